@@ -1,0 +1,74 @@
+# sonde: GPU profiling by NVTX region.
+#
+#   make              build/sonde (optimised)
+#   make test         build with ASan + UBSan under build/asan/ and run every test
+#   make test-gpu     the tests that need a GPU
+#   make fuzz         the libFuzzer targets (clang)
+#   make bench        ratios measured side by side
+#   make install      PREFIX=/usr/local DESTDIR=
+#   make accept       rewrite the golden outputs under tests/cli/
+#   make lint         clang-tidy and cppcheck over src/
+#
+# Rooms are folders under src/; a new .c file in a room is picked up by itself.
+
+VERSION   := 0.1.0
+PREFIX    ?= /usr/local
+CC        ?= cc
+BUILD     ?= build
+OPT       ?= -O2 -g
+WERROR    ?=
+PKGS      := libfyaml libpcre2-8 jansson libxxhash sqlite3
+# STATIC=1 links our libraries (not libc) statically, for machines that lack them.
+STATIC    ?=
+
+WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
+CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
+CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
+LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(shell pkg-config --static --libs $(PKGS)) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
+comma     := ,
+
+ROOMS     := base config format capture read attribute aggregate export
+LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))
+CLI_SRC   := $(sort $(wildcard src/cli/*.c))
+LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/%.o)
+TEST_SRC  := $(sort $(wildcard tests/unit/*_test.c))
+TESTS     := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+
+.PHONY: all test unit cli test-gpu fuzz bench install accept lint clean
+all: $(BUILD)/sonde
+
+$(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/libsonde.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# One cmocka program per tests/unit/X_test.c; helpers shared by them are tests/unit/*.h.
+$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/libsonde.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+$(BUILD)/tests/unit/%.o: tests/unit/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -c -o $@ $<
+
+ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" WERROR=-Werror
+
+test:
+	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs
+	tests/run build/asan
+
+.PHONY: unit-programs
+unit-programs: $(TESTS)
+
+clean:
+	rm -rf build
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d)
+.SECONDARY:

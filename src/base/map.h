@@ -1,0 +1,39 @@
+/*
+ * A set of byte strings, each with a small number: the index of its first
+ * insertion (0, 1, 2, …). Used to intern labels and names and to look up
+ * anything that can be written as a key of bytes.
+ *
+ * Keys are borrowed: they must outlive the map. Start with `= {0}`.
+ */
+#ifndef SONDE_BASE_MAP_H
+#define SONDE_BASE_MAP_H
+
+#include "base/str.h"
+
+#define SONDE_NONE UINT32_MAX
+
+struct sonde_map {
+	struct sonde_str *keys; /* nr of them, by number */
+	uint64_t *hashes;	/* likewise */
+	uint32_t *slots;	/* open addressing, SONDE_NONE = free */
+	size_t nr, cap, nr_slots;
+};
+
+/* The number of `key`, or SONDE_NONE. */
+uint32_t sonde_map_find(const struct sonde_map *m, struct sonde_str key);
+
+/*
+ * The number of `key`, inserting it when new (`*is_new`, may be NULL, says so).
+ * SONDE_NONE when memory is short.
+ */
+uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new);
+
+/* For keys that live in a scratch buffer: after a new insertion, point it at a lasting copy. */
+void sonde_map_rekey(struct sonde_map *m, uint32_t number, struct sonde_str key);
+
+void sonde_map_release(struct sonde_map *m);
+
+/* A good 64-bit hash of any bytes (XXH3); the same on every machine. */
+uint64_t sonde_hash(const void *p, size_t n);
+
+#endif

@@ -1,0 +1,136 @@
+#include "base/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FLUSH_AT (256u * 1024u)
+
+static void init(struct sonde_sink *s, int fd)
+{
+	*s = (struct sonde_sink){.fd = fd};
+}
+
+void sonde_sink_init_fd(struct sonde_sink *s, int fd)
+{
+	init(s, fd);
+}
+
+void sonde_sink_init_string(struct sonde_sink *s)
+{
+	init(s, -1);
+}
+
+int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err)
+{
+	init(s, -1);
+	sonde_buf_puts(&s->path, path);
+	sonde_buf_printf(&s->temp, "%s.tmp-%ld", path, (long)getpid());
+	if (s->path.failed || s->temp.failed) {
+		sonde_sink_abort(s);
+		return sonde_err_nomem(err);
+	}
+	s->fd = open(s->temp.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (s->fd < 0) {
+		int rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+
+		sonde_buf_clear(&s->temp); /* nothing to remove */
+		sonde_sink_abort(s);
+		return rc;
+	}
+	return 0;
+}
+
+static void flush(struct sonde_sink *s)
+{
+	size_t done = 0;
+
+	while (done < s->buf.n && !s->saved_errno) {
+		ssize_t n = write(s->fd, s->buf.p + done, s->buf.n - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			s->saved_errno = errno;
+	}
+	sonde_buf_clear(&s->buf);
+}
+
+static void flush_if_full(struct sonde_sink *s)
+{
+	if (s->fd >= 0 && s->buf.n >= FLUSH_AT)
+		flush(s);
+}
+
+void sonde_sink_write(struct sonde_sink *s, const void *p, size_t n)
+{
+	sonde_buf_add(&s->buf, p, n);
+	flush_if_full(s);
+}
+
+void sonde_sink_str(struct sonde_sink *s, struct sonde_str text)
+{
+	sonde_sink_write(s, text.p, text.n);
+}
+
+void sonde_sink_puts(struct sonde_sink *s, const char *z)
+{
+	sonde_sink_write(s, z, strlen(z));
+}
+
+void sonde_sink_putc(struct sonde_sink *s, char c)
+{
+	sonde_sink_write(s, &c, 1);
+}
+
+void sonde_sink_printf(struct sonde_sink *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&s->buf, fmt, ap);
+	va_end(ap);
+	flush_if_full(s);
+}
+
+static void release(struct sonde_sink *s)
+{
+	sonde_buf_release(&s->buf);
+	sonde_buf_release(&s->path);
+	sonde_buf_release(&s->temp);
+	s->fd = -1;
+}
+
+int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
+{
+	bool is_file = s->path.n > 0;
+	int rc = 0;
+
+	if (s->buf.failed)
+		s->saved_errno = ENOMEM;
+	if (s->fd >= 0 && !s->saved_errno)
+		flush(s);
+	if (is_file && close(s->fd) != 0 && !s->saved_errno)
+		s->saved_errno = errno;
+	if (is_file && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)
+		s->saved_errno = errno;
+	if (s->saved_errno) {
+		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", is_file ? s->path.p : "output",
+			strerror(s->saved_errno));
+		if (is_file)
+			unlink(s->temp.p);
+	}
+	release(s);
+	return rc;
+}
+
+void sonde_sink_abort(struct sonde_sink *s)
+{
+	if (s->path.n && s->fd >= 0)
+		close(s->fd);
+	if (s->temp.n)
+		unlink(s->temp.p);
+	release(s);
+}

@@ -1,0 +1,42 @@
+/*
+ * A sink: where bytes go. Standard output, a string, or a file that appears
+ * under its name only when it is complete.
+ *
+ * Writes are buffered and never fail on the spot: the first failure is kept,
+ * later writes are ignored, and `sonde_sink_close` reports it. A file sink
+ * writes `PATH.tmp-PID`, syncs nothing, checks every write, flush and close,
+ * and renames; after a failure the temporary file is removed and PATH is as it was.
+ */
+#ifndef SONDE_BASE_SINK_H
+#define SONDE_BASE_SINK_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+struct sonde_sink {
+	struct sonde_buf buf;  /* not yet written; for a string sink all of it */
+	int fd;		       /* -1 for a string sink */
+	int saved_errno;       /* of the first failed write, 0 while all is well */
+	struct sonde_buf path; /* the final name, empty unless a file sink */
+	struct sonde_buf temp;
+};
+
+void sonde_sink_init_fd(struct sonde_sink *s, int fd); /* does not take over the descriptor */
+void sonde_sink_init_string(struct sonde_sink *s);     /* result: sonde_buf_view(&s->buf) */
+int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err);
+
+void sonde_sink_write(struct sonde_sink *s, const void *p, size_t n);
+void sonde_sink_str(struct sonde_sink *s, struct sonde_str text);
+void sonde_sink_puts(struct sonde_sink *s, const char *z);
+void sonde_sink_putc(struct sonde_sink *s, char c);
+void sonde_sink_printf(struct sonde_sink *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Flushes, renames a file into place, releases everything. The first failure is reported here. */
+int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err);
+/* Gives up: removes the temporary file, releases everything. */
+void sonde_sink_abort(struct sonde_sink *s);
+
+#endif

@@ -1,0 +1,230 @@
+#include "base/str.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct sonde_str sonde_str_from(const char *z)
+{
+	return (struct sonde_str){z, z ? strlen(z) : 0};
+}
+
+bool sonde_str_eq(struct sonde_str a, struct sonde_str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+bool sonde_str_is(struct sonde_str a, const char *z)
+{
+	return sonde_str_eq(a, sonde_str_from(z));
+}
+
+int sonde_str_cmp(struct sonde_str a, struct sonde_str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+
+	if (c)
+		return c;
+	return a.n < b.n ? -1 : a.n > b.n;
+}
+
+bool sonde_str_starts(struct sonde_str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.n >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
+}
+
+bool sonde_str_ends(struct sonde_str s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, suffix, n) == 0);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+struct sonde_str sonde_str_trim(struct sonde_str s)
+{
+	while (s.n && is_blank(s.p[0])) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && is_blank(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+size_t sonde_str_find(struct sonde_str s, char c)
+{
+	const char *at = s.n ? memchr(s.p, c, s.n) : NULL;
+
+	return at ? (size_t)(at - s.p) : s.n;
+}
+
+struct sonde_str sonde_str_cut(struct sonde_str s, char sep, struct sonde_str *rest)
+{
+	size_t at = sonde_str_find(s, sep);
+
+	if (at == s.n)
+		*rest = (struct sonde_str){NULL, 0};
+	else
+		*rest = (struct sonde_str){s.p + at + 1, s.n - at - 1};
+	return (struct sonde_str){s.p, at};
+}
+
+unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max)
+{
+	unsigned row[257];
+	size_t i, j;
+
+	if (a.n > 256 || b.n > 256)
+		return sonde_str_eq(a, b) ? 0 : max + 1;
+	for (j = 0; j <= b.n; j++)
+		row[j] = (unsigned)j;
+	for (i = 1; i <= a.n; i++) {
+		unsigned diagonal = row[0], best = row[0] = (unsigned)i;
+
+		for (j = 1; j <= b.n; j++) {
+			unsigned above = row[j];
+			unsigned cost = diagonal + (a.p[i - 1] != b.p[j - 1]);
+
+			if (above + 1 < cost)
+				cost = above + 1;
+			if (row[j - 1] + 1 < cost)
+				cost = row[j - 1] + 1;
+			row[j] = cost;
+			diagonal = above;
+			if (cost < best)
+				best = cost;
+		}
+		if (best > max)
+			return max + 1;
+	}
+	return row[b.n] > max ? max + 1 : row[b.n];
+}
+
+unsigned sonde_utf8_decode(struct sonde_str s, size_t i, uint32_t *cp)
+{
+	static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char c = (unsigned char)s.p[i];
+	unsigned len = c < 0x80 ? 1 : c >= 0xf0 && c < 0xf8 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 0;
+	uint32_t v;
+	unsigned k;
+
+	*cp = c;
+	if (len == 1)
+		return 1;
+	if (len == 0 || c >= 0xf8 || i + len > s.n)
+		return 0;
+	v = c & (0x7fu >> len);
+	for (k = 1; k < len; k++) {
+		unsigned char d = (unsigned char)s.p[i + k];
+
+		if ((d & 0xc0) != 0x80)
+			return 0;
+		v = v << 6 | (d & 0x3f);
+	}
+	if (v < least[len] || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
+		return 0;
+	*cp = v;
+	return len;
+}
+
+static bool buf_reserve(struct sonde_buf *b, size_t more)
+{
+	size_t cap = b->cap ? b->cap : 64;
+	char *p;
+
+	if (b->failed)
+		return false;
+	if (more < b->cap - b->n && b->cap)
+		return true;
+	if (more > SIZE_MAX / 2 - b->n) {
+		b->failed = true;
+		return false;
+	}
+	while (cap <= b->n + more)
+		cap *= 2;
+	p = sonde_realloc(b->p, cap);
+	if (!p) {
+		b->failed = true;
+		return false;
+	}
+	b->p = p;
+	b->cap = cap;
+	return true;
+}
+
+void sonde_buf_add(struct sonde_buf *b, const void *p, size_t n)
+{
+	if (!buf_reserve(b, n))
+		return;
+	if (n)
+		memcpy(b->p + b->n, p, n);
+	b->n += n;
+	b->p[b->n] = '\0';
+}
+
+void sonde_buf_str(struct sonde_buf *b, struct sonde_str s)
+{
+	sonde_buf_add(b, s.p, s.n);
+}
+
+void sonde_buf_puts(struct sonde_buf *b, const char *z)
+{
+	sonde_buf_add(b, z, strlen(z));
+}
+
+void sonde_buf_putc(struct sonde_buf *b, char c)
+{
+	sonde_buf_add(b, &c, 1);
+}
+
+void sonde_buf_vprintf(struct sonde_buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0 || !buf_reserve(b, (size_t)n)) {
+		b->failed = true;
+		return;
+	}
+	vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
+	b->n += (size_t)n;
+}
+
+void sonde_buf_printf(struct sonde_buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	sonde_buf_vprintf(b, fmt, ap);
+	va_end(ap);
+}
+
+void sonde_buf_clear(struct sonde_buf *b)
+{
+	b->n = 0;
+	if (b->p)
+		b->p[0] = '\0';
+}
+
+void sonde_buf_release(struct sonde_buf *b)
+{
+	sonde_free(b->p);
+	*b = (struct sonde_buf){0};
+}
+
+struct sonde_str sonde_buf_view(const struct sonde_buf *b)
+{
+	return (struct sonde_str){b->p, b->n};
+}

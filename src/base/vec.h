@@ -1,0 +1,43 @@
+/*
+ * A growing array of any type.
+ *
+ *     SONDE_VEC(struct sonde_range) ranges = {0};
+ *     struct sonde_range *r = sonde_vec_push(&ranges);   // NULL when memory is short
+ *     ranges.at[0], ranges.nr
+ *     sonde_vec_release(&ranges);
+ *
+ * `sonde_vec_push` returns a cleared element. Pointers into the array are valid
+ * until the next push.
+ */
+#ifndef SONDE_BASE_VEC_H
+#define SONDE_BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SONDE_VEC(type)                                                                            \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		size_t nr, cap;                                                                    \
+	}
+
+#define sonde_vec_push(v)                                                                          \
+	(sonde_vec_grow((void **)&(v)->at, &(v)->cap, (v)->nr + 1, sizeof(*(v)->at))               \
+			? sonde_vec_clear_at(&(v)->at[(v)->nr++], sizeof(*(v)->at))                \
+			: NULL)
+
+/* Makes room for `n` elements in all; true on success. Does not change `nr`. */
+#define sonde_vec_reserve(v, n) sonde_vec_grow((void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
+
+#define sonde_vec_release(v)                                                                       \
+	do {                                                                                       \
+		sonde_vec_drop((v)->at);                                                           \
+		(v)->at = NULL;                                                                    \
+		(v)->nr = (v)->cap = 0;                                                            \
+	} while (0)
+
+bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size);
+void *sonde_vec_clear_at(void *p, size_t size);
+void sonde_vec_drop(void *at);
+
+#endif

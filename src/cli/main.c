@@ -1,0 +1,7 @@
+#include <stdio.h>
+
+int main(void)
+{
+	puts("sonde " SONDE_VERSION);
+	return 0;
+}
