@@ -6,12 +6,16 @@
  *   NVTX      include and exclude expressions over the ranges open at a launch:
  *             Nsight Compute's own grammar (`A/`, `[A/B]`, `D@x,y`, `regex:…`)
  *             and plain label globs (`decode*`, `LLM@*`), also as a list `a*;b*`.
+ *             A word with none of `/ [ ] ,` and no `regex:` is a label glob: it
+ *             takes push/pop and start/end ranges of any domain. `LLM@*` takes
+ *             labels that begin so, and every range of a domain `LLM`.
  *             Includes are OR; excludes then subtract; excludes alone start
  *             from everything; no expression at all takes everything.
  *   kernels   patterns over function names: equal to the function name or the
  *             demangled name, a glob with * and ?, or `regex:` (searched in the
  *             demangled name). Exclude wins; no include takes all.
- *   names     patterns over metric or section names: exact, glob, `regex:`.
+ *   names     patterns over metric or section names: exact, glob, `regex:`;
+ *             no word at all takes every name.
  *
  * A filter is immutable once built. A bad expression is SONDE_ERR_USAGE with
  * the expression, the position and the reason in the message.
