@@ -80,6 +80,11 @@ const struct sonde_field sonde_fields[] = {
 };
 const size_t sonde_nr_fields = sizeof(sonde_fields) / sizeof(*sonde_fields);
 
+struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r)
+{
+	return sonde_str_from(r->is_ranges && f->number == launches ? "results" : f->head);
+}
+
 bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	size_t i;
