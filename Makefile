@@ -49,8 +49,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# One cmocka program per tests/unit/X_test.c; helpers shared by them are tests/unit/*.h.
-$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/libsonde.a
+# One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
+$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
