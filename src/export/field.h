@@ -69,6 +69,10 @@ void sonde_listing_release(struct sonde_listing *l);
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
 
+/* An aggregate over the one scope that is shown anyway: for people one table is enough. */
+bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
+
 /* What the capture was: input, device and counts, gathered for the headers of every format. */
 struct sonde_coverage {
 	bool is_ranges;

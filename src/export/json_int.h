@@ -10,6 +10,7 @@ struct sonde_json_export {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	struct sonde_figures figures;
+	bool tells_all;	 /* the next "metric_info" has every metric, not only exceptions */
 	uint32_t *stack; /* the node now written at each depth */
 };
 

@@ -11,14 +11,15 @@ static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
 static void exceptions(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
-	bool is_open = false;
+	bool is_open = false, tells_all = x->tells_all;
 	size_t i;
 
+	x->tells_all = false;
 	for (i = 0; i < t->columns.nr; i++) {
 		const struct sonde_column *c = &t->columns.at[i];
 		const struct sonde_figure *f = &x->figures.at[i];
 
-		if (!differs(c, f))
+		if (!tells_all && !differs(c, f))
 			continue;
 		if (!is_open)
 			sonde_json_open(&x->w, "metric_info", '{', false);
