@@ -24,8 +24,8 @@ STATIC    ?=
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
 CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
-LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(shell pkg-config --static --libs $(PKGS)) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 comma     := ,
+LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
 ROOMS     := base config format capture read attribute aggregate export
 LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))
