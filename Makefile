@@ -67,8 +67,21 @@ test:
 .PHONY: unit-programs
 unit-programs: $(TESTS)
 
+# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them.
+FUZZ := CC=clang BUILD=build/fuzz OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+
+fuzz:
+	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
+
+$(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
 clean:
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d)
 .SECONDARY:

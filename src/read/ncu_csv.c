@@ -90,21 +90,16 @@ static unsigned small_number(struct sonde_str text)
 static int add_device(struct csv_table *t, const struct row *row, const struct sonde_record *rec,
 	struct sonde_err *err)
 {
-	const uint32_t key[2] = {rec->process, rec->device};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)}, rest;
-	struct sonde_device *d;
+	struct sonde_device d = {.id = rec->device, .process = rec->process};
+	const struct sonde_device *known = sonde_records_device(t->r, rec->process, rec->device);
+	struct sonde_str rest;
 
-	if (sonde_map_find(&t->device_keys, bytes) != SONDE_NONE)
+	if (known && known->process == rec->process)
 		return 0;
-	bytes = sonde_arena_dup(&t->r->arena, bytes);
-	d = bytes.p ? sonde_vec_push(&t->r->devices) : NULL;
-	if (!d || sonde_map_add(&t->device_keys, bytes, NULL) == SONDE_NONE)
-		return sonde_err_nomem(err);
-	*d = (struct sonde_device){.id = rec->device, .process = rec->process};
-	d->name = csv_text(&t->r->arena, &row->display_name);
-	d->cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
-	d->cc_minor = small_number(rest);
-	return 0;
+	d.name = csv_text(&t->r->arena, &row->display_name);
+	d.cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
+	d.cc_minor = small_number(rest);
+	return sonde_records__device(t->r, &d) ? 0 : sonde_err_nomem(err);
 }
 
 static uint8_t kind_of(struct sonde_str kernel)
@@ -284,7 +279,6 @@ static void release(struct sonde_source *src)
 		return;
 	sonde_vec_release(&t->columns);
 	sonde_vec_release(&t->quoted);
-	sonde_map_release(&t->device_keys);
 	csv_nvtx_release(&t->nvtx);
 	sonde_free(t);
 }

@@ -101,14 +101,15 @@ static int add_section_metric(
 	struct ncu_report *n, size_t section, struct sonde_str name, struct sonde_err *err)
 {
 	struct sonde_section *s = &n->r->sections.at[section];
-	uint32_t string = sonde_records__string(n->r, name), *slot;
+	uint32_t string, *slot;
 	size_t i;
 
+	if (s->metrics.nr >= MAX_SECTION_METRICS)
+		return 0;
+	string = sonde_records__string(n->r, name);
 	for (i = 0; i < s->metrics.nr; i++)
 		if (s->metrics.at[i] == string)
 			return 0;
-	if (s->metrics.nr >= MAX_SECTION_METRICS)
-		return 0;
 	slot = string == SONDE_NONE ? NULL : sonde_vec_push(&s->metrics);
 	if (!slot)
 		return sonde_err_nomem(err);
@@ -299,6 +300,8 @@ static bool take_value(const struct ncu_report *n, struct sonde_str msg, struct 
 	if (string >= n->strings.nr || !value.p)
 		return true;
 	metric = n->metric_of.at[string];
+	if (metric == SONDE_NONE)
+		return true; /* the string came after the result that names it: counted as bad */
 	v->num[metric] = ncu_value(value, &text); /* a name met twice keeps the last value */
 	return !text.p || sonde_values__text(v, metric, text);
 }

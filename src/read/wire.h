@@ -34,7 +34,7 @@ struct sonde_field {
 
 static inline struct sonde_wire sonde_wire_on(struct sonde_str s)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
+	const unsigned char *p = (const unsigned char *)(s.p ? s.p : "");
 
 	return (struct sonde_wire){.p = p, .end = p + s.n};
 }
