@@ -80,6 +80,12 @@ fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
 $(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
+$(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+
+accept: $(BUILD)/sonde
+	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
+
 clean:
 	rm -rf build
 

@@ -47,15 +47,6 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
 #define SONDE_LOW_PCT 40.0
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
 
-/* Floating-point operations per byte of DRAM traffic; NaN without the counters. */
-struct sonde_roofline {
-	double flop, dram_bytes; /* per region */
-	double intensity;	 /* flop / dram_bytes */
-	double flop_per_s;
-};
-struct sonde_roofline sonde_roofline(
-	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns);
-
 /* Which regions a table lists, in which order. */
 struct sonde_listing {
 	uint32_t *at; /* node numbers, parents before children */

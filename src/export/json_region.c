@@ -1,5 +1,7 @@
 #include "export/json_int.h"
 
+#include "aggregate/roofline.h"
+
 #include <math.h>
 
 static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
@@ -169,6 +171,22 @@ static void spread(struct sonde_json_export *x, const struct sonde_node *n)
 	sonde_json_close(&x->w, '}');
 }
 
+/* Of the figures now in x->figures; left out when the capture has no such counters. */
+static void roofline(struct sonde_json_export *x, double time_ns)
+{
+	struct sonde_roofline r = sonde_roofline_of(x->tree, &x->figures, time_ns);
+
+	if (isnan(r.flop) && isnan(r.dram_bytes))
+		return;
+	sonde_json_open(&x->w, "roofline", '{', true);
+	sonde_json_number(&x->w, "flop", r.flop);
+	sonde_json_number(&x->w, "dram_bytes", r.dram_bytes);
+	sonde_json_number(&x->w, "intensity", r.intensity);
+	sonde_json_number(&x->w, "flop_per_s", r.flop_per_s);
+	sonde_json_number(&x->w, "bytes_per_s", r.bytes_per_s);
+	sonde_json_close(&x->w, '}');
+}
+
 static void sections(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
@@ -212,6 +230,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	fields(x, r, n, false);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
+	roofline(x, n->time_ns);
 	sonde_json__metrics(x);
 	sections(x);
 	sonde_json_open(&x->w, "exclusive", '{', false);

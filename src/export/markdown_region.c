@@ -1,5 +1,6 @@
 #include "export/markdown_int.h"
 
+#include "aggregate/roofline.h"
 #include "export/escape.h"
 #include "export/number.h"
 
@@ -83,7 +84,7 @@ static void facts(
 {
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
 	const char *limiter = sonde_limiter(m->tree, &m->figures);
-	struct sonde_roofline roof = sonde_roofline(m->tree, &m->figures, n->time_ns);
+	struct sonde_roofline roof = sonde_roofline_of(m->tree, &m->figures, n->time_ns);
 
 	sonde_sink_puts(m->to, "\n- id: ");
 	sonde_markdown__name(m, region->id);
