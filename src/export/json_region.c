@@ -75,16 +75,26 @@ static void texts(struct sonde_json_export *x)
 		sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__metrics(struct sonde_json_export *x)
+void sonde_json__numbers(struct sonde_json_export *x)
 {
+	const struct sonde_tree *t = x->tree;
 	size_t i;
 
 	sonde_json_open(&x->w, "metrics", '{', false);
-	for (i = 0; i < x->tree->columns.nr; i++)
-		if (!x->tree->columns.at[i].is_text)
-			sonde_json_str_number(
-				&x->w, x->tree->columns.at[i].name, x->figures.at[i].v);
+	for (i = 0; i < t->columns.nr; i++) {
+		if (t->columns.at[i].is_text)
+			continue;
+		if (x->members[i].p)
+			sonde_json_member_number(&x->w, x->members[i], x->figures.at[i].v);
+		else
+			sonde_json_str_number(&x->w, t->columns.at[i].name, x->figures.at[i].v);
+	}
 	sonde_json_close(&x->w, '}');
+}
+
+void sonde_json__metrics(struct sonde_json_export *x)
+{
+	sonde_json__numbers(x);
 	texts(x);
 	ranges(x);
 	exceptions(x);
@@ -108,7 +118,12 @@ void sonde_json__kernels(
 		sonde_json_number(
 			&x->w, "mean_ms", k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
-		sonde_json__metrics(x);
+		if (k->calls > 1) {
+			sonde_json__metrics(x);
+		} else { /* one launch: the figures are as measured */
+			sonde_json__numbers(x);
+			texts(x);
+		}
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, ']');
