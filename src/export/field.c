@@ -120,9 +120,9 @@ struct sonde_str sonde_metric_head(struct sonde_str metric)
 
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 {
-	bool is_least = !isnan(f->low) && f->v == f->low;
+	bool is_least = f->v == f->low;
 
-	if (isnan(f->v))
+	if (isnan(f->v) || f->low == f->high) /* bounds that meet leave no doubt */
 		return "";
 	if (f->quality == SONDE_QUALITY_APPROX)
 		return is_utf8 ? "\u2248" : "~";

@@ -8,9 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-#define BAR_CELLS   8
-#define MAX_INDENT  24
-#define MAX_KERNELS 30 /* of the baseline table */
+#define LEAST_LABEL  24
+#define LEAST_KERNEL 40
+#define BAR_CELLS    8
+#define MAX_INDENT   24
+#define MAX_KERNELS  30 /* of the baseline table */
 
 /* One row to be: what its cells are made from. */
 struct row {
@@ -317,8 +319,9 @@ static void rows(struct sonde_text_export *x, struct sonde_table *t, const struc
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	struct sonde_table t = {
-		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = x->options->max_kernels ? LEAST_KERNEL : LEAST_LABEL};
 	struct sonde_listing l;
 	uint64_t *lines;
 	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
@@ -374,8 +377,9 @@ int sonde_text__baseline(
 {
 	static const char *const heads[] = {
 		"kernel", "launches", "total ms", "mean ms", "share", ""};
-	struct sonde_table t = {
-		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = LEAST_KERNEL};
 	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
 	uint32_t i;
 	int rc;
