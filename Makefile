@@ -80,6 +80,15 @@ fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
 $(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# Tools that measure: one program per bench/X.c, run by the scripts beside them.
+BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
+
+bench: $(BUILD)/sonde $(BENCH)
+	bench/report.sh
+
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 clean:
 	rm -rf build
 
