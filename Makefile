@@ -103,6 +103,15 @@ $(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
 accept: $(BUILD)/sonde
 	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
 
+# Tools that measure: one program per bench/X.c, run by the scripts beside them.
+BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
+
+bench: $(BUILD)/sonde $(BENCH)
+	bench/report.sh
+
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 clean:
 	rm -rf build
 
