@@ -87,6 +87,40 @@ static unsigned small_number(struct sonde_str text)
 	return v >= 0 && v < 1000 ? (unsigned)v : 0;
 }
 
+static bool is_attribute(const struct csv_table *t, const struct csv_column *col)
+{
+	return col->metric != SONDE_NONE &&
+	       sonde_str_starts(t->r->metrics.at[col->metric].name, "device__attribute_");
+}
+
+/* Every result repeats what its device is: the first one tells. False when memory is short. */
+static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t row)
+{
+	struct csv_cursor c = cursor_at(t->src, row);
+	struct sonde_attribute *list, *a;
+	struct csv_cell cell;
+	size_t i, nr = 0;
+
+	for (i = 0; i < t->columns.nr; i++)
+		nr += is_attribute(t, &t->columns.at[i]);
+	list = sonde_arena_calloc(&t->r->arena, nr, sizeof(*list));
+	if (!list)
+		return false;
+	d->attributes = list;
+	for (i = 0; i < t->columns.nr && csv_next(&c, &cell); i++) {
+		const struct csv_column *col = &t->columns.at[i];
+
+		if (!is_attribute(t, col) || csv_is_missing(cell.raw))
+			continue;
+		a = &list[d->nr_attributes++];
+		a->name = t->r->metrics.at[col->metric].name;
+		a->value = csv_number(cell.raw) * col->factor;
+		if (isnan(a->value))
+			a->text = csv_text(&t->r->arena, &cell);
+	}
+	return true;
+}
+
 static int add_device(struct csv_table *t, const struct row *row, const struct sonde_record *rec,
 	struct sonde_err *err)
 {
@@ -99,7 +133,9 @@ static int add_device(struct csv_table *t, const struct row *row, const struct s
 	d.name = csv_text(&t->r->arena, &row->display_name);
 	d.cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
 	d.cc_minor = small_number(rest);
-	return sonde_records__device(t->r, &d) ? 0 : sonde_err_nomem(err);
+	if (!add_attributes(t, &d, rec->payload) || !sonde_records__device(t->r, &d))
+		return sonde_err_nomem(err);
+	return 0;
 }
 
 static uint8_t kind_of(struct sonde_str kernel)

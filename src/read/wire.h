@@ -50,6 +50,11 @@ static inline bool sonde_wire_varint(struct sonde_wire *w, uint64_t *out)
 		w->p = p + 1;
 		return true;
 	}
+	if (w->end - p >= 2 && p[1] < 0x80) {
+		*out = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+		w->p = p + 2;
+		return true;
+	}
 	for (; p < w->end; shift += 7) {
 		unsigned char c = *p++;
 
