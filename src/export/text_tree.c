@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LEAST_LABEL  24
-#define LEAST_KERNEL 40
+#define LEAST_KERNEL 30
 #define BAR_CELLS    8
 #define MAX_INDENT   24
 #define MAX_KERNELS  30 /* of the baseline table */
