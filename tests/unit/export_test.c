@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "export/folder.h"
 #include "export/validate.h"
 
@@ -308,6 +309,48 @@ static void test_folders__no_two_regions_share_one(void **state)
 	made_release(&m);
 }
 
+/* Every allocation fails once: an error or complete output, never a crash or a leak. */
+static void test_every_format__short_memory_is_an_error(void **state)
+{
+	static const exporter formats[] = {
+		sonde_export_text, sonde_export_json, sonde_export_markdown, sonde_export_csv};
+	const struct sonde_export_options o = {.is_utf8 = true, .max_kernels = 2};
+	const struct sonde_selection all = {0};
+	const struct sonde_choice choice = {0};
+	struct sonde_launches *l = NULL;
+	struct sonde_tree *t = NULL;
+	struct made m;
+	uint64_t n;
+	size_t i;
+
+	(void)state;
+	small_run(&m, "A::A1");
+	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
+	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		uint64_t before = sonde_alloc_count(), nr;
+		struct sonde_sink to;
+
+		sonde_sink_init_string(&to);
+		assert_int_equal(formats[i](t, &o, &to, NULL), 0);
+		sonde_sink_abort(&to);
+		nr = sonde_alloc_count() - before;
+		for (n = 1; n <= nr; n++) {
+			int rc;
+
+			sonde_sink_init_string(&to);
+			sonde_alloc_fail_at(n);
+			rc = formats[i](t, &o, &to, NULL);
+			sonde_alloc_fail_at(0);
+			assert_true(rc == SONDE_ERR_NOMEM || (rc == 0 && to.buf.failed));
+			sonde_sink_abort(&to);
+		}
+	}
+	sonde_tree_free(t);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_json__a_missing_time_is_null_and_not_zero),
 		cmocka_unit_test(test_json__launches_outside_all_regions_are_listed_apart),
 		cmocka_unit_test(test_every_format__a_hostile_label_is_inert),
+		cmocka_unit_test(test_every_format__short_memory_is_an_error),
 		cmocka_unit_test(test_text__colours_only_when_asked_for),
 		cmocka_unit_test(test_text__ascii_terminals_get_ascii),
 		cmocka_unit_test(
