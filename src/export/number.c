@@ -84,7 +84,7 @@ static uint64_t significant(double v, int *exponent)
 
 static size_t place_point(char *out, const char *digits, size_t nr, int exponent)
 {
-	size_t n = 0, i;
+	size_t n = 0;
 
 	if (exponent < -4) {
 		out[n++] = digits[0];
@@ -99,17 +99,18 @@ static size_t place_point(char *out, const char *digits, size_t nr, int exponent
 		return n;
 	}
 	if (exponent < 0) {
-		memcpy(out, "0.0000", (size_t)(1 - exponent));
 		n = (size_t)(1 - exponent);
+		memcpy(out, "0.0000", n);
+		memcpy(out + n, digits, nr);
+		return n + nr;
 	}
-	for (i = 0; i < nr; i++) {
-		if (exponent >= 0 && i == (size_t)exponent + 1)
-			out[n++] = '.';
-		out[n++] = digits[i];
-	}
-	for (; exponent >= 0 && i <= (size_t)exponent; i++)
-		out[n++] = '0';
-	return n;
+	n = (size_t)exponent + 1; /* digits before the point; those cut off were zeros */
+	memcpy(out, digits, n);
+	if (nr <= n)
+		return n;
+	out[n] = '.';
+	memcpy(out + n + 1, digits + n, nr - n);
+	return nr + 1;
 }
 
 static size_t format_fraction(char *out, double v)
