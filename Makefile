@@ -106,8 +106,11 @@ accept: $(BUILD)/sonde
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
-bench: $(BUILD)/sonde $(BENCH)
+bench: bench-tools
 	bench/report.sh
+
+.PHONY: bench-tools
+bench-tools: $(BUILD)/sonde $(BENCH)
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
