@@ -25,7 +25,7 @@ void sonde_compose__release(struct sonde_compose *c)
 
 struct sonde_scope sonde_compose__scope(struct sonde_compose *c)
 {
-	return (struct sonde_scope){.cx = c->cx, .hydra = c->hydra_root, .now = c->now};
+	return (struct sonde_scope){.cx = c->cx, .hydra = c->root, .now = c->now};
 }
 
 /* hydra.searchpath: from the command line, or else from the primary config itself. */
@@ -377,14 +377,10 @@ static int split_result(struct sonde_compose *c)
 	struct sonde_node *hydra;
 
 	c->job = sonde_node__copy(c->cx, c->root);
-	c->hydra_root = sonde_node__new(c->cx, SONDE_MAP);
-	if (!c->job || !c->hydra_root)
-		return c->cx->fail.code;
-	hydra = sonde_node__getz(c->job, "hydra");
-	if (!hydra)
-		return 0;
-	sonde_node__remove(c->job, sonde_node__index(hydra));
-	return sonde_node__set(c->cx, c->hydra_root, hydra->key, hydra);
+	hydra = c->job ? sonde_node__getz(c->job, "hydra") : NULL;
+	if (hydra)
+		sonde_node__remove(c->job, sonde_node__index(hydra));
+	return c->cx->fail.code;
 }
 
 static int compose(struct sonde_compose *c)

@@ -21,9 +21,8 @@ struct sonde_compose {
 	/* The result. */
 	SONDE_VEC(struct sonde_override) overrides;
 	struct sonde_defaults defaults;
-	struct sonde_node *root;       /* everything, with `hydra` */
-	struct sonde_node *job;	       /* without it: a copy */
-	struct sonde_node *hydra_root; /* {hydra: …}: a copy, for ${hydra:…} */
+	struct sonde_node *root; /* everything, with `hydra` */
+	struct sonde_node *job;	 /* without it: a copy */
 };
 
 /* Adds an override; parse errors surface in sonde_compose__run, in order. */

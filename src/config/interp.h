@@ -14,7 +14,7 @@ struct sonde_frame; /* the chain of interpolations being resolved */
 /* What interpolations can see. Start with the context set, the rest zero. */
 struct sonde_scope {
 	struct sonde_ctx *cx;
-	struct sonde_node *hydra; /* for ${hydra:…}: the hydra node, or NULL */
+	struct sonde_node *hydra; /* for ${hydra:…}: a config that has the hydra node, or NULL */
 	int64_t now;		  /* for ${now:…}: seconds since the epoch */
 	const struct sonde_frame *frame;
 	unsigned depth;

@@ -12,6 +12,7 @@ struct parser {
 	struct sonde_str line;
 	size_t at;
 	unsigned depth;
+	unsigned open; /* brackets, braces and calls not yet closed */
 	SONDE_VEC(struct sonde_lex) tokens; /* of the primitive being read */
 };
 
@@ -34,8 +35,25 @@ static int syntax_error(struct parser *p, const char *what)
 		"Error parsing override '%.*s'\n%s" SEE, SONDE_STR_ARG(p->line), what);
 }
 
+/* A character that starts no token, further on in the line: worth more than what is wrong here. */
+static bool has_lexer_error(struct parser *p)
+{
+	struct sonde_lex t;
+	size_t at = p->at;
+
+	do {
+		t = sonde_lex__at(p->line, at, false);
+		at += t.text.n;
+	} while (t.kind != LEX_END && t.kind != LEX_ERROR);
+	if (t.kind == LEX_ERROR)
+		lexer_error(p, at);
+	return t.kind == LEX_ERROR;
+}
+
 static int unexpected(struct parser *p, struct sonde_str text)
 {
+	if (p->open && has_lexer_error(p))
+		return p->cx->fail.code;
 	if (!text.n)
 		return syntax_error(p, "it ends too early");
 	return sonde_ctx__fail(p->cx, "OverrideParseException",
@@ -168,11 +186,15 @@ static struct sonde_node *list(struct parser *p)
 	take(p);
 	if (!n || accept(p, LEX_RBRACKET))
 		return n;
+	p->open++;
 	do {
 		if (sonde_node__push(p->cx, n, element(p)) || p->cx->fail.code)
 			return NULL;
 	} while (accept(p, LEX_COMMA));
-	return expect(p, LEX_RBRACKET) ? NULL : n;
+	if (expect(p, LEX_RBRACKET))
+		return NULL;
+	p->open--;
+	return n;
 }
 
 static struct sonde_node *dict(struct parser *p)
@@ -182,6 +204,7 @@ static struct sonde_node *dict(struct parser *p)
 	take(p);
 	if (!n || accept(p, LEX_RBRACE))
 		return n;
+	p->open++;
 	do {
 		struct sonde_node *key = primitive(p, true);
 
@@ -190,7 +213,10 @@ static struct sonde_node *dict(struct parser *p)
 		if (sonde_node__set(p->cx, n, key, element(p)) || p->cx->fail.code)
 			return NULL;
 	} while (accept(p, LEX_COMMA));
-	return expect(p, LEX_RBRACE) ? NULL : n;
+	if (expect(p, LEX_RBRACE))
+		return NULL;
+	p->open--;
+	return n;
 }
 
 /* `name=` in front of an argument; 0 when there is none. */
@@ -230,12 +256,14 @@ static struct sonde_node *function(struct parser *p, struct sonde_str name)
 	if (!args || !kwargs)
 		return NULL;
 	if (!accept(p, LEX_PCLOSE)) {
+		p->open++;
 		do {
 			if (argument(p, args, kwargs) || p->cx->fail.code)
 				return NULL;
 		} while (accept(p, LEX_COMMA));
 		if (expect(p, LEX_PCLOSE))
 			return NULL;
+		p->open--;
 	}
 	n = sonde_override__call(p->cx, name, args, kwargs,
 		(struct sonde_str){p->line.p + start, p->at - start});

@@ -538,7 +538,7 @@ static struct sonde_node *call_shuffle(struct call *c)
 	if (!keywords_ok(c, names) || !elements_ok(c))
 		return NULL;
 	if (!one && c->args->seq.nr == 1)
-		one = c->args->seq.at[0];
+		one = sonde_node__is_scalar(c->args->seq.at[0]) ? c->args : c->args->seq.at[0];
 	if (!one && c->args->seq.nr == 0)
 		return raise(c, "ValueError", "empty shuffle input");
 	if (!one) {
