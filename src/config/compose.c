@@ -310,6 +310,12 @@ static int fill_job(struct sonde_compose *c, struct sonde_node *job)
 
 	if (!name || name->missing)
 		sonde_node__setz(c->cx, job, "name", sonde_node__text(c->cx, c->job_name));
+	if (c->has_job_num) {
+		sonde_node__setz(c->cx, job, "num", sonde_node__int(c->cx, c->job_num));
+		sonde_node__setz(c->cx, job, "id",
+			sonde_node__string(
+				c->cx, sonde_ctx__printf(c->cx, "%lld", (long long)c->job_num)));
+	}
 	sonde_node__setz(c->cx, job, "override_dirname",
 		sonde_node__string(c->cx, sonde_compose__dirname(c)));
 	return sonde_node__setz(c->cx, job, "config_name",

@@ -18,6 +18,8 @@ struct sonde_compose {
 	int64_t now;
 	bool multirun; /* sweeps are legal and ignored, `group: ???` is left out */
 	bool skip_missing;
+	bool has_job_num; /* one job of a sweep */
+	int64_t job_num;
 	/* The result. */
 	SONDE_VEC(struct sonde_override) overrides;
 	struct sonde_defaults defaults;
