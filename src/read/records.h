@@ -1,0 +1,191 @@
+/*
+ * Records: what a capture says, before anybody interprets it.
+ *
+ * One `struct sonde_records` holds everything read from one or more inputs
+ * (Nsight Compute reports, their CSV, native captures): the processes and
+ * devices, the metric names, every range entry that is known, and every result
+ * (a kernel, a graph, a replayed range, a copy). It is built once, read-only
+ * afterwards, and all its pointers are borrowed from it: valid until
+ * `sonde_records_free`. Text points into the mapped files and may hold any
+ * bytes. Strings, metrics, processes, ranges … are named by small numbers that
+ * index the arrays below; SONDE_NONE means "none".
+ *
+ * Metric values are not stored: they stay in the mapped file and are decoded
+ * for one record at a time with `sonde_records_values`, so that a report of
+ * 100,000 results costs a few megabytes beside its mapping.
+ */
+#ifndef SONDE_READ_RECORDS_H
+#define SONDE_READ_RECORDS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/note.h"
+#include "base/vec.h"
+
+enum sonde_result {
+	SONDE_RESULT_KERNEL,
+	SONDE_RESULT_GRAPH,   /* a whole CUDA graph with one set of metrics */
+	SONDE_RESULT_CMDLIST, /* a command list */
+	SONDE_RESULT_RANGE,   /* a replayed range: everything between two API calls */
+	SONDE_RESULT_MEMCPY,
+	SONDE_RESULT_MEMSET,
+};
+
+/* One input file. */
+struct sonde_input {
+	struct sonde_str path;
+	struct sonde_str source;      /* "ncu-rep", "ncu-csv", "native", … */
+	struct sonde_str tool;	      /* "ncu 2025.3.1.0", empty when unknown */
+	struct sonde_str command;     /* the profiler's command line, empty when unknown */
+	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
+	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
+};
+
+struct sonde_process {
+	uint64_t pid;
+	struct sonde_str host, name;
+	uint32_t input; /* the input it came from */
+};
+
+struct sonde_attribute {
+	struct sonde_str name;
+	double value;	       /* NaN when it is text */
+	struct sonde_str text; /* p NULL when it is a number */
+};
+
+struct sonde_device {
+	uint32_t id;
+	uint32_t process; /* ids are per process: two processes may call different cards 0 */
+	struct sonde_str name;
+	unsigned cc_major, cc_minor; /* 0.0 when unknown */
+	const struct sonde_attribute *attributes;
+	size_t nr_attributes;
+};
+
+/* A section of an Nsight Compute report: a named list of metrics. */
+struct sonde_section {
+	struct sonde_str id;   /* "SpeedOfLight" */
+	struct sonde_str name; /* "GPU Speed Of Light Throughput" */
+	SONDE_VEC(uint32_t)
+	metrics; /* string numbers of metric names, in the section's own order */
+};
+
+enum sonde_range_kind {
+	SONDE_PUSH_POP,
+	SONDE_START_END,
+};
+
+/*
+ * One entry into a range: an instance. Push/pop entries know the entry they
+ * are nested in (same thread, same domain); start/end entries never do.
+ */
+struct sonde_range {
+	uint32_t parent; /* range number, SONDE_NONE = outermost; always smaller than its own */
+	uint32_t label;	 /* string number */
+	uint32_t domain; /* string number, SONDE_NONE = the default domain */
+	uint32_t process;
+	uint64_t thread; /* that entered it */
+	uint8_t kind;	 /* enum sonde_range_kind */
+};
+
+/* The times of a range entry, for sources that have them. All in the source's clock. */
+struct sonde_range_time {
+	uint64_t begin_ns, end_ns; /* end 0 = never closed */
+	uint64_t cpu_ns;	   /* of its thread, 0 when unknown */
+};
+
+/* One result. */
+struct sonde_record {
+	uint64_t thread; /* that launched it */
+	uint64_t stream;
+	uint64_t payload; /* the reader's own: where the metric values are */
+	uint32_t payload_size;
+	uint32_t process;
+	uint32_t device; /* device id as the process sees it */
+	uint32_t context;
+	uint32_t name;	    /* string number: function name, `gemm_tile` */
+	uint32_t full_name; /* string number: demangled, `void gemm_tile<2>(float *)`; never
+			       SONDE_NONE */
+	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
+	uint8_t kind;	    /* enum sonde_result */
+};
+
+struct sonde_record_time {
+	uint64_t start_ns, end_ns;
+};
+
+/*
+ * A set of ranges open at a launch: for each domain the *innermost* push/pop
+ * entry of the launching thread (its parents are implied), then each open
+ * start/end entry of the process. Set 0 is the empty one. Many records share one.
+ */
+struct sonde_set {
+	uint32_t first, nr; /* slice of `members` */
+};
+
+struct sonde_metric {
+	struct sonde_str name;
+	struct sonde_str
+		unit; /* as the source says, after scaling to base units; empty = says nothing */
+};
+
+struct sonde_source; /* reader-private, one per input */
+
+struct sonde_records {
+	SONDE_VEC(struct sonde_input) inputs;
+	SONDE_VEC(struct sonde_process) processes;
+	SONDE_VEC(struct sonde_device) devices;
+	SONDE_VEC(struct sonde_section) sections;
+	SONDE_VEC(struct sonde_range) ranges;	/* in order of entry per thread */
+	SONDE_VEC(struct sonde_record) records; /* in order of the inputs, then of launch */
+	SONDE_VEC(struct sonde_set) sets;
+	SONDE_VEC(uint32_t) members;
+	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
+	struct sonde_map strings;		/* strings.keys[n] is string number n */
+	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
+	/* Parallel to `ranges` and `records`; `at` NULL when no input has times. */
+	SONDE_VEC(struct sonde_range_time) range_times;
+	SONDE_VEC(struct sonde_record_time) record_times;
+	struct sonde_notes notes;
+	/* Private to the room. */
+	struct sonde_arena arena;
+	struct sonde_map process_keys, section_ids;
+	struct sonde_map device_keys;  /* {0, process, id} and {1, input, id} … */
+	SONDE_VEC(uint32_t) device_of; /* … → number in `devices`, by the key's number */
+	SONDE_VEC(struct sonde_source *) sources;
+};
+
+/*
+ * Reads all of `paths`. A damaged input gives what could be read before the
+ * damage, with a note; it is an error only if that was no result at all.
+ */
+int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
+	struct sonde_err *err);
+void sonde_records_free(struct sonde_records *r);
+
+/* The metric values of one record. Start with `= {0}`, `init` once, decode many times. */
+struct sonde_values {
+	double *num; /* by metric number; NaN = this result has no such number */
+	struct sonde_text_value {
+		uint32_t metric;
+		struct sonde_str text;
+	} * texts; /* the text values of this record, in the file's order */
+	size_t nr_texts, cap_texts, nr_metrics;
+};
+
+int sonde_values_init(struct sonde_values *v, const struct sonde_records *r, struct sonde_err *err);
+void sonde_values_release(struct sonde_values *v);
+/* Decodes record number `record`. Damage inside its metrics leaves the rest missing and is an
+ * error. */
+int sonde_records_values(const struct sonde_records *r, uint32_t record, struct sonde_values *v,
+	struct sonde_err *err);
+
+/* Shorthands. */
+struct sonde_str sonde_records_str(
+	const struct sonde_records *r, uint32_t string);			/* SONDE_NONE: "" */
+uint32_t sonde_records_metric(const struct sonde_records *r, const char *name); /* or SONDE_NONE */
+const struct sonde_device *sonde_records_device(
+	const struct sonde_records *r, uint32_t process, uint32_t id); /* NULL when unknown */
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Inside the reading room: what a reader of one format offers.
+ *
+ * A reader recognises its files by their first bytes, appends to the records,
+ * and later decodes the values of the records it appended.
+ */
+#ifndef SONDE_READ_SOURCE_INT_H
+#define SONDE_READ_SOURCE_INT_H
+
+#include "base/file.h"
+#include "read/records.h"
+
+struct sonde_source_ops {
+	const char *name;
+	/* Whether these are the first bytes of such a file. `path` only for directory-less hints.
+	 */
+	bool (*knows)(struct sonde_str data, const char *path);
+	/*
+	 * Appends everything in `src->file` to `r`. On damage: what was read stays, `err` says
+	 * where it stopped, and the code is SONDE_ERR_FORMAT; the caller decides what that means.
+	 */
+	int (*read)(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err);
+	int (*values)(const struct sonde_source *src, const struct sonde_record *rec,
+		struct sonde_values *v, struct sonde_err *err);
+	void (*release)(struct sonde_source *src); /* frees `state`; may be NULL */
+};
+
+struct sonde_source {
+	const struct sonde_source_ops *ops;
+	struct sonde_mapping file;
+	const char *path; /* in the records' arena */
+	uint32_t input;
+	void *state; /* the reader's own */
+};
+
+extern const struct sonde_source_ops sonde_source_ncu_rep;
+extern const struct sonde_source_ops sonde_source_ncu_csv;
+
+/* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
+uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
+uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
+/* The process with this pid and input, appended when new. */
+uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
+	struct sonde_str host, struct sonde_str name);
+/* Appends a device unless its process has one with that id; false when memory is short. */
+bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
+/* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
+uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
+/* Appends a text value to `v`; false when memory is short. */
+bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
+
+#endif
