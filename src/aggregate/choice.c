@@ -26,16 +26,17 @@ static const char pseudo_section[] = "section0"; /* Nsight's name for metrics gi
 static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
 {
 	uint32_t best[3] = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
-	unsigned score[3] = {13, 13, 13}, d;
+	unsigned max = word.n > 24 ? 10 : 2 + (unsigned)word.n / 3, d;
+	unsigned score[3] = {max + 1, max + 1, max + 1};
 	size_t i, k, nr = 0;
 
 	for (i = 0; i < names->nr; i++) {
 		struct sonde_str head = {
 			names->keys[i].p, names->keys[i].n > word.n ? word.n : names->keys[i].n};
 
-		d = sonde_str_distance(word, names->keys[i], 12);
-		if (d > 12 && word.n > 3 && sonde_str_eq(head, word))
-			d = 12; /* it begins like this */
+		d = sonde_str_distance(word, names->keys[i], max);
+		if (d > max && word.n > 3 && sonde_str_eq(head, word))
+			d = max; /* it begins like this */
 		for (k = 3; k > 0 && d < score[k - 1]; k--)
 			if (k < 3)
 				score[k] = score[k - 1], best[k] = best[k - 1];
