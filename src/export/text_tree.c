@@ -251,7 +251,7 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t first, uint32_t nr)
 {
-	size_t i, max = x->options->max_kernels;
+	size_t i, max = x->options->lists_kernels ? x->options->max_kernels : 0;
 
 	for (i = 0; i < nr && i < max; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[first + i];
