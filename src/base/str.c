@@ -78,6 +78,29 @@ struct sonde_str sonde_str_cut(struct sonde_str s, char sep, struct sonde_str *r
 	return (struct sonde_str){s.p, at};
 }
 
+bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern)
+{
+	size_t i = 0, j = 0, star = SIZE_MAX, resume = 0;
+
+	while (i < s.n) {
+		if (j < pattern.n && pattern.p[j] == '*') {
+			star = j++;
+			resume = i;
+		} else if (j < pattern.n && (pattern.p[j] == '?' || pattern.p[j] == s.p[i])) {
+			i++;
+			j++;
+		} else if (star != SIZE_MAX) { /* let the last star take one more byte */
+			j = star + 1;
+			i = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (j < pattern.n && pattern.p[j] == '*')
+		j++;
+	return j == pattern.n;
+}
+
 unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max)
 {
 	unsigned row[257];

@@ -36,10 +36,10 @@ enum sonde_result {
 struct sonde_input {
 	struct sonde_str path;
 	struct sonde_str source;      /* "ncu-rep", "ncu-csv", "native", … */
-	struct sonde_str tool;        /* "ncu 2025.3.1.0", empty when unknown */
+	struct sonde_str tool;	      /* "ncu 2025.3.1.0", empty when unknown */
 	struct sonde_str command;     /* the profiler's command line, empty when unknown */
 	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
-	uint64_t created_s;           /* seconds since the epoch, 0 when unknown */
+	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
 };
 
 struct sonde_process {
@@ -50,7 +50,7 @@ struct sonde_process {
 
 struct sonde_attribute {
 	struct sonde_str name;
-	double value;          /* NaN when it is text */
+	double value;	       /* NaN when it is text */
 	struct sonde_str text; /* p NULL when it is a number */
 };
 
@@ -65,9 +65,10 @@ struct sonde_device {
 
 /* A section of an Nsight Compute report: a named list of metrics. */
 struct sonde_section {
-	struct sonde_str id;             /* "SpeedOfLight" */
-	struct sonde_str name;           /* "GPU Speed Of Light Throughput" */
-	SONDE_VEC(uint32_t) metrics;     /* metric numbers, in the section's own order */
+	struct sonde_str id;   /* "SpeedOfLight" */
+	struct sonde_str name; /* "GPU Speed Of Light Throughput" */
+	SONDE_VEC(uint32_t)
+	metrics; /* string numbers of metric names, in the section's own order */
 };
 
 enum sonde_range_kind {
@@ -81,17 +82,17 @@ enum sonde_range_kind {
  */
 struct sonde_range {
 	uint32_t parent; /* range number, SONDE_NONE = outermost; always smaller than its own */
-	uint32_t label;  /* string number */
+	uint32_t label;	 /* string number */
 	uint32_t domain; /* string number, SONDE_NONE = the default domain */
 	uint32_t process;
 	uint64_t thread; /* that entered it */
-	uint8_t kind;    /* enum sonde_range_kind */
+	uint8_t kind;	 /* enum sonde_range_kind */
 };
 
 /* The times of a range entry, for sources that have them. All in the source's clock. */
 struct sonde_range_time {
 	uint64_t begin_ns, end_ns; /* end 0 = never closed */
-	uint64_t cpu_ns;           /* of its thread, 0 when unknown */
+	uint64_t cpu_ns;	   /* of its thread, 0 when unknown */
 };
 
 /* One result. */
@@ -103,10 +104,11 @@ struct sonde_record {
 	uint32_t process;
 	uint32_t device; /* device id as the process sees it */
 	uint32_t context;
-	uint32_t name;      /* string number: function name, `gemm_tile` */
-	uint32_t full_name; /* string number: demangled, `void gemm_tile<2>(float *)`; never SONDE_NONE */
-	uint32_t open;      /* number of the set of ranges open at the launch, in `sets` */
-	uint8_t kind;       /* enum sonde_result */
+	uint32_t name;	    /* string number: function name, `gemm_tile` */
+	uint32_t full_name; /* string number: demangled, `void gemm_tile<2>(float *)`; never
+			       SONDE_NONE */
+	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
+	uint8_t kind;	    /* enum sonde_result */
 };
 
 struct sonde_record_time {
@@ -124,8 +126,8 @@ struct sonde_set {
 
 struct sonde_metric {
 	struct sonde_str name;
-	struct sonde_str unit; /* as the source says, after scaling to base units; empty = says nothing */
-	bool is_text;          /* at least one value was text */
+	struct sonde_str
+		unit; /* as the source says, after scaling to base units; empty = says nothing */
 };
 
 struct sonde_source; /* reader-private, one per input */
@@ -135,19 +137,20 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_process) processes;
 	SONDE_VEC(struct sonde_device) devices;
 	SONDE_VEC(struct sonde_section) sections;
-	SONDE_VEC(struct sonde_range) ranges; /* in order of entry per thread */
+	SONDE_VEC(struct sonde_range) ranges;	/* in order of entry per thread */
 	SONDE_VEC(struct sonde_record) records; /* in order of the inputs, then of launch */
 	SONDE_VEC(struct sonde_set) sets;
 	SONDE_VEC(uint32_t) members;
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
-	struct sonde_map strings;               /* strings.keys[n] is string number n */
-	struct sonde_map metric_names;          /* metric_names.keys[n] is the name of metric n */
+	struct sonde_map strings;		/* strings.keys[n] is string number n */
+	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	/* Parallel to `ranges` and `records`; `at` NULL when no input has times. */
 	SONDE_VEC(struct sonde_range_time) range_times;
 	SONDE_VEC(struct sonde_record_time) record_times;
 	struct sonde_notes notes;
 	/* Private to the room. */
 	struct sonde_arena arena;
+	struct sonde_map process_keys, section_ids;
 	SONDE_VEC(struct sonde_source *) sources;
 };
 
@@ -165,19 +168,21 @@ struct sonde_values {
 	struct sonde_text_value {
 		uint32_t metric;
 		struct sonde_str text;
-	} *texts; /* the text values of this record, in the file's order */
+	} * texts; /* the text values of this record, in the file's order */
 	size_t nr_texts, cap_texts, nr_metrics;
 };
 
 int sonde_values_init(struct sonde_values *v, const struct sonde_records *r, struct sonde_err *err);
 void sonde_values_release(struct sonde_values *v);
-/* Decodes record number `record`. Damage inside its metrics leaves the rest missing and is an error. */
+/* Decodes record number `record`. Damage inside its metrics leaves the rest missing and is an
+ * error. */
 int sonde_records_values(const struct sonde_records *r, uint32_t record, struct sonde_values *v,
 	struct sonde_err *err);
 
 /* Shorthands. */
-struct sonde_str sonde_records_str(const struct sonde_records *r, uint32_t string); /* SONDE_NONE: "" */
-uint32_t sonde_records_metric(const struct sonde_records *r, const char *name);     /* or SONDE_NONE */
+struct sonde_str sonde_records_str(
+	const struct sonde_records *r, uint32_t string);			/* SONDE_NONE: "" */
+uint32_t sonde_records_metric(const struct sonde_records *r, const char *name); /* or SONDE_NONE */
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id); /* NULL when unknown */
 

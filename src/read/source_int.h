@@ -12,7 +12,8 @@
 
 struct sonde_source_ops {
 	const char *name;
-	/* Whether these are the first bytes of such a file. `path` only for directory-less hints. */
+	/* Whether these are the first bytes of such a file. `path` only for directory-less hints.
+	 */
 	bool (*knows)(struct sonde_str data, const char *path);
 	/*
 	 * Appends everything in `src->file` to `r`. On damage: what was read stays, `err` says
@@ -39,8 +40,8 @@ extern const struct sonde_source_ops sonde_source_ncu_csv;
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
 /* The process with this pid and input, appended when new. */
-uint32_t sonde_records__process(
-	struct sonde_records *r, uint32_t input, uint64_t pid, struct sonde_str host, struct sonde_str name);
+uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
+	struct sonde_str host, struct sonde_str name);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
 /* Appends a text value to `v`; false when memory is short. */

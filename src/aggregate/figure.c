@@ -1,0 +1,208 @@
+/*
+ * Merging cells and reading figures off them.
+ */
+#include "aggregate/store.h"
+
+#include <math.h>
+#include <string.h>
+
+static void merge_modes(struct sonde_modes *to, const struct sonde_modes *from)
+{
+	uint32_t i, k;
+
+	for (i = 0; from && i < from->nr; i++) {
+		const struct sonde_mode *mode = &from->at[i];
+
+		for (k = 0; k < to->nr; k++)
+			if (to->at[k].v == mode->v && to->at[k].is_text == mode->is_text)
+				break;
+		if (k < to->nr)
+			to->at[k].count += mode->count;
+		else if (to->nr < to->cap)
+			to->at[to->nr++] = *mode;
+		else
+			to->other += mode->count;
+	}
+	to->other += from ? from->other : 0;
+}
+
+static void merge_acc(const struct sonde_plan *p, struct sonde_acc *to,
+	const struct sonde_acc *from, double scale)
+{
+	if (from->nr == 0)
+		return;
+	switch (p->method) {
+	case SONDE_METHOD_MEAN:
+	case SONDE_METHOD_PEAK:
+		scale = p->per_instance ? scale : 1;
+		to->a += scale * from->a;
+		to->w += scale * from->w;
+		to->b += scale * from->b;
+		to->t += scale * from->t;
+		to->nr_weighed += from->nr_weighed;
+		break;
+	case SONDE_METHOD_SUM:
+	case SONDE_METHOD_UPPER:
+	case SONDE_METHOD_LOWER:
+		to->b = to->nr == 0 || from->b > to->b ? from->b : to->b;
+		to->a += from->a;
+		break;
+	case SONDE_METHOD_MAX:
+		to->a = to->nr == 0 || from->a > to->a ? from->a : to->a;
+		break;
+	default:
+		to->a = to->nr == 0 || from->a < to->a ? from->a : to->a;
+		to->b = to->nr == 0 || from->b > to->b ? from->b : to->b;
+		merge_modes(to->modes, from->modes);
+		break;
+	}
+	to->nr += from->nr;
+}
+
+void sonde_cell_merge(const struct sonde_store *s, struct sonde_cell *to,
+	const struct sonde_cell *from, double scale)
+{
+	size_t i;
+
+	to->launches += from->launches;
+	to->time_ns += from->time_ns;
+	for (i = 0; i < s->plans.nr; i++)
+		merge_acc(&s->plans.at[i], &to->acc[i], &from->acc[i], scale);
+}
+
+/* The mean with the planned weight if every launch had it, else by time; NaN if neither weighs
+ * anything. */
+static double mean(
+	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
+{
+	out->quality = p->quality;
+	out->method = 0;
+	if (acc->nr_weighed == acc->nr && acc->w > 0)
+		return acc->a / acc->w;
+	if (acc->nr_weighed == acc->nr && acc->nr > 0 && acc->t > 0 && acc->b == 0)
+		return 0; /* nothing happened at all: every value is zero whatever the weight */
+	out->method = 1;
+	out->quality = p->quality < SONDE_QUALITY_APPROX ? SONDE_QUALITY_APPROX : p->quality;
+	return acc->t > 0 ? acc->b / acc->t : NAN;
+}
+
+/* A throughput: the largest of its constituents' means, as far as every launch had them. */
+static double peak(const struct sonde_store *s, const struct sonde_cell *cell,
+	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
+{
+	struct sonde_figure part;
+	double best = NAN, v;
+	uint8_t quality = p->quality;
+	size_t i;
+
+	for (i = 0; i < p->constituents.nr; i++) {
+		uint32_t slot = s->slot_of[p->constituents.at[i]];
+
+		if (cell->acc[slot].nr !=
+			acc->nr) { /* some launch lacks it: the maximum is not known */
+			best = NAN;
+			break;
+		}
+		v = mean(&s->plans.at[slot], &cell->acc[slot], &part);
+		if (part.quality > quality)
+			quality = part.quality;
+		if (!(v <= best))
+			best = v;
+	}
+	if (!isnan(best)) {
+		out->quality = quality;
+		return best;
+	}
+	v = mean(p, acc, out);
+	out->quality = SONDE_QUALITY_BOUND;
+	out->high = v;
+	return v;
+}
+
+static void fact(const struct sonde_store *s, const struct sonde_plan *p,
+	const struct sonde_acc *acc, struct sonde_figure *out)
+{
+	const struct sonde_modes *m = acc->modes;
+	const struct sonde_mode *best = NULL;
+	uint32_t i;
+
+	for (i = 0; m && i < m->nr; i++)
+		if (!best || m->at[i].count > best->count ||
+			(m->at[i].count == best->count && m->at[i].v < best->v))
+			best = &m->at[i];
+	if (!best)
+		return;
+	if (best->is_text)
+		out->text = s->texts.keys[(uint32_t)best->v];
+	else
+		out->v = best->v;
+	if (m->nr == 1 && m->other == 0) {
+		out->quality = p->quality;
+		return;
+	}
+	out->quality = SONDE_QUALITY_STAT;
+	if (p->method == SONDE_METHOD_SAME)
+		out->v = NAN; /* it differs: there is no one value */
+	if (!best->is_text) {
+		out->low = acc->a;
+		out->high = acc->b;
+	}
+}
+
+/* Some launches lack the metric: a sum is then a lower bound, a mean speaks for the others only. */
+static void incomplete(const struct sonde_plan *p, struct sonde_figure *out)
+{
+	if (p->method == SONDE_METHOD_SUM) {
+		out->quality = SONDE_QUALITY_BOUND;
+		out->low = out->v;
+	} else if (out->quality < SONDE_QUALITY_APPROX) {
+		out->quality = SONDE_QUALITY_APPROX;
+	}
+}
+
+void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cell, uint32_t slot,
+	struct sonde_figure *out)
+{
+	const struct sonde_plan *p = &s->plans.at[slot];
+	const struct sonde_acc *acc = &cell->acc[slot];
+	const struct sonde_acc *avg =
+		p->sibling == SONDE_NONE || s->slot_of[p->sibling] == SONDE_NONE
+			? NULL
+			: &cell->acc[s->slot_of[p->sibling]];
+
+	*out = (struct sonde_figure){.v = NAN, .low = NAN, .high = NAN, .quality = p->quality};
+	if (acc->nr == 0)
+		return;
+	switch (p->method) {
+	case SONDE_METHOD_MEAN:
+		out->v = mean(p, acc, out);
+		break;
+	case SONDE_METHOD_PEAK:
+		out->v = peak(s, cell, p, acc, out);
+		break;
+	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max */
+		out->v = out->high = acc->a;
+		out->low = avg && avg->nr == acc->nr && avg->a > acc->b ? avg->a : acc->b;
+		break;
+	case SONDE_METHOD_LOWER: /* Σ min ≤ min ≤ Σ avg */
+		out->v = out->low = acc->a;
+		out->high = avg && avg->nr == acc->nr ? avg->a : NAN;
+		break;
+	case SONDE_METHOD_SAME:
+	case SONDE_METHOD_MODE:
+		fact(s, p, acc, out);
+		break;
+	default:
+		out->v = acc->a;
+		break;
+	}
+	if (acc->nr < cell->launches)
+		incomplete(p, out);
+	/* One launch: nothing was rolled up, a bound is the value itself. */
+	if (cell->launches == 1 && out->quality == SONDE_QUALITY_BOUND) {
+		out->quality = SONDE_QUALITY_EXACT;
+		out->low = out->high = NAN;
+	}
+	if (cell->launches == 1 && out->quality == SONDE_QUALITY_APPROX)
+		out->quality = SONDE_QUALITY_EXACT;
+}

@@ -1,0 +1,432 @@
+/*
+ * Cells → one report: the nodes of a scope (or of all of them) with their
+ * kernel tables. Works on flat arrays; nothing recurses, however deep the tree.
+ */
+#include "aggregate/tree_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope)
+{
+	return c->scope == SONDE_NONE ? l->scopes.at[scope].is_ranges == c->is_ranges
+				      : c->scope == scope;
+}
+
+/* Working state while building one report. */
+struct work {
+	struct sonde_tree *t;
+	const struct sonde_launches *l;
+	const struct sonde_store *s;
+	struct sonde_report *r;
+	const struct sonde_cover *cover;
+	uint64_t *instances;	      /* by region */
+	bool *present;		      /* by region */
+	uint32_t *node_of;	      /* by region, SONDE_NONE = not in this report */
+	uint32_t *first_child, *next; /* by region: children in order */
+	struct sonde_err *err;
+};
+
+static int nomem(struct work *w)
+{
+	return sonde_err_nomem(w->err);
+}
+
+/* A region is in the report if it was entered there, or holds one that was. */
+static void find_present(struct work *w)
+{
+	size_t i;
+	uint32_t region;
+
+	for (i = 0; i < w->l->presences.nr; i++) {
+		const struct sonde_presence *p = &w->l->presences.at[i];
+
+		if (!sonde_cover_has(w->l, w->cover, p->scope) ||
+			!w->l->regions.at[p->region].is_shown)
+			continue;
+		w->instances[p->region] += p->instances;
+		for (region = p->region; region != SONDE_NONE && !w->present[region];
+			region = w->l->regions.at[region].parent)
+			w->present[region] = true;
+	}
+}
+
+/* Child lists in order of the regions: first entry, as parents and siblings were met. */
+static void link_children(struct work *w, uint32_t *first_root)
+{
+	size_t i;
+
+	*first_root = SONDE_NONE;
+	for (i = w->l->regions.nr; i-- > 0;) {
+		uint32_t parent = w->l->regions.at[i].parent;
+		uint32_t *head = parent == SONDE_NONE ? first_root : &w->first_child[parent];
+
+		if (!w->present[i])
+			continue;
+		w->next[i] = *head;
+		*head = (uint32_t)i;
+	}
+}
+
+static int add_node(struct work *w, uint32_t region)
+{
+	const struct sonde_region *g = &w->l->regions.at[region];
+	struct sonde_node *n = sonde_vec_push(&w->r->nodes);
+
+	if (!n)
+		return nomem(w);
+	n->region = region;
+	n->parent = g->parent == SONDE_NONE ? SONDE_NONE : w->node_of[g->parent];
+	n->depth = g->depth;
+	n->instances = w->instances[region];
+	n->scope_min_ns = n->scope_median_ns = n->scope_max_ns = n->imbalance = NAN;
+	n->busy_ns = n->span_ns = n->host_ns = NAN;
+	w->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
+	return 0;
+}
+
+/* Depth-first without recursion: down to the first child, else along, else up and along. */
+static int add_nodes(struct work *w)
+{
+	uint32_t at;
+	int rc = 0;
+
+	link_children(w, &at);
+	while (at != SONDE_NONE && rc == 0) {
+		rc = add_node(w, at);
+		if (w->first_child[at] != SONDE_NONE) {
+			at = w->first_child[at];
+			continue;
+		}
+		while (at != SONDE_NONE && w->next[at] == SONDE_NONE)
+			at = w->l->regions.at[at].parent;
+		at = at == SONDE_NONE ? SONDE_NONE : w->next[at];
+	}
+	return rc;
+}
+
+/* Calls `visit` for each node a cell counts in; `own` where it counts exclusively. */
+static void visit_nodes(
+	struct work *w, uint32_t cell, void (*visit)(struct work *, uint32_t, uint32_t, bool))
+{
+	const struct sonde_place *place = &w->l->places.at[w->s->cells.at[cell].place];
+	uint32_t k, region;
+
+	for (k = 0; k < place->nr; k++) {
+		region = w->l->homes.at[place->first + k];
+		visit(w, w->node_of[region], cell, true);
+		for (region = w->l->regions.at[region].parent; region != SONDE_NONE;
+			region = w->l->regions.at[region].parent)
+			visit(w, w->node_of[region], cell, false);
+	}
+}
+
+static void count_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
+{
+	const struct sonde_cell *c = &w->s->cells.at[cell];
+	struct sonde_node *n = &w->r->nodes.at[node];
+
+	n->nr_cells++;
+	n->launches += c->launches;
+	n->time_ns += c->time_ns;
+	if (own) {
+		n->own_nr_cells++;
+		n->own_launches += c->launches;
+		n->own_time_ns += c->time_ns;
+	}
+}
+
+static void place_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
+{
+	struct sonde_node *n = &w->r->nodes.at[node];
+
+	w->r->cells.at[n->first_cell + n->nr_cells++] = cell;
+	if (own)
+		w->r->cells.at[n->own_first_cell + n->own_nr_cells++] = cell;
+}
+
+static bool covers_cell(const struct work *w, size_t cell)
+{
+	return sonde_cover_has(w->l, w->cover, w->s->cells.at[cell].scope);
+}
+
+/* Whether a cell lies in at least one region. */
+static bool is_inside(const struct work *w, size_t cell)
+{
+	return w->l->places.at[w->s->cells.at[cell].place].nr > 0;
+}
+
+/* Two passes over the cells: how many go where, then where they go. */
+static int distribute(struct work *w)
+{
+	struct sonde_report *r = w->r;
+	uint64_t total = 0;
+	size_t i;
+
+	for (i = 0; i < w->s->cells.nr; i++) {
+		if (!covers_cell(w, i))
+			continue;
+		if (is_inside(w, i))
+			r->total_nr_cells++;
+		else
+			r->outside_nr_cells++;
+		visit_nodes(w, (uint32_t)i, count_cell);
+	}
+	r->total_first_cell = 0;
+	r->outside_first_cell = r->total_nr_cells;
+	total = (uint64_t)r->total_nr_cells + r->outside_nr_cells;
+	for (i = 0; i < r->nodes.nr; i++) {
+		struct sonde_node *n = &r->nodes.at[i];
+
+		n->first_cell = (uint32_t)total;
+		total += n->nr_cells;
+		n->own_first_cell = (uint32_t)total;
+		total += n->own_nr_cells;
+		n->nr_cells = n->own_nr_cells = 0;
+		if (total >= SONDE_NONE)
+			return sonde_err_set(w->err, SONDE_ERR_LIMIT,
+				"too many combinations of nested regions and kernels");
+	}
+	if (!sonde_vec_reserve(&r->cells, total))
+		return nomem(w);
+	r->cells.nr = total;
+	r->total_nr_cells = r->outside_nr_cells = 0;
+	for (i = 0; i < w->s->cells.nr; i++) {
+		const struct sonde_cell *c = &w->s->cells.at[i];
+
+		if (!covers_cell(w, i))
+			continue;
+		if (is_inside(w, i)) {
+			r->cells.at[r->total_first_cell + r->total_nr_cells++] = (uint32_t)i;
+			r->launches += c->launches;
+			r->time_ns += c->time_ns;
+		} else {
+			r->cells.at[r->outside_first_cell + r->outside_nr_cells++] = (uint32_t)i;
+			r->outside_launches += c->launches;
+			r->outside_time_ns += c->time_ns;
+		}
+		visit_nodes(w, (uint32_t)i, place_cell);
+	}
+	return 0;
+}
+
+static const struct sonde_store *sort_store; /* qsort has no argument for it */
+
+static int by_kernel(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t kx = sort_store->cells.at[x].kernel, ky = sort_store->cells.at[y].kernel;
+
+	if (kx != ky)
+		return kx < ky ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int by_time_then_name(const void *a, const void *b)
+{
+	const struct sonde_kernel *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return sonde_str_cmp(sonde_records_str(sort_store->records, x->name),
+		sonde_records_str(sort_store->records, y->name));
+}
+
+/* The kernel table of a slice of cells: sorts the slice by kernel, one row per run. */
+static int add_kernels(
+	struct work *w, uint32_t first, uint32_t nr, uint32_t *first_kernel, uint32_t *nr_kernels)
+{
+	struct sonde_kernel *row = NULL;
+	uint32_t *cells = w->r->cells.at, i;
+
+	sort_store = w->s;
+	*first_kernel = (uint32_t)w->r->kernels.nr;
+	if (nr > 1)
+		qsort(&cells[first], nr, sizeof(*cells), by_kernel);
+	for (i = first; i < first + nr; i++) {
+		const struct sonde_cell *c = &w->s->cells.at[cells[i]];
+
+		if (!row || row->name != c->kernel) {
+			row = sonde_vec_push(&w->r->kernels);
+			if (!row)
+				return nomem(w);
+			row->name = c->kernel;
+			row->first_cell = i;
+		}
+		row->nr_cells++;
+		row->calls += c->launches;
+		row->time_ns += c->time_ns;
+	}
+	*nr_kernels = (uint32_t)(w->r->kernels.nr - *first_kernel);
+	if (*nr_kernels > 1)
+		qsort(&w->r->kernels.at[*first_kernel], *nr_kernels, sizeof(*row),
+			by_time_then_name);
+	return 0;
+}
+
+static int add_kernel_tables(struct work *w)
+{
+	struct sonde_report *r = w->r;
+	size_t i;
+	int rc = add_kernels(w, r->outside_first_cell, r->outside_nr_cells,
+		&r->outside_first_kernel, &r->nr_outside_kernels);
+
+	for (i = 0; i < r->nodes.nr && rc == 0; i++) {
+		struct sonde_node *n = &r->nodes.at[i];
+
+		rc = add_kernels(w, n->first_cell, n->nr_cells, &n->first_kernel, &n->nr_kernels);
+	}
+	return rc;
+}
+
+/* A capture without times has none, not zero. */
+static void forget_times(struct sonde_report *r)
+{
+	size_t i;
+
+	r->time_ns = r->outside_time_ns = r->all_time_ns = NAN;
+	for (i = 0; i < r->nodes.nr; i++)
+		r->nodes.at[i].time_ns = r->nodes.at[i].own_time_ns = NAN;
+	for (i = 0; i < r->kernels.nr; i++)
+		r->kernels.at[i].time_ns = NAN;
+}
+
+static void sum_scopes(struct work *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->l->scopes.nr; i++) {
+		if (!sonde_cover_has(w->l, w->cover, (uint32_t)i))
+			continue;
+		w->r->nr_scopes++;
+		w->r->all_launches += w->s->scopes[i].launches;
+		w->r->all_time_ns += w->s->scopes[i].time_ns;
+	}
+}
+
+static int build(struct work *w)
+{
+	size_t nr = w->l->regions.nr;
+	int rc;
+
+	w->instances = sonde_calloc(nr, sizeof(*w->instances));
+	w->present = sonde_calloc(nr, sizeof(*w->present));
+	w->node_of = sonde_malloc(nr * sizeof(*w->node_of));
+	w->first_child = sonde_malloc(nr * sizeof(*w->first_child));
+	w->next = sonde_malloc(nr * sizeof(*w->next));
+	if (!w->instances || !w->present || !w->node_of || !w->first_child || !w->next)
+		return nomem(w);
+	memset(w->node_of, 0xff, nr * sizeof(*w->node_of));
+	memset(w->first_child, 0xff, nr * sizeof(*w->first_child));
+	memset(w->next, 0xff, nr * sizeof(*w->next));
+	sum_scopes(w);
+	find_present(w);
+	rc = add_nodes(w);
+	if (rc == 0)
+		rc = distribute(w);
+	if (rc == 0)
+		rc = add_kernel_tables(w);
+	if (rc == 0 && w->s->time_metric == SONDE_NONE)
+		forget_times(w->r);
+	return rc;
+}
+
+int sonde_tree__report(struct sonde_tree *t, const struct sonde_cover *cover, struct sonde_err *err)
+{
+	struct sonde_report *r = sonde_vec_push(&t->reports);
+	struct work w = {
+		.t = t, .l = t->launches, .s = t->store, .r = r, .cover = cover, .err = err};
+	int rc;
+
+	if (!r)
+		return sonde_err_nomem(err);
+	r->scope = cover->scope;
+	r->is_ranges = cover->is_ranges;
+	r->is_aggregate = cover->scope == SONDE_NONE;
+	r->name = r->is_aggregate ? SONDE_STR("aggregate")
+				  : t->launches->scopes.at[cover->scope].name;
+	rc = build(&w);
+	sonde_free(w.instances);
+	sonde_free(w.present);
+	sonde_free(w.node_of);
+	sonde_free(w.first_child);
+	sonde_free(w.next);
+	return rc;
+}
+
+/* One region's time in one scope. */
+struct sample {
+	uint32_t region;
+	double time_ns;
+};
+
+static int by_region_and_time(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += at[i].time_ns;
+	n->nr_scopes = (uint32_t)nr;
+	n->scope_min_ns = at[0].time_ns;
+	n->scope_max_ns = at[nr - 1].time_ns;
+	n->scope_median_ns =
+		nr % 2 ? at[nr / 2].time_ns : (at[nr / 2 - 1].time_ns + at[nr / 2].time_ns) / 2;
+	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
+}
+
+int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err)
+{
+	SONDE_VEC(struct sample) samples = {0};
+	struct sample *s;
+	size_t i, k, first;
+	int rc = 0;
+
+	for (i = 0; i < t->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		for (k = 0;
+			!r->is_aggregate && r->is_ranges == aggregate->is_ranges && k < r->nodes.nr;
+			k++) {
+			s = sonde_vec_push(&samples);
+			if (!s) {
+				rc = sonde_err_nomem(err);
+				break;
+			}
+			*s = (struct sample){r->nodes.at[k].region, r->nodes.at[k].time_ns};
+		}
+	}
+	if (rc == 0 && samples.nr)
+		qsort(samples.at, samples.nr, sizeof(*samples.at), by_region_and_time);
+	for (i = 0; i < aggregate->nodes.nr && rc == 0; i++) {
+		struct sample key = {aggregate->nodes.at[i].region, -INFINITY};
+		size_t low = 0, high = samples.nr;
+
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+
+			if (by_region_and_time(&samples.at[mid], &key) < 0)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		for (first = low; low < samples.nr && samples.at[low].region == key.region;)
+			low++;
+		if (low > first)
+			set_spread(&aggregate->nodes.at[i], &samples.at[first], low - first);
+	}
+	sonde_vec_release(&samples);
+	return rc;
+}

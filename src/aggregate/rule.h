@@ -1,0 +1,66 @@
+/*
+ * How a metric rolls up over the launches of a region.
+ *
+ * `unit__quantity.rollup.submetric`: the roll-up inside a name (sum, avg, …)
+ * runs over hardware instances within one result; what happens over launches
+ * is decided here, by the one table in rule.c. A rule becomes a plan when it
+ * meets a capture: then it is known which of the weights it would like the
+ * capture really has.
+ */
+#ifndef SONDE_AGGREGATE_RULE_H
+#define SONDE_AGGREGATE_RULE_H
+
+#include "aggregate/tree.h"
+
+enum sonde_method {
+	SONDE_METHOD_SUM,   /* Σ v */
+	SONDE_METHOD_MEAN,  /* Σ w·v / Σ w */
+	SONDE_METHOD_MAX,   /* max v */
+	SONDE_METHOD_UPPER, /* Σ max: an upper bound of the region's max */
+	SONDE_METHOD_LOWER, /* Σ min: a lower bound of the region's min */
+	SONDE_METHOD_PEAK,  /* throughput: max over constituents of each one's mean */
+	SONDE_METHOD_SAME,  /* the one value all launches have, else missing */
+	SONDE_METHOD_MODE,  /* most frequent value, with smallest and largest */
+};
+
+enum sonde_weight {
+	SONDE_WEIGHT_NONE,
+	SONDE_WEIGHT_TIME,
+	SONDE_WEIGHT_ELAPSED,	  /* the unit's cycles_elapsed */
+	SONDE_WEIGHT_ACTIVE,	  /* the unit's cycles_active */
+	SONDE_WEIGHT_DENOMINATOR, /* the counter a ratio divides by */
+};
+
+struct sonde_rule {
+	const char *pattern; /* glob over the metric name; the first match decides */
+	uint8_t method;	     /* enum sonde_method */
+	uint8_t weight;	     /* enum sonde_weight */
+	uint8_t quality;     /* enum sonde_quality, when the weight is there */
+	bool on_request;     /* device facts and the like: not part of "all metrics" */
+};
+
+/* Never NULL: the last row of the table takes everything. */
+const struct sonde_rule *sonde_rule_for(struct sonde_str metric);
+
+/* A rule applied to one metric of one capture. */
+struct sonde_plan {
+	uint32_t metric;    /* number in the records */
+	uint8_t method;	    /* enum sonde_method */
+	uint8_t quality;    /* enum sonde_quality of the rule as planned */
+	bool per_instance;  /* the weight is per hardware instance: scale by capacity across devices
+			     */
+	uint32_t weight[2]; /* metrics whose product weighs; SONDE_NONE = not used */
+	uint32_t sibling;   /* UPPER, LOWER: metric number of the `.avg`, or SONDE_NONE */
+	const char *says[2]; /* method in words: as planned; when a launch lacks the weight */
+	SONDE_VEC(uint32_t)
+	constituents; /* PEAK: metric numbers, from the capture's `breakdown:` */
+};
+
+/* Texts go to `arena`. Memory shortage leaves a plan without weights (method by time). */
+struct sonde_plan sonde_plan_for(
+	const struct sonde_records *r, uint32_t metric, struct sonde_arena *arena);
+
+/* "ns", "byte", "%", … from the name alone; "" when it has none. */
+const char *sonde_metric_unit(struct sonde_str metric);
+
+#endif

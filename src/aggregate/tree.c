@@ -1,0 +1,273 @@
+#include "aggregate/tree_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *sonde_quality_name(enum sonde_quality q)
+{
+	static const char *const names[] = {"exact", "approx", "bound", "const", "stat"};
+
+	return names[q];
+}
+
+static struct sonde_store *new_store(const struct sonde_launches *l)
+{
+	struct sonde_store *s = sonde_calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->launches = l;
+	s->records = l->records;
+	s->slot_of = sonde_malloc(l->records->metrics.nr * sizeof(*s->slot_of));
+	if (!s->slot_of) {
+		sonde_store_free(s);
+		return NULL;
+	}
+	memset(s->slot_of, 0xff, l->records->metrics.nr * sizeof(*s->slot_of));
+	return s;
+}
+
+/* Bounds need the `.avg` of the same counter. */
+static int add_siblings(struct sonde_store *s, struct sonde_err *err)
+{
+	size_t i, nr = s->plans.nr;
+
+	for (i = 0; i < nr; i++)
+		if (s->plans.at[i].sibling != SONDE_NONE &&
+			sonde_store_add(s, s->plans.at[i].sibling) == SONDE_NONE)
+			return sonde_err_nomem(err);
+	return 0;
+}
+
+/* After filling, columns know how their figures are made and whether they are words. */
+static void describe_columns(struct sonde_tree *t)
+{
+	const struct sonde_store *s = t->store;
+	size_t i, k;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_column *c = &t->columns.at[i];
+		uint32_t slot = s->slot_of[c->metric];
+		const struct sonde_plan *p = &s->plans.at[slot];
+
+		c->methods[0] = p->says[0];
+		c->methods[1] = p->says[1];
+		c->quality = p->quality;
+		for (k = 0; k < s->cells.nr && !c->is_text; k++) {
+			const struct sonde_modes *m = s->cells.at[k].acc[slot].modes;
+
+			c->is_text = m && m->nr && m->at[0].is_text;
+			if (s->cells.at[k].acc[slot].nr)
+				break; /* the first value tells */
+		}
+	}
+}
+
+static int build_reports(
+	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	const struct sonde_launches *l = t->launches;
+	struct sonde_cover cover;
+	bool has[2] = {false, false};
+	size_t i;
+	int rc = 0, k;
+
+	for (i = 0; i < l->scopes.nr && rc == 0; i++) {
+		cover = (struct sonde_cover){
+			.scope = (uint32_t)i, .is_ranges = l->scopes.at[i].is_ranges};
+		has[cover.is_ranges] = true;
+		rc = sonde_tree__report(t, &cover, err);
+	}
+	if (!has[0] && !has[1])
+		has[0] = true; /* nothing captured: the aggregate is there, and empty */
+	for (k = 0; k < 2 && rc == 0 && !choice->no_aggregate; k++) {
+		struct sonde_report *r;
+
+		if (!has[k])
+			continue;
+		cover = (struct sonde_cover){.scope = SONDE_NONE, .is_ranges = k == 1};
+		rc = sonde_tree__report(t, &cover, err);
+		if (rc)
+			break;
+		r = &t->reports.at[t->reports.nr - 1];
+		if (k == 1 && has[0])
+			r->name = SONDE_STR("aggregate/ranges");
+		rc = sonde_tree__spread(t, r, err);
+	}
+	if (has[0] && has[1])
+		sonde_note(&t->notes,
+			"the inputs hold kernel results and replayed ranges; they answer different "
+			"questions and are reported side by side, never summed");
+	return rc;
+}
+
+static void hash_words(struct sonde_buf *b, const char *key, struct sonde_words words)
+{
+	size_t i;
+
+	sonde_buf_printf(b, "%s=%zu\n", key, words.nr);
+	for (i = 0; i < words.nr; i++)
+		sonde_buf_printf(b, "%zu:%s\n", strlen(words.at[i]), words.at[i]);
+}
+
+/* A hash of everything that changes numbers: selection, choice and nesting rule. */
+static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_choice *c)
+{
+	struct sonde_buf b = {0};
+	uint64_t hash;
+
+	hash_words(&b, "nvtx.include", s->nvtx_include);
+	hash_words(&b, "nvtx.exclude", s->nvtx_exclude);
+	hash_words(&b, "kernels.include", s->kernel_include);
+	hash_words(&b, "kernels.exclude", s->kernel_exclude);
+	hash_words(&b, "metrics", c->metrics);
+	hash_words(&b, "sections", c->sections);
+	sonde_buf_printf(&b, "nesting=%s\n", s->stack_only ? "stack" : "label");
+	hash = sonde_hash(b.p, b.n);
+	sonde_buf_release(&b);
+	return hash;
+}
+
+static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	int rc;
+
+	sonde_notes_add(&t->notes, &t->launches->records->notes);
+	sonde_notes_add(&t->notes, &t->launches->notes);
+	t->fingerprint = fingerprint(&t->launches->selection, choice);
+	t->store = new_store(t->launches);
+	rc = t->store ? sonde_tree__choose(t, choice, err) : sonde_err_nomem(err);
+	if (rc == 0)
+		rc = add_siblings(t->store, err);
+	if (rc == 0)
+		rc = sonde_store_fill(t->store, err);
+	if (rc)
+		return rc;
+	describe_columns(t);
+	sonde_notes_add(&t->notes, &t->store->notes);
+	return build_reports(t, choice, err);
+}
+
+int sonde_tree_build(struct sonde_tree **out, const struct sonde_launches *launches,
+	const struct sonde_choice *choice, struct sonde_err *err)
+{
+	struct sonde_tree *t = sonde_calloc(1, sizeof(*t));
+	int rc;
+
+	*out = NULL;
+	if (!t)
+		return sonde_err_nomem(err);
+	t->launches = launches;
+	rc = build(t, choice, err);
+	if (rc)
+		sonde_tree_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+void sonde_tree_free(struct sonde_tree *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->reports.nr; i++) {
+		sonde_vec_release(&t->reports.at[i].nodes);
+		sonde_vec_release(&t->reports.at[i].kernels);
+		sonde_vec_release(&t->reports.at[i].cells);
+	}
+	for (i = 0; i < t->sections.nr; i++)
+		sonde_vec_release(&t->sections.at[i].columns);
+	sonde_vec_release(&t->reports);
+	sonde_vec_release(&t->sections);
+	sonde_vec_release(&t->columns);
+	sonde_notes_release(&t->notes);
+	sonde_store_free(t->store);
+	sonde_free(t);
+}
+
+int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, struct sonde_err *err)
+{
+	*f = (struct sonde_figures){.nr = t->columns.nr};
+	f->at = sonde_calloc(f->nr, sizeof(*f->at));
+	f->scratch = sonde_cell_scratch(t->store);
+	if (f->at && f->scratch)
+		return 0;
+	sonde_figures_release(f);
+	return sonde_err_nomem(err);
+}
+
+void sonde_figures_release(struct sonde_figures *f)
+{
+	sonde_free(f->at);
+	sonde_free(f->scratch);
+	*f = (struct sonde_figures){0};
+}
+
+/* The slice of cells a part stands for. */
+static void slice(const struct sonde_report *r, enum sonde_part part, uint32_t index,
+	uint32_t *first, uint32_t *nr)
+{
+	switch (part) {
+	case SONDE_PART_INCLUSIVE:
+		*first = r->nodes.at[index].first_cell;
+		*nr = r->nodes.at[index].nr_cells;
+		break;
+	case SONDE_PART_EXCLUSIVE:
+		*first = r->nodes.at[index].own_first_cell;
+		*nr = r->nodes.at[index].own_nr_cells;
+		break;
+	case SONDE_PART_KERNEL:
+		*first = r->kernels.at[index].first_cell;
+		*nr = r->kernels.at[index].nr_cells;
+		break;
+	case SONDE_PART_TOTAL:
+		*first = r->total_first_cell;
+		*nr = r->total_nr_cells;
+		break;
+	case SONDE_PART_OUTSIDE:
+		*first = r->outside_first_cell;
+		*nr = r->outside_nr_cells;
+		break;
+	}
+}
+
+void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
+	enum sonde_part part, uint32_t index, struct sonde_figures *out)
+{
+	const struct sonde_store *s = t->store;
+	const struct sonde_cell *cell;
+	uint32_t first = 0, nr = 0, i;
+	size_t c;
+
+	slice(r, part, index, &first, &nr);
+	cell = nr == 1 ? &s->cells.at[r->cells.at[first]] : out->scratch;
+	if (nr != 1)
+		sonde_cell_clear(s, out->scratch);
+	for (i = 0; nr != 1 && i < nr; i++) {
+		const struct sonde_cell *from = &s->cells.at[r->cells.at[first + i]];
+
+		sonde_cell_merge(s, out->scratch, from, s->scopes[from->scope].capacity);
+	}
+	for (c = 0; c < t->columns.nr; c++) {
+		struct sonde_figure *f = &out->at[c];
+
+		sonde_cell_figure(s, cell, s->slot_of[t->columns.at[c].metric], f);
+		if (s->is_mixed && r->is_aggregate && f->quality == SONDE_QUALITY_EXACT &&
+			f->method == 0 && strcmp(t->columns.at[c].unit, "%") == 0)
+			f->quality = SONDE_QUALITY_APPROX;
+	}
+}
+
+const struct sonde_region *sonde_node_region(const struct sonde_tree *t, const struct sonde_node *n)
+{
+	return &t->launches->regions.at[n->region];
+}
+
+struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n)
+{
+	return sonde_records_str(t->launches->records, sonde_node_region(t, n)->label);
+}

@@ -1,0 +1,33 @@
+/*
+ * Inside the aggregation room: the steps of building a tree.
+ *
+ *   rule.c, unit.c    how a metric rolls up, and its unit
+ *   choice.c          which metrics and sections are reported
+ *   store.c           launches → cells of accumulators
+ *   figure.c          merging cells, reading figures
+ *   report.c          cells → nodes and kernel tables of one scope or aggregate
+ *   tree.c            the build itself
+ */
+#ifndef SONDE_AGGREGATE_TREE_INT_H
+#define SONDE_AGGREGATE_TREE_INT_H
+
+#include "aggregate/store.h"
+
+/* Fills t->columns, t->sections and t->headline, and asks the store for what they need. */
+int sonde_tree__choose(
+	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err);
+
+/* Which scopes a report covers. */
+struct sonde_cover {
+	uint32_t scope; /* SONDE_NONE: all with this is_ranges */
+	bool is_ranges;
+};
+bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope);
+
+/* Appends the report of the scopes in `cover` to t->reports. */
+int sonde_tree__report(
+	struct sonde_tree *t, const struct sonde_cover *cover, struct sonde_err *err);
+/* Fills in the spread over scopes of an aggregate from the scopes' own reports. */
+int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err);
+
+#endif

@@ -1,0 +1,213 @@
+#include "attribute/filter.h"
+
+#include "attribute/nvtx_expr_int.h"
+#include "base/alloc.h"
+#include "base/vec.h"
+
+struct sonde_nvtx_filter {
+	struct sonde_pool pool;
+	SONDE_VEC(struct nvtx_expr) include;
+	SONDE_VEC(struct nvtx_expr) exclude;
+};
+
+/* Patterns over names, in the order of the words. */
+struct patterns {
+	struct sonde_pattern *at;
+	size_t nr;
+};
+
+struct sonde_kernel_filter {
+	struct sonde_pool pool;
+	struct patterns include, exclude;
+};
+
+struct sonde_name_filter {
+	struct sonde_pool pool;
+	struct patterns words;
+};
+
+/* Builds the items of one word into `list`, an include or exclude list of the filter. */
+static int add_word(
+	struct sonde_nvtx_filter *f, bool is_include, const char *word, struct sonde_err *err)
+{
+	struct sonde_str rest = sonde_str_from(word), item;
+	bool any = false;
+	int rc = 0;
+
+	while (rc == 0 && nvtx_next_item(&rest, &item)) {
+		struct nvtx_expr *e;
+
+		if (!item.n)
+			continue;
+		any = true;
+		e = is_include ? sonde_vec_push(&f->include) : sonde_vec_push(&f->exclude);
+		rc = e ? nvtx_expr_build(e, &f->pool, item, err) : sonde_err_nomem(err);
+	}
+	if (rc == 0 && !any)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"NVTX expression '%s': the expression is empty", word);
+	return rc;
+}
+
+int sonde_nvtx_filter_build(struct sonde_nvtx_filter **out, struct sonde_words include,
+	struct sonde_words exclude, struct sonde_err *err)
+{
+	struct sonde_nvtx_filter *f = sonde_calloc(1, sizeof(*f));
+	size_t i;
+	int rc = 0;
+
+	*out = NULL;
+	if (!f)
+		return sonde_err_nomem(err);
+	for (i = 0; i < include.nr && rc == 0; i++)
+		rc = add_word(f, true, include.at[i], err);
+	for (i = 0; i < exclude.nr && rc == 0; i++)
+		rc = add_word(f, false, exclude.at[i], err);
+	if (rc) {
+		sonde_nvtx_filter_free(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+void sonde_nvtx_filter_free(struct sonde_nvtx_filter *f)
+{
+	if (!f)
+		return;
+	sonde_vec_release(&f->include);
+	sonde_vec_release(&f->exclude);
+	sonde_pool__release(&f->pool);
+	sonde_free(f);
+}
+
+bool sonde_nvtx_filter_takes(
+	const struct sonde_nvtx_filter *f, const struct sonde_open_ranges *open)
+{
+	bool taken = f->include.nr == 0;
+	size_t i;
+
+	for (i = 0; i < f->include.nr && !taken; i++)
+		taken = nvtx_expr_takes(&f->include.at[i], open);
+	for (i = 0; i < f->exclude.nr && taken; i++)
+		taken = !nvtx_expr_takes(&f->exclude.at[i], open);
+	return taken;
+}
+
+bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f)
+{
+	return f->include.nr == 0 && f->exclude.nr == 0;
+}
+
+/* `what` names the words in messages: "kernel pattern". */
+static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct sonde_words words,
+	const char *what, struct sonde_err *err)
+{
+	int rc = 0;
+
+	out->at = sonde_arena_calloc(&pool->arena, words.nr, sizeof(*out->at));
+	if (!out->at)
+		return sonde_err_nomem(err);
+	for (; out->nr < words.nr && rc == 0; out->nr++) {
+		struct sonde_str word = sonde_str_trim(sonde_str_from(words.at[out->nr]));
+		struct sonde_err why = {0};
+
+		if (!word.n)
+			return sonde_err_set(err, SONDE_ERR_USAGE, "a %s is empty", what);
+		rc = sonde_pattern__word(&out->at[out->nr], pool, word, &why);
+		if (rc == SONDE_ERR_USAGE)
+			sonde_err_set(err, rc, "%s '%.*s': %s", what, SONDE_STR_ARG(word), why.msg);
+		else if (rc)
+			sonde_err_nomem(err);
+	}
+	return rc;
+}
+
+int sonde_kernel_filter_build(struct sonde_kernel_filter **out, struct sonde_words include,
+	struct sonde_words exclude, struct sonde_err *err)
+{
+	struct sonde_kernel_filter *f = sonde_calloc(1, sizeof(*f));
+	int rc;
+
+	*out = NULL;
+	if (!f)
+		return sonde_err_nomem(err);
+	rc = build_patterns(&f->include, &f->pool, include, "kernel pattern", err);
+	if (rc == 0)
+		rc = build_patterns(&f->exclude, &f->pool, exclude, "kernel pattern", err);
+	if (rc) {
+		sonde_kernel_filter_free(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+void sonde_kernel_filter_free(struct sonde_kernel_filter *f)
+{
+	if (!f)
+		return;
+	sonde_pool__release(&f->pool);
+	sonde_free(f);
+}
+
+static bool any_takes(
+	const struct patterns *list, struct sonde_str function, struct sonde_str demangled)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr; i++)
+		if (sonde_pattern__takes(&list->at[i], demangled) ||
+			(!list->at[i].regex && sonde_pattern__takes(&list->at[i], function)))
+			return true;
+	return false;
+}
+
+bool sonde_kernel_filter_takes(
+	const struct sonde_kernel_filter *f, struct sonde_str function, struct sonde_str demangled)
+{
+	return (f->include.nr == 0 || any_takes(&f->include, function, demangled)) &&
+	       !any_takes(&f->exclude, function, demangled);
+}
+
+int sonde_name_filter_build(
+	struct sonde_name_filter **out, struct sonde_words words, struct sonde_err *err)
+{
+	struct sonde_name_filter *f = sonde_calloc(1, sizeof(*f));
+	int rc;
+
+	*out = NULL;
+	if (!f)
+		return sonde_err_nomem(err);
+	rc = build_patterns(&f->words, &f->pool, words, "name pattern", err);
+	if (rc) {
+		sonde_name_filter_free(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+void sonde_name_filter_free(struct sonde_name_filter *f)
+{
+	if (!f)
+		return;
+	sonde_pool__release(&f->pool);
+	sonde_free(f);
+}
+
+bool sonde_name_filter_takes(const struct sonde_name_filter *f, struct sonde_str name)
+{
+	size_t i;
+
+	for (i = 0; i < f->words.nr; i++)
+		if (sonde_pattern__takes(&f->words.at[i], name))
+			return true;
+	return f->words.nr == 0;
+}
+
+bool sonde_name_filter_word_takes(
+	const struct sonde_name_filter *f, size_t i, struct sonde_str name)
+{
+	return i < f->words.nr && sonde_pattern__takes(&f->words.at[i], name);
+}

@@ -1,0 +1,395 @@
+/*
+ * The build: records → launches with places, after selection.
+ *
+ * Many launches share few places (a place is a distinct combination of open
+ * label stacks), so the NVTX selection is decided once per place and the
+ * kernel selection once per name.
+ */
+#include "attribute/launches_int.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* The place of a set of open ranges, made when new. */
+static uint32_t make_place(struct sonde_build *b, const struct sonde_set *set)
+{
+	uint32_t first = (uint32_t)b->raw_stacks.nr, number, *slot;
+	size_t k, home = b->l->homes.nr, h;
+	struct sonde_place *place, *raw;
+	bool is_new;
+
+	for (k = 0; k < set->nr; k++) {
+		slot = sonde_vec_push(&b->raw_stacks);
+		if (!slot)
+			return SONDE_NONE;
+		*slot = b->stack_of[b->r->members.at[set->first + k]];
+	}
+	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], set->nr, &is_new);
+	if (number == SONDE_NONE || !is_new) {
+		b->raw_stacks.nr = first;
+		return number;
+	}
+	place = sonde_vec_push(&b->l->places);
+	raw = place ? sonde_vec_push(&b->raw) : NULL;
+	if (!raw || !sonde_vec_reserve(&b->l->homes, home + set->nr))
+		return SONDE_NONE;
+	*raw = (struct sonde_place){.first = first, .nr = set->nr};
+	for (k = 0; k < set->nr; k++) {
+		uint32_t region = b->stacks.at[b->raw_stacks.at[first + k]].region;
+
+		for (h = home; h < b->l->homes.nr && b->l->homes.at[h] != region; h++)
+			;
+		if (h == b->l->homes.nr) /* once per region: a label started twice counts once */
+			b->l->homes.at[b->l->homes.nr++] = region;
+	}
+	*place = (struct sonde_place){
+		.first = (uint32_t)home, .nr = (uint32_t)(b->l->homes.nr - home)};
+	return number;
+}
+
+static int make_places(struct sonde_build *b, struct sonde_err *err)
+{
+	size_t i;
+
+	b->place_of = sonde_malloc(b->r->sets.nr * sizeof(*b->place_of));
+	if (!b->place_of)
+		return sonde_err_nomem(err);
+	for (i = 0; i < b->r->sets.nr; i++) { /* set 0, the empty one, becomes place 0 */
+		b->place_of[i] = make_place(b, &b->r->sets.at[i]);
+		if (b->place_of[i] == SONDE_NONE)
+			return sonde_err_nomem(err);
+	}
+	return 0;
+}
+
+/* Scratch for showing a place to the NVTX filter. */
+struct view {
+	SONDE_VEC(struct sonde_open_stack) stacks;
+	SONDE_VEC(struct sonde_open_start) starts;
+	SONDE_VEC(struct sonde_str) labels;
+};
+
+static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t stack)
+{
+	const struct sonde_stack *s = &b->stacks.at[stack];
+	struct sonde_str domain = s->domain == SONDE_NONE ? (struct sonde_str){NULL, 0}
+							  : sonde_records_str(b->r, s->domain);
+	struct sonde_open_stack *open;
+	struct sonde_open_start *start;
+	size_t nr = 0, i;
+	uint32_t up;
+
+	if (s->kind == SONDE_START_END) {
+		start = sonde_vec_push(&v->starts);
+		if (start)
+			*start = (struct sonde_open_start){
+				domain, sonde_records_str(b->r, s->label)};
+		return start != NULL;
+	}
+	for (up = stack; up != SONDE_NONE; up = b->stacks.at[up].parent)
+		nr++;
+	open = sonde_vec_push(&v->stacks);
+	if (!open || !sonde_vec_reserve(&v->labels, v->labels.nr + nr))
+		return false;
+	*open = (struct sonde_open_stack){domain, NULL, nr};
+	for (up = stack, i = nr; i-- > 0; up = b->stacks.at[up].parent)
+		v->labels.at[v->labels.nr + i] = sonde_records_str(b->r, b->stacks.at[up].label);
+	v->labels.nr += nr;
+	return true;
+}
+
+static int view_place(
+	const struct sonde_build *b, struct view *v, uint32_t place, struct sonde_open_ranges *out)
+{
+	const struct sonde_place *raw = &b->raw.at[place];
+	size_t i, at = 0;
+
+	v->stacks.nr = v->starts.nr = v->labels.nr = 0;
+	for (i = 0; i < raw->nr; i++)
+		if (!view_stack(b, v, b->raw_stacks.at[raw->first + i]))
+			return -1;
+	for (i = 0; i < v->stacks.nr; i++) { /* only now do the labels stay where they are */
+		v->stacks.at[i].labels = &v->labels.at[at];
+		at += v->stacks.at[i].nr;
+	}
+	*out = (struct sonde_open_ranges){v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
+	return 0;
+}
+
+/* takes[place]: whether the NVTX selection takes launches there. */
+static int decide_places(struct sonde_build *b, bool *takes, struct sonde_err *err)
+{
+	const struct sonde_selection *s = &b->l->selection;
+	struct sonde_nvtx_filter *filter = NULL;
+	struct sonde_open_ranges open;
+	struct view v = {0};
+	uint32_t i;
+	int rc = sonde_nvtx_filter_build(&filter, s->nvtx_include, s->nvtx_exclude, err);
+
+	for (i = 0; rc == 0 && i < b->l->places.nr; i++) {
+		if (view_place(b, &v, i, &open) != 0)
+			rc = sonde_err_nomem(err);
+		else
+			takes[i] = sonde_nvtx_filter_takes(filter, &open);
+	}
+	sonde_vec_release(&v.stacks);
+	sonde_vec_release(&v.starts);
+	sonde_vec_release(&v.labels);
+	sonde_nvtx_filter_free(filter);
+	return rc;
+}
+
+/* Verdicts of the kernel filter, remembered by the demangled name. */
+struct verdicts {
+	struct sonde_kernel_filter *filter;
+	struct verdict {
+		uint32_t name; /* function name it was decided for */
+		uint8_t known; /* 0 = not yet, 1 = no, 2 = yes */
+	} * of;		       /* by string number */
+};
+
+static bool takes_kernel(
+	const struct sonde_build *b, struct verdicts *v, const struct sonde_record *rec)
+{
+	struct verdict *known = &v->of[rec->full_name];
+
+	if (!known->known || known->name != rec->name) {
+		known->name = rec->name;
+		known->known =
+			sonde_kernel_filter_takes(v->filter, sonde_records_str(b->r, rec->name),
+				sonde_records_str(b->r, rec->full_name))
+				? 2
+				: 1;
+	}
+	return known->known == 2;
+}
+
+static void select_launches(struct sonde_build *b, const bool *takes, struct verdicts *v)
+{
+	struct sonde_launches *l = b->l;
+	size_t i;
+
+	for (i = 0; i < l->launches.nr; i++) {
+		struct sonde_launch *launch = &l->launches.at[i];
+
+		if (!takes[launch->place] || !takes_kernel(b, v, &b->r->records.at[i])) {
+			launch->state = SONDE_LAUNCH_NOT_SELECTED;
+			l->nr_not_selected++;
+		} else if (l->places.at[launch->place].nr == 0) {
+			launch->state = SONDE_LAUNCH_OUTSIDE;
+			l->nr_outside++;
+		} else {
+			l->nr_taken++;
+		}
+	}
+}
+
+static int apply_selection(struct sonde_build *b, const bool *takes, struct sonde_err *err)
+{
+	const struct sonde_selection *s = &b->l->selection;
+	struct verdicts v = {0};
+	int rc = sonde_kernel_filter_build(&v.filter, s->kernel_include, s->kernel_exclude, err);
+
+	v.of = rc ? NULL : sonde_calloc(b->r->strings.nr, sizeof(*v.of));
+	if (rc == 0 && !v.of)
+		rc = sonde_err_nomem(err);
+	if (rc == 0)
+		select_launches(b, takes, &v);
+	sonde_kernel_filter_free(v.filter);
+	sonde_free(v.of);
+	return rc;
+}
+
+/* A region is shown if the NVTX selection takes any place in it; all are when it takes nothing. */
+static void show_regions(struct sonde_build *b, const bool *takes)
+{
+	struct sonde_launches *l = b->l;
+	bool any = false;
+	uint32_t i, k, region;
+
+	for (i = 0; i < l->places.nr; i++) {
+		for (k = 0; takes[i] && k < l->places.at[i].nr; k++) {
+			any = true;
+			region = l->homes.at[l->places.at[i].first + k];
+			for (; region != SONDE_NONE && !l->regions.at[region].is_shown;
+				region = l->regions.at[region].parent)
+				l->regions.at[region].is_shown = true;
+		}
+	}
+	for (i = 0; !any && i < l->regions.nr; i++)
+		l->regions.at[i].is_shown = true;
+}
+
+static int count_strays(struct sonde_build *b, struct sonde_err *err)
+{
+	struct sonde_launches *l = b->l;
+	struct sonde_map keys = {0};
+	struct sonde_stray *stray;
+	int rc = 0;
+	size_t i;
+
+	for (i = 0; rc == 0 && i < l->launches.nr; i++) {
+		const struct sonde_record *rec = &b->r->records.at[i];
+		uint32_t key[3] = {rec->process, (uint32_t)rec->thread,
+			(uint32_t)(rec->thread >> 32)},
+			 n;
+		bool is_new;
+
+		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE)
+			continue;
+		n = sonde_build__key(b, &keys, key, 3, &is_new);
+		stray = n == SONDE_NONE ? NULL
+			: is_new	? sonde_vec_push(&l->strays)
+					: &l->strays.at[n];
+		if (!stray) {
+			rc = sonde_err_nomem(err);
+			break;
+		}
+		stray->process = rec->process;
+		stray->thread = rec->thread;
+		stray->launches++;
+	}
+	sonde_map_release(&keys);
+	return rc;
+}
+
+static void list_regions(struct sonde_launches *l, struct sonde_buf *out)
+{
+	size_t i, shown = 0;
+
+	for (i = 0; i < l->regions.nr && shown < 8; i++, shown++) {
+		sonde_buf_puts(out, shown ? ", " : "");
+		sonde_buf_str(out, l->regions.at[i].id);
+	}
+	if (i < l->regions.nr)
+		sonde_buf_printf(out, " and %zu more", l->regions.nr - i);
+}
+
+/* Says why a report is empty or thin, and what to do about it. */
+static void explain(struct sonde_build *b, bool any_place)
+{
+	struct sonde_launches *l = b->l;
+	const struct sonde_selection *s = &l->selection;
+	struct sonde_buf names = {0};
+
+	if (!l->launches.nr)
+		sonde_note(&l->notes, "the capture holds no results: nothing was profiled");
+	else if (!l->regions.nr)
+		sonde_note(&l->notes, "no NVTX range was open at any launch, so nothing could be "
+				      "put into regions; the table "
+				      "by kernel is the baseline (was the program captured with "
+				      "'ncu --nvtx', and does it push "
+				      "ranges on the thread that launches?)");
+	list_regions(l, &names);
+	if (l->regions.nr && !any_place && !names.failed)
+		sonde_note(&l->notes,
+			"no launch matches the NVTX selection; the ranges in this capture are: %s",
+			names.p);
+	else if (l->launches.nr && !l->nr_taken && !l->nr_outside &&
+		 (s->kernel_include.nr || s->kernel_exclude.nr))
+		sonde_note(&l->notes,
+			"no launch matches the kernel selection; patterns must equal a whole "
+			"name, or use * and ?, or start with regex:");
+	sonde_buf_release(&names);
+}
+
+static int init_launches(struct sonde_build *b, struct sonde_err *err)
+{
+	struct sonde_launches *l = b->l;
+	size_t i;
+
+	if (!sonde_vec_reserve(&l->launches, b->r->records.nr))
+		return sonde_err_nomem(err);
+	l->launches.nr = b->r->records.nr;
+	for (i = 0; i < l->launches.nr; i++)
+		l->launches.at[i] = (struct sonde_launch){
+			.record = (uint32_t)i, .kernel = b->r->records.at[i].full_name};
+	return 0;
+}
+
+static int build(struct sonde_build *b, struct sonde_err *err)
+{
+	bool *takes = NULL, any = false;
+	size_t i;
+	int rc = init_launches(b, err);
+
+	if (rc == 0)
+		rc = sonde_build__regions(b, err);
+	if (rc == 0)
+		rc = sonde_build__scopes(b, err);
+	if (rc == 0)
+		rc = make_places(b, err);
+	if (rc)
+		return rc;
+	for (i = 0; i < b->l->launches.nr; i++)
+		b->l->launches.at[i].place = b->place_of[b->r->records.at[i].open];
+	takes = sonde_calloc(b->l->places.nr, sizeof(*takes));
+	rc = takes ? decide_places(b, takes, err) : sonde_err_nomem(err);
+	if (rc == 0)
+		rc = apply_selection(b, takes, err);
+	if (rc == 0)
+		rc = sonde_build__presences(b, err);
+	if (rc == 0)
+		rc = count_strays(b, err);
+	if (rc == 0) {
+		for (i = 1; i < b->l->places.nr; i++)
+			any = any || takes[i];
+		show_regions(b, takes);
+		explain(b, any);
+	}
+	sonde_free(takes);
+	return rc;
+}
+
+static void release_build(struct sonde_build *b)
+{
+	sonde_vec_release(&b->stacks);
+	sonde_vec_release(&b->raw);
+	sonde_vec_release(&b->raw_stacks);
+	sonde_vec_release(&b->scratch);
+	sonde_map_release(&b->stack_keys);
+	sonde_map_release(&b->region_keys);
+	sonde_map_release(&b->place_keys);
+	sonde_map_release(&b->scope_keys);
+	sonde_map_release(&b->outermost);
+	sonde_free(b->stack_of);
+	sonde_free(b->place_of);
+}
+
+int sonde_launches_build(struct sonde_launches **out, const struct sonde_records *records,
+	const struct sonde_selection *selection, struct sonde_err *err)
+{
+	struct sonde_build b = {.r = records};
+	int rc;
+
+	*out = NULL;
+	b.l = sonde_calloc(1, sizeof(*b.l));
+	if (!b.l)
+		return sonde_err_nomem(err);
+	b.l->records = records;
+	b.l->selection = *selection;
+	rc = build(&b, err);
+	release_build(&b);
+	if (rc)
+		sonde_launches_free(b.l);
+	else
+		*out = b.l;
+	return rc;
+}
+
+void sonde_launches_free(struct sonde_launches *l)
+{
+	if (!l)
+		return;
+	sonde_vec_release(&l->regions);
+	sonde_vec_release(&l->scopes);
+	sonde_vec_release(&l->places);
+	sonde_vec_release(&l->homes);
+	sonde_vec_release(&l->launches);
+	sonde_vec_release(&l->presences);
+	sonde_vec_release(&l->strays);
+	sonde_notes_release(&l->notes);
+	sonde_arena_release(&l->arena);
+	sonde_free(l);
+}

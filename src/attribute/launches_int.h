@@ -1,0 +1,49 @@
+/*
+ * Inside the attribution room: the steps of building the launches.
+ *
+ *   region.c     range entries → stacks of labels → regions (the nesting rules)
+ *   scope.c      processes and devices → scopes; which region has entries where
+ *   launches.c   the build itself: places, selection, coverage
+ */
+#ifndef SONDE_ATTRIBUTE_LAUNCHES_INT_H
+#define SONDE_ATTRIBUTE_LAUNCHES_INT_H
+
+#include "attribute/launches.h"
+
+/*
+ * A distinct stack of labels as it really was, before the label rule moves it:
+ * what NVTX filters look at. A trie: the parent is the enclosing frame.
+ */
+struct sonde_stack {
+	uint32_t parent; /* stack number, SONDE_NONE = outermost */
+	uint32_t label, domain;
+	uint32_t region; /* the region it counts in */
+	uint8_t kind;
+};
+
+/* Working state while building. */
+struct sonde_build {
+	struct sonde_launches *l;
+	const struct sonde_records *r;
+	SONDE_VEC(struct sonde_stack) stacks;
+	struct sonde_map stack_keys, region_keys, place_keys, scope_keys;
+	struct sonde_map outermost; /* {domain, label} of ranges that are outermost somewhere */
+	uint32_t *stack_of;	    /* by range number */
+	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
+	SONDE_VEC(struct sonde_place)
+	raw; /* by place: the stacks it stands for, a slice of `raw_stacks` */
+	SONDE_VEC(uint32_t) raw_stacks;
+	SONDE_VEC(uint32_t) scratch;
+};
+
+/* Every function: 0 or a negative code with `err` filled in. */
+int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
+int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
+int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
+
+/* The number of a key of plain words, added with a lasting copy when new; SONDE_NONE on no memory.
+ */
+uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
+	size_t nr, bool *is_new);
+
+#endif

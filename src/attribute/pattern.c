@@ -1,0 +1,210 @@
+#include "attribute/pattern_int.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+/* A label costs microseconds to match; these stop a hostile pattern after a few milliseconds. */
+#define MATCH_STEPS    200000
+#define MATCH_DEPTH    20000
+#define MATCH_HEAP_KIB 4096
+
+struct sonde_regex {
+	struct sonde_regex *next;
+	pcre2_general_context *general;
+	pcre2_match_context *limits;
+	pcre2_code *code;
+	pcre2_match_data *match;
+};
+
+static void *regex_alloc(size_t n, void *unused)
+{
+	(void)unused;
+	return sonde_malloc(n);
+}
+
+static void regex_free(void *p, void *unused)
+{
+	(void)unused;
+	sonde_free(p);
+}
+
+static bool is_utf8(struct sonde_str s)
+{
+	uint32_t cp;
+	size_t i = 0;
+	unsigned len;
+
+	while (i < s.n) {
+		len = sonde_utf8_decode(s, i, &cp);
+		if (!len)
+			return false;
+		i += len;
+	}
+	return true;
+}
+
+static int compile(struct sonde_regex *re, struct sonde_str text, struct sonde_err *err)
+{
+	uint32_t options = PCRE2_NEVER_BACKSLASH_C;
+	pcre2_compile_context *context;
+	PCRE2_SIZE at = 0;
+	char why[160];
+	int code = 0;
+
+	if (is_utf8(text))
+		options |= PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+	context = pcre2_compile_context_create(re->general);
+	if (!context)
+		return sonde_err_nomem(err);
+	pcre2_set_max_pattern_length(context, SONDE_PATTERN_MAX);
+	re->code = pcre2_compile(
+		(PCRE2_SPTR)(text.p ? text.p : ""), text.n, options, &code, &at, context);
+	pcre2_compile_context_free(context);
+	if (!re->code && (code == PCRE2_ERROR_HEAP_FAILED || code == PCRE2_ERROR_NOMEMORY))
+		return sonde_err_nomem(err);
+	if (!re->code) {
+		if (pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why)) < 0)
+			why[0] = '\0';
+		sonde_err_set(err, SONDE_ERR_USAGE, "bad regular expression: %s", why);
+		if (err)
+			err->pos = at;
+		return SONDE_ERR_USAGE;
+	}
+	re->match = pcre2_match_data_create(1, re->general);
+	return re->match ? 0 : sonde_err_nomem(err);
+}
+
+int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str text,
+	struct sonde_err *err)
+{
+	struct sonde_regex *re = sonde_calloc(1, sizeof(*re));
+
+	if (!re)
+		return sonde_err_nomem(err);
+	re->next = pool->regexes;
+	pool->regexes = re; /* freed with the pool from here on */
+	re->general = pcre2_general_context_create(regex_alloc, regex_free, NULL);
+	re->limits = re->general ? pcre2_match_context_create(re->general) : NULL;
+	if (!re->limits)
+		return sonde_err_nomem(err);
+	pcre2_set_match_limit(re->limits, MATCH_STEPS);
+	pcre2_set_depth_limit(re->limits, MATCH_DEPTH);
+	pcre2_set_heap_limit(re->limits, MATCH_HEAP_KIB);
+	*out = (struct sonde_pattern){.regex = re};
+	return compile(re, text, err);
+}
+
+int sonde_pattern__glob(struct sonde_pattern *out, struct sonde_pool *pool, const uint16_t *glob,
+	size_t nr, struct sonde_err *err)
+{
+	uint16_t *copy = sonde_arena_calloc(&pool->arena, nr, sizeof(*copy));
+
+	if (!copy)
+		return sonde_err_nomem(err);
+	if (nr)
+		memcpy(copy, glob, nr * sizeof(*copy));
+	*out = (struct sonde_pattern){.glob = copy, .nr = nr};
+	return 0;
+}
+
+int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str word,
+	struct sonde_err *err)
+{
+	static const char escapable[] = "*?\\";
+	uint16_t *glob;
+	size_t i, nr = 0;
+
+	if (word.n > SONDE_PATTERN_MAX)
+		return sonde_err_set(
+			err, SONDE_ERR_USAGE, "longer than %d bytes", SONDE_PATTERN_MAX);
+	if (sonde_str_starts(word, "regex:"))
+		return sonde_pattern__regex(
+			out, pool, (struct sonde_str){word.p + 6, word.n - 6}, err);
+	glob = sonde_arena_calloc(&pool->arena, word.n, sizeof(*glob));
+	if (!glob)
+		return sonde_err_nomem(err);
+	for (i = 0; i < word.n; i++) {
+		char c = word.p[i];
+
+		if (c == '\\' && i + 1 < word.n && memchr(escapable, word.p[i + 1], 3))
+			glob[nr++] = (unsigned char)word.p[++i];
+		else
+			glob[nr++] = c == '*'	? SONDE_GLOB_ANY
+				     : c == '?' ? SONDE_GLOB_ONE
+						: (unsigned char)c;
+	}
+	*out = (struct sonde_pattern){.glob = glob, .nr = nr};
+	return 0;
+}
+
+static bool regex_takes(const struct sonde_regex *re, struct sonde_str text)
+{
+	const char *p = text.p ? text.p : "";
+
+	return pcre2_match(re->code, (PCRE2_SPTR)p, text.n, 0, PCRE2_NO_JIT, re->match,
+		       re->limits) >= 0;
+}
+
+/* How many bytes of `text` at `i` the glob element takes, 0 = none. */
+static size_t one_step(uint16_t element, struct sonde_str text, size_t i)
+{
+	uint32_t cp;
+	unsigned len;
+
+	if (i >= text.n)
+		return 0;
+	if (element != SONDE_GLOB_ONE)
+		return element == (unsigned char)text.p[i];
+	len = sonde_utf8_decode(text, i, &cp);
+	return len ? len : 1; /* a byte that is no UTF-8 counts as one character */
+}
+
+/* Only the last `*` ever has to be reconsidered: it takes one more byte and the rest starts over.
+ */
+static bool glob_takes(const struct sonde_pattern *p, struct sonde_str text)
+{
+	size_t k = 0, i = 0, star = SIZE_MAX, star_i = 0, step;
+
+	while (i < text.n || k < p->nr) {
+		if (k < p->nr && p->glob[k] == SONDE_GLOB_ANY) {
+			star = k++;
+			star_i = i;
+			continue;
+		}
+		step = k < p->nr ? one_step(p->glob[k], text, i) : 0;
+		if (step) {
+			k++;
+			i += step;
+		} else if (star != SIZE_MAX && star_i < text.n) {
+			k = star + 1;
+			i = star_i += one_step(SONDE_GLOB_ONE, text, star_i);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text)
+{
+	return p->regex ? regex_takes(p->regex, text) : glob_takes(p, text);
+}
+
+void sonde_pool__release(struct sonde_pool *pool)
+{
+	while (pool->regexes) {
+		struct sonde_regex *re = pool->regexes;
+
+		pool->regexes = re->next;
+		pcre2_match_data_free(re->match);
+		pcre2_code_free(re->code);
+		pcre2_match_context_free(re->limits);
+		pcre2_general_context_free(re->general);
+		sonde_free(re);
+	}
+	sonde_arena_release(&pool->arena);
+}

@@ -1,0 +1,52 @@
+/*
+ * Inside the attribution room: one pattern over one name.
+ *
+ *   exact     equal bytes
+ *   glob      `*` any text, `?` one character (a whole UTF-8 one); matched in
+ *             O(pattern × text), whatever the pattern
+ *   regex     searched anywhere in the text (PCRE2, UTF-8 aware, interpreted),
+ *             with limits on steps and memory: a text that would need more does
+ *             not match
+ *
+ * Patterns live in a pool and are valid until it is released.
+ */
+#ifndef SONDE_ATTRIBUTE_PATTERN_INT_H
+#define SONDE_ATTRIBUTE_PATTERN_INT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct sonde_regex; /* wraps PCRE2 */
+
+struct sonde_pool {
+	struct sonde_arena arena;
+	struct sonde_regex *regexes; /* all of them, to free */
+};
+
+/* A glob is a row of bytes and of these two. */
+#define SONDE_GLOB_ONE 256 /* ? */
+#define SONDE_GLOB_ANY 257 /* * */
+
+struct sonde_pattern {
+	const struct sonde_regex *regex; /* NULL: a glob */
+	const uint16_t *glob;
+	size_t nr;
+};
+
+/* The longest word taken, so that a hostile one costs little. */
+#define SONDE_PATTERN_MAX 8192
+
+/* Each returns 0, SONDE_ERR_NOMEM, or SONDE_ERR_USAGE with only the reason in `err`; for a regex
+ * `err->pos` is the byte of `text` where it went wrong. */
+int sonde_pattern__glob(struct sonde_pattern *out, struct sonde_pool *pool, const uint16_t *glob,
+	size_t nr, struct sonde_err *err);
+int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str text,
+	struct sonde_err *err);
+/* A word of the command line: `regex:…`, or a glob where `\` makes `*`, `?` and `\` plain. */
+int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str word,
+	struct sonde_err *err);
+
+bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text);
+void sonde_pool__release(struct sonde_pool *pool);
+
+#endif

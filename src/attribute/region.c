@@ -1,0 +1,180 @@
+/*
+ * Range entries → regions.
+ *
+ * The stack is the truth about nesting: an entry's region is the path of labels
+ * from the outermost range of its thread and domain down to itself. One
+ * exception: an outermost range whose label is `P::rest`, where `P` is itself
+ * an outermost range of the run, hangs below `P` (the label rule). Start/end
+ * ranges are roots of their own and never nest.
+ */
+#include "attribute/launches_int.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
+	size_t nr, bool *is_new)
+{
+	struct sonde_str bytes = {(const char *)words, nr * sizeof(*words)};
+	uint32_t number = sonde_map_add(map, bytes, is_new);
+	struct sonde_str copy;
+
+	if (number == SONDE_NONE || !*is_new)
+		return number;
+	copy = sonde_arena_dup(&b->l->arena, bytes);
+	if (!copy.p)
+		return SONDE_NONE; /* the map now holds a stale key, but the build ends here */
+	sonde_map_rekey(map, number, copy);
+	return number;
+}
+
+static void id_label(struct sonde_buf *b, struct sonde_str label)
+{
+	size_t i;
+
+	for (i = 0; i < label.n; i++) {
+		if (label.p[i] == '/' || label.p[i] == '\\')
+			sonde_buf_putc(b, '\\');
+		sonde_buf_putc(b, label.p[i]);
+	}
+}
+
+static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region *region)
+{
+	struct sonde_buf buf = {0};
+	struct sonde_str id = {NULL, 0};
+
+	if (region->parent != SONDE_NONE) {
+		sonde_buf_str(&buf, b->l->regions.at[region->parent].id);
+		sonde_buf_putc(&buf, '/');
+	} else if (region->domain != SONDE_NONE) {
+		sonde_buf_str(&buf, sonde_records_str(b->r, region->domain));
+		sonde_buf_putc(&buf, '@');
+	}
+	id_label(&buf, sonde_records_str(b->r, region->label));
+	if (!buf.failed)
+		id = sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
+	sonde_buf_release(&buf);
+	return id;
+}
+
+/* The region of `stack` below region `parent`, made when new. */
+static uint32_t add_region(
+	struct sonde_build *b, uint32_t parent, const struct sonde_stack *stack, uint32_t label)
+{
+	uint32_t key[4] = {parent, label, stack->domain, stack->kind};
+	struct sonde_region region = {.parent = parent, .label = label, .domain = stack->domain},
+			    *slot;
+	bool is_new;
+	uint32_t number = sonde_build__key(b, &b->region_keys, key, 4, &is_new);
+
+	if (number == SONDE_NONE || !is_new)
+		return number;
+	region.kind = stack->kind;
+	region.depth = parent == SONDE_NONE ? 0 : b->l->regions.at[parent].depth + 1;
+	region.id = make_id(b, &region);
+	slot = region.id.p ? sonde_vec_push(&b->l->regions) : NULL;
+	if (!slot)
+		return SONDE_NONE;
+	*slot = region;
+	return number;
+}
+
+static bool is_outermost(struct sonde_build *b, uint32_t domain, struct sonde_str label)
+{
+	uint32_t key[2] = {domain, sonde_map_find(&b->r->strings, label)};
+
+	return key[1] != SONDE_NONE &&
+	       sonde_map_find(&b->outermost, (struct sonde_str){(const char *)key, sizeof(key)}) !=
+		       SONDE_NONE;
+}
+
+/* The longest `P` of a label `P::rest` that is an outermost range too; n = 0 when there is none. */
+static struct sonde_str named_parent(struct sonde_build *b, uint32_t domain, struct sonde_str label)
+{
+	size_t i;
+
+	for (i = label.n; i-- > 1;) {
+		struct sonde_str prefix = {label.p, i};
+
+		if (i + 1 < label.n && label.p[i] == ':' && label.p[i + 1] == ':' &&
+			is_outermost(b, domain, prefix))
+			return prefix;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+/* An outermost push/pop range: its own root, or below the regions its label names. */
+static uint32_t root_region(struct sonde_build *b, const struct sonde_stack *stack)
+{
+	struct sonde_str label = sonde_records_str(b->r, stack->label);
+	uint32_t region = SONDE_NONE, *slot;
+
+	b->scratch.nr = 0;
+	while (!b->l->selection.stack_only && stack->kind == SONDE_PUSH_POP) {
+		label = named_parent(b, stack->domain, label);
+		if (!label.n)
+			break;
+		slot = sonde_vec_push(&b->scratch);
+		if (!slot)
+			return SONDE_NONE;
+		*slot = sonde_map_find(&b->r->strings, label);
+	}
+	while (b->scratch.nr) {
+		region = add_region(b, region, stack, b->scratch.at[--b->scratch.nr]);
+		if (region == SONDE_NONE)
+			return SONDE_NONE;
+	}
+	return add_region(b, region, stack, stack->label);
+}
+
+static int add_stack(struct sonde_build *b, uint32_t range, struct sonde_err *err)
+{
+	const struct sonde_range *g = &b->r->ranges.at[range];
+	struct sonde_stack stack = {
+		.parent = SONDE_NONE, .label = g->label, .domain = g->domain, .kind = g->kind};
+	struct sonde_stack *slot;
+	uint32_t key[4], number;
+	bool is_new;
+
+	if (g->parent != SONDE_NONE)
+		stack.parent = b->stack_of[g->parent];
+	memcpy(key, (uint32_t[4]){stack.parent, stack.label, stack.domain, stack.kind},
+		sizeof(key));
+	number = sonde_build__key(b, &b->stack_keys, key, 4, &is_new);
+	if (number != SONDE_NONE && is_new) {
+		stack.region = stack.parent == SONDE_NONE
+				       ? root_region(b, &stack)
+				       : add_region(b, b->stacks.at[stack.parent].region, &stack,
+						 stack.label);
+		slot = stack.region == SONDE_NONE ? NULL : sonde_vec_push(&b->stacks);
+		if (!slot)
+			return sonde_err_nomem(err);
+		*slot = stack;
+	}
+	b->stack_of[range] = number;
+	return number == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t i;
+	bool is_new;
+	int rc = 0;
+
+	for (i = 0; i < b->r->ranges.nr; i++) {
+		const struct sonde_range *g = &b->r->ranges.at[i];
+		uint32_t key[2] = {g->domain, g->label};
+
+		if (g->parent == SONDE_NONE && g->kind == SONDE_PUSH_POP &&
+			sonde_build__key(b, &b->outermost, key, 2, &is_new) == SONDE_NONE)
+			return sonde_err_nomem(err);
+	}
+	b->stack_of = sonde_calloc(b->r->ranges.nr, sizeof(*b->stack_of));
+	if (!b->stack_of)
+		return sonde_err_nomem(err);
+	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
+		rc = add_stack(b, i, err);
+	return rc;
+}

@@ -1,0 +1,279 @@
+/*
+ * Scopes: one per process and device. Replayed ranges get a scope of their own
+ * beside the kernels of the same process and device, as the two are never summed.
+ */
+#include "attribute/launches_int.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int add_scope(struct sonde_build *b, const struct sonde_scope *scope, uint32_t *out,
+	struct sonde_err *err)
+{
+	uint32_t key[3] = {scope->process, scope->device, scope->is_ranges};
+	struct sonde_scope *slot;
+	bool is_new;
+
+	*out = sonde_build__key(b, &b->scope_keys, key, 3, &is_new);
+	if (*out == SONDE_NONE)
+		return sonde_err_nomem(err);
+	if (!is_new)
+		return 0;
+	slot = sonde_vec_push(&b->l->scopes);
+	if (!slot)
+		return sonde_err_nomem(err);
+	*slot = *scope;
+	return 0;
+}
+
+/* Ranks of processes by pid, host and input: the order of scopes does not depend on file layout. */
+static const struct sonde_records *sort_records; /* qsort has no argument for it */
+
+static int by_process(const void *a, const void *b)
+{
+	const struct sonde_scope *x = a, *y = b;
+	const struct sonde_process *p = &sort_records->processes.at[x->process];
+	const struct sonde_process *q = &sort_records->processes.at[y->process];
+	int c;
+
+	if (p->pid != q->pid)
+		return p->pid < q->pid ? -1 : 1;
+	c = sonde_str_cmp(p->host, q->host);
+	if (c || p->input != q->input)
+		return c ? c : p->input < q->input ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (int)x->is_ranges - (int)y->is_ranges;
+}
+
+static bool same_process_id(
+	const struct sonde_build *b, const struct sonde_scope *x, const struct sonde_scope *y)
+{
+	return x->process != y->process &&
+	       b->r->processes.at[x->process].pid == b->r->processes.at[y->process].pid;
+}
+
+/* Sorted scopes: those to tell apart are neighbours, give or take the devices of one process. */
+static struct sonde_str scope_name(struct sonde_build *b, size_t i)
+{
+	const struct sonde_scope *s = &b->l->scopes.at[i], *other;
+	const struct sonde_process *p = &b->r->processes.at[s->process];
+	struct sonde_buf buf = {0};
+	struct sonde_str name;
+	bool pid_twice = false, both = false;
+	size_t k;
+
+	for (k = i ? i - 1 : 0; k < b->l->scopes.nr && k <= i + 1; k++) {
+		other = &b->l->scopes.at[k];
+		both = both ||
+		       (other->process == s->process && other->device == s->device && k != i);
+	}
+	for (k = i; k-- > 0 && b->r->processes.at[b->l->scopes.at[k].process].pid == p->pid &&
+		    !pid_twice;)
+		pid_twice = same_process_id(b, s, &b->l->scopes.at[k]);
+	for (k = i + 1; k < b->l->scopes.nr && !pid_twice &&
+			b->r->processes.at[b->l->scopes.at[k].process].pid == p->pid;
+		k++)
+		pid_twice = same_process_id(b, s, &b->l->scopes.at[k]);
+	sonde_buf_printf(&buf, "process:%llu", (unsigned long long)p->pid);
+	if (s->device == SONDE_NONE)
+		sonde_buf_puts(&buf, "/host");
+	else
+		sonde_buf_printf(&buf, "/device:%u", s->device);
+	if (pid_twice)
+		sonde_buf_printf(&buf, "/input:%u", p->input + 1);
+	if (both && s->is_ranges)
+		sonde_buf_puts(&buf, "/ranges");
+	name = buf.failed ? (struct sonde_str){NULL, 0}
+			  : sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
+	sonde_buf_release(&buf);
+	return name;
+}
+
+static int name_scopes(struct sonde_build *b, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < b->l->scopes.nr; i++) {
+		b->l->scopes.at[i].name = scope_name(b, i);
+		if (!b->l->scopes.at[i].name.p)
+			return sonde_err_nomem(err);
+	}
+	return 0;
+}
+
+/* Processes that only pushed ranges are scopes too. */
+static int add_host_scopes(struct sonde_build *b, struct sonde_err *err)
+{
+	bool *has = sonde_calloc(b->r->processes.nr, sizeof(*has));
+	uint32_t number;
+	size_t i;
+	int rc = has ? 0 : sonde_err_nomem(err);
+
+	for (i = 0; rc == 0 && i < b->l->scopes.nr; i++)
+		has[b->l->scopes.at[i].process] = true;
+	for (i = 0; rc == 0 && i < b->r->ranges.nr; i++) {
+		struct sonde_scope scope = {
+			.process = b->r->ranges.at[i].process, .device = SONDE_NONE};
+
+		if (has[scope.process])
+			continue;
+		has[scope.process] = true;
+		rc = add_scope(b, &scope, &number, err);
+	}
+	sonde_free(has);
+	return rc;
+}
+
+int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t *rank = NULL, number, key[3];
+	struct sonde_scope *s;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < b->r->records.nr; i++) {
+		const struct sonde_record *rec = &b->r->records.at[i];
+		struct sonde_scope scope = {.process = rec->process,
+			.device = rec->device,
+			.is_ranges = rec->kind == SONDE_RESULT_RANGE};
+
+		rc = add_scope(b, &scope, &b->l->launches.at[i].scope, err);
+	}
+	if (rc == 0)
+		rc = add_host_scopes(b, err);
+	if (rc || !b->l->scopes.nr)
+		return rc;
+	sort_records = b->r;
+	qsort(b->l->scopes.at, b->l->scopes.nr, sizeof(*b->l->scopes.at), by_process);
+	rank = sonde_calloc(b->l->scopes.nr, sizeof(*rank));
+	if (!rank)
+		return sonde_err_nomem(err);
+	for (i = 0; i < b->l->scopes.nr; i++) {
+		s = &b->l->scopes.at[i];
+		memcpy(key, (uint32_t[3]){s->process, s->device, s->is_ranges}, sizeof(key));
+		number = sonde_map_find(
+			&b->scope_keys, (struct sonde_str){(const char *)key, sizeof(key)});
+		rank[number] = (uint32_t)i;
+	}
+	for (i = 0; i < b->l->launches.nr; i++)
+		b->l->launches.at[i].scope = rank[b->l->launches.at[i].scope];
+	sonde_free(rank);
+	return name_scopes(b, err);
+}
+
+/* Counting entries per scope and region. */
+struct counting {
+	bool *seen;		  /* by range: counted in some scope */
+	bool *is_multi;		  /* by process: has several scopes */
+	uint32_t *first_scope;	  /* by process */
+	struct sonde_map visited; /* {range, scope}, only where a process has several scopes */
+	struct sonde_map keys;	  /* {scope, region} → number in the presences */
+};
+
+static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope)
+{
+	uint32_t key[2] = {scope, b->stacks.at[b->stack_of[range]].region}, number;
+	struct sonde_presence *p;
+	bool is_new;
+
+	number = sonde_build__key(b, &c->keys, key, 2, &is_new);
+	if (number == SONDE_NONE)
+		return false;
+	if (is_new) {
+		p = sonde_vec_push(&b->l->presences);
+		if (!p)
+			return false;
+		*p = (struct sonde_presence){.scope = key[0], .region = key[1]};
+	}
+	b->l->presences.at[number].instances++;
+	return true;
+}
+
+/* Counts an entry and those around it, unless this scope has counted them already. */
+static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope)
+{
+	for (; range != SONDE_NONE; range = b->r->ranges.at[range].parent) {
+		bool is_new = !c->seen[range];
+
+		if (c->is_multi[b->r->ranges.at[range].process]) {
+			uint32_t key[2] = {range, scope};
+
+			if (sonde_build__key(b, &c->visited, key, 2, &is_new) == SONDE_NONE)
+				return false;
+		}
+		if (!is_new)
+			return true;
+		c->seen[range] = true;
+		if (!count_one(b, c, range, scope))
+			return false;
+	}
+	return true;
+}
+
+static bool count_all(struct sonde_build *b, struct counting *c)
+{
+	const struct sonde_records *r = b->r;
+	size_t i, k;
+
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_set *set = &r->sets.at[r->records.at[i].open];
+
+		for (k = 0; k < set->nr; k++)
+			if (!count_entry(b, c, r->members.at[set->first + k],
+				    b->l->launches.at[i].scope))
+				return false;
+	}
+	for (i = 0; i < r->ranges.nr; i++) /* entries nobody launched anything in */
+		if (!c->seen[i] &&
+			!count_entry(b, c, (uint32_t)i, c->first_scope[r->ranges.at[i].process]))
+			return false;
+	return true;
+}
+
+static int by_scope_and_region(const void *a, const void *b)
+{
+	const struct sonde_presence *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+/*
+ * How often each region was entered, per scope: an entry counts in every scope
+ * it launched something in, one without launches in its process's first scope.
+ */
+int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
+{
+	struct counting c = {0};
+	size_t i;
+	int rc = 0;
+
+	c.seen = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen));
+	c.is_multi = sonde_calloc(b->r->processes.nr, sizeof(*c.is_multi));
+	c.first_scope = sonde_calloc(b->r->processes.nr, sizeof(*c.first_scope));
+	if (!c.seen || !c.is_multi || !c.first_scope)
+		rc = sonde_err_nomem(err);
+	for (i = b->l->scopes.nr; rc == 0 && i-- > 0;) {
+		uint32_t process = b->l->scopes.at[i].process;
+
+		c.first_scope[process] = (uint32_t)i;
+		c.is_multi[process] = i > 0 && b->l->scopes.at[i - 1].process == process
+					      ? true
+					      : c.is_multi[process];
+	}
+	if (rc == 0 && !count_all(b, &c))
+		rc = sonde_err_nomem(err);
+	if (rc == 0 && b->l->presences.nr)
+		qsort(b->l->presences.at, b->l->presences.nr, sizeof(*b->l->presences.at),
+			by_scope_and_region);
+	sonde_map_release(&c.visited);
+	sonde_map_release(&c.keys);
+	sonde_free(c.seen);
+	sonde_free(c.is_multi);
+	sonde_free(c.first_scope);
+	return rc;
+}

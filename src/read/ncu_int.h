@@ -1,0 +1,79 @@
+/*
+ * Inside the .ncu-rep reader: the state of one report while and after reading.
+ *
+ *   ncu_rep.c      blocks, string table, session: the frame of the file
+ *   ncu_result.c   one result: its fields, sections and metric values
+ *   ncu_nvtx.c     the NVTX state of a result → range entries and the open set
+ *
+ * Every function that reads returns 0, SONDE_ERR_FORMAT with the byte in `err`,
+ * or SONDE_ERR_NOMEM.
+ */
+#ifndef SONDE_READ_NCU_INT_H
+#define SONDE_READ_NCU_INT_H
+
+#include "read/source_int.h"
+#include "read/wire.h"
+
+/* The stack one thread had in one domain (or the start/end ranges a process had open) last time. */
+struct ncu_stack {
+	struct ncu_frame {
+		uint32_t range; /* its range number */
+		uint32_t label;
+		uint64_t api; /* last API call before it was entered: tells instances apart */
+		uint64_t id;  /* start/end only */
+	} * frames;
+	size_t nr, cap;
+};
+
+/* A domain as the current NVTX state lists it. */
+struct ncu_domain {
+	uint64_t id;
+	struct sonde_str msg;
+};
+
+/* Frames nested deeper count in their ancestor at this depth: ids grow with the square of it. */
+#define NCU_MAX_DEPTH 512
+
+struct ncu_report {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	SONDE_VEC(struct sonde_str) strings; /* the file's string table, all blocks so far */
+	SONDE_VEC(uint32_t) metric_of;	     /* by file string: metric number or SONDE_NONE */
+	uint32_t device_string;		     /* file string of `launch__device_id`, or SONDE_NONE */
+	uint32_t process;		     /* of the current block */
+	uint64_t bad_strings;		     /* metrics that named a string beyond the table */
+	struct sonde_map section_keys;	     /* sections already taken, by identifier */
+	/* NVTX */
+	struct sonde_map stack_keys; /* {process, thread, domain} → number in `stacks` */
+	SONDE_VEC(struct ncu_stack) stacks;
+	SONDE_VEC(uint32_t) members;	      /* scratch: the set being built */
+	SONDE_VEC(struct ncu_domain) domains; /* scratch: of the current state, by id */
+	bool too_deep;			      /* a stack was cut at NCU_MAX_DEPTH */
+	struct sonde_str last_state;	      /* bytes of the previous NVTX state … */
+	uint64_t last_thread;
+	uint32_t last_process, last_set; /* … and what it came to */
+};
+
+/* What a result's message is made of; the field numbers differ by kind. */
+struct ncu_layout {
+	uint32_t kind; /* enum sonde_result */
+	uint32_t metrics, sections, nvtx, context, stream;
+	const char *name; /* for results without a name of their own */
+};
+
+int ncu_damage(const struct ncu_report *n, const struct sonde_wire *w, struct sonde_err *err);
+uint64_t ncu_offset(const struct sonde_source *src, const void *p);
+
+int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu_layout *layout,
+	struct sonde_err *err);
+int ncu_read_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err);
+
+/* Sets rec->open from the NVTX state `msg`; rec->thread, process and kind are known. */
+int ncu_read_nvtx(struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec,
+	struct sonde_err *err);
+
+/* The number in a metric's value message; NaN when it holds text (then in `*text`) or nothing. */
+double ncu_value(struct sonde_str msg, struct sonde_str *text);
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * The NVTX state of a result → range entries.
+ *
+ * Every result repeats the whole state of its process: domains with their
+ * registered strings, the push/pop stack of every thread, the open start/end
+ * ranges. Only the launching thread's stacks matter. Whether a frame is the
+ * same entry as last time is told by its label and by the id of the last API
+ * call before it was pushed; since an entry is over once it leaves its
+ * thread's stack, comparing with the previous stack of that thread is enough.
+ */
+#include "base/alloc.h"
+#include "read/ncu_int.h"
+
+#include <stdlib.h>
+
+/* One frame as the message has it. */
+struct frame_msg {
+	struct sonde_str label;
+	uint64_t api, id, thread;
+};
+
+/* What one state says about names. */
+struct state {
+	struct sonde_str msg;
+	uint64_t default_domain;
+	uint64_t scope;	       /* 0: push/pop ranges belong to their thread; else to the process */
+	unsigned lookups_left; /* registered strings still looked at: bounds hostile states */
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct ncu_domain *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int read_domains(struct ncu_report *n, const struct state *s, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(s->msg), inner;
+	struct sonde_field f, g;
+	struct ncu_domain *d;
+
+	n->domains.nr = 0;
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 1))
+			continue;
+		d = sonde_vec_push(&n->domains);
+		if (!d)
+			return sonde_err_nomem(err);
+		d->msg = f.bytes;
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);)
+			if (sonde_field_is_int(&g, 1))
+				d->id = g.value;
+	}
+	if (n->domains.nr > 1)
+		qsort(n->domains.at, n->domains.nr, sizeof(*n->domains.at), by_id);
+	return 0;
+}
+
+static struct sonde_str domain_msg(const struct ncu_report *n, uint64_t id)
+{
+	struct ncu_domain key = {.id = id}, *d;
+
+	if (!n->domains.nr)
+		return (struct sonde_str){NULL, 0};
+	d = bsearch(&key, n->domains.at, n->domains.nr, sizeof(key), by_id);
+	return d ? d->msg : (struct sonde_str){NULL, 0};
+}
+
+/* The string number of a domain's name, SONDE_NONE for the default domain. */
+static int domain_string(struct ncu_report *n, const struct state *s, uint64_t id, uint32_t *out,
+	struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(domain_msg(n, id));
+	struct sonde_str name = {NULL, 0};
+	struct sonde_field f;
+
+	*out = SONDE_NONE;
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2))
+			name = f.bytes;
+	if (id == s->default_domain || sonde_str_is(name, "<default domain>"))
+		return 0;
+	if (!name.n)
+		name = sonde_arena_printf(&n->r->arena, "domain %llu", (unsigned long long)id);
+	*out = sonde_records__string(n->r, name);
+	return *out == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+/* A registered string of a domain, by its id. Rarely needed: Nsight writes the text as well. */
+static struct sonde_str registered(
+	const struct ncu_report *n, struct state *s, uint64_t domain, uint64_t id)
+{
+	struct sonde_wire w = sonde_wire_on(domain_msg(n, domain)), inner;
+	struct sonde_field f, g;
+
+	while (s->lookups_left && sonde_wire_next(&w, &f)) {
+		struct sonde_str text = {NULL, 0};
+		uint64_t its_id = 0;
+
+		if (!sonde_field_is_bytes(&f, 3))
+			continue;
+		s->lookups_left--;
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);) {
+			if (sonde_field_is_int(&g, 1))
+				its_id = g.value;
+			else if (sonde_field_is_bytes(&g, 2))
+				text = g.bytes;
+		}
+		if (its_id == id)
+			return text;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+/* The label inside a range's attributes{5 message{1 type, 2 text, 3 registered id}}. */
+static struct sonde_str attribute_label(
+	const struct ncu_report *n, struct state *s, uint64_t domain, struct sonde_str attrs)
+{
+	struct sonde_wire w = sonde_wire_on(attrs), inner;
+	struct sonde_str text = {NULL, 0};
+	uint64_t type = 0, id = 0;
+	struct sonde_field f, g;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 5))
+			continue;
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);) {
+			if (sonde_field_is_int(&g, 1))
+				type = g.value;
+			else if (sonde_field_is_bytes(&g, 2))
+				text = g.bytes;
+			else if (sonde_field_is_int(&g, 3))
+				id = g.value;
+		}
+	}
+	return type == 3 && !text.n ? registered(n, s, domain, id) : text;
+}
+
+/* push/pop: 1 name, 2 attributes, 3 api. start/end: 1 id, 2 name, 3 attributes, 4 api, 5 thread. */
+static struct frame_msg read_frame(const struct ncu_report *n, struct state *s, uint64_t domain,
+	struct sonde_str msg, enum sonde_range_kind kind)
+{
+	uint32_t shift = kind == SONDE_START_END;
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct frame_msg frame = {{NULL, 0}, 0, 0, 0};
+	struct sonde_str attrs = {NULL, 0};
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, 1 + shift))
+			frame.label = f.bytes;
+		else if (sonde_field_is_bytes(&f, 2 + shift))
+			attrs = f.bytes;
+		else if (sonde_field_is_int(&f, 3 + shift))
+			frame.api = f.value;
+		else if (shift && sonde_field_is_int(&f, 1))
+			frame.id = f.value;
+		else if (shift && sonde_field_is_int(&f, 5))
+			frame.thread = f.value;
+	}
+	if (!frame.label.n && attrs.n)
+		frame.label = attribute_label(n, s, domain, attrs);
+	return frame;
+}
+
+static struct ncu_stack *find_stack(
+	struct ncu_report *n, uint64_t thread, uint32_t domain, uint32_t kind)
+{
+	struct {
+		uint64_t thread;
+		uint32_t process, domain, kind, pad;
+	} key = {thread, n->process, domain, kind, 0};
+	struct sonde_str bytes = {(const char *)&key, sizeof(key)};
+	uint32_t number = sonde_map_find(&n->stack_keys, bytes);
+	struct ncu_stack *stack;
+
+	if (number != SONDE_NONE)
+		return &n->stacks.at[number];
+	bytes = sonde_arena_dup(&n->r->arena, bytes);
+	stack = bytes.p ? sonde_vec_push(&n->stacks) : NULL;
+	if (!stack || sonde_map_add(&n->stack_keys, bytes, NULL) == SONDE_NONE)
+		return NULL;
+	return stack;
+}
+
+static uint32_t add_range(struct ncu_report *n, const struct sonde_range *range)
+{
+	struct sonde_range *slot = sonde_vec_push(&n->r->ranges);
+
+	if (!slot)
+		return SONDE_NONE;
+	*slot = *range;
+	return (uint32_t)(n->r->ranges.nr - 1);
+}
+
+static struct ncu_frame *stack_at(struct ncu_stack *stack, size_t depth)
+{
+	void *at = stack->frames;
+
+	if (!sonde_vec_grow(&at, &stack->cap, depth + 1, sizeof(*stack->frames)))
+		return NULL;
+	stack->frames = at;
+	return &stack->frames[depth];
+}
+
+static int add_member(struct ncu_report *n, uint32_t range, struct sonde_err *err)
+{
+	uint32_t *slot = sonde_vec_push(&n->members);
+
+	if (!slot)
+		return sonde_err_nomem(err);
+	*slot = range;
+	return 0;
+}
+
+static size_t count_frames(struct sonde_str msg)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	size_t nr = 0;
+
+	while (sonde_wire_next(&w, &f))
+		nr += sonde_field_is_bytes(&f, 3);
+	return nr;
+}
+
+/*
+ * One domain's push/pop stack of one thread: {1 domain id, 3 repeated range}.
+ * Frames equal to last time's keep their entry; the rest are new ones. A range
+ * result is always a new entry of its innermost range.
+ */
+static int read_stack(struct ncu_report *n, struct state *s, struct sonde_str msg,
+	const struct sonde_record *rec, struct sonde_err *err)
+{
+	size_t depth = 0, nr = count_frames(msg);
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_range range = {
+		.parent = SONDE_NONE, .process = rec->process, .thread = rec->thread};
+	struct ncu_stack *stack;
+	struct sonde_field f;
+	uint64_t domain = 0;
+	bool same = true;
+	int rc;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1))
+			domain = f.value;
+	rc = domain_string(n, s, domain, &range.domain, err);
+	if (rc)
+		return rc;
+	stack = find_stack(n, rec->thread, range.domain, SONDE_PUSH_POP);
+	if (!stack)
+		return sonde_err_nomem(err);
+	n->too_deep = n->too_deep || nr > NCU_MAX_DEPTH;
+	nr = nr > NCU_MAX_DEPTH ? NCU_MAX_DEPTH : nr;
+	for (w = sonde_wire_on(msg); depth < nr && sonde_wire_next(&w, &f);) {
+		struct frame_msg frame;
+		struct ncu_frame *old;
+
+		if (!sonde_field_is_bytes(&f, 3))
+			continue;
+		frame = read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
+		range.label = sonde_records__string(n->r, frame.label);
+		old = range.label == SONDE_NONE ? NULL : stack_at(stack, depth);
+		if (!old)
+			return sonde_err_nomem(err);
+		same = same && depth < stack->nr && old->label == range.label &&
+		       old->api == frame.api &&
+		       !(rec->kind == SONDE_RESULT_RANGE && depth + 1 == nr);
+		if (!same) {
+			stack->nr = depth; /* what was above is over */
+			*old = (struct ncu_frame){.label = range.label, .api = frame.api};
+			old->range = add_range(n, &range);
+			if (old->range == SONDE_NONE)
+				return sonde_err_nomem(err);
+			stack->nr = depth + 1;
+		}
+		range.parent = old->range;
+		depth++;
+	}
+	stack->nr = depth;
+	return depth ? add_member(n, range.parent, err) : 0;
+}
+
+/* Both lists are in order of their start, that is of ids: one walk over the old one serves all. */
+static struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cursor, uint32_t label,
+	const struct frame_msg *frame)
+{
+	struct ncu_frame *old;
+
+	while (*cursor < stack->nr && stack->frames[*cursor].id < frame->id)
+		++*cursor;
+	old = *cursor < stack->nr ? &stack->frames[*cursor] : NULL;
+	return old && old->id == frame->id && old->label == label && old->api == frame->api ? old
+											    : NULL;
+}
+
+/* One domain's open start/end ranges; those of last time's list keep their entry. */
+static int read_started(struct ncu_report *n, struct state *s, struct sonde_str msg,
+	const struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_range range = {
+		.parent = SONDE_NONE, .process = rec->process, .kind = SONDE_START_END};
+	struct ncu_stack *stack, now = {NULL, 0, 0};
+	struct sonde_field f;
+	uint64_t domain = 0;
+	size_t cursor = 0;
+	int rc;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1))
+			domain = f.value;
+	rc = domain_string(n, s, domain, &range.domain, err);
+	stack = rc ? NULL : find_stack(n, 0, range.domain, SONDE_START_END);
+	if (!stack)
+		return rc ? rc : sonde_err_nomem(err);
+	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);) {
+		struct frame_msg frame;
+		struct ncu_frame *old, *slot;
+
+		if (!sonde_field_is_bytes(&f, 3))
+			continue;
+		frame = read_frame(n, s, domain, f.bytes, SONDE_START_END);
+		range.label = sonde_records__string(n->r, frame.label);
+		range.thread = frame.thread;
+		slot = range.label == SONDE_NONE ? NULL : stack_at(&now, now.nr);
+		if (!slot) {
+			rc = sonde_err_nomem(err);
+			break;
+		}
+		old = rec->kind == SONDE_RESULT_RANGE
+			      ? NULL
+			      : find_started(stack, &cursor, range.label, &frame);
+		*slot = (struct ncu_frame){.label = range.label, .api = frame.api, .id = frame.id};
+		slot->range = old ? old->range : add_range(n, &range);
+		now.nr++;
+		rc = slot->range == SONDE_NONE ? sonde_err_nomem(err)
+					       : add_member(n, slot->range, err);
+	}
+	sonde_free(stack->frames);
+	*stack = now;
+	return rc;
+}
+
+/* The stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
+static int read_thread(struct ncu_report *n, struct state *s, struct sonde_str msg,
+	const struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2))
+			rc = read_stack(n, s, f.bytes, rec, err);
+	return rc;
+}
+
+static uint64_t thread_id(struct sonde_str msg)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1))
+			return f.value;
+	return 0;
+}
+
+/*
+ * Push/pop ranges: those of the launching thread. With Nsight's process-wide
+ * scope a thread without ranges of its own takes those of the first thread
+ * that has some.
+ */
+static int read_threads(
+	struct ncu_report *n, struct state *s, struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(s->msg);
+	uint64_t launcher = rec->thread;
+	struct sonde_field f;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2) && thread_id(f.bytes) == launcher)
+			rc = read_thread(n, s, f.bytes, rec, err);
+	if (rc || n->members.nr || !s->scope)
+		return rc;
+	for (w = sonde_wire_on(s->msg); rc == 0 && !n->members.nr && sonde_wire_next(&w, &f);) {
+		if (!sonde_field_is_bytes(&f, 2))
+			continue;
+		rec->thread = thread_id(f.bytes);
+		rc = read_thread(n, s, f.bytes, rec, err);
+	}
+	rec->thread = launcher;
+	return rc;
+}
+
+static int read_state(
+	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
+{
+	struct state s = {.msg = msg, .lookups_left = 100000};
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	int rc;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_int(&f, 4))
+			s.default_domain = f.value;
+		else if (sonde_field_is_int(&f, 5))
+			s.scope = f.value;
+	}
+	if (w.bad)
+		return ncu_damage(n, &w, err);
+	n->members.nr = 0;
+	rc = read_domains(n, &s, err);
+	if (rc == 0)
+		rc = read_threads(n, &s, rec, err);
+	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)
+		if (sonde_field_is_bytes(&f, 3))
+			rc = read_started(n, &s, f.bytes, rec, err);
+	if (rc)
+		return rc;
+	rec->open = sonde_records__set(n->r, n->members.at, n->members.nr);
+	return rec->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+int ncu_read_nvtx(
+	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
+{
+	bool same = rec->kind != SONDE_RESULT_RANGE && rec->process == n->last_process &&
+		    rec->thread == n->last_thread && sonde_str_eq(msg, n->last_state);
+	int rc;
+
+	if (same) {
+		rec->open = n->last_set;
+		return 0;
+	}
+	rc = read_state(n, msg, rec, err);
+	n->last_state = msg;
+	n->last_thread = rec->thread;
+	n->last_process = rec->process;
+	n->last_set = rec->open;
+	return rc;
+}

@@ -1,0 +1,319 @@
+/*
+ * One result of an .ncu-rep: identity, sections, and, on request, its metric
+ * values. Reading a result walks its fields once but decodes no value.
+ */
+#include "read/ncu_int.h"
+
+#include <math.h>
+
+#define MAX_SECTION_METRICS 1000 /* real ones have under 200 */
+
+double ncu_value(struct sonde_str msg, struct sonde_str *text)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	double v = NAN, d;
+	float s;
+
+	while (sonde_wire_next(&w, &f)) {
+		switch (f.number) {
+		case 1:
+			if (f.type == SONDE_WIRE_BYTES && text)
+				*text = f.bytes;
+			break;
+		case 2:
+			if (f.type == SONDE_WIRE_FIXED32) {
+				memcpy(&s, &f.value, 4);
+				v = (double)s;
+			}
+			break;
+		case 3:
+			if (f.type == SONDE_WIRE_FIXED64) {
+				memcpy(&d, &f.value, 8);
+				v = d;
+			}
+			break;
+		case 4:
+		case 5:
+			if (f.type == SONDE_WIRE_VARINT)
+				v = (double)f.value;
+			break;
+		default:
+			break;
+		}
+	}
+	return isfinite(v) ? v : NAN;
+}
+
+/* The string number a metric message names, its first field as a rule. */
+static bool metric_string(struct sonde_str msg, uint64_t *out)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1)) {
+			*out = f.value;
+			return true;
+		}
+	return false;
+}
+
+static struct sonde_str metric_value_msg(struct sonde_str msg)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2))
+			return f.bytes;
+	return (struct sonde_str){NULL, 0};
+}
+
+/* Makes sure the metric has a number; remembers the device when this is the metric that tells it.
+ */
+static int note_metric(
+	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
+{
+	uint64_t string;
+	double v;
+
+	if (!metric_string(msg, &string))
+		return 0;
+	if (string >= n->strings.nr) {
+		n->bad_strings++;
+		return 0;
+	}
+	if (n->metric_of.at[string] == SONDE_NONE) {
+		n->metric_of.at[string] = sonde_records__metric(n->r, n->strings.at[string]);
+		if (n->metric_of.at[string] == SONDE_NONE)
+			return sonde_err_nomem(err);
+	}
+	if (string == n->device_string) {
+		v = ncu_value(metric_value_msg(msg), NULL);
+		if (v >= 0 && v < 65536)
+			rec->device = (uint32_t)v;
+	}
+	return 0;
+}
+
+static int add_section_metric(
+	struct ncu_report *n, size_t section, struct sonde_str name, struct sonde_err *err)
+{
+	struct sonde_section *s = &n->r->sections.at[section];
+	uint32_t string = sonde_records__string(n->r, name), *slot;
+	size_t i;
+
+	for (i = 0; i < s->metrics.nr; i++)
+		if (s->metrics.at[i] == string)
+			return 0;
+	if (s->metrics.nr >= MAX_SECTION_METRICS)
+		return 0;
+	slot = string == SONDE_NONE ? NULL : sonde_vec_push(&s->metrics);
+	if (!slot)
+		return sonde_err_nomem(err);
+	*slot = string;
+	return 0;
+}
+
+/* Collects every {1 name} of header metrics (field 2) or of the section's own list (field 1). */
+static int section_metrics(struct ncu_report *n, size_t section, struct sonde_str msg,
+	uint32_t field, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg), inner;
+	struct sonde_field f, g;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, field))
+			continue;
+		for (inner = sonde_wire_on(f.bytes); rc == 0 && sonde_wire_next(&inner, &g);)
+			if (sonde_field_is_bytes(&g, 1) && g.bytes.n)
+				rc = add_section_metric(n, section, g.bytes, err);
+	}
+	return rc;
+}
+
+static int fill_section(
+	struct ncu_report *n, size_t section, struct sonde_str msg, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, 2))
+			n->r->sections.at[section].name = f.bytes;
+		else if (sonde_field_is_bytes(&f, 4))
+			rc = section_metrics(n, section, f.bytes, 2, err);
+		else if (sonde_field_is_bytes(&f, 6))
+			rc = section_metrics(n, section, f.bytes, 1, err);
+	}
+	return rc;
+}
+
+static size_t find_section(struct sonde_records *r, struct sonde_str id)
+{
+	bool is_new;
+	uint32_t number = sonde_map_add(&r->section_ids, id, &is_new);
+	struct sonde_section *s;
+
+	if (number == SONDE_NONE || !is_new)
+		return number == SONDE_NONE ? SIZE_MAX : number;
+	s = sonde_vec_push(&r->sections);
+	if (!s)
+		return SIZE_MAX;
+	s->id = id;
+	return number;
+}
+
+/* Results repeat their sections word for word: the first of each identifier tells all. */
+static int read_section(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	size_t section;
+	bool is_new;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 1) || !f.bytes.n)
+			continue;
+		if (sonde_map_add(&n->section_keys, f.bytes, &is_new) == SONDE_NONE)
+			return sonde_err_nomem(err);
+		if (!is_new)
+			return 0;
+		section = find_section(n->r, f.bytes);
+		return section == SIZE_MAX ? sonde_err_nomem(err)
+					   : fill_section(n, section, msg, err);
+	}
+	return 0;
+}
+
+struct names {
+	struct sonde_str mangled, function, demangled, renamed;
+};
+
+static void kernel_name(const struct sonde_field *f, struct names *names)
+{
+	if (f->type != SONDE_WIRE_BYTES)
+		return;
+	if (f->number == 5)
+		names->mangled = f->bytes;
+	else if (f->number == 6)
+		names->function = f->bytes;
+	else if (f->number == 7)
+		names->demangled = f->bytes;
+	else if (f->number == 31)
+		names->renamed = f->bytes;
+}
+
+static int set_names(struct ncu_report *n, const struct ncu_layout *layout,
+	const struct names *names, struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_str full = names->renamed.n     ? names->renamed
+				: names->demangled.n ? names->demangled
+				: names->function.n  ? names->function
+				: names->mangled.n   ? names->mangled
+						     : sonde_str_from(layout->name);
+
+	rec->full_name = sonde_records__string(n->r, full);
+	rec->name = sonde_records__string(n->r, names->function.n ? names->function : full);
+	return rec->full_name == SONDE_NONE || rec->name == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+static int read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_field *f,
+	struct sonde_record *rec, struct sonde_err *err)
+{
+	if (f->type == SONDE_WIRE_BYTES) {
+		if (f->number == l->metrics)
+			return note_metric(n, f->bytes, rec, err);
+		if (f->number == l->sections)
+			return read_section(n, f->bytes, err);
+	} else if (f->number == 1) {
+		rec->thread = f->value;
+	} else if (f->number == l->context) {
+		rec->context = (uint32_t)f->value;
+	} else if (f->number == l->stream && l->stream) {
+		rec->stream = f->value;
+	}
+	return 0;
+}
+
+int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu_layout *layout,
+	struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_record rec = {.kind = (uint8_t)layout->kind, .payload_size = (uint32_t)msg.n},
+			    *slot;
+	struct sonde_str nvtx = {0};
+	struct names names = {0};
+	struct sonde_field f;
+	int rc = 0;
+
+	rec.payload = ncu_offset(n->src, msg.p);
+	if (n->process == SONDE_NONE)
+		n->process = sonde_records__process(n->r, n->src->input, 0, nvtx, nvtx);
+	rec.process = n->process;
+	while (rc == 0 && sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, layout->nvtx))
+			nvtx = f.bytes;
+		else if (layout->kind == SONDE_RESULT_KERNEL && (f.number < 8 || f.number == 31) &&
+			 f.number > 4)
+			kernel_name(&f, &names);
+		else
+			rc = read_field(n, layout, &f, &rec, err);
+	}
+	if (rc == 0 && w.bad)
+		return ncu_damage(n, &w, err);
+	if (rc == 0)
+		rc = set_names(n, layout, &names, &rec, err);
+	if (rc == 0)
+		rc = ncu_read_nvtx(n, nvtx, &rec, err);
+	if (rc)
+		return rc;
+	slot = n->process == SONDE_NONE ? NULL : sonde_vec_push(&n->r->records);
+	if (!slot)
+		return sonde_err_nomem(err);
+	*slot = rec;
+	return 0;
+}
+
+static bool take_value(const struct ncu_report *n, struct sonde_str msg, struct sonde_values *v)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_str text = {NULL, 0}, value = {NULL, 0};
+	uint64_t string = UINT64_MAX;
+	struct sonde_field f;
+	uint32_t metric;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_int(&f, 1))
+			string = f.value;
+		else if (sonde_field_is_bytes(&f, 2)) {
+			value = f.bytes;
+			if (string != UINT64_MAX)
+				break; /* what follows are per-instance values, possibly thousands
+					*/
+		}
+	}
+	if (string >= n->strings.nr || !value.p)
+		return true;
+	metric = n->metric_of.at[string];
+	v->num[metric] = ncu_value(value, &text); /* a name met twice keeps the last value */
+	return !text.p || sonde_values__text(v, metric, text);
+}
+
+int ncu_read_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct ncu_report *n = src->state;
+	uint32_t field = rec->kind == SONDE_RESULT_KERNEL ? 13 : 4;
+	struct sonde_wire w = sonde_wire_on(
+		(struct sonde_str){src->file.data.p + rec->payload, rec->payload_size});
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, field) && !take_value(n, f.bytes, v))
+			return sonde_err_nomem(err);
+	return w.bad ? ncu_damage(n, &w, err) : 0;
+}

@@ -1,0 +1,263 @@
+#include "read/records.h"
+
+#include "base/alloc.h"
+#include "read/source_int.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct sonde_source_ops *const readers[] = {
+	&sonde_source_ncu_rep,
+	&sonde_source_ncu_csv,
+};
+
+uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
+{
+	return sonde_map_add(&r->strings, text, NULL);
+}
+
+uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
+{
+	bool is_new;
+	uint32_t n = sonde_map_add(&r->metric_names, name, &is_new);
+
+	if (n != SONDE_NONE && is_new) {
+		struct sonde_metric *m = sonde_vec_push(&r->metrics);
+
+		if (!m)
+			return SONDE_NONE;
+		m->name = name;
+	}
+	return n;
+}
+
+uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
+	struct sonde_str host, struct sonde_str name)
+{
+	uint64_t key[3] = {input, pid, sonde_hash(host.p, host.n)};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+	uint32_t n = sonde_map_find(&r->process_keys, bytes);
+	struct sonde_process *p;
+
+	if (n != SONDE_NONE)
+		return n;
+	bytes = sonde_arena_dup(&r->arena, bytes);
+	p = bytes.p ? sonde_vec_push(&r->processes) : NULL;
+	if (!p)
+		return SONDE_NONE;
+	*p = (struct sonde_process){.pid = pid, .host = host, .name = name, .input = input};
+	n = sonde_map_add(&r->process_keys, bytes, NULL);
+	if (n == SONDE_NONE)
+		r->processes.nr--;
+	return n;
+}
+
+uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr)
+{
+	struct sonde_set *set;
+	size_t first = r->members.nr;
+
+	if (nr == 0)
+		return 0;
+	set = &r->sets.at[r->sets.nr - 1];
+	if (set->nr == nr &&
+		memcmp(&r->members.at[set->first], members, nr * sizeof(*members)) == 0)
+		return (uint32_t)(r->sets.nr - 1);
+	if (r->sets.nr >= SONDE_NONE || !sonde_vec_reserve(&r->members, first + nr))
+		return SONDE_NONE;
+	set = sonde_vec_push(&r->sets);
+	if (!set)
+		return SONDE_NONE;
+	memcpy(&r->members.at[first], members, nr * sizeof(*members));
+	r->members.nr = first + nr;
+	*set = (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr};
+	return (uint32_t)(r->sets.nr - 1);
+}
+
+static const struct sonde_source_ops *recognise(const struct sonde_mapping *file, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (readers[i]->knows(file->data, path))
+			return readers[i];
+	return NULL;
+}
+
+static struct sonde_source *add_source(struct sonde_records *r, const char *path)
+{
+	struct sonde_source *src = sonde_calloc(1, sizeof(*src));
+	struct sonde_source **slot = src ? sonde_vec_push(&r->sources) : NULL;
+	struct sonde_input *in = slot ? sonde_vec_push(&r->inputs) : NULL;
+
+	if (!slot) {
+		sonde_free(src);
+		return NULL;
+	}
+	*slot = src; /* freed with the records from here on */
+	src->path = sonde_arena_z(&r->arena, sonde_str_from(path));
+	if (!in || !src->path)
+		return NULL;
+	in->path = sonde_str_from(src->path);
+	src->input = (uint32_t)(r->inputs.nr - 1);
+	return src;
+}
+
+static int read_one(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	size_t before = r->records.nr;
+	struct sonde_source *src = add_source(r, path);
+	int rc;
+
+	if (!src)
+		return sonde_err_nomem(err);
+	rc = sonde_mapping_open(&src->file, path, err);
+	if (rc)
+		return rc;
+	if (src->file.data.n == 0)
+		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: the file is empty", path);
+	src->ops = recognise(&src->file, path);
+	if (!src->ops)
+		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
+			"not a capture sonde can read (expected an Nsight Compute report, "
+			"or the output of 'ncu --csv --page raw')");
+	rc = src->ops->read(src, r, err);
+	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
+		sonde_note(&r->notes, "%s; the %zu results before it are reported",
+			err ? err->msg : path, r->records.nr - before);
+		return 0;
+	}
+	return rc;
+}
+
+int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
+	struct sonde_err *err)
+{
+	struct sonde_err local = {0};
+	struct sonde_records *r = sonde_calloc(1, sizeof(*r));
+	size_t i;
+	int rc = 0;
+
+	*out = NULL;
+	if (!err)
+		err = &local; /* notes quote it */
+	if (!r || !sonde_vec_push(&r->sets)) {
+		sonde_free(r);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < nr_paths && rc == 0; i++)
+		rc = read_one(r, paths[i], err);
+	if (rc) {
+		sonde_records_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+static void free_source(struct sonde_source *src)
+{
+	if (src->ops && src->ops->release)
+		src->ops->release(src);
+	sonde_mapping_release(&src->file);
+	sonde_free(src);
+}
+
+void sonde_records_free(struct sonde_records *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->sources.nr; i++)
+		free_source(r->sources.at[i]);
+	for (i = 0; i < r->sections.nr; i++)
+		sonde_vec_release(&r->sections.at[i].metrics);
+	sonde_vec_release(&r->sources);
+	sonde_vec_release(&r->inputs);
+	sonde_vec_release(&r->processes);
+	sonde_vec_release(&r->devices);
+	sonde_vec_release(&r->sections);
+	sonde_vec_release(&r->ranges);
+	sonde_vec_release(&r->records);
+	sonde_vec_release(&r->sets);
+	sonde_vec_release(&r->members);
+	sonde_vec_release(&r->metrics);
+	sonde_vec_release(&r->range_times);
+	sonde_vec_release(&r->record_times);
+	sonde_map_release(&r->strings);
+	sonde_map_release(&r->metric_names);
+	sonde_map_release(&r->process_keys);
+	sonde_map_release(&r->section_ids);
+	sonde_notes_release(&r->notes);
+	sonde_arena_release(&r->arena);
+	sonde_free(r);
+}
+
+int sonde_values_init(struct sonde_values *v, const struct sonde_records *r, struct sonde_err *err)
+{
+	*v = (struct sonde_values){.nr_metrics = r->metrics.nr};
+	v->num = sonde_calloc(v->nr_metrics, sizeof(*v->num));
+	return v->num ? 0 : sonde_err_nomem(err);
+}
+
+void sonde_values_release(struct sonde_values *v)
+{
+	sonde_free(v->num);
+	sonde_free(v->texts);
+	*v = (struct sonde_values){0};
+}
+
+bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text)
+{
+	void *at = v->texts;
+
+	if (!sonde_vec_grow(&at, &v->cap_texts, v->nr_texts + 1, sizeof(*v->texts)))
+		return false;
+	v->texts = at;
+	v->texts[v->nr_texts++] = (struct sonde_text_value){.metric = metric, .text = text};
+	return true;
+}
+
+int sonde_records_values(const struct sonde_records *r, uint32_t record, struct sonde_values *v,
+	struct sonde_err *err)
+{
+	const struct sonde_record *rec = &r->records.at[record];
+	const struct sonde_source *src = r->sources.at[r->processes.at[rec->process].input];
+	size_t i;
+
+	for (i = 0; i < v->nr_metrics; i++)
+		v->num[i] = NAN;
+	v->nr_texts = 0;
+	return src->ops->values(src, rec, v, err);
+}
+
+struct sonde_str sonde_records_str(const struct sonde_records *r, uint32_t string)
+{
+	return string == SONDE_NONE ? (struct sonde_str){NULL, 0} : r->strings.keys[string];
+}
+
+uint32_t sonde_records_metric(const struct sonde_records *r, const char *name)
+{
+	return sonde_map_find(&r->metric_names, sonde_str_from(name));
+}
+
+/* A report of several processes may list the devices for one of them only: ids are then shared. */
+const struct sonde_device *sonde_records_device(
+	const struct sonde_records *r, uint32_t process, uint32_t id)
+{
+	const struct sonde_device *shared = NULL;
+	size_t i;
+
+	for (i = 0; i < r->devices.nr; i++) {
+		const struct sonde_device *d = &r->devices.at[i];
+
+		if (d->id != id)
+			continue;
+		if (d->process == process)
+			return d;
+		if (r->processes.at[d->process].input == r->processes.at[process].input)
+			shared = d;
+	}
+	return shared;
+}
