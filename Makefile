@@ -94,7 +94,15 @@ $(BUILD)/workloads/%: workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -MMD -MP -o $@ $< -pthread -ldl
 
--include $(INJ_OBJ:.o=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
+# Programs of ours that tests and benches call.
+TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c)))
+.PHONY: tools
+tools: $(TOOLS)
+$(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $^ $(LIBS)
+
+-include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
 ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" WERROR=-Werror

@@ -1,18 +1,19 @@
 /*
- * The gate's patterns: `GLOB` for labels in any domain, `DOMAIN@GLOB` for one
- * domain (`@GLOB`: the default one). `*` stands for any text, `?` for any byte.
+ * The gate's patterns: `GLOB` for labels in any domain; `DOMAIN@GLOB` for the
+ * labels of one domain, and for any label that looks so. `*` stands for any
+ * text, `?` for any byte.
  */
 #include "inject/inject_int.h"
 
-static bool glob(const char *pattern, const char *text)
+static bool glob(const char *pattern, const char *end, const char *text)
 {
 	const char *star = NULL, *mark = NULL;
 
 	while (*text) {
-		if (*pattern == '*') {
+		if (pattern < end && *pattern == '*') {
 			star = ++pattern;
 			mark = text;
-		} else if (*pattern == *text || *pattern == '?') {
+		} else if (pattern < end && (*pattern == *text || *pattern == '?')) {
 			pattern++;
 			text++;
 		} else if (star) {
@@ -22,9 +23,16 @@ static bool glob(const char *pattern, const char *text)
 			return false;
 		}
 	}
-	while (*pattern == '*')
+	while (pattern < end && *pattern == '*')
 		pattern++;
-	return !*pattern;
+	return pattern == end;
+}
+
+static const char *end_of(const char *text)
+{
+	while (*text)
+		text++;
+	return text;
 }
 
 bool sonde_gate__matches(const struct patterns *patterns, const char *domain, const char *label)
@@ -33,8 +41,11 @@ bool sonde_gate__matches(const struct patterns *patterns, const char *domain, co
 
 	for (i = 0; i < patterns->nr; i++) {
 		const struct pattern *p = &patterns->at[i];
+		const char *end = end_of(p->text);
 
-		if ((!p->domain || glob(p->domain, domain)) && glob(p->label, label))
+		if (glob(p->text, end, label))
+			return true;
+		if (p->label && glob(p->text, p->label - 1, domain) && glob(p->label, end, label))
 			return true;
 	}
 	return false;

@@ -45,8 +45,9 @@
 /* --- configuration: read once, before the first hook ------------------------------------- */
 
 struct pattern {
-	const char *domain; /* glob, NULL = any */
-	const char *label;  /* glob */
+	const char *text;  /* a glob over labels */
+	const char *label; /* what follows its first '@': a glob over labels of the domain before
+			      it; NULL = it has no '@' */
 };
 
 struct patterns {

@@ -257,22 +257,26 @@ static HOT void push(struct thread *t, const struct message *m, const nvtxEventA
 		t->nr_included += gate & GATE_INCLUDED ? 1 : 0;
 		t->nr_excluded += gate & GATE_EXCLUDED ? 1 : 0;
 	}
-	t->open[t->nr_open++] = o;
+	/* In this order: a chunk begun by the event must list what was open before it. */
 	if (likely(o & OPEN_RECORDED))
 		event_put(t, SONDE_EVENT_PUSH, m, a, 0);
+	t->open[t->nr_open++] = o;
 }
 
-/* Takes the innermost open range of `domain` off the stack; false when it was not recorded. */
-static HOT bool unstack(struct thread *t, unsigned domain)
+/* Where the innermost open range of `domain` is on the stack, plus one; 0 = there is none. */
+static HOT uint32_t innermost(const struct thread *t, unsigned domain)
 {
 	uint32_t i = t->nr_open;
-	open_range o;
 
 	while (i && OPEN_DOMAIN(t->open[i - 1]) != domain)
 		i--;
-	if (unlikely(!i))
-		return !sonde_inject.gated; /* nothing to pop: the reader counts those */
-	o = t->open[i - 1];
+	return i;
+}
+
+static HOT void unstack(struct thread *t, uint32_t i)
+{
+	open_range o = t->open[i - 1];
+
 	if (unlikely(i != t->nr_open))
 		memmove(&t->open[i - 1], &t->open[i], (t->nr_open - i) * sizeof(o));
 	t->nr_open--;
@@ -280,24 +284,31 @@ static HOT bool unstack(struct thread *t, unsigned domain)
 		t->nr_included -= OPEN_GATE(o) & GATE_INCLUDED ? 1 : 0;
 		t->nr_excluded -= OPEN_GATE(o) & GATE_EXCLUDED ? 1 : 0;
 	}
-	return o & OPEN_RECORDED;
 }
 
 static HOT int pop(unsigned domain)
 {
 	uint64_t now = ticks_now();
 	struct thread *t = hook_enter();
+	uint32_t i;
 	uint8_t *p;
 
 	if (unlikely(!t))
 		return NVTX_NO_PUSH_POP_TRACKING;
 	if (unlikely(t->nr_too_deep)) {
 		t->nr_too_deep--;
-	} else if (likely(unstack(t, domain))) {
+		hook_leave(t);
+		return NVTX_NO_PUSH_POP_TRACKING;
+	}
+	i = innermost(t, domain);
+	/* A pop of nothing is written too: the reader counts those. */
+	if (likely(i ? t->open[i - 1] & OPEN_RECORDED : !sonde_inject.gated)) {
 		p = event_open(t, SONDE_EVENT_POP | (domain ? SONDE_EVENT_DOMAIN : 0u), now);
 		if (likely(p))
 			event_close(t, domain ? sonde_varint_put(p, domain) : p);
 	}
+	if (likely(i))
+		unstack(t, i);
 	hook_leave(t);
 	return NVTX_NO_PUSH_POP_TRACKING;
 }

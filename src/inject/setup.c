@@ -31,21 +31,12 @@ static uint64_t number(const char *z, uint64_t low, uint64_t high)
 	return v < low ? low : v > high ? high : v;
 }
 
-static void pattern_add(struct patterns *list, char *value)
+static void pattern_add(struct patterns *list, const char *value)
 {
-	struct pattern *p = &list->at[list->nr];
-	char *at = strchr(value, '@');
+	const char *at = strchr(value, '@');
 
-	if (list->nr == MAX_PATTERNS)
-		return;
-	p->domain = NULL;
-	p->label = value;
-	if (at) {
-		*at = '\0';
-		p->domain = value;
-		p->label = at + 1;
-	}
-	list->nr++;
+	if (list->nr < MAX_PATTERNS)
+		list->at[list->nr++] = (struct pattern){value, at ? at + 1 : NULL};
 }
 
 static void set(struct config *c, const char *key, char *value)
