@@ -73,7 +73,7 @@ INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
 INJ_OPT    ?= -O2 -g
 INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
 WORK_SRC   := $(sort $(wildcard workloads/*.c))
-WORKLOADS  := $(if $(NVTX_INC),$(WORK_SRC:workloads/%.c=$(BUILD)/workloads/%))
+WORKLOADS  := $(if $(NVTX_INC),$(WORK_SRC:workloads/%.c=$(BUILD)/workloads/%) $(BUILD)/workloads/plugin.so)
 
 .PHONY: inject workloads
 all: inject workloads
@@ -94,6 +94,16 @@ $(BUILD)/workloads/%: workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -MMD -MP -o $@ $< -pthread -ldl
 
+$(BUILD)/workloads/plugin.so: workloads/lib/plugin.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -fPIC -shared -o $@ $< -ldl
+
+# The library under ThreadSanitizer, with a program that has it too.
+TSAN := BUILD=build/tsan OPT="-O1 -g -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
+.PHONY: tsan
+tsan:
+	$(MAKE) --no-print-directory $(TSAN) inject workloads
+
 # Programs of ours that tests and benches call.
 TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c)))
 .PHONY: tools
@@ -108,7 +118,7 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
 ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" WERROR=-Werror
 
 test:
-	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs
+	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs inject workloads tools
 	tests/run build/asan
 
 .PHONY: unit-programs

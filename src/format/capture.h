@@ -96,6 +96,7 @@ struct sonde_status {
 	uint64_t nr_cut;	 /* labels longer than SONDE_LABEL_LIMIT */
 	uint64_t nr_no_slot;	 /* events dropped: more live threads than slots */
 	uint64_t nr_gpu_dropped; /* activity records CUPTI dropped */
+	uint64_t nr_too_deep;	 /* pushes below SONDE_OPEN_LIMIT open ones, with their pops */
 };
 
 #define SONDE_LABEL_LIMIT  16384
@@ -161,7 +162,7 @@ enum sonde_handle {
 
 /* No event is longer (labels written out included), so a chunk is full when less is left. */
 #define SONDE_EVENT_LIMIT 1536
-/* A base with this many open ranges: deeper ones are counted as lost. */
+/* A thread has at most this many ranges open; deeper ones are counted, not kept. */
 #define SONDE_OPEN_LIMIT 512
 
 #endif

@@ -251,7 +251,8 @@ static void status_put(void)
 		.nr_inline = atomic_load(&g->nr_inline),
 		.nr_cut = atomic_load(&g->nr_cut),
 		.nr_no_slot = atomic_load(&g->nr_no_slot),
-		.nr_gpu_dropped = atomic_load(&g->nr_gpu_dropped)};
+		.nr_gpu_dropped = atomic_load(&g->nr_gpu_dropped),
+		.nr_too_deep = atomic_load(&g->nr_too_deep)};
 	uint32_t i, nr = atomic_load(&g->nr_streams);
 
 	for (i = 0; i < nr && i < MAX_THREADS; i++)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -85,6 +86,7 @@ static void forked(void)
 	atomic_store(&g->nr_cut, 0);
 	atomic_store(&g->nr_no_slot, 0);
 	atomic_store(&g->nr_gpu_dropped, 0);
+	atomic_store(&g->nr_too_deep, 0);
 	atomic_store(&g->nr_notes, 0);
 	for (i = 0; i < MAX_NOTES; i++)
 		atomic_store(&g->notes[i], NULL);
@@ -93,6 +95,13 @@ static void forked(void)
 	g->traces_gpu = false;
 	sonde_label__forked(&g->labels);
 	sonde_ring__forked();
+}
+
+/* After everything the host does at exit, so that ranges in its destructors are kept too. */
+__attribute__((destructor)) static void finish(void)
+{
+	if (atomic_exchange(&sonde_inject.on, false))
+		sonde_flusher__finish();
 }
 
 static bool start(void)
@@ -105,7 +114,7 @@ static bool start(void)
 	clock_init(g);
 	if (!sonde_label__init(&g->labels) || !sonde_ring__init())
 		return false;
-	if (pthread_atfork(NULL, NULL, forked))
+	if (pthread_atfork(NULL, NULL, forked) || at_quick_exit(finish))
 		return false;
 	atomic_store(&g->on, true);
 	return sonde_flusher__start();
@@ -141,12 +150,4 @@ EXPORT int InitializeInjection(void)
 	if (alive())
 		sonde_activity__start();
 	return 1;
-}
-
-/* After everything the host does at exit, so that ranges in its destructors are kept too. */
-__attribute__((destructor)) static void finish(void)
-{
-	if (!atomic_exchange(&sonde_inject.on, false))
-		return;
-	sonde_flusher__finish();
 }

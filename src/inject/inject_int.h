@@ -218,7 +218,8 @@ struct inject {
 
 	_Atomic uint32_t flusher_runs, wake, stop, done;
 	_Atomic uint32_t nr_included; /* open start/end ranges that open the gate */
-	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped;
+	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped,
+		nr_too_deep;
 	_Atomic(const char *) notes[MAX_NOTES];
 	_Atomic uint32_t nr_notes;
 	struct config config;

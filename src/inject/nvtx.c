@@ -248,7 +248,7 @@ static HOT void push(struct thread *t, const struct message *m, const nvtxEventA
 
 	if (unlikely(t->nr_open == SONDE_OPEN_LIMIT)) {
 		t->nr_too_deep++;
-		count(&t->nr_lost);
+		count(&sonde_inject.nr_too_deep);
 		return;
 	}
 	if (unlikely(sonde_inject.gated)) {

@@ -84,6 +84,9 @@ static void note_losses(const struct native *n)
 	if (s->nr_cut)
 		sonde_note(to, "%s: %llu labels were longer than %u bytes and are cut", path,
 			(unsigned long long)s->nr_cut, SONDE_LABEL_LIMIT);
+	if (s->nr_too_deep)
+		sonde_note(to, "%s: %llu pushes were nested deeper than %u and are left out", path,
+			(unsigned long long)s->nr_too_deep, SONDE_OPEN_LIMIT);
 	if (s->nr_gpu_dropped)
 		sonde_note(to, "%s: CUPTI dropped %llu activity records", path,
 			(unsigned long long)s->nr_gpu_dropped);
