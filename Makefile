@@ -24,8 +24,8 @@ STATIC    ?=
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
 CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
-LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(shell pkg-config --static --libs $(PKGS)) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 comma     := ,
+LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
 ROOMS     := base config format capture read attribute aggregate export
 LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))
@@ -49,8 +49,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# One cmocka program per tests/unit/X_test.c; helpers shared by them are tests/unit/*.h.
-$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/libsonde.a
+# One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
+$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
@@ -124,8 +124,53 @@ test:
 .PHONY: unit-programs
 unit-programs: $(TESTS)
 
+# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them.
+FUZZ := CC=clang BUILD=build/fuzz OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+
+fuzz:
+	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
+
+$(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+DATA := $(DESTDIR)$(PREFIX)/share/sonde
+DOC  := $(DESTDIR)$(PREFIX)/share/doc/sonde
+MAN  := $(DESTDIR)$(PREFIX)/share/man/man1
+
+install: all
+	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
+	install -d $(DATA) $(DOC) $(MAN)
+	install -m644 schema/*.json $(DATA)/
+	install -m644 README.md LICENSE docs/*.md $(DOC)/
+	install -m644 docs/man/*.1 $(MAN)/
+	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
+	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
+
+lint:
+	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) $(CFLAGS)
+	cppcheck --quiet --error-exitcode=1 --std=c11 -Isrc --suppress=missingIncludeSystem $(LIB_SRC) $(CLI_SRC)
+
+# The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
+$(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+
+accept: $(BUILD)/sonde
+	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
+
+# Tools that measure: one program per bench/X.c, run by the scripts beside them.
+BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
+
+bench: $(BUILD)/sonde $(BENCH)
+	bench/report.sh
+
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 clean:
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d)
 .SECONDARY:
