@@ -1,7 +1,7 @@
 /*
- * Names of C++ functions (the Itanium ABI), printed the way Nsight prints
- * them: qualifiers first, a blank before `*`, template parameters of the
- * signature as T1, T2 …
+ * Names of C++ functions (the Itanium ABI), printed the way Nsight's reports
+ * hold them: qualifiers first, a blank before `*`, constants with their type,
+ * template parameters of the signature as T1, T2 …
  *
  * Not all of the grammar: expressions in template arguments, member pointers
  * and vector types are left alone, and a name with one of them is returned as
@@ -215,7 +215,6 @@ static struct sonde_str read_unqualified(struct dem *d, struct sonde_str scope)
 
 static struct sonde_str read_literal(struct dem *d)
 {
-	bool is_bool = peek(d) == 'b', is_plain = peek(d) >= 'a' && peek(d) <= 'z';
 	struct sonde_str type = whole(d, read_type(d)), value;
 	const char *start;
 
@@ -229,8 +228,6 @@ static struct sonde_str read_literal(struct dem *d)
 		fail(d);
 	if (value.n && value.p[0] == 'n')
 		value = join(d, SONDE_STR("-"), (struct sonde_str){value.p + 1, value.n - 1});
-	if (is_plain && !is_bool)
-		return value;
 	return join(d, joinz(d, join(d, SONDE_STR("("), type), ")"), value);
 }
 

@@ -54,7 +54,7 @@ uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t)
 	double ns;
 
 	if (!c->points.nr)
-		return (uint64_t)((double)t * (c->hz > 0 ? 1e9 / c->hz : 1));
+		return sonde_native__u64((double)t * (c->hz > 0 ? 1e9 / c->hz : 1));
 	if (c->points.nr > 1) {
 		while (high - low > 1) {
 			size_t mid = low + (high - low) / 2;
@@ -68,8 +68,8 @@ uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t)
 	}
 	if (t >= c->low) {
 		ns = (double)(t - c->low) * c->ns_per_tick;
-		return ns < 1e19 ? c->base_ns + (uint64_t)ns : c->base_ns;
+		return c->base_ns + sonde_native__u64(ns);
 	}
 	ns = (double)(c->low - t) * c->ns_per_tick;
-	return ns < (double)c->base_ns ? c->base_ns - (uint64_t)ns : 0;
+	return ns < (double)c->base_ns ? c->base_ns - sonde_native__u64(ns) : 0;
 }

@@ -48,6 +48,12 @@ struct native_clock {
 	double ns_per_tick;
 };
 
+/* No double is too large or too small. */
+static inline uint64_t sonde_native__u64(double v)
+{
+	return v >= 1e19 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0;
+}
+
 /* Prepares the points (any order) for use. */
 void sonde_native__clock_init(struct native_clock *c);
 uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t);
@@ -55,7 +61,7 @@ uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t);
 static inline uint64_t sonde_native__clock_ns(struct native_clock *c, uint64_t t)
 {
 	if (t - c->low < c->high - c->low)
-		return c->base_ns + (uint64_t)((double)(t - c->low) * c->ns_per_tick);
+		return c->base_ns + sonde_native__u64((double)(t - c->low) * c->ns_per_tick);
 	return sonde_native__clock_slow(c, t);
 }
 
@@ -134,8 +140,8 @@ const uint8_t *sonde_native__numbers(
 	const uint8_t *p, const uint8_t *end, uint64_t *out, unsigned nr);
 
 /*
- * A C++ name as a person writes it, the way Nsight does: `void f<2>(const float *, int)`. Lives in
- * `arena`. A name that is not mangled, or in a way not known here, comes back as it is.
+ * A C++ name as a person writes it, the way Nsight does: `void f<(int)2>(const float *, int)`.
+ * Lives in `arena`. A name that is not mangled, or in a way not known here, comes back as it is.
  */
 struct sonde_str sonde_demangle(struct sonde_arena *arena, struct sonde_str mangled);
 /* Only the function of a demangled name: `f`. A slice of it. */

@@ -57,7 +57,7 @@ static void cpu_settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 		uint64_t at = s->cpu_ns;
 
 		if (p->ticks > s->cpu_ticks)
-			at += (uint64_t)((double)(p->ticks - s->cpu_ticks) * share);
+			at += sonde_native__u64((double)(p->ticks - s->cpu_ticks) * share);
 		if (!p->is_end)
 			t->cpu_ns = at;
 		else

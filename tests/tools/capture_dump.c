@@ -5,7 +5,7 @@
  *
  *     process NAME
  *     range KIND DOMAIN@PATH entries=N open=N threads=N
- *     launch KIND NAME in PATH [+ PATH…]           in order of launch
+ *     launch KIND NAME in PATH [+ PATH…] [captured in PATH]   in order of launch
  *     note TEXT                                    without the file's name
  *
  * With --times FILE… each range also tells its wall and CPU milliseconds, and
@@ -15,6 +15,7 @@
 #include "read/records.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The path of a range: kind, domain and labels from the outside in. */
@@ -45,7 +46,9 @@ static void print_ranges(const struct sonde_records *r, bool times)
 	size_t i;
 
 	for (i = 0; i < r->ranges.nr; i++) {
-		const struct sonde_range_time *t = &r->range_times.at[i];
+		const struct sonde_range_time none = {0};
+		const struct sonde_range_time *t =
+			i < r->range_times.nr ? &r->range_times.at[i] : &none;
 		struct line *l;
 		uint32_t n;
 		bool is_new;
@@ -84,32 +87,65 @@ static void print_ranges(const struct sonde_records *r, bool times)
 	sonde_buf_release(&key);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return sonde_str_cmp(*(const struct sonde_str *)a, *(const struct sonde_str *)b);
+}
+
+/* The paths of a set in the order of their bytes: sources differ in theirs. */
+static void print_set(const struct sonde_records *r, struct sonde_set set)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_str *paths = sonde_arena_calloc(&arena, set.nr + 1, sizeof(*paths));
+	struct sonde_buf path = {0};
+	uint32_t m;
+
+	for (m = 0; paths && m < set.nr; m++) {
+		uint32_t range = r->members.at[set.first + m];
+
+		sonde_buf_clear(&path);
+		if (r->ranges.at[range].kind == SONDE_START_END)
+			sonde_buf_puts(&path, "start:");
+		path_of(r, range, &path);
+		paths[m] = sonde_arena_dup(&arena, sonde_buf_view(&path));
+	}
+	if (paths && set.nr > 1)
+		qsort(paths, set.nr, sizeof(*paths), by_text);
+	for (m = 0; paths && m < set.nr; m++)
+		printf("%s%.*s", m ? " + " : " ", SONDE_STR_ARG(paths[m]));
+	if (!set.nr)
+		printf(" (nothing)");
+	sonde_buf_release(&path);
+	sonde_arena_release(&arena);
+}
+
 static void print_records(const struct sonde_records *r, bool times)
 {
 	static const char *const kinds[] = {
 		"kernel", "graph", "cmdlist", "range", "memcpy", "memset"};
-	struct sonde_buf path = {0};
-	size_t i, m;
+	struct sonde_values v;
+	size_t i, t;
 
+	if (sonde_values_init(&v, r, NULL))
+		return;
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
-		struct sonde_set set = r->sets.at[rec->open];
 
 		printf("launch %s %.*s in", kinds[rec->kind],
 			SONDE_STR_ARG(sonde_records_str(r, rec->full_name)));
-		for (m = 0; m < set.nr; m++) {
-			sonde_buf_clear(&path);
-			path_of(r, r->members.at[set.first + m], &path);
-			printf("%s%.*s", m ? " + " : " ", SONDE_STR_ARG(sonde_buf_view(&path)));
+		print_set(r, r->sets.at[rec->open]);
+		sonde_records_values(r, (uint32_t)i, &v, NULL);
+		for (t = 0; t < v.nr_texts; t++) {
+			if (sonde_str_is(
+				    r->metrics.at[v.texts[t].metric].name, "graph__captured_at"))
+				printf(" captured in %.*s", SONDE_STR_ARG(v.texts[t].text));
 		}
-		if (!set.nr)
-			printf(" (nothing)");
 		if (times && i < r->record_times.nr)
 			printf(" ns=%llu", (unsigned long long)(r->record_times.at[i].end_ns -
 								r->record_times.at[i].start_ns));
 		putchar('\n');
 	}
-	sonde_buf_release(&path);
+	sonde_values_release(&v);
 }
 
 static void print_notes(const struct sonde_records *r)

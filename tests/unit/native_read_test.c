@@ -166,7 +166,7 @@ static void test_native__a_launch_belongs_to_what_was_open_at_it(void **state)
 	assert_int_equal(rec[2].kind, SONDE_RESULT_MEMCPY);
 	assert_true(is(r, rec[0].name, "gemm_tile"));
 	assert_true(is(r, rec[0].full_name,
-		"void gemm_tile<2>(const float *, const float *, float *, int)"));
+		"void gemm_tile<(int)2>(const float *, const float *, float *, int)"));
 	assert_true(is(r, rec[2].name, "[CUDA memcpy Host-to-Device]"));
 	assert_int_equal(r->record_times.at[1].end_ns - r->record_times.at[1].start_ns, 40);
 	/* The GPU's clock is 500 µs ahead: its 503000 is the host's 3000. */
@@ -425,12 +425,13 @@ static void test_native__kernel_names_read_as_nsight_prints_them(void **state)
 	static const char *const names[][3] = {
 		{"_Z4fillPfif", "fill(float *, int, float)", "fill"},
 		{"_Z9gemm_tileILi2EEvPKfS1_Pfi",
-			"void gemm_tile<2>(const float *, const float *, float *, int)",
+			"void gemm_tile<(int)2>(const float *, const float *, float *, int)",
 			"gemm_tile"},
 		{"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5array"
 		 "IPcLm1EEEEviT0_T1_",
-			"void at::native::vectorized_elementwise_kernel<4, "
-			"at::native::FillFunctor<float>, std::array<char *, 1>>(int, T2, T3)",
+			"void at::native::vectorized_elementwise_kernel<(int)4, "
+			"at::native::FillFunctor<float>, std::array<char *, (unsigned "
+			"long)1>>(int, T2, T3)",
 			"vectorized_elementwise_kernel"},
 		{"_ZN12_GLOBAL__N_16kernelIbLb1EEEvPT_",
 			"void <unnamed>::kernel<bool, (bool)1>(T1 *)", "kernel"},
