@@ -182,6 +182,14 @@ static void time_ns(struct sonde_buf *out, double ns)
 	sonde_buf_printf(out, "%.*f %s", ns == floor(ns) ? 0 : 2, ns, units[i].name);
 }
 
+static void bytes(struct sonde_buf *out, double v, const char *per)
+{
+	char unit[32];
+
+	snprintf(unit, sizeof(unit), "B%s", per); /* "/s", "/block", … */
+	factor(out, v, unit);
+}
+
 void sonde_number_human(struct sonde_buf *out, double v, const char *unit)
 {
 	if (!isfinite(v))
@@ -191,10 +199,7 @@ void sonde_number_human(struct sonde_buf *out, double v, const char *unit)
 	else if (strcmp(unit, "ns") == 0)
 		time_ns(out, v);
 	else if (strncmp(unit, "byte", 4) == 0)
-		factor(out, v,
-			strcmp(unit, "byte") == 0     ? "B"
-			: strcmp(unit, "byte/s") == 0 ? "B/s"
-						      : "");
+		bytes(out, v, unit + 4);
 	else
 		factor(out, v, "");
 }
