@@ -70,7 +70,7 @@ static uint64_t significant(double v, int *exponent)
 	int e10;
 
 	memcpy(&bits, &v, sizeof(bits));
-	e10 = (int)floor(((int)(bits >> 52) - 1023) * 0.30102999566398120);
+	e10 = ((int)(bits >> 52) - 1023) * 315653 >> 20; /* × log10(2), rounded down */
 	q = scale(v, NR_DIGITS - 1 - e10);
 	if (q >= TEN_15)
 		q = scale(v, NR_DIGITS - 1 - ++e10);
@@ -139,7 +139,7 @@ size_t sonde_number_format(char out[SONDE_NUMBER_MAX], double v)
 		out[sign++] = '-';
 		v = -v;
 	}
-	if (v < 9e18 && v == (double)(uint64_t)v)
+	if (v < 9e18 && v == (double)(int64_t)v)
 		return sign + sonde_number_format_u64(out + sign, (uint64_t)v);
 	if (v >= 1e-12 && v < 1e14)
 		return sign + format_fraction(out + sign, v);
