@@ -163,8 +163,9 @@ accept: $(BUILD)/sonde
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
-bench: $(BUILD)/sonde $(BENCH)
+bench: $(BUILD)/sonde $(BENCH) inject workloads tools
 	bench/report.sh
+	$(if $(INJECT),bench/native.sh $(BUILD))
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
