@@ -30,9 +30,9 @@ const char *sonde_quality_name(enum sonde_quality q); /* "exact", "approx", … 
 /* Which metrics and sections to report; all zero = the default choice. Borrowed. */
 struct sonde_choice {
 	struct sonde_words metrics, sections;
-	/* Those named by the user must exist (SONDE_ERR_USAGE); those only a default names may not.
+	/* What the user named must be in the capture (SONDE_ERR_USAGE); what a default names, not.
 	 */
-	bool is_default;
+	bool metrics_by_default, sections_by_default;
 	bool no_aggregate;
 };
 
@@ -81,10 +81,11 @@ struct sonde_node {
 	/* Aggregate only, over the scopes that have the region: time in ns, and max ÷ mean. */
 	uint32_t nr_scopes;
 	double scope_min_ns, scope_median_ns, scope_max_ns, imbalance;
-	/* With timestamps (native captures): busy = union of intervals, span = first start to last
-	 * end. */
-	double busy_ns, span_ns; /* NaN without */
-	double host_ns;		 /* wall time inside the range, NaN when unknown */
+	/* With timestamps, NaN without: union of the launches' intervals; first start to last end.
+	 */
+	double busy_ns, span_ns;
+	/* Of the range entries themselves: wall time and their thread's CPU time. */
+	double host_ns, cpu_ns;
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */
 };
 

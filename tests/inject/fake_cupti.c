@@ -122,8 +122,7 @@ EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *b, size_t valid, CUpti_Ac
 EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext c, uint32_t s, size_t *dropped)
 {
 	(void)c, (void)s;
-	*dropped = nr_dropped;
-	nr_dropped = 0;
+	*dropped = __atomic_exchange_n(&nr_dropped, 0, __ATOMIC_RELAXED);
 	return CUPTI_SUCCESS;
 }
 
@@ -162,8 +161,12 @@ EXPORT CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 static void add(const void *record, size_t n)
 {
 	size_t max;
+	int is_full;
 
-	if (buffer && used + n > buffer_size)
+	pthread_mutex_lock(&lock);
+	is_full = buffer && used + n > buffer_size;
+	pthread_mutex_unlock(&lock);
+	if (is_full)
 		cuptiActivityFlushAll(0);
 	pthread_mutex_lock(&lock);
 	if (!buffer && request) {
@@ -174,7 +177,7 @@ static void add(const void *record, size_t n)
 		memcpy(buffer + used, record, n);
 		used += n;
 	} else {
-		nr_dropped++;
+		__atomic_add_fetch(&nr_dropped, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
 }
