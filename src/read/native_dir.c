@@ -40,7 +40,7 @@ int sonde_native__list(
 		return sonde_err_nomem(err);
 	*nr = (size_t)n;
 	if (!n)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		return sonde_err_set(err, SONDE_ERR_IO,
 			"%s: no native captures (*" SONDE_CAPTURE_SUFFIX ") in this directory",
 			path);
 	return 0;

@@ -39,7 +39,7 @@ extern const struct sonde_source_ops sonde_source_native;
 
 /*
  * The native captures in a directory, in the order of their names; `*out` and the names live in
- * `arena`. None is SONDE_ERR_NOTFOUND.
+ * `arena`. None is an error.
  */
 int sonde_native__list(char ***out, size_t *nr, struct sonde_arena *arena, const char *path,
 	struct sonde_err *err);
