@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct sonde_source_ops *const readers[] = {
 	&sonde_source_native,
@@ -132,6 +133,32 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	return rc;
 }
 
+/* All captures of a directory. One that cannot be read is a note, unless it is so with all. */
+static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	char **files;
+	size_t nr, i, nr_read = 0;
+	int rc = sonde_native__list(&files, &nr, &r->arena, path, err);
+
+	for (i = 0; i < nr && (rc == 0 || rc == SONDE_ERR_FORMAT); i++) {
+		rc = read_one(r, files[i], err);
+		if (rc == SONDE_ERR_FORMAT)
+			sonde_note(&r->notes, "%s", err->msg);
+		else
+			nr_read++;
+	}
+	return rc == SONDE_ERR_FORMAT && nr_read ? 0 : rc;
+}
+
+static int read_path(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_directory(r, path, err);
+	return read_one(r, path, err);
+}
+
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	struct sonde_err *err)
 {
@@ -148,7 +175,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		return sonde_err_nomem(err);
 	}
 	for (i = 0; i < nr_paths && rc == 0; i++)
-		rc = read_one(r, paths[i], err);
+		rc = read_path(r, paths[i], err);
 	if (rc) {
 		sonde_records_free(r);
 		return rc;
