@@ -80,6 +80,29 @@ fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
 $(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
+DATA := $(DESTDIR)$(PREFIX)/share/sonde
+DOC  := $(DESTDIR)$(PREFIX)/share/doc/sonde
+MAN  := $(DESTDIR)$(PREFIX)/share/man/man1
+
+install: all
+	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
+	install -d $(DATA) $(DOC) $(MAN)
+	install -m644 schema/*.json $(DATA)/
+	install -m644 README.md LICENSE docs/*.md $(DOC)/
+	install -m644 docs/man/*.1 $(MAN)/
+	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
+	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
+
+lint:
+	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) $(CFLAGS)
+	cppcheck --quiet --error-exitcode=1 --std=c11 -Isrc --suppress=missingIncludeSystem $(LIB_SRC) $(CLI_SRC)
+
+# The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
+$(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+
+accept: $(BUILD)/sonde
+	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
+
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 

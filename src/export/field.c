@@ -80,6 +80,11 @@ const struct sonde_field sonde_fields[] = {
 };
 const size_t sonde_nr_fields = sizeof(sonde_fields) / sizeof(*sonde_fields);
 
+struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r)
+{
+	return sonde_str_from(r->is_ranges && f->number == launches ? "results" : f->head);
+}
+
 bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	size_t i;
@@ -142,6 +147,23 @@ bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_expo
 	for (i = 0; i < o->scopes.nr; i++)
 		if (fnmatch(o->scopes.at[i], name, 0) == 0)
 			return true;
+	return false;
+}
+
+bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o)
+{
+	size_t i;
+
+	if (r->nr_scopes > 1 || !r->is_aggregate)
+		return false;
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *other = &t->reports.at[i];
+
+		if (!other->is_aggregate && other->is_ranges == r->is_ranges &&
+			sonde_report_is_shown(other, o))
+			return true;
+	}
 	return false;
 }
 

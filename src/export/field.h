@@ -28,6 +28,8 @@ struct sonde_field {
 extern const struct sonde_field sonde_fields[];
 extern const size_t sonde_nr_fields;
 
+/* `launches`, but `results` where they are replayed ranges. */
+struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
 /* Whether any node of the report has a value: empty optional columns are not shown. */
 bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r);
 
@@ -42,17 +44,8 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
  * memory throughput, or "latency" when both are below SONDE_LOW_PCT. NULL when
  * one of the two is unknown. The figures are the region's inclusive ones.
  */
-#define SONDE_LOW_PCT 60.0
+#define SONDE_LOW_PCT 40.0
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
-
-/* Floating-point operations per byte of DRAM traffic; NaN without the counters. */
-struct sonde_roofline {
-	double flop, dram_bytes; /* per region */
-	double intensity;	 /* flop / dram_bytes */
-	double flop_per_s;
-};
-struct sonde_roofline sonde_roofline(
-	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns);
 
 /* Which regions a table lists, in which order. */
 struct sonde_listing {
@@ -67,6 +60,10 @@ void sonde_listing_release(struct sonde_listing *l);
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
 
+/* An aggregate over the one scope that is shown anyway: for people one table is enough. */
+bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
+
 /* What the capture was: input, device and counts, gathered for the headers of every format. */
 struct sonde_coverage {
 	bool is_ranges;
@@ -75,5 +72,11 @@ struct sonde_coverage {
 };
 /* Over the scopes of one kind; false when there is none. */
 bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);
+/* The same in words; nothing when there is none of that kind. */
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges);
+
+/* The chosen sections of a region as plain text, one metric per line. */
+void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
+	const struct sonde_report *r, uint32_t node, struct sonde_figures *f);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define GAP	  2
+#define GAP	   2
 #define LEAST_NAME 24
 
 void sonde_style_on(struct sonde_sink *to, uint8_t style, bool is_coloured)
@@ -98,6 +98,9 @@ static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 	t->columns.at[0].width = least;
 	while (total_width(t) > width && (c = next_to_drop(t))) {
 		c->is_gone = true;
+		if (!c->head.n ||
+			(dropped->n && memmem(dropped->p, dropped->n, c->head.p, c->head.n)))
+			continue;
 		sonde_buf_puts(dropped, dropped->n ? ", " : "");
 		sonde_buf_str(dropped, c->head);
 	}
@@ -140,7 +143,8 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");
 }
 
-static void print_row(struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row)
+static void print_row(
+	struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row)
 {
 	size_t k, last = 0;
 
@@ -170,8 +174,7 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 		if (!c)
 			t->failed = true;
 		else
-			*c = (struct sonde_cell_text){
-				t->columns.at[i].head, 0, SONDE_STYLE_DIM};
+			*c = (struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM};
 	}
 	if (!t->failed) {
 		measure(t);

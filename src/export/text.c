@@ -68,56 +68,101 @@ static void add_once(struct sonde_buf *list, struct sonde_str text, const char *
 	sonde_buf_str(list, text);
 }
 
-/* file · device · tool · replay */
-static void header(struct sonde_text_export *x)
+/* What follows the file names: devices, tools, how it was replayed. */
+static void about(struct sonde_text_export *x, struct sonde_buf *line)
 {
 	const struct sonde_records *r = x->tree->launches->records;
-	struct sonde_buf line = {0}, devices = {0}, tools = {0}, modes = {0};
+	struct sonde_buf devices = {0}, tools = {0}, modes = {0};
 	size_t i;
 
 	for (i = 0; i < r->inputs.nr; i++) {
-		if (i < 3)
-			add_once(&line, base_name(r->inputs.at[i].path), ", ");
 		add_once(&tools, r->inputs.at[i].tool, ", ");
 		add_once(&modes, r->inputs.at[i].replay_mode, ", ");
 	}
-	if (r->inputs.nr > 3)
-		sonde_buf_printf(&line, " and %zu more files", r->inputs.nr - 3);
 	for (i = 0; i < r->devices.nr; i++)
 		add_once(&devices, r->devices.at[i].name, ", ");
-	styled(x, SONDE_STYLE_BOLD, sonde_buf_view(&line));
-	sonde_buf_clear(&line);
 	if (devices.n)
-		sonde_buf_printf(&line, "%s%s", dot(x), devices.p);
+		sonde_buf_printf(line, "%s%s", dot(x), devices.p);
 	if (tools.n)
-		sonde_buf_printf(&line, "%s%s", dot(x), tools.p);
+		sonde_buf_printf(line, "%s%s", dot(x), tools.p);
 	if (modes.n)
-		sonde_buf_printf(&line, "%s%s replay", dot(x), modes.p);
-	styled(x, SONDE_STYLE_PLAIN, sonde_buf_view(&line));
-	sonde_sink_putc(x->to, '\n');
-	x->cell.failed |= line.failed | devices.failed | tools.failed | modes.failed;
-	sonde_buf_release(&line);
+		sonde_buf_printf(line, "%s%s replay", dot(x), modes.p);
+	line->failed |= devices.failed | tools.failed | modes.failed;
 	sonde_buf_release(&devices);
 	sonde_buf_release(&tools);
 	sonde_buf_release(&modes);
 }
 
-static void coverage_line(struct sonde_text_export *x, bool is_ranges)
+/* file · device · tool · replay */
+static void header(struct sonde_text_export *x)
+{
+	const struct sonde_records *r = x->tree->launches->records;
+	struct sonde_buf line = {0};
+	size_t i, nr_bold;
+
+	for (i = 0; i < r->inputs.nr && i < 3; i++)
+		add_once(&line, base_name(r->inputs.at[i].path), ", ");
+	if (r->inputs.nr > 3)
+		sonde_buf_printf(&line, " and %zu more files", r->inputs.nr - 3);
+	nr_bold = line.n;
+	about(x, &line);
+	if (sonde_width(sonde_buf_view(&line)) > x->width) {
+		wrapped(x, "", sonde_buf_view(&line));
+	} else if (!line.failed) {
+		styled(x, SONDE_STYLE_BOLD, (struct sonde_str){line.p, nr_bold});
+		styled(x, SONDE_STYLE_PLAIN,
+			(struct sonde_str){line.p + nr_bold, line.n - nr_bold});
+		sonde_sink_putc(x->to, '\n');
+	}
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
+/* "; 5 outside any range (thread 466)": a thread without ranges is a frequent cause. */
+static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+{
+	const struct sonde_launches *l = t->launches;
+	size_t i;
+
+	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
+	for (i = 0; i < l->strays.nr && i < 4; i++)
+		sonde_buf_printf(line, "%s%" PRIu64,
+			i		   ? ", "
+			: l->strays.nr > 1 ? " (threads "
+					   : " (thread ",
+			l->strays.at[i].thread);
+	if (l->strays.nr > 4)
+		sonde_buf_printf(line, " and %zu more", l->strays.nr - 4);
+	sonde_buf_puts(line, l->strays.nr ? ")" : "");
+}
+
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges)
 {
 	const char *what = is_ranges ? "range results" : "launches";
 	struct sonde_coverage c;
 
-	if (!sonde_coverage_build(&c, x->tree, is_ranges))
+	if (!sonde_coverage_build(&c, t, is_ranges))
 		return;
-	sonde_sink_printf(x->to, "%" PRIu64 " of %" PRIu64 " %s in regions", c.attributed, c.total, what);
+	sonde_buf_printf(
+		line, "%" PRIu64 " of %" PRIu64 " %s in regions", c.attributed, c.total, what);
 	if (c.total_ns > 0)
-		sonde_sink_printf(x->to, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
+		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
 			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
 	if (c.outside)
-		sonde_sink_printf(x->to, "; %" PRIu64 " outside any range", c.outside);
+		strays(t, c.outside, line);
 	if (c.not_selected)
-		sonde_sink_printf(x->to, "; %" PRIu64 " not selected", c.not_selected);
-	sonde_sink_putc(x->to, '\n');
+		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
+}
+
+static void coverage_line(struct sonde_text_export *x, bool is_ranges)
+{
+	struct sonde_buf line = {0};
+
+	sonde_coverage_print(&line, x->tree, is_ranges);
+	if (line.n)
+		wrapped(x, "", sonde_buf_view(&line));
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
 }
 
 static void title(struct sonde_text_export *x, const struct sonde_report *r)
@@ -151,23 +196,6 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 	return sonde_text__baseline(x, r, err);
 }
 
-/* One scope and its aggregate say the same: one table is enough. */
-static bool is_doubled(const struct sonde_text_export *x, const struct sonde_report *r)
-{
-	size_t i;
-
-	if (r->nr_scopes > 1 || !r->is_aggregate)
-		return false;
-	for (i = 0; i < x->tree->reports.nr; i++) {
-		const struct sonde_report *other = &x->tree->reports.at[i];
-
-		if (!other->is_aggregate && other->is_ranges == r->is_ranges &&
-			sonde_report_is_shown(other, x->options))
-			return true;
-	}
-	return false;
-}
-
 static int reports(struct sonde_text_export *x, struct sonde_err *err)
 {
 	const struct sonde_report *doubled = NULL;
@@ -177,7 +205,8 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 	for (i = 0; i < x->tree->reports.nr; i++) {
 		const struct sonde_report *r = &x->tree->reports.at[i];
 
-		if (sonde_report_is_shown(r, x->options) && !is_doubled(x, r))
+		if (sonde_report_is_shown(r, x->options) &&
+			!sonde_report_is_doubled(x->tree, r, x->options))
 			nr_shown++;
 	}
 	for (i = 0; i < x->tree->reports.nr && rc == 0; i++) {
@@ -185,7 +214,7 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 
 		if (!sonde_report_is_shown(r, x->options))
 			continue;
-		if (is_doubled(x, r)) {
+		if (sonde_report_is_doubled(x->tree, r, x->options)) {
 			doubled = r;
 			continue;
 		}
@@ -211,16 +240,17 @@ static void legend(struct sonde_text_export *x)
 	const char *bullet = is_utf8 ? "  \u2022 " : "  * ";
 	size_t i;
 
+	sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	if (x->has_approx)
-		sonde_sink_printf(x->to, "%s weighted by time or a near counter, the exact weight was "
-					 "not captured\n",
-			is_utf8 ? "\u2248" : "~");
+		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
+			SONDE_STR("weighted by time or a near counter: the exact weight was not "
+				  "captured"));
 	if (x->has_bound)
-		sonde_sink_printf(x->to, "%s a bound, the exact value is not recoverable\n",
-			is_utf8 ? "\u2264" : "<");
+		wrapped(x, is_utf8 ? "\u2264 " : "< ",
+			SONDE_STR("a bound: the exact value cannot be recovered"));
 	if (x->dropped.n)
-		sonde_sink_printf(
-			x->to, "no room for: %s (widen with --width N)\n", x->dropped.p);
+		sonde_sink_printf(x->to, "no room for: %s (--width N)\n", x->dropped.p);
+	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	if (x->tree->notes.texts.nr)
 		sonde_sink_puts(x->to, "\nnotes\n");
 	for (i = 0; i < x->tree->notes.texts.nr; i++)

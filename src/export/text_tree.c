@@ -86,10 +86,10 @@ static void metric_cells(struct sonde_text_export *x, struct sonde_table *t, uin
 static void limiter_cell(struct sonde_text_export *x, struct sonde_table *t, bool is_wanted)
 {
 	const char *word = is_wanted ? sonde_limiter(x->tree, &x->figures) : NULL;
-	uint8_t style = !word		  ? SONDE_STYLE_PLAIN
+	uint8_t style = !word		 ? SONDE_STYLE_PLAIN
 			: word[0] == 'c' ? SONDE_STYLE_COMPUTE
 			: word[0] == 'm' ? SONDE_STYLE_MEMORY
-					  : SONDE_STYLE_LATENCY;
+					 : SONDE_STYLE_LATENCY;
 
 	sonde_buf_puts(&x->cell, word ? word : "");
 	put(x, t, style);
@@ -97,14 +97,11 @@ static void limiter_cell(struct sonde_text_export *x, struct sonde_table *t, boo
 
 static bool has_limiter(const struct sonde_tree *t)
 {
-	const struct sonde_figures none = {0};
-
-	(void)none;
 	return sonde_tree_column(t, "sm__throughput.avg.pct_of_peak_sustained_elapsed") !=
 		       SONDE_NONE &&
 	       (sonde_tree_column(
 			t, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed") !=
-				SONDE_NONE ||
+			       SONDE_NONE ||
 		       sonde_tree_column(t, "dram__throughput.avg.pct_of_peak_sustained_elapsed") !=
 			       SONDE_NONE ||
 		       sonde_tree_column(
@@ -123,8 +120,10 @@ static void columns(
 
 		if (!f->is_in_tables || !sonde_field_is_used(f, r))
 			continue;
-		sonde_table_column(t, sonde_str_from(f->head), true,
-			f->is_optional ? 3 : f->is_exclusive ? 2 : 0);
+		sonde_table_column(t, sonde_field_head(f, r), true,
+			f->is_optional	  ? 3
+			: f->is_exclusive ? 2
+					  : 0);
 		if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, 4);
 	}
@@ -139,8 +138,8 @@ static void columns(
 				head = (struct sonde_str){name.p + at + 2, name.n - at - 2};
 		}
 		sonde_escape_terminal(&x->cell, head, x->options->is_utf8);
-		sonde_table_column(t, sonde_width_cut(sonde_buf_view(&x->cell), 22), true,
-			5 + (unsigned)i);
+		sonde_table_column(
+			t, sonde_width_cut(sonde_buf_view(&x->cell), 22), true, 5 + (unsigned)i);
 		sonde_buf_clear(&x->cell);
 	}
 	if (x->has_limiter)
@@ -262,14 +261,13 @@ static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 
 		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "    \u00b7 " : "    - ");
 		sonde_escape_terminal(&x->cell,
-			sonde_records_str(x->tree->launches->records, k->name), x->options->is_utf8);
+			sonde_records_str(x->tree->launches->records, k->name),
+			x->options->is_utf8);
 		put(x, t, SONDE_STYLE_DIM);
 		sonde_tree_values(
 			x->tree, r, SONDE_PART_KERNEL, (uint32_t)(first + i), &x->figures);
 		cells(x, t, &row);
 	}
-	if (nr > max && max)
-		sonde_buf_clear(&x->cell);
 }
 
 static void special_row(struct sonde_text_export *x, struct sonde_table *t, const char *name,
@@ -319,8 +317,8 @@ static void rows(struct sonde_text_export *x, struct sonde_table *t, const struc
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured};
+	struct sonde_table t = {
+		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
 	struct sonde_listing l;
 	uint64_t *lines;
 	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
@@ -338,8 +336,9 @@ int sonde_text__tree(
 		rc = sonde_err_nomem(err);
 	}
 	if (rc == 0 && l.nr_left_out)
-		sonde_sink_printf(x->to, "%s and %zu more regions, each shorter than these; all of "
-					 "them: %s\n",
+		sonde_sink_printf(x->to,
+			"%s and %zu more regions, each shorter than these; all of "
+			"them: %s\n",
 			x->options->is_utf8 ? "\u2026" : "...", l.nr_left_out,
 			x->options->more_at ? x->options->more_at : "--format json");
 	sonde_free(lines);
@@ -373,9 +372,10 @@ static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
 int sonde_text__baseline(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	static const char *const heads[] = {"kernel", "launches", "total ms", "mean ms", "share", ""};
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured};
+	static const char *const heads[] = {
+		"kernel", "launches", "total ms", "mean ms", "share", ""};
+	struct sonde_table t = {
+		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
 	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
 	uint32_t i;
 	int rc;
