@@ -150,8 +150,6 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
 	if (q->no_aggregate)
 		sonde_overrides_add(o, "report.aggregate=false");
-	if (q->deterministic)
-		sonde_overrides_add(o, "report.deterministic=true");
 	if (q->inputs.nr == 0)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
@@ -188,7 +186,8 @@ static void fit_options(
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (!sonde_config_bool(c, "report.deterministic") && gmtime_r(&now, &tm))
+	if (!q->deterministic && !sonde_config_bool(c, "report.deterministic") &&
+		gmtime_r(&now, &tm))
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
 	o->lists_kernels = q->max_kernels > 0;

@@ -317,7 +317,7 @@ int sonde_text__tree(
 {
 	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
 		.is_coloured = x->options->is_coloured,
-		.least_name = x->options->max_kernels ? LEAST_KERNEL : LEAST_LABEL};
+		.least_name = x->options->lists_kernels ? LEAST_KERNEL : LEAST_LABEL};
 	struct sonde_listing l;
 	uint64_t *lines;
 	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const struct sonde_source_ops *const readers[] = {
+	&sonde_source_native,
 	&sonde_source_ncu_rep,
 	&sonde_source_ncu_csv,
 };
@@ -120,8 +121,8 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	src->ops = recognise(&src->file, path);
 	if (!src->ops)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
-			"not a capture sonde can read (expected an Nsight Compute report, "
-			"or the output of 'ncu --csv --page raw')");
+			"not a capture sonde can read (expected a native capture, an Nsight "
+			"Compute report, or the output of 'ncu --csv --page raw')");
 	rc = src->ops->read(src, r, err);
 	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
 		sonde_note(&r->notes, "%s; the %zu results before it are reported",
