@@ -274,16 +274,18 @@ static void explain(struct sonde_build *b, bool any_place)
 	const struct sonde_selection *s = &l->selection;
 	struct sonde_buf names = {0};
 
-	if (!l->launches.nr)
+	if (!l->launches.nr && l->regions.nr)
+		sonde_note(&l->notes, "no GPU work in this capture: regions have host times only");
+	else if (!l->launches.nr)
 		sonde_note(&l->notes, "the capture holds no results: nothing was profiled");
 	else if (!l->regions.nr)
-		sonde_note(&l->notes, "no NVTX range was open at any launch, so nothing could be "
-				      "put into regions; the table "
-				      "by kernel is the baseline (was the program captured with "
-				      "'ncu --nvtx', and does it push "
-				      "ranges on the thread that launches?)");
+		sonde_note(&l->notes,
+			"no NVTX range was open at any launch, so nothing could be put into "
+			"regions; the table by kernel is the baseline (was the program captured "
+			"with 'ncu --nvtx', and does it push ranges on the thread that "
+			"launches?)");
 	list_regions(l, &names);
-	if (l->regions.nr && !any_place && !names.failed)
+	if (l->launches.nr && l->regions.nr && !any_place && !names.failed)
 		sonde_note(&l->notes,
 			"no launch matches the NVTX selection; the ranges in this capture are: %s",
 			names.p);

@@ -43,7 +43,8 @@ static void inputs(struct sonde_markdown *m)
 		if (in->replay_mode.n) {
 			sonde_sink_puts(m->to, " \u00b7 ");
 			sonde_markdown__name(m, in->replay_mode);
-			sonde_sink_puts(m->to, " replay");
+			sonde_sink_puts(m->to,
+				sonde_str_is(in->replay_mode, "native") ? " capture" : " replay");
 		}
 		sonde_sink_putc(m->to, '\n');
 	}
