@@ -251,7 +251,7 @@ static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
 {
 	struct sonde_scope_sum *sum = &s->scopes[launch->scope];
 	struct sonde_err damage = {0};
-	struct sonde_cell *cell;
+	struct sonde_cell *cell = NULL;
 	double t;
 	int rc;
 
