@@ -162,6 +162,7 @@ static void add_weighed(
 		acc->b += t * v;
 		acc->t += t;
 	}
+	acc->top = acc->nr == 0 || v > acc->top ? v : acc->top;
 	acc->nr++;
 }
 
@@ -207,8 +208,8 @@ static void add_values(
 	for (i = 0; i < values->nr_texts; i++) {
 		uint32_t slot = s->slot_of[values->texts[i].metric], text;
 
-		if (slot == SONDE_NONE)
-			continue;
+		if (slot == SONDE_NONE || s->plans.at[slot].method < SONDE_METHOD_SAME)
+			continue; /* words where a number belongs: missing */
 		text = sonde_map_add(&s->texts, values->texts[i].text, NULL);
 		if (text != SONDE_NONE)
 			add_fact(s, &cell->acc[slot], text, true);
@@ -388,10 +389,11 @@ void sonde_cell_clear(const struct sonde_store *s, struct sonde_cell *scratch)
 	scratch->launches = 0;
 	scratch->time_ns = 0;
 	for (i = 0; i < s->plans.nr; i++) {
-		struct sonde_modes *modes = scratch->acc[i].modes;
+		bool is_fact = s->plans.at[i].method >= SONDE_METHOD_SAME;
+		struct sonde_modes *modes = is_fact ? scratch->acc[i].modes : NULL;
 
 		scratch->acc[i] = (struct sonde_acc){.modes = modes};
-		if (modes)
+		if (is_fact)
 			modes->nr = 0, modes->other = 0;
 	}
 }

@@ -55,7 +55,7 @@ static void describe_columns(struct sonde_tree *t)
 		c->methods[0] = p->says[0];
 		c->methods[1] = p->says[1];
 		c->quality = p->quality;
-		for (k = 0; k < s->cells.nr && !c->is_text; k++) {
+		for (k = 0; k < s->cells.nr && !c->is_text && p->method >= SONDE_METHOD_SAME; k++) {
 			const struct sonde_modes *m = s->cells.at[k].acc[slot].modes;
 
 			c->is_text = m && m->nr && m->at[0].is_text;
