@@ -52,23 +52,23 @@ static int fill_defaults(struct sonde_config *c)
 
 	for (k = sonde_keys__table; k->key; k++) {
 		struct sonde_str rest = sonde_str_from(k->key), step;
-		struct sonde_node *at = c->frozen, *next, *value;
+		struct sonde_datum *at = c->frozen, *next, *value;
 
 		while (sonde_str_find(rest, '.') < rest.n) {
 			step = sonde_str_cut(rest, '.', &rest);
-			next = sonde_node__get(at, step);
+			next = sonde_datum__get(at, step);
 			if (!next || next->kind != SONDE_MAP) {
-				next = sonde_node__new(&c->cx, SONDE_MAP);
-				sonde_node__set(&c->cx, at, sonde_node__string(&c->cx, step), next);
+				next = sonde_datum__new(&c->cx, SONDE_MAP);
+				sonde_datum__set(&c->cx, at, sonde_datum__string(&c->cx, step), next);
 			}
 			if (!next)
 				return c->cx.fail.code;
 			at = next;
 		}
-		if (sonde_node__get(at, rest))
+		if (sonde_datum__get(at, rest))
 			continue;
 		if (sonde_yaml__load(&value, &c->cx, &from, sonde_str_from(k->fallback)) ||
-			sonde_node__set(&c->cx, at, sonde_node__string(&c->cx, rest), value))
+			sonde_datum__set(&c->cx, at, sonde_datum__string(&c->cx, rest), value))
 			return c->cx.fail.code;
 	}
 	return 0;
@@ -83,18 +83,18 @@ static bool is_used(struct sonde_str key)
 
 static int freeze(struct sonde_config *c)
 {
-	struct sonde_scope sc = sonde_compose__scope(&c->compose);
-	struct sonde_node *hydra;
+	struct sonde_lookup sc = sonde_compose__scope(&c->compose);
+	struct sonde_datum *hydra;
 	uint32_t i;
 
-	c->frozen = sonde_node__copy(&c->cx, c->compose.root);
-	hydra = sonde_node__getz(c->frozen, "hydra");
+	c->frozen = sonde_datum__copy(&c->cx, c->compose.root);
+	hydra = sonde_datum__getz(c->frozen, "hydra");
 	/* Logging and help of the hydra node are other programs' business. */
 	for (i = 0; hydra && i < hydra->seq.nr;) {
 		if (is_used(hydra->seq.at[i]->key->s))
 			i++;
 		else
-			sonde_node__remove(hydra, i);
+			sonde_datum__remove(hydra, i);
 	}
 	return c->frozen ? sonde_interp__resolve_tree(&sc, c->frozen) : c->cx.fail.code;
 }
@@ -102,11 +102,11 @@ static int freeze(struct sonde_config *c)
 /* The frozen tree without hydra, against the table. */
 static int check_keys(struct sonde_config *c)
 {
-	struct sonde_node *job = sonde_node__copy(&c->cx, c->frozen), *hydra;
+	struct sonde_datum *job = sonde_datum__copy(&c->cx, c->frozen), *hydra;
 
-	hydra = sonde_node__getz(job, "hydra");
+	hydra = sonde_datum__getz(job, "hydra");
 	if (hydra)
-		sonde_node__remove(job, sonde_node__index(hydra));
+		sonde_datum__remove(job, sonde_datum__index(hydra));
 	return job ? sonde_keys__check(&c->cx, job) : c->cx.fail.code;
 }
 
@@ -193,21 +193,21 @@ const struct sonde_notes *sonde_config_notes(const struct sonde_config *c)
 
 /* Getters. */
 
-struct sonde_node *sonde_config__node(const struct sonde_config *c, const char *key)
+struct sonde_datum *sonde_config__node(const struct sonde_config *c, const char *key)
 {
-	return sonde_node__path_get(c->frozen ? c->frozen : c->compose.root, key);
+	return sonde_datum__path_get(c->frozen ? c->frozen : c->compose.root, key);
 }
 
 bool sonde_config_bool(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	return n && n->kind == SONDE_BOOL && n->b;
 }
 
 int64_t sonde_config_int(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	if (n && n->kind == SONDE_BOOL)
 		return n->b;
@@ -216,7 +216,7 @@ int64_t sonde_config_int(const struct sonde_config *c, const char *key)
 
 double sonde_config_float(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	if (n && n->kind == SONDE_FLOAT)
 		return n->f;
@@ -229,11 +229,11 @@ static struct sonde_ctx *scratch(const struct sonde_config *c)
 	return (struct sonde_ctx *)(uintptr_t)&c->cx;
 }
 
-static struct sonde_str scalar_text(const struct sonde_config *c, const struct sonde_node *n)
+static struct sonde_str scalar_text(const struct sonde_config *c, const struct sonde_datum *n)
 {
 	struct sonde_buf b = {0};
 
-	if (!sonde_node__is_scalar(n) || n->kind == SONDE_NULL)
+	if (!sonde_datum__is_scalar(n) || n->kind == SONDE_NULL)
 		return SONDE_STR("");
 	if (n->kind == SONDE_STRING)
 		return n->s;
@@ -251,7 +251,7 @@ struct sonde_str sonde_config_str(const struct sonde_config *c, const char *key)
 size_t sonde_config_list(
 	const struct sonde_config *c, const char *key, const struct sonde_str **items)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 	size_t i, nr = n && n->kind == SONDE_LIST ? n->seq.nr : 0;
 	struct sonde_str *out;
 
@@ -274,7 +274,7 @@ size_t sonde_config_list(
 size_t sonde_config_keys(
 	const struct sonde_config *c, const char *key, const struct sonde_str **names)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 	struct sonde_str *out;
 	uint32_t i;
 
@@ -292,14 +292,14 @@ size_t sonde_config_keys(
 
 bool sonde_config_is_null(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	return !n || n->kind == SONDE_NULL || n->missing;
 }
 
 struct sonde_str sonde_config_origin(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 	struct sonde_str name;
 
 	if (!n || !n->from)
@@ -319,7 +319,7 @@ struct sonde_str sonde_config_fingerprint(const struct sonde_config *c)
 	uint64_t hash;
 
 	for (k = sonde_keys__table; k->key; k++) {
-		const struct sonde_node *n = k->counts ? sonde_config__node(c, k->key) : NULL;
+		const struct sonde_datum *n = k->counts ? sonde_config__node(c, k->key) : NULL;
 
 		if (!n)
 			continue;
@@ -343,7 +343,7 @@ size_t sonde_config_nr_jobs(const struct sonde_config *c)
 size_t sonde_config_job_overrides(
 	const struct sonde_config *master, size_t job, const struct sonde_str **lines)
 {
-	const struct sonde_node *n;
+	const struct sonde_datum *n;
 	struct sonde_str *out;
 	uint32_t i;
 

@@ -16,7 +16,7 @@ struct listing {
 
 static int build(struct sonde_defaults *d, struct sonde_item *it, bool is_root, bool interpolated);
 
-static struct sonde_choice *find_choice(struct sonde_defaults *d, struct sonde_str key)
+static struct sonde_group_choice *find_choice(struct sonde_defaults *d, struct sonde_str key)
 {
 	size_t i;
 
@@ -31,13 +31,13 @@ static struct sonde_choice *find_choice(struct sonde_defaults *d, struct sonde_s
 static int take_choice(struct sonde_defaults *d, const struct sonde_override *o)
 {
 	struct sonde_str key = sonde_override__key_element(d->cx, o);
-	struct sonde_choice *c = find_choice(d, key);
+	struct sonde_group_choice *c = find_choice(d, key);
 
 	if (!c)
 		c = sonde_vec_push(&d->choices);
 	if (!c)
 		return sonde_ctx__nomem(d->cx);
-	*c = (struct sonde_choice){.key = key, .value = o->value, .external = true};
+	*c = (struct sonde_group_choice){.key = key, .value = o->value, .external = true};
 	return d->cx->fail.code;
 }
 
@@ -90,7 +90,7 @@ static int take_override(struct sonde_defaults *d, const struct sonde_override *
 {
 	const struct sonde_override **slot;
 
-	if (sonde_node__is_sweep(o->value))
+	if (sonde_datum__is_sweep(o->value))
 		return 0;
 	if ((o->value && o->value->kind == SONDE_MAP) ||
 		!sonde_search__has_group(d->search, o->key)) {
@@ -109,7 +109,7 @@ static int take_override(struct sonde_defaults *d, const struct sonde_override *
 	if (o->value->kind != SONDE_STRING && o->value->kind != SONDE_LIST)
 		return sonde_ctx__fail(d->cx, "ValueError",
 			"Config group override must be a string or a list. Got %s",
-			sonde_node__type_name(o->value));
+			sonde_datum__type_name(o->value));
 	return o->kind == SONDE_OVERRIDE_ADD ? take_append(d, o) : take_choice(d, o);
 }
 
@@ -118,7 +118,7 @@ static int take_override(struct sonde_defaults *d, const struct sonde_override *
 static int not_found(struct sonde_defaults *d, const char *head, struct sonde_str options_of)
 {
 	struct sonde_buf b = {0};
-	struct sonde_node *options = NULL;
+	struct sonde_datum *options = NULL;
 	uint32_t i;
 	int rc;
 
@@ -164,7 +164,7 @@ static int config_not_found(struct sonde_defaults *d, struct sonde_item *it)
 
 static int must_specify(struct sonde_defaults *d, struct sonde_item *it)
 {
-	struct sonde_node *options;
+	struct sonde_datum *options;
 	struct sonde_buf b = {0};
 	struct sonde_str key;
 	uint32_t i;
@@ -246,7 +246,7 @@ static int load_items(struct sonde_defaults *d, struct listing *l, const struct 
 static int register_override(struct sonde_defaults *d, struct listing *l, struct sonde_item *it)
 {
 	struct sonde_str key = sonde_item__override_key(d->cx, it);
-	struct sonde_choice *c;
+	struct sonde_group_choice *c;
 
 	if (l->interpolated)
 		return sonde_ctx__fail(d->cx, "ConfigCompositionException",
@@ -259,7 +259,7 @@ static int register_override(struct sonde_defaults *d, struct listing *l, struct
 	c = sonde_vec_push(&d->choices);
 	if (!c)
 		return sonde_ctx__nomem(d->cx);
-	*c = (struct sonde_choice){.key = key, .value = it->value, .config = l->path};
+	*c = (struct sonde_group_choice){.key = key, .value = it->value, .config = l->path};
 	return d->cx->fail.code;
 }
 
@@ -339,7 +339,7 @@ static int add_options(struct sonde_defaults *d, struct listing *l, struct sonde
 
 static int process_item(struct sonde_defaults *d, struct listing *l, struct sonde_item *it)
 {
-	struct sonde_choice *c;
+	struct sonde_group_choice *c;
 
 	if (it->override)
 		return 0;
@@ -384,8 +384,8 @@ static int bad_interpolation(struct sonde_defaults *d, struct sonde_str text)
 
 static int resolve_name(struct sonde_defaults *d, struct sonde_str text, struct sonde_str *out)
 {
-	struct sonde_scope sc = {.cx = d->cx};
-	struct sonde_node *n = sonde_interp__eval(&sc, text, d->known, NULL);
+	struct sonde_lookup sc = {.cx = d->cx};
+	struct sonde_datum *n = sonde_interp__eval(&sc, text, d->known, NULL);
 
 	if (n && n->kind == SONDE_STRING) {
 		*out = n->s;
@@ -417,7 +417,7 @@ static int resolve_item(struct sonde_defaults *d, struct sonde_item *it)
 	}
 	if (resolve_name(d, text, &out))
 		return d->cx->fail.code;
-	it->value = sonde_node__string(d->cx, out);
+	it->value = sonde_datum__string(d->cx, out);
 	return d->cx->fail.code;
 }
 
@@ -494,12 +494,12 @@ static int know_choice(struct sonde_defaults *d, struct sonde_item *it)
 {
 	struct sonde_str key = sonde_item__override_key(d->cx, it);
 	struct sonde_str group = sonde_item__group_path(d->cx, it);
-	struct sonde_node *known = sonde_node__get(d->known, key), *keys;
-	struct sonde_node *name = sonde_node__string(d->cx, key);
+	struct sonde_datum *known = sonde_datum__get(d->known, key), *keys;
+	struct sonde_datum *name = sonde_datum__string(d->cx, key);
 
 	if (!name)
 		return d->cx->fail.code;
-	if (known && !sonde_node__equal(known, it->value)) {
+	if (known && !sonde_datum__equal(known, it->value)) {
 		struct sonde_buf b = {0};
 		int rc;
 
@@ -511,13 +511,13 @@ static int know_choice(struct sonde_defaults *d, struct sonde_item *it)
 		return rc;
 	}
 	if (!known)
-		sonde_node__set(d->cx, d->known, name, sonde_node__copy(d->cx, it->value));
-	keys = sonde_node__get(d->by_group, group);
+		sonde_datum__set(d->cx, d->known, name, sonde_datum__copy(d->cx, it->value));
+	keys = sonde_datum__get(d->by_group, group);
 	if (!keys) {
-		keys = sonde_node__new(d->cx, SONDE_MAP);
-		sonde_node__set(d->cx, d->by_group, sonde_node__string(d->cx, group), keys);
+		keys = sonde_datum__new(d->cx, SONDE_MAP);
+		sonde_datum__set(d->cx, d->by_group, sonde_datum__string(d->cx, group), keys);
 	}
-	return sonde_node__set(d->cx, keys, name, sonde_node__new(d->cx, SONDE_NULL));
+	return sonde_datum__set(d->cx, keys, name, sonde_datum__new(d->cx, SONDE_NULL));
 }
 
 static bool is_missing(struct sonde_defaults *d, struct sonde_item *it)
@@ -668,7 +668,7 @@ static int check_duplicates(struct sonde_defaults *d)
 static void add_candidates(struct sonde_defaults *d, struct sonde_str key, struct sonde_buf *b)
 {
 	struct sonde_str rest;
-	struct sonde_node *keys = sonde_node__get(d->by_group, sonde_str_cut(key, '@', &rest));
+	struct sonde_datum *keys = sonde_datum__get(d->by_group, sonde_str_cut(key, '@', &rest));
 	uint32_t i, k;
 
 	if (!keys || !keys->seq.nr) {
@@ -679,7 +679,7 @@ static void add_candidates(struct sonde_defaults *d, struct sonde_str key, struc
 		for (k = i; k > 0 && sonde_str_cmp(keys->seq.at[k]->key->s,
 					     keys->seq.at[k - 1]->key->s) < 0;
 			k--) {
-			struct sonde_node *t = keys->seq.at[k];
+			struct sonde_datum *t = keys->seq.at[k];
 
 			keys->seq.at[k] = keys->seq.at[k - 1];
 			keys->seq.at[k - 1] = t;
@@ -692,7 +692,7 @@ static void add_candidates(struct sonde_defaults *d, struct sonde_str key, struc
 	sonde_buf_putc(b, '?');
 }
 
-static int unused_choice(struct sonde_defaults *d, const struct sonde_choice *c)
+static int unused_choice(struct sonde_defaults *d, const struct sonde_group_choice *c)
 {
 	struct sonde_buf b = {0};
 	int rc;
@@ -777,8 +777,8 @@ int sonde_defaults__build(struct sonde_defaults *d, struct sonde_str primary,
 {
 	size_t i;
 
-	d->known = sonde_node__new(d->cx, SONDE_MAP);
-	d->by_group = sonde_node__new(d->cx, SONDE_MAP);
+	d->known = sonde_datum__new(d->cx, SONDE_MAP);
+	d->by_group = sonde_datum__new(d->cx, SONDE_MAP);
 	if (!d->known || !d->by_group)
 		return d->cx->fail.code;
 	for (i = 0; i < nr; i++)

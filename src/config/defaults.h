@@ -18,7 +18,7 @@ enum sonde_item_kind { SONDE_ITEM_ROOT, SONDE_ITEM_SELF, SONDE_ITEM_CONFIG, SOND
 struct sonde_item {
 	enum sonde_item_kind kind;
 	struct sonde_str path;	  /* config path as written, or the group */
-	struct sonde_node *value; /* of a group: string, null or list of strings */
+	struct sonde_datum *value; /* of a group: string, null or list of strings */
 	struct sonde_str package; /* @package, valid if has_package */
 	struct sonde_str header;  /* of the config's file, valid if has_header */
 	bool has_package, has_header;
@@ -37,9 +37,9 @@ struct sonde_default {
 	bool is_self, primary;
 };
 
-struct sonde_choice {
+struct sonde_group_choice {
 	struct sonde_str key;	  /* override key */
-	struct sonde_node *value; /* what was asked for */
+	struct sonde_datum *value; /* what was asked for */
 	struct sonde_str config;  /* which config asked; empty = the command line */
 	bool external, used;
 };
@@ -54,11 +54,11 @@ struct sonde_defaults {
 	struct sonde_search *search;
 	bool skip_missing; /* leave out `group: ???` instead of complaining */
 	unsigned depth;
-	SONDE_VEC(struct sonde_choice) choices;
+	SONDE_VEC(struct sonde_group_choice) choices;
 	SONDE_VEC(struct sonde_deletion) deletions;
 	SONDE_VEC(struct sonde_item *) append;
-	struct sonde_node *known;    /* map: override key → option, in processing order */
-	struct sonde_node *by_group; /* map: group path → list of override keys */
+	struct sonde_datum *known;    /* map: override key → option, in processing order */
+	struct sonde_datum *by_group; /* map: group path → list of override keys */
 	SONDE_VEC(const struct sonde_override *) config_overrides;
 	SONDE_VEC(struct sonde_default) list;
 	struct sonde_item *root;

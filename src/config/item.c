@@ -235,24 +235,24 @@ static void take_keywords(struct sonde_item *it)
 	it->path = rest;
 }
 
-static int check_value(struct sonde_ctx *cx, const struct sonde_node *v, struct sonde_str file)
+static int check_value(struct sonde_ctx *cx, const struct sonde_datum *v, struct sonde_str file)
 {
 	uint32_t i;
 
 	if (v->kind != SONDE_STRING && v->kind != SONDE_NULL && v->kind != SONDE_LIST)
 		return sonde_ctx__fail_at(cx, "ValueError", file, v->line,
 			"Unsupported item value in defaults : %s. Supported: string or list",
-			sonde_node__type_name(v));
+			sonde_datum__type_name(v));
 	for (i = 0; v->kind == SONDE_LIST && i < v->seq.nr; i++)
 		if (v->seq.at[i]->kind != SONDE_STRING)
 			return sonde_ctx__fail_at(cx, "ValueError", file, v->line,
 				"Unsupported item value in defaults : %s, nested list items must be "
 				"strings",
-				sonde_node__type_name(v->seq.at[i]));
+				sonde_datum__type_name(v->seq.at[i]));
 	return 0;
 }
 
-static struct sonde_item *parse_map(struct sonde_ctx *cx, struct sonde_node *n,
+static struct sonde_item *parse_map(struct sonde_ctx *cx, struct sonde_datum *n,
 	struct sonde_str file, struct sonde_str config_path)
 {
 	struct sonde_item *it = new_item(cx, SONDE_ITEM_GROUP);
@@ -276,7 +276,7 @@ static struct sonde_item *parse_map(struct sonde_ctx *cx, struct sonde_node *n,
 	return check_value(cx, it->value, file) ? NULL : it;
 }
 
-static struct sonde_item *parse_item(struct sonde_ctx *cx, struct sonde_node *n,
+static struct sonde_item *parse_item(struct sonde_ctx *cx, struct sonde_datum *n,
 	struct sonde_str file, struct sonde_str config_path)
 {
 	if (n->kind == SONDE_STRING)
@@ -284,14 +284,14 @@ static struct sonde_item *parse_item(struct sonde_ctx *cx, struct sonde_node *n,
 	if (n->kind == SONDE_MAP)
 		return parse_map(cx, n, file, config_path);
 	sonde_ctx__fail_at(cx, "ValueError", file, n->line, "Unsupported type in defaults : %s",
-		n->kind == SONDE_LIST ? "ListConfig" : sonde_node__type_name(n));
+		n->kind == SONDE_LIST ? "ListConfig" : sonde_datum__type_name(n));
 	return NULL;
 }
 
 int sonde_item__parse_list(struct sonde_item ***out, uint32_t *nr, struct sonde_ctx *cx,
 	const struct sonde_loaded *loaded, struct sonde_str config_path)
 {
-	struct sonde_node *list = loaded->defaults;
+	struct sonde_datum *list = loaded->defaults;
 	uint32_t i;
 
 	*nr = 0;
@@ -302,7 +302,7 @@ int sonde_item__parse_list(struct sonde_item ***out, uint32_t *nr, struct sonde_
 		return sonde_ctx__fail_at(cx, "ValueError", loaded->from->name, list->line,
 			"Invalid defaults list in '%.*s', defaults must be a list (got %s)",
 			SONDE_STR_ARG(config_path),
-			list->kind == SONDE_MAP ? "mapping" : sonde_node__type_name(list));
+			list->kind == SONDE_MAP ? "mapping" : sonde_datum__type_name(list));
 	*out = sonde_ctx__alloc(cx, list->seq.nr + 1, sizeof(**out));
 	for (i = 0; *out && i < list->seq.nr; i++) {
 		(*out)[i] = parse_item(cx, list->seq.at[i], loaded->from->name, config_path);

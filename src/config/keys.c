@@ -67,13 +67,13 @@ const char *sonde_keys__nearest(struct sonde_str key)
 	return best;
 }
 
-static bool is_added(const struct sonde_node *n)
+static bool is_added(const struct sonde_datum *n)
 {
 	return n->from && n->from->is_override && n->from->adds;
 }
 
 /* "FILE:LINE" or "override 'TEXT'" in front of the sentence. */
-static int complain(struct checker *c, const struct sonde_node *n, const char *text)
+static int complain(struct checker *c, const struct sonde_datum *n, const char *text)
 {
 	struct sonde_str where = n->from ? n->from->name : (struct sonde_str){0};
 
@@ -85,7 +85,7 @@ static int complain(struct checker *c, const struct sonde_node *n, const char *t
 	return sonde_ctx__fail(c->cx, "SchemaError", "%s", text);
 }
 
-static int unknown(struct checker *c, const struct sonde_node *n)
+static int unknown(struct checker *c, const struct sonde_datum *n)
 {
 	const char *nearest = sonde_keys__nearest(sonde_buf_view(&c->key));
 	struct sonde_str text;
@@ -100,7 +100,7 @@ static int unknown(struct checker *c, const struct sonde_node *n)
 	return c->cx->fail.code ? c->cx->fail.code : complain(c, n->key ? n->key : n, text.p);
 }
 
-static int wrong(struct checker *c, const struct sonde_node *n, const char *expected)
+static int wrong(struct checker *c, const struct sonde_datum *n, const char *expected)
 {
 	struct sonde_buf shown = {0};
 	struct sonde_str text;
@@ -122,19 +122,19 @@ static bool is_word(const char *words, struct sonde_str s)
 	return false;
 }
 
-static bool is_text_list(const struct sonde_node *n)
+static bool is_text_list(const struct sonde_datum *n)
 {
 	uint32_t i;
 
 	if (n->kind != SONDE_LIST)
 		return n->kind == SONDE_STRING || n->kind == SONDE_NULL;
 	for (i = 0; i < n->seq.nr; i++)
-		if (!sonde_node__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == SONDE_NULL)
+		if (!sonde_datum__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == SONDE_NULL)
 			return false;
 	return true;
 }
 
-static int check_int(struct checker *c, const struct sonde_key *k, const struct sonde_node *n)
+static int check_int(struct checker *c, const struct sonde_key *k, const struct sonde_datum *n)
 {
 	char expected[96];
 
@@ -148,7 +148,7 @@ static int check_int(struct checker *c, const struct sonde_key *k, const struct 
 	return wrong(c, n, expected);
 }
 
-static int check_leaf(struct checker *c, const struct sonde_key *k, const struct sonde_node *n)
+static int check_leaf(struct checker *c, const struct sonde_key *k, const struct sonde_datum *n)
 {
 	char expected[128];
 
@@ -164,7 +164,7 @@ static int check_leaf(struct checker *c, const struct sonde_key *k, const struct
 	case SONDE_KEY_INT:
 		return check_int(c, k, n);
 	case SONDE_KEY_TEXT:
-		return sonde_node__is_scalar(n) ? 0 : wrong(c, n, "a string");
+		return sonde_datum__is_scalar(n) ? 0 : wrong(c, n, "a string");
 	case SONDE_KEY_WORD:
 		snprintf(expected, sizeof(expected), "one of %s", k->words);
 		return n->kind == SONDE_STRING && is_word(k->words, n->s) ? 0
@@ -176,9 +176,9 @@ static int check_leaf(struct checker *c, const struct sonde_key *k, const struct
 	}
 }
 
-static int check_map(struct checker *c, const struct sonde_node *map);
+static int check_map(struct checker *c, const struct sonde_datum *map);
 
-static int check_child(struct checker *c, const struct sonde_node *n)
+static int check_child(struct checker *c, const struct sonde_datum *n)
 {
 	const struct sonde_key *k = sonde_keys__find(sonde_buf_view(&c->key));
 
@@ -193,7 +193,7 @@ static int check_child(struct checker *c, const struct sonde_node *n)
 	return n->kind == SONDE_NULL || n->missing ? 0 : wrong(c, n, "a group of keys");
 }
 
-static int check_map(struct checker *c, const struct sonde_node *map)
+static int check_map(struct checker *c, const struct sonde_datum *map)
 {
 	size_t before = c->key.n;
 	uint32_t i;
@@ -212,7 +212,7 @@ static int check_map(struct checker *c, const struct sonde_node *map)
 	return c->cx->fail.code;
 }
 
-int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_node *job)
+int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_datum *job)
 {
 	struct checker c = {.cx = cx};
 

@@ -16,7 +16,7 @@ struct parser {
 	SONDE_VEC(struct sonde_lex) tokens; /* of the primitive being read */
 };
 
-static struct sonde_node *element(struct parser *p);
+static struct sonde_datum *element(struct parser *p);
 
 /* Column in characters, not bytes. */
 static int lexer_error(struct parser *p, size_t at)
@@ -123,7 +123,7 @@ static bool is_primitive(enum sonde_lex_kind kind, bool is_key)
 }
 
 /* Unquoted text, or the key of a dict. */
-static struct sonde_node *primitive(struct parser *p, bool is_key)
+static struct sonde_datum *primitive(struct parser *p, bool is_key)
 {
 	const struct sonde_lex *first;
 	size_t nr;
@@ -154,11 +154,11 @@ static struct sonde_node *primitive(struct parser *p, bool is_key)
 }
 
 /* Between the quotes: a run of backslashes is halved before the quote character and the end. */
-static struct sonde_node *quoted(struct parser *p)
+static struct sonde_datum *quoted(struct parser *p)
 {
 	struct sonde_str text = take(p).text;
 	struct sonde_buf b = {0};
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	char quote = text.p[0];
 	size_t i = 1, end = text.n - 1;
 
@@ -173,22 +173,22 @@ static struct sonde_node *quoted(struct parser *p)
 		if (i < end)
 			sonde_buf_putc(&b, text.p[i++]);
 	}
-	n = sonde_node__string(p->cx, sonde_ctx__take(p->cx, &b));
+	n = sonde_datum__string(p->cx, sonde_ctx__take(p->cx, &b));
 	if (n)
 		n->quote = quote;
 	return n;
 }
 
-static struct sonde_node *list(struct parser *p)
+static struct sonde_datum *list(struct parser *p)
 {
-	struct sonde_node *n = sonde_node__new(p->cx, SONDE_LIST);
+	struct sonde_datum *n = sonde_datum__new(p->cx, SONDE_LIST);
 
 	take(p);
 	if (!n || accept(p, LEX_RBRACKET))
 		return n;
 	p->open++;
 	do {
-		if (sonde_node__push(p->cx, n, element(p)) || p->cx->fail.code)
+		if (sonde_datum__push(p->cx, n, element(p)) || p->cx->fail.code)
 			return NULL;
 	} while (accept(p, LEX_COMMA));
 	if (expect(p, LEX_RBRACKET))
@@ -197,20 +197,20 @@ static struct sonde_node *list(struct parser *p)
 	return n;
 }
 
-static struct sonde_node *dict(struct parser *p)
+static struct sonde_datum *dict(struct parser *p)
 {
-	struct sonde_node *n = sonde_node__new(p->cx, SONDE_MAP);
+	struct sonde_datum *n = sonde_datum__new(p->cx, SONDE_MAP);
 
 	take(p);
 	if (!n || accept(p, LEX_RBRACE))
 		return n;
 	p->open++;
 	do {
-		struct sonde_node *key = primitive(p, true);
+		struct sonde_datum *key = primitive(p, true);
 
 		if (!key || expect(p, LEX_COLON))
 			return NULL;
-		if (sonde_node__set(p->cx, n, key, element(p)) || p->cx->fail.code)
+		if (sonde_datum__set(p->cx, n, key, element(p)) || p->cx->fail.code)
 			return NULL;
 	} while (accept(p, LEX_COMMA));
 	if (expect(p, LEX_RBRACE))
@@ -231,7 +231,7 @@ static size_t keyword_length(struct parser *p)
 	return t.kind == LEX_EQUAL ? n : 0;
 }
 
-static int argument(struct parser *p, struct sonde_node *args, struct sonde_node *kwargs)
+static int argument(struct parser *p, struct sonde_datum *args, struct sonde_datum *kwargs)
 {
 	size_t n = keyword_length(p);
 	struct sonde_str name = {p->line.p + p->at, n};
@@ -239,16 +239,16 @@ static int argument(struct parser *p, struct sonde_node *args, struct sonde_node
 	if (!n && kwargs->seq.nr)
 		return syntax_error(p, "positional argument follows keyword argument");
 	if (!n)
-		return sonde_node__push(p->cx, args, element(p));
+		return sonde_datum__push(p->cx, args, element(p));
 	p->at += n;
 	take(p);
-	return sonde_node__set(p->cx, kwargs, sonde_node__string(p->cx, name), element(p));
+	return sonde_datum__set(p->cx, kwargs, sonde_datum__string(p->cx, name), element(p));
 }
 
-static struct sonde_node *function(struct parser *p, struct sonde_str name)
+static struct sonde_datum *function(struct parser *p, struct sonde_str name)
 {
-	struct sonde_node *args = sonde_node__new(p->cx, SONDE_LIST);
-	struct sonde_node *kwargs = sonde_node__new(p->cx, SONDE_MAP), *n;
+	struct sonde_datum *args = sonde_datum__new(p->cx, SONDE_LIST);
+	struct sonde_datum *kwargs = sonde_datum__new(p->cx, SONDE_MAP), *n;
 	size_t start = p->at;
 
 	p->at += name.n;
@@ -278,7 +278,7 @@ static struct sonde_node *function(struct parser *p, struct sonde_str name)
 	return n;
 }
 
-static struct sonde_node *element_body(struct parser *p)
+static struct sonde_datum *element_body(struct parser *p)
 {
 	struct sonde_lex t = peek(p);
 
@@ -296,9 +296,9 @@ static struct sonde_node *element_body(struct parser *p)
 	return primitive(p, false);
 }
 
-static struct sonde_node *element(struct parser *p)
+static struct sonde_datum *element(struct parser *p)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 
 	if (p->cx->fail.code)
 		return NULL;
@@ -313,18 +313,18 @@ static struct sonde_node *element(struct parser *p)
 }
 
 /* element {COMMA element}: two or more are a simple choice sweep. */
-static struct sonde_node *value(struct parser *p)
+static struct sonde_datum *value(struct parser *p)
 {
-	struct sonde_node *first = element(p), *choice;
+	struct sonde_datum *first = element(p), *choice;
 
 	if (!first || peek(p).kind != LEX_COMMA)
 		return first;
-	choice = sonde_node__new(p->cx, SONDE_CHOICE);
-	if (!choice || sonde_node__push(p->cx, choice, first))
+	choice = sonde_datum__new(p->cx, SONDE_CHOICE);
+	if (!choice || sonde_datum__push(p->cx, choice, first))
 		return NULL;
 	choice->simple = true;
 	while (accept(p, LEX_COMMA))
-		if (sonde_node__push(p->cx, choice, element(p)) || p->cx->fail.code)
+		if (sonde_datum__push(p->cx, choice, element(p)) || p->cx->fail.code)
 			return NULL;
 	return choice;
 }
@@ -440,7 +440,7 @@ static int right_side(struct parser *p, struct sonde_override *o)
 	while (p->at < p->line.n && (p->line.p[p->at] == ' ' || p->line.p[p->at] == '\t'))
 		p->at++;
 	if (p->at == p->line.n) {
-		o->value = sonde_node__string(p->cx, SONDE_STR(""));
+		o->value = sonde_datum__string(p->cx, SONDE_STR(""));
 		return p->cx->fail.code;
 	}
 	o->value = value(p);
@@ -475,12 +475,12 @@ static int parse(struct parser *p, struct sonde_override *o)
 	return 0;
 }
 
-static void mark(struct sonde_node *n, const struct sonde_from *from)
+static void mark(struct sonde_datum *n, const struct sonde_from *from)
 {
 	uint32_t i;
 
 	n->from = from;
-	if (sonde_node__is_scalar(n))
+	if (sonde_datum__is_scalar(n))
 		return;
 	for (i = 0; i < n->seq.nr; i++)
 		mark(n->seq.at[i], from);

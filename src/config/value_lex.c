@@ -1,6 +1,6 @@
 #include "config/value_lex.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 
 #include <string.h>
 #include <strings.h>
@@ -217,7 +217,7 @@ void sonde_lex__unescape(struct sonde_buf *b, struct sonde_str text)
 	}
 }
 
-struct sonde_node *sonde_lex__primitive(
+struct sonde_datum *sonde_lex__primitive(
 	struct sonde_ctx *cx, const struct sonde_lex *tokens, size_t nr)
 {
 	struct sonde_buf b = {0};
@@ -228,13 +228,13 @@ struct sonde_node *sonde_lex__primitive(
 
 		switch (tokens[0].kind) {
 		case LEX_INT:
-			return sonde_number__int(cx, text, 10);
+			return sonde_pynumber__int(cx, text, 10);
 		case LEX_FLOAT:
-			return sonde_node__float(cx, sonde_number__double(text));
+			return sonde_datum__float(cx, sonde_pynumber__double(text));
 		case LEX_BOOL:
-			return sonde_node__bool(cx, text.n == 4);
+			return sonde_datum__bool(cx, text.n == 4);
 		case LEX_NULL:
-			return sonde_node__new(cx, SONDE_NULL);
+			return sonde_datum__new(cx, SONDE_NULL);
 		default:
 			break;
 		}
@@ -245,5 +245,5 @@ struct sonde_node *sonde_lex__primitive(
 		else
 			sonde_buf_str(&b, tokens[i].text);
 	}
-	return sonde_node__string(cx, sonde_ctx__take(cx, &b));
+	return sonde_datum__string(cx, sonde_ctx__take(cx, &b));
 }

@@ -1,7 +1,7 @@
 /* Values to YAML text: PyYAML's emitter in block style, 80 columns. */
 #include "config/yaml.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 #include "config/pytext.h"
 #include "config/yaml_token.h"
 
@@ -23,7 +23,7 @@ struct analysis {
 	bool empty, multiline, plain, single_quoted;
 };
 
-static void emit(struct emitter *e, const struct sonde_node *n, bool in_map);
+static void emit(struct emitter *e, const struct sonde_datum *n, bool in_map);
 
 static void write_break(struct emitter *e)
 {
@@ -318,7 +318,7 @@ static bool wants_quotes(struct sonde_str s)
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (sonde_str_is(s, words[i]))
 			return true;
-	return sonde_number__is_py_int(s) || sonde_number__is_py_float(s);
+	return sonde_pynumber__is_py_int(s) || sonde_pynumber__is_py_float(s);
 }
 
 static void write_string(struct emitter *e, struct sonde_str s, bool is_key)
@@ -351,7 +351,7 @@ static void write_float(struct sonde_buf *b, double f)
 	}
 }
 
-static void emit_scalar(struct emitter *e, const struct sonde_node *n, bool is_key)
+static void emit_scalar(struct emitter *e, const struct sonde_datum *n, bool is_key)
 {
 	struct sonde_buf b = {0};
 	int saved = e->indent;
@@ -375,7 +375,7 @@ static void emit_scalar(struct emitter *e, const struct sonde_node *n, bool is_k
 	e->indent = saved;
 }
 
-static bool is_simple_key(const struct sonde_node *key)
+static bool is_simple_key(const struct sonde_datum *key)
 {
 	struct analysis a;
 
@@ -385,14 +385,14 @@ static bool is_simple_key(const struct sonde_node *key)
 	return a.nr_chars < MAX_KEY && !a.empty && !a.multiline;
 }
 
-static void emit_map(struct emitter *e, const struct sonde_node *n)
+static void emit_map(struct emitter *e, const struct sonde_datum *n)
 {
 	int saved = e->indent;
 	uint32_t i;
 
 	e->indent = e->indent < 0 ? 0 : e->indent + 2;
 	for (i = 0; i < n->seq.nr; i++) {
-		const struct sonde_node *child = n->seq.at[i];
+		const struct sonde_datum *child = n->seq.at[i];
 
 		write_indent(e);
 		if (is_simple_key(child->key)) {
@@ -409,7 +409,7 @@ static void emit_map(struct emitter *e, const struct sonde_node *n)
 	e->indent = saved;
 }
 
-static void emit_list(struct emitter *e, const struct sonde_node *n, bool in_map)
+static void emit_list(struct emitter *e, const struct sonde_datum *n, bool in_map)
 {
 	int saved = e->indent;
 	uint32_t i;
@@ -426,9 +426,9 @@ static void emit_list(struct emitter *e, const struct sonde_node *n, bool in_map
 	e->indent = saved;
 }
 
-static void emit(struct emitter *e, const struct sonde_node *n, bool in_map)
+static void emit(struct emitter *e, const struct sonde_datum *n, bool in_map)
 {
-	if (!sonde_node__is_container(n))
+	if (!sonde_datum__is_container(n))
 		emit_scalar(e, n, false);
 	else if (n->seq.nr == 0)
 		write_indicator(e, n->kind == SONDE_MAP ? "{}" : "[]", true, false);
@@ -438,7 +438,7 @@ static void emit(struct emitter *e, const struct sonde_node *n, bool in_map)
 		emit_list(e, n, in_map);
 }
 
-void sonde_yaml__dump(struct sonde_buf *out, const struct sonde_node *n)
+void sonde_yaml__dump(struct sonde_buf *out, const struct sonde_datum *n)
 {
 	struct emitter e = {.out = out, .indent = -1, .whitespace = true, .indention = true};
 

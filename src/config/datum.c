@@ -1,4 +1,4 @@
-#include "config/node.h"
+#include "config/datum.h"
 
 #include "base/map.h"
 #include "config/pytext.h"
@@ -8,45 +8,45 @@
 
 #define SMALL_MAP 12 /* below this a linear search beats an index */
 
-struct sonde_node *sonde_node__new(struct sonde_ctx *cx, enum sonde_kind kind)
+struct sonde_datum *sonde_datum__new(struct sonde_ctx *cx, enum sonde_kind kind)
 {
-	struct sonde_node *n = sonde_ctx__alloc(cx, 1, sizeof(*n));
+	struct sonde_datum *n = sonde_ctx__alloc(cx, 1, sizeof(*n));
 
 	if (n)
 		n->kind = (uint8_t)kind;
 	return n;
 }
 
-struct sonde_node *sonde_node__bool(struct sonde_ctx *cx, bool b)
+struct sonde_datum *sonde_datum__bool(struct sonde_ctx *cx, bool b)
 {
-	struct sonde_node *n = sonde_node__new(cx, SONDE_BOOL);
+	struct sonde_datum *n = sonde_datum__new(cx, SONDE_BOOL);
 
 	if (n)
 		n->b = b;
 	return n;
 }
 
-struct sonde_node *sonde_node__int(struct sonde_ctx *cx, int64_t i)
+struct sonde_datum *sonde_datum__int(struct sonde_ctx *cx, int64_t i)
 {
-	struct sonde_node *n = sonde_node__new(cx, SONDE_INT);
+	struct sonde_datum *n = sonde_datum__new(cx, SONDE_INT);
 
 	if (n)
 		n->i = i;
 	return n;
 }
 
-struct sonde_node *sonde_node__float(struct sonde_ctx *cx, double f)
+struct sonde_datum *sonde_datum__float(struct sonde_ctx *cx, double f)
 {
-	struct sonde_node *n = sonde_node__new(cx, SONDE_FLOAT);
+	struct sonde_datum *n = sonde_datum__new(cx, SONDE_FLOAT);
 
 	if (n)
 		n->f = f;
 	return n;
 }
 
-struct sonde_node *sonde_node__string(struct sonde_ctx *cx, struct sonde_str s)
+struct sonde_datum *sonde_datum__string(struct sonde_ctx *cx, struct sonde_str s)
 {
-	struct sonde_node *n = sonde_node__new(cx, SONDE_STRING);
+	struct sonde_datum *n = sonde_datum__new(cx, SONDE_STRING);
 
 	if (!n)
 		return NULL;
@@ -56,32 +56,32 @@ struct sonde_node *sonde_node__string(struct sonde_ctx *cx, struct sonde_str s)
 	return n;
 }
 
-struct sonde_node *sonde_node__text(struct sonde_ctx *cx, const char *z)
+struct sonde_datum *sonde_datum__text(struct sonde_ctx *cx, const char *z)
 {
-	return sonde_node__string(cx, sonde_ctx__dup(cx, sonde_str_from(z)));
+	return sonde_datum__string(cx, sonde_ctx__dup(cx, sonde_str_from(z)));
 }
 
-bool sonde_node__is_container(const struct sonde_node *n)
+bool sonde_datum__is_container(const struct sonde_datum *n)
 {
 	return n && (n->kind == SONDE_LIST || n->kind == SONDE_MAP);
 }
 
-bool sonde_node__is_scalar(const struct sonde_node *n)
+bool sonde_datum__is_scalar(const struct sonde_datum *n)
 {
 	return n && n->kind <= SONDE_STRING;
 }
 
-bool sonde_node__is_sweep(const struct sonde_node *n)
+bool sonde_datum__is_sweep(const struct sonde_datum *n)
 {
 	return n && n->kind >= SONDE_CHOICE;
 }
 
-static bool is_number(const struct sonde_node *n)
+static bool is_number(const struct sonde_datum *n)
 {
 	return n->kind == SONDE_BOOL || n->kind == SONDE_INT || n->kind == SONDE_FLOAT;
 }
 
-static double as_double(const struct sonde_node *n)
+static double as_double(const struct sonde_datum *n)
 {
 	if (n->kind == SONDE_FLOAT)
 		return n->f;
@@ -92,30 +92,30 @@ static double as_double(const struct sonde_node *n)
 	return (double)n->i;
 }
 
-static bool numbers_equal(const struct sonde_node *a, const struct sonde_node *b)
+static bool numbers_equal(const struct sonde_datum *a, const struct sonde_datum *b)
 {
 	if (a->kind == SONDE_INT && b->kind == SONDE_INT)
 		return a->i == b->i && sonde_str_eq(a->s, b->s);
 	return as_double(a) == as_double(b);
 }
 
-static bool maps_equal(const struct sonde_node *a, const struct sonde_node *b)
+static bool maps_equal(const struct sonde_datum *a, const struct sonde_datum *b)
 {
 	uint32_t i;
 
 	if (a->seq.nr != b->seq.nr)
 		return false;
 	for (i = 0; i < a->seq.nr; i++) {
-		const struct sonde_node *other =
-			sonde_node__find((struct sonde_node *)b, a->seq.at[i]->key);
+		const struct sonde_datum *other =
+			sonde_datum__find((struct sonde_datum *)b, a->seq.at[i]->key);
 
-		if (!other || !sonde_node__equal(a->seq.at[i], other))
+		if (!other || !sonde_datum__equal(a->seq.at[i], other))
 			return false;
 	}
 	return true;
 }
 
-bool sonde_node__equal(const struct sonde_node *a, const struct sonde_node *b)
+bool sonde_datum__equal(const struct sonde_datum *a, const struct sonde_datum *b)
 {
 	uint32_t i;
 
@@ -132,12 +132,12 @@ bool sonde_node__equal(const struct sonde_node *a, const struct sonde_node *b)
 	if (a->seq.nr != b->seq.nr)
 		return false;
 	for (i = 0; i < a->seq.nr; i++)
-		if (!sonde_node__equal(a->seq.at[i], b->seq.at[i]))
+		if (!sonde_datum__equal(a->seq.at[i], b->seq.at[i]))
 			return false;
 	return true;
 }
 
-static uint64_t key_hash(const struct sonde_node *key)
+static uint64_t key_hash(const struct sonde_datum *key)
 {
 	double d;
 
@@ -151,7 +151,7 @@ static uint64_t key_hash(const struct sonde_node *key)
 	return sonde_hash(&d, sizeof(d));
 }
 
-static void index_add(struct sonde_node *map, uint32_t i)
+static void index_add(struct sonde_datum *map, uint32_t i)
 {
 	uint32_t mask = map->seq.nr_slots - 1;
 	uint32_t at = (uint32_t)key_hash(map->seq.at[i]->key) & mask;
@@ -162,7 +162,7 @@ static void index_add(struct sonde_node *map, uint32_t i)
 }
 
 /* (Re)builds the index of a map that outgrew it. Without memory the map stays linear. */
-static void index_build(struct sonde_ctx *cx, struct sonde_node *map)
+static void index_build(struct sonde_ctx *cx, struct sonde_datum *map)
 {
 	uint32_t i, nr_slots = 64;
 
@@ -177,7 +177,7 @@ static void index_build(struct sonde_ctx *cx, struct sonde_node *map)
 		index_add(map, i);
 }
 
-struct sonde_node *sonde_node__find(struct sonde_node *map, const struct sonde_node *key)
+struct sonde_datum *sonde_datum__find(struct sonde_datum *map, const struct sonde_datum *key)
 {
 	uint32_t i, mask;
 
@@ -185,53 +185,53 @@ struct sonde_node *sonde_node__find(struct sonde_node *map, const struct sonde_n
 		return NULL;
 	if (!map->seq.slots) {
 		for (i = 0; i < map->seq.nr; i++)
-			if (sonde_node__equal(map->seq.at[i]->key, key))
+			if (sonde_datum__equal(map->seq.at[i]->key, key))
 				return map->seq.at[i];
 		return NULL;
 	}
 	mask = map->seq.nr_slots - 1;
 	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE; i = (i + 1) & mask) {
-		struct sonde_node *child = map->seq.at[map->seq.slots[i]];
+		struct sonde_datum *child = map->seq.at[map->seq.slots[i]];
 
-		if (sonde_node__equal(child->key, key))
+		if (sonde_datum__equal(child->key, key))
 			return child;
 	}
 	return NULL;
 }
 
-struct sonde_node *sonde_node__get(struct sonde_node *map, struct sonde_str key)
+struct sonde_datum *sonde_datum__get(struct sonde_datum *map, struct sonde_str key)
 {
-	struct sonde_node k = {.kind = SONDE_STRING, .s = key};
+	struct sonde_datum k = {.kind = SONDE_STRING, .s = key};
 
-	return sonde_node__find(map, &k);
+	return sonde_datum__find(map, &k);
 }
 
-struct sonde_node *sonde_node__getz(struct sonde_node *map, const char *key)
+struct sonde_datum *sonde_datum__getz(struct sonde_datum *map, const char *key)
 {
-	return sonde_node__get(map, sonde_str_from(key));
+	return sonde_datum__get(map, sonde_str_from(key));
 }
 
-struct sonde_node *sonde_node__path_get(struct sonde_node *map, const char *path)
+struct sonde_datum *sonde_datum__path_get(struct sonde_datum *map, const char *path)
 {
 	struct sonde_str rest = sonde_str_from(path);
 
 	while (map && rest.n)
-		map = sonde_node__get(map, sonde_str_cut(rest, '.', &rest));
+		map = sonde_datum__get(map, sonde_str_cut(rest, '.', &rest));
 	return map;
 }
 
-static int grow(struct sonde_ctx *cx, struct sonde_node *seq)
+static int grow(struct sonde_ctx *cx, struct sonde_datum *seq)
 {
 	uint32_t cap = seq->seq.cap ? seq->seq.cap * 2 : 4;
-	struct sonde_node **at;
+	struct sonde_datum **at;
 
 	if (seq->seq.nr < seq->seq.cap)
 		return 0;
-	at = sonde_ctx__alloc(cx, cap, sizeof(struct sonde_node *));
+	at = sonde_ctx__alloc(cx, cap, sizeof(struct sonde_datum *));
 	if (!at)
 		return cx->fail.code;
 	if (seq->seq.nr)
-		memcpy(at, seq->seq.at, seq->seq.nr * sizeof(struct sonde_node *));
+		memcpy(at, seq->seq.at, seq->seq.nr * sizeof(struct sonde_datum *));
 	seq->seq.at = at;
 	seq->seq.cap = cap;
 	if (seq->kind == SONDE_MAP && cap > SMALL_MAP)
@@ -239,16 +239,16 @@ static int grow(struct sonde_ctx *cx, struct sonde_node *seq)
 	return cx->fail.code;
 }
 
-int sonde_node__set(struct sonde_ctx *cx, struct sonde_node *map, struct sonde_node *key,
-	struct sonde_node *value)
+int sonde_datum__set(struct sonde_ctx *cx, struct sonde_datum *map, struct sonde_datum *key,
+	struct sonde_datum *value)
 {
-	struct sonde_node *old;
+	struct sonde_datum *old;
 
 	if (!map || !key || !value)
 		return cx->fail.code;
-	old = sonde_node__find(map, key);
+	old = sonde_datum__find(map, key);
 	if (old) {
-		sonde_node__replace(old, value);
+		sonde_datum__replace(old, value);
 		return 0;
 	}
 	if (grow(cx, map))
@@ -263,13 +263,13 @@ int sonde_node__set(struct sonde_ctx *cx, struct sonde_node *map, struct sonde_n
 	return cx->fail.code;
 }
 
-int sonde_node__setz(
-	struct sonde_ctx *cx, struct sonde_node *map, const char *key, struct sonde_node *value)
+int sonde_datum__setz(
+	struct sonde_ctx *cx, struct sonde_datum *map, const char *key, struct sonde_datum *value)
 {
-	return sonde_node__set(cx, map, sonde_node__text(cx, key), value);
+	return sonde_datum__set(cx, map, sonde_datum__text(cx, key), value);
 }
 
-int sonde_node__push(struct sonde_ctx *cx, struct sonde_node *list, struct sonde_node *value)
+int sonde_datum__push(struct sonde_ctx *cx, struct sonde_datum *list, struct sonde_datum *value)
 {
 	if (!list || !value || grow(cx, list))
 		return cx->fail.code;
@@ -279,17 +279,17 @@ int sonde_node__push(struct sonde_ctx *cx, struct sonde_node *list, struct sonde
 	return 0;
 }
 
-void sonde_node__remove(struct sonde_node *seq, uint32_t i)
+void sonde_datum__remove(struct sonde_datum *seq, uint32_t i)
 {
 	memmove(seq->seq.at + i, seq->seq.at + i + 1,
-		(seq->seq.nr - i - 1) * sizeof(struct sonde_node *));
+		(seq->seq.nr - i - 1) * sizeof(struct sonde_datum *));
 	seq->seq.nr--;
 	seq->seq.slots = NULL;
 }
 
-uint32_t sonde_node__index(const struct sonde_node *child)
+uint32_t sonde_datum__index(const struct sonde_datum *child)
 {
-	const struct sonde_node *p = child->parent;
+	const struct sonde_datum *p = child->parent;
 	uint32_t i, mask;
 
 	if (p && p->kind == SONDE_MAP && p->seq.slots) {
@@ -306,9 +306,9 @@ uint32_t sonde_node__index(const struct sonde_node *child)
 	return SONDE_NONE;
 }
 
-void sonde_node__replace(struct sonde_node *old, struct sonde_node *now)
+void sonde_datum__replace(struct sonde_datum *old, struct sonde_datum *now)
 {
-	uint32_t i = sonde_node__index(old);
+	uint32_t i = sonde_datum__index(old);
 
 	now->parent = old->parent;
 	now->key = old->key;
@@ -317,10 +317,10 @@ void sonde_node__replace(struct sonde_node *old, struct sonde_node *now)
 		old->parent->seq.at[i] = now;
 }
 
-static struct sonde_node *copy_deep(
-	struct sonde_ctx *cx, const struct sonde_node *n, unsigned depth)
+static struct sonde_datum *copy_deep(
+	struct sonde_ctx *cx, const struct sonde_datum *n, unsigned depth)
 {
-	struct sonde_node *c;
+	struct sonde_datum *c;
 	uint32_t i;
 
 	if (depth > SONDE_MAX_DEPTH) {
@@ -332,30 +332,30 @@ static struct sonde_node *copy_deep(
 		return NULL;
 	*c = *n;
 	c->parent = c->key = NULL;
-	if (sonde_node__is_scalar(n))
+	if (sonde_datum__is_scalar(n))
 		return c;
 	c->seq.at = NULL;
 	c->seq.slots = NULL;
 	c->seq.nr = c->seq.cap = c->seq.nr_slots = 0;
 	for (i = 0; i < n->seq.nr; i++) {
-		struct sonde_node *child = copy_deep(cx, n->seq.at[i], depth + 1);
+		struct sonde_datum *child = copy_deep(cx, n->seq.at[i], depth + 1);
 
 		if (!child)
 			return NULL;
-		if (n->kind == SONDE_MAP ? sonde_node__set(cx, c, n->seq.at[i]->key, child)
-					 : sonde_node__push(cx, c, child))
+		if (n->kind == SONDE_MAP ? sonde_datum__set(cx, c, n->seq.at[i]->key, child)
+					 : sonde_datum__push(cx, c, child))
 			return NULL;
 	}
 	return c;
 }
 
-struct sonde_node *sonde_node__copy(struct sonde_ctx *cx, const struct sonde_node *n)
+struct sonde_datum *sonde_datum__copy(struct sonde_ctx *cx, const struct sonde_datum *n)
 {
 	return n ? copy_deep(cx, n, 0) : NULL;
 }
 
-static void path_step(struct sonde_buf *b, const struct sonde_node *parent,
-	const struct sonde_node *key, uint32_t index)
+static void path_step(struct sonde_buf *b, const struct sonde_datum *parent,
+	const struct sonde_datum *key, uint32_t index)
 {
 	if (parent->kind != SONDE_MAP) {
 		sonde_buf_printf(b, "[%u]", index);
@@ -366,18 +366,18 @@ static void path_step(struct sonde_buf *b, const struct sonde_node *parent,
 	sonde_pytext__str(b, key);
 }
 
-static void path_of(struct sonde_buf *b, const struct sonde_node *n)
+static void path_of(struct sonde_buf *b, const struct sonde_datum *n)
 {
-	const struct sonde_node *chain[SONDE_MAX_DEPTH * 2];
+	const struct sonde_datum *chain[SONDE_MAX_DEPTH * 2];
 	unsigned nr = 0;
 
 	for (; n->parent && nr < SONDE_MAX_DEPTH * 2; n = n->parent)
 		chain[nr++] = n;
 	while (nr-- > 0)
-		path_step(b, chain[nr]->parent, chain[nr]->key, sonde_node__index(chain[nr]));
+		path_step(b, chain[nr]->parent, chain[nr]->key, sonde_datum__index(chain[nr]));
 }
 
-struct sonde_str sonde_node__path(struct sonde_ctx *cx, const struct sonde_node *n)
+struct sonde_str sonde_datum__path(struct sonde_ctx *cx, const struct sonde_datum *n)
 {
 	struct sonde_buf b = {0};
 
@@ -385,8 +385,8 @@ struct sonde_str sonde_node__path(struct sonde_ctx *cx, const struct sonde_node 
 	return sonde_ctx__take(cx, &b);
 }
 
-struct sonde_str sonde_node__path_to(
-	struct sonde_ctx *cx, const struct sonde_node *parent, const struct sonde_node *key)
+struct sonde_str sonde_datum__path_to(
+	struct sonde_ctx *cx, const struct sonde_datum *parent, const struct sonde_datum *key)
 {
 	struct sonde_buf b = {0};
 
@@ -395,7 +395,7 @@ struct sonde_str sonde_node__path_to(
 	return sonde_ctx__take(cx, &b);
 }
 
-int sonde_node__fail(struct sonde_ctx *cx, const char *type, const struct sonde_node *parent,
+int sonde_datum__fail(struct sonde_ctx *cx, const char *type, const struct sonde_datum *parent,
 	struct sonde_str path, const char *msg)
 {
 	struct sonde_str file = {0};
@@ -404,17 +404,17 @@ int sonde_node__fail(struct sonde_ctx *cx, const char *type, const struct sonde_
 		file = parent->from->name;
 	return sonde_ctx__fail_at(cx, type, file, parent->line,
 		"%s\n    full_key: %.*s\n    object_type=%s", msg, SONDE_STR_ARG(path),
-		sonde_node__object_type(parent));
+		sonde_datum__object_type(parent));
 }
 
-const char *sonde_node__object_type(const struct sonde_node *n)
+const char *sonde_datum__object_type(const struct sonde_datum *n)
 {
 	if (n->kind == SONDE_LIST)
 		return "list";
 	return n->klass ? n->klass : "dict";
 }
 
-const char *sonde_node__type_name(const struct sonde_node *n)
+const char *sonde_datum__type_name(const struct sonde_datum *n)
 {
 	static const char *const names[] = {
 		[SONDE_NULL] = "NoneType",

@@ -1,4 +1,4 @@
-#include "config/number.h"
+#include "config/pynumber.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,9 +40,9 @@ static bool big_muladd(struct big *big, unsigned mul, unsigned add)
 	return true;
 }
 
-static struct sonde_node *big_node(struct sonde_ctx *cx, const struct big *big, bool negative)
+static struct sonde_datum *big_node(struct sonde_ctx *cx, const struct big *big, bool negative)
 {
-	struct sonde_node *n = sonde_node__new(cx, SONDE_INT);
+	struct sonde_datum *n = sonde_datum__new(cx, SONDE_INT);
 	struct sonde_buf b = {0};
 	size_t i;
 
@@ -57,12 +57,12 @@ static struct sonde_node *big_node(struct sonde_ctx *cx, const struct big *big, 
 	return n;
 }
 
-static struct sonde_node *int_node(
+static struct sonde_datum *int_node(
 	struct sonde_ctx *cx, const struct big *big, uint64_t small, bool negative)
 {
 	if (big->n > 18)
 		return big_node(cx, big, negative);
-	return sonde_node__int(cx, negative ? -(int64_t)small : (int64_t)small);
+	return sonde_datum__int(cx, negative ? -(int64_t)small : (int64_t)small);
 }
 
 static struct sonde_str cut_sign(struct sonde_str text, bool *negative)
@@ -73,13 +73,13 @@ static struct sonde_str cut_sign(struct sonde_str text, bool *negative)
 	return text;
 }
 
-static struct sonde_node *too_long(struct sonde_ctx *cx)
+static struct sonde_datum *too_long(struct sonde_ctx *cx)
 {
 	sonde_ctx__limit(cx, "an integer has more than %d digits", SONDE_MAX_INT_DIGITS);
 	return NULL;
 }
 
-struct sonde_node *sonde_number__int(struct sonde_ctx *cx, struct sonde_str text, unsigned base)
+struct sonde_datum *sonde_pynumber__int(struct sonde_ctx *cx, struct sonde_str text, unsigned base)
 {
 	struct big big = {.n = 0};
 	uint64_t small = 0;
@@ -101,7 +101,7 @@ struct sonde_node *sonde_number__int(struct sonde_ctx *cx, struct sonde_str text
 	return int_node(cx, &big, small, negative);
 }
 
-struct sonde_node *sonde_number__int60(struct sonde_ctx *cx, struct sonde_str text)
+struct sonde_datum *sonde_pynumber__int60(struct sonde_ctx *cx, struct sonde_str text)
 {
 	struct big big = {.n = 0};
 	uint64_t small = 0;
@@ -131,7 +131,7 @@ struct sonde_node *sonde_number__int60(struct sonde_ctx *cx, struct sonde_str te
 	return int_node(cx, &big, small, negative);
 }
 
-struct sonde_node *sonde_number__negate(struct sonde_ctx *cx, struct sonde_node *n)
+struct sonde_datum *sonde_pynumber__negate(struct sonde_ctx *cx, struct sonde_datum *n)
 {
 	struct sonde_buf b = {0};
 
@@ -160,7 +160,7 @@ static void squeeze(struct sonde_str text, char *out, size_t cap)
 	out[n] = '\0';
 }
 
-double sonde_number__double(struct sonde_str text)
+double sonde_pynumber__double(struct sonde_str text)
 {
 	char z[2048];
 
@@ -168,7 +168,7 @@ double sonde_number__double(struct sonde_str text)
 	return strtod(z, NULL);
 }
 
-double sonde_number__double60(struct sonde_str text)
+double sonde_pynumber__double60(struct sonde_str text)
 {
 	double sum = 0, base = 1;
 	bool negative;
@@ -180,19 +180,19 @@ double sonde_number__double60(struct sonde_str text)
 
 		while (start > 0 && text.p[start - 1] != ':')
 			start--;
-		sum += sonde_number__double((struct sonde_str){text.p + start, end - start}) * base;
+		sum += sonde_pynumber__double((struct sonde_str){text.p + start, end - start}) * base;
 		base *= 60;
 		end = start ? start - 1 : 0;
 	}
 	return negative ? -sum : sum;
 }
 
-struct sonde_node *sonde_number__trunc(struct sonde_ctx *cx, double f)
+struct sonde_datum *sonde_pynumber__trunc(struct sonde_ctx *cx, double f)
 {
 	char text[400];
 
 	snprintf(text, sizeof(text), "%.0f", trunc(f));
-	return sonde_number__int(cx, sonde_str_from(text), 10);
+	return sonde_pynumber__int(cx, sonde_str_from(text), 10);
 }
 
 /* Python strips these around numbers. */
@@ -219,7 +219,7 @@ static size_t digits_end(struct sonde_str s, size_t i)
 	return i;
 }
 
-bool sonde_number__is_py_int(struct sonde_str text)
+bool sonde_pynumber__is_py_int(struct sonde_str text)
 {
 	bool negative;
 
@@ -232,7 +232,7 @@ static bool is_word(struct sonde_str s, const char *word)
 	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
 
-bool sonde_number__is_py_float(struct sonde_str text)
+bool sonde_pynumber__is_py_float(struct sonde_str text)
 {
 	bool negative;
 	size_t i, whole, e;
@@ -261,7 +261,7 @@ bool sonde_number__is_py_float(struct sonde_str text)
 	return i == text.n;
 }
 
-double sonde_number__py_float(struct sonde_str text)
+double sonde_pynumber__py_float(struct sonde_str text)
 {
-	return sonde_number__double(strip(text));
+	return sonde_pynumber__double(strip(text));
 }
