@@ -268,6 +268,7 @@ int sonde_apply__override(
 		update(&t, root);
 	if (!sonde_ctx__is_value_error(cx))
 		return cx->fail.code;
+	cx->fail.where = (struct sonde_str){0}; /* the override is to blame, not the file */
 	if (o->kind == SONDE_OVERRIDE_CHANGE && (sonde_ctx__is_type(cx, "ConfigAttributeError") ||
 							sonde_ctx__is_type(cx, "ConfigKeyError")))
 		return sonde_ctx__wrap(cx, "ConfigCompositionException",

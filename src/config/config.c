@@ -134,18 +134,19 @@ int sonde_config__report(struct sonde_config *c, struct sonde_err *err)
 	struct sonde_str msg = c->cx.fail.msg, key;
 	const char *nearest = NULL;
 	size_t n = sizeof(head) - 1;
+	int code;
 
 	if (c->cx.fail.cause_type && sonde_str_starts(msg, head)) {
 		key = (struct sonde_str){msg.p + n, msg.n - n};
 		key.n = sonde_str_find(key, '\'');
 		nearest = sonde_keys__nearest(key);
 	}
-	sonde_ctx__report(&c->cx, err);
+	code = sonde_ctx__report(&c->cx, err);
 	if (nearest && err) {
 		n = strlen(err->msg);
 		snprintf(err->msg + n, sizeof(err->msg) - n, "; did you mean '%s'?", nearest);
 	}
-	return c->cx.fail.code;
+	return code;
 }
 
 static int finish_open(
