@@ -19,7 +19,7 @@
 #define SONDE_MAX_DEPTH	      200	       /* nesting of values, calls, interpolations, defaults */
 #define SONDE_MAX_FILE_BYTES  (16u << 20)      /* of one YAML file */
 #define SONDE_MAX_ARENA_BYTES (256u << 20)     /* of one composition */
-#define SONDE_MAX_STEPS	      (4u * 1000 * 1000) /* interpolations resolved in one composition */
+#define SONDE_MAX_STEPS	      200000u /* interpolations resolved in one composition */
 #define SONDE_MAX_INT_DIGITS  4300	       /* decimal digits of one integer */
 #define SONDE_MAX_SWEEP	      100000	       /* jobs of one sweep, values of one range */
 

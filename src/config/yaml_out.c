@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BEST_WIDTH 80
-#define MAX_KEY	   128
+#define MAX_KEY	   128 /* of a key and its tag, !!str */
 
 struct emitter {
 	struct sonde_buf *out;
@@ -382,7 +382,7 @@ static bool is_simple_key(const struct sonde_datum *key)
 	if (key->kind != SONDE_STRING)
 		return true;
 	a = analyze(key->s);
-	return a.nr_chars < MAX_KEY && !a.empty && !a.multiline;
+	return a.nr_chars + 5 < MAX_KEY && !a.empty && !a.multiline;
 }
 
 static void emit_map(struct emitter *e, const struct sonde_datum *n)

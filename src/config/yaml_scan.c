@@ -511,6 +511,10 @@ static int fetch_directive(struct sonde_scanner *s)
 	s->allow_simple_key = false;
 	sonde_buf_clear(&s->text);
 	sonde_scanner__forward(s, 1);
+	for (; is_word(peek(s)); sonde_scanner__forward(s, 1))
+		sonde_scanner__put(&s->text, peek(s));
+	if (!s->text.n || (peek(s) != ' ' && peek(s) && !sonde_scanner__is_break(peek(s))))
+		return sonde_scanner__fail(s, "a directive has a name of letters after '%%'");
 	for (; peek(s) && peek(s) != '#' && !sonde_scanner__is_break(peek(s));
 		sonde_scanner__forward(s, 1))
 		sonde_scanner__put(&s->text, peek(s));
@@ -520,8 +524,6 @@ static int fetch_directive(struct sonde_scanner *s)
 	name = sonde_str_trim(sonde_buf_view(&s->text));
 	t.value = sonde_ctx__dup(s->cx, sonde_str_cut(name, ' ', &name));
 	t.extra = sonde_ctx__dup(s->cx, sonde_str_trim(name));
-	if (!t.value.n)
-		return sonde_scanner__fail(s, "a directive needs a name after '%%'");
 	return insert(s, s->queue.nr - s->head, t);
 }
 
