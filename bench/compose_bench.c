@@ -40,8 +40,8 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	struct sonde_config_request req = {.overrides = overrides,
-		.nr_overrides = sizeof(overrides) / sizeof(*overrides)};
+	struct sonde_config_request req = {
+		.overrides = overrides, .nr_overrides = sizeof(overrides) / sizeof(*overrides)};
 	size_t i, rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 200;
 	double *times = calloc(rounds ? rounds : 1, sizeof(*times));
 	struct sonde_err err = {0};
@@ -60,7 +60,8 @@ int main(int argc, char **argv)
 	}
 	if (times && rounds) {
 		qsort(times, rounds, sizeof(*times), compare);
-		printf("compose, %zu overrides: median %.3f ms, worst %.3f ms of %zu (bar 5 ms: %.2f of it)\n",
+		printf("compose, %zu overrides: median %.3f ms, worst %.3f ms of %zu (bar 5 ms: "
+		       "%.2f of it)\n",
 			req.nr_overrides, times[rounds / 2], times[rounds - 1], rounds,
 			times[rounds / 2] / 5);
 	}

@@ -22,7 +22,8 @@ static const struct sonde_option options[] = {
 		SONDE_OPTION_WORD, &want.package},
 	{0, "resolve", NULL, "replace interpolations by their values", SONDE_OPTION_FLAG,
 		&want.resolve},
-	{0, "origin", NULL, "one line per value, with the file and line or the override it comes from",
+	{0, "origin", NULL,
+		"one line per value, with the file and line or the override it comes from",
 		SONDE_OPTION_FLAG, &want.origin},
 	{'i', "info", "defaults|defaults-tree|searchpath",
 		"what was merged where, how the defaults lists led there, or where configs are "
@@ -45,7 +46,8 @@ static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [
 		 "the\n"
 		 "overrides: key=value, +key=value, ++key=value, ~key, group=option, "
 		 "group@package=option.\n"
-		 "Exit status: 0 good, 1 the package does not exist, 2 wrong usage or configuration.",
+		 "Exit status: 0 good, 1 the package does not exist, 2 wrong usage or "
+		 "configuration.",
 	.options = options,
 	.nr_options = sizeof(options) / sizeof(*options),
 	.examples = {{"where every value comes from", "sonde config report.sort=time --origin"},
@@ -89,7 +91,8 @@ static int print_jobs(struct sonde_config *master, struct sonde_sink *out, struc
 	return rc;
 }
 
-static int show(const struct sonde_word_list *overrides, struct sonde_sink *out, struct sonde_err *err)
+static int show(
+	const struct sonde_word_list *overrides, struct sonde_sink *out, struct sonde_err *err)
 {
 	struct sonde_config_request req = {.overrides = overrides->at,
 		.nr_overrides = overrides->nr,
@@ -108,7 +111,8 @@ static int show(const struct sonde_word_list *overrides, struct sonde_sink *out,
 	notes = sonde_config_notes(c);
 	for (i = 0; i < notes->texts.nr; i++)
 		fprintf(stderr, "sonde: %.*s\n", SONDE_STR_ARG(notes->texts.keys[i]));
-	rc = want.multirun && want.info == NO_INFO ? print_jobs(c, out, err) : print_one(c, out, err);
+	rc = want.multirun && want.info == NO_INFO ? print_jobs(c, out, err)
+						   : print_one(c, out, err);
 	sonde_config_free(c);
 	return rc;
 }

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define CONFIG_NAME    "config"
-#define JOB_NAME       "sonde"
-#define HYDRA_VERSION  "1.3.2" /* whose language this is */
+#define CONFIG_NAME   "config"
+#define JOB_NAME      "sonde"
+#define HYDRA_VERSION "1.3.2" /* whose language this is */
 
 /* Composing. */
 
@@ -59,7 +59,8 @@ static int fill_defaults(struct sonde_config *c)
 			next = sonde_datum__get(at, step);
 			if (!next || next->kind != SONDE_MAP) {
 				next = sonde_datum__new(&c->cx, SONDE_MAP);
-				sonde_datum__set(&c->cx, at, sonde_datum__string(&c->cx, step), next);
+				sonde_datum__set(
+					&c->cx, at, sonde_datum__string(&c->cx, step), next);
 			}
 			if (!next)
 				return c->cx.fail.code;
@@ -149,8 +150,7 @@ int sonde_config__report(struct sonde_config *c, struct sonde_err *err)
 	return code;
 }
 
-static int finish_open(
-	struct sonde_config **out, struct sonde_config *c, struct sonde_err *err)
+static int finish_open(struct sonde_config **out, struct sonde_config *c, struct sonde_err *err)
 {
 	int code;
 

@@ -25,8 +25,8 @@ static void drop(struct sonde_datum *map, const char *key)
 /* A copy of the part, so that it can be resolved in place. */
 static struct sonde_datum *part_of(struct sonde_config *c, enum sonde_config_part part)
 {
-	struct sonde_datum *n =
-		sonde_datum__copy(&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
+	struct sonde_datum *n = sonde_datum__copy(
+		&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
 	uint32_t i;
 
 	if (!n || part == SONDE_CONFIG_JOB)
@@ -41,8 +41,7 @@ static struct sonde_datum *part_of(struct sonde_config *c, enum sonde_config_par
 
 static int not_found(struct sonde_err *err, const char *package)
 {
-	return sonde_err_set(
-		err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
 }
 
 int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde_config_part part,

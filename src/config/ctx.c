@@ -213,8 +213,9 @@ static bool flatten_lexer_error(struct sonde_buf *b, struct sonde_str text)
 	while (caret - blanks > text.p && caret[-1 - (ptrdiff_t)blanks] == ' ')
 		blanks++;
 	line.n = (size_t)(caret - blanks - line.p - 1);
-	sonde_buf_printf(b, "override '%.*s': the character in column %zu is not allowed here, "
-			    "quote the value",
+	sonde_buf_printf(b,
+		"override '%.*s': the character in column %zu is not allowed here, "
+		"quote the value",
 		SONDE_STR_ARG(line), blanks + 2 - sizeof(head));
 	return true;
 }

@@ -190,7 +190,8 @@ struct sonde_datum *sonde_datum__find(struct sonde_datum *map, const struct sond
 		return NULL;
 	}
 	mask = map->seq.nr_slots - 1;
-	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE; i = (i + 1) & mask) {
+	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE;
+		i = (i + 1) & mask) {
 		struct sonde_datum *child = map->seq.at[map->seq.slots[i]];
 
 		if (sonde_datum__equal(child->key, key))

@@ -79,8 +79,8 @@ static struct sonde_datum *misfit(
 	bool top = strcmp(klass, "HydraConf") == 0;
 
 	sonde_ctx__fail(cx, "ValidationError", "%s%s%s\n    full_key: %.*s%s%s\n    object_type=%s",
-		"Value '", value, fmt, SONDE_STR_ARG(path), top ? "" : "\n    reference_type=",
-		top ? "" : klass, klass);
+		"Value '", value, fmt, SONDE_STR_ARG(path),
+		top ? "" : "\n    reference_type=", top ? "" : klass, klass);
 	return NULL;
 }
 
@@ -182,18 +182,18 @@ int sonde_merge__unknown_key(
 		cx, type, map, sonde_datum__path_to(cx, map, key), b.p ? b.p : "unknown key");
 	sonde_buf_release(&b);
 	if (key->from && !key->from->is_override)
-		cx->fail.where = sonde_ctx__printf(
-			cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
+		cx->fail.where =
+			sonde_ctx__printf(cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
 	return rc;
 }
 
 static int mismatch(struct merger *m, const struct sonde_datum *src)
 {
-	sonde_datum__fail(m->sc->cx, "ConfigTypeError", m->top, sonde_datum__path(m->sc->cx, m->top),
-		"Cannot merge DictConfig with ListConfig");
+	sonde_datum__fail(m->sc->cx, "ConfigTypeError", m->top,
+		sonde_datum__path(m->sc->cx, m->top), "Cannot merge DictConfig with ListConfig");
 	if (src->from && !src->from->is_override)
-		m->sc->cx->fail.where = sonde_ctx__printf(m->sc->cx, "%.*s:%u",
-			SONDE_STR_ARG(src->from->name), src->line);
+		m->sc->cx->fail.where = sonde_ctx__printf(
+			m->sc->cx, "%.*s:%u", SONDE_STR_ARG(src->from->name), src->line);
 	return m->sc->cx->fail.code;
 }
 
@@ -244,7 +244,8 @@ static int merge_map(struct merger *m, struct sonde_datum *dest, const struct so
 	uint32_t i;
 
 	if (++m->depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+		return sonde_ctx__limit(
+			cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
 	for (i = 0; i < src->seq.nr; i++) {
 		struct sonde_datum *s = src->seq.at[i], *d = sonde_datum__find(dest, s->key);
 
@@ -262,8 +263,8 @@ static int merge_map(struct merger *m, struct sonde_datum *dest, const struct so
 	return 0;
 }
 
-int sonde_merge__into(
-	struct sonde_lookup *sc, struct sonde_datum *dest, const struct sonde_datum *src, bool strict)
+int sonde_merge__into(struct sonde_lookup *sc, struct sonde_datum *dest,
+	const struct sonde_datum *src, bool strict)
 {
 	struct merger m = {.sc = sc, .top = dest, .strict = strict};
 

@@ -180,7 +180,8 @@ double sonde_pynumber__double60(struct sonde_str text)
 
 		while (start > 0 && text.p[start - 1] != ':')
 			start--;
-		sum += sonde_pynumber__double((struct sonde_str){text.p + start, end - start}) * base;
+		sum += sonde_pynumber__double((struct sonde_str){text.p + start, end - start}) *
+		       base;
 		base *= 60;
 		end = start ? start - 1 : 0;
 	}

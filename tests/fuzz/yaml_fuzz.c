@@ -27,7 +27,8 @@ static void check_round_trip(struct sonde_ctx *cx, const struct sonde_datum *n)
 
 static void compose(struct sonde_ctx *cx, struct sonde_datum *config, struct sonde_datum *defaults)
 {
-	struct sonde_compose c = {.cx = cx, .name = SONDE_STR("fuzz"), .job_name = "fuzz", .version = ""};
+	struct sonde_compose c = {
+		.cx = cx, .name = SONDE_STR("fuzz"), .job_name = "fuzz", .version = ""};
 	struct sonde_loaded file = {.config = config, .defaults = defaults, .found = true};
 	struct sonde_from from = {.name = {"fuzz.yaml", 9}};
 	struct sonde_loaded **slot;
@@ -57,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sonde_datum *n, *defaults;
 	struct sonde_err err;
 
-	if (sonde_yaml__load_config(&n, &cx, &from, (struct sonde_str){(const char *)data, size}) == 0) {
+	if (sonde_yaml__load_config(&n, &cx, &from, (struct sonde_str){(const char *)data, size}) ==
+		0) {
 		check_round_trip(&cx, n);
 		sonde_ctx__clear(&cx);
 		defaults = sonde_datum__getz(n, "defaults");

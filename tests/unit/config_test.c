@@ -134,13 +134,14 @@ static void test_config__overrides_of_the_python_tool_are_accepted_as_they_are(v
 static void test_config__every_preset_passes_the_table_of_keys(void **state)
 {
 	static const char *const presets[] = {"profiling/ncu@pipeline.ncu=ncu.high",
-		"profiling/ncu@pipeline.ncu=ncu.rtx3090", "profiling/ncu@pipeline.ncu=ncu.rtx3090.compute",
-		"profiling/ncu@pipeline.ncu=ncu.rtx3090.memory", "profiling/ncu@pipeline.ncu=ncu.h200",
-		"report=full", "report=ci", "+report/metrics@report=memory",
-		"+report/metrics@report=compute", "+report/metrics@report=throughput",
-		"+report/sections@report=roofline", "+report/sections@report=occupancy",
-		"+report/kernels@report=gemm", "+report/kernels@report=no_memset",
-		"+report/formats@report=all",
+		"profiling/ncu@pipeline.ncu=ncu.rtx3090",
+		"profiling/ncu@pipeline.ncu=ncu.rtx3090.compute",
+		"profiling/ncu@pipeline.ncu=ncu.rtx3090.memory",
+		"profiling/ncu@pipeline.ncu=ncu.h200", "report=full", "report=ci",
+		"+report/metrics@report=memory", "+report/metrics@report=compute",
+		"+report/metrics@report=throughput", "+report/sections@report=roofline",
+		"+report/sections@report=occupancy", "+report/kernels@report=gemm",
+		"+report/kernels@report=no_memset", "+report/formats@report=all",
 		"model/dummy_shallow_resnet/infer@infer=dummy_shallow_resnet.once"};
 	size_t i;
 
@@ -155,8 +156,10 @@ static void test_config__origins_name_file_and_line_or_the_override(void **state
 	struct sonde_config *c = open_shipped(lines, 1);
 
 	(void)state;
-	assert_true(sonde_str_is(sonde_config_origin(c, "report.sort"), "override 'report.sort=time'"));
-	assert_true(sonde_str_ends(sonde_config_origin(c, "report.nesting"), "report/default.yaml:10"));
+	assert_true(
+		sonde_str_is(sonde_config_origin(c, "report.sort"), "override 'report.sort=time'"));
+	assert_true(
+		sonde_str_ends(sonde_config_origin(c, "report.nesting"), "report/default.yaml:10"));
 	sonde_config_free(c);
 }
 
@@ -172,8 +175,9 @@ static void test_config__unknown_key_names_the_nearest(void **state)
 	setup_tree(&t);
 	put(&t, "mine.yaml", "defaults: [config, _self_]\npipeline:\n  ncu:\n    enabel: true\n");
 	assert_null(open_tree(&t, "mine", false, &err, NULL));
-	assert_non_null(strstr(err.msg, "mine.yaml:4: unknown key 'pipeline.ncu.enabel', did you mean "
-					"'pipeline.ncu.enable'?"));
+	assert_non_null(
+		strstr(err.msg, "mine.yaml:4: unknown key 'pipeline.ncu.enabel', did you mean "
+				"'pipeline.ncu.enable'?"));
 	assert_null(open_tree(&t, "config", false, &err, typo));
 	assert_non_null(strstr(err.msg, "did you mean 'report.metrics'?"));
 	c = open_tree(&t, "config", false, &err, added);
@@ -185,7 +189,8 @@ static void test_config__unknown_key_names_the_nearest(void **state)
 static void test_config__wrong_types_and_ranges_are_refused(void **state)
 {
 	static const char *const lines[][2] = {{"report.aggregate=maybe", "true or false"},
-		{"report.max_kernels=-1", "from 0 to"}, {"report.sort=tim", "order|time|launches|name"},
+		{"report.max_kernels=-1", "from 0 to"},
+		{"report.sort=tim", "order|time|launches|name"},
 		{"report.metrics=[[1]]", "list of strings"}, {"report.kernels=3", "group of keys"},
 		{"pipeline.native.buffer_mb=1.5", "integer"}};
 	struct sonde_err err = {0};
@@ -313,10 +318,11 @@ static void test_config__alias_bombs_and_growing_interpolations_are_bounded(void
 	sonde_buf_puts(&aliases, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
 	sonde_buf_puts(&texts, "a0: xxxxxxxxxx\n");
 	for (i = 1; i < 12; i++) {
-		sonde_buf_printf(&aliases, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n",
-			i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
-		sonde_buf_printf(&texts, "a%d: ${a%d}${a%d}${a%d}${a%d}${a%d}${a%d}${a%d}${a%d}\n", i,
-			i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		sonde_buf_printf(&aliases,
+			"a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i, i - 1,
+			i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		sonde_buf_printf(&texts, "a%d: ${a%d}${a%d}${a%d}${a%d}${a%d}${a%d}${a%d}${a%d}\n",
+			i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
 	}
 	put(&t, "aliases.yaml", aliases.p);
 	put(&t, "texts.yaml", texts.p);
@@ -395,7 +401,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_config__shipped_tree_composes_with_the_documented_defaults),
-		cmocka_unit_test(test_config__overrides_of_the_python_tool_are_accepted_as_they_are),
+		cmocka_unit_test(
+			test_config__overrides_of_the_python_tool_are_accepted_as_they_are),
 		cmocka_unit_test(test_config__every_preset_passes_the_table_of_keys),
 		cmocka_unit_test(test_config__origins_name_file_and_line_or_the_override),
 		cmocka_unit_test(test_config__unknown_key_names_the_nearest),
