@@ -64,7 +64,7 @@ int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde
 		sonde_pytext__str(&b, n);
 		sonde_buf_putc(&b, '\n');
 	} else {
-		if (package)
+		if (!whole)
 			sonde_buf_printf(&b, "# @package %s\n", package);
 		sonde_yaml__dump(&b, n);
 	}

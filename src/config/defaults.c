@@ -186,6 +186,8 @@ static int process_item(struct sonde_defaults *d, struct listing *l, struct sond
 		if (c) {
 			it->value = c->value;
 			c->used = true;
+			if (c->external)
+				it->file.n = 0;
 		}
 		if (it->value->kind == SONDE_LIST)
 			return add_options(d, l, it);

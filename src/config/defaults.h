@@ -24,6 +24,8 @@ struct sonde_item {
 	bool has_package, has_header;
 	bool optional, override, external, deleted, primary;
 	struct sonde_str base_dir, parent_package;
+	struct sonde_str file; /* where it is written; empty for the command line */
+	uint32_t line;
 	struct sonde_item **children; /* NULL for a leaf */
 	uint32_t nr_children;
 	struct sonde_item *parent;

@@ -158,9 +158,14 @@ static void print(struct sonde_defaults *d, struct sonde_item *it, struct sonde_
 	sonde_buf_printf(b, "%*s", level * 2, "");
 	if (it->kind == SONDE_ITEM_ROOT)
 		sonde_buf_puts(b, "<root>");
-	else if (it->kind == SONDE_ITEM_SELF)
+	else if (it->kind == SONDE_ITEM_SELF) {
+		/* With the folder its config was included from, as the reference shows it. */
+		if (it->parent && it->parent->base_dir.n) {
+			sonde_buf_str(b, it->parent->base_dir);
+			sonde_buf_putc(b, '/');
+		}
 		sonde_buf_puts(b, "_self_");
-	else if (it->kind == SONDE_ITEM_CONFIG)
+	} else if (it->kind == SONDE_ITEM_CONFIG)
 		sonde_buf_str(b, sonde_item__config_path(d->cx, it));
 	else {
 		sonde_buf_str(b, sonde_item__override_key(d->cx, it));

@@ -143,7 +143,13 @@ int sonde_defaults__not_found(struct sonde_defaults *d, struct sonde_item *it)
 			SONDE_STR_ARG(parent), SONDE_STR_ARG(path));
 	else
 		head = sonde_ctx__printf(d->cx, "Could not load '%.*s'.\n", SONDE_STR_ARG(path));
-	return d->cx->fail.code ? d->cx->fail.code : no_config(d, head.p, group);
+	if (d->cx->fail.code)
+		return d->cx->fail.code;
+	no_config(d, head.p, group);
+	if (it->file.n)
+		d->cx->fail.where =
+			sonde_ctx__printf(d->cx, "%.*s:%u", SONDE_STR_ARG(it->file), it->line);
+	return d->cx->fail.code;
 }
 
 int sonde_defaults__must_specify(struct sonde_defaults *d, struct sonde_item *it)

@@ -313,6 +313,8 @@ int sonde_item__parse_list(struct sonde_item ***out, uint32_t *nr, struct sonde_
 		(*out)[i] = parse_item(cx, list->seq.at[i], loaded->from->name, config_path);
 		if (!(*out)[i])
 			return cx->fail.code;
+		(*out)[i]->file = loaded->from->name;
+		(*out)[i]->line = list->seq.at[i]->line;
 		*nr = i + 1;
 	}
 	return cx->fail.code;

@@ -148,6 +148,18 @@ struct sonde_datum *sonde_interp__select(struct sonde_lookup *sc, struct sonde_d
 
 static int resolve_deep(struct sonde_lookup *sc, struct sonde_datum *n, unsigned depth);
 
+/* Where the interpolation stands, for the door's message. */
+static int blame(struct sonde_ctx *cx, const struct sonde_datum *n)
+{
+	if (!cx->fail.where.n && n->from && n->from->is_override)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "override '%.*s'", SONDE_STR_ARG(n->from->name));
+	else if (!cx->fail.where.n && n->from)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "%.*s:%u", SONDE_STR_ARG(n->from->name), n->line);
+	return cx->fail.code;
+}
+
 static int resolve_child(struct sonde_lookup *sc, struct sonde_datum *child, unsigned depth)
 {
 	struct sonde_ctx *cx = sc->cx;
@@ -161,7 +173,7 @@ static int resolve_child(struct sonde_lookup *sc, struct sonde_datum *child, uns
 		value = sonde_datum__text(cx, "???");
 	}
 	if (!value)
-		return cx->fail.code;
+		return blame(cx, child);
 	if (sonde_datum__is_container(value) && value->raw)
 		return sonde_ctx__fail(cx, "UnsupportedValueType",
 			"Value '%s' is not a supported primitive type",
