@@ -244,8 +244,9 @@ static int del(struct target *t, struct sonde_datum *root)
 		return sonde_ctx__fail(
 			cx, "TypeError", "list indices must be integers or slices, not str");
 	if (c->klass)
-		return sonde_datum__fail(
-			cx, "ConfigTypeError", c, key, "a fixed field cannot be deleted");
+		return sonde_datum__fail(cx, "ConfigTypeError", c, key,
+			sonde_ctx__printf(cx, "%s (DictConfig) does not support deletion", c->klass)
+				.p);
 	child = sonde_datum__get(c, last);
 	if (child)
 		sonde_datum__remove(c, sonde_datum__index(child));

@@ -48,9 +48,12 @@ int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde
 	const char *package, bool resolve, struct sonde_err *err)
 {
 	struct sonde_lookup sc = sonde_compose__scope(&c->compose);
-	struct sonde_datum *root = part_of(c, part), *n = root;
-	struct sonde_buf b = {0};
 	bool whole = !package || strcmp(package, "_global_") == 0;
+	/* A single value of the hydra node may refer to any key. */
+	struct sonde_datum *root =
+		part_of(c, part == SONDE_CONFIG_HYDRA && !whole ? SONDE_CONFIG_ALL : part);
+	struct sonde_datum *n = root;
+	struct sonde_buf b = {0};
 
 	if (root && resolve && sonde_interp__resolve_tree(&sc, root))
 		return failed(c, err);

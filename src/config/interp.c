@@ -529,7 +529,7 @@ static int check_deep(struct sonde_ctx *cx, struct sonde_datum *n, unsigned dept
 
 		if (child->key && child->key->kind == SONDE_NULL)
 			return sonde_datum__fail(cx, "KeyValidationError", n,
-				sonde_datum__path(cx, child), "Incompatible key type 'NoneType'");
+				sonde_datum__path(cx, n), "Incompatible key type 'NoneType'");
 		if (check_deep(cx, child, depth + 1))
 			return cx->fail.code;
 	}

@@ -262,7 +262,7 @@ static struct sonde_datum *call_choice(struct call *c)
 			continue;
 		snprintf(what, sizeof(what), "args[%u]", i);
 		return mismatch(c, what, c->args->seq.at[i],
-			"Union[str, int, float, bool, dict, list, ChoiceSweep]");
+			"Union[str, int, float, bool, Dict[Any, Any], List[Any], ChoiceSweep]");
 	}
 	if (c->args->seq.nr == 0)
 		return raise(c, "ValueError", "empty choice is not legal");
@@ -300,7 +300,7 @@ static struct sonde_datum *call_range(struct call *c)
 	for (i = 0; i < 3; i++)
 		if (v[i] && !is_number(v[i]) && !(i == 1 && v[i]->kind == SONDE_NULL))
 			return mismatch(c, names[i], v[i],
-				i == 1 ? "Union[int, float, NoneType]" : "Union[int, float]");
+				i == 1 ? "Optional[Union[int, float]]" : "Union[int, float]");
 	if (!v[1] || v[1]->kind == SONDE_NULL) {
 		v[1] = v[0];
 		v[0] = sonde_datum__int(c->cx, 0);
@@ -339,7 +339,9 @@ static struct sonde_datum *pattern_list(struct call *c, const char *name, struct
 		if (list->seq.at[i]->kind != SONDE_STRING)
 			break;
 	if (list && (list->kind != SONDE_LIST || i < list->seq.nr))
-		return mismatch(c, name, n, "Union[List[str], str]");
+		return mismatch(c, name, n,
+			name[0] == 'i' ? "Union[List[str], str]"
+				       : "Optional[Union[List[str], str]]");
 	return list;
 }
 
