@@ -113,6 +113,7 @@ BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
 bench: $(BUILD)/sonde $(BENCH)
 	bench/report.sh
+	$(BUILD)/bench/compose_bench
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -136,6 +136,8 @@ static int read_file(struct sonde_search *s, struct sonde_loaded *l, const char 
 	}
 	parse(s, l, m.data);
 	sonde_mapping_release(&m);
+	if (s->cx->fail.code && !s->cx->fail.where.n)
+		s->cx->fail.where = l->from->name;
 	return s->cx->fail.code;
 }
 
