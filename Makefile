@@ -182,6 +182,7 @@ BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
 bench: bench-tools inject workloads tools
 	bench/report.sh
+	$(BUILD)/bench/compose_bench
 	$(if $(INJECT),bench/native.sh $(BUILD))
 
 .PHONY: bench-tools

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 static const struct sonde_command commands[] = {
+	{"config", "the configuration that would be used, and where it comes from",
+		sonde_cmd_config},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report},
 	{"validate", "check a report.json against its schema and its arithmetic",
 		sonde_cmd_validate},
