@@ -20,6 +20,7 @@ WERROR    ?=
 PKGS      := libfyaml libpcre2-8 jansson libxxhash sqlite3
 # STATIC=1 links our libraries (not libc) statically, for machines that lack them.
 STATIC    ?=
+CUDA_HOME ?= /usr/local/cuda
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
 CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
@@ -48,6 +49,11 @@ $(BUILD)/libsonde.a: $(LIB_OBJ)
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
+# at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
+CUPTI_HOST_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_profiler_host.h),$(d))))
+$(BUILD)/src/capture/passes.o: CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/capture/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
 
 # One cmocka program per tests/unit/X_test.c; helpers shared by them are tests/unit/*.h.
 $(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/libsonde.a
