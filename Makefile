@@ -25,8 +25,8 @@ CUDA_HOME ?= /usr/local/cuda
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
 CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
-LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(shell pkg-config --static --libs $(PKGS)) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 comma     := ,
+LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
 ROOMS     := base config format capture read attribute aggregate export
 LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))
@@ -50,13 +50,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
-# at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
-CUPTI_HOST_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_profiler_host.h),$(d))))
-$(BUILD)/src/capture/passes.o: CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/capture/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
-
-# One cmocka program per tests/unit/X_test.c; helpers shared by them are tests/unit/*.h.
-$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/libsonde.a
+# One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
+$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
@@ -72,6 +67,26 @@ test:
 
 .PHONY: unit-programs
 unit-programs: $(TESTS)
+
+# --- captures --------------------------------------------------------------------------------
+# Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
+# at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
+CUPTI_HOST_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_profiler_host.h),$(d))))
+$(BUILD)/src/capture/passes.o: CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/capture/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
+
+# The CUDA workloads, where there is an nvcc: code for the H200 and portable PTX.
+NVCC       ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
+NVCC_ARCH  ?= -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
+CU_WORK    := $(if $(NVCC),$(patsubst workloads/%.cu,$(BUILD)/workloads/%,$(sort $(wildcard workloads/*.cu))))
+.PHONY: cuda-workloads
+cuda-workloads: $(CU_WORK)
+workloads: cuda-workloads
+
+$(BUILD)/workloads/%: workloads/%.cu
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -std=c++17 $(NVCC_ARCH) -cudart static -o $@ $<
+
+# ---------------------------------------------------------------------------------------------
 
 clean:
 	rm -rf build

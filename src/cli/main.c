@@ -1,7 +1,102 @@
-#include <stdio.h>
+#include "cli/command.h"
+#include "cli/option.h"
 
-int main(void)
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct sonde_command commands[] = {
+	{"report", "region tree and reports from existing captures", sonde_cmd_report},
+	{"validate", "check a report.json against its schema and its arithmetic",
+		sonde_cmd_validate},
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
+
+int sonde_cmd_fail(const struct sonde_err *err)
 {
-	puts("sonde " SONDE_VERSION);
-	return 0;
+	fprintf(stderr, "sonde: %s\n", err->msg);
+	return err->code == SONDE_ERR_USAGE ? 2 : 1;
+}
+
+static int help(void)
+{
+	struct sonde_err err = {0};
+	struct sonde_sink out;
+	size_t i;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	sonde_sink_puts(&out, "sonde " SONDE_VERSION ": GPU profiling by NVTX region.\n\n"
+			      "usage: sonde COMMAND [options]\n\ncommands:\n");
+	for (i = 0; i < NR_COMMANDS; i++)
+		sonde_sink_printf(&out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	sonde_sink_puts(&out, "\n`sonde help COMMAND` tells more about one of them.\n\nexamples:\n"
+			      "  sonde report kernels.ncu-rep\n"
+			      "  sonde report kernels.ncu-rep --nvtx-include 'decode*' -o out\n");
+	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+}
+
+static int version(void)
+{
+	struct sonde_err err = {0};
+	struct sonde_sink out;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	sonde_sink_puts(&out, "sonde " SONDE_VERSION "\n");
+	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+}
+
+static const struct sonde_command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NR_COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static int unknown(const char *word)
+{
+	const char *names[NR_COMMANDS], *near;
+	size_t i;
+
+	for (i = 0; i < NR_COMMANDS; i++)
+		names[i] = commands[i].name;
+	near = sonde_nearest(word, names, NR_COMMANDS);
+	if (near)
+		fprintf(stderr, "sonde: unknown command '%s', did you mean '%s'?\n", word, near);
+	else
+		fprintf(stderr, "sonde: unknown command '%s'; `sonde --help` lists them\n", word);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	char *help_argv[] = {NULL, "--help", NULL};
+	const struct sonde_command *c;
+
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+	setlocale(LC_CTYPE, "");
+	if (!word) {
+		fputs("usage: sonde COMMAND [options]; `sonde --help` lists the commands\n",
+			stderr);
+		return 2;
+	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		return version();
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help();
+	if (strcmp(word, "help") == 0) {
+		if (argc < 3)
+			return help();
+		c = find(argv[2]);
+		help_argv[0] = argv[2];
+		return c ? c->run(2, help_argv) : unknown(argv[2]);
+	}
+	c = find(word);
+	return c ? c->run(argc - 1, argv + 1) : unknown(word);
 }

@@ -1,9 +1,298 @@
-#include "read/source_int.h"
-static bool knows(struct sonde_str data, const char *path)
+/*
+ * The output of `ncu --csv --page raw`: a header row, a row of units, one row
+ * per result. Second best to the report it was made from: numbers are rounded
+ * as printed, NVTX cells cannot be cut with certainty, entries into a range
+ * cannot be told apart. Lines that are no rows (`==PROF== …`, what the program
+ * printed) are skipped. Values are decoded from the row's bytes when asked for.
+ */
+#include "base/alloc.h"
+#include "read/csv_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offset)
 {
-	(void)data;
-	(void)path;
-	return false;
+	const char *p = src->file.data.p;
+
+	return (struct csv_cursor){.p = p + offset, .end = p + src->file.data.n};
 }
 
-const struct sonde_source_ops sonde_source_ncu_csv = {.name = "ncu-csv", .knows = knows};
+static bool knows(struct sonde_str data, const char *path)
+{
+	struct csv_cursor c = {.p = data.p, .end = data.p + data.n};
+
+	(void)path;
+	return csv_find_header(&c);
+}
+
+/* One row, as far as a record needs it. */
+struct row {
+	struct csv_cell cells[NR_CSV_ROLES];
+	struct csv_cell display_name;
+	size_t nr;
+};
+
+static int keep_quoted(struct csv_table *t, const struct csv_cell *cell, struct sonde_err *err)
+{
+	struct sonde_str text = csv_text(&t->r->arena, cell);
+	struct csv_quoted *q = text.p ? sonde_vec_push(&t->quoted) : NULL;
+
+	if (!q)
+		return sonde_err_nomem(err);
+	*q = (struct csv_quoted){csv_offset(t, cell->raw.p), text};
+	return 0;
+}
+
+static int scan_row(
+	struct csv_table *t, struct csv_cursor *c, struct row *row, struct sonde_err *err)
+{
+	const char *start = c->p;
+	struct csv_cell cell;
+	int rc = 0;
+
+	*row = (struct row){.nr = 0};
+	do {
+		const struct csv_column *col;
+
+		if (!csv_next(c, &cell))
+			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
+				csv_offset(t, start), "the row is cut off");
+		col = row->nr < t->columns.nr ? &t->columns.at[row->nr] : NULL;
+		row->nr++;
+		if (!col)
+			continue;
+		if (col->role < NR_CSV_ROLES)
+			row->cells[col->role] = cell;
+		else if (row->nr - 1 == t->display_name)
+			row->display_name = cell;
+		if (col->role == CSV_METRIC && cell.has_quotes)
+			rc = keep_quoted(t, &cell, err);
+	} while (rc == 0 && !c->at_row_end);
+	return rc;
+}
+
+static uint64_t whole_number(const struct csv_cell *cell)
+{
+	double v = csv_number(cell->raw);
+
+	return v >= 0 && v < 1e18 ? (uint64_t)v : 0;
+}
+
+static unsigned small_number(struct sonde_str text)
+{
+	double v = csv_number(text);
+
+	return v >= 0 && v < 1000 ? (unsigned)v : 0;
+}
+
+static int add_device(struct csv_table *t, const struct row *row, const struct sonde_record *rec,
+	struct sonde_err *err)
+{
+	const uint32_t key[2] = {rec->process, rec->device};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)}, rest;
+	struct sonde_device *d;
+
+	if (sonde_map_find(&t->device_keys, bytes) != SONDE_NONE)
+		return 0;
+	bytes = sonde_arena_dup(&t->r->arena, bytes);
+	d = bytes.p ? sonde_vec_push(&t->r->devices) : NULL;
+	if (!d || sonde_map_add(&t->device_keys, bytes, NULL) == SONDE_NONE)
+		return sonde_err_nomem(err);
+	*d = (struct sonde_device){.id = rec->device, .process = rec->process};
+	d->name = csv_text(&t->r->arena, &row->display_name);
+	d->cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
+	d->cc_minor = small_number(rest);
+	return 0;
+}
+
+static uint8_t kind_of(struct sonde_str kernel)
+{
+	return sonde_str_is(kernel, "range")	 ? SONDE_RESULT_RANGE
+	       : sonde_str_is(kernel, "graph")	 ? SONDE_RESULT_GRAPH
+	       : sonde_str_is(kernel, "cmdlist") ? SONDE_RESULT_CMDLIST
+						 : SONDE_RESULT_KERNEL;
+}
+
+/* Texts that live as long as the records, of the cells that have some. */
+static bool texts_of(
+	struct csv_table *t, const struct row *row, struct sonde_str texts[NR_CSV_ROLES])
+{
+	size_t i;
+
+	for (i = 0; i < NR_CSV_ROLES; i++) {
+		texts[i] = csv_text(&t->r->arena, &row->cells[i]);
+		if (row->cells[i].has_quotes && !texts[i].p)
+			return false;
+	}
+	return true;
+}
+
+static int add_record(
+	struct csv_table *t, const struct row *row, struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_str texts[NR_CSV_ROLES];
+	struct sonde_record *slot;
+	int rc;
+
+	if (!texts_of(t, row, texts))
+		return sonde_err_nomem(err);
+	rec->kind = kind_of(texts[CSV_KERNEL]);
+	rec->context = (uint32_t)whole_number(&row->cells[CSV_CONTEXT]);
+	rec->stream = whole_number(&row->cells[CSV_STREAM]);
+	rec->device = (uint32_t)whole_number(&row->cells[CSV_DEVICE]);
+	rec->process = sonde_records__process(t->r, t->src->input,
+		whole_number(&row->cells[CSV_PID]), texts[CSV_HOST], texts[CSV_PROCESS]);
+	rec->full_name = sonde_records__string(t->r, texts[CSV_KERNEL]);
+	rec->name = sonde_records__string(t->r, csv_function(texts[CSV_KERNEL]));
+	if (rec->process == SONDE_NONE || rec->full_name == SONDE_NONE || rec->name == SONDE_NONE)
+		return sonde_err_nomem(err);
+	rc = csv_read_nvtx(&t->nvtx, t->r, rec, &texts[CSV_PUSH_POP], err);
+	if (rc == 0)
+		rc = add_device(t, row, rec, err);
+	slot = rc ? NULL : sonde_vec_push(&t->r->records);
+	if (!slot)
+		return rc ? rc : sonde_err_nomem(err);
+	*slot = *rec;
+	return 0;
+}
+
+static bool is_row(const struct csv_cursor *c)
+{
+	const char *p = c->p + (*c->p == '"');
+
+	return p < c->end && *p >= '0' && *p <= '9';
+}
+
+static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
+{
+	struct sonde_record rec = {.payload = csv_offset(t, c->p)};
+	struct row row;
+	size_t size;
+	int rc;
+
+	if (!is_row(c)) {
+		t->nr_skipped += *c->p != '=' && *c->p != '\n' && *c->p != '\r';
+		csv_skip_line(c);
+		return 0;
+	}
+	rc = scan_row(t, c, &row, err);
+	if (rc)
+		return rc;
+	size = (size_t)(csv_offset(t, c->p) - rec.payload);
+	if (row.nr < t->columns.nr && c->p == c->end)
+		return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path, rec.payload,
+			"the row is cut off after %zu of %zu cells", row.nr, t->columns.nr);
+	if (row.nr != t->columns.nr || size > UINT32_MAX) {
+		t->nr_skipped++;
+		return 0;
+	}
+	rec.payload_size = (uint32_t)size;
+	return add_record(t, &row, &rec, err);
+}
+
+static void finish(struct csv_table *t)
+{
+	struct sonde_notes *notes = &t->r->notes;
+	const char *path = t->src->path;
+
+	sonde_note(notes,
+		"%s: read from CSV, which is second best to the .ncu-rep: numbers are rounded as "
+		"printed, instance counts are lower bounds, launches outside push/pop ranges do "
+		"not say their thread",
+		path);
+	if (t->nvtx.nr_doubtful)
+		sonde_note(notes,
+			"%s: %llu range labels contain ':' as the CSV's own separator does; where "
+			"the domain ends and the label begins is a guess",
+			path, (unsigned long long)t->nvtx.nr_doubtful);
+	if (t->nvtx.nr_lost)
+		sonde_note(notes, "%s: %llu ranges could not be made out and were left out", path,
+			(unsigned long long)t->nvtx.nr_lost);
+	if (t->nr_skipped)
+		sonde_note(notes, "%s: %llu lines of the table are no results and were skipped",
+			path, (unsigned long long)t->nr_skipped);
+}
+
+static int read_table(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+{
+	struct csv_table *t = sonde_calloc(1, sizeof(*t));
+	struct csv_cursor c = cursor_at(src, 0);
+	int rc;
+
+	if (!t)
+		return sonde_err_nomem(err);
+	src->state = t;
+	t->src = src;
+	t->r = r;
+	t->display_name = SONDE_NONE;
+	r->inputs.at[src->input].source = SONDE_STR("ncu-csv");
+	if (!csv_find_header(&c))
+		return sonde_err_at(err, SONDE_ERR_FORMAT, src->path, 0, "no header row");
+	rc = csv_read_head(t, &c, err);
+	while (rc == 0 && c.p < c.end)
+		rc = read_row(t, &c, err);
+	finish(t);
+	return rc;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct csv_quoted *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static struct sonde_str unquoted(const struct csv_table *t, const struct csv_cell *cell)
+{
+	struct csv_quoted key = {csv_offset(t, cell->raw.p), {NULL, 0}}, *q;
+
+	if (!cell->has_quotes || !t->quoted.nr)
+		return cell->raw;
+	q = bsearch(&key, t->quoted.at, t->quoted.nr, sizeof(key), by_offset);
+	return q ? q->text : cell->raw;
+}
+
+static int read_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct csv_table *t = src->state;
+	struct csv_cursor c = cursor_at(src, rec->payload);
+	struct csv_cell cell;
+	size_t i;
+
+	for (i = 0; i < t->columns.nr && csv_next(&c, &cell); i++) {
+		const struct csv_column *col = &t->columns.at[i];
+		double number;
+
+		if (col->metric == SONDE_NONE || csv_is_missing(cell.raw))
+			continue;
+		number = csv_number(cell.raw);
+		v->num[col->metric] = number * col->factor;
+		if (isnan(number) && !sonde_values__text(v, col->metric, unquoted(t, &cell)))
+			return sonde_err_nomem(err);
+	}
+	return 0;
+}
+
+static void release(struct sonde_source *src)
+{
+	struct csv_table *t = src->state;
+
+	if (!t)
+		return;
+	sonde_vec_release(&t->columns);
+	sonde_vec_release(&t->quoted);
+	sonde_map_release(&t->device_keys);
+	csv_nvtx_release(&t->nvtx);
+	sonde_free(t);
+}
+
+const struct sonde_source_ops sonde_source_ncu_csv = {
+	.name = "ncu-csv",
+	.knows = knows,
+	.read = read_table,
+	.values = read_values,
+	.release = release,
+};

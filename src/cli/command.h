@@ -1,0 +1,23 @@
+/*
+ * A command: one word on the command line, one file in src/cli/.
+ *
+ * `run` gets the words after `sonde`, its own name first, and returns the exit
+ * status: 0 good, 1 failed, 2 wrong usage. Only commands print or exit.
+ */
+#ifndef SONDE_CLI_COMMAND_H
+#define SONDE_CLI_COMMAND_H
+
+#include "base/err.h"
+
+struct sonde_command {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+};
+
+int sonde_cmd_report(int argc, char **argv);
+int sonde_cmd_validate(int argc, char **argv);
+
+/* Prints `sonde: MESSAGE` to standard error; the exit status for it. */
+int sonde_cmd_fail(const struct sonde_err *err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Options: one table per command says what it takes; parsing and help come
+ * from it.
+ *
+ * `--name VALUE`, `--name=VALUE`, `-o VALUE`, `-oVALUE`; `--` ends the options;
+ * options and operands may be mixed. Everything points into argv.
+ */
+#ifndef SONDE_CLI_OPTION_H
+#define SONDE_CLI_OPTION_H
+
+#include "attribute/filter.h"
+#include "base/arena.h"
+#include "base/sink.h"
+#include "base/vec.h"
+
+/* A growing list of words; freed with sonde_vec_release. */
+struct sonde_word_list {
+	const char **at;
+	size_t nr, cap;
+};
+
+enum sonde_option_kind {
+	SONDE_OPTION_FLAG,   /* bool *: present or not */
+	SONDE_OPTION_WORD,   /* const char **: the last one wins */
+	SONDE_OPTION_WORDS,  /* struct sonde_word_list *: may be repeated */
+	SONDE_OPTION_LIST,   /* the same, and each may be a list a,b,c */
+	SONDE_OPTION_NUMBER, /* size_t *: 1 or more, or `all` */
+	SONDE_OPTION_CHOICE, /* int *: the place of the word in `arg`, "a|b|c" */
+};
+
+struct sonde_option {
+	char letter; /* 0 = none */
+	const char *name;
+	const char *arg; /* how help writes the value; for a choice all of them */
+	const char *help;
+	uint8_t kind;
+	void *into;
+};
+
+/* What a command takes and how its help reads. */
+struct sonde_usage {
+	const char *synopsis; /* "sonde report INPUT… [options]" */
+	const char *about;    /* a sentence or two */
+	const struct sonde_option *options;
+	size_t nr_options;
+	const char *examples[2][2]; /* what it does, the command */
+};
+
+/* What the command line held beside the options. Start with `= {0}`. */
+struct sonde_args {
+	struct sonde_word_list operands;
+	bool wants_help;	  /* --help was there; nothing after it was read */
+	struct sonde_arena arena; /* lists that had to be cut up */
+};
+
+/* Fills in what the options point at. Returns 0 or SONDE_ERR_USAGE. */
+int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int argc, char **argv,
+	struct sonde_err *err);
+void sonde_args_release(struct sonde_args *a);
+void sonde_usage_print(const struct sonde_usage *u, struct sonde_sink *to);
+
+/* The nearest of `nr` names, or NULL when none is near. */
+const char *sonde_nearest(const char *word, const char *const *names, size_t nr);
+
+#endif

@@ -1,0 +1,219 @@
+#include "cli/command.h"
+#include "cli/option.h"
+#include "export/export.h"
+
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_CSV };
+enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+
+/* What the command line said. */
+struct request {
+	struct sonde_args args;
+	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;
+	struct sonde_word_list metrics, sections, scopes;
+	const char *dir;
+	int format, sort, nesting, colour;
+	size_t max_regions, max_kernels, width;
+	bool no_aggregate, deterministic;
+	char generated_at[32];
+};
+
+static void request_release(struct request *q)
+{
+	sonde_args_release(&q->args);
+	sonde_vec_release(&q->nvtx_include);
+	sonde_vec_release(&q->nvtx_exclude);
+	sonde_vec_release(&q->kernel_include);
+	sonde_vec_release(&q->kernel_exclude);
+	sonde_vec_release(&q->metrics);
+	sonde_vec_release(&q->sections);
+	sonde_vec_release(&q->scopes);
+}
+
+static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
+{
+	const struct sonde_option options[] = {
+		{'f', "format", "text|json|md|csv", "what to print (text)", SONDE_OPTION_CHOICE,
+			&q->format},
+		{'o', "output", "DIR",
+			"write report.json, report.md and a folder per region there instead",
+			SONDE_OPTION_WORD, &q->dir},
+		{0, "nvtx-include", "EXPR",
+			"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
+			"glob "
+			"of labels (decode*); may be repeated",
+			SONDE_OPTION_WORDS, &q->nvtx_include},
+		{0, "nvtx-exclude", "EXPR", "leave out launches inside these ranges",
+			SONDE_OPTION_WORDS, &q->nvtx_exclude},
+		{0, "kernel-include", "PATTERN",
+			"only kernels with this name: whole name, glob or regex:...; may be "
+			"repeated",
+			SONDE_OPTION_WORDS, &q->kernel_include},
+		{0, "kernel-exclude", "PATTERN", "leave out these kernels; wins over include",
+			SONDE_OPTION_WORDS, &q->kernel_exclude},
+		{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:...",
+			SONDE_OPTION_LIST, &q->metrics},
+		{0, "sections", "ID,...", "report these sections and their metrics",
+			SONDE_OPTION_LIST, &q->sections},
+		{0, "no-aggregate", NULL, "per process and device only, no summary over them",
+			SONDE_OPTION_FLAG, &q->no_aggregate},
+		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
+			SONDE_OPTION_LIST, &q->scopes},
+		{0, "nesting", "label|stack",
+			"whether A::A1 pushed outside A hangs below A (label) or not (stack)",
+			SONDE_OPTION_CHOICE, &q->nesting},
+		{0, "sort", "order|time|launches|name", "regions beside each other (order)",
+			SONDE_OPTION_CHOICE, &q->sort},
+		{0, "max-regions", "N", "longest region table in text and md (100; all)",
+			SONDE_OPTION_NUMBER, &q->max_regions},
+		{0, "max-kernels", "N",
+			"longest kernel table in md (10; all); in text, show the N longest per "
+			"region",
+			SONDE_OPTION_NUMBER, &q->max_kernels},
+		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
+			SONDE_OPTION_FLAG, &q->deterministic},
+		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+			SONDE_OPTION_NUMBER, &q->width},
+		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+			SONDE_OPTION_CHOICE, &q->colour},
+	};
+	const struct sonde_usage usage = {"sonde report INPUT... [options]",
+		"Reads Nsight Compute reports (.ncu-rep, or `ncu --csv --page raw` output) and\n"
+		"shows what each NVTX region cost. Needs no GPU and no NVIDIA software.",
+		options, sizeof(options) / sizeof(*options),
+		{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
+			{"one region's kernels but memsets, as files",
+				"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
+				"--kernel-exclude '*memset*' -o out"}}};
+	struct sonde_sink out;
+	int rc = sonde_options_parse(&q->args, &usage, argc, argv, err);
+
+	if (rc)
+		return rc;
+	if (q->args.wants_help) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+		sonde_usage_print(&usage, &out);
+		rc = sonde_sink_close(&out, err);
+		return rc ? rc : 1;
+	}
+	if (q->args.operands.nr == 0)
+		return sonde_err_set(
+			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
+	return 0;
+}
+
+static struct sonde_words words(const struct sonde_word_list *list)
+{
+	return (struct sonde_words){list->at, list->nr};
+}
+
+static size_t terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	long n = columns ? strtol(columns, NULL, 10) : 0;
+
+	if (n >= 20 && n < 10000)
+		return (size_t)n;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+		return size.ws_col;
+	return 100;
+}
+
+static bool wants_colour(int colour)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (colour != COLOUR_AUTO)
+		return colour == COLOUR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+static struct sonde_export_options export_options(struct request *q)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!q->deterministic && gmtime_r(&now, &tm))
+		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return (struct sonde_export_options){
+		.max_regions = q->max_regions,
+		.max_kernels = q->max_kernels,
+		.sort = (enum sonde_sort)q->sort,
+		.scopes = words(&q->scopes),
+		.width = q->width ? q->width : terminal_width(),
+		.is_coloured = wants_colour(q->colour),
+		.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+		.generated_at = q->generated_at[0] ? q->generated_at : NULL,
+	};
+}
+
+static int export_stdout(const struct sonde_tree *t, const struct sonde_export_options *o,
+	int format, struct sonde_err *err)
+{
+	static int (*const exports[])(const struct sonde_tree *,
+		const struct sonde_export_options *, struct sonde_sink *,
+		struct sonde_err *) = {[FORMAT_TEXT] = sonde_export_text,
+		[FORMAT_JSON] = sonde_export_json,
+		[FORMAT_MARKDOWN] = sonde_export_markdown,
+		[FORMAT_CSV] = sonde_export_csv};
+	struct sonde_sink out;
+	int rc;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	rc = exports[format](t, o, &out, err);
+	if (rc) {
+		sonde_sink_abort(&out);
+		return rc;
+	}
+	return sonde_sink_close(&out, err);
+}
+
+/* read → attribute → aggregate → export */
+static int report(struct request *q, struct sonde_err *err)
+{
+	const struct sonde_selection selection = {words(&q->nvtx_include), words(&q->nvtx_exclude),
+		words(&q->kernel_include), words(&q->kernel_exclude), q->nesting == 1};
+	const struct sonde_choice choice = {
+		words(&q->metrics), words(&q->sections), false, q->no_aggregate};
+	const struct sonde_export_options options = export_options(q);
+	struct sonde_records *records = NULL;
+	struct sonde_launches *launches = NULL;
+	struct sonde_tree *tree = NULL;
+	int rc;
+
+	rc = sonde_records_open(&records, q->args.operands.at, q->args.operands.nr, err);
+	if (rc == 0)
+		rc = sonde_launches_build(&launches, records, &selection, err);
+	if (rc == 0)
+		rc = sonde_tree_build(&tree, launches, &choice, err);
+	if (rc == 0)
+		rc = sonde_export_check_scopes(tree, &options, err);
+	if (rc == 0)
+		rc = q->dir ? sonde_export_dir(tree, &options, q->dir, err)
+			    : export_stdout(tree, &options, q->format, err);
+	sonde_tree_free(tree);
+	sonde_launches_free(launches);
+	sonde_records_free(records);
+	return rc;
+}
+
+int sonde_cmd_report(int argc, char **argv)
+{
+	struct request q = {0};
+	struct sonde_err err = {0};
+	int rc = parse(&q, argc, argv, &err);
+
+	if (rc == 0)
+		rc = report(&q, &err);
+	request_release(&q);
+	return rc < 0 ? sonde_cmd_fail(&err) : 0;
+}

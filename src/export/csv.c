@@ -1,0 +1,162 @@
+#include "export/csv_int.h"
+
+#include "export/escape.h"
+#include "export/number.h"
+
+#include <math.h>
+
+static void number(struct sonde_sink *to, double v)
+{
+	char text[SONDE_NUMBER_MAX];
+
+	sonde_sink_putc(to, ',');
+	if (!isnan(v)) /* missing is an empty cell */
+		sonde_sink_write(to, text, sonde_number_format(text, v));
+}
+
+static void text(struct sonde_sink *to, struct sonde_str s)
+{
+	sonde_sink_putc(to, ',');
+	sonde_escape_csv(&to->buf, s);
+}
+
+static void metric_heads(struct sonde_sink *to, const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++)
+		text(to, t->columns.at[i].name);
+	sonde_sink_putc(to, '\n');
+}
+
+static void metrics(
+	struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		if (t->columns.at[i].is_text)
+			text(to, f->at[i].text);
+		else
+			number(to, f->at[i].v);
+	}
+	sonde_sink_putc(to, '\n');
+}
+
+static void heads(struct sonde_sink *to, const struct sonde_tree *t)
+{
+	size_t i;
+
+	sonde_sink_puts(to, "scope,measured,id,name,parent_id,depth,domain,kind");
+	for (i = 0; i < sonde_nr_fields; i++)
+		sonde_sink_printf(to, ",%s", sonde_fields[i].csv);
+	sonde_sink_puts(to, ",limiter");
+	metric_heads(to, t);
+}
+
+static void scope(struct sonde_sink *to, const struct sonde_report *r)
+{
+	sonde_escape_csv(&to->buf, r->name);
+	sonde_sink_puts(to, r->is_ranges ? ",range" : ",kernel");
+}
+
+static void region(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+	uint32_t node, struct sonde_figures *f)
+{
+	const struct sonde_node *n = &r->nodes.at[node];
+	const struct sonde_region *region = sonde_node_region(t, n);
+	struct sonde_str none = {0};
+	size_t i;
+
+	scope(to, r);
+	text(to, region->id);
+	text(to, sonde_node_label(t, n));
+	text(to,
+		n->parent == SONDE_NONE ? none : sonde_node_region(t, &r->nodes.at[n->parent])->id);
+	number(to, n->depth);
+	text(to, sonde_records_str(t->launches->records, region->domain));
+	sonde_sink_puts(to, region->kind == SONDE_START_END ? ",start_end" : ",push_pop");
+	for (i = 0; i < sonde_nr_fields; i++)
+		number(to, sonde_fields[i].number(r, n));
+	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
+	text(to, sonde_str_from(sonde_limiter(t, f)));
+	metrics(to, t, f);
+}
+
+/* What is no region: the totals, and what lies outside all regions. */
+static void special(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+	enum sonde_part part, struct sonde_figures *f)
+{
+	bool is_total = part == SONDE_PART_TOTAL;
+	double v[2] = {is_total ? (double)r->launches : (double)r->outside_launches,
+		is_total ? r->time_ns : r->outside_time_ns};
+	size_t i;
+
+	scope(to, r);
+	sonde_sink_puts(to, is_total ? ",,(total in regions),,,,total"
+				     : ",,(outside any range),,,,unattributed");
+	for (i = 0; i < sonde_nr_fields; i++) {
+		bool is_count = sonde_fields[i].form == SONDE_FIELD_COUNT;
+		bool is_wanted = !sonde_fields[i].is_exclusive && !sonde_fields[i].is_optional &&
+				 sonde_fields[i].is_in_tables &&
+				 sonde_fields[i].form != SONDE_FIELD_PERCENT;
+
+		number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
+	}
+	sonde_sink_putc(to, ',');
+	sonde_tree_values(t, r, part, 0, f);
+	metrics(to, t, f);
+}
+
+static int report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o, struct sonde_figures *f)
+{
+	struct sonde_export_options all = *o;
+	struct sonde_listing l;
+	size_t i;
+
+	all.max_regions = SONDE_NO_LIMIT;
+	if (sonde_listing_build(&l, t, r, &all, NULL))
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < l.nr; i++)
+		region(to, t, r, l.at[i], f);
+	sonde_listing_release(&l);
+	special(to, t, r, SONDE_PART_TOTAL, f);
+	special(to, t, r, SONDE_PART_OUTSIDE, f);
+	return 0;
+}
+
+int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_figures f = {0};
+	int rc = sonde_figures_init(&f, t, err);
+	size_t i;
+
+	heads(to, t);
+	for (i = 0; i < t->reports.nr && rc == 0; i++)
+		if (sonde_report_is_shown(&t->reports.at[i], o) &&
+			report(to, t, &t->reports.at[i], o, &f))
+			rc = sonde_err_nomem(err);
+	sonde_figures_release(&f);
+	return rc;
+}
+
+void sonde_csv__kernels(struct sonde_sink *to, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_node *n, struct sonde_figures *f)
+{
+	uint32_t i;
+
+	sonde_sink_puts(to, "kernel_name,calls,total_ms,mean_ms");
+	metric_heads(to, t);
+	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[i];
+
+		sonde_escape_csv(&to->buf, sonde_records_str(t->launches->records, k->name));
+		number(to, (double)k->calls);
+		number(to, k->time_ns / 1e6);
+		number(to, k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
+		sonde_tree_values(t, r, SONDE_PART_KERNEL, i, f);
+		metrics(to, t, f);
+	}
+}

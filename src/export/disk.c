@@ -1,0 +1,222 @@
+#include "export/csv_int.h"
+#include "export/folder.h"
+#include "export/json_int.h"
+#include "export/markdown_int.h"
+#include "export/number.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <string.h>
+
+struct disk {
+	const struct sonde_tree *tree;
+	const struct sonde_export_options *options;
+	const struct sonde_report *report; /* whose regions are written */
+	struct sonde_buf path;
+	struct sonde_err *err;
+};
+
+typedef int (*writer)(struct disk *d, uint32_t node, struct sonde_sink *to);
+
+static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	const struct sonde_node *nodes = d->report->nodes.at;
+	struct sonde_json_export x;
+	uint32_t at = node;
+	int rc = sonde_json__init(&x, d->tree, d->options, to, d->err);
+
+	if (rc == 0) {
+		for (; at != SONDE_NONE; at = nodes[at].parent)
+			x.stack[nodes[at].depth] = at;
+		sonde_json_open(&x.w, NULL, '{', false);
+		sonde_json_z(&x.w, "schema", "sonde.region/1");
+		sonde_json_str(&x.w, "scope", d->report->name);
+		sonde_json_z(&x.w, "measured", d->report->is_ranges ? "range" : "kernel");
+		sonde_json__region(&x, d->report, node);
+		sonde_json_close(&x.w, '}');
+		sonde_sink_putc(to, '\n');
+	}
+	sonde_json__release(&x);
+	return rc;
+}
+
+static int write_markdown(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	struct sonde_markdown m;
+	int rc = sonde_markdown__init(&m, d->tree, d->options, to, d->err);
+
+	if (rc == 0) {
+		sonde_markdown__region(&m, d->report, node, 1);
+		sonde_sink_putc(to, '\n');
+		sonde_markdown__head(&m);
+	}
+	sonde_markdown__release(&m);
+	return rc;
+}
+
+static int write_kernels(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	struct sonde_figures f = {0};
+	int rc = sonde_figures_init(&f, d->tree, d->err);
+
+	if (rc == 0)
+		sonde_csv__kernels(to, d->tree, d->report, &d->report->nodes.at[node], &f);
+	sonde_figures_release(&f);
+	return rc;
+}
+
+static int write_sections(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	struct sonde_figures f = {0};
+	int rc = sonde_figures_init(&f, d->tree, d->err);
+
+	if (rc == 0)
+		sonde_sections_print(to, d->tree, d->report, node, &f);
+	sonde_figures_release(&f);
+	return rc;
+}
+
+/* Writes DIR/name through `write`; d->path is DIR. */
+static int write_file(struct disk *d, const char *name, writer write, uint32_t node)
+{
+	size_t dir = d->path.n;
+	struct sonde_sink to;
+	int rc;
+
+	sonde_buf_printf(&d->path, "/%s", name);
+	if (d->path.failed)
+		return sonde_err_nomem(d->err);
+	rc = sonde_sink_open(&to, d->path.p, d->err);
+	if (rc == 0) {
+		rc = write(d, node, &to);
+		if (rc)
+			sonde_sink_abort(&to);
+		else
+			rc = sonde_sink_close(&to, d->err);
+	}
+	d->path.n = dir;
+	d->path.p[dir] = '\0';
+	return rc;
+}
+
+static int write_region(struct disk *d, uint32_t node, struct sonde_str folder)
+{
+	size_t dir = d->path.n;
+	int rc;
+
+	sonde_buf_printf(&d->path, "/%.*s", SONDE_STR_ARG(folder));
+	if (d->path.failed)
+		return sonde_err_nomem(d->err);
+	rc = sonde_dir_make(d->path.p, d->err);
+	if (rc == 0)
+		rc = write_file(d, "kernels.csv", write_kernels, node);
+	if (rc == 0)
+		rc = write_file(d, "sections.txt", write_sections, node);
+	if (rc == 0)
+		rc = write_file(d, "report.md", write_markdown, node);
+	if (rc == 0)
+		rc = write_file(d, "report.json", write_json, node);
+	d->path.n = dir;
+	d->path.p[dir] = '\0';
+	return rc;
+}
+
+static int write_regions(struct disk *d, const struct sonde_report *r)
+{
+	struct sonde_folders folders;
+	size_t i;
+	int rc = sonde_folders_build(&folders, d->tree, r, d->err);
+
+	d->report = r;
+	for (i = 0; i < r->nodes.nr && rc == 0; i++)
+		rc = write_region(d, (uint32_t)i, folders.at[i]);
+	sonde_folders_release(&folders);
+	return rc;
+}
+
+/*
+ * The folders show the aggregate. Without one: the only scope there is, or
+ * each below scopes/NAME/.
+ */
+static const struct sonde_report *folder_report(const struct disk *d)
+{
+	const struct sonde_report *only = NULL;
+	size_t i;
+
+	for (i = 0; i < d->tree->reports.nr; i++) {
+		const struct sonde_report *r = &d->tree->reports.at[i];
+
+		if (r->is_aggregate)
+			return r;
+		if (only)
+			return NULL;
+		only = r;
+	}
+	return only;
+}
+
+static int write_scope(struct disk *d, const struct sonde_report *r)
+{
+	struct sonde_buf name = {0};
+	size_t dir = d->path.n;
+	int rc;
+
+	sonde_folder_name(&name, &r->name, 1);
+	sonde_buf_printf(&d->path, "/scopes/%s", name.p ? name.p : "");
+	rc = d->path.failed || name.failed ? sonde_err_nomem(d->err) : write_regions(d, r);
+	sonde_buf_release(&name);
+	if (d->path.p)
+		d->path.p[dir] = '\0';
+	d->path.n = dir;
+	return rc;
+}
+
+/* Folders for what report.json calls the aggregate, then for what is not in it. */
+static int write_folders(struct disk *d)
+{
+	const struct sonde_report *main_report = folder_report(d);
+	size_t i;
+	int rc = main_report ? write_regions(d, main_report) : 0;
+
+	for (i = 0; i < d->tree->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &d->tree->reports.at[i];
+		bool is_extra = main_report && main_report->is_aggregate ? r->is_aggregate : true;
+
+		if (r != main_report && is_extra)
+			rc = write_scope(d, r);
+	}
+	return rc;
+}
+
+static int write_report_markdown(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_markdown(d->tree, d->options, to, d->err);
+}
+
+static int write_report_json(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_json(d->tree, d->options, to, d->err);
+}
+
+int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
+	const char *dir, struct sonde_err *err)
+{
+	struct sonde_export_options options = *o;
+	struct disk d = {.tree = t, .options = &options, .err = err};
+	int rc;
+
+	options.more_at = "report.json";
+	sonde_buf_puts(&d.path, dir);
+	rc = d.path.failed ? sonde_err_nomem(err) : sonde_dir_make(dir, err);
+	if (rc == 0)
+		rc = write_folders(&d);
+	if (rc == 0)
+		rc = write_file(&d, "report.md", write_report_markdown, 0);
+	if (rc == 0)
+		rc = write_file(&d, "report.json", write_report_json, 0);
+	sonde_buf_release(&d.path);
+	return rc;
+}

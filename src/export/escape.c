@@ -1,0 +1,238 @@
+#include "export/escape.h"
+
+#include <string.h>
+
+/* Characters that reorder, hide or break text without being seen. */
+static bool is_invisible(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0xad || c == 0x61c || c == 0x180e ||
+	       c == 0x200b || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static void visible(struct sonde_buf *out, uint32_t c, bool is_byte)
+{
+	if (c == '\n')
+		sonde_buf_puts(out, "\\n");
+	else if (c == '\t')
+		sonde_buf_puts(out, "\\t");
+	else if (c == '\r')
+		sonde_buf_puts(out, "\\r");
+	else if (c < 0x80 || is_byte)
+		sonde_buf_printf(out, "\\x%02x", (unsigned)c);
+	else
+		sonde_buf_printf(out, c > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)c);
+}
+
+/*
+ * The next character of text[*i]: true when it may be printed as it is (its
+ * bytes are text[*i - length … *i]), false when it was written as an escape.
+ */
+static bool next_printable(
+	struct sonde_buf *out, struct sonde_str text, size_t *i, uint32_t *c, unsigned *length)
+{
+	*length = sonde_utf8_decode(text, *i, c);
+	*i += *length ? *length : 1;
+	if (*length && !is_invisible(*c))
+		return true;
+	visible(out, *c, *length == 0);
+	return false;
+}
+
+static bool is_hex(unsigned char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F');
+}
+
+/* Whether the two characters at text[i] would read as a byte written after U+FFFD. */
+static bool looks_like_byte(struct sonde_str text, size_t i)
+{
+	return i + 1 < text.n && strchr("89ABCDEF", text.p[i] ? text.p[i] : 'x') &&
+	       is_hex((unsigned char)text.p[i + 1]);
+}
+
+static void json_bytes(struct sonde_buf *out, const char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sonde_buf_printf(out, "\xef\xbf\xbd%02X", (unsigned)(unsigned char)p[i]);
+}
+
+static void json_ascii(struct sonde_buf *out, unsigned char c)
+{
+	static const char letters[] = "btn?fr";
+
+	if (c == '"' || c == '\\') {
+		sonde_buf_putc(out, '\\');
+		sonde_buf_putc(out, (char)c);
+	} else if (c >= 8 && c <= 13 && c != 11) {
+		sonde_buf_putc(out, '\\');
+		sonde_buf_putc(out, letters[c - 8]);
+	} else {
+		sonde_buf_printf(out, "\\u%04x", (unsigned)c);
+	}
+}
+
+static size_t plain_run(struct sonde_str text, size_t i)
+{
+	size_t start = i;
+
+	while (i < text.n) {
+		unsigned char c = (unsigned char)text.p[i];
+
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			break;
+		i++;
+	}
+	return i - start;
+}
+
+void sonde_escape_json(struct sonde_buf *out, struct sonde_str text)
+{
+	size_t i = 0;
+
+	sonde_buf_putc(out, '"');
+	while (i < text.n) {
+		size_t run = plain_run(text, i);
+		unsigned length;
+		uint32_t c;
+
+		sonde_buf_add(out, text.p + i, run);
+		i += run;
+		if (i == text.n)
+			break;
+		length = sonde_utf8_decode(text, i, &c);
+		if (length == 0) {
+			json_bytes(out, text.p + i, 1);
+			length = 1;
+		} else if (c < 0x80) {
+			json_ascii(out, (unsigned char)c);
+		} else if (c == 0xfffd && looks_like_byte(text, i + length)) {
+			json_bytes(out, text.p + i, length);
+		} else if (is_invisible(c) && c <= 0xffff) {
+			sonde_buf_printf(out, "\\u%04x", (unsigned)c);
+		} else {
+			sonde_buf_add(out, text.p + i, length);
+		}
+		i += length;
+	}
+	sonde_buf_putc(out, '"');
+}
+
+static bool is_word(struct sonde_str text, size_t i)
+{
+	unsigned char c = i < text.n ? (unsigned char)text.p[i] : ' ';
+
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool starts_at(struct sonde_str text, size_t i, const char *z)
+{
+	size_t n = strlen(z);
+
+	return i + n <= text.n && memcmp(text.p + i, z, n) == 0;
+}
+
+static void markdown_ascii(struct sonde_buf *out, struct sonde_str text, size_t i)
+{
+	char c = text.p[i];
+	bool inside_word = i > 0 && is_word(text, i - 1) && is_word(text, i + 1);
+
+	if (c == '<')
+		sonde_buf_puts(out, "&lt;");
+	else if (c == '>')
+		sonde_buf_puts(out, "&gt;");
+	else if (c == '&')
+		sonde_buf_puts(out, "&amp;");
+	else if (c == '@' && inside_word) /* no mail address */
+		sonde_buf_puts(out, "@<!-- -->");
+	else if (strchr("\\`*[]|~#$!", c) || (c == '_' && !inside_word) ||
+		 (c == ':' && starts_at(text, i, "://")) ||
+		 (c == '.' && i >= 3 && starts_at(text, i - 3, "www.")))
+		sonde_buf_printf(out, "\\%c", c);
+	else
+		sonde_buf_putc(out, c);
+}
+
+void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text)
+{
+	struct sonde_buf escape = {0};
+	size_t i = 0;
+
+	while (i < text.n) {
+		unsigned length;
+		uint32_t c;
+
+		sonde_buf_clear(&escape);
+		if (!next_printable(&escape, text, &i, &c, &length)) {
+			sonde_buf_putc(out, '\\'); /* a backslash of its own */
+			sonde_buf_str(out, sonde_buf_view(&escape));
+		} else if (c < 0x80) {
+			markdown_ascii(out, text, i - 1);
+		} else {
+			sonde_buf_add(out, text.p + i - length, length);
+		}
+	}
+	out->failed |= escape.failed;
+	sonde_buf_release(&escape);
+}
+
+static bool is_formula(struct sonde_str text)
+{
+	static const char *const starts[] = {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d",
+		"\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
+	size_t i;
+
+	for (i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (starts_at(text, 0, starts[i]))
+			return true;
+	return false;
+}
+
+void sonde_escape_csv(struct sonde_buf *out, struct sonde_str text)
+{
+	struct sonde_buf cell = {0};
+	size_t i = 0;
+
+	if (is_formula(text))
+		sonde_buf_putc(&cell, '\'');
+	while (i < text.n) {
+		unsigned length;
+		uint32_t c;
+
+		if (!next_printable(&cell, text, &i, &c, &length))
+			continue;
+		if (c == '"')
+			sonde_buf_putc(&cell, '"');
+		sonde_buf_add(&cell, text.p + i - length, length);
+	}
+	if (cell.n && (memchr(cell.p, ',', cell.n) || memchr(cell.p, '"', cell.n) ||
+			      cell.p[0] == ' ' || cell.p[cell.n - 1] == ' ')) {
+		sonde_buf_putc(out, '"');
+		sonde_buf_str(out, sonde_buf_view(&cell));
+		sonde_buf_putc(out, '"');
+	} else {
+		sonde_buf_str(out, sonde_buf_view(&cell));
+	}
+	out->failed |= cell.failed;
+	sonde_buf_release(&cell);
+}
+
+void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is_utf8)
+{
+	size_t i = 0;
+
+	while (i < text.n) {
+		unsigned length;
+		uint32_t c;
+
+		if (!next_printable(out, text, &i, &c, &length))
+			continue;
+		if (c < 0x80 || is_utf8)
+			sonde_buf_add(out, text.p + i - length, length);
+		else
+			visible(out, c, false);
+	}
+}

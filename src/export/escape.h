@@ -1,0 +1,36 @@
+/*
+ * Labels are hostile text. One function per target language makes any bytes
+ * inert there; nothing reaches an output but through one of these.
+ *
+ *   JSON       exact. Bytes that are not UTF-8 become U+FFFD and two upper-case
+ *              hexadecimal digits each (byte FF: "\ufffdFF"). A real U+FFFD that
+ *              happens to stand before such digits is written byte by byte the
+ *              same way, so the original can always be restored: replace every
+ *              U+FFFD followed by [89A-F][0-9A-F] with that byte.
+ *   Markdown   reads the same when rendered: nothing starts emphasis, code,
+ *              links, tables, HTML or mathematics.
+ *   CSV        RFC 4180; text that a spreadsheet would take for a formula gets
+ *              a ' in front.
+ *   terminal   what moves the cursor, reorders or hides text becomes visible.
+ *   path       see folder.h.
+ *
+ * In all but JSON control characters, bidirectional controls and invalid bytes
+ * appear as \n, \t, \x1b, \u202e: readable, and not meant to be undone.
+ */
+#ifndef SONDE_EXPORT_ESCAPE_H
+#define SONDE_EXPORT_ESCAPE_H
+
+#include "base/str.h"
+
+void sonde_escape_json(struct sonde_buf *out, struct sonde_str text); /* with the quotes */
+void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text);
+void sonde_escape_csv(struct sonde_buf *out, struct sonde_str text);
+/* `is_utf8` false: everything beyond ASCII becomes visible escapes too. */
+void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is_utf8);
+
+/* Columns `text` (already escaped) takes on a terminal. */
+size_t sonde_width(struct sonde_str text);
+/* The longest beginning of `text` that takes at most `columns`. */
+struct sonde_str sonde_width_cut(struct sonde_str text, size_t columns);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Exporters: a region tree as bytes.
+ *
+ * Every format prints the same numbers, from the one table of columns in
+ * field.c, and is made without state: the same tree and options give the same
+ * bytes. All of them write to a sink, so a failure to write is reported by
+ * `sonde_sink_close`; they themselves fail only when memory is short.
+ *
+ * Labels and kernel names are hostile text: every one of them goes through the
+ * escaping function of its target language (escape.h, folder.h).
+ */
+#ifndef SONDE_EXPORT_EXPORT_H
+#define SONDE_EXPORT_EXPORT_H
+
+#include "aggregate/tree.h"
+#include "base/sink.h"
+
+enum sonde_sort {
+	SONDE_SORT_ORDER, /* children in order of first entry */
+	SONDE_SORT_TIME,
+	SONDE_SORT_LAUNCHES,
+	SONDE_SORT_NAME,
+};
+
+/* All zero = the defaults. Borrowed. */
+struct sonde_export_options {
+	/* The longest region and kernel tables in text and Markdown; 0 = the format's own default,
+	 * SONDE_NO_LIMIT = all. JSON and CSV are always complete. */
+	size_t max_regions, max_kernels;
+	enum sonde_sort sort;	   /* siblings, in text, Markdown and CSV; JSON keeps the order */
+	struct sonde_words scopes; /* names or globs of the reports to show; none = all */
+	size_t width;		   /* of the terminal; 0 = 100 */
+	bool is_coloured;
+	bool is_utf8;		  /* may the terminal be given more than ASCII? */
+	const char *generated_at; /* NULL = leave it out, for identical bytes */
+	const char *more_at;	  /* where cut tables are complete; NULL = "--format json" */
+};
+
+#define SONDE_NO_LIMIT SIZE_MAX
+
+int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+
+/*
+ * Writes the whole layout below `dir`: report.json, report.md and one folder
+ * per region. Each file appears complete or not at all, report.json last.
+ */
+int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
+	const char *dir, struct sonde_err *err);
+
+/* SONDE_ERR_USAGE, naming what there is, when one of o->scopes matches no report. */
+int sonde_export_check_scopes(
+	const struct sonde_tree *t, const struct sonde_export_options *o, struct sonde_err *err);
+
+#endif

@@ -1,0 +1,206 @@
+#include "export/field.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#define NS_PER_MS 1e6
+
+static double instances(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return (double)n->instances;
+}
+
+static double launches(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return (double)n->launches;
+}
+
+static double total_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->time_ns / NS_PER_MS;
+}
+
+static double share(const struct sonde_report *r, const struct sonde_node *n)
+{
+	return r->time_ns > 0 ? 100 * n->time_ns / r->time_ns : NAN;
+}
+
+static double own_launches(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return (double)n->own_launches;
+}
+
+static double own_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->own_time_ns / NS_PER_MS;
+}
+
+static double busy_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->busy_ns / NS_PER_MS;
+}
+
+static double span_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->span_ns / NS_PER_MS;
+}
+
+static double host_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->host_ns / NS_PER_MS;
+}
+
+static double imbalance(const struct sonde_report *r, const struct sonde_node *n)
+{
+	return r->is_aggregate && r->nr_scopes > 1 ? n->imbalance : NAN;
+}
+
+const struct sonde_field sonde_fields[] = {
+	/* key, csv, head, number, form, exclusive, optional, in tables */
+	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, false, false, false},
+	{"kernel_count", "launches", "launches", launches, SONDE_FIELD_COUNT, false, false, true},
+	{"total_ms", "inclusive_ms", "incl ms", total_ms, SONDE_FIELD_MS, false, false, true},
+	{"kernel_count", "exclusive_launches", "own", own_launches, SONDE_FIELD_COUNT, true, false,
+		false},
+	{"total_ms", "exclusive_ms", "excl ms", own_ms, SONDE_FIELD_MS, true, false, true},
+	{"busy_ms", "busy_ms", "busy ms", busy_ms, SONDE_FIELD_MS, false, true, true},
+	{"span_ms", "span_ms", "span ms", span_ms, SONDE_FIELD_MS, false, true, true},
+	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, false, true, true},
+	{"share_pct", "share_pct", "share", share, SONDE_FIELD_PERCENT, false, false, true},
+	{"imbalance", "imbalance", "imbal", imbalance, SONDE_FIELD_RATIO, false, true, true},
+};
+const size_t sonde_nr_fields = sizeof(sonde_fields) / sizeof(*sonde_fields);
+
+struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r)
+{
+	return sonde_str_from(r->is_ranges && f->number == launches ? "results" : f->head);
+}
+
+bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r)
+{
+	size_t i;
+
+	if (!f->is_optional)
+		return true;
+	for (i = 0; i < r->nodes.nr; i++)
+		if (!isnan(f->number(r, &r->nodes.at[i])))
+			return true;
+	return false;
+}
+
+struct sonde_str sonde_metric_head(struct sonde_str metric)
+{
+	static const struct {
+		const char *metric, *head;
+	} heads[] = {
+		{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "SM %"},
+		{"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "Mem %"},
+		{"dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM %"},
+		{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "DRAM %"},
+		{"lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2 %"},
+		{"l1tex__throughput.avg.pct_of_peak_sustained_active", "L1 %"},
+		{"sm__warps_active.avg.pct_of_peak_sustained_active", "Occ %"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(heads) / sizeof(*heads); i++)
+		if (sonde_str_is(metric, heads[i].metric))
+			return sonde_str_from(heads[i].head);
+	return metric;
+}
+
+const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
+{
+	bool is_least = !isnan(f->low) && f->v == f->low;
+
+	if (isnan(f->v))
+		return "";
+	if (f->quality == SONDE_QUALITY_APPROX)
+		return is_utf8 ? "\u2248" : "~";
+	if (f->quality == SONDE_QUALITY_BOUND && is_least)
+		return is_utf8 ? "\u2265" : ">";
+	if (f->quality == SONDE_QUALITY_BOUND)
+		return is_utf8 ? "\u2264" : "<";
+	return "";
+}
+
+bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o)
+{
+	char name[256];
+	size_t i;
+
+	if (o->scopes.nr == 0)
+		return true;
+	if (r->name.n >= sizeof(name))
+		return false;
+	memcpy(name, r->name.p, r->name.n);
+	name[r->name.n] = '\0';
+	for (i = 0; i < o->scopes.nr; i++)
+		if (fnmatch(o->scopes.at[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool scope_matches(const struct sonde_tree *t, const char *word)
+{
+	const struct sonde_export_options one = {.scopes = {&word, 1}};
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (sonde_report_is_shown(&t->reports.at[i], &one))
+			return true;
+	return false;
+}
+
+int sonde_export_check_scopes(
+	const struct sonde_tree *t, const struct sonde_export_options *o, struct sonde_err *err)
+{
+	struct sonde_buf names = {0};
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 0; i < o->scopes.nr && rc == 0; i++) {
+		if (scope_matches(t, o->scopes.at[i]))
+			continue;
+		for (k = 0; k < t->reports.nr; k++)
+			sonde_buf_printf(&names, "%s%.*s", k ? ", " : "",
+				SONDE_STR_ARG(t->reports.at[k].name));
+		rc = sonde_err_set(err, SONDE_ERR_USAGE, "no scope matches '%s'; there are: %s",
+			o->scopes.at[i], names.p ? names.p : "none");
+	}
+	sonde_buf_release(&names);
+	return rc;
+}
+
+/* Sums over scopes: a scope without times makes the sum unknown. */
+bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges)
+{
+	bool found = false;
+	size_t i;
+
+	*out = (struct sonde_coverage){.is_ranges = is_ranges};
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		if (r->is_aggregate || r->is_ranges != is_ranges)
+			continue;
+		found = true;
+		out->total += r->all_launches;
+		out->attributed += r->launches;
+		out->outside += r->outside_launches;
+		out->not_selected += r->all_launches - r->launches - r->outside_launches;
+		out->total_ns += r->all_time_ns;
+		out->attributed_ns += r->time_ns;
+		out->outside_ns += r->outside_time_ns;
+	}
+	return found;
+}

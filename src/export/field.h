@@ -1,0 +1,87 @@
+/*
+ * The column table: what a region row has, said once for every format.
+ *
+ * JSON takes `key`, CSV `csv`, tables for people `head`; all take the number
+ * from the same function. The metric columns that follow come from the tree.
+ */
+#ifndef SONDE_EXPORT_FIELD_H
+#define SONDE_EXPORT_FIELD_H
+
+#include "export/export.h"
+
+enum sonde_field_form {
+	SONDE_FIELD_COUNT,
+	SONDE_FIELD_MS,
+	SONDE_FIELD_PERCENT,
+	SONDE_FIELD_RATIO,
+};
+
+struct sonde_field {
+	const char *key, *csv, *head;
+	double (*number)(const struct sonde_report *r, const struct sonde_node *n); /* NaN = none */
+	uint8_t form;	   /* enum sonde_field_form */
+	bool is_exclusive; /* in JSON inside "exclusive" */
+	bool is_optional;  /* left out where it is NaN: only some captures or reports have it */
+	bool is_in_tables; /* also in text and Markdown */
+};
+
+extern const struct sonde_field sonde_fields[];
+extern const size_t sonde_nr_fields;
+
+/* `launches`, but `results` where they are replayed ranges. */
+struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
+/* Whether any node of the report has a value: empty optional columns are not shown. */
+bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r);
+
+/* A short head for a metric, `SM %`; the metric's own name when there is none. */
+struct sonde_str sonde_metric_head(struct sonde_str metric);
+
+/* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
+const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
+
+/*
+ * What holds the region back: "compute" or "memory", the larger of SM and
+ * memory throughput, or "latency" when both are below SONDE_LOW_PCT. NULL when
+ * one of the two is unknown. The figures are the region's inclusive ones.
+ */
+#define SONDE_LOW_PCT 40.0
+const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
+
+/* Floating-point operations per byte of DRAM traffic; NaN without the counters. */
+struct sonde_roofline {
+	double flop, dram_bytes; /* per region */
+	double intensity;	 /* flop / dram_bytes */
+	double flop_per_s;
+};
+struct sonde_roofline sonde_roofline(
+	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns);
+
+/* Which regions a table lists, in which order. */
+struct sonde_listing {
+	uint32_t *at; /* node numbers, parents before children */
+	size_t nr;
+	size_t nr_left_out; /* the cheapest ones, beyond the limit */
+};
+int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
+void sonde_listing_release(struct sonde_listing *l);
+
+/* Whether `--scope` shows this report. */
+bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
+
+/* What the capture was: input, device and counts, gathered for the headers of every format. */
+struct sonde_coverage {
+	bool is_ranges;
+	uint64_t total, attributed, outside, not_selected;
+	double total_ns, attributed_ns, outside_ns; /* NaN without times */
+};
+/* Over the scopes of one kind; false when there is none. */
+bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);
+/* The same in words; nothing when there is none of that kind. */
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges);
+
+/* The chosen sections of a region as plain text, one metric per line. */
+void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
+	const struct sonde_report *r, uint32_t node, struct sonde_figures *f);
+
+#endif

@@ -1,0 +1,187 @@
+#include "export/json_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+
+int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
+	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
+{
+	size_t i, k;
+	uint32_t depth = 0;
+
+	*x = (struct sonde_json_export){.w = {.sink = to}, .tree = t, .options = o};
+	for (i = 0; i < t->reports.nr; i++)
+		for (k = 0; k < t->reports.at[i].nodes.nr; k++)
+			if (t->reports.at[i].nodes.at[k].depth > depth)
+				depth = t->reports.at[i].nodes.at[k].depth;
+	x->stack = sonde_calloc((size_t)depth + 1, sizeof(*x->stack));
+	if (!x->stack)
+		return sonde_err_nomem(err);
+	return sonde_figures_init(&x->figures, t, err);
+}
+
+void sonde_json__release(struct sonde_json_export *x)
+{
+	sonde_figures_release(&x->figures);
+	sonde_free(x->stack);
+}
+
+void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words list)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '[', true);
+	for (i = 0; i < list.nr; i++)
+		sonde_json_z(w, NULL, list.at[i]);
+	sonde_json_close(w, ']');
+}
+
+/* The scope a report speaks of: its own, or the only one there is of an aggregate's kind. */
+static const struct sonde_scope *only_scope(
+	const struct sonde_tree *t, const struct sonde_report *r)
+{
+	size_t i;
+
+	if (r->scope != SONDE_NONE)
+		return &t->launches->scopes.at[r->scope];
+	for (i = 0; r->nr_scopes == 1 && i < t->reports.nr; i++) {
+		const struct sonde_report *other = &t->reports.at[i];
+
+		if (other->scope != SONDE_NONE && other->is_ranges == r->is_ranges)
+			return &t->launches->scopes.at[other->scope];
+	}
+	return NULL;
+}
+
+void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r, bool with_process)
+{
+	const struct sonde_scope *scope = only_scope(x->tree, r);
+	char device[32];
+
+	if (scope && scope->device != SONDE_NONE) {
+		snprintf(device, sizeof(device), "cuda:%u", (unsigned)scope->device);
+		sonde_json_z(&x->w, "device", device);
+	} else {
+		sonde_json_null(&x->w, "device");
+	}
+	if (with_process && scope)
+		sonde_json_u64(&x->w, "process_id",
+			x->tree->launches->records->processes.at[scope->process].pid);
+	else if (with_process)
+		sonde_json_null(&x->w, "process_id");
+}
+
+static void totals(struct sonde_json_export *x, const struct sonde_report *r)
+{
+	sonde_json_open(&x->w, "totals", '{', false);
+	sonde_json_u64(&x->w, "launches", r->launches);
+	sonde_json_number(&x->w, "total_ms", r->time_ns / 1e6);
+	sonde_tree_values(x->tree, r, SONDE_PART_TOTAL, 0, &x->figures);
+	sonde_json__metrics(x);
+	sonde_json_close(&x->w, '}');
+}
+
+static void unattributed(struct sonde_json_export *x, const struct sonde_report *r)
+{
+	sonde_json_open(&x->w, "unattributed", '{', false);
+	sonde_json_u64(&x->w, "kernel_count", r->outside_launches);
+	sonde_json_number(&x->w, "total_ms", r->outside_time_ns / 1e6);
+	sonde_tree_values(x->tree, r, SONDE_PART_OUTSIDE, 0, &x->figures);
+	sonde_json__metrics(x);
+	sonde_json__kernels(x, r, r->outside_first_kernel, r->nr_outside_kernels);
+	sonde_json_close(&x->w, '}');
+}
+
+static void report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
+{
+	size_t i;
+
+	sonde_json_open(&x->w, key, '{', false);
+	sonde_json_str(&x->w, "scope", r->name);
+	sonde_json_z(&x->w, "measured", r->is_ranges ? "range" : "kernel");
+	sonde_json__place(x, r, true);
+	totals(x, r);
+	sonde_json_open(&x->w, "regions", '[', false);
+	for (i = 0; i < r->nodes.nr; i++) {
+		sonde_json_open(&x->w, NULL, '{', false);
+		x->stack[r->nodes.at[i].depth] = (uint32_t)i;
+		sonde_json__region(x, r, (uint32_t)i);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+	unattributed(x, r);
+	sonde_json_close(&x->w, '}');
+}
+
+static void scopes(struct sonde_json_export *x)
+{
+	size_t i, nr_omitted = 0;
+
+	sonde_json_open(&x->w, "scopes", '[', false);
+	for (i = 0; i < x->tree->reports.nr; i++) {
+		const struct sonde_report *r = &x->tree->reports.at[i];
+
+		if (r->is_aggregate)
+			continue;
+		if (sonde_report_is_shown(r, x->options))
+			report(x, NULL, r);
+		else
+			nr_omitted++;
+	}
+	sonde_json_close(&x->w, ']');
+	sonde_json_u64(&x->w, "scopes_omitted", nr_omitted);
+}
+
+/* The aggregate over kernels, or over ranges where there is nothing else; then any other. */
+static void aggregates(struct sonde_json_export *x)
+{
+	const struct sonde_report *first = NULL;
+	size_t i;
+
+	for (i = 0; i < x->tree->reports.nr; i++) {
+		const struct sonde_report *r = &x->tree->reports.at[i];
+
+		if (!r->is_aggregate || !sonde_report_is_shown(r, x->options))
+			continue;
+		if (first && x->w.depth == 1)
+			sonde_json_open(&x->w, "range_aggregates", '[', false);
+		report(x, first ? NULL : "aggregate", r);
+		first = first ? first : r;
+	}
+	if (x->w.depth == 2)
+		sonde_json_close(&x->w, ']');
+	if (!first)
+		sonde_json_null(&x->w, "aggregate");
+}
+
+static void notes(struct sonde_json_export *x)
+{
+	size_t i;
+
+	sonde_json_open(&x->w, "notes", '[', false);
+	for (i = 0; i < x->tree->notes.texts.nr; i++)
+		sonde_json_str(&x->w, NULL, x->tree->notes.texts.keys[i]);
+	sonde_json_close(&x->w, ']');
+}
+
+int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_json_export x;
+	int rc = sonde_json__init(&x, t, o, to, err);
+
+	if (rc == 0) {
+		sonde_json_open(&x.w, NULL, '{', false);
+		sonde_json_z(&x.w, "schema", "sonde.report/1");
+		sonde_json__head(&x);
+		sonde_json__metric_info(&x);
+		scopes(&x);
+		aggregates(&x);
+		notes(&x);
+		sonde_json_close(&x.w, '}');
+		sonde_sink_putc(to, '\n');
+	}
+	sonde_json__release(&x);
+	return rc;
+}

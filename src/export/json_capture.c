@@ -1,0 +1,203 @@
+#include "export/json_int.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <time.h>
+
+/* What all inputs agree on; NULL-slice = nothing known, "mixed" = they do not. */
+static struct sonde_str common(const struct sonde_records *r, size_t offset)
+{
+	struct sonde_str value = {0};
+	size_t i;
+
+	for (i = 0; i < r->inputs.nr; i++) {
+		const struct sonde_str *s =
+			(const struct sonde_str *)((const char *)&r->inputs.at[i] + offset);
+
+		if (i > 0 && !sonde_str_eq(*s, value))
+			return SONDE_STR("mixed");
+		value = *s;
+	}
+	return value;
+}
+
+static void known(struct sonde_json *w, const char *key, struct sonde_str value)
+{
+	if (value.n)
+		sonde_json_str(w, key, value);
+	else
+		sonde_json_null(w, key);
+}
+
+static void input(struct sonde_json *w, const struct sonde_input *in)
+{
+	char created[32];
+	struct tm tm;
+	time_t s = (time_t)in->created_s;
+
+	sonde_json_open(w, NULL, '{', false);
+	sonde_json_str(w, "file", in->path);
+	known(w, "source", in->source);
+	known(w, "tool", in->tool);
+	known(w, "replay_mode", in->replay_mode);
+	known(w, "command", in->command);
+	if (in->created_s && gmtime_r(&s, &tm) &&
+		strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		sonde_json_z(w, "created_at", created);
+	else
+		sonde_json_null(w, "created_at");
+	sonde_json_close(w, '}');
+}
+
+static void device(struct sonde_json *w, const struct sonde_records *r, size_t number)
+{
+	const struct sonde_device *d = &r->devices.at[number];
+	char cc[32];
+	size_t i;
+
+	sonde_json_open(w, NULL, '{', false);
+	sonde_json_u64(w, "id", d->id);
+	known(w, "name", d->name);
+	snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
+	sonde_json_z(w, "cc", d->cc_major ? cc : NULL);
+	if (d->process < r->processes.nr)
+		sonde_json_u64(w, "process_id", r->processes.at[d->process].pid);
+	sonde_json_open(w, "attributes", '{', false);
+	for (i = 0; i < d->nr_attributes; i++) {
+		if (d->attributes[i].text.p)
+			sonde_json_str_str(w, d->attributes[i].name, d->attributes[i].text);
+		else
+			sonde_json_str_number(w, d->attributes[i].name, d->attributes[i].value);
+	}
+	sonde_json_close(w, '}');
+	sonde_json_close(w, '}');
+}
+
+static bool is_used(const struct sonde_tree *t, const struct sonde_device *d)
+{
+	size_t i;
+
+	for (i = 0; i < t->launches->scopes.nr; i++)
+		if (t->launches->scopes.at[i].process == d->process &&
+			t->launches->scopes.at[i].device == d->id)
+			return true;
+	return t->launches->scopes.nr == 0;
+}
+
+void sonde_json__capture(struct sonde_json_export *x)
+{
+	const struct sonde_records *r = x->tree->launches->records;
+	size_t i;
+
+	sonde_json_open(&x->w, "capture", '{', false);
+	known(&x->w, "source", common(r, offsetof(struct sonde_input, source)));
+	known(&x->w, "replay_mode", common(r, offsetof(struct sonde_input, replay_mode)));
+	known(&x->w, "tool", common(r, offsetof(struct sonde_input, tool)));
+	known(&x->w, "command", common(r, offsetof(struct sonde_input, command)));
+	sonde_json_open(&x->w, "files", '[', true);
+	for (i = 0; i < r->inputs.nr; i++)
+		sonde_json_str(&x->w, NULL, r->inputs.at[i].path);
+	sonde_json_close(&x->w, ']');
+	sonde_json_open(&x->w, "inputs", '[', false);
+	for (i = 0; i < r->inputs.nr; i++)
+		input(&x->w, &r->inputs.at[i]);
+	sonde_json_close(&x->w, ']');
+	sonde_json_open(&x->w, "processes", '[', false);
+	for (i = 0; i < r->processes.nr; i++) {
+		sonde_json_open(&x->w, NULL, '{', true);
+		sonde_json_u64(&x->w, "id", r->processes.at[i].pid);
+		known(&x->w, "host", r->processes.at[i].host);
+		known(&x->w, "name", r->processes.at[i].name);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+	sonde_json_open(&x->w, "devices", '[', false);
+	for (i = 0; i < r->devices.nr; i++)
+		if (is_used(x->tree, &r->devices.at[i]))
+			device(&x->w, r, i);
+	sonde_json_close(&x->w, ']');
+	sonde_json_close(&x->w, '}');
+}
+
+static void coverage_fields(struct sonde_json *w, const struct sonde_coverage *c)
+{
+	sonde_json_u64(w, "launches_total", c->total);
+	sonde_json_u64(w, "launches_attributed", c->attributed);
+	sonde_json_u64(w, "launches_unattributed", c->outside);
+	sonde_json_u64(w, "launches_not_selected", c->not_selected);
+	sonde_json_number(w, "gpu_time_ns_total", c->total_ns);
+	sonde_json_number(w, "gpu_time_ns_attributed", c->attributed_ns);
+	sonde_json_number(w, "gpu_time_ns_unattributed", c->outside_ns);
+}
+
+static void coverage(struct sonde_json_export *x)
+{
+	const struct sonde_launches *l = x->tree->launches;
+	struct sonde_coverage kernels, ranges;
+	bool has_kernels = sonde_coverage_build(&kernels, x->tree, false);
+	bool has_ranges = sonde_coverage_build(&ranges, x->tree, true);
+	size_t i;
+
+	sonde_json_open(&x->w, "coverage", '{', false);
+	coverage_fields(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
+	sonde_json_open(&x->w, "threads", '[', false);
+	for (i = 0; i < l->strays.nr; i++) {
+		sonde_json_open(&x->w, NULL, '{', true);
+		sonde_json_u64(
+			&x->w, "process_id", l->records->processes.at[l->strays.at[i].process].pid);
+		sonde_json_u64(&x->w, "thread", l->strays.at[i].thread);
+		sonde_json_u64(&x->w, "launches", l->strays.at[i].launches);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+	if (has_kernels && has_ranges) {
+		sonde_json_open(&x->w, "ranges", '{', false);
+		coverage_fields(&x->w, &ranges);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, '}');
+}
+
+static void selection(struct sonde_json_export *x)
+{
+	const struct sonde_selection *s = &x->tree->launches->selection;
+
+	sonde_json_open(&x->w, "selection", '{', false);
+	sonde_json__words(&x->w, "nvtx_include", s->nvtx_include);
+	sonde_json__words(&x->w, "nvtx_exclude", s->nvtx_exclude);
+	sonde_json__words(&x->w, "kernel_include", s->kernel_include);
+	sonde_json__words(&x->w, "kernel_exclude", s->kernel_exclude);
+	sonde_json_z(&x->w, "nesting", s->stack_only ? "stack" : "label");
+	sonde_json_close(&x->w, '}');
+}
+
+void sonde_json__head(struct sonde_json_export *x)
+{
+	char fingerprint[32];
+
+	if (x->options->generated_at)
+		sonde_json_z(&x->w, "generated_at", x->options->generated_at);
+	sonde_json_z(&x->w, "generator", "sonde " SONDE_VERSION);
+	snprintf(fingerprint, sizeof(fingerprint), "xxh3:%016" PRIx64, x->tree->fingerprint);
+	sonde_json_z(&x->w, "config_fingerprint", fingerprint);
+	sonde_json__capture(x);
+	coverage(x);
+	selection(x);
+}
+
+void sonde_json__metric_info(struct sonde_json_export *x)
+{
+	size_t i;
+
+	sonde_json_open(&x->w, "metric_info", '{', false);
+	for (i = 0; i < x->tree->columns.nr; i++) {
+		const struct sonde_column *c = &x->tree->columns.at[i];
+
+		sonde_json_open_str(&x->w, c->name, '{', true);
+		sonde_json_z(&x->w, "unit", c->unit);
+		sonde_json_z(&x->w, "method", c->methods[0]);
+		sonde_json_z(&x->w, "quality", sonde_quality_name(c->quality));
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, '}');
+}

@@ -1,0 +1,35 @@
+/* Private to the JSON files: what they pass around. */
+#ifndef SONDE_EXPORT_JSON_INT_H
+#define SONDE_EXPORT_JSON_INT_H
+
+#include "export/field.h"
+#include "export/json_out.h"
+
+struct sonde_json_export {
+	struct sonde_json w;
+	const struct sonde_tree *tree;
+	const struct sonde_export_options *options;
+	struct sonde_figures figures;
+	uint32_t *stack; /* the node now written at each depth */
+};
+
+int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
+	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err);
+void sonde_json__release(struct sonde_json_export *x);
+
+void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words list);
+/* "schema" … "coverage": what stands above the reports. */
+void sonde_json__head(struct sonde_json_export *x);
+void sonde_json__metric_info(struct sonde_json_export *x);
+void sonde_json__capture(struct sonde_json_export *x);
+/* The fields of region `node`; x->stack holds its ancestors. */
+void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
+/* "metrics", and what there is to say about them, of the part now in x->figures. */
+void sonde_json__metrics(struct sonde_json_export *x);
+void sonde_json__kernels(
+	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr);
+/* "device" and "process_id" of a report: null over several. */
+void sonde_json__place(
+	struct sonde_json_export *x, const struct sonde_report *r, bool with_process);
+
+#endif

@@ -1,0 +1,134 @@
+#include "export/json_out.h"
+
+#include "export/escape.h"
+#include "export/number.h"
+
+#include <string.h>
+
+static void item(struct sonde_json *w)
+{
+	static const char blanks[] = "\n                                        ";
+	uint32_t bit = 1u << w->depth;
+	bool is_flat = w->flat & bit;
+
+	if (w->has_items & bit)
+		sonde_sink_write(w->sink, ", ", is_flat ? 2 : 1);
+	w->has_items |= bit;
+	if (!is_flat && w->depth > 0)
+		sonde_sink_write(w->sink, blanks, w->depth < 40 ? w->depth + 1 : 41);
+}
+
+static void key_str(struct sonde_json *w, struct sonde_str key)
+{
+	item(w);
+	sonde_escape_json(&w->sink->buf, key);
+	sonde_sink_write(w->sink, ": ", 2);
+}
+
+/* Our own keys: plain words. */
+static void key_z(struct sonde_json *w, const char *key)
+{
+	item(w);
+	if (!key)
+		return;
+	sonde_sink_putc(w->sink, '"');
+	sonde_sink_puts(w->sink, key);
+	sonde_sink_write(w->sink, "\": ", 3);
+}
+
+static void enter(struct sonde_json *w, char bracket, bool is_flat)
+{
+	uint32_t bit;
+
+	is_flat |= (w->flat >> w->depth) & 1;
+	sonde_sink_putc(w->sink, bracket);
+	bit = 1u << ++w->depth;
+	w->has_items &= ~bit;
+	w->flat = is_flat ? w->flat | bit : w->flat & ~bit;
+}
+
+void sonde_json_open(struct sonde_json *w, const char *key, char bracket, bool is_flat)
+{
+	key_z(w, key);
+	enter(w, bracket, is_flat);
+}
+
+void sonde_json_open_str(struct sonde_json *w, struct sonde_str key, char bracket, bool is_flat)
+{
+	key_str(w, key);
+	enter(w, bracket, is_flat);
+}
+
+void sonde_json_close(struct sonde_json *w, char bracket)
+{
+	uint32_t bit = 1u << w->depth;
+	bool breaks = (w->has_items & bit) && !(w->flat & bit);
+	unsigned i;
+
+	w->depth--;
+	if (breaks) {
+		sonde_sink_putc(w->sink, '\n');
+		for (i = 0; i < w->depth; i++)
+			sonde_sink_putc(w->sink, ' ');
+	}
+	sonde_sink_putc(w->sink, bracket);
+}
+
+void sonde_json_str(struct sonde_json *w, const char *key, struct sonde_str value)
+{
+	key_z(w, key);
+	sonde_escape_json(&w->sink->buf, value);
+}
+
+void sonde_json_null(struct sonde_json *w, const char *key)
+{
+	key_z(w, key);
+	sonde_sink_write(w->sink, "null", 4);
+}
+
+void sonde_json_z(struct sonde_json *w, const char *key, const char *value)
+{
+	if (value)
+		sonde_json_str(w, key, sonde_str_from(value));
+	else
+		sonde_json_null(w, key);
+}
+
+static void number(struct sonde_json *w, double value)
+{
+	char text[SONDE_NUMBER_MAX];
+
+	sonde_sink_write(w->sink, text, sonde_number_format(text, value));
+}
+
+void sonde_json_number(struct sonde_json *w, const char *key, double value)
+{
+	key_z(w, key);
+	number(w, value);
+}
+
+void sonde_json_u64(struct sonde_json *w, const char *key, uint64_t value)
+{
+	char text[SONDE_NUMBER_MAX];
+
+	key_z(w, key);
+	sonde_sink_write(w->sink, text, sonde_number_format_u64(text, value));
+}
+
+void sonde_json_bool(struct sonde_json *w, const char *key, bool value)
+{
+	key_z(w, key);
+	sonde_sink_puts(w->sink, value ? "true" : "false");
+}
+
+void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double value)
+{
+	key_str(w, key);
+	number(w, value);
+}
+
+void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value)
+{
+	key_str(w, key);
+	sonde_escape_json(&w->sink->buf, value);
+}

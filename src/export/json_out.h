@@ -1,0 +1,32 @@
+/*
+ * A JSON writer: a thin layer over a sink that knows about commas, keys and
+ * indentation. Objects and arrays opened with `is_flat` stand on one line.
+ * Nesting is at most 31 deep; the caller balances open and close.
+ */
+#ifndef SONDE_EXPORT_JSON_OUT_H
+#define SONDE_EXPORT_JSON_OUT_H
+
+#include "base/sink.h"
+
+struct sonde_json {
+	struct sonde_sink *sink;
+	unsigned depth;
+	uint32_t has_items, flat; /* one bit per depth */
+};
+
+/* `key` NULL inside an array and at the top. */
+void sonde_json_open(struct sonde_json *w, const char *key, char bracket, bool is_flat);
+void sonde_json_open_str(struct sonde_json *w, struct sonde_str key, char bracket, bool is_flat);
+void sonde_json_close(struct sonde_json *w, char bracket);
+
+void sonde_json_str(struct sonde_json *w, const char *key, struct sonde_str value);
+void sonde_json_z(struct sonde_json *w, const char *key, const char *value); /* NULL: null */
+void sonde_json_number(struct sonde_json *w, const char *key, double value); /* NaN: null */
+void sonde_json_u64(struct sonde_json *w, const char *key, uint64_t value);
+void sonde_json_null(struct sonde_json *w, const char *key);
+void sonde_json_bool(struct sonde_json *w, const char *key, bool value);
+/* The same with any bytes as the key. */
+void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double value);
+void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value);
+
+#endif

@@ -1,0 +1,229 @@
+#include "export/json_int.h"
+
+#include <math.h>
+
+static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
+{
+	return (!isnan(f->v) || f->text.p) && (f->quality != c->quality || f->method != 0);
+}
+
+/* Where a figure was not made as its column says: how it was. */
+static void exceptions(struct sonde_json_export *x)
+{
+	const struct sonde_tree *t = x->tree;
+	bool is_open = false;
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		const struct sonde_column *c = &t->columns.at[i];
+		const struct sonde_figure *f = &x->figures.at[i];
+
+		if (!differs(c, f))
+			continue;
+		if (!is_open)
+			sonde_json_open(&x->w, "metric_info", '{', false);
+		is_open = true;
+		sonde_json_open_str(&x->w, c->name, '{', true);
+		sonde_json_z(&x->w, "unit", c->unit);
+		sonde_json_z(&x->w, "method", c->methods[f->method]);
+		sonde_json_z(&x->w, "quality", sonde_quality_name(f->quality));
+		sonde_json_close(&x->w, '}');
+	}
+	if (is_open)
+		sonde_json_close(&x->w, '}');
+}
+
+static void ranges(struct sonde_json_export *x)
+{
+	bool is_open = false;
+	size_t i;
+
+	for (i = 0; i < x->tree->columns.nr; i++) {
+		const struct sonde_figure *f = &x->figures.at[i];
+
+		if (isnan(f->low) && isnan(f->high))
+			continue;
+		if (!is_open)
+			sonde_json_open(&x->w, "metric_ranges", '{', false);
+		is_open = true;
+		sonde_json_open_str(&x->w, x->tree->columns.at[i].name, '{', true);
+		sonde_json_number(&x->w, "low", f->low);
+		sonde_json_number(&x->w, "high", f->high);
+		sonde_json_close(&x->w, '}');
+	}
+	if (is_open)
+		sonde_json_close(&x->w, '}');
+}
+
+static void texts(struct sonde_json_export *x)
+{
+	bool is_open = false;
+	size_t i;
+
+	for (i = 0; i < x->tree->columns.nr; i++) {
+		if (!x->tree->columns.at[i].is_text || !x->figures.at[i].text.p)
+			continue;
+		if (!is_open)
+			sonde_json_open(&x->w, "text_metrics", '{', false);
+		is_open = true;
+		sonde_json_str_str(&x->w, x->tree->columns.at[i].name, x->figures.at[i].text);
+	}
+	if (is_open)
+		sonde_json_close(&x->w, '}');
+}
+
+void sonde_json__metrics(struct sonde_json_export *x)
+{
+	size_t i;
+
+	sonde_json_open(&x->w, "metrics", '{', false);
+	for (i = 0; i < x->tree->columns.nr; i++)
+		if (!x->tree->columns.at[i].is_text)
+			sonde_json_str_number(
+				&x->w, x->tree->columns.at[i].name, x->figures.at[i].v);
+	sonde_json_close(&x->w, '}');
+	texts(x);
+	ranges(x);
+	exceptions(x);
+}
+
+void sonde_json__kernels(
+	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr)
+{
+	uint32_t i;
+
+	sonde_json_open(&x->w, "kernels", '[', false);
+	for (i = first; i < first + nr; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[i];
+
+		sonde_json_open(&x->w, NULL, '{', false);
+		sonde_json_str(&x->w, "kernel_name",
+			sonde_records_str(x->tree->launches->records, k->name));
+		sonde_json__place(x, r, false);
+		sonde_json_u64(&x->w, "calls", k->calls);
+		sonde_json_number(&x->w, "total_ms", k->time_ns / 1e6);
+		sonde_json_number(
+			&x->w, "mean_ms", k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
+		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
+		sonde_json__metrics(x);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+}
+
+static void identity(
+	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n)
+{
+	const struct sonde_tree *t = x->tree;
+	const struct sonde_region *region = sonde_node_region(t, n);
+	const struct sonde_node *parent = n->parent == SONDE_NONE ? NULL : &r->nodes.at[n->parent];
+	uint32_t d;
+
+	sonde_json_str(&x->w, "id", region->id);
+	sonde_json_str(&x->w, "name", sonde_node_label(t, n));
+	sonde_json_open(&x->w, "path", '[', true);
+	for (d = 0; d <= n->depth; d++)
+		sonde_json_str(&x->w, NULL, sonde_node_label(t, &r->nodes.at[x->stack[d]]));
+	sonde_json_close(&x->w, ']');
+	if (parent) {
+		sonde_json_str(&x->w, "parent", sonde_node_label(t, parent));
+		sonde_json_str(&x->w, "parent_id", sonde_node_region(t, parent)->id);
+	} else {
+		sonde_json_null(&x->w, "parent");
+		sonde_json_null(&x->w, "parent_id");
+	}
+	sonde_json_u64(&x->w, "depth", n->depth);
+	if (region->domain == SONDE_NONE)
+		sonde_json_null(&x->w, "domain");
+	else
+		sonde_json_str(
+			&x->w, "domain", sonde_records_str(t->launches->records, region->domain));
+	sonde_json_z(&x->w, "kind", region->kind == SONDE_START_END ? "start_end" : "push_pop");
+	sonde_json__place(x, r, true);
+}
+
+/* The columns of the column table, inclusive or exclusive. */
+static void fields(struct sonde_json_export *x, const struct sonde_report *r,
+	const struct sonde_node *n, bool is_exclusive)
+{
+	size_t i;
+
+	for (i = 0; i < sonde_nr_fields; i++) {
+		const struct sonde_field *f = &sonde_fields[i];
+		double v = f->number(r, n);
+
+		if (f->is_exclusive == is_exclusive && !(f->is_optional && isnan(v)))
+			sonde_json_number(&x->w, f->key, v);
+	}
+}
+
+static void spread(struct sonde_json_export *x, const struct sonde_node *n)
+{
+	sonde_json_open(&x->w, "scopes", '{', true);
+	sonde_json_u64(&x->w, "count", n->nr_scopes);
+	sonde_json_number(&x->w, "min_ms", n->scope_min_ns / 1e6);
+	sonde_json_number(&x->w, "median_ms", n->scope_median_ns / 1e6);
+	sonde_json_number(&x->w, "max_ms", n->scope_max_ns / 1e6);
+	sonde_json_number(&x->w, "imbalance", n->imbalance);
+	sonde_json_close(&x->w, '}');
+}
+
+static void sections(struct sonde_json_export *x)
+{
+	const struct sonde_tree *t = x->tree;
+	size_t i, k;
+
+	sonde_json_open(&x->w, "sections", '{', false);
+	for (i = 0; i < t->sections.nr; i++) {
+		const struct sonde_chosen_section *s = &t->sections.at[i];
+
+		sonde_json_open_str(&x->w, s->id, '{', false);
+		sonde_json_str(&x->w, "name", s->name);
+		sonde_json_open(&x->w, "metrics", '{', false);
+		for (k = 0; k < s->columns.nr; k++) {
+			uint32_t c = s->columns.at[k];
+
+			if (!t->columns.at[c].is_text)
+				sonde_json_str_number(
+					&x->w, t->columns.at[c].name, x->figures.at[c].v);
+		}
+		sonde_json_close(&x->w, '}');
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, '}');
+}
+
+static void selection(struct sonde_json_export *x)
+{
+	const struct sonde_selection *s = &x->tree->launches->selection;
+
+	sonde_json_open(&x->w, "selection", '{', true);
+	sonde_json__words(&x->w, "include_patterns", s->kernel_include);
+	sonde_json__words(&x->w, "exclude_patterns", s->kernel_exclude);
+	sonde_json_close(&x->w, '}');
+}
+
+void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node)
+{
+	const struct sonde_node *n = &r->nodes.at[node];
+
+	identity(x, r, n);
+	fields(x, r, n, false);
+	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
+	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
+	sonde_json__metrics(x);
+	sections(x);
+	sonde_json_open(&x->w, "exclusive", '{', false);
+	fields(x, r, n, true);
+	sonde_tree_values(x->tree, r, SONDE_PART_EXCLUSIVE, node, &x->figures);
+	sonde_json__metrics(x);
+	sonde_json_close(&x->w, '}');
+	if (r->is_aggregate)
+		spread(x, n);
+	sonde_json__kernels(x, r, n->first_kernel, n->nr_kernels);
+	selection(x);
+	sonde_json_open(&x->w, "notes", '[', true);
+	if (n->launches == 0)
+		sonde_json_z(&x->w, NULL, "no launch of this region was selected");
+	sonde_json_close(&x->w, ']');
+}

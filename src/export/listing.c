@@ -1,0 +1,152 @@
+#include "export/field.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REGIONS 100
+
+struct sorting {
+	const struct sonde_tree *tree;
+	const struct sonde_node *nodes;
+	enum sonde_sort sort;
+};
+
+/* Time where there is one, launches otherwise. */
+static double cost(const struct sonde_node *n)
+{
+	return isnan(n->time_ns) ? (double)n->launches : n->time_ns;
+}
+
+static int by_number(double a, double b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int by_index(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_sort(const struct sorting *s, uint32_t a, uint32_t b)
+{
+	const struct sonde_node *x = &s->nodes[a], *y = &s->nodes[b];
+
+	if (s->sort == SONDE_SORT_TIME)
+		return by_number(cost(x), cost(y));
+	if (s->sort == SONDE_SORT_LAUNCHES)
+		return by_number((double)x->launches, (double)y->launches);
+	if (s->sort == SONDE_SORT_NAME)
+		return sonde_str_cmp(sonde_node_label(s->tree, x), sonde_node_label(s->tree, y));
+	return 0;
+}
+
+/* Siblings together, in the order asked for. */
+static int compare_siblings(const void *pa, const void *pb, void *context)
+{
+	const struct sorting *s = context;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	uint32_t parent_a = s->nodes[a].parent, parent_b = s->nodes[b].parent;
+	int c;
+
+	if (parent_a != parent_b)
+		return by_index(parent_a, parent_b);
+	c = by_sort(s, a, b);
+	return c ? c : by_index(a, b);
+}
+
+/*
+ * The dearest first. No child costs more than its parent, and a parent comes
+ * before its children, so any beginning of this order is closed under "parent of".
+ */
+static int compare_cost(const void *pa, const void *pb, void *context)
+{
+	const struct sorting *s = context;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	int c = by_number(cost(&s->nodes[a]), cost(&s->nodes[b]));
+
+	return c ? c : by_index(a, b);
+}
+
+/* Turns siblings sorted in `order` into a depth-first list in `out`. */
+static void walk(uint32_t *out, const uint32_t *order, uint32_t *next, const struct sonde_report *r)
+{
+	size_t nr = r->nodes.nr, i, n = 0;
+	uint32_t *first = next + nr, root = SONDE_NONE, at;
+
+	for (i = 0; i < nr; i++)
+		first[i] = SONDE_NONE;
+	for (i = nr; i-- > 0;) {
+		uint32_t parent = r->nodes.at[order[i]].parent;
+		uint32_t *head = parent == SONDE_NONE ? &root : &first[parent];
+
+		next[order[i]] = *head;
+		*head = order[i];
+	}
+	at = root;
+	while (at != SONDE_NONE && n < nr) {
+		out[n++] = at;
+		if (first[at] != SONDE_NONE) {
+			at = first[at];
+			continue;
+		}
+		while (at != SONDE_NONE && next[at] == SONDE_NONE)
+			at = r->nodes.at[at].parent;
+		if (at != SONDE_NONE)
+			at = next[at];
+	}
+}
+
+/* Keeps the `max` dearest of l->at, in their order. */
+static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct sorting *s)
+{
+	uint32_t *by_cost = scratch, *is_kept = scratch + l->nr;
+	size_t i, n = 0;
+
+	memcpy(by_cost, l->at, l->nr * sizeof(*by_cost));
+	qsort_r(by_cost, l->nr, sizeof(*by_cost), compare_cost, s);
+	memset(is_kept, 0, l->nr * sizeof(*is_kept));
+	for (i = 0; i < max; i++)
+		is_kept[by_cost[i]] = 1;
+	for (i = 0; i < l->nr; i++)
+		if (is_kept[l->at[i]])
+			l->at[n++] = l->at[i];
+	l->nr_left_out = l->nr - n;
+	l->nr = n;
+}
+
+int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err)
+{
+	struct sorting s = {t, r->nodes.at, o->sort};
+	size_t nr = r->nodes.nr, max = o->max_regions ? o->max_regions : MAX_REGIONS, i;
+	uint32_t *order;
+
+	*out = (struct sonde_listing){0};
+	if (nr == 0)
+		return 0;
+	out->at = sonde_calloc(nr, sizeof(*out->at));
+	order = sonde_calloc(nr * 3, sizeof(*order));
+	if (!out->at || !order) {
+		sonde_free(order);
+		sonde_listing_release(out);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, nr, sizeof(*order), compare_siblings, &s);
+	walk(out->at, order, order + nr, r);
+	out->nr = nr;
+	if (nr > max)
+		cut(out, order, max, &s);
+	sonde_free(order);
+	return 0;
+}
+
+void sonde_listing_release(struct sonde_listing *l)
+{
+	sonde_free(l->at);
+	*l = (struct sonde_listing){0};
+}

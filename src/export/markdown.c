@@ -1,0 +1,253 @@
+#include "export/markdown_int.h"
+
+#include "export/escape.h"
+
+#include <math.h>
+
+int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
+	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
+{
+	int rc;
+
+	*m = (struct sonde_markdown){.to = to, .tree = t, .options = o};
+	rc = sonde_figures_init(&m->figures, t, err);
+	return rc ? rc : sonde_figures_init(&m->own, t, err);
+}
+
+void sonde_markdown__release(struct sonde_markdown *m)
+{
+	sonde_figures_release(&m->figures);
+	sonde_figures_release(&m->own);
+	sonde_buf_release(&m->cell);
+}
+
+void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name)
+{
+	sonde_escape_markdown(&m->to->buf, name.n ? name : SONDE_STR("\"\""));
+}
+
+static void inputs(struct sonde_markdown *m)
+{
+	const struct sonde_records *r = m->tree->launches->records;
+	size_t i;
+
+	for (i = 0; i < r->inputs.nr; i++) {
+		const struct sonde_input *in = &r->inputs.at[i];
+
+		sonde_sink_puts(m->to, "- **Capture:** ");
+		sonde_markdown__name(m, in->path);
+		if (in->tool.n) {
+			sonde_sink_puts(m->to, " \u00b7 ");
+			sonde_markdown__name(m, in->tool);
+		}
+		if (in->replay_mode.n) {
+			sonde_sink_puts(m->to, " \u00b7 ");
+			sonde_markdown__name(m, in->replay_mode);
+			sonde_sink_puts(m->to, " replay");
+		}
+		sonde_sink_putc(m->to, '\n');
+	}
+}
+
+static void devices(struct sonde_markdown *m)
+{
+	const struct sonde_records *r = m->tree->launches->records;
+	size_t i, k;
+
+	for (i = 0; i < r->devices.nr; i++) {
+		const struct sonde_device *d = &r->devices.at[i];
+
+		for (k = 0; k < i; k++)
+			if (sonde_str_eq(r->devices.at[k].name, d->name))
+				break;
+		if (k < i)
+			continue;
+		sonde_sink_puts(m->to, "- **Device:** ");
+		sonde_markdown__name(m, d->name);
+		if (d->cc_major)
+			sonde_sink_printf(
+				m->to, " (compute capability %u.%u)", d->cc_major, d->cc_minor);
+		sonde_sink_putc(m->to, '\n');
+	}
+}
+
+static void coverage(struct sonde_markdown *m, bool is_ranges)
+{
+	sonde_buf_clear(&m->cell);
+	sonde_coverage_print(&m->cell, m->tree, is_ranges);
+	if (m->cell.n == 0)
+		return;
+	sonde_sink_puts(m->to, "- **Coverage:** ");
+	sonde_escape_markdown(&m->to->buf, sonde_buf_view(&m->cell));
+	sonde_sink_putc(m->to, '\n');
+}
+
+void sonde_markdown__head(struct sonde_markdown *m)
+{
+	size_t i;
+
+	inputs(m);
+	devices(m);
+	coverage(m, false);
+	coverage(m, true);
+	if (m->options->generated_at)
+		sonde_sink_printf(m->to, "- **Written:** %s\n", m->options->generated_at);
+	for (i = 0; i < m->tree->notes.texts.nr; i++) {
+		sonde_sink_puts(m->to, i ? "- " : "\n**Notes**\n\n- ");
+		sonde_escape_markdown(&m->to->buf, m->tree->notes.texts.keys[i]);
+		sonde_sink_putc(m->to, '\n');
+	}
+}
+
+static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
+{
+	size_t i, nr = 0;
+
+	sonde_sink_puts(m->to, "\n| region |");
+	for (i = 0; i < sonde_nr_fields; i++) {
+		if (!sonde_fields[i].is_in_tables || !sonde_field_is_used(&sonde_fields[i], r))
+			continue;
+		sonde_sink_printf(
+			m->to, " %.*s |", SONDE_STR_ARG(sonde_field_head(&sonde_fields[i], r)));
+		nr++;
+	}
+	sonde_markdown__headline_heads(m);
+	sonde_sink_puts(m->to, " limiter |\n|---|");
+	for (i = 0; i < nr + m->tree->nr_headline; i++)
+		sonde_sink_puts(m->to, "---:|");
+	sonde_sink_puts(m->to, "---|\n");
+}
+
+static void field(struct sonde_markdown *m, const struct sonde_field *f, double v)
+{
+	if (isnan(v))
+		sonde_sink_puts(m->to, " - |");
+	else if (f->form == SONDE_FIELD_COUNT)
+		sonde_sink_printf(m->to, " %.0f |", v);
+	else if (f->form == SONDE_FIELD_MS)
+		sonde_sink_printf(m->to, " %.4f |", v);
+	else if (f->form == SONDE_FIELD_PERCENT)
+		sonde_sink_printf(m->to, " %.1f %% |", v);
+	else
+		sonde_sink_printf(m->to, " %.2f |", v);
+}
+
+static void table_row(struct sonde_markdown *m, const struct sonde_report *r, uint32_t node)
+{
+	const struct sonde_node *n = &r->nodes.at[node];
+	const struct sonde_region *region = sonde_node_region(m->tree, n);
+	const char *limiter;
+	size_t i;
+
+	sonde_sink_puts(m->to, "| ");
+	for (i = 0; i < n->depth && i < 40; i++)
+		sonde_sink_puts(m->to, "&emsp;");
+	if (region->domain != SONDE_NONE && n->depth == 0) {
+		sonde_escape_markdown(
+			&m->to->buf, sonde_records_str(m->tree->launches->records, region->domain));
+		sonde_sink_puts(m->to, "@");
+	}
+	sonde_markdown__name(m, sonde_node_label(m->tree, n));
+	sonde_sink_puts(m->to, region->kind == SONDE_START_END ? " (start/end) |" : " |");
+	for (i = 0; i < sonde_nr_fields; i++)
+		if (sonde_fields[i].is_in_tables && sonde_field_is_used(&sonde_fields[i], r))
+			field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
+	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
+	sonde_markdown__headline(m);
+	limiter = sonde_limiter(m->tree, &m->figures);
+	sonde_sink_printf(m->to, " %s |\n", limiter ? limiter : "");
+}
+
+/* Totals and what lies outside: the same columns, most of them empty. */
+static void special_row(struct sonde_markdown *m, const struct sonde_report *r, bool is_total)
+{
+	double launches = is_total ? (double)r->launches : (double)r->outside_launches;
+	double time_ns = is_total ? r->time_ns : r->outside_time_ns;
+	size_t i;
+
+	sonde_sink_puts(m->to, is_total ? "| *total in regions* |" : "| *(outside any range)* |");
+	for (i = 0; i < sonde_nr_fields; i++) {
+		const struct sonde_field *f = &sonde_fields[i];
+
+		if (!f->is_in_tables || !sonde_field_is_used(f, r))
+			continue;
+		if (f->form == SONDE_FIELD_COUNT)
+			field(m, f, launches);
+		else if (f->form == SONDE_FIELD_MS && !f->is_exclusive && !f->is_optional)
+			field(m, f, time_ns / 1e6);
+		else
+			sonde_sink_puts(m->to, "  |");
+	}
+	sonde_tree_values(
+		m->tree, r, is_total ? SONDE_PART_TOTAL : SONDE_PART_OUTSIDE, 0, &m->figures);
+	sonde_markdown__headline(m);
+	sonde_sink_puts(m->to, "  |\n");
+}
+
+static int regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+{
+	const char *more = m->options->more_at ? m->options->more_at : "`--format json`";
+	struct sonde_listing l;
+	size_t i;
+	int rc = sonde_listing_build(&l, m->tree, r, m->options, err);
+
+	if (rc)
+		return rc;
+	table_heads(m, r);
+	for (i = 0; i < l.nr; i++)
+		table_row(m, r, l.at[i]);
+	special_row(m, r, true);
+	if (r->outside_launches)
+		special_row(m, r, false);
+	if (l.nr_left_out)
+		sonde_sink_printf(m->to,
+			"\n\u2026 and %zu more regions, each shorter than these; all of them are "
+			"in %s.\n",
+			l.nr_left_out, more);
+	for (i = 0; i < l.nr; i++)
+		sonde_markdown__region(m, r, l.at[i], 3);
+	sonde_listing_release(&l);
+	return 0;
+}
+
+static int report(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+{
+	sonde_sink_puts(m->to, "\n## ");
+	sonde_escape_markdown(&m->to->buf, r->name);
+	if (r->is_aggregate && r->nr_scopes > 1)
+		sonde_sink_printf(m->to, " over %u scopes", r->nr_scopes);
+	sonde_sink_puts(m->to, "\n");
+	if (r->is_ranges)
+		sonde_sink_puts(m->to,
+			"\nReplayed ranges: each figure is of the range as a whole, launch gaps "
+			"included. Not to be compared with sums over kernels.\n");
+	if (r->nodes.nr)
+		return regions(m, r, err);
+	sonde_sink_puts(m->to,
+		"\nNo NVTX range was open at any launch: nothing region-specific was "
+		"profiled. The kernels of the run:\n");
+	sonde_markdown__kernels(m, r, r->outside_first_kernel, r->nr_outside_kernels);
+	return 0;
+}
+
+int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_markdown m;
+	int rc = sonde_markdown__init(&m, t, o, to, err);
+	size_t i;
+
+	if (rc == 0) {
+		sonde_sink_puts(to, "# Region report\n\n");
+		sonde_markdown__head(&m);
+		sonde_sink_puts(to, "\n\u2248 approximate \u00b7 \u2264 \u2265 a bound \u00b7 "
+				    "incl/excl: with and without nested regions\n");
+	}
+	for (i = 0; i < t->reports.nr && rc == 0; i++)
+		if (sonde_report_is_shown(&t->reports.at[i], o))
+			rc = report(&m, &t->reports.at[i], err);
+	if (rc == 0 && m.cell.failed)
+		rc = sonde_err_nomem(err);
+	sonde_markdown__release(&m);
+	return rc;
+}

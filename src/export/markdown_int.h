@@ -1,0 +1,35 @@
+/* Private to the room: pieces of Markdown that the report and the region folders share. */
+#ifndef SONDE_EXPORT_MARKDOWN_INT_H
+#define SONDE_EXPORT_MARKDOWN_INT_H
+
+#include "export/field.h"
+
+struct sonde_markdown {
+	struct sonde_sink *to;
+	const struct sonde_tree *tree;
+	const struct sonde_export_options *options;
+	struct sonde_figures figures, own;
+	struct sonde_buf cell; /* scratch */
+};
+
+int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
+	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err);
+void sonde_markdown__release(struct sonde_markdown *m);
+
+/* Capture and coverage lines, notes. */
+void sonde_markdown__head(struct sonde_markdown *m);
+/* One region: parent, instances, metrics, sections, kernels. `level` is that of its heading. */
+void sonde_markdown__region(
+	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);
+/* `name` escaped, `""` when it is empty. */
+void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name);
+void sonde_markdown__figure(
+	struct sonde_markdown *m, const struct sonde_figures *f, uint32_t column);
+/* The headline metrics: heads, and the figures now in m->figures. */
+void sonde_markdown__headline_heads(struct sonde_markdown *m);
+void sonde_markdown__headline(struct sonde_markdown *m);
+/* At most max_kernels rows. */
+void sonde_markdown__kernels(
+	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr);
+
+#endif

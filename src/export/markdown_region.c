@@ -1,0 +1,185 @@
+#include "export/markdown_int.h"
+
+#include "export/escape.h"
+#include "export/number.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define MAX_KERNELS 10
+#define MAX_METRICS 60
+
+void sonde_markdown__figure(
+	struct sonde_markdown *m, const struct sonde_figures *f, uint32_t column)
+{
+	const struct sonde_figure *figure = &f->at[column];
+
+	sonde_sink_putc(m->to, ' ');
+	if (m->tree->columns.at[column].is_text) {
+		sonde_escape_markdown(&m->to->buf, figure->text);
+	} else {
+		sonde_buf_clear(&m->cell);
+		sonde_buf_puts(&m->cell, sonde_figure_mark(figure, true));
+		sonde_number_human(&m->cell, figure->v, m->tree->columns.at[column].unit);
+		sonde_sink_str(m->to, sonde_buf_view(&m->cell));
+	}
+	sonde_sink_puts(m->to, " |");
+}
+
+void sonde_markdown__headline_heads(struct sonde_markdown *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->tree->nr_headline; i++) {
+		sonde_sink_putc(m->to, ' ');
+		sonde_escape_markdown(&m->to->buf,
+			sonde_metric_head(m->tree->columns.at[m->tree->headline[i]].name));
+		sonde_sink_puts(m->to, " |");
+	}
+}
+
+void sonde_markdown__headline(struct sonde_markdown *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->tree->nr_headline; i++)
+		sonde_markdown__figure(m, &m->figures, m->tree->headline[i]);
+}
+
+void sonde_markdown__kernels(
+	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr)
+{
+	size_t max = m->options->max_kernels ? m->options->max_kernels : MAX_KERNELS, i;
+
+	sonde_sink_puts(m->to, "\n| kernel | calls | total ms | mean ms |");
+	sonde_markdown__headline_heads(m);
+	sonde_sink_puts(m->to, "\n|---|---:|---:|---:|");
+	for (i = 0; i < m->tree->nr_headline; i++)
+		sonde_sink_puts(m->to, "---:|");
+	sonde_sink_putc(m->to, '\n');
+	for (i = 0; i < nr && i < max; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[first + i];
+
+		sonde_sink_puts(m->to, "| ");
+		sonde_markdown__name(m, sonde_records_str(m->tree->launches->records, k->name));
+		sonde_sink_printf(m->to, " | %" PRIu64 " |", k->calls);
+		if (isnan(k->time_ns))
+			sonde_sink_puts(m->to, " - | - |");
+		else
+			sonde_sink_printf(m->to, " %.4f | %.4f |", k->time_ns / 1e6,
+				k->time_ns / 1e6 / (double)(k->calls ? k->calls : 1));
+		sonde_tree_values(
+			m->tree, r, SONDE_PART_KERNEL, (uint32_t)(first + i), &m->figures);
+		sonde_markdown__headline(m);
+		sonde_sink_putc(m->to, '\n');
+	}
+	if (nr > max)
+		sonde_sink_printf(m->to, "\n\u2026 and %zu more kernels; all of them are in %s.\n",
+			nr - max, m->options->more_at ? m->options->more_at : "`--format json`");
+}
+
+static void facts(
+	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
+{
+	const struct sonde_region *region = sonde_node_region(m->tree, n);
+	const char *limiter = sonde_limiter(m->tree, &m->figures);
+	struct sonde_roofline roof = sonde_roofline(m->tree, &m->figures, n->time_ns);
+
+	sonde_sink_puts(m->to, "\n- id: ");
+	sonde_markdown__name(m, region->id);
+	if (n->parent != SONDE_NONE) {
+		sonde_sink_puts(m->to, "\n- parent: ");
+		sonde_markdown__name(m, sonde_node_region(m->tree, &r->nodes.at[n->parent])->id);
+	}
+	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " times\n",
+		region->kind == SONDE_START_END ? "start/end" : "push/pop", n->instances);
+	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",
+		n->launches, n->own_launches);
+	if (!isnan(n->time_ns))
+		sonde_sink_printf(m->to, "- time: %.4f ms, %.4f ms of it its own\n",
+			n->time_ns / 1e6, n->own_time_ns / 1e6);
+	if (r->is_aggregate && n->nr_scopes > 1)
+		sonde_sink_printf(m->to,
+			"- over %u scopes: %.4f to %.4f ms, median %.4f ms, imbalance %.3f\n",
+			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
+			n->scope_median_ns / 1e6, n->imbalance);
+	if (limiter)
+		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
+	if (!isnan(roof.intensity))
+		sonde_sink_printf(m->to,
+			"- arithmetic intensity: %.3g FLOP per byte of DRAM traffic, at %.4g "
+			"GFLOP/s\n",
+			roof.intensity, roof.flop_per_s / 1e9);
+	if (n->launches == 0)
+		sonde_sink_puts(m->to, "- no launch of this region was selected\n");
+}
+
+static void metric_row(struct sonde_markdown *m, uint32_t column)
+{
+	const struct sonde_column *c = &m->tree->columns.at[column];
+	const struct sonde_figure *f = &m->figures.at[column];
+
+	sonde_sink_puts(m->to, "| ");
+	sonde_escape_markdown(&m->to->buf, c->name);
+	sonde_sink_puts(m->to, " |");
+	sonde_markdown__figure(m, &m->figures, column);
+	sonde_markdown__figure(m, &m->own, column);
+	sonde_sink_printf(m->to, " %s | %s, %s |\n", c->unit, c->methods[f->method],
+		sonde_quality_name(f->quality));
+}
+
+static void metric_heads(struct sonde_markdown *m)
+{
+	sonde_sink_puts(
+		m->to, "\n| metric | incl | excl | unit | how |\n|---|---:|---:|---|---|\n");
+}
+
+static void metrics(struct sonde_markdown *m)
+{
+	size_t i, nr = m->tree->columns.nr < MAX_METRICS ? m->tree->columns.nr : MAX_METRICS;
+
+	if (nr == 0)
+		return;
+	metric_heads(m);
+	for (i = 0; i < nr; i++)
+		metric_row(m, (uint32_t)i);
+	if (m->tree->columns.nr > nr)
+		sonde_sink_printf(m->to, "\n\u2026 and %zu more metrics; all of them are in %s.\n",
+			m->tree->columns.nr - nr,
+			m->options->more_at ? m->options->more_at : "`--format json`");
+}
+
+static void sections(struct sonde_markdown *m)
+{
+	size_t i, k;
+
+	for (i = 0; i < m->tree->sections.nr; i++) {
+		const struct sonde_chosen_section *s = &m->tree->sections.at[i];
+
+		sonde_sink_puts(m->to, "\n**");
+		sonde_markdown__name(m, s->name.n ? s->name : s->id);
+		sonde_sink_puts(m->to, "**\n");
+		metric_heads(m);
+		for (k = 0; k < s->columns.nr; k++)
+			metric_row(m, s->columns.at[k]);
+	}
+}
+
+void sonde_markdown__region(
+	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level)
+{
+	const struct sonde_node *n = &r->nodes.at[node];
+
+	sonde_sink_printf(m->to, "\n%.*s ", (int)level, "######");
+	sonde_markdown__name(m, sonde_node_label(m->tree, n));
+	sonde_sink_putc(m->to, '\n');
+	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
+	sonde_tree_values(m->tree, r, SONDE_PART_EXCLUSIVE, node, &m->own);
+	facts(m, r, n);
+	if (m->tree->sections.nr)
+		sections(m);
+	else
+		metrics(m);
+	if (n->nr_kernels)
+		sonde_markdown__kernels(m, r, n->first_kernel, n->nr_kernels);
+}

@@ -1,0 +1,43 @@
+#include "export/field.h"
+
+#include "export/escape.h"
+#include "export/number.h"
+
+static void line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
+{
+	char number[SONDE_NUMBER_MAX];
+
+	sonde_sink_puts(to, "  ");
+	sonde_escape_terminal(&to->buf, c->name, true);
+	sonde_sink_printf(to, "%*s  ", (int)(c->name.n < 64 ? 64 - c->name.n : 0), "");
+	if (c->is_text) {
+		sonde_escape_terminal(&to->buf, f->text, true);
+	} else {
+		sonde_number_format(number, f->v);
+		sonde_sink_printf(to, "%s%s %s", sonde_figure_mark(f, true), number, c->unit);
+	}
+	sonde_sink_putc(to, '\n');
+}
+
+void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
+	const struct sonde_report *r, uint32_t node, struct sonde_figures *f)
+{
+	size_t i, k;
+
+	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
+	sonde_escape_terminal(&to->buf, sonde_node_region(t, &r->nodes.at[node])->id, true);
+	sonde_sink_putc(to, '\n');
+	if (t->sections.nr == 0)
+		sonde_sink_puts(to, "\nNo sections were asked for (--sections).\n");
+	for (i = 0; i < t->sections.nr; i++) {
+		const struct sonde_chosen_section *s = &t->sections.at[i];
+
+		sonde_sink_putc(to, '\n');
+		sonde_escape_terminal(&to->buf, s->id, true);
+		sonde_sink_puts(to, ": ");
+		sonde_escape_terminal(&to->buf, s->name, true);
+		sonde_sink_putc(to, '\n');
+		for (k = 0; k < s->columns.nr; k++)
+			line(to, &t->columns.at[s->columns.at[k]], &f->at[s->columns.at[k]]);
+	}
+}

@@ -1,0 +1,195 @@
+#include "export/table.h"
+
+#include "export/escape.h"
+
+#include <string.h>
+
+#define GAP	   2
+#define LEAST_NAME 24
+
+void sonde_style_on(struct sonde_sink *to, uint8_t style, bool is_coloured)
+{
+	static const char *const codes[] = {[SONDE_STYLE_BOLD] = "\033[1m",
+		[SONDE_STYLE_DIM] = "\033[2m",
+		[SONDE_STYLE_BAR] = "\033[36m",
+		[SONDE_STYLE_COMPUTE] = "\033[32m",
+		[SONDE_STYLE_MEMORY] = "\033[35m",
+		[SONDE_STYLE_LATENCY] = "\033[33m"};
+
+	if (is_coloured && style != SONDE_STYLE_PLAIN)
+		sonde_sink_puts(to, codes[style]);
+}
+
+void sonde_style_off(struct sonde_sink *to, uint8_t style, bool is_coloured)
+{
+	if (is_coloured && style != SONDE_STYLE_PLAIN)
+		sonde_sink_puts(to, "\033[0m");
+}
+
+void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop)
+{
+	struct sonde_table_column *c = sonde_vec_push(&t->columns);
+	struct sonde_str copy = sonde_arena_dup(&t->arena, head);
+
+	if (c && copy.p)
+		*c = (struct sonde_table_column){.head = copy, .is_right = is_right, .drop = drop};
+	else
+		t->failed = true;
+}
+
+void sonde_table_cell(struct sonde_table *t, struct sonde_str text, uint8_t style, size_t nr_dim)
+{
+	struct sonde_cell_text *c = sonde_vec_push(&t->cells);
+	struct sonde_str copy = sonde_arena_dup(&t->arena, text);
+
+	if (c && copy.p)
+		*c = (struct sonde_cell_text){copy, nr_dim, style};
+	else
+		t->failed = true;
+}
+
+static void measure(struct sonde_table *t)
+{
+	size_t i, k, nr = t->columns.nr;
+
+	for (k = 0; k < nr; k++) {
+		t->columns.at[k].width = sonde_width(t->columns.at[k].head);
+		t->columns.at[k].is_gone = false;
+	}
+	for (i = 0; i < t->cells.nr; i++) {
+		size_t w = sonde_width(t->cells.at[i].text);
+
+		if (w > t->columns.at[i % nr].width)
+			t->columns.at[i % nr].width = w;
+	}
+}
+
+static size_t total_width(const struct sonde_table *t)
+{
+	size_t k, width = t->columns.at[0].width;
+
+	for (k = 1; k < t->columns.nr; k++)
+		if (!t->columns.at[k].is_gone)
+			width += GAP + t->columns.at[k].width;
+	return width;
+}
+
+static struct sonde_table_column *next_to_drop(struct sonde_table *t)
+{
+	struct sonde_table_column *found = NULL;
+	size_t k;
+
+	for (k = 1; k < t->columns.nr; k++) {
+		struct sonde_table_column *c = &t->columns.at[k];
+
+		if (!c->is_gone && c->drop && (!found || c->drop > found->drop))
+			found = c;
+	}
+	return found;
+}
+
+/* The first column is given what the others leave of `width`. */
+static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
+{
+	size_t natural = t->columns.at[0].width;
+	size_t least = natural < LEAST_NAME ? natural : LEAST_NAME;
+	struct sonde_table_column *c;
+
+	t->columns.at[0].width = least;
+	while (total_width(t) > width && (c = next_to_drop(t))) {
+		c->is_gone = true;
+		if (!c->head.n ||
+			(dropped->n && memmem(dropped->p, dropped->n, c->head.p, c->head.n)))
+			continue;
+		sonde_buf_puts(dropped, dropped->n ? ", " : "");
+		sonde_buf_str(dropped, c->head);
+	}
+	if (total_width(t) < width) {
+		size_t room = least + width - total_width(t);
+
+		t->columns.at[0].width = natural < room ? natural : room;
+	}
+}
+
+static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t column,
+	const struct sonde_cell_text *cell, bool is_last)
+{
+	const char *dots = t->is_utf8 ? "\u2026" : "...";
+	const struct sonde_table_column *c = &t->columns.at[column];
+	size_t used = sonde_width(cell->text), nr_dim = cell->nr_dim;
+	struct sonde_str text = cell->text;
+	bool is_cut = used > c->width;
+
+	if (is_cut) {
+		size_t nr_dots = t->is_utf8 ? 1 : 3;
+
+		text = sonde_width_cut(text, c->width > nr_dots ? c->width - nr_dots : 0);
+		used = sonde_width(text) + nr_dots;
+		nr_dim = nr_dim < text.n ? nr_dim : text.n;
+	}
+	if (c->is_right && used < c->width)
+		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");
+	if (nr_dim && cell->style != SONDE_STYLE_DIM) {
+		sonde_style_on(to, SONDE_STYLE_DIM, t->is_coloured);
+		sonde_sink_write(to, text.p, nr_dim);
+		sonde_style_off(to, SONDE_STYLE_DIM, t->is_coloured);
+		text = (struct sonde_str){text.p + nr_dim, text.n - nr_dim};
+	}
+	sonde_style_on(to, cell->style, t->is_coloured && text.n);
+	sonde_sink_str(to, text);
+	sonde_sink_puts(to, is_cut ? dots : "");
+	sonde_style_off(to, cell->style, t->is_coloured && text.n);
+	if (!c->is_right && used < c->width && !is_last)
+		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");
+}
+
+static void print_row(
+	struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row)
+{
+	size_t k, last = 0;
+
+	/* No blanks at the end of a line. */
+	for (k = 0; k < t->columns.nr; k++)
+		if (!t->columns.at[k].is_gone && row[k].text.n)
+			last = k;
+	for (k = 0; k <= last; k++) {
+		if (t->columns.at[k].is_gone)
+			continue;
+		if (k)
+			sonde_sink_printf(to, "%*s", GAP, "");
+		print_cell(t, to, k, &row[k], k == last);
+	}
+	sonde_sink_putc(to, '\n');
+}
+
+int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width,
+	struct sonde_buf *dropped, struct sonde_err *err)
+{
+	SONDE_VEC(struct sonde_cell_text) heads = {0};
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_cell_text *c = sonde_vec_push(&heads);
+
+		if (!c)
+			t->failed = true;
+		else
+			*c = (struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM};
+	}
+	if (!t->failed) {
+		measure(t);
+		fit(t, width, dropped);
+		print_row(t, to, heads.at);
+		for (i = 0; i + t->columns.nr <= t->cells.nr; i += t->columns.nr)
+			print_row(t, to, &t->cells.at[i]);
+	}
+	sonde_vec_release(&heads);
+	return t->failed ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_table_release(struct sonde_table *t)
+{
+	sonde_vec_release(&t->columns);
+	sonde_vec_release(&t->cells);
+	sonde_arena_release(&t->arena);
+}

@@ -1,0 +1,60 @@
+/*
+ * A table on a terminal: columns as wide as they need to be, cut down to the
+ * width there is.
+ *
+ * The first column is flexible: it gives way first, to no less than 24
+ * columns; then droppable columns go, the highest `drop` first. Cells are
+ * escaped text. Memory shortage makes the table print nothing and
+ * `sonde_table_print` say so.
+ */
+#ifndef SONDE_EXPORT_TABLE_H
+#define SONDE_EXPORT_TABLE_H
+
+#include "base/arena.h"
+#include "base/sink.h"
+#include "base/vec.h"
+
+enum sonde_style {
+	SONDE_STYLE_PLAIN,
+	SONDE_STYLE_BOLD,
+	SONDE_STYLE_DIM,
+	SONDE_STYLE_BAR,
+	SONDE_STYLE_COMPUTE,
+	SONDE_STYLE_MEMORY,
+	SONDE_STYLE_LATENCY,
+};
+
+struct sonde_table_column {
+	struct sonde_str head;
+	bool is_right;
+	unsigned drop; /* 0 = always there */
+	size_t width;  /* private */
+	bool is_gone;  /* private */
+};
+
+struct sonde_cell_text {
+	struct sonde_str text;
+	size_t nr_dim; /* bytes at the start that are dimmed: tree lines */
+	uint8_t style;
+};
+
+struct sonde_table {
+	struct sonde_arena arena;
+	SONDE_VEC(struct sonde_table_column) columns;
+	SONDE_VEC(struct sonde_cell_text) cells; /* row by row */
+	bool is_utf8, is_coloured, failed;
+};
+
+void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop);
+/* The next cell; its text is copied. */
+void sonde_table_cell(struct sonde_table *t, struct sonde_str text, uint8_t style, size_t nr_dim);
+/* Appends the heads of columns dropped for want of width to `dropped`, comma-separated. */
+int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width,
+	struct sonde_buf *dropped, struct sonde_err *err);
+void sonde_table_release(struct sonde_table *t);
+
+/* Turns a style on and off; nothing without colours. */
+void sonde_style_on(struct sonde_sink *to, uint8_t style, bool is_coloured);
+void sonde_style_off(struct sonde_sink *to, uint8_t style, bool is_coloured);
+
+#endif

@@ -1,0 +1,296 @@
+#include "export/text_int.h"
+
+#include "export/escape.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char *dot(const struct sonde_text_export *x)
+{
+	return x->options->is_utf8 ? " \u00b7 " : " - ";
+}
+
+static void styled(struct sonde_text_export *x, uint8_t style, struct sonde_str text)
+{
+	sonde_style_on(x->to, style, x->options->is_coloured);
+	sonde_buf_clear(&x->cell);
+	sonde_escape_terminal(&x->cell, text, x->options->is_utf8);
+	sonde_sink_str(x->to, sonde_buf_view(&x->cell));
+	sonde_buf_clear(&x->cell);
+	sonde_style_off(x->to, style, x->options->is_coloured);
+}
+
+/* Words of `text` below each other, indented after the first line. */
+static void wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text)
+{
+	size_t column = sonde_width(sonde_str_from(bullet)), margin = column;
+	struct sonde_str rest;
+
+	sonde_buf_clear(&x->cell);
+	sonde_escape_terminal(&x->cell, text, x->options->is_utf8);
+	rest = sonde_buf_view(&x->cell);
+	sonde_sink_puts(x->to, bullet);
+	while (rest.n) {
+		struct sonde_str word = sonde_str_cut(rest, ' ', &rest);
+		size_t w = sonde_width(word);
+
+		if (column > margin && column + 1 + w > x->width) {
+			sonde_sink_printf(x->to, "\n%*s", (int)margin, "");
+			column = margin;
+		} else if (column > margin) {
+			sonde_sink_putc(x->to, ' ');
+			column++;
+		}
+		sonde_sink_str(x->to, word);
+		column += w;
+	}
+	sonde_sink_putc(x->to, '\n');
+	sonde_buf_clear(&x->cell);
+}
+
+static struct sonde_str base_name(struct sonde_str path)
+{
+	size_t i;
+
+	for (i = path.n; i > 0; i--)
+		if (path.p[i - 1] == '/')
+			return (struct sonde_str){path.p + i, path.n - i};
+	return path;
+}
+
+/* Each different text once. */
+static void add_once(struct sonde_buf *list, struct sonde_str text, const char *separator)
+{
+	if (!text.n || (list->n && memmem(list->p, list->n, text.p, text.n)))
+		return;
+	sonde_buf_puts(list, list->n ? separator : "");
+	sonde_buf_str(list, text);
+}
+
+/* What follows the file names: devices, tools, how it was replayed. */
+static void about(struct sonde_text_export *x, struct sonde_buf *line)
+{
+	const struct sonde_records *r = x->tree->launches->records;
+	struct sonde_buf devices = {0}, tools = {0}, modes = {0};
+	size_t i;
+
+	for (i = 0; i < r->inputs.nr; i++) {
+		add_once(&tools, r->inputs.at[i].tool, ", ");
+		add_once(&modes, r->inputs.at[i].replay_mode, ", ");
+	}
+	for (i = 0; i < r->devices.nr; i++)
+		add_once(&devices, r->devices.at[i].name, ", ");
+	if (devices.n)
+		sonde_buf_printf(line, "%s%s", dot(x), devices.p);
+	if (tools.n)
+		sonde_buf_printf(line, "%s%s", dot(x), tools.p);
+	if (modes.n)
+		sonde_buf_printf(line, "%s%s replay", dot(x), modes.p);
+	line->failed |= devices.failed | tools.failed | modes.failed;
+	sonde_buf_release(&devices);
+	sonde_buf_release(&tools);
+	sonde_buf_release(&modes);
+}
+
+/* file · device · tool · replay */
+static void header(struct sonde_text_export *x)
+{
+	const struct sonde_records *r = x->tree->launches->records;
+	struct sonde_buf line = {0};
+	size_t i, nr_bold;
+
+	for (i = 0; i < r->inputs.nr && i < 3; i++)
+		add_once(&line, base_name(r->inputs.at[i].path), ", ");
+	if (r->inputs.nr > 3)
+		sonde_buf_printf(&line, " and %zu more files", r->inputs.nr - 3);
+	nr_bold = line.n;
+	about(x, &line);
+	if (sonde_width(sonde_buf_view(&line)) > x->width) {
+		wrapped(x, "", sonde_buf_view(&line));
+	} else if (!line.failed) {
+		styled(x, SONDE_STYLE_BOLD, (struct sonde_str){line.p, nr_bold});
+		styled(x, SONDE_STYLE_PLAIN,
+			(struct sonde_str){line.p + nr_bold, line.n - nr_bold});
+		sonde_sink_putc(x->to, '\n');
+	}
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
+/* "; 5 outside any range (thread 466)": a thread without ranges is a frequent cause. */
+static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+{
+	const struct sonde_launches *l = t->launches;
+	size_t i;
+
+	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
+	for (i = 0; i < l->strays.nr && i < 4; i++)
+		sonde_buf_printf(line, "%s%" PRIu64,
+			i		   ? ", "
+			: l->strays.nr > 1 ? " (threads "
+					   : " (thread ",
+			l->strays.at[i].thread);
+	if (l->strays.nr > 4)
+		sonde_buf_printf(line, " and %zu more", l->strays.nr - 4);
+	sonde_buf_puts(line, l->strays.nr ? ")" : "");
+}
+
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges)
+{
+	const char *what = is_ranges ? "range results" : "launches";
+	struct sonde_coverage c;
+
+	if (!sonde_coverage_build(&c, t, is_ranges))
+		return;
+	sonde_buf_printf(
+		line, "%" PRIu64 " of %" PRIu64 " %s in regions", c.attributed, c.total, what);
+	if (c.total_ns > 0)
+		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
+			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
+	if (c.outside)
+		strays(t, c.outside, line);
+	if (c.not_selected)
+		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
+}
+
+static void coverage_line(struct sonde_text_export *x, bool is_ranges)
+{
+	struct sonde_buf line = {0};
+
+	sonde_coverage_print(&line, x->tree, is_ranges);
+	if (line.n)
+		wrapped(x, "", sonde_buf_view(&line));
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
+static void title(struct sonde_text_export *x, const struct sonde_report *r)
+{
+	struct sonde_buf line = {0};
+
+	sonde_buf_str(&line, r->name);
+	if (r->is_aggregate)
+		sonde_buf_printf(&line, "%sover %u scopes", dot(x), r->nr_scopes);
+	sonde_sink_putc(x->to, '\n');
+	styled(x, SONDE_STYLE_BOLD, sonde_buf_view(&line));
+	sonde_sink_putc(x->to, '\n');
+	sonde_buf_release(&line);
+}
+
+static int report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	if (r->is_ranges)
+		wrapped(x, "",
+			SONDE_STR("Replayed ranges: each figure is of the range as a whole, launch "
+				  "gaps included. Not to be compared with sums over kernels."));
+	if (r->nodes.nr)
+		return sonde_text__tree(x, r, err);
+	if (r->outside_launches == 0) {
+		sonde_sink_puts(x->to, "No launch to show.\n");
+		return 0;
+	}
+	wrapped(x, "",
+		SONDE_STR("No NVTX range was open at any launch: nothing region-specific was "
+			  "profiled. All kernels of the run:"));
+	return sonde_text__baseline(x, r, err);
+}
+
+/* One scope and its aggregate say the same: one table is enough. */
+static bool is_doubled(const struct sonde_text_export *x, const struct sonde_report *r)
+{
+	size_t i;
+
+	if (r->nr_scopes > 1 || !r->is_aggregate)
+		return false;
+	for (i = 0; i < x->tree->reports.nr; i++) {
+		const struct sonde_report *other = &x->tree->reports.at[i];
+
+		if (!other->is_aggregate && other->is_ranges == r->is_ranges &&
+			sonde_report_is_shown(other, x->options))
+			return true;
+	}
+	return false;
+}
+
+static int reports(struct sonde_text_export *x, struct sonde_err *err)
+{
+	const struct sonde_report *doubled = NULL;
+	size_t i, nr = 0, nr_shown = 0;
+	int rc = 0;
+
+	for (i = 0; i < x->tree->reports.nr; i++) {
+		const struct sonde_report *r = &x->tree->reports.at[i];
+
+		if (sonde_report_is_shown(r, x->options) && !is_doubled(x, r))
+			nr_shown++;
+	}
+	for (i = 0; i < x->tree->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &x->tree->reports.at[i];
+
+		if (!sonde_report_is_shown(r, x->options))
+			continue;
+		if (is_doubled(x, r)) {
+			doubled = r;
+			continue;
+		}
+		if (nr_shown > 1)
+			title(x, r);
+		else
+			sonde_sink_putc(x->to, '\n');
+		rc = report(x, r, err);
+		nr++;
+	}
+	if (doubled && nr == 1) {
+		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+		sonde_sink_printf(x->to, "one scope, %.*s: the aggregate is the same\n",
+			SONDE_STR_ARG(x->tree->reports.at[0].name));
+		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+	}
+	return rc;
+}
+
+static void legend(struct sonde_text_export *x)
+{
+	bool is_utf8 = x->options->is_utf8;
+	const char *bullet = is_utf8 ? "  \u2022 " : "  * ";
+	size_t i;
+
+	sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+	if (x->has_approx)
+		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
+			SONDE_STR("weighted by time or a near counter: the exact weight was not "
+				  "captured"));
+	if (x->has_bound)
+		wrapped(x, is_utf8 ? "\u2264 " : "< ",
+			SONDE_STR("a bound: the exact value cannot be recovered"));
+	if (x->dropped.n)
+		sonde_sink_printf(x->to, "no room for: %s (--width N)\n", x->dropped.p);
+	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+	if (x->tree->notes.texts.nr)
+		sonde_sink_puts(x->to, "\nnotes\n");
+	for (i = 0; i < x->tree->notes.texts.nr; i++)
+		wrapped(x, bullet, x->tree->notes.texts.keys[i]);
+}
+
+int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_text_export x = {.to = to, .tree = t, .options = o};
+	int rc = sonde_figures_init(&x.figures, t, err);
+
+	x.width = o->width ? o->width : 100;
+	if (rc == 0) {
+		header(&x);
+		coverage_line(&x, false);
+		coverage_line(&x, true);
+		rc = reports(&x, err);
+		legend(&x);
+	}
+	if (rc == 0 && x.cell.failed)
+		rc = sonde_err_nomem(err);
+	sonde_buf_release(&x.cell);
+	sonde_buf_release(&x.dropped);
+	sonde_figures_release(&x.figures);
+	return rc;
+}

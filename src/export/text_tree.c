@@ -1,0 +1,397 @@
+#include "export/text_int.h"
+
+#include "export/escape.h"
+#include "export/number.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BAR_CELLS   8
+#define MAX_INDENT  24
+#define MAX_KERNELS 30 /* of the baseline table */
+
+/* One row to be: what its cells are made from. */
+struct row {
+	const struct sonde_report *report;
+	const struct sonde_node *node; /* NULL: a kernel, the total, what lies outside */
+	double launches, time_ns;
+	uint8_t style;
+	bool has_share;
+};
+
+static void put(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
+{
+	sonde_table_cell(t, sonde_buf_view(&x->cell), style, 0);
+	t->failed |= x->cell.failed;
+	sonde_buf_clear(&x->cell);
+}
+
+static void number_cell(
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_field *f, double v)
+{
+	if (isnan(v))
+		sonde_buf_puts(&x->cell, "-");
+	else if (f->form == SONDE_FIELD_COUNT)
+		sonde_buf_printf(&x->cell, "%.0f", v);
+	else if (f->form == SONDE_FIELD_PERCENT)
+		sonde_buf_printf(&x->cell, "%.1f%%", v);
+	else if (f->form == SONDE_FIELD_RATIO)
+		sonde_buf_printf(&x->cell, "%.2f", v);
+	else
+		sonde_buf_printf(&x->cell, v >= 1000 ? "%.1f" : "%.3f", v);
+	put(x, t, SONDE_STYLE_PLAIN);
+}
+
+static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double pct)
+{
+	static const char *const eighths[] = {
+		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
+	int n = isnan(pct) ? 0 : (int)(pct / 100 * BAR_CELLS * 8 + 0.5);
+	int i;
+
+	n = n > BAR_CELLS * 8 ? BAR_CELLS * 8 : n;
+	if (n == 0 && pct > 0)
+		n = 1;
+	for (i = 0; i < n / 8; i++)
+		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "\u2588" : "#");
+	if (x->options->is_utf8)
+		sonde_buf_puts(&x->cell, eighths[n % 8]);
+	else if (n % 8 >= 4 || n < 8)
+		sonde_buf_puts(&x->cell, n ? "#" : "");
+	put(x, t, SONDE_STYLE_BAR);
+}
+
+static void metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
+{
+	size_t i;
+
+	for (i = 0; i < x->tree->nr_headline; i++) {
+		uint32_t c = x->tree->headline[i];
+		const struct sonde_figure *f = &x->figures.at[c];
+
+		if (x->tree->columns.at[c].is_text) {
+			sonde_escape_terminal(&x->cell, f->text, x->options->is_utf8);
+		} else {
+			x->has_approx |= !isnan(f->v) && f->quality == SONDE_QUALITY_APPROX;
+			x->has_bound |= !isnan(f->v) && f->quality == SONDE_QUALITY_BOUND;
+			sonde_buf_puts(&x->cell, sonde_figure_mark(f, x->options->is_utf8));
+			sonde_number_human(&x->cell, f->v, x->tree->columns.at[c].unit);
+		}
+		put(x, t, style);
+	}
+}
+
+static void limiter_cell(struct sonde_text_export *x, struct sonde_table *t, bool is_wanted)
+{
+	const char *word = is_wanted ? sonde_limiter(x->tree, &x->figures) : NULL;
+	uint8_t style = !word		 ? SONDE_STYLE_PLAIN
+			: word[0] == 'c' ? SONDE_STYLE_COMPUTE
+			: word[0] == 'm' ? SONDE_STYLE_MEMORY
+					 : SONDE_STYLE_LATENCY;
+
+	sonde_buf_puts(&x->cell, word ? word : "");
+	put(x, t, style);
+}
+
+static bool has_limiter(const struct sonde_tree *t)
+{
+	return sonde_tree_column(t, "sm__throughput.avg.pct_of_peak_sustained_elapsed") !=
+		       SONDE_NONE &&
+	       (sonde_tree_column(
+			t, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed") !=
+			       SONDE_NONE ||
+		       sonde_tree_column(t, "dram__throughput.avg.pct_of_peak_sustained_elapsed") !=
+			       SONDE_NONE ||
+		       sonde_tree_column(
+			       t, "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed") !=
+			       SONDE_NONE);
+}
+
+static void columns(
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r)
+{
+	size_t i;
+
+	sonde_table_column(t, SONDE_STR("region"), false, 0);
+	for (i = 0; i < sonde_nr_fields; i++) {
+		const struct sonde_field *f = &sonde_fields[i];
+
+		if (!f->is_in_tables || !sonde_field_is_used(f, r))
+			continue;
+		sonde_table_column(t, sonde_field_head(f, r), true,
+			f->is_optional	  ? 3
+			: f->is_exclusive ? 2
+					  : 0);
+		if (f->form == SONDE_FIELD_PERCENT)
+			sonde_table_column(t, (struct sonde_str){"", 0}, false, 4);
+	}
+	for (i = 0; i < x->tree->nr_headline; i++) {
+		struct sonde_str name = x->tree->columns.at[x->tree->headline[i]].name;
+		struct sonde_str head = sonde_metric_head(name);
+
+		if (head.p == name.p) { /* no short one: the part behind the unit, as it is */
+			size_t at = sonde_str_find(name, '_');
+
+			if (at + 2 < name.n && name.p[at + 1] == '_')
+				head = (struct sonde_str){name.p + at + 2, name.n - at - 2};
+		}
+		sonde_escape_terminal(&x->cell, head, x->options->is_utf8);
+		sonde_table_column(
+			t, sonde_width_cut(sonde_buf_view(&x->cell), 22), true, 5 + (unsigned)i);
+		sonde_buf_clear(&x->cell);
+	}
+	if (x->has_limiter)
+		sonde_table_column(t, SONDE_STR("limiter"), false, 4);
+}
+
+/* Everything right of the name. */
+static void cells(struct sonde_text_export *x, struct sonde_table *t, const struct row *row)
+{
+	size_t i;
+
+	for (i = 0; i < sonde_nr_fields; i++) {
+		const struct sonde_field *f = &sonde_fields[i];
+		double v = NAN;
+
+		if (!f->is_in_tables || !sonde_field_is_used(f, row->report))
+			continue;
+		if (row->node)
+			v = f->number(row->report, row->node);
+		else if (strcmp(f->csv, "launches") == 0)
+			v = row->launches;
+		else if (strcmp(f->csv, "inclusive_ms") == 0)
+			v = row->time_ns / 1e6;
+		else if (strcmp(f->csv, "share_pct") == 0 && row->has_share)
+			v = 100 * row->time_ns / row->report->time_ns;
+		if (row->node || !isnan(v))
+			number_cell(x, t, f, v);
+		else
+			put(x, t, SONDE_STYLE_PLAIN);
+		t->cells.at[t->cells.nr - 1].style = row->style;
+		if (f->form == SONDE_FIELD_PERCENT && row->node)
+			bar_cell(x, t, v);
+		else if (f->form == SONDE_FIELD_PERCENT)
+			put(x, t, SONDE_STYLE_PLAIN);
+	}
+	metric_cells(x, t, row->style);
+	if (x->has_limiter)
+		limiter_cell(x, t, row->node != NULL);
+}
+
+/*
+ * For each row of the listing: at which depths a line goes on below it. Found
+ * from the last row upwards: a depth is open until its parent is passed.
+ */
+static void find_lines(uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r)
+{
+	uint64_t open = 0;
+	size_t i;
+
+	for (i = l->nr; i-- > 0;) {
+		uint32_t depth = r->nodes.at[l->at[i]].depth;
+
+		lines[i] = open;
+		if (depth >= 63)
+			continue;
+		open |= UINT64_C(1) << depth;
+		open &= (UINT64_C(2) << depth) - 1;
+	}
+}
+
+static void indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step)
+{
+	static const char *const utf8[] = {"\u2502", "\u251c", "\u2514", "\u2500"};
+	static const char *const ascii[] = {"|", "|", "`", "-"};
+	const char *const *glyphs = x->options->is_utf8 ? utf8 : ascii;
+	uint32_t d, first = 1;
+	unsigned k;
+
+	if (depth * step > MAX_INDENT) {
+		first = depth - MAX_INDENT / step + 2;
+		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "\u2026" : ".");
+		for (k = 1; k < step; k++)
+			sonde_buf_putc(&x->cell, ' ');
+	}
+	for (d = first; d <= depth; d++) {
+		bool goes_on = d < 63 && lines >> d & 1;
+
+		if (d == depth)
+			sonde_buf_puts(&x->cell, glyphs[goes_on ? 1 : 2]);
+		else
+			sonde_buf_puts(&x->cell, goes_on ? glyphs[0] : " ");
+		for (k = 1; k < step; k++)
+			sonde_buf_puts(&x->cell, d == depth && k + 1 < step ? glyphs[3] : " ");
+	}
+}
+
+static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_node *n, uint64_t lines, unsigned step)
+{
+	const struct sonde_region *region = sonde_node_region(x->tree, n);
+	struct sonde_str label = sonde_node_label(x->tree, n);
+	size_t nr_dim;
+
+	indent(x, n->depth, lines, step);
+	if (region->domain != SONDE_NONE && n->depth == 0) {
+		sonde_escape_terminal(&x->cell,
+			sonde_records_str(x->tree->launches->records, region->domain),
+			x->options->is_utf8);
+		sonde_buf_putc(&x->cell, '@');
+	}
+	nr_dim = x->cell.n;
+	sonde_escape_terminal(&x->cell, label, x->options->is_utf8);
+	if (label.n == 0)
+		sonde_buf_puts(&x->cell, "\"\"");
+	if (region->kind == SONDE_START_END)
+		sonde_buf_puts(&x->cell, " (start/end)");
+	sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_BOLD, nr_dim);
+	sonde_buf_clear(&x->cell);
+}
+
+static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_report *r, uint32_t first, uint32_t nr)
+{
+	size_t i, max = x->options->max_kernels;
+
+	for (i = 0; i < nr && i < max; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[first + i];
+		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true};
+
+		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "    \u00b7 " : "    - ");
+		sonde_escape_terminal(&x->cell,
+			sonde_records_str(x->tree->launches->records, k->name),
+			x->options->is_utf8);
+		put(x, t, SONDE_STYLE_DIM);
+		sonde_tree_values(
+			x->tree, r, SONDE_PART_KERNEL, (uint32_t)(first + i), &x->figures);
+		cells(x, t, &row);
+	}
+}
+
+static void special_row(struct sonde_text_export *x, struct sonde_table *t, const char *name,
+	enum sonde_part part, struct row row)
+{
+	sonde_buf_puts(&x->cell, name);
+	put(x, t, SONDE_STYLE_DIM);
+	row.style = SONDE_STYLE_DIM;
+	sonde_tree_values(x->tree, row.report, part, 0, &x->figures);
+	cells(x, t, &row);
+}
+
+static unsigned indent_step(const struct sonde_listing *l, const struct sonde_report *r)
+{
+	uint32_t depth = 0;
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		if (r->nodes.at[l->at[i]].depth > depth)
+			depth = r->nodes.at[l->at[i]].depth;
+	return depth * 3 <= MAX_INDENT ? 3 : depth * 2 <= MAX_INDENT ? 2 : 1;
+}
+
+static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
+	const struct sonde_listing *l, const uint64_t *lines)
+{
+	unsigned step = indent_step(l, r);
+	size_t i;
+
+	for (i = 0; i < l->nr; i++) {
+		const struct sonde_node *n = &r->nodes.at[l->at[i]];
+		struct row row = {r, n, 0, 0, SONDE_STYLE_PLAIN, true};
+
+		name_cell(x, t, n, lines[i], step);
+		sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, l->at[i], &x->figures);
+		cells(x, t, &row);
+		kernel_rows(x, t, r, n->first_kernel, n->nr_kernels);
+	}
+	special_row(x, t, "total in regions", SONDE_PART_TOTAL,
+		(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true});
+	if (r->outside_launches)
+		special_row(x, t, "(outside any range)", SONDE_PART_OUTSIDE,
+			(struct row){r, NULL, (double)r->outside_launches, r->outside_time_ns, 0,
+				false});
+}
+
+int sonde_text__tree(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	struct sonde_table t = {
+		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
+	struct sonde_listing l;
+	uint64_t *lines;
+	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
+
+	if (rc)
+		return rc;
+	lines = sonde_calloc(l.nr + 1, sizeof(*lines));
+	if (lines) {
+		x->has_limiter = has_limiter(x->tree);
+		find_lines(lines, &l, r);
+		columns(x, &t, r);
+		rows(x, &t, r, &l, lines);
+		rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	} else {
+		rc = sonde_err_nomem(err);
+	}
+	if (rc == 0 && l.nr_left_out)
+		sonde_sink_printf(x->to,
+			"%s and %zu more regions, each shorter than these; all of "
+			"them: %s\n",
+			x->options->is_utf8 ? "\u2026" : "...", l.nr_left_out,
+			x->options->more_at ? x->options->more_at : "--format json");
+	sonde_free(lines);
+	sonde_table_release(&t);
+	sonde_listing_release(&l);
+	return rc;
+}
+
+static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_report *r, uint32_t kernel)
+{
+	const struct sonde_kernel *k = &r->kernels.at[kernel];
+	double pct = 100 * k->time_ns / r->outside_time_ns;
+
+	sonde_escape_terminal(&x->cell, sonde_records_str(x->tree->launches->records, k->name),
+		x->options->is_utf8);
+	put(x, t, SONDE_STYLE_BOLD);
+	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);
+	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_buf_printf(&x->cell, "%.3f", k->time_ns / 1e6);
+	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_buf_printf(&x->cell, "%.4f", k->time_ns / 1e6 / (double)k->calls);
+	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_buf_printf(&x->cell, "%.1f%%", pct);
+	put(x, t, SONDE_STYLE_PLAIN);
+	bar_cell(x, t, pct);
+	sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, kernel, &x->figures);
+	metric_cells(x, t, SONDE_STYLE_PLAIN);
+}
+
+int sonde_text__baseline(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	static const char *const heads[] = {
+		"kernel", "launches", "total ms", "mean ms", "share", ""};
+	struct sonde_table t = {
+		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
+	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
+	uint32_t i;
+	int rc;
+
+	for (i = 0; i < 6; i++)
+		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5, i == 5 ? 4 : 0);
+	for (i = 0; i < x->tree->nr_headline; i++)
+		sonde_table_column(&t,
+			sonde_metric_head(x->tree->columns.at[x->tree->headline[i]].name), true,
+			5 + i);
+	for (i = 0; i < r->nr_outside_kernels && i < max; i++)
+		baseline_row(x, &t, r, r->outside_first_kernel + i);
+	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	if (rc == 0 && r->nr_outside_kernels > max)
+		sonde_sink_printf(x->to, "%s and %u more kernels\n",
+			x->options->is_utf8 ? "\u2026" : "...", r->nr_outside_kernels - max);
+	sonde_table_release(&t);
+	return rc;
+}

@@ -1,0 +1,308 @@
+/*
+ * NVTX cells of the CSV → range entries.
+ *
+ *   push/pop    `1108  "DOMAIN:LABEL:6 fields"  "DOMAIN:LABEL:6 fields" `   thread, then outermost
+ * first start/end   ` "ID:DOMAIN:LABEL:6 fields"  "…" `
+ *
+ * Nothing in a cell is escaped, so it is cut where it most likely was joined.
+ * Rows say nothing about entries: equal neighbours of one thread are taken for
+ * one entry, which makes instance counts lower bounds.
+ */
+#include "base/alloc.h"
+#include "read/csv_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NR_FIELDS  6   /* payload type, value, colour type, colour, message type, message */
+#define MAX_FRAMES 512 /* of one cell; deeper ones count in their ancestor */
+#define MAX_TRIES  64  /* at telling a label from the message that repeats it */
+
+static size_t count(struct sonde_str s, char c)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < s.n; i++)
+		nr += s.p[i] == c;
+	return nr;
+}
+
+/* Cuts the last `nr` colon fields off. */
+static struct sonde_str cut_fields(struct sonde_str s, int nr)
+{
+	size_t i = s.n;
+
+	while (i > 0 && nr > 0)
+		nr -= s.p[--i] == ':';
+	return nr == 0 ? (struct sonde_str){s.p, i} : s;
+}
+
+/* `LABEL:…:MESSAGE` where the message repeats the label, colons and all; p NULL if it does not. */
+static struct sonde_str repeated_label(struct sonde_str s)
+{
+	size_t at = 0, tries;
+
+	for (tries = 0; tries < MAX_TRIES && at * 2 < s.n; tries++, at++) {
+		struct sonde_str label, middle;
+
+		at += sonde_str_find((struct sonde_str){s.p + at, s.n - at}, ':');
+		if (at * 2 + 2 > s.n)
+			break;
+		label = (struct sonde_str){s.p, at};
+		middle = (struct sonde_str){s.p + at + 1, s.n - 2 * at - 2};
+		if (s.p[s.n - at - 1] == ':' && memcmp(s.p + s.n - at, s.p, at) == 0 &&
+			count(middle, ':') == NR_FIELDS - 2)
+			return label;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+static struct sonde_str label_of(struct sonde_str s)
+{
+	struct sonde_str label = {NULL, 0};
+
+	if (!sonde_str_ends(s, ":none:none"))
+		label = repeated_label(s);
+	return label.p ? label : cut_fields(s, NR_FIELDS);
+}
+
+/* One quoted item. */
+static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_str s,
+	enum sonde_range_kind kind, struct sonde_err *err)
+{
+	static const struct sonde_str none = {"<default domain>", 16};
+	struct sonde_str domain, label;
+	struct csv_item *item;
+
+	if (count(s, ':') < NR_FIELDS + 1u + (kind == SONDE_START_END)) {
+		n->nr_lost++;
+		return 0;
+	}
+	item = n->items.nr < MAX_FRAMES ? sonde_vec_push(&n->items) : NULL;
+	if (!item)
+		return n->items.nr < MAX_FRAMES ? sonde_err_nomem(err) : 0;
+	if (kind == SONDE_START_END) {
+		double number = csv_number(sonde_str_cut(s, ':', &s));
+
+		item->id = number >= 0 && number < 1e18 ? (uint64_t)number : 0;
+	}
+	domain = sonde_str_cut(s, ':', &s);
+	label = label_of(s);
+	item->domain = SONDE_NONE;
+	if (!sonde_str_eq(domain, none)) {
+		n->nr_doubtful += sonde_str_find(label, ':') < label.n;
+		item->domain = sonde_records__string(r, domain);
+	}
+	item->label = sonde_records__string(r, label);
+	return item->label == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+/* The items of a cell: `"…"  "…" `. A quote ends one if the cell ends there or another begins. */
+static int read_items(struct csv_nvtx *n, struct sonde_records *r, struct sonde_str cell,
+	enum sonde_range_kind kind, struct sonde_err *err)
+{
+	struct sonde_str rest = cell;
+	int rc = 0;
+
+	n->items.nr = 0;
+	while (rc == 0) {
+		size_t at = sonde_str_find(rest, '"');
+		const char *end;
+
+		if (at == rest.n)
+			break;
+		rest = (struct sonde_str){rest.p + at + 1, rest.n - at - 1};
+		end = rest.n ? memmem(rest.p, rest.n, "\"  \"", 4) : NULL;
+		if (end) {
+			struct sonde_str item = {rest.p, (size_t)(end - rest.p)};
+
+			rc = read_item(n, r, item, kind, err);
+			rest = (struct sonde_str){end + 3, rest.n - item.n - 3};
+			continue;
+		}
+		rest = sonde_str_trim(rest);
+		if (sonde_str_ends(rest, "\""))
+			rest.n--;
+		rc = rest.n ? read_item(n, r, rest, kind, err) : 0;
+		break;
+	}
+	return rc;
+}
+
+static struct csv_stack *find_stack(
+	struct csv_nvtx *n, struct sonde_records *r, const uint64_t (*key)[4])
+{
+	struct sonde_str bytes = {(const char *)key, sizeof(*key)};
+	uint32_t number = sonde_map_find(&n->stack_keys, bytes);
+	struct csv_stack *stack;
+
+	if (number != SONDE_NONE)
+		return &n->stacks.at[number];
+	bytes = sonde_arena_dup(&r->arena, bytes);
+	stack = bytes.p ? sonde_vec_push(&n->stacks) : NULL;
+	if (!stack || sonde_map_add(&n->stack_keys, bytes, NULL) == SONDE_NONE)
+		return NULL;
+	return stack;
+}
+
+static int enter(struct csv_frame *slot, struct sonde_records *r, const struct sonde_range *range,
+	uint64_t id, struct sonde_err *err)
+{
+	struct sonde_range *entry = sonde_vec_push(&r->ranges);
+
+	if (!entry)
+		return sonde_err_nomem(err);
+	*entry = *range;
+	*slot = (struct csv_frame){(uint32_t)(r->ranges.nr - 1), range->label, id};
+	return 0;
+}
+
+static int add_member(struct csv_nvtx *n, uint32_t range, struct sonde_err *err)
+{
+	uint32_t *slot = sonde_vec_push(&n->members);
+
+	if (!slot)
+		return sonde_err_nomem(err);
+	*slot = range;
+	return 0;
+}
+
+/* The stack of one domain: the items from `first` on that are of its domain. */
+static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct sonde_record *rec,
+	size_t first, struct sonde_err *err)
+{
+	uint32_t domain = n->items.at[first].domain;
+	struct sonde_range range = {
+		.parent = SONDE_NONE, .domain = domain, .process = rec->process};
+	const uint64_t key[4] = {rec->process, rec->thread, domain, SONDE_PUSH_POP};
+	struct csv_stack *stack = find_stack(n, r, &key);
+	size_t i, depth = 0, last = first;
+	bool same = stack != NULL;
+	int rc = stack ? 0 : sonde_err_nomem(err);
+
+	range.thread = rec->thread;
+	for (i = first; i < n->items.nr; i++)
+		last = n->items.at[i].domain == domain ? i : last;
+	for (i = first; i <= last && rc == 0; i++) {
+		struct csv_frame *old;
+
+		range.label = n->items.at[i].label;
+		if (n->items.at[i].domain != domain)
+			continue;
+		if (!sonde_vec_reserve(&stack->frames, depth + 1))
+			return sonde_err_nomem(err);
+		old = &stack->frames.at[depth];
+		same = same && depth < stack->frames.nr && old->label == range.label &&
+		       !(rec->kind == SONDE_RESULT_RANGE && i == last);
+		if (!same)
+			rc = enter(old, r, &range, 0, err);
+		stack->frames.nr = same ? stack->frames.nr : depth + 1;
+		range.parent = old->range;
+		n->items.at[i].id = 1; /* done */
+		depth++;
+	}
+	if (stack && rc == 0)
+		stack->frames.nr = depth;
+	return rc ? rc : add_member(n, range.parent, err);
+}
+
+/* `1108  "…` → 1108 */
+static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct sonde_record *rec,
+	struct sonde_str cell, struct sonde_err *err)
+{
+	struct sonde_str rest, thread = sonde_str_cut(cell, ' ', &rest);
+	double number = csv_number(thread);
+	int rc = read_items(n, r, cell, SONDE_PUSH_POP, err);
+	size_t i, nr_domains = 0;
+
+	if (number >= 0 && number < 1e18)
+		rec->thread = (uint64_t)number;
+	for (i = 0; i < n->items.nr && rc == 0; i++) {
+		if (n->items.at[i].id)
+			continue;
+		if (++nr_domains > 64) { /* nobody has: bounds a hostile cell */
+			n->nr_lost++;
+			break;
+		}
+		rc = read_stack(n, r, rec, i, err);
+	}
+	return rc;
+}
+
+/* The entry of last time's list that `item` continues. */
+static const struct csv_frame *find_started(
+	const struct csv_stack *stack, const struct csv_item *item, const struct sonde_records *r)
+{
+	size_t i;
+
+	for (i = 0; i < stack->frames.nr; i++) {
+		const struct csv_frame *f = &stack->frames.at[i];
+
+		if (f->id == item->id && f->label == item->label &&
+			r->ranges.at[f->range].domain == item->domain)
+			return f;
+	}
+	return NULL;
+}
+
+static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struct sonde_record *rec,
+	struct sonde_str cell, struct sonde_err *err)
+{
+	const uint64_t key[4] = {rec->process, 0, 0, SONDE_START_END};
+	struct csv_stack *stack = find_stack(n, r, &key), now = {{NULL, 0, 0}};
+	int rc = stack ? read_items(n, r, cell, SONDE_START_END, err) : sonde_err_nomem(err);
+	size_t i;
+
+	for (i = 0; i < n->items.nr && rc == 0; i++) {
+		const struct csv_item *item = &n->items.at[i];
+		struct sonde_range range = {.parent = SONDE_NONE,
+			.label = item->label,
+			.domain = item->domain,
+			.process = rec->process,
+			.kind = SONDE_START_END};
+		struct csv_frame *slot = sonde_vec_push(&now.frames);
+		const struct csv_frame *old =
+			rec->kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r);
+
+		if (!slot)
+			rc = sonde_err_nomem(err);
+		else if (old)
+			*slot = *old;
+		else
+			rc = enter(slot, r, &range, item->id, err);
+		rc = rc ? rc : add_member(n, slot->range, err);
+	}
+	if (stack) {
+		sonde_vec_release(&stack->frames);
+		*stack = now;
+	}
+	return rc;
+}
+
+int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct sonde_record *rec,
+	const struct sonde_str cells[2], struct sonde_err *err)
+{
+	int rc = 0;
+
+	n->members.nr = 0;
+	if (cells[0].n)
+		rc = read_push_pop(n, r, rec, cells[0], err);
+	if (rc == 0 && (cells[1].n || n->stacks.nr))
+		rc = read_started(n, r, rec, cells[1], err);
+	if (rc)
+		return rc;
+	rec->open = sonde_records__set(r, n->members.at, n->members.nr);
+	return rec->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+void csv_nvtx_release(struct csv_nvtx *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->stacks.nr; i++)
+		sonde_vec_release(&n->stacks.at[i].frames);
+	sonde_vec_release(&n->stacks);
+	sonde_vec_release(&n->items);
+	sonde_vec_release(&n->members);
+	sonde_map_release(&n->stack_keys);
+}

@@ -1,0 +1,286 @@
+#include "attribute/launches.h"
+
+#include "made.h"
+#include "unit.h"
+
+static struct sonde_launches *attribute(const struct made *m, const struct sonde_selection *s)
+{
+	struct sonde_selection all = {0};
+	struct sonde_launches *l;
+	struct sonde_err err = {0};
+
+	assert_int_equal(sonde_launches_build(&l, m->r, s ? s : &all, &err), 0);
+	return l;
+}
+
+static const struct sonde_region *find_region(const struct sonde_launches *l, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < l->regions.nr; i++)
+		if (sonde_str_is(l->regions.at[i].id, id))
+			return &l->regions.at[i];
+	return NULL;
+}
+
+static uint64_t instances(const struct sonde_launches *l, uint32_t scope, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < l->presences.nr; i++)
+		if (l->presences.at[i].scope == scope &&
+			sonde_str_is(l->regions.at[l->presences.at[i].region].id, id))
+			return l->presences.at[i].instances;
+	return 0;
+}
+
+static void test_launches__stack_decides_the_path(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "step");
+	b = made_push(&m, a, "attn/qkv\\x");
+	made_launch(&m, "k", 1, &b);
+	l = attribute(&m, NULL);
+	assert_int_equal(l->regions.nr, 2);
+	assert_non_null(find_region(l, "step/attn\\/qkv\\\\x"));
+	assert_int_equal(find_region(l, "step/attn\\/qkv\\\\x")->depth, 1);
+	assert_int_equal(l->nr_taken, 1);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__label_hangs_an_outermost_range_below_its_prefix(void **state)
+{
+	struct sonde_selection stack = {.stack_only = true};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, inner, outer, lone, deep;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	inner = made_push(&m, a, "A::A1");
+	outer = made_push(&m, MADE_ROOT, "A::A1");
+	lone = made_push(&m, MADE_ROOT, "X::Y");
+	deep = made_push(&m, MADE_ROOT, "A::A1::z");
+	made_launch(&m, "k", 1, &inner);
+	made_launch(&m, "k", 1, &outer);
+	made_launch(&m, "k", 1, &lone);
+	made_launch(&m, "k", 1, &deep);
+	l = attribute(&m, NULL);
+	assert_non_null(find_region(l, "A/A::A1"));
+	assert_null(find_region(l, "A::A1"));
+	assert_non_null(find_region(l, "X::Y"));
+	assert_non_null(find_region(l, "A/A::A1/A::A1::z"));
+	assert_int_equal(instances(l, 0, "A/A::A1"), 2);
+	sonde_launches_free(l);
+	l = attribute(&m, &stack);
+	assert_non_null(find_region(l, "A/A::A1"));
+	assert_non_null(find_region(l, "A::A1"));
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__start_end_ranges_count_once_per_label_and_never_nest(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t open[4];
+
+	(void)state;
+	made_init(&m);
+	open[0] = made_push(&m, MADE_ROOT, "A");
+	open[1] = made_start(&m, "req");
+	open[2] = made_start(&m, "req");
+	open[3] = made_start(&m, "other");
+	made_launch(&m, "k", 4, open);
+	l = attribute(&m, NULL);
+	assert_int_equal(l->regions.nr, 3);
+	assert_int_equal(l->places.at[l->launches.at[0].place].nr, 3);
+	assert_int_equal(find_region(l, "req")->kind, SONDE_START_END);
+	assert_int_equal(find_region(l, "req")->parent, SONDE_NONE);
+	assert_int_equal(instances(l, 0, "req"), 2);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__recursion_makes_a_node_below_itself(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, a, "A");
+	made_launch(&m, "k", 1, &b);
+	l = attribute(&m, NULL);
+	assert_int_equal(l->regions.nr, 2);
+	assert_non_null(find_region(l, "A/A"));
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__domains_are_trees_of_their_own(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t open[2];
+
+	(void)state;
+	made_init(&m);
+	open[0] = made_push(&m, MADE_ROOT, "train");
+	open[1] = made_range(&m, MADE_ROOT, "libA", "train", SONDE_PUSH_POP);
+	made_launch(&m, "k", 2, open);
+	l = attribute(&m, NULL);
+	assert_non_null(find_region(l, "train"));
+	assert_non_null(find_region(l, "libA@train"));
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__scopes_are_processes_and_devices_in_order(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	made_process(&m, 20);
+	m.device = 1;
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	m.device = 0;
+	made_launch(&m, "k", 1, &a);
+	made_launch(&m, "k", 0, NULL);
+	m.device = 1;
+	made_launch(&m, "k", 1, &a); /* the same entry again, after the other device */
+	made_process(&m, 10);
+	made_launch(&m, "k", 0, NULL);
+	l = attribute(&m, NULL);
+	assert_int_equal(l->scopes.nr, 3);
+	assert_true(sonde_str_is(l->scopes.at[0].name, "process:10/device:1"));
+	assert_true(sonde_str_is(l->scopes.at[1].name, "process:20/device:0"));
+	assert_true(sonde_str_is(l->scopes.at[2].name, "process:20/device:1"));
+	assert_int_equal(instances(l, 1, "A"), 1);
+	assert_int_equal(instances(l, 2, "A"), 1);
+	assert_int_equal(l->strays.nr, 2);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__entries_without_launches_are_regions_too(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "busy");
+	made_push(&m, a, "idle");
+	made_launch(&m, "k", 1, &a);
+	made_process(&m, 7);
+	made_push(&m, MADE_ROOT, "host only");
+	l = attribute(&m, NULL);
+	assert_int_equal(instances(l, 0, "busy/idle"), 1);
+	assert_true(sonde_str_is(l->scopes.at[1].name, "process:7/host"));
+	assert_int_equal(instances(l, 1, "host only"), 1);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__kernel_selection_keeps_regions_and_counts_the_rest(void **state)
+{
+	const char *include[] = {"gemm*"}, *exclude[] = {"gemm_b"};
+	struct sonde_selection s = {.kernel_include = {include, 1}, .kernel_exclude = {exclude, 1}};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, MADE_ROOT, "B");
+	made_launch(&m, "gemm_a", 1, &a);
+	made_launch(&m, "gemm_b", 1, &a);
+	made_launch(&m, "axpy", 1, &b);
+	made_launch(&m, "gemm_a", 0, NULL);
+	l = attribute(&m, &s);
+	assert_int_equal(l->nr_taken, 1);
+	assert_int_equal(l->nr_outside, 1);
+	assert_int_equal(l->nr_not_selected, 2);
+	assert_true(find_region(l, "B")->is_shown);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__nvtx_selection_hides_other_regions(void **state)
+{
+	const char *include[] = {"A/"}, *nothing[] = {"Z/"};
+	struct sonde_selection s = {.nvtx_include = {include, 1}};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, MADE_ROOT, "B");
+	made_launch(&m, "k", 1, &a);
+	made_launch(&m, "k", 1, &b);
+	l = attribute(&m, &s);
+	assert_true(find_region(l, "A")->is_shown);
+	assert_false(find_region(l, "B")->is_shown);
+	sonde_launches_free(l);
+	s.nvtx_include.at = nothing;
+	l = attribute(&m, &s);
+	assert_true(find_region(l, "B")->is_shown);
+	assert_int_equal(l->nr_taken, 0);
+	assert_int_equal(l->notes.texts.nr, 1);
+	assert_non_null(strstr(l->notes.texts.keys[0].p, "A, B"));
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__a_bad_expression_is_a_usage_error(void **state)
+{
+	const char *bad[] = {"*/"};
+	struct sonde_selection s = {.nvtx_include = {bad, 1}};
+	struct sonde_launches *l;
+	struct sonde_err err = {0};
+	struct made m;
+
+	(void)state;
+	made_init(&m);
+	made_launch(&m, "k", 0, NULL);
+	assert_int_equal(sonde_launches_build(&l, m.r, &s, &err), SONDE_ERR_USAGE);
+	assert_null(l);
+	made_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_launches__stack_decides_the_path),
+		cmocka_unit_test(test_launches__label_hangs_an_outermost_range_below_its_prefix),
+		cmocka_unit_test(
+			test_launches__start_end_ranges_count_once_per_label_and_never_nest),
+		cmocka_unit_test(test_launches__recursion_makes_a_node_below_itself),
+		cmocka_unit_test(test_launches__domains_are_trees_of_their_own),
+		cmocka_unit_test(test_launches__scopes_are_processes_and_devices_in_order),
+		cmocka_unit_test(test_launches__entries_without_launches_are_regions_too),
+		cmocka_unit_test(test_launches__kernel_selection_keeps_regions_and_counts_the_rest),
+		cmocka_unit_test(test_launches__nvtx_selection_hides_other_regions),
+		cmocka_unit_test(test_launches__a_bad_expression_is_a_usage_error),
+	};
+
+	return cmocka_run_group_tests_name("launches", tests, NULL, NULL);
+}

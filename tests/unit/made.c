@@ -1,0 +1,125 @@
+#include "made.h"
+
+#include "base/alloc.h"
+#include "unit.h"
+
+static int made_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct made *m = src->state;
+	size_t i;
+
+	(void)err;
+	for (i = 0; i < m->values.nr; i++) {
+		const struct made_value *x = &m->values.at[i];
+
+		if (x->record != rec->payload)
+			continue;
+		if (x->text)
+			assert_true(sonde_values__text(v, x->metric, sonde_str_from(x->text)));
+		else
+			v->num[x->metric] = x->v;
+	}
+	return 0;
+}
+
+static const struct sonde_source_ops made_ops = {.name = "made", .values = made_values};
+
+void made_init(struct made *m)
+{
+	struct sonde_source *src = sonde_calloc(1, sizeof(*src)), **slot;
+	struct sonde_input *in;
+
+	memset(m, 0, sizeof(*m));
+	m->r = sonde_calloc(1, sizeof(*m->r));
+	assert_non_null(m->r);
+	assert_non_null(sonde_vec_push(&m->r->sets));
+	slot = sonde_vec_push(&m->r->sources);
+	in = sonde_vec_push(&m->r->inputs);
+	assert_true(slot && in && src);
+	*slot = src;
+	src->ops = &made_ops;
+	src->state = m;
+	in->path = SONDE_STR("made");
+	in->source = SONDE_STR("made");
+	in->replay_mode = SONDE_STR("kernel");
+	made_process(m, 1);
+	m->thread = 1;
+}
+
+void made_release(struct made *m)
+{
+	sonde_records_free(m->r);
+	sonde_vec_release(&m->values);
+}
+
+void made_process(struct made *m, uint64_t pid)
+{
+	m->process = sonde_records__process(m->r, 0, pid, SONDE_STR("host"), SONDE_STR("prog"));
+}
+
+static uint32_t string(struct made *m, const char *z)
+{
+	return sonde_records__string(m->r, sonde_arena_dup(&m->r->arena, sonde_str_from(z)));
+}
+
+uint32_t made_range(
+	struct made *m, uint32_t parent, const char *domain, const char *label, int kind)
+{
+	struct sonde_range *g = sonde_vec_push(&m->r->ranges);
+
+	assert_non_null(g);
+	*g = (struct sonde_range){.parent = parent,
+		.label = string(m, label),
+		.domain = domain ? string(m, domain) : SONDE_NONE,
+		.process = m->process,
+		.thread = m->thread,
+		.kind = (uint8_t)kind};
+	return (uint32_t)(m->r->ranges.nr - 1);
+}
+
+uint32_t made_push(struct made *m, uint32_t parent, const char *label)
+{
+	return made_range(m, parent, NULL, label, SONDE_PUSH_POP);
+}
+
+uint32_t made_start(struct made *m, const char *label)
+{
+	return made_range(m, MADE_ROOT, NULL, label, SONDE_START_END);
+}
+
+uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open)
+{
+	struct sonde_record *rec = sonde_vec_push(&m->r->records);
+
+	assert_non_null(rec);
+	*rec = (struct sonde_record){.thread = m->thread,
+		.process = m->process,
+		.device = m->device,
+		.payload = m->r->records.nr - 1,
+		.name = string(m, kernel),
+		.full_name = string(m, kernel),
+		.open = sonde_records__set(m->r, open, nr)};
+	return (uint32_t)(m->r->records.nr - 1);
+}
+
+static struct made_value *value(struct made *m, const char *name)
+{
+	struct made_value *v = sonde_vec_push(&m->values);
+
+	assert_non_null(v);
+	v->record = (uint32_t)(m->r->records.nr - 1);
+	v->metric =
+		sonde_records__metric(m->r, sonde_arena_dup(&m->r->arena, sonde_str_from(name)));
+	return v;
+}
+
+void made_metric(struct made *m, const char *name, double v)
+{
+	value(m, name)->v = v;
+}
+
+void made_text(struct made *m, const char *name, const char *text)
+{
+	value(m, name)->text = text;
+}

@@ -1,0 +1,45 @@
+/*
+ * Records made by hand: ranges, launches and metric values without a file.
+ *
+ *     struct made m;
+ *     made_init(&m);
+ *     uint32_t a = made_push(&m, MADE_ROOT, "A");
+ *     made_launch(&m, "gemm", 1, (uint32_t[]){a});
+ *     made_metric(&m, "gpu__time_duration.sum", 100);   // of the last launch
+ *     …  m.r is a struct sonde_records *
+ *     made_release(&m);
+ */
+#ifndef SONDE_TESTS_MADE_H
+#define SONDE_TESTS_MADE_H
+
+#include "read/source_int.h"
+
+#define MADE_ROOT SONDE_NONE
+
+struct made_value {
+	uint32_t record, metric;
+	double v;
+	const char *text;
+};
+
+struct made {
+	struct sonde_records *r;
+	SONDE_VEC(struct made_value) values;
+	uint32_t process, device;
+	uint64_t thread;
+};
+
+void made_init(struct made *m);
+void made_release(struct made *m);
+uint32_t made_range(
+	struct made *m, uint32_t parent, const char *domain, const char *label, int kind);
+uint32_t made_push(struct made *m, uint32_t parent, const char *label);
+uint32_t made_start(struct made *m, const char *label);
+/* A kernel launched while the entries `open` (innermost ones) were open. */
+uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open);
+void made_metric(struct made *m, const char *name, double v);
+void made_text(struct made *m, const char *name, const char *text);
+/* Makes further launches come from another process. */
+void made_process(struct made *m, uint64_t pid);
+
+#endif

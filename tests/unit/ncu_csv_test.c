@@ -1,0 +1,223 @@
+#include "base/alloc.h"
+#include "read/records.h"
+
+#include "open_ranges.h"
+#include "unit.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HEAD                                                                                       \
+	"\"ID\",\"Process ID\",\"Process Name\",\"Host Name\","                                    \
+	"\"thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg\","           \
+	"\"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg\","             \
+	"\"Kernel Name\",\"Context\",\"Stream\",\"Device\",\"CC\",\"time\",\"bytes\",\"rate\","    \
+	"\"text\"\n"
+#define UNITS                                                                                      \
+	"\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"usecond\",\"Kbyte\","            \
+	"\"Gbyte/second\",\"\"\n"
+#define NONES ":none:none:none:none:none:none"
+#define ROW(push, start, time)                                                                     \
+	"\"0\",\"77\",\"wl\",\"host\",\"" push "\",\"" start                                       \
+	"\",\"void ns::gemm<2>(float *)\",\"1\",\"7\",\"0\",\"9.0\",\"" time                       \
+	"\",\"1,234.50\",\"2.00\",\"a \"\"b\"\" c\"\n"
+
+/* Reads `text` as a file of its own; the code, and the records in `*out`. */
+static int read_text(struct sonde_records **out, const char *text, struct sonde_err *err)
+{
+	int fd = memfd_create("csv", 0), rc;
+	char path[64];
+	const char *paths[] = {path};
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = sonde_records_open(out, paths, 1, err);
+	close(fd);
+	return rc;
+}
+
+static struct sonde_records *must_read(const char *text)
+{
+	struct sonde_records *r = NULL;
+	struct sonde_err err = {0};
+
+	if (read_text(&r, text, &err))
+		fail_msg("%s", err.msg);
+	return r;
+}
+
+static double number(const struct sonde_records *r, uint32_t record, const char *metric)
+{
+	struct sonde_values v;
+	double d;
+
+	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
+	assert_int_equal(sonde_records_values(r, record, &v, NULL), 0);
+	d = v.num[sonde_records_metric(r, metric)];
+	sonde_values_release(&v);
+	return d;
+}
+
+static void test_csv__scales_to_base_units_and_takes_thousands_apart(void **state)
+{
+	struct sonde_records *r = must_read("==PROF== Connected\nhello\n" HEAD UNITS ROW(
+		"", "", "1,980.25") ROW("", "", "n/a"));
+	struct sonde_values v;
+
+	(void)state;
+	assert_int_equal(r->records.nr, 2);
+	assert_true(fabs(number(r, 0, "time") - 1980250.0) < 1e-6);
+	assert_true(fabs(number(r, 0, "bytes") - 1234500.0) < 1e-6);
+	assert_true(fabs(number(r, 0, "rate") - 2e9) < 1e-3);
+	assert_true(isnan(number(r, 1, "time")));
+	assert_true(sonde_str_is(r->metrics.at[0].unit, "ns"));
+	assert_true(sonde_str_is(r->metrics.at[1].unit, "byte"));
+	assert_true(sonde_str_is(r->metrics.at[2].unit, "byte/s"));
+	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
+	assert_int_equal(sonde_records_values(r, 1, &v, NULL), 0);
+	assert_int_equal(v.nr_texts, 1);
+	assert_true(sonde_str_is(v.texts[0].text, "a \"b\" c"));
+	sonde_values_release(&v);
+	assert_true(sonde_str_is(sonde_records_str(r, r->records.at[0].name), "gemm"));
+	assert_int_equal(r->devices.nr, 1);
+	assert_int_equal(r->devices.at[0].cc_major, 9);
+	assert_non_null(strstr(r->notes.texts.keys[0].p, "second best"));
+	sonde_records_free(r);
+}
+
+static void test_csv__cuts_labels_with_colons_and_quotes(void **state)
+{
+	static struct open_ranges o;
+	struct sonde_records *r =
+		must_read(HEAD UNITS ROW("12  \"\"<default domain>:a::b:c" NONES
+					 "\"\"  \"\"<default domain>:say \"hi\"" NONES
+					 "\"\"  \"\"D:x:y:Double:2.5:none:none:ASCII:x:y\"\" ",
+			" \"\"3:<default domain>:s" NONES "\"\"  \"\"4:D:t" NONES "\"\" ", "1"));
+
+	(void)state;
+	open_ranges_of(&o, r, 0);
+	assert_int_equal(r->records.at[0].thread, 12);
+	assert_int_equal(o.view.nr_stacks, 2);
+	assert_int_equal(o.stacks[0].nr, 2);
+	assert_true(sonde_str_is(o.labels[0][0], "a::b:c"));
+	assert_true(sonde_str_is(o.labels[0][1], "say \"hi\""));
+	assert_true(sonde_str_is(o.stacks[1].domain, "D"));
+	assert_true(sonde_str_is(o.labels[1][0], "x:y"));
+	assert_int_equal(o.view.nr_starts, 2);
+	assert_true(sonde_str_is(o.starts[1].domain, "D"));
+	assert_true(sonde_str_is(o.starts[1].label, "t"));
+	assert_int_equal(r->notes.texts.nr, 2); /* the second says the border is a guess */
+	sonde_records_free(r);
+}
+
+static void test_csv__takes_equal_neighbours_for_one_entry(void **state)
+{
+	struct sonde_records *r =
+		must_read(HEAD UNITS ROW("1  \"\"<default domain>:A" NONES "\"\" ",
+			" \"\"5:<default domain>:s" NONES "\"\" ", "1")
+				ROW("1  \"\"<default domain>:A" NONES "\"\" ",
+					" \"\"6:<default domain>:s" NONES "\"\" ", "1")
+					ROW("1  \"\"<default domain>:B" NONES "\"\" ", "", "1"));
+
+	(void)state;
+	assert_int_equal(r->ranges.nr, 4); /* A, s twice (ids 5 and 6), B */
+	sonde_records_free(r);
+}
+
+static void test_csv__skips_lines_that_are_no_rows_and_counts_them(void **state)
+{
+	struct sonde_records *r = must_read(HEAD UNITS ROW(
+		"", "", "1") "the program says hi\n"
+			     "==PROF== Disconnected\n\"9\",\"too\",\"few\"\n" ROW("", "", "2"));
+
+	(void)state;
+	assert_int_equal(r->records.nr, 2);
+	assert_non_null(strstr(r->notes.texts.keys[1].p, "2 lines"));
+	sonde_records_free(r);
+}
+
+static void test_csv__cut_anywhere_gives_the_rows_before_it_or_an_error(void **state)
+{
+	static const char whole[] =
+		HEAD UNITS ROW("1  \"\"<default domain>:A" NONES "\"\" ", "", "1") ROW("", "", "2");
+	size_t n, rows = strlen(HEAD UNITS);
+	struct sonde_records *r;
+	struct sonde_err err;
+
+	(void)state;
+	for (n = 0; n < sizeof(whole); n++) {
+		char *part = strndup(whole, n);
+		int rc = read_text(&r, part, &err);
+
+		free(part);
+		if (rc == 0)
+			assert_true(r->records.nr <= 2);
+		else
+			assert_true(rc == SONDE_ERR_FORMAT && err.msg[0]);
+		if (n > rows + 10 && n < rows + 100) {
+			assert_int_equal(rc, SONDE_ERR_FORMAT);
+			assert_int_equal(err.pos, rows);
+		}
+		sonde_records_free(r);
+	}
+}
+
+static void test_csv__refuses_the_details_page_and_summaries_by_name(void **state)
+{
+	struct sonde_records *r;
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(read_text(&r,
+				 "\"ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\","
+				 "\"Metric Value\"\n",
+				 &err),
+		SONDE_ERR_FORMAT);
+	assert_non_null(strstr(err.msg, "--page raw"));
+	assert_int_equal(
+		read_text(&r, "\"Domain\",\"Range\",\"Metric Name\"\n", &err), SONDE_ERR_FORMAT);
+	assert_non_null(strstr(err.msg, "--page raw"));
+}
+
+static void test_csv__survives_every_failed_allocation(void **state)
+{
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+	int rc = SONDE_ERR_NOMEM;
+	uint64_t nth;
+
+	(void)state;
+	for (nth = 1; rc == SONDE_ERR_NOMEM && nth < 10000; nth++) {
+		sonde_alloc_fail_at(nth);
+		rc = read_text(&r,
+			HEAD UNITS ROW("1  \"\"<default domain>:A" NONES "\"\"  \"\"D:b" NONES
+				       "\"\" ",
+				" \"\"5:<default domain>:s" NONES "\"\" ", "1") ROW("", "", "1"),
+			&err);
+		sonde_alloc_fail_at(0);
+		sonde_records_free(r);
+		r = NULL;
+	}
+	assert_int_equal(rc, 0);
+	assert_true(nth > 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_csv__scales_to_base_units_and_takes_thousands_apart),
+		cmocka_unit_test(test_csv__cuts_labels_with_colons_and_quotes),
+		cmocka_unit_test(test_csv__takes_equal_neighbours_for_one_entry),
+		cmocka_unit_test(test_csv__skips_lines_that_are_no_rows_and_counts_them),
+		cmocka_unit_test(test_csv__cut_anywhere_gives_the_rows_before_it_or_an_error),
+		cmocka_unit_test(test_csv__refuses_the_details_page_and_summaries_by_name),
+		cmocka_unit_test(test_csv__survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests_name("ncu_csv", tests, NULL, NULL);
+}

@@ -1,0 +1,532 @@
+#include "aggregate/rule.h"
+#include "aggregate/tree.h"
+
+#include "made.h"
+#include "unit.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TIME "gpu__time_duration.sum"
+
+/* The pipeline up to the tree. */
+struct run {
+	struct sonde_launches *l;
+	struct sonde_tree *t;
+	struct sonde_figures f;
+};
+
+static void aggregate(
+	struct run *run, const struct sonde_records *r, const struct sonde_choice *choice)
+{
+	struct sonde_selection all = {0};
+	struct sonde_choice any = {0};
+	struct sonde_err err = {0};
+
+	assert_int_equal(sonde_launches_build(&run->l, r, &all, &err), 0);
+	assert_int_equal(sonde_tree_build(&run->t, run->l, choice ? choice : &any, &err), 0);
+	assert_int_equal(sonde_figures_init(&run->f, run->t, &err), 0);
+}
+
+static void release(struct run *run)
+{
+	sonde_figures_release(&run->f);
+	sonde_tree_free(run->t);
+	sonde_launches_free(run->l);
+}
+
+static const struct sonde_figure *figure(
+	struct run *run, size_t report, enum sonde_part part, uint32_t index, const char *metric)
+{
+	uint32_t column = sonde_tree_column(run->t, metric);
+
+	assert_int_not_equal(column, SONDE_NONE);
+	sonde_tree_values(run->t, &run->t->reports.at[report], part, index, &run->f);
+	return &run->f.at[column];
+}
+
+static void near(double a, double b)
+{
+	if (!(fabs(a - b) <= 1e-9 * (fabs(a) > fabs(b) ? fabs(a) : fabs(b))))
+		fail_msg("%.17g is not %.17g", a, b);
+}
+
+/* Region A with two launches, B nested in it with one. */
+static void small(struct made *m)
+{
+	uint32_t a, b;
+
+	made_init(m);
+	a = made_push(m, MADE_ROOT, "A");
+	b = made_push(m, a, "B");
+	made_launch(m, "k1", 1, &a);
+	made_metric(m, TIME, 100);
+	made_metric(m, "sm__cycles_elapsed.avg", 1000);
+	made_metric(m, "sm__inst_executed.sum", 10);
+	made_metric(m, "sm__inst_executed.avg", 1);
+	made_metric(m, "sm__inst_executed.max", 4);
+	made_metric(m, "sm__inst_executed.min", 0);
+	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 10);
+	made_metric(m, "launch__block_size", 128);
+	made_launch(m, "k2", 1, &a);
+	made_metric(m, TIME, 300);
+	made_metric(m, "sm__cycles_elapsed.avg", 5000);
+	made_metric(m, "sm__inst_executed.sum", 20);
+	made_metric(m, "sm__inst_executed.avg", 7);
+	made_metric(m, "sm__inst_executed.max", 9);
+	made_metric(m, "sm__inst_executed.min", 2);
+	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 40);
+	made_metric(m, "launch__block_size", 128);
+	made_launch(m, "k1", 1, &b);
+	made_metric(m, TIME, 50);
+	made_metric(m, "sm__cycles_elapsed.avg", 500);
+	made_metric(m, "sm__inst_executed.sum", 5);
+	made_metric(m, "sm__inst_executed.avg", 1);
+	made_metric(m, "sm__inst_executed.max", 1);
+	made_metric(m, "sm__inst_executed.min", 1);
+	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 90);
+	made_metric(m, "launch__block_size", 64);
+}
+
+static void test_tree__nested_ranges_split_self_and_total(void **state)
+{
+	struct made m;
+	struct run run;
+	const struct sonde_node *n;
+
+	(void)state;
+	small(&m);
+	aggregate(&run, m.r, NULL);
+	n = run.t->reports.at[0].nodes.at;
+	assert_int_equal(run.t->reports.at[0].nodes.nr, 2);
+	assert_int_equal(n[0].launches, 3);
+	assert_int_equal(n[0].own_launches, 2);
+	assert_int_equal(n[1].launches, 1);
+	near(n[0].time_ns, 450);
+	near(n[0].own_time_ns, 400);
+	assert_int_equal(n[1].parent, 0);
+	near(figure(&run, 0, SONDE_PART_INCLUSIVE, 0, "sm__inst_executed.sum")->v, 35);
+	near(figure(&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__inst_executed.sum")->v, 30);
+	near(figure(&run, 0, SONDE_PART_TOTAL, 0, "sm__inst_executed.sum")->v, 35);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__percentages_are_weighted_by_elapsed_cycles(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	small(&m);
+	aggregate(&run, m.r, NULL);
+	f = figure(
+		&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed");
+	near(f->v, (1000 * 10 + 5000 * 40) / 6000.0); /* 35, where the plain mean says 25 */
+	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__a_missing_weight_falls_back_to_time_and_says_so(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+	uint32_t a = 0;
+
+	(void)state;
+	small(&m);
+	made_launch(&m, "k3", 1, &a);
+	made_metric(&m, TIME, 100);
+	made_metric(&m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 0);
+	aggregate(&run, m.r, NULL);
+	f = figure(
+		&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed");
+	near(f->v, (100 * 10 + 300 * 40) / 500.0);
+	assert_int_equal(f->quality, SONDE_QUALITY_APPROX);
+	assert_int_equal(f->method, 1);
+	f = figure(&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__inst_executed.sum");
+	assert_int_equal(
+		f->quality, SONDE_QUALITY_BOUND); /* one launch did not count instructions */
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__min_and_max_over_instances_are_bounds(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	small(&m);
+	aggregate(&run, m.r, NULL);
+	f = figure(&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__inst_executed.max");
+	near(f->v, 13);
+	near(f->high, 13);
+	near(f->low, 9);
+	assert_int_equal(f->quality, SONDE_QUALITY_BOUND);
+	f = figure(&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__inst_executed.min");
+	near(f->v, 2);
+	near(f->high, 8);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__launch_facts_give_the_most_frequent_value(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	small(&m);
+	aggregate(&run, m.r, NULL);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0, "launch__block_size");
+	near(f->v, 128);
+	near(f->low, 64);
+	near(f->high, 128);
+	assert_int_equal(f->quality, SONDE_QUALITY_STAT);
+	release(&run);
+	made_release(&m);
+}
+
+static void throughput_launch(struct made *m, uint32_t a, double t, double x, double y)
+{
+	made_launch(m, "k", 1, &a);
+	made_metric(m, TIME, t);
+	made_metric(m, "sm__cycles_elapsed.avg", t);
+	made_metric(m, "sm__x.avg.pct_of_peak_sustained_elapsed", x);
+	made_metric(m, "sm__y.avg.pct_of_peak_sustained_elapsed", y);
+	made_metric(m, "sm__throughput.avg.pct_of_peak_sustained_elapsed", x > y ? x : y);
+}
+
+static void test_tree__throughput_is_the_largest_constituent_over_the_region(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	throughput_launch(&m, a, 100, 80, 10);
+	made_text(&m, "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed",
+		"sm__x.avg.pct_of_peak_sustained_elapsed,sm__y.avg.pct_of_peak_sustained_elapsed");
+	throughput_launch(&m, a, 100, 20, 70);
+	aggregate(&run, m.r, NULL);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0,
+		"sm__throughput.avg.pct_of_peak_sustained_elapsed");
+	near(f->v, 50); /* x: 50, y: 40; the mean of the reported maxima would be 75 */
+	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
+	assert_int_equal(sonde_tree_column(run.t,
+				 "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+		SONDE_NONE);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__throughput_without_constituents_is_an_upper_bound(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	throughput_launch(&m, a, 100, 80, 10);
+	throughput_launch(&m, a, 100, 20, 70);
+	aggregate(&run, m.r, NULL);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0,
+		"sm__throughput.avg.pct_of_peak_sustained_elapsed");
+	near(f->v, 75);
+	assert_int_equal(f->quality, SONDE_QUALITY_BOUND);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__hit_rates_are_weighted_by_lookups(void **state)
+{
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+	uint32_t a;
+	int i;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	for (i = 0; i < 2; i++) {
+		made_launch(&m, "k", 1, &a);
+		made_metric(&m, TIME, 100);
+		made_metric(&m, "lts__t_sector_hit_rate.pct", i ? 100 : 0);
+		made_metric(&m, "lts__t_sectors.sum", i ? 1 : 99);
+	}
+	aggregate(&run, m.r, NULL);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0, "lts__t_sector_hit_rate.pct");
+	near(f->v, 1);
+	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__aggregate_adds_scopes_and_tells_their_spread(void **state)
+{
+	const struct sonde_report *r;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 100);
+	made_process(&m, 2);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 300);
+	aggregate(&run, m.r, NULL);
+	assert_int_equal(run.t->reports.nr, 3);
+	r = &run.t->reports.at[2];
+	assert_true(r->is_aggregate);
+	near(r->nodes.at[0].time_ns, 400);
+	near(r->nodes.at[0].scope_min_ns, 100);
+	near(r->nodes.at[0].scope_median_ns, 200);
+	near(r->nodes.at[0].imbalance, 1.5);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__switching_the_aggregate_off_removes_only_it(void **state)
+{
+	struct sonde_choice choice = {.no_aggregate = true};
+	struct made m;
+	struct run run;
+
+	(void)state;
+	small(&m);
+	aggregate(&run, m.r, &choice);
+	assert_int_equal(run.t->reports.nr, 1);
+	assert_false(run.t->reports.at[0].is_aggregate);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__replayed_ranges_are_never_summed_with_kernels(void **state)
+{
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	small(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	m.r->records.at[made_launch(&m, "range", 1, &a)].kind = SONDE_RESULT_RANGE;
+	made_metric(&m, TIME, 9000);
+	aggregate(&run, m.r, NULL);
+	assert_int_equal(run.t->reports.nr, 4); /* two scopes, two aggregates */
+	near(run.t->reports.at[2].nodes.at[0].time_ns, 450);
+	near(run.t->reports.at[3].nodes.at[0].time_ns, 9000);
+	assert_true(run.t->reports.at[3].is_ranges);
+	assert_true(sonde_str_is(run.t->reports.at[1].name, "process:1/device:0/ranges"));
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__a_metric_asked_for_must_be_in_the_capture(void **state)
+{
+	const char *words[] = {"sm__inst_execute.sum"};
+	struct sonde_choice choice = {.metrics = {words, 1}};
+	struct sonde_selection all = {0};
+	struct sonde_err err = {0};
+	struct sonde_launches *l;
+	struct sonde_tree *t;
+	struct made m;
+
+	(void)state;
+	small(&m);
+	assert_int_equal(sonde_launches_build(&l, m.r, &all, &err), 0);
+	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), SONDE_ERR_USAGE);
+	assert_non_null(strstr(err.msg, "did you mean sm__inst_executed.sum"));
+	choice.is_default = true;
+	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), 0);
+	assert_int_equal(t->notes.texts.nr, 1);
+	assert_int_equal(t->columns.nr, 0);
+	sonde_tree_free(t);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_tree__chosen_metrics_are_exactly_those_reported(void **state)
+{
+	const char *words[] = {"sm__inst_executed.*"};
+	struct sonde_choice choice = {.metrics = {words, 1}};
+	struct made m;
+	struct run run;
+
+	(void)state;
+	small(&m);
+	aggregate(&run, m.r, &choice);
+	assert_int_equal(run.t->columns.nr, 4);
+	assert_int_equal(run.t->nr_headline, 4);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_rule__every_form_has_the_specified_method(void **state)
+{
+	static const struct {
+		const char *name;
+		int method, weight;
+	} want[] = {
+		{TIME, SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
+		{"sm__cycles_active.avg", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
+		{"sm__cycles_active.max", SONDE_METHOD_UPPER, SONDE_WEIGHT_NONE},
+		{"sm__cycles_active.min", SONDE_METHOD_LOWER, SONDE_WEIGHT_NONE},
+		{"dram__bytes.sum.per_second", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME},
+		{"sm__inst_executed.avg.per_cycle_elapsed", SONDE_METHOD_MEAN,
+			SONDE_WEIGHT_ELAPSED},
+		{"sm__warps_active.avg.per_cycle_active", SONDE_METHOD_MEAN, SONDE_WEIGHT_ACTIVE},
+		{"sm__warps_active.avg.pct_of_peak_sustained_active", SONDE_METHOD_MEAN,
+			SONDE_WEIGHT_ACTIVE},
+		{"dram__throughput.avg.pct_of_peak_sustained_elapsed", SONDE_METHOD_PEAK,
+			SONDE_WEIGHT_ELAPSED},
+		{"smsp__warps_active.avg.peak_sustained", SONDE_METHOD_SAME, SONDE_WEIGHT_NONE},
+		{"sm__inst_executed.sum.peak_sustained_elapsed", SONDE_METHOD_SUM,
+			SONDE_WEIGHT_NONE},
+		{"lts__t_sector_hit_rate.pct", SONDE_METHOD_MEAN, SONDE_WEIGHT_DENOMINATOR},
+		{"smsp__thread_inst_executed_per_inst_executed.ratio", SONDE_METHOD_MEAN,
+			SONDE_WEIGHT_DENOMINATOR},
+		{"smsp__thread_inst_executed_per_inst_executed.max_rate", SONDE_METHOD_MAX,
+			SONDE_WEIGHT_NONE},
+		{"launch__grid_size", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
+		{"launch__registers_per_thread", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
+		{"smsp__pcsamp_sample_count", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
+		{"device__attribute_chip", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		const struct sonde_rule *rule = sonde_rule_for(sonde_str_from(want[i].name));
+
+		if (rule->method != want[i].method || rule->weight != want[i].weight)
+			fail_msg("%s: method %d, weight %d", want[i].name, rule->method,
+				rule->weight);
+	}
+}
+
+/* §1.9 on one report: parts add up for counts, time and every additive metric. */
+static void check_report(struct run *run, const struct sonde_report *r)
+{
+	size_t nr = r->nodes.nr, nc = run->t->columns.nr, i, c;
+	double *incl = calloc((nr + 1) * nc + 1, sizeof(*incl)),
+	       *parts = calloc((nr + 1) * nc + 1, sizeof(*parts));
+	uint64_t *launches = calloc(nr + 1, sizeof(*launches));
+
+	assert_true(incl && parts && launches);
+	for (i = 0; i < nr; i++) {
+		const struct sonde_node *n = &r->nodes.at[i];
+
+		launches[i] += n->own_launches;
+		sonde_tree_values(run->t, r, SONDE_PART_INCLUSIVE, (uint32_t)i, &run->f);
+		for (c = 0; c < nc; c++)
+			incl[i * nc + c] = run->f.at[c].v;
+		sonde_tree_values(run->t, r, SONDE_PART_EXCLUSIVE, (uint32_t)i, &run->f);
+		for (c = 0; c < nc; c++)
+			parts[i * nc + c] += isnan(run->f.at[c].v) ? 0 : run->f.at[c].v;
+	}
+	for (i = nr; i-- > 0;) {
+		const struct sonde_node *n = &r->nodes.at[i];
+
+		assert_int_equal(n->launches, launches[i]);
+		if (n->parent != SONDE_NONE) {
+			assert_true(n->parent < i);
+			launches[n->parent] += n->launches;
+		}
+		for (c = 0; c < nc; c++) {
+			if (sonde_rule_for(run->t->columns.at[c].name)->method != SONDE_METHOD_SUM)
+				continue;
+			if (!isnan(incl[i * nc + c]))
+				near(incl[i * nc + c], parts[i * nc + c]);
+			if (n->parent != SONDE_NONE && !isnan(incl[i * nc + c]))
+				parts[n->parent * nc + c] += incl[i * nc + c];
+		}
+	}
+	free(incl);
+	free(parts);
+	free(launches);
+}
+
+static void check_file(const char *path)
+{
+	struct sonde_records *r;
+	struct sonde_err err = {0};
+	struct run run;
+	size_t i;
+
+	if (sonde_records_open(&r, &path, 1, &err) != 0)
+		fail_msg("%s", err.msg);
+	aggregate(&run, r, NULL);
+	assert_int_equal(
+		run.l->nr_taken + run.l->nr_outside + run.l->nr_not_selected, r->records.nr);
+	for (i = 0; i < run.t->reports.nr; i++)
+		check_report(&run, &run.t->reports.at[i]);
+	release(&run);
+	sonde_records_free(r);
+}
+
+static void test_tree__parts_add_up_on_every_real_report(void **state)
+{
+	const char *dir =
+		access("../shared/data/ncu", R_OK) == 0 ? "../shared/data/ncu" : "tests/data/ncu";
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char path[600];
+	int nr = 0;
+
+	(void)state;
+	if (!d)
+		skip();
+	while ((e = readdir(d))) {
+		if (!sonde_str_ends(sonde_str_from(e->d_name), ".ncu-rep"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		check_file(path);
+		nr++;
+	}
+	closedir(d);
+	assert_true(nr > 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree__nested_ranges_split_self_and_total),
+		cmocka_unit_test(test_tree__percentages_are_weighted_by_elapsed_cycles),
+		cmocka_unit_test(test_tree__a_missing_weight_falls_back_to_time_and_says_so),
+		cmocka_unit_test(test_tree__min_and_max_over_instances_are_bounds),
+		cmocka_unit_test(test_tree__launch_facts_give_the_most_frequent_value),
+		cmocka_unit_test(test_tree__throughput_is_the_largest_constituent_over_the_region),
+		cmocka_unit_test(test_tree__throughput_without_constituents_is_an_upper_bound),
+		cmocka_unit_test(test_tree__hit_rates_are_weighted_by_lookups),
+		cmocka_unit_test(test_tree__aggregate_adds_scopes_and_tells_their_spread),
+		cmocka_unit_test(test_tree__switching_the_aggregate_off_removes_only_it),
+		cmocka_unit_test(test_tree__replayed_ranges_are_never_summed_with_kernels),
+		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
+		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
+		cmocka_unit_test(test_rule__every_form_has_the_specified_method),
+		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
+	};
+
+	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
+}
