@@ -1,13 +1,16 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
+#include "read/folder_in.h"
 #include "read/source_int.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct sonde_source_ops *const readers[] = {
 	&sonde_source_ncu_rep,
+	&sonde_source_nsys_sqlite,
 	&sonde_source_ncu_csv,
 };
 
@@ -120,13 +123,31 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	if (!src->ops)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
 			"not a capture sonde can read (expected an Nsight Compute report, "
-			"or the output of 'ncu --csv --page raw')");
+			"the output of 'ncu --csv --page raw', or an Nsight Systems SQLite "
+			"export)");
 	rc = src->ops->read(src, r, err);
 	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
 		sonde_note(&r->notes, "%s; the %zu results before it are reported",
 			err ? err->msg : path, r->records.nr - before);
 		return 0;
 	}
+	return rc;
+}
+
+/* A directory stands for the captures it holds. */
+static int read_input(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct sonde_paths all = {0};
+	struct stat st;
+	size_t i;
+	int rc;
+
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return read_one(r, path, err);
+	rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err);
+	for (i = 0; i < all.at.nr && rc == 0; i++)
+		rc = read_one(r, all.at.at[i], err);
+	sonde_vec_release(&all.at);
 	return rc;
 }
 
@@ -146,7 +167,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		return sonde_err_nomem(err);
 	}
 	for (i = 0; i < nr_paths && rc == 0; i++)
-		rc = read_one(r, paths[i], err);
+		rc = read_input(r, paths[i], err);
 	if (rc) {
 		sonde_records_free(r);
 		return rc;
