@@ -68,6 +68,51 @@ test:
 .PHONY: unit-programs
 unit-programs: $(TESTS)
 
+# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them.
+FUZZ := CC=clang BUILD=build/fuzz OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+
+fuzz:
+	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
+
+$(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+DATA := $(DESTDIR)$(PREFIX)/share/sonde
+DOC  := $(DESTDIR)$(PREFIX)/share/doc/sonde
+MAN  := $(DESTDIR)$(PREFIX)/share/man/man1
+
+install: all
+	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
+	install -d $(DATA) $(DOC) $(MAN)
+	install -m644 schema/*.json $(DATA)/
+	install -m644 README.md LICENSE docs/*.md $(DOC)/
+	install -m644 docs/man/*.1 $(MAN)/
+	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
+	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
+
+lint:
+	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) $(CFLAGS)
+	cppcheck --quiet --error-exitcode=1 --std=c11 -Isrc --suppress=missingIncludeSystem $(LIB_SRC) $(CLI_SRC)
+
+# The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
+$(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+
+accept: $(BUILD)/sonde
+	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
+
+# Tools that measure: one program per bench/X.c, run by the scripts beside them.
+BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
+
+bench: $(BUILD)/sonde $(BENCH)
+	bench/report.sh
+
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # --- captures --------------------------------------------------------------------------------
 # Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
 # at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
@@ -86,10 +131,13 @@ $(BUILD)/workloads/%: workloads/%.cu
 	@mkdir -p $(@D)
 	$(NVCC) -O2 -std=c++17 $(NVCC_ARCH) -cudart static -o $@ $<
 
+test-gpu:
+	tests/gpu/run_gpu.sh $(BUILD)
+
 # ---------------------------------------------------------------------------------------------
 
 clean:
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d)
 .SECONDARY:

@@ -1,7 +1,53 @@
 #include "cli/command.h"
+#include "cli/option.h"
+#include "export/validate.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct sonde_usage usage = {.synopsis = "sonde validate FILE...",
+	.about = "Checks report.json files against the schema sonde.report/1 and against the "
+		 "arithmetic\n"
+		 "a report must keep: regions depth-first, inclusive = exclusive + children, "
+		 "kernels and\n"
+		 "scopes that sum up. Names the first violation with its JSON path. Exit status: 0 "
+		 "all\n"
+		 "good, 1 a violation or an unreadable file, 2 wrong usage.",
+	.examples = {{"a report just written", "sonde validate out/report.json"},
+		{"and those of its regions", "sonde validate out/*/report.json"}}};
+
+static int validate(
+	const struct sonde_word_list *files, struct sonde_sink *out, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < files->nr && rc == 0; i++) {
+		rc = sonde_validate_file(files->at[i], err);
+		if (rc == 0)
+			sonde_sink_printf(out, "%s: valid\n", files->at[i]);
+	}
+	return rc;
+}
+
 int sonde_cmd_validate(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return 0;
+	struct sonde_args args = {0};
+	struct sonde_err err = {0}, write_err = {0};
+	struct sonde_sink out;
+	int rc = sonde_options_parse(&args, &usage, argc, argv, &err);
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	if (rc == 0 && args.wants_help)
+		sonde_usage_print(&usage, &out);
+	else if (rc == 0 && args.operands.nr == 0)
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: no file");
+	else if (rc == 0)
+		rc = validate(&args.operands, &out, &err);
+	if (sonde_sink_close(&out, &write_err) && rc == 0) {
+		err = write_err;
+		rc = err.code;
+	}
+	sonde_args_release(&args);
+	return rc ? sonde_cmd_fail(&err) : 0;
 }

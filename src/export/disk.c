@@ -33,6 +33,7 @@ static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
 		sonde_json_z(&x.w, "schema", "sonde.region/1");
 		sonde_json_str(&x.w, "scope", d->report->name);
 		sonde_json_z(&x.w, "measured", d->report->is_ranges ? "range" : "kernel");
+		x.tells_all = true;
 		sonde_json__region(&x, d->report, node);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');
@@ -141,19 +142,18 @@ static int write_regions(struct disk *d, const struct sonde_report *r)
  */
 static const struct sonde_report *folder_report(const struct disk *d)
 {
-	const struct sonde_report *only = NULL;
-	size_t i;
+	const struct sonde_report *first = NULL;
+	size_t i, nr_scopes = 0;
 
 	for (i = 0; i < d->tree->reports.nr; i++) {
 		const struct sonde_report *r = &d->tree->reports.at[i];
 
 		if (r->is_aggregate)
 			return r;
-		if (only)
-			return NULL;
-		only = r;
+		first = first ? first : r;
+		nr_scopes++;
 	}
-	return only;
+	return nr_scopes == 1 ? first : NULL;
 }
 
 static int write_scope(struct disk *d, const struct sonde_report *r)

@@ -135,6 +135,18 @@ static bool starts_at(struct sonde_str text, size_t i, const char *z)
 	return i + n <= text.n && memcmp(text.p + i, z, n) == 0;
 }
 
+/* Whether the run of underscores at text[i] stands between letters or digits. */
+static bool is_inside_word(struct sonde_str text, size_t i)
+{
+	size_t before = i, after = i;
+
+	while (before > 0 && text.p[before] == '_')
+		before--;
+	while (after < text.n && text.p[after] == '_')
+		after++;
+	return is_word(text, before) && is_word(text, after);
+}
+
 static void markdown_ascii(struct sonde_buf *out, struct sonde_str text, size_t i)
 {
 	char c = text.p[i];
@@ -148,7 +160,7 @@ static void markdown_ascii(struct sonde_buf *out, struct sonde_str text, size_t 
 		sonde_buf_puts(out, "&amp;");
 	else if (c == '@' && inside_word) /* no mail address */
 		sonde_buf_puts(out, "@<!-- -->");
-	else if (strchr("\\`*[]|~#$!", c) || (c == '_' && !inside_word) ||
+	else if (strchr("\\`*[]|~#$!", c) || (c == '_' && !is_inside_word(text, i)) ||
 		 (c == ':' && starts_at(text, i, "://")) ||
 		 (c == '.' && i >= 3 && starts_at(text, i - 3, "www.")))
 		sonde_buf_printf(out, "\\%c", c);

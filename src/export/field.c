@@ -150,6 +150,23 @@ bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_expo
 	return false;
 }
 
+bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o)
+{
+	size_t i;
+
+	if (r->nr_scopes > 1 || !r->is_aggregate)
+		return false;
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *other = &t->reports.at[i];
+
+		if (!other->is_aggregate && other->is_ranges == r->is_ranges &&
+			sonde_report_is_shown(other, o))
+			return true;
+	}
+	return false;
+}
+
 static bool scope_matches(const struct sonde_tree *t, const char *word)
 {
 	const struct sonde_export_options one = {.scopes = {&word, 1}};

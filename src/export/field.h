@@ -47,15 +47,6 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
 #define SONDE_LOW_PCT 40.0
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
 
-/* Floating-point operations per byte of DRAM traffic; NaN without the counters. */
-struct sonde_roofline {
-	double flop, dram_bytes; /* per region */
-	double intensity;	 /* flop / dram_bytes */
-	double flop_per_s;
-};
-struct sonde_roofline sonde_roofline(
-	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns);
-
 /* Which regions a table lists, in which order. */
 struct sonde_listing {
 	uint32_t *at; /* node numbers, parents before children */
@@ -68,6 +59,10 @@ void sonde_listing_release(struct sonde_listing *l);
 
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
+
+/* An aggregate over the one scope that is shown anyway: for people one table is enough. */
+bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
 
 /* What the capture was: input, device and counts, gathered for the headers of every format. */
 struct sonde_coverage {

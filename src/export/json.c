@@ -1,8 +1,28 @@
 #include "export/json_int.h"
 
 #include "base/alloc.h"
+#include "export/escape.h"
 
 #include <math.h>
+
+/* Metric names are printed thousands of times: escape each once. */
+static bool make_members(struct sonde_json_export *x)
+{
+	size_t nr = x->tree->columns.nr, i;
+	struct sonde_buf b = {0};
+
+	x->members = sonde_arena_calloc(&x->arena, nr + 1, sizeof(*x->members));
+	for (i = 0; i < nr && x->members; i++) {
+		sonde_buf_clear(&b);
+		sonde_escape_json(&b, x->tree->columns.at[i].name);
+		sonde_buf_puts(&b, ": ");
+		if (b.n <= SONDE_JSON_MEMBER_MAX)
+			x->members[i] = sonde_arena_dup(&x->arena, sonde_buf_view(&b));
+	}
+	x->arena.failed |= b.failed;
+	sonde_buf_release(&b);
+	return x->members && !x->arena.failed;
+}
 
 int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
@@ -16,7 +36,7 @@ int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 			if (t->reports.at[i].nodes.at[k].depth > depth)
 				depth = t->reports.at[i].nodes.at[k].depth;
 	x->stack = sonde_calloc((size_t)depth + 1, sizeof(*x->stack));
-	if (!x->stack)
+	if (!x->stack || !make_members(x))
 		return sonde_err_nomem(err);
 	return sonde_figures_init(&x->figures, t, err);
 }
@@ -24,6 +44,7 @@ int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 void sonde_json__release(struct sonde_json_export *x)
 {
 	sonde_figures_release(&x->figures);
+	sonde_arena_release(&x->arena);
 	sonde_free(x->stack);
 }
 

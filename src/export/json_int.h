@@ -10,6 +10,9 @@ struct sonde_json_export {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	struct sonde_figures figures;
+	struct sonde_str *members; /* by column: `"name": `, ready to print */
+	struct sonde_arena arena;
+	bool tells_all;	 /* the next "metric_info" has every metric, not only exceptions */
 	uint32_t *stack; /* the node now written at each depth */
 };
 
@@ -24,8 +27,12 @@ void sonde_json__metric_info(struct sonde_json_export *x);
 void sonde_json__capture(struct sonde_json_export *x);
 /* The fields of region `node`; x->stack holds its ancestors. */
 void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
-/* "metrics", and what there is to say about them, of the part now in x->figures. */
+/*
+ * "metrics", and what there is to say about them, of the part now in x->figures.
+ * Of a single launch there is nothing to say: `numbers` are as measured.
+ */
 void sonde_json__metrics(struct sonde_json_export *x);
+void sonde_json__numbers(struct sonde_json_export *x);
 void sonde_json__kernels(
 	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr);
 /* "device" and "process_id" of a report: null over several. */

@@ -132,3 +132,21 @@ void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde
 	key_str(w, key);
 	sonde_escape_json(&w->sink->buf, value);
 }
+
+void sonde_json_member_number(struct sonde_json *w, struct sonde_str member, double value)
+{
+	char line[SONDE_JSON_MEMBER_MAX + SONDE_NUMBER_MAX + 48];
+	uint32_t bit = 1u << w->depth;
+	size_t n = 0;
+
+	if (w->has_items & bit)
+		line[n++] = ',';
+	w->has_items |= bit;
+	line[n++] = '\n';
+	memset(line + n, ' ', w->depth);
+	n += w->depth;
+	memcpy(line + n, member.p, member.n);
+	n += member.n;
+	n += sonde_number_format(line + n, value);
+	sonde_sink_write(w->sink, line, n);
+}

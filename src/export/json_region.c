@@ -1,5 +1,7 @@
 #include "export/json_int.h"
 
+#include "aggregate/roofline.h"
+
 #include <math.h>
 
 static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
@@ -11,14 +13,15 @@ static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
 static void exceptions(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
-	bool is_open = false;
+	bool is_open = false, tells_all = x->tells_all;
 	size_t i;
 
+	x->tells_all = false;
 	for (i = 0; i < t->columns.nr; i++) {
 		const struct sonde_column *c = &t->columns.at[i];
 		const struct sonde_figure *f = &x->figures.at[i];
 
-		if (!differs(c, f))
+		if (!tells_all && !differs(c, f))
 			continue;
 		if (!is_open)
 			sonde_json_open(&x->w, "metric_info", '{', false);
@@ -72,16 +75,26 @@ static void texts(struct sonde_json_export *x)
 		sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__metrics(struct sonde_json_export *x)
+void sonde_json__numbers(struct sonde_json_export *x)
 {
+	const struct sonde_tree *t = x->tree;
 	size_t i;
 
 	sonde_json_open(&x->w, "metrics", '{', false);
-	for (i = 0; i < x->tree->columns.nr; i++)
-		if (!x->tree->columns.at[i].is_text)
-			sonde_json_str_number(
-				&x->w, x->tree->columns.at[i].name, x->figures.at[i].v);
+	for (i = 0; i < t->columns.nr; i++) {
+		if (t->columns.at[i].is_text)
+			continue;
+		if (x->members[i].p)
+			sonde_json_member_number(&x->w, x->members[i], x->figures.at[i].v);
+		else
+			sonde_json_str_number(&x->w, t->columns.at[i].name, x->figures.at[i].v);
+	}
 	sonde_json_close(&x->w, '}');
+}
+
+void sonde_json__metrics(struct sonde_json_export *x)
+{
+	sonde_json__numbers(x);
 	texts(x);
 	ranges(x);
 	exceptions(x);
@@ -105,7 +118,12 @@ void sonde_json__kernels(
 		sonde_json_number(
 			&x->w, "mean_ms", k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
-		sonde_json__metrics(x);
+		if (k->calls > 1) {
+			sonde_json__metrics(x);
+		} else { /* one launch: the figures are as measured */
+			sonde_json__numbers(x);
+			texts(x);
+		}
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, ']');
@@ -168,6 +186,22 @@ static void spread(struct sonde_json_export *x, const struct sonde_node *n)
 	sonde_json_close(&x->w, '}');
 }
 
+/* Of the figures now in x->figures; left out when the capture has no such counters. */
+static void roofline(struct sonde_json_export *x, double time_ns)
+{
+	struct sonde_roofline r = sonde_roofline_of(x->tree, &x->figures, time_ns);
+
+	if (isnan(r.flop) && isnan(r.dram_bytes))
+		return;
+	sonde_json_open(&x->w, "roofline", '{', true);
+	sonde_json_number(&x->w, "flop", r.flop);
+	sonde_json_number(&x->w, "dram_bytes", r.dram_bytes);
+	sonde_json_number(&x->w, "intensity", r.intensity);
+	sonde_json_number(&x->w, "flop_per_s", r.flop_per_s);
+	sonde_json_number(&x->w, "bytes_per_s", r.bytes_per_s);
+	sonde_json_close(&x->w, '}');
+}
+
 static void sections(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
@@ -211,6 +245,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	fields(x, r, n, false);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
+	roofline(x, n->time_ns);
 	sonde_json__metrics(x);
 	sections(x);
 	sonde_json_open(&x->w, "exclusive", '{', false);

@@ -230,6 +230,14 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 	return 0;
 }
 
+static void aggregate_is_the_same(struct sonde_markdown *m, const struct sonde_report *r)
+{
+	sonde_sink_puts(m->to, "\n## ");
+	sonde_escape_markdown(&m->to->buf, r->name);
+	sonde_sink_puts(
+		m->to, "\n\nOne scope only: the aggregate is the same as the section above.\n");
+}
+
 int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -243,9 +251,16 @@ int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_
 		sonde_sink_puts(to, "\n\u2248 approximate \u00b7 \u2264 \u2265 a bound \u00b7 "
 				    "incl/excl: with and without nested regions\n");
 	}
-	for (i = 0; i < t->reports.nr && rc == 0; i++)
-		if (sonde_report_is_shown(&t->reports.at[i], o))
-			rc = report(&m, &t->reports.at[i], err);
+	for (i = 0; i < t->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		if (!sonde_report_is_shown(r, o))
+			continue;
+		if (sonde_report_is_doubled(t, r, o))
+			aggregate_is_the_same(&m, r);
+		else
+			rc = report(&m, r, err);
+	}
 	if (rc == 0 && m.cell.failed)
 		rc = sonde_err_nomem(err);
 	sonde_markdown__release(&m);

@@ -1,5 +1,6 @@
 #include "export/markdown_int.h"
 
+#include "aggregate/roofline.h"
 #include "export/escape.h"
 #include "export/number.h"
 
@@ -83,7 +84,7 @@ static void facts(
 {
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
 	const char *limiter = sonde_limiter(m->tree, &m->figures);
-	struct sonde_roofline roof = sonde_roofline(m->tree, &m->figures, n->time_ns);
+	struct sonde_roofline roof = sonde_roofline_of(m->tree, &m->figures, n->time_ns);
 
 	sonde_sink_puts(m->to, "\n- id: ");
 	sonde_markdown__name(m, region->id);
@@ -134,18 +135,34 @@ static void metric_heads(struct sonde_markdown *m)
 		m->to, "\n| metric | incl | excl | unit | how |\n|---|---:|---:|---|---|\n");
 }
 
+static bool is_in_section(const struct sonde_tree *t, size_t column)
+{
+	size_t i, k;
+
+	for (i = 0; i < t->sections.nr; i++)
+		for (k = 0; k < t->sections.at[i].columns.nr; k++)
+			if (t->sections.at[i].columns.at[k] == column)
+				return true;
+	return false;
+}
+
+/* The metrics that no section shows. */
 static void metrics(struct sonde_markdown *m)
 {
-	size_t i, nr = m->tree->columns.nr < MAX_METRICS ? m->tree->columns.nr : MAX_METRICS;
+	size_t i, nr = 0;
 
-	if (nr == 0)
-		return;
-	metric_heads(m);
-	for (i = 0; i < nr; i++)
-		metric_row(m, (uint32_t)i);
-	if (m->tree->columns.nr > nr)
+	for (i = 0; i < m->tree->columns.nr; i++) {
+		if (is_in_section(m->tree, i))
+			continue;
+		if (nr == 0)
+			metric_heads(m);
+		if (nr < MAX_METRICS)
+			metric_row(m, (uint32_t)i);
+		nr++;
+	}
+	if (nr > MAX_METRICS)
 		sonde_sink_printf(m->to, "\n\u2026 and %zu more metrics; all of them are in %s.\n",
-			m->tree->columns.nr - nr,
+			nr - MAX_METRICS,
 			m->options->more_at ? m->options->more_at : "`--format json`");
 }
 
@@ -176,10 +193,8 @@ void sonde_markdown__region(
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_tree_values(m->tree, r, SONDE_PART_EXCLUSIVE, node, &m->own);
 	facts(m, r, n);
-	if (m->tree->sections.nr)
-		sections(m);
-	else
-		metrics(m);
+	sections(m);
+	metrics(m);
 	if (n->nr_kernels)
 		sonde_markdown__kernels(m, r, n->first_kernel, n->nr_kernels);
 }

@@ -16,17 +16,29 @@ static const uint64_t pow5[28] = {1u, 5u, 25u, 125u, 625u, 3125u, 15625u, 78125u
 	2384185791015625u, 11920928955078125u, 59604644775390625u, 298023223876953125u,
 	1490116119384765625u, 7450580596923828125u};
 
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+			    "25262728293031323334353637383940414243444546474849"
+			    "50515253545556575859606162636465666768697071727374"
+			    "75767778798081828384858687888990919293949596979899";
+
 size_t sonde_number_format_u64(char out[SONDE_NUMBER_MAX], uint64_t v)
 {
 	char digits[20];
-	size_t n = 0, i;
+	size_t at = sizeof(digits), n;
 
-	do {
-		digits[n++] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	for (i = 0; i < n; i++)
-		out[i] = digits[n - 1 - i];
+	while (v >= 100) {
+		at -= 2;
+		memcpy(digits + at, pairs + v % 100 * 2, 2);
+		v /= 100;
+	}
+	if (v >= 10) {
+		at -= 2;
+		memcpy(digits + at, pairs + v * 2, 2);
+	} else {
+		digits[--at] = (char)('0' + v);
+	}
+	n = sizeof(digits) - at;
+	memcpy(out, digits + at, n);
 	out[n] = '\0';
 	return n;
 }

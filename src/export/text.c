@@ -196,23 +196,6 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 	return sonde_text__baseline(x, r, err);
 }
 
-/* One scope and its aggregate say the same: one table is enough. */
-static bool is_doubled(const struct sonde_text_export *x, const struct sonde_report *r)
-{
-	size_t i;
-
-	if (r->nr_scopes > 1 || !r->is_aggregate)
-		return false;
-	for (i = 0; i < x->tree->reports.nr; i++) {
-		const struct sonde_report *other = &x->tree->reports.at[i];
-
-		if (!other->is_aggregate && other->is_ranges == r->is_ranges &&
-			sonde_report_is_shown(other, x->options))
-			return true;
-	}
-	return false;
-}
-
 static int reports(struct sonde_text_export *x, struct sonde_err *err)
 {
 	const struct sonde_report *doubled = NULL;
@@ -222,7 +205,8 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 	for (i = 0; i < x->tree->reports.nr; i++) {
 		const struct sonde_report *r = &x->tree->reports.at[i];
 
-		if (sonde_report_is_shown(r, x->options) && !is_doubled(x, r))
+		if (sonde_report_is_shown(r, x->options) &&
+			!sonde_report_is_doubled(x->tree, r, x->options))
 			nr_shown++;
 	}
 	for (i = 0; i < x->tree->reports.nr && rc == 0; i++) {
@@ -230,7 +214,7 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 
 		if (!sonde_report_is_shown(r, x->options))
 			continue;
-		if (is_doubled(x, r)) {
+		if (sonde_report_is_doubled(x->tree, r, x->options)) {
 			doubled = r;
 			continue;
 		}

@@ -103,7 +103,6 @@ struct csv_table {
 	SONDE_VEC(struct csv_column) columns;
 	SONDE_VEC(struct csv_quoted) quoted; /* by offset */
 	struct csv_nvtx nvtx;
-	struct sonde_map device_keys;
 	uint32_t display_name; /* the column with the device's name, SONDE_NONE without */
 	uint64_t nr_skipped;   /* lines in the table that are no rows */
 };

@@ -87,23 +87,54 @@ static unsigned small_number(struct sonde_str text)
 	return v >= 0 && v < 1000 ? (unsigned)v : 0;
 }
 
+static bool is_attribute(const struct csv_table *t, const struct csv_column *col)
+{
+	return col->metric != SONDE_NONE &&
+	       sonde_str_starts(t->r->metrics.at[col->metric].name, "device__attribute_");
+}
+
+/* Every result repeats what its device is: the first one tells. False when memory is short. */
+static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t row)
+{
+	struct csv_cursor c = cursor_at(t->src, row);
+	struct sonde_attribute *list, *a;
+	struct csv_cell cell;
+	size_t i, nr = 0;
+
+	for (i = 0; i < t->columns.nr; i++)
+		nr += is_attribute(t, &t->columns.at[i]);
+	list = sonde_arena_calloc(&t->r->arena, nr, sizeof(*list));
+	if (!list)
+		return false;
+	d->attributes = list;
+	for (i = 0; i < t->columns.nr && csv_next(&c, &cell); i++) {
+		const struct csv_column *col = &t->columns.at[i];
+
+		if (!is_attribute(t, col) || csv_is_missing(cell.raw))
+			continue;
+		a = &list[d->nr_attributes++];
+		a->name = t->r->metrics.at[col->metric].name;
+		a->value = csv_number(cell.raw) * col->factor;
+		if (isnan(a->value))
+			a->text = csv_text(&t->r->arena, &cell);
+	}
+	return true;
+}
+
 static int add_device(struct csv_table *t, const struct row *row, const struct sonde_record *rec,
 	struct sonde_err *err)
 {
-	const uint32_t key[2] = {rec->process, rec->device};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)}, rest;
-	struct sonde_device *d;
+	struct sonde_device d = {.id = rec->device, .process = rec->process};
+	const struct sonde_device *known = sonde_records_device(t->r, rec->process, rec->device);
+	struct sonde_str rest;
 
-	if (sonde_map_find(&t->device_keys, bytes) != SONDE_NONE)
+	if (known && known->process == rec->process)
 		return 0;
-	bytes = sonde_arena_dup(&t->r->arena, bytes);
-	d = bytes.p ? sonde_vec_push(&t->r->devices) : NULL;
-	if (!d || sonde_map_add(&t->device_keys, bytes, NULL) == SONDE_NONE)
+	d.name = csv_text(&t->r->arena, &row->display_name);
+	d.cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
+	d.cc_minor = small_number(rest);
+	if (!add_attributes(t, &d, rec->payload) || !sonde_records__device(t->r, &d))
 		return sonde_err_nomem(err);
-	*d = (struct sonde_device){.id = rec->device, .process = rec->process};
-	d->name = csv_text(&t->r->arena, &row->display_name);
-	d->cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
-	d->cc_minor = small_number(rest);
 	return 0;
 }
 
@@ -284,7 +315,6 @@ static void release(struct sonde_source *src)
 		return;
 	sonde_vec_release(&t->columns);
 	sonde_vec_release(&t->quoted);
-	sonde_map_release(&t->device_keys);
 	csv_nvtx_release(&t->nvtx);
 	sonde_free(t);
 }

@@ -28,7 +28,7 @@ struct ncu_stack {
 /* A domain as the current NVTX state lists it. */
 struct ncu_domain {
 	uint64_t id;
-	struct sonde_str msg;
+	struct sonde_str name, msg;
 };
 
 /* Frames nested deeper count in their ancestor at this depth: ids grow with the square of it. */

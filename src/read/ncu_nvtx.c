@@ -51,34 +51,32 @@ static int read_domains(struct ncu_report *n, const struct state *s, struct sond
 		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);)
 			if (sonde_field_is_int(&g, 1))
 				d->id = g.value;
+			else if (sonde_field_is_bytes(&g, 2))
+				d->name = g.bytes;
 	}
 	if (n->domains.nr > 1)
 		qsort(n->domains.at, n->domains.nr, sizeof(*n->domains.at), by_id);
 	return 0;
 }
 
-static struct sonde_str domain_msg(const struct ncu_report *n, uint64_t id)
+/* All empty when the state does not list it. */
+static struct ncu_domain find_domain(const struct ncu_report *n, uint64_t id)
 {
 	struct ncu_domain key = {.id = id}, *d;
 
 	if (!n->domains.nr)
-		return (struct sonde_str){NULL, 0};
+		return key;
 	d = bsearch(&key, n->domains.at, n->domains.nr, sizeof(key), by_id);
-	return d ? d->msg : (struct sonde_str){NULL, 0};
+	return d ? *d : key;
 }
 
 /* The string number of a domain's name, SONDE_NONE for the default domain. */
 static int domain_string(struct ncu_report *n, const struct state *s, uint64_t id, uint32_t *out,
 	struct sonde_err *err)
 {
-	struct sonde_wire w = sonde_wire_on(domain_msg(n, id));
-	struct sonde_str name = {NULL, 0};
-	struct sonde_field f;
+	struct sonde_str name = find_domain(n, id).name;
 
 	*out = SONDE_NONE;
-	while (sonde_wire_next(&w, &f))
-		if (sonde_field_is_bytes(&f, 2))
-			name = f.bytes;
 	if (id == s->default_domain || sonde_str_is(name, "<default domain>"))
 		return 0;
 	if (!name.n)
@@ -91,7 +89,7 @@ static int domain_string(struct ncu_report *n, const struct state *s, uint64_t i
 static struct sonde_str registered(
 	const struct ncu_report *n, struct state *s, uint64_t domain, uint64_t id)
 {
-	struct sonde_wire w = sonde_wire_on(domain_msg(n, domain)), inner;
+	struct sonde_wire w = sonde_wire_on(find_domain(n, domain).msg), inner;
 	struct sonde_field f, g;
 
 	while (s->lookups_left && sonde_wire_next(&w, &f)) {

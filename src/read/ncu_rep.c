@@ -134,7 +134,7 @@ static bool add_attributes(struct ncu_report *n, struct sonde_device *d, struct 
 static int read_device(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_device dev = {.process = n->process}, *d;
+	struct sonde_device dev = {.process = n->process};
 	const struct sonde_device *known;
 	struct sonde_field f;
 
@@ -146,15 +146,13 @@ static int read_device(struct ncu_report *n, struct sonde_str msg, struct sonde_
 	}
 	if (w.bad)
 		return ncu_damage(n, &w, err);
-	known = n->process == SONDE_NONE ? NULL : sonde_records_device(n->r, n->process, dev.id);
-	if (n->process == SONDE_NONE || (known && known->process == n->process))
+	if (n->process == SONDE_NONE)
 		return 0;
-	if (!add_attributes(n, &dev, msg))
+	known = sonde_records_device(n->r, n->process, dev.id);
+	if (known && known->process == n->process)
+		return 0;
+	if (!add_attributes(n, &dev, msg) || !sonde_records__device(n->r, &dev))
 		return sonde_err_nomem(err);
-	d = sonde_vec_push(&n->r->devices);
-	if (!d)
-		return sonde_err_nomem(err);
-	*d = dev;
 	return 0;
 }
 

@@ -8,6 +8,35 @@
 
 #define MAX_SECTION_METRICS 1000 /* real ones have under 200 */
 
+/* The first byte of a field: metrics and their values are so many that they get short cuts. */
+#define KEY(number, type) ((unsigned char)((number) << 3 | (type)))
+
+/* A value message that is one number and nothing else, as nearly all of them are. */
+static inline bool quick_value(struct sonde_str msg, double *out)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	uint64_t n;
+	float s;
+
+	if (msg.n == 9 && w.p[0] == KEY(3, SONDE_WIRE_FIXED64)) {
+		memcpy(out, w.p + 1, 8);
+		return true;
+	}
+	if (msg.n == 5 && w.p[0] == KEY(2, SONDE_WIRE_FIXED32)) {
+		memcpy(&s, w.p + 1, 4);
+		*out = (double)s;
+		return true;
+	}
+	if (msg.n < 2 ||
+		(w.p[0] != KEY(4, SONDE_WIRE_VARINT) && w.p[0] != KEY(5, SONDE_WIRE_VARINT)))
+		return false;
+	w.p++;
+	if (!sonde_wire_varint(&w, &n) || w.p != w.end)
+		return false;
+	*out = (double)n;
+	return true;
+}
+
 double ncu_value(struct sonde_str msg, struct sonde_str *text)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -15,6 +44,8 @@ double ncu_value(struct sonde_str msg, struct sonde_str *text)
 	double v = NAN, d;
 	float s;
 
+	if (quick_value(msg, &v))
+		return isfinite(v) ? v : NAN;
 	while (sonde_wire_next(&w, &f)) {
 		switch (f.number) {
 		case 1:
@@ -46,11 +77,15 @@ double ncu_value(struct sonde_str msg, struct sonde_str *text)
 }
 
 /* The string number a metric message names, its first field as a rule. */
-static bool metric_string(struct sonde_str msg, uint64_t *out)
+static inline bool metric_string(struct sonde_str msg, uint64_t *out)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_field f;
 
+	if (msg.n > 1 && w.p[0] == KEY(1, SONDE_WIRE_VARINT)) {
+		w.p++;
+		return sonde_wire_varint(&w, out);
+	}
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1)) {
 			*out = f.value;
@@ -101,14 +136,15 @@ static int add_section_metric(
 	struct ncu_report *n, size_t section, struct sonde_str name, struct sonde_err *err)
 {
 	struct sonde_section *s = &n->r->sections.at[section];
-	uint32_t string = sonde_records__string(n->r, name), *slot;
+	uint32_t string, *slot;
 	size_t i;
 
+	if (s->metrics.nr >= MAX_SECTION_METRICS)
+		return 0;
+	string = sonde_records__string(n->r, name);
 	for (i = 0; i < s->metrics.nr; i++)
 		if (s->metrics.at[i] == string)
 			return 0;
-	if (s->metrics.nr >= MAX_SECTION_METRICS)
-		return 0;
 	slot = string == SONDE_NONE ? NULL : sonde_vec_push(&s->metrics);
 	if (!slot)
 		return sonde_err_nomem(err);
@@ -278,27 +314,46 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 	return 0;
 }
 
-static bool take_value(const struct ncu_report *n, struct sonde_str msg, struct sonde_values *v)
+/* A metric message: {1 string, 2 value}, as a rule in that order. */
+static inline void split_metric(struct sonde_str msg, uint64_t *string, struct sonde_str *value)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_str text = {NULL, 0}, value = {NULL, 0};
-	uint64_t string = UINT64_MAX;
 	struct sonde_field f;
-	uint32_t metric;
 
+	if (msg.n > 1 && w.p[0] == KEY(1, SONDE_WIRE_VARINT)) {
+		w.p++;
+		if (sonde_wire_varint(&w, string) && w.p < w.end &&
+			*w.p == KEY(2, SONDE_WIRE_BYTES)) {
+			w.p++;
+			if (sonde_wire_bytes(&w, value))
+				return;
+		}
+		w = sonde_wire_on(msg);
+		*string = UINT64_MAX;
+	}
 	while (sonde_wire_next(&w, &f)) {
-		if (sonde_field_is_int(&f, 1))
-			string = f.value;
-		else if (sonde_field_is_bytes(&f, 2)) {
-			value = f.bytes;
-			if (string != UINT64_MAX)
-				break; /* what follows are per-instance values, possibly thousands
-					*/
+		if (sonde_field_is_int(&f, 1)) {
+			*string = f.value;
+		} else if (sonde_field_is_bytes(&f, 2)) {
+			*value = f.bytes;
+			if (*string != UINT64_MAX)
+				return; /* what follows are per-instance values, maybe thousands */
 		}
 	}
+}
+
+static bool take_value(const struct ncu_report *n, struct sonde_str msg, struct sonde_values *v)
+{
+	struct sonde_str text = {NULL, 0}, value = {NULL, 0};
+	uint64_t string = UINT64_MAX;
+	uint32_t metric;
+
+	split_metric(msg, &string, &value);
 	if (string >= n->strings.nr || !value.p)
 		return true;
 	metric = n->metric_of.at[string];
+	if (metric == SONDE_NONE)
+		return true; /* the string came after the result that names it: counted as bad */
 	v->num[metric] = ncu_value(value, &text); /* a name met twice keeps the last value */
 	return !text.p || sonde_values__text(v, metric, text);
 }

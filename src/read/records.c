@@ -66,7 +66,8 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 	if (set->nr == nr &&
 		memcmp(&r->members.at[set->first], members, nr * sizeof(*members)) == 0)
 		return (uint32_t)(r->sets.nr - 1);
-	if (r->sets.nr >= SONDE_NONE || !sonde_vec_reserve(&r->members, first + nr))
+	if (r->sets.nr >= SONDE_NONE || first + nr >= SONDE_NONE ||
+		!sonde_vec_reserve(&r->members, first + nr))
 		return SONDE_NONE;
 	set = sonde_vec_push(&r->sets);
 	if (!set)
@@ -210,6 +211,8 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_map_release(&r->metric_names);
 	sonde_map_release(&r->process_keys);
 	sonde_map_release(&r->section_ids);
+	sonde_map_release(&r->device_keys);
+	sonde_vec_release(&r->device_of);
 	sonde_notes_release(&r->notes);
 	sonde_arena_release(&r->arena);
 	sonde_free(r);
@@ -263,22 +266,52 @@ uint32_t sonde_records_metric(const struct sonde_records *r, const char *name)
 	return sonde_map_find(&r->metric_names, sonde_str_from(name));
 }
 
+static struct sonde_str device_key(uint32_t key[3], bool is_shared, uint32_t owner, uint32_t id)
+{
+	key[0] = is_shared;
+	key[1] = owner;
+	key[2] = id;
+	return (struct sonde_str){(const char *)key, 3 * sizeof(*key)};
+}
+
+static bool add_device_key(struct sonde_records *r, struct sonde_str key)
+{
+	uint32_t *slot;
+
+	if (sonde_map_find(&r->device_keys, key) != SONDE_NONE)
+		return true;
+	key = sonde_arena_dup(&r->arena, key);
+	slot = key.p ? sonde_vec_push(&r->device_of) : NULL;
+	if (!slot)
+		return false;
+	*slot = (uint32_t)(r->devices.nr - 1);
+	return sonde_map_add(&r->device_keys, key, NULL) != SONDE_NONE;
+}
+
+bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device)
+{
+	uint32_t key[3], input = r->processes.at[device->process].input;
+	struct sonde_str own = device_key(key, false, device->process, device->id);
+	struct sonde_device *slot;
+
+	if (sonde_map_find(&r->device_keys, own) != SONDE_NONE)
+		return true;
+	slot = sonde_vec_push(&r->devices);
+	if (!slot)
+		return false;
+	*slot = *device;
+	return add_device_key(r, own) &&
+	       add_device_key(r, device_key(key, true, input, device->id));
+}
+
 /* A report of several processes may list the devices for one of them only: ids are then shared. */
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id)
 {
-	const struct sonde_device *shared = NULL;
-	size_t i;
+	uint32_t key[3], input = r->processes.at[process].input;
+	uint32_t n = sonde_map_find(&r->device_keys, device_key(key, false, process, id));
 
-	for (i = 0; i < r->devices.nr; i++) {
-		const struct sonde_device *d = &r->devices.at[i];
-
-		if (d->id != id)
-			continue;
-		if (d->process == process)
-			return d;
-		if (r->processes.at[d->process].input == r->processes.at[process].input)
-			shared = d;
-	}
-	return shared;
+	if (n == SONDE_NONE)
+		n = sonde_map_find(&r->device_keys, device_key(key, true, input, id));
+	return n == SONDE_NONE ? NULL : &r->devices.at[r->device_of.at[n]];
 }

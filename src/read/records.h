@@ -151,6 +151,8 @@ struct sonde_records {
 	/* Private to the room. */
 	struct sonde_arena arena;
 	struct sonde_map process_keys, section_ids;
+	struct sonde_map device_keys;  /* {0, process, id} and {1, input, id} … */
+	SONDE_VEC(uint32_t) device_of; /* … → number in `devices`, by the key's number */
 	SONDE_VEC(struct sonde_source *) sources;
 };
 

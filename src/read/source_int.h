@@ -43,6 +43,8 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
 /* The process with this pid and input, appended when new. */
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
 	struct sonde_str host, struct sonde_str name);
+/* Appends a device unless its process has one with that id; false when memory is short. */
+bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
 /* Appends a text value to `v`; false when memory is short. */

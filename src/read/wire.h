@@ -34,7 +34,7 @@ struct sonde_field {
 
 static inline struct sonde_wire sonde_wire_on(struct sonde_str s)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
+	const unsigned char *p = (const unsigned char *)(s.p ? s.p : "");
 
 	return (struct sonde_wire){.p = p, .end = p + s.n};
 }
@@ -48,6 +48,11 @@ static inline bool sonde_wire_varint(struct sonde_wire *w, uint64_t *out)
 	if (p < w->end && *p < 0x80) {
 		*out = *p;
 		w->p = p + 1;
+		return true;
+	}
+	if (w->end - p >= 2 && p[1] < 0x80) {
+		*out = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+		w->p = p + 2;
 		return true;
 	}
 	for (; p < w->end; shift += 7) {

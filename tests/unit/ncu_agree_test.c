@@ -113,9 +113,33 @@ static void same_name(const struct pair *p, struct sonde_str rep, struct sonde_s
 			SONDE_STR_ARG(csv));
 }
 
+static void same_devices(const struct pair *p)
+{
+	const struct sonde_device *d = sonde_records_device(p->rep, 0, 0), *e;
+	size_t i, k;
+
+	e = sonde_records_device(p->csv, 0, 0);
+	assert_true(d && e && sonde_str_eq(d->name, e->name));
+	assert_int_equal(d->cc_major, e->cc_major);
+	assert_int_equal(d->cc_minor, e->cc_minor);
+	for (i = 0; i < d->nr_attributes; i++) {
+		struct sonde_str name = d->attributes[i].name;
+
+		for (k = 0; k < e->nr_attributes; k++)
+			if (sonde_str_eq(e->attributes[k].name, name))
+				break;
+		if (k == e->nr_attributes)
+			fail_msg("%s: no %.*s in the CSV", p->name, SONDE_STR_ARG(name));
+		if (fabs(d->attributes[i].value - e->attributes[k].value) > 0.005)
+			fail_msg("%s: %.*s differs in the CSV", p->name, SONDE_STR_ARG(name));
+	}
+}
+
 static void check_records(struct pair *p)
 {
 	uint32_t i;
+
+	same_devices(p);
 
 	for (i = 0; i < p->rep->records.nr; i++) {
 		const struct sonde_record *a = &p->rep->records.at[p->rep_order[i]];

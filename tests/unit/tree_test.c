@@ -1,3 +1,4 @@
+#include "aggregate/roofline.h"
 #include "aggregate/rule.h"
 #include "aggregate/tree.h"
 
@@ -382,6 +383,33 @@ static void test_tree__chosen_metrics_are_exactly_those_reported(void **state)
 	made_release(&m);
 }
 
+static void test_roofline__counts_two_per_fused_multiply_add(void **state)
+{
+	struct sonde_roofline point;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 10);
+	made_metric(&m, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100);
+	made_metric(&m, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 100);
+	made_metric(&m, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 50);
+	made_metric(&m, "dram__bytes_read.sum", 30);
+	made_metric(&m, "dram__bytes_write.sum", 20);
+	aggregate(&run, m.r, NULL);
+	figure(&run, 0, SONDE_PART_INCLUSIVE, 0, TIME);
+	point = sonde_roofline_of(run.t, &run.f, 10);
+	near(point.flop, 250);
+	near(point.intensity, 5);
+	near(point.flop_per_s, 25e9);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_rule__every_form_has_the_specified_method(void **state)
 {
 	static const struct {
@@ -524,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_tree__replayed_ranges_are_never_summed_with_kernels),
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
+		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_rule__every_form_has_the_specified_method),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
 	};

@@ -1,0 +1,25 @@
+/*
+ * The roofline point of a region or kernel: work per byte, work per second.
+ *
+ * Made from figures of a tree where the capture has FLOP and DRAM counters;
+ * otherwise everything is NaN. FLOPs are counted as Nsight Compute does: one per
+ * add or multiply, two per fused multiply-add, tensor operations as reported.
+ */
+#ifndef SONDE_AGGREGATE_ROOFLINE_H
+#define SONDE_AGGREGATE_ROOFLINE_H
+
+#include "aggregate/tree.h"
+
+struct sonde_roofline {
+	double flop;	   /* floating-point operations, NaN = not counted */
+	double dram_bytes; /* read and written, NaN = not counted */
+	double intensity;  /* flop ÷ dram_bytes, NaN when either is missing or no byte moved */
+	double flop_per_s; /* flop ÷ time */
+	double bytes_per_s;
+};
+
+/* `time_ns` is the time of the same part the figures were made for. */
+struct sonde_roofline sonde_roofline_of(
+	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns);
+
+#endif

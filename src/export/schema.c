@@ -1,0 +1,296 @@
+#include "export/validate_int.h"
+
+#include <regex.h>
+#include <string.h>
+
+/*
+ * The shipped schema, as it is on disk: an uninstalled binary works, and the
+ * validator cannot drift from what is shipped.
+ */
+__asm__(".section .rodata\n"
+	".global sonde_schema_begin\n"
+	".global sonde_schema_end\n"
+	"sonde_schema_begin:\n"
+	".incbin \"schema/sonde.report-1.schema.json\"\n"
+	"sonde_schema_end:\n"
+	".byte 0\n"
+	".previous\n");
+extern const char sonde_schema_begin[] __attribute__((visibility("hidden")));
+extern const char sonde_schema_end[] __attribute__((visibility("hidden")));
+
+struct sonde_str sonde_schema_text(void)
+{
+	return (struct sonde_str){
+		sonde_schema_begin, (size_t)(sonde_schema_end - sonde_schema_begin)};
+}
+
+/* One evaluation: the schema's root for $ref, the value, and the schema object it must meet. */
+struct eval {
+	struct sonde_validation *v;
+	const json_t *root, *schema, *value;
+};
+
+static int check(
+	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value)
+{
+	return sonde_schema__check(v, root, schema, value);
+}
+
+static const char *type_name(const json_t *value)
+{
+	static const char *const names[] = {[JSON_OBJECT] = "object",
+		[JSON_ARRAY] = "array",
+		[JSON_STRING] = "string",
+		[JSON_INTEGER] = "integer",
+		[JSON_REAL] = "number",
+		[JSON_TRUE] = "boolean",
+		[JSON_FALSE] = "boolean",
+		[JSON_NULL] = "null"};
+
+	return names[json_typeof(value)];
+}
+
+static bool is_type(const json_t *value, const char *type)
+{
+	if (strcmp(type, "number") == 0)
+		return json_is_number(value);
+	return strcmp(type, type_name(value)) == 0;
+}
+
+static int check_type(const struct eval *e, const json_t *types)
+{
+	const json_t *type;
+	size_t i;
+
+	if (json_is_string(types))
+		return is_type(e->value, json_string_value(types))
+			       ? 0
+			       : sonde_validation__fail(e->v, "is %s, must be %s",
+					 type_name(e->value), json_string_value(types));
+	json_array_foreach(types, i, type) if (is_type(e->value, json_string_value(type))) return 0;
+	return sonde_validation__fail(e->v, "must not be %s", type_name(e->value));
+}
+
+static int check_required(const struct eval *e, const json_t *keys)
+{
+	const json_t *key;
+	size_t i;
+
+	json_array_foreach(keys, i, key)
+	{
+		if (json_is_object(e->value) && !json_object_get(e->value, json_string_value(key)))
+			return sonde_validation__fail(
+				e->v, "'%s' is missing", json_string_value(key));
+	}
+	return 0;
+}
+
+static int check_properties(const struct eval *e, const json_t *properties)
+{
+	const char *key;
+	json_t *schema;
+
+	json_object_foreach((json_t *)(uintptr_t)properties, key, schema)
+	{
+		const json_t *member = json_object_get(e->value, key);
+		size_t mark;
+		int rc;
+
+		if (!member)
+			continue;
+		mark = sonde_validation__key(e->v, key);
+		rc = check(e->v, e->root, schema, member);
+		sonde_validation__leave(e->v, mark);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int check_additional(const struct eval *e, const json_t *schema)
+{
+	const json_t *properties = json_object_get(e->schema, "properties");
+	const char *key;
+	json_t *member;
+
+	if (!json_is_object(e->value))
+		return 0;
+	json_object_foreach((json_t *)(uintptr_t)e->value, key, member)
+	{
+		size_t mark;
+		int rc;
+
+		if (json_object_get(properties, key))
+			continue;
+		mark = sonde_validation__key(e->v, key);
+		rc = check(e->v, e->root, schema, member);
+		sonde_validation__leave(e->v, mark);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int check_items(const struct eval *e, const json_t *schema)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(e->value))
+		return 0;
+	json_array_foreach(e->value, i, item)
+	{
+		size_t mark = sonde_validation__index(e->v, i);
+		int rc = check(e->v, e->root, schema, item);
+
+		sonde_validation__leave(e->v, mark);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int check_const(const struct eval *e, const json_t *wanted)
+{
+	if (json_equal(e->value, wanted))
+		return 0;
+	return sonde_validation__fail(
+		e->v, "must be '%s'", json_is_string(wanted) ? json_string_value(wanted) : "?");
+}
+
+static int check_enum(const struct eval *e, const json_t *choices)
+{
+	const json_t *choice;
+	size_t i;
+
+	json_array_foreach(choices, i, choice) if (json_equal(e->value, choice)) return 0;
+	return sonde_validation__fail(e->v, "'%s' is none of the allowed values",
+		json_is_string(e->value) ? json_string_value(e->value) : type_name(e->value));
+}
+
+static int check_pattern(const struct eval *e, const json_t *pattern)
+{
+	regex_t re;
+	int rc;
+
+	if (!json_is_string(e->value))
+		return 0;
+	if (regcomp(&re, json_string_value(pattern), REG_EXTENDED | REG_NOSUB) != 0)
+		return sonde_validation__fail(
+			e->v, "schema: bad pattern %s", json_string_value(pattern));
+	rc = regexec(&re, json_string_value(e->value), 0, NULL, 0);
+	regfree(&re);
+	return rc == 0 ? 0
+		       : sonde_validation__fail(e->v, "'%s' does not match %s",
+				 json_string_value(e->value), json_string_value(pattern));
+}
+
+static int check_minimum(const struct eval *e, const json_t *least)
+{
+	if (!json_is_number(e->value) || json_number_value(e->value) >= json_number_value(least))
+		return 0;
+	return sonde_validation__fail(e->v, "%.15g is less than %.15g", json_number_value(e->value),
+		json_number_value(least));
+}
+
+static int check_min_length(const struct eval *e, const json_t *least)
+{
+	if (!json_is_string(e->value) ||
+		(json_int_t)json_string_length(e->value) >= json_integer_value(least))
+		return 0;
+	return sonde_validation__fail(e->v, "is too short");
+}
+
+static int check_min_items(const struct eval *e, const json_t *least)
+{
+	if (!json_is_array(e->value) ||
+		(json_int_t)json_array_size(e->value) >= json_integer_value(least))
+		return 0;
+	return sonde_validation__fail(e->v, "has too few elements");
+}
+
+static int check_ref(const struct eval *e, const json_t *ref)
+{
+	static const char prefix[] = "#/$defs/";
+	const char *name = json_string_value(ref);
+	const json_t *target = NULL;
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+		target = json_object_get(
+			json_object_get(e->root, "$defs"), name + sizeof(prefix) - 1);
+	if (!target)
+		return sonde_validation__fail(e->v, "schema: no %s", name);
+	return check(e->v, e->root, target, e->value);
+}
+
+static int check_if(const struct eval *e, const json_t *condition)
+{
+	struct sonde_validation silent = {.name = "", .err = NULL};
+	bool holds = check(&silent, e->root, condition, e->value) == 0;
+	const json_t *branch = json_object_get(e->schema, holds ? "then" : "else");
+
+	sonde_buf_release(&silent.path);
+	return branch ? check(e->v, e->root, branch, e->value) : 0;
+}
+
+static int ignore(const struct eval *e, const json_t *argument)
+{
+	(void)e;
+	(void)argument;
+	return 0;
+}
+
+/* Every keyword the schema may use. An unknown one is an error: no rule is skipped in silence. */
+static const struct {
+	const char *name;
+	int (*check)(const struct eval *e, const json_t *argument);
+} keywords[] = {
+	{"type", check_type},
+	{"const", check_const},
+	{"enum", check_enum},
+	{"required", check_required},
+	{"properties", check_properties},
+	{"additionalProperties", check_additional},
+	{"items", check_items},
+	{"minItems", check_min_items},
+	{"minLength", check_min_length},
+	{"minimum", check_minimum},
+	{"pattern", check_pattern},
+	{"$ref", check_ref},
+	{"if", check_if},
+	{"then", ignore},
+	{"else", ignore},
+	{"$schema", ignore},
+	{"$id", ignore},
+	{"$defs", ignore},
+	{"title", ignore},
+	{"description", ignore},
+};
+
+static int check_keyword(const struct eval *e, const char *name, const json_t *argument)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
+		if (strcmp(keywords[i].name, name) == 0)
+			return keywords[i].check(e, argument);
+	return sonde_validation__fail(e->v, "schema: unknown keyword '%s'", name);
+}
+
+/* Calls itself as deep as the schema is nested, not the value. */
+int sonde_schema__check(
+	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value)
+{
+	struct eval e = {v, root, schema, value};
+	const char *name;
+	json_t *argument;
+	int rc;
+
+	json_object_foreach((json_t *)(uintptr_t)schema, name, argument)
+	{
+		rc = check_keyword(&e, name, argument);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* Private to the validator: where we are, and what is wrong there. */
+#ifndef SONDE_EXPORT_VALIDATE_INT_H
+#define SONDE_EXPORT_VALIDATE_INT_H
+
+#include "export/validate.h"
+
+#include <jansson.h>
+
+struct sonde_validation {
+	const char *name;
+	struct sonde_buf path; /* "$.scopes[0].regions[2]" */
+	struct sonde_err *err;
+};
+
+/* Steps into a member or element; returns what `leave` wants to step out again. */
+size_t sonde_validation__key(struct sonde_validation *v, const char *key);
+size_t sonde_validation__index(struct sonde_validation *v, size_t index);
+void sonde_validation__leave(struct sonde_validation *v, size_t mark);
+/* Says what is wrong at the current path; always SONDE_ERR_FORMAT. */
+int sonde_validation__fail(struct sonde_validation *v, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+int sonde_schema__check(
+	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value);
+int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
+
+#endif

@@ -1,0 +1,77 @@
+/* What the fuzz targets of readers share: bytes in, everything a reader offers out. */
+#ifndef SONDE_TESTS_FUZZ_READER_H
+#define SONDE_TESTS_FUZZ_READER_H
+
+#include "read/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FUZZ_RECORDS 200 /* how many are decoded: the rest is the same code */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void fuzz_check(bool good)
+{
+	if (!good)
+		abort();
+}
+
+/* Every number in a record must lead somewhere. */
+static inline void fuzz_record(
+	const struct sonde_records *r, uint32_t number, struct sonde_values *v)
+{
+	const struct sonde_record *rec = &r->records.at[number];
+	struct sonde_set set;
+	uint32_t i;
+
+	fuzz_check(rec->open < r->sets.nr && rec->process < r->processes.nr);
+	fuzz_check(rec->name < r->strings.nr && rec->full_name < r->strings.nr);
+	set = r->sets.at[rec->open];
+	for (i = 0; i < set.nr; i++) {
+		uint32_t range = r->members.at[set.first + i];
+
+		for (; range != SONDE_NONE; range = r->ranges.at[range].parent) {
+			fuzz_check(range < r->ranges.nr);
+			fuzz_check(r->ranges.at[range].label < r->strings.nr);
+			fuzz_check(r->ranges.at[range].parent == SONDE_NONE ||
+				   r->ranges.at[range].parent < range);
+		}
+	}
+	sonde_records_device(r, rec->process, rec->device);
+	sonde_records_values(r, number, v, NULL);
+	for (i = 0; i < v->nr_texts; i++)
+		fuzz_check(v->texts[i].metric < r->metrics.nr);
+}
+
+/* Opens the bytes as a file and walks all of it. */
+static inline void fuzz_reader(const uint8_t *data, size_t size)
+{
+	static int fd = -1;
+	struct sonde_records *r = NULL;
+	struct sonde_values v = {0};
+	struct sonde_err err = {0};
+	const char *path;
+	char name[64];
+	uint32_t i;
+
+	if (fd < 0)
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
+		abort();
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	path = name;
+	if (sonde_records_open(&r, &path, 1, &err)) {
+		fuzz_check(!r && err.code < 0 && err.msg[0]);
+		return;
+	}
+	if (sonde_values_init(&v, r, NULL) == 0)
+		for (i = 0; i < r->records.nr && i < FUZZ_RECORDS; i++)
+			fuzz_record(r, i, &v);
+	sonde_values_release(&v);
+	sonde_records_free(r);
+}
+
+#endif
