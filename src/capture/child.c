@@ -67,7 +67,8 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 		redirect_helper(w->spec);
 	for (e = w->spec->env; e && *e; e++)
 		putenv(*e);
-	execvp(w->spec->argv[0], w->spec->argv);
+	if (!w->spec->dir || chdir(w->spec->dir) == 0)
+		execvp(w->spec->argv[0], w->spec->argv);
 	saved = errno;
 	if (write(report_fd, &saved, sizeof(saved)) < 0)
 		_exit(126);

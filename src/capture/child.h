@@ -16,6 +16,7 @@
 struct sonde_child_spec {
 	char *const *argv;	/* argv[0] is looked up in PATH unless it has a slash */
 	char *const *env;	/* NAME=VALUE set in addition; NULL = none */
+	const char *dir;	/* where it runs; NULL = here */
 	bool is_helper;		/* stdin from /dev/null, no terminal, stderr into `out_fd` */
 	int out_fd;		/* where a helper's output goes; -1 = /dev/null */
 	unsigned timeout_ms;	/* end it after this long; 0 = never */

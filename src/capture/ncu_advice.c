@@ -21,7 +21,7 @@ static const struct sonde_ncu_advice table[SONDE_NR_NCU_FINDINGS] = {
 		"supports; `sonde doctor` compares them",
 		true},
 	[SONDE_NCU_CLOCKS] = {"the GPU's clocks cannot be locked here (MIG or no permission)",
-		"use `pipeline.ncu.ncu_cli.clock_control=none`, the default", true},
+		"use `pipeline.ncu.ncu_cli.clock_control=none`", true},
 	[SONDE_NCU_UNSUPPORTED_API] = {"range replay cannot capture a range in which the program "
 				       "calls %s",
 		"use kernel replay (`pipeline.ncu.ncu_cli.replay_mode=kernel`), which works "
@@ -31,7 +31,8 @@ static const struct sonde_ncu_advice table[SONDE_NR_NCU_FINDINGS] = {
 	[SONDE_NCU_REPLAY_MISMATCH] = {"the program did not do the same in every pass of "
 				       "application replay",
 		"fix seeds, warm up before the ranges, keep launch counts equal from run to run; "
-		"`pipeline.ncu.ncu_cli.app_replay_mode=relaxed` accepts what still matches; kernel "
+		"`pipeline.ncu.ncu_cli.extra_args=[--app-replay-mode,relaxed]` accepts what still "
+		"matches; kernel "
 		"replay needs no repetition",
 		true},
 	[SONDE_NCU_BAD_METRIC] = {"the metric %s cannot be collected on this chip",
@@ -68,7 +69,7 @@ static const struct sonde_ncu_advice table[SONDE_NR_NCU_FINDINGS] = {
 	[SONDE_NCU_NOTHING] = {"no kernel was profiled",
 		"see which ranges the program really has (`sonde regions -- COMMAND`); kernels "
 		"launched by another thread than the one that pushed the range (a backward pass, a "
-		"worker pool) need `pipeline.ncu.ncu_cli.nvtx.push_pop_scope=process` or start/end "
+		"worker pool) need `pipeline.ncu.ncu_cli.push_pop_scope=process` or start/end "
 		"ranges",
 		false},
 	[SONDE_NCU_ONLY_START_END] = {"the expressions select only start/end ranges, the program "

@@ -42,7 +42,7 @@ static void option_number(struct sonde_argv *a, const char *name, long value)
 
 static bool is_function_name(const char *word)
 {
-	return !strpbrk(word, " (<>,:&");
+	return !strpbrk(word, " (<>,:&") && strncmp(word, "regex:", 6) != 0;
 }
 
 /* A glob of a function name as a regular expression. */
@@ -60,39 +60,39 @@ static void add_glob(struct sonde_buf *out, const char *word)
 	}
 }
 
-void sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names)
+const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names, const char *base)
 {
 	size_t i;
 
-	if (names.nr == 1 &&
-		(strncmp(names.at[0], "regex:", 6) == 0 ||
-			(is_function_name(names.at[0]) && !strpbrk(names.at[0], "*?")))) {
+	if (names.nr == 0)
+		return NULL;
+	if (names.nr == 1 && strncmp(names.at[0], "regex:", 6) == 0) {
 		sonde_buf_puts(out, names.at[0]);
-		return;
+		return base && *base ? base : "function";
 	}
 	for (i = 0; i < names.nr; i++)
-		if (strncmp(names.at[i], "regex:", 6) != 0 && !is_function_name(names.at[i]))
-			return;
-	for (i = 0; i < names.nr; i++) {
-		sonde_buf_puts(out, i ? "|" : "regex:");
-		if (strncmp(names.at[i], "regex:", 6) == 0) {
-			sonde_buf_printf(out, "(%s)", names.at[i] + 6);
-		} else {
-			sonde_buf_puts(out, "(^");
-			add_glob(out, names.at[i]);
-			sonde_buf_puts(out, "$)");
-		}
+		if (!is_function_name(names.at[i]))
+			return NULL;
+	if (names.nr == 1 && !strpbrk(names.at[0], "*?")) {
+		sonde_buf_puts(out, names.at[0]);
+		return "function";
 	}
+	for (i = 0; i < names.nr; i++) {
+		sonde_buf_puts(out, i ? "|" : "regex:^(");
+		add_glob(out, names.at[i]);
+	}
+	sonde_buf_puts(out, ")$");
+	return "function";
 }
 
 static void add_kernels(struct sonde_argv *a, const struct sonde_ncu_request *q)
 {
 	struct sonde_buf word = {0};
+	const char *base = sonde_ncu_kernel_word(&word, q->kernel_name, q->kernel_name_base);
 
-	sonde_ncu_kernel_word(&word, q->kernel_name);
 	a->failed |= word.failed;
-	if (word.n) {
-		option(a, "--kernel-name-base", q->kernel_name_base);
+	if (base && !word.failed) {
+		sonde_argv_pair(a, "--kernel-name-base", base);
 		sonde_argv_pair(a, "-k", word.p);
 	}
 	sonde_buf_release(&word);
@@ -122,12 +122,7 @@ void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
 	option(out, "--log-file", q->log);
 	option(out, "--target-processes", q->target_processes);
 	option(out, "--replay-mode", q->replay_mode);
-	option(out, "--app-replay-mode", q->app_replay_mode);
-	option(out, "--app-replay-match", q->app_replay_match);
-	option(out, "--graph-profiling", q->graph_profiling);
-	option(out, "--devices", q->devices);
 	option(out, "--clock-control", q->clock_control);
-	option(out, "--cache-control", q->cache_control);
 	if (ncu->major >= 2023)
 		sonde_argv_pair(out, "--import-sass", q->import_sass ? "yes" : "no");
 	add_nvtx(out, q);

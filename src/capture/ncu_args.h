@@ -21,9 +21,8 @@ struct sonde_ncu_request {
 	const char *report; /* -o, without .ncu-rep */
 	const char *log;    /* --log-file */
 	const char *replay_mode, *target_processes, *set;
-	const char *kernel_name_base, *clock_control, *cache_control;
-	const char *push_pop_scope, *range_filter, *app_replay_mode, *app_replay_match;
-	const char *graph_profiling, *devices;
+	const char *kernel_name_base, *clock_control;
+	const char *push_pop_scope, *range_filter;
 	struct sonde_list nvtx_include, nvtx_exclude;
 	struct sonde_list metrics, sections;
 	struct sonde_list kernel_name; /* names, globs or regex:…; joined into one -k */
@@ -38,12 +37,13 @@ void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
 	const struct sonde_ncu_request *q, char *const *program);
 
 /*
- * The names as ncu's `-k` wants them, appended to `out`: one plain name as it
- * is, globs and several names as one `regex:^(…)$`. Appends nothing when one of
- * them cannot be said that way (a demangled name beside plain ones): the report
- * is then filtered when it is read.
+ * The names as ncu's `-k` wants them, appended to `out`, and the base they are
+ * to be compared with: plain function names and globs of them become one name
+ * or one `regex:^(…)$` over function names, a single `regex:` keeps the
+ * request's base. Returns NULL when ncu cannot be told (a demangled name, a
+ * regex beside plain names): the report is then filtered when it is read.
  */
-void sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names);
+const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names, const char *base);
 
 /*
  * `ncu --import REPORT --page PAGE [--csv]`: NVIDIA's own reading of a report.

@@ -17,7 +17,6 @@ void sonde_nsys_args_build(struct sonde_argv *out, const struct sonde_tool *nsys
 	sonde_argv_pair(out, nsys->path, "profile");
 	option(out, "trace", q->trace);
 	option(out, "sample", q->sample);
-	option(out, "cuda-graph-trace", q->cuda_graph_trace);
 	if (is_gated) {
 		option(out, "capture-range", q->capture_range);
 		option(out, "capture-range-end", q->capture_range_end);

@@ -15,7 +15,6 @@
 struct sonde_nsys_request {
 	const char *report; /* -o, without .nsys-rep */
 	const char *trace, *sample, *capture_range, *capture_range_end, *nvtx_capture;
-	const char *cuda_graph_trace;
 	struct sonde_list extra;
 	bool force_overwrite;
 };

@@ -22,18 +22,12 @@ static const struct setting {
 	{NCU("enable"), BOOL, AT(ncu_enable)},
 	{NCU("gating_nvtx"), BOOL, AT(ncu_gating)},
 	{NCU("fallback"), BOOL, AT(ncu_fallback)},
-	{NCU("program"), TEXT, AT(ncu_program)},
 	{CLI("target_processes"), TEXT, AT(ncu.target_processes)},
 	{CLI("replay_mode"), TEXT, AT(ncu.replay_mode)},
-	{CLI("app_replay_mode"), TEXT, AT(ncu.app_replay_mode)},
-	{CLI("app_replay_match"), TEXT, AT(ncu.app_replay_match)},
-	{CLI("graph_profiling"), TEXT, AT(ncu.graph_profiling)},
-	{CLI("devices"), TEXT, AT(ncu.devices)},
 	{CLI("clock_control"), TEXT, AT(ncu.clock_control)},
-	{CLI("cache_control"), TEXT, AT(ncu.cache_control)},
 	{CLI("nvtx.include"), LIST, AT(nvtx_include)},
 	{CLI("nvtx.exclude"), LIST, AT(nvtx_exclude)},
-	{CLI("nvtx.push_pop_scope"), TEXT, AT(ncu.push_pop_scope)},
+	{CLI("push_pop_scope"), TEXT, AT(ncu.push_pop_scope)},
 	{CLI("range_filter"), TEXT, AT(ncu.range_filter)},
 	{CLI("set"), TEXT, AT(ncu.set)},
 	{CLI("metrics"), LIST, AT(ncu.metrics)},
@@ -46,18 +40,14 @@ static const struct setting {
 	{CLI("import_sass"), BOOL, AT(ncu.import_sass)},
 	{CLI("force_overwrite"), BOOL, AT(ncu.force_overwrite)},
 	{CLI("export.csv"), BOOL, AT(ncu_csv)},
-	{CLI("export.details"), BOOL, AT(ncu_details)},
 	{CLI("extra_args"), LIST, AT(ncu.extra)},
 	{NSYS("enable"), BOOL, AT(nsys_enable)},
-	{NSYS("program"), TEXT, AT(nsys_program)},
 	{NSYS("trace"), WORDS, AT(nsys.trace)},
 	{NSYS("sample"), TEXT, AT(nsys.sample)},
 	{NSYS("capture_range"), TEXT, AT(nsys.capture_range)},
 	{NSYS("capture_range_end"), TEXT, AT(nsys.capture_range_end)},
 	{NSYS("nvtx_capture"), TEXT, AT(nsys.nvtx_capture)},
 	{NSYS("gating_nvtx"), BOOL, AT(nsys_gating)},
-	{NSYS("cuda_graph_trace"), TEXT, AT(nsys.cuda_graph_trace)},
-	{NSYS("force_overwrite"), BOOL, AT(nsys.force_overwrite)},
 	{NSYS("stats"), BOOL, AT(nsys_stats)},
 	{NSYS("sqlite"), BOOL, AT(nsys_sqlite)},
 	{NSYS("extra_args"), LIST, AT(nsys.extra)},
@@ -65,6 +55,16 @@ static const struct setting {
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
 	{"pipeline.workload.command", LIST, AT(workload)},
+	{"pipeline.workload.name", TEXT, AT(workload_name)},
+	{"pipeline.workload.cwd", TEXT, AT(workload_dir)},
+	{"pipeline.workload.timeout_s", NUMBER, AT(timeout_s)},
+	{"report.metrics", LIST, AT(report_metrics)},
+	{"report.sections", LIST, AT(report_sections)},
+	{"report.kernels.include", LIST, AT(report_kernel_include)},
+	{"report.kernels.exclude", LIST, AT(report_kernel_exclude)},
+	{"report.nvtx.include", LIST, AT(report_nvtx_include)},
+	{"report.nvtx.exclude", LIST, AT(report_nvtx_exclude)},
+	{"report.sort", TEXT, AT(sort)},
 	{"report.aggregate", BOOL, AT(aggregate)},
 	{"report.nesting", TEXT, AT(nesting)},
 	{"report.deterministic", BOOL, AT(deterministic)},
@@ -200,14 +200,23 @@ int sonde_settings_read(
 			.clock_control = "none",
 			.force_overwrite = true},
 		.nsys = {.trace = "cuda,nvtx", .sample = "none", .force_overwrite = true},
-		.ncu_program = "ncu",
-		.nsys_program = "nsys"};
+		.ncu_program = getenv("SONDE_NCU"),
+		.nsys_program = getenv("SONDE_NSYS")};
+	if (!out->ncu_program)
+		out->ncu_program = "ncu";
+	if (!out->nsys_program)
+		out->nsys_program = "nsys";
 	for (i = 0; i < sizeof(table) / sizeof(*table) && rc == 0; i++)
 		rc = read_one(out, &table[i], from, err);
 	if (rc == 0)
 		rc = check_mode(out, err);
-	if (rc == 0 && !out->ncu_enable && !out->nsys_enable)
+	if (rc == 0 && !out->ncu_enable && !out->nsys_enable &&
+		!from->text(from->of, "pipeline.native.enable"))
 		out->native_enable = true;
+	if (out->ncu.launch_skip == 0) /* ncu's own defaults */
+		out->ncu.launch_skip = -1;
+	if (out->ncu.launch_count == 0)
+		out->ncu.launch_count = -1;
 	return rc;
 }
 

@@ -16,8 +16,8 @@
 struct sonde_settings {
 	bool ncu_enable, nsys_enable, native_enable;
 	/* Nsight Compute. `nvtx_include` and `nvtx_exclude` are the user's own words. */
-	bool ncu_gating, ncu_fallback, ncu_csv, ncu_details;
-	const char *ncu_program;
+	bool ncu_gating, ncu_fallback, ncu_csv;
+	const char *ncu_program; /* $SONDE_NCU, else "ncu" */
 	struct sonde_ncu_request ncu;
 	struct sonde_list nvtx_include, nvtx_exclude, kernel_exclude;
 	/* Nsight Systems. */
@@ -28,11 +28,15 @@ struct sonde_settings {
 	struct sonde_list native_include, native_exclude;
 	/* The program when none is given on the command line. */
 	struct sonde_list workload;
-	const char *workload_dir;
+	const char *workload_name; /* of the bundled ones */
+	const char *workload_dir;  /* where the program runs; NULL = here */
+	long timeout_s;
 	/* The run and its report. */
 	const char *run_dir;
 	bool aggregate, deterministic;
-	const char *nesting;
+	const char *nesting, *sort;
+	struct sonde_list report_metrics, report_sections, report_kernel_include,
+		report_kernel_exclude, report_nvtx_include, report_nvtx_exclude;
 	long max_regions, max_kernels;
 	struct sonde_arena arena;
 };

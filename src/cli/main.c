@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static const struct sonde_command commands[] = {
+	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report},
 	{"validate", "check a report.json against its schema and its arithmetic",
 		sonde_cmd_validate},
