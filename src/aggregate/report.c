@@ -83,7 +83,7 @@ static int add_node(struct work *w, uint32_t region)
 	n->depth = g->depth;
 	n->instances = w->instances[region];
 	n->scope_min_ns = n->scope_median_ns = n->scope_max_ns = n->imbalance = NAN;
-	n->busy_ns = n->span_ns = n->host_ns = NAN;
+	n->busy_ns = n->span_ns = n->host_ns = n->cpu_ns = NAN;
 	w->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
 	return 0;
 }

@@ -147,7 +147,8 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 		return rc;
 	describe_columns(t);
 	sonde_notes_add(&t->notes, &t->store->notes);
-	return build_reports(t, choice, err);
+	rc = build_reports(t, choice, err);
+	return rc ? rc : sonde_tree__times(t, err);
 }
 
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_launches *launches,

@@ -81,10 +81,11 @@ struct sonde_node {
 	/* Aggregate only, over the scopes that have the region: time in ns, and max ÷ mean. */
 	uint32_t nr_scopes;
 	double scope_min_ns, scope_median_ns, scope_max_ns, imbalance;
-	/* With timestamps (native captures): busy = union of intervals, span = first start to last
-	 * end. */
-	double busy_ns, span_ns; /* NaN without */
-	double host_ns;		 /* wall time inside the range, NaN when unknown */
+	/* With timestamps, NaN without: union of the launches' intervals; first start to last end.
+	 */
+	double busy_ns, span_ns;
+	/* Of the range entries themselves: wall time and their thread's CPU time. */
+	double host_ns, cpu_ns;
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */
 };
 

@@ -6,6 +6,7 @@
  *   store.c           launches → cells of accumulators
  *   figure.c          merging cells, reading figures
  *   report.c          cells → nodes and kernel tables of one scope or aggregate
+ *   times.c           busy time, span and host time, where the capture has timestamps
  *   tree.c            the build itself
  */
 #ifndef SONDE_AGGREGATE_TREE_INT_H
@@ -29,5 +30,8 @@ int sonde_tree__report(
 	struct sonde_tree *t, const struct sonde_cover *cover, struct sonde_err *err);
 /* Fills in the spread over scopes of an aggregate from the scopes' own reports. */
 int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err);
+
+/* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. */
+int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err);
 
 #endif

@@ -388,6 +388,7 @@ void sonde_launches_free(struct sonde_launches *l)
 	sonde_vec_release(&l->homes);
 	sonde_vec_release(&l->launches);
 	sonde_vec_release(&l->presences);
+	sonde_vec_release(&l->region_of);
 	sonde_vec_release(&l->strays);
 	sonde_notes_release(&l->notes);
 	sonde_arena_release(&l->arena);

@@ -85,6 +85,7 @@ struct sonde_launches {
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_launch) launches;    /* one per record, same order */
 	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region; only instances > 0 */
+	SONDE_VEC(uint32_t) region_of;		    /* by range number: the region of an entry */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */
 	uint64_t nr_taken, nr_outside, nr_not_selected;
 	struct sonde_notes notes;

@@ -176,5 +176,9 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 		return sonde_err_nomem(err);
 	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
 		rc = add_stack(b, i, err);
+	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
+		rc = sonde_err_nomem(err);
+	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
+		b->l->region_of.at[b->l->region_of.nr++] = b->stacks.at[b->stack_of[i]].region;
 	return rc;
 }

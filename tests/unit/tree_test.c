@@ -383,6 +383,54 @@ static void test_tree__chosen_metrics_are_exactly_those_reported(void **state)
 	made_release(&m);
 }
 
+static void stamp(struct made *m, uint64_t start, uint64_t end)
+{
+	struct sonde_record_time *time;
+
+	while (m->r->record_times.nr < m->r->records.nr) {
+		time = sonde_vec_push(&m->r->record_times);
+		assert_non_null(time);
+		*time = (struct sonde_record_time){start, end};
+	}
+}
+
+static void test_times__overlapping_launches_are_busy_once(void **state)
+{
+	const struct sonde_node *n;
+	struct sonde_range_time *time;
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, a, "B");
+	made_launch(&m, "late", 1, &b);
+	stamp(&m, 5000000000, 5000000100);
+	made_launch(&m, "first", 1, &a);
+	stamp(&m, 1000, 1100);
+	made_launch(&m, "overlaps", 1, &a);
+	stamp(&m, 1050, 1150);
+	made_launch(&m, "inside", 1, &a);
+	stamp(&m, 1060, 1070);
+	while (m.r->range_times.nr < m.r->ranges.nr) {
+		time = sonde_vec_push(&m.r->range_times);
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
+	}
+	aggregate(&run, m.r, NULL);
+	n = run.t->reports.at[0].nodes.at;
+	near(n[0].busy_ns, 250);
+	near(n[0].span_ns, 5000000100.0 - 1000);
+	near(n[1].busy_ns, 100);
+	near(n[0].host_ns, 30);
+	near(n[0].cpu_ns, 7);
+	near(run.t->reports.at[1].nodes.at[0].busy_ns, 250);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_roofline__counts_two_per_fused_multiply_add(void **state)
 {
 	struct sonde_roofline point;
@@ -552,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_tree__replayed_ranges_are_never_summed_with_kernels),
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
+		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_rule__every_form_has_the_specified_method),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),

@@ -1,0 +1,263 @@
+/* The configuration shown: YAML, origins, defaults, search path. */
+#include "config/config_int.h"
+
+#include "config/pytext.h"
+#include "config/yaml.h"
+
+#include <string.h>
+
+static int failed(struct sonde_config *c, struct sonde_err *err)
+{
+	int code = sonde_config__report(c, err);
+
+	sonde_ctx__clear(&c->cx);
+	return code;
+}
+
+static void drop(struct sonde_datum *map, const char *key)
+{
+	struct sonde_datum *n = sonde_datum__getz(map, key);
+
+	if (n)
+		sonde_datum__remove(map, sonde_datum__index(n));
+}
+
+/* A copy of the part, so that it can be resolved in place. */
+static struct sonde_datum *part_of(struct sonde_config *c, enum sonde_config_part part)
+{
+	struct sonde_datum *n =
+		sonde_datum__copy(&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
+	uint32_t i;
+
+	if (!n || part == SONDE_CONFIG_JOB)
+		return n;
+	drop(sonde_datum__getz(n, "hydra"), "help");
+	drop(sonde_datum__getz(n, "hydra"), "hydra_help");
+	for (i = n->seq.nr; part == SONDE_CONFIG_HYDRA && i-- > 0;)
+		if (!sonde_str_is(n->seq.at[i]->key->s, "hydra"))
+			sonde_datum__remove(n, i);
+	return n;
+}
+
+static int not_found(struct sonde_err *err, const char *package)
+{
+	return sonde_err_set(
+		err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
+}
+
+int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde_config_part part,
+	const char *package, bool resolve, struct sonde_err *err)
+{
+	struct sonde_lookup sc = sonde_compose__scope(&c->compose);
+	struct sonde_datum *root = part_of(c, part), *n = root;
+	struct sonde_buf b = {0};
+	bool whole = !package || strcmp(package, "_global_") == 0;
+
+	if (root && resolve && sonde_interp__resolve_tree(&sc, root))
+		return failed(c, err);
+	if (root && !whole)
+		n = sonde_interp__select(&sc, root, sonde_str_from(package), false);
+	if (c->cx.fail.code)
+		return failed(c, err);
+	if (!n)
+		return not_found(err, package);
+	if (!sonde_datum__is_container(n)) {
+		sonde_pytext__str(&b, n);
+		sonde_buf_putc(&b, '\n');
+	} else {
+		if (package)
+			sonde_buf_printf(&b, "# @package %s\n", package);
+		sonde_yaml__dump(&b, n);
+	}
+	if (b.failed)
+		sonde_ctx__nomem(&c->cx);
+	sonde_sink_str(out, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	return c->cx.fail.code ? failed(c, err) : 0;
+}
+
+static void origin_of(struct sonde_buf *b, const struct sonde_datum *n)
+{
+	const struct sonde_from *from = n->from;
+
+	if (!from)
+		sonde_buf_puts(b, "set at run time");
+	else if (from->is_override) {
+		sonde_buf_puts(b, "override '");
+		sonde_buf_str(b, from->name);
+		sonde_buf_putc(b, '\'');
+	} else {
+		sonde_buf_str(b, from->name);
+		if (n->line)
+			sonde_buf_printf(b, ":%u", n->line);
+	}
+}
+
+static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struct sonde_datum *n)
+{
+	struct sonde_buf value = {0}, origin = {0};
+	size_t i;
+
+	sonde_yaml__dump(&value, n);
+	while (value.n && value.p[value.n - 1] == '\n')
+		value.n--;
+	for (i = 0; i < value.n; i++)
+		if (value.p[i] == '\n')
+			value.p[i] = ' ';
+	origin_of(&origin, n);
+	sonde_sink_str(out, sonde_buf_view(key));
+	sonde_sink_puts(out, ": ");
+	sonde_sink_str(out, sonde_buf_view(&value));
+	sonde_sink_puts(out, "  # ");
+	sonde_sink_str(out, sonde_buf_view(&origin));
+	sonde_sink_putc(out, '\n');
+	sonde_buf_release(&value);
+	sonde_buf_release(&origin);
+}
+
+static void dump_deep(struct sonde_sink *out, struct sonde_buf *key, const struct sonde_datum *n)
+{
+	size_t before = key->n;
+	uint32_t i;
+
+	if (!sonde_datum__is_container(n) || n->seq.nr == 0) {
+		dump_line(out, key, n);
+		return;
+	}
+	for (i = 0; i < n->seq.nr; i++) {
+		if (n->kind == SONDE_LIST) {
+			sonde_buf_printf(key, "[%u]", i);
+		} else {
+			if (before)
+				sonde_buf_putc(key, '.');
+			sonde_pytext__str(key, n->seq.at[i]->key);
+		}
+		dump_deep(out, key, n->seq.at[i]);
+		key->n = before;
+	}
+}
+
+int sonde_config_dump_origins(struct sonde_config *c, struct sonde_sink *out,
+	enum sonde_config_part part, struct sonde_err *err)
+{
+	struct sonde_datum *n = part_of(c, part);
+	struct sonde_buf key = {0};
+
+	if (!n)
+		return failed(c, err);
+	dump_deep(out, &key, n);
+	sonde_buf_release(&key);
+	return 0;
+}
+
+/* Tables as the reference prints them: padded, with a ruler. */
+
+#define MAX_COLUMNS 4
+
+struct table {
+	struct sonde_datum *rows; /* list of lists of strings */
+	size_t width[MAX_COLUMNS];
+	size_t nr_columns;
+};
+
+static void add_row(struct sonde_ctx *cx, struct table *t, const struct sonde_str *cells)
+{
+	struct sonde_datum *row = sonde_datum__new(cx, SONDE_LIST);
+	size_t i;
+
+	for (i = 0; row && i < t->nr_columns; i++) {
+		if (cells[i].n > t->width[i])
+			t->width[i] = cells[i].n;
+		sonde_datum__push(cx, row, sonde_datum__string(cx, cells[i]));
+	}
+	sonde_datum__push(cx, t->rows, row);
+}
+
+static void print_ruler(struct sonde_sink *out, const struct table *t)
+{
+	size_t i, n = 1;
+
+	for (i = 0; i < t->nr_columns; i++)
+		n += t->width[i] + 3;
+	while (n--)
+		sonde_sink_putc(out, '-');
+	sonde_sink_putc(out, '\n');
+}
+
+static void print_table(struct sonde_sink *out, const struct table *t)
+{
+	uint32_t r, i;
+
+	for (r = 0; r < t->rows->seq.nr; r++) {
+		const struct sonde_datum *row = t->rows->seq.at[r];
+
+		if (r < 2)
+			print_ruler(out, t);
+		for (i = 0; i < t->nr_columns; i++)
+			sonde_sink_printf(out, "| %-*s ", (int)t->width[i], row->seq.at[i]->s.p);
+		sonde_sink_puts(out, "|\n");
+	}
+	print_ruler(out, t);
+}
+
+static void print_defaults(struct sonde_config *c, struct sonde_sink *out, struct table *t)
+{
+	const struct sonde_str head[] = {SONDE_STR("Config path"), SONDE_STR("Package"),
+		SONDE_STR("_self_"), SONDE_STR("Parent")};
+	size_t i;
+
+	t->nr_columns = 4;
+	add_row(&c->cx, t, head);
+	for (i = 0; i < c->compose.defaults.list.nr; i++) {
+		const struct sonde_default *d = &c->compose.defaults.list.at[i];
+		const struct sonde_str row[] = {sonde_ctx__dup(&c->cx, d->config_path),
+			sonde_ctx__dup(&c->cx, d->package),
+			d->is_self ? SONDE_STR("True") : SONDE_STR("False"),
+			sonde_ctx__dup(&c->cx, d->parent)};
+
+		add_row(&c->cx, t, row);
+	}
+	sonde_sink_puts(out, "\nDefaults List\n*************\n");
+}
+
+static void print_searchpath(struct sonde_config *c, struct sonde_sink *out, struct table *t)
+{
+	const struct sonde_str head[] = {SONDE_STR("Provider"), SONDE_STR("Search path")};
+	size_t i;
+
+	t->nr_columns = 2;
+	add_row(&c->cx, t, head);
+	for (i = 0; i < c->compose.search.sources.nr; i++) {
+		const struct sonde_conf_source *src = &c->compose.search.sources.at[i];
+		struct sonde_buf b = {0};
+		struct sonde_str row[2] = {src->provider};
+
+		sonde_search__location(src, &b);
+		row[1] = sonde_ctx__take(&c->cx, &b);
+		add_row(&c->cx, t, row);
+	}
+	sonde_sink_puts(out, "\nConfig search path\n******************\n");
+}
+
+int sonde_config_print_info(struct sonde_config *c, struct sonde_sink *out,
+	enum sonde_config_info info, struct sonde_err *err)
+{
+	struct table t = {.rows = sonde_datum__new(&c->cx, SONDE_LIST)};
+	struct sonde_buf b = {0};
+
+	if (info == SONDE_CONFIG_DEFAULTS_TREE) {
+		sonde_defaults__print(&c->compose.defaults, &b);
+		sonde_sink_puts(out, "\nDefaults Tree\n*************\n");
+		sonde_sink_str(out, sonde_buf_view(&b));
+		sonde_buf_release(&b);
+		return 0;
+	}
+	if (t.rows && info == SONDE_CONFIG_DEFAULTS)
+		print_defaults(c, out, &t);
+	else if (t.rows)
+		print_searchpath(c, out, &t);
+	if (c->cx.fail.code)
+		return failed(c, err);
+	print_table(out, &t);
+	return 0;
+}

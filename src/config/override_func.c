@@ -1,0 +1,648 @@
+/* The functions of the override grammar: casts, sweeps, sort, shuffle, tag. */
+#include "config/override.h"
+
+#include "config/pynumber.h"
+#include "config/pytext.h"
+
+#include <math.h>
+#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+struct call {
+	struct sonde_ctx *cx;
+	struct sonde_str name, source;
+	struct sonde_datum *args, *kwargs;
+};
+
+typedef struct sonde_datum *cast_fn(struct call *c, struct sonde_datum *n);
+
+static struct sonde_datum *raise(struct call *c, const char *type, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* `TYPE while evaluating 'SOURCE': MESSAGE` */
+static struct sonde_datum *raise(struct call *c, const char *type, const char *fmt, ...)
+{
+	struct sonde_buf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	if (b.failed)
+		sonde_ctx__nomem(c->cx);
+	else
+		sonde_ctx__fail(c->cx, type, "%s while evaluating '%.*s': %s", type,
+			SONDE_STR_ARG(c->source), b.p ? b.p : "");
+	sonde_buf_release(&b);
+	return NULL;
+}
+
+static struct sonde_datum *mismatch(
+	struct call *c, const char *what, const struct sonde_datum *n, const char *expected)
+{
+	return raise(c, "TypeError", "mismatch type argument %s: %s is incompatible with %s", what,
+		sonde_datum__type_name(n), expected);
+}
+
+static struct sonde_datum *kwarg(struct call *c, const char *name)
+{
+	return sonde_datum__getz(c->kwargs, name);
+}
+
+/* Refuses keywords that are not in the NULL-terminated list. */
+static bool keywords_ok(struct call *c, const char *const *names)
+{
+	uint32_t i;
+	const char *const *n;
+
+	for (i = 0; i < c->kwargs->seq.nr; i++) {
+		struct sonde_str key = c->kwargs->seq.at[i]->key->s;
+
+		for (n = names; *n && !sonde_str_is(key, *n); n++)
+			;
+		if (!*n) {
+			raise(c, "TypeError", "got an unexpected keyword argument '%.*s'",
+				SONDE_STR_ARG(key));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Binds positional and named arguments to `nr` parameters, as Python does. */
+static bool bind(struct call *c, const char *const *names, size_t nr, size_t nr_required,
+	struct sonde_datum **out)
+{
+	size_t i;
+
+	if (c->args->seq.nr > nr) {
+		raise(c, "TypeError", "too many positional arguments");
+		return false;
+	}
+	for (i = 0; i < nr; i++) {
+		struct sonde_datum *named = kwarg(c, names[i]);
+
+		out[i] = i < c->args->seq.nr ? c->args->seq.at[i] : named;
+		if (i < c->args->seq.nr && named) {
+			raise(c, "TypeError", "multiple values for argument '%s'", names[i]);
+			return false;
+		}
+		if (!out[i] && i < nr_required) {
+			raise(c, "TypeError", "missing a required argument: '%s'", names[i]);
+			return false;
+		}
+	}
+	return keywords_ok(c, names);
+}
+
+static bool is_number(const struct sonde_datum *n)
+{
+	return n->kind == SONDE_INT || n->kind == SONDE_FLOAT || n->kind == SONDE_BOOL;
+}
+
+static double to_double(const struct sonde_datum *n)
+{
+	if (n->kind == SONDE_FLOAT)
+		return n->f;
+	if (n->kind == SONDE_BOOL)
+		return n->b;
+	return n->s.n ? sonde_pynumber__double(n->s) : (double)n->i;
+}
+
+/* Casts of scalars. */
+
+static struct sonde_datum *bad_literal(struct call *c, const char *what, struct sonde_str s)
+{
+	struct sonde_buf b = {0};
+
+	sonde_pytext__repr_str(&b, s);
+	raise(c, "ValueError", "%s%s", what, b.p ? b.p : "");
+	sonde_buf_release(&b);
+	return NULL;
+}
+
+static struct sonde_str squeeze(struct call *c, struct sonde_str s)
+{
+	struct sonde_buf b = {0};
+	size_t i;
+
+	s = sonde_str_trim(s);
+	for (i = 0; i < s.n; i++)
+		if (s.p[i] != '_')
+			sonde_buf_putc(&b, s.p[i]);
+	return sonde_ctx__take(c->cx, &b);
+}
+
+static struct sonde_datum *int_of(struct call *c, struct sonde_datum *n)
+{
+	if (n->kind == SONDE_STRING && !sonde_pynumber__is_py_int(n->s))
+		return bad_literal(c, "invalid literal for int() with base 10: ", n->s);
+	if (n->kind == SONDE_STRING)
+		return sonde_pynumber__int(c->cx, squeeze(c, n->s), 10);
+	if (n->kind == SONDE_BOOL)
+		return sonde_datum__int(c->cx, n->b);
+	if (n->kind == SONDE_INT)
+		return sonde_datum__copy(c->cx, n);
+	if (isnan(n->f))
+		return raise(c, "ValueError", "cannot convert float NaN to integer");
+	if (isinf(n->f))
+		return raise(c, "OverflowError", "cannot convert float infinity to integer");
+	return sonde_pynumber__trunc(c->cx, n->f);
+}
+
+static struct sonde_datum *float_of(struct call *c, struct sonde_datum *n)
+{
+	if (n->kind == SONDE_STRING && !sonde_pynumber__is_py_float(n->s))
+		return bad_literal(c, "could not convert string to float: ", n->s);
+	if (n->kind == SONDE_STRING)
+		return sonde_datum__float(c->cx, sonde_pynumber__py_float(n->s));
+	if (n->kind == SONDE_INT && isinf(to_double(n)))
+		return raise(c, "OverflowError", "int too large to convert to float");
+	return sonde_datum__float(c->cx, to_double(n));
+}
+
+static struct sonde_datum *str_of(struct call *c, struct sonde_datum *n)
+{
+	struct sonde_buf b = {0};
+
+	if (n->kind == SONDE_BOOL)
+		sonde_buf_puts(&b, n->b ? "true" : "false");
+	else
+		sonde_pytext__str(&b, n);
+	return sonde_datum__string(c->cx, sonde_ctx__take(c->cx, &b));
+}
+
+static struct sonde_datum *bool_of(struct call *c, struct sonde_datum *n)
+{
+	if (n->kind != SONDE_STRING)
+		return sonde_datum__bool(c->cx, n->kind != SONDE_NULL && to_double(n) != 0);
+	if (n->s.n == 4 && !strncasecmp(n->s.p, "true", 4))
+		return sonde_datum__bool(c->cx, true);
+	if (n->s.n == 5 && !strncasecmp(n->s.p, "false", 5))
+		return sonde_datum__bool(c->cx, false);
+	return raise(c, "ValueError", "Cannot cast '%.*s' to bool", SONDE_STR_ARG(n->s));
+}
+
+static struct sonde_datum *cast(struct call *c, struct sonde_datum *n, cast_fn *fn);
+
+static struct sonde_datum *cast_items(struct call *c, struct sonde_datum *n, cast_fn *fn)
+{
+	struct sonde_datum *out = sonde_datum__new(c->cx, n->kind);
+	uint32_t i;
+
+	if (!out)
+		return NULL;
+	out->simple = n->simple;
+	for (i = 0; i < n->seq.nr; i++) {
+		struct sonde_datum *item = cast(c, n->seq.at[i], fn);
+
+		if (!item || (n->kind == SONDE_MAP
+					     ? sonde_datum__set(c->cx, out, n->seq.at[i]->key, item)
+					     : sonde_datum__push(c->cx, out, item)))
+			return NULL;
+	}
+	return out;
+}
+
+static struct sonde_datum *cast(struct call *c, struct sonde_datum *n, cast_fn *fn)
+{
+	bool to_number = fn == int_of || fn == float_of;
+
+	if (n->kind == SONDE_RANGE && !to_number)
+		return raise(c, "ValueError", "Range can only be cast to int or float");
+	if (n->kind == SONDE_INTERVAL && !to_number)
+		return raise(c, "ValueError", "Intervals cannot be cast to %s",
+			fn == str_of ? "str" : "bool");
+	if (n->kind == SONDE_GLOB || (n->kind == SONDE_NULL && fn != bool_of))
+		return raise(c, "AssertionError", "%s", "");
+	if (!sonde_datum__is_scalar(n))
+		return cast_items(c, n, fn);
+	return fn(c, n);
+}
+
+static struct sonde_datum *call_cast(struct call *c, cast_fn *fn)
+{
+	static const char *const names[] = {"value", NULL};
+	struct sonde_datum *value = kwarg(c, "value"), *choice;
+
+	if (!keywords_ok(c, names))
+		return NULL;
+	if (value && value->kind == SONDE_NULL)
+		value = NULL;
+	if (c->args->seq.nr && value)
+		return raise(c, "TypeError", "cannot use both position and named arguments");
+	if (value)
+		return cast(c, value, fn);
+	if (c->args->seq.nr == 0)
+		return raise(c, "TypeError", "No positional args or value specified");
+	if (c->args->seq.nr == 1)
+		return cast(c, c->args->seq.at[0], fn);
+	choice = c->args;
+	choice->kind = SONDE_CHOICE;
+	choice->simple = true;
+	return cast(c, choice, fn);
+}
+
+/* Sweeps. */
+
+static struct sonde_datum *call_choice(struct call *c)
+{
+	static const char *const none[] = {NULL};
+	struct sonde_datum *first;
+	char what[32];
+	uint32_t i;
+
+	if (!keywords_ok(c, none))
+		return NULL;
+	for (i = 0; i < c->args->seq.nr; i++) {
+		if (c->args->seq.at[i]->kind != SONDE_NULL && c->args->seq.at[i]->kind <= SONDE_CHOICE)
+			continue;
+		snprintf(what, sizeof(what), "args[%u]", i);
+		return mismatch(c, what, c->args->seq.at[i],
+			"Union[str, int, float, bool, dict, list, ChoiceSweep]");
+	}
+	if (c->args->seq.nr == 0)
+		return raise(c, "ValueError", "empty choice is not legal");
+	first = c->args->seq.at[0];
+	if (c->args->seq.nr == 1 && first->kind == SONDE_CHOICE) {
+		if (!first->simple)
+			return raise(c, "ValueError", "nesting choices is not supported");
+		first->simple = false;
+		return first;
+	}
+	c->args->kind = SONDE_CHOICE;
+	return c->args;
+}
+
+static struct sonde_datum *make_seq(
+	struct call *c, enum sonde_kind kind, struct sonde_datum **items, size_t nr)
+{
+	struct sonde_datum *n = sonde_datum__new(c->cx, kind);
+	size_t i;
+
+	for (i = 0; n && i < nr; i++)
+		if (sonde_datum__push(c->cx, n, items[i]) || c->cx->fail.code)
+			return NULL;
+	return n;
+}
+
+static struct sonde_datum *call_range(struct call *c)
+{
+	static const char *const names[] = {"start", "stop", "step", NULL};
+	struct sonde_datum *v[3];
+	size_t i;
+
+	if (!bind(c, names, 3, 1, v))
+		return NULL;
+	for (i = 0; i < 3; i++)
+		if (v[i] && !is_number(v[i]) && !(i == 1 && v[i]->kind == SONDE_NULL))
+			return mismatch(c, names[i], v[i],
+				i == 1 ? "Union[int, float, NoneType]" : "Union[int, float]");
+	if (!v[1] || v[1]->kind == SONDE_NULL) {
+		v[1] = v[0];
+		v[0] = sonde_datum__int(c->cx, 0);
+	}
+	if (!v[2])
+		v[2] = sonde_datum__int(c->cx, 1);
+	return make_seq(c, SONDE_RANGE, v, 3);
+}
+
+static struct sonde_datum *call_interval(struct call *c)
+{
+	static const char *const names[] = {"start", "end", NULL};
+	struct sonde_datum *v[2];
+	size_t i;
+
+	if (!bind(c, names, 2, 2, v))
+		return NULL;
+	for (i = 0; i < 2; i++) {
+		if (!is_number(v[i]))
+			return mismatch(c, names[i], v[i], "Union[int, float]");
+		v[i] = float_of(c, v[i]);
+	}
+	return make_seq(c, SONDE_INTERVAL, v, 2);
+}
+
+static struct sonde_datum *pattern_list(struct call *c, const char *name, struct sonde_datum *n)
+{
+	struct sonde_datum *list = n;
+	uint32_t i;
+
+	if (!n || n->kind == SONDE_NULL)
+		return sonde_datum__new(c->cx, SONDE_LIST);
+	if (n->kind == SONDE_STRING)
+		list = make_seq(c, SONDE_LIST, &n, 1);
+	for (i = 0; list && list->kind == SONDE_LIST && i < list->seq.nr; i++)
+		if (list->seq.at[i]->kind != SONDE_STRING)
+			break;
+	if (list && (list->kind != SONDE_LIST || i < list->seq.nr))
+		return mismatch(c, name, n, "Union[List[str], str]");
+	return list;
+}
+
+static struct sonde_datum *call_glob(struct call *c)
+{
+	static const char *const names[] = {"include", "exclude", NULL};
+	struct sonde_datum *v[2];
+
+	if (!bind(c, names, 2, 1, v))
+		return NULL;
+	v[0] = pattern_list(c, "include", v[0]);
+	v[1] = v[0] ? pattern_list(c, "exclude", v[1]) : NULL;
+	return v[1] ? make_seq(c, SONDE_GLOB, v, 2) : NULL;
+}
+
+/* sort(): Python's order, with its complaint about mixed types. */
+
+static bool less(struct call *c, const struct sonde_datum *a, const struct sonde_datum *b, bool *out)
+{
+	if (is_number(a) && is_number(b)) {
+		*out = to_double(a) < to_double(b);
+		return true;
+	}
+	if (a->kind == SONDE_STRING && b->kind == SONDE_STRING) {
+		*out = sonde_str_cmp(a->s, b->s) < 0;
+		return true;
+	}
+	raise(c, "TypeError", "'<' not supported between instances of '%s' and '%s'",
+		sonde_datum__type_name(a), sonde_datum__type_name(b));
+	return false;
+}
+
+static void reverse(struct sonde_datum **at, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr / 2; i++) {
+		struct sonde_datum *t = at[i];
+
+		at[i] = at[nr - 1 - i];
+		at[nr - 1 - i] = t;
+	}
+}
+
+/* The length of the sorted run at the start, made ascending; 0 after a failure. */
+static uint32_t first_run(struct call *c, struct sonde_datum **at, uint32_t nr)
+{
+	bool down, lt;
+	uint32_t run = 2;
+
+	if (nr < 2)
+		return nr;
+	if (!less(c, at[1], at[0], &down))
+		return 0;
+	for (; run < nr; run++) {
+		if (!less(c, at[run], at[run - 1], &lt))
+			return 0;
+		if (lt != down)
+			break;
+	}
+	if (down)
+		reverse(at, run);
+	return run;
+}
+
+/* Binary insertion, stable: compares in the order Python does, which decides the message. */
+static bool sort_items(struct call *c, struct sonde_datum **at, uint32_t nr)
+{
+	uint32_t i = first_run(c, at, nr);
+
+	if (nr && !i)
+		return false;
+	for (; i < nr; i++) {
+		struct sonde_datum *pivot = at[i];
+		uint32_t lo = 0, hi = i;
+
+		while (lo < hi) {
+			uint32_t mid = lo + (hi - lo) / 2;
+			bool lt;
+
+			if (!less(c, pivot, at[mid], &lt))
+				return false;
+			if (lt)
+				hi = mid;
+			else
+				lo = mid + 1;
+		}
+		memmove(at + lo + 1, at + lo, (i - lo) * sizeof(struct sonde_datum *));
+		at[lo] = pivot;
+	}
+	return true;
+}
+
+static struct sonde_datum *sort_seq(struct call *c, struct sonde_datum *n, bool backwards)
+{
+	if (backwards)
+		reverse(n->seq.at, n->seq.nr);
+	if (!sort_items(c, n->seq.at, n->seq.nr))
+		return NULL;
+	if (backwards)
+		reverse(n->seq.at, n->seq.nr);
+	return n;
+}
+
+/* a + sign * |b|, an int while both are. */
+static struct sonde_datum *plus(
+	struct call *c, const struct sonde_datum *a, const struct sonde_datum *b, int sign)
+{
+	if (a->kind == SONDE_FLOAT || b->kind == SONDE_FLOAT || a->s.n || b->s.n)
+		return sonde_datum__float(c->cx, to_double(a) + sign * fabs(to_double(b)));
+	return sonde_datum__int(c->cx,
+		(int64_t)((a->kind == SONDE_BOOL ? a->b : a->i) +
+			  sign * llabs(b->kind == SONDE_BOOL ? b->b : b->i)));
+}
+
+static struct sonde_datum *sort_range(struct call *c, struct sonde_datum *r, bool backwards)
+{
+	struct sonde_datum **v = r->seq.at, *start, *stop;
+	double first = to_double(v[0]), last = to_double(v[1]);
+
+	if (backwards ? first >= last : first <= last)
+		return r;
+	start = plus(c, v[1], v[2], backwards ? -1 : 1);
+	stop = plus(c, v[0], v[2], backwards ? -1 : 1);
+	if (!start || !stop)
+		return NULL;
+	v[0] = start;
+	v[1] = stop;
+	if (v[2]->kind == SONDE_FLOAT)
+		v[2]->f = -v[2]->f;
+	else
+		v[2]->i = -v[2]->i;
+	return r;
+}
+
+static struct sonde_datum *sort_one(struct call *c, struct sonde_datum *n, bool backwards)
+{
+	if (n->kind == SONDE_RANGE)
+		return sort_range(c, n, backwards);
+	if (n->kind == SONDE_CHOICE || n->kind == SONDE_LIST)
+		return sort_seq(c, n, backwards);
+	if (sonde_datum__is_scalar(n))
+		return n;
+	return raise(c, "TypeError", "Invalid arguments");
+}
+
+/* The arguments sort() and shuffle() accept. */
+static bool elements_ok(struct call *c)
+{
+	char what[32];
+	uint32_t i;
+
+	for (i = 0; i < c->args->seq.nr; i++) {
+		const struct sonde_datum *n = c->args->seq.at[i];
+
+		if (n->kind != SONDE_NULL && n->kind <= SONDE_RANGE)
+			continue;
+		snprintf(what, sizeof(what), "args[%u]", i);
+		mismatch(c, what, n,
+			"Union[str, int, bool, float, list, dict, ChoiceSweep, RangeSweep]");
+		return false;
+	}
+	return true;
+}
+
+static struct sonde_datum *call_sort(struct call *c)
+{
+	static const char *const names[] = {"sweep", "list", "reverse", NULL};
+	struct sonde_datum *back = kwarg(c, "reverse");
+	struct sonde_datum *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
+	bool backwards = back && back->kind == SONDE_BOOL && back->b;
+	uint32_t i;
+
+	if (!keywords_ok(c, names) || !elements_ok(c))
+		return NULL;
+	if (back && back->kind != SONDE_BOOL)
+		return mismatch(c, "reverse", back, "bool");
+	if (!one && c->args->seq.nr == 1)
+		one = c->args->seq.at[0];
+	if (one)
+		return sort_one(c, one, backwards);
+	if (c->args->seq.nr == 0)
+		return raise(c, "ValueError", "empty sort input");
+	for (i = 0; i < c->args->seq.nr; i++)
+		if (!sonde_datum__is_scalar(c->args->seq.at[i]))
+			return raise(c, "TypeError", "Invalid arguments");
+	c->args->kind = SONDE_CHOICE;
+	c->args->simple = true;
+	return sort_seq(c, c->args, backwards);
+}
+
+static struct sonde_datum *call_shuffle(struct call *c)
+{
+	static const char *const names[] = {"sweep", "list", NULL};
+	struct sonde_datum *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
+
+	if (!keywords_ok(c, names) || !elements_ok(c))
+		return NULL;
+	if (!one && c->args->seq.nr == 1)
+		one = sonde_datum__is_scalar(c->args->seq.at[0]) ? c->args : c->args->seq.at[0];
+	if (!one && c->args->seq.nr == 0)
+		return raise(c, "ValueError", "empty shuffle input");
+	if (!one) {
+		one = c->args;
+		one->kind = SONDE_CHOICE;
+		one->simple = true;
+	}
+	one->shuffle = sonde_datum__is_sweep(one);
+	return one;
+}
+
+static void insert_tag(struct call *c, struct sonde_datum *tags, struct sonde_datum *tag)
+{
+	uint32_t i, at;
+
+	for (at = 0; at < tags->seq.nr; at++) {
+		int order = sonde_str_cmp(tags->seq.at[at]->s, tag->s);
+
+		if (order == 0)
+			return;
+		if (order > 0)
+			break;
+	}
+	if (sonde_datum__push(c->cx, tags, tag))
+		return;
+	for (i = tags->seq.nr - 1; i > at; i--)
+		tags->seq.at[i] = tags->seq.at[i - 1];
+	tags->seq.at[at] = tag;
+}
+
+static struct sonde_datum *call_tag(struct call *c)
+{
+	static const char *const names[] = {"sweep", NULL};
+	struct sonde_datum *sweep = kwarg(c, "sweep");
+	uint32_t i, nr = c->args->seq.nr;
+	char what[32];
+
+	if (!keywords_ok(c, names))
+		return NULL;
+	for (i = 0; i < nr; i++) {
+		const struct sonde_datum *n = c->args->seq.at[i];
+
+		if (n->kind == SONDE_STRING || sonde_datum__is_sweep(n))
+			continue;
+		snprintf(what, sizeof(what), "args[%u]", i);
+		return mismatch(c, what, n, "Union[str, Sweep]");
+	}
+	if (nr < 1)
+		return raise(c, "ValueError", "Not enough arguments to tag, must take at least a sweep");
+	if (!sweep && sonde_datum__is_sweep(c->args->seq.at[nr - 1]))
+		sweep = c->args->seq.at[--nr];
+	if (!sweep)
+		return raise(c, "ValueError",
+			"Last argument to tag() must be a choice(), range() or interval(), got NoneType");
+	if (!sweep->tags)
+		sweep->tags = sonde_datum__new(c->cx, SONDE_LIST);
+	for (i = 0; sweep->tags && i < nr; i++)
+		insert_tag(c, sweep->tags, c->args->seq.at[i]);
+	return c->cx->fail.code ? NULL : sweep;
+}
+
+static struct sonde_datum *call_int(struct call *c)
+{
+	return call_cast(c, int_of);
+}
+
+static struct sonde_datum *call_float(struct call *c)
+{
+	return call_cast(c, float_of);
+}
+
+static struct sonde_datum *call_str(struct call *c)
+{
+	return call_cast(c, str_of);
+}
+
+static struct sonde_datum *call_bool(struct call *c)
+{
+	return call_cast(c, bool_of);
+}
+
+struct sonde_datum *sonde_override__call(struct sonde_ctx *cx, struct sonde_str name,
+	struct sonde_datum *args, struct sonde_datum *kwargs, struct sonde_str source)
+{
+	static const struct {
+		const char *name;
+		struct sonde_datum *(*fn)(struct call *c);
+	} table[] = {{"bool", call_bool}, {"choice", call_choice}, {"float", call_float},
+		{"glob", call_glob}, {"int", call_int}, {"interval", call_interval},
+		{"range", call_range}, {"shuffle", call_shuffle}, {"sort", call_sort},
+		{"str", call_str}, {"tag", call_tag}};
+	struct call c = {cx, name, source, args, kwargs};
+	size_t i;
+
+	/* Quotes around an argument itself (not inside a list or dict) are gone before the call. */
+	for (i = 0; i < args->seq.nr; i++)
+		args->seq.at[i]->quote = 0;
+	for (i = 0; i < kwargs->seq.nr; i++)
+		kwargs->seq.at[i]->quote = 0;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (sonde_str_is(name, table[i].name))
+			return table[i].fn(&c);
+	return raise(&c, "HydraException",
+		"Unknown function '%.*s'\nAvailable: "
+		"bool,choice,float,glob,int,interval,range,shuffle,sort,str,tag\n",
+		SONDE_STR_ARG(name));
+}
