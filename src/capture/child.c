@@ -32,16 +32,14 @@ uint64_t sonde_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* In the child from here on: only async-signal-safe calls. */
-static void usual_signals(const sigset_t *mask)
+/* In the child from here on. What sonde's own caller ignores (nohup) stays ignored. */
+static void usual_signals(const struct watch *w)
 {
-	static const int ours[] = {SIGPIPE, SIGTTOU, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
 	struct sigaction usual = {.sa_handler = SIG_DFL};
-	size_t i;
 
-	for (i = 0; i < sizeof(ours) / sizeof(*ours); i++)
-		sigaction(ours[i], &usual, NULL);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	sigaction(SIGPIPE, &usual, NULL); /* which sonde ignores for itself */
+	sigaction(SIGTTOU, &w->old_ttou, NULL);
+	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }
 
 static void redirect_helper(const struct sonde_child_spec *spec)
@@ -62,7 +60,7 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	setpgid(0, 0);
 	if (w->has_terminal)
 		tcsetpgrp(STDIN_FILENO, getpid());
-	usual_signals(&w->old_set);
+	usual_signals(w);
 	if (w->spec->is_helper)
 		redirect_helper(w->spec);
 	for (e = w->spec->env; e && *e; e++)
@@ -87,8 +85,12 @@ static void begin_watch(struct watch *w)
 
 	sigemptyset(&w->set);
 	sigaddset(&w->set, SIGCHLD);
-	for (i = 0; i < NR_FORWARDED; i++)
-		sigaddset(&w->set, forwarded[i]);
+	for (i = 0; i < NR_FORWARDED; i++) {
+		struct sigaction now;
+
+		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&w->set, forwarded[i]);
+	}
 	sigprocmask(SIG_BLOCK, &w->set, &w->old_set);
 	sigaction(SIGTTOU, &ignore, &w->old_ttou);
 	w->has_terminal = holds_terminal(w->spec);

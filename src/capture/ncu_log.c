@@ -5,7 +5,14 @@
 #include <string.h>
 
 /* How the detail of a finding is cut out of its line. */
-enum detail { DETAIL_NONE, DETAIL_PARENS, DETAIL_QUOTES, DETAIL_LAST_WORD, DETAIL_LINE };
+enum detail {
+	DETAIL_NONE,
+	DETAIL_PARENS,
+	DETAIL_QUOTES,
+	DETAIL_TICKS,
+	DETAIL_LAST_WORD,
+	DETAIL_LINE
+};
 
 /* Known messages, the first match of a line wins; a needle is found anywhere in it. */
 static const struct message {
@@ -25,8 +32,8 @@ static const struct message {
 	{"Failed to find section", SONDE_NCU_BAD_SECTION, DETAIL_LAST_WORD},
 	{"No section files found", SONDE_NCU_BAD_SECTION, DETAIL_NONE},
 	{"Invalid configuration for nvtx", SONDE_NCU_BAD_EXPRESSION, DETAIL_LAST_WORD},
-	{"unrecognised option", SONDE_NCU_BAD_OPTION, DETAIL_LAST_WORD},
-	{"unrecognized option", SONDE_NCU_BAD_OPTION, DETAIL_LAST_WORD},
+	{"unrecognised option", SONDE_NCU_BAD_OPTION, DETAIL_TICKS},
+	{"unrecognized option", SONDE_NCU_BAD_OPTION, DETAIL_TICKS},
 	{"pplication replay mismatch", SONDE_NCU_REPLAY_MISMATCH, DETAIL_NONE},
 	{"not match across", SONDE_NCU_REPLAY_MISMATCH, DETAIL_NONE},
 	{"match previous pass", SONDE_NCU_REPLAY_MISMATCH, DETAIL_NONE},
@@ -89,6 +96,8 @@ static struct sonde_str cut_detail(uint8_t how, struct sonde_str line, struct so
 		return between(after, '(', ')');
 	case DETAIL_QUOTES:
 		return between(line, '"', '"');
+	case DETAIL_TICKS:
+		return between(after, '\'', '\'');
 	case DETAIL_LAST_WORD:
 		return last_word(after);
 	case DETAIL_LINE:

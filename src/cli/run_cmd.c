@@ -15,7 +15,8 @@
 
 /* What the command line said. */
 struct request {
-	struct sonde_word_list overrides, dirs;
+	struct sonde_args own; /* operands: the overrides */
+	struct sonde_word_list dirs;
 	const char *name, *chip;
 	bool is_dry, is_quiet;
 	char **program;
@@ -55,8 +56,7 @@ void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted)
 		r->is_stopped = true;
 }
 
-static int parse(
-	struct request *q, int argc, char **argv, struct sonde_arena *arena, struct sonde_err *err)
+static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
 		{0, "config-dir", "DIR", "a folder of config files, searched first",
@@ -86,13 +86,12 @@ static int parse(
 				"sonde run -n pipeline.ncu.enable=true "
 				"\"pipeline.ncu.ncu_cli.nvtx.include=['decode*']\" -- ./serve"}}};
 	int nr_own = sonde_split(&usage, argc, argv);
-	bool wants_help;
-	int rc = sonde_options_parse(&usage, nr_own, argv, &q->overrides, arena, &wants_help, err);
+	int rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
 	struct sonde_sink out;
 
 	if (rc)
 		return rc;
-	if (wants_help) {
+	if (q->own.wants_help) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 		sonde_usage_print(&usage, &out);
 		rc = sonde_sink_close(&out, err);
@@ -191,8 +190,8 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config,
 	if (rc == 0)
 		rc = sonde_rundir_write(&r->dir, "config.yaml", sonde_buf_view(&yaml), err);
 	sonde_buf_clear(&yaml);
-	for (i = 0; i < q->overrides.nr; i++)
-		sonde_argv_add(&overrides, q->overrides.at[i]);
+	for (i = 0; i < q->own.operands.nr; i++)
+		sonde_argv_add(&overrides, q->own.operands.at[i]);
 	add_yaml_list(&yaml, "command", r->program);
 	if (overrides.words.nr)
 		add_yaml_list(&yaml, "overrides", overrides.words.at);
@@ -284,7 +283,7 @@ static int do_run(struct sonde_run *r, struct sonde_run_config *config, const st
 static int prepare(struct sonde_run *r, struct sonde_run_config **config, const struct request *q,
 	struct sonde_argv *env, struct sonde_err *err)
 {
-	const struct sonde_words overrides = {q->overrides.at, q->overrides.nr};
+	const struct sonde_words overrides = {q->own.operands.at, q->own.operands.nr};
 	const struct sonde_words dirs = {q->dirs.at, q->dirs.nr};
 	struct sonde_setting_source source;
 	int rc = sonde_run_config_open(config, overrides, dirs, q->name, err);
@@ -306,7 +305,7 @@ int sonde_cmd_run(int argc, char **argv)
 	struct sonde_run_config *config = NULL;
 	struct sonde_argv program = {0}, env = {0};
 	struct sonde_err err = {0};
-	int rc = parse(&q, argc, argv, &r.arena, &err), status;
+	int rc = parse(&q, argc, argv, &err), status;
 	bool is_help = rc > 0;
 
 	r.program = q.program;
@@ -328,7 +327,7 @@ int sonde_cmd_run(int argc, char **argv)
 	sonde_argv_release(&env);
 	sonde_notes_release(&r.notes);
 	sonde_arena_release(&r.arena);
-	sonde_vec_release(&q.overrides);
+	sonde_args_release(&q.own);
 	sonde_vec_release(&q.dirs);
 	return is_help ? 0 : status;
 }

@@ -3,6 +3,7 @@
 #include "capture/offers.h"
 #include "capture/plan.h"
 #include "capture/progress.h"
+#include "cli/option.h"
 #include "cli/run_int.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct stage {
 	struct sonde_tool ncu;
 	struct sonde_plan plan;
 	struct sonde_look look;
-	SONDE_VEC(const char *) include, exclude; /* in ncu's grammar */
+	struct sonde_word_list include, exclude; /* in ncu's grammar */
 	struct sonde_buf commands;		  /* cmd.txt */
 	struct sonde_err *err;
 	bool is_nothing; /* some capture selected nothing */
@@ -49,11 +50,8 @@ static int open_ncu(struct stage *s)
 	return 0;
 }
 
-#define translate_into(s, words, list) translate(s, words, (void *)(list))
-
-static int translate(struct stage *s, struct sonde_list words, void *list)
+static int translate(struct stage *s, struct sonde_list words, struct sonde_word_list *to)
 {
-	SONDE_VEC(const char *) *to = list;
 	struct sonde_buf b = {0};
 	size_t i;
 	int rc = 0;
@@ -477,9 +475,9 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	int rc = open_ncu(&s);
 
 	if (rc == 0 && r->set.ncu_gating)
-		rc = translate_into(&s, r->set.nvtx_include, &s.include);
+		rc = translate(&s, r->set.nvtx_include, &s.include);
 	if (rc == 0)
-		rc = translate_into(&s, r->set.nvtx_exclude, &s.exclude);
+		rc = translate(&s, r->set.nvtx_exclude, &s.exclude);
 	if (rc == 0)
 		look_first(&s);
 	if (rc == 0)
