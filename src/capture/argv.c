@@ -84,3 +84,22 @@ void sonde_argv_show(struct sonde_buf *out, char *const *words)
 			sonde_buf_putc(out, ' ');
 	}
 }
+
+void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words)
+{
+	sonde_buf_printf(out, "%s:%s\n", key, *words ? "" : " []");
+	for (; *words; words++) {
+		const char *c;
+
+		sonde_buf_puts(out, "  - \"");
+		for (c = *words; *c; c++) {
+			if (*c == '"' || *c == '\\')
+				sonde_buf_printf(out, "\\%c", *c);
+			else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+				sonde_buf_printf(out, "\\x%02x", (unsigned char)*c);
+			else
+				sonde_buf_putc(out, *c);
+		}
+		sonde_buf_puts(out, "\"\n");
+	}
+}

@@ -32,4 +32,7 @@ void sonde_argv_release(struct sonde_argv *a);
  */
 void sonde_argv_show(struct sonde_buf *out, char *const *words);
 
+/* `key:` and the words as a YAML list of quoted strings, each exactly as it is. */
+void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words);
+
 #endif

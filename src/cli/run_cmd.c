@@ -154,25 +154,6 @@ static int find_program(struct sonde_run *r, struct sonde_argv *argv, struct son
 	return 0;
 }
 
-static void add_yaml_list(struct sonde_buf *out, const char *key, char *const *words)
-{
-	sonde_buf_printf(out, "%s:%s\n", key, *words ? "" : " []");
-	for (; *words; words++) {
-		const char *c;
-
-		sonde_buf_puts(out, "  - \"");
-		for (c = *words; *c; c++) {
-			if (*c == '"' || *c == '\\')
-				sonde_buf_printf(out, "\\%c", *c);
-			else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-				sonde_buf_printf(out, "\\x%02x", (unsigned char)*c);
-			else
-				sonde_buf_putc(out, *c);
-		}
-		sonde_buf_puts(out, "\"\n");
-	}
-}
-
 /* What makes the run repeatable: written before anything starts. */
 static int write_inputs(struct sonde_run *r, struct sonde_run_config *config,
 	const struct request *q, struct sonde_err *err)
@@ -192,11 +173,11 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config,
 	sonde_buf_clear(&yaml);
 	for (i = 0; i < q->own.operands.nr; i++)
 		sonde_argv_add(&overrides, q->own.operands.at[i]);
-	add_yaml_list(&yaml, "command", r->program);
+	sonde_argv_yaml(&yaml, "command", r->program);
 	if (overrides.words.nr)
-		add_yaml_list(&yaml, "overrides", overrides.words.at);
+		sonde_argv_yaml(&yaml, "overrides", overrides.words.at);
 	if (r->env)
-		add_yaml_list(&yaml, "environment", r->env);
+		sonde_argv_yaml(&yaml, "environment", r->env);
 	if (rc == 0)
 		rc = yaml.failed || overrides.failed ? sonde_err_nomem(err)
 						     : sonde_rundir_write(&r->dir, "inputs.yaml",
