@@ -22,6 +22,7 @@ run() { # ARGS…: sonde run into a fresh directory; $dir, $rc, $TMP/out, $TMP/e
 	"$SONDE" run "hydra.run.dir=$dir" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
 	rc=$?
 }
+quiet() { "$@" >/dev/null; }
 says() { grep -qF -e "$1" "$TMP/err"; }
 args() { tr '\0' '\n' <"$TMP/record"; }
 fail() { STANDIN_FAIL=$1 run $NCU "${@:2}"; }
@@ -36,7 +37,7 @@ for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/kernel.cmd.t
 	ncu/regions/report.md ncu/regions/A__A1/report.json ncu/regions/A__A1/kernels.csv; do
 	ok "run_writes_$f" [ -s "$dir/$f" ]
 done
-ok run_json_is_valid "$SONDE" validate "$dir/ncu/regions/report.json" >/dev/null
+ok run_json_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
 ok run_inputs_keep_every_argument grep -qF '"new\x0aline"' "$dir/inputs.yaml"
 ok run_directory_is_an_input bash -c '"$SONDE" report "$0" | grep -q "A::A1 "' "$dir"
 

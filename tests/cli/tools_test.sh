@@ -11,6 +11,7 @@ ok() {
 		tail -20 "$TMP/out" "$TMP/err" 2>/dev/null
 	fi
 }
+quiet() { "$@" >/dev/null; }
 do_() { "$SONDE" "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
 
 # --- top
@@ -95,7 +96,7 @@ if command -v sqlite3 >/dev/null; then
 	do_ report "$TMP/t.sqlite" --format csv --deterministic
 	ok nsys_export_is_read [ $rc -eq 0 ]
 	do_ report "$TMP/t.sqlite" --format json --deterministic
-	ok nsys_json_is_valid "$SONDE" validate "$TMP/out" >/dev/null
+	ok nsys_json_is_valid quiet "$SONDE" validate "$TMP/out"
 	python3 - "$TMP/out" <<'END' >"$TMP/got"
 import json, sys
 d = json.load(open(sys.argv[1]))
