@@ -105,7 +105,7 @@ static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 
 	sonde_sink_puts(m->to, "\n| region |");
 	for (i = 0; i < sonde_nr_fields; i++) {
-		if (!sonde_fields[i].is_in_tables || !sonde_field_is_used(&sonde_fields[i], r))
+		if (!(m->fields >> i & 1))
 			continue;
 		sonde_sink_printf(
 			m->to, " %.*s |", SONDE_STR_ARG(sonde_field_head(&sonde_fields[i], r)));
@@ -150,7 +150,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 	sonde_markdown__name(m, sonde_node_label(m->tree, n));
 	sonde_sink_puts(m->to, region->kind == SONDE_START_END ? " (start/end) |" : " |");
 	for (i = 0; i < sonde_nr_fields; i++)
-		if (sonde_fields[i].is_in_tables && sonde_field_is_used(&sonde_fields[i], r))
+		if (m->fields >> i & 1)
 			field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_markdown__headline(m);
@@ -169,7 +169,7 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
 
-		if (!f->is_in_tables || !sonde_field_is_used(f, r))
+		if (!(m->fields >> i & 1))
 			continue;
 		if (f->form == SONDE_FIELD_COUNT)
 			field(m, f, launches);
@@ -193,6 +193,7 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 
 	if (rc)
 		return rc;
+	m->fields = sonde_fields_in_table(r);
 	table_heads(m, r);
 	for (i = 0; i < l.nr; i++)
 		table_row(m, r, l.at[i]);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 static const struct sonde_source_ops *const readers[] = {
+	&sonde_source_native,
 	&sonde_source_ncu_rep,
 	&sonde_source_nsys_sqlite,
 	&sonde_source_ncu_csv,
@@ -123,9 +124,9 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	src->ops = recognise(&src->file, path);
 	if (!src->ops)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
-			"not a capture sonde can read (expected an Nsight Compute report, "
-			"the output of 'ncu --csv --page raw', or an Nsight Systems SQLite "
-			"export)");
+			"not a capture sonde can read (expected a native capture, an Nsight "
+			"Compute report, the output of 'ncu --csv --page raw', or an Nsight "
+			"Systems SQLite export)");
 	rc = src->ops->read(src, r, err);
 	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
 		sonde_note(&r->notes, "%s; the %zu results before it are reported",
@@ -135,21 +136,32 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	return rc;
 }
 
-/* A directory stands for the captures it holds. */
-static int read_input(struct sonde_records *r, const char *path, struct sonde_err *err)
+/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
+static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
 {
 	struct sonde_paths all = {0};
-	struct stat st;
-	size_t i;
-	int rc;
+	size_t i, nr_read = 0;
+	int rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err), one = 0;
 
-	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return read_one(r, path, err);
-	rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err);
-	for (i = 0; i < all.at.nr && rc == 0; i++)
-		rc = read_one(r, all.at.at[i], err);
+	for (i = 0; i < all.at.nr && rc == 0; i++) {
+		one = read_one(r, all.at.at[i], err);
+		nr_read += one == 0;
+		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
+			sonde_note(&r->notes, "%s; it is left out", err->msg);
+		else
+			rc = one;
+	}
 	sonde_vec_release(&all.at);
-	return rc;
+	return rc ? rc : nr_read ? 0 : one;
+}
+
+static int read_input(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_directory(r, path, err);
+	return read_one(r, path, err);
 }
 
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
