@@ -272,7 +272,7 @@ static int prepare(struct sonde_run *r, struct sonde_run_config **config, const 
 	if (rc)
 		return rc;
 	source = sonde_run_config_source(*config);
-	rc = sonde_settings_read(&r->set, &source, err);
+	rc = sonde_capture_settings_read(&r->set, &source, err);
 	if (rc == 0)
 		rc = sonde_run_config_env(*config, env, err);
 	r->env = env->words.at;
@@ -303,7 +303,7 @@ int sonde_cmd_run(int argc, char **argv)
 	if (rc == SONDE_ERR_NOTFOUND)
 		status = SONDE_STATUS_NOT_STARTED;
 	sonde_run_config_free(config);
-	sonde_settings_release(&r.set);
+	sonde_capture_settings_release(&r.set);
 	sonde_argv_release(&program);
 	sonde_argv_release(&env);
 	sonde_notes_release(&r.notes);

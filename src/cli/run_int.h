@@ -14,12 +14,12 @@
 #include "attribute/launches.h"
 #include "base/note.h"
 #include "capture/rundir.h"
-#include "capture/settings.h"
+#include "capture/capture_settings.h"
 
 #define SONDE_STATUS_NOT_STARTED 125
 
 struct sonde_run {
-	struct sonde_settings set;
+	struct sonde_capture_settings set;
 	struct sonde_rundir dir;
 	char *const *program; /* ends with NULL */
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */

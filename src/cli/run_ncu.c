@@ -17,7 +17,7 @@ struct stage {
 	struct sonde_plan plan;
 	struct sonde_look look;
 	struct sonde_word_list include, exclude; /* in ncu's grammar */
-	struct sonde_buf commands;		  /* cmd.txt */
+	struct sonde_buf commands;		 /* cmd.txt */
 	struct sonde_err *err;
 	bool is_nothing; /* some capture selected nothing */
 	bool has_fallen_back;
@@ -89,7 +89,7 @@ static void look_first(struct stage *s)
 
 static int build_plan(struct stage *s)
 {
-	const struct sonde_settings *set = &s->run->set;
+	const struct sonde_capture_settings *set = &s->run->set;
 	struct sonde_words include = {set->nvtx_include.at, set->nvtx_include.nr};
 	struct sonde_words exclude = {set->nvtx_exclude.at, set->nvtx_exclude.nr};
 	struct sonde_plan_request q = {.replay_mode = set->ncu.replay_mode,

@@ -17,7 +17,7 @@ static struct sonde_words words(struct sonde_list first, struct sonde_list secon
  * Names that ncu compared with something else than sonde would are not compared
  * again: `regex:` over function names.
  */
-static struct sonde_words kernel_words(const struct sonde_settings *set)
+static struct sonde_words kernel_words(const struct sonde_capture_settings *set)
 {
 	const struct sonde_list none = {NULL, 0};
 	bool is_demangled =
@@ -30,7 +30,7 @@ static struct sonde_words kernel_words(const struct sonde_settings *set)
 	return words(set->report_kernel_include, set->ncu.kernel_name);
 }
 
-static struct sonde_selection selection_of(const struct sonde_settings *set, bool is_ncu)
+static struct sonde_selection selection_of(const struct sonde_capture_settings *set, bool is_ncu)
 {
 	const struct sonde_list none = {NULL, 0};
 
@@ -44,7 +44,7 @@ static struct sonde_selection selection_of(const struct sonde_settings *set, boo
 		.stack_only = set->nesting && strcmp(set->nesting, "stack") == 0};
 }
 
-static struct sonde_choice choice_of(const struct sonde_settings *set, bool is_ncu)
+static struct sonde_choice choice_of(const struct sonde_capture_settings *set, bool is_ncu)
 {
 	const struct sonde_list none = {NULL, 0};
 	bool is_own = set->report_metrics.nr || set->report_sections.nr;
@@ -53,7 +53,8 @@ static struct sonde_choice choice_of(const struct sonde_settings *set, bool is_n
 		.metrics = words(set->report_metrics, is_ncu && !is_own ? set->ncu.metrics : none),
 		.sections =
 			words(set->report_sections, is_ncu && !is_own ? set->ncu.sections : none),
-		.is_default = !is_own,
+		.metrics_by_default = !is_own,
+		.sections_by_default = !is_own,
 		.no_aggregate = !set->aggregate};
 }
 

@@ -1,4 +1,4 @@
-#include "capture/settings.h"
+#include "capture/capture_settings.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 enum kind { TEXT, BOOL, NUMBER, LIST, WORDS };
 
-#define AT(field)  offsetof(struct sonde_settings, field)
+#define AT(field)  offsetof(struct sonde_capture_settings, field)
 #define NCU(name)  "pipeline.ncu." name
 #define CLI(name)  "pipeline.ncu.ncu_cli." name
 #define NSYS(name) "pipeline.nsys." name
@@ -105,7 +105,7 @@ static int read_number(long *out, const char *key, const char *text, struct sond
 	return 0;
 }
 
-static int read_list(struct sonde_settings *s, struct sonde_list *out,
+static int read_list(struct sonde_capture_settings *s, struct sonde_list *out,
 	const struct sonde_setting_source *from, const char *key, struct sonde_err *err)
 {
 	const char **at, *word;
@@ -129,7 +129,7 @@ static int read_list(struct sonde_settings *s, struct sonde_list *out,
 }
 
 /* A list that the tool wants as a,b,c. */
-static int read_words(struct sonde_settings *s, const char **out,
+static int read_words(struct sonde_capture_settings *s, const char **out,
 	const struct sonde_setting_source *from, const char *key, struct sonde_err *err)
 {
 	struct sonde_buf b = {0};
@@ -144,7 +144,7 @@ static int read_words(struct sonde_settings *s, const char **out,
 	return i && !*out ? sonde_err_nomem(err) : 0;
 }
 
-static int read_one(struct sonde_settings *s, const struct setting *t,
+static int read_one(struct sonde_capture_settings *s, const struct setting *t,
 	const struct sonde_setting_source *from, struct sonde_err *err)
 {
 	void *field = (char *)s + t->at;
@@ -165,7 +165,7 @@ static int read_one(struct sonde_settings *s, const struct setting *t,
 	return *(const char **)field ? 0 : sonde_err_nomem(err);
 }
 
-static int check_mode(const struct sonde_settings *s, struct sonde_err *err)
+static int check_mode(const struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	static const char *const modes[] = {"kernel", "range", "app-range", "application"};
 	size_t i;
@@ -179,13 +179,13 @@ static int check_mode(const struct sonde_settings *s, struct sonde_err *err)
 		s->ncu.replay_mode);
 }
 
-int sonde_settings_read(
-	struct sonde_settings *out, const struct sonde_setting_source *from, struct sonde_err *err)
+int sonde_capture_settings_read(struct sonde_capture_settings *out,
+	const struct sonde_setting_source *from, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0;
 
-	*out = (struct sonde_settings){.aggregate = true,
+	*out = (struct sonde_capture_settings){.aggregate = true,
 		.ncu_fallback = true,
 		.ncu_gating = true,
 		.nsys_sqlite = true,
@@ -220,7 +220,7 @@ int sonde_settings_read(
 	return rc;
 }
 
-void sonde_settings_release(struct sonde_settings *s)
+void sonde_capture_settings_release(struct sonde_capture_settings *s)
 {
 	sonde_arena_release(&s->arena);
 }

@@ -5,15 +5,15 @@
  * leaves the default. Everything lives in the settings' arena or is borrowed
  * from the source.
  */
-#ifndef SONDE_CAPTURE_SETTINGS_H
-#define SONDE_CAPTURE_SETTINGS_H
+#ifndef SONDE_CAPTURE_CAPTURE_SETTINGS_H
+#define SONDE_CAPTURE_CAPTURE_SETTINGS_H
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "capture/ncu_args.h"
 #include "capture/nsys_args.h"
 
-struct sonde_settings {
+struct sonde_capture_settings {
 	bool ncu_enable, nsys_enable, native_enable;
 	/* Nsight Compute. `nvtx_include` and `nvtx_exclude` are the user's own words. */
 	bool ncu_gating, ncu_fallback, ncu_csv;
@@ -54,8 +54,8 @@ struct sonde_setting_source {
 };
 
 /* SONDE_ERR_USAGE for a value of the wrong kind, with the key. */
-int sonde_settings_read(
-	struct sonde_settings *out, const struct sonde_setting_source *from, struct sonde_err *err);
-void sonde_settings_release(struct sonde_settings *s);
+int sonde_capture_settings_read(struct sonde_capture_settings *out,
+	const struct sonde_setting_source *from, struct sonde_err *err);
+void sonde_capture_settings_release(struct sonde_capture_settings *s);
 
 #endif
