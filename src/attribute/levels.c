@@ -154,11 +154,29 @@ static int add_groups(struct sonde_levels *v, const struct sonde_launches *l, co
 	return rc;
 }
 
+/* Where launches are known, a region without any needs no capture. */
+static void drop_empty(const struct sonde_launches *l, bool *named, bool *used)
+{
+	size_t i, k;
+	uint32_t at;
+
+	for (i = 0; i < l->launches.nr; i++) {
+		const struct sonde_place *p = &l->places.at[l->launches.at[i].place];
+
+		for (k = 0; k < p->nr; k++)
+			for (at = l->homes.at[p->first + k]; at != SONDE_NONE && !used[at];
+				at = l->regions.at[at].parent)
+				used[at] = true;
+	}
+	for (i = 0; i < l->regions.nr && l->launches.nr; i++)
+		named[i] &= used[i];
+}
+
 int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err)
 {
 	struct sonde_nvtx_filter *f = NULL;
-	bool *named = sonde_calloc(l->regions.nr + 1, sizeof(*named));
+	bool *named = sonde_calloc(2 * l->regions.nr + 1, sizeof(*named));
 	uint32_t i;
 	int rc;
 
@@ -168,8 +186,10 @@ int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	rc = sonde_nvtx_filter_build(&f, include, exclude, err);
 	for (i = 0; i < l->regions.nr && rc == 0; i++)
 		named[i] = is_named(f, l, i);
-	if (rc == 0)
+	if (rc == 0) {
+		drop_empty(l, named, named + l->regions.nr);
 		rc = add_groups(out, l, named, err);
+	}
 	sonde_nvtx_filter_free(f);
 	sonde_free(named);
 	if (rc)

@@ -21,9 +21,9 @@ struct sonde_levels {
 };
 
 /*
- * No include names every region. `l` should be built with `stack_only`: ncu
- * sees the real stack. Other domains and start/end ranges lie on levels of
- * their own, as they may cross.
+ * No include names every region. Where launches are known, regions without any are left out. `l`
+ * should be built with `stack_only`: ncu sees the real stack. Other domains and start/end ranges
+ * lie on levels of their own, as they may cross.
  */
 int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err);

@@ -103,25 +103,39 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 	return 0;
 }
 
-/* A workload of our own: beside the program when not installed. */
-static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct sonde_err *err)
+/* A workload of our own: beside the program, or installed. */
+static bool is_bundled(char *path, size_t size, const char *file)
 {
 	static const char *const places[] = {"/workloads/", "/../lib/sonde/workloads/"};
-	const char *name = r->set.workload_name ? r->set.workload_name : "";
-	const char *file = strcmp(name, "dummy_shallow_resnet") == 0 ? "resnet" : name;
-	char self[PATH_MAX], path[2 * PATH_MAX];
+	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *dir;
 	size_t i;
 
-	self[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || !*file || strchr(file, '/'))
+		return false;
+	self[n] = '\0';
 	dir = dirname(self);
-	for (i = 0; i < sizeof(places) / sizeof(*places) && *file && !strchr(file, '/'); i++) {
-		snprintf(path, sizeof(path), "%s%s%s", dir, places[i], file);
-		if (access(path, X_OK) == 0) {
-			sonde_argv_add(argv, path);
-			return 0;
-		}
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, size, "%s%s%s", dir, places[i], file);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct sonde_err *err)
+{
+	const char *name = r->set.workload_name ? r->set.workload_name : "";
+	bool is_resnet = strcmp(name, "dummy_shallow_resnet") == 0;
+	bool has_gpu = access("/dev/nvidiactl", F_OK) == 0;
+	char path[2 * PATH_MAX];
+
+	if ((is_resnet && has_gpu && is_bundled(path, sizeof(path), "resnet")) ||
+		(is_resnet && is_bundled(path, sizeof(path), "resnet_cpu")) ||
+		(!is_resnet && is_bundled(path, sizeof(path), name))) {
+		sonde_argv_add(argv, path);
+		return 0;
 	}
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 		"no command was given and the workload '%s' is not built (`make workloads` needs "
@@ -214,6 +228,7 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		const char *name;
 		size_t nr;
 	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys}};
+	const char *look = r->dir.suffix[0] ? "" : "discover";
 	bool is_shown = true;
 	size_t i;
 	int rc = 0;
@@ -223,6 +238,11 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 			continue;
 		rc = sonde_run_report(r, stages[i].name, is_shown, err);
 		is_shown = false;
+	}
+	if (is_shown && rc == 0 && r->nr_looks && *look) {
+		sonde_say("nothing region-specific was profiled; the baseline is the look at the "
+			  "program");
+		return sonde_run_report(r, look, true, err);
 	}
 	if (is_shown && rc == 0)
 		sonde_say("nothing was captured: there is no region report");

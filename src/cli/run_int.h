@@ -4,6 +4,7 @@
  *   run_cmd.c       the command line, the order of stages, the exit status
  *   run_config.c    overrides → settings
  *   run_ncu.c       the Nsight Compute stage
+ *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
  *   run_native.c    the native stage, and the look at a program's ranges
  *   run_report.c    captures → region report
@@ -25,11 +26,11 @@ struct sonde_run {
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	const char *chip;     /* --chip, NULL = the GPU here */
 	bool is_dry, is_quiet;
-	int status;			   /* of the program: the first that is not 0 */
-	bool is_stopped;		   /* by a signal: no further stage */
-	bool has_failed;		   /* a capture is not what was asked for */
-	size_t nr_ncu, nr_nsys, nr_native; /* captures made */
-	struct sonde_notes notes;	   /* for the report */
+	int status;				     /* of the program: the first that is not 0 */
+	bool is_stopped;			     /* by a signal: no further stage */
+	bool has_failed;			     /* a capture is not what was asked for */
+	size_t nr_ncu, nr_nsys, nr_native, nr_looks; /* captures made */
+	struct sonde_notes notes;		     /* for the report */
 	struct sonde_arena arena;
 };
 
@@ -49,6 +50,9 @@ struct sonde_look {
 };
 int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err);
 void sonde_look_release(struct sonde_look *look);
+
+/* Nothing matched: names the ranges there really are, and near expressions. Looks when needed. */
+void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_look *look);
 
 /* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);

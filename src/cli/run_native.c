@@ -94,6 +94,8 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 	}
 	if (rc == 0)
 		rc = sonde_records_open(&out->records, &dir, 1, err);
+	if (rc == 0 && !r->nr_native)
+		r->nr_looks++;
 	if (rc == 0)
 		rc = sonde_launches_build(&out->launches, out->records, &all, err);
 	if (rc)

@@ -152,7 +152,7 @@ int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, stru
 	}
 	if (rc == 0)
 		rc = sonde_tree_build(&tree, launches, &choice, err);
-	if (rc == 0 && launches->nr_taken == 0)
+	if (rc == 0 && launches->nr_taken == 0 && records->records.nr)
 		sonde_note(&tree->notes,
 			"no launch lies in a selected region: nothing region-specific "
 			"was profiled");

@@ -263,3 +263,23 @@ STANDIN_NSYS_FAIL=range run pipeline.nsys.enable=true pipeline.nsys.gating_nvtx=
 ok nsys_range_never_entered_is_said says 'was never entered'
 run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx -- /bin/true
 ok nsys_capture_range_needs_a_range [ $rc -eq 2 ]
+
+# --- the native capture, and what it knows about a program
+unset SONDE_INJECT_LIB
+if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; then
+	export ASAN_OPTIONS=detect_leaks=1
+	run model/dummy_shallow_resnet/arch@model=dummy_shallow_resnet.tiny
+	ok native_is_the_default_and_so_is_the_workload grep -q 'block.conv1' "$TMP/out"
+	ok native_capture_is_kept bash -c 'ls "$0"/native/*.sonde >/dev/null' "$dir"
+	fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[Stem/]" -- "$BUILD/workloads/resnet_cpu"
+	ok nothing_matched_lists_the_real_ranges says 'residual/block.conv1'
+	ok nothing_matched_corrects_the_expression says "instead of 'Stem/' try: pipeline.ncu.ncu_cli.nvtx.include=['stem']"
+	ok nothing_matched_gives_a_baseline grep -q 'residual' "$TMP/out"
+	run $NCU pipeline.ncu.ncu_cli.replay_mode=range \
+		"pipeline.ncu.ncu_cli.nvtx.include=[stem,residual,head,'block.*']" -- "$BUILD/workloads/resnet_cpu"
+	ok range_levels_come_from_the_real_nesting says 'plan: 2 ncu captures'
+	ok range_outer_ranges_share_a_capture says 'range.level0: range replay, ranges [step/stem [step/residual [step/head'
+	ok range_inner_ranges_share_the_next says '[step/residual/block.conv1 [step/residual/block.conv2'
+else
+	echo "skip native_is_the_default_and_so_is_the_workload: no NVTX headers to build the library"
+fi
