@@ -29,6 +29,21 @@ static bool slurp(struct sonde_buf *out, const char *path)
 	return sonde_file_slurp(out, full);
 }
 
+/* The value behind `key` on a line of its own: `RmProfilingAdminOnly: 1`. */
+static bool find_value(struct sonde_str text, const char *key, struct sonde_str *value)
+{
+	while (text.n) {
+		struct sonde_str line = sonde_str_trim(sonde_str_cut(text, '\n', &text));
+
+		if (!sonde_str_starts(line, key))
+			continue;
+		sonde_str_cut(line, ':', value);
+		*value = sonde_str_trim(*value);
+		return true;
+	}
+	return false;
+}
+
 static void take_field(char *out, size_t size, struct sonde_str *line)
 {
 	struct sonde_str field = sonde_str_trim(sonde_str_cut(*line, ',', line));
@@ -80,13 +95,49 @@ static void find_gpus(struct sonde_facts *f)
 	sonde_buf_release(&text);
 }
 
+/* Chips by the model's name: /proc answers at once where nvidia-smi takes a second. */
+static const char *chip_of_model(struct sonde_str model)
+{
+	static const char *const known[][2] = {{"H200", "GH100"}, {"H100", "GH100"},
+		{"H800", "GH100"}, {"GH200", "GH100"}, {"B200", "GB100"}, {"GB200", "GB100"},
+		{"A100", "GA100"}, {"A800", "GA100"}, {"A30", "GA100"}, {"RTX 3090", "GA102"},
+		{"A40", "GA102"}, {"A10", "GA102"}, {"RTX 4090", "AD102"}, {"L40", "AD102"},
+		{"V100", "GV100"}, {"T4", "TU104"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (model.n && memmem(model.p, model.n, known[i][0], strlen(known[i][0])))
+			return known[i][1];
+	return NULL;
+}
+
+static const char *chip_in_proc(void)
+{
+	char pattern[1024];
+	struct sonde_buf text = {0};
+	struct sonde_str model = {NULL, 0};
+	const char *chip = NULL;
+	glob_t found = {0};
+
+	rooted(pattern, sizeof(pattern), "/proc/driver/nvidia/gpus/*/information");
+	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc &&
+		sonde_file_slurp(&text, found.gl_pathv[0]) &&
+		find_value(sonde_buf_view(&text), "Model", &model))
+		chip = chip_of_model(model);
+	globfree(&found);
+	sonde_buf_release(&text);
+	return chip;
+}
+
 bool sonde_facts_chip(char *out, size_t size)
 {
 	struct sonde_facts f = {0};
-	const char *chip;
+	const char *chip = chip_in_proc();
 
-	find_gpus(&f);
-	chip = f.nr_gpus ? sonde_chip_of(f.gpus[0].compute_capability) : NULL;
+	if (!chip) {
+		find_gpus(&f);
+		chip = f.nr_gpus ? sonde_chip_of(f.gpus[0].compute_capability) : NULL;
+	}
 	if (chip)
 		snprintf(out, size, "%s", chip);
 	return chip != NULL;
@@ -109,21 +160,6 @@ static void find_cupti(struct sonde_facts *f)
 			snprintf(f->cupti, sizeof(f->cupti), "%s", found.gl_pathv[0]);
 		globfree(&found);
 	}
-}
-
-/* The value behind `key` on a line of its own: `RmProfilingAdminOnly: 1`. */
-static bool find_value(struct sonde_str text, const char *key, struct sonde_str *value)
-{
-	while (text.n) {
-		struct sonde_str line = sonde_str_trim(sonde_str_cut(text, '\n', &text));
-
-		if (!sonde_str_starts(line, key))
-			continue;
-		sonde_str_cut(line, ':', value);
-		*value = sonde_str_trim(*value);
-		return true;
-	}
-	return false;
 }
 
 static void find_permission(struct sonde_facts *f)

@@ -84,12 +84,34 @@ static void ask_metrics(struct sonde_offers *o, const struct sonde_tool *ncu, co
 	sonde_argv_release(&a);
 }
 
-void sonde_offers_open(
-	struct sonde_offers *out, const struct sonde_tool *ncu, const char *chip, bool with_metrics)
+/* Those every ncu since 2021 has: asking costs a second. */
+static bool is_common(const char *name)
 {
+	static const char *const common[] = {"SpeedOfLight", "MemoryWorkloadAnalysis", "Occupancy",
+		"SchedulerStats", "LaunchStats", "ComputeWorkloadAnalysis", "WarpStateStats",
+		"InstructionStats", "SourceCounters", "basic", "detailed", "full", "roofline",
+		"none", ""};
+	size_t i;
+
+	for (i = 0; i < sizeof(common) / sizeof(*common); i++)
+		if (strcmp(common[i], name) == 0)
+			return true;
+	return false;
+}
+
+void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
+	const struct sonde_ncu_request *q, const char *chip, bool with_metrics)
+{
+	bool asks_sections = false;
+	size_t i;
+
 	*out = (struct sonde_offers){0};
-	ask_one(out, &out->sections, ncu, "--list-sections");
-	ask_one(out, &out->sets, ncu, "--list-sets");
+	for (i = 0; i < q->sections.nr; i++)
+		asks_sections |= !is_common(q->sections.at[i]);
+	if (asks_sections)
+		ask_one(out, &out->sections, ncu, "--list-sections");
+	if (q->set && !is_common(q->set))
+		ask_one(out, &out->sets, ncu, "--list-sets");
 	if (with_metrics)
 		ask_metrics(out, ncu, chip);
 }

@@ -15,12 +15,13 @@ struct sonde_offers {
 };
 
 /*
- * Asks `ncu --list-sections`, `--list-sets` and, when `with_metrics`,
- * `--query-metrics` (`chip` may be NULL: the GPU here). What it does not answer
- * stays empty and is then not checked.
+ * Asks `ncu --list-sections` and `--list-sets` when the request names one that
+ * not every ncu has, and `--query-metrics` when `with_metrics` (`chip` may be
+ * NULL: the GPU here). What was not asked or not answered stays empty and is
+ * then not checked.
  */
-void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu, const char *chip,
-	bool with_metrics);
+void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
+	const struct sonde_ncu_request *q, const char *chip, bool with_metrics);
 void sonde_offers_release(struct sonde_offers *o);
 
 /* SONDE_ERR_USAGE with the nearest name for the first section, set or metric that is not there. */

@@ -196,6 +196,16 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 }
 
 /* A fresh host object for each try: a refused metric may leave an old one half-configured. */
+/* The usual case: the chip has them all. */
+static bool count_together(
+	struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr)
+{
+	bool is_good = begin(c, NULL) == 0 && add(c, metrics, nr) && count(c, &out->nr);
+
+	end(c);
+	return is_good;
+}
+
 static int count_known(struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr,
 	struct sonde_err *err)
 {
@@ -237,7 +247,7 @@ int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *c
 	if (!copy)
 		return sonde_err_nomem(err);
 	memcpy(copy, metrics, nr * sizeof(*copy));
-	rc = count_known(&c, out, copy, nr, err);
+	rc = nr && count_together(&c, out, copy, nr) ? 0 : count_known(&c, out, copy, nr, err);
 	sonde_free(copy);
 	return rc; /* the library stays loaded: unloading it is not safe */
 }

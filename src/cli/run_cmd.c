@@ -7,10 +7,12 @@
 
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What the command line said. */
@@ -168,14 +170,54 @@ static int find_program(struct sonde_run *r, struct sonde_argv *argv, struct son
 	return 0;
 }
 
+static int write_facts(const struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_facts facts;
+	struct sonde_sink json;
+	int rc;
+
+	sonde_facts_find(&facts);
+	sonde_sink_init_string(&json);
+	sonde_facts_json(&facts, &json);
+	rc = sonde_rundir_write(&r->dir, "env.json", sonde_buf_view(&json.buf), err);
+	sonde_sink_abort(&json);
+	return rc;
+}
+
+/*
+ * env.json takes a second or two of asking other programs: a process of its own
+ * does that while the captures run. 0 when it was done here instead.
+ */
+static pid_t begin_facts(const struct sonde_run *r)
+{
+	pid_t pid;
+
+	if (!r->dir.is_first)
+		return 0;
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGINT, SIG_IGN);
+		_exit(write_facts(r, NULL) ? 1 : 0);
+	}
+	if (pid < 0 && write_facts(r, NULL))
+		sonde_say("env.json could not be written");
+	return pid < 0 ? 0 : pid;
+}
+
+static void end_facts(pid_t pid)
+{
+	int status = 0;
+
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status)
+		sonde_say("env.json could not be written");
+}
+
 /* What makes the run repeatable: written before anything starts. */
 static int write_inputs(struct sonde_run *r, struct sonde_run_config *config,
 	const struct request *q, struct sonde_err *err)
 {
 	struct sonde_buf yaml = {0};
 	struct sonde_argv overrides = {0};
-	struct sonde_facts facts;
-	struct sonde_sink json;
 	size_t i;
 	int rc;
 
@@ -196,13 +238,6 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config,
 		rc = yaml.failed || overrides.failed ? sonde_err_nomem(err)
 						     : sonde_rundir_write(&r->dir, "inputs.yaml",
 							       sonde_buf_view(&yaml), err);
-	if (rc == 0) {
-		sonde_facts_find(&facts);
-		sonde_sink_init_string(&json);
-		sonde_facts_json(&facts, &json);
-		rc = sonde_rundir_write(&r->dir, "env.json", sonde_buf_view(&json.buf), err);
-		sonde_sink_abort(&json);
-	}
 	sonde_argv_release(&overrides);
 	sonde_buf_release(&yaml);
 	return rc;
@@ -253,6 +288,7 @@ static int do_run(struct sonde_run *r, struct sonde_run_config *config, const st
 	struct sonde_err *err)
 {
 	bool is_first_stage;
+	pid_t facts;
 	int rc;
 
 	if (r->is_dry) {
@@ -264,6 +300,7 @@ static int do_run(struct sonde_run *r, struct sonde_run_config *config, const st
 		rc = write_inputs(r, config, q, err);
 	if (rc)
 		return rc;
+	facts = begin_facts(r);
 	rc = run_stages(r, err);
 	is_first_stage = rc && !r->nr_native && !r->nr_nsys && !r->nr_ncu;
 	if (rc) {
@@ -275,6 +312,7 @@ static int do_run(struct sonde_run *r, struct sonde_run_config *config, const st
 	rc = 0;
 	if (sonde_rundir_finish(&r->dir) && !is_first_stage)
 		rc = report_stages(r, err);
+	end_facts(facts);
 	fflush(stdout);
 	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
 		r->dir.path);

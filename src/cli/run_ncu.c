@@ -137,7 +137,8 @@ static int check_names(struct stage *s)
 
 	if (s->run->is_dry && s->ncu.version[0] == '\0')
 		return 0;
-	sonde_offers_open(&offers, &s->ncu, s->plan.is_chip_assumed ? NULL : s->plan.chip,
+	sonde_offers_open(&offers, &s->ncu, &s->run->set.ncu,
+		s->plan.is_chip_assumed ? NULL : s->plan.chip,
 		asks_metrics && s->run->set.ncu.metrics.nr);
 	rc = sonde_offers_check(&offers, &s->run->set.ncu, s->err);
 	if (rc == 0 && p->nr_unknown && !offers.metrics.nr && !s->plan.is_chip_assumed)
