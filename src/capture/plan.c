@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_LEVELS	 64
@@ -37,14 +38,18 @@ static struct sonde_str opened(const char *expression)
 /* Whether the ranges `inner` opens lie in those of `outer`, as far as the text tells. */
 static bool lies_in(const char *inner, const char *outer)
 {
-	struct sonde_str a = opened(outer), b = opened(inner);
-	const char *at = a.n ? strstr(inner, outer) : NULL;
+	struct sonde_str a = opened(outer), b = opened(inner), rest = sonde_str_from(inner);
 
 	if (a.n && b.n > a.n + 2 && memcmp(b.p, a.p, a.n) == 0 && memcmp(b.p + a.n, "::", 2) == 0)
 		return true;
-	if (at && at[strlen(outer)] &&
-		(at[strlen(outer)] == '/' || outer[strlen(outer) - 1] == '/'))
-		return true;
+	while (rest.n) { /* A/B lies in A */
+		struct sonde_str element = sonde_str_cut(rest, '/', &rest);
+
+		if (element.n && element.p[0] == '[')
+			element = (struct sonde_str){element.p + 1, element.n - 1};
+		if (rest.n && sonde_str_eq(element, a))
+			return true;
+	}
 	return false;
 }
 
@@ -89,6 +94,13 @@ static int add_range(struct sonde_plan *p, const struct sonde_plan_request *q,
 	return *slot ? 0 : SONDE_ERR_NOMEM;
 }
 
+static int by_level(const void *a, const void *b)
+{
+	const struct sonde_plan_capture *x = a, *y = b;
+
+	return (x->level > y->level) - (x->level < y->level);
+}
+
 static int plan_ranges(
 	struct sonde_plan *p, const struct sonde_plan_request *q, struct sonde_err *err)
 {
@@ -101,12 +113,15 @@ static int plan_ranges(
 			"pipeline.ncu.ncu_cli.nvtx.include=[...] names them",
 			q->replay_mode);
 	for (i = 0; i < nr && rc == 0; i++) {
-		unsigned level = q->ranges ? q->ranges[i].level : text_level(q->include, i);
+		unsigned level =
+			q->ranges ? q->ranges[i].level : text_level(q->words, q->word_of[i]);
 
 		rc = add_range(p, q, q->ranges ? q->ranges[i].expression : q->include.at[i],
 			level < MAX_LEVELS ? level : MAX_LEVELS);
 	}
-	if (!q->ranges && nr > 1)
+	if (p->captures.nr)
+		qsort(p->captures.at, p->captures.nr, sizeof(*p->captures.at), by_level);
+	if (!q->ranges && q->words.nr > 1)
 		sonde_note(&p->notes, "which ranges lie in which is guessed from the expressions: "
 				      "of two that nest in "
 				      "one capture ncu opens only the outer one");

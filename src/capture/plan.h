@@ -44,6 +44,8 @@ struct sonde_plan_range {
 struct sonde_plan_request {
 	const char *replay_mode;
 	struct sonde_list include;	       /* NVTX expressions in ncu's grammar */
+	struct sonde_list words;	       /* what the user wrote for them */
+	const size_t *word_of;		       /* per expression, the word it comes from */
 	const struct sonde_plan_range *ranges; /* NULL = not known */
 	size_t nr_ranges;
 	struct sonde_list metrics; /* for the passes */

@@ -17,6 +17,7 @@ struct stage {
 	struct sonde_plan plan;
 	struct sonde_look look;
 	struct sonde_word_list include, exclude; /* in ncu's grammar */
+	SONDE_VEC(size_t) word_of;		 /* per include, the user's word */
 	struct sonde_buf commands;		 /* cmd.txt */
 	struct sonde_err *err;
 	bool is_nothing; /* some capture selected nothing */
@@ -50,6 +51,19 @@ static int open_ncu(struct stage *s)
 	return 0;
 }
 
+static int add_expression(
+	struct stage *s, struct sonde_word_list *to, struct sonde_str line, size_t word)
+{
+	const char **slot = sonde_vec_push(to);
+	size_t *of = to == &s->include ? sonde_vec_push(&s->word_of) : NULL;
+
+	if (slot)
+		*slot = sonde_arena_z(&s->run->arena, line);
+	if (of)
+		*of = word;
+	return slot && *slot && (of || to != &s->include) ? 0 : sonde_err_nomem(s->err);
+}
+
 static int translate(struct stage *s, struct sonde_list words, struct sonde_word_list *to)
 {
 	struct sonde_buf b = {0};
@@ -63,12 +77,9 @@ static int translate(struct stage *s, struct sonde_list words, struct sonde_word
 		rc = sonde_nvtx_filter_translate(&b, words.at[i], s->err);
 		for (rest = sonde_buf_view(&b); rest.n && rc == 0;) {
 			struct sonde_str line = sonde_str_cut(rest, '\n', &rest);
-			const char **slot = line.n ? sonde_vec_push(to) : NULL;
 
-			if (slot)
-				*slot = sonde_arena_z(&s->run->arena, line);
-			if (line.n && (!slot || !*slot))
-				rc = sonde_err_nomem(s->err);
+			if (line.n)
+				rc = add_expression(s, to, line, i);
 		}
 	}
 	sonde_buf_release(&b);
@@ -94,6 +105,8 @@ static int build_plan(struct stage *s)
 	struct sonde_words exclude = {set->nvtx_exclude.at, set->nvtx_exclude.nr};
 	struct sonde_plan_request q = {.replay_mode = set->ncu.replay_mode,
 		.include = {s->include.at, s->include.nr},
+		.words = set->nvtx_include,
+		.word_of = s->word_of.at,
 		.metrics = set->ncu.metrics,
 		.chip = s->run->chip};
 	struct sonde_notes early = s->plan.notes;
@@ -431,6 +444,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	sonde_plan_release(&s.plan);
 	sonde_vec_release(&s.include);
 	sonde_vec_release(&s.exclude);
+	sonde_vec_release(&s.word_of);
 	sonde_buf_release(&s.commands);
 	return rc;
 }

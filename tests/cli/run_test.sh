@@ -112,6 +112,10 @@ ok dry_run_makes_nothing [ ! -e "$TMP/dry" ]
 	"pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/,B/]" -- /bin/true >"$TMP/out" 2>"$TMP/err"
 ok dry_run_range_needs_one_capture_per_level grep -q '^plan: 2 ncu captures$' "$TMP/out"
 ok dry_run_disjoint_ranges_share_one grep -q 'range.level0: range replay, ranges A/ B/' "$TMP/out"
+"$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" pipeline.ncu.ncu_cli.replay_mode=app-range \
+	"pipeline.ncu.ncu_cli.nvtx.include=[A/B,A,'A::A1',C]" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok dry_run_levels_are_of_the_users_words grep -q '^plan: 2 ncu captures$' "$TMP/out"
+ok dry_run_levels_come_in_order bash -c 'sed -n 2p "$0" | grep -q app-range.level0' "$TMP/out"
 if grep -q 'passes: ' "$TMP/out"; then
 	ok dry_run_counts_passes grep -q 'passes: 8 for the named metrics on GH100' "$TMP/out"
 	"$SONDE" run -n $NCU --chip GA102 -- /bin/true >"$TMP/out" 2>"$TMP/err"
