@@ -184,26 +184,36 @@ static void find_permission(struct sonde_facts *f)
 	sonde_buf_release(&text);
 }
 
+/* `NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …`: the first dotted
+ * number. */
+static void module_version(struct sonde_facts *f, struct sonde_str line)
+{
+	struct sonde_str word;
+
+	while (line.n) {
+		word = sonde_str_cut(line, ' ', &line);
+		if (word.n && word.p[0] >= '0' && word.p[0] <= '9' &&
+			sonde_str_find(word, '.') < word.n) {
+			snprintf(f->kernel_module, sizeof(f->kernel_module), "%.*s",
+				SONDE_STR_ARG(word));
+			return;
+		}
+	}
+}
+
 static void find_system(struct sonde_facts *f)
 {
 	struct sonde_buf text = {0};
 	struct sonde_str value;
 	struct utsname u;
-	const char *word;
 
 	if (uname(&u) == 0) {
 		snprintf(f->os, sizeof(f->os), "%.40s %.40s", u.sysname, u.release);
 		snprintf(f->host, sizeof(f->host), "%.90s", u.nodename);
 	}
 	if (slurp(&text, "/proc/driver/nvidia/version") &&
-		find_value(sonde_buf_view(&text), "NVRM version", &value)) {
-		word = value.n ? memmem(value.p, value.n, "Module", 6) : NULL;
-		value = word ? sonde_str_trim((struct sonde_str){
-				       word + 6, value.n - (size_t)(word + 6 - value.p)})
-			     : value;
-		value.n = sonde_str_find(value, ' ');
-		snprintf(f->kernel_module, sizeof(f->kernel_module), "%.*s", SONDE_STR_ARG(value));
-	}
+		find_value(sonde_buf_view(&text), "NVRM version", &value))
+		module_version(f, value);
 	sonde_buf_release(&text);
 }
 
