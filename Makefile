@@ -63,10 +63,79 @@ $(BUILD)/tests/hydra_cases: tests/hydra_cases.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# --- the injected library and the programs it is tried on -------------------------------------
+# Needs the NVTX headers; its CUPTI half needs the CUPTI headers too. Without them: everything else.
+CUDA_HOME  ?= /usr/local/cuda
+NVTX_INC   := $(firstword $(foreach d,$(CUDA_HOME)/include /usr/include,$(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d))))
+CUPTI_INC  := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_activity.h),$(d))))
+INJ_CUPTI  := src/inject/activity.c src/inject/launches.c src/inject/cupti_load.c
+INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/activity_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
+INJ_SRC    := $(INJ_ALL) $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/activity_absent.c)
+INJ_OBJ    := $(INJ_SRC:%.c=$(BUILD)/pic/%.o)
+INJ_FLAGS  := -fPIC -fno-plt -fvisibility=hidden -ftls-model=initial-exec -pthread $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC))
+INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
+# Sanitizers are for programs; a library loaded into one follows it only when asked (make tsan).
+INJ_OPT    ?= -O2 -g
+INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
+WORK_SRC   := $(sort $(wildcard workloads/*.c))
+WORKLOADS  := $(if $(NVTX_INC),$(WORK_SRC:workloads/%.c=$(BUILD)/workloads/%) $(BUILD)/workloads/plugin.so)
+
+.PHONY: inject workloads
+all: inject workloads
+inject: $(INJECT)
+workloads: $(WORKLOADS)
+
+$(BUILD)/libsonde_inject.so: $(INJ_OBJ)
+	$(CC) $(INJ_OPT) $(LDFLAGS) -o $@ $^ $(INJ_LINK)
+
+$(BUILD)/libsonde_inject_empty.so: $(BUILD)/pic/src/inject/empty_hooks.o
+	$(CC) $(INJ_OPT) $(LDFLAGS) -o $@ $^ $(INJ_LINK)
+
+$(BUILD)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/workloads/%: workloads/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -MMD -MP -o $@ $< -pthread -ldl
+
+$(BUILD)/workloads/plugin.so: workloads/lib/plugin.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -fPIC -shared -o $@ $< -ldl
+
+# A CUPTI of our own, for machines without a GPU (tests/inject/).
+FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda))
+workloads: $(FAKES)
+
+$(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
+
+$(BUILD)/fake/fake_cuda: tests/inject/fake_cuda.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
+
+# The library under ThreadSanitizer, with a program that has it too.
+TSAN := BUILD=build/tsan OPT="-O1 -g -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
+.PHONY: tsan
+tsan:
+	$(MAKE) --no-print-directory $(TSAN) inject workloads
+
+# Programs of ours that tests and benches call.
+TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c)))
+.PHONY: tools
+tools: $(TOOLS)
+$(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+-include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
+# ----------------------------------------------------------------------------------------------
+
 ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" WERROR=-Werror
 
 test:
-	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs
+	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs inject workloads tools
 	tests/run build/asan
 
 .PHONY: unit-programs
@@ -111,9 +180,13 @@ accept: $(BUILD)/sonde
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
-bench: $(BUILD)/sonde $(BENCH)
+bench: bench-tools inject workloads tools
 	bench/report.sh
+	$(if $(INJECT),bench/native.sh $(BUILD))
 	$(BUILD)/bench/compose_bench
+
+.PHONY: bench-tools
+bench-tools: $(BUILD)/sonde $(BENCH)
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -26,16 +26,17 @@ static const char pseudo_section[] = "section0"; /* Nsight's name for metrics gi
 static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
 {
 	uint32_t best[3] = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
-	unsigned score[3] = {13, 13, 13}, d;
+	unsigned max = word.n > 24 ? 10 : 2 + (unsigned)word.n / 3, d;
+	unsigned score[3] = {max + 1, max + 1, max + 1};
 	size_t i, k, nr = 0;
 
 	for (i = 0; i < names->nr; i++) {
 		struct sonde_str head = {
 			names->keys[i].p, names->keys[i].n > word.n ? word.n : names->keys[i].n};
 
-		d = sonde_str_distance(word, names->keys[i], 12);
-		if (d > 12 && word.n > 3 && sonde_str_eq(head, word))
-			d = 12; /* it begins like this */
+		d = sonde_str_distance(word, names->keys[i], max);
+		if (d > max && word.n > 3 && sonde_str_eq(head, word))
+			d = max; /* it begins like this */
 		for (k = 3; k > 0 && d < score[k - 1]; k--)
 			if (k < 3)
 				score[k] = score[k - 1], best[k] = best[k - 1];
@@ -49,10 +50,21 @@ static void suggest(struct sonde_buf *out, struct sonde_str word, const struct s
 	sonde_buf_puts(out, nr ? "?" : "");
 }
 
+/* One kind of words to check: metrics or sections. */
+struct wording {
+	const char *what;
+	const struct sonde_name_filter *filter;
+	struct sonde_words words;
+	const struct sonde_map *names; /* in the capture */
+	bool by_default;
+};
+
 /* A word that matches nothing: an error if the user typed it, a note if a default did. */
-static int unknown(struct sonde_tree *t, const struct sonde_choice *c, const char *what,
-	const char *word, const struct sonde_map *names, struct sonde_err *err)
+static int unknown(
+	struct sonde_tree *t, const struct wording *w, const char *word, struct sonde_err *err)
 {
+	const struct sonde_map *names = w->names;
+	const char *what = w->what;
 	struct sonde_buf b = {0};
 	size_t i;
 	int rc = 0;
@@ -71,7 +83,7 @@ static int unknown(struct sonde_tree *t, const struct sonde_choice *c, const cha
 		sonde_buf_printf(&b, "; it has %zu %ss (sonde report --format json lists them)",
 			names->nr, what);
 	}
-	if (c->is_default)
+	if (w->by_default)
 		sonde_note(&t->notes, "%s", b.failed ? what : b.p);
 	else
 		rc = sonde_err_set(err, SONDE_ERR_USAGE, "%s", b.failed ? what : b.p);
@@ -79,19 +91,17 @@ static int unknown(struct sonde_tree *t, const struct sonde_choice *c, const cha
 	return rc;
 }
 
-static int check_words(struct sonde_tree *t, const struct sonde_choice *c,
-	const struct sonde_name_filter *f, struct sonde_words words, const char *what,
-	const struct sonde_map *names, struct sonde_err *err)
+static int check_words(struct sonde_tree *t, const struct wording *w, struct sonde_err *err)
 {
 	size_t i, k;
 	int rc = 0;
 
-	for (i = 0; i < words.nr && rc == 0; i++) {
-		for (k = 0; k < names->nr; k++)
-			if (sonde_name_filter_word_takes(f, i, names->keys[k]))
+	for (i = 0; i < w->words.nr && rc == 0; i++) {
+		for (k = 0; k < w->names->nr; k++)
+			if (sonde_name_filter_word_takes(w->filter, i, w->names->keys[k]))
 				break;
-		if (k == names->nr)
-			rc = unknown(t, c, what, words.at[i], names, err);
+		if (k == w->names->nr)
+			rc = unknown(t, w, w->words.at[i], err);
 	}
 	return rc;
 }
@@ -186,13 +196,13 @@ static void choose_headline(
 {
 	size_t i, k;
 
-	for (i = 0; i < c->metrics.nr && !c->is_default; i++)
+	for (i = 0; i < c->metrics.nr && !c->metrics_by_default; i++)
 		for (k = 0; k < t->columns.nr; k++)
 			if (sonde_name_filter_word_takes(f, i, t->columns.at[k].name) &&
 				!sonde_str_is(t->columns.at[k].name, "gpu__time_duration.sum"))
 				add_headline(t, (uint32_t)k);
-	for (i = 0;
-		i < sizeof(headline) / sizeof(headline[0]) && !(c->metrics.nr && !c->is_default);
+	for (i = 0; i < sizeof(headline) / sizeof(headline[0]) &&
+		    !(c->metrics.nr && !c->metrics_by_default);
 		i++)
 		for (k = 0; k < 3 && headline[i][k]; k++)
 			if (sonde_tree_column(t, headline[i][k]) != SONDE_NONE) {
@@ -242,9 +252,15 @@ int sonde_tree__choose(struct sonde_tree *t, const struct sonde_choice *c, struc
 	if (rc == 0)
 		rc = sonde_name_filter_build(&sections, c->sections, err);
 	if (rc == 0)
-		rc = check_words(t, c, metrics, c->metrics, "metric", &r->metric_names, err);
+		rc = check_words(t,
+			&(struct wording){"metric", metrics, c->metrics, &r->metric_names,
+				c->metrics_by_default},
+			err);
 	if (rc == 0)
-		rc = check_words(t, c, sections, c->sections, "section", &r->section_ids, err);
+		rc = check_words(t,
+			&(struct wording){"section", sections, c->sections, &r->section_ids,
+				c->sections_by_default},
+			err);
 	if (rc == 0) {
 		mark(t, c, metrics, sections, wanted, take);
 		rc = add_columns(t, wanted, err);

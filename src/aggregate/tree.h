@@ -30,9 +30,9 @@ const char *sonde_quality_name(enum sonde_quality q); /* "exact", "approx", … 
 /* Which metrics and sections to report; all zero = the default choice. Borrowed. */
 struct sonde_choice {
 	struct sonde_words metrics, sections;
-	/* Those named by the user must exist (SONDE_ERR_USAGE); those only a default names may not.
+	/* What the user named must be in the capture (SONDE_ERR_USAGE); what a default names, not.
 	 */
-	bool is_default;
+	bool metrics_by_default, sections_by_default;
 	bool no_aggregate;
 };
 

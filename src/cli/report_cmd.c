@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/settings.h"
 #include "export/export.h"
 
 #include <langinfo.h>
@@ -18,8 +19,11 @@ struct request {
 	struct sonde_args args;
 	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;
 	struct sonde_word_list metrics, sections, scopes;
-	const char *dir;
-	int format, sort, nesting, colour;
+	struct sonde_word_list inputs;
+	struct sonde_overrides overrides;
+	const char *dir, *config_dir, *config_name;
+	const char *sort, *nesting;
+	int format, colour;
 	size_t max_regions, max_kernels, width;
 	bool no_aggregate, deterministic;
 	char generated_at[32];
@@ -35,6 +39,8 @@ static void request_release(struct request *q)
 	sonde_vec_release(&q->metrics);
 	sonde_vec_release(&q->sections);
 	sonde_vec_release(&q->scopes);
+	sonde_vec_release(&q->inputs);
+	sonde_overrides_release(&q->overrides);
 }
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
@@ -68,25 +74,31 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 			SONDE_OPTION_LIST, &q->scopes},
 		{0, "nesting", "label|stack",
 			"whether A::A1 pushed outside A hangs below A (label) or not (stack)",
-			SONDE_OPTION_CHOICE, &q->nesting},
+			SONDE_OPTION_WORD, &q->nesting},
 		{0, "sort", "order|time|launches|name", "regions beside each other (order)",
-			SONDE_OPTION_CHOICE, &q->sort},
+			SONDE_OPTION_WORD, &q->sort},
 		{0, "max-regions", "N", "longest region table in text and md (100; all)",
 			SONDE_OPTION_NUMBER, &q->max_regions},
 		{0, "max-kernels", "N",
-			"longest kernel table in md (10; all); in text, show the N longest per "
+			"longest kernel table in md (20; all); in text, show the N longest per "
 			"region",
 			SONDE_OPTION_NUMBER, &q->max_kernels},
 		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
 			SONDE_OPTION_FLAG, &q->deterministic},
 		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
 			SONDE_OPTION_NUMBER, &q->width},
+		{0, "config-dir", "DIR", "look for configuration files here first",
+			SONDE_OPTION_WORD, &q->config_dir},
+		{0, "config-name", "NAME", "the configuration to start from (config)",
+			SONDE_OPTION_WORD, &q->config_name},
 		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
 			SONDE_OPTION_CHOICE, &q->colour},
 	};
-	const struct sonde_usage usage = {"sonde report INPUT... [options]",
+	const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
 		"Reads Nsight Compute reports (.ncu-rep, or `ncu --csv --page raw` output) and\n"
-		"shows what each NVTX region cost. Needs no GPU and no NVIDIA software.",
+		"shows what each NVTX region cost. Needs no GPU and no NVIDIA software.\n"
+		"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
+		"short for keys below report.",
 		options, sizeof(options) / sizeof(*options),
 		{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
 			{"one region's kernels but memsets, as files",
@@ -103,15 +115,45 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		rc = sonde_sink_close(&out, err);
 		return rc ? rc : 1;
 	}
-	if (q->args.operands.nr == 0)
-		return sonde_err_set(
-			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
 	return 0;
 }
 
-static struct sonde_words words(const struct sonde_word_list *list)
+/* Operands are inputs or overrides; flags become overrides behind them. */
+static int sort_operands(struct request *q, struct sonde_err *err)
 {
-	return (struct sonde_words){list->at, list->nr};
+	struct sonde_overrides *o = &q->overrides;
+	const char **slot;
+	size_t i;
+
+	for (i = 0; i < q->args.operands.nr; i++) {
+		const char *operand = q->args.operands.at[i];
+
+		if (sonde_is_override(operand)) {
+			sonde_overrides_add(o, operand);
+			continue;
+		}
+		slot = sonde_vec_push(&q->inputs);
+		if (!slot)
+			return sonde_err_nomem(err);
+		*slot = operand;
+	}
+	sonde_overrides_list(o, "report.nvtx.include", &q->nvtx_include);
+	sonde_overrides_list(o, "report.nvtx.exclude", &q->nvtx_exclude);
+	sonde_overrides_list(o, "report.kernels.include", &q->kernel_include);
+	sonde_overrides_list(o, "report.kernels.exclude", &q->kernel_exclude);
+	sonde_overrides_list(o, "report.metrics", &q->metrics);
+	sonde_overrides_list(o, "report.sections", &q->sections);
+	sonde_overrides_list(o, "report.scope", &q->scopes);
+	sonde_overrides_word(o, "report.sort", q->sort);
+	sonde_overrides_word(o, "report.nesting", q->nesting);
+	sonde_overrides_number(o, "report.max_regions", q->max_regions);
+	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
+	if (q->no_aggregate)
+		sonde_overrides_add(o, "report.aggregate=false");
+	if (q->inputs.nr == 0)
+		return sonde_err_set(
+			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
+	return o->failed ? sonde_err_nomem(err) : 0;
 }
 
 static size_t terminal_width(void)
@@ -137,23 +179,21 @@ static bool wants_colour(int colour)
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
-static struct sonde_export_options export_options(struct request *q)
+/* What the terminal and the clock add to the configured options. */
+static void fit_options(
+	struct request *q, struct sonde_export_options *o, const struct sonde_config *c)
 {
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (!q->deterministic && gmtime_r(&now, &tm))
+	if (!q->deterministic && !sonde_config_bool(c, "report.deterministic") &&
+		gmtime_r(&now, &tm))
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return (struct sonde_export_options){
-		.max_regions = q->max_regions,
-		.max_kernels = q->max_kernels,
-		.sort = (enum sonde_sort)q->sort,
-		.scopes = words(&q->scopes),
-		.width = q->width ? q->width : terminal_width(),
-		.is_coloured = wants_colour(q->colour),
-		.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-		.generated_at = q->generated_at[0] ? q->generated_at : NULL,
-	};
+	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
+	o->lists_kernels = q->max_kernels > 0;
+	o->width = q->width ? q->width : terminal_width();
+	o->is_coloured = wants_colour(q->colour);
+	o->is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
 static int export_stdout(const struct sonde_tree *t, const struct sonde_export_options *o,
@@ -178,31 +218,54 @@ static int export_stdout(const struct sonde_tree *t, const struct sonde_export_o
 }
 
 /* read → attribute → aggregate → export */
-static int report(struct request *q, struct sonde_err *err)
+static int report(struct request *q, const struct sonde_settings *s, struct sonde_err *err)
 {
-	const struct sonde_selection selection = {words(&q->nvtx_include), words(&q->nvtx_exclude),
-		words(&q->kernel_include), words(&q->kernel_exclude), q->nesting == 1};
-	const struct sonde_choice choice = {
-		words(&q->metrics), words(&q->sections), false, q->no_aggregate};
-	const struct sonde_export_options options = export_options(q);
 	struct sonde_records *records = NULL;
 	struct sonde_launches *launches = NULL;
 	struct sonde_tree *tree = NULL;
 	int rc;
 
-	rc = sonde_records_open(&records, q->args.operands.at, q->args.operands.nr, err);
+	rc = sonde_records_open(&records, q->inputs.at, q->inputs.nr, err);
 	if (rc == 0)
-		rc = sonde_launches_build(&launches, records, &selection, err);
+		rc = sonde_launches_build(&launches, records, &s->selection, err);
 	if (rc == 0)
-		rc = sonde_tree_build(&tree, launches, &choice, err);
+		rc = sonde_tree_build(&tree, launches, &s->choice, err);
 	if (rc == 0)
-		rc = sonde_export_check_scopes(tree, &options, err);
+		rc = sonde_export_check_scopes(tree, &s->options, err);
 	if (rc == 0)
-		rc = q->dir ? sonde_export_dir(tree, &options, q->dir, err)
-			    : export_stdout(tree, &options, q->format, err);
+		rc = q->dir ? sonde_export_dir(tree, &s->options, q->dir, err)
+			    : export_stdout(tree, &s->options, q->format, err);
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
+	return rc;
+}
+
+/* config → the rest */
+static int configured_report(struct request *q, struct sonde_err *err)
+{
+	const struct sonde_config_request want = {.overrides = q->overrides.lines.at,
+		.nr_overrides = q->overrides.lines.nr,
+		.config_dir = q->config_dir,
+		.config_name = q->config_name};
+	struct sonde_settings settings = {0};
+	struct sonde_config *config = NULL;
+	struct sonde_sink yaml;
+	int rc = sonde_config_open(&config, &want, err);
+
+	sonde_sink_init_string(&yaml);
+	if (rc == 0)
+		rc = sonde_settings_read(&settings, config, err);
+	if (rc == 0)
+		rc = sonde_config_dump(config, &yaml, SONDE_CONFIG_JOB, "report", true, err);
+	if (rc == 0) {
+		settings.options.config = yaml.buf.p;
+		fit_options(q, &settings.options, config);
+		rc = report(q, &settings, err);
+	}
+	sonde_sink_abort(&yaml);
+	sonde_settings_release(&settings);
+	sonde_config_free(config);
 	return rc;
 }
 
@@ -213,7 +276,9 @@ int sonde_cmd_report(int argc, char **argv)
 	int rc = parse(&q, argc, argv, &err);
 
 	if (rc == 0)
-		rc = report(&q, &err);
+		rc = sort_operands(&q, &err);
+	if (rc == 0)
+		rc = configured_report(&q, &err);
 	request_release(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

@@ -110,7 +110,7 @@ const struct sonde_key sonde_keys__table[] = {
 	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
 	INT("report.max_kernels", "20", 0, 1000000, "kernels listed per region; 0 = all"),
 	WORD("report.sort", "order", "order|time|launches|name", false, "order of sibling regions"),
-	TEXT("report.scope", "''", true, "one scope only, e.g. process:4519/device:0; empty = all"),
+	LIST("report.scope", "[]", true, "these scopes only (aggregate, process:4519/device:0, globs); empty = all"),
 	LIST("report.formats", "[json, md]", false, "what -o writes"),
 	BOOL("report.deterministic", "false", false, "leave out the time of generation"),
 	{NULL, SONDE_KEY_FREE, NULL, 0, 0, NULL, false, NULL},

@@ -32,6 +32,8 @@ struct sonde_export_options {
 	size_t width;		   /* of the terminal; 0 = 100 */
 	bool is_coloured;
 	bool is_utf8;		  /* may the terminal be given more than ASCII? */
+	bool lists_kernels;	  /* in text: max_kernels rows below each region */
+	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
 	const char *more_at;	  /* where cut tables are complete; NULL = "--format json" */
 };

@@ -85,16 +85,25 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
 	return sonde_str_from(r->is_ranges && f->number == launches ? "results" : f->head);
 }
 
-bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r)
+static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	size_t i;
 
-	if (!f->is_optional)
-		return true;
-	for (i = 0; i < r->nodes.nr; i++)
+	for (i = 0; f->is_optional && i < r->nodes.nr; i++)
 		if (!isnan(f->number(r, &r->nodes.at[i])))
 			return true;
-	return false;
+	return !f->is_optional;
+}
+
+uint32_t sonde_fields_in_table(const struct sonde_report *r)
+{
+	uint32_t set = 0;
+	size_t i;
+
+	for (i = 0; i < sonde_nr_fields; i++)
+		if (sonde_fields[i].is_in_tables && is_used(&sonde_fields[i], r))
+			set |= 1u << i;
+	return set;
 }
 
 struct sonde_str sonde_metric_head(struct sonde_str metric)
@@ -120,9 +129,9 @@ struct sonde_str sonde_metric_head(struct sonde_str metric)
 
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 {
-	bool is_least = !isnan(f->low) && f->v == f->low;
+	bool is_least = f->v == f->low;
 
-	if (isnan(f->v))
+	if (isnan(f->v) || f->low == f->high) /* bounds that meet leave no doubt */
 		return "";
 	if (f->quality == SONDE_QUALITY_APPROX)
 		return is_utf8 ? "\u2248" : "~";

@@ -30,14 +30,20 @@ extern const size_t sonde_nr_fields;
 
 /* `launches`, but `results` where they are replayed ranges. */
 struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
-/* Whether any node of the report has a value: empty optional columns are not shown. */
-bool sonde_field_is_used(const struct sonde_field *f, const struct sonde_report *r);
+/*
+ * Which columns a table of the report has, one bit per field: those for tables,
+ * without optional ones that no node has a value for.
+ */
+uint32_t sonde_fields_in_table(const struct sonde_report *r);
 
 /* A short head for a metric, `SM %`; the metric's own name when there is none. */
 struct sonde_str sonde_metric_head(struct sonde_str metric);
 
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
+
+/* The figure of a metric by name; NaN when it is missing or no column. */
+double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name);
 
 /*
  * What holds the region back: "compute" or "memory", the larger of SM and

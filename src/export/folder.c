@@ -47,12 +47,14 @@ bool sonde_folder_name(struct sonde_buf *out, const struct sonde_str *labels, si
 		}
 		add_label(out, i ? without_parent(labels[i], labels[i - 1]) : labels[i]);
 	}
+	if (out->failed)
+		return false;
 	if (out->n > SONDE_FOLDER_MAX) {
 		out->n = SONDE_FOLDER_MAX - HASH_BYTES;
 		out->p[out->n] = '\0';
 		return true;
 	}
-	if (out->n == 0 || strcmp(out->p, ".") == 0 || strcmp(out->p, "..") == 0) {
+	if (!out->n || strcmp(out->p, ".") == 0 || strcmp(out->p, "..") == 0) {
 		sonde_buf_clear(out);
 		sonde_buf_putc(out, '_');
 		return true;
@@ -62,7 +64,7 @@ bool sonde_folder_name(struct sonde_buf *out, const struct sonde_str *labels, si
 
 static void append_hash(struct sonde_buf *name, const struct sonde_region *region, unsigned round)
 {
-	uint64_t h = sonde_hash(region->id.p, region->id.n) + region->kind + round * 2u;
+	uint64_t h = sonde_hash(region->id.p, region->id.n) + region->kind + (uint64_t)round * 2;
 
 	if (name->n > SONDE_FOLDER_MAX - HASH_BYTES)
 		name->n = SONDE_FOLDER_MAX - HASH_BYTES;

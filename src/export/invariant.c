@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define TOLERANCE 1e-9
-
 /* The regions of one report, as columns of numbers. The schema holds when this is made. */
 struct rows {
 	size_t nr;
@@ -23,10 +21,10 @@ static bool is_close(double a, double b)
 {
 	double scale = fmax(fabs(a), fabs(b));
 
-	return a == b || fabs(a - b) <= TOLERANCE * scale || scale < 1e-15;
+	return a == b || fabs(a - b) <= SONDE_TOLERANCE * scale || scale < 1e-15;
 }
 
-static double number(const json_t *object, const char *key)
+double sonde_invariant__number(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
 
@@ -38,7 +36,7 @@ static bool same_text(const json_t *a, const json_t *b)
 	return a && b && json_equal(a, b);
 }
 
-static int fail_at(struct sonde_validation *v, const char *key, const char *what)
+int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what)
 {
 	sonde_validation__key(v, key);
 	return sonde_validation__fail(v, "%s", what);
@@ -55,7 +53,9 @@ static bool id_is_right(const json_t *region)
 	size_t i, k;
 
 	if (json_is_string(domain))
-		sonde_buf_printf(&want, "%s@", json_string_value(domain));
+		sonde_buf_add(&want, json_string_value(domain), json_string_length(domain));
+	if (json_is_string(domain))
+		sonde_buf_putc(&want, '@');
 	json_array_foreach(path, i, label)
 	{
 		sonde_buf_puts(&want, i ? "/" : "");
@@ -82,21 +82,30 @@ static int check_identity(struct sonde_validation *v, const json_t *region)
 	bool is_root = depth == 0;
 
 	if (nr != depth + 1)
-		return fail_at(v, "path", "does not have depth + 1 labels");
+		return sonde_invariant__fail(v, "path", "does not have depth + 1 labels");
 	if (!same_text(json_array_get(path, nr - 1), json_object_get(region, "name")))
-		return fail_at(v, "name", "is not the last label of the path");
+		return sonde_invariant__fail(v, "name", "is not the last label of the path");
 	if (is_root != json_is_null(json_object_get(region, "parent")) ||
 		is_root != json_is_null(json_object_get(region, "parent_id")))
-		return fail_at(
+		return sonde_invariant__fail(
 			v, "parent_id", "a region has a parent exactly when its depth is not 0");
 	if (!is_root && !same_text(json_array_get(path, nr - 2), json_object_get(region, "parent")))
-		return fail_at(v, "parent", "is not the label before the last of the path");
+		return sonde_invariant__fail(
+			v, "parent", "is not the label before the last of the path");
 	if (!id_is_right(region))
-		return fail_at(v, "id", "is not the labels of the path joined by '/'");
+		return sonde_invariant__fail(
+			v, "id", "is not the labels of the path joined by '/'");
 	if (!is_root &&
 		strcmp(json_string_value(json_object_get(region, "kind")), "start_end") == 0)
-		return fail_at(v, "kind", "a start/end range has no parent");
+		return sonde_invariant__fail(v, "kind", "a start/end range has no parent");
 	return 0;
+}
+
+static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, const char *what)
+{
+	sonde_validation__key(v, "kernels");
+	sonde_validation__index(v, i);
+	return sonde_invariant__fail(v, key, what);
 }
 
 /* kernels: calls and times sum up to the region's, longest first. */
@@ -108,29 +117,79 @@ static int check_kernels(struct sonde_validation *v, const json_t *region)
 
 	json_array_foreach(kernels, i, k)
 	{
-		double total = number(k, "total_ms"), nr = number(k, "calls");
+		double total = sonde_invariant__number(k, "total_ms");
+		double nr = sonde_invariant__number(k, "calls");
 
 		calls += nr;
 		ms += total;
-		sonde_validation__leave(v, sonde_validation__key(v, "kernels"));
 		if (total > before)
-			return fail_at(v, "kernels", "are not ordered by total time");
-		if (!isnan(total) && !is_close(number(k, "mean_ms") * nr, total))
-			return fail_at(v, "kernels", "a mean is not total / calls");
+			return fail_kernel(
+				v, i, "total_ms", "is more than that of the kernel before");
+		if (!isnan(total) && !is_close(sonde_invariant__number(k, "mean_ms") * nr, total))
+			return fail_kernel(v, i, "mean_ms", "is not total_ms / calls");
 		before = isnan(total) ? before : total;
 	}
-	if (calls != number(region, "kernel_count"))
-		return fail_at(v, "kernels", "calls do not sum up to kernel_count");
-	if (!isnan(ms) && i && !is_close(ms, number(region, "total_ms")))
-		return fail_at(v, "kernels", "times do not sum up to total_ms");
+	if (calls != sonde_invariant__number(region, "kernel_count"))
+		return sonde_invariant__fail(v, "kernels", "calls do not sum up to kernel_count");
+	if (!isnan(ms) && i && !is_close(ms, sonde_invariant__number(region, "total_ms")))
+		return sonde_invariant__fail(v, "kernels", "times do not sum up to total_ms");
 	return 0;
 }
 
-static int check_one(struct sonde_validation *v, const json_t *region)
+int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 {
 	int rc = check_identity(v, region);
 
 	return rc ? rc : check_kernels(v, region);
+}
+
+void sonde_invariant__key(struct sonde_buf *out, const json_t *region)
+{
+	const json_t *domain = json_object_get(region, "domain");
+	const json_t *id = json_object_get(region, "id");
+
+	sonde_buf_clear(out);
+	sonde_buf_printf(out, "%s %d %s ", json_string_value(json_object_get(region, "kind")),
+		json_is_null(domain), json_is_null(domain) ? "" : json_string_value(domain));
+	sonde_buf_add(out, json_string_value(id), json_string_length(id));
+}
+
+static size_t depth_of(const json_t *region)
+{
+	return (size_t)json_integer_value(json_object_get(region, "depth"));
+}
+
+static bool is_start_end(const json_t *region)
+{
+	return strcmp(json_string_value(json_object_get(region, "kind")), "start_end") == 0;
+}
+
+/* Whether `parent` (NULL: none) is what the region says it is. */
+static int check_parent(struct sonde_validation *v, const json_t *region, const json_t *parent)
+{
+	if (depth_of(region) == 0)
+		return 0;
+	if (!parent ||
+		!same_text(json_object_get(parent, "id"), json_object_get(region, "parent_id")))
+		return sonde_invariant__fail(
+			v, "parent_id", "is not the region above: not depth-first");
+	if (is_start_end(parent))
+		return sonde_invariant__fail(
+			v, "parent_id", "is a start/end range, which has no children");
+	return 0;
+}
+
+static int check_unique(struct sonde_validation *v, struct sonde_map *ids,
+	struct sonde_arena *arena, struct sonde_buf *key, const json_t *region)
+{
+	struct sonde_str copy;
+	bool is_new;
+
+	sonde_invariant__key(key, region);
+	copy = sonde_arena_dup(arena, sonde_buf_view(key));
+	if (!copy.p || sonde_map_add(ids, copy, &is_new) == SONDE_NONE)
+		return sonde_err_nomem(v->err);
+	return is_new ? 0 : sonde_invariant__fail(v, "id", "stands twice in this report");
 }
 
 /* Depth-first with the parent above; fills in rows->parent. */
@@ -143,34 +202,17 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 	int rc = 0;
 
 	for (i = 0; i < rows->nr && rc == 0; i++) {
-		const json_t *r = rows->at[i];
-		size_t depth = (size_t)json_integer_value(json_object_get(r, "depth"));
 		size_t mark = sonde_validation__index(v, i);
-		struct sonde_str id;
-		bool is_new = true;
 
 		/* The last region one level up is the parent, or there is none. */
-		while (last != SIZE_MAX &&
-			(size_t)json_integer_value(json_object_get(rows->at[last], "depth")) + 1 >
-				depth)
+		while (last != SIZE_MAX && depth_of(rows->at[last]) + 1 > depth_of(rows->at[i]))
 			last = rows->parent[last];
 		rows->parent[i] = last;
-		sonde_buf_clear(&key);
-		sonde_buf_printf(&key, "%s %d ", json_string_value(json_object_get(r, "kind")),
-			json_is_null(json_object_get(r, "domain")));
-		sonde_buf_add(&key, json_string_value(json_object_get(r, "id")),
-			json_string_length(json_object_get(r, "id")));
-		id = sonde_arena_dup(&arena, sonde_buf_view(&key));
-		if (!id.p || sonde_map_add(&ids, id, &is_new) == SONDE_NONE)
-			rc = sonde_err_nomem(v->err);
-		else if (!is_new)
-			rc = fail_at(v, "id", "stands twice in this report");
-		else if (depth &&
-			 (last == SIZE_MAX || !same_text(json_object_get(rows->at[last], "id"),
-						      json_object_get(r, "parent_id"))))
-			rc = fail_at(v, "parent_id", "is not the region above: not depth-first");
-		else
-			rc = check_one(v, r);
+		rc = check_unique(v, &ids, &arena, &key, rows->at[i]);
+		if (rc == 0)
+			rc = check_parent(v, rows->at[i], last == SIZE_MAX ? NULL : rows->at[last]);
+		if (rc == 0)
+			rc = sonde_invariant__region(v, rows->at[i]);
 		last = i;
 		if (rc == 0)
 			sonde_validation__leave(v, mark);
@@ -182,7 +224,8 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 }
 
 /* inclusive = exclusive + inclusive of the children, for what is now in the rows. */
-static int check_sums(struct sonde_validation *v, struct rows *rows, const char *what)
+static int check_sums(
+	struct sonde_validation *v, struct rows *rows, const char *group, const char *what)
 {
 	size_t i;
 
@@ -198,6 +241,8 @@ static int check_sums(struct sonde_validation *v, struct rows *rows, const char 
 		if (is_close(rows->incl[i], own + rows->children[i]))
 			continue;
 		sonde_validation__index(v, i);
+		if (group)
+			sonde_validation__key(v, group);
 		sonde_validation__key(v, what);
 		return sonde_validation__fail(v,
 			"inclusive %.15g is not exclusive %.15g + children %.15g", rows->incl[i],
@@ -211,28 +256,26 @@ static int check_field(struct sonde_validation *v, struct rows *rows, const char
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
-		rows->incl[i] = number(rows->at[i], key);
-		rows->excl[i] = number(json_object_get(rows->at[i], "exclusive"), key);
+		rows->incl[i] = sonde_invariant__number(rows->at[i], key);
+		rows->excl[i] =
+			sonde_invariant__number(json_object_get(rows->at[i], "exclusive"), key);
 	}
-	return check_sums(v, rows, key);
+	return check_sums(v, rows, NULL, key);
 }
 
 static int check_metric(struct sonde_validation *v, struct rows *rows, const char *metric)
 {
-	size_t i, mark;
-	int rc;
+	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
 		const json_t *exclusive = json_object_get(rows->at[i], "exclusive");
 
-		rows->incl[i] = number(json_object_get(rows->at[i], "metrics"), metric);
-		rows->excl[i] = number(json_object_get(exclusive, "metrics"), metric);
+		rows->incl[i] =
+			sonde_invariant__number(json_object_get(rows->at[i], "metrics"), metric);
+		rows->excl[i] =
+			sonde_invariant__number(json_object_get(exclusive, "metrics"), metric);
 	}
-	mark = v->path.n;
-	rc = check_sums(v, rows, metric);
-	if (rc == 0)
-		sonde_validation__leave(v, mark);
-	return rc;
+	return check_sums(v, rows, "metrics", metric);
 }
 
 static int check_metrics(struct sonde_validation *v, struct rows *rows, const json_t *info)
@@ -261,34 +304,37 @@ static int check_metrics(struct sonde_validation *v, struct rows *rows, const js
  */
 static int check_totals(struct sonde_validation *v, const struct rows *rows, const json_t *totals)
 {
-	double total = number(totals, "launches"), sum = 0;
+	double total = sonde_invariant__number(totals, "launches"), sum = 0;
 	SONDE_VEC(double) trees = {0};
 	struct sonde_map domains = {0};
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < rows->nr; i++) {
+	for (i = 0; i < rows->nr && rc == 0; i++) {
 		const json_t *r = rows->at[i], *domain = json_object_get(r, "domain");
-		bool is_start = json_string_value(json_object_get(r, "kind"))[0] == 's';
-		struct sonde_str key =
-			sonde_str_from(is_start ? json_string_value(json_object_get(r, "id"))
-				       : json_is_string(domain) ? json_string_value(domain)
-								: "\001default");
-		uint32_t n = is_start ? SONDE_NONE : sonde_map_add(&domains, key, NULL);
-		double own = number(json_object_get(r, "exclusive"), "kernel_count");
+		double own =
+			sonde_invariant__number(json_object_get(r, "exclusive"), "kernel_count");
+		const char *key =
+			json_is_string(domain) ? json_string_value(domain) : "\001default";
+		uint32_t n;
 
-		while (n != SONDE_NONE && trees.nr <= n && sonde_vec_push(&trees))
-			;
-		if (n != SONDE_NONE && n < trees.nr)
-			own = trees.at[n] += own;
-		sum += number(json_object_get(r, "exclusive"), "kernel_count");
-		if (own > total)
-			rc = fail_at(v, "launches", "is less than what one tree of regions holds");
+		sum += own;
+		if (!is_start_end(r)) { /* a start/end range is a tree of its own */
+			n = sonde_map_add(&domains, sonde_str_from(key), NULL);
+			if (n == SONDE_NONE || (n == trees.nr && !sonde_vec_push(&trees)))
+				rc = sonde_err_nomem(v->err);
+			else
+				own = trees.at[n] += own;
+		}
+		if (rc == 0 && own > total)
+			rc = sonde_invariant__fail(
+				v, "launches", "is less than what one tree of regions holds");
 	}
 	if (rc == 0 && sum < total)
-		rc = fail_at(v, "launches", "is more than what the regions hold together");
+		rc = sonde_invariant__fail(
+			v, "launches", "is more than what the regions hold together");
 	if (rc == 0 && trees.nr == 1 && sum != total && sum == trees.at[0])
-		rc = fail_at(v, "launches", "is not the sum of the exclusive counts");
+		rc = sonde_invariant__fail(v, "launches", "is not the sum of the exclusive counts");
 	sonde_vec_release(&trees);
 	sonde_map_release(&domains);
 	return rc;
@@ -318,7 +364,7 @@ static void rows_release(struct rows *rows)
 	sonde_free(rows->incl);
 }
 
-static int check_report(struct sonde_validation *v, const json_t *report, const json_t *info)
+int sonde_invariant__report(struct sonde_validation *v, const json_t *report, const json_t *info)
 {
 	size_t start = v->path.n;
 	struct rows rows;
@@ -343,116 +389,4 @@ static int check_report(struct sonde_validation *v, const json_t *report, const 
 		sonde_validation__leave(v, start);
 	rows_release(&rows);
 	return rc;
-}
-
-static int check_reports(struct sonde_validation *v, const json_t *document, const char *key)
-{
-	const json_t *info = json_object_get(document, "metric_info");
-	const json_t *list = json_object_get(document, key), *report;
-	size_t i;
-	int rc;
-
-	json_array_foreach(list, i, report)
-	{
-		size_t mark = sonde_validation__key(v, key);
-
-		sonde_validation__index(v, i);
-		rc = check_report(v, report, info);
-		if (rc)
-			return rc;
-		sonde_validation__leave(v, mark);
-	}
-	return 0;
-}
-
-static const json_t *find_region(const json_t *report, const json_t *like)
-{
-	static const char *const keys[] = {"id", "kind", "domain"};
-	const json_t *r;
-	size_t i, k;
-
-	json_array_foreach(json_object_get(report, "regions"), i, r)
-	{
-		for (k = 0; k < 3; k++)
-			if (!json_equal(
-				    json_object_get(r, keys[k]), json_object_get(like, keys[k])))
-				break;
-		if (k == 3)
-			return r;
-	}
-	return NULL;
-}
-
-/* The aggregate holds what its scopes hold together. */
-static int check_aggregate(
-	struct sonde_validation *v, const json_t *document, const json_t *aggregate)
-{
-	const json_t *measured = json_object_get(aggregate, "measured"), *scope, *region;
-	double launches = 0, count;
-	size_t i, k;
-
-	json_array_foreach(json_object_get(document, "scopes"), i, scope)
-	{
-		if (json_equal(json_object_get(scope, "measured"), measured))
-			launches += number(json_object_get(scope, "totals"), "launches");
-	}
-	if (launches != number(json_object_get(aggregate, "totals"), "launches"))
-		return fail_at(v, "totals", "launches are not those of the scopes together");
-	json_array_foreach(json_object_get(aggregate, "regions"), k, region)
-	{
-		count = 0;
-		json_array_foreach(json_object_get(document, "scopes"), i, scope)
-		{
-			const json_t *r = find_region(scope, region);
-
-			if (r && json_equal(json_object_get(scope, "measured"), measured))
-				count += number(r, "kernel_count");
-		}
-		if (count == number(region, "kernel_count"))
-			continue;
-		sonde_validation__key(v, "regions");
-		sonde_validation__index(v, k);
-		return fail_at(v, "kernel_count", "is not the sum over the scopes");
-	}
-	return 0;
-}
-
-static int check_coverage(struct sonde_validation *v, const json_t *document)
-{
-	const json_t *c = json_object_get(document, "coverage");
-	double total = number(c, "launches_total"), attributed = number(c, "launches_attributed");
-	double rest = number(c, "launches_unattributed") + number(c, "launches_not_selected");
-	double ns = number(c, "gpu_time_ns_total"), ns_in = number(c, "gpu_time_ns_attributed");
-
-	sonde_validation__key(v, "coverage");
-	if (attributed > total)
-		return fail_at(v, "launches_attributed", "is more than launches_total");
-	if (!isnan(rest) && attributed + rest != total)
-		return fail_at(
-			v, "launches_total", "is not attributed + unattributed + not selected");
-	if (ns_in > ns * (1 + TOLERANCE))
-		return fail_at(v, "gpu_time_ns_attributed", "is more than gpu_time_ns_total");
-	sonde_validation__leave(v, 1);
-	return 0;
-}
-
-int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
-{
-	const json_t *aggregate = json_object_get(document, "aggregate");
-	const json_t *info = json_object_get(document, "metric_info");
-	bool is_whole = number(document, "scopes_omitted") == 0;
-	int rc;
-
-	if (!json_object_get(document, "scopes") || json_object_get(document, "kernels"))
-		return check_one(v, document); /* one region's own file */
-	rc = check_coverage(v, document);
-	if (rc == 0)
-		rc = check_reports(v, document, "scopes");
-	if (rc == 0)
-		rc = check_reports(v, document, "range_aggregates");
-	if (rc || !json_is_object(aggregate))
-		return rc;
-	sonde_validation__key(v, "aggregate");
-	rc = check_report(v, aggregate, info);
-	return rc == 0 && is_whole ? check_aggregate(v, document, aggregate) : rc;
 }

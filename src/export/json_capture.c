@@ -180,6 +180,8 @@ void sonde_json__head(struct sonde_json_export *x)
 	sonde_json_z(&x->w, "generator", "sonde " SONDE_VERSION);
 	snprintf(fingerprint, sizeof(fingerprint), "xxh3:%016" PRIx64, x->tree->fingerprint);
 	sonde_json_z(&x->w, "config_fingerprint", fingerprint);
+	if (x->options->config)
+		sonde_json_z(&x->w, "config", x->options->config);
 	sonde_json__capture(x);
 	coverage(x);
 	selection(x);

@@ -43,7 +43,8 @@ static void inputs(struct sonde_markdown *m)
 		if (in->replay_mode.n) {
 			sonde_sink_puts(m->to, " \u00b7 ");
 			sonde_markdown__name(m, in->replay_mode);
-			sonde_sink_puts(m->to, " replay");
+			sonde_sink_puts(m->to,
+				sonde_str_is(in->replay_mode, "native") ? " capture" : " replay");
 		}
 		sonde_sink_putc(m->to, '\n');
 	}
@@ -105,7 +106,7 @@ static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 
 	sonde_sink_puts(m->to, "\n| region |");
 	for (i = 0; i < sonde_nr_fields; i++) {
-		if (!sonde_fields[i].is_in_tables || !sonde_field_is_used(&sonde_fields[i], r))
+		if (!(m->fields >> i & 1))
 			continue;
 		sonde_sink_printf(
 			m->to, " %.*s |", SONDE_STR_ARG(sonde_field_head(&sonde_fields[i], r)));
@@ -150,7 +151,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 	sonde_markdown__name(m, sonde_node_label(m->tree, n));
 	sonde_sink_puts(m->to, region->kind == SONDE_START_END ? " (start/end) |" : " |");
 	for (i = 0; i < sonde_nr_fields; i++)
-		if (sonde_fields[i].is_in_tables && sonde_field_is_used(&sonde_fields[i], r))
+		if (m->fields >> i & 1)
 			field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_markdown__headline(m);
@@ -169,7 +170,7 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
 
-		if (!f->is_in_tables || !sonde_field_is_used(f, r))
+		if (!(m->fields >> i & 1))
 			continue;
 		if (f->form == SONDE_FIELD_COUNT)
 			field(m, f, launches);
@@ -193,6 +194,7 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 
 	if (rc)
 		return rc;
+	m->fields = sonde_fields_in_table(r);
 	table_heads(m, r);
 	for (i = 0; i < l.nr; i++)
 		table_row(m, r, l.at[i]);
@@ -230,6 +232,23 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 	return 0;
 }
 
+/* As an indented block, so that nothing in it is Markdown. */
+static void config(struct sonde_markdown *m)
+{
+	struct sonde_str rest = sonde_str_from(m->options->config);
+
+	if (!rest.n)
+		return;
+	sonde_sink_puts(m->to, "\n## Settings\n\n");
+	while (rest.n) {
+		struct sonde_str line = sonde_str_cut(rest, '\n', &rest);
+
+		sonde_sink_puts(m->to, "    ");
+		sonde_escape_terminal(&m->to->buf, line, true);
+		sonde_sink_putc(m->to, '\n');
+	}
+}
+
 static void aggregate_is_the_same(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	sonde_sink_puts(m->to, "\n## ");
@@ -261,6 +280,8 @@ int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_
 		else
 			rc = report(&m, r, err);
 	}
+	if (rc == 0)
+		config(&m);
 	if (rc == 0 && m.cell.failed)
 		rc = sonde_err_nomem(err);
 	sonde_markdown__release(&m);

@@ -10,6 +10,7 @@ struct sonde_markdown {
 	const struct sonde_export_options *options;
 	struct sonde_figures figures, own;
 	struct sonde_buf cell; /* scratch */
+	uint32_t fields;       /* of the table now printed */
 };
 
 int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,

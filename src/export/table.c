@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#define GAP	   2
-#define LEAST_NAME 24
+#define GAP 2
 
 void sonde_style_on(struct sonde_sink *to, uint8_t style, bool is_coloured)
 {
@@ -92,7 +91,7 @@ static struct sonde_table_column *next_to_drop(struct sonde_table *t)
 static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 {
 	size_t natural = t->columns.at[0].width;
-	size_t least = natural < LEAST_NAME ? natural : LEAST_NAME;
+	size_t least = natural < t->least_name ? natural : t->least_name;
 	struct sonde_table_column *c;
 
 	t->columns.at[0].width = least;

@@ -2,8 +2,8 @@
  * A table on a terminal: columns as wide as they need to be, cut down to the
  * width there is.
  *
- * The first column is flexible: it gives way first, to no less than 24
- * columns; then droppable columns go, the highest `drop` first. Cells are
+ * The first column is flexible: it gives way first, to no less than
+ * `least_name` columns; then droppable columns go, the highest `drop` first. Cells are
  * escaped text. Memory shortage makes the table print nothing and
  * `sonde_table_print` say so.
  */
@@ -42,6 +42,7 @@ struct sonde_table {
 	struct sonde_arena arena;
 	SONDE_VEC(struct sonde_table_column) columns;
 	SONDE_VEC(struct sonde_cell_text) cells; /* row by row */
+	size_t least_name;
 	bool is_utf8, is_coloured, failed;
 };
 

@@ -86,7 +86,8 @@ static void about(struct sonde_text_export *x, struct sonde_buf *line)
 	if (tools.n)
 		sonde_buf_printf(line, "%s%s", dot(x), tools.p);
 	if (modes.n)
-		sonde_buf_printf(line, "%s%s replay", dot(x), modes.p);
+		sonde_buf_printf(line, "%s%s %s", dot(x), modes.p,
+			strcmp(modes.p, "native") == 0 ? "capture" : "replay");
 	line->failed |= devices.failed | tools.failed | modes.failed;
 	sonde_buf_release(&devices);
 	sonde_buf_release(&tools);
@@ -122,18 +123,23 @@ static void header(struct sonde_text_export *x)
 static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
 {
 	const struct sonde_launches *l = t->launches;
-	size_t i;
+	bool is_one = l->strays.nr == 1;
+	size_t i, nr = 0;
 
 	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
-	for (i = 0; i < l->strays.nr && i < 4; i++)
+	for (i = 0; i < l->strays.nr && nr < 4; i++) {
+		if (l->strays.at[i].thread == 0) /* the capture does not say */
+			continue;
 		sonde_buf_printf(line, "%s%" PRIu64,
-			i		   ? ", "
-			: l->strays.nr > 1 ? " (threads "
-					   : " (thread ",
+			nr	 ? ", "
+			: is_one ? " (thread "
+				 : " (threads ",
 			l->strays.at[i].thread);
-	if (l->strays.nr > 4)
-		sonde_buf_printf(line, " and %zu more", l->strays.nr - 4);
-	sonde_buf_puts(line, l->strays.nr ? ")" : "");
+		nr++;
+	}
+	if (i < l->strays.nr)
+		sonde_buf_printf(line, " and %zu more", l->strays.nr - i);
+	sonde_buf_puts(line, nr ? ")" : "");
 }
 
 void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges)
@@ -248,8 +254,10 @@ static void legend(struct sonde_text_export *x)
 	if (x->has_bound)
 		wrapped(x, is_utf8 ? "\u2264 " : "< ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));
-	if (x->dropped.n)
-		sonde_sink_printf(x->to, "no room for: %s (--width N)\n", x->dropped.p);
+	if (x->dropped.n) {
+		sonde_buf_puts(&x->dropped, " (--width N)");
+		wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
+	}
 	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	if (x->tree->notes.texts.nr)
 		sonde_sink_puts(x->to, "\nnotes\n");

@@ -13,6 +13,7 @@ struct sonde_text_export {
 	struct sonde_buf cell;	  /* scratch */
 	struct sonde_buf dropped; /* heads of columns there was no room for */
 	bool has_approx, has_bound, has_limiter;
+	uint32_t fields; /* of the table now printed */
 	size_t width;
 };
 

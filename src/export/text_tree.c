@@ -8,9 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-#define BAR_CELLS   8
-#define MAX_INDENT  24
-#define MAX_KERNELS 30 /* of the baseline table */
+#define LEAST_LABEL  24
+#define LEAST_KERNEL 30
+#define BAR_CELLS    8
+#define MAX_INDENT   24
+#define MAX_KERNELS  30 /* of the baseline table */
 
 /* One row to be: what its cells are made from. */
 struct row {
@@ -28,8 +30,7 @@ static void put(struct sonde_text_export *x, struct sonde_table *t, uint8_t styl
 	sonde_buf_clear(&x->cell);
 }
 
-static void number_cell(
-	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_field *f, double v)
+static void number(struct sonde_text_export *x, const struct sonde_field *f, double v)
 {
 	if (isnan(v))
 		sonde_buf_puts(&x->cell, "-");
@@ -41,7 +42,6 @@ static void number_cell(
 		sonde_buf_printf(&x->cell, "%.2f", v);
 	else
 		sonde_buf_printf(&x->cell, v >= 1000 ? "%.1f" : "%.3f", v);
-	put(x, t, SONDE_STYLE_PLAIN);
 }
 
 static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double pct)
@@ -118,7 +118,7 @@ static void columns(
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
 
-		if (!f->is_in_tables || !sonde_field_is_used(f, r))
+		if (!(x->fields >> i & 1))
 			continue;
 		sonde_table_column(t, sonde_field_head(f, r), true,
 			f->is_optional	  ? 3
@@ -155,7 +155,7 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 		const struct sonde_field *f = &sonde_fields[i];
 		double v = NAN;
 
-		if (!f->is_in_tables || !sonde_field_is_used(f, row->report))
+		if (!(x->fields >> i & 1))
 			continue;
 		if (row->node)
 			v = f->number(row->report, row->node);
@@ -166,10 +166,8 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 		else if (strcmp(f->csv, "share_pct") == 0 && row->has_share)
 			v = 100 * row->time_ns / row->report->time_ns;
 		if (row->node || !isnan(v))
-			number_cell(x, t, f, v);
-		else
-			put(x, t, SONDE_STYLE_PLAIN);
-		t->cells.at[t->cells.nr - 1].style = row->style;
+			number(x, f, v);
+		put(x, t, row->style);
 		if (f->form == SONDE_FIELD_PERCENT && row->node)
 			bar_cell(x, t, v);
 		else if (f->form == SONDE_FIELD_PERCENT)
@@ -253,7 +251,7 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t first, uint32_t nr)
 {
-	size_t i, max = x->options->max_kernels;
+	size_t i, max = x->options->lists_kernels ? x->options->max_kernels : 0;
 
 	for (i = 0; i < nr && i < max; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[first + i];
@@ -317,8 +315,9 @@ static void rows(struct sonde_text_export *x, struct sonde_table *t, const struc
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	struct sonde_table t = {
-		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = x->options->lists_kernels ? LEAST_KERNEL : LEAST_LABEL};
 	struct sonde_listing l;
 	uint64_t *lines;
 	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
@@ -327,6 +326,7 @@ int sonde_text__tree(
 		return rc;
 	lines = sonde_calloc(l.nr + 1, sizeof(*lines));
 	if (lines) {
+		x->fields = sonde_fields_in_table(r);
 		x->has_limiter = has_limiter(x->tree);
 		find_lines(lines, &l, r);
 		columns(x, &t, r);
@@ -374,8 +374,9 @@ int sonde_text__baseline(
 {
 	static const char *const heads[] = {
 		"kernel", "launches", "total ms", "mean ms", "share", ""};
-	struct sonde_table t = {
-		.is_utf8 = x->options->is_utf8, .is_coloured = x->options->is_coloured};
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = LEAST_KERNEL};
 	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
 	uint32_t i;
 	int rc;

@@ -5,8 +5,10 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct sonde_source_ops *const readers[] = {
+	&sonde_source_native,
 	&sonde_source_ncu_rep,
 	&sonde_source_ncu_csv,
 };
@@ -120,8 +122,8 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	src->ops = recognise(&src->file, path);
 	if (!src->ops)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
-			"not a capture sonde can read (expected an Nsight Compute report, "
-			"or the output of 'ncu --csv --page raw')");
+			"not a capture sonde can read (expected a native capture, an Nsight "
+			"Compute report, or the output of 'ncu --csv --page raw')");
 	rc = src->ops->read(src, r, err);
 	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
 		sonde_note(&r->notes, "%s; the %zu results before it are reported",
@@ -129,6 +131,32 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 		return 0;
 	}
 	return rc;
+}
+
+/* All captures of a directory. One that cannot be read is a note, unless it is so with all. */
+static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	char **files;
+	size_t nr, i, nr_read = 0;
+	int rc = sonde_native__list(&files, &nr, &r->arena, path, err);
+
+	for (i = 0; i < nr && (rc == 0 || rc == SONDE_ERR_FORMAT); i++) {
+		rc = read_one(r, files[i], err);
+		if (rc == SONDE_ERR_FORMAT)
+			sonde_note(&r->notes, "%s", err->msg);
+		else
+			nr_read++;
+	}
+	return rc == SONDE_ERR_FORMAT && nr_read ? 0 : rc;
+}
+
+static int read_path(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_directory(r, path, err);
+	return read_one(r, path, err);
 }
 
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
@@ -147,7 +175,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		return sonde_err_nomem(err);
 	}
 	for (i = 0; i < nr_paths && rc == 0; i++)
-		rc = read_one(r, paths[i], err);
+		rc = read_path(r, paths[i], err);
 	if (rc) {
 		sonde_records_free(r);
 		return rc;

@@ -358,7 +358,7 @@ static void test_tree__a_metric_asked_for_must_be_in_the_capture(void **state)
 	assert_int_equal(sonde_launches_build(&l, m.r, &all, &err), 0);
 	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), SONDE_ERR_USAGE);
 	assert_non_null(strstr(err.msg, "did you mean sm__inst_executed.sum"));
-	choice.is_default = true;
+	choice.metrics_by_default = true;
 	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), 0);
 	assert_int_equal(t->notes.texts.nr, 1);
 	assert_int_equal(t->columns.nr, 0);

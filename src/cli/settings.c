@@ -1,0 +1,176 @@
+#include "cli/settings.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void add_line(struct sonde_overrides *o, struct sonde_str line)
+{
+	const char **slot = line.p ? sonde_vec_push(&o->lines) : NULL;
+
+	if (slot)
+		*slot = line.p;
+	else
+		o->failed = true;
+}
+
+void sonde_overrides_add(struct sonde_overrides *o, const char *line)
+{
+	add_line(o, sonde_arena_dup(&o->arena, sonde_str_from(line)));
+}
+
+/* In quotes, as the override grammar wants it: the quote and backslashes before it are escaped. */
+static void quote(struct sonde_buf *b, const char *word)
+{
+	size_t backslashes = 0;
+
+	sonde_buf_putc(b, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			for (backslashes++; backslashes; backslashes--)
+				sonde_buf_putc(b, '\\');
+		backslashes = *word == '\\' ? backslashes + 1 : 0;
+		sonde_buf_putc(b, *word);
+	}
+	for (; backslashes; backslashes--)
+		sonde_buf_putc(b, '\\');
+	sonde_buf_putc(b, '\'');
+}
+
+static void add_buf(struct sonde_overrides *o, struct sonde_buf *b)
+{
+	if (b->failed)
+		o->failed = true;
+	else
+		add_line(o, sonde_arena_dup(&o->arena, sonde_buf_view(b)));
+	sonde_buf_release(b);
+}
+
+void sonde_overrides_list(
+	struct sonde_overrides *o, const char *key, const struct sonde_word_list *words)
+{
+	struct sonde_buf b = {0};
+	size_t i;
+
+	if (!words->nr)
+		return;
+	sonde_buf_printf(&b, "%s=[", key);
+	for (i = 0; i < words->nr; i++) {
+		sonde_buf_puts(&b, i ? "," : "");
+		quote(&b, words->at[i]);
+	}
+	sonde_buf_putc(&b, ']');
+	add_buf(o, &b);
+}
+
+void sonde_overrides_word(struct sonde_overrides *o, const char *key, const char *word)
+{
+	struct sonde_buf b = {0};
+
+	if (!word)
+		return;
+	sonde_buf_printf(&b, "%s=", key);
+	quote(&b, word);
+	add_buf(o, &b);
+}
+
+void sonde_overrides_number(struct sonde_overrides *o, const char *key, size_t number)
+{
+	struct sonde_buf b = {0};
+
+	if (!number)
+		return;
+	sonde_buf_printf(&b, "%s=%zu", key, number == SONDE_NO_LIMIT ? 0 : number);
+	add_buf(o, &b);
+}
+
+void sonde_overrides_release(struct sonde_overrides *o)
+{
+	sonde_vec_release(&o->lines);
+	sonde_arena_release(&o->arena);
+}
+
+static int read_list(struct sonde_word_list *into, const struct sonde_config *c, const char *key,
+	struct sonde_words *out, struct sonde_err *err)
+{
+	const struct sonde_str *items;
+	size_t i, nr = sonde_config_list(c, key, &items);
+
+	for (i = 0; i < nr; i++) {
+		const char **slot = sonde_vec_push(into);
+
+		if (!slot)
+			return sonde_err_nomem(err);
+		*slot = items[i].p; /* NUL-terminated, as the config's door promises */
+	}
+	*out = (struct sonde_words){into->at, into->nr};
+	return 0;
+}
+
+/* Set on the command line, or in a file of the user's: then it must be there. */
+static bool is_default(const struct sonde_config *c, const char *key)
+{
+	struct sonde_str origin = sonde_config_origin(c, key);
+
+	return !sonde_str_starts(origin, "override");
+}
+
+static size_t limit(const struct sonde_config *c, const char *key)
+{
+	int64_t n = sonde_config_int(c, key);
+
+	return n > 0 ? (size_t)n : SONDE_NO_LIMIT;
+}
+
+static enum sonde_sort sort_order(struct sonde_str word)
+{
+	if (sonde_str_is(word, "time"))
+		return SONDE_SORT_TIME;
+	if (sonde_str_is(word, "launches"))
+		return SONDE_SORT_LAUNCHES;
+	return sonde_str_is(word, "name") ? SONDE_SORT_NAME : SONDE_SORT_ORDER;
+}
+
+int sonde_settings_read(
+	struct sonde_settings *s, const struct sonde_config *c, struct sonde_err *err)
+{
+	struct {
+		const char *key;
+		struct sonde_words *out;
+	} lists[] = {
+		{"report.nvtx.include", &s->selection.nvtx_include},
+		{"report.nvtx.exclude", &s->selection.nvtx_exclude},
+		{"report.kernels.include", &s->selection.kernel_include},
+		{"report.kernels.exclude", &s->selection.kernel_exclude},
+		{"report.metrics", &s->choice.metrics},
+		{"report.sections", &s->choice.sections},
+		{"report.scope", &s->options.scopes},
+	};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++)
+		rc = read_list(&s->lists[i], c, lists[i].key, lists[i].out, err);
+	s->selection.stack_only = sonde_str_is(sonde_config_str(c, "report.nesting"), "stack");
+	s->choice.metrics_by_default = is_default(c, "report.metrics");
+	s->choice.sections_by_default = is_default(c, "report.sections");
+	s->choice.no_aggregate = !sonde_config_bool(c, "report.aggregate");
+	s->options.max_regions = limit(c, "report.max_regions");
+	s->options.max_kernels = limit(c, "report.max_kernels");
+	s->options.sort = sort_order(sonde_config_str(c, "report.sort"));
+	return rc;
+}
+
+void sonde_settings_release(struct sonde_settings *s)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(s->lists) / sizeof(s->lists[0]); i++)
+		sonde_vec_release(&s->lists[i]);
+}
+
+bool sonde_is_override(const char *operand)
+{
+	if (access(operand, F_OK) == 0)
+		return false; /* a file may be called a=b */
+	return strchr(operand, '=') || (operand[0] == '~' && operand[1] && !strchr(operand, '/'));
+}

@@ -1,0 +1,49 @@
+/*
+ * Settings: what a report shall hold, read from the composed configuration.
+ *
+ * Command-line flags are shorthand for keys: each flag that was given becomes
+ * one override behind those the user typed, so that the composed configuration
+ * says exactly what was used, whichever way it was asked for.
+ */
+#ifndef SONDE_CLI_SETTINGS_H
+#define SONDE_CLI_SETTINGS_H
+
+#include "attribute/launches.h"
+#include "aggregate/tree.h"
+#include "cli/option.h"
+#include "config/config.h"
+#include "export/export.h"
+
+/* Override lines in the making. */
+struct sonde_overrides {
+	struct sonde_word_list lines;
+	struct sonde_arena arena;
+	bool failed; /* memory was short */
+};
+
+void sonde_overrides_add(struct sonde_overrides *o, const char *line); /* as typed */
+/* `key=['a','b']`, unless the list is empty. */
+void sonde_overrides_list(
+	struct sonde_overrides *o, const char *key, const struct sonde_word_list *words);
+void sonde_overrides_word(
+	struct sonde_overrides *o, const char *key, const char *word); /* NULL: nothing */
+void sonde_overrides_number(
+	struct sonde_overrides *o, const char *key, size_t number); /* 0: nothing */
+void sonde_overrides_release(struct sonde_overrides *o);
+
+/* What the `report.*` keys say, in the structs the pipeline takes. Borrows from the config. */
+struct sonde_settings {
+	struct sonde_selection selection;
+	struct sonde_choice choice;
+	struct sonde_export_options options;
+	struct sonde_word_list lists[7]; /* private */
+};
+
+int sonde_settings_read(
+	struct sonde_settings *s, const struct sonde_config *c, struct sonde_err *err);
+void sonde_settings_release(struct sonde_settings *s);
+
+/* Whether an operand is an override (`a.b=c`, `+x=1`, `~y`) rather than a file. */
+bool sonde_is_override(const char *operand);
+
+#endif

@@ -1,0 +1,166 @@
+#include "export/validate_int.h"
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <math.h>
+
+static int check_reports(struct sonde_validation *v, const json_t *document, const char *key)
+{
+	const json_t *info = json_object_get(document, "metric_info");
+	const json_t *list = json_object_get(document, key), *report;
+	size_t i;
+	int rc;
+
+	json_array_foreach(list, i, report)
+	{
+		size_t mark = sonde_validation__key(v, key);
+
+		sonde_validation__index(v, i);
+		rc = sonde_invariant__report(v, report, info);
+		if (rc)
+			return rc;
+		sonde_validation__leave(v, mark);
+	}
+	return 0;
+}
+
+/* Launches of every region over the scopes of one kind. */
+struct sums {
+	struct sonde_map keys;
+	struct sonde_arena arena;
+	SONDE_VEC(double) launches;
+	double total;
+};
+
+static bool add_region(struct sums *s, struct sonde_buf *key, const json_t *region)
+{
+	bool is_new;
+	uint32_t n;
+
+	sonde_invariant__key(key, region);
+	n = key->failed ? SONDE_NONE : sonde_map_add(&s->keys, sonde_buf_view(key), &is_new);
+	if (n == SONDE_NONE)
+		return false;
+	if (is_new) {
+		struct sonde_str copy = sonde_arena_dup(&s->arena, sonde_buf_view(key));
+
+		if (!copy.p || !sonde_vec_push(&s->launches))
+			return false;
+		sonde_map_rekey(&s->keys, n, copy);
+	}
+	s->launches.at[n] += sonde_invariant__number(region, "kernel_count");
+	return true;
+}
+
+static bool add_scopes(
+	struct sums *s, struct sonde_buf *key, const json_t *scopes, const json_t *measured)
+{
+	const json_t *scope, *region;
+	size_t i, k;
+
+	json_array_foreach(scopes, i, scope)
+	{
+		if (!json_equal(json_object_get(scope, "measured"), measured))
+			continue;
+		s->total += sonde_invariant__number(json_object_get(scope, "totals"), "launches");
+		json_array_foreach(json_object_get(scope, "regions"), k, region)
+		{
+			if (!add_region(s, key, region))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int compare(struct sonde_validation *v, const struct sums *s, struct sonde_buf *key,
+	const json_t *aggregate)
+{
+	const json_t *region;
+	size_t i;
+
+	if (s->total != sonde_invariant__number(json_object_get(aggregate, "totals"), "launches"))
+		return sonde_invariant__fail(
+			v, "totals", "launches are not those of the scopes together");
+	json_array_foreach(json_object_get(aggregate, "regions"), i, region)
+	{
+		uint32_t n;
+
+		sonde_invariant__key(key, region);
+		n = sonde_map_find(&s->keys, sonde_buf_view(key));
+		if (n != SONDE_NONE &&
+			s->launches.at[n] == sonde_invariant__number(region, "kernel_count"))
+			continue;
+		sonde_validation__key(v, "regions");
+		sonde_validation__index(v, i);
+		return sonde_invariant__fail(v, "kernel_count", "is not the sum over the scopes");
+	}
+	return 0;
+}
+
+/* The aggregate holds what its scopes hold together. */
+static int check_aggregate(
+	struct sonde_validation *v, const json_t *document, const json_t *aggregate)
+{
+	const json_t *scopes = json_object_get(document, "scopes");
+	const json_t *measured = json_object_get(aggregate, "measured");
+	struct sonde_buf key = {0};
+	struct sums s = {0};
+	int rc;
+
+	if (add_scopes(&s, &key, scopes, measured))
+		rc = compare(v, &s, &key, aggregate);
+	else
+		rc = sonde_err_nomem(v->err);
+	sonde_map_release(&s.keys);
+	sonde_arena_release(&s.arena);
+	sonde_vec_release(&s.launches);
+	sonde_buf_release(&key);
+	return rc;
+}
+
+static int check_coverage(struct sonde_validation *v, const json_t *document)
+{
+	const json_t *c = json_object_get(document, "coverage");
+	double total = sonde_invariant__number(c, "launches_total"),
+	       attributed = sonde_invariant__number(c, "launches_attributed");
+	double rest = sonde_invariant__number(c, "launches_unattributed") +
+		      sonde_invariant__number(c, "launches_not_selected");
+	double ns = sonde_invariant__number(c, "gpu_time_ns_total"),
+	       ns_in = sonde_invariant__number(c, "gpu_time_ns_attributed");
+
+	sonde_validation__key(v, "coverage");
+	if (attributed > total)
+		return sonde_invariant__fail(
+			v, "launches_attributed", "is more than launches_total");
+	if (!isnan(rest) && attributed + rest != total)
+		return sonde_invariant__fail(
+			v, "launches_total", "is not attributed + unattributed + not selected");
+	if (ns_in > ns * (1 + SONDE_TOLERANCE))
+		return sonde_invariant__fail(
+			v, "gpu_time_ns_attributed", "is more than gpu_time_ns_total");
+	sonde_validation__leave(v, 1);
+	return 0;
+}
+
+int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
+{
+	const json_t *aggregate = json_object_get(document, "aggregate");
+	const json_t *info = json_object_get(document, "metric_info");
+	bool is_whole = sonde_invariant__number(document, "scopes_omitted") == 0;
+	int rc;
+
+	if (!json_object_get(document, "scopes") || json_object_get(document, "kernels"))
+		return sonde_invariant__region(v, document); /* one region's own file */
+	rc = check_coverage(v, document);
+	if (rc == 0)
+		rc = check_reports(v, document, "scopes");
+	if (rc == 0)
+		rc = check_reports(v, document, "range_aggregates");
+	if (rc || !json_is_object(aggregate))
+		return rc;
+	sonde_validation__key(v, "aggregate");
+	rc = sonde_invariant__report(v, aggregate, info);
+	return rc == 0 && is_whole ? check_aggregate(v, document, aggregate) : rc;
+}

@@ -1,0 +1,348 @@
+/*
+ * What the GPU did: CUPTI's activity records, turned into events as they come.
+ *
+ * CUPTI fills buffers of ours and hands them back in a thread of its own (or
+ * in the collector's, or at exit in the host's); whichever it is writes the
+ * events to its own stream, like any other.
+ */
+#include "inject/cupti_int.h"
+#include "inject/event_int.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#define BUFFER_BYTES (256u << 10)
+#define NR_BUFFERS   64u
+
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 kernel_record;
+typedef CUpti_ActivityMemcpy6 memcpy_record;
+typedef CUpti_ActivityOverhead3 overhead_record;
+typedef CUpti_ActivityDevice5 device_record;
+#else
+typedef CUpti_ActivityKernel9 kernel_record;
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityOverhead2 overhead_record;
+typedef CUpti_ActivityDevice4 device_record;
+#endif
+
+static uint8_t *buffers;
+static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
+static _Atomic uint32_t ending;
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+struct where {
+	uint64_t start, end;
+	uint32_t correlation, device, context, stream;
+};
+
+static uint8_t *gpu_open(struct thread *t, unsigned type, const struct where *w)
+{
+	uint8_t *p = event_room(t, ticks_now());
+
+	if (!p)
+		return NULL;
+	*p++ = (uint8_t)type;
+	p = sonde_varint_put(p, sonde_zigzag((int64_t)(w->start - t->gpu_ns)));
+	p = sonde_varint_put(p, w->end > w->start ? w->end - w->start : 0);
+	p = sonde_varint_put(p, w->correlation);
+	p = sonde_varint_put(p, w->device);
+	p = sonde_varint_put(p, w->context);
+	p = sonde_varint_put(p, w->stream);
+	t->gpu_ns = w->start;
+	return p;
+}
+
+/* The label of a kernel name. Names come by the same pointer again and again. */
+static const struct label *kernel_name(const char *name, size_t *n)
+{
+	static _Atomic(struct label *) cache[256];
+	size_t slot = ((uintptr_t)name >> 4) % 256;
+	struct label *e = atomic_load_explicit(&cache[slot], memory_order_acquire);
+
+	if (e && !strncmp(e->text, name, (size_t)e->nr_bytes + 1))
+		return e;
+	*n = strlen(name);
+	if (*n > SONDE_LABEL_LIMIT) {
+		*n = SONDE_LABEL_LIMIT;
+		count(&sonde_inject.nr_cut);
+	}
+	e = sonde_label__intern(SONDE_STRING_KERNEL, 0, name, *n);
+	if (e)
+		atomic_store_explicit(&cache[slot], e, memory_order_release);
+	return e;
+}
+
+static uint8_t *name_put(uint8_t *p, const struct label *e, const char *name, size_t n)
+{
+	if (e)
+		return sonde_varint_put(p, e->id);
+	if (n > SONDE_INLINE_LIMIT)
+		n = SONDE_INLINE_LIMIT;
+	p = sonde_varint_put(p, 0);
+	p = sonde_varint_put(p, n);
+	memcpy(p, name, n);
+	return p + n;
+}
+
+static void kernel(struct thread *t, const kernel_record *k)
+{
+	struct where w = {
+		k->start, k->end, k->correlationId, k->deviceId, k->contextId, k->streamId};
+	const char *text = k->name ? k->name : "";
+	size_t n = 0;
+	const struct label *e = kernel_name(text, &n);
+	uint8_t *p = gpu_open(t, SONDE_EVENT_KERNEL | (e ? 0u : SONDE_EVENT_INLINE), &w);
+
+	if (!p)
+		return;
+	p = name_put(p, e, text, n);
+	p = sonde_varint_put(p, (uint32_t)k->gridX);
+	p = sonde_varint_put(p, (uint32_t)k->gridY);
+	p = sonde_varint_put(p, (uint32_t)k->gridZ);
+	p = sonde_varint_put(p, (uint32_t)k->blockX);
+	p = sonde_varint_put(p, (uint32_t)k->blockY);
+	p = sonde_varint_put(p, (uint32_t)k->blockZ);
+	p = sonde_varint_put(p, k->registersPerThread);
+	p = sonde_varint_put(p, (uint32_t)k->staticSharedMemory);
+	p = sonde_varint_put(p, (uint32_t)k->dynamicSharedMemory);
+	event_close(t, sonde_varint_put(p, k->graphNodeId));
+}
+
+static void copy(struct thread *t, const memcpy_record *m)
+{
+	struct where w = {
+		m->start, m->end, m->correlationId, m->deviceId, m->contextId, m->streamId};
+	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMCPY, &w);
+
+	if (!p)
+		return;
+	p = sonde_varint_put(p, m->copyKind);
+	p = sonde_varint_put(p, m->bytes);
+	event_close(t, sonde_varint_put(p, m->graphNodeId));
+}
+
+static void copy_peer(struct thread *t, const CUpti_ActivityMemcpyPtoP4 *m)
+{
+	struct where w = {
+		m->start, m->end, m->correlationId, m->deviceId, m->contextId, m->streamId};
+	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMCPY, &w);
+
+	if (!p)
+		return;
+	p = sonde_varint_put(p, m->copyKind);
+	p = sonde_varint_put(p, m->bytes);
+	event_close(t, sonde_varint_put(p, m->graphNodeId));
+}
+
+static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
+{
+	struct where w = {
+		m->start, m->end, m->correlationId, m->deviceId, m->contextId, m->streamId};
+	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMSET, &w);
+
+	if (!p)
+		return;
+	p = sonde_varint_put(p, m->bytes);
+	event_close(t, sonde_varint_put(p, m->graphNodeId));
+}
+
+static void graph(struct thread *t, const CUpti_ActivityGraphTrace2 *g)
+{
+	struct where w = {
+		g->start, g->end, g->correlationId, g->deviceId, g->contextId, g->streamId};
+	uint8_t *p = gpu_open(t, SONDE_EVENT_GRAPH, &w);
+
+	if (p)
+		event_close(t, sonde_varint_put(p, g->graphId));
+}
+
+static void overhead(struct thread *t, const overhead_record *o)
+{
+	struct where w = {.start = o->start, .end = o->end};
+	uint8_t *p = gpu_open(t, SONDE_EVENT_OVERHEAD, &w);
+
+	if (p)
+		event_close(t, sonde_varint_put(p, (uint32_t)o->overheadKind));
+#if CUPTI_API_VERSION >= 130000
+	free(o->overheadData);
+#endif
+}
+
+static void device(struct thread *t, const device_record *d)
+{
+	const char *text = d->name ? d->name : "";
+	size_t n = strlen(text);
+	const struct label *e = sonde_label__intern(SONDE_STRING_NAME, 0, text, n);
+	uint8_t *p = event_room(t, ticks_now());
+
+	if (!p)
+		return;
+	*p++ = (uint8_t)(SONDE_EVENT_DEVICE | (e ? 0u : SONDE_EVENT_INLINE));
+	p = sonde_varint_put(p, d->id);
+	p = name_put(p, e, text, n);
+	p = sonde_varint_put(p, d->computeCapabilityMajor);
+	p = sonde_varint_put(p, d->computeCapabilityMinor);
+	p = sonde_varint_put(p, d->numMultiprocessors);
+	p = sonde_varint_put(p, d->globalMemorySize);
+	/* CUPTI says kB/s */
+	event_close(t, sonde_varint_put(p, d->globalMemoryBandwidth * 1000));
+}
+
+static void record(struct thread *t, CUpti_Activity *r)
+{
+	switch (r->kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		kernel(t, (const kernel_record *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		copy(t, (const memcpy_record *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		copy_peer(t, (const CUpti_ActivityMemcpyPtoP4 *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		fill(t, (const CUpti_ActivityMemset4 *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		graph(t, (const CUpti_ActivityGraphTrace2 *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:
+		overhead(t, (const overhead_record *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_DEVICE:
+		device(t, (const device_record *)r);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- buffers --------------------------------------------------------------------------------- */
+
+static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	uint64_t bits = atomic_load(&taken), bit;
+
+	*max_records = 0;
+	do {
+		if (!~bits) {
+			*buffer = NULL; /* CUPTI drops records then, and says how many */
+			*size = 0;
+			return;
+		}
+		bit = ~bits & (bits + 1);
+	} while (!atomic_compare_exchange_weak(&taken, &bits, bits | bit));
+	*buffer = buffers + (size_t)__builtin_ctzll(bit) * BUFFER_BYTES;
+	*size = BUFFER_BYTES;
+}
+
+static void CUPTIAPI completed(
+	CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	struct thread *t = hook_enter();
+	CUpti_Activity *r = NULL;
+	size_t dropped = 0;
+
+	(void)size;
+	while (t && valid &&
+		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS)
+		record(t, r);
+	if (sonde_cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
+		CUPTI_SUCCESS)
+		atomic_fetch_add_explicit(
+			&sonde_inject.nr_gpu_dropped, dropped, memory_order_relaxed);
+	if (t)
+		hook_leave(t);
+	if (buffer)
+		atomic_fetch_and(&taken, ~(1ull << ((size_t)(buffer - buffers) / BUFFER_BYTES)));
+}
+
+/* --- the collector ---------------------------------------------------------------------------- */
+
+static void clock_event(void)
+{
+	struct thread *t = hook_enter();
+	uint64_t ns = 0;
+	uint8_t *p;
+
+	if (!t)
+		return;
+	p = event_open(t, SONDE_EVENT_GPU_CLOCK, ticks_now());
+	if (p && sonde_cupti.cuptiGetTimestamp(&ns) == CUPTI_SUCCESS)
+		event_close(t, sonde_varint_put(p, ns));
+	hook_leave(t);
+}
+
+static void *collect(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "sonde-collect");
+	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on)) {
+		clock_event();
+		sonde_futex__wait(&ending, 0, sonde_inject.config.collect_ms);
+		if (!atomic_load(&ending))
+			sonde_cupti.cuptiActivityFlushAll(0);
+	}
+	return NULL;
+}
+
+/* At exit, while CUDA still stands. */
+static void collect_rest(void)
+{
+	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on))
+		return;
+	sonde_futex__wake(&ending);
+	clock_event();
+	sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+static void enable(void)
+{
+	static const CUpti_ActivityKind kinds[] = {
+		CUPTI_ACTIVITY_KIND_DEVICE,
+		CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		CUPTI_ACTIVITY_KIND_MEMCPY,
+		CUPTI_ACTIVITY_KIND_MEMCPY2,
+		CUPTI_ACTIVITY_KIND_MEMSET,
+		CUPTI_ACTIVITY_KIND_OVERHEAD,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (sonde_cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS)
+			sonde_flusher__note("CUPTI refused a kind of activity");
+	}
+	if (sonde_inject.config.whole_graphs &&
+		sonde_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != CUPTI_SUCCESS)
+		sonde_flusher__note("CUPTI cannot trace whole graphs");
+}
+
+void sonde_activity__start(void)
+{
+	if (!sonde_inject.config.use_cupti) {
+		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
+		return;
+	}
+	if (!sonde_cupti__load(sonde_inject.config.cupti)) {
+		sonde_flusher__note("CUPTI not found: host times only, no kernels");
+		return;
+	}
+	buffers = mmap(NULL, (size_t)NR_BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (buffers == MAP_FAILED ||
+		sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS) {
+		sonde_flusher__note("CUPTI does not start: host times only, no kernels");
+		return;
+	}
+	if (!sonde_launches__subscribe())
+		sonde_flusher__note("CUPTI has another subscriber: kernels have no region");
+	enable();
+	atexit(collect_rest);
+	sonde_inject.traces_gpu = true;
+	if (!sonde_thread__start(collect))
+		sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
+}

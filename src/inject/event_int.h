@@ -1,0 +1,80 @@
+/*
+ * Writing one event, in the thread it happens in.
+ *
+ *     struct thread *t = hook_enter();      NULL: off, or already inside a hook
+ *     uint8_t *p = event_open(t, type, now); NULL: lost, and counted
+ *     p = sonde_varint_put(p, …);           the event's own fields
+ *     event_close(t, p);                    now the flusher may see it
+ *     hook_leave(t);
+ */
+#ifndef SONDE_INJECT_EVENT_INT_H
+#define SONDE_INJECT_EVENT_INT_H
+
+#include "format/varint.h"
+#include "inject/inject_int.h"
+
+#include <string.h>
+
+static inline struct thread *hook_enter(void)
+{
+	struct thread *t = sonde_self;
+
+	if (unlikely(!atomic_load_explicit(&sonde_inject.on, memory_order_relaxed)))
+		return NULL;
+	if (unlikely(!t)) {
+		t = sonde_ring__enroll();
+		if (!t)
+			return NULL;
+	}
+	if (unlikely(t->busy)) {
+		count(&sonde_inject.nr_nested);
+		return NULL;
+	}
+	t->busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	return t;
+}
+
+static inline void hook_leave(struct thread *t)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy = false;
+}
+
+/* Room for any event, without its first byte and time: what GPU events need. */
+static inline uint8_t *event_room(struct thread *t, uint64_t now)
+{
+	return likely(t->at <= t->limit) ? t->at : sonde_ring__next(t, now);
+}
+
+/* The first bytes of an event that also says the thread's CPU time. */
+uint8_t *sonde_ring__cpu(struct thread *t, uint8_t *p, unsigned type, uint64_t now);
+
+/*
+ * `type` with its flags, `now` as read at the start of the hook: the processor works on while the
+ * counter is being read.
+ */
+static inline uint8_t *event_open(struct thread *t, unsigned type, uint64_t now)
+{
+	uint8_t *p = event_room(t, now);
+	uint64_t since;
+
+	if (unlikely(!p))
+		return NULL;
+	if (unlikely(now < t->ticks))
+		now = t->ticks;
+	if (unlikely(now - t->cpu_ticks > sonde_inject.cpu_period))
+		return sonde_ring__cpu(t, p, type, now);
+	since = now - t->ticks;
+	t->ticks = now;
+	*p++ = (uint8_t)type;
+	return sonde_varint_put(p, since);
+}
+
+static inline void event_close(struct thread *t, uint8_t *p)
+{
+	t->at = p;
+	atomic_store_explicit(&t->chunk->committed, (uint32_t)(p - t->data), memory_order_release);
+}
+
+#endif

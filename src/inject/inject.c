@@ -1,0 +1,153 @@
+/*
+ * The two doors of the library, and its life: started by the first call that
+ * comes, reset in a forked child, finished when the process exits.
+ */
+#include "inject/inject_int.h"
+#include "inject/nvtx_int.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define EXPORT __attribute__((visibility("default")))
+
+int InitializeInjection(void);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+
+struct inject sonde_inject;
+
+enum life { UNBORN, STARTING, RUNNING, REFUSED };
+static _Atomic uint32_t life;
+
+/* Whether the processor's counter is a clock: constant rate, one for all cores. */
+static bool counter_is_clock(void)
+{
+#if defined(__x86_64__)
+	unsigned a, b, c, d = 0;
+	char name[32] = "tsc";
+	int fd;
+
+	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+		return false;
+	fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (read(fd, name, sizeof(name) - 1) < 0)
+			name[0] = '\0';
+		close(fd);
+	}
+	/* A kernel that distrusts the counter uses another source. */
+	return !strncmp(name, "tsc", 3) || !strncmp(name, "kvm-clock", 9) ||
+	       !strncmp(name, "hyperv", 6);
+#elif defined(__aarch64__)
+	return true;
+#else
+	return false;
+#endif
+}
+
+static void clock_init(struct inject *g)
+{
+	uint64_t ns, start_ns, start;
+
+	g->use_counter = counter_is_clock();
+	g->tick_hz = 1000000000u;
+	if (g->use_counter) {
+		start_ns = clock_ns(CLOCK_MONOTONIC);
+		start = counter_read();
+		while ((ns = clock_ns(CLOCK_MONOTONIC) - start_ns) < 50000)
+			;
+		g->tick_hz = (counter_read() - start) * 1000000000u / ns;
+	}
+	g->cpu_period = g->tick_hz / 1000 * (CPU_PERIOD_NS / 1000) / 1000;
+}
+
+static void forked(void)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t i;
+
+	if (atomic_load(&life) != RUNNING || !atomic_load(&g->on))
+		return;
+	atomic_store(&g->flusher_runs, 0);
+	atomic_store(&g->wake, 0);
+	atomic_store(&g->stop, 0);
+	atomic_store(&g->done, 0);
+	atomic_store(&g->nr_streams, 0);
+	atomic_store(&g->nr_lost, 0);
+	atomic_store(&g->nr_nested, 0);
+	atomic_store(&g->nr_inline, 0);
+	atomic_store(&g->nr_cut, 0);
+	atomic_store(&g->nr_no_slot, 0);
+	atomic_store(&g->nr_gpu_dropped, 0);
+	atomic_store(&g->nr_too_deep, 0);
+	atomic_store(&g->nr_notes, 0);
+	for (i = 0; i < MAX_NOTES; i++)
+		atomic_store(&g->notes[i], NULL);
+	if (g->traces_gpu)
+		sonde_flusher__note("forked after CUDA began: no kernels of this process");
+	g->traces_gpu = false;
+	sonde_label__forked(&g->labels);
+	sonde_ring__forked();
+}
+
+/* After everything the host does at exit, so that ranges in its destructors are kept too. */
+__attribute__((destructor)) static void finish(void)
+{
+	if (atomic_exchange(&sonde_inject.on, false))
+		sonde_flusher__finish();
+}
+
+static bool start(void)
+{
+	struct inject *g = &sonde_inject;
+
+	if (!sonde_setup__read(&g->config))
+		return false;
+	g->gated = g->config.include.nr || g->config.exclude.nr;
+	clock_init(g);
+	if (!sonde_label__init(&g->labels) || !sonde_ring__init())
+		return false;
+	if (pthread_atfork(NULL, NULL, forked) || at_quick_exit(finish))
+		return false;
+	atomic_store(&g->on, true);
+	return sonde_flusher__start();
+}
+
+/* Starts the library once; true when it runs. */
+static bool alive(void)
+{
+	uint32_t was = UNBORN;
+
+	if (atomic_compare_exchange_strong(&life, &was, STARTING)) {
+		bool ok = start();
+
+		if (!ok)
+			atomic_store(&sonde_inject.on, false);
+		atomic_store(&life, ok ? RUNNING : REFUSED);
+		return ok;
+	}
+	while (atomic_load(&life) == STARTING)
+		sched_yield();
+	return atomic_load(&life) == RUNNING;
+}
+
+/* NVTX calls this once for each of its instances, at that instance's first use. */
+EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+	return alive() && sonde_nvtx__attach(get_table);
+}
+
+/* The CUDA driver calls this when it is initialised. */
+EXPORT int InitializeInjection(void)
+{
+	if (alive())
+		sonde_activity__start();
+	return 1;
+}

@@ -1,0 +1,241 @@
+/*
+ * Inside the injected library: the one state it has in a process.
+ *
+ * Who may do what:
+ *   a hook        runs in a thread of the host. Writes only to its own `struct
+ *                 thread` and that thread's current chunk, reads the label
+ *                 table. Takes no lock, allocates nothing, makes no system
+ *                 call except the thread's CPU clock (at most every
+ *                 CPU_PERIOD_NS) and a wake-up of the flusher.
+ *   the flusher   one thread of ours with a descriptor table of its own. The
+ *                 only one that touches the file. Takes what threads have
+ *                 committed, gives empty chunks back.
+ *   the collector one thread of ours, only with CUPTI: asks it for finished
+ *                 activity now and then. Shares the host's descriptors, since
+ *                 the driver needs them.
+ *
+ * Whatever fails first clears `on`, for good; the host goes on unharmed.
+ */
+#ifndef SONDE_INJECT_INT_H
+#define SONDE_INJECT_INT_H
+
+#include "format/capture.h"
+#include "inject/ticks.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHUNK_BYTES   32768u
+#define MAX_THREADS   4096u
+#define MAX_LABELS    (1u << 17)
+#define NR_SLOTS      (MAX_LABELS * 2)
+#define TEXT_BYTES    (12u << 20)
+#define MAX_DOMAINS   1024u
+#define MAX_PATTERNS  256u
+#define MAX_NOTES     16u
+#define NR_RECENT     64u
+#define CPU_PERIOD_NS 100000u
+#define NONE	      UINT32_MAX
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* --- configuration: read once, before the first hook ------------------------------------- */
+
+struct pattern {
+	const char *text;  /* a glob over labels */
+	const char *label; /* what follows its first '@': a glob over labels of the domain before
+			      it; NULL = it has no '@' */
+};
+
+struct patterns {
+	struct pattern at[MAX_PATTERNS];
+	uint32_t nr;
+};
+
+struct config {
+	char text[65536]; /* the file; the pointers below point into it */
+	const char *output;
+	const char *cupti; /* a path, or NULL = look for it */
+	uint64_t buffer_bytes;
+	uint32_t flush_ms;
+	uint32_t collect_ms;
+	bool use_cupti;
+	bool whole_graphs;
+	struct patterns include, exclude;
+};
+
+/* Reads the file $SONDE_INJECT_CONFIG names. False = there is no usable one. */
+bool sonde_setup__read(struct config *c);
+
+/* --- labels ------------------------------------------------------------------------------- */
+
+#define GATE_INCLUDED 1
+#define GATE_EXCLUDED 2
+
+/* One distinct (kind, domain, text). Never changes once it can be found, never goes away. */
+struct label {
+	uint64_t hash;
+	uint32_t id;
+	uint32_t nr_bytes;
+	uint16_t domain;
+	uint8_t kind; /* enum sonde_string_kind */
+	uint8_t gate;
+	char text[]; /* NUL-terminated */
+};
+
+#define LABEL_ABANDONED 1u /* in `by_id`: another thread was first with the same text */
+
+struct labels {
+	_Atomic uint32_t *slots; /* offset in `text` / 8; 0 = free */
+	_Atomic uint32_t *by_id; /* the same, by label id; 0 = not yet written */
+	uint8_t *text;
+	_Atomic uint32_t nr_ids;		      /* ids 1 … nr_ids-1 are taken */
+	_Atomic uint32_t used;			      /* bytes of `text` */
+	_Atomic(struct label *) domains[MAX_DOMAINS]; /* [0] is the default domain: NULL */
+};
+
+bool sonde_label__init(struct labels *l);
+/* After a fork, in the child: what another thread was just adding will never be finished. */
+void sonde_label__forked(struct labels *l);
+/* NULL when the table is full. */
+struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *text, size_t n);
+struct label *sonde_label__at(const struct labels *l, uint32_t offset8);
+/* The label a handle given out earlier stands for, NULL when it is none of ours. */
+struct label *sonde_label__of_handle(const void *handle);
+/* The number of the domain of that name, new or known. */
+unsigned sonde_label__domain(const char *name, size_t n);
+/* Whether `patterns` has one for this label. */
+bool sonde_gate__matches(const struct patterns *patterns, const char *domain, const char *label);
+
+/* --- threads and chunks ------------------------------------------------------------------- */
+
+enum chunk_state {
+	CHUNK_FREE,
+	CHUNK_OWNED, /* a thread writes to it, the flusher reads what is committed */
+	CHUNK_FULL,  /* the flusher's */
+};
+
+struct chunk {
+	_Alignas(64) _Atomic uint32_t state;
+	_Atomic uint32_t committed; /* bytes that whole events fill */
+	_Atomic uint32_t next;	    /* in the list of free chunks */
+	uint32_t flushed;	    /* the flusher's */
+	uint32_t stream, seq;
+	uint64_t tid;
+};
+
+/*
+ * A range this thread has pushed and not yet popped, in one word: a pop reads it right after the
+ * push wrote it, and parts written one by one would make it wait.
+ */
+typedef uint64_t open_range;
+
+#define OPEN_RECORDED	   (1ull << 56)
+#define OPEN_LABEL(o)	   ((uint32_t)(o)) /* 0 = written out in full, name not kept */
+#define OPEN_DOMAIN(o)	   ((uint16_t)((o) >> 32))
+#define OPEN_GATE(o)	   ((uint8_t)((o) >> 48))
+#define OPEN_MAKE(l, d, g) ((uint64_t)(l) | (uint64_t)(d) << 32 | (uint64_t)(g) << 48)
+
+struct thread {
+	uint8_t *at, *limit; /* next byte; beyond `limit` the chunk counts as full */
+	struct chunk *chunk; /* NULL = none, and then at > limit */
+	uint8_t *data;
+	uint64_t ticks;		    /* of the last event */
+	uint64_t cpu_ticks, cpu_ns; /* when the CPU clock was last read, and what it said */
+	uint64_t gpu_ns;	    /* start of the chunk's last GPU event */
+	uint32_t correlation;	    /* of the chunk's last launch */
+	uint32_t launched;	    /* correlation id of the thread's last launch */
+	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
+	uint32_t stream, seq; /* of this thread, and of its next chunk */
+	uint64_t tid;
+	_Atomic uint64_t nr_lost;
+	_Atomic uint32_t next; /* in the list of free threads */
+	volatile bool busy;    /* inside a hook */
+	/* Labels last seen at an address: programs pass the same few pointers. */
+	const struct label *recent[NR_RECENT];
+	open_range open[SONDE_OPEN_LIMIT];
+};
+
+/* A lock-free list of numbers: a count against ABA above, the first number below. */
+struct freelist {
+	_Alignas(64) _Atomic uint64_t head;
+	_Atomic uint32_t nr;
+};
+
+bool sonde_ring__init(void);
+void sonde_ring__forked(void);
+/* The calling thread, met for the first time. NULL when there are too many. */
+struct thread *sonde_ring__enroll(void);
+/*
+ * A chunk for the next event of `t`, which is full or has none. Returns where to write, NULL
+ * when no chunk is free: the event is lost, and counted here.
+ */
+uint8_t *sonde_ring__next(struct thread *t, uint64_t now);
+/* The flusher is done with a full chunk. */
+void sonde_ring__give(struct chunk *c);
+
+/* --- the flusher --------------------------------------------------------------------------- */
+
+/* Starts it unless it runs. False when that is impossible. */
+bool sonde_flusher__start(void);
+void sonde_flusher__wake(void);
+/* Has it write everything and end; waits for that, but not for long. */
+void sonde_flusher__finish(void);
+/* A sentence for the reader of the capture; `text` must be a constant. */
+void sonde_flusher__note(const char *text);
+/* Runs `body` in a thread of ours that no signal disturbs. */
+bool sonde_thread__start(void *(*body)(void *));
+/* Sleeps until `word` is no longer `value`, woken or timed out. */
+void sonde_futex__wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms);
+void sonde_futex__wake(_Atomic uint32_t *word);
+
+/* --- CUPTI --------------------------------------------------------------------------------- */
+
+/* Finds and starts it. Leaves a note when there is none; never fails the capture. */
+void sonde_activity__start(void);
+
+/* --- the state ------------------------------------------------------------------------------ */
+
+struct inject {
+	_Atomic bool on;
+	bool gated;	  /* there are patterns */
+	bool traces_gpu;  /* CUPTI runs */
+	bool use_counter; /* ticks are the processor's, not CLOCK_MONOTONIC */
+	uint64_t tick_hz;
+	uint64_t cpu_period; /* ticks */
+	struct labels labels;
+
+	struct chunk *chunks;
+	uint8_t *data; /* of all chunks, CHUNK_BYTES each */
+	uint32_t nr_chunks;
+	struct freelist free_chunks;
+	struct thread *threads;
+	struct freelist free_threads;
+	_Atomic uint32_t nr_streams;
+
+	_Atomic uint32_t flusher_runs, wake, stop, done;
+	_Atomic uint32_t nr_included; /* open start/end ranges that open the gate */
+	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped,
+		nr_too_deep;
+	_Atomic(const char *) notes[MAX_NOTES];
+	_Atomic uint32_t nr_notes;
+	struct config config;
+};
+
+extern struct inject sonde_inject;
+extern __thread struct thread *sonde_self __attribute__((tls_model("initial-exec")));
+
+static inline void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static inline uint64_t ticks_now(void)
+{
+	return likely(sonde_inject.use_counter) ? counter_read() : clock_ns(CLOCK_MONOTONIC);
+}
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * The label table: every distinct text once, found without a lock.
+ *
+ * Entries are bump-allocated and only ever added; a slot goes from 0 to an
+ * entry by compare-and-swap after the entry is complete, so whoever finds an
+ * entry finds all of it. Two threads adding the same text at once waste one
+ * entry. A full table is no loss: labels are then written out in each event.
+ */
+#include "inject/inject_int.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	__uint128_t m = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+static uint64_t load(const char *p, size_t n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, n);
+	return v;
+}
+
+static uint64_t load8(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static uint64_t hash_of(const char *p, size_t n, uint64_t seed)
+{
+	uint64_t h = seed ^ n;
+
+	for (; n > 16; p += 16, n -= 16)
+		h = mix(load8(p) ^ h, load8(p + 8));
+	if (n >= 8)
+		return mix(load8(p) ^ h, load8(p + n - 8));
+	if (n >= 4) {
+		uint32_t a, b;
+
+		memcpy(&a, p, 4);
+		memcpy(&b, p + n - 4, 4);
+		return mix((uint64_t)a << 32 | b, h);
+	}
+	return mix(load(p, n), h);
+}
+
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+bool sonde_label__init(struct labels *l)
+{
+	l->slots = reserve(NR_SLOTS * sizeof(*l->slots));
+	l->by_id = reserve(MAX_LABELS * sizeof(*l->by_id));
+	l->text = reserve(TEXT_BYTES + 64); /* comparisons read whole words */
+	atomic_store(&l->nr_ids, 1);
+	atomic_store(&l->used, 16); /* offsets 0 and 1 mean something else */
+	return l->slots && l->by_id && l->text;
+}
+
+void sonde_label__forked(struct labels *l)
+{
+	uint32_t id, nr = atomic_load(&l->nr_ids);
+
+	for (id = 1; id < nr && id < MAX_LABELS; id++) {
+		if (!atomic_load_explicit(&l->by_id[id], memory_order_relaxed))
+			atomic_store_explicit(&l->by_id[id], LABEL_ABANDONED, memory_order_relaxed);
+	}
+}
+
+struct label *sonde_label__at(const struct labels *l, uint32_t offset8)
+{
+	return (struct label *)(l->text + (size_t)offset8 * 8);
+}
+
+static bool same(const struct label *e, const struct label *key, const char *text)
+{
+	return e->hash == key->hash && e->nr_bytes == key->nr_bytes && e->kind == key->kind &&
+	       e->domain == key->domain && !memcmp(e->text, text, key->nr_bytes);
+}
+
+static uint8_t gate_of(const struct label *e)
+{
+	struct inject *g = &sonde_inject;
+	const struct label *domain =
+		e->domain < MAX_DOMAINS ? atomic_load(&g->labels.domains[e->domain]) : NULL;
+	const char *name = domain ? domain->text : "";
+	uint8_t gate = 0;
+
+	if (!g->gated || e->kind != SONDE_STRING_LABEL)
+		return 0;
+	if (sonde_gate__matches(&g->config.include, name, e->text))
+		gate |= GATE_INCLUDED;
+	if (sonde_gate__matches(&g->config.exclude, name, e->text))
+		gate |= GATE_EXCLUDED;
+	return gate;
+}
+
+/* A new entry, not yet to be found. Its offset / 8, or 0 when there is no room. */
+static uint32_t add(struct labels *l, const struct label *key, const char *text)
+{
+	uint32_t bytes = (uint32_t)(sizeof(*key) + key->nr_bytes + 1 + 7) & ~7u, at, id;
+	struct label *e;
+
+	if (atomic_load_explicit(&l->used, memory_order_relaxed) > TEXT_BYTES - bytes ||
+		atomic_load_explicit(&l->nr_ids, memory_order_relaxed) >= MAX_LABELS)
+		return 0;
+	at = atomic_fetch_add_explicit(&l->used, bytes, memory_order_relaxed);
+	if (at > TEXT_BYTES - bytes)
+		return 0;
+	id = atomic_fetch_add_explicit(&l->nr_ids, 1, memory_order_relaxed);
+	if (id >= MAX_LABELS)
+		return 0;
+	e = sonde_label__at(l, at / 8);
+	*e = *key;
+	e->id = id;
+	memcpy(e->text, text, key->nr_bytes);
+	e->text[key->nr_bytes] = '\0';
+	e->gate = gate_of(e);
+	return at / 8;
+}
+
+static void publish(struct labels *l, uint32_t mine, uint32_t as)
+{
+	if (mine)
+		atomic_store_explicit(
+			&l->by_id[sonde_label__at(l, mine)->id], as, memory_order_release);
+}
+
+struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *text, size_t n)
+{
+	struct labels *l = &sonde_inject.labels;
+	struct label key = {
+		.nr_bytes = (uint32_t)n, .domain = (uint16_t)domain, .kind = (uint8_t)kind};
+	uint32_t i, nr_probes, mine = 0;
+
+	key.hash = hash_of(text, n, (uint64_t)domain << 8 | kind);
+	i = (uint32_t)key.hash & (NR_SLOTS - 1);
+	for (nr_probes = 0; nr_probes < 256; i = (i + 1) & (NR_SLOTS - 1), nr_probes++) {
+		uint32_t at = atomic_load_explicit(&l->slots[i], memory_order_acquire);
+
+		if (!at) {
+			if (!mine && !(mine = add(l, &key, text)))
+				return NULL;
+			if (atomic_compare_exchange_strong_explicit(&l->slots[i], &at, mine,
+				    memory_order_acq_rel, memory_order_acquire)) {
+				publish(l, mine, mine);
+				return sonde_label__at(l, mine);
+			}
+		}
+		if (same(sonde_label__at(l, at), &key, text)) {
+			publish(l, mine, LABEL_ABANDONED);
+			return sonde_label__at(l, at);
+		}
+	}
+	publish(l, mine, LABEL_ABANDONED);
+	return NULL;
+}
+
+struct label *sonde_label__of_handle(const void *handle)
+{
+	const struct labels *l = &sonde_inject.labels;
+	uintptr_t at = (uintptr_t)handle, base = (uintptr_t)l->text;
+
+	if (at < base + 16 || at >= base + TEXT_BYTES || (at - base) % 8)
+		return NULL;
+	return (struct label *)at;
+}
+
+unsigned sonde_label__domain(const char *name, size_t n)
+{
+	struct labels *l = &sonde_inject.labels;
+	struct label *e = sonde_label__intern(SONDE_STRING_DOMAIN, 0, name, n);
+	unsigned i;
+
+	for (i = 1; e && i < MAX_DOMAINS; i++) {
+		struct label *there = atomic_load_explicit(&l->domains[i], memory_order_acquire);
+
+		if (there == e)
+			return i;
+		if (!there && atomic_compare_exchange_strong(&l->domains[i], &there, e))
+			return i;
+		if (there == e)
+			return i;
+	}
+	return MAX_DOMAINS - 1; /* the rest share the last */
+}

@@ -1,0 +1,113 @@
+/*
+ * Where a launch comes from.
+ *
+ * At the entry of every launch, copy and graph launch CUPTI calls us in the
+ * launching thread, with the correlation id that the activity record of the
+ * work will carry. One small event in that thread's own stream, between its
+ * pushes and pops, is then the whole attribution: the reader knows the stack
+ * at that point, and the open start/end ranges from the event's time. Ranges
+ * themselves cost nothing extra; pushing an external correlation id at each
+ * range (the other way) costs a CUPTI call per push and pop and one more
+ * activity record per launch, and cannot tell overlapping start/end ranges.
+ *
+ * Runtime calls end in driver calls. CUPTI gives both the same correlation id
+ * or each its own, by version; both are recorded unless they are equal, and
+ * the activity record finds the one it names.
+ */
+#include "inject/cupti_int.h"
+#include "inject/event_int.h"
+
+#define MAX_CALLBACKS 4096u
+
+static void launch(uint32_t correlation)
+{
+	struct thread *t;
+	uint8_t *p;
+
+	t = hook_enter();
+	if (!t)
+		return;
+	if (correlation != t->launched && (p = event_open(t, SONDE_EVENT_LAUNCH, ticks_now()))) {
+		int64_t step = (int64_t)correlation - (int64_t)t->correlation;
+
+		t->launched = t->correlation = correlation;
+		event_close(t, sonde_varint_put(p, sonde_zigzag(step)));
+	}
+	hook_leave(t);
+}
+
+/* A node was made (by a capture, or by hand), or copied when a graph was instantiated. */
+static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
+{
+	const CUpti_GraphData *g = resource->resourceDescriptor;
+	bool copy = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+	uint64_t number = 0, original = 0;
+	struct thread *t;
+	uint8_t *p;
+
+	if (!g || sonde_cupti.cuptiGetGraphNodeId(g->node, &number) != CUPTI_SUCCESS)
+		return;
+	if (copy && sonde_cupti.cuptiGetGraphNodeId(g->originalNode, &original) != CUPTI_SUCCESS)
+		return;
+	t = hook_enter();
+	if (!t)
+		return;
+	p = event_open(t, copy ? SONDE_EVENT_NODE_COPY : SONDE_EVENT_NODE, ticks_now());
+	if (p) {
+		p = sonde_varint_put(p, number);
+		event_close(t, copy ? sonde_varint_put(p, original) : p);
+	}
+	hook_leave(t);
+}
+
+static void CUPTIAPI called(
+	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	(void)user;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+		node(id, data);
+	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+		const CUpti_CallbackData *call = data;
+
+		if (call->callbackSite == CUPTI_API_ENTER)
+			launch(call->correlationId);
+	}
+}
+
+static bool starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* By name, since every CUDA version adds launch and copy calls of its own. */
+static void enable_calls(CUpti_CallbackDomain domain)
+{
+	CUpti_CallbackId id;
+	const char *text;
+
+	for (id = 1; id < MAX_CALLBACKS; id++) {
+		text = NULL;
+		if (sonde_cupti.cuptiGetCallbackName(domain, id, &text) != CUPTI_SUCCESS || !text)
+			break;
+		if (starts(text, "cuda"))
+			text += 4;
+		else if (starts(text, "cu"))
+			text += 2;
+		if (starts(text, "Launch") || starts(text, "GraphLaunch") ||
+			starts(text, "Memcpy") || starts(text, "Memset"))
+			sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, domain, id);
+	}
+}
+
+bool sonde_launches__subscribe(void)
+{
+	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS)
+		return false;
+	enable_calls(CUPTI_CB_DOMAIN_DRIVER_API);
+	enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API);
+	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+		CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+	return true;
+}

@@ -1,0 +1,46 @@
+/*
+ * Attaching to one NVTX instance: its table of function slots is filled with
+ * our hooks, as far as that instance (an older or newer one) has the slots.
+ */
+#ifndef SONDE_INJECT_NVTX_INT_H
+#define SONDE_INJECT_NVTX_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <wchar.h>
+
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+
+struct sonde_nvtx_module {
+	NvtxCallbackModule id;
+	const NvtxFunctionPointer *hooks; /* by callback id, NULL = leave alone */
+	unsigned nr;
+};
+
+static inline bool sonde_nvtx__fill(
+	NvtxGetExportTableFunc_t get_table, const struct sonde_nvtx_module *modules, size_t nr)
+{
+	const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
+	unsigned size, i;
+	size_t m;
+
+	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
+		return false;
+	for (m = 0; m < nr; m++) {
+		NvtxFunctionTable table = NULL;
+
+		size = 0;
+		if (!callbacks->GetModuleFunctionTable(modules[m].id, &table, &size) || !table)
+			continue;
+		for (i = 1; i < size && i < modules[m].nr; i++) {
+			if (modules[m].hooks[i] && table[i])
+				*table[i] = modules[m].hooks[i];
+		}
+	}
+	return true;
+}
+
+bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table);
+
+#endif

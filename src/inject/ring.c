@@ -1,0 +1,254 @@
+/*
+ * Threads and their chunks.
+ *
+ * All memory is reserved at the start and touched as it is needed. A thread
+ * owns one chunk at a time; a full one is the flusher's, who gives it back
+ * empty. When none is free events are lost until one is, and the new chunk's
+ * base tells how many were and which ranges are open by then.
+ */
+#include "inject/event_int.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct thread *sonde_self __attribute__((tls_model("initial-exec")));
+static pthread_key_t at_thread_end;
+
+static void list_put(struct freelist *l, _Atomic uint32_t *next, uint32_t n)
+{
+	uint64_t head = atomic_load_explicit(&l->head, memory_order_relaxed);
+
+	do {
+		atomic_store_explicit(next, (uint32_t)head, memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak_explicit(&l->head, &head,
+		((head >> 32) + 1) << 32 | n, memory_order_acq_rel, memory_order_relaxed));
+	atomic_fetch_add_explicit(&l->nr, 1, memory_order_relaxed);
+}
+
+static _Atomic uint32_t *chunk_next(uint32_t n)
+{
+	return &sonde_inject.chunks[n].next;
+}
+
+static _Atomic uint32_t *thread_next(uint32_t n)
+{
+	return &sonde_inject.threads[n].next;
+}
+
+/* NONE when the list is empty. */
+static uint32_t list_take(struct freelist *l, _Atomic uint32_t *(*next)(uint32_t))
+{
+	uint64_t head = atomic_load_explicit(&l->head, memory_order_acquire), rest;
+	uint32_t n;
+
+	do {
+		n = (uint32_t)head;
+		if (n == NONE)
+			return NONE;
+		rest = ((head >> 32) + 1) << 32 |
+		       atomic_load_explicit(next(n), memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&l->head, &head, rest, memory_order_acq_rel, memory_order_acquire));
+	atomic_fetch_sub_explicit(&l->nr, 1, memory_order_relaxed);
+	return n;
+}
+
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void hand_over(struct thread *t)
+{
+	if (t->chunk)
+		atomic_store_explicit(&t->chunk->state, CHUNK_FULL, memory_order_release);
+	t->chunk = NULL;
+	t->at = t->data = (uint8_t *)sonde_inject.data + 1;
+	t->limit = (uint8_t *)sonde_inject.data;
+}
+
+static void thread_ends(void *arg)
+{
+	struct thread *t = arg;
+
+	if (t != sonde_self)
+		return;
+	sonde_self = NULL;
+	hand_over(t);
+	atomic_fetch_add_explicit(
+		&sonde_inject.nr_lost, atomic_exchange(&t->nr_lost, 0), memory_order_relaxed);
+	list_put(&sonde_inject.free_threads, &t->next, (uint32_t)(t - sonde_inject.threads));
+}
+
+static void fill_lists(void)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t i;
+
+	atomic_store(&g->free_chunks.head, NONE);
+	atomic_store(&g->free_chunks.nr, 0);
+	for (i = g->nr_chunks; i-- > 0;) {
+		struct chunk *c = &g->chunks[i];
+
+		atomic_store_explicit(&c->state, CHUNK_FREE, memory_order_relaxed);
+		c->flushed = 0;
+		list_put(&g->free_chunks, &c->next, i);
+	}
+	/* Threads beyond the highest used are linked as they stand: next = own number + 1. */
+	atomic_store(&g->free_threads.head, NONE);
+	atomic_store(&g->free_threads.nr, 0);
+}
+
+static uint32_t thread_take(void)
+{
+	static _Atomic uint32_t nr_used;
+	uint32_t n = list_take(&sonde_inject.free_threads, thread_next);
+
+	if (n != NONE)
+		return n;
+	if (atomic_load_explicit(&nr_used, memory_order_relaxed) >= MAX_THREADS)
+		return NONE;
+	n = atomic_fetch_add_explicit(&nr_used, 1, memory_order_relaxed);
+	return n < MAX_THREADS ? n : NONE;
+}
+
+bool sonde_ring__init(void)
+{
+	struct inject *g = &sonde_inject;
+
+	g->nr_chunks = (uint32_t)(g->config.buffer_bytes / CHUNK_BYTES);
+	g->chunks = reserve(g->nr_chunks * sizeof(*g->chunks));
+	g->data = reserve((size_t)g->nr_chunks * CHUNK_BYTES);
+	g->threads = reserve(MAX_THREADS * sizeof(*g->threads));
+	if (!g->chunks || !g->data || !g->threads)
+		return false;
+	if (pthread_key_create(&at_thread_end, thread_ends))
+		return false;
+	fill_lists();
+	return true;
+}
+
+void sonde_ring__forked(void)
+{
+	struct thread *t = sonde_self;
+	uint32_t i;
+
+	fill_lists();
+	for (i = 0; i < MAX_THREADS && sonde_inject.threads[i].tid; i++) {
+		if (&sonde_inject.threads[i] != t)
+			list_put(&sonde_inject.free_threads, &sonde_inject.threads[i].next, i);
+	}
+	if (!t)
+		return;
+	t->chunk = NULL;
+	hand_over(t);
+	t->tid = (uint64_t)syscall(SYS_gettid);
+	t->stream = atomic_fetch_add(&sonde_inject.nr_streams, 1);
+	t->seq = 0;
+	atomic_store(&t->nr_lost, 0);
+}
+
+struct thread *sonde_ring__enroll(void)
+{
+	uint32_t n = thread_take();
+	struct thread *t;
+
+	if (n == NONE) {
+		count(&sonde_inject.nr_no_slot);
+		return NULL;
+	}
+	t = &sonde_inject.threads[n];
+	t->busy = true; /* before anything that might call back into the host */
+	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
+	t->seq = t->launched = 0;
+	memset(t->recent, 0, sizeof(t->recent));
+	t->ticks = 0;
+	t->tid = (uint64_t)syscall(SYS_gettid);
+	t->stream = atomic_fetch_add_explicit(&sonde_inject.nr_streams, 1, memory_order_relaxed);
+	t->chunk = NULL;
+	hand_over(t);
+	sonde_self = t;
+	pthread_setspecific(at_thread_end, t);
+	t->busy = false;
+	return t;
+}
+
+static uint8_t *base_put(struct thread *t, uint8_t *p)
+{
+	uint32_t i, nr = 0;
+
+	*p++ = SONDE_EVENT_BASE;
+	memcpy(p, &t->ticks, 8);
+	memcpy(p + 8, &t->cpu_ns, 8);
+	p = sonde_varint_put(p + 16, atomic_load_explicit(&t->nr_lost, memory_order_relaxed));
+	for (i = 0; i < t->nr_open; i++)
+		nr += t->open[i] & OPEN_RECORDED ? 1 : 0;
+	p = sonde_varint_put(p, nr);
+	for (i = 0; i < t->nr_open; i++) {
+		if (!(t->open[i] & OPEN_RECORDED))
+			continue;
+		p = sonde_varint_put(p, OPEN_LABEL(t->open[i]));
+		if (!OPEN_LABEL(t->open[i]))
+			p = sonde_varint_put(p, OPEN_DOMAIN(t->open[i]));
+	}
+	return p;
+}
+
+uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
+{
+	struct inject *g = &sonde_inject;
+	struct chunk *c;
+	uint32_t n;
+
+	hand_over(t);
+	if (unlikely(!atomic_load_explicit(&g->flusher_runs, memory_order_relaxed)) &&
+		!sonde_flusher__start())
+		return NULL;
+	if (atomic_load_explicit(&g->free_chunks.nr, memory_order_relaxed) < g->nr_chunks / 2)
+		sonde_flusher__wake();
+	n = list_take(&g->free_chunks, chunk_next);
+	if (n == NONE) {
+		count(&t->nr_lost);
+		return NULL;
+	}
+	c = &g->chunks[n];
+	c->stream = t->stream;
+	c->seq = t->seq++;
+	c->tid = t->tid;
+	atomic_store_explicit(&c->committed, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->state, CHUNK_OWNED, memory_order_release);
+	t->chunk = c;
+	t->data = g->data + (size_t)n * CHUNK_BYTES;
+	t->limit = t->data + CHUNK_BYTES - SONDE_EVENT_LIMIT;
+	t->ticks = t->cpu_ticks = now;
+	t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	t->gpu_ns = 0;
+	t->correlation = 0;
+	t->at = base_put(t, t->data);
+	return t->at;
+}
+
+__attribute__((noinline)) uint8_t *sonde_ring__cpu(
+	struct thread *t, uint8_t *p, unsigned type, uint64_t now)
+{
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	*p++ = (uint8_t)(type | SONDE_EVENT_CPU);
+	p = sonde_varint_put(p, now - t->ticks);
+	p = sonde_varint_put(p, cpu_ns - t->cpu_ns);
+	t->cpu_ns = cpu_ns;
+	t->ticks = t->cpu_ticks = now;
+	return p;
+}
+
+void sonde_ring__give(struct chunk *c)
+{
+	c->flushed = 0;
+	atomic_store_explicit(&c->state, CHUNK_FREE, memory_order_relaxed);
+	list_put(&sonde_inject.free_chunks, &c->next, (uint32_t)(c - sonde_inject.chunks));
+}

@@ -1,0 +1,99 @@
+/*
+ * The configuration: one file of `key=value` lines, composed by whoever starts
+ * the program, named by $SONDE_INJECT_CONFIG. Unknown keys are skipped, so that
+ * an older library serves a newer sonde.
+ *
+ *     output=/abs/dir        where the capture files go; the only one that must be there
+ *     buffer_bytes=33554432  memory for events
+ *     flush_ms=50            how often they are written
+ *     collect_ms=500         how often CUPTI is asked for what it has
+ *     cupti=auto             auto, off, or the path of libcupti.so
+ *     graphs=nodes           nodes: each kernel of a CUDA graph; whole: the graph as one
+ *     nvtx.include=GLOB      any number of times; none = everything
+ *     nvtx.exclude=GLOB
+ */
+#include "inject/inject_int.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIN_BUFFER ((uint64_t)16 * CHUNK_BYTES)
+#define MAX_BUFFER ((uint64_t)1 << 32)
+
+static uint64_t number(const char *z, uint64_t low, uint64_t high)
+{
+	uint64_t v = 0;
+
+	for (; *z >= '0' && *z <= '9' && v <= high; z++)
+		v = v * 10 + (uint64_t)(*z - '0');
+	return v < low ? low : v > high ? high : v;
+}
+
+static void pattern_add(struct patterns *list, const char *value)
+{
+	const char *at = strchr(value, '@');
+
+	if (list->nr < MAX_PATTERNS)
+		list->at[list->nr++] = (struct pattern){value, at ? at + 1 : NULL};
+}
+
+static void set(struct config *c, const char *key, char *value)
+{
+	if (!strcmp(key, "output"))
+		c->output = value;
+	else if (!strcmp(key, "buffer_bytes"))
+		c->buffer_bytes = number(value, MIN_BUFFER, MAX_BUFFER);
+	else if (!strcmp(key, "flush_ms"))
+		c->flush_ms = (uint32_t)number(value, 1, 60000);
+	else if (!strcmp(key, "collect_ms"))
+		c->collect_ms = (uint32_t)number(value, 1, 60000);
+	else if (!strcmp(key, "cupti"))
+		c->use_cupti = strcmp(value, "off") != 0, c->cupti = value[0] == '/' ? value : NULL;
+	else if (!strcmp(key, "graphs"))
+		c->whole_graphs = !strcmp(value, "whole");
+	else if (!strcmp(key, "nvtx.include"))
+		pattern_add(&c->include, value);
+	else if (!strcmp(key, "nvtx.exclude"))
+		pattern_add(&c->exclude, value);
+}
+
+static bool slurp(const char *path, char *to, size_t cap)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t n = 0;
+	ssize_t got = 0;
+
+	if (fd < 0)
+		return false;
+	while (n < cap - 1 && (got = read(fd, to + n, cap - 1 - n)) > 0)
+		n += (size_t)got;
+	close(fd);
+	to[n] = '\0';
+	return got == 0;
+}
+
+bool sonde_setup__read(struct config *c)
+{
+	const char *path = secure_getenv("SONDE_INJECT_CONFIG");
+	char *line, *end, *value;
+
+	c->buffer_bytes = 32u << 20;
+	c->flush_ms = 50;
+	c->collect_ms = 500;
+	c->use_cupti = true;
+	if (!path || !slurp(path, c->text, sizeof(c->text)))
+		return false;
+	for (line = c->text; *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		value = strchr(line, '=');
+		if (line[0] == '#' || !value)
+			continue;
+		*value++ = '\0';
+		set(c, line, value);
+	}
+	return c->output && c->output[0] == '/';
+}

@@ -1,0 +1,351 @@
+/* The reader of native captures: libsonde_inject.so's files. */
+#include "base/alloc.h"
+#include "format/varint.h"
+#include "read/native_int.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a record's values are, in the order of its fields. */
+enum metric {
+	TIME,
+	GRID_X,
+	GRID_Y,
+	GRID_Z,
+	GRID,
+	BLOCK_X,
+	BLOCK_Y,
+	BLOCK_Z,
+	BLOCK,
+	THREADS,
+	REGISTERS,
+	SHARED_STATIC,
+	SHARED_DYNAMIC,
+	BYTES,
+	CAPTURED_AT,
+	NR_METRICS,
+};
+
+static const struct {
+	const char *name, *unit;
+} metrics[NR_METRICS] = {
+	[TIME] = {"gpu__time_duration.sum", "ns"},
+	[GRID_X] = {"launch__grid_dim_x", ""},
+	[GRID_Y] = {"launch__grid_dim_y", ""},
+	[GRID_Z] = {"launch__grid_dim_z", ""},
+	[GRID] = {"launch__grid_size", ""},
+	[BLOCK_X] = {"launch__block_dim_x", "block"},
+	[BLOCK_Y] = {"launch__block_dim_y", "block"},
+	[BLOCK_Z] = {"launch__block_dim_z", "block"},
+	[BLOCK] = {"launch__block_size", ""},
+	[THREADS] = {"launch__thread_count", "thread"},
+	[REGISTERS] = {"launch__registers_per_thread", "register/thread"},
+	[SHARED_STATIC] = {"launch__shared_mem_per_block_static", "byte/block"},
+	[SHARED_DYNAMIC] = {"launch__shared_mem_per_block_dynamic", "byte/block"},
+	[BYTES] = {"memory__bytes.sum", "byte"},
+	[CAPTURED_AT] = {"graph__captured_at", ""},
+};
+
+/* Kept for `values`. */
+struct state {
+	uint32_t number[NR_METRICS]; /* metric numbers */
+	const struct sonde_records *r;
+	struct sonde_map nodes; /* graph node ids that have a path, 8 bytes each */
+	uint32_t *paths;	/* string number, by number in `nodes` */
+};
+
+static bool knows(struct sonde_str data, const char *path)
+{
+	(void)path;
+	return sonde_str_starts(data, SONDE_CAPTURE_MAGIC);
+}
+
+/* --- notes ---------------------------------------------------------------------------------- */
+
+static void note_losses(const struct native *n)
+{
+	struct sonde_notes *to = &n->r->notes;
+	const char *path = n->src->path;
+	const struct sonde_status *s = &n->status;
+	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
+
+	if (!n->ended)
+		sonde_note(to,
+			"%s: the program did not end in order (killed, crashed, or left by "
+			"_exit): what it did after the last write is missing",
+			path);
+	if (lost || s->nr_no_slot)
+		sonde_note(to,
+			"%s: %llu events were lost because the buffers were full (buffer_bytes)",
+			path, (unsigned long long)(lost + s->nr_no_slot));
+	if (s->nr_nested)
+		sonde_note(to, "%s: %llu events raised inside the capture library were left out",
+			path, (unsigned long long)s->nr_nested);
+	if (s->nr_cut)
+		sonde_note(to, "%s: %llu labels were longer than %u bytes and are cut", path,
+			(unsigned long long)s->nr_cut, SONDE_LABEL_LIMIT);
+	if (s->nr_too_deep)
+		sonde_note(to, "%s: %llu pushes were nested deeper than %u and are left out", path,
+			(unsigned long long)s->nr_too_deep, SONDE_OPEN_LIMIT);
+	if (s->nr_gpu_dropped)
+		sonde_note(to, "%s: CUPTI dropped %llu activity records", path,
+			(unsigned long long)s->nr_gpu_dropped);
+	if (n->counts.bad_blocks || n->counts.bad_chunks || n->counts.missing_blocks)
+		sonde_note(to,
+			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu chunks "
+			"of events not understood",
+			path, (unsigned long long)n->counts.bad_blocks,
+			(unsigned long long)n->counts.missing_blocks,
+			(unsigned long long)n->counts.bad_chunks);
+}
+
+static void note_ranges(const struct native *n)
+{
+	struct sonde_notes *to = &n->r->notes;
+	const struct native_counts *c = &n->counts;
+	const char *path = n->src->path;
+
+	if (c->orphan_pops)
+		sonde_note(to, "%s: %llu pops without a push", path,
+			(unsigned long long)c->orphan_pops);
+	if (c->unclosed)
+		sonde_note(to, "%s: %llu pushes were never popped", path,
+			(unsigned long long)c->unclosed);
+	if (c->orphan_stops)
+		sonde_note(to, "%s: %llu ends of start/end ranges without a start", path,
+			(unsigned long long)c->orphan_stops);
+	if (c->unstopped)
+		sonde_note(to, "%s: %llu start/end ranges were never ended", path,
+			(unsigned long long)c->unstopped);
+	if (c->closed_by_loss)
+		sonde_note(to, "%s: %llu ranges ended among lost events; their end is a guess",
+			path, (unsigned long long)c->closed_by_loss);
+	if (c->no_label)
+		sonde_note(to, "%s: %llu events name a label that was not written", path,
+			(unsigned long long)c->no_label);
+	if (c->no_launch)
+		sonde_note(to, "%s: %llu pieces of GPU work have no known launch", path,
+			(unsigned long long)c->no_launch);
+	if (c->sets_cut)
+		sonde_note(to, "%s: too many ranges open at once: %llu launches lack some", path,
+			(unsigned long long)c->sets_cut);
+	if (c->overheads)
+		sonde_note(to, "%s: CUPTI and the driver report %.3f ms of overhead in %llu pieces",
+			path, (double)c->overhead_ns / 1e6, (unsigned long long)c->overheads);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static int add_metrics(struct native *n, struct state *s, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < NR_METRICS; i++) {
+		s->number[i] = sonde_records__metric(n->r, sonde_str_from(metrics[i].name));
+		if (s->number[i] == SONDE_NONE)
+			return sonde_err_nomem(err);
+		if (!n->r->metrics.at[s->number[i]].unit.n)
+			n->r->metrics.at[s->number[i]].unit = sonde_str_from(metrics[i].unit);
+	}
+	return 0;
+}
+
+/* Copies of nodes take the path of what they were copied from, which always comes earlier. */
+static int add_nodes(struct native *n, struct state *s, struct sonde_err *err)
+{
+	size_t i;
+
+	s->paths = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->paths));
+	if (!s->paths)
+		return sonde_err_nomem(err);
+	for (i = 0; i < n->nodes.nr; i++) {
+		struct native_node *node = &n->nodes.at[i];
+		struct sonde_str key = {(const char *)&node->original, sizeof(node->original)};
+		uint32_t number = sonde_map_find(&s->nodes, key), path = node->path;
+
+		if (node->original)
+			path = number == SONDE_NONE ? SONDE_NONE : s->paths[number];
+		if (path == SONDE_NONE)
+			continue;
+		key = sonde_arena_dup(&n->r->arena,
+			(struct sonde_str){(const char *)&node->id, sizeof(node->id)});
+		number = key.p ? sonde_map_add(&s->nodes, key, NULL) : SONDE_NONE;
+		if (number == SONDE_NONE)
+			return sonde_err_nomem(err);
+		s->paths[number] = path;
+	}
+	return 0;
+}
+
+/* Times lie parallel to ranges and records: inputs before this one that have none get zeros. */
+static bool pad_times(struct sonde_records *r)
+{
+	while (r->range_times.nr < r->ranges.nr) {
+		if (!sonde_vec_push(&r->range_times))
+			return false;
+	}
+	while (r->record_times.nr < r->records.nr) {
+		if (!sonde_vec_push(&r->record_times))
+			return false;
+	}
+	return true;
+}
+
+static int describe(struct native *n, struct sonde_err *err)
+{
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+	struct sonde_str exe = sonde_native__meta(n, "exe"), name = exe;
+	size_t i;
+
+	in->source = SONDE_STR("native");
+	in->replay_mode = SONDE_STR("native");
+	in->tool = sonde_native__meta(n, "tool");
+	in->command = sonde_native__meta(n, "command");
+	in->created_s = n->head.start_ns / 1000000000u;
+	for (i = 0; i < exe.n; i++) {
+		if (exe.p[i] == '/')
+			name = (struct sonde_str){exe.p + i + 1, exe.n - i - 1};
+	}
+	n->process = sonde_records__process(
+		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
+	n->host.hz = (double)n->head.tick_hz;
+	n->gpu.hz = 1e9;
+	return n->process == SONDE_NONE || !pad_times(n->r) ? sonde_err_nomem(err) : 0;
+}
+
+static int read_all(struct native *n, struct state *s, struct sonde_err *err)
+{
+	int rc = sonde_native__blocks(n, err);
+
+	if (!rc)
+		rc = describe(n, err);
+	if (!rc)
+		rc = sonde_native__streams(n, err);
+	if (!rc)
+		rc = sonde_native__join(n, err);
+	if (!rc && n->works.nr)
+		rc = add_metrics(n, s, err);
+	if (!rc)
+		rc = add_nodes(n, s, err);
+	if (rc)
+		return rc;
+	note_losses(n);
+	note_ranges(n);
+	return 0;
+}
+
+static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+{
+	struct native *n = sonde_calloc(1, sizeof(*n));
+	struct state *s = sonde_calloc(1, sizeof(*s));
+	int rc = SONDE_ERR_NOMEM;
+
+	src->state = s;
+	if (n && s) {
+		n->src = src;
+		n->r = r;
+		n->first_range = (uint32_t)r->ranges.nr;
+		s->r = r;
+		rc = read_all(n, s, err);
+		sonde_vec_release(&n->strings);
+		sonde_vec_release(&n->pieces);
+		sonde_vec_release(&n->host.points);
+		sonde_vec_release(&n->gpu.points);
+		sonde_vec_release(&n->launches);
+		sonde_vec_release(&n->works);
+		sonde_vec_release(&n->edges);
+		sonde_vec_release(&n->nodes);
+	} else {
+		sonde_err_nomem(err);
+	}
+	sonde_free(n);
+	return rc;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static void set(const struct state *s, struct sonde_values *v, enum metric m, double value)
+{
+	v->num[s->number[m]] = value;
+}
+
+static void kernel_values(const struct state *s, struct sonde_values *v, const uint64_t *f)
+{
+	double grid = (double)f[0] * (double)f[1] * (double)f[2];
+	double block = (double)f[3] * (double)f[4] * (double)f[5];
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		set(s, v, GRID_X + i, (double)f[i]);
+		set(s, v, BLOCK_X + i, (double)f[3 + i]);
+	}
+	set(s, v, GRID, grid);
+	set(s, v, BLOCK, block);
+	set(s, v, THREADS, grid * block);
+	set(s, v, REGISTERS, (double)f[6]);
+	set(s, v, SHARED_STATIC, (double)f[7]);
+	set(s, v, SHARED_DYNAMIC, (double)f[8]);
+}
+
+/* The fields behind the name of a kernel. */
+static const uint8_t *skip_name(const uint8_t *p, const uint8_t *end, bool is_inline)
+{
+	uint64_t f[2];
+
+	p = sonde_native__numbers(p, end, f, is_inline ? 2 : 1);
+	if (p && is_inline)
+		p = f[1] <= (size_t)(end - p) ? p + f[1] : NULL;
+	return p;
+}
+
+static int values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct state *s = src->state;
+	const struct sonde_record_time *t = &s->r->record_times.at[rec - s->r->records.at];
+	const uint8_t *base = (const uint8_t *)src->file.data.p, *p = base + rec->payload;
+	const uint8_t *end = base + src->file.data.n;
+	uint64_t f[10] = {0}, node = 0;
+	struct sonde_str key = {(const char *)&node, sizeof(node)};
+	uint32_t number;
+
+	set(s, v, TIME, (double)(t->end_ns - t->start_ns));
+	if (rec->kind == SONDE_RESULT_KERNEL) {
+		p = skip_name(p, end, rec->payload_size & SONDE_EVENT_INLINE);
+		if (p && sonde_native__numbers(p, end, f, 10))
+			kernel_values(s, v, f);
+		node = f[9];
+	} else if (rec->kind == SONDE_RESULT_MEMCPY) {
+		sonde_native__numbers(p, end, f, 3);
+		set(s, v, BYTES, (double)f[1]);
+		node = f[2];
+	} else if (rec->kind == SONDE_RESULT_MEMSET) {
+		sonde_native__numbers(p, end, f, 2);
+		set(s, v, BYTES, (double)f[0]);
+		node = f[1];
+	}
+	number = node ? sonde_map_find(&s->nodes, key) : SONDE_NONE;
+	if (number != SONDE_NONE && !sonde_values__text(v, s->number[CAPTURED_AT],
+					    sonde_records_str(s->r, s->paths[number])))
+		return sonde_err_nomem(err);
+	return 0;
+}
+
+static void release(struct sonde_source *src)
+{
+	struct state *s = src->state;
+
+	if (!s)
+		return;
+	sonde_map_release(&s->nodes);
+	sonde_free(s->paths);
+	sonde_free(s);
+}
+
+const struct sonde_source_ops sonde_source_native = {
+	.name = "native",
+	.knows = knows,
+	.read = read,
+	.values = values,
+	.release = release,
+};

@@ -1,0 +1,255 @@
+/*
+ * The blocks of a capture file. A good block follows the last one; where it
+ * does not, the next good one is looked for byte by byte.
+ */
+#include "format/check.h"
+#include "format/varint.h"
+#include "read/native_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+	const uint8_t *base, *end;
+	const uint8_t *at;
+	uint64_t next_seq;
+};
+
+static bool block_at(const struct walk *w, const uint8_t *p, struct sonde_block_head *h)
+{
+	if ((size_t)(w->end - p) < sizeof(*h))
+		return false;
+	memcpy(h, p, sizeof(*h));
+	if (h->magic != SONDE_BLOCK_MAGIC || h->nr_bytes > SONDE_BLOCK_LIMIT ||
+		h->nr_bytes > (size_t)(w->end - p) - sizeof(*h))
+		return false;
+	return sonde_block_check(h, p + sizeof(*h)) == h->check;
+}
+
+/* The next good block, NULL at the end. `*skipped` when bytes had to be passed over. */
+static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
+{
+	const uint32_t magic = SONDE_BLOCK_MAGIC;
+
+	*skipped = false;
+	while (w->at < w->end) {
+		const uint8_t *p = w->at;
+
+		if (block_at(w, p, h)) {
+			w->at = p + sizeof(*h) + h->nr_bytes;
+			return p + sizeof(*h);
+		}
+		*skipped = true;
+		p = memmem(p + 1, (size_t)(w->end - p - 1), &magic, sizeof(magic));
+		w->at = p ? p : w->end;
+	}
+	return NULL;
+}
+
+const uint8_t *sonde_native__numbers(
+	const uint8_t *p, const uint8_t *end, uint64_t *out, unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr && p; i++)
+		p = sonde_varint_get(p, end, &out[i]);
+	return p;
+}
+
+static bool define(struct native *n, const uint64_t *field, struct sonde_str text)
+{
+	uint64_t number = field[0];
+	size_t old = n->strings.nr;
+
+	if (field[1] == SONDE_STRING_DOMAIN) {
+		if (field[2] < NATIVE_MAX_DOMAINS && field[2])
+			n->domains[field[2]] = sonde_records__string(n->r, text);
+		return true;
+	}
+	/* Every string takes bytes of the file, so no honest number is larger than that. */
+	if (number > n->src->file.data.n || number > UINT32_MAX / 2 ||
+		field[2] >= NATIVE_MAX_DOMAINS)
+		return true;
+	if (number >= old) {
+		if (!sonde_vec_reserve(&n->strings, number + 1))
+			return false;
+		memset(&n->strings.at[old], 0, (number + 1 - old) * sizeof(*n->strings.at));
+		n->strings.nr = number + 1;
+	}
+	n->strings.at[number] = (struct native_string){.text = text,
+		.string = SONDE_NONE,
+		.domain = (uint32_t)field[2],
+		.kind = (uint8_t)field[1]};
+	return true;
+}
+
+static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t field[4];
+
+	while (p < end) {
+		p = sonde_native__numbers(p, end, field, 4);
+		if (!p || field[3] > (size_t)(end - p))
+			return true;
+		if (!define(n, field, (struct sonde_str){(const char *)p, field[3]}))
+			return false;
+		p += field[3];
+	}
+	return true;
+}
+
+static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
+{
+	struct sonde_clock c;
+	struct native_point *point;
+
+	if (nr < sizeof(c))
+		return true;
+	memcpy(&c, p, sizeof(c));
+	point = sonde_vec_push(&n->host.points);
+	if (!point)
+		return false;
+	/* Real time may be set while the program runs; the first offset is kept for all. */
+	if (n->host.points.nr == 1)
+		n->epoch_ns = c.real_ns - c.mono_ns;
+	*point = (struct native_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
+	return true;
+}
+
+static bool read_piece(struct native *n, const uint8_t *p, size_t nr)
+{
+	struct sonde_events e;
+	struct native_piece *piece;
+
+	if (nr < sizeof(e))
+		return true;
+	memcpy(&e, p, sizeof(e));
+	if (!e.nr_bytes || e.nr_bytes > nr - sizeof(e))
+		return true;
+	piece = sonde_vec_push(&n->pieces);
+	if (!piece)
+		return false;
+	*piece = (struct native_piece){.stream = e.stream,
+		.chunk = e.chunk,
+		.offset = e.offset,
+		.nr_bytes = e.nr_bytes,
+		.tid = e.tid,
+		.data = p + sizeof(e)};
+	return true;
+}
+
+static bool read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
+{
+	struct sonde_str text = {(const char *)p, h->nr_bytes};
+
+	switch (h->type) {
+	case SONDE_BLOCK_META:
+		n->meta = text;
+		break;
+	case SONDE_BLOCK_NOTE:
+		sonde_note(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
+		break;
+	case SONDE_BLOCK_CLOCK:
+		return read_clock(n, p, h->nr_bytes);
+	case SONDE_BLOCK_STRINGS:
+		return read_strings(n, p, p + h->nr_bytes);
+	case SONDE_BLOCK_EVENTS:
+		return read_piece(n, p, h->nr_bytes);
+	case SONDE_BLOCK_STATUS:
+		if (h->nr_bytes >= sizeof(n->status))
+			memcpy(&n->status, p, sizeof(n->status));
+		break;
+	case SONDE_BLOCK_END:
+		n->ended = true;
+		break;
+	default: /* a later version's */
+		break;
+	}
+	return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct native_piece *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->chunk != y->chunk)
+		return x->chunk < y->chunk ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int read_head(struct native *n, struct sonde_err *err)
+{
+	struct sonde_str data = n->src->file.data;
+
+	if (data.n < sizeof(n->head))
+		return sonde_err_at(
+			err, SONDE_ERR_FORMAT, n->src->path, data.n, "the file ends in its header");
+	memcpy(&n->head, data.p, sizeof(n->head));
+	if (n->head.version > SONDE_CAPTURE_VERSION)
+		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 8,
+			"capture version %u is newer than this sonde (%u)", n->head.version,
+			SONDE_CAPTURE_VERSION);
+	if (n->head.check != sonde_capture_check(&n->head) || n->head.nr_bytes > data.n)
+		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 0, "damaged header");
+	return 0;
+}
+
+int sonde_native__blocks(struct native *n, struct sonde_err *err)
+{
+	struct sonde_str data = n->src->file.data;
+	struct sonde_block_head h;
+	const uint8_t *p;
+	struct walk w;
+	bool skipped;
+	int rc = read_head(n, err);
+
+	if (rc)
+		return rc;
+	w.base = (const uint8_t *)data.p;
+	w.end = w.base + data.n;
+	w.at = w.base + n->head.nr_bytes;
+	w.next_seq = 0;
+	n->domains[0] = SONDE_NONE;
+	for (size_t i = 1; i < NATIVE_MAX_DOMAINS; i++)
+		n->domains[i] = SONDE_NONE;
+	while ((p = block_next(&w, &h, &skipped))) {
+		n->counts.bad_blocks += skipped;
+		if (h.seq > w.next_seq)
+			n->counts.missing_blocks += h.seq - w.next_seq;
+		w.next_seq = (uint64_t)h.seq + 1;
+		if (!read_block(n, &h, p))
+			return sonde_err_nomem(err);
+	}
+	n->counts.bad_blocks += skipped;
+	if (n->pieces.nr > 1)
+		qsort(n->pieces.at, n->pieces.nr, sizeof(*n->pieces.at), by_place);
+	sonde_native__clock_init(&n->host);
+	return 0;
+}
+
+struct sonde_str sonde_native__meta(const struct native *n, const char *key)
+{
+	struct sonde_str rest = n->meta, line, value;
+
+	while (rest.n) {
+		line = sonde_str_cut(rest, '\n', &rest);
+		if (sonde_str_is(sonde_str_cut(line, '=', &value), key))
+			return value;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+uint32_t sonde_native__string(struct native *n, uint64_t number)
+{
+	struct native_string *s = number < n->strings.nr ? &n->strings.at[number] : NULL;
+
+	if (!s || !s->text.p) {
+		n->counts.no_label++;
+		return sonde_records__string(n->r, SONDE_STR("(label not written)"));
+	}
+	if (s->string == SONDE_NONE)
+		s->string = sonde_records__string(n->r, s->text);
+	return s->string;
+}

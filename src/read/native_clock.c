@@ -1,0 +1,75 @@
+/* From one clock to another, by moments known on both. */
+#include "read/native_int.h"
+
+#include <stdlib.h>
+
+static int by_from(const void *a, const void *b)
+{
+	const struct native_point *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Makes the line through points i and i+1 the one in use. */
+static void use(struct native_clock *c, size_t i)
+{
+	const struct native_point *a = &c->points.at[i], *b = a + 1;
+
+	c->low = a->from;
+	c->high = b->from;
+	c->base_ns = a->to_ns;
+	c->ns_per_tick = b->to_ns > a->to_ns
+				 ? (double)(b->to_ns - a->to_ns) / (double)(b->from - a->from)
+				 : 0;
+}
+
+void sonde_native__clock_init(struct native_clock *c)
+{
+	size_t i, nr = 0;
+
+	if (!c->points.nr)
+		return;
+	qsort(c->points.at, c->points.nr, sizeof(*c->points.at), by_from);
+	/* Points too close together give no good slope: keep the first and what is 1 ms later. */
+	for (i = 1; i < c->points.nr; i++) {
+		const struct native_point *p = &c->points.at[i];
+
+		if (p->from > c->points.at[nr].from &&
+			p->to_ns - c->points.at[nr].to_ns - 1000000 < UINT64_MAX / 4)
+			c->points.at[++nr] = *p;
+	}
+	c->points.nr = nr + 1;
+	if (c->points.nr > 1) {
+		use(c, 0);
+		return;
+	}
+	c->low = c->high = c->points.at[0].from;
+	c->base_ns = c->points.at[0].to_ns;
+	c->ns_per_tick = c->hz > 0 ? 1e9 / c->hz : 1;
+}
+
+uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t)
+{
+	size_t low = 0, high = c->points.nr;
+	double ns;
+
+	if (!c->points.nr)
+		return sonde_native__u64((double)t * (c->hz > 0 ? 1e9 / c->hz : 1));
+	if (c->points.nr > 1) {
+		while (high - low > 1) {
+			size_t mid = low + (high - low) / 2;
+
+			if (c->points.at[mid].from <= t)
+				low = mid;
+			else
+				high = mid;
+		}
+		use(c, low < c->points.nr - 1 ? low : low - 1);
+	}
+	if (t >= c->low) {
+		ns = (double)(t - c->low) * c->ns_per_tick;
+		return c->base_ns + sonde_native__u64(ns);
+	}
+	ns = (double)(c->low - t) * c->ns_per_tick;
+	return ns < (double)c->base_ns ? c->base_ns - sonde_native__u64(ns) : 0;
+}

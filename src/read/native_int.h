@@ -1,0 +1,150 @@
+/*
+ * Inside the reading room: a native capture, file by file.
+ *
+ *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
+ *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
+ *   native_stream.c   pieces → range entries, launches, what the GPU did
+ *   native_join.c     GPU work ↔ launches ↔ open ranges → records
+ *   native.c          the reader: all of that in order, notes, and the values of a record
+ *   demangle.c        kernel names
+ *
+ * Nothing here trusts the file: numbers are bounded before they size anything,
+ * and damage costs the block or the chunk it is in, counted.
+ */
+#ifndef SONDE_READ_NATIVE_INT_H
+#define SONDE_READ_NATIVE_INT_H
+
+#include "format/capture.h"
+#include "read/source_int.h"
+
+#define NATIVE_MAX_DOMAINS 1024u
+#define NATIVE_MAX_MEMBERS (1u << 27) /* of sets of open ranges: 512 MiB */
+
+struct native_string {
+	struct sonde_str text; /* p NULL = never defined */
+	uint32_t string;       /* string number once used, SONDE_NONE before */
+	uint32_t domain;
+	uint8_t kind;
+};
+
+/* Some bytes of a chunk of a stream. */
+struct native_piece {
+	uint32_t stream, chunk, offset, nr_bytes;
+	uint64_t tid;
+	const uint8_t *data;
+};
+
+/* One moment on two clocks. */
+struct native_point {
+	uint64_t from, to_ns;
+};
+
+/* A clock: straight lines between points, the outer ones prolonged. Points in order of `from`. */
+struct native_clock {
+	SONDE_VEC(struct native_point) points;
+	double hz; /* of `from`, used while there is but one point */
+	/* The line in use. */
+	uint64_t low, high, base_ns;
+	double ns_per_tick;
+};
+
+/* No double is too large or too small. */
+static inline uint64_t sonde_native__u64(double v)
+{
+	return v >= 1e19 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0;
+}
+
+/* Prepares the points (any order) for use. */
+void sonde_native__clock_init(struct native_clock *c);
+uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t);
+
+static inline uint64_t sonde_native__clock_ns(struct native_clock *c, uint64_t t)
+{
+	if (t - c->low < c->high - c->low)
+		return c->base_ns + sonde_native__u64((double)(t - c->low) * c->ns_per_tick);
+	return sonde_native__clock_slow(c, t);
+}
+
+/* A call that makes the GPU work. */
+struct native_launch {
+	uint64_t ns;
+	uint64_t tid;
+	uint32_t correlation;
+	uint32_t set; /* of ranges open */
+};
+
+/* Work of the GPU: the common fields of its event. */
+struct native_work {
+	uint64_t start_ns, end_ns; /* CUPTI's clock */
+	uint64_t payload;	   /* offset in the file of what follows the common fields */
+	uint32_t correlation, device, context, stream;
+	uint32_t launch; /* SONDE_NONE = unknown */
+	uint8_t type;	 /* first byte of the event, flags included */
+};
+
+/* A start/end range: when it began or ended. */
+struct native_edge {
+	uint64_t key; /* stream + 1 above, its number below */
+	uint64_t ns;
+	uint32_t range; /* of a start; of a stop once it is matched, SONDE_NONE before */
+	bool is_stop;
+};
+
+/* Where a graph node was captured. */
+struct native_node {
+	uint64_t id, original; /* original 0 = made, not copied */
+	uint32_t path;	       /* string number of the region path, SONDE_NONE = outside any */
+};
+
+/* What was counted while reading. */
+struct native_counts {
+	uint64_t events, marks, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
+		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
+		overhead_ns, in_graphs, sets_cut;
+};
+
+struct native {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	struct sonde_capture_head head;
+	uint32_t process;
+	uint32_t first_range; /* of this file, in r->ranges */
+	/* From the blocks. */
+	SONDE_VEC(struct native_string) strings; /* by number */
+	uint32_t domains[NATIVE_MAX_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
+	SONDE_VEC(struct native_piece) pieces;
+	struct sonde_str meta;
+	struct sonde_status status;
+	bool ended;
+	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
+	struct native_clock host, gpu; /* both to nanoseconds since the epoch */
+	/* From the streams. */
+	SONDE_VEC(struct native_launch) launches;
+	SONDE_VEC(struct native_work) works;
+	SONDE_VEC(struct native_edge) edges;
+	SONDE_VEC(struct native_node) nodes;
+	struct native_counts counts;
+};
+
+/* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
+int sonde_native__blocks(struct native *n, struct sonde_err *err);
+int sonde_native__streams(struct native *n, struct sonde_err *err);
+int sonde_native__join(struct native *n, struct sonde_err *err);
+
+/* The value of `key` in the file's META, empty when it is not there. */
+struct sonde_str sonde_native__meta(const struct native *n, const char *key);
+/* The string number of a label; a stand-in when the file does not define it. */
+uint32_t sonde_native__string(struct native *n, uint64_t number);
+/* Reads `nr` varints at p; NULL when they are cut off. */
+const uint8_t *sonde_native__numbers(
+	const uint8_t *p, const uint8_t *end, uint64_t *out, unsigned nr);
+
+/*
+ * A C++ name as a person writes it, the way Nsight does: `void f<(int)2>(const float *, int)`.
+ * Lives in `arena`. A name that is not mangled, or in a way not known here, comes back as it is.
+ */
+struct sonde_str sonde_demangle(struct sonde_arena *arena, struct sonde_str mangled);
+/* Only the function of a demangled name: `f`. A slice of it. */
+struct sonde_str sonde_demangle_function(struct sonde_str full);
+
+#endif

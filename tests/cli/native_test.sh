@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# What the injected library records of programs that behave.
+. tests/native.sh
+
+whole_workload() {
+	fresh
+	same_with_and_without "$WORK/resnet_cpu" 5 && has \
+		"process resnet_cpu" \
+		"range start_end prefetch entries=6 open=0 threads=1" \
+		"range push_pop step entries=5 open=0 threads=1" \
+		"range push_pop step/stem entries=5 open=0 threads=1" \
+		"range push_pop step/residual entries=10 open=0 threads=1" \
+		"range push_pop step/residual/block.conv1 entries=10 open=0 threads=1" \
+		"range push_pop step/residual/block.conv2 entries=10 open=0 threads=1" \
+		"range push_pop step/head entries=5 open=0 threads=1" \
+		"range push_pop io@fetch entries=10 open=0 threads=2" &&
+		! dump | grep '^note'
+}
+
+domains() {
+	fresh
+	traced "$WORK/faults" domains 10 && has \
+		"range push_pop train entries=10 open=0 threads=1" \
+		"range push_pop train/opt entries=10 open=0 threads=1" \
+		"range push_pop libA@registered op entries=10 open=0 threads=1" \
+		"range push_pop libB@comm entries=10 open=0 threads=1"
+}
+
+wide() {
+	fresh
+	traced "$WORK/faults" wide && has \
+		"range push_pop wide 注意力 🚀 entries=1 open=0 threads=1" \
+		"range push_pop wide 注意力 🚀/ entries=1 open=0 threads=1"
+}
+
+unbalanced() {
+	fresh
+	traced "$WORK/faults" orphan && has \
+		"range push_pop open entries=1 open=0 threads=1" \
+		"range push_pop unclosed entries=1 open=1 threads=1" \
+		"note 2 pops without a push" \
+		"note 1 pushes were never popped" \
+		"note 1 ends of start/end ranges without a start"
+}
+
+starts() {
+	fresh
+	traced "$WORK/faults" starts && has \
+		"range start_end outer entries=1 open=0 threads=1" \
+		"range start_end inner entries=1 open=0 threads=1" \
+		"range start_end never ended entries=1 open=1 threads=1" \
+		"note 1 start/end ranges were never ended"
+}
+
+across() {
+	fresh
+	traced "$WORK/faults" cross && has "range start_end across threads entries=1 open=0 threads=1"
+}
+
+many_threads() {
+	fresh
+	traced "$WORK/faults" threads 50 && has \
+		"range push_pop thread entries=16000 open=0 threads=320" \
+		"range push_pop thread/inner entries=16000 open=0 threads=320"
+}
+
+instances() {
+	fresh
+	traced "$WORK/faults" plugin 10 && has \
+		"range push_pop host entries=1 open=0 threads=1" \
+		"range push_pop host/plugin entries=1 open=0 threads=1" \
+		"range push_pop host/plugin/call entries=10 open=0 threads=1"
+}
+
+new_labels() {
+	fresh
+	traced "$WORK/faults" labels 140000 &&
+		"$BUILD/tools/capture_dump" --count "$OUT"/*.sonde | grep -x 'ranges=140000 records=0 .*' &&
+		has "range push_pop request 0 entries=1 open=0 threads=1" \
+			"range push_pop request 139999 entries=1 open=0 threads=1"
+}
+
+deep() {
+	fresh
+	traced "$WORK/faults" deep &&
+		has "note 88 pushes were nested deeper than 512 and are left out" \
+			"range push_pop after/inner entries=1 open=0 threads=1"
+}
+
+gate_include() {
+	fresh nvtx.include=residual
+	traced "$WORK/resnet_cpu" 3 && has \
+		"range push_pop residual entries=6 open=0 threads=1" \
+		"range push_pop residual/block.conv1 entries=6 open=0 threads=1" &&
+		! dump | grep -e step -e stem -e prefetch
+}
+
+gate_exclude() {
+	fresh 'nvtx.exclude=resid*' 'nvtx.exclude=io@*'
+	traced "$WORK/resnet_cpu" 3 && has \
+		"range push_pop step/stem entries=3 open=0 threads=1" &&
+		! dump | grep -e residual -e block -e io@
+}
+
+exit_ranges() {
+	fresh
+	traced "$WORK/faults" atexit && has "range push_pop at exit/inner entries=1 open=0 threads=1"
+}
+
+symbols() {
+	[ "$(nm -D --defined-only "$LIB" | awk '{print $3}' | sort | tr '\n' ' ')" = \
+		"InitializeInjection InitializeInjectionNvtx2 " ] &&
+		[ "$(readelf -d "$LIB" | grep -c NEEDED)" -eq 1 ]
+}
+
+no_config() {
+	fresh
+	[ "$(NVTX_INJECTION64_PATH=$LIB "$WORK/resnet_cpu" 2)" = "$("$WORK/resnet_cpu" 2)" ] &&
+		[ -z "$(ls "$OUT")" ]
+}
+
+host_only() {
+	fresh
+	traced "$WORK/faults" fork && [ "$(ls "$OUT" | wc -l)" -eq 2 ]
+}
+
+size() {
+	local bytes
+	fresh
+	traced "$WORK/pairs" 100000 && bytes=$(cat "$OUT"/*.sonde | wc -c) &&
+		echo "$bytes bytes" && [ "$bytes" -le $((40 * 100000)) ]
+}
+
+overflow() {
+	local got
+	fresh buffer_bytes=1 flush_ms=1000
+	traced "$WORK/pairs" 1000000 2 || return
+	got=$("$BUILD/tools/capture_dump" --count "$OUT"/*.sonde)
+	echo "$got"
+	# What is missing is said, and nothing is doubled: entries and lost events add up.
+	python3 - "$got" <<'P'
+import re, sys
+ranges = int(re.search(r"ranges=(\d+)", sys.argv[1])[1])
+lost = re.search(r"(\d+) events were lost", sys.argv[1])
+lost = int(lost[1]) if lost else 0
+print(ranges, lost)
+sys.exit(not (ranges <= 2000000 and 2 * ranges + lost >= 2 * 2000000 - 4000))
+P
+}
+
+check "every range of the CPU workload is recorded and its output is unchanged" whole_workload
+check "domains, registered strings and attributes are recorded" domains
+check "wide and empty labels are recorded" wide
+check "unbalanced pops and pushes are counted" unbalanced
+check "start/end ranges are matched by id" starts
+check "a start/end range may end on another thread" across
+check "320 threads, 16 at a time, lose nothing" many_threads
+check "several NVTX instances share one capture" instances
+check "more labels than the table holds are written out" new_labels
+check "ranges deeper than the limit are counted" deep
+check "the include gate opens inside matching ranges" gate_include
+check "the exclude gate closes inside matching ranges" gate_exclude
+check "ranges of exit handlers are recorded" exit_ranges
+check "the library exports its two entry points and needs only libc" symbols
+check "without a configuration the library leaves at once" no_config
+check "each process has a file of its own" host_only
+check "a range takes at most 40 bytes" size
+check "events lost to a full buffer are counted, the rest stays in order" overflow
+exit $failed

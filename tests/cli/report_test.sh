@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# sonde report, byte for byte: what it prints is compared with tests/cli/golden/ (`make accept` rewrites).
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+SONDE=${SONDE:-build/sonde} ACCEPT=${ACCEPT:-}
+TMP=${TMP:-$(mktemp -d)}
+DATA=tests/data/ncu GOLDEN=tests/cli/golden
+unset NO_COLOR COLUMNS
+failed=0
+
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	failed=1
+}
+check() { # NAME COMMAND…: passes when the command succeeds
+	local name=$1
+	shift
+	if "$@" >"$TMP/out" 2>&1; then
+		ok "$name"
+	else
+		head -20 "$TMP/out"
+		not_ok "$name"
+	fi
+}
+golden() { # NAME COMMAND…: standard output equals the file of that name
+	local name=$1 file=$GOLDEN/$1
+	shift
+	if ! "$@" >"$TMP/out" 2>"$TMP/err"; then
+		cat "$TMP/err"
+		not_ok "golden $name"
+	elif [ -n "$ACCEPT" ]; then
+		cp "$TMP/out" "$file"
+		ok "golden $name"
+	elif cmp -s "$file" "$TMP/out"; then
+		ok "golden $name"
+	else
+		diff -u "$file" "$TMP/out" | head -20
+		not_ok "golden $name"
+	fi
+}
+fails() { # NAME STATUS TEXT COMMAND…: exit status, and TEXT on standard error
+	local name=$1 want=$2 text=$3 rc
+	shift 3
+	"$@" >"$TMP/out" 2>"$TMP/err"
+	rc=$?
+	if [ "$rc" = "$want" ] && grep -qF -- "$text" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]; then
+		ok "$name"
+	else
+		echo "exit $rc, standard error: $(cat "$TMP/err")"
+		not_ok "$name"
+	fi
+}
+report() { "$SONDE" report --deterministic "$@"; }
+
+REPORTS="seed_kernel names_kernel overlap_kernel domains_kernel seed_range_A mpi2_kernel none_kernel empty_kernel
+deep_kernel graph_whole threads_kernel"
+
+for r in $REPORTS; do
+	golden "$r.txt" report "$DATA/$r.ncu-rep"
+	report --format json "$DATA/$r.ncu-rep" >"$TMP/$r.json"
+	check "$r is valid and its parts add up" "$SONDE" validate "$TMP/$r.json"
+done
+golden seed_kernel.md report --format md $DATA/seed_kernel.ncu-rep
+golden seed_kernel.csv report --format csv $DATA/seed_kernel.ncu-rep
+golden names_kernel.csv report --format csv --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
+golden names_kernel.md report --format md --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
+golden overlap_kernel.json report --format json --metrics gpu__time_duration.sum $DATA/overlap_kernel.ncu-rep
+golden ascii_80.txt env LC_ALL=C "$SONDE" report --width 80 $DATA/names_kernel.ncu-rep
+golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
+golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
+golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
+golden help.txt "$SONDE" report --help
+
+# Selections and scopes.
+report --format json --kernel-include axpy $DATA/seed_kernel.ncu-rep >"$TMP/axpy.json"
+check "a selection of kernels is valid too" "$SONDE" validate "$TMP/axpy.json"
+check "only the selected kernel is listed" \
+	test "$(jq -r '[.. | .kernel_name? // empty] | unique | .[]' "$TMP/axpy.json" | grep -vc '^axpy')" = 0
+report --format json --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/none.json"
+check "regions stay when no launch matches" \
+	test "$(jq '[.aggregate.regions[] | select(.kernel_count == 0 and (.notes | length) == 1)] | length' "$TMP/none.json")" = 3
+report --format json --no-aggregate $DATA/mpi2_kernel.ncu-rep >"$TMP/noagg.json"
+check "without aggregate only that is gone" \
+	test "$(jq -c '[.aggregate, (.scopes | length)]' "$TMP/noagg.json")" = '[null,2]'
+check "one scope alone is a valid report" bash -c \
+	"'$SONDE' report -f json --scope process:4519/device:0 $DATA/mpi2_kernel.ncu-rep >'$TMP/one.json' && '$SONDE' validate '$TMP/one.json'"
+
+# Hostile labels.
+labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'
+check "hostile labels are intact in JSON" \
+	jq -e --argjson want "$labels" '([.aggregate.regions[].name] as $have | $want - $have) == []' "$TMP/names_kernel.json" -M
+rm -rf "$TMP/dir"
+report -o "$TMP/dir" $DATA/names_kernel.ncu-rep
+check "one folder per region, inside the directory" \
+	test "$(find "$TMP/dir" -mindepth 1 -type d | wc -l)" = "$(jq '.aggregate.regions | length' "$TMP/names_kernel.json")"
+check "folder names are safe" \
+	test "$(find "$TMP/dir" -mindepth 1 -type d -printf '%f\n' | grep -vcE '^[A-Za-z0-9._-]{1,80}$')" = 0
+check "folder names are stable" bash -c \
+	"find '$TMP/dir' -mindepth 1 -type d -printf '%f\n' | LC_ALL=C sort | cmp - $GOLDEN/folders.list || { [ -n '$ACCEPT' ] &&
+	find '$TMP/dir' -mindepth 1 -type d -printf '%f\n' | LC_ALL=C sort >$GOLDEN/folders.list; }"
+check "each folder has its four files" \
+	test "$(find "$TMP/dir" -mindepth 2 -type f -printf '%f\n' | LC_ALL=C sort | uniq -c | awk '{print $2}' | tr '\n' ' ')" = \
+	"kernels.csv report.json report.md sections.txt "
+check "every report.json on disk is valid" bash -c "find '$TMP/dir' -name report.json -print0 | xargs -0 '$SONDE' validate"
+check "no control character gets through" bash -c \
+	"! cat '$TMP/dir/report.md' $GOLDEN/names_kernel.txt $GOLDEN/names_kernel.csv | LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]'"
+check "no markup gets through" bash -c "! grep -rq '<script' '$TMP/dir' --include=*.md"
+rm -rf "$TMP/AA1"
+report -o "$TMP/AA1" $DATA/seed_kernel.ncu-rep
+check "A::A1 below A is in A__A1" test -s "$TMP/AA1/A__A1/report.json"
+
+# Determinism.
+report --format json $DATA/mpi2_kernel.ncu-rep >"$TMP/again.json"
+check "two runs give the same bytes" cmp "$TMP/mpi2_kernel.json" "$TMP/again.json"
+"$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep | grep -v '"generated_at"' >"$TMP/dated.json"
+check "only the time of writing differs" cmp "$TMP/dated.json" "$TMP/again.json"
+
+# Colours.
+check "no colour in a pipe" bash -c "! '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -q $'\x1b'"
+if command -v script >/dev/null; then
+	check "colour on a terminal" bash -c \
+		"script -qec \"'$SONDE' report $DATA/seed_kernel.ncu-rep\" /dev/null | grep -q $'\x1b\\[1m'"
+	check "NO_COLOR is honoured" bash -c \
+		"! NO_COLOR=1 script -qec \"'$SONDE' report $DATA/seed_kernel.ncu-rep\" /dev/null | grep -q $'\x1b\\[1m'"
+else
+	echo "skip colour on a terminal: no script(1)"
+fi
+
+# Usage errors and failures: one line each.
+fails "no command" 2 "usage: sonde COMMAND" "$SONDE"
+fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
+fails "no input" 2 "no input" "$SONDE" report
+fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
+fails "unknown format" 2 "'xml' is none of text|json|md|csv" "$SONDE" report --format xml x
+fails "option without value" 2 "--format needs a value" "$SONDE" report --format
+fails "number that is none" 2 "is not a number" "$SONDE" report --max-regions 0 x
+fails "unknown scope" 2 "there are: process:466/device:0, aggregate" report --scope nope $DATA/seed_kernel.ncu-rep
+fails "unknown metric" 2 "sm__throughput" report --metrics sm__throughputt.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
+fails "no such file" 1 "nosuch.ncu-rep" report nosuch.ncu-rep
+fails "not a report" 1 "Makefile" report Makefile
+fails "a directory" 1 "tests" report tests
+fails "validate: no file" 2 "no file" "$SONDE" validate
+fails "validate: not JSON" 1 "Makefile: byte" "$SONDE" validate Makefile
+jq '.scopes[0].regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
+fails "validate names the path" 1 '$.scopes[0].regions[0].' "$SONDE" validate "$TMP/broken.json"
+
+# Writing fails.
+closed_pipe() { # the reader is gone before the first write
+	{ sleep 0.3; "$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep; echo $? >"$TMP/rc"; } 2>"$TMP/err" | true
+	[ "$(cat "$TMP/rc")" = 1 ] && grep -q 'Broken pipe' "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
+}
+check "a closed pipe is an error in one line" closed_pipe
+if [ -w /dev/full ]; then
+	check "a full disk is an error in one line" bash -c \
+		"'$SONDE' report $DATA/seed_kernel.ncu-rep >/dev/full 2>'$TMP/err'; [ \$? = 1 ] && grep -q 'No space left' '$TMP/err'"
+else
+	echo "skip a full disk: no /dev/full"
+fi
+: >"$TMP/file"
+fails "a directory that cannot be made" 1 "Not a directory" report -o "$TMP/file/dir" $DATA/seed_kernel.ncu-rep
+if [ "$(id -u)" != 0 ]; then
+	mkdir -p "$TMP/ro" && chmod 555 "$TMP/ro"
+	fails "an unwritable directory" 1 "Permission denied" report -o "$TMP/ro/out" $DATA/seed_kernel.ncu-rep
+elif [ -d /proc/self ]; then
+	fails "an unwritable directory" 1 "/proc/sonde-out" report -o /proc/sonde-out $DATA/seed_kernel.ncu-rep
+fi
+no_half_report() { # a file where a folder must go stops the writing: the old report.json stays
+	rm -rf "$TMP/half" && mkdir -p "$TMP/half" && echo old >"$TMP/half/report.json" && : >"$TMP/half/B"
+	report -o "$TMP/half" $DATA/seed_kernel.ncu-rep 2>/dev/null
+	[ $? = 1 ] && [ "$(cat "$TMP/half/report.json")" = old ] && [ -z "$(find "$TMP/half" -name '*.tmp-*')" ]
+}
+check "no half-written report.json" no_half_report
+
+# The manual says what the program says.
+if [ -f docs/sonde-report.md ]; then
+	check "docs/sonde-report.md has the help as it is" bash -c \
+		"sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-report.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' report --help)"
+	check "docs/sonde-validate.md has the help as it is" bash -c \
+		"sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-validate.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' validate --help)"
+fi
+exit "$failed"

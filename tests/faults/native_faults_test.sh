@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Programs that end badly, and places that cannot be written: the program's output and status
+# never change, and what was written can be read.
+. tests/native.sh
+TRIES=${KILL_TRIES:-20}
+
+ends() { # MODE: same output and status, and the ranges before the end are there
+	fresh
+	same_with_and_without "$WORK/faults" "$1" && has \
+		"range push_pop work entries=100 open=0 threads=1" \
+		"range push_pop work/inner entries=100 open=0 threads=1"
+}
+
+forks() {
+	fresh
+	same_with_and_without "$WORK/faults" fork && has \
+		"range push_pop parent/after entries=100 open=0 threads=1" \
+		"range push_pop parent/child entries=100 open=0 threads=1"
+}
+
+execs() {
+	fresh
+	same_with_and_without "$WORK/faults" exec && has \
+		"range push_pop before entries=100 open=0 threads=1" \
+		"range push_pop unclosed entries=1 open=1 threads=1"
+}
+
+closes() {
+	fresh
+	same_with_and_without "$WORK/faults" closeall && has \
+		"range push_pop before entries=100 open=0 threads=1" \
+		"range push_pop after entries=100 open=0 threads=1"
+}
+
+# A reader of the program's output sees its end when the program closes it, not later.
+pipes() {
+	fresh
+	# Nothing around the program may hold the pipe either.
+	SONDE_INJECT_CONFIG=$CONF NVTX_INJECTION64_PATH=$LIB "$WORK/faults" closeout | timeout 2 cat
+	[ "${PIPESTATUS[1]}" -eq 0 ]
+}
+
+kills() {
+	local i pid delay
+	for i in $(seq "$TRIES"); do
+		fresh flush_ms=5
+		# The program itself in the background, not a shell around it: its number is needed.
+		SONDE_INJECT_CONFIG=$CONF NVTX_INJECTION64_PATH=$LIB "$WORK/faults" forever >"$TMP/stdout" &
+		pid=$!
+		delay=$(printf '0.%03d' $((RANDOM % 150)))
+		sleep "$delay"
+		kill -9 "$pid"
+		wait "$pid" 2>/dev/null
+		[ $? -eq 137 ] || return 1
+		[ -n "$(ls "$OUT")" ] || continue # killed before it began
+		if ! "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde >"$TMP/dump" 2>&1; then
+			# A file without a whole header can only be one that was never begun.
+			[ "$(cat "$OUT"/*.sonde | wc -c)" -lt 64 ] || { cat "$TMP/dump"; return 1; }
+		fi
+	done
+}
+
+file_size_limit() {
+	fresh flush_ms=10
+	same_with_and_without "$WORK/faults" fsize && dump
+}
+
+full_disk() {
+	local small=$TMP/small
+	mkdir -p "$small"
+	mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || return 77
+	fresh flush_ms=5
+	sed -i "s|^output=.*|output=$small|" "$CONF"
+	same_with_and_without "$WORK/faults" labels 20000
+	local rc=$?
+	[ $rc -eq 0 ] && "$BUILD/tools/capture_dump" --count "$small"/*.sonde
+	rc=$?
+	umount "$small"
+	return $rc
+}
+
+read_only() {
+	fresh
+	sed -i "s|^output=.*|output=/proc|" "$CONF"
+	same_with_and_without "$WORK/resnet_cpu" 3 && [ -z "$(ls "$OUT")" ]
+}
+
+no_directory() {
+	fresh
+	sed -i "s|^output=.*|output=$OUT/not/there|" "$CONF"
+	same_with_and_without "$WORK/resnet_cpu" 3
+}
+
+broken_config() {
+	head -c 70000 /dev/urandom >"$CONF"
+	same_with_and_without "$WORK/resnet_cpu" 2 || return
+	: >"$CONF"
+	same_with_and_without "$WORK/resnet_cpu" 2
+}
+
+no_cupti() {
+	fresh cupti=/not/there/libcupti.so
+	same_with_and_without "$WORK/resnet_cpu" 2 && has "range push_pop step entries=2 open=0 threads=1"
+}
+
+two_injectors() {
+	fresh
+	cp "$LIB" "$TMP/second.so"
+	SECOND_INJECTOR=$TMP/second.so traced "$WORK/faults" plugin 10 &&
+		[ "$(ls "$OUT" | wc -l)" -eq 2 ] && has \
+		"range push_pop host entries=1 open=0 threads=1" \
+		"range push_pop plugin/call entries=10 open=0 threads=1"
+}
+
+sanitizer() {
+	local asan
+	asan=$(gcc -print-file-name=libasan.so)
+	[ -e "$asan" ] || return 77
+	fresh
+	[ "$(LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 traced "$WORK/resnet_cpu" 3)" = \
+		"$("$WORK/resnet_cpu" 3)" ] && has "range push_pop step entries=3 open=0 threads=1"
+}
+
+own_malloc() {
+	fresh
+	same_with_and_without "$WORK/own_malloc" &&
+		has "range push_pop work entries=100000 open=0 threads=1"
+}
+
+signals() {
+	fresh
+	same_with_and_without "$WORK/faults" signals 200000 &&
+		has "range push_pop work/inner entries=200000 open=0 threads=1"
+}
+
+may_skip() { # NAME COMMAND: 77 = cannot be tried here
+	local name=$1
+	shift
+	"$@" >"$TMP/log" 2>&1
+	case $? in
+	0) echo "ok $name" ;;
+	77) echo "skip $name: not possible here" ;;
+	*)
+		echo "not ok $name"
+		sed 's/^/    /' "$TMP/log" | tail -40
+		failed=1
+		;;
+	esac
+}
+
+for mode in exit _exit quick abort segv kill; do
+	check "a program that ends by $mode keeps its output, its status and its ranges" ends "$mode"
+done
+check "a forked child has a capture of its own" forks
+check "an executed program starts a capture of its own" execs
+check "a program that closes every descriptor is not disturbed and loses nothing" closes
+check "the library holds no pipe open" pipes
+check "kill -9 at $TRIES random moments leaves a readable capture" kills
+check "a file size limit ends the capture, not the program" file_size_limit
+may_skip "a full disk ends the capture, not the program" full_disk
+check "a directory that cannot be written is no matter to the program" read_only
+check "a directory that is not there is no matter to the program" no_directory
+check "a broken configuration is no matter to the program" broken_config
+check "without CUPTI ranges are captured all the same" no_cupti
+check "two injected libraries in one process do not meet" two_injectors
+may_skip "a program under a preloaded sanitizer is captured" sanitizer
+check "a program with its own malloc is captured without calling it" own_malloc
+check "ranges in signal handlers do not disturb those they interrupt" signals
+exit $failed

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Native captures on a real GPU: kernel count, names and regions of every launch are what Nsight
+# Compute records of the same program. Where ncu is missing, the stored reports of the same
+# kernels under tests/data/ncu are compared with.
+#
+#   make BUILD=build/gpu STATIC=1 all tools        anywhere: what travels is build/gpu
+#   tests/run build/gpu native_gpu                 on the machine with the GPU
+. tests/native.sh
+SHAPES="seed overlap domains names deep many threads graph none empty"
+
+skip_all() {
+	for s in $SHAPES; do echo "skip the launches of '$s' are those ncu records: $1"; done
+	exit 0
+}
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+nvidia-smi -L >/dev/null 2>&1 || skip_all "no GPU here"
+command -v nvcc >/dev/null || skip_all "no nvcc to build the program"
+NVTX=$(dirname "$(command -v nvcc)")/../include
+nvcc -O2 -std=c++17 -I"$NVTX" -o "$TMP/shapes" tests/gpu/shapes.cu -ldl >"$TMP/nvcc.log" 2>&1 || {
+	cat "$TMP/nvcc.log"
+	echo "not ok the shapes program builds"
+	exit 1
+}
+
+gpu_traced() {
+	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" CUDA_INJECTION64_PATH="$LIB" \
+		timeout -k 1 120 "$@"
+}
+
+kernels() { # FILE…: the kernel lines, sorted for the shape with threads
+	"$BUILD/tools/capture_dump" "$@" | grep '^launch kernel' |
+		if [ "$shape" = threads ]; then sort; else cat; fi
+}
+
+same_launches() {
+	shape=$1
+	local report
+	fresh
+	gpu_traced "$TMP/shapes" "$shape" >"$TMP/got.out" || return
+	[ "$(cat "$TMP/got.out")" = "done $shape" ] || return
+	kernels "$OUT"/*.sonde >"$TMP/native.txt"
+	if command -v ncu >/dev/null; then
+		report=$TMP/$shape.ncu-rep
+		ncu --nvtx --clock-control none --metrics gpu__time_duration.sum --graph-profiling node -f -o "${report%.ncu-rep}" \
+			"$TMP/shapes" "$shape" >"$TMP/ncu.log" 2>&1 || { cat "$TMP/ncu.log"; return 1; }
+	else
+		report=tests/data/ncu/${shape}_kernel.ncu-rep
+		[ -e "$report" ] || return 77
+	fi
+	kernels "$report" >"$TMP/ncu.txt"
+	sed -i 's/ in wide 注$/ in /' "$TMP/native.txt" # ncu records wide labels as empty
+	wc -l "$TMP/native.txt" "$TMP/ncu.txt"
+	[ -s "$TMP/ncu.txt" ] && diff "$TMP/ncu.txt" "$TMP/native.txt" && return
+	dump | grep '^note'
+	return 1
+}
+
+captured() {
+	fresh
+	gpu_traced "$TMP/shapes" captured && dump >"$TMP/captured.txt"
+	grep '^launch kernel' "$TMP/captured.txt"
+	[ "$(grep -c 'in graph_region captured in capture_region$' "$TMP/captured.txt")" -eq 6 ]
+}
+
+whole_graph() {
+	fresh graphs=whole
+	gpu_traced "$TMP/shapes" graph && dump >"$TMP/whole.txt"
+	grep '^launch' "$TMP/whole.txt"
+	[ "$(grep -c '^launch graph .* in graph_region' "$TMP/whole.txt")" -eq 2 ]
+}
+
+copies() {
+	fresh
+	gpu_traced "$TMP/shapes" copies && dump >"$TMP/copies.txt"
+	grep '^launch' "$TMP/copies.txt"
+	[ "$(grep -c '^launch mem.* in move$' "$TMP/copies.txt")" -eq 4 ]
+}
+
+no_cupti() {
+	fresh cupti=off
+	gpu_traced "$TMP/shapes" seed && dump >"$TMP/off.txt" && cat "$TMP/off.txt"
+	! grep '^launch' "$TMP/off.txt" && grep -q 'note CUPTI switched off' "$TMP/off.txt" &&
+		grep -q 'range push_pop A/A::A1 entries=3' "$TMP/off.txt"
+}
+
+bytes() {
+	local size n
+	fresh
+	gpu_traced "$TMP/shapes" many && size=$(cat "$OUT"/*.sonde | wc -c)
+	n=$("$BUILD/tools/capture_dump" "$OUT"/*.sonde | grep -c '^launch kernel')
+	echo "$size bytes for $n kernels and 150 ranges, header and names included"
+	[ "$n" -eq 152 ] && [ "$size" -le $((n * 64 + 150 * 40 + 8192)) ]
+}
+
+killed() {
+	local i pid
+	for i in 1 2 3 4 5; do
+		fresh collect_ms=20
+		SONDE_INJECT_CONFIG=$CONF NVTX_INJECTION64_PATH=$LIB CUDA_INJECTION64_PATH=$LIB \
+			"$TMP/shapes" many >/dev/null &
+		pid=$!
+		sleep "0.$((RANDOM % 9))"
+		kill -9 "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+		[ -z "$(ls "$OUT")" ] || "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde || return
+	done
+}
+
+for s in $SHAPES; do
+	name="the launches of '$s' are those ncu records"
+	same_launches "$s" >"$TMP/log" 2>&1
+	case $? in
+	0) echo "ok $name" ;;
+	77) echo "skip $name: no ncu here and no stored report of this shape" ;;
+	*)
+		echo "not ok $name"
+		sed 's/^/    /' "$TMP/log" | tail -60
+		failed=1
+		;;
+	esac
+done
+check "a graph's kernels belong to its launch and tell where they were captured" captured
+check "a graph may be captured as a whole" whole_graph
+check "copies and fills belong to their region" copies
+check "without CUPTI the ranges of a CUDA program are captured, with a note" no_cupti
+check "a kernel takes at most 64 bytes, a range at most 40" bytes
+check "kill -9 leaves a readable capture of a CUDA program" killed
+exit $failed

@@ -1,0 +1,70 @@
+# Sourced by the tests of the native capture: running programs under the injected library.
+#
+#   $OUT      where the captures go, emptied by `fresh`
+#   fresh     empties it and writes a configuration with the given extra lines
+#   traced    runs a program under the library
+#   dump      what all captures say, without times
+#   check     NAME COMMAND…: one test
+set -u
+OUT=$TMP/out CONF=$TMP/inject.conf
+LIB=$PWD/$BUILD/libsonde_inject.so
+WORK=$PWD/$BUILD/workloads
+failed=0
+
+if [ ! -e "$LIB" ]; then
+	echo "skip $(basename "$0"): the NVTX headers were not found when building"
+	exit 0
+fi
+
+fresh() {
+	rm -rf "$OUT"
+	mkdir -p "$OUT"
+	{
+		echo "output=$OUT"
+		printf '%s\n' "$@"
+	} >"$CONF"
+}
+
+traced() {
+	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 60 "$@"
+}
+
+dump() {
+	"$BUILD/tools/capture_dump" "$OUT"
+}
+
+check() {
+	local name=$1
+	shift
+	if "$@" >"$TMP/log" 2>&1; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		sed 's/^/    /' "$TMP/log" | tail -40
+		failed=1
+	fi
+}
+
+# The program prints and returns the same with and without the library.
+same_with_and_without() {
+	local want got
+	want=$("$@" 2>&1; echo "status $?")
+	got=$(traced "$@" 2>&1; echo "status $?")
+	[ "$want" = "$got" ] && return
+	printf 'without: %s\nwith:    %s\n' "$want" "$got"
+	return 1
+}
+
+has() { # every line given is a line of the dump
+	local text line
+	text=$(dump) || {
+		echo "$text"
+		return 1
+	}
+	for line in "$@"; do
+		if ! grep -qxF -- "$line" <<<"$text"; then
+			printf 'missing: %s\nin:\n%s\n' "$line" "$text"
+			return 1
+		fi
+	done
+}

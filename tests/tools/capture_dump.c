@@ -1,0 +1,192 @@
+/*
+ * Says what records hold, one line each, for script tests to compare:
+ *
+ *     capture_dump FILE…
+ *
+ *     process NAME
+ *     range KIND DOMAIN@PATH entries=N open=N threads=N
+ *     launch KIND NAME in PATH [+ PATH…] [captured in PATH]   in order of launch
+ *     note TEXT                                    without the file's name
+ *
+ * With --times FILE… each range also tells its wall and CPU milliseconds, and
+ * with --count only the totals are printed.
+ */
+#include "base/alloc.h"
+#include "read/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The path of a range: kind, domain and labels from the outside in. */
+static void path_of(const struct sonde_records *r, uint32_t range, struct sonde_buf *out)
+{
+	const struct sonde_range *x = &r->ranges.at[range];
+
+	if (x->parent != SONDE_NONE) {
+		path_of(r, x->parent, out);
+		sonde_buf_putc(out, '/');
+	} else if (x->domain != SONDE_NONE) {
+		sonde_buf_str(out, sonde_records_str(r, x->domain));
+		sonde_buf_putc(out, '@');
+	}
+	sonde_buf_str(out, sonde_records_str(r, x->label));
+}
+
+struct line {
+	uint64_t entries, open, threads, wall_ns, cpu_ns, last_thread;
+};
+
+static void print_ranges(const struct sonde_records *r, bool times)
+{
+	struct sonde_map paths = {0};
+	struct sonde_arena arena = {0};
+	SONDE_VEC(struct line) lines = {0};
+	struct sonde_buf key = {0};
+	size_t i;
+
+	for (i = 0; i < r->ranges.nr; i++) {
+		const struct sonde_range_time none = {0};
+		const struct sonde_range_time *t =
+			i < r->range_times.nr ? &r->range_times.at[i] : &none;
+		struct line *l;
+		uint32_t n;
+		bool is_new;
+
+		sonde_buf_clear(&key);
+		sonde_buf_puts(
+			&key, r->ranges.at[i].kind == SONDE_PUSH_POP ? "push_pop " : "start_end ");
+		path_of(r, (uint32_t)i, &key);
+		n = sonde_map_add(&paths, sonde_buf_view(&key), &is_new);
+		if (is_new) {
+			sonde_map_rekey(&paths, n, sonde_arena_dup(&arena, sonde_buf_view(&key)));
+			if (!sonde_vec_push(&lines))
+				return;
+		}
+		l = &lines.at[n];
+		l->entries++;
+		l->open += !t->end_ns;
+		l->threads += is_new || l->last_thread != r->ranges.at[i].thread;
+		l->last_thread = r->ranges.at[i].thread;
+		l->wall_ns += t->end_ns ? t->end_ns - t->begin_ns : 0;
+		l->cpu_ns += t->cpu_ns;
+	}
+	for (i = 0; i < lines.nr; i++) {
+		printf("range %.*s entries=%llu open=%llu threads=%llu",
+			SONDE_STR_ARG(paths.keys[i]), (unsigned long long)lines.at[i].entries,
+			(unsigned long long)lines.at[i].open,
+			(unsigned long long)lines.at[i].threads);
+		if (times)
+			printf(" wall_ms=%.3f cpu_ms=%.3f", (double)lines.at[i].wall_ns / 1e6,
+				(double)lines.at[i].cpu_ns / 1e6);
+		putchar('\n');
+	}
+	sonde_vec_release(&lines);
+	sonde_map_release(&paths);
+	sonde_arena_release(&arena);
+	sonde_buf_release(&key);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return sonde_str_cmp(*(const struct sonde_str *)a, *(const struct sonde_str *)b);
+}
+
+/* The paths of a set in the order of their bytes: sources differ in theirs. */
+static void print_set(const struct sonde_records *r, struct sonde_set set)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_str *paths = sonde_arena_calloc(&arena, set.nr + 1, sizeof(*paths));
+	struct sonde_buf path = {0};
+	uint32_t m;
+
+	for (m = 0; paths && m < set.nr; m++) {
+		uint32_t range = r->members.at[set.first + m];
+
+		sonde_buf_clear(&path);
+		if (r->ranges.at[range].kind == SONDE_START_END)
+			sonde_buf_puts(&path, "start:");
+		path_of(r, range, &path);
+		paths[m] = sonde_arena_dup(&arena, sonde_buf_view(&path));
+	}
+	if (paths && set.nr > 1)
+		qsort(paths, set.nr, sizeof(*paths), by_text);
+	for (m = 0; paths && m < set.nr; m++)
+		printf("%s%.*s", m ? " + " : " ", SONDE_STR_ARG(paths[m]));
+	if (!set.nr)
+		printf(" (nothing)");
+	sonde_buf_release(&path);
+	sonde_arena_release(&arena);
+}
+
+static void print_records(const struct sonde_records *r, bool times)
+{
+	static const char *const kinds[] = {
+		"kernel", "graph", "cmdlist", "range", "memcpy", "memset"};
+	struct sonde_values v;
+	size_t i, t;
+
+	if (sonde_values_init(&v, r, NULL))
+		return;
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+
+		printf("launch %s %.*s in", kinds[rec->kind],
+			SONDE_STR_ARG(sonde_records_str(r, rec->full_name)));
+		print_set(r, r->sets.at[rec->open]);
+		sonde_records_values(r, (uint32_t)i, &v, NULL);
+		for (t = 0; t < v.nr_texts; t++) {
+			if (sonde_str_is(
+				    r->metrics.at[v.texts[t].metric].name, "graph__captured_at"))
+				printf(" captured in %.*s", SONDE_STR_ARG(v.texts[t].text));
+		}
+		if (times && i < r->record_times.nr)
+			printf(" ns=%llu", (unsigned long long)(r->record_times.at[i].end_ns -
+								r->record_times.at[i].start_ns));
+		putchar('\n');
+	}
+	sonde_values_release(&v);
+}
+
+static void print_notes(const struct sonde_records *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->notes.texts.nr; i++) {
+		struct sonde_str text = r->notes.texts.keys[i];
+		const char *colon = memmem(text.p, text.n, ".sonde: ", 8);
+		size_t skip = colon ? (size_t)(colon + 8 - text.p) : 0;
+
+		printf("note %.*s\n", (int)(text.n - skip), text.p + skip);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool times = argc > 1 && !strcmp(argv[1], "--times");
+	bool count = argc > 1 && !strcmp(argv[1], "--count");
+	int first = times || count ? 2 : 1;
+	struct sonde_records *r;
+	struct sonde_err err = {0};
+	size_t i;
+
+	if (argc <= first)
+		return 2;
+	if (sonde_records_open(
+		    &r, (const char *const *)argv + first, (size_t)(argc - first), &err)) {
+		printf("error %s\n", err.msg);
+		return 1;
+	}
+	if (count) {
+		printf("ranges=%zu records=%zu sets=%zu notes=%zu\n", r->ranges.nr, r->records.nr,
+			r->sets.nr, r->notes.texts.nr);
+	} else {
+		for (i = 0; i < r->processes.nr; i++)
+			printf("process %.*s\n", SONDE_STR_ARG(r->processes.at[i].name));
+		print_ranges(r, times);
+		print_records(r, times);
+	}
+	print_notes(r);
+	sonde_records_free(r);
+	return 0;
+}

@@ -1,0 +1,376 @@
+#include "base/alloc.h"
+#include "export/folder.h"
+#include "export/validate.h"
+
+#include "exported.h"
+
+#include <jansson.h>
+
+static json_t *parsed(const struct made *m)
+{
+	struct sonde_buf b = exported(m, sonde_export_json, NULL);
+	struct sonde_err err = {0};
+	json_t *document = json_loadb(b.p, b.n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
+
+	assert_non_null(document);
+	if (sonde_validate_text(sonde_buf_view(&b), "made", &err))
+		fail_msg("%s", err.msg);
+	sonde_buf_release(&b);
+	return document;
+}
+
+static json_t *region(json_t *document, size_t i)
+{
+	return json_array_get(
+		json_object_get(json_object_get(document, "aggregate"), "regions"), i);
+}
+
+static void test_json__regions_have_inclusive_and_exclusive_numbers(void **state)
+{
+	struct made m;
+	json_t *d, *a, *b;
+
+	(void)state;
+	small_run(&m, "A::A1");
+	d = parsed(&m);
+	a = region(d, 0);
+	b = region(d, 1);
+	assert_int_equal(json_integer_value(json_object_get(a, "kernel_count")), 3);
+	assert_int_equal(json_integer_value(
+				 json_object_get(json_object_get(a, "exclusive"), "kernel_count")),
+		2);
+	assert_true(json_number_value(json_object_get(a, "total_ms")) == 0.0045);
+	assert_string_equal(json_string_value(json_object_get(b, "id")), "A/A::A1");
+	assert_string_equal(json_string_value(json_object_get(b, "parent_id")), "A");
+	assert_int_equal(json_array_size(json_object_get(b, "path")), 2);
+	json_decref(d);
+	made_release(&m);
+}
+
+static void test_json__hostile_label_comes_out_intact(void **state)
+{
+	static const char *const labels[] = {"../../etc/passwd", "a\"b\\c/d", "\x1b[31m\n\t",
+		"注意力🚀", "<script>|`", "", "=1+1"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+		struct made m;
+		json_t *d;
+
+		small_run(&m, labels[i]);
+		d = parsed(&m);
+		assert_string_equal(
+			json_string_value(json_object_get(region(d, 1), "name")), labels[i]);
+		json_decref(d);
+		made_release(&m);
+	}
+}
+
+static void test_json__invalid_utf8_is_still_valid_json(void **state)
+{
+	struct made m;
+	json_t *d;
+
+	(void)state;
+	small_run(&m, "bad\xff\xfe");
+	d = parsed(&m);
+	assert_string_equal(
+		json_string_value(json_object_get(region(d, 1), "name")), "bad\uFFFDFF\uFFFDFE");
+	json_decref(d);
+	made_release(&m);
+}
+
+static void test_json__a_missing_time_is_null_and_not_zero(void **state)
+{
+	struct made m;
+	uint32_t a;
+	json_t *d;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, "smsp__inst_executed.sum", 5);
+	d = parsed(&m);
+	assert_true(json_is_null(json_object_get(region(d, 0), "total_ms")));
+	assert_true(
+		json_is_null(json_object_get(json_object_get(d, "coverage"), "gpu_time_ns_total")));
+	json_decref(d);
+	made_release(&m);
+}
+
+static void test_json__launches_outside_all_regions_are_listed_apart(void **state)
+{
+	struct made m;
+	json_t *d, *outside, *coverage;
+
+	(void)state;
+	small_run(&m, "B");
+	d = parsed(&m);
+	outside = json_object_get(json_object_get(d, "aggregate"), "unattributed");
+	coverage = json_object_get(d, "coverage");
+	assert_int_equal(json_integer_value(json_object_get(outside, "kernel_count")), 1);
+	assert_int_equal(json_array_size(json_object_get(outside, "kernels")), 1);
+	assert_int_equal(json_integer_value(json_object_get(coverage, "launches_unattributed")), 1);
+	assert_int_equal(json_integer_value(json_object_get(coverage, "launches_total")), 4);
+	json_decref(d);
+	made_release(&m);
+}
+
+static bool holds(const struct sonde_buf *b, const char *text)
+{
+	return memmem(b->p, b->n, text, strlen(text)) != NULL;
+}
+
+static void expect(const struct made *m, exporter f, const struct sonde_export_options *o,
+	const char *want, const char *unwanted)
+{
+	struct sonde_buf b = exported(m, f, o);
+
+	if (want && !holds(&b, want))
+		fail_msg("no '%s' in:\n%s", want, b.p);
+	if (unwanted && holds(&b, unwanted))
+		fail_msg("'%s' in:\n%s", unwanted, b.p);
+	sonde_buf_release(&b);
+}
+
+static void test_every_format__a_hostile_label_is_inert(void **state)
+{
+	struct sonde_export_options text = {.is_utf8 = true};
+	struct made m;
+
+	(void)state;
+	small_run(&m, "=<b>|\x1b[2J");
+	expect(&m, sonde_export_text, &text, "=<b>|\\x1b[2J", "\x1b");
+	expect(&m, sonde_export_markdown, NULL, "=&lt;b&gt;\\|\\\\x1b\\[2J", "<b>");
+	expect(&m, sonde_export_csv, NULL, ",'=<b>|\\x1b[2J,", "\x1b");
+	expect(&m, sonde_export_json, NULL, "=<b>|\\u001b[2J", "\x1b");
+	made_release(&m);
+}
+
+static void test_text__colours_only_when_asked_for(void **state)
+{
+	struct sonde_export_options coloured = {.is_utf8 = true, .is_coloured = true};
+	struct made m;
+
+	(void)state;
+	small_run(&m, "B");
+	expect(&m, sonde_export_text, NULL, NULL, "\x1b");
+	expect(&m, sonde_export_text, &coloured, "\x1b[1m", NULL);
+	made_release(&m);
+}
+
+static void test_text__ascii_terminals_get_ascii(void **state)
+{
+	struct sonde_export_options o = {.width = 60};
+	struct sonde_buf b;
+	struct made m;
+	size_t i;
+
+	(void)state;
+	small_run(&m, "注意力");
+	b = exported(&m, sonde_export_text, &o);
+	for (i = 0; i < b.n; i++)
+		assert_true((unsigned char)b.p[i] < 0x80);
+	sonde_buf_release(&b);
+	made_release(&m);
+}
+
+/* Twenty siblings; each one shorter than the one before. */
+static void many(struct made *m)
+{
+	int i;
+
+	made_init(m);
+	for (i = 0; i < 20; i++) {
+		char label[16];
+		uint32_t r;
+
+		snprintf(label, sizeof(label), "r%02d", (i * 7) % 20);
+		r = made_push(m, MADE_ROOT, label);
+		made_launch(m, "k", 1, &r);
+		made_metric(m, TIME, 1000.0 + 100 * ((i * 7) % 20));
+	}
+}
+
+static void test_tables__long_ones_keep_the_dearest_and_say_how_many_are_missing(void **state)
+{
+	struct sonde_export_options o = {.is_utf8 = true, .max_regions = 5};
+	struct made m;
+
+	(void)state;
+	many(&m);
+	expect(&m, sonde_export_text, &o, "and 15 more regions", "r10");
+	expect(&m, sonde_export_markdown, &o, "and 15 more regions", "r10");
+	expect(&m, sonde_export_text, &o, "r19", NULL);
+	expect(&m, sonde_export_json, &o, "\"r10\"", NULL);
+	expect(&m, sonde_export_csv, &o, ",r10,", NULL);
+	made_release(&m);
+}
+
+static void test_tables__siblings_are_sorted_as_asked(void **state)
+{
+	struct sonde_export_options o = {.is_utf8 = true, .sort = SONDE_SORT_TIME};
+	struct made m;
+
+	(void)state;
+	many(&m);
+	expect(&m, sonde_export_csv, &o, "r19,,0,,push_pop,1,1,0.0029", NULL);
+	o.sort = SONDE_SORT_NAME;
+	{
+		struct sonde_buf b = exported(&m, sonde_export_text, &o);
+		const char *first = strstr(b.p, "\nr00"), *last = strstr(b.p, "\nr19");
+
+		assert_true(first && last && first < last);
+		sonde_buf_release(&b);
+	}
+	made_release(&m);
+}
+
+static void test_text__deep_trees_fit_the_width(void **state)
+{
+	struct sonde_export_options o = {
+		.is_utf8 = true, .width = 80, .max_regions = SONDE_NO_LIMIT};
+	uint32_t r = MADE_ROOT;
+	struct sonde_buf b;
+	struct made m;
+	const char *line;
+	int i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < 200; i++)
+		r = made_push(&m, r, "deep");
+	made_launch(&m, "k", 1, &r);
+	made_metric(&m, TIME, 10);
+	b = exported(&m, sonde_export_text, &o);
+	for (line = b.p; *line; line = strchr(line, '\n') + 1) {
+		size_t n = (size_t)(strchr(line, '\n') - line), k, columns = 0;
+
+		for (k = 0; k < n; k++)
+			columns += ((unsigned char)line[k] & 0xc0) != 0x80;
+		if (columns > 80)
+			fail_msg("%zu columns: %.*s", columns, (int)n, line);
+	}
+	sonde_buf_release(&b);
+	made_release(&m);
+}
+
+static void test_text__a_run_without_ranges_gets_the_kernel_table(void **state)
+{
+	struct made m;
+
+	(void)state;
+	made_init(&m);
+	made_launch(&m, "gemm", 0, NULL);
+	made_metric(&m, TIME, 1000);
+	expect(&m, sonde_export_text, NULL, "No NVTX range", NULL);
+	expect(&m, sonde_export_text, NULL, "gemm", NULL);
+	expect(&m, sonde_export_markdown, NULL, "No NVTX range", NULL);
+	made_release(&m);
+}
+
+static void test_folders__no_two_regions_share_one(void **state)
+{
+	static const char *const labels[] = {
+		"a/b", "a_b", "a b", "..", ".", "", "report.json", "scopes"};
+	const struct sonde_selection all = {0};
+	const struct sonde_choice choice = {0};
+	struct sonde_launches *l = NULL;
+	struct sonde_tree *t = NULL;
+	struct sonde_folders f;
+	struct made m;
+	size_t i, k;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+		uint32_t r = made_push(&m, MADE_ROOT, labels[i]);
+
+		made_launch(&m, "k", 1, &r);
+		made_metric(&m, TIME, 1);
+	}
+	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
+	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	assert_int_equal(sonde_folders_build(&f, t, &t->reports.at[0], NULL), 0);
+	assert_int_equal(f.nr, sizeof(labels) / sizeof(*labels));
+	for (i = 0; i < f.nr; i++) {
+		assert_false(sonde_str_is(f.at[i], "report.json") || sonde_str_is(f.at[i], ".") ||
+			     sonde_str_is(f.at[i], "..") || sonde_str_is(f.at[i], "scopes"));
+		assert_true(f.at[i].n > 0 && sonde_str_find(f.at[i], '/') == f.at[i].n);
+		for (k = 0; k < i; k++)
+			assert_false(sonde_str_eq(f.at[i], f.at[k]));
+	}
+	assert_string_equal(f.at[0].p, "a_b");
+	sonde_folders_release(&f);
+	sonde_tree_free(t);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+/* Every allocation fails once: an error or complete output, never a crash or a leak. */
+static void test_every_format__short_memory_is_an_error(void **state)
+{
+	static const exporter formats[] = {
+		sonde_export_text, sonde_export_json, sonde_export_markdown, sonde_export_csv};
+	const struct sonde_export_options o = {
+		.is_utf8 = true, .max_kernels = 2, .lists_kernels = true, .config = "a: b\n"};
+	const struct sonde_selection all = {0};
+	const struct sonde_choice choice = {0};
+	struct sonde_launches *l = NULL;
+	struct sonde_tree *t = NULL;
+	struct made m;
+	uint64_t n;
+	size_t i;
+
+	(void)state;
+	small_run(&m, "A::A1");
+	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
+	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		uint64_t before = sonde_alloc_count(), nr;
+		struct sonde_sink to;
+
+		sonde_sink_init_string(&to);
+		assert_int_equal(formats[i](t, &o, &to, NULL), 0);
+		sonde_sink_abort(&to);
+		nr = sonde_alloc_count() - before;
+		for (n = 1; n <= nr; n++) {
+			int rc;
+
+			sonde_sink_init_string(&to);
+			sonde_alloc_fail_at(n);
+			rc = formats[i](t, &o, &to, NULL);
+			sonde_alloc_fail_at(0);
+			assert_true(rc == SONDE_ERR_NOMEM || (rc == 0 && to.buf.failed));
+			sonde_sink_abort(&to);
+		}
+	}
+	sonde_tree_free(t);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json__regions_have_inclusive_and_exclusive_numbers),
+		cmocka_unit_test(test_json__hostile_label_comes_out_intact),
+		cmocka_unit_test(test_json__invalid_utf8_is_still_valid_json),
+		cmocka_unit_test(test_json__a_missing_time_is_null_and_not_zero),
+		cmocka_unit_test(test_json__launches_outside_all_regions_are_listed_apart),
+		cmocka_unit_test(test_every_format__a_hostile_label_is_inert),
+		cmocka_unit_test(test_every_format__short_memory_is_an_error),
+		cmocka_unit_test(test_text__colours_only_when_asked_for),
+		cmocka_unit_test(test_text__ascii_terminals_get_ascii),
+		cmocka_unit_test(
+			test_tables__long_ones_keep_the_dearest_and_say_how_many_are_missing),
+		cmocka_unit_test(test_tables__siblings_are_sorted_as_asked),
+		cmocka_unit_test(test_text__deep_trees_fit_the_width),
+		cmocka_unit_test(test_text__a_run_without_ranges_gets_the_kernel_table),
+		cmocka_unit_test(test_folders__no_two_regions_share_one),
+	};
+
+	return cmocka_run_group_tests_name("export", tests, NULL, NULL);
+}

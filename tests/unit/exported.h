@@ -1,0 +1,55 @@
+/* The pipeline from hand-made records to the bytes of a format. */
+#ifndef SONDE_TESTS_EXPORTED_H
+#define SONDE_TESTS_EXPORTED_H
+
+#include "export/export.h"
+
+#include "made.h"
+#include "unit.h"
+
+#define TIME "gpu__time_duration.sum"
+
+typedef int (*exporter)(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+
+/* The bytes are yours: sonde_buf_release. */
+static inline struct sonde_buf exported(
+	const struct made *m, exporter f, const struct sonde_export_options *options)
+{
+	const struct sonde_export_options defaults = {.is_utf8 = true};
+	const struct sonde_selection all = {0};
+	const struct sonde_choice choice = {0};
+	struct sonde_launches *l = NULL;
+	struct sonde_tree *t = NULL;
+	struct sonde_err err = {0};
+	struct sonde_sink to;
+
+	sonde_sink_init_string(&to);
+	assert_int_equal(sonde_launches_build(&l, m->r, &all, &err), 0);
+	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), 0);
+	assert_int_equal(f(t, options ? options : &defaults, &to, &err), 0);
+	assert_false(to.buf.failed);
+	sonde_tree_free(t);
+	sonde_launches_free(l);
+	return to.buf;
+}
+
+/* Region A with two launches, `inner` below it with one, one launch outside. */
+static inline void small_run(struct made *m, const char *inner)
+{
+	uint32_t a, b;
+
+	made_init(m);
+	a = made_push(m, MADE_ROOT, "A");
+	b = made_push(m, a, inner);
+	made_launch(m, "gemm", 1, &a);
+	made_metric(m, TIME, 3000);
+	made_launch(m, "gemm", 1, &a);
+	made_metric(m, TIME, 1000);
+	made_launch(m, "axpy", 1, &b);
+	made_metric(m, TIME, 500);
+	made_launch(m, "fill", 0, NULL);
+	made_metric(m, TIME, 250);
+}
+
+#endif

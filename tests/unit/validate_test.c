@@ -1,0 +1,212 @@
+#include "export/validate.h"
+
+#include "exported.h"
+
+#include <jansson.h>
+
+/* A good report, to be broken in one place. */
+static json_t *good(void)
+{
+	struct made m;
+	struct sonde_buf b;
+	json_t *document;
+
+	small_run(&m, "A::A1");
+	b = exported(&m, sonde_export_json, NULL);
+	document = json_loadb(b.p, b.n, 0, NULL);
+	assert_non_null(document);
+	sonde_buf_release(&b);
+	made_release(&m);
+	return document;
+}
+
+static void rejects(json_t *document, const char *where, const char *what)
+{
+	char *text = json_dumps(document, 0);
+	struct sonde_err err = {0};
+
+	assert_int_equal(sonde_validate_text(sonde_str_from(text), "t", &err), SONDE_ERR_FORMAT);
+	if (!strstr(err.msg, where) || !strstr(err.msg, what))
+		fail_msg("'%s' has no '%s' or no '%s'", err.msg, where, what);
+	free(text);
+	json_decref(document);
+}
+
+/* Follows keys and indices: at(d, "scopes", "0", "regions", "1", NULL). */
+static json_t *at(json_t *v, ...)
+{
+	const char *key;
+	va_list ap;
+
+	va_start(ap, v);
+	while ((key = va_arg(ap, const char *)))
+		v = json_is_array(v) ? json_array_get(v, (size_t)(key[0] - '0'))
+				     : json_object_get(v, key);
+	va_end(ap);
+	assert_non_null(v);
+	return v;
+}
+
+static void test_validate__accepts_what_the_exporter_writes(void **state)
+{
+	json_t *d = good();
+	char *text = json_dumps(d, 0);
+	struct sonde_err err = {0};
+
+	(void)state;
+	if (sonde_validate_text(sonde_str_from(text), "t", &err))
+		fail_msg("%s", err.msg);
+	free(text);
+	json_decref(d);
+}
+
+static void test_validate__names_a_missing_field(void **state)
+{
+	json_t *d = good();
+
+	(void)state;
+	json_object_del(d, "coverage");
+	rejects(d, "t: $: ", "'coverage' is missing");
+	d = good();
+	json_object_del(at(d, "scopes", "0", "regions", "1", NULL), "kind");
+	rejects(d, "$.scopes[0].regions[1]: ", "'kind' is missing");
+}
+
+static void test_validate__names_a_wrong_type_or_value(void **state)
+{
+	json_t *d = good();
+
+	(void)state;
+	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "depth", json_string("0"));
+	rejects(d, "$.aggregate.regions[0].depth: ", "must be integer");
+	d = good();
+	json_object_set_new(at(d, "scopes", "0", "regions", "0", NULL), "kind", json_string("x"));
+	rejects(d, "$.scopes[0].regions[0].kind: ", "none of the allowed");
+	d = good();
+	json_object_set_new(d, "config_fingerprint", json_string("md5:0"));
+	rejects(d, "$.config_fingerprint: ", "does not match");
+	d = good();
+	json_object_set_new(at(d, "coverage", NULL), "launches_total", json_integer(-1));
+	rejects(d, "$.coverage.launches_total: ", "less than");
+	d = good();
+	json_object_set_new(
+		at(d, "scopes", "0", "totals", "metrics", NULL), TIME, json_string("much"));
+	rejects(d, "$.scopes[0].totals.metrics[\"" TIME "\"]: ", "must not be string");
+	d = good();
+	json_object_set_new(d, "schema", json_string("sonde.report/9"));
+	rejects(d, "$.schema: ", "sonde.report/1");
+}
+
+static void test_validate__inclusive_must_be_exclusive_plus_children(void **state)
+{
+	json_t *d = good();
+
+	(void)state;
+	json_object_set_new(at(d, "scopes", "0", "regions", "0", "exclusive", NULL), "kernel_count",
+		json_integer(1));
+	rejects(d, "$.scopes[0].regions[0].kernel_count: ", "is not exclusive");
+	d = good();
+	json_object_set_new(at(d, "scopes", "0", "regions", "0", "exclusive", "metrics", NULL),
+		TIME, json_real(4000.001));
+	rejects(d, "$.scopes[0].regions[0]", "is not exclusive");
+}
+
+static void test_validate__tree_must_be_depth_first_with_unique_ids(void **state)
+{
+	json_t *d = good(), *regions;
+
+	(void)state;
+	regions = at(d, "scopes", "0", "regions", NULL);
+	json_array_append(regions, json_array_get(regions, 1));
+	rejects(d, "$.scopes[0].regions[2].id: ", "twice");
+	d = good();
+	regions = at(d, "scopes", "0", "regions", NULL);
+	json_array_remove(regions, 0);
+	rejects(d, "$.scopes[0].regions[0].parent_id: ", "depth-first");
+	d = good();
+	json_object_set_new(
+		at(d, "scopes", "0", "regions", "1", NULL), "id", json_string("A/other"));
+	rejects(d, "$.scopes[0].regions[1].id: ", "labels of the path");
+}
+
+static void test_validate__totals_coverage_and_kernels_must_add_up(void **state)
+{
+	json_t *d = good();
+
+	(void)state;
+	json_object_set_new(at(d, "scopes", "0", "totals", NULL), "launches", json_integer(2));
+	rejects(d, "$.scopes[0].totals.launches: ", "less than");
+	d = good();
+	json_object_set_new(at(d, "coverage", NULL), "launches_total", json_integer(9));
+	rejects(d, "$.coverage.launches_total: ", "is not");
+	d = good();
+	json_object_set_new(at(d, "scopes", "0", "regions", "0", "kernels", "0", NULL), "calls",
+		json_integer(7));
+	rejects(d, "$.scopes[0].regions[0].kernels", "");
+	d = good();
+	json_array_clear(at(d, "scopes", NULL));
+	rejects(d, "$.aggregate", "scopes");
+}
+
+static void test_validate__what_is_no_json_is_named_with_its_byte(void **state)
+{
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(
+		sonde_validate_text(SONDE_STR("{\"schema\": "), "t", &err), SONDE_ERR_FORMAT);
+	assert_non_null(strstr(err.msg, "t: byte "));
+	assert_int_equal(sonde_validate_text(SONDE_STR(""), "t", &err), SONDE_ERR_FORMAT);
+	assert_int_equal(sonde_validate_text(SONDE_STR("[]"), "t", &err), SONDE_ERR_FORMAT);
+	assert_int_equal(sonde_validate_text(SONDE_STR("{}"), "t", &err), SONDE_ERR_FORMAT);
+	assert_int_equal(
+		sonde_validate_text(SONDE_STR("{\"schema\": \"sonde.region/1\"}"), "t", &err),
+		SONDE_ERR_FORMAT);
+	assert_int_equal(sonde_validate_file("/", &err), SONDE_ERR_IO);
+}
+
+/* Breaking any one member must never crash, whatever type takes its place. */
+static void test_validate__any_member_may_be_missing_or_of_any_type(void **state)
+{
+	static const char *const others[] = {"null", "0", "-1.5", "\"x\"", "[]", "{}", "true"};
+	json_t *d = good();
+	char *text = json_dumps(d, JSON_COMPACT);
+	size_t i, k, n = strlen(text);
+
+	(void)state;
+	json_decref(d);
+	for (i = 0; i < n; i++) {
+		struct sonde_buf b = {0};
+		size_t end;
+
+		if (text[i] != ':')
+			continue;
+		end = i + 1 + strcspn(text + i + 1, ",]}");
+		for (k = 0; k < sizeof(others) / sizeof(*others); k++) {
+			sonde_buf_clear(&b);
+			sonde_buf_add(&b, text, i + 1);
+			sonde_buf_puts(&b, others[k]);
+			sonde_buf_add(&b, text + end, n - end);
+			sonde_validate_text(sonde_buf_view(&b), "t", NULL);
+		}
+		sonde_buf_release(&b);
+		i += 40; /* a sample of them is enough */
+	}
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_validate__accepts_what_the_exporter_writes),
+		cmocka_unit_test(test_validate__names_a_missing_field),
+		cmocka_unit_test(test_validate__names_a_wrong_type_or_value),
+		cmocka_unit_test(test_validate__inclusive_must_be_exclusive_plus_children),
+		cmocka_unit_test(test_validate__tree_must_be_depth_first_with_unique_ids),
+		cmocka_unit_test(test_validate__totals_coverage_and_kernels_must_add_up),
+		cmocka_unit_test(test_validate__what_is_no_json_is_named_with_its_byte),
+		cmocka_unit_test(test_validate__any_member_may_be_missing_or_of_any_type),
+	};
+
+	return cmocka_run_group_tests_name("validate", tests, NULL, NULL);
+}
