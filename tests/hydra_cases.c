@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "config/compose.h"
 #include "config/merge.h"
+#include "config/pynumber.h"
 #include "config/sweep.h"
 #include "config/yaml.h"
 
@@ -84,12 +85,8 @@ static struct sonde_datum *tagged(struct sonde_ctx *cx, const json_t *j)
 
 		return sonde_datum__float(cx, strtod(s.p, NULL));
 	}
-	if (json_object_get(j, "$int")) {
-		n = sonde_datum__new(cx, SONDE_INT);
-		if (n)
-			n->s = sonde_ctx__dup(cx, field(j, "$int"));
-		return n;
-	}
+	if (json_object_get(j, "$int"))
+		return sonde_pynumber__int(cx, field(j, "$int"), 10);
 	if (!map)
 		return NULL;
 	n = sonde_datum__new(cx, SONDE_MAP);
