@@ -60,9 +60,9 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.c
 	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The runner of recorded configuration cases (see tests/cli/hydra_test.sh).
-$(BUILD)/tests/hydra_cases: tests/hydra_cases.c $(BUILD)/libsonde.a
+$(BUILD)/tests/hydra_cases: $(sort $(wildcard tests/hydra/*.c)) $(BUILD)/libsonde.a tests/hydra/case.h
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/hydra $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)
 
 # --- the injected library and the programs it is tried on -------------------------------------
 # Needs the NVTX headers; its CUPTI half needs the CUPTI headers too. Without them: everything else.
@@ -183,8 +183,8 @@ BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
 bench: bench-tools inject workloads tools
 	bench/report.sh
-	$(BUILD)/bench/compose_bench
 	$(if $(INJECT),bench/native.sh $(BUILD))
+	$(BUILD)/bench/compose_bench
 
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)

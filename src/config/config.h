@@ -45,8 +45,8 @@ struct sonde_config_request {
 
 /*
  * Composes. Search path, first match wins: config_dir, ./conf (if it looks like
- * one of ours), $XDG_CONFIG_HOME/sonde or ~/.config/sonde, the installed conf,
- * the conf beside an uninstalled build.
+ * one of ours), $XDG_CONFIG_HOME/sonde or ~/.config/sonde, the conf that belongs
+ * to this executable: its build tree's or the installed one.
  * Returns 0 with the config in `*out`, or a negative code with `*out` NULL:
  * SONDE_ERR_USAGE for anything the user wrote (also what would grow without
  * bound), SONDE_ERR_IO for a file that cannot be read, SONDE_ERR_NOMEM.

@@ -254,9 +254,11 @@ int sonde_config_print_info(struct sonde_config *c, struct sonde_sink *out,
 		sonde_buf_release(&b);
 		return 0;
 	}
-	if (t.rows && info == SONDE_CONFIG_DEFAULTS)
+	if (!t.rows)
+		return failed(c, err);
+	if (info == SONDE_CONFIG_DEFAULTS)
 		print_defaults(c, out, &t);
-	else if (t.rows)
+	else
 		print_searchpath(c, out, &t);
 	if (c->cx.fail.code)
 		return failed(c, err);

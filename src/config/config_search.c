@@ -73,31 +73,29 @@ static int add_user(struct sonde_config *c)
 	return is_dir(path) ? add(c, "user", path) : 0;
 }
 
-/* The conf of a build tree or of a moved installation, seen from the executable. */
-static int add_beside(struct sonde_config *c)
+/*
+ * What belongs to this executable: the conf of its build tree or of an
+ * installation that was moved, else where it was meant to be installed.
+ */
+static int add_shipped(struct sonde_config *c)
 {
 	static const char *const places[] = {
-		"../conf", "../../conf", "../../../conf", "../share/sonde/conf"};
-	char exe[PATH_MAX], path[PATH_MAX + 32];
+		"../share/sonde/conf", "../conf", "../../conf", "../../../conf"};
+	char exe[PATH_MAX], path[PATH_MAX + 32], full[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 	size_t i;
 
-	if (n <= 0)
-		return 0;
-	exe[n] = '\0';
+	exe[n > 0 ? n : 0] = '\0';
 	slash = strrchr(exe, '/');
-	if (!slash)
-		return 0;
-	*slash = '\0';
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char full[PATH_MAX];
-
+	if (slash)
+		*slash = '\0';
+	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", exe, places[i]);
 		if (exists(path, "profiling/ncu/ncu.default.yaml") && realpath(path, full))
-			return add(c, "build", full);
+			return add(c, i ? "build" : "installed", full);
 	}
-	return 0;
+	return is_dir(SONDE_DATADIR "/conf") ? add(c, "installed", SONDE_DATADIR "/conf") : 0;
 }
 
 int sonde_config__add_sources(struct sonde_config *c)
@@ -114,10 +112,7 @@ int sonde_config__add_sources(struct sonde_config *c)
 		return c->cx.fail.code;
 	if (is_dir("conf") && looks_like_ours("conf") && add(c, "project", "conf"))
 		return c->cx.fail.code;
-	if (add_user(c))
-		return c->cx.fail.code;
-	if (is_dir(SONDE_DATADIR "/conf") ? add(c, "installed", SONDE_DATADIR "/conf")
-					  : add_beside(c))
+	if (add_user(c) || add_shipped(c))
 		return c->cx.fail.code;
 	return sonde_search__add(s, SONDE_SOURCE_SCHEMA, "schema", (struct sonde_str){0});
 }

@@ -22,7 +22,7 @@ static int add_to(void *vec_push_result, struct sonde_item *it, struct sonde_ctx
 {
 	struct sonde_item **slot = vec_push_result;
 
-	if (!slot)
+	if (!slot || !it)
 		return sonde_ctx__nomem(cx);
 	*slot = it;
 	return 0;

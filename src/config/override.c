@@ -223,10 +223,10 @@ static struct sonde_datum *dict(struct parser *p)
 /* `name=` in front of an argument; 0 when there is none. */
 static size_t keyword_length(struct parser *p)
 {
-	size_t n = sonde_lex__ident(p->line, p->at);
-	struct sonde_lex t;
+	struct sonde_lex t = sonde_lex__at(p->line, p->at, false);
+	size_t n = t.text.n;
 
-	if (!n)
+	if (t.kind != LEX_ID)
 		return 0;
 	t = sonde_lex__at(p->line, p->at + n, false);
 	return t.kind == LEX_EQUAL ? n : 0;

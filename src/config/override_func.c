@@ -626,16 +626,39 @@ static struct sonde_datum *call_bool(struct call *c)
 	return call_cast(c, bool_of);
 }
 
+static const struct {
+	const char *name;
+	struct sonde_datum *(*fn)(struct call *c);
+} functions[] = {
+	{"bool", call_bool},
+	{"choice", call_choice},
+	{"float", call_float},
+	{"glob", call_glob},
+	{"int", call_int},
+	{"interval", call_interval},
+	{"range", call_range},
+	{"shuffle", call_shuffle},
+	{"sort", call_sort},
+	{"str", call_str},
+	{"tag", call_tag},
+};
+
+static struct sonde_datum *dispatch(struct call *c)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (sonde_str_is(c->name, functions[i].name))
+			return functions[i].fn(c);
+	return raise(c, "HydraException",
+		"Unknown function '%.*s'\nAvailable: "
+		"bool,choice,float,glob,int,interval,range,shuffle,sort,str,tag\n",
+		SONDE_STR_ARG(c->name));
+}
+
 struct sonde_datum *sonde_override__call(struct sonde_ctx *cx, struct sonde_str name,
 	struct sonde_datum *args, struct sonde_datum *kwargs, struct sonde_str source)
 {
-	static const struct {
-		const char *name;
-		struct sonde_datum *(*fn)(struct call *c);
-	} table[] = {{"bool", call_bool}, {"choice", call_choice}, {"float", call_float},
-		{"glob", call_glob}, {"int", call_int}, {"interval", call_interval},
-		{"range", call_range}, {"shuffle", call_shuffle}, {"sort", call_sort},
-		{"str", call_str}, {"tag", call_tag}};
 	struct call c = {cx, name, source, args, kwargs};
 	size_t i;
 
@@ -644,11 +667,5 @@ struct sonde_datum *sonde_override__call(struct sonde_ctx *cx, struct sonde_str 
 		args->seq.at[i]->quote = 0;
 	for (i = 0; i < kwargs->seq.nr; i++)
 		kwargs->seq.at[i]->quote = 0;
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (sonde_str_is(name, table[i].name))
-			return table[i].fn(&c);
-	return raise(&c, "HydraException",
-		"Unknown function '%.*s'\nAvailable: "
-		"bool,choice,float,glob,int,interval,range,shuffle,sort,str,tag\n",
-		SONDE_STR_ARG(name));
+	return dispatch(&c);
 }

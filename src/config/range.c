@@ -31,7 +31,7 @@ static void from_double(struct decimal *out, double f)
 	size_t whole, i;
 
 	memset(out, 0, sizeof(*out));
-	out->negative = f < 0;
+	out->negative = signbit(f);
 	snprintf(text, sizeof(text), "%.*f", FRACTION - 1, fabs(f));
 	point = strchr(text, '.');
 	whole = (size_t)(point - text);
@@ -129,9 +129,10 @@ static void round_to_precision(struct decimal *a)
 
 static void add(struct decimal *a, const struct decimal *b)
 {
+	bool signs_differ = a->negative != b->negative;
 	struct decimal t;
 
-	if (a->negative == b->negative) {
+	if (!signs_differ) {
 		add_digits(a, b);
 	} else if (compare_size(a, b) >= 0) {
 		sub_digits(a, b);
@@ -140,6 +141,8 @@ static void add(struct decimal *a, const struct decimal *b)
 		sub_digits(&t, a);
 		*a = t;
 	}
+	if (signs_differ && is_zero(a))
+		a->negative = false; /* x - x is +0 */
 	round_to_precision(a);
 }
 

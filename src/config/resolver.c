@@ -254,25 +254,41 @@ static struct sonde_datum *hydra(const struct call *c)
 	return n ? n : null(c);
 }
 
+static const struct {
+	const char *name;
+	struct sonde_datum *(*fn)(const struct call *c);
+} resolvers[] = {
+	{"oc.env", env},
+	{"oc.select", select_key},
+	{"oc.decode", decode},
+	{"oc.create", create},
+	{"oc.dict.keys", dict_keys},
+	{"oc.dict.values", dict_values},
+	{"oc.deprecated", deprecated},
+	{"now", now},
+	{"hydra", hydra},
+};
+
+static struct sonde_datum *dispatch(const struct call *c, struct sonde_str name)
+{
+	struct sonde_datum *n = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(resolvers) / sizeof(resolvers[0]); i++)
+		if (sonde_str_is(name, resolvers[i].name))
+			return resolvers[i].fn(c);
+	if (c->sc->extra)
+		n = c->sc->extra(c->sc, name, c->args);
+	if (!n)
+		sonde_ctx__fail(c->sc->cx, "UnsupportedInterpolationType",
+			"Unsupported interpolation type %.*s", SONDE_STR_ARG(name));
+	return n;
+}
+
 struct sonde_datum *sonde_interp__resolver(struct sonde_lookup *sc, struct sonde_str name,
 	struct sonde_datum *args, struct sonde_datum *container, struct sonde_datum *self)
 {
-	static const struct {
-		const char *name;
-		struct sonde_datum *(*fn)(const struct call *c);
-	} table[] = {{"oc.env", env}, {"oc.select", select_key}, {"oc.decode", decode},
-		{"oc.create", create}, {"oc.dict.keys", dict_keys}, {"oc.dict.values", dict_values},
-		{"oc.deprecated", deprecated}, {"now", now}, {"hydra", hydra}};
 	struct call c = {sc, args, container, self};
-	struct sonde_datum *n;
-	size_t i;
 
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (sonde_str_is(name, table[i].name))
-			return table[i].fn(&c);
-	n = sc->extra ? sc->extra(sc, name, args) : NULL;
-	if (!n)
-		sonde_ctx__fail(sc->cx, "UnsupportedInterpolationType",
-			"Unsupported interpolation type %.*s", SONDE_STR_ARG(name));
-	return n;
+	return dispatch(&c, name);
 }
