@@ -104,6 +104,18 @@ $(BUILD)/workloads/plugin.so: workloads/lib/plugin.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -fPIC -shared -o $@ $< -ldl
 
+# A CUPTI of our own, for machines without a GPU (tests/inject/).
+FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda))
+workloads: $(FAKES)
+
+$(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
+
+$(BUILD)/fake/fake_cuda: tests/inject/fake_cuda.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
+
 # The library under ThreadSanitizer, with a program that has it too.
 TSAN := BUILD=build/tsan OPT="-O1 -g -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
 .PHONY: tsan
@@ -169,8 +181,10 @@ accept: $(BUILD)/sonde
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
-bench: bench-tools
+bench: bench-tools inject workloads tools
 	bench/report.sh
+	$(BUILD)/bench/compose_bench
+	$(if $(INJECT),bench/native.sh $(BUILD))
 
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)

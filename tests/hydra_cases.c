@@ -93,9 +93,8 @@ static struct sonde_datum *tagged(struct sonde_ctx *cx, const json_t *j)
 	if (!map)
 		return NULL;
 	n = sonde_datum__new(cx, SONDE_MAP);
-	json_array_foreach(map, i, pair)
-		sonde_datum__set(cx, n, to_node(cx, json_array_get(pair, 0)),
-			to_node(cx, json_array_get(pair, 1)));
+	json_array_foreach(map, i, pair) sonde_datum__set(
+		cx, n, to_node(cx, json_array_get(pair, 0)), to_node(cx, json_array_get(pair, 1)));
 	return n;
 }
 
@@ -120,8 +119,7 @@ static struct sonde_datum *to_node(struct sonde_ctx *cx, const json_t *j)
 		return sonde_datum__string(cx, sonde_ctx__dup(cx, text_of(j)));
 	case JSON_ARRAY:
 		n = sonde_datum__new(cx, SONDE_LIST);
-		json_array_foreach(j, i, value)
-			sonde_datum__push(cx, n, to_node(cx, value));
+		json_array_foreach(j, i, value) sonde_datum__push(cx, n, to_node(cx, value));
 		return n;
 	default:
 		break;
@@ -143,7 +141,8 @@ static bool same(const struct sonde_datum *a, const struct sonde_datum *b)
 	if (!a || !b || a->kind != b->kind)
 		return false;
 	if (a->kind == SONDE_FLOAT)
-		return (a->f == b->f && signbit(a->f) == signbit(b->f)) || (isnan(a->f) && isnan(b->f));
+		return (a->f == b->f && signbit(a->f) == signbit(b->f)) ||
+		       (isnan(a->f) && isnan(b->f));
 	if (sonde_datum__is_scalar(a))
 		return sonde_datum__equal(a, b);
 	if (a->seq.nr != b->seq.nr)
@@ -313,15 +312,18 @@ static struct sonde_datum *sweep_json(struct test *t, const json_t *j)
 	} else if ((inner = json_object_get(j, "$range"))) {
 		n = sonde_datum__new(&t->cx, SONDE_RANGE);
 		for (i = 0; i < 3; i++)
-			sonde_datum__push(&t->cx, n, to_node(&t->cx, json_object_get(inner, range[i])));
+			sonde_datum__push(
+				&t->cx, n, to_node(&t->cx, json_object_get(inner, range[i])));
 	} else if ((inner = json_object_get(j, "$interval"))) {
 		n = sonde_datum__new(&t->cx, SONDE_INTERVAL);
 		for (i = 0; i < 2; i++)
-			sonde_datum__push(&t->cx, n, to_node(&t->cx, json_object_get(inner, interval[i])));
+			sonde_datum__push(
+				&t->cx, n, to_node(&t->cx, json_object_get(inner, interval[i])));
 	} else if ((inner = json_object_get(j, "$glob"))) {
 		n = sonde_datum__new(&t->cx, SONDE_GLOB);
 		for (i = 0; i < 2; i++)
-			sonde_datum__push(&t->cx, n, to_node(&t->cx, json_object_get(inner, glob[i])));
+			sonde_datum__push(
+				&t->cx, n, to_node(&t->cx, json_object_get(inner, glob[i])));
 	}
 	if (!n)
 		return to_node(&t->cx, j);
@@ -344,8 +346,10 @@ static bool same_quotes(struct test *t, const json_t *j, const struct sonde_datu
 	for (i = 0; i < n->seq.nr; i++) {
 		const json_t *item = json_is_array(inner) ? json_array_get(inner, i) : NULL;
 
-		if (json_is_object(inner) && n->kind == SONDE_MAP && !json_object_get(inner, "$map"))
-			item = json_object_getn(inner, n->seq.at[i]->key->s.p, n->seq.at[i]->key->s.n);
+		if (json_is_object(inner) && n->kind == SONDE_MAP &&
+			!json_object_get(inner, "$map"))
+			item = json_object_getn(
+				inner, n->seq.at[i]->key->s.p, n->seq.at[i]->key->s.n);
 		if (item && !same_quotes(t, item, n->seq.at[i]))
 			return bad(t, "quoting differs");
 	}
@@ -360,7 +364,8 @@ static bool expect_sweep(struct test *t, const json_t *e, const struct sonde_ove
 
 	values = sonde_override__expand(&t->cx, o->value);
 	if (error.n)
-		return t->cx.fail.code && memmem(error.p, error.n, t->cx.fail.msg.p, t->cx.fail.msg.n)
+		return t->cx.fail.code &&
+				       memmem(error.p, error.n, t->cx.fail.msg.p, t->cx.fail.msg.n)
 			       ? true
 			       : bad(t, "sweep error differs");
 	for (i = 0; values && i < values->seq.nr; i++) {
@@ -406,7 +411,8 @@ static bool expect_value(struct test *t, const json_t *e, const struct sonde_ove
 		return false;
 	if (json_object_get(e, "value_str")) {
 		sonde_override__value_text(&b, o->value);
-		if (!expect_text(t, "value_str", field(e, "value_str"), sonde_ctx__take(&t->cx, &b)))
+		if (!expect_text(
+			    t, "value_str", field(e, "value_str"), sonde_ctx__take(&t->cx, &b)))
 			return false;
 	}
 	if (json_object_get(e, "sweep") || json_object_get(e, "sweep_error"))
@@ -417,14 +423,15 @@ static bool expect_value(struct test *t, const json_t *e, const struct sonde_ove
 static bool run_parse(struct test *t)
 {
 	static const char *const kinds[] = {"CHANGE", "ADD", "FORCE_ADD", "DEL"};
-	const json_t *e = json_object_get(t->json, "expect"), *err = json_object_get(t->json, "error");
+	const json_t *e = json_object_get(t->json, "expect"),
+		     *err = json_object_get(t->json, "error");
 	struct sonde_override o;
 
 	sonde_override__parse(&o, &t->cx, field(t->json, "input"));
 	if (err)
-		return t->cx.fail.code ? expect_override_error(
-						 t, field(err, "message"), t->cx.fail.msg)
-				       : bad(t, "expected an error");
+		return t->cx.fail.code
+			       ? expect_override_error(t, field(err, "message"), t->cx.fail.msg)
+			       : bad(t, "expected an error");
 	if (t->cx.fail.code)
 		return bad(t, "%.*s", SONDE_STR_ARG(t->cx.fail.msg));
 	if (json_object_get(e, "degenerate"))
@@ -458,8 +465,7 @@ static void set_environment(const json_t *env)
 			i++;
 		}
 	}
-	json_object_foreach((json_t *)env, key, value)
-		setenv(key, json_string_value(value), 1);
+	json_object_foreach((json_t *)env, key, value) setenv(key, json_string_value(value), 1);
 }
 
 static void add_dir(struct test *t, struct sonde_search *s, const char *key, const char *provider)
@@ -494,9 +500,8 @@ static void add_overrides(struct test *t, struct sonde_compose *c, const json_t 
 	json_t *line;
 	size_t i;
 
-	json_array_foreach(list, i, line)
-		if (!t->cx.fail.code)
-			sonde_compose__override(c, text_of(line));
+	json_array_foreach(list, i, line) if (!t->cx.fail.code)
+		sonde_compose__override(c, text_of(line));
 }
 
 static bool expect_defaults(struct test *t, const json_t *expected, struct sonde_compose *c)
@@ -550,9 +555,9 @@ static bool expect_hydra(struct test *t, const json_t *e, struct sonde_compose *
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(json_object_get(e, "hydra"), key, value)
-		if (!expect_node(t, key, value, sonde_datum__path_get(c->root, key)))
-			return false;
+	json_object_foreach(json_object_get(e, "hydra"), key,
+		value) if (!expect_node(t, key, value,
+				   sonde_datum__path_get(c->root, key))) return false;
 	return true;
 }
 
@@ -563,7 +568,8 @@ static bool expect_warnings(struct test *t, const json_t *e)
 	size_t i;
 
 	for (i = 0; i < t->notes.texts.nr; i++)
-		sonde_datum__push(&t->cx, list, sonde_datum__string(&t->cx, t->notes.texts.keys[i]));
+		sonde_datum__push(
+			&t->cx, list, sonde_datum__string(&t->cx, t->notes.texts.keys[i]));
 	if (!want)
 		return list->seq.nr ? bad(t, "unexpected warning") : true;
 	return expect_node(t, "warnings", want, list);
@@ -580,7 +586,7 @@ static bool check_compose(struct test *t, struct sonde_compose *c)
 		return ok;
 	sonde_yaml__dump(&yaml, c->job);
 	return expect_node(t, "config", json_object_get(e, "config"), c->job) &
-	       expect_text(t, "yaml", field(e, "yaml"), sonde_ctx__take(&t->cx, &yaml)) &&
+		       expect_text(t, "yaml", field(e, "yaml"), sonde_ctx__take(&t->cx, &yaml)) &&
 	       expect_defaults(t, json_object_get(e, "defaults"), c) &&
 	       expect_choices(t, json_object_get(e, "choices"), c) &&
 	       expect_text(t, "override_dirname", field(e, "override_dirname"),
@@ -624,8 +630,8 @@ static bool check_job(struct test *t, struct sonde_compose *master, const struct
 		sonde_compose__release(&c);
 		return false;
 	}
-	sonde_datum__setz(
-		&t->cx, sonde_datum__path_get(c.root, "hydra.job"), "num", sonde_datum__int(&t->cx, num));
+	sonde_datum__setz(&t->cx, sonde_datum__path_get(c.root, "hydra.job"), "num",
+		sonde_datum__int(&t->cx, num));
 	sc = sonde_compose__scope(&c);
 	subdir = sonde_interp__deref(&sc, sonde_datum__path_get(c.root, "hydra.sweep.subdir"));
 	ok = subdir != NULL;
@@ -651,7 +657,8 @@ static bool check_batches(struct test *t, const json_t *want, uint32_t batch, si
 	json_t *size;
 	size_t i, left = nr_jobs;
 
-	json_array_foreach(want, i, size) {
+	json_array_foreach(want, i, size)
+	{
 		size_t n = batch && batch < left ? batch : left;
 
 		if ((size_t)json_integer_value(size) != n)
@@ -682,8 +689,8 @@ static bool check_jobs(struct test *t, struct sonde_compose *master)
 	ok = failed_as_expected(t, &done);
 	if (done)
 		return ok;
-	return check_batches(t, json_object_get(json_object_get(t->json, "expect"), "batches"), batch,
-		jobs->seq.nr);
+	return check_batches(t, json_object_get(json_object_get(t->json, "expect"), "batches"),
+		batch, jobs->seq.nr);
 }
 
 static bool run_sweep(struct test *t)
@@ -702,7 +709,8 @@ static bool run_sweep(struct test *t)
 
 /* hydra-defaults */
 
-static bool tree_text_field(struct test *t, const json_t *e, const char *key, bool has, struct sonde_str s)
+static bool tree_text_field(
+	struct test *t, const json_t *e, const char *key, bool has, struct sonde_str s)
 {
 	if (!json_object_get(e, key))
 		return has && strcmp(key, "package") == 0 ? bad(t, "a package too many") : true;
@@ -731,12 +739,11 @@ static bool check_tree(struct test *t, const json_t *e, struct sonde_item *it)
 	}
 	if (it->kind == SONDE_ITEM_GROUP &&
 		(!expect_node(t, "value", json_object_get(e, "value"), it->value) ||
-			!tree_text_field(t, e, "override_key", true,
-				sonde_item__override_key(&t->cx, it))))
+			!tree_text_field(
+				t, e, "override_key", true, sonde_item__override_key(&t->cx, it))))
 		return false;
-	json_array_foreach(children, i, child)
-		if (!check_tree(t, child, it->children[i]))
-			return false;
+	json_array_foreach(
+		children, i, child) if (!check_tree(t, child, it->children[i])) return false;
 	return true;
 }
 
@@ -747,7 +754,8 @@ static bool check_list(struct test *t, const json_t *want, const struct sonde_de
 
 	if (json_array_size(want) != d->list.nr)
 		return bad(t, "list has %zu entries", d->list.nr);
-	json_array_foreach(want, i, e) {
+	json_array_foreach(want, i, e)
+	{
 		const struct sonde_default *got = &d->list.at[i];
 
 		if (!expect_text(t, "config_path", field(e, "config_path"), got->config_path) ||
@@ -806,8 +814,8 @@ static struct sonde_datum *helpers(
 {
 	if (sonde_str_is(name, "test") || sonde_str_is(name, "ns1.ns2.test"))
 		return args->seq.nr == 1 ? args->seq.at[0] : args;
-	if (sonde_str_is(name, "first") && args->seq.nr && sonde_datum__is_container(args->seq.at[0]) &&
-		args->seq.at[0]->seq.nr)
+	if (sonde_str_is(name, "first") && args->seq.nr &&
+		sonde_datum__is_container(args->seq.at[0]) && args->seq.at[0]->seq.nr)
 		return args->seq.at[0]->kind == SONDE_MAP ? args->seq.at[0]->seq.at[0]->key
 							  : args->seq.at[0]->seq.at[0];
 	(void)sc;

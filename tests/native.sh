@@ -30,7 +30,7 @@ traced() {
 }
 
 dump() {
-	"$BUILD/tools/capture_dump" "$OUT"/*.sonde
+	"$BUILD/tools/capture_dump" "$OUT"
 }
 
 check() {

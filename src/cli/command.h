@@ -14,6 +14,7 @@ struct sonde_command {
 	int (*run)(int argc, char **argv);
 };
 
+int sonde_cmd_config(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
 int sonde_cmd_validate(int argc, char **argv);
 int sonde_cmd_run(int argc, char **argv);

@@ -45,7 +45,8 @@ static int out_of_range(struct sonde_ctx *cx, struct sonde_datum *list, struct s
 		"list index out of range");
 }
 
-static struct sonde_datum *child_of(struct sonde_ctx *cx, struct sonde_datum *c, struct sonde_str step)
+static struct sonde_datum *child_of(
+	struct sonde_ctx *cx, struct sonde_datum *c, struct sonde_str step)
 {
 	int64_t i;
 
@@ -193,7 +194,8 @@ static int add(struct target *t, struct sonde_datum *root)
 	if (!now || sonde_datum__is_container(t->o->value))
 		return update(t, root);
 	return sonde_ctx__fail(cx, "ConfigCompositionException",
-		"Could not append to config. An item is already at '%.*s'.\nEither remove + prefix: "
+		"Could not append to config. An item is already at '%.*s'.\nEither remove + "
+		"prefix: "
 		"'%.*s'\nOr add a second + to add or override '%.*s': '+%.*s'\n",
 		SONDE_STR_ARG(t->o->key), (int)line.n - 1, line.p + 1, SONDE_STR_ARG(t->o->key),
 		SONDE_STR_ARG(line));
@@ -242,7 +244,9 @@ static int del(struct target *t, struct sonde_datum *root)
 		return sonde_ctx__fail(
 			cx, "TypeError", "list indices must be integers or slices, not str");
 	if (c->klass)
-		return sonde_datum__fail(cx, "ConfigTypeError", c, key, "a fixed field cannot be deleted");
+		return sonde_datum__fail(cx, "ConfigTypeError", c, key,
+			sonde_ctx__printf(cx, "%s (DictConfig) does not support deletion", c->klass)
+				.p);
 	child = sonde_datum__get(c, last);
 	if (child)
 		sonde_datum__remove(c, sonde_datum__index(child));
@@ -257,7 +261,8 @@ int sonde_apply__override(
 
 	if (o->has_package)
 		return sonde_ctx__fail(cx, "ConfigCompositionException",
-			"Override %.*s looks like a config group override, but config group '%.*s' does "
+			"Override %.*s looks like a config group override, but config group '%.*s' "
+			"does "
 			"not exist.",
 			SONDE_STR_ARG(o->line), SONDE_STR_ARG(o->key));
 	if (o->kind == SONDE_OVERRIDE_DEL)
@@ -268,6 +273,7 @@ int sonde_apply__override(
 		update(&t, root);
 	if (!sonde_ctx__is_value_error(cx))
 		return cx->fail.code;
+	cx->fail.where = (struct sonde_str){0}; /* the override is to blame, not the file */
 	if (o->kind == SONDE_OVERRIDE_CHANGE && (sonde_ctx__is_type(cx, "ConfigAttributeError") ||
 							sonde_ctx__is_type(cx, "ConfigKeyError")))
 		return sonde_ctx__wrap(cx, "ConfigCompositionException",

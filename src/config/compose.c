@@ -65,10 +65,10 @@ static int add_searchpath(struct sonde_compose *c, struct sonde_datum *list, con
 			dir = (struct sonde_str){dir.p + 7, dir.n - 7};
 		if (sonde_search__add(&c->search, SONDE_SOURCE_DIR, provider, dir))
 			return c->cx->fail.code;
-		if (c->cx->notes &&
-			!sonde_search__is_available(&c->search.sources.at[c->search.sources.nr - 1]))
-			sonde_note(c->cx->notes, "provider=%s, path=%.*s is not available.", provider,
-				SONDE_STR_ARG(dir));
+		if (c->cx->notes && !sonde_search__is_available(
+					    &c->search.sources.at[c->search.sources.nr - 1]))
+			sonde_note(c->cx->notes, "provider=%s, path=%.*s is not available.",
+				provider, SONDE_STR_ARG(dir));
 	}
 	return sonde_search__add(&c->search, schema.kind, schema.provider.p, schema.dir);
 }
@@ -124,7 +124,8 @@ static int check_sweeps(struct sonde_compose *c)
 			return sonde_ctx__fail(c->cx, "ConfigCompositionException",
 				"Ambiguous value for argument '%.*s'\n1. To use it as a list, use "
 				"key=[value1,value2]\n2. To use it as string, quote the value: "
-				"key=\\'value1,value2\\'\n3. To sweep over it, add --multirun to your "
+				"key=\\'value1,value2\\'\n3. To sweep over it, add --multirun to "
+				"your "
 				"command line",
 				SONDE_STR_ARG(o->line));
 		return sonde_ctx__fail(c->cx, "ConfigCompositionException",
@@ -151,8 +152,8 @@ static struct sonde_datum *embed(
 		outer->from = inner->from;
 		outer->line = inner->line;
 		if (sonde_datum__set(c->cx, outer,
-			    sonde_datum__string(c->cx,
-				    (struct sonde_str){package.p + i, package.n - i}),
+			    sonde_datum__string(
+				    c->cx, (struct sonde_str){package.p + i, package.n - i}),
 			    inner))
 			return NULL;
 		inner = outer;
@@ -235,7 +236,8 @@ static bool is_excluded(const struct sonde_datum *keys, struct sonde_str key)
 	return false;
 }
 
-static struct sonde_str option_text(struct sonde_datum *options, const char *key, const char *fallback)
+static struct sonde_str option_text(
+	struct sonde_datum *options, const char *key, const char *fallback)
 {
 	struct sonde_datum *n = sonde_datum__getz(options, key);
 
@@ -297,8 +299,10 @@ static struct sonde_datum *sources_node(struct sonde_compose *c)
 		if (!map || !path.p)
 			return NULL;
 		sonde_datum__setz(c->cx, map, "path", sonde_datum__text(c->cx, path.p + 3));
-		sonde_datum__setz(c->cx, map, "schema", sonde_datum__text(c->cx, schemas[src->kind]));
-		sonde_datum__setz(c->cx, map, "provider", sonde_datum__string(c->cx, src->provider));
+		sonde_datum__setz(
+			c->cx, map, "schema", sonde_datum__text(c->cx, schemas[src->kind]));
+		sonde_datum__setz(
+			c->cx, map, "provider", sonde_datum__string(c->cx, src->provider));
 		sonde_datum__push(c->cx, list, map);
 	}
 	return list;
@@ -319,7 +323,8 @@ static int fill_job(struct sonde_compose *c, struct sonde_datum *job)
 	sonde_datum__setz(c->cx, job, "override_dirname",
 		sonde_datum__string(c->cx, sonde_compose__dirname(c)));
 	return sonde_datum__setz(c->cx, job, "config_name",
-		c->name.n ? sonde_datum__string(c->cx, c->name) : sonde_datum__new(c->cx, SONDE_NULL));
+		c->name.n ? sonde_datum__string(c->cx, c->name)
+			  : sonde_datum__new(c->cx, SONDE_NULL));
 }
 
 static int fill_runtime(struct sonde_compose *c, struct sonde_datum *runtime)
@@ -365,8 +370,8 @@ static int fill_hydra(struct sonde_compose *c)
 	for (i = 0; i < c->overrides.nr; i++) {
 		const struct sonde_override *o = &c->overrides.at[i];
 
-		list = sonde_datum__path_get(hydra,
-			sonde_override__is_hydra(o) ? "overrides.hydra" : "overrides.task");
+		list = sonde_datum__path_get(
+			hydra, sonde_override__is_hydra(o) ? "overrides.hydra" : "overrides.task");
 		if (list && list->kind == SONDE_LIST)
 			sonde_datum__push(c->cx, list, sonde_datum__string(c->cx, o->line));
 	}

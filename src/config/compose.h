@@ -24,7 +24,7 @@ struct sonde_compose {
 	SONDE_VEC(struct sonde_override) overrides;
 	struct sonde_defaults defaults;
 	struct sonde_datum *root; /* everything, with `hydra` */
-	struct sonde_datum *job;	 /* without it: a copy */
+	struct sonde_datum *job;  /* without it: a copy */
 };
 
 /* Adds an override; parse errors surface in sonde_compose__run, in order. */

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define CONFIG_NAME    "config"
-#define JOB_NAME       "sonde"
-#define HYDRA_VERSION  "1.3.2" /* whose language this is */
+#define CONFIG_NAME   "config"
+#define JOB_NAME      "sonde"
+#define HYDRA_VERSION "1.3.2" /* whose language this is */
 
 /* Composing. */
 
@@ -59,7 +59,8 @@ static int fill_defaults(struct sonde_config *c)
 			next = sonde_datum__get(at, step);
 			if (!next || next->kind != SONDE_MAP) {
 				next = sonde_datum__new(&c->cx, SONDE_MAP);
-				sonde_datum__set(&c->cx, at, sonde_datum__string(&c->cx, step), next);
+				sonde_datum__set(
+					&c->cx, at, sonde_datum__string(&c->cx, step), next);
 			}
 			if (!next)
 				return c->cx.fail.code;
@@ -74,29 +75,23 @@ static int fill_defaults(struct sonde_config *c)
 	return 0;
 }
 
-static bool is_used(struct sonde_str key)
-{
-	return sonde_str_is(key, "run") || sonde_str_is(key, "sweep") || sonde_str_is(key, "job") ||
-	       sonde_str_is(key, "runtime") || sonde_str_is(key, "overrides") ||
-	       sonde_str_is(key, "output_subdir");
-}
-
+/* The job's keys resolved, and of the hydra node what decides where a run goes. */
 static int freeze(struct sonde_config *c)
 {
-	struct sonde_lookup sc = sonde_compose__scope(&c->compose);
-	struct sonde_datum *hydra;
-	uint32_t i;
+	struct sonde_lookup look = sonde_compose__scope(&c->compose);
+	struct sonde_datum *hydra =
+		sonde_datum__copy(&c->cx, sonde_datum__getz(c->compose.root, "hydra"));
 
-	c->frozen = sonde_datum__copy(&c->cx, c->compose.root);
-	hydra = sonde_datum__getz(c->frozen, "hydra");
-	/* Logging and help of the hydra node are other programs' business. */
-	for (i = 0; hydra && i < hydra->seq.nr;) {
-		if (is_used(hydra->seq.at[i]->key->s))
-			i++;
-		else
-			sonde_datum__remove(hydra, i);
-	}
-	return c->frozen ? sonde_interp__resolve_tree(&sc, c->frozen) : c->cx.fail.code;
+	c->frozen = sonde_datum__copy(&c->cx, c->compose.job);
+	if (!c->frozen || sonde_interp__resolve_tree(&look, c->frozen))
+		return c->cx.fail.code;
+	if (!hydra || sonde_datum__setz(&c->cx, c->frozen, "hydra", hydra))
+		return c->cx.fail.code;
+	if (sonde_datum__getz(hydra, "run"))
+		sonde_interp__resolve_tree(&look, sonde_datum__getz(hydra, "run"));
+	if (sonde_datum__getz(hydra, "sweep") && !c->cx.fail.code)
+		sonde_interp__resolve_tree(&look, sonde_datum__getz(hydra, "sweep"));
+	return c->cx.fail.code;
 }
 
 /* The frozen tree without hydra, against the table. */
@@ -134,22 +129,22 @@ int sonde_config__report(struct sonde_config *c, struct sonde_err *err)
 	struct sonde_str msg = c->cx.fail.msg, key;
 	const char *nearest = NULL;
 	size_t n = sizeof(head) - 1;
+	int code;
 
 	if (c->cx.fail.cause_type && sonde_str_starts(msg, head)) {
 		key = (struct sonde_str){msg.p + n, msg.n - n};
 		key.n = sonde_str_find(key, '\'');
 		nearest = sonde_keys__nearest(key);
 	}
-	sonde_ctx__report(&c->cx, err);
+	code = sonde_ctx__report(&c->cx, err);
 	if (nearest && err) {
 		n = strlen(err->msg);
 		snprintf(err->msg + n, sizeof(err->msg) - n, "; did you mean '%s'?", nearest);
 	}
-	return c->cx.fail.code;
+	return code;
 }
 
-static int finish_open(
-	struct sonde_config **out, struct sonde_config *c, struct sonde_err *err)
+static int finish_open(struct sonde_config **out, struct sonde_config *c, struct sonde_err *err)
 {
 	int code;
 

@@ -25,8 +25,8 @@ static void drop(struct sonde_datum *map, const char *key)
 /* A copy of the part, so that it can be resolved in place. */
 static struct sonde_datum *part_of(struct sonde_config *c, enum sonde_config_part part)
 {
-	struct sonde_datum *n =
-		sonde_datum__copy(&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
+	struct sonde_datum *n = sonde_datum__copy(
+		&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
 	uint32_t i;
 
 	if (!n || part == SONDE_CONFIG_JOB)
@@ -41,17 +41,19 @@ static struct sonde_datum *part_of(struct sonde_config *c, enum sonde_config_par
 
 static int not_found(struct sonde_err *err, const char *package)
 {
-	return sonde_err_set(
-		err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
 }
 
 int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde_config_part part,
 	const char *package, bool resolve, struct sonde_err *err)
 {
 	struct sonde_lookup sc = sonde_compose__scope(&c->compose);
-	struct sonde_datum *root = part_of(c, part), *n = root;
-	struct sonde_buf b = {0};
 	bool whole = !package || strcmp(package, "_global_") == 0;
+	/* A single value of the hydra node may refer to any key. */
+	struct sonde_datum *root =
+		part_of(c, part == SONDE_CONFIG_HYDRA && !whole ? SONDE_CONFIG_ALL : part);
+	struct sonde_datum *n = root;
+	struct sonde_buf b = {0};
 
 	if (root && resolve && sonde_interp__resolve_tree(&sc, root))
 		return failed(c, err);
@@ -65,7 +67,7 @@ int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde
 		sonde_pytext__str(&b, n);
 		sonde_buf_putc(&b, '\n');
 	} else {
-		if (package)
+		if (!whole)
 			sonde_buf_printf(&b, "# @package %s\n", package);
 		sonde_yaml__dump(&b, n);
 	}

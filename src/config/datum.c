@@ -190,7 +190,8 @@ struct sonde_datum *sonde_datum__find(struct sonde_datum *map, const struct sond
 		return NULL;
 	}
 	mask = map->seq.nr_slots - 1;
-	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE; i = (i + 1) & mask) {
+	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE;
+		i = (i + 1) & mask) {
 		struct sonde_datum *child = map->seq.at[map->seq.slots[i]];
 
 		if (sonde_datum__equal(child->key, key))
@@ -399,11 +400,15 @@ int sonde_datum__fail(struct sonde_ctx *cx, const char *type, const struct sonde
 	struct sonde_str path, const char *msg)
 {
 	struct sonde_str file = {0};
+	bool typed;
 
 	if (parent->from && !parent->from->is_override)
 		file = parent->from->name;
+	/* A class inside another is also the declared type of its field. */
+	typed = parent->klass && parent->parent && parent->parent->klass;
 	return sonde_ctx__fail_at(cx, type, file, parent->line,
-		"%s\n    full_key: %.*s\n    object_type=%s", msg, SONDE_STR_ARG(path),
+		"%s\n    full_key: %.*s%s%s\n    object_type=%s", msg, SONDE_STR_ARG(path),
+		typed ? "\n    reference_type=" : "", typed ? parent->klass : "",
 		sonde_datum__object_type(parent));
 }
 

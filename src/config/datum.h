@@ -49,20 +49,20 @@ enum sonde_slot {
 
 struct sonde_datum {
 	uint8_t kind;
-	uint8_t slot;	   /* enum sonde_slot */
-	char quote;	   /* ' or " of an override's quoted string, else 0 */
-	bool missing;	   /* the string ??? */
-	bool interp;	   /* a string with ${ in it */
-	bool simple;	   /* choice written as a,b */
-	bool shuffle;	   /* sweep in random order */
-	bool raw;	   /* a list or map that a resolver returned as a plain value */
-	uint32_t line;	   /* in from->name, 0 = unknown */
+	uint8_t slot;  /* enum sonde_slot */
+	char quote;    /* ' or " of an override's quoted string, else 0 */
+	bool missing;  /* the string ??? */
+	bool interp;   /* a string with ${ in it */
+	bool simple;   /* choice written as a,b */
+	bool shuffle;  /* sweep in random order */
+	bool raw;      /* a list or map that a resolver returned as a plain value */
+	uint32_t line; /* in from->name, 0 = unknown */
 	const struct sonde_from *from;
 	struct sonde_datum *parent;
-	struct sonde_datum *key;	 /* of a child of a map */
+	struct sonde_datum *key;  /* of a child of a map */
 	struct sonde_datum *tags; /* of a sweep, list or NULL */
-	const char *klass;	 /* a map of the hydra node with fixed keys */
-	struct sonde_str s;	 /* string; int beyond 64 bits in decimal */
+	const char *klass;	  /* a map of the hydra node with fixed keys */
+	struct sonde_str s;	  /* string; int beyond 64 bits in decimal */
 	union {
 		bool b;
 		int64_t i;

@@ -322,7 +322,8 @@ static bool name_value(struct reader *r, struct sonde_buf *path, bool is_resolve
 			SONDE_STR_ARG(source), shown.p ? shown.p : "", sonde_datum__type_name(n));
 	else
 		sonde_ctx__fail(r->cx, "InterpolationResolutionError",
-			"The following interpolation is used to denote a config key and thus should "
+			"The following interpolation is used to denote a config key and thus "
+			"should "
 			"return a string, but instead returned `%s` of type `<class '%s'>`: %.*s",
 			shown.p ? shown.p : "", sonde_datum__type_name(n), SONDE_STR_ARG(source));
 	sonde_buf_release(&shown);
@@ -427,8 +428,8 @@ static struct sonde_datum *lookup(struct reader *r, struct sonde_str path)
 	while (shown.n && shown.p[0] == '.')
 		shown.p++, shown.n--;
 	if (!n) {
-		sonde_ctx__fail(r->cx, "InterpolationKeyError", "Interpolation key '%.*s' not found",
-			SONDE_STR_ARG(shown));
+		sonde_ctx__fail(r->cx, "InterpolationKeyError",
+			"Interpolation key '%.*s' not found", SONDE_STR_ARG(shown));
 		return NULL;
 	}
 	for (up = r->self ? r->self : r->container; up; up = up->parent) {
@@ -528,7 +529,7 @@ static int check_deep(struct sonde_ctx *cx, struct sonde_datum *n, unsigned dept
 
 		if (child->key && child->key->kind == SONDE_NULL)
 			return sonde_datum__fail(cx, "KeyValidationError", n,
-				sonde_datum__path(cx, child), "Incompatible key type 'NoneType'");
+				sonde_datum__path(cx, n), "Incompatible key type 'NoneType'");
 		if (check_deep(cx, child, depth + 1))
 			return cx->fail.code;
 	}

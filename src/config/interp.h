@@ -15,7 +15,7 @@ struct sonde_frame; /* the chain of interpolations being resolved */
 struct sonde_lookup {
 	struct sonde_ctx *cx;
 	struct sonde_datum *hydra; /* for ${hydra:…}: a config that has the hydra node, or NULL */
-	int64_t now;		  /* for ${now:…}: seconds since the epoch */
+	int64_t now;		   /* for ${now:…}: seconds since the epoch */
 	const struct sonde_frame *frame;
 	unsigned depth;
 	/* Resolvers beyond the built-in ones (tests); NULL without a failure = unknown name. */

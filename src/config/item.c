@@ -23,8 +23,7 @@ static struct sonde_str dir_part(struct sonde_str path)
 	return (struct sonde_str){path.p, n ? n - 1 : 0};
 }
 
-static struct sonde_str join(
-	struct sonde_ctx *cx, struct sonde_str a, char sep, struct sonde_str b)
+static struct sonde_str join(struct sonde_ctx *cx, struct sonde_str a, char sep, struct sonde_str b)
 {
 	struct sonde_buf buf = {0};
 
@@ -95,6 +94,11 @@ struct sonde_str sonde_item__config_path(struct sonde_ctx *cx, const struct sond
 	if (is_absolute(it))
 		return without_slash(it->path);
 	return join(cx, it->base_dir, '/', it->path);
+}
+
+bool sonde_item__is_missing(struct sonde_ctx *cx, const struct sonde_item *it)
+{
+	return sonde_str_ends(sonde_item__config_path(cx, it), "???");
 }
 
 /* What follows the last _global_ (and its dot), or all of it. */
@@ -246,7 +250,8 @@ static int check_value(struct sonde_ctx *cx, const struct sonde_datum *v, struct
 	for (i = 0; v->kind == SONDE_LIST && i < v->seq.nr; i++)
 		if (v->seq.at[i]->kind != SONDE_STRING)
 			return sonde_ctx__fail_at(cx, "ValueError", file, v->line,
-				"Unsupported item value in defaults : %s, nested list items must be "
+				"Unsupported item value in defaults : %s, nested list items must "
+				"be "
 				"strings",
 				sonde_datum__type_name(v->seq.at[i]));
 	return 0;
@@ -308,6 +313,8 @@ int sonde_item__parse_list(struct sonde_item ***out, uint32_t *nr, struct sonde_
 		(*out)[i] = parse_item(cx, list->seq.at[i], loaded->from->name, config_path);
 		if (!(*out)[i])
 			return cx->fail.code;
+		(*out)[i]->file = loaded->from->name;
+		(*out)[i]->line = list->seq.at[i]->line;
 		*nr = i + 1;
 	}
 	return cx->fail.code;

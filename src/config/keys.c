@@ -80,8 +80,8 @@ static int complain(struct checker *c, const struct sonde_datum *n, const char *
 	if (n->from && !n->from->is_override)
 		return sonde_ctx__fail_at(c->cx, "SchemaError", where, n->line, "%s", text);
 	if (n->from)
-		return sonde_ctx__fail(c->cx, "SchemaError", "override '%.*s': %s",
-			SONDE_STR_ARG(where), text);
+		return sonde_ctx__fail(
+			c->cx, "SchemaError", "override '%.*s': %s", SONDE_STR_ARG(where), text);
 	return sonde_ctx__fail(c->cx, "SchemaError", "%s", text);
 }
 
@@ -91,7 +91,8 @@ static int unknown(struct checker *c, const struct sonde_datum *n)
 	struct sonde_str text;
 
 	if (nearest)
-		text = sonde_ctx__printf(c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
+		text = sonde_ctx__printf(
+			c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
 	else
 		text = sonde_ctx__printf(c->cx,
 			"unknown key '%s'; 'sonde config --help' lists the keys, +%s=… adds one on "
@@ -141,7 +142,8 @@ static int check_int(struct checker *c, const struct sonde_key *k, const struct 
 	if (n->kind == SONDE_INT && !n->s.n && n->i >= k->min && n->i <= k->max)
 		return 0;
 	if (k->max == INT64_MAX)
-		snprintf(expected, sizeof(expected), "an integer of at least %lld", (long long)k->min);
+		snprintf(expected, sizeof(expected), "an integer of at least %lld",
+			(long long)k->min);
 	else
 		snprintf(expected, sizeof(expected), "an integer from %lld to %lld",
 			(long long)k->min, (long long)k->max);
@@ -223,8 +225,8 @@ int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_datum *job)
 
 static const char *type_text(const struct sonde_key *k, char *scratch, size_t cap)
 {
-	static const char *const names[] = {"bool", "bool or null", "int", "string", NULL,
-		"list of strings", "map"};
+	static const char *const names[] = {
+		"bool", "bool or null", "int", "string", NULL, "list of strings", "map"};
 
 	if (k->type == SONDE_KEY_WORD)
 		return k->words;

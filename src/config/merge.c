@@ -71,16 +71,10 @@ void sonde_merge__type_hydra(struct sonde_datum *root)
 }
 
 static struct sonde_datum *misfit(
-	struct sonde_ctx *cx, const struct sonde_datum *slot_of, const char *fmt, const char *value)
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, const char *msg)
 {
-	const struct sonde_datum *parent = slot_of->parent;
-	struct sonde_str path = sonde_datum__path(cx, slot_of);
-	const char *klass = parent && parent->klass ? parent->klass : "dict";
-	bool top = strcmp(klass, "HydraConf") == 0;
-
-	sonde_ctx__fail(cx, "ValidationError", "%s%s%s\n    full_key: %.*s%s%s\n    object_type=%s",
-		"Value '", value, fmt, SONDE_STR_ARG(path), top ? "" : "\n    reference_type=",
-		top ? "" : klass, klass);
+	sonde_datum__fail(cx, "ValidationError", slot_of->parent ? slot_of->parent : slot_of,
+		sonde_datum__path(cx, slot_of), msg);
 	return NULL;
 }
 
@@ -88,16 +82,13 @@ static struct sonde_datum *fit_mode(
 	struct sonde_ctx *cx, const struct sonde_datum *slot_of, struct sonde_datum *v)
 {
 	struct sonde_buf b = {0};
-	struct sonde_str path;
 
 	if (v->kind == SONDE_NULL || sonde_str_is(v->s, "RUN") || sonde_str_is(v->s, "MULTIRUN"))
 		return v;
-	path = sonde_datum__path(cx, slot_of);
+	sonde_buf_puts(&b, "Invalid value '");
 	sonde_pytext__str(&b, v);
-	sonde_ctx__fail(cx, "ValidationError",
-		"Invalid value '%s', expected one of [RUN, MULTIRUN]\n    full_key: %.*s\n    "
-		"object_type=HydraConf",
-		b.p ? b.p : "", SONDE_STR_ARG(path));
+	sonde_buf_puts(&b, "', expected one of [RUN, MULTIRUN]");
+	misfit(cx, slot_of, b.p ? b.p : "");
 	sonde_buf_release(&b);
 	return NULL;
 }
@@ -121,33 +112,49 @@ static struct sonde_datum *fit_bool(struct sonde_ctx *cx, struct sonde_datum *v)
 	return NULL;
 }
 
+/* What the reference says about a value of the wrong type. */
+static struct sonde_datum *wrong_type(
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, const struct sonde_datum *v)
+{
+	const char *type = sonde_datum__type_name(v);
+	struct sonde_buf value = {0}, msg = {0};
+
+	sonde_pytext__str(&value, v);
+	if (slot_of->slot == SONDE_SLOT_INT)
+		sonde_buf_printf(&msg, "Value '%s' of type '%s' could not be converted to Integer",
+			value.p, type);
+	else if (slot_of->slot == SONDE_SLOT_OPT_BOOL)
+		sonde_buf_printf(&msg, "Value '%s' is not a valid bool (type %s)", value.p, type);
+	else
+		sonde_buf_printf(&msg, "Cannot convert '%s' to string: '%s'", type, value.p);
+	misfit(cx, slot_of, msg.p ? msg.p : "");
+	sonde_buf_release(&value);
+	sonde_buf_release(&msg);
+	return NULL;
+}
+
 static struct sonde_datum *fit_scalar(
 	struct sonde_ctx *cx, const struct sonde_datum *slot_of, struct sonde_datum *v)
 {
-	struct sonde_buf b = {0};
 	struct sonde_datum *out = NULL;
-	const char *why = "' is not a string";
+	struct sonde_buf b = {0};
 
-	sonde_pytext__str(&b, v);
 	if (slot_of->slot == SONDE_SLOT_INT) {
-		why = v->kind == SONDE_STRING ? "' of type 'str' could not be converted to Integer"
-					      : "' could not be converted to Integer";
 		if (v->kind == SONDE_INT)
 			out = v;
 		else if (v->kind == SONDE_STRING && sonde_pynumber__is_py_int(v->s))
 			out = sonde_pynumber__int(cx, v->s, 10);
 	} else if (slot_of->slot == SONDE_SLOT_OPT_BOOL) {
-		why = "' is not a valid bool";
 		out = fit_bool(cx, v);
 	} else if (v->kind == SONDE_STRING) {
 		out = v;
 	} else if (sonde_datum__is_scalar(v)) {
-		out = sonde_datum__string(cx, sonde_ctx__dup(cx, sonde_buf_view(&b)));
+		sonde_pytext__str(&b, v);
+		out = sonde_datum__string(cx, sonde_ctx__take(cx, &b));
 	}
-	if (!out && !cx->fail.code)
-		misfit(cx, slot_of, why, b.p ? b.p : "");
-	sonde_buf_release(&b);
-	if (out && out != v)
+	if (!out)
+		return cx->fail.code ? NULL : wrong_type(cx, slot_of, v);
+	if (out != v)
 		out->from = v->from, out->line = v->line;
 	return out;
 }
@@ -163,7 +170,12 @@ struct sonde_datum *sonde_merge__fit(
 		return fit_mode(cx, slot_of, v);
 	if (v->kind != SONDE_NULL)
 		return fit_scalar(cx, slot_of, v);
-	return optional ? v : misfit(cx, slot_of, "' is not allowed for this field", "None");
+	if (optional)
+		return v;
+	return misfit(cx, slot_of,
+		slot_of->slot == SONDE_SLOT_INT
+			? "Incompatible value 'None' for field of type 'int'"
+			: "Incompatible value 'None' for field of type 'str'");
 }
 
 int sonde_merge__unknown_key(
@@ -182,18 +194,18 @@ int sonde_merge__unknown_key(
 		cx, type, map, sonde_datum__path_to(cx, map, key), b.p ? b.p : "unknown key");
 	sonde_buf_release(&b);
 	if (key->from && !key->from->is_override)
-		cx->fail.where = sonde_ctx__printf(
-			cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
+		cx->fail.where =
+			sonde_ctx__printf(cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
 	return rc;
 }
 
 static int mismatch(struct merger *m, const struct sonde_datum *src)
 {
-	sonde_datum__fail(m->sc->cx, "ConfigTypeError", m->top, sonde_datum__path(m->sc->cx, m->top),
-		"Cannot merge DictConfig with ListConfig");
+	sonde_datum__fail(m->sc->cx, "ConfigTypeError", m->top,
+		sonde_datum__path(m->sc->cx, m->top), "Cannot merge DictConfig with ListConfig");
 	if (src->from && !src->from->is_override)
-		m->sc->cx->fail.where = sonde_ctx__printf(m->sc->cx, "%.*s:%u",
-			SONDE_STR_ARG(src->from->name), src->line);
+		m->sc->cx->fail.where = sonde_ctx__printf(
+			m->sc->cx, "%.*s:%u", SONDE_STR_ARG(src->from->name), src->line);
 	return m->sc->cx->fail.code;
 }
 
@@ -244,7 +256,8 @@ static int merge_map(struct merger *m, struct sonde_datum *dest, const struct so
 	uint32_t i;
 
 	if (++m->depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+		return sonde_ctx__limit(
+			cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
 	for (i = 0; i < src->seq.nr; i++) {
 		struct sonde_datum *s = src->seq.at[i], *d = sonde_datum__find(dest, s->key);
 
@@ -262,8 +275,8 @@ static int merge_map(struct merger *m, struct sonde_datum *dest, const struct so
 	return 0;
 }
 
-int sonde_merge__into(
-	struct sonde_lookup *sc, struct sonde_datum *dest, const struct sonde_datum *src, bool strict)
+int sonde_merge__into(struct sonde_lookup *sc, struct sonde_datum *dest,
+	const struct sonde_datum *src, bool strict)
 {
 	struct merger m = {.sc = sc, .top = dest, .strict = strict};
 

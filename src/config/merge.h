@@ -13,8 +13,8 @@
  * never overwrites. `strict`: keys that `dest` lacks are errors. `src` is not
  * changed.
  */
-int sonde_merge__into(
-	struct sonde_lookup *sc, struct sonde_datum *dest, const struct sonde_datum *src, bool strict);
+int sonde_merge__into(struct sonde_lookup *sc, struct sonde_datum *dest,
+	const struct sonde_datum *src, bool strict);
 
 /* What the slot accepts of `value` (converted), or NULL with a failure. */
 struct sonde_datum *sonde_merge__fit(

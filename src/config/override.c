@@ -12,7 +12,7 @@ struct parser {
 	struct sonde_str line;
 	size_t at;
 	unsigned depth;
-	unsigned open; /* brackets, braces and calls not yet closed */
+	unsigned open;			    /* brackets, braces and calls not yet closed */
 	SONDE_VEC(struct sonde_lex) tokens; /* of the primitive being read */
 };
 
@@ -26,7 +26,8 @@ static int lexer_error(struct parser *p, size_t at)
 	for (i = 0; i < at; i++)
 		column += ((unsigned char)p->line.p[i] & 0xc0) != 0x80;
 	return sonde_ctx__fail(p->cx, "OverrideParseException",
-		"LexerNoViableAltException: %.*s\n%*s^" SEE, SONDE_STR_ARG(p->line), (int)column, "");
+		"LexerNoViableAltException: %.*s\n%*s^" SEE, SONDE_STR_ARG(p->line), (int)column,
+		"");
 }
 
 static int syntax_error(struct parser *p, const char *what)
@@ -265,8 +266,8 @@ static struct sonde_datum *function(struct parser *p, struct sonde_str name)
 			return NULL;
 		p->open--;
 	}
-	n = sonde_override__call(p->cx, name, args, kwargs,
-		(struct sonde_str){p->line.p + start, p->at - start});
+	n = sonde_override__call(
+		p->cx, name, args, kwargs, (struct sonde_str){p->line.p + start, p->at - start});
 	if (!n && sonde_ctx__is_user_error(p->cx)) {
 		struct sonde_str msg = p->cx->fail.msg;
 
@@ -290,8 +291,7 @@ static struct sonde_datum *element_body(struct parser *p)
 		return dict(p);
 	if (t.kind == LEX_QUOTED)
 		return quoted(p);
-	if (t.kind == LEX_ID &&
-		sonde_lex__at(p->line, p->at + t.text.n, false).kind == LEX_POPEN)
+	if (t.kind == LEX_ID && sonde_lex__at(p->line, p->at + t.text.n, false).kind == LEX_POPEN)
 		return function(p, t.text);
 	return primitive(p, false);
 }
@@ -303,8 +303,8 @@ static struct sonde_datum *element(struct parser *p)
 	if (p->cx->fail.code)
 		return NULL;
 	if (++p->depth > SONDE_MAX_DEPTH) {
-		sonde_ctx__limit(p->cx, "the override nests values deeper than %d levels",
-			SONDE_MAX_DEPTH);
+		sonde_ctx__limit(
+			p->cx, "the override nests values deeper than %d levels", SONDE_MAX_DEPTH);
 		return NULL;
 	}
 	n = element_body(p);

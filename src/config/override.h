@@ -26,8 +26,7 @@ struct sonde_override {
 };
 
 /* `line` is copied. Everything lives in the arena. */
-int sonde_override__parse(
-	struct sonde_override *out, struct sonde_ctx *cx, struct sonde_str line);
+int sonde_override__parse(struct sonde_override *out, struct sonde_ctx *cx, struct sonde_str line);
 
 /* Prefix + key + @package: the identity of an override in a sweep. */
 struct sonde_str sonde_override__key_element(struct sonde_ctx *cx, const struct sonde_override *o);

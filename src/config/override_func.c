@@ -257,11 +257,12 @@ static struct sonde_datum *call_choice(struct call *c)
 	if (!keywords_ok(c, none))
 		return NULL;
 	for (i = 0; i < c->args->seq.nr; i++) {
-		if (c->args->seq.at[i]->kind != SONDE_NULL && c->args->seq.at[i]->kind <= SONDE_CHOICE)
+		if (c->args->seq.at[i]->kind != SONDE_NULL &&
+			c->args->seq.at[i]->kind <= SONDE_CHOICE)
 			continue;
 		snprintf(what, sizeof(what), "args[%u]", i);
 		return mismatch(c, what, c->args->seq.at[i],
-			"Union[str, int, float, bool, dict, list, ChoiceSweep]");
+			"Union[str, int, float, bool, Dict[Any, Any], List[Any], ChoiceSweep]");
 	}
 	if (c->args->seq.nr == 0)
 		return raise(c, "ValueError", "empty choice is not legal");
@@ -299,7 +300,7 @@ static struct sonde_datum *call_range(struct call *c)
 	for (i = 0; i < 3; i++)
 		if (v[i] && !is_number(v[i]) && !(i == 1 && v[i]->kind == SONDE_NULL))
 			return mismatch(c, names[i], v[i],
-				i == 1 ? "Union[int, float, NoneType]" : "Union[int, float]");
+				i == 1 ? "Optional[Union[int, float]]" : "Union[int, float]");
 	if (!v[1] || v[1]->kind == SONDE_NULL) {
 		v[1] = v[0];
 		v[0] = sonde_datum__int(c->cx, 0);
@@ -338,7 +339,9 @@ static struct sonde_datum *pattern_list(struct call *c, const char *name, struct
 		if (list->seq.at[i]->kind != SONDE_STRING)
 			break;
 	if (list && (list->kind != SONDE_LIST || i < list->seq.nr))
-		return mismatch(c, name, n, "Union[List[str], str]");
+		return mismatch(c, name, n,
+			name[0] == 'i' ? "Union[List[str], str]"
+				       : "Optional[Union[List[str], str]]");
 	return list;
 }
 
@@ -356,7 +359,8 @@ static struct sonde_datum *call_glob(struct call *c)
 
 /* sort(): Python's order, with its complaint about mixed types. */
 
-static bool less(struct call *c, const struct sonde_datum *a, const struct sonde_datum *b, bool *out)
+static bool less(
+	struct call *c, const struct sonde_datum *a, const struct sonde_datum *b, bool *out)
 {
 	if (is_number(a) && is_number(b)) {
 		*out = to_double(a) < to_double(b);
@@ -449,9 +453,9 @@ static struct sonde_datum *plus(
 {
 	if (a->kind == SONDE_FLOAT || b->kind == SONDE_FLOAT || a->s.n || b->s.n)
 		return sonde_datum__float(c->cx, to_double(a) + sign * fabs(to_double(b)));
-	return sonde_datum__int(c->cx,
-		(int64_t)((a->kind == SONDE_BOOL ? a->b : a->i) +
-			  sign * llabs(b->kind == SONDE_BOOL ? b->b : b->i)));
+	return sonde_datum__int(
+		c->cx, (int64_t)((a->kind == SONDE_BOOL ? a->b : a->i) +
+				 sign * llabs(b->kind == SONDE_BOOL ? b->b : b->i)));
 }
 
 static struct sonde_datum *sort_range(struct call *c, struct sonde_datum *r, bool backwards)
@@ -587,12 +591,14 @@ static struct sonde_datum *call_tag(struct call *c)
 		return mismatch(c, what, n, "Union[str, Sweep]");
 	}
 	if (nr < 1)
-		return raise(c, "ValueError", "Not enough arguments to tag, must take at least a sweep");
+		return raise(
+			c, "ValueError", "Not enough arguments to tag, must take at least a sweep");
 	if (!sweep && sonde_datum__is_sweep(c->args->seq.at[nr - 1]))
 		sweep = c->args->seq.at[--nr];
 	if (!sweep)
 		return raise(c, "ValueError",
-			"Last argument to tag() must be a choice(), range() or interval(), got NoneType");
+			"Last argument to tag() must be a choice(), range() or interval(), got "
+			"NoneType");
 	if (!sweep->tags)
 		sweep->tags = sonde_datum__new(c->cx, SONDE_LIST);
 	for (i = 0; sweep->tags && i < nr; i++)

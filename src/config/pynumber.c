@@ -180,7 +180,8 @@ double sonde_pynumber__double60(struct sonde_str text)
 
 		while (start > 0 && text.p[start - 1] != ':')
 			start--;
-		sum += sonde_pynumber__double((struct sonde_str){text.p + start, end - start}) * base;
+		sum += sonde_pynumber__double((struct sonde_str){text.p + start, end - start}) *
+		       base;
 		base *= 60;
 		end = start ? start - 1 : 0;
 	}
@@ -195,13 +196,29 @@ struct sonde_datum *sonde_pynumber__trunc(struct sonde_ctx *cx, double f)
 	return sonde_pynumber__int(cx, sonde_str_from(text), 10);
 }
 
-/* Python strips these around numbers. */
+/* What Python's str.strip() takes off: any white space of Unicode. */
+static bool is_white(uint32_t c)
+{
+	return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
+	       c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+	       c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
 static struct sonde_str strip(struct sonde_str s)
 {
-	while (s.n && strchr(" \t\n\r\v\f", s.p[0]) && s.p[0])
-		s.p++, s.n--;
-	while (s.n && strchr(" \t\n\r\v\f", s.p[s.n - 1]) && s.p[s.n - 1])
-		s.n--;
+	uint32_t c;
+	unsigned n;
+	size_t last;
+
+	while (s.n && (n = sonde_utf8_decode(s, 0, &c)) && is_white(c))
+		s.p += n, s.n -= n;
+	while (s.n) {
+		for (last = s.n - 1; last > 0 && ((unsigned char)s.p[last] & 0xc0) == 0x80;)
+			last--;
+		if (!sonde_utf8_decode(s, last, &c) || !is_white(c))
+			break;
+		s.n = last;
+	}
 	return s;
 }
 

@@ -20,8 +20,8 @@ struct sonde_datum *sonde_interp__deref(struct sonde_lookup *sc, struct sonde_da
 	for (f = sc->frame; f; f = f->prev) {
 		if (f->node != n)
 			continue;
-		sonde_ctx__fail(sc->cx, "InterpolationResolutionError",
-			"Recursive interpolation detected");
+		sonde_ctx__fail(
+			sc->cx, "InterpolationResolutionError", "Recursive interpolation detected");
 		return NULL;
 	}
 	sc->frame = &frame;
@@ -91,14 +91,15 @@ static struct sonde_datum *not_container(struct sonde_lookup *sc, struct sonde_s
 	while (done.n && done.p[done.n - 1] == '.')
 		done.n--;
 	sonde_ctx__fail(sc->cx, "ConfigTypeError",
-		"Error trying to access %.*s: node `%.*s` is not a container and thus cannot contain "
+		"Error trying to access %.*s: node `%.*s` is not a container and thus cannot "
+		"contain "
 		"`%.*s`",
 		SONDE_STR_ARG(whole), SONDE_STR_ARG(done), SONDE_STR_ARG(step));
 	return NULL;
 }
 
-static struct sonde_datum *walk(
-	struct sonde_lookup *sc, struct sonde_datum *root, struct sonde_str path, bool throw_missing)
+static struct sonde_datum *walk(struct sonde_lookup *sc, struct sonde_datum *root,
+	struct sonde_str path, bool throw_missing)
 {
 	struct sonde_str whole = path;
 
@@ -114,7 +115,8 @@ static struct sonde_datum *walk(
 		if (!root || !path.n)
 			return root;
 		if (!sonde_datum__is_container(root))
-			return root->missing ? NULL : not_container(sc, whole, done, next_step(&rest));
+			return root->missing ? NULL
+					     : not_container(sc, whole, done, next_step(&rest));
 	}
 	return NULL;
 }
@@ -146,6 +148,18 @@ struct sonde_datum *sonde_interp__select(struct sonde_lookup *sc, struct sonde_d
 
 static int resolve_deep(struct sonde_lookup *sc, struct sonde_datum *n, unsigned depth);
 
+/* Where the interpolation stands, for the door's message. */
+static int blame(struct sonde_ctx *cx, const struct sonde_datum *n)
+{
+	if (!cx->fail.where.n && n->from && n->from->is_override)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "override '%.*s'", SONDE_STR_ARG(n->from->name));
+	else if (!cx->fail.where.n && n->from)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "%.*s:%u", SONDE_STR_ARG(n->from->name), n->line);
+	return cx->fail.code;
+}
+
 static int resolve_child(struct sonde_lookup *sc, struct sonde_datum *child, unsigned depth)
 {
 	struct sonde_ctx *cx = sc->cx;
@@ -159,10 +173,11 @@ static int resolve_child(struct sonde_lookup *sc, struct sonde_datum *child, uns
 		value = sonde_datum__text(cx, "???");
 	}
 	if (!value)
-		return cx->fail.code;
+		return blame(cx, child);
 	if (sonde_datum__is_container(value) && value->raw)
 		return sonde_ctx__fail(cx, "UnsupportedValueType",
-			"Value '%s' is not a supported primitive type", sonde_datum__type_name(value));
+			"Value '%s' is not a supported primitive type",
+			sonde_datum__type_name(value));
 	if (sonde_datum__is_container(value) && resolve_deep(sc, value, depth + 1))
 		return cx->fail.code;
 	copy = sonde_datum__copy(cx, value);
@@ -179,7 +194,8 @@ static int resolve_deep(struct sonde_lookup *sc, struct sonde_datum *n, unsigned
 	uint32_t i;
 
 	if (depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(sc->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+		return sonde_ctx__limit(
+			sc->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
 	if (!sonde_datum__is_container(n))
 		return 0;
 	for (i = 0; i < n->seq.nr; i++)

@@ -126,8 +126,8 @@ static struct sonde_datum *dict_arg(const struct call *c, const char *name, stru
 	if (n && n->kind == SONDE_MAP)
 		return n;
 	if (!n)
-		sonde_ctx__fail(c->sc->cx, "ConfigKeyError", "Key not found: '%.*s'",
-			SONDE_STR_ARG(*path));
+		sonde_ctx__fail(
+			c->sc->cx, "ConfigKeyError", "Key not found: '%.*s'", SONDE_STR_ARG(*path));
 	else
 		sonde_ctx__fail(c->sc->cx, "TypeError",
 			"`%s` cannot be applied to objects of type: %s", name,

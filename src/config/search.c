@@ -13,8 +13,8 @@
 
 #define HEADER_CHARS 512
 
-int sonde_search__add(struct sonde_search *s, enum sonde_conf_source_kind kind, const char *provider,
-	struct sonde_str dir)
+int sonde_search__add(struct sonde_search *s, enum sonde_conf_source_kind kind,
+	const char *provider, struct sonde_str dir)
 {
 	struct sonde_conf_source *src = sonde_vec_push(&s->sources);
 
@@ -34,8 +34,8 @@ void sonde_search__release(struct sonde_search *s)
 }
 
 /* DIR/PATH[.yaml] as a C string in the arena, NULL when it cannot be a file name. */
-static const char *file_name(
-	struct sonde_search *s, const struct sonde_conf_source *src, struct sonde_str path, bool yaml)
+static const char *file_name(struct sonde_search *s, const struct sonde_conf_source *src,
+	struct sonde_str path, bool yaml)
 {
 	struct sonde_buf b = {0};
 	struct sonde_str z;
@@ -136,11 +136,13 @@ static int read_file(struct sonde_search *s, struct sonde_loaded *l, const char 
 	}
 	parse(s, l, m.data);
 	sonde_mapping_release(&m);
+	if (s->cx->fail.code && !s->cx->fail.where.n)
+		s->cx->fail.where = l->from->name;
 	return s->cx->fail.code;
 }
 
-static bool load_from(struct sonde_search *s, const struct sonde_conf_source *src, struct sonde_loaded *l,
-	struct sonde_str path)
+static bool load_from(struct sonde_search *s, const struct sonde_conf_source *src,
+	struct sonde_loaded *l, struct sonde_str path)
 {
 	struct sonde_from *from = sonde_ctx__alloc(s->cx, 1, sizeof(*from));
 	const char *name, *text;
@@ -176,8 +178,7 @@ const struct sonde_loaded *sonde_search__load(struct sonde_search *s, struct son
 		return s->files.at[i]->found ? s->files.at[i] : NULL;
 	l = sonde_ctx__alloc(s->cx, 1, sizeof(*l));
 	slot = l ? sonde_vec_push(&s->files) : NULL;
-	if (!slot ||
-		sonde_map_add(&s->paths, sonde_ctx__dup(s->cx, path), NULL) == SONDE_NONE) {
+	if (!slot || sonde_map_add(&s->paths, sonde_ctx__dup(s->cx, path), NULL) == SONDE_NONE) {
 		sonde_ctx__nomem(s->cx);
 		return NULL;
 	}
@@ -207,7 +208,8 @@ bool sonde_search__has_group(struct sonde_search *s, struct sonde_str group)
 	for (i = 0; i < s->sources.nr; i++) {
 		const struct sonde_conf_source *src = &s->sources.at[i];
 
-		if (src->kind == SONDE_SOURCE_DIR && is_kind(file_name(s, src, group, false), S_IFDIR))
+		if (src->kind == SONDE_SOURCE_DIR &&
+			is_kind(file_name(s, src, group, false), S_IFDIR))
 			return true;
 		if (src->kind == SONDE_SOURCE_BUILTIN && builtin_has_group(group))
 			return true;
@@ -227,7 +229,8 @@ static int add_option(struct sonde_search *s, struct sonde_datum *list, struct s
 		if (order > 0)
 			break;
 	}
-	if (sonde_datum__push(s->cx, list, sonde_datum__string(s->cx, sonde_ctx__dup(s->cx, name))) ||
+	if (sonde_datum__push(
+		    s->cx, list, sonde_datum__string(s->cx, sonde_ctx__dup(s->cx, name))) ||
 		s->cx->fail.code)
 		return s->cx->fail.code;
 	for (i = list->seq.nr - 1; i > at; i--) {

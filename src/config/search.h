@@ -24,7 +24,7 @@ struct sonde_conf_source {
 struct sonde_loaded {
 	struct sonde_datum *config;   /* map or list, without `defaults`; copy before changing */
 	struct sonde_datum *defaults; /* the value of `defaults`, NULL when absent */
-	struct sonde_str header;     /* normalised `# @package`, valid if has_header */
+	struct sonde_str header;      /* normalised `# @package`, valid if has_header */
 	bool has_header;
 	bool found;
 	const struct sonde_from *from;
@@ -37,8 +37,8 @@ struct sonde_search {
 	SONDE_VEC(struct sonde_loaded *) files;
 };
 
-int sonde_search__add(struct sonde_search *s, enum sonde_conf_source_kind kind, const char *provider,
-	struct sonde_str dir);
+int sonde_search__add(struct sonde_search *s, enum sonde_conf_source_kind kind,
+	const char *provider, struct sonde_str dir);
 void sonde_search__release(struct sonde_search *s);
 
 /* NULL without a failure when no source has it. */

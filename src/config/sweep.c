@@ -18,7 +18,8 @@ static int push_text(struct plan *p, struct sonde_datum *list, struct sonde_str 
 	sonde_buf_str(&b, key);
 	sonde_buf_putc(&b, '=');
 	sonde_override__value_text(&b, value);
-	return sonde_datum__push(p->cx, list, sonde_datum__string(p->cx, sonde_ctx__take(p->cx, &b)));
+	return sonde_datum__push(
+		p->cx, list, sonde_datum__string(p->cx, sonde_ctx__take(p->cx, &b)));
 }
 
 static void shuffle(struct sonde_datum *list, int64_t seed)
@@ -45,7 +46,8 @@ static struct sonde_datum *glob_values(struct plan *p, const struct sonde_overri
 
 	for (i = 0; list && options && i < options->seq.nr; i++)
 		if (sonde_override__glob_matches(o->value, options->seq.at[i]->s) &&
-			sonde_datum__push(p->cx, list, sonde_datum__copy(p->cx, options->seq.at[i])))
+			sonde_datum__push(
+				p->cx, list, sonde_datum__copy(p->cx, options->seq.at[i])))
 			return NULL;
 	return list;
 }
@@ -134,7 +136,8 @@ static struct sonde_datum *make_job(struct plan *p, uint64_t n)
 
 		stride /= choices->seq.nr;
 		if (sonde_datum__push(p->cx, job,
-			    sonde_datum__copy(p->cx, choices->seq.at[n / stride % choices->seq.nr])))
+			    sonde_datum__copy(
+				    p->cx, choices->seq.at[n / stride % choices->seq.nr])))
 			return NULL;
 	}
 	return job;

@@ -98,7 +98,8 @@ static size_t escapes(struct sonde_str s, size_t i)
 	return i - start;
 }
 
-/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none. */
+/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none.
+ */
 static size_t quoted(struct sonde_str s, size_t i)
 {
 	size_t j, slashes = 0;
@@ -123,8 +124,8 @@ static size_t interpolation(struct sonde_str s, size_t i)
 	return 0;
 }
 
-static enum sonde_lex_kind punctuation(char c, bool in_interp, bool *blanks_before,
-	bool *blanks_after)
+static enum sonde_lex_kind punctuation(
+	char c, bool in_interp, bool *blanks_before, bool *blanks_after)
 {
 	static const struct {
 		char c;

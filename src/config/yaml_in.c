@@ -19,8 +19,8 @@ static struct sonde_datum *build(struct builder *b, struct sonde_yaml *y);
 /* `arg` is quoted behind the sentence when it is not empty. */
 static int fail(struct builder *b, uint32_t line, const char *what, struct sonde_str arg)
 {
-	return sonde_ctx__fail_at(b->cx, "ConstructorError", b->from->name, line, "%s%s%.*s%s", what,
-		arg.n ? " '" : "", SONDE_STR_ARG(arg), arg.n ? "'" : "");
+	return sonde_ctx__fail_at(b->cx, "ConstructorError", b->from->name, line, "%s%s%.*s%s",
+		what, arg.n ? " '" : "", SONDE_STR_ARG(arg), arg.n ? "'" : "");
 }
 
 /* The part of a tag behind tag:yaml.org,2002:, or empty. */
@@ -225,7 +225,8 @@ static int add_pairs(struct builder *b, struct sonde_datum *map, struct sonde_ya
 	uint32_t i;
 
 	if (++b->depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(b->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+		return sonde_ctx__limit(
+			b->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
 	y->busy = true;
 	for (i = 0; i < y->nr; i += 2)
 		if (is_merge(y->items[i]) && add_merged(b, map, y->items[i + 1]))

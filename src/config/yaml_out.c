@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BEST_WIDTH 80
-#define MAX_KEY	   128
+#define MAX_KEY	   128 /* of a key and its tag, !!str */
 
 struct emitter {
 	struct sonde_buf *out;
@@ -143,7 +143,8 @@ static void write_chars(struct emitter *e, struct sonde_str s, size_t start, siz
 }
 
 /* A run of blanks: a single one beyond the width becomes a line break. */
-static void write_blanks(struct emitter *e, struct sonde_str s, size_t start, size_t end, bool split)
+static void write_blanks(
+	struct emitter *e, struct sonde_str s, size_t start, size_t end, bool split)
 {
 	if (start + 1 == end && e->column > BEST_WIDTH && split)
 		write_indent(e);
@@ -227,8 +228,8 @@ static void write_single_quoted(struct emitter *e, struct sonde_str s, bool spli
 
 static void write_escape(struct emitter *e, uint32_t c, unsigned char byte)
 {
-	static const uint32_t from[] = {0, 7, 8, 9, 10, 11, 12, 13, 27, '"', '\\', 0x85, 0xa0, 0x2028,
-		0x2029};
+	static const uint32_t from[] = {
+		0, 7, 8, 9, 10, 11, 12, 13, 27, '"', '\\', 0x85, 0xa0, 0x2028, 0x2029};
 	static const char to[] = "0abtnvfre\"\\N_LP";
 	size_t i, before = e->out->n;
 
@@ -310,9 +311,9 @@ static void write_double_quoted(struct emitter *e, struct sonde_str s, bool spli
 /* Strings that other readers of YAML 1.1 or of numbers would take for something else. */
 static bool wants_quotes(struct sonde_str s)
 {
-	static const char *const words[] = {"y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No", "NO",
-		"true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off", "Off",
-		"OFF"};
+	static const char *const words[] = {"y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No",
+		"NO", "true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off",
+		"Off", "OFF"};
 	size_t i;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -382,7 +383,7 @@ static bool is_simple_key(const struct sonde_datum *key)
 	if (key->kind != SONDE_STRING)
 		return true;
 	a = analyze(key->s);
-	return a.nr_chars < MAX_KEY && !a.empty && !a.multiline;
+	return a.nr_chars + 5 < MAX_KEY && !a.empty && !a.multiline;
 }
 
 static void emit_map(struct emitter *e, const struct sonde_datum *n)

@@ -238,20 +238,18 @@ static int read_launches(struct reader *r)
 
 static int take_device(struct reader *r, sqlite3_stmt *q)
 {
-	struct sonde_device *d;
+	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, 0),
+		.cc_major = (unsigned)sqlite3_column_int(q, 2),
+		.cc_minor = (unsigned)sqlite3_column_int(q, 3)};
 	size_t i;
 
+	d.name = sonde_records_str(r->n.r, intern(r, q, 1));
 	for (i = 0; i < r->n.r->processes.nr; i++) {
 		if (r->n.r->processes.at[i].input != r->n.src->input)
 			continue;
-		d = sonde_vec_push(&r->n.r->devices);
-		if (!d)
+		d.process = (uint32_t)i;
+		if (!sonde_records__device(r->n.r, &d))
 			return sonde_err_nomem(r->err);
-		d->id = (uint32_t)sqlite3_column_int64(q, 0);
-		d->process = (uint32_t)i;
-		d->name = sonde_records_str(r->n.r, intern(r, q, 1));
-		d->cc_major = (unsigned)sqlite3_column_int(q, 2);
-		d->cc_minor = (unsigned)sqlite3_column_int(q, 3);
 	}
 	return 0;
 }

@@ -157,7 +157,7 @@ struct sonde_records {
 };
 
 /*
- * Reads all of `paths`. A damaged input gives what could be read before the
+ * Reads all of `paths`, files or directories of native captures. A damaged input gives what could be read before the
  * damage, with a note; it is an error only if that was no result at all.
  */
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# What the injected library costs: nanoseconds a push/pop pair over the same library with empty
+# hooks, by threads; bytes a range; how fast captures are read. Interleaved, medians.
+#
+#   make && make tools && bench/native.sh [BUILD [REPETITIONS]]
+set -eu
+cd "$(dirname "$0")/.."
+BUILD=${1:-build} reps=${2:-9}
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+mkdir "$TMP/out"
+printf 'output=%s\n' "$TMP/out" >"$TMP/conf"
+export SONDE_INJECT_CONFIG=$TMP/conf
+
+pairs() { # LIBRARY COUNT THREADS
+	rm -f "$TMP"/out/*
+	NVTX_INJECTION64_PATH=$PWD/$BUILD/$1 "$BUILD/workloads/pairs" "$2" "$3"
+}
+median() { sort -n | awk '{a[NR] = $1} END {print a[int((NR + 1) / 2)]}'; }
+
+echo "push/pop pairs, ns each, median of $reps interleaved runs ($(nproc) processors)"
+printf '%-8s %10s %10s %10s %10s\n' threads empty hooks difference least
+for t in 1 2 16; do
+	: >"$TMP/empty" && : >"$TMP/full" && : >"$TMP/diff"
+	for _ in $(seq "$reps"); do
+		e=$(pairs libsonde_inject_empty.so $((1000000 / t)) "$t")
+		f=$(pairs libsonde_inject.so $((1000000 / t)) "$t")
+		echo "$e" >>"$TMP/empty" && echo "$f" >>"$TMP/full"
+		awk "BEGIN {print $f - $e}" >>"$TMP/diff"
+	done
+	printf '%-8s %10.1f %10.1f %10.1f %10.1f\n' "$t" "$(median <"$TMP/empty")" "$(median <"$TMP/full")" \
+		"$(median <"$TMP/diff")" "$(sort -n "$TMP/diff" | head -1)"
+done
+
+pairs libsonde_inject.so 5000000 1 >/dev/null
+echo
+echo "volume: $(($(cat "$TMP"/out/*.sonde | wc -c) * 100 / 5000000)) bytes per 100 ranges"
+echo "reading 10000000 events:"
+for _ in 1 2 3; do
+	start=$(date +%s%N)
+	"$BUILD/tools/capture_dump" --count "$TMP"/out/*.sonde
+	echo "  $((($(date +%s%N) - start) / 1000000)) ms"
+done

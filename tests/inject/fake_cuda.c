@@ -1,0 +1,92 @@
+/*
+ * A CUDA program without CUDA: loads the injected library as the driver would
+ * and tells fake_cupti.c what its kernels did.
+ *
+ *     fake_cuda FAKE_CUPTI [COUNT]
+ */
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void (*launch)(const char *, uint64_t);
+static void (*copy)(uint64_t);
+static void (*node)(uint64_t, uint64_t);
+static void (*device)(void);
+static long count = 3;
+
+static void *find(void *lib, const char *name)
+{
+	void *p = dlsym(lib, name);
+
+	if (!p) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	return p;
+}
+
+static void *worker(void *arg)
+{
+	long i;
+
+	nvtxRangePushA(arg);
+	for (i = 0; i < count; i++)
+		launch("_Z4axpyPfif", 0);
+	nvtxRangePop();
+	return NULL;
+}
+
+static void graph(void)
+{
+	nvtxRangePushA("capture");
+	node(500, 0);
+	nvtxRangePop();
+	node(900, 500);
+	nvtxRangePushA("replay");
+	launch("_Z10reduce_sumPKfPfi", 900);
+	nvtxRangePop();
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *cupti = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL, *injected;
+	int (*initialize)(void);
+	nvtxRangeId_t id;
+	pthread_t thread;
+
+	if (!cupti)
+		return 2;
+	if (argc > 2)
+		count = strtol(argv[2], NULL, 10);
+	*(void **)&launch = find(cupti, "fake_launch");
+	*(void **)&copy = find(cupti, "fake_copy");
+	*(void **)&node = find(cupti, "fake_node");
+	*(void **)&device = find(cupti, "fake_device");
+	injected = path ? dlopen(path, RTLD_NOW) : NULL;
+	if (injected) {
+		*(void **)&initialize = find(injected, "InitializeInjection");
+		initialize();
+		device();
+	}
+	launch("_Z4fillPfif", 0);
+	nvtxRangePushA("A");
+	launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
+	id = nvtxRangeStartA("s");
+	nvtxRangePushA("B");
+	launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
+	nvtxRangePop();
+	nvtxRangePop();
+	pthread_create(&thread, NULL, worker, "worker");
+	pthread_join(thread, NULL);
+	nvtxRangeEnd(id);
+	nvtxRangePushA("move");
+	copy(4096);
+	nvtxRangePop();
+	graph();
+	puts("done");
+	return 0;
+}

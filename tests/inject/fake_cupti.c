@@ -1,0 +1,275 @@
+/*
+ * A CUPTI without a GPU: as much of it as the injected library calls, with
+ * "work" that is told by the program (fake_cuda.c) instead of done. Records
+ * have the vendor's own layout, buffers and callbacks come as CUPTI's do, so
+ * the library's CUPTI half runs on any machine. That real CUPTI behaves so is
+ * for tests/gpu to show.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cuda.h>
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_version.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define NR_IDS 8
+
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 kernel_record;
+typedef CUpti_ActivityMemcpy6 memcpy_record;
+typedef CUpti_ActivityDevice5 device_record;
+#else
+typedef CUpti_ActivityKernel9 kernel_record;
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityDevice4 device_record;
+#endif
+
+static CUpti_CallbackFunc callback;
+static CUpti_BuffersCallbackRequestFunc request;
+static CUpti_BuffersCallbackCompleteFunc complete;
+static unsigned char is_enabled[CUPTI_CB_DOMAIN_SIZE][64];
+static unsigned kinds[4096];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *buffer;
+static size_t buffer_size, used, nr_dropped;
+static uint32_t correlation = 100;
+
+static const char *const driver_names[NR_IDS] = {
+	NULL, "cuInit", "cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoD_v2", "cuMemsetD8_v2"};
+static const char *const runtime_names[NR_IDS] = {
+	NULL, "cudaMalloc_v3020", "cudaLaunchKernel_v7000", "cudaGraphLaunch_v10000"};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user)
+{
+	(void)user;
+	if (getenv("FAKE_CUPTI_TAKEN"))
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	callback = fn;
+	*out = (CUpti_SubscriberHandle)&callback;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiEnableCallback(
+	uint32_t enable, CUpti_SubscriberHandle s, CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+	(void)s;
+	if (domain >= CUPTI_CB_DOMAIN_SIZE || id >= 64)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	is_enabled[domain][id] = (unsigned char)enable;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name)
+{
+	const char *const *names =
+		domain == CUPTI_CB_DOMAIN_DRIVER_API ? driver_names : runtime_names;
+
+	if (id >= NR_IDS || !names[id])
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*name = names[id];
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityRegisterCallbacks(
+	CUpti_BuffersCallbackRequestFunc r, CUpti_BuffersCallbackCompleteFunc c)
+{
+	request = r;
+	complete = c;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	kinds[kind] = 1;
+	return CUPTI_SUCCESS;
+}
+
+static size_t size_of(CUpti_ActivityKind kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return sizeof(kernel_record);
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return sizeof(memcpy_record);
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return sizeof(CUpti_ActivityMemset4);
+	default:
+		return sizeof(device_record);
+	}
+}
+
+EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *b, size_t valid, CUpti_Activity **record)
+{
+	uint8_t *next = *record ? (uint8_t *)*record + size_of((*record)->kind) : b;
+
+	if (next >= b + valid)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)(void *)next;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext c, uint32_t s, size_t *dropped)
+{
+	(void)c, (void)s;
+	*dropped = __atomic_exchange_n(&nr_dropped, 0, __ATOMIC_RELAXED);
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	uint8_t *b;
+	size_t n, size;
+
+	(void)flag;
+	pthread_mutex_lock(&lock);
+	b = buffer;
+	n = used;
+	size = buffer_size;
+	buffer = NULL;
+	used = 0;
+	pthread_mutex_unlock(&lock);
+	if (b)
+		complete(NULL, 0, b, size, n);
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiGetTimestamp(uint64_t *ns)
+{
+	*ns = now_ns();
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
+{
+	*id = (uint64_t)(uintptr_t)node;
+	return CUPTI_SUCCESS;
+}
+
+/* --- what the program tells ------------------------------------------------------------------ */
+
+static void add(const void *record, size_t n)
+{
+	size_t max;
+	int is_full;
+
+	pthread_mutex_lock(&lock);
+	is_full = buffer && used + n > buffer_size;
+	pthread_mutex_unlock(&lock);
+	if (is_full)
+		cuptiActivityFlushAll(0);
+	pthread_mutex_lock(&lock);
+	if (!buffer && request) {
+		request(&buffer, &buffer_size, &max);
+		used = 0;
+	}
+	if (buffer && used + n <= buffer_size) {
+		memcpy(buffer + used, record, n);
+		used += n;
+	} else {
+		__atomic_add_fetch(&nr_dropped, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site)
+{
+	CUpti_CallbackData d = {0};
+
+	d.callbackSite = (CUpti_ApiCallbackSite)site;
+	d.correlationId = corr;
+	if (callback && is_enabled[domain][id])
+		callback(NULL, domain, id, &d);
+}
+
+/* A runtime call around a driver call; their correlation ids are equal or not, by
+ * `$FAKE_CUPTI_IDS`. */
+static uint32_t api(CUpti_CallbackId id)
+{
+	uint32_t outer = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED), inner = outer;
+
+	if (getenv("FAKE_CUPTI_IDS"))
+		inner = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_ENTER);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_ENTER);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_EXIT);
+	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_EXIT);
+	return getenv("FAKE_CUPTI_IDS") ? inner : outer;
+}
+
+void fake_launch(const char *name, uint64_t node);
+EXPORT void fake_launch(const char *name, uint64_t node)
+{
+	kernel_record k;
+
+	memset(&k, 0, sizeof(k));
+	k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	k.correlationId = api(node ? 3 : 2);
+	k.start = now_ns();
+	k.end = k.start + 1234;
+	k.name = name;
+	k.contextId = 1;
+	k.streamId = 7;
+	k.gridX = 64;
+	k.gridY = k.gridZ = k.blockY = k.blockZ = 1;
+	k.blockX = 256;
+	k.registersPerThread = 32;
+	k.graphNodeId = node;
+	add(&k, sizeof(k));
+}
+
+void fake_copy(uint64_t bytes);
+EXPORT void fake_copy(uint64_t bytes)
+{
+	memcpy_record m;
+
+	memset(&m, 0, sizeof(m));
+	m.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+	m.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	m.bytes = bytes;
+	m.correlationId = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_ENTER);
+	m.start = now_ns();
+	m.end = m.start + 500;
+	add(&m, sizeof(m));
+}
+
+void fake_node(uint64_t id, uint64_t original);
+EXPORT void fake_node(uint64_t id, uint64_t original)
+{
+	CUpti_GraphData g;
+	CUpti_ResourceData r;
+	CUpti_CallbackId cb = original ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
+				       : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
+
+	memset(&g, 0, sizeof(g));
+	memset(&r, 0, sizeof(r));
+	g.node = (CUgraphNode)(uintptr_t)id;
+	g.originalNode = (CUgraphNode)(uintptr_t)original;
+	r.resourceDescriptor = &g;
+	if (callback && is_enabled[CUPTI_CB_DOMAIN_RESOURCE][cb])
+		callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, cb, &r);
+}
+
+void fake_device(void);
+EXPORT void fake_device(void)
+{
+	device_record d;
+
+	memset(&d, 0, sizeof(d));
+	d.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+	d.name = "Fake GPU";
+	d.computeCapabilityMajor = 9;
+	d.numMultiprocessors = 132;
+	add(&d, sizeof(d));
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The CUPTI half of the injected library, against a CUPTI of our own: no GPU needed, and no proof
+# that NVIDIA's behaves the same (tests/gpu is).
+. tests/native.sh
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+CUDA=$PWD/$BUILD/fake/fake_cuda
+if [ ! -e "$FAKE" ]; then
+	echo "skip native_cupti: the CUPTI headers were not found when building"
+	exit 0
+fi
+
+cuda() {
+	env CUDA_INJECTION64_PATH="$LIB" SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" \
+		timeout -k 1 60 "$CUDA" "$FAKE" "$@"
+}
+
+launches() {
+	cat <<-'T'
+		launch kernel fill(float *, int, float) in (nothing)
+		launch kernel void gemm_tile<(int)2>(const float *, const float *, float *, int) in A
+		launch kernel void gemm_tile<(int)2>(const float *, const float *, float *, int) in A/B + start:s
+		launch kernel axpy(float *, int, float) in start:s + worker
+		launch kernel axpy(float *, int, float) in start:s + worker
+		launch kernel axpy(float *, int, float) in start:s + worker
+		launch memcpy [CUDA memcpy Host-to-Device] in move
+		launch kernel reduce_sum(const float *, float *, int) in replay captured in capture
+	T
+}
+
+all_launches() {
+	fresh cupti="$FAKE"
+	[ "$(cuda)" = done ] && dump | grep '^launch' | diff <(launches) -
+}
+
+own_ids() { # the driver's correlation id differs from the runtime's
+	fresh cupti="$FAKE"
+	FAKE_CUPTI_IDS=1 cuda && dump | grep '^launch' | diff <(launches) -
+}
+
+times() {
+	fresh cupti="$FAKE"
+	cuda && "$BUILD/tools/capture_dump" --times "$OUT"/*.sonde | grep -c 'kernel.* ns=1234$' | grep -x 7
+}
+
+many() {
+	fresh cupti="$FAKE" collect_ms=5
+	cuda 200000 >/dev/null
+	"$BUILD/tools/capture_dump" --count "$OUT"/*.sonde >"$TMP/count"
+	cat "$TMP/count"
+	ls -l "$OUT"
+	grep -q 'records=200005' "$TMP/count" &&
+		[ "$(cat "$OUT"/*.sonde | wc -c)" -le $((200005 * 64)) ]
+}
+
+another_subscriber() {
+	fresh cupti="$FAKE"
+	FAKE_CUPTI_TAKEN=1 cuda && has \
+		"note CUPTI has another subscriber: kernels have no region" \
+		"launch kernel fill(float *, int, float) in (nothing)" \
+		"range push_pop A/B entries=1 open=0 threads=1"
+}
+
+missing() {
+	fresh cupti=/not/there/libcupti.so
+	[ "$(cuda)" = done ] && has "note CUPTI not found: host times only, no kernels" \
+		"range push_pop A/B entries=1 open=0 threads=1" && ! dump | grep '^launch'
+}
+
+off() {
+	fresh cupti=off
+	[ "$(cuda)" = done ] && has "note CUPTI switched off: host times only, no kernels"
+}
+
+check "every launch, copy and graph kernel has its region" all_launches
+check "runtime and driver calls with ids of their own are attributed alike" own_ids
+check "kernels have the GPU's own durations" times
+check "200000 launches are kept at under 64 bytes each" many
+check "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
+check "a missing CUPTI leaves ranges, with a note" missing
+check "CUPTI can be switched off" off
+exit $failed

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The injected library under ThreadSanitizer, 16 threads at a time.
+. tests/native.sh
+LIB=$PWD/build/tsan/libsonde_inject.so
+name="16 threads under ThreadSanitizer show no race"
+echo 'int main(void) { return 0; }' >"$TMP/probe.c"
+if ! gcc -fsanitize=thread -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null || ! "$TMP/probe" 2>/dev/null; then
+	echo "skip $name: no ThreadSanitizer here"
+	exit 0
+fi
+make --no-print-directory tsan >"$TMP/make.log" 2>&1 || {
+	cat "$TMP/make.log"
+	echo "not ok the library builds with ThreadSanitizer"
+	exit 1
+}
+export TSAN_OPTIONS="exitcode=66 log_path=$TMP/tsan"
+
+quiet() { # PROGRAM ARGUMENT…: no report, and nothing lost
+	fresh "${CONFIG:-flush_ms=2}"
+	traced "build/tsan/workloads/$1" "${@:2}" || {
+		cat "$TMP"/tsan.* 2>/dev/null
+		return 1
+	}
+	dump
+}
+
+gpu() {
+	[ -e build/tsan/fake/fake_cuda ] || return 0
+	fresh cupti="$PWD/build/tsan/fake/libcupti_fake.so" collect_ms=1 flush_ms=2
+	CUDA_INJECTION64_PATH=$LIB traced build/tsan/fake/fake_cuda \
+		"$PWD/build/tsan/fake/libcupti_fake.so" 20000 || {
+		cat "$TMP"/tsan.* 2>/dev/null
+		return 1
+	}
+}
+
+check "$name" quiet pairs 5000 16 64
+check "320 short threads under ThreadSanitizer show no race" quiet faults threads 20
+check "new labels under ThreadSanitizer show no race" quiet faults labels 5000
+check "the CPU workload under ThreadSanitizer shows no race" quiet resnet_cpu 3
+CONFIG=buffer_bytes=1 check "a full ring under ThreadSanitizer shows no race" quiet pairs 20000 16 64
+check "GPU activity under ThreadSanitizer shows no race" gpu
+exit $failed
