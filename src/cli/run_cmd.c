@@ -130,7 +130,8 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 {
 	const char *name = r->set.workload_name ? r->set.workload_name : "";
 	bool is_resnet = strcmp(name, "dummy_shallow_resnet") == 0;
-	bool has_gpu = access("/dev/nvidiactl", F_OK) == 0;
+	bool has_gpu = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/nvidia0", F_OK) == 0 ||
+		       access("/proc/driver/nvidia/version", F_OK) == 0;
 	char path[2 * PATH_MAX];
 
 	if ((is_resnet && has_gpu && is_bundled(path, sizeof(path), "resnet")) ||

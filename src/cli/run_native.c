@@ -92,12 +92,13 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 		sonde_run_take_end(r, end.status, true);
 		rc = sonde_err_set(err, SONDE_ERR_STOPPED, "interrupted");
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		rc = sonde_records_open(&out->records, &dir, 1, err);
-	if (rc == SONDE_ERR_NOTFOUND)
-		sonde_err_set(err, rc,
-			"it left no native capture: it uses neither NVTX nor CUDA, or "
-			"clears its environment");
+		if (rc == SONDE_ERR_IO)
+			sonde_err_set(err, rc,
+				"it left no native capture: it uses neither NVTX nor CUDA, or "
+				"clears its environment");
+	}
 	if (rc == 0 && !r->nr_native)
 		r->nr_looks++;
 	if (rc == 0)

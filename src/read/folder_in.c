@@ -98,7 +98,7 @@ int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_
 	for (i = 0; i < NR_KINDS && rc == 0 && !w.found[i].at.nr; i++)
 		;
 	if (rc == 0 && i == NR_KINDS)
-		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		rc = sonde_err_set(err, SONDE_ERR_IO,
 			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file in "
 			"it)",
 			dir);

@@ -20,7 +20,7 @@ struct sonde_paths {
 };
 
 /*
- * Appends the captures below `dir`. SONDE_ERR_NOTFOUND when there is none.
+ * Appends the captures below `dir`. SONDE_ERR_IO when there is none.
  */
 int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err);

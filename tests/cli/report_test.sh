@@ -139,7 +139,7 @@ fails "unknown scope" 2 "there are: process:466/device:0, aggregate" report --sc
 fails "unknown metric" 2 "sm__throughput" report --metrics sm__throughputt.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
 fails "no such file" 1 "nosuch.ncu-rep" report nosuch.ncu-rep
 fails "not a report" 1 "Makefile" report Makefile
-fails "a directory" 1 "tests" report tests
+fails "a directory without captures" 1 "src: a directory without captures" report src
 fails "validate: no file" 2 "no file" "$SONDE" validate
 fails "validate: not JSON" 1 "Makefile: byte" "$SONDE" validate Makefile
 jq '.scopes[0].regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
