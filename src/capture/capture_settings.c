@@ -52,6 +52,7 @@ static const struct setting {
 	{NSYS("sqlite"), BOOL, AT(nsys_sqlite)},
 	{NSYS("extra_args"), LIST, AT(nsys.extra)},
 	{"pipeline.native.enable", BOOL, AT(native_enable)},
+	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
 	{"pipeline.workload.command", LIST, AT(workload)},

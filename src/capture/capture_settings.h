@@ -26,6 +26,7 @@ struct sonde_capture_settings {
 	struct sonde_nsys_request nsys;
 	/* Native capture. */
 	struct sonde_list native_include, native_exclude;
+	long native_buffer_mb; /* 0 = the library's own default */
 	/* The program when none is given on the command line. */
 	struct sonde_list workload;
 	const char *workload_name; /* of the bundled ones */

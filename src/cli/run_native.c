@@ -50,7 +50,13 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_child_spec spec = {.out_fd = -1};
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
+	char buffer[64];
+	const char *options[] = {buffer};
 	int rc;
+
+	snprintf(buffer, sizeof(buffer), "buffer_bytes=%ld", r->set.native_buffer_mb << 20);
+	if (r->set.native_buffer_mb)
+		q.options = (struct sonde_list){options, 1};
 
 	if (r->is_dry) {
 		sonde_argv_show(&line, r->program);
