@@ -129,6 +129,14 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
+# What is needed on the machine with the GPU is built into build/gpu; there `tests/run build/gpu gpu`.
+.PHONY: gpu-programs
+gpu-programs:
+	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools
+
+test-gpu: gpu-programs
+	tests/run build/gpu gpu
+
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
