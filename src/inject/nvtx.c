@@ -18,7 +18,7 @@ static unsigned attributes_of(const nvtxEventAttributes_t *a)
 {
 	unsigned which = 0;
 
-	if (!sonde_message__attributes_ok(a))
+	if (!a || !sonde_message__attributes_ok(a))
 		return 0;
 	if (a->category)
 		which |= SONDE_ATTR_CATEGORY;
