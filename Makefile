@@ -20,6 +20,7 @@ WERROR    ?=
 PKGS      := libfyaml libpcre2-8 jansson libxxhash sqlite3
 # STATIC=1 links our libraries (not libc) statically, for machines that lack them.
 STATIC    ?=
+CUDA_HOME ?= /usr/local/cuda
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
 CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
@@ -129,13 +130,10 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-# What is needed on the machine with the GPU is built into build/gpu; there `tests/run build/gpu gpu`.
+# What is needed on the machine with the GPU is built into build/gpu; there `make BUILD=build/gpu test-gpu`.
 .PHONY: gpu-programs
 gpu-programs:
 	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools
-
-test-gpu: gpu-programs
-	tests/run build/gpu gpu
 
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
@@ -190,6 +188,7 @@ BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
 bench: bench-tools inject workloads tools
 	bench/report.sh
+	$(BUILD)/bench/compose_bench
 	$(if $(INJECT),bench/native.sh $(BUILD))
 
 .PHONY: bench-tools
@@ -197,6 +196,30 @@ bench-tools: $(BUILD)/sonde $(BENCH)
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# --- captures --------------------------------------------------------------------------------
+# Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
+# at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
+CUPTI_HOST_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_profiler_host.h),$(d))))
+$(BUILD)/src/capture/passes.o: CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/capture/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
+
+# The CUDA workloads, where there is an nvcc: code for the H200 and portable PTX.
+NVCC       ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
+NVCC_ARCH  ?= -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
+CU_WORK    := $(if $(NVCC),$(patsubst workloads/%.cu,$(BUILD)/workloads/%,$(sort $(wildcard workloads/*.cu))))
+.PHONY: cuda-workloads
+cuda-workloads: $(CU_WORK)
+workloads: cuda-workloads
+
+$(BUILD)/workloads/%: workloads/%.cu
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -std=c++17 $(NVCC_ARCH) -cudart static -o $@ $<
+
+test-gpu:
+	tests/gpu/run_gpu.sh $(BUILD)
+	tests/run $(BUILD) native_gpu
+
+# ---------------------------------------------------------------------------------------------
 
 clean:
 	rm -rf build

@@ -71,57 +71,55 @@ static struct sonde_str field(const json_t *j, const char *key)
 
 /* Values: JSON with tags for what JSON cannot say. */
 
-static struct sonde_node *to_node(struct sonde_ctx *cx, const json_t *j);
+static struct sonde_datum *to_node(struct sonde_ctx *cx, const json_t *j);
 
-static struct sonde_node *tagged(struct sonde_ctx *cx, const json_t *j)
+static struct sonde_datum *tagged(struct sonde_ctx *cx, const json_t *j)
 {
 	const json_t *map = json_object_get(j, "$map"), *pair;
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	size_t i;
 
 	if (json_object_get(j, "$float")) {
 		struct sonde_str s = field(j, "$float");
 
-		return sonde_node__float(cx, strtod(s.p, NULL));
+		return sonde_datum__float(cx, strtod(s.p, NULL));
 	}
 	if (json_object_get(j, "$int")) {
-		n = sonde_node__new(cx, SONDE_INT);
+		n = sonde_datum__new(cx, SONDE_INT);
 		if (n)
 			n->s = sonde_ctx__dup(cx, field(j, "$int"));
 		return n;
 	}
 	if (!map)
 		return NULL;
-	n = sonde_node__new(cx, SONDE_MAP);
-	json_array_foreach(map, i, pair)
-		sonde_node__set(cx, n, to_node(cx, json_array_get(pair, 0)),
-			to_node(cx, json_array_get(pair, 1)));
+	n = sonde_datum__new(cx, SONDE_MAP);
+	json_array_foreach(map, i, pair) sonde_datum__set(
+		cx, n, to_node(cx, json_array_get(pair, 0)), to_node(cx, json_array_get(pair, 1)));
 	return n;
 }
 
-static struct sonde_node *to_node(struct sonde_ctx *cx, const json_t *j)
+static struct sonde_datum *to_node(struct sonde_ctx *cx, const json_t *j)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	const char *key;
 	json_t *value;
 	size_t i;
 
 	switch (json_typeof(j)) {
 	case JSON_NULL:
-		return sonde_node__new(cx, SONDE_NULL);
+		return sonde_datum__new(cx, SONDE_NULL);
 	case JSON_TRUE:
 	case JSON_FALSE:
-		return sonde_node__bool(cx, json_is_true(j));
+		return sonde_datum__bool(cx, json_is_true(j));
 	case JSON_INTEGER:
-		return sonde_node__int(cx, json_integer_value(j));
+		return sonde_datum__int(cx, json_integer_value(j));
 	case JSON_REAL:
-		return sonde_node__float(cx, json_real_value(j));
+		return sonde_datum__float(cx, json_real_value(j));
 	case JSON_STRING:
-		return sonde_node__string(cx, sonde_ctx__dup(cx, text_of(j)));
+		return sonde_datum__string(cx, sonde_ctx__dup(cx, text_of(j)));
 	case JSON_ARRAY:
-		n = sonde_node__new(cx, SONDE_LIST);
-		json_array_foreach(j, i, value)
-			sonde_node__push(cx, n, to_node(cx, value));
+		n = sonde_datum__new(cx, SONDE_LIST);
+		json_array_foreach(j, i, value) sonde_datum__push(cx, n, to_node(cx, value));
 		return n;
 	default:
 		break;
@@ -129,23 +127,24 @@ static struct sonde_node *to_node(struct sonde_ctx *cx, const json_t *j)
 	n = tagged(cx, j);
 	if (n)
 		return n;
-	n = sonde_node__new(cx, SONDE_MAP);
+	n = sonde_datum__new(cx, SONDE_MAP);
 	json_object_foreach((json_t *)j, key, value)
-		sonde_node__set(cx, n, sonde_node__text(cx, key), to_node(cx, value));
+		sonde_datum__set(cx, n, sonde_datum__text(cx, key), to_node(cx, value));
 	return n;
 }
 
 /* Same type, same value, same order. */
-static bool same(const struct sonde_node *a, const struct sonde_node *b)
+static bool same(const struct sonde_datum *a, const struct sonde_datum *b)
 {
 	uint32_t i;
 
 	if (!a || !b || a->kind != b->kind)
 		return false;
 	if (a->kind == SONDE_FLOAT)
-		return (a->f == b->f && signbit(a->f) == signbit(b->f)) || (isnan(a->f) && isnan(b->f));
-	if (sonde_node__is_scalar(a))
-		return sonde_node__equal(a, b);
+		return (a->f == b->f && signbit(a->f) == signbit(b->f)) ||
+		       (isnan(a->f) && isnan(b->f));
+	if (sonde_datum__is_scalar(a))
+		return sonde_datum__equal(a, b);
 	if (a->seq.nr != b->seq.nr)
 		return false;
 	for (i = 0; i < a->seq.nr; i++) {
@@ -174,19 +173,19 @@ static struct sonde_str expand(struct test *t, struct sonde_str s)
 	return sonde_ctx__take(&t->cx, &b);
 }
 
-static void expand_node(struct test *t, struct sonde_node *n)
+static void expand_node(struct test *t, struct sonde_datum *n)
 {
 	uint32_t i;
 
 	if (n->kind == SONDE_STRING)
 		n->s = expand(t, n->s);
-	if (!sonde_node__is_container(n))
+	if (!sonde_datum__is_container(n))
 		return;
 	for (i = 0; i < n->seq.nr; i++)
 		expand_node(t, n->seq.at[i]);
 }
 
-static void show(const struct sonde_node *n, char *out, size_t cap)
+static void show(const struct sonde_datum *n, char *out, size_t cap)
 {
 	struct sonde_buf b = {0};
 
@@ -197,9 +196,9 @@ static void show(const struct sonde_node *n, char *out, size_t cap)
 }
 
 static bool expect_node(
-	struct test *t, const char *what, const json_t *expected, const struct sonde_node *got)
+	struct test *t, const char *what, const json_t *expected, const struct sonde_datum *got)
 {
-	struct sonde_node *e = to_node(&t->cx, expected);
+	struct sonde_datum *e = to_node(&t->cx, expected);
 	char want[700], have[700];
 
 	expand_node(t, e);
@@ -297,9 +296,9 @@ static bool failed_as_expected(struct test *t, bool *done)
 
 /* hydra-override-parse */
 
-static struct sonde_node *sweep_json(struct test *t, const json_t *j)
+static struct sonde_datum *sweep_json(struct test *t, const json_t *j)
 {
-	struct sonde_node *n = NULL;
+	struct sonde_datum *n = NULL;
 	const json_t *inner, *tags = json_object_get(j, "tags");
 	static const char *const range[] = {"start", "stop", "step"};
 	static const char *const interval[] = {"start", "end"};
@@ -311,17 +310,20 @@ static struct sonde_node *sweep_json(struct test *t, const json_t *j)
 		n->kind = SONDE_CHOICE;
 		n->simple = json_is_true(json_object_get(j, "simple"));
 	} else if ((inner = json_object_get(j, "$range"))) {
-		n = sonde_node__new(&t->cx, SONDE_RANGE);
+		n = sonde_datum__new(&t->cx, SONDE_RANGE);
 		for (i = 0; i < 3; i++)
-			sonde_node__push(&t->cx, n, to_node(&t->cx, json_object_get(inner, range[i])));
+			sonde_datum__push(
+				&t->cx, n, to_node(&t->cx, json_object_get(inner, range[i])));
 	} else if ((inner = json_object_get(j, "$interval"))) {
-		n = sonde_node__new(&t->cx, SONDE_INTERVAL);
+		n = sonde_datum__new(&t->cx, SONDE_INTERVAL);
 		for (i = 0; i < 2; i++)
-			sonde_node__push(&t->cx, n, to_node(&t->cx, json_object_get(inner, interval[i])));
+			sonde_datum__push(
+				&t->cx, n, to_node(&t->cx, json_object_get(inner, interval[i])));
 	} else if ((inner = json_object_get(j, "$glob"))) {
-		n = sonde_node__new(&t->cx, SONDE_GLOB);
+		n = sonde_datum__new(&t->cx, SONDE_GLOB);
 		for (i = 0; i < 2; i++)
-			sonde_node__push(&t->cx, n, to_node(&t->cx, json_object_get(inner, glob[i])));
+			sonde_datum__push(
+				&t->cx, n, to_node(&t->cx, json_object_get(inner, glob[i])));
 	}
 	if (!n)
 		return to_node(&t->cx, j);
@@ -330,7 +332,7 @@ static struct sonde_node *sweep_json(struct test *t, const json_t *j)
 	return n;
 }
 
-static bool same_quotes(struct test *t, const json_t *j, const struct sonde_node *n)
+static bool same_quotes(struct test *t, const json_t *j, const struct sonde_datum *n)
 {
 	uint32_t i;
 	const json_t *inner = json_object_get(j, "$choice") ? json_object_get(j, "$choice") : j;
@@ -339,13 +341,15 @@ static bool same_quotes(struct test *t, const json_t *j, const struct sonde_node
 	if (json_object_get(j, "$quoted"))
 		return n->kind == SONDE_STRING && sonde_str_eq(n->s, field(j, "$quoted")) &&
 		       n->quote == (sonde_str_is(quote, "single") ? '\'' : '"');
-	if (sonde_node__is_scalar(n))
+	if (sonde_datum__is_scalar(n))
 		return !n->quote;
 	for (i = 0; i < n->seq.nr; i++) {
 		const json_t *item = json_is_array(inner) ? json_array_get(inner, i) : NULL;
 
-		if (json_is_object(inner) && n->kind == SONDE_MAP && !json_object_get(inner, "$map"))
-			item = json_object_getn(inner, n->seq.at[i]->key->s.p, n->seq.at[i]->key->s.n);
+		if (json_is_object(inner) && n->kind == SONDE_MAP &&
+			!json_object_get(inner, "$map"))
+			item = json_object_getn(
+				inner, n->seq.at[i]->key->s.p, n->seq.at[i]->key->s.n);
 		if (item && !same_quotes(t, item, n->seq.at[i]))
 			return bad(t, "quoting differs");
 	}
@@ -354,13 +358,14 @@ static bool same_quotes(struct test *t, const json_t *j, const struct sonde_node
 
 static bool expect_sweep(struct test *t, const json_t *e, const struct sonde_override *o)
 {
-	struct sonde_node *values, *list = sonde_node__new(&t->cx, SONDE_LIST);
+	struct sonde_datum *values, *list = sonde_datum__new(&t->cx, SONDE_LIST);
 	struct sonde_str error = field(e, "sweep_error");
 	uint32_t i;
 
 	values = sonde_override__expand(&t->cx, o->value);
 	if (error.n)
-		return t->cx.fail.code && memmem(error.p, error.n, t->cx.fail.msg.p, t->cx.fail.msg.n)
+		return t->cx.fail.code &&
+				       memmem(error.p, error.n, t->cx.fail.msg.p, t->cx.fail.msg.n)
 			       ? true
 			       : bad(t, "sweep error differs");
 	for (i = 0; values && i < values->seq.nr; i++) {
@@ -369,15 +374,15 @@ static bool expect_sweep(struct test *t, const json_t *e, const struct sonde_ove
 		sonde_buf_str(&b, sonde_override__key_element(&t->cx, o));
 		sonde_buf_putc(&b, '=');
 		sonde_override__value_text(&b, values->seq.at[i]);
-		sonde_node__push(
-			&t->cx, list, sonde_node__string(&t->cx, sonde_ctx__take(&t->cx, &b)));
+		sonde_datum__push(
+			&t->cx, list, sonde_datum__string(&t->cx, sonde_ctx__take(&t->cx, &b)));
 	}
 	return expect_node(t, "sweep", json_object_get(e, "sweep"), list);
 }
 
-static const char *value_type(const struct sonde_node *n)
+static const char *value_type(const struct sonde_datum *n)
 {
-	if (!sonde_node__is_sweep(n))
+	if (!sonde_datum__is_sweep(n))
 		return "ELEMENT";
 	if (n->kind == SONDE_CHOICE)
 		return n->simple ? "SIMPLE_CHOICE_SWEEP" : "CHOICE_SWEEP";
@@ -389,7 +394,7 @@ static const char *value_type(const struct sonde_node *n)
 static bool expect_value(struct test *t, const json_t *e, const struct sonde_override *o)
 {
 	const json_t *raw = json_object_get(e, "raw_value");
-	struct sonde_node *want = sweep_json(t, json_object_get(e, "value"));
+	struct sonde_datum *want = sweep_json(t, json_object_get(e, "value"));
 	struct sonde_buf b = {0};
 
 	if (!o->value)
@@ -406,7 +411,8 @@ static bool expect_value(struct test *t, const json_t *e, const struct sonde_ove
 		return false;
 	if (json_object_get(e, "value_str")) {
 		sonde_override__value_text(&b, o->value);
-		if (!expect_text(t, "value_str", field(e, "value_str"), sonde_ctx__take(&t->cx, &b)))
+		if (!expect_text(
+			    t, "value_str", field(e, "value_str"), sonde_ctx__take(&t->cx, &b)))
 			return false;
 	}
 	if (json_object_get(e, "sweep") || json_object_get(e, "sweep_error"))
@@ -417,14 +423,15 @@ static bool expect_value(struct test *t, const json_t *e, const struct sonde_ove
 static bool run_parse(struct test *t)
 {
 	static const char *const kinds[] = {"CHANGE", "ADD", "FORCE_ADD", "DEL"};
-	const json_t *e = json_object_get(t->json, "expect"), *err = json_object_get(t->json, "error");
+	const json_t *e = json_object_get(t->json, "expect"),
+		     *err = json_object_get(t->json, "error");
 	struct sonde_override o;
 
 	sonde_override__parse(&o, &t->cx, field(t->json, "input"));
 	if (err)
-		return t->cx.fail.code ? expect_override_error(
-						 t, field(err, "message"), t->cx.fail.msg)
-				       : bad(t, "expected an error");
+		return t->cx.fail.code
+			       ? expect_override_error(t, field(err, "message"), t->cx.fail.msg)
+			       : bad(t, "expected an error");
 	if (t->cx.fail.code)
 		return bad(t, "%.*s", SONDE_STR_ARG(t->cx.fail.msg));
 	if (json_object_get(e, "degenerate"))
@@ -458,8 +465,7 @@ static void set_environment(const json_t *env)
 			i++;
 		}
 	}
-	json_object_foreach((json_t *)env, key, value)
-		setenv(key, json_string_value(value), 1);
+	json_object_foreach((json_t *)env, key, value) setenv(key, json_string_value(value), 1);
 }
 
 static void add_dir(struct test *t, struct sonde_search *s, const char *key, const char *provider)
@@ -494,14 +500,13 @@ static void add_overrides(struct test *t, struct sonde_compose *c, const json_t 
 	json_t *line;
 	size_t i;
 
-	json_array_foreach(list, i, line)
-		if (!t->cx.fail.code)
-			sonde_compose__override(c, text_of(line));
+	json_array_foreach(list, i, line) if (!t->cx.fail.code)
+		sonde_compose__override(c, text_of(line));
 }
 
 static bool expect_defaults(struct test *t, const json_t *expected, struct sonde_compose *c)
 {
-	struct sonde_node *list = sonde_node__new(&t->cx, SONDE_LIST), *pair;
+	struct sonde_datum *list = sonde_datum__new(&t->cx, SONDE_LIST), *pair;
 	size_t i;
 
 	for (i = 0; i < c->defaults.list.nr; i++) {
@@ -509,29 +514,29 @@ static bool expect_defaults(struct test *t, const json_t *expected, struct sonde
 
 		if (sonde_str_starts(d->config_path, "hydra/"))
 			continue;
-		pair = sonde_node__new(&t->cx, SONDE_LIST);
-		sonde_node__push(&t->cx, pair, sonde_node__string(&t->cx, d->config_path));
-		sonde_node__push(&t->cx, pair, sonde_node__string(&t->cx, d->package));
-		sonde_node__push(&t->cx, list, pair);
+		pair = sonde_datum__new(&t->cx, SONDE_LIST);
+		sonde_datum__push(&t->cx, pair, sonde_datum__string(&t->cx, d->config_path));
+		sonde_datum__push(&t->cx, pair, sonde_datum__string(&t->cx, d->package));
+		sonde_datum__push(&t->cx, list, pair);
 	}
 	return expect_node(t, "defaults", expected, list);
 }
 
 static bool expect_choices(struct test *t, const json_t *expected, struct sonde_compose *c)
 {
-	struct sonde_node *map = sonde_node__copy(&t->cx, c->defaults.known);
+	struct sonde_datum *map = sonde_datum__copy(&t->cx, c->defaults.known);
 	uint32_t i;
 
 	for (i = map->seq.nr; i-- > 0;)
 		if (sonde_str_starts(map->seq.at[i]->key->s, "hydra/"))
-			sonde_node__remove(map, i);
+			sonde_datum__remove(map, i);
 	return expect_node(t, "choices", expected, map);
 }
 
 static bool expect_resolved(struct test *t, const json_t *e, struct sonde_compose *c)
 {
-	struct sonde_scope sc = sonde_compose__scope(c);
-	struct sonde_node *copy = sonde_node__copy(&t->cx, c->job);
+	struct sonde_lookup sc = sonde_compose__scope(c);
+	struct sonde_datum *copy = sonde_datum__copy(&t->cx, c->job);
 	const json_t *error = json_object_get(e, "resolve_error");
 	const json_t *want = json_object_get(e, "resolved");
 
@@ -550,20 +555,21 @@ static bool expect_hydra(struct test *t, const json_t *e, struct sonde_compose *
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(json_object_get(e, "hydra"), key, value)
-		if (!expect_node(t, key, value, sonde_node__path_get(c->root, key)))
-			return false;
+	json_object_foreach(json_object_get(e, "hydra"), key,
+		value) if (!expect_node(t, key, value,
+				   sonde_datum__path_get(c->root, key))) return false;
 	return true;
 }
 
 static bool expect_warnings(struct test *t, const json_t *e)
 {
 	const json_t *want = json_object_get(e, "warnings");
-	struct sonde_node *list = sonde_node__new(&t->cx, SONDE_LIST);
+	struct sonde_datum *list = sonde_datum__new(&t->cx, SONDE_LIST);
 	size_t i;
 
 	for (i = 0; i < t->notes.texts.nr; i++)
-		sonde_node__push(&t->cx, list, sonde_node__string(&t->cx, t->notes.texts.keys[i]));
+		sonde_datum__push(
+			&t->cx, list, sonde_datum__string(&t->cx, t->notes.texts.keys[i]));
 	if (!want)
 		return list->seq.nr ? bad(t, "unexpected warning") : true;
 	return expect_node(t, "warnings", want, list);
@@ -580,7 +586,7 @@ static bool check_compose(struct test *t, struct sonde_compose *c)
 		return ok;
 	sonde_yaml__dump(&yaml, c->job);
 	return expect_node(t, "config", json_object_get(e, "config"), c->job) &
-	       expect_text(t, "yaml", field(e, "yaml"), sonde_ctx__take(&t->cx, &yaml)) &&
+		       expect_text(t, "yaml", field(e, "yaml"), sonde_ctx__take(&t->cx, &yaml)) &&
 	       expect_defaults(t, json_object_get(e, "defaults"), c) &&
 	       expect_choices(t, json_object_get(e, "choices"), c) &&
 	       expect_text(t, "override_dirname", field(e, "override_dirname"),
@@ -603,12 +609,12 @@ static bool run_compose(struct test *t)
 
 /* hydra-sweep */
 
-static bool check_job(struct test *t, struct sonde_compose *master, const struct sonde_node *lines,
+static bool check_job(struct test *t, struct sonde_compose *master, const struct sonde_datum *lines,
 	const json_t *e, uint32_t num)
 {
 	struct sonde_compose c;
-	struct sonde_scope sc;
-	struct sonde_node *subdir;
+	struct sonde_lookup sc;
+	struct sonde_datum *subdir;
 	uint32_t i;
 	size_t k;
 	bool ok;
@@ -624,10 +630,10 @@ static bool check_job(struct test *t, struct sonde_compose *master, const struct
 		sonde_compose__release(&c);
 		return false;
 	}
-	sonde_node__setz(
-		&t->cx, sonde_node__path_get(c.root, "hydra.job"), "num", sonde_node__int(&t->cx, num));
+	sonde_datum__setz(&t->cx, sonde_datum__path_get(c.root, "hydra.job"), "num",
+		sonde_datum__int(&t->cx, num));
 	sc = sonde_compose__scope(&c);
-	subdir = sonde_interp__deref(&sc, sonde_node__path_get(c.root, "hydra.sweep.subdir"));
+	subdir = sonde_interp__deref(&sc, sonde_datum__path_get(c.root, "hydra.sweep.subdir"));
 	ok = subdir != NULL;
 	if (ok && e) {
 		struct sonde_buf b = {0};
@@ -651,7 +657,8 @@ static bool check_batches(struct test *t, const json_t *want, uint32_t batch, si
 	json_t *size;
 	size_t i, left = nr_jobs;
 
-	json_array_foreach(want, i, size) {
+	json_array_foreach(want, i, size)
+	{
 		size_t n = batch && batch < left ? batch : left;
 
 		if ((size_t)json_integer_value(size) != n)
@@ -664,7 +671,7 @@ static bool check_batches(struct test *t, const json_t *want, uint32_t batch, si
 static bool check_jobs(struct test *t, struct sonde_compose *master)
 {
 	const json_t *want = json_object_get(json_object_get(t->json, "expect"), "jobs");
-	struct sonde_node *jobs = NULL;
+	struct sonde_datum *jobs = NULL;
 	uint32_t i, batch = 0;
 	bool done, ok;
 
@@ -682,8 +689,8 @@ static bool check_jobs(struct test *t, struct sonde_compose *master)
 	ok = failed_as_expected(t, &done);
 	if (done)
 		return ok;
-	return check_batches(t, json_object_get(json_object_get(t->json, "expect"), "batches"), batch,
-		jobs->seq.nr);
+	return check_batches(t, json_object_get(json_object_get(t->json, "expect"), "batches"),
+		batch, jobs->seq.nr);
 }
 
 static bool run_sweep(struct test *t)
@@ -702,7 +709,8 @@ static bool run_sweep(struct test *t)
 
 /* hydra-defaults */
 
-static bool tree_text_field(struct test *t, const json_t *e, const char *key, bool has, struct sonde_str s)
+static bool tree_text_field(
+	struct test *t, const json_t *e, const char *key, bool has, struct sonde_str s)
 {
 	if (!json_object_get(e, key))
 		return has && strcmp(key, "package") == 0 ? bad(t, "a package too many") : true;
@@ -731,12 +739,11 @@ static bool check_tree(struct test *t, const json_t *e, struct sonde_item *it)
 	}
 	if (it->kind == SONDE_ITEM_GROUP &&
 		(!expect_node(t, "value", json_object_get(e, "value"), it->value) ||
-			!tree_text_field(t, e, "override_key", true,
-				sonde_item__override_key(&t->cx, it))))
+			!tree_text_field(
+				t, e, "override_key", true, sonde_item__override_key(&t->cx, it))))
 		return false;
-	json_array_foreach(children, i, child)
-		if (!check_tree(t, child, it->children[i]))
-			return false;
+	json_array_foreach(
+		children, i, child) if (!check_tree(t, child, it->children[i])) return false;
 	return true;
 }
 
@@ -747,7 +754,8 @@ static bool check_list(struct test *t, const json_t *want, const struct sonde_de
 
 	if (json_array_size(want) != d->list.nr)
 		return bad(t, "list has %zu entries", d->list.nr);
-	json_array_foreach(want, i, e) {
+	json_array_foreach(want, i, e)
+	{
 		const struct sonde_default *got = &d->list.at[i];
 
 		if (!expect_text(t, "config_path", field(e, "config_path"), got->config_path) ||
@@ -801,13 +809,13 @@ static bool run_defaults(struct test *t)
 
 /* omegaconf-* */
 
-static struct sonde_node *helpers(
-	struct sonde_scope *sc, struct sonde_str name, struct sonde_node *args)
+static struct sonde_datum *helpers(
+	struct sonde_lookup *sc, struct sonde_str name, struct sonde_datum *args)
 {
 	if (sonde_str_is(name, "test") || sonde_str_is(name, "ns1.ns2.test"))
 		return args->seq.nr == 1 ? args->seq.at[0] : args;
-	if (sonde_str_is(name, "first") && args->seq.nr && sonde_node__is_container(args->seq.at[0]) &&
-		args->seq.at[0]->seq.nr)
+	if (sonde_str_is(name, "first") && args->seq.nr &&
+		sonde_datum__is_container(args->seq.at[0]) && args->seq.at[0]->seq.nr)
 		return args->seq.at[0]->kind == SONDE_MAP ? args->seq.at[0]->seq.at[0]->key
 							  : args->seq.at[0]->seq.at[0];
 	(void)sc;
@@ -816,13 +824,13 @@ static struct sonde_node *helpers(
 
 static bool run_grammar(struct test *t)
 {
-	struct sonde_scope sc = {.cx = &t->cx, .extra = helpers};
-	struct sonde_node *root = to_node(&t->cx, json_object_get(t->run->file, "config")), *n;
+	struct sonde_lookup sc = {.cx = &t->cx, .extra = helpers};
+	struct sonde_datum *root = to_node(&t->cx, json_object_get(t->run->file, "config")), *n;
 	struct sonde_str text = sonde_ctx__dup(&t->cx, field(t->json, "text"));
 	bool done, ok;
 
 	set_environment(NULL);
-	n = sonde_node__string(&t->cx, text);
+	n = sonde_datum__string(&t->cx, text);
 	if (sonde_str_is(field(t->json, "rule"), "singleElement"))
 		n = sonde_interp__eval_element(&sc, text, root, NULL);
 	else if (n->interp)
@@ -833,10 +841,10 @@ static bool run_grammar(struct test *t)
 	return expect_node(t, "value", json_object_get(t->json, "expect"), n);
 }
 
-static struct sonde_node *load_yaml(struct test *t, const json_t *text)
+static struct sonde_datum *load_yaml(struct test *t, const json_t *text)
 {
 	static const struct sonde_from from = {.name = {"case.yaml", 9}};
-	struct sonde_node *n = NULL;
+	struct sonde_datum *n = NULL;
 
 	sonde_yaml__load_config(&n, &t->cx, &from, sonde_ctx__dup(&t->cx, text_of(text)));
 	return n;
@@ -844,7 +852,7 @@ static struct sonde_node *load_yaml(struct test *t, const json_t *text)
 
 static bool run_yaml_load(struct test *t)
 {
-	struct sonde_node *n = load_yaml(t, json_object_get(t->json, "yaml"));
+	struct sonde_datum *n = load_yaml(t, json_object_get(t->json, "yaml"));
 	bool done, ok;
 
 	if (t->cx.fail.code && !sonde_ctx__is_type(&t->cx, "OSError"))
@@ -856,9 +864,9 @@ static bool run_yaml_load(struct test *t)
 static bool run_merge(struct test *t)
 {
 	const json_t *yaml = json_object_get(t->json, "yaml");
-	struct sonde_scope sc = {.cx = &t->cx};
-	struct sonde_node *dest = load_yaml(t, json_array_get(yaml, 0));
-	struct sonde_node *src = load_yaml(t, json_array_get(yaml, 1));
+	struct sonde_lookup sc = {.cx = &t->cx};
+	struct sonde_datum *dest = load_yaml(t, json_array_get(yaml, 0));
+	struct sonde_datum *src = load_yaml(t, json_array_get(yaml, 1));
 	bool done, ok;
 
 	if (dest && src)

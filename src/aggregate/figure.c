@@ -39,6 +39,7 @@ static void merge_acc(const struct sonde_plan *p, struct sonde_acc *to,
 		to->w += scale * from->w;
 		to->b += scale * from->b;
 		to->t += scale * from->t;
+		to->top = to->nr == 0 || from->top > to->top ? from->top : to->top;
 		to->nr_weighed += from->nr_weighed;
 		break;
 	case SONDE_METHOD_SUM:
@@ -86,32 +87,48 @@ static double mean(
 	return acc->t > 0 ? acc->b / acc->t : NAN;
 }
 
-/* A throughput: the largest of its constituents' means, as far as every launch had them. */
-static double peak(const struct sonde_store *s, const struct sonde_cell *cell,
-	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
+/*
+ * The largest of the constituents' means that are exact (`exact`) or not. What
+ * cannot reach `floor` with any weights does not count. NaN: none counts, or
+ * some launch lacks one, so that the maximum is not known.
+ */
+static double largest(const struct sonde_store *s, const struct sonde_cell *cell,
+	const struct sonde_plan *p, bool exact, double floor, uint8_t *quality)
 {
+	uint64_t nr = cell->acc[s->slot_of[p->metric]].nr;
 	struct sonde_figure part;
-	double best = NAN, v;
-	uint8_t quality = p->quality;
+	double best = floor, v;
 	size_t i;
 
 	for (i = 0; i < p->constituents.nr; i++) {
 		uint32_t slot = s->slot_of[p->constituents.at[i]];
+		const struct sonde_acc *acc = &cell->acc[slot];
 
-		if (cell->acc[slot].nr !=
-			acc->nr) { /* some launch lacks it: the maximum is not known */
-			best = NAN;
-			break;
-		}
-		v = mean(&s->plans.at[slot], &cell->acc[slot], &part);
-		if (part.quality > quality)
-			quality = part.quality;
+		if (acc->nr != nr)
+			return NAN;
+		v = mean(&s->plans.at[slot], acc, &part);
+		if ((part.quality == SONDE_QUALITY_EXACT) != exact || (!exact && acc->top <= floor))
+			continue;
+		if (part.quality > *quality)
+			*quality = part.quality;
 		if (!(v <= best))
 			best = v;
 	}
-	if (!isnan(best)) {
+	return best;
+}
+
+/* A throughput: the largest of its constituents' means, else a bound. */
+static double peak(const struct sonde_store *s, const struct sonde_cell *cell,
+	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
+{
+	uint8_t quality = SONDE_QUALITY_EXACT;
+	double v = largest(s, cell, p, true, NAN, &quality);
+
+	if (p->constituents.nr)
+		v = largest(s, cell, p, false, v, &quality);
+	if (!isnan(v)) {
 		out->quality = quality;
-		return best;
+		return v;
 	}
 	v = mean(p, acc, out);
 	out->quality = SONDE_QUALITY_BOUND;

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope)
 {
@@ -23,10 +22,9 @@ struct work {
 	const struct sonde_store *s;
 	struct sonde_report *r;
 	const struct sonde_cover *cover;
-	uint64_t *instances;	      /* by region */
-	bool *present;		      /* by region */
-	uint32_t *node_of;	      /* by region, SONDE_NONE = not in this report */
-	uint32_t *first_child, *next; /* by region: children in order */
+	struct sonde_scratch *x;
+	const uint32_t *cells; /* those of the scope, by number; NULL: all there are, from 0 on */
+	size_t nr_cells;
 	struct sonde_err *err;
 };
 
@@ -35,39 +33,68 @@ static int nomem(struct work *w)
 	return sonde_err_nomem(w->err);
 }
 
+/* Presences are in order of scope: where those of `scope` begin. */
+static size_t first_presence(const struct sonde_launches *l, uint32_t scope)
+{
+	size_t low = 0, high = l->presences.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (l->presences.at[mid].scope < scope)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* A region is in the report if it was entered there, or holds one that was. */
 static void find_present(struct work *w)
 {
-	size_t i;
+	bool is_one = w->cover->scope != SONDE_NONE;
+	size_t i = is_one ? first_presence(w->l, w->cover->scope) : 0;
 	uint32_t region;
 
-	for (i = 0; i < w->l->presences.nr; i++) {
+	for (; i < w->l->presences.nr; i++) {
 		const struct sonde_presence *p = &w->l->presences.at[i];
 
+		if (is_one && p->scope != w->cover->scope)
+			break;
 		if (!sonde_cover_has(w->l, w->cover, p->scope) ||
 			!w->l->regions.at[p->region].is_shown)
 			continue;
-		w->instances[p->region] += p->instances;
-		for (region = p->region; region != SONDE_NONE && !w->present[region];
-			region = w->l->regions.at[region].parent)
-			w->present[region] = true;
+		w->x->instances[p->region] += p->instances;
+		for (region = p->region; region != SONDE_NONE && !w->x->present[region];
+			region = w->l->regions.at[region].parent) {
+			w->x->present[region] = true;
+			w->x->list[w->x->nr++] = region;
+		}
 	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
 /* Child lists in order of the regions: first entry, as parents and siblings were met. */
 static void link_children(struct work *w, uint32_t *first_root)
 {
+	struct sonde_scratch *x = w->x;
 	size_t i;
 
 	*first_root = SONDE_NONE;
-	for (i = w->l->regions.nr; i-- > 0;) {
-		uint32_t parent = w->l->regions.at[i].parent;
-		uint32_t *head = parent == SONDE_NONE ? first_root : &w->first_child[parent];
+	if (x->nr > 1)
+		qsort(x->list, x->nr, sizeof(*x->list), by_number);
+	for (i = x->nr; i-- > 0;) {
+		uint32_t region = x->list[i], parent = w->l->regions.at[region].parent;
+		uint32_t *head = parent == SONDE_NONE ? first_root : &x->first_child[parent];
 
-		if (!w->present[i])
-			continue;
-		w->next[i] = *head;
-		*head = (uint32_t)i;
+		x->next[region] = *head;
+		*head = region;
 	}
 }
 
@@ -79,12 +106,12 @@ static int add_node(struct work *w, uint32_t region)
 	if (!n)
 		return nomem(w);
 	n->region = region;
-	n->parent = g->parent == SONDE_NONE ? SONDE_NONE : w->node_of[g->parent];
+	n->parent = g->parent == SONDE_NONE ? SONDE_NONE : w->x->node_of[g->parent];
 	n->depth = g->depth;
-	n->instances = w->instances[region];
+	n->instances = w->x->instances[region];
 	n->scope_min_ns = n->scope_median_ns = n->scope_max_ns = n->imbalance = NAN;
 	n->busy_ns = n->span_ns = n->host_ns = n->cpu_ns = NAN;
-	w->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
+	w->x->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
 	return 0;
 }
 
@@ -97,13 +124,13 @@ static int add_nodes(struct work *w)
 	link_children(w, &at);
 	while (at != SONDE_NONE && rc == 0) {
 		rc = add_node(w, at);
-		if (w->first_child[at] != SONDE_NONE) {
-			at = w->first_child[at];
+		if (w->x->first_child[at] != SONDE_NONE) {
+			at = w->x->first_child[at];
 			continue;
 		}
-		while (at != SONDE_NONE && w->next[at] == SONDE_NONE)
+		while (at != SONDE_NONE && w->x->next[at] == SONDE_NONE)
 			at = w->l->regions.at[at].parent;
-		at = at == SONDE_NONE ? SONDE_NONE : w->next[at];
+		at = at == SONDE_NONE ? SONDE_NONE : w->x->next[at];
 	}
 	return rc;
 }
@@ -117,10 +144,10 @@ static void visit_nodes(
 
 	for (k = 0; k < place->nr; k++) {
 		region = w->l->homes.at[place->first + k];
-		visit(w, w->node_of[region], cell, true);
+		visit(w, w->x->node_of[region], cell, true);
 		for (region = w->l->regions.at[region].parent; region != SONDE_NONE;
 			region = w->l->regions.at[region].parent)
-			visit(w, w->node_of[region], cell, false);
+			visit(w, w->x->node_of[region], cell, false);
 	}
 }
 
@@ -159,6 +186,23 @@ static bool is_inside(const struct work *w, size_t cell)
 	return w->l->places.at[w->s->cells.at[cell].place].nr > 0;
 }
 
+static void put_cell(struct work *w, uint32_t cell)
+{
+	const struct sonde_cell *c = &w->s->cells.at[cell];
+	struct sonde_report *r = w->r;
+
+	if (is_inside(w, cell)) {
+		r->cells.at[r->total_first_cell + r->total_nr_cells++] = cell;
+		r->launches += c->launches;
+		r->time_ns += c->time_ns;
+	} else {
+		r->cells.at[r->outside_first_cell + r->outside_nr_cells++] = cell;
+		r->outside_launches += c->launches;
+		r->outside_time_ns += c->time_ns;
+	}
+	visit_nodes(w, cell, place_cell);
+}
+
 /* Two passes over the cells: how many go where, then where they go. */
 static int distribute(struct work *w)
 {
@@ -166,14 +210,16 @@ static int distribute(struct work *w)
 	uint64_t total = 0;
 	size_t i;
 
-	for (i = 0; i < w->s->cells.nr; i++) {
-		if (!covers_cell(w, i))
+	for (i = 0; i < w->nr_cells; i++) {
+		uint32_t cell = w->cells ? w->cells[i] : (uint32_t)i;
+
+		if (!covers_cell(w, cell))
 			continue;
-		if (is_inside(w, i))
+		if (is_inside(w, cell))
 			r->total_nr_cells++;
 		else
 			r->outside_nr_cells++;
-		visit_nodes(w, (uint32_t)i, count_cell);
+		visit_nodes(w, cell, count_cell);
 	}
 	r->total_first_cell = 0;
 	r->outside_first_cell = r->total_nr_cells;
@@ -194,21 +240,11 @@ static int distribute(struct work *w)
 		return nomem(w);
 	r->cells.nr = total;
 	r->total_nr_cells = r->outside_nr_cells = 0;
-	for (i = 0; i < w->s->cells.nr; i++) {
-		const struct sonde_cell *c = &w->s->cells.at[i];
+	for (i = 0; i < w->nr_cells; i++) {
+		uint32_t cell = w->cells ? w->cells[i] : (uint32_t)i;
 
-		if (!covers_cell(w, i))
-			continue;
-		if (is_inside(w, i)) {
-			r->cells.at[r->total_first_cell + r->total_nr_cells++] = (uint32_t)i;
-			r->launches += c->launches;
-			r->time_ns += c->time_ns;
-		} else {
-			r->cells.at[r->outside_first_cell + r->outside_nr_cells++] = (uint32_t)i;
-			r->outside_launches += c->launches;
-			r->outside_time_ns += c->time_ns;
-		}
-		visit_nodes(w, (uint32_t)i, place_cell);
+		if (covers_cell(w, cell))
+			put_cell(w, cell);
 	}
 	return 0;
 }
@@ -296,9 +332,11 @@ static void forget_times(struct sonde_report *r)
 
 static void sum_scopes(struct work *w)
 {
-	size_t i;
+	bool is_one = w->cover->scope != SONDE_NONE;
+	size_t i = is_one ? w->cover->scope : 0;
+	size_t end = is_one ? i + 1 : w->l->scopes.nr;
 
-	for (i = 0; i < w->l->scopes.nr; i++) {
+	for (; i < end; i++) {
 		if (!sonde_cover_has(w->l, w->cover, (uint32_t)i))
 			continue;
 		w->r->nr_scopes++;
@@ -309,19 +347,14 @@ static void sum_scopes(struct work *w)
 
 static int build(struct work *w)
 {
-	size_t nr = w->l->regions.nr;
+	uint32_t scope = w->cover->scope;
 	int rc;
 
-	w->instances = sonde_calloc(nr, sizeof(*w->instances));
-	w->present = sonde_calloc(nr, sizeof(*w->present));
-	w->node_of = sonde_malloc(nr * sizeof(*w->node_of));
-	w->first_child = sonde_malloc(nr * sizeof(*w->first_child));
-	w->next = sonde_malloc(nr * sizeof(*w->next));
-	if (!w->instances || !w->present || !w->node_of || !w->first_child || !w->next)
-		return nomem(w);
-	memset(w->node_of, 0xff, nr * sizeof(*w->node_of));
-	memset(w->first_child, 0xff, nr * sizeof(*w->first_child));
-	memset(w->next, 0xff, nr * sizeof(*w->next));
+	w->nr_cells = w->s->cells.nr;
+	if (scope != SONDE_NONE) {
+		w->cells = &w->x->cells[w->x->first_of[scope]];
+		w->nr_cells = w->x->first_of[scope + 1] - w->x->first_of[scope];
+	}
 	sum_scopes(w);
 	find_present(w);
 	rc = add_nodes(w);
@@ -331,15 +364,21 @@ static int build(struct work *w)
 		rc = add_kernel_tables(w);
 	if (rc == 0 && w->s->time_metric == SONDE_NONE)
 		forget_times(w->r);
+	sonde_scratch__clear(w->x);
 	return rc;
 }
 
-int sonde_tree__report(struct sonde_tree *t, const struct sonde_cover *cover, struct sonde_err *err)
+int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
+	const struct sonde_cover *cover, struct sonde_err *err)
 {
 	struct sonde_report *r = sonde_vec_push(&t->reports);
-	struct work w = {
-		.t = t, .l = t->launches, .s = t->store, .r = r, .cover = cover, .err = err};
-	int rc;
+	struct work w = {.t = t,
+		.l = t->launches,
+		.s = t->store,
+		.r = r,
+		.cover = cover,
+		.x = x,
+		.err = err};
 
 	if (!r)
 		return sonde_err_nomem(err);
@@ -348,85 +387,5 @@ int sonde_tree__report(struct sonde_tree *t, const struct sonde_cover *cover, st
 	r->is_aggregate = cover->scope == SONDE_NONE;
 	r->name = r->is_aggregate ? SONDE_STR("aggregate")
 				  : t->launches->scopes.at[cover->scope].name;
-	rc = build(&w);
-	sonde_free(w.instances);
-	sonde_free(w.present);
-	sonde_free(w.node_of);
-	sonde_free(w.first_child);
-	sonde_free(w.next);
-	return rc;
-}
-
-/* One region's time in one scope. */
-struct sample {
-	uint32_t region;
-	double time_ns;
-};
-
-static int by_region_and_time(const void *a, const void *b)
-{
-	const struct sample *x = a, *y = b;
-
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		sum += at[i].time_ns;
-	n->nr_scopes = (uint32_t)nr;
-	n->scope_min_ns = at[0].time_ns;
-	n->scope_max_ns = at[nr - 1].time_ns;
-	n->scope_median_ns =
-		nr % 2 ? at[nr / 2].time_ns : (at[nr / 2 - 1].time_ns + at[nr / 2].time_ns) / 2;
-	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
-}
-
-int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err)
-{
-	SONDE_VEC(struct sample) samples = {0};
-	struct sample *s;
-	size_t i, k, first;
-	int rc = 0;
-
-	for (i = 0; i < t->reports.nr && rc == 0; i++) {
-		const struct sonde_report *r = &t->reports.at[i];
-
-		for (k = 0;
-			!r->is_aggregate && r->is_ranges == aggregate->is_ranges && k < r->nodes.nr;
-			k++) {
-			s = sonde_vec_push(&samples);
-			if (!s) {
-				rc = sonde_err_nomem(err);
-				break;
-			}
-			*s = (struct sample){r->nodes.at[k].region, r->nodes.at[k].time_ns};
-		}
-	}
-	if (rc == 0 && samples.nr)
-		qsort(samples.at, samples.nr, sizeof(*samples.at), by_region_and_time);
-	for (i = 0; i < aggregate->nodes.nr && rc == 0; i++) {
-		struct sample key = {aggregate->nodes.at[i].region, -INFINITY};
-		size_t low = 0, high = samples.nr;
-
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-
-			if (by_region_and_time(&samples.at[mid], &key) < 0)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		for (first = low; low < samples.nr && samples.at[low].region == key.region;)
-			low++;
-		if (low > first)
-			set_spread(&aggregate->nodes.at[i], &samples.at[first], low - first);
-	}
-	sonde_vec_release(&samples);
-	return rc;
+	return build(&w);
 }

@@ -162,6 +162,7 @@ static void add_weighed(
 		acc->b += t * v;
 		acc->t += t;
 	}
+	acc->top = acc->nr == 0 || v > acc->top ? v : acc->top;
 	acc->nr++;
 }
 
@@ -207,44 +208,43 @@ static void add_values(
 	for (i = 0; i < values->nr_texts; i++) {
 		uint32_t slot = s->slot_of[values->texts[i].metric], text;
 
-		if (slot == SONDE_NONE)
-			continue;
+		if (slot == SONDE_NONE || s->plans.at[slot].method < SONDE_METHOD_SAME)
+			continue; /* words where a number belongs: missing */
 		text = sonde_map_add(&s->texts, values->texts[i].text, NULL);
 		if (text != SONDE_NONE)
 			add_fact(s, &cell->acc[slot], text, true);
 	}
 }
 
-static struct sonde_cell *find_cell(
-	struct sonde_store *s, const struct sonde_launch *launch, struct sonde_err *err)
+/* The cell a launch counts in, made when new. */
+static int find_cell(struct sonde_cell **out, struct sonde_store *s,
+	const struct sonde_launch *launch, struct sonde_err *err)
 {
 	uint32_t key[3] = {launch->scope, launch->place, launch->kernel}, number;
 	struct sonde_str bytes = {(const char *)key, sizeof(key)};
-	struct sonde_cell *cell;
+	struct sonde_cell *cell = NULL;
 
 	number = sonde_map_find(&s->cell_keys, bytes);
-	if (number != SONDE_NONE)
-		return &s->cells.at[number];
-	if ((s->cells.nr + 1) * s->plans.nr * sizeof(*cell->acc) > MAX_BYTES) {
-		sonde_err_set(err, SONDE_ERR_LIMIT,
-			"%zu metrics over %zu combinations of region and kernel need more than 4 "
-			"GiB; "
-			"choose fewer with --metrics",
-			s->plans.nr, s->cells.nr);
-		return NULL;
+	if (number != SONDE_NONE) {
+		*out = &s->cells.at[number];
+		return 0;
 	}
-	sonde_err_nomem(err);
+	if ((s->cells.nr + 1) * s->plans.nr * sizeof(*cell->acc) > MAX_BYTES)
+		return sonde_err_set(err, SONDE_ERR_LIMIT,
+			"%zu metrics over %zu combinations of region and kernel need more than "
+			"4 GiB; choose fewer with --metrics",
+			s->plans.nr, s->cells.nr);
 	bytes = sonde_arena_dup(&s->arena, bytes);
-	cell = bytes.p && sonde_map_add(&s->cell_keys, bytes, NULL) != SONDE_NONE
-		       ? sonde_vec_push(&s->cells)
-		       : NULL;
+	if (bytes.p && sonde_map_add(&s->cell_keys, bytes, NULL) != SONDE_NONE)
+		cell = sonde_vec_push(&s->cells);
 	if (!cell)
-		return NULL;
+		return sonde_err_nomem(err);
 	cell->scope = key[0];
 	cell->place = key[1];
 	cell->kernel = key[2];
 	cell->acc = sonde_arena_calloc(&s->arena, s->plans.nr, sizeof(*cell->acc));
-	return cell->acc ? cell : NULL;
+	*out = cell;
+	return cell->acc ? 0 : sonde_err_nomem(err);
 }
 
 static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
@@ -252,8 +252,9 @@ static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
 {
 	struct sonde_scope_sum *sum = &s->scopes[launch->scope];
 	struct sonde_err damage = {0};
-	struct sonde_cell *cell;
+	struct sonde_cell *cell = NULL;
 	double t;
+	int rc;
 
 	if (sonde_records_values(s->records, launch->record, v, &damage) != 0) {
 		if (s->nr_damaged++ == 0)
@@ -266,9 +267,9 @@ static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
 	sum->time_ns += isnan(t) ? 0 : t;
 	if (launch->state == SONDE_LAUNCH_NOT_SELECTED)
 		return 0;
-	cell = find_cell(s, launch, err);
-	if (!cell)
-		return err ? err->code : SONDE_ERR_NOMEM;
+	rc = find_cell(&cell, s, launch, err);
+	if (rc)
+		return rc;
 	cell->launches++;
 	cell->time_ns += isnan(t) ? 0 : t;
 	add_values(s, cell, v);
@@ -312,12 +313,9 @@ static void weigh_devices(struct sonde_store *s)
 int sonde_store_fill(struct sonde_store *s, struct sonde_err *err)
 {
 	struct sonde_values v = {0};
-	struct sonde_err local = {0};
 	size_t i;
 	int rc;
 
-	if (!err)
-		err = &local;
 	s->time_metric = sonde_records_metric(s->records, TIME);
 	s->scopes = sonde_calloc(s->launches->scopes.nr, sizeof(*s->scopes));
 	rc = s->scopes ? sonde_values_init(&v, s->records, err) : sonde_err_nomem(err);
@@ -391,10 +389,11 @@ void sonde_cell_clear(const struct sonde_store *s, struct sonde_cell *scratch)
 	scratch->launches = 0;
 	scratch->time_ns = 0;
 	for (i = 0; i < s->plans.nr; i++) {
-		struct sonde_modes *modes = scratch->acc[i].modes;
+		bool is_fact = s->plans.at[i].method >= SONDE_METHOD_SAME;
+		struct sonde_modes *modes = is_fact ? scratch->acc[i].modes : NULL;
 
 		scratch->acc[i] = (struct sonde_acc){.modes = modes};
-		if (modes)
+		if (is_fact)
 			modes->nr = 0, modes->other = 0;
 	}
 }

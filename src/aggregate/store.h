@@ -32,7 +32,10 @@ struct sonde_acc {
 	double w; /* MEAN: Σ w */
 	double b; /* MEAN: Σ t·v · UPPER: largest v · MODE: largest */
 	double t; /* MEAN: Σ t */
-	struct sonde_modes *modes; /* MODE, SAME; NULL until the first value */
+	union {
+		struct sonde_modes *modes; /* MODE, SAME; NULL until the first value */
+		double top;		   /* MEAN: largest v; no weighted mean can exceed it */
+	};
 };
 
 struct sonde_cell {

@@ -55,7 +55,7 @@ static void describe_columns(struct sonde_tree *t)
 		c->methods[0] = p->says[0];
 		c->methods[1] = p->says[1];
 		c->quality = p->quality;
-		for (k = 0; k < s->cells.nr && !c->is_text; k++) {
+		for (k = 0; k < s->cells.nr && !c->is_text && p->method >= SONDE_METHOD_SAME; k++) {
 			const struct sonde_modes *m = s->cells.at[k].acc[slot].modes;
 
 			c->is_text = m && m->nr && m->at[0].is_text;
@@ -69,16 +69,17 @@ static int build_reports(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_launches *l = t->launches;
+	struct sonde_scratch x;
 	struct sonde_cover cover;
 	bool has[2] = {false, false};
 	size_t i;
-	int rc = 0, k;
+	int rc = sonde_scratch__init(&x, t, err), k;
 
 	for (i = 0; i < l->scopes.nr && rc == 0; i++) {
 		cover = (struct sonde_cover){
 			.scope = (uint32_t)i, .is_ranges = l->scopes.at[i].is_ranges};
 		has[cover.is_ranges] = true;
-		rc = sonde_tree__report(t, &cover, err);
+		rc = sonde_tree__report(t, &x, &cover, err);
 	}
 	if (!has[0] && !has[1])
 		has[0] = true; /* nothing captured: the aggregate is there, and empty */
@@ -88,7 +89,7 @@ static int build_reports(
 		if (!has[k])
 			continue;
 		cover = (struct sonde_cover){.scope = SONDE_NONE, .is_ranges = k == 1};
-		rc = sonde_tree__report(t, &cover, err);
+		rc = sonde_tree__report(t, &x, &cover, err);
 		if (rc)
 			break;
 		r = &t->reports.at[t->reports.nr - 1];
@@ -96,6 +97,7 @@ static int build_reports(
 			r->name = SONDE_STR("aggregate/ranges");
 		rc = sonde_tree__spread(t, r, err);
 	}
+	sonde_scratch__release(&x);
 	if (has[0] && has[1])
 		sonde_note(&t->notes,
 			"the inputs hold kernel results and replayed ranges; they answer different "

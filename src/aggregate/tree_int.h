@@ -5,8 +5,10 @@
  *   choice.c          which metrics and sections are reported
  *   store.c           launches → cells of accumulators
  *   figure.c          merging cells, reading figures
+ *   scratch.c         what that needs beside, made once
  *   report.c          cells → nodes and kernel tables of one scope or aggregate
  *   times.c           busy time, span and host time, where the capture has timestamps
+ *   spread.c          an aggregate's regions over its scopes
  *   tree.c            the build itself
  */
 #ifndef SONDE_AGGREGATE_TREE_INT_H
@@ -25,9 +27,27 @@ struct sonde_cover {
 };
 bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope);
 
+/*
+ * Scratch for building reports: a report costs what it holds, however many
+ * regions, cells and scopes there are beside.
+ */
+struct sonde_scratch {
+	uint64_t *instances;	      /* by region */
+	bool *present;		      /* by region */
+	uint32_t *node_of;	      /* by region, SONDE_NONE = not in this report */
+	uint32_t *first_child, *next; /* by region: children in order */
+	uint32_t *list;		      /* the regions present … */
+	size_t nr;		      /* … so many: all others are as after `init` */
+	uint32_t *cells;	      /* all cells, by scope */
+	uint32_t *first_of;	      /* by scope: where its cells begin; one more at the end */
+};
+int sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t, struct sonde_err *err);
+void sonde_scratch__clear(struct sonde_scratch *x);
+void sonde_scratch__release(struct sonde_scratch *x);
+
 /* Appends the report of the scopes in `cover` to t->reports. */
-int sonde_tree__report(
-	struct sonde_tree *t, const struct sonde_cover *cover, struct sonde_err *err);
+int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
+	const struct sonde_cover *cover, struct sonde_err *err);
 /* Fills in the spread over scopes of an aggregate from the scopes' own reports. */
 int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err);
 

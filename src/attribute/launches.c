@@ -15,7 +15,7 @@
 static uint32_t make_place(struct sonde_build *b, const struct sonde_set *set)
 {
 	uint32_t first = (uint32_t)b->raw_stacks.nr, number, *slot;
-	size_t k, home = b->l->homes.nr, h;
+	size_t k, home = b->l->homes.nr;
 	struct sonde_place *place, *raw;
 	bool is_new;
 
@@ -38,10 +38,10 @@ static uint32_t make_place(struct sonde_build *b, const struct sonde_set *set)
 	for (k = 0; k < set->nr; k++) {
 		uint32_t region = b->stacks.at[b->raw_stacks.at[first + k]].region;
 
-		for (h = home; h < b->l->homes.nr && b->l->homes.at[h] != region; h++)
-			;
-		if (h == b->l->homes.nr) /* once per region: a label started twice counts once */
-			b->l->homes.at[b->l->homes.nr++] = region;
+		if (b->seen_in[region] == number + 1)
+			continue; /* once per region: a label started twice counts once */
+		b->seen_in[region] = number + 1;
+		b->l->homes.at[b->l->homes.nr++] = region;
 	}
 	*place = (struct sonde_place){
 		.first = (uint32_t)home, .nr = (uint32_t)(b->l->homes.nr - home)};
@@ -53,7 +53,8 @@ static int make_places(struct sonde_build *b, struct sonde_err *err)
 	size_t i;
 
 	b->place_of = sonde_malloc(b->r->sets.nr * sizeof(*b->place_of));
-	if (!b->place_of)
+	b->seen_in = sonde_calloc(b->l->regions.nr, sizeof(*b->seen_in));
+	if (!b->place_of || !b->seen_in)
 		return sonde_err_nomem(err);
 	for (i = 0; i < b->r->sets.nr; i++) { /* set 0, the empty one, becomes place 0 */
 		b->place_of[i] = make_place(b, &b->r->sets.at[i]);
@@ -273,16 +274,18 @@ static void explain(struct sonde_build *b, bool any_place)
 	const struct sonde_selection *s = &l->selection;
 	struct sonde_buf names = {0};
 
-	if (!l->launches.nr)
+	if (!l->launches.nr && l->regions.nr)
+		sonde_note(&l->notes, "no GPU work in this capture: regions have host times only");
+	else if (!l->launches.nr)
 		sonde_note(&l->notes, "the capture holds no results: nothing was profiled");
 	else if (!l->regions.nr)
-		sonde_note(&l->notes, "no NVTX range was open at any launch, so nothing could be "
-				      "put into regions; the table "
-				      "by kernel is the baseline (was the program captured with "
-				      "'ncu --nvtx', and does it push "
-				      "ranges on the thread that launches?)");
+		sonde_note(&l->notes,
+			"no NVTX range was open at any launch, so nothing could be put into "
+			"regions; the table by kernel is the baseline (was the program captured "
+			"with 'ncu --nvtx', and does it push ranges on the thread that "
+			"launches?)");
 	list_regions(l, &names);
-	if (l->regions.nr && !any_place && !names.failed)
+	if (l->launches.nr && l->regions.nr && !any_place && !names.failed)
 		sonde_note(&l->notes,
 			"no launch matches the NVTX selection; the ranges in this capture are: %s",
 			names.p);
@@ -355,6 +358,7 @@ static void release_build(struct sonde_build *b)
 	sonde_map_release(&b->outermost);
 	sonde_free(b->stack_of);
 	sonde_free(b->place_of);
+	sonde_free(b->seen_in);
 }
 
 int sonde_launches_build(struct sonde_launches **out, const struct sonde_records *records,

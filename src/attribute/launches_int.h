@@ -30,6 +30,7 @@ struct sonde_build {
 	struct sonde_map outermost; /* {domain, label} of ranges that are outermost somewhere */
 	uint32_t *stack_of;	    /* by range number */
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
+	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */
 	SONDE_VEC(struct sonde_place)
 	raw; /* by place: the stacks it stands for, a slice of `raw_stacks` */
 	SONDE_VEC(uint32_t) raw_stacks;

@@ -14,8 +14,13 @@ struct sonde_command {
 	int (*run)(int argc, char **argv);
 };
 
+int sonde_cmd_config(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
 int sonde_cmd_validate(int argc, char **argv);
+int sonde_cmd_run(int argc, char **argv);
+int sonde_cmd_kernels(int argc, char **argv);
+int sonde_cmd_top(int argc, char **argv);
+int sonde_cmd_doctor(int argc, char **argv);
 
 /* Prints `sonde: MESSAGE` to standard error; the exit status for it. */
 int sonde_cmd_fail(const struct sonde_err *err);

@@ -8,6 +8,12 @@
 #include <unistd.h>
 
 static const struct sonde_command commands[] = {
+	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run},
+	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels},
+	{"top", "the longest kernels of a capture, as a list for `kernels`", sonde_cmd_top},
+	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor},
+	{"config", "the configuration that would be used, and where it comes from",
+		sonde_cmd_config},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report},
 	{"validate", "check a report.json against its schema and its arithmetic",
 		sonde_cmd_validate},

@@ -1,11 +1,11 @@
 /* Single keys from the command line onto a composed config, which is closed to unknown keys. */
 #include "config/merge.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 #include "config/pytext.h"
 
 struct target {
-	struct sonde_scope *sc;
+	struct sonde_lookup *sc;
 	const struct sonde_override *o;
 	bool force;
 };
@@ -17,11 +17,11 @@ static struct sonde_str cut_step(struct sonde_str *rest)
 
 /* A list index, or -1 when out of range; fails when it is no number. */
 static int64_t list_index(
-	struct sonde_ctx *cx, const struct sonde_node *list, struct sonde_str step, bool last)
+	struct sonde_ctx *cx, const struct sonde_datum *list, struct sonde_str step, bool last)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 
-	if (!sonde_number__is_py_int(step)) {
+	if (!sonde_pynumber__is_py_int(step)) {
 		if (last)
 			sonde_ctx__fail(cx, "ValueError",
 				"invalid literal for int() with base 10: '%.*s'",
@@ -31,36 +31,37 @@ static int64_t list_index(
 				SONDE_STR_ARG(step));
 		return -1;
 	}
-	n = sonde_number__int(cx, step, 10);
+	n = sonde_pynumber__int(cx, step, 10);
 	return n && !n->s.n && n->i >= 0 && n->i < list->seq.nr ? n->i : -1;
 }
 
-static int out_of_range(struct sonde_ctx *cx, struct sonde_node *list, struct sonde_str step)
+static int out_of_range(struct sonde_ctx *cx, struct sonde_datum *list, struct sonde_str step)
 {
-	struct sonde_node *key = sonde_number__int(cx, step, 10);
+	struct sonde_datum *key = sonde_pynumber__int(cx, step, 10);
 
 	if (cx->fail.code)
 		return cx->fail.code;
-	return sonde_node__fail(cx, "ConfigIndexError", list, sonde_node__path_to(cx, list, key),
+	return sonde_datum__fail(cx, "ConfigIndexError", list, sonde_datum__path_to(cx, list, key),
 		"list index out of range");
 }
 
-static struct sonde_node *child_of(struct sonde_ctx *cx, struct sonde_node *c, struct sonde_str step)
+static struct sonde_datum *child_of(
+	struct sonde_ctx *cx, struct sonde_datum *c, struct sonde_str step)
 {
 	int64_t i;
 
 	if (c->kind == SONDE_MAP)
-		return sonde_node__get(c, step);
+		return sonde_datum__get(c, step);
 	i = list_index(cx, c, step, false);
 	return i < 0 ? NULL : c->seq.at[i];
 }
 
 /* Sets child `step` of `c`, which may not exist yet. */
-static int set_child(struct target *t, struct sonde_node *c, struct sonde_str step,
-	struct sonde_node *value, const char *type)
+static int set_child(struct target *t, struct sonde_datum *c, struct sonde_str step,
+	struct sonde_datum *value, const char *type)
 {
 	struct sonde_ctx *cx = t->sc->cx;
-	struct sonde_node *old, *key;
+	struct sonde_datum *old, *key;
 	int64_t i;
 
 	if (c->kind == SONDE_LIST) {
@@ -69,34 +70,34 @@ static int set_child(struct target *t, struct sonde_node *c, struct sonde_str st
 			return cx->fail.code;
 		if (i < 0)
 			return out_of_range(cx, c, step);
-		sonde_node__replace(c->seq.at[i], value);
+		sonde_datum__replace(c->seq.at[i], value);
 		return 0;
 	}
-	old = sonde_node__get(c, step);
+	old = sonde_datum__get(c, step);
 	if (old) {
 		value = sonde_merge__fit(cx, old, value);
 		if (value)
-			sonde_node__replace(old, value);
+			sonde_datum__replace(old, value);
 		return cx->fail.code;
 	}
-	key = sonde_node__string(cx, step);
+	key = sonde_datum__string(cx, step);
 	if (!key)
 		return cx->fail.code;
 	key->from = t->o->from;
 	if (!t->force)
 		return sonde_merge__unknown_key(cx, type, c, key);
-	return sonde_node__set(cx, c, key, value);
+	return sonde_datum__set(cx, c, key, value);
 }
 
 /* The container that holds the last step; scalars on the way become maps. */
-static struct sonde_node *walk(struct target *t, struct sonde_node *root, struct sonde_str *rest)
+static struct sonde_datum *walk(struct target *t, struct sonde_datum *root, struct sonde_str *rest)
 {
 	struct sonde_ctx *cx = t->sc->cx;
 	unsigned depth = 0;
 
 	while (sonde_str_find(*rest, '.') < rest->n) {
 		struct sonde_str step = cut_step(rest);
-		struct sonde_node *next = child_of(cx, root, step);
+		struct sonde_datum *next = child_of(cx, root, step);
 
 		if (cx->fail.code)
 			return NULL;
@@ -104,8 +105,8 @@ static struct sonde_node *walk(struct target *t, struct sonde_node *root, struct
 			sonde_ctx__limit(cx, "the key has more than %d parts", SONDE_MAX_DEPTH);
 			return NULL;
 		}
-		if (!sonde_node__is_container(next)) {
-			next = sonde_node__new(cx, SONDE_MAP);
+		if (!sonde_datum__is_container(next)) {
+			next = sonde_datum__new(cx, SONDE_MAP);
 			if (!next)
 				return NULL;
 			next->from = t->o->from;
@@ -117,26 +118,26 @@ static struct sonde_node *walk(struct target *t, struct sonde_node *root, struct
 	return root;
 }
 
-static int update(struct target *t, struct sonde_node *root)
+static int update(struct target *t, struct sonde_datum *root)
 {
 	struct sonde_ctx *cx = t->sc->cx;
 	struct sonde_str last = t->o->key;
-	struct sonde_node *c = walk(t, root, &last), *value, *old;
+	struct sonde_datum *c = walk(t, root, &last), *value, *old;
 
 	if (!c)
 		return cx->fail.code;
-	value = sonde_node__copy(cx, t->o->value);
+	value = sonde_datum__copy(cx, t->o->value);
 	if (!value)
 		return cx->fail.code;
-	if (sonde_node__is_container(value)) {
-		old = c->kind == SONDE_LIST && !sonde_number__is_py_int(last)
+	if (sonde_datum__is_container(value)) {
+		old = c->kind == SONDE_LIST && !sonde_pynumber__is_py_int(last)
 			      ? NULL
 			      : child_of(cx, c, last);
-		if (sonde_node__is_container(old)) {
+		if (sonde_datum__is_container(old)) {
 			if (sonde_interp__check_tree(cx, value))
 				return cx->fail.code;
 			if (old->kind == SONDE_LIST && value->kind == SONDE_LIST) {
-				sonde_node__replace(old, value);
+				sonde_datum__replace(old, value);
 				return 0;
 			}
 			return sonde_merge__into(t->sc, old, value, !t->force);
@@ -148,29 +149,29 @@ static int update(struct target *t, struct sonde_node *root)
 }
 
 /* Says which key's interpolation failed while the path was followed. */
-static void name_broken_key(struct sonde_ctx *cx, struct sonde_node *root, struct sonde_str path)
+static void name_broken_key(struct sonde_ctx *cx, struct sonde_datum *root, struct sonde_str path)
 {
-	struct sonde_node *n = root;
+	struct sonde_datum *n = root;
 	const char *type = cx->fail.type;
 	struct sonde_str msg = cx->fail.msg;
 
-	while (path.n && n && sonde_node__is_container(n)) {
+	while (path.n && n && sonde_datum__is_container(n)) {
 		struct sonde_str step = cut_step(&path);
 
-		n = n->kind == SONDE_MAP ? sonde_node__get(n, step) : NULL;
+		n = n->kind == SONDE_MAP ? sonde_datum__get(n, step) : NULL;
 		if (!n || !n->interp)
 			continue;
 		sonde_ctx__clear(cx);
-		sonde_node__fail(cx, type, n->parent, sonde_node__path(cx, n), msg.p);
+		sonde_datum__fail(cx, type, n->parent, sonde_datum__path(cx, n), msg.p);
 		return;
 	}
 }
 
 /* The value an override refers to, or NULL (absent, null, missing, or a failure). */
-static struct sonde_node *current(struct target *t, struct sonde_node *root, struct sonde_str key)
+static struct sonde_datum *current(struct target *t, struct sonde_datum *root, struct sonde_str key)
 {
 	struct sonde_ctx *cx = t->sc->cx;
-	struct sonde_node *n = sonde_interp__select(t->sc, root, key, false);
+	struct sonde_datum *n = sonde_interp__select(t->sc, root, key, false);
 
 	if (sonde_ctx__is_type(cx, "ConfigTypeError"))
 		sonde_ctx__clear(cx);
@@ -181,25 +182,26 @@ static struct sonde_node *current(struct target *t, struct sonde_node *root, str
 	return n;
 }
 
-static int add(struct target *t, struct sonde_node *root)
+static int add(struct target *t, struct sonde_datum *root)
 {
 	struct sonde_ctx *cx = t->sc->cx;
-	struct sonde_node *now = current(t, root, t->o->key);
+	struct sonde_datum *now = current(t, root, t->o->key);
 	struct sonde_str line = t->o->line;
 
 	if (cx->fail.code)
 		return cx->fail.code;
 	t->force = true;
-	if (!now || sonde_node__is_container(t->o->value))
+	if (!now || sonde_datum__is_container(t->o->value))
 		return update(t, root);
 	return sonde_ctx__fail(cx, "ConfigCompositionException",
-		"Could not append to config. An item is already at '%.*s'.\nEither remove + prefix: "
+		"Could not append to config. An item is already at '%.*s'.\nEither remove + "
+		"prefix: "
 		"'%.*s'\nOr add a second + to add or override '%.*s': '+%.*s'\n",
 		SONDE_STR_ARG(t->o->key), (int)line.n - 1, line.p + 1, SONDE_STR_ARG(t->o->key),
 		SONDE_STR_ARG(line));
 }
 
-static int wrong_value(struct target *t, const struct sonde_node *now)
+static int wrong_value(struct target *t, const struct sonde_datum *now)
 {
 	struct sonde_buf is = {0}, asked = {0};
 	int rc;
@@ -214,11 +216,11 @@ static int wrong_value(struct target *t, const struct sonde_node *now)
 	return rc;
 }
 
-static int del(struct target *t, struct sonde_node *root)
+static int del(struct target *t, struct sonde_datum *root)
 {
 	struct sonde_ctx *cx = t->sc->cx;
 	struct sonde_str key = t->o->key, last = key, parent = {key.p, 0};
-	struct sonde_node *now = current(t, root, key), *c = root, *child;
+	struct sonde_datum *now = current(t, root, key), *c = root, *child;
 	size_t i;
 
 	if (cx->fail.code)
@@ -226,7 +228,7 @@ static int del(struct target *t, struct sonde_node *root)
 	if (!now)
 		return sonde_ctx__fail(cx, "ConfigCompositionException",
 			"Could not delete from config. '%.*s' does not exist.", SONDE_STR_ARG(key));
-	if (t->o->value && t->o->value->kind != SONDE_NULL && !sonde_node__equal(now, t->o->value))
+	if (t->o->value && t->o->value->kind != SONDE_NULL && !sonde_datum__equal(now, t->o->value))
 		return wrong_value(t, now);
 	for (i = key.n; i-- > 0;)
 		if (key.p[i] == '.')
@@ -242,22 +244,25 @@ static int del(struct target *t, struct sonde_node *root)
 		return sonde_ctx__fail(
 			cx, "TypeError", "list indices must be integers or slices, not str");
 	if (c->klass)
-		return sonde_node__fail(cx, "ConfigTypeError", c, key, "a fixed field cannot be deleted");
-	child = sonde_node__get(c, last);
+		return sonde_datum__fail(cx, "ConfigTypeError", c, key,
+			sonde_ctx__printf(cx, "%s (DictConfig) does not support deletion", c->klass)
+				.p);
+	child = sonde_datum__get(c, last);
 	if (child)
-		sonde_node__remove(c, sonde_node__index(child));
+		sonde_datum__remove(c, sonde_datum__index(child));
 	return 0;
 }
 
 int sonde_apply__override(
-	struct sonde_scope *sc, struct sonde_node *root, const struct sonde_override *o)
+	struct sonde_lookup *sc, struct sonde_datum *root, const struct sonde_override *o)
 {
 	struct target t = {.sc = sc, .o = o, .force = o->kind == SONDE_OVERRIDE_FORCE_ADD};
 	struct sonde_ctx *cx = sc->cx;
 
 	if (o->has_package)
 		return sonde_ctx__fail(cx, "ConfigCompositionException",
-			"Override %.*s looks like a config group override, but config group '%.*s' does "
+			"Override %.*s looks like a config group override, but config group '%.*s' "
+			"does "
 			"not exist.",
 			SONDE_STR_ARG(o->line), SONDE_STR_ARG(o->key));
 	if (o->kind == SONDE_OVERRIDE_DEL)
@@ -268,6 +273,7 @@ int sonde_apply__override(
 		update(&t, root);
 	if (!sonde_ctx__is_value_error(cx))
 		return cx->fail.code;
+	cx->fail.where = (struct sonde_str){0}; /* the override is to blame, not the file */
 	if (o->kind == SONDE_OVERRIDE_CHANGE && (sonde_ctx__is_type(cx, "ConfigAttributeError") ||
 							sonde_ctx__is_type(cx, "ConfigKeyError")))
 		return sonde_ctx__wrap(cx, "ConfigCompositionException",

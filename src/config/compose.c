@@ -23,14 +23,14 @@ void sonde_compose__release(struct sonde_compose *c)
 	sonde_defaults__release(&c->defaults);
 }
 
-struct sonde_scope sonde_compose__scope(struct sonde_compose *c)
+struct sonde_lookup sonde_compose__scope(struct sonde_compose *c)
 {
-	return (struct sonde_scope){.cx = c->cx, .hydra = c->root, .now = c->now};
+	return (struct sonde_lookup){.cx = c->cx, .hydra = c->root, .now = c->now};
 }
 
 /* hydra.searchpath: from the command line, or else from the primary config itself. */
 
-static int bad_searchpath(struct sonde_compose *c, const struct sonde_node *n)
+static int bad_searchpath(struct sonde_compose *c, const struct sonde_datum *n)
 {
 	struct sonde_buf b = {0};
 	int rc;
@@ -42,10 +42,10 @@ static int bad_searchpath(struct sonde_compose *c, const struct sonde_node *n)
 	return rc;
 }
 
-static int add_searchpath(struct sonde_compose *c, struct sonde_node *list, const char *provider)
+static int add_searchpath(struct sonde_compose *c, struct sonde_datum *list, const char *provider)
 {
-	struct sonde_source schema = c->search.sources.at[c->search.sources.nr - 1];
-	struct sonde_scope sc = sonde_compose__scope(c);
+	struct sonde_conf_source schema = c->search.sources.at[c->search.sources.nr - 1];
+	struct sonde_lookup sc = sonde_compose__scope(c);
 	uint32_t i;
 
 	if (list->kind != SONDE_LIST)
@@ -55,7 +55,7 @@ static int add_searchpath(struct sonde_compose *c, struct sonde_node *list, cons
 			return bad_searchpath(c, list);
 	c->search.sources.nr--;
 	for (i = 0; i < list->seq.nr; i++) {
-		struct sonde_node *n = sonde_interp__deref(&sc, list->seq.at[i]);
+		struct sonde_datum *n = sonde_interp__deref(&sc, list->seq.at[i]);
 		struct sonde_str dir;
 
 		if (!n || n->kind != SONDE_STRING)
@@ -65,10 +65,10 @@ static int add_searchpath(struct sonde_compose *c, struct sonde_node *list, cons
 			dir = (struct sonde_str){dir.p + 7, dir.n - 7};
 		if (sonde_search__add(&c->search, SONDE_SOURCE_DIR, provider, dir))
 			return c->cx->fail.code;
-		if (c->cx->notes &&
-			!sonde_search__is_available(&c->search.sources.at[c->search.sources.nr - 1]))
-			sonde_note(c->cx->notes, "provider=%s, path=%.*s is not available.", provider,
-				SONDE_STR_ARG(dir));
+		if (c->cx->notes && !sonde_search__is_available(
+					    &c->search.sources.at[c->search.sources.nr - 1]))
+			sonde_note(c->cx->notes, "provider=%s, path=%.*s is not available.",
+				provider, SONDE_STR_ARG(dir));
 	}
 	return sonde_search__add(&c->search, schema.kind, schema.provider.p, schema.dir);
 }
@@ -76,7 +76,7 @@ static int add_searchpath(struct sonde_compose *c, struct sonde_node *list, cons
 static int process_searchpath(struct sonde_compose *c)
 {
 	const struct sonde_loaded *file = NULL;
-	struct sonde_node *list = NULL;
+	struct sonde_datum *list = NULL;
 	const char *provider = "hydra.searchpath in main";
 	size_t i;
 
@@ -89,7 +89,7 @@ static int process_searchpath(struct sonde_compose *c)
 			"primary config '%.*s' must be a DictConfig, got ListConfig",
 			SONDE_STR_ARG(c->name));
 	if (file)
-		list = sonde_node__path_get(file->config, "hydra.searchpath");
+		list = sonde_datum__path_get(file->config, "hydra.searchpath");
 	for (i = 0; i < c->overrides.nr; i++) {
 		const struct sonde_override *o = &c->overrides.at[i];
 
@@ -112,7 +112,7 @@ static int check_sweeps(struct sonde_compose *c)
 	for (i = 0; i < c->overrides.nr; i++) {
 		const struct sonde_override *o = &c->overrides.at[i];
 
-		if (!sonde_node__is_sweep(o->value))
+		if (!sonde_datum__is_sweep(o->value))
 			continue;
 		if (c->multirun && sonde_override__is_hydra(o))
 			return sonde_ctx__fail(c->cx, "ConfigCompositionException",
@@ -124,7 +124,8 @@ static int check_sweeps(struct sonde_compose *c)
 			return sonde_ctx__fail(c->cx, "ConfigCompositionException",
 				"Ambiguous value for argument '%.*s'\n1. To use it as a list, use "
 				"key=[value1,value2]\n2. To use it as string, quote the value: "
-				"key=\\'value1,value2\\'\n3. To sweep over it, add --multirun to your "
+				"key=\\'value1,value2\\'\n3. To sweep over it, add --multirun to "
+				"your "
 				"command line",
 				SONDE_STR_ARG(o->line));
 		return sonde_ctx__fail(c->cx, "ConfigCompositionException",
@@ -134,10 +135,10 @@ static int check_sweeps(struct sonde_compose *c)
 }
 
 /* The content of a file under its package. */
-static struct sonde_node *embed(
-	struct sonde_compose *c, const struct sonde_node *config, struct sonde_str package)
+static struct sonde_datum *embed(
+	struct sonde_compose *c, const struct sonde_datum *config, struct sonde_str package)
 {
-	struct sonde_node *inner = sonde_node__copy(c->cx, config), *outer;
+	struct sonde_datum *inner = sonde_datum__copy(c->cx, config), *outer;
 	unsigned depth = 0;
 
 	while (inner && package.n) {
@@ -145,14 +146,14 @@ static struct sonde_node *embed(
 
 		while (i > 0 && package.p[i - 1] != '.')
 			i--;
-		outer = sonde_node__new(c->cx, SONDE_MAP);
+		outer = sonde_datum__new(c->cx, SONDE_MAP);
 		if (!outer || ++depth > SONDE_MAX_DEPTH)
 			return NULL;
 		outer->from = inner->from;
 		outer->line = inner->line;
-		if (sonde_node__set(c->cx, outer,
-			    sonde_node__string(c->cx,
-				    (struct sonde_str){package.p + i, package.n - i}),
+		if (sonde_datum__set(c->cx, outer,
+			    sonde_datum__string(
+				    c->cx, (struct sonde_str){package.p + i, package.n - i}),
 			    inner))
 			return NULL;
 		inner = outer;
@@ -164,8 +165,8 @@ static struct sonde_node *embed(
 static int merge_one(struct sonde_compose *c, const struct sonde_default *d)
 {
 	const struct sonde_loaded *file = sonde_search__load(&c->search, d->config_path);
-	struct sonde_scope sc = sonde_compose__scope(c);
-	struct sonde_node *config, *searchpath;
+	struct sonde_lookup sc = sonde_compose__scope(c);
+	struct sonde_datum *config, *searchpath;
 
 	if (!file)
 		return c->cx->fail.code;
@@ -174,7 +175,7 @@ static int merge_one(struct sonde_compose *c, const struct sonde_default *d)
 		return c->cx->fail.code ? c->cx->fail.code
 					: sonde_ctx__limit(c->cx, "the package '%.*s' is too deep",
 						  SONDE_STR_ARG(d->package));
-	searchpath = sonde_node__path_get(config, "hydra.searchpath");
+	searchpath = sonde_datum__path_get(config, "hydra.searchpath");
 	if (searchpath && searchpath->kind != SONDE_NULL && !d->primary &&
 		!sonde_str_is(d->config_path, "hydra/config"))
 		return sonde_ctx__fail(c->cx, "ConfigCompositionException",
@@ -200,7 +201,7 @@ static int merge_all(struct sonde_compose *c)
 {
 	size_t i;
 
-	c->root = sonde_node__new(c->cx, SONDE_MAP);
+	c->root = sonde_datum__new(c->cx, SONDE_MAP);
 	for (i = 0; c->root && i < c->defaults.list.nr; i++)
 		if (merge_one(c, &c->defaults.list.at[i]))
 			return c->cx->fail.code;
@@ -209,7 +210,7 @@ static int merge_all(struct sonde_compose *c)
 
 static int apply_overrides(struct sonde_compose *c)
 {
-	struct sonde_scope sc = sonde_compose__scope(c);
+	struct sonde_lookup sc = sonde_compose__scope(c);
 	size_t i;
 
 	for (i = 0; i < c->defaults.config_overrides.nr; i++)
@@ -225,7 +226,7 @@ static int compare_lines(const void *a, const void *b)
 	return sonde_str_cmp(*(const struct sonde_str *)a, *(const struct sonde_str *)b);
 }
 
-static bool is_excluded(const struct sonde_node *keys, struct sonde_str key)
+static bool is_excluded(const struct sonde_datum *keys, struct sonde_str key)
 {
 	uint32_t i;
 
@@ -235,17 +236,18 @@ static bool is_excluded(const struct sonde_node *keys, struct sonde_str key)
 	return false;
 }
 
-static struct sonde_str option_text(struct sonde_node *options, const char *key, const char *fallback)
+static struct sonde_str option_text(
+	struct sonde_datum *options, const char *key, const char *fallback)
 {
-	struct sonde_node *n = sonde_node__getz(options, key);
+	struct sonde_datum *n = sonde_datum__getz(options, key);
 
 	return n && n->kind == SONDE_STRING ? n->s : sonde_str_from(fallback);
 }
 
 struct sonde_str sonde_compose__dirname(struct sonde_compose *c)
 {
-	struct sonde_node *options =
-		sonde_node__path_get(c->root, "hydra.job.config.override_dirname");
+	struct sonde_datum *options =
+		sonde_datum__path_get(c->root, "hydra.job.config.override_dirname");
 	struct sonde_str kv = option_text(options, "kv_sep", "=");
 	struct sonde_str sep = option_text(options, "item_sep", ",");
 	struct sonde_str *lines =
@@ -257,7 +259,7 @@ struct sonde_str sonde_compose__dirname(struct sonde_compose *c)
 		const struct sonde_override *o = &c->overrides.at[i];
 
 		if (!sonde_override__is_hydra(o) &&
-			!is_excluded(sonde_node__getz(options, "exclude_keys"), o->key))
+			!is_excluded(sonde_datum__getz(options, "exclude_keys"), o->key))
 			lines[nr++] = o->line;
 	}
 	if (nr)
@@ -279,85 +281,88 @@ struct sonde_str sonde_compose__dirname(struct sonde_compose *c)
 	return sonde_ctx__take(c->cx, &b);
 }
 
-static struct sonde_node *sources_node(struct sonde_compose *c)
+static struct sonde_datum *sources_node(struct sonde_compose *c)
 {
 	static const char *const schemas[] = {"pkg", "file", "structured"};
-	struct sonde_node *list = sonde_node__new(c->cx, SONDE_LIST), *map;
+	struct sonde_datum *list = sonde_datum__new(c->cx, SONDE_LIST), *map;
 	size_t i;
 
 	for (i = 0; list && i < c->search.sources.nr; i++) {
-		const struct sonde_source *src = &c->search.sources.at[i];
+		const struct sonde_conf_source *src = &c->search.sources.at[i];
 		struct sonde_buf b = {0};
 		struct sonde_str path;
 
 		sonde_search__location(src, &b);
 		path = sonde_ctx__take(c->cx, &b);
 		path.p = path.p ? strstr(path.p, "://") : NULL;
-		map = sonde_node__new(c->cx, SONDE_MAP);
+		map = sonde_datum__new(c->cx, SONDE_MAP);
 		if (!map || !path.p)
 			return NULL;
-		sonde_node__setz(c->cx, map, "path", sonde_node__text(c->cx, path.p + 3));
-		sonde_node__setz(c->cx, map, "schema", sonde_node__text(c->cx, schemas[src->kind]));
-		sonde_node__setz(c->cx, map, "provider", sonde_node__string(c->cx, src->provider));
-		sonde_node__push(c->cx, list, map);
+		sonde_datum__setz(c->cx, map, "path", sonde_datum__text(c->cx, path.p + 3));
+		sonde_datum__setz(
+			c->cx, map, "schema", sonde_datum__text(c->cx, schemas[src->kind]));
+		sonde_datum__setz(
+			c->cx, map, "provider", sonde_datum__string(c->cx, src->provider));
+		sonde_datum__push(c->cx, list, map);
 	}
 	return list;
 }
 
-static int fill_job(struct sonde_compose *c, struct sonde_node *job)
+static int fill_job(struct sonde_compose *c, struct sonde_datum *job)
 {
-	struct sonde_node *name = sonde_node__getz(job, "name");
+	struct sonde_datum *name = sonde_datum__getz(job, "name");
 
 	if (!name || name->missing)
-		sonde_node__setz(c->cx, job, "name", sonde_node__text(c->cx, c->job_name));
+		sonde_datum__setz(c->cx, job, "name", sonde_datum__text(c->cx, c->job_name));
 	if (c->has_job_num) {
-		sonde_node__setz(c->cx, job, "num", sonde_node__int(c->cx, c->job_num));
-		sonde_node__setz(c->cx, job, "id",
-			sonde_node__string(
+		sonde_datum__setz(c->cx, job, "num", sonde_datum__int(c->cx, c->job_num));
+		sonde_datum__setz(c->cx, job, "id",
+			sonde_datum__string(
 				c->cx, sonde_ctx__printf(c->cx, "%lld", (long long)c->job_num)));
 	}
-	sonde_node__setz(c->cx, job, "override_dirname",
-		sonde_node__string(c->cx, sonde_compose__dirname(c)));
-	return sonde_node__setz(c->cx, job, "config_name",
-		c->name.n ? sonde_node__string(c->cx, c->name) : sonde_node__new(c->cx, SONDE_NULL));
+	sonde_datum__setz(c->cx, job, "override_dirname",
+		sonde_datum__string(c->cx, sonde_compose__dirname(c)));
+	return sonde_datum__setz(c->cx, job, "config_name",
+		c->name.n ? sonde_datum__string(c->cx, c->name)
+			  : sonde_datum__new(c->cx, SONDE_NULL));
 }
 
-static int fill_runtime(struct sonde_compose *c, struct sonde_node *runtime)
+static int fill_runtime(struct sonde_compose *c, struct sonde_datum *runtime)
 {
 	char *cwd = getcwd(NULL, 0);
 
-	sonde_node__setz(c->cx, runtime, "version", sonde_node__text(c->cx, c->version));
-	sonde_node__setz(c->cx, runtime, "version_base", sonde_node__text(c->cx, "1.3"));
-	sonde_node__setz(c->cx, runtime, "cwd", sonde_node__text(c->cx, cwd ? cwd : "."));
-	sonde_node__setz(c->cx, runtime, "config_sources", sources_node(c));
-	sonde_node__setz(c->cx, runtime, "choices", sonde_node__copy(c->cx, c->defaults.known));
+	sonde_datum__setz(c->cx, runtime, "version", sonde_datum__text(c->cx, c->version));
+	sonde_datum__setz(c->cx, runtime, "version_base", sonde_datum__text(c->cx, "1.3"));
+	sonde_datum__setz(c->cx, runtime, "cwd", sonde_datum__text(c->cx, cwd ? cwd : "."));
+	sonde_datum__setz(c->cx, runtime, "config_sources", sources_node(c));
+	sonde_datum__setz(c->cx, runtime, "choices", sonde_datum__copy(c->cx, c->defaults.known));
 	free(cwd);
 	return c->cx->fail.code;
 }
 
-static int fill_env(struct sonde_compose *c, struct sonde_node *hydra)
+static int fill_env(struct sonde_compose *c, struct sonde_datum *hydra)
 {
-	struct sonde_node *copy = sonde_node__path_get(hydra, "job.env_copy");
-	struct sonde_node *set = sonde_node__path_get(hydra, "job.env_set");
+	struct sonde_datum *copy = sonde_datum__path_get(hydra, "job.env_copy");
+	struct sonde_datum *set = sonde_datum__path_get(hydra, "job.env_set");
 	uint32_t i;
 
 	for (i = 0; copy && set && copy->kind == SONDE_LIST && set->kind == SONDE_MAP &&
 		    i < copy->seq.nr;
 		i++) {
-		struct sonde_node *n = copy->seq.at[i];
+		struct sonde_datum *n = copy->seq.at[i];
 		const char *value = n->kind == SONDE_STRING ? getenv(n->s.p) : NULL;
 
 		if (!value)
 			return sonde_ctx__fail(c->cx, "KeyError", "'%.*s'", SONDE_STR_ARG(n->s));
-		sonde_node__set(c->cx, set, sonde_node__string(c->cx, n->s),
-			sonde_node__text(c->cx, value));
+		sonde_datum__set(c->cx, set, sonde_datum__string(c->cx, n->s),
+			sonde_datum__text(c->cx, value));
 	}
 	return c->cx->fail.code;
 }
 
 static int fill_hydra(struct sonde_compose *c)
 {
-	struct sonde_node *hydra = sonde_node__getz(c->root, "hydra"), *list;
+	struct sonde_datum *hydra = sonde_datum__getz(c->root, "hydra"), *list;
 	size_t i;
 
 	if (!hydra || hydra->kind != SONDE_MAP)
@@ -365,27 +370,27 @@ static int fill_hydra(struct sonde_compose *c)
 	for (i = 0; i < c->overrides.nr; i++) {
 		const struct sonde_override *o = &c->overrides.at[i];
 
-		list = sonde_node__path_get(hydra,
-			sonde_override__is_hydra(o) ? "overrides.hydra" : "overrides.task");
+		list = sonde_datum__path_get(
+			hydra, sonde_override__is_hydra(o) ? "overrides.hydra" : "overrides.task");
 		if (list && list->kind == SONDE_LIST)
-			sonde_node__push(c->cx, list, sonde_node__string(c->cx, o->line));
+			sonde_datum__push(c->cx, list, sonde_datum__string(c->cx, o->line));
 	}
-	if (sonde_node__getz(hydra, "runtime") &&
-		fill_runtime(c, sonde_node__getz(hydra, "runtime")))
+	if (sonde_datum__getz(hydra, "runtime") &&
+		fill_runtime(c, sonde_datum__getz(hydra, "runtime")))
 		return c->cx->fail.code;
 	if (fill_env(c, hydra))
 		return c->cx->fail.code;
-	return sonde_node__getz(hydra, "job") ? fill_job(c, sonde_node__getz(hydra, "job")) : 0;
+	return sonde_datum__getz(hydra, "job") ? fill_job(c, sonde_datum__getz(hydra, "job")) : 0;
 }
 
 static int split_result(struct sonde_compose *c)
 {
-	struct sonde_node *hydra;
+	struct sonde_datum *hydra;
 
-	c->job = sonde_node__copy(c->cx, c->root);
-	hydra = c->job ? sonde_node__getz(c->job, "hydra") : NULL;
+	c->job = sonde_datum__copy(c->cx, c->root);
+	hydra = c->job ? sonde_datum__getz(c->job, "hydra") : NULL;
 	if (hydra)
-		sonde_node__remove(c->job, sonde_node__index(hydra));
+		sonde_datum__remove(c->job, sonde_datum__index(hydra));
 	return c->cx->fail.code;
 }
 

@@ -23,8 +23,8 @@ struct sonde_compose {
 	/* The result. */
 	SONDE_VEC(struct sonde_override) overrides;
 	struct sonde_defaults defaults;
-	struct sonde_node *root; /* everything, with `hydra` */
-	struct sonde_node *job;	 /* without it: a copy */
+	struct sonde_datum *root; /* everything, with `hydra` */
+	struct sonde_datum *job;  /* without it: a copy */
 };
 
 /* Adds an override; parse errors surface in sonde_compose__run, in order. */
@@ -33,7 +33,7 @@ int sonde_compose__run(struct sonde_compose *c);
 void sonde_compose__release(struct sonde_compose *c);
 
 /* For interpolations in the job config or in the whole one. */
-struct sonde_scope sonde_compose__scope(struct sonde_compose *c);
+struct sonde_lookup sonde_compose__scope(struct sonde_compose *c);
 
 /* Task override lines as a directory name (hydra.job.override_dirname). */
 struct sonde_str sonde_compose__dirname(struct sonde_compose *c);

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define CONFIG_NAME    "config"
-#define JOB_NAME       "sonde"
-#define HYDRA_VERSION  "1.3.2" /* whose language this is */
+#define CONFIG_NAME   "config"
+#define JOB_NAME      "sonde"
+#define HYDRA_VERSION "1.3.2" /* whose language this is */
 
 /* Composing. */
 
@@ -52,61 +52,56 @@ static int fill_defaults(struct sonde_config *c)
 
 	for (k = sonde_keys__table; k->key; k++) {
 		struct sonde_str rest = sonde_str_from(k->key), step;
-		struct sonde_node *at = c->frozen, *next, *value;
+		struct sonde_datum *at = c->frozen, *next, *value;
 
 		while (sonde_str_find(rest, '.') < rest.n) {
 			step = sonde_str_cut(rest, '.', &rest);
-			next = sonde_node__get(at, step);
+			next = sonde_datum__get(at, step);
 			if (!next || next->kind != SONDE_MAP) {
-				next = sonde_node__new(&c->cx, SONDE_MAP);
-				sonde_node__set(&c->cx, at, sonde_node__string(&c->cx, step), next);
+				next = sonde_datum__new(&c->cx, SONDE_MAP);
+				sonde_datum__set(
+					&c->cx, at, sonde_datum__string(&c->cx, step), next);
 			}
 			if (!next)
 				return c->cx.fail.code;
 			at = next;
 		}
-		if (sonde_node__get(at, rest))
+		if (sonde_datum__get(at, rest))
 			continue;
 		if (sonde_yaml__load(&value, &c->cx, &from, sonde_str_from(k->fallback)) ||
-			sonde_node__set(&c->cx, at, sonde_node__string(&c->cx, rest), value))
+			sonde_datum__set(&c->cx, at, sonde_datum__string(&c->cx, rest), value))
 			return c->cx.fail.code;
 	}
 	return 0;
 }
 
-static bool is_used(struct sonde_str key)
-{
-	return sonde_str_is(key, "run") || sonde_str_is(key, "sweep") || sonde_str_is(key, "job") ||
-	       sonde_str_is(key, "runtime") || sonde_str_is(key, "overrides") ||
-	       sonde_str_is(key, "output_subdir");
-}
-
+/* The job's keys resolved, and of the hydra node what decides where a run goes. */
 static int freeze(struct sonde_config *c)
 {
-	struct sonde_scope sc = sonde_compose__scope(&c->compose);
-	struct sonde_node *hydra;
-	uint32_t i;
+	struct sonde_lookup look = sonde_compose__scope(&c->compose);
+	struct sonde_datum *hydra =
+		sonde_datum__copy(&c->cx, sonde_datum__getz(c->compose.root, "hydra"));
 
-	c->frozen = sonde_node__copy(&c->cx, c->compose.root);
-	hydra = sonde_node__getz(c->frozen, "hydra");
-	/* Logging and help of the hydra node are other programs' business. */
-	for (i = 0; hydra && i < hydra->seq.nr;) {
-		if (is_used(hydra->seq.at[i]->key->s))
-			i++;
-		else
-			sonde_node__remove(hydra, i);
-	}
-	return c->frozen ? sonde_interp__resolve_tree(&sc, c->frozen) : c->cx.fail.code;
+	c->frozen = sonde_datum__copy(&c->cx, c->compose.job);
+	if (!c->frozen || sonde_interp__resolve_tree(&look, c->frozen))
+		return c->cx.fail.code;
+	if (!hydra || sonde_datum__setz(&c->cx, c->frozen, "hydra", hydra))
+		return c->cx.fail.code;
+	if (sonde_datum__getz(hydra, "run"))
+		sonde_interp__resolve_tree(&look, sonde_datum__getz(hydra, "run"));
+	if (sonde_datum__getz(hydra, "sweep") && !c->cx.fail.code)
+		sonde_interp__resolve_tree(&look, sonde_datum__getz(hydra, "sweep"));
+	return c->cx.fail.code;
 }
 
 /* The frozen tree without hydra, against the table. */
 static int check_keys(struct sonde_config *c)
 {
-	struct sonde_node *job = sonde_node__copy(&c->cx, c->frozen), *hydra;
+	struct sonde_datum *job = sonde_datum__copy(&c->cx, c->frozen), *hydra;
 
-	hydra = sonde_node__getz(job, "hydra");
+	hydra = sonde_datum__getz(job, "hydra");
 	if (hydra)
-		sonde_node__remove(job, sonde_node__index(hydra));
+		sonde_datum__remove(job, sonde_datum__index(hydra));
 	return job ? sonde_keys__check(&c->cx, job) : c->cx.fail.code;
 }
 
@@ -134,22 +129,22 @@ int sonde_config__report(struct sonde_config *c, struct sonde_err *err)
 	struct sonde_str msg = c->cx.fail.msg, key;
 	const char *nearest = NULL;
 	size_t n = sizeof(head) - 1;
+	int code;
 
 	if (c->cx.fail.cause_type && sonde_str_starts(msg, head)) {
 		key = (struct sonde_str){msg.p + n, msg.n - n};
 		key.n = sonde_str_find(key, '\'');
 		nearest = sonde_keys__nearest(key);
 	}
-	sonde_ctx__report(&c->cx, err);
+	code = sonde_ctx__report(&c->cx, err);
 	if (nearest && err) {
 		n = strlen(err->msg);
 		snprintf(err->msg + n, sizeof(err->msg) - n, "; did you mean '%s'?", nearest);
 	}
-	return c->cx.fail.code;
+	return code;
 }
 
-static int finish_open(
-	struct sonde_config **out, struct sonde_config *c, struct sonde_err *err)
+static int finish_open(struct sonde_config **out, struct sonde_config *c, struct sonde_err *err)
 {
 	int code;
 
@@ -193,21 +188,21 @@ const struct sonde_notes *sonde_config_notes(const struct sonde_config *c)
 
 /* Getters. */
 
-struct sonde_node *sonde_config__node(const struct sonde_config *c, const char *key)
+struct sonde_datum *sonde_config__node(const struct sonde_config *c, const char *key)
 {
-	return sonde_node__path_get(c->frozen ? c->frozen : c->compose.root, key);
+	return sonde_datum__path_get(c->frozen ? c->frozen : c->compose.root, key);
 }
 
 bool sonde_config_bool(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	return n && n->kind == SONDE_BOOL && n->b;
 }
 
 int64_t sonde_config_int(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	if (n && n->kind == SONDE_BOOL)
 		return n->b;
@@ -216,7 +211,7 @@ int64_t sonde_config_int(const struct sonde_config *c, const char *key)
 
 double sonde_config_float(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	if (n && n->kind == SONDE_FLOAT)
 		return n->f;
@@ -229,11 +224,11 @@ static struct sonde_ctx *scratch(const struct sonde_config *c)
 	return (struct sonde_ctx *)(uintptr_t)&c->cx;
 }
 
-static struct sonde_str scalar_text(const struct sonde_config *c, const struct sonde_node *n)
+static struct sonde_str scalar_text(const struct sonde_config *c, const struct sonde_datum *n)
 {
 	struct sonde_buf b = {0};
 
-	if (!sonde_node__is_scalar(n) || n->kind == SONDE_NULL)
+	if (!sonde_datum__is_scalar(n) || n->kind == SONDE_NULL)
 		return SONDE_STR("");
 	if (n->kind == SONDE_STRING)
 		return n->s;
@@ -251,7 +246,7 @@ struct sonde_str sonde_config_str(const struct sonde_config *c, const char *key)
 size_t sonde_config_list(
 	const struct sonde_config *c, const char *key, const struct sonde_str **items)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 	size_t i, nr = n && n->kind == SONDE_LIST ? n->seq.nr : 0;
 	struct sonde_str *out;
 
@@ -274,7 +269,7 @@ size_t sonde_config_list(
 size_t sonde_config_keys(
 	const struct sonde_config *c, const char *key, const struct sonde_str **names)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 	struct sonde_str *out;
 	uint32_t i;
 
@@ -292,14 +287,14 @@ size_t sonde_config_keys(
 
 bool sonde_config_is_null(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 
 	return !n || n->kind == SONDE_NULL || n->missing;
 }
 
 struct sonde_str sonde_config_origin(const struct sonde_config *c, const char *key)
 {
-	const struct sonde_node *n = sonde_config__node(c, key);
+	const struct sonde_datum *n = sonde_config__node(c, key);
 	struct sonde_str name;
 
 	if (!n || !n->from)
@@ -319,7 +314,7 @@ struct sonde_str sonde_config_fingerprint(const struct sonde_config *c)
 	uint64_t hash;
 
 	for (k = sonde_keys__table; k->key; k++) {
-		const struct sonde_node *n = k->counts ? sonde_config__node(c, k->key) : NULL;
+		const struct sonde_datum *n = k->counts ? sonde_config__node(c, k->key) : NULL;
 
 		if (!n)
 			continue;
@@ -343,7 +338,7 @@ size_t sonde_config_nr_jobs(const struct sonde_config *c)
 size_t sonde_config_job_overrides(
 	const struct sonde_config *master, size_t job, const struct sonde_str **lines)
 {
-	const struct sonde_node *n;
+	const struct sonde_datum *n;
 	struct sonde_str *out;
 	uint32_t i;
 

@@ -48,8 +48,8 @@ struct sonde_config_request {
  * one of ours), $XDG_CONFIG_HOME/sonde or ~/.config/sonde, the installed conf,
  * the conf beside an uninstalled build.
  * Returns 0 with the config in `*out`, or a negative code with `*out` NULL:
- * SONDE_ERR_USAGE for anything the user wrote, SONDE_ERR_LIMIT for input that
- * would grow without bound, SONDE_ERR_IO, SONDE_ERR_NOMEM.
+ * SONDE_ERR_USAGE for anything the user wrote (also what would grow without
+ * bound), SONDE_ERR_IO for a file that cannot be read, SONDE_ERR_NOMEM.
  */
 int sonde_config_open(
 	struct sonde_config **out, const struct sonde_config_request *req, struct sonde_err *err);

@@ -14,44 +14,46 @@ static int failed(struct sonde_config *c, struct sonde_err *err)
 	return code;
 }
 
-static void drop(struct sonde_node *map, const char *key)
+static void drop(struct sonde_datum *map, const char *key)
 {
-	struct sonde_node *n = sonde_node__getz(map, key);
+	struct sonde_datum *n = sonde_datum__getz(map, key);
 
 	if (n)
-		sonde_node__remove(map, sonde_node__index(n));
+		sonde_datum__remove(map, sonde_datum__index(n));
 }
 
 /* A copy of the part, so that it can be resolved in place. */
-static struct sonde_node *part_of(struct sonde_config *c, enum sonde_config_part part)
+static struct sonde_datum *part_of(struct sonde_config *c, enum sonde_config_part part)
 {
-	struct sonde_node *n =
-		sonde_node__copy(&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
+	struct sonde_datum *n = sonde_datum__copy(
+		&c->cx, part == SONDE_CONFIG_JOB ? c->compose.job : c->compose.root);
 	uint32_t i;
 
 	if (!n || part == SONDE_CONFIG_JOB)
 		return n;
-	drop(sonde_node__getz(n, "hydra"), "help");
-	drop(sonde_node__getz(n, "hydra"), "hydra_help");
+	drop(sonde_datum__getz(n, "hydra"), "help");
+	drop(sonde_datum__getz(n, "hydra"), "hydra_help");
 	for (i = n->seq.nr; part == SONDE_CONFIG_HYDRA && i-- > 0;)
 		if (!sonde_str_is(n->seq.at[i]->key->s, "hydra"))
-			sonde_node__remove(n, i);
+			sonde_datum__remove(n, i);
 	return n;
 }
 
 static int not_found(struct sonde_err *err, const char *package)
 {
-	return sonde_err_set(
-		err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
 }
 
 int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde_config_part part,
 	const char *package, bool resolve, struct sonde_err *err)
 {
-	struct sonde_scope sc = sonde_compose__scope(&c->compose);
-	struct sonde_node *root = part_of(c, part), *n = root;
-	struct sonde_buf b = {0};
+	struct sonde_lookup sc = sonde_compose__scope(&c->compose);
 	bool whole = !package || strcmp(package, "_global_") == 0;
+	/* A single value of the hydra node may refer to any key. */
+	struct sonde_datum *root =
+		part_of(c, part == SONDE_CONFIG_HYDRA && !whole ? SONDE_CONFIG_ALL : part);
+	struct sonde_datum *n = root;
+	struct sonde_buf b = {0};
 
 	if (root && resolve && sonde_interp__resolve_tree(&sc, root))
 		return failed(c, err);
@@ -61,11 +63,11 @@ int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde
 		return failed(c, err);
 	if (!n)
 		return not_found(err, package);
-	if (!sonde_node__is_container(n)) {
+	if (!sonde_datum__is_container(n)) {
 		sonde_pytext__str(&b, n);
 		sonde_buf_putc(&b, '\n');
 	} else {
-		if (package)
+		if (!whole)
 			sonde_buf_printf(&b, "# @package %s\n", package);
 		sonde_yaml__dump(&b, n);
 	}
@@ -76,7 +78,7 @@ int sonde_config_dump(struct sonde_config *c, struct sonde_sink *out, enum sonde
 	return c->cx.fail.code ? failed(c, err) : 0;
 }
 
-static void origin_of(struct sonde_buf *b, const struct sonde_node *n)
+static void origin_of(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	const struct sonde_from *from = n->from;
 
@@ -93,7 +95,7 @@ static void origin_of(struct sonde_buf *b, const struct sonde_node *n)
 	}
 }
 
-static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struct sonde_node *n)
+static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struct sonde_datum *n)
 {
 	struct sonde_buf value = {0}, origin = {0};
 	size_t i;
@@ -115,12 +117,12 @@ static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struc
 	sonde_buf_release(&origin);
 }
 
-static void dump_deep(struct sonde_sink *out, struct sonde_buf *key, const struct sonde_node *n)
+static void dump_deep(struct sonde_sink *out, struct sonde_buf *key, const struct sonde_datum *n)
 {
 	size_t before = key->n;
 	uint32_t i;
 
-	if (!sonde_node__is_container(n) || n->seq.nr == 0) {
+	if (!sonde_datum__is_container(n) || n->seq.nr == 0) {
 		dump_line(out, key, n);
 		return;
 	}
@@ -140,7 +142,7 @@ static void dump_deep(struct sonde_sink *out, struct sonde_buf *key, const struc
 int sonde_config_dump_origins(struct sonde_config *c, struct sonde_sink *out,
 	enum sonde_config_part part, struct sonde_err *err)
 {
-	struct sonde_node *n = part_of(c, part);
+	struct sonde_datum *n = part_of(c, part);
 	struct sonde_buf key = {0};
 
 	if (!n)
@@ -155,22 +157,22 @@ int sonde_config_dump_origins(struct sonde_config *c, struct sonde_sink *out,
 #define MAX_COLUMNS 4
 
 struct table {
-	struct sonde_node *rows; /* list of lists of strings */
+	struct sonde_datum *rows; /* list of lists of strings */
 	size_t width[MAX_COLUMNS];
 	size_t nr_columns;
 };
 
 static void add_row(struct sonde_ctx *cx, struct table *t, const struct sonde_str *cells)
 {
-	struct sonde_node *row = sonde_node__new(cx, SONDE_LIST);
+	struct sonde_datum *row = sonde_datum__new(cx, SONDE_LIST);
 	size_t i;
 
 	for (i = 0; row && i < t->nr_columns; i++) {
 		if (cells[i].n > t->width[i])
 			t->width[i] = cells[i].n;
-		sonde_node__push(cx, row, sonde_node__string(cx, cells[i]));
+		sonde_datum__push(cx, row, sonde_datum__string(cx, cells[i]));
 	}
-	sonde_node__push(cx, t->rows, row);
+	sonde_datum__push(cx, t->rows, row);
 }
 
 static void print_ruler(struct sonde_sink *out, const struct table *t)
@@ -189,7 +191,7 @@ static void print_table(struct sonde_sink *out, const struct table *t)
 	uint32_t r, i;
 
 	for (r = 0; r < t->rows->seq.nr; r++) {
-		const struct sonde_node *row = t->rows->seq.at[r];
+		const struct sonde_datum *row = t->rows->seq.at[r];
 
 		if (r < 2)
 			print_ruler(out, t);
@@ -228,7 +230,7 @@ static void print_searchpath(struct sonde_config *c, struct sonde_sink *out, str
 	t->nr_columns = 2;
 	add_row(&c->cx, t, head);
 	for (i = 0; i < c->compose.search.sources.nr; i++) {
-		const struct sonde_source *src = &c->compose.search.sources.at[i];
+		const struct sonde_conf_source *src = &c->compose.search.sources.at[i];
 		struct sonde_buf b = {0};
 		struct sonde_str row[2] = {src->provider};
 
@@ -242,7 +244,7 @@ static void print_searchpath(struct sonde_config *c, struct sonde_sink *out, str
 int sonde_config_print_info(struct sonde_config *c, struct sonde_sink *out,
 	enum sonde_config_info info, struct sonde_err *err)
 {
-	struct table t = {.rows = sonde_node__new(&c->cx, SONDE_LIST)};
+	struct table t = {.rows = sonde_datum__new(&c->cx, SONDE_LIST)};
 	struct sonde_buf b = {0};
 
 	if (info == SONDE_CONFIG_DEFAULTS_TREE) {

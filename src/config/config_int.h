@@ -11,13 +11,13 @@ struct sonde_config {
 	struct sonde_ctx cx;
 	struct sonde_compose compose;
 	struct sonde_config_request req; /* its strings are copies */
-	struct sonde_node *frozen;	 /* resolved, with the table's defaults; NULL when raw */
-	struct sonde_node *jobs;	 /* of a multirun: list of lists of lines */
+	struct sonde_datum *frozen;	 /* resolved, with the table's defaults; NULL when raw */
+	struct sonde_datum *jobs;	 /* of a multirun: list of lists of lines */
 	bool is_job;			 /* one job of a sweep */
 };
 
 /* The node a getter sees, or NULL. */
-struct sonde_node *sonde_config__node(const struct sonde_config *c, const char *key);
+struct sonde_datum *sonde_config__node(const struct sonde_config *c, const char *key);
 /* The sources of the search path, in order (config_search.c). */
 int sonde_config__add_sources(struct sonde_config *c);
 /* Fills in `err` from the failure, with the nearest key where that helps. */

@@ -76,8 +76,8 @@ static int add_user(struct sonde_config *c)
 /* The conf of a build tree or of a moved installation, seen from the executable. */
 static int add_beside(struct sonde_config *c)
 {
-	static const char *const places[] = {"../conf", "../../conf", "../../../conf",
-		"../share/sonde/conf"};
+	static const char *const places[] = {
+		"../conf", "../../conf", "../../../conf", "../share/sonde/conf"};
 	char exe[PATH_MAX], path[PATH_MAX + 32];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;

@@ -189,6 +189,8 @@ static void flatten(struct sonde_buf *b, struct sonde_str text)
 			break;
 		if (is_detail(line))
 			continue;
+		if (b->n && !item && b->p[b->n - 1] == '.')
+			b->n--;
 		if (b->n && item)
 			sonde_buf_puts(b, in_list ? ", " : " ");
 		else if (b->n)
@@ -196,6 +198,26 @@ static void flatten(struct sonde_buf *b, struct sonde_str text)
 		in_list = item;
 		sonde_buf_str(b, sonde_str_trim(line));
 	}
+}
+
+/* The override lexer's message ends in a line of blanks and a caret: the column, in words. */
+static bool flatten_lexer_error(struct sonde_buf *b, struct sonde_str text)
+{
+	static const char head[] = "LexerNoViableAltException: ";
+	const char *caret = text.n ? memrchr(text.p, '^', text.n) : NULL;
+	struct sonde_str line = {text.p + sizeof(head) - 1, 0};
+	size_t blanks = 0;
+
+	if (!caret || !sonde_str_starts(text, head))
+		return false;
+	while (caret - blanks > text.p && caret[-1 - (ptrdiff_t)blanks] == ' ')
+		blanks++;
+	line.n = (size_t)(caret - blanks - line.p - 1);
+	sonde_buf_printf(b,
+		"override '%.*s': the character in column %zu is not allowed here, "
+		"quote the value",
+		SONDE_STR_ARG(line), blanks + 2 - sizeof(head));
+	return true;
 }
 
 /* Control characters in a quoted input line must not reach a terminal. */
@@ -209,20 +231,24 @@ static void make_printable(char *z)
 int sonde_ctx__report(const struct sonde_ctx *cx, struct sonde_err *err)
 {
 	struct sonde_buf b = {0};
+	int code;
 
 	if (!cx->fail.code)
 		return 0;
-	flatten(&b, cx->fail.msg);
+	if (!flatten_lexer_error(&b, cx->fail.msg))
+		flatten(&b, cx->fail.msg);
 	if (cx->fail.cause_type)
 		flatten(&b, cx->fail.cause);
 	if (b.failed) {
 		sonde_buf_release(&b);
 		return sonde_err_nomem(err);
 	}
-	sonde_err_set(err, cx->fail.code, "%.*s%s%s", SONDE_STR_ARG(cx->fail.where),
+	/* Input beyond a limit is the user's to change, like any other wrong input. */
+	code = cx->fail.code == SONDE_ERR_LIMIT ? SONDE_ERR_USAGE : cx->fail.code;
+	sonde_err_set(err, code, "%.*s%s%s", SONDE_STR_ARG(cx->fail.where),
 		cx->fail.where.n ? ": " : "", b.p ? b.p : "");
 	if (err)
 		make_printable(err->msg);
 	sonde_buf_release(&b);
-	return cx->fail.code;
+	return code;
 }

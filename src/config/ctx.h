@@ -16,12 +16,12 @@
 #include "base/err.h"
 #include "base/note.h"
 
-#define SONDE_MAX_DEPTH	      200	       /* nesting of values, calls, interpolations, defaults */
-#define SONDE_MAX_FILE_BYTES  (16u << 20)      /* of one YAML file */
-#define SONDE_MAX_ARENA_BYTES (256u << 20)     /* of one composition */
-#define SONDE_MAX_STEPS	      (4u * 1000 * 1000) /* interpolations resolved in one composition */
-#define SONDE_MAX_INT_DIGITS  4300	       /* decimal digits of one integer */
-#define SONDE_MAX_SWEEP	      100000	       /* jobs of one sweep, values of one range */
+#define SONDE_MAX_DEPTH	      200	   /* nesting of values, calls, interpolations, defaults */
+#define SONDE_MAX_FILE_BYTES  (16u << 20)  /* of one YAML file */
+#define SONDE_MAX_ARENA_BYTES (256u << 20) /* of one composition */
+#define SONDE_MAX_STEPS	      200000u	   /* interpolations resolved in one composition */
+#define SONDE_MAX_INT_DIGITS  4300	   /* decimal digits of one integer */
+#define SONDE_MAX_SWEEP	      100000	   /* jobs of one sweep, values of one range */
 
 struct sonde_fail {
 	int code; /* 0 while all is well */
@@ -60,7 +60,8 @@ bool sonde_ctx__is_type(const struct sonde_ctx *cx, const char *type);
 /* Raised by the value layer (as opposed to the composer and the override grammar). */
 bool sonde_ctx__is_value_error(const struct sonde_ctx *cx);
 
-/* Arena allocation with the limit: NULL and a recorded failure when memory or the limit is reached. */
+/* Arena allocation with the limit: NULL and a recorded failure when memory or the limit is reached.
+ */
 void *sonde_ctx__alloc(struct sonde_ctx *cx, size_t nr, size_t size);
 struct sonde_str sonde_ctx__dup(struct sonde_ctx *cx, struct sonde_str s);
 struct sonde_str sonde_ctx__printf(struct sonde_ctx *cx, const char *fmt, ...)

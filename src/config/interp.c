@@ -9,11 +9,11 @@
 
 struct reader {
 	struct sonde_ctx *cx;
-	struct sonde_scope *sc; /* NULL: syntax only */
+	struct sonde_lookup *sc; /* NULL: syntax only */
 	struct sonde_str s;
 	size_t at;
 	unsigned depth;
-	struct sonde_node *container, *self;
+	struct sonde_datum *container, *self;
 };
 
 /*
@@ -22,14 +22,14 @@ struct reader {
  */
 struct pieces {
 	struct sonde_buf text;
-	struct sonde_node *only;
+	struct sonde_datum *only;
 	unsigned nr;
 };
 
-static struct sonde_node *interpolation(struct reader *r);
-static struct sonde_node *element(struct reader *r);
+static struct sonde_datum *interpolation(struct reader *r);
+static struct sonde_datum *element(struct reader *r);
 
-static struct sonde_node *fail(struct reader *r, const char *what)
+static struct sonde_datum *fail(struct reader *r, const char *what)
 {
 	struct sonde_str rest = {r->s.p + r->at, r->s.n - r->at};
 
@@ -45,9 +45,9 @@ static struct sonde_node *fail(struct reader *r, const char *what)
 }
 
 /* In a check every value is this. */
-static struct sonde_node *nothing(void)
+static struct sonde_datum *nothing(void)
 {
-	static struct sonde_node none = {.kind = SONDE_NULL};
+	static struct sonde_datum none = {.kind = SONDE_NULL};
 
 	return &none;
 }
@@ -68,7 +68,7 @@ static bool at_interpolation(const struct reader *r, size_t ahead)
 	return peek(r, ahead) == '$' && peek(r, ahead + 1) == '{';
 }
 
-static void add_value(struct reader *r, struct pieces *p, struct sonde_node *value)
+static void add_value(struct reader *r, struct pieces *p, struct sonde_datum *value)
 {
 	if (!value)
 		return;
@@ -82,9 +82,9 @@ static void add_value(struct reader *r, struct pieces *p, struct sonde_node *val
 }
 
 /* A single value, unless text surrounds it; the pieces are released. */
-static struct sonde_node *join(struct reader *r, struct pieces *p, bool keep_type)
+static struct sonde_datum *join(struct reader *r, struct pieces *p, bool keep_type)
 {
-	struct sonde_node *n = p->only;
+	struct sonde_datum *n = p->only;
 
 	if (r->cx->fail.code) {
 		sonde_buf_release(&p->text);
@@ -93,7 +93,7 @@ static struct sonde_node *join(struct reader *r, struct pieces *p, bool keep_typ
 	if (!r->sc)
 		n = nothing();
 	else if (!(keep_type && p->nr == 1 && p->only))
-		return sonde_node__string(r->cx, sonde_ctx__take(r->cx, &p->text));
+		return sonde_datum__string(r->cx, sonde_ctx__take(r->cx, &p->text));
 	sonde_buf_release(&p->text);
 	return n;
 }
@@ -142,7 +142,7 @@ static bool text_step(struct reader *r, struct pieces *p, char quote)
 }
 
 /* Free text with interpolations in it. */
-static struct sonde_node *text(struct reader *r)
+static struct sonde_datum *text(struct reader *r)
 {
 	struct pieces p = {0};
 
@@ -151,7 +151,7 @@ static struct sonde_node *text(struct reader *r)
 	return join(r, &p, true);
 }
 
-static struct sonde_node *quoted(struct reader *r)
+static struct sonde_datum *quoted(struct reader *r)
 {
 	struct pieces p = {0};
 	char quote = r->s.p[r->at++];
@@ -191,7 +191,7 @@ static bool is_primitive(enum sonde_lex_kind kind, bool is_key)
 	       kind == LEX_BOOL || kind == LEX_CHAR || kind == LEX_ESC || kind == LEX_WS;
 }
 
-static struct sonde_node *primitive(struct reader *r, bool is_key)
+static struct sonde_datum *primitive(struct reader *r, bool is_key)
 {
 	struct pieces p = {0};
 	struct sonde_lex t, first = lex(r);
@@ -219,9 +219,9 @@ static struct sonde_node *primitive(struct reader *r, bool is_key)
 }
 
 /* [element] {"," [element]} up to `end`; an omitted element is the empty string. */
-static int sequence(struct reader *r, struct sonde_node *list, enum sonde_lex_kind end)
+static int sequence(struct reader *r, struct sonde_datum *list, enum sonde_lex_kind end)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 
 	if (lex(r).kind == end)
 		return 0;
@@ -229,18 +229,18 @@ static int sequence(struct reader *r, struct sonde_node *list, enum sonde_lex_ki
 		enum sonde_lex_kind kind = lex(r).kind;
 
 		if (kind == LEX_COMMA || kind == end)
-			n = sonde_node__string(r->cx, SONDE_STR(""));
+			n = sonde_datum__string(r->cx, SONDE_STR(""));
 		else
 			n = element(r);
 		if (r->sc && n)
-			sonde_node__push(r->cx, list, sonde_node__copy(r->cx, n));
+			sonde_datum__push(r->cx, list, sonde_datum__copy(r->cx, n));
 	} while (accept(r, LEX_COMMA));
 	return r->cx->fail.code;
 }
 
-static struct sonde_node *list_element(struct reader *r)
+static struct sonde_datum *list_element(struct reader *r)
 {
-	struct sonde_node *n = sonde_node__new(r->cx, SONDE_LIST);
+	struct sonde_datum *n = sonde_datum__new(r->cx, SONDE_LIST);
 
 	r->at += lex(r).text.n;
 	if (!n || sequence(r, n, LEX_RBRACKET))
@@ -249,9 +249,9 @@ static struct sonde_node *list_element(struct reader *r)
 	return accept(r, LEX_RBRACKET) ? n : fail(r, "expected ',' or ']'");
 }
 
-static struct sonde_node *dict_element(struct reader *r)
+static struct sonde_datum *dict_element(struct reader *r)
 {
-	struct sonde_node *n = sonde_node__new(r->cx, SONDE_MAP), *key, *value;
+	struct sonde_datum *n = sonde_datum__new(r->cx, SONDE_MAP), *key, *value;
 
 	r->at += lex(r).text.n;
 	if (!n)
@@ -267,14 +267,14 @@ static struct sonde_node *dict_element(struct reader *r)
 			return fail(r, "expected ':'");
 		value = element(r);
 		if (r->sc && value)
-			sonde_node__set(r->cx, n, key, sonde_node__copy(r->cx, value));
+			sonde_datum__set(r->cx, n, key, sonde_datum__copy(r->cx, value));
 	} while (accept(r, LEX_COMMA));
 	return accept(r, LEX_RBRACE) ? n : fail(r, "expected ',' or '}'");
 }
 
-static struct sonde_node *element(struct reader *r)
+static struct sonde_datum *element(struct reader *r)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	enum sonde_lex_kind kind;
 
 	if (r->cx->fail.code)
@@ -301,7 +301,7 @@ static struct sonde_node *element(struct reader *r)
 static bool name_value(struct reader *r, struct sonde_buf *path, bool is_resolver)
 {
 	size_t start = r->at;
-	struct sonde_node *n = interpolation(r);
+	struct sonde_datum *n = interpolation(r);
 	struct sonde_buf shown = {0};
 	struct sonde_str source;
 
@@ -319,12 +319,13 @@ static bool name_value(struct reader *r, struct sonde_buf *path, bool is_resolve
 		sonde_ctx__fail(r->cx, "InterpolationResolutionError",
 			"The name of a resolver must be a string, but the interpolation %.*s "
 			"resolved to `%s` which is of type <class '%s'>",
-			SONDE_STR_ARG(source), shown.p ? shown.p : "", sonde_node__type_name(n));
+			SONDE_STR_ARG(source), shown.p ? shown.p : "", sonde_datum__type_name(n));
 	else
 		sonde_ctx__fail(r->cx, "InterpolationResolutionError",
-			"The following interpolation is used to denote a config key and thus should "
+			"The following interpolation is used to denote a config key and thus "
+			"should "
 			"return a string, but instead returned `%s` of type `<class '%s'>`: %.*s",
-			shown.p ? shown.p : "", sonde_node__type_name(n), SONDE_STR_ARG(source));
+			shown.p ? shown.p : "", sonde_datum__type_name(n), SONDE_STR_ARG(source));
 	sonde_buf_release(&shown);
 	return false;
 }
@@ -390,7 +391,7 @@ static bool path_text(struct reader *r, struct sonde_buf *path, bool *ident)
 	}
 }
 
-static struct sonde_node *wrap_failure(struct reader *r)
+static struct sonde_datum *wrap_failure(struct reader *r)
 {
 	struct sonde_str msg = r->cx->fail.msg;
 	const char *type = r->cx->fail.type;
@@ -404,10 +405,10 @@ static struct sonde_node *wrap_failure(struct reader *r)
 	return NULL;
 }
 
-static struct sonde_node *lookup(struct reader *r, struct sonde_str path)
+static struct sonde_datum *lookup(struct reader *r, struct sonde_str path)
 {
 	unsigned saved = r->sc->depth;
-	struct sonde_node *n, *up;
+	struct sonde_datum *n, *up;
 	struct sonde_str shown = path;
 
 	r->sc->depth = r->depth;
@@ -427,8 +428,8 @@ static struct sonde_node *lookup(struct reader *r, struct sonde_str path)
 	while (shown.n && shown.p[0] == '.')
 		shown.p++, shown.n--;
 	if (!n) {
-		sonde_ctx__fail(r->cx, "InterpolationKeyError", "Interpolation key '%.*s' not found",
-			SONDE_STR_ARG(shown));
+		sonde_ctx__fail(r->cx, "InterpolationKeyError",
+			"Interpolation key '%.*s' not found", SONDE_STR_ARG(shown));
 		return NULL;
 	}
 	for (up = r->self ? r->self : r->container; up; up = up->parent) {
@@ -441,9 +442,9 @@ static struct sonde_node *lookup(struct reader *r, struct sonde_str path)
 	return n;
 }
 
-static struct sonde_node *call(struct reader *r, struct sonde_str resolver)
+static struct sonde_datum *call(struct reader *r, struct sonde_str resolver)
 {
-	struct sonde_node *args = sonde_node__new(r->cx, SONDE_LIST), *n;
+	struct sonde_datum *args = sonde_datum__new(r->cx, SONDE_LIST), *n;
 	unsigned saved;
 
 	r->at += lex(r).text.n; /* the colon and its blanks */
@@ -460,7 +461,7 @@ static struct sonde_node *call(struct reader *r, struct sonde_str resolver)
 	return n ? n : wrap_failure(r);
 }
 
-static struct sonde_node *interpolation_body(struct reader *r, struct sonde_buf *path)
+static struct sonde_datum *interpolation_body(struct reader *r, struct sonde_buf *path)
 {
 	bool ident;
 	size_t blanks = 0;
@@ -479,10 +480,10 @@ static struct sonde_node *interpolation_body(struct reader *r, struct sonde_buf 
 	return r->sc ? lookup(r, sonde_buf_view(path)) : nothing();
 }
 
-static struct sonde_node *interpolation(struct reader *r)
+static struct sonde_datum *interpolation(struct reader *r)
 {
 	struct sonde_buf path = {0};
-	struct sonde_node *n = NULL;
+	struct sonde_datum *n = NULL;
 
 	if (r->cx->fail.code)
 		return NULL;
@@ -506,43 +507,43 @@ int sonde_interp__check(struct sonde_ctx *cx, struct sonde_str s)
 	return cx->fail.code;
 }
 
-static int check_deep(struct sonde_ctx *cx, struct sonde_node *n, unsigned depth)
+static int check_deep(struct sonde_ctx *cx, struct sonde_datum *n, unsigned depth)
 {
 	uint32_t i;
 
 	if (n->kind == SONDE_STRING && n->interp && sonde_interp__check(cx, n->s) &&
 		sonde_ctx__is_user_error(cx)) {
 		struct sonde_str msg = cx->fail.msg;
-		struct sonde_node *parent = n->parent ? n->parent : n;
+		struct sonde_datum *parent = n->parent ? n->parent : n;
 		uint32_t line = parent->line;
 
 		sonde_ctx__clear(cx);
 		parent->line = n->line;
-		sonde_node__fail(cx, "GrammarParseError", parent, sonde_node__path(cx, n), msg.p);
+		sonde_datum__fail(cx, "GrammarParseError", parent, sonde_datum__path(cx, n), msg.p);
 		parent->line = line;
 	}
-	if (cx->fail.code || !sonde_node__is_container(n))
+	if (cx->fail.code || !sonde_datum__is_container(n))
 		return cx->fail.code;
 	for (i = 0; i < n->seq.nr; i++) {
-		struct sonde_node *child = n->seq.at[i];
+		struct sonde_datum *child = n->seq.at[i];
 
 		if (child->key && child->key->kind == SONDE_NULL)
-			return sonde_node__fail(cx, "KeyValidationError", n,
-				sonde_node__path(cx, child), "Incompatible key type 'NoneType'");
+			return sonde_datum__fail(cx, "KeyValidationError", n,
+				sonde_datum__path(cx, n), "Incompatible key type 'NoneType'");
 		if (check_deep(cx, child, depth + 1))
 			return cx->fail.code;
 	}
 	return 0;
 }
 
-int sonde_interp__check_tree(struct sonde_ctx *cx, struct sonde_node *n)
+int sonde_interp__check_tree(struct sonde_ctx *cx, struct sonde_datum *n)
 {
 	return check_deep(cx, n, 0);
 }
 
-static struct sonde_node *run(struct sonde_scope *sc, struct reader *r, bool is_element)
+static struct sonde_datum *run(struct sonde_lookup *sc, struct reader *r, bool is_element)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 
 	/* Syntax first: nothing is evaluated of a text that turns out to be wrong. */
 	r->sc = NULL;
@@ -557,16 +558,16 @@ static struct sonde_node *run(struct sonde_scope *sc, struct reader *r, bool is_
 	return is_element ? element(r) : text(r);
 }
 
-struct sonde_node *sonde_interp__eval(struct sonde_scope *sc, struct sonde_str s,
-	struct sonde_node *container, struct sonde_node *self)
+struct sonde_datum *sonde_interp__eval(struct sonde_lookup *sc, struct sonde_str s,
+	struct sonde_datum *container, struct sonde_datum *self)
 {
 	struct reader r = {.cx = sc->cx, .s = s, .container = container, .self = self};
 
 	return run(sc, &r, false);
 }
 
-struct sonde_node *sonde_interp__eval_element(struct sonde_scope *sc, struct sonde_str s,
-	struct sonde_node *container, struct sonde_node *self)
+struct sonde_datum *sonde_interp__eval_element(struct sonde_lookup *sc, struct sonde_str s,
+	struct sonde_datum *container, struct sonde_datum *self)
 {
 	struct reader r = {.cx = sc->cx, .s = s, .container = container, .self = self};
 

@@ -23,8 +23,7 @@ static struct sonde_str dir_part(struct sonde_str path)
 	return (struct sonde_str){path.p, n ? n - 1 : 0};
 }
 
-static struct sonde_str join(
-	struct sonde_ctx *cx, struct sonde_str a, char sep, struct sonde_str b)
+static struct sonde_str join(struct sonde_ctx *cx, struct sonde_str a, char sep, struct sonde_str b)
 {
 	struct sonde_buf buf = {0};
 
@@ -95,6 +94,11 @@ struct sonde_str sonde_item__config_path(struct sonde_ctx *cx, const struct sond
 	if (is_absolute(it))
 		return without_slash(it->path);
 	return join(cx, it->base_dir, '/', it->path);
+}
+
+bool sonde_item__is_missing(struct sonde_ctx *cx, const struct sonde_item *it)
+{
+	return sonde_str_ends(sonde_item__config_path(cx, it), "???");
 }
 
 /* What follows the last _global_ (and its dot), or all of it. */
@@ -235,24 +239,25 @@ static void take_keywords(struct sonde_item *it)
 	it->path = rest;
 }
 
-static int check_value(struct sonde_ctx *cx, const struct sonde_node *v, struct sonde_str file)
+static int check_value(struct sonde_ctx *cx, const struct sonde_datum *v, struct sonde_str file)
 {
 	uint32_t i;
 
 	if (v->kind != SONDE_STRING && v->kind != SONDE_NULL && v->kind != SONDE_LIST)
 		return sonde_ctx__fail_at(cx, "ValueError", file, v->line,
 			"Unsupported item value in defaults : %s. Supported: string or list",
-			sonde_node__type_name(v));
+			sonde_datum__type_name(v));
 	for (i = 0; v->kind == SONDE_LIST && i < v->seq.nr; i++)
 		if (v->seq.at[i]->kind != SONDE_STRING)
 			return sonde_ctx__fail_at(cx, "ValueError", file, v->line,
-				"Unsupported item value in defaults : %s, nested list items must be "
+				"Unsupported item value in defaults : %s, nested list items must "
+				"be "
 				"strings",
-				sonde_node__type_name(v->seq.at[i]));
+				sonde_datum__type_name(v->seq.at[i]));
 	return 0;
 }
 
-static struct sonde_item *parse_map(struct sonde_ctx *cx, struct sonde_node *n,
+static struct sonde_item *parse_map(struct sonde_ctx *cx, struct sonde_datum *n,
 	struct sonde_str file, struct sonde_str config_path)
 {
 	struct sonde_item *it = new_item(cx, SONDE_ITEM_GROUP);
@@ -276,7 +281,7 @@ static struct sonde_item *parse_map(struct sonde_ctx *cx, struct sonde_node *n,
 	return check_value(cx, it->value, file) ? NULL : it;
 }
 
-static struct sonde_item *parse_item(struct sonde_ctx *cx, struct sonde_node *n,
+static struct sonde_item *parse_item(struct sonde_ctx *cx, struct sonde_datum *n,
 	struct sonde_str file, struct sonde_str config_path)
 {
 	if (n->kind == SONDE_STRING)
@@ -284,14 +289,14 @@ static struct sonde_item *parse_item(struct sonde_ctx *cx, struct sonde_node *n,
 	if (n->kind == SONDE_MAP)
 		return parse_map(cx, n, file, config_path);
 	sonde_ctx__fail_at(cx, "ValueError", file, n->line, "Unsupported type in defaults : %s",
-		n->kind == SONDE_LIST ? "ListConfig" : sonde_node__type_name(n));
+		n->kind == SONDE_LIST ? "ListConfig" : sonde_datum__type_name(n));
 	return NULL;
 }
 
 int sonde_item__parse_list(struct sonde_item ***out, uint32_t *nr, struct sonde_ctx *cx,
 	const struct sonde_loaded *loaded, struct sonde_str config_path)
 {
-	struct sonde_node *list = loaded->defaults;
+	struct sonde_datum *list = loaded->defaults;
 	uint32_t i;
 
 	*nr = 0;
@@ -302,12 +307,14 @@ int sonde_item__parse_list(struct sonde_item ***out, uint32_t *nr, struct sonde_
 		return sonde_ctx__fail_at(cx, "ValueError", loaded->from->name, list->line,
 			"Invalid defaults list in '%.*s', defaults must be a list (got %s)",
 			SONDE_STR_ARG(config_path),
-			list->kind == SONDE_MAP ? "mapping" : sonde_node__type_name(list));
+			list->kind == SONDE_MAP ? "mapping" : sonde_datum__type_name(list));
 	*out = sonde_ctx__alloc(cx, list->seq.nr + 1, sizeof(**out));
 	for (i = 0; *out && i < list->seq.nr; i++) {
 		(*out)[i] = parse_item(cx, list->seq.at[i], loaded->from->name, config_path);
 		if (!(*out)[i])
 			return cx->fail.code;
+		(*out)[i]->file = loaded->from->name;
+		(*out)[i]->line = list->seq.at[i]->line;
 		*nr = i + 1;
 	}
 	return cx->fail.code;

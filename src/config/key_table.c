@@ -1,16 +1,35 @@
 #include "config/keys.h"
 
-#define BOOL(k, d, c, text)	   {k, SONDE_KEY_BOOL, d, 0, 0, NULL, c, text}
-#define INT(k, d, lo, hi, text)	   {k, SONDE_KEY_INT, d, lo, hi, NULL, false, text}
-#define TEXT(k, d, c, text)	   {k, SONDE_KEY_TEXT, d, 0, 0, NULL, c, text}
-#define WORD(k, d, words, c, text) {k, SONDE_KEY_WORD, d, 0, 0, words, c, text}
-#define LIST(k, d, c, text)	   {k, SONDE_KEY_LIST, d, 0, 0, NULL, c, text}
-#define FREE(k, text)		   {k, SONDE_KEY_FREE, "{}", 0, 0, NULL, false, text}
+#define BOOL(k, d, c, text)                                                                        \
+	{                                                                                          \
+		k, SONDE_KEY_BOOL, d, 0, 0, NULL, c, text                                          \
+	}
+#define INT(k, d, lo, hi, text)                                                                    \
+	{                                                                                          \
+		k, SONDE_KEY_INT, d, lo, hi, NULL, false, text                                     \
+	}
+#define TEXT(k, d, c, text)                                                                        \
+	{                                                                                          \
+		k, SONDE_KEY_TEXT, d, 0, 0, NULL, c, text                                          \
+	}
+#define WORD(k, d, words, c, text)                                                                 \
+	{                                                                                          \
+		k, SONDE_KEY_WORD, d, 0, 0, words, c, text                                         \
+	}
+#define LIST(k, d, c, text)                                                                        \
+	{                                                                                          \
+		k, SONDE_KEY_LIST, d, 0, 0, NULL, c, text                                          \
+	}
+#define FREE(k, text)                                                                              \
+	{                                                                                          \
+		k, SONDE_KEY_FREE, "{}", 0, 0, NULL, false, text                                   \
+	}
 
 const struct sonde_key sonde_keys__table[] = {
 	TEXT("device", "cuda:0", false, "the device the bundled workload runs on"),
 	FREE("model", "architecture of the bundled workload (group model/NAME/arch)"),
-	FREE("infer", "batch size, steps and warm-up of the bundled workload (group model/NAME/infer)"),
+	FREE("infer",
+		"batch size, steps and warm-up of the bundled workload (group model/NAME/infer)"),
 
 	LIST("pipeline.workload.command", "[]", false,
 		"the program to profile, word by word; empty = the bundled workload"),
@@ -18,13 +37,15 @@ const struct sonde_key sonde_keys__table[] = {
 		"which bundled workload runs when there is no command"),
 	TEXT("pipeline.workload.cwd", "''", false, "where the program runs; empty = here"),
 	FREE("pipeline.workload.env", "environment variables for the program"),
-	INT("pipeline.workload.timeout_s", "0", 0, 1000000, "stop the program after so many seconds; 0 = never"),
+	INT("pipeline.workload.timeout_s", "0", 0, 1000000,
+		"stop the program after so many seconds; 0 = never"),
 
 	{"pipeline.native.enable", SONDE_KEY_AUTO, "null", 0, 0, NULL, false,
 		"the injected capture; null = when no other pipeline is enabled"},
 	LIST("pipeline.native.nvtx.include", "[]", false, "capture these ranges only; empty = all"),
 	LIST("pipeline.native.nvtx.exclude", "[]", false, "leave these ranges out"),
-	INT("pipeline.native.buffer_mb", "64", 1, 65536, "memory for events not yet written, per process"),
+	INT("pipeline.native.buffer_mb", "64", 1, 65536,
+		"memory for events not yet written, per process"),
 
 	BOOL("pipeline.ncu.enable", "false", false, "run Nsight Compute around the program"),
 	BOOL("pipeline.ncu.gating_nvtx", "true", false,
@@ -33,8 +54,8 @@ const struct sonde_key sonde_keys__table[] = {
 		"when a range replay fails, fall back to kernel replay and say so"),
 	WORD("pipeline.ncu.ncu_cli.target_processes", "all", "all|application-only", false,
 		"--target-processes"),
-	WORD("pipeline.ncu.ncu_cli.replay_mode", "kernel", "kernel|range|app-range|application", false,
-		"--replay-mode"),
+	WORD("pipeline.ncu.ncu_cli.replay_mode", "kernel", "kernel|range|app-range|application",
+		false, "--replay-mode"),
 	LIST("pipeline.ncu.ncu_cli.nvtx.include", "[]", false,
 		"--nvtx-include; label globs (prefill*) or ncu expressions"),
 	LIST("pipeline.ncu.ncu_cli.nvtx.exclude", "[]", false, "--nvtx-exclude, likewise"),
@@ -46,10 +67,11 @@ const struct sonde_key sonde_keys__table[] = {
 		"dram__throughput.avg.pct_of_peak_sustained_elapsed]",
 		false, "--metrics"),
 	LIST("pipeline.ncu.ncu_cli.sections",
-		"[SpeedOfLight, MemoryWorkloadAnalysis, Occupancy, SchedulerStats]", false, "--section"),
+		"[SpeedOfLight, MemoryWorkloadAnalysis, Occupancy, SchedulerStats]", false,
+		"--section"),
 	TEXT("pipeline.ncu.ncu_cli.kernel_name", "''", false, "-k; empty = every kernel"),
-	WORD("pipeline.ncu.ncu_cli.kernel_name_base", "demangled", "function|demangled|mangled", false,
-		"--kernel-name-base"),
+	WORD("pipeline.ncu.ncu_cli.kernel_name_base", "demangled", "function|demangled|mangled",
+		false, "--kernel-name-base"),
 	LIST("pipeline.ncu.ncu_cli.kernel_exclude", "[]", false,
 		"kernels to leave out when reading; ncu itself cannot"),
 	TEXT("pipeline.ncu.ncu_cli.range_filter", "''", false, "--range-filter"),
@@ -64,7 +86,8 @@ const struct sonde_key sonde_keys__table[] = {
 
 	BOOL("pipeline.nsys.enable", "false", false, "run Nsight Systems around the program"),
 	LIST("pipeline.nsys.trace", "[cuda, nvtx, osrt]", false, "--trace"),
-	WORD("pipeline.nsys.sample", "none", "none|cpu|process-tree|system-wide", false, "--sample"),
+	WORD("pipeline.nsys.sample", "none", "none|cpu|process-tree|system-wide", false,
+		"--sample"),
 	WORD("pipeline.nsys.capture_range", "none", "none|nvtx|cudaProfilerApi", false,
 		"--capture-range"),
 	TEXT("pipeline.nsys.capture_range_end", "stop-shutdown", false, "--capture-range-end"),

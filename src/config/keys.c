@@ -67,31 +67,32 @@ const char *sonde_keys__nearest(struct sonde_str key)
 	return best;
 }
 
-static bool is_added(const struct sonde_node *n)
+static bool is_added(const struct sonde_datum *n)
 {
 	return n->from && n->from->is_override && n->from->adds;
 }
 
 /* "FILE:LINE" or "override 'TEXT'" in front of the sentence. */
-static int complain(struct checker *c, const struct sonde_node *n, const char *text)
+static int complain(struct checker *c, const struct sonde_datum *n, const char *text)
 {
 	struct sonde_str where = n->from ? n->from->name : (struct sonde_str){0};
 
 	if (n->from && !n->from->is_override)
 		return sonde_ctx__fail_at(c->cx, "SchemaError", where, n->line, "%s", text);
 	if (n->from)
-		return sonde_ctx__fail(c->cx, "SchemaError", "override '%.*s': %s",
-			SONDE_STR_ARG(where), text);
+		return sonde_ctx__fail(
+			c->cx, "SchemaError", "override '%.*s': %s", SONDE_STR_ARG(where), text);
 	return sonde_ctx__fail(c->cx, "SchemaError", "%s", text);
 }
 
-static int unknown(struct checker *c, const struct sonde_node *n)
+static int unknown(struct checker *c, const struct sonde_datum *n)
 {
 	const char *nearest = sonde_keys__nearest(sonde_buf_view(&c->key));
 	struct sonde_str text;
 
 	if (nearest)
-		text = sonde_ctx__printf(c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
+		text = sonde_ctx__printf(
+			c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
 	else
 		text = sonde_ctx__printf(c->cx,
 			"unknown key '%s'; 'sonde config --help' lists the keys, +%s=… adds one on "
@@ -100,7 +101,7 @@ static int unknown(struct checker *c, const struct sonde_node *n)
 	return c->cx->fail.code ? c->cx->fail.code : complain(c, n->key ? n->key : n, text.p);
 }
 
-static int wrong(struct checker *c, const struct sonde_node *n, const char *expected)
+static int wrong(struct checker *c, const struct sonde_datum *n, const char *expected)
 {
 	struct sonde_buf shown = {0};
 	struct sonde_str text;
@@ -122,33 +123,34 @@ static bool is_word(const char *words, struct sonde_str s)
 	return false;
 }
 
-static bool is_text_list(const struct sonde_node *n)
+static bool is_text_list(const struct sonde_datum *n)
 {
 	uint32_t i;
 
 	if (n->kind != SONDE_LIST)
 		return n->kind == SONDE_STRING || n->kind == SONDE_NULL;
 	for (i = 0; i < n->seq.nr; i++)
-		if (!sonde_node__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == SONDE_NULL)
+		if (!sonde_datum__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == SONDE_NULL)
 			return false;
 	return true;
 }
 
-static int check_int(struct checker *c, const struct sonde_key *k, const struct sonde_node *n)
+static int check_int(struct checker *c, const struct sonde_key *k, const struct sonde_datum *n)
 {
 	char expected[96];
 
 	if (n->kind == SONDE_INT && !n->s.n && n->i >= k->min && n->i <= k->max)
 		return 0;
 	if (k->max == INT64_MAX)
-		snprintf(expected, sizeof(expected), "an integer of at least %lld", (long long)k->min);
+		snprintf(expected, sizeof(expected), "an integer of at least %lld",
+			(long long)k->min);
 	else
 		snprintf(expected, sizeof(expected), "an integer from %lld to %lld",
 			(long long)k->min, (long long)k->max);
 	return wrong(c, n, expected);
 }
 
-static int check_leaf(struct checker *c, const struct sonde_key *k, const struct sonde_node *n)
+static int check_leaf(struct checker *c, const struct sonde_key *k, const struct sonde_datum *n)
 {
 	char expected[128];
 
@@ -164,7 +166,7 @@ static int check_leaf(struct checker *c, const struct sonde_key *k, const struct
 	case SONDE_KEY_INT:
 		return check_int(c, k, n);
 	case SONDE_KEY_TEXT:
-		return sonde_node__is_scalar(n) ? 0 : wrong(c, n, "a string");
+		return sonde_datum__is_scalar(n) ? 0 : wrong(c, n, "a string");
 	case SONDE_KEY_WORD:
 		snprintf(expected, sizeof(expected), "one of %s", k->words);
 		return n->kind == SONDE_STRING && is_word(k->words, n->s) ? 0
@@ -176,9 +178,9 @@ static int check_leaf(struct checker *c, const struct sonde_key *k, const struct
 	}
 }
 
-static int check_map(struct checker *c, const struct sonde_node *map);
+static int check_map(struct checker *c, const struct sonde_datum *map);
 
-static int check_child(struct checker *c, const struct sonde_node *n)
+static int check_child(struct checker *c, const struct sonde_datum *n)
 {
 	const struct sonde_key *k = sonde_keys__find(sonde_buf_view(&c->key));
 
@@ -193,7 +195,7 @@ static int check_child(struct checker *c, const struct sonde_node *n)
 	return n->kind == SONDE_NULL || n->missing ? 0 : wrong(c, n, "a group of keys");
 }
 
-static int check_map(struct checker *c, const struct sonde_node *map)
+static int check_map(struct checker *c, const struct sonde_datum *map)
 {
 	size_t before = c->key.n;
 	uint32_t i;
@@ -212,7 +214,7 @@ static int check_map(struct checker *c, const struct sonde_node *map)
 	return c->cx->fail.code;
 }
 
-int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_node *job)
+int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_datum *job)
 {
 	struct checker c = {.cx = cx};
 
@@ -223,8 +225,8 @@ int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_node *job)
 
 static const char *type_text(const struct sonde_key *k, char *scratch, size_t cap)
 {
-	static const char *const names[] = {"bool", "bool or null", "int", "string", NULL,
-		"list of strings", "map"};
+	static const char *const names[] = {
+		"bool", "bool or null", "int", "string", NULL, "list of strings", "map"};
 
 	if (k->type == SONDE_KEY_WORD)
 		return k->words;

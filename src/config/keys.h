@@ -7,7 +7,7 @@
 #define SONDE_CONFIG_KEYS_H
 
 #include "base/sink.h"
-#include "config/node.h"
+#include "config/datum.h"
 
 enum sonde_key_type {
 	SONDE_KEY_BOOL,
@@ -40,7 +40,7 @@ bool sonde_keys__has_prefix(struct sonde_str prefix);
 const char *sonde_keys__nearest(struct sonde_str key);
 
 /* Checks a resolved config: unknown keys (unless added on purpose), types, ranges. */
-int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_node *job);
+int sonde_keys__check(struct sonde_ctx *cx, const struct sonde_datum *job);
 
 void sonde_keys__print_help(struct sonde_sink *out);
 void sonde_keys__print_markdown(struct sonde_sink *out);

@@ -1,14 +1,14 @@
 #include "config/merge.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 #include "config/pytext.h"
 
 #include <string.h>
 #include <strings.h>
 
 struct merger {
-	struct sonde_scope *sc;
-	const struct sonde_node *top; /* where the merge began, for messages */
+	struct sonde_lookup *sc;
+	const struct sonde_datum *top; /* where the merge began, for messages */
 	bool strict;
 	unsigned depth;
 };
@@ -53,56 +53,47 @@ static const struct {
 	{"hydra_help", "HydraHelpConf"},
 };
 
-void sonde_merge__type_hydra(struct sonde_node *root)
+void sonde_merge__type_hydra(struct sonde_datum *root)
 {
-	struct sonde_node *hydra = sonde_node__getz(root, "hydra"), *n;
+	struct sonde_datum *hydra = sonde_datum__getz(root, "hydra"), *n;
 	size_t i;
 
 	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-		n = sonde_node__path_get(hydra, slots[i].path);
+		n = sonde_datum__path_get(hydra, slots[i].path);
 		if (n)
 			n->slot = slots[i].slot;
 	}
 	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		n = sonde_node__path_get(hydra, classes[i].path);
+		n = sonde_datum__path_get(hydra, classes[i].path);
 		if (n && n->kind == SONDE_MAP)
 			n->klass = classes[i].klass;
 	}
 }
 
-static struct sonde_node *misfit(
-	struct sonde_ctx *cx, const struct sonde_node *slot_of, const char *fmt, const char *value)
+static struct sonde_datum *misfit(
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, const char *msg)
 {
-	const struct sonde_node *parent = slot_of->parent;
-	struct sonde_str path = sonde_node__path(cx, slot_of);
-	const char *klass = parent && parent->klass ? parent->klass : "dict";
-	bool top = strcmp(klass, "HydraConf") == 0;
-
-	sonde_ctx__fail(cx, "ValidationError", "%s%s%s\n    full_key: %.*s%s%s\n    object_type=%s",
-		"Value '", value, fmt, SONDE_STR_ARG(path), top ? "" : "\n    reference_type=",
-		top ? "" : klass, klass);
+	sonde_datum__fail(cx, "ValidationError", slot_of->parent ? slot_of->parent : slot_of,
+		sonde_datum__path(cx, slot_of), msg);
 	return NULL;
 }
 
-static struct sonde_node *fit_mode(
-	struct sonde_ctx *cx, const struct sonde_node *slot_of, struct sonde_node *v)
+static struct sonde_datum *fit_mode(
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, struct sonde_datum *v)
 {
 	struct sonde_buf b = {0};
-	struct sonde_str path;
 
 	if (v->kind == SONDE_NULL || sonde_str_is(v->s, "RUN") || sonde_str_is(v->s, "MULTIRUN"))
 		return v;
-	path = sonde_node__path(cx, slot_of);
+	sonde_buf_puts(&b, "Invalid value '");
 	sonde_pytext__str(&b, v);
-	sonde_ctx__fail(cx, "ValidationError",
-		"Invalid value '%s', expected one of [RUN, MULTIRUN]\n    full_key: %.*s\n    "
-		"object_type=HydraConf",
-		b.p ? b.p : "", SONDE_STR_ARG(path));
+	sonde_buf_puts(&b, "', expected one of [RUN, MULTIRUN]");
+	misfit(cx, slot_of, b.p ? b.p : "");
 	sonde_buf_release(&b);
 	return NULL;
 }
 
-static struct sonde_node *fit_bool(struct sonde_ctx *cx, struct sonde_node *v)
+static struct sonde_datum *fit_bool(struct sonde_ctx *cx, struct sonde_datum *v)
 {
 	static const char *const yes[] = {"y", "yes", "on", "true", "1"};
 	static const char *const no[] = {"n", "no", "off", "false", "0"};
@@ -111,49 +102,65 @@ static struct sonde_node *fit_bool(struct sonde_ctx *cx, struct sonde_node *v)
 	if (v->kind == SONDE_BOOL)
 		return v;
 	if (v->kind == SONDE_INT)
-		return sonde_node__bool(cx, v->i != 0 || v->s.n);
+		return sonde_datum__bool(cx, v->i != 0 || v->s.n);
 	for (i = 0; v->kind == SONDE_STRING && i < 5; i++) {
 		if (v->s.n == strlen(yes[i]) && !strncasecmp(v->s.p, yes[i], v->s.n))
-			return sonde_node__bool(cx, true);
+			return sonde_datum__bool(cx, true);
 		if (v->s.n == strlen(no[i]) && !strncasecmp(v->s.p, no[i], v->s.n))
-			return sonde_node__bool(cx, false);
+			return sonde_datum__bool(cx, false);
 	}
 	return NULL;
 }
 
-static struct sonde_node *fit_scalar(
-	struct sonde_ctx *cx, const struct sonde_node *slot_of, struct sonde_node *v)
+/* What the reference says about a value of the wrong type. */
+static struct sonde_datum *wrong_type(
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, const struct sonde_datum *v)
 {
-	struct sonde_buf b = {0};
-	struct sonde_node *out = NULL;
-	const char *why = "' is not a string";
+	const char *type = sonde_datum__type_name(v);
+	struct sonde_buf value = {0}, msg = {0};
 
-	sonde_pytext__str(&b, v);
+	sonde_pytext__str(&value, v);
+	if (slot_of->slot == SONDE_SLOT_INT)
+		sonde_buf_printf(&msg, "Value '%s' of type '%s' could not be converted to Integer",
+			value.p, type);
+	else if (slot_of->slot == SONDE_SLOT_OPT_BOOL)
+		sonde_buf_printf(&msg, "Value '%s' is not a valid bool (type %s)", value.p, type);
+	else
+		sonde_buf_printf(&msg, "Cannot convert '%s' to string: '%s'", type, value.p);
+	misfit(cx, slot_of, msg.p ? msg.p : "");
+	sonde_buf_release(&value);
+	sonde_buf_release(&msg);
+	return NULL;
+}
+
+static struct sonde_datum *fit_scalar(
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, struct sonde_datum *v)
+{
+	struct sonde_datum *out = NULL;
+	struct sonde_buf b = {0};
+
 	if (slot_of->slot == SONDE_SLOT_INT) {
-		why = v->kind == SONDE_STRING ? "' of type 'str' could not be converted to Integer"
-					      : "' could not be converted to Integer";
 		if (v->kind == SONDE_INT)
 			out = v;
-		else if (v->kind == SONDE_STRING && sonde_number__is_py_int(v->s))
-			out = sonde_number__int(cx, v->s, 10);
+		else if (v->kind == SONDE_STRING && sonde_pynumber__is_py_int(v->s))
+			out = sonde_pynumber__int(cx, v->s, 10);
 	} else if (slot_of->slot == SONDE_SLOT_OPT_BOOL) {
-		why = "' is not a valid bool";
 		out = fit_bool(cx, v);
 	} else if (v->kind == SONDE_STRING) {
 		out = v;
-	} else if (sonde_node__is_scalar(v)) {
-		out = sonde_node__string(cx, sonde_ctx__dup(cx, sonde_buf_view(&b)));
+	} else if (sonde_datum__is_scalar(v)) {
+		sonde_pytext__str(&b, v);
+		out = sonde_datum__string(cx, sonde_ctx__take(cx, &b));
 	}
-	if (!out && !cx->fail.code)
-		misfit(cx, slot_of, why, b.p ? b.p : "");
-	sonde_buf_release(&b);
-	if (out && out != v)
+	if (!out)
+		return cx->fail.code ? NULL : wrong_type(cx, slot_of, v);
+	if (out != v)
 		out->from = v->from, out->line = v->line;
 	return out;
 }
 
-struct sonde_node *sonde_merge__fit(
-	struct sonde_ctx *cx, const struct sonde_node *slot_of, struct sonde_node *v)
+struct sonde_datum *sonde_merge__fit(
+	struct sonde_ctx *cx, const struct sonde_datum *slot_of, struct sonde_datum *v)
 {
 	bool optional = slot_of->slot == SONDE_SLOT_OPT_STR || slot_of->slot == SONDE_SLOT_OPT_BOOL;
 
@@ -163,11 +170,16 @@ struct sonde_node *sonde_merge__fit(
 		return fit_mode(cx, slot_of, v);
 	if (v->kind != SONDE_NULL)
 		return fit_scalar(cx, slot_of, v);
-	return optional ? v : misfit(cx, slot_of, "' is not allowed for this field", "None");
+	if (optional)
+		return v;
+	return misfit(cx, slot_of,
+		slot_of->slot == SONDE_SLOT_INT
+			? "Incompatible value 'None' for field of type 'int'"
+			: "Incompatible value 'None' for field of type 'str'");
 }
 
 int sonde_merge__unknown_key(
-	struct sonde_ctx *cx, const char *type, struct sonde_node *map, struct sonde_node *key)
+	struct sonde_ctx *cx, const char *type, struct sonde_datum *map, struct sonde_datum *key)
 {
 	struct sonde_buf b = {0};
 	int rc;
@@ -178,48 +190,48 @@ int sonde_merge__unknown_key(
 		sonde_buf_printf(&b, "' not in '%s'", map->klass);
 	else
 		sonde_buf_puts(&b, "' is not in struct");
-	rc = sonde_node__fail(
-		cx, type, map, sonde_node__path_to(cx, map, key), b.p ? b.p : "unknown key");
+	rc = sonde_datum__fail(
+		cx, type, map, sonde_datum__path_to(cx, map, key), b.p ? b.p : "unknown key");
 	sonde_buf_release(&b);
 	if (key->from && !key->from->is_override)
-		cx->fail.where = sonde_ctx__printf(
-			cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
+		cx->fail.where =
+			sonde_ctx__printf(cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
 	return rc;
 }
 
-static int mismatch(struct merger *m, const struct sonde_node *src)
+static int mismatch(struct merger *m, const struct sonde_datum *src)
 {
-	sonde_node__fail(m->sc->cx, "ConfigTypeError", m->top, sonde_node__path(m->sc->cx, m->top),
-		"Cannot merge DictConfig with ListConfig");
+	sonde_datum__fail(m->sc->cx, "ConfigTypeError", m->top,
+		sonde_datum__path(m->sc->cx, m->top), "Cannot merge DictConfig with ListConfig");
 	if (src->from && !src->from->is_override)
-		m->sc->cx->fail.where = sonde_ctx__printf(m->sc->cx, "%.*s:%u",
-			SONDE_STR_ARG(src->from->name), src->line);
+		m->sc->cx->fail.where = sonde_ctx__printf(
+			m->sc->cx, "%.*s:%u", SONDE_STR_ARG(src->from->name), src->line);
 	return m->sc->cx->fail.code;
 }
 
 /* A destination that is an interpolation to a map or list becomes a copy of it. */
-static struct sonde_node *materialize(struct merger *m, struct sonde_node *d)
+static struct sonde_datum *materialize(struct merger *m, struct sonde_datum *d)
 {
 	struct sonde_ctx *cx = m->sc->cx;
-	struct sonde_node *target = sonde_interp__deref(m->sc, d), *copy;
+	struct sonde_datum *target = sonde_interp__deref(m->sc, d), *copy;
 
 	if (!target && sonde_ctx__is_user_error(cx))
 		sonde_ctx__clear(cx);
-	if (!sonde_node__is_container(target) || target->raw)
+	if (!sonde_datum__is_container(target) || target->raw)
 		return d;
-	copy = sonde_node__copy(cx, target);
+	copy = sonde_datum__copy(cx, target);
 	if (!copy)
 		return NULL;
-	sonde_node__replace(d, copy);
+	sonde_datum__replace(d, copy);
 	return copy;
 }
 
-static int merge_map(struct merger *m, struct sonde_node *dest, const struct sonde_node *src);
+static int merge_map(struct merger *m, struct sonde_datum *dest, const struct sonde_datum *src);
 
-static int merge_value(struct merger *m, struct sonde_node *d, struct sonde_node *s)
+static int merge_value(struct merger *m, struct sonde_datum *d, struct sonde_datum *s)
 {
 	struct sonde_ctx *cx = m->sc->cx;
-	struct sonde_node *copy;
+	struct sonde_datum *copy;
 
 	if (d->interp)
 		d = materialize(m, d);
@@ -227,26 +239,27 @@ static int merge_value(struct merger *m, struct sonde_node *d, struct sonde_node
 		return cx->fail.code;
 	if (d->kind == SONDE_MAP && s->kind == SONDE_MAP)
 		return merge_map(m, d, s);
-	if (sonde_node__is_container(d) && sonde_node__is_container(s) && d->kind != s->kind)
+	if (sonde_datum__is_container(d) && sonde_datum__is_container(s) && d->kind != s->kind)
 		return mismatch(m, s);
-	copy = sonde_node__copy(cx, s);
+	copy = sonde_datum__copy(cx, s);
 	if (copy)
 		copy = sonde_merge__fit(cx, d, copy);
 	if (!copy)
 		return cx->fail.code;
-	sonde_node__replace(d, copy);
+	sonde_datum__replace(d, copy);
 	return 0;
 }
 
-static int merge_map(struct merger *m, struct sonde_node *dest, const struct sonde_node *src)
+static int merge_map(struct merger *m, struct sonde_datum *dest, const struct sonde_datum *src)
 {
 	struct sonde_ctx *cx = m->sc->cx;
 	uint32_t i;
 
 	if (++m->depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+		return sonde_ctx__limit(
+			cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
 	for (i = 0; i < src->seq.nr; i++) {
-		struct sonde_node *s = src->seq.at[i], *d = sonde_node__find(dest, s->key);
+		struct sonde_datum *s = src->seq.at[i], *d = sonde_datum__find(dest, s->key);
 
 		if (d) {
 			if (merge_value(m, d, s))
@@ -255,15 +268,15 @@ static int merge_map(struct merger *m, struct sonde_node *dest, const struct son
 		}
 		if (m->strict || dest->klass)
 			return sonde_merge__unknown_key(cx, "ConfigKeyError", dest, s->key);
-		if (sonde_node__set(cx, dest, s->key, sonde_node__copy(cx, s)) || cx->fail.code)
+		if (sonde_datum__set(cx, dest, s->key, sonde_datum__copy(cx, s)) || cx->fail.code)
 			return cx->fail.code;
 	}
 	m->depth--;
 	return 0;
 }
 
-int sonde_merge__into(
-	struct sonde_scope *sc, struct sonde_node *dest, const struct sonde_node *src, bool strict)
+int sonde_merge__into(struct sonde_lookup *sc, struct sonde_datum *dest,
+	const struct sonde_datum *src, bool strict)
 {
 	struct merger m = {.sc = sc, .top = dest, .strict = strict};
 

@@ -12,11 +12,11 @@ struct parser {
 	struct sonde_str line;
 	size_t at;
 	unsigned depth;
-	unsigned open; /* brackets, braces and calls not yet closed */
+	unsigned open;			    /* brackets, braces and calls not yet closed */
 	SONDE_VEC(struct sonde_lex) tokens; /* of the primitive being read */
 };
 
-static struct sonde_node *element(struct parser *p);
+static struct sonde_datum *element(struct parser *p);
 
 /* Column in characters, not bytes. */
 static int lexer_error(struct parser *p, size_t at)
@@ -26,7 +26,8 @@ static int lexer_error(struct parser *p, size_t at)
 	for (i = 0; i < at; i++)
 		column += ((unsigned char)p->line.p[i] & 0xc0) != 0x80;
 	return sonde_ctx__fail(p->cx, "OverrideParseException",
-		"LexerNoViableAltException: %.*s\n%*s^" SEE, SONDE_STR_ARG(p->line), (int)column, "");
+		"LexerNoViableAltException: %.*s\n%*s^" SEE, SONDE_STR_ARG(p->line), (int)column,
+		"");
 }
 
 static int syntax_error(struct parser *p, const char *what)
@@ -123,7 +124,7 @@ static bool is_primitive(enum sonde_lex_kind kind, bool is_key)
 }
 
 /* Unquoted text, or the key of a dict. */
-static struct sonde_node *primitive(struct parser *p, bool is_key)
+static struct sonde_datum *primitive(struct parser *p, bool is_key)
 {
 	const struct sonde_lex *first;
 	size_t nr;
@@ -154,11 +155,11 @@ static struct sonde_node *primitive(struct parser *p, bool is_key)
 }
 
 /* Between the quotes: a run of backslashes is halved before the quote character and the end. */
-static struct sonde_node *quoted(struct parser *p)
+static struct sonde_datum *quoted(struct parser *p)
 {
 	struct sonde_str text = take(p).text;
 	struct sonde_buf b = {0};
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	char quote = text.p[0];
 	size_t i = 1, end = text.n - 1;
 
@@ -173,22 +174,22 @@ static struct sonde_node *quoted(struct parser *p)
 		if (i < end)
 			sonde_buf_putc(&b, text.p[i++]);
 	}
-	n = sonde_node__string(p->cx, sonde_ctx__take(p->cx, &b));
+	n = sonde_datum__string(p->cx, sonde_ctx__take(p->cx, &b));
 	if (n)
 		n->quote = quote;
 	return n;
 }
 
-static struct sonde_node *list(struct parser *p)
+static struct sonde_datum *list(struct parser *p)
 {
-	struct sonde_node *n = sonde_node__new(p->cx, SONDE_LIST);
+	struct sonde_datum *n = sonde_datum__new(p->cx, SONDE_LIST);
 
 	take(p);
 	if (!n || accept(p, LEX_RBRACKET))
 		return n;
 	p->open++;
 	do {
-		if (sonde_node__push(p->cx, n, element(p)) || p->cx->fail.code)
+		if (sonde_datum__push(p->cx, n, element(p)) || p->cx->fail.code)
 			return NULL;
 	} while (accept(p, LEX_COMMA));
 	if (expect(p, LEX_RBRACKET))
@@ -197,20 +198,20 @@ static struct sonde_node *list(struct parser *p)
 	return n;
 }
 
-static struct sonde_node *dict(struct parser *p)
+static struct sonde_datum *dict(struct parser *p)
 {
-	struct sonde_node *n = sonde_node__new(p->cx, SONDE_MAP);
+	struct sonde_datum *n = sonde_datum__new(p->cx, SONDE_MAP);
 
 	take(p);
 	if (!n || accept(p, LEX_RBRACE))
 		return n;
 	p->open++;
 	do {
-		struct sonde_node *key = primitive(p, true);
+		struct sonde_datum *key = primitive(p, true);
 
 		if (!key || expect(p, LEX_COLON))
 			return NULL;
-		if (sonde_node__set(p->cx, n, key, element(p)) || p->cx->fail.code)
+		if (sonde_datum__set(p->cx, n, key, element(p)) || p->cx->fail.code)
 			return NULL;
 	} while (accept(p, LEX_COMMA));
 	if (expect(p, LEX_RBRACE))
@@ -231,7 +232,7 @@ static size_t keyword_length(struct parser *p)
 	return t.kind == LEX_EQUAL ? n : 0;
 }
 
-static int argument(struct parser *p, struct sonde_node *args, struct sonde_node *kwargs)
+static int argument(struct parser *p, struct sonde_datum *args, struct sonde_datum *kwargs)
 {
 	size_t n = keyword_length(p);
 	struct sonde_str name = {p->line.p + p->at, n};
@@ -239,16 +240,16 @@ static int argument(struct parser *p, struct sonde_node *args, struct sonde_node
 	if (!n && kwargs->seq.nr)
 		return syntax_error(p, "positional argument follows keyword argument");
 	if (!n)
-		return sonde_node__push(p->cx, args, element(p));
+		return sonde_datum__push(p->cx, args, element(p));
 	p->at += n;
 	take(p);
-	return sonde_node__set(p->cx, kwargs, sonde_node__string(p->cx, name), element(p));
+	return sonde_datum__set(p->cx, kwargs, sonde_datum__string(p->cx, name), element(p));
 }
 
-static struct sonde_node *function(struct parser *p, struct sonde_str name)
+static struct sonde_datum *function(struct parser *p, struct sonde_str name)
 {
-	struct sonde_node *args = sonde_node__new(p->cx, SONDE_LIST);
-	struct sonde_node *kwargs = sonde_node__new(p->cx, SONDE_MAP), *n;
+	struct sonde_datum *args = sonde_datum__new(p->cx, SONDE_LIST);
+	struct sonde_datum *kwargs = sonde_datum__new(p->cx, SONDE_MAP), *n;
 	size_t start = p->at;
 
 	p->at += name.n;
@@ -265,8 +266,8 @@ static struct sonde_node *function(struct parser *p, struct sonde_str name)
 			return NULL;
 		p->open--;
 	}
-	n = sonde_override__call(p->cx, name, args, kwargs,
-		(struct sonde_str){p->line.p + start, p->at - start});
+	n = sonde_override__call(
+		p->cx, name, args, kwargs, (struct sonde_str){p->line.p + start, p->at - start});
 	if (!n && sonde_ctx__is_user_error(p->cx)) {
 		struct sonde_str msg = p->cx->fail.msg;
 
@@ -278,7 +279,7 @@ static struct sonde_node *function(struct parser *p, struct sonde_str name)
 	return n;
 }
 
-static struct sonde_node *element_body(struct parser *p)
+static struct sonde_datum *element_body(struct parser *p)
 {
 	struct sonde_lex t = peek(p);
 
@@ -290,21 +291,20 @@ static struct sonde_node *element_body(struct parser *p)
 		return dict(p);
 	if (t.kind == LEX_QUOTED)
 		return quoted(p);
-	if (t.kind == LEX_ID &&
-		sonde_lex__at(p->line, p->at + t.text.n, false).kind == LEX_POPEN)
+	if (t.kind == LEX_ID && sonde_lex__at(p->line, p->at + t.text.n, false).kind == LEX_POPEN)
 		return function(p, t.text);
 	return primitive(p, false);
 }
 
-static struct sonde_node *element(struct parser *p)
+static struct sonde_datum *element(struct parser *p)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 
 	if (p->cx->fail.code)
 		return NULL;
 	if (++p->depth > SONDE_MAX_DEPTH) {
-		sonde_ctx__limit(p->cx, "the override nests values deeper than %d levels",
-			SONDE_MAX_DEPTH);
+		sonde_ctx__limit(
+			p->cx, "the override nests values deeper than %d levels", SONDE_MAX_DEPTH);
 		return NULL;
 	}
 	n = element_body(p);
@@ -313,18 +313,18 @@ static struct sonde_node *element(struct parser *p)
 }
 
 /* element {COMMA element}: two or more are a simple choice sweep. */
-static struct sonde_node *value(struct parser *p)
+static struct sonde_datum *value(struct parser *p)
 {
-	struct sonde_node *first = element(p), *choice;
+	struct sonde_datum *first = element(p), *choice;
 
 	if (!first || peek(p).kind != LEX_COMMA)
 		return first;
-	choice = sonde_node__new(p->cx, SONDE_CHOICE);
-	if (!choice || sonde_node__push(p->cx, choice, first))
+	choice = sonde_datum__new(p->cx, SONDE_CHOICE);
+	if (!choice || sonde_datum__push(p->cx, choice, first))
 		return NULL;
 	choice->simple = true;
 	while (accept(p, LEX_COMMA))
-		if (sonde_node__push(p->cx, choice, element(p)) || p->cx->fail.code)
+		if (sonde_datum__push(p->cx, choice, element(p)) || p->cx->fail.code)
 			return NULL;
 	return choice;
 }
@@ -440,7 +440,7 @@ static int right_side(struct parser *p, struct sonde_override *o)
 	while (p->at < p->line.n && (p->line.p[p->at] == ' ' || p->line.p[p->at] == '\t'))
 		p->at++;
 	if (p->at == p->line.n) {
-		o->value = sonde_node__string(p->cx, SONDE_STR(""));
+		o->value = sonde_datum__string(p->cx, SONDE_STR(""));
 		return p->cx->fail.code;
 	}
 	o->value = value(p);
@@ -475,12 +475,12 @@ static int parse(struct parser *p, struct sonde_override *o)
 	return 0;
 }
 
-static void mark(struct sonde_node *n, const struct sonde_from *from)
+static void mark(struct sonde_datum *n, const struct sonde_from *from)
 {
 	uint32_t i;
 
 	n->from = from;
-	if (sonde_node__is_scalar(n))
+	if (sonde_datum__is_scalar(n))
 		return;
 	for (i = 0; i < n->seq.nr; i++)
 		mark(n->seq.at[i], from);

@@ -1,7 +1,7 @@
 /* The functions of the override grammar: casts, sweeps, sort, shuffle, tag. */
 #include "config/override.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 #include "config/pytext.h"
 
 #include <math.h>
@@ -13,16 +13,16 @@
 struct call {
 	struct sonde_ctx *cx;
 	struct sonde_str name, source;
-	struct sonde_node *args, *kwargs;
+	struct sonde_datum *args, *kwargs;
 };
 
-typedef struct sonde_node *cast_fn(struct call *c, struct sonde_node *n);
+typedef struct sonde_datum *cast_fn(struct call *c, struct sonde_datum *n);
 
-static struct sonde_node *raise(struct call *c, const char *type, const char *fmt, ...)
+static struct sonde_datum *raise(struct call *c, const char *type, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* `TYPE while evaluating 'SOURCE': MESSAGE` */
-static struct sonde_node *raise(struct call *c, const char *type, const char *fmt, ...)
+static struct sonde_datum *raise(struct call *c, const char *type, const char *fmt, ...)
 {
 	struct sonde_buf b = {0};
 	va_list ap;
@@ -39,16 +39,16 @@ static struct sonde_node *raise(struct call *c, const char *type, const char *fm
 	return NULL;
 }
 
-static struct sonde_node *mismatch(
-	struct call *c, const char *what, const struct sonde_node *n, const char *expected)
+static struct sonde_datum *mismatch(
+	struct call *c, const char *what, const struct sonde_datum *n, const char *expected)
 {
 	return raise(c, "TypeError", "mismatch type argument %s: %s is incompatible with %s", what,
-		sonde_node__type_name(n), expected);
+		sonde_datum__type_name(n), expected);
 }
 
-static struct sonde_node *kwarg(struct call *c, const char *name)
+static struct sonde_datum *kwarg(struct call *c, const char *name)
 {
-	return sonde_node__getz(c->kwargs, name);
+	return sonde_datum__getz(c->kwargs, name);
 }
 
 /* Refuses keywords that are not in the NULL-terminated list. */
@@ -73,7 +73,7 @@ static bool keywords_ok(struct call *c, const char *const *names)
 
 /* Binds positional and named arguments to `nr` parameters, as Python does. */
 static bool bind(struct call *c, const char *const *names, size_t nr, size_t nr_required,
-	struct sonde_node **out)
+	struct sonde_datum **out)
 {
 	size_t i;
 
@@ -82,7 +82,7 @@ static bool bind(struct call *c, const char *const *names, size_t nr, size_t nr_
 		return false;
 	}
 	for (i = 0; i < nr; i++) {
-		struct sonde_node *named = kwarg(c, names[i]);
+		struct sonde_datum *named = kwarg(c, names[i]);
 
 		out[i] = i < c->args->seq.nr ? c->args->seq.at[i] : named;
 		if (i < c->args->seq.nr && named) {
@@ -97,23 +97,23 @@ static bool bind(struct call *c, const char *const *names, size_t nr, size_t nr_
 	return keywords_ok(c, names);
 }
 
-static bool is_number(const struct sonde_node *n)
+static bool is_number(const struct sonde_datum *n)
 {
 	return n->kind == SONDE_INT || n->kind == SONDE_FLOAT || n->kind == SONDE_BOOL;
 }
 
-static double to_double(const struct sonde_node *n)
+static double to_double(const struct sonde_datum *n)
 {
 	if (n->kind == SONDE_FLOAT)
 		return n->f;
 	if (n->kind == SONDE_BOOL)
 		return n->b;
-	return n->s.n ? sonde_number__double(n->s) : (double)n->i;
+	return n->s.n ? sonde_pynumber__double(n->s) : (double)n->i;
 }
 
 /* Casts of scalars. */
 
-static struct sonde_node *bad_literal(struct call *c, const char *what, struct sonde_str s)
+static struct sonde_datum *bad_literal(struct call *c, const char *what, struct sonde_str s)
 {
 	struct sonde_buf b = {0};
 
@@ -135,35 +135,35 @@ static struct sonde_str squeeze(struct call *c, struct sonde_str s)
 	return sonde_ctx__take(c->cx, &b);
 }
 
-static struct sonde_node *int_of(struct call *c, struct sonde_node *n)
+static struct sonde_datum *int_of(struct call *c, struct sonde_datum *n)
 {
-	if (n->kind == SONDE_STRING && !sonde_number__is_py_int(n->s))
+	if (n->kind == SONDE_STRING && !sonde_pynumber__is_py_int(n->s))
 		return bad_literal(c, "invalid literal for int() with base 10: ", n->s);
 	if (n->kind == SONDE_STRING)
-		return sonde_number__int(c->cx, squeeze(c, n->s), 10);
+		return sonde_pynumber__int(c->cx, squeeze(c, n->s), 10);
 	if (n->kind == SONDE_BOOL)
-		return sonde_node__int(c->cx, n->b);
+		return sonde_datum__int(c->cx, n->b);
 	if (n->kind == SONDE_INT)
-		return sonde_node__copy(c->cx, n);
+		return sonde_datum__copy(c->cx, n);
 	if (isnan(n->f))
 		return raise(c, "ValueError", "cannot convert float NaN to integer");
 	if (isinf(n->f))
 		return raise(c, "OverflowError", "cannot convert float infinity to integer");
-	return sonde_number__trunc(c->cx, n->f);
+	return sonde_pynumber__trunc(c->cx, n->f);
 }
 
-static struct sonde_node *float_of(struct call *c, struct sonde_node *n)
+static struct sonde_datum *float_of(struct call *c, struct sonde_datum *n)
 {
-	if (n->kind == SONDE_STRING && !sonde_number__is_py_float(n->s))
+	if (n->kind == SONDE_STRING && !sonde_pynumber__is_py_float(n->s))
 		return bad_literal(c, "could not convert string to float: ", n->s);
 	if (n->kind == SONDE_STRING)
-		return sonde_node__float(c->cx, sonde_number__py_float(n->s));
+		return sonde_datum__float(c->cx, sonde_pynumber__py_float(n->s));
 	if (n->kind == SONDE_INT && isinf(to_double(n)))
 		return raise(c, "OverflowError", "int too large to convert to float");
-	return sonde_node__float(c->cx, to_double(n));
+	return sonde_datum__float(c->cx, to_double(n));
 }
 
-static struct sonde_node *str_of(struct call *c, struct sonde_node *n)
+static struct sonde_datum *str_of(struct call *c, struct sonde_datum *n)
 {
 	struct sonde_buf b = {0};
 
@@ -171,42 +171,42 @@ static struct sonde_node *str_of(struct call *c, struct sonde_node *n)
 		sonde_buf_puts(&b, n->b ? "true" : "false");
 	else
 		sonde_pytext__str(&b, n);
-	return sonde_node__string(c->cx, sonde_ctx__take(c->cx, &b));
+	return sonde_datum__string(c->cx, sonde_ctx__take(c->cx, &b));
 }
 
-static struct sonde_node *bool_of(struct call *c, struct sonde_node *n)
+static struct sonde_datum *bool_of(struct call *c, struct sonde_datum *n)
 {
 	if (n->kind != SONDE_STRING)
-		return sonde_node__bool(c->cx, n->kind != SONDE_NULL && to_double(n) != 0);
+		return sonde_datum__bool(c->cx, n->kind != SONDE_NULL && to_double(n) != 0);
 	if (n->s.n == 4 && !strncasecmp(n->s.p, "true", 4))
-		return sonde_node__bool(c->cx, true);
+		return sonde_datum__bool(c->cx, true);
 	if (n->s.n == 5 && !strncasecmp(n->s.p, "false", 5))
-		return sonde_node__bool(c->cx, false);
+		return sonde_datum__bool(c->cx, false);
 	return raise(c, "ValueError", "Cannot cast '%.*s' to bool", SONDE_STR_ARG(n->s));
 }
 
-static struct sonde_node *cast(struct call *c, struct sonde_node *n, cast_fn *fn);
+static struct sonde_datum *cast(struct call *c, struct sonde_datum *n, cast_fn *fn);
 
-static struct sonde_node *cast_items(struct call *c, struct sonde_node *n, cast_fn *fn)
+static struct sonde_datum *cast_items(struct call *c, struct sonde_datum *n, cast_fn *fn)
 {
-	struct sonde_node *out = sonde_node__new(c->cx, n->kind);
+	struct sonde_datum *out = sonde_datum__new(c->cx, n->kind);
 	uint32_t i;
 
 	if (!out)
 		return NULL;
 	out->simple = n->simple;
 	for (i = 0; i < n->seq.nr; i++) {
-		struct sonde_node *item = cast(c, n->seq.at[i], fn);
+		struct sonde_datum *item = cast(c, n->seq.at[i], fn);
 
 		if (!item || (n->kind == SONDE_MAP
-					     ? sonde_node__set(c->cx, out, n->seq.at[i]->key, item)
-					     : sonde_node__push(c->cx, out, item)))
+					     ? sonde_datum__set(c->cx, out, n->seq.at[i]->key, item)
+					     : sonde_datum__push(c->cx, out, item)))
 			return NULL;
 	}
 	return out;
 }
 
-static struct sonde_node *cast(struct call *c, struct sonde_node *n, cast_fn *fn)
+static struct sonde_datum *cast(struct call *c, struct sonde_datum *n, cast_fn *fn)
 {
 	bool to_number = fn == int_of || fn == float_of;
 
@@ -217,15 +217,15 @@ static struct sonde_node *cast(struct call *c, struct sonde_node *n, cast_fn *fn
 			fn == str_of ? "str" : "bool");
 	if (n->kind == SONDE_GLOB || (n->kind == SONDE_NULL && fn != bool_of))
 		return raise(c, "AssertionError", "%s", "");
-	if (!sonde_node__is_scalar(n))
+	if (!sonde_datum__is_scalar(n))
 		return cast_items(c, n, fn);
 	return fn(c, n);
 }
 
-static struct sonde_node *call_cast(struct call *c, cast_fn *fn)
+static struct sonde_datum *call_cast(struct call *c, cast_fn *fn)
 {
 	static const char *const names[] = {"value", NULL};
-	struct sonde_node *value = kwarg(c, "value"), *choice;
+	struct sonde_datum *value = kwarg(c, "value"), *choice;
 
 	if (!keywords_ok(c, names))
 		return NULL;
@@ -247,21 +247,22 @@ static struct sonde_node *call_cast(struct call *c, cast_fn *fn)
 
 /* Sweeps. */
 
-static struct sonde_node *call_choice(struct call *c)
+static struct sonde_datum *call_choice(struct call *c)
 {
 	static const char *const none[] = {NULL};
-	struct sonde_node *first;
+	struct sonde_datum *first;
 	char what[32];
 	uint32_t i;
 
 	if (!keywords_ok(c, none))
 		return NULL;
 	for (i = 0; i < c->args->seq.nr; i++) {
-		if (c->args->seq.at[i]->kind != SONDE_NULL && c->args->seq.at[i]->kind <= SONDE_CHOICE)
+		if (c->args->seq.at[i]->kind != SONDE_NULL &&
+			c->args->seq.at[i]->kind <= SONDE_CHOICE)
 			continue;
 		snprintf(what, sizeof(what), "args[%u]", i);
 		return mismatch(c, what, c->args->seq.at[i],
-			"Union[str, int, float, bool, dict, list, ChoiceSweep]");
+			"Union[str, int, float, bool, Dict[Any, Any], List[Any], ChoiceSweep]");
 	}
 	if (c->args->seq.nr == 0)
 		return raise(c, "ValueError", "empty choice is not legal");
@@ -276,22 +277,22 @@ static struct sonde_node *call_choice(struct call *c)
 	return c->args;
 }
 
-static struct sonde_node *make_seq(
-	struct call *c, enum sonde_kind kind, struct sonde_node **items, size_t nr)
+static struct sonde_datum *make_seq(
+	struct call *c, enum sonde_kind kind, struct sonde_datum **items, size_t nr)
 {
-	struct sonde_node *n = sonde_node__new(c->cx, kind);
+	struct sonde_datum *n = sonde_datum__new(c->cx, kind);
 	size_t i;
 
 	for (i = 0; n && i < nr; i++)
-		if (sonde_node__push(c->cx, n, items[i]) || c->cx->fail.code)
+		if (sonde_datum__push(c->cx, n, items[i]) || c->cx->fail.code)
 			return NULL;
 	return n;
 }
 
-static struct sonde_node *call_range(struct call *c)
+static struct sonde_datum *call_range(struct call *c)
 {
 	static const char *const names[] = {"start", "stop", "step", NULL};
-	struct sonde_node *v[3];
+	struct sonde_datum *v[3];
 	size_t i;
 
 	if (!bind(c, names, 3, 1, v))
@@ -299,20 +300,20 @@ static struct sonde_node *call_range(struct call *c)
 	for (i = 0; i < 3; i++)
 		if (v[i] && !is_number(v[i]) && !(i == 1 && v[i]->kind == SONDE_NULL))
 			return mismatch(c, names[i], v[i],
-				i == 1 ? "Union[int, float, NoneType]" : "Union[int, float]");
+				i == 1 ? "Optional[Union[int, float]]" : "Union[int, float]");
 	if (!v[1] || v[1]->kind == SONDE_NULL) {
 		v[1] = v[0];
-		v[0] = sonde_node__int(c->cx, 0);
+		v[0] = sonde_datum__int(c->cx, 0);
 	}
 	if (!v[2])
-		v[2] = sonde_node__int(c->cx, 1);
+		v[2] = sonde_datum__int(c->cx, 1);
 	return make_seq(c, SONDE_RANGE, v, 3);
 }
 
-static struct sonde_node *call_interval(struct call *c)
+static struct sonde_datum *call_interval(struct call *c)
 {
 	static const char *const names[] = {"start", "end", NULL};
-	struct sonde_node *v[2];
+	struct sonde_datum *v[2];
 	size_t i;
 
 	if (!bind(c, names, 2, 2, v))
@@ -325,27 +326,29 @@ static struct sonde_node *call_interval(struct call *c)
 	return make_seq(c, SONDE_INTERVAL, v, 2);
 }
 
-static struct sonde_node *pattern_list(struct call *c, const char *name, struct sonde_node *n)
+static struct sonde_datum *pattern_list(struct call *c, const char *name, struct sonde_datum *n)
 {
-	struct sonde_node *list = n;
+	struct sonde_datum *list = n;
 	uint32_t i;
 
 	if (!n || n->kind == SONDE_NULL)
-		return sonde_node__new(c->cx, SONDE_LIST);
+		return sonde_datum__new(c->cx, SONDE_LIST);
 	if (n->kind == SONDE_STRING)
 		list = make_seq(c, SONDE_LIST, &n, 1);
 	for (i = 0; list && list->kind == SONDE_LIST && i < list->seq.nr; i++)
 		if (list->seq.at[i]->kind != SONDE_STRING)
 			break;
 	if (list && (list->kind != SONDE_LIST || i < list->seq.nr))
-		return mismatch(c, name, n, "Union[List[str], str]");
+		return mismatch(c, name, n,
+			name[0] == 'i' ? "Union[List[str], str]"
+				       : "Optional[Union[List[str], str]]");
 	return list;
 }
 
-static struct sonde_node *call_glob(struct call *c)
+static struct sonde_datum *call_glob(struct call *c)
 {
 	static const char *const names[] = {"include", "exclude", NULL};
-	struct sonde_node *v[2];
+	struct sonde_datum *v[2];
 
 	if (!bind(c, names, 2, 1, v))
 		return NULL;
@@ -356,7 +359,8 @@ static struct sonde_node *call_glob(struct call *c)
 
 /* sort(): Python's order, with its complaint about mixed types. */
 
-static bool less(struct call *c, const struct sonde_node *a, const struct sonde_node *b, bool *out)
+static bool less(
+	struct call *c, const struct sonde_datum *a, const struct sonde_datum *b, bool *out)
 {
 	if (is_number(a) && is_number(b)) {
 		*out = to_double(a) < to_double(b);
@@ -367,16 +371,16 @@ static bool less(struct call *c, const struct sonde_node *a, const struct sonde_
 		return true;
 	}
 	raise(c, "TypeError", "'<' not supported between instances of '%s' and '%s'",
-		sonde_node__type_name(a), sonde_node__type_name(b));
+		sonde_datum__type_name(a), sonde_datum__type_name(b));
 	return false;
 }
 
-static void reverse(struct sonde_node **at, uint32_t nr)
+static void reverse(struct sonde_datum **at, uint32_t nr)
 {
 	uint32_t i;
 
 	for (i = 0; i < nr / 2; i++) {
-		struct sonde_node *t = at[i];
+		struct sonde_datum *t = at[i];
 
 		at[i] = at[nr - 1 - i];
 		at[nr - 1 - i] = t;
@@ -384,7 +388,7 @@ static void reverse(struct sonde_node **at, uint32_t nr)
 }
 
 /* The length of the sorted run at the start, made ascending; 0 after a failure. */
-static uint32_t first_run(struct call *c, struct sonde_node **at, uint32_t nr)
+static uint32_t first_run(struct call *c, struct sonde_datum **at, uint32_t nr)
 {
 	bool down, lt;
 	uint32_t run = 2;
@@ -405,14 +409,14 @@ static uint32_t first_run(struct call *c, struct sonde_node **at, uint32_t nr)
 }
 
 /* Binary insertion, stable: compares in the order Python does, which decides the message. */
-static bool sort_items(struct call *c, struct sonde_node **at, uint32_t nr)
+static bool sort_items(struct call *c, struct sonde_datum **at, uint32_t nr)
 {
 	uint32_t i = first_run(c, at, nr);
 
 	if (nr && !i)
 		return false;
 	for (; i < nr; i++) {
-		struct sonde_node *pivot = at[i];
+		struct sonde_datum *pivot = at[i];
 		uint32_t lo = 0, hi = i;
 
 		while (lo < hi) {
@@ -426,13 +430,13 @@ static bool sort_items(struct call *c, struct sonde_node **at, uint32_t nr)
 			else
 				lo = mid + 1;
 		}
-		memmove(at + lo + 1, at + lo, (i - lo) * sizeof(struct sonde_node *));
+		memmove(at + lo + 1, at + lo, (i - lo) * sizeof(struct sonde_datum *));
 		at[lo] = pivot;
 	}
 	return true;
 }
 
-static struct sonde_node *sort_seq(struct call *c, struct sonde_node *n, bool backwards)
+static struct sonde_datum *sort_seq(struct call *c, struct sonde_datum *n, bool backwards)
 {
 	if (backwards)
 		reverse(n->seq.at, n->seq.nr);
@@ -444,19 +448,19 @@ static struct sonde_node *sort_seq(struct call *c, struct sonde_node *n, bool ba
 }
 
 /* a + sign * |b|, an int while both are. */
-static struct sonde_node *plus(
-	struct call *c, const struct sonde_node *a, const struct sonde_node *b, int sign)
+static struct sonde_datum *plus(
+	struct call *c, const struct sonde_datum *a, const struct sonde_datum *b, int sign)
 {
 	if (a->kind == SONDE_FLOAT || b->kind == SONDE_FLOAT || a->s.n || b->s.n)
-		return sonde_node__float(c->cx, to_double(a) + sign * fabs(to_double(b)));
-	return sonde_node__int(c->cx,
-		(int64_t)((a->kind == SONDE_BOOL ? a->b : a->i) +
-			  sign * llabs(b->kind == SONDE_BOOL ? b->b : b->i)));
+		return sonde_datum__float(c->cx, to_double(a) + sign * fabs(to_double(b)));
+	return sonde_datum__int(
+		c->cx, (int64_t)((a->kind == SONDE_BOOL ? a->b : a->i) +
+				 sign * llabs(b->kind == SONDE_BOOL ? b->b : b->i)));
 }
 
-static struct sonde_node *sort_range(struct call *c, struct sonde_node *r, bool backwards)
+static struct sonde_datum *sort_range(struct call *c, struct sonde_datum *r, bool backwards)
 {
-	struct sonde_node **v = r->seq.at, *start, *stop;
+	struct sonde_datum **v = r->seq.at, *start, *stop;
 	double first = to_double(v[0]), last = to_double(v[1]);
 
 	if (backwards ? first >= last : first <= last)
@@ -474,13 +478,13 @@ static struct sonde_node *sort_range(struct call *c, struct sonde_node *r, bool 
 	return r;
 }
 
-static struct sonde_node *sort_one(struct call *c, struct sonde_node *n, bool backwards)
+static struct sonde_datum *sort_one(struct call *c, struct sonde_datum *n, bool backwards)
 {
 	if (n->kind == SONDE_RANGE)
 		return sort_range(c, n, backwards);
 	if (n->kind == SONDE_CHOICE || n->kind == SONDE_LIST)
 		return sort_seq(c, n, backwards);
-	if (sonde_node__is_scalar(n))
+	if (sonde_datum__is_scalar(n))
 		return n;
 	return raise(c, "TypeError", "Invalid arguments");
 }
@@ -492,7 +496,7 @@ static bool elements_ok(struct call *c)
 	uint32_t i;
 
 	for (i = 0; i < c->args->seq.nr; i++) {
-		const struct sonde_node *n = c->args->seq.at[i];
+		const struct sonde_datum *n = c->args->seq.at[i];
 
 		if (n->kind != SONDE_NULL && n->kind <= SONDE_RANGE)
 			continue;
@@ -504,11 +508,11 @@ static bool elements_ok(struct call *c)
 	return true;
 }
 
-static struct sonde_node *call_sort(struct call *c)
+static struct sonde_datum *call_sort(struct call *c)
 {
 	static const char *const names[] = {"sweep", "list", "reverse", NULL};
-	struct sonde_node *back = kwarg(c, "reverse");
-	struct sonde_node *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
+	struct sonde_datum *back = kwarg(c, "reverse");
+	struct sonde_datum *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
 	bool backwards = back && back->kind == SONDE_BOOL && back->b;
 	uint32_t i;
 
@@ -523,22 +527,22 @@ static struct sonde_node *call_sort(struct call *c)
 	if (c->args->seq.nr == 0)
 		return raise(c, "ValueError", "empty sort input");
 	for (i = 0; i < c->args->seq.nr; i++)
-		if (!sonde_node__is_scalar(c->args->seq.at[i]))
+		if (!sonde_datum__is_scalar(c->args->seq.at[i]))
 			return raise(c, "TypeError", "Invalid arguments");
 	c->args->kind = SONDE_CHOICE;
 	c->args->simple = true;
 	return sort_seq(c, c->args, backwards);
 }
 
-static struct sonde_node *call_shuffle(struct call *c)
+static struct sonde_datum *call_shuffle(struct call *c)
 {
 	static const char *const names[] = {"sweep", "list", NULL};
-	struct sonde_node *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
+	struct sonde_datum *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
 
 	if (!keywords_ok(c, names) || !elements_ok(c))
 		return NULL;
 	if (!one && c->args->seq.nr == 1)
-		one = sonde_node__is_scalar(c->args->seq.at[0]) ? c->args : c->args->seq.at[0];
+		one = sonde_datum__is_scalar(c->args->seq.at[0]) ? c->args : c->args->seq.at[0];
 	if (!one && c->args->seq.nr == 0)
 		return raise(c, "ValueError", "empty shuffle input");
 	if (!one) {
@@ -546,11 +550,11 @@ static struct sonde_node *call_shuffle(struct call *c)
 		one->kind = SONDE_CHOICE;
 		one->simple = true;
 	}
-	one->shuffle = sonde_node__is_sweep(one);
+	one->shuffle = sonde_datum__is_sweep(one);
 	return one;
 }
 
-static void insert_tag(struct call *c, struct sonde_node *tags, struct sonde_node *tag)
+static void insert_tag(struct call *c, struct sonde_datum *tags, struct sonde_datum *tag)
 {
 	uint32_t i, at;
 
@@ -562,70 +566,72 @@ static void insert_tag(struct call *c, struct sonde_node *tags, struct sonde_nod
 		if (order > 0)
 			break;
 	}
-	if (sonde_node__push(c->cx, tags, tag))
+	if (sonde_datum__push(c->cx, tags, tag))
 		return;
 	for (i = tags->seq.nr - 1; i > at; i--)
 		tags->seq.at[i] = tags->seq.at[i - 1];
 	tags->seq.at[at] = tag;
 }
 
-static struct sonde_node *call_tag(struct call *c)
+static struct sonde_datum *call_tag(struct call *c)
 {
 	static const char *const names[] = {"sweep", NULL};
-	struct sonde_node *sweep = kwarg(c, "sweep");
+	struct sonde_datum *sweep = kwarg(c, "sweep");
 	uint32_t i, nr = c->args->seq.nr;
 	char what[32];
 
 	if (!keywords_ok(c, names))
 		return NULL;
 	for (i = 0; i < nr; i++) {
-		const struct sonde_node *n = c->args->seq.at[i];
+		const struct sonde_datum *n = c->args->seq.at[i];
 
-		if (n->kind == SONDE_STRING || sonde_node__is_sweep(n))
+		if (n->kind == SONDE_STRING || sonde_datum__is_sweep(n))
 			continue;
 		snprintf(what, sizeof(what), "args[%u]", i);
 		return mismatch(c, what, n, "Union[str, Sweep]");
 	}
 	if (nr < 1)
-		return raise(c, "ValueError", "Not enough arguments to tag, must take at least a sweep");
-	if (!sweep && sonde_node__is_sweep(c->args->seq.at[nr - 1]))
+		return raise(
+			c, "ValueError", "Not enough arguments to tag, must take at least a sweep");
+	if (!sweep && sonde_datum__is_sweep(c->args->seq.at[nr - 1]))
 		sweep = c->args->seq.at[--nr];
 	if (!sweep)
 		return raise(c, "ValueError",
-			"Last argument to tag() must be a choice(), range() or interval(), got NoneType");
+			"Last argument to tag() must be a choice(), range() or interval(), got "
+			"NoneType");
 	if (!sweep->tags)
-		sweep->tags = sonde_node__new(c->cx, SONDE_LIST);
+		sweep->tags = sonde_datum__new(c->cx, SONDE_LIST);
 	for (i = 0; sweep->tags && i < nr; i++)
 		insert_tag(c, sweep->tags, c->args->seq.at[i]);
 	return c->cx->fail.code ? NULL : sweep;
 }
 
-static struct sonde_node *call_int(struct call *c)
+static struct sonde_datum *call_int(struct call *c)
 {
 	return call_cast(c, int_of);
 }
 
-static struct sonde_node *call_float(struct call *c)
+static struct sonde_datum *call_float(struct call *c)
 {
 	return call_cast(c, float_of);
 }
 
-static struct sonde_node *call_str(struct call *c)
+static struct sonde_datum *call_str(struct call *c)
 {
 	return call_cast(c, str_of);
 }
 
-static struct sonde_node *call_bool(struct call *c)
+static struct sonde_datum *call_bool(struct call *c)
 {
 	return call_cast(c, bool_of);
 }
 
-struct sonde_node *sonde_override__call(struct sonde_ctx *cx, struct sonde_str name,
-	struct sonde_node *args, struct sonde_node *kwargs, struct sonde_str source)
+struct sonde_datum *sonde_override__call(struct sonde_ctx *cx, struct sonde_str name,
+	struct sonde_datum *args, struct sonde_datum *kwargs, struct sonde_str source)
 {
 	static const struct {
 		const char *name;
-		struct sonde_node *(*fn)(struct call *c);
+		struct sonde_datum *(*fn)(struct call *c);
 	} table[] = {{"bool", call_bool}, {"choice", call_choice}, {"float", call_float},
 		{"glob", call_glob}, {"int", call_int}, {"interval", call_interval},
 		{"range", call_range}, {"shuffle", call_shuffle}, {"sort", call_sort},

@@ -41,7 +41,7 @@ static void escaped_text(struct sonde_buf *b, struct sonde_str s)
 	}
 }
 
-static void container_text(struct sonde_buf *b, const struct sonde_node *n)
+static void container_text(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	bool is_map = n->kind == SONDE_MAP;
 	uint32_t i;
@@ -59,7 +59,7 @@ static void container_text(struct sonde_buf *b, const struct sonde_node *n)
 	sonde_buf_putc(b, is_map ? '}' : ']');
 }
 
-void sonde_override__value_text(struct sonde_buf *b, const struct sonde_node *n)
+void sonde_override__value_text(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	if (!n || n->kind == SONDE_NULL)
 		sonde_buf_puts(b, "null");
@@ -67,13 +67,13 @@ void sonde_override__value_text(struct sonde_buf *b, const struct sonde_node *n)
 		quoted_text(b, n->s, n->quote);
 	else if (n->kind == SONDE_STRING)
 		escaped_text(b, n->s);
-	else if (sonde_node__is_scalar(n))
+	else if (sonde_datum__is_scalar(n))
 		sonde_pytext__str(b, n);
 	else
 		container_text(b, n);
 }
 
-static bool matches_any(const struct sonde_node *patterns, const char *option)
+static bool matches_any(const struct sonde_datum *patterns, const char *option)
 {
 	uint32_t i;
 
@@ -83,7 +83,7 @@ static bool matches_any(const struct sonde_node *patterns, const char *option)
 	return false;
 }
 
-bool sonde_override__glob_matches(const struct sonde_node *glob, struct sonde_str option)
+bool sonde_override__glob_matches(const struct sonde_datum *glob, struct sonde_str option)
 {
 	struct sonde_buf b = {0};
 	bool hit;

@@ -67,7 +67,7 @@ void sonde_pytext__float(struct sonde_buf *b, double f)
 		sonde_buf_puts(b, ".0");
 }
 
-void sonde_pytext__int(struct sonde_buf *b, const struct sonde_node *n)
+void sonde_pytext__int(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	if (n->s.n)
 		sonde_buf_str(b, n->s);
@@ -113,7 +113,7 @@ void sonde_pytext__repr_str(struct sonde_buf *b, struct sonde_str s)
 	sonde_buf_putc(b, quote);
 }
 
-void sonde_pytext__repr(struct sonde_buf *b, const struct sonde_node *n)
+void sonde_pytext__repr(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	if (n->kind == SONDE_STRING)
 		sonde_pytext__repr_str(b, n->s);
@@ -121,7 +121,7 @@ void sonde_pytext__repr(struct sonde_buf *b, const struct sonde_node *n)
 		sonde_pytext__str(b, n);
 }
 
-static void container(struct sonde_buf *b, const struct sonde_node *n)
+static void container(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	bool is_map = n->kind == SONDE_MAP;
 	uint32_t i;
@@ -139,7 +139,7 @@ static void container(struct sonde_buf *b, const struct sonde_node *n)
 	sonde_buf_putc(b, is_map ? '}' : ']');
 }
 
-void sonde_pytext__str(struct sonde_buf *b, const struct sonde_node *n)
+void sonde_pytext__str(struct sonde_buf *b, const struct sonde_datum *n)
 {
 	switch (n->kind) {
 	case SONDE_NULL:

@@ -143,7 +143,7 @@ static void add(struct decimal *a, const struct decimal *b)
 	round_to_precision(a);
 }
 
-static double as_double(const struct sonde_node *n)
+static double as_double(const struct sonde_datum *n)
 {
 	if (n->kind == SONDE_FLOAT)
 		return n->f;
@@ -152,21 +152,21 @@ static double as_double(const struct sonde_node *n)
 	return n->s.n ? strtod(n->s.p, NULL) : (double)n->i;
 }
 
-static struct sonde_node *too_many(struct sonde_ctx *cx)
+static struct sonde_datum *too_many(struct sonde_ctx *cx)
 {
 	sonde_ctx__limit(cx, "the range has more than %d values", SONDE_MAX_SWEEP);
 	return NULL;
 }
 
-static struct sonde_node *zero_step(struct sonde_ctx *cx)
+static struct sonde_datum *zero_step(struct sonde_ctx *cx)
 {
 	sonde_ctx__fail(cx, "ValueError", "range() arg 3 must not be zero");
 	return NULL;
 }
 
-static struct sonde_node *float_range(struct sonde_ctx *cx, const struct sonde_node *r)
+static struct sonde_datum *float_range(struct sonde_ctx *cx, const struct sonde_datum *r)
 {
-	struct sonde_node *list = sonde_node__new(cx, SONDE_LIST);
+	struct sonde_datum *list = sonde_datum__new(cx, SONDE_LIST);
 	double f[3];
 	struct decimal v[3];
 	size_t i;
@@ -184,7 +184,7 @@ static struct sonde_node *float_range(struct sonde_ctx *cx, const struct sonde_n
 	while (list && (f[2] > 0 ? less(&v[0], &v[1]) : less(&v[1], &v[0]))) {
 		if (list->seq.nr >= SONDE_MAX_SWEEP)
 			return too_many(cx);
-		if (sonde_node__push(cx, list, sonde_node__float(cx, to_double(&v[0]))) ||
+		if (sonde_datum__push(cx, list, sonde_datum__float(cx, to_double(&v[0]))) ||
 			cx->fail.code)
 			return NULL;
 		add(&v[0], &v[2]);
@@ -192,9 +192,9 @@ static struct sonde_node *float_range(struct sonde_ctx *cx, const struct sonde_n
 	return list;
 }
 
-static struct sonde_node *int_range(struct sonde_ctx *cx, const struct sonde_node *r)
+static struct sonde_datum *int_range(struct sonde_ctx *cx, const struct sonde_datum *r)
 {
-	struct sonde_node *list = sonde_node__new(cx, SONDE_LIST);
+	struct sonde_datum *list = sonde_datum__new(cx, SONDE_LIST);
 	__extension__ __int128 v[3], at;
 	size_t i;
 
@@ -210,15 +210,15 @@ static struct sonde_node *int_range(struct sonde_ctx *cx, const struct sonde_nod
 	for (at = v[0]; list && (v[2] > 0 ? at < v[1] : at > v[1]); at += v[2]) {
 		if (list->seq.nr >= SONDE_MAX_SWEEP)
 			return too_many(cx);
-		if (sonde_node__push(cx, list, sonde_node__int(cx, (int64_t)at)) || cx->fail.code)
+		if (sonde_datum__push(cx, list, sonde_datum__int(cx, (int64_t)at)) || cx->fail.code)
 			return NULL;
 	}
 	return list;
 }
 
-struct sonde_node *sonde_override__expand(struct sonde_ctx *cx, const struct sonde_node *sweep)
+struct sonde_datum *sonde_override__expand(struct sonde_ctx *cx, const struct sonde_datum *sweep)
 {
-	struct sonde_node *list;
+	struct sonde_datum *list;
 	uint32_t i;
 
 	if (sweep->kind == SONDE_RANGE) {
@@ -227,9 +227,9 @@ struct sonde_node *sonde_override__expand(struct sonde_ctx *cx, const struct son
 				return float_range(cx, sweep);
 		return int_range(cx, sweep);
 	}
-	list = sonde_node__new(cx, SONDE_LIST);
+	list = sonde_datum__new(cx, SONDE_LIST);
 	for (i = 0; list && i < sweep->seq.nr; i++)
-		if (sonde_node__push(cx, list, sonde_node__copy(cx, sweep->seq.at[i])) ||
+		if (sonde_datum__push(cx, list, sonde_datum__copy(cx, sweep->seq.at[i])) ||
 			cx->fail.code)
 			return NULL;
 	return list;

@@ -1,16 +1,16 @@
 /* Where interpolations lead: paths through the tree, chains, whole trees. */
 #include "config/interp.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 
 #include <string.h>
 
 struct sonde_frame {
-	const struct sonde_node *node;
+	const struct sonde_datum *node;
 	const struct sonde_frame *prev;
 };
 
-struct sonde_node *sonde_interp__deref(struct sonde_scope *sc, struct sonde_node *n)
+struct sonde_datum *sonde_interp__deref(struct sonde_lookup *sc, struct sonde_datum *n)
 {
 	struct sonde_frame frame = {n, sc->frame};
 	const struct sonde_frame *f;
@@ -20,8 +20,8 @@ struct sonde_node *sonde_interp__deref(struct sonde_scope *sc, struct sonde_node
 	for (f = sc->frame; f; f = f->prev) {
 		if (f->node != n)
 			continue;
-		sonde_ctx__fail(sc->cx, "InterpolationResolutionError",
-			"Recursive interpolation detected");
+		sonde_ctx__fail(
+			sc->cx, "InterpolationResolutionError", "Recursive interpolation detected");
 		return NULL;
 	}
 	sc->frame = &frame;
@@ -53,30 +53,30 @@ static struct sonde_str next_step(struct sonde_str *path)
 	return step;
 }
 
-static struct sonde_node *list_item(
-	struct sonde_scope *sc, struct sonde_node *list, struct sonde_str step)
+static struct sonde_datum *list_item(
+	struct sonde_lookup *sc, struct sonde_datum *list, struct sonde_str step)
 {
-	struct sonde_node *index;
+	struct sonde_datum *index;
 
-	if (!sonde_number__is_py_int(step)) {
+	if (!sonde_pynumber__is_py_int(step)) {
 		sonde_ctx__fail(sc->cx, "TypeError", "Index '%.*s' (str) is not an int",
 			SONDE_STR_ARG(step));
 		return NULL;
 	}
-	index = sonde_number__int(sc->cx, step, 10);
+	index = sonde_pynumber__int(sc->cx, step, 10);
 	if (!index || index->s.n || index->i < 0 || index->i >= list->seq.nr)
 		return NULL;
 	return list->seq.at[index->i];
 }
 
-static struct sonde_node *select_one(
-	struct sonde_scope *sc, struct sonde_node *c, struct sonde_str step, bool throw_missing)
+static struct sonde_datum *select_one(
+	struct sonde_lookup *sc, struct sonde_datum *c, struct sonde_str step, bool throw_missing)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 
-	n = c->kind == SONDE_LIST ? list_item(sc, c, step) : sonde_node__get(c, step);
+	n = c->kind == SONDE_LIST ? list_item(sc, c, step) : sonde_datum__get(c, step);
 	if (n && n->missing && throw_missing) {
-		struct sonde_str path = sonde_node__path(sc->cx, n);
+		struct sonde_str path = sonde_datum__path(sc->cx, n);
 
 		sonde_ctx__fail(sc->cx, "MissingMandatoryValue", "Missing mandatory value: %.*s",
 			SONDE_STR_ARG(path));
@@ -85,20 +85,21 @@ static struct sonde_node *select_one(
 	return n;
 }
 
-static struct sonde_node *not_container(struct sonde_scope *sc, struct sonde_str whole,
+static struct sonde_datum *not_container(struct sonde_lookup *sc, struct sonde_str whole,
 	struct sonde_str done, struct sonde_str step)
 {
 	while (done.n && done.p[done.n - 1] == '.')
 		done.n--;
 	sonde_ctx__fail(sc->cx, "ConfigTypeError",
-		"Error trying to access %.*s: node `%.*s` is not a container and thus cannot contain "
+		"Error trying to access %.*s: node `%.*s` is not a container and thus cannot "
+		"contain "
 		"`%.*s`",
 		SONDE_STR_ARG(whole), SONDE_STR_ARG(done), SONDE_STR_ARG(step));
 	return NULL;
 }
 
-static struct sonde_node *walk(
-	struct sonde_scope *sc, struct sonde_node *root, struct sonde_str path, bool throw_missing)
+static struct sonde_datum *walk(struct sonde_lookup *sc, struct sonde_datum *root,
+	struct sonde_str path, bool throw_missing)
 {
 	struct sonde_str whole = path;
 
@@ -113,16 +114,17 @@ static struct sonde_node *walk(
 		root = sonde_interp__deref(sc, root);
 		if (!root || !path.n)
 			return root;
-		if (!sonde_node__is_container(root))
-			return root->missing ? NULL : not_container(sc, whole, done, next_step(&rest));
+		if (!sonde_datum__is_container(root))
+			return root->missing ? NULL
+					     : not_container(sc, whole, done, next_step(&rest));
 	}
 	return NULL;
 }
 
-struct sonde_node *sonde_interp__select(struct sonde_scope *sc, struct sonde_node *container,
+struct sonde_datum *sonde_interp__select(struct sonde_lookup *sc, struct sonde_datum *container,
 	struct sonde_str path, bool throw_missing)
 {
-	struct sonde_node *root = container;
+	struct sonde_datum *root = container;
 	struct sonde_str whole = path;
 
 	if (!container)
@@ -144,43 +146,57 @@ struct sonde_node *sonde_interp__select(struct sonde_scope *sc, struct sonde_nod
 	return walk(sc, root, path, throw_missing);
 }
 
-static int resolve_deep(struct sonde_scope *sc, struct sonde_node *n, unsigned depth);
+static int resolve_deep(struct sonde_lookup *sc, struct sonde_datum *n, unsigned depth);
 
-static int resolve_child(struct sonde_scope *sc, struct sonde_node *child, unsigned depth)
+/* Where the interpolation stands, for the door's message. */
+static int blame(struct sonde_ctx *cx, const struct sonde_datum *n)
+{
+	if (!cx->fail.where.n && n->from && n->from->is_override)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "override '%.*s'", SONDE_STR_ARG(n->from->name));
+	else if (!cx->fail.where.n && n->from)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "%.*s:%u", SONDE_STR_ARG(n->from->name), n->line);
+	return cx->fail.code;
+}
+
+static int resolve_child(struct sonde_lookup *sc, struct sonde_datum *child, unsigned depth)
 {
 	struct sonde_ctx *cx = sc->cx;
-	struct sonde_node *value, *copy;
+	struct sonde_datum *value, *copy;
 
 	if (!child->interp)
 		return resolve_deep(sc, child, depth + 1);
 	value = sonde_interp__deref(sc, child);
 	if (!value && sonde_ctx__is_type(cx, "InterpolationToMissingValueError")) {
 		sonde_ctx__clear(cx);
-		value = sonde_node__text(cx, "???");
+		value = sonde_datum__text(cx, "???");
 	}
 	if (!value)
-		return cx->fail.code;
-	if (sonde_node__is_container(value) && value->raw)
+		return blame(cx, child);
+	if (sonde_datum__is_container(value) && value->raw)
 		return sonde_ctx__fail(cx, "UnsupportedValueType",
-			"Value '%s' is not a supported primitive type", sonde_node__type_name(value));
-	if (sonde_node__is_container(value) && resolve_deep(sc, value, depth + 1))
+			"Value '%s' is not a supported primitive type",
+			sonde_datum__type_name(value));
+	if (sonde_datum__is_container(value) && resolve_deep(sc, value, depth + 1))
 		return cx->fail.code;
-	copy = sonde_node__copy(cx, value);
+	copy = sonde_datum__copy(cx, value);
 	if (!copy)
 		return cx->fail.code;
 	copy->from = child->from;
 	copy->line = child->line;
-	sonde_node__replace(child, copy);
+	sonde_datum__replace(child, copy);
 	return copy->interp ? sonde_interp__check(cx, copy->s) : 0;
 }
 
-static int resolve_deep(struct sonde_scope *sc, struct sonde_node *n, unsigned depth)
+static int resolve_deep(struct sonde_lookup *sc, struct sonde_datum *n, unsigned depth)
 {
 	uint32_t i;
 
 	if (depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(sc->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
-	if (!sonde_node__is_container(n))
+		return sonde_ctx__limit(
+			sc->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+	if (!sonde_datum__is_container(n))
 		return 0;
 	for (i = 0; i < n->seq.nr; i++)
 		if (resolve_child(sc, n->seq.at[i], depth))
@@ -188,7 +204,7 @@ static int resolve_deep(struct sonde_scope *sc, struct sonde_node *n, unsigned d
 	return 0;
 }
 
-int sonde_interp__resolve_tree(struct sonde_scope *sc, struct sonde_node *n)
+int sonde_interp__resolve_tree(struct sonde_lookup *sc, struct sonde_datum *n)
 {
 	return resolve_deep(sc, n, 0);
 }

@@ -13,10 +13,10 @@
 
 #define HEADER_CHARS 512
 
-int sonde_search__add(struct sonde_search *s, enum sonde_source_kind kind, const char *provider,
-	struct sonde_str dir)
+int sonde_search__add(struct sonde_search *s, enum sonde_conf_source_kind kind,
+	const char *provider, struct sonde_str dir)
 {
-	struct sonde_source *src = sonde_vec_push(&s->sources);
+	struct sonde_conf_source *src = sonde_vec_push(&s->sources);
 
 	if (!src)
 		return sonde_ctx__nomem(s->cx);
@@ -34,8 +34,8 @@ void sonde_search__release(struct sonde_search *s)
 }
 
 /* DIR/PATH[.yaml] as a C string in the arena, NULL when it cannot be a file name. */
-static const char *file_name(
-	struct sonde_search *s, const struct sonde_source *src, struct sonde_str path, bool yaml)
+static const char *file_name(struct sonde_search *s, const struct sonde_conf_source *src,
+	struct sonde_str path, bool yaml)
 {
 	struct sonde_buf b = {0};
 	struct sonde_str z;
@@ -58,7 +58,7 @@ static bool is_kind(const char *name, mode_t kind)
 	return name && stat(name, &st) == 0 && (st.st_mode & S_IFMT) == kind;
 }
 
-bool sonde_search__is_available(const struct sonde_source *src)
+bool sonde_search__is_available(const struct sonde_conf_source *src)
 {
 	return src->kind != SONDE_SOURCE_DIR || is_kind(src->dir.p, S_IFDIR);
 }
@@ -108,14 +108,14 @@ static int read_header(struct sonde_search *s, struct sonde_loaded *l, struct so
 
 static int parse(struct sonde_search *s, struct sonde_loaded *l, struct sonde_str data)
 {
-	struct sonde_node *node;
+	struct sonde_datum *node;
 
 	if (sonde_yaml__load_config(&node, s->cx, l->from, data) || read_header(s, l, data))
 		return s->cx->fail.code;
 	l->config = node;
-	l->defaults = sonde_node__getz(node, "defaults");
+	l->defaults = sonde_datum__getz(node, "defaults");
 	if (l->defaults)
-		sonde_node__remove(node, sonde_node__index(l->defaults));
+		sonde_datum__remove(node, sonde_datum__index(l->defaults));
 	l->found = true;
 	return 0;
 }
@@ -136,11 +136,13 @@ static int read_file(struct sonde_search *s, struct sonde_loaded *l, const char 
 	}
 	parse(s, l, m.data);
 	sonde_mapping_release(&m);
+	if (s->cx->fail.code && !s->cx->fail.where.n)
+		s->cx->fail.where = l->from->name;
 	return s->cx->fail.code;
 }
 
-static bool load_from(struct sonde_search *s, const struct sonde_source *src, struct sonde_loaded *l,
-	struct sonde_str path)
+static bool load_from(struct sonde_search *s, const struct sonde_conf_source *src,
+	struct sonde_loaded *l, struct sonde_str path)
 {
 	struct sonde_from *from = sonde_ctx__alloc(s->cx, 1, sizeof(*from));
 	const char *name, *text;
@@ -176,8 +178,7 @@ const struct sonde_loaded *sonde_search__load(struct sonde_search *s, struct son
 		return s->files.at[i]->found ? s->files.at[i] : NULL;
 	l = sonde_ctx__alloc(s->cx, 1, sizeof(*l));
 	slot = l ? sonde_vec_push(&s->files) : NULL;
-	if (!slot ||
-		sonde_map_add(&s->paths, sonde_ctx__dup(s->cx, path), NULL) == SONDE_NONE) {
+	if (!slot || sonde_map_add(&s->paths, sonde_ctx__dup(s->cx, path), NULL) == SONDE_NONE) {
 		sonde_ctx__nomem(s->cx);
 		return NULL;
 	}
@@ -205,9 +206,10 @@ bool sonde_search__has_group(struct sonde_search *s, struct sonde_str group)
 	size_t i;
 
 	for (i = 0; i < s->sources.nr; i++) {
-		const struct sonde_source *src = &s->sources.at[i];
+		const struct sonde_conf_source *src = &s->sources.at[i];
 
-		if (src->kind == SONDE_SOURCE_DIR && is_kind(file_name(s, src, group, false), S_IFDIR))
+		if (src->kind == SONDE_SOURCE_DIR &&
+			is_kind(file_name(s, src, group, false), S_IFDIR))
 			return true;
 		if (src->kind == SONDE_SOURCE_BUILTIN && builtin_has_group(group))
 			return true;
@@ -215,7 +217,7 @@ bool sonde_search__has_group(struct sonde_search *s, struct sonde_str group)
 	return false;
 }
 
-static int add_option(struct sonde_search *s, struct sonde_node *list, struct sonde_str name)
+static int add_option(struct sonde_search *s, struct sonde_datum *list, struct sonde_str name)
 {
 	uint32_t i, at = 0;
 
@@ -227,11 +229,12 @@ static int add_option(struct sonde_search *s, struct sonde_node *list, struct so
 		if (order > 0)
 			break;
 	}
-	if (sonde_node__push(s->cx, list, sonde_node__string(s->cx, sonde_ctx__dup(s->cx, name))) ||
+	if (sonde_datum__push(
+		    s->cx, list, sonde_datum__string(s->cx, sonde_ctx__dup(s->cx, name))) ||
 		s->cx->fail.code)
 		return s->cx->fail.code;
 	for (i = list->seq.nr - 1; i > at; i--) {
-		struct sonde_node *t = list->seq.at[i];
+		struct sonde_datum *t = list->seq.at[i];
 
 		list->seq.at[i] = list->seq.at[i - 1];
 		list->seq.at[i - 1] = t;
@@ -248,12 +251,12 @@ static struct sonde_str cut_extension(struct sonde_str name)
 	return n > 1 ? (struct sonde_str){name.p, n - 1} : name;
 }
 
-static void dir_options(struct sonde_search *s, const struct sonde_source *src,
-	struct sonde_str group, struct sonde_node *list)
+static void dir_options(struct sonde_search *s, const struct sonde_conf_source *src,
+	struct sonde_str group, struct sonde_datum *list)
 {
 	const char *dir = file_name(s, src, group, false);
 	DIR *d = dir ? opendir(dir) : NULL;
-	struct sonde_source sub = {.dir = sonde_str_from(dir)};
+	struct sonde_conf_source sub = {.dir = sonde_str_from(dir)};
 	struct dirent *e;
 
 	if (!d)
@@ -271,7 +274,7 @@ static void dir_options(struct sonde_search *s, const struct sonde_source *src,
 }
 
 static void builtin_options(
-	struct sonde_search *s, struct sonde_str group, struct sonde_node *list)
+	struct sonde_search *s, struct sonde_str group, struct sonde_datum *list)
 {
 	const char *path;
 	size_t i, skip = group.n ? group.n + 1 : 0;
@@ -284,9 +287,9 @@ static void builtin_options(
 	}
 }
 
-struct sonde_node *sonde_search__options(struct sonde_search *s, struct sonde_str group)
+struct sonde_datum *sonde_search__options(struct sonde_search *s, struct sonde_str group)
 {
-	struct sonde_node *list = sonde_node__new(s->cx, SONDE_LIST);
+	struct sonde_datum *list = sonde_datum__new(s->cx, SONDE_LIST);
 	size_t i;
 
 	for (i = 0; list && i < s->sources.nr; i++) {
@@ -298,7 +301,7 @@ struct sonde_node *sonde_search__options(struct sonde_search *s, struct sonde_st
 	return list;
 }
 
-void sonde_search__location(const struct sonde_source *src, struct sonde_buf *b)
+void sonde_search__location(const struct sonde_conf_source *src, struct sonde_buf *b)
 {
 	char full[PATH_MAX];
 

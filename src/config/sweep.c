@@ -7,21 +7,22 @@
 struct plan {
 	struct sonde_compose *master;
 	struct sonde_ctx *cx;
-	struct sonde_node *args; /* map: key element → list of "key=text" */
+	struct sonde_datum *args; /* map: key element → list of "key=text" */
 };
 
-static int push_text(struct plan *p, struct sonde_node *list, struct sonde_str key,
-	const struct sonde_node *value)
+static int push_text(struct plan *p, struct sonde_datum *list, struct sonde_str key,
+	const struct sonde_datum *value)
 {
 	struct sonde_buf b = {0};
 
 	sonde_buf_str(&b, key);
 	sonde_buf_putc(&b, '=');
 	sonde_override__value_text(&b, value);
-	return sonde_node__push(p->cx, list, sonde_node__string(p->cx, sonde_ctx__take(p->cx, &b)));
+	return sonde_datum__push(
+		p->cx, list, sonde_datum__string(p->cx, sonde_ctx__take(p->cx, &b)));
 }
 
-static void shuffle(struct sonde_node *list, int64_t seed)
+static void shuffle(struct sonde_datum *list, int64_t seed)
 {
 	unsigned short state[3] = {
 		(unsigned short)seed, (unsigned short)(seed >> 16), (unsigned short)(seed >> 32)};
@@ -29,7 +30,7 @@ static void shuffle(struct sonde_node *list, int64_t seed)
 
 	for (i = list->seq.nr; i > 1; i--) {
 		uint32_t k = (uint32_t)((unsigned long)nrand48(state) % i);
-		struct sonde_node *t = list->seq.at[k];
+		struct sonde_datum *t = list->seq.at[k];
 
 		list->seq.at[k] = list->seq.at[i - 1];
 		list->seq.at[i - 1] = t;
@@ -37,22 +38,23 @@ static void shuffle(struct sonde_node *list, int64_t seed)
 }
 
 /* The options of the group that a glob selects. */
-static struct sonde_node *glob_values(struct plan *p, const struct sonde_override *o)
+static struct sonde_datum *glob_values(struct plan *p, const struct sonde_override *o)
 {
-	struct sonde_node *options = sonde_search__options(&p->master->search, o->key);
-	struct sonde_node *list = sonde_node__new(p->cx, SONDE_LIST);
+	struct sonde_datum *options = sonde_search__options(&p->master->search, o->key);
+	struct sonde_datum *list = sonde_datum__new(p->cx, SONDE_LIST);
 	uint32_t i;
 
 	for (i = 0; list && options && i < options->seq.nr; i++)
 		if (sonde_override__glob_matches(o->value, options->seq.at[i]->s) &&
-			sonde_node__push(p->cx, list, sonde_node__copy(p->cx, options->seq.at[i])))
+			sonde_datum__push(
+				p->cx, list, sonde_datum__copy(p->cx, options->seq.at[i])))
 			return NULL;
 	return list;
 }
 
-static struct sonde_node *sweep_values(struct plan *p, const struct sonde_override *o)
+static struct sonde_datum *sweep_values(struct plan *p, const struct sonde_override *o)
 {
-	struct sonde_node *list;
+	struct sonde_datum *list;
 
 	if (o->value->kind == SONDE_INTERVAL) {
 		sonde_ctx__fail(p->cx, "HydraException",
@@ -70,14 +72,14 @@ static struct sonde_node *sweep_values(struct plan *p, const struct sonde_overri
 static int add_argument(struct plan *p, struct sonde_str line)
 {
 	struct sonde_override o;
-	struct sonde_node *texts = sonde_node__new(p->cx, SONDE_LIST), *values, *old;
+	struct sonde_datum *texts = sonde_datum__new(p->cx, SONDE_LIST), *values, *old;
 	struct sonde_str key;
 	uint32_t i;
 
 	if (!texts || sonde_override__parse(&o, p->cx, line))
 		return p->cx->fail.code;
 	key = sonde_override__key_element(p->cx, &o);
-	if (!sonde_node__is_sweep(o.value)) {
+	if (!sonde_datum__is_sweep(o.value)) {
 		push_text(p, texts, key, o.value);
 	} else {
 		values = sweep_values(p, &o);
@@ -87,17 +89,17 @@ static int add_argument(struct plan *p, struct sonde_str line)
 	}
 	if (p->cx->fail.code)
 		return p->cx->fail.code;
-	old = sonde_node__get(p->args, key);
+	old = sonde_datum__get(p->args, key);
 	if (old) {
-		sonde_node__replace(old, texts);
+		sonde_datum__replace(old, texts);
 		return 0;
 	}
-	return sonde_node__set(p->cx, p->args, sonde_node__string(p->cx, key), texts);
+	return sonde_datum__set(p->cx, p->args, sonde_datum__string(p->cx, key), texts);
 }
 
 static int add_params(struct plan *p)
 {
-	struct sonde_node *params = sonde_node__path_get(p->master->root, "hydra.sweeper.params");
+	struct sonde_datum *params = sonde_datum__path_get(p->master->root, "hydra.sweeper.params");
 	uint32_t i;
 
 	for (i = 0; params && params->kind == SONDE_MAP && i < params->seq.nr; i++) {
@@ -112,7 +114,7 @@ static int add_params(struct plan *p)
 	return p->cx->fail.code;
 }
 
-static uint64_t count_jobs(const struct sonde_node *args)
+static uint64_t count_jobs(const struct sonde_datum *args)
 {
 	uint64_t nr = 1;
 	uint32_t i;
@@ -123,31 +125,32 @@ static uint64_t count_jobs(const struct sonde_node *args)
 }
 
 /* Job number `n` of the cartesian product. */
-static struct sonde_node *make_job(struct plan *p, uint64_t n)
+static struct sonde_datum *make_job(struct plan *p, uint64_t n)
 {
-	struct sonde_node *job = sonde_node__new(p->cx, SONDE_LIST);
+	struct sonde_datum *job = sonde_datum__new(p->cx, SONDE_LIST);
 	uint64_t stride = count_jobs(p->args);
 	uint32_t i;
 
 	for (i = 0; job && i < p->args->seq.nr; i++) {
-		const struct sonde_node *choices = p->args->seq.at[i];
+		const struct sonde_datum *choices = p->args->seq.at[i];
 
 		stride /= choices->seq.nr;
-		if (sonde_node__push(p->cx, job,
-			    sonde_node__copy(p->cx, choices->seq.at[n / stride % choices->seq.nr])))
+		if (sonde_datum__push(p->cx, job,
+			    sonde_datum__copy(
+				    p->cx, choices->seq.at[n / stride % choices->seq.nr])))
 			return NULL;
 	}
 	return job;
 }
 
-struct sonde_node *sonde_sweep__plan(struct sonde_compose *master, uint32_t *batch)
+struct sonde_datum *sonde_sweep__plan(struct sonde_compose *master, uint32_t *batch)
 {
 	struct plan p = {.master = master, .cx = master->cx};
-	struct sonde_node *jobs = sonde_node__new(p.cx, SONDE_LIST), *size;
+	struct sonde_datum *jobs = sonde_datum__new(p.cx, SONDE_LIST), *size;
 	uint64_t i, nr;
 	size_t k;
 
-	p.args = sonde_node__new(p.cx, SONDE_MAP);
+	p.args = sonde_datum__new(p.cx, SONDE_MAP);
 	if (!jobs || !p.args || add_params(&p))
 		return NULL;
 	for (k = 0; k < master->overrides.nr; k++)
@@ -160,9 +163,9 @@ struct sonde_node *sonde_sweep__plan(struct sonde_compose *master, uint32_t *bat
 		return NULL;
 	}
 	for (i = 0; i < nr; i++)
-		if (sonde_node__push(p.cx, jobs, make_job(&p, i)) || p.cx->fail.code)
+		if (sonde_datum__push(p.cx, jobs, make_job(&p, i)) || p.cx->fail.code)
 			return NULL;
-	size = sonde_node__path_get(master->root, "hydra.sweeper.max_batch_size");
+	size = sonde_datum__path_get(master->root, "hydra.sweeper.max_batch_size");
 	*batch = size && size->kind == SONDE_INT && size->i > 0 ? (uint32_t)size->i : 0;
 	return jobs;
 }

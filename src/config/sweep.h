@@ -11,6 +11,6 @@
  * lines, last argument fastest. `*batch` is hydra.sweeper.max_batch_size, 0 for
  * all at once.
  */
-struct sonde_node *sonde_sweep__plan(struct sonde_compose *master, uint32_t *batch);
+struct sonde_datum *sonde_sweep__plan(struct sonde_compose *master, uint32_t *batch);
 
 #endif

@@ -1,6 +1,6 @@
 #include "config/value_lex.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 
 #include <string.h>
 #include <strings.h>
@@ -98,7 +98,8 @@ static size_t escapes(struct sonde_str s, size_t i)
 	return i - start;
 }
 
-/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none. */
+/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none.
+ */
 static size_t quoted(struct sonde_str s, size_t i)
 {
 	size_t j, slashes = 0;
@@ -123,8 +124,8 @@ static size_t interpolation(struct sonde_str s, size_t i)
 	return 0;
 }
 
-static enum sonde_lex_kind punctuation(char c, bool in_interp, bool *blanks_before,
-	bool *blanks_after)
+static enum sonde_lex_kind punctuation(
+	char c, bool in_interp, bool *blanks_before, bool *blanks_after)
 {
 	static const struct {
 		char c;
@@ -217,7 +218,7 @@ void sonde_lex__unescape(struct sonde_buf *b, struct sonde_str text)
 	}
 }
 
-struct sonde_node *sonde_lex__primitive(
+struct sonde_datum *sonde_lex__primitive(
 	struct sonde_ctx *cx, const struct sonde_lex *tokens, size_t nr)
 {
 	struct sonde_buf b = {0};
@@ -228,13 +229,13 @@ struct sonde_node *sonde_lex__primitive(
 
 		switch (tokens[0].kind) {
 		case LEX_INT:
-			return sonde_number__int(cx, text, 10);
+			return sonde_pynumber__int(cx, text, 10);
 		case LEX_FLOAT:
-			return sonde_node__float(cx, sonde_number__double(text));
+			return sonde_datum__float(cx, sonde_pynumber__double(text));
 		case LEX_BOOL:
-			return sonde_node__bool(cx, text.n == 4);
+			return sonde_datum__bool(cx, text.n == 4);
 		case LEX_NULL:
-			return sonde_node__new(cx, SONDE_NULL);
+			return sonde_datum__new(cx, SONDE_NULL);
 		default:
 			break;
 		}
@@ -245,5 +246,5 @@ struct sonde_node *sonde_lex__primitive(
 		else
 			sonde_buf_str(&b, tokens[i].text);
 	}
-	return sonde_node__string(cx, sonde_ctx__take(cx, &b));
+	return sonde_datum__string(cx, sonde_ctx__take(cx, &b));
 }

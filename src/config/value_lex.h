@@ -6,7 +6,7 @@
 #ifndef SONDE_CONFIG_VALUE_LEX_H
 #define SONDE_CONFIG_VALUE_LEX_H
 
-#include "config/node.h"
+#include "config/datum.h"
 
 enum sonde_lex_kind {
 	LEX_END,
@@ -48,7 +48,7 @@ size_t sonde_lex__int(struct sonde_str text, size_t at); /* without a sign */
  * The value of an unquoted primitive made of these tokens: one token keeps its
  * type, several make a string.
  */
-struct sonde_node *sonde_lex__primitive(
+struct sonde_datum *sonde_lex__primitive(
 	struct sonde_ctx *cx, const struct sonde_lex *tokens, size_t nr);
 /* Appends `text` with the backslash of every escape dropped. */
 void sonde_lex__unescape(struct sonde_buf *b, struct sonde_str text);

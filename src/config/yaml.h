@@ -8,7 +8,7 @@
 #ifndef SONDE_CONFIG_YAML_H
 #define SONDE_CONFIG_YAML_H
 
-#include "config/node.h"
+#include "config/datum.h"
 
 enum sonde_yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
 
@@ -47,17 +47,17 @@ enum sonde_yaml_tag sonde_yaml__resolve_loose(struct sonde_str s);
  * Reads a document into `*out`: the value, NULL node for an empty one. `from`
  * becomes the origin of every value. Interpolations are checked for syntax.
  */
-int sonde_yaml__load(struct sonde_node **out, struct sonde_ctx *cx, const struct sonde_from *from,
+int sonde_yaml__load(struct sonde_datum **out, struct sonde_ctx *cx, const struct sonde_from *from,
 	struct sonde_str data);
 
 /*
  * A whole config file: empty becomes {}, a bare string {string: null}, any
  * other scalar is an error.
  */
-int sonde_yaml__load_config(struct sonde_node **out, struct sonde_ctx *cx,
+int sonde_yaml__load_config(struct sonde_datum **out, struct sonde_ctx *cx,
 	const struct sonde_from *from, struct sonde_str data);
 
 /* Writes a value in block style. */
-void sonde_yaml__dump(struct sonde_buf *out, const struct sonde_node *n);
+void sonde_yaml__dump(struct sonde_buf *out, const struct sonde_datum *n);
 
 #endif

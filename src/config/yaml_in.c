@@ -3,7 +3,7 @@
 
 #include "base/map.h"
 #include "config/interp.h"
-#include "config/number.h"
+#include "config/pynumber.h"
 
 #include <strings.h>
 #include <string.h>
@@ -14,13 +14,13 @@ struct builder {
 	unsigned depth;
 };
 
-static struct sonde_node *build(struct builder *b, struct sonde_yaml *y);
+static struct sonde_datum *build(struct builder *b, struct sonde_yaml *y);
 
 /* `arg` is quoted behind the sentence when it is not empty. */
 static int fail(struct builder *b, uint32_t line, const char *what, struct sonde_str arg)
 {
-	return sonde_ctx__fail_at(b->cx, "ConstructorError", b->from->name, line, "%s%s%.*s%s", what,
-		arg.n ? " '" : "", SONDE_STR_ARG(arg), arg.n ? "'" : "");
+	return sonde_ctx__fail_at(b->cx, "ConstructorError", b->from->name, line, "%s%s%.*s%s",
+		what, arg.n ? " '" : "", SONDE_STR_ARG(arg), arg.n ? "'" : "");
 }
 
 /* The part of a tag behind tag:yaml.org,2002:, or empty. */
@@ -56,7 +56,7 @@ static enum sonde_yaml_tag tag_of(const struct sonde_yaml *y, bool *known)
 	return YAML_TAG_STR;
 }
 
-static struct sonde_node *build_bool(struct builder *b, const struct sonde_yaml *y)
+static struct sonde_datum *build_bool(struct builder *b, const struct sonde_yaml *y)
 {
 	static const char *const yes[] = {"yes", "true", "on"};
 	static const char *const no[] = {"no", "false", "off"};
@@ -64,28 +64,28 @@ static struct sonde_node *build_bool(struct builder *b, const struct sonde_yaml 
 
 	for (i = 0; i < 3; i++) {
 		if (y->value.n == strlen(yes[i]) && !strncasecmp(y->value.p, yes[i], y->value.n))
-			return sonde_node__bool(b->cx, true);
+			return sonde_datum__bool(b->cx, true);
 		if (y->value.n == strlen(no[i]) && !strncasecmp(y->value.p, no[i], y->value.n))
-			return sonde_node__bool(b->cx, false);
+			return sonde_datum__bool(b->cx, false);
 	}
 	fail(b, y->line, "not a boolean:", y->value);
 	return NULL;
 }
 
-static struct sonde_node *build_int(struct builder *b, const struct sonde_yaml *y)
+static struct sonde_datum *build_int(struct builder *b, const struct sonde_yaml *y)
 {
 	struct sonde_str s = y->value;
 	size_t sign = s.n && (s.p[0] == '-' || s.p[0] == '+');
 	struct sonde_str rest = {s.p + sign, s.n - sign};
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	unsigned base = 10;
 
-	if (sonde_yaml__resolve(s) != YAML_TAG_INT && !sonde_number__is_py_int(s)) {
+	if (sonde_yaml__resolve(s) != YAML_TAG_INT && !sonde_pynumber__is_py_int(s)) {
 		fail(b, y->line, "not an integer:", s);
 		return NULL;
 	}
 	if (memchr(rest.p, ':', rest.n))
-		return sonde_number__int60(b->cx, s);
+		return sonde_pynumber__int60(b->cx, s);
 	if (sonde_str_starts(rest, "0b"))
 		base = 2;
 	else if (sonde_str_starts(rest, "0x"))
@@ -94,39 +94,39 @@ static struct sonde_node *build_int(struct builder *b, const struct sonde_yaml *
 		base = 8;
 	if (base == 2 || base == 16)
 		rest.p += 2, rest.n -= 2;
-	n = sonde_number__int(b->cx, rest, base);
-	return n && sign && s.p[0] == '-' ? sonde_number__negate(b->cx, n) : n;
+	n = sonde_pynumber__int(b->cx, rest, base);
+	return n && sign && s.p[0] == '-' ? sonde_pynumber__negate(b->cx, n) : n;
 }
 
-static struct sonde_node *build_float(struct builder *b, const struct sonde_yaml *y)
+static struct sonde_datum *build_float(struct builder *b, const struct sonde_yaml *y)
 {
 	struct sonde_str s = y->value;
 	size_t sign = s.n && (s.p[0] == '-' || s.p[0] == '+');
 	struct sonde_str rest = {s.p + sign, s.n - sign};
 	double f;
 
-	if (sonde_yaml__resolve_loose(s) != YAML_TAG_FLOAT && !sonde_number__is_py_float(s)) {
+	if (sonde_yaml__resolve_loose(s) != YAML_TAG_FLOAT && !sonde_pynumber__is_py_float(s)) {
 		fail(b, y->line, "not a number:", s);
 		return NULL;
 	}
 	if (memchr(rest.p, ':', rest.n))
-		f = sonde_number__double60(s);
+		f = sonde_pynumber__double60(s);
 	else if (rest.n == 4 && rest.p[0] == '.' && (rest.p[1] == 'i' || rest.p[1] == 'I'))
 		f = s.p[0] == '-' ? -__builtin_inf() : __builtin_inf();
 	else if (rest.n == 4 && rest.p[0] == '.' && (rest.p[1] == 'n' || rest.p[1] == 'N'))
 		f = __builtin_nan("");
 	else
-		f = sonde_number__py_float(s);
-	return sonde_node__float(b->cx, f);
+		f = sonde_pynumber__py_float(s);
+	return sonde_datum__float(b->cx, f);
 }
 
-static struct sonde_node *build_scalar(struct builder *b, const struct sonde_yaml *y)
+static struct sonde_datum *build_scalar(struct builder *b, const struct sonde_yaml *y)
 {
 	bool known;
 
 	switch (tag_of(y, &known)) {
 	case YAML_TAG_NULL:
-		return sonde_node__new(b->cx, SONDE_NULL);
+		return sonde_datum__new(b->cx, SONDE_NULL);
 	case YAML_TAG_BOOL:
 		return build_bool(b, y);
 	case YAML_TAG_INT:
@@ -144,7 +144,7 @@ static struct sonde_node *build_scalar(struct builder *b, const struct sonde_yam
 		fail(b, y->line, "tag not understood here:", y->tag);
 		return NULL;
 	}
-	return sonde_node__string(b->cx, y->value);
+	return sonde_datum__string(b->cx, y->value);
 }
 
 static bool is_merge(const struct sonde_yaml *key)
@@ -155,9 +155,9 @@ static bool is_merge(const struct sonde_yaml *key)
 }
 
 /* Scalar keys only; `=` is an ordinary key. */
-static struct sonde_node *build_key(struct builder *b, struct sonde_yaml *key)
+static struct sonde_datum *build_key(struct builder *b, struct sonde_yaml *key)
 {
-	struct sonde_node *n;
+	struct sonde_datum *n;
 	bool known;
 
 	if (key->kind != YAML_SCALAR) {
@@ -166,7 +166,7 @@ static struct sonde_node *build_key(struct builder *b, struct sonde_yaml *key)
 		return NULL;
 	}
 	if (tag_of(key, &known) == YAML_TAG_VALUE)
-		n = sonde_node__string(b->cx, key->value);
+		n = sonde_datum__string(b->cx, key->value);
 	else
 		n = build_scalar(b, key);
 	if (n)
@@ -195,10 +195,10 @@ static int check_duplicates(struct builder *b, struct sonde_yaml *y)
 	return rc;
 }
 
-static int add_pairs(struct builder *b, struct sonde_node *map, struct sonde_yaml *y);
+static int add_pairs(struct builder *b, struct sonde_datum *map, struct sonde_yaml *y);
 
 /* `<<: *x` or `<<: [*x, *y]`: the earlier of several wins, all lose against the map's own keys. */
-static int add_merged(struct builder *b, struct sonde_node *map, struct sonde_yaml *value)
+static int add_merged(struct builder *b, struct sonde_datum *map, struct sonde_yaml *value)
 {
 	uint32_t i;
 
@@ -220,23 +220,24 @@ static int add_merged(struct builder *b, struct sonde_node *map, struct sonde_ya
 	return 0;
 }
 
-static int add_pairs(struct builder *b, struct sonde_node *map, struct sonde_yaml *y)
+static int add_pairs(struct builder *b, struct sonde_datum *map, struct sonde_yaml *y)
 {
 	uint32_t i;
 
 	if (++b->depth > SONDE_MAX_DEPTH)
-		return sonde_ctx__limit(b->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
+		return sonde_ctx__limit(
+			b->cx, "values are nested deeper than %d levels", SONDE_MAX_DEPTH);
 	y->busy = true;
 	for (i = 0; i < y->nr; i += 2)
 		if (is_merge(y->items[i]) && add_merged(b, map, y->items[i + 1]))
 			return b->cx->fail.code;
 	for (i = 0; i < y->nr; i += 2) {
-		struct sonde_node *key;
+		struct sonde_datum *key;
 
 		if (is_merge(y->items[i]))
 			continue;
 		key = build_key(b, y->items[i]);
-		if (!key || sonde_node__set(b->cx, map, key, build(b, y->items[i + 1])) ||
+		if (!key || sonde_datum__set(b->cx, map, key, build(b, y->items[i + 1])) ||
 			b->cx->fail.code)
 			return b->cx->fail.code;
 	}
@@ -250,18 +251,18 @@ static bool has_core_tag(const struct sonde_yaml *y, const char *name)
 	return !y->tag.n || sonde_str_is(y->tag, "!") || sonde_str_is(core_tag(y->tag), name);
 }
 
-static struct sonde_node *build_map(struct builder *b, struct sonde_yaml *y)
+static struct sonde_datum *build_map(struct builder *b, struct sonde_yaml *y)
 {
-	struct sonde_node *map = sonde_node__new(b->cx, SONDE_MAP);
+	struct sonde_datum *map = sonde_datum__new(b->cx, SONDE_MAP);
 
 	if (!map || check_duplicates(b, y) || add_pairs(b, map, y))
 		return NULL;
 	return map;
 }
 
-static struct sonde_node *build_list(struct builder *b, struct sonde_yaml *y)
+static struct sonde_datum *build_list(struct builder *b, struct sonde_yaml *y)
 {
-	struct sonde_node *list = sonde_node__new(b->cx, SONDE_LIST);
+	struct sonde_datum *list = sonde_datum__new(b->cx, SONDE_LIST);
 	uint32_t i;
 
 	if (!list)
@@ -272,16 +273,16 @@ static struct sonde_node *build_list(struct builder *b, struct sonde_yaml *y)
 	}
 	y->busy = true;
 	for (i = 0; i < y->nr; i++)
-		if (sonde_node__push(b->cx, list, build(b, y->items[i])) || b->cx->fail.code)
+		if (sonde_datum__push(b->cx, list, build(b, y->items[i])) || b->cx->fail.code)
 			return NULL;
 	y->busy = false;
 	b->depth--;
 	return list;
 }
 
-static struct sonde_node *build(struct builder *b, struct sonde_yaml *y)
+static struct sonde_datum *build(struct builder *b, struct sonde_yaml *y)
 {
-	struct sonde_node *n = NULL;
+	struct sonde_datum *n = NULL;
 
 	if (b->cx->fail.code)
 		return NULL;
@@ -299,7 +300,7 @@ static struct sonde_node *build(struct builder *b, struct sonde_yaml *y)
 	return n;
 }
 
-int sonde_yaml__load(struct sonde_node **out, struct sonde_ctx *cx, const struct sonde_from *from,
+int sonde_yaml__load(struct sonde_datum **out, struct sonde_ctx *cx, const struct sonde_from *from,
 	struct sonde_str data)
 {
 	struct builder b = {.cx = cx, .from = from};
@@ -311,26 +312,26 @@ int sonde_yaml__load(struct sonde_node **out, struct sonde_ctx *cx, const struct
 			"the file has more than %u MiB", SONDE_MAX_FILE_BYTES >> 20);
 	if (sonde_yaml__parse(&y, cx, from->name, data))
 		return cx->fail.code;
-	*out = y ? build(&b, y) : sonde_node__new(cx, SONDE_NULL);
+	*out = y ? build(&b, y) : sonde_datum__new(cx, SONDE_NULL);
 	return cx->fail.code;
 }
 
-int sonde_yaml__load_config(struct sonde_node **out, struct sonde_ctx *cx,
+int sonde_yaml__load_config(struct sonde_datum **out, struct sonde_ctx *cx,
 	const struct sonde_from *from, struct sonde_str data)
 {
-	struct sonde_node *n, *map;
+	struct sonde_datum *n, *map;
 
 	if (sonde_yaml__load(&n, cx, from, data))
 		return cx->fail.code;
 	if (n->kind != SONDE_MAP && n->kind != SONDE_LIST) {
 		if (n->kind != SONDE_NULL && n->kind != SONDE_STRING)
 			return sonde_ctx__fail_at(cx, "OSError", from->name, n->line,
-				"Invalid loaded object type: %s", sonde_node__type_name(n));
-		map = sonde_node__new(cx, SONDE_MAP);
+				"Invalid loaded object type: %s", sonde_datum__type_name(n));
+		map = sonde_datum__new(cx, SONDE_MAP);
 		if (map)
 			map->from = from, map->line = n->line;
 		if (n->kind == SONDE_STRING)
-			sonde_node__set(cx, map, n, sonde_node__new(cx, SONDE_NULL));
+			sonde_datum__set(cx, map, n, sonde_datum__new(cx, SONDE_NULL));
 		n = map;
 	}
 	*out = n;

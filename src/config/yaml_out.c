@@ -1,7 +1,7 @@
 /* Values to YAML text: PyYAML's emitter in block style, 80 columns. */
 #include "config/yaml.h"
 
-#include "config/number.h"
+#include "config/pynumber.h"
 #include "config/pytext.h"
 #include "config/yaml_token.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BEST_WIDTH 80
-#define MAX_KEY	   128
+#define MAX_KEY	   128 /* of a key and its tag, !!str */
 
 struct emitter {
 	struct sonde_buf *out;
@@ -23,7 +23,7 @@ struct analysis {
 	bool empty, multiline, plain, single_quoted;
 };
 
-static void emit(struct emitter *e, const struct sonde_node *n, bool in_map);
+static void emit(struct emitter *e, const struct sonde_datum *n, bool in_map);
 
 static void write_break(struct emitter *e)
 {
@@ -143,7 +143,8 @@ static void write_chars(struct emitter *e, struct sonde_str s, size_t start, siz
 }
 
 /* A run of blanks: a single one beyond the width becomes a line break. */
-static void write_blanks(struct emitter *e, struct sonde_str s, size_t start, size_t end, bool split)
+static void write_blanks(
+	struct emitter *e, struct sonde_str s, size_t start, size_t end, bool split)
 {
 	if (start + 1 == end && e->column > BEST_WIDTH && split)
 		write_indent(e);
@@ -227,8 +228,8 @@ static void write_single_quoted(struct emitter *e, struct sonde_str s, bool spli
 
 static void write_escape(struct emitter *e, uint32_t c, unsigned char byte)
 {
-	static const uint32_t from[] = {0, 7, 8, 9, 10, 11, 12, 13, 27, '"', '\\', 0x85, 0xa0, 0x2028,
-		0x2029};
+	static const uint32_t from[] = {
+		0, 7, 8, 9, 10, 11, 12, 13, 27, '"', '\\', 0x85, 0xa0, 0x2028, 0x2029};
 	static const char to[] = "0abtnvfre\"\\N_LP";
 	size_t i, before = e->out->n;
 
@@ -310,15 +311,15 @@ static void write_double_quoted(struct emitter *e, struct sonde_str s, bool spli
 /* Strings that other readers of YAML 1.1 or of numbers would take for something else. */
 static bool wants_quotes(struct sonde_str s)
 {
-	static const char *const words[] = {"y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No", "NO",
-		"true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off", "Off",
-		"OFF"};
+	static const char *const words[] = {"y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No",
+		"NO", "true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off",
+		"Off", "OFF"};
 	size_t i;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (sonde_str_is(s, words[i]))
 			return true;
-	return sonde_number__is_py_int(s) || sonde_number__is_py_float(s);
+	return sonde_pynumber__is_py_int(s) || sonde_pynumber__is_py_float(s);
 }
 
 static void write_string(struct emitter *e, struct sonde_str s, bool is_key)
@@ -351,7 +352,7 @@ static void write_float(struct sonde_buf *b, double f)
 	}
 }
 
-static void emit_scalar(struct emitter *e, const struct sonde_node *n, bool is_key)
+static void emit_scalar(struct emitter *e, const struct sonde_datum *n, bool is_key)
 {
 	struct sonde_buf b = {0};
 	int saved = e->indent;
@@ -375,24 +376,24 @@ static void emit_scalar(struct emitter *e, const struct sonde_node *n, bool is_k
 	e->indent = saved;
 }
 
-static bool is_simple_key(const struct sonde_node *key)
+static bool is_simple_key(const struct sonde_datum *key)
 {
 	struct analysis a;
 
 	if (key->kind != SONDE_STRING)
 		return true;
 	a = analyze(key->s);
-	return a.nr_chars < MAX_KEY && !a.empty && !a.multiline;
+	return a.nr_chars + 5 < MAX_KEY && !a.empty && !a.multiline;
 }
 
-static void emit_map(struct emitter *e, const struct sonde_node *n)
+static void emit_map(struct emitter *e, const struct sonde_datum *n)
 {
 	int saved = e->indent;
 	uint32_t i;
 
 	e->indent = e->indent < 0 ? 0 : e->indent + 2;
 	for (i = 0; i < n->seq.nr; i++) {
-		const struct sonde_node *child = n->seq.at[i];
+		const struct sonde_datum *child = n->seq.at[i];
 
 		write_indent(e);
 		if (is_simple_key(child->key)) {
@@ -409,7 +410,7 @@ static void emit_map(struct emitter *e, const struct sonde_node *n)
 	e->indent = saved;
 }
 
-static void emit_list(struct emitter *e, const struct sonde_node *n, bool in_map)
+static void emit_list(struct emitter *e, const struct sonde_datum *n, bool in_map)
 {
 	int saved = e->indent;
 	uint32_t i;
@@ -426,9 +427,9 @@ static void emit_list(struct emitter *e, const struct sonde_node *n, bool in_map
 	e->indent = saved;
 }
 
-static void emit(struct emitter *e, const struct sonde_node *n, bool in_map)
+static void emit(struct emitter *e, const struct sonde_datum *n, bool in_map)
 {
-	if (!sonde_node__is_container(n))
+	if (!sonde_datum__is_container(n))
 		emit_scalar(e, n, false);
 	else if (n->seq.nr == 0)
 		write_indicator(e, n->kind == SONDE_MAP ? "{}" : "[]", true, false);
@@ -438,7 +439,7 @@ static void emit(struct emitter *e, const struct sonde_node *n, bool in_map)
 		emit_list(e, n, in_map);
 }
 
-void sonde_yaml__dump(struct sonde_buf *out, const struct sonde_node *n)
+void sonde_yaml__dump(struct sonde_buf *out, const struct sonde_datum *n)
 {
 	struct emitter e = {.out = out, .indent = -1, .whitespace = true, .indention = true};
 

@@ -111,7 +111,8 @@ static int block_sequence(struct parser *p, struct sonde_yaml *y)
 			return p->cx->fail.code;
 	}
 	if (peek(p) != TOKEN_BLOCK_END)
-		return fail(p, "ParserError", line_of(p), "expected another '- ' entry or less indentation");
+		return fail(p, "ParserError", line_of(p),
+			"expected another '- ' entry or less indentation");
 	skip(p);
 	return p->cx->fail.code;
 }
@@ -159,7 +160,8 @@ static int block_mapping(struct parser *p, struct sonde_yaml *y)
 			return p->cx->fail.code;
 	}
 	if (peek(p) != TOKEN_BLOCK_END)
-		return fail(p, "ParserError", line_of(p), "expected 'key: value' or less indentation");
+		return fail(
+			p, "ParserError", line_of(p), "expected 'key: value' or less indentation");
 	skip(p);
 	return p->cx->fail.code;
 }
@@ -265,8 +267,7 @@ static int resolve_handle(struct parser *p, const struct sonde_token *t, struct 
 			prefix = p->handles.at[i + 1];
 	if (!prefix.n)
 		return fail(p, "ParserError", t->line, "undefined tag handle");
-	*tag = sonde_ctx__printf(
-		p->cx, "%.*s%.*s", SONDE_STR_ARG(prefix), SONDE_STR_ARG(t->value));
+	*tag = sonde_ctx__printf(p->cx, "%.*s%.*s", SONDE_STR_ARG(prefix), SONDE_STR_ARG(t->value));
 	return p->cx->fail.code;
 }
 
@@ -431,8 +432,8 @@ static int stream(struct parser *p, struct sonde_yaml **out)
 {
 	if (document(p, out))
 		return p->cx->fail.code;
-	if (*out && !IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START, TOKEN_DOCUMENT_END,
-			    TOKEN_STREAM_END))
+	if (*out &&
+		!IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START, TOKEN_DOCUMENT_END, TOKEN_STREAM_END))
 		return p->cx->fail.code ? p->cx->fail.code
 					: fail(p, "ParserError", line_of(p),
 						  "expected the end of the document");
@@ -444,8 +445,8 @@ static int stream(struct parser *p, struct sonde_yaml **out)
 	return p->cx->fail.code;
 }
 
-int sonde_yaml__parse(struct sonde_yaml **out, struct sonde_ctx *cx, struct sonde_str file,
-	struct sonde_str data)
+int sonde_yaml__parse(
+	struct sonde_yaml **out, struct sonde_ctx *cx, struct sonde_str file, struct sonde_str data)
 {
 	struct parser p = {.cx = cx};
 	int rc;

@@ -274,8 +274,8 @@ static bool in_block(const struct sonde_scanner *s, int indent)
 	return (int)s->column == indent && s->at < s->nr_ch;
 }
 
-static void block_lines(struct sonde_scanner *s, bool folded, int indent, char chomp,
-	struct sonde_buf *breaks)
+static void block_lines(
+	struct sonde_scanner *s, bool folded, int indent, char chomp, struct sonde_buf *breaks)
 {
 	uint32_t line_break = 0;
 

@@ -102,8 +102,8 @@ static bool is_allowed(uint32_t c)
 	       (c >= 0xa0 && c <= 0xfffd);
 }
 
-int sonde_scanner__init(struct sonde_scanner *s, struct sonde_ctx *cx, struct sonde_str file,
-	struct sonde_str data)
+int sonde_scanner__init(
+	struct sonde_scanner *s, struct sonde_ctx *cx, struct sonde_str file, struct sonde_str data)
 {
 	uint32_t line = 1;
 	size_t i = 0;
@@ -487,8 +487,7 @@ static int scan_tag(struct sonde_scanner *s, struct sonde_token *t)
 
 static int fetch_tag(struct sonde_scanner *s)
 {
-	struct sonde_token t = {
-		.kind = TOKEN_TAG, .line = s->line + 1, .column = s->column + 1};
+	struct sonde_token t = {.kind = TOKEN_TAG, .line = s->line + 1, .column = s->column + 1};
 
 	if (save_key(s))
 		return s->cx->fail.code;
@@ -511,6 +510,10 @@ static int fetch_directive(struct sonde_scanner *s)
 	s->allow_simple_key = false;
 	sonde_buf_clear(&s->text);
 	sonde_scanner__forward(s, 1);
+	for (; is_word(peek(s)); sonde_scanner__forward(s, 1))
+		sonde_scanner__put(&s->text, peek(s));
+	if (!s->text.n || (peek(s) != ' ' && peek(s) && !sonde_scanner__is_break(peek(s))))
+		return sonde_scanner__fail(s, "a directive has a name of letters after '%%'");
 	for (; peek(s) && peek(s) != '#' && !sonde_scanner__is_break(peek(s));
 		sonde_scanner__forward(s, 1))
 		sonde_scanner__put(&s->text, peek(s));
@@ -520,15 +523,12 @@ static int fetch_directive(struct sonde_scanner *s)
 	name = sonde_str_trim(sonde_buf_view(&s->text));
 	t.value = sonde_ctx__dup(s->cx, sonde_str_cut(name, ' ', &name));
 	t.extra = sonde_ctx__dup(s->cx, sonde_str_trim(name));
-	if (!t.value.n)
-		return sonde_scanner__fail(s, "a directive needs a name after '%%'");
 	return insert(s, s->queue.nr - s->head, t);
 }
 
 static int fetch_scalar(struct sonde_scanner *s, uint32_t c)
 {
-	struct sonde_token t = {
-		.kind = TOKEN_SCALAR, .line = s->line + 1, .column = s->column + 1};
+	struct sonde_token t = {.kind = TOKEN_SCALAR, .line = s->line + 1, .column = s->column + 1};
 	int rc;
 
 	sonde_buf_clear(&s->text);
@@ -570,8 +570,7 @@ static void skip_to_token(struct sonde_scanner *s)
 
 static bool can_start_plain(const struct sonde_scanner *s, uint32_t c)
 {
-	if (!sonde_scanner__is_blankz(c) &&
-		!(c < 0x80 && strchr("-?:,[]{}#&*!|>'\"%@`", (int)c)))
+	if (!sonde_scanner__is_blankz(c) && !(c < 0x80 && strchr("-?:,[]{}#&*!|>'\"%@`", (int)c)))
 		return true;
 	return !sonde_scanner__is_blankz(sonde_scanner__ch(s, 1)) &&
 	       (c == '-' || (!s->flow_level && (c == '?' || c == ':')));

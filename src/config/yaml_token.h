@@ -86,7 +86,7 @@ int sonde_scanner__block(struct sonde_scanner *s, bool folded);
 /* Characters, shared by the two files. */
 uint32_t sonde_scanner__ch(const struct sonde_scanner *s, size_t ahead);
 void sonde_scanner__forward(struct sonde_scanner *s, size_t n);
-bool sonde_scanner__is_break(uint32_t c); /* a line break, not the end */
+bool sonde_scanner__is_break(uint32_t c);  /* a line break, not the end */
 bool sonde_scanner__is_blankz(uint32_t c); /* blank, tab, line break or end */
 /* Takes a line break; returns it as '\n', U+2028, U+2029, or 0 when there is none. */
 uint32_t sonde_scanner__line_break(struct sonde_scanner *s);

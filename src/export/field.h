@@ -42,6 +42,9 @@ struct sonde_str sonde_metric_head(struct sonde_str metric);
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
 
+/* The figure of a metric by name; NaN when it is missing or no column. */
+double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name);
+
 /*
  * What holds the region back: "compute" or "memory", the larger of SM and
  * memory throughput, or "latency" when both are below SONDE_LOW_PCT. NULL when

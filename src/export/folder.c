@@ -64,7 +64,7 @@ bool sonde_folder_name(struct sonde_buf *out, const struct sonde_str *labels, si
 
 static void append_hash(struct sonde_buf *name, const struct sonde_region *region, unsigned round)
 {
-	uint64_t h = sonde_hash(region->id.p, region->id.n) + region->kind + round * 2u;
+	uint64_t h = sonde_hash(region->id.p, region->id.n) + region->kind + (uint64_t)round * 2;
 
 	if (name->n > SONDE_FOLDER_MAX - HASH_BYTES)
 		name->n = SONDE_FOLDER_MAX - HASH_BYTES;

@@ -53,7 +53,9 @@ static bool id_is_right(const json_t *region)
 	size_t i, k;
 
 	if (json_is_string(domain))
-		sonde_buf_printf(&want, "%s@", json_string_value(domain));
+		sonde_buf_add(&want, json_string_value(domain), json_string_length(domain));
+	if (json_is_string(domain))
+		sonde_buf_putc(&want, '@');
 	json_array_foreach(path, i, label)
 	{
 		sonde_buf_puts(&want, i ? "/" : "");
@@ -99,6 +101,13 @@ static int check_identity(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
+static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, const char *what)
+{
+	sonde_validation__key(v, "kernels");
+	sonde_validation__index(v, i);
+	return sonde_invariant__fail(v, key, what);
+}
+
 /* kernels: calls and times sum up to the region's, longest first. */
 static int check_kernels(struct sonde_validation *v, const json_t *region)
 {
@@ -108,16 +117,16 @@ static int check_kernels(struct sonde_validation *v, const json_t *region)
 
 	json_array_foreach(kernels, i, k)
 	{
-		double total = sonde_invariant__number(k, "total_ms"),
-		       nr = sonde_invariant__number(k, "calls");
+		double total = sonde_invariant__number(k, "total_ms");
+		double nr = sonde_invariant__number(k, "calls");
 
 		calls += nr;
 		ms += total;
-		sonde_validation__leave(v, sonde_validation__key(v, "kernels"));
 		if (total > before)
-			return sonde_invariant__fail(v, "kernels", "are not ordered by total time");
+			return fail_kernel(
+				v, i, "total_ms", "is more than that of the kernel before");
 		if (!isnan(total) && !is_close(sonde_invariant__number(k, "mean_ms") * nr, total))
-			return sonde_invariant__fail(v, "kernels", "a mean is not total / calls");
+			return fail_kernel(v, i, "mean_ms", "is not total_ms / calls");
 		before = isnan(total) ? before : total;
 	}
 	if (calls != sonde_invariant__number(region, "kernel_count"))
@@ -145,6 +154,44 @@ void sonde_invariant__key(struct sonde_buf *out, const json_t *region)
 	sonde_buf_add(out, json_string_value(id), json_string_length(id));
 }
 
+static size_t depth_of(const json_t *region)
+{
+	return (size_t)json_integer_value(json_object_get(region, "depth"));
+}
+
+static bool is_start_end(const json_t *region)
+{
+	return strcmp(json_string_value(json_object_get(region, "kind")), "start_end") == 0;
+}
+
+/* Whether `parent` (NULL: none) is what the region says it is. */
+static int check_parent(struct sonde_validation *v, const json_t *region, const json_t *parent)
+{
+	if (depth_of(region) == 0)
+		return 0;
+	if (!parent ||
+		!same_text(json_object_get(parent, "id"), json_object_get(region, "parent_id")))
+		return sonde_invariant__fail(
+			v, "parent_id", "is not the region above: not depth-first");
+	if (is_start_end(parent))
+		return sonde_invariant__fail(
+			v, "parent_id", "is a start/end range, which has no children");
+	return 0;
+}
+
+static int check_unique(struct sonde_validation *v, struct sonde_map *ids,
+	struct sonde_arena *arena, struct sonde_buf *key, const json_t *region)
+{
+	struct sonde_str copy;
+	bool is_new;
+
+	sonde_invariant__key(key, region);
+	copy = sonde_arena_dup(arena, sonde_buf_view(key));
+	if (!copy.p || sonde_map_add(ids, copy, &is_new) == SONDE_NONE)
+		return sonde_err_nomem(v->err);
+	return is_new ? 0 : sonde_invariant__fail(v, "id", "stands twice in this report");
+}
+
 /* Depth-first with the parent above; fills in rows->parent. */
 static int check_order(struct sonde_validation *v, struct rows *rows)
 {
@@ -155,31 +202,17 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 	int rc = 0;
 
 	for (i = 0; i < rows->nr && rc == 0; i++) {
-		const json_t *r = rows->at[i];
-		size_t depth = (size_t)json_integer_value(json_object_get(r, "depth"));
 		size_t mark = sonde_validation__index(v, i);
-		struct sonde_str id;
-		bool is_new = true;
 
 		/* The last region one level up is the parent, or there is none. */
-		while (last != SIZE_MAX &&
-			(size_t)json_integer_value(json_object_get(rows->at[last], "depth")) + 1 >
-				depth)
+		while (last != SIZE_MAX && depth_of(rows->at[last]) + 1 > depth_of(rows->at[i]))
 			last = rows->parent[last];
 		rows->parent[i] = last;
-		sonde_invariant__key(&key, r);
-		id = sonde_arena_dup(&arena, sonde_buf_view(&key));
-		if (!id.p || sonde_map_add(&ids, id, &is_new) == SONDE_NONE)
-			rc = sonde_err_nomem(v->err);
-		else if (!is_new)
-			rc = sonde_invariant__fail(v, "id", "stands twice in this report");
-		else if (depth &&
-			 (last == SIZE_MAX || !same_text(json_object_get(rows->at[last], "id"),
-						      json_object_get(r, "parent_id"))))
-			rc = sonde_invariant__fail(
-				v, "parent_id", "is not the region above: not depth-first");
-		else
-			rc = sonde_invariant__region(v, r);
+		rc = check_unique(v, &ids, &arena, &key, rows->at[i]);
+		if (rc == 0)
+			rc = check_parent(v, rows->at[i], last == SIZE_MAX ? NULL : rows->at[last]);
+		if (rc == 0)
+			rc = sonde_invariant__region(v, rows->at[i]);
 		last = i;
 		if (rc == 0)
 			sonde_validation__leave(v, mark);
@@ -191,7 +224,8 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 }
 
 /* inclusive = exclusive + inclusive of the children, for what is now in the rows. */
-static int check_sums(struct sonde_validation *v, struct rows *rows, const char *what)
+static int check_sums(
+	struct sonde_validation *v, struct rows *rows, const char *group, const char *what)
 {
 	size_t i;
 
@@ -207,6 +241,8 @@ static int check_sums(struct sonde_validation *v, struct rows *rows, const char 
 		if (is_close(rows->incl[i], own + rows->children[i]))
 			continue;
 		sonde_validation__index(v, i);
+		if (group)
+			sonde_validation__key(v, group);
 		sonde_validation__key(v, what);
 		return sonde_validation__fail(v,
 			"inclusive %.15g is not exclusive %.15g + children %.15g", rows->incl[i],
@@ -224,13 +260,12 @@ static int check_field(struct sonde_validation *v, struct rows *rows, const char
 		rows->excl[i] =
 			sonde_invariant__number(json_object_get(rows->at[i], "exclusive"), key);
 	}
-	return check_sums(v, rows, key);
+	return check_sums(v, rows, NULL, key);
 }
 
 static int check_metric(struct sonde_validation *v, struct rows *rows, const char *metric)
 {
-	size_t i, mark;
-	int rc;
+	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
 		const json_t *exclusive = json_object_get(rows->at[i], "exclusive");
@@ -240,11 +275,7 @@ static int check_metric(struct sonde_validation *v, struct rows *rows, const cha
 		rows->excl[i] =
 			sonde_invariant__number(json_object_get(exclusive, "metrics"), metric);
 	}
-	mark = v->path.n;
-	rc = check_sums(v, rows, metric);
-	if (rc == 0)
-		sonde_validation__leave(v, mark);
-	return rc;
+	return check_sums(v, rows, "metrics", metric);
 }
 
 static int check_metrics(struct sonde_validation *v, struct rows *rows, const json_t *info)
@@ -279,23 +310,23 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < rows->nr; i++) {
+	for (i = 0; i < rows->nr && rc == 0; i++) {
 		const json_t *r = rows->at[i], *domain = json_object_get(r, "domain");
-		bool is_start = json_string_value(json_object_get(r, "kind"))[0] == 's';
-		struct sonde_str key =
-			sonde_str_from(is_start ? json_string_value(json_object_get(r, "id"))
-				       : json_is_string(domain) ? json_string_value(domain)
-								: "\001default");
-		uint32_t n = is_start ? SONDE_NONE : sonde_map_add(&domains, key, NULL);
 		double own =
 			sonde_invariant__number(json_object_get(r, "exclusive"), "kernel_count");
+		const char *key =
+			json_is_string(domain) ? json_string_value(domain) : "\001default";
+		uint32_t n;
 
-		while (n != SONDE_NONE && trees.nr <= n && sonde_vec_push(&trees))
-			;
-		if (n != SONDE_NONE && n < trees.nr)
-			own = trees.at[n] += own;
-		sum += sonde_invariant__number(json_object_get(r, "exclusive"), "kernel_count");
-		if (own > total)
+		sum += own;
+		if (!is_start_end(r)) { /* a start/end range is a tree of its own */
+			n = sonde_map_add(&domains, sonde_str_from(key), NULL);
+			if (n == SONDE_NONE || (n == trees.nr && !sonde_vec_push(&trees)))
+				rc = sonde_err_nomem(v->err);
+			else
+				own = trees.at[n] += own;
+		}
+		if (rc == 0 && own > total)
 			rc = sonde_invariant__fail(
 				v, "launches", "is less than what one tree of regions holds");
 	}

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static double figure(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
+double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
 {
 	uint32_t column = sonde_tree_column(t, name);
 
@@ -15,7 +15,7 @@ static double first_known(const struct sonde_tree *t, const struct sonde_figures
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		double v = figure(t, f, names[i]);
+		double v = sonde_figure_of(t, f, names[i]);
 
 		if (!isnan(v))
 			return v;
@@ -31,7 +31,7 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
 		"dram__throughput.avg.pct_of_peak_sustained_elapsed",
 	};
-	double sm = figure(t, f, "sm__throughput.avg.pct_of_peak_sustained_elapsed");
+	double sm = sonde_figure_of(t, f, "sm__throughput.avg.pct_of_peak_sustained_elapsed");
 	double mem = first_known(t, f, memory, sizeof(memory) / sizeof(*memory));
 
 	if (isnan(sm) || isnan(mem))

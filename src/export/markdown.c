@@ -43,7 +43,8 @@ static void inputs(struct sonde_markdown *m)
 		if (in->replay_mode.n) {
 			sonde_sink_puts(m->to, " \u00b7 ");
 			sonde_markdown__name(m, in->replay_mode);
-			sonde_sink_puts(m->to, " replay");
+			sonde_sink_puts(m->to,
+				sonde_str_is(in->replay_mode, "native") ? " capture" : " replay");
 		}
 		sonde_sink_putc(m->to, '\n');
 	}
@@ -231,6 +232,23 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 	return 0;
 }
 
+/* As an indented block, so that nothing in it is Markdown. */
+static void config(struct sonde_markdown *m)
+{
+	struct sonde_str rest = sonde_str_from(m->options->config);
+
+	if (!rest.n)
+		return;
+	sonde_sink_puts(m->to, "\n## Settings\n\n");
+	while (rest.n) {
+		struct sonde_str line = sonde_str_cut(rest, '\n', &rest);
+
+		sonde_sink_puts(m->to, "    ");
+		sonde_escape_terminal(&m->to->buf, line, true);
+		sonde_sink_putc(m->to, '\n');
+	}
+}
+
 static void aggregate_is_the_same(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	sonde_sink_puts(m->to, "\n## ");
@@ -262,6 +280,8 @@ int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_
 		else
 			rc = report(&m, r, err);
 	}
+	if (rc == 0)
+		config(&m);
 	if (rc == 0 && m.cell.failed)
 		rc = sonde_err_nomem(err);
 	sonde_markdown__release(&m);

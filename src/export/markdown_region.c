@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define MAX_KERNELS 10
 #define MAX_METRICS 60
@@ -79,6 +80,19 @@ void sonde_markdown__kernels(
 			nr - max, m->options->more_at ? m->options->more_at : "`--format json`");
 }
 
+static void occupancy(struct sonde_markdown *m)
+{
+	double achieved = sonde_figure_of(
+		m->tree, &m->figures, "sm__warps_active.avg.pct_of_peak_sustained_active");
+	double possible =
+		sonde_figure_of(m->tree, &m->figures, "sm__maximum_warps_per_active_cycle_pct");
+
+	if (!isnan(achieved) && !isnan(possible))
+		sonde_sink_printf(m->to,
+			"- occupancy: %.1f %% of %.1f %% possible with these launches\n", achieved,
+			possible);
+}
+
 static void facts(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -106,6 +120,7 @@ static void facts(
 			n->scope_median_ns / 1e6, n->imbalance);
 	if (limiter)
 		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
+	occupancy(m);
 	if (!isnan(roof.intensity))
 		sonde_sink_printf(m->to,
 			"- arithmetic intensity: %.3g FLOP per byte of DRAM traffic, at %.4g "
@@ -113,6 +128,11 @@ static void facts(
 			roof.intensity, roof.flop_per_s / 1e9);
 	if (n->launches == 0)
 		sonde_sink_puts(m->to, "- no launch of this region was selected\n");
+}
+
+static bool has_own_unit(const char *unit)
+{
+	return strcmp(unit, "ns") == 0 || strncmp(unit, "byte", 4) == 0;
 }
 
 static void metric_row(struct sonde_markdown *m, uint32_t column)
@@ -125,8 +145,9 @@ static void metric_row(struct sonde_markdown *m, uint32_t column)
 	sonde_sink_puts(m->to, " |");
 	sonde_markdown__figure(m, &m->figures, column);
 	sonde_markdown__figure(m, &m->own, column);
-	sonde_sink_printf(m->to, " %s | %s, %s |\n", c->unit, c->methods[f->method],
-		sonde_quality_name(f->quality));
+	/* Times and bytes carry their unit with them. */
+	sonde_sink_printf(m->to, " %s | %s, %s |\n", has_own_unit(c->unit) ? "" : c->unit,
+		c->methods[f->method], sonde_quality_name(f->quality));
 }
 
 static void metric_heads(struct sonde_markdown *m)

@@ -70,7 +70,7 @@ static uint64_t significant(double v, int *exponent)
 	int e10;
 
 	memcpy(&bits, &v, sizeof(bits));
-	e10 = (int)floor(((int)(bits >> 52) - 1023) * 0.30102999566398120);
+	e10 = ((int)(bits >> 52) - 1023) * 315653 >> 20; /* × log10(2), rounded down */
 	q = scale(v, NR_DIGITS - 1 - e10);
 	if (q >= TEN_15)
 		q = scale(v, NR_DIGITS - 1 - ++e10);
@@ -84,7 +84,7 @@ static uint64_t significant(double v, int *exponent)
 
 static size_t place_point(char *out, const char *digits, size_t nr, int exponent)
 {
-	size_t n = 0, i;
+	size_t n = 0;
 
 	if (exponent < -4) {
 		out[n++] = digits[0];
@@ -99,17 +99,18 @@ static size_t place_point(char *out, const char *digits, size_t nr, int exponent
 		return n;
 	}
 	if (exponent < 0) {
-		memcpy(out, "0.0000", (size_t)(1 - exponent));
 		n = (size_t)(1 - exponent);
+		memcpy(out, "0.0000", n);
+		memcpy(out + n, digits, nr);
+		return n + nr;
 	}
-	for (i = 0; i < nr; i++) {
-		if (exponent >= 0 && i == (size_t)exponent + 1)
-			out[n++] = '.';
-		out[n++] = digits[i];
-	}
-	for (; exponent >= 0 && i <= (size_t)exponent; i++)
-		out[n++] = '0';
-	return n;
+	n = (size_t)exponent + 1; /* digits before the point; those cut off were zeros */
+	memcpy(out, digits, n);
+	if (nr <= n)
+		return n;
+	out[n] = '.';
+	memcpy(out + n + 1, digits + n, nr - n);
+	return nr + 1;
 }
 
 static size_t format_fraction(char *out, double v)
@@ -138,7 +139,7 @@ size_t sonde_number_format(char out[SONDE_NUMBER_MAX], double v)
 		out[sign++] = '-';
 		v = -v;
 	}
-	if (v < 9e18 && v == (double)(uint64_t)v)
+	if (v < 9e18 && v == (double)(int64_t)v)
 		return sign + sonde_number_format_u64(out + sign, (uint64_t)v);
 	if (v >= 1e-12 && v < 1e14)
 		return sign + format_fraction(out + sign, v);
@@ -181,6 +182,14 @@ static void time_ns(struct sonde_buf *out, double ns)
 	sonde_buf_printf(out, "%.*f %s", ns == floor(ns) ? 0 : 2, ns, units[i].name);
 }
 
+static void bytes(struct sonde_buf *out, double v, const char *per)
+{
+	char unit[32];
+
+	snprintf(unit, sizeof(unit), "B%s", per); /* "/s", "/block", … */
+	factor(out, v, unit);
+}
+
 void sonde_number_human(struct sonde_buf *out, double v, const char *unit)
 {
 	if (!isfinite(v))
@@ -190,10 +199,7 @@ void sonde_number_human(struct sonde_buf *out, double v, const char *unit)
 	else if (strcmp(unit, "ns") == 0)
 		time_ns(out, v);
 	else if (strncmp(unit, "byte", 4) == 0)
-		factor(out, v,
-			strcmp(unit, "byte") == 0     ? "B"
-			: strcmp(unit, "byte/s") == 0 ? "B/s"
-						      : "");
+		bytes(out, v, unit + 4);
 	else
 		factor(out, v, "");
 }

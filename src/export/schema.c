@@ -20,8 +20,8 @@ extern const char sonde_schema_end[] __attribute__((visibility("hidden")));
 
 struct sonde_str sonde_schema_text(void)
 {
-	return (struct sonde_str){
-		sonde_schema_begin, (size_t)(sonde_schema_end - sonde_schema_begin)};
+	return (struct sonde_str){sonde_schema_begin,
+		(size_t)((uintptr_t)sonde_schema_end - (uintptr_t)sonde_schema_begin)};
 }
 
 /* One evaluation: the schema's root for $ref, the value, and the schema object it must meet. */

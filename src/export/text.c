@@ -86,7 +86,8 @@ static void about(struct sonde_text_export *x, struct sonde_buf *line)
 	if (tools.n)
 		sonde_buf_printf(line, "%s%s", dot(x), tools.p);
 	if (modes.n)
-		sonde_buf_printf(line, "%s%s replay", dot(x), modes.p);
+		sonde_buf_printf(line, "%s%s %s", dot(x), modes.p,
+			strcmp(modes.p, "native") == 0 ? "capture" : "replay");
 	line->failed |= devices.failed | tools.failed | modes.failed;
 	sonde_buf_release(&devices);
 	sonde_buf_release(&tools);

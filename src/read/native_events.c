@@ -237,7 +237,7 @@ bool sonde_stream__device(struct stream *s, struct event *e)
 	struct native *n = s->n;
 	uint64_t id, f[5];
 	uint32_t label, domain;
-	struct sonde_device *d;
+	struct sonde_device d;
 
 	e->p = sonde_varint_get(e->p, e->end, &id);
 	if (!e->p || !sonde_stream__label(s, e, &label, &domain))
@@ -247,16 +247,11 @@ bool sonde_stream__device(struct stream *s, struct event *e)
 		return false;
 	if (sonde_records_device(n->r, n->process, (uint32_t)id) || label == SONDE_NONE)
 		return true;
-	d = sonde_vec_push(&n->r->devices);
-	if (!d) {
-		s->no_memory = true;
-		return true;
-	}
-	d->id = (uint32_t)id;
-	d->process = n->process;
-	d->name = sonde_records_str(n->r, label);
-	d->cc_major = (unsigned)f[0];
-	d->cc_minor = (unsigned)f[1];
-	s->no_memory |= !add_attributes(n->r, d, f);
+	d = (struct sonde_device){.id = (uint32_t)id,
+		.process = n->process,
+		.name = sonde_records_str(n->r, label),
+		.cc_major = (unsigned)f[0],
+		.cc_minor = (unsigned)f[1]};
+	s->no_memory |= !add_attributes(n->r, &d, f) || !sonde_records__device(n->r, &d);
 	return true;
 }

@@ -97,6 +97,21 @@ static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_s
 	return item->label == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
+/* Where the item ends because another begins: the first `"  "`, or s.n. */
+static size_t find_border(struct sonde_str s)
+{
+	size_t at = 0;
+
+	while (at < s.n) {
+		struct sonde_str rest = {s.p + at, s.n - at};
+
+		if (sonde_str_starts(rest, "\"  \""))
+			return at;
+		at += 1 + sonde_str_find((struct sonde_str){rest.p + 1, rest.n - 1}, '"');
+	}
+	return s.n;
+}
+
 /* The items of a cell: `"…"  "…" `. A quote ends one if the cell ends there or another begins. */
 static int read_items(struct csv_nvtx *n, struct sonde_records *r, struct sonde_str cell,
 	enum sonde_range_kind kind, struct sonde_err *err)
@@ -107,17 +122,14 @@ static int read_items(struct csv_nvtx *n, struct sonde_records *r, struct sonde_
 	n->items.nr = 0;
 	while (rc == 0) {
 		size_t at = sonde_str_find(rest, '"');
-		const char *end;
 
 		if (at == rest.n)
 			break;
 		rest = (struct sonde_str){rest.p + at + 1, rest.n - at - 1};
-		end = rest.n ? memmem(rest.p, rest.n, "\"  \"", 4) : NULL;
-		if (end) {
-			struct sonde_str item = {rest.p, (size_t)(end - rest.p)};
-
-			rc = read_item(n, r, item, kind, err);
-			rest = (struct sonde_str){end + 3, rest.n - item.n - 3};
+		at = find_border(rest);
+		if (at < rest.n) {
+			rc = read_item(n, r, (struct sonde_str){rest.p, at}, kind, err);
+			rest = (struct sonde_str){rest.p + at + 3, rest.n - at - 3};
 			continue;
 		}
 		rest = sonde_str_trim(rest);

@@ -1,6 +1,7 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
+#include "read/folder_in.h"
 #include "read/source_int.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 static const struct sonde_source_ops *const readers[] = {
 	&sonde_source_native,
 	&sonde_source_ncu_rep,
+	&sonde_source_nsys_sqlite,
 	&sonde_source_ncu_csv,
 };
 
@@ -123,7 +125,8 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	if (!src->ops)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
 			"not a capture sonde can read (expected a native capture, an Nsight "
-			"Compute report, or the output of 'ncu --csv --page raw')");
+			"Compute report, the output of 'ncu --csv --page raw', or an Nsight "
+			"Systems SQLite export)");
 	rc = src->ops->read(src, r, err);
 	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
 		sonde_note(&r->notes, "%s; the %zu results before it are reported",
@@ -133,24 +136,26 @@ static int read_one(struct sonde_records *r, const char *path, struct sonde_err 
 	return rc;
 }
 
-/* All captures of a directory. One that cannot be read is a note, unless it is so with all. */
+/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
 {
-	char **files;
-	size_t nr, i, nr_read = 0;
-	int rc = sonde_native__list(&files, &nr, &r->arena, path, err);
+	struct sonde_paths all = {0};
+	size_t i, nr_read = 0;
+	int rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err), one = 0;
 
-	for (i = 0; i < nr && (rc == 0 || rc == SONDE_ERR_FORMAT); i++) {
-		rc = read_one(r, files[i], err);
-		if (rc == SONDE_ERR_FORMAT)
-			sonde_note(&r->notes, "%s", err->msg);
+	for (i = 0; i < all.at.nr && rc == 0; i++) {
+		one = read_one(r, all.at.at[i], err);
+		nr_read += one == 0;
+		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
+			sonde_note(&r->notes, "%s; it is left out", err->msg);
 		else
-			nr_read++;
+			rc = one;
 	}
-	return rc == SONDE_ERR_FORMAT && nr_read ? 0 : rc;
+	sonde_vec_release(&all.at);
+	return rc ? rc : nr_read ? 0 : one;
 }
 
-static int read_path(struct sonde_records *r, const char *path, struct sonde_err *err)
+static int read_input(struct sonde_records *r, const char *path, struct sonde_err *err)
 {
 	struct stat st;
 
@@ -175,7 +180,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		return sonde_err_nomem(err);
 	}
 	for (i = 0; i < nr_paths && rc == 0; i++)
-		rc = read_path(r, paths[i], err);
+		rc = read_input(r, paths[i], err);
 	if (rc) {
 		sonde_records_free(r);
 		return rc;

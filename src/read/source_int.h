@@ -35,14 +35,8 @@ struct sonde_source {
 
 extern const struct sonde_source_ops sonde_source_ncu_rep;
 extern const struct sonde_source_ops sonde_source_ncu_csv;
+extern const struct sonde_source_ops sonde_source_nsys_sqlite;
 extern const struct sonde_source_ops sonde_source_native;
-
-/*
- * The native captures in a directory, in the order of their names; `*out` and the names live in
- * `arena`. None is an error.
- */
-int sonde_native__list(char ***out, size_t *nr, struct sonde_arena *arena, const char *path,
-	struct sonde_err *err);
 
 /* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);

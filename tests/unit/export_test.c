@@ -314,7 +314,8 @@ static void test_every_format__short_memory_is_an_error(void **state)
 {
 	static const exporter formats[] = {
 		sonde_export_text, sonde_export_json, sonde_export_markdown, sonde_export_csv};
-	const struct sonde_export_options o = {.is_utf8 = true, .max_kernels = 2};
+	const struct sonde_export_options o = {
+		.is_utf8 = true, .max_kernels = 2, .lists_kernels = true, .config = "a: b\n"};
 	const struct sonde_selection all = {0};
 	const struct sonde_choice choice = {0};
 	struct sonde_launches *l = NULL;

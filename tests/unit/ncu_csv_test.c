@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD                                                                                       \
@@ -184,6 +185,58 @@ static void test_csv__refuses_the_details_page_and_summaries_by_name(void **stat
 	assert_non_null(strstr(err.msg, "--page raw"));
 }
 
+/* A table of `n` times whatever makes it long: rows of new processes, ranges in one cell, columns.
+ */
+static void make_long(struct sonde_buf *b, int what, uint32_t n)
+{
+	uint32_t i;
+
+	sonde_buf_puts(b, "\"ID\",\"Process ID\",\"thread Domain:Push/Pop\",\"Kernel Name\"");
+	for (i = 0; i < n && what == 2; i++)
+		sonde_buf_printf(b, ",m%u", i % 60000);
+	sonde_buf_puts(b, "\n");
+	for (i = 0; i < n && what == 0; i++)
+		sonde_buf_printf(b, "%u,%u,\"%u  \"\"D%u:x" NONES "\"\" \",k%u\n", i, i, i, i, i);
+	if (what == 0)
+		return;
+	sonde_buf_puts(b, "0,1,\"1  ");
+	for (i = 0; i < n && what == 1; i++)
+		sonde_buf_printf(b, "\"\"D%u:x:::::::::::::::\"\"  ", i);
+	sonde_buf_puts(b, "\",k");
+	for (i = 0; i < n && what == 2; i++)
+		sonde_buf_puts(b, ",1");
+	sonde_buf_puts(b, "\n");
+}
+
+static double seconds_to_read(int what, uint32_t n)
+{
+	struct sonde_records *r;
+	struct sonde_buf b = {0};
+	struct sonde_err err;
+	clock_t start;
+
+	make_long(&b, what, n);
+	start = clock();
+	read_text(&r, b.p, &err);
+	sonde_records_free(r);
+	sonde_buf_release(&b);
+	return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void test_csv__time_grows_with_the_size_whatever_there_is_much_of(void **state)
+{
+	int what;
+
+	(void)state;
+	for (what = 0; what < 3; what++) {
+		double few = seconds_to_read(what, 7500), many = seconds_to_read(what, 60000);
+
+		/* 8 times as much; squared it would be 64 times. */
+		if (many > 0.1 && many > 24 * few)
+			fail_msg("%d: 7,500 take %.3f s, 60,000 %.3f s", what, few, many);
+	}
+}
+
 static void test_csv__survives_every_failed_allocation(void **state)
 {
 	struct sonde_records *r = NULL;
@@ -216,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_csv__skips_lines_that_are_no_rows_and_counts_them),
 		cmocka_unit_test(test_csv__cut_anywhere_gives_the_rows_before_it_or_an_error),
 		cmocka_unit_test(test_csv__refuses_the_details_page_and_summaries_by_name),
+		cmocka_unit_test(test_csv__time_grows_with_the_size_whatever_there_is_much_of),
 		cmocka_unit_test(test_csv__survives_every_failed_allocation),
 	};
 

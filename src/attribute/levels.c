@@ -1,0 +1,204 @@
+#include "attribute/levels.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define MAX_DEPTH 128
+
+static void add_escaped(struct sonde_buf *out, struct sonde_str label)
+{
+	size_t i;
+
+	for (i = 0; i < label.n; i++) {
+		if (label.p[i] && strchr("@,[]/*+\\", label.p[i]))
+			sonde_buf_putc(out, '\\');
+		sonde_buf_putc(out, label.p[i]);
+	}
+}
+
+/* The labels from the outermost to `region`; how many. */
+static size_t path_of(const struct sonde_launches *l, uint32_t region, struct sonde_str *path)
+{
+	size_t nr = 0, i;
+	uint32_t at;
+
+	for (at = region; at != SONDE_NONE && nr < MAX_DEPTH; at = l->regions.at[at].parent)
+		path[nr++] = sonde_records_str(l->records, l->regions.at[at].label);
+	for (i = 0; i < nr / 2; i++) {
+		struct sonde_str t = path[i];
+
+		path[i] = path[nr - 1 - i];
+		path[nr - 1 - i] = t;
+	}
+	return nr;
+}
+
+void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches *l, uint32_t region)
+{
+	const struct sonde_region *g = &l->regions.at[region];
+	struct sonde_str path[MAX_DEPTH];
+	size_t nr = path_of(l, region, path), i;
+
+	if (g->domain != SONDE_NONE) {
+		add_escaped(out, sonde_records_str(l->records, g->domain));
+		sonde_buf_putc(out, '@');
+	}
+	if (g->kind == SONDE_START_END) {
+		add_escaped(out, path[nr - 1]);
+		return;
+	}
+	sonde_buf_putc(out, '[');
+	for (i = 0; i < nr; i++) {
+		if (i)
+			sonde_buf_putc(out, '/');
+		add_escaped(out, path[i]);
+	}
+}
+
+static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches *l,
+	const struct sonde_region *g, const struct sonde_str *labels, size_t nr)
+{
+	struct sonde_str domain = g->domain == SONDE_NONE
+					  ? (struct sonde_str){NULL, 0}
+					  : sonde_records_str(l->records, g->domain);
+	struct sonde_open_stack stack = {domain, labels, nr};
+	struct sonde_open_start start = {domain, nr ? labels[nr - 1] : (struct sonde_str){NULL, 0}};
+	struct sonde_open_ranges open = {0};
+
+	if (nr == 0)
+		return false;
+	if (g->kind == SONDE_START_END) {
+		open.starts = &start;
+		open.nr_starts = 1;
+	} else {
+		open.stacks = &stack;
+		open.nr_stacks = 1;
+	}
+	return sonde_nvtx_filter_takes(f, &open);
+}
+
+/* Named itself, or the outermost that an expression with a path takes. */
+static bool is_named(
+	const struct sonde_nvtx_filter *f, const struct sonde_launches *l, uint32_t region)
+{
+	const struct sonde_region *g = &l->regions.at[region];
+	struct sonde_str path[MAX_DEPTH];
+	size_t nr = path_of(l, region, path);
+
+	if (sonde_nvtx_filter_is_empty(f))
+		return true;
+	if (!takes(f, l, g, path, nr))
+		return false; /* also where an exclude says no */
+	return takes(f, l, g, &path[nr - 1], 1) || !takes(f, l, g, path, nr - 1);
+}
+
+/* How many named regions `region` lies in. */
+static unsigned depth_among(const struct sonde_launches *l, const bool *named, uint32_t region)
+{
+	unsigned depth = 0;
+	uint32_t at;
+
+	for (at = l->regions.at[region].parent; at != SONDE_NONE; at = l->regions.at[at].parent)
+		depth += named[at];
+	return depth;
+}
+
+static int add(struct sonde_levels *v, const struct sonde_launches *l, uint32_t region,
+	unsigned level, struct sonde_err *err)
+{
+	struct sonde_level *at = sonde_vec_push(&v->at);
+	struct sonde_buf b = {0};
+
+	if (!at)
+		return sonde_err_nomem(err);
+	sonde_region_expression(&b, l, region);
+	*at = (struct sonde_level){
+		region, level, b.failed ? NULL : sonde_arena_z(&v->arena, sonde_buf_view(&b))};
+	sonde_buf_release(&b);
+	return at->expression ? 0 : sonde_err_nomem(err);
+}
+
+/* The group of regions that cannot cross: one domain's push/pop ranges. */
+static bool same_group(const struct sonde_region *a, const struct sonde_region *b)
+{
+	return a->kind == b->kind && a->domain == b->domain && a->kind == SONDE_PUSH_POP;
+}
+
+static int add_groups(struct sonde_levels *v, const struct sonde_launches *l, const bool *named,
+	struct sonde_err *err)
+{
+	unsigned base = 0, next = 0;
+	bool *done = sonde_calloc(l->regions.nr + 1, sizeof(*done));
+	uint32_t i, k;
+	int rc = 0;
+
+	if (!done)
+		return sonde_err_nomem(err);
+	for (i = 0; i < l->regions.nr && rc == 0; i++) {
+		if (!named[i] || done[i])
+			continue;
+		for (k = i; k < l->regions.nr && rc == 0; k++) {
+			unsigned level = base + depth_among(l, named, k);
+
+			if (!named[k] || done[k] ||
+				(k != i && !same_group(&l->regions.at[i], &l->regions.at[k])))
+				continue;
+			done[k] = true;
+			next = level + 1 > next ? level + 1 : next;
+			rc = add(v, l, k, level, err);
+		}
+		base = next;
+	}
+	sonde_free(done);
+	return rc;
+}
+
+/* Where launches are known, a region without any needs no capture. */
+static void drop_empty(const struct sonde_launches *l, bool *named, bool *used)
+{
+	size_t i, k;
+	uint32_t at;
+
+	for (i = 0; i < l->launches.nr; i++) {
+		const struct sonde_place *p = &l->places.at[l->launches.at[i].place];
+
+		for (k = 0; k < p->nr; k++)
+			for (at = l->homes.at[p->first + k]; at != SONDE_NONE && !used[at];
+				at = l->regions.at[at].parent)
+				used[at] = true;
+	}
+	for (i = 0; i < l->regions.nr && l->launches.nr; i++)
+		named[i] &= used[i];
+}
+
+int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
+	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err)
+{
+	struct sonde_nvtx_filter *f = NULL;
+	bool *named = sonde_calloc(2 * l->regions.nr + 1, sizeof(*named));
+	uint32_t i;
+	int rc;
+
+	*out = (struct sonde_levels){0};
+	if (!named)
+		return sonde_err_nomem(err);
+	rc = sonde_nvtx_filter_build(&f, include, exclude, err);
+	for (i = 0; i < l->regions.nr && rc == 0; i++)
+		named[i] = is_named(f, l, i);
+	if (rc == 0) {
+		drop_empty(l, named, named + l->regions.nr);
+		rc = add_groups(out, l, named, err);
+	}
+	sonde_nvtx_filter_free(f);
+	sonde_free(named);
+	if (rc)
+		sonde_levels_release(out);
+	return rc;
+}
+
+void sonde_levels_release(struct sonde_levels *v)
+{
+	sonde_vec_release(&v->at);
+	sonde_arena_release(&v->arena);
+}

@@ -1,0 +1,105 @@
+#include "capture/argv.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void push(struct sonde_argv *a, char *word)
+{
+	if (!word || !sonde_vec_reserve(&a->words, a->words.nr + 2)) {
+		a->failed = true;
+		return;
+	}
+	a->words.at[a->words.nr++] = word;
+	a->words.at[a->words.nr] = NULL;
+}
+
+void sonde_argv_add(struct sonde_argv *a, const char *word)
+{
+	push(a, sonde_arena_z(&a->arena, sonde_str_from(word)));
+}
+
+void sonde_argv_pair(struct sonde_argv *a, const char *option, const char *value)
+{
+	sonde_argv_add(a, option);
+	sonde_argv_add(a, value);
+}
+
+void sonde_argv_printf(struct sonde_argv *a, const char *fmt, ...)
+{
+	struct sonde_buf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	if (b.failed)
+		a->failed = true;
+	else
+		push(a, sonde_arena_z(&a->arena, sonde_buf_view(&b)));
+	sonde_buf_release(&b);
+}
+
+void sonde_argv_all(struct sonde_argv *a, char *const *words)
+{
+	for (; *words; words++)
+		sonde_argv_add(a, *words);
+}
+
+void sonde_argv_release(struct sonde_argv *a)
+{
+	sonde_vec_release(&a->words);
+	sonde_arena_release(&a->arena);
+	a->failed = false;
+}
+
+static bool is_plain(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-+=./,:@%";
+
+	return *word && word[strspn(word, plain)] == '\0';
+}
+
+static void show_word(struct sonde_buf *out, const char *word)
+{
+	if (is_plain(word)) {
+		sonde_buf_puts(out, word);
+		return;
+	}
+	sonde_buf_putc(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			sonde_buf_puts(out, "'\\''");
+		else
+			sonde_buf_putc(out, *word);
+	}
+	sonde_buf_putc(out, '\'');
+}
+
+void sonde_argv_show(struct sonde_buf *out, char *const *words)
+{
+	for (; *words; words++) {
+		show_word(out, *words);
+		if (words[1])
+			sonde_buf_putc(out, ' ');
+	}
+}
+
+void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words)
+{
+	sonde_buf_printf(out, "%s:%s\n", key, *words ? "" : " []");
+	for (; *words; words++) {
+		const char *c;
+
+		sonde_buf_puts(out, "  - \"");
+		for (c = *words; *c; c++) {
+			if (*c == '"' || *c == '\\')
+				sonde_buf_printf(out, "\\%c", *c);
+			else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+				sonde_buf_printf(out, "\\x%02x", (unsigned char)*c);
+			else
+				sonde_buf_putc(out, *c);
+		}
+		sonde_buf_puts(out, "\"\n");
+	}
+}

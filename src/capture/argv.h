@@ -1,0 +1,38 @@
+/*
+ * A command line under construction: words, never a shell string.
+ *
+ * Words are copied and live until `sonde_argv_release`. A failed allocation is
+ * remembered: append as much as you like, then ask `failed` once. Start with
+ * `= {0}`.
+ */
+#ifndef SONDE_CAPTURE_ARGV_H
+#define SONDE_CAPTURE_ARGV_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+struct sonde_argv {
+	SONDE_VEC(char *) words; /* always a NULL behind the last one once something was added */
+	struct sonde_arena arena;
+	bool failed;
+};
+
+void sonde_argv_add(struct sonde_argv *a, const char *word);
+void sonde_argv_pair(struct sonde_argv *a, const char *option, const char *value);
+void sonde_argv_printf(struct sonde_argv *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* All of `words` up to the NULL. */
+void sonde_argv_all(struct sonde_argv *a, char *const *words);
+void sonde_argv_release(struct sonde_argv *a);
+
+/*
+ * The words as one line that a person can paste into a shell: those with
+ * anything but plain characters are quoted. Only for showing.
+ */
+void sonde_argv_show(struct sonde_buf *out, char *const *words);
+
+/* `key:` and the words as a YAML list of quoted strings, each exactly as it is. */
+void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words);
+
+#endif

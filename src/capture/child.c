@@ -1,0 +1,236 @@
+#include "capture/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+#define NR_FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
+
+struct watch {
+	const struct sonde_child_spec *spec;
+	pid_t pid;
+	bool has_terminal;
+	unsigned nr_signals;
+	uint64_t begin_ns, next_tick_ns;
+	sigset_t set, old_set;
+	struct sigaction old_ttou;
+	struct sonde_child_end *end;
+};
+
+uint64_t sonde_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* In the child from here on. What sonde's own caller ignores (nohup) stays ignored. */
+static void usual_signals(const struct watch *w)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+
+	sigaction(SIGPIPE, &usual, NULL); /* which sonde ignores for itself */
+	sigaction(SIGTTOU, &w->old_ttou, NULL);
+	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
+}
+
+static void redirect_helper(const struct sonde_child_spec *spec)
+{
+	int null = open("/dev/null", O_RDWR);
+	int out = spec->out_fd >= 0 ? spec->out_fd : null;
+
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+}
+
+static _Noreturn void become(const struct watch *w, int report_fd)
+{
+	int saved;
+	char *const *e;
+
+	setpgid(0, 0);
+	if (w->has_terminal)
+		tcsetpgrp(STDIN_FILENO, getpid());
+	usual_signals(w);
+	if (w->spec->is_helper)
+		redirect_helper(w->spec);
+	for (e = w->spec->env; e && *e; e++)
+		putenv(*e);
+	if (!w->spec->dir || chdir(w->spec->dir) == 0)
+		execvp(w->spec->argv[0], w->spec->argv);
+	saved = errno;
+	if (write(report_fd, &saved, sizeof(saved)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static bool holds_terminal(const struct sonde_child_spec *spec)
+{
+	return !spec->is_helper && isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void begin_watch(struct watch *w)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	size_t i;
+
+	sigemptyset(&w->set);
+	sigaddset(&w->set, SIGCHLD);
+	for (i = 0; i < NR_FORWARDED; i++) {
+		struct sigaction now;
+
+		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&w->set, forwarded[i]);
+	}
+	sigprocmask(SIG_BLOCK, &w->set, &w->old_set);
+	sigaction(SIGTTOU, &ignore, &w->old_ttou);
+	w->has_terminal = holds_terminal(w->spec);
+	w->begin_ns = sonde_now_ns();
+}
+
+static void end_watch(struct watch *w)
+{
+	if (w->has_terminal)
+		tcsetpgrp(STDIN_FILENO, getpgrp());
+	sigaction(SIGTTOU, &w->old_ttou, NULL);
+	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
+	w->end->elapsed_ns = sonde_now_ns() - w->begin_ns;
+}
+
+/* What exec said, 0 when it went well. */
+static int start(struct watch *w)
+{
+	int pipe_fds[2], saved = 0;
+	ssize_t n;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return errno;
+	w->pid = fork();
+	if (w->pid == 0)
+		become(w, pipe_fds[1]);
+	saved = w->pid < 0 ? errno : 0;
+	close(pipe_fds[1]);
+	if (w->pid > 0) {
+		setpgid(w->pid, w->pid); /* both sides do it: no race */
+		do
+			n = read(pipe_fds[0], &saved, sizeof(saved));
+		while (n < 0 && errno == EINTR);
+		if (n != sizeof(saved))
+			saved = 0;
+		else
+			waitpid(w->pid, NULL, 0);
+	}
+	close(pipe_fds[0]);
+	return saved;
+}
+
+/* Ctrl-Z stopped the child: stop likewise, and let both go on together. */
+static void stop_together(struct watch *w)
+{
+	if (w->has_terminal)
+		tcsetpgrp(STDIN_FILENO, getpgrp());
+	raise(SIGSTOP);
+	if (w->has_terminal)
+		tcsetpgrp(STDIN_FILENO, w->pid);
+	kill(-w->pid, SIGCONT);
+}
+
+/* True when the child has ended. */
+static bool reap(struct watch *w)
+{
+	int status;
+	pid_t pid = waitpid(w->pid, &status, WNOHANG | (w->has_terminal ? WUNTRACED : 0));
+
+	if (pid != w->pid)
+		return pid < 0 && errno == ECHILD;
+	if (WIFSTOPPED(status)) {
+		stop_together(w);
+		return false;
+	}
+	if (WIFSIGNALED(status)) {
+		w->end->signal = WTERMSIG(status);
+		w->end->status = 128 + w->end->signal;
+		if (w->end->signal == SIGINT || w->end->signal == SIGTERM)
+			w->end->is_interrupted = true;
+	} else {
+		w->end->status = WEXITSTATUS(status);
+	}
+	return true;
+}
+
+static void pass_on(struct watch *w, int signal)
+{
+	w->end->is_interrupted = true;
+	kill(-w->pid, ++w->nr_signals >= 3 ? SIGKILL : signal);
+}
+
+static void on_time(struct watch *w)
+{
+	const struct sonde_child_spec *s = w->spec;
+	uint64_t now = sonde_now_ns();
+
+	if (s->timeout_ms && now - w->begin_ns > (uint64_t)s->timeout_ms * 1000000u) {
+		w->end->is_timed_out = true;
+		kill(-w->pid, SIGKILL);
+	}
+	if (s->tick && now >= w->next_tick_ns) {
+		s->tick(s->of);
+		w->next_tick_ns = now + (s->tick_ms ? s->tick_ms : 250u) * 1000000u;
+	}
+}
+
+static void wait_for_end(struct watch *w)
+{
+	const struct timespec pause = {.tv_nsec = 50 * 1000000};
+
+	while (!reap(w)) {
+		int signal = sigtimedwait(&w->set, NULL, &pause);
+
+		if (signal > 0 && signal != SIGCHLD)
+			pass_on(w, signal);
+		on_time(w);
+	}
+	if (w->spec->tick)
+		w->spec->tick(w->spec->of);
+}
+
+static int refuse(const struct sonde_child_spec *spec, int error, struct sonde_err *err)
+{
+	const char *name = spec->argv[0];
+
+	if (error == ENOENT)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
+			strchr(name, '/') ? "" : " in PATH");
+	if (error == EACCES)
+		return sonde_err_set(
+			err, SONDE_ERR_NOTFOUND, "%s: not executable (permission denied)", name);
+	if (error == ENOEXEC)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"%s: not a program this machine can run (a script needs a #! line)", name);
+	return sonde_err_set(
+		err, SONDE_ERR_IO, "%s: could not be started: %s", name, strerror(error));
+}
+
+int sonde_child_run(
+	struct sonde_child_end *out, const struct sonde_child_spec *spec, struct sonde_err *err)
+{
+	struct watch w = {.spec = spec, .end = out};
+	int error;
+
+	*out = (struct sonde_child_end){0};
+	begin_watch(&w);
+	error = start(&w);
+	if (error == 0)
+		wait_for_end(&w);
+	end_watch(&w);
+	return error ? refuse(spec, error, err) : 0;
+}

@@ -1,0 +1,39 @@
+/*
+ * The doctor: what stands between this machine and a profile by region, each
+ * finding with its remedy.
+ */
+#ifndef SONDE_CAPTURE_DOCTOR_H
+#define SONDE_CAPTURE_DOCTOR_H
+
+#include "base/arena.h"
+#include "base/sink.h"
+#include "base/vec.h"
+#include "capture/facts.h"
+
+enum sonde_health {
+	SONDE_HEALTH_OK,
+	SONDE_HEALTH_NOTE, /* good to know, or only a second way is missing */
+	SONDE_HEALTH_BAD,  /* `sonde run` with ncu will fail */
+};
+
+struct sonde_symptom {
+	const char *topic; /* "gpu", "driver", "ncu", … */
+	enum sonde_health health;
+	const char *says;
+	const char *remedy; /* NULL when nothing is to be done */
+};
+
+struct sonde_diagnosis {
+	SONDE_VEC(struct sonde_symptom) symptoms;
+	struct sonde_arena arena;
+};
+
+/* Judges. False when memory is short. */
+bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_facts *f);
+void sonde_diagnosis_release(struct sonde_diagnosis *d);
+enum sonde_health sonde_diagnosis_worst(const struct sonde_diagnosis *d);
+void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to);
+void sonde_diagnosis_json(
+	const struct sonde_diagnosis *d, const struct sonde_facts *f, struct sonde_sink *to);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Facts about this machine that a capture depends on: what env.json records and
+ * `sonde doctor` judges. Everything is best effort: what cannot be found out is
+ * empty.
+ */
+#ifndef SONDE_CAPTURE_FACTS_H
+#define SONDE_CAPTURE_FACTS_H
+
+#include "base/sink.h"
+#include "capture/tool.h"
+
+struct sonde_gpu {
+	char name[96], driver[32], compute_capability[16], memory_mib[32], uuid[64], mig[16];
+};
+
+struct sonde_facts {
+	struct sonde_gpu gpus[16];
+	size_t nr_gpus;
+	char gpu_error[256]; /* why no GPU could be asked, in nvidia-smi's words */
+	struct sonde_tool ncu, nsys;
+	char cupti[256];	/* where, empty = not found */
+	char kernel_module[64]; /* the driver's version as the kernel has it */
+	char os[96], host[96];
+	int is_restricted;   /* counters for administrators only: 1, 0, or -1 = cannot tell */
+	bool can_admin;	     /* CAP_SYS_ADMIN is effective */
+	bool can_perfmon;    /* CAP_PERFMON is effective */
+	char container[32];  /* "docker", "podman", "kubernetes", …; empty = none seen */
+	char profilers[256]; /* running tools that may hold the counters: "dcgm-exporter (812)" */
+};
+
+void sonde_facts_find(struct sonde_facts *out);
+/* As JSON, for env.json. */
+void sonde_facts_json(const struct sonde_facts *f, struct sonde_sink *to);
+/* The chip of the first GPU here ("GH100"); false when there is none or it is unknown. */
+bool sonde_facts_chip(char *out, size_t size);
+
+#endif

@@ -1,0 +1,84 @@
+#include "capture/native_env.h"
+
+#include "base/file.h"
+#include "base/sink.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sonde_native_find(char *path, size_t size)
+{
+	static const char *const places[] = {"%s/libsonde_inject.so",
+		"%s/../lib/sonde/libsonde_inject.so", "%s/../lib/libsonde_inject.so"};
+	const char *own = getenv("SONDE_INJECT_LIB");
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *dir;
+	size_t i;
+
+	if (own) {
+		snprintf(path, size, "%s", own);
+		return access(path, R_OK) == 0;
+	}
+	if (n < 0)
+		return false;
+	self[n] = '\0';
+	dir = dirname(self);
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, size, "%s%s", dir, places[i] + 2);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_lines(struct sonde_sink *to, const char *key, struct sonde_list values)
+{
+	size_t i;
+
+	for (i = 0; i < values.nr; i++)
+		if (!strchr(values.at[i], '\n'))
+			sonde_sink_printf(to, "%s%s%s\n", key, *key ? "=" : "", values.at[i]);
+}
+
+static int write_config(const char *path, const char *dir, const struct sonde_native_request *q,
+	struct sonde_err *err)
+{
+	struct sonde_sink sink;
+	int rc = sonde_sink_open(&sink, path, err);
+
+	if (rc)
+		return rc;
+	sonde_sink_printf(&sink, "output=%s\n", dir);
+	add_lines(&sink, "nvtx.include", q->nvtx_include);
+	add_lines(&sink, "nvtx.exclude", q->nvtx_exclude);
+	add_lines(&sink, "", q->options);
+	return sonde_sink_close(&sink, err);
+}
+
+int sonde_native_env_build(
+	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err)
+{
+	char library[PATH_MAX], dir[PATH_MAX], config[PATH_MAX + 16];
+	int rc;
+
+	if (!sonde_native_find(library, sizeof(library)))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"libsonde_inject.so is neither beside sonde nor installed "
+			"(SONDE_INJECT_LIB names another place)");
+	rc = sonde_dir_make(q->dir, err);
+	if (rc)
+		return rc;
+	if (!realpath(q->dir, dir))
+		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot be resolved", q->dir);
+	snprintf(config, sizeof(config), "%s/inject.conf", dir);
+	rc = write_config(config, dir, q, err);
+	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s", config);
+	sonde_argv_printf(env, "CUDA_INJECTION64_PATH=%s", library);
+	sonde_argv_printf(env, "NVTX_INJECTION64_PATH=%s", library);
+	return rc ? rc : env->failed ? sonde_err_nomem(err) : 0;
+}

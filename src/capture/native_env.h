@@ -1,0 +1,29 @@
+/*
+ * The environment that makes a program carry libsonde_inject: the native
+ * capture, and the cheap look at a program's ranges before a long run.
+ */
+#ifndef SONDE_CAPTURE_NATIVE_ENV_H
+#define SONDE_CAPTURE_NATIVE_ENV_H
+
+#include "capture/argv.h"
+#include "capture/ncu_args.h"
+#include "base/err.h"
+
+struct sonde_native_request {
+	const char *dir; /* where the captures go; made absolute */
+	struct sonde_list nvtx_include, nvtx_exclude;
+	struct sonde_list options; /* further `key=value` lines */
+};
+
+/* The library: $SONDE_INJECT_LIB, beside the program, or installed. False when nowhere. */
+bool sonde_native_find(char *path, size_t size);
+
+/*
+ * Makes the directory with the library's configuration in it and appends the
+ * variables to `env` (for struct sonde_child_spec). SONDE_ERR_NOTFOUND without
+ * the library.
+ */
+int sonde_native_env_build(
+	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err);
+
+#endif

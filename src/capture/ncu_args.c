@@ -1,0 +1,148 @@
+#include "capture/ncu_args.h"
+
+#include <string.h>
+
+static void option(struct sonde_argv *a, const char *name, const char *value)
+{
+	if (value && *value)
+		sonde_argv_pair(a, name, value);
+}
+
+static void option_each(struct sonde_argv *a, const char *name, struct sonde_list values)
+{
+	size_t i;
+
+	for (i = 0; i < values.nr; i++)
+		sonde_argv_pair(a, name, values.at[i]);
+}
+
+static void option_joined(struct sonde_argv *a, const char *name, struct sonde_list values)
+{
+	struct sonde_buf b = {0};
+	size_t i;
+
+	for (i = 0; i < values.nr; i++) {
+		if (i)
+			sonde_buf_putc(&b, ',');
+		sonde_buf_puts(&b, values.at[i]);
+	}
+	if (values.nr)
+		sonde_argv_pair(a, name, b.failed ? NULL : b.p);
+	a->failed |= b.failed;
+	sonde_buf_release(&b);
+}
+
+static void option_number(struct sonde_argv *a, const char *name, long value)
+{
+	if (value < 0)
+		return;
+	sonde_argv_add(a, name);
+	sonde_argv_printf(a, "%ld", value);
+}
+
+static bool is_function_name(const char *word)
+{
+	return !strpbrk(word, " (<>,:&") && strncmp(word, "regex:", 6) != 0;
+}
+
+/* A glob of a function name as a regular expression. */
+static void add_glob(struct sonde_buf *out, const char *word)
+{
+	for (; *word; word++) {
+		if (*word == '*')
+			sonde_buf_puts(out, ".*");
+		else if (*word == '?')
+			sonde_buf_putc(out, '.');
+		else if (strchr("^$.|()[]{}+\\", *word))
+			sonde_buf_printf(out, "\\%c", *word);
+		else
+			sonde_buf_putc(out, *word);
+	}
+}
+
+const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names, const char *base)
+{
+	size_t i;
+
+	if (names.nr == 0)
+		return NULL;
+	if (names.nr == 1 && strncmp(names.at[0], "regex:", 6) == 0) {
+		sonde_buf_puts(out, names.at[0]);
+		return base && *base ? base : "function";
+	}
+	for (i = 0; i < names.nr; i++)
+		if (!is_function_name(names.at[i]))
+			return NULL;
+	if (names.nr == 1 && !strpbrk(names.at[0], "*?")) {
+		sonde_buf_puts(out, names.at[0]);
+		return "function";
+	}
+	for (i = 0; i < names.nr; i++) {
+		sonde_buf_puts(out, i ? "|" : "regex:^(");
+		add_glob(out, names.at[i]);
+	}
+	sonde_buf_puts(out, ")$");
+	return "function";
+}
+
+static void add_kernels(struct sonde_argv *a, const struct sonde_ncu_request *q)
+{
+	struct sonde_buf word = {0};
+	const char *base = sonde_ncu_kernel_word(&word, q->kernel_name, q->kernel_name_base);
+
+	a->failed |= word.failed;
+	if (base && !word.failed) {
+		sonde_argv_pair(a, "--kernel-name-base", base);
+		sonde_argv_pair(a, "-k", word.p);
+	}
+	sonde_buf_release(&word);
+	option_number(a, "--launch-skip", q->launch_skip);
+	option_number(a, "--launch-count", q->launch_count);
+}
+
+static void add_nvtx(struct sonde_argv *a, const struct sonde_ncu_request *q)
+{
+	sonde_argv_add(a, "--nvtx");
+	option_each(a, "--nvtx-include", q->nvtx_include);
+	option_each(a, "--nvtx-exclude", q->nvtx_exclude);
+	if (q->push_pop_scope && strcmp(q->push_pop_scope, "thread") != 0)
+		option(a, "--nvtx-push-pop-scope", q->push_pop_scope);
+	option(a, "--range-filter", q->range_filter);
+}
+
+void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
+	const struct sonde_ncu_request *q, char *const *program)
+{
+	size_t i;
+
+	sonde_argv_add(out, ncu->path);
+	if (q->force_overwrite)
+		sonde_argv_add(out, "-f");
+	option(out, "-o", q->report);
+	option(out, "--log-file", q->log);
+	option(out, "--target-processes", q->target_processes);
+	option(out, "--replay-mode", q->replay_mode);
+	option(out, "--clock-control", q->clock_control);
+	if (ncu->major >= 2023)
+		sonde_argv_pair(out, "--import-sass", q->import_sass ? "yes" : "no");
+	add_nvtx(out, q);
+	add_kernels(out, q);
+	option(out, "--set", q->set);
+	option_each(out, "--section", q->sections);
+	option_joined(out, "--metrics", q->metrics);
+	for (i = 0; i < q->extra.nr; i++)
+		sonde_argv_add(out, q->extra.at[i]);
+	sonde_argv_all(out, program);
+}
+
+void sonde_ncu_import_args(
+	struct sonde_argv *out, const struct sonde_tool *ncu, const char *report, const char *page)
+{
+	sonde_argv_add(out, ncu->path);
+	sonde_argv_pair(out, "--import", report);
+	sonde_argv_pair(out, "--page", page);
+	if (strcmp(page, "raw") == 0)
+		sonde_argv_add(out, "--csv");
+	sonde_argv_pair(out, "--print-units", "base");
+	sonde_argv_add(out, "--print-fp");
+}

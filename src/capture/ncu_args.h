@@ -1,0 +1,54 @@
+/*
+ * What Nsight Compute is asked to do: one struct, one command line.
+ *
+ * The fields are ncu's own options, one to one; NULL, 0 entries or a negative
+ * number leave an option out, so that ncu's default holds. NVTX expressions are
+ * in ncu's grammar already. Everything is borrowed.
+ */
+#ifndef SONDE_CAPTURE_NCU_ARGS_H
+#define SONDE_CAPTURE_NCU_ARGS_H
+
+#include "capture/argv.h"
+#include "capture/tool.h"
+
+/* A borrowed list of C strings. */
+struct sonde_list {
+	const char *const *at;
+	size_t nr;
+};
+
+struct sonde_ncu_request {
+	const char *report; /* -o, without .ncu-rep */
+	const char *log;    /* --log-file */
+	const char *replay_mode, *target_processes, *set;
+	const char *kernel_name_base, *clock_control;
+	const char *push_pop_scope, *range_filter;
+	struct sonde_list nvtx_include, nvtx_exclude;
+	struct sonde_list metrics, sections;
+	struct sonde_list kernel_name; /* names, globs or regex:…; joined into one -k */
+	struct sonde_list extra;       /* words passed as they are */
+	long launch_skip, launch_count;
+	bool force_overwrite;
+	bool import_sass;
+};
+
+/* `ncu … PROGRAM ARGS…`; `program` ends with NULL. Check `out->failed`. */
+void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
+	const struct sonde_ncu_request *q, char *const *program);
+
+/*
+ * The names as ncu's `-k` wants them, appended to `out`, and the base they are
+ * to be compared with: plain function names and globs of them become one name
+ * or one `regex:^(…)$` over function names, a single `regex:` keeps the
+ * request's base. Returns NULL when ncu cannot be told (a demangled name, a
+ * regex beside plain names): the report is then filtered when it is read.
+ */
+const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names, const char *base);
+
+/*
+ * `ncu --import REPORT --page PAGE [--csv]`: NVIDIA's own reading of a report.
+ */
+void sonde_ncu_import_args(
+	struct sonde_argv *out, const struct sonde_tool *ncu, const char *report, const char *page);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * What the installed Nsight Compute offers: its sections, sets and metrics, to
+ * refuse a wrong name before a long run instead of after it.
+ */
+#ifndef SONDE_CAPTURE_OFFERS_H
+#define SONDE_CAPTURE_OFFERS_H
+
+#include "base/map.h"
+#include "base/note.h"
+#include "capture/ncu_args.h"
+
+struct sonde_offers {
+	struct sonde_map sections, sets, metrics; /* empty = could not be asked */
+	struct sonde_arena arena;
+};
+
+/*
+ * Asks `ncu --list-sections` and `--list-sets` when the request names one that
+ * not every ncu has, and `--query-metrics` when `with_metrics` (`chip` may be
+ * NULL: the GPU here). What was not asked or not answered stays empty and is
+ * then not checked.
+ */
+void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
+	const struct sonde_ncu_request *q, const char *chip, bool with_metrics);
+void sonde_offers_release(struct sonde_offers *o);
+
+/* SONDE_ERR_USAGE with the nearest name for the first section, set or metric that is not there. */
+int sonde_offers_check(
+	const struct sonde_offers *o, const struct sonde_ncu_request *q, struct sonde_err *err);
+
+#endif

@@ -1,0 +1,265 @@
+#include "capture/passes.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static const struct {
+	const char *cc, *chip;
+} chips[] = {
+	{"7.0", "GV100"},
+	{"7.2", "GV11B"},
+	{"7.5", "TU102"},
+	{"8.0", "GA100"},
+	{"8.6", "GA102"},
+	{"8.7", "GA10B"},
+	{"8.9", "AD102"},
+	{"9.0", "GH100"},
+	{"10.0", "GB100"},
+	{"10.3", "GB110"},
+	{"12.0", "GB202"},
+};
+
+const char *sonde_chip_of(const char *compute_capability)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(chips) / sizeof(*chips); i++)
+		if (strcmp(chips[i].cc, compute_capability) == 0)
+			return chips[i].chip;
+	return NULL;
+}
+
+#if defined(SONDE_HAVE_CUPTI_HOST)
+
+/* cupti_profiler_host.h is C++ by one include of <string>; an empty one stands in for it. */
+#include <cupti_profiler_host.h>
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CALLS(X)                                                                                   \
+	X(cuptiProfilerHostInitialize)                                                             \
+	X(cuptiProfilerHostDeinitialize)                                                           \
+	X(cuptiProfilerHostGetSupportedChips)                                                      \
+	X(cuptiProfilerHostGetBaseMetrics)                                                         \
+	X(cuptiProfilerHostConfigAddMetrics)                                                       \
+	X(cuptiProfilerHostGetConfigImageSize)                                                     \
+	X(cuptiProfilerHostGetConfigImage)                                                         \
+	X(cuptiProfilerHostGetNumOfPasses)
+
+struct cupti {
+#define FIELD(name) __typeof__(&(name)) name;
+	CALLS(FIELD)
+#undef FIELD
+	void *library;
+	CUpti_Profiler_Host_Object *host;
+	const char *chip;
+};
+
+static void *open_library(void)
+{
+	static const char *const places[] = {"libcupti.so", "libcupti.so.13", "libcupti.so.12",
+		"/usr/local/cuda/lib64/libcupti.so", "/usr/local/cuda/lib/libcupti.so",
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+	const char *own = getenv("SONDE_CUPTI");
+	void *library = NULL;
+	size_t i;
+
+	if (own)
+		return dlopen(own, RTLD_NOW | RTLD_LOCAL);
+	for (i = 0; i < sizeof(places) / sizeof(*places) && !library; i++)
+		library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+static bool load(struct cupti *c)
+{
+	c->library = open_library();
+	if (!c->library)
+		return false;
+#define LOAD(name)                                                                                 \
+	*(void **)&c->name = dlsym(c->library, #name);                                             \
+	if (!c->name)                                                                              \
+		return false;
+	CALLS(LOAD)
+#undef LOAD
+	return true;
+}
+
+static int begin(struct cupti *c, struct sonde_err *err)
+{
+	CUpti_Profiler_Host_Initialize_Params p = {
+		.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+		.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+		.pChipName = c->chip,
+	};
+	CUpti_Profiler_Host_GetSupportedChips_Params all = {
+		.structSize = CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE};
+	struct sonde_buf names = {0};
+	size_t i;
+	int rc;
+
+	if (c->cuptiProfilerHostInitialize(&p) == CUPTI_SUCCESS) {
+		c->host = p.pHostObject;
+		return 0;
+	}
+	if (c->cuptiProfilerHostGetSupportedChips(&all) == CUPTI_SUCCESS)
+		for (i = 0; i < all.numChips; i++)
+			sonde_buf_printf(&names, " %s", all.ppChipNames[i]);
+	rc = sonde_err_set(err, SONDE_ERR_USAGE, "unknown chip '%s'; CUPTI here knows%s", c->chip,
+		names.n ? names.p : " none");
+	sonde_buf_release(&names);
+	return rc;
+}
+
+static void end(struct cupti *c)
+{
+	CUpti_Profiler_Host_Deinitialize_Params p = {
+		.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
+		.pHostObject = c->host};
+
+	if (c->host)
+		c->cuptiProfilerHostDeinitialize(&p);
+	c->host = NULL;
+}
+
+static bool add(struct cupti *c, const char **metrics, size_t nr)
+{
+	CUpti_Profiler_Host_ConfigAddMetrics_Params p = {
+		.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+		.pHostObject = c->host,
+		.ppMetricNames = metrics,
+		.numMetrics = nr};
+
+	return c->cuptiProfilerHostConfigAddMetrics(&p) == CUPTI_SUCCESS;
+}
+
+static bool count(struct cupti *c, size_t *nr)
+{
+	CUpti_Profiler_Host_GetConfigImageSize_Params size = {
+		.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
+		.pHostObject = c->host};
+	CUpti_Profiler_Host_GetConfigImage_Params image = {
+		.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
+		.pHostObject = c->host};
+	CUpti_Profiler_Host_GetNumOfPasses_Params passes = {
+		.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
+	uint8_t *bytes;
+	bool is_good;
+
+	if (c->cuptiProfilerHostGetConfigImageSize(&size) != CUPTI_SUCCESS)
+		return false;
+	bytes = sonde_malloc(size.configImageSize);
+	if (!bytes)
+		return false;
+	image.configImageSize = passes.configImageSize = size.configImageSize;
+	image.pConfigImage = passes.pConfigImage = bytes;
+	is_good = c->cuptiProfilerHostGetConfigImage(&image) == CUPTI_SUCCESS &&
+		  c->cuptiProfilerHostGetNumOfPasses(&passes) == CUPTI_SUCCESS;
+	*nr = passes.numOfPasses;
+	sonde_free(bytes);
+	return is_good;
+}
+
+/* The base name of the chip's nearest to `metric`, with the metric's own suffix behind it. */
+static void find_near(struct cupti *c, struct sonde_passes *out)
+{
+	static const CUpti_MetricType types[] = {
+		CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO, CUPTI_METRIC_TYPE_THROUGHPUT};
+	struct sonde_str suffix, base;
+	unsigned best = 6;
+	size_t t, i;
+
+	base = sonde_str_cut(sonde_str_from(out->unknown), '.', &suffix);
+	for (t = 0; t < sizeof(types) / sizeof(*types); t++) {
+		CUpti_Profiler_Host_GetBaseMetrics_Params p = {
+			.structSize = CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE,
+			.pHostObject = c->host,
+			.metricType = types[t]};
+
+		if (c->cuptiProfilerHostGetBaseMetrics(&p) != CUPTI_SUCCESS)
+			continue;
+		for (i = 0; i < p.numMetrics; i++) {
+			unsigned d = sonde_str_distance(
+				base, sonde_str_from(p.ppMetricNames[i]), best - 1);
+
+			if (d >= best)
+				continue;
+			best = d;
+			snprintf(out->near, sizeof(out->near), "%s.%.*s", p.ppMetricNames[i],
+				SONDE_STR_ARG(suffix));
+		}
+	}
+}
+
+/* A fresh host object for each try: a refused metric may leave an old one half-configured. */
+/* The usual case: the chip has them all. */
+static bool count_together(
+	struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr)
+{
+	bool is_good = begin(c, NULL) == 0 && add(c, metrics, nr) && count(c, &out->nr);
+
+	end(c);
+	return is_good;
+}
+
+static int count_known(struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr,
+	struct sonde_err *err)
+{
+	size_t i, nr_known = 0, passes = 0;
+	int rc;
+
+	for (i = 0; i < nr; i++) {
+		rc = begin(c, err);
+		if (rc)
+			return rc;
+		if (add(c, &metrics[i], 1) && count(c, &passes)) {
+			metrics[nr_known++] = metrics[i];
+		} else if (out->nr_unknown++ == 0) {
+			snprintf(out->unknown, sizeof(out->unknown), "%s", metrics[i]);
+			find_near(c, out);
+		}
+		end(c);
+	}
+	rc = begin(c, err);
+	if (rc == 0 && nr_known && (!add(c, metrics, nr_known) || !count(c, &out->nr)))
+		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"CUPTI cannot schedule these metrics together on %s", c->chip);
+	end(c);
+	return rc;
+}
+
+int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *const *metrics,
+	size_t nr, struct sonde_err *err)
+{
+	struct cupti c = {.chip = chip};
+	const char **copy;
+	int rc;
+
+	*out = (struct sonde_passes){0};
+	if (!load(&c))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"no CUPTI with a host profiler (12.6 or newer) on this machine");
+	copy = sonde_calloc(nr + 1, sizeof(*copy));
+	if (!copy)
+		return sonde_err_nomem(err);
+	memcpy(copy, metrics, nr * sizeof(*copy));
+	rc = nr && count_together(&c, out, copy, nr) ? 0 : count_known(&c, out, copy, nr, err);
+	sonde_free(copy);
+	return rc; /* the library stays loaded: unloading it is not safe */
+}
+
+#else
+
+int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *const *metrics,
+	size_t nr, struct sonde_err *err)
+{
+	(void)chip, (void)metrics, (void)nr;
+	*out = (struct sonde_passes){0};
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "sonde was built without the CUPTI headers");
+}
+
+#endif

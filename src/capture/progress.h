@@ -1,0 +1,35 @@
+/*
+ * Progress: how far a capture has come, on standard error.
+ *
+ * On a terminal one live line; otherwise a plain line now and then. Follows the
+ * profiler's log file as it grows. When the number of results to come is known
+ * (`expected`), the time left is told too.
+ */
+#ifndef SONDE_CAPTURE_PROGRESS_H
+#define SONDE_CAPTURE_PROGRESS_H
+
+#include "capture/ncu_log.h"
+
+struct sonde_progress {
+	struct sonde_ncu_log log;
+	const char *path;  /* the log, borrowed; may not exist yet; NULL = none */
+	const char *what;  /* "ncu", for the line */
+	uint64_t expected; /* results in all, 0 = unknown */
+	bool is_quiet;
+	/* Private. */
+	int fd;
+	bool is_live, has_line;
+	uint64_t begin_ns, next_line_ns, interval_ns;
+};
+
+void sonde_progress_begin(struct sonde_progress *p, const char *what, const char *log_path);
+/* For `struct sonde_child_spec`: takes the progress as `of`. */
+void sonde_progress_tick(void *progress);
+/* Reads the rest of the log and ends the live line. The log's findings stay until release. */
+void sonde_progress_end(struct sonde_progress *p);
+void sonde_progress_release(struct sonde_progress *p);
+
+/* "0:07", "12:30", "1:02:03". */
+void sonde_duration_show(char *out, size_t size, uint64_t ns);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The run directory: everything one run leaves behind.
+ *
+ *     config.yaml inputs.yaml env.json report.md
+ *     ncu/   cmd.txt, per capture NAME.{ncu-rep,log,cmd.txt}, raw.csv,
+ *            sections_report.txt, regions/
+ *     nsys/  cmd.txt, trace.nsys-rep, trace.sqlite, stats…
+ *     native/ one capture per process
+ *
+ * A directory that holds a run is never written to again: a name made of the
+ * time gets a number behind it (`20260131-120000-2`), a name the user chose is
+ * refused. All ranks of one parallel job share one directory and put their rank
+ * into their file names.
+ */
+#ifndef SONDE_CAPTURE_RUNDIR_H
+#define SONDE_CAPTURE_RUNDIR_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "capture/rank.h"
+
+struct sonde_rundir {
+	char path[3072];
+	char suffix[24]; /* ".rank3" in a parallel job, else empty */
+	struct sonde_rank rank;
+	bool is_first; /* this process made it: the common files are its to write */
+};
+
+/* Makes it. SONDE_ERR_USAGE when `wanted` holds a run already. */
+int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
+
+/* Writes a whole small file; parents below the run directory are made. */
+int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct sonde_str text,
+	struct sonde_err *err);
+
+/*
+ * To be called when this process has written its captures. True when it is the
+ * last of its job: the report of all ranks is then its to make.
+ */
+bool sonde_rundir_finish(const struct sonde_rundir *d);
+
+#endif

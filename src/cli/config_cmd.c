@@ -1,0 +1,156 @@
+#include "cli/command.h"
+#include "cli/option.h"
+#include "config/config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the command line asked for. */
+static struct {
+	const char *config_dir, *config_name, *package;
+	int part, info;
+	bool origin, resolve, multirun, no_check, markdown;
+} want;
+
+#define NO_INFO -1
+
+static const struct sonde_option options[] = {
+	{'c', "cfg", "job|hydra|all", "which part to print (default: job)", SONDE_OPTION_CHOICE,
+		&want.part},
+	{'p', "package", "P", "only the part at this dotted key; a single value is printed bare",
+		SONDE_OPTION_WORD, &want.package},
+	{0, "resolve", NULL, "replace interpolations by their values", SONDE_OPTION_FLAG,
+		&want.resolve},
+	{0, "origin", NULL,
+		"one line per value, with the file and line or the override it comes from",
+		SONDE_OPTION_FLAG, &want.origin},
+	{'i', "info", "defaults|defaults-tree|searchpath",
+		"what was merged where, how the defaults lists led there, or where configs are "
+		"looked for",
+		SONDE_OPTION_CHOICE, &want.info},
+	{'m', "multirun", NULL, "expand sweeps (a=1,2) and print every job", SONDE_OPTION_FLAG,
+		&want.multirun},
+	{0, "config-dir", "DIR", "a folder of configs, searched first", SONDE_OPTION_WORD,
+		&want.config_dir},
+	{0, "config-name", "NAME", "the primary config (default: config)", SONDE_OPTION_WORD,
+		&want.config_name},
+	{0, "no-check", NULL, "accept keys and values sonde does not know", SONDE_OPTION_FLAG,
+		&want.no_check},
+	{0, "markdown", NULL, "print the table of keys as Markdown, for the manual",
+		SONDE_OPTION_FLAG, &want.markdown},
+};
+
+static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [options]",
+	.about = "Prints the configuration that would be used, composed from the search path and "
+		 "the\n"
+		 "overrides: key=value, +key=value, ++key=value, ~key, group=option, "
+		 "group@package=option.\n"
+		 "Exit status: 0 good, 1 the package does not exist, 2 wrong usage or "
+		 "configuration.",
+	.options = options,
+	.nr_options = sizeof(options) / sizeof(*options),
+	.examples = {{"where every value comes from", "sonde config report.sort=time --origin"},
+		{"what another preset would collect",
+			"sonde config profiling/ncu@pipeline.ncu=ncu.high --package "
+			"pipeline.ncu.ncu_cli"}}};
+
+static int print_one(struct sonde_config *c, struct sonde_sink *out, struct sonde_err *err)
+{
+	enum sonde_config_part part = (enum sonde_config_part)want.part;
+
+	if (want.info != NO_INFO)
+		return sonde_config_print_info(c, out, (enum sonde_config_info)want.info, err);
+	if (want.origin)
+		return sonde_config_dump_origins(c, out, part, err);
+	return sonde_config_dump(c, out, part, want.package, want.resolve, err);
+}
+
+/* The jobs of a sweep, one document each. */
+static int print_jobs(struct sonde_config *master, struct sonde_sink *out, struct sonde_err *err)
+{
+	const struct sonde_str *lines;
+	struct sonde_config *job;
+	size_t i, k, nr;
+	int rc = 0;
+
+	for (i = 0; i < sonde_config_nr_jobs(master) && rc == 0; i++) {
+		rc = sonde_config_job_open(&job, master, i, err);
+		if (rc)
+			break;
+		nr = sonde_config_job_overrides(master, i, &lines);
+		sonde_sink_printf(out, "--- # job %zu:", i);
+		for (k = 0; k < nr; k++)
+			sonde_sink_printf(out, " %.*s", SONDE_STR_ARG(lines[k]));
+		sonde_sink_puts(out, "\n# in ");
+		sonde_sink_str(out, sonde_config_run_dir(job));
+		sonde_sink_putc(out, '\n');
+		rc = print_one(job, out, err);
+		sonde_config_free(job);
+	}
+	return rc;
+}
+
+static int show(
+	const struct sonde_word_list *overrides, struct sonde_sink *out, struct sonde_err *err)
+{
+	struct sonde_config_request req = {.overrides = overrides->at,
+		.nr_overrides = overrides->nr,
+		.config_dir = want.config_dir,
+		.config_name = want.config_name,
+		.multirun = want.multirun,
+		.any_keys = want.no_check,
+		.raw = want.no_check || want.info != NO_INFO};
+	struct sonde_config *c;
+	const struct sonde_notes *notes;
+	size_t i;
+	int rc = sonde_config_open(&c, &req, err);
+
+	if (rc)
+		return rc;
+	notes = sonde_config_notes(c);
+	for (i = 0; i < notes->texts.nr; i++)
+		fprintf(stderr, "sonde: %.*s\n", SONDE_STR_ARG(notes->texts.keys[i]));
+	rc = want.multirun && want.info == NO_INFO ? print_jobs(c, out, err)
+						   : print_one(c, out, err);
+	sonde_config_free(c);
+	return rc;
+}
+
+static int run(struct sonde_args *args, struct sonde_sink *out, struct sonde_err *err)
+{
+	if (args->wants_help) {
+		sonde_usage_print(&usage, out);
+		sonde_sink_puts(out, "\nkeys and their defaults:\n");
+		sonde_config_print_help(out);
+		return 0;
+	}
+	if (want.markdown) {
+		sonde_config_print_markdown(out);
+		return 0;
+	}
+	if (want.origin && want.info != NO_INFO)
+		return sonde_err_set(
+			err, SONDE_ERR_USAGE, "config: only one of --origin and --info at a time");
+	return show(&args->operands, out, err);
+}
+
+int sonde_cmd_config(int argc, char **argv)
+{
+	struct sonde_args args = {0};
+	struct sonde_err err = {0}, write_err = {0};
+	struct sonde_sink out;
+	int rc;
+
+	want.info = NO_INFO;
+	rc = sonde_options_parse(&args, &usage, argc, argv, &err);
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	if (rc == 0)
+		rc = run(&args, &out, &err);
+	if (sonde_sink_close(&out, &write_err) && rc == 0) {
+		err = write_err;
+		rc = err.code;
+	}
+	sonde_args_release(&args);
+	return rc ? sonde_cmd_fail(&err) : 0;
+}

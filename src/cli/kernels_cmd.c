@@ -1,0 +1,363 @@
+#include "base/file.h"
+#include "base/md5.h"
+#include "capture/child.h"
+#include "capture/kernel_list.h"
+#include "capture/ncu_args.h"
+#include "capture/progress.h"
+#include "cli/command.h"
+#include "cli/option.h"
+#include "cli/run_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct request {
+	const char *kernel_config, *kernel_regex, *ncu_config, *output;
+	struct sonde_word_list sections;
+	size_t topk, profile;
+	const char *skip;
+	bool force;
+	char **program;
+	struct sonde_args args;
+};
+
+/* The work in hand. */
+struct job {
+	const struct request *q;
+	struct sonde_tool ncu;
+	struct sonde_ncu_request ncu_request;
+	struct sonde_arena arena;
+	char dir[2048];
+	int status;
+	bool is_stopped;
+	struct sonde_err *err;
+};
+
+static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
+{
+	const struct sonde_option options[] = {
+		{0, "kernel-config", "YAML", "the kernels to profile, as `sonde top` writes them",
+			SONDE_OPTION_WORD, &q->kernel_config},
+		{0, "kernel-regex", "RE", "or one regular expression over demangled names",
+			SONDE_OPTION_WORD, &q->kernel_regex},
+		{'k', "topk", "K", "only the first K of the list (all)", SONDE_OPTION_NUMBER,
+			&q->topk},
+		{0, "extra-sections", "S,...", "further sections to collect", SONDE_OPTION_LIST,
+			&q->sections},
+		{0, "ncu-config", "YAML",
+			"a profiling/ncu preset: set, sections and metrics come from it",
+			SONDE_OPTION_WORD, &q->ncu_config},
+		{0, "num-kernel-call-skip", "N", "launches of a kernel to let pass first (200)",
+			SONDE_OPTION_WORD, &q->skip},
+		{0, "num-kernel-call-profile", "M", "launches to profile then (1)",
+			SONDE_OPTION_NUMBER, &q->profile},
+		{0, "force-overwrite", NULL, "replace what is in the output directory",
+			SONDE_OPTION_FLAG, &q->force},
+		{'o', "output-dir", "DIR", "where to write (tmp/kernel-profile/TIME)",
+			SONDE_OPTION_WORD, &q->output},
+	};
+	const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex "
+					  "RE) [options] -- COMMAND [ARG...]",
+		"Profiles chosen kernels with Nsight Compute, one run of the program per kernel. "
+		"Each\n"
+		"gets a folder kernel_RANK_MD5 with ncu.ncu-rep, ncu.details.csv and\n"
+		"ncu.section_S.csv per section. Exit status: the program's; 125 when it or ncu "
+		"could\n"
+		"not be started.",
+		options, sizeof(options) / sizeof(*options),
+		{{"the three longest kernels",
+			 "sonde kernels --kernel-config top.yaml --topk 3 -- ./train"},
+			{"one kernel, from its first launch on",
+				"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- "
+				"./train"}}};
+	int nr_own = 1;
+	struct sonde_sink out;
+	int rc;
+
+	while (nr_own < argc && strcmp(argv[nr_own], "--") != 0)
+		nr_own++;
+	rc = sonde_options_parse(&q->args, &usage, nr_own, argv, err);
+	if (rc)
+		return rc;
+	if (q->args.wants_help) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+		sonde_usage_print(&usage, &out);
+		rc = sonde_sink_close(&out, err);
+		return rc ? rc : 1;
+	}
+	q->program = argv + nr_own + (nr_own < argc);
+	if (!q->kernel_config == !q->kernel_regex)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"kernels: give either --kernel-config or --kernel-regex");
+	if (!*q->program)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "kernels: no command behind `--`");
+	if (q->args.operands.nr && !q->sections.nr)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"kernels: '%s' is no option; `--` begins the "
+			"command",
+			q->args.operands.at[0]);
+	return 0;
+}
+
+/* `--extra-sections A B C` as users know it: further words belong to it. */
+static int join_sections(struct job *j, const char *const *configured)
+{
+	size_t nr = 0, i, from;
+	const char **at;
+
+	while (configured && configured[nr])
+		nr++;
+	from = nr;
+	nr += j->q->sections.nr + j->q->args.operands.nr;
+	at = sonde_arena_calloc(&j->arena, nr + 1, sizeof(*at));
+	if (!at)
+		return sonde_err_nomem(j->err);
+	for (i = 0; i < from; i++)
+		at[i] = configured[i];
+	for (i = 0; i < j->q->sections.nr; i++)
+		at[from++] = j->q->sections.at[i];
+	for (i = 0; i < j->q->args.operands.nr; i++)
+		at[from++] = j->q->args.operands.at[i];
+	j->ncu_request.sections = (struct sonde_list){at, nr};
+	return 0;
+}
+
+static int read_preset(struct job *j)
+{
+	static const char *const none[] = {NULL};
+	const char *const *sections = none, *const *metrics = none, *const *set = none;
+	const char *path = j->q->ncu_config;
+	size_t nr = 0;
+	int rc = 0;
+
+	if (path)
+		rc = sonde_yaml_strings(&sections, path, "ncu_cli.sections", &j->arena, j->err);
+	if (rc == 0 && path)
+		rc = sonde_yaml_strings(&metrics, path, "ncu_cli.metrics", &j->arena, j->err);
+	if (rc == 0 && path)
+		rc = sonde_yaml_strings(&set, path, "ncu_cli.set", &j->arena, j->err);
+	if (rc)
+		return rc;
+	while (metrics[nr])
+		nr++;
+	j->ncu_request.metrics = (struct sonde_list){metrics, nr};
+	j->ncu_request.set = set[0];
+	return join_sections(j, sections);
+}
+
+static int set_skip(struct job *j)
+{
+	char *end;
+	long n = j->q->skip ? strtol(j->q->skip, &end, 10) : 200;
+
+	if (j->q->skip && (*end || end == j->q->skip || n < 0 || n > 1000000000))
+		return sonde_err_set(j->err, SONDE_ERR_USAGE,
+			"--num-kernel-call-skip: '%s' is not a number from 0 on", j->q->skip);
+	j->ncu_request.launch_skip = n;
+	j->ncu_request.launch_count = j->q->profile == SIZE_MAX ? -1 : (long)j->q->profile;
+	return 0;
+}
+
+static int prepare(struct job *j)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char path[1024];
+	int rc;
+
+	j->ncu_request = (struct sonde_ncu_request){.target_processes = "all",
+		.replay_mode = "kernel",
+		.clock_control = "base",
+		.kernel_name_base = "demangled",
+		.force_overwrite = true};
+	if (j->q->output)
+		snprintf(j->dir, sizeof(j->dir), "%s", j->q->output);
+	else if (localtime_r(&now, &tm))
+		strftime(j->dir, sizeof(j->dir), "tmp/kernel-profile/%Y%m%d-%H%M%S", &tm);
+	rc = set_skip(j);
+	if (rc == 0)
+		rc = read_preset(j);
+	if (rc == 0 && !sonde_tool_find(path, j->q->program[0]))
+		rc = sonde_err_set(
+			j->err, SONDE_ERR_NOTFOUND, "%s: no such program", j->q->program[0]);
+	if (rc == 0)
+		rc = sonde_tool_open(
+			&j->ncu, getenv("SONDE_NCU") ? getenv("SONDE_NCU") : "ncu", j->err);
+	return rc;
+}
+
+static int write_file(const char *path, struct sonde_str text, struct sonde_err *err)
+{
+	struct sonde_sink out;
+	int rc = sonde_sink_open(&out, path, err);
+
+	if (rc)
+		return rc;
+	sonde_sink_str(&out, text);
+	return sonde_sink_close(&out, err);
+}
+
+static void import_page(struct job *j, const char *report, const char *section, const char *to)
+{
+	struct sonde_argv argv = {0};
+	struct sonde_buf text = {0};
+	struct sonde_err why = {0};
+	int status = 0, rc;
+
+	sonde_ncu_import_args(&argv, &j->ncu, report, "details");
+	sonde_argv_add(&argv, "--csv");
+	if (section)
+		sonde_argv_pair(&argv, "--section", section);
+	rc = argv.failed ? sonde_err_nomem(&why)
+			 : sonde_tool_output(&text, &status, argv.words.at, 600000, &why);
+	if (rc == 0 && status == 0)
+		rc = write_file(to, sonde_buf_view(&text), &why);
+	if (rc || status)
+		sonde_say("%s was not written: %s", to, rc ? why.msg : "ncu --import failed");
+	sonde_buf_release(&text);
+	sonde_argv_release(&argv);
+}
+
+static void import_all(struct job *j, const char *dir, const char *report)
+{
+	char path[4096];
+	size_t i;
+
+	if (access(report, R_OK) < 0)
+		return;
+	snprintf(path, sizeof(path), "%s/ncu.details.csv", dir);
+	import_page(j, report, NULL, path);
+	for (i = 0; i < j->ncu_request.sections.nr; i++) {
+		const char *s = j->ncu_request.sections.at[i];
+
+		if (strchr(s, '/'))
+			continue;
+		snprintf(path, sizeof(path), "%s/ncu.section_%s.csv", dir, s);
+		import_page(j, report, s, path);
+	}
+}
+
+static int run_ncu(struct job *j, const char *dir, const char *regex, const char *log)
+{
+	struct sonde_ncu_request q = j->ncu_request;
+	struct sonde_progress progress = {0};
+	struct sonde_child_spec spec = {.tick = sonde_progress_tick, .of = &progress, .out_fd = -1};
+	struct sonde_child_end end = {0};
+	struct sonde_argv argv = {0};
+	struct sonde_buf b = {0};
+	const char *word, *report = sonde_arena_printf(&j->arena, "%s/ncu", dir).p;
+	int rc = 0;
+
+	word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
+	q.kernel_name = (struct sonde_list){&word, 1};
+	q.report = report;
+	q.log = log;
+	sonde_ncu_args_build(&argv, &j->ncu, &q, j->q->program);
+	if (argv.failed || !word || !report)
+		rc = sonde_err_nomem(j->err);
+	if (rc == 0) {
+		spec.argv = argv.words.at;
+		sonde_progress_begin(&progress, "ncu", log);
+		rc = sonde_child_run(&end, &spec, j->err);
+		sonde_progress_end(&progress);
+		sonde_ncu_log_explain(&progress.log, &b);
+		if (b.n)
+			sonde_say("%s", b.p);
+		if (sonde_ncu_log_has(&progress.log, SONDE_NCU_NOTHING))
+			sonde_say("  fewer launches than --num-kernel-call-skip %ld? try 0",
+				q.launch_skip);
+		if (j->status == 0)
+			j->status = progress.log.program_status >= 0 ? progress.log.program_status
+								     : end.status;
+		j->is_stopped = end.is_interrupted;
+		sonde_progress_release(&progress);
+	}
+	sonde_buf_release(&b);
+	sonde_argv_release(&argv);
+	return rc;
+}
+
+static int profile(struct job *j, const struct sonde_kernel_entry *k, size_t rank)
+{
+	char md5[33], dir[2200], report[2300], log[2300];
+	int rc;
+
+	sonde_md5(md5, sonde_str_from(k->name));
+	snprintf(dir, sizeof(dir), "%s/kernel_%zu_%s", j->dir, rank, md5);
+	snprintf(report, sizeof(report), "%s/ncu.ncu-rep", dir);
+	snprintf(log, sizeof(log), "%s/ncu.log", dir);
+	if (access(report, F_OK) == 0 && !j->q->force)
+		return sonde_err_set(j->err, SONDE_ERR_USAGE,
+			"%s is already there; --force-overwrite replaces it", report);
+	rc = sonde_dir_make(dir, j->err);
+	if (rc)
+		return rc;
+	sonde_say("kernel %zu: %s", rank, k->name);
+	unlink(log);
+	rc = run_ncu(j, dir, k->regex, log);
+	if (rc == 0)
+		import_all(j, dir, report);
+	return rc;
+}
+
+static int write_provenance(struct job *j, char **argv)
+{
+	struct sonde_buf b = {0};
+	char path[2200];
+	int rc = sonde_dir_make(j->dir, j->err);
+
+	sonde_buf_printf(&b, "sonde: '%s'\nncu: '%s'\n", SONDE_VERSION, j->ncu.version);
+	sonde_argv_yaml(&b, "arguments", argv);
+	sonde_argv_yaml(&b, "command", j->q->program);
+	snprintf(path, sizeof(path), "%s/command.yaml", j->dir);
+	if (rc == 0)
+		rc = b.failed ? sonde_err_nomem(j->err)
+			      : write_file(path, sonde_buf_view(&b), j->err);
+	sonde_buf_release(&b);
+	return rc;
+}
+
+static int run(struct job *j, char **argv)
+{
+	struct sonde_kernel_list list = {0};
+	size_t i;
+	int rc = 0;
+
+	if (j->q->kernel_config)
+		rc = sonde_kernel_list_open(&list, j->q->kernel_config, j->err);
+	else if (!sonde_kernel_list_add(
+			 &list, sonde_str_from(j->q->kernel_regex), j->q->kernel_regex, NULL))
+		rc = sonde_err_nomem(j->err);
+	if (rc == 0)
+		rc = write_provenance(j, argv);
+	for (i = 0; i < list.kernels.nr && i < j->q->topk && rc == 0 && !j->is_stopped; i++)
+		rc = profile(j, &list.kernels.at[i], i + 1);
+	if (rc == 0)
+		sonde_say("everything is in %s", j->dir);
+	sonde_kernel_list_release(&list);
+	return rc;
+}
+
+int sonde_cmd_kernels(int argc, char **argv)
+{
+	struct request q = {.topk = SIZE_MAX, .profile = 1};
+	struct sonde_err err = {0};
+	struct job j = {.q = &q, .err = &err};
+	int rc = parse(&q, argc, argv, &err), status;
+	bool is_help = rc > 0;
+
+	if (rc == 0)
+		rc = prepare(&j);
+	if (rc == 0)
+		rc = run(&j, argv);
+	status = rc < 0 ? sonde_cmd_fail(&err) : j.status;
+	if (rc == SONDE_ERR_NOTFOUND)
+		status = SONDE_STATUS_NOT_STARTED;
+	sonde_arena_release(&j.arena);
+	sonde_vec_release(&q.sections);
+	sonde_args_release(&q.args);
+	return is_help ? 0 : status;
+}

@@ -1,0 +1,115 @@
+#include "capture/child.h"
+#include "capture/native_env.h"
+#include "capture/progress.h"
+#include "cli/run_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int run_with_library(struct sonde_run *r, const struct sonde_native_request *q,
+	struct sonde_child_spec *spec, struct sonde_child_end *end, struct sonde_err *err)
+{
+	struct sonde_argv env = {0};
+	int rc;
+
+	if (r->env)
+		sonde_argv_all(&env, r->env);
+	rc = sonde_native_env_build(&env, q, err);
+	if (rc == 0) {
+		spec->argv = r->program;
+		spec->env = env.words.at;
+		spec->dir = r->set.workload_dir;
+		spec->timeout_ms = (unsigned)r->set.timeout_s * 1000u;
+		rc = sonde_child_run(end, spec, err);
+	}
+	sonde_argv_release(&env);
+	return rc;
+}
+
+static int write_command(struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_buf line = {0};
+	char name[64];
+	int rc;
+
+	sonde_buf_puts(&line, "CUDA_INJECTION64_PATH=libsonde_inject.so "
+			      "NVTX_INJECTION64_PATH=libsonde_inject.so ");
+	sonde_argv_show(&line, r->program);
+	sonde_buf_putc(&line, '\n');
+	snprintf(name, sizeof(name), "native/cmd%s.txt", r->dir.suffix);
+	rc = line.failed ? sonde_err_nomem(err)
+			 : sonde_rundir_write(&r->dir, name, sonde_buf_view(&line), err);
+	sonde_buf_release(&line);
+	return rc;
+}
+
+int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_native_request q = {
+		.nvtx_include = r->set.native_include, .nvtx_exclude = r->set.native_exclude};
+	struct sonde_child_spec spec = {.out_fd = -1};
+	struct sonde_child_end end = {0};
+	struct sonde_buf line = {0};
+	int rc;
+
+	if (r->is_dry) {
+		sonde_argv_show(&line, r->program);
+		printf("plan: one native capture, one run of the program\n  $ %s\n",
+			line.failed ? "" : line.p);
+		sonde_buf_release(&line);
+		return 0;
+	}
+	q.dir = sonde_run_path(r, "native");
+	rc = q.dir ? write_command(r, err) : sonde_err_nomem(err);
+	if (rc == 0)
+		rc = run_with_library(r, &q, &spec, &end, err);
+	if (rc)
+		return rc;
+	if (end.is_timed_out)
+		sonde_say("the program was stopped after %ld s (pipeline.workload.timeout_s)",
+			r->set.timeout_s);
+	sonde_run_take_end(r, end.status, end.is_interrupted);
+	r->nr_native++;
+	return 0;
+}
+
+int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err)
+{
+	const struct sonde_selection all = {.stack_only = true};
+	const char *dir = r->nr_native ? sonde_run_path(r, "native")
+				       : sonde_run_path(r, "discover%s", r->dir.suffix);
+	struct sonde_native_request q = {.dir = dir};
+	struct sonde_child_spec spec = {.is_helper = true, .out_fd = -1};
+	struct sonde_child_end end = {0};
+	int rc = dir ? 0 : sonde_err_nomem(err);
+
+	*out = (struct sonde_look){0};
+	if (rc == 0 && !r->nr_native) {
+		sonde_say("looking at the program's ranges (one run without its output)");
+		rc = run_with_library(r, &q, &spec, &end, err);
+	}
+	if (rc == 0 && end.is_interrupted) {
+		sonde_run_take_end(r, end.status, true);
+		rc = sonde_err_set(err, SONDE_ERR_STOPPED, "interrupted");
+	}
+	if (rc == 0)
+		rc = sonde_records_open(&out->records, &dir, 1, err);
+	if (rc == SONDE_ERR_NOTFOUND)
+		sonde_err_set(err, rc,
+			"it left no native capture: it uses neither NVTX nor CUDA, or "
+			"clears its environment");
+	if (rc == 0 && !r->nr_native)
+		r->nr_looks++;
+	if (rc == 0)
+		rc = sonde_launches_build(&out->launches, out->records, &all, err);
+	if (rc)
+		sonde_look_release(out);
+	return rc;
+}
+
+void sonde_look_release(struct sonde_look *look)
+{
+	sonde_launches_free(look->launches);
+	sonde_records_free(look->records);
+	*look = (struct sonde_look){0};
+}

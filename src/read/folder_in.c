@@ -1,0 +1,120 @@
+#include "read/folder_in.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_DEPTH 4
+#define NR_KINDS  3
+
+static const char *const suffixes[NR_KINDS] = {".ncu-rep", ".sonde", ".sqlite"};
+
+struct walk {
+	struct sonde_paths found[NR_KINDS];
+	struct sonde_arena *arena;
+	struct sonde_err *err;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int add(struct walk *w, const char *path)
+{
+	struct sonde_str s = sonde_str_from(path);
+	const char **slot;
+	size_t i;
+
+	for (i = 0; i < NR_KINDS; i++) {
+		if (!sonde_str_ends(s, suffixes[i]))
+			continue;
+		slot = sonde_vec_push(&w->found[i].at);
+		if (!slot)
+			return sonde_err_nomem(w->err);
+		*slot = path;
+		return 0;
+	}
+	return 0;
+}
+
+static bool is_skipped(const char *name)
+{
+	return name[0] == '.' || strcmp(name, "regions") == 0 || strcmp(name, "discover") == 0;
+}
+
+static int walk(struct walk *w, const char *dir, unsigned depth)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+	int rc = 0;
+
+	if (!d && depth == 0)
+		return sonde_err_set(w->err, SONDE_ERR_IO, "%s: %s", dir, strerror(errno));
+	while (d && rc == 0 && (e = readdir(d))) {
+		const char *path;
+
+		if (is_skipped(e->d_name))
+			continue;
+		path = sonde_arena_printf(w->arena, "%s/%s", dir, e->d_name).p;
+		if (!path)
+			rc = sonde_err_nomem(w->err);
+		else if (lstat(path, &st) < 0)
+			continue;
+		else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+			rc = walk(w, path, depth + 1);
+		else if (S_ISREG(st.st_mode) && st.st_size > 0)
+			rc = add(w, path);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+static void note_others(struct walk *w, size_t taken, const char *dir, struct sonde_notes *notes)
+{
+	size_t i;
+
+	for (i = taken + 1; i < NR_KINDS; i++)
+		if (w->found[i].at.nr)
+			sonde_note(notes,
+				"%s also holds %zu other capture%s (%s): name the file to report "
+				"on it",
+				dir, w->found[i].at.nr, w->found[i].at.nr == 1 ? "" : "s",
+				suffixes[i]);
+}
+
+int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_arena *arena,
+	struct sonde_notes *notes, struct sonde_err *err)
+{
+	struct walk w = {.arena = arena, .err = err};
+	size_t i, k;
+	int rc = walk(&w, dir, 0);
+
+	for (i = 0; i < NR_KINDS && rc == 0 && !w.found[i].at.nr; i++)
+		;
+	if (rc == 0 && i == NR_KINDS)
+		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file in "
+			"it)",
+			dir);
+	if (rc == 0) {
+		qsort(w.found[i].at.at, w.found[i].at.nr, sizeof(*w.found[i].at.at), by_name);
+		note_others(&w, i, dir, notes);
+	}
+	for (k = 0; rc == 0 && k < w.found[i].at.nr; k++) {
+		const char **slot = sonde_vec_push(&out->at);
+
+		if (!slot)
+			rc = sonde_err_nomem(err);
+		else
+			*slot = w.found[i].at.at[k];
+	}
+	for (k = 0; k < NR_KINDS; k++)
+		sonde_vec_release(&w.found[k].at);
+	return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * A directory as an input: the captures it holds.
+ *
+ * A run directory may hold several captures of the same work. Those of one kind
+ * are taken, the most telling one: Nsight Compute reports (`*.ncu-rep`), else
+ * native captures (`*.sonde`), else Nsight Systems exports (`*.sqlite`); what
+ * was left out is said in a note. Reports below `regions/` and hidden folders
+ * are not captures.
+ */
+#ifndef SONDE_READ_FOLDER_IN_H
+#define SONDE_READ_FOLDER_IN_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/note.h"
+#include "base/vec.h"
+
+struct sonde_paths {
+	SONDE_VEC(const char *) at; /* in the arena, by name */
+};
+
+/*
+ * Appends the captures below `dir`. SONDE_ERR_NOTFOUND when there is none.
+ */
+int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_arena *arena,
+	struct sonde_notes *notes, struct sonde_err *err);
+
+#endif

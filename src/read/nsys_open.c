@@ -1,0 +1,259 @@
+#include "read/nsys_int.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#define MAX_DOMAINS 64
+#define MAX_OPEN    256
+
+static int cmp(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By thread, then time; of two that begin together the longer one is the outer. */
+static int by_entry(const void *pa, const void *pb)
+{
+	const struct nsys_range *a = pa, *b = pb;
+	int c = cmp(a->pid, b->pid);
+
+	if (!c)
+		c = cmp(a->kind, b->kind);
+	if (!c && a->kind == SONDE_PUSH_POP)
+		c = cmp(a->tid, b->tid);
+	if (!c)
+		c = cmp(a->begin_ns, b->begin_ns);
+	return c ? c : cmp(b->end_ns, a->end_ns);
+}
+
+static int by_thread(const void *pa, const void *pb)
+{
+	const struct nsys_launch *a = pa, *b = pb;
+	int c = cmp(a->pid, b->pid);
+
+	if (!c)
+		c = cmp(a->tid, b->tid);
+	return c ? c : cmp(a->call_ns, b->call_ns);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct nsys_launch *a = pa, *b = pb;
+	int c = cmp(a->pid, b->pid);
+
+	if (!c)
+		c = cmp(a->call_ns ? a->call_ns : a->start_ns,
+			b->call_ns ? b->call_ns : b->start_ns);
+	return c ? c : cmp(a->start_ns, b->start_ns);
+}
+
+/* The innermost open range of each domain, on one thread. */
+struct stacks {
+	uint64_t pid, tid;
+	struct stack {
+		uint32_t domain;
+		uint32_t top; /* index into the ranges, SONDE_NONE = empty */
+	} at[MAX_DOMAINS];
+	size_t nr;
+};
+
+static struct stack *stack_of(struct stacks *s, uint32_t domain)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr; i++)
+		if (s->at[i].domain == domain)
+			return &s->at[i];
+	if (s->nr == MAX_DOMAINS)
+		return &s->at[MAX_DOMAINS - 1];
+	s->at[s->nr] = (struct stack){domain, SONDE_NONE};
+	return &s->at[s->nr++];
+}
+
+/* The parent of each range, as an index into the ranges; `outer` has room for all. */
+static void pop_ended(const struct nsys *n, const uint32_t *outer, struct stack *s, uint64_t now)
+{
+	while (s->top != SONDE_NONE && n->ranges.at[s->top].end_ns <= now)
+		s->top = outer[s->top];
+}
+
+static void enter(const struct nsys *n, uint32_t *outer, struct stacks *s, uint32_t i)
+{
+	const struct nsys_range *g = &n->ranges.at[i];
+	struct stack *st;
+
+	if (s->pid != g->pid || s->tid != g->tid)
+		*s = (struct stacks){.pid = g->pid, .tid = g->tid};
+	st = stack_of(s, g->domain);
+	pop_ended(n, outer, st, g->begin_ns);
+	outer[i] = st->top;
+	st->top = i;
+}
+
+static int append(struct nsys *n, struct nsys_range *g, uint32_t parent, struct sonde_err *err)
+{
+	struct sonde_records *r = n->r;
+	uint32_t process = sonde_records__process(
+		r, n->src->input, g->pid, (struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
+	struct sonde_range *range = process == SONDE_NONE ? NULL : sonde_vec_push(&r->ranges);
+	struct sonde_range_time *t = range ? sonde_vec_push(&r->range_times) : NULL;
+
+	if (!t)
+		return sonde_err_nomem(err);
+	g->number = (uint32_t)(r->ranges.nr - 1);
+	*range = (struct sonde_range){.parent = parent,
+		.label = g->label,
+		.domain = g->domain,
+		.process = process,
+		.thread = g->tid,
+		.kind = g->kind};
+	*t = (struct sonde_range_time){
+		.begin_ns = g->begin_ns, .end_ns = g->end_ns == UINT64_MAX ? 0 : g->end_ns};
+	return 0;
+}
+
+int sonde_nsys__nest(struct nsys *n, struct sonde_err *err)
+{
+	struct stacks s = {0};
+	uint32_t *outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*outer));
+	uint32_t i;
+	int rc = 0;
+
+	if (!outer)
+		return sonde_err_nomem(err);
+	if (n->ranges.nr)
+		qsort(n->ranges.at, n->ranges.nr, sizeof(*n->ranges.at), by_entry);
+	for (i = 0; i < n->ranges.nr && rc == 0; i++) {
+		struct nsys_range *g = &n->ranges.at[i];
+
+		outer[i] = SONDE_NONE;
+		if (g->kind == SONDE_PUSH_POP)
+			enter(n, outer, &s, i);
+		rc = append(n, g,
+			outer[i] == SONDE_NONE ? SONDE_NONE : n->ranges.at[outer[i]].number, err);
+	}
+	sonde_free(outer);
+	return rc;
+}
+
+/* A walk over the launches of all threads beside the ranges of the same threads. */
+struct sweep {
+	struct nsys *n;
+	uint32_t *outer;
+	uint64_t *latest; /* of start/end ranges: the latest end up to this one, per process */
+	struct stacks stacks;
+	uint32_t next; /* range */
+	uint64_t pid, tid;
+	uint32_t first_start, end_start; /* start/end ranges of this process */
+	uint32_t members[MAX_OPEN];
+	size_t nr;
+};
+
+static bool is_before(const struct nsys_range *g, const struct nsys_launch *l)
+{
+	int c = cmp(g->pid, l->pid);
+
+	if (!c)
+		c = g->kind == SONDE_PUSH_POP ? cmp(g->tid, l->tid) : 1;
+	return c ? c < 0 : g->begin_ns <= l->call_ns;
+}
+
+static void find_starts(struct sweep *w, uint64_t pid)
+{
+	const struct nsys *n = w->n;
+	uint32_t i;
+
+	for (i = w->end_start; i < n->ranges.nr; i++)
+		if (n->ranges.at[i].pid > pid ||
+			(n->ranges.at[i].pid == pid && n->ranges.at[i].kind == SONDE_START_END))
+			break;
+	w->first_start = i;
+	for (; i < n->ranges.nr && n->ranges.at[i].pid == pid; i++) {
+		w->latest[i] = n->ranges.at[i].end_ns;
+		if (i > w->first_start && w->latest[i - 1] > w->latest[i])
+			w->latest[i] = w->latest[i - 1];
+	}
+	w->end_start = i;
+}
+
+static void add_starts(struct sweep *w, uint64_t now)
+{
+	const struct nsys_range *g = w->n->ranges.at;
+	uint32_t low = w->first_start, high = w->end_start, first = w->first_start;
+	size_t from = w->nr, i;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (g[mid].begin_ns <= now)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low > first && w->latest[low - 1] > now && w->nr < MAX_OPEN; low--)
+		if (g[low - 1].end_ns > now)
+			w->members[w->nr++] = g[low - 1].number;
+	for (i = 0; i < (w->nr - from) / 2; i++) { /* in order of entry */
+		uint32_t t = w->members[from + i];
+
+		w->members[from + i] = w->members[w->nr - 1 - i];
+		w->members[w->nr - 1 - i] = t;
+	}
+}
+
+static void add_stacks(struct sweep *w, const struct nsys_launch *l)
+{
+	size_t i;
+
+	if (w->stacks.pid != l->pid || w->stacks.tid != l->tid)
+		return;
+	for (i = 0; i < w->stacks.nr; i++) {
+		pop_ended(w->n, w->outer, &w->stacks.at[i], l->call_ns);
+		if (w->stacks.at[i].top != SONDE_NONE)
+			w->members[w->nr++] = w->n->ranges.at[w->stacks.at[i].top].number;
+	}
+}
+
+static int place(struct sweep *w, struct nsys_launch *l, struct sonde_err *err)
+{
+	struct nsys *n = w->n;
+
+	if (w->pid != l->pid) {
+		find_starts(w, l->pid);
+		w->pid = l->pid;
+	}
+	while (w->next < n->ranges.nr && is_before(&n->ranges.at[w->next], l)) {
+		if (n->ranges.at[w->next].kind == SONDE_PUSH_POP)
+			enter(n, w->outer, &w->stacks, w->next);
+		w->next++;
+	}
+	w->nr = 0;
+	if (l->call_ns) {
+		add_stacks(w, l);
+		add_starts(w, l->call_ns);
+	}
+	l->open = sonde_records__set(n->r, w->members, w->nr);
+	return l->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_nsys__open(struct nsys *n, struct sonde_err *err)
+{
+	struct sweep w = {.n = n, .pid = UINT64_MAX};
+	size_t i;
+	int rc = 0;
+
+	w.outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.outer));
+	w.latest = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.latest));
+	if (!w.outer || !w.latest)
+		rc = sonde_err_nomem(err);
+	if (rc == 0 && n->launches.nr)
+		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_thread);
+	for (i = 0; i < n->launches.nr && rc == 0; i++)
+		rc = place(&w, &n->launches.at[i], err);
+	if (rc == 0 && n->launches.nr)
+		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_time);
+	sonde_free(w.outer);
+	sonde_free(w.latest);
+	return rc;
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# sonde config: the manual is current and its examples run; errors are one line and exit 2.
+set -u
+TMP=${TMP:-$(mktemp -d)}
+unset XDG_CONFIG_HOME
+export HOME=$TMP/home
+mkdir -p "$HOME"
+repo=$PWD
+
+verdict() { # NAME STATUS
+	if [ "$2" -eq 0 ]; then echo "ok config__$1"; else echo "not ok config__$1"; fi
+}
+
+# The table of keys in the manual.
+doc=docs/configuration.md
+{
+	sed '/^<!-- keys:/q' "$doc"
+	"$SONDE" config --markdown
+	sed -n '/^<!-- \/keys -->/,$p' "$doc"
+} >"$TMP/configuration.md"
+[ -z "${ACCEPT:-}" ] || cp "$TMP/configuration.md" "$doc"
+diff -u "$doc" "$TMP/configuration.md"
+verdict manual_lists_the_keys_as_they_are $?
+
+# Every `sonde config` line of the manual.
+failed=0
+while IFS= read -r line; do
+	(eval "\"$SONDE\" ${line#sonde }") >"$TMP/out" 2>"$TMP/err" || {
+		echo "$line: $(cat "$TMP/err")"
+		failed=1
+	}
+	[ -s "$TMP/out" ] || failed=1
+done < <(sed -n '/^```sh$/,/^```$/p' docs/configuration.md docs/sonde-config.md | grep '^sonde config ')
+verdict examples_of_the_manual_run $failed
+
+# ARGS… fails with status 2 and one line that holds WORD.
+refused() { # NAME WORD ARGS…
+	local name=$1 word=$2 status
+	shift 2
+	"$SONDE" config "$@" >"$TMP/out" 2>"$TMP/err"
+	status=$?
+	if [ $status -eq 2 ] && [ "$(wc -l <"$TMP/err")" -eq 1 ] && grep -q -F -- "$word" "$TMP/err" && [ ! -s "$TMP/out" ]; then
+		echo "ok config__$name"
+	else
+		echo "status $status: $(cat "$TMP/err")"
+		echo "not ok config__$name"
+	fi
+}
+refused unknown_key_suggests_the_nearest "did you mean 'report.metrics'" 'report.metrcs=[a]'
+refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@pipeline.ncu=nosuch
+refused sweep_without_m_says_so '--multirun' report.sort=time,name
+refused syntax_error_names_the_override "'report.metrics=[a'" 'report.metrics=[a'
+refused unquoted_character_names_the_column 'column 14' 'report.scope=é'
+refused unknown_flag_is_usage '--orign' --orign
+refused missing_config_dir_is_named 'nosuch_dir' --config-dir nosuch_dir
+
+# A single value is bare; a missing package is status 1.
+[ "$("$SONDE" config -p report.nesting)" = label ]
+verdict single_value_is_bare $?
+"$SONDE" config -p nosuch >/dev/null 2>"$TMP/err"
+[ $? -eq 1 ] && grep -q "package 'nosuch' not found" "$TMP/err"
+verdict missing_package_is_status_1 $?
+
+# What is printed composes to itself.
+"$SONDE" config report.sort=time >"$TMP/one.yaml"
+"$SONDE" config --config-dir "$TMP" --config-name one >"$TMP/two.yaml"
+cmp -s "$TMP/one.yaml" "$TMP/two.yaml"
+verdict output_composes_to_itself $?
+
+# The search path: the nearest folder wins.
+mkdir -p "$HOME/.config/sonde/profiling/ncu" "$TMP/project/conf/profiling/ncu" "$TMP/dir/profiling/ncu"
+for place in "$HOME/.config/sonde" "$TMP/project/conf" "$TMP/dir"; do
+	printf 'defaults:\n- ncu.default\n- _self_\nncu_cli:\n  set: %s\n' "$(basename "$place")" >"$place/profiling/ncu/mine.yaml"
+done
+set_of() { (cd "$1" && shift && "$SONDE" config -p pipeline.ncu.ncu_cli.set profiling/ncu@pipeline.ncu=mine "$@"); }
+[ "$(set_of "$TMP")" = sonde ] && [ "$(set_of "$TMP/project")" = conf ] &&
+	[ "$(set_of "$TMP/project" --config-dir "$TMP/dir")" = dir ]
+verdict nearest_folder_wins $?
+mkdir -p "$TMP/other/conf" && printf 'lr: 0.1\n' >"$TMP/other/conf/config.yaml"
+(cd "$TMP/other" && "$SONDE" config >/dev/null)
+verdict conf_of_another_program_is_left_alone $?
+cd "$repo" || exit 1
+
+# Sweeps, in order, each in its own directory.
+"$SONDE" config -m hydra.sweep.dir=out report.max_kernels=1,2 report.sort=time,name -p report.sort |
+	grep -v '^---' | tr '\n' ' ' >"$TMP/out"
+[ "$(cat "$TMP/out")" = '# in out/0 time # in out/1 name # in out/2 time # in out/3 name ' ]
+verdict sweep_prints_jobs_in_order $?

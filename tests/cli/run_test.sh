@@ -1,0 +1,289 @@
+#!/usr/bin/env bash
+# `sonde run` against a stand-in ncu and nsys: command lines, plans, fallbacks, messages, signals,
+# artifacts. No GPU.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
+unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
+NCU=pipeline.ncu.enable=true
+n=0
+
+ok() { # NAME COMMAND…: ok when the command succeeds
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else
+		echo "not ok $name"
+		tail -30 "$TMP/out" "$TMP/err" 2>/dev/null
+	fi
+}
+run() { # ARGS…: sonde run into a fresh directory; $dir, $rc, $TMP/out, $TMP/err
+	n=$((n + 1))
+	dir=$TMP/run$n
+	"$SONDE" run "hydra.run.dir=$dir" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	rc=$?
+}
+quiet() { "$@" >/dev/null; }
+says() { grep -qF -e "$1" "$TMP/err"; }
+args() { tr '\0' '\n' <"$TMP/record"; }
+fail() { STANDIN_FAIL=$1 run $NCU "${@:2}"; }
+
+run $NCU "pipeline.ncu.ncu_cli.nvtx.include=[A/,B/]" -- /bin/echo 'a  b' "it's" $'new\nline'
+ok run_keeps_weird_arguments [ "$(head -2 "$TMP/out")" = "$(printf 'a  b it'"'"'s new\nline')" ]
+ok run_exits_with_the_programs_status [ $rc -eq 0 ]
+ok run_prints_the_region_tree grep -q 'A::A1 ' "$TMP/out"
+ok run_prints_coverage grep -q '24 of 29 launches in regions' "$TMP/out"
+for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/kernel.cmd.txt ncu/kernel.log \
+	ncu/kernel.ncu-rep ncu/raw.csv ncu/sections_report.txt ncu/regions/report.json \
+	ncu/regions/report.md ncu/regions/A__A1/report.json ncu/regions/A__A1/kernels.csv; do
+	ok "run_writes_$f" [ -s "$dir/$f" ]
+done
+ok run_json_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
+ok run_inputs_keep_every_argument grep -qF '"new\x0aline"' "$dir/inputs.yaml"
+ok run_directory_is_an_input bash -c '"$SONDE" report "$0" | grep -q "A::A1 "' "$dir"
+
+before=$(find "$dir" -type f | sort | xargs sha256sum)
+"$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok run_refuses_a_directory_that_holds_a_run [ $? -eq 2 ]
+ok run_says_which_directory says "$dir already holds a run"
+ok run_loses_nothing_then [ "$before" = "$(find "$dir" -type f | sort | xargs sha256sum)" ]
+mkdir -p "$TMP/t/20260131-120000/ncu"
+"$SONDE" run $NCU "hydra.run.dir=$TMP/t/20260131-120000" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok run_numbers_a_time_that_is_taken [ -s "$TMP/t/20260131-120000-2/ncu/kernel.ncu-rep" ]
+
+# --- command lines
+STANDIN_RECORD=$TMP/record run $NCU "pipeline.ncu.ncu_cli.nvtx.include=[A/]" \
+	"pipeline.ncu.ncu_cli.nvtx.exclude=['B/']" pipeline.ncu.ncu_cli.launch_skip=3 \
+	pipeline.ncu.ncu_cli.launch_count=7 'pipeline.ncu.ncu_cli.kernel_name=gemm*' \
+	pipeline.ncu.ncu_cli.push_pop_scope=process 'pipeline.ncu.ncu_cli.range_filter=":2:"' \
+	pipeline.ncu.ncu_cli.clock_control=none 'pipeline.ncu.ncu_cli.metrics=[dram__bytes_read.sum]' \
+	'pipeline.ncu.ncu_cli.sections=[Occupancy]' pipeline.ncu.ncu_cli.set=null \
+	'pipeline.ncu.ncu_cli.extra_args=[--cache-control,none]' -- /bin/true
+args >"$TMP/args"
+cat >"$TMP/want" <<END
+-f
+-o
+$dir/ncu/kernel
+--log-file
+$dir/ncu/kernel.log
+--target-processes
+all
+--replay-mode
+kernel
+--clock-control
+none
+--import-sass
+no
+--nvtx
+--nvtx-include
+A/
+--nvtx-exclude
+B/
+--nvtx-push-pop-scope
+process
+--range-filter
+:2:
+--kernel-name-base
+function
+-k
+regex:^(gemm.*)\$
+--launch-skip
+3
+--launch-count
+7
+--section
+Occupancy
+--metrics
+dram__bytes_read.sum
+--cache-control
+none
+/bin/true
+
+END
+ok run_passes_every_key_one_to_one diff "$TMP/want" "$TMP/args"
+rm -f "$TMP/record"
+STANDIN_RECORD=$TMP/record run $NCU "pipeline.ncu.ncu_cli.nvtx.include=['A*']" -- /bin/true
+ok run_translates_label_globs bash -c "tr '\0' '\n' <'$TMP/record' | grep -qxF 'regex:^A.*\$/'"
+
+# --- plans
+"$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok dry_run_plans_one_kernel_capture grep -q '^plan: 1 ncu capture$' "$TMP/out"
+ok dry_run_makes_nothing [ ! -e "$TMP/dry" ]
+"$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" pipeline.ncu.ncu_cli.replay_mode=range \
+	"pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/,B/]" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok dry_run_range_needs_one_capture_per_level grep -q '^plan: 2 ncu captures$' "$TMP/out"
+ok dry_run_disjoint_ranges_share_one grep -q 'range.level0: range replay, ranges A/ B/' "$TMP/out"
+"$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" pipeline.ncu.ncu_cli.replay_mode=app-range \
+	"pipeline.ncu.ncu_cli.nvtx.include=[A/B,A,'A::A1',C]" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok dry_run_levels_are_of_the_users_words grep -q '^plan: 2 ncu captures$' "$TMP/out"
+ok dry_run_levels_come_in_order bash -c 'sed -n 2p "$0" | grep -q app-range.level0' "$TMP/out"
+if grep -q 'passes: ' "$TMP/out"; then
+	ok dry_run_counts_passes grep -q 'passes: 8 for the named metrics on GH100' "$TMP/out"
+	"$SONDE" run -n $NCU --chip GA102 -- /bin/true >"$TMP/out" 2>"$TMP/err"
+	ok dry_run_plans_for_another_chip grep -q 'on GA102' "$TMP/out"
+	"$SONDE" run -n $NCU --chip XX1 -- /bin/true >"$TMP/out" 2>"$TMP/err"
+	ok dry_run_refuses_an_unknown_chip says "unknown chip 'XX1'"
+else
+	echo "skip dry_run_counts_passes: no CUPTI on this machine"
+fi
+(PATH=/usr/bin:/bin "$SONDE" run -n $NCU -- /bin/true) >"$TMP/out" 2>"$TMP/err"
+ok dry_run_needs_no_ncu grep -q '\$ ncu ' "$TMP/out"
+
+# --- range replay
+run $NCU pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/]" -- /bin/true
+ok range_captures_are_merged grep -q 'A::A1 ' "$TMP/out"
+ok range_writes_one_report_per_level [ -s "$dir/ncu/range.level0.ncu-rep" -a -s "$dir/ncu/range.level1.ncu-rep" ]
+run $NCU pipeline.ncu.ncu_cli.replay_mode=range -- /bin/true
+ok range_without_ranges_is_refused says 'nvtx.include'
+fail range_api pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
+ok range_falls_back_to_kernel_replay [ -s "$dir/ncu/kernel.ncu-rep" ]
+ok range_fallback_names_the_api says 'cuKernelSetAttribute'
+ok range_fallback_is_in_the_report grep -q 'fell back to kernel replay' "$dir/ncu/regions/report.json"
+ok range_fallback_keeps_what_was_captured [ -s "$dir/ncu/range.level0.ncu-rep" ]
+ok range_fallback_ends_well [ $rc -eq 0 ]
+fail range_api pipeline.ncu.ncu_cli.replay_mode=range pipeline.ncu.fallback=false \
+	"pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
+ok range_fallback_can_be_refused [ ! -e "$dir/ncu/kernel.ncu-rep" -a $rc -ne 0 ]
+
+# --- every failure has its explanation
+fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[X/]" -- /bin/true
+ok nothing_matched_is_no_failure [ $rc -eq 0 ]
+ok nothing_matched_is_said says 'no kernel was profiled'
+ok nothing_matched_names_other_threads says 'push_pop_scope=process'
+ok nothing_matched_invents_no_region [ ! -e "$dir/ncu/regions" ]
+fail only_start_end "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
+ok only_start_end_is_explained says 'add a `/` at the end'
+fail only_push_pop "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
+ok only_push_pop_is_explained says 'leave out the `/`'
+fail permission -- /bin/true
+ok permission_is_explained says 'NVreg_RestrictProfilingToAdminUsers=0'
+ok permission_fails [ $rc -eq 1 ]
+fail held -- /bin/true
+ok held_counters_are_explained says 'dcgmi profile --pause'
+fail driver -- /bin/true
+ok missing_driver_is_explained says 'no usable CUDA driver'
+fail clocks -- /bin/true
+ok clocks_are_explained says 'clock_control=none'
+fail metric -- /bin/true
+ok bad_metric_is_named says 'sm__nonsense.sum cannot be collected'
+fail expression -- /bin/true
+ok bad_expression_is_named says 'does not take the NVTX expression */'
+fail mismatch pipeline.ncu.ncu_cli.replay_mode=app-range "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
+ok replay_mismatch_is_explained says 'fix seeds'
+ok replay_mismatch_falls_back [ -s "$dir/ncu/kernel.ncu-rep" ]
+fail disk -- /bin/true
+ok full_disk_is_explained says 'the disk is full'
+fail early -- /bin/true
+ok profiler_that_cannot_start_is_125 [ $rc -eq 125 ]
+ok unknown_error_is_quoted says 'something unheard of'
+run $NCU 'pipeline.ncu.ncu_cli.extra_args=[--no-such-option]' -- /bin/true
+ok unknown_option_is_named says 'does not know the option --no-such-option'
+
+# --- names are checked before the run
+run $NCU 'pipeline.ncu.ncu_cli.sections=[SpeedOfLigth]' -- /bin/true
+ok section_typo_has_a_near_match says "no section 'SpeedOfLigth', did you mean 'SpeedOfLight'"
+ok section_typo_is_usage [ $rc -eq 2 ]
+run $NCU 'pipeline.ncu.ncu_cli.metrics=[gpu__time_duraton.sum]' -- /bin/true
+ok metric_typo_has_a_near_match says "did you mean 'gpu__time_duration"
+run $NCU pipeline.ncu.ncu_cli.set=ful -- /bin/true
+ok set_typo_has_a_near_match says "did you mean 'full'"
+
+# --- programs and tools
+run $NCU -- "$TMP/no such program"
+ok missing_program_is_125 [ $rc -eq 125 ]
+ok missing_program_is_named says "$TMP/no such program"
+run $NCU -- /bin/sh -c 'exit 3'
+ok failing_program_gives_its_status [ $rc -eq 3 ]
+ok failing_program_keeps_the_report [ -s "$dir/ncu/regions/report.json" ]
+ok failing_program_is_said says 'ended with exit code 3'
+SONDE_NCU=$TMP/nowhere/ncu run $NCU -- /bin/true
+ok missing_ncu_is_125 [ $rc -eq 125 ]
+ok missing_ncu_names_doctor says 'sonde doctor'
+STANDIN_VERSION=2019.5.0 run $NCU -- /bin/true
+ok old_ncu_is_refused says 'too old'
+ok old_ncu_is_125 [ $rc -eq 125 ]
+run $NCU nonsense.key=1 -- /bin/true
+ok unknown_key_is_usage [ $rc -eq 2 ]
+run $NCU pipeline.ncu.ncu_cli.nvtx.include='[A/' -- /bin/true
+ok bad_override_is_usage [ $rc -eq 2 ]
+
+# --- places
+mkdir "$TMP/ro" && chmod 500 "$TMP/ro"
+if [ "$(id -u)" -ne 0 ]; then
+	"$SONDE" run $NCU "hydra.run.dir=$TMP/ro/x" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+	ok unwritable_directory_is_said grep -q 'ro/x' "$TMP/err"
+else
+	echo "skip unwritable_directory_is_said: root may write everywhere"
+fi
+: >"$TMP/file"
+"$SONDE" run $NCU "hydra.run.dir=$TMP/file/x" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok file_in_the_way_is_said [ $? -eq 1 ]
+if mkdir "$TMP/small" && mount -t tmpfs -o size=16k none "$TMP/small" 2>/dev/null; then
+	head -c 20000 /dev/zero >"$TMP/small/fill" 2>/dev/null
+	"$SONDE" run $NCU "hydra.run.dir=$TMP/small/x" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+	ok full_disk_before_the_run_is_said grep -q 'No space left' "$TMP/err"
+	umount "$TMP/small"
+else
+	echo "skip full_disk_before_the_run_is_said: cannot mount a small file system"
+fi
+
+# --- signals (job control on: a shell makes background jobs ignore SIGINT otherwise)
+set -m
+for sig in INT TERM; do
+	n=$((n + 1)) dir=$TMP/run$n
+	STANDIN_SLOW=1 "$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/sleep 60 >"$TMP/out" 2>"$TMP/err" </dev/null &
+	pid=$!
+	for _ in $(seq 100); do grep -qs Profiling "$dir/ncu/kernel.log" && break; sleep 0.1; done
+	sleep 0.2
+	kill -$sig $pid
+	wait $pid
+	rc=$?
+	ok "sig${sig}_reaches_the_program" [ $rc -ge 128 ]
+	ok "sig${sig}_keeps_partial_results" [ -s "$dir/ncu/regions/report.json" ]
+	ok "sig${sig}_is_said" says 'stopped; what was captured is in'
+done
+set +m
+n=$((n + 1)) dir=$TMP/run$n
+printf 'from stdin\n' | "$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/cat >"$TMP/out" 2>"$TMP/err"
+ok stdin_is_the_programs_own grep -qx 'from stdin' "$TMP/out"
+
+# --- ranks
+for rank in 0 1; do
+	OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=job1 "$SONDE" run $NCU \
+		"hydra.run.dir=$TMP/ranks" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+done
+ok ranks_write_their_own_reports [ -s "$TMP/ranks/ncu/kernel.rank0.ncu-rep" -a -s "$TMP/ranks/ncu/kernel.rank1.ncu-rep" ]
+ok ranks_are_merged_by_the_last grep -q 'over 2 scopes' "$TMP/out"
+
+# --- Nsight Systems
+rm -f "$TMP/record"
+STANDIN_RECORD=$TMP/record run pipeline.nsys.enable=true pipeline.nsys.gating_nvtx=true \
+	pipeline.nsys.nvtx_capture=A@* -- /bin/true
+ok nsys_report_by_region grep -q 'registered op' "$TMP/out"
+ok nsys_writes_sqlite_and_stats [ -s "$dir/nsys/trace.sqlite" -a -s "$dir/nsys/stats_cuda_gpu_kern_sum.csv" ]
+ok nsys_gets_the_capture_range bash -c "tr '\0' '\n' <'$TMP/record' | grep -qx -e '--nvtx-capture=A@\*'"
+ok nsys_takes_unregistered_strings bash -c "tr '\0' '\n' <'$TMP/record' | grep -q 'REGISTER_ONLY=0'"
+STANDIN_NSYS_FAIL=range run pipeline.nsys.enable=true pipeline.nsys.gating_nvtx=true \
+	pipeline.nsys.nvtx_capture=X -- /bin/true
+ok nsys_range_never_entered_is_said says 'was never entered'
+run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx -- /bin/true
+ok nsys_capture_range_needs_a_range [ $rc -eq 2 ]
+
+# --- the native capture, and what it knows about a program
+unset SONDE_INJECT_LIB
+if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; then
+	export ASAN_OPTIONS=detect_leaks=1
+	run model/dummy_shallow_resnet/arch@model=dummy_shallow_resnet.tiny
+	ok native_is_the_default_and_so_is_the_workload grep -q 'block.conv1' "$TMP/out"
+	ok native_capture_is_kept bash -c 'ls "$0"/native/*.sonde >/dev/null' "$dir"
+	fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[Stem/]" -- "$BUILD/workloads/resnet_cpu"
+	ok nothing_matched_lists_the_real_ranges says 'residual/block.conv1'
+	ok nothing_matched_corrects_the_expression says "instead of 'Stem/' try: pipeline.ncu.ncu_cli.nvtx.include=['stem']"
+	ok nothing_matched_gives_a_baseline grep -q 'residual' "$TMP/out"
+	run $NCU pipeline.ncu.ncu_cli.replay_mode=range \
+		"pipeline.ncu.ncu_cli.nvtx.include=[stem,residual,head,'block.*']" -- "$BUILD/workloads/resnet_cpu"
+	ok range_levels_come_from_the_real_nesting says 'plan: 2 ncu captures'
+	ok range_outer_ranges_share_a_capture says 'range.level0: range replay, ranges [step/stem [step/residual [step/head'
+	ok range_inner_ranges_share_the_next says '[step/residual/block.conv1 [step/residual/block.conv2'
+else
+	echo "skip native_is_the_default_and_so_is_the_workload: no NVTX headers to build the library"
+fi

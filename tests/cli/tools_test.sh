@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# `sonde kernels`, `sonde top`, `sonde doctor` and Nsight Systems exports, without a GPU.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+export PATH="$PWD/tests/standin:$PATH"
+ok() {
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else
+		echo "not ok $name"
+		tail -20 "$TMP/out" "$TMP/err" 2>/dev/null
+	fi
+}
+quiet() { "$@" >/dev/null; }
+do_() { "$SONDE" "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
+
+# --- top
+do_ top tests/data/ncu/seed_kernel.ncu-rep --topk 2
+ok top_ranks_a_report grep -q '^  - name: "void gemm_tile<(int)2>' "$TMP/out"
+ok top_takes_topk [ "$(grep -c 'name:' "$TMP/out")" -eq 2 ]
+ok top_escapes_and_anchors grep -qF 'regex: "^void gemm_tile<\\(int\\)2>\\(const float \\*' "$TMP/out"
+printf 'Time (%%),Total Time (ns),Instances,Name\n70.0,700,7,"void gemm<float>(float *, int)"\n30.0,"1,300",3,axpy(float *)\n' >"$TMP/sum.csv"
+do_ top "$TMP/sum.csv" -o "$TMP/top.yaml"
+ok top_reads_a_kernel_summary grep -q 'gemm<float>(float \*, int)' "$TMP/top.yaml"
+ok top_ranks_by_time bash -c 'head -2 "$0" | grep -q axpy' "$TMP/top.yaml"
+do_ top "$TMP/none.csv"
+ok top_missing_input_fails [ $rc -eq 1 ]
+do_ top
+ok top_without_input_is_usage [ $rc -eq 2 ]
+do_ top Makefile
+ok top_refuses_other_files [ $rc -eq 1 ]
+
+# --- kernels
+STANDIN_RECORD=$TMP/record do_ kernels --kernel-config "$TMP/top.yaml" --topk 1 --extra-sections Occupancy \
+	LaunchStats --ncu-config conf/profiling/ncu/ncu.default.yaml -o "$TMP/k" -- /bin/echo 'a b'
+md5=$(printf 'axpy(float *)' | md5sum | cut -d' ' -f1)
+ok kernels_folder_is_rank_and_md5 [ -s "$TMP/k/kernel_1_$md5/ncu.ncu-rep" ]
+for f in ncu.details.csv ncu.section_Occupancy.csv ncu.section_LaunchStats.csv ncu.section_SpeedOfLight.csv; do
+	ok "kernels_writes_$f" [ -s "$TMP/k/kernel_1_$md5/$f" ]
+done
+ok kernels_writes_provenance grep -qF -e '- "a b"' "$TMP/k/command.yaml"
+tr '\0' '\n' <"$TMP/record" >"$TMP/args"
+ok kernels_skips_200_launches bash -c 'grep -A1 -x -e --launch-skip "$0" | grep -qx 200' "$TMP/args"
+ok kernels_profiles_one bash -c 'grep -A1 -x -e --launch-count "$0" | grep -qx 1' "$TMP/args"
+ok kernels_names_the_kernel grep -qxF 'regex:^axpy\(float \*\)$' "$TMP/args"
+do_ kernels --kernel-config "$TMP/top.yaml" --topk 1 -o "$TMP/k" -- /bin/true
+ok kernels_overwrites_nothing [ $rc -eq 2 ]
+do_ kernels --kernel-config "$TMP/top.yaml" --topk 1 --force-overwrite -o "$TMP/k" -- /bin/true
+ok kernels_overwrites_when_told [ $rc -eq 0 ]
+do_ kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -o "$TMP/k2" -- /bin/sh -c 'exit 4'
+ok kernels_gives_the_programs_status [ $rc -eq 4 ]
+do_ kernels --kernel-regex x -- "$TMP/nowhere"
+ok kernels_missing_program_is_125 [ $rc -eq 125 ]
+do_ kernels -- /bin/true
+ok kernels_without_kernels_is_usage [ $rc -eq 2 ]
+printf 'kernels: 5\n' >"$TMP/bad.yaml"
+do_ kernels --kernel-config "$TMP/bad.yaml" -- /bin/true
+ok kernels_bad_list_is_said grep -q "no list 'kernels'" "$TMP/err"
+STANDIN_FAIL=nothing do_ kernels --kernel-regex x -o "$TMP/k3" -- /bin/true
+ok kernels_nothing_profiled_names_the_skip grep -q -e 'num-kernel-call-skip 200' "$TMP/err"
+
+# --- doctor
+root=$TMP/root
+mkdir -p "$root/proc/driver/nvidia" "$root/proc/self" "$root/proc/77" "$TMP/bin"
+printf 'ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n' >"$root/proc/driver/nvidia/params"
+printf 'CapInh:\t0\nCapEff:\t0000000000000000\n' >"$root/proc/self/status"
+echo nv-hostengine >"$root/proc/77/comm"
+: >"$root/.dockerenv"
+cat >"$TMP/bin/nvidia-smi" <<'END'
+#!/bin/sh
+echo "NVIDIA H200, 580.65.06, 9.0, 143771, GPU-1234, Disabled"
+END
+chmod +x "$TMP/bin/nvidia-smi"
+export SONDE_SYSROOT=$root
+PATH=$TMP/bin:$PATH do_ doctor
+ok doctor_sees_the_gpu grep -q 'NVIDIA H200, compute capability 9.0, driver 580.65.06' "$TMP/out"
+ok doctor_sees_ncu grep -q 'ncu 2025.3.1.0' "$TMP/out"
+ok doctor_sees_missing_permission grep -q 'RmProfilingAdminOnly: 1' "$TMP/out"
+ok doctor_tells_the_remedy grep -q 'NVreg_RestrictProfilingToAdminUsers=0' "$TMP/out"
+ok doctor_sees_other_profilers grep -q 'nv-hostengine (77)' "$TMP/out"
+ok doctor_sees_the_container grep -q 'container (docker)' "$TMP/out"
+ok doctor_status_says_bad [ $rc -eq 1 ]
+sed -i 's/Only: 1/Only: 0/' "$root/proc/driver/nvidia/params"
+PATH=$TMP/bin:$PATH do_ doctor --json
+ok doctor_status_says_good [ $rc -eq 0 ]
+ok doctor_json_is_json python3 -m json.tool "$TMP/out" /dev/null
+STANDIN_VERSION=2019.1.0 PATH=$TMP/bin:$PATH do_ doctor
+ok doctor_sees_an_old_ncu grep -q 'ncu 2019.1.0 is too old' "$TMP/out"
+unset SONDE_SYSROOT
+(PATH=/usr/bin:/bin "$SONDE" doctor) >"$TMP/out" 2>"$TMP/err"
+ok doctor_without_gpu_is_bad [ $? -eq 1 ]
+
+# --- Nsight Systems exports
+if command -v sqlite3 >/dev/null; then
+	sqlite3 "$TMP/t.sqlite" <tests/data/nsys/small.sql
+	do_ report "$TMP/t.sqlite" --format csv --deterministic
+	ok nsys_export_is_read [ $rc -eq 0 ]
+	do_ report "$TMP/t.sqlite" --format json --deterministic
+	ok nsys_json_is_valid quiet "$SONDE" validate "$TMP/out"
+	python3 - "$TMP/out" <<'END' >"$TMP/got"
+import json, sys
+d = json.load(open(sys.argv[1]))
+for s in d["scopes"]:
+    for r in s["regions"]:
+        print(s["scope"], r["id"], r["kind"], r["kernel_count"], r["exclusive"]["kernel_count"], round(r["total_ms"] * 1e6))
+print(d["coverage"]["launches_attributed"], d["coverage"]["launches_total"])
+END
+	cat >"$TMP/want" <<'END'
+process:100/device:0 A push_pop 3 1 1500
+process:100/device:0 A/A::A1 push_pop 2 2 500
+process:100/device:0 libA@registered op push_pop 1 1 200
+process:100/device:0 B push_pop 1 1 500
+process:100/device:0 worker loop push_pop 1 1 400
+process:100/device:0 overlap start_end 3 3 1200
+process:200/device:0 A push_pop 1 1 600
+process:200/device:0 never closed push_pop 1 1 50
+7 9
+END
+	ok nsys_attributes_by_the_launching_thread diff "$TMP/want" "$TMP/got"
+	sqlite3 "$TMP/other.sqlite" 'CREATE TABLE x (y)'
+	do_ report "$TMP/other.sqlite"
+	ok nsys_other_databases_are_refused grep -q 'not an export of Nsight Systems' "$TMP/err"
+	head -c 3000 "$TMP/t.sqlite" >"$TMP/cut.sqlite"
+	do_ report "$TMP/cut.sqlite"
+	ok nsys_cut_file_is_an_error [ $rc -eq 1 ]
+	sqlite3 "$TMP/view.sqlite" 'CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE c(start) AS (SELECT 1 UNION ALL SELECT start+1 FROM c) SELECT start, start AS end FROM c'
+	timeout 20 "$SONDE" report "$TMP/view.sqlite" >"$TMP/out" 2>"$TMP/err"
+	ok nsys_views_are_never_run [ $? -ne 124 ]
+else
+	echo "skip nsys_export_is_read: no sqlite3 here"
+fi
+mkdir -p "$TMP/empty"
+do_ report "$TMP/empty"
+ok empty_directory_is_an_error grep -q 'a directory without captures' "$TMP/err"
+
+# --- help
+for c in run kernels top doctor; do
+	sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-$c.md | sed '1,2d' | head -n -2 >"$TMP/out"
+	"$SONDE" $c --help >"$TMP/err"
+	ok "docs_of_${c}_have_the_help_as_it_is" cmp -s "$TMP/out" "$TMP/err"
+done

@@ -1,0 +1,206 @@
+#include "unit.h"
+
+#include "base/md5.h"
+#include "capture/argv.h"
+#include "capture/child.h"
+#include "capture/ncu_args.h"
+#include "capture/ncu_log.h"
+#include "capture/plan.h"
+#include "capture/tool.h"
+
+static struct sonde_ncu_log read_log(const char *path, size_t chunk)
+{
+	struct sonde_ncu_log log = {.program_status = -1};
+	struct sonde_buf text = {0};
+	size_t i;
+
+	assert_true(sonde_file_slurp(&text, path));
+	for (i = 0; i < text.n; i += chunk)
+		sonde_ncu_log_feed(&log,
+			(struct sonde_str){text.p + i, text.n - i < chunk ? text.n - i : chunk});
+	sonde_ncu_log_finish(&log);
+	sonde_buf_release(&text);
+	return log;
+}
+
+static void test_ncu_log__counts_kernels_and_passes_however_it_is_cut(void **state)
+{
+	size_t chunk;
+
+	(void)state;
+	for (chunk = 1; chunk < 5000; chunk = chunk * 3 + 1) {
+		struct sonde_ncu_log log = read_log("tests/data/ncu/log_kernel_replay.txt", chunk);
+
+		assert_int_equal(log.nr_results, 29);
+		assert_int_equal(log.nr_passes, 29 * 9);
+		assert_int_equal(log.nr_processes, 1);
+		assert_true(log.has_report);
+		assert_int_equal(log.seen, 0);
+		assert_string_equal(log.current, "reduce_sum");
+		sonde_ncu_log_release(&log);
+	}
+}
+
+static void test_ncu_log__recorded_empty_run_is_explained(void **state)
+{
+	struct sonde_ncu_log log = read_log("tests/data/ncu/log_no_kernels_profiled.txt", 64);
+	struct sonde_buf text = {0};
+
+	(void)state;
+	assert_true(sonde_ncu_log_has(&log, SONDE_NCU_NOTHING));
+	assert_true(sonde_ncu_log_has(&log, SONDE_NCU_ONLY_START_END));
+	sonde_ncu_log_explain(&log, &text);
+	assert_non_null(strstr(text.p, "no kernel was profiled"));
+	assert_non_null(strstr(text.p, "add a `/`"));
+	sonde_buf_release(&text);
+	sonde_ncu_log_release(&log);
+}
+
+static void test_ncu_log__cause_is_named_and_consequences_are_not(void **state)
+{
+	struct sonde_ncu_log log = {.program_status = -1};
+	struct sonde_buf text = {0};
+
+	(void)state;
+	sonde_ncu_log_feed(
+		&log, SONDE_STR("==ERROR== Unsupported API during capture (cuKernelSetAttribute)\n"
+				"==ERROR== The application returned an error code (9).\n"
+				"==WARNING== No kernels were profiled.\n"));
+	assert_true(sonde_ncu_log_is_range_limit(&log));
+	assert_int_equal(log.program_status, 9);
+	sonde_ncu_log_explain(&log, &text);
+	assert_non_null(strstr(text.p, "calls cuKernelSetAttribute"));
+	assert_null(strstr(text.p, "exit code"));
+	assert_null(strstr(text.p, "no kernel"));
+	sonde_buf_release(&text);
+	sonde_ncu_log_release(&log);
+}
+
+static void test_ncu_advice__every_finding_has_one(void **state)
+{
+	unsigned f;
+
+	(void)state;
+	for (f = 0; f < SONDE_NR_NCU_FINDINGS; f++) {
+		assert_non_null(sonde_ncu_advice(f)->means);
+		assert_non_null(sonde_ncu_advice(f)->advice);
+	}
+}
+
+static void test_ncu_args__kernel_words_become_one_pattern(void **state)
+{
+	static const struct {
+		const char *names[3];
+		size_t nr;
+		const char *base, *word;
+	} cases[] = {
+		{{"gemm"}, 1, "function", "gemm"},
+		{{"gemm*"}, 1, "function", "regex:^(gemm.*)$"},
+		{{"a.b", "c?"}, 2, "function", "regex:^(a\\.b|c.)$"},
+		{{"regex:^void"}, 1, "demangled", "regex:^void"},
+		{{"void gemm<2>(int)"}, 1, NULL, ""},
+		{{"regex:x", "gemm"}, 2, NULL, ""},
+		{{NULL}, 0, NULL, ""},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sonde_buf b = {0};
+		const char *base = sonde_ncu_kernel_word(
+			&b, (struct sonde_list){cases[i].names, cases[i].nr}, "demangled");
+
+		if (cases[i].base)
+			assert_string_equal(base, cases[i].base);
+		else
+			assert_null(base);
+		assert_string_equal(b.p ? b.p : "", cases[i].word);
+		sonde_buf_release(&b);
+	}
+}
+
+static void test_argv__shown_line_is_safe_to_paste(void **state)
+{
+	char *words[] = {"ncu", "a b", "it's", "", "$HOME", "x\ny", NULL};
+	struct sonde_buf b = {0};
+
+	(void)state;
+	sonde_argv_show(&b, words);
+	assert_string_equal(b.p, "ncu 'a b' 'it'\\''s' '' '$HOME' 'x\ny'");
+	sonde_buf_release(&b);
+}
+
+static void test_child__ends_are_told_apart(void **state)
+{
+	char *fails[] = {"/bin/sh", "-c", "exit 7", NULL},
+	     *dies[] = {"/bin/sh", "-c", "kill -9 $$", NULL};
+	char *sleeps[] = {"/bin/sleep", "60", NULL}, *missing[] = {"/nonexistent/x", NULL};
+	struct sonde_child_spec spec = {.argv = fails, .is_helper = true, .out_fd = -1};
+	struct sonde_child_end end;
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(sonde_child_run(&end, &spec, &err), 0);
+	assert_int_equal(end.status, 7);
+	spec.argv = dies;
+	assert_int_equal(sonde_child_run(&end, &spec, &err), 0);
+	assert_int_equal(end.status, 128 + 9);
+	spec.argv = sleeps;
+	spec.timeout_ms = 200;
+	assert_int_equal(sonde_child_run(&end, &spec, &err), 0);
+	assert_true(end.is_timed_out);
+	spec.argv = missing;
+	assert_int_equal(sonde_child_run(&end, &spec, &err), SONDE_ERR_NOTFOUND);
+	assert_string_equal(err.msg, "/nonexistent/x: no such program");
+}
+
+static void test_md5__is_md5(void **state)
+{
+	char out[33];
+
+	(void)state;
+	sonde_md5(out, SONDE_STR(""));
+	assert_string_equal(out, "d41d8cd98f00b204e9800998ecf8427e");
+	sonde_md5(out,
+		SONDE_STR("12345678901234567890123456789012345678901234567890123456789012345678901"
+			  "234567890"));
+	assert_string_equal(out, "57edf4a22be3c955ac49da2e2107b67a");
+}
+
+static void test_plan__levels_of_words(void **state)
+{
+	static const char *const words[] = {"A/", "A::A1/", "B/", "A/C"};
+	static const size_t word_of[] = {0, 1, 2, 3};
+	const struct sonde_plan_request q = {.replay_mode = "range",
+		.include = {words, 4},
+		.words = {words, 4},
+		.word_of = word_of,
+		.chip = "GH100"};
+	struct sonde_plan p;
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(sonde_plan_build(&p, &q, &err), 0);
+	assert_int_equal(p.captures.nr, 2);
+	assert_int_equal(p.captures.at[0].include.nr, 2);
+	assert_string_equal(p.captures.at[0].include.at[1], "B/");
+	assert_string_equal(p.captures.at[1].name, "range.level1");
+	sonde_plan_release(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ncu_log__counts_kernels_and_passes_however_it_is_cut),
+		cmocka_unit_test(test_ncu_log__recorded_empty_run_is_explained),
+		cmocka_unit_test(test_ncu_log__cause_is_named_and_consequences_are_not),
+		cmocka_unit_test(test_ncu_advice__every_finding_has_one),
+		cmocka_unit_test(test_ncu_args__kernel_words_become_one_pattern),
+		cmocka_unit_test(test_argv__shown_line_is_safe_to_paste),
+		cmocka_unit_test(test_child__ends_are_told_apart),
+		cmocka_unit_test(test_md5__is_md5),
+		cmocka_unit_test(test_plan__levels_of_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

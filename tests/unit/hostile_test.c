@@ -1,0 +1,69 @@
+/* The whole way from a hostile report to the region tree: time grows with the size of the file. */
+#include "aggregate/tree.h"
+#include "attribute/launches.h"
+#include "read/records.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "ncu_hostile.h"
+
+static double seconds_to_build(make_hostile *make, uint32_t n)
+{
+	struct sonde_selection selection = {0};
+	struct sonde_choice choice = {0};
+	struct sonde_launches *launches = NULL;
+	struct sonde_records *records = NULL;
+	struct sonde_tree *tree = NULL;
+	struct sonde_buf file = {0};
+	struct sonde_err err = {0};
+	clock_t start;
+	int rc;
+
+	make(&file, n);
+	start = clock();
+	rc = open_bytes(&records, file.p, file.n, &err);
+	if (rc == 0)
+		rc = sonde_launches_build(&launches, records, &selection, &err);
+	if (rc == 0)
+		rc = sonde_tree_build(&tree, launches, &choice, &err);
+	if (rc && rc != SONDE_ERR_LIMIT) /* regions × metrics has an upper bound, and says so */
+		fail_msg("%s", err.msg);
+	sonde_tree_free(tree);
+	sonde_launches_free(launches);
+	sonde_records_free(records);
+	sonde_buf_release(&file);
+	return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void test_hostile__time_to_the_tree_grows_with_the_size_of_the_report(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NR_HOSTILE; i++) {
+		double few = seconds_to_build(hostile[i].make, 2500);
+		double many = seconds_to_build(hostile[i].make, 20000);
+
+		/*
+		 * 8 times as much; squared it would be 64 times. Metrics are the exception: each
+		 * result is decoded into a row of all metrics there are.
+		 */
+		if (hostile[i].make == many_metrics || hostile[i].make == many_of_everything)
+			continue;
+		if (many > 0.2 && many > 24 * few)
+			fail_msg(
+				"%s: 2,500 take %.3f s, 20,000 %.3f s", hostile[i].name, few, many);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile__time_to_the_tree_grows_with_the_size_of_the_report),
+	};
+
+	return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+}
