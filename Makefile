@@ -130,6 +130,11 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
+# What is needed on the machine with the GPU is built into build/gpu; there `make BUILD=build/gpu test-gpu`.
+.PHONY: gpu-programs
+gpu-programs:
+	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools
+
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
@@ -212,6 +217,7 @@ $(BUILD)/workloads/%: workloads/%.cu
 
 test-gpu:
 	tests/gpu/run_gpu.sh $(BUILD)
+	tests/run $(BUILD) native_gpu
 
 # ---------------------------------------------------------------------------------------------
 

@@ -12,6 +12,8 @@
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
+#define HOOK(id, fn) [id] = (NvtxFunctionPointer)(fn)
+
 struct sonde_nvtx_module {
 	NvtxCallbackModule id;
 	const NvtxFunctionPointer *hooks; /* by callback id, NULL = leave alone */
@@ -41,6 +43,7 @@ static inline bool sonde_nvtx__fill(
 	return true;
 }
 
-bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table);
+bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table); /* all of them */
+bool sonde_nvtx__attach_names(NvtxGetExportTableFunc_t get_table);
 
 #endif

@@ -48,7 +48,7 @@ static bool eat(struct dem *d, const char *text)
 {
 	size_t n = strlen(text);
 
-	if ((size_t)(d->end - d->p) < n || memcmp(d->p, text, n))
+	if ((size_t)(d->end - d->p) < n || memcmp(d->p, text, n) != 0)
 		return false;
 	d->p += n;
 	return true;

@@ -69,15 +69,16 @@ static void note_losses(const struct native *n)
 	const struct sonde_status *s = &n->status;
 	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
 
+	lost += s->nr_no_slot;
 	if (!n->ended)
 		sonde_note(to,
 			"%s: the program did not end in order (killed, crashed, or left by "
 			"_exit): what it did after the last write is missing",
 			path);
-	if (lost || s->nr_no_slot)
+	if (lost)
 		sonde_note(to,
 			"%s: %llu events were lost because the buffers were full (buffer_bytes)",
-			path, (unsigned long long)(lost + s->nr_no_slot));
+			path, (unsigned long long)lost);
 	if (s->nr_nested)
 		sonde_note(to, "%s: %llu events raised inside the capture library were left out",
 			path, (unsigned long long)s->nr_nested);

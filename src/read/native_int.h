@@ -3,7 +3,8 @@
  *
  *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
- *   native_stream.c   pieces → range entries, launches, what the GPU did
+ *   native_stream.c   pieces → range entries, launches
+ *   native_events.c   … and what else events say: start/end ranges, graphs, what the GPU did
  *   native_join.c     GPU work ↔ launches ↔ open ranges → records
  *   native.c          the reader: all of that in order, notes, and the values of a record
  *   demangle.c        kernel names

@@ -265,7 +265,6 @@ struct names {
 	uint32_t function, full;
 };
 
-/* Kernel names by the number of their mangled string, so that each is demangled once. */
 static bool kernel_names(struct native *n, uint32_t mangled, struct names *out)
 {
 	struct sonde_str full = sonde_records_str(n->r, mangled), function;
@@ -304,36 +303,42 @@ static uint32_t kernel_label(struct native *n, const struct native_work *w)
 	return sonde_records__string(n->r, (struct sonde_str){(const char *)p, f[1]});
 }
 
-static bool name_record(
-	struct native *n, struct sonde_map *known, struct names **names, struct sonde_record *rec)
+/* The names of each kernel met so far, so that each is demangled once. */
+struct name_table {
+	struct sonde_map known; /* mangled names */
+	SONDE_VEC(struct names) names;
+};
+
+static bool name_kernel(struct native *n, struct name_table *t, struct sonde_record *rec)
 {
 	const struct native_work w = {.payload = rec->payload, .type = (uint8_t)rec->payload_size};
+	uint32_t label = kernel_label(n, &w), number;
+	struct names *names;
+	bool is_new;
+
+	if (label == SONDE_NONE)
+		return false;
+	number = sonde_map_add(&t->known, sonde_records_str(n->r, label), &is_new);
+	if (number == SONDE_NONE)
+		return false;
+	if (is_new) {
+		names = sonde_vec_push(&t->names);
+		if (!names || !kernel_names(n, label, names))
+			return false;
+	}
+	rec->name = t->names.at[number].function;
+	rec->full_name = t->names.at[number].full;
+	return true;
+}
+
+static bool name_record(struct native *n, struct name_table *t, struct sonde_record *rec)
+{
 	const uint8_t *base = (const uint8_t *)n->src->file.data.p;
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
 	uint64_t kind = 0;
-	uint32_t label, number;
-	bool is_new;
 
-	if (rec->kind == SONDE_RESULT_KERNEL) {
-		label = kernel_label(n, &w);
-		if (label == SONDE_NONE)
-			return false;
-		number = sonde_map_add(known, sonde_records_str(n->r, label), &is_new);
-		if (number == SONDE_NONE)
-			return false;
-		if (is_new) {
-			struct names *grown = sonde_realloc(*names, (number + 1) * sizeof(**names));
-
-			if (!grown)
-				return false;
-			*names = grown;
-			if (!kernel_names(n, label, &(*names)[number]))
-				return false;
-		}
-		rec->name = (*names)[number].function;
-		rec->full_name = (*names)[number].full;
-		return true;
-	}
+	if (rec->kind == SONDE_RESULT_KERNEL)
+		return name_kernel(n, t, rec);
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
 	if (rec->kind == SONDE_RESULT_MEMCPY) {
@@ -408,8 +413,7 @@ fail:
 
 static int add_records(struct native *n, struct sonde_err *err)
 {
-	struct sonde_map known = {0};
-	struct names *names = NULL;
+	struct name_table names = {0};
 	struct timed *t;
 	size_t i, first = n->r->records.nr;
 	bool ok = n->works.nr < SONDE_NONE;
@@ -419,9 +423,9 @@ static int add_records(struct native *n, struct sonde_err *err)
 	for (i = 0; i < n->works.nr && ok; i++)
 		ok = add_record(n, &n->works.at[t[i].index]);
 	for (i = first; i < n->r->records.nr && ok; i++)
-		ok = name_record(n, &known, &names, &n->r->records.at[i]);
-	sonde_map_release(&known);
-	sonde_free(names);
+		ok = name_record(n, &names, &n->r->records.at[i]);
+	sonde_map_release(&names.known);
+	sonde_vec_release(&names.names);
 	sonde_free(t);
 	return ok ? 0 : sonde_err_nomem(err);
 }

@@ -1,46 +1,11 @@
 /*
- * The events of each thread, in order: range entries with their times, the
- * launches with what was open, and what the GPU did.
+ * The events of each thread, in order: range entries with their times, and
+ * the launches with what was open.
  */
 #include "base/alloc.h"
-#include "format/varint.h"
-#include "read/native_int.h"
+#include "read/native_stream_int.h"
 
 #include <string.h>
-
-/* A range boundary whose CPU time is known once the thread's CPU clock is next read. */
-struct pending {
-	uint32_t range;
-	bool is_end;
-	uint64_t ticks;
-};
-
-struct stream {
-	struct native *n;
-	uint64_t tid;
-	uint32_t number;
-	/* Of the chunk being read. */
-	uint64_t ticks, gpu_ns;
-	uint64_t cpu_ns, cpu_ticks; /* the last reading */
-	uint32_t correlation;
-	/* Of the whole stream. */
-	uint64_t nr_lost;
-	uint32_t top[NATIVE_MAX_DOMAINS]; /* innermost open range by domain */
-	uint16_t seen[NATIVE_MAX_DOMAINS];
-	uint32_t nr_seen;
-	bool set_is_old;
-	uint32_t set;
-	uint32_t path_range, path; /* the last region path made, and for which range */
-	SONDE_VEC(struct pending) pending;
-	bool no_memory;
-};
-
-/* The event being read. */
-struct event {
-	unsigned type, flags;
-	uint64_t ns;
-	const uint8_t *p, *end;
-};
 
 /* --- CPU time --------------------------------------------------------------------------------- */
 
@@ -81,7 +46,7 @@ static void cpu_later(struct stream *s, uint32_t range, bool is_end)
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-static uint32_t range_add(struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
+uint32_t sonde_stream__range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
 {
 	struct native *n = s->n;
 	struct sonde_records *r = n->r;
@@ -106,7 +71,7 @@ static uint32_t range_add(struct stream *s, uint32_t label, uint32_t domain, uns
 
 static void push(struct stream *s, uint32_t label, uint32_t domain)
 {
-	uint32_t i, range = range_add(s, label, domain, SONDE_PUSH_POP);
+	uint32_t i, range = sonde_stream__range(s, label, domain, SONDE_PUSH_POP);
 
 	if (range == SONDE_NONE)
 		return;
@@ -165,53 +130,6 @@ static void reconcile(struct stream *s, uint32_t domain, const uint32_t *labels,
 }
 
 /* --- the events ------------------------------------------------------------------------------- */
-
-/* The label of an event: a number, or written out. Its domain comes with it. */
-static bool read_label(struct stream *s, struct event *e, uint32_t *label, uint32_t *domain)
-{
-	uint64_t field[2] = {0};
-	struct sonde_str text;
-
-	if (!(e->flags & SONDE_EVENT_INLINE)) {
-		e->p = sonde_varint_get(e->p, e->end, &field[0]);
-		if (!e->p)
-			return false;
-		*label = sonde_native__string(s->n, field[0]);
-		*domain = field[0] < s->n->strings.nr ? s->n->strings.at[field[0]].domain : 0;
-		return true;
-	}
-	e->p = sonde_native__numbers(e->p, e->end, field, 2);
-	if (!e->p || field[0] >= NATIVE_MAX_DOMAINS || field[1] > (size_t)(e->end - e->p))
-		return false;
-	text = (struct sonde_str){(const char *)e->p, field[1]};
-	*label = sonde_records__string(s->n->r, text);
-	*domain = (uint32_t)field[0];
-	e->p += field[1];
-	return true;
-}
-
-static bool skip_attributes(struct event *e)
-{
-	uint64_t category;
-	unsigned which;
-
-	if (!(e->flags & SONDE_EVENT_ATTR))
-		return true;
-	if (e->p >= e->end)
-		return false;
-	which = *e->p++;
-	if (which & SONDE_ATTR_CATEGORY) {
-		e->p = sonde_varint_get(e->p, e->end, &category);
-		if (!e->p)
-			return false;
-	}
-	size_t nr = (which & SONDE_ATTR_COLOR ? 4 : 0) + (which & SONDE_ATTR_PAYLOAD ? 9 : 0);
-
-	if ((size_t)(e->end - e->p) < nr)
-		return false;
-	e->p += nr;
-	return true;
-}
 
 static bool read_base(struct stream *s, struct event *e, bool resync)
 {
@@ -309,118 +227,11 @@ static bool read_launch(struct stream *s, struct event *e)
 	return true;
 }
 
-/* The labels of the default domain's stack, outermost first, joined by '/'. */
-static uint32_t region_path(struct stream *s)
-{
-	struct sonde_records *r = s->n->r;
-	struct sonde_buf path = {0};
-	uint32_t chain[SONDE_OPEN_LIMIT], nr = 0, range;
-	struct sonde_str text;
-
-	if (s->top[0] == SONDE_NONE)
-		return SONDE_NONE;
-	if (s->top[0] == s->path_range)
-		return s->path;
-	for (range = s->top[0]; range != SONDE_NONE && nr < SONDE_OPEN_LIMIT;
-		range = r->ranges.at[range].parent)
-		chain[nr++] = range;
-	while (nr--) {
-		sonde_buf_str(&path, sonde_records_str(r, r->ranges.at[chain[nr]].label));
-		if (nr)
-			sonde_buf_putc(&path, '/');
-	}
-	text = sonde_arena_dup(&r->arena, sonde_buf_view(&path));
-	s->path_range = s->top[0];
-	s->path = text.p ? sonde_records__string(r, text) : SONDE_NONE;
-	sonde_buf_release(&path);
-	return s->path;
-}
-
-static bool read_node(struct stream *s, struct event *e)
-{
-	uint64_t field[2] = {0};
-	bool copy = e->type == SONDE_EVENT_NODE_COPY;
-	struct native_node *node;
-
-	e->p = sonde_native__numbers(e->p, e->end, field, copy ? 2 : 1);
-	if (!e->p)
-		return false;
-	node = sonde_vec_push(&s->n->nodes);
-	if (!node) {
-		s->no_memory = true;
-		return true;
-	}
-	*node = (struct native_node){
-		.id = field[0], .original = field[1], .path = copy ? SONDE_NONE : region_path(s)};
-	return true;
-}
-
-static bool read_edge(struct stream *s, struct event *e)
-{
-	uint64_t field[2] = {(uint64_t)s->number + 1, 0};
-	uint32_t label, domain, range = SONDE_NONE;
-	struct native_edge *edge;
-	bool is_stop = e->type == SONDE_EVENT_STOP;
-
-	if (is_stop) {
-		e->p = sonde_native__numbers(e->p, e->end, field, 2);
-		if (!e->p)
-			return false;
-	} else {
-		if (!read_label(s, e, &label, &domain))
-			return false;
-		e->p = sonde_varint_get(e->p, e->end, &field[1]);
-		if (!e->p || !skip_attributes(e))
-			return false;
-		range = range_add(s, label, domain, SONDE_START_END);
-		if (range == SONDE_NONE)
-			return true;
-	}
-	edge = sonde_vec_push(&s->n->edges);
-	if (!edge) {
-		s->no_memory = true;
-		return true;
-	}
-	*edge = (struct native_edge){.key = field[0] << 32 | (uint32_t)field[1],
-		.ns = e->ns,
-		.range = range,
-		.is_stop = is_stop};
-	return true;
-}
-
-static bool read_name(struct stream *s, struct event *e)
-{
-	uint64_t field[2];
-	uint32_t label, domain;
-
-	if (!read_label(s, e, &label, &domain))
-		return false;
-	e->p = sonde_native__numbers(
-		e->p, e->end, field, e->type == SONDE_EVENT_NAME_THREAD ? 1 : 2);
-	return e->p != NULL;
-}
-
-static bool read_gpu_clock(struct stream *s, struct event *e)
-{
-	struct native_point *point;
-	uint64_t ns;
-
-	e->p = sonde_varint_get(e->p, e->end, &ns);
-	if (!e->p)
-		return false;
-	point = sonde_vec_push(&s->n->gpu.points);
-	if (!point)
-		s->no_memory = true;
-	else
-		*point = (struct native_point){.from = ns, .to_ns = e->ns};
-	return true;
-}
-
 static bool read_range(struct stream *s, struct event *e)
 {
 	uint32_t label, domain;
 
-	if (!read_label(s, e, &label, &domain) || !skip_attributes(e))
+	if (!sonde_stream__label(s, e, &label, &domain) || !sonde_stream__skip_attributes(e))
 		return false;
 	if (e->type == SONDE_EVENT_PUSH)
 		push(s, label, domain);
@@ -442,102 +253,6 @@ static bool read_pop(struct stream *s, struct event *e)
 	return true;
 }
 
-/* --- GPU events ---------------------------------------------------------------------------------
- */
-
-/* The fields after the common ones: how many numbers, whether a name comes first. */
-static unsigned nr_own_fields(unsigned type)
-{
-	switch (type) {
-	case SONDE_EVENT_KERNEL:
-		return 10;
-	case SONDE_EVENT_MEMCPY:
-		return 3;
-	case SONDE_EVENT_MEMSET:
-		return 2;
-	default:
-		return 1;
-	}
-}
-
-static bool read_work(struct stream *s, struct event *e)
-{
-	struct native *n = s->n;
-	uint64_t f[6], own[10];
-	const uint8_t *body;
-	uint32_t label, domain;
-	struct native_work *w;
-
-	body = e->p = sonde_native__numbers(e->p, e->end, f, 6);
-	if (!e->p || (e->type == SONDE_EVENT_KERNEL && !read_label(s, e, &label, &domain)))
-		return false;
-	e->p = sonde_native__numbers(e->p, e->end, own, nr_own_fields(e->type));
-	if (!e->p)
-		return false;
-	s->gpu_ns += (uint64_t)sonde_unzigzag(f[0]);
-	if (e->type == SONDE_EVENT_OVERHEAD) {
-		n->counts.overheads++;
-		n->counts.overhead_ns += f[1];
-		return true;
-	}
-	w = sonde_vec_push(&n->works);
-	if (!w) {
-		s->no_memory = true;
-		return true;
-	}
-	*w = (struct native_work){.start_ns = s->gpu_ns,
-		.end_ns = s->gpu_ns + f[1],
-		.payload = (uint64_t)(body - (const uint8_t *)n->src->file.data.p),
-		.correlation = (uint32_t)f[2],
-		.device = (uint32_t)f[3],
-		.context = (uint32_t)f[4],
-		.stream = (uint32_t)f[5],
-		.launch = SONDE_NONE,
-		.type = (uint8_t)(e->type | e->flags)};
-	return true;
-}
-
-static bool add_attributes(struct sonde_records *r, struct sonde_device *d, const uint64_t *f)
-{
-	static const char *const names[] = {
-		"multiprocessor_count", "global_memory_size", "global_memory_bytes_per_second"};
-	struct sonde_attribute *list = sonde_arena_calloc(&r->arena, 3, sizeof(*list));
-	size_t i;
-
-	if (!list)
-		return false;
-	for (i = 0; i < 3; i++)
-		list[i] = (struct sonde_attribute){
-			.name = sonde_str_from(names[i]), .value = (double)f[2 + i]};
-	d->attributes = list;
-	d->nr_attributes = 3;
-	return true;
-}
-
-static bool read_device(struct stream *s, struct event *e)
-{
-	struct native *n = s->n;
-	uint64_t id, f[5];
-	uint32_t label, domain;
-	struct sonde_device d;
-
-	e->p = sonde_varint_get(e->p, e->end, &id);
-	if (!e->p || !read_label(s, e, &label, &domain))
-		return false;
-	e->p = sonde_native__numbers(e->p, e->end, f, 5);
-	if (!e->p)
-		return false;
-	if (sonde_records_device(n->r, n->process, (uint32_t)id) || label == SONDE_NONE)
-		return true;
-	d = (struct sonde_device){.id = (uint32_t)id,
-		.process = n->process,
-		.name = sonde_records_str(n->r, label),
-		.cc_major = (unsigned)f[0],
-		.cc_minor = (unsigned)f[1]};
-	s->no_memory |= !add_attributes(n->r, &d, f) || !sonde_records__device(n->r, &d);
-	return true;
-}
-
 /* --- chunks and streams -------------------------------------------------------------------------
  */
 
@@ -551,23 +266,23 @@ static bool read_body(struct stream *s, struct event *e)
 		return read_pop(s, e);
 	case SONDE_EVENT_START:
 	case SONDE_EVENT_STOP:
-		return read_edge(s, e);
+		return sonde_stream__edge(s, e);
 	case SONDE_EVENT_NAME_THREAD:
 	case SONDE_EVENT_NAME_CATEGORY:
 	case SONDE_EVENT_NAME_HANDLE:
-		return read_name(s, e);
+		return sonde_stream__name(s, e);
 	case SONDE_EVENT_LAUNCH:
 		return read_launch(s, e);
 	case SONDE_EVENT_NODE:
 	case SONDE_EVENT_NODE_COPY:
-		return read_node(s, e);
+		return sonde_stream__node(s, e);
 	case SONDE_EVENT_GPU_CLOCK:
-		return read_gpu_clock(s, e);
+		return sonde_stream__gpu_clock(s, e);
 	case SONDE_EVENT_DEVICE:
-		return read_device(s, e);
+		return sonde_stream__device(s, e);
 	default:
 		return e->type >= SONDE_EVENT_KERNEL && e->type <= SONDE_EVENT_OVERHEAD &&
-		       read_work(s, e);
+		       sonde_stream__work(s, e);
 	}
 }
 

@@ -3,7 +3,7 @@
 # Compute records of the same program. Where ncu is missing, the stored reports of the same
 # kernels under tests/data/ncu are compared with.
 #
-#   make BUILD=build/gpu STATIC=1 all tools        anywhere: what travels is build/gpu
+#   make gpu-programs                              anywhere: what travels is build/gpu
 #   tests/run build/gpu native_gpu                 on the machine with the GPU
 . tests/native.sh
 SHAPES="seed overlap domains names deep many threads graph none empty"

@@ -1,0 +1,62 @@
+/*
+ * Reading the events of one thread: the state of its stream and of the event
+ * at hand, shared by native_stream.c (ranges, chunks) and native_events.c
+ * (everything else an event can say).
+ *
+ * A reader of an event starts behind its time, moves `e->p` behind its last
+ * field and returns false when the event is cut off or makes no sense.
+ */
+#ifndef SONDE_READ_NATIVE_STREAM_INT_H
+#define SONDE_READ_NATIVE_STREAM_INT_H
+
+#include "format/varint.h"
+#include "read/native_int.h"
+
+/* A range boundary whose CPU time is known once the thread's CPU clock is next read. */
+struct pending {
+	uint32_t range;
+	bool is_end;
+	uint64_t ticks;
+};
+
+struct stream {
+	struct native *n;
+	uint64_t tid;
+	uint32_t number;
+	/* Of the chunk being read. */
+	uint64_t ticks, gpu_ns;
+	uint64_t cpu_ns, cpu_ticks; /* the last reading */
+	uint32_t correlation;
+	/* Of the whole stream. */
+	uint64_t nr_lost;
+	uint32_t top[NATIVE_MAX_DOMAINS]; /* innermost open range by domain */
+	uint16_t seen[NATIVE_MAX_DOMAINS];
+	uint32_t nr_seen;
+	bool set_is_old;
+	uint32_t set;
+	uint32_t path_range, path; /* the last region path made, and for which range */
+	SONDE_VEC(struct pending) pending;
+	bool no_memory;
+};
+
+/* The event being read. */
+struct event {
+	unsigned type, flags;
+	uint64_t ns;
+	const uint8_t *p, *end;
+};
+
+/* A new range entry beginning now, without a parent. SONDE_NONE when memory is short. */
+uint32_t sonde_stream__range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind);
+/* The label of an event, a number or written out, and its domain. */
+bool sonde_stream__label(struct stream *s, struct event *e, uint32_t *label, uint32_t *domain);
+bool sonde_stream__skip_attributes(struct event *e);
+
+bool sonde_stream__edge(struct stream *s, struct event *e); /* of a start/end range */
+bool sonde_stream__name(struct stream *s, struct event *e);
+bool sonde_stream__node(struct stream *s, struct event *e); /* of a graph */
+bool sonde_stream__gpu_clock(struct stream *s, struct event *e);
+bool sonde_stream__work(struct stream *s, struct event *e);
+bool sonde_stream__device(struct stream *s, struct event *e);
+
+#endif
