@@ -1,8 +1,7 @@
 #include "capture/kernel_list.h"
 
-#include "base/file.h"
+#include "config/config.h"
 
-#include <libfyaml.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,109 +79,68 @@ void sonde_kernel_list_release(struct sonde_kernel_list *l)
 	sonde_arena_release(&l->arena);
 }
 
-static struct fy_document *load(const char *path, struct sonde_err *err)
+/* The text at `kernels.I.KEY`, copied; NULL when there is none. */
+static const char *member(
+	struct sonde_kernel_list *l, const struct sonde_config *c, size_t i, const char *key)
 {
-	struct sonde_mapping file;
-	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_DEFAULT_DOC};
-	struct fy_document *doc;
+	char path[64];
+	struct sonde_str text;
 
-	if (sonde_mapping_open(&file, path, err))
-		return NULL;
-	doc = file.data.n > 4 << 20
-		      ? NULL
-		      : fy_document_build_from_malloc_string(&cfg,
-				strndup(file.data.p ? file.data.p : "", file.data.n), file.data.n);
-	sonde_mapping_release(&file);
-	if (!doc)
-		sonde_err_set(err, SONDE_ERR_FORMAT, "%s: not YAML", path);
-	return doc;
+	snprintf(path, sizeof(path), "kernels.%zu.%s", i, key);
+	text = sonde_config_str(c, path);
+	return text.n ? sonde_arena_z(&l->arena, text) : NULL;
 }
 
-static const char *member(struct fy_node *map, const char *key, struct sonde_arena *arena)
+static int take_entry(struct sonde_kernel_list *l, const struct sonde_config *c, size_t i,
+	const char *path, struct sonde_err *err)
 {
-	struct fy_node *n = fy_node_mapping_lookup_by_string(map, key, strlen(key));
-	size_t size = 0;
-	const char *text = n && fy_node_is_scalar(n) ? fy_node_get_scalar(n, &size) : NULL;
+	const char *name = member(l, c, i, "name"), *regex = member(l, c, i, "regex");
 
-	return text ? sonde_arena_z(arena, (struct sonde_str){text, size}) : NULL;
-}
-
-static int take_entry(
-	struct sonde_kernel_list *l, struct fy_node *item, const char *path, struct sonde_err *err)
-{
-	const char *name, *regex;
-
-	if (!fy_node_is_mapping(item))
-		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: entry %zu of 'kernels' is not a map with a name", path,
-			l->kernels.nr + 1);
-	name = member(item, "name", &l->arena);
-	regex = member(item, "regex", &l->arena);
 	if (!name && !regex)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: entry %zu of 'kernels' has neither name nor regex", path,
-			l->kernels.nr + 1);
+			"%s: entry %zu of 'kernels' has neither name nor regex", path, i + 1);
 	return sonde_kernel_list_add(l, sonde_str_from(name ? name : regex), regex,
-		       member(item, "description", &l->arena))
+		       member(l, c, i, "description"))
 		       ? 0
 		       : sonde_err_nomem(err);
 }
 
 int sonde_kernel_list_open(struct sonde_kernel_list *out, const char *path, struct sonde_err *err)
 {
-	struct fy_document *doc = load(path, err);
-	struct fy_node *list, *item;
-	void *iter = NULL;
-	int rc = 0;
+	const struct sonde_str *items;
+	struct sonde_config *c = NULL;
+	size_t nr = 0, i;
+	int rc = sonde_config_file_open(&c, path, err);
 
 	*out = (struct sonde_kernel_list){0};
-	if (!doc)
-		return err ? err->code : SONDE_ERR_FORMAT;
-	list = fy_node_by_path(fy_document_root(doc), "/kernels", FY_NT, FYNWF_DONT_FOLLOW);
-	if (!list || !fy_node_is_sequence(list))
+	if (rc == 0)
+		nr = sonde_config_list(c, "kernels", &items);
+	if (rc == 0 && nr == 0 && sonde_config_is_null(c, "kernels"))
 		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no list 'kernels' in it", path);
-	while (rc == 0 && (item = fy_node_sequence_iterate(list, &iter)))
-		rc = take_entry(out, item, path, err);
-	fy_document_destroy(doc);
+	for (i = 0; i < nr && rc == 0; i++)
+		rc = take_entry(out, c, i, path, err);
+	sonde_config_free(c);
 	if (rc)
 		sonde_kernel_list_release(out);
 	return rc;
 }
 
-static const char *scalar(struct fy_node *n, struct sonde_arena *arena)
-{
-	size_t size = 0;
-	const char *text = fy_node_is_scalar(n) ? fy_node_get_scalar(n, &size) : NULL;
-
-	return text ? sonde_arena_z(arena, (struct sonde_str){text, size}) : NULL;
-}
-
 int sonde_yaml_strings(const char *const **out, const char *path, const char *key,
 	struct sonde_arena *arena, struct sonde_err *err)
 {
-	struct fy_document *doc = load(path, err);
-	struct fy_node *n, *item;
-	const char **at;
-	char where[256];
-	void *iter = NULL;
-	size_t nr = 0, i;
+	const struct sonde_str *items;
+	struct sonde_config *c;
+	const char **at = NULL;
+	size_t nr, i;
+	int rc = sonde_config_file_open(&c, path, err);
 
-	if (!doc)
-		return err ? err->code : SONDE_ERR_FORMAT;
-	snprintf(where, sizeof(where), "/%s", key);
-	for (i = 0; where[i]; i++)
-		if (where[i] == '.')
-			where[i] = '/';
-	n = fy_node_by_path(fy_document_root(doc), where, FY_NT, FYNWF_DONT_FOLLOW);
-	at = sonde_arena_calloc(arena,
-		n && fy_node_is_sequence(n) ? (size_t)fy_node_sequence_item_count(n) + 1 : 2,
-		sizeof(*at));
-	if (at && n && fy_node_is_scalar(n) && scalar(n, arena))
-		at[nr++] = scalar(n, arena);
-	while (at && n && fy_node_is_sequence(n) && (item = fy_node_sequence_iterate(n, &iter)))
-		if (scalar(item, arena))
-			at[nr++] = scalar(item, arena);
-	fy_document_destroy(doc);
+	if (rc)
+		return rc;
+	nr = sonde_config_list(c, key, &items);
+	at = sonde_arena_calloc(arena, nr + 1, sizeof(*at));
+	for (i = 0; at && i < nr; i++)
+		at[i] = sonde_arena_z(arena, items[i]);
+	sonde_config_free(c);
 	*out = at;
-	return at ? 0 : sonde_err_nomem(err);
+	return at && !arena->failed ? 0 : sonde_err_nomem(err);
 }

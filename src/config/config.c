@@ -1,5 +1,6 @@
 #include "config/config_int.h"
 
+#include "base/file.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "config/pytext.h"
@@ -171,6 +172,43 @@ int sonde_config_open(
 	return finish_open(out, c, err);
 }
 
+static int load_file(struct sonde_config *c, const char *path, struct sonde_err *err)
+{
+	struct sonde_from *from = sonde_ctx__alloc(&c->cx, 1, sizeof(*from));
+	struct sonde_mapping file = {0};
+	int code;
+
+	if (!from)
+		return sonde_err_nomem(err);
+	*from = (struct sonde_from){.name = sonde_str_from(copy_text(c, path))};
+	code = sonde_mapping_open(&file, path, err);
+	if (code)
+		return code;
+	if (file.data.n > SONDE_MAX_FILE_BYTES)
+		code = sonde_err_set(err, SONDE_ERR_LIMIT, "%s: larger than 16 MiB", path);
+	else if (sonde_yaml__load(&c->frozen, &c->cx, from, sonde_arena_dup(&c->arena, file.data)))
+		code = sonde_config__report(c, err);
+	sonde_mapping_release(&file);
+	return code;
+}
+
+int sonde_config_file_open(struct sonde_config **out, const char *path, struct sonde_err *err)
+{
+	const struct sonde_config_request any = {.any_keys = true};
+	struct sonde_config *c = new_config(&any, 0);
+	int code;
+
+	*out = NULL;
+	if (!c)
+		return sonde_err_nomem(err);
+	code = load_file(c, path, err);
+	if (code)
+		sonde_config_free(c);
+	else
+		*out = c;
+	return code;
+}
+
 void sonde_config_free(struct sonde_config *c)
 {
 	if (!c)
@@ -188,9 +226,29 @@ const struct sonde_notes *sonde_config_notes(const struct sonde_config *c)
 
 /* Getters. */
 
+/* One step down: a key of a map, a number in a list. */
+static struct sonde_datum *child(struct sonde_datum *n, struct sonde_str step)
+{
+	uint32_t i = 0;
+	size_t k;
+
+	if (n->kind == SONDE_MAP)
+		return sonde_datum__get(n, step);
+	for (k = 0; k < step.n && step.p[k] >= '0' && step.p[k] <= '9' && i < UINT32_MAX / 10 - 9;
+		k++)
+		i = i * 10 + (uint32_t)(step.p[k] - '0');
+	return n->kind == SONDE_LIST && step.n && k == step.n && i < n->seq.nr ? n->seq.at[i]
+									       : NULL;
+}
+
 struct sonde_datum *sonde_config__node(const struct sonde_config *c, const char *key)
 {
-	return sonde_datum__path_get(c->frozen ? c->frozen : c->compose.root, key);
+	struct sonde_datum *n = c->frozen ? c->frozen : c->compose.root;
+	struct sonde_str rest = sonde_str_from(key);
+
+	while (n && rest.n)
+		n = child(n, sonde_str_cut(rest, '.', &rest));
+	return n;
 }
 
 bool sonde_config_bool(const struct sonde_config *c, const char *key)

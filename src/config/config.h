@@ -55,6 +55,13 @@ int sonde_config_open(
 	struct sonde_config **out, const struct sonde_config_request *req, struct sonde_err *err);
 void sonde_config_free(struct sonde_config *c); /* NULL is fine */
 
+/*
+ * One YAML file as it stands: no defaults, no groups, no table of keys. For
+ * files of another shape, such as lists of kernels; items of a list are reached
+ * by number ("kernels.0.name").
+ */
+int sonde_config_file_open(struct sonde_config **out, const char *path, struct sonde_err *err);
+
 /* Warnings of the composition, in words. */
 const struct sonde_notes *sonde_config_notes(const struct sonde_config *c);
 
