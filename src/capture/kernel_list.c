@@ -98,7 +98,8 @@ static int take_entry(struct sonde_kernel_list *l, const struct sonde_config *c,
 
 	if (!name && !regex)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: entry %zu of 'kernels' has neither name nor regex", path, i + 1);
+			"%s: no list 'kernels' of maps with a name or regex: look at entry %zu",
+			path, i + 1);
 	return sonde_kernel_list_add(l, sonde_str_from(name ? name : regex), regex,
 		       member(l, c, i, "description"))
 		       ? 0
