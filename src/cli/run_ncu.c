@@ -108,6 +108,7 @@ static int build_plan(struct stage *s)
 		.words = set->nvtx_include,
 		.word_of = s->word_of.at,
 		.metrics = set->ncu.metrics,
+		.clock_control = set->ncu.clock_control,
 		.chip = s->run->chip};
 	struct sonde_notes early = s->plan.notes;
 	SONDE_VEC(struct sonde_plan_range) ranges = {0};
@@ -438,6 +439,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 		rc = print_dry(&s);
 	if (rc == 0 && !r->is_dry) {
 		say_plan(&s);
+		sonde_note(&r->notes, "clocks: %s", sonde_plan_clocks(&s.plan));
 		rc = run(&s);
 	}
 	sonde_look_release(&s.look);
