@@ -264,6 +264,7 @@ static int capture(struct stage *s, const struct sonde_plan_capture *c, bool *is
 		.of = &progress,
 		.out_fd = -1,
 		.env = s->run->env,
+		.timeout_ms = (unsigned)s->run->set.timeout_s * 1000u,
 		.dir = s->run->set.workload_dir};
 	struct sonde_child_end end = {0};
 	const char *log = NULL, *report = NULL;
@@ -291,6 +292,7 @@ static int capture(struct stage *s, const struct sonde_plan_capture *c, bool *is
 					? " at the unsupported API "
 					: "",
 				progress.log.details[SONDE_NCU_UNSUPPORTED_API]);
+		sonde_run_say_timeout(s->run, &end);
 		if (rc == 0)
 			rc = judge(s, &progress.log, &end);
 		sonde_progress_release(&progress);
