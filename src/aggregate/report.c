@@ -64,7 +64,8 @@ static void find_present(struct work *w)
 		if (!sonde_cover_has(w->l, w->cover, p->scope) ||
 			!w->l->regions.at[p->region].is_shown)
 			continue;
-		w->x->instances[p->region] += p->instances;
+		if (sonde_nested__counts_entries(w->cover->nested, p->region, p->scope))
+			w->x->instances[p->region] += p->instances;
 		for (region = p->region; region != SONDE_NONE && !w->x->present[region];
 			region = w->l->regions.at[region].parent) {
 			w->x->present[region] = true;
@@ -135,17 +136,22 @@ static int add_nodes(struct work *w)
 	return rc;
 }
 
-/* Calls `visit` for each node a cell counts in; `own` where it counts exclusively. */
+/*
+ * Calls `visit` for each node a cell counts in; `own` where it counts exclusively.
+ * A region whose own capture holds the cell's work already ends the way up.
+ */
 static void visit_nodes(
 	struct work *w, uint32_t cell, void (*visit)(struct work *, uint32_t, uint32_t, bool))
 {
 	const struct sonde_place *place = &w->l->places.at[w->s->cells.at[cell].place];
-	uint32_t k, region;
+	uint32_t k, region, scope = w->s->cells.at[cell].scope;
 
 	for (k = 0; k < place->nr; k++) {
 		region = w->l->homes.at[place->first + k];
 		visit(w, w->x->node_of[region], cell, true);
-		for (region = w->l->regions.at[region].parent; region != SONDE_NONE;
+		for (region = w->l->regions.at[region].parent;
+			region != SONDE_NONE &&
+			!sonde_nested__covers(w->cover->nested, region, scope);
 			region = w->l->regions.at[region].parent)
 			visit(w, w->x->node_of[region], cell, false);
 	}
@@ -186,16 +192,24 @@ static bool is_inside(const struct work *w, size_t cell)
 	return w->l->places.at[w->s->cells.at[cell].place].nr > 0;
 }
 
+/* Whether its work is counted already, by the capture of a range around it. */
+static bool is_counted(const struct work *w, size_t cell)
+{
+	const struct sonde_cell *c = &w->s->cells.at[cell];
+
+	return sonde_nested__is_inside(w->cover->nested, w->t, c->place, c->scope);
+}
+
 static void put_cell(struct work *w, uint32_t cell)
 {
 	const struct sonde_cell *c = &w->s->cells.at[cell];
 	struct sonde_report *r = w->r;
 
-	if (is_inside(w, cell)) {
+	if (is_inside(w, cell) && !is_counted(w, cell)) {
 		r->cells.at[r->total_first_cell + r->total_nr_cells++] = cell;
 		r->launches += c->launches;
 		r->time_ns += c->time_ns;
-	} else {
+	} else if (!is_inside(w, cell)) {
 		r->cells.at[r->outside_first_cell + r->outside_nr_cells++] = cell;
 		r->outside_launches += c->launches;
 		r->outside_time_ns += c->time_ns;
@@ -215,10 +229,10 @@ static int distribute(struct work *w)
 
 		if (!covers_cell(w, cell))
 			continue;
-		if (is_inside(w, cell))
-			r->total_nr_cells++;
-		else
+		if (!is_inside(w, cell))
 			r->outside_nr_cells++;
+		else if (!is_counted(w, cell))
+			r->total_nr_cells++;
 		visit_nodes(w, cell, count_cell);
 	}
 	r->total_first_cell = 0;

@@ -34,7 +34,8 @@ static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
 	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
 }
 
-int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err)
+int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
+	const struct sonde_nested *nested, struct sonde_err *err)
 {
 	SONDE_VEC(struct sample) samples = {0};
 	struct sample *s;
@@ -47,6 +48,8 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, str
 		for (k = 0;
 			!r->is_aggregate && r->is_ranges == aggregate->is_ranges && k < r->nodes.nr;
 			k++) {
+			if (sonde_nested__covers(nested, r->nodes.at[k].region, r->scope))
+				continue; /* there it is only the sum of what lies inside */
 			s = sonde_vec_push(&samples);
 			if (!s) {
 				rc = sonde_err_nomem(err);

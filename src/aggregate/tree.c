@@ -65,38 +65,57 @@ static void describe_columns(struct sonde_tree *t)
 	}
 }
 
+/* The aggregate of one way of measuring. */
+static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, const bool *has,
+	bool is_ranges, struct sonde_err *err)
+{
+	struct sonde_nested nested = {0};
+	const struct sonde_cover cover = {
+		.scope = SONDE_NONE, .is_ranges = is_ranges, .nested = &nested};
+	struct sonde_report *r;
+	int rc = is_ranges ? sonde_nested__init(&nested, t, err) : 0;
+
+	if (rc == 0)
+		rc = sonde_tree__report(t, x, &cover, err);
+	if (rc == 0) {
+		r = &t->reports.at[t->reports.nr - 1];
+		if (is_ranges && has[0])
+			r->name = SONDE_STR("aggregate/ranges");
+		rc = sonde_tree__spread(t, r, &nested, err);
+	}
+	if (nested.has_levels)
+		sonde_note(&t->notes,
+			"nested ranges were captured one level at a time, by a run of the program "
+			"each: in the aggregate a region with results of its own shows these "
+			"alone, as "
+			"they hold what ran in the ranges inside it");
+	sonde_nested__release(&nested);
+	return rc;
+}
+
 static int build_reports(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_launches *l = t->launches;
+	const struct sonde_nested none = {0};
 	struct sonde_scratch x;
-	struct sonde_cover cover;
 	bool has[2] = {false, false};
 	size_t i;
 	int rc = sonde_scratch__init(&x, t, err), k;
 
 	for (i = 0; i < l->scopes.nr && rc == 0; i++) {
-		cover = (struct sonde_cover){
-			.scope = (uint32_t)i, .is_ranges = l->scopes.at[i].is_ranges};
+		const struct sonde_cover cover = {.scope = (uint32_t)i,
+			.is_ranges = l->scopes.at[i].is_ranges,
+			.nested = &none};
+
 		has[cover.is_ranges] = true;
 		rc = sonde_tree__report(t, &x, &cover, err);
 	}
 	if (!has[0] && !has[1])
 		has[0] = true; /* nothing captured: the aggregate is there, and empty */
-	for (k = 0; k < 2 && rc == 0 && !choice->no_aggregate; k++) {
-		struct sonde_report *r;
-
-		if (!has[k])
-			continue;
-		cover = (struct sonde_cover){.scope = SONDE_NONE, .is_ranges = k == 1};
-		rc = sonde_tree__report(t, &x, &cover, err);
-		if (rc)
-			break;
-		r = &t->reports.at[t->reports.nr - 1];
-		if (k == 1 && has[0])
-			r->name = SONDE_STR("aggregate/ranges");
-		rc = sonde_tree__spread(t, r, err);
-	}
+	for (k = 0; k < 2 && rc == 0 && !choice->no_aggregate; k++)
+		if (has[k])
+			rc = build_aggregate(t, &x, has, k == 1, err);
 	sonde_scratch__release(&x);
 	if (has[0] && has[1])
 		sonde_note(&t->notes,

@@ -24,6 +24,7 @@ int sonde_tree__choose(
 struct sonde_cover {
 	uint32_t scope; /* SONDE_NONE: all with this is_ranges */
 	bool is_ranges;
+	const struct sonde_nested *nested;
 };
 bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope);
 
@@ -45,11 +46,33 @@ int sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t, str
 void sonde_scratch__clear(struct sonde_scratch *x);
 void sonde_scratch__release(struct sonde_scratch *x);
 
+/*
+ * Which results of replayed ranges lie inside those of another capture
+ * (nested.c). All zero: none do, which is right for a single scope.
+ */
+struct sonde_nested {
+	bool *is_measured;    /* by region: some capture has results of its own */
+	bool *is_inner;	      /* by scope: all its results lie inside another's */
+	bool has_levels;      /* some do */
+	struct sonde_map own; /* {scope, region}: has results of its own there */
+	struct sonde_arena arena;
+};
+int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, struct sonde_err *err);
+void sonde_nested__release(struct sonde_nested *n);
+/* Whether `region` was measured, though not in `scope`: results there are not added to it. */
+bool sonde_nested__covers(const struct sonde_nested *n, uint32_t region, uint32_t scope);
+/* Whether a region above `place` covers the results of `scope` there. */
+bool sonde_nested__is_inside(
+	const struct sonde_nested *n, const struct sonde_tree *t, uint32_t place, uint32_t scope);
+/* Whether the entries into `region` seen in `scope` count. */
+bool sonde_nested__counts_entries(const struct sonde_nested *n, uint32_t region, uint32_t scope);
+
 /* Appends the report of the scopes in `cover` to t->reports. */
 int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 	const struct sonde_cover *cover, struct sonde_err *err);
 /* Fills in the spread over scopes of an aggregate from the scopes' own reports. */
-int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate, struct sonde_err *err);
+int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
+	const struct sonde_nested *nested, struct sonde_err *err);
 
 /* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. */
 int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err);

@@ -19,6 +19,7 @@ static const struct setting {
 	size_t at;
 } table[] = {
 	{"hydra.run.dir", TEXT, AT(run_dir)},
+	{"hydra.job.chdir", BOOL, AT(chdir)},
 	{NCU("enable"), BOOL, AT(ncu_enable)},
 	{NCU("gating_nvtx"), BOOL, AT(ncu_gating)},
 	{NCU("fallback"), BOOL, AT(ncu_fallback)},

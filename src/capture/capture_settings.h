@@ -34,6 +34,7 @@ struct sonde_capture_settings {
 	long timeout_s;
 	/* The run and its report. */
 	const char *run_dir;
+	bool chdir; /* the program runs in the run directory */
 	bool aggregate, deterministic;
 	const char *nesting, *sort;
 	struct sonde_list report_metrics, report_sections, report_kernel_include,

@@ -11,6 +11,7 @@
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
+#define GRACE_NS     (UINT64_C(5) * 1000000000) /* from SIGTERM to SIGKILL, when time is out */
 #define NR_FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
 
 struct watch {
@@ -159,7 +160,8 @@ static bool reap(struct watch *w)
 	if (WIFSIGNALED(status)) {
 		w->end->signal = WTERMSIG(status);
 		w->end->status = 128 + w->end->signal;
-		if (w->end->signal == SIGINT || w->end->signal == SIGTERM)
+		if ((w->end->signal == SIGINT || w->end->signal == SIGTERM) &&
+			!w->end->is_timed_out)
 			w->end->is_interrupted = true;
 	} else {
 		w->end->status = WEXITSTATUS(status);
@@ -179,8 +181,11 @@ static void on_time(struct watch *w)
 	uint64_t now = sonde_now_ns();
 
 	if (s->timeout_ms && now - w->begin_ns > (uint64_t)s->timeout_ms * 1000000u) {
+		if (!w->end->is_timed_out)
+			kill(-w->pid, SIGTERM); /* a profiler still writes what it has */
+		else if (now - w->begin_ns > s->timeout_ms * UINT64_C(1000000) + GRACE_NS)
+			kill(-w->pid, SIGKILL);
 		w->end->is_timed_out = true;
-		kill(-w->pid, SIGKILL);
 	}
 	if (s->tick && now >= w->next_tick_ns) {
 		s->tick(s->of);

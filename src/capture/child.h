@@ -19,7 +19,7 @@ struct sonde_child_spec {
 	const char *dir;	/* where it runs; NULL = here */
 	bool is_helper;		/* stdin from /dev/null, no terminal, stderr into `out_fd` */
 	int out_fd;		/* where a helper's output goes; -1 = /dev/null */
-	unsigned timeout_ms;	/* end it after this long; 0 = never */
+	unsigned timeout_ms;	/* SIGTERM after this long, SIGKILL 5 s later; 0 = never */
 	unsigned tick_ms;	/* call `tick` this often; 0 = 250 */
 	void (*tick)(void *of); /* may be NULL */
 	void *of;

@@ -200,6 +200,7 @@ int sonde_plan_build(
 	*out = (struct sonde_plan){0};
 	rc = sonde_replay_is_ranges(q->replay_mode) ? plan_ranges(out, q, err)
 						    : plan_kernels(out, q, err);
+	out->has_base_clocks = q->clock_control && strcmp(q->clock_control, "base") == 0;
 	if (rc == 0)
 		rc = count_passes(out, q, err);
 	if (rc)
@@ -231,6 +232,12 @@ static void show_passes(const struct sonde_plan *p, struct sonde_buf *out)
 	sonde_buf_puts(out, "; sections and sets may add more\n");
 }
 
+const char *sonde_plan_clocks(const struct sonde_plan *p)
+{
+	return p->has_base_clocks ? "locked to base by ncu while it profiles (clock_control=base)"
+				  : "the card's settings are left alone (clock_control=none)";
+}
+
 void sonde_plan_show(const struct sonde_plan *p, struct sonde_buf *out)
 {
 	size_t i, k;
@@ -248,6 +255,7 @@ void sonde_plan_show(const struct sonde_plan *p, struct sonde_buf *out)
 		sonde_buf_putc(out, '\n');
 	}
 	show_passes(p, out);
+	sonde_buf_printf(out, "  clocks: %s\n", sonde_plan_clocks(p));
 	for (i = 0; i < p->notes.texts.nr; i++)
 		sonde_buf_printf(out, "  note: %.*s\n", SONDE_STR_ARG(p->notes.texts.keys[i]));
 }

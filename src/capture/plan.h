@@ -30,6 +30,7 @@ struct sonde_plan {
 	struct sonde_passes passes; /* nr 0 = not known */
 	char chip[32];		    /* they were counted for; empty = not counted */
 	bool is_chip_assumed;	    /* no GPU here and none named */
+	bool has_base_clocks;	    /* ncu locks the clocks; false = they are left alone */
 	uint64_t launches;	    /* known from a look at the program; 0 = not known */
 	struct sonde_notes notes;
 	struct sonde_arena arena;
@@ -50,6 +51,7 @@ struct sonde_plan_request {
 	size_t nr_ranges;
 	struct sonde_list metrics; /* for the passes */
 	const char *chip;	   /* NULL = the one here, else assumed */
+	const char *clock_control; /* what ncu does to the card's clocks; NULL = not said */
 };
 
 int sonde_plan_build(
@@ -57,6 +59,9 @@ int sonde_plan_build(
 void sonde_plan_release(struct sonde_plan *p);
 
 bool sonde_replay_is_ranges(const char *mode); /* range and app-range */
+
+/* What happens to the card's clocks, in words. */
+const char *sonde_plan_clocks(const struct sonde_plan *p);
 
 /* The plan in a few lines, for people. */
 void sonde_plan_show(const struct sonde_plan *p, struct sonde_buf *out);

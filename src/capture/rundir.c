@@ -13,8 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TAKEN                                                                                      \
+	"%s already holds a run: choose another directory (hydra.run.dir=DIR, of a sweep "         \
+	"hydra.sweep.dir=DIR) or remove it"
+
 /* Whether the name ends like 20260131-120000: then nobody chose it. */
-static bool is_time_name(const char *path)
+bool sonde_rundir_is_timed(const char *path)
 {
 	size_t n = strlen(path), i;
 
@@ -29,9 +33,10 @@ static bool is_time_name(const char *path)
 	return true;
 }
 
-static bool holds_run(const char *path)
+bool sonde_rundir_is_taken(const char *path)
 {
-	static const char *const marks[] = {"config.yaml", "ncu", "nsys", "native"};
+	static const char *const marks[] = {
+		"config.yaml", "multirun.yaml", "ncu", "nsys", "native"};
 	char name[4096];
 	size_t i;
 
@@ -67,7 +72,7 @@ static int make_own(const char *path, struct sonde_err *err)
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return sonde_err_set(err, SONDE_ERR_IO,
 			"%s: cannot make the run directory: a file of that name is there", path);
-	if (holds_run(path))
+	if (sonde_rundir_is_taken(path))
 		return 1;
 	if (access(path, W_OK) < 0)
 		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot write to the run directory: %s",
@@ -81,15 +86,12 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 	int rc = make_own(wanted, err);
 
 	d->is_first = true;
-	for (i = 2; rc == 1 && is_time_name(wanted) && i < 1000; i++) {
+	for (i = 2; rc == 1 && sonde_rundir_is_timed(wanted) && i < 1000; i++) {
 		snprintf(d->path, sizeof(d->path), "%.3000s-%u", wanted, i);
 		rc = make_own(d->path, err);
 	}
 	if (rc == 1)
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"%s already holds a run: choose another directory (hydra.run.dir=DIR) or "
-			"remove it",
-			wanted);
+		return sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);
 	return rc;
 }
 
@@ -107,11 +109,7 @@ static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_
 		rc = make_own(wanted, err);
 		if (rc == 1) {
 			unlink(link);
-			rc = sonde_err_set(err, SONDE_ERR_USAGE,
-				"%s already holds a run: choose another directory "
-				"(hydra.run.dir=DIR) or "
-				"remove it",
-				wanted);
+			rc = sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);
 		}
 		d->is_first = true;
 		return rc;
@@ -127,22 +125,52 @@ static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_
 	return sonde_dir_make(d->path, err);
 }
 
-int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
+/* What all kinds begin with: the rank, the name, the folders above. */
+static int begin(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
 {
-	int rc;
-
 	*out = (struct sonde_rundir){0};
 	sonde_rank_find(&out->rank);
 	if (strlen(wanted) >= sizeof(out->path) - 100)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "the run directory's name is too long");
 	snprintf(out->path, sizeof(out->path), "%s", wanted);
-	rc = make_parents(wanted, err);
+	if (out->rank.is_parallel)
+		snprintf(out->suffix, sizeof(out->suffix), ".rank%u", out->rank.rank);
+	return make_parents(wanted, err);
+}
+
+int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
+{
+	int rc = begin(out, wanted, err);
+
+	if (rc)
+		return rc;
+	return out->rank.is_parallel ? open_shared(out, wanted, err) : open_alone(out, wanted, err);
+}
+
+int sonde_rundir_open_sweep(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
+{
+	int rc = begin(out, wanted, err);
+
+	if (rc)
+		return rc;
+	if (out->rank.is_parallel)
+		return open_shared(out, wanted, err);
+	if (sonde_rundir_is_timed(wanted))
+		return open_alone(out, wanted, err);
+	out->is_first = true;
+	return sonde_dir_make(wanted, err);
+}
+
+int sonde_rundir_open_job(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
+{
+	int rc = begin(out, wanted, err);
+
 	if (rc)
 		return rc;
 	if (!out->rank.is_parallel)
 		return open_alone(out, wanted, err);
-	snprintf(out->suffix, sizeof(out->suffix), ".rank%u", out->rank.rank);
-	return open_shared(out, wanted, err);
+	out->is_first = mkdir(wanted, 0777) == 0;
+	return out->is_first ? 0 : sonde_dir_make(wanted, err);
 }
 
 int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct sonde_str text,

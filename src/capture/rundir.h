@@ -29,6 +29,19 @@ struct sonde_rundir {
 /* Makes it. SONDE_ERR_USAGE when `wanted` holds a run already. */
 int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
 
+/*
+ * The directory of a sweep, in which its jobs' lie. One that exists is shared, unless
+ * its name is made of the time: then it gets a number as well.
+ */
+int sonde_rundir_open_sweep(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
+/*
+ * The directory of one job. In a parallel job all ranks come to the same name in
+ * their own time, so the first to come makes it.
+ */
+int sonde_rundir_open_job(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
+bool sonde_rundir_is_taken(const char *path); /* it holds a run already */
+bool sonde_rundir_is_timed(const char *path); /* named by the time: nobody chose it */
+
 /* Writes a whole small file; parents below the run directory are made. */
 int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct sonde_str text,
 	struct sonde_err *err);

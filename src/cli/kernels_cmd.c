@@ -170,7 +170,7 @@ static int prepare(struct job *j)
 
 	j->ncu_request = (struct sonde_ncu_request){.target_processes = "all",
 		.replay_mode = "kernel",
-		.clock_control = "base",
+		.clock_control = "none",
 		.kernel_name_base = "demangled",
 		.force_overwrite = true};
 	if (j->q->output)

@@ -5,30 +5,86 @@
 
 #include <ctype.h>
 
+#define MODE "hydra.mode="
+
 struct sonde_run_config {
 	struct sonde_config *config;
 };
 
-int sonde_run_config_open(struct sonde_run_config **out, struct sonde_words overrides,
-	struct sonde_words dirs, const char *name, struct sonde_err *err)
+static int wrap(struct sonde_run_config **out, struct sonde_config *config, struct sonde_err *err)
 {
-	struct sonde_run_config *c = sonde_calloc(1, sizeof(*c));
-	struct sonde_config_request q = {.overrides = overrides.at,
-		.nr_overrides = overrides.nr,
-		.config_dir = dirs.nr ? dirs.at[dirs.nr - 1] : NULL,
-		.config_name = name};
+	*out = sonde_calloc(1, sizeof(**out));
+	if (!*out) {
+		sonde_config_free(config);
+		return sonde_err_nomem(err);
+	}
+	(*out)->config = config;
+	return 0;
+}
+
+/* Hydra's runner says by an override of its own how it runs. */
+int sonde_run_config_open(
+	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err)
+{
+	struct sonde_config_request req = {
+		.config_dir = q->dirs.nr ? q->dirs.at[q->dirs.nr - 1] : NULL,
+		.config_name = q->name,
+		.multirun = q->is_multirun};
+	struct sonde_config *config = NULL;
+	const char **lines = sonde_calloc(q->overrides.nr + 1, sizeof(*lines));
+	size_t i;
 	int rc;
 
 	*out = NULL;
-	if (!c)
+	if (!lines)
 		return sonde_err_nomem(err);
-	rc = sonde_config_open(&c->config, &q, err);
-	if (rc) {
-		sonde_free(c);
-		return rc;
+	for (i = 0; i < q->overrides.nr; i++)
+		lines[i] = q->overrides.at[i];
+	lines[i] = q->is_multirun ? MODE "MULTIRUN" : MODE "RUN";
+	req.overrides = lines;
+	req.nr_overrides = q->overrides.nr + 1;
+	rc = sonde_config_open(&config, &req, err);
+	sonde_free(lines);
+	return rc ? rc : wrap(out, config, err);
+}
+
+size_t sonde_run_config_nr_jobs(const struct sonde_run_config *master)
+{
+	return sonde_config_nr_jobs(master->config);
+}
+
+int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_run_config *master,
+	size_t job, struct sonde_err *err)
+{
+	struct sonde_config *config = NULL;
+	int rc = sonde_config_job_open(&config, master->config, job, err);
+
+	*out = NULL;
+	return rc ? rc : wrap(out, config, err);
+}
+
+/* What is the same in the first job, the last one and this goes without saying. */
+void sonde_run_config_job_words(
+	const struct sonde_run_config *master, size_t job, struct sonde_buf *out)
+{
+	const struct sonde_str *lines, *first, *last;
+	size_t nr_jobs = sonde_config_nr_jobs(master->config), i;
+	size_t nr = sonde_config_job_overrides(master->config, job, &lines);
+	bool has_all = nr_jobs < 2 || sonde_config_job_overrides(master->config, 0, &first) != nr ||
+		       sonde_config_job_overrides(master->config, nr_jobs - 1, &last) != nr;
+	const char *gap = "";
+
+	for (i = 0; i < nr; i++) {
+		if (!has_all && sonde_str_eq(lines[i], first[i]) && sonde_str_eq(lines[i], last[i]))
+			continue;
+		sonde_buf_printf(out, "%s%.*s", gap, SONDE_STR_ARG(lines[i]));
+		gap = " ";
 	}
-	*out = c;
-	return 0;
+}
+
+const char *sonde_run_config_sweep_dir(struct sonde_run_config *master)
+{
+	return sonde_config_str(master->config, "hydra.sweep.dir").p;
 }
 
 static const char *text(void *of, const char *key)
@@ -52,16 +108,56 @@ struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c)
 	return (struct sonde_setting_source){text, element, c};
 }
 
-int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out, struct sonde_err *err)
+const char *sonde_run_config_dir(struct sonde_run_config *c)
 {
+	return sonde_config_run_dir(c->config).p;
+}
+
+const char *sonde_run_config_subdir(struct sonde_run_config *c)
+{
+	struct sonde_str dir = sonde_config_str(c->config, "hydra.output_subdir");
+
+	return dir.n ? dir.p : NULL;
+}
+
+int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
+	enum sonde_run_yaml part, struct sonde_err *err)
+{
+	static const enum sonde_config_part parts[] = {
+		[SONDE_RUN_RESOLVED_YAML] = SONDE_CONFIG_JOB,
+		[SONDE_RUN_JOB_YAML] = SONDE_CONFIG_JOB,
+		[SONDE_RUN_HYDRA_YAML] = SONDE_CONFIG_HYDRA,
+		[SONDE_RUN_OVERRIDES_YAML] = SONDE_CONFIG_ALL,
+		[SONDE_RUN_ALL_YAML] = SONDE_CONFIG_ALL,
+	};
+	bool is_list = part == SONDE_RUN_OVERRIDES_YAML;
 	struct sonde_sink sink;
+	struct sonde_str yaml;
 	int rc;
 
 	sonde_sink_init_string(&sink);
-	rc = sonde_config_dump(c->config, &sink, SONDE_CONFIG_JOB, NULL, true, err);
-	sonde_buf_str(out, sonde_buf_view(&sink.buf));
+	rc = sonde_config_dump(c->config, &sink, parts[part],
+		is_list ? "hydra.overrides.task" : NULL, part == SONDE_RUN_RESOLVED_YAML, err);
+	yaml = sonde_buf_view(&sink.buf);
+	if (is_list) /* without the line that names the package */
+		sonde_str_cut(yaml, '\n', &yaml);
+	sonde_buf_str(out, yaml);
 	sonde_sink_abort(&sink);
 	return rc ? rc : out->failed ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *out)
+{
+	static const char *const keys[] = {"hydra.overrides.hydra", "hydra.overrides.task"};
+	const struct sonde_str *lines;
+	size_t k, i, nr;
+
+	for (k = 0; k < 2; k++) {
+		nr = sonde_config_list(c->config, keys[k], &lines);
+		for (i = 0; i < nr; i++)
+			if (!sonde_str_starts(lines[i], MODE))
+				sonde_argv_add(out, lines[i].p);
+	}
 }
 
 /* `PREFIX_NAME=value` for every name below `key`. */
@@ -97,6 +193,7 @@ int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, str
 	add_below(c, env, "infer", "SONDE_INFER_");
 	if (device.n)
 		sonde_argv_printf(env, "SONDE_DEVICE=%.*s", SONDE_STR_ARG(device));
+	add_below(c, env, "hydra.job.env_set", "");
 	add_below(c, env, "pipeline.workload.env", "");
 	return env->failed ? sonde_err_nomem(err) : 0;
 }

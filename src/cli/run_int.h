@@ -1,8 +1,11 @@
 /*
  * Inside `sonde run`: one run and its stages.
  *
- *   run_cmd.c       the command line, the order of stages, the exit status
+ *   run_cmd.c       the command line
  *   run_config.c    overrides → settings
+ *   run_open.c      settings → which program runs, where
+ *   run_job.c       one run: the order of stages, what is written, the exit status
+ *   run_sweep.c     many runs, one for each job of a sweep
  *   run_ncu.c       the Nsight Compute stage
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
@@ -14,14 +17,24 @@
 
 #include "attribute/launches.h"
 #include "base/note.h"
+#include "capture/argv.h"
 #include "capture/rundir.h"
 #include "capture/capture_settings.h"
 
 #define SONDE_STATUS_NOT_STARTED 125
 
+/* What was asked for, before any configuration. Everything is borrowed. */
+struct sonde_run_request {
+	struct sonde_words overrides, dirs; /* --config-dir; the last one counts */
+	const char *name, *chip;	    /* --config-name, --chip; NULL = not given */
+	bool is_dry, is_quiet, is_multirun;
+	char *const *program; /* ends with NULL; empty = the configured one */
+};
+
 struct sonde_run {
 	struct sonde_capture_settings set;
 	struct sonde_rundir dir;
+	const char *job;      /* of a sweep, in words; NULL = a run of its own */
 	char *const *program; /* ends with NULL */
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	const char *chip;     /* --chip, NULL = the GPU here */
@@ -29,10 +42,30 @@ struct sonde_run {
 	int status;				     /* of the program: the first that is not 0 */
 	bool is_stopped;			     /* by a signal: no further stage */
 	bool has_failed;			     /* a capture is not what was asked for */
+	bool is_broken;				     /* a stage could not be done */
 	size_t nr_ncu, nr_nsys, nr_native, nr_looks; /* captures made */
 	struct sonde_notes notes;		     /* for the report */
+	struct sonde_argv program_words, env_words;
 	struct sonde_arena arena;
 };
+
+struct sonde_run_config;
+
+/*
+ * Settings, program, environment and places out of a composed configuration,
+ * which must outlive the run. To be released also when it fails.
+ */
+int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
+	const struct sonde_run_request *q, struct sonde_err *err);
+void sonde_run_release(struct sonde_run *r);
+/* Makes the run directory, runs the stages, reports. Of a dry run: shows the plan. */
+int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err);
+/* The exit status after sonde_run_open or sonde_run_do gave `rc`; says what `err` holds. */
+int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err);
+
+/* All jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
+int sonde_run_sweep(
+	struct sonde_run_config *master, const struct sonde_run_request *q, struct sonde_err *err);
 
 /* Each stage: 0 also when the program failed; negative when the stage itself could not be done. */
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);
@@ -58,15 +91,34 @@ void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_look *look);
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);
 
 /* The configuration: what the overrides and config groups compose to. */
-struct sonde_run_config;
-int sonde_run_config_open(struct sonde_run_config **out, struct sonde_words overrides,
-	struct sonde_words dirs, const char *name, struct sonde_err *err);
+int sonde_run_config_open(
+	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err);
+void sonde_run_config_free(struct sonde_run_config *c);
 struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c);
-/* All of it as YAML, every value resolved. */
-int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out, struct sonde_err *err);
+const char *sonde_run_config_dir(struct sonde_run_config *c);	 /* the run directory */
+const char *sonde_run_config_subdir(struct sonde_run_config *c); /* hydra.output_subdir, or NULL */
+
+enum sonde_run_yaml {
+	SONDE_RUN_RESOLVED_YAML, /* the job, every value resolved */
+	SONDE_RUN_JOB_YAML,	 /* the job as composed */
+	SONDE_RUN_HYDRA_YAML,
+	SONDE_RUN_OVERRIDES_YAML, /* the list of the job's override lines */
+	SONDE_RUN_ALL_YAML,
+};
+int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
+	enum sonde_run_yaml part, struct sonde_err *err);
+/* The override lines that lead to this configuration, appended. */
+void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *out);
 /* The variables a configured workload reads, appended to `env`. */
 int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, struct sonde_err *err);
-void sonde_run_config_free(struct sonde_run_config *c);
+
+/* Of a sweep: how many jobs, each one's configuration, and what makes it differ (`a=1 b=x`). */
+size_t sonde_run_config_nr_jobs(const struct sonde_run_config *master);
+int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_run_config *master,
+	size_t job, struct sonde_err *err);
+void sonde_run_config_job_words(
+	const struct sonde_run_config *master, size_t job, struct sonde_buf *out);
+const char *sonde_run_config_sweep_dir(struct sonde_run_config *master);
 
 /* Says a line on standard error: `sonde: …`. */
 void sonde_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -74,6 +126,10 @@ void sonde_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A path below the run directory, in the run's arena; NULL when memory is short. */
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+struct sonde_child_end;
+/* Says, there and in the report, that the program ran out of time, if it did. */
+void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *end);
 
 /* Takes over how the program ended. */
 void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted);

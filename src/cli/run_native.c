@@ -71,9 +71,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 		rc = run_with_library(r, &q, &spec, &end, err);
 	if (rc)
 		return rc;
-	if (end.is_timed_out)
-		sonde_say("the program was stopped after %ld s (pipeline.workload.timeout_s)",
-			r->set.timeout_s);
+	sonde_run_say_timeout(r, &end);
 	sonde_run_take_end(r, end.status, end.is_interrupted);
 	r->nr_native++;
 	return 0;

@@ -108,6 +108,7 @@ static int build_plan(struct stage *s)
 		.words = set->nvtx_include,
 		.word_of = s->word_of.at,
 		.metrics = set->ncu.metrics,
+		.clock_control = set->ncu.clock_control,
 		.chip = s->run->chip};
 	struct sonde_notes early = s->plan.notes;
 	SONDE_VEC(struct sonde_plan_range) ranges = {0};
@@ -263,6 +264,7 @@ static int capture(struct stage *s, const struct sonde_plan_capture *c, bool *is
 		.of = &progress,
 		.out_fd = -1,
 		.env = s->run->env,
+		.timeout_ms = (unsigned)s->run->set.timeout_s * 1000u,
 		.dir = s->run->set.workload_dir};
 	struct sonde_child_end end = {0};
 	const char *log = NULL, *report = NULL;
@@ -290,6 +292,7 @@ static int capture(struct stage *s, const struct sonde_plan_capture *c, bool *is
 					? " at the unsupported API "
 					: "",
 				progress.log.details[SONDE_NCU_UNSUPPORTED_API]);
+		sonde_run_say_timeout(s->run, &end);
 		if (rc == 0)
 			rc = judge(s, &progress.log, &end);
 		sonde_progress_release(&progress);
@@ -438,6 +441,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 		rc = print_dry(&s);
 	if (rc == 0 && !r->is_dry) {
 		say_plan(&s);
+		sonde_note(&r->notes, "clocks: %s", sonde_plan_clocks(&s.plan));
 		rc = run(&s);
 	}
 	sonde_look_release(&s.look);

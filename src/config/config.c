@@ -76,23 +76,57 @@ static int fill_defaults(struct sonde_config *c)
 	return 0;
 }
 
-/* The job's keys resolved, and of the hydra node what decides where a run goes. */
+/* `part` of the hydra node resolved; parts it does not have are fine. */
+static int resolve_hydra(struct sonde_config *c, const char *part)
+{
+	struct sonde_lookup look = sonde_compose__scope(&c->compose);
+	struct sonde_datum *n = sonde_datum__path_get(sonde_datum__getz(c->frozen, "hydra"), part);
+
+	return n ? sonde_interp__resolve_tree(&look, n) : 0;
+}
+
+/* hydra.runtime.output_dir: known once the directories are, and what the job's keys may refer to.
+ */
+static int fill_output_dir(struct sonde_config *c)
+{
+	struct sonde_datum *at[] = {sonde_datum__path_get(c->compose.root, "hydra.runtime"),
+		sonde_datum__path_get(c->frozen, "hydra.runtime")};
+	struct sonde_str dir = sonde_config_run_dir(c), cwd;
+	size_t i;
+
+	cwd = sonde_config_str(c, "hydra.runtime.cwd");
+	if (!dir.n || !cwd.n)
+		return c->cx.fail.code;
+	if (dir.p[0] != '/')
+		dir = sonde_ctx__printf(
+			&c->cx, "%.*s/%.*s", SONDE_STR_ARG(cwd), SONDE_STR_ARG(dir));
+	for (i = 0; i < 2 && at[i]; i++)
+		sonde_datum__setz(&c->cx, at[i], "output_dir", sonde_datum__string(&c->cx, dir));
+	return c->cx.fail.code;
+}
+
+/*
+ * The job's keys resolved, and of the hydra node what decides where and how a
+ * run goes. The master of a sweep is not run itself: its keys may well wait for
+ * what the jobs say, and stay as they are.
+ */
 static int freeze(struct sonde_config *c)
 {
 	struct sonde_lookup look = sonde_compose__scope(&c->compose);
 	struct sonde_datum *hydra =
 		sonde_datum__copy(&c->cx, sonde_datum__getz(c->compose.root, "hydra"));
+	struct sonde_datum *job = sonde_datum__copy(&c->cx, c->compose.job);
 
-	c->frozen = sonde_datum__copy(&c->cx, c->compose.job);
-	if (!c->frozen || sonde_interp__resolve_tree(&look, c->frozen))
+	c->frozen = sonde_datum__new(&c->cx, SONDE_MAP);
+	if (!c->frozen || !job || !hydra || sonde_datum__setz(&c->cx, c->frozen, "hydra", hydra))
 		return c->cx.fail.code;
-	if (!hydra || sonde_datum__setz(&c->cx, c->frozen, "hydra", hydra))
+	if (resolve_hydra(c, "run") || resolve_hydra(c, "sweep"))
 		return c->cx.fail.code;
-	if (sonde_datum__getz(hydra, "run"))
-		sonde_interp__resolve_tree(&look, sonde_datum__getz(hydra, "run"));
-	if (sonde_datum__getz(hydra, "sweep") && !c->cx.fail.code)
-		sonde_interp__resolve_tree(&look, sonde_datum__getz(hydra, "sweep"));
-	return c->cx.fail.code;
+	if (!c->req.multirun && (fill_output_dir(c) || resolve_hydra(c, "job.env_set") ||
+					sonde_interp__resolve_tree(&look, job)))
+		return c->cx.fail.code;
+	c->frozen = job;
+	return sonde_datum__setz(&c->cx, job, "hydra", hydra);
 }
 
 /* The frozen tree without hydra, against the table. */
@@ -119,9 +153,9 @@ static int compose(struct sonde_config *c)
 	}
 	if (c->req.raw)
 		return 0;
-	if (freeze(c) || (!c->req.any_keys && check_keys(c)))
+	if (freeze(c) || c->req.any_keys || c->req.multirun)
 		return c->cx.fail.code;
-	return c->req.any_keys ? 0 : fill_defaults(c);
+	return check_keys(c) ? c->cx.fail.code : fill_defaults(c);
 }
 
 int sonde_config__report(struct sonde_config *c, struct sonde_err *err)

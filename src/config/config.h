@@ -112,7 +112,9 @@ void sonde_config_print_markdown(struct sonde_sink *out);
 
 /*
  * Sweeps. A config opened with `multirun` has jobs; each is composed on its own,
- * in order, with the clock of the master. Without sweeps there is one.
+ * in order, with the clock of the master. Without sweeps there is one. Of the
+ * master itself only the hydra node is of use: its keys may refer to what only
+ * the jobs say, so they are neither resolved nor checked.
  */
 size_t sonde_config_nr_jobs(const struct sonde_config *c);
 int sonde_config_job_open(struct sonde_config **out, const struct sonde_config *master, size_t job,

@@ -24,12 +24,13 @@ int sonde_schema__check(
 	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value);
 /* The arithmetic: of one region, of one report, of the whole document. The schema holds. */
 int sonde_invariant__region(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__report(
-	struct sonde_validation *v, const json_t *report, const json_t *metric_info);
+int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
+	const json_t *metric_info, bool is_aggregate);
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
 
 #define SONDE_TOLERANCE 1e-9
 double sonde_invariant__number(const json_t *object, const char *key); /* NaN = null or absent */
+bool sonde_invariant__is_ranges(const json_t *report); /* its figures are of replayed ranges */
 int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what);
 /* What makes a region the same in every scope: kind, domain, id. */
 void sonde_invariant__key(struct sonde_buf *out, const json_t *region);

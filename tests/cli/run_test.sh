@@ -38,6 +38,8 @@ for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/kernel.cmd.t
 	ok "run_writes_$f" [ -s "$dir/$f" ]
 done
 ok run_json_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
+ok run_leaves_the_clocks_alone grep -qe '--clock-control none' "$dir/ncu/cmd.txt"
+ok run_report_says_so grep -q 'clocks: the card' "$dir/ncu/regions/report.json"
 ok run_inputs_keep_every_argument grep -qF '"new\x0aline"' "$dir/inputs.yaml"
 ok run_directory_is_an_input bash -c '"$SONDE" report "$0" | grep -q "A::A1 "' "$dir"
 
@@ -107,6 +109,7 @@ ok run_translates_label_globs bash -c "tr '\0' '\n' <'$TMP/record' | grep -qxF '
 # --- plans
 "$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" -- /bin/true >"$TMP/out" 2>"$TMP/err"
 ok dry_run_plans_one_kernel_capture grep -q '^plan: 1 ncu capture$' "$TMP/out"
+ok dry_run_says_what_happens_to_the_clocks grep -q '^  clocks: .*left alone' "$TMP/out"
 ok dry_run_makes_nothing [ ! -e "$TMP/dry" ]
 "$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" pipeline.ncu.ncu_cli.replay_mode=range \
 	"pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/,B/]" -- /bin/true >"$TMP/out" 2>"$TMP/err"
@@ -131,6 +134,13 @@ ok dry_run_needs_no_ncu grep -q '\$ ncu ' "$TMP/out"
 # --- range replay
 run $NCU pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/]" -- /bin/true
 ok range_captures_are_merged grep -q 'A::A1 ' "$TMP/out"
+ok range_levels_are_not_added_up bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^A +3 +1.100 +1.100"' "$TMP/out"
+ok range_inner_level_has_its_own_result bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "A::A1 +3 +0.858 +0.858"' "$TMP/out"
+ok range_total_counts_the_outer_level_once bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^total in regions +3 +1.100"' "$TMP/out"
+ok range_levels_are_said grep -q 'captured one level at a time' "$TMP/out"
+ok range_report_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
+"$SONDE" report "$dir" >"$TMP/again"
+ok range_report_of_the_directory_says_the_same grep -Eq '^A +3 +1.100 +1.100 +60.2%.* 1.00 ' "$TMP/again"
 ok range_writes_one_report_per_level [ -s "$dir/ncu/range.level0.ncu-rep" -a -s "$dir/ncu/range.level1.ncu-rep" ]
 run $NCU pipeline.ncu.ncu_cli.replay_mode=range -- /bin/true
 ok range_without_ranges_is_refused says 'nvtx.include'

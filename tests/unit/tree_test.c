@@ -584,6 +584,89 @@ static void test_tree__parts_add_up_on_every_real_report(void **state)
 	assert_true(nr > 5);
 }
 
+/* A replayed range in the entry `at`, of so many nanoseconds. */
+static void replayed(struct made *m, uint32_t at, double ns)
+{
+	uint32_t record = made_launch(m, "range", 1, &at);
+
+	m->r->records.at[record].kind = SONDE_RESULT_RANGE;
+	made_metric(m, TIME, ns);
+}
+
+static const struct sonde_node *node_named(
+	const struct run *run, const struct sonde_report *r, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		if (sonde_str_is(run->l->regions.at[r->nodes.at[i].region].id, id))
+			return &r->nodes.at[i];
+	fail_msg("no region %s", id);
+	return NULL;
+}
+
+/* step is not captured; A and B by one process, A/A1 by a second, A/A1/x by a third. */
+static void test_tree__levels_of_replayed_ranges_are_not_added_up(void **state)
+{
+	struct made m;
+	struct run run = {0};
+	const struct sonde_report *all;
+	uint32_t step, a;
+
+	(void)state;
+	made_init(&m);
+	step = made_push(&m, MADE_ROOT, "step");
+	replayed(&m, made_push(&m, step, "A"), 100);
+	replayed(&m, made_push(&m, step, "A"), 120);
+	replayed(&m, made_push(&m, step, "B"), 50);
+	made_process(&m, 4600);
+	a = made_push(&m, made_push(&m, MADE_ROOT, "step"), "A");
+	replayed(&m, made_push(&m, a, "A1"), 70);
+	made_process(&m, 4700);
+	a = made_push(&m, made_push(&m, MADE_ROOT, "step"), "A");
+	replayed(&m, made_push(&m, made_push(&m, a, "A1"), "x"), 30);
+	aggregate(&run, m.r, NULL);
+	all = &run.t->reports.at[run.t->reports.nr - 1];
+	assert_true(all->is_aggregate && all->is_ranges);
+	near(node_named(&run, all, "step")->time_ns, 270);
+	near(node_named(&run, all, "step/A")->time_ns, 220);
+	near(node_named(&run, all, "step/A/A1")->time_ns, 70);
+	near(node_named(&run, all, "step/A/A1/x")->time_ns, 30);
+	near(all->time_ns, 270);
+	assert_int_equal(all->launches, 3);
+	assert_int_equal(node_named(&run, all, "step")->instances, 1);
+	assert_int_equal(node_named(&run, all, "step/A")->instances, 2);
+	assert_int_equal(node_named(&run, all, "step/A/A1")->instances, 1);
+	assert_int_equal(node_named(&run, all, "step/A")->nr_scopes, 1);
+	assert_int_equal(run.t->notes.texts.nr, 1);
+	release(&run);
+	made_release(&m);
+}
+
+/* Two ranks replay A, one of them also a range below A: results of one capture are disjoint. */
+static void test_tree__results_of_one_capture_add_up(void **state)
+{
+	struct made m;
+	struct run run = {0};
+	const struct sonde_report *all;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	replayed(&m, a, 100);
+	replayed(&m, made_push(&m, a, "A1"), 10);
+	made_process(&m, 4600);
+	replayed(&m, made_push(&m, MADE_ROOT, "A"), 200);
+	aggregate(&run, m.r, NULL);
+	all = &run.t->reports.at[run.t->reports.nr - 1];
+	near(node_named(&run, all, "A")->time_ns, 310);
+	near(all->time_ns, 310);
+	assert_int_equal(run.t->notes.texts.nr, 0);
+	release(&run);
+	made_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -604,6 +687,8 @@ int main(void)
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_rule__every_form_has_the_specified_method),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
+		cmocka_unit_test(test_tree__levels_of_replayed_ranges_are_not_added_up),
+		cmocka_unit_test(test_tree__results_of_one_capture_add_up),
 	};
 
 	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);

@@ -1,0 +1,212 @@
+#include "capture/argv.h"
+#include "capture/facts.h"
+#include "cli/command.h"
+#include "cli/run_int.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int write_facts(const struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_facts facts;
+	struct sonde_sink json;
+	int rc;
+
+	sonde_facts_find(&facts);
+	sonde_sink_init_string(&json);
+	sonde_facts_json(&facts, &json);
+	rc = sonde_rundir_write(&r->dir, "env.json", sonde_buf_view(&json.buf), err);
+	sonde_sink_abort(&json);
+	return rc;
+}
+
+/*
+ * env.json takes a second or two of asking other programs: a process of its own
+ * does that while the captures run. 0 when it was done here instead.
+ */
+static pid_t begin_facts(const struct sonde_run *r)
+{
+	pid_t pid;
+
+	if (!r->dir.is_first)
+		return 0;
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGINT, SIG_IGN);
+		_exit(write_facts(r, NULL) ? 1 : 0);
+	}
+	if (pid < 0 && write_facts(r, NULL))
+		sonde_say("env.json could not be written");
+	return pid < 0 ? 0 : pid;
+}
+
+static void end_facts(pid_t pid)
+{
+	int status = 0;
+
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status)
+		sonde_say("env.json could not be written");
+}
+
+static int write_yaml(struct sonde_run *r, const char *name, struct sonde_run_config *config,
+	enum sonde_run_yaml part, struct sonde_err *err)
+{
+	struct sonde_buf yaml = {0};
+	int rc = sonde_run_config_yaml(config, &yaml, part, err);
+
+	if (rc == 0)
+		rc = sonde_rundir_write(&r->dir, name, sonde_buf_view(&yaml), err);
+	sonde_buf_release(&yaml);
+	return rc;
+}
+
+/* What Hydra leaves beside a run: hydra.output_subdir, `.hydra` unless configured otherwise. */
+static int write_hydra(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
+{
+	static const struct {
+		const char *name;
+		enum sonde_run_yaml part;
+	} files[] = {{"config.yaml", SONDE_RUN_JOB_YAML}, {"hydra.yaml", SONDE_RUN_HYDRA_YAML},
+		{"overrides.yaml", SONDE_RUN_OVERRIDES_YAML}};
+	const char *subdir = sonde_run_config_subdir(config);
+	char name[1024];
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; subdir && i < sizeof(files) / sizeof(*files) && rc == 0; i++) {
+		if (snprintf(name, sizeof(name), "%s/%s", subdir, files[i].name) >=
+			(int)sizeof(name))
+			return sonde_err_set(
+				err, SONDE_ERR_USAGE, "hydra.output_subdir is too long");
+		rc = write_yaml(r, name, config, files[i].part, err);
+	}
+	return rc;
+}
+
+/* What makes the run repeatable: written before anything starts. */
+static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
+{
+	struct sonde_buf yaml = {0};
+	struct sonde_argv overrides = {0};
+	int rc;
+
+	if (!r->dir.is_first)
+		return 0;
+	rc = write_yaml(r, "config.yaml", config, SONDE_RUN_RESOLVED_YAML, err);
+	sonde_run_config_overrides(config, &overrides);
+	sonde_argv_yaml(&yaml, "command", r->program);
+	if (overrides.words.nr)
+		sonde_argv_yaml(&yaml, "overrides", overrides.words.at);
+	if (r->env)
+		sonde_argv_yaml(&yaml, "environment", r->env);
+	if (rc == 0)
+		rc = yaml.failed || overrides.failed ? sonde_err_nomem(err)
+						     : sonde_rundir_write(&r->dir, "inputs.yaml",
+							       sonde_buf_view(&yaml), err);
+	sonde_argv_release(&overrides);
+	sonde_buf_release(&yaml);
+	return rc ? rc : write_hydra(r, config, err);
+}
+
+static int run_stages(struct sonde_run *r, struct sonde_err *err)
+{
+	int rc = 0;
+
+	if (r->set.native_enable)
+		rc = sonde_run_native(r, err);
+	if (rc == 0 && r->set.nsys_enable && !r->is_stopped)
+		rc = sonde_run_nsys(r, err);
+	if (rc == 0 && r->set.ncu_enable && !r->is_stopped)
+		rc = sonde_run_ncu(r, err);
+	return rc;
+}
+
+/* The most telling stage is printed, the others lie in their folders. */
+static int report_stages(struct sonde_run *r, struct sonde_err *err)
+{
+	const struct {
+		const char *name;
+		size_t nr;
+	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys}};
+	const char *look = r->dir.suffix[0] ? "" : "discover";
+	bool is_shown = true;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < sizeof(stages) / sizeof(*stages) && rc == 0; i++) {
+		if (stages[i].nr == 0)
+			continue;
+		if (is_shown && r->job)
+			printf("%s\n", r->job);
+		fflush(stdout);
+		rc = sonde_run_report(r, stages[i].name, is_shown, err);
+		is_shown = false;
+	}
+	if (is_shown && rc == 0 && r->nr_looks && *look) {
+		sonde_say("nothing region-specific was profiled; the baseline is the look at the "
+			  "program");
+		return sonde_run_report(r, look, true, err);
+	}
+	if (is_shown && rc == 0)
+		sonde_say("nothing was captured: there is no region report");
+	return rc;
+}
+
+/* The stages themselves; what stops one is said here, and is the status of the run. */
+static void do_stages(struct sonde_run *r, struct sonde_err *err)
+{
+	int rc = run_stages(r, err);
+
+	if (rc == 0)
+		return;
+	sonde_say("%s", err->msg);
+	r->status = rc == SONDE_ERR_NOTFOUND ? SONDE_STATUS_NOT_STARTED
+		    : rc == SONDE_ERR_USAGE  ? 2
+					     : 1;
+	r->is_broken = true;
+}
+
+static int open_dir(struct sonde_run *r, struct sonde_err *err)
+{
+	int rc = r->job ? sonde_rundir_open_job(&r->dir, r->set.run_dir, err)
+			: sonde_rundir_open(&r->dir, r->set.run_dir, err);
+
+	if (rc == 0 && r->set.chdir && !r->set.workload_dir)
+		r->set.workload_dir = r->dir.path;
+	return rc;
+}
+
+int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
+{
+	pid_t facts;
+	int rc;
+
+	if (r->is_dry) {
+		snprintf(r->dir.path, sizeof(r->dir.path), "%s", r->set.run_dir);
+		return run_stages(r, err);
+	}
+	rc = open_dir(r, err);
+	if (rc == 0)
+		rc = write_inputs(r, config, err);
+	if (rc)
+		return rc;
+	facts = begin_facts(r);
+	do_stages(r, err);
+	if (sonde_rundir_finish(&r->dir) &&
+		(!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu))
+		rc = report_stages(r, err);
+	end_facts(facts);
+	fflush(stdout);
+	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
+		r->dir.path);
+	return rc;
+}
+
+int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err)
+{
+	int status = rc < 0 ? sonde_cmd_fail(err) : r->status ? r->status : r->has_failed;
+
+	return rc == SONDE_ERR_NOTFOUND ? SONDE_STATUS_NOT_STARTED : status;
+}

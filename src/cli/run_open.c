@@ -1,0 +1,192 @@
+#include "capture/argv.h"
+#include "capture/child.h"
+#include "cli/run_int.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
+{
+	struct sonde_buf b = {0};
+	const char *path;
+	va_list ap;
+
+	sonde_buf_printf(&b, "%s/", r->dir.path);
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	path = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	return path;
+}
+
+void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted)
+{
+	if (r->status == 0)
+		r->status = status;
+	if (is_interrupted)
+		r->is_stopped = true;
+}
+
+void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *end)
+{
+	if (!end->is_timed_out)
+		return;
+	sonde_say("the program was stopped after %ld s (pipeline.workload.timeout_s)",
+		r->set.timeout_s);
+	sonde_note(&r->notes,
+		"the program was stopped after %ld s (pipeline.workload.timeout_s): what ran until "
+		"then is here",
+		r->set.timeout_s);
+}
+
+/* A workload of our own: beside the program, or installed. */
+static bool is_bundled(char *path, size_t size, const char *file)
+{
+	static const char *const places[] = {"/workloads/", "/../lib/sonde/workloads/"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *dir;
+	size_t i;
+
+	if (n <= 0 || !*file || strchr(file, '/'))
+		return false;
+	self[n] = '\0';
+	dir = dirname(self);
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, size, "%s%s%s", dir, places[i], file);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct sonde_err *err)
+{
+	const char *name = r->set.workload_name ? r->set.workload_name : "";
+	bool is_resnet = strcmp(name, "dummy_shallow_resnet") == 0;
+	bool has_gpu = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/nvidia0", F_OK) == 0 ||
+		       access("/proc/driver/nvidia/version", F_OK) == 0;
+	char path[2 * PATH_MAX];
+
+	if ((is_resnet && has_gpu && is_bundled(path, sizeof(path), "resnet")) ||
+		(is_resnet && is_bundled(path, sizeof(path), "resnet_cpu")) ||
+		(!is_resnet && is_bundled(path, sizeof(path), name))) {
+		sonde_argv_add(argv, path);
+		return 0;
+	}
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		"no command was given and the workload '%s' is not built (`make workloads` needs "
+		"nvcc); "
+		"`sonde run [KEY=VALUE...] -- COMMAND` profiles a program of yours",
+		name);
+}
+
+/* The words of the program: given, configured, or a workload of our own. */
+static int choose_program(struct sonde_run *r, char *const *given, struct sonde_err *err)
+{
+	struct sonde_argv *to = &r->program_words;
+	size_t i;
+	int rc = 0;
+
+	if (*given)
+		sonde_argv_all(to, given);
+	else if (r->set.workload.nr == 0)
+		rc = find_bundled(r, to, err);
+	for (i = 0; !*given && i < r->set.workload.nr; i++)
+		sonde_argv_add(to, r->set.workload.at[i]);
+	if (rc == 0 && to->failed)
+		rc = sonde_err_nomem(err);
+	r->program = to->words.at;
+	return rc;
+}
+
+static int check_program(const struct sonde_run *r, struct sonde_err *err)
+{
+	const char *name = r->program[0];
+	char path[1024];
+
+	/* A path below another directory is looked up when the program is started there. */
+	if (r->is_dry || (r->set.workload_dir && strchr(name, '/')) || sonde_tool_find(path, name))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
+		strchr(name, '/') ? ", or not executable" : " in PATH");
+}
+
+/* `path` seen from the directory sonde was started in; NULL when memory is short. */
+static const char *absolute(struct sonde_run *r, const char *path)
+{
+	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+	struct sonde_buf b = {0};
+	const char *out;
+
+	sonde_buf_printf(&b, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
+	out = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	free(cwd);
+	return out;
+}
+
+/*
+ * Where the program runs: pipeline.workload.cwd, else with hydra.job.chdir the
+ * run directory, else here. In another directory the run directory needs its
+ * full name. A program in a run directory keeps the path it has here.
+ */
+static int choose_dir(struct sonde_run *r, struct sonde_err *err)
+{
+	struct stat st;
+	const char *program = NULL;
+
+	if (!r->set.workload_dir && !r->set.chdir)
+		return check_program(r, err);
+	if (r->set.workload_dir && (stat(r->set.workload_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"pipeline.workload.cwd=%s: no such directory", r->set.workload_dir);
+	r->set.run_dir = absolute(r, r->set.run_dir);
+	if (!r->set.run_dir)
+		return sonde_err_nomem(err);
+	if (r->set.workload_dir)
+		return check_program(r, err);
+	if (check_program(r, err))
+		return SONDE_ERR_NOTFOUND;
+	if (strchr(r->program[0], '/')) {
+		program = absolute(r, r->program[0]);
+		if (!program)
+			return sonde_err_nomem(err);
+		r->program_words.words.at[0] = (char *)(uintptr_t)program;
+	}
+	return 0;
+}
+
+int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
+	const struct sonde_run_request *q, struct sonde_err *err)
+{
+	struct sonde_setting_source source = sonde_run_config_source(config);
+	int rc;
+
+	*r = (struct sonde_run){.chip = q->chip, .is_dry = q->is_dry, .is_quiet = q->is_quiet};
+	rc = sonde_capture_settings_read(&r->set, &source, err);
+	r->set.run_dir = sonde_run_config_dir(config);
+	if (rc == 0)
+		rc = sonde_run_config_env(config, &r->env_words, err);
+	r->env = r->env_words.words.at;
+	if (rc == 0)
+		rc = choose_program(r, q->program, err);
+	if (rc == 0)
+		rc = choose_dir(r, err);
+	return rc;
+}
+
+void sonde_run_release(struct sonde_run *r)
+{
+	sonde_capture_settings_release(&r->set);
+	sonde_argv_release(&r->program_words);
+	sonde_argv_release(&r->env_words);
+	sonde_notes_release(&r->notes);
+	sonde_arena_release(&r->arena);
+}

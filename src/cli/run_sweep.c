@@ -1,0 +1,162 @@
+#include "cli/command.h"
+#include "cli/run_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A sweep at work. */
+struct sweep {
+	struct sonde_run_config *master;
+	const struct sonde_run_request *q;
+	struct sonde_rundir dir;
+	const char *wanted; /* hydra.sweep.dir, before it may get a number */
+	size_t nr_jobs, nr_done, nr_failed;
+	int status; /* the first that is not 0 */
+	bool is_stopped;
+	struct sonde_err *err;
+};
+
+/* A job's directory, where the sweep's got another name than was wanted. */
+static int place(const struct sweep *s, struct sonde_run *r)
+{
+	size_t n = strlen(s->wanted);
+	const char *dir = r->set.run_dir, *below = strstr(dir, s->wanted);
+	struct sonde_buf b = {0};
+
+	if (s->q->is_dry || !below || below[n] != '/' || strcmp(s->wanted, s->dir.path) == 0)
+		return 0;
+	sonde_buf_printf(&b, "%.*s%s%s", (int)(below - dir), dir, s->dir.path, below + n);
+	r->set.run_dir = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	return r->set.run_dir ? 0 : sonde_err_nomem(s->err);
+}
+
+static const char *describe(const struct sweep *s, struct sonde_run *r, size_t job)
+{
+	struct sonde_buf b = {0};
+	const char *text;
+
+	sonde_buf_printf(&b, "job %zu of %zu: ", job + 1, s->nr_jobs);
+	sonde_run_config_job_words(s->master, job, &b);
+	text = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	return text;
+}
+
+static int open_job(
+	struct sweep *s, struct sonde_run_config **config, struct sonde_run *r, size_t job)
+{
+	int rc = sonde_run_config_job_open(config, s->master, job, s->err);
+
+	*r = (struct sonde_run){0};
+	if (rc == 0)
+		rc = sonde_run_open(r, *config, s->q, s->err);
+	r->job = describe(s, r, job);
+	return rc == 0 && !r->job ? sonde_err_nomem(s->err) : rc;
+}
+
+/* Every job is composed once before any is run: a mistake in the last shows at once. */
+static int check_jobs(struct sweep *s)
+{
+	/* Other ranks may be there already; a name made of the time is made anew. */
+	bool is_own =
+		!s->q->is_dry && !s->dir.rank.is_parallel && !sonde_rundir_is_timed(s->wanted);
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < s->nr_jobs && rc == 0; i++) {
+		struct sonde_run_config *config = NULL;
+		struct sonde_run r;
+
+		rc = open_job(s, &config, &r, i);
+		if (rc == 0 && is_own && sonde_rundir_is_taken(r.set.run_dir))
+			rc = sonde_err_set(s->err, SONDE_ERR_USAGE,
+				"%s already holds a run: choose another hydra.sweep.dir or "
+				"hydra.sweep.subdir, or remove it",
+				r.set.run_dir);
+		if (rc)
+			sonde_say("%s", r.job ? r.job : "out of memory");
+		sonde_run_release(&r);
+		sonde_run_config_free(config);
+	}
+	return rc;
+}
+
+static void run_job(struct sweep *s, size_t job)
+{
+	struct sonde_run_config *config = NULL;
+	struct sonde_run r;
+	int rc = open_job(s, &config, &r, job), status;
+
+	if (rc == 0 && s->q->is_dry)
+		printf("%s%s\n", job ? "\n" : "", r.job);
+	else if (rc == 0 && !s->q->is_quiet)
+		sonde_say("%s", r.job);
+	if (rc == 0)
+		rc = place(s, &r);
+	if (rc == 0)
+		rc = sonde_run_do(&r, config, s->err);
+	status = sonde_run_status(&r, rc, s->err);
+	if (s->status == 0)
+		s->status = status;
+	s->nr_failed += status != 0;
+	s->nr_done++;
+	s->is_stopped = r.is_stopped;
+	sonde_run_release(&r);
+	sonde_run_config_free(config);
+}
+
+/* The directory of all jobs, and what Hydra leaves there. */
+static int open_dir(struct sweep *s)
+{
+	struct sonde_buf yaml = {0};
+	int rc = sonde_rundir_open_sweep(&s->dir, s->wanted, s->err);
+
+	if (rc == 0 && s->dir.is_first) {
+		rc = sonde_run_config_yaml(s->master, &yaml, SONDE_RUN_ALL_YAML, s->err);
+		if (rc == 0)
+			rc = sonde_rundir_write(
+				&s->dir, "multirun.yaml", sonde_buf_view(&yaml), s->err);
+	}
+	sonde_buf_release(&yaml);
+	return rc;
+}
+
+static void say_end(const struct sweep *s)
+{
+	if (s->is_stopped)
+		sonde_say("stopped in job %zu of %zu; what was done is in %s", s->nr_done,
+			s->nr_jobs, s->dir.path);
+	else
+		sonde_say("%zu of %zu jobs went well; everything is in %s",
+			s->nr_jobs - s->nr_failed, s->nr_jobs, s->dir.path);
+}
+
+int sonde_run_sweep(
+	struct sonde_run_config *master, const struct sonde_run_request *q, struct sonde_err *err)
+{
+	struct sweep s = {.master = master,
+		.q = q,
+		.wanted = sonde_run_config_sweep_dir(master),
+		.nr_jobs = sonde_run_config_nr_jobs(master),
+		.err = err};
+	const struct sonde_run none = {0};
+	size_t i;
+	int rc;
+
+	sonde_rank_find(&s.dir.rank);
+	rc = check_jobs(&s);
+	if (rc == 0 && !q->is_dry)
+		rc = open_dir(&s);
+	if (rc)
+		return sonde_run_status(&none, rc, err);
+	if (s.nr_jobs == 0)
+		sonde_say("the sweep is empty: there is no job to run");
+	for (i = 0; i < s.nr_jobs && !s.is_stopped; i++)
+		run_job(&s, i);
+	if (!q->is_dry) {
+		sonde_rundir_finish(&s.dir);
+		say_end(&s);
+	}
+	return s.status;
+}
