@@ -24,17 +24,6 @@ struct request {
 	char **program;
 };
 
-void sonde_say(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("sonde: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
-
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
 {
 	struct sonde_buf b = {0};
