@@ -36,8 +36,30 @@ pairs libsonde_inject.so 5000000 1 >/dev/null
 echo
 echo "volume: $(($(cat "$TMP"/out/*.sonde | wc -c) * 100 / 5000000)) bytes per 100 ranges"
 echo "reading 10000000 events:"
-for _ in 1 2 3; do
+timed() {
+	local start
 	start=$(date +%s%N)
-	"$BUILD/tools/capture_dump" --count "$TMP"/out/*.sonde
+	"$@" || return
 	echo "  $((($(date +%s%N) - start) / 1000000)) ms"
+}
+for _ in 1 2 3; do
+	timed "$BUILD/tools/capture_dump" --count "$TMP"/out/*.sonde
+done
+
+quiet() { "$@" >/dev/null; }
+fake() { # COUNT: kernels in one range, by a CUPTI of our own: two events each
+	rm -f "$TMP"/out/*
+	printf 'output=%s\ncupti=%s\n' "$TMP/out" "$PWD/$BUILD/fake/libcupti_fake.so" >"$TMP/conf"
+	CUDA_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so \
+		"$BUILD/fake/fake_cuda" "$PWD/$BUILD/fake/libcupti_fake.so" "$1" >/dev/null
+}
+echo "sonde report, text, end to end (bar: 3 s for 10000000 events, linear):"
+for n in 2500000 5000000; do
+	pairs libsonde_inject.so "$n" 1 >/dev/null
+	printf '  %s events, all ranges:' $((2 * n))
+	timed quiet "$BUILD/sonde" report "$TMP/out"
+	[ -e "$BUILD/fake/fake_cuda" ] || continue
+	fake "$n"
+	printf '  %s events, all launches:' $((2 * n))
+	timed quiet "$BUILD/sonde" report "$TMP/out"
 done

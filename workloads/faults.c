@@ -3,8 +3,8 @@
  * must survive without changing what they print or return.
  *
  *     faults exit|_exit|quick|abort|segv|kill|forever|fork|exec|closeall|fsize|deep|
- *            orphan|wide|domains|starts|cross|threads|atexit|labels|signals|plugin|closeout|none
- * [N]
+ *            orphan|wide|hostile|domains|starts|cross|threads|atexit|labels|signals|plugin|closeout|
+ *            none [N]
  */
 #include <nvtx3/nvToolsExt.h>
 #include <dlfcn.h>
@@ -212,6 +212,24 @@ static int do_wide(void)
 	return 0;
 }
 
+/* Labels that mean something to a terminal, to Nsight's expressions, to lists of ours. */
+static int do_hostile(void)
+{
+	static const char *const labels[] = {"\x1b[2Jcleared", "two\nlines", "a/b", "[x]", "all*",
+		"p+q", "D@x", "one,two", "semi;colon", "back\\slash", " blank ", "what?",
+		"regex:a.c", "\xff\xfe"};
+	size_t i, nr = sizeof(labels) / sizeof(*labels);
+
+	for (i = 0; i < nr; i++) {
+		nvtxRangePushA(labels[i]);
+		nvtxRangePushA("inner");
+		nvtxRangePop();
+		nvtxRangePop();
+		nvtxRangeEnd(nvtxRangeStartA(labels[i]));
+	}
+	return 0;
+}
+
 static int do_domains(void)
 {
 	nvtxDomainHandle_t a = nvtxDomainCreateA("libA"), b = nvtxDomainCreateW(L"libB");
@@ -369,10 +387,10 @@ static const struct {
 } programs[] = {{"none", do_none}, {"exit", do_exit}, {"_exit", do__exit}, {"quick", do_quick},
 	{"abort", do_abort}, {"segv", do_segv}, {"kill", do_kill}, {"forever", do_forever},
 	{"fork", do_fork}, {"exec", do_exec}, {"closeall", do_closeall}, {"fsize", do_fsize},
-	{"deep", do_deep}, {"orphan", do_orphan}, {"wide", do_wide}, {"domains", do_domains},
-	{"starts", do_starts}, {"cross", do_cross}, {"threads", do_threads}, {"atexit", do_atexit},
-	{"labels", do_labels}, {"signals", do_signals}, {"plugin", do_plugin},
-	{"closeout", do_closeout}};
+	{"deep", do_deep}, {"orphan", do_orphan}, {"wide", do_wide}, {"hostile", do_hostile},
+	{"domains", do_domains}, {"starts", do_starts}, {"cross", do_cross},
+	{"threads", do_threads}, {"atexit", do_atexit}, {"labels", do_labels},
+	{"signals", do_signals}, {"plugin", do_plugin}, {"closeout", do_closeout}};
 
 int main(int argc, char **argv)
 {

@@ -111,7 +111,7 @@ static int add_node(struct work *w, uint32_t region)
 	n->depth = g->depth;
 	n->instances = w->x->instances[region];
 	n->scope_min_ns = n->scope_median_ns = n->scope_max_ns = n->imbalance = NAN;
-	n->busy_ns = n->span_ns = n->host_ns = n->cpu_ns = NAN;
+	n->busy_ns = n->span_ns = n->idle_ns = n->host_ns = n->cpu_ns = NAN;
 	w->x->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
 	return 0;
 }
@@ -165,6 +165,9 @@ static void count_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
 	n->nr_cells++;
 	n->launches += c->launches;
 	n->time_ns += c->time_ns;
+	n->copies += c->copies;
+	n->copy_ns += c->copy_ns;
+	n->copy_bytes += c->copy_bytes;
 	if (own) {
 		n->own_nr_cells++;
 		n->own_launches += c->launches;

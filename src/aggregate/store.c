@@ -247,6 +247,16 @@ static int find_cell(struct sonde_cell **out, struct sonde_store *s,
 	return cell->acc ? 0 : sonde_err_nomem(err);
 }
 
+static void add_copy(const struct sonde_store *s, struct sonde_cell *cell,
+	const struct sonde_values *v, double t)
+{
+	double bytes = s->bytes_metric == SONDE_NONE ? NAN : v->num[s->bytes_metric];
+
+	cell->copies++;
+	cell->copy_ns += isnan(t) ? 0 : t;
+	cell->copy_bytes += isnan(bytes) ? 0 : bytes;
+}
+
 static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
 	struct sonde_values *v, struct sonde_err *err)
 {
@@ -272,6 +282,8 @@ static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
 		return rc;
 	cell->launches++;
 	cell->time_ns += isnan(t) ? 0 : t;
+	if (s->records->records.at[launch->record].kind == SONDE_RESULT_MEMCPY)
+		add_copy(s, cell, v, t);
 	add_values(s, cell, v);
 	return 0;
 }
@@ -317,6 +329,7 @@ int sonde_store_fill(struct sonde_store *s, struct sonde_err *err)
 	int rc;
 
 	s->time_metric = sonde_records_metric(s->records, TIME);
+	s->bytes_metric = sonde_records_metric(s->records, "memory__bytes.sum");
 	s->scopes = sonde_calloc(s->launches->scopes.nr, sizeof(*s->scopes));
 	rc = s->scopes ? sonde_values_init(&v, s->records, err) : sonde_err_nomem(err);
 	if (rc == 0)

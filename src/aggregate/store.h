@@ -40,8 +40,8 @@ struct sonde_acc {
 
 struct sonde_cell {
 	uint32_t scope, place, kernel;
-	uint64_t launches;
-	double time_ns;
+	uint64_t launches, copies; /* copies: of the launches */
+	double time_ns, copy_ns, copy_bytes;
 	struct sonde_acc *acc; /* one per slot */
 };
 
@@ -51,6 +51,7 @@ struct sonde_store {
 	SONDE_VEC(struct sonde_plan) plans; /* one per slot: what is accumulated */
 	uint32_t *slot_of;		    /* by metric number, SONDE_NONE = not accumulated */
 	uint32_t time_metric;		    /* SONDE_NONE: the capture has no times */
+	uint32_t bytes_metric;		    /* of copies; SONDE_NONE: not captured */
 	SONDE_VEC(struct sonde_cell) cells; /* in order of first launch */
 	struct sonde_map cell_keys, texts;
 	/* Per scope: all launches whatever the selection, and the weight of its device in

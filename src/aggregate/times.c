@@ -5,6 +5,7 @@
  * Busy time wants launches in order of start. They nearly are; a radix sort
  * keeps ten million of them linear.
  */
+#include "aggregate/idle.h"
 #include "aggregate/tree_int.h"
 
 #include "base/alloc.h"
@@ -12,16 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-struct stamp {
-	uint64_t start_ns;
-	uint32_t launch;
-};
-
 #define DIGIT	11u
 #define BUCKETS (1u << DIGIT)
 
 /* Sorts by start; `spare` is as large as `at`. The result is in `at`. */
-static void sort_stamps(struct stamp *at, struct stamp *spare, size_t nr)
+static void sort_stamps(struct sonde_stamp *at, struct sonde_stamp *spare, size_t nr)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 	unsigned shift;
@@ -48,19 +44,13 @@ static void sort_stamps(struct stamp *at, struct stamp *spare, size_t nr)
 	}
 }
 
-/* The running union of one node. */
-struct track {
-	uint64_t first_ns, last_ns, busy_ns;
-	bool is_used;
-};
-
-static void extend(struct track *k, const struct sonde_record_time *time)
+void sonde_track__extend(struct sonde_track *k, const struct sonde_record_time *time)
 {
 	uint64_t start = time->start_ns,
 		 end = time->end_ns > time->start_ns ? time->end_ns : time->start_ns;
 
 	if (!k->is_used) {
-		*k = (struct track){.first_ns = start, .last_ns = start, .is_used = true};
+		*k = (struct sonde_track){.first_ns = start, .last_ns = start, .is_used = true};
 	}
 	if (start < k->last_ns)
 		start = k->last_ns; /* already counted up to there */
@@ -73,10 +63,10 @@ static void extend(struct track *k, const struct sonde_record_time *time)
 struct work {
 	struct sonde_tree *t;
 	const struct sonde_launches *l;
-	struct stamp *stamps, *spare;
+	struct sonde_stamp *stamps, *spare;
 	size_t nr;
-	uint32_t *node_of;    /* by region, in the report at hand */
-	struct track *tracks; /* by node */
+	uint32_t *node_of;	    /* by region, in the report at hand */
+	struct sonde_track *tracks; /* by node */
 };
 
 static void map_nodes(struct work *w, const struct sonde_report *r)
@@ -99,7 +89,7 @@ static void take_scope(struct work *w, const uint32_t *launches, size_t nr)
 		if (w->l->launches.at[launches[i]].state == SONDE_LAUNCH_TAKEN &&
 			times[launches[i]].end_ns)
 			w->stamps[w->nr++] =
-				(struct stamp){times[launches[i]].start_ns, launches[i]};
+				(struct sonde_stamp){times[launches[i]].start_ns, launches[i]};
 	sort_stamps(w->stamps, w->spare, w->nr);
 }
 
@@ -116,7 +106,7 @@ static void track_scope(struct work *w, struct sonde_report *r)
 		for (k = 0; k < place->nr; k++)
 			for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
 				region = w->l->regions.at[region].parent)
-				extend(&w->tracks[w->node_of[region]], &times[launch]);
+				sonde_track__extend(&w->tracks[w->node_of[region]], &times[launch]);
 	}
 	for (i = 0; i < r->nodes.nr; i++) {
 		if (!w->tracks[i].is_used)
@@ -148,9 +138,13 @@ static int group(
 static int gpu_times(struct work *w, struct sonde_err *err)
 {
 	const struct sonde_launches *l = w->l;
+	struct sonde_idle idle = {0};
 	uint32_t *order = NULL;
 	size_t *first = NULL, i;
 	int rc = group(l, &order, &first, err);
+
+	if (rc == 0)
+		rc = sonde_idle__init(&idle, l, err);
 
 	w->stamps = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->stamps));
 	w->spare = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->spare));
@@ -163,7 +157,10 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 		map_nodes(w, r);
 		take_scope(w, &order[first[i]], first[i + 1] - first[i]);
 		track_scope(w, r);
+		if (!sonde_idle__scope(&idle, r, w->node_of, w->stamps, w->nr))
+			rc = sonde_err_nomem(err);
 	}
+	sonde_idle__release(&idle);
 	sonde_free(order);
 	sonde_free(first);
 	sonde_free(w->stamps);
@@ -235,7 +232,9 @@ static void sum_aggregates(struct work *w)
 				const struct sonde_node *n = &from->nodes.at[i];
 				struct sonde_node *sum = &to->nodes.at[w->node_of[n->region]];
 
+				sum->streams += n->streams;
 				add(&sum->busy_ns, n->busy_ns);
+				add(&sum->idle_ns, n->idle_ns);
 				add(&sum->host_ns, n->host_ns);
 				add(&sum->cpu_ns, n->cpu_ns);
 				if (to->nr_scopes == 1)

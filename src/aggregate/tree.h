@@ -81,9 +81,15 @@ struct sonde_node {
 	/* Aggregate only, over the scopes that have the region: time in ns, and max ÷ mean. */
 	uint32_t nr_scopes;
 	double scope_min_ns, scope_median_ns, scope_max_ns, imbalance;
-	/* With timestamps, NaN without: union of the launches' intervals; first start to last end.
+	/*
+	 * With timestamps, NaN without: union of the launches' intervals; first start to last end;
+	 * without work between the first and last launch of an entry.
 	 */
-	double busy_ns, span_ns;
+	double busy_ns, span_ns, idle_ns;
+	uint64_t streams; /* that had a launch of it */
+	/* Copies among the launches, where the capture has them as such. */
+	uint64_t copies;
+	double copy_ns, copy_bytes;
 	/* Of the range entries themselves: wall time and their thread's CPU time. */
 	double host_ns, cpu_ns;
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */

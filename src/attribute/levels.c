@@ -38,8 +38,11 @@ void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches 
 {
 	const struct sonde_region *g = &l->regions.at[region];
 	struct sonde_str path[MAX_DEPTH];
-	size_t nr = path_of(l, region, path), i;
+	size_t nr, i;
 
+	if (g->depth >= MAX_DEPTH)
+		return; /* longer than an expression can be */
+	nr = path_of(l, region, path);
 	if (g->domain != SONDE_NONE) {
 		add_escaped(out, sonde_records_str(l->records, g->domain));
 		sonde_buf_putc(out, '@');
@@ -76,6 +79,50 @@ static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches
 		open.nr_stacks = 1;
 	}
 	return sonde_nvtx_filter_takes(f, &open);
+}
+
+/* A list in our own words: there a `;` would begin another expression. */
+static void add_protected(struct sonde_buf *out, struct sonde_str expression)
+{
+	size_t i;
+
+	for (i = 0; i < expression.n; i++) {
+		if (expression.p[i] == ';')
+			sonde_buf_putc(out, '\\');
+		sonde_buf_putc(out, expression.p[i]);
+	}
+}
+
+int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_launches *l,
+	uint32_t region, bool *is_good, struct sonde_err *err)
+{
+	const struct sonde_region *g = &l->regions.at[region];
+	struct sonde_str path[MAX_DEPTH];
+	struct sonde_nvtx_filter *f = NULL;
+	struct sonde_buf word = {0};
+	size_t nr;
+	int rc;
+
+	*is_good = false;
+	sonde_region_expression(out, l, region);
+	if (out->failed)
+		return sonde_err_nomem(err);
+	if (!out->n || memchr(out->p, '\0', out->n) ||
+		sonde_str_starts(sonde_buf_view(out), "regex:"))
+		return 0; /* too deep, nothing a command line can carry, or read as another */
+	add_protected(&word, sonde_buf_view(out));
+	if (word.failed)
+		return sonde_err_nomem(err);
+	rc = sonde_nvtx_filter_build(&f, (struct sonde_words){(const char *const *)&word.p, 1},
+		(struct sonde_words){NULL, 0}, err);
+	if (rc == 0) {
+		nr = path_of(l, region, path);
+		*is_good = takes(f, l, g, path, nr) &&
+			   (g->kind == SONDE_START_END || nr < 2 || !takes(f, l, g, path, nr - 1));
+	}
+	sonde_nvtx_filter_free(f);
+	sonde_buf_release(&word);
+	return rc == SONDE_ERR_USAGE ? 0 : rc;
 }
 
 /* Named itself, or the outermost that an expression with a path takes. */

@@ -29,8 +29,14 @@ int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err);
 void sonde_levels_release(struct sonde_levels *v);
 
-/* ncu's expression for one region: `[A/A::A1`, `libA@[op`, `overlap`. */
+/* ncu's expression for one region: `[A/A::A1`, `libA@[op`, `overlap`; none below 128 levels. */
 void sonde_region_expression(
 	struct sonde_buf *out, const struct sonde_launches *l, uint32_t region);
+/*
+ * The same, tried: `*is_good` when the filter takes the region by it and not
+ * the region around. False for what the grammar cannot say (an empty label).
+ */
+int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_launches *l,
+	uint32_t region, bool *is_good, struct sonde_err *err);
 
 #endif

@@ -82,3 +82,20 @@ int sonde_native_env_build(
 	sonde_argv_printf(env, "NVTX_INJECTION64_PATH=%s", library);
 	return rc ? rc : env->failed ? sonde_err_nomem(err) : 0;
 }
+
+int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec *spec,
+	const struct sonde_native_request *q, struct sonde_err *err)
+{
+	struct sonde_child_spec with = *spec;
+	struct sonde_argv env = {0};
+	int rc;
+
+	if (spec->env)
+		sonde_argv_all(&env, spec->env);
+	rc = sonde_native_env_build(&env, q, err);
+	with.env = env.words.at;
+	if (rc == 0)
+		rc = sonde_child_run(out, &with, err);
+	sonde_argv_release(&env);
+	return rc;
+}

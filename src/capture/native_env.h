@@ -6,6 +6,7 @@
 #define SONDE_CAPTURE_NATIVE_ENV_H
 
 #include "capture/argv.h"
+#include "capture/child.h"
 #include "capture/ncu_args.h"
 #include "base/err.h"
 
@@ -25,5 +26,9 @@ bool sonde_native_find(char *path, size_t size);
  */
 int sonde_native_env_build(
 	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err);
+
+/* Runs a program with the library in it; its captures are then in q->dir. */
+int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec *spec,
+	const struct sonde_native_request *q, struct sonde_err *err);
 
 #endif

@@ -9,6 +9,8 @@
 
 static const struct sonde_command commands[] = {
 	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run},
+	{"regions", "the NVTX ranges a program really has, and how to select each",
+		sonde_cmd_regions},
 	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels},
 	{"top", "the longest kernels of a capture, as a list for `kernels`", sonde_cmd_top},
 	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor},

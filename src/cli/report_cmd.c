@@ -1,18 +1,14 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/settings.h"
+#include "cli/terminal.h"
 #include "export/export.h"
 
-#include <langinfo.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_CSV };
-enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
 /* What the command line said. */
 struct request {
@@ -156,29 +152,6 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	return o->failed ? sonde_err_nomem(err) : 0;
 }
 
-static size_t terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	long n = columns ? strtol(columns, NULL, 10) : 0;
-
-	if (n >= 20 && n < 10000)
-		return (size_t)n;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-		return size.ws_col;
-	return 100;
-}
-
-static bool wants_colour(int colour)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	if (colour != COLOUR_AUTO)
-		return colour == COLOUR_ALWAYS;
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-	       !(term && strcmp(term, "dumb") == 0);
-}
-
 /* What the terminal and the clock add to the configured options. */
 static void fit_options(
 	struct request *q, struct sonde_export_options *o, const struct sonde_config *c)
@@ -191,9 +164,9 @@ static void fit_options(
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
 	o->lists_kernels = q->max_kernels > 0;
-	o->width = q->width ? q->width : terminal_width();
-	o->is_coloured = wants_colour(q->colour);
-	o->is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	o->width = q->width ? q->width : sonde_terminal_width();
+	o->is_coloured = sonde_terminal_is_coloured(q->colour);
+	o->is_utf8 = sonde_terminal_is_utf8();
 }
 
 static int export_stdout(const struct sonde_tree *t, const struct sonde_export_options *o,

@@ -18,17 +18,6 @@ struct request {
 	char **program;
 };
 
-void sonde_say(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("sonde: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
-
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {

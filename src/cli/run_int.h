@@ -9,7 +9,7 @@
  *   run_ncu.c       the Nsight Compute stage
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
- *   run_native.c    the native stage, and the look at a program's ranges
+ *   run_native.c    the native stage, and the look at a program's ranges (look.h)
  *   run_report.c    captures → region report
  */
 #ifndef SONDE_CLI_RUN_INT_H
@@ -19,6 +19,8 @@
 #include "base/note.h"
 #include "capture/argv.h"
 #include "capture/rundir.h"
+#include "cli/look.h"
+#include "cli/say.h"
 #include "capture/capture_settings.h"
 
 #define SONDE_STATUS_NOT_STARTED 125
@@ -75,14 +77,9 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err);
 /*
  * A look at the program: one run of it with the injected library and without
  * its output, below `<run directory>/<name>`. SONDE_ERR_NOTFOUND when there is
- * no library. The launches borrow from the records.
+ * no library.
  */
-struct sonde_look {
-	struct sonde_records *records;
-	struct sonde_launches *launches;
-};
 int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err);
-void sonde_look_release(struct sonde_look *look);
 
 /* Nothing matched: names the ranges there really are, and near expressions. Looks when needed. */
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_look *look);
@@ -119,9 +116,6 @@ int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_
 void sonde_run_config_job_words(
 	const struct sonde_run_config *master, size_t job, struct sonde_buf *out);
 const char *sonde_run_config_sweep_dir(struct sonde_run_config *master);
-
-/* Says a line on standard error: `sonde: …`. */
-void sonde_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A path below the run directory, in the run's arena; NULL when memory is short. */
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)

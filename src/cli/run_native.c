@@ -1,29 +1,18 @@
-#include "capture/child.h"
 #include "capture/native_env.h"
-#include "capture/progress.h"
 #include "cli/run_int.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int run_with_library(struct sonde_run *r, const struct sonde_native_request *q,
-	struct sonde_child_spec *spec, struct sonde_child_end *end, struct sonde_err *err)
+/* How the program runs in every stage of ours. */
+static struct sonde_child_spec spec_of(const struct sonde_run *r, bool is_helper)
 {
-	struct sonde_argv env = {0};
-	int rc;
-
-	if (r->env)
-		sonde_argv_all(&env, r->env);
-	rc = sonde_native_env_build(&env, q, err);
-	if (rc == 0) {
-		spec->argv = r->program;
-		spec->env = env.words.at;
-		spec->dir = r->set.workload_dir;
-		spec->timeout_ms = (unsigned)r->set.timeout_s * 1000u;
-		rc = sonde_child_run(end, spec, err);
-	}
-	sonde_argv_release(&env);
-	return rc;
+	return (struct sonde_child_spec){.argv = r->program,
+		.env = r->env,
+		.dir = r->set.workload_dir,
+		.timeout_ms = (unsigned)r->set.timeout_s * 1000u,
+		.is_helper = is_helper,
+		.out_fd = -1};
 }
 
 static int write_command(struct sonde_run *r, struct sonde_err *err)
@@ -47,7 +36,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_native_request q = {
 		.nvtx_include = r->set.native_include, .nvtx_exclude = r->set.native_exclude};
-	struct sonde_child_spec spec = {.out_fd = -1};
+	const struct sonde_child_spec spec = spec_of(r, false);
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
 	char buffer[64];
@@ -68,7 +57,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	q.dir = sonde_run_path(r, "native");
 	rc = q.dir ? write_command(r, err) : sonde_err_nomem(err);
 	if (rc == 0)
-		rc = run_with_library(r, &q, &spec, &end, err);
+		rc = sonde_native_run(&end, &spec, &q, err);
 	if (rc)
 		return rc;
 	sonde_run_say_timeout(r, &end);
@@ -79,42 +68,25 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 
 int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err)
 {
-	const struct sonde_selection all = {.stack_only = true};
 	const char *dir = r->nr_native ? sonde_run_path(r, "native")
 				       : sonde_run_path(r, "discover%s", r->dir.suffix);
 	struct sonde_native_request q = {.dir = dir};
-	struct sonde_child_spec spec = {.is_helper = true, .out_fd = -1};
+	const struct sonde_child_spec spec = spec_of(r, true);
 	struct sonde_child_end end = {0};
 	int rc = dir ? 0 : sonde_err_nomem(err);
 
 	*out = (struct sonde_look){0};
 	if (rc == 0 && !r->nr_native) {
 		sonde_say("looking at the program's ranges (one run without its output)");
-		rc = run_with_library(r, &q, &spec, &end, err);
+		rc = sonde_native_run(&end, &spec, &q, err);
 	}
 	if (rc == 0 && end.is_interrupted) {
 		sonde_run_take_end(r, end.status, true);
 		rc = sonde_err_set(err, SONDE_ERR_STOPPED, "interrupted");
 	}
-	if (rc == 0) {
-		rc = sonde_records_open(&out->records, &dir, 1, err);
-		if (rc == SONDE_ERR_IO)
-			sonde_err_set(err, rc,
-				"it left no native capture: it uses neither NVTX nor CUDA, or "
-				"clears its environment");
-	}
+	if (rc == 0)
+		rc = sonde_look_open(out, &dir, 1, err);
 	if (rc == 0 && !r->nr_native)
 		r->nr_looks++;
-	if (rc == 0)
-		rc = sonde_launches_build(&out->launches, out->records, &all, err);
-	if (rc)
-		sonde_look_release(out);
 	return rc;
-}
-
-void sonde_look_release(struct sonde_look *look)
-{
-	sonde_launches_free(look->launches);
-	sonde_records_free(look->records);
-	*look = (struct sonde_look){0};
 }

@@ -50,7 +50,7 @@ static void heads(struct sonde_sink *to, const struct sonde_tree *t)
 	sonde_sink_puts(to, "scope,measured,id,name,parent_id,depth,domain,kind");
 	for (i = 0; i < sonde_nr_fields; i++)
 		sonde_sink_printf(to, ",%s", sonde_fields[i].csv);
-	sonde_sink_puts(to, ",limiter");
+	sonde_sink_puts(to, ",limiter,bound");
 	metric_heads(to, t);
 }
 
@@ -80,6 +80,7 @@ static void region(struct sonde_sink *to, const struct sonde_tree *t, const stru
 		number(to, sonde_fields[i].number(r, n));
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
 	text(to, sonde_str_from(sonde_limiter(t, f)));
+	text(to, sonde_str_from(sonde_bound(n)));
 	metrics(to, t, f);
 }
 
@@ -103,7 +104,7 @@ static void special(struct sonde_sink *to, const struct sonde_tree *t, const str
 
 		number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
 	}
-	sonde_sink_putc(to, ',');
+	sonde_sink_puts(to, ",,");
 	sonde_tree_values(t, r, part, 0, f);
 	metrics(to, t, f);
 }

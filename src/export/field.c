@@ -59,24 +59,67 @@ static double host_ms(const struct sonde_report *r, const struct sonde_node *n)
 	return n->host_ns / NS_PER_MS;
 }
 
+static double idle_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->idle_ns / NS_PER_MS;
+}
+
+static double cpu_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->cpu_ns / NS_PER_MS;
+}
+
+/* Only a capture with timestamps tells copies and streams apart. */
+static double copy_count(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return isnan(n->busy_ns) ? NAN : (double)n->copies;
+}
+
+static double copy_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return isnan(n->busy_ns) ? NAN : n->copy_ns / NS_PER_MS;
+}
+
+static double copy_bytes(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return isnan(n->busy_ns) ? NAN : n->copy_bytes;
+}
+
+static double streams(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return isnan(n->busy_ns) ? NAN : (double)n->streams;
+}
+
 static double imbalance(const struct sonde_report *r, const struct sonde_node *n)
 {
 	return r->is_aggregate && r->nr_scopes > 1 ? n->imbalance : NAN;
 }
 
 const struct sonde_field sonde_fields[] = {
-	/* key, csv, head, number, form, exclusive, optional, in tables */
-	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, false, false, false},
-	{"kernel_count", "launches", "launches", launches, SONDE_FIELD_COUNT, false, false, true},
-	{"total_ms", "inclusive_ms", "incl ms", total_ms, SONDE_FIELD_MS, false, false, true},
-	{"kernel_count", "exclusive_launches", "own", own_launches, SONDE_FIELD_COUNT, true, false,
-		false},
-	{"total_ms", "exclusive_ms", "excl ms", own_ms, SONDE_FIELD_MS, true, false, true},
-	{"busy_ms", "busy_ms", "busy ms", busy_ms, SONDE_FIELD_MS, false, true, true},
-	{"span_ms", "span_ms", "span ms", span_ms, SONDE_FIELD_MS, false, true, true},
-	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, false, true, true},
-	{"share_pct", "share_pct", "share", share, SONDE_FIELD_PERCENT, false, false, true},
-	{"imbalance", "imbalance", "imbal", imbalance, SONDE_FIELD_RATIO, false, true, true},
+	/* key, csv, head, number, form; exclusive, optional, in tables, timed, host only */
+	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, 0, 0, 0, 0, 1},
+	{"kernel_count", "launches", "launches", launches, SONDE_FIELD_COUNT, 0, 0, 1, 1, 0},
+	{"total_ms", "inclusive_ms", "incl ms", total_ms, SONDE_FIELD_MS, 0, 0, 1, 1, 0},
+	{"kernel_count", "exclusive_launches", "own", own_launches, SONDE_FIELD_COUNT, 1, 0, 0, 0,
+		0},
+	{"total_ms", "exclusive_ms", "excl ms", own_ms, SONDE_FIELD_MS, 1, 0, 1, 0, 0},
+	{"busy_ms", "busy_ms", "busy ms", busy_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
+	{"span_ms", "span_ms", "span ms", span_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
+	{"idle_ms", "idle_ms", "idle ms", idle_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
+	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 1},
+	{"cpu_ms", "cpu_ms", "cpu ms", cpu_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 1},
+	{"copy_count", "copy_count", "copies", copy_count, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
+	{"copy_ms", "copy_ms", "copy ms", copy_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
+	{"copy_bytes", "copy_bytes", "copy bytes", copy_bytes, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
+	{"streams", "streams", "streams", streams, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
+	{"share_pct", "share_pct", "share", share, SONDE_FIELD_PERCENT, 0, 0, 1, 1, 0},
+	{"imbalance", "imbalance", "imbal", imbalance, SONDE_FIELD_RATIO, 0, 1, 1, 1, 0},
 };
 const size_t sonde_nr_fields = sizeof(sonde_fields) / sizeof(*sonde_fields);
 
@@ -89,20 +132,44 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	size_t i;
 
-	for (i = 0; f->is_optional && i < r->nodes.nr; i++)
-		if (!isnan(f->number(r, &r->nodes.at[i])))
+	for (i = 0; f->is_optional && i < r->nodes.nr; i++) {
+		double v = f->number(r, &r->nodes.at[i]);
+
+		if (f->number == copy_ms ? v > 0 : !isnan(v))
 			return true;
+	}
 	return !f->is_optional;
+}
+
+enum sonde_times sonde_report_times(const struct sonde_report *r)
+{
+	enum sonde_times found = SONDE_TIMES_NONE;
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		if (!isnan(r->nodes.at[i].busy_ns))
+			return SONDE_TIMES_GPU;
+		if (!isnan(r->nodes.at[i].host_ns))
+			found = SONDE_TIMES_HOST;
+	}
+	return r->launches || r->outside_launches ? SONDE_TIMES_NONE : found;
 }
 
 uint32_t sonde_fields_in_table(const struct sonde_report *r)
 {
+	enum sonde_times times = sonde_report_times(r);
 	uint32_t set = 0;
 	size_t i;
 
-	for (i = 0; i < sonde_nr_fields; i++)
-		if (sonde_fields[i].is_in_tables && is_used(&sonde_fields[i], r))
+	for (i = 0; i < sonde_nr_fields; i++) {
+		const struct sonde_field *f = &sonde_fields[i];
+		bool is_wanted = times == SONDE_TIMES_GPU    ? f->is_in_timed
+				 : times == SONDE_TIMES_HOST ? f->is_in_host
+							     : f->is_in_tables;
+
+		if (is_wanted && is_used(f, r))
 			set |= 1u << i;
+	}
 	return set;
 }
 

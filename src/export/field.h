@@ -22,7 +22,9 @@ struct sonde_field {
 	uint8_t form;	   /* enum sonde_field_form */
 	bool is_exclusive; /* in JSON inside "exclusive" */
 	bool is_optional;  /* left out where it is NaN: only some captures or reports have it */
-	bool is_in_tables; /* also in text and Markdown */
+	bool is_in_tables; /* also in text and Markdown, of a capture without timestamps */
+	bool is_in_timed;  /* the same with timestamps, */
+	bool is_in_host;   /* and where there are host times only */
 };
 
 extern const struct sonde_field sonde_fields[];
@@ -31,8 +33,8 @@ extern const size_t sonde_nr_fields;
 /* `launches`, but `results` where they are replayed ranges. */
 struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
 /*
- * Which columns a table of the report has, one bit per field: those for tables,
- * without optional ones that no node has a value for.
+ * Which columns a table of the report has, one bit per field: those for tables of
+ * its kind, without optional ones that no node has a value for.
  */
 uint32_t sonde_fields_in_table(const struct sonde_report *r);
 
@@ -52,6 +54,27 @@ double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f
  */
 #define SONDE_LOW_PCT 40.0
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
+
+/*
+ * CPU or GPU: which of the two the region waited for, by what share of the host's
+ * time in it the GPU was busy with it. SONDE_GPU_BOUND and more: "gpu", or
+ * "copies" when most of the GPU's time is copies. SONDE_CPU_BOUND and less: "cpu", or
+ * "waiting" when its threads did not run for most of the time. Else "mixed".
+ * NULL without launches or without either time.
+ */
+#define SONDE_GPU_BOUND 0.8
+#define SONDE_CPU_BOUND 0.5
+const char *sonde_bound(const struct sonde_node *n);
+
+/* The word of the last column: the limiter where counters tell it, else the bound. */
+const char *sonde_hint(
+	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n);
+/* Its head; NULL when no row can have one. */
+const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r);
+
+enum sonde_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
+/* Which timestamps a report's regions have. */
+enum sonde_times sonde_report_times(const struct sonde_report *r);
 
 /* Which regions a table lists, in which order. */
 struct sonde_listing {

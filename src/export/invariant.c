@@ -148,6 +148,8 @@ int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 {
 	int rc = check_identity(v, region);
 
+	if (rc == 0)
+		rc = sonde_invariant__times(v, region);
 	return rc ? rc : check_kernels(v, region);
 }
 

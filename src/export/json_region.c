@@ -245,6 +245,8 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	fields(x, r, n, false);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
+	if (!isnan(n->busy_ns) || !isnan(n->host_ns))
+		sonde_json_z(&x->w, "bound", sonde_bound(n));
 	roofline(x, n->time_ns);
 	sonde_json__metrics(x);
 	sections(x);

@@ -40,3 +40,47 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 		return "latency";
 	return sm >= mem ? "compute" : "memory";
 }
+
+const char *sonde_bound(const struct sonde_node *n)
+{
+	double used = n->busy_ns / n->host_ns;
+
+	if (!n->launches || isnan(used) || !(n->host_ns > 0))
+		return NULL;
+	if (used >= SONDE_GPU_BOUND)
+		return n->copy_ns > n->time_ns / 2 ? "copies" : "gpu";
+	if (used > SONDE_CPU_BOUND)
+		return "mixed";
+	return n->cpu_ns < n->host_ns / 2 ? "waiting" : "cpu";
+}
+
+const char *sonde_hint(
+	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n)
+{
+	const char *limiter = sonde_limiter(t, f);
+
+	return limiter ? limiter : sonde_bound(n);
+}
+
+static bool has_limiter(const struct sonde_tree *t)
+{
+	static const char *const memory[] = {
+		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+		"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"};
+	size_t i;
+
+	if (sonde_tree_column(t, "sm__throughput.avg.pct_of_peak_sustained_elapsed") == SONDE_NONE)
+		return false;
+	for (i = 0; i < sizeof(memory) / sizeof(*memory); i++)
+		if (sonde_tree_column(t, memory[i]) != SONDE_NONE)
+			return true;
+	return false;
+}
+
+const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r)
+{
+	if (has_limiter(t))
+		return "limiter";
+	return sonde_report_times(r) == SONDE_TIMES_GPU ? "bound" : NULL;
+}

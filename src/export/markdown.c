@@ -3,6 +3,7 @@
 #include "export/escape.h"
 
 #include <math.h>
+#include <string.h>
 
 int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
@@ -102,6 +103,7 @@ void sonde_markdown__head(struct sonde_markdown *m)
 
 static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 {
+	const char *head = sonde_hint_head(m->tree, r);
 	size_t i, nr = 0;
 
 	sonde_sink_puts(m->to, "\n| region |");
@@ -113,7 +115,7 @@ static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 		nr++;
 	}
 	sonde_markdown__headline_heads(m);
-	sonde_sink_puts(m->to, " limiter |\n|---|");
+	sonde_sink_printf(m->to, " %s |\n|---|", head ? head : "limiter");
 	for (i = 0; i < nr + m->tree->nr_headline; i++)
 		sonde_sink_puts(m->to, "---:|");
 	sonde_sink_puts(m->to, "---|\n");
@@ -137,7 +139,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
-	const char *limiter;
+	const char *hint;
 	size_t i;
 
 	sonde_sink_puts(m->to, "| ");
@@ -155,8 +157,8 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 			field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_markdown__headline(m);
-	limiter = sonde_limiter(m->tree, &m->figures);
-	sonde_sink_printf(m->to, " %s |\n", limiter ? limiter : "");
+	hint = sonde_hint(m->tree, &m->figures, n);
+	sonde_sink_printf(m->to, " %s |\n", hint ? hint : "");
 }
 
 /* Totals and what lies outside: the same columns, most of them empty. */
@@ -172,7 +174,7 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 
 		if (!(m->fields >> i & 1))
 			continue;
-		if (f->form == SONDE_FIELD_COUNT)
+		if (strcmp(f->csv, "launches") == 0)
 			field(m, f, launches);
 		else if (f->form == SONDE_FIELD_MS && !f->is_exclusive && !f->is_optional)
 			field(m, f, time_ns / 1e6);
@@ -198,7 +200,8 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 	table_heads(m, r);
 	for (i = 0; i < l.nr; i++)
 		table_row(m, r, l.at[i]);
-	special_row(m, r, true);
+	if (sonde_report_times(r) != SONDE_TIMES_HOST)
+		special_row(m, r, true);
 	if (r->outside_launches)
 		special_row(m, r, false);
 	if (l.nr_left_out)

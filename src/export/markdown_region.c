@@ -93,6 +93,28 @@ static void occupancy(struct sonde_markdown *m)
 			possible);
 }
 
+/* What timestamps tell, on as few lines as they need. */
+static void times(struct sonde_markdown *m, const struct sonde_node *n)
+{
+	const char *bound = sonde_bound(n);
+
+	if (!isnan(n->busy_ns))
+		sonde_sink_printf(m->to,
+			"- GPU: busy %.4f ms on %" PRIu64 " streams, idle %.4f ms inside entries\n",
+			n->busy_ns / 1e6, n->streams, n->idle_ns / 1e6);
+	if (n->copies)
+		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
+			n->copy_ns / 1e6, n->copy_bytes);
+	if (!isnan(n->host_ns))
+		sonde_sink_printf(m->to, "- host: %.4f ms", n->host_ns / 1e6);
+	if (!isnan(n->host_ns) && !isnan(n->cpu_ns))
+		sonde_sink_printf(m->to, ", %.4f ms of it on a CPU", n->cpu_ns / 1e6);
+	if (!isnan(n->host_ns))
+		sonde_sink_putc(m->to, '\n');
+	if (bound)
+		sonde_sink_printf(m->to, "- bound: %s\n", bound);
+}
+
 static void facts(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -118,6 +140,7 @@ static void facts(
 			"- over %u scopes: %.4f to %.4f ms, median %.4f ms, imbalance %.3f\n",
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
+	times(m, n);
 	if (limiter)
 		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
 	occupancy(m);

@@ -12,8 +12,9 @@ struct sonde_text_export {
 	struct sonde_figures figures;
 	struct sonde_buf cell;	  /* scratch */
 	struct sonde_buf dropped; /* heads of columns there was no room for */
-	bool has_approx, has_bound, has_limiter;
-	uint32_t fields; /* of the table now printed */
+	bool has_approx, has_bound;
+	const char *hint_head; /* of the table now printed; NULL = none */
+	uint32_t fields;       /* of the table now printed */
 	size_t width;
 };
 

@@ -83,30 +83,23 @@ static void metric_cells(struct sonde_text_export *x, struct sonde_table *t, uin
 	}
 }
 
-static void limiter_cell(struct sonde_text_export *x, struct sonde_table *t, bool is_wanted)
+static void hint_cell(
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_node *n)
 {
-	const char *word = is_wanted ? sonde_limiter(x->tree, &x->figures) : NULL;
-	uint8_t style = !word		 ? SONDE_STYLE_PLAIN
-			: word[0] == 'c' ? SONDE_STYLE_COMPUTE
-			: word[0] == 'm' ? SONDE_STYLE_MEMORY
-					 : SONDE_STYLE_LATENCY;
+	static const struct {
+		const char *word;
+		uint8_t style;
+	} styles[] = {{"compute", SONDE_STYLE_COMPUTE}, {"gpu", SONDE_STYLE_COMPUTE},
+		{"memory", SONDE_STYLE_MEMORY}, {"copies", SONDE_STYLE_MEMORY}};
+	const char *word = n ? sonde_hint(x->tree, &x->figures, n) : NULL;
+	uint8_t style = word ? SONDE_STYLE_LATENCY : SONDE_STYLE_PLAIN;
+	size_t i;
 
+	for (i = 0; word && i < sizeof(styles) / sizeof(*styles); i++)
+		if (strcmp(word, styles[i].word) == 0)
+			style = styles[i].style;
 	sonde_buf_puts(&x->cell, word ? word : "");
 	put(x, t, style);
-}
-
-static bool has_limiter(const struct sonde_tree *t)
-{
-	return sonde_tree_column(t, "sm__throughput.avg.pct_of_peak_sustained_elapsed") !=
-		       SONDE_NONE &&
-	       (sonde_tree_column(
-			t, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed") !=
-			       SONDE_NONE ||
-		       sonde_tree_column(t, "dram__throughput.avg.pct_of_peak_sustained_elapsed") !=
-			       SONDE_NONE ||
-		       sonde_tree_column(
-			       t, "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed") !=
-			       SONDE_NONE);
 }
 
 static void columns(
@@ -142,8 +135,8 @@ static void columns(
 			t, sonde_width_cut(sonde_buf_view(&x->cell), 22), true, 5 + (unsigned)i);
 		sonde_buf_clear(&x->cell);
 	}
-	if (x->has_limiter)
-		sonde_table_column(t, SONDE_STR("limiter"), false, 4);
+	if (x->hint_head)
+		sonde_table_column(t, sonde_str_from(x->hint_head), false, 4);
 }
 
 /* Everything right of the name. */
@@ -174,8 +167,8 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 			put(x, t, SONDE_STYLE_PLAIN);
 	}
 	metric_cells(x, t, row->style);
-	if (x->has_limiter)
-		limiter_cell(x, t, row->node != NULL);
+	if (x->hint_head)
+		hint_cell(x, t, row->node);
 }
 
 /*
@@ -304,8 +297,9 @@ static void rows(struct sonde_text_export *x, struct sonde_table *t, const struc
 		cells(x, t, &row);
 		kernel_rows(x, t, r, n->first_kernel, n->nr_kernels);
 	}
-	special_row(x, t, "total in regions", SONDE_PART_TOTAL,
-		(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true});
+	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* there is nothing to add up */
+		special_row(x, t, "total in regions", SONDE_PART_TOTAL,
+			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true});
 	if (r->outside_launches)
 		special_row(x, t, "(outside any range)", SONDE_PART_OUTSIDE,
 			(struct row){r, NULL, (double)r->outside_launches, r->outside_time_ns, 0,
@@ -327,7 +321,7 @@ int sonde_text__tree(
 	lines = sonde_calloc(l.nr + 1, sizeof(*lines));
 	if (lines) {
 		x->fields = sonde_fields_in_table(r);
-		x->has_limiter = has_limiter(x->tree);
+		x->hint_head = sonde_hint_head(x->tree, r);
 		find_lines(lines, &l, r);
 		columns(x, &t, r);
 		rows(x, &t, r, &l, lines);

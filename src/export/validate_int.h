@@ -24,6 +24,7 @@ int sonde_schema__check(
 	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value);
 /* The arithmetic: of one region, of one report, of the whole document. The schema holds. */
 int sonde_invariant__region(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__times(struct sonde_validation *v, const json_t *region);
 int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
 	const json_t *metric_info, bool is_aggregate);
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);

@@ -130,6 +130,9 @@ static void note_ranges(const struct native *n)
 	if (c->sets_cut)
 		sonde_note(to, "%s: too many ranges open at once: %llu launches lack some", path,
 			(unsigned long long)c->sets_cut);
+	if (c->marks)
+		sonde_note(to, "%s: %llu marks; they belong to no region and are not listed", path,
+			(unsigned long long)c->marks);
 	if (c->overheads)
 		sonde_note(to, "%s: CUPTI and the driver report %.3f ms of overhead in %llu pieces",
 			path, (double)c->overhead_ns / 1e6, (unsigned long long)c->overheads);

@@ -71,6 +71,24 @@ off() {
 	[ "$(cuda)" = done ] && has "note CUPTI switched off: host times only, no kernels"
 }
 
+report() { # the figures timestamps give, in every format
+	fresh cupti="$FAKE"
+	cuda && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" || return
+	python3 - "$TMP/r.json" <<-'P' || return
+		import json, sys
+		rows = {r["id"]: r for r in json.load(open(sys.argv[1]))["aggregate"]["regions"]}
+		move, a = rows["move"], rows["A"]
+		assert (move["copy_count"], move["copy_bytes"], move["kernel_count"]) == (1, 4096, 1), move
+		assert move["copy_ms"] == move["total_ms"] and a["copy_count"] == 0
+		assert abs(a["idle_ms"] + a["busy_ms"] - a["span_ms"]) < 1e-9 and a["host_ms"] > 0, a
+		assert a["bound"] in ("gpu", "cpu", "waiting", "mixed"), a
+	P
+	"$SONDE" report "$OUT" | tee /dev/stderr | grep -qE '^region .*launches .*busy ms .*idle ms .*host ms .*copy ms .*bound$' &&
+		"$SONDE" report "$OUT" -f md | grep -q '^- copies: 1, .* ms, 4096 bytes$' &&
+		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',copy_count,copy_ms,copy_bytes,'
+}
+
+check "reports have busy, idle, host and copy figures in every format" report
 check "every launch, copy and graph kernel has its region" all_launches
 check "runtime and driver calls with ids of their own are attributed alike" own_ids
 check "kernels have the GPU's own durations" times

@@ -423,6 +423,9 @@ static void test_times__overlapping_launches_are_busy_once(void **state)
 	n = run.t->reports.at[0].nodes.at;
 	near(n[0].busy_ns, 250);
 	near(n[0].span_ns, 5000000100.0 - 1000);
+	near(n[0].idle_ns, 5000000100.0 - 1000 - 250); /* entered once: span less busy */
+	near(n[1].idle_ns, 0);
+	assert_int_equal(n[0].streams, 1);
 	near(n[1].busy_ns, 100);
 	near(n[0].host_ns, 30);
 	near(n[0].cpu_ns, 7);
@@ -667,6 +670,37 @@ static void test_tree__results_of_one_capture_add_up(void **state)
 	made_release(&m);
 }
 
+static void test_times__idle_is_inside_entries_and_copies_are_counted(void **state)
+{
+	const struct sonde_node *n;
+	struct made m;
+	struct run run;
+	uint32_t first, second;
+
+	(void)state;
+	made_init(&m);
+	first = made_push(&m, MADE_ROOT, "step");
+	made_launch(&m, "k", 1, &first);
+	stamp(&m, 100, 200);
+	made_launch(&m, "k", 1, &first);
+	m.r->records.at[m.r->records.nr - 1].stream = 7;
+	stamp(&m, 250, 300);
+	second = made_push(&m, MADE_ROOT, "step");
+	made_launch(&m, "[CUDA memcpy]", 1, &second);
+	m.r->records.at[m.r->records.nr - 1].kind = SONDE_RESULT_MEMCPY;
+	stamp(&m, 10000, 10040);
+	aggregate(&run, m.r, NULL);
+	n = run.t->reports.at[0].nodes.at;
+	near(n[0].span_ns, 10040 - 100);
+	near(n[0].busy_ns, 190);
+	near(n[0].idle_ns, 50); /* not what lies between the entries */
+	assert_int_equal(n[0].streams, 2);
+	assert_int_equal(n[0].launches, 3);
+	assert_int_equal(n[0].copies, 1);
+	release(&run);
+	made_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -684,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
 		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
+		cmocka_unit_test(test_times__idle_is_inside_entries_and_copies_are_counted),
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_rule__every_form_has_the_specified_method),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),

@@ -1,0 +1,225 @@
+#include "aggregate/inventory.h"
+#include "base/file.h"
+#include "capture/native_env.h"
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/option.h"
+#include "cli/say.h"
+#include "cli/split.h"
+#include "cli/terminal.h"
+#include "export/inventory_out.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STATUS_NOT_STARTED 125
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+/* What the command line said. */
+struct request {
+	struct sonde_args own; /* operands: the captures */
+	char **program;	       /* ends with NULL; NULL = none, captures */
+	const char *output, *keep;
+	int format, colour;
+	size_t width;
+};
+
+/* A folder, or a file nobody would run. */
+static bool is_capture(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	return S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && access(path, X_OK) < 0);
+}
+
+static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
+{
+	const struct sonde_option options[] = {
+		{'f', "format", "text|json", "what to print (text)", SONDE_OPTION_CHOICE,
+			&q->format},
+		{'o', "output", "FILE", "write the list there instead of printing it",
+			SONDE_OPTION_WORD, &q->output},
+		{0, "keep", "DIR", "keep the captures there, for `sonde report DIR`",
+			SONDE_OPTION_WORD, &q->keep},
+		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+			SONDE_OPTION_NUMBER, &q->width},
+		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+			SONDE_OPTION_CHOICE, &q->colour},
+	};
+	const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"
+					  "       sonde regions [options] CAPTURE...",
+		"Lists the NVTX ranges a program really has, and the expression that selects each "
+		"in\n"
+		"Nsight Compute. The program runs once with sonde's library in it, at nearly its "
+		"usual\n"
+		"speed; no GPU is needed. A first word that is a folder or a file that cannot be "
+		"run\n"
+		"is a capture made before. Exit status: the program's; 125 when it could not be\n"
+		"started; 1 when it did well and left nothing to list.",
+		options, sizeof(options) / sizeof(*options),
+		{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
+			{"of a run, for other programs",
+				"sonde regions -f json "
+				"tmp/profile-output/20260131-120000/native"}}};
+	int nr_own = sonde_split(&usage, argc, argv);
+	bool is_marked = nr_own < argc && strcmp(argv[nr_own], "--") == 0;
+	struct sonde_sink out;
+	int rc;
+
+	if (nr_own < argc && !is_marked && is_capture(argv[nr_own]))
+		nr_own = argc; /* options may follow captures */
+	rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
+	if (rc)
+		return rc;
+	if (q->own.wants_help) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+		sonde_usage_print(&usage, &out);
+		rc = sonde_sink_close(&out, err);
+		return rc ? rc : 1;
+	}
+	q->program = nr_own + is_marked < argc ? argv + nr_own + is_marked : NULL;
+	if (!q->program == !q->own.operands.nr)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"regions: %s; `sonde regions [options] -- COMMAND [ARG...]`",
+			q->program ? "a command and captures" : "no command");
+	return 0;
+}
+
+/* A place for the captures until they are read. */
+static int make_scratch(char *path, size_t size, struct sonde_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	int n = snprintf(path, size, "%s/sonde-regions-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+
+	if (n < 0 || (size_t)n >= size || !mkdtemp(path))
+		return sonde_err_set(
+			err, SONDE_ERR_IO, "%s: no folder can be made there (TMPDIR)", path);
+	return 0;
+}
+
+/* Only what the library and we put there: plain files. */
+static void remove_scratch(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+static int write_list(
+	const struct sonde_inventory *v, const struct request *q, struct sonde_err *err)
+{
+	struct sonde_inventory_options o = {.width = q->width ? q->width : sonde_terminal_width(),
+		.is_coloured = !q->output && sonde_terminal_is_coloured(q->colour),
+		.is_utf8 = sonde_terminal_is_utf8()};
+	struct sonde_sink out;
+	int rc = 0;
+
+	if (q->output)
+		rc = sonde_sink_open(&out, q->output, err);
+	else
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+	if (rc)
+		return rc;
+	if (q->format == FORMAT_JSON)
+		sonde_export_inventory_json(v, &out);
+	else if (v->rows.nr)
+		rc = sonde_export_inventory_text(v, &o, &out, err);
+	if (rc) {
+		sonde_sink_abort(&out);
+		return rc;
+	}
+	return sonde_sink_close(&out, err);
+}
+
+/* What the list does not say by itself. */
+static void say_rest(const struct sonde_launches *l)
+{
+	const struct sonde_notes *notes = &l->records->notes;
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++)
+		sonde_say_text(notes->texts.keys[i]);
+	if (!l->regions.nr)
+		sonde_say("the program entered no NVTX range");
+	if (l->nr_outside)
+		sonde_say("%llu of %zu launches were outside any range",
+			(unsigned long long)l->nr_outside, l->launches.nr);
+}
+
+static int list(const struct request *q, const char *const *paths, size_t nr, struct sonde_err *err)
+{
+	struct sonde_look look = {0};
+	struct sonde_inventory inventory = {0};
+	int rc = sonde_look_open(&look, paths, nr, err);
+
+	if (rc == 0)
+		rc = sonde_inventory_build(&inventory, look.launches, err);
+	if (rc == 0)
+		rc = write_list(&inventory, q, err);
+	if (rc == 0)
+		say_rest(look.launches);
+	sonde_inventory_release(&inventory);
+	sonde_look_release(&look);
+	return rc;
+}
+
+/* The program's status in `*status`; a failure after it ran is ours and only said. */
+static int run(const struct request *q, int *status, struct sonde_err *err)
+{
+	const struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};
+	struct sonde_native_request native = {.dir = q->keep};
+	struct sonde_child_end end = {0};
+	char scratch[PATH_MAX];
+	int rc = 0;
+
+	if (!q->keep) {
+		rc = make_scratch(scratch, sizeof(scratch), err);
+		native.dir = scratch;
+	}
+	if (rc)
+		return rc;
+	rc = sonde_native_run(&end, &spec, &native, err);
+	if (rc == 0) {
+		*status = end.status;
+		rc = list(q, &native.dir, 1, err);
+		if (rc && *status) {
+			sonde_say("%s", err->msg);
+			rc = 0;
+		}
+	} else {
+		*status = STATUS_NOT_STARTED;
+	}
+	if (!q->keep)
+		remove_scratch(scratch);
+	return rc;
+}
+
+int sonde_cmd_regions(int argc, char **argv)
+{
+	struct request q = {0};
+	struct sonde_err err = {0};
+	int rc = parse(&q, argc, argv, &err), status = 0;
+	bool is_help = rc > 0;
+
+	if (rc == 0)
+		rc = q.program ? run(&q, &status, &err)
+			       : list(&q, q.own.operands.at, q.own.operands.nr, &err);
+	if (rc < 0)
+		rc = sonde_cmd_fail(&err);
+	sonde_args_release(&q.own);
+	return is_help ? 0 : status ? status : rc;
+}

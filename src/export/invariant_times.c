@@ -1,0 +1,28 @@
+/* The arithmetic of a region's timestamps and copies, where it has them. */
+#include "export/validate_int.h"
+
+#include <math.h>
+
+/* Whether `a` exceeds `b` by more than rounding; no when one of them is missing. */
+static bool exceeds(double a, double b)
+{
+	return a > b + SONDE_TOLERANCE * fabs(b) + SONDE_TOLERANCE;
+}
+
+int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
+{
+	double total = sonde_invariant__number(region, "total_ms");
+	double busy = sonde_invariant__number(region, "busy_ms");
+	double inside = busy + sonde_invariant__number(region, "idle_ms");
+
+	if (exceeds(busy, total))
+		return sonde_invariant__fail(v, "busy_ms", "is more than the launches took");
+	if (exceeds(inside, sonde_invariant__number(region, "span_ms")))
+		return sonde_invariant__fail(v, "idle_ms", "and busy_ms are more than span_ms");
+	if (exceeds(sonde_invariant__number(region, "copy_ms"), total))
+		return sonde_invariant__fail(v, "copy_ms", "is more than total_ms");
+	if (exceeds(sonde_invariant__number(region, "copy_count"),
+		    sonde_invariant__number(region, "kernel_count")))
+		return sonde_invariant__fail(v, "copy_count", "is more than kernel_count");
+	return 0;
+}

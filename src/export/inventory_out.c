@@ -1,0 +1,171 @@
+#include "export/inventory_out.h"
+
+#include "export/escape.h"
+#include "export/json_out.h"
+#include "export/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define LEAST_NAME 20
+#define MAX_INDENT 12
+
+static const struct sonde_region *region_of(
+	const struct sonde_inventory *v, const struct sonde_inventory_row *row)
+{
+	return &v->launches->regions.at[row->region];
+}
+
+static const char *kind_of(const struct sonde_region *g)
+{
+	return g->kind == SONDE_START_END ? "start_end" : "push_pop";
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static void columns(struct sonde_table *t)
+{
+	static const struct {
+		const char *head;
+		bool is_right;
+		unsigned drop;
+	} all[] = {{"region", false, 0}, {"kind", false, 4}, {"threads", true, 3},
+		{"entries", true, 0}, {"host ms", true, 0}, {"launches", true, 2},
+		{"ncu --nvtx-include", false, 1}};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		sonde_table_column(t, sonde_str_from(all[i].head), all[i].is_right, all[i].drop);
+}
+
+static void put(struct sonde_table *t, struct sonde_buf *cell, uint8_t style)
+{
+	sonde_table_cell(t, sonde_buf_view(cell), style, 0);
+	t->failed |= cell->failed;
+	sonde_buf_clear(cell);
+}
+
+static void count_cell(struct sonde_table *t, struct sonde_buf *cell, uint64_t n)
+{
+	sonde_buf_printf(cell, "%" PRIu64, n);
+	put(t, cell, SONDE_STYLE_PLAIN);
+}
+
+/* The tree by indentation; the whole path is in the expression beside it. */
+static void name_cell(struct sonde_table *t, struct sonde_buf *cell,
+	const struct sonde_inventory *v, const struct sonde_region *g)
+{
+	const struct sonde_records *r = v->launches->records;
+	struct sonde_str label = sonde_records_str(r, g->label);
+	uint32_t d;
+
+	for (d = 0; d < g->depth && d < MAX_INDENT; d++)
+		sonde_buf_puts(cell, "  ");
+	if (g->depth == 0 && g->domain != SONDE_NONE) {
+		sonde_escape_terminal(cell, sonde_records_str(r, g->domain), t->is_utf8);
+		sonde_buf_putc(cell, '@');
+	}
+	sonde_escape_terminal(cell, label.n ? label : SONDE_STR("\"\""), t->is_utf8);
+	put(t, cell, SONDE_STYLE_BOLD);
+}
+
+static void table_row(struct sonde_table *t, struct sonde_buf *cell,
+	const struct sonde_inventory *v, const struct sonde_inventory_row *row)
+{
+	const struct sonde_region *g = region_of(v, row);
+	double ms = row->host_ns / 1e6;
+
+	name_cell(t, cell, v, g);
+	sonde_buf_puts(cell, g->kind == SONDE_START_END ? "start/end" : "push/pop");
+	put(t, cell, SONDE_STYLE_DIM);
+	count_cell(t, cell, row->threads);
+	count_cell(t, cell, row->instances);
+	if (isnan(ms))
+		sonde_buf_puts(cell, "-");
+	else
+		sonde_buf_printf(cell, ms >= 1000 ? "%.1f" : "%.3f", ms);
+	put(t, cell, SONDE_STYLE_PLAIN);
+	count_cell(t, cell, row->launches);
+	sonde_escape_terminal(
+		cell, sonde_str_from(row->expression ? row->expression : "-"), t->is_utf8);
+	put(t, cell, SONDE_STYLE_PLAIN);
+}
+
+int sonde_export_inventory_text(const struct sonde_inventory *v,
+	const struct sonde_inventory_options *o, struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_table t = {
+		.is_utf8 = o->is_utf8, .is_coloured = o->is_coloured, .least_name = LEAST_NAME};
+	struct sonde_buf cell = {0}, dropped = {0};
+	size_t i, max = o->max_rows && o->max_rows < v->rows.nr ? o->max_rows : v->rows.nr;
+	int rc;
+
+	columns(&t);
+	for (i = 0; i < max; i++)
+		table_row(&t, &cell, v, &v->rows.at[i]);
+	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
+	if (rc == 0 && max < v->rows.nr)
+		sonde_sink_printf(
+			to, "%s and %zu more\n", o->is_utf8 ? "\u2026" : "...", v->rows.nr - max);
+	if (rc == 0 && dropped.n)
+		sonde_sink_printf(to, "no room for: %.*s (--width, --format json)\n",
+			SONDE_STR_ARG(sonde_buf_view(&dropped)));
+	sonde_buf_release(&cell);
+	sonde_buf_release(&dropped);
+	sonde_table_release(&t);
+	return rc;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void json_row(struct sonde_json *w, const struct sonde_inventory *v,
+	const struct sonde_inventory_row *row)
+{
+	const struct sonde_records *r = v->launches->records;
+	const struct sonde_region *g = region_of(v, row);
+
+	sonde_json_open(w, NULL, '{', false);
+	sonde_json_str(w, "id", g->id);
+	sonde_json_str(w, "name", sonde_records_str(r, g->label));
+	if (g->parent == SONDE_NONE)
+		sonde_json_null(w, "parent_id");
+	else
+		sonde_json_str(w, "parent_id", v->launches->regions.at[g->parent].id);
+	sonde_json_u64(w, "depth", g->depth);
+	if (g->domain == SONDE_NONE)
+		sonde_json_null(w, "domain");
+	else
+		sonde_json_str(w, "domain", sonde_records_str(r, g->domain));
+	sonde_json_z(w, "kind", kind_of(g));
+	sonde_json_u64(w, "threads", row->threads);
+	sonde_json_u64(w, "instances", row->instances);
+	sonde_json_number(w, "host_ms", row->host_ns / 1e6);
+	sonde_json_number(w, "cpu_ms", row->cpu_ns / 1e6);
+	sonde_json_u64(w, "launches", row->launches);
+	sonde_json_z(w, "ncu", row->expression);
+	sonde_json_close(w, '}');
+}
+
+void sonde_export_inventory_json(const struct sonde_inventory *v, struct sonde_sink *to)
+{
+	const struct sonde_notes *notes[] = {&v->launches->records->notes, &v->launches->notes};
+	struct sonde_json w = {.sink = to};
+	size_t i, k;
+
+	sonde_json_open(&w, NULL, '{', false);
+	sonde_json_z(&w, "schema", "sonde.regions/1");
+	sonde_json_z(&w, "generator", "sonde " SONDE_VERSION);
+	sonde_json_u64(&w, "launches_total", v->launches->launches.nr);
+	sonde_json_u64(&w, "launches_outside", v->launches->nr_outside);
+	sonde_json_open(&w, "regions", '[', false);
+	for (i = 0; i < v->rows.nr; i++)
+		json_row(&w, v, &v->rows.at[i]);
+	sonde_json_close(&w, ']');
+	sonde_json_open(&w, "notes", '[', false);
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < notes[k]->texts.nr; i++)
+			sonde_json_str(&w, NULL, notes[k]->texts.keys[i]);
+	sonde_json_close(&w, ']');
+	sonde_json_close(&w, '}');
+	sonde_sink_putc(to, '\n');
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# `sonde regions`: the list of a program's ranges, without a GPU.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+WORK=$PWD/$BUILD/workloads FAKE=$PWD/$BUILD/fake
+export TMPDIR=$TMP/scratch
+mkdir -p "$TMPDIR"
+failed=0
+ok() {
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else
+		echo "not ok $name"
+		tail -30 "$TMP/out" "$TMP/err" 2>/dev/null
+		failed=1
+	fi
+}
+do_() { "$SONDE" regions "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
+row() { # NAME KIND THREADS ENTRIES EXPRESSION, of the table
+	grep -qE "^ *$1 +$2 +$3 +$4 +[0-9.]+ +[0-9]+  $5\$" "$TMP/out"
+}
+field() { # ID KEY, of the JSON
+	python3 - "$TMP/out" "$1" "$2" <<'P'
+import json, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+rows = json.loads(text[text.index("{"):])["regions"]
+print(*[r[sys.argv[3]] for r in rows if r["id"] == sys.argv[2]])
+P
+}
+
+# --- usage, with or without the library
+do_
+ok regions_without_a_command_is_usage [ $rc -eq 2 ]
+do_ --format xml -- true
+ok regions_refuses_other_formats [ $rc -eq 2 ]
+do_ tests/data/ncu/seed_kernel.ncu-rep
+ok regions_lists_an_ncu_report grep -qE '^  A::A1 .* \[A/A::A1$' "$TMP/out"
+do_ tests/data/ncu/domains_kernel.ncu-rep --format json
+ok regions_options_may_follow_captures grep -q '"schema": "sonde.regions/1"' "$TMP/out"
+sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-regions.md | sed '1,2d' | head -n -2 >"$TMP/out"
+"$SONDE" regions --help >"$TMP/err"
+ok docs_of_regions_have_the_help_as_it_is cmp -s "$TMP/out" "$TMP/err"
+
+if [ ! -e "$BUILD/libsonde_inject.so" ]; then
+	do_ -- true
+	ok regions_without_the_library_is_125 [ $rc -eq 125 ]
+	echo "skip regions of programs: the NVTX headers were not found when building"
+	exit $failed
+fi
+
+# --- programs
+do_ -- "$WORK/resnet_cpu" 5
+ok regions_status_is_the_programs [ $rc -eq 0 ]
+ok regions_program_output_is_its_own grep -qx 'checksum .* after 5 steps' "$TMP/out"
+ok regions_lists_nested_ranges row 'block\.conv1' push/pop 1 10 '\[step/residual/block\.conv1'
+ok regions_lists_start_end_ranges row prefetch start/end 1 6 prefetch
+ok regions_lists_domains_and_threads row 'io@fetch' push/pop 2 10 'io@\[fetch'
+ok regions_leaves_nothing_behind [ -z "$(ls "$TMPDIR")" ]
+"$SONDE" regions --width 60 -- "$WORK/resnet_cpu" 2 2>/dev/null | tail -n +2 >"$TMP/out"
+ok regions_fits_the_width [ "$(awk 'length($0) > 60' "$TMP/out" | grep -vc 'no room')" -eq 0 ]
+
+do_ -f json -o "$TMP/list.json" --keep "$TMP/kept" -- "$WORK/resnet_cpu" 3
+ok regions_writes_to_a_file python3 -c "import json; json.load(open('$TMP/list.json'))"
+cp "$TMP/list.json" "$TMP/out"
+ok regions_json_counts_entries [ "$(field step/residual instances)" = 6 ]
+ok regions_json_has_the_expression [ "$(field io@fetch ncu)" = 'io@[fetch' ]
+ok regions_json_has_host_time python3 -c "import sys; sys.exit(not 0 < $(field step host_ms) < 1e5)"
+do_ "$TMP/kept"
+ok regions_reads_kept_captures row stem push/pop 1 3 '\[step/stem'
+echo four | "$SONDE" regions -o "$TMP/none" -- cat >"$TMP/out" 2>"$TMP/err"
+rc=$?
+ok regions_program_reads_its_own_input grep -qx four "$TMP/out"
+ok regions_without_nvtx_says_so grep -q 'left no native capture' "$TMP/err"
+ok regions_without_nvtx_fails [ $rc -eq 1 ]
+do_ sh -c 'exit 7'
+ok regions_failed_programs_keep_their_status [ $rc -eq 7 ]
+do_ -- ./no-such-program
+ok regions_missing_program_is_125 [ $rc -eq 125 ]
+do_ -- "$WORK/faults" segv
+ok regions_of_a_crash_is_128_and_the_signal [ $rc -eq 139 ]
+
+# --- labels that are no friends
+do_ -- "$WORK/faults" hostile
+ok regions_hostile_labels_are_inert bash -c "! grep -q \$'\\x1b' '$TMP/out' '$TMP/err'"
+ok regions_hostile_labels_are_shown grep -qF '\x1b[2Jcleared' "$TMP/out"
+do_ -f json -- "$WORK/faults" hostile
+ok regions_escapes_what_ncu_would_read [ "$(field '[x]/inner' ncu)" = '[\[x\]/inner' ]
+ok regions_escapes_slashes [ "$(field 'a\/b' ncu)" = '[a\/b a\/b' ]
+ok regions_says_when_there_is_no_expression [ "$(field ' blank ' ncu)" = 'None None' ]
+do_ -f json -- "$WORK/faults" deep
+ok regions_deep_ranges_have_no_expression python3 - "$TMP/out" <<'P'
+import json, sys
+text = open(sys.argv[1]).read()
+rows = json.loads(text[text.index("{"):])["regions"]
+sys.exit(not all((r["ncu"] is None) == (r["depth"] >= 128) for r in rows))
+P
+do_ -- "$WORK/faults" threads 50
+ok regions_counts_threads row thread push/pop 320 16000 '\[thread'
+
+# --- launches, with a CUPTI of our own
+if [ -e "$FAKE/libcupti_fake.so" ]; then
+	printf 'output=%s\ncupti=%s\n' "$TMP/gpu" "$FAKE/libcupti_fake.so" >"$TMP/conf"
+	mkdir -p "$TMP/gpu"
+	CUDA_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so \
+		SONDE_INJECT_CONFIG=$TMP/conf "$FAKE/fake_cuda" "$FAKE/libcupti_fake.so" >/dev/null
+	do_ -f json "$TMP/gpu"
+	ok regions_counts_launches_inclusively [ "$(field A launches) $(field A/B launches) $(field s launches)" = '2 1 4' ]
+	ok regions_says_what_is_outside grep -q '1 of 8 launches were outside any range' "$TMP/err"
+fi
+exit $failed
