@@ -281,18 +281,6 @@ static bool kernel_names(struct native *n, uint32_t mangled, struct names *out)
 	return out->full != SONDE_NONE && out->function != SONDE_NONE;
 }
 
-static struct sonde_str copy_name(uint64_t kind)
-{
-	static const char *const names[] = {"[CUDA memcpy]", "[CUDA memcpy Host-to-Device]",
-		"[CUDA memcpy Device-to-Host]", "[CUDA memcpy Host-to-Array]",
-		"[CUDA memcpy Array-to-Host]", "[CUDA memcpy Array-to-Array]",
-		"[CUDA memcpy Array-to-Device]", "[CUDA memcpy Device-to-Array]",
-		"[CUDA memcpy Device-to-Device]", "[CUDA memcpy Host-to-Host]",
-		"[CUDA memcpy Peer-to-Peer]"};
-
-	return sonde_str_from(names[kind < sizeof(names) / sizeof(names[0]) ? kind : 0]);
-}
-
 /* The label of a kernel, again: it was checked when the event was first read. */
 static uint32_t kernel_label(struct native *n, const struct native_work *w)
 {
@@ -356,7 +344,7 @@ static bool name_record(struct native *n, struct name_table *t, struct sonde_rec
 		text = SONDE_STR("[CUDA graph]");
 	if (rec->kind == SONDE_RESULT_MEMCPY) {
 		sonde_native__numbers(base + rec->payload, base + n->src->file.data.n, &kind, 1);
-		text = copy_name(kind);
+		text = sonde_source__copy_name(kind);
 	}
 	rec->name = rec->full_name = sonde_records__string(n->r, text);
 	return rec->name != SONDE_NONE;

@@ -1,7 +1,8 @@
 /*
  * Inside the reader of Nsight Systems exports.
  *
- *   nsys_sqlite.c   tables → ranges and launches
+ *   nsys_sqlite.c   the file, its tables → ranges and facts
+ *   nsys_launch.c   tables → launches: kernels, copies, memsets
  *   nsys_open.c     which ranges were open at each launch
  */
 #ifndef SONDE_READ_NSYS_INT_H
@@ -9,12 +10,16 @@
 
 #include "read/source_int.h"
 
-/* A kernel with the API call that launched it. */
+#include <sqlite3.h>
+
+/* A kernel, copy or memset with the API call that launched it. */
 struct nsys_launch {
 	uint64_t pid, tid, call_ns; /* call_ns 0: the call is not in the trace */
 	uint64_t start_ns, end_ns, stream;
 	uint32_t device, context, name, full_name;
-	uint32_t open; /* set number */
+	uint64_t bytes; /* copied or set */
+	uint32_t open;	/* set number */
+	uint8_t kind;	/* enum sonde_result */
 };
 
 /* A range as the trace has it. */
@@ -25,12 +30,39 @@ struct nsys_range {
 	uint8_t kind;
 };
 
+struct nsys_domain {
+	uint64_t pid, id;
+	uint32_t name;
+};
+
 struct nsys {
 	struct sonde_source *src;
 	struct sonde_records *r;
 	SONDE_VEC(struct nsys_launch) launches;
 	SONDE_VEC(struct nsys_range) ranges;
 };
+
+/* One export being read. */
+struct nsys_reader {
+	struct nsys n;
+	sqlite3 *db;
+	struct sonde_err *err;
+	SONDE_VEC(struct nsys_domain) domains;
+};
+
+/* Whether there is such a table, with such a column (NULL: any). Views do not count. */
+bool sonde_nsys__has(struct nsys_reader *r, const char *table, const char *column);
+int sonde_nsys__rows(
+	struct nsys_reader *r, const char *sql, int (*take)(struct nsys_reader *, sqlite3_stmt *));
+/* The number of a text column, SONDE_NONE for null or when memory is short. */
+uint32_t sonde_nsys__intern(struct nsys_reader *r, sqlite3_stmt *q, int column);
+/* SONDE_ERR_FORMAT when a table gives more rows than a file of that size can hold. */
+int sonde_nsys__check_rows(struct nsys_reader *r, size_t nr);
+uint64_t sonde_nsys__pid(sqlite3_int64 global);
+uint64_t sonde_nsys__tid(sqlite3_int64 global);
+
+int sonde_nsys__launches(struct nsys_reader *r);
+int sonde_nsys__records(struct nsys_reader *r);
 
 /* Sorts the ranges, nests them, appends them to the records. */
 int sonde_nsys__nest(struct nsys *n, struct sonde_err *err);

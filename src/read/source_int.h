@@ -51,4 +51,7 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 /* Appends a text value to `v`; false when memory is short. */
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
 
+/* What copies are listed under, by CUPTI's kind of copy. */
+struct sonde_str sonde_source__copy_name(uint64_t kind);
+
 #endif

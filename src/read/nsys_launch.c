@@ -1,0 +1,168 @@
+/* What the GPU did, as an export of Nsight Systems has it: three tables of much the same shape. */
+#include "read/nsys_int.h"
+
+#include <stdio.h>
+
+#define RUNTIME "CUPTI_ACTIVITY_KIND_RUNTIME"
+
+/* A kind of work: its table and the columns only it has (NULL: none). */
+static const struct kind {
+	const char *table;
+	const char *full_name, *name; /* string ids */
+	const char *copy;	      /* CUPTI's kind of copy */
+	const char *bytes;
+	uint8_t result;
+} kinds[] = {
+	{"CUPTI_ACTIVITY_KIND_KERNEL", "demangledName", "shortName", NULL, NULL,
+		SONDE_RESULT_KERNEL},
+	{"CUPTI_ACTIVITY_KIND_MEMCPY", NULL, NULL, "copyKind", "bytes", SONDE_RESULT_MEMCPY},
+	{"CUPTI_ACTIVITY_KIND_MEMSET", NULL, NULL, NULL, "bytes", SONDE_RESULT_MEMSET},
+};
+
+enum { START, END, DEVICE, CONTEXT, STREAM, PID, FULL_NAME, NAME, TID, CALL, COPY, BYTES, KIND };
+
+static uint32_t name_of(struct nsys_reader *r, sqlite3_stmt *q, uint8_t kind)
+{
+	struct sonde_str text = SONDE_STR("(unnamed kernel)");
+
+	if (kind == SONDE_RESULT_MEMCPY)
+		text = sonde_source__copy_name((uint64_t)sqlite3_column_int64(q, COPY));
+	if (kind == SONDE_RESULT_MEMSET)
+		text = SONDE_STR("[CUDA memset]");
+	return sonde_records__string(r->n.r, text);
+}
+
+static int take_launch(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct nsys_launch *l = sonde_vec_push(&r->n.launches);
+	sqlite3_int64 tid = sqlite3_column_int64(q, TID);
+
+	if (!l)
+		return sonde_err_nomem(r->err);
+	if (sonde_nsys__check_rows(r, r->n.launches.nr))
+		return SONDE_ERR_FORMAT;
+	l->start_ns = (uint64_t)sqlite3_column_int64(q, START);
+	l->end_ns = (uint64_t)sqlite3_column_int64(q, END);
+	if (l->end_ns < l->start_ns)
+		l->end_ns = l->start_ns;
+	l->device = (uint32_t)sqlite3_column_int64(q, DEVICE) & 0x7fffffff;
+	l->context = (uint32_t)sqlite3_column_int64(q, CONTEXT);
+	l->stream = (uint64_t)sqlite3_column_int64(q, STREAM);
+	l->tid = sonde_nsys__tid(tid);
+	l->pid = sonde_nsys__pid(tid ? tid : sqlite3_column_int64(q, PID));
+	l->call_ns = (uint64_t)sqlite3_column_int64(q, CALL);
+	l->bytes = (uint64_t)sqlite3_column_int64(q, BYTES);
+	l->kind = (uint8_t)sqlite3_column_int(q, KIND);
+	l->full_name = sonde_nsys__intern(r, q, FULL_NAME);
+	l->name = sonde_nsys__intern(r, q, NAME);
+	if (l->full_name == SONDE_NONE)
+		l->full_name = l->name;
+	if (l->full_name == SONDE_NONE)
+		l->full_name = name_of(r, q, l->kind);
+	if (l->name == SONDE_NONE)
+		l->name = l->full_name;
+	return l->full_name == SONDE_NONE ? sonde_err_nomem(r->err) : 0;
+}
+
+/* `k.NAME, `, or NULL where the table has no such column. */
+static void add_column(
+	struct sonde_buf *sql, struct nsys_reader *r, const char *table, const char *name)
+{
+	if (name && sonde_nsys__has(r, table, name))
+		sonde_buf_printf(sql, "k.%s, ", name);
+	else
+		sonde_buf_puts(sql, "NULL, ");
+}
+
+static void add_name(
+	struct sonde_buf *sql, struct nsys_reader *r, const struct kind *k, const char *name)
+{
+	if (name && sonde_nsys__has(r, k->table, name) && sonde_nsys__has(r, "StringIds", "value"))
+		sonde_buf_printf(sql, "(SELECT value FROM StringIds WHERE id=k.%s), ", name);
+	else
+		sonde_buf_puts(sql, "NULL, ");
+}
+
+static int read_kind(struct nsys_reader *r, const struct kind *k)
+{
+	bool has_calls = sonde_nsys__has(r, RUNTIME, "correlationId") &&
+			 sonde_nsys__has(r, RUNTIME, "globalTid") &&
+			 sonde_nsys__has(r, RUNTIME, "start") &&
+			 sonde_nsys__has(r, k->table, "correlationId");
+	struct sonde_buf sql = {0};
+	int rc;
+
+	if (!sonde_nsys__has(r, k->table, "start") || !sonde_nsys__has(r, k->table, "end"))
+		return 0;
+	sonde_buf_puts(&sql, "SELECT k.start, k.end, ");
+	add_column(&sql, r, k->table, "deviceId");
+	add_column(&sql, r, k->table, "contextId");
+	add_column(&sql, r, k->table, "streamId");
+	add_column(&sql, r, k->table, "globalPid");
+	add_name(&sql, r, k, k->full_name);
+	add_name(&sql, r, k, k->name);
+	sonde_buf_puts(&sql, has_calls ? "c.globalTid, c.start, " : "NULL, NULL, ");
+	add_column(&sql, r, k->table, k->copy);
+	add_column(&sql, r, k->table, k->bytes);
+	sonde_buf_printf(&sql, "%d FROM %s k", k->result, k->table);
+	if (has_calls)
+		sonde_buf_puts(&sql, " LEFT JOIN " RUNTIME " c ON c.correlationId=k.correlationId");
+	if (has_calls && sonde_nsys__has(r, k->table, "globalPid"))
+		sonde_buf_puts(&sql, " AND (c.globalTid & ~16777215)=k.globalPid");
+	rc = sql.failed ? sonde_err_nomem(r->err) : sonde_nsys__rows(r, sql.p, take_launch);
+	sonde_buf_release(&sql);
+	return rc;
+}
+
+int sonde_nsys__launches(struct nsys_reader *r)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds) && rc == 0; i++)
+		rc = read_kind(r, &kinds[i]);
+	return rc;
+}
+
+static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
+{
+	struct sonde_records *all = r->n.r;
+	uint32_t process = sonde_records__process(all, r->n.src->input, l->pid,
+		(struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
+	struct sonde_record *rec = process == SONDE_NONE ? NULL : sonde_vec_push(&all->records);
+	struct sonde_record_time *t = rec ? sonde_vec_push(&all->record_times) : NULL;
+
+	if (!t)
+		return false;
+	*t = (struct sonde_record_time){l->start_ns, l->end_ns};
+	*rec = (struct sonde_record){.thread = l->tid,
+		.stream = l->stream,
+		.payload = l->bytes,
+		.process = process,
+		.device = l->device,
+		.context = l->context,
+		.name = l->name,
+		.full_name = l->full_name,
+		.open = l->open,
+		.kind = l->kind};
+	return true;
+}
+
+int sonde_nsys__records(struct nsys_reader *r)
+{
+	uint64_t nr_unknown = 0;
+	size_t i;
+
+	for (i = 0; i < r->n.launches.nr; i++) {
+		if (!add_record(r, &r->n.launches.at[i]))
+			return sonde_err_nomem(r->err);
+		nr_unknown += r->n.launches.at[i].call_ns == 0;
+	}
+	if (nr_unknown)
+		sonde_note(&r->n.r->notes,
+			"%s: the launching call of %llu kernels or copies is not in the trace: "
+			"they "
+			"lie outside all regions",
+			r->n.src->path, (unsigned long long)nr_unknown);
+	return 0;
+}

@@ -1,0 +1,331 @@
+/* The reader of Nsight Systems exports: what it reads, and what damage does to it. */
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "read/records.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define COPIES                                                                                     \
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, "  \
+	"contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "          \
+	"bytes INTEGER, copyKind INTEGER);"                                                        \
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end INTEGER, deviceId INTEGER, "  \
+	"contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "          \
+	"value INTEGER, bytes INTEGER);"                                                           \
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId) "  \
+	"VALUES (3700, 3710, (100 << 24) | 100, 50, 7), (1500, 1510, (100 << 24) | 100, 51, 7);"   \
+	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES "                                           \
+	"(3750, 3790, 0, 1, 7, 50, 100 << 24, 4096, 1);"                                           \
+	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES "                                           \
+	"(1550, 1560, 0, 1, 7, 51, 100 << 24, 0, 64);"
+
+struct bytes {
+	unsigned char *p;
+	size_t n;
+};
+
+static char *small_sql(void)
+{
+	static char text[16384];
+	FILE *f = fopen("tests/data/nsys/small.sql", "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return text;
+}
+
+/* The small export and `more` in one file; freed with sqlite3_free. */
+static struct bytes make(const char *more)
+{
+	struct bytes out = {0};
+	sqlite3_int64 n = 0;
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA page_size=512", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, small_sql(), NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, more, NULL, NULL, NULL), SQLITE_OK);
+	out.p = sqlite3_serialize(db, "main", &n, 0);
+	out.n = (size_t)n;
+	assert_non_null(out.p);
+	sqlite3_close(db);
+	return out;
+}
+
+static int open_bytes(
+	struct sonde_records **r, const unsigned char *p, size_t n, struct sonde_err *err)
+{
+	char name[64];
+	const char *path = name;
+	int fd = memfd_create("export", MFD_CLOEXEC), rc;
+
+	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	*err = (struct sonde_err){0};
+	rc = sonde_records_open(r, &path, 1, err);
+	close(fd);
+	return rc;
+}
+
+/* Opens and decodes everything; the outcome does not matter, that there is one does. */
+static void survive(const unsigned char *p, size_t n)
+{
+	struct sonde_records *r = NULL;
+	struct sonde_values v = {0};
+	struct sonde_err err;
+	uint32_t i;
+
+	if (open_bytes(&r, p, n, &err)) {
+		assert_true(!r && err.code < 0 && err.msg[0]);
+		return;
+	}
+	if (sonde_values_init(&v, r, NULL) == 0)
+		for (i = 0; i < r->records.nr; i++)
+			sonde_records_values(r, i, &v, NULL);
+	sonde_values_release(&v);
+	sonde_records_free(r);
+}
+
+static const struct sonde_record *find(const struct sonde_records *r, uint8_t kind)
+{
+	size_t i;
+
+	for (i = 0; i < r->records.nr; i++)
+		if (r->records.at[i].kind == kind)
+			return &r->records.at[i];
+	fail_msg("no record of kind %u", kind);
+	return NULL;
+}
+
+/* The label of the innermost range of the default domain; empty outside all. */
+static struct sonde_str label_of(const struct sonde_records *r, const struct sonde_record *rec)
+{
+	const struct sonde_set *set = &r->sets.at[rec->open];
+	size_t i;
+
+	for (i = 0; i < set->nr; i++) {
+		const struct sonde_range *g = &r->ranges.at[r->members.at[set->first + i]];
+
+		if (g->domain == SONDE_NONE && g->kind == SONDE_PUSH_POP)
+			return sonde_records_str(r, g->label);
+	}
+	return SONDE_STR("");
+}
+
+static void test_nsys__copies_and_memsets_are_records(void **state)
+{
+	struct bytes b = make(COPIES);
+	struct sonde_records *r = NULL;
+	struct sonde_values v = {0};
+	struct sonde_err err;
+	const struct sonde_record *copy, *set;
+	uint32_t bytes;
+
+	(void)state;
+	assert_int_equal(open_bytes(&r, b.p, b.n, &err), 0);
+	assert_int_equal(r->records.nr, 11);
+	copy = find(r, SONDE_RESULT_MEMCPY);
+	set = find(r, SONDE_RESULT_MEMSET);
+	assert_true(sonde_str_is(sonde_records_str(r, copy->name), "[CUDA memcpy Host-to-Device]"));
+	assert_true(sonde_str_is(sonde_records_str(r, set->name), "[CUDA memset]"));
+	assert_true(sonde_str_is(label_of(r, copy), "A::A1"));
+	assert_true(sonde_str_is(label_of(r, set), "A"));
+	bytes = sonde_records_metric(r, "memory__bytes.sum");
+	assert_int_not_equal(bytes, SONDE_NONE);
+	assert_int_equal(sonde_values_init(&v, r, &err), 0);
+	sonde_records_values(r, (uint32_t)(copy - r->records.at), &v, NULL);
+	assert_true(v.num[bytes] == 4096);
+	assert_true(v.num[sonde_records_metric(r, "gpu__time_duration.sum")] == 40);
+	sonde_records_values(r, (uint32_t)(set - r->records.at), &v, NULL);
+	assert_true(v.num[bytes] == 64);
+	sonde_records_values(r, (uint32_t)(find(r, SONDE_RESULT_KERNEL) - r->records.at), &v, NULL);
+	assert_true(v.num[bytes] != v.num[bytes]);
+	sonde_values_release(&v);
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
+static void test_nsys__without_copies_there_is_no_such_metric(void **state)
+{
+	struct bytes b = make("");
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+
+	(void)state;
+	assert_int_equal(open_bytes(&r, b.p, b.n, &err), 0);
+	assert_int_equal(r->records.nr, 9);
+	assert_int_equal(sonde_records_metric(r, "memory__bytes.sum"), SONDE_NONE);
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
+static void test_nsys__survives_truncation_anywhere(void **state)
+{
+	struct bytes b = make(COPIES);
+	size_t n;
+
+	(void)state;
+	for (n = 0; n < b.n; n += n < 1024 ? 16 : 256)
+		survive(b.p, n);
+	sqlite3_free(b.p);
+}
+
+static void test_nsys__survives_damage_anywhere(void **state)
+{
+	struct bytes b = make(COPIES);
+	unsigned char *copy = malloc(b.n);
+	uint64_t random = 88172645463325252u;
+	unsigned round, k;
+
+	(void)state;
+	assert_non_null(copy);
+	for (round = 0; round < 800; round++) {
+		memcpy(copy, b.p, b.n);
+		for (k = 0; k <= round % 8; k++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			copy[random % b.n] = (unsigned char)(random >> 40);
+		}
+		survive(copy, b.n);
+	}
+	free(copy);
+	sqlite3_free(b.p);
+}
+
+static void test_nsys__takes_wrong_types_and_huge_values(void **state)
+{
+	static const char *const odd[] = {
+		"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start='text', end=x'00ff', deviceId=-1, "
+		"correlationId='2'",
+		"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start=9223372036854775807, "
+		"end=-9223372036854775807, streamId=1e300, globalPid=-1",
+		"UPDATE NVTX_EVENTS SET start=-5, end=9223372036854775807, domainId=-7, "
+		"eventType=59.5",
+		"UPDATE NVTX_EVENTS SET start=0, end=x'01', globalTid='x', text=x'00010203'",
+		"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET bytes=-1, copyKind=1e18, start='a', end='b'",
+		"UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET bytes=9223372036854775807, end=0",
+		"UPDATE TARGET_INFO_GPU SET name=NULL, computeMajor=1e99",
+		"UPDATE META_DATA_EXPORT SET value=x'ff00'", "DROP TABLE StringIds",
+		"DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME",
+		"ALTER TABLE NVTX_EVENTS DROP COLUMN text",
+		"ALTER TABLE NVTX_EVENTS DROP COLUMN end",
+		"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId",
+		"DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS "
+		"SELECT 1 AS start, 2 AS end"};
+	char sql[4096];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		struct bytes b;
+
+		snprintf(sql, sizeof(sql), "%s %s", COPIES, odd[i]);
+		b = make(sql);
+		survive(b.p, b.n);
+		sqlite3_free(b.p);
+	}
+}
+
+static void test_nsys__ids_that_are_not_unique_do_not_multiply(void **state)
+{
+	struct bytes b = make(
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, "
+		"nameId) SELECT 1, 2, (100 << 24) | 100, 7, 7 FROM n;"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1, 2, 0, 1, 7, 7, 100 << 24, 1, 2, "
+		"1, 1 FROM n;");
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+
+	(void)state;
+	assert_int_equal(open_bytes(&r, b.p, b.n, &err), SONDE_ERR_FORMAT);
+	assert_non_null(strstr(err.msg, "should be unique"));
+	sqlite3_free(b.p);
+}
+
+static void test_nsys__survives_every_failing_allocation(void **state)
+{
+	struct bytes b = make(COPIES);
+	uint64_t i, total, before = sonde_alloc_count();
+
+	(void)state;
+	survive(b.p, b.n);
+	total = sonde_alloc_count() - before;
+	assert_true(total > 10);
+	for (i = 1; i <= total; i++) {
+		sonde_alloc_fail_at(i);
+		survive(b.p, b.n);
+		sonde_alloc_fail_at(0);
+	}
+	sqlite3_free(b.p);
+}
+
+/* SQLite's own memory, which is not ours to count. */
+static sqlite3_mem_methods usual;
+static uint64_t nr_calls, fail_at;
+
+static bool fails(void)
+{
+	return ++nr_calls == fail_at;
+}
+
+static void *failing_malloc(int n)
+{
+	return fails() ? NULL : usual.xMalloc(n);
+}
+
+static void *failing_realloc(void *p, int n)
+{
+	return fails() ? NULL : usual.xRealloc(p, n);
+}
+
+static void test_nsys__survives_sqlite_running_out_of_memory(void **state)
+{
+	struct bytes b = make(COPIES);
+	uint64_t i, total;
+
+	(void)state;
+	nr_calls = 0;
+	survive(b.p, b.n);
+	total = nr_calls;
+	assert_true(total > 100);
+	for (i = 1; i <= total; i += 1 + total / 600) {
+		nr_calls = 0;
+		fail_at = i;
+		survive(b.p, b.n);
+		fail_at = 0;
+	}
+	sqlite3_free(b.p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nsys__copies_and_memsets_are_records),
+		cmocka_unit_test(test_nsys__without_copies_there_is_no_such_metric),
+		cmocka_unit_test(test_nsys__survives_truncation_anywhere),
+		cmocka_unit_test(test_nsys__survives_damage_anywhere),
+		cmocka_unit_test(test_nsys__takes_wrong_types_and_huge_values),
+		cmocka_unit_test(test_nsys__ids_that_are_not_unique_do_not_multiply),
+		cmocka_unit_test(test_nsys__survives_every_failing_allocation),
+		cmocka_unit_test(test_nsys__survives_sqlite_running_out_of_memory),
+	};
+	sqlite3_mem_methods failing;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &usual);
+	failing = usual;
+	failing.xMalloc = failing_malloc;
+	failing.xRealloc = failing_realloc;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
