@@ -173,6 +173,8 @@ lint:
 
 # The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
 $(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+# So has the HTML exporter its page.
+$(BUILD)/src/export/html_assets.o: $(wildcard src/export/html/*)
 
 accept: $(BUILD)/sonde
 	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh

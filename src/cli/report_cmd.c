@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_CSV };
+/* As in the option table; from FORMAT_HTML on, -o names the one file to write. */
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_HTML };
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
 /* What the command line said. */
@@ -27,6 +28,7 @@ struct request {
 	size_t max_regions, max_kernels, width;
 	bool no_aggregate, deterministic;
 	char generated_at[32];
+	struct sonde_buf command; /* as typed, quoted for a shell */
 };
 
 static void request_release(struct request *q)
@@ -41,15 +43,47 @@ static void request_release(struct request *q)
 	sonde_vec_release(&q->scopes);
 	sonde_vec_release(&q->inputs);
 	sonde_overrides_release(&q->overrides);
+	sonde_buf_release(&q->command);
+}
+
+static void add_quoted(struct sonde_buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:=,@%+";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		sonde_buf_puts(b, word);
+		return;
+	}
+	sonde_buf_putc(b, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			sonde_buf_puts(b, "'\\'");
+		sonde_buf_putc(b, *word);
+	}
+	sonde_buf_putc(b, '\'');
+}
+
+/* The command line as it was typed, for the report to say how it was made. */
+static void keep_command(struct request *q, int argc, char **argv)
+{
+	int i;
+
+	sonde_buf_puts(&q->command, "sonde report");
+	for (i = 1; i < argc; i++) {
+		sonde_buf_putc(&q->command, ' ');
+		add_quoted(&q->command, argv[i]);
+	}
 }
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
-		{'f', "format", "text|json|md|csv", "what to print (text)", SONDE_OPTION_CHOICE,
-			&q->format},
+		{'f', "format", "text|json|md|csv|html", "what to print (text)",
+			SONDE_OPTION_CHOICE, &q->format},
 		{'o', "output", "DIR",
-			"write report.json, report.md and a folder per region there instead",
+			"write report.json, report.md, report.html and a folder per region there "
+			"instead; with --format html the page alone, as that file",
 			SONDE_OPTION_WORD, &q->dir},
 		{0, "nvtx-include", "EXPR",
 			"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
@@ -190,26 +224,34 @@ static void fit_options(
 		gmtime_r(&now, &tm))
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
+	o->command = q->command.failed ? NULL : q->command.p;
 	o->lists_kernels = q->max_kernels > 0;
 	o->width = q->width ? q->width : terminal_width();
 	o->is_coloured = wants_colour(q->colour);
 	o->is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-static int export_stdout(const struct sonde_tree *t, const struct sonde_export_options *o,
-	int format, struct sonde_err *err)
+/* To standard output, or to the file q->dir. */
+static int export_one(const struct sonde_tree *t, const struct sonde_export_options *o,
+	const struct request *q, struct sonde_err *err)
 {
 	static int (*const exports[])(const struct sonde_tree *,
 		const struct sonde_export_options *, struct sonde_sink *,
 		struct sonde_err *) = {[FORMAT_TEXT] = sonde_export_text,
 		[FORMAT_JSON] = sonde_export_json,
 		[FORMAT_MARKDOWN] = sonde_export_markdown,
-		[FORMAT_CSV] = sonde_export_csv};
+		[FORMAT_CSV] = sonde_export_csv,
+		[FORMAT_HTML] = sonde_export_html};
 	struct sonde_sink out;
-	int rc;
+	int rc = 0;
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	rc = exports[format](t, o, &out, err);
+	if (q->dir)
+		rc = sonde_sink_open(&out, q->dir, err);
+	else
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+	if (rc)
+		return rc;
+	rc = exports[q->format](t, o, &out, err);
 	if (rc) {
 		sonde_sink_abort(&out);
 		return rc;
@@ -233,8 +275,9 @@ static int report(struct request *q, const struct sonde_settings *s, struct sond
 	if (rc == 0)
 		rc = sonde_export_check_scopes(tree, &s->options, err);
 	if (rc == 0)
-		rc = q->dir ? sonde_export_dir(tree, &s->options, q->dir, err)
-			    : export_stdout(tree, &s->options, q->format, err);
+		rc = q->dir && q->format < FORMAT_HTML
+			     ? sonde_export_dir(tree, &s->options, q->dir, err)
+			     : export_one(tree, &s->options, q, err);
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
@@ -275,6 +318,7 @@ int sonde_cmd_report(int argc, char **argv)
 	struct sonde_err err = {0};
 	int rc = parse(&q, argc, argv, &err);
 
+	keep_command(&q, argc, argv);
 	if (rc == 0)
 		rc = sort_operands(&q, &err);
 	if (rc == 0)

@@ -201,6 +201,12 @@ static int write_report_json(struct disk *d, uint32_t node, struct sonde_sink *t
 	return sonde_export_json(d->tree, d->options, to, d->err);
 }
 
+static int write_report_html(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_html(d->tree, d->options, to, d->err);
+}
+
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err)
 {
@@ -215,6 +221,8 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 		rc = write_folders(&d);
 	if (rc == 0)
 		rc = write_file(&d, "report.md", write_report_markdown, 0);
+	if (rc == 0)
+		rc = write_file(&d, "report.html", write_report_html, 0);
 	if (rc == 0)
 		rc = write_file(&d, "report.json", write_report_json, 0);
 	sonde_buf_release(&d.path);

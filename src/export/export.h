@@ -35,7 +35,9 @@ struct sonde_export_options {
 	bool lists_kernels;	  /* in text: max_kernels rows below each region */
 	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
-	const char *more_at;	  /* where cut tables are complete; NULL = "--format json" */
+	const char *command; /* the command line that made this, ready for a shell; NULL = none */
+	const char *by;	     /* what widths mean in stack formats; NULL = time */
+	const char *more_at; /* where cut tables are complete; NULL = "--format json" */
 };
 
 #define SONDE_NO_LIMIT SIZE_MAX
@@ -49,9 +51,13 @@ int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_
 int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err);
 
+/* The whole report as one HTML page that needs nothing else. */
+int sonde_export_html(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+
 /*
- * Writes the whole layout below `dir`: report.json, report.md and one folder
- * per region. Each file appears complete or not at all, report.json last.
+ * Writes the whole layout below `dir`: report.json, report.md, report.html and one
+ * folder per region. Each file appears complete or not at all, report.json last.
  */
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err);
