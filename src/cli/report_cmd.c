@@ -12,7 +12,19 @@
 #include <unistd.h>
 
 /* As in the option table; from FORMAT_HTML on, -o names the one file to write. */
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_HTML };
+enum format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_MARKDOWN,
+	FORMAT_CSV,
+	FORMAT_HTML,
+	FORMAT_SVG,
+	FORMAT_SPEEDSCOPE,
+	FORMAT_PERFETTO,
+	FORMAT_FOLDED,
+	FORMAT_HATCHET,
+	FORMAT_SQLITE,
+};
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
 /* What the command line said. */
@@ -23,7 +35,7 @@ struct request {
 	struct sonde_word_list inputs;
 	struct sonde_overrides overrides;
 	const char *dir, *config_dir, *config_name;
-	const char *sort, *nesting;
+	const char *sort, *nesting, *by;
 	int format, colour;
 	size_t max_regions, max_kernels, width;
 	bool no_aggregate, deterministic;
@@ -79,12 +91,17 @@ static void keep_command(struct request *q, int argc, char **argv)
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
-		{'f', "format", "text|json|md|csv|html", "what to print (text)",
-			SONDE_OPTION_CHOICE, &q->format},
+		{'f', "format",
+			"text|json|md|csv|html|svg|speedscope|perfetto|folded|hatchet|sqlite",
+			"what to print (text)", SONDE_OPTION_CHOICE, &q->format},
 		{'o', "output", "DIR",
 			"write report.json, report.md, report.html and a folder per region there "
-			"instead; with --format html the page alone, as that file",
+			"instead; with --format html, or one after it, that one as a file",
 			SONDE_OPTION_WORD, &q->dir},
+		{0, "by", "METRIC",
+			"what widths mean in folded, speedscope and svg: time, host, launches, "
+			"entries, or a metric that adds up (time)",
+			SONDE_OPTION_WORD, &q->by},
 		{0, "nvtx-include", "EXPR",
 			"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
 			"glob "
@@ -187,6 +204,9 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	if (q->inputs.nr == 0)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
+	if (q->format == FORMAT_SQLITE && !q->dir)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: a database is a file; say where with -o FILE");
 	return o->failed ? sonde_err_nomem(err) : 0;
 }
 
@@ -225,6 +245,7 @@ static void fit_options(
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
 	o->command = q->command.failed ? NULL : q->command.p;
+	o->by = q->by;
 	o->lists_kernels = q->max_kernels > 0;
 	o->width = q->width ? q->width : terminal_width();
 	o->is_coloured = wants_colour(q->colour);
@@ -241,10 +262,17 @@ static int export_one(const struct sonde_tree *t, const struct sonde_export_opti
 		[FORMAT_JSON] = sonde_export_json,
 		[FORMAT_MARKDOWN] = sonde_export_markdown,
 		[FORMAT_CSV] = sonde_export_csv,
-		[FORMAT_HTML] = sonde_export_html};
+		[FORMAT_HTML] = sonde_export_html,
+		[FORMAT_SVG] = sonde_export_svg,
+		[FORMAT_SPEEDSCOPE] = sonde_export_speedscope,
+		[FORMAT_PERFETTO] = sonde_export_perfetto,
+		[FORMAT_FOLDED] = sonde_export_folded,
+		[FORMAT_HATCHET] = sonde_export_hatchet};
 	struct sonde_sink out;
 	int rc = 0;
 
+	if (q->format == FORMAT_SQLITE)
+		return sonde_export_sqlite(t, o, q->dir, err);
 	if (q->dir)
 		rc = sonde_sink_open(&out, q->dir, err);
 	else

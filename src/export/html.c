@@ -58,7 +58,7 @@ static void write_numbers(struct sonde_json *w, const char *key, const uint32_t 
 
 	sonde_json_open(w, key, '[', true);
 	for (i = 0; i < nr; i++)
-		sonde_html__number(w, at[i], i == 0);
+		sonde_json_tight(w, at[i], i == 0);
 	sonde_json_close(w, ']');
 }
 

@@ -34,7 +34,6 @@ struct sonde_html {
 
 /* `[1,2,null]`; NaN is null. */
 void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr);
-void sonde_html__number(struct sonde_json *w, double v, bool is_first);
 
 /* The parts of the data. */
 int sonde_html__reports(struct sonde_html *h);

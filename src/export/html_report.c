@@ -8,21 +8,13 @@
 
 #include <math.h>
 
-void sonde_html__number(struct sonde_json *w, double v, bool is_first)
-{
-	char text[SONDE_NUMBER_MAX + 1] = ",";
-
-	sonde_sink_write(w->sink, is_first ? text + 1 : text,
-		sonde_number_format(text + 1, v) + (is_first ? 0 : 1));
-}
-
 void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr)
 {
 	size_t i;
 
 	sonde_json_open(w, key, '[', true);
 	for (i = 0; i < nr; i++)
-		sonde_html__number(w, at[i], i == 0);
+		sonde_json_tight(w, at[i], i == 0);
 	sonde_json_close(w, ']');
 }
 

@@ -11,7 +11,7 @@ static void write_starts(struct sonde_json *w, const struct sonde_event *e, size
 
 	sonde_json_open(w, "s", '[', true);
 	for (i = 0; i < nr; i++) { /* each from the one before: short numbers */
-		sonde_html__number(w, (double)(e[i].start_ns - last), i == 0);
+		sonde_json_tight(w, (double)(e[i].start_ns - last), i == 0);
 		last = e[i].start_ns;
 	}
 	sonde_json_close(w, ']');
@@ -33,17 +33,17 @@ static void write_track(
 	write_starts(w, e, track->nr, s->first_ns);
 	sonde_json_open(w, "d", '[', true);
 	for (i = 0; i < track->nr; i++)
-		sonde_html__number(w, (double)(e[i].end_ns - e[i].start_ns), i == 0);
+		sonde_json_tight(w, (double)(e[i].end_ns - e[i].start_ns), i == 0);
 	sonde_json_close(w, ']');
 	if (track->kind == SONDE_TRACK_STREAM) {
 		sonde_json_open(w, "n", '[', true);
 		for (i = 0; i < track->nr; i++)
-			sonde_html__number(w, e[i].name, i == 0);
+			sonde_json_tight(w, e[i].name, i == 0);
 		sonde_json_close(w, ']');
 	}
 	sonde_json_open(w, "r", '[', true);
 	for (i = 0; i < track->nr; i++)
-		sonde_html__number(w, e[i].region == SONDE_NONE ? -1.0 : e[i].region, i == 0);
+		sonde_json_tight(w, e[i].region == SONDE_NONE ? -1.0 : e[i].region, i == 0);
 	sonde_json_close(w, ']');
 	sonde_json_close(w, '}');
 }

@@ -37,9 +37,11 @@ function start() {
 	initRoofline();
 	const linked = fromFragment(location.hash);
 	state.report = linked.report;
+	fitReport(state.report);
 	theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 	openSome();
 	drawIcicle();
+	byId("table").hidden = !state.report.nr;
 	drawTable();
 	drawPanel();
 	if (linked.region >= 0)

@@ -114,13 +114,20 @@ function human(v, unit) {
 	return factor(v, "");
 }
 
+/* Decimals of milliseconds, the same all over a report so that columns line up. */
+let msDigits = 3;
+
+function fitDigits(most) {
+	msDigits = most < 10 ? 4 : most < 1000 ? 3 : most < 100000 ? 1 : 0;
+}
+
 function fieldText(v, form) {
 	if (!isNumber(v))
 		return "–";
 	if (form === "count")
 		return v.toLocaleString("en-US").replaceAll(",", "\u202f");
 	if (form === "ms")
-		return v.toFixed(v !== 0 && Math.abs(v) < 0.1 ? 4 : Math.abs(v) < 1000 ? 3 : 0);
+		return v.toFixed(msDigits);
 	return v.toFixed(form === "percent" ? 1 : 2) + (form === "percent" ? " %" : "");
 }
 
@@ -139,8 +146,8 @@ function hideTip() {
 	tip.hidden = true;
 }
 
-function copyButton(text, what) {
-	const b = el("button.copy", {type: "button", "aria-label": "Copy " + what}, "Copy");
+function copyButton(text, what, name = "Copy") {
+	const b = el("button.copy", {type: "button", "aria-label": "Copy " + what}, name);
 	b.addEventListener("click", async () => {
 		let done = false;
 		try {
@@ -154,7 +161,7 @@ function copyButton(text, what) {
 			area.remove();
 		}
 		b.textContent = done ? "Copied" : "Press Ctrl+C";
-		setTimeout(() => { b.textContent = "Copy"; }, 1500);
+		setTimeout(() => { b.textContent = name; }, 1500);
 	});
 	return b;
 }

@@ -40,12 +40,19 @@ function colourings() {
 	return list;
 }
 
+/* The top of the scale: the next round figure above what the report has. */
+function topOf(report) {
+	const slot = slotOf.get(Number(state.colour.slice(1))), column = slot === undefined ? null : report.inc.v[slot];
+	const most = Array.isArray(column) ? column.reduce((m, v, i) => i < report.nr && v > m ? v : m, 0) : column || 0;
+	return [10, 20, 40, 60, 80].find((top) => most <= top) || 100;
+}
+
 function colourOf(report, node) {
 	if (state.colour === "limiter")
 		return LIMITERS[report.limiter[node]][0];
 	if (state.colour[0] === "m") {
 		const f = figure(report, node, Number(state.colour.slice(1)), false);
-		return isNumber(f.v) ? ramp(f.v / 100) : LIMITERS["-"][0];
+		return isNumber(f.v) ? ramp(f.v / state.top) : LIMITERS["-"][0];
 	}
 	return DEPTHS[report.depth[node] % DEPTHS.length];
 }
@@ -59,7 +66,7 @@ function legend() {
 			box.append(el("span", {}, el("span.swatch", {style: {background: LIMITERS["-"][0]}}), "unknown"));
 	} else if (state.colour[0] === "m") {
 		const stops = CIVIDIS.map((_, i) => ramp(i / (CIVIDIS.length - 1))).join(",");
-		box.append("0 %", el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), "100 %");
+		box.append("0 %", el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), state.top + " %");
 	}
 	return box;
 }

@@ -40,7 +40,7 @@ const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
 
 function hasAny(column, report) {
 	const i = fieldOf.get(column.key);
-	return i === undefined || report.f[i] !== null;
+	return i === undefined || report.f[i] !== null || column.key === "launches";
 }
 
 function defaultColumns() {

@@ -12,7 +12,7 @@ function strips(report) {
 			groups.set(key, {title: key, isApart: Boolean(region.s), roots: []});
 		groups.get(key).roots.push(root);
 	}
-	return [...groups.values()];
+	return [...groups.values()].sort((a, b) => a.isApart - b.isApart || (a.title !== "") - (b.title !== ""));
 }
 
 /* Rectangles in shares of the width: iterative, since a tree may be deep. */
@@ -121,7 +121,7 @@ function drawCrumbs() {
 	const report = state.report, zoom = zoomNode(), box = byId("crumbs");
 	box.replaceChildren();
 	if (zoom < 0) {
-		box.append(el("span.soft.small", {}, report.nr ? "Click a region to select and zoom into it." : ""));
+		box.append(el("span.soft.small", {}, report.nr ? "Each region is as wide as its part of the whole. Click one to zoom into it." : ""));
 		return;
 	}
 	box.append(el("button", {type: "button", onclick: () => change({zoom: -1})}, "all regions"));
@@ -137,6 +137,7 @@ function drawCrumbs() {
 function drawIcicle() {
 	const frames = byId("frames"), widthPx = frames.clientWidth || 900;
 	frames.replaceChildren();
+	state.top = topOf(state.report);
 	drawCrumbs();
 	byId("legend").replaceChildren(legend());
 	if (!state.report.nr)
@@ -188,7 +189,8 @@ function frameUnder(event) {
 function initIcicle() {
 	const byList = additive(state.report), colours = colourings();
 	state.by = byList[0][0];
-	state.colour = colours[0][0];
+	/* One limiter everywhere says little: then amounts. */
+	state.colour = colours[0][0] === "limiter" && new Set(state.report.limiter).size < 2 ? colours[1][0] : colours[0][0];
 	const frames = el("div", {id: "frames", role: "tree", tabindex: "0", "aria-label": "Regions by size; arrow keys move, Enter zooms"});
 	byId("overview").append(
 		el("div.row.between", {},

@@ -128,11 +128,19 @@ function listen(f) {
 	listeners.push(f);
 }
 
+/* The longest time of a report decides how many decimals its times get. */
+function fitReport(report) {
+	const lists = [report.f[fieldOf.get("inclusive_ms")], report.f[fieldOf.get("host_ms")]].filter(Boolean);
+	fitDigits(lists.reduce((most, list) => list.reduce((m, v) => Math.max(m, v || 0), most), report.ms || 0));
+}
+
 function change(what) {
 	const changed = new Set(Object.keys(what).filter((key) => state[key] !== what[key]));
 	if (!changed.size)
 		return;
 	Object.assign(state, what);
+	if (changed.has("report"))
+		fitReport(state.report);
 	for (const f of listeners)
 		f(changed);
 }

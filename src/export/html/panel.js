@@ -48,7 +48,9 @@ function facts(report, node) {
 	const list = el("dl.facts");
 	const ms = (v) => isNumber(v) ? fieldText(v, "ms") + " ms" : null;
 	if (node >= report.nr) {
-		list.append(...[fact("launches", fieldText(report.launches, "count")), fact("GPU time", ms(report.ms))].filter(Boolean));
+		const isOutside = node > report.nr;
+		list.append(...[fact("launches", fieldText(isOutside ? report.outside_launches : report.launches, "count")),
+			fact("GPU time", ms(isOutside ? report.outside_ms : report.ms))].filter(Boolean));
 		return list;
 	}
 	const get = (key) => field(report, node, key);
@@ -187,7 +189,7 @@ function entries(region) {
 
 function drawWhole(panel, report) {
 	panel.append(el("h2", {}, report.scope), el("p.soft.small", {}, report.nr ? "Select a region for its metrics and kernels." :
-		"No regions: these are the kernels of the whole run."), facts(report, report.nr), meters(report, report.nr));
+		"No regions: these are the kernels of the whole run."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
 	const outside = kernelTable(report, report.outside_k0, report.outside_kn);
 	if (outside && report.nr)
 		outside.firstChild.textContent = "Kernels outside any range";
@@ -206,10 +208,10 @@ function drawPanel() {
 	}
 	const region = regionOf(report, node), path = pathOf(report, node).slice(0, -1);
 	panel.append(
-		el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
-			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || "(empty label)"), "›"])),
+		path.length || region.d !== undefined ? el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
+			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || "(empty label)"), "›"])) : "",
 		el("div.row.between", {}, el("h2", {id: "selected"}, labelOf(region.n), region.s ? el("span.tag", {}, "start/end") : null),
-			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region"))));
+			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region", "Copy link"))));
 	if (field(report, node, "launches") === 0)
 		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
 	for (const part of [verdict(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),

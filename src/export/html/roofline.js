@@ -64,7 +64,7 @@ function drawCeilings(s, peaks) {
 	if (bytes) {
 		const from = Math.max(10 ** s.x0, y0 / bytes), to = Math.min(flop / bytes, x1);
 		parts.push(svg("path", {class: "roof", d: "M" + s.x(from) + "," + s.y(from * bytes) + "L" + s.x(to) + "," + s.y(to * bytes)}),
-			svg("text", {x: s.x(from) + 8, y: s.y(from * bytes) - 10}, "DRAM " + factor(bytes, "B/s")));
+			svg("text", {x: s.x(from) + 34, y: s.y(from * bytes) + 8}, "DRAM " + factor(bytes, "B/s")));
 	}
 	if (peaks.flop_per_s) {
 		const from = bytes ? flop / bytes : 10 ** s.x0;

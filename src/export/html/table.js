@@ -144,7 +144,7 @@ function drawRow(index) {
 /* The rows in view, with empty space above and below in place of the rest. */
 function drawRows(isForced) {
 	const box = byId("scroll"), all = table.isPrinting;
-	const height = box.clientHeight || 600, nr = table.rows.length;
+	const height = Math.max(box.clientHeight, innerHeight * 0.7), nr = table.rows.length;
 	const first = all ? 0 : Math.max(0, Math.floor(box.scrollTop / LINE_PX) - OVERSCAN);
 	const last = all ? Math.min(nr, PRINT_ROWS) : Math.min(nr, Math.ceil((box.scrollTop + height) / LINE_PX) + OVERSCAN);
 	if (!isForced && first === table.first && last === table.last)
@@ -173,9 +173,11 @@ function drawHeads() {
 		return head(key, c.head, c.title);
 	})];
 	const long = (key) => columnByKey.get(key).head.length > 12;
-	byId("cols").replaceChildren(el("col", {style: {width: "230px"}}),
-		...table.columns.map((key) => el("col", {style: {width: long(key) ? "150px" : "82px"}})));
-	byId("grid").style.minWidth = 230 + table.columns.reduce((sum, key) => sum + (long(key) ? 150 : 82), 0) + "px";
+	const name = innerWidth < 600 ? 140 : 180;
+	const width = (key) => long(key) ? 150 : columnByKey.get(key).head.length > 7 ? 78 : key === "share_pct" || key === "limiter" ? 75 : columnByKey.get(key).head.length > 6 ? 64 : 59;
+	byId("cols").replaceChildren(el("col", {style: {width: innerWidth < 600 ? name + "px" : "auto"}}),
+		...table.columns.map((key) => el("col", {style: {width: width(key) + "px"}})));
+	byId("grid").style.minWidth = name + table.columns.reduce((sum, key) => sum + width(key), 0) + "px";
 	byId("heads").replaceChildren(...heads);
 }
 
@@ -268,6 +270,7 @@ function tableChanged(changed) {
 	if (changed.has("report") || changed.has("exclusive") || changed.has("search")) {
 		if (changed.has("report"))
 			openSome();
+		byId("table").hidden = !state.report.nr;
 		if (changed.has("search"))
 			byId("scroll").scrollTop = 0;
 		drawTable();
