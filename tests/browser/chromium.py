@@ -6,6 +6,7 @@
         page.screenshot("page.png")
         page.errors, page.requests           # what went wrong; what was asked for beyond the page itself
 """
+import atexit
 import base64
 import json
 import os
@@ -27,9 +28,13 @@ def find():
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
-class Page:
-    def __init__(self, url, width=1280, height=900, dark=False, phone=False):
-        self.url, self.errors, self.requests, self.number, self.replies = url, [], [], 0, {}
+class Browser:
+    """One process for all pages; ended when Python ends."""
+
+    shared = None
+
+    def __init__(self):
+        self.number, self.replies, self.page = 0, {}, None
         self.profile = tempfile.mkdtemp(prefix="sonde-browser-")
         to_child, self.out = os.pipe()
         self.into, from_child = os.pipe()
@@ -40,31 +45,19 @@ class Page:
             pass_fds=(to_child, from_child), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_child)
         os.close(from_child)
-        self.buffer, self.session = b"", None
-        target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.send(domain + ".enable")
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
-        self.theme(dark)
-        self.open(url)
+        self.buffer = b""
+        atexit.register(self.close)
 
-    def theme(self, dark):
-        self.send("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+    @classmethod
+    def get(cls):
+        cls.shared = cls.shared or cls()
+        return cls.shared
 
-    def open(self, url):
-        self.url, self.loaded = url, False
-        self.send("Page.navigate", url=url)
-        end = time.time() + 60
-        while not self.loaded and time.time() < end:
-            self.receive()
-
-    def send(self, method, **params):
+    def send(self, method, session=None, **params):
         self.number += 1
         message = {"id": self.number, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
+        if session:
+            message["sessionId"] = session
         os.write(self.out, json.dumps(message).encode() + b"\0")
         end = time.time() + 60
         while self.number not in self.replies:
@@ -85,13 +78,57 @@ class Page:
                 raise EOFError("the browser is gone")
             self.buffer += piece
         text, self.buffer = self.buffer.split(b"\0", 1)
-        self.take(json.loads(text))
+        message = json.loads(text)
+        if "id" in message:
+            self.replies[message["id"]] = message
+        elif self.page and message.get("sessionId") == self.page.session:
+            self.page.take(message)
+
+    def close(self):
+        try:
+            self.send("Browser.close")
+        except (OSError, EOFError, RuntimeError, TimeoutError):
+            pass
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.out)
+        os.close(self.into)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Page:
+    def __init__(self, url, width=1280, height=900, dark=False, phone=False):
+        self.browser, self.errors, self.requests, self.session = Browser.get(), [], [], None
+        self.context = self.browser.send("Target.createBrowserContext")["browserContextId"]
+        target = self.browser.send("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
+        self.session = self.browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.browser.page = self
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(domain + ".enable")
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.theme(dark)
+        self.open(url)
+
+    def theme(self, dark):
+        self.send("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def open(self, url):
+        self.url, self.loaded = url, False
+        self.send("Page.navigate", url=url)
+        end = time.time() + 60
+        while not self.loaded and time.time() < end:
+            self.browser.receive()
+
+    def send(self, method, **params):
+        return self.browser.send(method, self.session, **params)
 
     def take(self, message):
         params, method = message.get("params", {}), message.get("method")
-        if "id" in message:
-            self.replies[message["id"]] = message
-        elif method == "Runtime.exceptionThrown":
+        if method == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
             self.errors.append(details.get("exception", {}).get("description", details["text"]))
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
@@ -149,19 +186,8 @@ class Page:
             to.write(base64.b64decode(picture))
 
     def close(self):
-        try:
-            self.session = None
-            self.send("Browser.close")
-        except (OSError, EOFError, RuntimeError, TimeoutError):
-            pass
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.out)
-        os.close(self.into)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        self.browser.page = None
+        self.browser.send("Target.disposeBrowserContext", browserContextId=self.context)
 
     def __enter__(self):
         return self
