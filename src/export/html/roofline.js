@@ -1,20 +1,21 @@
 /* Work per byte against work per second, both logarithmic; ceilings where the report knows the device's peaks. */
 
-const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44};
+const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44}, MANY_POINTS = 400;
 
-function roofPoints(report) {
-	const points = [];
-	const add = (flop, dram, ns, what) => {
-		if (flop > 0 && dram > 0 && ns > 0)
-			points.push({x: flop / dram, y: flop / ns * 1e9, ...what});
-	};
-	for (let i = 0; i < report.nr; i++)
-		add(report.flop[i], report.dram[i], field(report, i, "inclusive_ms") * 1e6, {node: i, name: titleOf(regionOf(report, i))});
-	const node = selectedNode(), k = report.kernels;
-	if (node >= 0)
-		for (let i = report.k0[node]; i < report.k0[node] + report.kn[node]; i++)
-			add(k.flop[i], k.dram[i], k.ns[i], {kernel: i, name: seen(data.strings[k.name[i]])});
-	return points;
+function pointOf(flop, dram, ns, what) {
+	return flop > 0 && dram > 0 && ns > 0 ? {x: flop / dram, y: flop / ns * 1e9, ...what} : null;
+}
+
+/* The longest regions, longest first: small circles stay on top. */
+function regionPoints(report) {
+	const ms = (node) => field(report, node, "inclusive_ms") || 0;
+	return report.region.map((_, i) => pointOf(report.flop[i], report.dram[i], ms(i) * 1e6, {node: i})).filter(Boolean)
+		.sort((a, b) => ms(b.node) - ms(a.node)).slice(0, MANY_POINTS);
+}
+
+function kernelPoints(report, first, nr) {
+	const k = report.kernels;
+	return Array.from({length: nr}, (_, i) => pointOf(k.flop[first + i], k.dram[first + i], k.ns[first + i], {kernel: first + i})).filter(Boolean);
 }
 
 function hasRoofline() {
@@ -28,14 +29,18 @@ function powers(low, high) {
 	return list;
 }
 
+/* Wide enough for every kernel, so that it stays put when the selection moves. */
 function roofScale(points, peaks) {
-	const xs = points.map((p) => Math.log10(p.x)), ys = points.map((p) => Math.log10(p.y));
+	let [xa, xb, ya, yb] = [Infinity, -Infinity, Infinity, -Infinity];
+	for (const p of points) {
+		[xa, xb] = [Math.min(xa, p.x), Math.max(xb, p.x)];
+		[ya, yb] = [Math.min(ya, p.y), Math.max(yb, p.y)];
+	}
 	if (peaks.flop_per_s && peaks.bytes_per_s)
-		xs.push(Math.log10(peaks.flop_per_s / peaks.bytes_per_s));
-	if (peaks.flop_per_s)
-		ys.push(Math.log10(peaks.flop_per_s));
-	const x0 = Math.floor(Math.min(...xs) - 0.2), x1 = Math.ceil(Math.max(...xs) + 0.4);
-	const y0 = Math.floor(Math.min(...ys) - 0.2), y1 = Math.ceil(Math.max(...ys) + 0.2);
+		xb = Math.max(xb, peaks.flop_per_s / peaks.bytes_per_s);
+	yb = Math.max(yb, peaks.flop_per_s || 0);
+	const x0 = Math.floor(Math.log10(xa) - 0.2), x1 = Math.ceil(Math.log10(xb) + 0.4);
+	const y0 = Math.floor(Math.log10(ya) - 0.2), y1 = Math.ceil(Math.log10(yb) + 0.2);
 	const w = ROOF.width - ROOF.left - ROOF.right, h = ROOF.height - ROOF.top - ROOF.bottom;
 	return {
 		x0, x1, y0, y1,
@@ -75,16 +80,18 @@ function drawCeilings(s, peaks) {
 }
 
 function roofTip(p) {
-	return p.name + "\n" + factor(p.x, "FLOP/B") + " · " + factor(p.y, "FLOP/s");
+	const report = state.report;
+	const name = p.node === undefined ? seen(data.strings[report.kernels.name[p.kernel]]) : titleOf(regionOf(report, p.node));
+	return name + "\n" + factor(p.x, "FLOP/B") + " · " + factor(p.y, "FLOP/s");
 }
 
 function drawPoint(s, p) {
-	const isKernel = p.kernel !== undefined, isSelected = !isKernel && state.report.region[p.node] === state.region;
+	const isKernel = p.kernel !== undefined;
 	const colour = isKernel ? "#d55e00" : colourOf(state.report, p.node);
 	const share = isKernel ? 0 : field(state.report, p.node, "share_pct") || 0;
 	const shape = isKernel ?
 		svg("rect", {x: s.x(p.x) - 4, y: s.y(p.y) - 4, width: 8, height: 8, class: "dot", fill: colour}) :
-		svg("circle", {cx: s.x(p.x), cy: s.y(p.y), r: 4 + Math.sqrt(Math.min(share, 100)), class: isSelected ? "dot selected" : "dot", fill: colour, "fill-opacity": 0.85});
+		svg("circle", {cx: s.x(p.x), cy: s.y(p.y), r: 4 + Math.sqrt(Math.min(share, 100)), class: "dot", id: "dot" + p.node, fill: colour, "fill-opacity": 0.85});
 	shape.setAttribute("aria-label", roofTip(p).replaceAll("\n", ", "));
 	shape.setAttribute("role", "img");
 	shape.addEventListener("mousemove", (event) => showTip(event, roofTip(p)));
@@ -94,21 +101,37 @@ function drawPoint(s, p) {
 	return shape;
 }
 
+let roof = null; /* the scale of what is drawn, and where kernels go */
+
 function drawRoofline() {
-	const points = roofPoints(state.report), box = byId("roofline-box");
+	const report = state.report, points = regionPoints(report), box = byId("roofline-box");
+	roof = null;
 	if (!points.length) {
 		box.replaceChildren(el("p.soft", {}, "This scope has no operations and DRAM traffic to show."));
 		return;
 	}
-	const peaks = data.peaks, s = roofScale(points, peaks);
-	points.sort((a, b) => (b.node !== undefined) - (a.node !== undefined) ||
-		(field(state.report, b.node, "share_pct") || 0) - (field(state.report, a.node, "share_pct") || 0));
+	const peaks = data.peaks, s = roofScale([...points, ...kernelPoints(report, 0, report.kernels.name.length)], peaks);
 	const drawing = svg("svg", {viewBox: "0 0 " + ROOF.width + " " + ROOF.height, role: "group", "aria-label": "Roofline of regions"});
-	drawing.append(...drawAxes(s), ...drawCeilings(s, peaks), ...points.map((p) => drawPoint(s, p)));
+	roof = {scale: s, kernels: svg("g", {})};
+	drawing.append(...drawAxes(s), ...drawCeilings(s, peaks), ...points.map((p) => drawPoint(s, p)), roof.kernels);
 	const note = peaks.flop_per_s && peaks.bytes_per_s ?
 		"Ceilings from the device's clocks, width and multiprocessors; tensor operations may lie above the FP32 line." :
 		"The report does not tell the device's peaks: points only, no ceilings.";
-	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " + note));
+	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " +
+		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") + note));
+	markRoofline();
+}
+
+function markRoofline() {
+	const report = state.report, node = selectedNode();
+	if (!roof)
+		return;
+	for (const dot of document.querySelectorAll(".dot.selected"))
+		dot.classList.remove("selected");
+	if (node >= 0 && byId("dot" + node))
+		byId("dot" + node).classList.add("selected");
+	const points = node < 0 ? [] : kernelPoints(report, report.k0[node], report.kn[node]).slice(0, MANY_POINTS);
+	roof.kernels.replaceChildren(...points.map((p) => drawPoint(roof.scale, p)));
 }
 
 function initRoofline() {
@@ -117,7 +140,9 @@ function initRoofline() {
 	byId("roofline").hidden = false;
 	byId("roofline").append(el("h2", {}, "Roofline"), el("div", {id: "roofline-box"}));
 	listen((changed) => {
-		if (["report", "region", "colour"].some((key) => changed.has(key)))
+		if (changed.has("report") || changed.has("colour"))
 			drawRoofline();
+		else if (changed.has("region"))
+			markRoofline();
 	});
 }
