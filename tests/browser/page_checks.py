@@ -276,6 +276,17 @@ def the_timeline_draws_zooms_and_selects():
         clean(page)
 
 
+def no_number_is_ever_cut():
+    for name in ("h200_transformer", "mpi2_kernel", "domains_kernel", "native", "hostile"):
+        for width in (1280, 390):
+            if not os.path.exists(f"{folder}/{name}.html"):
+                continue
+            with page_of(name, width=width, phone=width < 600) as page:
+                page.settle()
+                cut = page.js("[...document.querySelectorAll('#rows td[data-key], #panel .kernels td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)")
+                assert cut == [], (name, width, cut)
+
+
 def the_page_fits_a_phone():
     with page_of("h200_transformer", width=390, height=800, phone=True) as page:
         page.settle()

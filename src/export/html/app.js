@@ -20,39 +20,31 @@ function followAddress() {
 	change(fromFragment(location.hash));
 }
 
-function start() {
-	document.body.append(tip);
-	if (!state.report) {
-		byId("top").append(el("h1", {}, "Nothing to show"), el("p", {}, "No scope of this capture was selected, or it holds nothing at all."));
-		drawHeader();
-		theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-		drawAbout();
-		return;
-	}
-	loadTimeline();
-	drawHeader();
-	initIcicle();
-	initTable();
-	initPanel();
-	initRoofline();
-	const linked = fromFragment(location.hash);
+function startTheme() {
+	theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+
+function drawFirst(linked) {
 	state.report = linked.report;
 	fitReport(state.report);
-	theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 	openSome();
-	drawIcicle();
 	byId("table").hidden = !state.report.nr;
+	drawIcicle();
 	drawTable();
 	drawPanel();
 	if (linked.region >= 0)
 		change({region: linked.region});
-	requestAnimationFrame(() => {
-		if (hasRoofline())
-			drawRoofline();
-		initTimeline();
-		drawAbout();
-		document.documentElement.dataset.ready = "yes";
-	});
+}
+
+function drawRest() {
+	if (hasRoofline())
+		drawRoofline();
+	initTimeline();
+	drawAbout();
+	document.documentElement.dataset.ready = "yes";
+}
+
+function listenToWindow() {
 	listen((changed) => {
 		if (changed.has("region") || changed.has("report"))
 			history.replaceState(null, "", toFragment() || location.pathname + location.search);
@@ -65,6 +57,27 @@ function start() {
 			drawIcicle();
 		width = innerWidth;
 	});
+}
+
+function start() {
+	document.body.append(tip);
+	drawHeader();
+	startTheme();
+	if (!state.report) {
+		byId("overview").append(el("p", {}, "Nothing to show: no scope of this capture was selected, or it holds nothing at all."));
+		for (const id of ["table", "panel"])
+			byId(id).hidden = true;
+		drawAbout();
+		return;
+	}
+	loadTimeline();
+	initIcicle();
+	initTable();
+	initPanel();
+	initRoofline();
+	drawFirst(fromFragment(location.hash));
+	requestAnimationFrame(drawRest);
+	listenToWindow();
 }
 
 start();

@@ -54,6 +54,13 @@ function defaultColumns() {
 	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 
+/* In pixels: wide enough that no number is ever cut. */
+function columnWidth(column) {
+	const digits = {count: 66, ms: 40 + 6 * msDigits + 10, percent: 74, ratio: 58, word: 78}[column.form] ||
+		(data.metrics[column.metric].u === "%" ? 66 : 92);
+	return Math.max(digits, Math.min(150, 18 + 7.2 * column.head.length));
+}
+
 function cellText(column, cell) {
 	if (column.form === "metric")
 		return human(cell.v, data.metrics[column.metric].u);

@@ -1,6 +1,6 @@
 /* Everything about the selected region, or about the whole run when none is. */
 
-const MANY_KERNELS = 12;
+const MANY_KERNELS = 10;
 
 function meters(report, node) {
 	const box = el("div", {});
@@ -78,13 +78,13 @@ function facts(report, node) {
 function kernelRow(report, kernel, most) {
 	const k = report.kernels, name = data.strings[k.name[kernel]], ms = k.ns[kernel] === null ? null : k.ns[kernel] / 1e6;
 	const heads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
-	const share = el("td.share", {}, el("i", {style: {width: most > 0 ? 92 * k.ns[kernel] / most + "%" : "0"}}), el("b", {}, fieldText(ms, "ms")));
+	const share = el("td.share", {role: "cell"}, el("i", {style: {width: most > 0 ? 92 * k.ns[kernel] / most + "%" : "0"}}), el("b", {}, fieldText(ms, "ms")));
 	if (ms !== null)
 		share.dataset.v = ms;
-	return el("tr", {}, el("td", {title: seen(name)}, el("span.label", {}, seen(name))), el("td", {}, fieldText(k.calls[kernel], "count")), share,
+	return el("tr", {role: "row"}, el("td", {title: seen(name), role: "cell"}, el("span.label", {}, seen(name))), el("td", {role: "cell"}, fieldText(k.calls[kernel], "count")), share,
 		...heads.map((c) => {
 			const f = kernelFigure(report, kernel, c);
-			return el("td", {title: howMade(c, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, data.metrics[c].u));
+			return el("td", {role: "cell", title: howMade(c, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, data.metrics[c].u));
 		}));
 }
 
@@ -102,7 +102,7 @@ function kernelTable(report, first, nr) {
 			fill(nr);
 			more.remove();
 		});
-	return el("div", {}, el("h3", {}, "Kernels"), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels"},
+	return el("div", {}, el("h3", {}, "Kernels"), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
 		el("thead", {}, el("tr", {}, ...["kernel", "calls", "ms", ...heads.map((c) => data.metrics[c].h)].map((h) => el("th", {scope: "col"}, h)))),
 		body)), more);
 }
@@ -148,10 +148,12 @@ function sections(report, node) {
 	return data.metrics.length ? box : null;
 }
 
-/* One small chart per quantity, one bar per scope. */
+/* One small chart per quantity, one bar per scope; `here` is the one looked at, -1 none, -2 counts. */
 function bars(title, values, names, here, text) {
 	const most = Math.max(...values.map((v) => v || 0));
-	return el("div", {}, el("h4", {}, title), el("div.bars", {role: "img", "aria-label": title + ": " + values.map(text).join(", ")},
+	const known = values.filter(isNumber), least = Math.min(...known);
+	const range = here < -1 || !known.length ? "" : text(least) === text(most) ? " " + text(most) : " " + text(least) + " – " + text(most);
+	return el("div", {}, el("h4", {}, title + range), el("div.bars", {role: "img", "aria-label": title + ": " + values.map(text).join(", ")},
 		...values.map((v, i) => el(i === here ? "i.here" : "i", {title: names[i] + "\n" + text(v), style: {height: most > 0 ? Math.max(2, 100 * (v || 0) / most) + "%" : "2%"}}))));
 }
 
@@ -184,7 +186,7 @@ function entries(region) {
 	const names = bins.map((_, i) => time(list[0] + span * i / bins.length) + " to " + time(list[0] + span * (i + 1) / bins.length));
 	return el("div", {}, el("h3", {}, "Entries"),
 		el("p.small", {}, list.length + " on the host: " + time(list[0]) + " to " + time(list[list.length - 1]) + ", median " + time(median)),
-		bars("by duration", bins, names, -1, (v) => v + " entries"));
+		bars("by duration", bins, names, -2, (v) => v + " entries"));
 }
 
 function drawWhole(panel, report) {

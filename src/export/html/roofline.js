@@ -57,7 +57,7 @@ function drawAxes(s) {
 	for (const e of powers(s.y0, s.y1))
 		parts.push(svg("line", {class: "axis", x1: ROOF.left, x2: ROOF.width - ROOF.right, y1: s.y(10 ** e), y2: s.y(10 ** e)}),
 			svg("text", {x: ROOF.left - 6, y: s.y(10 ** e) + 4, "text-anchor": "end"}, factor(10 ** e, "")));
-	parts.push(svg("text", {x: ROOF.width - ROOF.right, y: ROOF.height - 8, "text-anchor": "end"}, "FLOP per byte of DRAM traffic"),
+	parts.push(svg("text", {x: ROOF.width - ROOF.right, y: ROOF.height - 8, "text-anchor": "end"}, ROOF.width < 600 ? "FLOP per DRAM byte" : "FLOP per byte of DRAM traffic"),
 		svg("text", {x: ROOF.left, y: 11}, "FLOP/s"));
 	return parts;
 }
@@ -106,6 +106,8 @@ let roof = null; /* the scale of what is drawn, and where kernels go */
 function drawRoofline() {
 	const report = state.report, points = regionPoints(report), box = byId("roofline-box");
 	roof = null;
+	ROOF.width = Math.max(360, Math.min(900, box.clientWidth || 900)); /* text stays readable on a phone */
+	ROOF.height = ROOF.width < 600 ? 320 : 420;
 	if (!points.length) {
 		box.replaceChildren(el("p.soft", {}, "This scope has no operations and DRAM traffic to show."));
 		return;

@@ -172,9 +172,7 @@ function drawHeads() {
 		const c = columnByKey.get(key);
 		return head(key, c.head, c.title);
 	})];
-	const long = (key) => columnByKey.get(key).head.length > 12;
-	const name = innerWidth < 600 ? 140 : 180;
-	const width = (key) => long(key) ? 150 : columnByKey.get(key).head.length > 7 ? 78 : key === "share_pct" || key === "limiter" ? 75 : columnByKey.get(key).head.length > 6 ? 64 : 59;
+	const name = innerWidth < 600 ? 140 : 170, width = (key) => columnWidth(columnByKey.get(key));
 	byId("cols").replaceChildren(el("col", {style: {width: innerWidth < 600 ? name + "px" : "auto"}}),
 		...table.columns.map((key) => el("col", {style: {width: width(key) + "px"}})));
 	byId("grid").style.minWidth = name + table.columns.reduce((sum, key) => sum + width(key), 0) + "px";
