@@ -179,9 +179,12 @@ lint:
 
 # The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
 $(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+# So has the HTML exporter its page.
+$(BUILD)/src/export/html_assets.o: $(wildcard src/export/html/*)
 
 accept: $(BUILD)/sonde
 	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
+	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/formats_test.sh
 
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
@@ -189,6 +192,7 @@ BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 bench: bench-tools inject workloads tools
 	bench/report.sh
 	$(if $(INJECT),bench/native.sh $(BUILD))
+	$(if $(shell command -v chromium),bench/html.sh)
 	$(BUILD)/bench/compose_bench
 
 .PHONY: bench-tools

@@ -85,3 +85,61 @@ struct sonde_roofline sonde_roofline_of(
 	}
 	return r;
 }
+
+static double attribute(const struct sonde_device *d, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr_attributes; i++)
+		if (sonde_str_is(d->attributes[i].name, name))
+			return d->attributes[i].value;
+	return NAN;
+}
+
+/* Single-precision lanes of one multiprocessor, by compute capability. */
+static double lanes(const struct sonde_device *d)
+{
+	unsigned cc = d->cc_major * 10 + d->cc_minor;
+
+	if (cc == 60 || cc == 70 || cc == 72 || cc == 75 || cc == 80)
+		return 64;
+	return cc >= 50 ? 128 : NAN;
+}
+
+static struct sonde_peaks device_peaks(const struct sonde_device *d)
+{
+	/* Clock rates are in kHz; DRAM moves two words per clock. */
+	return (struct sonde_peaks){
+		.flop_per_s = attribute(d, "device__attribute_multiprocessor_count") * lanes(d) *
+			      2 * attribute(d, "device__attribute_clock_rate") * 1e3,
+		.bytes_per_s = attribute(d, "device__attribute_global_memory_bus_width") / 8 * 2 *
+			       attribute(d, "device__attribute_memory_clock_rate") * 1e3,
+	};
+}
+
+static double agreed(double a, double b)
+{
+	return a == b ? a : NAN;
+}
+
+struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t)
+{
+	const struct sonde_launches *l = t->launches;
+	struct sonde_peaks all = {NAN, NAN};
+	bool is_first = true;
+	size_t i;
+
+	for (i = 0; i < l->scopes.nr; i++) {
+		const struct sonde_scope *s = &l->scopes.at[i];
+		const struct sonde_device *d =
+			s->device == SONDE_NONE
+				? NULL
+				: sonde_records_device(l->records, s->process, s->device);
+		struct sonde_peaks p = d ? device_peaks(d) : (struct sonde_peaks){NAN, NAN};
+
+		all.flop_per_s = is_first ? p.flop_per_s : agreed(all.flop_per_s, p.flop_per_s);
+		all.bytes_per_s = is_first ? p.bytes_per_s : agreed(all.bytes_per_s, p.bytes_per_s);
+		is_first = false;
+	}
+	return all;
+}

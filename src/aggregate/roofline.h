@@ -22,4 +22,17 @@ struct sonde_roofline {
 struct sonde_roofline sonde_roofline_of(
 	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns);
 
+/*
+ * The ceilings: what the device could do at its own clocks, from the attributes
+ * the report has of it. Operations are single-precision fused multiply-adds
+ * outside the tensor cores, counted twice.
+ */
+struct sonde_peaks {
+	double flop_per_s;  /* NaN = the report does not tell */
+	double bytes_per_s; /* of DRAM; NaN = the report does not tell */
+};
+
+/* Of the device the capture used; NaN where devices differ. */
+struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t);
+
 #endif

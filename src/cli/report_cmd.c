@@ -8,7 +8,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_CSV };
+/* As in the option table; from FORMAT_HTML on, -o names the one file to write. */
+enum format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_MARKDOWN,
+	FORMAT_CSV,
+	FORMAT_HTML,
+	FORMAT_SVG,
+	FORMAT_SPEEDSCOPE,
+	FORMAT_PERFETTO,
+	FORMAT_FOLDED,
+	FORMAT_HATCHET,
+	FORMAT_SQLITE,
+};
 
 /* What the command line said. */
 struct request {
@@ -18,11 +31,12 @@ struct request {
 	struct sonde_word_list inputs;
 	struct sonde_overrides overrides;
 	const char *dir, *config_dir, *config_name;
-	const char *sort, *nesting;
+	const char *sort, *nesting, *by;
 	int format, colour;
 	size_t max_regions, max_kernels, width;
 	bool no_aggregate, deterministic;
 	char generated_at[32];
+	struct sonde_buf command; /* as typed, quoted for a shell */
 };
 
 static void request_release(struct request *q)
@@ -37,16 +51,53 @@ static void request_release(struct request *q)
 	sonde_vec_release(&q->scopes);
 	sonde_vec_release(&q->inputs);
 	sonde_overrides_release(&q->overrides);
+	sonde_buf_release(&q->command);
+}
+
+static void add_quoted(struct sonde_buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:=,@%+";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		sonde_buf_puts(b, word);
+		return;
+	}
+	sonde_buf_putc(b, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			sonde_buf_puts(b, "'\\'");
+		sonde_buf_putc(b, *word);
+	}
+	sonde_buf_putc(b, '\'');
+}
+
+/* The command line as it was typed, for the report to say how it was made. */
+static void keep_command(struct request *q, int argc, char **argv)
+{
+	int i;
+
+	sonde_buf_puts(&q->command, "sonde report");
+	for (i = 1; i < argc; i++) {
+		sonde_buf_putc(&q->command, ' ');
+		add_quoted(&q->command, argv[i]);
+	}
 }
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
-		{'f', "format", "text|json|md|csv", "what to print (text)", SONDE_OPTION_CHOICE,
-			&q->format},
+		{'f', "format",
+			"text|json|md|csv|html|svg|speedscope|perfetto|folded|hatchet|sqlite",
+			"what to print (text)", SONDE_OPTION_CHOICE, &q->format},
 		{'o', "output", "DIR",
-			"write report.json, report.md and a folder per region there instead",
+			"write report.json, report.md, report.html and a folder per region there "
+			"instead; with --format html, or one after it, that one as a file",
 			SONDE_OPTION_WORD, &q->dir},
+		{0, "by", "METRIC",
+			"what widths mean in folded, speedscope and svg: time, host, launches, "
+			"entries, or a metric that adds up (time)",
+			SONDE_OPTION_WORD, &q->by},
 		{0, "nvtx-include", "EXPR",
 			"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
 			"glob "
@@ -149,6 +200,9 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	if (q->inputs.nr == 0)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
+	if (q->format == FORMAT_SQLITE && !q->dir)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: a database is a file; say where with -o FILE");
 	return o->failed ? sonde_err_nomem(err) : 0;
 }
 
@@ -163,26 +217,42 @@ static void fit_options(
 		gmtime_r(&now, &tm))
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
+	o->command = q->command.failed ? NULL : q->command.p;
+	o->by = q->by;
 	o->lists_kernels = q->max_kernels > 0;
 	o->width = q->width ? q->width : sonde_terminal_width();
 	o->is_coloured = sonde_terminal_is_coloured(q->colour);
 	o->is_utf8 = sonde_terminal_is_utf8();
 }
 
-static int export_stdout(const struct sonde_tree *t, const struct sonde_export_options *o,
-	int format, struct sonde_err *err)
+/* To standard output, or to the file q->dir. */
+static int export_one(const struct sonde_tree *t, const struct sonde_export_options *o,
+	const struct request *q, struct sonde_err *err)
 {
 	static int (*const exports[])(const struct sonde_tree *,
 		const struct sonde_export_options *, struct sonde_sink *,
 		struct sonde_err *) = {[FORMAT_TEXT] = sonde_export_text,
 		[FORMAT_JSON] = sonde_export_json,
 		[FORMAT_MARKDOWN] = sonde_export_markdown,
-		[FORMAT_CSV] = sonde_export_csv};
+		[FORMAT_CSV] = sonde_export_csv,
+		[FORMAT_HTML] = sonde_export_html,
+		[FORMAT_SVG] = sonde_export_svg,
+		[FORMAT_SPEEDSCOPE] = sonde_export_speedscope,
+		[FORMAT_PERFETTO] = sonde_export_perfetto,
+		[FORMAT_FOLDED] = sonde_export_folded,
+		[FORMAT_HATCHET] = sonde_export_hatchet};
 	struct sonde_sink out;
-	int rc;
+	int rc = 0;
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	rc = exports[format](t, o, &out, err);
+	if (q->format == FORMAT_SQLITE)
+		return sonde_export_sqlite(t, o, q->dir, err);
+	if (q->dir)
+		rc = sonde_sink_open(&out, q->dir, err);
+	else
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+	if (rc)
+		return rc;
+	rc = exports[q->format](t, o, &out, err);
 	if (rc) {
 		sonde_sink_abort(&out);
 		return rc;
@@ -206,8 +276,9 @@ static int report(struct request *q, const struct sonde_settings *s, struct sond
 	if (rc == 0)
 		rc = sonde_export_check_scopes(tree, &s->options, err);
 	if (rc == 0)
-		rc = q->dir ? sonde_export_dir(tree, &s->options, q->dir, err)
-			    : export_stdout(tree, &s->options, q->format, err);
+		rc = q->dir && q->format < FORMAT_HTML
+			     ? sonde_export_dir(tree, &s->options, q->dir, err)
+			     : export_one(tree, &s->options, q, err);
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
@@ -248,6 +319,7 @@ int sonde_cmd_report(int argc, char **argv)
 	struct sonde_err err = {0};
 	int rc = parse(&q, argc, argv, &err);
 
+	keep_command(&q, argc, argv);
 	if (rc == 0)
 		rc = sort_operands(&q, &err);
 	if (rc == 0)

@@ -201,6 +201,43 @@ static int write_report_json(struct disk *d, uint32_t node, struct sonde_sink *t
 	return sonde_export_json(d->tree, d->options, to, d->err);
 }
 
+static int write_report_html(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_html(d->tree, d->options, to, d->err);
+}
+
+static int write_icicle(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_icicle(d->tree, d->options, to, d->err);
+}
+
+static int write_roofline(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_roofline(d->tree, d->options, to, d->err);
+}
+
+static bool has_regions(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (t->reports.at[i].nodes.nr)
+			return true;
+	return false;
+}
+
+static int write_charts(struct disk *d)
+{
+	int rc = d->options->links_charts ? write_file(d, "icicle.svg", write_icicle, 0) : 0;
+
+	if (rc == 0 && d->options->links_charts && sonde_roofline_exists(d->tree, d->options))
+		rc = write_file(d, "roofline.svg", write_roofline, 0);
+	return rc;
+}
+
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err)
 {
@@ -209,12 +246,17 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 	int rc;
 
 	options.more_at = "report.json";
+	options.links_charts = has_regions(t);
 	sonde_buf_puts(&d.path, dir);
 	rc = d.path.failed ? sonde_err_nomem(err) : sonde_dir_make(dir, err);
 	if (rc == 0)
 		rc = write_folders(&d);
 	if (rc == 0)
+		rc = write_charts(&d);
+	if (rc == 0)
 		rc = write_file(&d, "report.md", write_report_markdown, 0);
+	if (rc == 0)
+		rc = write_file(&d, "report.html", write_report_html, 0);
 	if (rc == 0)
 		rc = write_file(&d, "report.json", write_report_json, 0);
 	sonde_buf_release(&d.path);

@@ -191,6 +191,58 @@ void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text)
 	sonde_buf_release(&escape);
 }
 
+void sonde_escape_script(struct sonde_buf *out, struct sonde_str json)
+{
+	size_t i, start = 0;
+
+	for (i = 0; i < json.n; i++) {
+		char c = json.p[i];
+
+		if (c != '<' && c != '>' && c != '&')
+			continue;
+		sonde_buf_add(out, json.p + start, i - start);
+		sonde_buf_printf(out, "\\u%04x", (unsigned)c);
+		start = i + 1;
+	}
+	sonde_buf_add(out, json.p + start, json.n - start);
+}
+
+void sonde_escape_xml(struct sonde_buf *out, struct sonde_str text)
+{
+	size_t i = 0;
+
+	while (i < text.n) {
+		unsigned length;
+		uint32_t c;
+
+		if (!next_printable(out, text, &i, &c, &length))
+			continue;
+		if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+			sonde_buf_printf(out, "&#%u;", (unsigned)c);
+		else if (c == 0xfffe || c == 0xffff) /* XML has no way to write these */
+			visible(out, c, false);
+		else
+			sonde_buf_add(out, text.p + i - length, length);
+	}
+}
+
+void sonde_escape_folded(struct sonde_buf *out, struct sonde_str text)
+{
+	size_t i = 0;
+
+	while (i < text.n) {
+		unsigned length;
+		uint32_t c;
+
+		if (!next_printable(out, text, &i, &c, &length))
+			continue;
+		if (c == ';')
+			sonde_buf_puts(out, "\\x3b");
+		else
+			sonde_buf_add(out, text.p + i - length, length);
+	}
+}
+
 static bool is_formula(struct sonde_str text)
 {
 	static const char *const starts[] = {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d",

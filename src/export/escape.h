@@ -12,9 +12,14 @@
  *   CSV        RFC 4180; text that a spreadsheet would take for a formula gets
  *              a ' in front.
  *   terminal   what moves the cursor, reorders or hides text becomes visible.
+ *   script     JSON, or any text that has '<' and '&' inside JSON strings only, as
+ *              the content of an HTML script element: nothing in it ends the element
+ *              or opens a comment. The JSON stays the same value.
+ *   XML        text and attribute values of HTML, SVG and XML.
+ *   folded     a frame of a flame-graph stack: no `;`, no line end.
  *   path       see folder.h.
  *
- * In all but JSON control characters, bidirectional controls and invalid bytes
+ * In all but JSON and script, control characters, bidirectional controls and invalid bytes
  * appear as \n, \t, \x1b, \u202e: readable, and not meant to be undone.
  */
 #ifndef SONDE_EXPORT_ESCAPE_H
@@ -24,6 +29,9 @@
 
 void sonde_escape_json(struct sonde_buf *out, struct sonde_str text); /* with the quotes */
 void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text);
+void sonde_escape_script(struct sonde_buf *out, struct sonde_str json);
+void sonde_escape_xml(struct sonde_buf *out, struct sonde_str text);
+void sonde_escape_folded(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_csv(struct sonde_buf *out, struct sonde_str text);
 /* `is_utf8` false: everything beyond ASCII becomes visible escapes too. */
 void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is_utf8);

@@ -35,7 +35,10 @@ struct sonde_export_options {
 	bool lists_kernels;	  /* in text: max_kernels rows below each region */
 	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
-	const char *more_at;	  /* where cut tables are complete; NULL = "--format json" */
+	const char *command; /* the command line that made this, ready for a shell; NULL = none */
+	const char *by;	     /* what widths mean in stack formats; NULL = time */
+	bool links_charts; /* Markdown: icicle.svg and, if it exists, roofline.svg lie beside it */
+	const char *more_at; /* where cut tables are complete; NULL = "--format json" */
 };
 
 #define SONDE_NO_LIMIT SIZE_MAX
@@ -49,9 +52,42 @@ int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_
 int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err);
 
+/* The whole report as one HTML page that needs nothing else. */
+int sonde_export_html(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+
 /*
- * Writes the whole layout below `dir`: report.json, report.md and one folder
- * per region. Each file appears complete or not at all, report.json last.
+ * For viewers that exist: speedscope, Perfetto and chrome://tracing, flame-graph
+ * tools, LLNL Hatchet (docs/formats.md). `o->by` chooses what widths and weights
+ * stand for in folded, speedscope and SVG. Without timestamps, Perfetto's is
+ * SONDE_ERR_USAGE.
+ */
+int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_folded(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+
+/* Static drawings: both charts below each other, or one. */
+int sonde_export_svg(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_icicle(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+int sonde_export_roofline(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
+/* Whether the roofline would have a point. */
+bool sonde_roofline_exists(const struct sonde_tree *t, const struct sonde_export_options *o);
+
+/* A database is no stream: it goes to a file, which appears complete or not at all. */
+int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_options *o,
+	const char *path, struct sonde_err *err);
+
+/*
+ * Writes the whole layout below `dir`: report.json, report.md, report.html, the charts
+ * as SVG and one folder per region. Each file appears complete or not at all, report.json last.
  */
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err);

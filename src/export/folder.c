@@ -118,7 +118,8 @@ static int name_all(struct sonde_folders *f, const struct sonde_tree *t,
 int sonde_folders_build(struct sonde_folders *out, const struct sonde_tree *t,
 	const struct sonde_report *r, struct sonde_err *err)
 {
-	static const char *const ours[] = {"report.json", "report.md", "scopes"};
+	static const char *const ours[] = {
+		"report.json", "report.md", "report.html", "icicle.svg", "roofline.svg", "scopes"};
 	struct sonde_str *labels;
 	uint32_t depth = 0;
 	size_t i;

@@ -150,3 +150,11 @@ void sonde_json_member_number(struct sonde_json *w, struct sonde_str member, dou
 	n += sonde_number_format(line + n, value);
 	sonde_sink_write(w->sink, line, n);
 }
+
+void sonde_json_tight(struct sonde_json *w, double v, bool is_first)
+{
+	char text[SONDE_NUMBER_MAX + 1] = ",";
+
+	sonde_sink_write(w->sink, is_first ? text + 1 : text,
+		sonde_number_format(text + 1, v) + (is_first ? 0 : 1));
+}

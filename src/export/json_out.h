@@ -28,6 +28,8 @@ void sonde_json_bool(struct sonde_json *w, const char *key, bool value);
 /* The same with any bytes as the key. */
 void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double value);
 void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value);
+/* A number and no blanks, for long lists: in an array that holds nothing else. NaN: null. */
+void sonde_json_tight(struct sonde_json *w, double value, bool is_first);
 /* The hot one: `member` is `"key": `, escaped before and at most SONDE_JSON_MEMBER_MAX bytes. */
 #define SONDE_JSON_MEMBER_MAX 400
 void sonde_json_member_number(struct sonde_json *w, struct sonde_str member, double value);

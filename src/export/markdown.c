@@ -260,6 +260,15 @@ static void aggregate_is_the_same(struct sonde_markdown *m, const struct sonde_r
 		m->to, "\n\nOne scope only: the aggregate is the same as the section above.\n");
 }
 
+static void charts(struct sonde_markdown *m)
+{
+	if (!m->options->links_charts)
+		return;
+	sonde_sink_puts(m->to, "\n![regions by time](icicle.svg)\n");
+	if (sonde_roofline_exists(m->tree, m->options))
+		sonde_sink_puts(m->to, "\n![roofline of regions](roofline.svg)\n");
+}
+
 int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -272,6 +281,7 @@ int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_
 		sonde_markdown__head(&m);
 		sonde_sink_puts(to, "\n\u2248 approximate \u00b7 \u2264 \u2265 a bound \u00b7 "
 				    "incl/excl: with and without nested regions\n");
+		charts(&m);
 	}
 	for (i = 0; i < t->reports.nr && rc == 0; i++) {
 		const struct sonde_report *r = &t->reports.at[i];

@@ -132,7 +132,7 @@ fails "no command" 2 "usage: sonde COMMAND" "$SONDE"
 fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
 fails "no input" 2 "no input" "$SONDE" report
 fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
-fails "unknown format" 2 "'xml' is none of text|json|md|csv" "$SONDE" report --format xml x
+fails "unknown format" 2 "'xml' is none of text|json|md|csv|html|svg" "$SONDE" report --format xml x
 fails "option without value" 2 "--format needs a value" "$SONDE" report --format
 fails "number that is none" 2 "is not a number" "$SONDE" report --max-regions 0 x
 fails "unknown scope" 2 "there are: process:466/device:0, aggregate" report --scope nope $DATA/seed_kernel.ncu-rep

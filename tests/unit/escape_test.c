@@ -211,6 +211,32 @@ static void test_folder__long_names_are_cut_and_marked(void **state)
 	FOLDER(want, true, label);
 }
 
+static void test_script__nothing_ends_the_element_and_the_json_stays_the_same(void **state)
+{
+	(void)state;
+	CHECK(sonde_escape_script, "{\"a\":\"</script><!-- & -->\"}",
+		"{\"a\":\"\\u003c/script\\u003e\\u003c!-- \\u0026 --\\u003e\"}");
+	CHECK(sonde_escape_script, "[1,2.5,null]", "[1,2.5,null]");
+	CHECK(sonde_escape_script, "", "");
+}
+
+static void test_xml__text_and_attributes_are_inert(void **state)
+{
+	(void)state;
+	CHECK(sonde_escape_xml, "<b a='1' c=\"2\">&amp;</b>",
+		"&#60;b a=&#39;1&#39; c=&#34;2&#34;&#62;&#38;amp;&#60;/b&#62;");
+	CHECK(sonde_escape_xml, "a\x01\n\xff", "a\\x01\\n\\xff");
+	CHECK(sonde_escape_xml, "\xef\xbf\xbf", "\\uffff");
+	CHECK(sonde_escape_xml, "\u6ce8\u610f", "\u6ce8\u610f");
+}
+
+static void test_folded__a_frame_has_no_separator_and_no_line_end(void **state)
+{
+	(void)state;
+	CHECK(sonde_escape_folded, "a;b\nc", "a\\x3bb\\nc");
+	CHECK(sonde_escape_folded, "void f<int>(x)", "void f<int>(x)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +250,9 @@ int main(void)
 		cmocka_unit_test(test_width__wide_and_combining_characters_align),
 		cmocka_unit_test(test_folder__names_follow_the_rules),
 		cmocka_unit_test(test_folder__long_names_are_cut_and_marked),
+		cmocka_unit_test(test_script__nothing_ends_the_element_and_the_json_stays_the_same),
+		cmocka_unit_test(test_xml__text_and_attributes_are_inert),
+		cmocka_unit_test(test_folded__a_frame_has_no_separator_and_no_line_end),
 	};
 
 	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);

@@ -1,0 +1,295 @@
+/*
+ * The HTML report: one page, the data in it once, no other file, no network.
+ *
+ * The page is written in src/export/html/ and knows nothing of this file but the
+ * data it gets (docs/formats.md has its layout). A Content-Security-Policy allows
+ * exactly that script and that style, by hash: whatever a label may hold, nothing
+ * else can run or load.
+ */
+#include "export/html_int.h"
+
+#include "aggregate/roofline.h"
+#include "base/alloc.h"
+#include "base/sha256.h"
+#include "export/escape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beyond so many figures, rows carry those of the narrow tables only. */
+#define MAX_FIGURES 1500000u
+
+static size_t count_kernels(const struct sonde_html *h)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < h->x.tree->reports.nr; i++)
+		nr += h->x.tree->reports.at[i].kernels.nr;
+	return nr;
+}
+
+static size_t count_nodes(const struct sonde_html *h)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < h->x.tree->reports.nr; i++)
+		nr += h->x.tree->reports.at[i].nodes.nr;
+	return nr;
+}
+
+static int choose_columns(struct sonde_html *h, uint32_t **columns, size_t *nr, size_t nr_rows)
+{
+	const struct sonde_tree *t = h->x.tree;
+	bool takes_all = nr_rows * t->columns.nr <= MAX_FIGURES;
+	size_t i;
+
+	*nr = takes_all ? t->columns.nr : t->nr_headline;
+	*columns = sonde_calloc(*nr + 1, sizeof(**columns));
+	if (!*columns)
+		return sonde_err_nomem(h->err);
+	for (i = 0; i < *nr; i++)
+		(*columns)[i] = takes_all ? (uint32_t)i : t->headline[i];
+	return 0;
+}
+
+static void write_numbers(struct sonde_json *w, const char *key, const uint32_t *at, size_t nr)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '[', true);
+	for (i = 0; i < nr; i++)
+		sonde_json_tight(w, at[i], i == 0);
+	sonde_json_close(w, ']');
+}
+
+static void write_metrics(struct sonde_html *h)
+{
+	const struct sonde_tree *t = h->x.tree;
+	struct sonde_json *w = &h->x.w;
+	size_t i;
+
+	sonde_json_open(w, "metrics", '[', true);
+	for (i = 0; i < t->columns.nr; i++) {
+		const struct sonde_column *c = &t->columns.at[i];
+		struct sonde_str head = sonde_metric_head(c->name);
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "n", c->name);
+		if (!sonde_str_eq(head, c->name))
+			sonde_json_str(w, "h", head);
+		sonde_json_z(w, "u", c->unit);
+		sonde_json_z(w, "m", c->methods[0]);
+		sonde_json_z(w, "M", c->methods[1]);
+		if (c->is_text)
+			sonde_json_bool(w, "t", true);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+	write_numbers(w, "headline", t->headline, t->nr_headline);
+	write_numbers(w, "region_columns", h->region_columns, h->nr_region_columns);
+	write_numbers(w, "kernel_columns", h->kernel_columns, h->nr_kernel_columns);
+	sonde_json_open(w, "sections", '[', true);
+	for (i = 0; i < t->sections.nr; i++) {
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "id", t->sections.at[i].id);
+		sonde_json_str(w, "name", t->sections.at[i].name);
+		write_numbers(w, "c", t->sections.at[i].columns.at, t->sections.at[i].columns.nr);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
+static void write_fields(struct sonde_json *w)
+{
+	static const char *const forms[] = {[SONDE_FIELD_COUNT] = "count",
+		[SONDE_FIELD_MS] = "ms",
+		[SONDE_FIELD_PERCENT] = "percent",
+		[SONDE_FIELD_RATIO] = "ratio"};
+	size_t i;
+
+	sonde_json_open(w, "fields", '[', true);
+	for (i = 0; i < sonde_nr_fields; i++) {
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_z(w, "key", sonde_fields[i].csv);
+		sonde_json_z(w, "head", sonde_fields[i].head);
+		sonde_json_z(w, "form", forms[sonde_fields[i].form]);
+		sonde_json_bool(w, "shown", sonde_fields[i].is_in_tables);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
+/* Kernel names by string number; strings that name no kernel are left empty. */
+static int write_strings(struct sonde_html *h)
+{
+	const struct sonde_launches *l = h->x.tree->launches;
+	const struct sonde_map *strings = &l->records->strings;
+	bool *is_kernel = sonde_calloc(strings->nr + 1, sizeof(*is_kernel));
+	size_t i;
+
+	if (!is_kernel)
+		return sonde_err_nomem(h->err);
+	for (i = 0; i < l->launches.nr; i++)
+		is_kernel[l->launches.at[i].kernel] = true;
+	sonde_json_open(&h->x.w, "strings", '[', true);
+	for (i = 0; i < strings->nr; i++)
+		sonde_json_str(
+			&h->x.w, NULL, is_kernel[i] ? strings->keys[i] : (struct sonde_str){0});
+	sonde_json_close(&h->x.w, ']');
+	sonde_free(is_kernel);
+	return 0;
+}
+
+static int write_names(struct sonde_html *h)
+{
+	const struct sonde_launches *l = h->x.tree->launches;
+	struct sonde_json *w = &h->x.w;
+	size_t i;
+
+	sonde_json_open(w, "regions", '[', true);
+	for (i = 0; i < l->regions.nr; i++) {
+		const struct sonde_region *r = &l->regions.at[i];
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "id", r->id);
+		sonde_json_str(w, "n", sonde_records_str(l->records, r->label));
+		if (r->domain != SONDE_NONE)
+			sonde_json_str(w, "d", sonde_records_str(l->records, r->domain));
+		if (r->kind == SONDE_START_END)
+			sonde_json_bool(w, "s", true);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+	return write_strings(h);
+}
+
+static void write_lines(struct sonde_html *h)
+{
+	struct sonde_json *w = &h->x.w;
+	struct sonde_peaks peaks = sonde_peaks_of(h->x.tree);
+	struct sonde_buf line = {0};
+	size_t i;
+
+	sonde_json_open(w, "coverage_lines", '[', true);
+	for (i = 0; i < 2; i++) {
+		sonde_buf_clear(&line);
+		sonde_coverage_print(&line, h->x.tree, i == 1);
+		if (line.n)
+			sonde_json_str(w, NULL, sonde_buf_view(&line));
+	}
+	sonde_json_close(w, ']');
+	h->json.buf.failed |= line.failed;
+	sonde_buf_release(&line);
+	sonde_json_open(w, "notes", '[', true);
+	for (i = 0; i < h->x.tree->notes.texts.nr; i++)
+		sonde_json_str(w, NULL, h->x.tree->notes.texts.keys[i]);
+	sonde_json_close(w, ']');
+	sonde_json_z(w, "reproduce", h->x.options->command);
+	sonde_json_open(w, "peaks", '{', true);
+	sonde_json_number(w, "flop_per_s", peaks.flop_per_s);
+	sonde_json_number(w, "bytes_per_s", peaks.bytes_per_s);
+	sonde_json_close(w, '}');
+}
+
+static int write_data(struct sonde_html *h)
+{
+	struct sonde_json *w = &h->x.w;
+	int rc = choose_columns(h, &h->region_columns, &h->nr_region_columns, 2 * count_nodes(h));
+
+	if (rc == 0)
+		rc = choose_columns(h, &h->kernel_columns, &h->nr_kernel_columns, count_kernels(h));
+	if (rc)
+		return rc;
+	sonde_json_open(w, NULL, '{', true);
+	sonde_json_open(w, "head", '{', true);
+	sonde_json__head(&h->x);
+	sonde_json_close(w, '}');
+	write_lines(h);
+	write_metrics(h);
+	write_fields(w);
+	rc = write_names(h);
+	if (rc == 0)
+		rc = sonde_html__reports(h);
+	if (rc == 0)
+		rc = sonde_html__timeline(h);
+	sonde_json_close(w, '}');
+	if (rc == 0 && h->json.buf.failed)
+		rc = sonde_err_nomem(h->err);
+	return rc;
+}
+
+static void put_hash(struct sonde_sink *to, struct sonde_str text)
+{
+	unsigned char digest[SONDE_SHA256_BYTES];
+	struct sonde_sha256 hash;
+
+	sonde_sha256_init(&hash);
+	sonde_sha256_add(&hash, text);
+	sonde_sha256_end(&hash, digest);
+	sonde_sink_puts(to, "'sha256-");
+	sonde_base64(&to->buf, digest, sizeof(digest));
+	sonde_sink_putc(to, '\'');
+}
+
+static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
+{
+	const struct sonde_records *r = t->launches->records;
+	struct sonde_str path = r->inputs.nr ? r->inputs.at[0].path : SONDE_STR("report");
+	const char *slash = path.n ? memrchr(path.p, '/', path.n - 1) : NULL;
+
+	if (slash)
+		path = (struct sonde_str){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
+	sonde_escape_xml(&to->buf, path);
+}
+
+/* page.html names the places of the other parts: {{title}}, {{csp}}, {{style}}, {{data}},
+ * {{script}}. */
+static void put_page(struct sonde_sink *to, const struct sonde_html *h)
+{
+	struct sonde_str rest = sonde_html__asset_page();
+	struct sonde_str style = sonde_html__asset_style(), script = sonde_html__asset_script();
+
+	while (rest.n) {
+		const char *mark = memmem(rest.p, rest.n, "{{", 2);
+		size_t before = mark ? (size_t)(mark - rest.p) : rest.n;
+		struct sonde_str name;
+
+		sonde_sink_write(to, rest.p, before);
+		if (!mark)
+			break;
+		name = sonde_str_cut((struct sonde_str){mark + 2, rest.n - before - 2}, '}', &rest);
+		rest.p++; /* the second brace */
+		rest.n--;
+		if (sonde_str_is(name, "title"))
+			put_title(to, h->x.tree);
+		else if (sonde_str_is(name, "style"))
+			sonde_sink_str(to, style);
+		else if (sonde_str_is(name, "script"))
+			sonde_sink_str(to, script);
+		else if (sonde_str_is(name, "style_hash"))
+			put_hash(to, style);
+		else if (sonde_str_is(name, "script_hash"))
+			put_hash(to, script);
+		else if (sonde_str_is(name, "data"))
+			sonde_escape_script(&to->buf, sonde_buf_view(&h->json.buf));
+	}
+}
+
+int sonde_export_html(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_html h = {.err = err};
+	int rc;
+
+	sonde_sink_init_string(&h.json);
+	rc = sonde_json__init(&h.x, t, o, &h.json, err);
+	if (rc == 0)
+		rc = write_data(&h);
+	if (rc == 0)
+		put_page(to, &h);
+	sonde_free(h.region_columns);
+	sonde_free(h.kernel_columns);
+	sonde_json__release(&h.x);
+	sonde_sink_abort(&h.json);
+	return rc;
+}

@@ -1,0 +1,167 @@
+"use strict";
+/* Small tools: elements, numbers, colours of the theme, one tooltip. Nothing here knows of regions. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/* el("td.name", {title: "…"}, child, "text", …): text is always text, never markup. */
+function el(spec, attributes, ...children) {
+	const [tag, ...classes] = spec.split(".");
+	const e = document.createElement(tag);
+	if (classes.length)
+		e.className = classes.join(" ");
+	return dress(e, attributes, children);
+}
+
+function svg(tag, attributes, ...children) {
+	return dress(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function dress(e, attributes, children) {
+	for (const [key, value] of Object.entries(attributes || {})) {
+		if (value === null || value === undefined || value === false)
+			continue;
+		if (key.startsWith("on"))
+			e.addEventListener(key.slice(2), value);
+		else if (key === "style")
+			Object.assign(e.style, value); /* by property: the policy forbids style attributes */
+		else
+			e.setAttribute(key, value === true ? "" : value);
+	}
+	e.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
+	return e;
+}
+
+function byId(id) {
+	return document.getElementById(id);
+}
+
+function option(value, text, isChosen) {
+	const o = el("option", {value}, text);
+	o.selected = Boolean(isChosen);
+	return o;
+}
+
+/* A labelled choice; calls `then` with the value. */
+function choice(label, values, chosen, then) {
+	const select = el("select", {onchange: () => then(select.value)});
+	for (const [value, text] of values)
+		select.append(option(value, text, value === chosen));
+	return el("label", {}, label, select);
+}
+
+/* Buttons of which one is pressed. */
+function segments(label, values, chosen, then) {
+	const box = el("span.seg", {role: "group", "aria-label": label});
+	for (const [value, text] of values) {
+		const b = el("button", {type: "button", "aria-pressed": String(value === chosen)}, text);
+		b.addEventListener("click", () => {
+			for (const other of box.children)
+				other.setAttribute("aria-pressed", String(other === b));
+			then(value);
+		});
+		box.append(b);
+	}
+	return box;
+}
+
+/* A label as it is seen: what moves, hides or reorders text becomes visible. */
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+function seen(text) {
+	return text.replace(UNSEEN, (c) => ({"\n": "\\n", "\t": "\\t", "\r": "\\r"})[c] ||
+		"\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+function labelOf(text) {
+	return text === "" ? el("span.label.empty-label", {}, "(empty label)") : el("span.label", {dir: "auto"}, seen(text));
+}
+
+/* Numbers for people, as the terminal report prints them. */
+function isNumber(v) {
+	return typeof v === "number" && Number.isFinite(v);
+}
+
+function factor(v, unit) {
+	const prefixes = ["", "k", "M", "G", "T", "P", "E"];
+	let i = 0;
+	while (Math.abs(v) >= 999.5 && i + 1 < prefixes.length) {
+		v /= 1000;
+		i++;
+	}
+	const digits = i === 0 && v === Math.floor(v) ? 0 : Math.abs(v) < 9.995 ? 2 : Math.abs(v) < 99.95 ? 1 : 0;
+	const tail = prefixes[i] + unit;
+	return v.toFixed(digits) + (tail ? " " + tail : "");
+}
+
+function time(ns) {
+	for (const [size, name] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]])
+		if (Math.abs(ns) >= size)
+			return (ns / size).toFixed(ns % size === 0 ? 0 : 2) + " " + name;
+	return ns.toFixed(ns === Math.floor(ns) ? 0 : 2) + " ns";
+}
+
+function human(v, unit) {
+	if (typeof v === "string")
+		return seen(v);
+	if (!isNumber(v))
+		return "–";
+	if (unit === "%")
+		return v.toFixed(1);
+	if (unit === "ns")
+		return time(v);
+	if (unit.startsWith("byte"))
+		return factor(v, "B" + unit.slice(4));
+	return factor(v, "");
+}
+
+/* Decimals of milliseconds, the same all over a report so that columns line up. */
+let msDigits = 3;
+
+function fitDigits(most) {
+	msDigits = most < 10 ? 4 : most < 1000 ? 3 : most < 100000 ? 1 : 0;
+}
+
+function fieldText(v, form) {
+	if (!isNumber(v))
+		return "–";
+	if (form === "count")
+		return v.toLocaleString("en-US").replaceAll(",", "\u202f");
+	if (form === "ms")
+		return v.toFixed(msDigits);
+	return v.toFixed(form === "percent" ? 1 : 2) + (form === "percent" ? " %" : "");
+}
+
+/* One tooltip for drawings; tables use the title attribute. */
+const tip = el("div", {id: "tip", role: "tooltip", hidden: true});
+
+function showTip(event, text) {
+	tip.textContent = text;
+	tip.hidden = !text;
+	const w = tip.offsetWidth, h = tip.offsetHeight;
+	tip.style.left = Math.max(4, Math.min(event.clientX + 12, innerWidth - w - 8)) + "px";
+	tip.style.top = (event.clientY + h + 24 > innerHeight ? event.clientY - h - 10 : event.clientY + 16) + "px";
+}
+
+function hideTip() {
+	tip.hidden = true;
+}
+
+function copyButton(text, what, name = "Copy") {
+	const b = el("button.copy", {type: "button", "aria-label": "Copy " + what}, name);
+	b.addEventListener("click", async () => {
+		let done = false;
+		try {
+			await navigator.clipboard.writeText(text);
+			done = true;
+		} catch {
+			const area = el("textarea", {}, text);
+			document.body.append(area);
+			area.select();
+			done = document.execCommand("copy");
+			area.remove();
+		}
+		b.textContent = done ? "Copied" : "Press Ctrl+C";
+		setTimeout(() => { b.textContent = name; }, 1500);
+	});
+	return b;
+}

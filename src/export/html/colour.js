@@ -1,0 +1,72 @@
+/* Colours that stay apart for every kind of colour vision: cividis for amounts, Okabe and Ito for kinds. */
+
+const CIVIDIS = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120], [165, 156, 116],
+	[195, 179, 105], [225, 204, 85], [254, 232, 56]];
+const LIMITERS = {
+	c: ["#0072b2", "compute"], m: ["#e69f00", "memory"], l: ["#9aa0a6", "latency"], "-": ["#cfd3d6", "unknown"],
+};
+const DEPTHS = ["#8fb3d6", "#a9c5df", "#bdd2e6", "#9dbcd9", "#b3cce3"];
+
+function ramp(share) {
+	const x = Math.max(0, Math.min(1, share)) * (CIVIDIS.length - 1), i = Math.min(Math.floor(x), CIVIDIS.length - 2);
+	const mix = CIVIDIS[i].map((c, k) => Math.round(c + (CIVIDIS[i + 1][k] - c) * (x - i)));
+	return "#" + mix.map((c) => c.toString(16).padStart(2, "0")).join("");
+}
+
+/* Black or white, whichever reads better on `colour`. */
+function inkOn(colour) {
+	const [r, g, b] = [1, 3, 5].map((i) => (parseInt(colour.slice(i, i + 2), 16) / 255) ** 2.2);
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.25 ? "#14171a" : "#ffffff";
+}
+
+const AMOUNTS = [
+	["SM %", ["sm__throughput.avg.pct_of_peak_sustained_elapsed"]],
+	["Memory %", ["gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed"]],
+	["Occupancy", ["sm__warps_active.avg.pct_of_peak_sustained_active"]],
+];
+
+/* What colours may stand for: [value, text] with value "limiter", "m<column>" or "depth". */
+function colourings() {
+	const list = [];
+	for (const [text, names] of AMOUNTS) {
+		const name = names.find((n) => columnOf.has(n) && slotOf.has(columnOf.get(n)));
+		if (name)
+			list.push(["m" + columnOf.get(name), text]);
+	}
+	if (reports.some((r) => /[cml]/.test(r.limiter)))
+		list.unshift(["limiter", "limiter"]);
+	list.push(["depth", "nothing"]);
+	return list;
+}
+
+/* The top of the scale: the next round figure above what the report has. */
+function topOf(report) {
+	const slot = slotOf.get(Number(state.colour.slice(1))), column = slot === undefined ? null : report.inc.v[slot];
+	const most = Array.isArray(column) ? column.reduce((m, v, i) => i < report.nr && v > m ? v : m, 0) : column || 0;
+	return [10, 20, 40, 60, 80].find((top) => most <= top) || 100;
+}
+
+function colourOf(report, node) {
+	if (state.colour === "limiter")
+		return LIMITERS[report.limiter[node]][0];
+	if (state.colour[0] === "m") {
+		const f = figure(report, node, Number(state.colour.slice(1)), false);
+		return isNumber(f.v) ? ramp(f.v / state.top) : LIMITERS["-"][0];
+	}
+	return DEPTHS[report.depth[node] % DEPTHS.length];
+}
+
+function legend() {
+	const box = el("span.legend", {"aria-label": "Legend"});
+	if (state.colour === "limiter") {
+		for (const letter of "cml")
+			box.append(el("span", {}, el("span.swatch", {style: {background: LIMITERS[letter][0]}}), LIMITERS[letter][1]));
+		if (state.report.limiter.includes("-"))
+			box.append(el("span", {}, el("span.swatch", {style: {background: LIMITERS["-"][0]}}), "unknown"));
+	} else if (state.colour[0] === "m") {
+		const stops = CIVIDIS.map((_, i) => ramp(i / (CIVIDIS.length - 1))).join(",");
+		box.append("0 %", el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), state.top + " %");
+	}
+	return box;
+}

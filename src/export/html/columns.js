@@ -1,0 +1,99 @@
+/* The columns of the table: those of the column table, then metrics; which of them are shown. */
+
+/* A column: head, title, form, and `get(report, node)` with value, mark and how it was made. */
+const EXCLUSIVE_OF = {launches: "exclusive_launches", inclusive_ms: "exclusive_ms"};
+const FIELD_TITLES = {
+	instances: "how often the region was entered", launches: "kernels and copies launched inside",
+	inclusive_ms: "GPU time with nested regions, ms", exclusive_ms: "GPU time without nested regions, ms",
+	exclusive_launches: "launches outside nested regions", busy_ms: "time the GPU was busy, overlaps counted once, ms",
+	span_ms: "from the first start to the last end, ms", host_ms: "time the host was inside the range, ms",
+	share_pct: "share of all GPU time inside regions", imbalance: "longest time of a scope ÷ mean over scopes",
+};
+
+function fieldColumn(f) {
+	return {
+		key: f.key, head: f.head, title: FIELD_TITLES[f.key] || f.key, form: f.form,
+		get(report, node, isExclusive) {
+			const key = isExclusive ? EXCLUSIVE_OF[f.key] || f.key : f.key;
+			return {v: field(report, node, key), mark: ""};
+		},
+	};
+}
+
+function metricColumn(column) {
+	const metric = data.metrics[column];
+	return {
+		key: "m" + column, head: metric.h || metric.n, title: metric.n, form: "metric", metric: column,
+		get: (report, node, isExclusive) => figure(report, node, column, isExclusive),
+	};
+}
+
+const limiterColumn = {
+	key: "limiter", head: "limiter", title: "what holds the region back (inclusive)", form: "word",
+	get: (report, node) => ({v: report.limiter[node] === "-" ? null : LIMITERS[report.limiter[node]][1], mark: ""}),
+};
+
+const allColumns = [
+	...data.fields.map(fieldColumn), limiterColumn, ...data.region_columns.map(metricColumn),
+];
+const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
+
+function hasAny(column, report) {
+	const i = fieldOf.get(column.key);
+	return i === undefined || report.f[i] !== null || column.key === "launches";
+}
+
+function defaultColumns() {
+	const keys = data.fields.filter((f) => f.shown && f.key !== "exclusive_ms").map((f) => f.key);
+	keys.splice(keys.indexOf("inclusive_ms") + 1, 0, "exclusive_ms");
+	for (const column of data.headline)
+		if (slotOf.has(column))
+			keys.push("m" + column);
+	if (reports.some((r) => /[cml]/.test(r.limiter)))
+		keys.push("limiter");
+	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
+}
+
+/* In pixels: wide enough that no number is ever cut. */
+function columnWidth(column) {
+	const digits = {count: 66, ms: 40 + 6 * msDigits + 10, percent: 74, ratio: 58, word: 78}[column.form] ||
+		(data.metrics[column.metric].u === "%" ? 66 : 92);
+	return Math.max(digits, Math.min(150, 18 + 7.2 * column.head.length));
+}
+
+function cellText(column, cell) {
+	if (column.form === "metric")
+		return human(cell.v, data.metrics[column.metric].u);
+	return column.form === "word" ? cell.v || "" : fieldText(cell.v, column.form);
+}
+
+function cellTitle(column, cell) {
+	return column.form === "metric" ? howMade(column.metric, cell) : column.title;
+}
+
+/* The list of columns to choose from, made when it is first opened. */
+function columnChooser(shown, then) {
+	const box = el("div", {}), filter = el("input", {type: "search", placeholder: "Find a column", "aria-label": "Find a column"});
+	const list = el("div", {});
+	const fill = () => {
+		const word = filter.value.toLowerCase();
+		list.replaceChildren();
+		for (const column of allColumns) {
+			if (word && !(column.head + " " + column.title).toLowerCase().includes(word))
+				continue;
+			const tick = el("input", {type: "checkbox"});
+			tick.checked = shown().includes(column.key);
+			tick.addEventListener("change", () => then(column.key, tick.checked));
+			list.append(el("label", {title: column.title}, tick, column.metric === undefined ? column.head + " – " + column.title : column.title));
+		}
+	};
+	filter.addEventListener("input", fill);
+	box.append(filter, list);
+	const details = el("details.chooser", {}, el("summary", {}, "Columns"), box);
+	details.addEventListener("toggle", () => details.open && fill());
+	document.addEventListener("click", (event) => {
+		if (details.open && !details.contains(event.target))
+			details.open = false;
+	});
+	return details;
+}

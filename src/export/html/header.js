@@ -1,0 +1,90 @@
+/* What was captured, where and with what; how much of it is in regions; how to make this page again. */
+
+function baseName(path) {
+	return path.replace(/\/+$/, "").replace(/.*\//, "");
+}
+
+function unique(list) {
+	return [...new Set(list.filter((v) => v !== null && v !== undefined && v !== ""))];
+}
+
+function theme(name) {
+	document.documentElement.dataset.theme = name;
+	byId("theme").textContent = name === "dark" ? "Light" : "Dark";
+	byId("theme").setAttribute("aria-label", "Switch to the " + (name === "dark" ? "light" : "dark") + " theme");
+	change({theme: name});
+}
+
+function themeButton() {
+	const system = matchMedia("(prefers-color-scheme: dark)");
+	const b = el("button", {type: "button", id: "theme"});
+	b.addEventListener("click", () => {
+		b.dataset.chosen = "yes";
+		theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+	});
+	system.addEventListener("change", () => b.dataset.chosen || theme(system.matches ? "dark" : "light"));
+	return b;
+}
+
+function scopeChoice() {
+	if (reports.length < 2)
+		return null;
+	const values = reports.map((r, i) => [String(i), r.scope + (r.aggregate && r.nr_scopes > 1 ? " over " + r.nr_scopes + " scopes" : "")]);
+	const box = choice("Scope", values, String(reports.indexOf(state.report)), (i) => change({report: reports[Number(i)], zoom: -1}));
+	listen((changed) => {
+		if (changed.has("report"))
+			box.querySelector("select").value = String(reports.indexOf(state.report));
+	});
+	return box;
+}
+
+function drawHeader() {
+	const capture = data.head.capture, files = capture.files.map(baseName);
+	const name = files.length > 1 ? files[0] + " and " + (files.length - 1) + " more" : files[0] || "report";
+	const facts = [
+		...unique(capture.devices.map((d) => d.name)),
+		capture.tool,
+		capture.replay_mode ? capture.replay_mode + (capture.replay_mode === "native" ? " capture" : " replay") : null,
+		reports.length > 1 ? reports.filter((r) => !r.aggregate).length + " scopes" : null,
+	].filter(Boolean);
+	const top = byId("top");
+	top.append(
+		el("div.row.between", {},
+			el("h1", {title: capture.files.join("\n")}, seen(name)),
+			el("div.row.controls", {}, scopeChoice(), themeButton())),
+		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
+		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));
+	if (data.notes.length)
+		top.append(el("div.notes.small", {role: "note"}, el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));
+}
+
+function pair(list, key, value) {
+	if (value)
+		list.append(el("dt", {}, key), el("dd", {}, typeof value === "string" ? seen(value) : value));
+}
+
+function code(text, what) {
+	return el("div", {}, el("pre", {tabindex: "0", "aria-label": what}, text), copyButton(text, what));
+}
+
+function drawAbout() {
+	const head = data.head, capture = head.capture, list = el("dl.kv");
+	pair(list, "Files", capture.files.join(", "));
+	pair(list, "Taken", unique(capture.inputs.map((i) => i.created_at)).join(", "));
+	pair(list, "Written", head.generated_at);
+	pair(list, "By", head.generator + " · settings " + head.config_fingerprint);
+	for (const d of capture.devices.slice(0, 8))
+		pair(list, "Device " + d.id, [d.name, d.cc && "compute capability " + d.cc].filter(Boolean).join(", "));
+	for (const p of capture.processes.slice(0, 16))
+		pair(list, "Process " + p.id, [p.name, p.host].filter(Boolean).join(" on "));
+	byId("about").append(el("h2", {}, "About this report"), list);
+	if (capture.command && capture.command !== "mixed")
+		byId("about").append(el("h3", {}, "The capture was taken with"), code(capture.command, "the capture command"));
+	if (data.reproduce)
+		byId("about").append(el("h3", {}, "This page was made with"), code(data.reproduce, "the command of this page"));
+	if (head.config)
+		byId("about").append(el("details", {}, el("summary", {}, "Settings"), code(head.config, "the settings")));
+	const legendLine = "≈ approximate · ≤ ≥ a bound · inclusive: with nested regions, exclusive: without · " +
+		"keys: / search, arrows move, Enter zooms the chart, Escape zooms out";
+	byId("about").append(el("p.small.soft", {}, legendLine));
+}

@@ -1,0 +1,184 @@
+/* The data of the page and what is chosen in it. Views read `state` and listen; only `change` writes it. */
+
+const data = JSON.parse(byId("data").textContent);
+
+/* A column of a matrix is one value for all rows, or a list. */
+function at(column, row) {
+	return Array.isArray(column) ? column[row] : column;
+}
+
+function prepare(report) {
+	const nr = report.region.length;
+	report.nr = nr;
+	report.nodeOf = new Map(report.region.map((region, node) => [region, node]));
+	report.children = Array.from({length: nr}, () => []);
+	report.roots = [];
+	report.depth = new Uint16Array(nr);
+	report.excRow = new Int32Array(nr).fill(-1);
+	for (let i = 0; i < nr; i++) {
+		const parent = report.parent[i];
+		(parent < 0 ? report.roots : report.children[parent]).push(i);
+		report.depth[i] = parent < 0 ? 0 : report.depth[parent] + 1;
+	}
+	for (let i = 0, row = 0; i < nr; i++)
+		if (report.children[i].length)
+			report.excRow[i] = row++;
+	return report;
+}
+
+const reports = data.reports.map(prepare);
+reports.sort((a, b) => b.aggregate - a.aggregate); /* stable: aggregates first */
+const slotOf = new Map(data.region_columns.map((column, slot) => [column, slot]));
+const kernelSlotOf = new Map(data.kernel_columns.map((column, slot) => [column, slot]));
+const columnOf = new Map(data.metrics.map((metric, column) => [metric.n, column]));
+const fieldOf = new Map(data.fields.map((field, i) => [field.key, i]));
+
+const QUALITY = {e: "exact", a: "approx", y: "approx", u: "bound", l: "bound", x: "bound", c: "const", s: "stat"};
+const MARK = {a: "≈", u: "≤", l: "≥"};
+const QUALITY_WORDS = {
+	exact: "exact", approx: "approximate: the exact weight was not captured", bound: "a bound: the exact value cannot be recovered",
+	const: "the same in every launch", stat: "most frequent value",
+};
+
+/* A figure of a region: value, mark, and in words how it was made. Nodes nr and nr+1 are totals and outside. */
+function figure(report, node, column, isExclusive) {
+	const slot = slotOf.get(column);
+	if (slot === undefined)
+		return {v: null, mark: "", quality: "", method: ""};
+	const useExc = isExclusive && node < report.nr && report.excRow[node] >= 0;
+	return made(useExc ? report.exc : report.inc, slot, useExc ? report.excRow[node] : node, column);
+}
+
+function kernelFigure(report, kernel, column) {
+	const slot = kernelSlotOf.get(column);
+	return slot === undefined ? {v: null, mark: "", quality: "", method: ""} : made(report.kernels.m, slot, kernel, column);
+}
+
+function made(matrix, slot, row, column) {
+	const v = at(matrix.v[slot], row), marks = matrix.q[slot];
+	const letter = marks.length === 1 ? marks : marks[row] || "e", low = letter.toLowerCase();
+	const metric = data.metrics[column];
+	return {
+		v: v === undefined ? null : v,
+		mark: v === null ? "" : MARK[low] || "",
+		quality: QUALITY[low],
+		method: letter === low ? metric.m : metric.M,
+		lo: matrix.lo ? at(matrix.lo[slot], row) : null,
+		hi: matrix.hi ? at(matrix.hi[slot], row) : null,
+	};
+}
+
+function howMade(column, f) {
+	const metric = data.metrics[column];
+	let text = metric.n + "\n" + (f.v === null ? "not in this capture for this row" : f.method + " · " + QUALITY_WORDS[f.quality]);
+	if (isNumber(f.lo) && isNumber(f.hi) && f.lo !== f.hi)
+		text += "\nbetween " + human(f.lo, metric.u) + " and " + human(f.hi, metric.u);
+	return text;
+}
+
+function field(report, node, key) {
+	const list = report.f[fieldOf.get(key)];
+	return list ? list[node] : null;
+}
+
+function regionOf(report, node) {
+	return data.regions[report.region[node]];
+}
+
+function pathOf(report, node) {
+	const path = [];
+	for (; node >= 0; node = report.parent[node])
+		path.unshift(node);
+	return path;
+}
+
+function titleOf(region) {
+	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || "(empty label)") + (region.s ? " (start/end)" : "");
+}
+
+/* Quantities that add up over regions: what widths may stand for. */
+function additive(report) {
+	const list = [];
+	const has = (key) => report.f[fieldOf.get(key)] !== null && report.f[fieldOf.get(key)].some((v) => v > 0);
+	if (has("inclusive_ms"))
+		list.push(["inclusive_ms", "GPU time"]);
+	if (has("host_ms"))
+		list.push(["host_ms", "host time"]);
+	if (has("launches"))
+		list.push(["launches", "launches"]);
+	list.push(["instances", "entries"]);
+	for (const column of data.region_columns) {
+		const metric = data.metrics[column];
+		if (metric.m === "sum" && metric.n !== "gpu__time_duration.sum" && !metric.n.endsWith(".avg"))
+			list.push(["m" + column, metric.n]);
+	}
+	return list;
+}
+
+function weightOf(report, node, by) {
+	const v = by[0] === "m" ? figure(report, node, Number(by.slice(1)), false).v : field(report, node, by);
+	return isNumber(v) && v > 0 ? v : 0;
+}
+
+/* What is chosen. `region` is a number in data.regions, or -1. */
+const state = {report: reports[0], region: -1, zoom: -1, by: "", colour: "", exclusive: false, search: ""};
+const listeners = [];
+
+function listen(f) {
+	listeners.push(f);
+}
+
+/* The longest time of a report decides how many decimals its times get. */
+function fitReport(report) {
+	const lists = [report.f[fieldOf.get("inclusive_ms")], report.f[fieldOf.get("host_ms")]].filter(Boolean);
+	fitDigits(lists.reduce((most, list) => list.reduce((m, v) => Math.max(m, v || 0), most), report.ms || 0));
+}
+
+function change(what) {
+	const changed = new Set(Object.keys(what).filter((key) => state[key] !== what[key]));
+	if (!changed.size)
+		return;
+	Object.assign(state, what);
+	if (changed.has("report"))
+		fitReport(state.report);
+	for (const f of listeners)
+		f(changed);
+}
+
+function selectedNode() {
+	return state.report && state.region >= 0 && state.report.nodeOf.has(state.region) ? state.report.nodeOf.get(state.region) : -1;
+}
+
+function selectNode(node) {
+	change({region: node < 0 ? -1 : state.report.region[node]});
+}
+
+/* The address: #scope=…&region=…, so that a link leads to what its sender saw. */
+function toFragment() {
+	const parts = [];
+	if (reports.length > 1)
+		parts.push("scope=" + encodeURIComponent(state.report.scope));
+	if (state.region >= 0) {
+		const region = data.regions[state.region];
+		parts.push("region=" + encodeURIComponent(region.id));
+		if (region.s)
+			parts.push("kind=start_end");
+	}
+	return parts.length ? "#" + parts.join("&") : "";
+}
+
+function fromFragment(hash) {
+	const parts = new Map(hash.replace(/^#/, "").split("&").map((part) => {
+		const [key, value] = part.split("=");
+		try {
+			return [key, decodeURIComponent(value || "")];
+		} catch {
+			return [key, ""];
+		}
+	}));
+	const report = reports.find((r) => r.scope === parts.get("scope")) || state.report;
+	const isStart = parts.get("kind") === "start_end";
+	const region = parts.has("region") ?
+		data.regions.findIndex((r) => r.id === parts.get("region") && Boolean(r.s) === isStart) : -1;
+	return {report, region};
+}

@@ -1,0 +1,231 @@
+/* Everything about the selected region, or about the whole run when none is. */
+
+const MANY_KERNELS = 10;
+
+function meters(report, node) {
+	const box = el("div", {});
+	for (const column of data.headline) {
+		const f = figure(report, node, column, state.exclusive), metric = data.metrics[column];
+		if (metric.u !== "%" || !isNumber(f.v))
+			continue;
+		box.append(el("div.meter", {title: howMade(column, f)}, el("span", {}, metric.h || metric.n),
+			el("span.track", {role: "img", "aria-label": human(f.v, "%") + " %"}, el("i", {style: {width: Math.max(0, Math.min(100, f.v)) + "%"}})),
+			el("span", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, "%") + " %")));
+	}
+	return box;
+}
+
+function amount(report, node, names) {
+	for (const name of names) {
+		const f = columnOf.has(name) ? figure(report, node, columnOf.get(name), false) : null;
+		if (f && isNumber(f.v))
+			return f.mark + f.v.toFixed(1) + " %";
+	}
+	return "unknown";
+}
+
+/* The limiter in words. */
+function verdict(report, node) {
+	const letter = node < report.nr ? report.limiter[node] : "-";
+	const sm = amount(report, node, AMOUNTS[0][1]), memory = amount(report, node, AMOUNTS[1][1]);
+	const words = {
+		c: "Bound by compute: the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
+		m: "Bound by memory: the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
+		l: "Bound by latency: neither the multiprocessors (" + sm + ") nor the memory system (" + memory +
+			") reach 40 % of their peak. Too little parallel work, too short kernels, or loads that wait for each other.",
+	}[letter];
+	return words ? el("p.verdict", {style: {borderColor: LIMITERS[letter][0]}}, words) : null;
+}
+
+function fact(name, text, title, raw) {
+	const dd = el("dd", {}, text);
+	if (isNumber(raw))
+		dd.dataset.v = raw;
+	return text === null ? null : el("div", {title: title || null}, el("dt", {}, name), dd);
+}
+
+function facts(report, node) {
+	const list = el("dl.facts");
+	const ms = (v) => isNumber(v) ? fieldText(v, "ms") + " ms" : null;
+	if (node >= report.nr) {
+		const isOutside = node > report.nr;
+		list.append(...[fact("launches", fieldText(isOutside ? report.outside_launches : report.launches, "count")),
+			fact("GPU time", ms(isOutside ? report.outside_ms : report.ms))].filter(Boolean));
+		return list;
+	}
+	const get = (key) => field(report, node, key);
+	const occupancy = columnOf.get("sm__maximum_warps_per_active_cycle_pct");
+	const possible = occupancy === undefined ? null : figure(report, node, occupancy, false).v;
+	const flop = report.flop[node], dram = report.dram[node], seconds = get("inclusive_ms") / 1e3;
+	list.append(...[
+		fact("GPU time", ms(get("inclusive_ms")), "with nested regions", get("inclusive_ms")),
+		fact("its own", ms(get("exclusive_ms")), "without nested regions", get("exclusive_ms")),
+		fact("share", isNumber(get("share_pct")) ? fieldText(get("share_pct"), "percent") : null, "of GPU time inside regions"),
+		fact("launches", fieldText(get("launches"), "count"), "of which its own: " + get("exclusive_launches"), get("launches")),
+		fact("entries", fieldText(get("instances"), "count"), "how often the range was entered", get("instances")),
+		fact("busy", ms(get("busy_ms")), "overlapping launches counted once"),
+		fact("span", ms(get("span_ms")), "first start to last end"),
+		fact("host", ms(get("host_ms")), "time the host was inside the range"),
+		fact("CPU", ms(report.cpu_ms[node]), "CPU time of the thread inside the range"),
+		fact("occupancy possible", isNumber(possible) ? possible.toFixed(1) + " %" : null, "with the launch configurations of this region"),
+		fact("intensity", isNumber(flop) && dram > 0 ? factor(flop / dram, "FLOP/B") : null, "operations per byte of DRAM traffic"),
+		fact("rate", isNumber(flop) && seconds > 0 ? factor(flop / seconds, "FLOP/s") : null),
+		fact("DRAM", isNumber(dram) && seconds > 0 ? factor(dram / seconds, "B/s") : null, "bytes read and written per second"),
+	].filter(Boolean));
+	return list;
+}
+
+function kernelRow(report, kernel, most) {
+	const k = report.kernels, name = data.strings[k.name[kernel]], ms = k.ns[kernel] === null ? null : k.ns[kernel] / 1e6;
+	const heads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
+	const share = el("td.share", {role: "cell"}, el("i", {style: {width: most > 0 ? 92 * k.ns[kernel] / most + "%" : "0"}}), el("b", {}, fieldText(ms, "ms")));
+	if (ms !== null)
+		share.dataset.v = ms;
+	return el("tr", {role: "row"}, el("td", {title: seen(name), role: "cell"}, el("span.label", {}, seen(name))), el("td", {role: "cell"}, fieldText(k.calls[kernel], "count")), share,
+		...heads.map((c) => {
+			const f = kernelFigure(report, kernel, c);
+			return el("td", {role: "cell", title: howMade(c, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, data.metrics[c].u));
+		}));
+}
+
+function kernelTable(report, first, nr) {
+	if (!nr)
+		return null;
+	const heads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
+	const most = Math.max(...report.kernels.ns.slice(first, first + nr).map((v) => v || 0));
+	const body = el("tbody", {});
+	const fill = (count) => body.replaceChildren(...Array.from({length: count}, (_, i) => kernelRow(report, first + i, most)));
+	fill(Math.min(nr, MANY_KERNELS));
+	const more = nr > MANY_KERNELS ? el("button", {type: "button"}, "show all " + nr + " kernels") : null;
+	if (more)
+		more.addEventListener("click", () => {
+			fill(nr);
+			more.remove();
+		});
+	return el("div", {}, el("h3", {}, "Kernels"), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
+		el("thead", {}, el("tr", {}, ...["kernel", "calls", "ms", ...heads.map((c) => data.metrics[c].h)].map((h) => el("th", {scope: "col"}, h)))),
+		body)), more);
+}
+
+function metricTable(report, node, columns) {
+	const body = el("tbody", {});
+	for (const column of columns) {
+		const metric = data.metrics[column], f = figure(report, node, column, state.exclusive);
+		const value = el("td", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, metric.u) + (metric.u === "%" && isNumber(f.v) ? " %" : ""));
+		if (f.v !== null)
+			value.dataset.v = f.v;
+		value.dataset.metric = metric.n;
+		body.append(el("tr", {}, el("td", {}, metric.n), value, el("td.how", {}, f.v === null ? "" : f.method + (f.quality === "exact" ? "" : ", " + f.quality))));
+	}
+	return el("table.metrics", {"aria-label": "Metrics"},
+		el("thead", {}, el("tr", {}, ...["metric", "value", "how"].map((h) => el("th", {scope: "col"}, h)))), body);
+}
+
+/* Long lists are made when they are opened. */
+function lazily(title, make, isOpen) {
+	const details = el("details", {}, el("summary", {}, title));
+	const fill = () => details.open && details.children.length === 1 && details.append(make());
+	details.addEventListener("toggle", fill);
+	details.open = Boolean(isOpen);
+	fill();
+	return details;
+}
+
+function sections(report, node) {
+	const box = el("div", {}, el("h3", {}, "Metrics"));
+	for (const s of data.sections)
+		box.append(lazily(s.name || s.id, () => metricTable(report, node, s.c.filter((c) => slotOf.has(c)))));
+	box.append(lazily("All " + data.region_columns.length + " metrics", () => {
+		const filter = el("input", {type: "search", placeholder: "Find a metric", "aria-label": "Find a metric"}), list = el("div.wide", {});
+		const fill = () => list.replaceChildren(metricTable(report, node,
+			data.region_columns.filter((c) => data.metrics[c].n.includes(filter.value.trim()))));
+		filter.addEventListener("input", fill);
+		fill();
+		return el("div", {}, filter, list);
+	}));
+	if (data.region_columns.length < data.metrics.length)
+		box.append(el("p.small.soft", {}, "This report is large: the other " + (data.metrics.length - data.region_columns.length) + " metrics are in report.json."));
+	return data.metrics.length ? box : null;
+}
+
+/* One small chart per quantity, one bar per scope; `here` is the one looked at, -1 none, -2 counts. */
+function bars(title, values, names, here, text) {
+	const most = Math.max(...values.map((v) => v || 0));
+	const known = values.filter(isNumber), least = Math.min(...known);
+	const range = here < -1 || !known.length ? "" : text(least) === text(most) ? " " + text(most) : " " + text(least) + " – " + text(most);
+	return el("div", {}, el("h4", {}, title + range), el("div.bars", {role: "img", "aria-label": title + ": " + values.map(text).join(", ")},
+		...values.map((v, i) => el(i === here ? "i.here" : "i", {title: names[i] + "\n" + text(v), style: {height: most > 0 ? Math.max(2, 100 * (v || 0) / most) + "%" : "2%"}}))));
+}
+
+function spread(region) {
+	const scopes = reports.filter((r) => !r.aggregate && r.measured === state.report.measured && r.nodeOf.has(region));
+	if (scopes.length < 2)
+		return null;
+	const names = scopes.map((r) => r.scope), here = scopes.indexOf(state.report), box = el("div.multiples");
+	const column = (title, get, text) => {
+		const values = scopes.map((r) => get(r, r.nodeOf.get(region)));
+		if (values.some((v) => isNumber(v)))
+			box.append(bars(title, values, names, here, text));
+	};
+	column("GPU time", (r, n) => field(r, n, "inclusive_ms"), (v) => fieldText(v, "ms") + " ms");
+	column("host time", (r, n) => field(r, n, "host_ms"), (v) => fieldText(v, "ms") + " ms");
+	column("launches", (r, n) => field(r, n, "launches"), (v) => fieldText(v, "count"));
+	for (const c of data.headline)
+		column(data.metrics[c].h || data.metrics[c].n, (r, n) => figure(r, n, c, false).v, (v) => human(v, data.metrics[c].u));
+	return el("div", {}, el("h3", {}, "Over " + scopes.length + " scopes"), box);
+}
+
+/* How long each entry took, for captures that have times. */
+function entries(region) {
+	const list = entryTimes(region, state.report).sort((a, b) => a - b);
+	if (list.length < 2)
+		return null;
+	const median = list[Math.floor(list.length / 2)], bins = new Array(Math.min(40, list.length)).fill(0), span = list[list.length - 1] - list[0];
+	for (const v of list)
+		bins[span > 0 ? Math.min(bins.length - 1, Math.floor((v - list[0]) / span * bins.length)) : 0]++;
+	const names = bins.map((_, i) => time(list[0] + span * i / bins.length) + " to " + time(list[0] + span * (i + 1) / bins.length));
+	return el("div", {}, el("h3", {}, "Entries"),
+		el("p.small", {}, list.length + " on the host: " + time(list[0]) + " to " + time(list[list.length - 1]) + ", median " + time(median)),
+		bars("by duration", bins, names, -2, (v) => v + " entries"));
+}
+
+function drawWhole(panel, report) {
+	panel.append(el("h2", {}, report.scope), el("p.soft.small", {}, report.nr ? "Select a region for its metrics and kernels." :
+		"No regions: these are the kernels of the whole run."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
+	const outside = kernelTable(report, report.outside_k0, report.outside_kn);
+	if (outside && report.nr)
+		outside.firstChild.textContent = "Kernels outside any range";
+	if (outside)
+		panel.append(outside);
+}
+
+function drawPanel() {
+	const panel = byId("panel"), report = state.report, node = selectedNode();
+	panel.replaceChildren();
+	if (node < 0) {
+		if (state.region >= 0)
+			panel.append(el("p", {}, titleOf(data.regions[state.region]) + " does not occur in this scope."));
+		drawWhole(panel, report);
+		return;
+	}
+	const region = regionOf(report, node), path = pathOf(report, node).slice(0, -1);
+	panel.append(
+		path.length || region.d !== undefined ? el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
+			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || "(empty label)"), "›"])) : "",
+		el("div.row.between", {}, el("h2", {id: "selected"}, labelOf(region.n), region.s ? el("span.tag", {}, "start/end") : null),
+			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region", "Copy link"))));
+	if (field(report, node, "launches") === 0)
+		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
+	for (const part of [verdict(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),
+		kernelTable(report, report.k0[node], report.kn[node]), sections(report, node)])
+		if (part)
+			panel.append(part);
+	panel.scrollTop = 0;
+}
+
+function initPanel() {
+	listen((changed) => {
+		if (["report", "region", "exclusive"].some((key) => changed.has(key)))
+			drawPanel();
+	});
+}

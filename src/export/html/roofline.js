@@ -1,0 +1,150 @@
+/* Work per byte against work per second, both logarithmic; ceilings where the report knows the device's peaks. */
+
+const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44}, MANY_POINTS = 400;
+
+function pointOf(flop, dram, ns, what) {
+	return flop > 0 && dram > 0 && ns > 0 ? {x: flop / dram, y: flop / ns * 1e9, ...what} : null;
+}
+
+/* The longest regions, longest first: small circles stay on top. */
+function regionPoints(report) {
+	const ms = (node) => field(report, node, "inclusive_ms") || 0;
+	return report.region.map((_, i) => pointOf(report.flop[i], report.dram[i], ms(i) * 1e6, {node: i})).filter(Boolean)
+		.sort((a, b) => ms(b.node) - ms(a.node)).slice(0, MANY_POINTS);
+}
+
+function kernelPoints(report, first, nr) {
+	const k = report.kernels;
+	return Array.from({length: nr}, (_, i) => pointOf(k.flop[first + i], k.dram[first + i], k.ns[first + i], {kernel: first + i})).filter(Boolean);
+}
+
+function hasRoofline() {
+	return reports.some((r) => r.flop.some((v, i) => v > 0 && r.dram[i] > 0));
+}
+
+function powers(low, high) {
+	const list = [];
+	for (let e = Math.ceil(low); e <= Math.floor(high); e++)
+		list.push(e);
+	return list;
+}
+
+/* Wide enough for every kernel, so that it stays put when the selection moves. */
+function roofScale(points, peaks) {
+	let [xa, xb, ya, yb] = [Infinity, -Infinity, Infinity, -Infinity];
+	for (const p of points) {
+		[xa, xb] = [Math.min(xa, p.x), Math.max(xb, p.x)];
+		[ya, yb] = [Math.min(ya, p.y), Math.max(yb, p.y)];
+	}
+	if (peaks.flop_per_s && peaks.bytes_per_s)
+		xb = Math.max(xb, peaks.flop_per_s / peaks.bytes_per_s);
+	yb = Math.max(yb, peaks.flop_per_s || 0);
+	const x0 = Math.floor(Math.log10(xa) - 0.2), x1 = Math.ceil(Math.log10(xb) + 0.4);
+	const y0 = Math.floor(Math.log10(ya) - 0.2), y1 = Math.ceil(Math.log10(yb) + 0.2);
+	const w = ROOF.width - ROOF.left - ROOF.right, h = ROOF.height - ROOF.top - ROOF.bottom;
+	return {
+		x0, x1, y0, y1,
+		x: (v) => ROOF.left + (Math.log10(v) - x0) / (x1 - x0) * w,
+		y: (v) => ROOF.top + h - (Math.log10(v) - y0) / (y1 - y0) * h,
+	};
+}
+
+function drawAxes(s) {
+	const parts = [];
+	for (const e of powers(s.x0, s.x1))
+		parts.push(svg("line", {class: "axis", x1: s.x(10 ** e), x2: s.x(10 ** e), y1: ROOF.top, y2: ROOF.height - ROOF.bottom}),
+			svg("text", {x: s.x(10 ** e), y: ROOF.height - ROOF.bottom + 16, "text-anchor": "middle"}, String(Number((10 ** e).toPrecision(1)))));
+	for (const e of powers(s.y0, s.y1))
+		parts.push(svg("line", {class: "axis", x1: ROOF.left, x2: ROOF.width - ROOF.right, y1: s.y(10 ** e), y2: s.y(10 ** e)}),
+			svg("text", {x: ROOF.left - 6, y: s.y(10 ** e) + 4, "text-anchor": "end"}, factor(10 ** e, "")));
+	parts.push(svg("text", {x: ROOF.width - ROOF.right, y: ROOF.height - 8, "text-anchor": "end"}, ROOF.width < 600 ? "FLOP per DRAM byte" : "FLOP per byte of DRAM traffic"),
+		svg("text", {x: ROOF.left, y: 11}, "FLOP/s"));
+	return parts;
+}
+
+/* The lines that nothing can be above: DRAM bandwidth, and single precision outside the tensor cores. */
+function drawCeilings(s, peaks) {
+	const parts = [], x1 = 10 ** s.x1, y0 = 10 ** s.y0;
+	const flop = peaks.flop_per_s || 10 ** s.y1, bytes = peaks.bytes_per_s;
+	if (bytes) {
+		const from = Math.max(10 ** s.x0, y0 / bytes), to = Math.min(flop / bytes, x1);
+		parts.push(svg("path", {class: "roof", d: "M" + s.x(from) + "," + s.y(from * bytes) + "L" + s.x(to) + "," + s.y(to * bytes)}),
+			svg("text", {x: s.x(from) + 34, y: s.y(from * bytes) + 8}, "DRAM " + factor(bytes, "B/s")));
+	}
+	if (peaks.flop_per_s) {
+		const from = bytes ? flop / bytes : 10 ** s.x0;
+		parts.push(svg("path", {class: "roof", d: "M" + s.x(from) + "," + s.y(flop) + "L" + s.x(x1) + "," + s.y(flop)}),
+			svg("text", {x: s.x(x1), y: s.y(flop) - 6, "text-anchor": "end"}, "FP32 " + factor(flop, "FLOP/s")));
+	}
+	return parts;
+}
+
+function roofTip(p) {
+	const report = state.report;
+	const name = p.node === undefined ? seen(data.strings[report.kernels.name[p.kernel]]) : titleOf(regionOf(report, p.node));
+	return name + "\n" + factor(p.x, "FLOP/B") + " · " + factor(p.y, "FLOP/s");
+}
+
+function drawPoint(s, p) {
+	const isKernel = p.kernel !== undefined;
+	const colour = isKernel ? "#d55e00" : colourOf(state.report, p.node);
+	const share = isKernel ? 0 : field(state.report, p.node, "share_pct") || 0;
+	const shape = isKernel ?
+		svg("rect", {x: s.x(p.x) - 4, y: s.y(p.y) - 4, width: 8, height: 8, class: "dot", fill: colour}) :
+		svg("circle", {cx: s.x(p.x), cy: s.y(p.y), r: 4 + Math.sqrt(Math.min(share, 100)), class: "dot", id: "dot" + p.node, fill: colour, "fill-opacity": 0.85});
+	shape.setAttribute("aria-label", roofTip(p).replaceAll("\n", ", "));
+	shape.setAttribute("role", "img");
+	shape.addEventListener("mousemove", (event) => showTip(event, roofTip(p)));
+	shape.addEventListener("mouseleave", hideTip);
+	if (!isKernel)
+		shape.addEventListener("click", () => selectNode(p.node));
+	return shape;
+}
+
+let roof = null; /* the scale of what is drawn, and where kernels go */
+
+function drawRoofline() {
+	const report = state.report, points = regionPoints(report), box = byId("roofline-box");
+	roof = null;
+	ROOF.width = Math.max(360, Math.min(900, box.clientWidth || 900)); /* text stays readable on a phone */
+	ROOF.height = ROOF.width < 600 ? 320 : 420;
+	if (!points.length) {
+		box.replaceChildren(el("p.soft", {}, "This scope has no operations and DRAM traffic to show."));
+		return;
+	}
+	const peaks = data.peaks, s = roofScale([...points, ...kernelPoints(report, 0, report.kernels.name.length)], peaks);
+	const drawing = svg("svg", {viewBox: "0 0 " + ROOF.width + " " + ROOF.height, role: "group", "aria-label": "Roofline of regions"});
+	roof = {scale: s, kernels: svg("g", {})};
+	drawing.append(...drawAxes(s), ...drawCeilings(s, peaks), ...points.map((p) => drawPoint(s, p)), roof.kernels);
+	const note = peaks.flop_per_s && peaks.bytes_per_s ?
+		"Ceilings from the device's clocks, width and multiprocessors; tensor operations may lie above the FP32 line." :
+		"The report does not tell the device's peaks: points only, no ceilings.";
+	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " +
+		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") + note));
+	markRoofline();
+}
+
+function markRoofline() {
+	const report = state.report, node = selectedNode();
+	if (!roof)
+		return;
+	for (const dot of document.querySelectorAll(".dot.selected"))
+		dot.classList.remove("selected");
+	if (node >= 0 && byId("dot" + node))
+		byId("dot" + node).classList.add("selected");
+	const points = node < 0 ? [] : kernelPoints(report, report.k0[node], report.kn[node]).slice(0, MANY_POINTS);
+	roof.kernels.replaceChildren(...points.map((p) => drawPoint(roof.scale, p)));
+}
+
+function initRoofline() {
+	if (!hasRoofline())
+		return;
+	byId("roofline").hidden = false;
+	byId("roofline").append(el("h2", {}, "Roofline"), el("div", {id: "roofline-box"}));
+	listen((changed) => {
+		if (changed.has("report") || changed.has("colour"))
+			drawRoofline();
+		else if (changed.has("region"))
+			markRoofline();
+	});
+}

@@ -1,0 +1,156 @@
+#include "export/html_int.h"
+
+#include "base/alloc.h"
+#include "export/escape.h"
+#include "export/number.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * How a figure was made, in one letter: e exact, a approximate, u an upper and l
+ * a lower bound, x and y a bound and an approximation whose limits meet (no
+ * mark), c constant, s statistic. Upper case: by the column's second method.
+ */
+static char mark_of(const struct sonde_figure *f)
+{
+	const char *mark = sonde_figure_mark(f, false);
+	char c = 'e';
+
+	if (f->quality == SONDE_QUALITY_APPROX)
+		c = *mark ? 'a' : 'y';
+	else if (f->quality == SONDE_QUALITY_BOUND)
+		c = *mark == '>' ? 'l' : *mark ? 'u' : 'x';
+	else if (f->quality == SONDE_QUALITY_CONST)
+		c = 'c';
+	else if (f->quality == SONDE_QUALITY_STAT)
+		c = 's';
+	return f->method ? (char)(c - 'a' + 'A') : c;
+}
+
+int sonde_matrix__init(struct sonde_matrix *m, size_t nr_rows, const uint32_t *columns,
+	size_t nr_columns, bool with_bounds)
+{
+	size_t nr = nr_rows * nr_columns + 1;
+
+	*m = (struct sonde_matrix){
+		.nr_rows = nr_rows, .nr_columns = nr_columns, .columns = columns};
+	m->v = sonde_calloc(nr, sizeof(*m->v));
+	m->marks = sonde_calloc(nr, 1);
+	m->texts = sonde_calloc(nr, sizeof(*m->texts));
+	if (with_bounds) {
+		m->low = sonde_calloc(nr, sizeof(*m->low));
+		m->high = sonde_calloc(nr, sizeof(*m->high));
+	}
+	if (m->v && m->marks && m->texts && (!with_bounds || (m->low && m->high)))
+		return 0;
+	sonde_matrix__release(m);
+	return SONDE_ERR_NOMEM;
+}
+
+void sonde_matrix__release(struct sonde_matrix *m)
+{
+	sonde_free(m->v);
+	sonde_free(m->low);
+	sonde_free(m->high);
+	sonde_free(m->marks);
+	sonde_free(m->texts);
+	*m = (struct sonde_matrix){0};
+}
+
+void sonde_matrix__set(struct sonde_matrix *m, const struct sonde_tree *t, size_t row,
+	const struct sonde_figures *f)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_columns; i++) {
+		const struct sonde_figure *figure = &f->at[m->columns[i]];
+		size_t at = i * m->nr_rows + row;
+
+		m->v[at] = figure->v;
+		m->marks[at] = mark_of(figure);
+		if (t->columns.at[m->columns[i]].is_text)
+			m->texts[at] = figure->text;
+		if (m->low) {
+			m->low[at] = figure->low;
+			m->high[at] = figure->high;
+		}
+	}
+}
+
+static bool same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* One column: one value when all rows agree, else a list. */
+static void write_column(struct sonde_json *w, const double *v, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr && same(v[i], v[0]); i++)
+		;
+	if (i >= nr)
+		sonde_json_number(w, NULL, nr ? v[0] : NAN);
+	else
+		sonde_html__list(w, NULL, v, nr);
+}
+
+static void write_texts(struct sonde_json *w, const struct sonde_str *texts, size_t nr)
+{
+	size_t i;
+
+	sonde_json_open(w, NULL, '[', true);
+	for (i = 0; i < nr; i++) {
+		if (texts[i].p)
+			sonde_json_str(w, NULL, texts[i]);
+		else
+			sonde_json_null(w, NULL);
+	}
+	sonde_json_close(w, ']');
+}
+
+static void write_marks(struct sonde_json *w, const char *marks, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr && marks[i] == marks[0]; i++)
+		;
+	sonde_json_str(w, NULL, (struct sonde_str){marks, i >= nr && nr ? 1 : nr});
+}
+
+static void write_part(
+	struct sonde_matrix *m, const double *v, const char *key, struct sonde_json *w)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '[', true);
+	for (i = 0; i < m->nr_columns; i++)
+		write_column(w, v + i * m->nr_rows, m->nr_rows);
+	sonde_json_close(w, ']');
+}
+
+void sonde_matrix__write(
+	struct sonde_matrix *m, const struct sonde_tree *t, const char *key, struct sonde_json *w)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '{', true);
+	sonde_json_open(w, "v", '[', true);
+	for (i = 0; i < m->nr_columns; i++) {
+		if (t->columns.at[m->columns[i]].is_text)
+			write_texts(w, m->texts + i * m->nr_rows, m->nr_rows);
+		else
+			write_column(w, m->v + i * m->nr_rows, m->nr_rows);
+	}
+	sonde_json_close(w, ']');
+	sonde_json_open(w, "q", '[', true);
+	for (i = 0; i < m->nr_columns; i++)
+		write_marks(w, m->marks + i * m->nr_rows, m->nr_rows);
+	sonde_json_close(w, ']');
+	if (m->low) {
+		write_part(m, m->low, "lo", w);
+		write_part(m, m->high, "hi", w);
+	}
+	sonde_json_close(w, '}');
+}

@@ -1,0 +1,229 @@
+/* The reports of the page: nodes, their figures, their kernels, all as columns. */
+#include "export/html_int.h"
+
+#include "aggregate/roofline.h"
+#include "base/alloc.h"
+#include "export/escape.h"
+#include "export/number.h"
+
+#include <math.h>
+
+void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '[', true);
+	for (i = 0; i < nr; i++)
+		sonde_json_tight(w, at[i], i == 0);
+	sonde_json_close(w, ']');
+}
+
+/* The numbers of rows that are written as lists; one array is reused for each. */
+struct lists {
+	struct sonde_json *w;
+	double *at;
+	size_t nr;
+};
+
+static void put(struct lists *l, const char *key)
+{
+	sonde_html__list(l->w, key, l->at, l->nr);
+}
+
+static void write_fields(struct sonde_html *h, const struct sonde_report *r, struct lists *l)
+{
+	size_t i, k;
+
+	sonde_json_open(&h->x.w, "f", '[', true);
+	for (i = 0; i < sonde_nr_fields; i++) {
+		bool has_any = false;
+
+		for (k = 0; k < r->nodes.nr; k++) {
+			l->at[k] = sonde_fields[i].number(r, &r->nodes.at[k]);
+			has_any = has_any || !isnan(l->at[k]);
+		}
+		if (has_any)
+			put(l, NULL);
+		else
+			sonde_json_null(&h->x.w, NULL);
+	}
+	sonde_json_close(&h->x.w, ']');
+}
+
+static void write_structure(struct sonde_html *h, const struct sonde_report *r, struct lists *l)
+{
+	size_t k;
+
+	for (k = 0; k < l->nr; k++)
+		l->at[k] = r->nodes.at[k].region;
+	put(l, "region");
+	for (k = 0; k < l->nr; k++)
+		l->at[k] = r->nodes.at[k].parent == SONDE_NONE ? -1.0 : r->nodes.at[k].parent;
+	put(l, "parent");
+	for (k = 0; k < l->nr; k++)
+		l->at[k] = r->nodes.at[k].first_kernel;
+	put(l, "k0");
+	for (k = 0; k < l->nr; k++)
+		l->at[k] = r->nodes.at[k].nr_kernels;
+	put(l, "kn");
+	for (k = 0; k < l->nr; k++)
+		l->at[k] = r->nodes.at[k].cpu_ns / 1e6;
+	put(l, "cpu_ms");
+	(void)h;
+}
+
+static char limiter_letter(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	const char *limiter = sonde_limiter(t, f);
+
+	return limiter ? limiter[0] : '-';
+}
+
+/* Inclusive figures; behind the nodes the totals and what lies outside. */
+static int write_inclusive(
+	struct sonde_html *h, const struct sonde_report *r, struct lists *l, double *bytes)
+{
+	const struct sonde_tree *t = h->x.tree;
+	struct sonde_figures *f = &h->x.figures;
+	struct sonde_buf limiters = {0};
+	struct sonde_matrix m;
+	size_t i, nr = r->nodes.nr;
+
+	if (sonde_matrix__init(&m, nr + 2, h->region_columns, h->nr_region_columns, true))
+		return sonde_err_nomem(h->err);
+	for (i = 0; i < nr; i++) {
+		struct sonde_roofline roof;
+
+		sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, (uint32_t)i, f);
+		sonde_matrix__set(&m, t, i, f);
+		roof = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
+		l->at[i] = roof.flop;
+		bytes[i] = roof.dram_bytes;
+		sonde_buf_putc(&limiters, limiter_letter(t, f));
+	}
+	sonde_tree_values(t, r, SONDE_PART_TOTAL, 0, f);
+	sonde_matrix__set(&m, t, nr, f);
+	sonde_tree_values(t, r, SONDE_PART_OUTSIDE, 0, f);
+	sonde_matrix__set(&m, t, nr + 1, f);
+	sonde_matrix__write(&m, t, "inc", &h->x.w);
+	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
+	put(l, "flop");
+	sonde_html__list(&h->x.w, "dram", bytes, nr);
+	sonde_matrix__release(&m);
+	sonde_buf_release(&limiters);
+	return 0;
+}
+
+/* Exclusive figures of nodes with children: of a leaf they are the inclusive ones. */
+static int write_exclusive(struct sonde_html *h, const struct sonde_report *r)
+{
+	const struct sonde_node *nodes = r->nodes.at;
+	struct sonde_matrix m;
+	size_t i, nr = 0;
+
+	for (i = 0; i + 1 < r->nodes.nr; i++)
+		nr += nodes[i + 1].parent == i;
+	if (sonde_matrix__init(&m, nr, h->region_columns, h->nr_region_columns, false))
+		return sonde_err_nomem(h->err);
+	for (i = 0, nr = 0; i + 1 < r->nodes.nr; i++) {
+		if (nodes[i + 1].parent != i)
+			continue;
+		sonde_tree_values(h->x.tree, r, SONDE_PART_EXCLUSIVE, (uint32_t)i, &h->x.figures);
+		sonde_matrix__set(&m, h->x.tree, nr++, &h->x.figures);
+	}
+	sonde_matrix__write(&m, h->x.tree, "exc", &h->x.w);
+	sonde_matrix__release(&m);
+	return 0;
+}
+
+static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
+{
+	const struct sonde_tree *t = h->x.tree;
+	size_t nr = r->kernels.nr, i;
+	double *lists = sonde_calloc(nr * 5 + 1, sizeof(*lists));
+	static const char *const keys[] = {"name", "calls", "ns", "flop", "dram"};
+	struct sonde_matrix m = {0};
+
+	if (!lists || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, false)) {
+		sonde_free(lists);
+		return sonde_err_nomem(h->err);
+	}
+	for (i = 0; i < nr; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[i];
+		struct sonde_roofline roof;
+
+		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
+		sonde_matrix__set(&m, t, i, &h->x.figures);
+		roof = sonde_roofline_of(t, &h->x.figures, k->time_ns);
+		lists[i] = k->name;
+		lists[nr + i] = (double)k->calls;
+		lists[2 * nr + i] = k->time_ns;
+		lists[3 * nr + i] = roof.flop;
+		lists[4 * nr + i] = roof.dram_bytes;
+	}
+	sonde_json_open(&h->x.w, "kernels", '{', true);
+	for (i = 0; i < 5; i++)
+		sonde_html__list(&h->x.w, keys[i], lists + i * nr, nr);
+	sonde_matrix__write(&m, t, "m", &h->x.w);
+	sonde_json_close(&h->x.w, '}');
+	sonde_matrix__release(&m);
+	sonde_free(lists);
+	return 0;
+}
+
+static void write_facts(struct sonde_html *h, const struct sonde_report *r)
+{
+	struct sonde_json *w = &h->x.w;
+	const struct sonde_scope *scope =
+		r->scope == SONDE_NONE ? NULL : &h->x.tree->launches->scopes.at[r->scope];
+
+	sonde_json_str(w, "scope", r->name);
+	sonde_json_bool(w, "aggregate", r->is_aggregate);
+	sonde_json_z(w, "measured", r->is_ranges ? "range" : "kernel");
+	sonde_json_u64(w, "nr_scopes", r->nr_scopes);
+	sonde_json_number(w, "process", scope ? scope->process : NAN);
+	sonde_json_number(w, "device", scope && scope->device != SONDE_NONE ? scope->device : NAN);
+	sonde_json_u64(w, "launches", r->launches);
+	sonde_json_number(w, "ms", r->time_ns / 1e6);
+	sonde_json_u64(w, "outside_launches", r->outside_launches);
+	sonde_json_number(w, "outside_ms", r->outside_time_ns / 1e6);
+	sonde_json_u64(w, "outside_k0", r->outside_first_kernel);
+	sonde_json_u64(w, "outside_kn", r->nr_outside_kernels);
+}
+
+static int write_report(struct sonde_html *h, const struct sonde_report *r)
+{
+	double *scratch = sonde_calloc(r->nodes.nr * 2 + 1, sizeof(*scratch));
+	struct lists l = {&h->x.w, scratch, r->nodes.nr};
+	int rc;
+
+	if (!scratch)
+		return sonde_err_nomem(h->err);
+	sonde_json_open(&h->x.w, NULL, '{', true);
+	write_facts(h, r);
+	write_structure(h, r, &l);
+	write_fields(h, r, &l);
+	rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
+	if (rc == 0)
+		rc = write_exclusive(h, r);
+	if (rc == 0)
+		rc = write_kernels(h, r);
+	sonde_json_close(&h->x.w, '}');
+	sonde_free(scratch);
+	return rc;
+}
+
+int sonde_html__reports(struct sonde_html *h)
+{
+	const struct sonde_tree *t = h->x.tree;
+	int rc = 0;
+	size_t i;
+
+	sonde_json_open(&h->x.w, "reports", '[', true);
+	for (i = 0; i < t->reports.nr && rc == 0; i++)
+		if (sonde_report_is_shown(&t->reports.at[i], h->x.options) &&
+			!sonde_report_is_doubled(t, &t->reports.at[i], h->x.options))
+			rc = write_report(h, &t->reports.at[i]);
+	sonde_json_close(&h->x.w, ']');
+	return rc;
+}

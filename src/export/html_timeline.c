@@ -1,0 +1,77 @@
+#include "export/html_int.h"
+#include "export/tracks.h"
+
+/* Beyond so many events the page would take seconds to open. */
+#define MAX_EVENTS 2000000u
+
+static void write_starts(struct sonde_json *w, const struct sonde_event *e, size_t nr, uint64_t t0)
+{
+	uint64_t last = t0;
+	size_t i;
+
+	sonde_json_open(w, "s", '[', true);
+	for (i = 0; i < nr; i++) { /* each from the one before: short numbers */
+		sonde_json_tight(w, (double)(e[i].start_ns - last), i == 0);
+		last = e[i].start_ns;
+	}
+	sonde_json_close(w, ']');
+}
+
+static void write_track(
+	struct sonde_json *w, const struct sonde_tracks *s, const struct sonde_track *track)
+{
+	static const char *const kinds[] = {"thread", "starts", "stream"};
+	const struct sonde_event *e = s->events.at + track->first;
+	size_t i;
+
+	sonde_json_open(w, NULL, '{', true);
+	sonde_json_z(w, "kind", kinds[track->kind]);
+	sonde_json_str(w, "name", track->name);
+	sonde_json_u64(w, "process", track->process);
+	if (track->device != SONDE_NONE)
+		sonde_json_u64(w, "device", track->device);
+	write_starts(w, e, track->nr, s->first_ns);
+	sonde_json_open(w, "d", '[', true);
+	for (i = 0; i < track->nr; i++)
+		sonde_json_tight(w, (double)(e[i].end_ns - e[i].start_ns), i == 0);
+	sonde_json_close(w, ']');
+	if (track->kind == SONDE_TRACK_STREAM) {
+		sonde_json_open(w, "n", '[', true);
+		for (i = 0; i < track->nr; i++)
+			sonde_json_tight(w, e[i].name, i == 0);
+		sonde_json_close(w, ']');
+	}
+	sonde_json_open(w, "r", '[', true);
+	for (i = 0; i < track->nr; i++)
+		sonde_json_tight(w, e[i].region == SONDE_NONE ? -1.0 : e[i].region, i == 0);
+	sonde_json_close(w, ']');
+	sonde_json_close(w, '}');
+}
+
+int sonde_html__timeline(struct sonde_html *h)
+{
+	struct sonde_json *w = &h->x.w;
+	struct sonde_tracks s;
+	size_t i;
+
+	if (!sonde_tracks_exist(h->x.tree)) {
+		sonde_json_null(w, "timeline");
+		return 0;
+	}
+	if (sonde_tracks_build(&s, h->x.tree, MAX_EVENTS, h->err))
+		return SONDE_ERR_NOMEM;
+	sonde_json_open(w, "timeline", '{', true);
+	sonde_json_u64(w, "ns", s.last_ns - s.first_ns);
+	sonde_json_u64(w, "left_out", s.nr_left_out);
+	sonde_json_open(w, "processes", '[', true);
+	for (i = 0; i < h->x.tree->launches->records->processes.nr; i++)
+		sonde_json_u64(w, NULL, h->x.tree->launches->records->processes.at[i].pid);
+	sonde_json_close(w, ']');
+	sonde_json_open(w, "tracks", '[', true);
+	for (i = 0; i < s.tracks.nr; i++)
+		write_track(w, &s, &s.tracks.at[i]);
+	sonde_json_close(w, ']');
+	sonde_json_close(w, '}');
+	sonde_tracks_release(&s);
+	return 0;
+}

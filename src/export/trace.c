@@ -1,0 +1,128 @@
+/*
+ * Chrome's trace format, which Perfetto reads: complete events (X) for range
+ * entries and launches, asynchronous pairs (b, e) for start/end ranges, names
+ * of processes and tracks as metadata (M). Times are microseconds from the
+ * first event on.
+ */
+#include "export/escape.h"
+#include "export/field.h"
+#include "export/tracks.h"
+
+#include <inttypes.h>
+
+struct trace {
+	struct sonde_sink *to;
+	const struct sonde_tree *tree;
+	const struct sonde_tracks *tracks;
+	bool has_any;
+};
+
+static void open_event(struct trace *x, char phase, const struct sonde_track *track)
+{
+	sonde_sink_printf(x->to, "%s{\"ph\":\"%c\",\"pid\":%" PRIu64 ",\"tid\":%zu",
+		x->has_any ? ",\n" : "", phase,
+		x->tree->launches->records->processes.at[track->process].pid,
+		(size_t)(track - x->tracks->tracks.at) + 1);
+	x->has_any = true;
+}
+
+static void put_text(struct trace *x, const char *key, struct sonde_str text)
+{
+	sonde_sink_printf(x->to, ",\"%s\":", key);
+	sonde_escape_json(&x->to->buf, text);
+}
+
+static void put_us(struct trace *x, const char *key, uint64_t ns)
+{
+	sonde_sink_printf(x->to, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
+}
+
+static void put_names(struct trace *x, const struct sonde_track *track)
+{
+	const struct sonde_process *p = &x->tree->launches->records->processes.at[track->process];
+
+	open_event(x, 'M', track);
+	sonde_sink_puts(x->to, ",\"name\":\"process_name\",\"args\":{\"name\":");
+	sonde_escape_json(&x->to->buf, p->name.n ? p->name : SONDE_STR("process"));
+	sonde_sink_puts(x->to, "}}");
+	open_event(x, 'M', track);
+	sonde_sink_puts(x->to, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+	sonde_escape_json(&x->to->buf, track->name);
+	sonde_sink_puts(x->to, "}}");
+	open_event(x, 'M', track);
+	sonde_sink_printf(x->to, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%zu}}",
+		(size_t)(track - x->tracks->tracks.at));
+}
+
+static void put_region(struct trace *x, const struct sonde_event *e)
+{
+	sonde_sink_puts(x->to, ",\"args\":{");
+	if (e->region != SONDE_NONE) {
+		sonde_sink_puts(x->to, "\"region\":");
+		sonde_escape_json(&x->to->buf, x->tree->launches->regions.at[e->region].id);
+	}
+	sonde_sink_puts(x->to, "}}");
+}
+
+static void put_complete(
+	struct trace *x, const struct sonde_track *track, const struct sonde_event *e)
+{
+	bool is_launch = track->kind == SONDE_TRACK_STREAM;
+
+	open_event(x, 'X', track);
+	put_text(x, "cat", is_launch ? SONDE_STR("gpu") : SONDE_STR("nvtx"));
+	put_text(x, "name", sonde_records_str(x->tree->launches->records, e->name));
+	put_us(x, "ts", e->start_ns - x->tracks->first_ns);
+	put_us(x, "dur", e->end_ns - e->start_ns);
+	put_region(x, e);
+}
+
+static void put_pair(struct trace *x, const struct sonde_track *track, const struct sonde_event *e)
+{
+	size_t id = (size_t)(e - x->tracks->events.at) + 1;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		open_event(x, i ? 'e' : 'b', track);
+		put_text(x, "cat", SONDE_STR("nvtx_start_end"));
+		put_text(x, "name", sonde_records_str(x->tree->launches->records, e->name));
+		sonde_sink_printf(x->to, ",\"id\":\"%zu\"", id);
+		put_us(x, "ts", (i ? e->end_ns : e->start_ns) - x->tracks->first_ns);
+		put_region(x, e);
+	}
+}
+
+int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_tracks tracks;
+	struct trace x = {to, t, &tracks, false};
+	size_t i, k;
+	int rc;
+
+	(void)o;
+	if (!sonde_tracks_exist(t))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"perfetto: this capture has no timestamps, so there is no time line to "
+			"write; native captures have them, and speedscope or folded work without");
+	rc = sonde_tracks_build(&tracks, t, SIZE_MAX, err);
+	if (rc)
+		return rc;
+	sonde_sink_puts(to,
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"sonde " SONDE_VERSION
+		"\"},\"traceEvents\":[\n");
+	for (i = 0; i < tracks.tracks.nr; i++) {
+		const struct sonde_track *track = &tracks.tracks.at[i];
+
+		put_names(&x, track);
+		for (k = track->first; k < track->first + track->nr; k++) {
+			if (track->kind == SONDE_TRACK_STARTS)
+				put_pair(&x, track, &tracks.events.at[k]);
+			else
+				put_complete(&x, track, &tracks.events.at[k]);
+		}
+	}
+	sonde_sink_puts(to, "\n]}\n");
+	sonde_tracks_release(&tracks);
+	return 0;
+}

@@ -1,0 +1,225 @@
+#include "export/tracks.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct build {
+	struct sonde_tracks *out;
+	const struct sonde_launches *l;
+	struct sonde_map keys;
+	size_t max_events;
+	bool failed;
+};
+
+bool sonde_tracks_exist(const struct sonde_tree *t)
+{
+	const struct sonde_records *r = t->launches->records;
+
+	return r->range_times.nr || r->record_times.nr;
+}
+
+/* What a track is told apart by. */
+struct key {
+	uint32_t kind, process, device, domain;
+	uint64_t line; /* thread or stream */
+};
+
+static struct sonde_str track_name(struct build *b, const struct key *k)
+{
+	const struct sonde_records *r = b->l->records;
+	struct sonde_arena *a = &b->out->arena;
+
+	if (k->kind == SONDE_TRACK_STREAM)
+		return sonde_arena_printf(a, "GPU %u \u00b7 stream %" PRIu64, k->device, k->line);
+	if (k->kind == SONDE_TRACK_STARTS)
+		return sonde_arena_printf(a, "start/end ranges");
+	if (k->domain == SONDE_NONE)
+		return sonde_arena_printf(a, "thread %" PRIu64, k->line);
+	return sonde_arena_printf(a, "thread %" PRIu64 " \u00b7 %.*s", k->line,
+		SONDE_STR_ARG(sonde_records_str(r, k->domain)));
+}
+
+static uint32_t track_of(struct build *b, struct key k)
+{
+	uint32_t words[6] = {
+		k.kind, k.process, k.device, k.domain, (uint32_t)k.line, (uint32_t)(k.line >> 32)};
+	struct sonde_str key = {(const char *)words, sizeof(words)};
+	struct sonde_track *track;
+	bool is_new = false;
+	uint32_t number = sonde_map_add(&b->keys, key, &is_new);
+
+	if (number == SONDE_NONE || !is_new)
+		return number;
+	key = sonde_arena_dup(&b->out->arena, key);
+	track = sonde_vec_push(&b->out->tracks);
+	if (!key.p || !track)
+		return SONDE_NONE;
+	sonde_map_rekey(&b->keys, number, key);
+	*track =
+		(struct sonde_track){(uint8_t)k.kind, k.process, k.device, track_name(b, &k), 0, 0};
+	return number;
+}
+
+static void add(struct build *b, uint32_t track, const struct sonde_event *e)
+{
+	struct sonde_event *slot;
+
+	if (b->out->events.nr >= b->max_events) {
+		b->out->nr_left_out++;
+		return;
+	}
+	slot = track == SONDE_NONE ? NULL : sonde_vec_push(&b->out->events);
+	if (!slot) {
+		b->failed = true;
+		return;
+	}
+	*slot = *e;
+	slot->track = track;
+	b->out->tracks.at[track].nr++;
+	if (e->start_ns < b->out->first_ns)
+		b->out->first_ns = e->start_ns;
+	if (e->end_ns > b->out->last_ns)
+		b->out->last_ns = e->end_ns;
+}
+
+static void add_ranges(struct build *b)
+{
+	const struct sonde_records *r = b->l->records;
+	size_t i;
+
+	for (i = 0; i < r->range_times.nr && !b->failed; i++) {
+		const struct sonde_range *range = &r->ranges.at[i];
+		const struct sonde_range_time *time = &r->range_times.at[i];
+		bool is_start = range->kind == SONDE_START_END;
+		uint32_t region = b->l->region_of.at[i];
+		struct key key = {is_start ? SONDE_TRACK_STARTS : SONDE_TRACK_THREAD,
+			range->process, SONDE_NONE, is_start ? SONDE_NONE : range->domain,
+			is_start ? 0 : range->thread};
+
+		if (!time->begin_ns || !b->l->regions.at[region].is_shown)
+			continue;
+		add(b, track_of(b, key),
+			&(struct sonde_event){
+				time->begin_ns, time->end_ns, range->label, region, 0});
+	}
+}
+
+static void add_launches(struct build *b)
+{
+	const struct sonde_records *r = b->l->records;
+	size_t i;
+
+	for (i = 0; i < r->record_times.nr && !b->failed; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+		const struct sonde_launch *launch = &b->l->launches.at[i];
+		const struct sonde_place *place = &b->l->places.at[launch->place];
+		struct key key = {
+			SONDE_TRACK_STREAM, rec->process, rec->device, SONDE_NONE, rec->stream};
+
+		if (!r->record_times.at[i].end_ns || launch->state == SONDE_LAUNCH_NOT_SELECTED)
+			continue;
+		add(b, track_of(b, key),
+			&(struct sonde_event){r->record_times.at[i].start_ns,
+				r->record_times.at[i].end_ns, launch->kernel,
+				place->nr ? b->l->homes.at[place->first] : SONDE_NONE, 0});
+	}
+}
+
+static void close_open(struct sonde_tracks *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->events.nr; i++) {
+		struct sonde_event *e = &s->events.at[i];
+
+		if (!e->end_ns)
+			e->end_ns = s->last_ns;
+		if (e->end_ns < e->start_ns)
+			e->end_ns = e->start_ns;
+	}
+}
+
+/* Numbers, then processes, kinds and names in order: the same input gives the same order. */
+static int by_place(const void *pa, const void *pb, void *tracks)
+{
+	const struct sonde_track *at = tracks;
+	uint32_t i = *(const uint32_t *)pa, k = *(const uint32_t *)pb;
+	const struct sonde_track *a = &at[i], *b = &at[k];
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->kind != b->kind)
+		return (int)a->kind - (int)b->kind;
+	return i < k ? -1 : i > k;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct sonde_event *a = pa, *b = pb;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
+}
+
+/* Brings tracks and events into order and cuts the events into slices. */
+static int arrange(struct sonde_tracks *s, struct sonde_err *err)
+{
+	size_t nr = s->tracks.nr, i, at = 0;
+	uint32_t *order = sonde_calloc(nr * 2 + 1, sizeof(*order)), *place = order + nr;
+	struct sonde_track *sorted = sonde_calloc(nr + 1, sizeof(*sorted));
+
+	if (!order || !sorted) {
+		sonde_free(order);
+		sonde_free(sorted);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, nr, sizeof(*order), by_place, s->tracks.at);
+	for (i = 0; i < nr; i++) {
+		sorted[i] = s->tracks.at[order[i]];
+		place[order[i]] = (uint32_t)i;
+		sorted[i].first = at;
+		at += sorted[i].nr;
+	}
+	for (i = 0; i < nr; i++)
+		s->tracks.at[i] = sorted[i];
+	for (i = 0; i < s->events.nr; i++)
+		s->events.at[i].track = place[s->events.at[i].track];
+	if (s->events.nr)
+		qsort(s->events.at, s->events.nr, sizeof(*s->events.at), by_start);
+	sonde_free(order);
+	sonde_free(sorted);
+	return 0;
+}
+
+int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, size_t max_events,
+	struct sonde_err *err)
+{
+	struct build b = {.out = out, .l = t->launches, .max_events = max_events};
+	int rc;
+
+	*out = (struct sonde_tracks){.first_ns = UINT64_MAX};
+	add_ranges(&b);
+	add_launches(&b);
+	sonde_map_release(&b.keys);
+	if (out->events.nr == 0)
+		out->first_ns = 0;
+	close_open(out);
+	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : arrange(out, err);
+	if (rc)
+		sonde_tracks_release(out);
+	return rc;
+}
+
+void sonde_tracks_release(struct sonde_tracks *s)
+{
+	sonde_vec_release(&s->tracks);
+	sonde_vec_release(&s->events);
+	sonde_arena_release(&s->arena);
+}

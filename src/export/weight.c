@@ -1,0 +1,189 @@
+#include "export/weight.h"
+
+#include "base/alloc.h"
+#include "export/field.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Quantities every report may have beside its metrics. */
+static double time_of(const struct sonde_node *n)
+{
+	return n->time_ns;
+}
+
+static double host_of(const struct sonde_node *n)
+{
+	return n->host_ns;
+}
+
+static double launches_of(const struct sonde_node *n)
+{
+	return (double)n->launches;
+}
+
+static double entries_of(const struct sonde_node *n)
+{
+	return (double)n->instances;
+}
+
+static const struct {
+	const char *word, *name, *unit;
+	double (*of)(const struct sonde_node *n);
+} quantities[] = {
+	{"time", "GPU time", "ns", time_of},
+	{"host", "host time", "ns", host_of},
+	{"launches", "launches", "", launches_of},
+	{"entries", "entries", "", entries_of},
+};
+#define NR_QUANTITIES (sizeof(quantities) / sizeof(quantities[0]))
+
+const struct sonde_report *sonde_report_main(
+	const struct sonde_tree *t, const struct sonde_export_options *o)
+{
+	const struct sonde_report *first = NULL;
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		if (!sonde_report_is_shown(r, o))
+			continue;
+		if (r->is_aggregate)
+			return r;
+		first = first ? first : r;
+	}
+	return first;
+}
+
+void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
+{
+	const struct sonde_region *region = sonde_node_region(t, n);
+	struct sonde_str label = sonde_node_label(t, n);
+
+	if (region->domain != SONDE_NONE && n->depth == 0) {
+		sonde_buf_str(out, sonde_records_str(t->launches->records, region->domain));
+		sonde_buf_putc(out, '@');
+	}
+	sonde_buf_str(out, label.n ? label : SONDE_STR("\"\""));
+	if (region->kind == SONDE_START_END)
+		sonde_buf_puts(out, " (start/end)");
+}
+
+static bool is_additive(const struct sonde_column *c)
+{
+	return !c->is_text && strcmp(c->methods[0], "sum") == 0;
+}
+
+static int refuse(const struct sonde_tree *t, const char *by, struct sonde_err *err)
+{
+	struct sonde_buf names = {0};
+	size_t i, nr = 0;
+	int rc;
+
+	for (i = 0; i < NR_QUANTITIES; i++)
+		sonde_buf_printf(&names, "%s%s", i ? ", " : "", quantities[i].word);
+	for (i = 0; i < t->columns.nr && nr < 8; i++)
+		if (is_additive(&t->columns.at[i]) && ++nr)
+			sonde_buf_printf(&names, ", %.*s", SONDE_STR_ARG(t->columns.at[i].name));
+	rc = sonde_err_set(err, SONDE_ERR_USAGE,
+		"--by: '%s' does not add up over regions, or is not in the capture; what does: "
+		"%s%s",
+		by, names.p ? names.p : "", nr == 8 ? ", ..." : "");
+	sonde_buf_release(&names);
+	return rc;
+}
+
+static void fill_quantity(struct sonde_weights *w, const struct sonde_report *r, size_t which)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		w->inclusive[i] = quantities[which].of(&r->nodes.at[i]);
+	w->unit = quantities[which].unit;
+	w->name = sonde_str_from(quantities[which].name);
+}
+
+static int fill_metric(struct sonde_weights *w, const struct sonde_tree *t,
+	const struct sonde_report *r, uint32_t column, struct sonde_err *err)
+{
+	struct sonde_figures f = {0};
+	int rc = sonde_figures_init(&f, t, err);
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr && rc == 0; i++) {
+		sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, (uint32_t)i, &f);
+		w->inclusive[i] = f.at[column].v;
+	}
+	w->unit = t->columns.at[column].unit;
+	w->name = t->columns.at[column].name;
+	sonde_figures_release(&f);
+	return rc;
+}
+
+static bool has_any(const struct sonde_report *r, size_t which)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		if (quantities[which].of(&r->nodes.at[i]) > 0)
+			return true;
+	return false;
+}
+
+static int fill(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r,
+	const char *by, struct sonde_err *err)
+{
+	uint32_t column;
+	size_t i;
+
+	for (i = 0; i < NR_QUANTITIES; i++) {
+		bool is_last = i + 1 == NR_QUANTITIES;
+
+		if (by ? strcmp(by, quantities[i].word) == 0 : has_any(r, i) || is_last) {
+			fill_quantity(w, r, i);
+			return 0;
+		}
+	}
+	column = sonde_tree_column(t, by);
+	if (column == SONDE_NONE || !is_additive(&t->columns.at[column]))
+		return refuse(t, by, err);
+	return fill_metric(w, t, r, column, err);
+}
+
+int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const char *by, struct sonde_err *err)
+{
+	size_t nr = r->nodes.nr, i;
+	int rc;
+
+	*out = (struct sonde_weights){.inclusive = sonde_calloc(nr + 1, sizeof(double)),
+		.own = sonde_calloc(nr + 1, sizeof(double))};
+	rc = out->inclusive && out->own ? fill(out, t, r, by, err) : sonde_err_nomem(err);
+	if (rc) {
+		sonde_weights_release(out);
+		return rc;
+	}
+	for (i = 0; i < nr; i++)
+		out->own[i] = out->inclusive[i] =
+			out->inclusive[i] > 0 ? out->inclusive[i] : 0; /* NaN too */
+	for (i = 0; i < nr; i++) {
+		uint32_t parent = r->nodes.at[i].parent;
+
+		if (parent != SONDE_NONE)
+			out->own[parent] -= out->inclusive[i];
+		else if (sonde_node_region(t, &r->nodes.at[i])->kind == SONDE_PUSH_POP)
+			out->total += out->inclusive[i];
+	}
+	for (i = 0; i < nr; i++)
+		if (out->own[i] < out->inclusive[i] * 1e-12) /* what is left of the subtraction */
+			out->own[i] = 0;
+	return 0;
+}
+
+void sonde_weights_release(struct sonde_weights *w)
+{
+	sonde_free(w->inclusive);
+	sonde_free(w->own);
+	*w = (struct sonde_weights){0};
+}

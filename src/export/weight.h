@@ -1,0 +1,40 @@
+/*
+ * What the widths of a flame graph stand for: one additive quantity of every node.
+ *
+ * `time` (GPU time, ns), `host` (time of the range entries, ns), `launches`,
+ * `entries`, or any metric that adds up over launches. Inclusive is never less
+ * than the sum of the children: where entries overlap (threads, start/end) the
+ * own part is 0, not negative.
+ */
+#ifndef SONDE_EXPORT_WEIGHT_H
+#define SONDE_EXPORT_WEIGHT_H
+
+#include "export/export.h"
+
+struct sonde_weights {
+	double *inclusive, *own; /* by node; 0 where the quantity is missing */
+	const char *unit;	 /* "ns", "byte", … or "" */
+	struct sonde_str name;	 /* of the quantity, for people */
+	double total;		 /* of the roots of push/pop trees */
+};
+
+/*
+ * `by` NULL: GPU time, or host time or entries where there is none. SONDE_ERR_USAGE, naming what
+ * there is, when `by` is nothing that adds up.
+ */
+int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const char *by, struct sonde_err *err);
+void sonde_weights_release(struct sonde_weights *w);
+
+/*
+ * The report a picture of one tree shows: the first aggregate among those
+ * shown, else the first scope. NULL when nothing is shown.
+ */
+const struct sonde_report *sonde_report_main(
+	const struct sonde_tree *t, const struct sonde_export_options *o);
+
+/* A frame's name: `io@fetch` for the roots of a domain, `prefetch (start/end)`. Not escaped. */
+void sonde_frame_name(
+	struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n);
+
+#endif

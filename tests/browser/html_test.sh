@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The HTML report in a real browser: every bundled capture, a hostile one and one with timestamps.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+SONDE=${SONDE:-build/sonde} BUILD=${BUILD:-build} TMP=${TMP:-$(mktemp -d)}
+pages=$TMP/pages
+browser=
+for b in chromium chromium-browser google-chrome chrome; do
+	command -v $b >/dev/null && browser=$b && break
+done
+if [ -z "$browser" ]; then
+	echo "skip the HTML report in a browser: no Chromium here (scripts/install-deps test installs it where there is one)"
+	exit 0
+fi
+if ! command -v python3 >/dev/null; then
+	echo "skip the HTML report in a browser: no python3 to drive it with"
+	exit 0
+fi
+
+mkdir -p "$pages"
+page() { # NAME INPUT: NAME.html and the NAME.json it is compared with
+	"$SONDE" report --deterministic -f html -o "$pages/$1.html" "$2" &&
+		"$SONDE" report --deterministic -f json "$2" >"$pages/$1.json"
+}
+for f in tests/data/ncu/*.ncu-rep examples/*.ncu-rep; do
+	page "$(basename "$f" .ncu-rep)" "$f" || exit 1
+done
+PYTHONDONTWRITEBYTECODE=1 python3 tests/browser/make_csv.py hostile >"$TMP/hostile.csv" && page hostile "$TMP/hostile.csv" || exit 1
+if [ -e "$BUILD/libsonde_inject.so" ]; then
+	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"
+	SONDE_INJECT_CONFIG=$TMP/inject.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so "$BUILD/workloads/resnet_cpu" 5 >/dev/null
+	page native "$TMP/capture" || exit 1
+fi
+PYTHONDONTWRITEBYTECODE=1 python3 tests/browser/page_checks.py "$pages"

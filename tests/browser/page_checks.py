@@ -1,0 +1,307 @@
+"""The HTML page in a real browser: one line `ok NAME` or `not ok NAME` per test.
+
+    page_checks.py FOLDER    FOLDER/NAME.html and FOLDER/NAME.json for every capture
+"""
+import glob
+import json
+import math
+import os
+import sys
+import traceback
+
+from chromium import Page
+from make_names import HOSTILE
+
+folder, failed = os.path.abspath(sys.argv[1]), False
+
+
+def page_of(name, fragment="", **how):
+    return Page(f"file://{folder}/{name}.html{fragment}", **how)
+
+
+def report_of(name):
+    with open(f"{folder}/{name}.json", encoding="utf-8") as text:
+        return json.load(text)
+
+
+def test(f):
+    global failed
+    name = f.__name__.replace("_", " ")
+    try:
+        why = f()
+        print("skip " + name + ": " + why if why else "ok " + name)
+    except Exception:
+        failed = True
+        traceback.print_exc(file=sys.stdout)
+        print("not ok", name)
+
+
+def near(a, b):
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+
+
+ROWS = """[...document.querySelectorAll('#rows tr[data-node]')].filter((r) => !r.classList.contains('sum')).map((r) => ({
+    name: r.querySelector('.label').textContent, id: data.regions[state.report.region[Number(r.dataset.node)]].id,
+    cells: Object.fromEntries([...r.querySelectorAll('td[data-key]')].map((c) => [c.dataset.key, c.dataset.v === undefined ? null : c.dataset.v]))}))"""
+FIELDS = {"instances": ("instances",), "launches": ("kernel_count",), "inclusive_ms": ("total_ms",), "share_pct": ("share_pct",),
+          "exclusive_ms": ("exclusive", "total_ms"), "exclusive_launches": ("exclusive", "kernel_count"), "host_ms": ("host_ms",),
+          "busy_ms": ("busy_ms",), "span_ms": ("span_ms",), "imbalance": ("imbalance",)}
+
+
+def same_rows(page, report):
+    """Every cell of the table against report.json."""
+    page.js("document.getElementById('open-all').click()")
+    page.js("table.isPrinting = true; drawRows(true)")
+    rows, metrics = page.js(ROWS), page.js("data.metrics.map((m) => m.n)")
+    page.js("table.isPrinting = false; drawRows(true)")
+    assert sorted(r["id"] for r in rows) == sorted(r["id"] for r in report["regions"]), "regions differ"
+    want = {r["id"]: r for r in report["regions"]}
+    nr = 0
+    for row in rows:
+        for key, text in row["cells"].items():
+            value = want[row["id"]]
+            if key == "limiter":
+                assert text == value["limiter"], (row["id"], key)
+                continue
+            for step in ("metrics", metrics[int(key[1:])]) if key[0] == "m" and key[1:].isdigit() else FIELDS[key]:
+                value = value.get(step)
+            assert (text is None) == (value is None) and (text is None or near(float(text), value)), (row["id"], key, text, value)
+            nr += 1
+    return nr
+
+
+def clean(page):
+    assert page.errors == [], page.errors
+    assert page.requests == [], page.requests
+
+
+def every_capture_opens_without_errors_or_requests_and_its_numbers_are_those_of_report_json():
+    nr = 0
+    for path in sorted(glob.glob(folder + "/*.html")):
+        name = os.path.basename(path)[:-5]
+        report = report_of(name)
+        with page_of(name) as page:
+            page.settle()
+            for i, scope in enumerate(page.js("reports.map((r) => r.scope)")):
+                page.js(f"change({{report: reports[{i}]}})")
+                one = next(r for r in [report["aggregate"], *report["scopes"], *report.get("range_aggregates", [])] if r and r["scope"] == scope)
+                nr += same_rows(page, one)
+            clean(page)
+            assert page.js("document.documentElement.dataset.ready") == "yes", name
+    print(nr, "figures compared")
+    assert nr > 500
+
+
+def metrics_in_the_panel_are_those_of_report_json():
+    report = report_of("h200_transformer")
+    region = next(r for r in report["aggregate"]["regions"] if r["id"] == "step/prefill/layer0")
+    with page_of("h200_transformer", "#region=step%2Fprefill%2Flayer0") as page:
+        page.js("[...document.querySelectorAll('#panel details')].at(-1).open = true")
+        page.settle()
+        shown = dict(page.js("[...document.querySelectorAll('#panel td[data-metric]')].map((c) => [c.dataset.metric, c.dataset.v])"))
+        for metric, value in region["metrics"].items():
+            assert value is None or near(float(shown[metric]), value), metric
+        assert len(shown) >= len(region["metrics"])
+        kernels = page.js("[...document.querySelectorAll('#panel .kernels tbody td[data-v]')].map((c) => Number(c.dataset.v))")
+        assert all(map(near, kernels, [k["total_ms"] for k in region["kernels"]])), kernels
+        how = page.js("document.querySelector('#rows td[data-key^=m]').title")
+        assert "weighted" in how or "constituents" in how, how
+        clean(page)
+
+
+def a_click_on_a_head_sorts_siblings_and_a_third_one_restores_the_order():
+    with page_of("h200_transformer") as page:
+        order = [r["id"] for r in page.js(ROWS)]
+        times = lambda: [float(r["cells"]["inclusive_ms"]) for r in page.js(ROWS) if r["id"].count("/") == 1]
+        page.click("#heads th:nth-child(3) button")
+        assert times() == sorted(times(), reverse=True), times()
+        page.click("#heads th:nth-child(3) button")
+        assert times() == sorted(times()), times()
+        page.click("#heads th:nth-child(3) button")
+        assert [r["id"] for r in page.js(ROWS)] == order
+        clean(page)
+
+
+def search_shows_matches_with_what_they_hang_on_and_escape_ends_it():
+    with page_of("h200_transformer") as page:
+        before = len(page.js(ROWS))
+        page.key("/", "/")
+        page.type("sample")
+        assert [r["name"] for r in page.js(ROWS)] == ["step", "decode", "sample"], page.js(ROWS)
+        assert page.js("document.querySelector('#rows mark').textContent") == "sample"
+        page.key("Escape")
+        assert len(page.js(ROWS)) == before
+        clean(page)
+
+
+def a_click_in_the_chart_zooms_and_breadcrumbs_lead_back():
+    with page_of("h200_transformer") as page:
+        node = page.js("state.report.nodeOf.get(data.regions.findIndex((r) => r.id === 'step/prefill'))")
+        page.click(f"#frame{node}")
+        assert page.js(f"document.getElementById('frame{node}').getBoundingClientRect().width / document.getElementById('frames').clientWidth") > 0.99
+        assert page.js("document.getElementById('selected').textContent") == "prefill"
+        assert page.js("location.hash") == "#region=step%2Fprefill", page.js("location.hash")
+        page.click("#crumbs button")
+        assert page.js("state.zoom") == -1
+        clean(page)
+
+
+def inclusive_and_exclusive_switch():
+    report = report_of("h200_transformer")
+    with page_of("h200_transformer") as page:
+        page.click(".seg[aria-label=Figures] button", 1)
+        want = {r["id"]: r["exclusive"]["kernel_count"] for r in report["aggregate"]["regions"]}
+        for row in page.js(ROWS):
+            assert float(row["cells"]["launches"]) == want[row["id"]], row
+        clean(page)
+
+
+def columns_can_be_chosen():
+    with page_of("h200_transformer") as page:
+        page.click(".chooser summary")
+        page.click(".chooser input[type=search]")
+        page.type("lts__t_sector_hit_rate")
+        page.click(".chooser input[type=checkbox]")
+        column = page.js("'m' + columnOf.get('lts__t_sector_hit_rate.pct')")
+        report = report_of("h200_transformer")
+        want = {r["id"]: r["metrics"]["lts__t_sector_hit_rate.pct"] for r in report["aggregate"]["regions"]}
+        assert all(near(float(r["cells"][column]), want[r["id"]]) for r in page.js(ROWS))
+        clean(page)
+
+
+def the_scope_can_be_switched_and_is_kept_in_the_address():
+    with page_of("mpi2_kernel", "#scope=aggregate&region=A") as page:
+        assert page.js("document.querySelectorAll('#panel .multiples .bars').length") >= 3
+        page.js("(() => { const s = document.querySelector('#top select'); s.value = '1'; s.dispatchEvent(new Event('change')); })()")
+        page.settle()
+        scope = report_of("mpi2_kernel")["scopes"][0]
+        assert page.js("state.report.scope") == scope["scope"]
+        row = next(r for r in page.js(ROWS) if r["id"] == "A")
+        assert near(float(row["cells"]["inclusive_ms"]), scope["regions"][0]["total_ms"])
+        assert page.js("decodeURIComponent(location.hash)") == "#scope=" + scope["scope"] + "&region=A"
+        clean(page)
+
+
+def a_deep_link_selects_its_region_and_opens_the_way_to_it():
+    with page_of("deep_kernel", "#region=" + "%2F".join(f"d{i}" for i in range(33))) as page:
+        assert page.js("document.getElementById('selected').textContent") == "d32"
+        assert page.js("document.querySelectorAll('#rows tr[aria-selected=true]').length") == 1
+        clean(page)
+    with page_of("seed_kernel", "#region=%E0%A4%A&scope=nosuch") as page:
+        assert page.js("state.region") == -1
+        clean(page)
+
+
+def arrow_keys_move_through_the_table_and_the_chart():
+    with page_of("h200_transformer") as page:
+        page.js("document.getElementById('grid').focus()")
+        for key, want in (("ArrowDown", "step"), ("ArrowDown", "step/prefill"), ("ArrowLeft", "step/prefill"), ("ArrowDown", "step/decode"),
+                          ("ArrowUp", "step/prefill"), ("ArrowRight", "step/prefill"), ("ArrowDown", "step/prefill/layer0")):
+            page.key(key)
+            assert page.js("data.regions[state.region].id") == want, (key, want)
+        page.js("document.getElementById('frames').focus()")
+        page.key("ArrowUp")
+        page.key("ArrowRight")
+        assert page.js("data.regions[state.region].id") == "step/decode"
+        page.key("Enter")
+        assert page.js("data.regions[state.zoom].id") == "step/decode"
+        page.key("Escape")
+        page.key("Escape")
+        assert page.js("state.zoom") == -1
+        clean(page)
+
+
+def the_theme_follows_the_system_until_it_is_chosen():
+    ink = "getComputedStyle(document.body).backgroundColor"
+    with page_of("seed_kernel", dark=True) as page:
+        dark = page.js(ink)
+        page.theme(False)
+        page.settle()
+        light = page.js(ink)
+        assert dark != light and page.js("document.documentElement.dataset.theme") == "light"
+        page.click("#theme")
+        assert page.js(ink) == dark
+        clean(page)
+
+
+def hostile_labels_are_inert_and_visible():
+    with page_of("hostile") as page:
+        page.js("table.isPrinting = true; drawRows(true)")
+        shown = page.js("[...document.querySelectorAll('#rows .label')].map((e) => e.textContent)")
+        for label in HOSTILE:
+            seen = label.replace("\t", "\\t").replace("\u202e", "\\u202e").replace("\u202c", "\\u202c")
+            assert seen in shown, (seen, shown)
+        assert page.js("window.hit === undefined")
+        assert page.js("document.scripts.length") == 2 and page.js("document.images.length") == 0
+        for i in range(page.js("state.report.nr")):
+            page.js(f"selectNode({i})")
+        page.settle()
+        assert page.js("window.hit === undefined")
+        clean(page)
+
+
+def the_policy_stops_any_other_script_and_style():
+    with page_of("seed_kernel") as page:
+        page.js("""(() => { const s = document.createElement('script'); s.textContent = 'window.hit = 1'; document.body.append(s);
+            const d = document.createElement('div'); d.setAttribute('style', 'color: red'); d.id = 'probe'; document.body.append(d); })()""")
+        assert page.js("window.hit === undefined")
+        assert page.js("document.getElementById('probe').style.color") == ""
+        assert page.js("(() => { const i = new Image(); i.src = 'http://127.0.0.1:9/x.png'; return new Promise((d) => { i.onload = () => d('loaded'); i.onerror = () => d('refused'); }); })()") == "refused"
+        assert any("Content Security Policy" in e for e in page.errors)
+
+
+def a_capture_without_regions_shows_its_kernels():
+    with page_of("none_kernel") as page:
+        assert page.js("document.querySelectorAll('#panel .kernels tbody tr').length") == 4
+        assert "No NVTX range" in page.js("document.getElementById('overview').textContent")
+        clean(page)
+
+
+def the_timeline_draws_zooms_and_selects():
+    if not os.path.exists(folder + "/native.html"):
+        return "no injected library to take a capture with"
+    with page_of("native") as page:
+        page.settle()
+        page.js("document.getElementById('time-canvas').scrollIntoView()")
+        painted = "(() => { const c = document.getElementById('time-canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()"
+        assert page.js(painted) > 5000
+        spot = page.js("(() => { const b = document.getElementById('time-canvas').getBoundingClientRect(), t = view.tracks.find((t) => t.kind === 'thread'); return [b.left + (t.starts[0] + t.ends[0]) / 2 / view.end * b.width, b.top + t.y + TRACK_GAP + 3]; })()")
+        page.click_at(*spot)
+        assert page.js("data.regions[state.region].n") == "step", page.js("state.region")
+        span = page.js("view.to - view.from")
+        page.js("document.getElementById('time-canvas').focus()")
+        page.key("+", "+")
+        assert page.js("view.to - view.from") < span
+        assert page.js("entryTimes(state.region, state.report).length") == 5
+        clean(page)
+
+
+def no_number_is_ever_cut():
+    for name in ("h200_transformer", "mpi2_kernel", "domains_kernel", "native", "hostile"):
+        for width in (1280, 390):
+            if not os.path.exists(f"{folder}/{name}.html"):
+                continue
+            with page_of(name, width=width, phone=width < 600) as page:
+                page.settle()
+                cut = page.js("[...document.querySelectorAll('#rows td[data-key], #panel .kernels td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)")
+                assert cut == [], (name, width, cut)
+
+
+def the_page_fits_a_phone():
+    with page_of("h200_transformer", width=390, height=800, phone=True) as page:
+        page.settle()
+        assert page.js("document.documentElement.scrollWidth") <= 390, page.js("document.documentElement.scrollWidth")
+        clean(page)
+
+
+def every_control_has_a_name():
+    with page_of("h200_transformer", "#region=step") as page:
+        bare = page.js("""[...document.querySelectorAll('button, select, input, [role=tree], [role=treegrid], canvas')].filter((e) =>
+            !(e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))).map((e) => e.outerHTML.slice(0, 80))""")
+        assert bare == [], bare
+
+
+for check in [f for f in list(globals().values()) if callable(f) and getattr(f, "__module__", "") == "__main__" and
+              f.__name__ not in ("page_of", "report_of", "test", "near", "same_rows", "clean")]:
+    test(check)
+sys.exit(failed)

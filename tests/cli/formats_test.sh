@@ -1,0 +1,234 @@
+#!/usr/bin/env bash
+# The exports for other viewers: by the rules of those that read them, and with the numbers of report.json.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+SONDE=${SONDE:-build/sonde} BUILD=${BUILD:-build} ACCEPT=${ACCEPT:-} TMP=${TMP:-$(mktemp -d)}
+DATA=tests/data/ncu GOLDEN=tests/cli/golden
+CAPTURES="$DATA/seed_kernel $DATA/names_kernel $DATA/overlap_kernel $DATA/domains_kernel $DATA/mpi2_kernel $DATA/none_kernel $DATA/deep_kernel $DATA/seed_range_A"
+failed=0
+
+check() { # NAME COMMAND…
+	local name=$1
+	shift
+	if "$@" >"$TMP/out" 2>&1; then
+		echo "ok $name"
+	else
+		head -20 "$TMP/out"
+		echo "not ok $name"
+		failed=1
+	fi
+}
+golden() { # FILE COMMAND…
+	local file=$GOLDEN/$1
+	shift
+	"$@" >"$TMP/golden" || return
+	[ -n "$ACCEPT" ] && cp "$TMP/golden" "$file"
+	diff -u "$file" "$TMP/golden"
+}
+fails() { # STATUS TEXT COMMAND…
+	local want=$1 text=$2 rc
+	shift 2
+	"$@" >"$TMP/o" 2>"$TMP/e"
+	rc=$?
+	cat "$TMP/e"
+	[ $rc = "$want" ] && grep -qF -- "$text" "$TMP/e" && [ "$(wc -l <"$TMP/e")" = 1 ]
+}
+report() { "$SONDE" report --deterministic "$@"; }
+need() { # COMMAND NAME: whether it is here; else says what is skipped
+	command -v "$1" >/dev/null && return
+	echo "skip $2: no $1"
+	return 1
+}
+
+# --- speedscope: https://www.speedscope.app/file-format-schema.json, the rules for sampled profiles
+speedscope_rules() {
+	local c
+	for c in $CAPTURES; do
+		report -f speedscope "$c.ncu-rep" | jq -e '
+			.["$schema"] == "https://www.speedscope.app/file-format-schema.json" and
+			(.shared.frames | all(.name | type == "string")) and (.activeProfileIndex < (.profiles | length)) and
+			(.shared.frames | length) as $nr | .profiles | length > 0 and all(
+				.type == "sampled" and (.name | type == "string") and
+				(.unit | IN("none", "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes")) and
+				(.samples | length) == (.weights | length) and ([.samples[][]] | all(. >= 0 and . < $nr)) and
+				(.weights | all(. > 0)) and .startValue == 0 and ((.weights | add // 0) - .endValue | fabs) < 1e-6)' || return
+	done
+}
+speedscope_numbers() { # weight by stack = exclusive time by path
+	report -f json $DATA/mpi2_kernel.ncu-rep | jq -c '[.aggregate.regions[] | select(.exclusive.total_ms > 0) |
+		[(.path | join("/")), (.exclusive.total_ms * 1e6 | round)]] | sort' >"$TMP/a"
+	report -f speedscope $DATA/mpi2_kernel.ncu-rep | jq -c '.shared.frames as $f | .profiles[.activeProfileIndex] |
+		[.samples, .weights] | transpose | map([(.[0] | map($f[.].name) | join("/")), (.[1] | round)]) | sort' >"$TMP/b"
+	diff "$TMP/a" "$TMP/b"
+}
+
+# --- folded stacks
+folded_rules() {
+	local c
+	for c in $CAPTURES; do
+		report -f folded "$c.ncu-rep" | LC_ALL=C grep -vnE '^[^;]+(;[^;]+)* [0-9]+$' && return 1
+		report -f folded "$c.ncu-rep" | LC_ALL=C grep -nP '[\x00-\x09\x0b-\x1f\x7f]' && return 1
+	done
+	return 0
+}
+folded_sum() { # all of a tree's lines together are the inclusive value of its roots
+	[ "$(report -f folded --by dram__bytes_read.sum examples/h200_transformer.ncu-rep | awk '{s += $NF} END {printf "%.0f", s}')" = \
+		"$(report -f json examples/h200_transformer.ncu-rep | jq '[.aggregate.regions[] | select(.depth == 0) | .metrics["dram__bytes_read.sum"]] | add')" ]
+}
+
+# --- Hatchet: frame, metrics, children and nothing else, all the way down
+hatchet_rules() {
+	local c
+	for c in $CAPTURES; do
+		report -f hatchet "$c.ncu-rep" | jq -e 'def ok: keys == ["children", "frame", "metrics"] and (.frame | has("name") and has("type")) and
+			(.metrics | all(type == "number")) and (.children | all(ok)); type == "array" and all(ok)' >/dev/null || return
+	done
+}
+hatchet_numbers() {
+	report -f json $DATA/deep_kernel.ncu-rep | jq -c '[.aggregate.regions[] | [.name, .total_ms, .exclusive.total_ms]] | sort' >"$TMP/a"
+	report -f hatchet $DATA/deep_kernel.ncu-rep | jq -c '[.. | objects | select(has("frame")) |
+		[.frame.name, .metrics["time (inc)"], .metrics.time]] | sort' >"$TMP/b"
+	diff "$TMP/a" "$TMP/b"
+}
+
+# --- SQLite
+sqlite_table() { # the table by scope, out of the database and out of JSON
+	local c
+	for c in $CAPTURES; do
+		report -f sqlite -o "$TMP/x.db" "$c.ncu-rep" && report -f json "$c.ncu-rep" >"$TMP/x.json" || return
+		sqlite3 -json "$TMP/x.db" "SELECT s.name AS scope, r.region_id AS id, r.name, r.launches, r.inclusive_ms, r.exclusive_ms, r.limiter,
+			p.region_id AS parent FROM regions r JOIN scopes s ON s.id = r.scope LEFT JOIN regions p ON p.id = r.parent" |
+			jq -s -c '[.[][]] | sort' >"$TMP/a"
+		jq -c '[(.scopes[], .aggregate, (.range_aggregates // [])[]) | .scope as $s | .regions[] |
+			{scope: $s, id, name, launches: .kernel_count, inclusive_ms: .total_ms, exclusive_ms: .exclusive.total_ms, limiter, parent: .parent_id}] | sort' \
+			"$TMP/x.json" >"$TMP/b"
+		same_json "$TMP/a" "$TMP/b" || return
+	done
+}
+same_json() { # equal but for the last digits of numbers
+	jq -n -e --slurpfile a "$1" --slurpfile b "$2" 'def near($x; $y): if ($x | type) == "number" and ($y | type) == "number" then
+			(($x - $y) | fabs) <= 1e-9 * (($x | fabs) + 1e-9) else $x == $y end;
+		[$a[0] | paths(scalars)] as $p | ($p == [$b[0] | paths(scalars)]) and
+		all($p[]; . as $k | near($a[0] | getpath($k); $b[0] | getpath($k)))' >/dev/null || { head -c 600 "$1" "$2"; return 1; }
+}
+sqlite_metrics() {
+	report -f sqlite -o "$TMP/m.db" $DATA/mpi2_kernel.ncu-rep && report -f json $DATA/mpi2_kernel.ncu-rep >"$TMP/m.json"
+	sqlite3 -json "$TMP/m.db" "SELECT region_id AS id, metric, value FROM region_metrics WHERE scope = 'aggregate' AND part = 'inclusive' AND typeof(value) = 'real'" |
+		jq -c 'sort' >"$TMP/a"
+	jq -c '[.aggregate.regions[] | .id as $id | .metrics | to_entries[] | select(.value != null) | {id: $id, metric: .key, value}] | sort' "$TMP/m.json" >"$TMP/b"
+	same_json "$TMP/a" "$TMP/b"
+}
+sqlite_kernels() {
+	[ "$(sqlite3 "$TMP/m.db" "SELECT k.name, k.calls, printf('%.6f', k.total_ms) FROM kernels k JOIN regions r ON r.id = k.region JOIN scopes s ON s.id = k.scope
+		WHERE s.name = 'aggregate' AND r.region_id = 'A' ORDER BY k.id")" = \
+		"$(jq -r '.aggregate.regions[] | select(.id == "A") | .kernels[] | "\(.kernel_name)|\(.calls)|\(.total_ms)"' "$TMP/m.json" |
+			awk -F'|' '{printf "%s|%s|%.6f\n", $1, $2, $3}')" ]
+}
+sqlite_sound() {
+	[ "$(sqlite3 "$TMP/m.db" "PRAGMA integrity_check; PRAGMA foreign_key_check; PRAGMA user_version; SELECT count(*) FROM launches; SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")" = \
+		"$(printf 'ok\n1\n58\n8')" ]
+}
+sqlite_whole() { # no half-written database
+	mkdir -p "$TMP/half" && echo old >"$TMP/half/x.db"
+	fails 1 "No such file" report -f sqlite -o "$TMP/nosuch/x.db" $DATA/seed_kernel.ncu-rep || fails 1 "unable to open" report -f sqlite -o "$TMP/nosuch/x.db" $DATA/seed_kernel.ncu-rep || return
+	report -f sqlite -o "$TMP/half/x.db" $DATA/seed_kernel.ncu-rep && [ "$(ls "$TMP/half")" = x.db ] && ! grep -q old "$TMP/half/x.db"
+}
+
+# --- SVG
+svg_sound() {
+	local c
+	for c in $CAPTURES examples/h200_transformer; do
+		report -f svg "$c.ncu-rep" >"$TMP/x.svg" && xmllint --noout "$TMP/x.svg" || return
+	done
+	report -f svg examples/h200_transformer.ncu-rep | grep -q 'FP32 66.9 TFLOP/s'
+}
+svg_inert() {
+	! report -f svg $DATA/names_kernel.ncu-rep | grep -q '<script' &&
+		report -f svg $DATA/names_kernel.ncu-rep | grep -q '&#60;script&#62;alert(1)&#60;/script&#62;'
+}
+
+# --- one page, one directory
+page_small() { # the page without its data
+	[ "$(cat src/export/html/* | wc -c)" -le 120000 ]
+}
+page_inert() { # nothing in the data ends its element
+	report -f html $DATA/names_kernel.ncu-rep >"$TMP/x.html"
+	[ "$(grep -o '<script' "$TMP/x.html" | wc -l)" = 2 ] && [ "$(grep -o '</script' "$TMP/x.html" | wc -l)" = 2 ]
+}
+page_data() { # the data is JSON, and says the same twice
+	sed -n 's/.*id="data">\(.*\)<\/script>.*/\1/p' "$TMP/x.html" | jq -e '.reports[0].region | length == 17' &&
+		report -f html $DATA/names_kernel.ncu-rep | cmp - "$TMP/x.html"
+}
+page_policy() { # the hashes are those of the script and the style
+	local want
+	want=$(cat src/export/html/style.css | openssl dgst -sha256 -binary | base64)
+	grep -qF "style-src 'sha256-$want'" "$TMP/x.html" && grep -qF "default-src 'none'; script-src 'sha256-" "$TMP/x.html" &&
+		! grep -q "unsafe-\|http://127" "$TMP/x.html"
+}
+directory() {
+	rm -rf "$TMP/dir" && report -o "$TMP/dir" examples/h200_transformer.ncu-rep &&
+		[ "$(cd "$TMP/dir" && ls -p | grep -v / | tr '\n' ' ')" = "icicle.svg report.html report.json report.md roofline.svg " ] &&
+		grep -q '](icicle.svg)' "$TMP/dir/report.md" && grep -q '](roofline.svg)' "$TMP/dir/report.md" &&
+		rm -rf "$TMP/dir" && report -o "$TMP/dir" $DATA/none_kernel.ncu-rep && [ "$(ls "$TMP/dir" | tr '\n' ' ')" = "report.html report.json report.md " ]
+}
+
+# --- Chrome traces, of a program that really ran
+trace_rules() {
+	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"
+	SONDE_INJECT_CONFIG=$TMP/inject.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so "$BUILD/workloads/resnet_cpu" 5 || return
+	report -f perfetto "$TMP/capture" >"$TMP/trace.json" && jq -e '.traceEvents | length > 0 and
+		all(.ph as $ph | (["X", "M", "b", "e"] | index($ph)) and (.pid | type == "number") and (.tid | type == "number") and (.name | type == "string")) and
+		all(.[] | select(.ph == "X"); .ts >= 0 and .dur >= 0) and
+		([.[] | select(.ph == "b") | .id] | sort) == ([.[] | select(.ph == "e") | .id] | sort) and
+		([.[] | select(.ph == "X" and .args.region == "step")] | length) == 5' "$TMP/trace.json"
+}
+trace_nests() { # complete events of one track lie inside each other or apart
+	jq -r '.traceEvents[] | select(.ph == "X") | [.tid, (.ts * 1000 | round), ((.ts + .dur) * 1000 | round)] | @tsv' "$TMP/trace.json" |
+		sort -k1,1n -k2,2n -k3,3nr | awk '$1 != t {n = 0; t = $1} {while (n && end[n] <= $2) n--; if (n && $3 > end[n]) bad = 1; end[++n] = $3} END {exit bad}'
+}
+trace_numbers() {
+	report -f json "$TMP/capture" | jq -e --slurpfile t "$TMP/trace.json" '.aggregate.regions | all(. as $r | $r.kind == "start_end" or
+		(([$t[0].traceEvents[] | select(.ph == "X" and .args.region == $r.id) | .dur] | add) / 1000 - $r.host_ms | fabs) < 1e-6)'
+}
+
+if need jq "speedscope, Hatchet and HTML data"; then
+	check "speedscope profiles keep the rules of its schema" speedscope_rules
+	check "speedscope has the times of report.json" speedscope_numbers
+	check "hatchet literals are frame, metrics and children all the way down" hatchet_rules
+	check "hatchet has the times of report.json" hatchet_numbers
+	check "folded stacks of a metric add up to its inclusive value" folded_sum
+	check "the data of the page is JSON and the same every time" eval 'page_inert && page_data'
+fi
+check "folded stacks are frames and a number, whatever the labels" folded_rules
+check "folded stacks" golden seed_kernel.folded report -f folded $DATA/seed_kernel.ncu-rep
+check "the icicle" golden seed_kernel.svg report -f svg $DATA/seed_kernel.ncu-rep
+check "speedscope" golden seed_kernel.speedscope.json report -f speedscope --no-aggregate $DATA/seed_kernel.ncu-rep
+check "folded by what does not add up is a usage error that says what does" fails 2 "dram__bytes_read.sum" \
+	report -f folded --by sm__throughput.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
+check "a trace without timestamps is a usage error" fails 2 "no timestamps" report -f perfetto $DATA/seed_kernel.ncu-rep
+check "a database needs a file" fails 2 "-o FILE" report -f sqlite $DATA/seed_kernel.ncu-rep
+if need sqlite3 "SQLite databases" && need jq "SQLite databases"; then
+	check "sqlite reproduces the table of every scope" sqlite_table
+	check "sqlite has the metrics of report.json" sqlite_metrics
+	check "sqlite has the kernels of report.json" sqlite_kernels
+	check "sqlite is sound, indexed and versioned" sqlite_sound
+	check "sqlite appears complete or not at all" sqlite_whole
+fi
+if need xmllint "SVG well-formedness"; then
+	check "svg is well-formed for every capture and knows the device's peaks" svg_sound
+fi
+check "labels are inert in svg" svg_inert
+check "the page takes at most 120 kB before its data" page_small
+check "nothing in the data ends its element" page_inert
+if need openssl "the policy's hashes"; then
+	check "the policy of the page names its own hashes" page_policy
+fi
+check "a directory has the page and the charts, linked from report.md" directory
+if [ ! -e "$BUILD/libsonde_inject.so" ]; then
+	echo "skip traces of a program: the NVTX headers were not found when building"
+elif need jq "traces of a program"; then
+	check "a trace keeps Chrome's rules" trace_rules
+	check "complete events nest" trace_nests
+	check "a trace has the host times of report.json" trace_numbers
+fi
+exit $failed
