@@ -5,6 +5,7 @@
 #include "export/export.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
