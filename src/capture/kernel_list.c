@@ -116,7 +116,7 @@ int sonde_kernel_list_open(struct sonde_kernel_list *out, const char *path, stru
 	*out = (struct sonde_kernel_list){0};
 	if (rc == 0)
 		nr = sonde_config_list(c, "kernels", &items);
-	if (rc == 0 && nr == 0 && sonde_config_is_null(c, "kernels"))
+	if (rc == 0 && (sonde_config_is_null(c, "kernels") || sonde_config_str(c, "kernels").n))
 		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no list 'kernels' in it", path);
 	for (i = 0; i < nr && rc == 0; i++)
 		rc = take_entry(out, c, i, path, err);

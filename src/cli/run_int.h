@@ -6,7 +6,7 @@
  *   run_open.c      settings → which program runs, where
  *   run_job.c       one run: the order of stages, what is written, the exit status
  *   run_sweep.c     many runs, one for each job of a sweep
- *   run_ncu.c       the Nsight Compute stage
+ *   run_ncu.c       the Nsight Compute stage; its captures in run_ncu_capture.c
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
  *   run_native.c    the native stage, and the look at a program's ranges (look.h)
