@@ -224,7 +224,14 @@ static int find_cell(struct sonde_cell **out, struct sonde_store *s,
 	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	struct sonde_cell *cell = NULL;
 
-	number = sonde_map_find(&s->cell_keys, bytes);
+	if (s->last_cell < s->cells.nr) { /* launches of a kind come in a row */
+		cell = &s->cells.at[s->last_cell];
+		*out = cell;
+		if (cell->scope == key[0] && cell->place == key[1] && cell->kernel == key[2])
+			return 0;
+		cell = NULL;
+	}
+	number = s->last_cell = sonde_map_find(&s->cell_keys, bytes);
 	if (number != SONDE_NONE) {
 		*out = &s->cells.at[number];
 		return 0;
@@ -261,11 +268,12 @@ static int add_launch(struct sonde_store *s, const struct sonde_launch *launch,
 	struct sonde_values *v, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &s->scopes[launch->scope];
-	struct sonde_err damage = {0};
+	struct sonde_err damage; /* filled in on failure only: a kilobyte a launch is dear */
 	struct sonde_cell *cell = NULL;
 	double t;
 	int rc;
 
+	damage.msg[0] = '\0';
 	if (sonde_records_values(s->records, launch->record, v, &damage) != 0) {
 		if (s->nr_damaged++ == 0)
 			sonde_note(&s->notes,

@@ -54,6 +54,7 @@ struct sonde_store {
 	uint32_t bytes_metric;		    /* of copies; SONDE_NONE: not captured */
 	SONDE_VEC(struct sonde_cell) cells; /* in order of first launch */
 	struct sonde_map cell_keys, texts;
+	uint32_t last_cell; /* the number last looked up, SONDE_NONE = it was new */
 	/* Per scope: all launches whatever the selection, and the weight of its device in
 	 * aggregates. */
 	struct sonde_scope_sum {

@@ -20,13 +20,17 @@
 static void sort_stamps(struct sonde_stamp *at, struct sonde_stamp *spare, size_t nr)
 {
 	uint64_t least = UINT64_MAX, most = 0;
+	bool is_sorted = true;
 	unsigned shift;
 	size_t i, count[BUCKETS];
 
 	for (i = 0; i < nr; i++) {
+		is_sorted = is_sorted && at[i].start_ns >= most;
 		least = at[i].start_ns < least ? at[i].start_ns : least;
 		most = at[i].start_ns > most ? at[i].start_ns : most;
 	}
+	if (is_sorted)
+		return; /* one stream, say */
 	for (shift = 0; nr && shift < 64 && (most - least) >> shift; shift += DIGIT) {
 		size_t sum = 0, n;
 

@@ -5,6 +5,7 @@
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
  *   native_stream.c   pieces → range entries, launches
  *   native_events.c   … and what else events say: start/end ranges, graphs, what the GPU did
+ *   native_sort.c     sorting by time
  *   native_join.c     GPU work ↔ launches ↔ open ranges → records
  *   native.c          the reader: all of that in order, notes, and the values of a record
  *   demangle.c        kernel names
@@ -131,6 +132,17 @@ struct native {
 int sonde_native__blocks(struct native *n, struct sonde_err *err);
 int sonde_native__streams(struct native *n, struct sonde_err *err);
 int sonde_native__join(struct native *n, struct sonde_err *err);
+
+/* A number by its time. */
+struct native_timed {
+	uint64_t key;
+	uint32_t index;
+};
+/*
+ * Sorts by key: stable, linear. A few runs in order (threads) are merged; anything else goes
+ * through as many passes as the keys lie apart. False when memory is short.
+ */
+bool sonde_native__sort(struct native_timed *a, size_t nr);
 
 /* The value of `key` in the file's META, empty when it is not there. */
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);

@@ -53,51 +53,6 @@ static void table_set(struct table *t, uint64_t key, uint32_t value)
 	s->value = value;
 }
 
-/* --- sorting by time
- * ------------------------------------------------------------------------------ */
-
-struct timed {
-	uint64_t key;
-	uint32_t index;
-};
-
-/* Stable, linear: eight passes of eight bits, those without effect left out. */
-static bool sort_timed(struct timed *a, size_t nr)
-{
-	struct timed *from = a, *to, *swap, *other;
-	size_t count[256], i, sum, n;
-	unsigned shift;
-
-	for (i = 1; i < nr && a[i - 1].key <= a[i].key; i++)
-		;
-	if (i >= nr)
-		return true;
-	other = to = sonde_malloc(nr * sizeof(*to));
-	if (!to)
-		return false;
-	for (shift = 0; shift < 64; shift += 8) {
-		memset(count, 0, sizeof(count));
-		for (i = 0; i < nr; i++)
-			count[from[i].key >> shift & 255]++;
-		if (count[from[0].key >> shift & 255] == nr)
-			continue;
-		for (i = sum = 0; i < 256; i++) {
-			n = count[i];
-			count[i] = sum;
-			sum += n;
-		}
-		for (i = 0; i < nr; i++)
-			to[count[from[i].key >> shift & 255]++] = from[i];
-		swap = from;
-		from = to;
-		to = swap;
-	}
-	if (from != a)
-		memcpy(a, from, nr * sizeof(*a));
-	sonde_free(other);
-	return true;
-}
-
 /* --- start/end ranges
  * ------------------------------------------------------------------------------ */
 
@@ -191,19 +146,29 @@ static uint32_t sweep_set(struct sweep *s, uint32_t plain)
 	return s->made;
 }
 
-/* Edges and launches in order of time. An index beyond the edges is a launch. */
-static struct timed *edges_and_launches(struct native *n)
+/* In order of time. Launches of one thread are already. */
+static struct native_timed *edges_in_order(const struct native *n)
 {
-	size_t i, nr_edges = n->edges.nr, nr = nr_edges + n->launches.nr;
-	struct timed *t = sonde_malloc(nr * sizeof(*t));
+	struct native_timed *t = sonde_malloc((n->edges.nr + 1) * sizeof(*t));
+	size_t i;
 
-	if (!t)
+	for (i = 0; t && i < n->edges.nr; i++)
+		t[i] = (struct native_timed){n->edges.at[i].ns, (uint32_t)i};
+	if (t && !sonde_native__sort(t, n->edges.nr)) {
+		sonde_free(t);
 		return NULL;
-	for (i = 0; i < nr_edges; i++)
-		t[i] = (struct timed){n->edges.at[i].ns, (uint32_t)i};
-	for (i = 0; i < n->launches.nr; i++)
-		t[nr_edges + i] = (struct timed){n->launches.at[i].ns, (uint32_t)(nr_edges + i)};
-	if (!sort_timed(t, nr)) {
+	}
+	return t;
+}
+
+static struct native_timed *launches_in_order(const struct native *n)
+{
+	struct native_timed *t = sonde_malloc((n->launches.nr + 1) * sizeof(*t));
+	size_t i;
+
+	for (i = 0; t && i < n->launches.nr; i++)
+		t[i] = (struct native_timed){n->launches.at[i].ns, (uint32_t)i};
+	if (t && !sonde_native__sort(t, n->launches.nr)) {
 		sonde_free(t);
 		return NULL;
 	}
@@ -213,35 +178,56 @@ static struct timed *edges_and_launches(struct native *n)
 static int add_starts_to_sets(struct native *n)
 {
 	struct sweep s = {.n = n, .plain = SONDE_NONE};
-	size_t i, nr_edges = n->edges.nr, nr = nr_edges + n->launches.nr;
-	struct timed *t;
-	bool ok = true;
+	struct native_timed *edges, *launches;
+	size_t i, k = 0;
+	bool ok;
 
-	if (!nr_edges || !n->launches.nr)
+	if (!n->edges.nr || !n->launches.nr)
 		return 0;
-	t = nr < SONDE_NONE ? edges_and_launches(n) : NULL;
-	if (!t)
-		return SONDE_ERR_NOMEM;
-	for (i = 0; i < nr && ok; i++) {
-		if (t[i].index < nr_edges) {
-			ok = sweep_edge(&s, &n->edges.at[t[i].index]);
-		} else {
-			struct native_launch *l = &n->launches.at[t[i].index - nr_edges];
+	edges = n->edges.nr < SONDE_NONE ? edges_in_order(n) : NULL;
+	launches = n->launches.nr < SONDE_NONE ? launches_in_order(n) : NULL;
+	ok = edges && launches;
+	for (i = 0; ok && i < n->launches.nr; i++) {
+		struct native_launch *l = &n->launches.at[launches[i].index];
 
+		while (ok && k < n->edges.nr && edges[k].key <= launches[i].key)
+			ok = sweep_edge(&s, &n->edges.at[edges[k++].index]);
+		if (ok)
 			l->set = sweep_set(&s, l->set);
-			ok = l->set != SONDE_NONE;
-		}
+		ok = ok && l->set != SONDE_NONE;
 	}
 	sonde_vec_release(&s.open);
 	sonde_vec_release(&s.members);
-	sonde_free(t);
+	sonde_free(edges);
+	sonde_free(launches);
 	return ok ? 0 : SONDE_ERR_NOMEM;
 }
 
 /* --- records
  * ---------------------------------------------------------------------------------------- */
 
-static bool match_launches(struct native *n)
+/* The launch of each correlation id, in a plain array: ids of one run lie close together. */
+static bool match_by_array(struct native *n, uint32_t least, size_t nr)
+{
+	uint32_t *launch_of = sonde_malloc(nr * sizeof(*launch_of));
+	size_t i;
+
+	if (!launch_of)
+		return false;
+	memset(launch_of, 0xff, nr * sizeof(*launch_of));
+	for (i = 0; i < n->launches.nr; i++)
+		launch_of[n->launches.at[i].correlation - least] = (uint32_t)i;
+	for (i = 0; i < n->works.nr; i++) {
+		struct native_work *w = &n->works.at[i];
+
+		if (w->correlation >= least && w->correlation - least < nr)
+			w->launch = launch_of[w->correlation - least];
+	}
+	sonde_free(launch_of);
+	return true;
+}
+
+static bool match_by_table(struct native *n)
 {
 	struct table launches = {0};
 	size_t i;
@@ -250,15 +236,34 @@ static bool match_launches(struct native *n)
 		return false;
 	for (i = 0; i < n->launches.nr; i++)
 		table_set(&launches, n->launches.at[i].correlation, (uint32_t)i);
-	for (i = 0; i < n->works.nr; i++) {
-		struct native_work *w = &n->works.at[i];
-
-		if (w->correlation)
-			w->launch = table_slot(&launches, w->correlation)->value;
-		n->counts.no_launch += w->launch == SONDE_NONE;
-	}
+	for (i = 0; i < n->works.nr; i++)
+		n->works.at[i].launch = table_slot(&launches, n->works.at[i].correlation)->value;
 	sonde_free(launches.slots);
 	return true;
+}
+
+static bool match_launches(struct native *n)
+{
+	uint32_t least = UINT32_MAX, most = 0;
+	size_t i, nr;
+	bool ok;
+
+	for (i = 0; i < n->launches.nr; i++) {
+		uint32_t id = n->launches.at[i].correlation;
+
+		least = id < least ? id : least;
+		most = id > most ? id : most;
+	}
+	nr = n->launches.nr ? (size_t)most - least + 1 : 0;
+	ok = nr / 8 <= n->launches.nr ? match_by_array(n, least, nr) : match_by_table(n);
+	for (i = 0; i < n->works.nr && ok; i++) {
+		struct native_work *w = &n->works.at[i];
+
+		if (!w->correlation)
+			w->launch = SONDE_NONE;
+		n->counts.no_launch += w->launch == SONDE_NONE;
+	}
+	return ok;
 }
 
 struct names {
@@ -307,6 +312,7 @@ static uint32_t kernel_label(struct native *n, const struct native_work *w)
 struct name_table {
 	struct sonde_map known; /* mangled names */
 	SONDE_VEC(struct names) names;
+	uint32_t last, number; /* the label last asked for, plus one, and what it was */
 };
 
 static bool name_kernel(struct native *n, struct name_table *t, struct sonde_record *rec)
@@ -318,9 +324,16 @@ static bool name_kernel(struct native *n, struct name_table *t, struct sonde_rec
 
 	if (label == SONDE_NONE)
 		return false;
+	if (label + 1 == t->last) {
+		rec->name = t->names.at[t->number].function;
+		rec->full_name = t->names.at[t->number].full;
+		return true;
+	}
 	number = sonde_map_add(&t->known, sonde_records_str(n->r, label), &is_new);
 	if (number == SONDE_NONE)
 		return false;
+	t->last = label + 1;
+	t->number = number;
 	if (is_new) {
 		names = sonde_vec_push(&t->names);
 		if (!names || !kernel_names(n, label, names))
@@ -386,27 +399,41 @@ static bool add_record(struct native *n, const struct native_work *w)
 	return true;
 }
 
-/* The order of launch; what one launch made, and what has no launch, by its start. */
-static struct timed *order(struct native *n)
+/* What one launch made, by its start: sorts [first, end), which have the same key. */
+static bool order_same(struct native *n, struct native_timed *t, size_t first, size_t end)
 {
-	struct timed *t = sonde_malloc((n->works.nr + 1) * sizeof(*t));
 	size_t i;
+
+	for (i = first; i < end; i++)
+		t[i].key = n->works.at[t[i].index].start_ns;
+	return sonde_native__sort(&t[first], end - first);
+}
+
+/* The order of launch; what has no launch, by its start. */
+static struct native_timed *order(struct native *n)
+{
+	struct native_timed *t = sonde_malloc((n->works.nr + 1) * sizeof(*t));
+	size_t i, first;
+	bool ok;
 
 	if (!t)
 		return NULL;
-	for (i = 0; i < n->works.nr; i++)
-		t[i] = (struct timed){n->works.at[i].start_ns, (uint32_t)i};
-	if (!sort_timed(t, n->works.nr))
-		goto fail;
 	for (i = 0; i < n->works.nr; i++) {
-		const struct native_work *w = &n->works.at[t[i].index];
+		const struct native_work *w = &n->works.at[i];
 
-		t[i].key = w->launch != SONDE_NONE ? n->launches.at[w->launch].ns
-						   : sonde_native__clock_ns(&n->gpu, w->start_ns);
+		t[i] = (struct native_timed){w->launch != SONDE_NONE
+						     ? n->launches.at[w->launch].ns
+						     : sonde_native__clock_ns(&n->gpu, w->start_ns),
+			(uint32_t)i};
 	}
-	if (sort_timed(t, n->works.nr))
+	ok = sonde_native__sort(t, n->works.nr);
+	for (first = 0; first < n->works.nr && ok; first = i) {
+		for (i = first + 1; i < n->works.nr && t[i].key == t[first].key; i++)
+			;
+		ok = i - first < 2 || order_same(n, t, first, i);
+	}
+	if (ok)
 		return t;
-fail:
 	sonde_free(t);
 	return NULL;
 }
@@ -414,7 +441,7 @@ fail:
 static int add_records(struct native *n, struct sonde_err *err)
 {
 	struct name_table names = {0};
-	struct timed *t;
+	struct native_timed *t;
 	size_t i, first = n->r->records.nr;
 	bool ok = n->works.nr < SONDE_NONE;
 
