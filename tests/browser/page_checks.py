@@ -276,6 +276,23 @@ def the_timeline_draws_zooms_and_selects():
         clean(page)
 
 
+def points_of_the_roofline_are_linked_with_the_selection():
+    report = report_of("h200_transformer")
+    region = next(r for r in report["aggregate"]["regions"] if r["id"] == "step/decode")
+    with page_of("h200_transformer", "#region=step%2Fprefill") as page:
+        page.settle()
+        node = page.js("state.report.nodeOf.get(data.regions.findIndex((r) => r.id === 'step/decode'))")
+        at = page.js(f"(() => {{ const p = byId('dot{node}').point; return [p.x, p.y]; }})()")
+        assert near(at[0], region["roofline"]["intensity"]) and near(at[1], region["roofline"]["flop_per_s"]), at
+        page.click(f"#dot{node}")
+        assert page.js("document.querySelectorAll('.dot.selected').length") == 1
+        assert page.js("document.getElementById('selected').textContent") == "decode"
+        fill = page.js(f"byId('dot{node}').getAttribute('fill')")
+        page.js("change({colour: 'limiter'})")
+        assert page.js(f"byId('dot{node}').getAttribute('fill')") != fill
+        clean(page)
+
+
 def no_number_is_ever_cut():
     for name in ("h200_transformer", "mpi2_kernel", "domains_kernel", "native", "hostile"):
         for width in (1280, 390):

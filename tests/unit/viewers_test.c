@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "base/sha256.h"
 #include "export/tracks.h"
 #include "export/weight.h"
@@ -259,6 +260,46 @@ static void test_perfetto__entries_are_complete_events_in_microseconds(void **st
 	close_run(&r);
 }
 
+/* Success, or out of memory said so: at export, or at the close of the sink. Never a crash or a
+ * leak. */
+static void test_viewers__short_memory_is_an_error_at_every_allocation(void **state)
+{
+	static const exporter formats[] = {sonde_export_html, sonde_export_svg,
+		sonde_export_speedscope, sonde_export_perfetto, sonde_export_folded,
+		sonde_export_hatchet};
+	const struct sonde_export_options o = {0};
+	struct run r;
+	size_t i, n;
+
+	(void)state;
+	open_run(&r);
+	give_times(&r);
+	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		for (n = 1; n < 5000; n++) {
+			uint64_t before = sonde_alloc_count();
+			struct sonde_err err = {0};
+			struct sonde_sink to;
+			bool has_failed;
+			int rc;
+
+			sonde_sink_init_string(&to);
+			sonde_alloc_fail_at(n);
+			rc = formats[i](r.t, &o, &to, &err);
+			sonde_alloc_fail_at(0);
+			has_failed = rc || to.buf.failed;
+			assert_true(rc == 0 || (rc == SONDE_ERR_NOMEM && err.msg[0]));
+			sonde_sink_abort(&to);
+			if (sonde_alloc_count() - before < n) { /* it got by without the n-th */
+				assert_false(has_failed);
+				break;
+			}
+			assert_true(has_failed);
+		}
+		assert_true(n < 5000);
+	}
+	close_run(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_perfetto__without_times_is_a_usage_error),
 		cmocka_unit_test(test_tracks__open_entries_end_with_the_capture),
 		cmocka_unit_test(test_perfetto__entries_are_complete_events_in_microseconds),
+		cmocka_unit_test(test_viewers__short_memory_is_an_error_at_every_allocation),
 	};
 
 	return cmocka_run_group_tests_name("viewers", tests, NULL, NULL);

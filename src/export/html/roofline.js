@@ -94,10 +94,7 @@ function drawPoint(s, p) {
 		svg("circle", {cx: s.x(p.x), cy: s.y(p.y), r: 4 + Math.sqrt(Math.min(share, 100)), class: "dot", id: "dot" + p.node, fill: colour, "fill-opacity": 0.85});
 	shape.setAttribute("aria-label", roofTip(p).replaceAll("\n", ", "));
 	shape.setAttribute("role", "img");
-	shape.addEventListener("mousemove", (event) => showTip(event, roofTip(p)));
-	shape.addEventListener("mouseleave", hideTip);
-	if (!isKernel)
-		shape.addEventListener("click", () => selectNode(p.node));
+	shape.point = p;
 	return shape;
 }
 
@@ -114,7 +111,10 @@ function drawRoofline() {
 	}
 	const peaks = data.peaks, s = roofScale([...points, ...kernelPoints(report, 0, report.kernels.name.length)], peaks);
 	const drawing = svg("svg", {viewBox: "0 0 " + ROOF.width + " " + ROOF.height, role: "group", "aria-label": "Roofline of regions"});
-	roof = {scale: s, kernels: svg("g", {})};
+	roof = {scale: s, points, kernels: svg("g", {})};
+	drawing.addEventListener("mousemove", (event) => event.target.point ? showTip(event, roofTip(event.target.point)) : hideTip());
+	drawing.addEventListener("mouseleave", hideTip);
+	drawing.addEventListener("click", (event) => event.target.point && event.target.point.node !== undefined && selectNode(event.target.point.node));
 	drawing.append(...drawAxes(s), ...drawCeilings(s, peaks), ...points.map((p) => drawPoint(s, p)), roof.kernels);
 	const note = peaks.flop_per_s && peaks.bytes_per_s ?
 		"Ceilings from the device's clocks, width and multiprocessors; tensor operations may lie above the FP32 line." :
@@ -142,9 +142,11 @@ function initRoofline() {
 	byId("roofline").hidden = false;
 	byId("roofline").append(el("h2", {}, "Roofline"), el("div", {id: "roofline-box"}));
 	listen((changed) => {
-		if (changed.has("report") || changed.has("colour"))
+		if (changed.has("report"))
 			drawRoofline();
-		else if (changed.has("region"))
+		if (changed.has("colour") && roof)
+			roof.points.forEach((p) => byId("dot" + p.node).setAttribute("fill", colourOf(state.report, p.node)));
+		if (changed.has("region"))
 			markRoofline();
 	});
 }
