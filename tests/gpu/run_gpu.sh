@@ -105,7 +105,7 @@ check "program that fails: its status, and its report" [ $rc -eq 7 -a -s "$(json
 
 # --- PyTorch
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-	py="python3 workloads/torch_transformer.py 2 2"
+	py="python3 workloads/torch_small.py 2 2"
 	run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" -- $py
 	check "PyTorch, kernel replay: the full tree" judge "$(json)" "{'prefill/layer0/attn', 'prefill/layer1/mlp', 'decode/layer0/attn', 'decode/layer1/mlp'} <= set(ids) and byid['decode']['instances'] == 2"
 	check "PyTorch, kernel replay: one capture" [ "$(ls "$dir"/ncu/*.ncu-rep | wc -l)" -eq 1 ]
