@@ -150,7 +150,7 @@ class Page:
 
     def settle(self):
         """Until what was asked for is drawn."""
-        self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))")
 
     def click_at(self, x, y):
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):

@@ -76,7 +76,7 @@ function start() {
 	initPanel();
 	initRoofline();
 	drawFirst(fromFragment(location.hash));
-	requestAnimationFrame(drawRest);
+	requestAnimationFrame(() => setTimeout(drawRest)); /* after the first paint */
 	listenToWindow();
 }
 

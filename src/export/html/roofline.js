@@ -30,12 +30,18 @@ function powers(low, high) {
 }
 
 /* Wide enough for every kernel, so that it stays put when the selection moves. */
-function roofScale(points, peaks) {
-	let [xa, xb, ya, yb] = [Infinity, -Infinity, Infinity, -Infinity];
-	for (const p of points) {
-		[xa, xb] = [Math.min(xa, p.x), Math.max(xb, p.x)];
-		[ya, yb] = [Math.min(ya, p.y), Math.max(yb, p.y)];
-	}
+function roofScale(points, k, peaks) {
+	let xa = Infinity, xb = 0, ya = Infinity, yb = 0;
+	const widen = (x, y) => {
+		xa = Math.min(xa, x);
+		xb = Math.max(xb, x);
+		ya = Math.min(ya, y);
+		yb = Math.max(yb, y);
+	};
+	points.forEach((p) => widen(p.x, p.y));
+	for (let i = 0; i < k.ns.length; i++)
+		if (k.flop[i] > 0 && k.dram[i] > 0 && k.ns[i] > 0)
+			widen(k.flop[i] / k.dram[i], k.flop[i] / k.ns[i] * 1e9);
 	if (peaks.flop_per_s && peaks.bytes_per_s)
 		xb = Math.max(xb, peaks.flop_per_s / peaks.bytes_per_s);
 	yb = Math.max(yb, peaks.flop_per_s || 0);
@@ -109,7 +115,7 @@ function drawRoofline() {
 		box.replaceChildren(el("p.soft", {}, "This scope has no operations and DRAM traffic to show."));
 		return;
 	}
-	const peaks = data.peaks, s = roofScale([...points, ...kernelPoints(report, 0, report.kernels.name.length)], peaks);
+	const peaks = data.peaks, s = roofScale(points, report.kernels, peaks);
 	const drawing = svg("svg", {viewBox: "0 0 " + ROOF.width + " " + ROOF.height, role: "group", "aria-label": "Roofline of regions"});
 	roof = {scale: s, points, kernels: svg("g", {})};
 	drawing.addEventListener("mousemove", (event) => event.target.point ? showTip(event, roofTip(event.target.point)) : hideTip());
