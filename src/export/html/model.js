@@ -128,10 +128,10 @@ function listen(f) {
 	listeners.push(f);
 }
 
-/* The longest time of a report decides how many decimals its times get. */
+/* The longest GPU time of a report decides how many decimals its times get; without any, the host's. */
 function fitReport(report) {
-	const lists = [report.f[fieldOf.get("inclusive_ms")], report.f[fieldOf.get("host_ms")]].filter(Boolean);
-	fitDigits(lists.reduce((most, list) => list.reduce((m, v) => Math.max(m, v || 0), most), report.ms || 0));
+	const longest = (name) => (report.f[fieldOf.get(name)] || []).reduce((m, v) => Math.max(m, v || 0), 0);
+	fitDigits(Math.max(longest("inclusive_ms"), report.ms || 0) || longest("host_ms"));
 }
 
 function change(what) {
