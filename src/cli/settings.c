@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CLI "pipeline.ncu.ncu_cli."
+
 static void add_line(struct sonde_overrides *o, struct sonde_str line)
 {
 	const char **slot = line.p ? sonde_vec_push(&o->lines) : NULL;
@@ -133,26 +135,33 @@ static enum sonde_sort sort_order(struct sonde_str word)
 int sonde_settings_read(
 	struct sonde_settings *s, const struct sonde_config *c, struct sonde_err *err)
 {
+	/* The capture's own key stands in where an override named it and the report's is empty. */
 	struct {
-		const char *key;
+		const char *key, *capture_key;
 		struct sonde_words *out;
 	} lists[] = {
-		{"report.nvtx.include", &s->selection.nvtx_include},
-		{"report.nvtx.exclude", &s->selection.nvtx_exclude},
-		{"report.kernels.include", &s->selection.kernel_include},
-		{"report.kernels.exclude", &s->selection.kernel_exclude},
-		{"report.metrics", &s->choice.metrics},
-		{"report.sections", &s->choice.sections},
-		{"report.scope", &s->options.scopes},
+		{"report.nvtx.include", CLI "nvtx.include", &s->selection.nvtx_include},
+		{"report.nvtx.exclude", CLI "nvtx.exclude", &s->selection.nvtx_exclude},
+		{"report.kernels.include", NULL, &s->selection.kernel_include},
+		{"report.kernels.exclude", CLI "kernel_exclude", &s->selection.kernel_exclude},
+		{"report.metrics", CLI "metrics", &s->choice.metrics},
+		{"report.sections", CLI "sections", &s->choice.sections},
+		{"report.scope", NULL, &s->options.scopes},
 	};
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++)
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++) {
 		rc = read_list(&s->lists[i], c, lists[i].key, lists[i].out, err);
+		if (rc == 0 && !s->lists[i].nr && lists[i].capture_key &&
+			!is_default(c, lists[i].capture_key))
+			rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
+	}
 	s->selection.stack_only = sonde_str_is(sonde_config_str(c, "report.nesting"), "stack");
-	s->choice.metrics_by_default = is_default(c, "report.metrics");
-	s->choice.sections_by_default = is_default(c, "report.sections");
+	s->choice.metrics_by_default =
+		is_default(c, "report.metrics") && is_default(c, CLI "metrics");
+	s->choice.sections_by_default =
+		is_default(c, "report.sections") && is_default(c, CLI "sections");
 	s->choice.no_aggregate = !sonde_config_bool(c, "report.aggregate");
 	s->options.max_regions = limit(c, "report.max_regions");
 	s->options.max_kernels = limit(c, "report.max_kernels");

@@ -86,6 +86,21 @@ check "without aggregate only that is gone" \
 check "one scope alone is a valid report" bash -c \
 	"'$SONDE' report -f json --scope process:4519/device:0 $DATA/mpi2_kernel.ncu-rep >'$TMP/one.json' && '$SONDE' validate '$TMP/one.json'"
 
+# Configuration: overrides say the same as flags, and what is configured is exactly what appears.
+report --format json $DATA/seed_kernel.ncu-rep 'report.metrics=[sm__inst_executed.sum,dram__bytes_read.sum]' \
+	'report.kernels.include=["regex:gemm|axpy"]' report.aggregate=false >"$TMP/config.json"
+check "exactly the configured metrics appear, for regions and kernels" \
+	test "$(jq -c '[.. | .metrics? // empty | keys] | unique' "$TMP/config.json")" = '[["dram__bytes_read.sum","sm__inst_executed.sum"]]'
+check "the configured kernels and scopes are those of the report" \
+	test "$(jq -c '[.aggregate, ([.. | .kernel_name? // empty] | unique | length)]' "$TMP/config.json")" = '[null,2]'
+report --deterministic --format json --metrics sm__inst_executed.sum $DATA/seed_kernel.ncu-rep >"$TMP/flag.json"
+report --deterministic --format json 'report.metrics=[sm__inst_executed.sum]' $DATA/seed_kernel.ncu-rep >"$TMP/key.json"
+check "a flag is short for its key" cmp "$TMP/flag.json" "$TMP/key.json"
+report --format json 'pipeline.ncu.ncu_cli.metrics=[sm__inst_executed.sum]' $DATA/seed_kernel.ncu-rep >"$TMP/capture.json"
+check "the capture's own key selects where the report's is empty" \
+	test "$(jq -c '.aggregate.regions[0].metrics | keys' "$TMP/capture.json")" = '["sm__inst_executed.sum"]'
+fails "an unknown key names the nearest" 2 "report.metrics" report report.metricz=1 $DATA/seed_kernel.ncu-rep
+
 # Hostile labels.
 labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'
 check "hostile labels are intact in JSON" \
