@@ -211,6 +211,18 @@ static void choose_headline(
 			}
 }
 
+/* With nothing named: all but device facts, or only the usual columns. */
+static bool is_wanted(struct sonde_str name, bool headline_only)
+{
+	size_t i, k;
+
+	for (i = 0; headline_only && i < sizeof(headline) / sizeof(headline[0]); i++)
+		for (k = 0; k < 3 && headline[i][k]; k++)
+			if (sonde_str_is(name, headline[i][k]))
+				return true;
+	return !headline_only && !sonde_rule_for(name)->on_request;
+}
+
 /* Marks the metrics and sections that are wanted. */
 static void mark(const struct sonde_tree *t, const struct sonde_choice *c,
 	const struct sonde_name_filter *metrics, const struct sonde_name_filter *sections,
@@ -221,7 +233,7 @@ static void mark(const struct sonde_tree *t, const struct sonde_choice *c,
 	size_t i, k;
 
 	for (i = 0; i < r->metrics.nr; i++)
-		wanted[i] = all ? !sonde_rule_for(r->metrics.at[i].name)->on_request
+		wanted[i] = all ? is_wanted(r->metrics.at[i].name, c->headline_only)
 				: c->metrics.nr &&
 					    sonde_name_filter_takes(metrics, r->metrics.at[i].name);
 	for (i = 0; i < r->sections.nr; i++) {

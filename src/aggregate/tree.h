@@ -33,6 +33,8 @@ struct sonde_choice {
 	/* What the user named must be in the capture (SONDE_ERR_USAGE); what a default names, not.
 	 */
 	bool metrics_by_default, sections_by_default;
+	/* With nothing named: only what narrow tables show, for outputs that show no more. */
+	bool headline_only;
 	bool no_aggregate;
 };
 

@@ -301,6 +301,7 @@ static int configured_report(struct request *q, struct sonde_err *err)
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
 		rc = sonde_settings_read(&settings, config, err);
+	settings.choice.headline_only = q->format == FORMAT_TEXT && !q->dir;
 	if (rc == 0)
 		rc = sonde_config_dump(config, &yaml, SONDE_CONFIG_JOB, "report", true, err);
 	if (rc == 0) {
