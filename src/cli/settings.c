@@ -147,6 +147,7 @@ int sonde_settings_read(
 		{"report.metrics", CLI "metrics", &s->choice.metrics},
 		{"report.sections", CLI "sections", &s->choice.sections},
 		{"report.scope", NULL, &s->options.scopes},
+		{"report.formats", NULL, &s->options.formats},
 	};
 	size_t i;
 	int rc = 0;

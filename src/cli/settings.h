@@ -36,7 +36,7 @@ struct sonde_settings {
 	struct sonde_selection selection;
 	struct sonde_choice choice;
 	struct sonde_export_options options;
-	struct sonde_word_list lists[7]; /* private */
+	struct sonde_word_list lists[8]; /* private */
 };
 
 int sonde_settings_read(

@@ -238,11 +238,40 @@ static int write_charts(struct disk *d)
 	return rc;
 }
 
+static int write_report_csv(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return sonde_export_csv(d->tree, d->options, to, d->err);
+}
+
+/* report.json last: where it is, the rest is. */
+static const struct {
+	const char *format, *name;
+	writer write;
+	bool by_default;
+} files[] = {
+	{"csv", "report.csv", write_report_csv, false},
+	{"md", "report.md", write_report_markdown, true},
+	{"html", "report.html", write_report_html, true},
+	{"json", "report.json", write_report_json, true},
+};
+
+static bool wants(const struct sonde_export_options *o, const char *format, bool by_default)
+{
+	size_t i;
+
+	for (i = 0; i < o->formats.nr; i++)
+		if (strcmp(o->formats.at[i], format) == 0)
+			return true;
+	return o->formats.nr == 0 && by_default;
+}
+
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err)
 {
 	struct sonde_export_options options = *o;
 	struct disk d = {.tree = t, .options = &options, .err = err};
+	size_t i;
 	int rc;
 
 	options.more_at = "report.json";
@@ -253,12 +282,9 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 		rc = write_folders(&d);
 	if (rc == 0)
 		rc = write_charts(&d);
-	if (rc == 0)
-		rc = write_file(&d, "report.md", write_report_markdown, 0);
-	if (rc == 0)
-		rc = write_file(&d, "report.html", write_report_html, 0);
-	if (rc == 0)
-		rc = write_file(&d, "report.json", write_report_json, 0);
+	for (i = 0; i < sizeof(files) / sizeof(files[0]) && rc == 0; i++)
+		if (wants(o, files[i].format, files[i].by_default))
+			rc = write_file(&d, files[i].name, files[i].write, 0);
 	sonde_buf_release(&d.path);
 	return rc;
 }

@@ -27,9 +27,11 @@ struct sonde_export_options {
 	/* The longest region and kernel tables in text and Markdown; 0 = the format's own default,
 	 * SONDE_NO_LIMIT = all. JSON and CSV are always complete. */
 	size_t max_regions, max_kernels;
-	enum sonde_sort sort;	   /* siblings, in text, Markdown and CSV; JSON keeps the order */
-	struct sonde_words scopes; /* names or globs of the reports to show; none = all */
-	size_t width;		   /* of the terminal; 0 = 100 */
+	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */
+	struct sonde_words formats; /* what sonde_export_dir writes: json, md, html, csv; none = the
+				       first three */
+	struct sonde_words scopes;  /* names or globs of the reports to show; none = all */
+	size_t width;		    /* of the terminal; 0 = 100 */
 	bool is_coloured;
 	bool is_utf8;		  /* may the terminal be given more than ASCII? */
 	bool lists_kernels;	  /* in text: max_kernels rows below each region */

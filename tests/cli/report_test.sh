@@ -101,6 +101,10 @@ check "the capture's own key selects where the report's is empty" \
 	test "$(jq -c '.aggregate.regions[0].metrics | keys' "$TMP/capture.json")" = '["sm__inst_executed.sum"]'
 fails "an unknown key names the nearest" 2 "report.metrics" report report.metricz=1 $DATA/seed_kernel.ncu-rep
 
+report -o "$TMP/formats" 'report.formats=[csv,json]' $DATA/seed_kernel.ncu-rep
+check "a directory holds the configured formats" \
+	test "$(cd "$TMP/formats" && echo report.*)" = "report.csv report.json"
+
 # Hostile labels.
 labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'
 check "hostile labels are intact in JSON" \
