@@ -1,4 +1,5 @@
 #include "cli/run_int.h"
+#include "cli/settings.h"
 #include "export/export.h"
 
 #include <langinfo.h>
@@ -58,22 +59,6 @@ static struct sonde_choice choice_of(const struct sonde_capture_settings *set, b
 		.no_aggregate = !set->aggregate};
 }
 
-static size_t limit(long n)
-{
-	return n < 0 ? 0 : n == 0 ? SONDE_NO_LIMIT : (size_t)n;
-}
-
-static enum sonde_sort sort_of(const char *word)
-{
-	static const char *const names[] = {"order", "time", "launches", "name"};
-	int i;
-
-	for (i = 0; i < 4; i++)
-		if (word && strcmp(word, names[i]) == 0)
-			return (enum sonde_sort)i;
-	return SONDE_SORT_ORDER;
-}
-
 static int print_tree(
 	const struct sonde_tree *t, const struct sonde_export_options *o, struct sonde_err *err)
 {
@@ -112,9 +97,9 @@ static int export_all(struct sonde_run *r, const struct sonde_tree *t, const cha
 	char now[32] = "";
 	time_t seconds = time(NULL);
 	struct tm tm;
-	struct sonde_export_options o = {.max_regions = limit(r->set.max_regions),
-		.max_kernels = limit(r->set.max_kernels),
-		.sort = sort_of(r->set.sort),
+	struct sonde_export_options o = {.max_regions = sonde_limit_of(r->set.max_regions),
+		.max_kernels = sonde_limit_of(r->set.max_kernels),
+		.sort = sonde_sort_named(sonde_str_from(r->set.sort)),
 		.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
 		.more_at = "report.json"};
 	int rc;

@@ -116,14 +116,12 @@ static bool is_default(const struct sonde_config *c, const char *key)
 	return !sonde_str_starts(origin, "override");
 }
 
-static size_t limit(const struct sonde_config *c, const char *key)
+size_t sonde_limit_of(int64_t n)
 {
-	int64_t n = sonde_config_int(c, key);
-
 	return n > 0 ? (size_t)n : SONDE_NO_LIMIT;
 }
 
-static enum sonde_sort sort_order(struct sonde_str word)
+enum sonde_sort sonde_sort_named(struct sonde_str word)
 {
 	if (sonde_str_is(word, "time"))
 		return SONDE_SORT_TIME;
@@ -164,9 +162,9 @@ int sonde_settings_read(
 	s->choice.sections_by_default =
 		is_default(c, "report.sections") && is_default(c, CLI "sections");
 	s->choice.no_aggregate = !sonde_config_bool(c, "report.aggregate");
-	s->options.max_regions = limit(c, "report.max_regions");
-	s->options.max_kernels = limit(c, "report.max_kernels");
-	s->options.sort = sort_order(sonde_config_str(c, "report.sort"));
+	s->options.max_regions = sonde_limit_of(sonde_config_int(c, "report.max_regions"));
+	s->options.max_kernels = sonde_limit_of(sonde_config_int(c, "report.max_kernels"));
+	s->options.sort = sonde_sort_named(sonde_config_str(c, "report.sort"));
 	return rc;
 }
 

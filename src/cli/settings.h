@@ -43,6 +43,10 @@ int sonde_settings_read(
 	struct sonde_settings *s, const struct sonde_config *c, struct sonde_err *err);
 void sonde_settings_release(struct sonde_settings *s);
 
+/* `report.sort` and `report.max_*` as exporters take them: unknown = in order, 0 = no limit. */
+enum sonde_sort sonde_sort_named(struct sonde_str word);
+size_t sonde_limit_of(int64_t n);
+
 /* Whether an operand is an override (`a.b=c`, `+x=1`, `~y`) rather than a file. */
 bool sonde_is_override(const char *operand);
 
