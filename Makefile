@@ -131,9 +131,13 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 # What is needed on the machine with the GPU is built into build/gpu; there `make BUILD=build/gpu test-gpu`.
-.PHONY: gpu-programs
+.PHONY: gpu-programs kernels-only
 gpu-programs:
-	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools
+	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools kernels-only
+
+kernels-only: $(if $(CUPTI_INC),$(BUILD)/libkernels_only.so)
+$(BUILD)/libkernels_only.so: bench/kernels_only.c
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $< -ldl
 
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include <cupti_version.h>
 
 #define SONDE_CUPTI_CALLS(X)                                                                       \
+	X(cuptiGetVersion)                                                                         \
 	X(cuptiSubscribe)                                                                          \
 	X(cuptiEnableCallback)                                                                     \
 	X(cuptiGetCallbackName)                                                                    \

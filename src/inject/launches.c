@@ -12,12 +12,14 @@
  *
  * Runtime calls end in driver calls. CUPTI gives both the same correlation id
  * or each its own, by version; both are recorded unless they are equal, and
- * the activity record finds the one it names.
+ * the activity record finds the one it names. Where they are known to be equal
+ * kernel launches, which come by the million, are seen in the driver only.
  */
 #include "inject/cupti_int.h"
 #include "inject/event_int.h"
 
 #define MAX_CALLBACKS 4096u
+#define SHARED_IDS    130000u /* from this version on runtime and driver calls share their ids */
 
 static void launch(uint32_t correlation)
 {
@@ -80,7 +82,7 @@ static bool starts(const char *text, const char *prefix)
 }
 
 /* By name, since every CUDA version adds launch and copy calls of its own. */
-static void enable_calls(CUpti_CallbackDomain domain)
+static void enable_calls(CUpti_CallbackDomain domain, bool kernels)
 {
 	CUpti_CallbackId id;
 	const char *text;
@@ -93,6 +95,8 @@ static void enable_calls(CUpti_CallbackDomain domain)
 			text += 4;
 		else if (starts(text, "cu"))
 			text += 2;
+		if (!kernels && starts(text, "LaunchKernel"))
+			continue;
 		if (starts(text, "Launch") || starts(text, "GraphLaunch") ||
 			starts(text, "Memcpy") || starts(text, "Memset"))
 			sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, domain, id);
@@ -101,10 +105,13 @@ static void enable_calls(CUpti_CallbackDomain domain)
 
 bool sonde_launches__subscribe(void)
 {
+	uint32_t version = 0;
+
 	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS)
 		return false;
-	enable_calls(CUPTI_CB_DOMAIN_DRIVER_API);
-	enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API);
+	sonde_cupti.cuptiGetVersion(&version);
+	enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
+	enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, version < SHARED_IDS);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,

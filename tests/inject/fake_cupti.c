@@ -50,6 +50,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Runtime and driver calls with ids of their own are an older version's. */
+EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
+{
+	*version = getenv("FAKE_CUPTI_IDS") ? 120000 : 130000;
+	return CUPTI_SUCCESS;
+}
+
 EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user)
 {
 	(void)user;
@@ -192,19 +199,22 @@ static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr
 		callback(NULL, domain, id, &d);
 }
 
-/* A runtime call around a driver call; their correlation ids are equal or not, by
- * `$FAKE_CUPTI_IDS`. */
+/*
+ * A runtime call around a driver call. They share a correlation id, or with `$FAKE_CUPTI_IDS` each
+ * has its own, and that says whose the records carry.
+ */
 static uint32_t api(CUpti_CallbackId id)
 {
+	const char *whose = getenv("FAKE_CUPTI_IDS");
 	uint32_t outer = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED), inner = outer;
 
-	if (getenv("FAKE_CUPTI_IDS"))
+	if (whose)
 		inner = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_ENTER);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_ENTER);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_EXIT);
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_EXIT);
-	return getenv("FAKE_CUPTI_IDS") ? inner : outer;
+	return whose && !strcmp(whose, "driver") ? inner : outer;
 }
 
 void fake_launch(const char *name, uint64_t node);

@@ -32,9 +32,12 @@ all_launches() {
 	[ "$(cuda)" = done ] && dump | grep '^launch' | diff <(launches) -
 }
 
-own_ids() { # the driver's correlation id differs from the runtime's
-	fresh cupti="$FAKE"
-	FAKE_CUPTI_IDS=1 cuda && dump | grep '^launch' | diff <(launches) -
+own_ids() { # the driver's correlation id differs from the runtime's; records carry either
+	local whose
+	for whose in driver runtime; do
+		fresh cupti="$FAKE"
+		FAKE_CUPTI_IDS=$whose cuda && dump | grep '^launch' | diff <(launches) - || return
+	done
 }
 
 times() {

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""What native capture costs a CPU-bound PyTorch decode loop, beside the plain run and Triton Proton.
+
+    bench/overhead.py BUILD [--loop modules|bare] [--sets N] [--rounds N] [--steps N] [--only NAME,...]
+
+Thousands of small kernels under nested NVTX ranges. `modules` is a small language model written the usual
+way (nn.Module, KV cache, attention, logits); `bare` does nothing but call operators, the worst case.
+
+A set is one process per variant, all alive at once, their main threads on one core; a token goes round
+and whoever has it runs a stretch of the loop. Variants are so compared within milliseconds of each other
+on the same core, and what else the machine does cancels out. A set's ratio is the median over its rounds
+of stretch / plain stretch of that round; the table has the median over sets, and the range.
+
+  plain   nothing attached            empty    a library with empty NVTX hooks
+  ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
+  native  all of our library          proton   Triton's profiler
+"""
+import argparse
+import os
+import statistics
+import tempfile
+import time
+import traceback
+
+DIM, LAYERS, HEADS = 512, 6, 8
+
+
+class Region:
+    """An NVTX range, and Proton's scope where that is the one measured."""
+
+    proton = None
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        import torch
+
+        torch.cuda.nvtx.range_push(self.name)
+        if Region.proton:
+            Region.proton.enter_scope(self.name)
+
+    def __exit__(self, *_):
+        import torch
+
+        if Region.proton:
+            Region.proton.exit_scope()
+        torch.cuda.nvtx.range_pop()
+
+
+def bare():
+    """Operators only."""
+    import torch
+
+    dev, half = "cuda", torch.float16
+    sizes = (("qkv", DIM, 3 * DIM), ("o", DIM, DIM), ("up", DIM, 4 * DIM), ("down", 4 * DIM, DIM))
+    weights = [{k: torch.randn(a, b, device=dev, dtype=half) * 0.02 for k, a, b in sizes} for _ in range(LAYERS)]
+    cache = torch.randn(LAYERS, 2, HEADS, 128, DIM // HEADS, device=dev, dtype=half)
+
+    def step(x):
+        for i, w in enumerate(weights):
+            with Region(f"layer{i}"):
+                with Region("attn"):
+                    q, _, _ = (x @ w["qkv"]).chunk(3, -1)
+                    s = torch.softmax(q.view(HEADS, 1, -1) @ cache[i, 0].transpose(-1, -2) / 8, -1)
+                    x = x + (s @ cache[i, 1]).reshape(1, -1) @ w["o"]
+                with Region("mlp"):
+                    x = x + torch.relu(x @ w["up"]) @ w["down"]
+        return torch.nn.functional.layer_norm(x, (DIM,))
+
+    return step, torch.randn(1, DIM, device=dev, dtype=half)
+
+
+def modules():
+    """A small decoder as people write them: one token a step, keys and values kept."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as fn
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Linear(DIM, 3 * DIM), nn.Linear(DIM, DIM)
+            self.register_buffer("keys", torch.zeros(1, HEADS, 256, DIM // HEADS))
+            self.register_buffer("values", torch.zeros(1, HEADS, 256, DIM // HEADS))
+
+        def forward(self, x, at):
+            q, k, v = self.qkv(x).view(1, 1, 3, HEADS, -1).permute(2, 0, 3, 1, 4).unbind(0)
+            self.keys[:, :, at : at + 1] = k
+            self.values[:, :, at : at + 1] = v
+            a = fn.scaled_dot_product_attention(q, self.keys[:, :, : at + 1], self.values[:, :, : at + 1])
+            return self.out(a.transpose(1, 2).reshape(1, 1, DIM))
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2, self.attn = nn.LayerNorm(DIM), nn.LayerNorm(DIM), Attention()
+            self.mlp = nn.Sequential(nn.Linear(DIM, 4 * DIM), nn.GELU(), nn.Linear(4 * DIM, DIM))
+
+        def forward(self, x, at):
+            with Region("attn"):
+                x = x + self.attn(self.norm1(x), at)
+            with Region("mlp"):
+                return x + self.mlp(self.norm2(x))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(8192, DIM)
+            self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
+            self.norm, self.head = nn.LayerNorm(DIM), nn.Linear(DIM, 8192)
+
+        def forward(self, token, at):
+            x = self.embed(token)
+            for i, block in enumerate(self.blocks):
+                with Region(f"layer{i}"):
+                    x = block(x, at)
+            with Region("logits"):
+                return self.head(self.norm(x)).argmax(-1)
+
+    model, at = Model().to("cuda").half().eval(), 0
+
+    def step(token):
+        nonlocal at
+        at = (at + 1) % 256
+        return model(token, at)
+
+    return step, torch.zeros(1, 1, dtype=torch.long, device="cuda")
+
+
+def work(orders, answers, loop, steps, use_proton):
+    """Runs a stretch for every x that comes, and answers with its seconds."""
+    import torch
+
+    torch.manual_seed(0)
+    if use_proton:
+        import triton.profiler
+
+        Region.proton = triton.profiler
+        triton.profiler.start(os.path.join(tempfile.mkdtemp(), "p"), context="shadow")
+    step, x = loop()
+
+    def stretch(x):
+        for _ in range(steps):
+            with Region("decode"):
+                x = step(x)
+        torch.cuda.synchronize()
+        return x
+
+    with torch.no_grad():
+        for _ in range(3):
+            x = stretch(x)
+        # The threads of CUDA and the profilers exist by now, and keep all cores.
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        os.write(answers, b"ready\n")
+        while os.read(orders, 1) == b"x":
+            start = time.perf_counter()
+            x = stretch(x)
+            os.write(answers, f"{time.perf_counter() - start}\n".encode())
+    if use_proton:
+        triton.profiler.finalize()
+
+
+class Worker:
+    def __init__(self, env, loop, steps, use_proton):
+        orders, self.orders = os.pipe()
+        read, answers = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self.orders)
+                os.close(read)
+                os.environ.update(env)
+                if os.geteuid() == 0:
+                    os.nice(-20)  # other work on the machine counts as little as can be
+                work(orders, answers, loop, steps, use_proton)
+            except Exception:  # pylint: disable=broad-except
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        os.close(orders)
+        os.close(answers)
+        self.answers = os.fdopen(read)
+
+    def ready(self):
+        """Waits until it has warmed up; False if it failed before."""
+        return self.answers.readline() == "ready\n"
+
+    def stretch(self):
+        os.write(self.orders, b"x")
+        return float(self.answers.readline())
+
+    def end(self):
+        os.write(self.orders, b".")
+        os.waitpid(self.pid, 0)
+
+
+def measure_set(variants, loop, steps, rounds):
+    """The stretches of each variant, round by round."""
+    started = {name: Worker(env, loop, steps, name == "proton") for name, env in variants.items()}
+    workers = {name: worker for name, worker in started.items() if worker.ready()}
+    order = list(workers)
+    took = {name: [] for name in workers}
+    for _ in range(rounds):
+        for name in order:
+            took[name].append(workers[name].stretch())
+        order = order[1:] + order[:1]
+    for worker in workers.values():
+        worker.end()
+    return took
+
+
+def ratio(took, name):
+    """Of a set: the median over its rounds of stretch / plain stretch of the round."""
+    return statistics.median(a / b for a, b in zip(took[name], took["plain"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--loop", choices=("modules", "bare"), default="modules")
+    parser.add_argument("--sets", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--only", default="empty,ranges,kernels,native,proton")
+    args = parser.parse_args()
+    import torch  # noqa: F401  (in the parent, without touching CUDA)
+
+    build, out = os.path.abspath(args.build), tempfile.mkdtemp()
+    with open(os.path.join(out, "conf"), "w", encoding="utf-8") as f:
+        f.write(f"output={out}\n")
+    library = os.path.join(build, "libsonde_inject.so")
+    ranges = {"SONDE_INJECT_CONFIG": os.path.join(out, "conf"), "NVTX_INJECTION64_PATH": library}
+    known = {
+        "plain": {},
+        "empty": {"NVTX_INJECTION64_PATH": os.path.join(build, "libsonde_inject_empty.so")},
+        "ranges": ranges,
+        "kernels": {"CUDA_INJECTION64_PATH": os.path.join(build, "libkernels_only.so")},
+        "native": {**ranges, "CUDA_INJECTION64_PATH": library},
+        "proton": {},
+    }
+    variants = {name: known[name] for name in ["plain"] + [n for n in args.only.split(",") if n != "plain"]}
+    loop = {"modules": modules, "bare": bare}[args.loop]
+    sets = []
+    for number in range(args.sets):
+        sets.append(measure_set(variants, loop, args.steps, args.rounds))
+        print(f"set {number + 1}:", *(f"{n} {ratio(sets[-1], n):.3f}" for n in variants if n in sets[-1]), flush=True)
+        for name in os.listdir(out):
+            if name.endswith(".sonde"):
+                os.unlink(os.path.join(out, name))
+    print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {args.rounds} rounds")
+    print(f"{'':10}{'ms/step':>10}{'ratio':>8}{'range':>15}")
+    for name in variants:
+        ratios = [ratio(took, name) for took in sets if name in took]
+        if not ratios:
+            print(f"{name:10}  did not run")
+            continue
+        step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps
+        print(f"{name:10}{step * 1e3:10.3f}{statistics.median(ratios):8.3f}{min(ratios):9.3f}-{max(ratios):.3f}")
+
+
+if __name__ == "__main__":
+    main()
