@@ -1,4 +1,4 @@
-/* Inside the aggregation room: idle time and streams of regions, from their entries. */
+/* Inside the aggregation room: idle time of regions, from their entries. */
 #ifndef SONDE_AGGREGATE_IDLE_H
 #define SONDE_AGGREGATE_IDLE_H
 
@@ -22,9 +22,6 @@ struct sonde_idle {
 	struct sonde_record_time *windows; /* by range: first start, last end; end 0 = none */
 	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
 	struct sonde_track *tracks;	   /* by node */
-	struct sonde_map streams;	   /* {place, context, stream} */
-	uint32_t last[4];		   /* the last of these */
-	struct sonde_arena arena;
 };
 
 int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l, struct sonde_err *err);

@@ -5,7 +5,7 @@
  * Busy time wants launches in order of start. They nearly are; a radix sort
  * keeps ten million of them linear.
  */
-#include "aggregate/idle.h"
+#include "aggregate/streams.h"
 #include "aggregate/tree_int.h"
 
 #include "base/alloc.h"
@@ -161,7 +161,8 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 		map_nodes(w, r);
 		take_scope(w, &order[first[i]], first[i + 1] - first[i]);
 		track_scope(w, r);
-		if (!sonde_idle__scope(&idle, r, w->node_of, w->stamps, w->nr))
+		if (!sonde_idle__scope(&idle, r, w->node_of, w->stamps, w->nr) ||
+			!sonde_streams__scope(l, r, w->node_of, w->stamps, w->nr))
 			rc = sonde_err_nomem(err);
 	}
 	sonde_idle__release(&idle);
@@ -220,8 +221,22 @@ static int host_times(struct work *w, struct sonde_err *err)
 	return rc;
 }
 
-/* An aggregate's times are the sums over its scopes; a span means something for one scope only. */
-static void sum_aggregates(struct work *w)
+static bool copy_streams(struct sonde_report *to, const struct sonde_report *from)
+{
+	if (!from->streams.nr)
+		return true;
+	if (!sonde_vec_reserve(&to->streams, from->streams.nr))
+		return false;
+	memcpy(to->streams.at, from->streams.at, from->streams.nr * sizeof(*from->streams.at));
+	to->streams.nr = from->streams.nr;
+	return true;
+}
+
+/*
+ * An aggregate's times are the sums over its scopes; a span and single streams mean something for
+ * one scope only.
+ */
+static int sum_aggregates(struct work *w, struct sonde_err *err)
 {
 	size_t a, s, i;
 
@@ -232,6 +247,9 @@ static void sum_aggregates(struct work *w)
 		for (s = 0; s < w->l->scopes.nr; s++) {
 			const struct sonde_report *from = &w->t->reports.at[s];
 
+			if (to->nr_scopes == 1 && from->is_ranges == to->is_ranges &&
+				!copy_streams(to, from))
+				return sonde_err_nomem(err);
 			for (i = 0; from->is_ranges == to->is_ranges && i < from->nodes.nr; i++) {
 				const struct sonde_node *n = &from->nodes.at[i];
 				struct sonde_node *sum = &to->nodes.at[w->node_of[n->region]];
@@ -241,11 +259,14 @@ static void sum_aggregates(struct work *w)
 				add(&sum->idle_ns, n->idle_ns);
 				add(&sum->host_ns, n->host_ns);
 				add(&sum->cpu_ns, n->cpu_ns);
-				if (to->nr_scopes == 1)
+				if (to->nr_scopes == 1) {
 					sum->span_ns = n->span_ns;
+					sum->first_stream = n->first_stream;
+				}
 			}
 		}
 	}
+	return 0;
 }
 
 int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
@@ -264,7 +285,7 @@ int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
 	if (rc == 0 && r->range_times.nr)
 		rc = host_times(&w, err);
 	if (rc == 0)
-		sum_aggregates(&w);
+		rc = sum_aggregates(&w, err);
 	sonde_free(w.node_of);
 	return rc;
 }

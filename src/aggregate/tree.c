@@ -199,6 +199,7 @@ void sonde_tree_free(struct sonde_tree *t)
 	for (i = 0; i < t->reports.nr; i++) {
 		sonde_vec_release(&t->reports.at[i].nodes);
 		sonde_vec_release(&t->reports.at[i].kernels);
+		sonde_vec_release(&t->reports.at[i].streams);
 		sonde_vec_release(&t->reports.at[i].cells);
 	}
 	for (i = 0; i < t->sections.nr; i++)

@@ -72,6 +72,14 @@ struct sonde_kernel {
 	uint32_t first_cell, nr_cells; /* private */
 };
 
+/* What a stream did for a region. */
+struct sonde_stream {
+	uint32_t context;
+	uint64_t stream;
+	uint64_t launches;
+	double time_ns, busy_ns; /* the sum of its launches, and their union */
+};
+
 struct sonde_node {
 	uint32_t region; /* number in the launches */
 	uint32_t parent; /* node number in the same report, SONDE_NONE = a root */
@@ -88,7 +96,12 @@ struct sonde_node {
 	 * without work between the first and last launch of an entry.
 	 */
 	double busy_ns, span_ns, idle_ns;
-	uint64_t streams; /* that had a launch of it */
+	/*
+	 * Streams that had a launch of it. Which ones, busiest first, is a slice of the report's
+	 * streams; not in an aggregate of several scopes, which has the number only.
+	 */
+	uint64_t streams;
+	uint32_t first_stream;
 	/* Copies among the launches, where the capture has them as such. */
 	uint64_t copies;
 	double copy_ns, copy_bytes;
@@ -111,6 +124,7 @@ struct sonde_report {
 	double all_time_ns;
 	SONDE_VEC(struct sonde_node) nodes;
 	SONDE_VEC(struct sonde_kernel) kernels;
+	SONDE_VEC(struct sonde_stream) streams;
 	uint32_t outside_first_kernel, nr_outside_kernels; /* the baseline table */
 	SONDE_VEC(uint32_t) cells; /* private: cell numbers, sliced by nodes and kernels */
 	uint32_t total_first_cell, total_nr_cells, outside_first_cell,

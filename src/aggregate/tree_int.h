@@ -8,7 +8,8 @@
  *   scratch.c         what that needs beside, made once
  *   report.c          cells → nodes and kernel tables of one scope or aggregate
  *   times.c           busy time, span and host time, where the capture has timestamps
- *   idle.c            … idle time inside entries, and streams
+ *   idle.c            … idle time inside entries
+ *   streams.c         … what each stream did for a region
  *   inventory.c       launches → the list of a program's ranges
  *   spread.c          an aggregate's regions over its scopes
  *   tree.c            the build itself

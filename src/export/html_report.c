@@ -67,6 +67,10 @@ static void write_structure(struct sonde_html *h, const struct sonde_report *r, 
 		l->at[k] = r->nodes.at[k].nr_kernels;
 	put(l, "kn");
 	for (k = 0; k < l->nr; k++)
+		l->at[k] = r->nodes.at[k].first_stream;
+	if (r->streams.nr)
+		put(l, "s0");
+	for (k = 0; k < l->nr; k++)
 		l->at[k] = r->nodes.at[k].cpu_ns / 1e6;
 	put(l, "cpu_ms");
 	(void)h;
@@ -171,6 +175,34 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	return 0;
 }
 
+static int write_streams(struct sonde_html *h, const struct sonde_report *r)
+{
+	static const char *const keys[] = {"context", "stream", "launches", "ms", "busy_ms"};
+	size_t nr = r->streams.nr, i;
+	double *lists;
+
+	if (!nr)
+		return 0;
+	lists = sonde_calloc(nr * 5, sizeof(*lists));
+	if (!lists)
+		return sonde_err_nomem(h->err);
+	for (i = 0; i < nr; i++) {
+		const struct sonde_stream *s = &r->streams.at[i];
+
+		lists[i] = s->context;
+		lists[nr + i] = (double)s->stream;
+		lists[2 * nr + i] = (double)s->launches;
+		lists[3 * nr + i] = s->time_ns / 1e6;
+		lists[4 * nr + i] = s->busy_ns / 1e6;
+	}
+	sonde_json_open(&h->x.w, "streams", '{', true);
+	for (i = 0; i < 5; i++)
+		sonde_html__list(&h->x.w, keys[i], lists + i * nr, nr);
+	sonde_json_close(&h->x.w, '}');
+	sonde_free(lists);
+	return 0;
+}
+
 static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 {
 	struct sonde_json *w = &h->x.w;
@@ -208,6 +240,8 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 		rc = write_exclusive(h, r);
 	if (rc == 0)
 		rc = write_kernels(h, r);
+	if (rc == 0)
+		rc = write_streams(h, r);
 	sonde_json_close(&h->x.w, '}');
 	sonde_free(scratch);
 	return rc;

@@ -9,6 +9,32 @@ static bool exceeds(double a, double b)
 	return a > b + SONDE_TOLERANCE * fabs(b) + SONDE_TOLERANCE;
 }
 
+/* Streams share a region's launches out among them, and none is busier than all. */
+static int streams(struct sonde_validation *v, const json_t *region)
+{
+	const json_t *list = json_object_get(region, "per_stream"), *s;
+	double launches = 0, total = 0, busy = sonde_invariant__number(region, "busy_ms");
+	size_t i;
+
+	if (!list)
+		return 0;
+	if ((double)json_array_size(list) != sonde_invariant__number(region, "streams"))
+		return sonde_invariant__fail(v, "per_stream", "does not have as many as streams");
+	json_array_foreach(list, i, s)
+	{
+		launches += sonde_invariant__number(s, "kernel_count");
+		total += sonde_invariant__number(s, "total_ms");
+		if (exceeds(sonde_invariant__number(s, "busy_ms"), busy))
+			return sonde_invariant__fail(
+				v, "per_stream", "has a stream busier than busy_ms");
+	}
+	if (exceeds(launches, sonde_invariant__number(region, "kernel_count")))
+		return sonde_invariant__fail(v, "per_stream", "has more than kernel_count");
+	if (exceeds(total, sonde_invariant__number(region, "total_ms")))
+		return sonde_invariant__fail(v, "per_stream", "has more than total_ms");
+	return 0;
+}
+
 int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 {
 	double total = sonde_invariant__number(region, "total_ms");
@@ -24,5 +50,5 @@ int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 	if (exceeds(sonde_invariant__number(region, "copy_count"),
 		    sonde_invariant__number(region, "kernel_count")))
 		return sonde_invariant__fail(v, "copy_count", "is more than kernel_count");
-	return 0;
+	return streams(v, region);
 }

@@ -237,12 +237,35 @@ static void selection(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
+static void streams(
+	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n)
+{
+	size_t i;
+
+	if (!n->streams || !r->streams.nr)
+		return;
+	sonde_json_open(&x->w, "per_stream", '[', true);
+	for (i = 0; i < n->streams; i++) {
+		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
+
+		sonde_json_open(&x->w, NULL, '{', true);
+		sonde_json_u64(&x->w, "context", s->context);
+		sonde_json_u64(&x->w, "stream", s->stream);
+		sonde_json_u64(&x->w, "kernel_count", s->launches);
+		sonde_json_number(&x->w, "total_ms", s->time_ns / 1e6);
+		sonde_json_number(&x->w, "busy_ms", s->busy_ns / 1e6);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+}
+
 void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 
 	identity(x, r, n);
 	fields(x, r, n, false);
+	streams(x, r, n);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
 	if (!isnan(n->busy_ns) || !isnan(n->host_ns))

@@ -10,6 +10,7 @@
 
 #define MAX_KERNELS 10
 #define MAX_METRICS 60
+#define MAX_STREAMS 8
 
 void sonde_markdown__figure(
 	struct sonde_markdown *m, const struct sonde_figures *f, uint32_t column)
@@ -93,8 +94,28 @@ static void occupancy(struct sonde_markdown *m)
 			possible);
 }
 
+static void streams(
+	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
+{
+	size_t i;
+
+	if (n->streams < 2 || !r->streams.nr)
+		return;
+	for (i = 0; i < n->streams && i < MAX_STREAMS; i++) {
+		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
+
+		sonde_sink_printf(m->to,
+			"  - stream %" PRIu64 ": busy %.4f ms, %" PRIu64 " launches\n", s->stream,
+			s->busy_ns / 1e6, s->launches);
+	}
+	if (n->streams > MAX_STREAMS)
+		sonde_sink_printf(
+			m->to, "  - \u2026 and %" PRIu64 " more\n", n->streams - MAX_STREAMS);
+}
+
 /* What timestamps tell, on as few lines as they need. */
-static void times(struct sonde_markdown *m, const struct sonde_node *n)
+static void times(
+	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	const char *bound = sonde_bound(n);
 
@@ -102,6 +123,7 @@ static void times(struct sonde_markdown *m, const struct sonde_node *n)
 		sonde_sink_printf(m->to,
 			"- GPU: busy %.4f ms on %" PRIu64 " streams, idle %.4f ms inside entries\n",
 			n->busy_ns / 1e6, n->streams, n->idle_ns / 1e6);
+	streams(m, r, n);
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
 			n->copy_ns / 1e6, n->copy_bytes);
@@ -140,7 +162,7 @@ static void facts(
 			"- over %u scopes: %.4f to %.4f ms, median %.4f ms, imbalance %.3f\n",
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
-	times(m, n);
+	times(m, r, n);
 	if (limiter)
 		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
 	occupancy(m);

@@ -19,6 +19,8 @@ static const char schema[] =
 	" measured TEXT NOT NULL, process_id INTEGER, device INTEGER, launches INTEGER NOT NULL, "
 	"total_ms REAL,"
 	" outside_launches INTEGER NOT NULL, outside_ms REAL);"
+	"CREATE TABLE streams (region INTEGER NOT NULL REFERENCES regions, context INTEGER NOT "
+	"NULL, stream INTEGER NOT NULL, launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL);"
 	"CREATE TABLE kernels (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes,"
 	" region INTEGER REFERENCES regions, name TEXT NOT NULL, calls INTEGER NOT NULL, total_ms "
 	"REAL, mean_ms REAL);"
@@ -39,6 +41,7 @@ static const char schema[] =
 static const char indexes[] =
 	"CREATE INDEX regions_by_id ON regions (scope, region_id);"
 	"CREATE INDEX regions_by_parent ON regions (parent);"
+	"CREATE INDEX streams_by_region ON streams (region);"
 	"CREATE INDEX kernels_by_region ON kernels (region);"
 	"CREATE INDEX kernels_by_name ON kernels (name);"
 	"CREATE INDEX metrics_by_region ON metrics (region, metric);"
@@ -122,6 +125,7 @@ static int prepare(struct sonde_db *d)
 		[SONDE_DB_INFO] = "INSERT OR IGNORE INTO info VALUES (?,?)",
 		[SONDE_DB_NOTE] = "INSERT INTO notes VALUES (?)",
 		[SONDE_DB_SCOPE] = "INSERT INTO scopes VALUES (?,?,?,?,?,?,?,?,?,?)",
+		[SONDE_DB_STREAM] = "INSERT INTO streams VALUES (?,?,?,?,?,?)",
 		[SONDE_DB_KERNEL] = "INSERT INTO kernels VALUES (?,?,?,?,?,?,?)",
 		[SONDE_DB_NAME] = "INSERT INTO metric_names VALUES (?,?,?,?,?)",
 		[SONDE_DB_METRIC] = "INSERT INTO metrics VALUES (?,?,?,?,?,?,?,?,?,?)",

@@ -96,6 +96,27 @@ static void bind_region(
 		sonde_db__number(s, 10 + (int)i, sonde_fields[i].number(r, n));
 }
 
+static int put_streams(struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n,
+	const struct owner *o)
+{
+	sqlite3_stmt *st = d->insert[SONDE_DB_STREAM];
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < n->streams && r->streams.nr && rc == 0; i++) {
+		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
+
+		bind_id(st, 1, o->region);
+		sqlite3_bind_int64(st, 2, s->context);
+		sqlite3_bind_int64(st, 3, (int64_t)s->stream);
+		sqlite3_bind_int64(st, 4, (int64_t)s->launches);
+		sonde_db__number(st, 5, s->time_ns / 1e6);
+		sonde_db__number(st, 6, s->busy_ns / 1e6);
+		rc = sonde_db__step(d, st);
+	}
+	return rc;
+}
+
 /* Ids of regions grow with the node number: a parent's is known from the child's. */
 static int put_region(
 	struct sonde_db *d, const struct sonde_report *r, uint32_t node, struct owner o)
@@ -107,6 +128,8 @@ static int put_region(
 	sonde_tree_values(d->tree, r, SONDE_PART_INCLUSIVE, node, &d->figures);
 	bind_region(d, r, node, &o);
 	rc = sonde_db__step(d, d->insert[SONDE_DB_REGION]);
+	if (rc == 0)
+		rc = put_streams(d, r, n, &o);
 	o.part = "inclusive";
 	if (rc == 0)
 		rc = put_figures(d, &o);

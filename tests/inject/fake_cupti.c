@@ -229,7 +229,7 @@ EXPORT void fake_launch(const char *name, uint64_t node)
 	k.end = k.start + 1234;
 	k.name = name;
 	k.contextId = 1;
-	k.streamId = 7;
+	k.streamId = strstr(name, "axpy") ? 13 : 7;
 	k.gridX = 64;
 	k.gridY = k.gridZ = k.blockY = k.blockZ = 1;
 	k.blockX = 256;

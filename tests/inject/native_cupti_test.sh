@@ -74,6 +74,10 @@ off() {
 	[ "$(cuda)" = done ] && has "note CUPTI switched off: host times only, no kernels"
 }
 
+sqlite() {
+	python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "$TMP/r.db" "$1"
+}
+
 report() { # the figures timestamps give, in every format
 	fresh cupti="$FAKE"
 	cuda && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" || return
@@ -84,10 +88,16 @@ report() { # the figures timestamps give, in every format
 		assert (move["copy_count"], move["copy_bytes"], move["kernel_count"]) == (1, 4096, 1), move
 		assert move["copy_ms"] == move["total_ms"] and a["copy_count"] == 0
 		assert abs(a["idle_ms"] + a["busy_ms"] - a["span_ms"]) < 1e-9 and a["host_ms"] > 0, a
+		streams = [(s["stream"], s["kernel_count"]) for s in rows["s"]["per_stream"]]
+		assert rows["s"]["streams"] == 2 and streams == [(13, 3), (7, 1)], rows["s"]
 		assert a["bound"] in ("gpu", "cpu", "waiting", "mixed"), a
 	P
 	"$SONDE" report "$OUT" | tee /dev/stderr | grep -qE '^region .*launches .*busy ms .*idle ms .*host ms .*copy ms .*bound$' &&
 		"$SONDE" report "$OUT" -f md | grep -q '^- copies: 1, .* ms, 4096 bytes$' &&
+		"$SONDE" report "$OUT" -f md | grep -qE '^  - stream 13: busy .* ms, 3 launches$' &&
+		"$SONDE" report "$OUT" -f sqlite -o "$TMP/r.db" &&
+		[ "$(sqlite "SELECT sum(s.launches) FROM streams s JOIN regions r ON r.id = s.region JOIN scopes c ON c.id = r.scope
+			WHERE c.is_aggregate AND r.region_id = 's'")" = 4 ] &&
 		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',copy_count,copy_ms,copy_bytes,'
 }
 

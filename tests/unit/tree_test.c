@@ -627,6 +627,71 @@ static void test_tree__results_of_one_capture_add_up(void **state)
 	made_release(&m);
 }
 
+static void launch_on(struct made *m, uint32_t range, uint64_t stream, uint64_t start, uint64_t end)
+{
+	made_launch(m, "k", 1, &range);
+	m->r->records.at[m->r->records.nr - 1].stream = stream;
+	stamp(m, start, end);
+}
+
+static void test_times__streams_share_a_regions_launches(void **state)
+{
+	const struct sonde_report *r;
+	const struct sonde_stream *s;
+	const struct sonde_node *n;
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, a, "B");
+	launch_on(&m, a, 7, 100, 200);
+	launch_on(&m, b, 9, 150, 190);
+	launch_on(&m, b, 7, 300, 400);
+	launch_on(&m, b, 7, 350, 450); /* nodes of one graph overlap on their stream */
+	aggregate(&run, m.r, NULL);
+	r = &run.t->reports.at[0];
+	n = r->nodes.at;
+	assert_int_equal(n[0].streams, 2);
+	s = &r->streams.at[n[0].first_stream];
+	assert_int_equal(s[0].stream, 7); /* the busiest first */
+	assert_int_equal(s[0].launches, 3);
+	near(s[0].time_ns, 300);
+	near(s[0].busy_ns, 250);
+	assert_int_equal(s[1].stream, 9);
+	near(s[1].busy_ns, 40);
+	s = &r->streams.at[n[1].first_stream];
+	assert_int_equal(n[1].streams, 2);
+	assert_int_equal(s[0].launches, 2);
+	near(s[0].busy_ns, 150);
+	r = &run.t->reports.at[1]; /* the aggregate of one scope has them too */
+	near(r->streams.at[r->nodes.at[1].first_stream].busy_ns, 150);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_times__an_aggregate_of_several_scopes_counts_streams(void **state)
+{
+	const struct sonde_report *all;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	launch_on(&m, made_push(&m, MADE_ROOT, "A"), 7, 100, 200);
+	made_process(&m, 4600);
+	launch_on(&m, made_push(&m, MADE_ROOT, "A"), 7, 100, 200);
+	aggregate(&run, m.r, NULL);
+	all = &run.t->reports.at[run.t->reports.nr - 1];
+	assert_int_equal(all->nodes.at[0].streams, 2);
+	assert_int_equal(all->streams.nr, 0);
+	assert_int_equal(run.t->reports.at[1].streams.nr, 1);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_times__idle_is_inside_entries_and_copies_are_counted(void **state)
 {
 	const struct sonde_node *n;
@@ -675,6 +740,8 @@ int main(void)
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
 		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
+		cmocka_unit_test(test_times__streams_share_a_regions_launches),
+		cmocka_unit_test(test_times__an_aggregate_of_several_scopes_counts_streams),
 		cmocka_unit_test(test_times__idle_is_inside_entries_and_copies_are_counted),
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),

@@ -148,6 +148,54 @@ static void test_validate__totals_coverage_and_kernels_must_add_up(void **state)
 	rejects(d, "$.aggregate", "scopes");
 }
 
+/* The good report's first region, with times and two streams. */
+static json_t *timed(json_t **region)
+{
+	json_t *d = good();
+	double total;
+
+	*region = at(d, "aggregate", "regions", "0", NULL);
+	total = json_number_value(json_object_get(*region, "total_ms"));
+	json_object_set_new(*region, "busy_ms", json_real(total / 2));
+	json_object_set_new(*region, "streams", json_integer(2));
+	json_object_set_new(*region, "per_stream",
+		json_pack("[{s:i,s:i,s:i,s:f,s:f},{s:i,s:i,s:i,s:f,s:f}]", "context", 1, "stream",
+			7, "kernel_count", 1, "total_ms", total / 2, "busy_ms", total / 2,
+			"context", 1, "stream", 9, "kernel_count", 1, "total_ms", total / 2,
+			"busy_ms", 0.0));
+	return d;
+}
+
+static void test_validate__times_and_streams_must_fit_the_region(void **state)
+{
+	json_t *d, *region;
+	struct sonde_err err = {0};
+	char *text;
+
+	(void)state;
+	d = timed(&region);
+	text = json_dumps(d, 0);
+	if (sonde_validate_text(sonde_str_from(text), "t", &err))
+		fail_msg("%s", err.msg);
+	free(text);
+	json_decref(d);
+	d = timed(&region);
+	json_object_set_new(region, "busy_ms", json_real(1e9));
+	rejects(d, "busy_ms", "is more than the launches took");
+	d = timed(&region);
+	json_object_set_new(region, "streams", json_integer(3));
+	rejects(d, "per_stream", "does not have as many");
+	d = timed(&region);
+	json_object_set_new(at(region, "per_stream", "1", NULL), "busy_ms", json_real(1e9));
+	rejects(d, "per_stream", "busier");
+	d = timed(&region);
+	json_object_set_new(at(region, "per_stream", "1", NULL), "kernel_count", json_integer(99));
+	rejects(d, "per_stream", "more than kernel_count");
+	d = timed(&region);
+	json_object_set_new(at(region, "per_stream", "0", NULL), "total_ms", json_real(1e9));
+	rejects(d, "per_stream", "more than total_ms");
+}
+
 static void test_validate__what_is_no_json_is_named_with_its_byte(void **state)
 {
 	struct sonde_err err = {0};
@@ -204,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_validate__inclusive_must_be_exclusive_plus_children),
 		cmocka_unit_test(test_validate__tree_must_be_depth_first_with_unique_ids),
 		cmocka_unit_test(test_validate__totals_coverage_and_kernels_must_add_up),
+		cmocka_unit_test(test_validate__times_and_streams_must_fit_the_region),
 		cmocka_unit_test(test_validate__what_is_no_json_is_named_with_its_byte),
 		cmocka_unit_test(test_validate__any_member_may_be_missing_or_of_any_type),
 	};

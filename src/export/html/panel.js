@@ -1,6 +1,6 @@
 /* Everything about the selected region, or about the whole run when none is. */
 
-const MANY_KERNELS = 10;
+const MANY_KERNELS = 10, MANY_STREAMS = 16;
 
 function meters(report, node) {
 	const box = el("div", {});
@@ -105,6 +105,19 @@ function kernelTable(report, first, nr) {
 	return el("div", {}, el("h3", {}, "Kernels"), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
 		el("thead", {}, el("tr", {}, ...["kernel", "calls", "ms", ...heads.map((c) => data.metrics[c].h)].map((h) => el("th", {scope: "col"}, h)))),
 		body)), more);
+}
+
+/* What each stream did, where there are several. */
+function streamTable(report, node) {
+	const nr = field(report, node, "streams") || 0, s = report.streams;
+	if (nr < 2 || !s)
+		return null;
+	const row = (i) => el("tr", {}, el("td", {title: "context " + s.context[i]}, String(s.stream[i])), el("td", {}, fieldText(s.launches[i], "count")),
+		el("td", {title: "sum of launches: " + fieldText(s.ms[i], "ms") + " ms"}, fieldText(s.busy_ms[i], "ms")));
+	return el("div", {}, el("h3", {}, "Streams"), el("div.wide", {}, el("table.metrics", {"aria-label": "Streams"},
+		el("thead", {}, el("tr", {}, ...["stream", "launches", "busy ms"].map((h) => el("th", {scope: "col"}, h)))),
+		el("tbody", {}, ...Array.from({length: Math.min(nr, MANY_STREAMS)}, (_, i) => row(report.s0[node] + i))))),
+		nr > MANY_STREAMS ? el("p.small.soft", {}, "The other " + (nr - MANY_STREAMS) + " streams are in report.json.") : null);
 }
 
 function metricTable(report, node, columns) {
@@ -217,7 +230,7 @@ function drawPanel() {
 	if (field(report, node, "launches") === 0)
 		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
 	for (const part of [verdict(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),
-		kernelTable(report, report.k0[node], report.kn[node]), sections(report, node)])
+		kernelTable(report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);
 	panel.scrollTop = 0;
