@@ -99,21 +99,28 @@ static void write_metrics(struct sonde_html *h)
 	sonde_json_close(w, ']');
 }
 
-static void write_fields(struct sonde_json *w)
+/* Shown at first is what a table in text would have. */
+static void write_fields(struct sonde_html *h)
 {
 	static const char *const forms[] = {[SONDE_FIELD_COUNT] = "count",
 		[SONDE_FIELD_MS] = "ms",
 		[SONDE_FIELD_PERCENT] = "percent",
 		[SONDE_FIELD_RATIO] = "ratio"};
+	const struct sonde_tree *t = h->x.tree;
+	struct sonde_json *w = &h->x.w;
+	uint32_t shown = 0;
 	size_t i;
 
+	for (i = 0; i < t->reports.nr; i++)
+		if (sonde_report_is_shown(&t->reports.at[i], h->x.options))
+			shown |= sonde_fields_in_table(&t->reports.at[i]);
 	sonde_json_open(w, "fields", '[', true);
 	for (i = 0; i < sonde_nr_fields; i++) {
 		sonde_json_open(w, NULL, '{', true);
 		sonde_json_z(w, "key", sonde_fields[i].csv);
 		sonde_json_z(w, "head", sonde_fields[i].head);
 		sonde_json_z(w, "form", forms[sonde_fields[i].form]);
-		sonde_json_bool(w, "shown", sonde_fields[i].is_in_tables);
+		sonde_json_bool(w, "shown", shown >> i & 1);
 		sonde_json_close(w, '}');
 	}
 	sonde_json_close(w, ']');
@@ -206,7 +213,7 @@ static int write_data(struct sonde_html *h)
 	sonde_json_close(w, '}');
 	write_lines(h);
 	write_metrics(h);
-	write_fields(w);
+	write_fields(h);
 	rc = write_names(h);
 	if (rc == 0)
 		rc = sonde_html__reports(h);

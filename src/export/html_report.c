@@ -7,6 +7,7 @@
 #include "export/number.h"
 
 #include <math.h>
+#include <string.h>
 
 void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr)
 {
@@ -50,7 +51,7 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r, str
 	sonde_json_close(&h->x.w, ']');
 }
 
-static void write_structure(struct sonde_html *h, const struct sonde_report *r, struct lists *l)
+static void write_structure(const struct sonde_report *r, struct lists *l)
 {
 	size_t k;
 
@@ -70,10 +71,6 @@ static void write_structure(struct sonde_html *h, const struct sonde_report *r, 
 		l->at[k] = r->nodes.at[k].first_stream;
 	if (r->streams.nr)
 		put(l, "s0");
-	for (k = 0; k < l->nr; k++)
-		l->at[k] = r->nodes.at[k].cpu_ns / 1e6;
-	put(l, "cpu_ms");
-	(void)h;
 }
 
 static char limiter_letter(const struct sonde_tree *t, const struct sonde_figures *f)
@@ -81,6 +78,24 @@ static char limiter_letter(const struct sonde_tree *t, const struct sonde_figure
 	const char *limiter = sonde_limiter(t, f);
 
 	return limiter ? limiter[0] : '-';
+}
+
+/* CPU or GPU, a letter each; '-' where the capture does not tell. */
+static void write_bounds(struct sonde_html *h, const struct sonde_report *r)
+{
+	static const char *const words[] = {"gpu", "copies", "cpu", "waiting", "mixed"};
+	struct sonde_buf letters = {0};
+	size_t i, k;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		const char *bound = sonde_bound(&r->nodes.at[i]);
+
+		for (k = 0; bound && k < 5 && strcmp(bound, words[k]) != 0; k++)
+			;
+		sonde_buf_putc(&letters, bound && k < 5 ? "gocwm"[k] : '-');
+	}
+	sonde_json_str(&h->x.w, "bound", sonde_buf_view(&letters));
+	sonde_buf_release(&letters);
 }
 
 /* Inclusive figures; behind the nodes the totals and what lies outside. */
@@ -233,8 +248,9 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 		return sonde_err_nomem(h->err);
 	sonde_json_open(&h->x.w, NULL, '{', true);
 	write_facts(h, r);
-	write_structure(h, r, &l);
+	write_structure(r, &l);
 	write_fields(h, r, &l);
+	write_bounds(h, r);
 	rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
 	if (rc == 0)
 		rc = write_exclusive(h, r);

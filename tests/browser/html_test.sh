@@ -31,4 +31,10 @@ if [ -e "$BUILD/libsonde_inject.so" ]; then
 	SONDE_INJECT_CONFIG=$TMP/inject.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so "$BUILD/workloads/resnet_cpu" 5 >/dev/null
 	page native "$TMP/capture" || exit 1
 fi
+if [ -e "$BUILD/fake/fake_cuda" ]; then
+	mkdir -p "$TMP/gpu" && printf 'output=%s\ncupti=%s\n' "$TMP/gpu" "$PWD/$BUILD/fake/libcupti_fake.so" >"$TMP/gpu.conf"
+	SONDE_INJECT_CONFIG=$TMP/gpu.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so CUDA_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so \
+		"$BUILD/fake/fake_cuda" "$PWD/$BUILD/fake/libcupti_fake.so" >/dev/null
+	page gpu "$TMP/gpu" || exit 1
+fi
 PYTHONDONTWRITEBYTECODE=1 python3 tests/browser/page_checks.py "$pages"

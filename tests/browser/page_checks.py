@@ -45,7 +45,7 @@ ROWS = """[...document.querySelectorAll('#rows tr[data-node]')].filter((r) => !r
     cells: Object.fromEntries([...r.querySelectorAll('td[data-key]')].map((c) => [c.dataset.key, c.dataset.v === undefined ? null : c.dataset.v]))}))"""
 FIELDS = {"instances": ("instances",), "launches": ("kernel_count",), "inclusive_ms": ("total_ms",), "share_pct": ("share_pct",),
           "exclusive_ms": ("exclusive", "total_ms"), "exclusive_launches": ("exclusive", "kernel_count"), "host_ms": ("host_ms",),
-          "busy_ms": ("busy_ms",), "span_ms": ("span_ms",), "imbalance": ("imbalance",)}
+          "busy_ms": ("busy_ms",), "span_ms": ("span_ms",), "imbalance": ("imbalance",), "idle_ms": ("idle_ms",), "cpu_ms": ("cpu_ms",), "copy_ms": ("copy_ms",)}
 
 
 def same_rows(page, report):
@@ -60,8 +60,8 @@ def same_rows(page, report):
     for row in rows:
         for key, text in row["cells"].items():
             value = want[row["id"]]
-            if key == "limiter":
-                assert text == value["limiter"], (row["id"], key)
+            if key in ("limiter", "bound"):
+                assert text == value[key], (row["id"], key)
                 continue
             for step in ("metrics", metrics[int(key[1:])]) if key[0] == "m" and key[1:].isdigit() else FIELDS[key]:
                 value = value.get(step)
@@ -308,6 +308,19 @@ def the_page_fits_a_phone():
     with page_of("h200_transformer", width=390, height=800, phone=True) as page:
         page.settle()
         assert page.js("document.documentElement.scrollWidth") <= 390, page.js("document.documentElement.scrollWidth")
+        clean(page)
+
+
+def streams_and_the_bound_of_a_region_are_those_of_report_json():
+    if not os.path.exists(folder + "/gpu.html"):
+        return
+    region = next(r for r in report_of("gpu")["aggregate"]["regions"] if r["id"] == "s")
+    with page_of("gpu", "#region=s&kind=start_end") as page:
+        page.settle()
+        rows = page.js("[...document.querySelectorAll('table[aria-label=Streams] tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
+        assert [(int(r[0]), int(r[1])) for r in rows] == [(s["stream"], s["kernel_count"]) for s in region["per_stream"]], rows
+        words = {"gpu": "the GPU:", "copies": "copies:", "cpu": "the CPU:", "waiting": "something else:", "mixed": "alone:"}
+        assert words[region["bound"]] in page.js("document.querySelector('#panel .verdict').textContent")
         clean(page)
 
 

@@ -5,6 +5,12 @@ const CIVIDIS = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112,
 const LIMITERS = {
 	c: ["#0072b2", "compute"], m: ["#e69f00", "memory"], l: ["#9aa0a6", "latency"], "-": ["#cfd3d6", "unknown"],
 };
+const BOUNDS = {
+	g: ["#0072b2", "gpu"], o: ["#cc79a7", "copies"], c: ["#e69f00", "cpu"], w: ["#9aa0a6", "waiting"], m: ["#56b4e9", "mixed"],
+	"-": ["#cfd3d6", "unknown"],
+};
+/* What a region may be called, by the report's list of letters. */
+const WORDS = {limiter: LIMITERS, bound: BOUNDS};
 const DEPTHS = ["#8fb3d6", "#a9c5df", "#bdd2e6", "#9dbcd9", "#b3cce3"];
 
 function ramp(share) {
@@ -26,7 +32,12 @@ const AMOUNTS = [
 	["Occupancy", ["sm__warps_active.avg.pct_of_peak_sustained_active"]],
 ];
 
-/* What colours may stand for: [value, text] with value "limiter", "m<column>" or "depth". */
+/* Whether some region of some report has a word of this kind. */
+function tells(word) {
+	return reports.some((r) => /[^-]/.test(r[word]));
+}
+
+/* What colours may stand for: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
 function colourings() {
 	const list = [];
 	for (const [text, names] of AMOUNTS) {
@@ -34,8 +45,9 @@ function colourings() {
 		if (name)
 			list.push(["m" + columnOf.get(name), text]);
 	}
-	if (reports.some((r) => /[cml]/.test(r.limiter)))
-		list.unshift(["limiter", "limiter"]);
+	for (const word of Object.keys(WORDS).reverse())
+		if (tells(word))
+			list.unshift([word, word]);
 	list.push(["depth", "nothing"]);
 	return list;
 }
@@ -48,8 +60,8 @@ function topOf(report) {
 }
 
 function colourOf(report, node) {
-	if (state.colour === "limiter")
-		return LIMITERS[report.limiter[node]][0];
+	if (WORDS[state.colour])
+		return WORDS[state.colour][report[state.colour][node]][0];
 	if (state.colour[0] === "m") {
 		const f = figure(report, node, Number(state.colour.slice(1)), false);
 		return isNumber(f.v) ? ramp(f.v / state.top) : LIMITERS["-"][0];
@@ -59,11 +71,10 @@ function colourOf(report, node) {
 
 function legend() {
 	const box = el("span.legend", {"aria-label": "Legend"});
-	if (state.colour === "limiter") {
-		for (const letter of "cml")
-			box.append(el("span", {}, el("span.swatch", {style: {background: LIMITERS[letter][0]}}), LIMITERS[letter][1]));
-		if (state.report.limiter.includes("-"))
-			box.append(el("span", {}, el("span.swatch", {style: {background: LIMITERS["-"][0]}}), "unknown"));
+	if (WORDS[state.colour]) {
+		for (const [letter, [colour, text]] of Object.entries(WORDS[state.colour]))
+			if (state.report[state.colour].includes(letter))
+				box.append(el("span", {}, el("span.swatch", {style: {background: colour}}), text));
 	} else if (state.colour[0] === "m") {
 		const stops = CIVIDIS.map((_, i) => ramp(i / (CIVIDIS.length - 1))).join(",");
 		box.append("0 %", el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), state.top + " %");

@@ -6,7 +6,8 @@ const FIELD_TITLES = {
 	instances: "how often the region was entered", launches: "kernels and copies launched inside",
 	inclusive_ms: "GPU time with nested regions, ms", exclusive_ms: "GPU time without nested regions, ms",
 	exclusive_launches: "launches outside nested regions", busy_ms: "time the GPU was busy, overlaps counted once, ms",
-	span_ms: "from the first start to the last end, ms", host_ms: "time the host was inside the range, ms",
+	span_ms: "from the first start to the last end, ms", idle_ms: "without work between the first and last launch of an entry, ms",
+	cpu_ms: "CPU time of the threads inside the range, ms", copy_ms: "GPU time of copies, ms", host_ms: "time the host was inside the range, ms",
 	share_pct: "share of all GPU time inside regions", imbalance: "longest time of a scope ÷ mean over scopes",
 };
 
@@ -28,13 +29,16 @@ function metricColumn(column) {
 	};
 }
 
-const limiterColumn = {
-	key: "limiter", head: "limiter", title: "what holds the region back (inclusive)", form: "word",
-	get: (report, node) => ({v: report.limiter[node] === "-" ? null : LIMITERS[report.limiter[node]][1], mark: ""}),
-};
+function wordColumn(key, title) {
+	return {
+		key, head: key, title, form: "word",
+		get: (report, node) => ({v: report[key][node] === "-" ? null : WORDS[key][report[key][node]][1], mark: ""}),
+	};
+}
 
 const allColumns = [
-	...data.fields.map(fieldColumn), limiterColumn, ...data.region_columns.map(metricColumn),
+	...data.fields.map(fieldColumn), wordColumn("limiter", "what holds the region back (inclusive)"),
+	wordColumn("bound", "whom the region waited for: the GPU, copies, the CPU, or something else"), ...data.region_columns.map(metricColumn),
 ];
 const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
 
@@ -44,13 +48,11 @@ function hasAny(column, report) {
 }
 
 function defaultColumns() {
-	const keys = data.fields.filter((f) => f.shown && f.key !== "exclusive_ms").map((f) => f.key);
-	keys.splice(keys.indexOf("inclusive_ms") + 1, 0, "exclusive_ms");
+	const keys = data.fields.filter((f) => f.shown).map((f) => f.key);
 	for (const column of data.headline)
 		if (slotOf.has(column))
 			keys.push("m" + column);
-	if (reports.some((r) => /[cml]/.test(r.limiter)))
-		keys.push("limiter");
+	keys.push(...["limiter", "bound"].filter(tells).slice(0, 1));
 	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 

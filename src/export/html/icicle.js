@@ -58,8 +58,9 @@ function describe(report, node, total) {
 		if (isNumber(f.v))
 			lines.push((metric.h || metric.n) + " " + f.mark + human(f.v, metric.u));
 	}
-	if (report.limiter[node] !== "-")
-		lines.push("limiter: " + LIMITERS[report.limiter[node]][1]);
+	for (const word of Object.keys(WORDS))
+		if (report[word][node] !== "-")
+			lines.push(word + ": " + WORDS[word][report[word][node]][1]);
 	return lines.join("\n");
 }
 
@@ -189,8 +190,9 @@ function frameUnder(event) {
 function initIcicle() {
 	const byList = additive(state.report), colours = colourings();
 	state.by = byList[0][0];
-	/* One limiter everywhere says little: then amounts. */
-	state.colour = colours[0][0] === "limiter" && new Set(state.report.limiter).size < 2 ? colours[1][0] : colours[0][0];
+	/* One word everywhere says little: then amounts. */
+	const [first] = colours[0];
+	state.colour = WORDS[first] && new Set(state.report[first]).size < 2 ? colours[1][0] : first;
 	const frames = el("div", {id: "frames", role: "tree", tabindex: "0", "aria-label": "Regions by size; arrow keys move, Enter zooms"});
 	byId("overview").append(
 		el("div.row.between", {},

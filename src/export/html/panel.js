@@ -37,6 +37,20 @@ function verdict(report, node) {
 	return words ? el("p.verdict", {style: {borderColor: LIMITERS[letter][0]}}, words) : null;
 }
 
+/* The bound in words. */
+function waited(report, node) {
+	const letter = report.bound[node], share = field(report, node, "busy_ms") / field(report, node, "host_ms");
+	const part = Math.round(100 * share) + " % of the time the host was in it";
+	const words = {
+		g: "Waits for the GPU: it was busy with this region " + part + ".",
+		o: "Waits for copies: the GPU was busy with this region " + part + ", mostly copying.",
+		c: "Waits for the CPU: the GPU was busy with this region only " + part + ".",
+		w: "Waits for something else: the GPU was busy " + part + ", and its threads ran for less than half of it.",
+		m: "Neither CPU nor GPU alone: the GPU was busy with this region " + part + ".",
+	}[letter];
+	return words ? el("p.verdict", {style: {borderColor: BOUNDS[letter][0]}}, words) : null;
+}
+
 function fact(name, text, title, raw) {
 	const dd = el("dd", {}, text);
 	if (isNumber(raw))
@@ -65,8 +79,10 @@ function facts(report, node) {
 		fact("entries", fieldText(get("instances"), "count"), "how often the range was entered", get("instances")),
 		fact("busy", ms(get("busy_ms")), "overlapping launches counted once"),
 		fact("span", ms(get("span_ms")), "first start to last end"),
+		fact("idle", ms(get("idle_ms")), "without work between the first and last launch of an entry"),
+		fact("copies", get("copy_count") ? ms(get("copy_ms")) : null, fieldText(get("copy_count"), "count") + " copies, " + fieldText(get("copy_bytes"), "count") + " bytes"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
-		fact("CPU", ms(report.cpu_ms[node]), "CPU time of the thread inside the range"),
+		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),
 		fact("occupancy possible", isNumber(possible) ? possible.toFixed(1) + " %" : null, "with the launch configurations of this region"),
 		fact("intensity", isNumber(flop) && dram > 0 ? factor(flop / dram, "FLOP/B") : null, "operations per byte of DRAM traffic"),
 		fact("rate", isNumber(flop) && seconds > 0 ? factor(flop / seconds, "FLOP/s") : null),
@@ -229,7 +245,7 @@ function drawPanel() {
 			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region", "Copy link"))));
 	if (field(report, node, "launches") === 0)
 		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
-	for (const part of [verdict(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),
+	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),
 		kernelTable(report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);
