@@ -60,18 +60,6 @@ static const struct setting {
 	{"pipeline.workload.name", TEXT, AT(workload_name)},
 	{"pipeline.workload.cwd", TEXT, AT(workload_dir)},
 	{"pipeline.workload.timeout_s", NUMBER, AT(timeout_s)},
-	{"report.metrics", LIST, AT(report_metrics)},
-	{"report.sections", LIST, AT(report_sections)},
-	{"report.kernels.include", LIST, AT(report_kernel_include)},
-	{"report.kernels.exclude", LIST, AT(report_kernel_exclude)},
-	{"report.nvtx.include", LIST, AT(report_nvtx_include)},
-	{"report.nvtx.exclude", LIST, AT(report_nvtx_exclude)},
-	{"report.sort", TEXT, AT(sort)},
-	{"report.aggregate", BOOL, AT(aggregate)},
-	{"report.nesting", TEXT, AT(nesting)},
-	{"report.deterministic", BOOL, AT(deterministic)},
-	{"report.max_regions", NUMBER, AT(max_regions)},
-	{"report.max_kernels", NUMBER, AT(max_kernels)},
 };
 
 static int bad(struct sonde_err *err, const char *key, const char *text, const char *kind)
@@ -187,14 +175,11 @@ int sonde_capture_settings_read(struct sonde_capture_settings *out,
 	size_t i;
 	int rc = 0;
 
-	*out = (struct sonde_capture_settings){.aggregate = true,
-		.ncu_fallback = true,
+	*out = (struct sonde_capture_settings){.ncu_fallback = true,
 		.ncu_gating = true,
 		.nsys_sqlite = true,
 		.nsys_stats = true,
 		.ncu_csv = true,
-		.max_regions = -1,
-		.max_kernels = -1,
 		.ncu = {.launch_skip = -1,
 			.launch_count = -1,
 			.replay_mode = "kernel",

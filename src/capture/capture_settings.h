@@ -32,14 +32,9 @@ struct sonde_capture_settings {
 	const char *workload_name; /* of the bundled ones */
 	const char *workload_dir;  /* where the program runs; NULL = here */
 	long timeout_s;
-	/* The run and its report. */
+	/* The run. What its report holds is read elsewhere (cli/settings.h). */
 	const char *run_dir;
 	bool chdir; /* the program runs in the run directory */
-	bool aggregate, deterministic;
-	const char *nesting, *sort;
-	struct sonde_list report_metrics, report_sections, report_kernel_include,
-		report_kernel_exclude, report_nvtx_include, report_nvtx_exclude;
-	long max_regions, max_kernels;
 	struct sonde_arena arena;
 };
 

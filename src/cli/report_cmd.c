@@ -300,7 +300,7 @@ static int configured_report(struct request *q, struct sonde_err *err)
 
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
-		rc = sonde_settings_read(&settings, config, err);
+		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
 	settings.choice.headline_only = q->format == FORMAT_TEXT && !q->dir;
 	if (rc == 0)
 		rc = sonde_config_dump(config, &yaml, SONDE_CONFIG_JOB, "report", true, err);

@@ -103,6 +103,11 @@ static const char *element(void *of, const char *key, size_t i)
 	return i < nr ? items[i].p : NULL;
 }
 
+struct sonde_config *sonde_run_config_composed(const struct sonde_run_config *c)
+{
+	return c->config;
+}
+
 struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c)
 {
 	return (struct sonde_setting_source){text, element, c};

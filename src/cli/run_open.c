@@ -169,7 +169,10 @@ int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 	struct sonde_setting_source source = sonde_run_config_source(config);
 	int rc;
 
-	*r = (struct sonde_run){.chip = q->chip, .is_dry = q->is_dry, .is_quiet = q->is_quiet};
+	*r = (struct sonde_run){.config = sonde_run_config_composed(config),
+		.chip = q->chip,
+		.is_dry = q->is_dry,
+		.is_quiet = q->is_quiet};
 	rc = sonde_capture_settings_read(&r->set, &source, err);
 	r->set.run_dir = sonde_run_config_dir(config);
 	if (rc == 0)

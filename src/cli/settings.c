@@ -116,12 +116,12 @@ static bool is_default(const struct sonde_config *c, const char *key)
 	return !sonde_str_starts(origin, "override");
 }
 
-size_t sonde_limit_of(int64_t n)
+static size_t limit_of(int64_t n)
 {
 	return n > 0 ? (size_t)n : SONDE_NO_LIMIT;
 }
 
-enum sonde_sort sonde_sort_named(struct sonde_str word)
+static enum sonde_sort sort_named(struct sonde_str word)
 {
 	if (sonde_str_is(word, "time"))
 		return SONDE_SORT_TIME;
@@ -130,20 +130,44 @@ enum sonde_sort sonde_sort_named(struct sonde_str word)
 	return sonde_str_is(word, "name") ? SONDE_SORT_NAME : SONDE_SORT_ORDER;
 }
 
-int sonde_settings_read(
-	struct sonde_settings *s, const struct sonde_config *c, struct sonde_err *err)
+/* What ncu compared with something else than we would: `regex:` over function names. */
+static bool is_comparable(const struct sonde_config *c)
 {
-	/* The capture's own key stands in where an override named it and the report's is empty. */
-	struct {
+	const struct sonde_str *names;
+	size_t i, nr = sonde_config_list(c, CLI "kernel_name", &names);
+
+	if (sonde_str_is(sonde_config_str(c, CLI "kernel_name_base"), "demangled"))
+		return true;
+	for (i = 0; i < nr; i++)
+		if (sonde_str_starts(names[i], "regex:"))
+			return false;
+	return true;
+}
+
+static bool stands_in(const struct sonde_config *c, enum sonde_stand_in when, const char *key)
+{
+	if (!key || when == SONDE_STAND_IN_NEVER)
+		return false;
+	return when == SONDE_STAND_IN_ALWAYS || !is_default(c, key);
+}
+
+static int read_lists(struct sonde_settings *s, const struct sonde_config *c,
+	enum sonde_stand_in when, struct sonde_err *err)
+{
+	const struct sonde_str *items;
+	bool chooses_metrics = sonde_config_list(c, "report.metrics", &items) ||
+			       sonde_config_list(c, "report.sections", &items);
+	const struct {
 		const char *key, *capture_key;
 		struct sonde_words *out;
 	} lists[] = {
 		{"report.nvtx.include", CLI "nvtx.include", &s->selection.nvtx_include},
 		{"report.nvtx.exclude", CLI "nvtx.exclude", &s->selection.nvtx_exclude},
-		{"report.kernels.include", NULL, &s->selection.kernel_include},
+		{"report.kernels.include", is_comparable(c) ? CLI "kernel_name" : NULL,
+			&s->selection.kernel_include},
 		{"report.kernels.exclude", CLI "kernel_exclude", &s->selection.kernel_exclude},
-		{"report.metrics", CLI "metrics", &s->choice.metrics},
-		{"report.sections", CLI "sections", &s->choice.sections},
+		{"report.metrics", chooses_metrics ? NULL : CLI "metrics", &s->choice.metrics},
+		{"report.sections", chooses_metrics ? NULL : CLI "sections", &s->choice.sections},
 		{"report.scope", NULL, &s->options.scopes},
 		{"report.formats", NULL, &s->options.formats},
 	};
@@ -152,19 +176,27 @@ int sonde_settings_read(
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++) {
 		rc = read_list(&s->lists[i], c, lists[i].key, lists[i].out, err);
-		if (rc == 0 && !s->lists[i].nr && lists[i].capture_key &&
-			!is_default(c, lists[i].capture_key))
+		if (rc == 0 && !s->lists[i].nr && stands_in(c, when, lists[i].capture_key))
 			rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
 	}
+	return rc;
+}
+
+int sonde_settings_read(struct sonde_settings *s, const struct sonde_config *c,
+	enum sonde_stand_in when, struct sonde_err *err)
+{
+	bool is_named = when == SONDE_STAND_IN_NAMED;
+	int rc = read_lists(s, c, when, err);
+
 	s->selection.stack_only = sonde_str_is(sonde_config_str(c, "report.nesting"), "stack");
 	s->choice.metrics_by_default =
-		is_default(c, "report.metrics") && is_default(c, CLI "metrics");
+		is_default(c, "report.metrics") && !(is_named && !is_default(c, CLI "metrics"));
 	s->choice.sections_by_default =
-		is_default(c, "report.sections") && is_default(c, CLI "sections");
+		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
 	s->choice.no_aggregate = !sonde_config_bool(c, "report.aggregate");
-	s->options.max_regions = sonde_limit_of(sonde_config_int(c, "report.max_regions"));
-	s->options.max_kernels = sonde_limit_of(sonde_config_int(c, "report.max_kernels"));
-	s->options.sort = sonde_sort_named(sonde_config_str(c, "report.sort"));
+	s->options.max_regions = limit_of(sonde_config_int(c, "report.max_regions"));
+	s->options.max_kernels = limit_of(sonde_config_int(c, "report.max_kernels"));
+	s->options.sort = sort_named(sonde_config_str(c, "report.sort"));
 	return rc;
 }
 

@@ -39,13 +39,15 @@ struct sonde_settings {
 	struct sonde_word_list lists[8]; /* private */
 };
 
-int sonde_settings_read(
-	struct sonde_settings *s, const struct sonde_config *c, struct sonde_err *err);
+/* When an empty `report.*` list is the one of the ncu capture instead. */
+enum sonde_stand_in {
+	SONDE_STAND_IN_NAMED, /* when an override named that: `sonde report F pipeline.ncu…` */
+	SONDE_STAND_IN_ALWAYS,
+	SONDE_STAND_IN_NEVER,
+};
+int sonde_settings_read(struct sonde_settings *s, const struct sonde_config *c,
+	enum sonde_stand_in when, struct sonde_err *err);
 void sonde_settings_release(struct sonde_settings *s);
-
-/* `report.sort` and `report.max_*` as exporters take them: unknown = in order, 0 = no limit. */
-enum sonde_sort sonde_sort_named(struct sonde_str word);
-size_t sonde_limit_of(int64_t n);
 
 /* Whether an operand is an override (`a.b=c`, `+x=1`, `~y`) rather than a file. */
 bool sonde_is_override(const char *operand);

@@ -285,6 +285,8 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	run model/dummy_shallow_resnet/arch@model=dummy_shallow_resnet.tiny
 	ok native_is_the_default_and_so_is_the_workload grep -q 'block.conv1' "$TMP/out"
 	ok native_capture_is_kept bash -c 'ls "$0"/native/*.sonde >/dev/null' "$dir"
+	run "report.formats=[json,csv]" -- "$BUILD/workloads/resnet_cpu" 1
+	ok a_run_writes_the_configured_formats bash -c 'cd "$0" && [ -e report.csv ] && [ -e report.json ] && ! [ -e report.html ]' "$dir/native/regions"
 	fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[Stem/]" -- "$BUILD/workloads/resnet_cpu"
 	ok nothing_matched_lists_the_real_ranges says 'residual/block.conv1'
 	ok nothing_matched_corrects_the_expression says "instead of 'Stem/' try: pipeline.ncu.ncu_cli.nvtx.include=['stem']"
