@@ -38,6 +38,13 @@ struct where {
 	uint32_t correlation, device, context, stream;
 };
 
+/* The vendor's records have these in common, by name only. */
+#define WHERE(r)                                                                                   \
+	{                                                                                          \
+		(r)->start, (r)->end, (r)->correlationId, (r)->deviceId, (r)->contextId,           \
+			(r)->streamId                                                              \
+	}
+
 static uint8_t *gpu_open(struct thread *t, unsigned type, const struct where *w)
 {
 	uint8_t *p = event_room(t, ticks_now());
@@ -89,8 +96,7 @@ static uint8_t *name_put(uint8_t *p, const struct label *e, const char *name, si
 
 static void kernel(struct thread *t, const kernel_record *k)
 {
-	struct where w = {
-		k->start, k->end, k->correlationId, k->deviceId, k->contextId, k->streamId};
+	struct where w = WHERE(k);
 	const char *text = k->name ? k->name : "";
 	size_t n = 0;
 	const struct label *e = kernel_name(text, &n);
@@ -111,36 +117,22 @@ static void kernel(struct thread *t, const kernel_record *k)
 	event_close(t, sonde_varint_put(p, k->graphNodeId));
 }
 
-static void copy(struct thread *t, const memcpy_record *m)
+/* Peer copies have a record type of their own. */
+static void copy(
+	struct thread *t, const struct where *w, unsigned kind, uint64_t bytes, uint64_t node)
 {
-	struct where w = {
-		m->start, m->end, m->correlationId, m->deviceId, m->contextId, m->streamId};
-	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMCPY, &w);
+	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMCPY, w);
 
 	if (!p)
 		return;
-	p = sonde_varint_put(p, m->copyKind);
-	p = sonde_varint_put(p, m->bytes);
-	event_close(t, sonde_varint_put(p, m->graphNodeId));
-}
-
-static void copy_peer(struct thread *t, const CUpti_ActivityMemcpyPtoP4 *m)
-{
-	struct where w = {
-		m->start, m->end, m->correlationId, m->deviceId, m->contextId, m->streamId};
-	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMCPY, &w);
-
-	if (!p)
-		return;
-	p = sonde_varint_put(p, m->copyKind);
-	p = sonde_varint_put(p, m->bytes);
-	event_close(t, sonde_varint_put(p, m->graphNodeId));
+	p = sonde_varint_put(p, kind);
+	p = sonde_varint_put(p, bytes);
+	event_close(t, sonde_varint_put(p, node));
 }
 
 static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 {
-	struct where w = {
-		m->start, m->end, m->correlationId, m->deviceId, m->contextId, m->streamId};
+	struct where w = WHERE(m);
 	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMSET, &w);
 
 	if (!p)
@@ -151,8 +143,7 @@ static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 
 static void graph(struct thread *t, const CUpti_ActivityGraphTrace2 *g)
 {
-	struct where w = {
-		g->start, g->end, g->correlationId, g->deviceId, g->contextId, g->streamId};
+	struct where w = WHERE(g);
 	uint8_t *p = gpu_open(t, SONDE_EVENT_GRAPH, &w);
 
 	if (p)
@@ -198,12 +189,20 @@ static void record(struct thread *t, CUpti_Activity *r)
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		kernel(t, (const kernel_record *)r);
 		break;
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		copy(t, (const memcpy_record *)r);
+	case CUPTI_ACTIVITY_KIND_MEMCPY: {
+		const memcpy_record *m = (const memcpy_record *)r;
+		struct where w = WHERE(m);
+
+		copy(t, &w, m->copyKind, m->bytes, m->graphNodeId);
 		break;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		copy_peer(t, (const CUpti_ActivityMemcpyPtoP4 *)r);
+	}
+	case CUPTI_ACTIVITY_KIND_MEMCPY2: {
+		const CUpti_ActivityMemcpyPtoP4 *m = (const CUpti_ActivityMemcpyPtoP4 *)r;
+		struct where w = WHERE(m);
+
+		copy(t, &w, m->copyKind, m->bytes, m->graphNodeId);
 		break;
+	}
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		fill(t, (const CUpti_ActivityMemset4 *)r);
 		break;
