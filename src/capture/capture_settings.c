@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <strings.h>
 
 enum kind { TEXT, BOOL, NUMBER, LIST, WORDS };
@@ -53,6 +54,7 @@ static const struct setting {
 	{NSYS("sqlite"), BOOL, AT(nsys_sqlite)},
 	{NSYS("extra_args"), LIST, AT(nsys.extra)},
 	{"pipeline.native.enable", BOOL, AT(native_enable)},
+	{"pipeline.native.cupti", TEXT, AT(native_cupti)},
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
@@ -169,6 +171,21 @@ static int check_mode(const struct sonde_capture_settings *s, struct sonde_err *
 		s->ncu.replay_mode);
 }
 
+static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	const char *v = s->native_cupti;
+
+	if (!v || strcmp(v, "auto") == 0 || strcmp(v, "off") == 0)
+		return 0;
+	if (v[0] == '/' && access(v, R_OK) == 0 && !strchr(v, '\n'))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"pipeline.native.cupti=%s: neither auto, nor off, nor the whole path of a file "
+		"that "
+		"can be read",
+		v);
+}
+
 int sonde_capture_settings_read(struct sonde_capture_settings *out,
 	const struct sonde_setting_source *from, struct sonde_err *err)
 {
@@ -197,6 +214,8 @@ int sonde_capture_settings_read(struct sonde_capture_settings *out,
 		rc = read_one(out, &table[i], from, err);
 	if (rc == 0)
 		rc = check_mode(out, err);
+	if (rc == 0)
+		rc = check_cupti(out, err);
 	if (rc == 0 && !out->ncu_enable && !out->nsys_enable &&
 		!from->text(from->of, "pipeline.native.enable"))
 		out->native_enable = true;

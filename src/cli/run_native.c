@@ -32,6 +32,23 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
+/* Lines for the library's own settings, in the run's arena. */
+static int add_options(
+	struct sonde_list *out, const char *lines[2], struct sonde_run *r, struct sonde_err *err)
+{
+	const struct sonde_str buffer =
+		sonde_arena_printf(&r->arena, "buffer_bytes=%ld", r->set.native_buffer_mb << 20);
+	const struct sonde_str cupti = sonde_arena_printf(
+		&r->arena, "cupti=%s", r->set.native_cupti ? r->set.native_cupti : "auto");
+
+	if (!buffer.p || !cupti.p)
+		return sonde_err_nomem(err);
+	lines[0] = cupti.p;
+	lines[1] = buffer.p;
+	*out = (struct sonde_list){lines, r->set.native_buffer_mb ? 2 : 1};
+	return 0;
+}
+
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_native_request q = {
@@ -39,14 +56,11 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	const struct sonde_child_spec spec = spec_of(r, false);
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
-	char buffer[64];
-	const char *options[] = {buffer};
-	int rc;
+	const char *lines[2];
+	int rc = add_options(&q.options, lines, r, err);
 
-	snprintf(buffer, sizeof(buffer), "buffer_bytes=%ld", r->set.native_buffer_mb << 20);
-	if (r->set.native_buffer_mb)
-		q.options = (struct sonde_list){options, 1};
-
+	if (rc)
+		return rc;
 	if (r->is_dry) {
 		sonde_argv_show(&line, r->program);
 		printf("plan: one native capture, one run of the program\n  $ %s\n",
@@ -73,7 +87,8 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 	struct sonde_native_request q = {.dir = dir};
 	const struct sonde_child_spec spec = spec_of(r, true);
 	struct sonde_child_end end = {0};
-	int rc = dir ? 0 : sonde_err_nomem(err);
+	const char *lines[2];
+	int rc = dir ? add_options(&q.options, lines, r, err) : sonde_err_nomem(err);
 
 	*out = (struct sonde_look){0};
 	if (rc == 0 && !r->nr_native) {

@@ -44,6 +44,9 @@ const struct sonde_key sonde_keys__table[] = {
 		"the injected capture; null = when no other pipeline is enabled"},
 	LIST("pipeline.native.nvtx.include", "[]", false, "capture these ranges only; empty = all"),
 	LIST("pipeline.native.nvtx.exclude", "[]", false, "leave these ranges out"),
+	TEXT("pipeline.native.cupti", "auto", false,
+		"auto = find it; off = ranges and host times only, at almost no cost; or the path "
+		"of a libcupti.so"),
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 

@@ -327,7 +327,8 @@ void sonde_activity__start(void)
 		return;
 	}
 	if (!sonde_cupti__load(sonde_inject.config.cupti)) {
-		sonde_flusher__note("CUPTI not found: host times only, no kernels");
+		sonde_flusher__note("CUPTI not found: host times only, no kernels; "
+				    "pipeline.native.cupti can name one");
 		return;
 	}
 	buffers = mmap(NULL, (size_t)NR_BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,

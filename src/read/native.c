@@ -77,7 +77,7 @@ static void note_losses(const struct native *n)
 			path);
 	if (lost)
 		sonde_note(to,
-			"%s: %llu events were lost because the buffers were full (buffer_bytes)",
+			"%s: %llu events were lost because the buffers were full (pipeline.native.buffer_mb)",
 			path, (unsigned long long)lost);
 	if (s->nr_nested)
 		sonde_note(to, "%s: %llu events raised inside the capture library were left out",

@@ -65,7 +65,7 @@ another_subscriber() {
 
 missing() {
 	fresh cupti=/not/there/libcupti.so
-	[ "$(cuda)" = done ] && has "note CUPTI not found: host times only, no kernels" \
+	[ "$(cuda)" = done ] && has "note CUPTI not found: host times only, no kernels; pipeline.native.cupti can name one" \
 		"range push_pop A/B entries=1 open=0 threads=1" && ! dump | grep '^launch'
 }
 
