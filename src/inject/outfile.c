@@ -19,7 +19,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define OUT_BYTES      (256u << 10)
+#define OUT_BYTES (256u << 10)
+/* Often at first, for programs that are killed soon; twice as long between any two. */
+#define CLOCK_FIRST_NS 10000000u
 #define CLOCK_EVERY_NS 1000000000u
 
 static struct {
@@ -30,7 +32,8 @@ static struct {
 	uint8_t out[OUT_BYTES];
 	size_t nr_out;
 	uint32_t seq;	   /* of the next block */
-	uint64_t clock_ns; /* when the last clock block was written */
+	uint64_t clock_ns; /* when the last clock block was written … */
+	uint64_t gap_ns;   /* … and how long until the next */
 } f;
 
 static void fail(void)
@@ -105,9 +108,10 @@ void sonde_outfile__clock(bool always)
 {
 	struct sonde_clock c = clock_read();
 
-	if (!always && c.mono_ns - f.clock_ns < CLOCK_EVERY_NS)
+	if (!always && c.mono_ns - f.clock_ns < f.gap_ns)
 		return;
 	f.clock_ns = c.mono_ns;
+	f.gap_ns = f.gap_ns * 2 < CLOCK_EVERY_NS ? f.gap_ns * 2 : CLOCK_EVERY_NS;
 	sonde_outfile__block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
 }
 
@@ -188,6 +192,7 @@ bool sonde_outfile__open(void)
 	f.nr_out = 0;
 	f.seq = 0;
 	f.clock_ns = 0;
+	f.gap_ns = CLOCK_FIRST_NS / 2; /* doubled by the first one */
 	if (!file_make()) {
 		fail();
 		return false;

@@ -212,8 +212,6 @@ static int describe(struct native *n, struct sonde_err *err)
 	}
 	n->process = sonde_records__process(
 		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
-	n->host.hz = (double)n->head.tick_hz;
-	n->gpu.hz = 1e9;
 	return n->process == SONDE_NONE || !pad_times(n->r) ? sonde_err_nomem(err) : 0;
 }
 

@@ -225,6 +225,8 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	n->counts.bad_blocks += skipped;
 	if (n->pieces.nr > 1)
 		qsort(n->pieces.at, n->pieces.nr, sizeof(*n->pieces.at), by_place);
+	n->host.hz = (double)n->head.tick_hz;
+	n->gpu.hz = 1e9;
 	sonde_native__clock_init(&n->host);
 	return 0;
 }

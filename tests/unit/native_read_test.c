@@ -96,6 +96,30 @@ static void test_native__nested_ranges_have_parents_threads_and_times(void **sta
 	sonde_records_free(r);
 }
 
+/* Killed before a second moment was known on both clocks: the head's rate has to do. */
+static void test_native__one_moment_and_the_rate_make_a_clock(void **state)
+{
+	struct sonde_capture_head *head;
+	struct capture c;
+	struct sonde_records *r;
+
+	(void)state;
+	capture_begin(&c);
+	head = (struct sonde_capture_head *)(void *)c.file.p;
+	head->tick_hz = 2000000000u;
+	head->check = sonde_capture_check(head);
+	capture_string(&c, 1, SONDE_STRING_LABEL, 0, "A");
+	capture_clock(&c, 1000);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, 1);
+	event(&c, SONDE_EVENT_POP, 1, 100);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->range_times.at[0].begin_ns, EPOCH + 1005);
+	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 1055);
+	sonde_records_free(r);
+}
+
 static void test_native__domains_have_stacks_of_their_own(void **state)
 {
 	struct capture c;
@@ -461,6 +485,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_native__nested_ranges_have_parents_threads_and_times),
+		cmocka_unit_test(test_native__one_moment_and_the_rate_make_a_clock),
 		cmocka_unit_test(test_native__domains_have_stacks_of_their_own),
 		cmocka_unit_test(test_native__a_launch_belongs_to_what_was_open_at_it),
 		cmocka_unit_test(test_native__records_have_the_values_of_their_launch),
