@@ -59,7 +59,10 @@ static int make_parents(const char *path, struct sonde_err *err)
 								    : sonde_dir_make(parent, err);
 }
 
-/* Makes `path` for this process alone; 1 when it holds a run already. */
+/*
+ * Makes `path` for this process alone; 1 when it holds a run already. One that somebody made
+ * beforehand and left empty is good.
+ */
 static int make_own(const char *path, struct sonde_err *err)
 {
 	struct stat st;
@@ -80,15 +83,27 @@ static int make_own(const char *path, struct sonde_err *err)
 	return 0;
 }
 
+/*
+ * The same for a name made of the time: nobody makes such a directory beforehand, so one that is
+ * there is another run's that began in this second and may not have written anything yet.
+ */
+static int make_timed(const char *path, struct sonde_err *err)
+{
+	if (mkdir(path, 0777) == 0)
+		return 0;
+	return errno == EEXIST ? 1 : make_own(path, err);
+}
+
 static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_err *err)
 {
+	bool is_timed = sonde_rundir_is_timed(wanted);
 	unsigned i;
-	int rc = make_own(wanted, err);
+	int rc = is_timed ? make_timed(wanted, err) : make_own(wanted, err);
 
 	d->is_first = true;
-	for (i = 2; rc == 1 && sonde_rundir_is_timed(wanted) && i < 1000; i++) {
+	for (i = 2; rc == 1 && is_timed && i < 1000; i++) {
 		snprintf(d->path, sizeof(d->path), "%.3000s-%u", wanted, i);
-		rc = make_own(d->path, err);
+		rc = make_timed(d->path, err);
 	}
 	if (rc == 1)
 		return sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);

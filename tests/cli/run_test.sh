@@ -285,6 +285,12 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	run model/dummy_shallow_resnet/arch@model=dummy_shallow_resnet.tiny
 	ok native_is_the_default_and_so_is_the_workload grep -q 'block.conv1' "$TMP/out"
 	ok native_capture_is_kept bash -c 'ls "$0"/native/*.sonde >/dev/null' "$dir"
+	mkdir "$TMP/same" && sonde=$(realpath "$SONDE") work=$(realpath "$BUILD/workloads/resnet_cpu")
+	for i in 1 2 3 4; do
+		(cd "$TMP/same" && exec "$sonde" run -- "$work" 1 >/dev/null 2>&1) &
+	done
+	wait
+	ok runs_of_the_same_second_have_directories_of_their_own [ "$(find "$TMP/same" -name '*.sonde' -printf '%h\n' | sort -u | wc -l)" = 4 ]
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
