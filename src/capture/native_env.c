@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/sink.h"
 
+#include <dirent.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -81,6 +82,22 @@ int sonde_native_env_build(
 	sonde_argv_printf(env, "CUDA_INJECTION64_PATH=%s", library);
 	sonde_argv_printf(env, "NVTX_INJECTION64_PATH=%s", library);
 	return rc ? rc : env->failed ? sonde_err_nomem(err) : 0;
+}
+
+bool sonde_native_is_there(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool is_there = false;
+
+	while (d && !is_there && (e = readdir(d))) {
+		const char *dot = strrchr(e->d_name, '.');
+
+		is_there = dot && strcmp(dot, ".sonde") == 0;
+	}
+	if (d)
+		closedir(d);
+	return is_there;
 }
 
 int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec *spec,

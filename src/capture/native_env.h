@@ -27,6 +27,9 @@ bool sonde_native_find(char *path, size_t size);
 int sonde_native_env_build(
 	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err);
 
+/* Whether there is a capture in `dir`: a program that uses neither NVTX nor CUDA leaves none. */
+bool sonde_native_is_there(const char *dir);
+
 /* Runs a program with the library in it; its captures are then in q->dir. */
 int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec *spec,
 	const struct sonde_native_request *q, struct sonde_err *err);

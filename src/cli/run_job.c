@@ -206,7 +206,9 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 
 int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err)
 {
-	int status = rc < 0 ? sonde_cmd_fail(err) : r->status ? r->status : r->has_failed;
+	int status = rc < 0 ? sonde_cmd_fail(err) : r->has_failed;
 
+	if (r->status)
+		return r->status; /* the program's, whatever became of its report */
 	return rc == SONDE_ERR_NOTFOUND ? SONDE_STATUS_NOT_STARTED : status;
 }

@@ -49,6 +49,17 @@ static int add_options(
 	return 0;
 }
 
+static void say_failure(const struct sonde_child_end *end)
+{
+	if (end->is_timed_out || end->is_interrupted || !end->status)
+		return;
+	if (end->signal)
+		sonde_say("the program was ended by signal %d (%s)", end->signal,
+			strsignal(end->signal));
+	else
+		sonde_say("the program ended with status %d", end->status);
+}
+
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_native_request q = {
@@ -75,8 +86,15 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	if (rc)
 		return rc;
 	sonde_run_say_timeout(r, &end);
+	say_failure(&end);
 	sonde_run_take_end(r, end.status, end.is_interrupted);
-	r->nr_native++;
+	if (sonde_native_is_there(q.dir)) {
+		r->nr_native++;
+		return 0;
+	}
+	sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended before it did, "
+		  "or clears its environment");
+	r->has_failed = true;
 	return 0;
 }
 

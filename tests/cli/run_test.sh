@@ -291,6 +291,15 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	done
 	wait
 	ok runs_of_the_same_second_have_directories_of_their_own [ "$(find "$TMP/same" -name '*.sonde' -printf '%h\n' | sort -u | wc -l)" = 4 ]
+	run -- sh -c 'exit 3'
+	ok without_a_capture_the_status_is_still_the_programs [ "$rc" = 3 ]
+	ok a_failed_program_is_said says 'the program ended with status 3'
+	ok a_program_without_ranges_is_explained says 'the program left no capture: it uses neither NVTX nor CUDA'
+	run -- sh -c 'kill -9 $$'
+	ok a_signal_is_said says 'the program was ended by signal 9 (Killed)'
+	ok a_signal_is_the_status [ "$rc" = 137 ]
+	run -- true
+	ok without_a_capture_profiling_failed [ "$rc" = 1 ]
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
