@@ -118,6 +118,48 @@ static int view_place(
 	return 0;
 }
 
+static void show_region(struct sonde_launches *l, uint32_t region)
+{
+	for (; region != SONDE_NONE && !l->regions.at[region].is_shown;
+		region = l->regions.at[region].parent)
+		l->regions.at[region].is_shown = true;
+}
+
+/*
+ * Where the source knows of ranges without launches they are regions too, and
+ * selected by their own stack: no other range needs to be open with them.
+ */
+static int show_entered(struct sonde_build *b, struct view *v,
+	const struct sonde_nvtx_filter *filter, struct sonde_err *err)
+{
+	size_t i, nr = b->r->range_times.nr;
+	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done));
+	struct sonde_open_ranges open;
+
+	if (!is_done)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr && i < b->r->ranges.nr; i++) {
+		uint32_t stack = b->stack_of[i];
+
+		if (is_done[stack] || !b->r->range_times.at[i].begin_ns)
+			continue;
+		is_done[stack] = true;
+		v->stacks.nr = v->starts.nr = v->labels.nr = 0;
+		if (!view_stack(b, v, stack)) {
+			sonde_free(is_done);
+			return sonde_err_nomem(err);
+		}
+		if (v->stacks.nr)
+			v->stacks.at[0].labels = v->labels.at;
+		open = (struct sonde_open_ranges){
+			v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
+		if (sonde_nvtx_filter_takes(filter, &open))
+			show_region(b->l, b->stacks.at[stack].region);
+	}
+	sonde_free(is_done);
+	return 0;
+}
+
 /* takes[place]: whether the NVTX selection takes launches there. */
 static int decide_places(struct sonde_build *b, bool *takes, struct sonde_err *err)
 {
@@ -134,6 +176,8 @@ static int decide_places(struct sonde_build *b, bool *takes, struct sonde_err *e
 		else
 			takes[i] = sonde_nvtx_filter_takes(filter, &open);
 	}
+	if (rc == 0)
+		rc = show_entered(b, &v, filter, err);
 	sonde_vec_release(&v.stacks);
 	sonde_vec_release(&v.starts);
 	sonde_vec_release(&v.labels);
@@ -202,23 +246,31 @@ static int apply_selection(struct sonde_build *b, const bool *takes, struct sond
 	return rc;
 }
 
+/* Whether the NVTX selection takes anything. */
+static bool takes_any(const struct sonde_build *b, const bool *takes)
+{
+	size_t i;
+
+	for (i = 1; i < b->l->places.nr; i++)
+		if (takes[i])
+			return true;
+	for (i = 0; i < b->l->regions.nr; i++)
+		if (b->l->regions.at[i].is_shown)
+			return true;
+	return false;
+}
+
 /* A region is shown if the NVTX selection takes any place in it; all are when it takes nothing. */
 static void show_regions(struct sonde_build *b, const bool *takes)
 {
 	struct sonde_launches *l = b->l;
-	bool any = false;
-	uint32_t i, k, region;
+	bool is_any = takes_any(b, takes);
+	uint32_t i, k;
 
-	for (i = 0; i < l->places.nr; i++) {
-		for (k = 0; takes[i] && k < l->places.at[i].nr; k++) {
-			any = true;
-			region = l->homes.at[l->places.at[i].first + k];
-			for (; region != SONDE_NONE && !l->regions.at[region].is_shown;
-				region = l->regions.at[region].parent)
-				l->regions.at[region].is_shown = true;
-		}
-	}
-	for (i = 0; !any && i < l->regions.nr; i++)
+	for (i = 0; i < l->places.nr; i++)
+		for (k = 0; takes[i] && k < l->places.at[i].nr; k++)
+			show_region(l, l->homes.at[l->places.at[i].first + k]);
+	for (i = 0; !is_any && i < l->regions.nr; i++)
 		l->regions.at[i].is_shown = true;
 }
 
@@ -268,7 +320,7 @@ static void list_regions(struct sonde_launches *l, struct sonde_buf *out)
 }
 
 /* Says why a report is empty or thin, and what to do about it. */
-static void explain(struct sonde_build *b, bool any_place)
+static void explain(struct sonde_build *b, bool is_any)
 {
 	struct sonde_launches *l = b->l;
 	const struct sonde_selection *s = &l->selection;
@@ -285,10 +337,10 @@ static void explain(struct sonde_build *b, bool any_place)
 			"with 'ncu --nvtx', and does it push ranges on the thread that "
 			"launches?)");
 	list_regions(l, &names);
-	if (l->launches.nr && l->regions.nr && !any_place && !names.failed)
+	if (l->regions.nr && !is_any && !names.failed)
 		sonde_note(&l->notes,
-			"no launch matches the NVTX selection; the ranges in this capture are: %s",
-			names.p);
+			"no %s matches the NVTX selection; the ranges in this capture are: %s",
+			l->launches.nr ? "launch" : "range", names.p);
 	else if (l->launches.nr && !l->nr_taken && !l->nr_outside &&
 		 (s->kernel_include.nr || s->kernel_exclude.nr))
 		sonde_note(&l->notes,
@@ -313,7 +365,7 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 
 static int build(struct sonde_build *b, struct sonde_err *err)
 {
-	bool *takes = NULL, any = false;
+	bool *takes = NULL, is_any;
 	size_t i;
 	int rc = init_launches(b, err);
 
@@ -336,10 +388,9 @@ static int build(struct sonde_build *b, struct sonde_err *err)
 	if (rc == 0)
 		rc = count_strays(b, err);
 	if (rc == 0) {
-		for (i = 1; i < b->l->places.nr; i++)
-			any = any || takes[i];
+		is_any = takes_any(b, takes);
 		show_regions(b, takes);
-		explain(b, any);
+		explain(b, is_any);
 	}
 	sonde_free(takes);
 	return rc;

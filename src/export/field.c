@@ -141,6 +141,16 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 	return !f->is_optional;
 }
 
+const char *sonde_no_launch(const struct sonde_tree *t)
+{
+	const struct sonde_selection *s = &t->launches->selection;
+
+	return s->nvtx_include.nr || s->nvtx_exclude.nr || s->kernel_include.nr ||
+			       s->kernel_exclude.nr
+		       ? "no launch of this region was selected"
+		       : "no GPU work was launched in this region";
+}
+
 enum sonde_times sonde_report_times(const struct sonde_report *r)
 {
 	enum sonde_times found = SONDE_TIMES_NONE;

@@ -76,6 +76,9 @@ enum sonde_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
 /* Which timestamps a report's regions have. */
 enum sonde_times sonde_report_times(const struct sonde_report *r);
 
+/* Why a region has no launch, in words. */
+const char *sonde_no_launch(const struct sonde_tree *t);
+
 /* Which regions a table lists, in which order. */
 struct sonde_listing {
 	uint32_t *at; /* node numbers, parents before children */

@@ -284,6 +284,6 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	selection(x);
 	sonde_json_open(&x->w, "notes", '[', true);
 	if (n->launches == 0)
-		sonde_json_z(&x->w, NULL, "no launch of this region was selected");
+		sonde_json_z(&x->w, NULL, sonde_no_launch(x->tree));
 	sonde_json_close(&x->w, ']');
 }

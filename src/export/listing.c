@@ -11,13 +11,32 @@
 struct sorting {
 	const struct sonde_tree *tree;
 	const struct sonde_node *nodes;
+	const double *cost; /* by node: its own, … */
+	const double *most; /* … and the most of any node below it and itself */
 	enum sonde_sort sort;
 };
 
-/* Time where there is one, launches otherwise. */
-static double cost(const struct sonde_node *n)
+/* Host time where no GPU was used, else GPU time where there is one, launches otherwise. */
+static double cost_of(const struct sonde_node *n, enum sonde_times times)
 {
+	if (times == SONDE_TIMES_HOST)
+		return isnan(n->host_ns) ? 0 : n->host_ns;
 	return isnan(n->time_ns) ? (double)n->launches : n->time_ns;
+}
+
+static void find_costs(double *cost, double *most, const struct sonde_report *r)
+{
+	enum sonde_times times = sonde_report_times(r);
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		most[i] = cost[i] = cost_of(&r->nodes.at[i], times);
+	for (i = r->nodes.nr; i-- > 0;) { /* parents come before their children */
+		uint32_t parent = r->nodes.at[i].parent;
+
+		if (parent != SONDE_NONE && most[parent] < most[i])
+			most[parent] = most[i];
+	}
 }
 
 static int by_number(double a, double b)
@@ -35,7 +54,7 @@ static int by_sort(const struct sorting *s, uint32_t a, uint32_t b)
 	const struct sonde_node *x = &s->nodes[a], *y = &s->nodes[b];
 
 	if (s->sort == SONDE_SORT_TIME)
-		return by_number(cost(x), cost(y));
+		return by_number(s->cost[a], s->cost[b]);
 	if (s->sort == SONDE_SORT_LAUNCHES)
 		return by_number((double)x->launches, (double)y->launches);
 	if (s->sort == SONDE_SORT_NAME)
@@ -58,14 +77,14 @@ static int compare_siblings(const void *pa, const void *pb, void *context)
 }
 
 /*
- * The dearest first. No child costs more than its parent, and a parent comes
- * before its children, so any beginning of this order is closed under "parent of".
+ * The dearest first, by the most in it: so a parent comes before its children, and any
+ * beginning of this order is closed under "parent of".
  */
 static int compare_cost(const void *pa, const void *pb, void *context)
 {
 	const struct sorting *s = context;
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	int c = by_number(cost(&s->nodes[a]), cost(&s->nodes[b]));
+	int c = by_number(s->most[a], s->most[b]);
 
 	return c ? c : by_index(a, b);
 }
@@ -120,20 +139,26 @@ static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct s
 int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err)
 {
-	struct sorting s = {t, r->nodes.at, o->sort};
+	struct sorting s = {.tree = t, .nodes = r->nodes.at, .sort = o->sort};
 	size_t nr = r->nodes.nr, max = o->max_regions ? o->max_regions : MAX_REGIONS, i;
 	uint32_t *order;
+	double *costs;
 
 	*out = (struct sonde_listing){0};
 	if (nr == 0)
 		return 0;
 	out->at = sonde_calloc(nr, sizeof(*out->at));
 	order = sonde_calloc(nr * 3, sizeof(*order));
-	if (!out->at || !order) {
+	costs = sonde_calloc(nr * 2, sizeof(*costs));
+	if (!out->at || !order || !costs) {
 		sonde_free(order);
+		sonde_free(costs);
 		sonde_listing_release(out);
 		return sonde_err_nomem(err);
 	}
+	find_costs(costs, costs + nr, r);
+	s.cost = costs;
+	s.most = costs + nr;
 	for (i = 0; i < nr; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, nr, sizeof(*order), compare_siblings, &s);
@@ -142,6 +167,7 @@ int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	if (nr > max)
 		cut(out, order, max, &s);
 	sonde_free(order);
+	sonde_free(costs);
 	return 0;
 }
 

@@ -103,7 +103,6 @@ void sonde_markdown__head(struct sonde_markdown *m)
 
 static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 {
-	const char *head = sonde_hint_head(m->tree, r);
 	size_t i, nr = 0;
 
 	sonde_sink_puts(m->to, "\n| region |");
@@ -115,10 +114,12 @@ static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 		nr++;
 	}
 	sonde_markdown__headline_heads(m);
-	sonde_sink_printf(m->to, " %s |\n|---|", head ? head : "limiter");
+	if (m->hint_head)
+		sonde_sink_printf(m->to, " %s |", m->hint_head);
+	sonde_sink_puts(m->to, "\n|---|");
 	for (i = 0; i < nr + m->tree->nr_headline; i++)
 		sonde_sink_puts(m->to, "---:|");
-	sonde_sink_puts(m->to, "---|\n");
+	sonde_sink_puts(m->to, m->hint_head ? "---|\n" : "\n");
 }
 
 static void field(struct sonde_markdown *m, const struct sonde_field *f, double v)
@@ -158,7 +159,9 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_markdown__headline(m);
 	hint = sonde_hint(m->tree, &m->figures, n);
-	sonde_sink_printf(m->to, " %s |\n", hint ? hint : "");
+	if (m->hint_head)
+		sonde_sink_printf(m->to, " %s |", hint ? hint : "");
+	sonde_sink_putc(m->to, '\n');
 }
 
 /* Totals and what lies outside: the same columns, most of them empty. */
@@ -184,7 +187,7 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 	sonde_tree_values(
 		m->tree, r, is_total ? SONDE_PART_TOTAL : SONDE_PART_OUTSIDE, 0, &m->figures);
 	sonde_markdown__headline(m);
-	sonde_sink_puts(m->to, "  |\n");
+	sonde_sink_puts(m->to, m->hint_head ? "  |\n" : "\n");
 }
 
 static int regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
@@ -197,6 +200,7 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 	if (rc)
 		return rc;
 	m->fields = sonde_fields_in_table(r);
+	m->hint_head = sonde_hint_head(m->tree, r);
 	table_heads(m, r);
 	for (i = 0; i < l.nr; i++)
 		table_row(m, r, l.at[i]);

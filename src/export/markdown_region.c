@@ -172,7 +172,7 @@ static void facts(
 			"GFLOP/s\n",
 			roof.intensity, roof.flop_per_s / 1e9);
 	if (n->launches == 0)
-		sonde_sink_puts(m->to, "- no launch of this region was selected\n");
+		sonde_sink_printf(m->to, "- %s\n", sonde_no_launch(m->tree));
 }
 
 static bool has_own_unit(const char *unit)

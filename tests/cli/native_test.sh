@@ -24,6 +24,21 @@ host_report() { # no GPU: what there is, and no empty columns
 		"$SONDE" validate "$TMP/r.json" && grep -q '"cpu_ms": ' "$TMP/r.json"
 }
 
+host_selection() { # ranges without launches are selected by themselves
+	fresh
+	traced "$WORK/resnet_cpu" 3 && "$SONDE" report "$OUT" -f csv --nvtx-include 'block*' >"$TMP/r.csv" &&
+		[ "$(awk -F, '$1 == "aggregate" {print $3}' "$TMP/r.csv" | xargs)" = "step step/residual step/residual/block.conv1 step/residual/block.conv2" ] &&
+		"$SONDE" report "$OUT" --nvtx-include nope | grep -q 'no range matches the NVTX selection; the ranges in this capture are: prefetch, step'
+}
+
+host_order() { # by host time, where there is nothing else
+	fresh
+	traced "$WORK/resnet_cpu" 3 && "$SONDE" report "$OUT" --sort time -f csv >"$TMP/r.csv" &&
+		awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "host_ms") h = i} $1 == "aggregate" && $6 == 1 {print $h}' "$TMP/r.csv" |
+		tee /dev/stderr | sort -rgc && "$SONDE" report "$OUT" -f md >"$TMP/r.md" &&
+		grep -q '^- no GPU work was launched in this region$' "$TMP/r.md" && ! grep -q limiter "$TMP/r.md"
+}
+
 domains() {
 	fresh
 	traced "$WORK/faults" domains 10 && has \
@@ -155,6 +170,8 @@ sys.exit(not (ranges <= 2000000 and 2 * ranges + lost >= 2 * 2000000 - 4000))
 P
 }
 
+check "ranges without GPU work can be selected" host_selection
+check "ranges without GPU work are sorted by host time" host_order
 check "every range of the CPU workload is recorded and its output is unchanged" whole_workload
 check "a report without GPU work shows entries, host and CPU time" host_report
 check "domains, registered strings and attributes are recorded" domains

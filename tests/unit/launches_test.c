@@ -266,6 +266,52 @@ static void test_launches__a_bad_expression_is_a_usage_error(void **state)
 	made_release(&m);
 }
 
+/* Entries with times are known for themselves, as a native capture has them. */
+static void timed_entries(struct made *m)
+{
+	while (m->r->range_times.nr < m->r->ranges.nr) {
+		struct sonde_range_time *time = sonde_vec_push(&m->r->range_times);
+
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40};
+	}
+}
+
+static void test_launches__ranges_without_launches_are_regions_where_they_are_known(void **state)
+{
+	static const char *const words[] = {"idle*"}, *const none[] = {"nope"};
+	struct sonde_selection idle = {.nvtx_include = {words, 1}},
+			       nothing = {.nvtx_include = {none, 1}};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_push(&m, made_push(&m, MADE_ROOT, "outer"), "idle1");
+	made_launch(&m, "k", 1, &a);
+	l = attribute(&m, NULL);
+	assert_false(find_region(l, "outer")->is_shown); /* only launches tell of ranges */
+	sonde_launches_free(l);
+	timed_entries(&m);
+	l = attribute(&m, NULL);
+	assert_true(find_region(l, "A")->is_shown);
+	assert_true(find_region(l, "outer/idle1")->is_shown);
+	sonde_launches_free(l);
+	l = attribute(&m, &idle);
+	assert_false(find_region(l, "A")->is_shown);
+	assert_true(find_region(l, "outer")->is_shown);
+	assert_int_equal(l->nr_taken, 0);
+	assert_int_equal(l->notes.texts.nr, 0);
+	sonde_launches_free(l);
+	l = attribute(&m, &nothing);
+	assert_true(find_region(l, "A")->is_shown); /* nothing matched: all, and a note */
+	assert_int_equal(l->notes.texts.nr, 1);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +326,8 @@ int main(void)
 		cmocka_unit_test(test_launches__kernel_selection_keeps_regions_and_counts_the_rest),
 		cmocka_unit_test(test_launches__nvtx_selection_hides_other_regions),
 		cmocka_unit_test(test_launches__a_bad_expression_is_a_usage_error),
+		cmocka_unit_test(
+			test_launches__ranges_without_launches_are_regions_where_they_are_known),
 	};
 
 	return cmocka_run_group_tests_name("launches", tests, NULL, NULL);
