@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define BUFFER_BYTES (256u << 10)
 #define NR_BUFFERS   64u
@@ -242,14 +243,19 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_recor
 static void CUPTIAPI completed(
 	CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
-	struct thread *t = hook_enter();
+	struct thread *t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	CUpti_Activity *r = NULL;
 	size_t dropped = 0;
 
 	(void)size;
-	while (t && valid &&
-		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS)
-		record(t, r);
+	atomic_fetch_add(&sonde_inject.nr_collecting, 1);
+	while (valid &&
+		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
+		if (t)
+			record(t, r);
+		else
+			count(&sonde_inject.nr_gpu_dropped);
+	}
 	if (sonde_cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
 		CUPTI_SUCCESS)
 		atomic_fetch_add_explicit(
@@ -258,20 +264,41 @@ static void CUPTIAPI completed(
 		hook_leave(t);
 	if (buffer)
 		atomic_fetch_and(&taken, ~(1ull << ((size_t)(buffer - buffers) / BUFFER_BYTES)));
+	atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 }
 
 /* --- the collector ---------------------------------------------------------------------------- */
 
+/* A moment on both clocks: of a few, the one that took least time to read. */
+static bool clock_read(uint64_t *ticks, uint64_t *ns)
+{
+	uint64_t least = UINT64_MAX, before, after, read;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		before = ticks_now();
+		if (sonde_cupti.cuptiGetTimestamp(&read) != CUPTI_SUCCESS)
+			return false;
+		after = ticks_now();
+		if (after - before < least) {
+			least = after - before;
+			*ticks = before + (after - before) / 2;
+			*ns = read;
+		}
+	}
+	return true;
+}
+
 static void clock_event(void)
 {
 	struct thread *t = hook_enter();
-	uint64_t ns = 0;
+	uint64_t ticks = 0, ns = 0;
 	uint8_t *p;
 
 	if (!t)
 		return;
-	p = event_open(t, SONDE_EVENT_GPU_CLOCK, ticks_now());
-	if (p && sonde_cupti.cuptiGetTimestamp(&ns) == CUPTI_SUCCESS)
+	p = clock_read(&ticks, &ns) ? event_open(t, SONDE_EVENT_GPU_CLOCK, ticks) : NULL;
+	if (p)
 		event_close(t, sonde_varint_put(p, ns));
 	hook_leave(t);
 }
@@ -292,8 +319,9 @@ static void *collect(void *arg)
 /* At exit, while CUDA still stands. */
 static void collect_rest(void)
 {
-	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on))
-		return;
+	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on) ||
+		!atomic_load(&sonde_inject.traces_gpu) || getpid() != sonde_inject.pid)
+		return; /* CUPTI does not survive a fork */
 	sonde_futex__wake(&ending);
 	clock_event();
 	sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -340,9 +368,9 @@ void sonde_activity__start(void)
 	}
 	if (!sonde_launches__subscribe())
 		sonde_flusher__note("CUPTI has another subscriber: kernels have no region");
+	atomic_store(&sonde_inject.traces_gpu, true);
 	enable();
 	atexit(collect_rest);
-	sonde_inject.traces_gpu = true;
 	if (!sonde_thread__start(collect))
 		sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
 }

@@ -26,10 +26,8 @@ static inline struct thread *hook_enter(void)
 		if (!t)
 			return NULL;
 	}
-	if (unlikely(t->busy)) {
-		count(&sonde_inject.nr_nested);
+	if (unlikely(t->busy) && !sonde_ring__revive(t))
 		return NULL;
-	}
 	t->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	return t;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +18,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FINISH_MS 5000u
+#define FINISH_MS  5000u
+#define COLLECT_MS 1000u
 
 /* The flusher's own; nobody else looks. */
 static struct {
-	uint32_t nr_ids;     /* labels up to here are written */
-	uint32_t nr_domains; /* likewise */
+	uint32_t nr_ids;		 /* labels up to here are written, … */
+	uint8_t written[MAX_LABELS / 8]; /* … and of those behind it these: some came earlier */
+	uint32_t nr_domains;		 /* likewise */
 	uint32_t nr_notes;
 	struct sonde_status status;
 } f;
@@ -66,25 +69,44 @@ static size_t string_put(uint8_t *to, const struct label *e, unsigned domain)
 	return (size_t)(p - to) + e->nr_bytes;
 }
 
+/*
+ * The label with this id, if it is to be written now. One that a thread is just adding comes with
+ * a later flush; should that thread have been stopped in the middle, never.
+ */
+static const struct label *string_next(uint32_t id)
+{
+	const struct labels *l = &sonde_inject.labels;
+	uint32_t at = atomic_load_explicit(&l->by_id[id], memory_order_acquire);
+
+	if (!at || f.written[id / 8] >> id % 8 & 1)
+		return NULL;
+	f.written[id / 8] |= (uint8_t)(1u << id % 8);
+	if (at == LABEL_ABANDONED || sonde_label__at(l, at)->kind == SONDE_STRING_DOMAIN)
+		return NULL;
+	return sonde_label__at(l, at);
+}
+
 static void strings_put(void)
 {
 	struct labels *l = &sonde_inject.labels;
 	static uint8_t buf[65536];
 	size_t n = 0;
-	uint32_t nr = atomic_load(&l->nr_ids), at;
+	uint32_t nr = atomic_load(&l->nr_ids), id;
 
-	for (; f.nr_ids < nr && f.nr_ids < MAX_LABELS; f.nr_ids++) {
-		at = atomic_load_explicit(&l->by_id[f.nr_ids], memory_order_acquire);
-		if (!at)
-			break;
-		if (at == LABEL_ABANDONED || sonde_label__at(l, at)->kind == SONDE_STRING_DOMAIN)
+	for (id = f.nr_ids; id < nr && id < MAX_LABELS; id++) {
+		const struct label *e = string_next(id);
+
+		if (!e)
 			continue;
 		if (n + SONDE_LABEL_LIMIT + 64 > sizeof(buf)) {
 			sonde_outfile__block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
 			n = 0;
 		}
-		n += string_put(buf + n, sonde_label__at(l, at), sonde_label__at(l, at)->domain);
+		n += string_put(buf + n, e, e->domain);
 	}
+	while (f.nr_ids < nr && f.nr_ids < MAX_LABELS &&
+		f.written[f.nr_ids / 8] >> f.nr_ids % 8 & 1)
+		f.nr_ids++;
 	for (; f.nr_domains < MAX_DOMAINS; f.nr_domains++) {
 		struct label *d = atomic_load(&l->domains[f.nr_domains]);
 
@@ -157,7 +179,7 @@ static void status_put(void)
 		.nr_no_slot = atomic_load(&g->nr_no_slot),
 		.nr_gpu_dropped = atomic_load(&g->nr_gpu_dropped),
 		.nr_too_deep = atomic_load(&g->nr_too_deep)};
-	uint32_t i, nr = atomic_load(&g->nr_streams);
+	uint32_t i, nr = atomic_load(&g->nr_used);
 
 	for (i = 0; i < nr && i < MAX_THREADS; i++)
 		s.nr_lost += atomic_load_explicit(&g->threads[i].nr_lost, memory_order_relaxed);
@@ -184,6 +206,7 @@ static void flush(bool last)
 {
 	uint32_t i;
 
+	sonde_ring__reap();
 	strings_put();
 	notes_put();
 	sonde_outfile__clock(last);
@@ -203,6 +226,7 @@ static void *body(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-flush");
 	f.nr_ids = 1;
+	memset(f.written, 0, sizeof(f.written));
 	f.nr_domains = f.nr_notes = 0;
 	memset(&f.status, 0, sizeof(f.status));
 	sonde_outfile__open();
@@ -256,6 +280,9 @@ void sonde_flusher__finish(void)
 
 	if (!atomic_load(&g->flusher_runs))
 		return;
+	while (atomic_load(&g->nr_collecting) &&
+		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)COLLECT_MS * 1000000)
+		sched_yield();
 	atomic_store(&g->stop, 1);
 	sonde_flusher__wake();
 	while (!atomic_load(&g->done) &&

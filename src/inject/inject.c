@@ -75,6 +75,12 @@ static void forked(void)
 
 	if (atomic_load(&life) != RUNNING || !atomic_load(&g->on))
 		return;
+	g->pid = getpid();
+	/* A signal handler forked in the middle of a hook: that ends well, but is the last one. */
+	if (sonde_self && sonde_self->busy) {
+		atomic_store(&g->on, false);
+		return;
+	}
 	atomic_store(&g->flusher_runs, 0);
 	atomic_store(&g->wake, 0);
 	atomic_store(&g->stop, 0);
@@ -100,7 +106,9 @@ static void forked(void)
 /* After everything the host does at exit, so that ranges in its destructors are kept too. */
 __attribute__((destructor)) static void finish(void)
 {
-	if (atomic_exchange(&sonde_inject.on, false))
+	bool was_on = atomic_exchange(&sonde_inject.on, false);
+
+	if (was_on && getpid() == sonde_inject.pid) /* else there is no flusher here */
 		sonde_flusher__finish();
 }
 
@@ -111,6 +119,7 @@ static bool start(void)
 	if (!sonde_setup__read(&g->config))
 		return false;
 	g->gated = g->config.include.nr || g->config.exclude.nr;
+	g->pid = getpid();
 	clock_init(g);
 	if (!sonde_label__init(&g->labels) || !sonde_ring__init())
 		return false;
@@ -123,18 +132,24 @@ static bool start(void)
 /* Starts the library once; true when it runs. */
 static bool alive(void)
 {
+	static _Atomic int starter;
 	uint32_t was = UNBORN;
 
 	if (atomic_compare_exchange_strong(&life, &was, STARTING)) {
-		bool ok = start();
+		bool ok;
 
+		atomic_store(&starter, getpid());
+		ok = start();
 		if (!ok)
 			atomic_store(&sonde_inject.on, false);
 		atomic_store(&life, ok ? RUNNING : REFUSED);
 		return ok;
 	}
-	while (atomic_load(&life) == STARTING)
+	while (atomic_load(&life) == STARTING) {
+		if (atomic_load(&starter) && atomic_load(&starter) != getpid())
+			return false; /* forked while another thread was at it */
 		sched_yield();
+	}
 	return atomic_load(&life) == RUNNING;
 }
 

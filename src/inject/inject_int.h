@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CHUNK_BYTES   32768u
+#define CHUNK_BYTES   16384u /* small: every live thread holds one */
 #define MAX_THREADS   4096u
 #define MAX_LABELS    (1u << 17)
 #define NR_SLOTS      (MAX_LABELS * 2)
@@ -100,8 +100,14 @@ struct labels {
 bool sonde_label__init(struct labels *l);
 /* After a fork, in the child: what another thread was just adding will never be finished. */
 void sonde_label__forked(struct labels *l);
-/* NULL when the table is full. */
+/*
+ * NULL when the table is full. With LABEL_KEPT in `kind`, and for all kinds but labels of ranges,
+ * a part of it is kept free: there is no other way to write those down.
+ */
+#define LABEL_KEPT 0x100u
 struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *text, size_t n);
+/* What the gate says of a label that has no entry. */
+unsigned sonde_label__gate(unsigned domain, const char *text);
 struct label *sonde_label__at(const struct labels *l, uint32_t offset8);
 /* The label a handle given out earlier stands for, NULL when it is none of ours. */
 struct label *sonde_label__of_handle(const void *handle);
@@ -153,10 +159,16 @@ struct thread {
 	uint64_t tid;
 	_Atomic uint64_t nr_lost;
 	_Atomic uint32_t next; /* in the list of free threads */
+	_Atomic bool is_live;  /* the slot is some thread's */
 	volatile bool busy;    /* inside a hook */
+	/* Calls that came while inside a hook, since the hook's thread last wrote anything. */
+	uint32_t nr_nested;
+	uint64_t nested_since;
+	const uint8_t *nested_at;
 	/* Labels last seen at an address: programs pass the same few pointers. */
 	const struct label *recent[NR_RECENT];
 	open_range open[SONDE_OPEN_LIMIT];
+	uint32_t too_deep[MAX_DOMAINS]; /* pushes beyond that, by domain */
 };
 
 /* A lock-free list of numbers: a count against ABA above, the first number below. */
@@ -174,6 +186,14 @@ struct thread *sonde_ring__enroll(void);
  * when no chunk is free: the event is lost, and counted here.
  */
 uint8_t *sonde_ring__next(struct thread *t, uint64_t now);
+/*
+ * A call that comes inside a hook of the same thread. Usually from a signal handler that
+ * interrupted it: false, nothing can be recorded. True when the hook was left by a jump out of the
+ * handler and will never end: then the thread begins anew.
+ */
+bool sonde_ring__revive(struct thread *t);
+/* Takes back the slots of threads that ended without telling us. The flusher's. */
+void sonde_ring__reap(void);
 /* The flusher is done with a full chunk. */
 void sonde_ring__give(struct chunk *c);
 
@@ -201,9 +221,10 @@ void sonde_activity__start(void);
 
 struct inject {
 	_Atomic bool on;
-	bool gated;	  /* there are patterns */
-	bool traces_gpu;  /* CUPTI runs */
-	bool use_counter; /* ticks are the processor's, not CLOCK_MONOTONIC */
+	bool gated;		 /* there are patterns */
+	_Atomic bool traces_gpu; /* CUPTI runs, in this process */
+	int pid;		 /* a child that was not told of its fork has another */
+	bool use_counter;	 /* ticks are the processor's, not CLOCK_MONOTONIC */
 	uint64_t tick_hz;
 	uint64_t cpu_period; /* ticks */
 	struct labels labels;
@@ -214,7 +235,9 @@ struct inject {
 	struct freelist free_chunks;
 	struct thread *threads;
 	struct freelist free_threads;
+	_Atomic uint32_t nr_used; /* slots below this were used at some time */
 	_Atomic uint32_t nr_streams;
+	_Atomic uint32_t nr_collecting; /* threads that write GPU events just now */
 
 	_Atomic uint32_t flusher_runs, wake, stop, done;
 	_Atomic uint32_t nr_included; /* open start/end ranges that open the gate */

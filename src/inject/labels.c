@@ -91,31 +91,32 @@ static bool same(const struct label *e, const struct label *key, const char *tex
 	       e->domain == key->domain && !memcmp(e->text, text, key->nr_bytes);
 }
 
-static uint8_t gate_of(const struct label *e)
+unsigned sonde_label__gate(unsigned domain, const char *text)
 {
 	struct inject *g = &sonde_inject;
-	const struct label *domain =
-		e->domain < MAX_DOMAINS ? atomic_load(&g->labels.domains[e->domain]) : NULL;
-	const char *name = domain ? domain->text : "";
-	uint8_t gate = 0;
+	const struct label *of =
+		domain < MAX_DOMAINS ? atomic_load(&g->labels.domains[domain]) : NULL;
+	const char *name = of ? of->text : "";
+	unsigned gate = 0;
 
-	if (!g->gated || e->kind != SONDE_STRING_LABEL)
+	if (!g->gated)
 		return 0;
-	if (sonde_gate__matches(&g->config.include, name, e->text))
+	if (sonde_gate__matches(&g->config.include, name, text))
 		gate |= GATE_INCLUDED;
-	if (sonde_gate__matches(&g->config.exclude, name, e->text))
+	if (sonde_gate__matches(&g->config.exclude, name, text))
 		gate |= GATE_EXCLUDED;
 	return gate;
 }
 
 /* A new entry, not yet to be found. Its offset / 8, or 0 when there is no room. */
-static uint32_t add(struct labels *l, const struct label *key, const char *text)
+static uint32_t add(struct labels *l, const struct label *key, const char *text, bool is_kept)
 {
 	uint32_t bytes = (uint32_t)(sizeof(*key) + key->nr_bytes + 1 + 7) & ~7u, at, id;
+	uint32_t spare_ids = is_kept ? 0 : MAX_LABELS / 16, spare = is_kept ? 0 : TEXT_BYTES / 16;
 	struct label *e;
 
-	if (atomic_load_explicit(&l->used, memory_order_relaxed) > TEXT_BYTES - bytes ||
-		atomic_load_explicit(&l->nr_ids, memory_order_relaxed) >= MAX_LABELS)
+	if (atomic_load_explicit(&l->used, memory_order_relaxed) > TEXT_BYTES - spare - bytes ||
+		atomic_load_explicit(&l->nr_ids, memory_order_relaxed) >= MAX_LABELS - spare_ids)
 		return 0;
 	at = atomic_fetch_add_explicit(&l->used, bytes, memory_order_relaxed);
 	if (at > TEXT_BYTES - bytes)
@@ -128,7 +129,8 @@ static uint32_t add(struct labels *l, const struct label *key, const char *text)
 	e->id = id;
 	memcpy(e->text, text, key->nr_bytes);
 	e->text[key->nr_bytes] = '\0';
-	e->gate = gate_of(e);
+	if (e->kind == SONDE_STRING_LABEL)
+		e->gate = (uint8_t)sonde_label__gate(e->domain, e->text);
 	return at / 8;
 }
 
@@ -144,15 +146,16 @@ struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *te
 	struct labels *l = &sonde_inject.labels;
 	struct label key = {
 		.nr_bytes = (uint32_t)n, .domain = (uint16_t)domain, .kind = (uint8_t)kind};
+	bool is_kept = kind & LABEL_KEPT || key.kind != SONDE_STRING_LABEL;
 	uint32_t i, nr_probes, mine = 0;
 
-	key.hash = hash_of(text, n, (uint64_t)domain << 8 | kind);
+	key.hash = hash_of(text, n, (uint64_t)domain << 8 | key.kind);
 	i = (uint32_t)key.hash & (NR_SLOTS - 1);
 	for (nr_probes = 0; nr_probes < 256; i = (i + 1) & (NR_SLOTS - 1), nr_probes++) {
 		uint32_t at = atomic_load_explicit(&l->slots[i], memory_order_acquire);
 
 		if (!at) {
-			if (!mine && !(mine = add(l, &key, text)))
+			if (!mine && !(mine = add(l, &key, text, is_kept)))
 				return NULL;
 			if (atomic_compare_exchange_strong_explicit(&l->slots[i], &at, mine,
 				    memory_order_acq_rel, memory_order_acquire)) {

@@ -29,11 +29,15 @@ static void launch(uint32_t correlation)
 	t = hook_enter();
 	if (!t)
 		return;
-	if (correlation != t->launched && (p = event_open(t, SONDE_EVENT_LAUNCH, ticks_now()))) {
-		int64_t step = (int64_t)correlation - (int64_t)t->correlation;
+	if (correlation != t->launched) {
+		t->launched = correlation;
+		p = event_open(t, SONDE_EVENT_LAUNCH, ticks_now());
+		if (p) {
+			int64_t step = (int64_t)correlation - (int64_t)t->correlation;
 
-		t->launched = t->correlation = correlation;
-		event_close(t, sonde_varint_put(p, sonde_zigzag(step)));
+			t->correlation = correlation;
+			event_close(t, sonde_varint_put(p, sonde_zigzag(step)));
+		}
 	}
 	hook_leave(t);
 }

@@ -62,12 +62,13 @@ void sonde_message__wide(struct message *m, unsigned kind, const wchar_t *text, 
 	size_t n = 0;
 
 	for (; text && *text; text++) {
-		if (n + 4 > WIDE_LIMIT) {
+		if (n + 5 > WIDE_LIMIT) {
 			count(&sonde_inject.nr_cut);
 			break;
 		}
 		n += utf8_put(buf + n, (uint32_t)*text);
 	}
+	buf[n] = '\0';
 	m->text = buf;
 	m->n = n;
 	find(m, kind);

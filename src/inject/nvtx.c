@@ -64,6 +64,11 @@ static HOT void event_put(struct thread *t, unsigned type, const struct message 
 	event_close(t, attributes_put(p, which, a));
 }
 
+static HOT unsigned gate_of(const struct message *m)
+{
+	return likely(m->label) ? m->label->gate : sonde_label__gate(m->domain, m->text);
+}
+
 /* Whether the gate lets a range with this decision in, seen from this thread. */
 static bool gate_open(const struct thread *t, unsigned gate)
 {
@@ -77,11 +82,12 @@ static bool gate_open(const struct thread *t, unsigned gate)
 
 static HOT void push(struct thread *t, const struct message *m, const nvtxEventAttributes_t *a)
 {
-	unsigned gate = m->label ? m->label->gate : 0;
+	unsigned gate = gate_of(m);
 	open_range o = OPEN_MAKE(m->label ? m->label->id : 0, m->domain, gate) | OPEN_RECORDED;
 
 	if (unlikely(t->nr_open == SONDE_OPEN_LIMIT)) {
 		t->nr_too_deep++;
+		t->too_deep[m->domain]++;
 		count(&sonde_inject.nr_too_deep);
 		return;
 	}
@@ -129,8 +135,9 @@ static HOT int pop(unsigned domain)
 
 	if (unlikely(!t))
 		return NVTX_NO_PUSH_POP_TRACKING;
-	if (unlikely(t->nr_too_deep)) {
+	if (unlikely(t->nr_too_deep) && t->too_deep[domain]) {
 		t->nr_too_deep--;
+		t->too_deep[domain]--;
 		hook_leave(t);
 		return NVTX_NO_PUSH_POP_TRACKING;
 	}
@@ -149,7 +156,7 @@ static HOT int pop(unsigned domain)
 
 static uint64_t start(struct thread *t, const struct message *m, const nvtxEventAttributes_t *a)
 {
-	unsigned gate = m->label ? m->label->gate : 0;
+	unsigned gate = gate_of(m);
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
 
 	if (sonde_inject.gated && !gate_open(t, gate))

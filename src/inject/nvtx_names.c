@@ -108,7 +108,7 @@ static nvtxStringHandle_t NVTX_API domain_register_a(nvtxDomainHandle_t d, const
 	nvtxStringHandle_t h;
 	WITH_MESSAGE(NULL,
 		(m.domain = sonde_message__domain(d),
-			sonde_message__narrow(&m, SONDE_STRING_LABEL, text)),
+			sonde_message__narrow(&m, SONDE_STRING_LABEL | LABEL_KEPT, text)),
 		h = (nvtxStringHandle_t)(void *)(uintptr_t)m.label);
 	return h;
 }
@@ -118,7 +118,7 @@ static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t d, const
 	nvtxStringHandle_t h;
 	WITH_MESSAGE(NULL,
 		(m.domain = sonde_message__domain(d),
-			sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf)),
+			sonde_message__wide(&m, SONDE_STRING_LABEL | LABEL_KEPT, text, buf)),
 		h = (nvtxStringHandle_t)(void *)(uintptr_t)m.label);
 	return h;
 }

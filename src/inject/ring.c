@@ -8,6 +8,7 @@
  */
 #include "inject/event_int.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,6 +16,13 @@
 
 __thread struct thread *sonde_self __attribute__((tls_model("initial-exec")));
 static pthread_key_t at_thread_end;
+static bool has_key;
+
+/* glibc keeps the values of the first keys in the thread itself; for others it allocates. */
+#define NR_KEYS_IN_PLACE 32u
+/* So many calls in so many milliseconds while a hook does not move on: it never will. */
+#define STUCK_CALLS 1000u
+#define STUCK_MS    100u
 
 static void list_put(struct freelist *l, _Atomic uint32_t *next, uint32_t n)
 {
@@ -72,6 +80,15 @@ static void hand_over(struct thread *t)
 	t->limit = (uint8_t *)sonde_inject.data;
 }
 
+static void give_slot(struct thread *t)
+{
+	hand_over(t);
+	atomic_fetch_add_explicit(
+		&sonde_inject.nr_lost, atomic_exchange(&t->nr_lost, 0), memory_order_relaxed);
+	atomic_store(&t->is_live, false);
+	list_put(&sonde_inject.free_threads, &t->next, (uint32_t)(t - sonde_inject.threads));
+}
+
 static void thread_ends(void *arg)
 {
 	struct thread *t = arg;
@@ -79,10 +96,21 @@ static void thread_ends(void *arg)
 	if (t != sonde_self)
 		return;
 	sonde_self = NULL;
-	hand_over(t);
-	atomic_fetch_add_explicit(
-		&sonde_inject.nr_lost, atomic_exchange(&t->nr_lost, 0), memory_order_relaxed);
-	list_put(&sonde_inject.free_threads, &t->next, (uint32_t)(t - sonde_inject.threads));
+	give_slot(t);
+}
+
+void sonde_ring__reap(void)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t i, nr = atomic_load(&g->nr_used);
+
+	for (i = 0; !has_key && i < nr && i < MAX_THREADS; i++) {
+		struct thread *t = &g->threads[i];
+
+		if (atomic_load(&t->is_live) && syscall(SYS_tgkill, g->pid, t->tid, 0) < 0 &&
+			errno == ESRCH)
+			give_slot(t);
+	}
 }
 
 static void fill_lists(void)
@@ -106,14 +134,14 @@ static void fill_lists(void)
 
 static uint32_t thread_take(void)
 {
-	static _Atomic uint32_t nr_used;
+	_Atomic uint32_t *nr_used = &sonde_inject.nr_used;
 	uint32_t n = list_take(&sonde_inject.free_threads, thread_next);
 
 	if (n != NONE)
 		return n;
-	if (atomic_load_explicit(&nr_used, memory_order_relaxed) >= MAX_THREADS)
+	if (atomic_load_explicit(nr_used, memory_order_relaxed) >= MAX_THREADS)
 		return NONE;
-	n = atomic_fetch_add_explicit(&nr_used, 1, memory_order_relaxed);
+	n = atomic_fetch_add_explicit(nr_used, 1, memory_order_relaxed);
 	return n < MAX_THREADS ? n : NONE;
 }
 
@@ -127,8 +155,11 @@ bool sonde_ring__init(void)
 	g->threads = reserve(MAX_THREADS * sizeof(*g->threads));
 	if (!g->chunks || !g->data || !g->threads)
 		return false;
-	if (pthread_key_create(&at_thread_end, thread_ends))
-		return false;
+	has_key = !pthread_key_create(&at_thread_end, thread_ends);
+	if (has_key && at_thread_end >= NR_KEYS_IN_PLACE) {
+		pthread_key_delete(at_thread_end);
+		has_key = false;
+	}
 	fill_lists();
 	return true;
 }
@@ -140,8 +171,13 @@ void sonde_ring__forked(void)
 
 	fill_lists();
 	for (i = 0; i < MAX_THREADS && sonde_inject.threads[i].tid; i++) {
-		if (&sonde_inject.threads[i] != t)
-			list_put(&sonde_inject.free_threads, &sonde_inject.threads[i].next, i);
+		struct thread *other = &sonde_inject.threads[i];
+
+		atomic_store(&other->nr_lost, 0);
+		if (other == t)
+			continue;
+		atomic_store(&other->is_live, false);
+		list_put(&sonde_inject.free_threads, &other->next, i);
 	}
 	if (!t)
 		return;
@@ -150,7 +186,6 @@ void sonde_ring__forked(void)
 	t->tid = (uint64_t)syscall(SYS_gettid);
 	t->stream = atomic_fetch_add(&sonde_inject.nr_streams, 1);
 	t->seq = 0;
-	atomic_store(&t->nr_lost, 0);
 }
 
 struct thread *sonde_ring__enroll(void)
@@ -164,6 +199,8 @@ struct thread *sonde_ring__enroll(void)
 	}
 	t = &sonde_inject.threads[n];
 	t->busy = true; /* before anything that might call back into the host */
+	if (t->nr_too_deep)
+		memset(t->too_deep, 0, sizeof(t->too_deep));
 	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
 	t->seq = t->launched = 0;
 	memset(t->recent, 0, sizeof(t->recent));
@@ -172,10 +209,30 @@ struct thread *sonde_ring__enroll(void)
 	t->stream = atomic_fetch_add_explicit(&sonde_inject.nr_streams, 1, memory_order_relaxed);
 	t->chunk = NULL;
 	hand_over(t);
+	atomic_store(&t->is_live, true);
 	sonde_self = t;
-	pthread_setspecific(at_thread_end, t);
+	if (has_key)
+		pthread_setspecific(at_thread_end, t);
 	t->busy = false;
 	return t;
+}
+
+bool sonde_ring__revive(struct thread *t)
+{
+	uint64_t now = ticks_now();
+
+	count(&sonde_inject.nr_nested);
+	if (t->nested_at != t->at) {
+		t->nested_at = t->at;
+		t->nested_since = now;
+		t->nr_nested = 0;
+	}
+	if (++t->nr_nested < STUCK_CALLS ||
+		now - t->nested_since < STUCK_MS * sonde_inject.tick_hz / 1000)
+		return false;
+	t->nested_at = NULL;
+	hand_over(t); /* whatever the hook was about to write */
+	return true;
 }
 
 static uint8_t *base_put(struct thread *t, uint8_t *p)

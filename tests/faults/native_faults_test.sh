@@ -133,6 +133,29 @@ signals() {
 		has "range push_pop work/inner entries=200000 open=0 threads=1"
 }
 
+corner() { # MODE COUNT LINE...: behaves as without the library, and the lines are recorded
+	fresh "${options[@]}"
+	same_with_and_without "$WORK/corners" "$1" "$2" || return
+	[ $# -eq 2 ] || has "${@:3}"
+}
+
+jumps() { # a thread whose hook was left by a jump comes back
+	fresh
+	traced "$WORK/corners" jump 100 && dump | grep -q '^range push_pop .*after entries='
+}
+
+late_gate() { # labels beyond the table go through the gate like any other
+	fresh nvtx.exclude='request*'
+	traced "$WORK/corners" late && ! dump | grep '^range push_pop request'
+}
+
+forked_cuda() { # a child of a CUDA program leaves the GPU's records to its parent
+	[ -e "$BUILD/fake/fake_cuda" ] || return 77
+	fresh cupti="$PWD/$BUILD/fake/libcupti_fake.so"
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_cuda" "$PWD/$BUILD/fake/libcupti_fake.so" fork
+	[ "$(dump | grep -c '^launch kernel fill')" -eq 1 ]
+}
+
 may_skip() { # NAME COMMAND: 77 = cannot be tried here
 	local name=$1
 	shift
@@ -165,5 +188,20 @@ check "without CUPTI ranges are captured all the same" no_cupti
 check "two injected libraries in one process do not meet" two_injectors
 may_skip "a program under a preloaded sanitizer is captured" sanitizer
 check "a program with its own malloc is captured without calling it" own_malloc
+options=()
+check "a fork in a signal handler that interrupts a hook harms neither process" corner handlerfork 200
+check "a child made by a bare system call exits at once" corner rawfork 1
+check "a thread whose hook was left by a jump is recorded again" jumps
+check "a hook allocates nothing, however many keys there are" corner keys 5000 \
+	"range push_pop thread entries=5000 open=0 threads=5000"
+check "ranges deeper than the limit do not take the pops of another domain" corner deepdomain 1 \
+	"range push_pop lib@op entries=1 open=0 threads=1" "range push_pop next entries=1 open=0 threads=1"
+options=(buffer_bytes=67108864)
+check "1500 threads at once are all recorded" corner crowd 1500 "range push_pop once entries=1500 open=0 threads=1500"
+options=()
+check "domains and registered strings have names when the table is full" corner late 1 \
+	"range push_pop late@forward entries=1 open=0 threads=1"
+check "the gate holds when the table is full" late_gate
+may_skip "a forked child does not write its parent's kernels again" forked_cuda
 check "ranges in signal handlers do not disturb those they interrupt" signals
 exit $failed

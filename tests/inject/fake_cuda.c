@@ -2,7 +2,7 @@
  * A CUDA program without CUDA: loads the injected library as the driver would
  * and tells fake_cupti.c what its kernels did.
  *
- *     fake_cuda FAKE_CUPTI [COUNT]
+ *     fake_cuda FAKE_CUPTI [COUNT|fork]
  */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void (*launch)(const char *, uint64_t);
 static void (*copy)(uint64_t);
@@ -73,6 +76,12 @@ int main(int argc, char **argv)
 		device();
 	}
 	launch("_Z4fillPfif", 0);
+	if (argc > 2 && !strcmp(argv[2], "fork")) {
+		if (fork() == 0)
+			exit(0); /* through the exit handlers it inherited */
+		wait(NULL);
+		return 0;
+	}
 	nvtxRangePushA("A");
 	launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
 	id = nvtxRangeStartA("s");

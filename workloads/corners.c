@@ -1,0 +1,265 @@
+/*
+ * Programs that use threads, signals and forks in ways few do, one per word:
+ * the injected library must neither harm them nor lose count.
+ *
+ *     corners handlerfork|rawfork|jump|keys|deepdomain|crowd|late [N]
+ */
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long count;
+
+static void ranges(const char *label, long nr)
+{
+	long i;
+
+	for (i = 0; i < nr; i++) {
+		nvtxRangePushA(label);
+		nvtxRangePop();
+	}
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void alarms(void (*handler)(int), long us)
+{
+	struct sigaction a = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct itimerval every = {.it_interval = {0, us}, .it_value = {0, us}};
+
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+/* --- a handler that forks, wherever it interrupts -------------------------------------------- */
+
+static volatile sig_atomic_t nr_children, nr_dead, is_child;
+
+static void fork_here(int sig)
+{
+	pid_t child = nr_children < count ? fork() : -1;
+	int status;
+
+	(void)sig;
+	if (child == 0) {
+		is_child = 1;
+		return; /* into the hook it interrupted */
+	}
+	if (child < 0)
+		return;
+	nr_children++;
+	if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
+		nr_dead++;
+}
+
+static int do_handlerfork(void)
+{
+	ranges("first", 1);
+	alarms(fork_here, 700);
+	while (nr_children < count) {
+		ranges("work", 1000);
+		if (is_child)
+			_exit(0);
+	}
+	alarms(SIG_IGN, 0);
+	printf("%d of the children died of a signal\n", (int)nr_dead);
+	return 0;
+}
+
+/* --- a fork that no handler of pthread_atfork hears of ---------------------------------------- */
+
+static int do_rawfork(void)
+{
+	double start;
+	long child;
+
+	ranges("parent", 10);
+	start = seconds();
+	child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (child == 0)
+		exit(0);
+	waitpid((pid_t)child, NULL, 0);
+	printf("the child ended %s\n", seconds() - start < 2 ? "at once" : "late");
+	return 0;
+}
+
+/* --- a handler that jumps out -------------------------------------------------------------------
+ */
+
+static sigjmp_buf back;
+static volatile sig_atomic_t nr_jumps, may_jump;
+
+static void jump(int sig)
+{
+	(void)sig;
+	if (!may_jump)
+		return;
+	nr_jumps++;
+	siglongjmp(back, 1);
+}
+
+static int do_jump(void)
+{
+	double start;
+
+	ranges("first", 1);
+	alarms(jump, 1000);
+	sigsetjmp(back, 1);
+	while (nr_jumps < count) {
+		may_jump = 1;
+		ranges("work", 1000);
+		may_jump = 0;
+	}
+	may_jump = 0;
+	alarms(SIG_IGN, 0);
+	for (start = seconds(); seconds() - start < 0.5;)
+		ranges("after", 100);
+	return 0;
+}
+
+/* --- many keys of threads, and an allocator that looks who calls ---------------------------------
+ */
+
+static _Thread_local int is_inside;
+static volatile int nr_inside;
+
+void *__libc_calloc(size_t nr, size_t size);
+void *calloc(size_t nr, size_t size)
+{
+	nr_inside += is_inside;
+	return __libc_calloc(nr, size);
+}
+
+static void *one_range(void *arg)
+{
+	is_inside = 1;
+	ranges(arg, 1);
+	is_inside = 0;
+	return NULL;
+}
+
+static int do_keys(void)
+{
+	pthread_key_t key;
+	pthread_t thread;
+	long i;
+
+	for (i = 0; i < 40; i++)
+		pthread_key_create(&key, NULL);
+	ranges("main", 1);
+	for (i = 0; i < count; i++) {
+		pthread_create(&thread, NULL, one_range, "thread");
+		pthread_join(thread, NULL);
+	}
+	printf("%d allocations inside hooks\n", nr_inside);
+	return 0;
+}
+
+/* --- the limits
+ * ------------------------------------------------------------------------------------ */
+
+static nvtxEventAttributes_t labelled(const char *label)
+{
+	nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_ASCII};
+
+	a.message.ascii = label;
+	return a;
+}
+
+/* Deeper than the library follows, in one domain; the other's range must end in its place. */
+static int do_deepdomain(void)
+{
+	nvtxDomainHandle_t lib = nvtxDomainCreateA("lib");
+	nvtxEventAttributes_t op = labelled("op");
+	int i;
+
+	nvtxDomainRangePushEx(lib, &op);
+	for (i = 0; i < 600; i++)
+		nvtxRangePushA("down");
+	nvtxDomainRangePop(lib);
+	for (i = 0; i < 600; i++)
+		nvtxRangePop();
+	ranges("next", 1);
+	return 0;
+}
+
+static pthread_barrier_t all_here;
+
+static void *wait_for_all(void *arg)
+{
+	ranges(arg, 1);
+	pthread_barrier_wait(&all_here);
+	return NULL;
+}
+
+static int do_crowd(void)
+{
+	pthread_t *threads = calloc((size_t)count, sizeof(*threads));
+	pthread_attr_t attr;
+	long i;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	pthread_barrier_init(&all_here, NULL, (unsigned)count);
+	for (i = 0; threads && i < count; i++)
+		if (pthread_create(&threads[i], &attr, wait_for_all, "once"))
+			return 1;
+	for (i = 0; threads && i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	return 0;
+}
+
+/* A domain and a registered string when the table of labels is full. */
+static int do_late(void)
+{
+	nvtxEventAttributes_t a = labelled(NULL);
+	nvtxDomainHandle_t late;
+	char label[64];
+	long i;
+
+	for (i = 0; i < 140000; i++) {
+		snprintf(label, sizeof(label), "request %ld", i);
+		ranges(label, 1);
+	}
+	late = nvtxDomainCreateA("late");
+	a.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	a.message.registered = nvtxDomainRegisterStringA(late, "forward");
+	nvtxDomainRangePushEx(late, &a);
+	nvtxDomainRangePop(late);
+	return 0;
+}
+
+static const struct {
+	const char *word;
+	int (*run)(void);
+} programs[] = {{"handlerfork", do_handlerfork}, {"rawfork", do_rawfork}, {"jump", do_jump},
+	{"keys", do_keys}, {"deepdomain", do_deepdomain}, {"crowd", do_crowd}, {"late", do_late}};
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	count = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
+	for (i = 0; argc > 1 && i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!strcmp(argv[1], programs[i].word))
+			return programs[i].run();
+	return 2;
+}
