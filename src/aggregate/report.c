@@ -65,7 +65,7 @@ static void find_present(struct work *w)
 			!w->l->regions.at[p->region].is_shown)
 			continue;
 		if (sonde_nested__counts_entries(w->cover->nested, p->region, p->scope))
-			w->x->instances[p->region] += p->instances;
+			w->x->instances[p->region] += is_one ? p->instances : p->first_instances;
 		for (region = p->region; region != SONDE_NONE && !w->x->present[region];
 			region = w->l->regions.at[region].parent) {
 			w->x->present[region] = true;

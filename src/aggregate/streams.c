@@ -14,6 +14,7 @@
 
 struct row {
 	uint32_t node;
+	size_t last_pair; /* the number of the last pair that has it, plus one */
 	struct sonde_stream sums;
 	struct sonde_track track;
 };
@@ -50,16 +51,6 @@ static uint32_t key_add(struct work *w, struct sonde_map *map, uint32_t of,
 	return number;
 }
 
-static bool has_member(const struct work *w, const struct pair *p, uint32_t row)
-{
-	uint32_t i;
-
-	for (i = 0; i < p->nr; i++)
-		if (w->members.at[p->first + i] == row)
-			return true;
-	return false;
-}
-
 /* A launch counts once in a region, however many ways lead there. */
 static bool pair_join(
 	struct work *w, struct pair *p, uint32_t region, const struct sonde_record *rec)
@@ -78,8 +69,9 @@ static bool pair_join(
 		row->sums.context = rec->context;
 		row->sums.stream = rec->stream;
 	}
-	if (has_member(w, p, number))
+	if (w->rows.at[number].last_pair == w->pairs.nr)
 		return true;
+	w->rows.at[number].last_pair = w->pairs.nr;
 	slot = sonde_vec_push(&w->members);
 	if (!slot)
 		return false;

@@ -180,7 +180,32 @@ static void add(double *sum, double v)
 		*sum = isnan(*sum) ? v : *sum + v;
 }
 
-/* Host times go to the first scope of their process: a range entry has no device. */
+/*
+ * A range entry has no device: its time goes to the first scope of its process that knows the
+ * region. Takes from the list at `first` what this scope knows; the rest stays for the next.
+ */
+static void take_entries(struct work *w, struct sonde_report *report, size_t *first, size_t *next)
+{
+	const struct sonde_range_time *times = w->l->records->range_times.at;
+	size_t i, *link = first;
+
+	map_nodes(w, report);
+	for (i = *first; i != SIZE_MAX; i = next[i]) {
+		const struct sonde_range_time *time = &times[i];
+		uint32_t node = w->node_of[w->l->region_of.at[i]];
+
+		if (node == SONDE_NONE) {
+			link = &next[i];
+			continue;
+		}
+		*link = next[i];
+		if (time->end_ns < time->begin_ns || !time->end_ns)
+			continue;
+		add(&report->nodes.at[node].host_ns, (double)(time->end_ns - time->begin_ns));
+		add(&report->nodes.at[node].cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
+	}
+}
+
 static int host_times(struct work *w, struct sonde_err *err)
 {
 	const struct sonde_records *r = w->l->records;
@@ -197,25 +222,9 @@ static int host_times(struct work *w, struct sonde_err *err)
 		next[i] = by_process[r->ranges.at[i].process];
 		by_process[r->ranges.at[i].process] = i;
 	}
-	for (s = 0; rc == 0 && s < w->l->scopes.nr; s++) {
-		struct sonde_report *report = &w->t->reports.at[s];
-		uint32_t process = w->l->scopes.at[s].process;
-
-		if (s > 0 && w->l->scopes.at[s - 1].process == process)
-			continue;
-		map_nodes(w, report);
-		for (i = by_process[process]; i != SIZE_MAX; i = next[i]) {
-			const struct sonde_range_time *time = &r->range_times.at[i];
-			uint32_t node = w->node_of[w->l->region_of.at[i]];
-
-			if (node == SONDE_NONE || time->end_ns < time->begin_ns || !time->end_ns)
-				continue;
-			add(&report->nodes.at[node].host_ns,
-				(double)(time->end_ns - time->begin_ns));
-			add(&report->nodes.at[node].cpu_ns,
-				time->cpu_ns ? (double)time->cpu_ns : NAN);
-		}
-	}
+	for (s = 0; rc == 0 && s < w->l->scopes.nr; s++)
+		take_entries(
+			w, &w->t->reports.at[s], &by_process[w->l->scopes.at[s].process], next);
 	sonde_free(by_process);
 	sonde_free(next);
 	return rc;

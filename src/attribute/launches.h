@@ -67,6 +67,7 @@ struct sonde_launch {
 struct sonde_presence {
 	uint32_t scope, region;
 	uint64_t instances;
+	uint64_t first_instances; /* of these, counted in no scope before: what adds up */
 };
 
 /* Launches without a region, by thread: shown in the coverage notes. */

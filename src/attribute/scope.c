@@ -166,14 +166,15 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 
 /* Counting entries per scope and region. */
 struct counting {
-	bool *seen;		  /* by range: counted in some scope */
+	bool *seen[2];		  /* by range: counted in some scope; [1] of replayed ranges */
 	bool *is_multi;		  /* by process: has several scopes */
 	uint32_t *first_scope;	  /* by process */
 	struct sonde_map visited; /* {range, scope}, only where a process has several scopes */
 	struct sonde_map keys;	  /* {scope, region} → number in the presences */
 };
 
-static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope)
+static bool count_one(
+	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, bool is_first)
 {
 	uint32_t key[2] = {scope, b->stacks.at[b->stack_of[range]].region}, number;
 	struct sonde_presence *p;
@@ -189,14 +190,17 @@ static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range,
 		*p = (struct sonde_presence){.scope = key[0], .region = key[1]};
 	}
 	b->l->presences.at[number].instances++;
+	b->l->presences.at[number].first_instances += is_first;
 	return true;
 }
 
 /* Counts an entry and those around it, unless this scope has counted them already. */
 static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope)
 {
+	bool *seen = c->seen[b->l->scopes.at[scope].is_ranges];
+
 	for (; range != SONDE_NONE; range = b->r->ranges.at[range].parent) {
-		bool is_new = !c->seen[range];
+		bool is_first = !seen[range], is_new = is_first;
 
 		if (c->is_multi[b->r->ranges.at[range].process]) {
 			uint32_t key[2] = {range, scope};
@@ -206,8 +210,8 @@ static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t rang
 		}
 		if (!is_new)
 			return true;
-		c->seen[range] = true;
-		if (!count_one(b, c, range, scope))
+		seen[range] = true;
+		if (!count_one(b, c, range, scope, is_first))
 			return false;
 	}
 	return true;
@@ -227,7 +231,7 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 				return false;
 	}
 	for (i = 0; i < r->ranges.nr; i++) /* entries nobody launched anything in */
-		if (!c->seen[i] &&
+		if (!c->seen[0][i] && !c->seen[1][i] &&
 			!count_entry(b, c, (uint32_t)i, c->first_scope[r->ranges.at[i].process]))
 			return false;
 	return true;
@@ -252,10 +256,11 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	size_t i;
 	int rc = 0;
 
-	c.seen = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen));
+	c.seen[0] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[0]));
+	c.seen[1] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[1]));
 	c.is_multi = sonde_calloc(b->r->processes.nr, sizeof(*c.is_multi));
 	c.first_scope = sonde_calloc(b->r->processes.nr, sizeof(*c.first_scope));
-	if (!c.seen || !c.is_multi || !c.first_scope)
+	if (!c.seen[0] || !c.seen[1] || !c.is_multi || !c.first_scope)
 		rc = sonde_err_nomem(err);
 	for (i = b->l->scopes.nr; rc == 0 && i-- > 0;) {
 		uint32_t process = b->l->scopes.at[i].process;
@@ -272,7 +277,8 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 			by_scope_and_region);
 	sonde_map_release(&c.visited);
 	sonde_map_release(&c.keys);
-	sonde_free(c.seen);
+	sonde_free(c.seen[0]);
+	sonde_free(c.seen[1]);
 	sonde_free(c.is_multi);
 	sonde_free(c.first_scope);
 	return rc;

@@ -164,6 +164,18 @@ static int read_input(struct sonde_records *r, const char *path, struct sonde_er
 	return read_one(r, path, err);
 }
 
+/* Times lie parallel to what they are of, or are not there at all: sources without get zeros. */
+static bool pad_times(struct sonde_records *r)
+{
+	while (r->range_times.nr && r->range_times.nr < r->ranges.nr)
+		if (!sonde_vec_push(&r->range_times))
+			return false;
+	while (r->record_times.nr && r->record_times.nr < r->records.nr)
+		if (!sonde_vec_push(&r->record_times))
+			return false;
+	return true;
+}
+
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	struct sonde_err *err)
 {
@@ -181,6 +193,8 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 	}
 	for (i = 0; i < nr_paths && rc == 0; i++)
 		rc = read_input(r, paths[i], err);
+	if (rc == 0 && !pad_times(r))
+		rc = sonde_err_nomem(err);
 	if (rc) {
 		sonde_records_free(r);
 		return rc;

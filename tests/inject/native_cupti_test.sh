@@ -98,6 +98,7 @@ report() { # the figures timestamps give, in every format
 		"$SONDE" report "$OUT" -f sqlite -o "$TMP/r.db" &&
 		[ "$(sqlite "SELECT sum(s.launches) FROM streams s JOIN regions r ON r.id = s.region JOIN scopes c ON c.id = r.scope
 			WHERE c.is_aggregate AND r.region_id = 's'")" = 4 ] &&
+		"$SONDE" report "$OUT" tests/data/ncu/seed_kernel.ncu-rep | grep -q '^31 of 37 launches in regions' &&
 		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',copy_count,copy_ms,copy_bytes,'
 }
 

@@ -692,6 +692,39 @@ static void test_times__an_aggregate_of_several_scopes_counts_streams(void **sta
 	made_release(&m);
 }
 
+/* One process, two devices: B launches on the second only, A on both. */
+static void test_times__a_process_with_two_devices_counts_entries_and_host_time_once(void **state)
+{
+	const struct sonde_report *all;
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, MADE_ROOT, "B");
+	launch_on(&m, a, 7, 100, 200);
+	launch_on(&m, a, 7, 300, 400);
+	m.r->records.at[1].device = 1;
+	launch_on(&m, b, 7, 500, 600);
+	m.r->records.at[2].device = 1;
+	while (m.r->range_times.nr < m.r->ranges.nr) {
+		struct sonde_range_time *time = sonde_vec_push(&m.r->range_times);
+
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
+	}
+	aggregate(&run, m.r, NULL);
+	all = &run.t->reports.at[run.t->reports.nr - 1];
+	assert_int_equal(node_named(&run, all, "A")->instances, 1);
+	near(node_named(&run, all, "A")->host_ns, 30);
+	near(node_named(&run, all, "B")->host_ns, 30);
+	assert_int_equal(node_named(&run, &run.t->reports.at[1], "A")->instances, 1);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_times__idle_is_inside_entries_and_copies_are_counted(void **state)
 {
 	const struct sonde_node *n;
@@ -742,6 +775,8 @@ int main(void)
 		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
 		cmocka_unit_test(test_times__streams_share_a_regions_launches),
 		cmocka_unit_test(test_times__an_aggregate_of_several_scopes_counts_streams),
+		cmocka_unit_test(
+			test_times__a_process_with_two_devices_counts_entries_and_host_time_once),
 		cmocka_unit_test(test_times__idle_is_inside_entries_and_copies_are_counted),
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
