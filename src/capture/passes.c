@@ -46,6 +46,7 @@ const char *sonde_chip_of(const char *compute_capability)
 	X(cuptiProfilerHostDeinitialize)                                                           \
 	X(cuptiProfilerHostGetSupportedChips)                                                      \
 	X(cuptiProfilerHostGetBaseMetrics)                                                         \
+	X(cuptiProfilerHostGetSubMetrics)                                                          \
 	X(cuptiProfilerHostConfigAddMetrics)                                                       \
 	X(cuptiProfilerHostGetConfigImageSize)                                                     \
 	X(cuptiProfilerHostGetConfigImage)                                                         \
@@ -165,6 +166,34 @@ static bool count(struct cupti *c, size_t *nr)
 	return is_good;
 }
 
+/* The base is right: the ending of it that is nearest to the one given. */
+static void find_ending(
+	struct cupti *c, struct sonde_passes *out, CUpti_MetricType type, struct sonde_str suffix)
+{
+	char base[256];
+	CUpti_Profiler_Host_GetSubMetrics_Params p = {
+		.structSize = CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE,
+		.pHostObject = c->host,
+		.metricType = type,
+		.pMetricName = base};
+	unsigned best = suffix.n ? 12 : 256; /* none given: any will do */
+	size_t i;
+
+	snprintf(base, sizeof(base), "%.*s", (int)strcspn(out->unknown, "."), out->unknown);
+	out->near[0] = '\0';
+	if (c->cuptiProfilerHostGetSubMetrics(&p) != CUPTI_SUCCESS)
+		return;
+	for (i = 0; i < p.numOfSubmetrics; i++) {
+		const char *name = p.ppSubMetrics[i] + (p.ppSubMetrics[i][0] == '.');
+		unsigned d = sonde_str_distance(suffix, sonde_str_from(name), best - 1);
+
+		if (d >= best)
+			continue;
+		best = d;
+		snprintf(out->near, sizeof(out->near), "%.100s.%.150s", base, name);
+	}
+}
+
 /* The base name of the chip's nearest to `metric`, with the metric's own suffix behind it. */
 static void find_near(struct cupti *c, struct sonde_passes *out)
 {
@@ -192,6 +221,10 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 			best = d;
 			snprintf(out->near, sizeof(out->near), "%s.%.*s", p.ppMetricNames[i],
 				SONDE_STR_ARG(suffix));
+			if (best == 0) {
+				find_ending(c, out, types[t], suffix);
+				return;
+			}
 		}
 	}
 }

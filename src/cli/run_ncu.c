@@ -122,24 +122,37 @@ static int build_plan(struct sonde_ncu_stage *s)
 	return rc;
 }
 
+/* What CUPTI says of the metrics. Of a chip nobody named it is a remark, not a verdict. */
+static int check_passes(struct sonde_ncu_stage *s)
+{
+	const struct sonde_passes *p = &s->plan.passes;
+	const char *before = p->near[0] ? ", did you mean '" : "", *after = p->near[0] ? "'?" : "";
+
+	if (!p->nr_unknown)
+		return 0;
+	if (!s->plan.is_chip_assumed)
+		return sonde_err_set(s->err, SONDE_ERR_USAGE, "%s has no metric '%s'%s%s%s",
+			s->plan.chip, p->unknown, before, p->near, after);
+	sonde_note(&s->plan.notes, "%s has no metric '%s'%s%s%s", s->plan.chip, p->unknown, before,
+		p->near, after);
+	return 0;
+}
+
 /* Wrong names are told before the run, by whoever knows the names. */
 static int check_names(struct sonde_ncu_stage *s)
 {
-	const struct sonde_passes *p = &s->plan.passes;
 	struct sonde_offers offers;
-	bool asks_metrics = s->plan.passes.nr_unknown || !p->nr;
+	bool asks_metrics = s->plan.passes.nr_unknown || !s->plan.passes.nr;
 	int rc;
 
 	if (s->run->is_dry && s->ncu.version[0] == '\0')
-		return 0;
+		return check_passes(s);
 	sonde_offers_open(&offers, &s->ncu, &s->run->set.ncu,
 		s->plan.is_chip_assumed ? NULL : s->plan.chip,
 		asks_metrics && s->run->set.ncu.metrics.nr);
 	rc = sonde_offers_check(&offers, &s->run->set.ncu, s->err);
-	if (rc == 0 && p->nr_unknown && !offers.metrics.nr && !s->plan.is_chip_assumed)
-		rc = sonde_err_set(s->err, SONDE_ERR_USAGE, "%s has no metric '%s'%s%s%s",
-			s->plan.chip, p->unknown, p->near[0] ? ", did you mean '" : "", p->near,
-			p->near[0] ? "'?" : "");
+	if (rc == 0 && !offers.metrics.nr)
+		rc = check_passes(s);
 	sonde_offers_release(&offers);
 	return rc;
 }

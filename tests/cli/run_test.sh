@@ -278,6 +278,14 @@ ok nsys_range_never_entered_is_said says 'was never entered'
 run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx -- /bin/true
 ok nsys_capture_range_needs_a_range [ $rc -eq 2 ]
 
+# --- names CUPTI knows, without ncu and without a GPU
+PATH=/usr/bin:/bin SONDE_NCU= run -n pipeline.ncu.enable=true --chip GH100 "pipeline.ncu.ncu_cli.metrics=[dram__bytes_read.sums]" -- /bin/true
+if [ "$rc" = 2 ]; then
+	ok a_dry_run_names_the_metric_the_chip_has says "GH100 has no metric 'dram__bytes_read.sums', did you mean 'dram__bytes_read.sum'?"
+else
+	echo "skip a_dry_run_names_the_metric_the_chip_has: no CUPTI to ask"
+fi
+
 # --- the native capture, and what it knows about a program
 unset SONDE_INJECT_LIB
 if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; then
