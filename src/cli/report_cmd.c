@@ -6,11 +6,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* As in the option table; from FORMAT_HTML on, -o names the one file to write. */
+/* As in the option table. */
 enum format {
+	FORMAT_NONE = -1, /* not given: text on standard output, a whole directory with -o */
 	FORMAT_TEXT,
 	FORMAT_JSON,
 	FORMAT_MARKDOWN,
@@ -31,7 +33,7 @@ struct request {
 	struct sonde_word_list metrics, sections, scopes;
 	struct sonde_word_list inputs;
 	struct sonde_overrides overrides;
-	const char *dir, *config_dir, *config_name;
+	const char *output, *config_dir, *config_name;
 	const char *sort, *nesting, *by;
 	int format, colour;
 	size_t max_regions, max_kernels, width;
@@ -91,10 +93,10 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		{'f', "format",
 			"text|json|md|csv|html|svg|speedscope|perfetto|folded|hatchet|sqlite",
 			"what to print (text)", SONDE_OPTION_CHOICE, &q->format},
-		{'o', "output", "DIR",
-			"write report.json, report.md, report.html and a folder per region there "
-			"instead; with --format html, or one after it, that one as a file",
-			SONDE_OPTION_WORD, &q->dir},
+		{'o', "output", "PATH",
+			"with --format, write that to the file PATH; without, write report.json, "
+			"report.md, report.html and a folder per region into the directory PATH",
+			SONDE_OPTION_WORD, &q->output},
 		{0, "by", "METRIC",
 			"what widths mean in folded, speedscope and svg: time, host, launches, "
 			"entries, or a metric that adds up (time)",
@@ -166,6 +168,13 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 	return 0;
 }
 
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* Operands are inputs or overrides; flags become overrides behind them. */
 static int sort_operands(struct request *q, struct sonde_err *err)
 {
@@ -201,9 +210,14 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	if (q->inputs.nr == 0)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
-	if (q->format == FORMAT_SQLITE && !q->dir)
+	if (q->format == FORMAT_SQLITE && !q->output)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: a database is a file; say where with -o FILE");
+	if (q->output && q->format != FORMAT_NONE && is_dir(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: %s is a directory, and --format writes one file: name it, or "
+			"leave --format out for a directory of all (report.formats)",
+			q->output);
 	return o->failed ? sonde_err_nomem(err) : 0;
 }
 
@@ -222,11 +236,11 @@ static void fit_options(
 	o->by = q->by;
 	o->lists_kernels = q->max_kernels > 0;
 	o->width = q->width ? q->width : sonde_terminal_width();
-	o->is_coloured = sonde_terminal_is_coloured(q->colour);
+	o->is_coloured = !q->output && sonde_terminal_is_coloured(q->colour);
 	o->is_utf8 = sonde_terminal_is_utf8();
 }
 
-/* To standard output, or to the file q->dir. */
+/* To standard output, or to the file q->output. */
 static int export_one(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const struct request *q, struct sonde_err *err)
 {
@@ -242,23 +256,29 @@ static int export_one(const struct sonde_tree *t, const struct sonde_export_opti
 		[FORMAT_PERFETTO] = sonde_export_perfetto,
 		[FORMAT_FOLDED] = sonde_export_folded,
 		[FORMAT_HATCHET] = sonde_export_hatchet};
+	enum format format = q->format == FORMAT_NONE ? FORMAT_TEXT : (enum format)q->format;
 	struct sonde_sink out;
 	int rc = 0;
 
-	if (q->format == FORMAT_SQLITE)
-		return sonde_export_sqlite(t, o, q->dir, err);
-	if (q->dir)
-		rc = sonde_sink_open(&out, q->dir, err);
+	if (format == FORMAT_SQLITE)
+		return sonde_export_sqlite(t, o, q->output, err);
+	if (q->output)
+		rc = sonde_sink_open(&out, q->output, err);
 	else
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc)
 		return rc;
-	rc = exports[q->format](t, o, &out, err);
+	rc = exports[format](t, o, &out, err);
 	if (rc) {
 		sonde_sink_abort(&out);
 		return rc;
 	}
 	return sonde_sink_close(&out, err);
+}
+
+static bool writes_dir(const struct request *q)
+{
+	return q->output && q->format == FORMAT_NONE;
 }
 
 /* read → attribute → aggregate → export */
@@ -277,9 +297,8 @@ static int report(struct request *q, const struct sonde_settings *s, struct sond
 	if (rc == 0)
 		rc = sonde_export_check_scopes(tree, &s->options, err);
 	if (rc == 0)
-		rc = q->dir && q->format < FORMAT_HTML
-			     ? sonde_export_dir(tree, &s->options, q->dir, err)
-			     : export_one(tree, &s->options, q, err);
+		rc = writes_dir(q) ? sonde_export_dir(tree, &s->options, q->output, err)
+				   : export_one(tree, &s->options, q, err);
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
@@ -301,7 +320,7 @@ static int configured_report(struct request *q, struct sonde_err *err)
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
 		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
-	settings.choice.headline_only = q->format == FORMAT_TEXT && !q->dir;
+	settings.choice.headline_only = q->format <= FORMAT_TEXT && !writes_dir(q);
 	if (rc == 0)
 		rc = sonde_config_dump(config, &yaml, SONDE_CONFIG_JOB, "report", true, err);
 	if (rc == 0) {
@@ -317,7 +336,7 @@ static int configured_report(struct request *q, struct sonde_err *err)
 
 int sonde_cmd_report(int argc, char **argv)
 {
-	struct request q = {0};
+	struct request q = {.format = FORMAT_NONE};
 	struct sonde_err err = {0};
 	int rc = parse(&q, argc, argv, &err);
 

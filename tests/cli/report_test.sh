@@ -105,6 +105,17 @@ report -o "$TMP/formats" 'report.formats=[csv,json]' $DATA/seed_kernel.ncu-rep
 check "a directory holds the configured formats" \
 	test "$(cd "$TMP/formats" && echo report.*)" = "report.csv report.json"
 
+same_as_printed() { # -o writes what would be printed
+	local f
+	for f in text json md csv; do
+		report -f $f $DATA/seed_kernel.ncu-rep >"$TMP/printed" && report -f $f -o "$TMP/one.$f" $DATA/seed_kernel.ncu-rep &&
+			diff <(grep -v 'sonde report' "$TMP/printed") <(grep -v 'sonde report' "$TMP/one.$f") || return
+	done
+}
+check "a format and a name give one file" same_as_printed
+mkdir -p "$TMP/taken"
+fails "a format into a directory is refused" 2 "taken is a directory" report -f csv -o "$TMP/taken" $DATA/seed_kernel.ncu-rep
+
 # Hostile labels.
 labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'
 check "hostile labels are intact in JSON" \
