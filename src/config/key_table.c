@@ -116,8 +116,8 @@ const struct sonde_key sonde_keys__table[] = {
 	WORD("report.sort", "order", "order|time|launches|name", false, "order of sibling regions"),
 	LIST("report.scope", "[]", true,
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),
-	LIST("report.formats", "[json, md, html]", false,
-		"what -o DIR writes beside the regions: json, md, html, csv"),
+	{"report.formats", SONDE_KEY_LIST, "[json, md, html]", 0, 0, "json|md|html|csv", false,
+		"what -o DIR writes beside the regions"},
 	BOOL("report.deterministic", "false", false, "leave out the time of generation"),
 	{NULL, SONDE_KEY_FREE, NULL, 0, 0, NULL, false, NULL},
 };

@@ -135,6 +135,31 @@ static bool is_text_list(const struct sonde_datum *n)
 	return true;
 }
 
+/* Whether every string of a list is one of `words`. */
+static bool is_word_list(const char *words, const struct sonde_datum *n)
+{
+	uint32_t i;
+
+	if (n->kind == SONDE_STRING)
+		return is_word(words, n->s);
+	for (i = 0; n->kind == SONDE_LIST && i < n->seq.nr; i++)
+		if (n->seq.at[i]->kind != SONDE_STRING || !is_word(words, n->seq.at[i]->s))
+			return false;
+	return true;
+}
+
+static int check_list(struct checker *c, const struct sonde_key *k, const struct sonde_datum *n)
+{
+	char expected[128];
+
+	if (!is_text_list(n))
+		return wrong(c, n, "a list of strings");
+	if (!k->words || is_word_list(k->words, n))
+		return 0;
+	snprintf(expected, sizeof(expected), "a list of %s", k->words);
+	return wrong(c, n, expected);
+}
+
 static int check_int(struct checker *c, const struct sonde_key *k, const struct sonde_datum *n)
 {
 	char expected[96];
@@ -172,7 +197,7 @@ static int check_leaf(struct checker *c, const struct sonde_key *k, const struct
 		return n->kind == SONDE_STRING && is_word(k->words, n->s) ? 0
 									  : wrong(c, n, expected);
 	case SONDE_KEY_LIST:
-		return is_text_list(n) ? 0 : wrong(c, n, "a list of strings");
+		return check_list(c, k, n);
 	default:
 		return 0;
 	}
@@ -230,6 +255,10 @@ static const char *type_text(const struct sonde_key *k, char *scratch, size_t ca
 
 	if (k->type == SONDE_KEY_WORD)
 		return k->words;
+	if (k->type == SONDE_KEY_LIST && k->words) {
+		snprintf(scratch, cap, "list of %s", k->words);
+		return scratch;
+	}
 	if (k->type == SONDE_KEY_INT && k->max != INT64_MAX) {
 		snprintf(scratch, cap, "int %lld…%lld", (long long)k->min, (long long)k->max);
 		return scratch;

@@ -15,7 +15,7 @@ enum sonde_key_type {
 	SONDE_KEY_INT,
 	SONDE_KEY_TEXT,
 	SONDE_KEY_WORD, /* one of `words` */
-	SONDE_KEY_LIST, /* of strings; a single string counts as a list of one */
+	SONDE_KEY_LIST, /* of strings, or of `words`; a single string counts as a list of one */
 	SONDE_KEY_FREE, /* anything below it is accepted */
 };
 

@@ -51,6 +51,8 @@ refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@p
 refused sweep_without_m_says_so '--multirun' report.sort=time,name
 refused syntax_error_names_the_override "'report.metrics=[a'" 'report.metrics=[a'
 refused unquoted_character_names_the_column 'column 14' 'report.scope=é'
+refused unknown_word_in_a_list_names_the_words 'report.formats must be a list of json|md|html|csv' 'report.formats=[json,pdf]'
+refused unknown_word_for_a_list_too 'a list of json|md|html|csv' report.formats=pdf
 refused unknown_flag_is_usage '--orign' --orign
 refused missing_config_dir_is_named 'nosuch_dir' --config-dir nosuch_dir
 

@@ -165,6 +165,7 @@ fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
 fails "unknown format" 2 "'xml' is none of text|json|md|csv|html|svg" "$SONDE" report --format xml x
 fails "option without value" 2 "--format needs a value" "$SONDE" report --format
 fails "number that is none" 2 "is not a number" "$SONDE" report --max-regions 0 x
+fails "no such folder of configs" 2 "'nosuch_dir' not found" report --config-dir nosuch_dir $DATA/seed_kernel.ncu-rep
 fails "unknown scope" 2 "there are: process:466/device:0, aggregate" report --scope nope $DATA/seed_kernel.ncu-rep
 fails "unknown metric" 2 "sm__throughput" report --metrics sm__throughputt.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
 fails "no such file" 1 "nosuch.ncu-rep" report nosuch.ncu-rep
