@@ -7,8 +7,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define LEAST_NAME 20
-#define MAX_INDENT 12
+#define LEAST_NAME	 20
+#define LEAST_EXPRESSION 30
+#define MAX_INDENT	 12
 
 static const struct sonde_region *region_of(
 	const struct sonde_inventory *v, const struct sonde_inventory_row *row)
@@ -94,8 +95,10 @@ static void table_row(struct sonde_table *t, struct sonde_buf *cell,
 int sonde_export_inventory_text(const struct sonde_inventory *v,
 	const struct sonde_inventory_options *o, struct sonde_sink *to, struct sonde_err *err)
 {
-	struct sonde_table t = {
-		.is_utf8 = o->is_utf8, .is_coloured = o->is_coloured, .least_name = LEAST_NAME};
+	struct sonde_table t = {.is_utf8 = o->is_utf8,
+		.is_coloured = o->is_coloured,
+		.least_name = LEAST_NAME,
+		.least_last = LEAST_EXPRESSION};
 	struct sonde_buf cell = {0}, dropped = {0};
 	size_t i, max = o->max_rows && o->max_rows < v->rows.nr ? o->max_rows : v->rows.nr;
 	int rc;
@@ -110,6 +113,8 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 	if (rc == 0 && dropped.n)
 		sonde_sink_printf(to, "no room for: %.*s (--width, --format json)\n",
 			SONDE_STR_ARG(sonde_buf_view(&dropped)));
+	if (rc == 0 && t.is_last_cut)
+		sonde_sink_puts(to, "expressions cut here are whole with --format json\n");
 	sonde_buf_release(&cell);
 	sonde_buf_release(&dropped);
 	sonde_table_release(&t);

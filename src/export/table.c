@@ -87,14 +87,35 @@ static struct sonde_table_column *next_to_drop(struct sonde_table *t)
 	return found;
 }
 
-/* The first column is given what the others leave of `width`. */
+/* Whether the last column is too long even beside nothing but what must stay. */
+static bool is_last_too_long(const struct sonde_table *t, size_t width)
+{
+	size_t k, nr = t->columns.nr, used = t->columns.at[0].width;
+
+	for (k = 1; k < nr; k++)
+		if (!t->columns.at[k].drop || k + 1 == nr)
+			used += GAP + t->columns.at[k].width;
+	return used > width;
+}
+
+/* Widens a column to `natural` as far as there is room. */
+static void widen(struct sonde_table *t, struct sonde_table_column *c, size_t natural, size_t width)
+{
+	size_t used = total_width(t), room = used < width ? width - used : 0;
+
+	if (!c->is_gone)
+		c->width = natural - c->width < room ? natural : c->width + room;
+}
+
+/* The last column, then the first, are given what the others leave of `width`. */
 static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 {
-	size_t natural = t->columns.at[0].width;
-	size_t least = natural < t->least_name ? natural : t->least_name;
-	struct sonde_table_column *c;
+	struct sonde_table_column *last = &t->columns.at[t->columns.nr - 1], *c;
+	size_t natural = t->columns.at[0].width, natural_last = last->width;
 
-	t->columns.at[0].width = least;
+	t->columns.at[0].width = natural < t->least_name ? natural : t->least_name;
+	if (t->least_last && t->least_last < last->width && is_last_too_long(t, width))
+		last->width = t->least_last;
 	while (total_width(t) > width && (c = next_to_drop(t))) {
 		c->is_gone = true;
 		if (!c->head.n ||
@@ -103,11 +124,10 @@ static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 		sonde_buf_puts(dropped, dropped->n ? ", " : "");
 		sonde_buf_str(dropped, c->head);
 	}
-	if (total_width(t) < width) {
-		size_t room = least + width - total_width(t);
-
-		t->columns.at[0].width = natural < room ? natural : room;
-	}
+	if (t->columns.nr > 1)
+		widen(t, last, natural_last, width);
+	widen(t, &t->columns.at[0], natural, width);
+	t->is_last_cut = !last->is_gone && last->width < natural_last;
 }
 
 static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t column,

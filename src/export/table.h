@@ -3,8 +3,9 @@
  * width there is.
  *
  * The first column is flexible: it gives way first, to no less than
- * `least_name` columns; then droppable columns go, the highest `drop` first. Cells are
- * escaped text. Memory shortage makes the table print nothing and
+ * `least_name` columns; then droppable columns go, the highest `drop` first. A last
+ * column that would not fit even so is cut, to no less than `least_last`, before
+ * others go for it. Cells are escaped text. Memory shortage makes the table print nothing and
  * `sonde_table_print` say so.
  */
 #ifndef SONDE_EXPORT_TABLE_H
@@ -42,8 +43,9 @@ struct sonde_table {
 	struct sonde_arena arena;
 	SONDE_VEC(struct sonde_table_column) columns;
 	SONDE_VEC(struct sonde_cell_text) cells; /* row by row */
-	size_t least_name;
+	size_t least_name, least_last;		 /* least_last 0 = the last column is never cut */
 	bool is_utf8, is_coloured, failed;
+	bool is_last_cut; /* set by printing */
 };
 
 void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop);

@@ -37,6 +37,9 @@ do_ tests/data/ncu/seed_kernel.ncu-rep
 ok regions_lists_an_ncu_report grep -qE '^  A::A1 .* \[A/A::A1$' "$TMP/out"
 do_ tests/data/ncu/domains_kernel.ncu-rep --format json
 ok regions_options_may_follow_captures grep -q '"schema": "sonde.regions/1"' "$TMP/out"
+do_ tests/data/ncu/names_kernel.ncu-rep --width 100
+ok regions_one_long_label_costs_no_column grep -qE '^region +kind +threads +entries +host ms +launches +ncu --nvtx-include$' "$TMP/out"
+ok regions_one_long_label_leaves_short_expressions_whole grep -qE '^A::B::C .* \[A::B::C$' "$TMP/out"
 sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-regions.md | sed '1,2d' | head -n -2 >"$TMP/out"
 "$SONDE" regions --help >"$TMP/err"
 ok docs_of_regions_have_the_help_as_it_is cmp -s "$TMP/out" "$TMP/err"
