@@ -3,21 +3,20 @@
 #include <dirent.h>
 #include <string.h>
 
-/* A folder the program was to leave captures in, and left none. */
-static bool is_without_capture(const char *path)
+bool sonde_look_is_in(const char *dir)
 {
-	DIR *dir = opendir(path);
+	DIR *d = opendir(dir);
 	const struct dirent *e;
-	bool found = !dir;
+	bool found = false;
 
-	while (dir && !found && (e = readdir(dir))) {
+	while (d && !found && (e = readdir(d))) {
 		const char *dot = strrchr(e->d_name, '.');
 
 		found = dot && strcmp(dot, ".sonde") == 0;
 	}
-	if (dir)
-		closedir(dir);
-	return !found;
+	if (d)
+		closedir(d);
+	return found;
 }
 
 int sonde_look_open(
@@ -27,14 +26,21 @@ int sonde_look_open(
 	int rc = sonde_records_open(&out->records, paths, nr_paths, err);
 
 	out->launches = NULL;
-	if (rc == SONDE_ERR_IO && nr_paths == 1 && is_without_capture(paths[0]))
-		sonde_err_set(err, rc,
-			"it left no native capture: it uses neither NVTX nor CUDA, or clears its "
-			"environment");
 	if (rc == 0)
 		rc = sonde_launches_build(&out->launches, out->records, &all, err);
 	if (rc)
 		sonde_look_release(out);
+	return rc;
+}
+
+int sonde_look_open_run(struct sonde_look *out, const char *dir, struct sonde_err *err)
+{
+	int rc = sonde_look_open(out, &dir, 1, err);
+
+	if (rc == SONDE_ERR_IO && !sonde_look_is_in(dir))
+		sonde_err_set(err, rc,
+			"it left no native capture: it uses neither NVTX nor CUDA, or clears its "
+			"environment");
 	return rc;
 }
 

@@ -25,19 +25,40 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct request {
 	struct sonde_args own; /* operands: the captures */
 	char **program;	       /* ends with NULL; NULL = none, captures */
+	bool is_marked;	       /* it follows `--`: it cannot be meant for a capture */
 	const char *output, *keep;
 	int format, colour;
 	size_t width;
 };
 
-/* A folder, or a file nobody would run. */
+/* A folder, or a file nobody would run; what is not there, by its name. */
 static bool is_capture(const char *path)
 {
+	static const char *const suffixes[] = {".ncu-rep", ".csv", ".sqlite", ".sonde"};
 	struct stat st;
+	size_t i;
 
-	if (stat(path, &st) < 0)
+	if (stat(path, &st) < 0) {
+		for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+			if (sonde_str_ends(sonde_str_from(path), suffixes[i]))
+				return true;
 		return false;
+	}
 	return S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && access(path, X_OK) < 0);
+}
+
+static int check(const struct request *q, struct sonde_err *err)
+{
+	if (!q->program == !q->own.operands.nr)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"regions: %s; `sonde regions [options] -- COMMAND [ARG...]`",
+			q->program ? "a command and captures" : "no command");
+	if (q->program && q->keep && sonde_look_is_in(q->keep))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"regions: %s already holds captures: keep these in another directory "
+			"(--keep) or remove it",
+			q->keep);
+	return 0;
 }
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
@@ -70,11 +91,11 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 				"sonde regions -f json "
 				"tmp/profile-output/20260131-120000/native"}}};
 	int nr_own = sonde_split(&usage, argc, argv);
-	bool is_marked = nr_own < argc && strcmp(argv[nr_own], "--") == 0;
 	struct sonde_sink out;
 	int rc;
 
-	if (nr_own < argc && !is_marked && is_capture(argv[nr_own]))
+	q->is_marked = nr_own < argc && strcmp(argv[nr_own], "--") == 0;
+	if (nr_own < argc && !q->is_marked && is_capture(argv[nr_own]))
 		nr_own = argc; /* options may follow captures */
 	rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
 	if (rc)
@@ -85,12 +106,9 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		rc = sonde_sink_close(&out, err);
 		return rc ? rc : 1;
 	}
-	q->program = nr_own + is_marked < argc ? argv + nr_own + is_marked : NULL;
-	if (!q->program == !q->own.operands.nr)
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"regions: %s; `sonde regions [options] -- COMMAND [ARG...]`",
-			q->program ? "a command and captures" : "no command");
-	return 0;
+	nr_own += q->is_marked;
+	q->program = nr_own < argc ? argv + nr_own : NULL;
+	return check(q, err);
 }
 
 /* A place for the captures until they are read. */
@@ -164,7 +182,8 @@ static int list(const struct request *q, const char *const *paths, size_t nr, st
 {
 	struct sonde_look look = {0};
 	struct sonde_inventory inventory = {0};
-	int rc = sonde_look_open(&look, paths, nr, err);
+	int rc = q->program ? sonde_look_open_run(&look, paths[0], err)
+			    : sonde_look_open(&look, paths, nr, err);
 
 	if (rc == 0)
 		rc = sonde_inventory_build(&inventory, look.launches, err);
@@ -177,6 +196,31 @@ static int list(const struct request *q, const char *const *paths, size_t nr, st
 	return rc;
 }
 
+/* Found out before the program runs, which may take long. */
+static int check_output(const char *path, struct sonde_err *err)
+{
+	struct sonde_sink out;
+	struct stat st;
+	int rc;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return sonde_err_set(err, SONDE_ERR_IO, "%s: Is a directory", path);
+	rc = sonde_sink_open(&out, path, err);
+	if (rc == 0)
+		sonde_sink_abort(&out);
+	return rc;
+}
+
+/* A word with a slash may have been meant for either. */
+static void explain_missing(const struct request *q, struct sonde_err *err)
+{
+	const char *word = q->program[0];
+
+	if (!q->is_marked && strchr(word, '/') && access(word, F_OK) < 0)
+		sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"%s: no such file: neither a program nor a capture", word);
+}
+
 /* The program's status in `*status`; a failure after it ran is ours and only said. */
 static int run(const struct request *q, int *status, struct sonde_err *err)
 {
@@ -184,9 +228,10 @@ static int run(const struct request *q, int *status, struct sonde_err *err)
 	struct sonde_native_request native = {.dir = q->keep};
 	struct sonde_child_end end = {0};
 	char scratch[PATH_MAX];
-	int rc = 0;
+	int rc = q->output ? check_output(q->output, err) : 0;
 
-	if (!q->keep) {
+	*status = STATUS_NOT_STARTED;
+	if (rc == 0 && !q->keep) {
 		rc = make_scratch(scratch, sizeof(scratch), err);
 		native.dir = scratch;
 	}
@@ -201,7 +246,7 @@ static int run(const struct request *q, int *status, struct sonde_err *err)
 			rc = 0;
 		}
 	} else {
-		*status = STATUS_NOT_STARTED;
+		explain_missing(q, err);
 	}
 	if (!q->keep)
 		remove_scratch(scratch);

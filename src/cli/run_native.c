@@ -118,7 +118,7 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 		rc = sonde_err_set(err, SONDE_ERR_STOPPED, "interrupted");
 	}
 	if (rc == 0)
-		rc = sonde_look_open(out, &dir, 1, err);
+		rc = sonde_look_open_run(out, dir, err);
 	if (rc == 0 && !r->nr_native)
 		r->nr_looks++;
 	return rc;

@@ -40,6 +40,23 @@ ok regions_options_may_follow_captures grep -q '"schema": "sonde.regions/1"' "$T
 do_ tests/data/ncu/names_kernel.ncu-rep --width 100
 ok regions_one_long_label_costs_no_column grep -qE '^region +kind +threads +entries +host ms +launches +ncu --nvtx-include$' "$TMP/out"
 ok regions_one_long_label_leaves_short_expressions_whole grep -qE '^A::B::C .* \[A::B::C$' "$TMP/out"
+do_ nope.ncu-rep
+ok regions_missing_capture_is_no_program [ $rc -eq 1 ]
+ok regions_missing_capture_is_named grep -q 'nope.ncu-rep: No such file' "$TMP/err"
+do_ runs/nope
+ok regions_missing_path_may_be_either grep -q 'runs/nope: no such file: neither a program nor a capture' "$TMP/err"
+mkdir "$TMP/nothing"
+do_ "$TMP/nothing"
+ok regions_empty_directory_is_no_program grep -q 'nothing: a directory without captures' "$TMP/err"
+mkdir "$TMP/held" && : >"$TMP/held/1.sonde"
+do_ --keep "$TMP/held" -- touch "$TMP/started"
+ok regions_keeps_captures_apart [ $rc -eq 2 ]
+ok regions_says_where_captures_are grep -q 'held already holds captures' "$TMP/err"
+do_ -o "$TMP/nowhere/list" -- touch "$TMP/started"
+ok regions_finds_out_first_that_it_cannot_write [ $rc -eq 125 ]
+do_ -o "$TMP/nothing" -- touch "$TMP/started"
+ok regions_finds_out_first_that_it_would_replace_a_directory [ $rc -eq 125 ]
+ok regions_starts_no_program_in_vain [ ! -e "$TMP/started" ]
 sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-regions.md | sed '1,2d' | head -n -2 >"$TMP/out"
 "$SONDE" regions --help >"$TMP/err"
 ok docs_of_regions_have_the_help_as_it_is cmp -s "$TMP/out" "$TMP/err"
