@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/look.h"
 #include "cli/option.h"
 #include "cli/say.h"
@@ -178,12 +179,27 @@ static void say_rest(const struct sonde_launches *l)
 			(unsigned long long)l->nr_outside, l->launches.nr);
 }
 
-static int list(const struct request *q, const char *const *paths, size_t nr, struct sonde_err *err)
+static int open_captures(
+	struct sonde_look *look, struct sonde_word_list *paths, struct sonde_err *err)
+{
+	struct sonde_notes notes = {0};
+	int rc = sonde_inputs_unite(paths, &notes, err);
+
+	if (rc == 0)
+		rc = sonde_look_open(look, paths->at, paths->nr, err);
+	if (rc == 0)
+		sonde_notes_add(&look->records->notes, &notes);
+	sonde_notes_release(&notes);
+	return rc;
+}
+
+/* What the program left in `dir`; NULL: what the captures hold. */
+static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
 	struct sonde_look look = {0};
 	struct sonde_inventory inventory = {0};
-	int rc = q->program ? sonde_look_open_run(&look, paths[0], err)
-			    : sonde_look_open(&look, paths, nr, err);
+	int rc = dir ? sonde_look_open_run(&look, dir, err)
+		     : open_captures(&look, &q->own.operands, err);
 
 	if (rc == 0)
 		rc = sonde_inventory_build(&inventory, look.launches, err);
@@ -222,7 +238,7 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 }
 
 /* The program's status in `*status`; a failure after it ran is ours and only said. */
-static int run(const struct request *q, int *status, struct sonde_err *err)
+static int run(struct request *q, int *status, struct sonde_err *err)
 {
 	const struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};
 	struct sonde_native_request native = {.dir = q->keep};
@@ -240,7 +256,7 @@ static int run(const struct request *q, int *status, struct sonde_err *err)
 	rc = sonde_native_run(&end, &spec, &native, err);
 	if (rc == 0) {
 		*status = end.status;
-		rc = list(q, &native.dir, 1, err);
+		rc = list(q, native.dir, err);
 		if (rc && *status) {
 			sonde_say("%s", err->msg);
 			rc = 0;
@@ -261,8 +277,7 @@ int sonde_cmd_regions(int argc, char **argv)
 	bool is_help = rc > 0;
 
 	if (rc == 0)
-		rc = q.program ? run(&q, &status, &err)
-			       : list(&q, q.own.operands.at, q.own.operands.nr, &err);
+		rc = q.program ? run(&q, &status, &err) : list(&q, NULL, &err);
 	if (rc < 0)
 		rc = sonde_cmd_fail(&err);
 	sonde_args_release(&q.own);

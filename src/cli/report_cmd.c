@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/option.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
@@ -287,9 +288,13 @@ static int report(struct request *q, const struct sonde_settings *s, struct sond
 	struct sonde_records *records = NULL;
 	struct sonde_launches *launches = NULL;
 	struct sonde_tree *tree = NULL;
-	int rc;
+	struct sonde_notes notes = {0};
+	int rc = sonde_inputs_unite(&q->inputs, &notes, err);
 
-	rc = sonde_records_open(&records, q->inputs.at, q->inputs.nr, err);
+	if (rc == 0)
+		rc = sonde_records_open(&records, q->inputs.at, q->inputs.nr, err);
+	if (rc == 0)
+		sonde_notes_add(&records->notes, &notes);
 	if (rc == 0)
 		rc = sonde_launches_build(&launches, records, &s->selection, err);
 	if (rc == 0)
@@ -302,6 +307,7 @@ static int report(struct request *q, const struct sonde_settings *s, struct sond
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
+	sonde_notes_release(&notes);
 	return rc;
 }
 

@@ -104,8 +104,12 @@ struct sonde_coverage {
 };
 /* Over the scopes of one kind; false when there is none. */
 bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);
-/* The same in words; nothing when there is none of that kind. */
-void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges);
+/*
+ * The same in words; nothing when there is none of that kind. Where `--scope` hides
+ * some of what it counts, it says that it is of the whole capture.
+ */
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
+	const struct sonde_export_options *o, bool is_ranges);
 
 /* The chosen sections of a region as plain text, one metric per line. */
 void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,

@@ -180,7 +180,7 @@ static void write_lines(struct sonde_html *h)
 	sonde_json_open(w, "coverage_lines", '[', true);
 	for (i = 0; i < 2; i++) {
 		sonde_buf_clear(&line);
-		sonde_coverage_print(&line, h->x.tree, i == 1);
+		sonde_coverage_print(&line, h->x.tree, h->x.options, i == 1);
 		if (line.n)
 			sonde_json_str(w, NULL, sonde_buf_view(&line));
 	}

@@ -76,7 +76,7 @@ static void devices(struct sonde_markdown *m)
 static void coverage(struct sonde_markdown *m, bool is_ranges)
 {
 	sonde_buf_clear(&m->cell);
-	sonde_coverage_print(&m->cell, m->tree, is_ranges);
+	sonde_coverage_print(&m->cell, m->tree, m->options, is_ranges);
 	if (m->cell.n == 0)
 		return;
 	sonde_sink_puts(m->to, "- **Coverage:** ");

@@ -142,15 +142,36 @@ static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_bu
 	sonde_buf_puts(line, nr ? ")" : "");
 }
 
-void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t, bool is_ranges)
+/* Whether a table of one kind is missing without an aggregate that includes it. */
+static bool hides_some(
+	const struct sonde_tree *t, const struct sonde_export_options *o, bool is_ranges)
+{
+	bool is_hidden = false;
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+		bool is_shown = sonde_report_is_shown(r, o);
+
+		if (r->is_ranges != is_ranges)
+			continue;
+		if (r->is_aggregate && is_shown)
+			return false;
+		is_hidden |= !r->is_aggregate && !is_shown;
+	}
+	return is_hidden;
+}
+
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
+	const struct sonde_export_options *o, bool is_ranges)
 {
 	const char *what = is_ranges ? "range results" : "launches";
 	struct sonde_coverage c;
 
 	if (!sonde_coverage_build(&c, t, is_ranges))
 		return;
-	sonde_buf_printf(
-		line, "%" PRIu64 " of %" PRIu64 " %s in regions", c.attributed, c.total, what);
+	sonde_buf_printf(line, "%s%" PRIu64 " of %" PRIu64 " %s in regions",
+		hides_some(t, o, is_ranges) ? "whole capture: " : "", c.attributed, c.total, what);
 	if (c.total_ns > 0)
 		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
 			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
@@ -164,7 +185,7 @@ static void coverage_line(struct sonde_text_export *x, bool is_ranges)
 {
 	struct sonde_buf line = {0};
 
-	sonde_coverage_print(&line, x->tree, is_ranges);
+	sonde_coverage_print(&line, x->tree, x->options, is_ranges);
 	if (line.n)
 		wrapped(x, "", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;

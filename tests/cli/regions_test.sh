@@ -40,6 +40,9 @@ ok regions_options_may_follow_captures grep -q '"schema": "sonde.regions/1"' "$T
 do_ tests/data/ncu/names_kernel.ncu-rep --width 100
 ok regions_one_long_label_costs_no_column grep -qE '^region +kind +threads +entries +host ms +launches +ncu --nvtx-include$' "$TMP/out"
 ok regions_one_long_label_leaves_short_expressions_whole grep -qE '^A::B::C .* \[A::B::C$' "$TMP/out"
+do_ tests/data/ncu/seed_kernel.ncu-rep tests/data/ncu/../ncu/seed_kernel.ncu-rep
+ok regions_reads_a_capture_once grep -q 'seed_kernel.ncu-rep was given more than once' "$TMP/err"
+ok regions_counts_a_capture_once grep -q ' of 29 launches' "$TMP/err"
 do_ nope.ncu-rep
 ok regions_missing_capture_is_no_program [ $rc -eq 1 ]
 ok regions_missing_capture_is_named grep -q 'nope.ncu-rep: No such file' "$TMP/err"

@@ -86,6 +86,13 @@ check "without aggregate only that is gone" \
 check "one scope alone is a valid report" bash -c \
 	"'$SONDE' report -f json --scope process:4519/device:0 $DATA/mpi2_kernel.ncu-rep >'$TMP/one.json' && '$SONDE' validate '$TMP/one.json'"
 
+covers() { # TEXT SCOPE: how the second line begins
+	[[ "$(report --scope "$2" $DATA/mpi2_kernel.ncu-rep | sed -n 2p)" == "$1"* ]]
+}
+check "coverage of more than what is shown says so" covers "whole capture: 48 of 58 launches" 'process:4519*'
+check "coverage of the aggregate is its own" covers "48 of 58 launches" aggregate
+check "coverage of all scopes is their own" covers "48 of 58 launches" 'process:*'
+
 # Configuration: overrides say the same as flags, and what is configured is exactly what appears.
 report --format json $DATA/seed_kernel.ncu-rep 'report.metrics=[sm__inst_executed.sum,dram__bytes_read.sum]' \
 	'report.kernels.include=["regex:gemm|axpy"]' report.aggregate=false >"$TMP/config.json"
@@ -115,6 +122,11 @@ same_as_printed() { # -o writes what would be printed
 check "a format and a name give one file" same_as_printed
 mkdir -p "$TMP/taken"
 fails "a format into a directory is refused" 2 "taken is a directory" report -f csv -o "$TMP/taken" $DATA/seed_kernel.ncu-rep
+
+ln -sf "$PWD/$DATA/seed_kernel.ncu-rep" "$TMP/link.ncu-rep"
+report -f json $DATA/seed_kernel.ncu-rep "$TMP/link.ncu-rep" $DATA/../ncu/seed_kernel.ncu-rep >"$TMP/thrice.json"
+check "an input given twice counts once, with a note" \
+	test "$(jq -c '[.coverage.launches_total, ([.notes[] | select(test("read once"))] | length)]' "$TMP/thrice.json")" = '[29,2]'
 
 # Hostile labels.
 labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'

@@ -1,0 +1,17 @@
+/*
+ * Inputs as given on the command line: files and directories of captures.
+ */
+#ifndef SONDE_CLI_INPUT_H
+#define SONDE_CLI_INPUT_H
+
+#include "base/note.h"
+#include "cli/option.h"
+
+/*
+ * Leaves out what was named before, also by another path or through a link: the
+ * same capture read twice would count twice. Each that goes is noted.
+ */
+int sonde_inputs_unite(
+	struct sonde_word_list *paths, struct sonde_notes *notes, struct sonde_err *err);
+
+#endif
