@@ -112,6 +112,8 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 		s->saved_errno = ENOMEM;
 	if (s->fd >= 0 && !s->saved_errno)
 		flush(s);
+	if (!is_file && s->saved_errno == EPIPE) /* the reader has what it wanted */
+		s->saved_errno = 0;
 	if (is_file && close(s->fd) != 0 && !s->saved_errno)
 		s->saved_errno = errno;
 	if (is_file && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)

@@ -34,7 +34,10 @@ void sonde_sink_putc(struct sonde_sink *s, char c);
 void sonde_sink_printf(struct sonde_sink *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Flushes, renames a file into place, releases everything. The first failure is reported here. */
+/*
+ * Flushes, renames a file into place, releases everything. The first failure is reported here;
+ * a descriptor whose reader has gone away is none.
+ */
 int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err);
 /* Gives up: removes the temporary file, releases everything. */
 void sonde_sink_abort(struct sonde_sink *s);

@@ -38,7 +38,7 @@ static void usual_signals(const struct watch *w)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
 
-	sigaction(SIGPIPE, &usual, NULL); /* which sonde ignores for itself */
+	sigaction(SIGPIPE, &usual, NULL); /* which sonde may ignore for itself */
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }

@@ -9,9 +9,12 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 struct sonde_command {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
+	bool runs_programs; /* whose status it owes, whoever reads what it prints */
 };
 
 int sonde_cmd_config(int argc, char **argv);

@@ -8,17 +8,18 @@
 #include <unistd.h>
 
 static const struct sonde_command commands[] = {
-	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run},
+	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run,
+		true},
 	{"regions", "the NVTX ranges a program really has, and how to select each",
-		sonde_cmd_regions},
-	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels},
-	{"top", "the longest kernels of a capture, as a list for `kernels`", sonde_cmd_top},
-	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor},
+		sonde_cmd_regions, true},
+	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels, true},
+	{"top", "the longest kernels of a capture, as a list for `kernels`", sonde_cmd_top, false},
+	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor, false},
 	{"config", "the configuration that would be used, and where it comes from",
-		sonde_cmd_config},
-	{"report", "region tree and reports from existing captures", sonde_cmd_report},
+		sonde_cmd_config, false},
+	{"report", "region tree and reports from existing captures", sonde_cmd_report, false},
 	{"validate", "check a report.json against its schema and its arithmetic",
-		sonde_cmd_validate},
+		sonde_cmd_validate, false},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
 	char *help_argv[] = {NULL, "--help", NULL};
 	const struct sonde_command *c;
 
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
 	setlocale(LC_CTYPE, "");
 	if (!word) {
 		fputs("usage: sonde COMMAND [options]; `sonde --help` lists the commands\n",
@@ -106,5 +107,7 @@ int main(int argc, char **argv)
 		return c ? c->run(2, help_argv) : unknown(argv[2]);
 	}
 	c = find(word);
+	if (c && c->runs_programs)
+		signal(SIGPIPE, SIG_IGN);
 	return c ? c->run(argc - 1, argv + 1) : unknown(word);
 }

@@ -188,12 +188,12 @@ fails "validate: not JSON" 1 "Makefile: byte" "$SONDE" validate Makefile
 jq '.scopes[0].regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
 fails "validate names the path" 1 '$.scopes[0].regions[0].' "$SONDE" validate "$TMP/broken.json"
 
-# Writing fails.
+# Nobody reads, or writing fails.
 closed_pipe() { # the reader is gone before the first write
 	{ sleep 0.3; "$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep; echo $? >"$TMP/rc"; } 2>"$TMP/err" | true
-	[ "$(cat "$TMP/rc")" = 1 ] && grep -q 'Broken pipe' "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
+	[ "$(cat "$TMP/rc")" = 141 ] && [ ! -s "$TMP/err" ]
 }
-check "a closed pipe is an error in one line" closed_pipe
+check "a closed pipe ends it without a word" closed_pipe
 if [ -w /dev/full ]; then
 	check "a full disk is an error in one line" bash -c \
 		"'$SONDE' report $DATA/seed_kernel.ncu-rep >/dev/full 2>'$TMP/err'; [ \$? = 1 ] && grep -q 'No space left' '$TMP/err'"

@@ -37,6 +37,9 @@ for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/kernel.cmd.t
 	ncu/regions/report.md ncu/regions/A__A1/report.json ncu/regions/A__A1/kernels.csv; do
 	ok "run_writes_$f" [ -s "$dir/$f" ]
 done
+{ sleep 0.3; "$SONDE" run "hydra.run.dir=$TMP/unread" $NCU -- /bin/true; echo $? >"$TMP/rc"; } 2>"$TMP/err" | true
+ok run_without_a_reader_keeps_the_status [ "$(cat "$TMP/rc")" -eq 0 ]
+ok run_without_a_reader_is_silent_about_it bash -c '! grep -q "Broken pipe" "$0"' "$TMP/err"
 ok run_json_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
 ok run_leaves_the_clocks_alone grep -qe '--clock-control none' "$dir/ncu/cmd.txt"
 ok run_report_says_so grep -q 'clocks: the card' "$dir/ncu/regions/report.json"
