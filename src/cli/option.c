@@ -60,19 +60,18 @@ static int add_list(struct parse *p, struct sonde_word_list *list, const char *v
 
 static int set_number(struct parse *p, const struct sonde_option *o, const char *value)
 {
+	bool is_limit = o->kind == SONDE_OPTION_LIMIT;
 	uint64_t n = 0;
 	const char *c;
 
-	if (strcmp(value, "all") == 0) {
-		*(size_t *)o->into = SIZE_MAX;
-		return 0;
-	}
+	if (is_limit && strcmp(value, "all") == 0)
+		value = "0";
 	for (c = value; *c >= '0' && *c <= '9' && n < UINT32_MAX; c++)
 		n = n * 10 + (uint64_t)(*c - '0');
-	if (*c || n == 0 || n > UINT32_MAX)
-		return sonde_err_set(p->err, SONDE_ERR_USAGE,
-			"--%s: '%s' is not a number from 1 on, nor 'all'", o->name, value);
-	*(size_t *)o->into = (size_t)n;
+	if (*c || c == value || (n == 0 && !is_limit) || n > UINT32_MAX)
+		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s: '%s' is %s", o->name, value,
+			is_limit ? "neither a number nor 'all'" : "not a number from 1 on");
+	*(size_t *)o->into = n ? (size_t)n : SIZE_MAX;
 	return 0;
 }
 
@@ -86,7 +85,10 @@ static int set_choice(struct parse *p, const struct sonde_option *o, const char 
 
 		if (!sonde_str_is(word, value))
 			continue;
-		*(int *)o->into = i;
+		if (o->kind == SONDE_OPTION_ONE_OF)
+			*(const char **)o->into = value;
+		else
+			*(int *)o->into = i;
 		return 0;
 	}
 	return sonde_err_set(
@@ -104,8 +106,10 @@ static int set(struct parse *p, const struct sonde_option *o, const char *value)
 	case SONDE_OPTION_LIST:
 		return add_list(p, o->into, value);
 	case SONDE_OPTION_NUMBER:
+	case SONDE_OPTION_LIMIT:
 		return set_number(p, o, value);
 	case SONDE_OPTION_CHOICE:
+	case SONDE_OPTION_ONE_OF:
 		return set_choice(p, o, value);
 	default:
 		*(bool *)o->into = true;

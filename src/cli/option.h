@@ -24,8 +24,10 @@ enum sonde_option_kind {
 	SONDE_OPTION_WORD,   /* const char **: the last one wins */
 	SONDE_OPTION_WORDS,  /* struct sonde_word_list *: may be repeated */
 	SONDE_OPTION_LIST,   /* the same, and each may be a list a,b,c */
-	SONDE_OPTION_NUMBER, /* size_t *: 1 or more, or `all` */
+	SONDE_OPTION_NUMBER, /* size_t *: 1 or more */
+	SONDE_OPTION_LIMIT,  /* size_t *: the same; 0 and `all` are SIZE_MAX */
 	SONDE_OPTION_CHOICE, /* int *: the place of the word in `arg`, "a|b|c" */
+	SONDE_OPTION_ONE_OF, /* const char **: the word itself */
 };
 
 struct sonde_option {

@@ -125,15 +125,15 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 			SONDE_OPTION_LIST, &q->scopes},
 		{0, "nesting", "label|stack",
 			"whether A::A1 pushed outside A hangs below A (label) or not (stack)",
-			SONDE_OPTION_WORD, &q->nesting},
+			SONDE_OPTION_ONE_OF, &q->nesting},
 		{0, "sort", "order|time|launches|name", "regions beside each other (order)",
-			SONDE_OPTION_WORD, &q->sort},
-		{0, "max-regions", "N", "longest region table in text and md (100; all)",
-			SONDE_OPTION_NUMBER, &q->max_regions},
+			SONDE_OPTION_ONE_OF, &q->sort},
+		{0, "max-regions", "N", "longest region table in text and md (100; 0: all)",
+			SONDE_OPTION_LIMIT, &q->max_regions},
 		{0, "max-kernels", "N",
-			"longest kernel table in md (20; all); in text, show the N longest per "
+			"longest kernel table in md (20; 0: all); in text, show the N longest per "
 			"region",
-			SONDE_OPTION_NUMBER, &q->max_kernels},
+			SONDE_OPTION_LIMIT, &q->max_kernels},
 		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
 			SONDE_OPTION_FLAG, &q->deterministic},
 		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
@@ -235,7 +235,8 @@ static void fit_options(
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
 	o->command = q->command.failed ? NULL : q->command.p;
 	o->by = q->by;
-	o->lists_kernels = q->max_kernels > 0;
+	o->lists_kernels = sonde_str_starts(
+		sonde_config_origin(c, "report.max_kernels"), "override"); /* asked for */
 	o->width = q->width ? q->width : sonde_terminal_width();
 	o->is_coloured = !q->output && sonde_terminal_is_coloured(q->colour);
 	o->is_utf8 = sonde_terminal_is_utf8();

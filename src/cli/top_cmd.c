@@ -59,7 +59,7 @@ int sonde_cmd_top(int argc, char **argv)
 {
 	struct request q = {.topk = 10};
 	const struct sonde_option options[] = {
-		{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_NUMBER, &q.topk},
+		{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, &q.topk},
 		{0, "sort-by", "time_pct|time_ns", "both rank by total time (time_pct)",
 			SONDE_OPTION_CHOICE, &q.sort},
 		{'o', "output", "FILE", "write there instead of printing", SONDE_OPTION_WORD,

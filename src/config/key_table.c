@@ -112,7 +112,9 @@ const struct sonde_key sonde_keys__table[] = {
 		"one region per label path, or one per position in the stack"),
 	BOOL("report.aggregate", "true", false, "the summary over all processes and devices"),
 	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
-	INT("report.max_kernels", "20", 0, 1000000, "kernels listed per region; 0 = all"),
+	INT("report.max_kernels", "20", 0, 1000000,
+		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
+		"override"),
 	WORD("report.sort", "order", "order|time|launches|name", false, "order of sibling regions"),
 	LIST("report.scope", "[]", true,
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),

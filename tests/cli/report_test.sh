@@ -106,6 +106,10 @@ check "a flag is short for its key" cmp "$TMP/flag.json" "$TMP/key.json"
 report --format json 'pipeline.ncu.ncu_cli.metrics=[sm__inst_executed.sum]' $DATA/seed_kernel.ncu-rep >"$TMP/capture.json"
 check "the capture's own key selects where the report's is empty" \
 	test "$(jq -c '.aggregate.regions[0].metrics | keys' "$TMP/capture.json")" = '["sm__inst_executed.sum"]'
+report --max-kernels 2 --max-regions 0 $DATA/seed_kernel.ncu-rep >"$TMP/flag.txt"
+report report.max_kernels=2 report.max_regions=0 $DATA/seed_kernel.ncu-rep >"$TMP/key.txt"
+check "limits given as flags or keys do the same" cmp "$TMP/flag.txt" "$TMP/key.txt"
+check "kernels asked for are listed" grep -q 'gemm_tile' "$TMP/key.txt"
 fails "an unknown key names the nearest" 2 "report.metrics" report report.metricz=1 $DATA/seed_kernel.ncu-rep
 
 report -o "$TMP/formats" 'report.formats=[csv,json]' $DATA/seed_kernel.ncu-rep
@@ -176,7 +180,9 @@ fails "no input" 2 "no input" "$SONDE" report
 fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
 fails "unknown format" 2 "'xml' is none of text|json|md|csv|html|svg" "$SONDE" report --format xml x
 fails "option without value" 2 "--format needs a value" "$SONDE" report --format
-fails "number that is none" 2 "is not a number" "$SONDE" report --max-regions 0 x
+fails "limit that is none" 2 "--max-regions: 'x' is neither a number nor 'all'" "$SONDE" report --max-regions x x
+fails "width that is none" 2 "--width: '0' is not a number from 1 on" "$SONDE" report --width 0 x
+fails "order that is none" 2 "--sort: 'size' is none of order|time|launches|name" "$SONDE" report --sort size x
 fails "no such folder of configs" 2 "'nosuch_dir' not found" report --config-dir nosuch_dir $DATA/seed_kernel.ncu-rep
 fails "unknown scope" 2 "there are: process:466/device:0, aggregate" report --scope nope $DATA/seed_kernel.ncu-rep
 fails "unknown metric" 2 "sm__throughput" report --metrics sm__throughputt.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
