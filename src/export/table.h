@@ -30,7 +30,7 @@ struct sonde_table_column {
 	bool is_right;
 	unsigned drop; /* 0 = always there */
 	size_t width;  /* private */
-	bool is_gone;  /* private */
+	bool is_gone;  /* after printing: there was no room for it */
 };
 
 struct sonde_cell_text {

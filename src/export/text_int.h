@@ -1,4 +1,4 @@
-/* Private to the terminal report: what its two files share. */
+/* Private to the terminal report: what its files share. */
 #ifndef SONDE_EXPORT_TEXT_INT_H
 #define SONDE_EXPORT_TEXT_INT_H
 
@@ -10,17 +10,25 @@ struct sonde_text_export {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	struct sonde_figures figures;
-	struct sonde_buf cell;	  /* scratch */
-	struct sonde_buf dropped; /* heads of columns there was no room for */
-	bool has_approx, has_bound;
-	const char *hint_head; /* of the table now printed; NULL = none */
-	uint32_t fields;       /* of the table now printed */
+	struct sonde_buf cell;	       /* scratch */
+	struct sonde_buf dropped;      /* heads of columns there was no room for */
+	bool has_approx, has_bound;    /* a mark was printed */
+	uint8_t approx_set, bound_set; /* of the table now made: metrics with a mark, a bit each */
+	const char *hint_head;	       /* of the table now printed; NULL = none */
+	uint32_t fields;	       /* of the table now printed */
 	size_t width;
 };
 
 /* The tree table of one report. */
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
+/* The lines of the tree: for each row of the listing, at which depths one goes on below it. */
+void sonde_text__find_lines(
+	uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r);
+/* How many columns a level takes, so that the deepest still has room for its label. */
+unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct sonde_report *r);
+/* What stands before a label, appended to x->cell. */
+void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step);
 /* The kernels outside all regions: the baseline of a run without ranges. */
 int sonde_text__baseline(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);

@@ -11,8 +11,8 @@
 #define LEAST_LABEL  24
 #define LEAST_KERNEL 30
 #define BAR_CELLS    8
-#define MAX_INDENT   24
-#define MAX_KERNELS  30 /* of the baseline table */
+#define MAX_KERNELS  30 /* of the baseline table, */
+#define NR_BASELINE  6	/* which has these columns before its metrics */
 
 /* One row to be: what its cells are made from. */
 struct row {
@@ -74,13 +74,34 @@ static void metric_cells(struct sonde_text_export *x, struct sonde_table *t, uin
 		if (x->tree->columns.at[c].is_text) {
 			sonde_escape_terminal(&x->cell, f->text, x->options->is_utf8);
 		} else {
-			x->has_approx |= !isnan(f->v) && f->quality == SONDE_QUALITY_APPROX;
-			x->has_bound |= !isnan(f->v) && f->quality == SONDE_QUALITY_BOUND;
-			sonde_buf_puts(&x->cell, sonde_figure_mark(f, x->options->is_utf8));
+			const char *mark = sonde_figure_mark(f, x->options->is_utf8);
+
+			if (*mark && f->quality == SONDE_QUALITY_APPROX)
+				x->approx_set |= (uint8_t)(1u << i);
+			else if (*mark)
+				x->bound_set |= (uint8_t)(1u << i);
+			sonde_buf_puts(&x->cell, mark);
 			sonde_number_human(&x->cell, f->v, x->tree->columns.at[c].unit);
 		}
 		put(x, t, style);
 	}
+}
+
+/* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
+static int print_table(
+	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err)
+{
+	int rc = sonde_table_print(t, x->to, x->width, &x->dropped, err);
+	size_t i;
+
+	for (i = 0; rc == 0 && i < x->tree->nr_headline; i++) {
+		if (t->columns.at[first + i].is_gone)
+			continue;
+		x->has_approx |= x->approx_set >> i & 1;
+		x->has_bound |= x->bound_set >> i & 1;
+	}
+	x->approx_set = x->bound_set = 0;
+	return rc;
 }
 
 static void hint_cell(
@@ -102,10 +123,11 @@ static void hint_cell(
 	put(x, t, style);
 }
 
-static void columns(
+/* Returns the number of the first metric's. */
+static size_t columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r)
 {
-	size_t i;
+	size_t i, first;
 
 	sonde_table_column(t, SONDE_STR("region"), false, 0);
 	for (i = 0; i < sonde_nr_fields; i++) {
@@ -120,6 +142,7 @@ static void columns(
 		if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, 4);
 	}
+	first = t->columns.nr;
 	for (i = 0; i < x->tree->nr_headline; i++) {
 		struct sonde_str name = x->tree->columns.at[x->tree->headline[i]].name;
 		struct sonde_str head = sonde_metric_head(name);
@@ -137,6 +160,7 @@ static void columns(
 	}
 	if (x->hint_head)
 		sonde_table_column(t, sonde_str_from(x->hint_head), false, 4);
+	return first;
 }
 
 /* Everything right of the name. */
@@ -171,52 +195,6 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 		hint_cell(x, t, row->node);
 }
 
-/*
- * For each row of the listing: at which depths a line goes on below it. Found
- * from the last row upwards: a depth is open until its parent is passed.
- */
-static void find_lines(uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r)
-{
-	uint64_t open = 0;
-	size_t i;
-
-	for (i = l->nr; i-- > 0;) {
-		uint32_t depth = r->nodes.at[l->at[i]].depth;
-
-		lines[i] = open;
-		if (depth >= 63)
-			continue;
-		open |= UINT64_C(1) << depth;
-		open &= (UINT64_C(2) << depth) - 1;
-	}
-}
-
-static void indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step)
-{
-	static const char *const utf8[] = {"\u2502", "\u251c", "\u2514", "\u2500"};
-	static const char *const ascii[] = {"|", "|", "`", "-"};
-	const char *const *glyphs = x->options->is_utf8 ? utf8 : ascii;
-	uint32_t d, first = 1;
-	unsigned k;
-
-	if (depth * step > MAX_INDENT) {
-		first = depth - MAX_INDENT / step + 2;
-		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "\u2026" : ".");
-		for (k = 1; k < step; k++)
-			sonde_buf_putc(&x->cell, ' ');
-	}
-	for (d = first; d <= depth; d++) {
-		bool goes_on = d < 63 && lines >> d & 1;
-
-		if (d == depth)
-			sonde_buf_puts(&x->cell, glyphs[goes_on ? 1 : 2]);
-		else
-			sonde_buf_puts(&x->cell, goes_on ? glyphs[0] : " ");
-		for (k = 1; k < step; k++)
-			sonde_buf_puts(&x->cell, d == depth && k + 1 < step ? glyphs[3] : " ");
-	}
-}
-
 static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_node *n, uint64_t lines, unsigned step)
 {
@@ -224,7 +202,7 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 	struct sonde_str label = sonde_node_label(x->tree, n);
 	size_t nr_dim;
 
-	indent(x, n->depth, lines, step);
+	sonde_text__indent(x, n->depth, lines, step);
 	if (region->domain != SONDE_NONE && n->depth == 0) {
 		sonde_escape_terminal(&x->cell,
 			sonde_records_str(x->tree->launches->records, region->domain),
@@ -271,21 +249,10 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 	cells(x, t, &row);
 }
 
-static unsigned indent_step(const struct sonde_listing *l, const struct sonde_report *r)
-{
-	uint32_t depth = 0;
-	size_t i;
-
-	for (i = 0; i < l->nr; i++)
-		if (r->nodes.at[l->at[i]].depth > depth)
-			depth = r->nodes.at[l->at[i]].depth;
-	return depth * 3 <= MAX_INDENT ? 3 : depth * 2 <= MAX_INDENT ? 2 : 1;
-}
-
 static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
 	const struct sonde_listing *l, const uint64_t *lines)
 {
-	unsigned step = indent_step(l, r);
+	unsigned step = sonde_text__indent_step(l, r);
 	size_t i;
 
 	for (i = 0; i < l->nr; i++) {
@@ -314,6 +281,7 @@ int sonde_text__tree(
 		.least_name = x->options->lists_kernels ? LEAST_KERNEL : LEAST_LABEL};
 	struct sonde_listing l;
 	uint64_t *lines;
+	size_t first;
 	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
 
 	if (rc)
@@ -322,10 +290,10 @@ int sonde_text__tree(
 	if (lines) {
 		x->fields = sonde_fields_in_table(r);
 		x->hint_head = sonde_hint_head(x->tree, r);
-		find_lines(lines, &l, r);
-		columns(x, &t, r);
+		sonde_text__find_lines(lines, &l, r);
+		first = columns(x, &t, r);
 		rows(x, &t, r, &l, lines);
-		rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+		rc = print_table(x, &t, first, err);
 	} else {
 		rc = sonde_err_nomem(err);
 	}
@@ -366,7 +334,7 @@ static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
 int sonde_text__baseline(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	static const char *const heads[] = {
+	static const char *const heads[NR_BASELINE] = {
 		"kernel", "launches", "total ms", "mean ms", "share", ""};
 	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
 		.is_coloured = x->options->is_coloured,
@@ -375,7 +343,7 @@ int sonde_text__baseline(
 	uint32_t i;
 	int rc;
 
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < NR_BASELINE; i++)
 		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5, i == 5 ? 4 : 0);
 	for (i = 0; i < x->tree->nr_headline; i++)
 		sonde_table_column(&t,
@@ -383,7 +351,7 @@ int sonde_text__baseline(
 			5 + i);
 	for (i = 0; i < r->nr_outside_kernels && i < max; i++)
 		baseline_row(x, &t, r, r->outside_first_kernel + i);
-	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	rc = print_table(x, &t, NR_BASELINE, err);
 	if (rc == 0 && r->nr_outside_kernels > max)
 		sonde_sink_printf(x->to, "%s and %u more kernels\n",
 			x->options->is_utf8 ? "\u2026" : "...", r->nr_outside_kernels - max);
