@@ -95,7 +95,8 @@ static int unknown(struct checker *c, const struct sonde_datum *n)
 			c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
 	else
 		text = sonde_ctx__printf(c->cx,
-			"unknown key '%s'; 'sonde config --help' lists the keys, +%s=… adds one on "
+			"unknown key '%s'; 'sonde config --help' lists the keys, +%s=VALUE adds "
+			"one on "
 			"purpose",
 			c->key.p, c->key.p);
 	return c->cx->fail.code ? c->cx->fail.code : complain(c, n->key ? n->key : n, text.p);
@@ -260,7 +261,7 @@ static const char *type_text(const struct sonde_key *k, char *scratch, size_t ca
 		return scratch;
 	}
 	if (k->type == SONDE_KEY_INT && k->max != INT64_MAX) {
-		snprintf(scratch, cap, "int %lld…%lld", (long long)k->min, (long long)k->max);
+		snprintf(scratch, cap, "int %lld to %lld", (long long)k->min, (long long)k->max);
 		return scratch;
 	}
 	return names[k->type];

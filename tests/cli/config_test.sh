@@ -56,6 +56,9 @@ refused unknown_word_for_a_list_too 'a list of json|md|html|csv' report.formats=
 refused unknown_flag_is_usage '--orign' --orign
 refused missing_config_dir_is_named 'nosuch_dir' --config-dir nosuch_dir
 
+! LC_ALL=C "$SONDE" config --help | LC_ALL=C grep -q '[^ -~]'
+verdict help_is_ascii $?
+
 # A single value is bare; a missing package is status 1.
 [ "$("$SONDE" config -p report.nesting)" = label ]
 verdict single_value_is_bare $?
