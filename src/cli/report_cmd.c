@@ -146,8 +146,10 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 			SONDE_OPTION_CHOICE, &q->colour},
 	};
 	const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
-		"Reads Nsight Compute reports (.ncu-rep, or `ncu --csv --page raw` output) and\n"
-		"shows what each NVTX region cost. Needs no GPU and no NVIDIA software.\n"
+		"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
+		"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
+		"native captures (.sonde) and directories of them, such as those of `sonde run`.\n"
+		"Needs no GPU and no NVIDIA software.\n"
 		"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
 		"short for keys below report.",
 		options, sizeof(options) / sizeof(*options),

@@ -39,14 +39,15 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as "
 		"the\n"
 		"configuration says, and reports by NVTX region. Everything goes to one run\n"
-		"directory (tmp/profile-output/TIME). Without COMMAND the configured workload "
-		"runs.\n"
+		"directory: tmp/profile-output/TIME, or DIR with hydra.run.dir=DIR. Without\n"
+		"COMMAND the configured workload runs.\n"
 		"Exit status: the program's; 125 when it or a profiler could not be started; 1 "
 		"when\n"
 		"profiling failed though the program did well.",
 		options, sizeof(options) / sizeof(*options),
-		{{"counters by region, kernel replay, one capture",
-			 "sonde run pipeline.ncu.enable=true -- ./train --steps 1"},
+		{{"counters by region, one capture with kernel replay, into out/",
+			 "sonde run hydra.run.dir=out pipeline.ncu.enable=true -- ./train --steps "
+			 "1"},
 			{"only what runs inside decode..., and its plan first",
 				"sonde run -n pipeline.ncu.enable=true "
 				"\"pipeline.ncu.ncu_cli.nvtx.include=['decode*']\" -- ./serve"}}};
