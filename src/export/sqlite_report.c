@@ -92,8 +92,9 @@ static void bind_region(
 		sonde_db__text(s, 7, sonde_records_str(d->tree->launches->records, region->domain));
 	sonde_db__z(s, 8, region->kind == SONDE_START_END ? "start_end" : "push_pop");
 	sonde_db__z(s, 9, sonde_limiter(d->tree, &d->figures));
+	sonde_db__z(s, 10, sonde_bound(n));
 	for (i = 0; i < sonde_nr_fields; i++)
-		sonde_db__number(s, 10 + (int)i, sonde_fields[i].number(r, n));
+		sonde_db__number(s, 11 + (int)i, sonde_fields[i].number(r, n));
 }
 
 static int put_streams(struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n,

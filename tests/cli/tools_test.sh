@@ -117,6 +117,18 @@ process:200/device:0 never closed push_pop 1 1 50
 7 9
 END
 	ok nsys_attributes_by_the_launching_thread diff "$TMP/want" "$TMP/got"
+	do_ report "$TMP/t.sqlite" --format sqlite -o "$TMP/report.db"
+	sqlite3 "$TMP/report.db" "SELECT name FROM pragma_table_info('regions') LIMIT -1 OFFSET 1" | paste -sd, >"$TMP/got"
+	sed -n 's/^| `regions` | a region in a scope | `id`, //p' docs/formats.md | sed 's/, then the numbers of the CSV:/,/' |
+		tr -d '`| ' >"$TMP/want"
+	ok docs_of_sqlite_have_the_columns_as_they_are diff "$TMP/want" "$TMP/got"
+	"$SONDE" report "$TMP/t.sqlite" --format csv | python3 -c '
+import csv, sys
+for r in csv.DictReader(sys.stdin):
+    if r["kind"] in ("push_pop", "start_end"): print(r["scope"], r["id"], r["bound"], sep="|")' | sort >"$TMP/want"
+	sqlite3 "$TMP/report.db" "SELECT s.name, r.region_id, ifnull(r.bound, '') FROM regions r JOIN scopes s ON s.id = r.scope" | sort >"$TMP/got"
+	ok sqlite_has_the_bounds_of_the_csv diff "$TMP/want" "$TMP/got"
+	ok sqlite_has_bounds grep -q '|[a-z][a-z]*$' "$TMP/got"
 	sqlite3 "$TMP/other.sqlite" 'CREATE TABLE x (y)'
 	do_ report "$TMP/other.sqlite"
 	ok nsys_other_databases_are_refused grep -q 'not an export of Nsight Systems' "$TMP/err"
