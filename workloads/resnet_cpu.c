@@ -4,10 +4,14 @@
  * Per step the ranges `step`, and inside it `stem`, `residual` (holding
  * `block.conv1` and `block.conv2`) and `head`; two loader threads with ranges
  * of a domain `io` whose labels are registered strings; one start/end range
- * `prefetch` from one step into the next. Every number is fixed, so the
- * checksum it prints is the same on every machine and in every run.
+ * `prefetch` from one step into the next. Numbers depend on the sizes alone, so
+ * the checksum it prints is the same on every machine and in every run.
  *
  *     resnet_cpu [STEPS]
+ *
+ * Other sizes: $SONDE_MODEL_NAME and $SONDE_INFER_NAME, as `sonde run` sets them from
+ * model.* and infer.*; else channels 8, blocks 2, kernel_size 3, image_size 24, seed 0,
+ * batch_size 1, warmup_steps 0, steps 20. Classes have no meaning here.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -15,13 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SIDE	 24
-#define CHANNELS 8
-#define CELLS	 (SIDE * SIDE * CHANNELS)
 #define NR_IO	 2
+#define MAX_SIZE 4096
 
-/* Fixed-point activations: exact, whatever the compiler does. */
-typedef int32_t tensor[CHANNELS][SIDE][SIDE];
+static struct {
+	long channels, blocks, kernel_size, side, seed, batch, warmup, steps;
+} sizes;
+
+/* Fixed-point activations of a batch: exact, whatever the compiler does. */
+static int32_t *input, *output, *first, *second, *weight;
 
 struct loader {
 	int number;
@@ -35,42 +41,59 @@ static uint32_t random_next(uint32_t *state)
 	return *state >> 8;
 }
 
-static void load(tensor t, uint32_t seed)
+static long nr_cells(void)
 {
-	int c, y, x;
-
-	for (c = 0; c < CHANNELS; c++)
-		for (y = 0; y < SIDE; y++)
-			for (x = 0; x < SIDE; x++)
-				t[c][y][x] = (int32_t)(random_next(&seed) % 512) - 256;
+	return sizes.batch * sizes.channels * sizes.side * sizes.side;
 }
 
-/* A 3×3 convolution of every channel with its neighbour, then a clamp. */
-static void conv(tensor out, tensor in, uint32_t seed)
+static void load(int32_t *t, long number)
 {
-	int c, y, x, k;
-	int32_t weight[9];
+	long b, i, per_item = sizes.channels * sizes.side * sizes.side;
 
-	for (c = 0; c < CHANNELS; c++) {
-		for (k = 0; k < 9; k++)
-			weight[k] = (int32_t)(random_next(&seed) % 7) - 3;
-		for (y = 1; y < SIDE - 1; y++) {
-			for (x = 1; x < SIDE - 1; x++) {
-				int32_t sum = 0;
+	for (b = 0; b < sizes.batch; b++) {
+		uint32_t state = (uint32_t)(number * sizes.batch + b + 40503 * sizes.seed);
 
-				for (k = 0; k < 9; k++)
-					sum += weight[k] *
-					       in[(c + k) % CHANNELS][y + k / 3 - 1][x + k % 3 - 1];
-				out[c][y][x] = sum < 0 ? 0 : sum % 1021;
-			}
-		}
+		for (i = 0; i < per_item; i++)
+			*t++ = (int32_t)(random_next(&state) % 512) - 256;
 	}
 }
 
-static void residual(tensor t)
+/* One row of an output plane: a convolution over neighbouring channels, then a clamp. */
+static void conv_row(int32_t *out, const int32_t *in, long channel, long y)
 {
-	static tensor first, second;
-	int c, y, x;
+	long side = sizes.side, k = sizes.kernel_size, half = k / 2, x, i;
+
+	for (x = half; x < side - half; x++)
+		out[x] = 0;
+	for (i = 0; i < k * k; i++) {
+		const int32_t *row =
+			in + ((channel + i) % sizes.channels * side + y + i / k - half) * side;
+
+		for (x = half; x < side - half; x++)
+			out[x] += weight[i] * row[x + i % k - half];
+	}
+	for (x = half; x < side - half; x++)
+		out[x] = out[x] < 0 ? 0 : out[x] % 1021;
+}
+
+static void conv(int32_t *out, const int32_t *in, long layer)
+{
+	long b, c, y, i, side = sizes.side, half = sizes.kernel_size / 2;
+	uint32_t state = (uint32_t)(layer + 40503 * sizes.seed);
+
+	for (c = 0; c < sizes.channels; c++) {
+		for (i = 0; i < sizes.kernel_size * sizes.kernel_size; i++)
+			weight[i] = (int32_t)(random_next(&state) % 7) - 3;
+		for (b = 0; b < sizes.batch; b++)
+			for (y = half; y < side - half; y++)
+				conv_row(out + ((b * sizes.channels + c) * side + y) * side,
+					in + b * sizes.channels * side * side, c, y);
+	}
+}
+
+static void residual(int32_t *t)
+{
+	long i;
 
 	nvtxRangePushA("residual");
 	nvtxRangePushA("block.conv1");
@@ -79,30 +102,26 @@ static void residual(tensor t)
 	nvtxRangePushA("block.conv2");
 	conv(second, first, 12);
 	nvtxRangePop();
-	for (c = 0; c < CHANNELS; c++)
-		for (y = 0; y < SIDE; y++)
-			for (x = 0; x < SIDE; x++)
-				t[c][y][x] = (t[c][y][x] + second[c][y][x]) % 1021;
+	for (i = 0; i < nr_cells(); i++)
+		t[i] = (t[i] + second[i]) % 1021;
 	nvtxRangePop();
 }
 
 static uint32_t step(long number)
 {
-	static tensor in, out;
 	uint32_t sum = 0;
-	const int32_t *p = &out[0][0][0];
-	int i;
+	long i;
 
 	nvtxRangePushA("step");
 	nvtxRangePushA("stem");
-	load(in, (uint32_t)number);
-	conv(out, in, 10);
+	load(input, number);
+	conv(output, input, 10);
 	nvtxRangePop();
-	residual(out);
-	residual(out);
+	for (i = 0; i < sizes.blocks; i++)
+		residual(output);
 	nvtxRangePushA("head");
-	for (i = 0; i < CELLS; i++)
-		sum = sum * 31 + (uint32_t)p[i];
+	for (i = 0; i < nr_cells(); i++)
+		sum = sum * 31 + (uint32_t)output[i];
 	nvtxRangePop();
 	nvtxRangePop();
 	return sum;
@@ -133,14 +152,57 @@ static void *loader_run(void *arg)
 	return NULL;
 }
 
+static long size_of(const char *variable, long otherwise)
+{
+	const char *text = getenv(variable);
+	long v = text && *text ? strtol(text, NULL, 10) : otherwise;
+
+	if (v < 0 || v > MAX_SIZE) {
+		fprintf(stderr, "resnet_cpu: %s=%s is out of range\n", variable, text);
+		exit(2);
+	}
+	return v;
+}
+
+static int32_t *cells_new(size_t nr)
+{
+	int32_t *p = calloc(nr ? nr : 1, sizeof(*p));
+
+	if (!p) {
+		fputs("resnet_cpu: not enough memory for these sizes\n", stderr);
+		exit(1);
+	}
+	return p;
+}
+
+static void build(void)
+{
+	sizes.channels = size_of("SONDE_MODEL_CHANNELS", 8);
+	sizes.blocks = size_of("SONDE_MODEL_BLOCKS", 2);
+	sizes.kernel_size = size_of("SONDE_MODEL_KERNEL_SIZE", 3);
+	sizes.side = size_of("SONDE_MODEL_IMAGE_SIZE", 24);
+	sizes.seed = size_of("SONDE_MODEL_SEED", 0);
+	sizes.batch = size_of("SONDE_INFER_BATCH_SIZE", 1);
+	sizes.warmup = size_of("SONDE_INFER_WARMUP_STEPS", 0);
+	sizes.steps = size_of("SONDE_INFER_STEPS", 20);
+	input = cells_new((size_t)nr_cells());
+	output = cells_new((size_t)nr_cells());
+	first = cells_new((size_t)nr_cells());
+	second = cells_new((size_t)nr_cells());
+	weight = cells_new((size_t)(sizes.kernel_size * sizes.kernel_size));
+}
+
 int main(int argc, char **argv)
 {
-	long nr_steps = argc > 1 ? strtol(argv[1], NULL, 10) : 20, i;
+	long nr_steps, i;
 	struct loader loaders[NR_IO] = {{0}};
 	pthread_t threads[NR_IO];
 	uint32_t sum = 0;
-	nvtxRangeId_t prefetch = nvtxRangeStartA("prefetch");
+	nvtxRangeId_t prefetch;
 
+	build();
+	nr_steps = argc > 1 ? strtol(argv[1], NULL, 10) : sizes.warmup + sizes.steps;
+	prefetch = nvtxRangeStartA("prefetch");
 	nvtxNameCategoryA(7, "input");
 	nvtxMarkA("begin");
 	for (i = 0; i < NR_IO; i++) {

@@ -311,6 +311,11 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok a_signal_is_the_status [ "$rc" = 137 ]
 	run -- true
 	ok without_a_capture_profiling_failed [ "$rc" = 1 ]
+	run infer.steps=2 infer.warmup_steps=1 model.blocks=3 model.channels=4 model.image_size=16 -- "$BUILD/workloads/resnet_cpu"
+	ok the_workload_takes_its_steps_from_the_configuration grep -qx 'checksum .* after 3 steps' "$TMP/out"
+	ok the_workload_takes_its_sizes_from_the_configuration grep -qE ' residual +9 ' "$TMP/out"
+	run model.channels=5000 -- "$BUILD/workloads/resnet_cpu"
+	ok the_workload_refuses_other_sizes says 'SONDE_MODEL_CHANNELS=5000 is out of range'
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
