@@ -176,6 +176,7 @@ install: all
 	install -m644 docs/man/*.1 $(MAN)/
 	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
 	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
+	@for w in resnet resnet_cpu; do if [ -f $(BUILD)/workloads/$$w ]; then install -Dm755 $(BUILD)/workloads/$$w $(DESTDIR)$(PREFIX)/lib/sonde/workloads/$$w; fi; done
 
 lint:
 	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) $(CFLAGS)

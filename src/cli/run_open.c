@@ -81,9 +81,9 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 		return 0;
 	}
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-		"no command was given and the workload '%s' is not built (`make workloads` needs "
-		"nvcc); "
-		"`sonde run [KEY=VALUE...] -- COMMAND` profiles a program of yours",
+		"no command was given and there is no workload '%s' (pipeline.workload.name; `make "
+		"workloads` needs the NVTX headers); `sonde run [KEY=VALUE...] -- COMMAND` "
+		"profiles a program of yours",
 		name);
 }
 

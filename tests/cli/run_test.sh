@@ -316,6 +316,11 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok the_workload_takes_its_sizes_from_the_configuration grep -qE ' residual +9 ' "$TMP/out"
 	run model.channels=5000 -- "$BUILD/workloads/resnet_cpu"
 	ok the_workload_refuses_other_sizes says 'SONDE_MODEL_CHANNELS=5000 is out of range'
+	make -s -o all BUILD="$BUILD" PREFIX=/p DESTDIR="$TMP/installed" install >"$TMP/out" 2>"$TMP/err"
+	"$TMP/installed/p/bin/sonde" run "hydra.run.dir=$TMP/installed/run" infer.steps=1 >"$TMP/out" 2>"$TMP/err" </dev/null
+	ok an_installed_sonde_has_the_workload grep -q 'block.conv1' "$TMP/out"
+	run pipeline.workload.name=nosuch
+	ok a_workload_that_is_not_there_is_named says "there is no workload 'nosuch'"
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
