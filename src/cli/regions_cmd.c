@@ -83,9 +83,11 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		"Nsight Compute. The program runs once with sonde's library in it, at nearly its "
 		"usual\n"
 		"speed; no GPU is needed. A first word that is a folder or a file that cannot be "
-		"run\n"
-		"is a capture made before. Exit status: the program's; 125 when it could not be\n"
-		"started; 1 when it did well and left nothing to list.",
+		"run,\n"
+		"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made "
+		"before.\n"
+		"Exit status: the program's; 125 when it could not be started; 1 when it did well\n"
+		"and left nothing to list.",
 		options, sizeof(options) / sizeof(*options),
 		{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
 			{"of a run, for other programs",
