@@ -343,9 +343,11 @@ static void explain(struct sonde_build *b, bool is_any)
 			l->launches.nr ? "launch" : "range", names.p);
 	else if (l->launches.nr && !l->nr_taken && !l->nr_outside &&
 		 (s->kernel_include.nr || s->kernel_exclude.nr))
-		sonde_note(&l->notes,
-			"no launch matches the kernel selection; patterns must equal a whole "
-			"name, or use * and ?, or start with regex:");
+		sonde_note(&l->notes, "%s",
+			s->kernel_include.nr
+				? "no launch matches the kernel selection; patterns must equal a "
+				  "whole name, or use * and ?, or start with regex:"
+				: "the kernel selection excludes every launch");
 	sonde_buf_release(&names);
 }
 

@@ -1,23 +1,6 @@
 #include "cli/look.h"
 
-#include <dirent.h>
-#include <string.h>
-
-bool sonde_look_is_in(const char *dir)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	bool found = false;
-
-	while (d && !found && (e = readdir(d))) {
-		const char *dot = strrchr(e->d_name, '.');
-
-		found = dot && strcmp(dot, ".sonde") == 0;
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
+#include "capture/native_env.h"
 
 int sonde_look_open(
 	struct sonde_look *out, const char *const *paths, size_t nr_paths, struct sonde_err *err)
@@ -37,7 +20,7 @@ int sonde_look_open_run(struct sonde_look *out, const char *dir, struct sonde_er
 {
 	int rc = sonde_look_open(out, &dir, 1, err);
 
-	if (rc == SONDE_ERR_IO && !sonde_look_is_in(dir))
+	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir))
 		sonde_err_set(err, rc,
 			"it left no native capture: it uses neither NVTX nor CUDA, or clears its "
 			"environment");

@@ -17,8 +17,6 @@ int sonde_look_open(
 	struct sonde_look *out, const char *const *paths, size_t nr_paths, struct sonde_err *err);
 /* At what a program just left in `dir`; that it left nothing is said of the program. */
 int sonde_look_open_run(struct sonde_look *out, const char *dir, struct sonde_err *err);
-/* Whether a folder holds native captures. */
-bool sonde_look_is_in(const char *dir);
 void sonde_look_release(struct sonde_look *look);
 
 #endif

@@ -54,7 +54,7 @@ static int check(const struct request *q, struct sonde_err *err)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"regions: %s; `sonde regions [options] -- COMMAND [ARG...]`",
 			q->program ? "a command and captures" : "no command");
-	if (q->program && q->keep && sonde_look_is_in(q->keep))
+	if (q->program && q->keep && sonde_native_is_there(q->keep))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"regions: %s already holds captures: keep these in another directory "
 			"(--keep) or remove it",
