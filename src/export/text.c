@@ -168,8 +168,8 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const char *what = is_ranges ? "range results" : "launches";
 	struct sonde_coverage c;
 
-	if (!sonde_coverage_build(&c, t, is_ranges))
-		return;
+	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->launches->regions.nr))
+		return; /* without GPU work a note says so */
 	sonde_buf_printf(line, "%s%" PRIu64 " of %" PRIu64 " %s in regions",
 		hides_some(t, o, is_ranges) ? "whole capture: " : "", c.attributed, c.total, what);
 	if (c.total_ns > 0)
