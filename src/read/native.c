@@ -77,7 +77,8 @@ static void note_losses(const struct native *n)
 			path);
 	if (lost)
 		sonde_note(to,
-			"%s: %llu events were lost because the buffers were full (pipeline.native.buffer_mb)",
+			"%s: %llu events were lost because the buffers were full "
+			"(pipeline.native.buffer_mb)",
 			path, (unsigned long long)lost);
 	if (s->nr_nested)
 		sonde_note(to, "%s: %llu events raised inside the capture library were left out",
@@ -124,15 +125,26 @@ static void note_ranges(const struct native *n)
 	if (c->no_label)
 		sonde_note(to, "%s: %llu events name a label that was not written", path,
 			(unsigned long long)c->no_label);
-	if (c->no_launch)
-		sonde_note(to, "%s: %llu pieces of GPU work have no known launch", path,
-			(unsigned long long)c->no_launch);
 	if (c->sets_cut)
 		sonde_note(to, "%s: too many ranges open at once: %llu launches lack some", path,
 			(unsigned long long)c->sets_cut);
 	if (c->marks)
 		sonde_note(to, "%s: %llu marks; they belong to no region and are not listed", path,
 			(unsigned long long)c->marks);
+}
+
+static void note_work(const struct native *n)
+{
+	struct sonde_notes *to = &n->r->notes;
+	const struct native_counts *c = &n->counts;
+	const char *path = n->src->path;
+
+	if (c->no_launch)
+		sonde_note(to, "%s: %llu pieces of GPU work have no known launch", path,
+			(unsigned long long)c->no_launch);
+	if (c->no_time)
+		sonde_note(to, "%s: CUPTI has no times for %llu pieces of GPU work", path,
+			(unsigned long long)c->no_time);
 	if (c->overheads)
 		sonde_note(to, "%s: CUPTI and the driver report %.3f ms of overhead in %llu pieces",
 			path, (double)c->overhead_ns / 1e6, (unsigned long long)c->overheads);
@@ -233,6 +245,7 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 		return rc;
 	note_losses(n);
 	note_ranges(n);
+	note_work(n);
 	return 0;
 }
 
@@ -311,7 +324,8 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	struct sonde_str key = {(const char *)&node, sizeof(node)};
 	uint32_t number;
 
-	set(s, v, TIME, (double)(t->end_ns - t->start_ns));
+	if (t->end_ns)
+		set(s, v, TIME, (double)(t->end_ns - t->start_ns));
 	if (rec->kind == SONDE_RESULT_KERNEL) {
 		p = skip_name(p, end, rec->payload_size & SONDE_EVENT_INLINE);
 		if (p && sonde_native__numbers(p, end, f, 10))

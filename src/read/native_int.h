@@ -102,7 +102,7 @@ struct native_node {
 struct native_counts {
 	uint64_t events, marks, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
-		overhead_ns, in_graphs, sets_cut;
+		overhead_ns, in_graphs, sets_cut, no_time;
 };
 
 struct native {

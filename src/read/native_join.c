@@ -381,6 +381,12 @@ static bool add_record(struct native *n, const struct native_work *w)
 		.context = w->context,
 		.open = l ? l->set : 0,
 		.kind = kind_of(w->type)};
+	/* CUPTI's way of saying that it has no time for this one; zeros mean that in records too.
+	 */
+	if (!w->start_ns && !w->end_ns) {
+		n->counts.no_time++;
+		return true;
+	}
 	time->start_ns = sonde_native__clock_ns(&n->gpu, w->start_ns);
 	/* Lengths are the GPU's own, not scaled to the host's clock. */
 	time->end_ns = time->start_ns + (w->end_ns - w->start_ns);

@@ -5,6 +5,7 @@
 #include "capture_make.h"
 #include "read/native_int.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -222,6 +223,31 @@ static void test_native__records_have_the_values_of_their_launch(void **state)
 	assert_true(value(r, 1, &v, "launch__block_size") == 256);
 	assert_true(value(r, 1, &v, "launch__shared_mem_per_block_dynamic") == 128);
 	assert_true(value(r, 2, &v, "memory__bytes.sum") == 4096);
+	sonde_values_release(&v);
+	sonde_records_free(r);
+}
+
+/* CUPTI writes start = end = 0 when it could not tell: no time, and not one in 1970. */
+static void test_native__work_without_times_has_none(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	struct sonde_values v;
+
+	(void)state;
+	kernels(&c);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_KERNEL, 17, 0, 0, 7, 0, 1, 7, 4, 8, 1, 1, 16, 1, 1, 32, 0, 0, 0);
+	capture_chunk(&c, 3, 0, 79);
+	r = open_capture(&c);
+	assert_int_equal(r->records.nr, 4);
+	assert_int_equal(r->record_times.at[0].start_ns, 0);
+	assert_int_equal(r->record_times.at[0].end_ns, 0);
+	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
+	assert_true(isnan(value(r, 0, &v, "gpu__time_duration.sum")));
+	assert_true(value(r, 0, &v, "launch__grid_size") == 8);
+	assert_true(value(r, 1, &v, "gpu__time_duration.sum") == 30);
+	assert_true(noted(r, "CUPTI has no times for 1 pieces of GPU work"));
 	sonde_values_release(&v);
 	sonde_records_free(r);
 }
@@ -489,6 +515,7 @@ int main(void)
 		cmocka_unit_test(test_native__domains_have_stacks_of_their_own),
 		cmocka_unit_test(test_native__a_launch_belongs_to_what_was_open_at_it),
 		cmocka_unit_test(test_native__records_have_the_values_of_their_launch),
+		cmocka_unit_test(test_native__work_without_times_has_none),
 		cmocka_unit_test(test_native__graph_kernels_know_where_they_were_captured),
 		cmocka_unit_test(test_native__cpu_time_is_shared_out_between_readings),
 		cmocka_unit_test(test_native__lost_events_are_counted_and_open_ranges_found_again),
