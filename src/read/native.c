@@ -166,31 +166,42 @@ static int add_metrics(struct native *n, struct state *s, struct sonde_err *err)
 	return 0;
 }
 
-/* Copies of nodes take the path of what they were copied from, which always comes earlier. */
+static bool add_node(struct native *n, struct state *s, const struct native_node *node)
+{
+	struct sonde_str key = {(const char *)&node->original, sizeof(node->original)};
+	uint32_t number = sonde_map_find(&s->nodes, key), path = node->path;
+
+	if (node->original)
+		path = number == SONDE_NONE ? SONDE_NONE : s->paths[number];
+	if (path == SONDE_NONE)
+		return true;
+	key = sonde_arena_dup(
+		&n->r->arena, (struct sonde_str){(const char *)&node->id, sizeof(node->id)});
+	number = key.p ? sonde_map_add(&s->nodes, key, NULL) : SONDE_NONE;
+	if (number == SONDE_NONE)
+		return false;
+	s->paths[number] = path;
+	return true;
+}
+
+/*
+ * In order of time, over all threads: a copy takes the path of what it was copied from, which
+ * was there earlier, but maybe in a thread that is read later.
+ */
 static int add_nodes(struct native *n, struct state *s, struct sonde_err *err)
 {
+	struct native_timed *t = sonde_malloc((n->nodes.nr + 1) * sizeof(*t));
+	bool ok = t && n->nodes.nr < SONDE_NONE;
 	size_t i;
 
 	s->paths = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->paths));
-	if (!s->paths)
-		return sonde_err_nomem(err);
-	for (i = 0; i < n->nodes.nr; i++) {
-		struct native_node *node = &n->nodes.at[i];
-		struct sonde_str key = {(const char *)&node->original, sizeof(node->original)};
-		uint32_t number = sonde_map_find(&s->nodes, key), path = node->path;
-
-		if (node->original)
-			path = number == SONDE_NONE ? SONDE_NONE : s->paths[number];
-		if (path == SONDE_NONE)
-			continue;
-		key = sonde_arena_dup(&n->r->arena,
-			(struct sonde_str){(const char *)&node->id, sizeof(node->id)});
-		number = key.p ? sonde_map_add(&s->nodes, key, NULL) : SONDE_NONE;
-		if (number == SONDE_NONE)
-			return sonde_err_nomem(err);
-		s->paths[number] = path;
-	}
-	return 0;
+	for (i = 0; i < n->nodes.nr && ok; i++)
+		t[i] = (struct native_timed){n->nodes.at[i].ns, (uint32_t)i};
+	ok = ok && s->paths && sonde_native__sort(t, n->nodes.nr);
+	for (i = 0; i < n->nodes.nr && ok; i++)
+		ok = add_node(n, s, &n->nodes.at[t[i].index]);
+	sonde_free(t);
+	return ok ? 0 : sonde_err_nomem(err);
 }
 
 /* Times lie parallel to ranges and records: inputs before this one that have none get zeros. */

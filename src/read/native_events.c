@@ -94,8 +94,10 @@ bool sonde_stream__node(struct stream *s, struct event *e)
 		s->no_memory = true;
 		return true;
 	}
-	*node = (struct native_node){
-		.id = field[0], .original = field[1], .path = copy ? SONDE_NONE : region_path(s)};
+	*node = (struct native_node){.ns = e->ns,
+		.id = field[0],
+		.original = field[1],
+		.path = copy ? SONDE_NONE : region_path(s)};
 	return true;
 }
 

@@ -94,6 +94,7 @@ struct native_edge {
 
 /* Where a graph node was captured. */
 struct native_node {
+	uint64_t ns;
 	uint64_t id, original; /* original 0 = made, not copied */
 	uint32_t path;	       /* string number of the region path, SONDE_NONE = outside any */
 };

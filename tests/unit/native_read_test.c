@@ -285,6 +285,38 @@ static void test_native__graph_kernels_know_where_they_were_captured(void **stat
 	sonde_records_free(r);
 }
 
+static void test_native__graphs_may_be_captured_and_copied_in_any_threads(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	struct sonde_values v;
+
+	(void)state;
+	labels(&c);
+	/* A copy of a copy, in the thread that is read first. */
+	event_base(&c, 5000, 0, 0);
+	event(&c, SONDE_EVENT_NODE_COPY, 3, 1, 950, 900);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 3);
+	event(&c, SONDE_EVENT_KERNEL, 17, 2 * 9000, 40, 3, 0, 1, 7, 4, 1, 1, 1, 1, 1, 1, 1, 0, 0,
+		950);
+	capture_chunk(&c, 0, 0, 77);
+	event_base(&c, 3000, 0, 0);
+	event(&c, SONDE_EVENT_NODE_COPY, 3, 1, 900, 500);
+	capture_chunk(&c, 1, 0, 78);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+	event(&c, SONDE_EVENT_NODE, 2, 1, 500);
+	event(&c, SONDE_EVENT_POP, 1, 1);
+	capture_chunk(&c, 2, 0, 79);
+	r = open_capture(&c);
+	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
+	assert_int_equal(sonde_records_values(r, 0, &v, NULL), 0);
+	assert_int_equal(v.nr_texts, 1);
+	assert_true(sonde_str_is(v.texts[0].text, "A"));
+	sonde_values_release(&v);
+	sonde_records_free(r);
+}
+
 static void test_native__cpu_time_is_shared_out_between_readings(void **state)
 {
 	struct capture c;
@@ -517,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_native__records_have_the_values_of_their_launch),
 		cmocka_unit_test(test_native__work_without_times_has_none),
 		cmocka_unit_test(test_native__graph_kernels_know_where_they_were_captured),
+		cmocka_unit_test(test_native__graphs_may_be_captured_and_copied_in_any_threads),
 		cmocka_unit_test(test_native__cpu_time_is_shared_out_between_readings),
 		cmocka_unit_test(test_native__lost_events_are_counted_and_open_ranges_found_again),
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
