@@ -35,6 +35,7 @@ struct sonde_capture_head {
 /*
  * `check` is XXH3 (64 bits) of the payload, seeded with XXH3 of this header's
  * bytes before `check`. `seq` counts the file's blocks from 0: a gap is a loss.
+ * Reserved fields are 0; a block where they are not is taken for damage.
  */
 struct sonde_block_head {
 	uint32_t magic;

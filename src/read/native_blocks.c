@@ -13,23 +13,31 @@ struct walk {
 	const uint8_t *base, *end;
 	const uint8_t *at;
 	uint64_t next_seq;
+	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
 };
 
-static bool block_at(const struct walk *w, const uint8_t *p, struct sonde_block_head *h)
+/* Looking for blocks costs at most this many times the bytes of the file. */
+#define MAX_VAIN 16u
+
+static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *h)
 {
 	if ((size_t)(w->end - p) < sizeof(*h))
 		return false;
 	memcpy(h, p, sizeof(*h));
-	if (h->magic != SONDE_BLOCK_MAGIC || h->nr_bytes > SONDE_BLOCK_LIMIT ||
-		h->nr_bytes > (size_t)(w->end - p) - sizeof(*h))
+	if (h->magic != SONDE_BLOCK_MAGIC || h->reserved0 || h->reserved1 ||
+		h->nr_bytes > SONDE_BLOCK_LIMIT || h->nr_bytes > (size_t)(w->end - p) - sizeof(*h))
 		return false;
-	return sonde_block_check(h, p + sizeof(*h)) == h->check;
+	if (sonde_block_check(h, p + sizeof(*h)) == h->check)
+		return true;
+	w->nr_vain += h->nr_bytes;
+	return false;
 }
 
 /* The next good block, NULL at the end. `*skipped` when bytes had to be passed over. */
 static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
 {
 	const uint32_t magic = SONDE_BLOCK_MAGIC;
+	const uint64_t max_vain = (uint64_t)(w->end - w->base) * MAX_VAIN;
 
 	*skipped = false;
 	while (w->at < w->end) {
@@ -40,7 +48,10 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 			return p + sizeof(*h);
 		}
 		*skipped = true;
-		p = memmem(p + 1, (size_t)(w->end - p - 1), &magic, sizeof(magic));
+		/* Damage makes few false starts; a file made of them is not worth the search. */
+		p = w->nr_vain > max_vain
+			    ? NULL
+			    : memmem(p + 1, (size_t)(w->end - p - 1), &magic, sizeof(magic));
 		w->at = p ? p : w->end;
 	}
 	return NULL;
@@ -210,7 +221,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	w.base = (const uint8_t *)data.p;
 	w.end = w.base + data.n;
 	w.at = w.base + n->head.nr_bytes;
-	w.next_seq = 0;
+	w.next_seq = w.nr_vain = 0;
 	n->domains[0] = SONDE_NONE;
 	for (size_t i = 1; i < NATIVE_MAX_DOMAINS; i++)
 		n->domains[i] = SONDE_NONE;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "native_hostile.h"
 #include "ncu_hostile.h"
 
 static double seconds_to_build(make_hostile *make, uint32_t n)
@@ -59,10 +60,26 @@ static void test_hostile__time_to_the_tree_grows_with_the_size_of_the_report(voi
 	}
 }
 
+static void test_hostile__time_to_the_tree_grows_with_the_size_of_the_capture(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NR_NATIVE_HOSTILE; i++) {
+		double few = seconds_to_build(native_hostile[i].make, 2500);
+		double many = seconds_to_build(native_hostile[i].make, 20000);
+
+		if (many > 0.2 && many > 24 * few)
+			fail_msg("%s: 2,500 take %.3f s, 20,000 %.3f s", native_hostile[i].name,
+				few, many);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hostile__time_to_the_tree_grows_with_the_size_of_the_report),
+		cmocka_unit_test(test_hostile__time_to_the_tree_grows_with_the_size_of_the_capture),
 	};
 
 	return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);

@@ -435,6 +435,29 @@ static void test_native__a_damaged_byte_costs_its_block_and_is_said(void **state
 	capture_release(&c);
 }
 
+static void test_native__a_block_with_reserved_fields_in_use_is_damage(void **state)
+{
+	struct sonde_block_head h;
+	struct capture c;
+	struct sonde_records *r;
+	size_t at;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, 1);
+	at = c.file.n;
+	capture_chunk(&c, 0, 0, 77);
+	memcpy(&h, c.file.p + at, sizeof(h));
+	h.reserved1 = 1;
+	h.check = sonde_block_check(&h, c.file.p + at + sizeof(h));
+	memcpy(c.file.p + at, &h, sizeof(h));
+	r = open_capture(&c);
+	assert_int_equal(r->ranges.nr, 0);
+	assert_true(noted(r, "1 unreadable places, 1 blocks missing"));
+	sonde_records_free(r);
+}
+
 static void test_native__damage_inside_events_costs_the_rest_of_its_chunk(void **state)
 {
 	struct capture c;
@@ -555,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
 		cmocka_unit_test(test_native__a_file_cut_at_any_byte_gives_what_is_before),
 		cmocka_unit_test(test_native__a_damaged_byte_costs_its_block_and_is_said),
+		cmocka_unit_test(test_native__a_block_with_reserved_fields_in_use_is_damage),
 		cmocka_unit_test(test_native__damage_inside_events_costs_the_rest_of_its_chunk),
 		cmocka_unit_test(test_native__blocks_of_a_later_version_are_skipped),
 		cmocka_unit_test(test_native__every_failed_allocation_is_an_error),

@@ -1,0 +1,29 @@
+/* Small captures with much of one thing, to see what grows faster than the file. For tests. */
+#ifndef SONDE_TESTS_NATIVE_HOSTILE_H
+#define SONDE_TESTS_NATIVE_HOSTILE_H
+
+#include "capture_make.h"
+
+/* Heads of large blocks, one inside the other, and no block anywhere. */
+static void many_false_blocks(struct sonde_buf *file, uint32_t n)
+{
+	struct sonde_block_head h = {.magic = SONDE_BLOCK_MAGIC};
+	struct capture c;
+
+	capture_begin(&c);
+	n *= 10;
+	h.nr_bytes = n * 12 < SONDE_BLOCK_LIMIT ? n * 12 : SONDE_BLOCK_LIMIT;
+	for (; n; n--)
+		sonde_buf_add(&c.file, &h, offsetof(struct sonde_block_head, check));
+	*file = c.file;
+}
+
+static const struct {
+	const char *name;
+	void (*make)(struct sonde_buf *file, uint32_t n);
+} native_hostile[] = {
+	{"false blocks", many_false_blocks},
+};
+#define NR_NATIVE_HOSTILE (sizeof(native_hostile) / sizeof(native_hostile[0]))
+
+#endif
