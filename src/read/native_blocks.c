@@ -102,7 +102,7 @@ static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 		p = sonde_native__numbers(p, end, field, 4);
 		if (!p || field[3] > (size_t)(end - p))
 			return true;
-		if (!define(n, field, (struct sonde_str){(const char *)p, field[3]}))
+		if (!define(n, field, sonde_native__text(p, field[3])))
 			return false;
 		p += field[3];
 	}

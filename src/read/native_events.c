@@ -10,7 +10,6 @@
 bool sonde_stream__label(struct stream *s, struct event *e, uint32_t *label, uint32_t *domain)
 {
 	uint64_t field[2] = {0};
-	struct sonde_str text;
 
 	if (!(e->flags & SONDE_EVENT_INLINE)) {
 		e->p = sonde_varint_get(e->p, e->end, &field[0]);
@@ -23,8 +22,7 @@ bool sonde_stream__label(struct stream *s, struct event *e, uint32_t *label, uin
 	e->p = sonde_native__numbers(e->p, e->end, field, 2);
 	if (!e->p || field[0] >= NATIVE_MAX_DOMAINS || field[1] > (size_t)(e->end - e->p))
 		return false;
-	text = (struct sonde_str){(const char *)e->p, field[1]};
-	*label = sonde_records__string(s->n->r, text);
+	*label = sonde_records__string(s->n->r, sonde_native__text(e->p, field[1]));
 	*domain = (uint32_t)field[0];
 	e->p += field[1];
 	return true;
@@ -53,30 +51,64 @@ bool sonde_stream__skip_attributes(struct event *e)
 	return true;
 }
 
-/* The labels of the default domain's stack, outermost first, joined by '/'. */
+/* The labels of the default domain's stack, outermost first, joined by '/'; how many bytes. */
+static size_t write_path(const struct stream *s, char *to, size_t max)
+{
+	const struct sonde_records *r = s->n->r;
+	uint32_t chain[SONDE_OPEN_LIMIT], nr = 0, range;
+	size_t n = 0;
+
+	for (range = s->top[0]; range != SONDE_NONE && nr < SONDE_OPEN_LIMIT;
+		range = r->ranges.at[range].parent)
+		chain[nr++] = range;
+	while (nr-- && n < max) {
+		struct sonde_str label = sonde_records_str(r, r->ranges.at[chain[nr]].label);
+		size_t fits = label.n < max - n ? label.n : max - n;
+
+		if (fits)
+			memcpy(to + n, label.p, fits);
+		n += fits;
+		if (nr && n < max)
+			to[n++] = '/';
+	}
+	return n;
+}
+
+/* Ends a path that did not fit with an ellipsis, behind its last whole character. */
+static size_t mark_cut(char *path, size_t n)
+{
+	static const char mark[] = "…";
+
+	while (n && ((unsigned char)path[n - 1] & 0xc0) == 0x80)
+		n--;
+	if (n && (unsigned char)path[n - 1] & 0x80)
+		n--;
+	memcpy(path + n, mark, sizeof(mark) - 1);
+	return n + sizeof(mark) - 1;
+}
+
+/* The region path a graph node is made in: many nodes have the same, so each is kept once. */
 static uint32_t region_path(struct stream *s)
 {
 	struct sonde_records *r = s->n->r;
-	struct sonde_buf path = {0};
-	uint32_t chain[SONDE_OPEN_LIMIT], nr = 0, range;
-	struct sonde_str text;
+	char bytes[NATIVE_MAX_PATH + 4];
+	struct sonde_str path = {bytes, 0};
+	bool is_new;
 
 	if (s->top[0] == SONDE_NONE)
 		return SONDE_NONE;
 	if (s->top[0] == s->path_range)
 		return s->path;
-	for (range = s->top[0]; range != SONDE_NONE && nr < SONDE_OPEN_LIMIT;
-		range = r->ranges.at[range].parent)
-		chain[nr++] = range;
-	while (nr--) {
-		sonde_buf_str(&path, sonde_records_str(r, r->ranges.at[chain[nr]].label));
-		if (nr)
-			sonde_buf_putc(&path, '/');
-	}
-	text = sonde_arena_dup(&r->arena, sonde_buf_view(&path));
+	path.n = write_path(s, bytes, NATIVE_MAX_PATH);
+	if (path.n == NATIVE_MAX_PATH)
+		path.n = mark_cut(bytes, path.n);
 	s->path_range = s->top[0];
-	s->path = text.p ? sonde_records__string(r, text) : SONDE_NONE;
-	sonde_buf_release(&path);
+	s->path = sonde_map_add(&r->strings, path, &is_new);
+	if (s->path != SONDE_NONE && is_new) {
+		path = sonde_arena_dup(&r->arena, path);
+		sonde_map_rekey(&r->strings, s->path, path);
+	}
+	s->no_memory |= s->path == SONDE_NONE || !path.p;
 	return s->path;
 }
 

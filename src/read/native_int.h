@@ -20,6 +20,7 @@
 #include "read/source_int.h"
 
 #define NATIVE_MAX_DOMAINS 1024u
+#define NATIVE_MAX_PATH	   2048u      /* bytes of a region path kept for a graph node */
 #define NATIVE_MAX_MEMBERS (1u << 27) /* of sets of open ranges: 512 MiB */
 
 struct native_string {
@@ -28,6 +29,13 @@ struct native_string {
 	uint32_t domain;
 	uint8_t kind;
 };
+
+/* The text of a label: the writer cuts long ones, so nothing longer is believed either. */
+static inline struct sonde_str sonde_native__text(const uint8_t *p, uint64_t n)
+{
+	return (struct sonde_str){
+		(const char *)p, n < SONDE_LABEL_LIMIT ? (size_t)n : SONDE_LABEL_LIMIT};
+}
 
 /* Some bytes of a chunk of a stream. */
 struct native_piece {

@@ -293,7 +293,7 @@ static uint32_t kernel_label(struct native *n, const struct native_work *w)
 		return sonde_native__string(n, f[0]);
 	}
 	p = sonde_native__numbers(p, end, f, 2);
-	return sonde_records__string(n->r, (struct sonde_str){(const char *)p, f[1]});
+	return sonde_records__string(n->r, sonde_native__text(p, f[1]));
 }
 
 /* The names of each kernel met so far, so that each is demangled once. */

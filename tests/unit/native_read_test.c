@@ -317,6 +317,40 @@ static void test_native__graphs_may_be_captured_and_copied_in_any_threads(void *
 	sonde_records_free(r);
 }
 
+static void test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once(void **state)
+{
+	static char text[SONDE_LABEL_LIMIT + 2];
+	struct capture c;
+	struct sonde_records *r;
+	struct sonde_values v;
+	int i;
+
+	(void)state;
+	labels(&c);
+	memset(text, 'x', sizeof(text) - 1);
+	capture_string(&c, 5, SONDE_STRING_LABEL, 0, text);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 5);
+	for (i = 1; i <= 1000; i++) {
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+		event(&c, SONDE_EVENT_NODE, 2, 1, i);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	}
+	event(&c, SONDE_EVENT_KERNEL, 17, 2 * 9000, 40, 3, 0, 1, 7, 4, 1, 1, 1, 1, 1, 1, 1, 0, 0,
+		1000);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(sonde_records_str(r, r->ranges.at[0].label).n, SONDE_LABEL_LIMIT);
+	assert_true(r->arena.nr_bytes < 100000);
+	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
+	assert_int_equal(sonde_records_values(r, 0, &v, NULL), 0);
+	assert_int_equal(v.nr_texts, 1);
+	assert_true(v.texts[0].text.n <= NATIVE_MAX_PATH + 3);
+	assert_true(sonde_str_ends(v.texts[0].text, "x…"));
+	sonde_values_release(&v);
+	sonde_records_free(r);
+}
+
 static void test_native__cpu_time_is_shared_out_between_readings(void **state)
 {
 	struct capture c;
@@ -573,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_native__work_without_times_has_none),
 		cmocka_unit_test(test_native__graph_kernels_know_where_they_were_captured),
 		cmocka_unit_test(test_native__graphs_may_be_captured_and_copied_in_any_threads),
+		cmocka_unit_test(test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once),
 		cmocka_unit_test(test_native__cpu_time_is_shared_out_between_readings),
 		cmocka_unit_test(test_native__lost_events_are_counted_and_open_ranges_found_again),
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
