@@ -113,6 +113,12 @@ static void note_ranges(const struct native *n)
 	if (c->unclosed)
 		sonde_note(to, "%s: %llu pushes were never popped", path,
 			(unsigned long long)c->unclosed);
+	if (c->left_out)
+		sonde_note(to,
+			"%s: %llu ranges are left out: nested deeper than %u, or in too many "
+			"regions "
+			"with long names",
+			path, (unsigned long long)c->left_out, SONDE_OPEN_LIMIT);
 	if (c->orphan_stops)
 		sonde_note(to, "%s: %llu ends of start/end ranges without a start", path,
 			(unsigned long long)c->orphan_stops);
@@ -281,6 +287,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		sonde_vec_release(&n->works);
 		sonde_vec_release(&n->edges);
 		sonde_vec_release(&n->nodes);
+		sonde_map_release(&n->long_paths);
 	} else {
 		sonde_err_nomem(err);
 	}

@@ -58,8 +58,7 @@ static size_t write_path(const struct stream *s, char *to, size_t max)
 	uint32_t chain[SONDE_OPEN_LIMIT], nr = 0, range;
 	size_t n = 0;
 
-	for (range = s->top[0]; range != SONDE_NONE && nr < SONDE_OPEN_LIMIT;
-		range = r->ranges.at[range].parent)
+	for (range = s->top[0]; range != SONDE_NONE; range = r->ranges.at[range].parent)
 		chain[nr++] = range;
 	while (nr-- && n < max) {
 		struct sonde_str label = sonde_records_str(r, r->ranges.at[chain[nr]].label);
@@ -150,7 +149,7 @@ bool sonde_stream__edge(struct stream *s, struct event *e)
 		e->p = sonde_varint_get(e->p, e->end, &field[1]);
 		if (!e->p || !sonde_stream__skip_attributes(e))
 			return false;
-		range = sonde_stream__range(s, label, domain, SONDE_START_END);
+		range = sonde_stream__start(s, label, domain);
 		if (range == SONDE_NONE)
 			return true;
 	}

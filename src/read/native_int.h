@@ -3,8 +3,9 @@
  *
  *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
- *   native_stream.c   pieces → range entries, launches
- *   native_events.c   … and what else events say: start/end ranges, graphs, what the GPU did
+ *   native_stream.c   pieces → events, launches
+ *   native_stack.c    pushes and pops → range entries
+ *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
  *   native_sort.c     sorting by time
  *   native_join.c     GPU work ↔ launches ↔ open ranges → records
  *   native.c          the reader: all of that in order, notes, and the values of a record
@@ -111,7 +112,7 @@ struct native_node {
 struct native_counts {
 	uint64_t events, marks, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
-		overhead_ns, in_graphs, sets_cut, no_time;
+		overhead_ns, in_graphs, sets_cut, no_time, left_out;
 };
 
 struct native {
@@ -134,6 +135,8 @@ struct native {
 	SONDE_VEC(struct native_work) works;
 	SONDE_VEC(struct native_edge) edges;
 	SONDE_VEC(struct native_node) nodes;
+	struct sonde_map long_paths; /* hashes of the regions with long paths, 8 bytes each */
+	uint64_t long_path_bytes;    /* of all of them */
 	struct native_counts counts;
 };
 

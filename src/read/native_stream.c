@@ -1,133 +1,8 @@
-/*
- * The events of each thread, in order: range entries with their times, and
- * the launches with what was open.
- */
+/* The events of each thread, in order: pushes and pops, and the launches with what was open. */
 #include "base/alloc.h"
 #include "read/native_stream_int.h"
 
 #include <string.h>
-
-/* --- CPU time --------------------------------------------------------------------------------- */
-
-static void cpu_settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
-{
-	uint64_t step = cpu_ns - s->cpu_ns, spent = step < UINT64_MAX / 4 ? step : 0;
-	double share = ticks > s->cpu_ticks ? (double)spent / (double)(ticks - s->cpu_ticks) : 0;
-	size_t i;
-
-	/* Between two readings the thread is taken to have run evenly. */
-	for (i = 0; i < s->pending.nr; i++) {
-		struct pending *p = &s->pending.at[i];
-		struct sonde_range_time *t = &s->n->r->range_times.at[p->range];
-		uint64_t at = s->cpu_ns;
-
-		if (p->ticks > s->cpu_ticks)
-			at += sonde_native__u64((double)(p->ticks - s->cpu_ticks) * share);
-		if (!p->is_end)
-			t->cpu_ns = at;
-		else
-			t->cpu_ns = at > t->cpu_ns ? at - t->cpu_ns : 0;
-	}
-	s->pending.nr = 0;
-	s->cpu_ns = cpu_ns;
-	s->cpu_ticks = ticks;
-}
-
-static void cpu_later(struct stream *s, uint32_t range, bool is_end)
-{
-	struct pending *p = sonde_vec_push(&s->pending);
-
-	if (!p) {
-		s->no_memory = true;
-		return;
-	}
-	*p = (struct pending){.range = range, .is_end = is_end, .ticks = s->ticks};
-}
-
-/* --- ranges ----------------------------------------------------------------------------------- */
-
-uint32_t sonde_stream__range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
-{
-	struct native *n = s->n;
-	struct sonde_records *r = n->r;
-	struct sonde_range *range;
-	struct sonde_range_time *time;
-
-	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE ||
-		!(range = sonde_vec_push(&r->ranges)) ||
-		!(time = sonde_vec_push(&r->range_times))) {
-		s->no_memory = true;
-		return SONDE_NONE;
-	}
-	*range = (struct sonde_range){.parent = SONDE_NONE,
-		.label = label,
-		.domain = n->domains[domain],
-		.process = n->process,
-		.thread = s->tid,
-		.kind = (uint8_t)kind};
-	time->begin_ns = sonde_native__clock_ns(&n->host, s->ticks);
-	return (uint32_t)(r->ranges.nr - 1);
-}
-
-static void push(struct stream *s, uint32_t label, uint32_t domain)
-{
-	uint32_t i, range = sonde_stream__range(s, label, domain, SONDE_PUSH_POP);
-
-	if (range == SONDE_NONE)
-		return;
-	for (i = 0; i < s->nr_seen && s->seen[i] != domain; i++)
-		;
-	if (i == s->nr_seen)
-		s->seen[s->nr_seen++] = (uint16_t)domain;
-	s->n->r->ranges.at[range].parent = s->top[domain];
-	s->top[domain] = range;
-	s->set_is_old = true;
-	cpu_later(s, range, false);
-}
-
-static void pop(struct stream *s, uint64_t domain)
-{
-	struct sonde_records *r = s->n->r;
-	uint32_t range = domain < NATIVE_MAX_DOMAINS ? s->top[domain] : SONDE_NONE;
-
-	if (range == SONDE_NONE) {
-		s->n->counts.orphan_pops++;
-		return;
-	}
-	r->range_times.at[range].end_ns = sonde_native__clock_ns(&s->n->host, s->ticks);
-	s->top[domain] = r->ranges.at[range].parent;
-	s->set_is_old = true;
-	cpu_later(s, range, true);
-}
-
-/* What was open in `domain` when events were lost, and what is open after. */
-static void reconcile(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr)
-{
-	const struct sonde_range *ranges = s->n->r->ranges.at;
-	uint32_t depth = 0, same = 0, range;
-	uint32_t chain[SONDE_OPEN_LIMIT];
-
-	for (range = s->top[domain]; range != SONDE_NONE; range = ranges[range].parent)
-		depth++;
-	for (range = s->top[domain]; range != SONDE_NONE; range = ranges[range].parent) {
-		if (--depth < SONDE_OPEN_LIMIT)
-			chain[depth] = range;
-		else
-			chain[SONDE_OPEN_LIMIT - 1] = range;
-		same++;
-	}
-	depth = same;
-	for (same = 0; same < nr && same < depth && same < SONDE_OPEN_LIMIT; same++) {
-		if (ranges[chain[same]].label != labels[same])
-			break;
-	}
-	for (; depth > same; depth--) {
-		pop(s, domain);
-		s->n->counts.closed_by_loss++;
-	}
-	for (; same < nr; same++)
-		push(s, labels[same], domain);
-}
 
 /* --- the events ------------------------------------------------------------------------------- */
 
@@ -163,13 +38,14 @@ static bool read_base(struct stream *s, struct event *e, bool resync)
 		labels[i] = sonde_records__string(s->n->r, SONDE_STR("(label not kept)"));
 	}
 	s->ticks = ticks;
-	cpu_settle(s, ticks, cpu_ns);
+	sonde_stream__settle(s, ticks, cpu_ns);
 	s->gpu_ns = 0;
 	s->correlation = 0;
 	if (!resync && field[0] == s->nr_lost)
 		return true;
 	s->n->counts.lost += field[0] > s->nr_lost ? field[0] - s->nr_lost : 0;
 	s->nr_lost = field[0];
+	memset(s->left_out, 0, sizeof(s->left_out));
 	for (i = 0; i < field[1]; i++)
 		nr[domains[i]]++;
 	for (i = 0; i < NATIVE_MAX_DOMAINS; i++) {
@@ -181,7 +57,7 @@ static bool read_base(struct stream *s, struct event *e, bool resync)
 			if (domains[j] == i)
 				mine[nr_mine++] = labels[j];
 		}
-		reconcile(s, i, mine, nr_mine);
+		sonde_stream__reopen(s, i, mine, nr_mine);
 	}
 	return true;
 }
@@ -234,7 +110,7 @@ static bool read_range(struct stream *s, struct event *e)
 	if (!sonde_stream__label(s, e, &label, &domain) || !sonde_stream__skip_attributes(e))
 		return false;
 	if (e->type == SONDE_EVENT_PUSH)
-		push(s, label, domain);
+		sonde_stream__push(s, label, domain);
 	else
 		s->n->counts.marks++;
 	return true;
@@ -249,7 +125,7 @@ static bool read_pop(struct stream *s, struct event *e)
 		if (!e->p)
 			return false;
 	}
-	pop(s, domain);
+	sonde_stream__pop(s, domain);
 	return true;
 }
 
@@ -302,7 +178,7 @@ static bool read_time(struct stream *s, struct event *e)
 		e->p = sonde_varint_get(e->p, e->end, &cpu_ns);
 		if (!e->p)
 			return false;
-		cpu_settle(s, s->ticks, s->cpu_ns + cpu_ns);
+		sonde_stream__settle(s, s->ticks, s->cpu_ns + cpu_ns);
 	}
 	return true;
 }
@@ -339,7 +215,7 @@ static void stream_end(struct stream *s)
 		uint64_t since = sonde_native__clock_ns(&s->n->host, last) -
 				 sonde_native__clock_ns(&s->n->host, s->cpu_ticks);
 
-		cpu_settle(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
+		sonde_stream__settle(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
 	}
 	for (i = 0; i < s->nr_seen; i++) {
 		for (range = s->top[s->seen[i]]; range != SONDE_NONE;
@@ -357,6 +233,8 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->nr_lost = 0;
 	s->cpu_ns = s->cpu_ticks = s->ticks = 0;
 	s->nr_seen = 0;
+	memset(s->depth, 0, sizeof(s->depth));
+	memset(s->left_out, 0, sizeof(s->left_out));
 	s->set_is_old = true;
 	s->path_range = SONDE_NONE;
 	memset(s->top, 0xff, sizeof(s->top));

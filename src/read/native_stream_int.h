@@ -1,7 +1,7 @@
 /*
  * Reading the events of one thread: the state of its stream and of the event
- * at hand, shared by native_stream.c (ranges, chunks) and native_events.c
- * (everything else an event can say).
+ * at hand, shared by native_stream.c (chunks, launches), native_stack.c (what is
+ * open) and native_events.c (everything else an event can say).
  *
  * A reader of an event starts behind its time, moves `e->p` behind its last
  * field and returns false when the event is cut off or makes no sense.
@@ -32,6 +32,9 @@ struct stream {
 	uint32_t top[NATIVE_MAX_DOMAINS]; /* innermost open range by domain */
 	uint16_t seen[NATIVE_MAX_DOMAINS];
 	uint32_t nr_seen;
+	uint16_t depth[NATIVE_MAX_DOMAINS];	 /* open ranges, at most SONDE_OPEN_LIMIT */
+	uint32_t path_bytes[NATIVE_MAX_DOMAINS]; /* of the innermost open range's region */
+	uint32_t left_out[NATIVE_MAX_DOMAINS];	 /* pushes not kept whose pops are to come */
 	bool set_is_old;
 	uint32_t set;
 	uint32_t path_range, path; /* the last region path made, and for which range */
@@ -46,8 +49,15 @@ struct event {
 	const uint8_t *p, *end;
 };
 
-/* A new range entry beginning now, without a parent. SONDE_NONE when memory is short. */
-uint32_t sonde_stream__range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind);
+/* The thread's CPU clock was read: what began and ended since the last time gets its share. */
+void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns);
+/* A start/end range beginning now; SONDE_NONE when it is left out or memory is short. */
+uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain);
+void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain);
+void sonde_stream__pop(struct stream *s, uint64_t domain);
+/* After events were lost: closes and opens ranges of `domain` until it has those of `labels`. */
+void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr);
+
 /* The label of an event, a number or written out, and its domain. */
 bool sonde_stream__label(struct stream *s, struct event *e, uint32_t *label, uint32_t *domain);
 bool sonde_stream__skip_attributes(struct event *e);

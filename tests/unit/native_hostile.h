@@ -4,6 +4,13 @@
 
 #include "capture_make.h"
 
+static inline void capture_finish(struct capture *c, struct sonde_buf *file)
+{
+	capture_chunk(c, 0, 0, 77);
+	*file = c->file;
+	sonde_buf_release(&c->events);
+}
+
 /* Heads of large blocks, one inside the other, and no block anywhere. */
 static void many_false_blocks(struct sonde_buf *file, uint32_t n)
 {
@@ -18,11 +25,25 @@ static void many_false_blocks(struct sonde_buf *file, uint32_t n)
 	*file = c.file;
 }
 
+/* A stack as deep as there are pushes. */
+static void many_open(struct sonde_buf *file, uint32_t n)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	capture_string(&c, 1, SONDE_STRING_LABEL, 0, "x");
+	event_base(&c, 1000, 0, 0);
+	for (; n; n--)
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+	capture_finish(&c, file);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct sonde_buf *file, uint32_t n);
 } native_hostile[] = {
 	{"false blocks", many_false_blocks},
+	{"open ranges", many_open},
 };
 #define NR_NATIVE_HOSTILE (sizeof(native_hostile) / sizeof(native_hostile[0]))
 

@@ -351,6 +351,63 @@ static void test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once(vo
 	sonde_records_free(r);
 }
 
+static void test_native__ranges_too_deep_are_left_out_with_their_pops(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	int i;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < SONDE_OPEN_LIMIT; i++)
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2); /* too deep */
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 3); /* not in its domain */
+	event(&c, SONDE_EVENT_POP | SONDE_EVENT_DOMAIN, 2, 1, 5);
+	for (i = 0; i < SONDE_OPEN_LIMIT + 2; i++)
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->ranges.nr, SONDE_OPEN_LIMIT + 1);
+	assert_true(is(r, r->ranges.at[SONDE_OPEN_LIMIT].label, "in D"));
+	assert_int_equal(r->notes.texts.nr, 1);
+	assert_true(noted(r, "2 ranges are left out: nested deeper than 512"));
+	sonde_records_free(r);
+}
+
+/* A region is told by its path: few bytes of pushes must not ask for gigabytes of them. */
+static void test_native__regions_with_long_paths_have_a_limit_in_all(void **state)
+{
+	static char text[SONDE_LABEL_LIMIT];
+	struct sonde_records *r;
+	struct capture c;
+	size_t bytes = 0, all = 0, i;
+
+	(void)state;
+	labels(&c);
+	memset(text, 'x', sizeof(text) - 1);
+	capture_string(&c, 5, SONDE_STRING_LABEL, 0, text);
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < 1000; i++) { /* one region, again and again */
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 5);
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	}
+	for (i = 0; i < SONDE_OPEN_LIMIT; i++) /* and ever longer ones */
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 5);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_true(r->ranges.nr > 2000 && r->ranges.nr < 2100);
+	for (i = 2000; i < r->ranges.nr; i++)
+		all += bytes += sonde_records_str(r, r->ranges.at[i].label).n;
+	assert_true(all < 32 << 20);
+	assert_true(noted(r, "ranges are left out: nested deeper than 512, or in too many"));
+	sonde_records_free(r);
+}
+
 static void test_native__cpu_time_is_shared_out_between_readings(void **state)
 {
 	struct capture c;
@@ -608,6 +665,8 @@ int main(void)
 		cmocka_unit_test(test_native__graph_kernels_know_where_they_were_captured),
 		cmocka_unit_test(test_native__graphs_may_be_captured_and_copied_in_any_threads),
 		cmocka_unit_test(test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once),
+		cmocka_unit_test(test_native__ranges_too_deep_are_left_out_with_their_pops),
+		cmocka_unit_test(test_native__regions_with_long_paths_have_a_limit_in_all),
 		cmocka_unit_test(test_native__cpu_time_is_shared_out_between_readings),
 		cmocka_unit_test(test_native__lost_events_are_counted_and_open_ranges_found_again),
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
