@@ -7,87 +7,62 @@
 
 #include <string.h>
 
-/* --- a table from numbers to numbers ------------------------------------------------------------
+/*
+ * Matching by number goes by sorting, which no choice of numbers makes slow. The last of
+ * `t` with `key`, SONDE_NONE when there is none; to be asked for ever larger keys, from `*i` 0.
  */
-
-struct slot {
-	uint64_t key;
-	uint32_t value; /* SONDE_NONE = free */
-};
-
-struct table {
-	struct slot *slots;
-	size_t mask;
-};
-
-static bool table_init(struct table *t, size_t nr)
+static uint32_t last_with_key(const struct native_timed *t, size_t nr, size_t *i, uint64_t key)
 {
-	size_t cap = 64;
-
-	while (cap < nr * 2)
-		cap *= 2;
-	t->slots = sonde_malloc(cap * sizeof(*t->slots));
-	t->mask = cap - 1;
-	if (t->slots)
-		memset(t->slots, 0xff, cap * sizeof(*t->slots));
-	return t->slots != NULL;
-}
-
-/* Neighbouring keys share a group of eight slots: ids mostly come in order. */
-static struct slot *table_slot(const struct table *t, uint64_t key)
-{
-	uint64_t group = (key >> 3) * 0x9e3779b97f4a7c15u >> 24;
-	size_t i = (size_t)(group << 3 | (key & 7)) & t->mask;
-
-	while (t->slots[i].value != SONDE_NONE && t->slots[i].key != key)
-		i = (i + 1) & t->mask;
-	return &t->slots[i];
-}
-
-/* The last value given to a key stays. */
-static void table_set(struct table *t, uint64_t key, uint32_t value)
-{
-	struct slot *s = table_slot(t, key);
-
-	s->key = key;
-	s->value = value;
+	while (*i < nr && t[*i].key <= key)
+		++*i;
+	return *i && t[*i - 1].key == key ? t[*i - 1].index : SONDE_NONE;
 }
 
 /* --- start/end ranges
  * ------------------------------------------------------------------------------ */
 
-static bool match_edges(struct native *n)
+static void match_stop(struct native *n, struct native_edge *stop, uint32_t start)
 {
 	struct sonde_range_time *times = n->r->range_times.at;
-	struct table starts = {0};
-	size_t i;
 
-	if (!table_init(&starts, n->edges.nr))
-		return false;
-	for (i = 0; i < n->edges.nr; i++) {
-		if (!n->edges.at[i].is_stop)
-			table_set(&starts, n->edges.at[i].key, n->edges.at[i].range);
+	stop->range = start == SONDE_NONE ? SONDE_NONE : n->edges.at[start].range;
+	if (stop->range == SONDE_NONE || times[stop->range].end_ns) {
+		n->counts.orphan_stops++;
+		stop->range = SONDE_NONE;
+		return;
 	}
-	for (i = 0; i < n->edges.nr; i++) {
-		struct native_edge *e = &n->edges.at[i];
+	times[stop->range].end_ns =
+		stop->ns > times[stop->range].begin_ns ? stop->ns : times[stop->range].begin_ns + 1;
+}
 
-		if (!e->is_stop)
-			continue;
-		e->range = table_slot(&starts, e->key)->value;
-		if (e->range == SONDE_NONE || times[e->range].end_ns) {
-			n->counts.orphan_stops++;
-			e->range = SONDE_NONE;
-		} else {
-			times[e->range].end_ns = e->ns > times[e->range].begin_ns
-							 ? e->ns
-							 : times[e->range].begin_ns + 1;
-		}
+static bool match_edges(struct native *n)
+{
+	const struct sonde_range_time *times = n->r->range_times.at;
+	struct native_timed *starts, *stops;
+	size_t i, nr_starts = 0, nr_stops = 0;
+	bool ok;
+
+	starts = sonde_malloc(n->edges.nr * sizeof(*starts));
+	stops = sonde_malloc(n->edges.nr * sizeof(*stops));
+	ok = starts && stops && n->edges.nr < SONDE_NONE;
+	for (i = 0; i < n->edges.nr && ok; i++) {
+		struct native_timed t = {n->edges.at[i].key, (uint32_t)i};
+
+		if (n->edges.at[i].is_stop)
+			stops[nr_stops++] = t;
+		else
+			starts[nr_starts++] = t;
 	}
-	for (i = 0; i < n->edges.nr; i++)
+	ok = ok && sonde_native__sort(starts, nr_starts) && sonde_native__sort(stops, nr_stops);
+	for (size_t k = i = 0; k < nr_stops && ok; k++)
+		match_stop(n, &n->edges.at[stops[k].index],
+			last_with_key(starts, nr_starts, &i, stops[k].key));
+	for (i = 0; i < n->edges.nr && ok; i++)
 		n->counts.unstopped +=
 			!n->edges.at[i].is_stop && !times[n->edges.at[i].range].end_ns;
-	sonde_free(starts.slots);
-	return true;
+	sonde_free(starts);
+	sonde_free(stops);
+	return ok;
 }
 
 struct sweep {
@@ -227,19 +202,25 @@ static bool match_by_array(struct native *n, uint32_t least, size_t nr)
 	return true;
 }
 
-static bool match_by_table(struct native *n)
+static bool match_by_sorting(struct native *n)
 {
-	struct table launches = {0};
-	size_t i;
+	struct native_timed *launches = sonde_malloc((n->launches.nr + 1) * sizeof(*launches));
+	struct native_timed *works = sonde_malloc((n->works.nr + 1) * sizeof(*works));
+	bool ok = launches && works && n->launches.nr < SONDE_NONE && n->works.nr < SONDE_NONE;
+	size_t i, k;
 
-	if (!table_init(&launches, n->launches.nr))
-		return false;
-	for (i = 0; i < n->launches.nr; i++)
-		table_set(&launches, n->launches.at[i].correlation, (uint32_t)i);
-	for (i = 0; i < n->works.nr; i++)
-		n->works.at[i].launch = table_slot(&launches, n->works.at[i].correlation)->value;
-	sonde_free(launches.slots);
-	return true;
+	for (i = 0; i < n->launches.nr && ok; i++)
+		launches[i] = (struct native_timed){n->launches.at[i].correlation, (uint32_t)i};
+	for (i = 0; i < n->works.nr && ok; i++)
+		works[i] = (struct native_timed){n->works.at[i].correlation, (uint32_t)i};
+	ok = ok && sonde_native__sort(launches, n->launches.nr) &&
+	     sonde_native__sort(works, n->works.nr);
+	for (i = k = 0; k < n->works.nr && ok; k++)
+		n->works.at[works[k].index].launch =
+			last_with_key(launches, n->launches.nr, &i, works[k].key);
+	sonde_free(launches);
+	sonde_free(works);
+	return ok;
 }
 
 static bool match_launches(struct native *n)
@@ -255,7 +236,7 @@ static bool match_launches(struct native *n)
 		most = id > most ? id : most;
 	}
 	nr = n->launches.nr ? (size_t)most - least + 1 : 0;
-	ok = nr / 8 <= n->launches.nr ? match_by_array(n, least, nr) : match_by_table(n);
+	ok = nr / 8 <= n->launches.nr ? match_by_array(n, least, nr) : match_by_sorting(n);
 	for (i = 0; i < n->works.nr && ok; i++) {
 		struct native_work *w = &n->works.at[i];
 

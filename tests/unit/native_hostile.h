@@ -38,12 +38,36 @@ static void many_open(struct sonde_buf *file, uint32_t n)
 	capture_finish(&c, file);
 }
 
+/* Numbers of start/end ranges that a multiplication does not spread. */
+static void many_like_numbers(struct sonde_buf *file, uint32_t n)
+{
+	static uint32_t ids[20000];
+	struct capture c;
+	uint32_t group, nr = 0, i;
+
+	for (group = 0; nr + 8 <= n; group++) {
+		uint64_t key = 1u << 29 | group; /* of eight ids of stream 0 */
+
+		for (i = 0; i < 8 && !(key * 0x9e3779b97f4a7c15u >> 24 & 0x3fff); i++)
+			ids[nr++] = group << 3 | i;
+	}
+	capture_begin(&c);
+	capture_string(&c, 1, SONDE_STRING_LABEL, 0, "x");
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < nr; i++)
+		event(&c, SONDE_EVENT_START, 3, 1, 1, ids[i]);
+	for (i = nr; i--;)
+		event(&c, SONDE_EVENT_STOP, 3, 1, 1, ids[i]);
+	capture_finish(&c, file);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct sonde_buf *file, uint32_t n);
 } native_hostile[] = {
 	{"false blocks", many_false_blocks},
 	{"open ranges", many_open},
+	{"numbers alike", many_like_numbers},
 };
 #define NR_NATIVE_HOSTILE (sizeof(native_hostile) / sizeof(native_hostile[0]))
 

@@ -201,6 +201,34 @@ static void test_native__a_launch_belongs_to_what_was_open_at_it(void **state)
 	sonde_records_free(r);
 }
 
+static void test_native__correlation_ids_far_apart_find_their_launches(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_GPU_CLOCK, 2, 0, 1000);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 900000);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 899990 - 1); /* 10 */
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 0); /* 10 again: the last one counts */
+	event(&c, SONDE_EVENT_MEMSET, 8, 2 * 9000, 5, 10, 0, 1, 7, 4096, 0);
+	event(&c, SONDE_EVENT_MEMSET, 8, 2 * 9000, 5, 900000, 0, 1, 7, 4096, 0);
+	event(&c, SONDE_EVENT_MEMSET, 8, 2 * 9000, 5, 11, 0, 1, 7, 4096, 0);
+	event(&c, SONDE_EVENT_MEMSET, 8, 2 * 9000, 5, 0, 0, 1, 7, 4096, 0);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->records.nr, 4);
+	assert_int_equal(r->records.at[0].open, 0);
+	assert_int_equal(r->members.at[r->sets.at[r->records.at[1].open].first], 1);
+	assert_int_equal(r->record_times.at[1].start_ns + 9000, r->record_times.at[0].start_ns);
+	assert_true(noted(r, "2 pieces of GPU work have no known launch"));
+	sonde_records_free(r);
+}
+
 static double value(
 	const struct sonde_records *r, uint32_t record, struct sonde_values *v, const char *name)
 {
@@ -660,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_native__one_moment_and_the_rate_make_a_clock),
 		cmocka_unit_test(test_native__domains_have_stacks_of_their_own),
 		cmocka_unit_test(test_native__a_launch_belongs_to_what_was_open_at_it),
+		cmocka_unit_test(test_native__correlation_ids_far_apart_find_their_launches),
 		cmocka_unit_test(test_native__records_have_the_values_of_their_launch),
 		cmocka_unit_test(test_native__work_without_times_has_none),
 		cmocka_unit_test(test_native__graph_kernels_know_where_they_were_captured),
