@@ -7,7 +7,8 @@
  *   native_stack.c    pushes and pops → range entries
  *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
  *   native_sort.c     sorting by time
- *   native_join.c     GPU work ↔ launches ↔ open ranges → records
+ *   native_edges.c    start/end ranges ↔ launches
+ *   native_join.c     GPU work ↔ launches → records
  *   native.c          the reader: all of that in order, notes, and the values of a record
  *   demangle.c        kernel names
  *
@@ -97,7 +98,10 @@ struct native_work {
 struct native_edge {
 	uint64_t key; /* stream + 1 above, its number below */
 	uint64_t ns;
-	uint32_t range; /* of a start; of a stop once it is matched, SONDE_NONE before */
+	union {
+		uint32_t range; /* of a start */
+		uint32_t start; /* of a stop: the edge it ends, SONDE_NONE = there is none */
+	};
 	bool is_stop;
 };
 
@@ -144,6 +148,8 @@ struct native {
 int sonde_native__blocks(struct native *n, struct sonde_err *err);
 int sonde_native__streams(struct native *n, struct sonde_err *err);
 int sonde_native__join(struct native *n, struct sonde_err *err);
+/* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
+bool sonde_native__edges(struct native *n);
 
 /* A number by its time. */
 struct native_timed {
@@ -155,6 +161,13 @@ struct native_timed {
  * through as many passes as the keys lie apart. False when memory is short.
  */
 bool sonde_native__sort(struct native_timed *a, size_t nr);
+/*
+ * Matching by number goes by sorting, which no choice of numbers makes slow. The last of
+ * `t` (sorted) with `key`, SONDE_NONE when there is none; to be asked for ever larger keys,
+ * with `*i` 0 at first.
+ */
+uint32_t sonde_native__last_with_key(
+	const struct native_timed *t, size_t nr, size_t *i, uint64_t key);
 
 /* The value of `key` in the file's META, empty when it is not there. */
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);

@@ -1,185 +1,8 @@
-/*
- * Putting the parts together: which launch made which work, which start/end
- * ranges were open at it, and the records in order of launch.
- */
+/* Putting the parts together: which launch made which work, and the records in order of launch. */
 #include "base/alloc.h"
 #include "read/native_int.h"
 
 #include <string.h>
-
-/*
- * Matching by number goes by sorting, which no choice of numbers makes slow. The last of
- * `t` with `key`, SONDE_NONE when there is none; to be asked for ever larger keys, from `*i` 0.
- */
-static uint32_t last_with_key(const struct native_timed *t, size_t nr, size_t *i, uint64_t key)
-{
-	while (*i < nr && t[*i].key <= key)
-		++*i;
-	return *i && t[*i - 1].key == key ? t[*i - 1].index : SONDE_NONE;
-}
-
-/* --- start/end ranges
- * ------------------------------------------------------------------------------ */
-
-static void match_stop(struct native *n, struct native_edge *stop, uint32_t start)
-{
-	struct sonde_range_time *times = n->r->range_times.at;
-
-	stop->range = start == SONDE_NONE ? SONDE_NONE : n->edges.at[start].range;
-	if (stop->range == SONDE_NONE || times[stop->range].end_ns) {
-		n->counts.orphan_stops++;
-		stop->range = SONDE_NONE;
-		return;
-	}
-	times[stop->range].end_ns =
-		stop->ns > times[stop->range].begin_ns ? stop->ns : times[stop->range].begin_ns + 1;
-}
-
-static bool match_edges(struct native *n)
-{
-	const struct sonde_range_time *times = n->r->range_times.at;
-	struct native_timed *starts, *stops;
-	size_t i, nr_starts = 0, nr_stops = 0;
-	bool ok;
-
-	starts = sonde_malloc(n->edges.nr * sizeof(*starts));
-	stops = sonde_malloc(n->edges.nr * sizeof(*stops));
-	ok = starts && stops && n->edges.nr < SONDE_NONE;
-	for (i = 0; i < n->edges.nr && ok; i++) {
-		struct native_timed t = {n->edges.at[i].key, (uint32_t)i};
-
-		if (n->edges.at[i].is_stop)
-			stops[nr_stops++] = t;
-		else
-			starts[nr_starts++] = t;
-	}
-	ok = ok && sonde_native__sort(starts, nr_starts) && sonde_native__sort(stops, nr_stops);
-	for (size_t k = i = 0; k < nr_stops && ok; k++)
-		match_stop(n, &n->edges.at[stops[k].index],
-			last_with_key(starts, nr_starts, &i, stops[k].key));
-	for (i = 0; i < n->edges.nr && ok; i++)
-		n->counts.unstopped +=
-			!n->edges.at[i].is_stop && !times[n->edges.at[i].range].end_ns;
-	sonde_free(starts);
-	sonde_free(stops);
-	return ok;
-}
-
-struct sweep {
-	struct native *n;
-	SONDE_VEC(uint32_t) open;    /* ranges, in order of their start */
-	SONDE_VEC(uint32_t) members; /* scratch */
-	uint32_t plain, made;	     /* the last set asked for, and what came of it */
-	bool changed;
-};
-
-static bool sweep_edge(struct sweep *s, const struct native_edge *e)
-{
-	uint32_t *at;
-	size_t i;
-
-	if (e->range == SONDE_NONE)
-		return true;
-	s->changed = true;
-	if (!e->is_stop) {
-		at = sonde_vec_push(&s->open);
-		if (at)
-			*at = e->range;
-		return at != NULL;
-	}
-	for (i = 0; i < s->open.nr && s->open.at[i] != e->range; i++)
-		;
-	if (i < s->open.nr) {
-		s->open.nr--;
-		memmove(&s->open.at[i], &s->open.at[i + 1], (s->open.nr - i) * sizeof(*s->open.at));
-	}
-	return true;
-}
-
-/* The set `plain` with the open start/end ranges added. */
-static uint32_t sweep_set(struct sweep *s, uint32_t plain)
-{
-	struct sonde_records *r = s->n->r;
-	struct sonde_set set = r->sets.at[plain];
-
-	if (!s->open.nr)
-		return plain;
-	if (!s->changed && plain == s->plain)
-		return s->made;
-	if (r->members.nr > NATIVE_MAX_MEMBERS) {
-		s->n->counts.sets_cut++;
-		return plain;
-	}
-	if (!sonde_vec_reserve(&s->members, set.nr + s->open.nr))
-		return SONDE_NONE;
-	if (set.nr)
-		memcpy(s->members.at, &r->members.at[set.first], set.nr * sizeof(uint32_t));
-	memcpy(s->members.at + set.nr, s->open.at, s->open.nr * sizeof(uint32_t));
-	s->plain = plain;
-	s->changed = false;
-	s->made = sonde_records__set(r, s->members.at, set.nr + s->open.nr);
-	return s->made;
-}
-
-/* In order of time. Launches of one thread are already. */
-static struct native_timed *edges_in_order(const struct native *n)
-{
-	struct native_timed *t = sonde_malloc((n->edges.nr + 1) * sizeof(*t));
-	size_t i;
-
-	for (i = 0; t && i < n->edges.nr; i++)
-		t[i] = (struct native_timed){n->edges.at[i].ns, (uint32_t)i};
-	if (t && !sonde_native__sort(t, n->edges.nr)) {
-		sonde_free(t);
-		return NULL;
-	}
-	return t;
-}
-
-static struct native_timed *launches_in_order(const struct native *n)
-{
-	struct native_timed *t = sonde_malloc((n->launches.nr + 1) * sizeof(*t));
-	size_t i;
-
-	for (i = 0; t && i < n->launches.nr; i++)
-		t[i] = (struct native_timed){n->launches.at[i].ns, (uint32_t)i};
-	if (t && !sonde_native__sort(t, n->launches.nr)) {
-		sonde_free(t);
-		return NULL;
-	}
-	return t;
-}
-
-static int add_starts_to_sets(struct native *n)
-{
-	struct sweep s = {.n = n, .plain = SONDE_NONE};
-	struct native_timed *edges, *launches;
-	size_t i, k = 0;
-	bool ok;
-
-	if (!n->edges.nr || !n->launches.nr)
-		return 0;
-	edges = n->edges.nr < SONDE_NONE ? edges_in_order(n) : NULL;
-	launches = n->launches.nr < SONDE_NONE ? launches_in_order(n) : NULL;
-	ok = edges && launches;
-	for (i = 0; ok && i < n->launches.nr; i++) {
-		struct native_launch *l = &n->launches.at[launches[i].index];
-
-		while (ok && k < n->edges.nr && edges[k].key <= launches[i].key)
-			ok = sweep_edge(&s, &n->edges.at[edges[k++].index]);
-		if (ok)
-			l->set = sweep_set(&s, l->set);
-		ok = ok && l->set != SONDE_NONE;
-	}
-	sonde_vec_release(&s.open);
-	sonde_vec_release(&s.members);
-	sonde_free(edges);
-	sonde_free(launches);
-	return ok ? 0 : SONDE_ERR_NOMEM;
-}
-
-/* --- records
- * ---------------------------------------------------------------------------------------- */
 
 /* The launch of each correlation id, in a plain array: ids of one run lie close together. */
 static bool match_by_array(struct native *n, uint32_t least, size_t nr)
@@ -217,7 +40,7 @@ static bool match_by_sorting(struct native *n)
 	     sonde_native__sort(works, n->works.nr);
 	for (i = k = 0; k < n->works.nr && ok; k++)
 		n->works.at[works[k].index].launch =
-			last_with_key(launches, n->launches.nr, &i, works[k].key);
+			sonde_native__last_with_key(launches, n->launches.nr, &i, works[k].key);
 	sonde_free(launches);
 	sonde_free(works);
 	return ok;
@@ -434,11 +257,7 @@ static int add_records(struct native *n, struct sonde_err *err)
 
 int sonde_native__join(struct native *n, struct sonde_err *err)
 {
-	if (n->edges.nr && !match_edges(n))
-		return sonde_err_nomem(err);
-	if (add_starts_to_sets(n))
-		return sonde_err_nomem(err);
-	if (!match_launches(n))
+	if (!sonde_native__edges(n) || !match_launches(n))
 		return sonde_err_nomem(err);
 	return add_records(n, err);
 }

@@ -95,3 +95,11 @@ bool sonde_native__sort(struct native_timed *a, size_t nr)
 	sonde_free(other);
 	return true;
 }
+
+uint32_t sonde_native__last_with_key(
+	const struct native_timed *t, size_t nr, size_t *i, uint64_t key)
+{
+	while (*i < nr && t[*i].key <= key)
+		++*i;
+	return *i && t[*i - 1].key == key ? t[*i - 1].index : SONDE_NONE;
+}

@@ -61,6 +61,25 @@ static void many_like_numbers(struct sonde_buf *file, uint32_t n)
 	capture_finish(&c, file);
 }
 
+/* Start/end ranges that all are open at once, with a launch before they end, last one first. */
+static void many_ended(struct sonde_buf *file, uint32_t n)
+{
+	struct capture c;
+	uint32_t i;
+
+	capture_begin(&c);
+	capture_string(&c, 1, SONDE_STRING_LABEL, 0, "x");
+	event_base(&c, 1000, 0, 0);
+	n *= 4;
+	for (i = 1; i <= n; i++)
+		event(&c, SONDE_EVENT_START, 3, 1, 1, i);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 5);
+	for (i = n; i; i--)
+		event(&c, SONDE_EVENT_STOP, 3, 1, 1, i);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 1);
+	capture_finish(&c, file);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct sonde_buf *file, uint32_t n);
@@ -68,6 +87,7 @@ static const struct {
 	{"false blocks", many_false_blocks},
 	{"open ranges", many_open},
 	{"numbers alike", many_like_numbers},
+	{"ends of start/end ranges", many_ended},
 };
 #define NR_NATIVE_HOSTILE (sizeof(native_hostile) / sizeof(native_hostile[0]))
 

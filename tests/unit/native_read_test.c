@@ -201,6 +201,51 @@ static void test_native__a_launch_belongs_to_what_was_open_at_it(void **state)
 	sonde_records_free(r);
 }
 
+static bool set_is(
+	const struct sonde_records *r, uint32_t number, uint32_t nr, const uint32_t *members)
+{
+	const struct sonde_set *set = &r->sets.at[number];
+
+	return set->nr == nr && !memcmp(&r->members.at[set->first], members, nr * sizeof(*members));
+}
+
+static void test_native__start_end_ranges_are_open_from_their_start_to_their_end(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	int i;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < 5; i++) { /* ranges 0 … 4 */
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	}
+	event(&c, SONDE_EVENT_STOP, 3, 1, 1, 99); /* of nothing */
+	for (i = 1; i <= 3; i++)		  /* ranges 5, 6, 7 */
+		event(&c, SONDE_EVENT_START, 3, 1, 2, i);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 1);
+	event(&c, SONDE_EVENT_STOP, 3, 1, 1, 2); /* the second ends */
+	event(&c, SONDE_EVENT_STOP, 3, 1, 1, 2); /* and cannot do so again */
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 1);
+	event(&c, SONDE_EVENT_STOP, 3, 1, 1, 3);
+	event(&c, SONDE_EVENT_START, 3, 1, 2, 4); /* range 8 */
+	event(&c, SONDE_EVENT_STOP, 3, 1, 1, 1);
+	event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2 * 1);
+	for (i = 1; i <= 3; i++)
+		event(&c, SONDE_EVENT_MEMSET, 8, 2 * 9000, 5, i, 0, 1, 7, 4096, 0);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->records.nr, 3);
+	assert_true(set_is(r, r->records.at[0].open, 3, (uint32_t[]){5, 6, 7}));
+	assert_true(set_is(r, r->records.at[1].open, 2, (uint32_t[]){5, 7}));
+	assert_true(set_is(r, r->records.at[2].open, 1, (uint32_t[]){8}));
+	assert_true(noted(r, "2 ends of start/end ranges without a start"));
+	assert_true(noted(r, "1 start/end ranges were never ended"));
+	sonde_records_free(r);
+}
+
 static void test_native__correlation_ids_far_apart_find_their_launches(void **state)
 {
 	struct capture c;
@@ -688,6 +733,8 @@ int main(void)
 		cmocka_unit_test(test_native__one_moment_and_the_rate_make_a_clock),
 		cmocka_unit_test(test_native__domains_have_stacks_of_their_own),
 		cmocka_unit_test(test_native__a_launch_belongs_to_what_was_open_at_it),
+		cmocka_unit_test(
+			test_native__start_end_ranges_are_open_from_their_start_to_their_end),
 		cmocka_unit_test(test_native__correlation_ids_far_apart_find_their_launches),
 		cmocka_unit_test(test_native__records_have_the_values_of_their_launch),
 		cmocka_unit_test(test_native__work_without_times_has_none),
