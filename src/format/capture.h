@@ -101,7 +101,8 @@ struct sonde_status {
 };
 
 #define SONDE_LABEL_LIMIT  16384
-#define SONDE_INLINE_LIMIT 1024 /* of a label written out in an event */
+#define SONDE_INLINE_LIMIT 1024	      /* of a label written out in an event */
+#define SONDE_STRING_LIMIT (1u << 17) /* string numbers are lower; later labels are written out */
 
 /*
  * Events. The first byte holds the type and three flags. Host events go on

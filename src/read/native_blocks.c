@@ -78,7 +78,7 @@ static bool define(struct native *n, const uint64_t *field, struct sonde_str tex
 		return true;
 	}
 	/* Every string takes bytes of the file, so no honest number is larger than that. */
-	if (number > n->src->file.data.n || number > UINT32_MAX / 2 ||
+	if (number > n->src->file.data.n || number >= SONDE_STRING_LIMIT ||
 		field[2] >= NATIVE_MAX_DOMAINS)
 		return true;
 	if (number >= old) {

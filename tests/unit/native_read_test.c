@@ -481,6 +481,29 @@ static void test_native__regions_with_long_paths_have_a_limit_in_all(void **stat
 	sonde_records_free(r);
 }
 
+/* Strings lie in an array by number: one large number must not size it. */
+static void test_native__string_numbers_have_a_limit(void **state)
+{
+	static const char zeros[SONDE_STRING_LIMIT];
+	struct capture c;
+	struct sonde_records *r;
+
+	(void)state;
+	labels(&c);
+	capture_string(&c, SONDE_STRING_LIMIT - 1, SONDE_STRING_LABEL, 0, "last");
+	capture_string(&c, SONDE_STRING_LIMIT, SONDE_STRING_LABEL, 0, "none");
+	capture_block(&c, 999, zeros, sizeof(zeros)); /* the file is large enough for more */
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, SONDE_STRING_LIMIT - 1);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, SONDE_STRING_LIMIT);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_true(is(r, r->ranges.at[0].label, "last"));
+	assert_true(is(r, r->ranges.at[1].label, "(label not written)"));
+	assert_true(noted(r, "1 events name a label that was not written"));
+	sonde_records_free(r);
+}
+
 static void test_native__cpu_time_is_shared_out_between_readings(void **state)
 {
 	struct capture c;
@@ -743,6 +766,7 @@ int main(void)
 		cmocka_unit_test(test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once),
 		cmocka_unit_test(test_native__ranges_too_deep_are_left_out_with_their_pops),
 		cmocka_unit_test(test_native__regions_with_long_paths_have_a_limit_in_all),
+		cmocka_unit_test(test_native__string_numbers_have_a_limit),
 		cmocka_unit_test(test_native__cpu_time_is_shared_out_between_readings),
 		cmocka_unit_test(test_native__lost_events_are_counted_and_open_ranges_found_again),
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
