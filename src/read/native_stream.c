@@ -245,7 +245,7 @@ static size_t read_stream(struct stream *s, size_t i)
 {
 	const struct native_piece *pieces = s->n->pieces.at, *p;
 	uint32_t chunk = 0, offset = 0;
-	bool whole = true, resync = true;
+	bool whole = true, resync = true, is_counted = false;
 	size_t first = i;
 
 	stream_begin(s, &pieces[i]);
@@ -256,6 +256,7 @@ static size_t read_stream(struct stream *s, size_t i)
 			chunk = p->chunk;
 			offset = 0;
 			whole = true;
+			is_counted = false;
 		}
 		if (whole && p->offset == offset && (offset || *p->data == SONDE_EVENT_BASE)) {
 			whole = read_piece(s, p, resync);
@@ -265,8 +266,8 @@ static size_t read_stream(struct stream *s, size_t i)
 			whole = false;
 		}
 		if (!whole) {
-			s->n->counts.bad_chunks++;
-			resync = true;
+			s->n->counts.bad_chunks += !is_counted;
+			is_counted = resync = true;
 		}
 	}
 	stream_end(s);

@@ -101,10 +101,15 @@ static inline void event(struct capture *c, unsigned type, unsigned nr, ...)
 	va_end(ap);
 }
 
-static inline void capture_chunk(struct capture *c, uint32_t stream, uint32_t chunk, uint64_t tid)
+/* A piece of a chunk that is `offset` bytes behind the chunk's start. */
+static inline void capture_piece(
+	struct capture *c, uint32_t stream, uint32_t chunk, uint32_t offset, uint64_t tid)
 {
-	struct sonde_events e = {
-		.tid = tid, .stream = stream, .chunk = chunk, .nr_bytes = (uint32_t)c->events.n};
+	struct sonde_events e = {.tid = tid,
+		.stream = stream,
+		.chunk = chunk,
+		.offset = offset,
+		.nr_bytes = (uint32_t)c->events.n};
 	struct sonde_buf b = {0};
 
 	sonde_buf_add(&b, &e, sizeof(e));
@@ -112,6 +117,11 @@ static inline void capture_chunk(struct capture *c, uint32_t stream, uint32_t ch
 	capture_block(c, SONDE_BLOCK_EVENTS, b.p, b.n);
 	sonde_buf_clear(&c->events);
 	sonde_buf_release(&b);
+}
+
+static inline void capture_chunk(struct capture *c, uint32_t stream, uint32_t chunk, uint64_t tid)
+{
+	capture_piece(c, stream, chunk, 0, tid);
 }
 
 static inline void capture_release(struct capture *c)

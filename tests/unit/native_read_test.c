@@ -649,6 +649,7 @@ static void test_native__damage_inside_events_costs_the_rest_of_its_chunk(void *
 {
 	struct capture c;
 	struct sonde_records *r;
+	uint32_t nr_bytes;
 
 	(void)state;
 	labels(&c);
@@ -656,7 +657,10 @@ static void test_native__damage_inside_events_costs_the_rest_of_its_chunk(void *
 	event(&c, SONDE_EVENT_PUSH, 2, 10, 1);
 	event(&c, 30, 0); /* no such event */
 	event(&c, SONDE_EVENT_POP, 1, 10);
-	capture_chunk(&c, 0, 0, 77);
+	nr_bytes = (uint32_t)c.events.n;
+	capture_piece(&c, 0, 0, 0, 77);
+	event(&c, SONDE_EVENT_POP, 1, 10); /* the chunk goes on, in vain */
+	capture_piece(&c, 0, 0, nr_bytes, 77);
 	event_base(&c, 3000, 0, 0);
 	event(&c, SONDE_EVENT_PUSH, 2, 10, 2);
 	event(&c, SONDE_EVENT_POP, 1, 10);
