@@ -1,0 +1,274 @@
+/* Native captures that are cut off, damaged, of a later version, or ask for more than is good. */
+#include "native_open.h"
+
+#include "base/alloc.h"
+
+static void test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once(void **state)
+{
+	static char text[SONDE_LABEL_LIMIT + 2];
+	struct capture c;
+	struct sonde_records *r;
+	struct sonde_values v;
+	int i;
+
+	(void)state;
+	labels(&c);
+	memset(text, 'x', sizeof(text) - 1);
+	capture_string(&c, 5, SONDE_STRING_LABEL, 0, text);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 5);
+	for (i = 1; i <= 1000; i++) {
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+		event(&c, SONDE_EVENT_NODE, 2, 1, i);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	}
+	event(&c, SONDE_EVENT_KERNEL, 17, 2 * 9000, 40, 3, 0, 1, 7, 4, 1, 1, 1, 1, 1, 1, 1, 0, 0,
+		1000);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(sonde_records_str(r, r->ranges.at[0].label).n, SONDE_LABEL_LIMIT);
+	assert_true(r->arena.nr_bytes < 100000);
+	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
+	assert_int_equal(sonde_records_values(r, 0, &v, NULL), 0);
+	assert_int_equal(v.nr_texts, 1);
+	assert_true(v.texts[0].text.n <= NATIVE_MAX_PATH + 3);
+	assert_true(sonde_str_ends(v.texts[0].text, "x…"));
+	sonde_values_release(&v);
+	sonde_records_free(r);
+}
+
+static void test_native__ranges_too_deep_are_left_out_with_their_pops(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	int i;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < SONDE_OPEN_LIMIT; i++)
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2); /* too deep */
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 3); /* not in its domain */
+	event(&c, SONDE_EVENT_POP | SONDE_EVENT_DOMAIN, 2, 1, 5);
+	for (i = 0; i < SONDE_OPEN_LIMIT + 2; i++)
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->ranges.nr, SONDE_OPEN_LIMIT + 1);
+	assert_true(is(r, r->ranges.at[SONDE_OPEN_LIMIT].label, "in D"));
+	assert_int_equal(r->notes.texts.nr, 1);
+	assert_true(noted(r, "2 ranges are left out: nested deeper than 512"));
+	sonde_records_free(r);
+}
+
+/* A region is told by its path: few bytes of pushes must not ask for gigabytes of them. */
+static void test_native__regions_with_long_paths_have_a_limit_in_all(void **state)
+{
+	static char text[SONDE_LABEL_LIMIT];
+	struct sonde_records *r;
+	struct capture c;
+	size_t bytes = 0, all = 0, i;
+
+	(void)state;
+	labels(&c);
+	memset(text, 'x', sizeof(text) - 1);
+	capture_string(&c, 5, SONDE_STRING_LABEL, 0, text);
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < 1000; i++) { /* one region, again and again */
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 5);
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+		event(&c, SONDE_EVENT_POP, 1, 1);
+	}
+	for (i = 0; i < SONDE_OPEN_LIMIT; i++) /* and ever longer ones */
+		event(&c, SONDE_EVENT_PUSH, 2, 1, 5);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_true(r->ranges.nr > 2000 && r->ranges.nr < 2100);
+	for (i = 2000; i < r->ranges.nr; i++)
+		all += bytes += sonde_records_str(r, r->ranges.at[i].label).n;
+	assert_true(all < 32 << 20);
+	assert_true(noted(r, "ranges are left out: nested deeper than 512, or in too many"));
+	sonde_records_free(r);
+}
+
+/* Strings lie in an array by number: one large number must not size it. */
+static void test_native__string_numbers_have_a_limit(void **state)
+{
+	static const char zeros[SONDE_STRING_LIMIT];
+	struct capture c;
+	struct sonde_records *r;
+
+	(void)state;
+	labels(&c);
+	capture_string(&c, SONDE_STRING_LIMIT - 1, SONDE_STRING_LABEL, 0, "last");
+	capture_string(&c, SONDE_STRING_LIMIT, SONDE_STRING_LABEL, 0, "none");
+	capture_block(&c, 999, zeros, sizeof(zeros)); /* the file is large enough for more */
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, SONDE_STRING_LIMIT - 1);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, SONDE_STRING_LIMIT);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_true(is(r, r->ranges.at[0].label, "last"));
+	assert_true(is(r, r->ranges.at[1].label, "(label not written)"));
+	assert_true(noted(r, "1 events name a label that was not written"));
+	sonde_records_free(r);
+}
+
+static void test_native__a_file_cut_at_any_byte_gives_what_is_before(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	size_t n, last = 0;
+
+	(void)state;
+	kernels(&c);
+	for (n = 0; n < c.file.n; n++) {
+		r = open_bytes(c.file.p, n);
+		if (n < sizeof(struct sonde_capture_head)) {
+			assert_null(r);
+			continue;
+		}
+		assert_non_null(r);
+		assert_true(r->ranges.nr >= last);
+		assert_true(noted(r, "did not end in order"));
+		last = r->ranges.nr;
+		sonde_records_free(r);
+	}
+	assert_int_equal(last, 3);
+	capture_release(&c);
+}
+
+static void test_native__a_damaged_byte_costs_its_block_and_is_said(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	size_t n;
+
+	(void)state;
+	kernels(&c);
+	for (n = sizeof(struct sonde_capture_head); n < c.file.n; n++) {
+		c.file.p[n] ^= 0x55;
+		r = open_bytes(c.file.p, c.file.n);
+		assert_non_null(r);
+		assert_true(noted(r, "damaged"));
+		assert_true(r->ranges.nr <= 3 && r->records.nr <= 3);
+		sonde_records_free(r);
+		c.file.p[n] ^= 0x55;
+	}
+	capture_release(&c);
+}
+
+static void test_native__a_block_with_reserved_fields_in_use_is_damage(void **state)
+{
+	struct sonde_block_head h;
+	struct capture c;
+	struct sonde_records *r;
+	size_t at;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, 1);
+	at = c.file.n;
+	capture_chunk(&c, 0, 0, 77);
+	memcpy(&h, c.file.p + at, sizeof(h));
+	h.reserved1 = 1;
+	h.check = sonde_block_check(&h, c.file.p + at + sizeof(h));
+	memcpy(c.file.p + at, &h, sizeof(h));
+	r = open_capture(&c);
+	assert_int_equal(r->ranges.nr, 0);
+	assert_true(noted(r, "1 unreadable places, 1 blocks missing"));
+	sonde_records_free(r);
+}
+
+static void test_native__damage_inside_events_costs_the_rest_of_its_chunk(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	uint32_t nr_bytes;
+
+	(void)state;
+	labels(&c);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, 1);
+	event(&c, 30, 0); /* no such event */
+	event(&c, SONDE_EVENT_POP, 1, 10);
+	nr_bytes = (uint32_t)c.events.n;
+	capture_piece(&c, 0, 0, 0, 77);
+	event(&c, SONDE_EVENT_POP, 1, 10); /* the chunk goes on, in vain */
+	capture_piece(&c, 0, 0, nr_bytes, 77);
+	event_base(&c, 3000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, 2);
+	event(&c, SONDE_EVENT_POP, 1, 10);
+	capture_chunk(&c, 0, 1, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->ranges.nr, 2);
+	assert_int_equal(r->ranges.at[1].parent, SONDE_NONE);
+	assert_true(noted(r, "1 chunks of events not understood"));
+	sonde_records_free(r);
+}
+
+static void test_native__blocks_of_a_later_version_are_skipped(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	struct sonde_capture_head h;
+
+	(void)state;
+	labels(&c);
+	capture_block(&c, SONDE_BLOCK_SAMPLES, "counters", 8);
+	capture_block(&c, 999, "what is this", 12);
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 10, 1);
+	capture_chunk(&c, 0, 0, 77);
+	memcpy(&h, c.file.p, sizeof(h));
+	r = open_bytes(c.file.p, c.file.n);
+	assert_int_equal(r->ranges.nr, 1);
+	sonde_records_free(r);
+	h.version++;
+	h.check = sonde_capture_check(&h);
+	memcpy(c.file.p, &h, sizeof(h));
+	assert_null(open_bytes(c.file.p, c.file.n));
+	capture_release(&c);
+}
+
+static void test_native__every_failed_allocation_is_an_error(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+	uint64_t nth;
+	unsigned failures = 0;
+
+	(void)state;
+	kernels(&c);
+	for (nth = 1; nth < 2000; nth++) {
+		sonde_alloc_fail_at(nth);
+		r = open_bytes(c.file.p, c.file.n);
+		sonde_alloc_fail_at(0);
+		failures += !r;
+		sonde_records_free(r);
+	}
+	assert_true(failures > 10 && failures < 1999);
+	capture_release(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_native__long_labels_and_paths_of_nodes_are_cut_and_kept_once),
+		cmocka_unit_test(test_native__ranges_too_deep_are_left_out_with_their_pops),
+		cmocka_unit_test(test_native__regions_with_long_paths_have_a_limit_in_all),
+		cmocka_unit_test(test_native__string_numbers_have_a_limit),
+		cmocka_unit_test(test_native__a_file_cut_at_any_byte_gives_what_is_before),
+		cmocka_unit_test(test_native__a_damaged_byte_costs_its_block_and_is_said),
+		cmocka_unit_test(test_native__a_block_with_reserved_fields_in_use_is_damage),
+		cmocka_unit_test(test_native__damage_inside_events_costs_the_rest_of_its_chunk),
+		cmocka_unit_test(test_native__blocks_of_a_later_version_are_skipped),
+		cmocka_unit_test(test_native__every_failed_allocation_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
