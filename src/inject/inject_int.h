@@ -29,7 +29,7 @@
 
 #define CHUNK_BYTES   16384u /* small: every live thread holds one */
 #define MAX_THREADS   4096u
-#define MAX_LABELS    (1u << 17)
+#define MAX_LABELS    SONDE_STRING_LIMIT
 #define NR_SLOTS      (MAX_LABELS * 2)
 #define TEXT_BYTES    (12u << 20)
 #define MAX_DOMAINS   1024u
