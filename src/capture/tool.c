@@ -126,23 +126,30 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	return rc;
 }
 
+static bool is_version_char(char c)
+{
+	return (c >= '0' && c <= '9') || c == '.';
+}
+
 /* The first thing that looks like 2025.3.1.0: digits with at least one dot in between. */
 static void take_version(struct sonde_tool *t, struct sonde_str text)
 {
-	size_t i, n;
+	size_t i, n, end;
 
 	for (i = 0; i < text.n; i += n + 1) {
 		struct sonde_str rest = {text.p + i, text.n - i};
+		const char *dot;
 
-		for (n = 0; n < rest.n && strchr("0123456789.", rest.p[n]); n++)
+		for (n = 0; n < rest.n && is_version_char(rest.p[n]); n++)
 			;
-		if (n < 3 || rest.p[0] == '.' || !memchr(rest.p, '.', n))
-			continue;
-		while (rest.p[n - 1] == '.')
-			n--;
-		snprintf(t->version, sizeof(t->version), "%.*s", (int)n, rest.p);
+		for (end = n; end && rest.p[end - 1] == '.'; end--)
+			; /* the end of a sentence */
+		dot = end ? memchr(rest.p, '.', end) : NULL;
+		if (!dot || dot == rest.p || end >= sizeof(t->version))
+			continue; /* what does not fit is no version */
+		snprintf(t->version, sizeof(t->version), "%.*s", (int)end, rest.p);
 		t->major = (unsigned)strtoul(t->version, NULL, 10);
-		t->minor = (unsigned)strtoul(strchr(t->version, '.') + 1, NULL, 10);
+		t->minor = (unsigned)strtoul(t->version + (dot - rest.p) + 1, NULL, 10);
 		return;
 	}
 }

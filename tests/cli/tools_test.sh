@@ -86,6 +86,14 @@ ok doctor_status_says_good [ $rc -eq 0 ]
 ok doctor_json_is_json python3 -m json.tool "$TMP/out" /dev/null
 STANDIN_VERSION=2019.1.0 PATH=$TMP/bin:$PATH do_ doctor
 ok doctor_sees_an_old_ncu grep -q 'ncu 2019.1.0 is too old' "$TMP/out"
+mkdir "$TMP/odd" && printf '#!/bin/sh\nprintf "$ODD"\n' >"$TMP/odd/ncu" && chmod +x "$TMP/odd/ncu"
+digits=$(printf '1%.0s' $(seq 72))
+for odd in "$digits.1" 'version 12.' '12..' '11\000.'; do
+	ODD="$odd\n" PATH=$TMP/odd:$TMP/bin:$PATH do_ doctor
+	ok "doctor_survives_the_odd_version_${odd: -6:6}" grep -q 'ncu of unknown version' "$TMP/out"
+done
+ODD='Version 2025.3.1.0.\n' PATH=$TMP/odd:$TMP/bin:$PATH do_ doctor
+ok doctor_reads_a_version_that_ends_a_sentence grep -q 'ncu 2025.3.1.0 (' "$TMP/out"
 unset SONDE_SYSROOT
 (PATH=/usr/bin:/bin "$SONDE" doctor) >"$TMP/out" 2>"$TMP/err"
 ok doctor_without_gpu_is_bad [ $? -eq 1 ]
