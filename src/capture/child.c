@@ -21,7 +21,7 @@ struct watch {
 	unsigned nr_signals;
 	uint64_t begin_ns, next_tick_ns;
 	sigset_t set, old_set;
-	struct sigaction old_ttou;
+	struct sigaction old_ttou, old_chld;
 	struct sonde_child_end *end;
 };
 
@@ -40,6 +40,7 @@ static void usual_signals(const struct watch *w)
 
 	sigaction(SIGPIPE, &usual, NULL); /* which sonde may ignore for itself */
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
+	sigaction(SIGCHLD, &w->old_chld, NULL);
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }
 
@@ -81,7 +82,7 @@ static bool holds_terminal(const struct sonde_child_spec *spec)
 
 static void begin_watch(struct watch *w)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
 	size_t i;
 
 	sigemptyset(&w->set);
@@ -94,6 +95,7 @@ static void begin_watch(struct watch *w)
 	}
 	sigprocmask(SIG_BLOCK, &w->set, &w->old_set);
 	sigaction(SIGTTOU, &ignore, &w->old_ttou);
+	sigaction(SIGCHLD, &usual, &w->old_chld); /* ignored, the kernel keeps no exit status */
 	w->has_terminal = holds_terminal(w->spec);
 	w->begin_ns = sonde_now_ns();
 }
@@ -103,6 +105,7 @@ static void end_watch(struct watch *w)
 	if (w->has_terminal)
 		tcsetpgrp(STDIN_FILENO, getpgrp());
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
+	sigaction(SIGCHLD, &w->old_chld, NULL);
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 	w->end->elapsed_ns = sonde_now_ns() - w->begin_ns;
 }

@@ -8,6 +8,8 @@
 #include "capture/plan.h"
 #include "capture/tool.h"
 
+#include <signal.h>
+
 static struct sonde_ncu_log read_log(const char *path, size_t chunk)
 {
 	struct sonde_ncu_log log = {.program_status = -1};
@@ -154,6 +156,28 @@ static void test_child__ends_are_told_apart(void **state)
 	assert_string_equal(err.msg, "/nonexistent/x: no such program");
 }
 
+/* Some shells and supervisors start programs so; the kernel then reaps by itself. */
+static void test_child__status_is_kept_when_sigchld_is_ignored(void **state)
+{
+	char *fails[] = {"/bin/sh", "-c", "exit 7", NULL};
+	/* Finds bit 16: the signal is still ignored in the child. */
+	char *looks[] = {"grep", "-q", "SigIgn:.*[13579bdf]....$", "/proc/self/status", NULL};
+	struct sonde_child_spec spec = {.argv = fails, .is_helper = true, .out_fd = -1};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old, after;
+	struct sonde_child_end end, look;
+	struct sonde_err err = {0};
+
+	(void)state;
+	sigaction(SIGCHLD, &ignore, &old);
+	assert_int_equal(sonde_child_run(&end, &spec, &err), 0);
+	spec.argv = looks;
+	assert_int_equal(sonde_child_run(&look, &spec, &err), 0);
+	sigaction(SIGCHLD, &old, &after);
+	assert_int_equal(end.status, 7);
+	assert_int_equal(look.status, 0);
+	assert_true(after.sa_handler == SIG_IGN);
+}
+
 static void test_md5__is_md5(void **state)
 {
 	char out[33];
@@ -198,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_ncu_args__kernel_words_become_one_pattern),
 		cmocka_unit_test(test_argv__shown_line_is_safe_to_paste),
 		cmocka_unit_test(test_child__ends_are_told_apart),
+		cmocka_unit_test(test_child__status_is_kept_when_sigchld_is_ignored),
 		cmocka_unit_test(test_md5__is_md5),
 		cmocka_unit_test(test_plan__levels_of_words),
 	};
