@@ -16,8 +16,8 @@ static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 struct watch {
 	const struct sonde_child_spec *spec;
-	pid_t pid;
-	bool has_terminal;
+	pid_t pid, own_group;
+	bool has_terminal; /* stdin is our session's, whoever's turn it is */
 	unsigned nr_signals;
 	uint64_t begin_ns, next_tick_ns;
 	sigset_t set, old_set;
@@ -31,6 +31,16 @@ uint64_t sonde_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Gives the terminal from one group to another. While a third one has it (the shell, after Ctrl-Z
+ * and bg) it is not ours to give: a shell that loses it reads an end of file and exits.
+ */
+static void hand_terminal(const struct watch *w, pid_t from, pid_t to)
+{
+	if (w->has_terminal && tcgetpgrp(STDIN_FILENO) == from)
+		tcsetpgrp(STDIN_FILENO, to);
 }
 
 /* In the child from here on. What sonde's own caller ignores (nohup) stays ignored. */
@@ -60,8 +70,7 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	char *const *e;
 
 	setpgid(0, 0);
-	if (w->has_terminal)
-		tcsetpgrp(STDIN_FILENO, getpid());
+	hand_terminal(w, w->own_group, getpid());
 	usual_signals(w);
 	if (w->spec->is_helper)
 		redirect_helper(w->spec);
@@ -73,11 +82,6 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	if (write(report_fd, &saved, sizeof(saved)) < 0)
 		_exit(126);
 	_exit(127);
-}
-
-static bool holds_terminal(const struct sonde_child_spec *spec)
-{
-	return !spec->is_helper && isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
 static void begin_watch(struct watch *w)
@@ -96,14 +100,14 @@ static void begin_watch(struct watch *w)
 	sigprocmask(SIG_BLOCK, &w->set, &w->old_set);
 	sigaction(SIGTTOU, &ignore, &w->old_ttou);
 	sigaction(SIGCHLD, &usual, &w->old_chld); /* ignored, the kernel keeps no exit status */
-	w->has_terminal = holds_terminal(w->spec);
+	w->own_group = getpgrp();
+	w->has_terminal = !w->spec->is_helper && tcgetpgrp(STDIN_FILENO) >= 0;
 	w->begin_ns = sonde_now_ns();
 }
 
 static void end_watch(struct watch *w)
 {
-	if (w->has_terminal)
-		tcsetpgrp(STDIN_FILENO, getpgrp());
+	hand_terminal(w, w->pid, w->own_group);
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
 	sigaction(SIGCHLD, &w->old_chld, NULL);
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
@@ -137,14 +141,19 @@ static int start(struct watch *w)
 	return saved;
 }
 
-/* Ctrl-Z stopped the child: stop likewise, and let both go on together. */
-static void stop_together(struct watch *w)
+/*
+ * Ctrl-Z stopped the child: stop likewise, and let both go on together. One that stopped for want
+ * of the terminal, just when the shell gave it to us (fg), only needs to get it.
+ */
+static void stop_together(struct watch *w, int signal)
 {
-	if (w->has_terminal)
-		tcsetpgrp(STDIN_FILENO, getpgrp());
-	raise(SIGSTOP);
-	if (w->has_terminal)
-		tcsetpgrp(STDIN_FILENO, w->pid);
+	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+
+	if (!wants_terminal || tcgetpgrp(STDIN_FILENO) != w->own_group) {
+		hand_terminal(w, w->pid, w->own_group);
+		raise(SIGSTOP);
+	}
+	hand_terminal(w, w->own_group, w->pid);
 	kill(-w->pid, SIGCONT);
 }
 
@@ -157,7 +166,7 @@ static bool reap(struct watch *w)
 	if (pid != w->pid)
 		return pid < 0 && errno == ECHILD;
 	if (WIFSTOPPED(status)) {
-		stop_together(w);
+		stop_together(w, WSTOPSIG(status));
 		return false;
 	}
 	if (WIFSIGNALED(status)) {
@@ -205,6 +214,7 @@ static void wait_for_end(struct watch *w)
 
 		if (signal > 0 && signal != SIGCHLD)
 			pass_on(w, signal);
+		hand_terminal(w, w->own_group, w->pid); /* fg of a running job tells nobody */
 		on_time(w);
 	}
 	if (w->spec->tick)

@@ -2,10 +2,10 @@
  * A child: a program or profiler started and watched, without any shell.
  *
  * It runs in a process group of its own with sonde's stdin, stdout and stderr.
- * On a terminal it gets the foreground, so that Ctrl-C and its own reading work
- * as ever; SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach sonde are passed to
- * the whole group, and a third one ends it for good. Signals sonde itself
- * ignores or blocks are as usual in the child.
+ * On a terminal it gets the foreground whenever sonde has it, so that Ctrl-C,
+ * Ctrl-Z, bg, fg and its own reading work as ever; SIGINT, SIGTERM, SIGHUP and
+ * SIGQUIT that reach sonde are passed to the whole group, and a third one ends it
+ * for good. Signals sonde itself ignores or blocks are as usual in the child.
  */
 #ifndef SONDE_CAPTURE_CHILD_H
 #define SONDE_CAPTURE_CHILD_H

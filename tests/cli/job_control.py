@@ -1,0 +1,102 @@
+"""Types into an interactive shell as a user would: Ctrl-Z, bg and fg of `sonde run`.
+
+job_control.py SONDE FOLDER: prints `ok NAME` or `not ok NAME` per test.
+"""
+
+import os
+import pty
+import select
+import signal
+import sys
+import time
+
+SONDE, FOLDER = sys.argv[1:3]
+# By then the sleep runs: a shell cannot be stopped while its child is about to become a program.
+BEGIN = 'sleep 2 & echo beg""un; wait; '
+nr_runs = 0
+
+
+class Shell:
+    def __init__(self):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(PS1="$ ", SONDE_INJECT_LIB="/dev/null", TERM="dumb")
+            os.execvp("bash", ["bash", "--norc", "--noediting", "-i"])
+        self.said = ""
+        self.type("echo rea''dy\n")
+        self.wait("ready")
+
+    def type(self, text):
+        self.said = ""
+        os.write(self.fd, text.encode())
+
+    def wait(self, text, seconds=15):
+        """Whether the text comes; typed words are echoed, so tests wait for what was not typed."""
+        end = time.monotonic() + seconds
+        while text not in self.said and time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                try:
+                    self.said += os.read(self.fd, 65536).decode(errors="replace")
+                except OSError:
+                    return False  # the shell is gone
+        return text in self.said
+
+    def run(self, program, after=""):
+        global nr_runs
+        nr_runs += 1
+        self.type(f"{SONDE} run -q hydra.run.dir={FOLDER}/job{nr_runs} -- sh -c '{program}' {after}\n")
+
+    def is_alive(self):
+        self.type("echo ali''ve\n")
+        return self.wait("alive", 5)
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
+def background_leaves_the_terminal_to_the_shell(shell):
+    shell.run(BEGIN + 'echo wo""ken')
+    is_good = shell.wait("begun")
+    shell.type("\x1a")
+    is_good = shell.wait("Stopped") and is_good
+    shell.type("bg\n")
+    return shell.is_alive() and shell.wait("everything is in") and shell.is_alive() and is_good
+
+
+def foreground_gives_the_terminal_to_the_program_again(shell):
+    shell.run(BEGIN + 'read x; echo "got <$x>"')
+    is_good = shell.wait("begun")
+    shell.type("\x1a")
+    is_good = shell.wait("Stopped") and is_good
+    shell.type("bg\n")
+    is_good = shell.is_alive() and is_good
+    shell.type("fg\n")
+    time.sleep(0.5)
+    shell.type("words\n")
+    return shell.wait("got <words>") and shell.wait("everything is in") and shell.is_alive() and is_good
+
+
+def program_started_in_the_background_reads_after_fg(shell):
+    shell.run('read x; echo "got <$x>"', "&")
+    time.sleep(1)
+    shell.type("echo\n")
+    is_good = shell.wait("Stopped", 5)
+    shell.type("fg\n")
+    time.sleep(0.5)
+    shell.type("words\n")
+    return shell.wait("got <words>") and shell.is_alive() and is_good
+
+
+for test in (
+    background_leaves_the_terminal_to_the_shell,
+    foreground_gives_the_terminal_to_the_program_again,
+    program_started_in_the_background_reads_after_fg,
+):
+    shell = Shell()
+    is_good = test(shell)
+    print("ok" if is_good else "not ok", test.__name__)
+    if not is_good:
+        print(repr(shell.said))
+    shell.end()
