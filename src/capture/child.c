@@ -142,6 +142,18 @@ static int start(struct watch *w)
 }
 
 /*
+ * Of Ctrl-Z also who else is in our group, a pipe's other end or a script: the shell waits until
+ * all stand. In one call, as a fg that came between two would leave us behind.
+ */
+static void stop_own_group(int signal)
+{
+	if (signal == SIGTSTP)
+		kill(0, SIGTSTP);
+	else
+		raise(SIGSTOP);
+}
+
+/*
  * Ctrl-Z stopped the child: stop likewise, and let both go on together. One that stopped for want
  * of the terminal, just when the shell gave it to us (fg), only needs to get it.
  */
@@ -151,7 +163,7 @@ static void stop_together(struct watch *w, int signal)
 
 	if (!wants_terminal || tcgetpgrp(STDIN_FILENO) != w->own_group) {
 		hand_terminal(w, w->pid, w->own_group);
-		raise(SIGSTOP);
+		stop_own_group(signal);
 	}
 	hand_terminal(w, w->own_group, w->pid);
 	kill(-w->pid, SIGCONT);

@@ -89,10 +89,32 @@ def program_started_in_the_background_reads_after_fg(shell):
     return shell.wait("got <words>") and shell.is_alive() and is_good
 
 
+def stop_and_go_on(shell):
+    is_good = shell.wait("begun")
+    shell.type("\x1a")
+    is_good = shell.wait("Stopped", 5) and is_good
+    shell.type("fg\n")
+    return shell.wait("woken") and shell.is_alive() and is_good
+
+
+def a_pipe_stops_as_a_whole(shell):
+    shell.run(BEGIN + 'echo wo""ken', "| cat")
+    return stop_and_go_on(shell)
+
+
+def a_script_stops_with_the_program(shell):
+    shell.type(f"cat >{FOLDER}/script\n")
+    shell.run(BEGIN + 'echo wo""ken', "; echo end")
+    shell.type(f"\x04bash {FOLDER}/script\n")
+    return stop_and_go_on(shell)
+
+
 for test in (
     background_leaves_the_terminal_to_the_shell,
     foreground_gives_the_terminal_to_the_program_again,
     program_started_in_the_background_reads_after_fg,
+    a_pipe_stops_as_a_whole,
+    a_script_stops_with_the_program,
 ):
     shell = Shell()
     is_good = test(shell)
