@@ -1,23 +1,40 @@
 #include "capture/rank.h"
 
+#include "base/md5.h"
+#include "capture/tool.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Launchers nest (mpirun inside a Slurm job): the innermost one comes first. */
+/*
+ * Launchers nest (mpirun inside a Slurm job): the innermost one comes first. `ids` name the job on
+ * all its hosts, if the first is there: of torchrun that is the port where its ranks meet, as its
+ * run id is "none" for everybody who chose none. `local` is how many of the ranks are on this host.
+ */
 static const struct launcher {
-	const char *rank, *size, *job;
+	const char *rank, *size, *local, *ids[3];
 } launchers[] = {
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"},
-	{"PMI_RANK", "PMI_SIZE", "PMI_JOBID"},
-	{"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
-	{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_JOB_ID"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, {"PMIX_NAMESPACE"}},
+	{"PMI_RANK", "PMI_SIZE", NULL, {"PMI_JOBID", "SLURM_STEP_ID"}},
+	{"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+		{"MASTER_PORT", "MASTER_ADDR", "TORCHELASTIC_RUN_ID"}},
+	{"SLURM_PROCID", "SLURM_NTASKS", NULL,
+		{"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+};
+
+struct process {
+	long pid, parent;
+	unsigned long long start; /* in clock ticks since the machine's */
 };
 
 static bool number(const char *name, unsigned *out)
 {
-	const char *text = getenv(name);
+	const char *text = name ? getenv(name) : NULL;
 	char *end;
 	unsigned long n;
 
@@ -30,15 +47,113 @@ static bool number(const char *name, unsigned *out)
 	return true;
 }
 
-static void name_job(struct sonde_rank *out, const char *variable)
+static bool slurp(struct sonde_buf *out, long pid, const char *file)
 {
-	const char *text = getenv(variable), *step = getenv("SLURM_STEP_ID");
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%ld/%s", pid, file);
+	return sonde_file_slurp(out, path) && out->n;
+}
+
+static bool look_at(struct process *out, long pid)
+{
+	struct sonde_buf text = {0};
+	/* A program's name may hold anything, also a bracket: the last one ends it. */
+	const char *rest = slurp(&text, pid, "stat") ? strrchr(text.p, ')') : NULL;
+	bool is_good = rest && sscanf(rest,
+				       ") %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+				       "%*s %*s %*s %*s %*s %*s %llu",
+				       &out->parent, &out->start) == 2;
+
+	out->pid = pid;
+	sonde_buf_release(&text);
+	return is_good;
+}
+
+static bool has_variable(long pid, const char *name)
+{
+	struct sonde_buf text = {0};
+	struct sonde_str rest, one;
+	bool has_it = false;
+
+	slurp(&text, pid, "environ");
+	rest = sonde_buf_view(&text);
+	while (rest.n && !has_it) {
+		one = sonde_str_cut(rest, '\0', &rest);
+		has_it = sonde_str_starts(one, name) && one.n > strlen(name) &&
+			 one.p[strlen(name)] == '=';
+	}
+	sonde_buf_release(&text);
+	return has_it;
+}
+
+/*
+ * The process that started the ranks of this host: the nearest one above that is no rank itself.
+ * The parent alone would do but for scripts that a launcher runs and that run sonde.
+ */
+static bool find_launcher(struct process *out, const struct launcher *l)
+{
+	const char *mark = l->local && getenv(l->local) ? l->local : l->rank;
+	struct process above;
+
+	if (!look_at(out, (long)getppid()))
+		return false;
+	while (out->pid > 1 && has_variable(out->pid, mark) && look_at(&above, out->parent))
+		*out = above;
+	return true;
+}
+
+static time_t time_of(const struct process *p)
+{
+	struct timespec now, up;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return now.tv_sec - up.tv_sec + (time_t)(p->start / (unsigned long)sysconf(_SC_CLK_TCK));
+}
+
+/* On one host: no other launch has the same process, not even one with the same number. */
+static void add_process(struct sonde_buf *name, const struct process *p)
+{
+	const char *restart = getenv("TORCHELASTIC_RESTART_COUNT");
+	struct utsname u;
+
+	sonde_buf_printf(name, "%s.%ld.%llu", uname(&u) == 0 ? u.nodename : "", p->pid, p->start);
+	if (restart)
+		sonde_buf_printf(name, ".%s", restart);
+}
+
+/* On many hosts: only what the launcher says to all. */
+static void add_ids(struct sonde_buf *name, const struct launcher *l)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(l->ids) / sizeof(*l->ids) && l->ids[i]; i++) {
+		const char *id = getenv(l->ids[i]);
+
+		sonde_buf_printf(name, "%s%s", i ? "." : "", id ? id : "");
+	}
+}
+
+static void name_job(struct sonde_rank *out, const struct launcher *l)
+{
+	const char *id = getenv(l->ids[0]);
+	struct process p = {.pid = (long)getppid()};
+	struct sonde_buf name = {0};
+	unsigned nr_local;
 	char *c;
 
-	if (text && *text)
-		snprintf(out->job, sizeof(out->job), "%s.%s", text, step ? step : "0");
+	if (find_launcher(&p, l))
+		out->begin = time_of(&p);
+	if (id && *id && !(number(l->local, &nr_local) && nr_local == out->size))
+		add_ids(&name, l);
 	else
-		snprintf(out->job, sizeof(out->job), "parent-%ld", (long)getppid());
+		add_process(&name, &p);
+	if (name.n < sizeof(out->job))
+		snprintf(out->job, sizeof(out->job), "%s", name.failed ? "" : name.p);
+	else /* cut off, it could be another job's */
+		sonde_md5(out->job, sonde_buf_view(&name));
+	sonde_buf_release(&name);
 	for (c = out->job; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.')
 			*c = '_';
@@ -58,7 +173,7 @@ void sonde_rank_find(struct sonde_rank *out)
 			out->size = 0;
 		out->is_parallel = out->size != 1;
 		if (out->is_parallel)
-			name_job(out, l->job);
+			name_job(out, l);
 		return;
 	}
 }
