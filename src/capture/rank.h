@@ -5,7 +5,7 @@
  * Jobs are told apart by the id that the launcher gives them. Where it gives
  * none, and where torchrun has all ranks on one host, it is by the launcher's
  * own process. A torchrun over many hosts whose user chose neither id nor port
- * is named like the next one.
+ * is named like the next one: see rundir.h for what keeps them apart.
  */
 #ifndef SONDE_CAPTURE_RANK_H
 #define SONDE_CAPTURE_RANK_H

@@ -4,9 +4,9 @@
 #include "base/sink.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +16,10 @@
 #define TAKEN                                                                                      \
 	"%s already holds a run: choose another directory (hydra.run.dir=DIR, of a sweep "         \
 	"hydra.sweep.dir=DIR) or remove it"
+
+#define LINK_SIZE 3400
+#define MAX_LINKS 100
+#define LAUNCH_S  60 /* from the first host's start to the last one's, and between their clocks */
 
 /* Whether the name ends like 20260131-120000: then nobody chose it. */
 bool sonde_rundir_is_timed(const char *path)
@@ -110,34 +114,125 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 	return rc;
 }
 
-/* The first rank to come makes the directory and leaves a link with the job's name to it. */
-static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_err *err)
+/* Where the ranks of the job's `nr`th run find its directory: a link beside it. */
+static void name_link(char out[LINK_SIZE], const struct sonde_rundir *d, unsigned nr)
 {
-	char copy[3072], link[3400], target[3072];
-	ssize_t n;
-	int rc;
+	char copy[3072], number[16] = "";
 
-	snprintf(copy, sizeof(copy), "%s", wanted);
-	snprintf(link, sizeof(link), "%s/.job-%s", dirname(copy), d->rank.job);
-	snprintf(copy, sizeof(copy), "%s", wanted);
-	if (symlink(basename(copy), link) == 0) {
-		rc = make_own(wanted, err);
-		if (rc == 1) {
-			unlink(link);
-			rc = sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);
-		}
-		d->is_first = true;
-		return rc;
-	}
-	if (errno != EEXIST)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", link, strerror(errno));
+	if (nr > 1)
+		snprintf(number, sizeof(number), "-%u", nr);
+	snprintf(copy, sizeof(copy), "%s", d->path);
+	snprintf(out, LINK_SIZE, "%s/.job-%s%s", dirname(copy), d->rank.job, number);
+}
+
+/* Fails with EEXIST when this rank has been there before: then it is another run's. */
+static bool claim(const char *path, const char *suffix)
+{
+	char name[4096];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/.begun%s", path, suffix);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+enum found { NO_LINK, OTHERS, JOINED };
+
+static enum found join(struct sonde_rundir *d, unsigned nr)
+{
+	char link[LINK_SIZE], target[3072], path[sizeof(d->path)];
+	struct stat st;
+	ssize_t n;
+
+	name_link(link, d, nr);
+	if (lstat(link, &st) < 0)
+		return NO_LINK;
+	if (st.st_mtime + LAUNCH_S < d->rank.begin)
+		return OTHERS; /* of a launch before this one, that lost a rank */
 	n = readlink(link, target, sizeof(target) - 1);
 	if (n < 0)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", link, strerror(errno));
+		return errno == ENOENT ? NO_LINK : OTHERS;
 	target[n] = '\0';
-	snprintf(copy, sizeof(copy), "%s", wanted);
-	snprintf(d->path, sizeof(d->path), "%.2000s/%.1000s", dirname(copy), target);
-	return sonde_dir_make(d->path, err);
+	n = snprintf(path, sizeof(path), "%s/%s", dirname(link), target);
+	if (n >= (ssize_t)sizeof(path) || !claim(path, d->suffix))
+		return OTHERS;
+	memcpy(d->path, path, (size_t)n + 1);
+	d->job_nr = nr;
+	d->is_first = false;
+	return JOINED;
+}
+
+/*
+ * 0 when a directory of this job's takes this rank, else the number for a new link. The newest
+ * comes first: an older one may be what is left of a run that lost this very rank.
+ */
+static unsigned join_any(struct sonde_rundir *d)
+{
+	unsigned nr, next = 1;
+
+	for (nr = MAX_LINKS; nr > 0; nr--) {
+		enum found found = join(d, nr);
+
+		if (found == JOINED)
+			return 0;
+		if (found == OTHERS && next == 1)
+			next = nr + 1;
+	}
+	return next;
+}
+
+/* Leads the other ranks to the directory this one has made; 1 when one of them was faster. */
+static int lead(struct sonde_rundir *d, const char *wanted, unsigned nr, struct sonde_err *err)
+{
+	char link[LINK_SIZE], copy[3072];
+
+	name_link(link, d, nr);
+	snprintf(copy, sizeof(copy), "%s", d->path);
+	if (symlink(basename(copy), link) < 0) {
+		if (errno != EEXIST)
+			return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", link, strerror(errno));
+		if (sonde_rundir_is_timed(wanted))
+			rmdir(d->path); /* nobody else has it */
+		snprintf(d->path, sizeof(d->path), "%s", wanted);
+		return 1;
+	}
+	if (!claim(d->path, d->suffix)) {
+		int rc = errno == EEXIST ? sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, d->path)
+					 : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", d->path,
+						   strerror(errno));
+
+		unlink(link);
+		return rc;
+	}
+	d->job_nr = nr;
+	return 0;
+}
+
+/*
+ * The first rank to come makes the directory and then a link with the job's name to it. Links are
+ * numbered and never replaced: of a run that lost a rank one stays behind, and two ranks that
+ * both replaced it could part.
+ */
+static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_err *err)
+{
+	unsigned nr;
+	int rc = 1;
+
+	while (rc == 1 && (nr = join_any(d)) > 0) {
+		if (nr > MAX_LINKS)
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"%s: %d runs of job %s beside it were never finished: remove its "
+				".job- links",
+				wanted, MAX_LINKS, d->rank.job);
+		rc = open_alone(d, wanted, err);
+		if (rc == SONDE_ERR_USAGE && join_any(d) == 0)
+			return 0; /* it was another rank that took it */
+		if (rc == 0)
+			rc = lead(d, wanted, nr, err);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 /* What all kinds begin with: the rank, the name, the folders above. */
@@ -205,11 +300,22 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 	return sonde_sink_close(&sink, err);
 }
 
+static unsigned count_done(const struct sonde_rundir *d)
+{
+	DIR *dir = opendir(d->path);
+	const struct dirent *e;
+	unsigned nr = 0;
+
+	while (dir && (e = readdir(dir)))
+		nr += strncmp(e->d_name, ".done.rank", 10) == 0;
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
 bool sonde_rundir_finish(const struct sonde_rundir *d)
 {
-	char path[4096], copy[3072];
-	glob_t done = {0};
-	size_t nr;
+	char path[4096], link[LINK_SIZE];
 	int fd;
 
 	if (!d->rank.is_parallel)
@@ -218,13 +324,11 @@ bool sonde_rundir_finish(const struct sonde_rundir *d)
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		close(fd);
-	snprintf(path, sizeof(path), "%s/.done.rank*", d->path);
-	nr = glob(path, 0, NULL, &done) == 0 ? done.gl_pathc : 0;
-	globfree(&done);
-	if (d->rank.size && nr < d->rank.size)
+	if (d->rank.size && count_done(d) < d->rank.size)
 		return false;
-	snprintf(copy, sizeof(copy), "%s", d->path);
-	snprintf(path, sizeof(path), "%s/.job-%s", dirname(copy), d->rank.job);
-	unlink(path);
+	if (d->job_nr) {
+		name_link(link, d, d->job_nr);
+		unlink(link);
+	}
 	return true;
 }

@@ -10,7 +10,10 @@
  * A directory that holds a run is never written to again: a name made of the
  * time gets a number behind it (`20260131-120000-2`), a name the user chose is
  * refused. All ranks of one parallel job share one directory and put their rank
- * into their file names.
+ * into their file names. They find it by a link `.job-NAME` beside it, which the
+ * last to finish removes. A link that is left, as a rank was missing, is known by
+ * two things: it is older than this launch, or this rank is in its directory
+ * already (`.begun.rank3`). The job then gets a directory and link of its own.
  */
 #ifndef SONDE_CAPTURE_RUNDIR_H
 #define SONDE_CAPTURE_RUNDIR_H
@@ -23,7 +26,8 @@ struct sonde_rundir {
 	char path[3072];
 	char suffix[24]; /* ".rank3" in a parallel job, else empty */
 	struct sonde_rank rank;
-	bool is_first; /* this process made it: the common files are its to write */
+	unsigned job_nr; /* of the link that leads here; 0 = none does */
+	bool is_first;	 /* this process made it: the common files are its to write */
 };
 
 /* Makes it. SONDE_ERR_USAGE when `wanted` holds a run already. */

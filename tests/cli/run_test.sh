@@ -266,6 +266,18 @@ for rank in 0 1; do
 done
 ok ranks_write_their_own_reports [ -s "$TMP/ranks/ncu/kernel.rank0.ncu-rep" -a -s "$TMP/ranks/ncu/kernel.rank1.ncu-rep" ]
 ok ranks_are_merged_by_the_last grep -q 'over 2 scopes' "$TMP/out"
+launch() { # RANKS…: what torchrun does for a script, as a process of its own
+	bash -c 'cd "$1" && for rank in "${@:2}"; do
+		RANK=$rank WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_PORT=29500 TORCHELASTIC_RUN_ID=none \
+			bash -c "\"\$SONDE\" run '"$NCU"' -- /bin/true; exit \$?"
+	done' - "$TMP/launches" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+}
+mkdir "$TMP/launches"
+launch 0
+launch 1
+ok ranks_of_two_launches_are_not_mixed [ "$(find "$TMP/launches" -name '.begun*' -printf '%h\n' | sort -u | wc -l)" = 2 ]
+launch 0 1
+ok ranks_of_scripts_find_each_other grep -q 'over 2 scopes' "$TMP/out"
 
 # --- Nsight Systems
 rm -f "$TMP/record"
