@@ -125,17 +125,23 @@ static void name_link(char out[LINK_SIZE], const struct sonde_rundir *d, unsigne
 	snprintf(out, LINK_SIZE, "%s/.job-%s%s", dirname(copy), d->rank.job, number);
 }
 
-/* Fails with EEXIST when this rank has been there before: then it is another run's. */
-static bool claim(const char *path, const char *suffix)
+/* True for the first to leave this mark, however many do at once; the others get EEXIST. */
+static bool mark(const char *path, const char *name, const char *suffix)
 {
-	char name[4096];
+	char whole[4096];
 	int fd;
 
-	snprintf(name, sizeof(name), "%s/.begun%s", path, suffix);
-	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	snprintf(whole, sizeof(whole), "%s/%s%s", path, name, suffix);
+	fd = open(whole, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
+}
+
+/* Fails with EEXIST when this rank has been there before: then it is another run's. */
+static bool claim(const char *path, const char *suffix)
+{
+	return mark(path, ".begun", suffix);
 }
 
 enum found { NO_LINK, OTHERS, JOINED };
@@ -315,17 +321,15 @@ static unsigned count_done(const struct sonde_rundir *d)
 
 bool sonde_rundir_finish(const struct sonde_rundir *d)
 {
-	char path[4096], link[LINK_SIZE];
-	int fd;
+	char link[LINK_SIZE];
 
 	if (!d->rank.is_parallel)
 		return true;
-	snprintf(path, sizeof(path), "%s/.done%s", d->path, d->suffix);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (fd >= 0)
-		close(fd);
+	mark(d->path, ".done", d->suffix);
 	if (d->rank.size && count_done(d) < d->rank.size)
 		return false;
+	if (d->rank.size && !mark(d->path, ".complete", ""))
+		return false; /* two that end together both see all the others */
 	if (d->job_nr) {
 		name_link(link, d, d->job_nr);
 		unlink(link);

@@ -52,7 +52,8 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 
 /*
  * To be called when this process has written its captures. True when it is the
- * last of its job: the report of all ranks is then its to make.
+ * last of its job: the report of all ranks is then its to make. Of ranks that
+ * end at the same time one is the last.
  */
 bool sonde_rundir_finish(const struct sonde_rundir *d);
 

@@ -111,6 +111,25 @@ static void test_rundir__a_link_older_than_the_launch_is_not_followed(void **sta
 	remove_place(&p);
 }
 
+static void test_rundir__only_one_rank_is_the_last(void **state)
+{
+	struct place p = make_place("20260131-120000");
+	struct sonde_rundir a, b;
+	char path[4096];
+	FILE *f;
+
+	(void)state;
+	set("WORLD_SIZE=2");
+	a = open_rank(&p, "0");
+	b = open_rank(&p, "1");
+	snprintf(path, sizeof(path), "%s/.done.rank1", a.path);
+	f = fopen(path, "w"); /* the other is between its mark and its look at the marks */
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(sonde_rundir_finish(&a) + sonde_rundir_finish(&b), 1);
+	remove_place(&p);
+}
+
 /* A script that a launcher runs, with two runs in it: ranks are not in step. */
 static void test_rundir__two_runs_of_one_job_are_kept_apart(void **state)
 {
@@ -186,6 +205,7 @@ int main(void)
 		TEST(test_rundir__ranks_share_one_and_the_last_knows),
 		TEST(test_rundir__a_job_after_one_that_lost_a_rank_is_by_itself),
 		TEST(test_rundir__a_link_older_than_the_launch_is_not_followed),
+		TEST(test_rundir__only_one_rank_is_the_last),
 		TEST(test_rundir__two_runs_of_one_job_are_kept_apart),
 		TEST(test_rundir__a_chosen_name_is_refused_to_the_next_job),
 		TEST(test_rundir__a_name_like_a_pattern_is_a_name),
