@@ -54,14 +54,22 @@ static void usual_signals(const struct watch *w)
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }
 
-static void redirect_helper(const struct sonde_child_spec *spec)
+/* Beside the first three, which a caller may have closed: whatever is there would be lost. */
+static int set_aside(int fd)
 {
-	int null = open("/dev/null", O_RDWR);
-	int out = spec->out_fd >= 0 ? spec->out_fd : null;
+	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/* Returns where to report now. All but the first three close by themselves at exec. */
+static int redirect_helper(const struct sonde_child_spec *spec, int report_fd)
+{
+	int report = set_aside(report_fd), null = set_aside(open("/dev/null", O_RDWR | O_CLOEXEC));
+	int out = spec->out_fd >= 0 ? set_aside(spec->out_fd) : null;
 
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
+	return report;
 }
 
 static _Noreturn void become(const struct watch *w, int report_fd)
@@ -73,7 +81,7 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	hand_terminal(w, w->own_group, getpid());
 	usual_signals(w);
 	if (w->spec->is_helper)
-		redirect_helper(w->spec);
+		report_fd = redirect_helper(w->spec, report_fd);
 	for (e = w->spec->env; e && *e; e++)
 		putenv(*e);
 	if (!w->spec->dir || chdir(w->spec->dir) == 0)

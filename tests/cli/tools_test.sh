@@ -94,6 +94,8 @@ for odd in "$digits.1" 'version 12.' '12..' '11\000.'; do
 done
 ODD='Version 2025.3.1.0.\n' PATH=$TMP/odd:$TMP/bin:$PATH do_ doctor
 ok doctor_reads_a_version_that_ends_a_sentence grep -q 'ncu 2025.3.1.0 (' "$TMP/out"
+"$SONDE" doctor >"$TMP/out" <&- 2>&-
+ok doctor_needs_no_stdin grep -q 'ncu 2025.3.1.0' "$TMP/out"
 unset SONDE_SYSROOT
 (PATH=/usr/bin:/bin "$SONDE" doctor) >"$TMP/out" 2>"$TMP/err"
 ok doctor_without_gpu_is_bad [ $? -eq 1 ]

@@ -8,6 +8,7 @@
 #include "capture/plan.h"
 #include "capture/tool.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 static struct sonde_ncu_log read_log(const char *path, size_t chunk)
@@ -178,6 +179,22 @@ static void test_child__status_is_kept_when_sigchld_is_ignored(void **state)
 	assert_true(after.sa_handler == SIG_IGN);
 }
 
+static void test_tool__helper_has_three_descriptors(void **state)
+{
+	/* Those of ls, and its own for the folder. */
+	char *lists[] = {"/bin/sh", "-c", "ls /proc/self/fd | wc -l", NULL};
+	struct sonde_buf out = {0};
+	struct sonde_err err = {0};
+	int fd, status = -1;
+
+	(void)state;
+	for (fd = 3; fd < 1024; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC); /* not of our making */
+	assert_int_equal(sonde_tool_output(&out, &status, lists, 10000, &err), 0);
+	assert_string_equal(out.p, "4\n");
+	sonde_buf_release(&out);
+}
+
 static void test_md5__is_md5(void **state)
 {
 	char out[33];
@@ -223,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_argv__shown_line_is_safe_to_paste),
 		cmocka_unit_test(test_child__ends_are_told_apart),
 		cmocka_unit_test(test_child__status_is_kept_when_sigchld_is_ignored),
+		cmocka_unit_test(test_tool__helper_has_three_descriptors),
 		cmocka_unit_test(test_md5__is_md5),
 		cmocka_unit_test(test_plan__levels_of_words),
 	};
