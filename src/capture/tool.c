@@ -66,8 +66,7 @@ bool sonde_tool_find(char *path, const char *name)
 	bool is_found;
 
 	if (strchr(name, '/')) {
-		snprintf(path, PATH_SIZE, "%s", name);
-		is_found = is_program(path);
+		is_found = snprintf(path, PATH_SIZE, "%s", name) < PATH_SIZE && is_program(path);
 	} else {
 		is_found = find_in_path(path, name) || find_installed(path, name);
 	}

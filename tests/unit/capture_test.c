@@ -10,6 +10,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
 static struct sonde_ncu_log read_log(const char *path, size_t chunk)
 {
@@ -195,6 +197,19 @@ static void test_tool__helper_has_three_descriptors(void **state)
 	sonde_buf_release(&out);
 }
 
+static void test_tool__name_too_long_is_not_cut_to_another(void **state)
+{
+	char name[2048] = "/bin/", path[1024];
+
+	(void)state;
+	memset(name + 5, '/', 1016);
+	snprintf(name + 1021, sizeof(name) - 1021, "sh-of-another-kind");
+	assert_false(sonde_tool_find(path, name));
+	assert_string_equal(path, "");
+	name[1023] = '\0';
+	assert_true(sonde_tool_find(path, name));
+}
+
 static void test_md5__is_md5(void **state)
 {
 	char out[33];
@@ -241,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_child__ends_are_told_apart),
 		cmocka_unit_test(test_child__status_is_kept_when_sigchld_is_ignored),
 		cmocka_unit_test(test_tool__helper_has_three_descriptors),
+		cmocka_unit_test(test_tool__name_too_long_is_not_cut_to_another),
 		cmocka_unit_test(test_md5__is_md5),
 		cmocka_unit_test(test_plan__levels_of_words),
 	};
