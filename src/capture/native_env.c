@@ -64,10 +64,11 @@ static int write_config(const char *path, const char *dir, const struct sonde_na
 int sonde_native_env_build(
 	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err)
 {
-	char library[PATH_MAX], dir[PATH_MAX], config[PATH_MAX + 16];
+	char found[PATH_MAX], library[PATH_MAX], dir[PATH_MAX], config[PATH_MAX + 16];
 	int rc;
 
-	if (!sonde_native_find(library, sizeof(library)))
+	/* The whole path: the program may run elsewhere, or go there. */
+	if (!sonde_native_find(found, sizeof(found)) || !realpath(found, library))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"libsonde_inject.so is neither beside sonde nor installed "
 			"(SONDE_INJECT_LIB names another place)");

@@ -333,6 +333,8 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok an_installed_sonde_has_the_workload grep -q 'block.conv1' "$TMP/out"
 	run pipeline.workload.name=nosuch
 	ok a_workload_that_is_not_there_is_named says "there is no workload 'nosuch'"
+	SONDE_INJECT_LIB=$(realpath --relative-to=. "$BUILD/libsonde_inject.so") run pipeline.workload.cwd=/ -- "$work" 1
+	ok a_library_is_found_from_another_folder [ "$rc" = 0 ]
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
