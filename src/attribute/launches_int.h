@@ -27,7 +27,7 @@ struct sonde_build {
 	const struct sonde_records *r;
 	SONDE_VEC(struct sonde_stack) stacks;
 	struct sonde_map stack_keys, region_keys, place_keys, scope_keys;
-	struct sonde_map outermost; /* {domain, label} of ranges that are outermost somewhere */
+	struct sonde_map outermost; /* {process, domain, label} of outermost ranges */
 	uint32_t *stack_of;	    /* by range number */
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
 	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */

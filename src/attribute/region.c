@@ -4,8 +4,8 @@
  * The stack is the truth about nesting: an entry's region is the path of labels
  * from the outermost range of its thread and domain down to itself. One
  * exception: an outermost range whose label is `P::rest`, where `P` is itself
- * an outermost range of the run, hangs below `P` (the label rule). Start/end
- * ranges are roots of their own and never nest.
+ * an outermost range of the same process, hangs below `P` (the label rule).
+ * Start/end ranges are roots of their own and never nest.
  */
 #include "attribute/launches_int.h"
 
@@ -81,17 +81,20 @@ static uint32_t add_region(
 	return number;
 }
 
-static bool is_outermost(struct sonde_build *b, uint32_t domain, struct sonde_str label)
+static bool is_outermost(
+	struct sonde_build *b, const struct sonde_range *of, struct sonde_str label)
 {
-	uint32_t key[2] = {domain, sonde_map_find(&b->r->strings, label)};
+	uint32_t key[3] = {of->process, of->domain, sonde_map_find(&b->r->strings, label)};
 
-	return key[1] != SONDE_NONE &&
+	return key[2] != SONDE_NONE &&
 	       sonde_map_find(&b->outermost, (struct sonde_str){(const char *)key, sizeof(key)}) !=
 		       SONDE_NONE;
 }
 
-/* The longest `P` of a label `P::rest` that is an outermost range too; n = 0 when there is none. */
-static struct sonde_str named_parent(struct sonde_build *b, uint32_t domain, struct sonde_str label)
+/* The longest `P` of a label `P::rest` that is an outermost range of the process too; n = 0 when
+ * there is none. */
+static struct sonde_str named_parent(
+	struct sonde_build *b, const struct sonde_range *of, struct sonde_str label)
 {
 	size_t i;
 
@@ -99,21 +102,22 @@ static struct sonde_str named_parent(struct sonde_build *b, uint32_t domain, str
 		struct sonde_str prefix = {label.p, i};
 
 		if (i + 1 < label.n && label.p[i] == ':' && label.p[i + 1] == ':' &&
-			is_outermost(b, domain, prefix))
+			is_outermost(b, of, prefix))
 			return prefix;
 	}
 	return (struct sonde_str){NULL, 0};
 }
 
 /* An outermost push/pop range: its own root, or below the regions its label names. */
-static uint32_t root_region(struct sonde_build *b, const struct sonde_stack *stack)
+static uint32_t root_region(
+	struct sonde_build *b, const struct sonde_stack *stack, const struct sonde_range *of)
 {
 	struct sonde_str label = sonde_records_str(b->r, stack->label);
 	uint32_t region = SONDE_NONE, *slot;
 
 	b->scratch.nr = 0;
 	while (!b->l->selection.stack_only && stack->kind == SONDE_PUSH_POP) {
-		label = named_parent(b, stack->domain, label);
+		label = named_parent(b, of, label);
 		if (!label.n)
 			break;
 		slot = sonde_vec_push(&b->scratch);
@@ -129,23 +133,29 @@ static uint32_t root_region(struct sonde_build *b, const struct sonde_stack *sta
 	return add_region(b, region, stack, stack->label);
 }
 
+/* Whether a label could name its parent. */
+static bool may_name_parent(struct sonde_str label)
+{
+	return label.n && memmem(label.p, label.n, "::", 2) != NULL;
+}
+
 static int add_stack(struct sonde_build *b, uint32_t range, struct sonde_err *err)
 {
 	const struct sonde_range *g = &b->r->ranges.at[range];
 	struct sonde_stack stack = {
 		.parent = SONDE_NONE, .label = g->label, .domain = g->domain, .kind = g->kind};
 	struct sonde_stack *slot;
-	uint32_t key[4], number;
+	uint32_t key[5] = {SONDE_NONE, stack.label, stack.domain, stack.kind, SONDE_NONE}, number;
 	bool is_new;
 
 	if (g->parent != SONDE_NONE)
-		stack.parent = b->stack_of[g->parent];
-	memcpy(key, (uint32_t[4]){stack.parent, stack.label, stack.domain, stack.kind},
-		sizeof(key));
-	number = sonde_build__key(b, &b->stack_keys, key, 4, &is_new);
+		stack.parent = key[0] = b->stack_of[g->parent];
+	else if (may_name_parent(sonde_records_str(b->r, g->label)))
+		key[4] = g->process; /* what it hangs below is the process's own affair */
+	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
 	if (number != SONDE_NONE && is_new) {
 		stack.region = stack.parent == SONDE_NONE
-				       ? root_region(b, &stack)
+				       ? root_region(b, &stack, g)
 				       : add_region(b, b->stacks.at[stack.parent].region, &stack,
 						 stack.label);
 		slot = stack.region == SONDE_NONE ? NULL : sonde_vec_push(&b->stacks);
@@ -165,10 +175,10 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 
 	for (i = 0; i < b->r->ranges.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
-		uint32_t key[2] = {g->domain, g->label};
+		uint32_t key[3] = {g->process, g->domain, g->label};
 
 		if (g->parent == SONDE_NONE && g->kind == SONDE_PUSH_POP &&
-			sonde_build__key(b, &b->outermost, key, 2, &is_new) == SONDE_NONE)
+			sonde_build__key(b, &b->outermost, key, 3, &is_new) == SONDE_NONE)
 			return sonde_err_nomem(err);
 	}
 	b->stack_of = sonde_calloc(b->r->ranges.nr, sizeof(*b->stack_of));

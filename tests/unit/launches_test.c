@@ -86,6 +86,30 @@ static void test_launches__label_hangs_an_outermost_range_below_its_prefix(void 
 	made_release(&m);
 }
 
+static void test_launches__a_label_finds_its_prefix_in_its_own_process_only(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+	uint32_t a, inner, lone;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	inner = made_push(&m, MADE_ROOT, "A::A1");
+	made_launch(&m, "k", 1, &a);
+	made_launch(&m, "k", 1, &inner);
+	made_process(&m, 2);
+	lone = made_push(&m, MADE_ROOT, "A::A1");
+	made_launch(&m, "k", 1, &lone);
+	l = attribute(&m, NULL);
+	assert_int_equal(instances(l, 0, "A/A::A1"), 1);
+	assert_int_equal(instances(l, 1, "A/A::A1"), 0);
+	assert_int_equal(instances(l, 1, "A::A1"), 1);
+	assert_int_equal(find_region(l, "A::A1")->parent, SONDE_NONE);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 static void test_launches__start_end_ranges_count_once_per_label_and_never_nest(void **state)
 {
 	struct made m;
@@ -317,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_launches__stack_decides_the_path),
 		cmocka_unit_test(test_launches__label_hangs_an_outermost_range_below_its_prefix),
+		cmocka_unit_test(test_launches__a_label_finds_its_prefix_in_its_own_process_only),
 		cmocka_unit_test(
 			test_launches__start_end_ranges_count_once_per_label_and_never_nest),
 		cmocka_unit_test(test_launches__recursion_makes_a_node_below_itself),
