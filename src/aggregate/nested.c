@@ -65,7 +65,8 @@ static bool add_own(struct sonde_nested *n, const struct sonde_tree *t, const st
 	return true;
 }
 
-int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, struct sonde_err *err)
+int sonde_nested__init(
+	struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured, struct sonde_err *err)
 {
 	const struct sonde_launches *l = t->launches;
 	const struct sonde_store *s = t->store;
@@ -80,7 +81,7 @@ int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, struc
 		return sonde_err_nomem(err);
 	}
 	for (i = 0; i < s->cells.nr; i++)
-		if (l->scopes.at[s->cells.at[i].scope].is_ranges &&
+		if (l->scopes.at[s->cells.at[i].scope].measured == measured &&
 			!add_own(n, t, &s->cells.at[i])) {
 			sonde_free(has_outer);
 			return sonde_err_nomem(err);
@@ -88,7 +89,7 @@ int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, struc
 	for (i = 0; i < s->cells.nr; i++) {
 		const struct sonde_cell *c = &s->cells.at[i];
 
-		if (!l->scopes.at[c->scope].is_ranges)
+		if (l->scopes.at[c->scope].measured != measured)
 			continue;
 		if (sonde_nested__is_inside(n, t, c->place, c->scope))
 			n->is_inner[c->scope] = n->has_levels = true;

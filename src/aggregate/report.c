@@ -11,7 +11,7 @@
 
 bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope)
 {
-	return c->scope == SONDE_NONE ? l->scopes.at[scope].is_ranges == c->is_ranges
+	return c->scope == SONDE_NONE ? l->scopes.at[scope].measured == c->measured
 				      : c->scope == scope;
 }
 
@@ -400,7 +400,8 @@ int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 	if (!r)
 		return sonde_err_nomem(err);
 	r->scope = cover->scope;
-	r->is_ranges = cover->is_ranges;
+	r->measured = cover->measured;
+	r->is_ranges = cover->measured != SONDE_MEASURED_KERNEL;
 	r->is_aggregate = cover->scope == SONDE_NONE;
 	r->name = r->is_aggregate ? SONDE_STR("aggregate")
 				  : t->launches->scopes.at[cover->scope].name;

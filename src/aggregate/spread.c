@@ -46,7 +46,7 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 		const struct sonde_report *r = &t->reports.at[i];
 
 		for (k = 0;
-			!r->is_aggregate && r->is_ranges == aggregate->is_ranges && k < r->nodes.nr;
+			!r->is_aggregate && r->measured == aggregate->measured && k < r->nodes.nr;
 			k++) {
 			if (sonde_nested__covers(nested, r->nodes.at[k].region, r->scope))
 				continue; /* there it is only the sum of what lies inside */

@@ -256,10 +256,10 @@ static int sum_aggregates(struct work *w, struct sonde_err *err)
 		for (s = 0; s < w->l->scopes.nr; s++) {
 			const struct sonde_report *from = &w->t->reports.at[s];
 
-			if (to->nr_scopes == 1 && from->is_ranges == to->is_ranges &&
+			if (to->nr_scopes == 1 && from->measured == to->measured &&
 				!copy_streams(to, from))
 				return sonde_err_nomem(err);
-			for (i = 0; from->is_ranges == to->is_ranges && i < from->nodes.nr; i++) {
+			for (i = 0; from->measured == to->measured && i < from->nodes.nr; i++) {
 				const struct sonde_node *n = &from->nodes.at[i];
 				struct sonde_node *sum = &to->nodes.at[w->node_of[n->region]];
 

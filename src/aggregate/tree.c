@@ -65,22 +65,24 @@ static void describe_columns(struct sonde_tree *t)
 	}
 }
 
-/* The aggregate of one way of measuring. */
-static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, const bool *has,
-	bool is_ranges, struct sonde_err *err)
+/* The aggregate of one way of measuring; the first one there is has the plain name. */
+static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_t measured,
+	bool is_first, struct sonde_err *err)
 {
+	static const char *const names[] = {
+		"aggregate", "aggregate/ranges", "aggregate/app-ranges"};
 	struct sonde_nested nested = {0};
 	const struct sonde_cover cover = {
-		.scope = SONDE_NONE, .is_ranges = is_ranges, .nested = &nested};
+		.scope = SONDE_NONE, .measured = measured, .nested = &nested};
 	struct sonde_report *r;
-	int rc = is_ranges ? sonde_nested__init(&nested, t, err) : 0;
+	int rc = measured == SONDE_MEASURED_KERNEL ? 0
+						   : sonde_nested__init(&nested, t, measured, err);
 
 	if (rc == 0)
 		rc = sonde_tree__report(t, x, &cover, err);
 	if (rc == 0) {
 		r = &t->reports.at[t->reports.nr - 1];
-		if (is_ranges && has[0])
-			r->name = SONDE_STR("aggregate/ranges");
+		r->name = sonde_str_from(is_first ? "aggregate" : names[measured]);
 		rc = sonde_tree__spread(t, r, &nested, err);
 	}
 	if (nested.has_levels)
@@ -93,34 +95,77 @@ static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, const 
 	return rc;
 }
 
+/* Kernels of several tools are added up, as those of several ranks are; the reader must know. */
+static void note_kernel_modes(struct sonde_tree *t)
+{
+	const struct sonde_launches *l = t->launches;
+	struct sonde_str first = {NULL, 0}, mode;
+	size_t i;
+
+	for (i = 0; i < l->scopes.nr; i++) {
+		const struct sonde_scope *s = &l->scopes.at[i];
+
+		mode = l->records->inputs.at[l->records->processes.at[s->process].input]
+			       .replay_mode;
+		if (s->measured != SONDE_MEASURED_KERNEL || !mode.n)
+			continue;
+		if (first.n && !sonde_str_eq(first, mode)) {
+			sonde_note(&t->notes,
+				"the aggregate adds up captures made in different ways (%.*s, "
+				"%.*s): if "
+				"they are of the same work, look at the scopes instead",
+				SONDE_STR_ARG(first), SONDE_STR_ARG(mode));
+			return;
+		}
+		first = mode;
+	}
+}
+
+static void note_ways(struct sonde_tree *t, const bool *has)
+{
+	if (has[SONDE_MEASURED_KERNEL] &&
+		(has[SONDE_MEASURED_RANGE] || has[SONDE_MEASURED_APP_RANGE]))
+		sonde_note(&t->notes,
+			"the inputs hold kernel results and replayed ranges; they answer different "
+			"questions and are reported side by side, never summed");
+	if (has[SONDE_MEASURED_RANGE] && has[SONDE_MEASURED_APP_RANGE])
+		sonde_note(&t->notes,
+			"the inputs hold ranges of range replay and of app-range replay; they "
+			"measure the same ranges differently and are reported side by side, never "
+			"summed");
+}
+
 static int build_reports(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_launches *l = t->launches;
 	const struct sonde_nested none = {0};
 	struct sonde_scratch x;
-	bool has[2] = {false, false};
+	bool has[SONDE_NR_MEASURED] = {false}, is_first = true;
+	uint8_t k;
 	size_t i;
-	int rc = sonde_scratch__init(&x, t, err), k;
+	int rc = sonde_scratch__init(&x, t, err);
 
 	for (i = 0; i < l->scopes.nr && rc == 0; i++) {
 		const struct sonde_cover cover = {.scope = (uint32_t)i,
-			.is_ranges = l->scopes.at[i].is_ranges,
+			.measured = l->scopes.at[i].measured,
 			.nested = &none};
 
-		has[cover.is_ranges] = true;
+		has[cover.measured] = true;
 		rc = sonde_tree__report(t, &x, &cover, err);
 	}
-	if (!has[0] && !has[1])
-		has[0] = true; /* nothing captured: the aggregate is there, and empty */
-	for (k = 0; k < 2 && rc == 0 && !choice->no_aggregate; k++)
-		if (has[k])
-			rc = build_aggregate(t, &x, has, k == 1, err);
+	if (!l->scopes.nr) /* nothing captured: the aggregate is there, and empty */
+		has[SONDE_MEASURED_KERNEL] = true;
+	for (k = 0; k < SONDE_NR_MEASURED && rc == 0 && !choice->no_aggregate; k++) {
+		if (!has[k])
+			continue;
+		rc = build_aggregate(t, &x, k, is_first, err);
+		is_first = false;
+	}
 	sonde_scratch__release(&x);
-	if (has[0] && has[1])
-		sonde_note(&t->notes,
-			"the inputs hold kernel results and replayed ranges; they answer different "
-			"questions and are reported side by side, never summed");
+	note_ways(t, has);
+	if (!choice->no_aggregate)
+		note_kernel_modes(t);
 	return rc;
 }
 

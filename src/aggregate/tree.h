@@ -2,8 +2,8 @@
  * The region tree: everything known about a run, arranged by NVTX region.
  *
  * A tree holds several reports: one per scope (process and device), then the
- * aggregate over all of them, and a second aggregate for replayed ranges when
- * both kinds of results were given. A report is a list of nodes, depth-first,
+ * aggregate over all of them, or one per way of measuring when results of
+ * several ways were given. A report is a list of nodes, depth-first,
  * children in order of first entry. Built once from launches, read-only
  * afterwards; a node is valid exactly as long as its tree, and the tree borrows
  * from the launches.
@@ -111,8 +111,9 @@ struct sonde_node {
 };
 
 struct sonde_report {
-	struct sonde_str name; /* "process:4519/device:0", "aggregate", "aggregate/ranges" */
+	struct sonde_str name; /* "process:4519/device:0", "aggregate", "aggregate/ranges" … */
 	bool is_aggregate;
+	uint8_t measured;   /* enum sonde_measured */
 	bool is_ranges;	    /* figures are of replayed ranges, not sums over kernels */
 	uint32_t scope;	    /* scope number, SONDE_NONE for an aggregate */
 	uint32_t nr_scopes; /* scopes it covers */

@@ -25,8 +25,8 @@ int sonde_tree__choose(
 
 /* Which scopes a report covers. */
 struct sonde_cover {
-	uint32_t scope; /* SONDE_NONE: all with this is_ranges */
-	bool is_ranges;
+	uint32_t scope;	  /* SONDE_NONE: all with this `measured` */
+	uint8_t measured; /* enum sonde_measured */
 	const struct sonde_nested *nested;
 };
 bool sonde_cover_has(const struct sonde_launches *l, const struct sonde_cover *c, uint32_t scope);
@@ -60,7 +60,8 @@ struct sonde_nested {
 	struct sonde_map own; /* {scope, region}: has results of its own there */
 	struct sonde_arena arena;
 };
-int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, struct sonde_err *err);
+int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured,
+	struct sonde_err *err);
 void sonde_nested__release(struct sonde_nested *n);
 /* Whether `region` was measured, though not in `scope`: results there are not added to it. */
 bool sonde_nested__covers(const struct sonde_nested *n, uint32_t region, uint32_t scope);

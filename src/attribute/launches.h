@@ -35,12 +35,24 @@ struct sonde_region {
 	bool is_shown;	     /* false: every launch in it was excluded by the NVTX selection */
 };
 
+/*
+ * How results were measured. The same region gives different figures each way, so results of
+ * different ways are never summed.
+ */
+enum sonde_measured {
+	SONDE_MEASURED_KERNEL, /* launch by launch */
+	SONDE_MEASURED_RANGE,  /* ranges, replayed inside the program; where a CSV does not tell */
+	SONDE_MEASURED_APP_RANGE, /* ranges, by running the whole program again */
+};
+#define SONDE_NR_MEASURED 3
+const char *sonde_measured_name(enum sonde_measured m); /* "kernel", "range", "app-range" */
+
 /* Where results come from: one process on one device, measured one way. */
 struct sonde_scope {
 	struct sonde_str name; /* "process:4519/device:0" */
 	uint32_t process;
-	uint32_t device; /* SONDE_NONE: a process that used no device */
-	bool is_ranges;	 /* true: replayed ranges, never summed with kernels */
+	uint32_t device;  /* SONDE_NONE: a process that used no device */
+	uint8_t measured; /* enum sonde_measured */
 };
 
 /* Which region a launch belongs to exclusively, per domain and start/end range: a slice of `homes`.

@@ -9,10 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *sonde_measured_name(enum sonde_measured m)
+{
+	static const char *const names[] = {"kernel", "range", "app-range"};
+
+	return names[m];
+}
+
+static enum sonde_measured measured_of(
+	const struct sonde_records *r, const struct sonde_record *rec)
+{
+	const struct sonde_input *in = &r->inputs.at[r->processes.at[rec->process].input];
+
+	if (rec->kind != SONDE_RESULT_RANGE)
+		return SONDE_MEASURED_KERNEL;
+	return sonde_str_is(in->replay_mode, "app-range") ? SONDE_MEASURED_APP_RANGE
+							  : SONDE_MEASURED_RANGE;
+}
+
 static int add_scope(struct sonde_build *b, const struct sonde_scope *scope, uint32_t *out,
 	struct sonde_err *err)
 {
-	uint32_t key[3] = {scope->process, scope->device, scope->is_ranges};
+	uint32_t key[3] = {scope->process, scope->device, scope->measured};
 	struct sonde_scope *slot;
 	bool is_new;
 
@@ -45,7 +63,7 @@ static int by_process(const void *a, const void *b)
 		return c ? c : p->input < q->input ? -1 : 1;
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
-	return (int)x->is_ranges - (int)y->is_ranges;
+	return (int)x->measured - (int)y->measured;
 }
 
 static bool same_process_id(
@@ -84,7 +102,7 @@ static struct sonde_str scope_name(struct sonde_build *b, size_t i)
 		sonde_buf_printf(&buf, "/device:%u", s->device);
 	if (pid_twice)
 		sonde_buf_printf(&buf, "/input:%u", p->input + 1);
-	if (both && s->is_ranges)
+	if (both && s->measured != SONDE_MEASURED_KERNEL)
 		sonde_buf_puts(&buf, "/ranges");
 	name = buf.failed ? (struct sonde_str){NULL, 0}
 			  : sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
@@ -138,7 +156,7 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 		const struct sonde_record *rec = &b->r->records.at[i];
 		struct sonde_scope scope = {.process = rec->process,
 			.device = rec->device,
-			.is_ranges = rec->kind == SONDE_RESULT_RANGE};
+			.measured = (uint8_t)measured_of(b->r, rec)};
 
 		rc = add_scope(b, &scope, &b->l->launches.at[i].scope, err);
 	}
@@ -153,7 +171,7 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 		return sonde_err_nomem(err);
 	for (i = 0; i < b->l->scopes.nr; i++) {
 		s = &b->l->scopes.at[i];
-		memcpy(key, (uint32_t[3]){s->process, s->device, s->is_ranges}, sizeof(key));
+		memcpy(key, (uint32_t[3]){s->process, s->device, s->measured}, sizeof(key));
 		number = sonde_map_find(
 			&b->scope_keys, (struct sonde_str){(const char *)key, sizeof(key)});
 		rank[number] = (uint32_t)i;
@@ -197,7 +215,7 @@ static bool count_one(
 /* Counts an entry and those around it, unless this scope has counted them already. */
 static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope)
 {
-	bool *seen = c->seen[b->l->scopes.at[scope].is_ranges];
+	bool *seen = c->seen[b->l->scopes.at[scope].measured != SONDE_MEASURED_KERNEL];
 
 	for (; range != SONDE_NONE; range = b->r->ranges.at[range].parent) {
 		bool is_first = !seen[range], is_new = is_first;

@@ -57,7 +57,7 @@ static void heads(struct sonde_sink *to, const struct sonde_tree *t)
 static void scope(struct sonde_sink *to, const struct sonde_report *r)
 {
 	sonde_escape_csv(&to->buf, r->name);
-	sonde_sink_puts(to, r->is_ranges ? ",range" : ",kernel");
+	sonde_sink_printf(to, ",%s", sonde_measured_name(r->measured));
 }
 
 static void region(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,

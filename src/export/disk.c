@@ -32,7 +32,7 @@ static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
 		sonde_json_open(&x.w, NULL, '{', false);
 		sonde_json_z(&x.w, "schema", "sonde.region/1");
 		sonde_json_str(&x.w, "scope", d->report->name);
-		sonde_json_z(&x.w, "measured", d->report->is_ranges ? "range" : "kernel");
+		sonde_json_z(&x.w, "measured", sonde_measured_name(d->report->measured));
 		x.tells_all = true;
 		sonde_json__region(&x, d->report, node);
 		sonde_json_close(&x.w, '}');

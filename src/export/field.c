@@ -219,6 +219,18 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 	return "";
 }
 
+#define CAUTION                                                                                    \
+	"each figure is of the range as a whole, launch gaps included. Not to be compared with "   \
+	"sums over kernels."
+
+const char *sonde_report_caution(const struct sonde_report *r)
+{
+	static const char *const cautions[] = {[SONDE_MEASURED_RANGE] = "Replayed ranges: " CAUTION,
+		[SONDE_MEASURED_APP_RANGE] = "Replayed ranges (app-range replay): " CAUTION};
+
+	return cautions[r->measured];
+}
+
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o)
 {
 	char name[256];
@@ -246,7 +258,7 @@ bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_repo
 	for (i = 0; i < t->reports.nr; i++) {
 		const struct sonde_report *other = &t->reports.at[i];
 
-		if (!other->is_aggregate && other->is_ranges == r->is_ranges &&
+		if (!other->is_aggregate && other->measured == r->measured &&
 			sonde_report_is_shown(other, o))
 			return true;
 	}

@@ -89,6 +89,9 @@ int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
 void sonde_listing_release(struct sonde_listing *l);
 
+/* What a reader of replayed ranges must know; NULL for kernels. */
+const char *sonde_report_caution(const struct sonde_report *r);
+
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
 

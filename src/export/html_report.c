@@ -226,7 +226,7 @@ static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 
 	sonde_json_str(w, "scope", r->name);
 	sonde_json_bool(w, "aggregate", r->is_aggregate);
-	sonde_json_z(w, "measured", r->is_ranges ? "range" : "kernel");
+	sonde_json_z(w, "measured", sonde_measured_name(r->measured));
 	sonde_json_u64(w, "nr_scopes", r->nr_scopes);
 	sonde_json_number(w, "process", scope ? scope->process : NAN);
 	sonde_json_number(w, "device", scope && scope->device != SONDE_NONE ? scope->device : NAN);

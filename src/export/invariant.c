@@ -36,7 +36,7 @@ bool sonde_invariant__is_ranges(const json_t *report)
 {
 	const char *measured = json_string_value(json_object_get(report, "measured"));
 
-	return measured && strcmp(measured, "range") == 0;
+	return measured && strcmp(measured, "kernel") != 0;
 }
 
 static bool same_text(const json_t *a, const json_t *b)

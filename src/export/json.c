@@ -69,7 +69,7 @@ static const struct sonde_scope *only_scope(
 	for (i = 0; r->nr_scopes == 1 && i < t->reports.nr; i++) {
 		const struct sonde_report *other = &t->reports.at[i];
 
-		if (other->scope != SONDE_NONE && other->is_ranges == r->is_ranges)
+		if (other->scope != SONDE_NONE && other->measured == r->measured)
 			return &t->launches->scopes.at[other->scope];
 	}
 	return NULL;
@@ -120,7 +120,7 @@ static void report(struct sonde_json_export *x, const char *key, const struct so
 
 	sonde_json_open(&x->w, key, '{', false);
 	sonde_json_str(&x->w, "scope", r->name);
-	sonde_json_z(&x->w, "measured", r->is_ranges ? "range" : "kernel");
+	sonde_json_z(&x->w, "measured", sonde_measured_name(r->measured));
 	sonde_json__place(x, r, true);
 	totals(x, r);
 	sonde_json_open(&x->w, "regions", '[', false);

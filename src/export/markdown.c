@@ -227,9 +227,7 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 		sonde_sink_printf(m->to, " over %u scopes", r->nr_scopes);
 	sonde_sink_puts(m->to, "\n");
 	if (r->is_ranges)
-		sonde_sink_puts(m->to,
-			"\nReplayed ranges: each figure is of the range as a whole, launch gaps "
-			"included. Not to be compared with sums over kernels.\n");
+		sonde_sink_printf(m->to, "\n%s\n", sonde_report_caution(r));
 	if (r->nodes.nr)
 		return regions(m, r, err);
 	sonde_sink_puts(m->to,

@@ -150,7 +150,7 @@ static int put_scope(struct sonde_db *d, const struct sonde_report *r, int64_t i
 	sqlite3_bind_int64(s, 1, id);
 	sonde_db__text(s, 2, r->name);
 	sqlite3_bind_int64(s, 3, r->is_aggregate);
-	sonde_db__z(s, 4, r->is_ranges ? "range" : "kernel");
+	sonde_db__z(s, 4, sonde_measured_name(r->measured));
 	if (scope)
 		sqlite3_bind_int64(s, 5,
 			(int64_t)d->tree->launches->records->processes.at[scope->process].pid);

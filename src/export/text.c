@@ -208,9 +208,7 @@ static void title(struct sonde_text_export *x, const struct sonde_report *r)
 static int report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	if (r->is_ranges)
-		wrapped(x, "",
-			SONDE_STR("Replayed ranges: each figure is of the range as a whole, launch "
-				  "gaps included. Not to be compared with sums over kernels."));
+		wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
 	if (r->nodes.nr)
 		return sonde_text__tree(x, r, err);
 	if (r->outside_launches == 0) {

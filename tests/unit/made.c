@@ -27,13 +27,19 @@ static const struct sonde_source_ops made_ops = {.name = "made", .values = made_
 
 void made_init(struct made *m)
 {
-	struct sonde_source *src = sonde_calloc(1, sizeof(*src)), **slot;
-	struct sonde_input *in;
-
 	memset(m, 0, sizeof(*m));
 	m->r = sonde_calloc(1, sizeof(*m->r));
 	assert_non_null(m->r);
 	assert_non_null(sonde_vec_push(&m->r->sets));
+	made_input(m, "kernel", 1);
+	m->thread = 1;
+}
+
+void made_input(struct made *m, const char *replay_mode, uint64_t pid)
+{
+	struct sonde_source *src = sonde_calloc(1, sizeof(*src)), **slot;
+	struct sonde_input *in;
+
 	slot = sonde_vec_push(&m->r->sources);
 	in = sonde_vec_push(&m->r->inputs);
 	assert_true(slot && in && src);
@@ -42,9 +48,9 @@ void made_init(struct made *m)
 	src->state = m;
 	in->path = SONDE_STR("made");
 	in->source = SONDE_STR("made");
-	in->replay_mode = SONDE_STR("kernel");
-	made_process(m, 1);
-	m->thread = 1;
+	in->replay_mode = sonde_str_from(replay_mode);
+	m->input = (uint32_t)(m->r->inputs.nr - 1);
+	made_process(m, pid);
 }
 
 void made_release(struct made *m)
@@ -55,7 +61,8 @@ void made_release(struct made *m)
 
 void made_process(struct made *m, uint64_t pid)
 {
-	m->process = sonde_records__process(m->r, 0, pid, SONDE_STR("host"), SONDE_STR("prog"));
+	m->process =
+		sonde_records__process(m->r, m->input, pid, SONDE_STR("host"), SONDE_STR("prog"));
 }
 
 static uint32_t string(struct made *m, const char *z)

@@ -25,7 +25,7 @@ struct made_value {
 struct made {
 	struct sonde_records *r;
 	SONDE_VEC(struct made_value) values;
-	uint32_t process, device;
+	uint32_t input, process, device;
 	uint64_t thread;
 };
 
@@ -39,6 +39,8 @@ uint32_t made_start(struct made *m, const char *label);
 uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open);
 void made_metric(struct made *m, const char *name, double v);
 void made_text(struct made *m, const char *name, const char *text);
+/* Makes further processes come from another file, and starts one. */
+void made_input(struct made *m, const char *replay_mode, uint64_t pid);
 /* Makes further launches come from another process. */
 void made_process(struct made *m, uint64_t pid);
 

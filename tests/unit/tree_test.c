@@ -603,6 +603,32 @@ static void test_tree__levels_of_replayed_ranges_are_not_added_up(void **state)
 	made_release(&m);
 }
 
+static void test_tree__range_and_app_range_replay_are_never_summed(void **state)
+{
+	struct made m;
+	struct run run = {0};
+	const struct sonde_report *reports;
+
+	(void)state;
+	made_init(&m);
+	replayed(&m, made_push(&m, MADE_ROOT, "A"), 100);
+	made_input(&m, "app-range", 4600);
+	replayed(&m, made_push(&m, MADE_ROOT, "A"), 250);
+	aggregate(&run, m.r, NULL);
+	reports = run.t->reports.at;
+	assert_int_equal(run.t->reports.nr, 4); /* two scopes, two aggregates */
+	assert_true(sonde_str_is(reports[2].name, "aggregate"));
+	assert_int_equal(reports[2].measured, SONDE_MEASURED_RANGE);
+	near(node_named(&run, &reports[2], "A")->time_ns, 100);
+	near(node_named(&run, &reports[2], "A")->imbalance, 1);
+	assert_true(sonde_str_is(reports[3].name, "aggregate/app-ranges"));
+	assert_int_equal(reports[3].measured, SONDE_MEASURED_APP_RANGE);
+	near(node_named(&run, &reports[3], "A")->time_ns, 250);
+	assert_int_equal(run.t->notes.texts.nr, 1);
+	release(&run);
+	made_release(&m);
+}
+
 /* Two ranks replay A, one of them also a range below A: results of one capture are disjoint. */
 static void test_tree__results_of_one_capture_add_up(void **state)
 {
@@ -781,6 +807,7 @@ int main(void)
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
 		cmocka_unit_test(test_tree__levels_of_replayed_ranges_are_not_added_up),
+		cmocka_unit_test(test_tree__range_and_app_range_replay_are_never_summed),
 		cmocka_unit_test(test_tree__results_of_one_capture_add_up),
 	};
 
