@@ -122,7 +122,7 @@ static int add_columns(struct sonde_tree *t, const bool *wanted, struct sonde_er
 		if (!wanted[i])
 			continue;
 		c = sonde_vec_push(&t->columns);
-		if (!c || sonde_store_add(t->store, i) == SONDE_NONE)
+		if (!c || !sonde_store_add(t->store, i))
 			return sonde_err_nomem(err);
 		*c = (struct sonde_column){.metric = i, .name = r->metrics.at[i].name};
 		c->unit = sonde_metric_unit(c->name);

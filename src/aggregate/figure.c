@@ -71,13 +71,44 @@ void sonde_cell_merge(const struct sonde_store *s, struct sonde_cell *to,
 		merge_acc(&s->plans.at[i], &to->acc[i], &from->acc[i], scale);
 }
 
+/* All a cell has of a metric, whichever inputs it comes from. */
+struct whole {
+	const struct sonde_plan *plan; /* of the first that has some */
+	struct sonde_acc acc;
+	bool is_agreed; /* on what the constituents are */
+};
+
+static struct whole whole_of(
+	const struct sonde_store *s, const struct sonde_cell *cell, uint32_t metric)
+{
+	uint32_t slot = s->slot_of[metric];
+	struct whole w = {&s->plans.at[slot], cell->acc[slot], true};
+
+	while ((slot = s->plans.at[slot].next) != SONDE_NONE) {
+		const struct sonde_plan *p = &s->plans.at[slot];
+
+		if (!cell->acc[slot].nr)
+			continue;
+		if (!w.acc.nr) {
+			w.plan = p;
+			w.acc = cell->acc[slot];
+			continue;
+		}
+		merge_acc(p, &w.acc, &cell->acc[slot], 1);
+		if (p->weight[0] != w.plan->weight[0] || p->weight[1] != w.plan->weight[1])
+			w.acc.nr_weighed = 0; /* weights of different kinds: only times add up */
+		w.is_agreed &= sonde_plan_same_constituents(p, w.plan);
+	}
+	return w;
+}
+
 /* The mean with the planned weight if every launch had it, else by time; NaN if neither weighs
  * anything. */
 static double mean(
 	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
 {
 	out->quality = p->quality;
-	out->method = 0;
+	out->method = p->saying;
 	if (acc->nr_weighed == acc->nr && acc->w > 0)
 		return acc->a / acc->w;
 	if (acc->nr_weighed == acc->nr && acc->nr > 0 && acc->t > 0 && acc->b == 0)
@@ -93,21 +124,20 @@ static double mean(
  * some launch lacks one, so that the maximum is not known.
  */
 static double largest(const struct sonde_store *s, const struct sonde_cell *cell,
-	const struct sonde_plan *p, bool exact, double floor, uint8_t *quality)
+	const struct whole *peak, bool exact, double floor, uint8_t *quality)
 {
-	uint64_t nr = cell->acc[s->slot_of[p->metric]].nr;
 	struct sonde_figure part;
 	double best = floor, v;
 	size_t i;
 
-	for (i = 0; i < p->constituents.nr; i++) {
-		uint32_t slot = s->slot_of[p->constituents.at[i]];
-		const struct sonde_acc *acc = &cell->acc[slot];
+	for (i = 0; i < peak->plan->constituents.nr; i++) {
+		struct whole w = whole_of(s, cell, peak->plan->constituents.at[i]);
 
-		if (acc->nr != nr)
+		if (w.acc.nr != peak->acc.nr)
 			return NAN;
-		v = mean(&s->plans.at[slot], acc, &part);
-		if ((part.quality == SONDE_QUALITY_EXACT) != exact || (!exact && acc->top <= floor))
+		v = mean(w.plan, &w.acc, &part);
+		if ((part.quality == SONDE_QUALITY_EXACT) != exact ||
+			(!exact && w.acc.top <= floor))
 			continue;
 		if (part.quality > *quality)
 			*quality = part.quality;
@@ -119,18 +149,20 @@ static double largest(const struct sonde_store *s, const struct sonde_cell *cell
 
 /* A throughput: the largest of its constituents' means, else a bound. */
 static double peak(const struct sonde_store *s, const struct sonde_cell *cell,
-	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
+	const struct whole *w, struct sonde_figure *out)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;
-	double v = largest(s, cell, p, true, NAN, &quality);
+	double v = NAN;
 
-	if (p->constituents.nr)
-		v = largest(s, cell, p, false, v, &quality);
+	if (w->plan->constituents.nr && w->is_agreed) {
+		v = largest(s, cell, w, true, NAN, &quality);
+		v = largest(s, cell, w, false, v, &quality);
+	}
 	if (!isnan(v)) {
 		out->quality = quality;
 		return v;
 	}
-	v = mean(p, acc, out);
+	v = mean(w->plan, &w->acc, out);
 	out->quality = SONDE_QUALITY_BOUND;
 	out->high = v;
 	return v;
@@ -177,17 +209,28 @@ static void incomplete(const struct sonde_plan *p, struct sonde_figure *out)
 	}
 }
 
-void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cell, uint32_t slot,
+/* One launch: nothing was rolled up, a bound is the value itself. */
+static void as_measured(struct sonde_figure *out)
+{
+	if (out->quality == SONDE_QUALITY_BOUND)
+		out->low = out->high = NAN;
+	if (out->quality == SONDE_QUALITY_BOUND || out->quality == SONDE_QUALITY_APPROX)
+		out->quality = SONDE_QUALITY_EXACT;
+}
+
+void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out)
 {
-	const struct sonde_plan *p = &s->plans.at[slot];
-	const struct sonde_acc *acc = &cell->acc[slot];
+	const struct whole w = whole_of(s, cell, metric);
+	const struct sonde_plan *p = w.plan;
+	const struct sonde_acc *acc = &w.acc;
 	const struct sonde_acc *avg =
 		p->sibling == SONDE_NONE || s->slot_of[p->sibling] == SONDE_NONE
 			? NULL
 			: &cell->acc[s->slot_of[p->sibling]];
 
-	*out = (struct sonde_figure){.v = NAN, .low = NAN, .high = NAN, .quality = p->quality};
+	*out = (struct sonde_figure){
+		.v = NAN, .low = NAN, .high = NAN, .quality = p->quality, .method = p->saying};
 	if (acc->nr == 0)
 		return;
 	switch (p->method) {
@@ -195,7 +238,7 @@ void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cel
 		out->v = mean(p, acc, out);
 		break;
 	case SONDE_METHOD_PEAK:
-		out->v = peak(s, cell, p, acc, out);
+		out->v = peak(s, cell, &w, out);
 		break;
 	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max */
 		out->v = out->high = acc->a;
@@ -215,11 +258,6 @@ void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cel
 	}
 	if (acc->nr < cell->launches)
 		incomplete(p, out);
-	/* One launch: nothing was rolled up, a bound is the value itself. */
-	if (cell->launches == 1 && out->quality == SONDE_QUALITY_BOUND) {
-		out->quality = SONDE_QUALITY_EXACT;
-		out->low = out->high = NAN;
-	}
-	if (cell->launches == 1 && out->quality == SONDE_QUALITY_APPROX)
-		out->quality = SONDE_QUALITY_EXACT;
+	if (cell->launches == 1)
+		as_measured(out);
 }

@@ -25,6 +25,7 @@ struct work {
 	struct sonde_scratch *x;
 	const uint32_t *cells; /* those of the scope, by number; NULL: all there are, from 0 on */
 	size_t nr_cells;
+	bool is_timed; /* some input of its scopes has times */
 	struct sonde_err *err;
 };
 
@@ -335,18 +336,6 @@ static int add_kernel_tables(struct work *w)
 	return rc;
 }
 
-/* A capture without times has none, not zero. */
-static void forget_times(struct sonde_report *r)
-{
-	size_t i;
-
-	r->time_ns = r->outside_time_ns = r->all_time_ns = NAN;
-	for (i = 0; i < r->nodes.nr; i++)
-		r->nodes.at[i].time_ns = r->nodes.at[i].own_time_ns = NAN;
-	for (i = 0; i < r->kernels.nr; i++)
-		r->kernels.at[i].time_ns = NAN;
-}
-
 static void sum_scopes(struct work *w)
 {
 	bool is_one = w->cover->scope != SONDE_NONE;
@@ -356,6 +345,8 @@ static void sum_scopes(struct work *w)
 	for (; i < end; i++) {
 		if (!sonde_cover_has(w->l, w->cover, (uint32_t)i))
 			continue;
+		w->is_timed |= sonde_input_has(
+			sonde_store_kit(w->s, (uint32_t)i)->capture.input, w->s->time_metric);
 		w->r->nr_scopes++;
 		w->r->all_launches += w->s->scopes[i].launches;
 		w->r->all_time_ns += w->s->scopes[i].time_ns;
@@ -379,8 +370,8 @@ static int build(struct work *w)
 		rc = distribute(w);
 	if (rc == 0)
 		rc = add_kernel_tables(w);
-	if (rc == 0 && w->s->time_metric == SONDE_NONE)
-		forget_times(w->r);
+	if (rc == 0 && !w->is_timed)
+		sonde_tree__forget_times(w->r);
 	sonde_scratch__clear(w->x);
 	return rc;
 }

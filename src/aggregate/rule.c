@@ -79,13 +79,19 @@ static struct sonde_str name_unit(struct sonde_str name)
 	return (struct sonde_str){name.p, 0};
 }
 
+/* Only what the capture itself has may weigh: its figures do not depend on other inputs. */
+static uint32_t metric_of(const struct sonde_capture *c, const char *name)
+{
+	return sonde_input_metric(c->records, c->input, name);
+}
+
 /* Finds a metric by pieces of its name. */
-static uint32_t find(const struct sonde_records *r, struct sonde_str unit, const char *rest)
+static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const char *rest)
 {
 	char name[512];
 	int n = snprintf(name, sizeof(name), "%.*s%s", SONDE_STR_ARG(unit), rest);
 
-	return n > 0 && (size_t)n < sizeof(name) ? sonde_records_metric(r, name) : SONDE_NONE;
+	return n > 0 && (size_t)n < sizeof(name) ? metric_of(c, name) : SONDE_NONE;
 }
 
 static void weigh(struct sonde_plan *p, uint32_t first, uint32_t second, uint8_t quality)
@@ -100,7 +106,7 @@ static void weigh(struct sonde_plan *p, uint32_t first, uint32_t second, uint8_t
  * Cycles of a unit, in order of preference: the counter itself (per instance or
  * over all of them), its rate × time, the slowest instance.
  */
-static bool weigh_by_cycles(const struct sonde_records *r, struct sonde_plan *p,
+static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_plan *p,
 	struct sonde_str unit, const char *which, uint8_t quality)
 {
 	static const struct {
@@ -113,13 +119,13 @@ static bool weigh_by_cycles(const struct sonde_records *r, struct sonde_plan *p,
 		{".avg.per_second", true, true, SONDE_QUALITY_EXACT},
 		{".max", false, true, SONDE_QUALITY_APPROX},
 	};
-	uint32_t time = sonde_records_metric(r, TIME), metric;
+	uint32_t time = metric_of(c, TIME), metric;
 	char rest[64];
 	size_t i;
 
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		snprintf(rest, sizeof(rest), "__cycles_%s%s", which, forms[i].suffix);
-		metric = find(r, unit, rest);
+		metric = find(c, unit, rest);
 		if (metric == SONDE_NONE || (forms[i].times_time && time == SONDE_NONE))
 			continue;
 		p->per_instance = forms[i].per_instance;
@@ -143,28 +149,28 @@ static bool is_sm_clocked(struct sonde_str unit)
 }
 
 static bool weigh_by_elapsed(
-	const struct sonde_records *r, struct sonde_plan *p, struct sonde_str unit, uint8_t quality)
+	const struct sonde_capture *c, struct sonde_plan *p, struct sonde_str unit, uint8_t quality)
 {
-	if (weigh_by_cycles(r, p, unit, "elapsed", quality))
+	if (weigh_by_cycles(c, p, unit, "elapsed", quality))
 		return true;
 	return is_sm_clocked(unit) &&
-	       (weigh_by_cycles(r, p, SONDE_STR("sm"), "elapsed", quality) ||
-		       weigh_by_cycles(r, p, SONDE_STR("gpc"), "elapsed", quality));
+	       (weigh_by_cycles(c, p, SONDE_STR("sm"), "elapsed", quality) ||
+		       weigh_by_cycles(c, p, SONDE_STR("gpc"), "elapsed", quality));
 }
 
-static void weigh_by_time(const struct sonde_records *r, struct sonde_plan *p, uint8_t quality)
+static void weigh_by_time(const struct sonde_capture *c, struct sonde_plan *p, uint8_t quality)
 {
-	weigh(p, sonde_records_metric(r, TIME), SONDE_NONE, quality);
+	weigh(p, metric_of(c, TIME), SONDE_NONE, quality);
 }
 
 /* Tries `unit__<name>` as a counter, singular or plural; then its rate × time, which is
  * proportional. */
-static bool weigh_by_counter(const struct sonde_records *r, struct sonde_plan *p,
+static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_plan *p,
 	struct sonde_str unit, struct sonde_str name)
 {
 	static const char *const forms[] = {
 		"__%.*s%s.sum", "__t_%.*s%s.sum", "__%.*s%s.avg", "__t_%.*s%s.avg"};
-	uint32_t time = sonde_records_metric(r, TIME), metric;
+	uint32_t time = metric_of(c, TIME), metric;
 	char rest[256];
 	size_t i;
 
@@ -173,7 +179,7 @@ static bool weigh_by_counter(const struct sonde_records *r, struct sonde_plan *p
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(rest, sizeof(rest), forms[i / 2], SONDE_STR_ARG(name), i % 2 ? "s" : "");
 #pragma GCC diagnostic pop
-		metric = find(r, unit, rest);
+		metric = find(c, unit, rest);
 		if (metric != SONDE_NONE) {
 			weigh(p, metric, SONDE_NONE, SONDE_QUALITY_EXACT);
 			return true;
@@ -181,7 +187,7 @@ static bool weigh_by_counter(const struct sonde_records *r, struct sonde_plan *p
 	}
 	snprintf(rest, sizeof(rest), "__%.*s.avg.pct_of_peak_sustained_elapsed",
 		SONDE_STR_ARG(name));
-	metric = find(r, unit, rest);
+	metric = find(c, unit, rest);
 	if (metric == SONDE_NONE || time == SONDE_NONE)
 		return false;
 	weigh(p, metric, time, SONDE_QUALITY_APPROX);
@@ -193,7 +199,7 @@ static bool weigh_by_counter(const struct sonde_records *r, struct sonde_plan *p
  * `t_sector_op_read_hit_rate` by `t_sectors_op_read`.
  */
 static bool weigh_by_denominator(
-	const struct sonde_records *r, struct sonde_plan *p, struct sonde_str name)
+	const struct sonde_capture *c, struct sonde_plan *p, struct sonde_str name)
 {
 	struct sonde_str unit = name_unit(name), rest;
 	char lookups[256];
@@ -206,7 +212,7 @@ static bool weigh_by_denominator(
 	for (i = rest.n; i-- > 0;)
 		if (rest.n - i > 5 && memcmp(rest.p + i, "_per_", 5) == 0)
 			return weigh_by_counter(
-				r, p, unit, (struct sonde_str){rest.p + i + 5, rest.n - i - 5});
+				c, p, unit, (struct sonde_str){rest.p + i + 5, rest.n - i - 5});
 	if (sonde_str_ends(rest, "_hit_rate"))
 		rest.n -= strlen("_hit_rate");
 	else if (sonde_str_ends(rest, "_success_rate"))
@@ -222,42 +228,42 @@ static bool weigh_by_denominator(
 			continue;
 		snprintf(lookups, sizeof(lookups), "%.*ss%.*s", SONDE_STR_ARG(head),
 			(int)(rest.n - i - 6), rest.p + i + 6);
-		return weigh_by_counter(r, p, unit, sonde_str_from(lookups));
+		return weigh_by_counter(c, p, unit, sonde_str_from(lookups));
 	}
-	return weigh_by_counter(r, p, unit, rest);
+	return weigh_by_counter(c, p, unit, rest);
 }
 
-static void choose_weight(const struct sonde_records *r, struct sonde_plan *p,
+static void choose_weight(const struct sonde_capture *c, struct sonde_plan *p,
 	const struct sonde_rule *rule, struct sonde_str name)
 {
 	struct sonde_str unit = name_unit(name);
 
 	switch (rule->weight) {
 	case SONDE_WEIGHT_ELAPSED:
-		if (weigh_by_elapsed(r, p, unit, SONDE_QUALITY_EXACT))
+		if (weigh_by_elapsed(c, p, unit, SONDE_QUALITY_EXACT))
 			return;
 		break;
 	case SONDE_WEIGHT_ACTIVE:
-		if (weigh_by_cycles(r, p, unit, "active", SONDE_QUALITY_EXACT))
+		if (weigh_by_cycles(c, p, unit, "active", SONDE_QUALITY_EXACT))
 			return;
 		if (sonde_str_is(unit, "smsp") &&
-			weigh_by_cycles(r, p, SONDE_STR("sm"), "active", SONDE_QUALITY_APPROX))
+			weigh_by_cycles(c, p, SONDE_STR("sm"), "active", SONDE_QUALITY_APPROX))
 			return;
-		if (weigh_by_elapsed(r, p, unit, SONDE_QUALITY_APPROX))
+		if (weigh_by_elapsed(c, p, unit, SONDE_QUALITY_APPROX))
 			return;
 		break;
 	case SONDE_WEIGHT_DENOMINATOR:
-		if (weigh_by_denominator(r, p, name))
+		if (weigh_by_denominator(c, p, name))
 			return;
 		break;
 	case SONDE_WEIGHT_TIME:
-		weigh_by_time(r, p, rule->quality);
+		weigh_by_time(c, p, rule->quality);
 		return;
 	default:
 		return;
 	}
 	p->per_instance = rule->weight != SONDE_WEIGHT_DENOMINATOR;
-	weigh_by_time(r, p, SONDE_QUALITY_APPROX);
+	weigh_by_time(c, p, SONDE_QUALITY_APPROX);
 }
 
 static struct sonde_str metric_name(const struct sonde_records *r, uint32_t metric)
@@ -291,23 +297,29 @@ static const char *words(
 	return s.p ? s.p : "mean";
 }
 
+/* Of any input: where a launch lacks it, the bound it would give is left out anyway. */
 static uint32_t average_of(const struct sonde_records *r, struct sonde_str name)
 {
-	return find(r, (struct sonde_str){name.p, name.n - 4}, ".avg");
+	char average[512];
+	int n = snprintf(average, sizeof(average), "%.*s.avg", (int)name.n - 4, name.p);
+
+	return n > 0 && (size_t)n < sizeof(average) ? sonde_records_metric(r, average) : SONDE_NONE;
 }
 
 struct sonde_plan sonde_plan_for(
-	const struct sonde_records *r, uint32_t metric, struct sonde_arena *arena)
+	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena)
 {
+	const struct sonde_records *r = c->records;
 	struct sonde_str name = metric_name(r, metric);
 	const struct sonde_rule *rule = sonde_rule_for(name);
 	struct sonde_plan p = {.metric = metric,
 		.method = rule->method,
 		.quality = rule->quality,
 		.weight = {SONDE_NONE, SONDE_NONE},
-		.sibling = SONDE_NONE};
+		.sibling = SONDE_NONE,
+		.next = SONDE_NONE};
 
-	choose_weight(r, &p, rule, name);
+	choose_weight(c, &p, rule, name);
 	if (p.method == SONDE_METHOD_PEAK)
 		p.quality = SONDE_QUALITY_BOUND; /* until its constituents are found */
 	if ((p.method == SONDE_METHOD_MEAN || p.method == SONDE_METHOD_PEAK) &&
@@ -320,4 +332,12 @@ struct sonde_plan sonde_plan_for(
 	p.says[0] = words(&p, r, arena);
 	p.says[1] = "mean weighted by time";
 	return p;
+}
+
+bool sonde_plan_same_constituents(const struct sonde_plan *a, const struct sonde_plan *b)
+{
+	size_t nr = a->constituents.nr;
+
+	return nr == b->constituents.nr && (!nr || memcmp(a->constituents.at, b->constituents.at,
+							   nr * sizeof(*a->constituents.at)) == 0);
 }

@@ -42,6 +42,12 @@ struct sonde_rule {
 /* Never NULL: the last row of the table takes everything. */
 const struct sonde_rule *sonde_rule_for(struct sonde_str metric);
 
+/* One input and the records it is part of. */
+struct sonde_capture {
+	const struct sonde_records *records;
+	const struct sonde_input *input;
+};
+
 /* A rule applied to one metric of one capture. */
 struct sonde_plan {
 	uint32_t metric;    /* number in the records */
@@ -53,12 +59,17 @@ struct sonde_plan {
 	uint32_t sibling;   /* UPPER, LOWER: metric number of the `.avg`, or SONDE_NONE */
 	const char *says[2]; /* method in words: as planned; when a launch lacks the weight */
 	SONDE_VEC(uint32_t)
-	constituents; /* PEAK: metric numbers, from the capture's `breakdown:` */
+	constituents;	/* PEAK: metric numbers, from the capture's `breakdown:` */
+	uint32_t next;	/* slot of the same metric as other captures weigh it, SONDE_NONE = none */
+	uint8_t saying; /* says[0] among the methods of the metric's column */
 };
 
 /* Texts go to `arena`. Memory shortage leaves a plan without weights (method by time). */
 struct sonde_plan sonde_plan_for(
-	const struct sonde_records *r, uint32_t metric, struct sonde_arena *arena);
+	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena);
+
+/* Whether two plans of a throughput take the maximum over the same constituents. */
+bool sonde_plan_same_constituents(const struct sonde_plan *a, const struct sonde_plan *b);
 
 /* "ns", "byte", "%", … from the name alone; "" when it has none. */
 const char *sonde_metric_unit(struct sonde_str metric);

@@ -34,6 +34,14 @@ static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
 	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
 }
 
+/* Not where it is only the sum of what lies inside, nor in an input without times beside others. */
+static bool is_sample(const struct sonde_report *aggregate, const struct sonde_nested *nested,
+	const struct sonde_report *r, const struct sonde_node *n)
+{
+	return !sonde_nested__covers(nested, n->region, r->scope) &&
+	       !(isnan(n->time_ns) && !isnan(aggregate->time_ns));
+}
+
 int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 	const struct sonde_nested *nested, struct sonde_err *err)
 {
@@ -48,8 +56,8 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 		for (k = 0;
 			!r->is_aggregate && r->measured == aggregate->measured && k < r->nodes.nr;
 			k++) {
-			if (sonde_nested__covers(nested, r->nodes.at[k].region, r->scope))
-				continue; /* there it is only the sum of what lies inside */
+			if (!is_sample(aggregate, nested, r, &r->nodes.at[k]))
+				continue;
 			s = sonde_vec_push(&samples);
 			if (!s) {
 				rc = sonde_err_nomem(err);

@@ -5,95 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define TIME		 "gpu__time_duration.sum"
-#define MAX_BYTES	 (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
-#define MAX_CONSTITUENTS 512
-
-uint32_t sonde_store_add(struct sonde_store *s, uint32_t metric)
-{
-	struct sonde_plan *slot;
-
-	if (s->slot_of[metric] != SONDE_NONE)
-		return s->slot_of[metric];
-	slot = sonde_vec_push(&s->plans);
-	if (!slot)
-		return SONDE_NONE;
-	*slot = sonde_plan_for(s->records, metric, &s->arena);
-	s->slot_of[metric] = (uint32_t)(s->plans.nr - 1);
-	return s->slot_of[metric];
-}
-
-/* `breakdown:X` lists the constituents of throughput X, separated by commas. */
-static bool add_constituents(struct sonde_store *s, uint32_t slot, struct sonde_str list)
-{
-	uint32_t metric, *at;
-	struct sonde_str name;
-
-	while (list.n && s->plans.at[slot].constituents.nr < MAX_CONSTITUENTS) {
-		name = sonde_str_trim(sonde_str_cut(list, ',', &list));
-		metric = sonde_map_find(&s->records->metric_names, name);
-		if (metric == SONDE_NONE || metric == s->plans.at[slot].metric)
-			continue;
-		if (sonde_store_add(s, metric) == SONDE_NONE)
-			return false;
-		at = sonde_vec_push(&s->plans.at[slot].constituents);
-		if (!at)
-			return false;
-		*at = metric;
-	}
-	return true;
-}
-
-/* Every constituent weighs by its own unit's cycles; the weakest quality among them counts. */
-static void settle_peak(struct sonde_store *s, struct sonde_plan *p)
-{
-	uint8_t quality = SONDE_QUALITY_EXACT;
-	size_t i;
-
-	if (!p->constituents.nr)
-		return;
-	for (i = 0; i < p->constituents.nr; i++) {
-		const struct sonde_plan *c = &s->plans.at[s->slot_of[p->constituents.at[i]]];
-
-		if (c->quality > quality)
-			quality = c->quality;
-	}
-	p->quality = quality;
-	p->says[0] = "max over its constituents of their weighted means";
-}
-
-/* Finds the constituents of every throughput: the first result that lists them tells for all. */
-static int find_constituents(struct sonde_store *s, struct sonde_values *v, struct sonde_err *err)
-{
-	size_t missing = 0, nr = s->plans.nr, i, k;
-
-	for (i = 0; i < nr; i++)
-		missing += s->plans.at[i].method == SONDE_METHOD_PEAK;
-	for (i = 0; i < s->records->records.nr && i < 1000 && missing; i++) {
-		if (sonde_records_values(s->records, (uint32_t)i, v, NULL) != 0)
-			continue;
-		for (k = 0; k < v->nr_texts; k++) {
-			struct sonde_str name = s->records->metrics.at[v->texts[k].metric].name;
-			uint32_t metric, slot;
-
-			if (!sonde_str_starts(name, "breakdown:"))
-				continue;
-			name = (struct sonde_str){name.p + 10, name.n - 10};
-			metric = sonde_map_find(&s->records->metric_names, name);
-			slot = metric == SONDE_NONE ? SONDE_NONE : s->slot_of[metric];
-			if (slot == SONDE_NONE || s->plans.at[slot].method != SONDE_METHOD_PEAK ||
-				s->plans.at[slot].constituents.nr)
-				continue;
-			missing--;
-			if (!add_constituents(s, slot, v->texts[k].text))
-				return sonde_err_nomem(err);
-		}
-	}
-	for (i = 0; i < nr; i++)
-		if (s->plans.at[i].method == SONDE_METHOD_PEAK)
-			settle_peak(s, &s->plans.at[i]);
-	return 0;
-}
+#define TIME	  "gpu__time_duration.sum"
+#define MAX_BYTES (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
 
 static struct sonde_mode *mode_slot(struct sonde_arena *arena, struct sonde_modes *m)
 {
@@ -196,17 +109,19 @@ static void add_number(struct sonde_store *s, const struct sonde_plan *p, struct
 static void add_values(
 	struct sonde_store *s, struct sonde_cell *cell, const struct sonde_values *values)
 {
-	size_t i, nr = s->plans.nr;
+	const struct sonde_kit *kit = sonde_store_kit(s, cell->scope);
+	size_t i;
 
-	for (i = 0; i < nr; i++) {
-		const struct sonde_plan *p = &s->plans.at[i];
+	for (i = 0; i < kit->list.nr; i++) {
+		uint32_t slot = kit->list.at[i];
+		const struct sonde_plan *p = &s->plans.at[slot];
 		double v = values->num[p->metric];
 
 		if (!isnan(v))
-			add_number(s, p, &cell->acc[i], v, values);
+			add_number(s, p, &cell->acc[slot], v, values);
 	}
 	for (i = 0; i < values->nr_texts; i++) {
-		uint32_t slot = s->slot_of[values->texts[i].metric], text;
+		uint32_t slot = kit->slots[values->texts[i].metric], text;
 
 		if (slot == SONDE_NONE || s->plans.at[slot].method < SONDE_METHOD_SAME)
 			continue; /* words where a number belongs: missing */
@@ -341,8 +256,6 @@ int sonde_store_fill(struct sonde_store *s, struct sonde_err *err)
 	s->scopes = sonde_calloc(s->launches->scopes.nr, sizeof(*s->scopes));
 	rc = s->scopes ? sonde_values_init(&v, s->records, err) : sonde_err_nomem(err);
 	if (rc == 0)
-		rc = find_constituents(s, &v, err);
-	if (rc == 0)
 		weigh_devices(s);
 	for (i = 0; rc == 0 && i < s->launches->launches.nr; i++)
 		rc = add_launch(s, &s->launches->launches.at[i], &v, err);
@@ -364,6 +277,9 @@ void sonde_store_free(struct sonde_store *s)
 		return;
 	for (i = 0; i < s->plans.nr; i++)
 		sonde_vec_release(&s->plans.at[i].constituents);
+	for (i = 0; i < s->kits.nr; i++)
+		sonde_vec_release(&s->kits.at[i].list);
+	sonde_vec_release(&s->kits);
 	sonde_vec_release(&s->plans);
 	sonde_vec_release(&s->cells);
 	sonde_map_release(&s->cell_keys);
@@ -371,6 +287,7 @@ void sonde_store_free(struct sonde_store *s)
 	sonde_notes_release(&s->notes);
 	sonde_arena_release(&s->arena);
 	sonde_free(s->slot_of);
+	sonde_free(s->kit_of);
 	sonde_free(s->scopes);
 	sonde_free(s);
 }

@@ -45,11 +45,24 @@ struct sonde_cell {
 	struct sonde_acc *acc; /* one per slot */
 };
 
+/*
+ * Inputs that captured the same metrics, so that the same weights are there for each of them. A
+ * metric that two kits weigh differently has a slot for each: weights of different kinds never mix.
+ */
+struct sonde_kit {
+	struct sonde_capture capture; /* the first of these inputs */
+	struct sonde_str *breakdowns; /* by metric number: its constituents, p NULL = not told */
+	uint32_t *slots;	      /* by metric number, SONDE_NONE = not accumulated */
+	SONDE_VEC(uint32_t) list;     /* the same slots in order */
+};
+
 struct sonde_store {
 	const struct sonde_launches *launches;
 	const struct sonde_records *records;
 	SONDE_VEC(struct sonde_plan) plans; /* one per slot: what is accumulated */
-	uint32_t *slot_of;		    /* by metric number, SONDE_NONE = not accumulated */
+	uint32_t *slot_of; /* by metric number: its first slot, SONDE_NONE = not accumulated */
+	SONDE_VEC(struct sonde_kit) kits;
+	uint32_t *kit_of;		    /* by input */
 	uint32_t time_metric;		    /* SONDE_NONE: the capture has no times */
 	uint32_t bytes_metric;		    /* of copies; SONDE_NONE: not captured */
 	SONDE_VEC(struct sonde_cell) cells; /* in order of first launch */
@@ -69,8 +82,12 @@ struct sonde_store {
 	struct sonde_arena arena;
 };
 
-/* The slot of a metric, planned when new; SONDE_NONE on no memory. */
-uint32_t sonde_store_add(struct sonde_store *s, uint32_t metric);
+/* Groups the inputs into kits: comes first. */
+int sonde_store_init(struct sonde_store *s, struct sonde_err *err);
+/* Plans a metric, unless it is planned already; false on no memory. */
+bool sonde_store_add(struct sonde_store *s, uint32_t metric);
+/* Plans what the metrics so far need: constituents, `.avg` for bounds. */
+int sonde_store_complete(struct sonde_store *s, struct sonde_err *err);
 /* Decodes every launch once. */
 int sonde_store_fill(struct sonde_store *s, struct sonde_err *err);
 void sonde_store_free(struct sonde_store *s);
@@ -81,8 +98,10 @@ void sonde_cell_clear(const struct sonde_store *s, struct sonde_cell *scratch);
 /* `scale` weighs percentages across devices of different size; 1 inside one scope. */
 void sonde_cell_merge(const struct sonde_store *s, struct sonde_cell *to,
 	const struct sonde_cell *from, double scale);
-/* What the accumulator of `slot` comes to. */
-void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cell, uint32_t slot,
+/* What the accumulators of `metric` come to. */
+void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out);
+/* The kit of the input a scope comes from. */
+const struct sonde_kit *sonde_store_kit(const struct sonde_store *s, uint32_t scope);
 
 #endif

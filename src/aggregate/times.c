@@ -298,3 +298,14 @@ int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
 	sonde_free(w.node_of);
 	return rc;
 }
+
+void sonde_tree__forget_times(struct sonde_report *r)
+{
+	size_t i;
+
+	r->time_ns = r->outside_time_ns = r->all_time_ns = NAN;
+	for (i = 0; i < r->nodes.nr; i++)
+		r->nodes.at[i].time_ns = r->nodes.at[i].own_time_ns = NAN;
+	for (i = 0; i < r->kernels.nr; i++)
+		r->kernels.at[i].time_ns = NAN;
+}

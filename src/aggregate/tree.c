@@ -12,33 +12,18 @@ const char *sonde_quality_name(enum sonde_quality q)
 	return names[q];
 }
 
-static struct sonde_store *new_store(const struct sonde_launches *l)
+/* The number of a method among those of a column, added when new. */
+static uint8_t add_method(struct sonde_column *c, const char *says)
 {
-	struct sonde_store *s = sonde_calloc(1, sizeof(*s));
+	uint8_t i;
 
-	if (!s)
-		return NULL;
-	s->launches = l;
-	s->records = l->records;
-	s->slot_of = sonde_malloc(l->records->metrics.nr * sizeof(*s->slot_of));
-	if (!s->slot_of) {
-		sonde_store_free(s);
-		return NULL;
-	}
-	memset(s->slot_of, 0xff, l->records->metrics.nr * sizeof(*s->slot_of));
-	return s;
-}
-
-/* Bounds need the `.avg` of the same counter. */
-static int add_siblings(struct sonde_store *s, struct sonde_err *err)
-{
-	size_t i, nr = s->plans.nr;
-
-	for (i = 0; i < nr; i++)
-		if (s->plans.at[i].sibling != SONDE_NONE &&
-			sonde_store_add(s, s->plans.at[i].sibling) == SONDE_NONE)
-			return sonde_err_nomem(err);
-	return 0;
+	for (i = 0; i < SONDE_MAX_METHODS && c->methods[i]; i++)
+		if (strcmp(c->methods[i], says) == 0)
+			return i;
+	if (i == SONDE_MAX_METHODS)
+		return 1; /* there are not as many weights */
+	c->methods[i] = says;
+	return i;
 }
 
 /* After filling, columns know how their figures are made and whether they are words. */
@@ -49,12 +34,14 @@ static void describe_columns(struct sonde_tree *t)
 
 	for (i = 0; i < t->columns.nr; i++) {
 		struct sonde_column *c = &t->columns.at[i];
-		uint32_t slot = s->slot_of[c->metric];
+		uint32_t slot = s->slot_of[c->metric], at;
 		const struct sonde_plan *p = &s->plans.at[slot];
 
 		c->methods[0] = p->says[0];
 		c->methods[1] = p->says[1];
 		c->quality = p->quality;
+		for (at = p->next; at != SONDE_NONE; at = s->plans.at[at].next)
+			s->plans.at[at].saying = add_method(c, s->plans.at[at].says[0]);
 		for (k = 0; k < s->cells.nr && !c->is_text && p->method >= SONDE_METHOD_SAME; k++) {
 			const struct sonde_modes *m = s->cells.at[k].acc[slot].modes;
 
@@ -203,10 +190,16 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	sonde_notes_add(&t->notes, &t->launches->records->notes);
 	sonde_notes_add(&t->notes, &t->launches->notes);
 	t->fingerprint = fingerprint(&t->launches->selection, choice);
-	t->store = new_store(t->launches);
-	rc = t->store ? sonde_tree__choose(t, choice, err) : sonde_err_nomem(err);
+	t->store = sonde_calloc(1, sizeof(*t->store));
+	if (!t->store)
+		return sonde_err_nomem(err);
+	t->store->launches = t->launches;
+	t->store->records = t->launches->records;
+	rc = sonde_store_init(t->store, err);
 	if (rc == 0)
-		rc = add_siblings(t->store, err);
+		rc = sonde_tree__choose(t, choice, err);
+	if (rc == 0)
+		rc = sonde_store_complete(t->store, err);
 	if (rc == 0)
 		rc = sonde_store_fill(t->store, err);
 	if (rc)
@@ -323,9 +316,9 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	for (c = 0; c < t->columns.nr; c++) {
 		struct sonde_figure *f = &out->at[c];
 
-		sonde_cell_figure(s, cell, s->slot_of[t->columns.at[c].metric], f);
+		sonde_cell_figure(s, cell, t->columns.at[c].metric, f);
 		if (s->is_mixed && r->is_aggregate && f->quality == SONDE_QUALITY_EXACT &&
-			f->method == 0 && strcmp(t->columns.at[c].unit, "%") == 0)
+			f->method != 1 && strcmp(t->columns.at[c].unit, "%") == 0)
 			f->quality = SONDE_QUALITY_APPROX;
 	}
 }

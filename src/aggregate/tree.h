@@ -38,15 +38,20 @@ struct sonde_choice {
 	bool no_aggregate;
 };
 
+#define SONDE_MAX_METHODS 24
+
 /* A reported metric. */
 struct sonde_column {
 	uint32_t metric; /* number in the records */
 	struct sonde_str name;
 	const char *unit; /* "ns", "byte", "%", "" */
-	const char
-		*methods[2]; /* how figures are made: as a rule; when the right weight is missing */
-	uint8_t quality;     /* enum sonde_quality of methods[0] */
-	bool is_text;	     /* its values are words (figures[i].text) */
+	/*
+	 * How figures are made: as a rule; when the right weight is missing; then as other inputs
+	 * do, which captured other weights. NULL after the last.
+	 */
+	const char *methods[SONDE_MAX_METHODS + 1];
+	uint8_t quality; /* enum sonde_quality of methods[0] */
+	bool is_text;	 /* its values are words (figures[i].text) */
 };
 
 /* One figure of one metric. */

@@ -3,6 +3,7 @@
  *
  *   rule.c, unit.c    how a metric rolls up, and its unit
  *   choice.c          which metrics and sections are reported
+ *   kit.c             what is accumulated, with the weights each input has
  *   store.c           launches → cells of accumulators
  *   figure.c          merging cells, reading figures
  *   scratch.c         what that needs beside, made once
@@ -78,6 +79,8 @@ int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 	const struct sonde_nested *nested, struct sonde_err *err);
 
+/* A capture without times has none, not zero. */
+void sonde_tree__forget_times(struct sonde_report *r);
 /* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. */
 int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err);
 

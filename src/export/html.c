@@ -62,6 +62,19 @@ static void write_numbers(struct sonde_json *w, const char *key, const uint32_t 
 	sonde_json_close(w, ']');
 }
 
+/* Where inputs captured different weights: how the others make the figures. */
+static void write_other_methods(struct sonde_json *w, const struct sonde_column *c)
+{
+	size_t i;
+
+	if (!c->methods[2])
+		return;
+	sonde_json_open(w, "o", '[', true);
+	for (i = 2; c->methods[i]; i++)
+		sonde_json_z(w, NULL, c->methods[i]);
+	sonde_json_close(w, ']');
+}
+
 static void write_metrics(struct sonde_html *h)
 {
 	const struct sonde_tree *t = h->x.tree;
@@ -80,6 +93,7 @@ static void write_metrics(struct sonde_html *h)
 		sonde_json_z(w, "u", c->unit);
 		sonde_json_z(w, "m", c->methods[0]);
 		sonde_json_z(w, "M", c->methods[1]);
+		write_other_methods(w, c);
 		if (c->is_text)
 			sonde_json_bool(w, "t", true);
 		sonde_json_close(w, '}');

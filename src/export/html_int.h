@@ -13,6 +13,8 @@ struct sonde_matrix {
 	const uint32_t *columns; /* which of the tree's; borrowed */
 	double *v, *low, *high;	 /* column after column; low and high NULL when not wanted */
 	char *marks;		 /* how each was made, see html_matrix.c */
+	double *methods;	 /* by which of its column's methods */
+	bool has_others;	 /* some by a method after the second */
 	struct sonde_str *texts; /* of text columns */
 };
 

@@ -10,7 +10,8 @@
 /*
  * How a figure was made, in one letter: e exact, a approximate, u an upper and l
  * a lower bound, x and y a bound and an approximation whose limits meet (no
- * mark), c constant, s statistic. Upper case: by the column's second method.
+ * mark), c constant, s statistic. Upper case: by the column's second method. For
+ * methods beyond it the matrix has their numbers.
  */
 static char mark_of(const struct sonde_figure *f)
 {
@@ -25,7 +26,7 @@ static char mark_of(const struct sonde_figure *f)
 		c = 'c';
 	else if (f->quality == SONDE_QUALITY_STAT)
 		c = 's';
-	return f->method ? (char)(c - 'a' + 'A') : c;
+	return f->method == 1 ? (char)(c - 'a' + 'A') : c;
 }
 
 int sonde_matrix__init(struct sonde_matrix *m, size_t nr_rows, const uint32_t *columns,
@@ -38,11 +39,12 @@ int sonde_matrix__init(struct sonde_matrix *m, size_t nr_rows, const uint32_t *c
 	m->v = sonde_calloc(nr, sizeof(*m->v));
 	m->marks = sonde_calloc(nr, 1);
 	m->texts = sonde_calloc(nr, sizeof(*m->texts));
+	m->methods = sonde_calloc(nr, sizeof(*m->methods));
 	if (with_bounds) {
 		m->low = sonde_calloc(nr, sizeof(*m->low));
 		m->high = sonde_calloc(nr, sizeof(*m->high));
 	}
-	if (m->v && m->marks && m->texts && (!with_bounds || (m->low && m->high)))
+	if (m->v && m->marks && m->texts && m->methods && (!with_bounds || (m->low && m->high)))
 		return 0;
 	sonde_matrix__release(m);
 	return SONDE_ERR_NOMEM;
@@ -55,6 +57,7 @@ void sonde_matrix__release(struct sonde_matrix *m)
 	sonde_free(m->high);
 	sonde_free(m->marks);
 	sonde_free(m->texts);
+	sonde_free(m->methods);
 	*m = (struct sonde_matrix){0};
 }
 
@@ -69,6 +72,8 @@ void sonde_matrix__set(struct sonde_matrix *m, const struct sonde_tree *t, size_
 
 		m->v[at] = figure->v;
 		m->marks[at] = mark_of(figure);
+		m->methods[at] = figure->method;
+		m->has_others |= figure->method > 1;
 		if (t->columns.at[m->columns[i]].is_text)
 			m->texts[at] = figure->text;
 		if (m->low) {
@@ -148,6 +153,8 @@ void sonde_matrix__write(
 	for (i = 0; i < m->nr_columns; i++)
 		write_marks(w, m->marks + i * m->nr_rows, m->nr_rows);
 	sonde_json_close(w, ']');
+	if (m->has_others)
+		write_part(m, m->methods, "k", w);
 	if (m->low) {
 		write_part(m, m->low, "lo", w);
 		write_part(m, m->high, "hi", w);

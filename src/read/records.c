@@ -20,6 +20,18 @@ uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 	return sonde_map_add(&r->strings, text, NULL);
 }
 
+/* Inputs are read one after the other: the last one has it. */
+static bool mark_metric(struct sonde_records *r, uint32_t metric)
+{
+	struct sonde_input *in = &r->inputs.at[r->inputs.nr - 1];
+
+	while (in->has.nr <= metric)
+		if (!sonde_vec_push(&in->has))
+			return false;
+	in->has.at[metric] = true;
+	return true;
+}
+
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 {
 	bool is_new;
@@ -32,7 +44,7 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 			return SONDE_NONE;
 		m->name = name;
 	}
-	return n;
+	return n != SONDE_NONE && mark_metric(r, n) ? n : SONDE_NONE;
 }
 
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
@@ -219,6 +231,8 @@ void sonde_records_free(struct sonde_records *r)
 		return;
 	for (i = 0; i < r->sources.nr; i++)
 		free_source(r->sources.at[i]);
+	for (i = 0; i < r->inputs.nr; i++)
+		sonde_vec_release(&r->inputs.at[i].has);
 	for (i = 0; i < r->sections.nr; i++)
 		sonde_vec_release(&r->sections.at[i].metrics);
 	sonde_vec_release(&r->sources);
@@ -290,6 +304,19 @@ struct sonde_str sonde_records_str(const struct sonde_records *r, uint32_t strin
 uint32_t sonde_records_metric(const struct sonde_records *r, const char *name)
 {
 	return sonde_map_find(&r->metric_names, sonde_str_from(name));
+}
+
+bool sonde_input_has(const struct sonde_input *in, uint32_t metric)
+{
+	return metric < in->has.nr && in->has.at[metric];
+}
+
+uint32_t sonde_input_metric(
+	const struct sonde_records *r, const struct sonde_input *in, const char *name)
+{
+	uint32_t metric = sonde_records_metric(r, name);
+
+	return sonde_input_has(in, metric) ? metric : SONDE_NONE;
 }
 
 static struct sonde_str device_key(uint32_t key[3], bool is_shared, uint32_t owner, uint32_t id)

@@ -40,6 +40,7 @@ struct sonde_input {
 	struct sonde_str command;     /* the profiler's command line, empty when unknown */
 	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
 	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
+	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
 
 struct sonde_process {
@@ -157,8 +158,8 @@ struct sonde_records {
 };
 
 /*
- * Reads all of `paths`, files or directories of native captures. A damaged input gives what could be read before the
- * damage, with a note; it is an error only if that was no result at all.
+ * Reads all of `paths`, files or directories of native captures. A damaged input gives what could
+ * be read before the damage, with a note; it is an error only if that was no result at all.
  */
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	struct sonde_err *err);
@@ -185,6 +186,10 @@ int sonde_records_values(const struct sonde_records *r, uint32_t record, struct 
 struct sonde_str sonde_records_str(
 	const struct sonde_records *r, uint32_t string);			/* SONDE_NONE: "" */
 uint32_t sonde_records_metric(const struct sonde_records *r, const char *name); /* or SONDE_NONE */
+/* The same among the metrics of one input. */
+uint32_t sonde_input_metric(
+	const struct sonde_records *r, const struct sonde_input *in, const char *name);
+bool sonde_input_has(const struct sonde_input *in, uint32_t metric);
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id); /* NULL when unknown */
 

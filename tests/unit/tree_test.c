@@ -307,6 +307,82 @@ static void test_tree__aggregate_adds_scopes_and_tells_their_spread(void **state
 	made_release(&m);
 }
 
+/* Cycles of one unit and constituents in the first input, cycles of another in the second. */
+static void test_tree__figures_of_a_scope_do_not_depend_on_other_inputs(void **state)
+{
+	static const char pipe[] = "sm__pipe_x.avg.pct_of_peak_sustained_elapsed";
+	static const char top[] = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+	const struct sonde_figure *f;
+	struct run run;
+	struct made m;
+	uint32_t a;
+	int i;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	for (i = 0; i < 4; i++) {
+		if (i == 2) {
+			made_input(&m, "kernel", 2);
+			a = made_push(&m, MADE_ROOT, "A");
+		}
+		made_launch(&m, "k", 1, &a);
+		made_metric(&m, TIME, 100);
+		made_metric(&m, pipe, i % 2 ? 40 : 10);
+		made_metric(&m, top, i % 2 ? 40 : 10);
+		made_metric(&m, i < 2 ? "gpc__cycles_elapsed.sum" : "sm__cycles_elapsed.sum",
+			i % 2 ? 1000 : 2000);
+		if (i < 2)
+			made_text(&m, "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed",
+				pipe);
+	}
+	aggregate(&run, m.r, NULL);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0, pipe);
+	near(f->v, 20);
+	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0, top);
+	near(f->v, 20);
+	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
+	f = figure(&run, 1, SONDE_PART_INCLUSIVE, 0, pipe);
+	near(f->v, 20);
+	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
+	assert_string_equal(run.t->columns.at[sonde_tree_column(run.t, pipe)].methods[f->method],
+		"mean weighted by sm__cycles_elapsed.sum");
+	f = figure(&run, 1, SONDE_PART_INCLUSIVE, 0, top);
+	near(f->v, 20);
+	assert_int_equal(f->quality, SONDE_QUALITY_BOUND);
+	f = figure(&run, 2, SONDE_PART_INCLUSIVE, 0, pipe); /* only times add up */
+	near(f->v, 25);
+	assert_int_equal(f->quality, SONDE_QUALITY_APPROX);
+	assert_int_equal(f->method, 1);
+	f = figure(&run, 2, SONDE_PART_INCLUSIVE, 0, top);
+	assert_int_equal(f->quality, SONDE_QUALITY_BOUND);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tree__inputs_without_times_have_none_beside_others(void **state)
+{
+	struct run run;
+	struct made m;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 100);
+	made_input(&m, "kernel", 2);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, "sm__inst_executed.sum", 7);
+	aggregate(&run, m.r, NULL);
+	near(run.t->reports.at[0].nodes.at[0].time_ns, 100);
+	assert_true(isnan(run.t->reports.at[1].nodes.at[0].time_ns));
+	release(&run);
+	made_release(&m);
+}
+
 static void test_tree__switching_the_aggregate_off_removes_only_it(void **state)
 {
 	struct sonde_choice choice = {.no_aggregate = true};
@@ -794,6 +870,8 @@ int main(void)
 		cmocka_unit_test(test_tree__throughput_without_constituents_is_an_upper_bound),
 		cmocka_unit_test(test_tree__hit_rates_are_weighted_by_lookups),
 		cmocka_unit_test(test_tree__aggregate_adds_scopes_and_tells_their_spread),
+		cmocka_unit_test(test_tree__figures_of_a_scope_do_not_depend_on_other_inputs),
+		cmocka_unit_test(test_tree__inputs_without_times_have_none_beside_others),
 		cmocka_unit_test(test_tree__switching_the_aggregate_off_removes_only_it),
 		cmocka_unit_test(test_tree__replayed_ranges_are_never_summed_with_kernels),
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),

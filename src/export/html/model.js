@@ -57,12 +57,12 @@ function kernelFigure(report, kernel, column) {
 function made(matrix, slot, row, column) {
 	const v = at(matrix.v[slot], row), marks = matrix.q[slot];
 	const letter = marks.length === 1 ? marks : marks[row] || "e", low = letter.toLowerCase();
-	const metric = data.metrics[column];
+	const metric = data.metrics[column], method = matrix.k ? at(matrix.k[slot], row) : 0;
 	return {
 		v: v === undefined ? null : v,
 		mark: v === null ? "" : MARK[low] || "",
 		quality: QUALITY[low],
-		method: letter === low ? metric.m : metric.M,
+		method: method > 1 ? metric.o[method - 2] : letter === low ? metric.m : metric.M,
 		lo: matrix.lo ? at(matrix.lo[slot], row) : null,
 		hi: matrix.hi ? at(matrix.hi[slot], row) : null,
 	};
