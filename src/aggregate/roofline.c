@@ -1,5 +1,7 @@
 #include "aggregate/roofline.h"
 
+#include "aggregate/tree_int.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -48,16 +50,93 @@ static double scalar_flop(
 	return sum;
 }
 
-static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures *f)
+/*
+ * Half-precision instructions outside the tensor cores may keep the tensor pipe busy too, so what
+ * tells its operations apart is asked first.
+ */
+static const char *const tensor_patterns[] = {
+	"sm__pipe_tensor_*_cycles_active.avg*",
+	"sm__pipe_tensor_cycles_active.avg*",
+	"sm__inst_executed_pipe_tensor*.sum",
+};
+
+static bool counts_flop(const struct sonde_tree *t)
 {
-	double sum = NAN;
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++)
-		if (sonde_str_glob(
-			    t->columns.at[i].name, SONDE_STR("sm__ops_path_tensor_src_*fp*.sum")))
-			add(&sum, f->at[i].v);
-	return sum;
+		if (sonde_str_glob(t->columns.at[i].name,
+			    SONDE_STR("sm*__sass_thread_inst_executed_op_*_pred_on.sum")))
+			return true;
+	return false;
+}
+
+int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err)
+{
+	const struct sonde_records *r = t->launches->records;
+	uint32_t i, *slot;
+	size_t k;
+
+	if (!counts_flop(t))
+		return 0;
+	for (k = 0; k < sizeof(tensor_patterns) / sizeof(tensor_patterns[0]); k++)
+		for (i = 0; i < r->metrics.nr; i++) {
+			if (!sonde_str_glob(
+				    r->metrics.at[i].name, sonde_str_from(tensor_patterns[k])))
+				continue;
+			slot = sonde_vec_push(&t->tensor_metrics);
+			if (!slot || !sonde_store_add(t->store, i))
+				return sonde_err_nomem(err);
+			*slot = i;
+		}
+	return 0;
+}
+
+bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
+{
+	const struct sonde_str fine = sonde_str_from(tensor_patterns[0]);
+	bool is_told = false;
+	size_t i;
+
+	for (i = 0; i < t->tensor_metrics.nr; i++) {
+		uint32_t metric = t->tensor_metrics.at[i];
+		struct sonde_figure f;
+
+		if (is_told && !sonde_str_glob(t->launches->records->metrics.at[metric].name, fine))
+			continue;
+		sonde_cell_figure(t->store, cell, metric, &f);
+		if (f.v > 0)
+			return true;
+		is_told |= !isnan(f.v);
+	}
+	return false;
+}
+
+/*
+ * Named by data type, on some devices by instruction and data type. A name that goes on where
+ * another ends is part of it (`…_src_fp16_sparsity_off`); columns are sorted, so it comes after.
+ */
+static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	double by_type = NAN, by_instruction = NAN;
+	struct sonde_str whole = {NULL, 0};
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_str name = t->columns.at[i].name, head = {name.p, whole.n};
+
+		if (!sonde_str_glob(name, SONDE_STR("sm__ops_path_tensor_*src_*.sum")) ||
+			sonde_str_glob(name, SONDE_STR("*_src_int*")) ||
+			sonde_str_ends(name, "_realtime.sum") || isnan(f->at[i].v))
+			continue;
+		if (whole.n && name.n > whole.n && name.p[whole.n] == '_' &&
+			sonde_str_eq(head, whole))
+			continue;
+		whole = (struct sonde_str){name.p, name.n - 4};
+		add(sonde_str_starts(name, "sm__ops_path_tensor_src_") ? &by_type : &by_instruction,
+			f->at[i].v);
+	}
+	return isnan(by_type) ? by_instruction : by_type;
 }
 
 static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f)
@@ -71,11 +150,12 @@ static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures 
 struct sonde_roofline sonde_roofline_of(
 	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns)
 {
-	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN};
-	double scalar = scalar_flop(t, figures, "smsp");
+	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false};
+	double scalar = scalar_flop(t, figures, "smsp"), tensor = tensor_flop(t, figures);
 
 	add(&r.flop, isnan(scalar) ? scalar_flop(t, figures, "sm") : scalar);
-	add(&r.flop, tensor_flop(t, figures));
+	add(&r.flop, tensor);
+	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
 	r.dram_bytes = dram_bytes(t, figures);
 	if (r.dram_bytes > 0)
 		r.intensity = r.flop / r.dram_bytes;

@@ -16,7 +16,12 @@ struct sonde_roofline {
 	double intensity;  /* flop ÷ dram_bytes, NaN when either is missing or no byte moved */
 	double flop_per_s; /* flop ÷ time */
 	double bytes_per_s;
+	bool is_least; /* flop, intensity and flop_per_s are lower bounds: SONDE_TENSOR_UNCOUNTED */
 };
+
+#define SONDE_TENSOR_UNCOUNTED                                                                     \
+	"tensor operations were not counted: add the device's sm__ops_path_tensor metrics to the " \
+	"capture (ncu --query-metrics lists them)"
 
 /* `time_ns` is the time of the same part the figures were made for. */
 struct sonde_roofline sonde_roofline_of(

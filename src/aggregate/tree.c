@@ -199,6 +199,8 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	if (rc == 0)
 		rc = sonde_tree__choose(t, choice, err);
 	if (rc == 0)
+		rc = sonde_tree__watch_tensor(t, err);
+	if (rc == 0)
 		rc = sonde_store_complete(t->store, err);
 	if (rc == 0)
 		rc = sonde_store_fill(t->store, err);
@@ -245,6 +247,7 @@ void sonde_tree_free(struct sonde_tree *t)
 	sonde_vec_release(&t->reports);
 	sonde_vec_release(&t->sections);
 	sonde_vec_release(&t->columns);
+	sonde_vec_release(&t->tensor_metrics);
 	sonde_notes_release(&t->notes);
 	sonde_store_free(t->store);
 	sonde_free(t);
@@ -313,6 +316,7 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 
 		sonde_cell_merge(s, out->scratch, from, s->scopes[from->scope].capacity);
 	}
+	out->has_tensor = sonde_tree__has_tensor(t, cell);
 	for (c = 0; c < t->columns.nr; c++) {
 		struct sonde_figure *f = &out->at[c];
 

@@ -66,6 +66,7 @@ struct sonde_figure {
 struct sonde_figures {
 	struct sonde_figure *at; /* one per column */
 	size_t nr;
+	bool has_tensor;	    /* tensor cores worked; known where operations are counted */
 	struct sonde_cell *scratch; /* private */
 };
 
@@ -149,9 +150,10 @@ struct sonde_tree {
 	size_t nr_headline;
 	SONDE_VEC(struct sonde_chosen_section) sections;
 	SONDE_VEC(struct sonde_report) reports; /* scopes in order, then aggregates */
-	uint64_t fingerprint;	   /* of the selection and choice: what changes numbers */
-	struct sonde_notes notes;  /* of every stage so far */
-	struct sonde_store *store; /* private: the cells */
+	uint64_t fingerprint;		    /* of the selection and choice: what changes numbers */
+	struct sonde_notes notes;	    /* of every stage so far */
+	struct sonde_store *store;	    /* private: the cells */
+	SONDE_VEC(uint32_t) tensor_metrics; /* private: that tell whether tensor cores worked */
 };
 
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_launches *launches,

@@ -24,6 +24,10 @@
 int sonde_tree__choose(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err);
 
+/* Has the store keep what tells whether tensor cores worked, where operations are reported. */
+int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err);
+bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
+
 /* Which scopes a report covers. */
 struct sonde_cover {
 	uint32_t scope;	  /* SONDE_NONE: all with this `measured` */

@@ -102,6 +102,8 @@ static void write_bounds(struct sonde_html *h, const struct sonde_report *r)
 static int write_inclusive(
 	struct sonde_html *h, const struct sonde_report *r, struct lists *l, double *bytes)
 {
+	double *least = bytes + r->nodes.nr;
+	bool has_least = false;
 	const struct sonde_tree *t = h->x.tree;
 	struct sonde_figures *f = &h->x.figures;
 	struct sonde_buf limiters = {0};
@@ -118,6 +120,8 @@ static int write_inclusive(
 		roof = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
 		l->at[i] = roof.flop;
 		bytes[i] = roof.dram_bytes;
+		least[i] = roof.is_least;
+		has_least |= roof.is_least;
 		sonde_buf_putc(&limiters, limiter_letter(t, f));
 	}
 	sonde_tree_values(t, r, SONDE_PART_TOTAL, 0, f);
@@ -128,6 +132,8 @@ static int write_inclusive(
 	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
 	put(l, "flop");
 	sonde_html__list(&h->x.w, "dram", bytes, nr);
+	if (has_least)
+		sonde_html__list(&h->x.w, "least", least, nr);
 	sonde_matrix__release(&m);
 	sonde_buf_release(&limiters);
 	return 0;
@@ -158,9 +164,9 @@ static int write_exclusive(struct sonde_html *h, const struct sonde_report *r)
 static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 {
 	const struct sonde_tree *t = h->x.tree;
-	size_t nr = r->kernels.nr, i;
-	double *lists = sonde_calloc(nr * 5 + 1, sizeof(*lists));
-	static const char *const keys[] = {"name", "calls", "ns", "flop", "dram"};
+	size_t nr = r->kernels.nr, nr_lists = 5, i;
+	double *lists = sonde_calloc(nr * 6 + 1, sizeof(*lists));
+	static const char *const keys[] = {"name", "calls", "ns", "flop", "dram", "least"};
 	struct sonde_matrix m = {0};
 
 	if (!lists || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, false)) {
@@ -179,9 +185,11 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 		lists[2 * nr + i] = k->time_ns;
 		lists[3 * nr + i] = roof.flop;
 		lists[4 * nr + i] = roof.dram_bytes;
+		lists[5 * nr + i] = roof.is_least;
+		nr_lists = roof.is_least ? 6 : nr_lists;
 	}
 	sonde_json_open(&h->x.w, "kernels", '{', true);
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < nr_lists; i++)
 		sonde_html__list(&h->x.w, keys[i], lists + i * nr, nr);
 	sonde_matrix__write(&m, t, "m", &h->x.w);
 	sonde_json_close(&h->x.w, '}');
@@ -240,7 +248,7 @@ static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 
 static int write_report(struct sonde_html *h, const struct sonde_report *r)
 {
-	double *scratch = sonde_calloc(r->nodes.nr * 2 + 1, sizeof(*scratch));
+	double *scratch = sonde_calloc(r->nodes.nr * 3 + 1, sizeof(*scratch));
 	struct lists l = {&h->x.w, scratch, r->nodes.nr};
 	int rc;
 

@@ -199,6 +199,11 @@ static void roofline(struct sonde_json_export *x, double time_ns)
 	sonde_json_number(&x->w, "intensity", r.intensity);
 	sonde_json_number(&x->w, "flop_per_s", r.flop_per_s);
 	sonde_json_number(&x->w, "bytes_per_s", r.bytes_per_s);
+	if (r.is_least) {
+		sonde_json_z(&x->w, "quality", sonde_quality_name(SONDE_QUALITY_BOUND));
+		sonde_json_z(&x->w, "note",
+			"flop, intensity and flop_per_s are lower bounds; " SONDE_TENSOR_UNCOUNTED);
+	}
 	sonde_json_close(&x->w, '}');
 }
 

@@ -168,9 +168,11 @@ static void facts(
 	occupancy(m);
 	if (!isnan(roof.intensity))
 		sonde_sink_printf(m->to,
-			"- arithmetic intensity: %.3g FLOP per byte of DRAM traffic, at %.4g "
-			"GFLOP/s\n",
-			roof.intensity, roof.flop_per_s / 1e9);
+			"- arithmetic intensity: %s%.3g FLOP per byte of DRAM traffic, at %s%.4g "
+			"GFLOP/s%s\n",
+			roof.is_least ? "\u2265 " : "", roof.intensity,
+			roof.is_least ? "\u2265 " : "", roof.flop_per_s / 1e9,
+			roof.is_least ? " (" SONDE_TENSOR_UNCOUNTED ")" : "");
 	if (n->launches == 0)
 		sonde_sink_printf(m->to, "- %s\n", sonde_no_launch(m->tree));
 }

@@ -18,6 +18,7 @@
 struct point {
 	double x, y, share;
 	uint32_t node;
+	bool is_least;
 };
 
 struct plot {
@@ -58,7 +59,7 @@ static int gather(struct plot *p, struct sonde_err *err)
 		r = sonde_roofline_of(p->tree, &f, n->time_ns);
 		if (r.intensity > 0 && r.flop_per_s > 0)
 			p->points[p->nr++] = (struct point){r.intensity, r.flop_per_s,
-				n->time_ns / p->report->time_ns, (uint32_t)i};
+				n->time_ns / p->report->time_ns, (uint32_t)i, r.is_least};
 	}
 	sonde_figures_release(&f);
 	return rc;
@@ -150,21 +151,37 @@ static void ceilings(struct plot *p)
 
 static void dot(struct plot *p, const struct point *at)
 {
+	static const char least[] = "stroke=\"#0072b2\" stroke-dasharray=\"3 2\"";
 	double share = at->share > 0 ? fmin(at->share, 1) : 0;
+	const char *sign = at->is_least ? "\u2265 " : "";
 
 	sonde_sink_puts(p->to, "<g><title>");
 	sonde_buf_clear(&p->text);
 	sonde_frame_name(&p->text, p->tree, &p->report->nodes.at[at->node]);
-	sonde_buf_puts(&p->text, ": ");
+	sonde_buf_printf(&p->text, ": %s", sign);
 	sonde_number_human(&p->text, at->x, "");
-	sonde_buf_puts(&p->text, " FLOP/B, ");
+	sonde_buf_printf(&p->text, " FLOP/B, %s", sign);
 	sonde_number_human(&p->text, at->y, "");
-	sonde_buf_puts(&p->text, "FLOP/s");
+	sonde_buf_puts(&p->text, at->is_least ? "FLOP/s; " SONDE_TENSOR_UNCOUNTED : "FLOP/s");
 	sonde_escape_xml(&p->to->buf, sonde_buf_view(&p->text));
 	sonde_sink_printf(p->to,
 		"</title><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#0072b2\" "
-		"fill-opacity=\"0.75\" stroke=\"#ffffff\"/></g>\n",
-		px(p, at->x), py(p, at->y), 4 + 10 * sqrt(share));
+		"fill-opacity=\"%s\" %s/></g>\n",
+		px(p, at->x), py(p, at->y), 4 + 10 * sqrt(share), at->is_least ? "0.35" : "0.75",
+		at->is_least ? least : "stroke=\"#ffffff\"");
+}
+
+/* Below the drawing, where the axis leaves room: what dashed circles mean. */
+static void legend(struct plot *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr && !p->points[i].is_least; i++)
+		;
+	if (i == p->nr)
+		return;
+	sonde_svg__text(p->to, LEFT, HEIGHT - 8, "start",
+		SONDE_STR("dashed: at least this much, tensor operations were not counted"));
 }
 
 int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
@@ -184,6 +201,7 @@ int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct so
 		ceilings(&p);
 		for (i = 0; i < p.nr; i++)
 			dot(&p, &p.points[i]);
+		legend(&p);
 		*height = (unsigned)HEIGHT;
 		rc = p.text.failed ? sonde_err_nomem(err) : 0;
 	}

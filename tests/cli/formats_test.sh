@@ -172,6 +172,15 @@ directory() {
 		rm -rf "$TMP/dir" && report -o "$TMP/dir" $DATA/none_kernel.ncu-rep && [ "$(ls "$TMP/dir" | tr '\n' ' ')" = "report.html report.json report.md " ]
 }
 
+uncounted() { # tensor operations that nobody counted: every format says so, and only where tensor cores worked
+	local why='tensor operations were not counted: add' of=examples/h200_transformer.ncu-rep
+	report -f json $of | jq -e --arg why "$why" '.aggregate.regions | any(.roofline.quality == "bound" and (.roofline.note | contains($why))) and
+		any(.roofline.flop and (.roofline | has("quality") | not))' &&
+		report -f md $of | grep -q "intensity: ≥ .* at ≥ .*$why" &&
+		report -f svg $of | grep -q "≥ .* FLOP/B, ≥ .*$why" && report -f svg $of | grep -q '>dashed: at least this much' &&
+		report -f html $of | grep -qF '"least":' && ! report -f html $DATA/seed_kernel.ncu-rep | grep -qF '"least":'
+}
+
 # --- Chrome traces, of a program that really ran
 trace_rules() {
 	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"
@@ -224,6 +233,9 @@ if need openssl "the policy's hashes"; then
 	check "the policy of the page names its own hashes" page_policy
 fi
 check "a directory has the page and the charts, linked from report.md" directory
+if need jq "a roofline without tensor operations"; then
+	check "a roofline without tensor operations is a lower bound in every format" uncounted
+fi
 if [ ! -e "$BUILD/libsonde_inject.so" ]; then
 	echo "skip traces of a program: the NVTX headers were not found when building"
 elif need jq "traces of a program"; then

@@ -71,6 +71,7 @@ function facts(report, node) {
 	const occupancy = columnOf.get("sm__maximum_warps_per_active_cycle_pct");
 	const possible = occupancy === undefined ? null : figure(report, node, occupancy, false).v;
 	const flop = report.flop[node], dram = report.dram[node], seconds = get("inclusive_ms") / 1e3;
+	const isLeast = report.least && report.least[node], least = isLeast ? "≥ " : "", why = isLeast ? "at least: " + data.uncounted : "";
 	list.append(...[
 		fact("GPU time", ms(get("inclusive_ms")), "with nested regions", get("inclusive_ms")),
 		fact("its own", ms(get("exclusive_ms")), "without nested regions", get("exclusive_ms")),
@@ -84,9 +85,10 @@ function facts(report, node) {
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
 		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),
 		fact("occupancy possible", isNumber(possible) ? possible.toFixed(1) + " %" : null, "with the launch configurations of this region"),
-		fact("intensity", isNumber(flop) && dram > 0 ? factor(flop / dram, "FLOP/B") : null, "operations per byte of DRAM traffic"),
-		fact("rate", isNumber(flop) && seconds > 0 ? factor(flop / seconds, "FLOP/s") : null),
+		fact("intensity", isNumber(flop) && dram > 0 ? least + factor(flop / dram, "FLOP/B") : null, "operations per byte of DRAM traffic" + (why && "; " + why)),
+		fact("rate", isNumber(flop) && seconds > 0 ? least + factor(flop / seconds, "FLOP/s") : null, why),
 		fact("DRAM", isNumber(dram) && seconds > 0 ? factor(dram / seconds, "B/s") : null, "bytes read and written per second"),
+		fact("not counted", isLeast ? "tensor operations" : null, data.uncounted),
 	].filter(Boolean));
 	return list;
 }

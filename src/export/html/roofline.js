@@ -9,13 +9,13 @@ function pointOf(flop, dram, ns, what) {
 /* The longest regions, longest first: small circles stay on top. */
 function regionPoints(report) {
 	const ms = (node) => field(report, node, "inclusive_ms") || 0;
-	return report.region.map((_, i) => pointOf(report.flop[i], report.dram[i], ms(i) * 1e6, {node: i})).filter(Boolean)
+	return report.region.map((_, i) => pointOf(report.flop[i], report.dram[i], ms(i) * 1e6, {node: i, isLeast: Boolean(report.least && report.least[i])})).filter(Boolean)
 		.sort((a, b) => ms(b.node) - ms(a.node)).slice(0, MANY_POINTS);
 }
 
 function kernelPoints(report, first, nr) {
 	const k = report.kernels;
-	return Array.from({length: nr}, (_, i) => pointOf(k.flop[first + i], k.dram[first + i], k.ns[first + i], {kernel: first + i})).filter(Boolean);
+	return Array.from({length: nr}, (_, i) => pointOf(k.flop[first + i], k.dram[first + i], k.ns[first + i], {kernel: first + i, isLeast: Boolean(k.least && k.least[first + i])})).filter(Boolean);
 }
 
 function hasRoofline() {
@@ -88,7 +88,8 @@ function drawCeilings(s, peaks) {
 function roofTip(p) {
 	const report = state.report;
 	const name = p.node === undefined ? seen(data.strings[report.kernels.name[p.kernel]]) : titleOf(regionOf(report, p.node));
-	return name + "\n" + factor(p.x, "FLOP/B") + " · " + factor(p.y, "FLOP/s");
+	const least = p.isLeast ? "≥ " : "";
+	return name + "\n" + least + factor(p.x, "FLOP/B") + " · " + least + factor(p.y, "FLOP/s") + (p.isLeast ? "\n" + data.uncounted : "");
 }
 
 function drawPoint(s, p) {
@@ -98,6 +99,8 @@ function drawPoint(s, p) {
 	const shape = isKernel ?
 		svg("rect", {x: s.x(p.x) - 4, y: s.y(p.y) - 4, width: 8, height: 8, class: "dot", fill: colour}) :
 		svg("circle", {cx: s.x(p.x), cy: s.y(p.y), r: 4 + Math.sqrt(Math.min(share, 100)), class: "dot", id: "dot" + p.node, fill: colour, "fill-opacity": 0.85});
+	if (p.isLeast)
+		shape.classList.add("least");
 	shape.setAttribute("aria-label", roofTip(p).replaceAll("\n", ", "));
 	shape.setAttribute("role", "img");
 	shape.point = p;
@@ -126,7 +129,8 @@ function drawRoofline() {
 		"Ceilings from the device's clocks, width and multiprocessors; tensor operations may lie above the FP32 line." :
 		"The report does not tell the device's peaks: points only, no ceilings.";
 	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " +
-		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") + note));
+		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") +
+		(points.some((p) => p.isLeast) ? "Dashed points lie further up and right: " + data.uncounted + ". " : "") + note));
 	markRoofline();
 }
 
