@@ -204,6 +204,18 @@ struct sonde_str sonde_metric_head(struct sonde_str metric)
 	return metric;
 }
 
+struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i)
+{
+	struct sonde_str name = t->columns.at[t->headline[i]].name, head = sonde_metric_head(name);
+	size_t k;
+
+	for (k = 0; k < t->nr_headline; k++)
+		if (k != i &&
+			sonde_str_eq(head, sonde_metric_head(t->columns.at[t->headline[k]].name)))
+			return name;
+	return head;
+}
+
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 {
 	bool is_least = f->v == f->low;

@@ -40,6 +40,8 @@ uint32_t sonde_fields_in_table(const struct sonde_report *r);
 
 /* A short head for a metric, `SM %`; the metric's own name when there is none. */
 struct sonde_str sonde_metric_head(struct sonde_str metric);
+/* Of the headline metric `i`: its full name where another one has the same short head. */
+struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);

@@ -35,8 +35,7 @@ void sonde_markdown__headline_heads(struct sonde_markdown *m)
 
 	for (i = 0; i < m->tree->nr_headline; i++) {
 		sonde_sink_putc(m->to, ' ');
-		sonde_escape_markdown(&m->to->buf,
-			sonde_metric_head(m->tree->columns.at[m->tree->headline[i]].name));
+		sonde_escape_markdown(&m->to->buf, sonde_headline_head(m->tree, i));
 		sonde_sink_puts(m->to, " |");
 	}
 }

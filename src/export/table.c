@@ -36,6 +36,12 @@ void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_ri
 		t->failed = true;
 }
 
+void sonde_table_least_head(struct sonde_table *t, size_t width)
+{
+	if (t->columns.nr)
+		t->columns.at[t->columns.nr - 1].least_head = width;
+}
+
 void sonde_table_cell(struct sonde_table *t, struct sonde_str text, uint8_t style, size_t nr_dim)
 {
 	struct sonde_cell_text *c = sonde_vec_push(&t->cells);
@@ -51,15 +57,18 @@ static void measure(struct sonde_table *t)
 {
 	size_t i, k, nr = t->columns.nr;
 
-	for (k = 0; k < nr; k++) {
-		t->columns.at[k].width = sonde_width(t->columns.at[k].head);
-		t->columns.at[k].is_gone = false;
-	}
 	for (i = 0; i < t->cells.nr; i++) {
 		size_t w = sonde_width(t->cells.at[i].text);
 
-		if (w > t->columns.at[i % nr].width)
-			t->columns.at[i % nr].width = w;
+		if (w > t->columns.at[i % nr].cells_width)
+			t->columns.at[i % nr].cells_width = w;
+	}
+	for (k = 0; k < nr; k++) {
+		struct sonde_table_column *c = &t->columns.at[k];
+		size_t head = sonde_width(c->head);
+
+		c->width = head > c->cells_width ? head : c->cells_width;
+		c->is_gone = false;
 	}
 }
 
@@ -71,6 +80,20 @@ static size_t total_width(const struct sonde_table *t)
 		if (!t->columns.at[k].is_gone)
 			width += GAP + t->columns.at[k].width;
 	return width;
+}
+
+/* Cuts heads that are longer than anything below them, from the right, until the table fits. */
+static void cut_heads(struct sonde_table *t, size_t width)
+{
+	size_t k;
+
+	for (k = t->columns.nr; k-- > 1 && total_width(t) > width;) {
+		struct sonde_table_column *c = &t->columns.at[k];
+		size_t least = c->cells_width > c->least_head ? c->cells_width : c->least_head;
+
+		if (c->least_head && c->width > least)
+			c->width = least;
+	}
 }
 
 static struct sonde_table_column *next_to_drop(struct sonde_table *t)
@@ -113,6 +136,7 @@ static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 	struct sonde_table_column *last = &t->columns.at[t->columns.nr - 1], *c;
 	size_t natural = t->columns.at[0].width, natural_last = last->width;
 
+	cut_heads(t, width);
 	t->columns.at[0].width = natural < t->least_name ? natural : t->least_name;
 	if (t->least_last && t->least_last < last->width && is_last_too_long(t, width))
 		last->width = t->least_last;

@@ -2,10 +2,11 @@
  * A table on a terminal: columns as wide as they need to be, cut down to the
  * width there is.
  *
- * The first column is flexible: it gives way first, to no less than
- * `least_name` columns; then droppable columns go, the highest `drop` first. A last
- * column that would not fit even so is cut, to no less than `least_last`, before
- * others go for it. Cells are escaped text. Memory shortage makes the table print nothing and
+ * Where they do not fit, heads that may be cut give way first. The first column
+ * is flexible: it gives way next, to no less than `least_name` columns; then
+ * droppable columns go, the highest `drop` first. A last column that would not fit
+ * even so is cut, to no less than `least_last`, before others go for it. Cells are
+ * escaped text. Memory shortage makes the table print nothing and
  * `sonde_table_print` say so.
  */
 #ifndef SONDE_EXPORT_TABLE_H
@@ -28,9 +29,11 @@ enum sonde_style {
 struct sonde_table_column {
 	struct sonde_str head;
 	bool is_right;
-	unsigned drop; /* 0 = always there */
-	size_t width;  /* private */
-	bool is_gone;  /* after printing: there was no room for it */
+	unsigned drop;	    /* 0 = always there */
+	size_t least_head;  /* its head may be cut to this; 0 = it may not */
+	size_t cells_width; /* private */
+	size_t width;	    /* private */
+	bool is_gone;	    /* after printing: there was no room for it */
 };
 
 struct sonde_cell_text {
@@ -49,6 +52,8 @@ struct sonde_table {
 };
 
 void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop);
+/* The head of the last column may be cut to this. */
+void sonde_table_least_head(struct sonde_table *t, size_t width);
 /* The next cell; its text is copied. */
 void sonde_table_cell(struct sonde_table *t, struct sonde_str text, uint8_t style, size_t nr_dim);
 /* Appends the heads of columns dropped for want of width to `dropped`, comma-separated. */

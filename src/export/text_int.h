@@ -19,6 +19,12 @@ struct sonde_text_export {
 	size_t width;
 };
 
+/* The next cell is what x->cell holds. */
+void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
+/* Columns for the tree's headline metrics, and their cells in a row. */
+void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t);
+void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
+
 /* The tree table of one report. */
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);

@@ -23,13 +23,6 @@ struct row {
 	bool has_share;
 };
 
-static void put(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
-{
-	sonde_table_cell(t, sonde_buf_view(&x->cell), style, 0);
-	t->failed |= x->cell.failed;
-	sonde_buf_clear(&x->cell);
-}
-
 static void number(struct sonde_text_export *x, const struct sonde_field *f, double v)
 {
 	if (isnan(v))
@@ -60,31 +53,7 @@ static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double 
 		sonde_buf_puts(&x->cell, eighths[n % 8]);
 	else if (n % 8 >= 4 || n < 8)
 		sonde_buf_puts(&x->cell, n ? "#" : "");
-	put(x, t, SONDE_STYLE_BAR);
-}
-
-static void metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
-{
-	size_t i;
-
-	for (i = 0; i < x->tree->nr_headline; i++) {
-		uint32_t c = x->tree->headline[i];
-		const struct sonde_figure *f = &x->figures.at[c];
-
-		if (x->tree->columns.at[c].is_text) {
-			sonde_escape_terminal(&x->cell, f->text, x->options->is_utf8);
-		} else {
-			const char *mark = sonde_figure_mark(f, x->options->is_utf8);
-
-			if (*mark && f->quality == SONDE_QUALITY_APPROX)
-				x->approx_set |= (uint8_t)(1u << i);
-			else if (*mark)
-				x->bound_set |= (uint8_t)(1u << i);
-			sonde_buf_puts(&x->cell, mark);
-			sonde_number_human(&x->cell, f->v, x->tree->columns.at[c].unit);
-		}
-		put(x, t, style);
-	}
+	sonde_text__put(x, t, SONDE_STYLE_BAR);
 }
 
 /* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
@@ -120,7 +89,7 @@ static void hint_cell(
 		if (strcmp(word, styles[i].word) == 0)
 			style = styles[i].style;
 	sonde_buf_puts(&x->cell, word ? word : "");
-	put(x, t, style);
+	sonde_text__put(x, t, style);
 }
 
 /* Returns the number of the first metric's. */
@@ -143,21 +112,7 @@ static size_t columns(
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, 4);
 	}
 	first = t->columns.nr;
-	for (i = 0; i < x->tree->nr_headline; i++) {
-		struct sonde_str name = x->tree->columns.at[x->tree->headline[i]].name;
-		struct sonde_str head = sonde_metric_head(name);
-
-		if (head.p == name.p) { /* no short one: the part behind the unit, as it is */
-			size_t at = sonde_str_find(name, '_');
-
-			if (at + 2 < name.n && name.p[at + 1] == '_')
-				head = (struct sonde_str){name.p + at + 2, name.n - at - 2};
-		}
-		sonde_escape_terminal(&x->cell, head, x->options->is_utf8);
-		sonde_table_column(
-			t, sonde_width_cut(sonde_buf_view(&x->cell), 22), true, 5 + (unsigned)i);
-		sonde_buf_clear(&x->cell);
-	}
+	sonde_text__metric_columns(x, t);
 	if (x->hint_head)
 		sonde_table_column(t, sonde_str_from(x->hint_head), false, 4);
 	return first;
@@ -184,13 +139,13 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 			v = 100 * row->time_ns / row->report->time_ns;
 		if (row->node || !isnan(v))
 			number(x, f, v);
-		put(x, t, row->style);
+		sonde_text__put(x, t, row->style);
 		if (f->form == SONDE_FIELD_PERCENT && row->node)
 			bar_cell(x, t, v);
 		else if (f->form == SONDE_FIELD_PERCENT)
-			put(x, t, SONDE_STYLE_PLAIN);
+			sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	}
-	metric_cells(x, t, row->style);
+	sonde_text__metric_cells(x, t, row->style);
 	if (x->hint_head)
 		hint_cell(x, t, row->node);
 }
@@ -232,7 +187,7 @@ static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 		sonde_escape_terminal(&x->cell,
 			sonde_records_str(x->tree->launches->records, k->name),
 			x->options->is_utf8);
-		put(x, t, SONDE_STYLE_DIM);
+		sonde_text__put(x, t, SONDE_STYLE_DIM);
 		sonde_tree_values(
 			x->tree, r, SONDE_PART_KERNEL, (uint32_t)(first + i), &x->figures);
 		cells(x, t, &row);
@@ -243,7 +198,7 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 	enum sonde_part part, struct row row)
 {
 	sonde_buf_puts(&x->cell, name);
-	put(x, t, SONDE_STYLE_DIM);
+	sonde_text__put(x, t, SONDE_STYLE_DIM);
 	row.style = SONDE_STYLE_DIM;
 	sonde_tree_values(x->tree, row.report, part, 0, &x->figures);
 	cells(x, t, &row);
@@ -317,18 +272,18 @@ static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
 
 	sonde_escape_terminal(&x->cell, sonde_records_str(x->tree->launches->records, k->name),
 		x->options->is_utf8);
-	put(x, t, SONDE_STYLE_BOLD);
+	sonde_text__put(x, t, SONDE_STYLE_BOLD);
 	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);
-	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	sonde_buf_printf(&x->cell, "%.3f", k->time_ns / 1e6);
-	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	sonde_buf_printf(&x->cell, "%.4f", k->time_ns / 1e6 / (double)k->calls);
-	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	sonde_buf_printf(&x->cell, "%.1f%%", pct);
-	put(x, t, SONDE_STYLE_PLAIN);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	bar_cell(x, t, pct);
 	sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, kernel, &x->figures);
-	metric_cells(x, t, SONDE_STYLE_PLAIN);
+	sonde_text__metric_cells(x, t, SONDE_STYLE_PLAIN);
 }
 
 int sonde_text__baseline(
@@ -345,10 +300,7 @@ int sonde_text__baseline(
 
 	for (i = 0; i < NR_BASELINE; i++)
 		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5, i == 5 ? 4 : 0);
-	for (i = 0; i < x->tree->nr_headline; i++)
-		sonde_table_column(&t,
-			sonde_metric_head(x->tree->columns.at[x->tree->headline[i]].name), true,
-			5 + i);
+	sonde_text__metric_columns(x, &t);
 	for (i = 0; i < r->nr_outside_kernels && i < max; i++)
 		baseline_row(x, &t, r, r->outside_first_kernel + i);
 	rc = print_table(x, &t, NR_BASELINE, err);

@@ -271,6 +271,53 @@ static void test_text__a_run_without_ranges_gets_the_kernel_table(void **state)
 	made_release(&m);
 }
 
+/* The text report of two metrics of one launch. */
+static struct sonde_buf two_metrics(const char *const *names, unsigned width)
+{
+	struct sonde_export_options o = {.is_utf8 = true, .width = width};
+	struct sonde_choice choice = {.metrics = {(const char **)names, 2}};
+	struct sonde_buf b;
+	struct made m;
+	uint32_t a;
+
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 3000);
+	made_metric(&m, names[0], 12);
+	made_metric(&m, names[1], 34);
+	b = exported_chosen(&m, sonde_export_text, &o, choice);
+	made_release(&m);
+	return b;
+}
+
+static void test_text__no_two_metrics_have_the_same_head(void **state)
+{
+	static const char *const rates[] = {
+		"l1tex__t_sector_hit_rate.pct", "lts__t_sector_hit_rate.pct"};
+	static const char *const pipes[] = {
+		"sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed",
+		"sm__inst_executed_pipe_alu.sum.pct_of_peak_sustained_elapsed"};
+	static const char *const same[] = {"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"};
+	struct sonde_buf b = two_metrics(rates, 200);
+
+	(void)state;
+	assert_non_null(strstr(b.p, "  l1tex__t_sector_hit_rate.pct  lts__t_sector_hit_rate.pct"));
+	sonde_buf_release(&b);
+	b = two_metrics(pipes, 400); /* with room they are whole */
+	assert_non_null(strstr(b.p, "  inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed  "
+				    "inst_executed_pipe_alu.sum.pct_of_peak_sustained_elapsed"));
+	sonde_buf_release(&b);
+	b = two_metrics(pipes, 130); /* cut they would be the same */
+	assert_null(strstr(b.p, "inst_executed_pipe_al…"));
+	assert_non_null(strstr(b.p, "no room for: inst_executed_pipe_alu.sum"));
+	sonde_buf_release(&b);
+	b = two_metrics(same, 200);
+	assert_null(strstr(b.p, "DRAM %"));
+	sonde_buf_release(&b);
+}
+
 static void test_folders__no_two_regions_share_one(void **state)
 {
 	static const char *const labels[] = {
@@ -369,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_tables__siblings_are_sorted_as_asked),
 		cmocka_unit_test(test_text__deep_trees_fit_the_width),
 		cmocka_unit_test(test_text__a_run_without_ranges_gets_the_kernel_table),
+		cmocka_unit_test(test_text__no_two_metrics_have_the_same_head),
 		cmocka_unit_test(test_folders__no_two_regions_share_one),
 	};
 

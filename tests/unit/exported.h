@@ -13,12 +13,11 @@ typedef int (*exporter)(const struct sonde_tree *t, const struct sonde_export_op
 	struct sonde_sink *to, struct sonde_err *err);
 
 /* The bytes are yours: sonde_buf_release. */
-static inline struct sonde_buf exported(
-	const struct made *m, exporter f, const struct sonde_export_options *options)
+static inline struct sonde_buf exported_chosen(const struct made *m, exporter f,
+	const struct sonde_export_options *options, struct sonde_choice choice)
 {
 	const struct sonde_export_options defaults = {.is_utf8 = true};
 	const struct sonde_selection all = {0};
-	const struct sonde_choice choice = {0};
 	struct sonde_launches *l = NULL;
 	struct sonde_tree *t = NULL;
 	struct sonde_err err = {0};
@@ -32,6 +31,12 @@ static inline struct sonde_buf exported(
 	sonde_tree_free(t);
 	sonde_launches_free(l);
 	return to.buf;
+}
+
+static inline struct sonde_buf exported(
+	const struct made *m, exporter f, const struct sonde_export_options *options)
+{
+	return exported_chosen(m, f, options, (struct sonde_choice){0});
 }
 
 /* Region A with two launches, `inner` below it with one, one launch outside. */

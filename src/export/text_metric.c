@@ -1,0 +1,88 @@
+/* The metric columns of tables on a terminal. */
+#include "export/text_int.h"
+
+#include "export/escape.h"
+#include "export/number.h"
+
+#define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
+
+void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
+{
+	sonde_table_cell(t, sonde_buf_view(&x->cell), style, 0);
+	t->failed |= x->cell.failed;
+	sonde_buf_clear(&x->cell);
+}
+
+void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
+{
+	size_t i;
+
+	for (i = 0; i < x->tree->nr_headline; i++) {
+		uint32_t c = x->tree->headline[i];
+		const struct sonde_figure *f = &x->figures.at[c];
+
+		if (x->tree->columns.at[c].is_text) {
+			sonde_escape_terminal(&x->cell, f->text, x->options->is_utf8);
+		} else {
+			const char *mark = sonde_figure_mark(f, x->options->is_utf8);
+
+			if (*mark && f->quality == SONDE_QUALITY_APPROX)
+				x->approx_set |= (uint8_t)(1u << i);
+			else if (*mark)
+				x->bound_set |= (uint8_t)(1u << i);
+			sonde_buf_puts(&x->cell, mark);
+			sonde_number_human(&x->cell, f->v, x->tree->columns.at[c].unit);
+		}
+		sonde_text__put(x, t, style);
+	}
+}
+
+static struct sonde_str behind_unit(struct sonde_str name)
+{
+	size_t at = sonde_str_find(name, '_');
+
+	return at + 2 < name.n && name.p[at + 1] == '_'
+		       ? (struct sonde_str){name.p + at + 2, name.n - at - 2}
+		       : name;
+}
+
+/* A short head where there is one, else the name, without its unit unless that tells it apart. */
+static struct sonde_str head_of(const struct sonde_tree *t, size_t i)
+{
+	struct sonde_str name = t->columns.at[t->headline[i]].name;
+	struct sonde_str head = sonde_headline_head(t, i);
+	size_t k;
+
+	if (head.p != name.p)
+		return head;
+	head = behind_unit(name);
+	for (k = 0; k < t->nr_headline; k++)
+		if (k != i && sonde_str_eq(behind_unit(t->columns.at[t->headline[k]].name), head))
+			return name;
+	return head;
+}
+
+/* Whether no other head begins like this one, so that it may be cut. */
+static bool may_be_cut(const struct sonde_tree *t, size_t i)
+{
+	struct sonde_str cut = sonde_width_cut(head_of(t, i), LEAST_HEAD - 3);
+	size_t k;
+
+	for (k = 0; k < t->nr_headline; k++)
+		if (k != i && sonde_str_eq(sonde_width_cut(head_of(t, k), LEAST_HEAD - 3), cut))
+			return false;
+	return true;
+}
+
+void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t)
+{
+	size_t i;
+
+	for (i = 0; i < x->tree->nr_headline; i++) {
+		sonde_escape_terminal(&x->cell, head_of(x->tree, i), x->options->is_utf8);
+		sonde_table_column(t, sonde_buf_view(&x->cell), true, 5 + (unsigned)i);
+		if (may_be_cut(x->tree, i))
+			sonde_table_least_head(t, LEAST_HEAD);
+		sonde_buf_clear(&x->cell);
+	}
+}
