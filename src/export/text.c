@@ -273,6 +273,9 @@ static void legend(struct sonde_text_export *x)
 	if (x->has_bound)
 		wrapped(x, is_utf8 ? "\u2264 " : "< ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));
+	if (x->has_cut)
+		wrapped(x, is_utf8 ? "\u2026 " : "... ",
+			SONDE_STR("long words are cut; --format json has them whole"));
 	if (x->dropped.n) {
 		sonde_buf_puts(&x->dropped, " (--width N)");
 		wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));

@@ -318,6 +318,39 @@ static void test_text__no_two_metrics_have_the_same_head(void **state)
 	sonde_buf_release(&b);
 }
 
+static void test_text__long_words_leave_room_for_numbers(void **state)
+{
+	static const char *names[] = {"breakdown:sm__throughput", "sm__throughput"};
+	struct sonde_export_options o = {.is_utf8 = true, .width = 120};
+	struct sonde_choice choice = {.metrics = {names, 2}};
+	char list[2001] = {0};
+	struct sonde_buf b;
+	struct made m;
+	uint32_t a;
+
+	(void)state;
+	memset(list, 'x', sizeof(list) - 1);
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 3000);
+	made_text(&m, names[0], list);
+	made_metric(&m, names[1], 34);
+	b = exported_chosen(&m, sonde_export_text, &o, choice);
+	assert_non_null(strstr(b.p, "xxx…  "));
+	assert_non_null(strstr(b.p, "  34\n"));
+	assert_null(strstr(b.p, "no room"));
+	assert_non_null(strstr(b.p, "long words are cut; --format json has them whole"));
+	sonde_buf_release(&b);
+	o.width = 80; /* words go first */
+	b = exported_chosen(&m, sonde_export_text, &o, choice);
+	assert_non_null(strstr(b.p, "  34\n"));
+	assert_non_null(strstr(b.p, "no room for: breakdown:sm__throughput"));
+	assert_null(strstr(b.p, "long words"));
+	sonde_buf_release(&b);
+	made_release(&m);
+}
+
 static void test_folders__no_two_regions_share_one(void **state)
 {
 	static const char *const labels[] = {
@@ -417,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_text__deep_trees_fit_the_width),
 		cmocka_unit_test(test_text__a_run_without_ranges_gets_the_kernel_table),
 		cmocka_unit_test(test_text__no_two_metrics_have_the_same_head),
+		cmocka_unit_test(test_text__long_words_leave_room_for_numbers),
 		cmocka_unit_test(test_folders__no_two_regions_share_one),
 	};
 
