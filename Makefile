@@ -233,5 +233,5 @@ test-gpu:
 clean:
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BUILD)/tests/unit/made.d $(FUZZ_SRC:%.c=$(BUILD)/%.d)
 .SECONDARY:
