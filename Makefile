@@ -136,7 +136,7 @@ gpu-programs:
 	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools kernels-only
 
 kernels-only: $(if $(CUPTI_INC),$(BUILD)/libkernels_only.so)
-$(BUILD)/libkernels_only.so: bench/kernels_only.c
+$(BUILD)/libkernels_only.so: bench/lib/kernels_only.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $< -ldl
 
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
