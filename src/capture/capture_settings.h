@@ -26,8 +26,9 @@ struct sonde_capture_settings {
 	struct sonde_nsys_request nsys;
 	/* Native capture. */
 	struct sonde_list native_include, native_exclude;
-	const char *native_cupti; /* "off", a path; else it is looked for */
-	long native_buffer_mb; /* 0 = the library's own default */
+	const char *native_cupti;  /* "off", a path; else it is looked for */
+	const char *native_graphs; /* "nodes" or "whole"; NULL = nodes */
+	long native_buffer_mb;	   /* 0 = the library's own default */
 	/* The program when none is given on the command line. */
 	struct sonde_list workload;
 	const char *workload_name; /* of the bundled ones */

@@ -32,20 +32,26 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-/* Lines for the library's own settings, in the run's arena. */
-static int add_options(
-	struct sonde_list *out, const char *lines[2], struct sonde_run *r, struct sonde_err *err)
-{
-	const struct sonde_str buffer =
-		sonde_arena_printf(&r->arena, "buffer_bytes=%ld", r->set.native_buffer_mb << 20);
-	const struct sonde_str cupti = sonde_arena_printf(
-		&r->arena, "cupti=%s", r->set.native_cupti ? r->set.native_cupti : "auto");
+#define NR_OPTIONS 3
 
-	if (!buffer.p || !cupti.p)
-		return sonde_err_nomem(err);
-	lines[0] = cupti.p;
-	lines[1] = buffer.p;
-	*out = (struct sonde_list){lines, r->set.native_buffer_mb ? 2 : 1};
+/* Lines for the library's own settings, in the run's arena. */
+static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
+	struct sonde_err *err)
+{
+	const struct sonde_capture_settings *set = &r->set;
+	size_t i;
+
+	lines[0] = sonde_arena_printf(
+		&r->arena, "cupti=%s", set->native_cupti ? set->native_cupti : "auto")
+			   .p;
+	lines[1] = sonde_arena_printf(
+		&r->arena, "graphs=%s", set->native_graphs ? set->native_graphs : "nodes")
+			   .p;
+	lines[2] = sonde_arena_printf(&r->arena, "buffer_bytes=%ld", set->native_buffer_mb << 20).p;
+	for (i = 0; i < NR_OPTIONS; i++)
+		if (!lines[i])
+			return sonde_err_nomem(err);
+	*out = (struct sonde_list){lines, set->native_buffer_mb ? NR_OPTIONS : NR_OPTIONS - 1};
 	return 0;
 }
 
@@ -67,7 +73,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	const struct sonde_child_spec spec = spec_of(r, false);
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
-	const char *lines[2];
+	const char *lines[NR_OPTIONS];
 	int rc = add_options(&q.options, lines, r, err);
 
 	if (rc)
@@ -92,8 +98,9 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 		r->nr_native++;
 		return 0;
 	}
-	sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended before it did, "
-		  "or clears its environment");
+	sonde_say(
+		"the program left no capture: it uses neither NVTX nor CUDA, ended before it did, "
+		"or clears its environment");
 	r->has_failed = true;
 	return 0;
 }
@@ -105,7 +112,7 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 	struct sonde_native_request q = {.dir = dir};
 	const struct sonde_child_spec spec = spec_of(r, true);
 	struct sonde_child_end end = {0};
-	const char *lines[2];
+	const char *lines[NR_OPTIONS];
 	int rc = dir ? add_options(&q.options, lines, r, err) : sonde_err_nomem(err);
 
 	*out = (struct sonde_look){0};

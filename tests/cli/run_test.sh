@@ -335,6 +335,8 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok a_workload_that_is_not_there_is_named says "there is no workload 'nosuch'"
 	SONDE_INJECT_LIB=$(realpath --relative-to=. "$BUILD/libsonde_inject.so") run pipeline.workload.cwd=/ -- "$work" 1
 	ok a_library_is_found_from_another_folder [ "$rc" = 0 ]
+	run pipeline.native.graphs=whole -- "$BUILD/workloads/resnet_cpu" 1
+	ok graphs_can_be_captured_whole [ "$(grep '^graphs=' "$dir/native/inject.conf")" = graphs=whole ]
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
