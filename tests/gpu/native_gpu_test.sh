@@ -62,6 +62,19 @@ captured() {
 	[ "$(grep -c 'in graph_region captured in capture_region$' "$TMP/captured.txt")" -eq 6 ]
 }
 
+reported() { # the region of the capture has no launches, that of the launches all, on its streams
+	fresh
+	gpu_traced "$TMP/shapes" captured && "$SONDE" report "$OUT" -f json >"$TMP/g.json" && "$SONDE" validate "$TMP/g.json" &&
+		python3 - "$TMP/g.json" <<-'P'
+			import json, sys
+			rows = {r["name"]: r for r in json.load(open(sys.argv[1]))["aggregate"]["regions"]}
+			graph = rows["graph_region"]
+			print(rows["capture_region"]["kernel_count"], graph["kernel_count"], graph["per_stream"], graph["busy_ms"], graph["total_ms"])
+			assert rows["capture_region"]["kernel_count"] == 0 and graph["kernel_count"] == 6
+			assert sum(s["kernel_count"] for s in graph["per_stream"]) == 6 and 0 < graph["busy_ms"] <= graph["total_ms"]
+		P
+}
+
 whole_graph() {
 	fresh graphs=whole
 	gpu_traced "$TMP/shapes" graph && dump >"$TMP/whole.txt"
@@ -120,6 +133,7 @@ for s in $SHAPES; do
 	esac
 done
 check "a graph's kernels belong to its launch and tell where they were captured" captured
+check "a report of a real capture is valid, with streams and regions without launches" reported
 check "a graph may be captured as a whole" whole_graph
 check "copies and fills belong to their region" copies
 check "without CUPTI the ranges of a CUDA program are captured, with a note" no_cupti
