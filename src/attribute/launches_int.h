@@ -3,7 +3,8 @@
  *
  *   region.c     range entries → stacks of labels → regions (the nesting rules)
  *   scope.c      processes and devices → scopes; which region has entries where
- *   launches.c   the build itself: places, selection, coverage
+ *   selection.c  which launches count, which regions are shown
+ *   launches.c   the build itself: places, coverage
  */
 #ifndef SONDE_ATTRIBUTE_LAUNCHES_INT_H
 #define SONDE_ATTRIBUTE_LAUNCHES_INT_H
@@ -40,6 +41,8 @@ struct sonde_build {
 /* Every function: 0 or a negative code with `err` filled in. */
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
+/* `is_any`: whether the NVTX selection takes anything. */
+int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
 
 /* The number of a key of plain words, added with a lasting copy when new; SONDE_NONE on no memory.

@@ -195,7 +195,7 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr)
 {
 	const struct sonde_range *ranges = s->n->r->ranges.at;
-	uint32_t chain[SONDE_OPEN_LIMIT], depth = s->depth[domain], same, i, range;
+	uint32_t chain[SONDE_OPEN_LIMIT] = {0}, depth = s->depth[domain], same, i, range;
 
 	for (i = depth, range = s->top[domain]; i--; range = ranges[range].parent)
 		chain[i] = range;
