@@ -106,7 +106,7 @@ int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_
 		qsort(w.found[i].at.at, w.found[i].at.nr, sizeof(*w.found[i].at.at), by_name);
 		note_others(&w, i, dir, notes);
 	}
-	for (k = 0; rc == 0 && k < w.found[i].at.nr; k++) {
+	for (k = 0; rc == 0 && i < NR_KINDS && k < w.found[i].at.nr; k++) {
 		const char **slot = sonde_vec_push(&out->at);
 
 		if (!slot)
