@@ -9,7 +9,6 @@
 #include "inject/event_int.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -359,9 +358,8 @@ void sonde_activity__start(void)
 				    "pipeline.native.cupti can name one");
 		return;
 	}
-	buffers = mmap(NULL, (size_t)NR_BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (buffers == MAP_FAILED ||
+	buffers = sonde_ring__reserve((size_t)NR_BUFFERS * BUFFER_BYTES);
+	if (!buffers ||
 		sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS) {
 		sonde_flusher__note("CUPTI does not start: host times only, no kernels");
 		return;

@@ -86,6 +86,7 @@ static void forked(void)
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
 	atomic_store(&g->nr_streams, 0);
+	atomic_store(&g->nr_collecting, 0); /* those threads are the parent's */
 	atomic_store(&g->nr_lost, 0);
 	atomic_store(&g->nr_nested, 0);
 	atomic_store(&g->nr_inline, 0);

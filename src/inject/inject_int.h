@@ -177,6 +177,8 @@ struct freelist {
 	_Atomic uint32_t nr;
 };
 
+/* Zeroed memory that costs nothing until it is touched; NULL when there is none. */
+void *sonde_ring__reserve(size_t bytes);
 bool sonde_ring__init(void);
 void sonde_ring__forked(void);
 /* The calling thread, met for the first time. NULL when there are too many. */

@@ -9,7 +9,6 @@
 #include "inject/inject_int.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -52,19 +51,11 @@ static uint64_t hash_of(const char *p, size_t n, uint64_t seed)
 	return mix(load(p, n), h);
 }
 
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 bool sonde_label__init(struct labels *l)
 {
-	l->slots = reserve(NR_SLOTS * sizeof(*l->slots));
-	l->by_id = reserve(MAX_LABELS * sizeof(*l->by_id));
-	l->text = reserve(TEXT_BYTES + 64); /* comparisons read whole words */
+	l->slots = sonde_ring__reserve(NR_SLOTS * sizeof(*l->slots));
+	l->by_id = sonde_ring__reserve(MAX_LABELS * sizeof(*l->by_id));
+	l->text = sonde_ring__reserve(TEXT_BYTES + 64); /* comparisons read whole words */
 	atomic_store(&l->nr_ids, 1);
 	atomic_store(&l->used, 16); /* offsets 0 and 1 mean something else */
 	return l->slots && l->by_id && l->text;

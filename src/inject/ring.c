@@ -63,7 +63,7 @@ static uint32_t list_take(struct freelist *l, _Atomic uint32_t *(*next)(uint32_t
 	return n;
 }
 
-static void *reserve(size_t bytes)
+void *sonde_ring__reserve(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -150,9 +150,9 @@ bool sonde_ring__init(void)
 	struct inject *g = &sonde_inject;
 
 	g->nr_chunks = (uint32_t)(g->config.buffer_bytes / CHUNK_BYTES);
-	g->chunks = reserve(g->nr_chunks * sizeof(*g->chunks));
-	g->data = reserve((size_t)g->nr_chunks * CHUNK_BYTES);
-	g->threads = reserve(MAX_THREADS * sizeof(*g->threads));
+	g->chunks = sonde_ring__reserve(g->nr_chunks * sizeof(*g->chunks));
+	g->data = sonde_ring__reserve((size_t)g->nr_chunks * CHUNK_BYTES);
+	g->threads = sonde_ring__reserve(MAX_THREADS * sizeof(*g->threads));
 	if (!g->chunks || !g->data || !g->threads)
 		return false;
 	has_key = !pthread_key_create(&at_thread_end, thread_ends);

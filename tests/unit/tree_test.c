@@ -1,59 +1,13 @@
 #include "aggregate/roofline.h"
 #include "aggregate/rule.h"
-#include "aggregate/tree.h"
 
-#include "made.h"
-#include "unit.h"
+#include "aggregated.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#define TIME "gpu__time_duration.sum"
-
-/* The pipeline up to the tree. */
-struct run {
-	struct sonde_launches *l;
-	struct sonde_tree *t;
-	struct sonde_figures f;
-};
-
-static void aggregate(
-	struct run *run, const struct sonde_records *r, const struct sonde_choice *choice)
-{
-	struct sonde_selection all = {0};
-	struct sonde_choice any = {0};
-	struct sonde_err err = {0};
-
-	assert_int_equal(sonde_launches_build(&run->l, r, &all, &err), 0);
-	assert_int_equal(sonde_tree_build(&run->t, run->l, choice ? choice : &any, &err), 0);
-	assert_int_equal(sonde_figures_init(&run->f, run->t, &err), 0);
-}
-
-static void release(struct run *run)
-{
-	sonde_figures_release(&run->f);
-	sonde_tree_free(run->t);
-	sonde_launches_free(run->l);
-}
-
-static const struct sonde_figure *figure(
-	struct run *run, size_t report, enum sonde_part part, uint32_t index, const char *metric)
-{
-	uint32_t column = sonde_tree_column(run->t, metric);
-
-	assert_int_not_equal(column, SONDE_NONE);
-	sonde_tree_values(run->t, &run->t->reports.at[report], part, index, &run->f);
-	return &run->f.at[column];
-}
-
-static void near(double a, double b)
-{
-	if (!(fabs(a - b) <= 1e-9 * (fabs(a) > fabs(b) ? fabs(a) : fabs(b))))
-		fail_msg("%.17g is not %.17g", a, b);
-}
 
 /* Region A with two launches, B nested in it with one. */
 static void small(struct made *m)
@@ -459,85 +413,6 @@ static void test_tree__chosen_metrics_are_exactly_those_reported(void **state)
 	made_release(&m);
 }
 
-static void stamp(struct made *m, uint64_t start, uint64_t end)
-{
-	struct sonde_record_time *time;
-
-	while (m->r->record_times.nr < m->r->records.nr) {
-		time = sonde_vec_push(&m->r->record_times);
-		assert_non_null(time);
-		*time = (struct sonde_record_time){start, end};
-	}
-}
-
-static void test_times__overlapping_launches_are_busy_once(void **state)
-{
-	const struct sonde_node *n;
-	struct sonde_range_time *time;
-	struct made m;
-	struct run run;
-	uint32_t a, b;
-
-	(void)state;
-	made_init(&m);
-	a = made_push(&m, MADE_ROOT, "A");
-	b = made_push(&m, a, "B");
-	made_launch(&m, "late", 1, &b);
-	stamp(&m, 5000000000, 5000000100);
-	made_launch(&m, "first", 1, &a);
-	stamp(&m, 1000, 1100);
-	made_launch(&m, "overlaps", 1, &a);
-	stamp(&m, 1050, 1150);
-	made_launch(&m, "inside", 1, &a);
-	stamp(&m, 1060, 1070);
-	while (m.r->range_times.nr < m.r->ranges.nr) {
-		time = sonde_vec_push(&m.r->range_times);
-		assert_non_null(time);
-		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
-	}
-	aggregate(&run, m.r, NULL);
-	n = run.t->reports.at[0].nodes.at;
-	near(n[0].busy_ns, 250);
-	near(n[0].span_ns, 5000000100.0 - 1000);
-	near(n[0].idle_ns, 5000000100.0 - 1000 - 250); /* entered once: span less busy */
-	near(n[1].idle_ns, 0);
-	assert_int_equal(n[0].streams, 1);
-	near(n[1].busy_ns, 100);
-	near(n[0].host_ns, 30);
-	near(n[0].cpu_ns, 7);
-	near(run.t->reports.at[1].nodes.at[0].busy_ns, 250);
-	release(&run);
-	made_release(&m);
-}
-
-static void test_roofline__counts_two_per_fused_multiply_add(void **state)
-{
-	struct sonde_roofline point;
-	struct made m;
-	struct run run;
-	uint32_t a;
-
-	(void)state;
-	made_init(&m);
-	a = made_push(&m, MADE_ROOT, "A");
-	made_launch(&m, "k", 1, &a);
-	made_metric(&m, TIME, 10);
-	made_metric(&m, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100);
-	made_metric(&m, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 100);
-	made_metric(&m, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 50);
-	made_metric(&m, "dram__bytes_read.sum", 30);
-	made_metric(&m, "dram__bytes_write.sum", 20);
-	aggregate(&run, m.r, NULL);
-	figure(&run, 0, SONDE_PART_INCLUSIVE, 0, TIME);
-	point = sonde_roofline_of(run.t, &run.f, 10);
-	near(point.flop, 250);
-	near(point.intensity, 5);
-	near(point.flop_per_s, 25e9);
-	release(&run);
-	made_release(&m);
-}
-
-/* §1.9 on one report: parts add up for counts, time and every additive metric. */
 static void check_report(struct run *run, const struct sonde_report *r)
 {
 	size_t nr = r->nodes.nr, nc = run->t->columns.nr, i, c;
@@ -597,66 +472,6 @@ static void check_file(const char *path)
 	sonde_records_free(r);
 }
 
-static void test_roofline__counts_tensor_operations_once(void **state)
-{
-	struct made m;
-	struct run run;
-	uint32_t a;
-
-	(void)state;
-	made_init(&m);
-	a = made_push(&m, MADE_ROOT, "A");
-	made_launch(&m, "k", 1, &a);
-	made_metric(&m, TIME, 10);
-	made_metric(&m, "sm__ops_path_tensor_op_hgmma_src_fp16.sum", 3000);
-	made_metric(&m, "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum", 3000);
-	made_metric(&m, "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", 50);
-	made_metric(&m, "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_on.sum", 7);
-	made_metric(&m, "sm__ops_path_tensor_op_imma_src_int8.sum", 1000000);
-	aggregate(&run, m.r, NULL);
-	figure(&run, 0, SONDE_PART_INCLUSIVE, 0, TIME);
-	near(sonde_roofline_of(run.t, &run.f, 10).flop, 3057);
-	assert_false(sonde_roofline_of(run.t, &run.f, 10).is_least);
-	release(&run);
-	made_release(&m);
-}
-
-/* Tensor cores worked, nobody counted their operations; the metric that tells is not reported. */
-static void test_roofline__is_a_lower_bound_without_tensor_operations(void **state)
-{
-	static const char *words[] = {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-		"dram__bytes.sum", "sm__ops_path_tensor_src_fp16_dst_fp32.sum"};
-	struct sonde_choice choice = {.metrics = {words, 2}};
-	struct made m;
-	struct run run;
-	uint32_t a;
-	int i;
-
-	(void)state;
-	for (i = 0; i < 3; i++) {
-		made_init(&m);
-		a = made_push(&m, MADE_ROOT, "A");
-		made_launch(&m, "k", 1, &a);
-		made_metric(&m, TIME, 10);
-		made_metric(&m, words[0], 100);
-		made_metric(&m, words[1], 30);
-		made_metric(&m, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-			1); /* half precision outside the tensor cores does that too */
-		made_metric(&m,
-			"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
-			i ? 1 : 0);
-		if (i == 2)
-			made_metric(&m, words[2], 5000);
-		choice.metrics.nr = i == 2 ? 3 : 2;
-		aggregate(&run, m.r, &choice);
-		sonde_tree_values(run.t, &run.t->reports.at[0], SONDE_PART_INCLUSIVE, 0, &run.f);
-		assert_int_equal(sonde_roofline_of(run.t, &run.f, 10).is_least, i == 1);
-		near(sonde_roofline_of(run.t, &run.f, 10).flop, i == 2 ? 5200 : 200);
-		release(&run);
-		made_release(&m);
-	}
-}
-
 static void test_tree__parts_add_up_on_every_real_report(void **state)
 {
 	const char *dir =
@@ -687,18 +502,6 @@ static void replayed(struct made *m, uint32_t at, double ns)
 
 	m->r->records.at[record].kind = SONDE_RESULT_RANGE;
 	made_metric(m, TIME, ns);
-}
-
-static const struct sonde_node *node_named(
-	const struct run *run, const struct sonde_report *r, const char *id)
-{
-	size_t i;
-
-	for (i = 0; i < r->nodes.nr; i++)
-		if (sonde_str_is(run->l->regions.at[r->nodes.at[i].region].id, id))
-			return &r->nodes.at[i];
-	fail_msg("no region %s", id);
-	return NULL;
 }
 
 /* step is not captured; A and B by one process, A/A1 by a second, A/A1/x by a third. */
@@ -789,135 +592,6 @@ static void test_tree__results_of_one_capture_add_up(void **state)
 	made_release(&m);
 }
 
-static void launch_on(struct made *m, uint32_t range, uint64_t stream, uint64_t start, uint64_t end)
-{
-	made_launch(m, "k", 1, &range);
-	m->r->records.at[m->r->records.nr - 1].stream = stream;
-	stamp(m, start, end);
-}
-
-static void test_times__streams_share_a_regions_launches(void **state)
-{
-	const struct sonde_report *r;
-	const struct sonde_stream *s;
-	const struct sonde_node *n;
-	struct made m;
-	struct run run;
-	uint32_t a, b;
-
-	(void)state;
-	made_init(&m);
-	a = made_push(&m, MADE_ROOT, "A");
-	b = made_push(&m, a, "B");
-	launch_on(&m, a, 7, 100, 200);
-	launch_on(&m, b, 9, 150, 190);
-	launch_on(&m, b, 7, 300, 400);
-	launch_on(&m, b, 7, 350, 450); /* nodes of one graph overlap on their stream */
-	aggregate(&run, m.r, NULL);
-	r = &run.t->reports.at[0];
-	n = r->nodes.at;
-	assert_int_equal(n[0].streams, 2);
-	s = &r->streams.at[n[0].first_stream];
-	assert_int_equal(s[0].stream, 7); /* the busiest first */
-	assert_int_equal(s[0].launches, 3);
-	near(s[0].time_ns, 300);
-	near(s[0].busy_ns, 250);
-	assert_int_equal(s[1].stream, 9);
-	near(s[1].busy_ns, 40);
-	s = &r->streams.at[n[1].first_stream];
-	assert_int_equal(n[1].streams, 2);
-	assert_int_equal(s[0].launches, 2);
-	near(s[0].busy_ns, 150);
-	r = &run.t->reports.at[1]; /* the aggregate of one scope has them too */
-	near(r->streams.at[r->nodes.at[1].first_stream].busy_ns, 150);
-	release(&run);
-	made_release(&m);
-}
-
-static void test_times__an_aggregate_of_several_scopes_counts_streams(void **state)
-{
-	const struct sonde_report *all;
-	struct made m;
-	struct run run;
-
-	(void)state;
-	made_init(&m);
-	launch_on(&m, made_push(&m, MADE_ROOT, "A"), 7, 100, 200);
-	made_process(&m, 4600);
-	launch_on(&m, made_push(&m, MADE_ROOT, "A"), 7, 100, 200);
-	aggregate(&run, m.r, NULL);
-	all = &run.t->reports.at[run.t->reports.nr - 1];
-	assert_int_equal(all->nodes.at[0].streams, 2);
-	assert_int_equal(all->streams.nr, 0);
-	assert_int_equal(run.t->reports.at[1].streams.nr, 1);
-	release(&run);
-	made_release(&m);
-}
-
-/* One process, two devices: B launches on the second only, A on both. */
-static void test_times__a_process_with_two_devices_counts_entries_and_host_time_once(void **state)
-{
-	const struct sonde_report *all;
-	struct made m;
-	struct run run;
-	uint32_t a, b;
-
-	(void)state;
-	made_init(&m);
-	a = made_push(&m, MADE_ROOT, "A");
-	b = made_push(&m, MADE_ROOT, "B");
-	launch_on(&m, a, 7, 100, 200);
-	launch_on(&m, a, 7, 300, 400);
-	m.r->records.at[1].device = 1;
-	launch_on(&m, b, 7, 500, 600);
-	m.r->records.at[2].device = 1;
-	while (m.r->range_times.nr < m.r->ranges.nr) {
-		struct sonde_range_time *time = sonde_vec_push(&m.r->range_times);
-
-		assert_non_null(time);
-		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
-	}
-	aggregate(&run, m.r, NULL);
-	all = &run.t->reports.at[run.t->reports.nr - 1];
-	assert_int_equal(node_named(&run, all, "A")->instances, 1);
-	near(node_named(&run, all, "A")->host_ns, 30);
-	near(node_named(&run, all, "B")->host_ns, 30);
-	assert_int_equal(node_named(&run, &run.t->reports.at[1], "A")->instances, 1);
-	release(&run);
-	made_release(&m);
-}
-
-static void test_times__idle_is_inside_entries_and_copies_are_counted(void **state)
-{
-	const struct sonde_node *n;
-	struct made m;
-	struct run run;
-	uint32_t first, second;
-
-	(void)state;
-	made_init(&m);
-	first = made_push(&m, MADE_ROOT, "step");
-	made_launch(&m, "k", 1, &first);
-	stamp(&m, 100, 200);
-	made_launch(&m, "k", 1, &first);
-	m.r->records.at[m.r->records.nr - 1].stream = 7;
-	stamp(&m, 250, 300);
-	second = made_push(&m, MADE_ROOT, "step");
-	made_launch(&m, "[CUDA memcpy]", 1, &second);
-	m.r->records.at[m.r->records.nr - 1].kind = SONDE_RESULT_MEMCPY;
-	stamp(&m, 10000, 10040);
-	aggregate(&run, m.r, NULL);
-	n = run.t->reports.at[0].nodes.at;
-	near(n[0].span_ns, 10040 - 100);
-	near(n[0].busy_ns, 190);
-	near(n[0].idle_ns, 50); /* not what lies between the entries */
-	assert_int_equal(n[0].streams, 2);
-	assert_int_equal(n[0].launches, 3);
-	assert_int_equal(n[0].copies, 1);
-	release(&run);
-	made_release(&m);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -936,15 +610,6 @@ int main(void)
 		cmocka_unit_test(test_tree__replayed_ranges_are_never_summed_with_kernels),
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
-		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
-		cmocka_unit_test(test_times__streams_share_a_regions_launches),
-		cmocka_unit_test(test_times__an_aggregate_of_several_scopes_counts_streams),
-		cmocka_unit_test(
-			test_times__a_process_with_two_devices_counts_entries_and_host_time_once),
-		cmocka_unit_test(test_times__idle_is_inside_entries_and_copies_are_counted),
-		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
-		cmocka_unit_test(test_roofline__counts_tensor_operations_once),
-		cmocka_unit_test(test_roofline__is_a_lower_bound_without_tensor_operations),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
 		cmocka_unit_test(test_tree__levels_of_replayed_ranges_are_not_added_up),
 		cmocka_unit_test(test_tree__range_and_app_range_replay_are_never_summed),

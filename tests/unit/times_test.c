@@ -1,0 +1,196 @@
+/* What timestamps tell: busy, span, idle and host time, streams. */
+#include "aggregated.h"
+
+static void stamp(struct made *m, uint64_t start, uint64_t end)
+{
+	struct sonde_record_time *time;
+
+	while (m->r->record_times.nr < m->r->records.nr) {
+		time = sonde_vec_push(&m->r->record_times);
+		assert_non_null(time);
+		*time = (struct sonde_record_time){start, end};
+	}
+}
+
+static void test_times__overlapping_launches_are_busy_once(void **state)
+{
+	const struct sonde_node *n;
+	struct sonde_range_time *time;
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, a, "B");
+	made_launch(&m, "late", 1, &b);
+	stamp(&m, 5000000000, 5000000100);
+	made_launch(&m, "first", 1, &a);
+	stamp(&m, 1000, 1100);
+	made_launch(&m, "overlaps", 1, &a);
+	stamp(&m, 1050, 1150);
+	made_launch(&m, "inside", 1, &a);
+	stamp(&m, 1060, 1070);
+	while (m.r->range_times.nr < m.r->ranges.nr) {
+		time = sonde_vec_push(&m.r->range_times);
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
+	}
+	aggregate(&run, m.r, NULL);
+	n = run.t->reports.at[0].nodes.at;
+	near(n[0].busy_ns, 250);
+	near(n[0].span_ns, 5000000100.0 - 1000);
+	near(n[0].idle_ns, 5000000100.0 - 1000 - 250); /* entered once: span less busy */
+	near(n[1].idle_ns, 0);
+	assert_int_equal(n[0].streams, 1);
+	near(n[1].busy_ns, 100);
+	near(n[0].host_ns, 30);
+	near(n[0].cpu_ns, 7);
+	near(run.t->reports.at[1].nodes.at[0].busy_ns, 250);
+	release(&run);
+	made_release(&m);
+}
+
+static void launch_on(struct made *m, uint32_t range, uint64_t stream, uint64_t start, uint64_t end)
+{
+	made_launch(m, "k", 1, &range);
+	m->r->records.at[m->r->records.nr - 1].stream = stream;
+	stamp(m, start, end);
+}
+
+static void test_times__streams_share_a_regions_launches(void **state)
+{
+	const struct sonde_report *r;
+	const struct sonde_stream *s;
+	const struct sonde_node *n;
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, a, "B");
+	launch_on(&m, a, 7, 100, 200);
+	launch_on(&m, b, 9, 150, 190);
+	launch_on(&m, b, 7, 300, 400);
+	launch_on(&m, b, 7, 350, 450); /* nodes of one graph overlap on their stream */
+	aggregate(&run, m.r, NULL);
+	r = &run.t->reports.at[0];
+	n = r->nodes.at;
+	assert_int_equal(n[0].streams, 2);
+	s = &r->streams.at[n[0].first_stream];
+	assert_int_equal(s[0].stream, 7); /* the busiest first */
+	assert_int_equal(s[0].launches, 3);
+	near(s[0].time_ns, 300);
+	near(s[0].busy_ns, 250);
+	assert_int_equal(s[1].stream, 9);
+	near(s[1].busy_ns, 40);
+	s = &r->streams.at[n[1].first_stream];
+	assert_int_equal(n[1].streams, 2);
+	assert_int_equal(s[0].launches, 2);
+	near(s[0].busy_ns, 150);
+	r = &run.t->reports.at[1]; /* the aggregate of one scope has them too */
+	near(r->streams.at[r->nodes.at[1].first_stream].busy_ns, 150);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_times__an_aggregate_of_several_scopes_counts_streams(void **state)
+{
+	const struct sonde_report *all;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	launch_on(&m, made_push(&m, MADE_ROOT, "A"), 7, 100, 200);
+	made_process(&m, 4600);
+	launch_on(&m, made_push(&m, MADE_ROOT, "A"), 7, 100, 200);
+	aggregate(&run, m.r, NULL);
+	all = &run.t->reports.at[run.t->reports.nr - 1];
+	assert_int_equal(all->nodes.at[0].streams, 2);
+	assert_int_equal(all->streams.nr, 0);
+	assert_int_equal(run.t->reports.at[1].streams.nr, 1);
+	release(&run);
+	made_release(&m);
+}
+
+/* One process, two devices: B launches on the second only, A on both. */
+static void test_times__a_process_with_two_devices_counts_entries_and_host_time_once(void **state)
+{
+	const struct sonde_report *all;
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, MADE_ROOT, "B");
+	launch_on(&m, a, 7, 100, 200);
+	launch_on(&m, a, 7, 300, 400);
+	m.r->records.at[1].device = 1;
+	launch_on(&m, b, 7, 500, 600);
+	m.r->records.at[2].device = 1;
+	while (m.r->range_times.nr < m.r->ranges.nr) {
+		struct sonde_range_time *time = sonde_vec_push(&m.r->range_times);
+
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
+	}
+	aggregate(&run, m.r, NULL);
+	all = &run.t->reports.at[run.t->reports.nr - 1];
+	assert_int_equal(node_named(&run, all, "A")->instances, 1);
+	near(node_named(&run, all, "A")->host_ns, 30);
+	near(node_named(&run, all, "B")->host_ns, 30);
+	assert_int_equal(node_named(&run, &run.t->reports.at[1], "A")->instances, 1);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_times__idle_is_inside_entries_and_copies_are_counted(void **state)
+{
+	const struct sonde_node *n;
+	struct made m;
+	struct run run;
+	uint32_t first, second;
+
+	(void)state;
+	made_init(&m);
+	first = made_push(&m, MADE_ROOT, "step");
+	made_launch(&m, "k", 1, &first);
+	stamp(&m, 100, 200);
+	made_launch(&m, "k", 1, &first);
+	m.r->records.at[m.r->records.nr - 1].stream = 7;
+	stamp(&m, 250, 300);
+	second = made_push(&m, MADE_ROOT, "step");
+	made_launch(&m, "[CUDA memcpy]", 1, &second);
+	m.r->records.at[m.r->records.nr - 1].kind = SONDE_RESULT_MEMCPY;
+	stamp(&m, 10000, 10040);
+	aggregate(&run, m.r, NULL);
+	n = run.t->reports.at[0].nodes.at;
+	near(n[0].span_ns, 10040 - 100);
+	near(n[0].busy_ns, 190);
+	near(n[0].idle_ns, 50); /* not what lies between the entries */
+	assert_int_equal(n[0].streams, 2);
+	assert_int_equal(n[0].launches, 3);
+	assert_int_equal(n[0].copies, 1);
+	release(&run);
+	made_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
+		cmocka_unit_test(test_times__streams_share_a_regions_launches),
+		cmocka_unit_test(test_times__an_aggregate_of_several_scopes_counts_streams),
+		cmocka_unit_test(
+			test_times__a_process_with_two_devices_counts_entries_and_host_time_once),
+		cmocka_unit_test(test_times__idle_is_inside_entries_and_copies_are_counted),
+	};
+
+	return cmocka_run_group_tests_name("times", tests, NULL, NULL);
+}
