@@ -48,7 +48,7 @@ const struct sonde_key sonde_keys__table[] = {
 		"auto = find it; off = ranges and host times only, at almost no cost; or the path "
 		"of a libcupti.so"),
 	WORD("pipeline.native.graphs", "nodes", "nodes|whole", false,
-		"launches of CUDA graphs: every node by itself, or each launch as one; cheaper"),
+		"launches of CUDA graphs: every node by itself, or each launch as one"),
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 

@@ -1,4 +1,3 @@
-#include "aggregate/roofline.h"
 #include "aggregate/rule.h"
 
 #include "aggregated.h"
