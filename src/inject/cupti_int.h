@@ -1,6 +1,6 @@
 /*
  * CUPTI as found in the running process: the functions we call, by dlsym.
- * Vendor types stay in activity.c, callbacks in launches.c, loading in cupti_load.c.
+ * Vendor types stay in records.c, callbacks in launches.c, loading in cupti_load.c.
  */
 #ifndef SONDE_INJECT_CUPTI_INT_H
 #define SONDE_INJECT_CUPTI_INT_H
@@ -34,9 +34,13 @@ struct sonde_cupti {
 
 extern struct sonde_cupti sonde_cupti;
 
+struct thread;
+
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
 bool sonde_cupti__load(const char *path);
 /* Asks to be called at every launch, copy and graph node. False when CUPTI refuses. */
 bool sonde_launches__subscribe(void);
+/* Writes one record as an event of this thread. */
+void sonde_activity__record(struct thread *t, const CUpti_Activity *r);
 
 #endif

@@ -273,6 +273,15 @@ bool sonde_flusher__start(void)
 	return false;
 }
 
+void sonde_flusher__await_collectors(void)
+{
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+
+	while (atomic_load(&sonde_inject.nr_collecting) &&
+		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)COLLECT_MS * 1000000)
+		sched_yield();
+}
+
 void sonde_flusher__finish(void)
 {
 	struct inject *g = &sonde_inject;
@@ -280,9 +289,7 @@ void sonde_flusher__finish(void)
 
 	if (!atomic_load(&g->flusher_runs))
 		return;
-	while (atomic_load(&g->nr_collecting) &&
-		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)COLLECT_MS * 1000000)
-		sched_yield();
+	sonde_flusher__await_collectors();
 	atomic_store(&g->stop, 1);
 	sonde_flusher__wake();
 	while (!atomic_load(&g->done) &&

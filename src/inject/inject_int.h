@@ -206,6 +206,8 @@ bool sonde_flusher__start(void);
 void sonde_flusher__wake(void);
 /* Has it write everything and end; waits for that, but not for long. */
 void sonde_flusher__finish(void);
+/* Until nobody writes GPU events any more; not for long either. */
+void sonde_flusher__await_collectors(void);
 /* A sentence for the reader of the capture; `text` must be a constant. */
 void sonde_flusher__note(const char *text);
 /* Runs `body` in a thread of ours that no signal disturbs. */

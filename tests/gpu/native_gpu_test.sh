@@ -89,6 +89,13 @@ copies() {
 	[ "$(grep -c '^launch mem.* in move$' "$TMP/copies.txt")" -eq 4 ]
 }
 
+storm() {
+	fresh
+	gpu_traced "$TMP/shapes" storm && "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde >"$TMP/storm.txt"
+	cat "$TMP/storm.txt"
+	grep -q 'records=1000002 ' "$TMP/storm.txt" && ! grep -q dropped "$TMP/storm.txt"
+}
+
 no_cupti() {
 	fresh cupti=off
 	gpu_traced "$TMP/shapes" seed && dump >"$TMP/off.txt" && cat "$TMP/off.txt"
@@ -136,6 +143,7 @@ check "a graph's kernels belong to its launch and tell where they were captured"
 check "a report of a real capture is valid, with streams and regions without launches" reported
 check "a graph may be captured as a whole" whole_graph
 check "copies and fills belong to their region" copies
+check "no kernel is lost when graphs launch a million in a second" storm
 check "without CUPTI the ranges of a CUDA program are captured, with a note" no_cupti
 check "a kernel takes at most 64 bytes, a range at most 40" bytes
 check "kill -9 leaves a readable capture of a CUDA program" killed

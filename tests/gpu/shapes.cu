@@ -220,6 +220,26 @@ static void copies()
 	CK(cudaMemcpy(h.data(), c, N * 4, cudaMemcpyDeviceToHost));
 }
 
+__global__ void nothing() {}
+
+/* A million kernels of a microsecond, as fast as graphs can launch them. */
+static void storm()
+{
+	cudaStream_t s;
+	cudaGraph_t g;
+	cudaGraphExec_t x;
+	CK(cudaStreamCreate(&s));
+	CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+	for (int i = 0; i < 1000; i++)
+		nothing<<<1, 1, 0, s>>>();
+	CK(cudaStreamEndCapture(s, &g));
+	CK(cudaGraphInstantiate(&x, g, 0));
+	P p("storm");
+	for (int i = 0; i < 1000; i++)
+		CK(cudaGraphLaunch(x, s));
+	CK(cudaStreamSynchronize(s));
+}
+
 int main(int argc, char **argv)
 {
 	std::string m = argc > 1 ? argv[1] : "seed";
@@ -250,6 +270,8 @@ int main(int argc, char **argv)
 		graph("capture_region");
 	else if (m == "copies")
 		copies();
+	else if (m == "storm")
+		storm();
 	else if (m == "none") {
 		G(); X(); R(); S();
 	} else if (m == "empty") {

@@ -55,6 +55,15 @@ many() {
 		[ "$(cat "$OUT"/*.sonde | wc -c)" -le $((200005 * 64)) ]
 }
 
+at_exit() { # full buffers that the collector is at when the program ends: by chance, so several times
+	local i
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		fresh cupti="$FAKE" collect_ms=1
+		FAKE_CUPTI_HOLDS=1 cuda 200000 >/dev/null
+		"$BUILD/tools/capture_dump" --count "$OUT"/*.sonde | tee /dev/stderr | grep -q 'records=200005' || return
+	done
+}
+
 another_subscriber() {
 	fresh cupti="$FAKE"
 	FAKE_CUPTI_TAKEN=1 cuda && has \
@@ -107,6 +116,7 @@ check "every launch, copy and graph kernel has its region" all_launches
 check "runtime and driver calls with ids of their own are attributed alike" own_ids
 check "kernels have the GPU's own durations" times
 check "200000 launches are kept at under 64 bytes each" many
+check "what is being collected when the program ends is kept" at_exit
 check "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
 check "a missing CUPTI leaves ranges, with a note" missing
 check "CUPTI can be switched off" off
