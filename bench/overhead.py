@@ -9,14 +9,17 @@ way (nn.Module, KV cache, attention, logits); `bare` does nothing but call opera
 A set is one process per variant, all alive at once, their main threads on one core; a token goes round
 and whoever has it runs a stretch of the loop. Variants are so compared within milliseconds of each other
 on the same core, and what else the machine does cancels out. A set's ratio is the median over its rounds
-of stretch / plain stretch of that round; the table has the median over sets, and the range.
+of stretch / plain stretch of that round; the table has the median over sets, the range, and the ratio
+of the least stretches.
 
   plain   nothing attached            empty    a library with empty NVTX hooks
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
   native  all of our library          proton   Triton's profiler
+  PATH.so any library to inject, for CUDA and NVTX
 """
 import argparse
 import os
+import random
 import statistics
 import tempfile
 import time
@@ -204,7 +207,7 @@ def measure_set(variants, loop, steps, rounds):
     for _ in range(rounds):
         for name in order:
             took[name].append(workers[name].stretch())
-        order = order[1:] + order[:1]
+        random.shuffle(order)
     for worker in workers.values():
         worker.end()
     return took
@@ -213,6 +216,10 @@ def measure_set(variants, loop, steps, rounds):
 def ratio(took, name):
     """Of a set: the median over its rounds of stretch / plain stretch of the round."""
     return statistics.median(a / b for a, b in zip(took[name], took["plain"]))
+
+
+def least(sets, name):
+    return min(min(took[name]) for took in sets if name in took)
 
 
 def main():
@@ -239,24 +246,30 @@ def main():
         "native": {**ranges, "CUDA_INJECTION64_PATH": library},
         "proton": {},
     }
-    variants = {name: known[name] for name in ["plain"] + [n for n in args.only.split(",") if n != "plain"]}
+    variants = {"plain": {}}
+    for name in args.only.split(","):
+        path = os.path.abspath(name)
+        variants[name] = known.get(name, {**ranges, "NVTX_INJECTION64_PATH": path, "CUDA_INJECTION64_PATH": path})
     loop = {"modules": modules, "bare": bare}[args.loop]
     sets = []
     for number in range(args.sets):
-        sets.append(measure_set(variants, loop, args.steps, args.rounds))
-        print(f"set {number + 1}:", *(f"{n} {ratio(sets[-1], n):.3f}" for n in variants if n in sets[-1]), flush=True)
+        took = measure_set(variants, loop, args.steps, args.rounds)
+        sets.append(took)
+        shown = (f"{os.path.basename(n)} {ratio(took, n):.3f}" for n in variants if n in took)
+        print(f"set {number + 1}:", *shown, flush=True)
         for name in os.listdir(out):
             if name.endswith(".sonde"):
                 os.unlink(os.path.join(out, name))
     print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {args.rounds} rounds")
-    print(f"{'':10}{'ms/step':>10}{'ratio':>8}{'range':>15}")
+    print(f"{'':14}{'ms/step':>9}{'ratio':>8}{'range':>15}{'least':>8}")
     for name in variants:
         ratios = [ratio(took, name) for took in sets if name in took]
         if not ratios:
-            print(f"{name:10}  did not run")
+            print(f"{os.path.basename(name):14}  did not run")
             continue
-        step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps
-        print(f"{name:10}{step * 1e3:10.3f}{statistics.median(ratios):8.3f}{min(ratios):9.3f}-{max(ratios):.3f}")
+        step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps * 1e3
+        print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios):8.3f}", end="")
+        print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, 'plain'):8.3f}")
 
 
 if __name__ == "__main__":
