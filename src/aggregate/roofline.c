@@ -186,12 +186,36 @@ static double lanes(const struct sonde_device *d)
 	return cc >= 50 ? 128 : NAN;
 }
 
+/* Dense 16-bit operations of one multiprocessor's tensor cores in a clock, as NVIDIA publishes. */
+static double tensor_ops(const struct sonde_device *d)
+{
+	switch (d->cc_major * 10 + d->cc_minor) {
+	case 70:
+	case 75:
+	case 86:
+	case 89:
+	case 120:
+		return 1024;
+	case 80:
+		return 2048;
+	case 90:
+		return 4096;
+	case 100:
+		return 8192;
+	default:
+		return NAN;
+	}
+}
+
 static struct sonde_peaks device_peaks(const struct sonde_device *d)
 {
 	/* Clock rates are in kHz; DRAM moves two words per clock. */
+	double clocks = attribute(d, "device__attribute_multiprocessor_count") *
+			attribute(d, "device__attribute_clock_rate") * 1e3;
+
 	return (struct sonde_peaks){
-		.flop_per_s = attribute(d, "device__attribute_multiprocessor_count") * lanes(d) *
-			      2 * attribute(d, "device__attribute_clock_rate") * 1e3,
+		.flop_per_s = clocks * lanes(d) * 2,
+		.tensor_per_s = clocks * tensor_ops(d),
 		.bytes_per_s = attribute(d, "device__attribute_global_memory_bus_width") / 8 * 2 *
 			       attribute(d, "device__attribute_memory_clock_rate") * 1e3,
 	};
@@ -205,7 +229,7 @@ static double agreed(double a, double b)
 struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t)
 {
 	const struct sonde_launches *l = t->launches;
-	struct sonde_peaks all = {NAN, NAN};
+	struct sonde_peaks all = {NAN, NAN, NAN};
 	bool is_first = true;
 	size_t i;
 
@@ -215,10 +239,13 @@ struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t)
 			s->device == SONDE_NONE
 				? NULL
 				: sonde_records_device(l->records, s->process, s->device);
-		struct sonde_peaks p = d ? device_peaks(d) : (struct sonde_peaks){NAN, NAN};
+		struct sonde_peaks p = d ? device_peaks(d) : (struct sonde_peaks){NAN, NAN, NAN};
 
-		all.flop_per_s = is_first ? p.flop_per_s : agreed(all.flop_per_s, p.flop_per_s);
-		all.bytes_per_s = is_first ? p.bytes_per_s : agreed(all.bytes_per_s, p.bytes_per_s);
+		if (is_first)
+			all = p;
+		all.flop_per_s = agreed(all.flop_per_s, p.flop_per_s);
+		all.tensor_per_s = agreed(all.tensor_per_s, p.tensor_per_s);
+		all.bytes_per_s = agreed(all.bytes_per_s, p.bytes_per_s);
 		is_first = false;
 	}
 	return all;

@@ -29,12 +29,13 @@ struct sonde_roofline sonde_roofline_of(
 
 /*
  * The ceilings: what the device could do at its own clocks, from the attributes
- * the report has of it. Operations are single-precision fused multiply-adds
- * outside the tensor cores, counted twice.
+ * the report has of it. A fused multiply-add counts twice. NaN = the report does
+ * not tell, or the device is not one we know.
  */
 struct sonde_peaks {
-	double flop_per_s;  /* NaN = the report does not tell */
-	double bytes_per_s; /* of DRAM; NaN = the report does not tell */
+	double flop_per_s;   /* single precision, outside the tensor cores */
+	double tensor_per_s; /* 16-bit floats in the tensor cores, dense */
+	double bytes_per_s;  /* of DRAM */
 };
 
 /* Of the device the capture used; NaN where devices differ. */

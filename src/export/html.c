@@ -208,6 +208,7 @@ static void write_lines(struct sonde_html *h)
 	sonde_json_z(w, "reproduce", h->x.options->command);
 	sonde_json_open(w, "peaks", '{', true);
 	sonde_json_number(w, "flop_per_s", peaks.flop_per_s);
+	sonde_json_number(w, "tensor_per_s", peaks.tensor_per_s);
 	sonde_json_number(w, "bytes_per_s", peaks.bytes_per_s);
 	sonde_json_close(w, '}');
 	sonde_json_z(w, "uncounted", SONDE_TENSOR_UNCOUNTED);

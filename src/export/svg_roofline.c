@@ -73,6 +73,12 @@ static void widen(double *low, double *high, double v)
 	*high = fmax(*high, ceil(log10(v) + 0.2));
 }
 
+static double highest(const struct plot *p)
+{
+	return fmax(
+		p->peaks.flop_per_s, p->peaks.tensor_per_s); /* of a NaN and a number: the number */
+}
+
 static void fit(struct plot *p)
 {
 	size_t i;
@@ -83,8 +89,8 @@ static void fit(struct plot *p)
 		widen(&p->x0, &p->x1, p->points[i].x);
 		widen(&p->y0, &p->y1, p->points[i].y);
 	}
-	widen(&p->x0, &p->x1, p->peaks.flop_per_s / p->peaks.bytes_per_s);
-	widen(&p->y0, &p->y1, p->peaks.flop_per_s);
+	widen(&p->x0, &p->x1, highest(p) / p->peaks.bytes_per_s);
+	widen(&p->y0, &p->y1, highest(p));
 }
 
 static void line(struct plot *p, const double at[4], const char *stroke)
@@ -124,9 +130,25 @@ static void axes(struct plot *p)
 	sonde_svg__text(p->to, LEFT, TOP - 10, "start", SONDE_STR("roofline of regions, FLOP/s"));
 }
 
+/* From where DRAM would be the limit to the right. */
+static void ceiling(struct plot *p, const char *name, double flop)
+{
+	if (!(flop > 0))
+		return;
+	line(p,
+		(double[4]){px(p, flop / p->peaks.bytes_per_s), py(p, flop),
+			SONDE_SVG_WIDTH - RIGHT, py(p, flop)},
+		"#1d2126");
+	sonde_buf_clear(&p->text);
+	sonde_buf_puts(&p->text, name);
+	sonde_number_human(&p->text, flop, "");
+	sonde_buf_puts(&p->text, "FLOP/s");
+	label(p, SONDE_SVG_WIDTH - RIGHT, py(p, flop) - 6, "end");
+}
+
 static void ceilings(struct plot *p)
 {
-	double flop = p->peaks.flop_per_s, bytes = p->peaks.bytes_per_s, from, to;
+	double flop = highest(p), bytes = p->peaks.bytes_per_s, from;
 
 	if (!(flop > 0) || !(bytes > 0)) {
 		sonde_svg__text(p->to, SONDE_SVG_WIDTH - RIGHT, TOP - 10, "end",
@@ -134,19 +156,14 @@ static void ceilings(struct plot *p)
 		return;
 	}
 	from = fmax(pow(10, p->x0), pow(10, p->y0) / bytes);
-	to = flop / bytes;
-	line(p, (double[4]){px(p, from), py(p, from * bytes), px(p, to), py(p, flop)}, "#1d2126");
-	line(p, (double[4]){px(p, to), py(p, flop), SONDE_SVG_WIDTH - RIGHT, py(p, flop)},
+	line(p, (double[4]){px(p, from), py(p, from * bytes), px(p, flop / bytes), py(p, flop)},
 		"#1d2126");
 	sonde_buf_clear(&p->text);
 	sonde_buf_puts(&p->text, "DRAM ");
 	sonde_number_human(&p->text, bytes, "byte/s");
 	label(p, px(p, from) + 36, py(p, from * bytes) + 8, "start");
-	sonde_buf_clear(&p->text);
-	sonde_buf_puts(&p->text, "FP32 ");
-	sonde_number_human(&p->text, flop, "");
-	sonde_buf_puts(&p->text, "FLOP/s");
-	label(p, SONDE_SVG_WIDTH - RIGHT, py(p, flop) - 6, "end");
+	ceiling(p, "FP32 ", p->peaks.flop_per_s);
+	ceiling(p, "FP16 tensor ", p->peaks.tensor_per_s);
 }
 
 static void dot(struct plot *p, const struct point *at)

@@ -29,6 +29,10 @@ function powers(low, high) {
 	return list;
 }
 
+function highestPeak(peaks) {
+	return Math.max(peaks.flop_per_s || 0, peaks.tensor_per_s || 0);
+}
+
 /* Wide enough for every kernel, so that it stays put when the selection moves. */
 function roofScale(points, k, peaks) {
 	let xa = Infinity, xb = 0, ya = Infinity, yb = 0;
@@ -42,9 +46,9 @@ function roofScale(points, k, peaks) {
 	for (let i = 0; i < k.ns.length; i++)
 		if (k.flop[i] > 0 && k.dram[i] > 0 && k.ns[i] > 0)
 			widen(k.flop[i] / k.dram[i], k.flop[i] / k.ns[i] * 1e9);
-	if (peaks.flop_per_s && peaks.bytes_per_s)
-		xb = Math.max(xb, peaks.flop_per_s / peaks.bytes_per_s);
-	yb = Math.max(yb, peaks.flop_per_s || 0);
+	yb = Math.max(yb, highestPeak(peaks));
+	if (peaks.bytes_per_s)
+		xb = Math.max(xb, highestPeak(peaks) / peaks.bytes_per_s);
 	const x0 = Math.floor(Math.log10(xa) - 0.2), x1 = Math.ceil(Math.log10(xb) + 0.4);
 	const y0 = Math.floor(Math.log10(ya) - 0.2), y1 = Math.ceil(Math.log10(yb) + 0.2);
 	const w = ROOF.width - ROOF.left - ROOF.right, h = ROOF.height - ROOF.top - ROOF.bottom;
@@ -68,20 +72,18 @@ function drawAxes(s) {
 	return parts;
 }
 
-/* The lines that nothing can be above: DRAM bandwidth, and single precision outside the tensor cores. */
+/* What the device can do: DRAM bandwidth, single precision, 16-bit floats in the tensor cores. */
 function drawCeilings(s, peaks) {
-	const parts = [], x1 = 10 ** s.x1, y0 = 10 ** s.y0;
-	const flop = peaks.flop_per_s || 10 ** s.y1, bytes = peaks.bytes_per_s;
+	const parts = [], x1 = 10 ** s.x1, y0 = 10 ** s.y0, bytes = peaks.bytes_per_s;
 	if (bytes) {
-		const from = Math.max(10 ** s.x0, y0 / bytes), to = Math.min(flop / bytes, x1);
+		const from = Math.max(10 ** s.x0, y0 / bytes), to = Math.min((highestPeak(peaks) || 10 ** s.y1) / bytes, x1);
 		parts.push(svg("path", {class: "roof", d: "M" + s.x(from) + "," + s.y(from * bytes) + "L" + s.x(to) + "," + s.y(to * bytes)}),
 			svg("text", {x: s.x(from) + 34, y: s.y(from * bytes) + 8}, "DRAM " + factor(bytes, "B/s")));
 	}
-	if (peaks.flop_per_s) {
-		const from = bytes ? flop / bytes : 10 ** s.x0;
-		parts.push(svg("path", {class: "roof", d: "M" + s.x(from) + "," + s.y(flop) + "L" + s.x(x1) + "," + s.y(flop)}),
-			svg("text", {x: s.x(x1), y: s.y(flop) - 6, "text-anchor": "end"}, "FP32 " + factor(flop, "FLOP/s")));
-	}
+	for (const [name, flop] of [["FP32 ", peaks.flop_per_s], ["FP16 tensor ", peaks.tensor_per_s]])
+		if (flop)
+			parts.push(svg("path", {class: "roof", d: "M" + s.x(bytes ? flop / bytes : 10 ** s.x0) + "," + s.y(flop) + "L" + s.x(x1) + "," + s.y(flop)}),
+				svg("text", {x: s.x(x1), y: s.y(flop) - 6, "text-anchor": "end"}, name + factor(flop, "FLOP/s")));
 	return parts;
 }
 
@@ -126,7 +128,7 @@ function drawRoofline() {
 	drawing.addEventListener("click", (event) => event.target.point && event.target.point.node !== undefined && selectNode(event.target.point.node));
 	drawing.append(...drawAxes(s), ...drawCeilings(s, peaks), ...points.map((p) => drawPoint(s, p)), roof.kernels);
 	const note = peaks.flop_per_s && peaks.bytes_per_s ?
-		"Ceilings from the device's clocks, width and multiprocessors; tensor operations may lie above the FP32 line." :
+		"Ceilings from the device's clocks, width and multiprocessors; tensor cores can do more with 8 bits or sparsity." :
 		"The report does not tell the device's peaks: points only, no ceilings.";
 	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " +
 		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") +
