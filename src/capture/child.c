@@ -17,7 +17,8 @@ static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 struct watch {
 	const struct sonde_child_spec *spec;
 	pid_t pid, own_group;
-	bool has_terminal; /* stdin is our session's, whoever's turn it is */
+	bool has_terminal;   /* stdin is our session's, whoever's turn it is */
+	bool gives_terminal; /* the child has it whenever we do */
 	unsigned nr_signals;
 	uint64_t begin_ns, next_tick_ns;
 	sigset_t set, old_set;
@@ -78,7 +79,8 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	char *const *e;
 
 	setpgid(0, 0);
-	hand_terminal(w, w->own_group, getpid());
+	if (w->gives_terminal)
+		hand_terminal(w, w->own_group, getpid());
 	usual_signals(w);
 	if (w->spec->is_helper)
 		report_fd = redirect_helper(w->spec, report_fd);
@@ -92,24 +94,32 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	_exit(127);
 }
 
+static void watch_for(struct watch *w, int signal)
+{
+	struct sigaction now;
+
+	if (sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+		sigaddset(&w->set, signal);
+}
+
+/* With our output in a pipe the terminal may be the pager's: the child gets it when it asks. */
 static void begin_watch(struct watch *w)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
 	size_t i;
 
+	w->has_terminal = !w->spec->is_helper && tcgetpgrp(STDIN_FILENO) >= 0;
+	w->gives_terminal = w->has_terminal && isatty(STDOUT_FILENO);
 	sigemptyset(&w->set);
 	sigaddset(&w->set, SIGCHLD);
-	for (i = 0; i < NR_FORWARDED; i++) {
-		struct sigaction now;
-
-		if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-			sigaddset(&w->set, forwarded[i]);
-	}
+	for (i = 0; i < NR_FORWARDED; i++)
+		watch_for(w, forwarded[i]);
+	if (w->has_terminal && !w->gives_terminal)
+		watch_for(w, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &w->set, &w->old_set);
 	sigaction(SIGTTOU, &ignore, &w->old_ttou);
 	sigaction(SIGCHLD, &usual, &w->old_chld); /* ignored, the kernel keeps no exit status */
 	w->own_group = getpgrp();
-	w->has_terminal = !w->spec->is_helper && tcgetpgrp(STDIN_FILENO) >= 0;
 	w->begin_ns = sonde_now_ns();
 }
 
@@ -151,29 +161,32 @@ static int start(struct watch *w)
 
 /*
  * Of Ctrl-Z also who else is in our group, a pipe's other end or a script: the shell waits until
- * all stand. In one call, as a fg that came between two would leave us behind.
+ * all stand. In one call, as a fg that came between two would leave us behind; where we hold the
+ * signal back ourselves we are the last to stand.
  */
-static void stop_own_group(int signal)
+static void stop_own_group(const struct watch *w, int signal)
 {
 	if (signal == SIGTSTP)
 		kill(0, SIGTSTP);
-	else
+	if (signal != SIGTSTP || sigismember(&w->set, SIGTSTP))
 		raise(SIGSTOP);
 }
 
 /*
  * Ctrl-Z stopped the child: stop likewise, and let both go on together. One that stopped for want
- * of the terminal, just when the shell gave it to us (fg), only needs to get it.
+ * of the terminal while it is ours only needs to get it.
  */
 static void stop_together(struct watch *w, int signal)
 {
 	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
 
+	w->gives_terminal |= wants_terminal;
 	if (!wants_terminal || tcgetpgrp(STDIN_FILENO) != w->own_group) {
 		hand_terminal(w, w->pid, w->own_group);
-		stop_own_group(signal);
+		stop_own_group(w, signal);
 	}
-	hand_terminal(w, w->own_group, w->pid);
+	if (w->gives_terminal)
+		hand_terminal(w, w->own_group, w->pid);
 	kill(-w->pid, SIGCONT);
 }
 
@@ -203,6 +216,10 @@ static bool reap(struct watch *w)
 
 static void pass_on(struct watch *w, int signal)
 {
+	if (signal == SIGTSTP) {
+		kill(-w->pid, SIGTSTP); /* once it stands, we stop too */
+		return;
+	}
 	w->end->is_interrupted = true;
 	kill(-w->pid, ++w->nr_signals >= 3 ? SIGKILL : signal);
 }
@@ -234,7 +251,9 @@ static void wait_for_end(struct watch *w)
 
 		if (signal > 0 && signal != SIGCHLD)
 			pass_on(w, signal);
-		hand_terminal(w, w->own_group, w->pid); /* fg of a running job tells nobody */
+		if (w->gives_terminal)
+			hand_terminal(
+				w, w->own_group, w->pid); /* fg of a running job tells nobody */
 		on_time(w);
 	}
 	if (w->spec->tick)

@@ -102,6 +102,41 @@ def a_pipe_stops_as_a_whole(shell):
     return stop_and_go_on(shell)
 
 
+def a_pager_reads_keys_while_the_program_runs(shell):
+    shell.run(BEGIN + 'echo wo""ken', "| sh -c 'read k </dev/tty; echo \"key <$k>\"; cat'")
+    time.sleep(1)
+    shell.type("words\n")
+    is_good = shell.wait("key <words>", 5) and "woken" not in shell.said
+    return shell.wait("woken") and shell.is_alive() and is_good
+
+
+def a_program_in_a_pipe_reads_when_it_asks(shell):
+    shell.run('echo beg""un; read x; echo "got <$x>"', "| cat")
+    is_good = shell.wait("begun")
+    time.sleep(0.5)
+    shell.type("words\n")
+    return shell.wait("got <words>") and shell.wait("everything is in") and shell.is_alive() and is_good
+
+
+def a_program_that_reads_in_a_pipe_stops_and_goes_on(shell):
+    shell.run('echo beg""un; read x; echo wo""ken', "| cat")
+    is_good = shell.wait("begun")
+    time.sleep(0.5)
+    shell.type("\x1a")
+    is_good = shell.wait("Stopped", 5) and is_good
+    shell.type("fg\n")
+    time.sleep(0.5)
+    shell.type("words\n")
+    return shell.wait("woken") and shell.is_alive() and is_good
+
+
+def ctrl_c_ends_a_program_in_a_pipe(shell):
+    shell.run('trap "echo caught; exit 3" INT; ' + BEGIN + 'sleep 20; echo wo""ken', "| sh -c 'trap \"\" INT; cat'")
+    is_good = shell.wait("begun")
+    shell.type("\x03")
+    return shell.wait("caught", 10) and shell.wait("what was captured is in", 10) and shell.is_alive() and is_good
+
+
 def a_script_stops_with_the_program(shell):
     shell.type(f"cat >{FOLDER}/script\n")
     shell.run(BEGIN + 'echo wo""ken', "; echo end")
@@ -114,6 +149,10 @@ for test in (
     foreground_gives_the_terminal_to_the_program_again,
     program_started_in_the_background_reads_after_fg,
     a_pipe_stops_as_a_whole,
+    a_pager_reads_keys_while_the_program_runs,
+    a_program_in_a_pipe_reads_when_it_asks,
+    a_program_that_reads_in_a_pipe_stops_and_goes_on,
+    ctrl_c_ends_a_program_in_a_pipe,
     a_script_stops_with_the_program,
 ):
     shell = Shell()
