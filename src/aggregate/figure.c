@@ -236,6 +236,8 @@ void sonde_cell_figure(const struct sonde_store *s, const struct sonde_cell *cel
 	switch (p->method) {
 	case SONDE_METHOD_MEAN:
 		out->v = mean(p, acc, out);
+		if (out->quality == SONDE_QUALITY_BOUND)
+			*(p->is_lower ? &out->low : &out->high) = out->v;
 		break;
 	case SONDE_METHOD_PEAK:
 		out->v = peak(s, cell, &w, out);

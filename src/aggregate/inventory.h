@@ -17,7 +17,7 @@ struct sonde_inventory_row {
 	uint64_t threads;	/* that entered it; equal ids in two processes are two threads */
 	uint64_t instances;	/* entries */
 	uint64_t launches;	/* inclusive; each selected launch once */
-	double host_ns, cpu_ns; /* summed over closed entries; NaN when the source has no times */
+	double host_ns, cpu_ns; /* summed over entries; NaN when the source has no times */
 	const char *expression; /* NULL: ncu's grammar has none (an empty label, say) */
 };
 

@@ -322,9 +322,9 @@ struct sonde_plan sonde_plan_for(
 	choose_weight(c, &p, rule, name);
 	if (p.method == SONDE_METHOD_PEAK)
 		p.quality = SONDE_QUALITY_BOUND; /* until its constituents are found */
+	p.is_lower = sonde_str_glob(name, SONDE_STR("*.min.*"));
 	if ((p.method == SONDE_METHOD_MEAN || p.method == SONDE_METHOD_PEAK) &&
-		(sonde_str_glob(name, SONDE_STR("*.max.*")) ||
-			sonde_str_glob(name, SONDE_STR("*.min.*"))))
+		(p.is_lower || sonde_str_glob(name, SONDE_STR("*.max.*"))))
 		p.quality = SONDE_QUALITY_BOUND; /* the extreme instance may change from launch to
 						    launch */
 	if (p.method == SONDE_METHOD_UPPER || p.method == SONDE_METHOD_LOWER)

@@ -53,6 +53,7 @@ struct sonde_plan {
 	uint32_t metric;    /* number in the records */
 	uint8_t method;	    /* enum sonde_method */
 	uint8_t quality;    /* enum sonde_quality of the rule as planned */
+	bool is_lower;	    /* MEAN of smallest instances: where that is a bound, a lower one */
 	bool per_instance;  /* the weight is per hardware instance: scale by capacity across devices
 			     */
 	uint32_t weight[2]; /* metrics whose product weighs; SONDE_NONE = not used */

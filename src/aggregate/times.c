@@ -201,6 +201,7 @@ static void take_entries(struct work *w, struct sonde_report *report, size_t *fi
 		*link = next[i];
 		if (time->end_ns < time->begin_ns || !time->end_ns)
 			continue;
+		report->nodes.at[node].is_open |= w->l->records->ranges.at[i].is_open;
 		add(&report->nodes.at[node].host_ns, (double)(time->end_ns - time->begin_ns));
 		add(&report->nodes.at[node].cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
 	}
@@ -268,6 +269,7 @@ static int sum_aggregates(struct work *w, struct sonde_err *err)
 				add(&sum->idle_ns, n->idle_ns);
 				add(&sum->host_ns, n->host_ns);
 				add(&sum->cpu_ns, n->cpu_ns);
+				sum->is_open |= n->is_open;
 				if (to->nr_scopes == 1) {
 					sum->span_ns = n->span_ns;
 					sum->first_stream = n->first_stream;
@@ -276,6 +278,17 @@ static int sum_aggregates(struct work *w, struct sonde_err *err)
 		}
 	}
 	return 0;
+}
+
+/* The CPU time of an entry that was never closed is not known. */
+static void forget_cpu_of_open(struct sonde_tree *t)
+{
+	size_t i, k;
+
+	for (i = 0; i < t->reports.nr; i++)
+		for (k = 0; k < t->reports.at[i].nodes.nr; k++)
+			if (t->reports.at[i].nodes.at[k].is_open)
+				t->reports.at[i].nodes.at[k].cpu_ns = NAN;
 }
 
 int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
@@ -295,6 +308,7 @@ int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
 		rc = host_times(&w, err);
 	if (rc == 0)
 		rc = sum_aggregates(&w, err);
+	forget_cpu_of_open(t);
 	sonde_free(w.node_of);
 	return rc;
 }

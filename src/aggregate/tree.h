@@ -113,6 +113,7 @@ struct sonde_node {
 	double copy_ns, copy_bytes;
 	/* Of the range entries themselves: wall time and their thread's CPU time. */
 	double host_ns, cpu_ns;
+	bool is_open; /* an entry was never closed: host_ns is at least that, cpu_ns not known */
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */
 };
 

@@ -98,7 +98,7 @@ static double streams(const struct sonde_report *r, const struct sonde_node *n)
 
 static double imbalance(const struct sonde_report *r, const struct sonde_node *n)
 {
-	return r->is_aggregate && r->nr_scopes > 1 ? n->imbalance : NAN;
+	return r->is_aggregate && n->nr_scopes > 1 ? n->imbalance : NAN;
 }
 
 const struct sonde_field sonde_fields[] = {
@@ -222,7 +222,8 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 
 	if (isnan(f->v) || f->low == f->high) /* bounds that meet leave no doubt */
 		return "";
-	if (f->quality == SONDE_QUALITY_APPROX)
+	if (f->quality == SONDE_QUALITY_APPROX ||
+		(f->quality == SONDE_QUALITY_STAT && f->low < f->high))
 		return is_utf8 ? "\u2248" : "~";
 	if (f->quality == SONDE_QUALITY_BOUND && is_least)
 		return is_utf8 ? "\u2265" : ">";

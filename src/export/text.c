@@ -270,6 +270,10 @@ static void legend(struct sonde_text_export *x)
 		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
 			SONDE_STR("weighted by time or a near counter: the exact weight was not "
 				  "captured"));
+	if (x->has_stat)
+		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
+			SONDE_STR("the launches differ: their mean by time, or the most frequent "
+				  "value"));
 	if (x->has_bound)
 		wrapped(x, is_utf8 ? "\u2264 " : "< ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));

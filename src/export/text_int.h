@@ -10,14 +10,15 @@ struct sonde_text_export {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	struct sonde_figures figures;
-	struct sonde_buf cell;	       /* scratch */
-	struct sonde_buf dropped;      /* heads of columns there was no room for */
-	bool has_approx, has_bound;    /* a mark was printed */
-	uint8_t approx_set, bound_set; /* of the table now made: metrics with a mark, a bit each */
-	bool has_cut;		       /* words were printed cut */
-	uint8_t cut_set;	       /* of the table now made: metrics with such words */
-	const char *hint_head;	       /* of the table now printed; NULL = none */
-	uint32_t fields;	       /* of the table now printed */
+	struct sonde_buf cell;		      /* scratch */
+	struct sonde_buf dropped;	      /* heads of columns there was no room for */
+	bool has_approx, has_bound, has_stat; /* a mark was printed */
+	uint8_t approx_set, bound_set,
+		stat_set;      /* of the table now made: metrics with a mark, a bit each */
+	bool has_cut;	       /* words were printed cut */
+	uint8_t cut_set;       /* of the table now made: metrics with such words */
+	const char *hint_head; /* of the table now printed; NULL = none */
+	uint32_t fields;       /* of the table now printed */
 	size_t width;
 };
 

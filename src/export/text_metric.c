@@ -43,6 +43,8 @@ void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t
 
 			if (*mark && f->quality == SONDE_QUALITY_APPROX)
 				x->approx_set |= (uint8_t)(1u << i);
+			else if (*mark && f->quality == SONDE_QUALITY_STAT)
+				x->stat_set |= (uint8_t)(1u << i);
 			else if (*mark)
 				x->bound_set |= (uint8_t)(1u << i);
 			sonde_buf_puts(&x->cell, mark);

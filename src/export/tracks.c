@@ -77,11 +77,13 @@ static void add(struct build *b, uint32_t track, const struct sonde_event *e)
 	}
 	*slot = *e;
 	slot->track = track;
+	if (slot->end_ns < slot->start_ns)
+		slot->end_ns = slot->start_ns;
 	b->out->tracks.at[track].nr++;
 	if (e->start_ns < b->out->first_ns)
 		b->out->first_ns = e->start_ns;
-	if (e->end_ns > b->out->last_ns)
-		b->out->last_ns = e->end_ns;
+	if (slot->end_ns > b->out->last_ns)
+		b->out->last_ns = slot->end_ns;
 }
 
 static void add_ranges(struct build *b)
@@ -124,20 +126,6 @@ static void add_launches(struct build *b)
 			&(struct sonde_event){r->record_times.at[i].start_ns,
 				r->record_times.at[i].end_ns, launch->kernel,
 				place->nr ? b->l->homes.at[place->first] : SONDE_NONE, 0});
-	}
-}
-
-static void close_open(struct sonde_tracks *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->events.nr; i++) {
-		struct sonde_event *e = &s->events.at[i];
-
-		if (!e->end_ns)
-			e->end_ns = s->last_ns;
-		if (e->end_ns < e->start_ns)
-			e->end_ns = e->start_ns;
 	}
 }
 
@@ -210,7 +198,6 @@ int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, siz
 	sonde_map_release(&b.keys);
 	if (out->events.nr == 0)
 		out->first_ns = 0;
-	close_open(out);
 	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : arrange(out, err);
 	if (rc)
 		sonde_tracks_release(out);

@@ -111,8 +111,10 @@ static void note_ranges(const struct native *n)
 		sonde_note(to, "%s: %llu pops without a push", path,
 			(unsigned long long)c->orphan_pops);
 	if (c->unclosed)
-		sonde_note(to, "%s: %llu pushes were never popped", path,
-			(unsigned long long)c->unclosed);
+		sonde_note(to,
+			"%s: %llu pushes were never popped: they count to the last event of the "
+			"program, their time is at least that",
+			path, (unsigned long long)c->unclosed);
 	if (c->left_out)
 		sonde_note(to,
 			"%s: %llu ranges are left out: nested deeper than %u, or in too many "
@@ -123,8 +125,10 @@ static void note_ranges(const struct native *n)
 		sonde_note(to, "%s: %llu ends of start/end ranges without a start", path,
 			(unsigned long long)c->orphan_stops);
 	if (c->unstopped)
-		sonde_note(to, "%s: %llu start/end ranges were never ended", path,
-			(unsigned long long)c->unstopped);
+		sonde_note(to,
+			"%s: %llu start/end ranges were never ended: they count to the last event "
+			"of the program, their time is at least that",
+			path, (unsigned long long)c->unstopped);
 	if (c->closed_by_loss)
 		sonde_note(to, "%s: %llu ranges ended among lost events; their end is a guess",
 			path, (unsigned long long)c->closed_by_loss);

@@ -88,12 +88,13 @@ struct sonde_range {
 	uint32_t process;
 	uint64_t thread; /* that entered it */
 	uint8_t kind;	 /* enum sonde_range_kind */
+	bool is_open;	 /* never closed: it ends with the last moment of its process */
 };
 
-/* The times of a range entry, for sources that have them. All in the source's clock. */
+/* The times of a range entry, for sources that have them, else 0. All in the source's clock. */
 struct sonde_range_time {
-	uint64_t begin_ns, end_ns; /* end 0 = never closed */
-	uint64_t cpu_ns;	   /* of its thread, 0 when unknown */
+	uint64_t begin_ns, end_ns;
+	uint64_t cpu_ns; /* of its thread, 0 when unknown */
 };
 
 /* One result. */

@@ -61,8 +61,19 @@ unbalanced() {
 		"range push_pop open entries=1 open=0 threads=1" \
 		"range push_pop unclosed entries=1 open=1 threads=1" \
 		"note 2 pops without a push" \
-		"note 1 pushes were never popped" \
+		"note 1 pushes were never popped: they count to the last event of the program, their time is at least that" \
 		"note 1 ends of start/end ranges without a start"
+}
+
+stopped() { # in the middle of a step: what was open contains what was in it
+	fresh flush_ms=5
+	traced timeout -s KILL 0.6 "$WORK/resnet_cpu" 5000
+	"$SONDE" report "$OUT" -f json | python3 -c '
+import json, sys
+rows = {r["id"]: r for r in json.load(sys.stdin)["aggregate"]["regions"]}
+inside = sum(rows[i]["host_ms"] for i in rows if rows[i]["parent_id"] == "step" and rows[i]["kind"] == "push_pop")
+print(rows["step"]["host_ms"], inside, rows["step"].get("cpu_ms"))
+assert rows["step"]["host_ms"] >= inside > 0 and "cpu_ms" not in rows["step"]'
 }
 
 starts() {
@@ -71,7 +82,7 @@ starts() {
 		"range start_end outer entries=1 open=0 threads=1" \
 		"range start_end inner entries=1 open=0 threads=1" \
 		"range start_end never ended entries=1 open=1 threads=1" \
-		"note 1 start/end ranges were never ended"
+		"note 1 start/end ranges were never ended: they count to the last event of the program, their time is at least that"
 }
 
 across() {
@@ -177,6 +188,7 @@ check "a report without GPU work shows entries, host and CPU time" host_report
 check "domains, registered strings and attributes are recorded" domains
 check "wide and empty labels are recorded" wide
 check "unbalanced pops and pushes are counted" unbalanced
+check "a region cut off by a kill lasts as long as what was in it" stopped
 check "start/end ranges are matched by id" starts
 check "a start/end range may end on another thread" across
 check "320 threads, 16 at a time, lose nothing" many_threads

@@ -89,6 +89,20 @@ check "one scope alone is a valid report" bash -c \
 covers() { # TEXT SCOPE: how the second line begins
 	[[ "$(report --scope "$2" $DATA/mpi2_kernel.ncu-rep | sed -n 2p)" == "$1"* ]]
 }
+spread() { # a region that one of two scopes has
+	report -f csv $DATA/seed_kernel.ncu-rep $DATA/deep_kernel.ncu-rep | python3 -c '
+import csv, sys
+rows = [r for r in csv.DictReader(sys.stdin) if r["scope"] == "aggregate" and r["kind"] == "push_pop"]
+print([(r["id"], r["imbalance"]) for r in rows])
+assert rows and all(r["imbalance"] == "" for r in rows)'
+}
+check "a region of one scope has no imbalance" spread
+check "the smallest instances of a rate are a lower bound, the largest an upper one" bash -c \
+	"'$SONDE' report -f md examples/h200_transformer.ncu-rep >'$TMP/bounds.md' && grep -q '^| dram__cycles_elapsed.min.per_second | ≥' '$TMP/bounds.md' &&
+		grep -q '^| dram__cycles_elapsed.max.per_second | ≤' '$TMP/bounds.md'"
+check "the most frequent value is marked where launches differ, and only there" bash -c \
+	"'$SONDE' report --metrics launch__registers_per_thread,launch__device_id examples/h200_transformer.ncu-rep >'$TMP/most.txt' &&
+		grep -q '^step .* ≈32 .* 0\$' '$TMP/most.txt' && grep -q '^≈ the launches differ' '$TMP/most.txt'"
 check "coverage of more than what is shown says so" covers "whole capture: 48 of 58 launches" 'process:4519*'
 check "coverage of the aggregate is its own" covers "48 of 58 launches" aggregate
 check "coverage of all scopes is their own" covers "48 of 58 launches" 'process:*'

@@ -65,7 +65,7 @@ static void print_ranges(const struct sonde_records *r, bool times)
 		}
 		l = &lines.at[n];
 		l->entries++;
-		l->open += !t->end_ns;
+		l->open += r->ranges.at[i].is_open;
 		l->threads += is_new || l->last_thread != r->ranges.at[i].thread;
 		l->last_thread = r->ranges.at[i].thread;
 		l->wall_ns += t->end_ns ? t->end_ns - t->begin_ns : 0;
