@@ -2,7 +2,8 @@
  * Programs that use threads, signals and forks in ways few do, one per word:
  * the injected library must neither harm them nor lose count.
  *
- *     corners handlerfork|rawfork|jump|keys|deepdomain|crowd|late [N]
+ *     corners handlerfork|rawfork|jump|longhandler|keys|deepdomain|crowd|late|
+ *             domains|strings|twice|forkid [N]
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -132,6 +133,40 @@ static int do_jump(void)
 	return 0;
 }
 
+/* --- a handler that takes its time with ranges of its own ----------------------------------------
+ */
+
+static volatile sig_atomic_t nr_handled;
+
+static void take_long(int sig)
+{
+	double start = seconds();
+
+	(void)sig;
+	while (seconds() - start < 0.15)
+		ranges("handler", 20);
+	nr_handled++;
+}
+
+static int do_longhandler(void)
+{
+	struct sigaction a = {.sa_handler = take_long, .sa_flags = SA_RESTART};
+	long i;
+
+	ranges("first", 1);
+	sigaction(SIGALRM, &a, NULL);
+	for (i = 0; i < count; i++) {
+		struct itimerval once = {.it_value = {0, 3000 + i * 37}};
+		int was = nr_handled;
+
+		setitimer(ITIMER_REAL, &once, NULL);
+		while (nr_handled == was)
+			ranges("work", 1);
+	}
+	printf("handled %d\n", (int)nr_handled);
+	return 0;
+}
+
 /* --- many keys of threads, and an allocator that looks who calls ---------------------------------
  */
 
@@ -247,11 +282,81 @@ static int do_late(void)
 	return 0;
 }
 
+static int do_domains(void)
+{
+	nvtxEventAttributes_t a = labelled("op");
+	char name[32];
+	long i;
+
+	for (i = 0; i < count; i++) {
+		nvtxDomainHandle_t d;
+
+		snprintf(name, sizeof(name), "domain %ld", i);
+		d = nvtxDomainCreateA(name);
+		nvtxDomainRangePushEx(d, &a);
+		nvtxDomainRangePop(d);
+	}
+	return 0;
+}
+
+static int do_strings(void)
+{
+	nvtxDomainHandle_t d = nvtxDomainCreateA("lib");
+	char text[32];
+	long i;
+
+	for (i = 0; i < count; i++) {
+		snprintf(text, sizeof(text), "string %ld", i);
+		nvtxDomainRegisterStringA(d, text);
+	}
+	return 0;
+}
+
+/* A start/end range that is ended twice. */
+static int do_twice(void)
+{
+	nvtxRangeId_t id = nvtxRangeStartA("keep");
+
+	ranges("inside", 1);
+	nvtxRangeEnd(id);
+	nvtxRangeEnd(id);
+	ranges("after", 1);
+	return 0;
+}
+
+/* A child ends the range its parent started, in another thread than the one that forks. */
+static void *fork_and_end(void *arg)
+{
+	if (fork() == 0) {
+		nvtxRangeId_t mine = nvtxRangeStartA("child");
+
+		nvtxRangeEnd(*(nvtxRangeId_t *)arg);
+		usleep(20000);
+		nvtxRangeEnd(mine);
+		exit(0);
+	}
+	wait(NULL);
+	return NULL;
+}
+
+static int do_forkid(void)
+{
+	nvtxRangeId_t id = nvtxRangeStartA("parent");
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, fork_and_end, &id);
+	pthread_join(thread, NULL);
+	nvtxRangeEnd(id);
+	return 0;
+}
+
 static const struct {
 	const char *word;
 	int (*run)(void);
 } programs[] = {{"handlerfork", do_handlerfork}, {"rawfork", do_rawfork}, {"jump", do_jump},
-	{"keys", do_keys}, {"deepdomain", do_deepdomain}, {"crowd", do_crowd}, {"late", do_late}};
+	{"keys", do_keys}, {"deepdomain", do_deepdomain}, {"crowd", do_crowd}, {"late", do_late},
+	{"longhandler", do_longhandler}, {"domains", do_domains}, {"strings", do_strings},
+	{"twice", do_twice}, {"forkid", do_forkid}};
 
 int main(int argc, char **argv)
 {

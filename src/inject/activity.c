@@ -41,12 +41,13 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_recor
 static void CUPTIAPI completed(
 	CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
-	struct thread *t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	CUpti_Activity *r = NULL;
+	struct thread *t;
 	size_t dropped = 0;
 
 	(void)size;
-	atomic_fetch_add(&sonde_inject.nr_collecting, 1);
+	atomic_fetch_add(&sonde_inject.nr_collecting, 1); /* first: whoever ends us waits for it */
+	t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	while (valid &&
 		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
 		if (t)
@@ -126,6 +127,7 @@ static void collect_rest(void)
 	clock_event();
 	sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	sonde_flusher__await_collectors(); /* what the collector took is not in there */
+	atomic_store(&sonde_inject.is_collected, true);
 }
 
 static void enable(void)
@@ -170,7 +172,8 @@ void sonde_activity__start(void)
 		sonde_flusher__note("CUPTI has another subscriber: kernels have no region");
 	atomic_store(&sonde_inject.traces_gpu, true);
 	enable();
-	atexit(collect_rest);
+	if (atexit(collect_rest) || at_quick_exit(collect_rest))
+		sonde_flusher__note("no exit handler: the last GPU work may be missing");
 	if (!sonde_thread__start(collect))
 		sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
 }

@@ -30,6 +30,7 @@ struct sonde_cupti {
 	SONDE_CUPTI_CALLS(FIELD)
 #undef FIELD
 	CUpti_SubscriberHandle subscriber;
+	uint32_t version; /* of the one found, which need not be that of the headers */
 };
 
 extern struct sonde_cupti sonde_cupti;

@@ -54,5 +54,5 @@ bool sonde_cupti__load(const char *path)
 		return false;
 	SONDE_CUPTI_CALLS(LOAD)
 #undef LOAD
-	return true;
+	return sonde_cupti.cuptiGetVersion(&sonde_cupti.version) == CUPTI_SUCCESS;
 }

@@ -26,9 +26,10 @@ static inline struct thread *hook_enter(void)
 		if (!t)
 			return NULL;
 	}
-	if (unlikely(t->busy) && !sonde_ring__revive(t))
+	if (unlikely(t->busy) && !sonde_ring__revive(t, __builtin_frame_address(0)))
 		return NULL;
 	t->busy = true;
+	t->frame = __builtin_frame_address(0);
 	atomic_signal_fence(memory_order_seq_cst);
 	return t;
 }

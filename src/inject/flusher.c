@@ -253,7 +253,6 @@ bool sonde_thread__start(void *(*start)(void *))
 		return false;
 	sigfillset(&all);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, 1u << 20);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ok = !pthread_create(&thread, &attr, start, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -85,7 +85,7 @@ static void forked(void)
 	atomic_store(&g->wake, 0);
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
-	atomic_store(&g->nr_streams, 0);
+	/* nr_streams goes on: it is part of the ids of ranges the parent started. */
 	atomic_store(&g->nr_collecting, 0); /* those threads are the parent's */
 	atomic_store(&g->nr_lost, 0);
 	atomic_store(&g->nr_nested, 0);

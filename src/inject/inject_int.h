@@ -160,7 +160,8 @@ struct thread {
 	_Atomic uint64_t nr_lost;
 	_Atomic uint32_t next; /* in the list of free threads */
 	_Atomic bool is_live;  /* the slot is some thread's */
-	volatile bool busy;    /* inside a hook */
+	volatile bool busy;    /* inside a hook … */
+	const void *frame;     /* … whose frame is this */
 	/* Calls that came while inside a hook, since the hook's thread last wrote anything. */
 	uint32_t nr_nested;
 	uint64_t nested_since;
@@ -193,7 +194,7 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now);
  * interrupted it: false, nothing can be recorded. True when the hook was left by a jump out of the
  * handler and will never end: then the thread begins anew.
  */
-bool sonde_ring__revive(struct thread *t);
+bool sonde_ring__revive(struct thread *t, const void *frame);
 /* Takes back the slots of threads that ended without telling us. The flusher's. */
 void sonde_ring__reap(void);
 /* The flusher is done with a full chunk. */
@@ -225,10 +226,11 @@ void sonde_activity__start(void);
 
 struct inject {
 	_Atomic bool on;
-	bool gated;		 /* there are patterns */
-	_Atomic bool traces_gpu; /* CUPTI runs, in this process */
-	int pid;		 /* a child that was not told of its fork has another */
-	bool use_counter;	 /* ticks are the processor's, not CLOCK_MONOTONIC */
+	bool gated;		   /* there are patterns */
+	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
+	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
+	int pid;		   /* a child that was not told of its fork has another */
+	bool use_counter;	   /* ticks are the processor's, not CLOCK_MONOTONIC */
 	uint64_t tick_hz;
 	uint64_t cpu_period; /* ticks */
 	struct labels labels;

@@ -4,7 +4,8 @@
  * Entries are bump-allocated and only ever added; a slot goes from 0 to an
  * entry by compare-and-swap after the entry is complete, so whoever finds an
  * entry finds all of it. Two threads adding the same text at once waste one
- * entry. A full table is no loss: labels are then written out in each event.
+ * entry, and may write it down twice. A full table is no loss: labels are then written out in each
+ * event.
  */
 #include "inject/inject_int.h"
 
@@ -148,11 +149,10 @@ struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *te
 		if (!at) {
 			if (!mine && !(mine = add(l, &key, text, is_kept)))
 				return NULL;
+			publish(l, mine, mine); /* before anybody can find and use it */
 			if (atomic_compare_exchange_strong_explicit(&l->slots[i], &at, mine,
-				    memory_order_acq_rel, memory_order_acquire)) {
-				publish(l, mine, mine);
+				    memory_order_acq_rel, memory_order_acquire))
 				return sonde_label__at(l, mine);
-			}
 		}
 		if (same(sonde_label__at(l, at), &key, text)) {
 			publish(l, mine, LABEL_ABANDONED);
@@ -173,13 +173,25 @@ struct label *sonde_label__of_handle(const void *handle)
 	return (struct label *)at;
 }
 
+static unsigned other_domains(void)
+{
+	static const char name[] = "(other domains)";
+	static _Atomic bool is_noted;
+	struct label *e = sonde_label__intern(SONDE_STRING_DOMAIN, 0, name, sizeof(name) - 1);
+
+	atomic_store(&sonde_inject.labels.domains[MAX_DOMAINS - 1], e);
+	if (!atomic_exchange(&is_noted, true))
+		sonde_flusher__note("more domains than can be told apart: the rest are one");
+	return MAX_DOMAINS - 1;
+}
+
 unsigned sonde_label__domain(const char *name, size_t n)
 {
 	struct labels *l = &sonde_inject.labels;
 	struct label *e = sonde_label__intern(SONDE_STRING_DOMAIN, 0, name, n);
 	unsigned i;
 
-	for (i = 1; e && i < MAX_DOMAINS; i++) {
+	for (i = 1; e && i < MAX_DOMAINS - 1; i++) {
 		struct label *there = atomic_load_explicit(&l->domains[i], memory_order_acquire);
 
 		if (there == e)
@@ -189,5 +201,5 @@ unsigned sonde_label__domain(const char *name, size_t n)
 		if (there == e)
 			return i;
 	}
-	return MAX_DOMAINS - 1; /* the rest share the last */
+	return other_domains();
 }

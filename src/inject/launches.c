@@ -26,6 +26,11 @@ static void launch(uint32_t correlation)
 	struct thread *t;
 	uint8_t *p;
 
+	static _Atomic bool is_noted;
+
+	if (unlikely(atomic_load_explicit(&sonde_inject.is_collected, memory_order_relaxed)) &&
+		!atomic_exchange(&is_noted, true))
+		sonde_flusher__note("GPU work launched by late exit handlers is missing");
 	t = hook_enter();
 	if (!t)
 		return;
@@ -109,13 +114,10 @@ static void enable_calls(CUpti_CallbackDomain domain, bool kernels)
 
 bool sonde_launches__subscribe(void)
 {
-	uint32_t version = 0;
-
 	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS)
 		return false;
-	sonde_cupti.cuptiGetVersion(&version);
 	enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
-	enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, version < SHARED_IDS);
+	enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_cupti.version < SHARED_IDS);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,

@@ -169,15 +169,27 @@ static uint64_t start(struct thread *t, const struct message *m, const nvtxEvent
 	return id;
 }
 
+/* Never below none: a program may end a range twice. */
+static void leave_included(void)
+{
+	uint32_t nr = atomic_load_explicit(&sonde_inject.nr_included, memory_order_relaxed);
+
+	while (nr && !atomic_compare_exchange_weak(&sonde_inject.nr_included, &nr, nr - 1))
+		;
+}
+
 static void stop(uint64_t id)
 {
 	struct thread *t;
 	uint8_t *p;
 
-	if (id & ID_SKIPPED || !(t = hook_enter()))
+	if (id & ID_SKIPPED)
 		return;
 	if (id & ID_INCLUDED)
-		atomic_fetch_sub_explicit(&sonde_inject.nr_included, 1, memory_order_relaxed);
+		leave_included();
+	t = hook_enter();
+	if (!t)
+		return;
 	p = event_open(t, SONDE_EVENT_STOP, ticks_now());
 	if (p) {
 		p = sonde_varint_put(p, ID_STREAM(id));

@@ -103,13 +103,23 @@ static void NVTX_API domain_destroy(nvtxDomainHandle_t d)
 	(void)d;
 }
 
+static nvtxStringHandle_t string_handle(const struct message *m)
+{
+	static _Atomic bool is_noted;
+
+	if (!m->label && !atomic_exchange(&is_noted, true))
+		sonde_flusher__note("more registered strings than the table holds: "
+				    "ranges named by the rest have no label");
+	return (nvtxStringHandle_t)(void *)(uintptr_t)m->label;
+}
+
 static nvtxStringHandle_t NVTX_API domain_register_a(nvtxDomainHandle_t d, const char *text)
 {
 	nvtxStringHandle_t h;
 	WITH_MESSAGE(NULL,
 		(m.domain = sonde_message__domain(d),
 			sonde_message__narrow(&m, SONDE_STRING_LABEL | LABEL_KEPT, text)),
-		h = (nvtxStringHandle_t)(void *)(uintptr_t)m.label);
+		h = string_handle(&m));
 	return h;
 }
 
@@ -119,7 +129,7 @@ static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t d, const
 	WITH_MESSAGE(NULL,
 		(m.domain = sonde_message__domain(d),
 			sonde_message__wide(&m, SONDE_STRING_LABEL | LABEL_KEPT, text, buf)),
-		h = (nvtxStringHandle_t)(void *)(uintptr_t)m.label);
+		h = string_handle(&m));
 	return h;
 }
 

@@ -146,7 +146,8 @@ static void overhead(struct thread *t, const overhead_record *o)
 	if (p)
 		event_close(t, sonde_varint_put(p, (uint32_t)o->overheadKind));
 #if CUPTI_API_VERSION >= 130000
-	free(o->overheadData);
+	if (sonde_cupti.version >= 130000) /* records of older ones end before it */
+		free(o->overheadData);
 #endif
 }
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -170,7 +171,7 @@ void sonde_ring__forked(void)
 	uint32_t i;
 
 	fill_lists();
-	for (i = 0; i < MAX_THREADS && sonde_inject.threads[i].tid; i++) {
+	for (i = 0; i < MAX_THREADS && i < atomic_load(&sonde_inject.nr_used); i++) {
 		struct thread *other = &sonde_inject.threads[i];
 
 		atomic_store(&other->nr_lost, 0);
@@ -217,18 +218,29 @@ struct thread *sonde_ring__enroll(void)
 	return t;
 }
 
-bool sonde_ring__revive(struct thread *t)
+static bool is_in_handler_stack(void)
+{
+	stack_t now;
+
+	return !sigaltstack(NULL, &now) && now.ss_flags & SS_ONSTACK;
+}
+
+bool sonde_ring__revive(struct thread *t, const void *frame)
 {
 	uint64_t now = ticks_now();
 
 	count(&sonde_inject.nr_nested);
+	/* Stacks grow down: above a caller that still runs there is no other. */
+	if ((uintptr_t)frame < (uintptr_t)t->frame)
+		return false;
 	if (t->nested_at != t->at) {
 		t->nested_at = t->at;
 		t->nested_since = now;
 		t->nr_nested = 0;
 	}
 	if (++t->nr_nested < STUCK_CALLS ||
-		now - t->nested_since < STUCK_MS * sonde_inject.tick_hz / 1000)
+		now - t->nested_since < STUCK_MS * sonde_inject.tick_hz / 1000 ||
+		is_in_handler_stack())
 		return false;
 	t->nested_at = NULL;
 	hand_over(t); /* whatever the hook was about to write */

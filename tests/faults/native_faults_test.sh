@@ -144,6 +144,22 @@ jumps() { # a thread whose hook was left by a jump comes back
 	traced "$WORK/corners" jump 100 && dump | grep -q '^range push_pop .*after entries='
 }
 
+big_tls() { # threads of ours carry the program's thread-local memory like its own
+	fresh
+	same_with_and_without "$WORK/bigtls" && has "range push_pop work entries=1000 open=0 threads=1"
+}
+
+ended_twice() { # the gate it held open closes once
+	fresh nvtx.include=keep
+	traced "$WORK/corners" twice && has "range push_pop inside entries=1 open=0 threads=1" && ! dump | grep 'push_pop after'
+}
+
+fork_ids() { # an id from before the fork ends no range of the child
+	fresh
+	traced "$WORK/corners" forkid && "$BUILD/tools/capture_dump" --times "$OUT"/*.sonde | tee /dev/stderr |
+		awk '/^range start_end child/ {for (i = 1; i <= NF; i++) if (sub(/^wall_ms=/, "", $i) && $i + 0 > 15) ok = 1} END {exit !ok}'
+}
+
 late_gate() { # labels beyond the table go through the gate like any other
 	fresh nvtx.exclude='request*'
 	traced "$WORK/corners" late && ! dump | grep '^range push_pop request'
@@ -192,6 +208,15 @@ options=()
 check "a fork in a signal handler that interrupts a hook harms neither process" corner handlerfork 200
 check "a child made by a bare system call exits at once" corner rawfork 1
 check "a thread whose hook was left by a jump is recorded again" jumps
+check "a handler that calls NVTX for long inside a hook harms nobody" corner longhandler 20
+check "a program with much thread-local memory is captured" big_tls
+check "a range ended twice leaves the gate as it was" ended_twice
+check "a forked child's ranges are not ended by its parent's ids" fork_ids
+check "domains beyond the table are one, with a note" corner domains 1100 \
+	"range push_pop domain 0@op entries=1 open=0 threads=1" "range push_pop (other domains)@op entries=78 open=0 threads=1" \
+	"note more domains than can be told apart: the rest are one"
+check "registered strings beyond the table leave a note" corner strings 140000 \
+	"note more registered strings than the table holds: ranges named by the rest have no label"
 check "a hook allocates nothing, however many keys there are" corner keys 5000 \
 	"range push_pop thread entries=5000 open=0 threads=5000"
 check "ranges deeper than the limit do not take the pops of another domain" corner deepdomain 1 \

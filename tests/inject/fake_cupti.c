@@ -22,10 +22,12 @@
 typedef CUpti_ActivityKernel10 kernel_record;
 typedef CUpti_ActivityMemcpy6 memcpy_record;
 typedef CUpti_ActivityDevice5 device_record;
+typedef CUpti_ActivityOverhead3 overhead_record;
 #else
 typedef CUpti_ActivityKernel9 kernel_record;
 typedef CUpti_ActivityMemcpy5 memcpy_record;
 typedef CUpti_ActivityDevice4 device_record;
+typedef CUpti_ActivityOverhead2 overhead_record;
 #endif
 
 static CUpti_CallbackFunc callback;
@@ -120,6 +122,9 @@ static size_t size_of(CUpti_ActivityKind kind)
 		return sizeof(memcpy_record);
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		return sizeof(CUpti_ActivityMemset4);
+	case CUPTI_ACTIVITY_KIND_OVERHEAD: /* an older version's is shorter */
+		return getenv("FAKE_CUPTI_IDS") ? sizeof(CUpti_ActivityOverhead2)
+						: sizeof(overhead_record);
 	default:
 		return sizeof(device_record);
 	}
@@ -277,6 +282,18 @@ EXPORT void fake_launch(const char *name, uint64_t node)
 	add(&k, sizeof(k));
 }
 
+static void overhead(void)
+{
+	overhead_record o;
+
+	memset(&o, 0, sizeof(o));
+	o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+	o.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+	o.start = now_ns();
+	o.end = o.start + 100;
+	add(&o, size_of(CUPTI_ACTIVITY_KIND_OVERHEAD));
+}
+
 void fake_copy(uint64_t bytes);
 EXPORT void fake_copy(uint64_t bytes)
 {
@@ -290,6 +307,7 @@ EXPORT void fake_copy(uint64_t bytes)
 	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_ENTER);
 	m.start = now_ns();
 	m.end = m.start + 500;
+	overhead();
 	add(&m, sizeof(m));
 }
 

@@ -32,12 +32,23 @@ all_launches() {
 	[ "$(cuda)" = done ] && dump | grep '^launch' | diff <(launches) -
 }
 
-own_ids() { # the driver's correlation id differs from the runtime's; records carry either
+own_ids() { # an older CUPTI, whose overhead records are shorter, too: the driver's correlation id differs from the runtime's; records carry either
 	local whose
 	for whose in driver runtime; do
 		fresh cupti="$FAKE"
 		FAKE_CUPTI_IDS=$whose cuda && dump | grep '^launch' | diff <(launches) - || return
 	done
+}
+
+quick() { # quick_exit runs no handler of exit
+	fresh cupti="$FAKE"
+	[ "$(cuda quick)" = done ] && dump | grep '^launch' | diff <(launches) -
+}
+
+late() { # what an exit handler launches after CUDA's last collection is missing, and that is said
+	fresh cupti="$FAKE"
+	[ "$(cuda late)" = done ] && has "range push_pop late entries=1 open=0 threads=1" \
+		"note GPU work launched by late exit handlers is missing"
 }
 
 times() {
@@ -114,6 +125,8 @@ report() { # the figures timestamps give, in every format
 check "reports have busy, idle, host and copy figures in every format" report
 check "every launch, copy and graph kernel has its region" all_launches
 check "runtime and driver calls with ids of their own are attributed alike" own_ids
+check "a program that ends by quick_exit keeps its kernels" quick
+check "kernels of late exit handlers are missing with a note" late
 check "kernels have the GPU's own durations" times
 check "200000 launches are kept at under 64 bytes each" many
 check "what is being collected when the program ends is kept" at_exit
