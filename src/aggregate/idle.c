@@ -18,15 +18,36 @@ int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l, struc
 {
 	*x = (struct sonde_idle){.l = l};
 	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
+	x->of_sets = sonde_calloc(l->records->sets.nr + 1, sizeof(*x->of_sets));
 	x->tracks = sonde_malloc((l->regions.nr + 1) * sizeof(*x->tracks));
-	return x->windows && x->tracks ? 0 : sonde_err_nomem(err);
+	return x->windows && x->of_sets && x->tracks ? 0 : sonde_err_nomem(err);
 }
 
 void sonde_idle__release(struct sonde_idle *x)
 {
 	sonde_free(x->windows);
+	sonde_free(x->of_sets);
 	sonde_free(x->tracks);
 	sonde_vec_release(&x->touched);
+	sonde_vec_release(&x->sets);
+}
+
+/* Launches in the same open ranges go together: there may be many of both. */
+static bool touch_set(struct sonde_idle *x, uint32_t set, const struct sonde_record_time *time)
+{
+	struct sonde_record_time *window = &x->of_sets[set];
+	uint32_t *slot;
+
+	if (window->end_ns) {
+		window->end_ns = time->end_ns > window->end_ns ? time->end_ns : window->end_ns;
+		return true;
+	}
+	slot = sonde_vec_push(&x->sets);
+	if (!slot)
+		return false;
+	*slot = set;
+	*window = *time;
+	return true;
 }
 
 /* The entries a launch lies in: launches come by start, so the first to touch has the first. */
@@ -90,14 +111,20 @@ bool sonde_idle__scope(struct sonde_idle *x, struct sonde_report *r, const uint3
 	bool ok = true;
 
 	for (i = 0; i < nr && ok; i++) {
-		const struct sonde_launch *launch = &x->l->launches.at[stamps[i].launch];
-		const struct sonde_set *set =
-			&records->sets.at[records->records.at[launch->record].open];
+		uint32_t record = x->l->launches.at[stamps[i].launch].record;
+
+		ok = touch_set(
+			x, records->records.at[record].open, &records->record_times.at[record]);
+	}
+	for (i = 0; i < x->sets.nr && ok; i++) {
+		const struct sonde_set *set = &records->sets.at[x->sets.at[i]];
 
 		for (k = 0; k < set->nr && ok; k++)
-			ok = touch(x, records->members.at[set->first + k],
-				&records->record_times.at[launch->record]);
+			ok = touch(
+				x, records->members.at[set->first + k], &x->of_sets[x->sets.at[i]]);
+		x->of_sets[x->sets.at[i]] = (struct sonde_record_time){0};
 	}
+	x->sets.nr = 0;
 	if (ok)
 		count_idle(x, r, node_of);
 	return ok;

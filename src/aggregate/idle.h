@@ -21,6 +21,8 @@ struct sonde_idle {
 	const struct sonde_launches *l;
 	struct sonde_record_time *windows; /* by range: first start, last end; end 0 = none */
 	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
+	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
+	SONDE_VEC(uint32_t) sets;	   /* … and those with one */
 	struct sonde_track *tracks;	   /* by node */
 };
 

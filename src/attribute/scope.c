@@ -185,6 +185,8 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 /* Counting entries per scope and region. */
 struct counting {
 	bool *seen[2];		  /* by range: counted in some scope; [1] of replayed ranges */
+	uint32_t *scope_of;	  /* by range: the first that counted it, SONDE_NONE = none yet */
+	uint32_t *set_scope;	  /* by set of open ranges: the last scope that counted them */
 	bool *is_multi;		  /* by process: has several scopes */
 	uint32_t *first_scope;	  /* by process */
 	struct sonde_map visited; /* {range, scope}, only where a process has several scopes */
@@ -229,10 +231,23 @@ static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t rang
 		if (!is_new)
 			return true;
 		seen[range] = true;
+		if (c->scope_of[range] == SONDE_NONE)
+			c->scope_of[range] = scope;
 		if (!count_one(b, c, range, scope, is_first))
 			return false;
 	}
 	return true;
+}
+
+/* An entry nobody launched anything in goes where the one around it is. Parents come first. */
+static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t range)
+{
+	const struct sonde_range *at = &b->r->ranges.at[range];
+	uint32_t scope =
+		at->parent == SONDE_NONE ? c->first_scope[at->process] : c->scope_of[at->parent];
+
+	c->scope_of[range] = scope;
+	return count_one(b, c, range, scope, true);
 }
 
 static bool count_all(struct sonde_build *b, struct counting *c)
@@ -242,15 +257,17 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_set *set = &r->sets.at[r->records.at[i].open];
+		uint32_t scope = b->l->launches.at[i].scope;
 
+		if (c->set_scope[r->records.at[i].open] == scope)
+			continue;
+		c->set_scope[r->records.at[i].open] = scope;
 		for (k = 0; k < set->nr; k++)
-			if (!count_entry(b, c, r->members.at[set->first + k],
-				    b->l->launches.at[i].scope))
+			if (!count_entry(b, c, r->members.at[set->first + k], scope))
 				return false;
 	}
-	for (i = 0; i < r->ranges.nr; i++) /* entries nobody launched anything in */
-		if (!c->seen[0][i] && !c->seen[1][i] &&
-			!count_entry(b, c, (uint32_t)i, c->first_scope[r->ranges.at[i].process]))
+	for (i = 0; i < r->ranges.nr; i++)
+		if (c->scope_of[i] == SONDE_NONE && !count_idle_entry(b, c, (uint32_t)i))
 			return false;
 	return true;
 }
@@ -266,7 +283,8 @@ static int by_scope_and_region(const void *a, const void *b)
 
 /*
  * How often each region was entered, per scope: an entry counts in every scope
- * it launched something in, one without launches in its process's first scope.
+ * it launched something in, one without launches where the one around it counts
+ * first, an outermost one in its process's first scope.
  */
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 {
@@ -278,8 +296,15 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	c.seen[1] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[1]));
 	c.is_multi = sonde_calloc(b->r->processes.nr, sizeof(*c.is_multi));
 	c.first_scope = sonde_calloc(b->r->processes.nr, sizeof(*c.first_scope));
-	if (!c.seen[0] || !c.seen[1] || !c.is_multi || !c.first_scope)
+	c.scope_of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*c.scope_of));
+	c.set_scope = sonde_malloc((b->r->sets.nr + 1) * sizeof(*c.set_scope));
+	if (!c.seen[0] || !c.seen[1] || !c.is_multi || !c.first_scope || !c.scope_of ||
+		!c.set_scope)
 		rc = sonde_err_nomem(err);
+	if (rc == 0) {
+		memset(c.scope_of, 0xff, b->r->ranges.nr * sizeof(*c.scope_of));
+		memset(c.set_scope, 0xff, b->r->sets.nr * sizeof(*c.set_scope));
+	}
 	for (i = b->l->scopes.nr; rc == 0 && i-- > 0;) {
 		uint32_t process = b->l->scopes.at[i].process;
 
@@ -297,6 +322,8 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	sonde_map_release(&c.keys);
 	sonde_free(c.seen[0]);
 	sonde_free(c.seen[1]);
+	sonde_free(c.scope_of);
+	sonde_free(c.set_scope);
 	sonde_free(c.is_multi);
 	sonde_free(c.first_scope);
 	return rc;

@@ -69,7 +69,6 @@ static void note_losses(const struct native *n)
 	const struct sonde_status *s = &n->status;
 	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
 
-	lost += s->nr_no_slot;
 	if (!n->ended)
 		sonde_note(to,
 			"%s: the program did not end in order (killed, crashed, or left by "
@@ -80,6 +79,9 @@ static void note_losses(const struct native *n)
 			"%s: %llu events were lost because the buffers were full "
 			"(pipeline.native.buffer_mb)",
 			path, (unsigned long long)lost);
+	if (s->nr_no_slot)
+		sonde_note(to, "%s: %llu events were lost: too many threads at once", path,
+			(unsigned long long)s->nr_no_slot);
 	if (s->nr_nested)
 		sonde_note(to, "%s: %llu events raised inside the capture library were left out",
 			path, (unsigned long long)s->nr_nested);

@@ -16,6 +16,7 @@ static void match_stop(struct native *n, struct native_edge *stop, uint32_t star
 	}
 	stop->start = start;
 	time->end_ns = stop->ns > time->begin_ns ? stop->ns : time->begin_ns + 1;
+	stop->ns = time->end_ns; /* behind its start in the order of time, too */
 }
 
 static bool match_edges(struct native *n)

@@ -138,7 +138,7 @@ static bool may_open(struct stream *s, uint32_t label, uint32_t domain, size_t *
 	bool is_outermost = s->top[domain] == SONDE_NONE;
 
 	/* What is inside a range left out is left out too, or pops would not meet their pushes. */
-	if (s->left_out[domain] || s->depth[domain] == SONDE_OPEN_LIMIT)
+	if (s->left_out[domain] || s->nr_deep >= SONDE_OPEN_LIMIT)
 		return false;
 	*nr_bytes = path_bytes(
 		s, is_outermost ? domain_bytes(s, domain) : s->path_bytes[domain], label);
@@ -167,6 +167,7 @@ void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
 	s->top[domain] = range;
 	s->path_bytes[domain] = (uint32_t)nr_bytes;
 	s->depth[domain]++;
+	s->nr_deep++;
 	s->set_is_old = true;
 	cpu_later(s, range, false);
 }
@@ -188,6 +189,7 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 	s->top[domain] = r->ranges.at[range].parent;
 	s->path_bytes[domain] -= (uint32_t)path_bytes(s, 0, r->ranges.at[range].label);
 	s->depth[domain]--;
+	s->nr_deep--;
 	s->set_is_old = true;
 	cpu_later(s, range, true);
 }

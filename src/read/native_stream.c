@@ -234,6 +234,7 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->cpu_ns = s->cpu_ticks = s->ticks = 0;
 	s->nr_seen = 0;
 	memset(s->depth, 0, sizeof(s->depth));
+	s->nr_deep = 0;
 	memset(s->left_out, 0, sizeof(s->left_out));
 	s->set_is_old = true;
 	s->path_range = SONDE_NONE;

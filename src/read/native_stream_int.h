@@ -32,7 +32,8 @@ struct stream {
 	uint32_t top[NATIVE_MAX_DOMAINS]; /* innermost open range by domain */
 	uint16_t seen[NATIVE_MAX_DOMAINS];
 	uint32_t nr_seen;
-	uint16_t depth[NATIVE_MAX_DOMAINS];	 /* open ranges, at most SONDE_OPEN_LIMIT */
+	uint16_t depth[NATIVE_MAX_DOMAINS];	 /* open ranges … */
+	uint32_t nr_deep;			 /* … of all domains, at most SONDE_OPEN_LIMIT */
 	uint32_t path_bytes[NATIVE_MAX_DOMAINS]; /* of the innermost open range's region */
 	uint32_t left_out[NATIVE_MAX_DOMAINS];	 /* pushes not kept whose pops are to come */
 	bool set_is_old;

@@ -50,16 +50,18 @@ static void test_native__ranges_too_deep_are_left_out_with_their_pops(void **sta
 		event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
 	event(&c, SONDE_EVENT_PUSH, 2, 1, 2); /* too deep */
 	event(&c, SONDE_EVENT_PUSH, 2, 1, 2);
-	event(&c, SONDE_EVENT_PUSH, 2, 1, 3); /* not in its domain */
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 3); /* in whatever domain */
 	event(&c, SONDE_EVENT_POP | SONDE_EVENT_DOMAIN, 2, 1, 5);
 	for (i = 0; i < SONDE_OPEN_LIMIT + 2; i++)
 		event(&c, SONDE_EVENT_POP, 1, 1);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 3);
+	event(&c, SONDE_EVENT_POP | SONDE_EVENT_DOMAIN, 2, 1, 5);
 	capture_chunk(&c, 0, 0, 77);
 	r = open_capture(&c);
 	assert_int_equal(r->ranges.nr, SONDE_OPEN_LIMIT + 1);
 	assert_true(is(r, r->ranges.at[SONDE_OPEN_LIMIT].label, "in D"));
 	assert_int_equal(r->notes.texts.nr, 1);
-	assert_true(noted(r, "2 ranges are left out: nested deeper than 512"));
+	assert_true(noted(r, "3 ranges are left out: nested deeper than 512"));
 	sonde_records_free(r);
 }
 

@@ -150,6 +150,39 @@ static void test_times__a_process_with_two_devices_counts_entries_and_host_time_
 	made_release(&m);
 }
 
+/* A launches on the second device only, in it is B without launches; a stray kernel on the first.
+ */
+static void test_times__an_entry_without_launches_is_where_the_one_around_it_is(void **state)
+{
+	const struct sonde_report *first, *second;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_push(&m, a, "B");
+	launch_on(&m, a, 7, 100, 200);
+	m.r->records.at[0].device = 1;
+	made_launch(&m, "stray", 0, NULL);
+	stamp(&m, 300, 400);
+	while (m.r->range_times.nr < m.r->ranges.nr) {
+		struct sonde_range_time *time = sonde_vec_push(&m.r->range_times);
+
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40};
+	}
+	aggregate(&run, m.r, NULL);
+	first = &run.t->reports.at[0];
+	second = &run.t->reports.at[1];
+	assert_int_equal(first->nodes.nr, 0);
+	assert_int_equal(node_named(&run, second, "A")->instances, 1);
+	near(node_named(&run, second, "A")->host_ns, 30);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_times__idle_is_inside_entries_and_copies_are_counted(void **state)
 {
 	const struct sonde_node *n;
@@ -184,6 +217,8 @@ static void test_times__idle_is_inside_entries_and_copies_are_counted(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_times__an_entry_without_launches_is_where_the_one_around_it_is),
 		cmocka_unit_test(test_times__overlapping_launches_are_busy_once),
 		cmocka_unit_test(test_times__streams_share_a_regions_launches),
 		cmocka_unit_test(test_times__an_aggregate_of_several_scopes_counts_streams),
