@@ -158,6 +158,15 @@ static int compose(struct sonde_config *c)
 	return check_keys(c) ? c->cx.fail.code : fill_defaults(c);
 }
 
+/* A slip of the pen is likelier than a new key, which is what Hydra's sentence thinks of. */
+static void put_nearest(struct sonde_err *err, const char *nearest)
+{
+	char said[sizeof(err->msg)];
+
+	memcpy(said, err->msg, sizeof(said));
+	snprintf(err->msg, sizeof(err->msg), "did you mean '%.200s'? %.800s", nearest, said);
+}
+
 int sonde_config__report(struct sonde_config *c, struct sonde_err *err)
 {
 	static const char head[] = "Could not override '";
@@ -172,10 +181,8 @@ int sonde_config__report(struct sonde_config *c, struct sonde_err *err)
 		nearest = sonde_keys__nearest(key);
 	}
 	code = sonde_ctx__report(&c->cx, err);
-	if (nearest && err) {
-		n = strlen(err->msg);
-		snprintf(err->msg + n, sizeof(err->msg) - n, "; did you mean '%s'?", nearest);
-	}
+	if (nearest && err)
+		put_nearest(err, nearest);
 	return code;
 }
 

@@ -47,6 +47,7 @@ refused() { # NAME WORD ARGS…
 	fi
 }
 refused unknown_key_suggests_the_nearest "did you mean 'report.metrics'" 'report.metrcs=[a]'
+refused unknown_key_suggests_the_nearest_before_a_new_key "sonde: did you mean 'pipeline.ncu.enable'? Could not override" pipeline.ncu.enabled=true
 refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@pipeline.ncu=nosuch
 refused sweep_without_m_says_so '--multirun' report.sort=time,name
 refused syntax_error_names_the_override "'report.metrics=[a'" 'report.metrics=[a'
