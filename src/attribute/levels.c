@@ -1,20 +1,25 @@
 #include "attribute/levels.h"
 
+#include "attribute/nvtx_expr_int.h"
 #include "base/alloc.h"
 
 #include <string.h>
 
 #define MAX_DEPTH 128
 
-static void add_escaped(struct sonde_buf *out, struct sonde_str label)
+static void add_name(struct sonde_buf *out, struct sonde_str label, bool is_regex)
 {
 	size_t i;
 
+	sonde_buf_puts(out, is_regex ? "^" : "");
 	for (i = 0; i < label.n; i++) {
-		if (label.p[i] && strchr("@,[]/*+\\", label.p[i]))
+		char c = label.p[i];
+
+		if (!is_regex && c && strchr("@,[]/*+\\", c))
 			sonde_buf_putc(out, '\\');
-		sonde_buf_putc(out, label.p[i]);
+		sonde_buf_putc(out, is_regex && !nvtx_is_plain(c) ? '.' : c);
 	}
+	sonde_buf_puts(out, is_regex ? "$" : "");
 }
 
 /* The labels from the outermost to `region`; how many. */
@@ -34,7 +39,9 @@ static size_t path_of(const struct sonde_launches *l, uint32_t region, struct so
 	return nr;
 }
 
-void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches *l, uint32_t region)
+/* By regular expressions, which have no outermost range, or else exactly. */
+static void add_expression(
+	struct sonde_buf *out, const struct sonde_launches *l, uint32_t region, bool is_regex)
 {
 	const struct sonde_region *g = &l->regions.at[region];
 	struct sonde_str path[MAX_DEPTH];
@@ -43,20 +50,26 @@ void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches 
 	if (g->depth >= MAX_DEPTH)
 		return; /* longer than an expression can be */
 	nr = path_of(l, region, path);
+	sonde_buf_puts(out, is_regex ? "regex:" : "");
 	if (g->domain != SONDE_NONE) {
-		add_escaped(out, sonde_records_str(l->records, g->domain));
+		add_name(out, sonde_records_str(l->records, g->domain), is_regex);
 		sonde_buf_putc(out, '@');
 	}
 	if (g->kind == SONDE_START_END) {
-		add_escaped(out, path[nr - 1]);
+		add_name(out, path[nr - 1], is_regex);
 		return;
 	}
-	sonde_buf_putc(out, '[');
+	sonde_buf_puts(out, is_regex ? "" : "[");
 	for (i = 0; i < nr; i++) {
-		if (i)
-			sonde_buf_putc(out, '/');
-		add_escaped(out, path[i]);
+		sonde_buf_puts(out, i ? "/" : "");
+		add_name(out, path[i], is_regex);
 	}
+	sonde_buf_puts(out, is_regex ? "/" : "");
+}
+
+void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches *l, uint32_t region)
+{
+	add_expression(out, l, region, false);
 }
 
 static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches *l,
@@ -81,16 +94,18 @@ static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches
 	return sonde_nvtx_filter_takes(f, &open);
 }
 
-/* A list in our own words: there a `;` would begin another expression. */
-static void add_protected(struct sonde_buf *out, struct sonde_str expression)
+/* Whether a word of ours and a line of a terminal hold the expression as it is. */
+static bool is_portable(struct sonde_str expression)
 {
 	size_t i;
 
 	for (i = 0; i < expression.n; i++) {
-		if (expression.p[i] == ';')
-			sonde_buf_putc(out, '\\');
-		sonde_buf_putc(out, expression.p[i]);
+		unsigned char c = (unsigned char)expression.p[i];
+
+		if (c < ' ' || c == 0x7f || c == ';') /* a `;` begins another expression */
+			return false;
 	}
+	return true;
 }
 
 int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_launches *l,
@@ -99,21 +114,22 @@ int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_la
 	const struct sonde_region *g = &l->regions.at[region];
 	struct sonde_str path[MAX_DEPTH];
 	struct sonde_nvtx_filter *f = NULL;
-	struct sonde_buf word = {0};
 	size_t nr;
 	int rc;
 
 	*is_good = false;
-	sonde_region_expression(out, l, region);
+	add_expression(out, l, region, false);
+	if (!out->failed && sonde_str_starts(sonde_buf_view(out), "regex:"))
+		return 0; /* read as another */
+	if (!is_portable(sonde_buf_view(out))) {
+		sonde_buf_clear(out);
+		add_expression(out, l, region, true);
+	}
 	if (out->failed)
 		return sonde_err_nomem(err);
-	if (!out->n || memchr(out->p, '\0', out->n) ||
-		sonde_str_starts(sonde_buf_view(out), "regex:"))
-		return 0; /* too deep, nothing a command line can carry, or read as another */
-	add_protected(&word, sonde_buf_view(out));
-	if (word.failed)
-		return sonde_err_nomem(err);
-	rc = sonde_nvtx_filter_build(&f, (struct sonde_words){(const char *const *)&word.p, 1},
+	if (!out->n)
+		return 0; /* too deep */
+	rc = sonde_nvtx_filter_build(&f, (struct sonde_words){(const char *const *)&out->p, 1},
 		(struct sonde_words){NULL, 0}, err);
 	if (rc == 0) {
 		nr = path_of(l, region, path);
@@ -121,7 +137,6 @@ int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_la
 			   (g->kind == SONDE_START_END || nr < 2 || !takes(f, l, g, path, nr - 1));
 	}
 	sonde_nvtx_filter_free(f);
-	sonde_buf_release(&word);
 	return rc == SONDE_ERR_USAGE ? 0 : rc;
 }
 

@@ -11,10 +11,9 @@
 
 #include <string.h>
 
-/* Characters that are themselves in Nsight's grammar, in a regular expression and on a line. */
-static bool is_plain(char c)
+bool nvtx_is_plain(char c)
 {
-	return (unsigned char)c >= ' ' && c != 0x7f && !strchr("@,[]/*+?\\^$.|(){}", c);
+	return (unsigned char)c >= ' ' && c != 0x7f && !strchr("@,;[]/*+?\\^$.|(){}", c);
 }
 
 static void put_regex(struct sonde_buf *out, const struct nvtx_text *t, size_t from, size_t to)
@@ -30,7 +29,7 @@ static void put_regex(struct sonde_buf *out, const struct nvtx_text *t, size_t f
 		else if (ch->role == '?')
 			sonde_buf_puts(out, ".+"); /* Nsight may count bytes, we count characters */
 		else
-			sonde_buf_putc(out, is_plain(ch->c) ? ch->c : '.');
+			sonde_buf_putc(out, nvtx_is_plain(ch->c) ? ch->c : '.');
 	}
 	sonde_buf_putc(out, '$');
 }

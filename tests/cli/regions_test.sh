@@ -40,6 +40,28 @@ ok regions_options_may_follow_captures grep -q '"schema": "sonde.regions/1"' "$T
 do_ tests/data/ncu/names_kernel.ncu-rep --width 100
 ok regions_one_long_label_costs_no_column grep -qE '^region +kind +threads +entries +host ms +launches +ncu --nvtx-include$' "$TMP/out"
 ok regions_one_long_label_leaves_short_expressions_whole grep -qE '^A::B::C .* \[A::B::C$' "$TMP/out"
+pasted() { # every expression stands in the table as in the JSON, and selects what the row counts
+	"$SONDE" regions tests/data/ncu/names_kernel.ncu-rep --width 1000 >"$TMP/table" 2>/dev/null
+	python3 - "$SONDE" "$TMP/out" "$TMP/table" <<'P'
+import json, subprocess, sys
+sonde, listed, table = sys.argv[1:]
+ends = [line.rstrip("\n") for line in open(table, encoding="utf-8")]
+bad = 0
+for row in json.load(open(listed, encoding="utf-8"))["regions"]:
+    word = row["ncu"]
+    if word is None:
+        continue
+    out = subprocess.run([sonde, "report", "-f", "json", "tests/data/ncu/names_kernel.ncu-rep",
+                          "--nvtx-include", word], stdout=subprocess.PIPE).stdout
+    taken = json.loads(out)["coverage"]["launches_attributed"]
+    if taken != row["launches"] or not any(e.endswith("  " + word) for e in ends):
+        print(repr(word), "selects", taken, "of", row["launches"])
+        bad = 1
+sys.exit(bad)
+P
+}
+do_ tests/data/ncu/names_kernel.ncu-rep -f json
+ok regions_every_expression_selects_its_region_when_pasted pasted
 do_ tests/data/ncu/seed_kernel.ncu-rep tests/data/ncu/../ncu/seed_kernel.ncu-rep
 ok regions_reads_a_capture_once grep -q 'seed_kernel.ncu-rep was given more than once' "$TMP/err"
 ok regions_counts_a_capture_once grep -q ' of 29 launches' "$TMP/err"
