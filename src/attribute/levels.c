@@ -155,6 +155,21 @@ static bool is_named(
 	return takes(f, l, g, &path[nr - 1], 1) || !takes(f, l, g, path, nr - 1);
 }
 
+int sonde_levels_has(
+	bool *out, const struct sonde_launches *l, const char *word, struct sonde_err *err)
+{
+	struct sonde_nvtx_filter *f = NULL;
+	uint32_t i;
+	int rc = sonde_nvtx_filter_build(
+		&f, (struct sonde_words){&word, 1}, (struct sonde_words){NULL, 0}, err);
+
+	*out = false;
+	for (i = 0; i < l->regions.nr && rc == 0 && !*out; i++)
+		*out = is_named(f, l, i);
+	sonde_nvtx_filter_free(f);
+	return rc;
+}
+
 /* How many named regions `region` lies in. */
 static unsigned depth_among(const struct sonde_launches *l, const bool *named, uint32_t region)
 {

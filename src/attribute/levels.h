@@ -28,6 +28,9 @@ struct sonde_levels {
 int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err);
 void sonde_levels_release(struct sonde_levels *v);
+/* Whether `word` alone names any region, be it one without launches. */
+int sonde_levels_has(
+	bool *out, const struct sonde_launches *l, const char *word, struct sonde_err *err);
 
 /* ncu's expression for one region: `[A/A::A1`, `libA@[op`, `overlap`; none below 128 levels. */
 void sonde_region_expression(

@@ -1,4 +1,5 @@
 #include "aggregate/inventory.h"
+#include "attribute/levels.h"
 #include "cli/run_int.h"
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
@@ -21,30 +22,51 @@ static bool is_near(struct sonde_str word, struct sonde_str label)
 	return sonde_str_distance(word, label, 2) <= 2 && word.n > 3;
 }
 
-static void suggest(const struct sonde_run *r, const struct sonde_launches *l, uint32_t region)
+/* The label a word asks for, without domain and anchors. */
+static struct sonde_str label_of(const char *include)
 {
-	struct sonde_str label = sonde_records_str(l->records, l->regions.at[region].label);
+	struct sonde_str rest, word = sonde_str_from(include);
+
+	sonde_str_cut(word, '@', &rest);
+	word = rest.n ? rest : word;
+	while (word.n && strchr("/]*", word.p[word.n - 1]))
+		word.n--;
+	while (word.n && word.p[0] == '[')
+		word = (struct sonde_str){word.p + 1, word.n - 1};
+	return word;
+}
+
+static void suggest(const struct sonde_launches *l, const char *include)
+{
 	struct sonde_buf line = {0};
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; i < r->set.nvtx_include.nr; i++) {
-		struct sonde_str rest, word = sonde_str_from(r->set.nvtx_include.at[i]);
+	for (i = 0; i < l->regions.nr && i < MAX_ROWS; i++) {
+		struct sonde_str label = sonde_records_str(l->records, l->regions.at[i].label);
 
-		sonde_str_cut(word, '@', &rest);
-		word = rest.n ? rest : word;
-		while (word.n && strchr("/]*", word.p[word.n - 1]))
-			word.n--;
-		while (word.n && word.p[0] == '[')
-			word = (struct sonde_str){word.p + 1, word.n - 1};
-		if (!is_near(word, label))
+		if (!is_near(label_of(include), label))
 			continue;
 		sonde_buf_clear(&line);
 		sonde_buf_printf(&line,
 			"  instead of '%s' try: pipeline.ncu.ncu_cli.nvtx.include=['%.*s']",
-			r->set.nvtx_include.at[i], SONDE_STR_ARG(label));
+			include, SONDE_STR_ARG(label));
 		sonde_say_text(sonde_buf_view(&line));
 	}
 	sonde_buf_release(&line);
+}
+
+/* A range that is there needs no other name: there was no kernel in it. */
+static void advise(const struct sonde_launches *l, const char *include)
+{
+	struct sonde_err why = {0};
+	bool is_there;
+
+	if (sonde_levels_has(&is_there, l, include, &why))
+		sonde_say("%s", why.msg);
+	else if (is_there)
+		sonde_say("  '%s' is among them, but no kernel was profiled in it", include);
+	else
+		suggest(l, include);
 }
 
 static int show_ranges(const struct sonde_launches *l, struct sonde_err *err)
@@ -71,7 +93,7 @@ static int show_ranges(const struct sonde_launches *l, struct sonde_err *err)
 void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_look *look)
 {
 	struct sonde_err why = {0};
-	uint32_t i;
+	size_t i;
 
 	if (!look->launches && sonde_run_look(look, run, &why)) {
 		sonde_say("the program's own ranges could not be listed: %s", why.msg);
@@ -86,6 +108,6 @@ void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_look *look)
 	sonde_say("the program has these ranges:");
 	if (show_ranges(look->launches, &why))
 		sonde_say("%s", why.msg);
-	for (i = 0; i < look->launches->regions.nr && i < MAX_ROWS; i++)
-		suggest(run, look->launches, i);
+	for (i = 0; i < run->set.nvtx_include.nr; i++)
+		advise(look->launches, run->set.nvtx_include.at[i]);
 }

@@ -84,7 +84,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err);
  */
 int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err);
 
-/* Nothing matched: names the ranges there really are, and near expressions. Looks when needed. */
+/* Nothing profiled: names the ranges there really are, and near expressions. Looks when needed. */
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_look *look);
 
 /* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */

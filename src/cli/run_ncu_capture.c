@@ -60,8 +60,8 @@ static int judge(struct sonde_ncu_stage *s, const struct sonde_ncu_log *log,
 {
 	bool is_ours = sonde_ncu_log_is_range_limit(log);
 
-	if (sonde_ncu_log_has(log, SONDE_NCU_NOTHING))
-		s->is_nothing = true;
+	if (sonde_ncu_log_has(log, SONDE_NCU_NOTHING) && !has_error(log))
+		s->is_nothing = true; /* else the error is why, and no range to blame */
 	if (is_ours && s->run->set.ncu_fallback && !end->is_interrupted)
 		return 0; /* the program's end is range replay's doing: kernel replay tells */
 	if (has_error(log))

@@ -348,6 +348,12 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok nothing_matched_lists_the_real_ranges says 'residual/block.conv1'
 	ok nothing_matched_corrects_the_expression says "instead of 'Stem/' try: pipeline.ncu.ncu_cli.nvtx.include=['stem']"
 	ok nothing_matched_gives_a_baseline grep -q 'residual' "$TMP/out"
+	fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[residual,step/]" -- "$BUILD/workloads/resnet_cpu" 1
+	ok nothing_profiled_in_a_range_that_is_there_is_said says "'residual' is among them, but no kernel was profiled in it"
+	ok nothing_profiled_suggests_no_range_that_was_asked_for bash -c '! grep -q "instead of" "$0"' "$TMP/err"
+	fail permission "pipeline.ncu.ncu_cli.nvtx.include=[stm]" -- "$BUILD/workloads/resnet_cpu" 1
+	ok locked_counters_are_no_reason_to_look_at_ranges bash -c '! grep -qE "looking at|these ranges|instead of" "$0"' "$TMP/err"
+	ok locked_counters_let_the_program_run_once [ "$(grep -c checksum "$TMP/out")" = 1 -a ! -e "$dir/discover" ]
 	run $NCU pipeline.ncu.ncu_cli.replay_mode=range \
 		"pipeline.ncu.ncu_cli.nvtx.include=[stem,residual,head,'block.*']" -- "$BUILD/workloads/resnet_cpu"
 	ok range_levels_come_from_the_real_nesting says 'plan: 2 ncu captures'
