@@ -123,9 +123,9 @@ static void explain(struct sonde_build *b, bool is_any)
 	else if (!l->regions.nr)
 		sonde_note(&l->notes,
 			"no NVTX range was open at any launch, so nothing could be put into "
-			"regions; the table by kernel is the baseline (was the program captured "
-			"with 'ncu --nvtx', and does it push ranges on the thread that "
-			"launches?)");
+			"regions%s (was the program captured with 'ncu --nvtx', and does it push "
+			"ranges on the thread that launches?)",
+			l->nr_outside ? "; the table by kernel is the baseline" : "");
 	list_regions(l, &names);
 	if (l->regions.nr && !is_any && !names.failed)
 		sonde_note(&l->notes,

@@ -80,6 +80,8 @@ check "only the selected kernel is listed" \
 report --format json --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/none.json"
 check "regions stay when no launch matches" \
 	test "$(jq '[.aggregate.regions[] | select(.kernel_count == 0 and (.notes | length) == 1)] | length' "$TMP/none.json")" = 3
+check "no table by kernel is promised where there is none" bash -c \
+	"'$SONDE' report --nvtx-include A $DATA/none_kernel.ncu-rep >'$TMP/none.txt' && ! tr -s '\n ' ' ' <'$TMP/none.txt' | grep 'is the baseline'"
 report --format json --no-aggregate $DATA/mpi2_kernel.ncu-rep >"$TMP/noagg.json"
 check "without aggregate only that is gone" \
 	test "$(jq -c '[.aggregate, (.scopes | length)]' "$TMP/noagg.json")" = '[null,2]'
