@@ -77,6 +77,11 @@ static int build(struct sonde_run *r, const char *stage, struct sonde_settings *
 		sonde_note(&tree->notes,
 			"no launch lies in a selected region: nothing region-specific "
 			"was profiled");
+	if (rc == 0 && launches->regions.nr == 0 && strcmp(stage, "native") == 0 &&
+		(r->set.native_include.nr || r->set.native_exclude.nr))
+		sonde_note(&tree->notes,
+			"the patterns of pipeline.native.nvtx let no range through; `sonde regions "
+			"-- COMMAND` lists the ranges there are");
 	if (rc == 0)
 		rc = export_all(r, tree, &s->options, to, is_shown, err);
 	sonde_tree_free(tree);

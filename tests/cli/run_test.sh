@@ -337,6 +337,12 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok a_library_is_found_from_another_folder [ "$rc" = 0 ]
 	run pipeline.native.graphs=whole -- "$BUILD/workloads/resnet_cpu" 1
 	ok graphs_can_be_captured_whole [ "$(grep '^graphs=' "$dir/native/inject.conf")" = graphs=whole ]
+	run "pipeline.native.nvtx.include=[stm]" -- "$BUILD/workloads/resnet_cpu" 1
+	ok a_native_include_that_lets_nothing_through_is_said bash -c 'tr -s "\n " " " <"$0" | grep -qF "pipeline.native.nvtx let no range through; \`sonde regions -- COMMAND\`"' "$TMP/out"
+	ok a_native_include_that_lets_nothing_through_is_no_failure [ "$rc" = 0 ]
+	run report.deterministic=true "report.nvtx.include=[stm]" -- "$BUILD/workloads/resnet_cpu" 1
+	"$SONDE" report "$dir" --nvtx-include stm >"$TMP/again"
+	ok a_run_selects_as_its_report_does_afterwards bash -c 'sed 1d "$0" | cmp -s - "$1"' "$TMP/out" "$TMP/again"
 	run pipeline.native.cupti=off -- "$BUILD/workloads/resnet_cpu" 1
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
