@@ -86,8 +86,9 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		"run,\n"
 		"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made "
 		"before.\n"
-		"Exit status: the program's; 125 when it could not be started; 1 when it did well\n"
-		"and left nothing to list.",
+		"Exit status: the program's; 125 when it could not be started; 1 when it did "
+		"well,\n"
+		"or a capture was read, and there is nothing to list.",
 		options, sizeof(options) / sizeof(*options),
 		{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
 			{"of a run, for other programs",
@@ -174,8 +175,6 @@ static void say_rest(const struct sonde_launches *l)
 
 	for (i = 0; i < notes->texts.nr; i++)
 		sonde_say_text(notes->texts.keys[i]);
-	if (!l->regions.nr)
-		sonde_say("the program entered no NVTX range");
 	if (l->nr_outside)
 		sonde_say("%llu of %zu launches were outside any range",
 			(unsigned long long)l->nr_outside, l->launches.nr);
@@ -195,6 +194,17 @@ static int open_captures(
 	return rc;
 }
 
+static int check_any(const struct sonde_launches *l, const char *dir, struct sonde_err *err)
+{
+	if (l->regions.nr)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s",
+		dir ? "the program entered no NVTX range"
+		    : "no NVTX range was captured; a report of Nsight Compute has only those with "
+		      "a "
+		      "launch inside, and only when it was taken with --nvtx");
+}
+
 /* What the program left in `dir`; NULL: what the captures hold. */
 static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
@@ -207,8 +217,10 @@ static int list(struct request *q, const char *dir, struct sonde_err *err)
 		rc = sonde_inventory_build(&inventory, look.launches, err);
 	if (rc == 0)
 		rc = write_list(&inventory, q, err);
-	if (rc == 0)
+	if (rc == 0) {
 		say_rest(look.launches);
+		rc = check_any(look.launches, dir, err);
+	}
 	sonde_inventory_release(&inventory);
 	sonde_look_release(&look);
 	return rc;

@@ -65,6 +65,9 @@ ok regions_every_expression_selects_its_region_when_pasted pasted
 do_ tests/data/ncu/seed_kernel.ncu-rep tests/data/ncu/../ncu/seed_kernel.ncu-rep
 ok regions_reads_a_capture_once grep -q 'seed_kernel.ncu-rep was given more than once' "$TMP/err"
 ok regions_counts_a_capture_once grep -q ' of 29 launches' "$TMP/err"
+do_ tests/data/ncu/none_kernel.ncu-rep
+ok regions_of_a_report_without_ranges_says_what_reports_hold grep -q 'no NVTX range was captured; a report of Nsight Compute has only those with a launch inside' "$TMP/err"
+ok regions_of_a_report_without_ranges_fails_as_of_a_program [ $rc -eq 1 ]
 do_ nope.ncu-rep
 ok regions_missing_capture_is_no_program [ $rc -eq 1 ]
 ok regions_missing_capture_is_named grep -q 'nope.ncu-rep: No such file' "$TMP/err"
