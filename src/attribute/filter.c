@@ -4,6 +4,9 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 struct sonde_nvtx_filter {
 	struct sonde_pool pool;
 	SONDE_VEC(struct nvtx_expr) include;
@@ -99,6 +102,18 @@ bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f)
 	return f->include.nr == 0 && f->exclude.nr == 0;
 }
 
+/* "kernel pattern 'regex:a(', character 9: reason"; `why` counts from behind `regex:`. */
+static void bad_pattern(
+	struct sonde_err *err, const char *what, struct sonde_str word, const struct sonde_err *why)
+{
+	char place[48] = "";
+
+	if (why->pos != SONDE_NO_POS)
+		snprintf(place, sizeof(place), ", character %" PRIu64, why->pos + 7);
+	sonde_err_set(err, SONDE_ERR_USAGE, "%s '%.*s'%s: %s", what, SONDE_STR_ARG(word), place,
+		why->msg);
+}
+
 /* `what` names the words in messages: "kernel pattern". */
 static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct sonde_words words,
 	const char *what, struct sonde_err *err)
@@ -116,7 +131,7 @@ static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct 
 			return sonde_err_set(err, SONDE_ERR_USAGE, "a %s is empty", what);
 		rc = sonde_pattern__word(&out->at[out->nr], pool, word, &why);
 		if (rc == SONDE_ERR_USAGE)
-			sonde_err_set(err, rc, "%s '%.*s': %s", what, SONDE_STR_ARG(word), why.msg);
+			bad_pattern(err, what, word, &why);
 		else if (rc)
 			sonde_err_nomem(err);
 	}
