@@ -1,9 +1,11 @@
+#include "attribute/filter.h"
 #include "base/file.h"
 #include "base/md5.h"
 #include "capture/child.h"
 #include "capture/kernel_list.h"
 #include "capture/ncu_args.h"
 #include "capture/progress.h"
+#include "capture/rundir.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/run_int.h"
@@ -29,6 +31,7 @@ struct job {
 	const struct request *q;
 	struct sonde_tool ncu;
 	struct sonde_ncu_request ncu_request;
+	struct sonde_kernel_list list;
 	struct sonde_arena arena;
 	char dir[2048];
 	int status;
@@ -161,10 +164,55 @@ static int set_skip(struct job *j)
 	return 0;
 }
 
+/* ncu would only find out with the program running. */
+static int check_regex(struct job *j, const char *regex)
+{
+	const char *word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
+	struct sonde_kernel_filter *filter = NULL;
+	int rc = word ? 0 : sonde_err_nomem(j->err);
+
+	if (rc == 0)
+		rc = sonde_kernel_filter_build(&filter, (struct sonde_words){&word, 1},
+			(struct sonde_words){NULL, 0}, j->err);
+	sonde_kernel_filter_free(filter);
+	return rc;
+}
+
+static int read_list(struct job *j)
+{
+	const char *config = j->q->kernel_config, *regex = j->q->kernel_regex;
+	size_t i;
+	int rc = 0;
+
+	if (config)
+		rc = sonde_kernel_list_open(&j->list, config, j->err);
+	else if (!sonde_kernel_list_add(&j->list, sonde_str_from(regex), regex, NULL))
+		rc = sonde_err_nomem(j->err);
+	if (rc == 0 && j->list.kernels.nr == 0)
+		rc = sonde_err_set(j->err, SONDE_ERR_USAGE,
+			"%s: the list of kernels is empty: there is nothing to profile", config);
+	for (i = 0; i < j->list.kernels.nr && rc == 0; i++)
+		rc = check_regex(j, j->list.kernels.at[i].regex);
+	return rc;
+}
+
+static int open_ncu(struct job *j)
+{
+	const char *name = getenv("SONDE_NCU");
+	struct sonde_err why = {0};
+	int rc = sonde_tool_open(&j->ncu, name ? name : "ncu", &why);
+
+	if (rc)
+		sonde_err_set(j->err, rc,
+			"Nsight Compute cannot be used: %s. `sonde doctor` tells what this machine "
+			"has",
+			why.msg);
+	return rc;
+}
+
+/* What was asked for comes before what this machine has. */
 static int prepare(struct job *j)
 {
-	time_t now = time(NULL);
-	struct tm tm;
 	char path[1024];
 	int rc;
 
@@ -173,19 +221,34 @@ static int prepare(struct job *j)
 		.clock_control = "none",
 		.kernel_name_base = "demangled",
 		.force_overwrite = true};
-	if (j->q->output)
-		snprintf(j->dir, sizeof(j->dir), "%s", j->q->output);
-	else if (localtime_r(&now, &tm))
-		strftime(j->dir, sizeof(j->dir), "tmp/kernel-profile/%Y%m%d-%H%M%S", &tm);
 	rc = set_skip(j);
 	if (rc == 0)
 		rc = read_preset(j);
+	if (rc == 0)
+		rc = read_list(j);
 	if (rc == 0 && !sonde_tool_find(path, j->q->program[0]))
 		rc = sonde_err_set(
 			j->err, SONDE_ERR_NOTFOUND, "%s: no such program", j->q->program[0]);
-	if (rc == 0)
-		rc = sonde_tool_open(
-			&j->ncu, getenv("SONDE_NCU") ? getenv("SONDE_NCU") : "ncu", j->err);
+	return rc ? rc : open_ncu(j);
+}
+
+/* The chosen directory, or one named by the time and made for this call alone. */
+static int open_dir(struct job *j)
+{
+	time_t now = time(NULL);
+	struct sonde_rundir dir;
+	char wanted[64] = "";
+	struct tm tm;
+	int rc;
+
+	if (j->q->output) {
+		snprintf(j->dir, sizeof(j->dir), "%s", j->q->output);
+		return sonde_dir_make(j->dir, j->err);
+	}
+	if (localtime_r(&now, &tm))
+		strftime(wanted, sizeof(wanted), "tmp/kernel-profile/%Y%m%d-%H%M%S", &tm);
+	rc = sonde_rundir_open_job(&dir, wanted, j->err);
+	snprintf(j->dir, sizeof(j->dir), "%.2000s", dir.path);
 	return rc;
 }
 
@@ -307,37 +370,28 @@ static int write_provenance(struct job *j, char **argv)
 {
 	struct sonde_buf b = {0};
 	char path[2200];
-	int rc = sonde_dir_make(j->dir, j->err);
+	int rc;
 
 	sonde_buf_printf(&b, "sonde: '%s'\nncu: '%s'\n", SONDE_VERSION, j->ncu.version);
 	sonde_argv_yaml(&b, "arguments", argv);
 	sonde_argv_yaml(&b, "command", j->q->program);
 	snprintf(path, sizeof(path), "%s/command.yaml", j->dir);
-	if (rc == 0)
-		rc = b.failed ? sonde_err_nomem(j->err)
-			      : write_file(path, sonde_buf_view(&b), j->err);
+	rc = b.failed ? sonde_err_nomem(j->err) : write_file(path, sonde_buf_view(&b), j->err);
 	sonde_buf_release(&b);
 	return rc;
 }
 
 static int run(struct job *j, char **argv)
 {
-	struct sonde_kernel_list list = {0};
 	size_t i;
-	int rc = 0;
+	int rc = open_dir(j);
 
-	if (j->q->kernel_config)
-		rc = sonde_kernel_list_open(&list, j->q->kernel_config, j->err);
-	else if (!sonde_kernel_list_add(
-			 &list, sonde_str_from(j->q->kernel_regex), j->q->kernel_regex, NULL))
-		rc = sonde_err_nomem(j->err);
 	if (rc == 0)
 		rc = write_provenance(j, argv);
-	for (i = 0; i < list.kernels.nr && i < j->q->topk && rc == 0 && !j->is_stopped; i++)
-		rc = profile(j, &list.kernels.at[i], i + 1);
+	for (i = 0; i < j->list.kernels.nr && i < j->q->topk && rc == 0 && !j->is_stopped; i++)
+		rc = profile(j, &j->list.kernels.at[i], i + 1);
 	if (rc == 0)
 		sonde_say("everything is in %s", j->dir);
-	sonde_kernel_list_release(&list);
 	return rc;
 }
 
@@ -356,6 +410,7 @@ int sonde_cmd_kernels(int argc, char **argv)
 	status = rc < 0 ? sonde_cmd_fail(&err) : j.status;
 	if (rc == SONDE_ERR_NOTFOUND)
 		status = SONDE_STATUS_NOT_STARTED;
+	sonde_kernel_list_release(&j.list);
 	sonde_arena_release(&j.arena);
 	sonde_vec_release(&q.sections);
 	sonde_args_release(&q.args);

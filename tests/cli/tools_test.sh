@@ -56,6 +56,23 @@ ok kernels_without_kernels_is_usage [ $rc -eq 2 ]
 printf 'kernels: 5\n' >"$TMP/bad.yaml"
 do_ kernels --kernel-config "$TMP/bad.yaml" -- /bin/true
 ok kernels_bad_list_is_said grep -q "no list 'kernels'" "$TMP/err"
+SONDE_NCU=$TMP/nowhere/ncu do_ kernels --kernel-config "$TMP/nowhere.yaml" -- /bin/true
+ok kernels_looks_at_its_arguments_before_it_looks_for_ncu grep -q 'nowhere.yaml: No such file' "$TMP/err"
+SONDE_NCU=$TMP/nowhere/ncu do_ kernels --kernel-regex x -- /bin/true
+ok kernels_without_ncu_names_doctor grep -q 'nowhere/ncu: not found. `sonde doctor`' "$TMP/err"
+do_ kernels --kernel-regex '(' -o "$TMP/k4" -- /bin/true
+ok kernels_refuses_a_bad_regex_with_its_place grep -q "kernel pattern 'regex:(', character 8: bad regular expression" "$TMP/err"
+ok kernels_bad_regex_is_usage_and_leaves_nothing [ $rc -eq 2 -a ! -e "$TMP/k4" ]
+echo 'kernels: []' >"$TMP/empty.yaml"
+do_ kernels --kernel-config "$TMP/empty.yaml" -o "$TMP/k4" -- /bin/true
+ok kernels_of_an_empty_list_says_there_is_nothing_to_do grep -q 'empty.yaml: the list of kernels is empty' "$TMP/err"
+ok kernels_of_an_empty_list_is_usage [ $rc -eq 2 ]
+mkdir "$TMP/same" && sonde=$(realpath "$SONDE")
+for i in 1 2 3; do
+	(cd "$TMP/same" && exec "$sonde" kernels --kernel-regex "x$i" -- /bin/true >/dev/null 2>&1) &
+done
+wait
+ok kernels_of_the_same_second_have_directories_of_their_own [ "$(find "$TMP/same" -name command.yaml | wc -l)" = 3 ]
 STANDIN_FAIL=nothing do_ kernels --kernel-regex x -o "$TMP/k3" -- /bin/true
 ok kernels_nothing_profiled_names_the_skip grep -q -e 'num-kernel-call-skip 200' "$TMP/err"
 
