@@ -176,9 +176,10 @@ static int build(struct sonde_build *b, struct sonde_err *err)
 		rc = sonde_build__presences(b, err);
 	if (rc == 0)
 		rc = count_strays(b, err);
-	if (rc == 0)
-		explain(b, is_any);
-	return rc;
+	if (rc)
+		return rc;
+	explain(b, is_any);
+	return sonde_build__note_unmet(b, err);
 }
 
 static void release_build(struct sonde_build *b)

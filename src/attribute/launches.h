@@ -18,7 +18,8 @@
 struct sonde_selection {
 	struct sonde_words nvtx_include, nvtx_exclude;
 	struct sonde_words kernel_include, kernel_exclude;
-	bool stack_only; /* report.nesting=stack: labels like A::A1 never decide a parent */
+	bool stack_only;      /* report.nesting=stack: labels like A::A1 never decide a parent */
+	bool is_exclude_done; /* by the capture: that nvtx_exclude meets nothing is no news */
 };
 
 /*

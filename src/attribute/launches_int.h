@@ -43,6 +43,8 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
 /* `is_any`: whether the NVTX selection takes anything. */
 int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *err);
+/* Notes each expression and pattern of the selection that nothing in the capture meets. */
+int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
 
 /* The number of a key of plain words, added with a lasting copy when new; SONDE_NONE on no memory.

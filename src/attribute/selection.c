@@ -5,6 +5,7 @@
  * patterns at names. Both are decided once for each distinct one.
  */
 #include "attribute/launches_int.h"
+#include "attribute/levels.h"
 
 #include "base/alloc.h"
 
@@ -73,8 +74,8 @@ static void show_region(struct sonde_launches *l, uint32_t region)
  * Where the source knows of ranges without launches they are regions too, and
  * selected by their own stack: no other range needs to be open with them.
  */
-static int show_entered(struct sonde_build *b, struct view *v,
-	const struct sonde_nvtx_filter *filter, struct sonde_err *err)
+static int decide_entered(const struct sonde_build *b, struct view *v,
+	const struct sonde_nvtx_filter *filter, bool *takes, struct sonde_err *err)
 {
 	size_t i, nr = b->r->range_times.nr;
 	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done));
@@ -97,22 +98,27 @@ static int show_entered(struct sonde_build *b, struct view *v,
 			v->stacks.at[0].labels = v->labels.at;
 		open = (struct sonde_open_ranges){
 			v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
-		if (sonde_nvtx_filter_takes(filter, &open))
-			show_region(b->l, b->stacks.at[stack].region);
+		takes[stack] = sonde_nvtx_filter_takes(filter, &open);
 	}
 	sonde_free(is_done);
 	return 0;
 }
 
-/* takes[place]: whether the NVTX selection takes launches there. */
-static int decide_places(struct sonde_build *b, bool *takes, struct sonde_err *err)
+/* One verdict for each place, then one for each stack that was entered. */
+static size_t nr_verdicts(const struct sonde_build *b)
 {
-	const struct sonde_selection *s = &b->l->selection;
+	return b->l->places.nr + b->stacks.nr;
+}
+
+/* takes[…]: whether the expressions take launches in that place, or entries of that stack. */
+static int decide_places(const struct sonde_build *b, struct sonde_words include,
+	struct sonde_words exclude, bool *takes, struct sonde_err *err)
+{
 	struct sonde_nvtx_filter *filter = NULL;
 	struct sonde_open_ranges open;
 	struct view v = {0};
 	uint32_t i;
-	int rc = sonde_nvtx_filter_build(&filter, s->nvtx_include, s->nvtx_exclude, err);
+	int rc = sonde_nvtx_filter_build(&filter, include, exclude, err);
 
 	for (i = 0; rc == 0 && i < b->l->places.nr; i++) {
 		if (view_place(b, &v, i, &open) != 0)
@@ -121,7 +127,7 @@ static int decide_places(struct sonde_build *b, bool *takes, struct sonde_err *e
 			takes[i] = sonde_nvtx_filter_takes(filter, &open);
 	}
 	if (rc == 0)
-		rc = show_entered(b, &v, filter, err);
+		rc = decide_entered(b, &v, filter, takes + b->l->places.nr, err);
 	sonde_vec_release(&v.stacks);
 	sonde_vec_release(&v.starts);
 	sonde_vec_release(&v.labels);
@@ -174,32 +180,40 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 	}
 }
 
+static int verdicts_init(struct verdicts *v, const struct sonde_build *b,
+	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err)
+{
+	int rc = sonde_kernel_filter_build(&v->filter, include, exclude, err);
+
+	v->of = rc ? NULL : sonde_calloc(b->r->strings.nr, sizeof(*v->of));
+	return rc == 0 && !v->of ? sonde_err_nomem(err) : rc;
+}
+
+static void verdicts_release(struct verdicts *v)
+{
+	sonde_kernel_filter_free(v->filter);
+	sonde_free(v->of);
+}
+
 static int apply_selection(struct sonde_build *b, const bool *takes, struct sonde_err *err)
 {
 	const struct sonde_selection *s = &b->l->selection;
 	struct verdicts v = {0};
-	int rc = sonde_kernel_filter_build(&v.filter, s->kernel_include, s->kernel_exclude, err);
+	int rc = verdicts_init(&v, b, s->kernel_include, s->kernel_exclude, err);
 
-	v.of = rc ? NULL : sonde_calloc(b->r->strings.nr, sizeof(*v.of));
-	if (rc == 0 && !v.of)
-		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		select_launches(b, takes, &v);
-	sonde_kernel_filter_free(v.filter);
-	sonde_free(v.of);
+	verdicts_release(&v);
 	return rc;
 }
 
-/* Whether the NVTX selection takes anything. */
+/* Whether anything but the place outside all ranges is taken. */
 static bool takes_any(const struct sonde_build *b, const bool *takes)
 {
 	size_t i;
 
-	for (i = 1; i < b->l->places.nr; i++)
+	for (i = 1; i < nr_verdicts(b); i++)
 		if (takes[i])
-			return true;
-	for (i = 0; i < b->l->regions.nr; i++)
-		if (b->l->regions.at[i].is_shown)
 			return true;
 	return false;
 }
@@ -213,14 +227,19 @@ static void show_regions(struct sonde_build *b, const bool *takes, bool is_any)
 	for (i = 0; i < l->places.nr; i++)
 		for (k = 0; takes[i] && k < l->places.at[i].nr; k++)
 			show_region(l, l->homes.at[l->places.at[i].first + k]);
+	for (i = 0; i < b->stacks.nr; i++)
+		if (takes[l->places.nr + i])
+			show_region(l, b->stacks.at[i].region);
 	for (i = 0; !is_any && i < l->regions.nr; i++)
 		l->regions.at[i].is_shown = true;
 }
 
 int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *err)
 {
-	bool *takes = sonde_calloc(b->l->places.nr, sizeof(*takes));
-	int rc = takes ? decide_places(b, takes, err) : sonde_err_nomem(err);
+	const struct sonde_selection *s = &b->l->selection;
+	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
+	int rc = takes ? decide_places(b, s->nvtx_include, s->nvtx_exclude, takes, err)
+		       : sonde_err_nomem(err);
 
 	if (rc == 0)
 		rc = apply_selection(b, takes, err);
@@ -229,5 +248,84 @@ int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *e
 		show_regions(b, takes, *is_any);
 	}
 	sonde_free(takes);
+	return rc;
+}
+
+/* The one label somebody who wrote `word` may have meant; empty when there is none, or several. */
+static struct sonde_str near_label(const struct sonde_launches *l, const char *word)
+{
+	struct sonde_str near = {NULL, 0};
+	uint32_t i;
+
+	for (i = 0; i < l->regions.nr; i++) {
+		struct sonde_str label = sonde_records_str(l->records, l->regions.at[i].label);
+
+		if (!sonde_region_is_near(l, i, word))
+			continue;
+		if (near.n && !sonde_str_eq(near, label))
+			return (struct sonde_str){NULL, 0};
+		near = label;
+	}
+	return near;
+}
+
+static int note_ranges(
+	struct sonde_build *b, const char *what, struct sonde_words words, struct sonde_err *err)
+{
+	struct sonde_launches *l = b->l;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < words.nr && rc == 0; i++) {
+		bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
+		struct sonde_words word = {&words.at[i], 1}, none = {NULL, 0};
+
+		rc = takes ? decide_places(b, word, none, takes, err) : sonde_err_nomem(err);
+		if (rc == 0 && !takes_any(b, takes)) {
+			struct sonde_str near = near_label(l, words.at[i]);
+
+			sonde_note(&l->notes, "NVTX %s '%s' matches no range%s%.*s%s", what,
+				words.at[i], near.n ? ", did you mean '" : "", SONDE_STR_ARG(near),
+				near.n ? "'?" : "");
+		}
+		sonde_free(takes);
+	}
+	return rc;
+}
+
+static int note_kernels(
+	struct sonde_build *b, const char *what, struct sonde_words words, struct sonde_err *err)
+{
+	size_t i, k, nr = b->r->records.nr;
+	int rc = 0;
+
+	for (i = 0; i < words.nr && rc == 0; i++) {
+		struct sonde_words word = {&words.at[i], 1}, none = {NULL, 0};
+		struct verdicts v = {0};
+
+		rc = verdicts_init(&v, b, word, none, err);
+		for (k = 0; rc == 0 && k < nr && !takes_kernel(b, &v, &b->r->records.at[k]); k++)
+			;
+		if (rc == 0 && k == nr)
+			sonde_note(&b->l->notes, "kernel %s '%s' matches no kernel", what,
+				words.at[i]);
+		verdicts_release(&v);
+	}
+	return rc;
+}
+
+int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err)
+{
+	const struct sonde_selection *s = &b->l->selection;
+	int rc = 0;
+
+	if (b->l->regions.nr)
+		rc = note_ranges(b, "include", s->nvtx_include, err);
+	if (rc == 0 && b->l->regions.nr && !s->is_exclude_done)
+		rc = note_ranges(b, "exclude", s->nvtx_exclude, err);
+	if (rc == 0 && b->l->launches.nr)
+		rc = note_kernels(b, "include", s->kernel_include, err);
+	if (rc == 0 && b->l->launches.nr)
+		rc = note_kernels(b, "exclude", s->kernel_exclude, err);
 	return rc;
 }

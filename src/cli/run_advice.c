@@ -4,37 +4,9 @@
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #define MAX_ROWS 40
-
-static bool is_near(struct sonde_str word, struct sonde_str label)
-{
-	size_t i;
-
-	if (label.n == word.n) {
-		for (i = 0; i < word.n && (word.p[i] | 0x20) == (label.p[i] | 0x20); i++)
-			;
-		if (i == word.n)
-			return true;
-	}
-	return sonde_str_distance(word, label, 2) <= 2 && word.n > 3;
-}
-
-/* The label a word asks for, without domain and anchors. */
-static struct sonde_str label_of(const char *include)
-{
-	struct sonde_str rest, word = sonde_str_from(include);
-
-	sonde_str_cut(word, '@', &rest);
-	word = rest.n ? rest : word;
-	while (word.n && strchr("/]*", word.p[word.n - 1]))
-		word.n--;
-	while (word.n && word.p[0] == '[')
-		word = (struct sonde_str){word.p + 1, word.n - 1};
-	return word;
-}
 
 static void suggest(const struct sonde_launches *l, const char *include)
 {
@@ -44,7 +16,7 @@ static void suggest(const struct sonde_launches *l, const char *include)
 	for (i = 0; i < l->regions.nr && i < MAX_ROWS; i++) {
 		struct sonde_str label = sonde_records_str(l->records, l->regions.at[i].label);
 
-		if (!is_near(label_of(include), label))
+		if (!sonde_region_is_near(l, i, include))
 			continue;
 		sonde_buf_clear(&line);
 		sonde_buf_printf(&line,

@@ -176,8 +176,11 @@ static int read_lists(struct sonde_settings *s, const struct sonde_config *c,
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++) {
 		rc = read_list(&s->lists[i], c, lists[i].key, lists[i].out, err);
-		if (rc == 0 && !s->lists[i].nr && stands_in(c, when, lists[i].capture_key))
-			rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
+		if (rc || s->lists[i].nr || !stands_in(c, when, lists[i].capture_key))
+			continue;
+		rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
+		if (lists[i].out == &s->selection.nvtx_exclude)
+			s->selection.is_exclude_done = true;
 	}
 	return rc;
 }

@@ -82,6 +82,9 @@ check "regions stay when no launch matches" \
 	test "$(jq '[.aggregate.regions[] | select(.kernel_count == 0 and (.notes | length) == 1)] | length' "$TMP/none.json")" = 3
 check "no table by kernel is promised where there is none" bash -c \
 	"'$SONDE' report --nvtx-include A $DATA/none_kernel.ncu-rep >'$TMP/none.txt' && ! tr -s '\n ' ' ' <'$TMP/none.txt' | grep 'is the baseline'"
+report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"
+check "every pattern that matches nothing is noted" \
+	test "$(jq -c '.notes' "$TMP/unmet.json")" = "[\"NVTX include 'A1' matches no range, did you mean 'A::A1'?\",\"kernel exclude 'axpi' matches no kernel\"]"
 report --format json --no-aggregate $DATA/mpi2_kernel.ncu-rep >"$TMP/noagg.json"
 check "without aggregate only that is gone" \
 	test "$(jq -c '[.aggregate, (.scopes | length)]' "$TMP/noagg.json")" = '[null,2]'

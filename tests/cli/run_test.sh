@@ -109,6 +109,9 @@ rm -f "$TMP/record"
 STANDIN_RECORD=$TMP/record run $NCU "pipeline.ncu.ncu_cli.nvtx.include=['A*']" -- /bin/true
 ok run_translates_label_globs bash -c "tr '\0' '\n' <'$TMP/record' | grep -qxF 'regex:^A.*\$/'"
 
+STANDIN_REPORT=$PWD/tests/data/ncu/overlap_kernel.ncu-rep run $NCU "pipeline.ncu.ncu_cli.nvtx.exclude=['B/']" -- /bin/true
+ok run_says_nothing_of_an_exclude_that_ncu_left_out bash -c '! grep -q "matches no" "$0"' "$TMP/out"
+
 # --- plans
 "$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" -- /bin/true >"$TMP/out" 2>"$TMP/err"
 ok dry_run_plans_one_kernel_capture grep -q '^plan: 1 ncu capture$' "$TMP/out"

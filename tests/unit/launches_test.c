@@ -268,8 +268,45 @@ static void test_launches__nvtx_selection_hides_other_regions(void **state)
 	l = attribute(&m, &s);
 	assert_true(find_region(l, "B")->is_shown);
 	assert_int_equal(l->nr_taken, 0);
-	assert_int_equal(l->notes.texts.nr, 1);
+	assert_int_equal(l->notes.texts.nr, 2);
 	assert_non_null(strstr(l->notes.texts.keys[0].p, "A, B"));
+	assert_non_null(strstr(l->notes.texts.keys[1].p, "'Z/' matches no range"));
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void assert_note(const struct sonde_launches *l, size_t i, const char *text)
+{
+	assert_true(i < l->notes.texts.nr);
+	assert_true(sonde_str_is(l->notes.texts.keys[i], text));
+}
+
+static void test_launches__each_pattern_that_meets_nothing_is_noted(void **state)
+{
+	const char *include[] = {"A/", "A1", "nope"}, *exclude[] = {"Bee"}, *kernels[] = {"k", "q"};
+	struct sonde_selection s = {.nvtx_include = {include, 3},
+		.nvtx_exclude = {exclude, 1},
+		.kernel_exclude = {kernels, 2}};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, made_push(&m, MADE_ROOT, "A"), "A::A1");
+	made_launch(&m, "k", 1, &a);
+	made_launch(&m, "other", 1, &a);
+	l = attribute(&m, &s);
+	assert_int_equal(l->notes.texts.nr, 4);
+	assert_note(l, 0, "NVTX include 'A1' matches no range, did you mean 'A::A1'?");
+	assert_note(l, 1, "NVTX include 'nope' matches no range");
+	assert_note(l, 2, "NVTX exclude 'Bee' matches no range");
+	assert_note(l, 3, "kernel exclude 'q' matches no kernel");
+	sonde_launches_free(l);
+	s.is_exclude_done = true;
+	l = attribute(&m, &s);
+	assert_int_equal(l->notes.texts.nr, 3);
+	assert_note(l, 2, "kernel exclude 'q' matches no kernel");
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -330,8 +367,8 @@ static void test_launches__ranges_without_launches_are_regions_where_they_are_kn
 	assert_int_equal(l->notes.texts.nr, 0);
 	sonde_launches_free(l);
 	l = attribute(&m, &nothing);
-	assert_true(find_region(l, "A")->is_shown); /* nothing matched: all, and a note */
-	assert_int_equal(l->notes.texts.nr, 1);
+	assert_true(find_region(l, "A")->is_shown); /* nothing matched: all, and notes */
+	assert_int_equal(l->notes.texts.nr, 2);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -350,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_launches__entries_without_launches_are_regions_too),
 		cmocka_unit_test(test_launches__kernel_selection_keeps_regions_and_counts_the_rest),
 		cmocka_unit_test(test_launches__nvtx_selection_hides_other_regions),
+		cmocka_unit_test(test_launches__each_pattern_that_meets_nothing_is_noted),
 		cmocka_unit_test(test_launches__a_bad_expression_is_a_usage_error),
 		cmocka_unit_test(
 			test_launches__ranges_without_launches_are_regions_where_they_are_known),
