@@ -146,7 +146,7 @@ ok range_total_counts_the_outer_level_once bash -c 'sed -n "/^aggregate/,\$p" "$
 ok range_levels_are_said grep -q 'captured one level at a time' "$TMP/out"
 ok range_report_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
 "$SONDE" report "$dir" >"$TMP/again"
-ok range_report_of_the_directory_says_the_same grep -Eq '^A +3 +1.100 +1.100 +60.2%.* 1.00 ' "$TMP/again"
+ok range_report_of_the_directory_says_the_same grep -Eq '^A +3 +1.100 +1.100 +60.2%' "$TMP/again"
 ok range_writes_one_report_per_level [ -s "$dir/ncu/range.level0.ncu-rep" -a -s "$dir/ncu/range.level1.ncu-rep" ]
 run $NCU pipeline.ncu.ncu_cli.replay_mode=range -- /bin/true
 ok range_without_ranges_is_refused says 'nvtx.include'
