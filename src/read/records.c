@@ -257,6 +257,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		sonde_records_free(r);
 		return rc;
 	}
+	sonde_records__note_doubled(r);
 	*out = r;
 	return 0;
 }

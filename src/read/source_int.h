@@ -51,6 +51,9 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 /* Appends a text value to `v`; false when memory is short. */
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
 
+/* Notes inputs that look like the same capture. */
+void sonde_records__note_doubled(struct sonde_records *r);
+
 /* What copies are listed under, by CUPTI's kind of copy. */
 struct sonde_str sonde_source__copy_name(uint64_t kind);
 

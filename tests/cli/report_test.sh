@@ -150,6 +150,16 @@ ln -sf "$PWD/$DATA/seed_kernel.ncu-rep" "$TMP/link.ncu-rep"
 report -f json $DATA/seed_kernel.ncu-rep "$TMP/link.ncu-rep" $DATA/../ncu/seed_kernel.ncu-rep >"$TMP/thrice.json"
 check "an input given twice counts once, with a note" \
 	test "$(jq -c '[.coverage.launches_total, ([.notes[] | select(test("read once"))] | length)]' "$TMP/thrice.json")" = '[29,2]'
+cp $DATA/seed_kernel.ncu-rep "$TMP/copy.ncu-rep"
+cp $DATA/mpi2_kernel.ncu-rep "$TMP/ranks.ncu-rep"
+doubled() { # WANT INPUT…: how many notes say that launches are counted twice
+	[ "$(report -f json "${@:2}" | jq '[.notes[] | select(test("counted twice"))] | length')" = "$1" ]
+}
+check "a copy of a capture is noted as counted twice" doubled 1 $DATA/seed_kernel.ncu-rep "$TMP/copy.ncu-rep"
+check "a report and its CSV are noted as counted twice" doubled 1 $DATA/seed_kernel.ncu-rep $DATA/seed_kernel.raw.csv
+check "a copy of a capture of two ranks is noted once" doubled 1 $DATA/mpi2_kernel.ncu-rep "$TMP/ranks.ncu-rep"
+check "ranks and other captures of a program are no copies" \
+	doubled 0 $DATA/mpi2_kernel.ncu-rep $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep $DATA/seed_range_A1.ncu-rep
 
 # Hostile labels.
 labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'
