@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/option.h"
+#include "cli/say.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "export/export.h"
@@ -178,6 +179,30 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static bool writes_dir(const struct request *q)
+{
+	return q->output && q->format == FORMAT_NONE;
+}
+
+/* Combinations that would write something else than was meant. */
+static int check_output(const struct request *q, struct sonde_err *err)
+{
+	if (q->format == FORMAT_SQLITE && !q->output)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: a database is a file; say where with -o FILE");
+	if (q->output && q->format != FORMAT_NONE && is_dir(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: %s is a directory, and --format writes one file: name it, or "
+			"leave --format out for a directory of all (report.formats)",
+			q->output);
+	if (q->by && q->format != FORMAT_FOLDED && q->format != FORMAT_SPEEDSCOPE &&
+		q->format != FORMAT_SVG && !writes_dir(q))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --by is for -f folded, -f speedscope, -f svg, and for the chart "
+			"of a directory (-o DIR without -f)");
+	return 0;
+}
+
 /* Operands are inputs or overrides; flags become overrides behind them. */
 static int sort_operands(struct request *q, struct sonde_err *err)
 {
@@ -213,15 +238,7 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	if (q->inputs.nr == 0)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
-	if (q->format == FORMAT_SQLITE && !q->output)
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: a database is a file; say where with -o FILE");
-	if (q->output && q->format != FORMAT_NONE && is_dir(q->output))
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: %s is a directory, and --format writes one file: name it, or "
-			"leave --format out for a directory of all (report.formats)",
-			q->output);
-	return o->failed ? sonde_err_nomem(err) : 0;
+	return o->failed ? sonde_err_nomem(err) : check_output(q, err);
 }
 
 /* What the terminal and the clock add to the configured options. */
@@ -280,9 +297,17 @@ static int export_one(const struct sonde_tree *t, const struct sonde_export_opti
 	return sonde_sink_close(&out, err);
 }
 
-static bool writes_dir(const struct request *q)
+/* Formats of nothing but regions have no place for the notes that say why there is none. */
+static void warn_if_empty(const struct sonde_launches *l, const struct request *q)
 {
-	return q->output && q->format == FORMAT_NONE;
+	bool is_regions_only = q->format == FORMAT_SVG || q->format == FORMAT_SPEEDSCOPE ||
+			       q->format == FORMAT_FOLDED || q->format == FORMAT_HATCHET;
+	size_t i;
+
+	if (!is_regions_only || (l->regions.nr && (l->nr_taken || !l->launches.nr)))
+		return;
+	for (i = 0; i < l->notes.texts.nr; i++)
+		sonde_say_text(l->notes.texts.keys[i]);
 }
 
 /* read → attribute → aggregate → export */
@@ -307,6 +332,8 @@ static int report(struct request *q, const struct sonde_settings *s, struct sond
 	if (rc == 0)
 		rc = writes_dir(q) ? sonde_export_dir(tree, &s->options, q->output, err)
 				   : export_one(tree, &s->options, q, err);
+	if (rc == 0)
+		warn_if_empty(launches, q);
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);

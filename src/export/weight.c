@@ -75,21 +75,43 @@ static bool is_additive(const struct sonde_column *c)
 	return !c->is_text && strcmp(c->methods[0], "sum") == 0;
 }
 
-static int refuse(const struct sonde_tree *t, const char *by, struct sonde_err *err)
+static bool has_any(const struct sonde_report *r, size_t which)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		if (quantities[which].of(&r->nodes.at[i]) > 0)
+			return true;
+	return false;
+}
+
+/* In some scope; what is empty without regions or selected launches lacks nothing. */
+static bool is_in_capture(const struct sonde_tree *t, size_t which)
+{
+	const struct sonde_launches *l = t->launches;
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (has_any(&t->reports.at[i], which))
+			return true;
+	return l->regions.nr == 0 || (l->launches.nr && !l->nr_taken);
+}
+
+static int refuse(
+	const struct sonde_tree *t, const char *by, const char *why, struct sonde_err *err)
 {
 	struct sonde_buf names = {0};
 	size_t i, nr = 0;
 	int rc;
 
 	for (i = 0; i < NR_QUANTITIES; i++)
-		sonde_buf_printf(&names, "%s%s", i ? ", " : "", quantities[i].word);
+		if (is_in_capture(t, i))
+			sonde_buf_printf(&names, "%s%s", names.n ? ", " : "", quantities[i].word);
 	for (i = 0; i < t->columns.nr && nr < 8; i++)
 		if (is_additive(&t->columns.at[i]) && ++nr)
 			sonde_buf_printf(&names, ", %.*s", SONDE_STR_ARG(t->columns.at[i].name));
-	rc = sonde_err_set(err, SONDE_ERR_USAGE,
-		"--by: '%s' does not add up over regions, or is not in the capture; what does: "
-		"%s%s",
-		by, names.p ? names.p : "", nr == 8 ? ", ..." : "");
+	rc = sonde_err_set(err, SONDE_ERR_USAGE, "--by: '%s' %s; what there is: %s%s", by, why,
+		names.p ? names.p : "", nr == 8 ? ", ..." : "");
 	sonde_buf_release(&names);
 	return rc;
 }
@@ -121,16 +143,6 @@ static int fill_metric(struct sonde_weights *w, const struct sonde_tree *t,
 	return rc;
 }
 
-static bool has_any(const struct sonde_report *r, size_t which)
-{
-	size_t i;
-
-	for (i = 0; i < r->nodes.nr; i++)
-		if (quantities[which].of(&r->nodes.at[i]) > 0)
-			return true;
-	return false;
-}
-
 static int fill(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r,
 	const char *by, struct sonde_err *err)
 {
@@ -140,14 +152,16 @@ static int fill(struct sonde_weights *w, const struct sonde_tree *t, const struc
 	for (i = 0; i < NR_QUANTITIES; i++) {
 		bool is_last = i + 1 == NR_QUANTITIES;
 
-		if (by ? strcmp(by, quantities[i].word) == 0 : has_any(r, i) || is_last) {
-			fill_quantity(w, r, i);
-			return 0;
-		}
+		if (by ? strcmp(by, quantities[i].word) != 0 : !has_any(r, i) && !is_last)
+			continue;
+		if (by && !is_in_capture(t, i))
+			return refuse(t, by, "is in no region of this capture", err);
+		fill_quantity(w, r, i);
+		return 0;
 	}
 	column = sonde_tree_column(t, by);
 	if (column == SONDE_NONE || !is_additive(&t->columns.at[column]))
-		return refuse(t, by, err);
+		return refuse(t, by, "does not add up over regions, or is not in the capture", err);
 	return fill_metric(w, t, r, column, err);
 }
 

@@ -222,6 +222,19 @@ check "the icicle" golden seed_kernel.svg report -f svg $DATA/seed_kernel.ncu-re
 check "speedscope" golden seed_kernel.speedscope.json report -f speedscope --no-aggregate $DATA/seed_kernel.ncu-rep
 check "folded by what does not add up is a usage error that says what does" fails 2 "dram__bytes_read.sum" \
 	report -f folded --by sm__throughput.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
+check "folded by host times that no region has is a usage error that says what there is" fails 2 "time, launches, entries" \
+	report -f folded --by host $DATA/seed_kernel.ncu-rep
+check "a format without widths refuses --by" fails 2 "--by is for -f folded" report --by launches $DATA/seed_kernel.ncu-rep
+warns() { # TEXT COMMAND…: succeeds, with one line that says TEXT on standard error
+	fails 0 "$@"
+}
+for f in folded hatchet speedscope svg; do
+	check "$f without regions says why on standard error" warns "no NVTX range was open" report -f $f $DATA/none_kernel.ncu-rep
+done
+check "folded stacks of no selected launch say why on standard error" warns "no launch matches the kernel selection" \
+	report -f folded --kernel-include nosuch $DATA/seed_kernel.ncu-rep
+check "formats with regions say nothing on standard error" bash -c \
+	"[ -z \"\$('$SONDE' report -f folded $DATA/seed_kernel.ncu-rep 2>&1 >/dev/null)\" ]"
 check "a trace without timestamps is a usage error" fails 2 "no timestamps" report -f perfetto $DATA/seed_kernel.ncu-rep
 check "a database needs a file" fails 2 "-o FILE" report -f sqlite $DATA/seed_kernel.ncu-rep
 if need sqlite3 "SQLite databases" && need jq "SQLite databases"; then
