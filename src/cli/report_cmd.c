@@ -184,9 +184,25 @@ static bool writes_dir(const struct request *q)
 	return q->output && q->format == FORMAT_NONE;
 }
 
+/* The format a file of this name would have, as -f takes it; NULL when none is known. */
+static const char *format_of_name(const char *path)
+{
+	static const char *const names[][2] = {{".html", "html"}, {".json", "json"}, {".md", "md"},
+		{".csv", "csv"}, {".svg", "svg"}, {".txt", "text"}, {".db", "sqlite"},
+		{".sqlite", "sqlite"}, {".folded", "folded"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (sonde_str_ends(sonde_str_from(path), names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
 /* Combinations that would write something else than was meant. */
 static int check_output(const struct request *q, struct sonde_err *err)
 {
+	const char *meant = writes_dir(q) && !is_dir(q->output) ? format_of_name(q->output) : NULL;
+
 	if (q->format == FORMAT_SQLITE && !q->output)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: a database is a file; say where with -o FILE");
@@ -195,6 +211,11 @@ static int check_output(const struct request *q, struct sonde_err *err)
 			"report: %s is a directory, and --format writes one file: name it, or "
 			"leave --format out for a directory of all (report.formats)",
 			q->output);
+	if (meant)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: -o without -f writes a directory, and %s looks like a file: add "
+			"-f %s for one file, or a slash (-o %s/) for a directory of that name",
+			q->output, meant, q->output);
 	if (q->by && q->format != FORMAT_FOLDED && q->format != FORMAT_SPEEDSCOPE &&
 		q->format != FORMAT_SVG && !writes_dir(q))
 		return sonde_err_set(err, SONDE_ERR_USAGE,

@@ -145,6 +145,11 @@ same_as_printed() { # -o writes what would be printed
 check "a format and a name give one file" same_as_printed
 mkdir -p "$TMP/taken"
 fails "a format into a directory is refused" 2 "taken is a directory" report -f csv -o "$TMP/taken" $DATA/seed_kernel.ncu-rep
+for f in html json md csv svg txt db; do
+	fails "-o run.$f without a format is refused" 2 "or a slash (-o $TMP/run.$f/)" report -o "$TMP/run.$f" $DATA/seed_kernel.ncu-rep
+done
+check "-o with a slash at its end is a directory, whatever its name" bash -c \
+	"'$SONDE' report -o '$TMP/run.html/' $DATA/seed_kernel.ncu-rep && [ -s '$TMP/run.html/report.html' ] && [ ! -e '$TMP/run.md' ]"
 
 ln -sf "$PWD/$DATA/seed_kernel.ncu-rep" "$TMP/link.ncu-rep"
 report -f json $DATA/seed_kernel.ncu-rep "$TMP/link.ncu-rep" $DATA/../ncu/seed_kernel.ncu-rep >"$TMP/thrice.json"
