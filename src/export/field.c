@@ -226,9 +226,9 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 		(f->quality == SONDE_QUALITY_STAT && f->low < f->high))
 		return is_utf8 ? "\u2248" : "~";
 	if (f->quality == SONDE_QUALITY_BOUND && is_least)
-		return is_utf8 ? "\u2265" : ">";
+		return is_utf8 ? "\u2265" : ">=";
 	if (f->quality == SONDE_QUALITY_BOUND)
-		return is_utf8 ? "\u2264" : "<";
+		return is_utf8 ? "\u2264" : "<=";
 	return "";
 }
 

@@ -275,7 +275,7 @@ static void legend(struct sonde_text_export *x)
 			SONDE_STR("the launches differ: their mean by time, or the most frequent "
 				  "value"));
 	if (x->has_bound)
-		wrapped(x, is_utf8 ? "\u2264 " : "< ",
+		wrapped(x, is_utf8 ? "\u2264 " : "<= ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));
 	if (x->has_cut)
 		wrapped(x, is_utf8 ? "\u2026 " : "... ",

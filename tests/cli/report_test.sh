@@ -67,6 +67,8 @@ golden names_kernel.csv report --format csv --metrics gpu__time_duration.sum $DA
 golden names_kernel.md report --format md --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
 golden overlap_kernel.json report --format json --metrics gpu__time_duration.sum $DATA/overlap_kernel.ncu-rep
 golden ascii_80.txt env LC_ALL=C "$SONDE" report --width 80 $DATA/names_kernel.ncu-rep
+check "without UTF-8 a bound is marked <=" bash -c \
+	"LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' && ! LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep '<[0-9]'"
 golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
 golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
 golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
