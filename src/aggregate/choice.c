@@ -190,6 +190,22 @@ static void add_headline(struct sonde_tree *t, uint32_t column)
 		t->headline[t->nr_headline++] = column;
 }
 
+/* What one word of the user's takes: sums first, for a pattern may take more than fit. */
+static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, size_t word)
+{
+	size_t i, pass;
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < t->columns.nr; i++) {
+			struct sonde_str name = t->columns.at[i].name;
+
+			if (sonde_str_ends(name, ".sum") == (pass == 0) &&
+				sonde_name_filter_word_takes(f, word, name) &&
+				!sonde_str_is(name, "gpu__time_duration.sum"))
+				add_headline(t, (uint32_t)i);
+		}
+}
+
 /* Chosen metrics in the user's order; otherwise the usual ones that the capture has. */
 static void choose_headline(
 	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *f)
@@ -197,10 +213,7 @@ static void choose_headline(
 	size_t i, k;
 
 	for (i = 0; i < c->metrics.nr && !c->metrics_by_default; i++)
-		for (k = 0; k < t->columns.nr; k++)
-			if (sonde_name_filter_word_takes(f, i, t->columns.at[k].name) &&
-				!sonde_str_is(t->columns.at[k].name, "gpu__time_duration.sum"))
-				add_headline(t, (uint32_t)k);
+		add_word(t, f, i);
 	for (i = 0; i < sizeof(headline) / sizeof(headline[0]) &&
 		    !(c->metrics.nr && !c->metrics_by_default);
 		i++)
