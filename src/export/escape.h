@@ -40,5 +40,7 @@ void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is
 size_t sonde_width(struct sonde_str text);
 /* The longest beginning of `text` that takes at most `columns`. */
 struct sonde_str sonde_width_cut(struct sonde_str text, size_t columns);
+/* The longest end of it that does. */
+struct sonde_str sonde_width_end(struct sonde_str text, size_t columns);
 
 #endif

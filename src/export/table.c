@@ -154,20 +154,31 @@ static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 	t->is_last_cut = !last->is_gone && last->width < natural_last;
 }
 
+/* Names that begin alike often end differently: a third of the room is for the end. */
+static struct sonde_str end_of_name(const struct sonde_cell_text *cell, size_t room)
+{
+	size_t lines = sonde_width((struct sonde_str){cell->text.p, cell->nr_dim});
+
+	return sonde_width_end(cell->text, lines < room ? (room - lines) / 3 : 0);
+}
+
 static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t column,
 	const struct sonde_cell_text *cell, bool is_last)
 {
 	const char *dots = t->is_utf8 ? "\u2026" : "...";
 	const struct sonde_table_column *c = &t->columns.at[column];
 	size_t used = sonde_width(cell->text), nr_dim = cell->nr_dim;
-	struct sonde_str text = cell->text;
+	struct sonde_str text = cell->text, end = {NULL, 0};
 	bool is_cut = used > c->width;
 
 	if (is_cut) {
 		size_t nr_dots = t->is_utf8 ? 1 : 3;
+		size_t room = c->width > nr_dots ? c->width - nr_dots : 0;
 
-		text = sonde_width_cut(text, c->width > nr_dots ? c->width - nr_dots : 0);
-		used = sonde_width(text) + nr_dots;
+		if (column == 0)
+			end = end_of_name(cell, room);
+		text = sonde_width_cut(text, room - sonde_width(end));
+		used = sonde_width(text) + nr_dots + sonde_width(end);
 		nr_dim = nr_dim < text.n ? nr_dim : text.n;
 	}
 	if (c->is_right && used < c->width)
@@ -181,6 +192,7 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 	sonde_style_on(to, cell->style, t->is_coloured && text.n);
 	sonde_sink_str(to, text);
 	sonde_sink_puts(to, is_cut ? dots : "");
+	sonde_sink_str(to, end);
 	sonde_style_off(to, cell->style, t->is_coloured && text.n);
 	if (!c->is_right && used < c->width && !is_last)
 		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");

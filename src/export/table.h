@@ -3,7 +3,8 @@
  * width there is.
  *
  * Where they do not fit, heads that may be cut give way first. The first column
- * is flexible: it gives way next, to no less than `least_name` columns; then
+ * is flexible: it gives way next, to no less than `least_name` columns, its names
+ * losing their middle; then
  * droppable columns go, the highest `drop` first. A last column that would not fit
  * even so is cut, to no less than `least_last`, before others go for it. Cells are
  * escaped text. Memory shortage makes the table print nothing and

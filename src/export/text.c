@@ -224,6 +224,7 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 static int reports(struct sonde_text_export *x, struct sonde_err *err)
 {
 	const struct sonde_report *doubled = NULL;
+	struct sonde_buf line = {0};
 	size_t i, nr = 0, nr_shown = 0;
 	int rc = 0;
 
@@ -251,11 +252,14 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 		nr++;
 	}
 	if (doubled && nr == 1) {
-		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-		sonde_sink_printf(x->to, "one scope, %.*s: the aggregate is the same\n",
+		sonde_buf_printf(&line, "one scope, %.*s: the aggregate is the same",
 			SONDE_STR_ARG(x->tree->reports.at[0].name));
+		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+		wrapped(x, "", sonde_buf_view(&line));
 		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	}
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
 	return rc;
 }
 

@@ -18,7 +18,8 @@ struct sonde_text_export {
 	bool has_cut;	       /* words were printed cut */
 	uint8_t cut_set;       /* of the table now made: metrics with such words */
 	const char *hint_head; /* of the table now printed; NULL = none */
-	uint32_t fields;       /* of the table now printed */
+	uint32_t fields;       /* of the table now printed, */
+	uint8_t decimals[32];  /* and how many its times have, by field */
 	size_t width;
 };
 
@@ -36,8 +37,9 @@ void sonde_text__find_lines(
 	uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r);
 /* How many columns a level takes, so that the deepest still has room for its label. */
 unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct sonde_report *r);
-/* What stands before a label, appended to x->cell. */
-void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step);
+/* What stands before a label, appended to x->cell; before a kernel's a bullet, not a branch. */
+void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step,
+	const char *bullet);
 /* The kernels outside all regions: the baseline of a run without ranges. */
 int sonde_text__baseline(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);

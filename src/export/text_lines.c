@@ -20,7 +20,8 @@ void sonde_text__find_lines(
 	}
 }
 
-void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step)
+void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step,
+	const char *bullet)
 {
 	static const char *const utf8[] = {"\u2502", "\u251c", "\u2514", "\u2500"};
 	static const char *const ascii[] = {"|", "|", "`", "-"};
@@ -38,11 +39,12 @@ void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t li
 		bool goes_on = d < 63 && lines >> d & 1;
 
 		if (d == depth)
-			sonde_buf_puts(&x->cell, glyphs[goes_on ? 1 : 2]);
+			sonde_buf_puts(&x->cell, bullet ? bullet : glyphs[goes_on ? 1 : 2]);
 		else
 			sonde_buf_puts(&x->cell, goes_on ? glyphs[0] : " ");
 		for (k = 1; k < step; k++)
-			sonde_buf_puts(&x->cell, d == depth && k + 1 < step ? glyphs[3] : " ");
+			sonde_buf_puts(
+				&x->cell, d == depth && !bullet && k + 1 < step ? glyphs[3] : " ");
 	}
 }
 

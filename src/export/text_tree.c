@@ -23,6 +23,31 @@ struct row {
 	bool has_share;
 };
 
+/* The smallest and the largest time of a column, in ms; less than a nanosecond is none. */
+struct extent {
+	double least, most;
+};
+
+static void extend(struct extent *e, double ms)
+{
+	if (ms >= 1e-6 && (e->least == 0 || ms < e->least))
+		e->least = ms;
+	if (ms > e->most)
+		e->most = ms;
+}
+
+/* Three digits of the smallest, as long as the largest does not become unreadable. */
+static uint8_t decimals(const struct extent *e)
+{
+	uint8_t n = 3;
+
+	while (n < 6 && e->least > 0 && e->least < pow(10, 2 - n))
+		n++;
+	while (n > 1 && e->most >= pow(10, 8 - n))
+		n--;
+	return n;
+}
+
 static void number(struct sonde_text_export *x, const struct sonde_field *f, double v)
 {
 	if (isnan(v))
@@ -34,7 +59,7 @@ static void number(struct sonde_text_export *x, const struct sonde_field *f, dou
 	else if (f->form == SONDE_FIELD_RATIO)
 		sonde_buf_printf(&x->cell, "%.2f", v);
 	else
-		sonde_buf_printf(&x->cell, v >= 1000 ? "%.1f" : "%.3f", v);
+		sonde_buf_printf(&x->cell, "%.*f", x->decimals[f - sonde_fields], v);
 }
 
 static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double pct)
@@ -107,9 +132,10 @@ static size_t columns(
 		if (!(x->fields >> i & 1))
 			continue;
 		sonde_table_column(t, sonde_field_head(f, r), true,
-			f->is_optional	  ? 3
-			: f->is_exclusive ? 2
-					  : 0);
+			f->is_optional				     ? 3
+			: f->is_exclusive			     ? 2
+			: f->form == SONDE_FIELD_MS || f->is_in_host ? 0
+								     : 1);
 		if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, 4);
 	}
@@ -159,7 +185,7 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 	struct sonde_str label = sonde_node_label(x->tree, n);
 	size_t nr_dim;
 
-	sonde_text__indent(x, n->depth, lines, step);
+	sonde_text__indent(x, n->depth, lines, step, NULL);
 	if (region->domain != SONDE_NONE && n->depth == 0) {
 		sonde_escape_terminal(&x->cell,
 			sonde_records_str(x->tree->launches->records, region->domain),
@@ -176,22 +202,32 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_buf_clear(&x->cell);
 }
 
-static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
-	const struct sonde_report *r, uint32_t first, uint32_t nr)
+/* How many kernels are listed below a region. */
+static uint32_t nr_listed(const struct sonde_text_export *x, const struct sonde_node *n)
 {
-	size_t i, max = x->options->lists_kernels ? x->options->max_kernels : 0;
+	size_t max = x->options->lists_kernels ? x->options->max_kernels : 0;
 
-	for (i = 0; i < nr && i < max; i++) {
-		const struct sonde_kernel *k = &r->kernels.at[first + i];
+	return n->nr_kernels < max ? n->nr_kernels : (uint32_t)max;
+}
+
+static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_report *r, const struct sonde_node *n, uint64_t lines, unsigned step)
+{
+	const char *bullet = x->options->is_utf8 ? "\u00b7" : "-";
+	uint32_t i, nr_dim;
+
+	for (i = n->first_kernel; i < n->first_kernel + nr_listed(x, n); i++) {
+		const struct sonde_kernel *k = &r->kernels.at[i];
 		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true};
 
-		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "    \u00b7 " : "    - ");
+		sonde_text__indent(x, n->depth + 1, lines, step, bullet);
+		nr_dim = (uint32_t)x->cell.n;
 		sonde_escape_terminal(&x->cell,
 			sonde_records_str(x->tree->launches->records, k->name),
 			x->options->is_utf8);
-		sonde_text__put(x, t, SONDE_STYLE_DIM);
-		sonde_tree_values(
-			x->tree, r, SONDE_PART_KERNEL, (uint32_t)(first + i), &x->figures);
+		sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_DIM, nr_dim);
+		sonde_buf_clear(&x->cell);
+		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
 		cells(x, t, &row);
 	}
 }
@@ -204,6 +240,29 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 	row.style = SONDE_STYLE_DIM;
 	sonde_tree_values(x->tree, row.report, part, 0, &x->figures);
 	cells(x, t, &row);
+}
+
+/* The decimals of every column of times. */
+static void find_decimals(
+	struct sonde_text_export *x, const struct sonde_report *r, const struct sonde_listing *l)
+{
+	size_t i, k;
+	uint32_t at;
+
+	for (i = 0; i < sonde_nr_fields; i++) {
+		const struct sonde_field *f = &sonde_fields[i];
+		bool is_total = strcmp(f->csv, "inclusive_ms") == 0;
+		struct extent e = {0};
+
+		for (k = 0; f->form == SONDE_FIELD_MS && k < l->nr; k++) {
+			const struct sonde_node *n = &r->nodes.at[l->at[k]];
+
+			extend(&e, f->number(r, n));
+			for (at = 0; is_total && at < nr_listed(x, n); at++)
+				extend(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
+		}
+		x->decimals[i] = decimals(&e);
+	}
 }
 
 static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
@@ -219,7 +278,7 @@ static void rows(struct sonde_text_export *x, struct sonde_table *t, const struc
 		name_cell(x, t, n, lines[i], step);
 		sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, l->at[i], &x->figures);
 		cells(x, t, &row);
-		kernel_rows(x, t, r, n->first_kernel, n->nr_kernels);
+		kernel_rows(x, t, r, n, lines[i], step);
 	}
 	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* there is nothing to add up */
 		special_row(x, t, "total in regions", SONDE_PART_TOTAL,
@@ -247,6 +306,7 @@ int sonde_text__tree(
 	if (lines) {
 		x->fields = sonde_fields_in_table(r);
 		x->hint_head = sonde_hint_head(x->tree, r);
+		find_decimals(x, r, &l);
 		sonde_text__find_lines(lines, &l, r);
 		first = columns(x, &t, r);
 		rows(x, &t, r, &l, lines);
@@ -277,9 +337,9 @@ static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_text__put(x, t, SONDE_STYLE_BOLD);
 	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.3f", k->time_ns / 1e6);
+	sonde_buf_printf(&x->cell, "%.*f", x->decimals[0], k->time_ns / 1e6);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.4f", k->time_ns / 1e6 / (double)k->calls);
+	sonde_buf_printf(&x->cell, "%.*f", x->decimals[1], k->time_ns / 1e6 / (double)k->calls);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	sonde_buf_printf(&x->cell, "%.1f%%", pct);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
@@ -297,9 +357,18 @@ int sonde_text__baseline(
 		.is_coloured = x->options->is_coloured,
 		.least_name = LEAST_KERNEL};
 	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
+	struct extent total = {0}, mean = {0};
 	uint32_t i;
 	int rc;
 
+	for (i = 0; i < r->nr_outside_kernels && i < max; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[r->outside_first_kernel + i];
+
+		extend(&total, k->time_ns / 1e6);
+		extend(&mean, k->time_ns / 1e6 / (double)k->calls);
+	}
+	x->decimals[0] = decimals(&total);
+	x->decimals[1] = decimals(&mean);
 	for (i = 0; i < NR_BASELINE; i++)
 		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5, i == 5 ? 4 : 0);
 	sonde_text__metric_columns(x, &t);

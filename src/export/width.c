@@ -299,3 +299,17 @@ size_t sonde_width(struct sonde_str text)
 	}
 	return used;
 }
+
+struct sonde_str sonde_width_end(struct sonde_str text, size_t columns)
+{
+	size_t used = sonde_width(text), i = 0;
+
+	while (used > columns && i < text.n) {
+		uint32_t c;
+		unsigned length = sonde_utf8_decode(text, i, &c);
+
+		used -= width_of(c);
+		i += length ? length : 1;
+	}
+	return (struct sonde_str){text.p + i, text.n - i};
+}

@@ -4,10 +4,7 @@ set -u
 failed=0
 check() { if "${@:2}" >/dev/null; then echo "ok $1"; else echo "not ok $1"; failed=1; fi; }
 tree_is_current() {
-	local shown printed
-	shown=$(sed -n '/^\$ sonde report examples/,/^```/p' README.md | sed '1d;$d')
-	printed=$("$SONDE" report examples/h200_transformer.ncu-rep | head -n "$(wc -l <<<"$shown")")
-	diff <(echo "$shown") <(echo "$printed")
+	diff <(sed -n '/^\$ sonde report examples/,/^```/p' README.md | sed '1d;$d') <("$SONDE" report examples/h200_transformer.ncu-rep)
 }
 links_lead_somewhere() {
 	local link rc=0
@@ -16,6 +13,6 @@ links_lead_somewhere() {
 	done
 	return $rc
 }
-check "the tree in README is what sonde prints" tree_is_current
+check "the tree in README is all that sonde prints" tree_is_current
 check "links in README and docs lead somewhere" links_lead_somewhere
 exit $failed

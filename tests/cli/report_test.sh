@@ -70,6 +70,22 @@ golden ascii_80.txt env LC_ALL=C "$SONDE" report --width 80 $DATA/names_kernel.n
 check "without UTF-8 a bound is marked <=" bash -c \
 	"LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' && ! LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep '<[0-9]'"
 golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
+X=examples/h200_transformer.ncu-rep
+in_utf8() { LC_ALL=C.UTF-8 report "$@"; }
+three_digits() { # no region of 3 us is 0.003
+	in_utf8 $DATA/names_kernel.ncu-rep | grep -qE '^a/b +1 +0\.00282 +0\.00282 ' &&
+		in_utf8 $DATA/seed_kernel.ncu-rep | grep -qE '^A +18 +0\.4135 +0\.3719 '
+}
+check "regions of microseconds keep three digits, in every row of the column" three_digits
+told_apart() { # below each region no two kernels read the same, and they stand under its lines
+	in_utf8 --max-kernels 2 $X >"$TMP/x.txt" && grep -q '^│  │  │  ·  cudnn' "$TMP/x.txt" &&
+		! sed -n 's/^[│ ]*·  \([^ ]*\) .*/\1/p; t; s/^.*$/-/p' "$TMP/x.txt" | uniq -d | grep -v '^-'
+}
+check "kernels stand below the lines of their region and are told apart" told_apart
+sums_first() { in_utf8 --metrics 'dram__bytes*' $X | grep -qE '^region .* bytes_read\.sum +bytes_write\.sum$'; }
+check "of a pattern's metrics the sums come first" sums_first
+narrow() { ! LC_ALL=C report --width 40 $DATA/seed_kernel.ncu-rep | grep -E '.{41}'; }
+check "a table of 40 columns fits" narrow
 golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
 golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
 golden help.txt "$SONDE" report --help
