@@ -132,6 +132,22 @@ static int add_columns(struct sonde_tree *t, const bool *wanted, struct sonde_er
 	return 0;
 }
 
+/* Arrays that ncu draws as charts: as one figure they mean nothing. */
+static void mark_charts(
+	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *metrics)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_column *column = &t->columns.at[i];
+		bool is_named = c->metrics.nr && sonde_name_filter_takes(metrics, column->name);
+
+		column->is_chart = !is_named &&
+				   (sonde_str_starts(column->name, "derived__pct_occupancy_per_") ||
+					   sonde_str_starts(column->name, "derived_tempMetric"));
+	}
+}
+
 static uint32_t column_of(const struct sonde_tree *t, struct sonde_str name)
 {
 	struct sonde_column key = {.name = name}, *c;
@@ -289,6 +305,7 @@ int sonde_tree__choose(struct sonde_tree *t, const struct sonde_choice *c, struc
 	if (rc == 0) {
 		mark(t, c, metrics, sections, wanted, take);
 		rc = add_columns(t, wanted, err);
+		mark_charts(t, c, metrics);
 	}
 	if (rc == 0)
 		rc = add_sections(t, take, err);

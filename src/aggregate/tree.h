@@ -52,6 +52,7 @@ struct sonde_column {
 	const char *methods[SONDE_MAX_METHODS + 1];
 	uint8_t quality; /* enum sonde_quality of methods[0] */
 	bool is_text;	 /* its values are words (figures[i].text) */
+	bool is_chart;	 /* values for ncu's charts, and not asked for: no figure for people */
 };
 
 /* One figure of one metric. */

@@ -41,14 +41,18 @@ static int choose_columns(struct sonde_html *h, uint32_t **columns, size_t *nr, 
 {
 	const struct sonde_tree *t = h->x.tree;
 	bool takes_all = nr_rows * t->columns.nr <= MAX_FIGURES;
-	size_t i;
+	size_t i, nr_candidates = takes_all ? t->columns.nr : t->nr_headline;
 
-	*nr = takes_all ? t->columns.nr : t->nr_headline;
-	*columns = sonde_calloc(*nr + 1, sizeof(**columns));
+	*nr = 0;
+	*columns = sonde_calloc(nr_candidates + 1, sizeof(**columns));
 	if (!*columns)
 		return sonde_err_nomem(h->err);
-	for (i = 0; i < *nr; i++)
-		(*columns)[i] = takes_all ? (uint32_t)i : t->headline[i];
+	for (i = 0; i < nr_candidates; i++) {
+		uint32_t column = takes_all ? (uint32_t)i : t->headline[i];
+
+		if (!t->columns.at[column].is_chart)
+			(*columns)[(*nr)++] = column;
+	}
 	return 0;
 }
 

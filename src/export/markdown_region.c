@@ -219,7 +219,7 @@ static void metrics(struct sonde_markdown *m)
 	size_t i, nr = 0;
 
 	for (i = 0; i < m->tree->columns.nr; i++) {
-		if (is_in_section(m->tree, i))
+		if (m->tree->columns.at[i].is_chart || is_in_section(m->tree, i))
 			continue;
 		if (nr == 0)
 			metric_heads(m);
@@ -245,7 +245,8 @@ static void sections(struct sonde_markdown *m)
 		sonde_sink_puts(m->to, "**\n");
 		metric_heads(m);
 		for (k = 0; k < s->columns.nr; k++)
-			metric_row(m, s->columns.at[k]);
+			if (!m->tree->columns.at[s->columns.at[k]].is_chart)
+				metric_row(m, s->columns.at[k]);
 	}
 }
 

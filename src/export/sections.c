@@ -38,6 +38,8 @@ void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
 		sonde_escape_terminal(&to->buf, s->name, true);
 		sonde_sink_putc(to, '\n');
 		for (k = 0; k < s->columns.nr; k++)
-			line(to, &t->columns.at[s->columns.at[k]], &f->at[s->columns.at[k]]);
+			if (!t->columns.at[s->columns.at[k]].is_chart)
+				line(to, &t->columns.at[s->columns.at[k]],
+					&f->at[s->columns.at[k]]);
 	}
 }

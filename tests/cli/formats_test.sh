@@ -254,6 +254,15 @@ if need openssl "the policy's hashes"; then
 	check "the policy of the page names its own hashes" page_policy
 fi
 check "a directory has the page and the charts, linked from report.md" directory
+no_charts() { # what ncu draws as charts is no figure for people, unless asked for by name
+	local x=examples/h200_transformer.ncu-rep only
+	only=$(report -f md --metrics 'derived__pct_occupancy_per_*' $x | grep -c '^| derived__pct_occupancy_per_block_size')
+	! report -f md $x | grep -E 'derived__pct_occupancy_per_|derived_tempMetric' && [ "$only" -gt 0 ] &&
+		report -f json $x | grep -q derived_tempMetric0 &&
+		report -f html $x | sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' |
+		jq -e '[.metrics[.region_columns[]].n | select(test("^derived_(_pct|temp)"))] == []'
+}
+need jq "charts' arrays" && check "arrays for ncu's charts are in JSON, and for people only when asked for" no_charts
 if need jq "a roofline without tensor operations"; then
 	check "tensor operations are those the model's sizes give" counted
 	check "a roofline without tensor operations is a lower bound in every format" uncounted

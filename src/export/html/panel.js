@@ -175,7 +175,7 @@ function sections(report, node) {
 		return el("div", {}, filter, list);
 	}));
 	if (data.region_columns.length < data.metrics.length)
-		box.append(el("p.small.soft", {}, "This report is large: the other " + (data.metrics.length - data.region_columns.length) + " metrics are in report.json."));
+		box.append(el("p.small.soft", {}, "The other " + (data.metrics.length - data.region_columns.length) + " metrics are in report.json."));
 	return data.metrics.length ? box : null;
 }
 
