@@ -109,6 +109,41 @@ static void list_regions(struct sonde_launches *l, struct sonde_buf *out)
 		sonde_buf_printf(out, " and %zu more", l->regions.nr - i);
 }
 
+/* Function names as they come, each once: what a pattern could have matched. */
+static void list_kernels(const struct sonde_records *r, struct sonde_buf *out)
+{
+	struct sonde_map seen = {0};
+	size_t i;
+	bool is_new;
+
+	for (i = 0; i < r->records.nr && seen.nr <= 8; i++) {
+		struct sonde_str name = sonde_records_str(r, r->records.at[i].name);
+
+		if (sonde_map_add(&seen, name, &is_new) == SONDE_NONE || !is_new)
+			continue;
+		if (seen.nr <= 8)
+			sonde_buf_printf(out, "%s%.*s", out->n ? ", " : "", SONDE_STR_ARG(name));
+		else
+			sonde_buf_puts(out, " and more");
+	}
+	sonde_map_release(&seen);
+}
+
+/* Says why no launch is left by the kernel selection. */
+static void explain_kernels(struct sonde_launches *l)
+{
+	struct sonde_buf names = {0};
+
+	list_kernels(l->records, &names);
+	sonde_note(&l->notes, "%s; the kernels in this capture are: %s",
+		l->selection.kernel_include.nr
+			? "no launch matches the kernel selection (a whole name, one with * and "
+			  "?, or regex:...)"
+			: "the kernel selection excludes every launch",
+		names.failed || !names.n ? "?" : names.p);
+	sonde_buf_release(&names);
+}
+
 /* Says why a report is empty or thin, and what to do about it. */
 static void explain(struct sonde_build *b, bool is_any)
 {
@@ -133,11 +168,7 @@ static void explain(struct sonde_build *b, bool is_any)
 			l->launches.nr ? "launch" : "range", names.p);
 	else if (l->launches.nr && !l->nr_taken && !l->nr_outside &&
 		 (s->kernel_include.nr || s->kernel_exclude.nr))
-		sonde_note(&l->notes, "%s",
-			s->kernel_include.nr
-				? "no launch matches the kernel selection; patterns must equal a "
-				  "whole name, or use * and ?, or start with regex:"
-				: "the kernel selection excludes every launch");
+		explain_kernels(l);
 	sonde_buf_release(&names);
 }
 

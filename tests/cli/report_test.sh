@@ -103,6 +103,10 @@ check "no table by kernel is promised where there is none" bash -c \
 report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"
 check "every pattern that matches nothing is noted" \
 	test "$(jq -c '.notes' "$TMP/unmet.json")" = "[\"NVTX include 'A1' matches no range, did you mean 'A::A1'?\",\"kernel exclude 'axpi' matches no kernel\"]"
+check "a selection that leaves no launch lists kernels of the capture" \
+	jq -e '[.notes[] | select(test("no launch matches.*are: fill, gemm_tile, axpy, reduce_sum$"))] | length == 1' "$TMP/none.json"
+gemms() { report -f json $X +report/kernels@report=gemm | jq -e '.coverage.launches_attributed == 36'; }
+check "the preset of GEMMs knows those of Hopper" gemms
 report --format json --no-aggregate $DATA/mpi2_kernel.ncu-rep >"$TMP/noagg.json"
 check "without aggregate only that is gone" \
 	test "$(jq -c '[.aggregate, (.scopes | length)]' "$TMP/noagg.json")" = '[null,2]'
