@@ -26,8 +26,8 @@ static int build(struct sonde_kernel_list *out, const char *input, const struct 
 	for (i = 0; i < ranking.kernels.nr && i < q->topk && rc == 0; i++) {
 		const struct sonde_ranked *k = &ranking.kernels.at[i];
 
-		snprintf(text, sizeof(text), "%.1f %% of the time, %.0f ns, %" PRIu64 " calls",
-			k->time_pct, k->time_ns, k->calls);
+		snprintf(text, sizeof(text), "%.1f %% of the time, %.0f ns, %" PRIu64 " %s",
+			k->time_pct, k->time_ns, k->calls, k->calls == 1 ? "call" : "calls");
 		if (!sonde_kernel_list_add(out, k->name, NULL, text))
 			rc = sonde_err_nomem(err);
 	}

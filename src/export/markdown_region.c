@@ -103,9 +103,9 @@ static void streams(
 	for (i = 0; i < n->streams && i < MAX_STREAMS; i++) {
 		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
 
-		sonde_sink_printf(m->to,
-			"  - stream %" PRIu64 ": busy %.4f ms, %" PRIu64 " launches\n", s->stream,
-			s->busy_ns / 1e6, s->launches);
+		sonde_sink_printf(m->to, "  - stream %" PRIu64 ": busy %.4f ms, %" PRIu64 " %s\n",
+			s->stream, s->busy_ns / 1e6, s->launches,
+			s->launches == 1 ? "launch" : "launches");
 	}
 	if (n->streams > MAX_STREAMS)
 		sonde_sink_printf(
@@ -120,8 +120,9 @@ static void times(
 
 	if (!isnan(n->busy_ns))
 		sonde_sink_printf(m->to,
-			"- GPU: busy %.4f ms on %" PRIu64 " streams, idle %.4f ms inside entries\n",
-			n->busy_ns / 1e6, n->streams, n->idle_ns / 1e6);
+			"- GPU: busy %.4f ms on %" PRIu64 " %s, idle %.4f ms inside entries\n",
+			n->busy_ns / 1e6, n->streams, n->streams == 1 ? "stream" : "streams",
+			n->idle_ns / 1e6);
 	streams(m, r, n);
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
@@ -134,6 +135,20 @@ static void times(
 		sonde_sink_putc(m->to, '\n');
 	if (bound)
 		sonde_sink_printf(m->to, "- bound: %s\n", bound);
+}
+
+static void roofline(struct sonde_markdown *m, const struct sonde_roofline *roof)
+{
+	const char *sign = roof->is_least ? "\u2265 " : "";
+
+	if (isnan(roof->intensity))
+		return;
+	sonde_buf_clear(&m->cell);
+	sonde_number_human(&m->cell, roof->flop_per_s, "FLOP/s");
+	sonde_sink_printf(m->to,
+		"- arithmetic intensity: %s%.3g FLOP per byte of DRAM traffic, at %s%.*s%s\n", sign,
+		roof->intensity, sign, SONDE_STR_ARG(sonde_buf_view(&m->cell)),
+		roof->is_least ? " (" SONDE_TENSOR_UNCOUNTED ")" : "");
 }
 
 static void facts(
@@ -149,8 +164,9 @@ static void facts(
 		sonde_sink_puts(m->to, "\n- parent: ");
 		sonde_markdown__name(m, sonde_node_region(m->tree, &r->nodes.at[n->parent])->id);
 	}
-	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " times\n",
-		region->kind == SONDE_START_END ? "start/end" : "push/pop", n->instances);
+	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s\n",
+		region->kind == SONDE_START_END ? "start/end" : "push/pop", n->instances,
+		n->instances == 1 ? "time" : "times");
 	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",
 		n->launches, n->own_launches);
 	if (!isnan(n->time_ns))
@@ -165,13 +181,7 @@ static void facts(
 	if (limiter)
 		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
 	occupancy(m);
-	if (!isnan(roof.intensity))
-		sonde_sink_printf(m->to,
-			"- arithmetic intensity: %s%.3g FLOP per byte of DRAM traffic, at %s%.4g "
-			"GFLOP/s%s\n",
-			roof.is_least ? "\u2265 " : "", roof.intensity,
-			roof.is_least ? "\u2265 " : "", roof.flop_per_s / 1e9,
-			roof.is_least ? " (" SONDE_TENSOR_UNCOUNTED ")" : "");
+	roofline(m, &roof);
 	if (n->launches == 0)
 		sonde_sink_printf(m->to, "- %s\n", sonde_no_launch(m->tree));
 }

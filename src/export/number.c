@@ -200,6 +200,8 @@ void sonde_number_human(struct sonde_buf *out, double v, const char *unit)
 		time_ns(out, v);
 	else if (strncmp(unit, "byte", 4) == 0)
 		bytes(out, v, unit + 4);
+	else if (strncmp(unit, "FLOP", 4) == 0)
+		factor(out, v, unit);
 	else
 		factor(out, v, "");
 }

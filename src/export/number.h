@@ -19,7 +19,7 @@ size_t sonde_number_format_u64(char out[SONDE_NUMBER_MAX], uint64_t v);
 
 /*
  * For people: a percentage with one decimal, bytes and counts with a factor
- * (`1.25 M`), times in the unit that fits (`12.3 us`). NaN becomes `-`.
+ * (`1.25 M`, `99.8 TFLOP/s`), times in the unit that fits (`12.3 us`). NaN becomes `-`.
  */
 void sonde_number_human(struct sonde_buf *out, double v, const char *unit);
 

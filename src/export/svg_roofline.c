@@ -141,8 +141,7 @@ static void ceiling(struct plot *p, const char *name, double flop)
 		"#1d2126");
 	sonde_buf_clear(&p->text);
 	sonde_buf_puts(&p->text, name);
-	sonde_number_human(&p->text, flop, "");
-	sonde_buf_puts(&p->text, "FLOP/s");
+	sonde_number_human(&p->text, flop, "FLOP/s");
 	label(p, SONDE_SVG_WIDTH - RIGHT, py(p, flop) - 6, "end");
 }
 
@@ -176,10 +175,10 @@ static void dot(struct plot *p, const struct point *at)
 	sonde_buf_clear(&p->text);
 	sonde_frame_name(&p->text, p->tree, &p->report->nodes.at[at->node]);
 	sonde_buf_printf(&p->text, ": %s", sign);
-	sonde_number_human(&p->text, at->x, "");
-	sonde_buf_printf(&p->text, " FLOP/B, %s", sign);
-	sonde_number_human(&p->text, at->y, "");
-	sonde_buf_puts(&p->text, at->is_least ? "FLOP/s; " SONDE_TENSOR_UNCOUNTED : "FLOP/s");
+	sonde_number_human(&p->text, at->x, "FLOP/B");
+	sonde_buf_printf(&p->text, ", %s", sign);
+	sonde_number_human(&p->text, at->y, "FLOP/s");
+	sonde_buf_puts(&p->text, at->is_least ? "; " SONDE_TENSOR_UNCOUNTED : "");
 	sonde_escape_xml(&p->to->buf, sonde_buf_view(&p->text));
 	sonde_sink_printf(p->to,
 		"</title><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#0072b2\" "

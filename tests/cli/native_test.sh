@@ -14,7 +14,7 @@ whole_workload() {
 		"range push_pop step/residual/block.conv2 entries=10 open=0 threads=1" \
 		"range push_pop step/head entries=5 open=0 threads=1" \
 		"range push_pop io@fetch entries=10 open=0 threads=2" &&
-		! dump | grep '^note' | grep -v '^note 1 marks'
+		! dump | grep '^note' | grep -v '^note 1 mark belongs'
 }
 
 host_report() { # no GPU: what there is, and no empty columns
@@ -61,8 +61,8 @@ unbalanced() {
 		"range push_pop open entries=1 open=0 threads=1" \
 		"range push_pop unclosed entries=1 open=1 threads=1" \
 		"note 2 pops without a push" \
-		"note 1 pushes were never popped: they count to the last event of the program, their time is at least that" \
-		"note 1 ends of start/end ranges without a start"
+		"note 1 push was never popped: counted to the last event of the program, its time is at least that" \
+		"note 1 end of a start/end range without a start"
 }
 
 stopped() { # in the middle of a step: what was open contains what was in it
@@ -82,7 +82,7 @@ starts() {
 		"range start_end outer entries=1 open=0 threads=1" \
 		"range start_end inner entries=1 open=0 threads=1" \
 		"range start_end never ended entries=1 open=1 threads=1" \
-		"note 1 start/end ranges were never ended: they count to the last event of the program, their time is at least that"
+		"note 1 start/end range was never ended: counted to the last event of the program, its time is at least that"
 }
 
 across() {

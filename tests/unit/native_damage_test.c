@@ -115,7 +115,7 @@ static void test_native__string_numbers_have_a_limit(void **state)
 	r = open_capture(&c);
 	assert_true(is(r, r->ranges.at[0].label, "last"));
 	assert_true(is(r, r->ranges.at[1].label, "(label not written)"));
-	assert_true(noted(r, "1 events name a label that was not written"));
+	assert_true(noted(r, "1 event names a label that was not written"));
 	sonde_records_free(r);
 }
 

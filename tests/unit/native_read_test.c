@@ -75,7 +75,7 @@ static void test_native__domains_have_stacks_of_their_own(void **state)
 	assert_true(is(r, r->ranges.at[1].domain, "D"));
 	assert_int_equal(r->ranges.at[0].domain, SONDE_NONE);
 	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 1030);
-	assert_true(noted(r, "1 pops without a push"));
+	assert_true(noted(r, "1 pop without a push"));
 	sonde_records_free(r);
 }
 
@@ -103,8 +103,8 @@ static void test_native__a_launch_belongs_to_what_was_open_at_it(void **state)
 	assert_int_equal(r->record_times.at[1].end_ns - r->record_times.at[1].start_ns, 40);
 	/* The GPU's clock is 500 µs ahead: its 503000 is the host's 3000. */
 	assert_int_equal(r->record_times.at[1].start_ns, EPOCH + 3000);
-	assert_true(noted(r, "1 pieces of GPU work have no known launch"));
-	assert_true(noted(r, "1 pushes were never popped"));
+	assert_true(noted(r, "1 piece of GPU work has no known launch"));
+	assert_true(noted(r, "1 push was never popped"));
 	sonde_records_free(r);
 }
 
@@ -149,7 +149,7 @@ static void test_native__start_end_ranges_are_open_from_their_start_to_their_end
 	assert_true(set_is(r, r->records.at[1].open, 2, (uint32_t[]){5, 7}));
 	assert_true(set_is(r, r->records.at[2].open, 1, (uint32_t[]){8}));
 	assert_true(noted(r, "2 ends of start/end ranges without a start"));
-	assert_true(noted(r, "1 start/end ranges were never ended"));
+	assert_true(noted(r, "1 start/end range was never ended"));
 	sonde_records_free(r);
 }
 
@@ -227,7 +227,7 @@ static void test_native__work_without_times_has_none(void **state)
 	assert_true(isnan(value(r, 0, &v, "gpu__time_duration.sum")));
 	assert_true(value(r, 0, &v, "launch__grid_size") == 8);
 	assert_true(value(r, 1, &v, "gpu__time_duration.sum") == 30);
-	assert_true(noted(r, "CUPTI has no times for 1 pieces of GPU work"));
+	assert_true(noted(r, "CUPTI has no times for 1 piece of GPU work"));
 	sonde_values_release(&v);
 	sonde_records_free(r);
 }
