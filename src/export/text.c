@@ -276,8 +276,7 @@ static void legend(struct sonde_text_export *x)
 				  "captured"));
 	if (x->has_stat)
 		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
-			SONDE_STR("the launches differ: their mean by time, or the most frequent "
-				  "value"));
+			SONDE_STR("the launches differ: the most frequent value"));
 	if (x->has_bound)
 		wrapped(x, is_utf8 ? "\u2264 " : "<= ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));
