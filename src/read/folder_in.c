@@ -15,6 +15,7 @@ static const char *const suffixes[NR_KINDS] = {".ncu-rep", ".sonde", ".sqlite"};
 struct walk {
 	struct sonde_paths found[NR_KINDS];
 	struct sonde_arena *arena;
+	struct sonde_notes *notes;
 	struct sonde_err *err;
 };
 
@@ -23,7 +24,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int add(struct walk *w, const char *path)
+/* An empty one is no capture: its writer was stopped, or had no room. */
+static int add(struct walk *w, const char *path, bool is_empty)
 {
 	struct sonde_str s = sonde_str_from(path);
 	const char **slot;
@@ -32,6 +34,10 @@ static int add(struct walk *w, const char *path)
 	for (i = 0; i < NR_KINDS; i++) {
 		if (!sonde_str_ends(s, suffixes[i]))
 			continue;
+		if (is_empty) {
+			sonde_note(w->notes, "%s: the file is empty; it is left out", path);
+			return 0;
+		}
 		slot = sonde_vec_push(&w->found[i].at);
 		if (!slot)
 			return sonde_err_nomem(w->err);
@@ -67,8 +73,8 @@ static int walk(struct walk *w, const char *dir, unsigned depth)
 			continue;
 		else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 			rc = walk(w, path, depth + 1);
-		else if (S_ISREG(st.st_mode) && st.st_size > 0)
-			rc = add(w, path);
+		else if (S_ISREG(st.st_mode))
+			rc = add(w, path, st.st_size == 0);
 	}
 	if (d)
 		closedir(d);
@@ -91,7 +97,7 @@ static void note_others(struct walk *w, size_t taken, const char *dir, struct so
 int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err)
 {
-	struct walk w = {.arena = arena, .err = err};
+	struct walk w = {.arena = arena, .notes = notes, .err = err};
 	size_t i, k;
 	int rc = walk(&w, dir, 0);
 

@@ -76,6 +76,12 @@ print(rows["step"]["host_ms"], inside, rows["step"].get("cpu_ms"))
 assert rows["step"]["host_ms"] >= inside > 0 and "cpu_ms" not in rows["step"]'
 }
 
+empty_file() { # of a process that was killed before its first write
+	fresh
+	traced "$WORK/resnet_cpu" 1 >/dev/null && : >"$OUT/1.0.sonde" && "$SONDE" report "$OUT" | tr -s '\n ' ' ' |
+		grep -q '1.0.sonde: the file is empty; it is left out'
+}
+
 starts() {
 	fresh
 	traced "$WORK/faults" starts && has \
@@ -188,6 +194,7 @@ check "a report without GPU work shows entries, host and CPU time" host_report
 check "domains, registered strings and attributes are recorded" domains
 check "wide and empty labels are recorded" wide
 check "unbalanced pops and pushes are counted" unbalanced
+check "an empty capture in a directory is noted" empty_file
 check "a region cut off by a kill lasts as long as what was in it" stopped
 check "start/end ranges are matched by id" starts
 check "a start/end range may end on another thread" across
