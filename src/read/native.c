@@ -60,128 +60,6 @@ static bool knows(struct sonde_str data, const char *path)
 	return sonde_str_starts(data, SONDE_CAPTURE_MAGIC);
 }
 
-/* --- notes ---------------------------------------------------------------------------------- */
-
-/* What stands behind a count. */
-static const char *of(uint64_t nr, const char *one, const char *many)
-{
-	return nr == 1 ? one : many;
-}
-
-static void note_losses(const struct native *n)
-{
-	struct sonde_notes *to = &n->r->notes;
-	const char *path = n->src->path;
-	const struct sonde_status *s = &n->status;
-	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
-
-	if (!n->ended)
-		sonde_note(to,
-			"%s: the program did not end in order (killed, crashed, or left by "
-			"_exit): what it did after the last write is missing",
-			path);
-	if (lost)
-		sonde_note(to,
-			"%s: %llu %s lost because the buffers were full "
-			"(pipeline.native.buffer_mb)",
-			path, (unsigned long long)lost, of(lost, "event was", "events were"));
-	if (s->nr_no_slot)
-		sonde_note(to, "%s: %llu %s lost: too many threads at once", path,
-			(unsigned long long)s->nr_no_slot,
-			of(s->nr_no_slot, "event was", "events were"));
-	if (s->nr_nested)
-		sonde_note(to, "%s: %llu %s left out: raised inside the capture library", path,
-			(unsigned long long)s->nr_nested,
-			of(s->nr_nested, "event was", "events were"));
-	if (s->nr_cut)
-		sonde_note(to, "%s: %llu %s cut: longer than %u bytes", path,
-			(unsigned long long)s->nr_cut, of(s->nr_cut, "label is", "labels are"),
-			SONDE_LABEL_LIMIT);
-	if (s->nr_too_deep)
-		sonde_note(to, "%s: %llu %s nested deeper than %u and %s left out", path,
-			(unsigned long long)s->nr_too_deep,
-			of(s->nr_too_deep, "push was", "pushes were"), SONDE_OPEN_LIMIT,
-			of(s->nr_too_deep, "is", "are"));
-	if (s->nr_gpu_dropped)
-		sonde_note(to, "%s: CUPTI dropped %llu activity %s", path,
-			(unsigned long long)s->nr_gpu_dropped,
-			of(s->nr_gpu_dropped, "record", "records"));
-	if (n->counts.bad_blocks || n->counts.bad_chunks || n->counts.missing_blocks)
-		sonde_note(to,
-			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu chunks "
-			"of events not understood",
-			path, (unsigned long long)n->counts.bad_blocks,
-			(unsigned long long)n->counts.missing_blocks,
-			(unsigned long long)n->counts.bad_chunks);
-}
-
-#define UNTIL_THE_LAST_EVENT "counted to the last event of the program, its time is at least that"
-
-static void note_ranges(const struct native *n)
-{
-	struct sonde_notes *to = &n->r->notes;
-	const struct native_counts *c = &n->counts;
-	const char *path = n->src->path;
-
-	if (c->orphan_pops)
-		sonde_note(to, "%s: %llu %s without a push", path,
-			(unsigned long long)c->orphan_pops, of(c->orphan_pops, "pop", "pops"));
-	if (c->unclosed)
-		sonde_note(to, "%s: %llu %s never popped: " UNTIL_THE_LAST_EVENT, path,
-			(unsigned long long)c->unclosed,
-			of(c->unclosed, "push was", "pushes were"));
-	if (c->left_out)
-		sonde_note(to,
-			"%s: %llu %s left out: nested deeper than %u, or in too many regions "
-			"with long names",
-			path, (unsigned long long)c->left_out,
-			of(c->left_out, "range is", "ranges are"), SONDE_OPEN_LIMIT);
-	if (c->orphan_stops)
-		sonde_note(to, "%s: %llu %s without a start", path,
-			(unsigned long long)c->orphan_stops,
-			of(c->orphan_stops, "end of a start/end range",
-				"ends of start/end ranges"));
-	if (c->unstopped)
-		sonde_note(to, "%s: %llu start/end %s never ended: " UNTIL_THE_LAST_EVENT, path,
-			(unsigned long long)c->unstopped,
-			of(c->unstopped, "range was", "ranges were"));
-	if (c->closed_by_loss)
-		sonde_note(to, "%s: %llu %s ended among lost events, at a guess", path,
-			(unsigned long long)c->closed_by_loss,
-			of(c->closed_by_loss, "range", "ranges"));
-	if (c->no_label)
-		sonde_note(to, "%s: %llu %s a label that was not written", path,
-			(unsigned long long)c->no_label,
-			of(c->no_label, "event names", "events name"));
-	if (c->sets_cut)
-		sonde_note(to, "%s: too many ranges open at once: %llu %s some", path,
-			(unsigned long long)c->sets_cut,
-			of(c->sets_cut, "launch lacks", "launches lack"));
-	if (c->marks)
-		sonde_note(to, "%s: %llu %s to no region and %s not listed", path,
-			(unsigned long long)c->marks, of(c->marks, "mark belongs", "marks belong"),
-			of(c->marks, "is", "are"));
-}
-
-static void note_work(const struct native *n)
-{
-	struct sonde_notes *to = &n->r->notes;
-	const struct native_counts *c = &n->counts;
-	const char *path = n->src->path;
-
-	if (c->no_launch)
-		sonde_note(to, "%s: %llu %s no known launch", path,
-			(unsigned long long)c->no_launch,
-			of(c->no_launch, "piece of GPU work has", "pieces of GPU work have"));
-	if (c->no_time)
-		sonde_note(to, "%s: CUPTI has no times for %llu %s of GPU work", path,
-			(unsigned long long)c->no_time, of(c->no_time, "piece", "pieces"));
-	if (c->overheads)
-		sonde_note(to, "%s: CUPTI and the driver report %.3f ms of overhead in %llu %s",
-			path, (double)c->overhead_ns / 1e6, (unsigned long long)c->overheads,
-			of(c->overheads, "piece", "pieces"));
-}
-
 /* --- reading --------------------------------------------------------------------------------- */
 
 static int add_metrics(struct native *n, struct state *s, struct sonde_err *err)
@@ -286,9 +164,7 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 		rc = add_nodes(n, s, err);
 	if (rc)
 		return rc;
-	note_losses(n);
-	note_ranges(n);
-	note_work(n);
+	sonde_native__note(n);
 	return 0;
 }
 

@@ -150,6 +150,8 @@ int sonde_native__streams(struct native *n, struct sonde_err *err);
 int sonde_native__join(struct native *n, struct sonde_err *err);
 /* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
 bool sonde_native__edges(struct native *n);
+/* Notes what was lost, left open or not understood. */
+void sonde_native__note(const struct native *n);
 
 /* A number by its time. */
 struct native_timed {

@@ -122,7 +122,7 @@ new_labels() {
 deep() {
 	fresh
 	traced "$WORK/faults" deep &&
-		has "note 88 pushes were nested deeper than 512 and are left out" \
+		has "note 88 pushes were left out: nested deeper than 512" \
 			"range push_pop after/inner entries=1 open=0 threads=1"
 }
 

@@ -227,7 +227,7 @@ static void test_native__work_without_times_has_none(void **state)
 	assert_true(isnan(value(r, 0, &v, "gpu__time_duration.sum")));
 	assert_true(value(r, 0, &v, "launch__grid_size") == 8);
 	assert_true(value(r, 1, &v, "gpu__time_duration.sum") == 30);
-	assert_true(noted(r, "CUPTI has no times for 1 piece of GPU work"));
+	assert_true(noted(r, "1 piece of GPU work has no times from CUPTI"));
 	sonde_values_release(&v);
 	sonde_records_free(r);
 }

@@ -1,0 +1,96 @@
+/* What a capture cannot tell, said in its report: each count once, with what it means. */
+#include "read/native_int.h"
+
+#define TEXT_OF(x) #x
+#define TEXT(x)	   TEXT_OF(x)
+
+static void note(const struct native *n, uint64_t nr, const char *one, const char *many)
+{
+	if (nr)
+		sonde_note(&n->r->notes, "%s: %llu %s", n->src->path, (unsigned long long)nr,
+			nr == 1 ? one : many);
+}
+
+static void note_damage(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+
+	if (!n->ended)
+		sonde_note(&n->r->notes,
+			"%s: the program did not end in order (killed, crashed, or left by "
+			"_exit): what it did after the last write is missing",
+			n->src->path);
+	if (c->bad_blocks || c->bad_chunks || c->missing_blocks)
+		sonde_note(&n->r->notes,
+			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu chunks "
+			"of events not understood",
+			n->src->path, (unsigned long long)c->bad_blocks,
+			(unsigned long long)c->missing_blocks, (unsigned long long)c->bad_chunks);
+}
+
+static void note_losses(const struct native *n)
+{
+	const struct sonde_status *s = &n->status;
+	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
+
+#define FULL "lost because the buffers were full (pipeline.native.buffer_mb)"
+	note(n, lost, "event was " FULL, "events were " FULL);
+#define CROWD "lost: too many threads at once"
+	note(n, s->nr_no_slot, "event was " CROWD, "events were " CROWD);
+#define NESTED "left out: raised inside the capture library"
+	note(n, s->nr_nested, "event was " NESTED, "events were " NESTED);
+#define CUT "cut: longer than " TEXT(SONDE_LABEL_LIMIT) " bytes"
+	note(n, s->nr_cut, "label is " CUT, "labels are " CUT);
+#define DEEP "left out: nested deeper than " TEXT(SONDE_OPEN_LIMIT)
+	note(n, s->nr_too_deep, "push was " DEEP, "pushes were " DEEP);
+	note(n, s->nr_gpu_dropped, "activity record was dropped by CUPTI",
+		"activity records were dropped by CUPTI");
+}
+
+static void note_ranges(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+
+	note(n, c->orphan_pops, "pop without a push", "pops without a push");
+#define UNTIL "counted to the last event of the program, its time is at least that"
+	note(n, c->unclosed, "push was never popped: " UNTIL, "pushes were never popped: " UNTIL);
+	note(n, c->unstopped, "start/end range was never ended: " UNTIL,
+		"start/end ranges were never ended: " UNTIL);
+#define LEFT_OUT                                                                                   \
+	"left out: nested deeper than " TEXT(                                                      \
+		SONDE_OPEN_LIMIT) ", or in too many regions with long names"
+	note(n, c->left_out, "range is " LEFT_OUT, "ranges are " LEFT_OUT);
+	note(n, c->orphan_stops, "end of a start/end range without a start",
+		"ends of start/end ranges without a start");
+	note(n, c->closed_by_loss, "range ended among lost events, at a guess",
+		"ranges ended among lost events, at a guess");
+	note(n, c->no_label, "event names a label that was not written",
+		"events name a label that was not written");
+	note(n, c->sets_cut, "launch lacks some of its ranges: too many were open at once",
+		"launches lack some of their ranges: too many were open at once");
+	note(n, c->marks, "mark belongs to no region and is not listed",
+		"marks belong to no region and are not listed");
+}
+
+static void note_work(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+
+	note(n, c->no_launch, "piece of GPU work has no known launch",
+		"pieces of GPU work have no known launch");
+	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
+		"pieces of GPU work have no times from CUPTI");
+	if (c->overheads)
+		sonde_note(&n->r->notes,
+			"%s: CUPTI and the driver report %.3f ms of overhead in %llu pieces",
+			n->src->path, (double)c->overhead_ns / 1e6,
+			(unsigned long long)c->overheads);
+}
+
+void sonde_native__note(const struct native *n)
+{
+	note_damage(n);
+	note_losses(n);
+	note_ranges(n);
+	note_work(n);
+}
