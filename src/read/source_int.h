@@ -51,6 +51,8 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 /* Appends a text value to `v`; false when memory is short. */
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
 
+/* Times lie beside everything or nothing; ranges never closed end with their process. */
+bool sonde_records__complete_times(struct sonde_records *r);
 /* Notes inputs that look like the same capture. */
 void sonde_records__note_doubled(struct sonde_records *r);
 
