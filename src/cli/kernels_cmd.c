@@ -1,13 +1,8 @@
 #include "attribute/filter.h"
 #include "base/file.h"
-#include "base/md5.h"
-#include "capture/child.h"
-#include "capture/kernel_list.h"
-#include "capture/ncu_args.h"
-#include "capture/progress.h"
 #include "capture/rundir.h"
 #include "cli/command.h"
-#include "cli/option.h"
+#include "cli/kernels_int.h"
 #include "cli/run_int.h"
 
 #include <stdio.h>
@@ -16,30 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct request {
-	const char *kernel_config, *kernel_regex, *ncu_config, *output;
-	struct sonde_word_list sections;
-	size_t topk, profile;
-	const char *skip;
-	bool force;
-	char **program;
-	struct sonde_args args;
-};
-
-/* The work in hand. */
-struct job {
-	const struct request *q;
-	struct sonde_tool ncu;
-	struct sonde_ncu_request ncu_request;
-	struct sonde_kernel_list list;
-	struct sonde_arena arena;
-	char dir[2048];
-	int status;
-	bool is_stopped;
-	struct sonde_err *err;
-};
-
-static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
+static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
 		{0, "kernel-config", "YAML", "the kernels to profile, as `sonde top` writes them",
@@ -106,7 +78,7 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 }
 
 /* `--extra-sections A B C` as users know it: further words belong to it. */
-static int join_sections(struct job *j, const char *const *configured)
+static int join_sections(struct sonde_kernels_job *j, const char *const *configured)
 {
 	size_t nr = 0, i, from;
 	const char **at;
@@ -128,7 +100,7 @@ static int join_sections(struct job *j, const char *const *configured)
 	return 0;
 }
 
-static int read_preset(struct job *j)
+static int read_preset(struct sonde_kernels_job *j)
 {
 	static const char *const none[] = {NULL};
 	const char *const *sections = none, *const *metrics = none, *const *set = none;
@@ -151,7 +123,7 @@ static int read_preset(struct job *j)
 	return join_sections(j, sections);
 }
 
-static int set_skip(struct job *j)
+static int set_skip(struct sonde_kernels_job *j)
 {
 	char *end;
 	long n = j->q->skip ? strtol(j->q->skip, &end, 10) : 200;
@@ -165,7 +137,7 @@ static int set_skip(struct job *j)
 }
 
 /* ncu would only find out with the program running. */
-static int check_regex(struct job *j, const char *regex)
+static int check_regex(struct sonde_kernels_job *j, const char *regex)
 {
 	const char *word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
 	struct sonde_kernel_filter *filter = NULL;
@@ -178,7 +150,7 @@ static int check_regex(struct job *j, const char *regex)
 	return rc;
 }
 
-static int read_list(struct job *j)
+static int read_list(struct sonde_kernels_job *j)
 {
 	const char *config = j->q->kernel_config, *regex = j->q->kernel_regex;
 	size_t i;
@@ -196,7 +168,7 @@ static int read_list(struct job *j)
 	return rc;
 }
 
-static int open_ncu(struct job *j)
+static int open_ncu(struct sonde_kernels_job *j)
 {
 	const char *name = getenv("SONDE_NCU");
 	struct sonde_err why = {0};
@@ -211,7 +183,7 @@ static int open_ncu(struct job *j)
 }
 
 /* What was asked for comes before what this machine has. */
-static int prepare(struct job *j)
+static int prepare(struct sonde_kernels_job *j)
 {
 	char path[1024];
 	int rc;
@@ -233,7 +205,7 @@ static int prepare(struct job *j)
 }
 
 /* The chosen directory, or one named by the time and made for this call alone. */
-static int open_dir(struct job *j)
+static int open_dir(struct sonde_kernels_job *j)
 {
 	time_t now = time(NULL);
 	struct sonde_rundir dir;
@@ -252,144 +224,15 @@ static int open_dir(struct job *j)
 	return rc;
 }
 
-static int write_file(const char *path, struct sonde_str text, struct sonde_err *err)
-{
-	struct sonde_sink out;
-	int rc = sonde_sink_open(&out, path, err);
-
-	if (rc)
-		return rc;
-	sonde_sink_str(&out, text);
-	return sonde_sink_close(&out, err);
-}
-
-static void import_page(struct job *j, const char *report, const char *section, const char *to)
-{
-	struct sonde_argv argv = {0};
-	struct sonde_buf text = {0};
-	struct sonde_err why = {0};
-	int status = 0, rc;
-
-	sonde_ncu_import_args(&argv, &j->ncu, report, "details");
-	sonde_argv_add(&argv, "--csv");
-	if (section)
-		sonde_argv_pair(&argv, "--section", section);
-	rc = argv.failed ? sonde_err_nomem(&why)
-			 : sonde_tool_output(&text, &status, argv.words.at, 600000, &why);
-	if (rc == 0 && status == 0)
-		rc = write_file(to, sonde_buf_view(&text), &why);
-	if (rc || status)
-		sonde_say("%s was not written: %s", to, rc ? why.msg : "ncu --import failed");
-	sonde_buf_release(&text);
-	sonde_argv_release(&argv);
-}
-
-static void import_all(struct job *j, const char *dir, const char *report)
-{
-	char path[4096];
-	size_t i;
-
-	if (access(report, R_OK) < 0)
-		return;
-	snprintf(path, sizeof(path), "%s/ncu.details.csv", dir);
-	import_page(j, report, NULL, path);
-	for (i = 0; i < j->ncu_request.sections.nr; i++) {
-		const char *s = j->ncu_request.sections.at[i];
-
-		if (strchr(s, '/'))
-			continue;
-		snprintf(path, sizeof(path), "%s/ncu.section_%s.csv", dir, s);
-		import_page(j, report, s, path);
-	}
-}
-
-static int run_ncu(struct job *j, const char *dir, const char *regex, const char *log)
-{
-	struct sonde_ncu_request q = j->ncu_request;
-	struct sonde_progress progress = {0};
-	struct sonde_child_spec spec = {.tick = sonde_progress_tick, .of = &progress, .out_fd = -1};
-	struct sonde_child_end end = {0};
-	struct sonde_argv argv = {0};
-	struct sonde_buf b = {0};
-	const char *word, *report = sonde_arena_printf(&j->arena, "%s/ncu", dir).p;
-	int rc = 0;
-
-	word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
-	q.kernel_name = (struct sonde_list){&word, 1};
-	q.report = report;
-	q.log = log;
-	sonde_ncu_args_build(&argv, &j->ncu, &q, j->q->program);
-	if (argv.failed || !word || !report)
-		rc = sonde_err_nomem(j->err);
-	if (rc == 0) {
-		spec.argv = argv.words.at;
-		sonde_progress_begin(&progress, "ncu", log);
-		rc = sonde_child_run(&end, &spec, j->err);
-		sonde_progress_end(&progress);
-		sonde_ncu_log_explain(&progress.log, &b);
-		if (b.n)
-			sonde_say("%s", b.p);
-		if (sonde_ncu_log_has(&progress.log, SONDE_NCU_NOTHING))
-			sonde_say("  fewer launches than --num-kernel-call-skip %ld? try 0",
-				q.launch_skip);
-		if (j->status == 0)
-			j->status = progress.log.program_status >= 0 ? progress.log.program_status
-								     : end.status;
-		j->is_stopped = end.is_interrupted;
-		sonde_progress_release(&progress);
-	}
-	sonde_buf_release(&b);
-	sonde_argv_release(&argv);
-	return rc;
-}
-
-static int profile(struct job *j, const struct sonde_kernel_entry *k, size_t rank)
-{
-	char md5[33], dir[2200], report[2300], log[2300];
-	int rc;
-
-	sonde_md5(md5, sonde_str_from(k->name));
-	snprintf(dir, sizeof(dir), "%s/kernel_%zu_%s", j->dir, rank, md5);
-	snprintf(report, sizeof(report), "%s/ncu.ncu-rep", dir);
-	snprintf(log, sizeof(log), "%s/ncu.log", dir);
-	if (access(report, F_OK) == 0 && !j->q->force)
-		return sonde_err_set(j->err, SONDE_ERR_USAGE,
-			"%s is already there; --force-overwrite replaces it", report);
-	rc = sonde_dir_make(dir, j->err);
-	if (rc)
-		return rc;
-	sonde_say("kernel %zu: %s", rank, k->name);
-	unlink(log);
-	rc = run_ncu(j, dir, k->regex, log);
-	if (rc == 0)
-		import_all(j, dir, report);
-	return rc;
-}
-
-static int write_provenance(struct job *j, char **argv)
-{
-	struct sonde_buf b = {0};
-	char path[2200];
-	int rc;
-
-	sonde_buf_printf(&b, "sonde: '%s'\nncu: '%s'\n", SONDE_VERSION, j->ncu.version);
-	sonde_argv_yaml(&b, "arguments", argv);
-	sonde_argv_yaml(&b, "command", j->q->program);
-	snprintf(path, sizeof(path), "%s/command.yaml", j->dir);
-	rc = b.failed ? sonde_err_nomem(j->err) : write_file(path, sonde_buf_view(&b), j->err);
-	sonde_buf_release(&b);
-	return rc;
-}
-
-static int run(struct job *j, char **argv)
+static int run(struct sonde_kernels_job *j, char **argv)
 {
 	size_t i;
 	int rc = open_dir(j);
 
 	if (rc == 0)
-		rc = write_provenance(j, argv);
+		rc = sonde_kernels__provenance(j, argv);
 	for (i = 0; i < j->list.kernels.nr && i < j->q->topk && rc == 0 && !j->is_stopped; i++)
-		rc = profile(j, &j->list.kernels.at[i], i + 1);
+		rc = sonde_kernels__profile(j, &j->list.kernels.at[i], i + 1);
 	if (rc == 0)
 		sonde_say("everything is in %s", j->dir);
 	return rc;
@@ -397,9 +240,9 @@ static int run(struct job *j, char **argv)
 
 int sonde_cmd_kernels(int argc, char **argv)
 {
-	struct request q = {.topk = SIZE_MAX, .profile = 1};
+	struct sonde_kernels_request q = {.topk = SIZE_MAX, .profile = 1};
 	struct sonde_err err = {0};
-	struct job j = {.q = &q, .err = &err};
+	struct sonde_kernels_job j = {.q = &q, .err = &err};
 	int rc = parse(&q, argc, argv, &err), status;
 	bool is_help = rc > 0;
 

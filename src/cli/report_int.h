@@ -1,0 +1,50 @@
+/*
+ * What the command line of `sonde report` said: inputs, output and format, and
+ * everything else as overrides of the configuration.
+ */
+#ifndef SONDE_CLI_REPORT_INT_H
+#define SONDE_CLI_REPORT_INT_H
+
+#include "cli/option.h"
+#include "cli/settings.h"
+
+/* As in the option table. */
+enum sonde_report_format {
+	SONDE_REPORT_NONE = -1, /* not given: text on standard output, a whole directory with -o */
+	SONDE_REPORT_TEXT,
+	SONDE_REPORT_JSON,
+	SONDE_REPORT_MARKDOWN,
+	SONDE_REPORT_CSV,
+	SONDE_REPORT_HTML,
+	SONDE_REPORT_SVG,
+	SONDE_REPORT_SPEEDSCOPE,
+	SONDE_REPORT_PERFETTO,
+	SONDE_REPORT_FOLDED,
+	SONDE_REPORT_HATCHET,
+	SONDE_REPORT_SQLITE,
+};
+
+/* What the command line said. */
+struct sonde_report_request {
+	struct sonde_args args;
+	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;
+	struct sonde_word_list metrics, sections, scopes;
+	struct sonde_word_list inputs;
+	struct sonde_overrides overrides;
+	const char *output, *config_dir, *config_name;
+	const char *sort, *nesting, *by;
+	int format, colour;
+	size_t max_regions, max_kernels, width;
+	bool no_aggregate, deterministic;
+	char generated_at[32];
+	struct sonde_buf command; /* as typed, quoted for a shell */
+};
+
+/* 0, more than 0 when it was a call for help, or an error. Release it in any case. */
+int sonde_report_request_read(
+	struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err);
+void sonde_report_request_release(struct sonde_report_request *q);
+/* Whether a directory of all formats is asked for, not one file. */
+bool sonde_report_request_writes_dir(const struct sonde_report_request *q);
+
+#endif

@@ -1,0 +1,237 @@
+#include "cli/report_int.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void sonde_report_request_release(struct sonde_report_request *q)
+{
+	sonde_args_release(&q->args);
+	sonde_vec_release(&q->nvtx_include);
+	sonde_vec_release(&q->nvtx_exclude);
+	sonde_vec_release(&q->kernel_include);
+	sonde_vec_release(&q->kernel_exclude);
+	sonde_vec_release(&q->metrics);
+	sonde_vec_release(&q->sections);
+	sonde_vec_release(&q->scopes);
+	sonde_vec_release(&q->inputs);
+	sonde_overrides_release(&q->overrides);
+	sonde_buf_release(&q->command);
+}
+
+static void add_quoted(struct sonde_buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:=,@%+";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		sonde_buf_puts(b, word);
+		return;
+	}
+	sonde_buf_putc(b, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			sonde_buf_puts(b, "'\\'");
+		sonde_buf_putc(b, *word);
+	}
+	sonde_buf_putc(b, '\'');
+}
+
+/* The command line as it was typed, for the report to say how it was made. */
+static void keep_command(struct sonde_report_request *q, int argc, char **argv)
+{
+	int i;
+
+	sonde_buf_puts(&q->command, "sonde report");
+	for (i = 1; i < argc; i++) {
+		sonde_buf_putc(&q->command, ' ');
+		add_quoted(&q->command, argv[i]);
+	}
+}
+
+static int parse(struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)
+{
+	const struct sonde_option options[] = {
+		{'f', "format",
+			"text|json|md|csv|html|svg|speedscope|perfetto|folded|hatchet|sqlite",
+			"what to print (text)", SONDE_OPTION_CHOICE, &q->format},
+		{'o', "output", "PATH",
+			"with --format, write that to the file PATH; without, write report.json, "
+			"report.md, report.html and a folder per region into the directory PATH",
+			SONDE_OPTION_WORD, &q->output},
+		{0, "by", "METRIC",
+			"what widths mean in folded, speedscope and svg: time, host, launches, "
+			"entries, or a metric that adds up (time)",
+			SONDE_OPTION_WORD, &q->by},
+		{0, "nvtx-include", "EXPR",
+			"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
+			"glob "
+			"of labels (decode*); may be repeated",
+			SONDE_OPTION_WORDS, &q->nvtx_include},
+		{0, "nvtx-exclude", "EXPR", "leave out launches inside these ranges",
+			SONDE_OPTION_WORDS, &q->nvtx_exclude},
+		{0, "kernel-include", "PATTERN",
+			"only kernels with this name: whole name, glob or regex:...; may be "
+			"repeated",
+			SONDE_OPTION_WORDS, &q->kernel_include},
+		{0, "kernel-exclude", "PATTERN", "leave out these kernels; wins over include",
+			SONDE_OPTION_WORDS, &q->kernel_exclude},
+		{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:...",
+			SONDE_OPTION_LIST, &q->metrics},
+		{0, "sections", "ID,...", "report these sections and their metrics",
+			SONDE_OPTION_LIST, &q->sections},
+		{0, "no-aggregate", NULL, "per process and device only, no summary over them",
+			SONDE_OPTION_FLAG, &q->no_aggregate},
+		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
+			SONDE_OPTION_LIST, &q->scopes},
+		{0, "nesting", "label|stack",
+			"whether A::A1 pushed outside A hangs below A (label) or not (stack)",
+			SONDE_OPTION_ONE_OF, &q->nesting},
+		{0, "sort", "order|time|launches|name", "regions beside each other (order)",
+			SONDE_OPTION_ONE_OF, &q->sort},
+		{0, "max-regions", "N", "longest region table in text and md (100; 0: all)",
+			SONDE_OPTION_LIMIT, &q->max_regions},
+		{0, "max-kernels", "N",
+			"longest kernel table in md (20; 0: all); in text, show the N longest per "
+			"region",
+			SONDE_OPTION_LIMIT, &q->max_kernels},
+		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
+			SONDE_OPTION_FLAG, &q->deterministic},
+		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+			SONDE_OPTION_NUMBER, &q->width},
+		{0, "config-dir", "DIR", "look for configuration files here first",
+			SONDE_OPTION_WORD, &q->config_dir},
+		{0, "config-name", "NAME", "the configuration to start from (config)",
+			SONDE_OPTION_WORD, &q->config_name},
+		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+			SONDE_OPTION_CHOICE, &q->colour},
+	};
+	const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
+		"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
+		"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
+		"native captures (.sonde) and directories of them, such as those of `sonde run`.\n"
+		"Needs no GPU and no NVIDIA software.\n"
+		"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
+		"short for keys below report.",
+		options, sizeof(options) / sizeof(*options),
+		{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
+			{"one region's kernels but memsets, as files",
+				"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
+				"--kernel-exclude '*memset*' -o out"}}};
+	struct sonde_sink out;
+	int rc = sonde_options_parse(&q->args, &usage, argc, argv, err);
+
+	if (rc)
+		return rc;
+	if (q->args.wants_help) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+		sonde_usage_print(&usage, &out);
+		rc = sonde_sink_close(&out, err);
+		return rc ? rc : 1;
+	}
+	return 0;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool sonde_report_request_writes_dir(const struct sonde_report_request *q)
+{
+	return q->output && q->format == SONDE_REPORT_NONE;
+}
+
+/* The format a file of this name would have, as -f takes it; NULL when none is known. */
+static const char *format_of_name(const char *path)
+{
+	static const char *const names[][2] = {{".html", "html"}, {".json", "json"}, {".md", "md"},
+		{".csv", "csv"}, {".svg", "svg"}, {".txt", "text"}, {".db", "sqlite"},
+		{".sqlite", "sqlite"}, {".folded", "folded"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (sonde_str_ends(sonde_str_from(path), names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
+/* Combinations that would write something else than was meant. */
+static int check_output(const struct sonde_report_request *q, struct sonde_err *err)
+{
+	const char *meant = sonde_report_request_writes_dir(q) && !is_dir(q->output)
+				    ? format_of_name(q->output)
+				    : NULL;
+
+	if (q->format == SONDE_REPORT_SQLITE && !q->output)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: a database is a file; say where with -o FILE");
+	if (q->output && q->format != SONDE_REPORT_NONE && is_dir(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: %s is a directory, and --format writes one file: name it, or "
+			"leave --format out for a directory of all (report.formats)",
+			q->output);
+	if (meant)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: -o without -f writes a directory, and %s looks like a file: add "
+			"-f %s for one file, or a slash (-o %s/) for a directory of that name",
+			q->output, meant, q->output);
+	if (q->by && q->format != SONDE_REPORT_FOLDED && q->format != SONDE_REPORT_SPEEDSCOPE &&
+		q->format != SONDE_REPORT_SVG && !sonde_report_request_writes_dir(q))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --by is for -f folded, -f speedscope, -f svg, and for the chart "
+			"of a directory (-o DIR without -f)");
+	return 0;
+}
+
+/* Operands are inputs or overrides; flags become overrides behind them. */
+static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
+{
+	struct sonde_overrides *o = &q->overrides;
+	const char **slot;
+	size_t i;
+
+	for (i = 0; i < q->args.operands.nr; i++) {
+		const char *operand = q->args.operands.at[i];
+
+		if (sonde_is_override(operand)) {
+			sonde_overrides_add(o, operand);
+			continue;
+		}
+		slot = sonde_vec_push(&q->inputs);
+		if (!slot)
+			return sonde_err_nomem(err);
+		*slot = operand;
+	}
+	sonde_overrides_list(o, "report.nvtx.include", &q->nvtx_include);
+	sonde_overrides_list(o, "report.nvtx.exclude", &q->nvtx_exclude);
+	sonde_overrides_list(o, "report.kernels.include", &q->kernel_include);
+	sonde_overrides_list(o, "report.kernels.exclude", &q->kernel_exclude);
+	sonde_overrides_list(o, "report.metrics", &q->metrics);
+	sonde_overrides_list(o, "report.sections", &q->sections);
+	sonde_overrides_list(o, "report.scope", &q->scopes);
+	sonde_overrides_word(o, "report.sort", q->sort);
+	sonde_overrides_word(o, "report.nesting", q->nesting);
+	sonde_overrides_number(o, "report.max_regions", q->max_regions);
+	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
+	if (q->no_aggregate)
+		sonde_overrides_add(o, "report.aggregate=false");
+	if (q->inputs.nr == 0)
+		return sonde_err_set(
+			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
+	return o->failed ? sonde_err_nomem(err) : check_output(q, err);
+}
+
+int sonde_report_request_read(
+	struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)
+{
+	int rc;
+
+	*q = (struct sonde_report_request){.format = SONDE_REPORT_NONE};
+	rc = parse(q, argc, argv, err);
+	keep_command(q, argc, argv);
+	return rc ? rc : sort_operands(q, err);
+}
