@@ -20,6 +20,8 @@
 
 #define FINISH_MS  5000u
 #define COLLECT_MS 1000u
+/* The host's thread-local memory is taken from it. */
+#define LEAST_STACK (2u << 20)
 
 /* The flusher's own; nobody else looks. */
 static struct {
@@ -50,8 +52,12 @@ void sonde_flusher__wake(void)
 
 void sonde_flusher__note(const char *text)
 {
-	uint32_t n = atomic_fetch_add(&sonde_inject.nr_notes, 1);
+	uint32_t i, n;
 
+	for (i = 0; i < MAX_NOTES; i++)
+		if (atomic_load(&sonde_inject.notes[i]) == text)
+			return;
+	n = atomic_fetch_add(&sonde_inject.nr_notes, 1);
 	if (n < MAX_NOTES)
 		atomic_store(&sonde_inject.notes[n], text);
 }
@@ -247,10 +253,13 @@ bool sonde_thread__start(void *(*start)(void *))
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t thread;
+	size_t stack;
 	bool ok;
 
 	if (pthread_attr_init(&attr))
 		return false;
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < LEAST_STACK)
+		pthread_attr_setstacksize(&attr, LEAST_STACK);
 	sigfillset(&all);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -158,10 +158,10 @@ struct thread {
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
 	uint64_t tid;
 	_Atomic uint64_t nr_lost;
-	_Atomic uint32_t next; /* in the list of free threads */
-	_Atomic bool is_live;  /* the slot is some thread's */
-	volatile bool busy;    /* inside a hook … */
-	const void *frame;     /* … whose frame is this */
+	_Atomic uint32_t next;	    /* in the list of free threads */
+	_Atomic bool is_live;	    /* the slot is some thread's */
+	volatile bool busy;	    /* inside a hook … */
+	const void *volatile frame; /* … whose frame is this */
 	/* Calls that came while inside a hook, since the hook's thread last wrote anything. */
 	uint32_t nr_nested;
 	uint64_t nested_since;
@@ -209,7 +209,7 @@ void sonde_flusher__wake(void);
 void sonde_flusher__finish(void);
 /* Until nobody writes GPU events any more; not for long either. */
 void sonde_flusher__await_collectors(void);
-/* A sentence for the reader of the capture; `text` must be a constant. */
+/* A sentence for the reader of the capture; `text` must be a constant. Once, however often. */
 void sonde_flusher__note(const char *text);
 /* Runs `body` in a thread of ours that no signal disturbs. */
 bool sonde_thread__start(void *(*body)(void *));
@@ -249,7 +249,7 @@ struct inject {
 	_Atomic uint32_t nr_included; /* open start/end ranges that open the gate */
 	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped,
 		nr_too_deep;
-	_Atomic(const char *) notes[MAX_NOTES];
+	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
 	struct config config;
 };

@@ -176,12 +176,10 @@ struct label *sonde_label__of_handle(const void *handle)
 static unsigned other_domains(void)
 {
 	static const char name[] = "(other domains)";
-	static _Atomic bool is_noted;
 	struct label *e = sonde_label__intern(SONDE_STRING_DOMAIN, 0, name, sizeof(name) - 1);
 
 	atomic_store(&sonde_inject.labels.domains[MAX_DOMAINS - 1], e);
-	if (!atomic_exchange(&is_noted, true))
-		sonde_flusher__note("more domains than can be told apart: the rest are one");
+	sonde_flusher__note("more domains than can be told apart: the rest are one");
 	return MAX_DOMAINS - 1;
 }
 

@@ -26,10 +26,7 @@ static void launch(uint32_t correlation)
 	struct thread *t;
 	uint8_t *p;
 
-	static _Atomic bool is_noted;
-
-	if (unlikely(atomic_load_explicit(&sonde_inject.is_collected, memory_order_relaxed)) &&
-		!atomic_exchange(&is_noted, true))
+	if (unlikely(atomic_load_explicit(&sonde_inject.is_collected, memory_order_relaxed)))
 		sonde_flusher__note("GPU work launched by late exit handlers is missing");
 	t = hook_enter();
 	if (!t)

@@ -105,9 +105,7 @@ static void NVTX_API domain_destroy(nvtxDomainHandle_t d)
 
 static nvtxStringHandle_t string_handle(const struct message *m)
 {
-	static _Atomic bool is_noted;
-
-	if (!m->label && !atomic_exchange(&is_noted, true))
+	if (!m->label)
 		sonde_flusher__note("more registered strings than the table holds: "
 				    "ranges named by the rest have no label");
 	return (nvtxStringHandle_t)(void *)(uintptr_t)m->label;
