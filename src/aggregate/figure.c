@@ -114,7 +114,8 @@ static double mean(
 	if (acc->nr_weighed == acc->nr && acc->nr > 0 && acc->t > 0 && acc->b == 0)
 		return 0; /* nothing happened at all: every value is zero whatever the weight */
 	out->method = 1;
-	out->quality = p->quality < SONDE_QUALITY_APPROX ? SONDE_QUALITY_APPROX : p->quality;
+	if (p->quality == SONDE_QUALITY_EXACT || p->quality == SONDE_QUALITY_BOUND)
+		out->quality = SONDE_QUALITY_APPROX; /* not even a bound, by that weight */
 	return acc->t > 0 ? acc->b / acc->t : NAN;
 }
 
@@ -160,9 +161,15 @@ static double peak(const struct sonde_store *s, const struct sonde_cell *cell,
 	}
 	if (!isnan(v)) {
 		out->quality = quality;
+		if (quality == SONDE_QUALITY_BOUND)
+			*(w->plan->is_lower ? &out->low : &out->high) = v;
 		return v;
 	}
 	v = mean(w->plan, &w->acc, out);
+	if (w->plan->is_lower) { /* too small for an upper bound, too large for a lower one */
+		out->quality = SONDE_QUALITY_APPROX;
+		return v;
+	}
 	out->quality = SONDE_QUALITY_BOUND;
 	out->high = v;
 	return v;
@@ -198,14 +205,17 @@ static void fact(const struct sonde_store *s, const struct sonde_plan *p,
 	}
 }
 
-/* Some launches lack the metric: a sum is then a lower bound, a mean speaks for the others only. */
+/* Some launches lack the metric: a sum is then a lower bound, all else speaks for the others only.
+ */
 static void incomplete(const struct sonde_plan *p, struct sonde_figure *out)
 {
-	if (p->method == SONDE_METHOD_SUM) {
+	if (p->method == SONDE_METHOD_SUM || p->method == SONDE_METHOD_LOWER) {
 		out->quality = SONDE_QUALITY_BOUND;
 		out->low = out->v;
-	} else if (out->quality < SONDE_QUALITY_APPROX) {
+		out->high = NAN;
+	} else if (out->quality <= SONDE_QUALITY_BOUND) {
 		out->quality = SONDE_QUALITY_APPROX;
+		out->low = out->high = NAN;
 	}
 }
 

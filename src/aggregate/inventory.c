@@ -70,6 +70,9 @@ static bool add_entries(struct work *w)
 				add(&w->rows[region].cpu_ns, (double)t->cpu_ns);
 		}
 	}
+	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of these is not known */
+		if (r->ranges.at[i].is_open && l->region_of.at[i] != SONDE_NONE)
+			w->rows[l->region_of.at[i]].cpu_ns = NAN;
 	return true;
 }
 

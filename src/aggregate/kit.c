@@ -142,11 +142,16 @@ static bool list_constituents(
 {
 	uint32_t metric, *at;
 
-	while (list.n && p->constituents.nr < MAX_CONSTITUENTS) {
+	while (list.n) {
 		metric = sonde_map_find(
 			&c->records->metric_names, sonde_str_trim(sonde_str_cut(list, ',', &list)));
-		if (!sonde_input_has(c->input, metric) || metric == p->metric)
+		if (metric == p->metric)
 			continue;
+		if (!sonde_input_has(c->input, metric) ||
+			p->constituents.nr == MAX_CONSTITUENTS) {
+			p->constituents.nr = 0; /* of some the maximum is not known */
+			return true;
+		}
 		at = sonde_vec_push(&p->constituents);
 		if (!at)
 			return false;

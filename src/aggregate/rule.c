@@ -324,6 +324,7 @@ struct sonde_plan sonde_plan_for(
 		p.quality = SONDE_QUALITY_BOUND; /* until its constituents are found */
 	p.is_lower = sonde_str_glob(name, SONDE_STR("*.min.*"));
 	if ((p.method == SONDE_METHOD_MEAN || p.method == SONDE_METHOD_PEAK) &&
+		p.quality == SONDE_QUALITY_EXACT &&
 		(p.is_lower || sonde_str_glob(name, SONDE_STR("*.max.*"))))
 		p.quality = SONDE_QUALITY_BOUND; /* the extreme instance may change from launch to
 						    launch */

@@ -20,6 +20,7 @@ static const struct {
 	{"launch__persisting_l2_cache_size", "byte"},
 	{"launch__sm_count", "SM"},
 	{"launch__thread_count", "thread"},
+	{"launch__occupancy_cluster_*pct", "%"},
 	{"launch__*", ""},
 	{"device__*", ""},
 	{"nvlink__*", ""},

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char schema[] =
@@ -217,8 +218,13 @@ int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_op
 	struct sonde_db d = {.tree = t, .path = path, .err = err};
 	struct sonde_buf temp = {0};
 	size_t i;
-	int rc = sonde_figures_init(&d.figures, t, err);
+	struct stat st;
+	int rc;
 
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return sonde_err_set(err, SONDE_ERR_IO,
+			"%s: a database needs a file of its own, and that is none", path);
+	rc = sonde_figures_init(&d.figures, t, err);
 	sonde_buf_printf(&temp, "%s.tmp-%ld", path, (long)getpid());
 	if (rc == 0 && temp.failed)
 		rc = sonde_err_nomem(err);

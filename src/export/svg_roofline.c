@@ -90,7 +90,9 @@ static void fit(struct plot *p)
 		widen(&p->y0, &p->y1, p->points[i].y);
 	}
 	widen(&p->x0, &p->x1, highest(p) / p->peaks.bytes_per_s);
+	widen(&p->x0, &p->x1, p->peaks.flop_per_s / p->peaks.bytes_per_s);
 	widen(&p->y0, &p->y1, highest(p));
+	widen(&p->y0, &p->y1, p->peaks.flop_per_s);
 }
 
 static void line(struct plot *p, const double at[4], const char *stroke)

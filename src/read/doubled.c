@@ -42,7 +42,9 @@ static void compare(struct sonde_records *r, const struct trail *trails)
 		if (is_new)
 			first[n] = i;
 		other = &r->inputs.at[r->processes.at[first[n]].input];
-		if (other != in && are_of_one_time(other, in))
+		if (!are_of_one_time(other, in))
+			first[n] = i; /* another run of the same: its copies come later */
+		else if (other != in)
 			sonde_note(&r->notes,
 				"%.*s and %.*s look like the same capture (same process, same "
 				"kernels in the same order): their launches are counted twice",

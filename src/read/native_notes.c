@@ -37,7 +37,7 @@ static void note_losses(const struct native *n)
 	note(n, lost, "event was " FULL, "events were " FULL);
 #define CROWD "lost: too many threads at once"
 	note(n, s->nr_no_slot, "event was " CROWD, "events were " CROWD);
-#define NESTED "left out: raised inside the capture library"
+#define NESTED "left out: raised in a signal handler inside a hook, or behind one it jumped out of"
 	note(n, s->nr_nested, "event was " NESTED, "events were " NESTED);
 #define CUT "cut: longer than " TEXT(SONDE_LABEL_LIMIT) " bytes"
 	note(n, s->nr_cut, "label is " CUT, "labels are " CUT);
@@ -52,10 +52,9 @@ static void note_ranges(const struct native *n)
 	const struct native_counts *c = &n->counts;
 
 	note(n, c->orphan_pops, "pop without a push", "pops without a push");
-#define UNTIL "counted to the last event of the program, its time is at least that"
-	note(n, c->unclosed, "push was never popped: " UNTIL, "pushes were never popped: " UNTIL);
-	note(n, c->unstopped, "start/end range was never ended: " UNTIL,
-		"start/end ranges were never ended: " UNTIL);
+	note(n, c->unclosed, "push was never popped", "pushes were never popped");
+	note(n, c->unstopped, "start/end range was never ended",
+		"start/end ranges were never ended");
 #define LEFT_OUT                                                                                   \
 	"left out: nested deeper than " TEXT(                                                      \
 		SONDE_OPEN_LIMIT) ", or in too many regions with long names"

@@ -40,7 +40,7 @@ static void find_ends(const struct sonde_records *r, uint64_t *last)
 static bool close_open_ranges(struct sonde_records *r)
 {
 	uint64_t *last;
-	size_t i;
+	size_t i, nr = 0;
 
 	for (i = 0; i < r->range_times.nr && !was_never_closed(&r->range_times.at[i]); i++)
 		;
@@ -53,9 +53,14 @@ static bool close_open_ranges(struct sonde_records *r)
 	for (; i < r->range_times.nr; i++) {
 		if (!was_never_closed(&r->range_times.at[i]))
 			continue;
+		nr++;
 		r->ranges.at[i].is_open = true;
 		r->range_times.at[i].end_ns = last[r->ranges.at[i].process];
 	}
+	sonde_note(&r->notes,
+		"%zu %s never closed: counted to the last event of the program, the time is at "
+		"least that",
+		nr, nr == 1 ? "range was" : "ranges were");
 	sonde_free(last);
 	return true;
 }

@@ -166,6 +166,14 @@ page_policy() { # the hashes are those of the script and the style
 	grep -qF "style-src 'sha256-$want'" "$TMP/x.html" && grep -qF "default-src 'none'; script-src 'sha256-" "$TMP/x.html" &&
 		! grep -q "unsafe-\|http://127" "$TMP/x.html"
 }
+through() { # a pipe is written to, what a link leads to is replaced
+	mkfifo "$TMP/fifo" && (timeout 10 cat "$TMP/fifo" >"$TMP/piped" &) && report -f csv -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ] || return
+	echo old >"$TMP/behind" && ln -s behind "$TMP/link" && report -f csv -o "$TMP/link" $DATA/seed_kernel.ncu-rep &&
+		[ -L "$TMP/link" ] && sleep 0.2 && cmp "$TMP/behind" "$TMP/piped" && ! report -f sqlite -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ]
+}
+ceilings_inside() { # of a region all of whose points lie far to the right
+	! report -f svg examples/h200_transformer.ncu-rep --nvtx-include '[step/prefill/layer0/mlp' | grep -E '"-[0-9]'
+}
 directory() {
 	rm -rf "$TMP/dir" && report -o "$TMP/dir" examples/h200_transformer.ncu-rep &&
 		[ "$(cd "$TMP/dir" && ls -p | grep -v / | tr '\n' ' ')" = "icicle.svg report.html report.json report.md roofline.svg " ] &&
@@ -247,6 +255,8 @@ fi
 if need xmllint "SVG well-formedness"; then
 	check "svg is well-formed for every capture and knows the device's peaks" svg_sound
 fi
+check "what is no file is written to, not replaced" through
+check "ceilings stay inside the roofline" ceilings_inside
 check "labels are inert in svg" svg_inert
 check "the page takes at most 120 kB before its data" page_small
 check "nothing in the data ends its element" page_inert

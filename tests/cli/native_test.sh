@@ -61,7 +61,7 @@ unbalanced() {
 		"range push_pop open entries=1 open=0 threads=1" \
 		"range push_pop unclosed entries=1 open=1 threads=1" \
 		"note 2 pops without a push" \
-		"note 1 push was never popped: counted to the last event of the program, its time is at least that" \
+		"note 1 push was never popped" "note 1 range was never closed: counted to the last event of the program, the time is at least that" \
 		"note 1 end of a start/end range without a start"
 }
 
@@ -88,7 +88,7 @@ starts() {
 		"range start_end outer entries=1 open=0 threads=1" \
 		"range start_end inner entries=1 open=0 threads=1" \
 		"range start_end never ended entries=1 open=1 threads=1" \
-		"note 1 start/end range was never ended: counted to the last event of the program, its time is at least that"
+		"note 1 start/end range was never ended"
 }
 
 across() {

@@ -47,6 +47,7 @@ function roofScale(points, k, peaks) {
 		if (k.flop[i] > 0 && k.dram[i] > 0 && k.ns[i] > 0)
 			widen(k.flop[i] / k.dram[i], k.flop[i] / k.ns[i] * 1e9);
 	yb = Math.max(yb, highestPeak(peaks));
+	ya = Math.min(ya, peaks.flop_per_s || ya);
 	if (peaks.bytes_per_s)
 		xb = Math.max(xb, highestPeak(peaks) / peaks.bytes_per_s);
 	const x0 = Math.floor(Math.log10(xa) - 0.2), x1 = Math.ceil(Math.log10(xb) + 0.4);
@@ -82,7 +83,7 @@ function drawCeilings(s, peaks) {
 	}
 	for (const [name, flop] of [["FP32 ", peaks.flop_per_s], ["FP16 tensor ", peaks.tensor_per_s]])
 		if (flop)
-			parts.push(svg("path", {class: "roof", d: "M" + s.x(bytes ? flop / bytes : 10 ** s.x0) + "," + s.y(flop) + "L" + s.x(x1) + "," + s.y(flop)}),
+			parts.push(svg("path", {class: "roof", d: "M" + s.x(bytes ? Math.max(10 ** s.x0, flop / bytes) : 10 ** s.x0) + "," + s.y(flop) + "L" + s.x(x1) + "," + s.y(flop)}),
 				svg("text", {x: s.x(x1), y: s.y(flop) - 6, "text-anchor": "end"}, name + factor(flop, "FLOP/s")));
 	return parts;
 }
