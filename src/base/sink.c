@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FLUSH_AT (256u * 1024u)
@@ -23,16 +26,30 @@ void sonde_sink_init_string(struct sonde_sink *s)
 	init(s, -1);
 }
 
-int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err)
+/* A device or pipe is written to as it is; of a link, what it leads to is replaced. */
+static int open_target(struct sonde_sink *s, const char *path)
 {
-	init(s, -1);
+	char target[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		sonde_buf_puts(&s->path, path);
+		return open(path, O_WRONLY | O_CLOEXEC);
+	}
+	path = realpath(path, target) ? target : path;
 	sonde_buf_puts(&s->path, path);
 	sonde_buf_printf(&s->temp, "%s.tmp-%ld", path, (long)getpid());
 	if (s->path.failed || s->temp.failed) {
-		sonde_sink_abort(s);
-		return sonde_err_nomem(err);
+		errno = ENOMEM;
+		return -1;
 	}
-	s->fd = open(s->temp.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return open(s->temp.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err)
+{
+	init(s, -1);
+	s->fd = open_target(s, path);
 	if (s->fd < 0) {
 		int rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
 
@@ -116,12 +133,12 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 		s->saved_errno = 0;
 	if (is_file && close(s->fd) != 0 && !s->saved_errno)
 		s->saved_errno = errno;
-	if (is_file && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)
+	if (s->temp.n && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)
 		s->saved_errno = errno;
 	if (s->saved_errno) {
 		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", is_file ? s->path.p : "output",
 			strerror(s->saved_errno));
-		if (is_file)
+		if (s->temp.n)
 			unlink(s->temp.p);
 	}
 	release(s);

@@ -220,6 +220,11 @@ int sonde_capture_settings_read(struct sonde_capture_settings *out,
 	if (rc == 0 && !out->ncu_enable && !out->nsys_enable &&
 		!from->text(from->of, "pipeline.native.enable"))
 		out->native_enable = true;
+	if (rc == 0 && !out->ncu_enable && !out->nsys_enable && !out->native_enable)
+		rc = sonde_err_set(err, SONDE_ERR_USAGE,
+			"no pipeline is enabled, so nothing would run: set one of "
+			"pipeline.native.enable, pipeline.ncu.enable, pipeline.nsys.enable to "
+			"true");
 	if (out->ncu.launch_skip == 0) /* ncu's own defaults */
 		out->ncu.launch_skip = -1;
 	if (out->ncu.launch_count == 0)

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 #define GRACE_NS     (UINT64_C(5) * 1000000000) /* from SIGTERM to SIGKILL, when time is out */
 #define NR_FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
@@ -50,6 +50,7 @@ static void usual_signals(const struct watch *w)
 	struct sigaction usual = {.sa_handler = SIG_DFL};
 
 	sigaction(SIGPIPE, &usual, NULL); /* which sonde may ignore for itself */
+	sigaction(SIGXFSZ, &usual, NULL); /* and does ignore */
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
 	sigaction(SIGCHLD, &w->old_chld, NULL);
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
@@ -161,15 +162,24 @@ static int start(struct watch *w)
 
 /*
  * Of Ctrl-Z also who else is in our group, a pipe's other end or a script: the shell waits until
- * all stand. In one call, as a fg that came between two would leave us behind; where we hold the
- * signal back ourselves we are the last to stand.
+ * all stand. In one call, as a fg that came between two would leave us behind. Without a shell
+ * that could let us go on SIGTSTP stops nobody, and so it must not stop us.
  */
 static void stop_own_group(const struct watch *w, int signal)
 {
-	if (signal == SIGTSTP)
-		kill(0, SIGTSTP);
-	if (signal != SIGTSTP || sigismember(&w->set, SIGTSTP))
+	sigset_t held;
+
+	if (signal != SIGTSTP) {
 		raise(SIGSTOP);
+		return;
+	}
+	kill(0, SIGTSTP);
+	if (!sigismember(&w->set, SIGTSTP))
+		return;
+	sigemptyset(&held);
+	sigaddset(&held, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &held, NULL); /* here it stops us, if it does */
+	sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
 /*
@@ -205,9 +215,8 @@ static bool reap(struct watch *w)
 	if (WIFSIGNALED(status)) {
 		w->end->signal = WTERMSIG(status);
 		w->end->status = 128 + w->end->signal;
-		if ((w->end->signal == SIGINT || w->end->signal == SIGTERM) &&
-			!w->end->is_timed_out)
-			w->end->is_interrupted = true;
+		if (w->end->signal == SIGINT && !w->end->is_timed_out)
+			w->end->is_interrupted = true; /* the terminal's Ctrl-C does not reach us */
 	} else {
 		w->end->status = WEXITSTATUS(status);
 	}
@@ -218,6 +227,11 @@ static void pass_on(struct watch *w, int signal)
 {
 	if (signal == SIGTSTP) {
 		kill(-w->pid, SIGTSTP); /* once it stands, we stop too */
+		return;
+	}
+	if (signal == SIGUSR1 ||
+		signal == SIGUSR2) { /* a word to the program, not to its helpers */
+		kill(w->pid, signal);
 		return;
 	}
 	w->end->is_interrupted = true;

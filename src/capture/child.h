@@ -29,7 +29,7 @@ struct sonde_child_spec {
 struct sonde_child_end {
 	int status;	     /* its exit status, or 128 + the signal that ended it */
 	int signal;	     /* 0 = it ended by itself */
-	bool is_interrupted; /* sonde passed a signal on, or it died of SIGINT or SIGTERM */
+	bool is_interrupted; /* sonde passed a signal to end it on, or it died of SIGINT */
 	bool is_timed_out;
 	uint64_t elapsed_ns;
 };

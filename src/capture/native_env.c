@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_PATTERNS 256 /* as in the library */
+
 bool sonde_native_find(char *path, size_t size)
 {
 	static const char *const places[] = {"%s/libsonde_inject.so",
@@ -42,16 +44,39 @@ static void add_lines(struct sonde_sink *to, const char *key, struct sonde_list 
 	size_t i;
 
 	for (i = 0; i < values.nr; i++)
-		if (!strchr(values.at[i], '\n'))
-			sonde_sink_printf(to, "%s%s%s\n", key, *key ? "=" : "", values.at[i]);
+		sonde_sink_printf(to, "%s%s%s\n", key, *key ? "=" : "", values.at[i]);
+}
+
+/* The library reads lines, and so many patterns of each kind. */
+static int check_patterns(const char *key, struct sonde_list values, struct sonde_err *err)
+{
+	size_t i;
+
+	if (values.nr > MAX_PATTERNS)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"pipeline.native.%s: %zu patterns are too many (at most %d)", key,
+			values.nr, MAX_PATTERNS);
+	for (i = 0; i < values.nr; i++)
+		if (strchr(values.at[i], '\n'))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"pipeline.native.%s: a pattern with a line end", key);
+	return 0;
 }
 
 static int write_config(const char *path, const char *dir, const struct sonde_native_request *q,
 	struct sonde_err *err)
 {
 	struct sonde_sink sink;
-	int rc = sonde_sink_open(&sink, path, err);
+	int rc = check_patterns("nvtx.include", q->nvtx_include, err);
 
+	if (rc == 0)
+		rc = check_patterns("nvtx.exclude", q->nvtx_exclude, err);
+	if (rc == 0 && strchr(dir, '\n'))
+		rc = sonde_err_set(err, SONDE_ERR_USAGE,
+			"the run directory's path has a line end, which a native capture cannot "
+			"take: choose another (hydra.run.dir=DIR)");
+	if (rc == 0)
+		rc = sonde_sink_open(&sink, path, err);
 	if (rc)
 		return rc;
 	sonde_sink_printf(&sink, "output=%s\n", dir);

@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 	char *help_argv[] = {NULL, "--help", NULL};
 	const struct sonde_command *c;
 
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
 	setlocale(LC_CTYPE, "");
 	if (!word) {

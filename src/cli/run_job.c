@@ -180,6 +180,7 @@ static int open_dir(struct sonde_run *r, struct sonde_err *err)
 
 int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
 {
+	bool is_last;
 	pid_t facts;
 	int rc;
 
@@ -194,11 +195,15 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 		return rc;
 	facts = begin_facts(r);
 	do_stages(r, err);
-	if (sonde_rundir_finish(&r->dir) &&
-		(!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu))
+	is_last = sonde_rundir_finish(&r->dir);
+	if (is_last && (!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu))
 		rc = report_stages(r, err);
 	end_facts(facts);
 	fflush(stdout);
+	if (!is_last && r->dir.is_first)
+		sonde_say("the last of the %u ranks to end writes the report; `sonde report %s` "
+			  "makes one at any time",
+			r->dir.rank.size, r->dir.path);
 	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
 		r->dir.path);
 	return rc;

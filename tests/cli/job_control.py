@@ -137,6 +137,18 @@ def ctrl_c_ends_a_program_in_a_pipe(shell):
     return shell.wait("caught", 10) and shell.wait("what was captured is in", 10) and shell.is_alive() and is_good
 
 
+def without_job_control_nothing_stops(shell):
+    shell.type(f"cat >{FOLDER}/alone\n")
+    shell.run(BEGIN + 'echo wo""ken', "| cat; echo end")
+    # A terminal of its own, whose leader is no shell that could let a stopped job go on.
+    shell.type(f"\x04python3 -c 'import pty; pty.spawn([\"sh\", \"{FOLDER}/alone\"])'\n")
+    is_good = shell.wait("begun")
+    shell.type("\x1a")
+    is_good = shell.wait("woken", 10) and shell.wait("\nend") and is_good
+    time.sleep(0.5)  # what is typed before Python has left is thrown away
+    return shell.is_alive() and is_good
+
+
 def a_script_stops_with_the_program(shell):
     shell.type(f"cat >{FOLDER}/script\n")
     shell.run(BEGIN + 'echo wo""ken', "; echo end")
@@ -153,6 +165,7 @@ for test in (
     a_program_in_a_pipe_reads_when_it_asks,
     a_program_that_reads_in_a_pipe_stops_and_goes_on,
     ctrl_c_ends_a_program_in_a_pipe,
+    without_job_control_nothing_stops,
     a_script_stops_with_the_program,
 ):
     shell = Shell()

@@ -244,6 +244,22 @@ fi
 
 # --- signals (job control on: a shell makes background jobs ignore SIGINT otherwise)
 set -m
+# With the real library: a stand-in profiler is not the program.
+export SONDE_INJECT_LIB=/dev/null
+run pipeline.native.enable=false -- /bin/echo ran
+ok no_pipeline_is_refused [ $rc -eq 2 -a ! -s "$TMP/out" ]
+ok no_pipeline_says_what_to_set says 'pipeline.native.enable'
+run "pipeline.native.nvtx.include=[$(seq -s, 300)]" -- /bin/echo ran
+ok too_many_patterns_are_refused [ $rc -ne 0 -a ! -s "$TMP/out" ]
+run $'hydra.run.dir="'"$TMP"$'/a\nb"' -- /bin/echo ran
+ok a_line_end_in_the_path_is_refused says 'line end'
+"$SONDE" run "hydra.run.dir=$TMP/usr" -- sh -c 'trap "echo caught; exit 4" USR1; echo begun; i=0; while [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done' >"$TMP/out" 2>"$TMP/err" </dev/null &
+pid=$!
+for _ in $(seq 100); do grep -q begun "$TMP/out" && break; sleep 0.1; done
+kill -USR1 $pid
+wait $pid
+ok user_signals_reach_the_program [ $? -eq 4 -a "$(tail -1 "$TMP/out")" = caught ]
+export SONDE_INJECT_LIB=/nonexistent
 for sig in INT TERM; do
 	n=$((n + 1)) dir=$TMP/run$n
 	STANDIN_SLOW=1 "$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/sleep 60 >"$TMP/out" 2>"$TMP/err" </dev/null &

@@ -113,6 +113,9 @@ ok sweep_stops_at_ctrl_c [ $rc -ge 128 -a ! -e "$dir/2" ]
 ok sweep_stopped_keeps_what_was_done [ -s "$dir/0/ncu/regions/report.json" -a -s "$dir/1/ncu/regions/report.json" ]
 ok sweep_stopped_is_said says 'stopped in job 2 of 3'
 
+SONDE_INJECT_LIB=/dev/null "$SONDE" run -m "hydra.sweep.dir=$TMP/own" infer.steps=1,2 -- sh -c 'kill -TERM $$' >"$TMP/out" 2>"$TMP/err" </dev/null
+ok sweep_goes_on_when_a_program_ends_itself [ $? -eq 143 -a -e "$TMP/own/1" ]
+
 # --- ranks
 for rank in 0 1; do
 	OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=job2 "$SONDE" run -m $NCU \
