@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BEGUN ".begun"
 #define TAKEN                                                                                      \
 	"%s already holds a run: choose another directory (hydra.run.dir=DIR, of a sweep "         \
 	"hydra.sweep.dir=DIR) or remove it"
@@ -98,6 +99,19 @@ static int make_timed(const char *path, struct sonde_err *err)
 	return errno == EEXIST ? 1 : make_own(path, err);
 }
 
+/* True for the first to leave this mark, however many do at once; the others get EEXIST. */
+static bool mark(const char *path, const char *name, const char *suffix)
+{
+	char whole[4096];
+	int fd;
+
+	snprintf(whole, sizeof(whole), "%s/%s%s", path, name, suffix);
+	fd = open(whole, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_err *err)
 {
 	bool is_timed = sonde_rundir_is_timed(wanted);
@@ -109,6 +123,9 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 		snprintf(d->path, sizeof(d->path), "%.3000s-%u", wanted, i);
 		rc = make_timed(d->path, err);
 	}
+	/* Of several that found it empty at once, one has it. */
+	if (rc == 0 && !is_timed && !mark(wanted, BEGUN, ""))
+		rc = 1;
 	if (rc == 1)
 		return sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);
 	return rc;
@@ -125,23 +142,10 @@ static void name_link(char out[LINK_SIZE], const struct sonde_rundir *d, unsigne
 	snprintf(out, LINK_SIZE, "%s/.job-%s%s", dirname(copy), d->rank.job, number);
 }
 
-/* True for the first to leave this mark, however many do at once; the others get EEXIST. */
-static bool mark(const char *path, const char *name, const char *suffix)
-{
-	char whole[4096];
-	int fd;
-
-	snprintf(whole, sizeof(whole), "%s/%s%s", path, name, suffix);
-	fd = open(whole, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* Fails with EEXIST when this rank has been there before: then it is another run's. */
 static bool claim(const char *path, const char *suffix)
 {
-	return mark(path, ".begun", suffix);
+	return mark(path, BEGUN, suffix);
 }
 
 enum found { NO_LINK, OTHERS, JOINED };
@@ -323,8 +327,11 @@ bool sonde_rundir_finish(const struct sonde_rundir *d)
 {
 	char link[LINK_SIZE];
 
-	if (!d->rank.is_parallel)
+	if (!d->rank.is_parallel) {
+		snprintf(link, sizeof(link), "%s/" BEGUN, d->path);
+		unlink(link);
 		return true;
+	}
 	mark(d->path, ".done", d->suffix);
 	if (d->rank.size && count_done(d) < d->rank.size)
 		return false;

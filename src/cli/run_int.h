@@ -88,6 +88,8 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_look *look);
 
 /* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
+/* Whether its selection can be read: before anything runs. */
+int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);
 
 /* The configuration: what the overrides and config groups compose to. */

@@ -182,7 +182,7 @@ int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 		rc = choose_program(r, q->program, err);
 	if (rc == 0)
 		rc = choose_dir(r, err);
-	return rc;
+	return rc ? rc : sonde_run_check_report(r, err);
 }
 
 void sonde_run_release(struct sonde_run *r)

@@ -1,3 +1,4 @@
+#include "attribute/filter.h"
 #include "cli/run_int.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
@@ -87,6 +88,26 @@ static int build(struct sonde_run *r, const char *stage, struct sonde_settings *
 	sonde_tree_free(tree);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
+	return rc;
+}
+
+int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_nvtx_filter *ranges = NULL;
+	struct sonde_kernel_filter *kernels = NULL;
+	struct sonde_settings s = {0};
+	int rc = sonde_settings_read(&s, r->config,
+		r->set.ncu_enable ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER, err);
+
+	if (rc == 0)
+		rc = sonde_nvtx_filter_build(
+			&ranges, s.selection.nvtx_include, s.selection.nvtx_exclude, err);
+	if (rc == 0)
+		rc = sonde_kernel_filter_build(
+			&kernels, s.selection.kernel_include, s.selection.kernel_exclude, err);
+	sonde_nvtx_filter_free(ranges);
+	sonde_kernel_filter_free(kernels);
+	sonde_settings_release(&s);
 	return rc;
 }
 

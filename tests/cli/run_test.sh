@@ -259,6 +259,16 @@ for _ in $(seq 100); do grep -q begun "$TMP/out" && break; sleep 0.1; done
 kill -USR1 $pid
 wait $pid
 ok user_signals_reach_the_program [ $? -eq 4 -a "$(tail -1 "$TMP/out")" = caught ]
+for key in report.kernels.include report.nvtx.include; do
+	run "$key=['regex:(']" -- /bin/echo ran
+	ok "a_bad_pattern_of_${key}_is_refused_before_the_run" [ $rc -eq 2 -a ! -s "$TMP/out" ]
+done
+mkdir "$TMP/shared"
+for i in 1 2 3 4 5 6 7 8; do
+	"$SONDE" run "hydra.run.dir=$TMP/shared" -- /bin/sleep 0.2 >"$TMP/out" 2>"$TMP/err$i" </dev/null &
+done
+wait
+ok of_runs_at_once_one_has_the_directory [ "$(grep -l 'already holds a run' "$TMP"/err? | wc -l)" -eq 7 ]
 export SONDE_INJECT_LIB=/nonexistent
 for sig in INT TERM; do
 	n=$((n + 1)) dir=$TMP/run$n
