@@ -132,11 +132,13 @@ static void list_kernels(const struct sonde_records *r, struct sonde_buf *out)
 /* Says why no launch is left by the kernel selection. */
 static void explain_kernels(struct sonde_launches *l)
 {
+	bool has_ranges = l->selection.nvtx_include.nr || l->selection.nvtx_exclude.nr;
 	struct sonde_buf names = {0};
 
 	list_kernels(l->records, &names);
 	sonde_note(&l->notes, "%s; the kernels in this capture are: %s",
-		l->selection.kernel_include.nr
+		has_ranges ? "no launch matches both the NVTX and the kernel selection"
+		: l->selection.kernel_include.nr
 			? "no launch matches the kernel selection (a whole name, one with * and "
 			  "?, or regex:...)"
 			: "the kernel selection excludes every launch",
