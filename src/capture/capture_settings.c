@@ -101,6 +101,7 @@ static int read_number(long *out, const char *key, const char *text, struct sond
 static int read_list(struct sonde_capture_settings *s, struct sonde_list *out,
 	const struct sonde_setting_source *from, const char *key, struct sonde_err *err)
 {
+	bool is_arguments = strstr(key, ".command") || strstr(key, "extra_args");
 	const char **at, *word;
 	size_t nr = 0, i;
 
@@ -115,7 +116,7 @@ static int read_list(struct sonde_capture_settings *s, struct sonde_list *out,
 		at[out->nr] = sonde_arena_z(&s->arena, sonde_str_from(word));
 		if (!at[out->nr])
 			return sonde_err_nomem(err);
-		if (*at[out->nr]) /* an empty word selects nothing */
+		if (*at[out->nr] || is_arguments) /* an empty word selects nothing */
 			out->nr++;
 	}
 	return 0;

@@ -9,6 +9,9 @@
 
 struct sonde_run_config {
 	struct sonde_config *config;
+	const char *list_key; /* the list last asked for */
+	const struct sonde_str *items;
+	size_t nr_items;
 };
 
 static int wrap(struct sonde_run_config **out, struct sonde_config *config, struct sonde_err *err)
@@ -97,10 +100,11 @@ static const char *text(void *of, const char *key)
 static const char *element(void *of, const char *key, size_t i)
 {
 	struct sonde_run_config *c = of;
-	const struct sonde_str *items;
-	size_t nr = sonde_config_list(c->config, key, &items);
 
-	return i < nr ? items[i].p : NULL;
+	if (key != c->list_key) /* every asking makes a new list */
+		c->nr_items = sonde_config_list(c->config, key, &c->items);
+	c->list_key = key;
+	return i < c->nr_items ? c->items[i].p : NULL;
 }
 
 struct sonde_config *sonde_run_config_composed(const struct sonde_run_config *c)

@@ -143,6 +143,8 @@ run '+pipeline.workload.env.X="a b"' '+hydra.job.env_set.Y=2' -- ./where
 ok workload_env_reaches_the_program grep -qx 'X=a b Y=2' "$TMP/out"
 run 'pipeline.workload.command=[./where]' '+pipeline.workload.env.X=${hydra:runtime.output_dir}'
 ok configured_command_runs grep -qx "X=$dir Y=" "$TMP/out"
+run 'pipeline.workload.command=[/usr/bin/printf,"<%s>","",a]'
+ok configured_command_keeps_empty_words grep -q '^<><a>' "$TMP/out"
 begin=$SECONDS
 STANDIN_SLOW=1 run pipeline.workload.timeout_s=1 -- /bin/sleep 60
 ok timeout_ends_the_program [ $((SECONDS - begin)) -lt 20 -a $rc -ge 124 ]
