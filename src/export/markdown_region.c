@@ -164,9 +164,11 @@ static void facts(
 		sonde_sink_puts(m->to, "\n- parent: ");
 		sonde_markdown__name(m, sonde_node_region(m->tree, &r->nodes.at[n->parent])->id);
 	}
-	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s\n",
+	/* A report without times knows a range by its launches only. */
+	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s%s\n",
 		region->kind == SONDE_START_END ? "start/end" : "push/pop", n->instances,
-		n->instances == 1 ? "time" : "times");
+		n->instances == 1 ? "time" : "times",
+		m->tree->launches->records->range_times.nr ? "" : " with launches");
 	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",
 		n->launches, n->own_launches);
 	if (!isnan(n->time_ns))
