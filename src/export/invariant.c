@@ -390,7 +390,9 @@ static void rows_release(struct rows *rows)
 int sonde_invariant__report(
 	struct sonde_validation *v, const json_t *report, const json_t *info, bool is_aggregate)
 {
-	size_t start = v->path.n;
+	const json_t *totals = json_object_get(report, "totals"),
+		     *outside = json_object_get(report, "unattributed");
+	size_t start = v->path.n, i;
 	struct rows rows;
 	int rc = rows_init(&rows, json_object_get(report, "regions")) ? 0 : sonde_err_nomem(v->err);
 
@@ -405,11 +407,27 @@ int sonde_invariant__report(
 		rc = check_field(v, &rows, "total_ms");
 	if (rc == 0)
 		rc = check_metrics(v, &rows, info);
+	for (i = 0; i < rows.nr && rc == 0; i++) {
+		size_t here = sonde_validation__index(v, i);
+
+		rc = sonde_invariant__figures(v, rows.at[i], totals);
+		if (rc == 0)
+			sonde_validation__leave(v, here);
+	}
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
 		sonde_validation__key(v, "totals");
-		rc = check_totals(v, &rows, json_object_get(report, "totals"));
+		rc = check_totals(v, &rows, totals);
 	}
+	if (rc == 0)
+		rc = sonde_invariant__ranges(v, totals);
+	if (rc == 0) {
+		sonde_validation__leave(v, start);
+		sonde_validation__key(v, "unattributed");
+		rc = sonde_invariant__ranges(v, outside);
+	}
+	if (rc == 0 && outside)
+		rc = check_kernels(v, outside);
 	if (rc == 0)
 		sonde_validation__leave(v, start);
 	rows_release(&rows);

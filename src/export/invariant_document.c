@@ -138,7 +138,8 @@ static int check_coverage(struct sonde_validation *v, const json_t *document)
 	double rest = sonde_invariant__number(c, "launches_unattributed") +
 		      sonde_invariant__number(c, "launches_not_selected");
 	double ns = sonde_invariant__number(c, "gpu_time_ns_total"),
-	       ns_in = sonde_invariant__number(c, "gpu_time_ns_attributed");
+	       ns_in = sonde_invariant__number(c, "gpu_time_ns_attributed"),
+	       ns_out = sonde_invariant__number(c, "gpu_time_ns_unattributed");
 
 	sonde_validation__key(v, "coverage");
 	if (attributed > total)
@@ -150,6 +151,10 @@ static int check_coverage(struct sonde_validation *v, const json_t *document)
 	if (ns_in > ns * (1 + SONDE_TOLERANCE))
 		return sonde_invariant__fail(
 			v, "gpu_time_ns_attributed", "is more than gpu_time_ns_total");
+	if (sonde_invariant__number(c, "launches_not_selected") == 0 &&
+		fabs(ns_in + ns_out - ns) > SONDE_TOLERANCE * ns)
+		return sonde_invariant__fail(
+			v, "gpu_time_ns_total", "is not attributed + unattributed");
 	sonde_validation__leave(v, 1);
 	return 0;
 }

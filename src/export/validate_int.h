@@ -25,6 +25,9 @@ int sonde_schema__check(
 /* The arithmetic: of one region, of one report, of the whole document. The schema holds. */
 int sonde_invariant__region(struct sonde_validation *v, const json_t *region);
 int sonde_invariant__times(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__figures(
+	struct sonde_validation *v, const json_t *region, const json_t *totals);
+int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of);
 int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
 	const json_t *metric_info, bool is_aggregate);
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);

@@ -255,6 +255,18 @@ fails "a directory without captures" 1 "src: a directory without captures" repor
 fails "validate: no file" 2 "no file" "$SONDE" validate
 fails "validate: not JSON" 1 "Makefile: byte" "$SONDE" validate Makefile
 jq '.scopes[0].regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
+one_change() { # every figure that follows from others is noticed when it is another
+	local change
+	report -f json $DATA/mpi2_kernel.ncu-rep >"$TMP/sound.json"
+	for change in '.aggregate.regions[0].share_pct += 1' '.aggregate.regions[0].scopes.median_ms *= 2' '.aggregate.regions[0].scopes.count += 1' \
+		'.aggregate.regions[0].scopes.imbalance += 0.1' '.scopes[0].regions[0].metric_ranges["sm__inst_executed.max"].high = 1' \
+		'.scopes[0].unattributed.kernel_count += 1' '.scopes[0].unattributed.total_ms *= 2' '.scopes[0].unattributed.kernels[0].calls += 1' \
+		'.scopes[0].totals.total_ms *= 2' '.coverage.gpu_time_ns_total += 100'; do
+		jq "$change" "$TMP/sound.json" >"$TMP/changed.json" && ! cmp -s <(jq . "$TMP/sound.json") "$TMP/changed.json" || { echo "no such figure: $change"; return 1; }
+		! "$SONDE" validate "$TMP/changed.json" 2>&1 || { echo "not noticed: $change"; return 1; }
+	done
+}
+check "validate notices one figure that was changed" one_change
 fails "validate names the path" 1 '$.scopes[0].regions[0].' "$SONDE" validate "$TMP/broken.json"
 
 # Nobody reads, or writing fails.

@@ -1,0 +1,69 @@
+/* What single figures must be to each other: ranges around values, shares, the spread of scopes. */
+#include "export/validate_int.h"
+
+#include <math.h>
+
+static bool exceeds(double a, double b)
+{
+	return a > b + SONDE_TOLERANCE * fmax(fabs(a), fabs(b));
+}
+
+static bool differs(double a, double b) /* no when one of them is missing */
+{
+	return exceeds(a, b) || exceeds(b, a);
+}
+
+/* Of anything with metrics: a region, a part of it, a kernel, totals. */
+int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
+{
+	const json_t *metrics = json_object_get(of, "metrics"), *range;
+	const char *name;
+
+	json_object_foreach((json_t *)json_object_get(of, "metric_ranges"), name, range)
+	{
+		double value = sonde_invariant__number(metrics, name);
+
+		if (!exceeds(sonde_invariant__number(range, "low"), value) &&
+			!exceeds(value, sonde_invariant__number(range, "high")))
+			continue;
+		sonde_validation__key(v, "metric_ranges");
+		return sonde_invariant__fail(v, name, "does not hold the value");
+	}
+	return 0;
+}
+
+/* The smallest, middle and largest of `count` scopes, and the largest by their mean. */
+static int scopes(struct sonde_validation *v, const json_t *region)
+{
+	const json_t *s = json_object_get(region, "scopes");
+	double least = sonde_invariant__number(s, "min_ms"),
+	       middle = sonde_invariant__number(s, "median_ms"),
+	       most = sonde_invariant__number(s, "max_ms");
+	double mean =
+		sonde_invariant__number(region, "total_ms") / sonde_invariant__number(s, "count");
+
+	sonde_validation__key(v, "scopes");
+	if (exceeds(least, middle) || exceeds(middle, most))
+		return sonde_invariant__fail(v, "median_ms", "is not between min_ms and max_ms");
+	if (exceeds(least, mean) || exceeds(mean, most))
+		return sonde_invariant__fail(v, "count", "makes no mean between min_ms and max_ms");
+	if (differs(sonde_invariant__number(s, "imbalance"), most / mean))
+		return sonde_invariant__fail(v, "imbalance", "is not max_ms by the mean");
+	return 0;
+}
+
+int sonde_invariant__figures(struct sonde_validation *v, const json_t *region, const json_t *totals)
+{
+	double total = sonde_invariant__number(region, "total_ms"),
+	       all = sonde_invariant__number(totals, "total_ms");
+	size_t start = v->path.n;
+	int rc = sonde_invariant__ranges(v, region);
+
+	if (rc == 0 && differs(sonde_invariant__number(region, "share_pct"), 100 * total / all))
+		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
+	if (rc == 0 && json_object_get(region, "scopes"))
+		rc = scopes(v, region);
+	if (rc == 0)
+		sonde_validation__leave(v, start);
+	return rc;
+}
