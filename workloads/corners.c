@@ -3,7 +3,7 @@
  * the injected library must neither harm them nor lose count.
  *
  *     corners handlerfork|rawfork|jump|longhandler|keys|deepdomain|crowd|late|
- *             domains|strings|twice|forkid [N]
+ *             domains|strings|twice|forkid|workers [N]
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -350,13 +350,34 @@ static int do_forkid(void)
 	return 0;
 }
 
+/* Children of a moment that leave without a word, as Python's multiprocessing has them. */
+static int do_workers(void)
+{
+	long i, k;
+
+	ranges("parent", 1);
+	for (i = 0; i < count; i++) {
+		if (fork())
+			continue;
+		for (k = 0; k < 10; k++) {
+			nvtxRangePushA("worker");
+			usleep(2000);
+			nvtxRangePop();
+		}
+		_exit(0);
+	}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
 static const struct {
 	const char *word;
 	int (*run)(void);
 } programs[] = {{"handlerfork", do_handlerfork}, {"rawfork", do_rawfork}, {"jump", do_jump},
 	{"keys", do_keys}, {"deepdomain", do_deepdomain}, {"crowd", do_crowd}, {"late", do_late},
 	{"longhandler", do_longhandler}, {"domains", do_domains}, {"strings", do_strings},
-	{"twice", do_twice}, {"forkid", do_forkid}};
+	{"twice", do_twice}, {"forkid", do_forkid}, {"workers", do_workers}};
 
 int main(int argc, char **argv)
 {

@@ -18,7 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FINISH_MS  5000u
+#define FINISH_MS 5000u
+/* How long until the first flush; twice as long until each next, for processes of a moment. */
+#define FIRST_MS   2u
 #define COLLECT_MS 1000u
 /* The host's thread-local memory is taken from it. */
 #define LEAST_STACK (2u << 20)
@@ -228,6 +230,7 @@ static void flush(bool last)
 static void *body(void *arg)
 {
 	struct inject *g = &sonde_inject;
+	uint32_t ms = FIRST_MS;
 
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-flush");
@@ -237,7 +240,8 @@ static void *body(void *arg)
 	memset(&f.status, 0, sizeof(f.status));
 	sonde_outfile__open();
 	while (!sonde_outfile__failed() && !atomic_load(&g->stop)) {
-		sonde_futex__wait(&g->wake, 0, g->config.flush_ms);
+		sonde_futex__wait(&g->wake, 0, ms < g->config.flush_ms ? ms : g->config.flush_ms);
+		ms = ms < g->config.flush_ms ? ms * 2 : ms;
 		atomic_store(&g->wake, 0);
 		flush(false);
 	}
