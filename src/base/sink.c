@@ -51,7 +51,9 @@ int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *er
 	init(s, -1);
 	s->fd = open_target(s, path);
 	if (s->fd < 0) {
-		int rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+		int rc = errno == ENOMEM ? sonde_err_nomem(err)
+					 : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
+						   strerror(errno));
 
 		sonde_buf_clear(&s->temp); /* nothing to remove */
 		sonde_sink_abort(s);

@@ -6,6 +6,7 @@
  * later writes are ignored, and `sonde_sink_close` reports it. A file sink
  * writes `PATH.tmp-PID`, syncs nothing, checks every write, flush and close,
  * and renames; after a failure the temporary file is removed and PATH is as it was.
+ * Of a link it is what the link leads to; a device or pipe is written to as it is.
  */
 #ifndef SONDE_BASE_SINK_H
 #define SONDE_BASE_SINK_H

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <strings.h>
 
-enum kind { TEXT, BOOL, NUMBER, LIST, WORDS };
+enum kind { TEXT, BOOL, NUMBER, LIST, ARGS, WORDS };
 
 #define AT(field)  offsetof(struct sonde_capture_settings, field)
 #define NCU(name)  "pipeline.ncu." name
@@ -42,7 +42,7 @@ static const struct setting {
 	{CLI("import_sass"), BOOL, AT(ncu.import_sass)},
 	{CLI("force_overwrite"), BOOL, AT(ncu.force_overwrite)},
 	{CLI("export.csv"), BOOL, AT(ncu_csv)},
-	{CLI("extra_args"), LIST, AT(ncu.extra)},
+	{CLI("extra_args"), ARGS, AT(ncu.extra)},
 	{NSYS("enable"), BOOL, AT(nsys_enable)},
 	{NSYS("trace"), WORDS, AT(nsys.trace)},
 	{NSYS("sample"), TEXT, AT(nsys.sample)},
@@ -52,14 +52,14 @@ static const struct setting {
 	{NSYS("gating_nvtx"), BOOL, AT(nsys_gating)},
 	{NSYS("stats"), BOOL, AT(nsys_stats)},
 	{NSYS("sqlite"), BOOL, AT(nsys_sqlite)},
-	{NSYS("extra_args"), LIST, AT(nsys.extra)},
+	{NSYS("extra_args"), ARGS, AT(nsys.extra)},
 	{"pipeline.native.enable", BOOL, AT(native_enable)},
 	{"pipeline.native.cupti", TEXT, AT(native_cupti)},
 	{"pipeline.native.graphs", TEXT, AT(native_graphs)},
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
-	{"pipeline.workload.command", LIST, AT(workload)},
+	{"pipeline.workload.command", ARGS, AT(workload)},
 	{"pipeline.workload.name", TEXT, AT(workload_name)},
 	{"pipeline.workload.cwd", TEXT, AT(workload_dir)},
 	{"pipeline.workload.timeout_s", NUMBER, AT(timeout_s)},
@@ -98,25 +98,25 @@ static int read_number(long *out, const char *key, const char *text, struct sond
 	return 0;
 }
 
-static int read_list(struct sonde_capture_settings *s, struct sonde_list *out,
-	const struct sonde_setting_source *from, const char *key, struct sonde_err *err)
+static int read_list(struct sonde_capture_settings *s, const struct setting *t,
+	const struct sonde_setting_source *from, struct sonde_err *err)
 {
-	bool is_arguments = strstr(key, ".command") || strstr(key, "extra_args");
+	struct sonde_list *out = (struct sonde_list *)(void *)((char *)s + t->at);
 	const char **at, *word;
 	size_t nr = 0, i;
 
-	while (from->element(from->of, key, nr))
+	while (from->element(from->of, t->key, nr))
 		nr++;
 	at = sonde_arena_calloc(&s->arena, nr + 1, sizeof(*at));
 	if (!at)
 		return sonde_err_nomem(err);
 	*out = (struct sonde_list){at, 0};
 	for (i = 0; i < nr; i++) {
-		word = from->element(from->of, key, i);
+		word = from->element(from->of, t->key, i);
 		at[out->nr] = sonde_arena_z(&s->arena, sonde_str_from(word));
 		if (!at[out->nr])
 			return sonde_err_nomem(err);
-		if (*at[out->nr] || is_arguments) /* an empty word selects nothing */
+		if (*at[out->nr] || t->kind == ARGS) /* an empty word selects nothing */
 			out->nr++;
 	}
 	return 0;
@@ -144,8 +144,8 @@ static int read_one(struct sonde_capture_settings *s, const struct setting *t,
 	void *field = (char *)s + t->at;
 	const char *text;
 
-	if (t->kind == LIST)
-		return read_list(s, field, from, t->key, err);
+	if (t->kind == LIST || t->kind == ARGS)
+		return read_list(s, t, from, err);
 	if (t->kind == WORDS)
 		return read_words(s, field, from, t->key, err);
 	text = from->text(from->of, t->key);

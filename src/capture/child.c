@@ -225,17 +225,18 @@ static bool reap(struct watch *w)
 
 static void pass_on(struct watch *w, int signal)
 {
-	if (signal == SIGTSTP) {
-		kill(-w->pid, SIGTSTP); /* once it stands, we stop too */
-		return;
-	}
-	if (signal == SIGUSR1 ||
-		signal == SIGUSR2) { /* a word to the program, not to its helpers */
+	switch (signal) {
+	case SIGTSTP: /* once it stands, we stop too */
+		kill(-w->pid, SIGTSTP);
+		break;
+	case SIGUSR1:
+	case SIGUSR2: /* a word to the program, not to its helpers */
 		kill(w->pid, signal);
-		return;
+		break;
+	default:
+		w->end->is_interrupted = true;
+		kill(-w->pid, ++w->nr_signals >= 3 ? SIGKILL : signal);
 	}
-	w->end->is_interrupted = true;
-	kill(-w->pid, ++w->nr_signals >= 3 ? SIGKILL : signal);
 }
 
 static void on_time(struct watch *w)
@@ -265,9 +266,8 @@ static void wait_for_end(struct watch *w)
 
 		if (signal > 0 && signal != SIGCHLD)
 			pass_on(w, signal);
-		if (w->gives_terminal)
-			hand_terminal(
-				w, w->own_group, w->pid); /* fg of a running job tells nobody */
+		if (w->gives_terminal) /* fg of a running job tells nobody */
+			hand_terminal(w, w->own_group, w->pid);
 		on_time(w);
 	}
 	if (w->spec->tick)

@@ -5,8 +5,9 @@
  * On a terminal it gets the foreground whenever sonde has it, so that Ctrl-C,
  * Ctrl-Z, bg, fg and its own reading work as ever; with sonde's stdout in a pipe,
  * whose other end may be a pager, only once it wants to read. SIGINT, SIGTERM,
- * SIGHUP and SIGQUIT that reach sonde are passed to the whole group, and a third one ends it
- * for good. Signals sonde itself ignores or blocks are as usual in the child.
+ * SIGHUP and SIGQUIT that reach sonde are passed to the whole group, and a third
+ * one ends it for good; SIGUSR1 and SIGUSR2 go to the program alone. Signals sonde
+ * itself ignores or blocks are as usual in the child.
  */
 #ifndef SONDE_CAPTURE_CHILD_H
 #define SONDE_CAPTURE_CHILD_H

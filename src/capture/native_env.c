@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/sink.h"
+#include "format/capture.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define MAX_PATTERNS 256 /* as in the library */
 
 bool sonde_native_find(char *path, size_t size)
 {
@@ -52,10 +51,10 @@ static int check_patterns(const char *key, struct sonde_list values, struct sond
 {
 	size_t i;
 
-	if (values.nr > MAX_PATTERNS)
+	if (values.nr > SONDE_PATTERN_LIMIT)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"pipeline.native.%s: %zu patterns are too many (at most %d)", key,
-			values.nr, MAX_PATTERNS);
+			values.nr, SONDE_PATTERN_LIMIT);
 	for (i = 0; i < values.nr; i++)
 		if (strchr(values.at[i], '\n'))
 			return sonde_err_set(err, SONDE_ERR_USAGE,

@@ -124,7 +124,7 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 		rc = make_timed(d->path, err);
 	}
 	/* Of several that found it empty at once, one has it. */
-	if (rc == 0 && !is_timed && !mark(wanted, BEGUN, ""))
+	if (rc == 0 && !is_timed && !mark(wanted, BEGUN, "") && errno == EEXIST)
 		rc = 1;
 	if (rc == 1)
 		return sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);

@@ -166,5 +166,7 @@ enum sonde_handle {
 #define SONDE_EVENT_LIMIT 1536
 /* A thread has at most this many ranges open; deeper ones are counted, not kept. */
 #define SONDE_OPEN_LIMIT 512
+/* No setting of the library has more patterns. */
+#define SONDE_PATTERN_LIMIT 256
 
 #endif

@@ -33,7 +33,6 @@
 #define NR_SLOTS      (MAX_LABELS * 2)
 #define TEXT_BYTES    (12u << 20)
 #define MAX_DOMAINS   1024u
-#define MAX_PATTERNS  256u
 #define MAX_NOTES     16u
 #define NR_RECENT     64u
 #define CPU_PERIOD_NS 100000u
@@ -51,7 +50,7 @@ struct pattern {
 };
 
 struct patterns {
-	struct pattern at[MAX_PATTERNS];
+	struct pattern at[SONDE_PATTERN_LIMIT];
 	uint32_t nr;
 };
 
@@ -192,7 +191,8 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now);
 /*
  * A call that comes inside a hook of the same thread. Usually from a signal handler that
  * interrupted it: false, nothing can be recorded. True when the hook was left by a jump out of the
- * handler and will never end: then the thread begins anew.
+ * handler and will never end: then the thread begins anew. `frame` is the caller's; below that of
+ * the hook it may be a handler's, however long it takes.
  */
 bool sonde_ring__revive(struct thread *t, const void *frame);
 /* Takes back the slots of threads that ended without telling us. The flusher's. */

@@ -70,7 +70,7 @@ void sonde_outfile__block(unsigned type, const void *a, size_t nr_a, const void 
 
 	if (f.nr_out + sizeof(h) + nr_a + nr_b > OUT_BYTES)
 		sonde_outfile__drain();
-	if (f.failed || sizeof(h) + nr_a + nr_b > OUT_BYTES)
+	if (f.failed || sizeof(h) + nr_a + nr_b > OUT_BYTES) /* no chunk is so long */
 		return;
 	h.nr_bytes = (uint32_t)(nr_a + nr_b);
 	h.seq = f.seq++;

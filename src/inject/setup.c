@@ -35,7 +35,7 @@ static void pattern_add(struct patterns *list, const char *value)
 {
 	const char *at = strchr(value, '@');
 
-	if (list->nr < MAX_PATTERNS)
+	if (list->nr < SONDE_PATTERN_LIMIT)
 		list->at[list->nr++] = (struct pattern){value, at ? at + 1 : NULL};
 }
 
