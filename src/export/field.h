@@ -43,6 +43,10 @@ struct sonde_str sonde_metric_head(struct sonde_str metric);
 /* Of the headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 
+/* Of a region with is_open. */
+#define SONDE_NEVER_CLOSED                                                                         \
+	"an entry was never closed: host time is at least that, CPU time is not known"
+
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
 

@@ -290,5 +290,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	sonde_json_open(&x->w, "notes", '[', true);
 	if (n->launches == 0)
 		sonde_json_z(&x->w, NULL, sonde_no_launch(x->tree));
+	if (n->is_open)
+		sonde_json_z(&x->w, NULL, SONDE_NEVER_CLOSED);
 	sonde_json_close(&x->w, ']');
 }

@@ -128,11 +128,12 @@ static void times(
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
 			n->copy_ns / 1e6, n->copy_bytes);
 	if (!isnan(n->host_ns))
-		sonde_sink_printf(m->to, "- host: %.4f ms", n->host_ns / 1e6);
+		sonde_sink_printf(
+			m->to, "- host: %s%.4f ms", n->is_open ? "\u2265 " : "", n->host_ns / 1e6);
 	if (!isnan(n->host_ns) && !isnan(n->cpu_ns))
 		sonde_sink_printf(m->to, ", %.4f ms of it on a CPU", n->cpu_ns / 1e6);
 	if (!isnan(n->host_ns))
-		sonde_sink_putc(m->to, '\n');
+		sonde_sink_puts(m->to, n->is_open ? "; " SONDE_NEVER_CLOSED "\n" : "\n");
 	if (bound)
 		sonde_sink_printf(m->to, "- bound: %s\n", bound);
 }

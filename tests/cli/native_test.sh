@@ -73,7 +73,8 @@ import json, sys
 rows = {r["id"]: r for r in json.load(sys.stdin)["aggregate"]["regions"]}
 inside = sum(rows[i]["host_ms"] for i in rows if rows[i]["parent_id"] == "step" and rows[i]["kind"] == "push_pop")
 print(rows["step"]["host_ms"], inside, rows["step"].get("cpu_ms"))
-assert rows["step"]["host_ms"] >= inside > 0 and "cpu_ms" not in rows["step"]'
+assert rows["step"]["host_ms"] >= inside > 0 and "cpu_ms" not in rows["step"]
+assert "never closed" in rows["step"]["notes"][-1]' && "$SONDE" report "$OUT" -f md | grep -q '^- host: ≥ .* never closed'
 }
 
 empty_file() { # of a process that was killed before its first write
