@@ -25,6 +25,11 @@ static bool is_close(double a, double b)
 	return a == b || fabs(a - b) <= SONDE_TOLERANCE * scale || scale < 1e-15;
 }
 
+bool sonde_invariant__exceeds(double a, double b)
+{
+	return a > b && !is_close(a, b);
+}
+
 double sonde_invariant__number(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
@@ -363,6 +368,31 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 	return rc;
 }
 
+static int check_figures(struct sonde_validation *v, const struct rows *rows, const json_t *totals)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < rows->nr && rc == 0; i++) {
+		size_t here = sonde_validation__index(v, i);
+
+		rc = sonde_invariant__figures(v, rows->at[i], totals);
+		if (rc == 0)
+			sonde_validation__leave(v, here);
+	}
+	return rc;
+}
+
+/* What lies outside all regions has kernels and ranges of figures like a region. */
+static int check_outside(struct sonde_validation *v, const json_t *outside)
+{
+	int rc;
+
+	sonde_validation__key(v, "unattributed");
+	rc = sonde_invariant__ranges(v, outside);
+	return rc || !outside ? rc : check_kernels(v, outside);
+}
+
 static bool rows_init(struct rows *rows, const json_t *regions)
 {
 	size_t i, n = json_array_size(regions) + 1;
@@ -390,9 +420,8 @@ static void rows_release(struct rows *rows)
 int sonde_invariant__report(
 	struct sonde_validation *v, const json_t *report, const json_t *info, bool is_aggregate)
 {
-	const json_t *totals = json_object_get(report, "totals"),
-		     *outside = json_object_get(report, "unattributed");
-	size_t start = v->path.n, i;
+	const json_t *totals = json_object_get(report, "totals");
+	size_t start = v->path.n;
 	struct rows rows;
 	int rc = rows_init(&rows, json_object_get(report, "regions")) ? 0 : sonde_err_nomem(v->err);
 
@@ -407,13 +436,8 @@ int sonde_invariant__report(
 		rc = check_field(v, &rows, "total_ms");
 	if (rc == 0)
 		rc = check_metrics(v, &rows, info);
-	for (i = 0; i < rows.nr && rc == 0; i++) {
-		size_t here = sonde_validation__index(v, i);
-
-		rc = sonde_invariant__figures(v, rows.at[i], totals);
-		if (rc == 0)
-			sonde_validation__leave(v, here);
-	}
+	if (rc == 0)
+		rc = check_figures(v, &rows, totals);
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
 		sonde_validation__key(v, "totals");
@@ -423,11 +447,8 @@ int sonde_invariant__report(
 		rc = sonde_invariant__ranges(v, totals);
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
-		sonde_validation__key(v, "unattributed");
-		rc = sonde_invariant__ranges(v, outside);
+		rc = check_outside(v, json_object_get(report, "unattributed"));
 	}
-	if (rc == 0 && outside)
-		rc = check_kernels(v, outside);
 	if (rc == 0)
 		sonde_validation__leave(v, start);
 	rows_release(&rows);

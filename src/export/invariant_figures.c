@@ -1,16 +1,9 @@
 /* What single figures must be to each other: ranges around values, shares, the spread of scopes. */
 #include "export/validate_int.h"
 
-#include <math.h>
-
-static bool exceeds(double a, double b)
-{
-	return a > b + SONDE_TOLERANCE * fmax(fabs(a), fabs(b));
-}
-
 static bool differs(double a, double b) /* no when one of them is missing */
 {
-	return exceeds(a, b) || exceeds(b, a);
+	return sonde_invariant__exceeds(a, b) || sonde_invariant__exceeds(b, a);
 }
 
 /* Of anything with metrics: a region, a part of it, a kernel, totals. */
@@ -23,8 +16,8 @@ int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
 	{
 		double value = sonde_invariant__number(metrics, name);
 
-		if (!exceeds(sonde_invariant__number(range, "low"), value) &&
-			!exceeds(value, sonde_invariant__number(range, "high")))
+		if (!sonde_invariant__exceeds(sonde_invariant__number(range, "low"), value) &&
+			!sonde_invariant__exceeds(value, sonde_invariant__number(range, "high")))
 			continue;
 		sonde_validation__key(v, "metric_ranges");
 		return sonde_invariant__fail(v, name, "does not hold the value");
@@ -43,9 +36,9 @@ static int scopes(struct sonde_validation *v, const json_t *region)
 		sonde_invariant__number(region, "total_ms") / sonde_invariant__number(s, "count");
 
 	sonde_validation__key(v, "scopes");
-	if (exceeds(least, middle) || exceeds(middle, most))
+	if (sonde_invariant__exceeds(least, middle) || sonde_invariant__exceeds(middle, most))
 		return sonde_invariant__fail(v, "median_ms", "is not between min_ms and max_ms");
-	if (exceeds(least, mean) || exceeds(mean, most))
+	if (sonde_invariant__exceeds(least, mean) || sonde_invariant__exceeds(mean, most))
 		return sonde_invariant__fail(v, "count", "makes no mean between min_ms and max_ms");
 	if (differs(sonde_invariant__number(s, "imbalance"), most / mean))
 		return sonde_invariant__fail(v, "imbalance", "is not max_ms by the mean");

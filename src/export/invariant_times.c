@@ -1,14 +1,6 @@
 /* The arithmetic of a region's timestamps and copies, where it has them. */
 #include "export/validate_int.h"
 
-#include <math.h>
-
-/* Whether `a` exceeds `b` by more than rounding; no when one of them is missing. */
-static bool exceeds(double a, double b)
-{
-	return a > b + SONDE_TOLERANCE * fabs(b) + SONDE_TOLERANCE;
-}
-
 /* Streams share a region's launches out among them, and none is busier than all. */
 static int streams(struct sonde_validation *v, const json_t *region)
 {
@@ -24,13 +16,13 @@ static int streams(struct sonde_validation *v, const json_t *region)
 	{
 		launches += sonde_invariant__number(s, "kernel_count");
 		total += sonde_invariant__number(s, "total_ms");
-		if (exceeds(sonde_invariant__number(s, "busy_ms"), busy))
+		if (sonde_invariant__exceeds(sonde_invariant__number(s, "busy_ms"), busy))
 			return sonde_invariant__fail(
 				v, "per_stream", "has a stream busier than busy_ms");
 	}
-	if (exceeds(launches, sonde_invariant__number(region, "kernel_count")))
+	if (sonde_invariant__exceeds(launches, sonde_invariant__number(region, "kernel_count")))
 		return sonde_invariant__fail(v, "per_stream", "has more than kernel_count");
-	if (exceeds(total, sonde_invariant__number(region, "total_ms")))
+	if (sonde_invariant__exceeds(total, sonde_invariant__number(region, "total_ms")))
 		return sonde_invariant__fail(v, "per_stream", "has more than total_ms");
 	return 0;
 }
@@ -41,13 +33,13 @@ int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 	double busy = sonde_invariant__number(region, "busy_ms");
 	double inside = busy + sonde_invariant__number(region, "idle_ms");
 
-	if (exceeds(busy, total))
+	if (sonde_invariant__exceeds(busy, total))
 		return sonde_invariant__fail(v, "busy_ms", "is more than the launches took");
-	if (exceeds(inside, sonde_invariant__number(region, "span_ms")))
+	if (sonde_invariant__exceeds(inside, sonde_invariant__number(region, "span_ms")))
 		return sonde_invariant__fail(v, "idle_ms", "and busy_ms are more than span_ms");
-	if (exceeds(sonde_invariant__number(region, "copy_ms"), total))
+	if (sonde_invariant__exceeds(sonde_invariant__number(region, "copy_ms"), total))
 		return sonde_invariant__fail(v, "copy_ms", "is more than total_ms");
-	if (exceeds(sonde_invariant__number(region, "copy_count"),
+	if (sonde_invariant__exceeds(sonde_invariant__number(region, "copy_count"),
 		    sonde_invariant__number(region, "kernel_count")))
 		return sonde_invariant__fail(v, "copy_count", "is more than kernel_count");
 	return streams(v, region);

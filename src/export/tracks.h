@@ -18,9 +18,8 @@ enum sonde_track_kind {
 };
 
 struct sonde_event {
-	uint64_t start_ns,
-		end_ns;	 /* end is never before start */
-	uint32_t name;	 /* string number */
+	uint64_t start_ns, end_ns; /* end is never before start */
+	uint32_t name;		   /* string number */
 	uint32_t region; /* in the launches: its own, or where it was launched; or SONDE_NONE */
 	uint32_t track;	 /* private */
 };

@@ -35,6 +35,8 @@ int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
 #define SONDE_TOLERANCE 1e-9
 double sonde_invariant__number(const json_t *object, const char *key); /* NaN = null or absent */
 bool sonde_invariant__is_ranges(const json_t *report); /* its figures are of replayed ranges */
+/* Whether `a` is more than `b` by more than rounding; no when one of them is missing. */
+bool sonde_invariant__exceeds(double a, double b);
 int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what);
 /* What makes a region the same in every scope: kind, domain, id. */
 void sonde_invariant__key(struct sonde_buf *out, const json_t *region);

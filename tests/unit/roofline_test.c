@@ -30,7 +30,7 @@ static void test_roofline__counts_two_per_fused_multiply_add(void **state)
 	made_release(&m);
 }
 
-/* §1.9 on one report: parts add up for counts, time and every additive metric. */
+/* By instruction and in parts: the wholes count, integers do not. */
 static void test_roofline__counts_tensor_operations_once(void **state)
 {
 	struct made m;

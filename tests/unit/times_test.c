@@ -12,10 +12,21 @@ static void stamp(struct made *m, uint64_t start, uint64_t end)
 	}
 }
 
+/* Every range is entered from 10 to 40. */
+static void enter(struct made *m, uint64_t cpu_ns)
+{
+	struct sonde_range_time *time;
+
+	while (m->r->range_times.nr < m->r->ranges.nr) {
+		time = sonde_vec_push(&m->r->range_times);
+		assert_non_null(time);
+		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = cpu_ns};
+	}
+}
+
 static void test_times__overlapping_launches_are_busy_once(void **state)
 {
 	const struct sonde_node *n;
-	struct sonde_range_time *time;
 	struct made m;
 	struct run run;
 	uint32_t a, b;
@@ -32,11 +43,7 @@ static void test_times__overlapping_launches_are_busy_once(void **state)
 	stamp(&m, 1050, 1150);
 	made_launch(&m, "inside", 1, &a);
 	stamp(&m, 1060, 1070);
-	while (m.r->range_times.nr < m.r->ranges.nr) {
-		time = sonde_vec_push(&m.r->range_times);
-		assert_non_null(time);
-		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
-	}
+	enter(&m, 7);
 	aggregate(&run, m.r, NULL);
 	n = run.t->reports.at[0].nodes.at;
 	near(n[0].busy_ns, 250);
@@ -134,12 +141,7 @@ static void test_times__a_process_with_two_devices_counts_entries_and_host_time_
 	m.r->records.at[1].device = 1;
 	launch_on(&m, b, 7, 500, 600);
 	m.r->records.at[2].device = 1;
-	while (m.r->range_times.nr < m.r->ranges.nr) {
-		struct sonde_range_time *time = sonde_vec_push(&m.r->range_times);
-
-		assert_non_null(time);
-		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = 7};
-	}
+	enter(&m, 7);
 	aggregate(&run, m.r, NULL);
 	all = &run.t->reports.at[run.t->reports.nr - 1];
 	assert_int_equal(node_named(&run, all, "A")->instances, 1);
@@ -167,12 +169,7 @@ static void test_times__an_entry_without_launches_is_where_the_one_around_it_is(
 	m.r->records.at[0].device = 1;
 	made_launch(&m, "stray", 0, NULL);
 	stamp(&m, 300, 400);
-	while (m.r->range_times.nr < m.r->ranges.nr) {
-		struct sonde_range_time *time = sonde_vec_push(&m.r->range_times);
-
-		assert_non_null(time);
-		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40};
-	}
+	enter(&m, 0);
 	aggregate(&run, m.r, NULL);
 	first = &run.t->reports.at[0];
 	second = &run.t->reports.at[1];
