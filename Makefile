@@ -28,7 +28,7 @@ CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(P
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
-ROOMS     := base config format capture read attribute aggregate export
+ROOMS     := base config format capture read attribute aggregate export check
 LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CLI_SRC   := $(sort $(wildcard src/cli/*.c))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -183,7 +183,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --std=c11 -Isrc --suppress=missingIncludeSystem $(LIB_SRC) $(CLI_SRC)
 
 # The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
-$(BUILD)/src/export/schema.o: schema/sonde.report-1.schema.json
+$(BUILD)/src/check/schema.o: schema/sonde.report-1.schema.json
 # So has the HTML exporter its page.
 $(BUILD)/src/export/html_assets.o: $(wildcard src/export/html/*)
 

@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/option.h"
-#include "export/validate.h"
+#include "check/validate.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Any bytes as a report.json: valid, or refused with a sentence. */
-#include "export/validate.h"
+#include "check/validate.h"
 
 #include <stdlib.h>
 

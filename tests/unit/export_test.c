@@ -1,6 +1,6 @@
 #include "base/alloc.h"
 #include "export/folder.h"
-#include "export/validate.h"
+#include "check/validate.h"
 
 #include "exported.h"
 

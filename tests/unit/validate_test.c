@@ -1,4 +1,4 @@
-#include "export/validate.h"
+#include "check/validate.h"
 
 #include "exported.h"
 

@@ -1,4 +1,4 @@
-#include "export/validate_int.h"
+#include "check/validate_int.h"
 
 #include "base/file.h"
 

@@ -1,5 +1,5 @@
 /* What single figures must be to each other: ranges around values, shares, the spread of scopes. */
-#include "export/validate_int.h"
+#include "check/validate_int.h"
 
 static bool differs(double a, double b) /* no when one of them is missing */
 {

@@ -1,8 +1,8 @@
 /* Private to the validator: where we are, and what is wrong there. */
-#ifndef SONDE_EXPORT_VALIDATE_INT_H
-#define SONDE_EXPORT_VALIDATE_INT_H
+#ifndef SONDE_CHECK_VALIDATE_INT_H
+#define SONDE_CHECK_VALIDATE_INT_H
 
-#include "export/validate.h"
+#include "check/validate.h"
 
 #include <jansson.h>
 

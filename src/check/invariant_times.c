@@ -1,5 +1,5 @@
 /* The arithmetic of a region's timestamps and copies, where it has them. */
-#include "export/validate_int.h"
+#include "check/validate_int.h"
 
 /* Streams share a region's launches out among them, and none is busier than all. */
 static int streams(struct sonde_validation *v, const json_t *region)

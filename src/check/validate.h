@@ -7,8 +7,8 @@
  * with their parents, inclusive = exclusive + children, kernels and scopes that
  * sum up to their totals.
  */
-#ifndef SONDE_EXPORT_VALIDATE_H
-#define SONDE_EXPORT_VALIDATE_H
+#ifndef SONDE_CHECK_VALIDATE_H
+#define SONDE_CHECK_VALIDATE_H
 
 #include "base/err.h"
 #include "base/str.h"
