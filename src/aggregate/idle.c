@@ -114,7 +114,7 @@ bool sonde_idle__scope(struct sonde_idle *x, struct sonde_report *r, const uint3
 		uint32_t record = x->l->launches.at[stamps[i].launch].record;
 
 		ok = touch_set(
-			x, records->records.at[record].open, &records->record_times.at[record]);
+			x, records->records.at[record].open, &records->records.at[record].time);
 	}
 	for (i = 0; i < x->sets.nr && ok; i++) {
 		const struct sonde_set *set = &records->sets.at[x->sets.at[i]];

@@ -61,8 +61,8 @@ static bool add_entries(struct work *w)
 		w->rows[region].instances++;
 		if (!add_thread(w, region, &r->ranges.at[i]))
 			return false;
-		if (i < r->range_times.nr && r->range_times.at[i].end_ns) {
-			const struct sonde_range_time *t = &r->range_times.at[i];
+		if (r->ranges.at[i].time.end_ns) {
+			const struct sonde_range_time *t = &r->ranges.at[i].time;
 
 			add(&w->rows[region].host_ns,
 				t->end_ns > t->begin_ns ? (double)(t->end_ns - t->begin_ns) : 0);

@@ -109,7 +109,7 @@ static bool add_launches(struct work *w, const struct sonde_stamp *stamps, size_
 	for (i = 0; i < nr; i++) {
 		const struct sonde_launch *launch = &w->l->launches.at[stamps[i].launch];
 		const struct sonde_record *rec = &records->records.at[launch->record];
-		const struct sonde_record_time *time = &records->record_times.at[launch->record];
+		const struct sonde_record_time *time = &records->records.at[launch->record].time;
 		double duration =
 			time->end_ns > time->start_ns ? (double)(time->end_ns - time->start_ns) : 0;
 		const struct pair *p;

@@ -85,21 +85,21 @@ static void map_nodes(struct work *w, const struct sonde_report *r)
 /* Selected launches of one scope, in order of start. */
 static void take_scope(struct work *w, const uint32_t *launches, size_t nr)
 {
-	const struct sonde_record_time *times = w->l->records->record_times.at;
+	const struct sonde_record *records = w->l->records->records.at;
 	size_t i;
 
 	w->nr = 0;
 	for (i = 0; i < nr; i++)
 		if (w->l->launches.at[launches[i]].state == SONDE_LAUNCH_TAKEN &&
-			times[launches[i]].end_ns)
+			records[launches[i]].time.end_ns)
 			w->stamps[w->nr++] =
-				(struct sonde_stamp){times[launches[i]].start_ns, launches[i]};
+				(struct sonde_stamp){records[launches[i]].time.start_ns, launches[i]};
 	sort_stamps(w->stamps, w->spare, w->nr);
 }
 
 static void track_scope(struct work *w, struct sonde_report *r)
 {
-	const struct sonde_record_time *times = w->l->records->record_times.at;
+	const struct sonde_record *records = w->l->records->records.at;
 	size_t i, k;
 
 	memset(w->tracks, 0, r->nodes.nr * sizeof(*w->tracks));
@@ -110,7 +110,7 @@ static void track_scope(struct work *w, struct sonde_report *r)
 		for (k = 0; k < place->nr; k++)
 			for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
 				region = w->l->regions.at[region].parent)
-				sonde_track__extend(&w->tracks[w->node_of[region]], &times[launch]);
+				sonde_track__extend(&w->tracks[w->node_of[region]], &records[launch].time);
 	}
 	for (i = 0; i < r->nodes.nr; i++) {
 		if (!w->tracks[i].is_used)
@@ -186,12 +186,12 @@ static void add(double *sum, double v)
  */
 static void take_entries(struct work *w, struct sonde_report *report, size_t *first, size_t *next)
 {
-	const struct sonde_range_time *times = w->l->records->range_times.at;
+	const struct sonde_range *ranges = w->l->records->ranges.at;
 	size_t i, *link = first;
 
 	map_nodes(w, report);
 	for (i = *first; i != SIZE_MAX; i = next[i]) {
-		const struct sonde_range_time *time = &times[i];
+		const struct sonde_range_time *time = &ranges[i].time;
 		uint32_t node = w->node_of[w->l->region_of.at[i]];
 
 		if (node == SONDE_NONE) {
@@ -201,7 +201,7 @@ static void take_entries(struct work *w, struct sonde_report *report, size_t *fi
 		*link = next[i];
 		if (time->end_ns < time->begin_ns || !time->end_ns)
 			continue;
-		report->nodes.at[node].is_open |= w->l->records->ranges.at[i].is_open;
+		report->nodes.at[node].is_open |= ranges[i].is_open;
 		add(&report->nodes.at[node].host_ns, (double)(time->end_ns - time->begin_ns));
 		add(&report->nodes.at[node].cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
 	}
@@ -297,14 +297,14 @@ int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
 	const struct sonde_records *r = t->launches->records;
 	int rc = 0;
 
-	if (!r->record_times.nr && !r->range_times.nr)
+	if (!r->has_record_times && !r->has_range_times)
 		return 0;
 	w.node_of = sonde_malloc(t->launches->regions.nr * sizeof(*w.node_of));
 	if (!w.node_of)
 		return sonde_err_nomem(err);
-	if (r->record_times.nr)
+	if (r->has_record_times)
 		rc = gpu_times(&w, err);
-	if (rc == 0 && r->range_times.nr)
+	if (rc == 0 && r->has_range_times)
 		rc = host_times(&w, err);
 	if (rc == 0)
 		rc = sum_aggregates(&w, err);

@@ -77,7 +77,7 @@ static void show_region(struct sonde_launches *l, uint32_t region)
 static int decide_entered(const struct sonde_build *b, struct view *v,
 	const struct sonde_nvtx_filter *filter, bool *takes, struct sonde_err *err)
 {
-	size_t i, nr = b->r->range_times.nr;
+	size_t i, nr = b->r->has_range_times ? b->r->ranges.nr : 0;
 	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done));
 	struct sonde_open_ranges open;
 
@@ -86,7 +86,7 @@ static int decide_entered(const struct sonde_build *b, struct view *v,
 	for (i = 0; i < nr && i < b->r->ranges.nr; i++) {
 		uint32_t stack = b->stack_of[i];
 
-		if (is_done[stack] || !b->r->range_times.at[i].begin_ns)
+		if (is_done[stack] || !b->r->ranges.at[i].time.begin_ns)
 			continue;
 		is_done[stack] = true;
 		v->stacks.nr = v->starts.nr = v->labels.nr = 0;

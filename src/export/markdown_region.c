@@ -169,7 +169,7 @@ static void facts(
 	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s%s\n",
 		region->kind == SONDE_START_END ? "start/end" : "push/pop", n->instances,
 		n->instances == 1 ? "time" : "times",
-		m->tree->launches->records->range_times.nr ? "" : " with launches");
+		m->tree->launches->records->has_range_times ? "" : " with launches");
 	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",
 		n->launches, n->own_launches);
 	if (!isnan(n->time_ns))

@@ -220,9 +220,9 @@ static int put_launch(struct sonde_db *d, size_t number)
 	sqlite3_bind_int64(s, 5, (int64_t)rec->thread);
 	sqlite3_bind_int64(s, 6, (int64_t)rec->stream);
 	sqlite3_bind_int64(s, 7, rec->context);
-	if (launch->record < r->record_times.nr && r->record_times.at[launch->record].end_ns) {
-		sqlite3_bind_int64(s, 8, (int64_t)r->record_times.at[launch->record].start_ns);
-		sqlite3_bind_int64(s, 9, (int64_t)r->record_times.at[launch->record].end_ns);
+	if (r->records.at[launch->record].time.end_ns) {
+		sqlite3_bind_int64(s, 8, (int64_t)r->records.at[launch->record].time.start_ns);
+		sqlite3_bind_int64(s, 9, (int64_t)r->records.at[launch->record].time.end_ns);
 	}
 	return sonde_db__step(d, s);
 }

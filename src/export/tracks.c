@@ -17,7 +17,7 @@ bool sonde_tracks_exist(const struct sonde_tree *t)
 {
 	const struct sonde_records *r = t->launches->records;
 
-	return r->range_times.nr || r->record_times.nr;
+	return r->has_range_times || r->has_record_times;
 }
 
 /* What a track is told apart by. */
@@ -91,9 +91,9 @@ static void add_ranges(struct build *b)
 	const struct sonde_records *r = b->l->records;
 	size_t i;
 
-	for (i = 0; i < r->range_times.nr && !b->failed; i++) {
+	for (i = 0; r->has_range_times && i < r->ranges.nr && !b->failed; i++) {
 		const struct sonde_range *range = &r->ranges.at[i];
-		const struct sonde_range_time *time = &r->range_times.at[i];
+		const struct sonde_range_time *time = &r->ranges.at[i].time;
 		bool is_start = range->kind == SONDE_START_END;
 		uint32_t region = b->l->region_of.at[i];
 		struct key key = {is_start ? SONDE_TRACK_STARTS : SONDE_TRACK_THREAD,
@@ -113,18 +113,18 @@ static void add_launches(struct build *b)
 	const struct sonde_records *r = b->l->records;
 	size_t i;
 
-	for (i = 0; i < r->record_times.nr && !b->failed; i++) {
+	for (i = 0; r->has_record_times && i < r->records.nr && !b->failed; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
 		const struct sonde_launch *launch = &b->l->launches.at[i];
 		const struct sonde_place *place = &b->l->places.at[launch->place];
 		struct key key = {
 			SONDE_TRACK_STREAM, rec->process, rec->device, SONDE_NONE, rec->stream};
 
-		if (!r->record_times.at[i].end_ns || launch->state == SONDE_LAUNCH_NOT_SELECTED)
+		if (!r->records.at[i].time.end_ns || launch->state == SONDE_LAUNCH_NOT_SELECTED)
 			continue;
 		add(b, track_of(b, key),
-			&(struct sonde_event){r->record_times.at[i].start_ns,
-				r->record_times.at[i].end_ns, launch->kernel,
+			&(struct sonde_event){r->records.at[i].time.start_ns,
+				r->records.at[i].time.end_ns, launch->kernel,
 				place->nr ? b->l->homes.at[place->first] : SONDE_NONE, 0});
 	}
 }

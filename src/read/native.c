@@ -114,20 +114,6 @@ static int add_nodes(struct native *n, struct state *s, struct sonde_err *err)
 	return ok ? 0 : sonde_err_nomem(err);
 }
 
-/* Times lie parallel to ranges and records: inputs before this one that have none get zeros. */
-static bool pad_times(struct sonde_records *r)
-{
-	while (r->range_times.nr < r->ranges.nr) {
-		if (!sonde_vec_push(&r->range_times))
-			return false;
-	}
-	while (r->record_times.nr < r->records.nr) {
-		if (!sonde_vec_push(&r->record_times))
-			return false;
-	}
-	return true;
-}
-
 static int describe(struct native *n, struct sonde_err *err)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
@@ -145,7 +131,7 @@ static int describe(struct native *n, struct sonde_err *err)
 	}
 	n->process = sonde_records__process(
 		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
-	return n->process == SONDE_NONE || !pad_times(n->r) ? sonde_err_nomem(err) : 0;
+	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 static int read_all(struct native *n, struct state *s, struct sonde_err *err)
@@ -237,7 +223,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct state *s = src->state;
-	const struct sonde_record_time *t = &s->r->record_times.at[rec - s->r->records.at];
+	const struct sonde_record_time *t = &s->r->records.at[rec - s->r->records.at].time;
 	const uint8_t *base = (const uint8_t *)src->file.data.p, *p = base + rec->payload;
 	const uint8_t *end = base + src->file.data.n;
 	uint64_t f[10] = {0}, node = 0;

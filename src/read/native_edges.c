@@ -7,7 +7,7 @@
 static void match_stop(struct native *n, struct native_edge *stop, uint32_t start)
 {
 	struct sonde_range_time *time =
-		start == SONDE_NONE ? NULL : &n->r->range_times.at[n->edges.at[start].range];
+		start == SONDE_NONE ? NULL : &n->r->ranges.at[n->edges.at[start].range].time;
 
 	if (!time || time->end_ns) {
 		n->counts.orphan_stops++;
@@ -21,7 +21,6 @@ static void match_stop(struct native *n, struct native_edge *stop, uint32_t star
 
 static bool match_edges(struct native *n)
 {
-	const struct sonde_range_time *times = n->r->range_times.at;
 	struct native_timed *starts, *stops;
 	size_t i, nr_starts = 0, nr_stops = 0;
 	bool ok;
@@ -43,7 +42,7 @@ static bool match_edges(struct native *n)
 			sonde_native__last_with_key(starts, nr_starts, &i, stops[k].key));
 	for (i = 0; i < n->edges.nr && ok; i++)
 		n->counts.unstopped +=
-			!n->edges.at[i].is_stop && !times[n->edges.at[i].range].end_ns;
+			!n->edges.at[i].is_stop && !n->r->ranges.at[n->edges.at[i].range].time.end_ns;
 	sonde_free(starts);
 	sonde_free(stops);
 	return ok;

@@ -172,9 +172,8 @@ static bool add_record(struct native *n, const struct native_work *w)
 {
 	const struct native_launch *l = w->launch == SONDE_NONE ? NULL : &n->launches.at[w->launch];
 	struct sonde_record *rec = sonde_vec_push(&n->r->records);
-	struct sonde_record_time *time = rec ? sonde_vec_push(&n->r->record_times) : NULL;
 
-	if (!time)
+	if (!rec)
 		return false;
 	*rec = (struct sonde_record){.thread = l ? l->tid : 0,
 		.stream = w->stream,
@@ -184,16 +183,17 @@ static bool add_record(struct native *n, const struct native_work *w)
 		.device = w->device,
 		.context = w->context,
 		.open = l ? l->set : 0,
-		.kind = kind_of(w->type)};
+		.kind = kind_of(w->type),
+		.call_ns = l ? l->ns : 0};
 	/* CUPTI's way of saying that it has no time for this one; zeros mean that in records too.
 	 */
 	if (!w->start_ns && !w->end_ns) {
 		n->counts.no_time++;
 		return true;
 	}
-	time->start_ns = sonde_native__clock_ns(&n->gpu, w->start_ns);
+	rec->time.start_ns = sonde_native__clock_ns(&n->gpu, w->start_ns);
 	/* Lengths are the GPU's own, not scaled to the host's clock. */
-	time->end_ns = time->start_ns + (w->end_ns - w->start_ns);
+	rec->time.end_ns = rec->time.start_ns + (w->end_ns - w->start_ns);
 	return true;
 }
 

@@ -23,7 +23,7 @@ void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 	/* Between two readings the thread is taken to have run evenly. */
 	for (i = 0; i < s->pending.nr; i++) {
 		struct pending *p = &s->pending.at[i];
-		struct sonde_range_time *t = &s->n->r->range_times.at[p->range];
+		struct sonde_range_time *t = &s->n->r->ranges.at[p->range].time;
 		uint64_t at = s->cpu_ns;
 
 		if (p->ticks > s->cpu_ticks)
@@ -57,11 +57,9 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 	struct native *n = s->n;
 	struct sonde_records *r = n->r;
 	struct sonde_range *range;
-	struct sonde_range_time *time;
 
 	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE ||
-		!(range = sonde_vec_push(&r->ranges)) ||
-		!(time = sonde_vec_push(&r->range_times))) {
+		!(range = sonde_vec_push(&r->ranges))) {
 		s->no_memory = true;
 		return SONDE_NONE;
 	}
@@ -70,8 +68,8 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 		.domain = n->domains[domain],
 		.process = n->process,
 		.thread = s->tid,
-		.kind = (uint8_t)kind};
-	time->begin_ns = sonde_native__clock_ns(&n->host, s->ticks);
+		.kind = (uint8_t)kind,
+		.time.begin_ns = sonde_native__clock_ns(&n->host, s->ticks)};
 	return (uint32_t)(r->ranges.nr - 1);
 }
 
@@ -185,7 +183,7 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 		s->n->counts.orphan_pops++;
 		return;
 	}
-	r->range_times.at[range].end_ns = sonde_native__clock_ns(&s->n->host, s->ticks);
+	r->ranges.at[range].time.end_ns = sonde_native__clock_ns(&s->n->host, s->ticks);
 	s->top[domain] = r->ranges.at[range].parent;
 	s->path_bytes[domain] -= (uint32_t)path_bytes(s, 0, r->ranges.at[range].label);
 	s->depth[domain]--;

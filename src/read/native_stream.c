@@ -220,7 +220,7 @@ static void stream_end(struct stream *s)
 	for (i = 0; i < s->nr_seen; i++) {
 		for (range = s->top[s->seen[i]]; range != SONDE_NONE;
 			range = r->ranges.at[range].parent) {
-			r->range_times.at[range].cpu_ns = 0;
+			r->ranges.at[range].time.cpu_ns = 0;
 			s->n->counts.unclosed++;
 		}
 	}

@@ -130,11 +130,9 @@ static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
 	uint32_t process = sonde_records__process(all, r->n.src->input, l->pid,
 		(struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
 	struct sonde_record *rec = process == SONDE_NONE ? NULL : sonde_vec_push(&all->records);
-	struct sonde_record_time *t = rec ? sonde_vec_push(&all->record_times) : NULL;
 
-	if (!t)
+	if (!rec)
 		return false;
-	*t = (struct sonde_record_time){l->start_ns, l->end_ns};
 	*rec = (struct sonde_record){.thread = l->tid,
 		.stream = l->stream,
 		.payload = l->bytes,
@@ -144,7 +142,9 @@ static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
 		.name = l->name,
 		.full_name = l->full_name,
 		.open = l->open,
-		.kind = l->kind};
+		.kind = l->kind,
+		.call_ns = l->call_ns,
+		.time = {l->start_ns, l->end_ns}};
 	return true;
 }
 

@@ -97,9 +97,8 @@ static int append(struct nsys *n, struct nsys_range *g, uint32_t parent, struct 
 	uint32_t process = sonde_records__process(
 		r, n->src->input, g->pid, (struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
 	struct sonde_range *range = process == SONDE_NONE ? NULL : sonde_vec_push(&r->ranges);
-	struct sonde_range_time *t = range ? sonde_vec_push(&r->range_times) : NULL;
 
-	if (!t)
+	if (!range)
 		return sonde_err_nomem(err);
 	g->number = (uint32_t)(r->ranges.nr - 1);
 	*range = (struct sonde_range){.parent = parent,
@@ -107,9 +106,9 @@ static int append(struct nsys *n, struct nsys_range *g, uint32_t parent, struct 
 		.domain = g->domain,
 		.process = process,
 		.thread = g->tid,
-		.kind = g->kind};
-	*t = (struct sonde_range_time){
-		.begin_ns = g->begin_ns, .end_ns = g->end_ns == UINT64_MAX ? 0 : g->end_ns};
+		.kind = g->kind,
+		.time = {.begin_ns = g->begin_ns,
+			.end_ns = g->end_ns == UINT64_MAX ? 0 : g->end_ns}};
 	return 0;
 }
 

@@ -268,18 +268,6 @@ static int read_facts(struct nsys_reader *r)
 	return rc;
 }
 
-/* Earlier inputs without times leave gaps in the parallel arrays. */
-static bool pad_times(struct sonde_records *r)
-{
-	while (r->range_times.nr < r->ranges.nr)
-		if (!sonde_vec_push(&r->range_times))
-			return false;
-	while (r->record_times.nr < r->records.nr)
-		if (!sonde_vec_push(&r->record_times))
-			return false;
-	return true;
-}
-
 static int open_db(struct nsys_reader *r)
 {
 	struct sonde_str data = r->n.src->file.data;
@@ -320,7 +308,7 @@ static int open_state(struct nsys_reader *r)
 			return sonde_err_nomem(r->err);
 		all->metrics.at[s->bytes_metric].unit = SONDE_STR("byte");
 	}
-	if (s->time_metric == SONDE_NONE || !pad_times(all))
+	if (s->time_metric == SONDE_NONE)
 		return sonde_err_nomem(r->err);
 	all->metrics.at[s->time_metric].unit = SONDE_STR("ns");
 	return 0;
@@ -362,7 +350,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct state *s = src->state;
-	const struct sonde_record_time *t = &s->r->record_times.at[rec - s->r->records.at];
+	const struct sonde_record_time *t = &s->r->records.at[rec - s->r->records.at].time;
 
 	(void)err;
 	v->num[s->time_metric] = (double)(t->end_ns - t->start_ns);

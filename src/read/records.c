@@ -234,8 +234,6 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_vec_release(&r->sets);
 	sonde_vec_release(&r->members);
 	sonde_vec_release(&r->metrics);
-	sonde_vec_release(&r->range_times);
-	sonde_vec_release(&r->record_times);
 	sonde_map_release(&r->strings);
 	sonde_map_release(&r->metric_names);
 	sonde_map_release(&r->process_keys);

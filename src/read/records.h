@@ -77,6 +77,12 @@ enum sonde_range_kind {
 	SONDE_START_END,
 };
 
+/* The times of a range entry, for sources that have them, else 0. All in the source's clock. */
+struct sonde_range_time {
+	uint64_t begin_ns, end_ns;
+	uint64_t cpu_ns; /* of its thread, 0 when unknown */
+};
+
 /*
  * One entry into a range: an instance. Push/pop entries know the entry they
  * are nested in (same thread, same domain); start/end entries never do.
@@ -89,12 +95,12 @@ struct sonde_range {
 	uint64_t thread; /* that entered it */
 	uint8_t kind;	 /* enum sonde_range_kind */
 	bool is_open;	 /* never closed: it ends with the last moment of its process */
+	struct sonde_range_time time;
 };
 
-/* The times of a range entry, for sources that have them, else 0. All in the source's clock. */
-struct sonde_range_time {
-	uint64_t begin_ns, end_ns;
-	uint64_t cpu_ns; /* of its thread, 0 when unknown */
+/* When the GPU worked on it, in the source's clock; zeros when unknown. */
+struct sonde_record_time {
+	uint64_t start_ns, end_ns;
 };
 
 /* One result. */
@@ -111,10 +117,8 @@ struct sonde_record {
 			       SONDE_NONE */
 	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
 	uint8_t kind;	    /* enum sonde_result */
-};
-
-struct sonde_record_time {
-	uint64_t start_ns, end_ns;
+	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
+	struct sonde_record_time time;
 };
 
 /*
@@ -146,9 +150,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
-	/* Parallel to `ranges` and `records`; `at` NULL when no input has times. */
-	SONDE_VEC(struct sonde_range_time) range_times;
-	SONDE_VEC(struct sonde_record_time) record_times;
+	bool has_range_times, has_record_times; /* some range, some record has them */
 	struct sonde_notes notes;
 	/* Private to the room. */
 	struct sonde_arena arena;

@@ -46,9 +46,7 @@ static void print_ranges(const struct sonde_records *r, bool times)
 	size_t i;
 
 	for (i = 0; i < r->ranges.nr; i++) {
-		const struct sonde_range_time none = {0};
-		const struct sonde_range_time *t =
-			i < r->range_times.nr ? &r->range_times.at[i] : &none;
+		const struct sonde_range_time *t = &r->ranges.at[i].time;
 		struct line *l;
 		uint32_t n;
 		bool is_new;
@@ -140,9 +138,9 @@ static void print_records(const struct sonde_records *r, bool times)
 				    r->metrics.at[v.texts[t].metric].name, "graph__captured_at"))
 				printf(" captured in %.*s", SONDE_STR_ARG(v.texts[t].text));
 		}
-		if (times && i < r->record_times.nr)
-			printf(" ns=%llu", (unsigned long long)(r->record_times.at[i].end_ns -
-								r->record_times.at[i].start_ns));
+		if (times)
+			printf(" ns=%llu", (unsigned long long)(r->records.at[i].time.end_ns -
+								r->records.at[i].time.start_ns));
 		putchar('\n');
 	}
 	sonde_values_release(&v);

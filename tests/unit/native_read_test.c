@@ -18,15 +18,15 @@ static void test_native__nested_ranges_have_parents_threads_and_times(void **sta
 	capture_chunk(&c, 0, 0, 77);
 	r = open_capture(&c);
 	assert_int_equal(r->ranges.nr, 2);
-	assert_int_equal(r->range_times.nr, 2);
+	assert_true(r->has_range_times);
 	assert_true(is(r, r->ranges.at[0].label, "A") && is(r, r->ranges.at[1].label, "B"));
 	assert_int_equal(r->ranges.at[0].parent, SONDE_NONE);
 	assert_int_equal(r->ranges.at[1].parent, 0);
 	assert_int_equal(r->ranges.at[1].thread, 77);
-	assert_int_equal(r->range_times.at[0].begin_ns, EPOCH + 1010);
-	assert_int_equal(r->range_times.at[1].begin_ns, EPOCH + 1020);
-	assert_int_equal(r->range_times.at[1].end_ns, EPOCH + 1120);
-	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 1170);
+	assert_int_equal(r->ranges.at[0].time.begin_ns, EPOCH + 1010);
+	assert_int_equal(r->ranges.at[1].time.begin_ns, EPOCH + 1020);
+	assert_int_equal(r->ranges.at[1].time.end_ns, EPOCH + 1120);
+	assert_int_equal(r->ranges.at[0].time.end_ns, EPOCH + 1170);
 	assert_int_equal(r->notes.texts.nr, 0);
 	sonde_records_free(r);
 }
@@ -50,8 +50,8 @@ static void test_native__one_moment_and_the_rate_make_a_clock(void **state)
 	event(&c, SONDE_EVENT_POP, 1, 100);
 	capture_chunk(&c, 0, 0, 77);
 	r = open_capture(&c);
-	assert_int_equal(r->range_times.at[0].begin_ns, EPOCH + 1005);
-	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 1055);
+	assert_int_equal(r->ranges.at[0].time.begin_ns, EPOCH + 1005);
+	assert_int_equal(r->ranges.at[0].time.end_ns, EPOCH + 1055);
 	sonde_records_free(r);
 }
 
@@ -74,7 +74,7 @@ static void test_native__domains_have_stacks_of_their_own(void **state)
 	assert_int_equal(r->ranges.at[1].parent, SONDE_NONE);
 	assert_true(is(r, r->ranges.at[1].domain, "D"));
 	assert_int_equal(r->ranges.at[0].domain, SONDE_NONE);
-	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 1030);
+	assert_int_equal(r->ranges.at[0].time.end_ns, EPOCH + 1030);
 	assert_true(noted(r, "1 pop without a push"));
 	sonde_records_free(r);
 }
@@ -100,9 +100,9 @@ static void test_native__a_launch_belongs_to_what_was_open_at_it(void **state)
 	assert_true(is(r, rec[0].full_name,
 		"void gemm_tile<(int)2>(const float *, const float *, float *, int)"));
 	assert_true(is(r, rec[2].name, "[CUDA memcpy Host-to-Device]"));
-	assert_int_equal(r->record_times.at[1].end_ns - r->record_times.at[1].start_ns, 40);
+	assert_int_equal(r->records.at[1].time.end_ns - r->records.at[1].time.start_ns, 40);
 	/* The GPU's clock is 500 µs ahead: its 503000 is the host's 3000. */
-	assert_int_equal(r->record_times.at[1].start_ns, EPOCH + 3000);
+	assert_int_equal(r->records.at[1].time.start_ns, EPOCH + 3000);
 	assert_true(noted(r, "1 piece of GPU work has no known launch"));
 	assert_true(noted(r, "1 push was never popped"));
 	sonde_records_free(r);
@@ -176,7 +176,7 @@ static void test_native__correlation_ids_far_apart_find_their_launches(void **st
 	assert_int_equal(r->records.nr, 4);
 	assert_int_equal(r->records.at[0].open, 0);
 	assert_int_equal(r->members.at[r->sets.at[r->records.at[1].open].first], 1);
-	assert_int_equal(r->record_times.at[1].start_ns + 9000, r->record_times.at[0].start_ns);
+	assert_int_equal(r->records.at[1].time.start_ns + 9000, r->records.at[0].time.start_ns);
 	assert_true(noted(r, "2 pieces of GPU work have no known launch"));
 	sonde_records_free(r);
 }
@@ -221,8 +221,8 @@ static void test_native__work_without_times_has_none(void **state)
 	capture_chunk(&c, 3, 0, 79);
 	r = open_capture(&c);
 	assert_int_equal(r->records.nr, 4);
-	assert_int_equal(r->record_times.at[0].start_ns, 0);
-	assert_int_equal(r->record_times.at[0].end_ns, 0);
+	assert_int_equal(r->records.at[0].time.start_ns, 0);
+	assert_int_equal(r->records.at[0].time.end_ns, 0);
 	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
 	assert_true(isnan(value(r, 0, &v, "gpu__time_duration.sum")));
 	assert_true(value(r, 0, &v, "launch__grid_size") == 8);
@@ -312,8 +312,8 @@ static void test_native__cpu_time_is_shared_out_between_readings(void **state)
 	event(&c, SONDE_EVENT_POP | SONDE_EVENT_CPU, 2, 100, 7);
 	capture_chunk(&c, 0, 0, 77);
 	r = open_capture(&c);
-	assert_int_equal(r->range_times.at[0].cpu_ns, 50);
-	assert_int_equal(r->range_times.at[1].cpu_ns, 7);
+	assert_int_equal(r->ranges.at[0].time.cpu_ns, 50);
+	assert_int_equal(r->ranges.at[1].time.cpu_ns, 7);
 	sonde_records_free(r);
 }
 
@@ -341,8 +341,8 @@ static void test_native__lost_events_are_counted_and_open_ranges_found_again(voi
 	assert_int_equal(r->ranges.nr, 3);
 	assert_true(is(r, r->ranges.at[2].label, "B"));
 	assert_int_equal(r->ranges.at[2].parent, 0);
-	assert_int_equal(r->range_times.at[2].end_ns, EPOCH + 5010);
-	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 5020);
+	assert_int_equal(r->ranges.at[2].time.end_ns, EPOCH + 5010);
+	assert_int_equal(r->ranges.at[0].time.end_ns, EPOCH + 5020);
 	assert_true(noted(r, "3 events were lost"));
 	sonde_records_free(r);
 }
@@ -367,7 +367,7 @@ static void test_native__chunks_of_a_stream_may_lie_in_any_order(void **state)
 	capture_chunk(&c, 0, 0, 77);
 	r = open_capture(&c);
 	assert_int_equal(r->ranges.nr, 1);
-	assert_int_equal(r->range_times.at[0].end_ns, EPOCH + 2010);
+	assert_int_equal(r->ranges.at[0].time.end_ns, EPOCH + 2010);
 	sonde_records_free(r);
 }
 

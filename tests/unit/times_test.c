@@ -3,25 +3,21 @@
 
 static void stamp(struct made *m, uint64_t start, uint64_t end)
 {
-	struct sonde_record_time *time;
+	size_t i;
 
-	while (m->r->record_times.nr < m->r->records.nr) {
-		time = sonde_vec_push(&m->r->record_times);
-		assert_non_null(time);
-		*time = (struct sonde_record_time){start, end};
-	}
+	for (i = m->r->records.nr; i-- > 0 && !m->r->records.at[i].time.end_ns;)
+		m->r->records.at[i].time = (struct sonde_record_time){start, end};
+	m->r->has_record_times = true;
 }
 
 /* Every range is entered from 10 to 40. */
 static void enter(struct made *m, uint64_t cpu_ns)
 {
-	struct sonde_range_time *time;
+	size_t i;
 
-	while (m->r->range_times.nr < m->r->ranges.nr) {
-		time = sonde_vec_push(&m->r->range_times);
-		assert_non_null(time);
-		*time = (struct sonde_range_time){.begin_ns = 10, .end_ns = 40, .cpu_ns = cpu_ns};
-	}
+	for (i = m->r->ranges.nr; i-- > 0 && !m->r->ranges.at[i].time.end_ns;)
+		m->r->ranges.at[i].time = (struct sonde_range_time){10, 40, cpu_ns};
+	m->r->has_range_times = true;
 }
 
 static void test_times__overlapping_launches_are_busy_once(void **state)

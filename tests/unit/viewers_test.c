@@ -215,10 +215,9 @@ static void test_perfetto__without_times_is_a_usage_error(void **state)
 /* Gives the two ranges of small_run times: A from 100 to 900, B inside to its end. */
 static void give_times(struct run *r)
 {
-	assert_true(sonde_vec_reserve(&r->m.r->range_times, 2));
-	r->m.r->range_times.nr = 2;
-	r->m.r->range_times.at[0] = (struct sonde_range_time){100, 900, 0};
-	r->m.r->range_times.at[1] = (struct sonde_range_time){200, 900, 0};
+	r->m.r->has_range_times = true;
+	r->m.r->ranges.at[0].time = (struct sonde_range_time){100, 900, 0};
+	r->m.r->ranges.at[1].time = (struct sonde_range_time){200, 900, 0};
 }
 
 static void test_tracks__entries_are_events_of_their_thread(void **state)
