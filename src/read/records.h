@@ -103,6 +103,13 @@ struct sonde_record_time {
 	uint64_t start_ns, end_ns;
 };
 
+/* Why a result has a second place. */
+enum sonde_origin {
+	SONDE_ORIGIN_NONE,
+	SONDE_ORIGIN_GRAPH,    /* a node of a CUDA graph: where it was captured */
+	SONDE_ORIGIN_BACKWARD, /* of a backward operator: where its forward operator ran */
+};
+
 /* One result. */
 struct sonde_record {
 	uint64_t thread; /* that launched it */
@@ -119,6 +126,18 @@ struct sonde_record {
 	uint8_t kind;	    /* enum sonde_result */
 	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
 	struct sonde_record_time time;
+	/*
+	 * Where the work was written, if elsewhere than it was launched: the innermost push/pop
+	 * entry there (its parents are implied). Means nothing while the kind is NONE.
+	 */
+	uint32_t origin;
+	uint8_t origin_kind; /* enum sonde_origin */
+	/*
+	 * For sources without times that know other threads' ranges at the launch: if this thread
+	 * has none open, the set of the one other thread that has, 0 = there is none.
+	 */
+	uint32_t lent;
+	bool is_lent_by_several; /* two and more threads have: nobody can tell which it is */
 };
 
 /*
