@@ -9,7 +9,7 @@
 #   make accept       rewrite the golden outputs under tests/cli/
 #   make lint         clang-tidy and cppcheck over src/
 #
-# Rooms are folders under src/; a new .c file in a room is picked up by itself.
+# Rooms are folders under src/, lib/hydra is the composer; a new .c file in one is picked up by itself.
 
 VERSION   := 0.1.0
 PREFIX    ?= /usr/local
@@ -23,13 +23,14 @@ STATIC    ?=
 CUDA_HOME ?= /usr/local/cuda
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
-CPPFLAGS  += -Isrc -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
+CPPFLAGS  += -Isrc -Ilib -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
 ROOMS     := base config format capture read attribute aggregate export check
-LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))
+HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
+LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c))) $(HYDRA_SRC)
 CLI_SRC   := $(sort $(wildcard src/cli/*.c))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -59,10 +60,27 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The runner of recorded configuration cases (see tests/cli/hydra_test.sh).
-$(BUILD)/tests/hydra_cases: $(sort $(wildcard tests/hydra/*.c)) $(BUILD)/libsonde.a tests/hydra/case.h
+# --- lib/hydra, which needs src/base only: its tests link nothing else -------------------------
+HYDRA_OBJ  := $(HYDRA_SRC:%.c=$(BUILD)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard src/base/*.c)))
+CASES_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard lib/hydra/tests/cases/*.c)))
+TESTS      += $(BUILD)/tests/hydra_test
+
+$(BUILD)/libhydra.a: $(HYDRA_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/tests/hydra_test: $(BUILD)/lib/hydra/tests/hydra_test.o $(BUILD)/libhydra.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/hydra $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+# The runner of recorded cases (lib/hydra/tests/cases_test.sh).
+$(BUILD)/tests/hydra_cases: $(CASES_OBJ) $(BUILD)/libhydra.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/lib/hydra/tests/%.o: CPPFLAGS += -Itests/unit -Ilib/hydra/tests/cases
+-include $(CASES_OBJ:.o=.d) $(BUILD)/lib/hydra/tests/hydra_test.d
+# ----------------------------------------------------------------------------------------------
 
 # --- the injected library and the programs it is tried on -------------------------------------
 # Needs the NVTX headers; its CUPTI half needs the CUPTI headers too. Without them: everything else.
@@ -153,15 +171,20 @@ unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
 # One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them.
 FUZZ := CC=clang BUILD=build/fuzz OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
-FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
 
 fuzz:
 	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
 
 .PHONY: fuzz-programs
-fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
+fuzz-programs: $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(FUZZ_SRC)))
 
 $(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/tests/%_fuzz: $(BUILD)/lib/hydra/tests/%_fuzz.o $(BUILD)/libhydra.a
+	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
 DATA := $(DESTDIR)$(PREFIX)/share/sonde

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	size_t i, rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 200;
 	double *times = calloc(rounds ? rounds : 1, sizeof(*times));
 	struct sonde_err err = {0};
-	struct sonde_config *c;
+	struct hydra_config *c;
 
 	for (i = 0; times && i < rounds; i++) {
 		double start = now_ms();
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 			free(times);
 			return 1;
 		}
-		sonde_config_free(c);
+		hydra_config_free(c);
 		times[i] = now_ms() - start;
 	}
 	if (times && rounds) {

@@ -1,6 +1,6 @@
 #include "capture/kernel_list.h"
 
-#include "config/config.h"
+#include "hydra/hydra.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,17 +81,17 @@ void sonde_kernel_list_release(struct sonde_kernel_list *l)
 
 /* The text at `kernels.I.KEY`, copied; NULL when there is none. */
 static const char *member(
-	struct sonde_kernel_list *l, const struct sonde_config *c, size_t i, const char *key)
+	struct sonde_kernel_list *l, const struct hydra_config *c, size_t i, const char *key)
 {
 	char path[64];
 	struct sonde_str text;
 
 	snprintf(path, sizeof(path), "kernels.%zu.%s", i, key);
-	text = sonde_config_str(c, path);
+	text = hydra_config_str(c, path);
 	return text.n ? sonde_arena_z(&l->arena, text) : NULL;
 }
 
-static int take_entry(struct sonde_kernel_list *l, const struct sonde_config *c, size_t i,
+static int take_entry(struct sonde_kernel_list *l, const struct hydra_config *c, size_t i,
 	const char *path, struct sonde_err *err)
 {
 	const char *name = member(l, c, i, "name"), *regex = member(l, c, i, "regex");
@@ -109,18 +109,18 @@ static int take_entry(struct sonde_kernel_list *l, const struct sonde_config *c,
 int sonde_kernel_list_open(struct sonde_kernel_list *out, const char *path, struct sonde_err *err)
 {
 	const struct sonde_str *items;
-	struct sonde_config *c = NULL;
+	struct hydra_config *c = NULL;
 	size_t nr = 0, i;
-	int rc = sonde_config_file_open(&c, path, err);
+	int rc = hydra_config_file_open(&c, path, err);
 
 	*out = (struct sonde_kernel_list){0};
 	if (rc == 0)
-		nr = sonde_config_list(c, "kernels", &items);
-	if (rc == 0 && (sonde_config_is_null(c, "kernels") || sonde_config_str(c, "kernels").n))
+		nr = hydra_config_list(c, "kernels", &items);
+	if (rc == 0 && (hydra_config_is_null(c, "kernels") || hydra_config_str(c, "kernels").n))
 		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no list 'kernels' in it", path);
 	for (i = 0; i < nr && rc == 0; i++)
 		rc = take_entry(out, c, i, path, err);
-	sonde_config_free(c);
+	hydra_config_free(c);
 	if (rc)
 		sonde_kernel_list_release(out);
 	return rc;
@@ -130,18 +130,18 @@ int sonde_yaml_strings(const char *const **out, const char *path, const char *ke
 	struct sonde_arena *arena, struct sonde_err *err)
 {
 	const struct sonde_str *items;
-	struct sonde_config *c;
+	struct hydra_config *c;
 	const char **at = NULL;
 	size_t nr, i;
-	int rc = sonde_config_file_open(&c, path, err);
+	int rc = hydra_config_file_open(&c, path, err);
 
 	if (rc)
 		return rc;
-	nr = sonde_config_list(c, key, &items);
+	nr = hydra_config_list(c, key, &items);
 	at = sonde_arena_calloc(arena, nr + 1, sizeof(*at));
 	for (i = 0; at && i < nr; i++)
 		at[i] = sonde_arena_z(arena, items[i]);
-	sonde_config_free(c);
+	hydra_config_free(c);
 	*out = at;
 	return at && !arena->failed ? 0 : sonde_err_nomem(err);
 }

@@ -55,38 +55,38 @@ static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [
 			"sonde config profiling/ncu@pipeline.ncu=ncu.high --package "
 			"pipeline.ncu.ncu_cli"}}};
 
-static int print_one(struct sonde_config *c, struct sonde_sink *out, struct sonde_err *err)
+static int print_one(struct hydra_config *c, struct sonde_sink *out, struct sonde_err *err)
 {
-	enum sonde_config_part part = (enum sonde_config_part)want.part;
+	enum hydra_part part = (enum hydra_part)want.part;
 
 	if (want.info != NO_INFO)
-		return sonde_config_print_info(c, out, (enum sonde_config_info)want.info, err);
+		return hydra_config_print_info(c, out, (enum hydra_info)want.info, err);
 	if (want.origin)
-		return sonde_config_dump_origins(c, out, part, err);
-	return sonde_config_dump(c, out, part, want.package, want.resolve, err);
+		return hydra_config_dump_origins(c, out, part, err);
+	return hydra_config_dump(c, out, part, want.package, want.resolve, err);
 }
 
 /* The jobs of a sweep, one document each. */
-static int print_jobs(struct sonde_config *master, struct sonde_sink *out, struct sonde_err *err)
+static int print_jobs(struct hydra_config *master, struct sonde_sink *out, struct sonde_err *err)
 {
 	const struct sonde_str *lines;
-	struct sonde_config *job;
+	struct hydra_config *job;
 	size_t i, k, nr;
 	int rc = 0;
 
-	for (i = 0; i < sonde_config_nr_jobs(master) && rc == 0; i++) {
-		rc = sonde_config_job_open(&job, master, i, err);
+	for (i = 0; i < hydra_config_nr_jobs(master) && rc == 0; i++) {
+		rc = hydra_config_job_open(&job, master, i, err);
 		if (rc)
 			break;
-		nr = sonde_config_job_overrides(master, i, &lines);
+		nr = hydra_config_job_overrides(master, i, &lines);
 		sonde_sink_printf(out, "--- # job %zu:", i);
 		for (k = 0; k < nr; k++)
 			sonde_sink_printf(out, " %.*s", SONDE_STR_ARG(lines[k]));
 		sonde_sink_puts(out, "\n# in ");
-		sonde_sink_str(out, sonde_config_run_dir(job));
+		sonde_sink_str(out, hydra_config_run_dir(job));
 		sonde_sink_putc(out, '\n');
 		rc = print_one(job, out, err);
-		sonde_config_free(job);
+		hydra_config_free(job);
 	}
 	return rc;
 }
@@ -101,19 +101,19 @@ static int show(
 		.multirun = want.multirun,
 		.any_keys = want.no_check,
 		.raw = want.no_check || want.info != NO_INFO};
-	struct sonde_config *c;
+	struct hydra_config *c;
 	const struct sonde_notes *notes;
 	size_t i;
 	int rc = sonde_config_open(&c, &req, err);
 
 	if (rc)
 		return rc;
-	notes = sonde_config_notes(c);
+	notes = hydra_config_notes(c);
 	for (i = 0; i < notes->texts.nr; i++)
 		fprintf(stderr, "sonde: %.*s\n", SONDE_STR_ARG(notes->texts.keys[i]));
 	rc = want.multirun && want.info == NO_INFO ? print_jobs(c, out, err)
 						   : print_one(c, out, err);
-	sonde_config_free(c);
+	hydra_config_free(c);
 	return rc;
 }
 
@@ -122,11 +122,11 @@ static int run(struct sonde_args *args, struct sonde_sink *out, struct sonde_err
 	if (args->wants_help) {
 		sonde_usage_print(&usage, out);
 		sonde_sink_puts(out, "\nkeys and their defaults:\n");
-		sonde_config_print_help(out);
+		hydra_keys_print_help(sonde_keys, out);
 		return 0;
 	}
 	if (want.markdown) {
-		sonde_config_print_markdown(out);
+		hydra_keys_print_markdown(sonde_keys, out);
 		return 0;
 	}
 	if (want.origin && want.info != NO_INFO)

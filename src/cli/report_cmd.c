@@ -11,19 +11,19 @@
 
 /* What the terminal and the clock add to the configured options. */
 static void fit_options(struct sonde_report_request *q, struct sonde_export_options *o,
-	const struct sonde_config *c)
+	const struct hydra_config *c)
 {
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (!q->deterministic && !sonde_config_bool(c, "report.deterministic") &&
+	if (!q->deterministic && !hydra_config_bool(c, "report.deterministic") &&
 		gmtime_r(&now, &tm))
 		strftime(q->generated_at, sizeof(q->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	o->generated_at = q->generated_at[0] ? q->generated_at : NULL;
 	o->command = q->command.failed ? NULL : q->command.p;
 	o->by = q->by;
 	o->lists_kernels = sonde_str_starts(
-		sonde_config_origin(c, "report.max_kernels"), "override"); /* asked for */
+		hydra_config_origin(c, "report.max_kernels"), "override"); /* asked for */
 	o->width = q->width ? q->width : sonde_terminal_width();
 	o->is_coloured = !q->output && sonde_terminal_is_coloured(q->colour);
 	o->is_utf8 = sonde_terminal_is_utf8();
@@ -122,7 +122,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 		.config_dir = q->config_dir,
 		.config_name = q->config_name};
 	struct sonde_settings settings = {0};
-	struct sonde_config *config = NULL;
+	struct hydra_config *config = NULL;
 	struct sonde_sink yaml;
 	int rc = sonde_config_open(&config, &want, err);
 
@@ -132,7 +132,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	settings.choice.headline_only =
 		q->format <= SONDE_REPORT_TEXT && !sonde_report_request_writes_dir(q);
 	if (rc == 0)
-		rc = sonde_config_dump(config, &yaml, SONDE_CONFIG_JOB, "report", true, err);
+		rc = hydra_config_dump(config, &yaml, HYDRA_PART_JOB, "report", true, err);
 	if (rc == 0) {
 		settings.options.config = yaml.buf.p;
 		fit_options(q, &settings.options, config);
@@ -140,7 +140,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	}
 	sonde_sink_abort(&yaml);
 	sonde_settings_release(&settings);
-	sonde_config_free(config);
+	hydra_config_free(config);
 	return rc;
 }
 

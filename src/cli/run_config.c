@@ -8,17 +8,17 @@
 #define MODE "hydra.mode="
 
 struct sonde_run_config {
-	struct sonde_config *config;
+	struct hydra_config *config;
 	const char *list_key; /* the list last asked for */
 	const struct sonde_str *items;
 	size_t nr_items;
 };
 
-static int wrap(struct sonde_run_config **out, struct sonde_config *config, struct sonde_err *err)
+static int wrap(struct sonde_run_config **out, struct hydra_config *config, struct sonde_err *err)
 {
 	*out = sonde_calloc(1, sizeof(**out));
 	if (!*out) {
-		sonde_config_free(config);
+		hydra_config_free(config);
 		return sonde_err_nomem(err);
 	}
 	(*out)->config = config;
@@ -33,7 +33,7 @@ int sonde_run_config_open(
 		.config_dir = q->dirs.nr ? q->dirs.at[q->dirs.nr - 1] : NULL,
 		.config_name = q->name,
 		.multirun = q->is_multirun};
-	struct sonde_config *config = NULL;
+	struct hydra_config *config = NULL;
 	const char **lines = sonde_calloc(q->overrides.nr + 1, sizeof(*lines));
 	size_t i;
 	int rc;
@@ -53,14 +53,14 @@ int sonde_run_config_open(
 
 size_t sonde_run_config_nr_jobs(const struct sonde_run_config *master)
 {
-	return sonde_config_nr_jobs(master->config);
+	return hydra_config_nr_jobs(master->config);
 }
 
 int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_run_config *master,
 	size_t job, struct sonde_err *err)
 {
-	struct sonde_config *config = NULL;
-	int rc = sonde_config_job_open(&config, master->config, job, err);
+	struct hydra_config *config = NULL;
+	int rc = hydra_config_job_open(&config, master->config, job, err);
 
 	*out = NULL;
 	return rc ? rc : wrap(out, config, err);
@@ -71,10 +71,10 @@ void sonde_run_config_job_words(
 	const struct sonde_run_config *master, size_t job, struct sonde_buf *out)
 {
 	const struct sonde_str *lines, *first, *last;
-	size_t nr_jobs = sonde_config_nr_jobs(master->config), i;
-	size_t nr = sonde_config_job_overrides(master->config, job, &lines);
-	bool has_all = nr_jobs < 2 || sonde_config_job_overrides(master->config, 0, &first) != nr ||
-		       sonde_config_job_overrides(master->config, nr_jobs - 1, &last) != nr;
+	size_t nr_jobs = hydra_config_nr_jobs(master->config), i;
+	size_t nr = hydra_config_job_overrides(master->config, job, &lines);
+	bool has_all = nr_jobs < 2 || hydra_config_job_overrides(master->config, 0, &first) != nr ||
+		       hydra_config_job_overrides(master->config, nr_jobs - 1, &last) != nr;
 	const char *gap = "";
 
 	for (i = 0; i < nr; i++) {
@@ -87,14 +87,14 @@ void sonde_run_config_job_words(
 
 const char *sonde_run_config_sweep_dir(struct sonde_run_config *master)
 {
-	return sonde_config_str(master->config, "hydra.sweep.dir").p;
+	return hydra_config_str(master->config, "hydra.sweep.dir").p;
 }
 
 static const char *text(void *of, const char *key)
 {
 	struct sonde_run_config *c = of;
 
-	return sonde_config_is_null(c->config, key) ? NULL : sonde_config_str(c->config, key).p;
+	return hydra_config_is_null(c->config, key) ? NULL : hydra_config_str(c->config, key).p;
 }
 
 static const char *element(void *of, const char *key, size_t i)
@@ -102,12 +102,12 @@ static const char *element(void *of, const char *key, size_t i)
 	struct sonde_run_config *c = of;
 
 	if (key != c->list_key) /* every asking makes a new list */
-		c->nr_items = sonde_config_list(c->config, key, &c->items);
+		c->nr_items = hydra_config_list(c->config, key, &c->items);
 	c->list_key = key;
 	return i < c->nr_items ? c->items[i].p : NULL;
 }
 
-struct sonde_config *sonde_run_config_composed(const struct sonde_run_config *c)
+struct hydra_config *sonde_run_config_composed(const struct sonde_run_config *c)
 {
 	return c->config;
 }
@@ -119,12 +119,12 @@ struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c)
 
 const char *sonde_run_config_dir(struct sonde_run_config *c)
 {
-	return sonde_config_run_dir(c->config).p;
+	return hydra_config_run_dir(c->config).p;
 }
 
 const char *sonde_run_config_subdir(struct sonde_run_config *c)
 {
-	struct sonde_str dir = sonde_config_str(c->config, "hydra.output_subdir");
+	struct sonde_str dir = hydra_config_str(c->config, "hydra.output_subdir");
 
 	return dir.n ? dir.p : NULL;
 }
@@ -132,12 +132,12 @@ const char *sonde_run_config_subdir(struct sonde_run_config *c)
 int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 	enum sonde_run_yaml part, struct sonde_err *err)
 {
-	static const enum sonde_config_part parts[] = {
-		[SONDE_RUN_RESOLVED_YAML] = SONDE_CONFIG_JOB,
-		[SONDE_RUN_JOB_YAML] = SONDE_CONFIG_JOB,
-		[SONDE_RUN_HYDRA_YAML] = SONDE_CONFIG_HYDRA,
-		[SONDE_RUN_OVERRIDES_YAML] = SONDE_CONFIG_ALL,
-		[SONDE_RUN_ALL_YAML] = SONDE_CONFIG_ALL,
+	static const enum hydra_part parts[] = {
+		[SONDE_RUN_RESOLVED_YAML] = HYDRA_PART_JOB,
+		[SONDE_RUN_JOB_YAML] = HYDRA_PART_JOB,
+		[SONDE_RUN_HYDRA_YAML] = HYDRA_PART_HYDRA,
+		[SONDE_RUN_OVERRIDES_YAML] = HYDRA_PART_ALL,
+		[SONDE_RUN_ALL_YAML] = HYDRA_PART_ALL,
 	};
 	bool is_list = part == SONDE_RUN_OVERRIDES_YAML;
 	struct sonde_sink sink;
@@ -145,7 +145,7 @@ int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 	int rc;
 
 	sonde_sink_init_string(&sink);
-	rc = sonde_config_dump(c->config, &sink, parts[part],
+	rc = hydra_config_dump(c->config, &sink, parts[part],
 		is_list ? "hydra.overrides.task" : NULL, part == SONDE_RUN_RESOLVED_YAML, err);
 	yaml = sonde_buf_view(&sink.buf);
 	if (is_list) /* without the line that names the package */
@@ -162,7 +162,7 @@ void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *o
 	size_t k, i, nr;
 
 	for (k = 0; k < 2; k++) {
-		nr = sonde_config_list(c->config, keys[k], &lines);
+		nr = hydra_config_list(c->config, keys[k], &lines);
 		for (i = 0; i < nr; i++)
 			if (!sonde_str_starts(lines[i], MODE))
 				sonde_argv_add(out, lines[i].p);
@@ -174,7 +174,7 @@ static void add_below(
 	struct sonde_run_config *c, struct sonde_argv *env, const char *key, const char *prefix)
 {
 	const struct sonde_str *names;
-	size_t nr = sonde_config_keys(c->config, key, &names), i, k;
+	size_t nr = hydra_config_keys(c->config, key, &names), i, k;
 
 	for (i = 0; i < nr; i++) {
 		struct sonde_buf full = {0}, word = {0};
@@ -188,7 +188,7 @@ static void add_below(
 			env->failed = true;
 		else
 			sonde_argv_printf(env, "%s=%.*s", word.p,
-				SONDE_STR_ARG(sonde_config_str(c->config, full.p)));
+				SONDE_STR_ARG(hydra_config_str(c->config, full.p)));
 		sonde_buf_release(&full);
 		sonde_buf_release(&word);
 	}
@@ -196,7 +196,7 @@ static void add_below(
 
 int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, struct sonde_err *err)
 {
-	struct sonde_str device = sonde_config_str(c->config, "device");
+	struct sonde_str device = hydra_config_str(c->config, "device");
 
 	add_below(c, env, "model", "SONDE_MODEL_");
 	add_below(c, env, "infer", "SONDE_INFER_");
@@ -211,6 +211,6 @@ void sonde_run_config_free(struct sonde_run_config *c)
 {
 	if (!c)
 		return;
-	sonde_config_free(c->config);
+	hydra_config_free(c->config);
 	sonde_free(c);
 }

@@ -33,11 +33,11 @@ struct sonde_run_request {
 	char *const *program; /* ends with NULL; empty = the configured one */
 };
 
-struct sonde_config;
+struct hydra_config;
 
 struct sonde_run {
 	struct sonde_capture_settings set;
-	struct sonde_config *config;
+	struct hydra_config *config;
 	struct sonde_rundir dir;
 	const char *job;      /* of a sweep, in words; NULL = a run of its own */
 	char *const *program; /* ends with NULL */
@@ -97,7 +97,7 @@ int sonde_run_config_open(
 	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err);
 void sonde_run_config_free(struct sonde_run_config *c);
 struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c);
-struct sonde_config *sonde_run_config_composed(const struct sonde_run_config *c);
+struct hydra_config *sonde_run_config_composed(const struct sonde_run_config *c);
 const char *sonde_run_config_dir(struct sonde_run_config *c);	 /* the run directory */
 const char *sonde_run_config_subdir(struct sonde_run_config *c); /* hydra.output_subdir, or NULL */
 

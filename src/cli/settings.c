@@ -91,11 +91,11 @@ void sonde_overrides_release(struct sonde_overrides *o)
 	sonde_arena_release(&o->arena);
 }
 
-static int read_list(struct sonde_word_list *into, const struct sonde_config *c, const char *key,
+static int read_list(struct sonde_word_list *into, const struct hydra_config *c, const char *key,
 	struct sonde_words *out, struct sonde_err *err)
 {
 	const struct sonde_str *items;
-	size_t i, nr = sonde_config_list(c, key, &items);
+	size_t i, nr = hydra_config_list(c, key, &items);
 
 	for (i = 0; i < nr; i++) {
 		const char **slot = sonde_vec_push(into);
@@ -109,9 +109,9 @@ static int read_list(struct sonde_word_list *into, const struct sonde_config *c,
 }
 
 /* Set on the command line, or in a file of the user's: then it must be there. */
-static bool is_default(const struct sonde_config *c, const char *key)
+static bool is_default(const struct hydra_config *c, const char *key)
 {
-	struct sonde_str origin = sonde_config_origin(c, key);
+	struct sonde_str origin = hydra_config_origin(c, key);
 
 	return !sonde_str_starts(origin, "override");
 }
@@ -131,12 +131,12 @@ static enum sonde_sort sort_named(struct sonde_str word)
 }
 
 /* What ncu compared with something else than we would: `regex:` over function names. */
-static bool is_comparable(const struct sonde_config *c)
+static bool is_comparable(const struct hydra_config *c)
 {
 	const struct sonde_str *names;
-	size_t i, nr = sonde_config_list(c, CLI "kernel_name", &names);
+	size_t i, nr = hydra_config_list(c, CLI "kernel_name", &names);
 
-	if (sonde_str_is(sonde_config_str(c, CLI "kernel_name_base"), "demangled"))
+	if (sonde_str_is(hydra_config_str(c, CLI "kernel_name_base"), "demangled"))
 		return true;
 	for (i = 0; i < nr; i++)
 		if (sonde_str_starts(names[i], "regex:"))
@@ -144,19 +144,19 @@ static bool is_comparable(const struct sonde_config *c)
 	return true;
 }
 
-static bool stands_in(const struct sonde_config *c, enum sonde_stand_in when, const char *key)
+static bool stands_in(const struct hydra_config *c, enum sonde_stand_in when, const char *key)
 {
 	if (!key || when == SONDE_STAND_IN_NEVER)
 		return false;
 	return when == SONDE_STAND_IN_ALWAYS || !is_default(c, key);
 }
 
-static int read_lists(struct sonde_settings *s, const struct sonde_config *c,
+static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
 	const struct sonde_str *items;
-	bool chooses_metrics = sonde_config_list(c, "report.metrics", &items) ||
-			       sonde_config_list(c, "report.sections", &items);
+	bool chooses_metrics = hydra_config_list(c, "report.metrics", &items) ||
+			       hydra_config_list(c, "report.sections", &items);
 	const struct {
 		const char *key, *capture_key;
 		struct sonde_words *out;
@@ -185,21 +185,21 @@ static int read_lists(struct sonde_settings *s, const struct sonde_config *c,
 	return rc;
 }
 
-int sonde_settings_read(struct sonde_settings *s, const struct sonde_config *c,
+int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
 	bool is_named = when == SONDE_STAND_IN_NAMED;
 	int rc = read_lists(s, c, when, err);
 
-	s->selection.stack_only = sonde_str_is(sonde_config_str(c, "report.nesting"), "stack");
+	s->selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
 	s->choice.metrics_by_default =
 		is_default(c, "report.metrics") && !(is_named && !is_default(c, CLI "metrics"));
 	s->choice.sections_by_default =
 		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
-	s->choice.no_aggregate = !sonde_config_bool(c, "report.aggregate");
-	s->options.max_regions = limit_of(sonde_config_int(c, "report.max_regions"));
-	s->options.max_kernels = limit_of(sonde_config_int(c, "report.max_kernels"));
-	s->options.sort = sort_named(sonde_config_str(c, "report.sort"));
+	s->choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
+	s->options.max_regions = limit_of(hydra_config_int(c, "report.max_regions"));
+	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
+	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));
 	return rc;
 }
 

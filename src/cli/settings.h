@@ -45,7 +45,7 @@ enum sonde_stand_in {
 	SONDE_STAND_IN_ALWAYS,
 	SONDE_STAND_IN_NEVER,
 };
-int sonde_settings_read(struct sonde_settings *s, const struct sonde_config *c,
+int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err);
 void sonde_settings_release(struct sonde_settings *s);
 

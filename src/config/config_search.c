@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,35 +53,32 @@ static bool looks_like_ours(const char *dir)
 	return hit;
 }
 
-static int add(struct sonde_config *c, const char *provider, const char *dir)
+static void add(struct sonde_config_sources *s, const char *provider, const char *dir)
 {
-	return sonde_search__add(
-		&c->compose.search, SONDE_SOURCE_DIR, provider, sonde_str_from(dir));
+	s->at[s->nr++] = (struct hydra_source){.provider = provider, .dir = dir};
 }
 
-static int add_user(struct sonde_config *c)
+static void add_user(struct sonde_config_sources *s)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char path[PATH_MAX];
 
 	if (xdg && *xdg)
-		snprintf(path, sizeof(path), "%s/sonde", xdg);
+		snprintf(s->user, sizeof(s->user), "%s/sonde", xdg);
 	else if (home && *home)
-		snprintf(path, sizeof(path), "%s/.config/sonde", home);
-	else
-		return 0;
-	return is_dir(path) ? add(c, "user", path) : 0;
+		snprintf(s->user, sizeof(s->user), "%s/.config/sonde", home);
+	if (*s->user && is_dir(s->user))
+		add(s, "user", s->user);
 }
 
 /*
  * What belongs to this executable: the conf of its build tree or of an
  * installation that was moved, else where it was meant to be installed.
  */
-static int add_shipped(struct sonde_config *c)
+static void add_shipped(struct sonde_config_sources *s)
 {
 	static const char *const places[] = {
 		"../share/sonde/conf", "../conf", "../../conf", "../../../conf"};
-	char exe[PATH_MAX], path[PATH_MAX + 32], full[PATH_MAX];
+	char exe[PATH_MAX], path[PATH_MAX + 32];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 	size_t i;
@@ -92,27 +89,23 @@ static int add_shipped(struct sonde_config *c)
 		*slash = '\0';
 	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", exe, places[i]);
-		if (exists(path, "profiling/ncu/ncu.default.yaml") && realpath(path, full))
-			return add(c, i ? "build" : "installed", full);
+		if (!exists(path, "profiling/ncu/ncu.default.yaml") || !realpath(path, s->shipped))
+			continue;
+		add(s, i ? "build" : "installed", s->shipped);
+		return;
 	}
-	return is_dir(SONDE_DATADIR "/conf") ? add(c, "installed", SONDE_DATADIR "/conf") : 0;
+	if (is_dir(SONDE_DATADIR "/conf"))
+		add(s, "installed", SONDE_DATADIR "/conf");
 }
 
-int sonde_config__add_sources(struct sonde_config *c)
+void sonde_config__find_sources(struct sonde_config_sources *s, const char *config_dir)
 {
-	struct sonde_search *s = &c->compose.search;
-	const char *dir = c->req.config_dir;
-
-	s->cx = &c->cx;
-	if (dir && !is_dir(dir))
-		return sonde_ctx__fail(&c->cx, "SearchPathException",
-			"Additional config directory '%s' not found", dir);
-	if (sonde_search__add(s, SONDE_SOURCE_BUILTIN, "hydra", (struct sonde_str){0}) ||
-		(dir && add(c, "command-line", dir)))
-		return c->cx.fail.code;
-	if (is_dir("conf") && looks_like_ours("conf") && add(c, "project", "conf"))
-		return c->cx.fail.code;
-	if (add_user(c) || add_shipped(c))
-		return c->cx.fail.code;
-	return sonde_search__add(s, SONDE_SOURCE_SCHEMA, "schema", (struct sonde_str){0});
+	if (config_dir) {
+		add(s, "command-line", config_dir);
+		s->at[0].is_required = true;
+	}
+	if (is_dir("conf") && looks_like_ours("conf"))
+		add(s, "project", "conf");
+	add_user(s);
+	add_shipped(s);
 }

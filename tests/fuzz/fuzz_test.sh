@@ -4,7 +4,7 @@
 set -u
 seconds=${FUZZ_SECONDS:-10}
 TMP=${TMP:-$(mktemp -d)}
-targets=(tests/fuzz/*_fuzz.c)
+targets=(tests/fuzz/*_fuzz.c lib/hydra/tests/*_fuzz.c)
 
 skip_all() {
 	for t in "${targets[@]}"; do
@@ -24,12 +24,14 @@ make --no-print-directory fuzz >"$TMP/make.log" 2>&1 || {
 	exit 1
 }
 
-run() { # NAME
-	local name=$1 found=build/fuzz/found/$1
+run() { # SOURCE
+	local name corpus found
+	name=$(basename "$1" _fuzz.c)
+	corpus=$(dirname "$1")/corpus/$name found=build/fuzz/found/$name
 	mkdir -p "$TMP/$name" "$found"
 	if build/fuzz/tests/"${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1500 \
 		-max_len=65536 -artifact_prefix="$found/" -print_final_stats=1 -verbosity=0 \
-		"$TMP/$name" "tests/fuzz/corpus/$name" >"$TMP/$name.log" 2>&1; then
+		"$TMP/$name" "$corpus" >"$TMP/$name.log" 2>&1; then
 		echo "ok fuzz_${name}__finds_nothing_in_${seconds}_s ($(sed -n 's/^stat::number_of_executed_units: *//p' "$TMP/$name.log") inputs)"
 	else
 		tail -60 "$TMP/$name.log"
@@ -39,7 +41,7 @@ run() { # NAME
 
 for t in "${targets[@]}"; do
 	while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
-	run "$(basename "$t" _fuzz.c)" >"$TMP/$(basename "$t").result" &
+	run "$t" >"$TMP/$(basename "$t").result" &
 done
 wait
 cat "$TMP"/*.result

@@ -1,0 +1,284 @@
+/* Single keys from the command line onto a composed config, which is closed to unknown keys. */
+#include "hydra/merge.h"
+
+#include "hydra/pynumber.h"
+#include "hydra/pytext.h"
+
+struct target {
+	struct hydra_lookup *sc;
+	const struct hydra_override *o;
+	bool force;
+};
+
+static struct sonde_str cut_step(struct sonde_str *rest)
+{
+	return sonde_str_cut(*rest, '.', rest);
+}
+
+/* A list index, or -1 when out of range; fails when it is no number. */
+static int64_t list_index(
+	struct hydra_ctx *cx, const struct hydra_datum *list, struct sonde_str step, bool last)
+{
+	struct hydra_datum *n;
+
+	if (!hydra_pynumber__is_py_int(step)) {
+		if (last)
+			hydra_ctx__fail(cx, "ValueError",
+				"invalid literal for int() with base 10: '%.*s'",
+				SONDE_STR_ARG(step));
+		else
+			hydra_ctx__fail(cx, "TypeError", "Index '%.*s' (str) is not an int",
+				SONDE_STR_ARG(step));
+		return -1;
+	}
+	n = hydra_pynumber__int(cx, step, 10);
+	return n && !n->s.n && n->i >= 0 && n->i < list->seq.nr ? n->i : -1;
+}
+
+static int out_of_range(struct hydra_ctx *cx, struct hydra_datum *list, struct sonde_str step)
+{
+	struct hydra_datum *key = hydra_pynumber__int(cx, step, 10);
+
+	if (cx->fail.code)
+		return cx->fail.code;
+	return hydra_datum__fail(cx, "ConfigIndexError", list, hydra_datum__path_to(cx, list, key),
+		"list index out of range");
+}
+
+static struct hydra_datum *child_of(
+	struct hydra_ctx *cx, struct hydra_datum *c, struct sonde_str step)
+{
+	int64_t i;
+
+	if (c->kind == HYDRA_MAP)
+		return hydra_datum__get(c, step);
+	i = list_index(cx, c, step, false);
+	return i < 0 ? NULL : c->seq.at[i];
+}
+
+/* Sets child `step` of `c`, which may not exist yet. */
+static int set_child(struct target *t, struct hydra_datum *c, struct sonde_str step,
+	struct hydra_datum *value, const char *type)
+{
+	struct hydra_ctx *cx = t->sc->cx;
+	struct hydra_datum *old, *key;
+	int64_t i;
+
+	if (c->kind == HYDRA_LIST) {
+		i = list_index(cx, c, step, true);
+		if (cx->fail.code)
+			return cx->fail.code;
+		if (i < 0)
+			return out_of_range(cx, c, step);
+		hydra_datum__replace(c->seq.at[i], value);
+		return 0;
+	}
+	old = hydra_datum__get(c, step);
+	if (old) {
+		value = hydra_merge__fit(cx, old, value);
+		if (value)
+			hydra_datum__replace(old, value);
+		return cx->fail.code;
+	}
+	key = hydra_datum__string(cx, step);
+	if (!key)
+		return cx->fail.code;
+	key->from = t->o->from;
+	if (!t->force)
+		return hydra_merge__unknown_key(cx, type, c, key);
+	return hydra_datum__set(cx, c, key, value);
+}
+
+/* The container that holds the last step; scalars on the way become maps. */
+static struct hydra_datum *walk(struct target *t, struct hydra_datum *root, struct sonde_str *rest)
+{
+	struct hydra_ctx *cx = t->sc->cx;
+	unsigned depth = 0;
+
+	while (sonde_str_find(*rest, '.') < rest->n) {
+		struct sonde_str step = cut_step(rest);
+		struct hydra_datum *next = child_of(cx, root, step);
+
+		if (cx->fail.code)
+			return NULL;
+		if (++depth > HYDRA_MAX_DEPTH) {
+			hydra_ctx__limit(cx, "the key has more than %d parts", HYDRA_MAX_DEPTH);
+			return NULL;
+		}
+		if (!hydra_datum__is_container(next)) {
+			next = hydra_datum__new(cx, HYDRA_MAP);
+			if (!next)
+				return NULL;
+			next->from = t->o->from;
+			if (set_child(t, root, step, next, "ConfigKeyError"))
+				return NULL;
+		}
+		root = next;
+	}
+	return root;
+}
+
+static int update(struct target *t, struct hydra_datum *root)
+{
+	struct hydra_ctx *cx = t->sc->cx;
+	struct sonde_str last = t->o->key;
+	struct hydra_datum *c = walk(t, root, &last), *value, *old;
+
+	if (!c)
+		return cx->fail.code;
+	value = hydra_datum__copy(cx, t->o->value);
+	if (!value)
+		return cx->fail.code;
+	if (hydra_datum__is_container(value)) {
+		old = c->kind == HYDRA_LIST && !hydra_pynumber__is_py_int(last)
+			      ? NULL
+			      : child_of(cx, c, last);
+		if (hydra_datum__is_container(old)) {
+			if (hydra_interp__check_tree(cx, value))
+				return cx->fail.code;
+			if (old->kind == HYDRA_LIST && value->kind == HYDRA_LIST) {
+				hydra_datum__replace(old, value);
+				return 0;
+			}
+			return hydra_merge__into(t->sc, old, value, !t->force);
+		}
+	}
+	if (set_child(t, c, last, value, "ConfigAttributeError"))
+		return cx->fail.code;
+	return hydra_interp__check_tree(cx, value);
+}
+
+/* Says which key's interpolation failed while the path was followed. */
+static void name_broken_key(struct hydra_ctx *cx, struct hydra_datum *root, struct sonde_str path)
+{
+	struct hydra_datum *n = root;
+	const char *type = cx->fail.type;
+	struct sonde_str msg = cx->fail.msg;
+
+	while (path.n && n && hydra_datum__is_container(n)) {
+		struct sonde_str step = cut_step(&path);
+
+		n = n->kind == HYDRA_MAP ? hydra_datum__get(n, step) : NULL;
+		if (!n || !n->interp)
+			continue;
+		hydra_ctx__clear(cx);
+		hydra_datum__fail(cx, type, n->parent, hydra_datum__path(cx, n), msg.p);
+		return;
+	}
+}
+
+/* The value an override refers to, or NULL (absent, null, missing, or a failure). */
+static struct hydra_datum *current(struct target *t, struct hydra_datum *root, struct sonde_str key)
+{
+	struct hydra_ctx *cx = t->sc->cx;
+	struct hydra_datum *n = hydra_interp__select(t->sc, root, key, false);
+
+	if (hydra_ctx__is_type(cx, "ConfigTypeError"))
+		hydra_ctx__clear(cx);
+	else if (hydra_ctx__is_value_error(cx))
+		name_broken_key(cx, root, key);
+	if (cx->fail.code || !n || n->missing || n->kind == HYDRA_NULL)
+		return NULL;
+	return n;
+}
+
+static int add(struct target *t, struct hydra_datum *root)
+{
+	struct hydra_ctx *cx = t->sc->cx;
+	struct hydra_datum *now = current(t, root, t->o->key);
+	struct sonde_str line = t->o->line;
+
+	if (cx->fail.code)
+		return cx->fail.code;
+	t->force = true;
+	if (!now || hydra_datum__is_container(t->o->value))
+		return update(t, root);
+	return hydra_ctx__fail(cx, "ConfigCompositionException",
+		"Could not append to config. An item is already at '%.*s'.\nEither remove + "
+		"prefix: "
+		"'%.*s'\nOr add a second + to add or override '%.*s': '+%.*s'\n",
+		SONDE_STR_ARG(t->o->key), (int)line.n - 1, line.p + 1, SONDE_STR_ARG(t->o->key),
+		SONDE_STR_ARG(line));
+}
+
+static int wrong_value(struct target *t, const struct hydra_datum *now)
+{
+	struct sonde_buf is = {0}, asked = {0};
+	int rc;
+
+	hydra_pytext__str(&is, now);
+	hydra_pytext__str(&asked, t->o->value);
+	rc = hydra_ctx__fail(t->sc->cx, "ConfigCompositionException",
+		"Could not delete from config. The value of '%.*s' is %s and not %s.",
+		SONDE_STR_ARG(t->o->key), is.p ? is.p : "", asked.p ? asked.p : "");
+	sonde_buf_release(&is);
+	sonde_buf_release(&asked);
+	return rc;
+}
+
+static int del(struct target *t, struct hydra_datum *root)
+{
+	struct hydra_ctx *cx = t->sc->cx;
+	struct sonde_str key = t->o->key, last = key, parent = {key.p, 0};
+	struct hydra_datum *now = current(t, root, key), *c = root, *child;
+	size_t i;
+
+	if (cx->fail.code)
+		return cx->fail.code;
+	if (!now)
+		return hydra_ctx__fail(cx, "ConfigCompositionException",
+			"Could not delete from config. '%.*s' does not exist.", SONDE_STR_ARG(key));
+	if (t->o->value && t->o->value->kind != HYDRA_NULL && !hydra_datum__equal(now, t->o->value))
+		return wrong_value(t, now);
+	for (i = key.n; i-- > 0;)
+		if (key.p[i] == '.')
+			break;
+	if (i < key.n) {
+		parent.n = i;
+		last = (struct sonde_str){key.p + i + 1, key.n - i - 1};
+		c = hydra_interp__select(t->sc, root, parent, false);
+	}
+	if (!c || cx->fail.code)
+		return cx->fail.code;
+	if (c->kind == HYDRA_LIST)
+		return hydra_ctx__fail(
+			cx, "TypeError", "list indices must be integers or slices, not str");
+	if (c->klass)
+		return hydra_datum__fail(cx, "ConfigTypeError", c, key,
+			hydra_ctx__printf(cx, "%s (DictConfig) does not support deletion", c->klass)
+				.p);
+	child = hydra_datum__get(c, last);
+	if (child)
+		hydra_datum__remove(c, hydra_datum__index(child));
+	return 0;
+}
+
+int hydra_apply__override(
+	struct hydra_lookup *sc, struct hydra_datum *root, const struct hydra_override *o)
+{
+	struct target t = {.sc = sc, .o = o, .force = o->kind == HYDRA_OVERRIDE_FORCE_ADD};
+	struct hydra_ctx *cx = sc->cx;
+
+	if (o->has_package)
+		return hydra_ctx__fail(cx, "ConfigCompositionException",
+			"Override %.*s looks like a config group override, but config group '%.*s' "
+			"does "
+			"not exist.",
+			SONDE_STR_ARG(o->line), SONDE_STR_ARG(o->key));
+	if (o->kind == HYDRA_OVERRIDE_DEL)
+		del(&t, root);
+	else if (o->kind == HYDRA_OVERRIDE_ADD)
+		add(&t, root);
+	else
+		update(&t, root);
+	if (!hydra_ctx__is_value_error(cx))
+		return cx->fail.code;
+	cx->fail.where = (struct sonde_str){0}; /* the override is to blame, not the file */
+	if (o->kind == HYDRA_OVERRIDE_CHANGE && (hydra_ctx__is_type(cx, "ConfigAttributeError") ||
+							hydra_ctx__is_type(cx, "ConfigKeyError")))
+		return hydra_ctx__wrap(cx, "ConfigCompositionException",
+			"Could not override '%.*s'.\nTo append to your config use +%.*s",
+			SONDE_STR_ARG(o->key), SONDE_STR_ARG(o->line));
+	return hydra_ctx__wrap(cx, "ConfigCompositionException", "Error merging override %.*s",
+		SONDE_STR_ARG(o->line));
+}

@@ -1,0 +1,439 @@
+#include "hydra/datum.h"
+
+#include "base/map.h"
+#include "hydra/pytext.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_MAP 12 /* below this a linear search beats an index */
+
+struct hydra_datum *hydra_datum__new(struct hydra_ctx *cx, enum hydra_kind kind)
+{
+	struct hydra_datum *n = hydra_ctx__alloc(cx, 1, sizeof(*n));
+
+	if (n)
+		n->kind = (uint8_t)kind;
+	return n;
+}
+
+struct hydra_datum *hydra_datum__bool(struct hydra_ctx *cx, bool b)
+{
+	struct hydra_datum *n = hydra_datum__new(cx, HYDRA_BOOL);
+
+	if (n)
+		n->b = b;
+	return n;
+}
+
+struct hydra_datum *hydra_datum__int(struct hydra_ctx *cx, int64_t i)
+{
+	struct hydra_datum *n = hydra_datum__new(cx, HYDRA_INT);
+
+	if (n)
+		n->i = i;
+	return n;
+}
+
+struct hydra_datum *hydra_datum__float(struct hydra_ctx *cx, double f)
+{
+	struct hydra_datum *n = hydra_datum__new(cx, HYDRA_FLOAT);
+
+	if (n)
+		n->f = f;
+	return n;
+}
+
+struct hydra_datum *hydra_datum__string(struct hydra_ctx *cx, struct sonde_str s)
+{
+	struct hydra_datum *n = hydra_datum__new(cx, HYDRA_STRING);
+
+	if (!n)
+		return NULL;
+	n->s = s;
+	n->missing = sonde_str_is(s, "???");
+	n->interp = s.n > 1 && memmem(s.p, s.n, "${", 2) != NULL;
+	return n;
+}
+
+struct hydra_datum *hydra_datum__text(struct hydra_ctx *cx, const char *z)
+{
+	return hydra_datum__string(cx, hydra_ctx__dup(cx, sonde_str_from(z)));
+}
+
+bool hydra_datum__is_container(const struct hydra_datum *n)
+{
+	return n && (n->kind == HYDRA_LIST || n->kind == HYDRA_MAP);
+}
+
+bool hydra_datum__is_scalar(const struct hydra_datum *n)
+{
+	return n && n->kind <= HYDRA_STRING;
+}
+
+bool hydra_datum__is_sweep(const struct hydra_datum *n)
+{
+	return n && n->kind >= HYDRA_CHOICE;
+}
+
+static bool is_number(const struct hydra_datum *n)
+{
+	return n->kind == HYDRA_BOOL || n->kind == HYDRA_INT || n->kind == HYDRA_FLOAT;
+}
+
+static double as_double(const struct hydra_datum *n)
+{
+	if (n->kind == HYDRA_FLOAT)
+		return n->f;
+	if (n->kind == HYDRA_BOOL)
+		return n->b;
+	if (n->s.n)
+		return strtod(n->s.p, NULL);
+	return (double)n->i;
+}
+
+static bool numbers_equal(const struct hydra_datum *a, const struct hydra_datum *b)
+{
+	if (a->kind == HYDRA_INT && b->kind == HYDRA_INT)
+		return a->i == b->i && sonde_str_eq(a->s, b->s);
+	return as_double(a) == as_double(b);
+}
+
+static bool maps_equal(const struct hydra_datum *a, const struct hydra_datum *b)
+{
+	uint32_t i;
+
+	if (a->seq.nr != b->seq.nr)
+		return false;
+	for (i = 0; i < a->seq.nr; i++) {
+		const struct hydra_datum *other =
+			hydra_datum__find((struct hydra_datum *)b, a->seq.at[i]->key);
+
+		if (!other || !hydra_datum__equal(a->seq.at[i], other))
+			return false;
+	}
+	return true;
+}
+
+bool hydra_datum__equal(const struct hydra_datum *a, const struct hydra_datum *b)
+{
+	uint32_t i;
+
+	if (is_number(a) && is_number(b))
+		return numbers_equal(a, b);
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == HYDRA_STRING)
+		return sonde_str_eq(a->s, b->s);
+	if (a->kind == HYDRA_MAP)
+		return maps_equal(a, b);
+	if (a->kind != HYDRA_LIST)
+		return a->kind == HYDRA_NULL;
+	if (a->seq.nr != b->seq.nr)
+		return false;
+	for (i = 0; i < a->seq.nr; i++)
+		if (!hydra_datum__equal(a->seq.at[i], b->seq.at[i]))
+			return false;
+	return true;
+}
+
+static uint64_t key_hash(const struct hydra_datum *key)
+{
+	double d;
+
+	if (key->kind == HYDRA_STRING)
+		return sonde_hash(key->s.p, key->s.n);
+	if (!is_number(key))
+		return 1;
+	d = as_double(key);
+	if (d == 0)
+		d = 0; /* -0.0 is the same key */
+	return sonde_hash(&d, sizeof(d));
+}
+
+static void index_add(struct hydra_datum *map, uint32_t i)
+{
+	uint32_t mask = map->seq.nr_slots - 1;
+	uint32_t at = (uint32_t)key_hash(map->seq.at[i]->key) & mask;
+
+	while (map->seq.slots[at] != SONDE_NONE)
+		at = (at + 1) & mask;
+	map->seq.slots[at] = i;
+}
+
+/* (Re)builds the index of a map that outgrew it. Without memory the map stays linear. */
+static void index_build(struct hydra_ctx *cx, struct hydra_datum *map)
+{
+	uint32_t i, nr_slots = 64;
+
+	while (nr_slots < map->seq.cap * 2)
+		nr_slots *= 2;
+	map->seq.slots = hydra_ctx__alloc(cx, nr_slots, sizeof(uint32_t));
+	if (!map->seq.slots)
+		return;
+	map->seq.nr_slots = nr_slots;
+	memset(map->seq.slots, 0xff, nr_slots * sizeof(uint32_t));
+	for (i = 0; i < map->seq.nr; i++)
+		index_add(map, i);
+}
+
+struct hydra_datum *hydra_datum__find(struct hydra_datum *map, const struct hydra_datum *key)
+{
+	uint32_t i, mask;
+
+	if (!map || map->kind != HYDRA_MAP)
+		return NULL;
+	if (!map->seq.slots) {
+		for (i = 0; i < map->seq.nr; i++)
+			if (hydra_datum__equal(map->seq.at[i]->key, key))
+				return map->seq.at[i];
+		return NULL;
+	}
+	mask = map->seq.nr_slots - 1;
+	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE;
+		i = (i + 1) & mask) {
+		struct hydra_datum *child = map->seq.at[map->seq.slots[i]];
+
+		if (hydra_datum__equal(child->key, key))
+			return child;
+	}
+	return NULL;
+}
+
+struct hydra_datum *hydra_datum__get(struct hydra_datum *map, struct sonde_str key)
+{
+	struct hydra_datum k = {.kind = HYDRA_STRING, .s = key};
+
+	return hydra_datum__find(map, &k);
+}
+
+struct hydra_datum *hydra_datum__getz(struct hydra_datum *map, const char *key)
+{
+	return hydra_datum__get(map, sonde_str_from(key));
+}
+
+struct hydra_datum *hydra_datum__path_get(struct hydra_datum *map, const char *path)
+{
+	struct sonde_str rest = sonde_str_from(path);
+
+	while (map && rest.n)
+		map = hydra_datum__get(map, sonde_str_cut(rest, '.', &rest));
+	return map;
+}
+
+static int grow(struct hydra_ctx *cx, struct hydra_datum *seq)
+{
+	uint32_t cap = seq->seq.cap ? seq->seq.cap * 2 : 4;
+	struct hydra_datum **at;
+
+	if (seq->seq.nr < seq->seq.cap)
+		return 0;
+	at = hydra_ctx__alloc(cx, cap, sizeof(struct hydra_datum *));
+	if (!at)
+		return cx->fail.code;
+	if (seq->seq.nr)
+		memcpy(at, seq->seq.at, seq->seq.nr * sizeof(struct hydra_datum *));
+	seq->seq.at = at;
+	seq->seq.cap = cap;
+	if (seq->kind == HYDRA_MAP && cap > SMALL_MAP)
+		index_build(cx, seq);
+	return cx->fail.code;
+}
+
+int hydra_datum__set(struct hydra_ctx *cx, struct hydra_datum *map, struct hydra_datum *key,
+	struct hydra_datum *value)
+{
+	struct hydra_datum *old;
+
+	if (!map || !key || !value)
+		return cx->fail.code;
+	old = hydra_datum__find(map, key);
+	if (old) {
+		hydra_datum__replace(old, value);
+		return 0;
+	}
+	if (grow(cx, map))
+		return cx->fail.code;
+	value->parent = map;
+	value->key = key;
+	map->seq.at[map->seq.nr++] = value;
+	if (map->seq.slots)
+		index_add(map, map->seq.nr - 1);
+	else if (map->seq.nr > SMALL_MAP)
+		index_build(cx, map);
+	return cx->fail.code;
+}
+
+int hydra_datum__setz(
+	struct hydra_ctx *cx, struct hydra_datum *map, const char *key, struct hydra_datum *value)
+{
+	return hydra_datum__set(cx, map, hydra_datum__text(cx, key), value);
+}
+
+int hydra_datum__push(struct hydra_ctx *cx, struct hydra_datum *list, struct hydra_datum *value)
+{
+	if (!list || !value || grow(cx, list))
+		return cx->fail.code;
+	value->parent = list;
+	value->key = NULL;
+	list->seq.at[list->seq.nr++] = value;
+	return 0;
+}
+
+void hydra_datum__remove(struct hydra_datum *seq, uint32_t i)
+{
+	memmove(seq->seq.at + i, seq->seq.at + i + 1,
+		(seq->seq.nr - i - 1) * sizeof(struct hydra_datum *));
+	seq->seq.nr--;
+	seq->seq.slots = NULL;
+}
+
+uint32_t hydra_datum__index(const struct hydra_datum *child)
+{
+	const struct hydra_datum *p = child->parent;
+	uint32_t i, mask;
+
+	if (p && p->kind == HYDRA_MAP && p->seq.slots) {
+		mask = p->seq.nr_slots - 1;
+		i = (uint32_t)key_hash(child->key) & mask;
+		for (; p->seq.slots[i] != SONDE_NONE; i = (i + 1) & mask)
+			if (p->seq.at[p->seq.slots[i]] == child)
+				return p->seq.slots[i];
+		return SONDE_NONE;
+	}
+	for (i = 0; p && i < p->seq.nr; i++)
+		if (p->seq.at[i] == child)
+			return i;
+	return SONDE_NONE;
+}
+
+void hydra_datum__replace(struct hydra_datum *old, struct hydra_datum *now)
+{
+	uint32_t i = hydra_datum__index(old);
+
+	now->parent = old->parent;
+	now->key = old->key;
+	now->slot = old->slot;
+	if (i != SONDE_NONE)
+		old->parent->seq.at[i] = now;
+}
+
+static struct hydra_datum *copy_deep(
+	struct hydra_ctx *cx, const struct hydra_datum *n, unsigned depth)
+{
+	struct hydra_datum *c;
+	uint32_t i;
+
+	if (depth > HYDRA_MAX_DEPTH) {
+		hydra_ctx__limit(cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+		return NULL;
+	}
+	c = hydra_ctx__alloc(cx, 1, sizeof(*c));
+	if (!c)
+		return NULL;
+	*c = *n;
+	c->parent = c->key = NULL;
+	if (hydra_datum__is_scalar(n))
+		return c;
+	c->seq.at = NULL;
+	c->seq.slots = NULL;
+	c->seq.nr = c->seq.cap = c->seq.nr_slots = 0;
+	for (i = 0; i < n->seq.nr; i++) {
+		struct hydra_datum *child = copy_deep(cx, n->seq.at[i], depth + 1);
+
+		if (!child)
+			return NULL;
+		if (n->kind == HYDRA_MAP ? hydra_datum__set(cx, c, n->seq.at[i]->key, child)
+					 : hydra_datum__push(cx, c, child))
+			return NULL;
+	}
+	return c;
+}
+
+struct hydra_datum *hydra_datum__copy(struct hydra_ctx *cx, const struct hydra_datum *n)
+{
+	return n ? copy_deep(cx, n, 0) : NULL;
+}
+
+static void path_step(struct sonde_buf *b, const struct hydra_datum *parent,
+	const struct hydra_datum *key, uint32_t index)
+{
+	if (parent->kind != HYDRA_MAP) {
+		sonde_buf_printf(b, "[%u]", index);
+		return;
+	}
+	if (b->n)
+		sonde_buf_putc(b, '.');
+	hydra_pytext__str(b, key);
+}
+
+static void path_of(struct sonde_buf *b, const struct hydra_datum *n)
+{
+	const struct hydra_datum *chain[HYDRA_MAX_DEPTH * 2];
+	unsigned nr = 0;
+
+	for (; n->parent && nr < HYDRA_MAX_DEPTH * 2; n = n->parent)
+		chain[nr++] = n;
+	while (nr-- > 0)
+		path_step(b, chain[nr]->parent, chain[nr]->key, hydra_datum__index(chain[nr]));
+}
+
+struct sonde_str hydra_datum__path(struct hydra_ctx *cx, const struct hydra_datum *n)
+{
+	struct sonde_buf b = {0};
+
+	path_of(&b, n);
+	return hydra_ctx__take(cx, &b);
+}
+
+struct sonde_str hydra_datum__path_to(
+	struct hydra_ctx *cx, const struct hydra_datum *parent, const struct hydra_datum *key)
+{
+	struct sonde_buf b = {0};
+
+	path_of(&b, parent);
+	path_step(&b, parent, key, parent->kind == HYDRA_LIST && key ? (uint32_t)key->i : 0);
+	return hydra_ctx__take(cx, &b);
+}
+
+int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra_datum *parent,
+	struct sonde_str path, const char *msg)
+{
+	struct sonde_str file = {0};
+	bool typed;
+
+	if (parent->from && !parent->from->is_override)
+		file = parent->from->name;
+	/* A class inside another is also the declared type of its field. */
+	typed = parent->klass && parent->parent && parent->parent->klass;
+	return hydra_ctx__fail_at(cx, type, file, parent->line,
+		"%s\n    full_key: %.*s%s%s\n    object_type=%s", msg, SONDE_STR_ARG(path),
+		typed ? "\n    reference_type=" : "", typed ? parent->klass : "",
+		hydra_datum__object_type(parent));
+}
+
+const char *hydra_datum__object_type(const struct hydra_datum *n)
+{
+	if (n->kind == HYDRA_LIST)
+		return "list";
+	return n->klass ? n->klass : "dict";
+}
+
+const char *hydra_datum__type_name(const struct hydra_datum *n)
+{
+	static const char *const names[] = {
+		[HYDRA_NULL] = "NoneType",
+		[HYDRA_BOOL] = "bool",
+		[HYDRA_INT] = "int",
+		[HYDRA_FLOAT] = "float",
+		[HYDRA_STRING] = "str",
+		[HYDRA_LIST] = "list",
+		[HYDRA_MAP] = "dict",
+		[HYDRA_CHOICE] = "ChoiceSweep",
+		[HYDRA_RANGE] = "RangeSweep",
+		[HYDRA_INTERVAL] = "IntervalSweep",
+		[HYDRA_GLOB] = "Glob",
+	};
+
+	return n ? names[n->kind] : "NoneType";
+}

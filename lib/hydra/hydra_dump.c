@@ -1,0 +1,267 @@
+/* The configuration shown: YAML, origins, defaults, search path. */
+#include "hydra/hydra_int.h"
+
+#include "hydra/pytext.h"
+#include "hydra/yaml.h"
+
+#include <string.h>
+
+static int failed(struct hydra_config *c, struct sonde_err *err)
+{
+	int code = hydra_config__report(c, err);
+
+	hydra_ctx__clear(&c->cx);
+	return code;
+}
+
+static void drop(struct hydra_datum *map, const char *key)
+{
+	struct hydra_datum *n = hydra_datum__getz(map, key);
+
+	if (n)
+		hydra_datum__remove(map, hydra_datum__index(n));
+}
+
+/* A copy of the part, so that it can be resolved in place. */
+static struct hydra_datum *part_of(struct hydra_config *c, enum hydra_part part)
+{
+	struct hydra_datum *n = hydra_datum__copy(
+		&c->cx, part == HYDRA_PART_JOB ? c->compose.job : c->compose.root);
+	uint32_t i;
+
+	if (!n || part == HYDRA_PART_JOB)
+		return n;
+	drop(hydra_datum__getz(n, "hydra"), "help");
+	drop(hydra_datum__getz(n, "hydra"), "hydra_help");
+	for (i = n->seq.nr; part == HYDRA_PART_HYDRA && i-- > 0;)
+		if (!sonde_str_is(n->seq.at[i]->key->s, "hydra"))
+			hydra_datum__remove(n, i);
+	return n;
+}
+
+static int not_found(struct sonde_err *err, const char *package)
+{
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
+}
+
+int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, enum hydra_part part,
+	const char *package, bool resolve, struct sonde_err *err)
+{
+	struct hydra_lookup sc = hydra_compose__scope(&c->compose);
+	bool whole = !package || strcmp(package, "_global_") == 0;
+	/* A single value of the hydra node may refer to any key. */
+	struct hydra_datum *root =
+		part_of(c, part == HYDRA_PART_HYDRA && !whole ? HYDRA_PART_ALL : part);
+	struct hydra_datum *n = root;
+	struct sonde_buf b = {0};
+
+	if (root && resolve && hydra_interp__resolve_tree(&sc, root))
+		return failed(c, err);
+	if (root && !whole)
+		n = hydra_interp__select(&sc, root, sonde_str_from(package), false);
+	if (c->cx.fail.code)
+		return failed(c, err);
+	if (!n)
+		return not_found(err, package);
+	if (!hydra_datum__is_container(n)) {
+		hydra_pytext__str(&b, n);
+		sonde_buf_putc(&b, '\n');
+	} else {
+		if (!whole)
+			sonde_buf_printf(&b, "# @package %s\n", package);
+		hydra_yaml__dump(&b, n);
+	}
+	if (b.failed)
+		hydra_ctx__nomem(&c->cx);
+	sonde_sink_str(out, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	return c->cx.fail.code ? failed(c, err) : 0;
+}
+
+static void origin_of(struct sonde_buf *b, const struct hydra_datum *n)
+{
+	const struct hydra_from *from = n->from;
+
+	if (!from)
+		sonde_buf_puts(b, "set at run time");
+	else if (from->is_override) {
+		sonde_buf_puts(b, "override '");
+		sonde_buf_str(b, from->name);
+		sonde_buf_putc(b, '\'');
+	} else {
+		sonde_buf_str(b, from->name);
+		if (n->line)
+			sonde_buf_printf(b, ":%u", n->line);
+	}
+}
+
+static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struct hydra_datum *n)
+{
+	struct sonde_buf value = {0}, origin = {0};
+	size_t i;
+
+	hydra_yaml__dump(&value, n);
+	while (value.n && value.p[value.n - 1] == '\n')
+		value.n--;
+	for (i = 0; i < value.n; i++)
+		if (value.p[i] == '\n')
+			value.p[i] = ' ';
+	origin_of(&origin, n);
+	sonde_sink_str(out, sonde_buf_view(key));
+	sonde_sink_puts(out, ": ");
+	sonde_sink_str(out, sonde_buf_view(&value));
+	sonde_sink_puts(out, "  # ");
+	sonde_sink_str(out, sonde_buf_view(&origin));
+	sonde_sink_putc(out, '\n');
+	sonde_buf_release(&value);
+	sonde_buf_release(&origin);
+}
+
+static void dump_deep(struct sonde_sink *out, struct sonde_buf *key, const struct hydra_datum *n)
+{
+	size_t before = key->n;
+	uint32_t i;
+
+	if (!hydra_datum__is_container(n) || n->seq.nr == 0) {
+		dump_line(out, key, n);
+		return;
+	}
+	for (i = 0; i < n->seq.nr; i++) {
+		if (n->kind == HYDRA_LIST) {
+			sonde_buf_printf(key, "[%u]", i);
+		} else {
+			if (before)
+				sonde_buf_putc(key, '.');
+			hydra_pytext__str(key, n->seq.at[i]->key);
+		}
+		dump_deep(out, key, n->seq.at[i]);
+		key->n = before;
+	}
+}
+
+int hydra_config_dump_origins(
+	struct hydra_config *c, struct sonde_sink *out, enum hydra_part part, struct sonde_err *err)
+{
+	struct hydra_datum *n = part_of(c, part);
+	struct sonde_buf key = {0};
+
+	if (!n)
+		return failed(c, err);
+	dump_deep(out, &key, n);
+	sonde_buf_release(&key);
+	return 0;
+}
+
+/* Tables as the reference prints them: padded, with a ruler. */
+
+#define MAX_COLUMNS 4
+
+struct table {
+	struct hydra_datum *rows; /* list of lists of strings */
+	size_t width[MAX_COLUMNS];
+	size_t nr_columns;
+};
+
+static void add_row(struct hydra_ctx *cx, struct table *t, const struct sonde_str *cells)
+{
+	struct hydra_datum *row = hydra_datum__new(cx, HYDRA_LIST);
+	size_t i;
+
+	for (i = 0; row && i < t->nr_columns; i++) {
+		if (cells[i].n > t->width[i])
+			t->width[i] = cells[i].n;
+		hydra_datum__push(cx, row, hydra_datum__string(cx, cells[i]));
+	}
+	hydra_datum__push(cx, t->rows, row);
+}
+
+static void print_ruler(struct sonde_sink *out, const struct table *t)
+{
+	size_t i, n = 1;
+
+	for (i = 0; i < t->nr_columns; i++)
+		n += t->width[i] + 3;
+	while (n--)
+		sonde_sink_putc(out, '-');
+	sonde_sink_putc(out, '\n');
+}
+
+static void print_table(struct sonde_sink *out, const struct table *t)
+{
+	uint32_t r, i;
+
+	for (r = 0; r < t->rows->seq.nr; r++) {
+		const struct hydra_datum *row = t->rows->seq.at[r];
+
+		if (r < 2)
+			print_ruler(out, t);
+		for (i = 0; i < t->nr_columns; i++)
+			sonde_sink_printf(out, "| %-*s ", (int)t->width[i], row->seq.at[i]->s.p);
+		sonde_sink_puts(out, "|\n");
+	}
+	print_ruler(out, t);
+}
+
+static void print_defaults(struct hydra_config *c, struct sonde_sink *out, struct table *t)
+{
+	const struct sonde_str head[] = {SONDE_STR("Config path"), SONDE_STR("Package"),
+		SONDE_STR("_self_"), SONDE_STR("Parent")};
+	size_t i;
+
+	t->nr_columns = 4;
+	add_row(&c->cx, t, head);
+	for (i = 0; i < c->compose.defaults.list.nr; i++) {
+		const struct hydra_default *d = &c->compose.defaults.list.at[i];
+		const struct sonde_str row[] = {hydra_ctx__dup(&c->cx, d->config_path),
+			hydra_ctx__dup(&c->cx, d->package),
+			d->is_self ? SONDE_STR("True") : SONDE_STR("False"),
+			hydra_ctx__dup(&c->cx, d->parent)};
+
+		add_row(&c->cx, t, row);
+	}
+	sonde_sink_puts(out, "\nDefaults List\n*************\n");
+}
+
+static void print_searchpath(struct hydra_config *c, struct sonde_sink *out, struct table *t)
+{
+	const struct sonde_str head[] = {SONDE_STR("Provider"), SONDE_STR("Search path")};
+	size_t i;
+
+	t->nr_columns = 2;
+	add_row(&c->cx, t, head);
+	for (i = 0; i < c->compose.search.sources.nr; i++) {
+		const struct hydra_conf_source *src = &c->compose.search.sources.at[i];
+		struct sonde_buf b = {0};
+		struct sonde_str row[2] = {src->provider};
+
+		hydra_search__location(src, &b);
+		row[1] = hydra_ctx__take(&c->cx, &b);
+		add_row(&c->cx, t, row);
+	}
+	sonde_sink_puts(out, "\nConfig search path\n******************\n");
+}
+
+int hydra_config_print_info(
+	struct hydra_config *c, struct sonde_sink *out, enum hydra_info info, struct sonde_err *err)
+{
+	struct table t = {.rows = hydra_datum__new(&c->cx, HYDRA_LIST)};
+	struct sonde_buf b = {0};
+
+	if (info == HYDRA_INFO_DEFAULTS_TREE) {
+		hydra_defaults__print(&c->compose.defaults, &b);
+		sonde_sink_puts(out, "\nDefaults Tree\n*************\n");
+		sonde_sink_str(out, sonde_buf_view(&b));
+		sonde_buf_release(&b);
+		return 0;
+	}
+	if (!t.rows)
+		return failed(c, err);
+	if (info == HYDRA_INFO_DEFAULTS)
+		print_defaults(c, out, &t);
+	else
+		print_searchpath(c, out, &t);
+	if (c->cx.fail.code)
+		return failed(c, err);
+	print_table(out, &t);
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* What a frozen configuration says, by key. */
+#include "hydra/hydra_int.h"
+
+#include "hydra/pytext.h"
+
+/* One step down: a key of a map, a number in a list. */
+static struct hydra_datum *child(struct hydra_datum *n, struct sonde_str step)
+{
+	uint32_t i = 0;
+	size_t k;
+
+	if (n->kind == HYDRA_MAP)
+		return hydra_datum__get(n, step);
+	for (k = 0; k < step.n && step.p[k] >= '0' && step.p[k] <= '9' && i < UINT32_MAX / 10 - 9;
+		k++)
+		i = i * 10 + (uint32_t)(step.p[k] - '0');
+	return n->kind == HYDRA_LIST && step.n && k == step.n && i < n->seq.nr ? n->seq.at[i]
+									       : NULL;
+}
+
+struct hydra_datum *hydra_config__node(const struct hydra_config *c, const char *key)
+{
+	struct hydra_datum *n = c->frozen ? c->frozen : c->compose.root;
+	struct sonde_str rest = sonde_str_from(key);
+
+	while (n && rest.n)
+		n = child(n, sonde_str_cut(rest, '.', &rest));
+	return n;
+}
+
+bool hydra_config_bool(const struct hydra_config *c, const char *key)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+
+	return n && n->kind == HYDRA_BOOL && n->b;
+}
+
+int64_t hydra_config_int(const struct hydra_config *c, const char *key)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+
+	if (n && n->kind == HYDRA_BOOL)
+		return n->b;
+	return n && n->kind == HYDRA_INT ? n->i : 0;
+}
+
+double hydra_config_float(const struct hydra_config *c, const char *key)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+
+	if (n && n->kind == HYDRA_FLOAT)
+		return n->f;
+	return (double)hydra_config_int(c, key);
+}
+
+struct hydra_ctx *hydra_config__scratch(const struct hydra_config *c)
+{
+	return (struct hydra_ctx *)(uintptr_t)&c->cx;
+}
+
+static struct sonde_str scalar_text(const struct hydra_config *c, const struct hydra_datum *n)
+{
+	struct sonde_buf b = {0};
+
+	if (!hydra_datum__is_scalar(n) || n->kind == HYDRA_NULL)
+		return SONDE_STR("");
+	if (n->kind == HYDRA_STRING)
+		return n->s;
+	if (n->kind == HYDRA_BOOL)
+		return n->b ? SONDE_STR("true") : SONDE_STR("false");
+	hydra_pytext__str(&b, n);
+	return hydra_ctx__take(hydra_config__scratch(c), &b);
+}
+
+struct sonde_str hydra_config_str(const struct hydra_config *c, const char *key)
+{
+	return scalar_text(c, hydra_config__node(c, key));
+}
+
+size_t hydra_config_list(
+	const struct hydra_config *c, const char *key, const struct sonde_str **items)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+	size_t i, nr = n && n->kind == HYDRA_LIST ? n->seq.nr : 0;
+	struct sonde_str *out;
+
+	*items = NULL;
+	if (!n || n->kind == HYDRA_NULL || n->kind == HYDRA_MAP)
+		return 0;
+	out = hydra_ctx__alloc(hydra_config__scratch(c), nr + 1, sizeof(*out));
+	if (!out)
+		return 0;
+	*items = out;
+	if (n->kind != HYDRA_LIST) {
+		out[0] = scalar_text(c, n);
+		return out[0].n ? 1 : 0;
+	}
+	for (i = 0; i < nr; i++)
+		out[i] = scalar_text(c, n->seq.at[i]);
+	return nr;
+}
+
+size_t hydra_config_keys(
+	const struct hydra_config *c, const char *key, const struct sonde_str **names)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+	struct sonde_str *out;
+	uint32_t i;
+
+	*names = NULL;
+	if (!n || n->kind != HYDRA_MAP)
+		return 0;
+	out = hydra_ctx__alloc(hydra_config__scratch(c), n->seq.nr + 1, sizeof(*out));
+	if (!out)
+		return 0;
+	for (i = 0; i < n->seq.nr; i++)
+		out[i] = scalar_text(c, n->seq.at[i]->key);
+	*names = out;
+	return n->seq.nr;
+}
+
+bool hydra_config_is_null(const struct hydra_config *c, const char *key)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+
+	return !n || n->kind == HYDRA_NULL || n->missing;
+}
+
+struct sonde_str hydra_config_origin(const struct hydra_config *c, const char *key)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+	struct sonde_str name;
+
+	if (!n || !n->from)
+		return SONDE_STR("");
+	name = n->from->name;
+	if (n->from->is_override)
+		return hydra_ctx__printf(
+			hydra_config__scratch(c), "override '%.*s'", SONDE_STR_ARG(name));
+	if (!n->line || sonde_str_is(name, "the default"))
+		return name;
+	return hydra_ctx__printf(hydra_config__scratch(c), "%.*s:%u", SONDE_STR_ARG(name), n->line);
+}

@@ -1,0 +1,302 @@
+#include "hydra/keys_int.h"
+
+#include "hydra/pytext.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct checker {
+	struct hydra_ctx *cx;
+	const struct hydra_key *keys;
+	const char *hint;
+	struct sonde_buf key; /* the path so far */
+};
+
+/* The key, or the free map it lies in; NULL when unknown. */
+static const struct hydra_key *find(const struct hydra_key *k, struct sonde_str key)
+{
+	for (; k->key; k++) {
+		size_t n = strlen(k->key);
+
+		if (sonde_str_is(key, k->key))
+			return k;
+		if (k->type == HYDRA_KEY_FREE && sonde_str_starts(key, k->key) && key.n > n &&
+			key.p[n] == '.')
+			return k;
+	}
+	return NULL;
+}
+
+/* Whether some key starts with `prefix.`. */
+static bool has_prefix(const struct hydra_key *k, struct sonde_str prefix)
+{
+	for (; k->key; k++)
+		if (strlen(k->key) > prefix.n && memcmp(k->key, prefix.p, prefix.n) == 0 &&
+			k->key[prefix.n] == '.')
+			return true;
+	return false;
+}
+
+static struct sonde_str last_part(struct sonde_str key)
+{
+	size_t n = key.n;
+
+	while (n > 0 && key.p[n - 1] != '.')
+		n--;
+	return (struct sonde_str){key.p + n, key.n - n};
+}
+
+const char *hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
+{
+	const char *best = NULL;
+	unsigned least = 4;
+
+	for (; k->key; k++) {
+		struct sonde_str other = sonde_str_from(k->key);
+		unsigned d = sonde_str_distance(key, other, 3);
+
+		/* The right name in the wrong place is as near as two typing errors. */
+		if (d > 2 && sonde_str_eq(last_part(key), last_part(other)))
+			d = 2;
+		if (d < least) {
+			least = d;
+			best = k->key;
+		}
+	}
+	return best;
+}
+
+static bool is_added(const struct hydra_datum *n)
+{
+	return n->from && n->from->is_override && n->from->adds;
+}
+
+/* "FILE:LINE" or "override 'TEXT'" in front of the sentence. */
+static int complain(struct checker *c, const struct hydra_datum *n, const char *text)
+{
+	struct sonde_str where = n->from ? n->from->name : (struct sonde_str){0};
+
+	if (n->from && !n->from->is_override)
+		return hydra_ctx__fail_at(c->cx, "SchemaError", where, n->line, "%s", text);
+	if (n->from)
+		return hydra_ctx__fail(
+			c->cx, "SchemaError", "override '%.*s': %s", SONDE_STR_ARG(where), text);
+	return hydra_ctx__fail(c->cx, "SchemaError", "%s", text);
+}
+
+static int unknown(struct checker *c, const struct hydra_datum *n)
+{
+	const char *nearest = hydra_keys__nearest(c->keys, sonde_buf_view(&c->key));
+	struct sonde_str text;
+
+	if (nearest)
+		text = hydra_ctx__printf(
+			c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
+	else
+		text = hydra_ctx__printf(c->cx,
+			"unknown key '%s'; %s%s+%s=VALUE adds one on purpose", c->key.p,
+			c->hint ? c->hint : "", c->hint ? ", " : "", c->key.p);
+	return c->cx->fail.code ? c->cx->fail.code : complain(c, n->key ? n->key : n, text.p);
+}
+
+static int wrong(struct checker *c, const struct hydra_datum *n, const char *expected)
+{
+	struct sonde_buf shown = {0};
+	struct sonde_str text;
+
+	hydra_pytext__repr(&shown, n);
+	text = hydra_ctx__printf(
+		c->cx, "%s must be %s, not %.200s", c->key.p, expected, shown.p ? shown.p : "");
+	sonde_buf_release(&shown);
+	return c->cx->fail.code ? c->cx->fail.code : complain(c, n, text.p);
+}
+
+static bool is_word(const char *words, struct sonde_str s)
+{
+	struct sonde_str rest = sonde_str_from(words);
+
+	while (rest.n)
+		if (sonde_str_eq(sonde_str_cut(rest, '|', &rest), s))
+			return true;
+	return false;
+}
+
+static bool is_text_list(const struct hydra_datum *n)
+{
+	uint32_t i;
+
+	if (n->kind != HYDRA_LIST)
+		return n->kind == HYDRA_STRING || n->kind == HYDRA_NULL;
+	for (i = 0; i < n->seq.nr; i++)
+		if (!hydra_datum__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == HYDRA_NULL)
+			return false;
+	return true;
+}
+
+/* Whether every string of a list is one of `words`. */
+static bool is_word_list(const char *words, const struct hydra_datum *n)
+{
+	uint32_t i;
+
+	if (n->kind == HYDRA_STRING)
+		return is_word(words, n->s);
+	for (i = 0; n->kind == HYDRA_LIST && i < n->seq.nr; i++)
+		if (n->seq.at[i]->kind != HYDRA_STRING || !is_word(words, n->seq.at[i]->s))
+			return false;
+	return true;
+}
+
+static int check_list(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
+{
+	char expected[128];
+
+	if (!is_text_list(n))
+		return wrong(c, n, "a list of strings");
+	if (!k->words || is_word_list(k->words, n))
+		return 0;
+	snprintf(expected, sizeof(expected), "a list of %s", k->words);
+	return wrong(c, n, expected);
+}
+
+static int check_int(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
+{
+	char expected[96];
+
+	if (n->kind == HYDRA_INT && !n->s.n && n->i >= k->min && n->i <= k->max)
+		return 0;
+	if (k->max == INT64_MAX)
+		snprintf(expected, sizeof(expected), "an integer of at least %lld",
+			(long long)k->min);
+	else
+		snprintf(expected, sizeof(expected), "an integer from %lld to %lld",
+			(long long)k->min, (long long)k->max);
+	return wrong(c, n, expected);
+}
+
+static int check_leaf(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
+{
+	char expected[128];
+
+	if (n->missing)
+		return 0;
+	switch (k->type) {
+	case HYDRA_KEY_BOOL:
+		return n->kind == HYDRA_BOOL ? 0 : wrong(c, n, "true or false");
+	case HYDRA_KEY_AUTO:
+		return n->kind == HYDRA_BOOL || n->kind == HYDRA_NULL
+			       ? 0
+			       : wrong(c, n, "true, false or null");
+	case HYDRA_KEY_INT:
+		return check_int(c, k, n);
+	case HYDRA_KEY_TEXT:
+		return hydra_datum__is_scalar(n) ? 0 : wrong(c, n, "a string");
+	case HYDRA_KEY_WORD:
+		snprintf(expected, sizeof(expected), "one of %s", k->words);
+		return n->kind == HYDRA_STRING && is_word(k->words, n->s) ? 0
+									  : wrong(c, n, expected);
+	case HYDRA_KEY_LIST:
+		return check_list(c, k, n);
+	default:
+		return 0;
+	}
+}
+
+static int check_map(struct checker *c, const struct hydra_datum *map);
+
+static int check_child(struct checker *c, const struct hydra_datum *n)
+{
+	const struct hydra_key *k = find(c->keys, sonde_buf_view(&c->key));
+
+	if (k)
+		return k->type == HYDRA_KEY_FREE ? 0 : check_leaf(c, k, n);
+	if (is_added(n) || is_added(n->key))
+		return 0;
+	if (!has_prefix(c->keys, sonde_buf_view(&c->key)))
+		return unknown(c, n);
+	if (n->kind == HYDRA_MAP)
+		return check_map(c, n);
+	return n->kind == HYDRA_NULL || n->missing ? 0 : wrong(c, n, "a group of keys");
+}
+
+static int check_map(struct checker *c, const struct hydra_datum *map)
+{
+	size_t before = c->key.n;
+	uint32_t i;
+
+	for (i = 0; i < map->seq.nr && !c->cx->fail.code; i++) {
+		if (before)
+			sonde_buf_putc(&c->key, '.');
+		hydra_pytext__str(&c->key, map->seq.at[i]->key);
+		if (c->key.failed)
+			return hydra_ctx__nomem(c->cx);
+		check_child(c, map->seq.at[i]);
+		c->key.n = before;
+		if (c->key.p)
+			c->key.p[before] = '\0';
+	}
+	return c->cx->fail.code;
+}
+
+int hydra_keys__check(struct hydra_ctx *cx, const struct hydra_key *keys, const char *hint,
+	const struct hydra_datum *job)
+{
+	struct checker c = {.cx = cx, .keys = keys, .hint = hint};
+
+	check_map(&c, job);
+	sonde_buf_release(&c.key);
+	return cx->fail.code;
+}
+
+static const char *type_text(const struct hydra_key *k, char *scratch, size_t cap)
+{
+	static const char *const names[] = {
+		"bool", "bool or null", "int", "string", NULL, "list of strings", "map"};
+
+	if (k->type == HYDRA_KEY_WORD)
+		return k->words;
+	if (k->type == HYDRA_KEY_LIST && k->words) {
+		snprintf(scratch, cap, "list of %s", k->words);
+		return scratch;
+	}
+	if (k->type == HYDRA_KEY_INT && k->max != INT64_MAX) {
+		snprintf(scratch, cap, "int %lld to %lld", (long long)k->min, (long long)k->max);
+		return scratch;
+	}
+	return names[k->type];
+}
+
+void hydra_keys_print_help(const struct hydra_key *k, struct sonde_sink *out)
+{
+	char scratch[64];
+
+	for (; k->key; k++)
+		sonde_sink_printf(out, "  %s=%s\n        %s (%s)\n", k->key, k->fallback, k->doc,
+			type_text(k, scratch, sizeof(scratch)));
+}
+
+/* A cell of a Markdown table: '|' would end it. */
+static void print_cell(struct sonde_sink *out, const char *text, bool code)
+{
+	sonde_sink_puts(out, code ? " `" : " ");
+	for (; *text; text++) {
+		if (*text == '|')
+			sonde_sink_putc(out, '\\');
+		sonde_sink_putc(out, *text);
+	}
+	sonde_sink_puts(out, code ? "` |" : " |");
+}
+
+void hydra_keys_print_markdown(const struct hydra_key *k, struct sonde_sink *out)
+{
+	char scratch[64];
+
+	sonde_sink_puts(out, "| key | type | default | meaning |\n|---|---|---|---|\n");
+	for (; k->key; k++) {
+		sonde_sink_putc(out, '|');
+		print_cell(out, k->key, true);
+		print_cell(out, type_text(k, scratch, sizeof(scratch)), k->type == HYDRA_KEY_WORD);
+		print_cell(out, k->fallback, true);
+		print_cell(out, k->doc, false);
+		sonde_sink_putc(out, '\n');
+	}
+}

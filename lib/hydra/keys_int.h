@@ -1,0 +1,18 @@
+/* Checking against a table of keys. Private to lib/hydra. */
+#ifndef HYDRA_KEYS_INT_H
+#define HYDRA_KEYS_INT_H
+
+#include "hydra/datum.h"
+#include "hydra/keys.h"
+
+/* The key that looks most like this one, or NULL. */
+const char *hydra_keys__nearest(const struct hydra_key *keys, struct sonde_str key);
+
+/*
+ * Checks a resolved config: unknown keys (unless added on purpose), types,
+ * ranges. `hint` (may be NULL) says where the keys are listed.
+ */
+int hydra_keys__check(struct hydra_ctx *cx, const struct hydra_key *keys, const char *hint,
+	const struct hydra_datum *job);
+
+#endif

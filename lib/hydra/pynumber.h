@@ -1,0 +1,28 @@
+/*
+ * Numbers from text: the forms of YAML 1.1, of the override grammar, and of
+ * Python's int() and float(). Ints of any size become decimal text.
+ * Room-private.
+ */
+#ifndef HYDRA_PYNUMBER_H
+#define HYDRA_PYNUMBER_H
+
+#include "hydra/datum.h"
+
+/* Digits of `base` (2, 8, 10, 16; underscores skipped) with an optional sign in front. */
+struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str text, unsigned base);
+/* Base 60: 190:20:30. */
+struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str text);
+/* Changes the sign of an int in place. */
+struct hydra_datum *hydra_pynumber__negate(struct hydra_ctx *cx, struct hydra_datum *n);
+/* A decimal float, underscores skipped. */
+double hydra_pynumber__double(struct sonde_str text);
+double hydra_pynumber__double60(struct sonde_str text);
+/* The integer part of a double. */
+struct hydra_datum *hydra_pynumber__trunc(struct hydra_ctx *cx, double f);
+
+/* Whether Python's int(text) and float(text) accept the text. */
+bool hydra_pynumber__is_py_int(struct sonde_str text);
+bool hydra_pynumber__is_py_float(struct sonde_str text);
+double hydra_pynumber__py_float(struct sonde_str text);
+
+#endif

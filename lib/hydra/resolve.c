@@ -1,0 +1,210 @@
+/* Where interpolations lead: paths through the tree, chains, whole trees. */
+#include "hydra/interp.h"
+
+#include "hydra/pynumber.h"
+
+#include <string.h>
+
+struct hydra_frame {
+	const struct hydra_datum *node;
+	const struct hydra_frame *prev;
+};
+
+struct hydra_datum *hydra_interp__deref(struct hydra_lookup *sc, struct hydra_datum *n)
+{
+	struct hydra_frame frame = {n, sc->frame};
+	const struct hydra_frame *f;
+
+	if (!n || !n->interp)
+		return n;
+	for (f = sc->frame; f; f = f->prev) {
+		if (f->node != n)
+			continue;
+		hydra_ctx__fail(
+			sc->cx, "InterpolationResolutionError", "Recursive interpolation detected");
+		return NULL;
+	}
+	sc->frame = &frame;
+	n = hydra_interp__eval(sc, n->s, n->parent, n);
+	sc->frame = frame.prev;
+	return n;
+}
+
+/* The next step of a path: a name up to '.' or '[', or what stands in brackets. */
+static struct sonde_str next_step(struct sonde_str *path)
+{
+	struct sonde_str step = {path->p, 0};
+	size_t n = 0;
+
+	if (path->n && path->p[0] == '[') {
+		for (n = 1; n < path->n && path->p[n] != ']'; n++)
+			;
+		step = (struct sonde_str){path->p + 1, n - 1};
+		n += n < path->n;
+	} else {
+		while (n < path->n && path->p[n] != '.' && path->p[n] != '[')
+			n++;
+		step.n = n;
+	}
+	path->p += n;
+	path->n -= n;
+	if (path->n > 1 && path->p[0] == '.')
+		path->p++, path->n--;
+	return step;
+}
+
+static struct hydra_datum *list_item(
+	struct hydra_lookup *sc, struct hydra_datum *list, struct sonde_str step)
+{
+	struct hydra_datum *index;
+
+	if (!hydra_pynumber__is_py_int(step)) {
+		hydra_ctx__fail(sc->cx, "TypeError", "Index '%.*s' (str) is not an int",
+			SONDE_STR_ARG(step));
+		return NULL;
+	}
+	index = hydra_pynumber__int(sc->cx, step, 10);
+	if (!index || index->s.n || index->i < 0 || index->i >= list->seq.nr)
+		return NULL;
+	return list->seq.at[index->i];
+}
+
+static struct hydra_datum *select_one(
+	struct hydra_lookup *sc, struct hydra_datum *c, struct sonde_str step, bool throw_missing)
+{
+	struct hydra_datum *n;
+
+	n = c->kind == HYDRA_LIST ? list_item(sc, c, step) : hydra_datum__get(c, step);
+	if (n && n->missing && throw_missing) {
+		struct sonde_str path = hydra_datum__path(sc->cx, n);
+
+		hydra_ctx__fail(sc->cx, "MissingMandatoryValue", "Missing mandatory value: %.*s",
+			SONDE_STR_ARG(path));
+		return NULL;
+	}
+	return n;
+}
+
+static struct hydra_datum *not_container(struct hydra_lookup *sc, struct sonde_str whole,
+	struct sonde_str done, struct sonde_str step)
+{
+	while (done.n && done.p[done.n - 1] == '.')
+		done.n--;
+	hydra_ctx__fail(sc->cx, "ConfigTypeError",
+		"Error trying to access %.*s: node `%.*s` is not a container and thus cannot "
+		"contain "
+		"`%.*s`",
+		SONDE_STR_ARG(whole), SONDE_STR_ARG(done), SONDE_STR_ARG(step));
+	return NULL;
+}
+
+static struct hydra_datum *walk(struct hydra_lookup *sc, struct hydra_datum *root,
+	struct sonde_str path, bool throw_missing)
+{
+	struct sonde_str whole = path;
+
+	while (root) {
+		struct sonde_str step = next_step(&path);
+		struct sonde_str done = {whole.p, (size_t)(path.p - whole.p)};
+		struct sonde_str rest = path;
+
+		root = select_one(sc, root, step, throw_missing);
+		if (!root || (root->missing && !path.n))
+			return root;
+		root = hydra_interp__deref(sc, root);
+		if (!root || !path.n)
+			return root;
+		if (!hydra_datum__is_container(root))
+			return root->missing ? NULL
+					     : not_container(sc, whole, done, next_step(&rest));
+	}
+	return NULL;
+}
+
+struct hydra_datum *hydra_interp__select(struct hydra_lookup *sc, struct hydra_datum *container,
+	struct sonde_str path, bool throw_missing)
+{
+	struct hydra_datum *root = container;
+	struct sonde_str whole = path;
+
+	if (!container)
+		return NULL;
+	if (!path.n || path.p[0] != '.') {
+		while (root->parent)
+			root = root->parent;
+		return walk(sc, root, path, throw_missing);
+	}
+	for (path.p++, path.n--; path.n && path.p[0] == '.'; path.p++, path.n--) {
+		root = root->parent;
+		if (root)
+			continue;
+		hydra_ctx__fail(sc->cx, "InterpolationKeyError",
+			"ConfigKeyError while resolving interpolation: Error resolving key '%.*s'",
+			SONDE_STR_ARG(whole));
+		return NULL;
+	}
+	return walk(sc, root, path, throw_missing);
+}
+
+static int resolve_deep(struct hydra_lookup *sc, struct hydra_datum *n, unsigned depth);
+
+/* Where the interpolation stands, for the door's message. */
+static int blame(struct hydra_ctx *cx, const struct hydra_datum *n)
+{
+	if (!cx->fail.where.n && n->from && n->from->is_override)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "override '%.*s'", SONDE_STR_ARG(n->from->name));
+	else if (!cx->fail.where.n && n->from)
+		cx->fail.where = sonde_arena_printf(
+			cx->arena, "%.*s:%u", SONDE_STR_ARG(n->from->name), n->line);
+	return cx->fail.code;
+}
+
+static int resolve_child(struct hydra_lookup *sc, struct hydra_datum *child, unsigned depth)
+{
+	struct hydra_ctx *cx = sc->cx;
+	struct hydra_datum *value, *copy;
+
+	if (!child->interp)
+		return resolve_deep(sc, child, depth + 1);
+	value = hydra_interp__deref(sc, child);
+	if (!value && hydra_ctx__is_type(cx, "InterpolationToMissingValueError")) {
+		hydra_ctx__clear(cx);
+		value = hydra_datum__text(cx, "???");
+	}
+	if (!value)
+		return blame(cx, child);
+	if (hydra_datum__is_container(value) && value->raw)
+		return hydra_ctx__fail(cx, "UnsupportedValueType",
+			"Value '%s' is not a supported primitive type",
+			hydra_datum__type_name(value));
+	if (hydra_datum__is_container(value) && resolve_deep(sc, value, depth + 1))
+		return cx->fail.code;
+	copy = hydra_datum__copy(cx, value);
+	if (!copy)
+		return cx->fail.code;
+	copy->from = child->from;
+	copy->line = child->line;
+	hydra_datum__replace(child, copy);
+	return copy->interp ? hydra_interp__check(cx, copy->s) : 0;
+}
+
+static int resolve_deep(struct hydra_lookup *sc, struct hydra_datum *n, unsigned depth)
+{
+	uint32_t i;
+
+	if (depth > HYDRA_MAX_DEPTH)
+		return hydra_ctx__limit(
+			sc->cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+	if (!hydra_datum__is_container(n))
+		return 0;
+	for (i = 0; i < n->seq.nr; i++)
+		if (resolve_child(sc, n->seq.at[i], depth))
+			return sc->cx->fail.code;
+	return 0;
+}
+
+int hydra_interp__resolve_tree(struct hydra_lookup *sc, struct hydra_datum *n)
+{
+	return resolve_deep(sc, n, 0);
+}

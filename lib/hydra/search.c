@@ -1,0 +1,328 @@
+#include "hydra/search.h"
+
+#include "base/file.h"
+#include "hydra/yaml.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER_CHARS 512
+
+int hydra_search__add(struct hydra_search *s, enum hydra_conf_source_kind kind,
+	const char *provider, struct sonde_str dir)
+{
+	struct hydra_conf_source *src = sonde_vec_push(&s->sources);
+
+	if (!src)
+		return hydra_ctx__nomem(s->cx);
+	src->kind = kind;
+	src->provider = hydra_ctx__dup(s->cx, sonde_str_from(provider));
+	src->dir = hydra_ctx__dup(s->cx, dir);
+	return s->cx->fail.code;
+}
+
+void hydra_search__release(struct hydra_search *s)
+{
+	sonde_vec_release(&s->sources);
+	sonde_vec_release(&s->files);
+	sonde_map_release(&s->paths);
+}
+
+/* DIR/PATH[.yaml] as a C string in the arena, NULL when it cannot be a file name. */
+static const char *file_name(struct hydra_search *s, const struct hydra_conf_source *src,
+	struct sonde_str path, bool yaml)
+{
+	struct sonde_buf b = {0};
+	struct sonde_str z;
+
+	if (memchr(path.p ? path.p : "", '\0', path.n) || path.n + src->dir.n > PATH_MAX)
+		return NULL;
+	sonde_buf_str(&b, src->dir);
+	sonde_buf_putc(&b, '/');
+	sonde_buf_str(&b, path);
+	if (yaml && !sonde_str_ends(path, ".yaml"))
+		sonde_buf_puts(&b, ".yaml");
+	z = hydra_ctx__take(s->cx, &b);
+	return z.p;
+}
+
+static bool is_kind(const char *name, mode_t kind)
+{
+	struct stat st;
+
+	return name && stat(name, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+}
+
+bool hydra_search__is_available(const struct hydra_conf_source *src)
+{
+	return src->kind != HYDRA_SOURCE_DIR || is_kind(src->dir.p, S_IFDIR);
+}
+
+/* `# @package a.b`: an absolute package. */
+static int header_value(struct hydra_search *s, struct hydra_loaded *l, struct sonde_str line)
+{
+	struct sonde_str word, value, rest = line;
+
+	word = sonde_str_cut(sonde_str_trim(rest), ' ', &rest);
+	value = sonde_str_cut(sonde_str_trim(rest), ' ', &rest);
+	if (!value.n)
+		return hydra_ctx__fail_at(s->cx, "ValueError", l->from->name, 1,
+			"Expected header format: KEY VALUE, got '%.*s'", SONDE_STR_ARG(line));
+	if (sonde_str_trim(rest).n)
+		return hydra_ctx__fail_at(s->cx, "ValueError", l->from->name, 1,
+			"Too many components in '%.*s'", SONDE_STR_ARG(line));
+	if (!sonde_str_is(word, "@package"))
+		return 0;
+	l->has_header = true;
+	if (sonde_str_is(value, "_global_") || sonde_str_starts(value, "_global_."))
+		l->header = hydra_ctx__dup(s->cx, value);
+	else
+		l->header = hydra_ctx__printf(s->cx, "_global_.%.*s", SONDE_STR_ARG(value));
+	return s->cx->fail.code;
+}
+
+static int read_header(struct hydra_search *s, struct hydra_loaded *l, struct sonde_str data)
+{
+	if (data.n > HEADER_CHARS)
+		data.n = HEADER_CHARS;
+	while (data.n) {
+		struct sonde_str line = sonde_str_trim(sonde_str_cut(data, '\n', &data));
+
+		if (!line.n)
+			continue;
+		if (line.p[0] != '#')
+			return 0;
+		line = sonde_str_trim((struct sonde_str){line.p + 1, line.n - 1});
+		if (!line.n || line.p[0] != '@')
+			return 0;
+		if (header_value(s, l, line))
+			return s->cx->fail.code;
+	}
+	return 0;
+}
+
+static int parse(struct hydra_search *s, struct hydra_loaded *l, struct sonde_str data)
+{
+	struct hydra_datum *node;
+
+	if (hydra_yaml__load_config(&node, s->cx, l->from, data) || read_header(s, l, data))
+		return s->cx->fail.code;
+	l->config = node;
+	l->defaults = hydra_datum__getz(node, "defaults");
+	if (l->defaults)
+		hydra_datum__remove(node, hydra_datum__index(l->defaults));
+	l->found = true;
+	return 0;
+}
+
+static int read_file(struct hydra_search *s, struct hydra_loaded *l, const char *name)
+{
+	struct sonde_mapping m;
+	struct sonde_err err = {0};
+	struct stat st;
+
+	if (stat(name, &st) == 0 && st.st_size > (off_t)HYDRA_MAX_FILE_BYTES)
+		return hydra_ctx__limit(s->cx, "%s: a config file of more than %u MiB", name,
+			HYDRA_MAX_FILE_BYTES >> 20);
+	if (sonde_mapping_open(&m, name, &err)) {
+		hydra_ctx__fail(s->cx, "OSError", "%s", err.msg);
+		s->cx->fail.code = err.code;
+		return err.code;
+	}
+	parse(s, l, m.data);
+	sonde_mapping_release(&m);
+	if (s->cx->fail.code && !s->cx->fail.where.n)
+		s->cx->fail.where = l->from->name;
+	return s->cx->fail.code;
+}
+
+static bool load_from(struct hydra_search *s, const struct hydra_conf_source *src,
+	struct hydra_loaded *l, struct sonde_str path)
+{
+	struct hydra_from *from = hydra_ctx__alloc(s->cx, 1, sizeof(*from));
+	const char *name, *text;
+
+	if (!from)
+		return true;
+	l->from = from;
+	if (src->kind == HYDRA_SOURCE_DIR) {
+		name = file_name(s, src, path, true);
+		if (!is_kind(name, S_IFREG))
+			return false;
+		from->name = sonde_str_from(name);
+		read_file(s, l, name);
+		return true;
+	}
+	text = src->kind == HYDRA_SOURCE_BUILTIN ? hydra_builtin__text(path) : NULL;
+	if (src->kind == HYDRA_SOURCE_SCHEMA && sonde_str_is(path, HYDRA_DUMMY_CONFIG))
+		text = "";
+	if (!text)
+		return false;
+	from->name = hydra_ctx__printf(s->cx, "built-in %.*s.yaml", SONDE_STR_ARG(path));
+	parse(s, l, sonde_str_from(text));
+	return true;
+}
+
+const struct hydra_loaded *hydra_search__load(struct hydra_search *s, struct sonde_str path)
+{
+	uint32_t i = sonde_map_find(&s->paths, path);
+	struct hydra_loaded *l, **slot;
+	size_t k;
+
+	if (i != SONDE_NONE)
+		return s->files.at[i]->found ? s->files.at[i] : NULL;
+	l = hydra_ctx__alloc(s->cx, 1, sizeof(*l));
+	slot = l ? sonde_vec_push(&s->files) : NULL;
+	if (!slot || sonde_map_add(&s->paths, hydra_ctx__dup(s->cx, path), NULL) == SONDE_NONE) {
+		hydra_ctx__nomem(s->cx);
+		return NULL;
+	}
+	*slot = l;
+	for (k = 0; k < s->sources.nr; k++)
+		if (load_from(s, &s->sources.at[k], l, path))
+			break;
+	return l->found && !s->cx->fail.code ? l : NULL;
+}
+
+static bool builtin_has_group(struct sonde_str group)
+{
+	const char *path;
+	size_t i;
+
+	for (i = 0; (path = hydra_builtin__path(i)); i++)
+		if (strlen(path) > group.n && !strncmp(path, group.p ? group.p : "", group.n) &&
+			(group.n == 0 || path[group.n] == '/'))
+			return true;
+	return false;
+}
+
+bool hydra_search__has_group(struct hydra_search *s, struct sonde_str group)
+{
+	size_t i;
+
+	for (i = 0; i < s->sources.nr; i++) {
+		const struct hydra_conf_source *src = &s->sources.at[i];
+
+		if (src->kind == HYDRA_SOURCE_DIR &&
+			is_kind(file_name(s, src, group, false), S_IFDIR))
+			return true;
+		if (src->kind == HYDRA_SOURCE_BUILTIN && builtin_has_group(group))
+			return true;
+	}
+	return false;
+}
+
+static int add_option(struct hydra_search *s, struct hydra_datum *list, struct sonde_str name)
+{
+	uint32_t i, at = 0;
+
+	for (; at < list->seq.nr; at++) {
+		int order = sonde_str_cmp(list->seq.at[at]->s, name);
+
+		if (order == 0)
+			return 0;
+		if (order > 0)
+			break;
+	}
+	if (hydra_datum__push(
+		    s->cx, list, hydra_datum__string(s->cx, hydra_ctx__dup(s->cx, name))) ||
+		s->cx->fail.code)
+		return s->cx->fail.code;
+	for (i = list->seq.nr - 1; i > at; i--) {
+		struct hydra_datum *t = list->seq.at[i];
+
+		list->seq.at[i] = list->seq.at[i - 1];
+		list->seq.at[i - 1] = t;
+	}
+	return 0;
+}
+
+static struct sonde_str cut_extension(struct sonde_str name)
+{
+	size_t n = name.n;
+
+	while (n > 0 && name.p[n - 1] != '.')
+		n--;
+	return n > 1 ? (struct sonde_str){name.p, n - 1} : name;
+}
+
+static void dir_options(struct hydra_search *s, const struct hydra_conf_source *src,
+	struct sonde_str group, struct hydra_datum *list)
+{
+	const char *dir = file_name(s, src, group, false);
+	DIR *d = dir ? opendir(dir) : NULL;
+	struct hydra_conf_source sub = {.dir = sonde_str_from(dir)};
+	struct dirent *e;
+
+	if (!d)
+		return;
+	while ((e = readdir(d)) && !s->cx->fail.code) {
+		struct sonde_str name = sonde_str_from(e->d_name);
+
+		if (!is_kind(file_name(s, &sub, name, true), S_IFREG))
+			continue;
+		if (sonde_str_ends(name, ".yaml"))
+			name = cut_extension(name);
+		add_option(s, list, name);
+	}
+	closedir(d);
+}
+
+static void builtin_options(
+	struct hydra_search *s, struct sonde_str group, struct hydra_datum *list)
+{
+	const char *path;
+	size_t i, skip = group.n ? group.n + 1 : 0;
+
+	for (i = 0; (path = hydra_builtin__path(i)); i++) {
+		if (strlen(path) <= skip || strncmp(path, group.p ? group.p : "", group.n) ||
+			(group.n && path[group.n] != '/') || strchr(path + skip, '/'))
+			continue;
+		add_option(s, list, sonde_str_from(path + skip));
+	}
+}
+
+struct hydra_datum *hydra_search__options(struct hydra_search *s, struct sonde_str group)
+{
+	struct hydra_datum *list = hydra_datum__new(s->cx, HYDRA_LIST);
+	size_t i;
+
+	for (i = 0; list && i < s->sources.nr; i++) {
+		if (s->sources.at[i].kind == HYDRA_SOURCE_DIR)
+			dir_options(s, &s->sources.at[i], group, list);
+		else if (s->sources.at[i].kind == HYDRA_SOURCE_BUILTIN)
+			builtin_options(s, group, list);
+	}
+	return list;
+}
+
+void hydra_search__location(const struct hydra_conf_source *src, struct sonde_buf *b)
+{
+	char full[PATH_MAX];
+
+	if (src->kind == HYDRA_SOURCE_BUILTIN) {
+		sonde_buf_puts(b, "pkg://hydra.conf");
+	} else if (src->kind == HYDRA_SOURCE_SCHEMA) {
+		sonde_buf_puts(b, "structured://");
+	} else {
+		sonde_buf_puts(b, "file://");
+		sonde_buf_puts(b, realpath(src->dir.p, full) ? full : src->dir.p);
+	}
+}
+
+void hydra_search__describe(struct hydra_search *s, struct sonde_buf *b)
+{
+	size_t i;
+
+	for (i = 0; i < s->sources.nr; i++) {
+		sonde_buf_puts(b, "\n\tprovider=");
+		sonde_buf_str(b, s->sources.at[i].provider);
+		sonde_buf_puts(b, ", path=");
+		hydra_search__location(&s->sources.at[i], b);
+	}
+}

@@ -1,0 +1,176 @@
+/*
+ * Runs recorded cases of the configuration language.
+ *
+ *   hydra_cases [--configs DIR] FILE…
+ *
+ * Each file is JSON with a `format` and `cases`; DIR is the folder the cases'
+ * config trees are in (default: ../configs beside the file). Failing ids are
+ * printed, then `FORMAT: N passed, N failed` per file and, last, the sum. The exit status
+ * is 0 when every file could be read, whatever its cases gave: the caller
+ * decides what rate is enough.
+ *
+ * What is compared: values, key order, texts, error types and messages. Where
+ * the message is the wording of a parser generator (syntax errors of overrides
+ * and of interpolations, YAML errors) only the kind of failure is.
+ */
+#include "case.h"
+
+#include "base/file.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	const char *format;
+	bool (*run)(struct hydra_case *t);
+} formats[] = {
+	{"hydra-override-parse/1", case_run_parse},
+	{"hydra-defaults/1", case_run_defaults},
+	{"hydra-compose/1", case_run_compose},
+	{"hydra-sweep/1", case_run_sweep},
+	{"omegaconf-grammar/1", case_run_grammar},
+	{"omegaconf-yaml-load/1", case_run_yaml_load},
+	{"omegaconf-merge/1", case_run_merge},
+	{"omegaconf-yaml-dump/1", case_run_yaml_dump},
+};
+
+static void run_case(
+	struct hydra_runner *r, const json_t *json, size_t i, bool (*fn)(struct hydra_case *))
+{
+	struct hydra_case t = {.run = r, .json = json};
+	const char *id = json_string_value(json_object_get(json, "id"));
+	char number[32];
+
+	t.cx = (struct hydra_ctx){.arena = &t.arena, .notes = &t.notes};
+	snprintf(number, sizeof(number), "#%zu", i);
+	if (fn(&t)) {
+		r->passed++;
+	} else {
+		r->failed++;
+		printf("%s: %s\n", id ? id : number, t.why);
+	}
+	sonde_arena_release(&t.arena);
+	sonde_notes_release(&t.notes);
+}
+
+/* Integers beyond 64 bits as {"$int": "…"}: the JSON library refuses them. */
+static void tame_integers(struct sonde_buf *out, struct sonde_str s)
+{
+	bool in_string = false;
+	size_t i, n;
+
+	for (i = 0; i < s.n; i += n) {
+		n = 1;
+		if (s.p[i] == '"')
+			in_string = !in_string;
+		if (in_string && s.p[i] == '\\')
+			n = 2;
+		if (!in_string && (s.p[i] == '-' || (s.p[i] >= '0' && s.p[i] <= '9'))) {
+			while (i + n < s.n && strchr("0123456789.eE+-", s.p[i + n]) && s.p[i + n])
+				n++;
+			if (n > 18 && !memchr(s.p + i, '.', n) && !memchr(s.p + i, 'e', n) &&
+				!memchr(s.p + i, 'E', n)) {
+				sonde_buf_puts(out, "{\"$int\": \"");
+				sonde_buf_add(out, s.p + i, n);
+				sonde_buf_puts(out, "\"}");
+				continue;
+			}
+		}
+		sonde_buf_add(out, s.p + i, n);
+	}
+}
+
+static json_t *load_json(const char *path)
+{
+	struct sonde_mapping m;
+	struct sonde_err err = {0};
+	struct sonde_buf text = {0};
+	json_error_t json_err;
+	json_t *doc;
+
+	if (sonde_mapping_open(&m, path, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		return NULL;
+	}
+	tame_integers(&text, m.data);
+	doc = json_loadb(text.p ? text.p : "", text.n, JSON_ALLOW_NUL, &json_err);
+	if (!doc)
+		fprintf(stderr, "%s:%d: %s\n", path, json_err.line, json_err.text);
+	sonde_buf_release(&text);
+	sonde_mapping_release(&m);
+	return doc;
+}
+
+static bool run_file(struct hydra_runner *r, const char *path)
+{
+	json_t *doc = load_json(path), *json;
+	struct sonde_str format = doc ? case_field(doc, "format") : (struct sonde_str){0};
+	size_t i, k;
+
+	for (k = 0; k < sizeof(formats) / sizeof(formats[0]); k++)
+		if (sonde_str_is(format, formats[k].format))
+			break;
+	if (k == sizeof(formats) / sizeof(formats[0])) {
+		fprintf(stderr, "%s: unknown format '%.*s'\n", path, SONDE_STR_ARG(format));
+		json_decref(doc);
+		return false;
+	}
+	r->file = doc;
+	r->passed = r->failed = 0;
+	json_array_foreach(json_object_get(doc, "cases"), i, json)
+		run_case(r, json, i, formats[k].run);
+	printf("%s: %u passed, %u failed\n", path, r->passed, r->failed);
+	r->all_passed += r->passed;
+	r->all_failed += r->failed;
+	json_decref(doc);
+	return true;
+}
+
+/* Absolute before the working directory changes to the configs'. */
+static char *absolute(const char *path)
+{
+	char *full = realpath(path, NULL);
+
+	if (!full)
+		fprintf(stderr, "%s: no such file\n", path);
+	return full;
+}
+
+int main(int argc, char **argv)
+{
+	struct hydra_runner r = {0};
+	char *configs = NULL, **files;
+	int i, first = 1;
+	bool ok = true;
+
+	if (argc > 2 && strcmp(argv[1], "--configs") == 0) {
+		configs = absolute(argv[2]);
+		first = 3;
+	}
+	files = calloc((size_t)argc + 1, sizeof(*files));
+	for (i = first; files && i < argc; i++) {
+		files[i] = absolute(argv[i]);
+		ok &= files[i] != NULL;
+	}
+	for (i = first; ok && files && i < argc; i++) {
+		char beside[PATH_MAX + 16];
+		char *copy = strdup(files[i]);
+
+		snprintf(beside, sizeof(beside), "%s/../configs", dirname(copy));
+		free(copy);
+		r.configs = configs ? configs : realpath(beside, NULL);
+		ok &= r.configs && chdir(r.configs) == 0 && run_file(&r, files[i]);
+		if (!configs)
+			free((char *)r.configs);
+	}
+	for (i = first; files && i < argc; i++)
+		free(files[i]);
+	free(files);
+	free(configs);
+	printf("%u passed, %u failed\n", r.all_passed, r.all_failed);
+	return ok ? 0 : 2;
+}

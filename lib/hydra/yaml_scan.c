@@ -1,0 +1,655 @@
+#include "base/alloc.h"
+#include "hydra/yaml_token.h"
+
+#include <string.h>
+
+#define MAX_FLOW_LEVEL 2000
+
+uint32_t hydra_scanner__ch(const struct hydra_scanner *s, size_t ahead)
+{
+	return s->at + ahead < s->nr_ch ? s->ch[s->at + ahead] : 0;
+}
+
+static uint32_t peek(const struct hydra_scanner *s)
+{
+	return hydra_scanner__ch(s, 0);
+}
+
+void hydra_scanner__forward(struct hydra_scanner *s, size_t n)
+{
+	while (n-- && s->at < s->nr_ch) {
+		uint32_t c = s->ch[s->at++];
+
+		if (hydra_scanner__is_break(c) && !(c == '\r' && peek(s) == '\n')) {
+			s->line++;
+			s->column = 0;
+		} else if (c != 0xfeff) {
+			s->column++;
+		}
+	}
+}
+
+bool hydra_scanner__is_break(uint32_t c)
+{
+	return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+bool hydra_scanner__is_blankz(uint32_t c)
+{
+	return c == 0 || c == ' ' || c == '\t' || hydra_scanner__is_break(c);
+}
+
+uint32_t hydra_scanner__line_break(struct hydra_scanner *s)
+{
+	uint32_t c = peek(s);
+
+	if (!hydra_scanner__is_break(c))
+		return 0;
+	hydra_scanner__forward(s, c == '\r' && hydra_scanner__ch(s, 1) == '\n' ? 2 : 1);
+	return c == 0x2028 || c == 0x2029 ? c : '\n';
+}
+
+static bool starts_with(const struct hydra_scanner *s, uint32_t c)
+{
+	return peek(s) == c && hydra_scanner__ch(s, 1) == c && hydra_scanner__ch(s, 2) == c &&
+	       hydra_scanner__is_blankz(hydra_scanner__ch(s, 3));
+}
+
+bool hydra_scanner__at_separator(const struct hydra_scanner *s)
+{
+	return starts_with(s, '-') || starts_with(s, '.');
+}
+
+void hydra_scanner__put(struct sonde_buf *b, uint32_t c)
+{
+	char out[4];
+	size_t n = 0;
+
+	if (c < 0x80) {
+		out[n++] = (char)c;
+	} else if (c < 0x800) {
+		out[n++] = (char)(0xc0 | (c >> 6));
+	} else if (c < 0x10000) {
+		out[n++] = (char)(0xe0 | (c >> 12));
+		out[n++] = (char)(0x80 | ((c >> 6) & 0x3f));
+	} else {
+		out[n++] = (char)(0xf0 | (c >> 18));
+		out[n++] = (char)(0x80 | ((c >> 12) & 0x3f));
+		out[n++] = (char)(0x80 | ((c >> 6) & 0x3f));
+	}
+	if (c >= 0x80)
+		out[n++] = (char)(0x80 | (c & 0x3f));
+	sonde_buf_add(b, out, n);
+}
+
+int hydra_scanner__fail(struct hydra_scanner *s, const char *fmt, ...)
+{
+	struct sonde_buf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	hydra_ctx__fail_at(
+		s->cx, "ScannerError", s->file, s->line + 1, "%s", b.failed ? "bad YAML" : b.p);
+	sonde_buf_release(&b);
+	return s->cx->fail.code;
+}
+
+static bool is_allowed(uint32_t c)
+{
+	return c == '\t' || c == '\n' || c == '\r' || c == 0x85 || (c >= 0x20 && c <= 0x7e) ||
+	       (c >= 0xa0 && c <= 0xfffd);
+}
+
+int hydra_scanner__init(
+	struct hydra_scanner *s, struct hydra_ctx *cx, struct sonde_str file, struct sonde_str data)
+{
+	uint32_t line = 1;
+	size_t i = 0;
+
+	*s = (struct hydra_scanner){.cx = cx, .file = file, .indent = -1, .allow_simple_key = true};
+	s->ch = sonde_malloc((data.n + 4) * sizeof(*s->ch));
+	if (!s->ch || !sonde_vec_push(&s->keys))
+		return hydra_ctx__nomem(cx);
+	while (i < data.n) {
+		uint32_t c;
+		unsigned n = sonde_utf8_decode(data, i, &c);
+
+		if (!n)
+			return hydra_ctx__fail_at(cx, "UnicodeDecodeError", file, line,
+				"byte 0x%02x is not valid UTF-8, save the file as UTF-8", c);
+		if (!is_allowed(c) && c < 0x10000)
+			return hydra_ctx__fail_at(cx, "ReaderError", file, line,
+				"the character U+%04X is not allowed in YAML", c);
+		line += c == '\n';
+		s->ch[s->nr_ch++] = c;
+		i += n;
+	}
+	return 0;
+}
+
+void hydra_scanner__release(struct hydra_scanner *s)
+{
+	sonde_free(s->ch);
+	sonde_vec_release(&s->indents);
+	sonde_vec_release(&s->queue);
+	sonde_vec_release(&s->keys);
+	sonde_buf_release(&s->text);
+}
+
+/* Inserts a token `ahead` places behind the next one to be taken. */
+static int insert(struct hydra_scanner *s, size_t ahead, struct hydra_token token)
+{
+	struct hydra_token *t;
+	size_t i;
+
+	if (s->head > 1024 && s->head * 2 > s->queue.nr) {
+		s->queue.nr -= s->head;
+		memmove(s->queue.at, s->queue.at + s->head, s->queue.nr * sizeof(*t));
+		s->head = 0;
+	}
+	if (!sonde_vec_push(&s->queue))
+		return hydra_ctx__nomem(s->cx);
+	for (i = s->queue.nr - 1; i > s->head + ahead; i--)
+		s->queue.at[i] = s->queue.at[i - 1];
+	s->queue.at[i] = token;
+	return 0;
+}
+
+static int append_at(
+	struct hydra_scanner *s, enum hydra_token_kind kind, uint32_t line, uint32_t column)
+{
+	return insert(s, s->queue.nr - s->head,
+		(struct hydra_token){.kind = kind, .line = line + 1, .column = column + 1});
+}
+
+static int append(struct hydra_scanner *s, enum hydra_token_kind kind)
+{
+	return append_at(s, kind, s->line, s->column);
+}
+
+/* Simple keys: a token that turns out to be a key once its ':' is met. */
+
+static int drop_key(struct hydra_scanner *s, struct hydra_simple_key *k)
+{
+	if (k->possible && k->required)
+		return hydra_scanner__fail(s, "could not find expected ':'");
+	k->possible = false;
+	return 0;
+}
+
+static int drop_current_key(struct hydra_scanner *s)
+{
+	return drop_key(s, &s->keys.at[s->flow_level]);
+}
+
+static int drop_stale_keys(struct hydra_scanner *s)
+{
+	size_t i;
+
+	for (i = 0; i <= (size_t)s->flow_level; i++) {
+		struct hydra_simple_key *k = &s->keys.at[i];
+
+		if (k->possible && (k->line != s->line || s->at - k->index > 1024) &&
+			drop_key(s, k))
+			return s->cx->fail.code;
+	}
+	return 0;
+}
+
+static int save_key(struct hydra_scanner *s)
+{
+	bool required = !s->flow_level && s->indent == (int)s->column;
+
+	if (!s->allow_simple_key)
+		return 0;
+	if (drop_current_key(s))
+		return s->cx->fail.code;
+	s->keys.at[s->flow_level] = (struct hydra_simple_key){.possible = true,
+		.required = required,
+		.number = s->taken + s->queue.nr - s->head,
+		.index = s->at,
+		.line = s->line,
+		.column = s->column};
+	return 0;
+}
+
+static bool needs_more(struct hydra_scanner *s)
+{
+	size_t i;
+
+	if (s->done)
+		return false;
+	if (s->head == s->queue.nr)
+		return true;
+	if (drop_stale_keys(s))
+		return false;
+	for (i = 0; i <= (size_t)s->flow_level; i++)
+		if (s->keys.at[i].possible && s->keys.at[i].number == s->taken)
+			return true;
+	return false;
+}
+
+/* Indentation of block collections. */
+
+static int unwind(struct hydra_scanner *s, int column)
+{
+	if (s->flow_level)
+		return 0;
+	while (s->indent > column) {
+		s->indent = s->indents.at[--s->indents.nr];
+		if (append(s, TOKEN_BLOCK_END))
+			return s->cx->fail.code;
+	}
+	return 0;
+}
+
+static bool indent_to(struct hydra_scanner *s, int column)
+{
+	int *slot;
+
+	if (s->indent >= column)
+		return false;
+	slot = sonde_vec_push(&s->indents);
+	if (!slot) {
+		hydra_ctx__nomem(s->cx);
+		return false;
+	}
+	*slot = s->indent;
+	s->indent = column;
+	return true;
+}
+
+/* One function per token. */
+
+static int fetch_end(struct hydra_scanner *s)
+{
+	if (unwind(s, -1) || drop_current_key(s))
+		return s->cx->fail.code;
+	s->allow_simple_key = false;
+	s->done = true;
+	return append(s, TOKEN_STREAM_END);
+}
+
+static int fetch_document(struct hydra_scanner *s, enum hydra_token_kind kind)
+{
+	if (unwind(s, -1) || drop_current_key(s) || append(s, kind))
+		return s->cx->fail.code;
+	s->allow_simple_key = false;
+	hydra_scanner__forward(s, 3);
+	return 0;
+}
+
+static int fetch_flow_start(struct hydra_scanner *s, enum hydra_token_kind kind)
+{
+	if (save_key(s) || append(s, kind))
+		return s->cx->fail.code;
+	if (++s->flow_level > MAX_FLOW_LEVEL)
+		return hydra_ctx__fail_at(s->cx, "LimitError", s->file, s->line + 1,
+			"more than %d open brackets", MAX_FLOW_LEVEL);
+	while (s->keys.nr <= (size_t)s->flow_level)
+		if (!sonde_vec_push(&s->keys))
+			return hydra_ctx__nomem(s->cx);
+	s->keys.at[s->flow_level].possible = false;
+	s->allow_simple_key = true;
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+static int fetch_flow_end(struct hydra_scanner *s, enum hydra_token_kind kind)
+{
+	if (drop_current_key(s) || append(s, kind))
+		return s->cx->fail.code;
+	/* A stray bracket outside any: the parser refuses the token before the level matters. */
+	if (s->flow_level > 0)
+		s->flow_level--;
+	s->allow_simple_key = false;
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+static int fetch_flow_entry(struct hydra_scanner *s)
+{
+	s->allow_simple_key = true;
+	if (drop_current_key(s) || append(s, TOKEN_FLOW_ENTRY))
+		return s->cx->fail.code;
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+static int fetch_block_entry(struct hydra_scanner *s)
+{
+	if (!s->flow_level) {
+		if (!s->allow_simple_key)
+			return hydra_scanner__fail(s, "sequence entries are not allowed here");
+		if (indent_to(s, (int)s->column) && append(s, TOKEN_BLOCK_SEQUENCE_START))
+			return s->cx->fail.code;
+	}
+	s->allow_simple_key = true;
+	if (drop_current_key(s) || append(s, TOKEN_BLOCK_ENTRY))
+		return s->cx->fail.code;
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+static int fetch_key(struct hydra_scanner *s)
+{
+	if (!s->flow_level) {
+		if (!s->allow_simple_key)
+			return hydra_scanner__fail(s, "mapping keys are not allowed here");
+		if (indent_to(s, (int)s->column) && append(s, TOKEN_BLOCK_MAPPING_START))
+			return s->cx->fail.code;
+	}
+	s->allow_simple_key = !s->flow_level;
+	if (drop_current_key(s) || append(s, TOKEN_KEY))
+		return s->cx->fail.code;
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+/* The ':' that makes the saved token a key. */
+static int value_of_simple_key(struct hydra_scanner *s, struct hydra_simple_key *k)
+{
+	struct hydra_token t = {.line = k->line + 1, .column = k->column + 1};
+	size_t ahead = k->number - s->taken;
+
+	k->possible = false;
+	t.kind = TOKEN_KEY;
+	if (insert(s, ahead, t))
+		return s->cx->fail.code;
+	t.kind = TOKEN_BLOCK_MAPPING_START;
+	if (!s->flow_level && indent_to(s, (int)k->column) && insert(s, ahead, t))
+		return s->cx->fail.code;
+	s->allow_simple_key = false;
+	return s->cx->fail.code;
+}
+
+static int value_of_complex_key(struct hydra_scanner *s)
+{
+	if (!s->flow_level) {
+		if (!s->allow_simple_key)
+			return hydra_scanner__fail(s, "mapping values are not allowed here");
+		if (indent_to(s, (int)s->column) && append(s, TOKEN_BLOCK_MAPPING_START))
+			return s->cx->fail.code;
+	}
+	s->allow_simple_key = !s->flow_level;
+	return drop_current_key(s);
+}
+
+static int fetch_value(struct hydra_scanner *s)
+{
+	struct hydra_simple_key *k = &s->keys.at[s->flow_level];
+
+	if (k->possible ? value_of_simple_key(s, k) : value_of_complex_key(s))
+		return s->cx->fail.code;
+	if (append(s, TOKEN_VALUE))
+		return s->cx->fail.code;
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+static bool is_word(uint32_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       c == '-' || c == '_';
+}
+
+static int fetch_anchor(struct hydra_scanner *s, enum hydra_token_kind kind)
+{
+	uint32_t line = s->line, column = s->column;
+
+	if (save_key(s))
+		return s->cx->fail.code;
+	s->allow_simple_key = false;
+	sonde_buf_clear(&s->text);
+	hydra_scanner__forward(s, 1);
+	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
+		hydra_scanner__put(&s->text, peek(s));
+	if (!s->text.n || !(hydra_scanner__is_blankz(peek(s)) ||
+				  (peek(s) < 0x80 && strchr("?:,]}%@`", (int)peek(s)))))
+		return hydra_scanner__fail(
+			s, "an anchor or alias is made of letters, digits, '-' and '_'");
+	if (append_at(s, kind, line, column))
+		return s->cx->fail.code;
+	s->queue.at[s->queue.nr - 1].value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
+	return s->cx->fail.code;
+}
+
+static bool is_uri(uint32_t c)
+{
+	return c && (is_word(c) || (c < 0x80 && strchr(";/?:@&=+$,.!~*'()[]%", (int)c)));
+}
+
+/* Without %-escapes: they are kept as they stand. */
+static int scan_uri(struct hydra_scanner *s)
+{
+	sonde_buf_clear(&s->text);
+	for (; is_uri(peek(s)); hydra_scanner__forward(s, 1))
+		hydra_scanner__put(&s->text, peek(s));
+	return s->text.n ? 0 : hydra_scanner__fail(s, "a tag needs a name after '!'");
+}
+
+/* "!", "!!" or "!word!"; leaves it in s->text. */
+static int scan_tag_handle(struct hydra_scanner *s)
+{
+	sonde_buf_clear(&s->text);
+	sonde_buf_putc(&s->text, '!');
+	hydra_scanner__forward(s, 1);
+	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
+		hydra_scanner__put(&s->text, peek(s));
+	if (peek(s) != '!')
+		return hydra_scanner__fail(s, "expected '!' at the end of the tag handle");
+	sonde_buf_putc(&s->text, '!');
+	hydra_scanner__forward(s, 1);
+	return 0;
+}
+
+static bool tag_has_handle(const struct hydra_scanner *s)
+{
+	size_t i;
+	uint32_t c;
+
+	for (i = 1; (c = hydra_scanner__ch(s, i)) && c != ' ' && !hydra_scanner__is_break(c); i++)
+		if (c == '!')
+			return true;
+	return false;
+}
+
+static int scan_tag(struct hydra_scanner *s, struct hydra_token *t)
+{
+	if (hydra_scanner__ch(s, 1) == '<') {
+		hydra_scanner__forward(s, 2);
+		if (scan_uri(s))
+			return s->cx->fail.code;
+		if (peek(s) != '>')
+			return hydra_scanner__fail(s, "expected '>' at the end of the tag");
+		hydra_scanner__forward(s, 1);
+	} else if (hydra_scanner__is_blankz(hydra_scanner__ch(s, 1))) {
+		sonde_buf_clear(&s->text);
+		sonde_buf_putc(&s->text, '!');
+		hydra_scanner__forward(s, 1);
+	} else {
+		t->extra = SONDE_STR("!");
+		if (!tag_has_handle(s)) {
+			hydra_scanner__forward(s, 1);
+		} else {
+			if (scan_tag_handle(s))
+				return s->cx->fail.code;
+			t->extra = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
+		}
+		if (scan_uri(s))
+			return s->cx->fail.code;
+	}
+	t->value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
+	return s->cx->fail.code;
+}
+
+static int fetch_tag(struct hydra_scanner *s)
+{
+	struct hydra_token t = {.kind = TOKEN_TAG, .line = s->line + 1, .column = s->column + 1};
+
+	if (save_key(s))
+		return s->cx->fail.code;
+	s->allow_simple_key = false;
+	if (scan_tag(s, &t))
+		return s->cx->fail.code;
+	if (peek(s) != ' ' && (peek(s) == '\t' || !hydra_scanner__is_blankz(peek(s))))
+		return hydra_scanner__fail(s, "expected a blank after the tag");
+	return insert(s, s->queue.nr - s->head, t);
+}
+
+static int fetch_directive(struct hydra_scanner *s)
+{
+	struct hydra_token t = {
+		.kind = TOKEN_DIRECTIVE, .line = s->line + 1, .column = s->column + 1};
+	struct sonde_str name;
+
+	if (unwind(s, -1) || drop_current_key(s))
+		return s->cx->fail.code;
+	s->allow_simple_key = false;
+	sonde_buf_clear(&s->text);
+	hydra_scanner__forward(s, 1);
+	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
+		hydra_scanner__put(&s->text, peek(s));
+	if (!s->text.n || (peek(s) != ' ' && peek(s) && !hydra_scanner__is_break(peek(s))))
+		return hydra_scanner__fail(s, "a directive has a name of letters after '%%'");
+	for (; peek(s) && peek(s) != '#' && !hydra_scanner__is_break(peek(s));
+		hydra_scanner__forward(s, 1))
+		hydra_scanner__put(&s->text, peek(s));
+	while (peek(s) && !hydra_scanner__is_break(peek(s)))
+		hydra_scanner__forward(s, 1);
+	hydra_scanner__line_break(s);
+	name = sonde_str_trim(sonde_buf_view(&s->text));
+	t.value = hydra_ctx__dup(s->cx, sonde_str_cut(name, ' ', &name));
+	t.extra = hydra_ctx__dup(s->cx, sonde_str_trim(name));
+	return insert(s, s->queue.nr - s->head, t);
+}
+
+static int fetch_scalar(struct hydra_scanner *s, uint32_t c)
+{
+	struct hydra_token t = {.kind = TOKEN_SCALAR, .line = s->line + 1, .column = s->column + 1};
+	int rc;
+
+	sonde_buf_clear(&s->text);
+	if (c == '|' || c == '>') {
+		s->allow_simple_key = true;
+		rc = drop_current_key(s);
+		rc = rc ? rc : hydra_scanner__block(s, c == '>');
+	} else {
+		rc = save_key(s);
+		s->allow_simple_key = false;
+		t.plain = c != '\'' && c != '"';
+		if (!rc)
+			rc = t.plain ? hydra_scanner__plain(s) : hydra_scanner__quoted(s, c == '"');
+	}
+	if (rc)
+		return rc;
+	if (s->text.failed)
+		return hydra_ctx__nomem(s->cx);
+	t.value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
+	return s->cx->fail.code ? s->cx->fail.code : insert(s, s->queue.nr - s->head, t);
+}
+
+static void skip_to_token(struct hydra_scanner *s)
+{
+	if (s->at == 0 && peek(s) == 0xfeff)
+		hydra_scanner__forward(s, 1);
+	for (;;) {
+		while (peek(s) == ' ')
+			hydra_scanner__forward(s, 1);
+		if (peek(s) == '#')
+			while (peek(s) && !hydra_scanner__is_break(peek(s)))
+				hydra_scanner__forward(s, 1);
+		if (!hydra_scanner__line_break(s))
+			return;
+		if (!s->flow_level)
+			s->allow_simple_key = true;
+	}
+}
+
+static bool can_start_plain(const struct hydra_scanner *s, uint32_t c)
+{
+	if (!hydra_scanner__is_blankz(c) && !(c < 0x80 && strchr("-?:,[]{}#&*!|>'\"%@`", (int)c)))
+		return true;
+	return !hydra_scanner__is_blankz(hydra_scanner__ch(s, 1)) &&
+	       (c == '-' || (!s->flow_level && (c == '?' || c == ':')));
+}
+
+static int fetch_flow_or_block(struct hydra_scanner *s, uint32_t c)
+{
+	bool blank_next = hydra_scanner__is_blankz(hydra_scanner__ch(s, 1));
+
+	if (c == '[')
+		return fetch_flow_start(s, TOKEN_FLOW_SEQUENCE_START);
+	if (c == '{')
+		return fetch_flow_start(s, TOKEN_FLOW_MAPPING_START);
+	if (c == ']')
+		return fetch_flow_end(s, TOKEN_FLOW_SEQUENCE_END);
+	if (c == '}')
+		return fetch_flow_end(s, TOKEN_FLOW_MAPPING_END);
+	if (c == ',')
+		return fetch_flow_entry(s);
+	if (c == '-' && blank_next)
+		return fetch_block_entry(s);
+	if (c == '?' && (s->flow_level || blank_next))
+		return fetch_key(s);
+	if (c == ':' && (s->flow_level || blank_next))
+		return fetch_value(s);
+	if (c == '*')
+		return fetch_anchor(s, TOKEN_ALIAS);
+	if (c == '&')
+		return fetch_anchor(s, TOKEN_ANCHOR);
+	if (c == '!')
+		return fetch_tag(s);
+	if (c == '\'' || c == '"' || ((c == '|' || c == '>') && !s->flow_level) ||
+		can_start_plain(s, c))
+		return fetch_scalar(s, c);
+	if (c == '\t')
+		return hydra_scanner__fail(s, "a tab cannot indent YAML, use blanks");
+	return hydra_scanner__fail(s, "the character '%c' cannot start a value, quote it", (int)c);
+}
+
+static int fetch(struct hydra_scanner *s)
+{
+	uint32_t c;
+
+	skip_to_token(s);
+	if (drop_stale_keys(s) || unwind(s, (int)s->column))
+		return s->cx->fail.code;
+	c = peek(s);
+	if (s->at >= s->nr_ch)
+		return fetch_end(s);
+	if (c == '%' && s->column == 0)
+		return fetch_directive(s);
+	if (s->column == 0 && starts_with(s, '-'))
+		return fetch_document(s, TOKEN_DOCUMENT_START);
+	if (s->column == 0 && starts_with(s, '.'))
+		return fetch_document(s, TOKEN_DOCUMENT_END);
+	return fetch_flow_or_block(s, c);
+}
+
+const struct hydra_token *hydra_scanner__peek(struct hydra_scanner *s)
+{
+	while (!s->cx->fail.code && needs_more(s))
+		if (fetch(s))
+			return NULL;
+	if (s->cx->fail.code || s->head == s->queue.nr)
+		return NULL;
+	return &s->queue.at[s->head];
+}
+
+int hydra_scanner__next(struct hydra_scanner *s, struct hydra_token *out)
+{
+	const struct hydra_token *t = hydra_scanner__peek(s);
+
+	if (!t)
+		return s->cx->fail.code ? s->cx->fail.code
+					: hydra_scanner__fail(s, "unexpected end of file");
+	*out = *t;
+	if (t->kind != TOKEN_STREAM_END) {
+		s->head++;
+		s->taken++;
+	}
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* What a plain scalar is: YAML 1.1's implicit types, matched by hand. */
+#include "hydra/yaml.h"
+
+#include <string.h>
+
+static bool in_words(struct sonde_str s, const char *const *words)
+{
+	for (; *words; words++)
+		if (sonde_str_is(s, *words))
+			return true;
+	return false;
+}
+
+static bool is_digit(struct sonde_str s, size_t i)
+{
+	return i < s.n && s.p[i] >= '0' && s.p[i] <= '9';
+}
+
+static bool is_at(struct sonde_str s, size_t i, const char *set)
+{
+	return i < s.n && s.p[i] && strchr(set, s.p[i]);
+}
+
+static size_t skip_set(struct sonde_str s, size_t i, const char *set)
+{
+	while (is_at(s, i, set))
+		i++;
+	return i;
+}
+
+static size_t skip_sign(struct sonde_str s)
+{
+	return is_at(s, 0, "+-") ? 1 : 0;
+}
+
+#define DIGITS	"0123456789"
+#define DIGITS_ "0123456789_"
+
+/* (":" [0-5]? digit)+ from i; returns where it ends, i if there is none. */
+static size_t skip_base60(struct sonde_str s, size_t i)
+{
+	while (is_at(s, i, ":")) {
+		if (is_at(s, i + 1, "012345") && is_digit(s, i + 2))
+			i += 3;
+		else if (is_digit(s, i + 1))
+			i += 2;
+		else
+			break;
+	}
+	return i;
+}
+
+static bool is_int(struct sonde_str s)
+{
+	size_t i = skip_sign(s);
+
+	if (i >= s.n)
+		return false;
+	if (is_at(s, i, "0")) {
+		if (i + 1 == s.n)
+			return true;
+		if (is_at(s, i + 1, "b"))
+			return i + 2 < s.n && skip_set(s, i + 2, "01_") == s.n;
+		if (is_at(s, i + 1, "x"))
+			return i + 2 < s.n && skip_set(s, i + 2, DIGITS_ "abcdefABCDEF") == s.n;
+		return skip_set(s, i + 1, "01234567_") == s.n;
+	}
+	if (!is_digit(s, i))
+		return false;
+	i = skip_set(s, i, DIGITS_);
+	return i == s.n || skip_base60(s, i) == s.n;
+}
+
+/* An exponent from i to the end; `sign` says whether one is required. */
+static bool is_exponent(struct sonde_str s, size_t i, bool sign)
+{
+	if (!is_at(s, i, "eE"))
+		return false;
+	i++;
+	if (is_at(s, i, "+-"))
+		i++;
+	else if (sign)
+		return false;
+	return is_digit(s, i) && skip_set(s, i, DIGITS) == s.n;
+}
+
+static bool is_float(struct sonde_str s)
+{
+	static const char *const infinities[] = {".inf", ".Inf", ".INF", NULL};
+	static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
+	size_t sign = skip_sign(s), i = sign;
+	struct sonde_str rest = {s.p + sign, s.n - sign};
+
+	if (in_words(rest, infinities) || in_words(s, nans))
+		return true;
+	if (is_at(s, 0, ".") && is_digit(s, 1)) {
+		i = skip_set(s, 1, DIGITS_);
+		return i == s.n || is_exponent(s, i, true);
+	}
+	if (!is_digit(s, i))
+		return false;
+	i = skip_set(s, i, DIGITS_);
+	if (is_at(s, i, ":")) {
+		i = skip_base60(s, i);
+		return is_at(s, i, ".") && skip_set(s, i + 1, DIGITS_) == s.n;
+	}
+	if (!is_at(s, i, "."))
+		return false;
+	i = skip_set(s, i + 1, DIGITS_);
+	return i == s.n || is_exponent(s, i, true);
+}
+
+/* digits(_digits)* */
+static size_t skip_grouped(struct sonde_str s, size_t i)
+{
+	i = skip_set(s, i, DIGITS);
+	while (is_at(s, i, "_") && is_digit(s, i + 1))
+		i = skip_set(s, i + 1, DIGITS);
+	return i;
+}
+
+static bool is_loose_float(struct sonde_str s)
+{
+	size_t i = skip_sign(s);
+
+	if (!is_digit(s, i))
+		return false;
+	i = skip_grouped(s, i);
+	if (is_at(s, i, ".")) {
+		i = skip_set(s, i + 1, DIGITS_);
+		return i == s.n || is_exponent(s, i, false);
+	}
+	return is_exponent(s, i, false);
+}
+
+/* nr digits, at least `min` and at most `max`, at *i. */
+static bool take_digits(struct sonde_str s, size_t *i, size_t min, size_t max)
+{
+	size_t nr = 0;
+
+	while (nr < max && is_digit(s, *i))
+		nr++, (*i)++;
+	return nr >= min;
+}
+
+static bool is_zone(struct sonde_str s, size_t i)
+{
+	i = skip_set(s, i, " \t");
+	if (is_at(s, i, "Z"))
+		return i + 1 == s.n;
+	if (!is_at(s, i, "+-"))
+		return false;
+	i++;
+	if (!take_digits(s, &i, 1, 2))
+		return false;
+	if (i == s.n)
+		return true;
+	return is_at(s, i, ":") && (i++, take_digits(s, &i, 2, 2)) && i == s.n;
+}
+
+static bool is_time(struct sonde_str s, size_t i)
+{
+	if (is_at(s, i, "Tt"))
+		i++;
+	else if (is_at(s, i, " \t"))
+		i = skip_set(s, i, " \t");
+	else
+		return false;
+	if (!take_digits(s, &i, 1, 2) || !is_at(s, i, ":") || (i++, !take_digits(s, &i, 2, 2)) ||
+		!is_at(s, i, ":") || (i++, !take_digits(s, &i, 2, 2)))
+		return false;
+	if (is_at(s, i, "."))
+		i = skip_set(s, i + 1, DIGITS);
+	return i == s.n || is_zone(s, i);
+}
+
+static bool is_timestamp(struct sonde_str s)
+{
+	size_t i = 0, month, day;
+
+	if (!take_digits(s, &i, 4, 4) || !is_at(s, i, "-"))
+		return false;
+	month = ++i;
+	if (!take_digits(s, &i, 1, 2) || !is_at(s, i, "-"))
+		return false;
+	month = i - month;
+	day = ++i;
+	if (!take_digits(s, &i, 1, 2))
+		return false;
+	day = i - day;
+	if (i == s.n)
+		return month == 2 && day == 2;
+	return is_time(s, i);
+}
+
+enum hydra_yaml_tag hydra_yaml__resolve(struct sonde_str s)
+{
+	static const char *const bools[] = {"yes", "Yes", "YES", "no", "No", "NO", "true", "True",
+		"TRUE", "false", "False", "FALSE", "on", "On", "ON", "off", "Off", "OFF", NULL};
+	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+
+	if (in_words(s, nulls))
+		return YAML_TAG_NULL;
+	if (in_words(s, bools))
+		return YAML_TAG_BOOL;
+	if (sonde_str_is(s, "<<"))
+		return YAML_TAG_MERGE;
+	if (sonde_str_is(s, "="))
+		return YAML_TAG_VALUE;
+	if (is_float(s))
+		return YAML_TAG_FLOAT;
+	if (is_int(s))
+		return YAML_TAG_INT;
+	return is_timestamp(s) ? YAML_TAG_TIMESTAMP : YAML_TAG_STR;
+}
+
+enum hydra_yaml_tag hydra_yaml__resolve_loose(struct sonde_str s)
+{
+	enum hydra_yaml_tag tag = hydra_yaml__resolve(s);
+
+	if (tag == YAML_TAG_TIMESTAMP)
+		return YAML_TAG_STR;
+	if (tag == YAML_TAG_STR && is_loose_float(s))
+		return YAML_TAG_FLOAT;
+	return tag;
+}
