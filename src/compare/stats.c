@@ -1,0 +1,263 @@
+#include "compare/stats_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double sonde_stats_quantile(const double *sorted, size_t nr, double q)
+{
+	double at = q * ((double)nr - 1), below = floor(at);
+	size_t i = nr ? (size_t)below : 0;
+
+	if (!nr)
+		return NAN;
+	if (i + 1 >= nr)
+		return sorted[nr - 1];
+	return sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]);
+}
+
+/* Lentz's continued fraction of the incomplete beta function. */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 - (a + b) * x / (a + 1), h;
+	int m;
+
+	d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+	h = d;
+	for (m = 1; m <= 500; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		double step;
+
+		d = 1 / (1 + even * d);
+		c = 1 + even / c;
+		h *= d * c;
+		d = 1 / (1 + odd * d);
+		c = 1 + odd / c;
+		step = d * c;
+		h *= step;
+		if (fabs(step - 1) < 1e-14)
+			break;
+	}
+	return h;
+}
+
+/* The regularised incomplete beta function. */
+static double beta(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double sonde_stats_student(double t, double df)
+{
+	if (!(df > 0) || isnan(t))
+		return 1;
+	if (isinf(t))
+		return 0;
+	return df > 1e6 ? erfc(fabs(t) / sqrt(2)) : beta(df / 2, 0.5, df / (df + t * t));
+}
+
+double sonde_stats_student_limit(double p, double df)
+{
+	double low = 0, high = 1e6;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		double mid = (low + high) / 2;
+
+		if (sonde_stats_student(mid, df) > p)
+			low = mid;
+		else
+			high = mid;
+	}
+	return (low + high) / 2;
+}
+
+/* --- ranks ------------------------------------------------------------------------------------ */
+
+int sonde_ranked__by_value(const void *a, const void *b)
+{
+	const struct sonde_ranked *x = a, *y = b;
+
+	if (x->v != y->v)
+		return x->v < y->v ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/*
+ * Middle ranks, from 1, of nr values; `tied` receives Σ (t³ − t) over groups of equal ones.
+ * `scratch` has room for nr.
+ */
+static void rank_values(double *ranks, struct sonde_ranked *scratch, size_t nr, double *tied)
+{
+	size_t i, k, end;
+
+	qsort(scratch, nr, sizeof(*scratch), sonde_ranked__by_value);
+	*tied = 0;
+	for (i = 0; i < nr; i = end) {
+		double t;
+
+		for (end = i + 1; end < nr && scratch[end].v == scratch[i].v; end++)
+			;
+		t = (double)(end - i);
+		*tied += t * t * t - t;
+		for (k = i; k < end; k++)
+			ranks[scratch[k].index] = ((double)i + (double)end + 1) / 2;
+	}
+}
+
+/* Ranks of a and b together, a first. NULL when memory is short; free with sonde_free. */
+double *sonde_stats__rank_together(
+	const double *a, size_t nr_a, const double *b, size_t nr_b, double *tied)
+{
+	size_t nr = nr_a + nr_b, i;
+	struct sonde_ranked *scratch = sonde_malloc((nr + 1) * sizeof(*scratch));
+	double *ranks = sonde_malloc((nr + 1) * sizeof(*ranks));
+
+	if (scratch && ranks) {
+		for (i = 0; i < nr; i++)
+			scratch[i] = (struct sonde_ranked){i < nr_a ? a[i] : b[i - nr_a], i};
+		rank_values(ranks, scratch, nr, tied);
+	} else {
+		sonde_free(ranks);
+		ranks = NULL;
+	}
+	sonde_free(scratch);
+	return ranks;
+}
+
+double sonde_stats__sum(const double *v, size_t nr)
+{
+	double s = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		s += v[i];
+	return s;
+}
+
+/* Exact p of U without ties: counts the arrangements with each U, one value after another. */
+#define MAX_EXACT 20
+static double exact_p(size_t n, size_t m, double u)
+{
+	double ways[MAX_EXACT + 1][MAX_EXACT * MAX_EXACT / 4 + 1] = {{0}};
+	double total = 0, tail = 0, low = fmin(u, (double)(n * m) - u);
+	size_t i, k, at, most = n * m;
+
+	/* ways[k][x]: choices of k of the places so far whose ranks sum to x more than the least */
+	ways[0][0] = 1;
+	for (i = 1; i <= n + m; i++)
+		for (k = i < n ? i : n; k >= 1; k--)
+			for (at = most + 1; at-- > i - k;)
+				ways[k][at] += ways[k - 1][at - (i - k)];
+	for (at = 0; at <= most; at++) {
+		total += ways[n][at];
+		tail += (double)at <= low ? ways[n][at] : 0;
+	}
+	return fmin(1, 2 * tail / total);
+}
+
+bool sonde_stats_mann_whitney(
+	struct sonde_rank_test *out, const double *a, size_t nr_a, const double *b, size_t nr_b)
+{
+	double tied, n = (double)nr_a, m = (double)nr_b, all = n + m, spread, away;
+	double *ranks = sonde_stats__rank_together(a, nr_a, b, nr_b, &tied);
+
+	if (!ranks)
+		return false;
+	out->u = sonde_stats__sum(ranks + nr_a, nr_b) - m * (m + 1) / 2;
+	out->p = 1;
+	sonde_free(ranks);
+	if (!nr_a || !nr_b)
+		return true;
+	if (tied == 0 && nr_a + nr_b <= MAX_EXACT) {
+		out->p = exact_p(nr_a, nr_b, out->u);
+		return true;
+	}
+	spread = sqrt(n * m / 12 * (all + 1 - tied / (all * (all - 1))));
+	away = fmax(0, fabs(out->u - n * m / 2) - 0.5);
+	if (spread > 0)
+		out->p = erfc(away / spread / sqrt(2));
+	return true;
+}
+
+bool sonde_stats_adjust(double *q, const double *p, size_t nr)
+{
+	struct sonde_ranked *order = sonde_malloc((nr + 1) * sizeof(*order));
+	double least = 1;
+	size_t i;
+
+	if (!order)
+		return false;
+	for (i = 0; i < nr; i++)
+		order[i] = (struct sonde_ranked){p[i], i};
+	qsort(order, nr, sizeof(*order), sonde_ranked__by_value);
+	for (i = nr; i-- > 0;) {
+		least = fmin(least, order[i].v * (double)nr / (double)(i + 1));
+		q[order[i].index] = least;
+	}
+	sonde_free(order);
+	return true;
+}
+
+/* --- effective numbers ------------------------------------------------------------------------ */
+
+double sonde_stats__covariance(const double *v, size_t nr, double mean, size_t lag)
+{
+	double s = 0;
+	size_t i;
+
+	for (i = 0; i + lag < nr; i++)
+		s += (v[i] - mean) * (v[i + lag] - mean);
+	return s / (double)nr;
+}
+
+/*
+ * Sokal's window: lags are added up until they are five times as long as what
+ * they add up to; beyond that is only noise. Taking the mean off lowers every
+ * correlation by about 1/nr, which is put back.
+ */
+static double windowed_time(const double *values, size_t nr, double mean, double all)
+{
+	double tau = 1;
+	size_t lag;
+
+	for (lag = 1; lag < nr / 2 && (double)lag < 5 * tau; lag++)
+		tau += 2 * (sonde_stats__covariance(values, nr, mean, lag) / all + 1 / (double)nr);
+	return tau;
+}
+
+/*
+ * A short series shows less correlation than it has (Kendall), and by chance
+ * none at all: a first-order process with the correlation it may well have.
+ */
+static double cautious_time(const double *values, size_t nr, double mean, double all)
+{
+	double n = (double)nr, rho = sonde_stats__covariance(values, nr, mean, 1) / all;
+
+	rho += (1 + 3 * rho) / n;
+	rho += sqrt(fmax(1 - rho * rho, 0) / n); /* one standard error */
+	return rho >= 1 ? INFINITY : (1 + rho) / (1 - rho);
+}
+
+double sonde_stats_correlation_time(const double *values, size_t nr)
+{
+	double mean = sonde_stats__sum(values, nr) / (double)nr, all, tau,
+	       most = fmax((double)nr / 2, 1);
+
+	if (nr < 4)
+		return most;
+	all = sonde_stats__covariance(values, nr, mean, 0);
+	if (!(all > 0))
+		return 1;
+	tau = fmax(windowed_time(values, nr, mean, all), cautious_time(values, nr, mean, all));
+	return fmin(fmax(tau, 1), most);
+}

@@ -1,0 +1,73 @@
+/*
+ * The statistics of a comparison: is one side slower than the other, by how
+ * much, and how sure is that.
+ *
+ * A side is a list of entry times, run after run, in order of time within a
+ * run. Entries of one run are not independent: neighbours resemble each other
+ * (serial correlation) and whole runs are fast or slow together. Both are
+ * measured and taken into account; what is left of a side is its effective
+ * number of entries.
+ *
+ * Everything here is a pure function of its arguments: the same input gives the
+ * same bytes on every machine, and seeds come from the caller.
+ */
+#ifndef SONDE_COMPARE_STATS_H
+#define SONDE_COMPARE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Quantile `q` of sorted values, interpolated (the median of two is their mean); NaN of none. */
+double sonde_stats_quantile(const double *sorted, size_t nr, double q);
+
+/* Two-sided probability of |t| or more, Student's distribution with `df` degrees of freedom. */
+double sonde_stats_student(double t, double df);
+/* The value that |t| exceeds with probability `p`. */
+double sonde_stats_student_limit(double p, double df);
+
+/*
+ * Mann-Whitney's U of `b` over `a` (pairs in which b is larger, ties half) and its two-sided
+ * p: exact up to 20 values without ties, else the normal approximation with corrections for ties
+ * and continuity. For independent values. False when memory is short.
+ */
+struct sonde_rank_test {
+	double u, p;
+};
+bool sonde_stats_mann_whitney(
+	struct sonde_rank_test *out, const double *a, size_t nr_a, const double *b, size_t nr_b);
+
+/* Benjamini and Hochberg: q[i] is the smallest false discovery rate at which p[i] is called. */
+bool sonde_stats_adjust(double *q, const double *p, size_t nr);
+
+/*
+ * How many neighbours say the same: the integrated autocorrelation time of a
+ * series, at least 1 (independent), at most nr / 2.
+ */
+double sonde_stats_correlation_time(const double *values, size_t nr);
+
+/* One side of a comparison. */
+struct sonde_side {
+	const double *values; /* > 0; run after run */
+	size_t nr;
+	const size_t *runs; /* how many values each run has; NULL = one run */
+	size_t nr_runs;
+};
+
+struct sonde_change {
+	double base_median, new_median;
+	double ratio;	  /* new ÷ base of the medians */
+	double low, high; /* 95 % interval of the ratio, by block bootstrap */
+	double p;	  /* two-sided, Mann-Whitney with effective numbers of entries */
+	double base_effective, new_effective;
+};
+
+/*
+ * Compares two sides. With fewer than two values on a side, or with nothing to
+ * tell the noise from, the interval is (0, infinity) and p is 1. False when
+ * memory is short.
+ */
+bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base,
+	const struct sonde_side *new_side, uint64_t seed);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Inside the comparing room: what the tests (stats.c) and the comparison of two sides (change.c)
+ * share.
+ */
+#ifndef SONDE_COMPARE_STATS_INT_H
+#define SONDE_COMPARE_STATS_INT_H
+
+#include "compare/stats.h"
+
+struct sonde_ranked {
+	double v;
+	size_t index;
+};
+int sonde_ranked__by_value(const void *a, const void *b); /* for qsort; equal ones by index */
+
+double sonde_stats__sum(const double *v, size_t nr);
+double sonde_stats__covariance(const double *v, size_t nr, double mean, size_t lag);
+
+/*
+ * Middle ranks, from 1, of a and b together, a first; `tied` receives Σ (t³ − t) over groups of
+ * equal ones. NULL when memory is short; free with sonde_free.
+ */
+double *sonde_stats__rank_together(
+	const double *a, size_t nr_a, const double *b, size_t nr_b, double *tied);
+
+#endif
