@@ -56,10 +56,10 @@ enum sonde_block {
 	SONDE_BLOCK_EVENTS = 6,	 /* struct sonde_events, then event bytes */
 	SONDE_BLOCK_STATUS = 7,	 /* struct sonde_status */
 	SONDE_BLOCK_END = 8,	 /* empty: the process ended in order, nothing is missing */
-	/* Reserved for hardware counters sampled beside the kernels, same clock as kernel events.
-	 */
-	SONDE_BLOCK_COUNTERS = 16, /* number, device, name of each counter */
-	SONDE_BLOCK_SAMPLES = 17,  /* device, start, then per sample: duration and one value each */
+	/* Hardware counters, in files of the sampler; format/samples.h has their codec. */
+	SONDE_BLOCK_COUNTERS = 16, /* a set of counters of a device */
+	SONDE_BLOCK_SAMPLES = 17,  /* samples of a set */
+	SONDE_BLOCK_SAMPLER = 18,  /* struct sonde_sampler_status */
 };
 
 /* One moment on three clocks. Ticks are what event times are counted in. */

@@ -129,6 +129,8 @@ static int describe(struct native *n, struct sonde_err *err)
 		if (exe.p[i] == '/')
 			name = (struct sonde_str){exe.p + i + 1, exe.n - i - 1};
 	}
+	if (sonde_native__is_sampler(n)) /* which is no process of the program's */
+		return 0;
 	n->process = sonde_records__process(
 		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
 	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
@@ -140,6 +142,10 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 
 	if (!rc)
 		rc = describe(n, err);
+	if (!rc && sonde_native__is_sampler(n)) {
+		sonde_native__note_sampler(n);
+		return sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
+	}
 	if (!rc)
 		rc = sonde_native__streams(n, err);
 	if (!rc)
@@ -151,7 +157,7 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 	if (rc)
 		return rc;
 	sonde_native__note(n);
-	return 0;
+	return sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
 }
 
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

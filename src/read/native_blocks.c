@@ -173,6 +173,14 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 	case SONDE_BLOCK_END:
 		n->ended = true;
 		break;
+	case SONDE_BLOCK_COUNTERS:
+		return sonde_native__counters(n, text);
+	case SONDE_BLOCK_SAMPLES:
+		return sonde_native__samples(n, text);
+	case SONDE_BLOCK_SAMPLER:
+		if (h->nr_bytes >= sizeof(n->sampler))
+			memcpy(&n->sampler, p, sizeof(n->sampler));
+		break;
 	default: /* a later version's */
 		break;
 	}

@@ -8,6 +8,7 @@
  *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
  *   native_sort.c     sorting by time
  *   native_edges.c    start/end ranges ↔ launches
+ *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
  *   native_join.c     GPU work ↔ launches → records
  *   native.c          the reader: all of that in order, notes, and the values of a record
  *   demangle.c        kernel names
@@ -19,6 +20,7 @@
 #define SONDE_READ_NATIVE_INT_H
 
 #include "format/capture.h"
+#include "format/samples.h"
 #include "read/source_int.h"
 
 #define NATIVE_MAX_DOMAINS 1024u
@@ -58,6 +60,17 @@ struct native_clock {
 	/* The line in use. */
 	uint64_t low, high, base_ns;
 	double ns_per_tick;
+};
+
+/*
+ * The GPU's clock as one file knows it, kept until all are read: samples lie in one file, the
+ * kernels they are compared with in others, and one mapping for both leaves no error between them.
+ */
+struct sonde_gpu_clock {
+	struct native_clock clock;
+	struct sonde_str host;
+	uint32_t input;
+	size_t nr_works; /* kernels stamped with it; 0 in a file of the sampler */
 };
 
 /* No double is too large or too small. */
@@ -116,7 +129,7 @@ struct native_node {
 struct native_counts {
 	uint64_t events, marks, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
-		overhead_ns, in_graphs, sets_cut, no_time, left_out;
+		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples;
 };
 
 struct native {
@@ -139,6 +152,9 @@ struct native {
 	SONDE_VEC(struct native_work) works;
 	SONDE_VEC(struct native_edge) edges;
 	SONDE_VEC(struct native_node) nodes;
+	/* From a sampler. */
+	uint32_t series_of[SONDE_SET_LIMIT]; /* series number + 1 of each set, 0 = none */
+	struct sonde_sampler_status sampler;
 	struct sonde_map long_paths; /* hashes of the regions with long paths, 8 bytes each */
 	uint64_t long_path_bytes;    /* of all of them */
 	struct native_counts counts;
@@ -148,6 +164,13 @@ struct native {
 int sonde_native__blocks(struct native *n, struct sonde_err *err);
 int sonde_native__streams(struct native *n, struct sonde_err *err);
 int sonde_native__join(struct native *n, struct sonde_err *err);
+/* The blocks of a sampler; false when memory is short. */
+bool sonde_native__counters(struct native *n, struct sonde_str payload);
+bool sonde_native__samples(struct native *n, struct sonde_str payload);
+bool sonde_native__is_sampler(const struct native *n);
+/* Keeps the file's GPU clock, taken over from `n`; false when memory is short. */
+bool sonde_native__keep_clock(struct native *n);
+void sonde_native__note_sampler(const struct native *n);
 /* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
 bool sonde_native__edges(struct native *n);
 /* Notes what was lost, left open or not understood. */

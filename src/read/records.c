@@ -195,6 +195,8 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		rc = read_input(r, paths[i], err);
 	if (rc == 0 && !sonde_records__complete_times(r))
 		rc = sonde_err_nomem(err);
+	if (rc == 0)
+		sonde_records__place_series(r);
 	if (rc) {
 		sonde_records_free(r);
 		return rc;
@@ -224,6 +226,7 @@ void sonde_records_free(struct sonde_records *r)
 		sonde_vec_release(&r->inputs.at[i].has);
 	for (i = 0; i < r->sections.nr; i++)
 		sonde_vec_release(&r->sections.at[i].metrics);
+	sonde_records__free_series(r);
 	sonde_vec_release(&r->sources);
 	sonde_vec_release(&r->inputs);
 	sonde_vec_release(&r->processes);

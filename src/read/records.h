@@ -58,7 +58,7 @@ struct sonde_attribute {
 struct sonde_device {
 	uint32_t id;
 	uint32_t process; /* ids are per process: two processes may call different cards 0 */
-	struct sonde_str name;
+	struct sonde_str name, uuid; /* `GPU-…`, empty = not known */
 	unsigned cc_major, cc_minor; /* 0.0 when unknown */
 	const struct sonde_attribute *attributes;
 	size_t nr_attributes;
@@ -155,6 +155,32 @@ struct sonde_metric {
 		unit; /* as the source says, after scaling to base units; empty = says nothing */
 };
 
+/*
+ * A series: what counters of one device counted, sample by sample. Counters belong
+ * to the device, not to a process: whatever ran there is in them. A device has
+ * more than one series where sets of counters took turns, where the sampling
+ * interval changed, and where a second sampler took over.
+ */
+struct sonde_counter {
+	uint32_t role; /* string number: `dram.read_bytes`; SONDE_NONE = none of sonde's roles */
+	uint32_t name; /* string number: `dram__bytes_read.sum` */
+};
+
+struct sonde_sample_time {
+	uint64_t start_ns, end_ns; /* on the axis of the records' times */
+};
+
+struct sonde_series {
+	uint32_t input;
+	uint32_t device;       /* its number as the sampler sees devices; `uuid` is surer */
+	struct sonde_str uuid; /* `GPU-…`, empty = not known */
+	struct sonde_str host;
+	uint64_t interval_ns; /* asked for */
+	SONDE_VEC(struct sonde_counter) counters;
+	SONDE_VEC(struct sonde_sample_time) times; /* in order, never overlapping, with gaps */
+	SONDE_VEC(double) values; /* row by row: values.at[sample * counters.nr + counter] */
+};
+
 struct sonde_source; /* reader-private, one per input */
 
 struct sonde_records {
@@ -167,6 +193,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_set) sets;
 	SONDE_VEC(uint32_t) members;
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
+	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */
@@ -177,6 +204,7 @@ struct sonde_records {
 	struct sonde_map device_keys;  /* {0, process, id} and {1, input, id} … */
 	SONDE_VEC(uint32_t) device_of; /* … → number in `devices`, by the key's number */
 	SONDE_VEC(struct sonde_source *) sources;
+	SONDE_VEC(struct sonde_gpu_clock *) gpu_clocks;
 };
 
 /*
@@ -214,5 +242,14 @@ uint32_t sonde_input_metric(
 bool sonde_input_has(const struct sonde_input *in, uint32_t metric);
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id); /* NULL when unknown */
+/*
+ * Whether `series` counted on the device that `process` calls `id`: by UUID, or where
+ * the source has none by host and number.
+ */
+bool sonde_series_is_of(const struct sonde_series *series, const struct sonde_records *r,
+	uint32_t process, uint32_t id);
+/* The counter with this role, SONDE_NONE when the series has none. */
+uint32_t sonde_series_counter(
+	const struct sonde_series *series, const struct sonde_records *r, const char *role);
 
 #endif

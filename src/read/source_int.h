@@ -53,6 +53,9 @@ bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_st
 
 /* Times lie beside everything or nothing; ranges never closed end with their process. */
 bool sonde_records__complete_times(struct sonde_records *r);
+/* Puts samples on the axis of the records; `series.c`. */
+void sonde_records__place_series(struct sonde_records *r);
+void sonde_records__free_series(struct sonde_records *r);
 /* Notes inputs that look like the same capture. */
 void sonde_records__note_doubled(struct sonde_records *r);
 

@@ -46,6 +46,19 @@ static inline void fuzz_record(
 		fuzz_check(v->texts[i].metric < r->metrics.nr);
 }
 
+/* Samples come in order, with a value for each counter. */
+static inline void fuzz_series(const struct sonde_records *r, const struct sonde_series *s)
+{
+	size_t i;
+
+	fuzz_check(s->input < r->inputs.nr);
+	fuzz_check(s->values.nr == s->times.nr * s->counters.nr);
+	for (i = 0; i < s->counters.nr; i++)
+		fuzz_check(s->counters.at[i].name < r->strings.nr);
+	for (i = 1; i < s->times.nr; i++)
+		fuzz_check(s->times.at[i].start_ns >= s->times.at[i - 1].end_ns);
+}
+
 /* Opens the bytes as a file and walks all of it. */
 static inline void fuzz_reader(const uint8_t *data, size_t size)
 {
@@ -70,6 +83,8 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 	if (sonde_values_init(&v, r, NULL) == 0)
 		for (i = 0; i < r->records.nr && i < FUZZ_RECORDS; i++)
 			fuzz_record(r, i, &v);
+	for (i = 0; i < r->series.nr; i++)
+		fuzz_series(r, &r->series.at[i]);
 	sonde_values_release(&v);
 	sonde_records_free(r);
 }

@@ -1,0 +1,137 @@
+/*
+ * Series of samples, when all inputs are read: their times go onto the axis of
+ * the records, and they are found by device and role.
+ */
+#include "base/alloc.h"
+#include "read/native_int.h"
+
+/* Two mappings of one clock agree to microseconds; beyond this they are of two clocks. */
+#define MAX_APART_NS 1000000u
+
+bool sonde_native__keep_clock(struct native *n)
+{
+	bool is_sampler = sonde_native__is_sampler(n);
+	struct native_clock *from = is_sampler ? &n->host : &n->gpu;
+	struct sonde_gpu_clock *c, **slot;
+
+	if (!is_sampler && (!n->works.nr || !n->gpu.points.nr))
+		return true;
+	c = sonde_calloc(1, sizeof(*c));
+	slot = c ? sonde_vec_push(&n->r->gpu_clocks) : NULL;
+	if (!slot) {
+		sonde_free(c);
+		return false;
+	}
+	*slot = c;
+	*c = (struct sonde_gpu_clock){.clock = *from,
+		.host = sonde_native__meta(n, "host"),
+		.input = n->src->input,
+		.nr_works = is_sampler ? 0 : n->works.nr};
+	from->points.at = NULL;
+	from->points.nr = from->points.cap = 0;
+	return true;
+}
+
+static struct sonde_gpu_clock *own_clock(struct sonde_records *r, const struct sonde_series *s)
+{
+	size_t i;
+
+	for (i = 0; i < r->gpu_clocks.nr; i++)
+		if (r->gpu_clocks.at[i]->input == s->input)
+			return r->gpu_clocks.at[i];
+	return NULL;
+}
+
+/* The clock of the process that ran most on this host. */
+static struct sonde_gpu_clock *kernel_clock(struct sonde_records *r, const struct sonde_series *s)
+{
+	struct sonde_gpu_clock *best = NULL;
+	size_t i;
+
+	for (i = 0; i < r->gpu_clocks.nr; i++) {
+		struct sonde_gpu_clock *c = r->gpu_clocks.at[i];
+
+		if (c->nr_works && sonde_str_eq(c->host, s->host) &&
+			(!best || c->nr_works > best->nr_works))
+			best = c;
+	}
+	return best;
+}
+
+static void place(struct sonde_records *r, struct sonde_series *s)
+{
+	struct sonde_gpu_clock *own = own_clock(r, s), *use = kernel_clock(r, s);
+	uint64_t a, b, last = 0;
+	size_t i;
+
+	if (!s->times.nr || !own)
+		return;
+	if (use) {
+		a = sonde_native__clock_ns(&own->clock, s->times.at[0].start_ns);
+		b = sonde_native__clock_ns(&use->clock, s->times.at[0].start_ns);
+		if ((a > b ? a - b : b - a) > MAX_APART_NS) {
+			sonde_note(&r->notes,
+				"%.*s: its samples are stamped by another clock than the kernels "
+				"(%.3f ms apart): the two may not lie exactly side by side",
+				SONDE_STR_ARG(r->inputs.at[s->input].path),
+				((double)a - (double)b) / 1e6);
+			use = NULL;
+		}
+	}
+	if (!use)
+		use = own;
+	for (i = 0; i < s->times.nr; i++) { /* in order still, whatever the clock's points are */
+		struct sonde_sample_time *t = &s->times.at[i];
+
+		a = sonde_native__clock_ns(&use->clock, t->start_ns);
+		b = sonde_native__clock_ns(&use->clock, t->end_ns);
+		t->start_ns = a > last ? a : last;
+		t->end_ns = last = b > t->start_ns ? b : t->start_ns;
+	}
+}
+
+void sonde_records__place_series(struct sonde_records *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->series.nr; i++)
+		place(r, &r->series.at[i]);
+}
+
+void sonde_records__free_series(struct sonde_records *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->series.nr; i++) {
+		sonde_vec_release(&r->series.at[i].counters);
+		sonde_vec_release(&r->series.at[i].times);
+		sonde_vec_release(&r->series.at[i].values);
+	}
+	for (i = 0; i < r->gpu_clocks.nr; i++) {
+		sonde_vec_release(&r->gpu_clocks.at[i]->clock.points);
+		sonde_free(r->gpu_clocks.at[i]);
+	}
+	sonde_vec_release(&r->series);
+	sonde_vec_release(&r->gpu_clocks);
+}
+
+bool sonde_series_is_of(const struct sonde_series *series, const struct sonde_records *r,
+	uint32_t process, uint32_t id)
+{
+	const struct sonde_device *d = sonde_records_device(r, process, id);
+
+	if (d && d->uuid.n && series->uuid.n)
+		return sonde_str_eq(d->uuid, series->uuid);
+	return series->device == id && sonde_str_eq(series->host, r->processes.at[process].host);
+}
+
+uint32_t sonde_series_counter(
+	const struct sonde_series *series, const struct sonde_records *r, const char *role)
+{
+	size_t i;
+
+	for (i = 0; i < series->counters.nr; i++)
+		if (sonde_str_is(sonde_records_str(r, series->counters.at[i].role), role))
+			return (uint32_t)i;
+	return SONDE_NONE;
+}
