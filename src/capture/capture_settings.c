@@ -1,11 +1,11 @@
 #include "capture/capture_settings.h"
 
-#include <errno.h>
+#include "hydra/hydra.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <strings.h>
 
 enum kind { TEXT, BOOL, NUMBER, LIST, ARGS, WORDS };
 
@@ -19,7 +19,6 @@ static const struct setting {
 	uint8_t kind;
 	size_t at;
 } table[] = {
-	{"hydra.run.dir", TEXT, AT(run_dir)},
 	{"hydra.job.chdir", BOOL, AT(chdir)},
 	{NCU("enable"), BOOL, AT(ncu_enable)},
 	{NCU("gating_nvtx"), BOOL, AT(ncu_gating)},
@@ -65,112 +64,62 @@ static const struct setting {
 	{"pipeline.workload.timeout_s", NUMBER, AT(timeout_s)},
 };
 
-static int bad(struct sonde_err *err, const char *key, const char *text, const char *kind)
-{
-	return sonde_err_set(err, SONDE_ERR_USAGE, "%s=%s: not %s", key, text, kind);
-}
-
-static int read_bool(bool *out, const char *key, const char *text, struct sonde_err *err)
-{
-	static const char *const yes[] = {"true", "yes", "on", "1"};
-	static const char *const no[] = {"false", "no", "off", "0"};
-	size_t i;
-
-	for (i = 0; i < 4; i++) {
-		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
-			*out = strcasecmp(text, yes[i]) == 0;
-			return 0;
-		}
-	}
-	return bad(err, key, text, "true or false");
-}
-
-static int read_number(long *out, const char *key, const char *text, struct sonde_err *err)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (end == text || *end || errno || n < 0 || n > 1000000000)
-		return bad(err, key, text, "a number from 0 on");
-	*out = n;
-	return 0;
-}
-
 static int read_list(struct sonde_capture_settings *s, const struct setting *t,
-	const struct sonde_setting_source *from, struct sonde_err *err)
+	const struct hydra_config *c, struct sonde_err *err)
 {
 	struct sonde_list *out = (struct sonde_list *)(void *)((char *)s + t->at);
-	const char **at, *word;
-	size_t nr = 0, i;
+	const struct sonde_str *words;
+	size_t i, nr = hydra_config_list(c, t->key, &words);
+	const char **at = sonde_arena_calloc(&s->arena, nr + 1, sizeof(*at));
 
-	while (from->element(from->of, t->key, nr))
-		nr++;
-	at = sonde_arena_calloc(&s->arena, nr + 1, sizeof(*at));
 	if (!at)
 		return sonde_err_nomem(err);
 	*out = (struct sonde_list){at, 0};
-	for (i = 0; i < nr; i++) {
-		word = from->element(from->of, t->key, i);
-		at[out->nr] = sonde_arena_z(&s->arena, sonde_str_from(word));
-		if (!at[out->nr])
-			return sonde_err_nomem(err);
-		if (*at[out->nr] || t->kind == ARGS) /* an empty word selects nothing */
-			out->nr++;
-	}
+	for (i = 0; i < nr; i++)
+		if (words[i].n || t->kind == ARGS) /* an empty word selects nothing */
+			at[out->nr++] = words[i].p;
 	return 0;
 }
 
 /* A list that the tool wants as a,b,c. */
 static int read_words(struct sonde_capture_settings *s, const char **out,
-	const struct sonde_setting_source *from, const char *key, struct sonde_err *err)
+	const struct hydra_config *c, const char *key, struct sonde_err *err)
 {
+	const struct sonde_str *words;
+	size_t i, nr = hydra_config_list(c, key, &words);
 	struct sonde_buf b = {0};
-	const char *word;
-	size_t i;
 
-	for (i = 0; (word = from->element(from->of, key, i)); i++)
-		sonde_buf_printf(&b, "%s%s", i ? "," : "", word);
-	if (i)
+	for (i = 0; i < nr; i++)
+		sonde_buf_printf(&b, "%s%.*s", i ? "," : "", SONDE_STR_ARG(words[i]));
+	if (nr && !b.failed)
 		*out = sonde_arena_z(&s->arena, sonde_buf_view(&b));
 	sonde_buf_release(&b);
-	return i && !*out ? sonde_err_nomem(err) : 0;
+	return nr && !*out ? sonde_err_nomem(err) : 0;
 }
 
 static int read_one(struct sonde_capture_settings *s, const struct setting *t,
-	const struct sonde_setting_source *from, struct sonde_err *err)
+	const struct hydra_config *c, struct sonde_err *err)
 {
 	void *field = (char *)s + t->at;
-	const char *text;
+	struct sonde_str text;
 
-	if (t->kind == LIST || t->kind == ARGS)
-		return read_list(s, t, from, err);
-	if (t->kind == WORDS)
-		return read_words(s, field, from, t->key, err);
-	text = from->text(from->of, t->key);
-	if (!text || !*text)
+	switch (t->kind) {
+	case LIST:
+	case ARGS:
+		return read_list(s, t, c, err);
+	case WORDS:
+		return read_words(s, field, c, t->key, err);
+	case BOOL:
+		*(bool *)field = hydra_config_bool(c, t->key);
 		return 0;
-	if (t->kind == BOOL)
-		return read_bool(field, t->key, text, err);
-	if (t->kind == NUMBER)
-		return read_number(field, t->key, text, err);
-	*(const char **)field = sonde_arena_z(&s->arena, sonde_str_from(text));
-	return *(const char **)field ? 0 : sonde_err_nomem(err);
-}
-
-static int check_mode(const struct sonde_capture_settings *s, struct sonde_err *err)
-{
-	static const char *const modes[] = {"kernel", "range", "app-range", "application"};
-	size_t i;
-
-	for (i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-		if (strcmp(s->ncu.replay_mode, modes[i]) == 0)
-			return 0;
-	return sonde_err_set(err, SONDE_ERR_USAGE,
-		"pipeline.ncu.ncu_cli.replay_mode=%s: not one of kernel, range, app-range, "
-		"application",
-		s->ncu.replay_mode);
+	case NUMBER:
+		*(long *)field = (long)hydra_config_int(c, t->key);
+		return 0;
+	default:
+		text = hydra_config_str(c, t->key);
+		*(const char **)field = text.n ? text.p : NULL;
+		return 0;
+	}
 }
 
 static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err *err)
@@ -188,24 +137,27 @@ static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err 
 		v);
 }
 
-int sonde_capture_settings_read(struct sonde_capture_settings *out,
-	const struct sonde_setting_source *from, struct sonde_err *err)
+/* Native capture is on by itself when nothing else is; with nothing at all there is no run. */
+static int check_enabled(
+	struct sonde_capture_settings *s, const struct hydra_config *c, struct sonde_err *err)
+{
+	if (hydra_config_is_null(c, "pipeline.native.enable"))
+		s->native_enable = !s->ncu_enable && !s->nsys_enable;
+	if (s->ncu_enable || s->nsys_enable || s->native_enable)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"no pipeline is enabled, so nothing would run: set one of "
+		"pipeline.native.enable, pipeline.ncu.enable, pipeline.nsys.enable to "
+		"true");
+}
+
+int sonde_capture_settings_read(
+	struct sonde_capture_settings *out, const struct hydra_config *c, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0;
 
-	*out = (struct sonde_capture_settings){.ncu_fallback = true,
-		.ncu_gating = true,
-		.nsys_sqlite = true,
-		.nsys_stats = true,
-		.ncu_csv = true,
-		.ncu = {.launch_skip = -1,
-			.launch_count = -1,
-			.replay_mode = "kernel",
-			.target_processes = "all",
-			.clock_control = "none",
-			.force_overwrite = true},
-		.nsys = {.trace = "cuda,nvtx", .sample = "none", .force_overwrite = true},
+	*out = (struct sonde_capture_settings){.nsys = {.force_overwrite = true},
 		.ncu_program = getenv("SONDE_NCU"),
 		.nsys_program = getenv("SONDE_NSYS")};
 	if (!out->ncu_program)
@@ -213,24 +165,14 @@ int sonde_capture_settings_read(struct sonde_capture_settings *out,
 	if (!out->nsys_program)
 		out->nsys_program = "nsys";
 	for (i = 0; i < sizeof(table) / sizeof(*table) && rc == 0; i++)
-		rc = read_one(out, &table[i], from, err);
-	if (rc == 0)
-		rc = check_mode(out, err);
+		rc = read_one(out, &table[i], c, err);
+	if (!out->ncu.launch_skip) /* ncu's own defaults */
+		out->ncu.launch_skip = -1;
+	if (!out->ncu.launch_count)
+		out->ncu.launch_count = -1;
 	if (rc == 0)
 		rc = check_cupti(out, err);
-	if (rc == 0 && !out->ncu_enable && !out->nsys_enable &&
-		!from->text(from->of, "pipeline.native.enable"))
-		out->native_enable = true;
-	if (rc == 0 && !out->ncu_enable && !out->nsys_enable && !out->native_enable)
-		rc = sonde_err_set(err, SONDE_ERR_USAGE,
-			"no pipeline is enabled, so nothing would run: set one of "
-			"pipeline.native.enable, pipeline.ncu.enable, pipeline.nsys.enable to "
-			"true");
-	if (out->ncu.launch_skip == 0) /* ncu's own defaults */
-		out->ncu.launch_skip = -1;
-	if (out->ncu.launch_count == 0)
-		out->ncu.launch_count = -1;
-	return rc;
+	return rc ? rc : check_enabled(out, c, err);
 }
 
 void sonde_capture_settings_release(struct sonde_capture_settings *s)

@@ -1,9 +1,9 @@
 /*
  * Settings: what a run was asked for, out of the composed configuration.
  *
- * One table says which key fills which field; a key that is absent or null
- * leaves the default. Everything lives in the settings' arena or is borrowed
- * from the source.
+ * One table says which key fills which field. Defaults are the key table's
+ * (config/config.h); there are none here. Texts are borrowed from the config,
+ * lists live in the settings' arena; an empty or null text is NULL.
  */
 #ifndef SONDE_CAPTURE_CAPTURE_SETTINGS_H
 #define SONDE_CAPTURE_CAPTURE_SETTINGS_H
@@ -26,9 +26,9 @@ struct sonde_capture_settings {
 	struct sonde_nsys_request nsys;
 	/* Native capture. */
 	struct sonde_list native_include, native_exclude;
-	const char *native_cupti;  /* "off", a path; else it is looked for */
-	const char *native_graphs; /* "nodes" or "whole"; NULL = nodes */
-	long native_buffer_mb;	   /* 0 = the library's own default */
+	const char *native_cupti;  /* "auto", "off", a path; NULL = auto */
+	const char *native_graphs; /* "nodes" or "whole" */
+	long native_buffer_mb;
 	/* The program when none is given on the command line. */
 	struct sonde_list workload;
 	const char *workload_name; /* of the bundled ones */
@@ -40,21 +40,13 @@ struct sonde_capture_settings {
 	struct sonde_arena arena;
 };
 
-/* Where values come from. */
-struct sonde_setting_source {
-	/* The value of `key` as text; NULL = absent or null. */
-	const char *(*text)(void *of, const char *key);
-	/*
-	 * Element `i` of the list at `key` (a single value is a list of one), or NULL
-	 * behind the last.
-	 */
-	const char *(*element)(void *of, const char *key, size_t i);
-	void *of;
-};
-
-/* SONDE_ERR_USAGE for a value of the wrong kind, with the key. */
-int sonde_capture_settings_read(struct sonde_capture_settings *out,
-	const struct sonde_setting_source *from, struct sonde_err *err);
+/*
+ * `c` is a checked configuration: every key has a value of its type, if only the
+ * table's default. SONDE_ERR_USAGE for what the table cannot check.
+ */
+struct hydra_config;
+int sonde_capture_settings_read(
+	struct sonde_capture_settings *out, const struct hydra_config *c, struct sonde_err *err);
 void sonde_capture_settings_release(struct sonde_capture_settings *s);
 
 #endif

@@ -9,9 +9,6 @@
 
 struct sonde_run_config {
 	struct hydra_config *config;
-	const char *list_key; /* the list last asked for */
-	const struct sonde_str *items;
-	size_t nr_items;
 };
 
 static int wrap(struct sonde_run_config **out, struct hydra_config *config, struct sonde_err *err)
@@ -90,31 +87,9 @@ const char *sonde_run_config_sweep_dir(struct sonde_run_config *master)
 	return hydra_config_str(master->config, "hydra.sweep.dir").p;
 }
 
-static const char *text(void *of, const char *key)
-{
-	struct sonde_run_config *c = of;
-
-	return hydra_config_is_null(c->config, key) ? NULL : hydra_config_str(c->config, key).p;
-}
-
-static const char *element(void *of, const char *key, size_t i)
-{
-	struct sonde_run_config *c = of;
-
-	if (key != c->list_key) /* every asking makes a new list */
-		c->nr_items = hydra_config_list(c->config, key, &c->items);
-	c->list_key = key;
-	return i < c->nr_items ? c->items[i].p : NULL;
-}
-
 struct hydra_config *sonde_run_config_composed(const struct sonde_run_config *c)
 {
 	return c->config;
-}
-
-struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c)
-{
-	return (struct sonde_setting_source){text, element, c};
 }
 
 const char *sonde_run_config_dir(struct sonde_run_config *c)

@@ -96,7 +96,6 @@ int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, stru
 int sonde_run_config_open(
 	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err);
 void sonde_run_config_free(struct sonde_run_config *c);
-struct sonde_setting_source sonde_run_config_source(struct sonde_run_config *c);
 struct hydra_config *sonde_run_config_composed(const struct sonde_run_config *c);
 const char *sonde_run_config_dir(struct sonde_run_config *c);	 /* the run directory */
 const char *sonde_run_config_subdir(struct sonde_run_config *c); /* hydra.output_subdir, or NULL */

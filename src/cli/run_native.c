@@ -44,14 +44,12 @@ static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], st
 	lines[0] = sonde_arena_printf(
 		&r->arena, "cupti=%s", set->native_cupti ? set->native_cupti : "auto")
 			   .p;
-	lines[1] = sonde_arena_printf(
-		&r->arena, "graphs=%s", set->native_graphs ? set->native_graphs : "nodes")
-			   .p;
+	lines[1] = sonde_arena_printf(&r->arena, "graphs=%s", set->native_graphs).p;
 	lines[2] = sonde_arena_printf(&r->arena, "buffer_bytes=%ld", set->native_buffer_mb << 20).p;
 	for (i = 0; i < NR_OPTIONS; i++)
 		if (!lines[i])
 			return sonde_err_nomem(err);
-	*out = (struct sonde_list){lines, set->native_buffer_mb ? NR_OPTIONS : NR_OPTIONS - 1};
+	*out = (struct sonde_list){lines, NR_OPTIONS};
 	return 0;
 }
 

@@ -166,14 +166,13 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err)
 {
-	struct sonde_setting_source source = sonde_run_config_source(config);
 	int rc;
 
 	*r = (struct sonde_run){.config = sonde_run_config_composed(config),
 		.chip = q->chip,
 		.is_dry = q->is_dry,
 		.is_quiet = q->is_quiet};
-	rc = sonde_capture_settings_read(&r->set, &source, err);
+	rc = sonde_capture_settings_read(&r->set, r->config, err);
 	r->set.run_dir = sonde_run_config_dir(config);
 	if (rc == 0)
 		rc = sonde_run_config_env(config, &r->env_words, err);

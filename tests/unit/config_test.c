@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "capture/capture_settings.h"
 #include "config/config.h"
 
 #include "hydra/tests/tree.h"
@@ -48,6 +49,71 @@ static void test_config__shipped_tree_composes_with_the_documented_defaults(void
 	assert_true(hydra_config_is_null(c, "pipeline.native.enable"));
 	assert_int_equal(hydra_config_notes(c)->texts.nr, 0);
 	hydra_config_free(c);
+}
+
+/* The table alone: no file, no override. */
+static struct hydra_config *open_table(void)
+{
+	struct hydra_request req = {.config_name = "", .keys = sonde_keys};
+	struct sonde_err err = {0};
+	struct hydra_config *c;
+
+	if (hydra_config_open(&c, &req, &err))
+		fail_msg("%s", err.msg);
+	return c;
+}
+
+static void assert_same_value(
+	const struct hydra_config *a, const struct hydra_config *b, const char *key)
+{
+	const struct sonde_str *x, *y;
+	size_t i, nr = hydra_config_list(a, key, &x);
+
+	if (!sonde_str_eq(hydra_config_str(a, key), hydra_config_str(b, key)) ||
+		hydra_config_is_null(a, key) != hydra_config_is_null(b, key) ||
+		nr != hydra_config_list(b, key, &y))
+		fail_msg("conf/ and the table of keys differ on the default of %s", key);
+	for (i = 0; i < nr; i++)
+		if (!sonde_str_eq(x[i], y[i]))
+			fail_msg("conf/ and the table of keys differ on the default of %s", key);
+}
+
+static void test_config__conf_says_every_key_with_the_default_of_the_table(void **state)
+{
+	struct hydra_config *table = open_table(), *conf = open_shipped(NULL, 0);
+	const struct hydra_key *k;
+
+	(void)state;
+	for (k = sonde_keys; k->key; k++) {
+		if (k->type == HYDRA_KEY_FREE)
+			continue;
+		assert_same_value(table, conf, k->key);
+		if (sonde_str_is(hydra_config_origin(conf, k->key), "the default"))
+			fail_msg("conf/ lacks %s, so that %s=VALUE needs a '+'", k->key, k->key);
+	}
+	hydra_config_free(table);
+	hydra_config_free(conf);
+}
+
+static void test_config__what_a_capture_takes_is_what_the_table_says(void **state)
+{
+	struct hydra_config *table = open_table();
+	struct sonde_capture_settings s = {0};
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(sonde_capture_settings_read(&s, table, &err), 0);
+	assert_true(s.native_enable && !s.ncu_enable && !s.nsys_enable);
+	assert_true(s.ncu_fallback && s.ncu_csv && s.ncu.force_overwrite && s.nsys_sqlite);
+	assert_string_equal(s.ncu.replay_mode, "kernel");
+	assert_string_equal(s.ncu.target_processes, "all");
+	assert_string_equal(s.nsys.trace, "cuda,nvtx,osrt");
+	assert_string_equal(s.native_graphs, "nodes");
+	assert_int_equal(s.native_buffer_mb, 64);
+	assert_int_equal(s.ncu.sections.nr, 4);
+	assert_int_equal(s.ncu.launch_count, -1);
+	sonde_capture_settings_release(&s);
+	hydra_config_free(table);
 }
 
 static void test_config__overrides_of_the_python_tool_are_accepted_as_they_are(void **state)
@@ -195,6 +261,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_config__shipped_tree_composes_with_the_documented_defaults),
+		cmocka_unit_test(test_config__conf_says_every_key_with_the_default_of_the_table),
+		cmocka_unit_test(test_config__what_a_capture_takes_is_what_the_table_says),
 		cmocka_unit_test(
 			test_config__overrides_of_the_python_tool_are_accepted_as_they_are),
 		cmocka_unit_test(test_config__every_preset_passes_the_table_of_keys),
