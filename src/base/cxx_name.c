@@ -1,0 +1,243 @@
+#include "base/cxx_name.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ARGUMENTS 32   /* template arguments looked at; names have few */
+#define MAX_SHOWN     96   /* bytes of the differing part, about */
+#define MAX_GROUP     1000 /* names that read the same; more than that keep their own */
+
+/* A name taken apart. */
+struct parts {
+	struct sonde_str full;
+	struct sonde_str base; /* the function's own name, with what makes it more than `Kernel` */
+	struct sonde_str list; /* its template arguments, without the brackets */
+	size_t index;	       /* in the caller's list */
+	bool is_generic;       /* the name says nothing by itself: its first argument does */
+};
+
+/* Outermost template arguments. */
+struct arguments {
+	struct sonde_str at[MAX_ARGUMENTS];
+	size_t nr;
+};
+
+/* Nesting of <> and () after byte `c`; names may be hostile, so it never goes below zero. */
+static unsigned nest(unsigned depth, char c)
+{
+	if (c == '<' || c == '(' || c == '[')
+		return depth + 1;
+	if ((c == '>' || c == ')' || c == ']') && depth)
+		return depth - 1;
+	return depth;
+}
+
+static struct sonde_str piece(struct sonde_str s, size_t from, size_t to)
+{
+	return (struct sonde_str){s.p + from, to - from};
+}
+
+/* Where the parameter list begins: the first outermost '(' that does not open a namespace. */
+static size_t find_parameters(struct sonde_str s)
+{
+	unsigned depth = 0;
+	size_t i;
+
+	for (i = 0; i < s.n; i++) {
+		if (s.p[i] == '(' && depth == 0 && i > 0 && s.p[i - 1] != ':' && s.p[i - 1] != ' ')
+			return i;
+		depth = nest(depth, s.p[i]);
+	}
+	return s.n;
+}
+
+/* The last outermost piece behind `::` or a blank: `name<…>`. */
+static struct sonde_str last_component(struct sonde_str s, struct sonde_str *before)
+{
+	unsigned depth = 0;
+	size_t i, begin = 0, end_before = 0, begin_before = 0;
+
+	for (i = 0; i < s.n; i++) {
+		bool is_scope = s.p[i] == ':' && i + 1 < s.n && s.p[i + 1] == ':';
+
+		if (depth == 0 && (is_scope || s.p[i] == ' ')) {
+			begin_before = begin;
+			end_before = is_scope ? i : begin;
+			begin = i + (is_scope ? 2 : 1);
+			i += is_scope;
+			continue;
+		}
+		depth = nest(depth, s.p[i]);
+	}
+	*before = piece(s, begin_before, end_before);
+	return piece(s, begin, s.n);
+}
+
+/* Names that say nothing by themselves: what they are of is said too. */
+static bool is_generic(struct sonde_str name)
+{
+	static const char *const words[] = {
+		"kernel", "Kernel", "Kernel2", "device_kernel", "operator()", "run", "invoke"};
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (sonde_str_is(name, words[i]))
+			return true;
+	return false;
+}
+
+static struct arguments split(struct sonde_str list)
+{
+	struct arguments out = {.nr = 0};
+	unsigned depth = 0;
+	size_t i, begin = 0;
+
+	for (i = 0; i <= list.n && list.n && out.nr < MAX_ARGUMENTS; i++) {
+		if (i < list.n && (list.p[i] != ',' || depth)) {
+			depth = nest(depth, list.p[i]);
+			continue;
+		}
+		out.at[out.nr++] = sonde_str_trim(piece(list, begin, i));
+		begin = i + 1;
+	}
+	return out;
+}
+
+static struct parts take_apart(struct sonde_str full, size_t index)
+{
+	struct parts p = {.full = full, .index = index};
+	struct sonde_str head = piece(full, 0, find_parameters(full)), before;
+	struct sonde_str last = last_component(head, &before);
+	size_t open = sonde_str_find(last, '<');
+
+	p.base = piece(last, 0, open);
+	if (!p.base.n) /* nothing left of it: no C++ name */
+		p.base = full;
+	else if (open < last.n && last.p[last.n - 1] == '>')
+		p.list = piece(last, open + 1, last.n - 1);
+	p.is_generic = is_generic(p.base);
+	if (p.is_generic && before.n)
+		p.base = piece(
+			full, (size_t)(before.p - full.p), (size_t)(last.p - full.p) + p.base.n);
+	return p;
+}
+
+/* An argument without namespaces and without the arguments of its own template. */
+static struct sonde_str fold(struct sonde_str argument)
+{
+	struct sonde_str before, last = last_component(argument, &before);
+	size_t open = sonde_str_find(last, '<');
+
+	return open ? piece(last, 0, open) : last;
+}
+
+static int by_base(const void *a, const void *b)
+{
+	const struct parts *x = a, *y = b;
+	int order = sonde_str_cmp(x->base, y->base);
+
+	return order ? order : sonde_str_cmp(x->full, y->full);
+}
+
+/* Which arguments are not the same in all names of a group: bit k for argument k. */
+static uint32_t find_differing(const struct parts *group, size_t nr, bool is_folded)
+{
+	const struct arguments first = split(group[0].list);
+	uint32_t mask = 0;
+	size_t i, k;
+
+	for (i = 1; i < nr; i++) {
+		const struct arguments a = split(group[i].list);
+
+		for (k = 0; k < a.nr || k < first.nr; k++) {
+			struct sonde_str x = k < a.nr ? a.at[k] : SONDE_STR("");
+			struct sonde_str y = k < first.nr ? first.at[k] : SONDE_STR("");
+
+			if (is_folded ? !sonde_str_eq(fold(x), fold(y)) : !sonde_str_eq(x, y))
+				mask |= UINT32_C(1) << k;
+		}
+	}
+	return mask;
+}
+
+static void put_differing(
+	struct sonde_buf *b, const struct parts *p, uint32_t differing, bool is_folded)
+{
+	const struct arguments a = split(p->list);
+	size_t k, begin = b->n;
+
+	for (k = 0; k < a.nr && b->n - begin <= MAX_SHOWN; k++) {
+		if (!(differing >> k & 1))
+			continue;
+		sonde_buf_puts(b, b->n == begin ? "<" : ", ");
+		sonde_buf_str(b, is_folded ? fold(a.at[k]) : a.at[k]);
+	}
+	if (b->n > begin)
+		sonde_buf_putc(b, '>');
+}
+
+static bool is_repeated(const struct sonde_str *out, const struct parts *group, size_t nr)
+{
+	size_t i, k;
+
+	for (i = 0; i < nr; i++)
+		for (k = i + 1; k < nr; k++)
+			if (sonde_str_eq(out[group[i].index], out[group[k].index]))
+				return true;
+	return false;
+}
+
+/* Names of one base that are not all the same: folded arguments, then whole ones, then the name. */
+static bool name_group(
+	struct sonde_str *out, const struct parts *group, size_t nr, struct sonde_arena *arena)
+{
+	struct sonde_buf b = {0};
+	int step;
+	size_t i;
+
+	for (step = 0; step < 2 && nr <= MAX_GROUP; step++) {
+		uint32_t differing = find_differing(group, nr, step == 0) | group->is_generic;
+
+		for (i = 0; i < nr; i++) {
+			sonde_buf_clear(&b);
+			sonde_buf_str(&b, group[i].base);
+			put_differing(&b, &group[i], differing, step == 0);
+			out[group[i].index] = sonde_arena_dup(arena, sonde_buf_view(&b));
+			if (b.failed || !out[group[i].index].p) {
+				sonde_buf_release(&b);
+				return false;
+			}
+		}
+		if (!is_repeated(out, group, nr))
+			break;
+	}
+	sonde_buf_release(&b);
+	for (i = 0; (step == 2 || nr > MAX_GROUP) && i < nr; i++)
+		out[group[i].index] = group[i].full;
+	return true;
+}
+
+bool sonde_cxx_names_shorten(
+	struct sonde_str *out, const struct sonde_str *names, size_t nr, struct sonde_arena *arena)
+{
+	struct parts *all = sonde_malloc((nr + 1) * sizeof(*all));
+	size_t i, end;
+	bool ok = all != NULL;
+
+	for (i = 0; i < nr && ok; i++)
+		all[i] = take_apart(names[i], i);
+	if (ok && nr > 1)
+		qsort(all, nr, sizeof(*all), by_base);
+	for (i = 0; i < nr && ok; i = end) {
+		for (end = i + 1; end < nr && sonde_str_eq(all[end].base, all[i].base); end++)
+			;
+		if (end == i + 1 && !all[i].is_generic)
+			out[all[i].index] = all[i].base;
+		else
+			ok = name_group(out, &all[i], end - i, arena);
+	}
+	sonde_free(all);
+	return ok;
+}
