@@ -91,13 +91,15 @@ INJ_CUPTI  := src/inject/activity.c src/inject/records.c src/inject/launches.c s
 INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/activity_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
 INJ_SRC    := $(INJ_ALL) $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/activity_absent.c)
 INJ_OBJ    := $(INJ_SRC:%.c=$(BUILD)/pic/%.o)
-INJ_FLAGS  := -fPIC -fno-plt -fvisibility=hidden -ftls-model=initial-exec -pthread $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC))
+# No stack protector: it reads thread-local memory, which the flusher's process has none of.
+INJ_FLAGS  := -fPIC -fno-plt -fno-stack-protector -fvisibility=hidden -ftls-model=initial-exec -pthread $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC))
 INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
 # Sanitizers are for programs; a library loaded into one follows it only when asked (make tsan).
 INJ_OPT    ?= -O2 -g
 INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
+HAS_STATIC := $(filter /%,$(shell $(CC) -print-file-name=libc.a))
 WORK_SRC   := $(sort $(wildcard workloads/*.c))
-WORKLOADS  := $(if $(NVTX_INC),$(WORK_SRC:workloads/%.c=$(BUILD)/workloads/%) $(BUILD)/workloads/plugin.so)
+WORKLOADS  := $(if $(NVTX_INC),$(WORK_SRC:workloads/%.c=$(BUILD)/workloads/%) $(BUILD)/workloads/plugin.so $(if $(HAS_STATIC),$(BUILD)/workloads/static))
 
 .PHONY: inject workloads
 all: inject workloads
@@ -121,6 +123,10 @@ $(BUILD)/workloads/%: workloads/%.c
 $(BUILD)/workloads/plugin.so: workloads/lib/plugin.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -fPIC -shared -o $@ $< -ldl
+
+$(BUILD)/workloads/static: workloads/lib/static.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(INJ_OPT) -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
 # A CUPTI of our own, for machines without a GPU (tests/inject/).
 FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda))

@@ -29,7 +29,16 @@ traced() {
 	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 60 "$@"
 }
 
+# A program that ends without its exit handlers leaves a flusher that writes the rest.
+settle() {
+	local f
+	for f in "$OUT"/*.sonde; do
+		[ ! -e "$f" ] || flock -s -w 5 "$f" true
+	done
+}
+
 dump() {
+	settle
 	"$BUILD/tools/capture_dump" "$OUT"
 }
 
@@ -43,6 +52,21 @@ check() {
 		sed 's/^/    /' "$TMP/log" | tail -40
 		failed=1
 	fi
+}
+
+may_skip() { # NAME COMMAND: 77 = cannot be tried here
+	local name=$1
+	shift
+	"$@" >"$TMP/log" 2>&1
+	case $? in
+	0) echo "ok $name" ;;
+	77) echo "skip $name: not possible here" ;;
+	*)
+		echo "not ok $name"
+		sed 's/^/    /' "$TMP/log" | tail -40
+		failed=1
+		;;
+	esac
 }
 
 # The program prints and returns the same with and without the library.

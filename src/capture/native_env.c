@@ -102,7 +102,9 @@ int sonde_native_env_build(
 	if (!realpath(q->dir, dir))
 		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot be resolved", q->dir);
 	snprintf(config, sizeof(config), "%s/inject.conf", dir);
-	rc = write_config(config, dir, q, err);
+	rc = sonde_native_attach_make(dir, err);
+	if (rc == 0)
+		rc = write_config(config, dir, q, err);
 	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s", config);
 	sonde_argv_printf(env, "CUDA_INJECTION64_PATH=%s", library);
 	sonde_argv_printf(env, "NVTX_INJECTION64_PATH=%s", library);
@@ -138,6 +140,8 @@ int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec 
 	with.env = env.words.at;
 	if (rc == 0)
 		rc = sonde_child_run(out, &with, err);
+	if (rc == 0)
+		sonde_native_settle(q->dir);
 	sonde_argv_release(&env);
 	return rc;
 }

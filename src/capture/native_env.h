@@ -30,6 +30,18 @@ int sonde_native_env_build(
 /* Whether there is a capture in `dir`: a program that uses neither NVTX nor CUDA leaves none. */
 bool sonde_native_is_there(const char *dir);
 
+/* Makes the page in `dir` where the library says what became of it. */
+int sonde_native_attach_make(const char *dir, struct sonde_err *err);
+
+/* Waits, not for long, until the captures in `dir` of processes that have ended are complete. */
+void sonde_native_settle(const char *dir);
+
+/*
+ * Why processes left no capture in `dir`, or not all of it, as the library says it. False when it
+ * says nothing: then a program without a capture uses neither NVTX nor CUDA.
+ */
+bool sonde_native_fault(char *text, size_t size, const char *dir);
+
 /* Runs a program with the library in it; its captures are then in q->dir. */
 int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec *spec,
 	const struct sonde_native_request *q, struct sonde_err *err);

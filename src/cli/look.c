@@ -19,11 +19,12 @@ int sonde_look_open(
 int sonde_look_open_run(struct sonde_look *out, const char *dir, struct sonde_err *err)
 {
 	int rc = sonde_look_open(out, &dir, 1, err);
+	char fault[512] = "it uses neither NVTX nor CUDA, or clears its environment";
 
-	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir))
-		sonde_err_set(err, rc,
-			"it left no native capture: it uses neither NVTX nor CUDA, or clears its "
-			"environment");
+	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir)) {
+		sonde_native_fault(fault, sizeof(fault), dir);
+		sonde_err_set(err, rc, "it left no native capture: %s", fault);
+	}
 	return rc;
 }
 

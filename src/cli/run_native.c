@@ -72,6 +72,8 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
 	const char *lines[NR_OPTIONS];
+	char fault[512];
+	bool has_fault;
 	int rc = add_options(&q.options, lines, r, err);
 
 	if (rc)
@@ -92,13 +94,16 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	sonde_run_say_timeout(r, &end);
 	say_failure(&end);
 	sonde_run_take_end(r, end.status, end.is_interrupted);
+	has_fault = sonde_native_fault(fault, sizeof(fault), q.dir);
+	if (has_fault)
+		sonde_say("%s", fault);
 	if (sonde_native_is_there(q.dir)) {
 		r->nr_native++;
 		return 0;
 	}
-	sonde_say(
-		"the program left no capture: it uses neither NVTX nor CUDA, ended before it did, "
-		"or clears its environment");
+	if (!has_fault)
+		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "
+			  "before it did, or clears its environment");
 	r->has_failed = true;
 	return 0;
 }

@@ -55,11 +55,18 @@ enum sonde_block {
 	SONDE_BLOCK_THREAD = 5,	 /* varint stream, varint thread id, then its name */
 	SONDE_BLOCK_EVENTS = 6,	 /* struct sonde_events, then event bytes */
 	SONDE_BLOCK_STATUS = 7,	 /* struct sonde_status */
-	SONDE_BLOCK_END = 8,	 /* empty: the process ended in order, nothing is missing */
+	SONDE_BLOCK_END = 8,	 /* 1 byte: enum sonde_end; none = SONDE_END_EXIT */
 	/* Hardware counters, in files of the sampler; format/samples.h has their codec. */
 	SONDE_BLOCK_COUNTERS = 16, /* a set of counters of a device */
 	SONDE_BLOCK_SAMPLES = 17,  /* samples of a set */
 	SONDE_BLOCK_SAMPLER = 18,  /* struct sonde_sampler_status */
+};
+
+/* How the capture ended. A file without an end was left by a flusher that was killed. */
+enum sonde_end {
+	SONDE_END_EXIT = 0, /* with the process, in order: nothing is missing */
+	SONDE_END_GONE = 1, /* after it (killed, _exit, exec): host events are all there */
+	SONDE_END_FULL = 2, /* before it: the file could not be written any further */
 };
 
 /* One moment on three clocks. Ticks are what event times are counted in. */

@@ -7,7 +7,9 @@
  */
 #include "inject/cupti_int.h"
 #include "inject/event_int.h"
+#include "inject/raw_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -102,11 +104,26 @@ static void clock_event(void)
 	hook_leave(t);
 }
 
+/*
+ * Whether the host's main thread has ended by itself. The process then ends with its last thread,
+ * which must not be this one; what is left comes when buffers are full, and at exit.
+ */
+static bool main_has_ended(void)
+{
+	char path[64], text[512], *p;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", sonde_inject.pid);
+	p = text + sonde_raw__slurp(path, text, sizeof(text));
+	while (p > text && *p != ')')
+		p--;
+	return p > text && p[1] && p[2] == 'Z';
+}
+
 static void *collect(void *arg)
 {
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-collect");
-	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on)) {
+	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
 		clock_event();
 		sonde_futex__wait(&ending, 0, sonde_inject.config.collect_ms);
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);

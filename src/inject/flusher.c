@@ -1,29 +1,21 @@
 /*
  * The flusher: takes what the threads have committed and appends it to the
- * file, a few times a second and when the buffers get full. It blocks every
- * signal: a file size limit is then an error of write(), not the end of the host.
+ * file, a few times a second and when the buffers get full. It runs in a
+ * process of its own (helper.c) and blocks every signal: a file size limit is
+ * then an error of write(), not the end of anybody.
  */
 #include "format/varint.h"
 #include "inject/outfile_int.h"
+#include "inject/raw_int.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define FINISH_MS 5000u
 /* How long until the first flush; twice as long until each next, for processes of a moment. */
 #define FIRST_MS   2u
 #define COLLECT_MS 1000u
-/* The host's thread-local memory is taken from it. */
-#define LEAST_STACK (2u << 20)
 
 /* The flusher's own; nobody else looks. */
 static struct {
@@ -33,18 +25,6 @@ static struct {
 	uint32_t nr_notes;
 	struct sonde_status status;
 } f;
-
-void sonde_futex__wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms)
-{
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
-}
-
-void sonde_futex__wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
 
 void sonde_flusher__wake(void)
 {
@@ -133,23 +113,22 @@ static void strings_put(void)
 
 static void thread_put(const struct chunk *c)
 {
-	char path[64], name[64] = "";
+	char path[64], name[64];
+	struct raw_text file = {path, 0, sizeof(path)};
 	uint8_t head[2 * SONDE_VARINT_MAX], *p;
-	ssize_t n = 0;
-	int fd;
+	size_t n;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%llu/comm", (unsigned long long)c->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, name, sizeof(name));
-		close(fd);
-	}
-	while (n > 0 && name[n - 1] == '\n')
+	sonde_raw__text(&file, "/proc/");
+	sonde_raw__number(&file, (uint64_t)sonde_inject.pid);
+	sonde_raw__text(&file, "/task/");
+	sonde_raw__number(&file, c->tid);
+	sonde_raw__text(&file, "/comm");
+	n = sonde_raw__slurp(path, name, sizeof(name));
+	while (n && name[n - 1] == '\n')
 		n--;
 	p = sonde_varint_put(head, c->stream);
 	p = sonde_varint_put(p, c->tid);
-	sonde_outfile__block(
-		SONDE_BLOCK_THREAD, head, (size_t)(p - head), name, n > 0 ? (size_t)n : 0);
+	sonde_outfile__block(SONDE_BLOCK_THREAD, head, (size_t)(p - head), name, n);
 }
 
 static void chunk_put(struct chunk *c, uint32_t number)
@@ -222,66 +201,57 @@ static void flush(bool last)
 		chunk_put(&sonde_inject.chunks[i], i);
 	strings_put(); /* those the events just written may have added */
 	status_put();
-	if (last)
-		sonde_outfile__block(SONDE_BLOCK_END, NULL, 0, NULL, 0);
+}
+
+static void end_file(bool is_alone)
+{
+	const uint8_t how = is_alone ? SONDE_END_GONE : SONDE_END_EXIT;
+
+	flush(true);
+	sonde_outfile__block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
 	sonde_outfile__drain();
 }
 
-static void *body(void *arg)
+static void body(void)
 {
 	struct inject *g = &sonde_inject;
 	uint32_t ms = FIRST_MS;
+	bool is_alone = false;
 
-	(void)arg;
-	prctl(PR_SET_NAME, "sonde-flush");
+	raw_call(SYS_prctl, PR_SET_NAME, (long)"sonde-flush", 0, 0, 0);
 	f.nr_ids = 1;
 	memset(f.written, 0, sizeof(f.written));
 	f.nr_domains = f.nr_notes = 0;
 	memset(&f.status, 0, sizeof(f.status));
 	sonde_outfile__open();
-	while (!sonde_outfile__failed() && !atomic_load(&g->stop)) {
+	while (!sonde_outfile__failed() && !atomic_load(&g->stop) && !is_alone) {
 		sonde_futex__wait(&g->wake, 0, ms < g->config.flush_ms ? ms : g->config.flush_ms);
 		ms = ms < g->config.flush_ms ? ms * 2 : ms;
 		atomic_store(&g->wake, 0);
-		flush(false);
+		is_alone = sonde_helper__is_alone(); /* before the flush, which is then the last */
+		if (!is_alone) {
+			flush(false);
+			sonde_outfile__drain();
+		}
 	}
 	if (!sonde_outfile__failed())
-		flush(true);
+		end_file(is_alone);
+	atomic_fetch_add(&g->attach->nr_ended, !sonde_outfile__failed());
 	atomic_store(&g->done, 1);
 	sonde_futex__wake(&g->done);
-	return NULL;
-}
-
-bool sonde_thread__start(void *(*start)(void *))
-{
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	size_t stack;
-	bool ok;
-
-	if (pthread_attr_init(&attr))
-		return false;
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < LEAST_STACK)
-		pthread_attr_setstacksize(&attr, LEAST_STACK);
-	sigfillset(&all);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ok = !pthread_create(&thread, &attr, start, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return ok;
 }
 
 bool sonde_flusher__start(void)
 {
+	struct inject *g = &sonde_inject;
 	uint32_t none = 0;
 
-	if (!atomic_compare_exchange_strong(&sonde_inject.flusher_runs, &none, 1))
+	if (!atomic_compare_exchange_strong(&g->flusher_runs, &none, 1))
 		return true;
-	if (sonde_thread__start(body))
+	atomic_fetch_add(&g->attach->nr_attached, 1);
+	if (sonde_helper__start(body))
 		return true;
-	atomic_store(&sonde_inject.on, false);
+	sonde_attach__fault(SONDE_FAULT_HELPER, g->fault_errno);
 	return false;
 }
 
@@ -304,7 +274,7 @@ void sonde_flusher__finish(void)
 	sonde_flusher__await_collectors();
 	atomic_store(&g->stop, 1);
 	sonde_flusher__wake();
-	while (!atomic_load(&g->done) &&
+	while (!atomic_load(&g->done) && !sonde_helper__has_ended() &&
 		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)FINISH_MS * 1000000)
 		sonde_futex__wait(&g->done, 0, 100);
 }

@@ -5,6 +5,7 @@
 #include "inject/inject_int.h"
 #include "inject/nvtx_int.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -76,12 +77,14 @@ static void forked(void)
 	if (atomic_load(&life) != RUNNING || !atomic_load(&g->on))
 		return;
 	g->pid = getpid();
+	g->ppid = getppid();
 	/* A signal handler forked in the middle of a hook: that ends well, but is the last one. */
 	if (sonde_self && sonde_self->busy) {
 		atomic_store(&g->on, false);
 		return;
 	}
 	atomic_store(&g->flusher_runs, 0);
+	g->helper = 0;
 	atomic_store(&g->wake, 0);
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
@@ -121,9 +124,15 @@ static bool start(void)
 		return false;
 	g->gated = g->config.include.nr || g->config.exclude.nr;
 	g->pid = getpid();
+	g->ppid = getppid();
+	sonde_attach__open(g->config.output);
 	clock_init(g);
-	if (!sonde_label__init(&g->labels) || !sonde_ring__init())
+	if (!sonde_label__init(&g->labels) || !sonde_ring__init()) {
+		atomic_fetch_add(&g->attach->nr_attached, 1);
+		sonde_attach__fault(SONDE_FAULT_MEMORY, ENOMEM);
+		sonde_ring__release();
 		return false;
+	}
 	if (pthread_atfork(NULL, NULL, forked) || at_quick_exit(finish))
 		return false;
 	atomic_store(&g->on, true);

@@ -7,9 +7,9 @@
  *                 table. Takes no lock, allocates nothing, makes no system
  *                 call except the thread's CPU clock (at most every
  *                 CPU_PERIOD_NS) and a wake-up of the flusher.
- *   the flusher   one thread of ours with a descriptor table of its own. The
- *                 only one that touches the file. Takes what threads have
- *                 committed, gives empty chunks back.
+ *   the flusher   a process of ours that shares the host's memory and nothing
+ *                 else (helper.c). The only one that touches the file. Takes
+ *                 what threads have committed, gives empty chunks back.
  *   the collector one thread of ours, only with CUPTI: asks it for finished
  *                 activity now and then. Shares the host's descriptors, since
  *                 the driver needs them.
@@ -19,6 +19,7 @@
 #ifndef SONDE_INJECT_INT_H
 #define SONDE_INJECT_INT_H
 
+#include "format/attach.h"
 #include "format/capture.h"
 #include "inject/ticks.h"
 
@@ -179,6 +180,8 @@ struct freelist {
 
 /* Zeroed memory that costs nothing until it is touched; NULL when there is none. */
 void *sonde_ring__reserve(size_t bytes);
+/* Gives everything reserved back: only before the first hook. */
+void sonde_ring__release(void);
 bool sonde_ring__init(void);
 void sonde_ring__forked(void);
 /* The calling thread, met for the first time. NULL when there are too many. */
@@ -211,11 +214,23 @@ void sonde_flusher__finish(void);
 void sonde_flusher__await_collectors(void);
 /* A sentence for the reader of the capture; `text` must be a constant. Once, however often. */
 void sonde_flusher__note(const char *text);
-/* Runs `body` in a thread of ours that no signal disturbs. */
-bool sonde_thread__start(void *(*body)(void *));
+
+/* Runs `what` in a process that shares our memory; false when there is none to be had. */
+bool sonde_helper__start(void (*what)(void));
+/* In that process: the host has ended, or is another program now. */
+bool sonde_helper__is_alone(void);
+/* In the host: it is no longer there. */
+bool sonde_helper__has_ended(void);
+/* Runs `start` in a thread of ours that no signal disturbs. */
+bool sonde_thread__start(void *(*start)(void *));
 /* Sleeps until `word` is no longer `value`, woken or timed out. */
 void sonde_futex__wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms);
 void sonde_futex__wake(_Atomic uint32_t *word);
+
+/* Maps the page that says what became of us; a private one where there is none. */
+void sonde_attach__open(const char *output);
+/* Switches the library off and says why. */
+void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 
 /* --- CUPTI --------------------------------------------------------------------------------- */
 
@@ -230,6 +245,10 @@ struct inject {
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
 	int pid;		   /* a child that was not told of its fork has another */
+	int ppid;
+	int helper;		     /* the flusher's process */
+	int fault_errno;	     /* why there is none */
+	struct sonde_attach *attach; /* never NULL */
 	bool use_counter;	   /* ticks are the processor's, not CLOCK_MONOTONIC */
 	uint64_t tick_hz;
 	uint64_t cpu_period; /* ticks */

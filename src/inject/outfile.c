@@ -1,64 +1,109 @@
 /*
  * The capture file: blocks are gathered in memory and appended in one write.
  *
- * It is opened in a descriptor table of the flusher's own (close_range with
- * UNSHARE), so a host that closes every descriptor cannot close ours, we cannot
- * hold one of its pipes open, and its file locks are not touched. On kernels
- * without that the file is opened anew for each write.
+ * The flusher's descriptor table is its own and empty but for this file, so a
+ * host that closes every descriptor cannot close ours, we cannot hold one of
+ * its pipes open, and its file locks are not touched.
  */
 #include "format/check.h"
 #include "inject/outfile_int.h"
+#include "inject/raw_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/file.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #define OUT_BYTES (256u << 10)
 /* Often at first, for programs that are killed soon; twice as long between any two. */
 #define CLOCK_FIRST_NS 10000000u
 #define CLOCK_EVERY_NS 1000000000u
+#define OLD_KERNEL_FDS 65536
 
 static struct {
-	int fd;		/* -1 = opened for each write: the table is shared with the host */
-	bool own_table; /* the descriptor table is ours alone */
+	int fd;
 	bool failed;
 	char path[PATH_MAX];
 	uint8_t out[OUT_BYTES];
 	size_t nr_out;
-	uint32_t seq;	   /* of the next block */
+	uint32_t seq; /* of the next block */
+	/* What is on disk; and before what was last written, which can be given up for a note. */
+	struct mark {
+		uint64_t bytes;
+		uint32_t seq;
+	} now, before;
 	uint64_t clock_ns; /* when the last clock block was written … */
 	uint64_t gap_ns;   /* … and how long until the next */
 } f;
 
-static void fail(void)
+/* Whether all of what has gathered is written; an errno when not. */
+static int write_out(void)
 {
+	size_t done = 0;
+	long n;
+
+	while (done < f.nr_out) {
+		n = raw_write(f.fd, f.out + done, f.nr_out - done);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n != -EINTR)
+			return n ? (int)-n : ENOSPC;
+	}
+	return 0;
+}
+
+static const char *why(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return "the disk was full: what the program did after that is missing";
+	case EFBIG:
+		return "the capture reached the limit of file sizes (ulimit -f): what the program "
+		       "did after that is missing";
+	default:
+		return "the capture could not be written any further: what the program did after "
+		       "that is missing";
+	}
+}
+
+/*
+ * Nothing more can be written. The end of the file makes room for a note that says so: else the
+ * reader would take it for a program that was killed.
+ */
+static void give_up(int error)
+{
+	const uint8_t how = SONDE_END_FULL;
+	const char *text = why(error);
+
+	sonde_attach__fault(SONDE_FAULT_WRITE, error);
+	f.nr_out = 0;
+	f.seq = f.before.seq;
+	if (raw_call(SYS_ftruncate, f.fd, (long)f.before.bytes, 0, 0, 0) == 0) {
+		sonde_outfile__block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
+		sonde_outfile__block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
+		write_out();
+	}
+	f.nr_out = 0;
 	f.failed = true;
-	atomic_store(&sonde_inject.on, false);
 }
 
 void sonde_outfile__drain(void)
 {
-	size_t done = 0;
-	int fd = f.fd;
+	int error;
 
-	if (!f.own_table && f.nr_out)
-		fd = open(f.path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	while (!f.failed && done < f.nr_out) {
-		ssize_t n = write(fd, f.out + done, f.nr_out - done);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			fail();
+	if (f.failed || !f.nr_out)
+		return;
+	error = write_out();
+	if (error) {
+		give_up(error);
+		return;
 	}
-	if (!f.own_table && f.nr_out && fd >= 0)
-		close(fd);
+	/* Never the beginning, which says what the file is. */
+	f.before = f.now.bytes ? f.now : (struct mark){f.nr_out, f.seq};
+	f.now = (struct mark){f.now.bytes + f.nr_out, f.seq};
 	f.nr_out = 0;
 }
 
@@ -115,66 +160,110 @@ void sonde_outfile__clock(bool always)
 	sonde_outfile__block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
 }
 
-static size_t file_text(const char *path, char *to, size_t cap)
+/* A file of /proc about the host, as one line. */
+static const char *host_text(const char *file, char *to, size_t cap)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, to, cap - 1);
-	size_t i, len = n > 0 ? (size_t)n : 0;
+	char path[64];
+	struct raw_text name = {path, 0, sizeof(path)};
+	size_t i, n;
 
-	if (fd >= 0)
-		close(fd);
-	while (len && (to[len - 1] == '\0' || to[len - 1] == '\n'))
-		len--;
-	for (i = 0; i < len; i++) {
+	sonde_raw__text(&name, "/proc/");
+	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
+	sonde_raw__text(&name, file);
+	n = sonde_raw__slurp(path, to, cap);
+	while (n && (to[n - 1] == '\0' || to[n - 1] == '\n'))
+		n--;
+	for (i = 0; i < n; i++) {
 		if (to[i] == '\0' || to[i] == '\n')
 			to[i] = ' ';
 	}
-	to[len] = '\0';
-	return len;
+	to[n] = '\0';
+	return to;
+}
+
+static const char *host_exe(char *to, size_t cap)
+{
+	char path[64];
+	struct raw_text name = {path, 0, sizeof(path)};
+	long n;
+
+	sonde_raw__text(&name, "/proc/");
+	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
+	sonde_raw__text(&name, "/exe");
+	n = raw_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)cap - 1, 0);
+	to[n > 0 ? n : 0] = '\0';
+	return to;
+}
+
+static void say(struct raw_text *t, const char *key, const char *value)
+{
+	sonde_raw__text(t, key);
+	sonde_raw__text(t, value);
+	sonde_raw__text(t, "\n");
+}
+
+static void say_number(struct raw_text *t, const char *key, uint64_t value)
+{
+	sonde_raw__text(t, key);
+	sonde_raw__number(t, value);
+	sonde_raw__text(t, "\n");
 }
 
 static void meta_put(void)
 {
-	static char text[8192], command[4096], exe[PATH_MAX];
-	struct utsname u = {0};
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	int len;
+	static char text[8192 + PATH_MAX], command[4096], exe[PATH_MAX];
+	static struct utsname u;
+	const struct config *c = &sonde_inject.config;
+	struct raw_text t = {text, 0, sizeof(text)};
 
-	exe[n > 0 ? n : 0] = '\0';
-	file_text("/proc/self/cmdline", command, sizeof(command));
-	uname(&u);
-	len = snprintf(text, sizeof(text),
-		"tool=sonde %s\nhost=%s\npid=%ld\nppid=%ld\ncommand=%s\nexe=%s\nticks=%s\n"
-		"cupti=%s\ngraphs=%s\nflush_ms=%u\n",
-		SONDE_VERSION, u.nodename, (long)getpid(), (long)getppid(), command, exe,
-		sonde_inject.use_counter ? "counter" : "monotonic",
-		sonde_inject.config.use_cupti ? "wanted" : "off",
-		sonde_inject.config.whole_graphs ? "whole" : "nodes", sonde_inject.config.flush_ms);
-	if (len > 0)
-		sonde_outfile__block(SONDE_BLOCK_META, text,
-			(size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1, NULL, 0);
+	raw_call(SYS_uname, (long)&u, 0, 0, 0, 0);
+	say(&t, "tool=sonde ", SONDE_VERSION);
+	say(&t, "host=", u.nodename);
+	say_number(&t, "pid=", (uint64_t)sonde_inject.pid);
+	say_number(&t, "ppid=", (uint64_t)sonde_inject.ppid);
+	say(&t, "command=", host_text("/cmdline", command, sizeof(command)));
+	say(&t, "exe=", host_exe(exe, sizeof(exe)));
+	say(&t, "ticks=", sonde_inject.use_counter ? "counter" : "monotonic");
+	say(&t, "cupti=", c->use_cupti ? "wanted" : "off");
+	say(&t, "graphs=", c->whole_graphs ? "whole" : "nodes");
+	say_number(&t, "flush_ms=", c->flush_ms);
+	sonde_outfile__block(SONDE_BLOCK_META, text, t.n, NULL, 0);
 }
 
-static bool file_make(void)
+/* An errno when the file cannot be made. */
+static int file_make(void)
 {
-	int i, fd = -1;
+	struct raw_text path = {f.path, 0, sizeof(f.path)};
+	int fd = -EEXIST;
+	unsigned i;
 
-	for (i = 0; i < 1000 && fd < 0; i++) {
-		snprintf(f.path, sizeof(f.path), "%s/%ld.%d" SONDE_CAPTURE_SUFFIX,
-			sonde_inject.config.output, (long)getpid(), i);
-		fd = open(f.path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-		if (fd < 0 && errno != EEXIST)
-			return false;
+	for (i = 0; i < 1000 && fd == -EEXIST; i++) {
+		path.n = 0;
+		sonde_raw__text(&path, sonde_inject.config.output);
+		sonde_raw__text(&path, "/");
+		sonde_raw__number(&path, (uint64_t)sonde_inject.pid);
+		sonde_raw__text(&path, ".");
+		sonde_raw__number(&path, i);
+		sonde_raw__text(&path, SONDE_CAPTURE_SUFFIX);
+		fd = raw_open(f.path,
+			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 	}
 	if (fd < 0)
-		return false;
-	if (f.own_table) {
-		f.fd = fcntl(fd, F_DUPFD_CLOEXEC, 10); /* 0 to 2 stay nobody's */
-		close(fd);
-		return f.fd >= 0;
-	}
-	close(fd);
-	return true;
+		return -fd;
+	f.fd = fd;
+	/* Held until we end: whoever wants the whole file waits for it. */
+	raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0);
+	return 0;
+}
+
+static void close_all(void)
+{
+	int fd;
+
+	if (raw_call(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0, 0) == 0)
+		return;
+	for (fd = 0; fd < OLD_KERNEL_FDS; fd++)
+		raw_close(fd);
 }
 
 bool sonde_outfile__open(void)
@@ -182,19 +271,22 @@ bool sonde_outfile__open(void)
 	struct sonde_capture_head h = {.magic = SONDE_CAPTURE_MAGIC,
 		.version = SONDE_CAPTURE_VERSION,
 		.nr_bytes = sizeof(h),
-		.pid = (uint64_t)getpid(),
+		.pid = (uint64_t)sonde_inject.pid,
 		.start_ns = clock_ns(CLOCK_REALTIME),
 		.tick_hz = sonde_inject.tick_hz};
+	int error;
 
-	f.fd = -1;
-	f.own_table = !syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
+	close_all();
 	f.failed = false;
 	f.nr_out = 0;
 	f.seq = 0;
+	f.now = f.before = (struct mark){0, 0};
 	f.clock_ns = 0;
 	f.gap_ns = CLOCK_FIRST_NS / 2; /* doubled by the first one */
-	if (!file_make()) {
-		fail();
+	error = file_make();
+	if (error) {
+		sonde_attach__fault(SONDE_FAULT_FILE, error);
+		f.failed = true;
 		return false;
 	}
 	h.check = sonde_capture_check(&h);
@@ -203,6 +295,7 @@ bool sonde_outfile__open(void)
 	meta_put();
 	sonde_outfile__clock(true);
 	sonde_outfile__drain();
+	atomic_fetch_add(&sonde_inject.attach->nr_begun, 1);
 	return !f.failed;
 }
 

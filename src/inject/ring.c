@@ -7,6 +7,7 @@
  * base tells how many were and which ranges are open by then.
  */
 #include "inject/event_int.h"
+#include "inject/raw_int.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -64,12 +65,33 @@ static uint32_t list_take(struct freelist *l, _Atomic uint32_t *(*next)(uint32_t
 	return n;
 }
 
+/* What was reserved, to be given back should the start fail. */
+static struct {
+	void *at;
+	size_t bytes;
+} reserved[16];
+static unsigned nr_reserved;
+
 void *sonde_ring__reserve(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	if (nr_reserved < sizeof(reserved) / sizeof(*reserved)) {
+		reserved[nr_reserved].at = p;
+		reserved[nr_reserved++].bytes = bytes;
+	}
+	return p;
+}
+
+void sonde_ring__release(void)
+{
+	while (nr_reserved) {
+		nr_reserved--;
+		munmap(reserved[nr_reserved].at, reserved[nr_reserved].bytes);
+	}
 }
 
 static void hand_over(struct thread *t)
@@ -108,8 +130,8 @@ void sonde_ring__reap(void)
 	for (i = 0; !has_key && i < nr && i < MAX_THREADS; i++) {
 		struct thread *t = &g->threads[i];
 
-		if (atomic_load(&t->is_live) && syscall(SYS_tgkill, g->pid, t->tid, 0) < 0 &&
-			errno == ESRCH)
+		if (atomic_load(&t->is_live) &&
+			raw_call(SYS_tgkill, g->pid, (long)t->tid, 0, 0, 0) == -ESRCH)
 			give_slot(t);
 	}
 }

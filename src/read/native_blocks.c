@@ -172,6 +172,7 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		break;
 	case SONDE_BLOCK_END:
 		n->ended = true;
+		n->end = h->nr_bytes ? *p : SONDE_END_EXIT;
 		break;
 	case SONDE_BLOCK_COUNTERS:
 		return sonde_native__counters(n, text);

@@ -145,6 +145,7 @@ struct native {
 	struct sonde_str meta;
 	struct sonde_status status;
 	bool ended;
+	uint8_t end; /* enum sonde_end */
 	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
 	struct native_clock host, gpu; /* both to nanoseconds since the epoch */
 	/* From the streams. */

@@ -17,8 +17,13 @@ static void note_damage(const struct native *n)
 
 	if (!n->ended)
 		sonde_note(&n->r->notes,
-			"%s: the program did not end in order (killed, crashed, or left by "
-			"_exit): what it did after the last write is missing",
+			"%s: the capture has no end (it is still being written, or was killed "
+			"with the program): what came after its last write is missing",
+			n->src->path);
+	if (n->ended && n->end == SONDE_END_GONE && n->works.nr)
+		sonde_note(&n->r->notes,
+			"%s: the program ended without its exit handlers (killed, crashed, _exit "
+			"or exec): GPU work that CUPTI had not yet handed over is missing",
 			n->src->path);
 	if (c->bad_blocks || c->bad_chunks || c->missing_blocks)
 		sonde_note(&n->r->notes,

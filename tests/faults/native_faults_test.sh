@@ -178,21 +178,6 @@ forked_cuda() { # a child of a CUDA program leaves the GPU's records to its pare
 	[ "$(dump | grep -c '^launch kernel fill')" -eq 1 ]
 }
 
-may_skip() { # NAME COMMAND: 77 = cannot be tried here
-	local name=$1
-	shift
-	"$@" >"$TMP/log" 2>&1
-	case $? in
-	0) echo "ok $name" ;;
-	77) echo "skip $name: not possible here" ;;
-	*)
-		echo "not ok $name"
-		sed 's/^/    /' "$TMP/log" | tail -40
-		failed=1
-		;;
-	esac
-}
-
 for mode in exit _exit quick abort segv kill; do
 	check "a program that ends by $mode keeps its output, its status and its ranges" ends "$mode"
 done

@@ -135,7 +135,7 @@ static void test_native__a_file_cut_at_any_byte_gives_what_is_before(void **stat
 		}
 		assert_non_null(r);
 		assert_true(r->ranges.nr >= last);
-		assert_true(noted(r, "did not end in order"));
+		assert_true(noted(r, "the capture has no end"));
 		last = r->ranges.nr;
 		sonde_records_free(r);
 	}

@@ -1,0 +1,130 @@
+/* After a native capture: waiting for its last bytes, and what the library has to say. */
+#include "base/err.h"
+#include "capture/native_env.h"
+#include "format/attach.h"
+#include "format/capture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SETTLE_MS 1000u
+#define STEP_MS	  5u
+
+int sonde_native_attach_make(const char *dir, struct sonde_err *err)
+{
+	static const char zeros[SONDE_ATTACH_BYTES];
+	char path[4096];
+	int fd;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/" SONDE_ATTACH_NAME, dir);
+	/* Ranks share the directory: the first one makes it. */
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return errno == EEXIST ? 0
+				       : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
+						 strerror(errno));
+	ok = write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros);
+	if (close(fd) || !ok)
+		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static bool read_attach(struct sonde_attach *out, const char *dir)
+{
+	char path[4096];
+	int fd;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/" SONDE_ATTACH_NAME, dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ok = fd >= 0 && read(fd, out, sizeof(*out)) == (ssize_t)sizeof(*out);
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Whether a process that has ended left a flusher that still writes this file. */
+static bool is_being_ended(int dir, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	long pid = strtol(name, NULL, 10);
+	bool is_locked;
+	int fd;
+
+	if (!dot || strcmp(dot, SONDE_CAPTURE_SUFFIX) != 0 || pid <= 0)
+		return false;
+	if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+		return false; /* it goes on, and with it its capture */
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	return is_locked;
+}
+
+static bool is_settled(const char *dir)
+{
+	struct sonde_attach a;
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool ok = !read_attach(&a, dir) ||
+		  a.nr_attached <= a.nr_begun + a.faults[SONDE_FAULT_MEMORY].nr +
+					   a.faults[SONDE_FAULT_HELPER].nr +
+					   a.faults[SONDE_FAULT_FILE].nr;
+
+	while (d && ok && (e = readdir(d)))
+		ok = !is_being_ended(dirfd(d), e->d_name);
+	if (d)
+		closedir(d);
+	return ok;
+}
+
+void sonde_native_settle(const char *dir)
+{
+	const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+	unsigned ms;
+
+	for (ms = 0; ms < SETTLE_MS && !is_settled(dir); ms += STEP_MS)
+		nanosleep(&step, NULL);
+}
+
+bool sonde_native_fault(char *text, size_t size, const char *dir)
+{
+	static const char *const what[SONDE_NR_FAULTS] = {
+		[SONDE_FAULT_MEMORY] = "no memory for the buffers of the native capture",
+		[SONDE_FAULT_HELPER] = "no process to write the native capture",
+		[SONDE_FAULT_FILE] = "the native capture could not be made",
+		[SONDE_FAULT_WRITE] = "the native capture could not be written to its end",
+	};
+	struct sonde_attach a;
+	size_t i;
+
+	if (!read_attach(&a, dir))
+		return false;
+	for (i = 0; i < SONDE_NR_FAULTS; i++) {
+		unsigned nr = a.faults[i].nr;
+
+		if (!nr)
+			continue;
+		snprintf(text, size, "%s (%s), in %u %s", what[i], strerror((int)a.faults[i].error),
+			nr, nr == 1 ? "process" : "processes");
+		return true;
+	}
+	if (a.nr_attached > a.nr_begun) {
+		snprintf(text, size,
+			"%u of %u processes that use NVTX or CUDA were killed before they left a "
+			"capture",
+			a.nr_attached - a.nr_begun, a.nr_attached);
+		return true;
+	}
+	return false;
+}

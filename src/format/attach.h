@@ -1,0 +1,41 @@
+/*
+ * What became of the injected library in the processes of a run: one page of
+ * a file, shared by all of them.
+ *
+ * The runner makes it, filled with zeros, beside the captures (its blocks are
+ * then taken, so that a full disk does not matter); the first process maps it,
+ * and what that forks has it too, whatever directory, user or root it changes
+ * to. Processes count up; the runner reads when they have ended. A file that
+ * cannot be made or written is told here and nowhere else.
+ */
+#ifndef SONDE_FORMAT_ATTACH_H
+#define SONDE_FORMAT_ATTACH_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SONDE_ATTACH_NAME  "inject.status"
+#define SONDE_ATTACH_BYTES 4096u
+
+/* Why a process that used NVTX or CUDA left no capture, or not all of it. */
+enum sonde_attach_fault {
+	SONDE_FAULT_MEMORY, /* no memory for the buffers */
+	SONDE_FAULT_HELPER, /* no process to write them */
+	SONDE_FAULT_FILE,   /* the capture could not be made */
+	SONDE_FAULT_WRITE,  /* it could not be written any further */
+	SONDE_NR_FAULTS,
+};
+
+struct sonde_attach {
+	_Atomic uint32_t nr_attached; /* processes in which the library began … */
+	_Atomic uint32_t nr_begun;    /* … that have a capture … */
+	_Atomic uint32_t nr_ended;    /* … whose end is written */
+	struct {
+		_Atomic uint32_t nr;	/* processes it happened to */
+		_Atomic uint32_t error; /* errno of the last one */
+	} faults[SONDE_NR_FAULTS];
+};
+
+_Static_assert(sizeof(struct sonde_attach) <= SONDE_ATTACH_BYTES, "it is one page");
+
+#endif

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Processes that end or change in unusual ways: the library must not keep them alive, hide a signal
+# from them, be in the way of a system call, or lose what they did. What it cannot write it says.
+. tests/native.sh
+
+page() { head -c 4096 /dev/zero >"$OUT/inject.status"; }
+counts() { od -An -v -t u4 -N 44 "$OUT/inject.status" | tr -s ' \n' ' '; } # attached begun ended, then number and errno of each fault
+
+lives() { # MODE COUNT LINE...: behaves as without the library, and the lines are recorded
+	fresh
+	same_with_and_without "$WORK/lifetimes" "$1" "$2" && has "${@:3}"
+}
+
+moment() { # children that are gone before anybody could write for them
+	fresh flush_ms=60000
+	page
+	same_with_and_without "$WORK/lifetimes" moment 100 &&
+		has "range push_pop parent entries=1 open=0 threads=1" "range push_pop child entries=1000 open=0 threads=100" &&
+		[ "$(counts)" = " 101 101 101 0 0 0 0 0 0 0 0 " ]
+}
+
+gone() { # nothing is missing, so nothing is said
+	fresh flush_ms=60000
+	traced "$WORK/lifetimes" killed 1000
+	has "range push_pop work entries=1000 open=0 threads=1" && ! dump | grep '^note'
+}
+
+setuid() { # a child that may not write leaves a reason instead
+	[ "$(id -u)" = 0 ] || return 77
+	fresh
+	page
+	chmod 700 "$OUT"
+	traced "$WORK/lifetimes" setuid 10 && has "range push_pop parent entries=20 open=0 threads=1" &&
+		[ "$(counts)" = " 2 1 1 0 0 0 0 1 13 0 0 " ]
+}
+
+limited() { # what was reserved is given back, and the reason is there
+	fresh
+	page
+	same_with_and_without "$WORK/lifetimes" limit 10 && [ "$(counts)" = " 1 0 0 1 12 0 0 0 0 0 0 " ]
+}
+
+full_disk() { # the capture says what ended it, at the cost of its last bytes
+	local small=$TMP/small rc
+	mkdir -p "$small"
+	mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || return 77
+	fresh flush_ms=5
+	OUT=$small
+	sed -i "s|^output=.*|output=$small|" "$CONF"
+	page
+	same_with_and_without "$WORK/faults" labels 20000 &&
+		dump | tee /dev/stderr | grep -q '^note the disk was full: ' && ! dump | grep 'has no end' &&
+		counts | grep ' 1 28 $'
+	rc=$?
+	umount "$small"
+	OUT=$TMP/out
+	return $rc
+}
+
+said_of_disk() { # the runner passes it on
+	local small=$TMP/small rc
+	mkdir -p "$small"
+	mount -t tmpfs -o size=256k tmpfs "$small" 2>/dev/null || return 77
+	"$SONDE" run hydra.run.dir="$small/run" -- "$WORK/faults" labels 60000 2>&1 | tee /dev/stderr |
+		grep -q 'the native capture could not be written to its end (No space left on device), in 1 process'
+	rc=$?
+	umount "$small"
+	return $rc
+}
+
+statically() { # such a program has a second libc for what it loads
+	[ -e "$WORK/static" ] || return 77
+	fresh
+	same_with_and_without "$WORK/static" && has "range push_pop static entries=100 open=0 threads=1"
+}
+
+python() { # Python counts its threads at a fork and warns
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || return 77
+	fresh
+	cat >"$TMP/fork.py" <<-'P'
+		import ctypes, os, sys, warnings
+		lib = ctypes.CDLL(sys.argv[1])
+		lib.plugin_work(3)
+		warnings.simplefilter("error")
+		if os.fork() == 0:
+		    os._exit(0)
+		os.wait()
+	P
+	traced python3 "$TMP/fork.py" "$WORK/plugin.so" && has "range push_pop plugin/call entries=3 open=0 threads=1"
+}
+
+threads() { # the process has the threads it has alone
+	fresh
+	cat >"$TMP/count.py" <<-'P'
+		import ctypes, os, sys
+		ctypes.CDLL(sys.argv[1]).plugin_work(3)
+		print("threads", len(os.listdir("/proc/self/task")))
+		try:
+		    os.wait()
+		except ChildProcessError:
+		    print("no child")
+	P
+	same_with_and_without python3 "$TMP/count.py" "$WORK/plugin.so" && has "range push_pop plugin/call entries=3 open=0 threads=1"
+}
+
+check "a process whose main thread ends alone ends with its last thread" lives mainexit 100 \
+	"range push_pop main entries=1 open=0 threads=1" "range push_pop worker entries=100 open=0 threads=1"
+check "a signal ends such a process" lives term 100 "range push_pop main entries=100 open=0 threads=1"
+check "a process may enter a user namespace of its own" lives newuser 100 \
+	"range push_pop before entries=100 open=0 threads=1" "range push_pop after entries=100 open=0 threads=1"
+check "a daemon is captured" lives daemon 100 "range push_pop daemon entries=100 open=0 threads=1"
+check "a program is captured up to its exec" lives exec 100 "range push_pop before entries=100 open=0 threads=1"
+check "100 children that leave by _exit at once leave everything" moment
+check "a program that is killed leaves everything" gone
+check "the library adds no thread and no child that can be waited for" threads
+may_skip "a child that may not write leaves a reason" setuid
+check "memory that was reserved in vain is given back" limited
+may_skip "a full disk is told as that" full_disk
+may_skip "sonde run says that the disk was full" said_of_disk
+may_skip "a statically linked program is captured" statically
+may_skip "Python does not warn at a fork" python
+exit $failed

@@ -1,0 +1,15 @@
+/* A statically linked program with ranges: what it loads brings a libc of its own. */
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+
+int main(void)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		nvtxRangePushA("static");
+		nvtxRangePop();
+	}
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,190 @@
+/*
+ * Programs whose lives end or change in ways a profiler may get wrong, one per
+ * word: each must run, print and end as it does alone.
+ *
+ *     lifetimes mainexit|term|newuser|moment|killed|exec|setuid|daemon|limit|inside|nothing [N]
+ */
+#include <nvtx3/nvToolsExt.h>
+#include <errno.h>
+#include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long count;
+static char *self_path;
+
+static void ranges(const char *label, long nr)
+{
+	long i;
+
+	for (i = 0; i < nr; i++) {
+		nvtxRangePushA(label);
+		nvtxRangePop();
+	}
+}
+
+static void *work_on(void *arg)
+{
+	usleep(100000);
+	ranges(arg, count);
+	return NULL;
+}
+
+/* The main thread ends alone; the process ends with its last thread. */
+static int do_mainexit(void)
+{
+	pthread_t t;
+
+	ranges("main", 1);
+	pthread_create(&t, NULL, work_on, "worker");
+	pthread_detach(t);
+	pthread_exit(NULL);
+}
+
+static void *end_by_signal(void *arg)
+{
+	(void)arg;
+	usleep(50000);
+	kill(getpid(), SIGTERM);
+	sleep(20);
+	return NULL;
+}
+
+static int do_term(void)
+{
+	pthread_t t;
+
+	ranges("main", count);
+	pthread_create(&t, NULL, end_by_signal, NULL);
+	pthread_exit(NULL);
+}
+
+static int do_newuser(void)
+{
+	ranges("before", count);
+	printf("unshare: %s\n", unshare(CLONE_NEWUSER) ? strerror(errno) : "ok");
+	ranges("after", count);
+	return 0;
+}
+
+/* Children of no time at all, as a pool of processes has them. */
+static int do_moment(void)
+{
+	long i;
+
+	ranges("parent", 1);
+	for (i = 0; i < count; i++) {
+		if (fork())
+			continue;
+		ranges("child", 10);
+		_exit(0);
+	}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+static int do_killed(void)
+{
+	ranges("work", count);
+	kill(getpid(), SIGKILL);
+	return 0;
+}
+
+static int do_exec(void)
+{
+	ranges("before", count);
+	execl(self_path, self_path, "inside", "1", (char *)NULL);
+	return 1;
+}
+
+/* Afterwards nothing can be written where the capture is. */
+static int do_setuid(void)
+{
+	pid_t child;
+
+	ranges("parent", count);
+	child = fork();
+	if (child == 0) {
+		int failed = setgroups(0, NULL) || setgid(65534) || setuid(65534);
+
+		ranges("child", count);
+		_exit(failed ? 2 : 0);
+	}
+	waitpid(child, NULL, 0);
+	ranges("parent", count);
+	return 0;
+}
+
+static int do_daemon(void)
+{
+	ranges("before", count);
+	if (daemon(0, 0))
+		return 1;
+	ranges("daemon", count);
+	return 0;
+}
+
+/* Not enough address space for a profiler: what it took it must give back. */
+static int do_limit(void)
+{
+	struct rlimit limit = {.rlim_cur = 48u << 20, .rlim_max = 48u << 20};
+	void *p;
+
+	setrlimit(RLIMIT_AS, &limit);
+	ranges("work", count);
+	p = mmap(NULL, 32u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	printf("memory: %s\n", p == MAP_FAILED ? "none" : "ok");
+	return 0;
+}
+
+/* Forks inside a range: the child goes on in it, but entered it not. */
+static int do_inside(void)
+{
+	long i;
+
+	nvtxRangePushA("step");
+	for (i = 0; i < count; i++) {
+		if (fork() == 0) {
+			ranges("child", 1);
+			exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	nvtxRangePop();
+	return 0;
+}
+
+static int do_nothing(void)
+{
+	return 0;
+}
+
+static const struct {
+	const char *word;
+	int (*run)(void);
+} programs[] = {{"mainexit", do_mainexit}, {"term", do_term}, {"newuser", do_newuser},
+	{"moment", do_moment}, {"killed", do_killed}, {"exec", do_exec}, {"setuid", do_setuid},
+	{"daemon", do_daemon}, {"limit", do_limit}, {"inside", do_inside}, {"nothing", do_nothing}};
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	self_path = argv[0];
+	setvbuf(stdout, NULL, _IONBF, 0);
+	count = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
+	for (i = 0; argc > 1 && i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!strcmp(argv[1], programs[i].word))
+			return programs[i].run();
+	return 2;
+}
