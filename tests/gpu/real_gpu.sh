@@ -26,8 +26,7 @@ capture() { # NAME PROGRAM… → $T/NAME.json
 	if ! "$SONDE" run -q counters=off "hydra.run.dir=$T/$name" -- "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null; then
 		tail -5 "$T/$name.err" | sed 's/^/#   /'
 	fi
-	"$SONDE" report "$T/$name" -f json -o "$T/$name.json" --force >/dev/null 2>>"$T/$name.err" ||
-		"$SONDE" report "$T/$name" -f json >"$T/$name.json" 2>>"$T/$name.err"
+	"$SONDE" report "$T/$name/native" -f json >"$T/$name.json" 2>>"$T/$name.err"
 	"$SONDE" validate "$T/$name.json" >>"$T/$name.err" 2>&1 || echo "#   $name: report.json does not validate: $(tail -1 "$T/$name.err")"
 }
 
@@ -82,5 +81,5 @@ say(len(back), "backward regions, e.g.", back[:6])
 assert any("layer0" in k and "mlp" in k for k in back) and any("layer1" in k and "attn" in k for k in back)
 assert r.share() >= 0.99 and len(r.regions) < 1500, (r.share(), len(r.regions))'
 
-"$SONDE" report "$T/train" 2>/dev/null | head -40 | sed 's/^/#   /'
+"$SONDE" report "$T/train/native" 2>/dev/null | head -40 | sed 's/^/#   /'
 exit $((failed > 0))
