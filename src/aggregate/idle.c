@@ -18,7 +18,7 @@ int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l, struc
 {
 	*x = (struct sonde_idle){.l = l};
 	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
-	x->of_sets = sonde_calloc(l->records->sets.nr + 1, sizeof(*x->of_sets));
+	x->of_sets = sonde_calloc(l->records->sets.nr + l->sets.nr + 1, sizeof(*x->of_sets));
 	x->tracks = sonde_malloc((l->regions.nr + 1) * sizeof(*x->tracks));
 	return x->windows && x->of_sets && x->tracks ? 0 : sonde_err_nomem(err);
 }
@@ -111,17 +111,16 @@ bool sonde_idle__scope(struct sonde_idle *x, struct sonde_report *r, const uint3
 	bool ok = true;
 
 	for (i = 0; i < nr && ok; i++) {
-		uint32_t record = x->l->launches.at[stamps[i].launch].record;
+		const struct sonde_launch *launch = &x->l->launches.at[stamps[i].launch];
 
-		ok = touch_set(
-			x, records->records.at[record].open, &records->records.at[record].time);
+		ok = touch_set(x, launch->open, &records->records.at[launch->record].time);
 	}
 	for (i = 0; i < x->sets.nr && ok; i++) {
-		const struct sonde_set *set = &records->sets.at[x->sets.at[i]];
+		const uint32_t *members;
+		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);
 
-		for (k = 0; k < set->nr && ok; k++)
-			ok = touch(
-				x, records->members.at[set->first + k], &x->of_sets[x->sets.at[i]]);
+		for (k = 0; k < set.nr && ok; k++)
+			ok = touch(x, members[k], &x->of_sets[x->sets.at[i]]);
 		x->of_sets[x->sets.at[i]] = (struct sonde_record_time){0};
 	}
 	x->sets.nr = 0;

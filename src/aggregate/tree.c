@@ -178,6 +178,9 @@ static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_
 	hash_words(&b, "metrics", c->metrics);
 	hash_words(&b, "sections", c->sections);
 	sonde_buf_printf(&b, "nesting=%s\n", s->stack_only ? "stack" : "label");
+	sonde_buf_printf(&b, "threads=%s\n", s->own_threads ? "own" : "adopt");
+	sonde_buf_printf(&b, "origins=%s\n", s->no_origins ? "off" : "below");
+	hash_words(&b, "labels", s->labels);
 	hash = sonde_hash(b.p, b.n);
 	sonde_buf_release(&b);
 	return hash;
@@ -334,5 +337,5 @@ const struct sonde_region *sonde_node_region(const struct sonde_tree *t, const s
 
 struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n)
 {
-	return sonde_records_str(t->launches->records, sonde_node_region(t, n)->label);
+	return sonde_region_label(t->launches, sonde_node_region(t, n));
 }

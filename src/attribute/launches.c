@@ -11,31 +11,56 @@
 
 #include <string.h>
 
-/* The place of a set of open ranges, made when new. */
-static uint32_t make_place(struct sonde_build *b, const struct sonde_set *set)
+const char *sonde_region_kind_name(enum sonde_region_kind k)
 {
-	uint32_t first = (uint32_t)b->raw_stacks.nr, number, *slot;
-	size_t k, home = b->l->homes.nr;
-	struct sonde_place *place, *raw;
-	bool is_new;
+	static const char *const names[] = {"push_pop", "start_end", "graph", "backward"};
 
-	for (k = 0; k < set->nr; k++) {
-		slot = sonde_vec_push(&b->raw_stacks);
-		if (!slot)
-			return SONDE_NONE;
-		*slot = b->stack_of[b->r->members.at[set->first + k]];
-	}
-	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], set->nr, &is_new);
-	if (number == SONDE_NONE || !is_new) {
-		b->raw_stacks.nr = first;
-		return number;
-	}
-	place = sonde_vec_push(&b->l->places);
-	raw = place ? sonde_vec_push(&b->raw) : NULL;
-	if (!raw || !sonde_vec_reserve(&b->l->homes, home + set->nr))
+	return names[k];
+}
+
+const char *sonde_outside_name(enum sonde_outside o)
+{
+	static const char *const names[] = {
+		"no range open", "two threads have ranges open", "no host call in the export"};
+
+	return names[o];
+}
+
+uint32_t sonde_build__set(
+	struct sonde_build *b, const uint32_t *members, size_t nr, uint32_t last)
+{
+	struct sonde_launches *l = b->l;
+	size_t first = l->members.nr, base = b->r->sets.nr;
+	struct sonde_set *set = last == SONDE_NONE || last < base ? NULL : &l->sets.at[last - base];
+
+	if (!nr)
+		return 0;
+	if (set && set->nr == nr &&
+		memcmp(&l->members.at[set->first], members, nr * sizeof(*members)) == 0)
+		return last;
+	if (base + l->sets.nr + 1 >= SONDE_NONE || first + nr >= SONDE_NONE ||
+		!sonde_vec_reserve(&l->members, first + nr))
 		return SONDE_NONE;
-	*raw = (struct sonde_place){.first = first, .nr = set->nr};
-	for (k = 0; k < set->nr; k++) {
+	set = sonde_vec_push(&l->sets);
+	if (!set)
+		return SONDE_NONE;
+	memcpy(&l->members.at[first], members, nr * sizeof(*members));
+	l->members.nr += nr;
+	*set = (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr};
+	return (uint32_t)(base + l->sets.nr - 1);
+}
+
+/* A new place: the stacks in `raw_stacks` from `first` on. */
+static bool add_place(struct sonde_build *b, uint32_t number, uint32_t first, size_t nr)
+{
+	struct sonde_place *place = sonde_vec_push(&b->l->places);
+	struct sonde_place *raw = place ? sonde_vec_push(&b->raw) : NULL;
+	size_t k, home = b->l->homes.nr;
+
+	if (!raw || !sonde_vec_reserve(&b->l->homes, home + nr))
+		return false;
+	*raw = (struct sonde_place){.first = first, .nr = (uint32_t)nr};
+	for (k = 0; k < nr; k++) {
 		uint32_t region = b->stacks.at[b->raw_stacks.at[first + k]].region;
 
 		if (b->seen_in[region] == number + 1)
@@ -45,23 +70,51 @@ static uint32_t make_place(struct sonde_build *b, const struct sonde_set *set)
 	}
 	*place = (struct sonde_place){
 		.first = (uint32_t)home, .nr = (uint32_t)(b->l->homes.nr - home)};
-	return number;
+	return true;
+}
+
+/* The place of a set of open ranges, made when new. */
+static uint32_t make_place(struct sonde_build *b, uint32_t set_number)
+{
+	const uint32_t *members;
+	struct sonde_set set = sonde_launches_set(b->l, set_number, &members);
+	uint32_t first = (uint32_t)b->raw_stacks.nr, number;
+	size_t k;
+	bool is_new;
+
+	if (!sonde_vec_reserve(&b->raw_stacks, first + set.nr + 1))
+		return SONDE_NONE;
+	for (k = 0; k < set.nr; k++)
+		b->raw_stacks.at[b->raw_stacks.nr++] = b->stack_of[members[k]];
+	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], set.nr, &is_new);
+	if (number == SONDE_NONE || !is_new) {
+		b->raw_stacks.nr = first;
+		return number;
+	}
+	return add_place(b, number, first, set.nr) ? number : SONDE_NONE;
 }
 
 static int make_places(struct sonde_build *b, struct sonde_err *err)
 {
-	size_t i;
+	size_t i, nr = b->r->sets.nr + b->l->sets.nr;
+	int rc = 0;
 
-	b->place_of = sonde_malloc(b->r->sets.nr * sizeof(*b->place_of));
-	b->seen_in = sonde_calloc(b->l->regions.nr, sizeof(*b->seen_in));
+	b->place_of = sonde_malloc(nr * sizeof(*b->place_of));
+	b->seen_in = sonde_calloc(b->l->regions.nr + 1, sizeof(*b->seen_in));
 	if (!b->place_of || !b->seen_in)
 		return sonde_err_nomem(err);
-	for (i = 0; i < b->r->sets.nr; i++) { /* set 0, the empty one, becomes place 0 */
-		b->place_of[i] = make_place(b, &b->r->sets.at[i]);
-		if (b->place_of[i] == SONDE_NONE)
-			return sonde_err_nomem(err);
+	memset(b->place_of, 0xff, nr * sizeof(*b->place_of));
+	b->place_of[0] = make_place(b, 0); /* the empty set becomes place 0 */
+	for (i = 0; i < b->l->launches.nr && rc == 0; i++) {
+		struct sonde_launch *launch = &b->l->launches.at[i];
+		uint32_t *place = &b->place_of[launch->open];
+
+		if (*place == SONDE_NONE)
+			*place = make_place(b, launch->open);
+		launch->place = *place;
+		rc = *place == SONDE_NONE ? sonde_err_nomem(err) : 0;
 	}
-	return 0;
+	return rc;
 }
 
 static int count_strays(struct sonde_build *b, struct sonde_err *err)
@@ -184,27 +237,31 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 	l->launches.nr = b->r->records.nr;
 	for (i = 0; i < l->launches.nr; i++)
 		l->launches.at[i] = (struct sonde_launch){
-			.record = (uint32_t)i, .kernel = b->r->records.at[i].full_name};
+			.record = (uint32_t)i,
+			.kernel = b->r->records.at[i].full_name,
+			.open = b->r->records.at[i].open};
 	return 0;
 }
 
 static int build(struct sonde_build *b, struct sonde_err *err)
 {
 	bool is_any = false;
-	size_t i;
 	int rc = init_launches(b, err);
 
+	if (rc == 0)
+		rc = sonde_build__labels(b, err);
+	if (rc == 0)
+		rc = sonde_build__serial(b, err);
+	if (rc == 0)
+		rc = sonde_build__adopt(b, NULL, err);
 	if (rc == 0)
 		rc = sonde_build__regions(b, err);
 	if (rc == 0)
 		rc = sonde_build__scopes(b, err);
 	if (rc == 0)
 		rc = make_places(b, err);
-	if (rc)
-		return rc;
-	for (i = 0; i < b->l->launches.nr; i++)
-		b->l->launches.at[i].place = b->place_of[b->r->records.at[i].open];
-	rc = sonde_build__select(b, &is_any, err);
+	if (rc == 0)
+		rc = sonde_build__select(b, &is_any, err);
 	if (rc == 0)
 		rc = sonde_build__presences(b, err);
 	if (rc == 0)
@@ -226,6 +283,9 @@ static void release_build(struct sonde_build *b)
 	sonde_map_release(&b->place_keys);
 	sonde_map_release(&b->scope_keys);
 	sonde_map_release(&b->outermost);
+	sonde_labels__release(&b->labels);
+	sonde_free(b->label_of);
+	sonde_free(b->label_of_range);
 	sonde_free(b->stack_of);
 	sonde_free(b->place_of);
 	sonde_free(b->seen_in);
@@ -264,6 +324,10 @@ void sonde_launches_free(struct sonde_launches *l)
 	sonde_vec_release(&l->presences);
 	sonde_vec_release(&l->region_of);
 	sonde_vec_release(&l->strays);
+	sonde_vec_release(&l->label_rules);
+	sonde_vec_release(&l->sets);
+	sonde_vec_release(&l->members);
+	sonde_map_release(&l->labels);
 	sonde_notes_release(&l->notes);
 	sonde_arena_release(&l->arena);
 	sonde_free(l);

@@ -19,8 +19,21 @@ struct sonde_selection {
 	struct sonde_words nvtx_include, nvtx_exclude;
 	struct sonde_words kernel_include, kernel_exclude;
 	bool stack_only;      /* report.nesting=stack: labels like A::A1 never decide a parent */
+	bool own_threads;     /* report.threads=own: no thread takes the ranges of another */
+	bool no_origins;      /* report.origins=off: work is where it was launched, and there only */
+	struct sonde_words labels; /* report.labels: known, raw, auto or rules; none = known */
 	bool is_exclude_done; /* by the capture: that nvtx_exclude meets nothing is no news */
 };
+
+/* What a region stands for. The first two are enum sonde_range_kind. */
+enum sonde_region_kind {
+	SONDE_REGION_PUSH_POP = SONDE_PUSH_POP,
+	SONDE_REGION_START_END = SONDE_START_END,
+	/* Never open itself: work launched in the region above was written in such a range. */
+	SONDE_REGION_GRAPH,    /* … when its CUDA graph was captured */
+	SONDE_REGION_BACKWARD, /* … by the forward operator it is the backward of */
+};
+const char *sonde_region_kind_name(enum sonde_region_kind k); /* "push_pop", … */
 
 /*
  * A region: a path of labels in one domain. Its parent comes before it; among
@@ -29,10 +42,10 @@ struct sonde_selection {
 struct sonde_region {
 	struct sonde_str id; /* [domain@] labels joined by '/', with '/' and '\' escaped */
 	uint32_t parent;     /* SONDE_NONE = a root */
-	uint32_t label;	     /* string number */
+	uint32_t label;	     /* label number, see sonde_region_label */
 	uint32_t domain;     /* string number, SONDE_NONE = the default domain */
 	uint32_t depth;	     /* 0 = a root */
-	uint8_t kind;	     /* enum sonde_range_kind */
+	uint8_t kind;	     /* enum sonde_region_kind */
 	bool is_shown;	     /* false: every launch in it was excluded by the NVTX selection */
 };
 
@@ -68,12 +81,24 @@ enum sonde_launch_state {
 	SONDE_LAUNCH_NOT_SELECTED, /* the NVTX or kernel selection left it out */
 };
 
+/* Why a launch is in no region. */
+enum sonde_outside {
+	SONDE_OUTSIDE_NO_RANGE,	   /* no range open, on no thread of its process */
+	SONDE_OUTSIDE_TWO_THREADS, /* none of its own, and two and more threads have one */
+	SONDE_OUTSIDE_NO_CALL,	   /* the capture does not have the call that launched it */
+};
+#define SONDE_NR_OUTSIDE 3
+const char *sonde_outside_name(enum sonde_outside o); /* "no range open", … */
+
 struct sonde_launch {
 	uint32_t record;
 	uint32_t scope;
 	uint32_t place;	 /* place 0 = no region */
 	uint32_t kernel; /* string number of the name it is listed under */
+	uint32_t open;	 /* the set of range entries it counts in, see sonde_launches_set */
 	uint8_t state;	 /* enum sonde_launch_state */
+	uint8_t cause;	 /* enum sonde_outside, if that is where it is */
+	bool is_adopted; /* in ranges of another thread: its own had none open */
 };
 
 /* Entries of one region in one scope. */
@@ -90,6 +115,12 @@ struct sonde_stray {
 	uint64_t launches;
 };
 
+/* A rule that rewrote labels, and how many (each different one once). */
+struct sonde_label_rule {
+	struct sonde_str text; /* "REGEX => REPLACEMENT" */
+	uint64_t changed;
+};
+
 struct sonde_launches {
 	const struct sonde_records *records;
 	struct sonde_selection selection;
@@ -101,11 +132,34 @@ struct sonde_launches {
 	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region; only instances > 0 */
 	SONDE_VEC(uint32_t) region_of;		    /* by range number: the region of an entry */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */
-	uint64_t nr_taken, nr_outside, nr_not_selected;
+	uint64_t nr_taken, nr_outside, nr_not_selected, nr_adopted;
+	uint64_t nr_outside_by[SONDE_NR_OUTSIDE];
+	SONDE_VEC(struct sonde_label_rule) label_rules; /* all that were tried */
+	/* Sets made here, numbered behind those of the records. */
+	SONDE_VEC(struct sonde_set) sets;
+	SONDE_VEC(uint32_t) members;
 	struct sonde_notes notes;
+	struct sonde_map labels; /* labels.keys[n] is label number n, as report.labels has it */
 	/* Private to the room. */
 	struct sonde_arena arena;
 };
+
+static inline struct sonde_str sonde_region_label(
+	const struct sonde_launches *l, const struct sonde_region *region)
+{
+	return l->labels.keys[region->label];
+}
+
+/* Set number `set`, of the records or made here: where its members are, and how many. */
+static inline struct sonde_set sonde_launches_set(
+	const struct sonde_launches *l, uint32_t set, const uint32_t **members)
+{
+	size_t nr = l->records->sets.nr;
+	struct sonde_set s = set < nr ? l->records->sets.at[set] : l->sets.at[set - nr];
+
+	*members = !s.nr ? NULL : &(set < nr ? l->records->members.at : l->members.at)[s.first];
+	return s;
+}
 
 int sonde_launches_build(struct sonde_launches **out, const struct sonde_records *records,
 	const struct sonde_selection *selection, struct sonde_err *err);

@@ -1,7 +1,9 @@
 /*
  * Inside the attribution room: the steps of building the launches.
  *
+ *   labels.c     the rules that rewrite labels; serial.c which labels look serial
  *   region.c     range entries → stacks of labels → regions (the nesting rules)
+ *   adopt.c      threads without ranges: whose ranges they work in
  *   scope.c      processes and devices → scopes; which region has entries where
  *   selection.c  which launches count, which regions are shown
  *   launches.c   the build itself: places, coverage
@@ -9,6 +11,7 @@
 #ifndef SONDE_ATTRIBUTE_LAUNCHES_INT_H
 #define SONDE_ATTRIBUTE_LAUNCHES_INT_H
 
+#include "attribute/labels_int.h"
 #include "attribute/launches.h"
 
 /*
@@ -17,9 +20,19 @@
  */
 struct sonde_stack {
 	uint32_t parent; /* stack number, SONDE_NONE = outermost */
-	uint32_t label, domain;
+	uint32_t label;	 /* label number, in the launches */
+	uint32_t domain;
 	uint32_t region; /* the region it counts in */
-	uint8_t kind;
+	uint8_t kind;	 /* enum sonde_region_kind */
+};
+
+/* Which ranges somebody without any works in, at a moment. */
+struct sonde_question {
+	uint64_t ns, thread; /* who asks, and when */
+	uint32_t process, index; /* index: the asker's own */
+	/* The answer. */
+	uint32_t set;  /* 0: none, and why not … */
+	uint8_t cause; /* … enum sonde_outside */
 };
 
 /* Working state while building. */
@@ -29,6 +42,9 @@ struct sonde_build {
 	SONDE_VEC(struct sonde_stack) stacks;
 	struct sonde_map stack_keys, region_keys, place_keys, scope_keys;
 	struct sonde_map outermost; /* {process, domain, label} of outermost ranges */
+	struct sonde_labels labels;
+	uint32_t *label_of;	    /* by string number, SONDE_NONE = not asked for yet */
+	uint32_t *label_of_range;   /* by range number; NULL: what `label_of` says */
 	uint32_t *stack_of;	    /* by range number */
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
 	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */
@@ -39,6 +55,15 @@ struct sonde_build {
 };
 
 /* Every function: 0 or a negative code with `err` filled in. */
+/* Rewrites the labels of all ranges. */
+int sonde_build__labels(struct sonde_build *b, struct sonde_err *err);
+/* Where labels look serial: merges them (report.labels=auto), or notes what would. */
+int sonde_build__serial(struct sonde_build *b, struct sonde_err *err);
+/* Gives launches of threads without ranges those of the one other thread that has some. */
+int sonde_build__adopt(struct sonde_build *b, const bool *is_left_out, struct sonde_err *err);
+/* Answers questions, in an order of its own; ranges in `is_left_out` (may be NULL) lend nothing. */
+int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
+	const bool *is_left_out, struct sonde_err *err);
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
 /* `is_any`: whether the NVTX selection takes anything. */
@@ -47,6 +72,11 @@ int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *e
 int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
 
+/* The label of a range entry: a label number. */
+uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range);
+/* Makes a set beside those of the records, or `last` if that is the same; SONDE_NONE: no memory. */
+uint32_t sonde_build__set(
+	struct sonde_build *b, const uint32_t *members, size_t nr, uint32_t last);
 /* The number of a key of plain words, added with a lasting copy when new; SONDE_NONE on no memory.
  */
 uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,

@@ -29,7 +29,7 @@ static size_t path_of(const struct sonde_launches *l, uint32_t region, struct so
 	uint32_t at;
 
 	for (at = region; at != SONDE_NONE && nr < MAX_DEPTH; at = l->regions.at[at].parent)
-		path[nr++] = sonde_records_str(l->records, l->regions.at[at].label);
+		path[nr++] = sonde_region_label(l, &l->regions.at[at]);
 	for (i = 0; i < nr / 2; i++) {
 		struct sonde_str t = path[i];
 
@@ -88,7 +88,7 @@ static struct sonde_str label_of(const char *expression)
 
 bool sonde_region_is_near(const struct sonde_launches *l, uint32_t region, const char *word)
 {
-	struct sonde_str label = sonde_records_str(l->records, l->regions.at[region].label);
+	struct sonde_str label = sonde_region_label(l, &l->regions.at[region]);
 	struct sonde_str want = label_of(word);
 	const char *end = label.n > want.n + 2 ? label.p + label.n - want.n : NULL;
 	size_t i;

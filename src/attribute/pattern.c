@@ -149,6 +149,36 @@ static bool regex_takes(const struct sonde_regex *re, struct sonde_str text)
 		       re->limits) >= 0;
 }
 
+/* Whether a failed substitution is the replacement's fault, not the text's. */
+static bool is_bad_replacement(int code)
+{
+	return code == PCRE2_ERROR_BADREPLACEMENT || code == PCRE2_ERROR_BADREPESCAPE ||
+	       code == PCRE2_ERROR_REPMISSINGBRACE || code == PCRE2_ERROR_BADSUBSTITUTION ||
+	       code == PCRE2_ERROR_NOSUBSTRING || code == PCRE2_ERROR_UNAVAILABLE ||
+	       code == PCRE2_ERROR_UNSET;
+}
+
+int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
+	struct sonde_str with, struct sonde_buf *out)
+{
+	const struct sonde_regex *re = p->regex;
+	PCRE2_SIZE n = text.n * 2 + with.n * 4 + 256; /* what needs more stays as it is */
+	char *to = regex_takes(re, text) ? sonde_malloc(n) : NULL;
+	int rc;
+
+	if (!to)
+		return regex_takes(re, text) ? SONDE_ERR_NOMEM : 0;
+	rc = pcre2_substitute(re->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0,
+		PCRE2_SUBSTITUTE_GLOBAL | PCRE2_SUBSTITUTE_UNSET_EMPTY, NULL, re->limits,
+		(PCRE2_SPTR)(with.p ? with.p : ""), with.n, (PCRE2_UCHAR *)to, &n);
+	if (rc > 0)
+		sonde_buf_add(out, to, n);
+	sonde_free(to);
+	if (rc > 0)
+		return out->failed ? SONDE_ERR_NOMEM : 1;
+	return is_bad_replacement(rc) ? SONDE_ERR_USAGE : 0;
+}
+
 /* How many bytes of `text` at `i` the glob element takes, 0 = none. */
 static size_t one_step(uint16_t element, struct sonde_str text, size_t i)
 {

@@ -47,6 +47,13 @@ int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, stru
 	struct sonde_err *err);
 
 bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text);
+/*
+ * Replaces every match of a regex in `text` by `with` (`$1` a group), appended to `out`. 1 when
+ * there was one, 0 when not or when it takes too long or comes out too long, SONDE_ERR_NOMEM, or
+ * SONDE_ERR_USAGE for a replacement that is none.
+ */
+int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
+	struct sonde_str with, struct sonde_buf *out);
 void sonde_pool__release(struct sonde_pool *pool);
 
 #endif

@@ -52,7 +52,7 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 		sonde_buf_str(&buf, sonde_records_str(b->r, region->domain));
 		sonde_buf_putc(&buf, '@');
 	}
-	id_label(&buf, sonde_records_str(b->r, region->label));
+	id_label(&buf, sonde_region_label(b->l, region));
 	if (!buf.failed)
 		id = sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
 	sonde_buf_release(&buf);
@@ -84,7 +84,7 @@ static uint32_t add_region(
 static bool is_outermost(
 	struct sonde_build *b, const struct sonde_range *of, struct sonde_str label)
 {
-	uint32_t key[3] = {of->process, of->domain, sonde_map_find(&b->r->strings, label)};
+	uint32_t key[3] = {of->process, of->domain, sonde_map_find(&b->l->labels, label)};
 
 	return key[2] != SONDE_NONE &&
 	       sonde_map_find(&b->outermost, (struct sonde_str){(const char *)key, sizeof(key)}) !=
@@ -112,7 +112,7 @@ static struct sonde_str named_parent(
 static uint32_t root_region(
 	struct sonde_build *b, const struct sonde_stack *stack, const struct sonde_range *of)
 {
-	struct sonde_str label = sonde_records_str(b->r, stack->label);
+	struct sonde_str label = b->l->labels.keys[stack->label];
 	uint32_t region = SONDE_NONE, *slot;
 
 	b->scratch.nr = 0;
@@ -123,7 +123,7 @@ static uint32_t root_region(
 		slot = sonde_vec_push(&b->scratch);
 		if (!slot)
 			return SONDE_NONE;
-		*slot = sonde_map_find(&b->r->strings, label);
+		*slot = sonde_map_find(&b->l->labels, label);
 	}
 	while (b->scratch.nr) {
 		region = add_region(b, region, stack, b->scratch.at[--b->scratch.nr]);
@@ -142,15 +142,17 @@ static bool may_name_parent(struct sonde_str label)
 static int add_stack(struct sonde_build *b, uint32_t range, struct sonde_err *err)
 {
 	const struct sonde_range *g = &b->r->ranges.at[range];
-	struct sonde_stack stack = {
-		.parent = SONDE_NONE, .label = g->label, .domain = g->domain, .kind = g->kind};
+	struct sonde_stack stack = {.parent = SONDE_NONE,
+		.label = sonde_build__label(b, range),
+		.domain = g->domain,
+		.kind = g->kind};
 	struct sonde_stack *slot;
 	uint32_t key[5] = {SONDE_NONE, stack.label, stack.domain, stack.kind, SONDE_NONE}, number;
 	bool is_new;
 
 	if (g->parent != SONDE_NONE)
 		stack.parent = key[0] = b->stack_of[g->parent];
-	else if (may_name_parent(sonde_records_str(b->r, g->label)))
+	else if (may_name_parent(b->l->labels.keys[stack.label]))
 		key[4] = g->process; /* what it hangs below is the process's own affair */
 	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
 	if (number != SONDE_NONE && is_new) {
@@ -175,7 +177,7 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 
 	for (i = 0; i < b->r->ranges.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
-		uint32_t key[3] = {g->process, g->domain, g->label};
+		uint32_t key[3] = {g->process, g->domain, sonde_build__label(b, i)};
 
 		if (g->parent == SONDE_NONE && g->kind == SONDE_PUSH_POP &&
 			sonde_build__key(b, &b->outermost, key, 3, &is_new) == SONDE_NONE)

@@ -256,14 +256,15 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 	size_t i, k;
 
 	for (i = 0; i < r->records.nr; i++) {
-		const struct sonde_set *set = &r->sets.at[r->records.at[i].open];
-		uint32_t scope = b->l->launches.at[i].scope;
+		const struct sonde_launch *launch = &b->l->launches.at[i];
+		const uint32_t *members;
+		struct sonde_set set = sonde_launches_set(b->l, launch->open, &members);
 
-		if (c->set_scope[r->records.at[i].open] == scope)
+		if (c->set_scope[launch->open] == launch->scope)
 			continue;
-		c->set_scope[r->records.at[i].open] = scope;
-		for (k = 0; k < set->nr; k++)
-			if (!count_entry(b, c, r->members.at[set->first + k], scope))
+		c->set_scope[launch->open] = launch->scope;
+		for (k = 0; k < set.nr; k++)
+			if (!count_entry(b, c, members[k], launch->scope))
 				return false;
 	}
 	for (i = 0; i < r->ranges.nr; i++)
@@ -289,7 +290,7 @@ static int by_scope_and_region(const void *a, const void *b)
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 {
 	struct counting c = {0};
-	size_t i;
+	size_t i, nr_sets = b->r->sets.nr + b->l->sets.nr;
 	int rc = 0;
 
 	c.seen[0] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[0]));
@@ -297,13 +298,13 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	c.is_multi = sonde_calloc(b->r->processes.nr, sizeof(*c.is_multi));
 	c.first_scope = sonde_calloc(b->r->processes.nr, sizeof(*c.first_scope));
 	c.scope_of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*c.scope_of));
-	c.set_scope = sonde_malloc((b->r->sets.nr + 1) * sizeof(*c.set_scope));
+	c.set_scope = sonde_malloc((nr_sets + 1) * sizeof(*c.set_scope));
 	if (!c.seen[0] || !c.seen[1] || !c.is_multi || !c.first_scope || !c.scope_of ||
 		!c.set_scope)
 		rc = sonde_err_nomem(err);
 	if (rc == 0) {
 		memset(c.scope_of, 0xff, b->r->ranges.nr * sizeof(*c.scope_of));
-		memset(c.set_scope, 0xff, b->r->sets.nr * sizeof(*c.set_scope));
+		memset(c.set_scope, 0xff, nr_sets * sizeof(*c.set_scope));
 	}
 	for (i = b->l->scopes.nr; rc == 0 && i-- > 0;) {
 		uint32_t process = b->l->scopes.at[i].process;

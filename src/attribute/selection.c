@@ -29,8 +29,7 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 	if (s->kind == SONDE_START_END) {
 		start = sonde_vec_push(&v->starts);
 		if (start)
-			*start = (struct sonde_open_start){
-				domain, sonde_records_str(b->r, s->label)};
+			*start = (struct sonde_open_start){domain, b->l->labels.keys[s->label]};
 		return start != NULL;
 	}
 	for (up = stack; up != SONDE_NONE; up = b->stacks.at[up].parent)
@@ -40,7 +39,7 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 		return false;
 	*open = (struct sonde_open_stack){domain, NULL, nr};
 	for (up = stack, i = nr; i-- > 0; up = b->stacks.at[up].parent)
-		v->labels.at[v->labels.nr + i] = sonde_records_str(b->r, b->stacks.at[up].label);
+		v->labels.at[v->labels.nr + i] = b->l->labels.keys[b->stacks.at[up].label];
 	v->labels.nr += nr;
 	return true;
 }
@@ -174,8 +173,10 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 		} else if (l->places.at[launch->place].nr == 0) {
 			launch->state = SONDE_LAUNCH_OUTSIDE;
 			l->nr_outside++;
+			l->nr_outside_by[launch->cause]++;
 		} else {
 			l->nr_taken++;
+			l->nr_adopted += launch->is_adopted;
 		}
 	}
 }
@@ -258,7 +259,7 @@ static struct sonde_str near_label(const struct sonde_launches *l, const char *w
 	uint32_t i;
 
 	for (i = 0; i < l->regions.nr; i++) {
-		struct sonde_str label = sonde_records_str(l->records, l->regions.at[i].label);
+		struct sonde_str label = sonde_region_label(l, &l->regions.at[i]);
 
 		if (!sonde_region_is_near(l, i, word))
 			continue;

@@ -5,7 +5,11 @@
 int sonde_look_open(
 	struct sonde_look *out, const char *const *paths, size_t nr_paths, struct sonde_err *err)
 {
-	const struct sonde_selection all = {.stack_only = true};
+	static const char *const raw = "raw";
+	const struct sonde_selection all = {.stack_only = true,
+		.own_threads = true,
+		.no_origins = true,
+		.labels = {&raw, 1}};
 	int rc = sonde_records_open(&out->records, paths, nr_paths, err);
 
 	out->launches = NULL;

@@ -14,7 +14,7 @@ static void suggest(const struct sonde_launches *l, const char *include)
 	uint32_t i;
 
 	for (i = 0; i < l->regions.nr && i < MAX_ROWS; i++) {
-		struct sonde_str label = sonde_records_str(l->records, l->regions.at[i].label);
+		struct sonde_str label = sonde_region_label(l, &l->regions.at[i]);
 
 		if (!sonde_region_is_near(l, i, include))
 			continue;

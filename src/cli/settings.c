@@ -168,6 +168,7 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 		{"report.kernels.exclude", CLI "kernel_exclude", &s->selection.kernel_exclude},
 		{"report.metrics", chooses_metrics ? NULL : CLI "metrics", &s->choice.metrics},
 		{"report.sections", chooses_metrics ? NULL : CLI "sections", &s->choice.sections},
+		{"report.labels", NULL, &s->selection.labels},
 		{"report.scope", NULL, &s->options.scopes},
 		{"report.formats", NULL, &s->options.formats},
 	};
@@ -192,6 +193,8 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	int rc = read_lists(s, c, when, err);
 
 	s->selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
+	s->selection.own_threads = sonde_str_is(hydra_config_str(c, "report.threads"), "own");
+	s->selection.no_origins = sonde_str_is(hydra_config_str(c, "report.origins"), "off");
 	s->choice.metrics_by_default =
 		is_default(c, "report.metrics") && !(is_named && !is_default(c, CLI "metrics"));
 	s->choice.sections_by_default =

@@ -36,7 +36,7 @@ struct sonde_settings {
 	struct sonde_selection selection;
 	struct sonde_choice choice;
 	struct sonde_export_options options;
-	struct sonde_word_list lists[8]; /* private */
+	struct sonde_word_list lists[9]; /* private */
 };
 
 /* When an empty `report.*` list is the one of the ncu capture instead. */

@@ -109,6 +109,15 @@ const struct hydra_key sonde_keys[] = {
 	WORD("report.nesting", "label", "label|stack",
 		"label: an outermost A::A1 hangs below an outermost A; stack: only what was nested "
 		"does"),
+	WORD("report.threads", "adopt", "adopt|own",
+		"adopt: a launch on a thread without ranges is in those of the one other thread "
+		"that has some open; own: it is outside"),
+	WORD("report.origins", "below", "below|off",
+		"below: nodes of a CUDA graph and backward operators hang below their launch by "
+		"where they were written; off: they count where they were launched"),
+	LIST("report.labels", "[known]",
+		"rules that rewrite labels: known (serial numbers that tools write), auto (also "
+		"what looks serial), raw (none), or 'REGEX => REPLACEMENT'"),
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
 	INT("report.max_kernels", "20", 0, 1000000,

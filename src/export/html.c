@@ -177,7 +177,7 @@ static int write_names(struct sonde_html *h)
 
 		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "id", r->id);
-		sonde_json_str(w, "n", sonde_records_str(l->records, r->label));
+		sonde_json_str(w, "n", sonde_region_label(l, r));
 		if (r->domain != SONDE_NONE)
 			sonde_json_str(w, "d", sonde_records_str(l->records, r->domain));
 		if (r->kind == SONDE_START_END)

@@ -57,7 +57,7 @@ static void name_cell(struct sonde_table *t, struct sonde_buf *cell,
 	const struct sonde_inventory *v, const struct sonde_region *g)
 {
 	const struct sonde_records *r = v->launches->records;
-	struct sonde_str label = sonde_records_str(r, g->label);
+	struct sonde_str label = sonde_region_label(v->launches, g);
 	uint32_t d;
 
 	for (d = 0; d < g->depth && d < MAX_INDENT; d++)
@@ -131,7 +131,7 @@ static void json_row(struct sonde_json *w, const struct sonde_inventory *v,
 
 	sonde_json_open(w, NULL, '{', false);
 	sonde_json_str(w, "id", g->id);
-	sonde_json_str(w, "name", sonde_records_str(r, g->label));
+	sonde_json_str(w, "name", sonde_region_label(v->launches, g));
 	if (g->parent == SONDE_NONE)
 		sonde_json_null(w, "parent_id");
 	else

@@ -168,6 +168,9 @@ static void selection(struct sonde_json_export *x)
 	sonde_json__words(&x->w, "kernel_include", s->kernel_include);
 	sonde_json__words(&x->w, "kernel_exclude", s->kernel_exclude);
 	sonde_json_z(&x->w, "nesting", s->stack_only ? "stack" : "label");
+	sonde_json_z(&x->w, "threads", s->own_threads ? "own" : "adopt");
+	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
+	sonde_json__words(&x->w, "labels", s->labels);
 	sonde_json_close(&x->w, '}');
 }
 

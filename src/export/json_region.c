@@ -156,7 +156,7 @@ static void identity(
 	else
 		sonde_json_str(
 			&x->w, "domain", sonde_records_str(t->launches->records, region->domain));
-	sonde_json_z(&x->w, "kind", region->kind == SONDE_START_END ? "start_end" : "push_pop");
+	sonde_json_z(&x->w, "kind", sonde_region_kind_name(region->kind));
 	sonde_json__place(x, r, true);
 }
 

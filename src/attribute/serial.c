@@ -1,0 +1,287 @@
+/*
+ * The labels of ranges: rewritten by rules, and which of them look serial.
+ *
+ * Serial are siblings whose labels differ in digits only, more than 64 of them,
+ * each entered once while the range around them was entered once: a loop that
+ * writes its counter into the label.
+ */
+#include "attribute/launches_int.h"
+
+#include "base/alloc.h"
+
+#define MANY_SIBLINGS 64
+#define MANY_REGIONS  256 /* fewer are not worth a note */
+
+/* Rewrites one label of the records. */
+static int rewrite(struct sonde_build *b, struct sonde_labels *rules, uint32_t string,
+	uint32_t *out, struct sonde_err *err)
+{
+	struct sonde_str text = sonde_records_str(b->r, string);
+	struct sonde_buf buf = {0};
+	bool is_changed, is_new;
+	int rc = sonde_labels__apply(rules, text, &buf, &is_changed, err);
+
+	if (rc == 0 && is_changed)
+		text = sonde_buf_view(&buf);
+	*out = rc ? SONDE_NONE : sonde_map_add(&b->l->labels, text, &is_new);
+	if (rc == 0 && *out != SONDE_NONE && is_new && is_changed) {
+		text = sonde_arena_dup(&b->l->arena, text);
+		sonde_map_rekey(&b->l->labels, *out, text);
+	}
+	if (rc == 0 && (*out == SONDE_NONE || (is_changed && !text.p)))
+		rc = sonde_err_nomem(err);
+	sonde_buf_release(&buf);
+	return rc;
+}
+
+/* The label number of each string that is the label of a range. */
+static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32_t **out,
+	struct sonde_err *err)
+{
+	size_t i, nr = b->r->strings.nr;
+	int rc = 0;
+
+	*out = sonde_malloc((nr + 1) * sizeof(**out));
+	if (!*out)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++)
+		(*out)[i] = SONDE_NONE;
+	for (i = 0; i < b->r->ranges.nr && rc == 0; i++) {
+		uint32_t string = b->r->ranges.at[i].label;
+
+		if ((*out)[string] == SONDE_NONE)
+			rc = rewrite(b, rules, string, &(*out)[string], err);
+	}
+	return rc;
+}
+
+static int list_rules(struct sonde_build *b, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < b->labels.rules.nr; i++) {
+		struct sonde_label_rule *rule = sonde_vec_push(&b->l->label_rules);
+
+		if (!rule)
+			return sonde_err_nomem(err);
+		rule->changed = b->labels.rules.at[i].changed;
+		rule->text = sonde_arena_dup(&b->l->arena, b->labels.rules.at[i].text);
+		if (!rule->text.p)
+			return sonde_err_nomem(err);
+	}
+	return 0;
+}
+
+int sonde_build__labels(struct sonde_build *b, struct sonde_err *err)
+{
+	int rc = sonde_labels__init(&b->labels, b->l->selection.labels, err);
+
+	if (rc == 0)
+		rc = rewrite_all(b, &b->labels, &b->label_of, err);
+	return rc ? rc : list_rules(b, err);
+}
+
+uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range)
+{
+	return b->label_of_range ? b->label_of_range[range]
+				 : b->label_of[b->r->ranges.at[range].label];
+}
+
+/* --- stacks of labels, to count them and find serial ones ------------------------------------- */
+
+struct node {
+	uint32_t parent, label;
+	uint32_t process;	 /* of the last entry */
+	uint32_t entered, most; /* how often in that process, and in any */
+	uint32_t group;		 /* of siblings with the same shape, SONDE_NONE = no digits */
+};
+
+struct trie {
+	struct sonde_map keys;
+	SONDE_VEC(struct node) nodes;
+	uint32_t *of; /* by range */
+};
+
+static void release_trie(struct trie *t)
+{
+	sonde_map_release(&t->keys);
+	sonde_vec_release(&t->nodes);
+	sonde_free(t->of);
+}
+
+/* With the labels of `of_string`, or of `of_range` if that is not NULL. */
+static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of_string,
+	const uint32_t *of_range)
+{
+	uint32_t i;
+	bool is_new;
+
+	t->of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*t->of));
+	for (i = 0; t->of && i < b->r->ranges.nr; i++) {
+		const struct sonde_range *g = &b->r->ranges.at[i];
+		uint32_t label = of_range ? of_range[i] : of_string[g->label];
+		uint32_t parent = g->parent == SONDE_NONE ? SONDE_NONE : t->of[g->parent];
+		uint32_t key[4] = {parent, label, g->domain, g->kind};
+		uint32_t n = sonde_build__key(b, &t->keys, key, 4, &is_new);
+		struct node *node = n == SONDE_NONE ? NULL
+				    : is_new	    ? sonde_vec_push(&t->nodes)
+						    : &t->nodes.at[n];
+
+		if (!node)
+			return false;
+		if (is_new)
+			*node = (struct node){parent, label, g->process, 0, 0, SONDE_NONE};
+		node->entered = node->process == g->process ? node->entered + 1 : 1;
+		node->process = g->process;
+		node->most = node->entered > node->most ? node->entered : node->most;
+		t->of[i] = n;
+	}
+	return t->of != NULL;
+}
+
+/* Serial siblings by their shape; how many each shape has. */
+struct groups {
+	struct sonde_map keys; /* {parent, label number of the shape} */
+	SONDE_VEC(uint32_t) sizes;
+	SONDE_VEC(uint32_t) labels;
+};
+
+static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, struct node *node,
+	struct sonde_buf *shape)
+{
+	uint32_t parent = node->parent, key[2] = {parent, 0}, label, *size;
+	struct sonde_str text;
+	bool is_new;
+
+	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
+		!sonde_label__shape(shape, b->l->labels.keys[node->label]))
+		return !shape->failed;
+	text = sonde_buf_view(shape);
+	label = sonde_map_add(&b->l->labels, text, &is_new);
+	if (label == SONDE_NONE)
+		return false;
+	if (is_new) {
+		text = sonde_arena_dup(&b->l->arena, text);
+		sonde_map_rekey(&b->l->labels, label, text);
+	}
+	key[1] = label;
+	node->group = sonde_build__key(b, &g->keys, key, 2, &is_new);
+	if (node->group == SONDE_NONE || !text.p)
+		return false;
+	if (is_new) {
+		size = sonde_vec_push(&g->sizes);
+		if (!size || !sonde_vec_push(&g->labels))
+			return false;
+		g->labels.at[node->group] = label;
+	}
+	g->sizes.at[node->group]++;
+	return true;
+}
+
+/* The label of each range with serial siblings merged; `*nr_merged` labels were. */
+static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint32_t **out,
+	uint64_t *nr_merged)
+{
+	struct trie t = {0};
+	struct groups g = {0};
+	struct sonde_buf shape = {0};
+	bool ok = build_trie(b, &t, of_string, NULL);
+	size_t i;
+
+	*nr_merged = 0;
+	*out = sonde_malloc((b->r->ranges.nr + 1) * sizeof(**out));
+	for (i = 0; i < t.nodes.nr && ok; i++)
+		ok = group_node(b, &t, &g, &t.nodes.at[i], &shape);
+	for (i = 0; i < t.nodes.nr && ok; i++) {
+		struct node *n = &t.nodes.at[i];
+
+		if (n->group == SONDE_NONE || g.sizes.at[n->group] <= MANY_SIBLINGS)
+			continue;
+		n->label = g.labels.at[n->group];
+		++*nr_merged;
+	}
+	ok = ok && *out;
+	for (i = 0; i < b->r->ranges.nr && ok; i++)
+		(*out)[i] = t.nodes.at[t.of[i]].label;
+	sonde_map_release(&g.keys);
+	sonde_vec_release(&g.sizes);
+	sonde_vec_release(&g.labels);
+	sonde_buf_release(&shape);
+	release_trie(&t);
+	return ok;
+}
+
+/* How many regions there would be. */
+static bool count_regions(struct sonde_build *b, const uint32_t *of_string,
+	const uint32_t *of_range, size_t *nr)
+{
+	struct trie t = {0};
+	bool ok = build_trie(b, &t, of_string, of_range);
+
+	*nr = t.nodes.nr;
+	release_trie(&t);
+	return ok;
+}
+
+static void note_fewer(struct sonde_build *b, size_t nr, size_t left, const char *word)
+{
+	if (nr > MANY_REGIONS && left < nr / 2)
+		sonde_note(&b->l->notes,
+			"%zu regions, as many labels look serial: report.labels=%s would leave %zu",
+			nr, word, left);
+}
+
+/* What the known rules would leave, where they are not in use. */
+static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
+{
+	struct sonde_labels rules = {0};
+	uint32_t *of_string = NULL;
+	size_t left = nr;
+	int rc = sonde_labels__init(&rules, (struct sonde_words){NULL, 0}, err);
+
+	if (rc == 0)
+		rc = rewrite_all(b, &rules, &of_string, err);
+	if (rc == 0 && !count_regions(b, of_string, NULL, &left))
+		rc = sonde_err_nomem(err);
+	if (rc == 0)
+		note_fewer(b, nr, left, "known");
+	sonde_free(of_string);
+	sonde_labels__release(&rules);
+	return rc;
+}
+
+int sonde_build__serial(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t *merged = NULL;
+	uint64_t nr_merged = 0;
+	size_t nr = 0, left = 0;
+	int rc = 0;
+
+	if (!b->labels.is_auto && b->r->ranges.nr <= MANY_REGIONS)
+		return 0;
+	if (!count_regions(b, b->label_of, NULL, &nr))
+		return sonde_err_nomem(err);
+	if (!b->labels.is_auto && nr <= MANY_REGIONS)
+		return 0;
+	if (!b->labels.has_known)
+		return note_known(b, nr, err);
+	if (!merge_serial(b, b->label_of, &merged, &nr_merged))
+		rc = sonde_err_nomem(err);
+	if (rc == 0 && nr_merged && !b->labels.is_auto) {
+		rc = count_regions(b, NULL, merged, &left) ? 0 : sonde_err_nomem(err);
+		if (rc == 0)
+			note_fewer(b, nr, left, "auto");
+	}
+	if (rc == 0 && nr_merged && b->labels.is_auto) {
+		struct sonde_label_rule *rule = sonde_vec_push(&b->l->label_rules);
+
+		if (!rule)
+			rc = sonde_err_nomem(err);
+		else
+			*rule = (struct sonde_label_rule){SONDE_STR("auto"), nr_merged};
+		b->label_of_range = merged;
+		return rc;
+	}
+	sonde_free(merged);
+	return rc;
+}

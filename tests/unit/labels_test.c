@@ -1,0 +1,268 @@
+/* Labels that are rewritten before anything else sees them (report.labels). */
+#include "attribute/labels_int.h"
+#include "attribute/launches.h"
+
+#include "made.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+static void rewrites(const char *words, const char *from, const char *to)
+{
+	struct sonde_labels l = {0};
+	struct sonde_words list = {&words, words ? 1 : 0};
+	struct sonde_buf out = {0};
+	struct sonde_err err = {0};
+	bool is_changed;
+
+	assert_int_equal(sonde_labels__init(&l, list, &err), 0);
+	assert_int_equal(
+		sonde_labels__apply(&l, sonde_str_from(from), &out, &is_changed, &err), 0);
+	if (!sonde_str_is(is_changed ? sonde_buf_view(&out) : sonde_str_from(from), to))
+		fail_msg("'%s' became '%.*s', not '%s'", from, SONDE_STR_ARG(sonde_buf_view(&out)),
+			to);
+	sonde_buf_release(&out);
+	sonde_labels__release(&l);
+}
+
+static void test_labels__known_serial_numbers_go(void **state)
+{
+	(void)state;
+	rewrites(NULL, "aten::mul, seq = 12, op_id = 40", "aten::mul");
+	rewrites(NULL, "aten::mul, op_id = 40", "aten::mul");
+	rewrites(NULL, "aten::mul, op_id = 40, seq = 12", "aten::mul");
+	rewrites(NULL, "aten::mm, seq = 1, op_id = 4, sizes = [[2, 3], [], [3]]", "aten::mm");
+	rewrites(NULL,
+		"aten::mm, op_id = 4, sizes = [[2], []], input_op_ids = [(1,0), (2, -1)]",
+		"aten::mm");
+	rewrites(NULL, "ProfilerStep#17", "ProfilerStep#*");
+	rewrites(NULL, "step 3", "step *");
+	rewrites(NULL, "step_3", "step_*");
+	rewrites(NULL, "step#3", "step#*");
+	rewrites(NULL, "Iteration 12", "Iteration *");
+	rewrites(NULL, "iter 0", "iter *");
+	rewrites(NULL, "epoch 1", "epoch *");
+	rewrites(NULL, "batch 99", "batch *");
+	rewrites(NULL, "execute_context_2(512)_generation_30(30)",
+		"execute_context_*(*)_generation_*(*)");
+	rewrites(NULL, "execute_new_2_cached_7", "execute_new_*_cached_*");
+	rewrites(NULL, "free 0x7f3a10b4c000 now", "free 0x* now");
+	rewrites(NULL, "req 123e4567-e89b-12d3-a456-426614174000", "req *");
+	rewrites(NULL, "## Call CompiledFxGraph fxy7abc3 ##", "## Call CompiledFxGraph * ##");
+}
+
+static void test_labels__numbers_that_name_things_stay(void **state)
+{
+	static const char *const names[] = {"layer0", "block.3", "stage1", "encoder.block.14.layer.1",
+		"step 3 of 7", "my step 3", "c10d::alltoall_base_", "AllToAll4D", "gemm_128x64",
+		"step", "", "0x1f"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		rewrites(NULL, names[i], names[i]);
+	rewrites("raw", "ProfilerStep#17", "ProfilerStep#17");
+}
+
+static void test_labels__rules_of_the_user_rewrite(void **state)
+{
+	(void)state;
+	rewrites("^req-\\d+ (.*)$ => request $1", "req-17 decode", "request decode");
+	rewrites("\\d=>", "a1b22c", "abc");
+	rewrites("(a)|b => <$1>", "ab", "<a><>");
+	rewrites("[=]> => x", "a=>b", "axb"); /* the last arrow parts the rule */
+}
+
+static void refuses(const char *word, const char *why)
+{
+	struct sonde_labels l = {0};
+	struct sonde_words list = {&word, 1};
+	struct sonde_err err = {0};
+
+	assert_int_equal(sonde_labels__init(&l, list, &err), SONDE_ERR_USAGE);
+	assert_non_null(strstr(err.msg, why));
+	sonde_labels__release(&l);
+}
+
+static void test_labels__bad_rules_are_refused(void **state)
+{
+	struct sonde_labels l = {0};
+	const char *bad = "(a) => $7";
+	struct sonde_words list = {&bad, 1};
+	struct sonde_buf out = {0};
+	struct sonde_err err = {0};
+	bool is_changed;
+
+	(void)state;
+	refuses("knwon", "none of known, raw, auto");
+	refuses("a( => b", "bad regular expression");
+	refuses("=> b", "nothing before");
+	assert_int_equal(sonde_labels__init(&l, list, &err), 0);
+	assert_int_equal(sonde_labels__apply(&l, SONDE_STR("xay"), &out, &is_changed, &err),
+		SONDE_ERR_USAGE);
+	assert_non_null(strstr(err.msg, "replacement"));
+	sonde_buf_release(&out);
+	sonde_labels__release(&l);
+}
+
+/* Neither a hostile label nor bytes that are no text stop the rules. */
+static void test_labels__hostile_labels_stay(void **state)
+{
+	char text[16384];
+
+	(void)state;
+	memset(text, '1', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	rewrites("(1+)+2 => x", text, text);
+	rewrites(NULL, "a\xff\xfe 1", "a\xff\xfe 1");
+	rewrites("$ => aaaaaaaaaaaaaaaa", "b", "baaaaaaaaaaaaaaaa");
+}
+
+static struct sonde_launches *attribute(const struct made *m, const char *word)
+{
+	struct sonde_selection s = {.labels = {&word, 1}};
+	struct sonde_launches *l;
+	struct sonde_err err = {0};
+
+	assert_int_equal(sonde_launches_build(&l, m->r, &s, &err), 0);
+	return l;
+}
+
+static bool noted(const struct sonde_launches *l, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < l->notes.texts.nr; i++)
+		if (memmem(l->notes.texts.keys[i].p, l->notes.texts.keys[i].n, text, strlen(text)))
+			return true;
+	return false;
+}
+
+static void test_labels__regions_and_filters_have_the_new_label(void **state)
+{
+	const char *filter = "ProfilerStep#\\*/"; /* ncu's grammar: `*` as it is */
+	struct sonde_selection s = {.nvtx_include = {&filter, 1}};
+	struct sonde_launches *l;
+	struct sonde_err err = {0};
+	struct made m;
+	uint32_t i, step;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < 3; i++) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "ProfilerStep#%u", i);
+		step = made_push(&m, MADE_ROOT, label);
+		made_launch(&m, "k", 1, &step);
+	}
+	assert_int_equal(sonde_launches_build(&l, m.r, &s, &err), 0);
+	assert_int_equal(l->regions.nr, 1);
+	assert_true(sonde_str_is(l->regions.at[0].id, "ProfilerStep#*"));
+	assert_int_equal(l->presences.at[0].instances, 3);
+	assert_int_equal(l->nr_taken, 3);
+	for (i = 0; i < l->label_rules.nr; i++)
+		assert_int_equal(l->label_rules.at[i].changed,
+			sonde_str_starts(l->label_rules.at[i].text, "^ProfilerStep") ? 3 : 0);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+/* `nr` children `PREFIX i` below a range that is entered once, each with a child of its own. */
+static void make_serial(struct made *m, const char *prefix, uint32_t nr)
+{
+	uint32_t i, outer = made_push(m, MADE_ROOT, "serve"), child;
+	char label[64];
+
+	for (i = 0; i < nr; i++) {
+		snprintf(label, sizeof(label), "%s %u", prefix, i);
+		child = made_push(m, outer, label);
+		child = made_push(m, child, "prefill");
+		made_launch(m, "k", 1, &child);
+	}
+}
+
+static void test_labels__auto_merges_serial_siblings(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+
+	(void)state;
+	made_init(&m);
+	make_serial(&m, "request", 65);
+	l = attribute(&m, "auto");
+	assert_int_equal(l->regions.nr, 3);
+	assert_true(sonde_str_is(l->regions.at[2].id, "serve/request */prefill"));
+	assert_true(sonde_str_is(l->label_rules.at[l->label_rules.nr - 1].text, "auto"));
+	assert_int_equal(l->label_rules.at[l->label_rules.nr - 1].changed, 65);
+	sonde_launches_free(l);
+	made_release(&m);
+	made_init(&m);
+	make_serial(&m, "layer", 64); /* that many may be names */
+	l = attribute(&m, "auto");
+	assert_int_equal(l->regions.nr, 129);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+/* What is entered again and again under the same label is no serial number. */
+static void test_labels__auto_leaves_what_comes_again(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+	uint32_t i, outer;
+	char label[32];
+
+	(void)state;
+	made_init(&m);
+	outer = made_push(&m, MADE_ROOT, "step");
+	for (i = 0; i < 200; i++) {
+		snprintf(label, sizeof(label), "layer %u", i % 100);
+		made_push(&m, outer, label);
+	}
+	l = attribute(&m, "auto");
+	assert_int_equal(l->regions.nr, 101);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_labels__a_note_says_what_would_be_left(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+
+	(void)state;
+	made_init(&m);
+	make_serial(&m, "request", 200);
+	l = attribute(&m, "known");
+	assert_true(noted(l, "401 regions") && noted(l, "report.labels=auto would leave 3"));
+	sonde_launches_free(l);
+	made_release(&m);
+	made_init(&m);
+	make_serial(&m, "step", 200);
+	l = attribute(&m, "raw");
+	assert_true(noted(l, "401 regions") && noted(l, "report.labels=known would leave 3"));
+	sonde_launches_free(l);
+	l = attribute(&m, "known");
+	assert_int_equal(l->regions.nr, 3);
+	assert_int_equal(l->notes.texts.nr, 0);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_labels__known_serial_numbers_go),
+		cmocka_unit_test(test_labels__numbers_that_name_things_stay),
+		cmocka_unit_test(test_labels__rules_of_the_user_rewrite),
+		cmocka_unit_test(test_labels__bad_rules_are_refused),
+		cmocka_unit_test(test_labels__hostile_labels_stay),
+		cmocka_unit_test(test_labels__regions_and_filters_have_the_new_label),
+		cmocka_unit_test(test_labels__auto_merges_serial_siblings),
+		cmocka_unit_test(test_labels__auto_leaves_what_comes_again),
+		cmocka_unit_test(test_labels__a_note_says_what_would_be_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
