@@ -28,7 +28,7 @@ CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(P
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
-ROOMS     := base config format capture read attribute aggregate compare export check
+ROOMS     := base catalogue config format capture read attribute aggregate compare export check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c))) $(HYDRA_SRC)
 CLI_SRC   := $(sort $(wildcard src/cli/*.c))

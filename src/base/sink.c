@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,26 @@ void sonde_sink_init_string(struct sonde_sink *s)
 	init(s, -1);
 }
 
+/* A new file beside s->path, under a name nobody can guess or has. */
+static int open_temp(struct sonde_sink *s)
+{
+	uint64_t random;
+	int fd, tries = 0;
+
+	do {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return -1;
+		sonde_buf_clear(&s->temp);
+		sonde_buf_printf(&s->temp, "%s.tmp-%016" PRIx64, s->path.p, random);
+		if (s->path.failed || s->temp.failed) {
+			errno = ENOMEM;
+			return -1;
+		}
+		fd = open(s->temp.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	} while (fd < 0 && errno == EEXIST && ++tries < 16);
+	return fd;
+}
+
 /* A device or pipe is written to as it is; of a link, what it leads to is replaced. */
 static int open_target(struct sonde_sink *s, const char *path)
 {
@@ -38,12 +60,12 @@ static int open_target(struct sonde_sink *s, const char *path)
 	}
 	path = realpath(path, target) ? target : path;
 	sonde_buf_puts(&s->path, path);
-	sonde_buf_printf(&s->temp, "%s.tmp-%ld", path, (long)getpid());
-	if (s->path.failed || s->temp.failed) {
-		errno = ENOMEM;
-		return -1;
-	}
-	return open(s->temp.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return open_temp(s);
+}
+
+const char *sonde_sink_file(const struct sonde_sink *s)
+{
+	return s->temp.n ? s->temp.p : NULL;
 }
 
 int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err)

@@ -4,8 +4,11 @@
  *
  * Writes are buffered and never fail on the spot: the first failure is kept,
  * later writes are ignored, and `sonde_sink_close` reports it. A file sink
- * writes `PATH.tmp-PID`, syncs nothing, checks every write, flush and close,
- * and renames; after a failure the temporary file is removed and PATH is as it was.
+ * writes a file of its own beside PATH, syncs nothing, checks every write,
+ * flush and close, and renames; after a failure the temporary file is removed
+ * and PATH is as it was. The temporary name is random and never one that exists:
+ * processes with the same id (containers, nodes that share a file system) do not
+ * meet in it, and a link put there leads nowhere.
  * Of a link it is what the link leads to; a device or pipe is written to as it is.
  */
 #ifndef SONDE_BASE_SINK_H
@@ -27,6 +30,11 @@ struct sonde_sink {
 void sonde_sink_init_fd(struct sonde_sink *s, int fd); /* does not take over the descriptor */
 void sonde_sink_init_string(struct sonde_sink *s);     /* result: sonde_buf_view(&s->buf) */
 int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err);
+/*
+ * The temporary file of a file sink, for writers that need a file by name (SQLite): they write
+ * there and not to the sink. NULL when there is none: a string, a descriptor, a device, a pipe.
+ */
+const char *sonde_sink_file(const struct sonde_sink *s);
 
 void sonde_sink_write(struct sonde_sink *s, const void *p, size_t n);
 void sonde_sink_str(struct sonde_sink *s, struct sonde_str text);

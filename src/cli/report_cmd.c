@@ -33,33 +33,18 @@ static void fit_options(struct sonde_report_request *q, struct sonde_export_opti
 static int export_one(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const struct sonde_report_request *q, struct sonde_err *err)
 {
-	static int (*const exports[])(const struct sonde_tree *,
-		const struct sonde_export_options *, struct sonde_sink *,
-		struct sonde_err *) = {[SONDE_REPORT_TEXT] = sonde_export_text,
-		[SONDE_REPORT_JSON] = sonde_export_json,
-		[SONDE_REPORT_MARKDOWN] = sonde_export_markdown,
-		[SONDE_REPORT_CSV] = sonde_export_csv,
-		[SONDE_REPORT_HTML] = sonde_export_html,
-		[SONDE_REPORT_SVG] = sonde_export_svg,
-		[SONDE_REPORT_SPEEDSCOPE] = sonde_export_speedscope,
-		[SONDE_REPORT_PERFETTO] = sonde_export_perfetto,
-		[SONDE_REPORT_FOLDED] = sonde_export_folded,
-		[SONDE_REPORT_HATCHET] = sonde_export_hatchet};
-	enum sonde_report_format format = q->format == SONDE_REPORT_NONE
-						  ? SONDE_REPORT_TEXT
-						  : (enum sonde_report_format)q->format;
+	const struct sonde_format *f =
+		q->format ? q->format : sonde_format_named(SONDE_STR("text"));
 	struct sonde_sink out;
 	int rc = 0;
 
-	if (format == SONDE_REPORT_SQLITE)
-		return sonde_export_sqlite(t, o, q->output, err);
 	if (q->output)
 		rc = sonde_sink_open(&out, q->output, err);
 	else
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc)
 		return rc;
-	rc = exports[format](t, o, &out, err);
+	rc = sonde_export(f, t, o, &out, err);
 	if (rc) {
 		sonde_sink_abort(&out);
 		return rc;
@@ -67,12 +52,10 @@ static int export_one(const struct sonde_tree *t, const struct sonde_export_opti
 	return sonde_sink_close(&out, err);
 }
 
-/* Formats of nothing but regions have no place for the notes that say why there is none. */
+/* Region-only formats cannot carry the notes that say why there is no region. */
 static void warn_if_empty(const struct sonde_launches *l, const struct sonde_report_request *q)
 {
-	bool is_regions_only =
-		q->format == SONDE_REPORT_SVG || q->format == SONDE_REPORT_SPEEDSCOPE ||
-		q->format == SONDE_REPORT_FOLDED || q->format == SONDE_REPORT_HATCHET;
+	bool is_regions_only = q->format && (q->format->flags & SONDE_FORMAT_REGIONS_ONLY);
 	size_t i;
 
 	if (!is_regions_only || (l->regions.nr && (l->nr_taken || !l->launches.nr)))
@@ -129,8 +112,8 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
 		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
-	settings.choice.headline_only =
-		q->format <= SONDE_REPORT_TEXT && !sonde_report_request_writes_dir(q);
+	settings.choice.headline_only = q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
+						  : !sonde_report_request_writes_dir(q);
 	if (rc == 0)
 		rc = hydra_config_dump(config, &yaml, HYDRA_PART_JOB, "report", true, err);
 	if (rc == 0) {

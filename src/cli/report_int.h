@@ -7,22 +7,7 @@
 
 #include "cli/option.h"
 #include "cli/settings.h"
-
-/* As in the option table. */
-enum sonde_report_format {
-	SONDE_REPORT_NONE = -1, /* not given: text on standard output, a whole directory with -o */
-	SONDE_REPORT_TEXT,
-	SONDE_REPORT_JSON,
-	SONDE_REPORT_MARKDOWN,
-	SONDE_REPORT_CSV,
-	SONDE_REPORT_HTML,
-	SONDE_REPORT_SVG,
-	SONDE_REPORT_SPEEDSCOPE,
-	SONDE_REPORT_PERFETTO,
-	SONDE_REPORT_FOLDED,
-	SONDE_REPORT_HATCHET,
-	SONDE_REPORT_SQLITE,
-};
+#include "export/format.h"
 
 /* What the command line said. */
 struct sonde_report_request {
@@ -33,7 +18,9 @@ struct sonde_report_request {
 	struct sonde_overrides overrides;
 	const char *output, *config_dir, *config_name;
 	const char *sort, *nesting, *by;
-	int format, colour;
+	const char *format_name;
+	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
+	int colour;
 	size_t max_regions, max_kernels, width;
 	bool no_aggregate, deterministic;
 	char generated_at[32];

@@ -53,9 +53,8 @@ static void keep_command(struct sonde_report_request *q, int argc, char **argv)
 static int parse(struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
-		{'f', "format",
-			"text|json|md|csv|html|svg|speedscope|perfetto|folded|hatchet|sqlite",
-			"what to print (text)", SONDE_OPTION_CHOICE, &q->format},
+		{'f', "format", SONDE_FORMAT_WORDS(SONDE_FORMATS), "what to print (text)",
+			SONDE_OPTION_ONE_OF, &q->format_name},
 		{'o', "output", "PATH",
 			"with --format, write that to the file PATH; without, write report.json, "
 			"report.md, report.html and a folder per region into the directory PATH",
@@ -140,36 +139,43 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool sonde_report_request_writes_dir(const struct sonde_report_request *q)
+/* A device or pipe would be opened, and a pipe waited for. */
+static bool may_be_file(const char *path)
 {
-	return q->output && q->format == SONDE_REPORT_NONE;
+	struct stat st;
+
+	return path && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
-/* The format a file of this name would have, as -f takes it; NULL when none is known. */
-static const char *format_of_name(const char *path)
+bool sonde_report_request_writes_dir(const struct sonde_report_request *q)
 {
-	static const char *const names[][2] = {{".html", "html"}, {".json", "json"}, {".md", "md"},
-		{".csv", "csv"}, {".svg", "svg"}, {".txt", "text"}, {".db", "sqlite"},
-		{".sqlite", "sqlite"}, {".folded", "folded"}};
-	size_t i;
+	return q->output && !q->format;
+}
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (sonde_str_ends(sonde_str_from(path), names[i][0]))
-			return names[i][1];
-	return NULL;
+static int refuse_by(struct sonde_err *err)
+{
+	struct sonde_buf names = {0};
+	int rc;
+
+	sonde_format_list(&names, SONDE_FORMAT_WIDTHS);
+	rc = sonde_err_set(err, SONDE_ERR_USAGE,
+		"report: --by is for -f %s, and for the chart of a directory (-o DIR without -f)",
+		names.failed ? "" : names.p);
+	sonde_buf_release(&names);
+	return rc;
 }
 
 /* Combinations that would write something else than was meant. */
 static int check_output(const struct sonde_report_request *q, struct sonde_err *err)
 {
-	const char *meant = sonde_report_request_writes_dir(q) && !is_dir(q->output)
-				    ? format_of_name(q->output)
-				    : NULL;
+	const struct sonde_format *f = q->format, *meant = NULL;
 
-	if (q->format == SONDE_REPORT_SQLITE && !q->output)
+	if (sonde_report_request_writes_dir(q) && !is_dir(q->output))
+		meant = sonde_format_of_file(sonde_str_from(q->output));
+	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: a database is a file; say where with -o FILE");
-	if (q->output && q->format != SONDE_REPORT_NONE && is_dir(q->output))
+			"report: -f %s needs a file of its own: name one with -o FILE", f->name);
+	if (q->output && f && is_dir(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: %s is a directory, and --format writes one file: name it, or "
 			"leave --format out for a directory of all (report.formats)",
@@ -178,12 +184,10 @@ static int check_output(const struct sonde_report_request *q, struct sonde_err *
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: -o without -f writes a directory, and %s looks like a file: add "
 			"-f %s for one file, or a slash (-o %s/) for a directory of that name",
-			q->output, meant, q->output);
-	if (q->by && q->format != SONDE_REPORT_FOLDED && q->format != SONDE_REPORT_SPEEDSCOPE &&
-		q->format != SONDE_REPORT_SVG && !sonde_report_request_writes_dir(q))
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: --by is for -f folded, -f speedscope, -f svg, and for the chart "
-			"of a directory (-o DIR without -f)");
+			q->output, meant->name, q->output);
+	if (q->by && !(f && (f->flags & SONDE_FORMAT_WIDTHS)) &&
+		!sonde_report_request_writes_dir(q))
+		return refuse_by(err);
 	return 0;
 }
 
@@ -230,8 +234,9 @@ int sonde_report_request_read(
 {
 	int rc;
 
-	*q = (struct sonde_report_request){.format = SONDE_REPORT_NONE};
+	*q = (struct sonde_report_request){0};
 	rc = parse(q, argc, argv, err);
+	q->format = sonde_format_named(sonde_str_from(q->format_name));
 	keep_command(q, argc, argv);
 	return rc ? rc : sort_operands(q, err);
 }

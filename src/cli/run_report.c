@@ -2,6 +2,7 @@
 #include "cli/run_int.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
+#include "export/format.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static int write_markdown(struct sonde_run *r, const struct sonde_tree *t,
 
 	if (rc)
 		return rc;
-	rc = sonde_export_markdown(t, o, &out, err);
+	rc = sonde_export_md(t, o, &out, err);
 	if (rc) {
 		sonde_sink_abort(&out);
 		return rc;

@@ -1,6 +1,8 @@
 /* The one table of keys; see sonde_keys in config.h. */
 #include "config/config.h"
 
+#include "catalogue/formats.h"
+
 #define BOOL(k, d, text)                                                                           \
 	{                                                                                          \
 		k, HYDRA_KEY_BOOL, d, 0, 0, NULL, text                                             \
@@ -126,7 +128,8 @@ const struct hydra_key sonde_keys[] = {
 	WORD("report.sort", "order", "order|time|launches|name", "order of sibling regions"),
 	LIST("report.scope", "[]",
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),
-	{"report.formats", HYDRA_KEY_LIST, "[json, md, html]", 0, 0, "json|md|html|csv",
+	{"report.formats", HYDRA_KEY_LIST, "[json, md, html]", 0, 0,
+		SONDE_FORMAT_WORDS(SONDE_DIR_FORMATS),
 		"what -o DIR writes beside the regions"},
 	BOOL("report.deterministic", "false", "leave out the time of generation"),
 	{0},

@@ -1,6 +1,7 @@
 #include "export/csv_int.h"
 
 #include "export/escape.h"
+#include "export/format.h"
 #include "export/number.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 #include "export/csv_int.h"
 #include "export/folder.h"
+#include "export/format.h"
 #include "export/json_int.h"
 #include "export/markdown_int.h"
 #include "export/number.h"
@@ -7,12 +8,14 @@
 #include "base/file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct disk {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	const struct sonde_report *report; /* whose regions are written */
+	sonde_exporter *export;		   /* what writes the whole report */
 	struct sonde_buf path;
 	struct sonde_err *err;
 };
@@ -76,6 +79,12 @@ static int write_sections(struct disk *d, uint32_t node, struct sonde_sink *to)
 		sonde_sections_print(to, d->tree, d->report, node, &f);
 	sonde_figures_release(&f);
 	return rc;
+}
+
+static int write_exported(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	return d->export(d->tree, d->options, to, d->err);
 }
 
 /* Writes DIR/name through `write`; d->path is DIR. */
@@ -189,34 +198,11 @@ static int write_folders(struct disk *d)
 	return rc;
 }
 
-static int write_report_markdown(struct disk *d, uint32_t node, struct sonde_sink *to)
+/* A file of the whole report, DIR/name. */
+static int write_whole(struct disk *d, const char *name, sonde_exporter *export)
 {
-	(void)node;
-	return sonde_export_markdown(d->tree, d->options, to, d->err);
-}
-
-static int write_report_json(struct disk *d, uint32_t node, struct sonde_sink *to)
-{
-	(void)node;
-	return sonde_export_json(d->tree, d->options, to, d->err);
-}
-
-static int write_report_html(struct disk *d, uint32_t node, struct sonde_sink *to)
-{
-	(void)node;
-	return sonde_export_html(d->tree, d->options, to, d->err);
-}
-
-static int write_icicle(struct disk *d, uint32_t node, struct sonde_sink *to)
-{
-	(void)node;
-	return sonde_export_icicle(d->tree, d->options, to, d->err);
-}
-
-static int write_roofline(struct disk *d, uint32_t node, struct sonde_sink *to)
-{
-	(void)node;
-	return sonde_export_roofline(d->tree, d->options, to, d->err);
+	d->export = export;
+	return write_file(d, name, write_exported, 0);
 }
 
 static bool has_regions(const struct sonde_tree *t)
@@ -231,39 +217,40 @@ static bool has_regions(const struct sonde_tree *t)
 
 static int write_charts(struct disk *d)
 {
-	int rc = d->options->links_charts ? write_file(d, "icicle.svg", write_icicle, 0) : 0;
+	int rc = d->options->links_charts ? write_whole(d, "icicle.svg", sonde_export_icicle) : 0;
 
 	if (rc == 0 && d->options->links_charts && sonde_roofline_exists(d->tree, d->options))
-		rc = write_file(d, "roofline.svg", write_roofline, 0);
+		rc = write_whole(d, "roofline.svg", sonde_export_roofline);
 	return rc;
 }
 
-static int write_report_csv(struct disk *d, uint32_t node, struct sonde_sink *to)
-{
-	(void)node;
-	return sonde_export_csv(d->tree, d->options, to, d->err);
-}
-
-/* report.json last: where it is, the rest is. */
-static const struct {
-	const char *format, *name;
-	writer write;
-	bool by_default;
-} files[] = {
-	{"csv", "report.csv", write_report_csv, false},
-	{"md", "report.md", write_report_markdown, true},
-	{"html", "report.html", write_report_html, true},
-	{"json", "report.json", write_report_json, true},
-};
-
-static bool wants(const struct sonde_export_options *o, const char *format, bool by_default)
+static bool wants(const struct sonde_export_options *o, const struct sonde_format *f)
 {
 	size_t i;
 
+	if (!(f->flags & SONDE_FORMAT_IN_DIR))
+		return false;
 	for (i = 0; i < o->formats.nr; i++)
-		if (strcmp(o->formats.at[i], format) == 0)
+		if (strcmp(o->formats.at[i], f->name) == 0)
 			return true;
-	return o->formats.nr == 0 && by_default;
+	return o->formats.nr == 0 && (f->flags & SONDE_FORMAT_BY_DEFAULT);
+}
+
+/* From the end of the table: report.json last, so that where it is, the rest is. */
+static int write_wholes(struct disk *d)
+{
+	char name[64];
+	size_t i;
+	int rc = 0;
+
+	for (i = sonde_nr_formats; i-- > 0 && rc == 0;) {
+		const struct sonde_format *f = &sonde_formats[i];
+
+		snprintf(name, sizeof(name), "report.%s", f->name);
+		if (wants(d->options, f))
+			rc = write_whole(d, name, f->write);
+	}
+	return rc;
 }
 
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
@@ -271,7 +258,6 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 {
 	struct sonde_export_options options = *o;
 	struct disk d = {.tree = t, .options = &options, .err = err};
-	size_t i;
 	int rc;
 
 	options.more_at = "report.json";
@@ -282,9 +268,8 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 		rc = write_folders(&d);
 	if (rc == 0)
 		rc = write_charts(&d);
-	for (i = 0; i < sizeof(files) / sizeof(files[0]) && rc == 0; i++)
-		if (wants(o, files[i].format, files[i].by_default))
-			rc = write_file(&d, files[i].name, files[i].write, 0);
+	if (rc == 0)
+		rc = write_wholes(&d);
 	sonde_buf_release(&d.path);
 	return rc;
 }

@@ -4,7 +4,8 @@
  * Every format prints the same numbers, from the one table of columns in
  * field.c, and is made without state: the same tree and options give the same
  * bytes. All of them write to a sink, so a failure to write is reported by
- * `sonde_sink_close`; they themselves fail only when memory is short.
+ * `sonde_sink_close`; they themselves fail only when memory is short. The
+ * formats and their writers are in format.h.
  *
  * Labels and kernel names are hostile text: every one of them goes through the
  * escaping function of its target language (escape.h, folder.h).
@@ -28,8 +29,7 @@ struct sonde_export_options {
 	 * SONDE_NO_LIMIT = all. JSON and CSV are always complete. */
 	size_t max_regions, max_kernels;
 	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */
-	struct sonde_words formats; /* what sonde_export_dir writes: json, md, html, csv; none = the
-				       first three */
+	struct sonde_words formats; /* what sonde_export_dir writes, by name; none = the default */
 	struct sonde_words scopes;  /* names or globs of the reports to show; none = all */
 	size_t width;		    /* of the terminal; 0 = 100 */
 	bool is_coloured;
@@ -45,47 +45,13 @@ struct sonde_export_options {
 
 #define SONDE_NO_LIMIT SIZE_MAX
 
-int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-
-/* The whole report as one HTML page that needs nothing else. */
-int sonde_export_html(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-
-/*
- * For viewers that exist: speedscope, Perfetto and chrome://tracing, flame-graph
- * tools, LLNL Hatchet (docs/formats.md). `o->by` chooses what widths and weights
- * stand for in folded, speedscope and SVG. Without timestamps, Perfetto's is
- * SONDE_ERR_USAGE.
- */
-int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-int sonde_export_folded(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
-
-/* Static drawings: both charts below each other, or one. */
-int sonde_export_svg(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
+/* The charts of SVG, one by one. */
 int sonde_export_icicle(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err);
 int sonde_export_roofline(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err);
 /* Whether the roofline would have a point. */
 bool sonde_roofline_exists(const struct sonde_tree *t, const struct sonde_export_options *o);
-
-/* A database is no stream: it goes to a file, which appears complete or not at all. */
-int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_options *o,
-	const char *path, struct sonde_err *err);
 
 /*
  * Writes the whole layout below `dir`: report.json, report.md, report.html, the charts

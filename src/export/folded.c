@@ -4,6 +4,7 @@
  */
 #include "export/escape.h"
 #include "export/field.h"
+#include "export/format.h"
 #include "export/number.h"
 #include "export/weight.h"
 

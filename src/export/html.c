@@ -6,6 +6,7 @@
  * exactly that script and that style, by hash: whatever a label may hold, nothing
  * else can run or load.
  */
+#include "export/format.h"
 #include "export/html_int.h"
 
 #include "aggregate/roofline.h"

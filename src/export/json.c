@@ -1,3 +1,4 @@
+#include "export/format.h"
 #include "export/json_int.h"
 
 #include "base/alloc.h"

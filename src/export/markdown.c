@@ -1,3 +1,4 @@
+#include "export/format.h"
 #include "export/markdown_int.h"
 
 #include "export/escape.h"
@@ -271,7 +272,7 @@ static void charts(struct sonde_markdown *m)
 		sonde_sink_puts(m->to, "\n![roofline of regions](roofline.svg)\n");
 }
 
-int sonde_export_markdown(const struct sonde_tree *t, const struct sonde_export_options *o,
+int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_markdown m;

@@ -3,6 +3,7 @@
  * one sampled profile per report, one sample per region with something of its own.
  */
 #include "export/field.h"
+#include "export/format.h"
 #include "export/json_int.h"
 #include "export/weight.h"
 

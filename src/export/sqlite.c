@@ -1,15 +1,13 @@
 /*
  * A SQLite database: the report as tables to query. docs/formats.md describes
- * the schema. Written under a temporary name and renamed, like every file.
+ * the schema.
  */
+#include "export/format.h"
 #include "export/sqlite_int.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char schema[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version=1;"
@@ -212,38 +210,23 @@ static int write_all(struct sonde_db *d, const struct sonde_export_options *o)
 	return rc ? rc : sonde_db__exec(d, "COMMIT;");
 }
 
+/* The sink's file is empty and ours; SQLite fills it, and closing the sink gives it its name. */
 int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_options *o,
-	const char *path, struct sonde_err *err)
+	struct sonde_sink *to, struct sonde_err *err)
 {
-	struct sonde_db d = {.tree = t, .path = path, .err = err};
-	struct sonde_buf temp = {0};
+	struct sonde_db d = {.tree = t, .path = to->path.p, .err = err};
 	size_t i;
-	struct stat st;
-	int rc;
+	int rc = sonde_figures_init(&d.figures, t, err);
 
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return sonde_err_set(err, SONDE_ERR_IO,
-			"%s: a database needs a file of its own, and that is none", path);
-	rc = sonde_figures_init(&d.figures, t, err);
-	sonde_buf_printf(&temp, "%s.tmp-%ld", path, (long)getpid());
-	if (rc == 0 && temp.failed)
-		rc = sonde_err_nomem(err);
-	if (rc == 0) {
-		unlink(temp.p);
-		rc = sqlite3_open_v2(temp.p, &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-			     NULL) == SQLITE_OK
+	if (rc == 0)
+		rc = sqlite3_open_v2(sonde_sink_file(to), &d.db, SQLITE_OPEN_READWRITE, NULL) ==
+				     SQLITE_OK
 			     ? write_all(&d, o)
 			     : sonde_db__fail(&d);
-	}
 	for (i = 0; i < SONDE_DB_NR; i++)
 		sqlite3_finalize(d.insert[i]);
 	if (sqlite3_close(d.db) != SQLITE_OK && rc == 0)
 		rc = sonde_db__fail(&d);
-	if (rc == 0 && rename(temp.p, path) != 0)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
-	if (rc && temp.p)
-		unlink(temp.p);
-	sonde_buf_release(&temp);
 	sonde_figures_release(&d.figures);
 	return rc;
 }

@@ -2,6 +2,7 @@
  * The chart of regions and the roofline as static SVG, for documents and
  * viewers without scripts: the same numbers and colours as in the HTML page.
  */
+#include "export/format.h"
 #include "export/svg_int.h"
 
 #include "export/escape.h"

@@ -1,3 +1,4 @@
+#include "export/format.h"
 #include "export/text_int.h"
 
 #include "export/escape.h"

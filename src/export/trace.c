@@ -6,6 +6,7 @@
  */
 #include "export/escape.h"
 #include "export/field.h"
+#include "export/format.h"
 #include "export/tracks.h"
 
 #include <inttypes.h>
@@ -101,10 +102,6 @@ int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_
 	int rc;
 
 	(void)o;
-	if (!sonde_tracks_exist(t))
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"perfetto: this capture has no timestamps, so there is no time line to "
-			"write; native captures have them, and speedscope or folded work without");
 	rc = sonde_tracks_build(&tracks, t, SIZE_MAX, err);
 	if (rc)
 		return rc;

@@ -232,7 +232,7 @@ check "folded by what does not add up is a usage error that says what does" fail
 	report -f folded --by sm__throughput.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
 check "folded by host times that no region has is a usage error that says what there is" fails 2 "time, launches, entries" \
 	report -f folded --by host $DATA/seed_kernel.ncu-rep
-check "a format without widths refuses --by" fails 2 "--by is for -f folded" report --by launches $DATA/seed_kernel.ncu-rep
+check "a format without widths refuses --by" fails 2 "--by is for -f svg, speedscope and folded" report --by launches $DATA/seed_kernel.ncu-rep
 warns() { # TEXT COMMAND…: succeeds, with one line that says TEXT on standard error
 	fails 0 "$@"
 }

@@ -241,7 +241,7 @@ fails "no command" 2 "usage: sonde COMMAND" "$SONDE"
 fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
 fails "no input" 2 "no input" "$SONDE" report
 fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
-fails "unknown format" 2 "'xml' is none of text|json|md|csv|html|svg" "$SONDE" report --format xml x
+fails "unknown format" 2 "'xml' is none of text|json|md|html|csv|svg" "$SONDE" report --format xml x
 fails "option without value" 2 "--format needs a value" "$SONDE" report --format
 fails "limit that is none" 2 "--max-regions: 'x' is neither a number nor 'all'" "$SONDE" report --max-regions x x
 fails "width that is none" 2 "--width: '0' is not a number from 1 on" "$SONDE" report --width 0 x

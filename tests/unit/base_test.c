@@ -6,6 +6,10 @@
 
 #include "unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 static void test_str__distance_counts_edits_up_to_the_limit(void **state)
 {
 	(void)state;
@@ -69,6 +73,49 @@ static void test_sink__failed_file_leaves_the_old_one_alone(void **state)
 	assert_int_equal(sonde_sink_close(&s, &err), SONDE_ERR_IO);
 }
 
+static void check_file(const char *path, const char *want)
+{
+	char text[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, want);
+}
+
+/* As two processes with the same id have it: containers, nodes that share a file system. */
+static void test_sink__two_writers_of_one_path_do_not_meet(void **state)
+{
+	char dir[] = "/tmp/sonde_sinkXXXXXX", path[64], trap[96], victim[64];
+	struct sonde_sink a, b;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/out", dir);
+	snprintf(victim, sizeof(victim), "%s/victim", dir);
+	snprintf(trap, sizeof(trap), "%s.tmp-%ld", path, (long)getpid());
+	assert_int_equal(sonde_sink_open(&a, victim, NULL), 0);
+	sonde_sink_puts(&a, "mine");
+	assert_int_equal(sonde_sink_close(&a, NULL), 0);
+	assert_int_equal(symlink(victim, trap), 0);
+
+	assert_int_equal(sonde_sink_open(&a, path, NULL), 0);
+	assert_int_equal(sonde_sink_open(&b, path, NULL), 0);
+	assert_string_not_equal(sonde_sink_file(&a), sonde_sink_file(&b));
+	sonde_sink_puts(&a, "the first");
+	sonde_sink_puts(&b, "second");
+	assert_int_equal(sonde_sink_close(&a, NULL), 0);
+	check_file(path, "the first");
+	assert_int_equal(sonde_sink_close(&b, NULL), 0);
+	check_file(path, "second");
+	check_file(victim, "mine");
+	unlink(path);
+	unlink(victim);
+	unlink(trap);
+	assert_int_equal(rmdir(dir), 0); /* nothing else is left */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -77,6 +124,7 @@ int main(void)
 		cmocka_unit_test(test_map__numbers_keys_in_order_of_insertion),
 		cmocka_unit_test(test_notes__keep_the_same_sentence_once),
 		cmocka_unit_test(test_sink__failed_file_leaves_the_old_one_alone),
+		cmocka_unit_test(test_sink__two_writers_of_one_path_do_not_meet),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void test_every_format__a_hostile_label_is_inert(void **state)
 	(void)state;
 	small_run(&m, "=<b>|\x1b[2J");
 	expect(&m, sonde_export_text, &text, "=<b>|\\x1b[2J", "\x1b");
-	expect(&m, sonde_export_markdown, NULL, "=&lt;b&gt;\\|\\\\x1b\\[2J", "<b>");
+	expect(&m, sonde_export_md, NULL, "=&lt;b&gt;\\|\\\\x1b\\[2J", "<b>");
 	expect(&m, sonde_export_csv, NULL, ",'=<b>|\\x1b[2J,", "\x1b");
 	expect(&m, sonde_export_json, NULL, "=<b>|\\u001b[2J", "\x1b");
 	made_release(&m);
@@ -202,7 +202,7 @@ static void test_tables__long_ones_keep_the_dearest_and_say_how_many_are_missing
 	(void)state;
 	many(&m);
 	expect(&m, sonde_export_text, &o, "and 15 more regions", "r10");
-	expect(&m, sonde_export_markdown, &o, "and 15 more regions", "r10");
+	expect(&m, sonde_export_md, &o, "and 15 more regions", "r10");
 	expect(&m, sonde_export_text, &o, "r19", NULL);
 	expect(&m, sonde_export_json, &o, "\"r10\"", NULL);
 	expect(&m, sonde_export_csv, &o, ",r10,", NULL);
@@ -267,7 +267,7 @@ static void test_text__a_run_without_ranges_gets_the_kernel_table(void **state)
 	made_metric(&m, TIME, 1000);
 	expect(&m, sonde_export_text, NULL, "No NVTX range", NULL);
 	expect(&m, sonde_export_text, NULL, "gemm", NULL);
-	expect(&m, sonde_export_markdown, NULL, "No NVTX range", NULL);
+	expect(&m, sonde_export_md, NULL, "No NVTX range", NULL);
 	made_release(&m);
 }
 
@@ -393,7 +393,7 @@ static void test_folders__no_two_regions_share_one(void **state)
 static void test_every_format__short_memory_is_an_error(void **state)
 {
 	static const exporter formats[] = {
-		sonde_export_text, sonde_export_json, sonde_export_markdown, sonde_export_csv};
+		sonde_export_text, sonde_export_json, sonde_export_md, sonde_export_csv};
 	const struct sonde_export_options o = {
 		.is_utf8 = true, .max_kernels = 2, .lists_kernels = true, .config = "a: b\n"};
 	const struct sonde_selection all = {0};

@@ -2,15 +2,14 @@
 #ifndef SONDE_TESTS_EXPORTED_H
 #define SONDE_TESTS_EXPORTED_H
 
-#include "export/export.h"
+#include "export/format.h"
 
 #include "made.h"
 #include "unit.h"
 
 #define TIME "gpu__time_duration.sum"
 
-typedef int (*exporter)(const struct sonde_tree *t, const struct sonde_export_options *o,
-	struct sonde_sink *to, struct sonde_err *err);
+typedef sonde_exporter *exporter;
 
 /* The bytes are yours: sonde_buf_release. */
 static inline struct sonde_buf exported_chosen(const struct made *m, exporter f,

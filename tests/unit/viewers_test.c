@@ -206,7 +206,8 @@ static void test_perfetto__without_times_is_a_usage_error(void **state)
 	(void)state;
 	open_run(&r);
 	sonde_sink_init_string(&to);
-	assert_int_equal(sonde_export_perfetto(r.t, &o, &to, &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_export(sonde_format_named(SONDE_STR("perfetto")), r.t, &o, &to, &err),
+		SONDE_ERR_USAGE);
 	assert_non_null(strstr(err.msg, "no timestamps"));
 	sonde_sink_abort(&to);
 	close_run(&r);

@@ -1,0 +1,46 @@
+/*
+ * The output formats, one line each: all that differs between them but the
+ * writer. Help, `-o FILE` and the configuration follow from this list.
+ *
+ *   X(name, extensions, flags)
+ *
+ * `name` is what `-f` takes. Its writer is `sonde_export_NAME`, declared by
+ * export/format.h from this list. `extensions` are file names' ends that mean this format, separated by
+ * '|'; "" when they leave open which format it is. Add a format by adding a line here and a file
+ * that defines the writer.
+ */
+#ifndef SONDE_CATALOGUE_FORMATS_H
+#define SONDE_CATALOGUE_FORMATS_H
+
+enum sonde_format_flag {
+	SONDE_FORMAT_IN_DIR = 1,	/* `report.formats` may ask for it: DIR/report.NAME */
+	SONDE_FORMAT_BY_DEFAULT = 2,	/* and is written when nothing is asked for */
+	SONDE_FORMAT_REGIONS_ONLY = 4,	/* cannot carry notes; they go to stderr */
+	SONDE_FORMAT_WIDTHS = 8,	/* `--by` says what widths mean */
+	SONDE_FORMAT_TIMELINE = 16,	/* needs a capture with timestamps */
+	SONDE_FORMAT_FILE = 32,		/* needs a file of its own: no stream, pipe or device */
+	SONDE_FORMAT_HEADLINE = 64,	/* shows the headline metrics only, unless others are named */
+};
+
+/* What a directory may have. In reverse order of writing: where report.json is, the rest is. */
+#define SONDE_DIR_FORMATS(X)                                                                       \
+	X(json, ".json", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                            \
+	X(md, ".md", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                                \
+	X(html, ".html", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                            \
+	X(csv, ".csv", SONDE_FORMAT_IN_DIR)
+
+#define SONDE_FORMATS(X)                                                                           \
+	X(text, ".txt", SONDE_FORMAT_HEADLINE)                                                     \
+	SONDE_DIR_FORMATS(X)                                                                       \
+	X(svg, ".svg", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                            \
+	X(speedscope, "", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                         \
+	X(perfetto, "", SONDE_FORMAT_TIMELINE)                                                     \
+	X(folded, ".folded", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                      \
+	X(hatchet, "", SONDE_FORMAT_REGIONS_ONLY)                                                  \
+	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE)
+
+/* The names of such a list as one constant text, "json|md|html|csv". */
+#define SONDE_FORMAT_WORD(name, extensions, flags) "|" #name
+#define SONDE_FORMAT_WORDS(list) (list(SONDE_FORMAT_WORD) + 1)
+
+#endif
