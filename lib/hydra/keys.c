@@ -1,5 +1,7 @@
 #include "hydra/keys_int.h"
 
+#include "base/nearest.h"
+
 #include "hydra/pytext.h"
 
 #include <stdio.h>
@@ -48,8 +50,7 @@ static struct sonde_str last_part(struct sonde_str key)
 
 const char *hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
 {
-	const char *best = NULL;
-	unsigned least = 4;
+	struct sonde_nearest near = {.word = key, .below = 4};
 
 	for (; k->key; k++) {
 		struct sonde_str other = sonde_str_from(k->key);
@@ -58,12 +59,9 @@ const char *hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
 		/* The right name in the wrong place is as near as two typing errors. */
 		if (d > 2 && sonde_str_eq(last_part(key), last_part(other)))
 			d = 2;
-		if (d < least) {
-			least = d;
-			best = k->key;
-		}
+		sonde_nearest_take(&near, other, d);
 	}
-	return best;
+	return near.best.p;
 }
 
 static bool is_added(const struct hydra_datum *n)

@@ -25,12 +25,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-
-/* A borrowed list of C strings. */
-struct sonde_words {
-	const char *const *at;
-	size_t nr;
-};
+#include "base/words.h"
 
 /* The ranges open at a launch, as a filter sees them. Everything is borrowed. */
 struct sonde_open_ranges {

@@ -1,6 +1,6 @@
 #include "capture/doctor.h"
 
-#include "capture/json_text.h"
+#include "base/json_out.h"
 #include "capture/native_env.h"
 
 #include <limits.h>
@@ -210,24 +210,24 @@ void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to
 void sonde_diagnosis_json(
 	const struct sonde_diagnosis *d, const struct sonde_facts *f, struct sonde_sink *to)
 {
+	struct sonde_json w = {.sink = to};
 	size_t i;
 
-	sonde_sink_printf(to, "{\n\"health\": \"%s\",\n\"findings\": [",
-		health_names[sonde_diagnosis_worst(d)]);
+	sonde_json_open(&w, NULL, '{', false);
+	sonde_json_z(&w, "health", health_names[sonde_diagnosis_worst(d)]);
+	sonde_json_open(&w, "findings", '[', false);
 	for (i = 0; i < d->symptoms.nr; i++) {
 		const struct sonde_symptom *s = &d->symptoms.at[i];
 
-		sonde_sink_puts(to, i ? ",\n  {" : "\n  {");
-		sonde_json_member(to, "topic", s->topic);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "health", health_names[s->health]);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "says", s->says);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "remedy", s->remedy ? s->remedy : "");
-		sonde_sink_puts(to, "}");
+		sonde_json_open(&w, NULL, '{', true);
+		sonde_json_z(&w, "topic", s->topic);
+		sonde_json_z(&w, "health", health_names[s->health]);
+		sonde_json_z(&w, "says", s->says);
+		sonde_json_z(&w, "remedy", s->remedy);
+		sonde_json_close(&w, '}');
 	}
-	sonde_sink_puts(to, "\n],\n\"facts\": ");
-	sonde_facts_json(f, to);
-	sonde_sink_puts(to, "}\n");
+	sonde_json_close(&w, ']');
+	sonde_facts_json(f, &w, "facts");
+	sonde_json_close(&w, '}');
+	sonde_sink_putc(to, '\n');
 }

@@ -6,7 +6,7 @@
 #ifndef SONDE_CAPTURE_FACTS_H
 #define SONDE_CAPTURE_FACTS_H
 
-#include "base/sink.h"
+#include "base/json_out.h"
 #include "capture/tool.h"
 
 struct sonde_gpu {
@@ -29,8 +29,8 @@ struct sonde_facts {
 };
 
 void sonde_facts_find(struct sonde_facts *out);
-/* As JSON, for env.json. */
-void sonde_facts_json(const struct sonde_facts *f, struct sonde_sink *to);
+/* As a JSON object, for env.json and `sonde doctor`; `key` NULL at the top. */
+void sonde_facts_json(const struct sonde_facts *f, struct sonde_json *w, const char *key);
 /* The chip of the first GPU here ("GH100"); false when there is none or it is unknown. */
 bool sonde_facts_chip(char *out, size_t size);
 

@@ -1,108 +1,62 @@
 #include "capture/facts.h"
 
-#include "capture/json_text.h"
+#include "base/json_out.h"
 
-void sonde_json_text(struct sonde_sink *to, const char *text)
+/* What is not known is an empty text here and null there. */
+static void put(struct sonde_json *w, const char *key, const char *value)
 {
-	const unsigned char *c = (const unsigned char *)text;
-	struct sonde_str s = sonde_str_from(text);
-	size_t i;
-
-	sonde_sink_putc(to, '"');
-	for (i = 0; i < s.n; i++) {
-		uint32_t cp;
-		unsigned n = sonde_utf8_decode(s, i, &cp);
-
-		if (n > 1) {
-			sonde_sink_write(to, s.p + i, n);
-			i += n - 1;
-		} else if (n == 0) {
-			sonde_sink_puts(to, "\\ufffd");
-		} else if (c[i] == '"' || c[i] == '\\') {
-			sonde_sink_printf(to, "\\%c", c[i]);
-		} else if (c[i] < 0x20) {
-			sonde_sink_printf(to, "\\u%04x", c[i]);
-		} else {
-			sonde_sink_putc(to, (char)c[i]);
-		}
-	}
-	sonde_sink_putc(to, '"');
+	sonde_json_z(w, key, *value ? value : NULL);
 }
 
-void sonde_json_member(struct sonde_sink *to, const char *key, const char *value)
+static void put_tool(struct sonde_json *w, const char *key, const struct sonde_tool *t)
 {
-	sonde_json_text(to, key);
-	sonde_sink_puts(to, ": ");
-	if (*value)
-		sonde_json_text(to, value);
-	else
-		sonde_sink_puts(to, "null");
-}
-
-static void tool(struct sonde_sink *to, const char *key, const struct sonde_tool *t)
-{
-	sonde_json_text(to, key);
 	if (!t->path[0]) {
-		sonde_sink_puts(to, ": null");
+		sonde_json_null(w, key);
 		return;
 	}
-	sonde_sink_puts(to, ": {");
-	sonde_json_member(to, "path", t->path);
-	sonde_sink_puts(to, ", ");
-	sonde_json_member(to, "version", t->version);
-	sonde_sink_puts(to, "}");
+	sonde_json_open(w, key, '{', true);
+	put(w, "path", t->path);
+	put(w, "version", t->version);
+	sonde_json_close(w, '}');
 }
 
-static void gpus(struct sonde_sink *to, const struct sonde_facts *f)
+static void put_gpus(struct sonde_json *w, const struct sonde_facts *f)
 {
 	size_t i;
 
-	sonde_sink_puts(to, "  \"gpus\": [");
+	sonde_json_open(w, "gpus", '[', false);
 	for (i = 0; i < f->nr_gpus; i++) {
 		const struct sonde_gpu *g = &f->gpus[i];
 
-		sonde_sink_puts(to, i ? ",\n    {" : "\n    {");
-		sonde_json_member(to, "name", g->name);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "driver", g->driver);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "compute_capability", g->compute_capability);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "memory_mib", g->memory_mib);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "uuid", g->uuid);
-		sonde_sink_puts(to, ", ");
-		sonde_json_member(to, "mig", g->mig);
-		sonde_sink_puts(to, "}");
+		sonde_json_open(w, NULL, '{', true);
+		put(w, "name", g->name);
+		put(w, "driver", g->driver);
+		put(w, "compute_capability", g->compute_capability);
+		put(w, "memory_mib", g->memory_mib);
+		put(w, "uuid", g->uuid);
+		put(w, "mig", g->mig);
+		sonde_json_close(w, '}');
 	}
-	sonde_sink_puts(to, f->nr_gpus ? "\n  ],\n" : "],\n");
+	sonde_json_close(w, ']');
 }
 
-void sonde_facts_json(const struct sonde_facts *f, struct sonde_sink *to)
+void sonde_facts_json(const struct sonde_facts *f, struct sonde_json *w, const char *key)
 {
-	static const char *const said[] = {"null", "false", "true"};
-
-	sonde_sink_puts(to, "{\n  ");
-	sonde_json_member(to, "sonde", SONDE_VERSION);
-	sonde_sink_puts(to, ",\n  ");
-	sonde_json_member(to, "host", f->host);
-	sonde_sink_puts(to, ",\n  ");
-	sonde_json_member(to, "os", f->os);
-	sonde_sink_puts(to, ",\n");
-	gpus(to, f);
-	sonde_sink_puts(to, "  ");
-	sonde_json_member(to, "gpu_error", f->gpu_error);
-	sonde_sink_puts(to, ",\n  ");
-	sonde_json_member(to, "kernel_module", f->kernel_module);
-	sonde_sink_puts(to, ",\n  ");
-	tool(to, "ncu", &f->ncu);
-	sonde_sink_puts(to, ",\n  ");
-	tool(to, "nsys", &f->nsys);
-	sonde_sink_puts(to, ",\n  ");
-	sonde_json_member(to, "cupti", f->cupti);
-	sonde_sink_printf(to, ",\n  \"counters_restricted\": %s,\n  ", said[f->is_restricted + 1]);
-	sonde_json_member(to, "container", f->container);
-	sonde_sink_puts(to, ",\n  ");
-	sonde_json_member(to, "profilers", f->profilers);
-	sonde_sink_puts(to, "\n}\n");
+	sonde_json_open(w, key, '{', false);
+	sonde_json_z(w, "sonde", SONDE_VERSION);
+	put(w, "host", f->host);
+	put(w, "os", f->os);
+	put_gpus(w, f);
+	put(w, "gpu_error", f->gpu_error);
+	put(w, "kernel_module", f->kernel_module);
+	put_tool(w, "ncu", &f->ncu);
+	put_tool(w, "nsys", &f->nsys);
+	put(w, "cupti", f->cupti);
+	if (f->is_restricted < 0)
+		sonde_json_null(w, "counters_restricted");
+	else
+		sonde_json_bool(w, "counters_restricted", f->is_restricted);
+	put(w, "container", f->container);
+	put(w, "profilers", f->profilers);
+	sonde_json_close(w, '}');
 }

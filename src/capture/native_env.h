@@ -5,7 +5,7 @@
 #ifndef SONDE_CAPTURE_NATIVE_ENV_H
 #define SONDE_CAPTURE_NATIVE_ENV_H
 
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/child.h"
 #include "capture/ncu_args.h"
 #include "base/err.h"

@@ -8,7 +8,7 @@
 #ifndef SONDE_CAPTURE_NCU_ARGS_H
 #define SONDE_CAPTURE_NCU_ARGS_H
 
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/tool.h"
 
 /* A borrowed list of C strings. */

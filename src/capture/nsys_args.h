@@ -9,7 +9,7 @@
 #ifndef SONDE_CAPTURE_NSYS_ARGS_H
 #define SONDE_CAPTURE_NSYS_ARGS_H
 
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/ncu_args.h"
 
 struct sonde_nsys_request {

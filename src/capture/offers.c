@@ -1,5 +1,7 @@
 #include "capture/offers.h"
 
+#include "base/nearest.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -136,24 +138,17 @@ static bool is_pattern(struct sonde_str word)
 static int check(const struct sonde_map *have, const char *kind, struct sonde_str word,
 	struct sonde_err *err)
 {
-	struct sonde_str near = {NULL, 0};
-	unsigned best = word.n / 3 + 2;
+	struct sonde_nearest near = {.word = word, .below = (unsigned)word.n / 3 + 2};
 	size_t i;
 
 	if (have->nr == 0 || is_pattern(word) || sonde_map_find(have, word) != SONDE_NONE)
 		return 0;
-	for (i = 0; i < have->nr; i++) {
-		unsigned d = sonde_str_distance(word, have->keys[i], best);
-
-		if (d < best) {
-			best = d;
-			near = have->keys[i];
-		}
-	}
-	if (near.p)
+	for (i = 0; i < have->nr; i++)
+		sonde_nearest_offer(&near, have->keys[i]);
+	if (near.best.n)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"ncu here has no %s '%.*s', did you mean '%.*s'?", kind,
-			SONDE_STR_ARG(word), SONDE_STR_ARG(near));
+			SONDE_STR_ARG(word), SONDE_STR_ARG(near.best));
 	return sonde_err_set(err, SONDE_ERR_USAGE, "ncu here has no %s '%.*s' (%zu others)", kind,
 		SONDE_STR_ARG(word), have->nr);
 }

@@ -1,5 +1,6 @@
 #include "capture/passes.h"
 
+#include "base/nearest.h"
 #include "base/alloc.h"
 
 #include <string.h>
@@ -176,7 +177,7 @@ static void find_ending(
 		.pHostObject = c->host,
 		.metricType = type,
 		.pMetricName = base};
-	unsigned best = suffix.n ? 12 : 256; /* none given: any will do */
+	struct sonde_nearest near = {.word = suffix, .below = 12};
 	size_t i;
 
 	snprintf(base, sizeof(base), "%.*s", (int)strcspn(out->unknown, "."), out->unknown);
@@ -185,11 +186,9 @@ static void find_ending(
 		return;
 	for (i = 0; i < p.numOfSubmetrics; i++) {
 		const char *name = p.ppSubMetrics[i] + (p.ppSubMetrics[i][0] == '.');
-		unsigned d = sonde_str_distance(suffix, sonde_str_from(name), best - 1);
 
-		if (d >= best)
-			continue;
-		best = d;
+		if (!sonde_nearest_offer(&near, sonde_str_from(name)) && (suffix.n || i))
+			continue; /* where none was given, the first will do */
 		snprintf(out->near, sizeof(out->near), "%.100s.%.150s", base, name);
 	}
 }
@@ -199,11 +198,11 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 {
 	static const CUpti_MetricType types[] = {
 		CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO, CUPTI_METRIC_TYPE_THROUGHPUT};
-	struct sonde_str suffix, base;
-	unsigned best = 6;
+	struct sonde_nearest near = {.below = 6};
+	struct sonde_str suffix;
 	size_t t, i;
 
-	base = sonde_str_cut(sonde_str_from(out->unknown), '.', &suffix);
+	near.word = sonde_str_cut(sonde_str_from(out->unknown), '.', &suffix);
 	for (t = 0; t < sizeof(types) / sizeof(*types); t++) {
 		CUpti_Profiler_Host_GetBaseMetrics_Params p = {
 			.structSize = CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE,
@@ -213,15 +212,11 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 		if (c->cuptiProfilerHostGetBaseMetrics(&p) != CUPTI_SUCCESS)
 			continue;
 		for (i = 0; i < p.numMetrics; i++) {
-			unsigned d = sonde_str_distance(
-				base, sonde_str_from(p.ppMetricNames[i]), best - 1);
-
-			if (d >= best)
+			if (!sonde_nearest_offer(&near, sonde_str_from(p.ppMetricNames[i])))
 				continue;
-			best = d;
 			snprintf(out->near, sizeof(out->near), "%s.%.*s", p.ppMetricNames[i],
 				SONDE_STR_ARG(suffix));
-			if (best == 0) {
+			if (near.below == 0) {
 				find_ending(c, out, types[t], suffix);
 				return;
 			}

@@ -1,4 +1,6 @@
 #include "cli/command.h"
+
+#include "base/nearest.h"
 #include "cli/option.h"
 
 #include <locale.h>
@@ -69,14 +71,14 @@ static const struct sonde_command *find(const char *name)
 
 static int unknown(const char *word)
 {
-	const char *names[NR_COMMANDS], *near;
+	struct sonde_nearest near = {.word = sonde_str_from(word), .below = 4};
 	size_t i;
 
 	for (i = 0; i < NR_COMMANDS; i++)
-		names[i] = commands[i].name;
-	near = sonde_nearest(word, names, NR_COMMANDS);
-	if (near)
-		fprintf(stderr, "sonde: unknown command '%s', did you mean '%s'?\n", word, near);
+		sonde_nearest_offer(&near, sonde_str_from(commands[i].name));
+	if (near.best.n)
+		fprintf(stderr, "sonde: unknown command '%s', did you mean '%s'?\n", word,
+			near.best.p);
 	else
 		fprintf(stderr, "sonde: unknown command '%s'; `sonde --help` lists them\n", word);
 	return 2;

@@ -1,5 +1,7 @@
 #include "cli/option.h"
 
+#include "base/nearest.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,24 +13,6 @@ struct parse {
 	struct sonde_arena *arena;
 	struct sonde_err *err;
 };
-
-const char *sonde_nearest(const char *word, const char *const *names, size_t nr)
-{
-	const char *best = NULL;
-	unsigned best_distance = 4;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		unsigned d = sonde_str_distance(
-			sonde_str_from(word), sonde_str_from(names[i]), best_distance);
-
-		if (d < best_distance && d < strlen(names[i])) {
-			best = names[i];
-			best_distance = d;
-		}
-	}
-	return best;
-}
 
 static int add_word(struct parse *p, struct sonde_word_list *list, const char *word)
 {
@@ -139,17 +123,14 @@ static const struct sonde_option *find_letter(const struct sonde_usage *u, char 
 
 static int unknown(struct parse *p, struct sonde_str name)
 {
-	const char *names[64], *near;
-	char word[64];
+	struct sonde_nearest near = {.word = name, .below = 4};
 	size_t i;
 
-	for (i = 0; i < p->usage->nr_options && i < 64; i++)
-		names[i] = p->usage->options[i].name;
-	snprintf(word, sizeof(word), "%.*s", SONDE_STR_ARG(name));
-	near = sonde_nearest(word, names, i);
-	if (near)
+	for (i = 0; i < p->usage->nr_options; i++)
+		sonde_nearest_offer(&near, sonde_str_from(p->usage->options[i].name));
+	if (near.best.n)
 		return sonde_err_set(p->err, SONDE_ERR_USAGE,
-			"unknown option '%s', did you mean '--%s'?", p->argv[p->at], near);
+			"unknown option '%s', did you mean '--%s'?", p->argv[p->at], near.best.p);
 	return sonde_err_set(p->err, SONDE_ERR_USAGE, "unknown option '%s'", p->argv[p->at]);
 }
 

@@ -11,13 +11,7 @@
 #include "attribute/filter.h"
 #include "base/arena.h"
 #include "base/sink.h"
-#include "base/vec.h"
-
-/* A growing list of words; freed with sonde_vec_release. */
-struct sonde_word_list {
-	const char **at;
-	size_t nr, cap;
-};
+#include "base/words.h"
 
 enum sonde_option_kind {
 	SONDE_OPTION_FLAG,   /* bool *: present or not */
@@ -60,8 +54,5 @@ int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int
 	struct sonde_err *err);
 void sonde_args_release(struct sonde_args *a);
 void sonde_usage_print(const struct sonde_usage *u, struct sonde_sink *to);
-
-/* The nearest of `nr` names, or NULL when none is near. */
-const char *sonde_nearest(const char *word, const char *const *names, size_t nr);
 
 #endif

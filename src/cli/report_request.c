@@ -1,5 +1,7 @@
 #include "cli/report_int.h"
 
+#include "base/argv.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,34 +22,11 @@ void sonde_report_request_release(struct sonde_report_request *q)
 	sonde_buf_release(&q->command);
 }
 
-static void add_quoted(struct sonde_buf *b, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-./:=,@%+";
-
-	if (*word && strspn(word, plain) == strlen(word)) {
-		sonde_buf_puts(b, word);
-		return;
-	}
-	sonde_buf_putc(b, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			sonde_buf_puts(b, "'\\'");
-		sonde_buf_putc(b, *word);
-	}
-	sonde_buf_putc(b, '\'');
-}
-
 /* The command line as it was typed, for the report to say how it was made. */
 static void keep_command(struct sonde_report_request *q, int argc, char **argv)
 {
-	int i;
-
-	sonde_buf_puts(&q->command, "sonde report");
-	for (i = 1; i < argc; i++) {
-		sonde_buf_putc(&q->command, ' ');
-		add_quoted(&q->command, argv[i]);
-	}
+	sonde_buf_puts(&q->command, argc > 1 ? "sonde report " : "sonde report");
+	sonde_argv_show(&q->command, argc > 1 ? argv + 1 : argv + argc);
 }
 
 static int parse(struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)

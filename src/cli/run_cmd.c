@@ -1,4 +1,4 @@
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/run_int.h"

@@ -1,5 +1,5 @@
 #include "base/alloc.h"
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "cli/run_int.h"
 #include "config/config.h"
 

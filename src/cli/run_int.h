@@ -17,7 +17,7 @@
 
 #include "attribute/launches.h"
 #include "base/note.h"
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/rundir.h"
 #include "cli/look.h"
 #include "cli/say.h"

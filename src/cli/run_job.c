@@ -1,4 +1,4 @@
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/facts.h"
 #include "cli/command.h"
 #include "cli/run_int.h"
@@ -12,11 +12,13 @@ static int write_facts(const struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_facts facts;
 	struct sonde_sink json;
+	struct sonde_json w = {.sink = &json};
 	int rc;
 
 	sonde_facts_find(&facts);
 	sonde_sink_init_string(&json);
-	sonde_facts_json(&facts, &json);
+	sonde_facts_json(&facts, &w, NULL);
+	sonde_sink_putc(&json, '\n');
 	rc = sonde_rundir_write(&r->dir, "env.json", sonde_buf_view(&json.buf), err);
 	sonde_sink_abort(&json);
 	return rc;

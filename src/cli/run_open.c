@@ -1,4 +1,4 @@
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/child.h"
 #include "cli/run_int.h"
 

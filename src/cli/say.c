@@ -1,7 +1,7 @@
 #include "cli/say.h"
 
 #include "cli/terminal.h"
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <stdarg.h>
 #include <stdio.h>

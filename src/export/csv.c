@@ -1,8 +1,8 @@
 #include "export/csv_int.h"
 
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/format.h"
-#include "export/number.h"
+#include "base/number.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "export/format.h"
 #include "export/json_int.h"
 #include "export/markdown_int.h"
-#include "export/number.h"
+#include "base/number.h"
 
 #include "base/file.h"
 

@@ -2,10 +2,10 @@
  * Folded stacks: one line per region with something of its own,
  * `step;prefill;attn 27392`, as flame-graph tools read them.
  */
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/field.h"
 #include "export/format.h"
-#include "export/number.h"
+#include "base/number.h"
 #include "export/weight.h"
 
 #include <math.h>

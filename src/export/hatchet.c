@@ -3,10 +3,10 @@
  * frame, metrics and children. Written from the depth-first list of nodes, so
  * that depth costs nothing.
  */
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/field.h"
 #include "export/format.h"
-#include "export/number.h"
+#include "base/number.h"
 #include "export/weight.h"
 
 #include <math.h>

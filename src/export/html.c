@@ -12,7 +12,7 @@
 #include "aggregate/roofline.h"
 #include "base/alloc.h"
 #include "base/sha256.h"
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "export/html_int.h"
 
 #include "base/alloc.h"
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "aggregate/roofline.h"
 #include "base/alloc.h"
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "export/inventory_out.h"
 
-#include "export/escape.h"
-#include "export/json_out.h"
+#include "base/escape.h"
+#include "base/json_out.h"
 #include "export/table.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "export/json_int.h"
 
 #include "base/alloc.h"
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #define SONDE_EXPORT_JSON_INT_H
 
 #include "export/field.h"
-#include "export/json_out.h"
+#include "base/json_out.h"
 
 struct sonde_json_export {
 	struct sonde_json w;

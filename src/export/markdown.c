@@ -1,7 +1,7 @@
 #include "export/format.h"
 #include "export/markdown_int.h"
 
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "export/markdown_int.h"
 
 #include "aggregate/roofline.h"
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "export/field.h"
 
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 static void line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
 {

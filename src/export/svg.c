@@ -5,7 +5,7 @@
 #include "export/format.h"
 #include "export/svg_int.h"
 
-#include "export/escape.h"
+#include "base/escape.h"
 
 typedef int (*drawing)(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err);

@@ -1,9 +1,9 @@
 #include "export/svg_int.h"
 
 #include "base/alloc.h"
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/field.h"
-#include "export/number.h"
+#include "base/number.h"
 #include "export/weight.h"
 
 #include <string.h>

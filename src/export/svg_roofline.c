@@ -2,9 +2,9 @@
 
 #include "aggregate/roofline.h"
 #include "base/alloc.h"
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/field.h"
-#include "export/number.h"
+#include "base/number.h"
 #include "export/weight.h"
 
 #include <math.h>

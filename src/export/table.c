@@ -1,6 +1,6 @@
 #include "export/table.h"
 
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "export/format.h"
 #include "export/text_int.h"
 
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <inttypes.h>
 #include <math.h>

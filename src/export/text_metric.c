@@ -1,8 +1,8 @@
 /* The metric columns of tables on a terminal. */
 #include "export/text_int.h"
 
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 #define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
 #define MOST_WORDS 24 /* of a metric whose values are words */

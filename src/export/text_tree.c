@@ -1,7 +1,7 @@
 #include "export/text_int.h"
 
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 #include "base/alloc.h"
 

@@ -4,7 +4,7 @@
  * of processes and tracks as metadata (M). Times are microseconds from the
  * first event on.
  */
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/field.h"
 #include "export/format.h"
 #include "export/tracks.h"

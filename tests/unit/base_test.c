@@ -1,5 +1,7 @@
 #include "base/arena.h"
+#include "base/argv.h"
 #include "base/map.h"
+#include "base/nearest.h"
 #include "base/note.h"
 #include "base/sink.h"
 #include "base/vec.h"
@@ -16,6 +18,34 @@ static void test_str__distance_counts_edits_up_to_the_limit(void **state)
 	assert_int_equal(sonde_str_distance(SONDE_STR("kernal"), SONDE_STR("kernel"), 3), 1);
 	assert_int_equal(sonde_str_distance(SONDE_STR("a"), SONDE_STR("wholly different"), 3), 4);
 	assert_int_equal(sonde_str_distance(SONDE_STR(""), SONDE_STR("abc"), 3), 3);
+}
+
+static void test_nearest__the_first_of_the_nearest_wins(void **state)
+{
+	struct sonde_nearest near = {.word = SONDE_STR("reprot"), .below = 4};
+
+	(void)state;
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("validate")));
+	assert_int_equal(near.best.n, 0);
+	assert_true(sonde_nearest_offer(&near, SONDE_STR("report")));
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("repors")));
+	assert_string_equal(near.best.p, "report");
+	near = (struct sonde_nearest){.word = SONDE_STR("x"), .below = 4};
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("o"))); /* nothing would stay */
+	near = (struct sonde_nearest){.word = SONDE_STR("o"), .below = 4};
+	assert_true(sonde_nearest_offer(&near, SONDE_STR("o")));
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("o")));
+}
+
+static void test_argv__is_shown_as_a_shell_takes_it(void **state)
+{
+	char *words[] = {"a-b=c", "", "it's", "$x y", NULL};
+	struct sonde_buf b = {0};
+
+	(void)state;
+	sonde_argv_show(&b, words);
+	assert_string_equal(b.p, "a-b=c '' 'it'\\''s' '$x y'");
+	sonde_buf_release(&b);
 }
 
 static void test_utf8__refuses_overlong_surrogate_and_cut_sequences(void **state)
@@ -120,6 +150,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
+		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),
+		cmocka_unit_test(test_argv__is_shown_as_a_shell_takes_it),
 		cmocka_unit_test(test_utf8__refuses_overlong_surrogate_and_cut_sequences),
 		cmocka_unit_test(test_map__numbers_keys_in_order_of_insertion),
 		cmocka_unit_test(test_notes__keep_the_same_sentence_once),

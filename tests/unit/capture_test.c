@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/md5.h"
-#include "capture/argv.h"
+#include "base/argv.h"
 #include "capture/child.h"
 #include "capture/ncu_args.h"
 #include "capture/ncu_log.h"

@@ -1,4 +1,4 @@
-#include "capture/argv.h"
+#include "base/argv.h"
 
 #include <stdarg.h>
 #include <string.h>

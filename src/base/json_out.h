@@ -3,8 +3,8 @@
  * indentation. Objects and arrays opened with `is_flat` stand on one line.
  * Nesting is at most 31 deep; the caller balances open and close.
  */
-#ifndef SONDE_EXPORT_JSON_OUT_H
-#define SONDE_EXPORT_JSON_OUT_H
+#ifndef SONDE_BASE_JSON_OUT_H
+#define SONDE_BASE_JSON_OUT_H
 
 #include "base/sink.h"
 

@@ -5,8 +5,8 @@
  * remembered: append as much as you like, then ask `failed` once. Start with
  * `= {0}`.
  */
-#ifndef SONDE_CAPTURE_ARGV_H
-#define SONDE_CAPTURE_ARGV_H
+#ifndef SONDE_BASE_ARGV_H
+#define SONDE_BASE_ARGV_H
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,4 +1,4 @@
-#include "export/escape.h"
+#include "base/escape.h"
 
 /*
  * How many columns a character takes, after Unicode 14.0.0: East Asian wide and

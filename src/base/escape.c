@@ -1,4 +1,4 @@
-#include "export/escape.h"
+#include "base/escape.h"
 
 #include <string.h>
 

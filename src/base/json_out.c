@@ -1,7 +1,7 @@
-#include "export/json_out.h"
+#include "base/json_out.h"
 
-#include "export/escape.h"
-#include "export/number.h"
+#include "base/escape.h"
+#include "base/number.h"
 
 #include <string.h>
 

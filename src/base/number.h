@@ -6,8 +6,8 @@
  * integer arithmetic alone: some tens of nanoseconds, the same bytes on every
  * machine and in every locale.
  */
-#ifndef SONDE_EXPORT_NUMBER_H
-#define SONDE_EXPORT_NUMBER_H
+#ifndef SONDE_BASE_NUMBER_H
+#define SONDE_BASE_NUMBER_H
 
 #include "base/str.h"
 

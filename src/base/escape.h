@@ -22,8 +22,8 @@
  * In all but JSON and script, control characters, bidirectional controls and invalid bytes
  * appear as \n, \t, \x1b, \u202e: readable, and not meant to be undone.
  */
-#ifndef SONDE_EXPORT_ESCAPE_H
-#define SONDE_EXPORT_ESCAPE_H
+#ifndef SONDE_BASE_ESCAPE_H
+#define SONDE_BASE_ESCAPE_H
 
 #include "base/str.h"
 
