@@ -126,7 +126,7 @@ $(BUILD)/workloads/plugin.so: workloads/lib/plugin.c
 
 $(BUILD)/workloads/static: workloads/lib/static.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(INJ_OPT) -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -O2 -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
 # A CUPTI of our own, for machines without a GPU (tests/inject/).
 FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda))
