@@ -8,7 +8,8 @@
  * block, and a damaged block is skipped by looking for the next good one.
  *
  * Fixed fields are little-endian and naturally aligned within their struct;
- * structs lie at any byte offset, so readers copy them out.
+ * structs lie at any byte offset, so readers copy them out. What events look
+ * like is in event.h.
  */
 #ifndef SONDE_FORMAT_CAPTURE_H
 #define SONDE_FORMAT_CAPTURE_H
@@ -16,7 +17,8 @@
 #include <stdint.h>
 
 #define SONDE_CAPTURE_MAGIC   "SONDECAP"
-#define SONDE_CAPTURE_VERSION 1
+/* Version 2 has more events, and no attributes of ranges. Both are read. */
+#define SONDE_CAPTURE_VERSION 2
 #define SONDE_CAPTURE_SUFFIX  ".sonde"
 #define SONDE_BLOCK_MAGIC     0x4b4c4253u /* "SBLK" */
 #define SONDE_BLOCK_LIMIT     (1u << 20)  /* no block's payload is longer */
@@ -110,64 +112,6 @@ struct sonde_status {
 #define SONDE_LABEL_LIMIT  16384
 #define SONDE_INLINE_LIMIT 1024	      /* of a label written out in an event */
 #define SONDE_STRING_LIMIT (1u << 17) /* string numbers are lower; later labels are written out */
-
-/*
- * Events. The first byte holds the type and three flags. Host events go on
- * with the ticks since the previous host event of the chunk, then, where
- * flagged, the thread's CPU nanoseconds since they were last given, then the
- * fields below, all varints unless said otherwise. Numbers that are not
- * flagged are not there.
- */
-#define SONDE_EVENT_TYPE   0x1f
-#define SONDE_EVENT_CPU	   0x20 /* CPU time follows the ticks */
-#define SONDE_EVENT_ATTR   0x40 /* attributes end the event: see SONDE_ATTR_* */
-#define SONDE_EVENT_DOMAIN 0x80 /* pop: a domain follows */
-#define SONDE_EVENT_INLINE 0x80 /* others: instead of a label number: domain, length, bytes */
-
-enum sonde_event {
-	/* 8 bytes ticks, 8 bytes CPU ns, lost so far in this stream, open ranges: count, labels */
-	SONDE_EVENT_BASE = 1,
-	SONDE_EVENT_PUSH = 2,	       /* label */
-	SONDE_EVENT_POP = 3,	       /* [domain] */
-	SONDE_EVENT_START = 4,	       /* label, id (of this stream) */
-	SONDE_EVENT_STOP = 5,	       /* stream and id of the start */
-	SONDE_EVENT_MARK = 6,	       /* label */
-	SONDE_EVENT_NAME_THREAD = 7,   /* label, thread id */
-	SONDE_EVENT_NAME_CATEGORY = 8, /* label, domain, category */
-	SONDE_EVENT_NAME_HANDLE = 9,   /* label, enum sonde_handle, handle */
-	SONDE_EVENT_LAUNCH = 10,       /* correlation id, zigzag from the last one of the chunk */
-	SONDE_EVENT_NODE = 11,	       /* graph node id: created by this thread, now */
-	SONDE_EVENT_NODE_COPY = 12,    /* graph node id, id of the node it was copied from */
-	SONDE_EVENT_GPU_CLOCK = 13,    /* CUPTI nanoseconds at this event's ticks */
-	/*
-	 * What the GPU did. No ticks, no CPU time: these start with a zigzag of the start
-	 * against the last such start of the chunk (0 at first), the duration, the
-	 * correlation id (0 = none), device, context, stream; all times CUPTI nanoseconds.
-	 */
-	SONDE_EVENT_KERNEL = 16,   /* + name, grid x y z, block x y z, registers, static and
-				      dynamic shared bytes, graph node id (0 = none) */
-	SONDE_EVENT_MEMCPY = 17,   /* + kind, bytes, graph node id */
-	SONDE_EVENT_MEMSET = 18,   /* + bytes, graph node id */
-	SONDE_EVENT_GRAPH = 19,	   /* + graph id: a whole graph without its nodes */
-	SONDE_EVENT_OVERHEAD = 20, /* + kind; device, context, stream are 0 */
-	/* id, name, compute capability major, minor, multiprocessors, memory bytes, and the
-	   peak memory bytes a second: not at any time, so without the fields above */
-	SONDE_EVENT_DEVICE = 21,
-	SONDE_EVENT_LAST = 31, /* no event has a higher type */
-};
-
-/* What a name event names: the NVTX call's own kind of handle. */
-enum sonde_handle {
-	SONDE_HANDLE_DEVICE = 1,
-	SONDE_HANDLE_CONTEXT = 2,
-	SONDE_HANDLE_STREAM = 3,
-	SONDE_HANDLE_EVENT = 4,
-};
-
-/* Attributes: one byte says which, then those, in this order. */
-#define SONDE_ATTR_CATEGORY 1 /* varint */
-#define SONDE_ATTR_COLOR    2 /* 4 bytes ARGB */
-#define SONDE_ATTR_PAYLOAD  4 /* 1 byte NVTX payload type, 8 bytes value */
 
 /* No event is longer (labels written out included), so a chunk is full when less is left. */
 #define SONDE_EVENT_LIMIT 1536

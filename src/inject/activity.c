@@ -93,14 +93,13 @@ static bool clock_read(uint64_t *ticks, uint64_t *ns)
 static void clock_event(void)
 {
 	struct thread *t = hook_enter();
-	uint64_t ticks = 0, ns = 0;
-	uint8_t *p;
+	struct sonde_event e;
 
 	if (!t)
 		return;
-	p = clock_read(&ticks, &ns) ? event_open(t, SONDE_EVENT_GPU_CLOCK, ticks) : NULL;
-	if (p)
-		event_close(t, sonde_varint_put(p, ns));
+	e.type = SONDE_EVENT_GPU_CLOCK;
+	if (clock_read(&e.ticks, &e.field[0]))
+		sonde_ring__write(t, &e);
 	hook_leave(t);
 }
 

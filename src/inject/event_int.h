@@ -2,15 +2,15 @@
  * Writing one event, in the thread it happens in.
  *
  *     struct thread *t = hook_enter();      NULL: off, or already inside a hook
+ *     sonde_ring__write(t, &event);         any event; or in place, for the hot ones:
  *     uint8_t *p = event_open(t, type, now); NULL: lost, and counted
- *     p = sonde_varint_put(p, …);           the event's own fields
+ *     p = sonde_event_put_…(p, …);          the event's own fields
  *     event_close(t, p);                    now the flusher may see it
  *     hook_leave(t);
  */
 #ifndef SONDE_INJECT_EVENT_INT_H
 #define SONDE_INJECT_EVENT_INT_H
 
-#include "format/varint.h"
 #include "inject/inject_int.h"
 
 #include <string.h>
@@ -56,18 +56,14 @@ uint8_t *sonde_ring__cpu(struct thread *t, uint8_t *p, unsigned type, uint64_t n
 static inline uint8_t *event_open(struct thread *t, unsigned type, uint64_t now)
 {
 	uint8_t *p = event_room(t, now);
-	uint64_t since;
 
 	if (unlikely(!p))
 		return NULL;
-	if (unlikely(now < t->ticks))
-		now = t->ticks;
+	if (unlikely(now < t->base.ticks))
+		now = t->base.ticks;
 	if (unlikely(now - t->cpu_ticks > sonde_inject.cpu_period))
 		return sonde_ring__cpu(t, p, type, now);
-	since = now - t->ticks;
-	t->ticks = now;
-	*p++ = (uint8_t)type;
-	return sonde_varint_put(p, since);
+	return sonde_event_put_head(p, &t->base, type, now);
 }
 
 static inline void event_close(struct thread *t, uint8_t *p)

@@ -21,6 +21,7 @@
 
 #include "format/attach.h"
 #include "format/capture.h"
+#include "format/event.h"
 #include "inject/ticks.h"
 
 #include <stdatomic.h>
@@ -149,11 +150,9 @@ struct thread {
 	uint8_t *at, *limit; /* next byte; beyond `limit` the chunk counts as full */
 	struct chunk *chunk; /* NULL = none, and then at > limit */
 	uint8_t *data;
-	uint64_t ticks;		    /* of the last event */
-	uint64_t cpu_ticks, cpu_ns; /* when the CPU clock was last read, and what it said */
-	uint64_t gpu_ns;	    /* start of the chunk's last GPU event */
-	uint32_t correlation;	    /* of the chunk's last launch */
-	uint32_t launched;	    /* correlation id of the thread's last launch */
+	struct sonde_event_base base; /* what the chunk's next event counts from */
+	uint64_t cpu_ticks;	      /* when the CPU clock was last read */
+	uint32_t launched;	      /* correlation id of the thread's last launch */
 	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
 	uint64_t tid;
@@ -198,6 +197,11 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now);
  * the hook it may be a handler's, however long it takes.
  */
 bool sonde_ring__revive(struct thread *t, const void *frame);
+/*
+ * Writes an event as one of this thread; lost, and counted, when no chunk is free. Host events have
+ * their ticks set, their CPU time is seen to here.
+ */
+void sonde_ring__write(struct thread *t, struct sonde_event *e);
 /* Takes back the slots of threads that ended without telling us. The flusher's. */
 void sonde_ring__reap(void);
 /* The flusher is done with a full chunk. */

@@ -23,8 +23,8 @@
 
 static void launch(uint32_t correlation)
 {
+	struct sonde_event e;
 	struct thread *t;
-	uint8_t *p;
 
 	if (unlikely(atomic_load_explicit(&sonde_inject.is_collected, memory_order_relaxed)))
 		sonde_flusher__note("GPU work launched by late exit handlers is missing");
@@ -33,13 +33,11 @@ static void launch(uint32_t correlation)
 		return;
 	if (correlation != t->launched) {
 		t->launched = correlation;
-		p = event_open(t, SONDE_EVENT_LAUNCH, ticks_now());
-		if (p) {
-			int64_t step = (int64_t)correlation - (int64_t)t->correlation;
-
-			t->correlation = correlation;
-			event_close(t, sonde_varint_put(p, sonde_zigzag(step)));
-		}
+		e.type = SONDE_EVENT_LAUNCH;
+		e.is_unchosen = false;
+		e.ticks = ticks_now();
+		e.field[0] = correlation;
+		sonde_ring__write(t, &e);
 	}
 	hook_leave(t);
 }
@@ -49,22 +47,19 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 {
 	const CUpti_GraphData *g = resource->resourceDescriptor;
 	bool copy = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
-	uint64_t number = 0, original = 0;
+	struct sonde_event e;
 	struct thread *t;
-	uint8_t *p;
 
-	if (!g || sonde_cupti.cuptiGetGraphNodeId(g->node, &number) != CUPTI_SUCCESS)
+	if (!g || sonde_cupti.cuptiGetGraphNodeId(g->node, &e.field[0]) != CUPTI_SUCCESS)
 		return;
-	if (copy && sonde_cupti.cuptiGetGraphNodeId(g->originalNode, &original) != CUPTI_SUCCESS)
+	if (copy && sonde_cupti.cuptiGetGraphNodeId(g->originalNode, &e.field[1]) != CUPTI_SUCCESS)
 		return;
 	t = hook_enter();
 	if (!t)
 		return;
-	p = event_open(t, copy ? SONDE_EVENT_NODE_COPY : SONDE_EVENT_NODE, ticks_now());
-	if (p) {
-		p = sonde_varint_put(p, number);
-		event_close(t, copy ? sonde_varint_put(p, original) : p);
-	}
+	e.type = copy ? SONDE_EVENT_NODE_COPY : SONDE_EVENT_NODE;
+	e.ticks = ticks_now();
+	sonde_ring__write(t, &e);
 	hook_leave(t);
 }
 

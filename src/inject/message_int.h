@@ -76,10 +76,14 @@ static HOT uint8_t *message_put(uint8_t *p, const struct message *m)
 {
 	if (likely(m->label))
 		return sonde_varint_put(p, m->label->id);
-	p = sonde_varint_put(p, m->domain);
-	p = sonde_varint_put(p, m->n);
-	memcpy(p, m->text, m->n);
-	return p + m->n;
+	return sonde_event_put_text(p, m->domain, m->text, m->n);
+}
+
+/* The same for events that are not written in place. */
+static inline struct sonde_event_label label_of(const struct message *m)
+{
+	return (struct sonde_event_label){
+		m->label ? m->label->id : 0, m->domain, m->text, m->n};
 }
 
 /* The four shapes of a labelled call, for push, start and mark alike. */

@@ -14,54 +14,13 @@
 
 /* --- events -------------------------------------------------------------------------------- */
 
-static unsigned attributes_of(const nvtxEventAttributes_t *a)
+/* A labelled event without more to it: push, mark. */
+static HOT void event_put(struct thread *t, unsigned type, const struct message *m)
 {
-	unsigned which = 0;
+	uint8_t *p = event_open(t, type | (m->label ? 0u : SONDE_EVENT_INLINE), m->now);
 
-	if (!a || !sonde_message__attributes_ok(a))
-		return 0;
-	if (a->category)
-		which |= SONDE_ATTR_CATEGORY;
-	if (a->colorType == NVTX_COLOR_ARGB)
-		which |= SONDE_ATTR_COLOR;
-	if (a->payloadType != NVTX_PAYLOAD_UNKNOWN)
-		which |= SONDE_ATTR_PAYLOAD;
-	return which;
-}
-
-static uint8_t *attributes_put(uint8_t *p, unsigned which, const nvtxEventAttributes_t *a)
-{
-	if (!which)
-		return p;
-	*p++ = (uint8_t)which;
-	if (which & SONDE_ATTR_CATEGORY)
-		p = sonde_varint_put(p, a->category);
-	if (which & SONDE_ATTR_COLOR) {
-		memcpy(p, &a->color, 4);
-		p += 4;
-	}
-	if (which & SONDE_ATTR_PAYLOAD) {
-		*p++ = (uint8_t)a->payloadType;
-		memcpy(p, &a->payload, 8);
-		p += 8;
-	}
-	return p;
-}
-
-/* A labelled event: push, start (with its id), mark. */
-static HOT void event_put(struct thread *t, unsigned type, const struct message *m,
-	const nvtxEventAttributes_t *a, uint64_t id)
-{
-	unsigned which = unlikely(a != NULL) ? attributes_of(a) : 0;
-	unsigned flags = (m->label ? 0u : SONDE_EVENT_INLINE) | (which ? SONDE_EVENT_ATTR : 0u);
-	uint8_t *p = event_open(t, type | flags, m->now);
-
-	if (!p)
-		return;
-	p = message_put(p, m);
-	if (type == SONDE_EVENT_START)
-		p = sonde_varint_put(p, id);
-	event_close(t, attributes_put(p, which, a));
+	if (likely(p))
+		event_close(t, message_put(p, m));
 }
 
 static HOT unsigned gate_of(const struct message *m)
@@ -80,7 +39,7 @@ static bool gate_open(const struct thread *t, unsigned gate)
 	       atomic_load_explicit(&g->nr_included, memory_order_relaxed);
 }
 
-static HOT void push(struct thread *t, const struct message *m, const nvtxEventAttributes_t *a)
+static HOT void push(struct thread *t, const struct message *m)
 {
 	unsigned gate = gate_of(m);
 	open_range o = OPEN_MAKE(m->label ? m->label->id : 0, m->domain, gate) | OPEN_RECORDED;
@@ -99,7 +58,7 @@ static HOT void push(struct thread *t, const struct message *m, const nvtxEventA
 	}
 	/* In this order: a chunk begun by the event must list what was open before it. */
 	if (likely(o & OPEN_RECORDED))
-		event_put(t, SONDE_EVENT_PUSH, m, a, 0);
+		event_put(t, SONDE_EVENT_PUSH, m);
 	t->open[t->nr_open++] = o;
 }
 
@@ -154,14 +113,19 @@ static HOT int pop(unsigned domain)
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-static uint64_t start(struct thread *t, const struct message *m, const nvtxEventAttributes_t *a)
+static uint64_t start(struct thread *t, const struct message *m)
 {
 	unsigned gate = gate_of(m);
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
+	struct sonde_event e;
 
 	if (sonde_inject.gated && !gate_open(t, gate))
 		return ID_SKIPPED;
-	event_put(t, SONDE_EVENT_START, m, a, id & UINT32_MAX);
+	e.type = SONDE_EVENT_START;
+	e.ticks = m->now;
+	e.label = label_of(m);
+	e.field[0] = id & UINT32_MAX;
+	sonde_ring__write(t, &e);
 	if (gate & GATE_INCLUDED) {
 		atomic_fetch_add_explicit(&sonde_inject.nr_included, 1, memory_order_relaxed);
 		id |= ID_INCLUDED;
@@ -180,8 +144,8 @@ static void leave_included(void)
 
 static void stop(uint64_t id)
 {
+	struct sonde_event e;
 	struct thread *t;
-	uint8_t *p;
 
 	if (id & ID_SKIPPED)
 		return;
@@ -190,11 +154,11 @@ static void stop(uint64_t id)
 	t = hook_enter();
 	if (!t)
 		return;
-	p = event_open(t, SONDE_EVENT_STOP, ticks_now());
-	if (p) {
-		p = sonde_varint_put(p, ID_STREAM(id));
-		event_close(t, sonde_varint_put(p, id & UINT32_MAX));
-	}
+	e.type = SONDE_EVENT_STOP;
+	e.ticks = ticks_now();
+	e.field[0] = ID_STREAM(id);
+	e.field[1] = id & UINT32_MAX;
+	sonde_ring__write(t, &e);
 	hook_leave(t);
 }
 
@@ -208,7 +172,7 @@ static int NVTX_API range_push_a(const char *text)
 	if (unlikely(!t))
 		return NVTX_NO_PUSH_POP_TRACKING;
 	message_label(&m, t, text);
-	push(t, &m, NULL);
+	push(t, &m);
 	hook_leave(t);
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
@@ -216,7 +180,7 @@ static int NVTX_API range_push_a(const char *text)
 static int NVTX_API range_push_w(const wchar_t *text)
 {
 	WITH_MESSAGE(NVTX_NO_PUSH_POP_TRACKING,
-		sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf), push(t, &m, NULL));
+		sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf), push(t, &m));
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
@@ -224,7 +188,7 @@ static int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAt
 {
 	WITH_MESSAGE(NVTX_NO_PUSH_POP_TRACKING,
 		(m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
-		push(t, &m, a));
+		push(t, &m));
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
@@ -246,7 +210,7 @@ static int NVTX_API domain_range_pop(nvtxDomainHandle_t d)
 static nvtxRangeId_t NVTX_API range_start_a(const char *text)
 {
 	nvtxRangeId_t id;
-	WITH_MESSAGE(ID_SKIPPED, message_label(&m, t, text), id = start(t, &m, NULL));
+	WITH_MESSAGE(ID_SKIPPED, message_label(&m, t, text), id = start(t, &m));
 	return id;
 }
 
@@ -254,7 +218,7 @@ static nvtxRangeId_t NVTX_API range_start_w(const wchar_t *text)
 {
 	nvtxRangeId_t id;
 	WITH_MESSAGE(ID_SKIPPED, sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf),
-		id = start(t, &m, NULL));
+		id = start(t, &m));
 	return id;
 }
 
@@ -264,7 +228,7 @@ static nvtxRangeId_t NVTX_API domain_range_start_ex(
 	nvtxRangeId_t id;
 	WITH_MESSAGE(ID_SKIPPED,
 		(m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
-		id = start(t, &m, a));
+		id = start(t, &m));
 	return id;
 }
 
@@ -286,19 +250,19 @@ static void NVTX_API domain_range_end(nvtxDomainHandle_t d, nvtxRangeId_t id)
 
 static void NVTX_API mark_a(const char *text)
 {
-	WITH_MESSAGE(, message_label(&m, t, text), event_put(t, SONDE_EVENT_MARK, &m, NULL, 0));
+	WITH_MESSAGE(, message_label(&m, t, text), event_put(t, SONDE_EVENT_MARK, &m));
 }
 
 static void NVTX_API mark_w(const wchar_t *text)
 {
 	WITH_MESSAGE(, sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf),
-		event_put(t, SONDE_EVENT_MARK, &m, NULL, 0));
+		event_put(t, SONDE_EVENT_MARK, &m));
 }
 
 static void NVTX_API domain_mark_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a)
 {
 	WITH_MESSAGE(, (m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
-		event_put(t, SONDE_EVENT_MARK, &m, a, 0));
+		event_put(t, SONDE_EVENT_MARK, &m));
 }
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)

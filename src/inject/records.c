@@ -21,130 +21,123 @@ typedef CUpti_ActivityOverhead2 overhead_record;
 typedef CUpti_ActivityDevice4 device_record;
 #endif
 
-struct where {
-	uint64_t start, end;
-	uint32_t correlation, device, context, stream;
-};
-
 /* The vendor's records have these in common, by name only. */
-#define WHERE(r)                                                                                   \
-	{                                                                                          \
-		(r)->start, (r)->end, (r)->correlationId, (r)->deviceId, (r)->contextId,           \
-			(r)->streamId                                                              \
-	}
+#define WHERE(e, r)                                                                                \
+	do {                                                                                       \
+		(e)->field[SONDE_GPU_START] = (r)->start;                                          \
+		(e)->field[SONDE_GPU_DURATION] =                                                   \
+			(r)->end > (r)->start ? (r)->end - (r)->start : 0;                         \
+		(e)->field[SONDE_GPU_CORRELATION] = (r)->correlationId;                            \
+		(e)->field[SONDE_GPU_DEVICE] = (r)->deviceId;                                      \
+		(e)->field[SONDE_GPU_CONTEXT] = (r)->contextId;                                    \
+		(e)->field[SONDE_GPU_STREAM] = (r)->streamId;                                      \
+	} while (0)
 
-static uint8_t *gpu_open(struct thread *t, unsigned type, const struct where *w)
+static size_t length_of(const char *name)
 {
-	uint8_t *p = event_room(t, ticks_now());
+	size_t n = strlen(name);
 
-	if (!p)
-		return NULL;
-	*p++ = (uint8_t)type;
-	p = sonde_varint_put(p, sonde_zigzag((int64_t)(w->start - t->gpu_ns)));
-	p = sonde_varint_put(p, w->end > w->start ? w->end - w->start : 0);
-	p = sonde_varint_put(p, w->correlation);
-	p = sonde_varint_put(p, w->device);
-	p = sonde_varint_put(p, w->context);
-	p = sonde_varint_put(p, w->stream);
-	t->gpu_ns = w->start;
-	return p;
+	if (n <= SONDE_LABEL_LIMIT)
+		return n;
+	count(&sonde_inject.nr_cut);
+	return SONDE_LABEL_LIMIT;
+}
+
+/* By its entry, or written out when the table is full. */
+static struct sonde_event_label label_of(const struct label *e, const char *name, size_t n)
+{
+	return (struct sonde_event_label){
+		e ? e->id : 0, 0, name, n < SONDE_INLINE_LIMIT ? n : SONDE_INLINE_LIMIT};
 }
 
 /* The label of a kernel name. Names come by the same pointer again and again. */
-static const struct label *kernel_name(const char *name, size_t *n)
+static struct sonde_event_label kernel_name(const char *name)
 {
 	static _Atomic(struct label *) cache[256];
-	size_t slot = ((uintptr_t)name >> 4) % 256;
+	size_t slot = ((uintptr_t)name >> 4) % 256, n;
 	struct label *e = atomic_load_explicit(&cache[slot], memory_order_acquire);
 
 	if (e && !strncmp(e->text, name, (size_t)e->nr_bytes + 1))
-		return e;
-	*n = strlen(name);
-	if (*n > SONDE_LABEL_LIMIT) {
-		*n = SONDE_LABEL_LIMIT;
-		count(&sonde_inject.nr_cut);
-	}
-	e = sonde_label__intern(SONDE_STRING_KERNEL, 0, name, *n);
+		return label_of(e, name, e->nr_bytes);
+	n = length_of(name);
+	e = sonde_label__intern(SONDE_STRING_KERNEL, 0, name, n);
 	if (e)
 		atomic_store_explicit(&cache[slot], e, memory_order_release);
-	return e;
-}
-
-static uint8_t *name_put(uint8_t *p, const struct label *e, const char *name, size_t n)
-{
-	if (e)
-		return sonde_varint_put(p, e->id);
-	if (n > SONDE_INLINE_LIMIT)
-		n = SONDE_INLINE_LIMIT;
-	p = sonde_varint_put(p, 0);
-	p = sonde_varint_put(p, n);
-	memcpy(p, name, n);
-	return p + n;
+	return label_of(e, name, n);
 }
 
 static void kernel(struct thread *t, const kernel_record *k)
 {
-	struct where w = WHERE(k);
-	const char *text = k->name ? k->name : "";
-	size_t n = 0;
-	const struct label *e = kernel_name(text, &n);
-	uint8_t *p = gpu_open(t, SONDE_EVENT_KERNEL | (e ? 0u : SONDE_EVENT_INLINE), &w);
+	struct sonde_event e;
 
-	if (!p)
-		return;
-	p = name_put(p, e, text, n);
-	p = sonde_varint_put(p, (uint32_t)k->gridX);
-	p = sonde_varint_put(p, (uint32_t)k->gridY);
-	p = sonde_varint_put(p, (uint32_t)k->gridZ);
-	p = sonde_varint_put(p, (uint32_t)k->blockX);
-	p = sonde_varint_put(p, (uint32_t)k->blockY);
-	p = sonde_varint_put(p, (uint32_t)k->blockZ);
-	p = sonde_varint_put(p, k->registersPerThread);
-	p = sonde_varint_put(p, (uint32_t)k->staticSharedMemory);
-	p = sonde_varint_put(p, (uint32_t)k->dynamicSharedMemory);
-	event_close(t, sonde_varint_put(p, k->graphNodeId));
+	e.type = SONDE_EVENT_KERNEL;
+	WHERE(&e, k);
+	e.label = kernel_name(k->name ? k->name : "");
+	e.field[SONDE_KERNEL_GRID_X] = (uint32_t)k->gridX;
+	e.field[SONDE_KERNEL_GRID_X + 1] = (uint32_t)k->gridY;
+	e.field[SONDE_KERNEL_GRID_X + 2] = (uint32_t)k->gridZ;
+	e.field[SONDE_KERNEL_BLOCK_X] = (uint32_t)k->blockX;
+	e.field[SONDE_KERNEL_BLOCK_X + 1] = (uint32_t)k->blockY;
+	e.field[SONDE_KERNEL_BLOCK_X + 2] = (uint32_t)k->blockZ;
+	e.field[SONDE_KERNEL_REGISTERS] = k->registersPerThread;
+	e.field[SONDE_KERNEL_SHARED_STATIC] = (uint32_t)k->staticSharedMemory;
+	e.field[SONDE_KERNEL_SHARED_DYNAMIC] = (uint32_t)k->dynamicSharedMemory;
+	e.field[SONDE_KERNEL_NODE] = k->graphNodeId;
+	sonde_ring__write(t, &e);
 }
 
-/* Peer copies have a record type of their own. */
-static void copy(
-	struct thread *t, const struct where *w, unsigned kind, uint64_t bytes, uint64_t node)
-{
-	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMCPY, w);
+/* Peer copies have a record type of their own, with the same names. */
+#define COPY(t, r)                                                                                 \
+	do {                                                                                       \
+		struct sonde_event e;                                                              \
+                                                                                                   \
+		e.type = SONDE_EVENT_MEMCPY;                                                       \
+		WHERE(&e, r);                                                                      \
+		e.field[SONDE_COPY_KIND] = (r)->copyKind;                                          \
+		e.field[SONDE_COPY_BYTES] = (r)->bytes;                                            \
+		e.field[SONDE_COPY_NODE] = (r)->graphNodeId;                                       \
+		sonde_ring__write(t, &e);                                                          \
+	} while (0)
 
-	if (!p)
-		return;
-	p = sonde_varint_put(p, kind);
-	p = sonde_varint_put(p, bytes);
-	event_close(t, sonde_varint_put(p, node));
+static void copy(struct thread *t, const memcpy_record *r)
+{
+	COPY(t, r);
+}
+
+static void peer_copy(struct thread *t, const CUpti_ActivityMemcpyPtoP4 *r)
+{
+	COPY(t, r);
 }
 
 static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 {
-	struct where w = WHERE(m);
-	uint8_t *p = gpu_open(t, SONDE_EVENT_MEMSET, &w);
+	struct sonde_event e;
 
-	if (!p)
-		return;
-	p = sonde_varint_put(p, m->bytes);
-	event_close(t, sonde_varint_put(p, m->graphNodeId));
+	e.type = SONDE_EVENT_MEMSET;
+	WHERE(&e, m);
+	e.field[SONDE_SET_BYTES] = m->bytes;
+	e.field[SONDE_SET_NODE] = m->graphNodeId;
+	sonde_ring__write(t, &e);
 }
 
 static void graph(struct thread *t, const CUpti_ActivityGraphTrace2 *g)
 {
-	struct where w = WHERE(g);
-	uint8_t *p = gpu_open(t, SONDE_EVENT_GRAPH, &w);
+	struct sonde_event e;
 
-	if (p)
-		event_close(t, sonde_varint_put(p, g->graphId));
+	e.type = SONDE_EVENT_GRAPH;
+	WHERE(&e, g);
+	e.field[SONDE_GPU_STREAM + 1] = g->graphId;
+	sonde_ring__write(t, &e);
 }
 
 static void overhead(struct thread *t, const overhead_record *o)
 {
-	struct where w = {.start = o->start, .end = o->end};
-	uint8_t *p = gpu_open(t, SONDE_EVENT_OVERHEAD, &w);
+	struct sonde_event e = {.type = SONDE_EVENT_OVERHEAD};
 
-	if (p)
-		event_close(t, sonde_varint_put(p, (uint32_t)o->overheadKind));
+	e.field[SONDE_GPU_START] = o->start;
+	e.field[SONDE_GPU_DURATION] = o->end > o->start ? o->end - o->start : 0;
+	e.field[SONDE_GPU_STREAM + 1] = (uint32_t)o->overheadKind;
+	sonde_ring__write(t, &e);
 #if CUPTI_API_VERSION >= 130000
 	if (sonde_cupti.version >= 130000) /* records of older ones end before it */
 		free(o->overheadData);
@@ -154,21 +147,18 @@ static void overhead(struct thread *t, const overhead_record *o)
 static void device(struct thread *t, const device_record *d)
 {
 	const char *text = d->name ? d->name : "";
-	size_t n = strlen(text);
-	const struct label *e = sonde_label__intern(SONDE_STRING_NAME, 0, text, n);
-	uint8_t *p = event_room(t, ticks_now());
+	size_t n = length_of(text);
+	struct sonde_event e;
 
-	if (!p)
-		return;
-	*p++ = (uint8_t)(SONDE_EVENT_DEVICE | (e ? 0u : SONDE_EVENT_INLINE));
-	p = sonde_varint_put(p, d->id);
-	p = name_put(p, e, text, n);
-	p = sonde_varint_put(p, d->computeCapabilityMajor);
-	p = sonde_varint_put(p, d->computeCapabilityMinor);
-	p = sonde_varint_put(p, d->numMultiprocessors);
-	p = sonde_varint_put(p, d->globalMemorySize);
-	/* CUPTI says kB/s */
-	event_close(t, sonde_varint_put(p, d->globalMemoryBandwidth * 1000));
+	e.type = SONDE_EVENT_DEVICE;
+	e.label = label_of(sonde_label__intern(SONDE_STRING_NAME, 0, text, n), text, n);
+	e.field[SONDE_DEVICE_ID] = d->id;
+	e.field[SONDE_DEVICE_CC_MAJOR] = d->computeCapabilityMajor;
+	e.field[SONDE_DEVICE_CC_MINOR] = d->computeCapabilityMinor;
+	e.field[SONDE_DEVICE_MULTIPROCESSORS] = d->numMultiprocessors;
+	e.field[SONDE_DEVICE_MEMORY_BYTES] = d->globalMemorySize;
+	e.field[SONDE_DEVICE_BANDWIDTH] = d->globalMemoryBandwidth * 1000; /* CUPTI says kB/s */
+	sonde_ring__write(t, &e);
 }
 
 void sonde_activity__record(struct thread *t, const CUpti_Activity *r)
@@ -178,20 +168,12 @@ void sonde_activity__record(struct thread *t, const CUpti_Activity *r)
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		kernel(t, (const kernel_record *)r);
 		break;
-	case CUPTI_ACTIVITY_KIND_MEMCPY: {
-		const memcpy_record *m = (const memcpy_record *)r;
-		struct where w = WHERE(m);
-
-		copy(t, &w, m->copyKind, m->bytes, m->graphNodeId);
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		copy(t, (const memcpy_record *)r);
 		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMCPY2: {
-		const CUpti_ActivityMemcpyPtoP4 *m = (const CUpti_ActivityMemcpyPtoP4 *)r;
-		struct where w = WHERE(m);
-
-		copy(t, &w, m->copyKind, m->bytes, m->graphNodeId);
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		peer_copy(t, (const CUpti_ActivityMemcpyPtoP4 *)r);
 		break;
-	}
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		fill(t, (const CUpti_ActivityMemset4 *)r);
 		break;

@@ -227,7 +227,7 @@ struct thread *sonde_ring__enroll(void)
 	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
 	t->seq = t->launched = 0;
 	memset(t->recent, 0, sizeof(t->recent));
-	t->ticks = 0;
+	t->base.ticks = 0;
 	t->tid = (uint64_t)syscall(SYS_gettid);
 	t->stream = atomic_fetch_add_explicit(&sonde_inject.nr_streams, 1, memory_order_relaxed);
 	t->chunk = NULL;
@@ -273,20 +273,13 @@ static uint8_t *base_put(struct thread *t, uint8_t *p)
 {
 	uint32_t i, nr = 0;
 
-	*p++ = SONDE_EVENT_BASE;
-	memcpy(p, &t->ticks, 8);
-	memcpy(p + 8, &t->cpu_ns, 8);
-	p = sonde_varint_put(p + 16, atomic_load_explicit(&t->nr_lost, memory_order_relaxed));
 	for (i = 0; i < t->nr_open; i++)
 		nr += t->open[i] & OPEN_RECORDED ? 1 : 0;
-	p = sonde_varint_put(p, nr);
-	for (i = 0; i < t->nr_open; i++) {
-		if (!(t->open[i] & OPEN_RECORDED))
-			continue;
-		p = sonde_varint_put(p, OPEN_LABEL(t->open[i]));
-		if (!OPEN_LABEL(t->open[i]))
-			p = sonde_varint_put(p, OPEN_DOMAIN(t->open[i]));
-	}
+	p = sonde_base_put(
+		p, &t->base, atomic_load_explicit(&t->nr_lost, memory_order_relaxed), nr);
+	for (i = 0; i < t->nr_open; i++)
+		if (t->open[i] & OPEN_RECORDED)
+			p = sonde_open_put(p, OPEN_LABEL(t->open[i]), OPEN_DOMAIN(t->open[i]));
 	return p;
 }
 
@@ -316,10 +309,9 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 	t->chunk = c;
 	t->data = g->data + (size_t)n * CHUNK_BYTES;
 	t->limit = t->data + CHUNK_BYTES - SONDE_EVENT_LIMIT;
-	t->ticks = t->cpu_ticks = now;
-	t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	t->gpu_ns = 0;
-	t->correlation = 0;
+	t->base = (struct sonde_event_base){
+		.ticks = now, .cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+	t->cpu_ticks = now;
 	t->at = base_put(t, t->data);
 	return t->at;
 }
@@ -327,14 +319,29 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 __attribute__((noinline)) uint8_t *sonde_ring__cpu(
 	struct thread *t, uint8_t *p, unsigned type, uint64_t now)
 {
-	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	t->cpu_ticks = now;
+	return sonde_event_put_cpu(p, &t->base, type | SONDE_EVENT_CPU, now,
+		clock_ns(CLOCK_THREAD_CPUTIME_ID));
+}
 
-	*p++ = (uint8_t)(type | SONDE_EVENT_CPU);
-	p = sonde_varint_put(p, now - t->ticks);
-	p = sonde_varint_put(p, cpu_ns - t->cpu_ns);
-	t->cpu_ns = cpu_ns;
-	t->ticks = t->cpu_ticks = now;
-	return p;
+void sonde_ring__write(struct thread *t, struct sonde_event *e)
+{
+	bool is_host = e->type < SONDE_EVENT_KERNEL;
+	uint8_t *p = event_room(t, is_host ? e->ticks : ticks_now());
+
+	if (!p)
+		return;
+	e->has_cpu = false;
+	if (is_host) {
+		if (e->ticks < t->base.ticks)
+			e->ticks = t->base.ticks;
+		e->has_cpu = e->ticks - t->cpu_ticks > sonde_inject.cpu_period;
+	}
+	if (e->has_cpu) {
+		t->cpu_ticks = e->ticks;
+		e->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	}
+	event_close(t, sonde_event_put(p, &t->base, e));
 }
 
 void sonde_ring__give(struct chunk *c)

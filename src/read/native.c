@@ -1,6 +1,5 @@
 /* The reader of native captures: libsonde_inject.so's files. */
 #include "base/alloc.h"
-#include "format/varint.h"
 #include "read/native_int.h"
 
 #include <math.h>
@@ -198,59 +197,53 @@ static void set(const struct state *s, struct sonde_values *v, enum metric m, do
 
 static void kernel_values(const struct state *s, struct sonde_values *v, const uint64_t *f)
 {
-	double grid = (double)f[0] * (double)f[1] * (double)f[2];
-	double block = (double)f[3] * (double)f[4] * (double)f[5];
+	const uint64_t *g = &f[SONDE_KERNEL_GRID_X], *b = &f[SONDE_KERNEL_BLOCK_X];
+	double grid = (double)g[0] * (double)g[1] * (double)g[2];
+	double block = (double)b[0] * (double)b[1] * (double)b[2];
 	unsigned i;
 
 	for (i = 0; i < 3; i++) {
-		set(s, v, GRID_X + i, (double)f[i]);
-		set(s, v, BLOCK_X + i, (double)f[3 + i]);
+		set(s, v, GRID_X + i, (double)g[i]);
+		set(s, v, BLOCK_X + i, (double)b[i]);
 	}
 	set(s, v, GRID, grid);
 	set(s, v, BLOCK, block);
 	set(s, v, THREADS, grid * block);
-	set(s, v, REGISTERS, (double)f[6]);
-	set(s, v, SHARED_STATIC, (double)f[7]);
-	set(s, v, SHARED_DYNAMIC, (double)f[8]);
+	set(s, v, REGISTERS, (double)f[SONDE_KERNEL_REGISTERS]);
+	set(s, v, SHARED_STATIC, (double)f[SONDE_KERNEL_SHARED_STATIC]);
+	set(s, v, SHARED_DYNAMIC, (double)f[SONDE_KERNEL_SHARED_DYNAMIC]);
 }
 
-/* The fields behind the name of a kernel. */
-static const uint8_t *skip_name(const uint8_t *p, const uint8_t *end, bool is_inline)
+bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct sonde_event *out)
 {
-	uint64_t f[2];
+	const uint8_t *base = (const uint8_t *)src->file.data.p;
+	struct sonde_event_base start = {0};
 
-	p = sonde_native__numbers(p, end, f, is_inline ? 2 : 1);
-	if (p && is_inline)
-		p = f[1] <= (size_t)(end - p) ? p + f[1] : NULL;
-	return p;
+	return sonde_event_get(base + at, base + src->file.data.n, &start, out) != NULL;
 }
 
 static int values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct state *s = src->state;
-	const struct sonde_record_time *t = &s->r->records.at[rec - s->r->records.at].time;
-	const uint8_t *base = (const uint8_t *)src->file.data.p, *p = base + rec->payload;
-	const uint8_t *end = base + src->file.data.n;
-	uint64_t f[10] = {0}, node = 0;
+	struct sonde_event e;
+	uint64_t node = 0;
 	struct sonde_str key = {(const char *)&node, sizeof(node)};
 	uint32_t number;
 
-	if (t->end_ns)
-		set(s, v, TIME, (double)(t->end_ns - t->start_ns));
-	if (rec->kind == SONDE_RESULT_KERNEL) {
-		p = skip_name(p, end, rec->payload_size & SONDE_EVENT_INLINE);
-		if (p && sonde_native__numbers(p, end, f, 10))
-			kernel_values(s, v, f);
-		node = f[9];
-	} else if (rec->kind == SONDE_RESULT_MEMCPY) {
-		sonde_native__numbers(p, end, f, 3);
-		set(s, v, BYTES, (double)f[1]);
-		node = f[2];
-	} else if (rec->kind == SONDE_RESULT_MEMSET) {
-		sonde_native__numbers(p, end, f, 2);
-		set(s, v, BYTES, (double)f[0]);
-		node = f[1];
+	if (rec->time.end_ns)
+		set(s, v, TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+	if (!sonde_native__event(src, rec->payload, &e))
+		return 0;
+	if (e.type == SONDE_EVENT_KERNEL) {
+		kernel_values(s, v, e.field);
+		node = e.field[SONDE_KERNEL_NODE];
+	} else if (e.type == SONDE_EVENT_MEMCPY) {
+		set(s, v, BYTES, (double)e.field[SONDE_COPY_BYTES]);
+		node = e.field[SONDE_COPY_NODE];
+	} else if (e.type == SONDE_EVENT_MEMSET) {
+		set(s, v, BYTES, (double)e.field[SONDE_SET_BYTES]);
+		node = e.field[SONDE_SET_NODE];
 	}
 	number = node ? sonde_map_find(&s->nodes, key) : SONDE_NONE;
 	if (number != SONDE_NONE && !sonde_values__text(v, s->number[CAPTURED_AT],

@@ -57,16 +57,6 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 	return NULL;
 }
 
-const uint8_t *sonde_native__numbers(
-	const uint8_t *p, const uint8_t *end, uint64_t *out, unsigned nr)
-{
-	unsigned i;
-
-	for (i = 0; i < nr && p; i++)
-		p = sonde_varint_get(p, end, &out[i]);
-	return p;
-}
-
 static bool define(struct native *n, const uint64_t *field, struct sonde_str text)
 {
 	uint64_t number = field[0];
@@ -97,9 +87,11 @@ static bool define(struct native *n, const uint64_t *field, struct sonde_str tex
 static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t field[4];
+	unsigned i;
 
 	while (p < end) {
-		p = sonde_native__numbers(p, end, field, 4);
+		for (i = 0; i < 4 && p; i++)
+			p = sonde_varint_get(p, end, &field[i]);
 		if (!p || field[3] > (size_t)(end - p))
 			return true;
 		if (!define(n, field, sonde_native__text(p, field[3])))

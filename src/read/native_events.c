@@ -6,48 +6,21 @@
 
 #include <string.h>
 
-/* The label of an event: a number, or written out. Its domain comes with it. */
-bool sonde_stream__label(struct stream *s, struct event *e, uint32_t *label, uint32_t *domain)
+bool sonde_stream__label(
+	struct stream *s, const struct sonde_event *e, uint32_t *label, uint32_t *domain)
 {
-	uint64_t field[2] = {0};
+	const struct sonde_event_label *l = &e->label;
 
-	if (!(e->flags & SONDE_EVENT_INLINE)) {
-		e->p = sonde_varint_get(e->p, e->end, &field[0]);
-		if (!e->p)
-			return false;
-		*label = sonde_native__string(s->n, field[0]);
-		*domain = field[0] < s->n->strings.nr ? s->n->strings.at[field[0]].domain : 0;
+	if (!l->text) {
+		*label = sonde_native__string(s->n, l->number);
+		*domain = l->number < s->n->strings.nr ? s->n->strings.at[l->number].domain : 0;
 		return true;
 	}
-	e->p = sonde_native__numbers(e->p, e->end, field, 2);
-	if (!e->p || field[0] >= NATIVE_MAX_DOMAINS || field[1] > (size_t)(e->end - e->p))
+	if (l->domain >= NATIVE_MAX_DOMAINS)
 		return false;
-	*label = sonde_records__string(s->n->r, sonde_native__text(e->p, field[1]));
-	*domain = (uint32_t)field[0];
-	e->p += field[1];
-	return true;
-}
-
-bool sonde_stream__skip_attributes(struct event *e)
-{
-	uint64_t category;
-	unsigned which;
-
-	if (!(e->flags & SONDE_EVENT_ATTR))
-		return true;
-	if (e->p >= e->end)
-		return false;
-	which = *e->p++;
-	if (which & SONDE_ATTR_CATEGORY) {
-		e->p = sonde_varint_get(e->p, e->end, &category);
-		if (!e->p)
-			return false;
-	}
-	size_t nr = (which & SONDE_ATTR_COLOR ? 4 : 0) + (which & SONDE_ATTR_PAYLOAD ? 9 : 0);
-
-	if ((size_t)(e->end - e->p) < nr)
-		return false;
-	e->p += nr;
+	*label = sonde_records__string(
+		s->n->r, sonde_native__text((const uint8_t *)l->text, l->nr_bytes));
+	*domain = l->domain;
 	return true;
 }
 
@@ -111,124 +84,74 @@ static uint32_t region_path(struct stream *s)
 	return s->path;
 }
 
-bool sonde_stream__node(struct stream *s, struct event *e)
+void sonde_stream__node(struct stream *s, const struct sonde_event *e)
 {
-	uint64_t field[2] = {0};
 	bool copy = e->type == SONDE_EVENT_NODE_COPY;
-	struct native_node *node;
+	struct native_node *node = sonde_vec_push(&s->n->nodes);
 
-	e->p = sonde_native__numbers(e->p, e->end, field, copy ? 2 : 1);
-	if (!e->p)
-		return false;
-	node = sonde_vec_push(&s->n->nodes);
 	if (!node) {
 		s->no_memory = true;
-		return true;
+		return;
 	}
-	*node = (struct native_node){.ns = e->ns,
-		.id = field[0],
-		.original = field[1],
+	*node = (struct native_node){.ns = sonde_stream__now(s),
+		.id = e->field[0],
+		.original = copy ? e->field[1] : 0,
 		.path = copy ? SONDE_NONE : region_path(s)};
-	return true;
 }
 
-bool sonde_stream__edge(struct stream *s, struct event *e)
+static bool add_edge(struct stream *s, const struct native_edge *edge)
 {
-	uint64_t field[2] = {(uint64_t)s->number + 1, 0};
-	uint32_t label, domain, range = SONDE_NONE;
-	struct native_edge *edge;
-	bool is_stop = e->type == SONDE_EVENT_STOP;
+	struct native_edge *at = sonde_vec_push(&s->n->edges);
 
-	if (is_stop) {
-		e->p = sonde_native__numbers(e->p, e->end, field, 2);
-		if (!e->p)
-			return false;
-	} else {
-		if (!sonde_stream__label(s, e, &label, &domain))
-			return false;
-		e->p = sonde_varint_get(e->p, e->end, &field[1]);
-		if (!e->p || !sonde_stream__skip_attributes(e))
-			return false;
-		range = sonde_stream__start(s, label, domain);
-		if (range == SONDE_NONE)
-			return true;
-	}
-	edge = sonde_vec_push(&s->n->edges);
-	if (!edge) {
+	if (at)
+		*at = *edge;
+	else
 		s->no_memory = true;
-		return true;
-	}
-	*edge = (struct native_edge){.key = field[0] << 32 | (uint32_t)field[1],
-		.ns = e->ns,
-		.range = range,
-		.is_stop = is_stop};
 	return true;
 }
 
-bool sonde_stream__name(struct stream *s, struct event *e)
+bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 {
-	uint64_t field[2];
+	struct native_edge edge = {.ns = sonde_stream__now(s), .range = SONDE_NONE};
 	uint32_t label, domain;
 
+	if (e->type == SONDE_EVENT_STOP) {
+		edge.is_stop = true;
+		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
+		return add_edge(s, &edge);
+	}
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	e->p = sonde_native__numbers(
-		e->p, e->end, field, e->type == SONDE_EVENT_NAME_THREAD ? 1 : 2);
-	return e->p != NULL;
+	edge.key = ((uint64_t)s->number + 1) << 32 | (uint32_t)e->field[0];
+	edge.range = sonde_stream__start(s, label, domain);
+	return edge.range == SONDE_NONE || add_edge(s, &edge);
 }
 
-bool sonde_stream__gpu_clock(struct stream *s, struct event *e)
+void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e)
 {
-	struct native_point *point;
-	uint64_t ns;
+	struct native_point *point = sonde_vec_push(&s->n->gpu.points);
 
-	e->p = sonde_varint_get(e->p, e->end, &ns);
-	if (!e->p)
-		return false;
-	point = sonde_vec_push(&s->n->gpu.points);
 	if (!point)
 		s->no_memory = true;
 	else
-		*point = (struct native_point){.from = ns, .to_ns = e->ns};
-	return true;
+		*point = (struct native_point){.from = e->field[0], .to_ns = sonde_stream__now(s)};
 }
 
 /* --- GPU events ---------------------------------------------------------------------------------
  */
 
-/* The fields after the common ones: how many numbers, whether a name comes first. */
-static unsigned nr_own_fields(unsigned type)
+bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at)
 {
-	switch (type) {
-	case SONDE_EVENT_KERNEL:
-		return 10;
-	case SONDE_EVENT_MEMCPY:
-		return 3;
-	case SONDE_EVENT_MEMSET:
-		return 2;
-	default:
-		return 1;
-	}
-}
-
-bool sonde_stream__work(struct stream *s, struct event *e)
-{
+	const uint64_t *f = e->field;
 	struct native *n = s->n;
-	uint64_t f[6], own[10];
-	const uint8_t *body;
 	uint32_t label, domain;
 	struct native_work *w;
 
-	body = e->p = sonde_native__numbers(e->p, e->end, f, 6);
-	if (!e->p || (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain)))
+	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
 		return false;
-	e->p = sonde_native__numbers(e->p, e->end, own, nr_own_fields(e->type));
-	if (!e->p)
-		return false;
-	s->gpu_ns += (uint64_t)sonde_unzigzag(f[0]);
 	if (e->type == SONDE_EVENT_OVERHEAD) {
 		n->counts.overheads++;
-		n->counts.overhead_ns += f[1];
+		n->counts.overhead_ns += f[SONDE_GPU_DURATION];
 		return true;
 	}
 	w = sonde_vec_push(&n->works);
@@ -236,15 +159,15 @@ bool sonde_stream__work(struct stream *s, struct event *e)
 		s->no_memory = true;
 		return true;
 	}
-	*w = (struct native_work){.start_ns = s->gpu_ns,
-		.end_ns = s->gpu_ns + f[1],
-		.payload = (uint64_t)(body - (const uint8_t *)n->src->file.data.p),
-		.correlation = (uint32_t)f[2],
-		.device = (uint32_t)f[3],
-		.context = (uint32_t)f[4],
-		.stream = (uint32_t)f[5],
+	*w = (struct native_work){.start_ns = f[SONDE_GPU_START],
+		.end_ns = f[SONDE_GPU_START] + f[SONDE_GPU_DURATION],
+		.at = (uint64_t)(at - (const uint8_t *)n->src->file.data.p),
+		.correlation = (uint32_t)f[SONDE_GPU_CORRELATION],
+		.device = (uint32_t)f[SONDE_GPU_DEVICE],
+		.context = (uint32_t)f[SONDE_GPU_CONTEXT],
+		.stream = (uint32_t)f[SONDE_GPU_STREAM],
 		.launch = SONDE_NONE,
-		.type = (uint8_t)(e->type | e->flags)};
+		.type = e->type};
 	return true;
 }
 
@@ -259,32 +182,28 @@ static bool add_attributes(struct sonde_records *r, struct sonde_device *d, cons
 		return false;
 	for (i = 0; i < 3; i++)
 		list[i] = (struct sonde_attribute){
-			.name = sonde_str_from(names[i]), .value = (double)f[2 + i]};
+			.name = sonde_str_from(names[i]), .value = (double)f[i]};
 	d->attributes = list;
 	d->nr_attributes = 3;
 	return true;
 }
 
-bool sonde_stream__device(struct stream *s, struct event *e)
+bool sonde_stream__device(struct stream *s, const struct sonde_event *e)
 {
 	struct native *n = s->n;
-	uint64_t id, f[5];
-	uint32_t label, domain;
+	uint32_t id = (uint32_t)e->field[SONDE_DEVICE_ID], label, domain;
 	struct sonde_device d;
 
-	e->p = sonde_varint_get(e->p, e->end, &id);
-	if (!e->p || !sonde_stream__label(s, e, &label, &domain))
+	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	e->p = sonde_native__numbers(e->p, e->end, f, 5);
-	if (!e->p)
-		return false;
-	if (sonde_records_device(n->r, n->process, (uint32_t)id) || label == SONDE_NONE)
+	if (sonde_records_device(n->r, n->process, id) || label == SONDE_NONE)
 		return true;
-	d = (struct sonde_device){.id = (uint32_t)id,
+	d = (struct sonde_device){.id = id,
 		.process = n->process,
 		.name = sonde_records_str(n->r, label),
-		.cc_major = (unsigned)f[0],
-		.cc_minor = (unsigned)f[1]};
-	s->no_memory |= !add_attributes(n->r, &d, f) || !sonde_records__device(n->r, &d);
+		.cc_major = (unsigned)e->field[SONDE_DEVICE_CC_MAJOR],
+		.cc_minor = (unsigned)e->field[SONDE_DEVICE_CC_MINOR]};
+	s->no_memory |= !add_attributes(n->r, &d, &e->field[SONDE_DEVICE_MULTIPROCESSORS]) ||
+			!sonde_records__device(n->r, &d);
 	return true;
 }

@@ -20,6 +20,7 @@
 #define SONDE_READ_NATIVE_INT_H
 
 #include "format/capture.h"
+#include "format/event.h"
 #include "format/samples.h"
 #include "read/source_int.h"
 
@@ -101,10 +102,10 @@ struct native_launch {
 /* Work of the GPU: the common fields of its event. */
 struct native_work {
 	uint64_t start_ns, end_ns; /* CUPTI's clock */
-	uint64_t payload;	   /* offset in the file of what follows the common fields */
+	uint64_t at;		   /* offset of its event in the file */
 	uint32_t correlation, device, context, stream;
 	uint32_t launch; /* SONDE_NONE = unknown */
-	uint8_t type;	 /* first byte of the event, flags included */
+	uint8_t type;	 /* of the event */
 };
 
 /* A start/end range: when it began or ended. */
@@ -199,9 +200,8 @@ uint32_t sonde_native__last_with_key(
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);
 /* The string number of a label; a stand-in when the file does not define it. */
 uint32_t sonde_native__string(struct native *n, uint64_t number);
-/* Reads `nr` varints at p; NULL when they are cut off. */
-const uint8_t *sonde_native__numbers(
-	const uint8_t *p, const uint8_t *end, uint64_t *out, unsigned nr);
+/* Reads the event at this offset once more, its start not known: false when there is none. */
+bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct sonde_event *out);
 
 /*
  * A C++ name as a person writes it, the way Nsight does: `void f<(int)2>(const float *, int)`.

@@ -86,18 +86,16 @@ static bool kernel_names(struct native *n, uint32_t mangled, struct names *out)
 }
 
 /* The label of a kernel, again: it was checked when the event was first read. */
-static uint32_t kernel_label(struct native *n, const struct native_work *w)
+static uint32_t kernel_label(struct native *n, uint64_t at)
 {
-	const uint8_t *base = (const uint8_t *)n->src->file.data.p, *p = base + w->payload;
-	const uint8_t *end = base + n->src->file.data.n;
-	uint64_t f[2] = {0};
+	struct sonde_event e;
 
-	if (!(w->type & SONDE_EVENT_INLINE)) {
-		sonde_native__numbers(p, end, f, 1);
-		return sonde_native__string(n, f[0]);
-	}
-	p = sonde_native__numbers(p, end, f, 2);
-	return sonde_records__string(n->r, sonde_native__text(p, f[1]));
+	if (!sonde_native__event(n->src, at, &e))
+		return SONDE_NONE;
+	if (!e.label.text)
+		return sonde_native__string(n, e.label.number);
+	return sonde_records__string(n->r,
+		sonde_native__text((const uint8_t *)e.label.text, e.label.nr_bytes));
 }
 
 /* The names of each kernel met so far, so that each is demangled once. */
@@ -109,8 +107,7 @@ struct name_table {
 
 static bool name_kernel(struct native *n, struct name_table *t, struct sonde_record *rec)
 {
-	const struct native_work w = {.payload = rec->payload, .type = (uint8_t)rec->payload_size};
-	uint32_t label = kernel_label(n, &w), number;
+	uint32_t label = kernel_label(n, rec->payload), number;
 	struct names *names;
 	bool is_new;
 
@@ -138,25 +135,22 @@ static bool name_kernel(struct native *n, struct name_table *t, struct sonde_rec
 
 static bool name_record(struct native *n, struct name_table *t, struct sonde_record *rec)
 {
-	const uint8_t *base = (const uint8_t *)n->src->file.data.p;
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
-	uint64_t kind = 0;
+	struct sonde_event e;
 
 	if (rec->kind == SONDE_RESULT_KERNEL)
 		return name_kernel(n, t, rec);
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
-	if (rec->kind == SONDE_RESULT_MEMCPY) {
-		sonde_native__numbers(base + rec->payload, base + n->src->file.data.n, &kind, 1);
-		text = sonde_source__copy_name(kind);
-	}
+	if (rec->kind == SONDE_RESULT_MEMCPY && sonde_native__event(n->src, rec->payload, &e))
+		text = sonde_source__copy_name(e.field[SONDE_COPY_KIND]);
 	rec->name = rec->full_name = sonde_records__string(n->r, text);
 	return rec->name != SONDE_NONE;
 }
 
 static uint8_t kind_of(unsigned type)
 {
-	switch (type & SONDE_EVENT_TYPE) {
+	switch (type) {
 	case SONDE_EVENT_MEMCPY:
 		return SONDE_RESULT_MEMCPY;
 	case SONDE_EVENT_MEMSET:
@@ -177,8 +171,7 @@ static bool add_record(struct native *n, const struct native_work *w)
 		return false;
 	*rec = (struct sonde_record){.thread = l ? l->tid : 0,
 		.stream = w->stream,
-		.payload = w->payload,
-		.payload_size = w->type,
+		.payload = w->at,
 		.process = n->process,
 		.device = w->device,
 		.context = w->context,

@@ -46,7 +46,7 @@ static void cpu_later(struct stream *s, uint32_t range, bool is_end)
 		s->no_memory = true;
 		return;
 	}
-	*p = (struct pending){.range = range, .is_end = is_end, .ticks = s->ticks};
+	*p = (struct pending){.range = range, .is_end = is_end, .ticks = s->at.ticks};
 }
 
 /* --- ranges ----------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 		.process = n->process,
 		.thread = s->tid,
 		.kind = (uint8_t)kind,
-		.time.begin_ns = sonde_native__clock_ns(&n->host, s->ticks)};
+		.time.begin_ns = sonde_stream__now(s)};
 	return (uint32_t)(r->ranges.nr - 1);
 }
 
@@ -183,7 +183,7 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 		s->n->counts.orphan_pops++;
 		return;
 	}
-	r->ranges.at[range].time.end_ns = sonde_native__clock_ns(&s->n->host, s->ticks);
+	r->ranges.at[range].time.end_ns = sonde_stream__now(s);
 	s->top[domain] = r->ranges.at[range].parent;
 	s->path_bytes[domain] -= (uint32_t)path_bytes(s, 0, r->ranges.at[range].label);
 	s->depth[domain]--;

@@ -6,60 +6,70 @@
 
 /* --- the events ------------------------------------------------------------------------------- */
 
-static bool read_base(struct stream *s, struct event *e, bool resync)
-{
-	uint32_t labels[SONDE_OPEN_LIMIT], nr[NATIVE_MAX_DOMAINS] = {0}, i, j;
+/* The ranges a chunk begins in. */
+struct open_ranges {
+	uint32_t nr;
+	uint32_t labels[SONDE_OPEN_LIMIT];
 	uint16_t domains[SONDE_OPEN_LIMIT];
-	uint64_t ticks, cpu_ns, field[2], number;
+};
 
-	if (e->end - e->p < 16)
-		return false;
-	memcpy(&ticks, e->p, 8);
-	memcpy(&cpu_ns, e->p + 8, 8);
-	e->p = sonde_native__numbers(e->p + 16, e->end, field, 2);
-	if (!e->p || field[1] > SONDE_OPEN_LIMIT)
-		return false;
-	for (i = 0; i < field[1]; i++) {
-		e->p = sonde_varint_get(e->p, e->end, &number);
-		if (!e->p)
-			return false;
-		labels[i] = SONDE_NONE;
-		domains[i] = 0;
-		if (number) {
-			labels[i] = sonde_native__string(s->n, number);
-			if (number < s->n->strings.nr)
-				domains[i] = (uint16_t)s->n->strings.at[number].domain;
-			continue;
-		}
-		e->p = sonde_varint_get(e->p, e->end, &number);
-		if (!e->p || number >= NATIVE_MAX_DOMAINS)
-			return false;
-		domains[i] = (uint16_t)number;
-		labels[i] = sonde_records__string(s->n->r, SONDE_STR("(label not kept)"));
-	}
-	s->ticks = ticks;
-	sonde_stream__settle(s, ticks, cpu_ns);
-	s->gpu_ns = 0;
-	s->correlation = 0;
-	if (!resync && field[0] == s->nr_lost)
-		return true;
-	s->n->counts.lost += field[0] > s->nr_lost ? field[0] - s->nr_lost : 0;
-	s->nr_lost = field[0];
+static const uint8_t *read_open(
+	struct stream *s, const uint8_t *p, const uint8_t *end, struct open_ranges *o)
+{
+	uint64_t number, domain;
+
+	p = sonde_open_get(p, end, &number, &domain);
+	if (!p || domain >= NATIVE_MAX_DOMAINS)
+		return NULL;
+	if (number < s->n->strings.nr && number)
+		domain = s->n->strings.at[number].domain;
+	o->labels[o->nr] =
+		number ? sonde_native__string(s->n, number)
+		       : sonde_records__string(s->n->r, SONDE_STR("(label not kept)"));
+	o->domains[o->nr++] = (uint16_t)domain;
+	return p;
+}
+
+/* After a loss: what the thread has open by now. */
+static void reopen(struct stream *s, const struct open_ranges *o)
+{
+	uint32_t nr[NATIVE_MAX_DOMAINS] = {0}, mine[SONDE_OPEN_LIMIT], nr_mine, i, j;
+
 	memset(s->left_out, 0, sizeof(s->left_out));
-	for (i = 0; i < field[1]; i++)
-		nr[domains[i]]++;
+	for (i = 0; i < o->nr; i++)
+		nr[o->domains[i]]++;
 	for (i = 0; i < NATIVE_MAX_DOMAINS; i++) {
-		uint32_t mine[SONDE_OPEN_LIMIT], nr_mine = 0;
-
 		if (!nr[i] && s->top[i] == SONDE_NONE)
 			continue;
-		for (j = 0; j < field[1]; j++) {
-			if (domains[j] == i)
-				mine[nr_mine++] = labels[j];
+		for (j = nr_mine = 0; j < o->nr; j++) {
+			if (o->domains[j] == i)
+				mine[nr_mine++] = o->labels[j];
 		}
 		sonde_stream__reopen(s, i, mine, nr_mine);
 	}
-	return true;
+}
+
+static const uint8_t *read_base(
+	struct stream *s, const uint8_t *p, const uint8_t *end, bool resync)
+{
+	struct open_ranges o = {0};
+	uint64_t nr_lost, nr_open;
+
+	p = sonde_base_get(p, end, &s->at, &nr_lost, &nr_open);
+	if (!p || nr_open > SONDE_OPEN_LIMIT)
+		return NULL;
+	while (o.nr < nr_open) {
+		p = read_open(s, p, end, &o);
+		if (!p)
+			return NULL;
+	}
+	sonde_stream__settle(s, s->at.ticks, s->at.cpu_ns);
+	if (!resync && nr_lost == s->nr_lost)
+		return p;
+	s->n->counts.lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
+	s->nr_lost = nr_lost;
+	reopen(s, &o);
+	return p;
 }
 
 static uint32_t current_set(struct stream *s)
@@ -84,30 +94,25 @@ static uint32_t current_set(struct stream *s)
 	return s->set;
 }
 
-static bool read_launch(struct stream *s, struct event *e)
+static void read_launch(struct stream *s, const struct sonde_event *e)
 {
-	struct native_launch *l;
-	uint64_t step;
+	struct native_launch *l = sonde_vec_push(&s->n->launches);
 
-	e->p = sonde_varint_get(e->p, e->end, &step);
-	if (!e->p)
-		return false;
-	s->correlation += (uint32_t)sonde_unzigzag(step);
-	l = sonde_vec_push(&s->n->launches);
 	if (!l) {
 		s->no_memory = true;
-		return true;
+		return;
 	}
-	*l = (struct native_launch){
-		.ns = e->ns, .tid = s->tid, .correlation = s->correlation, .set = current_set(s)};
-	return true;
+	*l = (struct native_launch){.ns = sonde_stream__now(s),
+		.tid = s->tid,
+		.correlation = (uint32_t)e->field[0],
+		.set = current_set(s)};
 }
 
-static bool read_range(struct stream *s, struct event *e)
+static bool read_range(struct stream *s, const struct sonde_event *e)
 {
 	uint32_t label, domain;
 
-	if (!sonde_stream__label(s, e, &label, &domain) || !sonde_stream__skip_attributes(e))
+	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
 	if (e->type == SONDE_EVENT_PUSH)
 		sonde_stream__push(s, label, domain);
@@ -116,92 +121,61 @@ static bool read_range(struct stream *s, struct event *e)
 	return true;
 }
 
-static bool read_pop(struct stream *s, struct event *e)
-{
-	uint64_t domain = 0;
-
-	if (e->flags & SONDE_EVENT_DOMAIN) {
-		e->p = sonde_varint_get(e->p, e->end, &domain);
-		if (!e->p)
-			return false;
-	}
-	sonde_stream__pop(s, domain);
-	return true;
-}
-
 /* --- chunks and streams -------------------------------------------------------------------------
  */
 
-static bool read_body(struct stream *s, struct event *e)
+static bool read_event(struct stream *s, const struct sonde_event *e, const uint8_t *at)
 {
 	switch (e->type) {
 	case SONDE_EVENT_PUSH:
 	case SONDE_EVENT_MARK:
 		return read_range(s, e);
 	case SONDE_EVENT_POP:
-		return read_pop(s, e);
+		sonde_stream__pop(s, e->label.domain);
+		return true;
 	case SONDE_EVENT_START:
 	case SONDE_EVENT_STOP:
 		return sonde_stream__edge(s, e);
-	case SONDE_EVENT_NAME_THREAD:
-	case SONDE_EVENT_NAME_CATEGORY:
-	case SONDE_EVENT_NAME_HANDLE:
-		return sonde_stream__name(s, e);
 	case SONDE_EVENT_LAUNCH:
-		return read_launch(s, e);
+		read_launch(s, e);
+		return true;
 	case SONDE_EVENT_NODE:
 	case SONDE_EVENT_NODE_COPY:
-		return sonde_stream__node(s, e);
+		sonde_stream__node(s, e);
+		return true;
 	case SONDE_EVENT_GPU_CLOCK:
-		return sonde_stream__gpu_clock(s, e);
+		sonde_stream__gpu_clock(s, e);
+		return true;
 	case SONDE_EVENT_DEVICE:
 		return sonde_stream__device(s, e);
 	default:
-		return e->type >= SONDE_EVENT_KERNEL && e->type <= SONDE_EVENT_OVERHEAD &&
-		       sonde_stream__work(s, e);
+		return !sonde_event_is_of_gpu(e->type) || sonde_stream__work(s, e, at);
 	}
-}
-
-/* Ticks and CPU time, for events that have them. */
-static bool read_time(struct stream *s, struct event *e)
-{
-	uint64_t since, cpu_ns;
-
-	if (e->type >= SONDE_EVENT_KERNEL)
-		return true;
-	e->p = sonde_varint_get(e->p, e->end, &since);
-	if (!e->p)
-		return false;
-	s->ticks += since;
-	e->ns = sonde_native__clock_ns(&s->n->host, s->ticks);
-	if (e->flags & SONDE_EVENT_CPU) {
-		e->p = sonde_varint_get(e->p, e->end, &cpu_ns);
-		if (!e->p)
-			return false;
-		sonde_stream__settle(s, s->ticks, s->cpu_ns + cpu_ns);
-	}
-	return true;
 }
 
 /* Reads one piece; false when it is damaged and the rest of its chunk cannot be understood. */
 static bool read_piece(struct stream *s, const struct native_piece *piece, bool resync)
 {
-	struct event e = {.p = piece->data, .end = piece->data + piece->nr_bytes};
+	const uint8_t *p = piece->data, *end = p + piece->nr_bytes, *at;
+	struct sonde_event e;
 
-	while (e.p < e.end && !s->no_memory) {
-		e.type = *e.p & SONDE_EVENT_TYPE;
-		e.flags = *e.p++ & ~(unsigned)SONDE_EVENT_TYPE;
-		if (e.type == SONDE_EVENT_BASE) {
-			if (!read_base(s, &e, resync))
-				return false;
+	while (p && p < end && !s->no_memory) {
+		at = p;
+		if (*p == SONDE_EVENT_BASE) {
+			p = read_base(s, p, end, resync);
 			resync = false;
 			continue;
 		}
-		if (!read_time(s, &e) || !read_body(s, &e))
+		p = sonde_event_get(p, end, &s->at, &e);
+		if (!p)
+			return false;
+		if (e.has_cpu)
+			sonde_stream__settle(s, s->at.ticks, s->at.cpu_ns);
+		if (!read_event(s, &e, at))
 			return false;
 		s->n->counts.events++;
 	}
-	return true;
+	return p != NULL;
 }
 
 static void stream_end(struct stream *s)
@@ -231,7 +205,8 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->tid = first->tid;
 	s->number = first->stream;
 	s->nr_lost = 0;
-	s->cpu_ns = s->cpu_ticks = s->ticks = 0;
+	s->cpu_ns = s->cpu_ticks = 0;
+	s->at = (struct sonde_event_base){0};
 	s->nr_seen = 0;
 	memset(s->depth, 0, sizeof(s->depth));
 	s->nr_deep = 0;

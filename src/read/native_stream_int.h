@@ -3,13 +3,12 @@
  * at hand, shared by native_stream.c (chunks, launches), native_stack.c (what is
  * open) and native_events.c (everything else an event can say).
  *
- * A reader of an event starts behind its time, moves `e->p` behind its last
- * field and returns false when the event is cut off or makes no sense.
+ * What reads an event returns false when it makes no sense.
  */
 #ifndef SONDE_READ_NATIVE_STREAM_INT_H
 #define SONDE_READ_NATIVE_STREAM_INT_H
 
-#include "format/varint.h"
+#include "format/event.h"
 #include "read/native_int.h"
 
 /* A range boundary whose CPU time is known once the thread's CPU clock is next read. */
@@ -23,10 +22,8 @@ struct stream {
 	struct native *n;
 	uint64_t tid;
 	uint32_t number;
-	/* Of the chunk being read. */
-	uint64_t ticks, gpu_ns;
+	struct sonde_event_base at; /* of the chunk being read: `ticks` are those of now */
 	uint64_t cpu_ns, cpu_ticks; /* the last reading */
-	uint32_t correlation;
 	/* Of the whole stream. */
 	uint64_t nr_lost;
 	uint32_t top[NATIVE_MAX_DOMAINS]; /* innermost open range by domain */
@@ -43,12 +40,11 @@ struct stream {
 	bool no_memory;
 };
 
-/* The event being read. */
-struct event {
-	unsigned type, flags;
-	uint64_t ns;
-	const uint8_t *p, *end;
-};
+/* When the event at hand happened, in nanoseconds since the epoch. */
+static inline uint64_t sonde_stream__now(struct stream *s)
+{
+	return sonde_native__clock_ns(&s->n->host, s->at.ticks);
+}
 
 /* The thread's CPU clock was read: what began and ended since the last time gets its share. */
 void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns);
@@ -60,14 +56,14 @@ void sonde_stream__pop(struct stream *s, uint64_t domain);
 void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr);
 
 /* The label of an event, a number or written out, and its domain. */
-bool sonde_stream__label(struct stream *s, struct event *e, uint32_t *label, uint32_t *domain);
-bool sonde_stream__skip_attributes(struct event *e);
+bool sonde_stream__label(
+	struct stream *s, const struct sonde_event *e, uint32_t *label, uint32_t *domain);
 
-bool sonde_stream__edge(struct stream *s, struct event *e); /* of a start/end range */
-bool sonde_stream__name(struct stream *s, struct event *e);
-bool sonde_stream__node(struct stream *s, struct event *e); /* of a graph */
-bool sonde_stream__gpu_clock(struct stream *s, struct event *e);
-bool sonde_stream__work(struct stream *s, struct event *e);
-bool sonde_stream__device(struct stream *s, struct event *e);
+bool sonde_stream__edge(struct stream *s, const struct sonde_event *e); /* of a start/end range */
+void sonde_stream__node(struct stream *s, const struct sonde_event *e); /* of a graph */
+void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e);
+/* `at` is the event's first byte: more of it is read again later. */
+bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at);
+bool sonde_stream__device(struct stream *s, const struct sonde_event *e);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "format/check.h"
+#include "format/event.h"
 #include "format/varint.h"
 
 #include <stdarg.h>

@@ -1,0 +1,197 @@
+/*
+ * Events of a native capture, written and read: the only place that knows how
+ * their bytes lie. inject/ writes them, read/ reads them.
+ *
+ * The first byte holds the type and three flags. Events of the host go on with
+ * the ticks since the event before and, where flagged, the CPU nanoseconds of
+ * the thread since they were last given. What follows is told by the type's
+ * shape: some numbers, a label, some more numbers, all varints. Numbers that
+ * lie close to those before are written as differences; `struct
+ * sonde_event_base` has what they are counted from, one for each chunk on
+ * either side, and the numbers of an event here are always absolute.
+ *
+ * The hot events, push and pop, are written in place by the functions at the
+ * end; everything else through sonde_event_put.
+ */
+#ifndef SONDE_FORMAT_EVENT_H
+#define SONDE_FORMAT_EVENT_H
+
+#include "format/varint.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define SONDE_EVENT_TYPE     0x1f
+#define SONDE_EVENT_CPU	     0x20 /* CPU time follows the ticks */
+#define SONDE_EVENT_ATTR     0x40 /* version 1: attributes end the event */
+#define SONDE_EVENT_INLINE   0x80 /* with a label: instead of its number: domain, length, bytes */
+#define SONDE_EVENT_DOMAIN   0x80 /* pop: a domain follows */
+#define SONDE_EVENT_UNCHOSEN 0x80 /* launch: made where the gate was closed (nvtx.include) */
+
+enum sonde_event_type {
+	/* 8 bytes ticks, 8 bytes CPU ns, lost so far in this stream, open ranges: count, labels */
+	SONDE_EVENT_BASE = 1,
+	SONDE_EVENT_PUSH = 2,	       /* label */
+	SONDE_EVENT_POP = 3,	       /* [domain] */
+	SONDE_EVENT_START = 4,	       /* label; id (of this stream) */
+	SONDE_EVENT_STOP = 5,	       /* stream and id of the start */
+	SONDE_EVENT_MARK = 6,	       /* label */
+	SONDE_EVENT_NAME_THREAD = 7,   /* label; thread id */
+	SONDE_EVENT_NAME_CATEGORY = 8, /* version 1: label; domain, category */
+	SONDE_EVENT_NAME_HANDLE = 9,   /* version 1: label; kind, handle */
+	SONDE_EVENT_LAUNCH = 10,       /* correlation id */
+	SONDE_EVENT_NODE = 11,	       /* graph node id: created by this thread, now */
+	SONDE_EVENT_NODE_COPY = 12,    /* graph node id, id of the node it was copied from */
+	SONDE_EVENT_GPU_CLOCK = 13,    /* CUPTI nanoseconds at this event's ticks */
+	SONDE_EVENT_CALL = 14,	       /* enum sonde_call_kind, ticks it took: a CUDA call ended */
+	/* What the GPU did: no ticks, no CPU time, but SONDE_GPU_* in front; CUPTI's nanoseconds. */
+	SONDE_EVENT_KERNEL = 16,   /* label; SONDE_KERNEL_* */
+	SONDE_EVENT_MEMCPY = 17,   /* SONDE_COPY_* */
+	SONDE_EVENT_MEMSET = 18,   /* SONDE_SET_* */
+	SONDE_EVENT_GRAPH = 19,	   /* graph id: a whole graph without its nodes */
+	SONDE_EVENT_OVERHEAD = 20, /* kind; device, context, stream are 0 */
+	/* Of devices: at no time, so without the fields above. */
+	SONDE_EVENT_DEVICE = 21,    /* id; label; SONDE_DEVICE_* */
+	SONDE_EVENT_ATTRIBUTE = 22, /* device id; label: the attribute's name; value */
+	SONDE_EVENT_MEMORY = 23,    /* SONDE_GPU_* in front; SONDE_MEMORY_* */
+	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */
+};
+
+/* The numbers of an event, by place in `field`. */
+enum {
+	/* of what the GPU did */
+	SONDE_GPU_START = 0,
+	SONDE_GPU_DURATION = 1,
+	SONDE_GPU_CORRELATION = 2, /* 0 = none */
+	SONDE_GPU_DEVICE = 3,
+	SONDE_GPU_CONTEXT = 4,
+	SONDE_GPU_STREAM = 5,
+	SONDE_KERNEL_GRID_X = 6, /* y and z follow */
+	SONDE_KERNEL_BLOCK_X = 9,
+	SONDE_KERNEL_REGISTERS = 12,
+	SONDE_KERNEL_SHARED_STATIC = 13,
+	SONDE_KERNEL_SHARED_DYNAMIC = 14,
+	SONDE_KERNEL_NODE = 15, /* of a graph; 0 = none */
+	SONDE_COPY_KIND = 6,
+	SONDE_COPY_BYTES = 7,
+	SONDE_COPY_NODE = 8,
+	SONDE_SET_BYTES = 6,
+	SONDE_SET_NODE = 7,
+	SONDE_MEMORY_OPERATION = 6, /* enum sonde_memory_operation */
+	SONDE_MEMORY_KIND = 7,	    /* CUPTI's CUpti_ActivityMemoryKind */
+	SONDE_MEMORY_ADDRESS = 8,
+	SONDE_MEMORY_BYTES = 9,
+	SONDE_MEMORY_POOL = 10, /* 1 = from a stream-ordered pool */
+	/* of a device */
+	SONDE_DEVICE_ID = 0,
+	SONDE_DEVICE_CC_MAJOR = 1,
+	SONDE_DEVICE_CC_MINOR = 2,
+	SONDE_DEVICE_MULTIPROCESSORS = 3,
+	SONDE_DEVICE_MEMORY_BYTES = 4,
+	SONDE_DEVICE_BANDWIDTH = 5, /* peak memory bytes a second */
+	SONDE_EVENT_FIELDS = 16,    /* no event has more */
+};
+
+/* What a host thread was doing in CUDA: calls that can wait, or make the GPU wait. */
+enum sonde_call_kind {
+	SONDE_CALL_SYNC_STREAM,
+	SONDE_CALL_SYNC_EVENT,
+	SONDE_CALL_SYNC_DEVICE, /* or context */
+	SONDE_CALL_COPY,	/* or fill */
+	SONDE_CALL_ALLOC,
+	SONDE_CALL_FREE,
+	SONDE_NR_CALL_KINDS,
+};
+
+enum sonde_memory_operation {
+	SONDE_MEMORY_ALLOC,
+	SONDE_MEMORY_FREE,
+};
+
+/* What an event names: an entry of the string table, or when that was full the text itself. */
+struct sonde_event_label {
+	uint32_t number; /* 0 = the text */
+	uint32_t domain; /* of a text, and of a pop */
+	const char *text; /* NULL when read as a number */
+	size_t nr_bytes;
+};
+
+struct sonde_event {
+	uint8_t type;
+	bool has_cpu;
+	bool is_unchosen; /* a launch where the gate was closed */
+	uint64_t ticks;	  /* of host events; never less than those of the one before */
+	uint64_t cpu_ns;  /* of the thread, if has_cpu */
+	struct sonde_event_label label;
+	uint64_t field[SONDE_EVENT_FIELDS]; /* as many as the type has */
+};
+
+struct sonde_event_base {
+	uint64_t ticks, cpu_ns; /* of the last host event; CPU time when last given */
+	uint64_t gpu_ns;	/* start of the chunk's last GPU event */
+	uint32_t correlation;	/* of the chunk's last launch */
+};
+
+static inline bool sonde_event_is_of_gpu(unsigned type)
+{
+	return (type >= SONDE_EVENT_KERNEL && type <= SONDE_EVENT_OVERHEAD) ||
+	       type == SONDE_EVENT_MEMORY;
+}
+
+/*
+ * Writes `e`, which takes at most SONDE_EVENT_LIMIT bytes, and moves `b` on. Returns where the next
+ * goes. Only what the type has is looked at.
+ */
+uint8_t *sonde_event_put(uint8_t *p, struct sonde_event_base *b, const struct sonde_event *e);
+
+/*
+ * Reads the event at `p` (no BASE) and moves `b` on. Returns where the next begins, NULL when it is
+ * cut off or of no known type. Texts point into the bytes.
+ */
+const uint8_t *sonde_event_get(const uint8_t *p, const uint8_t *end, struct sonde_event_base *b,
+	struct sonde_event *e);
+
+/* The event every chunk begins with; as many sonde_open_put as it says follow. */
+uint8_t *sonde_base_put(
+	uint8_t *p, const struct sonde_event_base *b, uint64_t nr_lost, uint32_t nr_open);
+const uint8_t *sonde_base_get(const uint8_t *p, const uint8_t *end, struct sonde_event_base *b,
+	uint64_t *nr_lost, uint64_t *nr_open);
+/* One open range: the number of its label, or 0 and the domain of one without. */
+uint8_t *sonde_open_put(uint8_t *p, uint32_t label, uint32_t domain);
+const uint8_t *sonde_open_get(
+	const uint8_t *p, const uint8_t *end, uint64_t *label, uint64_t *domain);
+
+/* --- in place ----------------------------------------------------------------------------------- */
+
+/* The type with its flags, and the ticks. */
+static inline uint8_t *sonde_event_put_head(
+	uint8_t *p, struct sonde_event_base *b, unsigned first, uint64_t ticks)
+{
+	uint64_t since = ticks - b->ticks;
+
+	b->ticks = ticks;
+	*p++ = (uint8_t)first;
+	return sonde_varint_put(p, since);
+}
+
+/* The same with the thread's CPU time; `first` has SONDE_EVENT_CPU. */
+static inline uint8_t *sonde_event_put_cpu(
+	uint8_t *p, struct sonde_event_base *b, unsigned first, uint64_t ticks, uint64_t cpu_ns)
+{
+	uint64_t since = cpu_ns - b->cpu_ns;
+
+	b->cpu_ns = cpu_ns;
+	return sonde_varint_put(sonde_event_put_head(p, b, first, ticks), since);
+}
+
+/* The label of an event; without a number its first byte had SONDE_EVENT_INLINE. */
+static inline uint8_t *sonde_event_put_text(
+	uint8_t *p, uint32_t domain, const char *text, size_t nr_bytes)
+{
+	p = sonde_varint_put(p, domain);
+	p = sonde_varint_put(p, nr_bytes);
+	memcpy(p, text, nr_bytes);
+	return p + nr_bytes;
+}
+
+#endif
