@@ -3,6 +3,7 @@
 #include "hydra/merge.h"
 #include "hydra/pytext.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -340,6 +341,19 @@ static int fill_runtime(struct hydra_compose *c, struct hydra_datum *runtime)
 	return c->cx->fail.code;
 }
 
+/* The variable by name, so that what is written about a run does not hold its value. */
+static struct hydra_datum *variable(
+	struct hydra_compose *c, struct sonde_str name, const char *value)
+{
+	size_t i;
+
+	for (i = 0; i < name.n; i++)
+		if (!isalnum((unsigned char)name.p[i]) && name.p[i] != '_')
+			return hydra_datum__text(c->cx, value); /* no name for an interpolation */
+	return hydra_datum__string(
+		c->cx, hydra_ctx__printf(c->cx, "${oc.env:%.*s}", SONDE_STR_ARG(name)));
+}
+
 static int fill_env(struct hydra_compose *c, struct hydra_datum *hydra)
 {
 	struct hydra_datum *copy = hydra_datum__path_get(hydra, "job.env_copy");
@@ -354,8 +368,8 @@ static int fill_env(struct hydra_compose *c, struct hydra_datum *hydra)
 
 		if (!value)
 			return hydra_ctx__fail(c->cx, "KeyError", "'%.*s'", SONDE_STR_ARG(n->s));
-		hydra_datum__set(c->cx, set, hydra_datum__string(c->cx, n->s),
-			hydra_datum__text(c->cx, value));
+		hydra_datum__set(
+			c->cx, set, hydra_datum__string(c->cx, n->s), variable(c, n->s, value));
 	}
 	return c->cx->fail.code;
 }

@@ -37,6 +37,7 @@ struct hydra_ctx {
 	struct hydra_fail fail;
 	struct sonde_notes *notes; /* warnings; may be NULL */
 	uint32_t steps;
+	uint32_t env_reads; /* how often a value came from the environment */
 };
 
 /* Records the failure and returns its code; the first one stays. */

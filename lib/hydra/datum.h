@@ -56,6 +56,7 @@ struct hydra_datum {
 	bool simple;   /* choice written as a,b */
 	bool shuffle;  /* sweep in random order */
 	bool raw;      /* a list or map that a resolver returned as a plain value */
+	bool from_env; /* an environment variable went into it */
 	uint32_t line; /* in from->name, 0 = unknown */
 	const struct hydra_from *from;
 	struct hydra_datum *parent;

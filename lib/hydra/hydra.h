@@ -78,6 +78,8 @@ int64_t hydra_config_int(const struct hydra_config *c, const char *key);
 double hydra_config_float(const struct hydra_config *c, const char *key);
 /* Scalars as text (NUL-terminated); null is empty. */
 struct sonde_str hydra_config_str(const struct hydra_config *c, const char *key);
+/* The same as it may be recorded: the text as written when an environment variable goes into it. */
+struct sonde_str hydra_config_recorded(const struct hydra_config *c, const char *key);
 /* The strings of a list (a single string is a list of one, null an empty one); returns how many. */
 size_t hydra_config_list(
 	const struct hydra_config *c, const char *key, const struct sonde_str **items);
@@ -91,13 +93,26 @@ struct sonde_str hydra_config_origin(const struct hydra_config *c, const char *k
 
 enum hydra_part { HYDRA_PART_JOB, HYDRA_PART_HYDRA, HYDRA_PART_ALL };
 
+enum hydra_resolve {
+	HYDRA_AS_WRITTEN,      /* interpolations stay */
+	HYDRA_RESOLVED,	       /* replaced by their values */
+	HYDRA_RESOLVED_NO_ENV, /* but those an environment variable goes into stay */
+};
+
+/* All zero: the job's keys as they were written. */
+struct hydra_dump {
+	enum hydra_part part;
+	const char *package; /* only this node; NULL = all */
+	enum hydra_resolve resolve;
+	bool masks_secrets; /* texts whose name looks like a secret's (base/secret.h) are `***` */
+};
+
 /*
- * Writes YAML, unresolved unless `resolve`. `package` (NULL = all) selects a
- * node: a map or list gets the line `# @package P` in front, a scalar is bare.
- * SONDE_ERR_NOTFOUND when there is no such node.
+ * Writes YAML. A package that is a map or list gets the line `# @package P` in
+ * front, a scalar is bare. SONDE_ERR_NOTFOUND when there is no such node.
  */
-int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, enum hydra_part part,
-	const char *package, bool resolve, struct sonde_err *err);
+int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, const struct hydra_dump *how,
+	struct sonde_err *err);
 /* One line per value: `key: value  # origin`. */
 int hydra_config_dump_origins(struct hydra_config *c, struct sonde_sink *out, enum hydra_part part,
 	struct sonde_err *err);

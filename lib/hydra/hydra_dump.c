@@ -1,6 +1,7 @@
 /* The configuration shown: YAML, origins, defaults, search path. */
 #include "hydra/hydra_int.h"
 
+#include "base/secret.h"
 #include "hydra/pytext.h"
 #include "hydra/yaml.h"
 
@@ -44,31 +45,77 @@ static int not_found(struct sonde_err *err, const char *package)
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
 }
 
-int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, enum hydra_part part,
-	const char *package, bool resolve, struct sonde_err *err)
+/* Everything up to `visible` bytes, then the mask. */
+static int mask_text(struct hydra_ctx *cx, struct hydra_datum *n, size_t visible)
 {
-	struct hydra_lookup sc = hydra_compose__scope(&c->compose);
-	bool whole = !package || strcmp(package, "_global_") == 0;
-	/* A single value of the hydra node may refer to any key. */
-	struct hydra_datum *root =
-		part_of(c, part == HYDRA_PART_HYDRA && !whole ? HYDRA_PART_ALL : part);
-	struct hydra_datum *n = root;
 	struct sonde_buf b = {0};
 
-	if (root && resolve && hydra_interp__resolve_tree(&sc, root))
-		return failed(c, err);
+	sonde_buf_add(&b, n->s.p, visible);
+	sonde_buf_puts(&b, SONDE_SECRET_MASK);
+	n->s = hydra_ctx__take(cx, &b);
+	return cx->fail.code;
+}
+
+/* Values of secrets by their key, and words of command lines and overrides. */
+static int mask_secrets(struct hydra_ctx *cx, struct hydra_datum *n)
+{
+	bool is_value = false;
+	uint32_t i;
+
+	for (i = 0; i < n->seq.nr && !cx->fail.code; i++) {
+		struct hydra_datum *child = n->seq.at[i];
+		struct sonde_str key = child->key ? child->key->s : (struct sonde_str){0};
+		size_t visible;
+
+		if (hydra_datum__is_container(child))
+			mask_secrets(cx, child);
+		if (child->kind != HYDRA_STRING || child->interp || !child->s.n)
+			continue;
+		is_value &= n->kind == HYDRA_LIST;
+		visible = sonde_secret_visible(child->s.p, child->s.n, &is_value);
+		if (key.n && sonde_secret_is_name(key.p, key.n))
+			visible = 0;
+		if (visible < child->s.n)
+			mask_text(cx, child, visible);
+	}
+	return cx->fail.code;
+}
+
+/* The node to write: a copy of the part, resolved and masked, and the package in it. */
+static struct hydra_datum *prepare(struct hydra_config *c, const struct hydra_dump *how, bool whole)
+{
+	struct hydra_lookup sc = hydra_compose__scope(&c->compose);
+	/* A single value of the hydra node may refer to any key. */
+	struct hydra_datum *root =
+		part_of(c, how->part == HYDRA_PART_HYDRA && !whole ? HYDRA_PART_ALL : how->part);
+
+	sc.keeps_env = how->resolve == HYDRA_RESOLVED_NO_ENV;
+	if (root && how->resolve != HYDRA_AS_WRITTEN && hydra_interp__resolve_tree(&sc, root))
+		return NULL;
+	if (root && how->masks_secrets && mask_secrets(&c->cx, root))
+		return NULL;
 	if (root && !whole)
-		n = hydra_interp__select(&sc, root, sonde_str_from(package), false);
+		root = hydra_interp__select(&sc, root, sonde_str_from(how->package), false);
+	return root;
+}
+
+int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, const struct hydra_dump *how,
+	struct sonde_err *err)
+{
+	bool whole = !how->package || strcmp(how->package, "_global_") == 0;
+	struct hydra_datum *n = prepare(c, how, whole);
+	struct sonde_buf b = {0};
+
 	if (c->cx.fail.code)
 		return failed(c, err);
 	if (!n)
-		return not_found(err, package);
+		return not_found(err, how->package);
 	if (!hydra_datum__is_container(n)) {
 		hydra_pytext__str(&b, n);
 		sonde_buf_putc(&b, '\n');
 	} else {
 		if (!whole)
-			sonde_buf_printf(&b, "# @package %s\n", package);
+			sonde_buf_printf(&b, "# @package %s\n", how->package);
 		hydra_yaml__dump(&b, n);
 	}
 	if (b.failed)

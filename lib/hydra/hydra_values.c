@@ -18,14 +18,18 @@ static struct hydra_datum *child(struct hydra_datum *n, struct sonde_str step)
 									       : NULL;
 }
 
-struct hydra_datum *hydra_config__node(const struct hydra_config *c, const char *key)
+static struct hydra_datum *node_below(struct hydra_datum *n, const char *key)
 {
-	struct hydra_datum *n = c->frozen ? c->frozen : c->compose.root;
 	struct sonde_str rest = sonde_str_from(key);
 
 	while (n && rest.n)
 		n = child(n, sonde_str_cut(rest, '.', &rest));
 	return n;
+}
+
+struct hydra_datum *hydra_config__node(const struct hydra_config *c, const char *key)
+{
+	return node_below(c->frozen ? c->frozen : c->compose.root, key);
 }
 
 bool hydra_config_bool(const struct hydra_config *c, const char *key)
@@ -75,6 +79,16 @@ static struct sonde_str scalar_text(const struct hydra_config *c, const struct h
 struct sonde_str hydra_config_str(const struct hydra_config *c, const char *key)
 {
 	return scalar_text(c, hydra_config__node(c, key));
+}
+
+struct sonde_str hydra_config_recorded(const struct hydra_config *c, const char *key)
+{
+	const struct hydra_datum *n = hydra_config__node(c, key);
+
+	if (!n || !n->from_env)
+		return hydra_config_str(c, key);
+	n = node_below(c->compose.root, key);
+	return n && n->interp ? n->s : SONDE_STR("${oc.env:...}");
 }
 
 size_t hydra_config_list(

@@ -16,6 +16,7 @@ struct hydra_lookup {
 	struct hydra_ctx *cx;
 	struct hydra_datum *hydra; /* for ${hydra:…}: a config that has the hydra node, or NULL */
 	int64_t now;		   /* for ${now:…}: seconds since the epoch */
+	bool keeps_env;		   /* resolving a tree leaves what the environment says */
 	const struct hydra_frame *frame;
 	unsigned depth;
 	/* Resolvers beyond the built-in ones (tests); NULL without a failure = unknown name. */

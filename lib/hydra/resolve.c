@@ -111,6 +111,7 @@ static struct hydra_datum *walk(struct hydra_lookup *sc, struct hydra_datum *roo
 		root = select_one(sc, root, step, throw_missing);
 		if (!root || (root->missing && !path.n))
 			return root;
+		sc->cx->env_reads += root->from_env;
 		root = hydra_interp__deref(sc, root);
 		if (!root || !path.n)
 			return root;
@@ -164,6 +165,7 @@ static int resolve_child(struct hydra_lookup *sc, struct hydra_datum *child, uns
 {
 	struct hydra_ctx *cx = sc->cx;
 	struct hydra_datum *value, *copy;
+	uint32_t env_reads = cx->env_reads;
 
 	if (!child->interp)
 		return resolve_deep(sc, child, depth + 1);
@@ -183,8 +185,11 @@ static int resolve_child(struct hydra_lookup *sc, struct hydra_datum *child, uns
 	copy = hydra_datum__copy(cx, value);
 	if (!copy)
 		return cx->fail.code;
+	if (cx->env_reads != env_reads && sc->keeps_env)
+		return 0;
 	copy->from = child->from;
 	copy->line = child->line;
+	copy->from_env = cx->env_reads != env_reads;
 	hydra_datum__replace(child, copy);
 	return copy->interp ? hydra_interp__check(cx, copy->s) : 0;
 }

@@ -45,8 +45,10 @@ static struct hydra_datum *env(const struct call *c)
 	if (!text_arg(c, "oc.env", &name))
 		return NULL;
 	value = name.p && strlen(name.p) == name.n ? getenv(name.p) : NULL;
-	if (value)
+	if (value) {
+		c->sc->cx->env_reads++;
 		return hydra_datum__text(c->sc->cx, value);
+	}
 	if (fallback && fallback->kind == HYDRA_NULL)
 		return null(c);
 	if (fallback) {

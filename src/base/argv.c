@@ -1,5 +1,7 @@
 #include "base/argv.h"
 
+#include "base/secret.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -85,21 +87,57 @@ void sonde_argv_show(struct sonde_buf *out, char *const *words)
 	}
 }
 
+/* The word with a mask for what looks like a secret; a word that was masked ends in it. */
+static void mask_word(struct sonde_buf *out, const char *word, bool *is_value)
+{
+	size_t n = strlen(word), visible = sonde_secret_visible(word, n, is_value);
+
+	sonde_buf_clear(out);
+	sonde_buf_add(out, word, visible);
+	sonde_buf_puts(out, visible < n ? SONDE_SECRET_MASK : "");
+}
+
+void sonde_argv_record(struct sonde_buf *out, char *const *words)
+{
+	struct sonde_buf word = {0};
+	bool is_value = false;
+
+	for (; *words; words++) {
+		mask_word(&word, *words, &is_value);
+		show_word(out, word.failed ? "" : word.p);
+		if (words[1])
+			sonde_buf_putc(out, ' ');
+	}
+	out->failed |= word.failed;
+	sonde_buf_release(&word);
+}
+
+static void put_quoted(struct sonde_buf *out, const char *c)
+{
+	sonde_buf_putc(out, '"');
+	for (; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			sonde_buf_printf(out, "\\%c", *c);
+		else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			sonde_buf_printf(out, "\\x%02x", (unsigned char)*c);
+		else
+			sonde_buf_putc(out, *c);
+	}
+	sonde_buf_putc(out, '"');
+}
+
 void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words)
 {
+	struct sonde_buf word = {0};
+	bool is_value = false;
+
 	sonde_buf_printf(out, "%s:%s\n", key, *words ? "" : " []");
 	for (; *words; words++) {
-		const char *c;
-
-		sonde_buf_puts(out, "  - \"");
-		for (c = *words; *c; c++) {
-			if (*c == '"' || *c == '\\')
-				sonde_buf_printf(out, "\\%c", *c);
-			else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-				sonde_buf_printf(out, "\\x%02x", (unsigned char)*c);
-			else
-				sonde_buf_putc(out, *c);
-		}
-		sonde_buf_puts(out, "\"\n");
+		mask_word(&word, *words, &is_value);
+		sonde_buf_puts(out, "  - ");
+		put_quoted(out, word.failed ? "" : word.p);
+		sonde_buf_putc(out, '\n');
 	}
+	out->failed |= word.failed;
+	sonde_buf_release(&word);
 }

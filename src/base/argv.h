@@ -32,7 +32,10 @@ void sonde_argv_release(struct sonde_argv *a);
  */
 void sonde_argv_show(struct sonde_buf *out, char *const *words);
 
-/* `key:` and the words as a YAML list of quoted strings, each exactly as it is. */
+/* The same for a file: what looks like a secret (base/secret.h) is masked. */
+void sonde_argv_record(struct sonde_buf *out, char *const *words);
+
+/* For a file too: `key:` and the words as a YAML list of quoted strings. */
 void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words);
 
 #endif

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 	"%s already holds a run: choose another directory (hydra.run.dir=DIR, of a sweep "         \
 	"hydra.sweep.dir=DIR) or remove it"
 
+#define RUN_MODE  0700
 #define LINK_SIZE 3400
 #define MAX_LINKS 100
 #define LAUNCH_S  60 /* from the first host's start to the last one's, and between their clocks */
@@ -72,7 +74,7 @@ static int make_own(const char *path, struct sonde_err *err)
 {
 	struct stat st;
 
-	if (mkdir(path, 0777) == 0)
+	if (mkdir(path, RUN_MODE) == 0)
 		return 0;
 	if (errno != EEXIST)
 		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot make the run directory: %s",
@@ -94,7 +96,7 @@ static int make_own(const char *path, struct sonde_err *err)
  */
 static int make_timed(const char *path, struct sonde_err *err)
 {
-	if (mkdir(path, 0777) == 0)
+	if (mkdir(path, RUN_MODE) == 0)
 		return 0;
 	return errno == EEXIST ? 1 : make_own(path, err);
 }
@@ -106,7 +108,7 @@ static bool mark(const char *path, const char *name, const char *suffix)
 	int fd;
 
 	snprintf(whole, sizeof(whole), "%s/%s%s", path, name, suffix);
-	fd = open(whole, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open(whole, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -278,7 +280,7 @@ int sonde_rundir_open_sweep(struct sonde_rundir *out, const char *wanted, struct
 	if (sonde_rundir_is_timed(wanted))
 		return open_alone(out, wanted, err);
 	out->is_first = true;
-	return sonde_dir_make(wanted, err);
+	return mkdir(wanted, RUN_MODE) == 0 ? 0 : sonde_dir_make(wanted, err);
 }
 
 int sonde_rundir_open_job(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
@@ -289,13 +291,27 @@ int sonde_rundir_open_job(struct sonde_rundir *out, const char *wanted, struct s
 		return rc;
 	if (!out->rank.is_parallel)
 		return open_alone(out, wanted, err);
-	out->is_first = mkdir(wanted, 0777) == 0;
+	out->is_first = mkdir(wanted, RUN_MODE) == 0;
 	return out->is_first ? 0 : sonde_dir_make(wanted, err);
+}
+
+unsigned sonde_rundir_begin_private(void)
+{
+	mode_t before = umask(S_IRWXG | S_IRWXO);
+
+	umask(before | S_IRWXG | S_IRWXO);
+	return before;
+}
+
+void sonde_rundir_end_private(unsigned before)
+{
+	umask(before);
 }
 
 int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct sonde_str text,
 	struct sonde_err *err)
 {
+	unsigned before = sonde_rundir_begin_private();
 	char path[4096];
 	struct sonde_sink sink;
 	int rc;
@@ -304,6 +320,7 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 	rc = make_parents(path, err);
 	if (rc == 0)
 		rc = sonde_sink_open(&sink, path, err);
+	sonde_rundir_end_private(before);
 	if (rc)
 		return rc;
 	sonde_sink_str(&sink, text);
@@ -323,10 +340,30 @@ static unsigned count_done(const struct sonde_rundir *d)
 	return nr;
 }
 
+/* Profilers and the injected library know of umasks only: what they left is closed afterwards. */
+static void close_captures(const struct sonde_rundir *d)
+{
+	char dirs[3][3200], *paths[] = {dirs[0], dirs[1], dirs[2], NULL};
+	FTSENT *e;
+	FTS *walk;
+
+	snprintf(dirs[0], sizeof(dirs[0]), "%s/ncu", d->path);
+	snprintf(dirs[1], sizeof(dirs[1]), "%s/nsys", d->path);
+	snprintf(dirs[2], sizeof(dirs[2]), "%s/native", d->path);
+	walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	while (walk && (e = fts_read(walk)))
+		if ((e->fts_info == FTS_F || e->fts_info == FTS_DP) &&
+			(e->fts_statp->st_mode & (S_IRWXG | S_IRWXO)))
+			chmod(e->fts_path, e->fts_statp->st_mode & S_IRWXU);
+	if (walk)
+		fts_close(walk);
+}
+
 bool sonde_rundir_finish(const struct sonde_rundir *d)
 {
 	char link[LINK_SIZE];
 
+	close_captures(d);
 	if (!d->rank.is_parallel) {
 		snprintf(link, sizeof(link), "%s/" BEGUN, d->path);
 		unlink(link);

@@ -7,6 +7,10 @@
  *     nsys/  cmd.txt, trace.nsys-rep, trace.sqlite, stats…
  *     native/ one capture per process
  *
+ * What is in it is the user's alone: directories that are made here are 0700,
+ * files 0600, or less where the umask says so. One that was there before keeps
+ * its mode.
+ *
  * A directory that holds a run is never written to again: a name made of the
  * time gets a number behind it (`20260131-120000-2`), a name the user chose is
  * refused. All ranks of one parallel job share one directory and put their rank
@@ -46,6 +50,14 @@ int sonde_rundir_open_job(struct sonde_rundir *out, const char *wanted, struct s
 bool sonde_rundir_is_taken(const char *path); /* it holds a run already */
 bool sonde_rundir_is_timed(const char *path); /* named by the time: nobody chose it */
 
+/*
+ * Until sonde_rundir_end_private, which takes what this returned, files that
+ * this process makes are the user's alone. No program may be started meanwhile:
+ * it would inherit that.
+ */
+unsigned sonde_rundir_begin_private(void);
+void sonde_rundir_end_private(unsigned before);
+
 /* Writes a whole small file; parents below the run directory are made. */
 int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct sonde_str text,
 	struct sonde_err *err);
@@ -53,7 +65,8 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 /*
  * To be called when this process has written its captures. True when it is the
  * last of its job: the report of all ranks is then its to make. Of ranks that
- * end at the same time one is the last.
+ * end at the same time one is the last. Captures that profilers wrote become the
+ * user's alone.
  */
 bool sonde_rundir_finish(const struct sonde_rundir *d);
 

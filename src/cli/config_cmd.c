@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/option.h"
-#include "config/config.h"
+#include "cli/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,11 @@ static int print_one(struct hydra_config *c, struct sonde_sink *out, struct sond
 		return hydra_config_print_info(c, out, (enum hydra_info)want.info, err);
 	if (want.origin)
 		return hydra_config_dump_origins(c, out, part, err);
-	return hydra_config_dump(c, out, part, want.package, want.resolve, err);
+	return hydra_config_dump(c, out,
+		&(struct hydra_dump){.part = part,
+			.package = want.package,
+			.resolve = want.resolve ? HYDRA_RESOLVED : HYDRA_AS_WRITTEN},
+		err);
 }
 
 /* The jobs of a sweep, one document each. */
@@ -104,7 +108,7 @@ static int show(
 	struct hydra_config *c;
 	const struct sonde_notes *notes;
 	size_t i;
-	int rc = sonde_config_open(&c, &req, err);
+	int rc = sonde_settings_compose(&c, &req, false, err);
 
 	if (rc)
 		return rc;

@@ -107,7 +107,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	struct sonde_settings settings = {0};
 	struct hydra_config *config = NULL;
 	struct sonde_sink yaml;
-	int rc = sonde_config_open(&config, &want, err);
+	int rc = sonde_settings_compose(&config, &want, false, err);
 
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
@@ -115,7 +115,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	settings.choice.headline_only = q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
 						  : !sonde_report_request_writes_dir(q);
 	if (rc == 0)
-		rc = hydra_config_dump(config, &yaml, HYDRA_PART_JOB, "report", true, err);
+		rc = sonde_settings_record(config, &yaml, err);
 	if (rc == 0) {
 		settings.options.config = yaml.buf.p;
 		fit_options(q, &settings.options, config);

@@ -26,7 +26,7 @@ void sonde_report_request_release(struct sonde_report_request *q)
 static void keep_command(struct sonde_report_request *q, int argc, char **argv)
 {
 	sonde_buf_puts(&q->command, argc > 1 ? "sonde report " : "sonde report");
-	sonde_argv_show(&q->command, argc > 1 ? argv + 1 : argv + argc);
+	sonde_argv_record(&q->command, argc > 1 ? argv + 1 : argv + argc);
 }
 
 static int parse(struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)

@@ -1,9 +1,10 @@
 #include "base/alloc.h"
 #include "base/argv.h"
 #include "cli/run_int.h"
-#include "config/config.h"
+#include "cli/settings.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 #define MODE "hydra.mode="
 
@@ -43,7 +44,7 @@ int sonde_run_config_open(
 	lines[i] = q->is_multirun ? MODE "MULTIRUN" : MODE "RUN";
 	req.overrides = lines;
 	req.nr_overrides = q->overrides.nr + 1;
-	rc = sonde_config_open(&config, &req, err);
+	rc = sonde_settings_compose(&config, &req, q->is_quiet, err);
 	sonde_free(lines);
 	return rc ? rc : wrap(out, config, err);
 }
@@ -115,13 +116,16 @@ int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 		[SONDE_RUN_ALL_YAML] = HYDRA_PART_ALL,
 	};
 	bool is_list = part == SONDE_RUN_OVERRIDES_YAML;
+	struct hydra_dump how = sonde_config_record(
+		c->config, parts[part], is_list ? "hydra.overrides.task" : NULL);
 	struct sonde_sink sink;
 	struct sonde_str yaml;
 	int rc;
 
+	if (part != SONDE_RUN_RESOLVED_YAML)
+		how.resolve = HYDRA_AS_WRITTEN;
 	sonde_sink_init_string(&sink);
-	rc = hydra_config_dump(c->config, &sink, parts[part],
-		is_list ? "hydra.overrides.task" : NULL, part == SONDE_RUN_RESOLVED_YAML, err);
+	rc = hydra_config_dump(c->config, &sink, &how, err);
 	yaml = sonde_buf_view(&sink.buf);
 	if (is_list) /* without the line that names the package */
 		sonde_str_cut(yaml, '\n', &yaml);
@@ -144,9 +148,12 @@ void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *o
 	}
 }
 
+/* A value for the program, or for what is written about the run. */
+typedef struct sonde_str value_fn(const struct hydra_config *c, const char *key);
+
 /* `PREFIX_NAME=value` for every name below `key`. */
-static void add_below(
-	struct sonde_run_config *c, struct sonde_argv *env, const char *key, const char *prefix)
+static void add_below(struct sonde_run_config *c, struct sonde_argv *env, value_fn *value,
+	const char *key, const char *prefix)
 {
 	const struct sonde_str *names;
 	size_t nr = hydra_config_keys(c->config, key, &names), i, k;
@@ -162,24 +169,48 @@ static void add_below(
 		if (full.failed || word.failed)
 			env->failed = true;
 		else
-			sonde_argv_printf(env, "%s=%.*s", word.p,
-				SONDE_STR_ARG(hydra_config_str(c->config, full.p)));
+			sonde_argv_printf(
+				env, "%s=%.*s", word.p, SONDE_STR_ARG(value(c->config, full.p)));
 		sonde_buf_release(&full);
 		sonde_buf_release(&word);
 	}
 }
 
-int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, struct sonde_err *err)
+static value_fn *value_for(const struct sonde_run_config *c, bool is_recorded)
 {
-	struct sonde_str device = hydra_config_str(c->config, "device");
+	return is_recorded && !hydra_config_bool(c->config, "sonde.record_env")
+		       ? hydra_config_recorded
+		       : hydra_config_str;
+}
 
-	add_below(c, env, "model", "SONDE_MODEL_");
-	add_below(c, env, "infer", "SONDE_INFER_");
+int sonde_run_config_env(
+	struct sonde_run_config *c, struct sonde_argv *env, bool is_recorded, struct sonde_err *err)
+{
+	value_fn *value = value_for(c, is_recorded);
+	struct sonde_str device = value(c->config, "device");
+
+	add_below(c, env, value, "model", "SONDE_MODEL_");
+	add_below(c, env, value, "infer", "SONDE_INFER_");
 	if (device.n)
 		sonde_argv_printf(env, "SONDE_DEVICE=%.*s", SONDE_STR_ARG(device));
-	add_below(c, env, "hydra.job.env_set", "");
-	add_below(c, env, "pipeline.workload.env", "");
+	add_below(c, env, value, "hydra.job.env_set", "");
+	add_below(c, env, value, "pipeline.workload.env", "");
 	return env->failed ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_run_config_command(struct sonde_run_config *c, struct sonde_argv *out)
+{
+	static const char key[] = "pipeline.workload.command";
+	const struct sonde_str *words;
+	size_t i, nr = hydra_config_list(c->config, key, &words);
+	value_fn *value = value_for(c, true);
+	bool is_list = hydra_config_str(c->config, key).n == 0;
+	char at[64];
+
+	for (i = 0; i < nr; i++) {
+		snprintf(at, sizeof(at), "%s.%zu", key, i);
+		sonde_argv_add(out, value(c->config, is_list ? at : key).p);
+	}
 }
 
 void sonde_run_config_free(struct sonde_run_config *c)

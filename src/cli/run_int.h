@@ -51,6 +51,7 @@ struct sonde_run {
 	size_t nr_ncu, nr_nsys, nr_native, nr_looks; /* captures made */
 	struct sonde_notes notes;		     /* for the report */
 	struct sonde_argv program_words, env_words;
+	struct sonde_argv recorded_words; /* the program's words as files may hold them */
 	struct sonde_arena arena;
 };
 
@@ -111,8 +112,12 @@ int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 	enum sonde_run_yaml part, struct sonde_err *err);
 /* The override lines that lead to this configuration, appended. */
 void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *out);
-/* The variables a configured workload reads, appended to `env`. */
-int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, struct sonde_err *err);
+/* The variables a configured workload reads, appended to `env`; `is_recorded`: as they may be
+ * written into files. */
+int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, bool is_recorded,
+	struct sonde_err *err);
+/* pipeline.workload.command as it may be written into files. */
+void sonde_run_config_command(struct sonde_run_config *c, struct sonde_argv *out);
 
 /* Of a sweep: how many jobs, each one's configuration, and what makes it differ (`a=1 b=x`). */
 size_t sonde_run_config_nr_jobs(const struct sonde_run_config *master);
@@ -121,6 +126,9 @@ int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_
 void sonde_run_config_job_words(
 	const struct sonde_run_config *master, size_t job, struct sonde_buf *out);
 const char *sonde_run_config_sweep_dir(struct sonde_run_config *master);
+
+/* A command line that ends with the program's words, as files may hold it. */
+void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *const *words);
 
 /* A path below the run directory, in the run's arena; NULL when memory is short. */
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)

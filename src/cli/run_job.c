@@ -91,23 +91,26 @@ static int write_hydra(struct sonde_run *r, struct sonde_run_config *config, str
 static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
 {
 	struct sonde_buf yaml = {0};
-	struct sonde_argv overrides = {0};
+	struct sonde_argv overrides = {0}, env = {0};
 	int rc;
 
 	if (!r->dir.is_first)
 		return 0;
 	rc = write_yaml(r, "config.yaml", config, SONDE_RUN_RESOLVED_YAML, err);
 	sonde_run_config_overrides(config, &overrides);
-	sonde_argv_yaml(&yaml, "command", r->program);
+	sonde_argv_yaml(&yaml, "command", r->recorded_words.words.at);
 	if (overrides.words.nr)
 		sonde_argv_yaml(&yaml, "overrides", overrides.words.at);
-	if (r->env)
-		sonde_argv_yaml(&yaml, "environment", r->env);
+	if (rc == 0)
+		rc = sonde_run_config_env(config, &env, true, err);
+	if (env.words.nr)
+		sonde_argv_yaml(&yaml, "environment", env.words.at);
 	if (rc == 0)
 		rc = yaml.failed || overrides.failed ? sonde_err_nomem(err)
 						     : sonde_rundir_write(&r->dir, "inputs.yaml",
 							       sonde_buf_view(&yaml), err);
 	sonde_argv_release(&overrides);
+	sonde_argv_release(&env);
 	sonde_buf_release(&yaml);
 	return rc ? rc : write_hydra(r, config, err);
 }
@@ -198,8 +201,12 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 	facts = begin_facts(r);
 	do_stages(r, err);
 	is_last = sonde_rundir_finish(&r->dir);
-	if (is_last && (!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu))
+	if (is_last && (!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu)) {
+		unsigned before = sonde_rundir_begin_private();
+
 		rc = report_stages(r, err);
+		sonde_rundir_end_private(before);
+	}
 	end_facts(facts);
 	fflush(stdout);
 	if (!is_last && r->dir.is_first)

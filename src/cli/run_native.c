@@ -23,7 +23,7 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 
 	sonde_buf_puts(&line, "CUDA_INJECTION64_PATH=libsonde_inject.so "
 			      "NVTX_INJECTION64_PATH=libsonde_inject.so ");
-	sonde_argv_show(&line, r->program);
+	sonde_run_record(r, &line, r->program);
 	sonde_buf_putc(&line, '\n');
 	snprintf(name, sizeof(name), "native/cmd%s.txt", r->dir.suffix);
 	rc = line.failed ? sonde_err_nomem(err)

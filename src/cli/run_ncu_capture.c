@@ -13,7 +13,7 @@ static int write_command(struct sonde_ncu_stage *s, const struct sonde_plan_capt
 	char name[160];
 	int rc;
 
-	sonde_argv_show(&line, argv->words.at);
+	sonde_run_record(s->run, &line, argv->words.at);
 	sonde_buf_putc(&line, '\n');
 	sonde_buf_str(&s->commands, sonde_buf_view(&line));
 	snprintf(name, sizeof(name), "ncu/%s%s.cmd.txt", c->name, s->run->dir.suffix);

@@ -55,7 +55,7 @@ static int write_command(struct stage *s, const struct sonde_argv *argv)
 	char name[64];
 	int rc;
 
-	sonde_argv_show(&line, argv->words.at);
+	sonde_run_record(s->run, &line, argv->words.at);
 	sonde_buf_putc(&line, '\n');
 	snprintf(name, sizeof(name), "nsys/cmd%s.txt", s->run->dir.suffix);
 	rc = line.failed ? sonde_err_nomem(s->err)

@@ -88,7 +88,8 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 }
 
 /* The words of the program: given, configured, or a workload of our own. */
-static int choose_program(struct sonde_run *r, char *const *given, struct sonde_err *err)
+static int choose_program(struct sonde_run *r, struct sonde_run_config *config, char *const *given,
+	struct sonde_err *err)
 {
 	struct sonde_argv *to = &r->program_words;
 	size_t i;
@@ -100,7 +101,11 @@ static int choose_program(struct sonde_run *r, char *const *given, struct sonde_
 		rc = find_bundled(r, to, err);
 	for (i = 0; !*given && i < r->set.workload.nr; i++)
 		sonde_argv_add(to, r->set.workload.at[i]);
-	if (rc == 0 && to->failed)
+	if (*given || r->set.workload.nr == 0)
+		sonde_argv_all(&r->recorded_words, to->words.at ? to->words.at : given);
+	else
+		sonde_run_config_command(config, &r->recorded_words);
+	if (rc == 0 && (to->failed || r->recorded_words.failed))
 		rc = sonde_err_nomem(err);
 	r->program = to->words.at;
 	return rc;
@@ -175,10 +180,10 @@ int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 	rc = sonde_capture_settings_read(&r->set, r->config, err);
 	r->set.run_dir = sonde_run_config_dir(config);
 	if (rc == 0)
-		rc = sonde_run_config_env(config, &r->env_words, err);
+		rc = sonde_run_config_env(config, &r->env_words, false, err);
 	r->env = r->env_words.words.at;
 	if (rc == 0)
-		rc = choose_program(r, q->program, err);
+		rc = choose_program(r, config, q->program, err);
 	if (rc == 0)
 		rc = choose_dir(r, err);
 	return rc ? rc : sonde_run_check_report(r, err);
@@ -189,6 +194,24 @@ void sonde_run_release(struct sonde_run *r)
 	sonde_capture_settings_release(&r->set);
 	sonde_argv_release(&r->program_words);
 	sonde_argv_release(&r->env_words);
+	sonde_argv_release(&r->recorded_words);
 	sonde_notes_release(&r->notes);
 	sonde_arena_release(&r->arena);
+}
+
+void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *const *words)
+{
+	size_t nr = 0, nr_program = r->program_words.words.nr, i;
+	struct sonde_argv shown = {0};
+
+	while (words[nr])
+		nr++;
+	for (i = 0; i + nr_program < nr; i++)
+		sonde_argv_add(&shown, words[i]);
+	sonde_argv_all(&shown, r->recorded_words.words.at);
+	if (shown.failed)
+		out->failed = true;
+	else
+		sonde_argv_record(out, shown.words.at);
+	sonde_argv_release(&shown);
 }

@@ -124,7 +124,7 @@ int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, stru
 
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
-		rc = hydra_config_dump(r->config, &yaml, HYDRA_PART_JOB, "report", true, err);
+		rc = sonde_settings_record(r->config, &yaml, err);
 	if (!hydra_config_bool(r->config, "report.deterministic") && gmtime_r(&seconds, &tm))
 		strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	s.options.generated_at = now[0] ? now : NULL;

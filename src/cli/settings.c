@@ -1,5 +1,7 @@
 #include "cli/settings.h"
 
+#include "cli/say.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -89,6 +91,22 @@ void sonde_overrides_release(struct sonde_overrides *o)
 {
 	sonde_vec_release(&o->lines);
 	sonde_arena_release(&o->arena);
+}
+
+int sonde_settings_compose(struct hydra_config **out, const struct sonde_config_request *req,
+	bool is_quiet, struct sonde_err *err)
+{
+	struct sonde_config_request with_notes = *req;
+	struct sonde_notes notes = {0};
+	size_t i;
+	int rc;
+
+	with_notes.notes = &notes;
+	rc = sonde_config_open(out, &with_notes, err);
+	for (i = 0; i < notes.texts.nr && !is_quiet; i++)
+		sonde_say_text(notes.texts.keys[i]);
+	sonde_notes_release(&notes);
+	return rc;
 }
 
 static int read_list(struct sonde_word_list *into, const struct hydra_config *c, const char *key,
@@ -212,6 +230,13 @@ void sonde_settings_release(struct sonde_settings *s)
 
 	for (i = 0; i < sizeof(s->lists) / sizeof(s->lists[0]); i++)
 		sonde_vec_release(&s->lists[i]);
+}
+
+int sonde_settings_record(struct hydra_config *c, struct sonde_sink *yaml, struct sonde_err *err)
+{
+	const struct hydra_dump how = sonde_config_record(c, HYDRA_PART_JOB, "report");
+
+	return hydra_config_dump(c, yaml, &how, err);
 }
 
 bool sonde_is_override(const char *operand)

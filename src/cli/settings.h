@@ -31,6 +31,10 @@ void sonde_overrides_number(
 	struct sonde_overrides *o, const char *key, size_t number); /* 0: nothing */
 void sonde_overrides_release(struct sonde_overrides *o);
 
+/* Composes, and says on standard error which ./conf is used or why it is not, unless quiet. */
+int sonde_settings_compose(struct hydra_config **out, const struct sonde_config_request *req,
+	bool is_quiet, struct sonde_err *err);
+
 /* What the `report.*` keys say, in the structs the pipeline takes. Borrows from the config. */
 struct sonde_settings {
 	struct sonde_selection selection;
@@ -48,6 +52,8 @@ enum sonde_stand_in {
 int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err);
 void sonde_settings_release(struct sonde_settings *s);
+/* The `report.*` keys as YAML, for the report to say what it holds. */
+int sonde_settings_record(struct hydra_config *c, struct sonde_sink *yaml, struct sonde_err *err);
 
 /* Whether an operand is an override (`a.b=c`, `+x=1`, `~y`) rather than a file. */
 bool sonde_is_override(const char *operand);

@@ -34,15 +34,28 @@ struct sonde_config_request {
 	bool multirun;		 /* sweeps are allowed; see hydra_config_job_open */
 	bool any_keys;		 /* no check against the table of keys */
 	bool raw; /* interpolations stay as written and unchecked: for showing, not for using */
+	struct sonde_notes
+		*notes; /* whether ./conf is used, in words; NULL = nobody wants to know */
 };
 
 /*
- * Composes. Search path, first match wins: config_dir, ./conf (if it looks like
- * one of ours), $XDG_CONFIG_HOME/sonde or ~/.config/sonde, the conf that belongs
- * to this executable: its build tree's or the installed one. Errors as those of
- * hydra_config_open.
+ * Composes. Search path, first match wins: config_dir, ./conf, $XDG_CONFIG_HOME/sonde
+ * or ~/.config/sonde, the conf that belongs to this executable: its build tree's
+ * or the installed one. Errors as those of hydra_config_open.
+ *
+ * A configuration can have programs run and libraries loaded, so ./conf is used
+ * only when it looks like one of ours and everything in it is the user's own and
+ * writable by nobody else, or when an override says `sonde.trust=true`.
  */
 int sonde_config_open(
 	struct hydra_config **out, const struct sonde_config_request *req, struct sonde_err *err);
+
+/*
+ * How a configuration is written into what a run or report leaves behind: values
+ * that come from the environment as the interpolation (unless sonde.record_env),
+ * secrets masked.
+ */
+struct hydra_dump sonde_config_record(
+	const struct hydra_config *c, enum hydra_part part, const char *package);
 
 #endif

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #define SONDE_CONFIG_MAX_SOURCES 4
+#define SONDE_TRUST		 "sonde.trust="
 
 /* Where configs are looked for, in order. */
 struct sonde_config_sources {
@@ -15,6 +16,13 @@ struct sonde_config_sources {
 	char user[PATH_MAX], shipped[PATH_MAX];
 };
 
-void sonde_config__find_sources(struct sonde_config_sources *s, const char *config_dir);
+void sonde_config__find_sources(
+	struct sonde_config_sources *s, const struct sonde_config_request *req);
+bool sonde_config__is_trust(const char *override); /* `sonde.trust=…` */
+/*
+ * Whether a folder of configs may be used unasked: everything in it is the
+ * user's own and nobody else may write to it. `why` says what is not.
+ */
+bool sonde_config__is_safe(const char *dir, char *why, size_t size);
 
 #endif

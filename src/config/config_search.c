@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,7 +75,7 @@ static void add_user(struct sonde_config_sources *s)
  * What belongs to this executable: the conf of its build tree or of an
  * installation that was moved, else where it was meant to be installed.
  */
-static void add_shipped(struct sonde_config_sources *s)
+static struct hydra_source find_shipped(struct sonde_config_sources *s)
 {
 	static const char *const places[] = {
 		"../share/sonde/conf", "../conf", "../../conf", "../../../conf"};
@@ -89,23 +90,64 @@ static void add_shipped(struct sonde_config_sources *s)
 		*slash = '\0';
 	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", exe, places[i]);
-		if (!exists(path, "profiling/ncu/ncu.default.yaml") || !realpath(path, s->shipped))
-			continue;
-		add(s, i ? "build" : "installed", s->shipped);
-		return;
+		if (exists(path, "profiling/ncu/ncu.default.yaml") && realpath(path, s->shipped))
+			return (struct hydra_source){i ? "build" : "installed", s->shipped, false};
 	}
-	if (is_dir(SONDE_DATADIR "/conf"))
-		add(s, "installed", SONDE_DATADIR "/conf");
+	snprintf(s->shipped, sizeof(s->shipped), "%s/conf", SONDE_DATADIR);
+	return (struct hydra_source){"installed", is_dir(s->shipped) ? s->shipped : NULL, false};
 }
 
-void sonde_config__find_sources(struct sonde_config_sources *s, const char *config_dir)
+static bool is_same(const char *a, const char *b)
 {
-	if (config_dir) {
-		add(s, "command-line", config_dir);
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Said on the command line: no file can answer for itself. */
+static bool is_trusted(const struct sonde_config_request *req)
+{
+	bool is = false;
+	size_t i;
+
+	for (i = 0; i < req->nr_overrides; i++)
+		if (sonde_config__is_trust(req->overrides[i]))
+			is = strcasecmp(strchr(req->overrides[i], '=') + 1, "true") == 0;
+	return is;
+}
+
+/* ./conf, unless it is what comes anyway. */
+static void add_project(struct sonde_config_sources *s, const struct sonde_config_request *req)
+{
+	char why[PATH_MAX + 64];
+	bool is_used;
+
+	if (!is_dir("conf") || !looks_like_ours("conf") || is_same("conf", s->shipped) ||
+		(req->config_dir && is_same("conf", req->config_dir)))
+		return;
+	is_used = is_trusted(req) || sonde_config__is_safe("conf", why, sizeof(why));
+	if (is_used)
+		add(s, "project", "conf");
+	if (req->notes && is_used)
+		sonde_note(req->notes, "the configuration in ./conf is used");
+	else if (req->notes)
+		sonde_note(req->notes,
+			"./conf is not used: %s; `chown` and `chmod go-w` mend that, "
+			"sonde.trust=true or --config-dir conf uses it as it is",
+			why);
+}
+
+void sonde_config__find_sources(
+	struct sonde_config_sources *s, const struct sonde_config_request *req)
+{
+	const struct hydra_source shipped = find_shipped(s);
+
+	if (req->config_dir) {
+		add(s, "command-line", req->config_dir);
 		s->at[0].is_required = true;
 	}
-	if (is_dir("conf") && looks_like_ours("conf"))
-		add(s, "project", "conf");
+	add_project(s, req);
 	add_user(s);
-	add_shipped(s);
+	if (shipped.dir)
+		s->at[s->nr++] = shipped;
 }

@@ -102,6 +102,12 @@ const struct hydra_key sonde_keys[] = {
 	BOOL("pipeline.nsys.sqlite", "true", "write the SQLite export sonde reads"),
 	LIST("pipeline.nsys.extra_args", "[]", "further nsys arguments, as they are"),
 
+	BOOL("sonde.trust", "false",
+		"use ./conf even when others may write to it; only on the command line"),
+	BOOL("sonde.record_env", "false",
+		"write the values of ${oc.env:...} into config.yaml and inputs.yaml, not the "
+		"names"),
+
 	LIST("report.metrics", "[]", "metrics to show; empty = the default selection"),
 	LIST("report.sections", "[]", "sections to show, e.g. [SpeedOfLight, Occupancy]"),
 	LIST("report.kernels.include", "[]", "kernels to keep: globs, or regex:...; empty = all"),

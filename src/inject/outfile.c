@@ -5,6 +5,7 @@
  * host that closes every descriptor cannot close ours, we cannot hold one of
  * its pipes open, and its file locks are not touched.
  */
+#include "base/secret.h"
 #include "format/check.h"
 #include "inject/outfile_int.h"
 #include "inject/raw_int.h"
@@ -160,8 +161,27 @@ void sonde_outfile__clock(bool always)
 	sonde_outfile__block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
 }
 
-/* A file of /proc about the host, as one line. */
-static const char *host_text(const char *file, char *to, size_t cap)
+/* Words that end with a NUL each: what looks like a secret becomes a mask. Returns what is left. */
+static size_t mask_words(char *text, size_t len)
+{
+	static const char mask[] = SONDE_SECRET_MASK;
+	size_t at = 0, out = 0, n, visible, nr_mask;
+	bool is_value = false;
+
+	for (; at < len; at += n + 1) {
+		n = strnlen(text + at, len - at);
+		visible = sonde_secret_visible(text + at, n, &is_value);
+		nr_mask = n - visible < sizeof(mask) - 1 ? n - visible : sizeof(mask) - 1;
+		memmove(text + out, text + at, visible);
+		memcpy(text + out + visible, mask, nr_mask);
+		out += visible + nr_mask;
+		text[out++] = '\0';
+	}
+	return out;
+}
+
+/* The host's command line, its words apart by blanks. */
+static const char *host_command(char *to, size_t cap)
 {
 	char path[64];
 	struct raw_text name = {path, 0, sizeof(path)};
@@ -169,8 +189,8 @@ static const char *host_text(const char *file, char *to, size_t cap)
 
 	sonde_raw__text(&name, "/proc/");
 	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
-	sonde_raw__text(&name, file);
-	n = sonde_raw__slurp(path, to, cap);
+	sonde_raw__text(&name, "/cmdline");
+	n = mask_words(to, sonde_raw__slurp(path, to, cap));
 	while (n && (to[n - 1] == '\0' || to[n - 1] == '\n'))
 		n--;
 	for (i = 0; i < n; i++) {
@@ -221,7 +241,7 @@ static void meta_put(void)
 	say(&t, "host=", u.nodename);
 	say_number(&t, "pid=", (uint64_t)sonde_inject.pid);
 	say_number(&t, "ppid=", (uint64_t)sonde_inject.ppid);
-	say(&t, "command=", host_text("/cmdline", command, sizeof(command)));
+	say(&t, "command=", host_command(command, sizeof(command)));
 	say(&t, "exe=", host_exe(exe, sizeof(exe)));
 	say(&t, "ticks=", sonde_inject.use_counter ? "counter" : "monotonic");
 	say(&t, "cupti=", c->use_cupti ? "wanted" : "off");
@@ -246,7 +266,7 @@ static int file_make(void)
 		sonde_raw__number(&path, i);
 		sonde_raw__text(&path, SONDE_CAPTURE_SUFFIX);
 		fd = raw_open(f.path,
-			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	}
 	if (fd < 0)
 		return -fd;

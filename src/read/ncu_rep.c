@@ -4,6 +4,7 @@
  * of length-prefixed messages: sources, then kernel, range, command-list and
  * graph results. All bytes are treated as hostile.
  */
+#include "base/secret.h"
 #include "base/alloc.h"
 #include "read/ncu_int.h"
 
@@ -211,7 +212,7 @@ static int read_session(struct ncu_report *n, struct sonde_str msg, struct sonde
 		} else if (sonde_field_is_bytes(&f, 8)) {
 			read_version(n, f.bytes);
 		} else if (sonde_field_is_bytes(&f, 11) && f.bytes.n) {
-			in->command = f.bytes;
+			in->command = sonde_secret_mask_line(&n->r->arena, f.bytes);
 			in->replay_mode = replay_mode(f.bytes);
 		}
 	}

@@ -1,0 +1,46 @@
+# Sourced first by every test script, from wherever it is started:
+#
+#   . "$(dirname "$0")/../lib.sh"
+#
+#   ok NAME COMMAND…   one test: passes when the command succeeds; what it printed is shown when not
+#   pass NAME, not_ok NAME   the same for a script that has found out by itself
+#   skip NAME WHY      one test that cannot run here
+#   skip_all WHY       none of this script's can
+#
+# The working directory is then the repository; $SONDE is the program, $BUILD the build it is in (build),
+# $TMP a folder of the script's own. A script that printed `not ok` exits with 1, whatever it does afterwards.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+BUILD=${BUILD:-build} SONDE=${SONDE:-$PWD/${BUILD:-build}/sonde} LC_ALL=C.UTF-8
+own_tmp=
+[ -n "${TMP:-}" ] || TMP=$(mktemp -d) own_tmp=yes
+export BUILD SONDE LC_ALL TMP
+
+end_tests() {
+	local rc=$?
+	[ ! -e "$TMP/.not_ok" ] || [ "$rc" -ne 0 ] || rc=1
+	[ -z "$own_tmp" ] || rm -rf "$TMP"
+	exit "$rc"
+}
+trap end_tests EXIT
+
+pass() { echo "ok $1"; }
+not_ok() {
+	: >"$TMP/.not_ok"
+	echo "not ok $1"
+}
+ok() {
+	local name=$1
+	shift
+	if "$@" >"$TMP/.ok.log" 2>&1; then
+		pass "$name"
+	else
+		tail -40 "$TMP/.ok.log"
+		not_ok "$name"
+	fi
+}
+skip() { echo "skip $1: $2"; }
+skip_all() {
+	skip "$(basename "$0" .sh)" "$1"
+	exit 0
+}
