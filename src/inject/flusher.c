@@ -16,6 +16,8 @@
 /* How long until the first flush; twice as long until each next, for processes of a moment. */
 #define FIRST_MS   2u
 #define COLLECT_MS 1000u
+/* How often to see whether the host is still there, if not flushing more often. */
+#define LOOK_MS 100u
 
 /* The flusher's own; nobody else looks. */
 static struct {
@@ -212,6 +214,22 @@ static void end_file(bool is_alone)
 	sonde_outfile__drain();
 }
 
+/* Sleeps until the next flush is due. True when the host has gone: then it is the last one. */
+static bool await_flush(uint32_t ms)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t step;
+
+	for (; ms && !atomic_load(&g->wake); ms -= step) {
+		step = ms < LOOK_MS ? ms : LOOK_MS;
+		sonde_futex__wait(&g->wake, 0, step);
+		if (sonde_helper__is_alone())
+			return true;
+	}
+	atomic_store(&g->wake, 0);
+	return false;
+}
+
 static void body(void)
 {
 	struct inject *g = &sonde_inject;
@@ -225,10 +243,8 @@ static void body(void)
 	memset(&f.status, 0, sizeof(f.status));
 	sonde_outfile__open();
 	while (!sonde_outfile__failed() && !atomic_load(&g->stop) && !is_alone) {
-		sonde_futex__wait(&g->wake, 0, ms < g->config.flush_ms ? ms : g->config.flush_ms);
+		is_alone = await_flush(ms < g->config.flush_ms ? ms : g->config.flush_ms);
 		ms = ms < g->config.flush_ms ? ms * 2 : ms;
-		atomic_store(&g->wake, 0);
-		is_alone = sonde_helper__is_alone(); /* before the flush, which is then the last */
 		if (!is_alone) {
 			flush(false);
 			sonde_outfile__drain();

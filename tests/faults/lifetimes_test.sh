@@ -43,8 +43,9 @@ moment() { # children that are gone before anybody could write for them
 
 gone() { # nothing is missing, so nothing is said
 	fresh flush_ms=60000
+	page
 	traced "$WORK/lifetimes" killed 1000
-	has "range push_pop work entries=1000 open=0 threads=1" && ! dump | grep '^note'
+	all_ended && has "range push_pop work entries=1000 open=0 threads=1" && ! dump | grep '^note'
 }
 
 setuid() { # a child that may not write leaves a reason instead
