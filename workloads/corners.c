@@ -3,7 +3,7 @@
  * the injected library must neither harm them nor lose count.
  *
  *     corners handlerfork|rawfork|jump|longhandler|keys|deepdomain|crowd|late|
- *             domains|strings|twice|forkid|workers [N]
+ *             domains|strings|twice|gates|forkid|workers [N]
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -324,6 +324,24 @@ static int do_twice(void)
 	return 0;
 }
 
+/* Two ranges hold the gate; ending one twice must not take it from the other. */
+static int do_gates(void)
+{
+	nvtxRangeId_t a = nvtxRangeStartA("keep"), b = nvtxRangeStartA("keep"), noise;
+
+	nvtxRangeEnd(a);
+	nvtxRangeEnd(a);
+	ranges("inside", 1);
+	noise = nvtxRangeStartA("noise");
+	ranges("hidden", 1);
+	nvtxRangeEnd(noise);
+	nvtxRangeEnd(noise);
+	ranges("again", 1);
+	nvtxRangeEnd(b);
+	ranges("after", 1);
+	return 0;
+}
+
 /* A child ends the range its parent started, in another thread than the one that forks. */
 static void *fork_and_end(void *arg)
 {
@@ -377,7 +395,7 @@ static const struct {
 } programs[] = {{"handlerfork", do_handlerfork}, {"rawfork", do_rawfork}, {"jump", do_jump},
 	{"keys", do_keys}, {"deepdomain", do_deepdomain}, {"crowd", do_crowd}, {"late", do_late},
 	{"longhandler", do_longhandler}, {"domains", do_domains}, {"strings", do_strings},
-	{"twice", do_twice}, {"forkid", do_forkid}, {"workers", do_workers}};
+	{"twice", do_twice}, {"gates", do_gates}, {"forkid", do_forkid}, {"workers", do_workers}};
 
 int main(int argc, char **argv)
 {

@@ -58,7 +58,7 @@ static bool add_entries(struct work *w)
 
 		if (region == SONDE_NONE)
 			continue;
-		w->rows[region].instances++;
+		w->rows[region].instances += !r->ranges.at[i].is_inherited;
 		if (!add_thread(w, region, &r->ranges.at[i]))
 			return false;
 		if (r->ranges.at[i].time.end_ns) {

@@ -210,7 +210,7 @@ static bool count_one(
 		*p = (struct sonde_presence){.scope = key[0], .region = key[1]};
 	}
 	b->l->presences.at[number].instances++;
-	b->l->presences.at[number].first_instances += is_first;
+	b->l->presences.at[number].first_instances += is_first && !b->r->ranges.at[range].is_inherited;
 	return true;
 }
 

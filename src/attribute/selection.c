@@ -167,7 +167,8 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 	for (i = 0; i < l->launches.nr; i++) {
 		struct sonde_launch *launch = &l->launches.at[i];
 
-		if (!takes[launch->place] || !takes_kernel(b, v, &b->r->records.at[i])) {
+		if (b->r->records.at[i].is_unchosen || !takes[launch->place] ||
+			!takes_kernel(b, v, &b->r->records.at[i])) {
 			launch->state = SONDE_LAUNCH_NOT_SELECTED;
 			l->nr_not_selected++;
 		} else if (l->places.at[launch->place].nr == 0) {

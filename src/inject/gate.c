@@ -5,6 +5,54 @@
  */
 #include "inject/inject_int.h"
 
+/* Start/end ranges that hold the gate, by id: a program may end one twice. */
+#define MAX_HOLDERS 4096u
+static _Atomic uint64_t holders[MAX_HOLDERS];
+
+static bool swap(uint64_t from, uint64_t to)
+{
+	uint64_t was;
+	size_t i;
+
+	for (i = 0; i < MAX_HOLDERS; i++) {
+		was = from;
+		if (atomic_load_explicit(&holders[i], memory_order_relaxed) == from &&
+			atomic_compare_exchange_strong(&holders[i], &was, to))
+			return true;
+	}
+	return false;
+}
+
+void sonde_gate__hold(uint64_t id, unsigned gate)
+{
+	if (!swap(0, id)) {
+		sonde_flusher__note("more start/end ranges matched nvtx.include or nvtx.exclude at "
+				    "once than can be followed: the rest select nothing");
+		return;
+	}
+	atomic_fetch_add(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
+	atomic_fetch_add(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
+}
+
+void sonde_gate__let_go(uint64_t id, unsigned gate)
+{
+	if (!swap(id, 0))
+		return;
+	atomic_fetch_sub(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
+	atomic_fetch_sub(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
+}
+
+bool sonde_gate__is_open(const struct thread *t, unsigned gate)
+{
+	const struct inject *g = &sonde_inject;
+
+	if (gate & GATE_EXCLUDED || t->nr_excluded ||
+		atomic_load_explicit(&g->nr_excluded, memory_order_relaxed))
+		return false;
+	return !g->config.include.nr || gate & GATE_INCLUDED || t->nr_included ||
+	       atomic_load_explicit(&g->nr_included, memory_order_relaxed);
+}
+
 static bool glob(const char *pattern, const char *end, const char *text)
 {
 	const char *star = NULL, *mark = NULL;

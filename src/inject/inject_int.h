@@ -117,6 +117,13 @@ unsigned sonde_label__domain(const char *name, size_t n);
 /* Whether `patterns` has one for this label. */
 bool sonde_gate__matches(const struct patterns *patterns, const char *domain, const char *label);
 
+struct thread;
+/* Whether the gate lets in what a label has this decision for (0 = a launch), seen from `t`. */
+bool sonde_gate__is_open(const struct thread *t, unsigned gate);
+/* A start/end range holds the gate open or shut for the whole process, until it is ended once. */
+void sonde_gate__hold(uint64_t id, unsigned gate);
+void sonde_gate__let_go(uint64_t id, unsigned gate);
+
 /* --- threads and chunks ------------------------------------------------------------------- */
 
 enum chunk_state {
@@ -269,7 +276,7 @@ struct inject {
 	_Atomic uint32_t nr_collecting; /* threads that write GPU events just now */
 
 	_Atomic uint32_t flusher_runs, wake, stop, done;
-	_Atomic uint32_t nr_included; /* open start/end ranges that open the gate */
+	_Atomic uint32_t nr_included, nr_excluded; /* start/end ranges that hold the gate */
 	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped,
 		nr_too_deep;
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */

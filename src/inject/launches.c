@@ -34,7 +34,7 @@ static void launch(uint32_t correlation)
 	if (correlation != t->launched) {
 		t->launched = correlation;
 		e.type = SONDE_EVENT_LAUNCH;
-		e.is_unchosen = false;
+		e.is_unchosen = sonde_inject.gated && !sonde_gate__is_open(t, 0);
 		e.ticks = ticks_now();
 		e.field[0] = correlation;
 		sonde_ring__write(t, &e);

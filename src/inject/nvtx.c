@@ -10,7 +10,8 @@
 /* A start's id as the program holds it: our flags, the stream + 1, the number within it. */
 #define ID_SKIPPED    (1ull << 63) /* the gate left it out */
 #define ID_INCLUDED   (1ull << 62) /* it holds the gate open */
-#define ID_STREAM(id) (((id) & ~(ID_SKIPPED | ID_INCLUDED)) >> 32)
+#define ID_EXCLUDED   (1ull << 61) /* it holds the gate shut */
+#define ID_STREAM(id) (((id) & ~(ID_SKIPPED | ID_INCLUDED | ID_EXCLUDED)) >> 32)
 
 /* --- events -------------------------------------------------------------------------------- */
 
@@ -28,17 +29,6 @@ static HOT unsigned gate_of(const struct message *m)
 	return likely(m->label) ? m->label->gate : sonde_label__gate(m->domain, m->text);
 }
 
-/* Whether the gate lets a range with this decision in, seen from this thread. */
-static bool gate_open(const struct thread *t, unsigned gate)
-{
-	const struct inject *g = &sonde_inject;
-
-	if (gate & GATE_EXCLUDED || t->nr_excluded)
-		return false;
-	return !g->config.include.nr || gate & GATE_INCLUDED || t->nr_included ||
-	       atomic_load_explicit(&g->nr_included, memory_order_relaxed);
-}
-
 static HOT void push(struct thread *t, const struct message *m)
 {
 	unsigned gate = gate_of(m);
@@ -51,7 +41,7 @@ static HOT void push(struct thread *t, const struct message *m)
 		return;
 	}
 	if (unlikely(sonde_inject.gated)) {
-		if (!gate_open(t, gate))
+		if (!sonde_gate__is_open(t, gate))
 			o &= ~OPEN_RECORDED;
 		t->nr_included += gate & GATE_INCLUDED ? 1 : 0;
 		t->nr_excluded += gate & GATE_EXCLUDED ? 1 : 0;
@@ -119,27 +109,21 @@ static uint64_t start(struct thread *t, const struct message *m)
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
 	struct sonde_event e;
 
-	if (sonde_inject.gated && !gate_open(t, gate))
-		return ID_SKIPPED;
+	if (unlikely(sonde_inject.gated)) {
+		id |= sonde_gate__is_open(t, gate) ? 0 : ID_SKIPPED;
+		id |= gate & GATE_INCLUDED ? ID_INCLUDED : 0;
+		id |= gate & GATE_EXCLUDED ? ID_EXCLUDED : 0;
+		if (gate)
+			sonde_gate__hold(id, gate);
+		if (id & ID_SKIPPED)
+			return id;
+	}
 	e.type = SONDE_EVENT_START;
 	e.ticks = m->now;
 	e.label = label_of(m);
 	e.field[0] = id & UINT32_MAX;
 	sonde_ring__write(t, &e);
-	if (gate & GATE_INCLUDED) {
-		atomic_fetch_add_explicit(&sonde_inject.nr_included, 1, memory_order_relaxed);
-		id |= ID_INCLUDED;
-	}
 	return id;
-}
-
-/* Never below none: a program may end a range twice. */
-static void leave_included(void)
-{
-	uint32_t nr = atomic_load_explicit(&sonde_inject.nr_included, memory_order_relaxed);
-
-	while (nr && !atomic_compare_exchange_weak(&sonde_inject.nr_included, &nr, nr - 1))
-		;
 }
 
 static void stop(uint64_t id)
@@ -147,10 +131,11 @@ static void stop(uint64_t id)
 	struct sonde_event e;
 	struct thread *t;
 
+	if (id & (ID_INCLUDED | ID_EXCLUDED))
+		sonde_gate__let_go(id, (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
+					       (id & ID_EXCLUDED ? GATE_EXCLUDED : 0u));
 	if (id & ID_SKIPPED)
 		return;
-	if (id & ID_INCLUDED)
-		leave_included();
 	t = hook_enter();
 	if (!t)
 		return;

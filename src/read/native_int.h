@@ -97,6 +97,7 @@ struct native_launch {
 	uint64_t tid;
 	uint32_t correlation;
 	uint32_t set; /* of ranges open */
+	bool is_unchosen;
 };
 
 /* Work of the GPU: the common fields of its event. */
@@ -130,7 +131,7 @@ struct native_node {
 struct native_counts {
 	uint64_t events, marks, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
-		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples;
+		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen;
 };
 
 struct native {

@@ -177,7 +177,9 @@ static bool add_record(struct native *n, const struct native_work *w)
 		.context = w->context,
 		.open = l ? l->set : 0,
 		.kind = kind_of(w->type),
+		.is_unchosen = l && l->is_unchosen,
 		.call_ns = l ? l->ns : 0};
+	n->counts.unchosen += rec->is_unchosen;
 	/* CUPTI's way of saying that it has no time for this one; zeros mean that in records too.
 	 */
 	if (!w->start_ns && !w->end_ns) {

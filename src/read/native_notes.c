@@ -82,6 +82,8 @@ static void note_work(const struct native *n)
 
 	note(n, c->no_launch, "piece of GPU work has no known launch",
 		"pieces of GPU work have no known launch");
+#define UNCHOSEN "left out by the capture's own nvtx.include and nvtx.exclude"
+	note(n, c->unchosen, "launch was " UNCHOSEN, "launches were " UNCHOSEN);
 	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
 		"pieces of GPU work have no times from CUPTI");
 	if (c->overheads)

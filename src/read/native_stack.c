@@ -183,13 +183,15 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 		s->n->counts.orphan_pops++;
 		return;
 	}
-	r->ranges.at[range].time.end_ns = sonde_stream__now(s);
+	if (!r->ranges.at[range].is_inherited) {
+		r->ranges.at[range].time.end_ns = sonde_stream__now(s);
+		cpu_later(s, range, true);
+	}
 	s->top[domain] = r->ranges.at[range].parent;
 	s->path_bytes[domain] -= (uint32_t)path_bytes(s, 0, r->ranges.at[range].label);
 	s->depth[domain]--;
 	s->nr_deep--;
 	s->set_is_old = true;
-	cpu_later(s, range, true);
 }
 
 void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr)

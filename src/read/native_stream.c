@@ -49,6 +49,25 @@ static void reopen(struct stream *s, const struct open_ranges *o)
 	}
 }
 
+/*
+ * What is open when a stream begins was opened before a fork, in another process: its time and its
+ * entry count there.
+ */
+static void mark_inherited(struct stream *s)
+{
+	struct sonde_range *ranges = s->n->r->ranges.at;
+	uint32_t i, range;
+
+	for (i = 0; i < s->nr_seen; i++) {
+		for (range = s->top[s->seen[i]]; range != SONDE_NONE;
+			range = ranges[range].parent) {
+			ranges[range].is_inherited = true;
+			ranges[range].time = (struct sonde_range_time){0};
+		}
+	}
+	s->pending.nr = 0;
+}
+
 static const uint8_t *read_base(
 	struct stream *s, const uint8_t *p, const uint8_t *end, bool resync)
 {
@@ -69,6 +88,8 @@ static const uint8_t *read_base(
 	s->n->counts.lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
 	s->nr_lost = nr_lost;
 	reopen(s, &o);
+	if (s->is_new && !s->no_memory)
+		mark_inherited(s);
 	return p;
 }
 
@@ -105,7 +126,8 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 	*l = (struct native_launch){.ns = sonde_stream__now(s),
 		.tid = s->tid,
 		.correlation = (uint32_t)e->field[0],
-		.set = current_set(s)};
+		.set = current_set(s),
+		.is_unchosen = e->is_unchosen};
 }
 
 static bool read_range(struct stream *s, const struct sonde_event *e)
@@ -159,6 +181,7 @@ static bool read_piece(struct stream *s, const struct native_piece *piece, bool 
 	const uint8_t *p = piece->data, *end = p + piece->nr_bytes, *at;
 	struct sonde_event e;
 
+	s->is_new = piece->chunk == 0 && piece->offset == 0;
 	while (p && p < end && !s->no_memory) {
 		at = p;
 		if (*p == SONDE_EVENT_BASE) {
@@ -195,7 +218,7 @@ static void stream_end(struct stream *s)
 		for (range = s->top[s->seen[i]]; range != SONDE_NONE;
 			range = r->ranges.at[range].parent) {
 			r->ranges.at[range].time.cpu_ns = 0;
-			s->n->counts.unclosed++;
+			s->n->counts.unclosed += !r->ranges.at[range].is_inherited;
 		}
 	}
 }

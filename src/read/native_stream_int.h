@@ -33,6 +33,7 @@ struct stream {
 	uint32_t nr_deep;			 /* … of all domains, at most SONDE_OPEN_LIMIT */
 	uint32_t path_bytes[NATIVE_MAX_DOMAINS]; /* of the innermost open range's region */
 	uint32_t left_out[NATIVE_MAX_DOMAINS];	 /* pushes not kept whose pops are to come */
+	bool is_new; /* its first chunk is just being read */
 	bool set_is_old;
 	uint32_t set;
 	uint32_t path_range, path; /* the last region path made, and for which range */

@@ -95,6 +95,7 @@ struct sonde_range {
 	uint64_t thread; /* that entered it */
 	uint8_t kind;	 /* enum sonde_range_kind */
 	bool is_open;	 /* never closed: it ends with the last moment of its process */
+	bool is_inherited; /* entered before a fork, by the parent: counts there, has no times */
 	struct sonde_range_time time;
 };
 
@@ -124,6 +125,7 @@ struct sonde_record {
 			       SONDE_NONE */
 	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
 	uint8_t kind;	    /* enum sonde_result */
+	bool is_unchosen;   /* launched where the capture's own selection left things out */
 	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
 	struct sonde_record_time time;
 	/*

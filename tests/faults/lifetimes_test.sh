@@ -133,6 +133,8 @@ check "a process may enter a user namespace of its own" lives newuser 100 \
 	"range push_pop before entries=100 open=0 threads=1" "range push_pop after entries=100 open=0 threads=1"
 check "a daemon is captured" daemon
 check "a program is captured up to its exec" lives exec 100 "range push_pop before entries=100 open=0 threads=1"
+check "a fork inside a range is no entry of it" lives inside 3 "range push_pop step entries=1 open=0 threads=4" \
+	"range push_pop step/child entries=3 open=0 threads=3"
 check "100 children that leave by _exit at once leave everything" moment
 check "a program that is killed leaves everything" gone
 check "the library adds no thread and no child that can be waited for" threads

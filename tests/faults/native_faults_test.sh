@@ -154,6 +154,12 @@ ended_twice() { # the gate it held open closes once
 	traced "$WORK/corners" twice && has "range push_pop inside entries=1 open=0 threads=1" && ! dump | grep 'push_pop after'
 }
 
+gates() { # nor does it take the gate from another range; what a start/end range excludes is left out
+	fresh nvtx.include=keep nvtx.exclude=noise
+	traced "$WORK/corners" gates && has "range push_pop inside entries=1 open=0 threads=1" \
+		"range push_pop again entries=1 open=0 threads=1" && ! dump | grep -E 'push_pop (hidden|after)'
+}
+
 workers() { # 20 ms each: most of what they did is there
 	fresh
 	traced "$WORK/corners" workers 10 && dump | tee /dev/stderr | sed -n 's/^range push_pop worker entries=\([0-9]*\) .*/\1/p' |
@@ -202,6 +208,7 @@ check "a thread whose hook was left by a jump is recorded again" jumps
 check "a handler that calls NVTX for long inside a hook harms nobody" corner longhandler 20
 check "a program with much thread-local memory is captured" big_tls
 check "a range ended twice leaves the gate as it was" ended_twice
+check "start/end ranges hold the gate until each is ended once" gates
 check "children of a moment that leave by _exit are recorded" workers
 check "a forked child's ranges are not ended by its parent's ids" fork_ids
 check "domains beyond the table are one, with a note" corner domains 1100 \

@@ -122,6 +122,19 @@ report() { # the figures timestamps give, in every format
 		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',copy_count,copy_ms,copy_bytes,'
 }
 
+selected() { # what the capture's own selection left out is told as that
+	fresh cupti="$FAKE" nvtx.include=A
+	cuda && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" || return
+	python3 - "$TMP/r.json" <<-'P' && has "note 6 launches were left out by the capture's own nvtx.include and nvtx.exclude"
+		import json, sys
+		c = json.load(open(sys.argv[1]))["coverage"]
+		got = {k: v for k, v in c.items() if k.startswith("launches")}
+		print(got)
+		assert (c["launches_attributed"], c["launches_unattributed"], c["launches_not_selected"]) == (2, 0, 6), got
+	P
+}
+
+check "launches left out by the capture's selection are counted as not selected" selected
 check "reports have busy, idle, host and copy figures in every format" report
 check "every launch, copy and graph kernel has its region" all_launches
 check "runtime and driver calls with ids of their own are attributed alike" own_ids

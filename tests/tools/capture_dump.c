@@ -62,7 +62,7 @@ static void print_ranges(const struct sonde_records *r, bool times)
 				return;
 		}
 		l = &lines.at[n];
-		l->entries++;
+		l->entries += !r->ranges.at[i].is_inherited;
 		l->open += r->ranges.at[i].is_open;
 		l->threads += is_new || l->last_thread != r->ranges.at[i].thread;
 		l->last_thread = r->ranges.at[i].thread;
