@@ -336,7 +336,7 @@ static bool take_lent(struct sonde_build *b, uint32_t record)
 	return launch->open != SONDE_NONE;
 }
 
-int sonde_build__adopt(struct sonde_build *b, const bool *is_left_out, struct sonde_err *err)
+int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err)
 {
 	SONDE_VEC(struct sonde_question) q = {0};
 	struct sonde_question *slot;
@@ -366,7 +366,7 @@ int sonde_build__adopt(struct sonde_build *b, const bool *is_left_out, struct so
 			rc = sonde_err_nomem(err);
 	}
 	if (rc == 0)
-		rc = sonde_build__ask(b, q.at, q.nr, is_left_out, err);
+		rc = sonde_build__ask(b, q.at, q.nr, b->is_left_out, err);
 	if (rc == 0)
 		rc = take_answers(b, q.at, q.nr, err);
 	sonde_vec_release(&q);

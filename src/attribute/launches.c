@@ -18,6 +18,21 @@ const char *sonde_region_kind_name(enum sonde_region_kind k)
 	return names[k];
 }
 
+const char *sonde_region_kind_words(enum sonde_region_kind k)
+{
+	static const char *const words[] = {
+		"push/pop", "start/end", "written there as a graph was captured", "backward of it"};
+
+	return words[k];
+}
+
+const char *sonde_region_kind_mark(enum sonde_region_kind k)
+{
+	static const char *const marks[] = {"", " (start/end)", " (graph)", " (backward)"};
+
+	return marks[k];
+}
+
 const char *sonde_outside_name(enum sonde_outside o)
 {
 	static const char *const names[] = {
@@ -73,8 +88,8 @@ static bool add_place(struct sonde_build *b, uint32_t number, uint32_t first, si
 	return true;
 }
 
-/* The place of a set of open ranges, made when new. */
-static uint32_t make_place(struct sonde_build *b, uint32_t set_number)
+/* The place of a set of open ranges, made when new; one stack may be replaced. */
+static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct sonde_hung hung)
 {
 	const uint32_t *members;
 	struct sonde_set set = sonde_launches_set(b->l, set_number, &members);
@@ -84,8 +99,11 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number)
 
 	if (!sonde_vec_reserve(&b->raw_stacks, first + set.nr + 1))
 		return SONDE_NONE;
-	for (k = 0; k < set.nr; k++)
-		b->raw_stacks.at[b->raw_stacks.nr++] = b->stack_of[members[k]];
+	for (k = 0; k < set.nr; k++) {
+		uint32_t stack = b->stack_of[members[k]];
+
+		b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
+	}
 	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], set.nr, &is_new);
 	if (number == SONDE_NONE || !is_new) {
 		b->raw_stacks.nr = first;
@@ -94,8 +112,25 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number)
 	return add_place(b, number, first, set.nr) ? number : SONDE_NONE;
 }
 
+/* Whether a launch is in a backward operator that hangs below another thread's stack. */
+static bool works_for_another(const struct sonde_build *b, uint32_t set_number)
+{
+	const uint32_t *members;
+	struct sonde_set set = sonde_launches_set(b->l, set_number, &members);
+	uint32_t i;
+
+	for (i = 0; i < set.nr; i++) {
+		uint32_t n = b->backward_of[members[i]];
+
+		if (n != SONDE_NONE && b->backward.at[n].lent && b->backward.at[n].stack != SONDE_NONE)
+			return true;
+	}
+	return false;
+}
+
 static int make_places(struct sonde_build *b, struct sonde_err *err)
 {
+	const struct sonde_hung plain = {SONDE_NONE, SONDE_NONE};
 	size_t i, nr = b->r->sets.nr + b->l->sets.nr;
 	int rc = 0;
 
@@ -104,15 +139,20 @@ static int make_places(struct sonde_build *b, struct sonde_err *err)
 	if (!b->place_of || !b->seen_in)
 		return sonde_err_nomem(err);
 	memset(b->place_of, 0xff, nr * sizeof(*b->place_of));
-	b->place_of[0] = make_place(b, 0); /* the empty set becomes place 0 */
+	b->place_of[0] = make_place(b, 0, plain); /* the empty set becomes place 0 */
 	for (i = 0; i < b->l->launches.nr && rc == 0; i++) {
 		struct sonde_launch *launch = &b->l->launches.at[i];
 		uint32_t *place = &b->place_of[launch->open];
 
-		if (*place == SONDE_NONE)
-			*place = make_place(b, launch->open);
-		launch->place = *place;
-		rc = *place == SONDE_NONE ? sonde_err_nomem(err) : 0;
+		if (b->hung && b->hung[i].stack != SONDE_NONE) {
+			launch->place = make_place(b, launch->open, b->hung[i]);
+		} else {
+			if (*place == SONDE_NONE)
+				*place = make_place(b, launch->open, plain);
+			launch->place = *place;
+		}
+		launch->is_adopted |= b->backward.nr && works_for_another(b, launch->open);
+		rc = launch->place == SONDE_NONE ? sonde_err_nomem(err) : 0;
 	}
 	return rc;
 }
@@ -253,7 +293,9 @@ static int build(struct sonde_build *b, struct sonde_err *err)
 	if (rc == 0)
 		rc = sonde_build__serial(b, err);
 	if (rc == 0)
-		rc = sonde_build__adopt(b, NULL, err);
+		rc = sonde_build__find_backward(b, err);
+	if (rc == 0)
+		rc = sonde_build__adopt(b, err);
 	if (rc == 0)
 		rc = sonde_build__regions(b, err);
 	if (rc == 0)
@@ -286,6 +328,11 @@ static void release_build(struct sonde_build *b)
 	sonde_labels__release(&b->labels);
 	sonde_free(b->label_of);
 	sonde_free(b->label_of_range);
+	sonde_vec_release(&b->frames);
+	sonde_vec_release(&b->backward);
+	sonde_free(b->backward_of);
+	sonde_free(b->is_left_out);
+	sonde_free(b->hung);
 	sonde_free(b->stack_of);
 	sonde_free(b->place_of);
 	sonde_free(b->seen_in);

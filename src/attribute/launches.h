@@ -33,7 +33,10 @@ enum sonde_region_kind {
 	SONDE_REGION_GRAPH,    /* … when its CUDA graph was captured */
 	SONDE_REGION_BACKWARD, /* … by the forward operator it is the backward of */
 };
-const char *sonde_region_kind_name(enum sonde_region_kind k); /* "push_pop", … */
+const char *sonde_region_kind_name(enum sonde_region_kind k);  /* "push_pop", … */
+const char *sonde_region_kind_words(enum sonde_region_kind k); /* "push/pop", … for people */
+/* What stands behind the label in lists: " (start/end)", " (graph)", … or nothing. */
+const char *sonde_region_kind_mark(enum sonde_region_kind k);
 
 /*
  * A region: a path of labels in one domain. Its parent comes before it; among
@@ -129,7 +132,7 @@ struct sonde_launches {
 	SONDE_VEC(struct sonde_place) places;
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_launch) launches;    /* one per record, same order */
-	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region; only instances > 0 */
+	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region */
 	SONDE_VEC(uint32_t) region_of;		    /* by range number: the region of an entry */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */
 	uint64_t nr_taken, nr_outside, nr_not_selected, nr_adopted;

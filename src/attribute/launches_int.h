@@ -4,6 +4,8 @@
  *   labels.c     the rules that rewrite labels; serial.c which labels look serial
  *   region.c     range entries → stacks of labels → regions (the nesting rules)
  *   adopt.c      threads without ranges: whose ranges they work in
+ *   backward.c   backward operators among the ranges, and what they are the backward of
+ *   origin.c     where work was written, hung below where it was launched
  *   scope.c      processes and devices → scopes; which region has entries where
  *   selection.c  which launches count, which regions are shown
  *   launches.c   the build itself: places, coverage
@@ -23,7 +25,21 @@ struct sonde_stack {
 	uint32_t label;	 /* label number, in the launches */
 	uint32_t domain;
 	uint32_t region; /* the region it counts in */
+	uint32_t depth;	 /* 0 = outermost */
 	uint8_t kind;	 /* enum sonde_region_kind */
+};
+
+/* A range that is a backward operator, outside all others. */
+struct sonde_backward {
+	uint32_t range;
+	uint32_t origin; /* the range its forward operator ran in, SONDE_NONE = not known */
+	uint32_t lent;	 /* set of the thread it works for */
+	uint32_t stack;	 /* what it hangs below, SONDE_NONE = nothing */
+};
+
+/* A launch whose stack `place` is replaced by `stack`; SONDE_NONE = it is not. */
+struct sonde_hung {
+	uint32_t place, stack;
 };
 
 /* Which ranges somebody without any works in, at a moment. */
@@ -45,13 +61,18 @@ struct sonde_build {
 	struct sonde_labels labels;
 	uint32_t *label_of;	    /* by string number, SONDE_NONE = not asked for yet */
 	uint32_t *label_of_range;   /* by range number; NULL: what `label_of` says */
+	SONDE_VEC(struct sonde_backward) backward;
+	uint32_t *backward_of; /* by range: which of these it is in, SONDE_NONE; NULL: none is */
+	bool *is_left_out;     /* by range: it is in one; NULL likewise */
+	struct sonde_hung *hung; /* by launch; NULL: none is */
+	uint64_t hung_bytes, nr_not_hung; /* of the ids made by that; what was too much */
 	uint32_t *stack_of;	    /* by range number */
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
 	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */
 	SONDE_VEC(struct sonde_place)
 	raw; /* by place: the stacks it stands for, a slice of `raw_stacks` */
 	SONDE_VEC(uint32_t) raw_stacks;
-	SONDE_VEC(uint32_t) scratch;
+	SONDE_VEC(uint32_t) scratch, frames;
 };
 
 /* Every function: 0 or a negative code with `err` filled in. */
@@ -60,7 +81,13 @@ int sonde_build__labels(struct sonde_build *b, struct sonde_err *err);
 /* Where labels look serial: merges them (report.labels=auto), or notes what would. */
 int sonde_build__serial(struct sonde_build *b, struct sonde_err *err);
 /* Gives launches of threads without ranges those of the one other thread that has some. */
-int sonde_build__adopt(struct sonde_build *b, const bool *is_left_out, struct sonde_err *err);
+int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err);
+/* Finds ranges that are backward operators, their origins and whom they work for. */
+int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err);
+/* Once all other ranges have stacks: what backward operators hang below. */
+int sonde_build__hang_backward(struct sonde_build *b, struct sonde_err *err);
+/* Once all ranges have stacks: launches that have an origin of their own. */
+int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err);
 /* Answers questions, in an order of its own; ranges in `is_left_out` (may be NULL) lend nothing. */
 int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	const bool *is_left_out, struct sonde_err *err);
@@ -72,6 +99,9 @@ int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *e
 int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
 
+/* The stack with a frame of `label` inside `parent`, made when new; SONDE_NONE: no memory. */
+uint32_t sonde_build__child(
+	struct sonde_build *b, uint32_t parent, uint32_t label, enum sonde_region_kind kind);
 /* The label of a range entry: a label number. */
 uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range);
 /* Makes a set beside those of the records, or `last` if that is the same; SONDE_NONE: no memory. */

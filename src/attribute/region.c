@@ -63,15 +63,20 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 static uint32_t add_region(
 	struct sonde_build *b, uint32_t parent, const struct sonde_stack *stack, uint32_t label)
 {
-	uint32_t key[4] = {parent, label, stack->domain, stack->kind};
-	struct sonde_region region = {.parent = parent, .label = label, .domain = stack->domain},
-			    *slot;
+	/* Written in a range of that name or entered: it is one region, and a range if it was. */
+	uint32_t key[4] = {parent, label, stack->domain, stack->kind == SONDE_REGION_START_END};
+	struct sonde_region region = {.parent = parent,
+		.label = label,
+		.domain = stack->domain,
+		.kind = stack->kind};
+	struct sonde_region *slot;
 	bool is_new;
 	uint32_t number = sonde_build__key(b, &b->region_keys, key, 4, &is_new);
 
+	if (number != SONDE_NONE && !is_new && stack->kind == SONDE_REGION_PUSH_POP)
+		b->l->regions.at[number].kind = SONDE_REGION_PUSH_POP;
 	if (number == SONDE_NONE || !is_new)
 		return number;
-	region.kind = stack->kind;
 	region.depth = parent == SONDE_NONE ? 0 : b->l->regions.at[parent].depth + 1;
 	region.id = make_id(b, &region);
 	slot = region.id.p ? sonde_vec_push(&b->l->regions) : NULL;
@@ -139,41 +144,91 @@ static bool may_name_parent(struct sonde_str label)
 	return label.n && memmem(label.p, label.n, "::", 2) != NULL;
 }
 
-static int add_stack(struct sonde_build *b, uint32_t range, struct sonde_err *err)
+/* The number of `stack`, added when new; `of` is NULL unless it is outermost. */
+static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
+	const struct sonde_range *of)
+{
+	uint32_t key[5] = {stack->parent, stack->label, stack->domain, stack->kind, SONDE_NONE};
+	struct sonde_stack *slot;
+	uint32_t number;
+	bool is_new;
+
+	if (of && may_name_parent(b->l->labels.keys[stack->label]))
+		key[4] = of->process; /* what it hangs below is the process's own affair */
+	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
+	if (number == SONDE_NONE || !is_new)
+		return number;
+	if (of)
+		stack->region = root_region(b, stack, of);
+	else
+		stack->region = add_region(
+			b, b->stacks.at[stack->parent].region, stack, stack->label);
+	stack->depth = of ? 0 : b->stacks.at[stack->parent].depth + 1;
+	slot = stack->region == SONDE_NONE ? NULL : sonde_vec_push(&b->stacks);
+	if (!slot)
+		return SONDE_NONE;
+	*slot = *stack;
+	return number;
+}
+
+uint32_t sonde_build__child(
+	struct sonde_build *b, uint32_t parent, uint32_t label, enum sonde_region_kind kind)
+{
+	struct sonde_stack stack = {.parent = parent,
+		.label = label,
+		.domain = b->stacks.at[parent].domain,
+		.kind = (uint8_t)kind};
+
+	return add_stack(b, &stack, NULL);
+}
+
+/* The stack of an entry; `below` is what it hangs below without being inside, or SONDE_NONE. */
+static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 {
 	const struct sonde_range *g = &b->r->ranges.at[range];
-	struct sonde_stack stack = {.parent = SONDE_NONE,
+	struct sonde_stack stack = {.parent = below,
 		.label = sonde_build__label(b, range),
 		.domain = g->domain,
 		.kind = g->kind};
-	struct sonde_stack *slot;
-	uint32_t key[5] = {SONDE_NONE, stack.label, stack.domain, stack.kind, SONDE_NONE}, number;
-	bool is_new;
 
-	if (g->parent != SONDE_NONE)
-		stack.parent = key[0] = b->stack_of[g->parent];
-	else if (may_name_parent(b->l->labels.keys[stack.label]))
-		key[4] = g->process; /* what it hangs below is the process's own affair */
-	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
-	if (number != SONDE_NONE && is_new) {
-		stack.region = stack.parent == SONDE_NONE
-				       ? root_region(b, &stack, g)
-				       : add_region(b, b->stacks.at[stack.parent].region, &stack,
-						 stack.label);
-		slot = stack.region == SONDE_NONE ? NULL : sonde_vec_push(&b->stacks);
-		if (!slot)
-			return sonde_err_nomem(err);
-		*slot = stack;
+	if (below == SONDE_NONE && g->parent != SONDE_NONE)
+		stack.parent = b->stack_of[g->parent];
+	b->stack_of[range] = add_stack(b, &stack, stack.parent == SONDE_NONE ? g : NULL);
+	return b->stack_of[range] != SONDE_NONE;
+}
+
+/* Backward operators and what is inside them, now that the rest is there. */
+static int add_backward(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t i;
+	int rc = sonde_build__hang_backward(b, err);
+
+	for (i = 0; i < b->r->ranges.nr && rc == 0; i++) {
+		const struct sonde_backward *w = b->backward_of[i] == SONDE_NONE
+							 ? NULL
+							 : &b->backward.at[b->backward_of[i]];
+
+		if (w && !add_entry(b, i, w->range == i ? w->stack : SONDE_NONE))
+			rc = sonde_err_nomem(err);
 	}
-	b->stack_of[range] = number;
-	return number == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return rc;
+}
+
+static int add_entries(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->r->ranges.nr; i++)
+		if ((!b->is_left_out || !b->is_left_out[i]) && !add_entry(b, i, SONDE_NONE))
+			return sonde_err_nomem(err);
+	return b->backward.nr ? add_backward(b, err) : 0;
 }
 
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 {
 	uint32_t i;
 	bool is_new;
-	int rc = 0;
+	int rc;
 
 	for (i = 0; i < b->r->ranges.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
@@ -186,8 +241,14 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 	b->stack_of = sonde_calloc(b->r->ranges.nr, sizeof(*b->stack_of));
 	if (!b->stack_of)
 		return sonde_err_nomem(err);
-	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
-		rc = add_stack(b, i, err);
+	rc = add_entries(b, err);
+	if (rc == 0)
+		rc = sonde_build__hang_records(b, err);
+	if (b->nr_not_hung)
+		sonde_note(&b->l->notes,
+			"%llu launches count where they were launched only: the paths of where they "
+			"were written take too much memory",
+			(unsigned long long)b->nr_not_hung);
 	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)

@@ -239,6 +239,31 @@ static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t rang
 	return true;
 }
 
+/* Regions that were never open have no entries; they are there where something was launched. */
+static bool count_origins(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
+{
+	const struct sonde_place *place = &b->l->places.at[x->place];
+	uint32_t k;
+	bool is_new;
+
+	for (k = 0; k < place->nr; k++) {
+		uint32_t key[2] = {x->scope, b->l->homes.at[place->first + k]}, number;
+		struct sonde_presence *p;
+
+		if (b->l->regions.at[key[1]].kind < SONDE_REGION_GRAPH)
+			continue;
+		number = sonde_build__key(b, &c->keys, key, 2, &is_new);
+		p = number == SONDE_NONE ? NULL
+		    : is_new		 ? sonde_vec_push(&b->l->presences)
+					 : &b->l->presences.at[number];
+		if (!p)
+			return false;
+		if (is_new)
+			*p = (struct sonde_presence){.scope = key[0], .region = key[1]};
+	}
+	return true;
+}
+
 /* An entry nobody launched anything in goes where the one around it is. Parents come first. */
 static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t range)
 {
@@ -260,6 +285,8 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(b->l, launch->open, &members);
 
+		if (b->hung && !count_origins(b, c, launch))
+			return false;
 		if (c->set_scope[launch->open] == launch->scope)
 			continue;
 		c->set_scope[launch->open] = launch->scope;

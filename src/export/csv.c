@@ -76,7 +76,7 @@ static void region(struct sonde_sink *to, const struct sonde_tree *t, const stru
 		n->parent == SONDE_NONE ? none : sonde_node_region(t, &r->nodes.at[n->parent])->id);
 	number(to, n->depth);
 	text(to, sonde_records_str(t->launches->records, region->domain));
-	sonde_sink_puts(to, region->kind == SONDE_START_END ? ",start_end" : ",push_pop");
+	sonde_sink_printf(to, ",%s", sonde_region_kind_name(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
 		number(to, sonde_fields[i].number(r, n));
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);

@@ -183,6 +183,8 @@ static int write_names(struct sonde_html *h)
 			sonde_json_str(w, "d", sonde_records_str(l->records, r->domain));
 		if (r->kind == SONDE_START_END)
 			sonde_json_bool(w, "s", true);
+		if (r->kind >= SONDE_REGION_GRAPH)
+			sonde_json_z(w, "o", sonde_region_kind_name(r->kind));
 		sonde_json_close(w, '}');
 	}
 	sonde_json_close(w, ']');

@@ -153,7 +153,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 		sonde_sink_puts(m->to, "@");
 	}
 	sonde_markdown__name(m, sonde_node_label(m->tree, n));
-	sonde_sink_puts(m->to, region->kind == SONDE_START_END ? " (start/end) |" : " |");
+	sonde_sink_printf(m->to, "%s |", sonde_region_kind_mark(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
 		if (m->fields >> i & 1)
 			field(m, &sonde_fields[i], sonde_fields[i].number(r, n));

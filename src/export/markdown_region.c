@@ -167,7 +167,7 @@ static void facts(
 	}
 	/* A report without times knows a range by its launches only. */
 	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s%s\n",
-		region->kind == SONDE_START_END ? "start/end" : "push/pop", n->instances,
+		sonde_region_kind_words(region->kind), n->instances,
 		n->instances == 1 ? "time" : "times",
 		m->tree->launches->records->has_range_times ? "" : " with launches");
 	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",

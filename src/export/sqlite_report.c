@@ -90,7 +90,7 @@ static void bind_region(
 	sqlite3_bind_int64(s, 6, n->depth);
 	if (region->domain != SONDE_NONE)
 		sonde_db__text(s, 7, sonde_records_str(d->tree->launches->records, region->domain));
-	sonde_db__z(s, 8, region->kind == SONDE_START_END ? "start_end" : "push_pop");
+	sonde_db__z(s, 8, sonde_region_kind_name(region->kind));
 	sonde_db__z(s, 9, sonde_limiter(d->tree, &d->figures));
 	sonde_db__z(s, 10, sonde_bound(n));
 	for (i = 0; i < sonde_nr_fields; i++)

@@ -196,8 +196,7 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_escape_terminal(&x->cell, label, x->options->is_utf8);
 	if (label.n == 0)
 		sonde_buf_puts(&x->cell, "\"\"");
-	if (region->kind == SONDE_START_END)
-		sonde_buf_puts(&x->cell, " (start/end)");
+	sonde_buf_puts(&x->cell, sonde_region_kind_mark(region->kind));
 	sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_BOLD, nr_dim);
 	sonde_buf_clear(&x->cell);
 }

@@ -66,8 +66,7 @@ void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const s
 		sonde_buf_putc(out, '@');
 	}
 	sonde_buf_str(out, label.n ? label : SONDE_STR("\"\""));
-	if (region->kind == SONDE_START_END)
-		sonde_buf_puts(out, " (start/end)");
+	sonde_buf_puts(out, sonde_region_kind_mark(region->kind));
 }
 
 static bool is_additive(const struct sonde_column *c)

@@ -21,7 +21,6 @@ enum metric {
 	SHARED_STATIC,
 	SHARED_DYNAMIC,
 	BYTES,
-	CAPTURED_AT,
 	NR_METRICS,
 };
 
@@ -42,15 +41,12 @@ static const struct {
 	[SHARED_STATIC] = {"launch__shared_mem_per_block_static", "byte/block"},
 	[SHARED_DYNAMIC] = {"launch__shared_mem_per_block_dynamic", "byte/block"},
 	[BYTES] = {"memory__bytes.sum", "byte"},
-	[CAPTURED_AT] = {"graph__captured_at", ""},
 };
 
 /* Kept for `values`. */
 struct state {
 	uint32_t number[NR_METRICS]; /* metric numbers */
 	const struct sonde_records *r;
-	struct sonde_map nodes; /* graph node ids that have a path, 8 bytes each */
-	uint32_t *paths;	/* string number, by number in `nodes` */
 };
 
 static bool knows(struct sonde_str data, const char *path)
@@ -73,44 +69,6 @@ static int add_metrics(struct native *n, struct state *s, struct sonde_err *err)
 			n->r->metrics.at[s->number[i]].unit = sonde_str_from(metrics[i].unit);
 	}
 	return 0;
-}
-
-static bool add_node(struct native *n, struct state *s, const struct native_node *node)
-{
-	struct sonde_str key = {(const char *)&node->original, sizeof(node->original)};
-	uint32_t number = sonde_map_find(&s->nodes, key), path = node->path;
-
-	if (node->original)
-		path = number == SONDE_NONE ? SONDE_NONE : s->paths[number];
-	if (path == SONDE_NONE)
-		return true;
-	key = sonde_arena_dup(
-		&n->r->arena, (struct sonde_str){(const char *)&node->id, sizeof(node->id)});
-	number = key.p ? sonde_map_add(&s->nodes, key, NULL) : SONDE_NONE;
-	if (number == SONDE_NONE)
-		return false;
-	s->paths[number] = path;
-	return true;
-}
-
-/*
- * In order of time, over all threads: a copy takes the path of what it was copied from, which
- * was there earlier, but maybe in a thread that is read later.
- */
-static int add_nodes(struct native *n, struct state *s, struct sonde_err *err)
-{
-	struct native_timed *t = sonde_malloc((n->nodes.nr + 1) * sizeof(*t));
-	bool ok = t && n->nodes.nr < SONDE_NONE;
-	size_t i;
-
-	s->paths = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->paths));
-	for (i = 0; i < n->nodes.nr && ok; i++)
-		t[i] = (struct native_timed){n->nodes.at[i].ns, (uint32_t)i};
-	ok = ok && s->paths && sonde_native__sort(t, n->nodes.nr);
-	for (i = 0; i < n->nodes.nr && ok; i++)
-		ok = add_node(n, s, &n->nodes.at[t[i].index]);
-	sonde_free(t);
-	return ok ? 0 : sonde_err_nomem(err);
 }
 
 static int describe(struct native *n, struct sonde_err *err)
@@ -152,7 +110,7 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 	if (!rc && n->works.nr)
 		rc = add_metrics(n, s, err);
 	if (!rc)
-		rc = add_nodes(n, s, err);
+		rc = sonde_native__origins(n, err);
 	if (rc)
 		return rc;
 	sonde_native__note(n);
@@ -169,7 +127,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 	if (n && s) {
 		n->src = src;
 		n->r = r;
-		n->first_range = (uint32_t)r->ranges.nr;
+		n->first_record = r->records.nr;
 		s->r = r;
 		rc = read_all(n, s, err);
 		sonde_vec_release(&n->strings);
@@ -227,40 +185,24 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 {
 	const struct state *s = src->state;
 	struct sonde_event e;
-	uint64_t node = 0;
-	struct sonde_str key = {(const char *)&node, sizeof(node)};
-	uint32_t number;
 
+	(void)err;
 	if (rec->time.end_ns)
 		set(s, v, TIME, (double)(rec->time.end_ns - rec->time.start_ns));
 	if (!sonde_native__event(src, rec->payload, &e))
 		return 0;
-	if (e.type == SONDE_EVENT_KERNEL) {
+	if (e.type == SONDE_EVENT_KERNEL)
 		kernel_values(s, v, e.field);
-		node = e.field[SONDE_KERNEL_NODE];
-	} else if (e.type == SONDE_EVENT_MEMCPY) {
+	else if (e.type == SONDE_EVENT_MEMCPY)
 		set(s, v, BYTES, (double)e.field[SONDE_COPY_BYTES]);
-		node = e.field[SONDE_COPY_NODE];
-	} else if (e.type == SONDE_EVENT_MEMSET) {
+	else if (e.type == SONDE_EVENT_MEMSET)
 		set(s, v, BYTES, (double)e.field[SONDE_SET_BYTES]);
-		node = e.field[SONDE_SET_NODE];
-	}
-	number = node ? sonde_map_find(&s->nodes, key) : SONDE_NONE;
-	if (number != SONDE_NONE && !sonde_values__text(v, s->number[CAPTURED_AT],
-					    sonde_records_str(s->r, s->paths[number])))
-		return sonde_err_nomem(err);
 	return 0;
 }
 
 static void release(struct sonde_source *src)
 {
-	struct state *s = src->state;
-
-	if (!s)
-		return;
-	sonde_map_release(&s->nodes);
-	sonde_free(s->paths);
-	sonde_free(s);
+	sonde_free(src->state);
 }
 
 const struct sonde_source_ops sonde_source_native = {

@@ -24,66 +24,6 @@ bool sonde_stream__label(
 	return true;
 }
 
-/* The labels of the default domain's stack, outermost first, joined by '/'; how many bytes. */
-static size_t write_path(const struct stream *s, char *to, size_t max)
-{
-	const struct sonde_records *r = s->n->r;
-	uint32_t chain[SONDE_OPEN_LIMIT], nr = 0, range;
-	size_t n = 0;
-
-	for (range = s->top[0]; range != SONDE_NONE; range = r->ranges.at[range].parent)
-		chain[nr++] = range;
-	while (nr-- && n < max) {
-		struct sonde_str label = sonde_records_str(r, r->ranges.at[chain[nr]].label);
-		size_t fits = label.n < max - n ? label.n : max - n;
-
-		if (fits)
-			memcpy(to + n, label.p, fits);
-		n += fits;
-		if (nr && n < max)
-			to[n++] = '/';
-	}
-	return n;
-}
-
-/* Ends a path that did not fit with an ellipsis, behind its last whole character. */
-static size_t mark_cut(char *path, size_t n)
-{
-	static const char mark[] = "…";
-
-	while (n && ((unsigned char)path[n - 1] & 0xc0) == 0x80)
-		n--;
-	if (n && (unsigned char)path[n - 1] & 0x80)
-		n--;
-	memcpy(path + n, mark, sizeof(mark) - 1);
-	return n + sizeof(mark) - 1;
-}
-
-/* The region path a graph node is made in: many nodes have the same, so each is kept once. */
-static uint32_t region_path(struct stream *s)
-{
-	struct sonde_records *r = s->n->r;
-	char bytes[NATIVE_MAX_PATH + 4];
-	struct sonde_str path = {bytes, 0};
-	bool is_new;
-
-	if (s->top[0] == SONDE_NONE)
-		return SONDE_NONE;
-	if (s->top[0] == s->path_range)
-		return s->path;
-	path.n = write_path(s, bytes, NATIVE_MAX_PATH);
-	if (path.n == NATIVE_MAX_PATH)
-		path.n = mark_cut(bytes, path.n);
-	s->path_range = s->top[0];
-	s->path = sonde_map_add(&r->strings, path, &is_new);
-	if (s->path != SONDE_NONE && is_new) {
-		path = sonde_arena_dup(&r->arena, path);
-		sonde_map_rekey(&r->strings, s->path, path);
-	}
-	s->no_memory |= s->path == SONDE_NONE || !path.p;
-	return s->path;
-}
-
 void sonde_stream__node(struct stream *s, const struct sonde_event *e)
 {
 	bool copy = e->type == SONDE_EVENT_NODE_COPY;
@@ -96,7 +36,7 @@ void sonde_stream__node(struct stream *s, const struct sonde_event *e)
 	*node = (struct native_node){.ns = sonde_stream__now(s),
 		.id = e->field[0],
 		.original = copy ? e->field[1] : 0,
-		.path = copy ? SONDE_NONE : region_path(s)};
+		.range = copy ? SONDE_NONE : s->top[0]};
 }
 
 static bool add_edge(struct stream *s, const struct native_edge *edge)

@@ -10,6 +10,7 @@
  *   native_edges.c    start/end ranges ↔ launches
  *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
  *   native_join.c     GPU work ↔ launches → records
+ *   native_graph.c    where the nodes of graphs were captured
  *   native.c          the reader: all of that in order, notes, and the values of a record
  *   demangle.c        kernel names
  *
@@ -25,7 +26,6 @@
 #include "read/source_int.h"
 
 #define NATIVE_MAX_DOMAINS 1024u
-#define NATIVE_MAX_PATH	   2048u      /* bytes of a region path kept for a graph node */
 #define NATIVE_MAX_MEMBERS (1u << 27) /* of sets of open ranges: 512 MiB */
 
 struct native_string {
@@ -124,7 +124,7 @@ struct native_edge {
 struct native_node {
 	uint64_t ns;
 	uint64_t id, original; /* original 0 = made, not copied */
-	uint32_t path;	       /* string number of the region path, SONDE_NONE = outside any */
+	uint32_t range;	       /* innermost open one of its thread, SONDE_NONE = outside any */
 };
 
 /* What was counted while reading. */
@@ -139,7 +139,7 @@ struct native {
 	struct sonde_records *r;
 	struct sonde_capture_head head;
 	uint32_t process;
-	uint32_t first_range; /* of this file, in r->ranges */
+	size_t first_record; /* of this file, in r->records */
 	/* From the blocks. */
 	SONDE_VEC(struct native_string) strings; /* by number */
 	uint32_t domains[NATIVE_MAX_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
@@ -176,6 +176,8 @@ bool sonde_native__keep_clock(struct native *n);
 void sonde_native__note_sampler(const struct native *n);
 /* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
 bool sonde_native__edges(struct native *n);
+/* Once there are records: where those of graphs were captured. */
+int sonde_native__origins(struct native *n, struct sonde_err *err);
 /* Notes what was lost, left open or not understood. */
 void sonde_native__note(const struct native *n);
 
@@ -203,6 +205,7 @@ struct sonde_str sonde_native__meta(const struct native *n, const char *key);
 uint32_t sonde_native__string(struct native *n, uint64_t number);
 /* Reads the event at this offset once more, its start not known: false when there is none. */
 bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct sonde_event *out);
+
 
 /*
  * A C++ name as a person writes it, the way Nsight does: `void f<(int)2>(const float *, int)`.

@@ -235,7 +235,6 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->nr_deep = 0;
 	memset(s->left_out, 0, sizeof(s->left_out));
 	s->set_is_old = true;
-	s->path_range = SONDE_NONE;
 	memset(s->top, 0xff, sizeof(s->top));
 }
 

@@ -36,7 +36,6 @@ struct stream {
 	bool is_new; /* its first chunk is just being read */
 	bool set_is_old;
 	uint32_t set;
-	uint32_t path_range, path; /* the last region path made, and for which range */
 	SONDE_VEC(struct pending) pending;
 	bool no_memory;
 };

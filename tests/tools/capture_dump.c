@@ -121,29 +121,26 @@ static void print_records(const struct sonde_records *r, bool times)
 {
 	static const char *const kinds[] = {
 		"kernel", "graph", "cmdlist", "range", "memcpy", "memset"};
-	struct sonde_values v;
-	size_t i, t;
+	struct sonde_buf origin = {0};
+	size_t i;
 
-	if (sonde_values_init(&v, r, NULL))
-		return;
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
 
 		printf("launch %s %.*s in", kinds[rec->kind],
 			SONDE_STR_ARG(sonde_records_str(r, rec->full_name)));
 		print_set(r, r->sets.at[rec->open]);
-		sonde_records_values(r, (uint32_t)i, &v, NULL);
-		for (t = 0; t < v.nr_texts; t++) {
-			if (sonde_str_is(
-				    r->metrics.at[v.texts[t].metric].name, "graph__captured_at"))
-				printf(" captured in %.*s", SONDE_STR_ARG(v.texts[t].text));
+		if (rec->origin_kind == SONDE_ORIGIN_GRAPH) {
+			sonde_buf_clear(&origin);
+			path_of(r, rec->origin, &origin);
+			printf(" captured in %.*s", SONDE_STR_ARG(sonde_buf_view(&origin)));
 		}
 		if (times)
 			printf(" ns=%llu", (unsigned long long)(r->records.at[i].time.end_ns -
 								r->records.at[i].time.start_ns));
 		putchar('\n');
 	}
-	sonde_values_release(&v);
+	sonde_buf_release(&origin);
 }
 
 static void print_notes(const struct sonde_records *r)

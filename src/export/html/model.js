@@ -93,7 +93,13 @@ function pathOf(report, node) {
 }
 
 function titleOf(region) {
-	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || "(empty label)") + (region.s ? " (start/end)" : "");
+	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || "(empty label)") + (region.s ? " (start/end)" : region.o ? " (" + region.o + ")" : "");
+}
+
+/* What a region is that was never open itself. */
+function originOf(region) {
+	return region.o === "graph" ? "No range was open here: this work was launched in the region above, as part of a CUDA graph, and captured in a range of this name." :
+		"No range was open here: this is the backward pass, launched in the region above, of operators whose forward pass ran in a range of this name.";
 }
 
 /* Quantities that add up over regions: what widths may stand for. */

@@ -243,8 +243,10 @@ function drawPanel() {
 	panel.append(
 		path.length || region.d !== undefined ? el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
 			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || "(empty label)"), "›"])) : "",
-		el("div.row.between", {}, el("h2", {id: "selected"}, labelOf(region.n), region.s ? el("span.tag", {}, "start/end") : null),
+		el("div.row.between", {}, el("h2", {id: "selected"}, labelOf(region.n), region.s || region.o ? el("span.tag", {}, region.o || "start/end") : null),
 			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region", "Copy link"))));
+	if (region.o)
+		panel.append(el("p.soft", {}, originOf(region)));
 	if (field(report, node, "launches") === 0)
 		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
 	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),

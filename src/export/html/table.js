@@ -97,8 +97,8 @@ function nameCell(report, node) {
 	if (region.d !== undefined && report.depth[node] === 0)
 		cell.append(el("span.soft", {}, seen(region.d) + "@"));
 	cell.append(label);
-	if (region.s)
-		cell.append(el("span.tag", {}, "start/end"));
+	if (region.s || region.o)
+		cell.append(el("span.tag", {title: region.o ? originOf(region) : undefined}, region.o || "start/end"));
 	return cell;
 }
 
