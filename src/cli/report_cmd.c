@@ -75,7 +75,8 @@ static int report(
 	int rc = sonde_inputs_unite(&q->inputs, &notes, err);
 
 	if (rc == 0)
-		rc = sonde_records_open(&records, q->inputs.at, q->inputs.nr, err);
+		rc = sonde_records_open_with(
+			&records, q->inputs.at, q->inputs.nr, &s->read, err);
 	if (rc == 0)
 		sonde_notes_add(&records->notes, &notes);
 	if (rc == 0)

@@ -68,7 +68,7 @@ static int build(struct sonde_run *r, const char *stage, struct sonde_settings *
 	int rc = from && to ? 0 : sonde_err_nomem(err);
 
 	if (rc == 0)
-		rc = sonde_records_open(&records, &from, 1, err);
+		rc = sonde_records_open_with(&records, &from, 1, &s->read, err);
 	if (rc == 0) {
 		sonde_notes_add(&records->notes, &r->notes);
 		rc = sonde_launches_build(&launches, records, &s->selection, err);

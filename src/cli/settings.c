@@ -204,12 +204,30 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	return rc;
 }
 
+static unsigned kineto_regions(const struct hydra_config *c)
+{
+	static const struct {
+		const char *word;
+		unsigned bit;
+	} kinds[] = {{"user_annotation", SONDE_KINETO_ANNOTATIONS},
+		{"cpu_op", SONDE_KINETO_OPERATORS}, {"python_function", SONDE_KINETO_PYTHON}};
+	const struct sonde_str *items;
+	size_t i, n, nr = hydra_config_list(c, "report.kineto.regions", &items);
+	unsigned bits = 0;
+
+	for (i = 0; i < nr; i++)
+		for (n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
+			bits |= sonde_str_is(items[i], kinds[n].word) ? kinds[n].bit : 0;
+	return bits;
+}
+
 int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
 	bool is_named = when == SONDE_STAND_IN_NAMED;
 	int rc = read_lists(s, c, when, err);
 
+	s->read.kineto_regions = kineto_regions(c);
 	s->selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
 	s->selection.own_threads = sonde_str_is(hydra_config_str(c, "report.threads"), "own");
 	s->selection.no_origins = sonde_str_is(hydra_config_str(c, "report.origins"), "off");

@@ -37,6 +37,7 @@ int sonde_settings_compose(struct hydra_config **out, const struct sonde_config_
 
 /* What the `report.*` keys say, in the structs the pipeline takes. Borrows from the config. */
 struct sonde_settings {
+	struct sonde_read_options read;
 	struct sonde_selection selection;
 	struct sonde_choice choice;
 	struct sonde_export_options options;

@@ -126,6 +126,9 @@ const struct hydra_key sonde_keys[] = {
 	LIST("report.labels", "[known]",
 		"rules that rewrite labels: known (serial numbers that tools write), auto (also "
 		"what looks serial), raw (none), or 'REGEX => REPLACEMENT'"),
+	{"report.kineto.regions", HYDRA_KEY_LIST, "[user_annotation]", 0, 0,
+		"user_annotation|cpu_op|python_function",
+		"what of a torch.profiler trace makes regions"},
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
 	INT("report.max_kernels", "20", 0, 1000000,

@@ -1,5 +1,7 @@
 #include "read/folder_in.h"
 
+#include "read/unpack.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +10,10 @@
 #include <sys/stat.h>
 
 #define MAX_DEPTH 4
-#define NR_KINDS  3
+#define NR_KINDS  4
+#define TRACES	  3
 
-static const char *const suffixes[NR_KINDS] = {".ncu-rep", ".sonde", ".sqlite"};
+static const char *const suffixes[NR_KINDS] = {".ncu-rep", ".sonde", ".sqlite", ".json"};
 
 struct walk {
 	struct sonde_paths found[NR_KINDS];
@@ -31,9 +34,13 @@ static int add(struct walk *w, const char *path, bool is_empty)
 	const char **slot;
 	size_t i;
 
+	if (sonde_str_ends(s, ".gz"))
+		s.n -= strlen(".gz");
 	for (i = 0; i < NR_KINDS; i++) {
 		if (!sonde_str_ends(s, suffixes[i]))
 			continue;
+		if (i == TRACES && !sonde_is_trace(path))
+			return 0; /* JSON is much else, too */
 		if (is_empty) {
 			sonde_note(w->notes, "%s: the file is empty; it is left out", path);
 			return 0;
@@ -105,8 +112,8 @@ int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_
 		;
 	if (rc == 0 && i == NR_KINDS)
 		rc = sonde_err_set(err, SONDE_ERR_IO,
-			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file in "
-			"it)",
+			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file and no "
+			"torch.profiler trace in it)",
 			dir);
 	if (rc == 0) {
 		qsort(w.found[i].at.at, w.found[i].at.nr, sizeof(*w.found[i].at.at), by_name);

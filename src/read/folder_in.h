@@ -3,8 +3,9 @@
  *
  * A run directory may hold several captures of the same work. Those of one kind
  * are taken, the most telling one: Nsight Compute reports (`*.ncu-rep`), else
- * native captures (`*.sonde`), else Nsight Systems exports (`*.sqlite`); what
- * was left out is said in a note. Reports below `regions/` and hidden folders
+ * native captures (`*.sonde`), else Nsight Systems exports (`*.sqlite`), else
+ * traces (`*.json` that are such); each also compressed (`.gz`). What was left
+ * out is said in a note. Reports below `regions/` and hidden folders
  * are not captures.
  */
 #ifndef SONDE_READ_FOLDER_IN_H

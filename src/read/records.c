@@ -1,19 +1,11 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
-#include "read/folder_in.h"
 #include "read/source_int.h"
+#include "read/unpack.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static const struct sonde_source_ops *const readers[] = {
-	&sonde_source_native,
-	&sonde_source_ncu_rep,
-	&sonde_source_nsys_sqlite,
-	&sonde_source_ncu_csv,
-};
 
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 {
@@ -91,93 +83,14 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 	return (uint32_t)(r->sets.nr - 1);
 }
 
-static const struct sonde_source_ops *recognise(const struct sonde_mapping *file, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-		if (readers[i]->knows(file->data, path))
-			return readers[i];
-	return NULL;
-}
-
-static struct sonde_source *add_source(struct sonde_records *r, const char *path)
-{
-	struct sonde_source *src = sonde_calloc(1, sizeof(*src));
-	struct sonde_source **slot = src ? sonde_vec_push(&r->sources) : NULL;
-	struct sonde_input *in = slot ? sonde_vec_push(&r->inputs) : NULL;
-
-	if (!slot) {
-		sonde_free(src);
-		return NULL;
-	}
-	*slot = src; /* freed with the records from here on */
-	src->path = sonde_arena_z(&r->arena, sonde_str_from(path));
-	if (!in || !src->path)
-		return NULL;
-	in->path = sonde_str_from(src->path);
-	src->input = (uint32_t)(r->inputs.nr - 1);
-	return src;
-}
-
-static int read_one(struct sonde_records *r, const char *path, struct sonde_err *err)
-{
-	size_t before = r->records.nr;
-	struct sonde_source *src = add_source(r, path);
-	int rc;
-
-	if (!src)
-		return sonde_err_nomem(err);
-	rc = sonde_mapping_open(&src->file, path, err);
-	if (rc)
-		return rc;
-	if (src->file.data.n == 0)
-		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: the file is empty", path);
-	src->ops = recognise(&src->file, path);
-	if (!src->ops)
-		return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
-			"not a capture sonde can read (expected a native capture, an Nsight "
-			"Compute report, the output of 'ncu --csv --page raw', or an Nsight "
-			"Systems SQLite export)");
-	rc = src->ops->read(src, r, err);
-	if (rc == SONDE_ERR_FORMAT && r->records.nr > before) {
-		sonde_note(&r->notes, "%s; the %zu results before it are reported",
-			err ? err->msg : path, r->records.nr - before);
-		return 0;
-	}
-	return rc;
-}
-
-/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
-static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
-{
-	struct sonde_paths all = {0};
-	size_t i, nr_read = 0;
-	int rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err), one = 0;
-
-	for (i = 0; i < all.at.nr && rc == 0; i++) {
-		one = read_one(r, all.at.at[i], err);
-		nr_read += one == 0;
-		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
-			sonde_note(&r->notes, "%s; it is left out", err->msg);
-		else
-			rc = one;
-	}
-	sonde_vec_release(&all.at);
-	return rc ? rc : nr_read ? 0 : one;
-}
-
-static int read_input(struct sonde_records *r, const char *path, struct sonde_err *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return read_directory(r, path, err);
-	return read_one(r, path, err);
-}
-
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	struct sonde_err *err)
+{
+	return sonde_records_open_with(out, paths, nr_paths, NULL, err);
+}
+
+int sonde_records_open_with(struct sonde_records **out, const char *const *paths, size_t nr_paths,
+	const struct sonde_read_options *options, struct sonde_err *err)
 {
 	struct sonde_err local = {0};
 	struct sonde_records *r = sonde_calloc(1, sizeof(*r));
@@ -191,8 +104,9 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		sonde_free(r);
 		return sonde_err_nomem(err);
 	}
+	r->options = options ? *options : (struct sonde_read_options){0};
 	for (i = 0; i < nr_paths && rc == 0; i++)
-		rc = read_input(r, paths[i], err);
+		rc = sonde_records__read(r, paths[i], err);
 	if (rc == 0 && !sonde_records__complete_times(r))
 		rc = sonde_err_nomem(err);
 	if (rc == 0)
@@ -210,7 +124,9 @@ static void free_source(struct sonde_source *src)
 {
 	if (src->ops && src->ops->release)
 		src->ops->release(src);
-	sonde_mapping_release(&src->file);
+	if (src->file.base)
+		sonde_mapping_release(&src->file);
+	sonde_buf_release(&src->inflated);
 	sonde_free(src);
 }
 

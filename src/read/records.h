@@ -47,6 +47,9 @@ struct sonde_process {
 	uint64_t pid;
 	struct sonde_str host, name;
 	uint32_t input; /* the input it came from */
+	uint32_t rank;	/* in its job, where the source says so */
+	uint32_t world_size; /* of that job, 0 = not known */
+	bool has_rank;
 };
 
 struct sonde_attribute {
@@ -183,6 +186,18 @@ struct sonde_series {
 	SONDE_VEC(double) values; /* row by row: values.at[sample * counters.nr + counter] */
 };
 
+/* What of a torch.profiler trace makes ranges. */
+enum sonde_kineto_regions {
+	SONDE_KINETO_ANNOTATIONS = 1, /* record_function, NVTX */
+	SONDE_KINETO_OPERATORS = 2,   /* every cpu_op */
+	SONDE_KINETO_PYTHON = 4,      /* every Python function, where stacks were recorded */
+};
+
+/* What readers need to be told. All zero: as the configuration has it by default. */
+struct sonde_read_options {
+	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
+};
+
 struct sonde_source; /* reader-private, one per input */
 
 struct sonde_records {
@@ -206,15 +221,20 @@ struct sonde_records {
 	struct sonde_map device_keys;  /* {0, process, id} and {1, input, id} … */
 	SONDE_VEC(uint32_t) device_of; /* … → number in `devices`, by the key's number */
 	SONDE_VEC(struct sonde_source *) sources;
+	struct sonde_read_options options;
 	SONDE_VEC(struct sonde_gpu_clock *) gpu_clocks;
 };
 
 /*
- * Reads all of `paths`, files or directories of native captures. A damaged input gives what could
- * be read before the damage, with a note; it is an error only if that was no result at all.
+ * Reads all of `paths`: files, also compressed ones and archives, or directories of captures. A
+ * damaged input gives what could be read before the damage, with a note; it is an error only if
+ * that was no result at all.
  */
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	struct sonde_err *err);
+/* The same; `options` may be NULL. */
+int sonde_records_open_with(struct sonde_records **out, const char *const *paths, size_t nr_paths,
+	const struct sonde_read_options *options, struct sonde_err *err);
 void sonde_records_free(struct sonde_records *r);
 
 /* The metric values of one record. Start with `= {0}`, `init` once, decode many times. */

@@ -10,6 +10,8 @@
 #include "base/file.h"
 #include "read/records.h"
 
+struct sonde_stream;
+
 struct sonde_source_ops {
 	const char *name;
 	/* Whether these are the first bytes of such a file. `path` only for directory-less hints.
@@ -30,13 +32,16 @@ struct sonde_source {
 	struct sonde_mapping file;
 	const char *path; /* in the records' arena */
 	uint32_t input;
-	void *state; /* the reader's own */
+	struct sonde_stream *stream; /* while reading, instead of `file`: only readers of streams */
+	struct sonde_buf inflated;   /* where `file.data` points when it was compressed */
+	void *state;		     /* the reader's own */
 };
 
 extern const struct sonde_source_ops sonde_source_ncu_rep;
 extern const struct sonde_source_ops sonde_source_ncu_csv;
 extern const struct sonde_source_ops sonde_source_nsys_sqlite;
 extern const struct sonde_source_ops sonde_source_native;
+extern const struct sonde_source_ops sonde_source_kineto;
 
 /* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);

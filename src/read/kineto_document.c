@@ -1,0 +1,405 @@
+/*
+ * The top level of a trace: an object with `traceEvents` and facts around it in
+ * any order, or just an array of events. Damage costs the event it is in.
+ */
+#include "read/kineto_int.h"
+
+/* Something that is read as a whole: begun again when the bytes end inside of it. */
+typedef enum sonde_scan_rc (*take_fn)(struct kineto *k, struct sonde_scan *s, void *into);
+
+enum outcome {
+	TAKEN,
+	DAMAGED,  /* the cursor is where it began */
+	CUT,	  /* the text ends inside of it */
+	LOST,	  /* damaged, and nothing behind it is an event */
+	TOO_LONG, /* the cursor is where it began */
+	NO_MEMORY,
+};
+
+static enum outcome take(struct kineto *k, take_fn fn, void *into)
+{
+	struct kineto_window *w = &k->window;
+	const char *mark = w->scan.p;
+	enum kineto_more more;
+
+	for (;;) {
+		enum sonde_scan_rc rc = fn(k, &w->scan, into);
+
+		if (rc == SONDE_SCAN_OK)
+			return TAKEN;
+		w->scan.p = mark;
+		if (rc == SONDE_SCAN_BAD)
+			return DAMAGED;
+		more = sonde_kineto__window_more(w, &mark);
+		if (more != KINETO_MORE)
+			return more == KINETO_FULL ? TOO_LONG : more == KINETO_END ? CUT : NO_MEMORY;
+	}
+}
+
+/* Skips a value however long it is, without keeping any of it. */
+static enum outcome skip_value(struct kineto *k)
+{
+	struct kineto_window *w = &k->window;
+	struct sonde_scan_skip state = {0};
+	enum sonde_scan_rc rc;
+
+	while ((rc = sonde_scan_skip(&w->scan, &state)) == SONDE_SCAN_MORE) {
+		enum kineto_more more = sonde_kineto__window_more(w, &w->scan.p);
+
+		if (more != KINETO_MORE)
+			return more == KINETO_NOMEM ? NO_MEMORY : CUT;
+	}
+	return rc == SONDE_SCAN_OK ? TAKEN : DAMAGED;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+struct step {
+	struct kineto_event event;
+	size_t nr_bytes;
+	bool is_first, is_end;
+};
+
+static enum sonde_scan_rc take_event(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	struct step *step = into;
+	const char *begin = s->p;
+	enum sonde_scan_rc rc = sonde_scan_element(s, step->is_first, &step->is_end);
+
+	(void)k;
+	step->event.ph = 0;
+	if (rc != SONDE_SCAN_OK || step->is_end)
+		return rc;
+	rc = sonde_kineto__event(s, &step->event);
+	step->nr_bytes = (size_t)(s->p - begin);
+	return rc;
+}
+
+/* Whether an event begins at the brace at p: its first key is one that events have. */
+static bool is_event_at(const char *p, const char *end)
+{
+	static const char *const keys[] = {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"ts\""};
+	size_t i;
+
+	for (p++; p < end && sonde_scan__is_space(*p); p++)
+		;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if ((size_t)(end - p) >= strlen(keys[i]) && memcmp(p, keys[i], strlen(keys[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Moves the cursor to the next event behind damage. */
+static enum outcome find_event(struct kineto *k)
+{
+	struct kineto_window *w = &k->window;
+	struct sonde_scan *s = &w->scan;
+	const char *p = s->p;
+
+	while (p < s->end && (sonde_scan__is_space(*p) || *p == ','))
+		p++;
+	p += p < s->end; /* its own brace */
+	for (;;) {
+		enum kineto_more more;
+
+		while (p < s->end && (p = memchr(p, '{', (size_t)(s->end - p)))) {
+			if (s->end - p < 64 && !s->is_last)
+				break; /* its key may be cut off */
+			if (is_event_at(p, s->end)) {
+				s->p = p;
+				return TAKEN;
+			}
+			p++;
+		}
+		s->p = p && p < s->end ? p : s->end;
+		more = sonde_kineto__window_more(w, &s->p);
+		if (more != KINETO_MORE)
+			return more == KINETO_NOMEM ? NO_MEMORY : LOST;
+		p = s->p;
+	}
+}
+
+/* Past an event that is too long, or past one that is damaged. */
+static enum outcome pass_over(struct kineto *k, struct step *step, enum outcome why)
+{
+	struct sonde_scan *s = &k->window.scan;
+
+	if (why == TOO_LONG) {
+		k->counts.too_long++;
+		sonde_scan_space(s);
+		s->p += !step->is_first && s->p < s->end && *s->p == ',';
+		sonde_scan_space(s);
+		step->is_first = false;
+		return skip_value(k);
+	}
+	if (!k->counts.damaged++)
+		k->damage_at = sonde_kineto__window_pos(&k->window);
+	step->is_first = true; /* no comma any more */
+	return find_event(k);
+}
+
+static enum outcome read_events(struct kineto *k)
+{
+	struct step step = {.is_first = true};
+	struct sonde_scan *s = &k->window.scan;
+	enum outcome out = TAKEN;
+
+	k->has_events = true;
+	while (out == TAKEN) {
+		out = take(k, take_event, &step);
+		if (out == DAMAGED) { /* a quote without its backslash? */
+			s->is_lenient = true;
+			out = take(k, take_event, &step);
+			s->is_lenient = false;
+		}
+		if (out == DAMAGED || out == TOO_LONG) {
+			out = pass_over(k, &step, out);
+			continue;
+		}
+		if (out != TAKEN || step.is_end)
+			break;
+		step.is_first = false;
+		if (step.nr_bytes > KINETO_MAX_EVENT)
+			k->counts.too_long++;
+		else if (step.event.ph && sonde_kineto__keep(k, &step.event))
+			out = NO_MEMORY;
+	}
+	return out;
+}
+
+/* --- facts around them ----------------------------------------------------------------------- */
+
+static uint64_t take_number(struct sonde_scan *s, enum sonde_scan_rc *rc, bool *is_known)
+{
+	struct sonde_scan_text text = {0};
+	bool is_negative;
+	uint64_t v = 0;
+
+	*rc = *s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
+			   : sonde_scan_word(s, &text.raw);
+	*is_known = *rc == SONDE_SCAN_OK && sonde_scan_decimal(text.raw, 0, &v, &is_negative) &&
+		    !is_negative;
+	return v;
+}
+
+static enum sonde_scan_rc take_base(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	enum sonde_scan_rc rc;
+	bool is_known;
+	uint64_t v;
+
+	(void)into;
+	if (*s->p == '{' || *s->p == '[')
+		return sonde_scan_value(s);
+	v = take_number(s, &rc, &is_known);
+	if (is_known)
+		k->base_ns = v;
+	return rc;
+}
+
+/* The members of an object, each offered to `fn`; anything but an object is skipped. */
+static enum sonde_scan_rc each_member(struct kineto *k, struct sonde_scan *s,
+	enum sonde_scan_rc (*fn)(struct kineto *, struct sonde_scan *, struct sonde_str, void *),
+	void *into)
+{
+	struct sonde_scan_text key;
+	enum sonde_scan_rc rc = SONDE_SCAN_OK;
+	bool is_first, is_end;
+
+	if (*s->p != '{')
+		return sonde_scan_value(s);
+	for (s->p++, is_first = true; rc == SONDE_SCAN_OK; is_first = false) {
+		rc = sonde_scan_member(s, is_first, &key, &is_end);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return rc;
+		rc = fn(k, s, key.raw, into);
+	}
+	return rc;
+}
+
+static enum sonde_scan_rc take_rank_member(
+	struct kineto *k, struct sonde_scan *s, struct sonde_str key, void *into)
+{
+	uint32_t *to = sonde_str_is(key, "rank")	 ? &k->rank
+		       : sonde_str_is(key, "world_size") ? &k->world_size
+							 : NULL;
+	enum sonde_scan_rc rc;
+	bool is_known;
+	uint64_t v;
+
+	(void)into;
+	if (!to || *s->p == '{' || *s->p == '[')
+		return sonde_scan_value(s);
+	v = take_number(s, &rc, &is_known);
+	if (is_known && v < SONDE_NONE)
+		*to = (uint32_t)v;
+	return rc;
+}
+
+static enum sonde_scan_rc take_ranks(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	return each_member(k, s, take_rank_member, into);
+}
+
+/* Numbers a device has, under the names that Nsight Compute gives them. */
+static const struct {
+	const char *key, *name;
+} attributes[] = {
+	{"numSms", "device__attribute_multiprocessor_count"},
+	{"totalGlobalMem", "device__attribute_total_memory"},
+	{"maxThreadsPerBlock", "device__attribute_max_threads_per_block"},
+	{"maxThreadsPerMultiprocessor", "device__attribute_max_threads_per_multiprocessor"},
+	{"regsPerBlock", "device__attribute_max_registers_per_block"},
+	{"regsPerMultiprocessor", "device__attribute_max_registers_per_multiprocessor"},
+	{"warpSize", "device__attribute_warp_size"},
+	{"sharedMemPerBlock", "device__attribute_max_shared_memory_per_block"},
+	{"sharedMemPerMultiprocessor", "device__attribute_max_shared_memory_per_multiprocessor"},
+};
+#define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
+
+struct device {
+	struct sonde_device it;
+	struct sonde_attribute attributes[NR_ATTRIBUTES];
+};
+
+static void add_attribute(struct device *d, struct sonde_str key, uint64_t v)
+{
+	size_t i;
+
+	for (i = 0; i < NR_ATTRIBUTES && d->it.nr_attributes < NR_ATTRIBUTES; i++)
+		if (sonde_str_is(key, attributes[i].key))
+			d->attributes[d->it.nr_attributes++] =
+				(struct sonde_attribute){.name = sonde_str_from(attributes[i].name),
+					.value = (double)v};
+}
+
+static enum sonde_scan_rc take_device_member(
+	struct kineto *k, struct sonde_scan *s, struct sonde_str key, void *into)
+{
+	struct sonde_scan_text text;
+	struct device *d = into;
+	enum sonde_scan_rc rc;
+	bool is_known;
+	uint64_t v;
+
+	if (*s->p == '{' || *s->p == '[')
+		return sonde_scan_value(s);
+	if (*s->p == '"') {
+		rc = sonde_scan_string(s, &text, SONDE_SCAN_VALUE);
+		if (rc == SONDE_SCAN_OK && sonde_str_is(key, "name"))
+			d->it.name = sonde_records_str(k->r, sonde_kineto__text(k, &text));
+		return rc;
+	}
+	v = take_number(s, &rc, &is_known);
+	if (!is_known)
+		return rc;
+	if (sonde_str_is(key, "id"))
+		d->it.id = (uint32_t)v;
+	else if (sonde_str_is(key, "computeMajor"))
+		d->it.cc_major = (unsigned)v;
+	else if (sonde_str_is(key, "computeMinor"))
+		d->it.cc_minor = (unsigned)v;
+	else
+		add_attribute(d, key, v);
+	return rc;
+}
+
+static enum sonde_scan_rc take_devices(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	enum sonde_scan_rc rc;
+	bool is_first, is_end;
+
+	(void)into;
+	k->devices.nr = 0;
+	if (*s->p != '[')
+		return sonde_scan_value(s);
+	for (s->p++, is_first = true;; is_first = false) {
+		struct device d = {0};
+		struct sonde_device *slot;
+		struct sonde_str copy;
+
+		rc = sonde_scan_element(s, is_first, &is_end);
+		if (rc == SONDE_SCAN_OK && !is_end)
+			rc = each_member(k, s, take_device_member, &d);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return rc;
+		copy = sonde_arena_dup(&k->r->arena, (struct sonde_str){(const char *)d.attributes,
+							     d.it.nr_attributes * sizeof(*d.attributes)});
+		slot = copy.p ? sonde_vec_push(&k->devices) : NULL;
+		if (!slot)
+			return SONDE_SCAN_OK; /* facts of a device are no reason to fail */
+		*slot = d.it;
+		slot->attributes = (const struct sonde_attribute *)(const void *)copy.p;
+	}
+}
+
+static enum sonde_scan_rc take_key(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	struct step *step = into;
+	struct sonde_scan_text key;
+	enum sonde_scan_rc rc = sonde_scan_member(s, step->is_first, &key, &step->is_end);
+
+	(void)k;
+	step->event.name = key;
+	return rc;
+}
+
+static enum outcome read_member(struct kineto *k, struct sonde_str key)
+{
+	static const struct {
+		const char *key;
+		take_fn fn;
+	} facts[] = {
+		{"baseTimeNanoseconds", take_base},
+		{"distributedInfo", take_ranks},
+		{"deviceProperties", take_devices},
+	};
+	struct sonde_scan *s = &k->window.scan;
+	enum outcome out;
+	size_t i;
+
+	if (sonde_str_is(key, "traceEvents") && *s->p == '[') {
+		s->p++;
+		return read_events(k);
+	}
+	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		if (sonde_str_is(key, facts[i].key)) {
+			out = take(k, facts[i].fn, NULL);
+			return out == TOO_LONG ? skip_value(k) : out;
+		}
+	return skip_value(k);
+}
+
+static enum outcome read_object(struct kineto *k)
+{
+	struct step step = {.is_first = true};
+	enum outcome out = TAKEN;
+
+	while (out == TAKEN) {
+		out = take(k, take_key, &step);
+		if (out != TAKEN || step.is_end)
+			break;
+		out = read_member(k, step.event.name.raw);
+		step.is_first = false;
+	}
+	return out;
+}
+
+int sonde_kineto__document(struct kineto *k)
+{
+	struct sonde_scan *s = &k->window.scan;
+	enum outcome out;
+
+	if (s->end - s->p >= 3 && memcmp(s->p, "\xef\xbb\xbf", 3) == 0)
+		s->p += 3;
+	if (!sonde_scan_space(s))
+		out = CUT;
+	else
+		out = *s->p++ == '[' ? read_events(k) : read_object(k);
+	if (out == NO_MEMORY)
+		return sonde_err_nomem(k->err);
+	k->is_cut = out == CUT;
+	if (out == DAMAGED && !k->counts.damaged++)
+		k->damage_at = sonde_kineto__window_pos(&k->window);
+	return 0;
+}

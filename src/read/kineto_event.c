@@ -1,0 +1,265 @@
+#include "read/kineto_int.h"
+
+/* --- fields ---------------------------------------------------------------------------------- */
+
+/* As they were called over the years, compared without case. */
+static const struct {
+	const char *name;
+	uint8_t category;
+} categories[] = {
+	{"kernel", KINETO_KERNEL},
+	{"gpu_memcpy", KINETO_MEMCPY},
+	{"memcpy", KINETO_MEMCPY},
+	{"gpu_memset", KINETO_MEMSET},
+	{"memset", KINETO_MEMSET},
+	{"cpu_op", KINETO_OPERATOR},
+	{"operator", KINETO_OPERATOR},
+	{"user_annotation", KINETO_ANNOTATION},
+	{"python_function", KINETO_PYTHON},
+	{"fwdbwd", KINETO_FLOW},
+	{"cuda_sync", KINETO_SYNC},
+	{"overhead", KINETO_OVERHEAD},
+	{"runtime", KINETO_CALL},
+	{"driver", KINETO_CALL},
+};
+
+#define MAX_CATEGORY 32
+
+static uint8_t category_of(struct sonde_str text)
+{
+	char lower[MAX_CATEGORY];
+	struct sonde_str name = {lower, text.n};
+	size_t i;
+
+	if (text.n > sizeof(lower))
+		return KINETO_OTHER;
+	for (i = 0; i < text.n; i++)
+		lower[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] | 0x20) : text.p[i];
+	for (i = 0; i < sizeof(categories) / sizeof(*categories); i++)
+		if (sonde_str_is(name, categories[i].name))
+			return categories[i].category;
+	/* cuda_runtime, hip_runtime, cuda_driver, … */
+	if (sonde_str_ends(name, "_runtime") || sonde_str_ends(name, "_driver"))
+		return KINETO_CALL;
+	return KINETO_OTHER;
+}
+
+static uint64_t number_of(struct sonde_str word, bool *is_known)
+{
+	bool is_negative;
+	uint64_t v;
+
+	*is_known = sonde_scan_decimal(word, 0, &v, &is_negative);
+	return !*is_known ? 0 : is_negative ? -v : v;
+}
+
+/* An id: mostly a number; a text that is none has the number of its bytes. */
+static enum sonde_scan_rc read_id(struct sonde_scan *s, uint64_t *out, bool *has)
+{
+	struct sonde_scan_text text = {0};
+	enum sonde_scan_rc rc;
+
+	rc = *s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
+			  : sonde_scan_word(s, &text.raw);
+	if (rc != SONDE_SCAN_OK)
+		return rc;
+	*out = number_of(text.raw, has);
+	if (!*has && text.raw.n) {
+		*out = sonde_hash(text.raw.p, text.raw.n);
+		*has = true;
+	}
+	return rc;
+}
+
+static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e, bool is_dur)
+{
+	struct sonde_scan_text text = {0};
+	enum sonde_scan_rc rc;
+	bool is_negative;
+	uint64_t ns;
+
+	rc = *s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
+			  : sonde_scan_word(s, &text.raw);
+	if (rc != SONDE_SCAN_OK)
+		return rc;
+	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns)) {
+		e->is_bad = true;
+		return rc;
+	}
+	*(is_dur ? &e->dur_ns : &e->ts_ns) = ns;
+	*(is_dur ? &e->has_dur : &e->has_ts) = true;
+	return rc;
+}
+
+/* A string, of which there is none where something else stands. */
+static enum sonde_scan_rc read_text(
+	struct sonde_scan *s, struct sonde_scan_text *out, enum sonde_scan_place place)
+{
+	*out = (struct sonde_scan_text){{NULL, 0}, false};
+	return *s->p == '"' ? sonde_scan_string(s, out, place) : sonde_scan_value(s);
+}
+
+/* A name is the only text of an event that may lack backslashes; it never holds another event. */
+static enum sonde_scan_rc read_name(struct sonde_scan *s, struct sonde_scan_text *out)
+{
+	enum sonde_scan_rc rc = read_text(s, out, SONDE_SCAN_VALUE);
+
+	if (rc == SONDE_SCAN_OK && s->is_lenient && out->raw.n &&
+		memmem(out->raw.p, out->raw.n, "\"ph\"", 4))
+		return SONDE_SCAN_BAD;
+	return rc;
+}
+
+static inline bool is_key(struct sonde_str key, const char *name, size_t n)
+{
+	return key.n == n && memcmp(key.p, name, n) == 0;
+}
+#define IS(key, name) is_key(key, name, sizeof(name) - 1)
+
+static enum sonde_scan_rc read_member(
+	struct sonde_scan *s, struct kineto_event *e, struct sonde_str key)
+{
+	struct sonde_scan_text text;
+	enum sonde_scan_rc rc;
+	const char *begin = s->p;
+	bool has;
+
+	if (IS(key, "ph") || IS(key, "cat")) {
+		rc = read_text(s, &text, SONDE_SCAN_KEY);
+		if (rc == SONDE_SCAN_OK && key.n == 2)
+			e->ph = text.raw.n == 1 ? text.raw.p[0] : 0;
+		else if (rc == SONDE_SCAN_OK)
+			e->category = category_of(text.raw);
+		return rc;
+	}
+	if (IS(key, "name"))
+		return read_name(s, &e->name);
+	if (IS(key, "ts") || IS(key, "dur"))
+		return *s->p == '{' || *s->p == '[' ? SONDE_SCAN_BAD : read_time(s, e, key.n == 3);
+	if ((IS(key, "pid") || IS(key, "tid")) && *s->p != '{' && *s->p != '[')
+		return read_id(s, key.p[0] == 'p' ? &e->pid : &e->tid, &has);
+	if (IS(key, "id") && *s->p != '{' && *s->p != '[')
+		return read_id(s, &e->id, &e->has_id);
+	rc = sonde_scan_value(s);
+	if (rc == SONDE_SCAN_OK && IS(key, "args") && *begin == '{')
+		e->args = (struct sonde_str){begin, (size_t)(s->p - begin)};
+	return rc;
+}
+
+enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e)
+{
+	struct sonde_scan_text key;
+	enum sonde_scan_rc rc;
+	bool is_end, is_first = true;
+
+	*e = (struct kineto_event){0};
+	if (*s->p != '{')
+		return sonde_scan_value(s);
+	for (s->p++;; is_first = false) {
+		rc = sonde_scan_member(s, is_first, &key, &is_end);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return rc;
+		rc = read_member(s, e, key.raw);
+		if (rc != SONDE_SCAN_OK)
+			return rc;
+	}
+}
+
+/* --- arguments ------------------------------------------------------------------------------- */
+
+static const struct {
+	struct sonde_str name;
+	uint8_t arg;
+} args[] = {
+#define ARG(text, arg)                                                                             \
+	{                                                                                          \
+		{text, sizeof(text) - 1}, arg                                                      \
+	}
+	ARG("correlation", KINETO_CORRELATION),
+	ARG("device", KINETO_DEVICE),
+	ARG("stream", KINETO_STREAM),
+	ARG("context", KINETO_CONTEXT),
+	ARG("bytes", KINETO_BYTES),
+	ARG("registers per thread", KINETO_REGISTERS),
+	ARG("shared memory", KINETO_SHARED),
+	ARG("graph id", KINETO_GRAPH),
+	ARG("graph node id", KINETO_NODE),
+	ARG("Sequence number", KINETO_SEQUENCE),
+	ARG("Fwd thread id", KINETO_FWD_THREAD),
+	ARG("Group size", KINETO_GROUP_SIZE),
+	ARG("In msg nelems", KINETO_IN_ELEMENTS),
+	ARG("Out msg nelems", KINETO_OUT_ELEMENTS),
+	ARG("grid", KINETO_GRID),
+	ARG("block", KINETO_BLOCK),
+	ARG("Collective name", KINETO_COLLECTIVE),
+	ARG("Process Group Name", KINETO_GROUP),
+	ARG("dtype", KINETO_DTYPE),
+	ARG("name", KINETO_NAME),
+	ARG("labels", KINETO_LABELS),
+};
+
+static enum sonde_scan_rc read_dims(struct sonde_scan *s, uint32_t dims[3])
+{
+	enum sonde_scan_rc rc;
+	struct sonde_str word;
+	unsigned i;
+	bool is_end, is_known;
+
+	for (s->p++, i = 0;; i++) {
+		rc = sonde_scan_element(s, i == 0, &is_end);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return rc;
+		rc = sonde_scan_word(s, &word);
+		if (rc != SONDE_SCAN_OK)
+			return rc;
+		if (i < 3)
+			dims[i] = (uint32_t)number_of(word, &is_known);
+	}
+}
+
+static enum sonde_scan_rc read_arg(struct sonde_scan *s, struct kineto_args *a, uint8_t arg)
+{
+	enum sonde_scan_rc rc;
+	bool has = true;
+
+	if (arg >= KINETO_COLLECTIVE) {
+		rc = read_text(s, &a->text[arg - KINETO_COLLECTIVE], SONDE_SCAN_VALUE);
+		has = a->text[arg - KINETO_COLLECTIVE].raw.p;
+	} else if (arg >= KINETO_NR_NUMBERS) {
+		if (*s->p != '[')
+			return sonde_scan_value(s);
+		rc = read_dims(s, arg == KINETO_GRID ? a->grid : a->block);
+	} else {
+		if (*s->p == '{' || *s->p == '[')
+			return sonde_scan_value(s);
+		rc = read_id(s, &a->number[arg], &has);
+	}
+	a->has |= (uint32_t)(rc == SONDE_SCAN_OK && has) << arg;
+	return rc;
+}
+
+/* The text was scanned once; what cannot be read of it the second time is left out. */
+void sonde_kineto__args(struct sonde_str text, struct kineto_args *a)
+{
+	struct sonde_scan s = {.p = text.p, .end = text.p + text.n, .is_last = true};
+	enum sonde_scan_rc rc = SONDE_SCAN_OK;
+	struct sonde_scan_text key;
+	bool is_end, is_first;
+	size_t i;
+
+	a->has = 0;
+	if (!text.n)
+		return;
+	s.p++;
+	for (is_first = true; rc == SONDE_SCAN_OK; is_first = false) {
+		rc = sonde_scan_member(&s, is_first, &key, &is_end);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return;
+		for (i = 0; i < sizeof(args) / sizeof(*args); i++)
+			if (args[i].name.n == key.raw.n &&
+				memcmp(args[i].name.p, key.raw.p, key.raw.n) == 0)
+				break;
+		rc = i < sizeof(args) / sizeof(*args) ? read_arg(&s, a, args[i].arg)
+						      : sonde_scan_value(&s);
+	}
+}

@@ -1,0 +1,211 @@
+/*
+ * Inside the reader of torch.profiler (Kineto) traces.
+ *
+ *   kineto_window.c     the bytes at hand: a mapped file, or a part of a stream
+ *   kineto_document.c   the top level of the file; events one after the other, also past damage
+ *   kineto_event.c      the text of one event → its fields
+ *   kineto_keep.c       what is kept of an event, by its category
+ *   kineto_join.c       GPU work ↔ the calls that asked for it
+ *   kineto_place.c      which ranges were open
+ *   kineto_origin.c     where backward work was written
+ *   kineto.c            the reader: all of that in order, facts, notes, values of a record
+ *
+ * One pass over the text. An event that is kept leaves 32 bytes (a range, an
+ * operator with a sequence number), 24 (a call) or a record; everything else
+ * leaves nothing, so memory does not depend on how much else a trace holds.
+ */
+#ifndef SONDE_READ_KINETO_INT_H
+#define SONDE_READ_KINETO_INT_H
+
+#include "read/json_scan.h"
+#include "read/source_int.h"
+#include "read/stream.h"
+
+#define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
+/* Of an operator: its sequence number below, the forward thread's above. */
+#define KINETO_SEQUENCE_BITS 48
+#define KINETO_SEQUENCE_MASK ((UINT64_C(1) << KINETO_SEQUENCE_BITS) - 1)
+
+struct kineto_window {
+	struct sonde_scan scan;
+	struct sonde_stream *stream; /* NULL: everything is in `scan` */
+	char *buf;
+	size_t cap;
+	uint64_t base; /* where the first byte at hand stands in the text */
+	const char *first;
+};
+
+enum kineto_more {
+	KINETO_MORE,
+	KINETO_END,   /* of the text */
+	KINETO_FULL,  /* what is to be kept is longer than KINETO_MAX_EVENT */
+	KINETO_NOMEM,
+};
+
+/* The whole text, or what `stream` gives. */
+int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
+	struct sonde_stream *stream, struct sonde_err *err);
+void sonde_kineto__window_release(struct kineto_window *w);
+/* Fetches more behind what is at hand and keeps everything from `*mark` on, which may move. */
+enum kineto_more sonde_kineto__window_more(struct kineto_window *w, const char **mark);
+uint64_t sonde_kineto__window_pos(const struct kineto_window *w);
+
+enum kineto_category {
+	KINETO_OTHER,
+	KINETO_ANNOTATION,
+	KINETO_OPERATOR,
+	KINETO_PYTHON,
+	KINETO_CALL,
+	KINETO_KERNEL,
+	KINETO_MEMCPY,
+	KINETO_MEMSET,
+	KINETO_SYNC,
+	KINETO_OVERHEAD,
+	KINETO_FLOW, /* from a forward operator to its backward one */
+};
+
+struct kineto_event {
+	struct sonde_scan_text name;
+	struct sonde_str args; /* its text, with the braces; p NULL = none */
+	uint64_t ts_ns, dur_ns, pid, tid, id;
+	char ph; /* 0: no event */
+	uint8_t category;
+	bool has_ts, has_dur, has_id, is_bad; /* is_bad: a time is no number */
+};
+
+enum kineto_arg {
+	KINETO_CORRELATION,
+	KINETO_DEVICE,
+	KINETO_STREAM,
+	KINETO_CONTEXT,
+	KINETO_BYTES,
+	KINETO_REGISTERS,
+	KINETO_SHARED,
+	KINETO_GRAPH,
+	KINETO_NODE,
+	KINETO_SEQUENCE,
+	KINETO_FWD_THREAD,
+	KINETO_GROUP_SIZE,
+	KINETO_IN_ELEMENTS,
+	KINETO_OUT_ELEMENTS,
+	KINETO_NR_NUMBERS,
+	KINETO_GRID = KINETO_NR_NUMBERS,
+	KINETO_BLOCK,
+	KINETO_COLLECTIVE,
+	KINETO_GROUP,
+	KINETO_DTYPE,
+	KINETO_NAME,
+	KINETO_LABELS,
+	KINETO_NR_ARGS,
+};
+
+struct kineto_args {
+	uint32_t has; /* bit per enum kineto_arg */
+	uint64_t number[KINETO_NR_NUMBERS];
+	uint32_t grid[3], block[3];
+	struct sonde_scan_text text[KINETO_NR_ARGS - KINETO_COLLECTIVE];
+};
+
+static inline bool kineto_has(const struct kineto_args *a, enum kineto_arg arg)
+{
+	return a->has >> arg & 1;
+}
+
+/* The event at the cursor. */
+enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e);
+void sonde_kineto__args(struct sonde_str text, struct kineto_args *a);
+
+/* What is known of a kernel besides its times; many launches share one. Without gaps: it is a key. */
+struct kineto_facts {
+	uint32_t grid[3], block[3], registers, shared;
+	uint32_t collective, group, dtype; /* string numbers, SONDE_NONE */
+	uint32_t group_size;
+	uint64_t in_elements, out_elements, graph, node;
+};
+
+/* A stretch of time on a thread: a range, or an operator with a sequence number. */
+struct kineto_span {
+	uint64_t begin_ns, end_ns;
+	uint64_t what; /* label, or sequence number with the forward thread in front */
+	uint32_t thread;
+	uint32_t parent; /* the one it is nested in, SONDE_NONE = outermost */
+};
+
+struct kineto_call {
+	uint64_t correlation, ns;
+	uint32_t thread;
+};
+
+struct kineto_thread {
+	uint64_t pid, tid;
+	uint32_t process;
+	uint32_t top;		 /* of the sweep: the innermost open span, SONDE_NONE */
+	uint32_t last, last_set; /* the set last made, of this span */
+};
+
+struct kineto_name {
+	uint64_t pid;
+	uint32_t name;
+};
+
+struct kineto_counts {
+	uint64_t damaged, too_long, no_time, no_call, crossing, overheads, overhead_ns, syncs, sync_ns;
+};
+
+struct kineto {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	struct sonde_err *err;
+	struct kineto_window window;
+	unsigned regions; /* bit per category that makes ranges */
+	size_t first_record, first_range; /* of this file */
+	uint64_t base_ns;
+	uint64_t cpu_pid; /* of the process that the trace calls CPU, 0 = none */
+	uint32_t rank, world_size; /* SONDE_NONE = not said */
+	bool has_events, is_cut;
+	uint64_t damage_at; /* byte */
+	SONDE_VEC(struct kineto_span) ranges;
+	SONDE_VEC(struct kineto_span) ops;
+	SONDE_VEC(struct kineto_call) calls;
+	SONDE_VEC(struct kineto_thread) threads;
+	SONDE_VEC(struct kineto_name) names;
+	SONDE_VEC(struct sonde_device) devices;
+	struct sonde_map thread_keys;
+	struct sonde_map *facts;
+	uint32_t last_thread;
+	struct sonde_buf scratch;
+	struct kineto_counts counts;
+};
+
+/* Each: 0 or a negative code with `k->err` filled in. */
+int sonde_kineto__document(struct kineto *k);
+int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
+int sonde_kineto__join(struct kineto *k);
+int sonde_kineto__place(struct kineto *k);
+
+int sonde_kineto__origins(struct kineto *k); /* before the records are placed */
+
+/* Sorts spans by begin, the longer one first; false when memory is short. */
+bool sonde_kineto__sort_spans(struct kineto_span *at, size_t nr);
+/*
+ * Sorts and nests spans. Those of one thread lie in each other: one that outlives the span around
+ * it ends with it, counted.
+ */
+bool sonde_kineto__nest(
+	struct kineto *k, struct kineto_span *at, size_t nr, uint64_t *nr_crossing);
+
+/* A walk over nested spans. */
+struct kineto_walk {
+	const struct kineto_span *at;
+	size_t nr, next;
+	struct kineto_thread *threads;
+};
+void sonde_kineto__walk(
+	struct kineto_walk *w, struct kineto *k, const struct kineto_span *at, size_t nr);
+/* The innermost span open on a thread, SONDE_NONE when there is none. Times never go back. */
+uint32_t sonde_kineto__open_at(struct kineto_walk *w, uint32_t thread, uint64_t ns);
+
+/* String number of a text, copied when new; SONDE_NONE when memory is short. */
+uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text);
+
+#endif

@@ -1,0 +1,277 @@
+/* What is kept of an event, by its category. */
+#include "read/kineto_int.h"
+
+#define MAX_NAMES 4096 /* processes that are named */
+
+uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text)
+{
+	struct sonde_str s = text->raw;
+	uint32_t n;
+
+	if (text->has_escapes) {
+		sonde_buf_clear(&k->scratch);
+		sonde_scan_unescape(&k->scratch, s);
+		if (k->scratch.failed)
+			return SONDE_NONE;
+		s = sonde_buf_view(&k->scratch);
+	}
+	n = sonde_map_find(&k->r->strings, s);
+	if (n != SONDE_NONE)
+		return n;
+	s = sonde_arena_dup(&k->r->arena, s);
+	return s.p ? sonde_records__string(k->r, s) : SONDE_NONE;
+}
+
+static uint32_t thread_of(struct kineto *k, uint64_t pid, uint64_t tid)
+{
+	uint64_t key[2] = {pid, tid};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+	struct kineto_thread *t;
+	bool is_new;
+
+	if (k->last_thread < k->threads.nr) {
+		t = &k->threads.at[k->last_thread];
+		if (t->pid == pid && t->tid == tid)
+			return k->last_thread;
+	}
+	k->last_thread = sonde_map_add(&k->thread_keys, bytes, &is_new);
+	if (k->last_thread == SONDE_NONE || !is_new)
+		return k->last_thread;
+	bytes = sonde_arena_dup(&k->r->arena, bytes);
+	t = bytes.p ? sonde_vec_push(&k->threads) : NULL;
+	if (!t)
+		return SONDE_NONE;
+	sonde_map_rekey(&k->thread_keys, k->last_thread, bytes);
+	*t = (struct kineto_thread){.pid = pid, .tid = tid, .process = SONDE_NONE, .top = SONDE_NONE};
+	return k->last_thread;
+}
+
+static uint64_t end_of(const struct kineto_event *e)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(e->ts_ns, e->dur_ns, &end) ? UINT64_MAX : end;
+}
+
+static bool fill_span(struct kineto *k, struct kineto_span *span, const struct kineto_event *e)
+{
+	if (!span)
+		return false;
+	*span = (struct kineto_span){.begin_ns = e->ts_ns,
+		.end_ns = end_of(e),
+		.thread = thread_of(k, e->pid, e->tid),
+		.parent = SONDE_NONE};
+	return span->thread != SONDE_NONE;
+}
+
+static bool keep_range(struct kineto *k, const struct kineto_event *e)
+{
+	struct kineto_span *span = sonde_vec_push(&k->ranges);
+	uint32_t label = sonde_kineto__text(k, &e->name);
+
+	if (!fill_span(k, span, e) || label == SONDE_NONE)
+		return false;
+	span->what = label;
+	return true;
+}
+
+/* Only what links backward work to the forward operator it belongs to. */
+static bool keep_operator(struct kineto *k, const struct kineto_event *e)
+{
+	struct kineto_span *span;
+	struct kineto_args a;
+
+	sonde_kineto__args(e->args, &a);
+	if (!kineto_has(&a, KINETO_SEQUENCE) || (int64_t)a.number[KINETO_SEQUENCE] < 0)
+		return true;
+	span = sonde_vec_push(&k->ops);
+	if (!fill_span(k, span, e))
+		return false;
+	span->what = a.number[KINETO_SEQUENCE] & KINETO_SEQUENCE_MASK;
+	if (kineto_has(&a, KINETO_FWD_THREAD))
+		span->what |= a.number[KINETO_FWD_THREAD] << KINETO_SEQUENCE_BITS;
+	return true;
+}
+
+static bool keep_call(struct kineto *k, const struct kineto_event *e)
+{
+	struct kineto_call *call;
+	struct kineto_args a;
+
+	sonde_kineto__args(e->args, &a);
+	if (!kineto_has(&a, KINETO_CORRELATION) || !a.number[KINETO_CORRELATION])
+		return true;
+	call = sonde_vec_push(&k->calls);
+	if (!call)
+		return false;
+	*call = (struct kineto_call){.correlation = a.number[KINETO_CORRELATION],
+		.ns = e->ts_ns,
+		.thread = thread_of(k, e->pid, e->tid)};
+	return call->thread != SONDE_NONE;
+}
+
+static uint32_t small(const struct kineto_args *a, enum kineto_arg arg)
+{
+	return kineto_has(a, arg) ? (uint32_t)a->number[arg] : 0;
+}
+
+static uint64_t large(const struct kineto_args *a, enum kineto_arg arg)
+{
+	return kineto_has(a, arg) ? a->number[arg] : 0;
+}
+
+static uint32_t text_arg(struct kineto *k, const struct kineto_args *a, enum kineto_arg arg)
+{
+	return kineto_has(a, arg) ? sonde_kineto__text(k, &a->text[arg - KINETO_COLLECTIVE])
+				  : SONDE_NONE;
+}
+
+/* The number of what is known of a kernel, in `facts`. */
+static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
+{
+	struct kineto_facts f = {.registers = small(a, KINETO_REGISTERS),
+		.shared = small(a, KINETO_SHARED),
+		.collective = text_arg(k, a, KINETO_COLLECTIVE),
+		.group = text_arg(k, a, KINETO_GROUP),
+		.dtype = text_arg(k, a, KINETO_DTYPE),
+		.group_size = small(a, KINETO_GROUP_SIZE),
+		.in_elements = large(a, KINETO_IN_ELEMENTS),
+		.out_elements = large(a, KINETO_OUT_ELEMENTS),
+		.graph = large(a, KINETO_GRAPH),
+		.node = large(a, KINETO_NODE)};
+	struct sonde_str key = {(const char *)&f, sizeof(f)};
+	uint32_t n;
+	bool is_new;
+
+	if (kineto_has(a, KINETO_GRID))
+		memcpy(f.grid, a->grid, sizeof(f.grid));
+	if (kineto_has(a, KINETO_BLOCK))
+		memcpy(f.block, a->block, sizeof(f.block));
+	n = sonde_map_add(k->facts, key, &is_new);
+	if (n == SONDE_NONE || !is_new)
+		return n;
+	key = sonde_arena_dup(&k->r->arena, key);
+	if (!key.p)
+		return SONDE_NONE;
+	sonde_map_rekey(k->facts, n, key);
+	return n;
+}
+
+/* Copies are listed under the names that native captures give them. */
+static struct sonde_str copy_name(struct sonde_str name)
+{
+	static const struct {
+		const char *word;
+		uint64_t kind; /* CUPTI's */
+	} kinds[] = {{"HtoD", 1}, {"DtoH", 2}, {"HtoA", 3}, {"AtoH", 4}, {"AtoA", 5}, {"AtoD", 6},
+		{"DtoA", 7}, {"DtoD", 8}, {"HtoH", 9}, {"PtoP", 10}};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (name.n && memmem(name.p, name.n, kinds[i].word, 4))
+			return sonde_source__copy_name(kinds[i].kind);
+	return sonde_source__copy_name(0);
+}
+
+static uint32_t name_of(struct kineto *k, const struct kineto_event *e)
+{
+	struct sonde_str text = SONDE_STR("(unnamed kernel)");
+
+	if (e->category == KINETO_KERNEL && e->name.raw.n)
+		return sonde_kineto__text(k, &e->name);
+	if (e->category == KINETO_MEMCPY)
+		text = copy_name(e->name.raw);
+	if (e->category == KINETO_MEMSET)
+		text = SONDE_STR("[CUDA memset]");
+	return sonde_records__string(k->r, text);
+}
+
+/*
+ * A record as far as the event says it: `thread` is the correlation until the call is known, `name`
+ * comes once all are there.
+ */
+static bool keep_work(struct kineto *k, const struct kineto_event *e)
+{
+	struct sonde_record *rec = sonde_vec_push(&k->r->records);
+	struct kineto_args a;
+
+	if (!rec)
+		return false;
+	sonde_kineto__args(e->args, &a);
+	rec->kind = e->category == KINETO_KERNEL   ? SONDE_RESULT_KERNEL
+		    : e->category == KINETO_MEMCPY ? SONDE_RESULT_MEMCPY
+						   : SONDE_RESULT_MEMSET;
+	rec->thread = large(&a, KINETO_CORRELATION);
+	rec->stream = kineto_has(&a, KINETO_STREAM) ? a.number[KINETO_STREAM] : e->tid;
+	rec->device = (uint32_t)(kineto_has(&a, KINETO_DEVICE) ? a.number[KINETO_DEVICE] : e->pid) &
+		      0x7fffffff;
+	rec->context = small(&a, KINETO_CONTEXT);
+	rec->time.start_ns = e->ts_ns;
+	rec->time.end_ns = end_of(e);
+	rec->full_name = name_of(k, e);
+	if (rec->kind == SONDE_RESULT_KERNEL)
+		rec->payload_size = keep_facts(k, &a);
+	else
+		rec->payload = large(&a, KINETO_BYTES);
+	return rec->full_name != SONDE_NONE && rec->payload_size != SONDE_NONE;
+}
+
+static bool keep_name(struct kineto *k, const struct kineto_event *e)
+{
+	struct kineto_name *name;
+	struct kineto_args a;
+
+	sonde_kineto__args(e->args, &a);
+	if (sonde_str_is(e->name.raw, "process_labels") && kineto_has(&a, KINETO_LABELS) &&
+		sonde_str_is(a.text[KINETO_LABELS - KINETO_COLLECTIVE].raw, "CPU") && !k->cpu_pid)
+		k->cpu_pid = e->pid;
+	if (!sonde_str_is(e->name.raw, "process_name") || !kineto_has(&a, KINETO_NAME) ||
+		k->names.nr == MAX_NAMES)
+		return true;
+	name = sonde_vec_push(&k->names);
+	if (!name)
+		return false;
+	*name = (struct kineto_name){e->pid, text_arg(k, &a, KINETO_NAME)};
+	return name->name != SONDE_NONE;
+}
+
+static bool keep_complete(struct kineto *k, const struct kineto_event *e)
+{
+	bool ok = true;
+
+	if (k->regions >> e->category & 1)
+		ok = keep_range(k, e);
+	switch (e->category) {
+	case KINETO_OPERATOR:
+		return ok && keep_operator(k, e);
+	case KINETO_CALL:
+		return keep_call(k, e);
+	case KINETO_KERNEL:
+	case KINETO_MEMCPY:
+	case KINETO_MEMSET:
+		return keep_work(k, e);
+	case KINETO_SYNC:
+		k->counts.syncs++;
+		k->counts.sync_ns += e->dur_ns;
+		return true;
+	case KINETO_OVERHEAD:
+		k->counts.overheads++;
+		k->counts.overhead_ns += e->dur_ns;
+		return true;
+	default:
+		return ok;
+	}
+}
+
+int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e)
+{
+	bool ok = true;
+
+	if (e->ph == 'M')
+		ok = keep_name(k, e);
+	else if (e->ph == 'X' && e->category != KINETO_OTHER && (e->is_bad || !e->has_ts))
+		k->counts.no_time++;
+	else if (e->ph == 'X')
+		ok = keep_complete(k, e);
+	return ok ? 0 : sonde_err_nomem(k->err);
+}

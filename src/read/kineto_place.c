@@ -1,0 +1,172 @@
+/*
+ * Which ranges were open when a launch was called for. Everything is walked in
+ * order of time beside the ranges of all threads: one step each.
+ */
+#include "read/kineto_int.h"
+
+void sonde_kineto__walk(
+	struct kineto_walk *w, struct kineto *k, const struct kineto_span *at, size_t nr)
+{
+	size_t i;
+
+	*w = (struct kineto_walk){.at = at, .nr = nr, .threads = k->threads.at};
+	for (i = 0; i < k->threads.nr; i++)
+		k->threads.at[i].top = SONDE_NONE;
+}
+
+uint32_t sonde_kineto__open_at(struct kineto_walk *w, uint32_t thread, uint64_t ns)
+{
+	uint32_t *top = &w->threads[thread].top;
+
+	for (; w->next < w->nr && w->at[w->next].begin_ns <= ns; w->next++)
+		w->threads[w->at[w->next].thread].top = (uint32_t)w->next;
+	while (*top != SONDE_NONE && w->at[*top].end_ns <= ns)
+		*top = w->at[*top].parent;
+	return *top;
+}
+
+bool sonde_kineto__nest(
+	struct kineto *k, struct kineto_span *at, size_t nr, uint64_t *nr_crossing)
+{
+	size_t i;
+
+	if (!sonde_kineto__sort_spans(at, nr))
+		return false;
+	for (i = 0; i < k->threads.nr; i++)
+		k->threads.at[i].top = SONDE_NONE;
+	for (i = 0; i < nr; i++) {
+		uint32_t *top = &k->threads.at[at[i].thread].top;
+
+		while (*top != SONDE_NONE && at[*top].end_ns <= at[i].begin_ns)
+			*top = at[*top].parent;
+		at[i].parent = *top;
+		if (*top != SONDE_NONE && at[i].end_ns > at[*top].end_ns) {
+			at[i].end_ns = at[*top].end_ns;
+			++*nr_crossing;
+		}
+		*top = (uint32_t)i;
+	}
+	return true;
+}
+
+/* The process of a thread; the trace may name it. */
+static uint32_t process_of(struct kineto *k, uint64_t pid)
+{
+	struct sonde_str none = {NULL, 0}, name = none;
+	struct sonde_process *p;
+	uint32_t process;
+	size_t i;
+
+	for (i = 0; i < k->names.nr && !name.p; i++)
+		if (k->names.at[i].pid == pid)
+			name = sonde_records_str(k->r, k->names.at[i].name);
+	process = sonde_records__process(k->r, k->src->input, pid, none, name);
+	if (process == SONDE_NONE || k->rank == SONDE_NONE)
+		return process;
+	p = &k->r->processes.at[process];
+	p->has_rank = true;
+	p->rank = k->rank;
+	p->world_size = k->world_size == SONDE_NONE ? 0 : k->world_size;
+	return process;
+}
+
+static bool add_processes(struct kineto *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->threads.nr; i++) {
+		struct kineto_thread *t = &k->threads.at[i];
+
+		t->process = process_of(k, t->pid);
+		t->last = SONDE_NONE;
+		if (t->process == SONDE_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool add_ranges(struct kineto *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->ranges.nr; i++) {
+		const struct kineto_span *span = &k->ranges.at[i];
+		struct sonde_range *range = sonde_vec_push(&k->r->ranges);
+
+		if (!range)
+			return false;
+		*range = (struct sonde_range){.parent = SONDE_NONE,
+			.label = (uint32_t)span->what,
+			.domain = SONDE_NONE,
+			.process = k->threads.at[span->thread].process,
+			.thread = k->threads.at[span->thread].tid,
+			.kind = SONDE_PUSH_POP,
+			.time = {.begin_ns = span->begin_ns + k->base_ns,
+				.end_ns = span->end_ns + k->base_ns}};
+		if (span->parent != SONDE_NONE)
+			range->parent = (uint32_t)k->first_range + span->parent;
+	}
+	return true;
+}
+
+/* The set of one range and those around it. */
+static uint32_t set_of(struct kineto *k, struct kineto_thread *t, uint32_t span)
+{
+	uint32_t number = (uint32_t)k->first_range + span;
+
+	if (span == SONDE_NONE)
+		return 0;
+	if (t->last != span) {
+		t->last_set = sonde_records__set(k->r, &number, 1);
+		t->last = t->last_set == SONDE_NONE ? SONDE_NONE : span;
+	}
+	return t->last_set;
+}
+
+/* Work without a call belongs to the process the trace is of. */
+static bool place_stray(struct kineto *k, struct sonde_record *rec)
+{
+	rec->thread = 0;
+	rec->process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid);
+	return rec->process != SONDE_NONE;
+}
+
+static bool place_records(struct kineto *k)
+{
+	struct kineto_walk w;
+	size_t i;
+
+	sonde_kineto__walk(&w, k, k->ranges.at, k->ranges.nr);
+	for (i = k->first_record; i < k->r->records.nr; i++) {
+		struct sonde_record *rec = &k->r->records.at[i];
+		struct kineto_thread *t;
+
+		rec->time.start_ns += k->base_ns;
+		rec->time.end_ns += k->base_ns;
+		if (rec->thread == SONDE_NONE) {
+			if (!place_stray(k, rec))
+				return false;
+			continue;
+		}
+		t = &k->threads.at[rec->thread];
+		rec->open = set_of(k, t,
+			sonde_kineto__open_at(&w, (uint32_t)rec->thread, rec->call_ns));
+		rec->call_ns += k->base_ns;
+		rec->thread = t->tid;
+		rec->process = t->process;
+		if (rec->open == SONDE_NONE)
+			return false;
+	}
+	return true;
+}
+
+int sonde_kineto__place(struct kineto *k)
+{
+	bool ok = sonde_kineto__nest(k, k->ranges.at, k->ranges.nr, &k->counts.crossing) &&
+		  add_processes(k) && add_ranges(k);
+	int rc = ok ? sonde_kineto__origins(k) : sonde_err_nomem(k->err);
+
+	if (rc)
+		return rc;
+	return place_records(k) ? 0 : sonde_err_nomem(k->err);
+}

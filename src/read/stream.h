@@ -1,0 +1,48 @@
+/*
+ * A stream: bytes in order, from memory, from a gzip file, or from a member of
+ * an archive. Streams are stacked: a compressed trace inside a compressed
+ * archive is four of them. Nothing is held but what lies between two of them.
+ *
+ * zlib inflates. libdeflate and ISA-L are faster, but the first wants the whole
+ * text in memory, and reading the text takes longer than inflating it.
+ */
+#ifndef SONDE_READ_STREAM_H
+#define SONDE_READ_STREAM_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define SONDE_STREAM_HEAD (64u * 1024u) /* enough to recognise what is in a stream */
+
+struct sonde_stream {
+	struct sonde_stream *from; /* the one below, borrowed; NULL: `slice` is the source */
+	struct sonde_str slice;	   /* what is left of it */
+	uint64_t size;		   /* of a member of an archive, UINT64_MAX: to the end of `from` */
+	uint64_t nr_read;	   /* bytes handed out or looked at so far */
+	const char *damage;	   /* why it ended early, NULL = it did not */
+	/* Private. */
+	struct sonde_gzip *gzip;
+	char *head; /* looked at before they are read */
+	size_t nr_head, at_head;
+};
+
+void sonde_stream_from_slice(struct sonde_stream *s, struct sonde_str slice);
+/* The next `size` bytes of `from`. */
+void sonde_stream_from_part(struct sonde_stream *s, struct sonde_stream *from, uint64_t size);
+/* What `from` holds, inflated: one gzip member or several behind each other. */
+int sonde_stream_from_gzip(struct sonde_stream *s, struct sonde_stream *from, struct sonde_err *err);
+void sonde_stream_release(struct sonde_stream *s);
+
+/* Reads up to `n` bytes into `to` (NULL: drops them); fewer only at the end or before damage. */
+size_t sonde_stream_read(struct sonde_stream *s, char *to, size_t n);
+/* Up to SONDE_STREAM_HEAD bytes from the front without reading them; {NULL, 0} on no memory. */
+struct sonde_str sonde_stream_peek(struct sonde_stream *s);
+/* All the rest, at most `limit` bytes: SONDE_ERR_LIMIT beyond. */
+int sonde_stream_all(
+	struct sonde_stream *s, struct sonde_buf *out, uint64_t limit, struct sonde_err *err);
+/* Where an early end was, in words; the empty slice when there was none. In `text`. */
+struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_buf *text);
+
+bool sonde_is_gzip(struct sonde_str data);
+
+#endif

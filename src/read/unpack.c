@@ -1,0 +1,287 @@
+#include "read/unpack.h"
+
+#include "base/alloc.h"
+#include "read/folder_in.h"
+#include "read/source_int.h"
+#include "read/tar.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_LAYERS   4		  /* a gzip file in an archive in a gzip file, and one more */
+#define MAX_INFLATED (16ull << 30) /* bytes of a capture that is not read as a stream */
+
+/* The first that knows it: those that look at the first bytes only come first. */
+static const struct sonde_source_ops *const readers[] = {
+	&sonde_source_native,
+	&sonde_source_ncu_rep,
+	&sonde_source_nsys_sqlite,
+	&sonde_source_kineto,
+	&sonde_source_ncu_csv,
+};
+
+static const struct sonde_source_ops *recognise(struct sonde_str data, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (readers[i]->knows(data, path))
+			return readers[i];
+	return NULL;
+}
+
+/* Files people have beside the ones that can be read. */
+static int refuse(const char *path, struct sonde_err *err)
+{
+	struct sonde_str name = sonde_str_from(path);
+
+	if (sonde_str_ends(name, ".nsys-rep") || sonde_str_ends(name, ".qdrep"))
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: Nsight Systems reads its reports itself; export it and report on that: nsys "
+			"export --type sqlite -o trace.sqlite %s (with --export, sonde report does it)",
+			path, path);
+	return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
+		"not a capture sonde can read (expected a native capture, an Nsight Compute report, "
+		"the output of 'ncu --csv --page raw', an Nsight Systems SQLite export, or a "
+		"torch.profiler trace)");
+}
+
+static struct sonde_source *add_source(struct sonde_records *r, const char *path)
+{
+	struct sonde_source *src = sonde_calloc(1, sizeof(*src));
+	struct sonde_source **slot = src ? sonde_vec_push(&r->sources) : NULL;
+	struct sonde_input *in = slot ? sonde_vec_push(&r->inputs) : NULL;
+
+	if (!slot) {
+		sonde_free(src);
+		return NULL;
+	}
+	*slot = src; /* freed with the records from here on */
+	src->path = sonde_arena_z(&r->arena, sonde_str_from(path));
+	if (!in || !src->path)
+		return NULL;
+	in->path = sonde_str_from(src->path);
+	src->input = (uint32_t)(r->inputs.nr - 1);
+	return src;
+}
+
+/* Reads `src`, whose bytes are there. What came before damage is enough. */
+static int read_source(struct sonde_records *r, struct sonde_source *src, struct sonde_err *err)
+{
+	size_t records = r->records.nr, ranges = r->ranges.nr;
+	int rc = src->ops->read(src, r, err);
+
+	if (rc != SONDE_ERR_FORMAT || (r->records.nr == records && r->ranges.nr == ranges))
+		return rc;
+	if (r->records.nr > records)
+		sonde_note(&r->notes, "%s; the %zu results before it are reported", err->msg,
+			r->records.nr - records);
+	else
+		sonde_note(&r->notes, "%s; before it are %zu ranges and no GPU work", err->msg,
+			r->ranges.nr - ranges);
+	return 0;
+}
+
+/* --- compressed files and archives ------------------------------------------------------------ */
+
+/* What a reader wants in memory as a whole. */
+static int read_inflated(struct sonde_records *r, const char *path, struct sonde_stream *stream,
+	struct sonde_err *err)
+{
+	struct sonde_source *src = add_source(r, path);
+	struct sonde_buf why = {0};
+	int rc;
+
+	if (!src)
+		return sonde_err_nomem(err);
+	rc = sonde_stream_all(stream, &src->inflated, MAX_INFLATED, err);
+	if (rc)
+		return rc;
+	src->file.data = sonde_buf_view(&src->inflated);
+	src->ops = recognise(src->file.data, path);
+	if (!src->ops)
+		return refuse(path, err);
+	rc = read_source(r, src, err);
+	if (sonde_stream_damage(stream, &why).p && rc == SONDE_ERR_FORMAT)
+		rc = sonde_err_set(err, rc, "%s: %s; copy it again", path, why.p);
+	else if (why.n && rc == 0)
+		sonde_note(&r->notes, "%s: %s; copy it again", path, why.p);
+	sonde_buf_release(&why);
+	return rc;
+}
+
+static int read_streamed(struct sonde_records *r, const char *path, struct sonde_stream *stream,
+	struct sonde_err *err)
+{
+	struct sonde_source *src = add_source(r, path);
+	int rc;
+
+	if (!src)
+		return sonde_err_nomem(err);
+	src->ops = &sonde_source_kineto;
+	src->stream = stream;
+	rc = read_source(r, src, err);
+	src->stream = NULL;
+	return rc;
+}
+
+static int read_stream(struct sonde_records *r, const char *path, struct sonde_stream *stream,
+	unsigned layers, struct sonde_err *err);
+
+/* Its captures; other files in it are passed over. */
+static int read_archive(struct sonde_records *r, const char *path, struct sonde_stream *stream,
+	unsigned layers, struct sonde_err *err)
+{
+	struct sonde_tar tar;
+	struct sonde_buf name = {0}, why = {0};
+	size_t nr_read = 0;
+	int rc = 0;
+
+	sonde_tar_init(&tar, stream);
+	while (rc == 0 && sonde_tar_next(&tar)) {
+		struct sonde_str head = sonde_stream_peek(&tar.member);
+
+		sonde_buf_clear(&name);
+		sonde_buf_printf(&name, "%s/%s", path, tar.name.p ? tar.name.p : "");
+		if (name.failed || !head.p)
+			rc = sonde_err_nomem(err);
+		else if (recognise(head, name.p) || sonde_is_gzip(head))
+			rc = read_stream(r, name.p, &tar.member, layers + 1, err);
+		else
+			continue;
+		nr_read += rc == 0;
+		if (rc == SONDE_ERR_FORMAT) {
+			sonde_note(&r->notes, "%s; it is left out", err->msg);
+			rc = 0;
+		}
+	}
+	if (sonde_stream_damage(stream, &why).p)
+		sonde_note(&r->notes, "%s: %s; copy it again", path, why.p);
+	if (rc == 0 && !nr_read)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: an archive without captures%s%s", path,
+			why.n ? ": " : "", why.n ? why.p : "");
+	sonde_tar_release(&tar);
+	sonde_buf_release(&name);
+	sonde_buf_release(&why);
+	return rc;
+}
+
+static int read_stream(struct sonde_records *r, const char *path, struct sonde_stream *stream,
+	unsigned layers, struct sonde_err *err)
+{
+	struct sonde_str head = sonde_stream_peek(stream);
+	struct sonde_stream inside;
+	int rc;
+
+	if (!head.p)
+		return sonde_err_nomem(err);
+	if (layers > MAX_LAYERS)
+		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: packed too often", path);
+	if (sonde_is_tar(head))
+		return read_archive(r, path, stream, layers + 1, err);
+	if (!sonde_is_gzip(head))
+		return recognise(head, path) == &sonde_source_kineto
+			       ? read_streamed(r, path, stream, err)
+			       : read_inflated(r, path, stream, err);
+	rc = sonde_stream_from_gzip(&inside, stream, err);
+	if (rc == 0)
+		rc = read_stream(r, path, &inside, layers + 1, err);
+	sonde_stream_release(&inside);
+	return rc;
+}
+
+static int read_packed(
+	struct sonde_records *r, const char *path, struct sonde_mapping *file, struct sonde_err *err)
+{
+	struct sonde_stream stream;
+	int rc;
+
+	sonde_stream_from_slice(&stream, file->data);
+	rc = read_stream(r, path, &stream, 0, err);
+	sonde_stream_release(&stream);
+	sonde_mapping_release(file);
+	return rc;
+}
+
+static bool looks_like_trace(struct sonde_str head)
+{
+	static const char *const keys[] = {"\"traceEvents\"", "\"deviceProperties\"",
+		"\"baseTimeNanoseconds\"", "\"distributedInfo\"", "\"ph\"", "\"frame\""};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (head.n && memmem(head.p, head.n, keys[i], strlen(keys[i])))
+			return true;
+	return false;
+}
+
+bool sonde_is_trace(const char *path)
+{
+	struct sonde_stream file = {0}, inside = {0};
+	struct sonde_mapping map;
+	bool is = false;
+
+	if (sonde_mapping_open(&map, path, NULL))
+		return false;
+	sonde_stream_from_slice(&file, map.data);
+	if (!sonde_is_gzip(map.data))
+		is = looks_like_trace(sonde_stream_peek(&file));
+	else if (sonde_stream_from_gzip(&inside, &file, NULL) == 0)
+		is = looks_like_trace(sonde_stream_peek(&inside));
+	sonde_stream_release(&inside);
+	sonde_stream_release(&file);
+	sonde_mapping_release(&map);
+	return is;
+}
+
+/* --- files and directories -------------------------------------------------------------------- */
+
+static int read_file(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct sonde_mapping file;
+	struct sonde_source *src;
+	int rc = sonde_mapping_open(&file, path, err);
+
+	if (rc)
+		return rc;
+	if (sonde_is_gzip(file.data) || sonde_is_tar(file.data))
+		return read_packed(r, path, &file, err);
+	src = add_source(r, path);
+	if (!src) {
+		sonde_mapping_release(&file);
+		return sonde_err_nomem(err);
+	}
+	src->file = file;
+	if (file.data.n == 0)
+		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: the file is empty", path);
+	src->ops = recognise(file.data, path);
+	return src->ops ? read_source(r, src, err) : refuse(path, err);
+}
+
+/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
+static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct sonde_paths all = {0};
+	size_t i, nr_read = 0;
+	int rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err), one = 0;
+
+	for (i = 0; i < all.at.nr && rc == 0; i++) {
+		one = read_file(r, all.at.at[i], err);
+		nr_read += one == 0;
+		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
+			sonde_note(&r->notes, "%s; it is left out", err->msg);
+		else
+			rc = one;
+	}
+	sonde_vec_release(&all.at);
+	return rc ? rc : nr_read ? 0 : one;
+}
+
+int sonde_records__read(struct sonde_records *r, const char *path, struct sonde_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_directory(r, path, err);
+	return read_file(r, path, err);
+}

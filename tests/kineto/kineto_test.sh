@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# torch.profiler traces: what sonde reports of real ones equals an independent reading (reading.py),
+# and compressed, packed and cut files give what they hold.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+SONDE=${SONDE:-build/sonde}
+TMP=${TMP:-$(mktemp -d)}
+DATA=tests/data/kineto
+failed=0
+
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	failed=1
+}
+reading() { # KEY=VALUE… -- TRACE…
+	python3 tests/kineto/reading.py "$SONDE" "$@" report.labels=raw report.origins=off || failed=1
+}
+same() { # NAME A B: two inputs, one report
+	local name=$1 f n=0
+	for f in "$2" "$3"; do
+		n=$((n + 1))
+		"$SONDE" report "$f" --format csv >"$TMP/same$n" 2>"$TMP/err" || cat "$TMP/err"
+	done
+	if [ -s "$TMP/same1" ] && cmp -s "$TMP/same1" "$TMP/same2"; then ok "$name"; else not_ok "$name"; fi
+}
+says() { # NAME WORDS COMMAND…: its output, or what it says, has the words
+	local name=$1 words=$2
+	shift 2
+	"$@" >"$TMP/out" 2>&1
+	tr '\n' ' ' <"$TMP/out" | tr -s ' ' | grep -qF -- "$words" && ok "$name" || {
+		head -20 "$TMP/out"
+		not_ok "$name"
+	}
+}
+
+if command -v python3 >/dev/null; then
+	reading report.threads=adopt "$DATA"/*.gz "$DATA"/*.json
+	reading report.threads=own "$DATA"/*.gz "$DATA"/*.json
+	reading 'report.kineto.regions=[user_annotation,cpu_op]' "$DATA"/h200_train.json.gz "$DATA"/dlrm_two_ranks.tar.gz
+	reading 'report.kineto.regions=[user_annotation,cpu_op,python_function]' "$DATA"/h100__*.json.gz
+else
+	echo "skip kineto_reading: python3 is not installed"
+fi
+
+# --- files as people have them -----------------------------------------------------------------
+train=$DATA/h200_train.json.gz
+zcat "$train" >"$TMP/train.json"
+same kineto__plain_and_compressed_traces_are_the_same "$train" "$TMP/train.json"
+{ head -c 60000 "$TMP/train.json" | gzip; tail -c +60001 "$TMP/train.json" | gzip; } >"$TMP/two.json.gz"
+same kineto__a_gzip_file_of_several_members_is_one "$train" "$TMP/two.json.gz"
+mkdir -p "$TMP/dir/sub"
+cp "$train" "$TMP/dir/sub/"
+echo '{"not": "a trace"}' >"$TMP/dir/other.json"
+same kineto__the_traces_of_a_directory_are_read "$train" "$TMP/dir"
+tar -C "$TMP" -cf "$TMP/dir.tar" dir
+same kineto__the_traces_of_an_archive_are_read "$train" "$TMP/dir.tar"
+gzip -k "$TMP/dir.tar"
+same kineto__compressed_traces_in_a_compressed_archive_are_read "$train" "$TMP/dir.tar.gz"
+for f in tests/data/ncu/seed_kernel.ncu-rep tests/data/ncu/seed_kernel.raw.csv; do
+	gzip -c "$f" >"$TMP/$(basename "$f").gz"
+	same "gzip__$(basename "$f")_is_read_compressed" "$f" "$TMP/$(basename "$f").gz"
+done
+
+# --- cut and damaged ones ----------------------------------------------------------------------
+head -c 1200000 "$TMP/train.json" >"$TMP/cut.json"
+says kineto__a_cut_trace_gives_what_was_before "results before it are reported" "$SONDE" report "$TMP/cut.json"
+says kineto__a_cut_trace_says_copy_it_again "truncated" "$SONDE" report "$TMP/cut.json"
+head -c 95000 "$train" >"$TMP/cut.json.gz"
+says gzip__a_cut_file_says_copy_it_again "truncated after" "$SONDE" report "$TMP/cut.json.gz"
+says gzip__a_cut_file_gives_what_was_before "results before it are reported" "$SONDE" report "$TMP/cut.json.gz"
+tar -C "$TMP" -cf "$TMP/plain.tar" train.json
+head -c 1250000 "$TMP/plain.tar" >"$TMP/cut.tar"
+says tar__a_cut_archive_says_after_how_much "truncated after 90 %; copy it again" "$SONDE" report "$TMP/cut.tar"
+{ head -c 100000 "$train"; head -c 500 /dev/zero; tail -c +100501 "$train"; } >"$TMP/bad.json.gz"
+says gzip__damage_says_after_how_much "damaged after" "$SONDE" report "$TMP/bad.json.gz"
+python3 -c "
+import gzip
+with gzip.open('$TMP/long.json.gz', 'wb', 1) as f:
+    f.write(b'{\"meta\": \"'); [f.write(b'x' * (1 << 20)) for _ in range(1024)]; f.write(b'\", \"traceEvents\": [')
+    f.write(b'{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"'); [f.write(b'y' * (1 << 20)) for _ in range(80)]
+    f.write(b'\", \"pid\": 1, \"tid\": 1, \"ts\": 1, \"dur\": 1},')
+    f.write(b'{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 5, \"dur\": 1}]}')
+"
+says kineto__texts_of_a_gigabyte_are_passed_over "0 of 1 launches" \
+	"$SONDE" report "$TMP/long.json.gz"
+says kineto__an_event_that_is_too_long_is_left_out "1 event is longer than 64 MiB" "$SONDE" report "$TMP/long.json.gz"
+
+says nsys__a_report_of_its_own_names_the_export "nsys export --type sqlite" \
+	bash -c "head -c 2000 /dev/urandom >'$TMP/x.nsys-rep'; '$SONDE' report '$TMP/x.nsys-rep'"
+exit "$failed"
