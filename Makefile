@@ -28,9 +28,13 @@ CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(P
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
-ROOMS     := base catalogue config format capture read attribute aggregate compare export check
+ROOMS     := base catalogue config format sample capture read attribute aggregate compare export check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
-LIB_SRC   := $(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c))) $(HYDRA_SRC)
+# The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
+CUPTI_PM_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_pmsampling.h),$(d))))
+PM_SRC    := $(addprefix src/sample/,choice.c pm_device.c pm_host.c pm_load.c sampling.c)
+PM_LEFT   := $(if $(CUPTI_PM_INC),src/sample/sampling_absent.c,$(PM_SRC))
+LIB_SRC   := $(filter-out $(PM_LEFT),$(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))) $(HYDRA_SRC)
 CLI_SRC   := $(sort $(wildcard src/cli/*.c))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -129,12 +133,16 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -O2 -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
 # A CUPTI of our own, for machines without a GPU (tests/inject/).
-FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda))
+FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
 workloads: $(FAKES)
 
 $(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
+
+$(BUILD)/fake/libpm_fake.so: tests/sample/fake_pmsampling.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -isystem src/sample/c_only -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
 
 $(BUILD)/fake/fake_cuda: tests/inject/fake_cuda.c
 	@mkdir -p $(@D)
@@ -239,7 +247,8 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
 # Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
 # at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
 CUPTI_HOST_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_profiler_host.h),$(d))))
-$(BUILD)/src/capture/passes.o: CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/capture/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
+PM_OBJ := $(PM_SRC:%.c=$(BUILD)/%.o)
+$(BUILD)/src/capture/passes.o $(PM_OBJ): CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
 
 # The CUDA workloads, where there is an nvcc: code for the H200 and portable PTX.
 NVCC       ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))

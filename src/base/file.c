@@ -77,3 +77,24 @@ out:
 	sonde_buf_release(&b);
 	return rc;
 }
+
+void sonde_fd_slurp(struct sonde_buf *out, int fd)
+{
+	char chunk[4096];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0)
+			sonde_buf_add(out, chunk, (size_t)n);
+}
+
+bool sonde_file_slurp(struct sonde_buf *out, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	sonde_fd_slurp(out, fd);
+	close(fd);
+	return !out->failed;
+}

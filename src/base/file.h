@@ -17,6 +17,13 @@ struct sonde_mapping {
 int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err);
 void sonde_mapping_release(struct sonde_mapping *m);
 
+/*
+ * Appends what can be read to `out`: for small files and those of /proc, which have no size
+ * beforehand. False when it cannot be opened, or memory is short.
+ */
+bool sonde_file_slurp(struct sonde_buf *out, const char *path);
+void sonde_fd_slurp(struct sonde_buf *out, int fd); /* from where it is read up to */
+
 /* Creates `path` and its parents like `mkdir -p`. */
 int sonde_dir_make(const char *path, struct sonde_err *err);
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct sonde_str sonde_str_from(const char *z)
@@ -250,4 +251,27 @@ void sonde_buf_release(struct sonde_buf *b)
 struct sonde_str sonde_buf_view(const struct sonde_buf *b)
 {
 	return (struct sonde_str){b->p, b->n};
+}
+
+bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e3}};
+	char text[32], *end;
+	double value;
+	size_t i;
+
+	if (s.n == 0 || s.n >= sizeof(text) || s.p[0] < '0' || s.p[0] > '9')
+		return false;
+	memcpy(text, s.p, s.n);
+	text[s.n] = '\0';
+	value = strtod(text, &end);
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 1e18) {
+			*ns = (uint64_t)(value * units[i].ns);
+			return *ns > 0;
+		}
+	return false;
 }

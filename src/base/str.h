@@ -43,6 +43,9 @@ bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern);
 /* Edit distance, at most `max` (returns max+1 beyond it): for "did you mean". */
 unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max);
 
+/* A span of time: `50us`, `50µs`, `1.5ms`, `2s`, `100ns`; a bare number is microseconds. */
+bool sonde_str_ns(struct sonde_str s, uint64_t *ns);
+
 /*
  * Decodes one UTF-8 character at s[i]. Returns its length in bytes, or 0 for
  * an invalid sequence (overlong, surrogate, cut off); `*cp` is then the byte.

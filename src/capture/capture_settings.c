@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { TEXT, BOOL, NUMBER, LIST, ARGS, WORDS };
+enum kind { TEXT, BOOL, NUMBER, LIST, ARGS, WORDS, SPAN };
 
 #define AT(field)  offsetof(struct sonde_capture_settings, field)
 #define NCU(name)  "pipeline.ncu." name
@@ -58,6 +58,10 @@ static const struct setting {
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
+	{"counters.set", TEXT, AT(counters_set)},
+	{"counters.names", LIST, AT(counters_names)},
+	{"counters.interval", SPAN, AT(counters_interval_ns)},
+	{"counters.burst", SPAN, AT(counters_burst_ns)},
 	{"pipeline.workload.command", ARGS, AT(workload)},
 	{"pipeline.workload.name", TEXT, AT(workload_name)},
 	{"pipeline.workload.cwd", TEXT, AT(workload_dir)},
@@ -97,6 +101,17 @@ static int read_words(struct sonde_capture_settings *s, const char **out,
 	return nr && !*out ? sonde_err_nomem(err) : 0;
 }
 
+/* `auto` and `off` are 0. */
+static int read_span(uint64_t *out, const char *key, struct sonde_str text, struct sonde_err *err)
+{
+	*out = 0;
+	if (text.n == 0 || sonde_str_is(text, "auto") || sonde_str_is(text, "off") ||
+		sonde_str_is(text, "false") || sonde_str_ns(text, out))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE, "%s=%.*s: not a time such as 50us, 2ms or 1s",
+		key, SONDE_STR_ARG(text));
+}
+
 static int read_one(struct sonde_capture_settings *s, const struct setting *t,
 	const struct hydra_config *c, struct sonde_err *err)
 {
@@ -115,6 +130,8 @@ static int read_one(struct sonde_capture_settings *s, const struct setting *t,
 	case NUMBER:
 		*(long *)field = (long)hydra_config_int(c, t->key);
 		return 0;
+	case SPAN:
+		return read_span(field, t->key, hydra_config_str(c, t->key), err);
 	default:
 		text = hydra_config_str(c, t->key);
 		*(const char **)field = text.n ? text.p : NULL;

@@ -29,6 +29,11 @@ struct sonde_capture_settings {
 	const char *native_cupti;  /* "auto", "off", a path; NULL = auto */
 	const char *native_graphs; /* "nodes" or "whole" */
 	long native_buffer_mb;
+	/* Hardware counters sampled beside the native capture. */
+	const char *counters_set;	  /* "auto", "off" or a set of sample/roles.h */
+	struct sonde_list counters_names; /* instead of a set */
+	uint64_t counters_interval_ns;	  /* 0 = auto */
+	uint64_t counters_burst_ns;	  /* 0 = off */
 	/* The program when none is given on the command line. */
 	struct sonde_list workload;
 	const char *workload_name; /* of the bundled ones */

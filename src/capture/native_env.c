@@ -120,7 +120,9 @@ bool sonde_native_is_there(const char *dir)
 	while (d && !is_there && (e = readdir(d))) {
 		const char *dot = strrchr(e->d_name, '.');
 
-		is_there = dot && strcmp(dot, ".sonde") == 0;
+		is_there = dot && strcmp(dot, SONDE_CAPTURE_SUFFIX) == 0 &&
+			   strncmp(e->d_name, SONDE_SAMPLES_PREFIX,
+				   strlen(SONDE_SAMPLES_PREFIX)) != 0;
 	}
 	if (d)
 		closedir(d);

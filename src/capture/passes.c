@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "base/alloc.h"
+#include "sample/cupti_open.h"
 
 #include <string.h>
 
@@ -31,14 +32,12 @@ const char *sonde_chip_of(const char *compute_capability)
 	return NULL;
 }
 
-/* CUPTI loads its helpers with RTLD_DEEPBIND, which AddressSanitizer does not survive. */
-#if defined(SONDE_HAVE_CUPTI_HOST) && !defined(__SANITIZE_ADDRESS__)
+#ifdef SONDE_HAVE_CUPTI_HOST
 
 /* cupti_profiler_host.h is C++ by one include of <string>; an empty one stands in for it. */
 #include <cupti_profiler_host.h>
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,25 +61,9 @@ struct cupti {
 	const char *chip;
 };
 
-static void *open_library(void)
-{
-	static const char *const places[] = {"libcupti.so", "libcupti.so.13", "libcupti.so.12",
-		"/usr/local/cuda/lib64/libcupti.so", "/usr/local/cuda/lib/libcupti.so",
-		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
-	const char *own = getenv("SONDE_CUPTI");
-	void *library = NULL;
-	size_t i;
-
-	if (own)
-		return dlopen(own, RTLD_NOW | RTLD_LOCAL);
-	for (i = 0; i < sizeof(places) / sizeof(*places) && !library; i++)
-		library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
-	return library;
-}
-
 static bool load(struct cupti *c)
 {
-	c->library = open_library();
+	c->library = sonde_cupti_open();
 	if (!c->library)
 		return false;
 #define LOAD(name)                                                                                 \

@@ -75,27 +75,6 @@ bool sonde_tool_find(char *path, const char *name)
 	return is_found;
 }
 
-static void read_all(struct sonde_buf *out, int fd)
-{
-	char chunk[4096];
-	ssize_t n;
-
-	while ((n = read(fd, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0)
-			sonde_buf_add(out, chunk, (size_t)n);
-}
-
-bool sonde_file_slurp(struct sonde_buf *out, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return false;
-	read_all(out, fd);
-	close(fd);
-	return !out->failed;
-}
-
 int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, unsigned timeout_ms,
 	struct sonde_err *err)
 {
@@ -117,7 +96,7 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	if (rc == 0) {
 		*status = end.status;
 		lseek(fd, 0, SEEK_SET);
-		read_all(out, fd);
+		sonde_fd_slurp(out, fd);
 		if (out->failed)
 			rc = sonde_err_nomem(err);
 	}

@@ -5,6 +5,7 @@
 #define SONDE_CAPTURE_TOOL_H
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/str.h"
 
 struct sonde_tool {
@@ -31,6 +32,5 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	struct sonde_err *err);
 
 /* Appends the whole of a small file such as /proc/…; false when it cannot be read. */
-bool sonde_file_slurp(struct sonde_buf *out, const char *path);
 
 #endif

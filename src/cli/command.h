@@ -23,6 +23,7 @@ int sonde_cmd_validate(int argc, char **argv);
 int sonde_cmd_run(int argc, char **argv);
 int sonde_cmd_regions(int argc, char **argv);
 int sonde_cmd_kernels(int argc, char **argv);
+int sonde_cmd_sample(int argc, char **argv);
 int sonde_cmd_top(int argc, char **argv);
 int sonde_cmd_doctor(int argc, char **argv);
 

@@ -16,6 +16,8 @@ static const struct sonde_command commands[] = {
 		sonde_cmd_regions, true},
 	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels, true},
 	{"top", "the longest kernels of a capture, as a list for `kernels`", sonde_cmd_top, false},
+	{"sample", "what a GPU does right now: its hardware counters, sampled", sonde_cmd_sample,
+		false},
 	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor, false},
 	{"config", "the configuration that would be used, and where it comes from",
 		sonde_cmd_config, false},

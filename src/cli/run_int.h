@@ -10,6 +10,7 @@
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
  *   run_native.c    the native stage, and the look at a program's ranges (look.h)
+ *   run_counters.c  the sampler of hardware counters beside it
  *   run_report.c    captures → region report
  */
 #ifndef SONDE_CLI_RUN_INT_H
@@ -77,6 +78,14 @@ int sonde_run_sweep(
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err);
+
+/*
+ * Samples hardware counters from now on, if they are wanted and can be had; else NULL, and what
+ * is to be said is said. Nothing about it makes a run fail.
+ */
+struct sonde_sampler;
+struct sonde_sampler *sonde_run_counters_start(struct sonde_run *r, const char *dir);
+void sonde_run_counters_end(struct sonde_run *r, struct sonde_sampler *sampler);
 
 /*
  * A look at the program: one run of it with the injected library and without

@@ -72,6 +72,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
 	const char *lines[NR_OPTIONS];
+	struct sonde_sampler *sampler;
 	char fault[512];
 	bool has_fault;
 	int rc = add_options(&q.options, lines, r, err);
@@ -87,8 +88,11 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	}
 	q.dir = sonde_run_path(r, "native");
 	rc = q.dir ? write_command(r, err) : sonde_err_nomem(err);
-	if (rc == 0)
-		rc = sonde_native_run(&end, &spec, &q, err);
+	if (rc)
+		return rc;
+	sampler = sonde_run_counters_start(r, q.dir);
+	rc = sonde_native_run(&end, &spec, &q, err);
+	sonde_run_counters_end(r, sampler);
 	if (rc)
 		return rc;
 	sonde_run_say_timeout(r, &end);

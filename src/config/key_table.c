@@ -55,6 +55,18 @@ const struct hydra_key sonde_keys[] = {
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 
+	WORD("counters.set", "auto", "auto|off|basic|tensor|memory|nvlink|full",
+		"hardware counters sampled beside a native capture (group counters); auto = basic "
+		"where this machine permits it"),
+	LIST("counters.names", "[]",
+		"counters instead of a set: roles (dram.read_bytes) or NVIDIA's names "
+		"(lts__t_sectors.sum)"),
+	TEXT("counters.interval", "auto",
+		"of a sample: 50us, 1ms; auto = as short as this machine can decode"),
+	TEXT("counters.burst", "'off'",
+		"sample so long (20ms), pause at random, and so on: for short intervals; off = all "
+		"the time"),
+
 	BOOL("pipeline.ncu.enable", "false", "run Nsight Compute around the program"),
 	BOOL("pipeline.ncu.gating_nvtx", "true",
 		"profile inside the ranges of ncu_cli.nvtx.include only"),

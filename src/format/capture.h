@@ -20,6 +20,7 @@
 /* Version 2 has more events, and no attributes of ranges. Both are read. */
 #define SONDE_CAPTURE_VERSION 2
 #define SONDE_CAPTURE_SUFFIX  ".sonde"
+#define SONDE_SAMPLES_PREFIX  "samples-" /* file names of the sampler begin so */
 #define SONDE_BLOCK_MAGIC     0x4b4c4253u /* "SBLK" */
 #define SONDE_BLOCK_LIMIT     (1u << 20)  /* no block's payload is longer */
 

@@ -1,0 +1,270 @@
+/* What was asked for → sets of counters that the chip has and that fit into one pass each. */
+#include "sample/pm_int.h"
+#include "sample/roles.h"
+
+#include <string.h>
+
+#define MAX_NAMES 10 /* ways to name one counter */
+
+/* The groups inside which many counters share a pass, by generation, best first. */
+static const char *const groups[] = {"TriageCompute.", "TriageAC.", "TriageSCG.", "TriageA."};
+
+struct choice {
+	struct sonde_sampling *s;
+	const char **bases; /* the chip's counters, borrowed from `host` */
+	size_t nr_bases;
+	bool has_extras; /* `full`: also counters without a role */
+	struct sonde_err *err;
+};
+
+/* One counter that is wanted, and the names it may have. */
+struct wish {
+	const char *role; /* NULL = none */
+	const char *names[MAX_NAMES];
+	size_t nr;
+	bool is_extra; /* only where it costs no pass */
+};
+
+static void add_name(struct choice *c, struct wish *w, struct sonde_str name, const char *ending)
+{
+	struct sonde_str whole =
+		sonde_arena_printf(&c->s->arena, "%.*s%s", SONDE_STR_ARG(name), ending);
+
+	if (w->nr < MAX_NAMES && whole.p)
+		w->names[w->nr++] = whole.p;
+}
+
+/* `TPC.TriageCompute.sm__cycles_active` is `sm__cycles_active` in the group `TriageCompute.`. */
+static bool is_in_group(struct sonde_str name, const char *group, const char *base)
+{
+	size_t nr_base = strlen(base), nr_group = strlen(group), at;
+
+	if (name.n < nr_base + nr_group || !sonde_str_ends(name, base))
+		return false;
+	at = name.n - nr_base - nr_group;
+	return memcmp(name.p + at, group, nr_group) == 0 && (at == 0 || name.p[at - 1] == '.');
+}
+
+/* All names of a base on this chip: those of groups first, as they share a pass. */
+static void add_base(struct choice *c, struct wish *w, const char *base)
+{
+	size_t g, i;
+
+	for (g = 0; g <= sizeof(groups) / sizeof(*groups); g++)
+		for (i = 0; i < c->nr_bases; i++) {
+			struct sonde_str name = sonde_str_from(c->bases[i]);
+
+			if (g < sizeof(groups) / sizeof(*groups)
+					? is_in_group(name, groups[g], base)
+					: sonde_str_is(name, base))
+				add_name(c, w, name, ".sum");
+		}
+}
+
+static bool has_counter(const struct pm_set *set, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->names.nr; i++)
+		if (strcmp(set->metrics[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_taken(const struct sonde_sampling *s, const struct wish *w)
+{
+	size_t k;
+	uint32_t i;
+
+	for (k = 0; k < s->nr_sets; k++)
+		for (i = 0; i < s->sets[k].names.nr; i++)
+			if (w->role ? sonde_str_is(s->sets[k].names.at[i].role, w->role)
+				    : has_counter(&s->sets[k], w->names[0]))
+				return true;
+	return false;
+}
+
+/* Puts `name` at the end of the set if all of it still fits into one pass. */
+static bool try_name(
+	struct sonde_sampling *s, struct pm_set *set, const char *role, const char *name)
+{
+	uint32_t nr = set->names.nr;
+
+	if (nr == SONDE_COUNTER_LIMIT || has_counter(set, name))
+		return false;
+	set->metrics[nr] = name;
+	if (pm_host_passes(s, set->metrics, nr + 1) != 1)
+		return false;
+	set->names.at[nr] = (struct sonde_counter_name){sonde_str_from(role), sonde_str_from(name)};
+	set->names.nr++;
+	return true;
+}
+
+static bool try_set(struct sonde_sampling *s, struct pm_set *set, const struct wish *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->nr; i++)
+		if (try_name(s, set, w->role, w->names[i]))
+			return true;
+	return false;
+}
+
+static void leave_out(struct choice *c, const struct wish *w)
+{
+	struct sonde_buf *b = &c->s->left_out;
+
+	if (!w->is_extra)
+		sonde_buf_printf(b, "%s%s", b->n ? ", " : "",
+			w->role ? w->role
+			: w->nr ? w->names[0]
+				: "?");
+}
+
+static void place(struct choice *c, const struct wish *w)
+{
+	struct sonde_sampling *s = c->s;
+	size_t k;
+
+	if (w->nr && is_taken(s, w))
+		return;
+	for (k = 0; k < s->nr_sets; k++)
+		if (try_set(s, &s->sets[k], w))
+			return;
+	if (!w->is_extra && s->nr_sets < PM_MAX_SETS) {
+		struct pm_set *fresh = &s->sets[s->nr_sets];
+
+		fresh->names = s->sets[0].names; /* the device's description */
+		fresh->names.nr = 0;
+		fresh->names.set = (uint32_t)s->nr_sets;
+		if (try_set(s, fresh, w)) {
+			s->nr_sets++;
+			return;
+		}
+	}
+	leave_out(c, w);
+}
+
+static void place_role(struct choice *c, const struct sonde_role *role, bool is_extra)
+{
+	struct wish w = {.role = role->name, .is_extra = is_extra};
+	size_t i;
+
+	for (i = 0; i < sizeof(role->bases) / sizeof(*role->bases) && role->bases[i]; i++)
+		add_base(c, &w, role->bases[i]);
+	place(c, &w);
+}
+
+/* `full` is all that one pass has: nothing of it is worth taking turns. */
+static void place_set(struct choice *c, struct sonde_str set)
+{
+	bool is_full = sonde_str_is(set, "full");
+	const struct sonde_role *r;
+
+	for (r = sonde_roles; r->name; r++)
+		if (sonde_set_has(set, r->name))
+			place_role(c, r, is_full);
+	c->has_extras |= is_full;
+}
+
+/* What the chip's compute group counts beyond the roles. */
+static void place_extras(struct choice *c)
+{
+	size_t i;
+
+	for (i = 0; c->has_extras && i < c->nr_bases; i++) {
+		struct wish w = {.is_extra = true};
+
+		if (!strstr(c->bases[i], groups[0]))
+			continue;
+		add_name(c, &w, sonde_str_from(c->bases[i]), ".sum");
+		place(c, &w);
+	}
+}
+
+static int refuse_name(struct choice *c, struct sonde_str name)
+{
+	const char *near = NULL;
+	unsigned best = 8;
+	size_t i;
+
+	for (i = 0; i < c->nr_bases; i++) {
+		unsigned d = sonde_str_distance(sonde_str_cut(name, '.', &(struct sonde_str){0}),
+			sonde_str_from(c->bases[i]), best - 1);
+
+		if (d < best) {
+			best = d;
+			near = c->bases[i];
+		}
+	}
+	return sonde_err_set(c->err, SONDE_ERR_USAGE,
+		"%s cannot sample the counter '%.*s'%s%s%s; sets of counters are %s", c->s->chip,
+		SONDE_STR_ARG(name), near ? ", did you mean '" : "", near ? near : "",
+		near ? ".sum'?" : "", sonde_set_names());
+}
+
+/* A set, a role, or a name of NVIDIA's with or without its `.sum`. */
+static int place_word(struct choice *c, struct sonde_str word)
+{
+	const struct sonde_role *role = sonde_role_find(word);
+	struct wish w = {0};
+	size_t i;
+
+	if (sonde_set_is_known(word)) {
+		place_set(c, word);
+		return 0;
+	}
+	if (role) {
+		place_role(c, role, false);
+		return 0;
+	}
+	for (i = 0; i < c->nr_bases; i++)
+		if (sonde_str_is(word, c->bases[i]))
+			add_name(c, &w, word, ".sum");
+	if (!w.nr)
+		add_name(c, &w, word, "");
+	if (!w.nr || pm_host_passes(c->s, w.names, 1) != 1)
+		return refuse_name(c, word);
+	place(c, &w);
+	return 0;
+}
+
+static int choose(struct choice *c)
+{
+	struct sonde_sampling *s = c->s;
+	size_t i;
+	int rc = 0;
+
+	s->nr_sets = 1; /* the first may be empty still */
+	for (i = 0; i < s->q.nr_counters && rc == 0; i++)
+		rc = place_word(c, sonde_str_from(s->q.counters[i]));
+	place_extras(c);
+	if (rc == 0 && s->arena.failed)
+		rc = sonde_err_nomem(c->err);
+	if (rc == 0 && s->sets[0].names.nr == 0)
+		rc = sonde_err_set(c->err, SONDE_ERR_USAGE,
+			"%s can sample none of the counters asked for (%s)", s->chip,
+			s->left_out.n ? s->left_out.p : "none was");
+	for (i = 0; i < s->nr_sets && rc == 0; i++)
+		rc = pm_host_configure(s, &s->sets[i], c->err);
+	return rc;
+}
+
+int pm_choose(struct sonde_sampling *s, struct sonde_err *err)
+{
+	CUpti_Profiler_Host_GetBaseMetrics_Params p = {
+		.structSize = CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE,
+		.metricType = CUPTI_METRIC_TYPE_COUNTER};
+	struct choice c = {.s = s, .err = err};
+	CUptiResult why;
+	int rc = pm_host_open(&p.pHostObject, s, err);
+
+	if (rc)
+		return rc;
+	why = s->pm.cuptiProfilerHostGetBaseMetrics(&p);
+	c.bases = p.ppMetricNames;
+	c.nr_bases = p.numMetrics;
+	rc = why ? pm_refuse(&s->pm, "list the chip's counters", why, err) : choose(&c);
+	pm_host_close(s, p.pHostObject);
+	return rc;
+}

@@ -1,0 +1,137 @@
+/*
+ * Inside the sampler: CUPTI's calls and one device.
+ *
+ *   pm_load.c     CUPTI and the CUDA driver, found at run time; what their refusals mean
+ *   pm_host.c     counters → a configuration of the hardware (CUPTI's host half)
+ *   pm_device.c   the device: start, stop, decode
+ *   choice.c      what was asked for → sets of counters the chip has
+ *   sampling.c    the loop: drain, keep up, take turns, bursts
+ *   samples_out.c samples → a native capture
+ *   company.c     which other programs use the device
+ *   sampler.c     a process for each device
+ */
+#ifndef SONDE_SAMPLE_PM_INT_H
+#define SONDE_SAMPLE_PM_INT_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "sample/sampling.h"
+
+/* cupti_profiler_host.h is C++ by one include of <string>; an empty one stands in for it. */
+#include <cuda.h>
+#include <cupti_activity.h>
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_result.h>
+#include <cupti_target.h>
+
+#define PM_CUPTI_CALLS(X)                                                                          \
+	X(cuptiGetResultString)                                                                    \
+	X(cuptiGetTimestamp)                                                                       \
+	X(cuptiProfilerInitialize)                                                                 \
+	X(cuptiDeviceGetChipName)                                                                  \
+	X(cuptiPmSamplingGetCounterAvailability)                                                   \
+	X(cuptiPmSamplingEnable)                                                                   \
+	X(cuptiPmSamplingDisable)                                                                  \
+	X(cuptiPmSamplingSetConfig)                                                                \
+	X(cuptiPmSamplingStart)                                                                    \
+	X(cuptiPmSamplingStop)                                                                     \
+	X(cuptiPmSamplingDecodeData)                                                               \
+	X(cuptiPmSamplingGetCounterDataSize)                                                       \
+	X(cuptiPmSamplingCounterDataImageInitialize)                                               \
+	X(cuptiPmSamplingGetCounterDataInfo)                                                       \
+	X(cuptiPmSamplingCounterDataGetSampleInfo)                                                 \
+	X(cuptiProfilerHostInitialize)                                                             \
+	X(cuptiProfilerHostDeinitialize)                                                           \
+	X(cuptiProfilerHostGetBaseMetrics)                                                         \
+	X(cuptiProfilerHostConfigAddMetrics)                                                       \
+	X(cuptiProfilerHostGetConfigImageSize)                                                     \
+	X(cuptiProfilerHostGetConfigImage)                                                         \
+	X(cuptiProfilerHostGetNumOfPasses)                                                         \
+	X(cuptiProfilerHostEvaluateToGpuValues)
+
+#define PM_CUDA_CALLS(X)                                                                           \
+	X(cuInit)                                                                                  \
+	X(cuGetErrorName)                                                                          \
+	X(cuDeviceGet)                                                                             \
+	X(cuDeviceGetCount)                                                                        \
+	X(cuDeviceGetName)                                                                         \
+	X(cuDeviceGetUuid_v2)
+
+#define PM_IMAGE_SAMPLES 256 /* larger images decode several times slower a sample */
+#define PM_MAX_SETS	 8
+
+/* The libraries. */
+struct pm {
+#define PM_FIELD(name) __typeof__(&(name)) name;
+	PM_CUPTI_CALLS(PM_FIELD)
+	PM_CUDA_CALLS(PM_FIELD)
+#undef PM_FIELD
+	void *cupti, *cuda;
+};
+
+/* A set of counters that fit into one pass, ready to be used. */
+struct pm_set {
+	struct sonde_counter_set names;
+	const char *metrics[SONDE_COUNTER_LIMIT]; /* the same names, for CUPTI */
+	CUpti_Profiler_Host_Object *host;	  /* that evaluates them */
+	uint8_t *config, *image;
+	size_t config_size, image_size;
+};
+
+struct sonde_sampling {
+	struct pm pm;
+	struct sonde_sampling_request q;
+	char chip[64];
+	uint8_t *available; /* CUPTI's availability image of the device */
+	CUpti_PmSampling_Object *object;
+	struct pm_set *sets; /* PM_MAX_SETS of them */
+	size_t nr_sets, current;
+	bool is_started;
+	uint64_t interval_ns;	   /* in use */
+	size_t buffer_bytes;	   /* the hardware's */
+	struct sonde_buf left_out; /* in words */
+	struct sonde_sampler_status status;
+	struct sonde_arena arena;
+};
+
+/* pm_load.c */
+int pm_load(struct pm *pm, struct sonde_err *err);
+/* Says what a refusal means and what changes it. `step` is what sonde wanted: "start sampling". */
+int pm_refuse(const struct pm *pm, const char *step, CUptiResult why, struct sonde_err *err);
+/* `GPU-…`; empty when the driver does not say. */
+void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device);
+/* The device's name and UUID, and the chip's. */
+int pm_describe(struct sonde_sampling *s, struct sonde_counter_set *out, struct sonde_err *err);
+
+/* pm_host.c. Names end with `.sum` or another of CUPTI's roll-ups. */
+int pm_host_open(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct sonde_err *err);
+void pm_host_close(struct sonde_sampling *s, CUpti_Profiler_Host_Object *host);
+/* Passes that the names need together; 0 = the device does not have one of them. */
+size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr);
+/* Adds the set's counters to its host object and makes the configuration for the hardware. */
+int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err);
+
+/* pm_device.c */
+int pm_device_open(struct sonde_sampling *s, struct sonde_err *err);
+void pm_device_close(struct sonde_sampling *s);
+/* Makes the current set and interval the ones in use. Sampling must be stopped. */
+int pm_device_use(struct sonde_sampling *s, struct sonde_err *err);
+int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
+int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err);
+
+struct pm_drained {
+	size_t nr;	    /* samples in the image now */
+	bool has_more;	    /* the image was full: ask again */
+	bool has_overflown; /* the hardware buffer was full: samples are gone */
+};
+int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err);
+/* Sample `i` of the image; `values` has room for all counters of the set. */
+int pm_device_sample(struct sonde_sampling *s, size_t i, uint64_t *start_ns, uint64_t *end_ns,
+	double *values, struct sonde_err *err);
+
+/* choice.c */
+int pm_choose(struct sonde_sampling *s, struct sonde_err *err);
+
+#endif

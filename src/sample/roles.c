@@ -1,0 +1,135 @@
+#include "sample/roles.h"
+
+#include <string.h>
+
+const struct sonde_role sonde_roles[] = {
+	{"sm.elapsed_cycles", "cycles of all SMs: clock × SMs × time", {"sm__cycles_elapsed"}},
+	{"sm.active_cycles", "SM cycles with a warp resident", {"sm__cycles_active"}},
+	{"sm.instructions", "warp instructions executed",
+		{"sm__inst_executed_realtime", "sm__inst_executed"}},
+	{"sm.warp_cycles", "resident warps, summed over SM cycles",
+		{"sm__warps_active_realtime", "sm__warps_active",
+			"tpc__warps_active_shader_cs_realtime"}},
+	{"tensor.cycles", "SM cycles with the tensor pipe active",
+		{"sm__pipe_tensor_cycles_active_realtime", "sm__pipe_tensor_cycles_active"}},
+	{"fma.instructions", "warp instructions on the FMA pipe",
+		{"sm__inst_executed_pipe_fma_realtime", "sm__inst_executed_pipe_fma",
+			"smsp__inst_executed_pipe_fma"}},
+	{"alu.instructions", "warp instructions on the ALU pipe",
+		{"sm__inst_executed_pipe_alu_realtime", "sm__inst_executed_pipe_alu"}},
+	{"fp64.cycles", "SM cycles with the FP64 pipe active",
+		{"sm__pipe_fp64_cycles_active_realtime", "sm__pipe_fp64_cycles_active"}},
+	{"l1.wavefronts", "wavefronts of local, global and shared memory in L1",
+		{"l1tex__data_pipe_lsu_wavefronts"}},
+	{"l2.sectors", "32-byte sectors of L2", {"lts__t_sectors"}},
+	{"dram.read_bytes", "bytes read from device memory",
+		{"dram__bytes_read", "fbpa__dram_read_bytes"}},
+	{"dram.write_bytes", "bytes written to device memory",
+		{"dram__bytes_write", "fbpa__dram_write_bytes"}},
+	{"pcie.read_bytes", "bytes read over PCIe", {"pcie__read_bytes"}},
+	{"pcie.write_bytes", "bytes written over PCIe", {"pcie__write_bytes"}},
+	{"nvlink.receive_bytes", "user bytes received over NVLink",
+		{"nvlrx__bytes_data_user", "nvlrx__bytes"}},
+	{"nvlink.transmit_bytes", "user bytes sent over NVLink",
+		{"nvltx__bytes_data_user", "nvltx__bytes"}},
+	{"c2c.receive_bytes", "user bytes received over C2C", {"ctc__rx_bytes_data_user"}},
+	{"c2c.transmit_bytes", "user bytes sent over C2C", {"ctc__tx_bytes_data_user"}},
+	{"gr.active_cycles", "cycles with the compute engine active", {"gr__cycles_active"}},
+	{"sm.thread_instructions", "thread instructions with a true predicate",
+		{"sm__thread_inst_executed_pred_on_realtime",
+			"smsp__thread_inst_executed_pred_on"}},
+	{"tensor.hmma_cycles", "SM cycles with the tensor pipe on half precision",
+		{"sm__pipe_tensor_op_hmma_cycles_active_realtime",
+			"sm__pipe_tensor_subpipe_hmma_cycles_active_realtime"}},
+	{"tensor.imma_cycles", "SM cycles with the tensor pipe on integers",
+		{"sm__pipe_tensor_op_imma_cycles_active_realtime",
+			"sm__pipe_tensor_subpipe_imma_cycles_active_realtime"}},
+	{"fma.cycles", "SM cycles with the FMA pipe active",
+		{"sm__pipe_fma_cycles_active_realtime", "sm__pipe_fma_cycles_active"}},
+	{"xu.instructions", "warp instructions on the XU pipe",
+		{"sm__inst_executed_pipe_xu_realtime", "sm__inst_executed_pipe_xu"}},
+	{"uniform.instructions", "warp instructions on the uniform pipe",
+		{"sm__inst_executed_pipe_uniform_realtime", "sm__inst_executed_pipe_uniform"}},
+	{"l1.global_wavefronts", "wavefronts of local and global memory in L1",
+		{"l1tex__data_pipe_lsu_wavefronts_mem_lgds",
+			"l1tex__data_pipe_lsu_wavefronts_mem_lg"}},
+	{"l1.shared_wavefronts", "wavefronts of shared memory in L1",
+		{"l1tex__data_pipe_lsu_wavefronts_mem_shared",
+			"l1tex__data_pipe_lsu_wavefronts_mem_shared_realtime"}},
+	{"l1.read_sectors", "32-byte sectors that came from L2 to L1",
+		{"l1tex__m_xbar2l1tex_read_sectors_realtime", "l1tex__m_xbar2l1tex_read_sectors"}},
+	{"l2.sm_sectors", "32-byte sectors of L2 for the SMs", {"lts__t_sectors_srcunit_tex"}},
+	{"dram.elapsed_cycles", "cycles of the memory clock", {"dram__cycles_elapsed"}},
+	{"cta.launched", "thread blocks launched",
+		{"gr__ctas_launched_realtime", "gr__ctas_launched"}},
+	{"warp.launched", "warps launched", {"tpc__warps_launched_shader_cs"}},
+	{"register.cycles", "registers in use, summed over cycles",
+		{"tpc__sm_rf_registers_allocated_shader_cs_realtime"}},
+	{"shared.byte_cycles", "bytes of shared memory in use, summed over cycles",
+		{"tpc__l1tex_mem_shared_data_compute_bytes_allocated_realtime"}},
+	{0},
+};
+
+#define CORE "sm.elapsed_cycles sm.active_cycles sm.instructions sm.warp_cycles "
+#define DRAM "dram.read_bytes dram.write_bytes "
+
+/* 12 counters are what one core decodes at 50 µs a sample: `basic` has no more. */
+static const struct {
+	const char *name, *roles; /* NULL = all */
+} sets[] = {
+	{"basic", CORE DRAM "tensor.cycles fma.instructions alu.instructions fp64.cycles "
+			    "l1.wavefronts l2.sectors "},
+	{"tensor", CORE DRAM "sm.thread_instructions tensor.cycles tensor.hmma_cycles "
+			     "tensor.imma_cycles fma.instructions l2.sectors "},
+	{"memory", "sm.elapsed_cycles sm.active_cycles " DRAM
+		   "l1.wavefronts l1.global_wavefronts l1.shared_wavefronts l1.read_sectors "
+		   "l2.sectors l2.sm_sectors pcie.read_bytes pcie.write_bytes "},
+	{"nvlink", "sm.elapsed_cycles sm.active_cycles " DRAM
+		   "nvlink.receive_bytes nvlink.transmit_bytes c2c.receive_bytes "
+		   "c2c.transmit_bytes pcie.read_bytes pcie.write_bytes "},
+	{"full", NULL},
+};
+
+const struct sonde_role *sonde_role_find(struct sonde_str name)
+{
+	const struct sonde_role *r;
+
+	for (r = sonde_roles; r->name; r++)
+		if (sonde_str_is(name, r->name))
+			return r;
+	return NULL;
+}
+
+static int find_set(struct sonde_str set)
+{
+	int i;
+
+	for (i = 0; i < (int)(sizeof(sets) / sizeof(*sets)); i++)
+		if (sonde_str_is(set, sets[i].name))
+			return i;
+	return -1;
+}
+
+bool sonde_set_is_known(struct sonde_str set)
+{
+	return find_set(set) >= 0;
+}
+
+bool sonde_set_has(struct sonde_str set, const char *role)
+{
+	int i = find_set(set);
+	struct sonde_str rest;
+
+	if (i < 0 || !sets[i].roles)
+		return i >= 0;
+	rest = sonde_str_from(sets[i].roles);
+	while (rest.n)
+		if (sonde_str_is(sonde_str_cut(rest, ' ', &rest), role))
+			return true;
+	return false;
+}
+
+const char *sonde_set_names(void)
+{
+	return "basic|tensor|memory|nvlink|full";
+}

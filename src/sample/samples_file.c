@@ -1,0 +1,284 @@
+#include "sample/samples_file.h"
+
+#include "base/alloc.h"
+#include "format/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLOCK_EVERY_NS 1000000000u
+#define IDLE_BYTES     65536	  /* of device memory in a sample: below, nothing ran */
+#define IDLE_LIMIT_NS  100000000u /* no stretch of idle samples is longer */
+
+struct sonde_samples_file {
+	const struct sonde_sampling *s;
+	char path[4096];
+	int fd, error; /* errno of the first failure */
+	uint32_t seq;
+	uint64_t clock_ns;		      /* when the last clock was written */
+	uint64_t defined_ns[SONDE_SET_LIMIT]; /* interval each set was last named with */
+	const struct sonde_counter_set *set;  /* the current one */
+	int active, read, write;	      /* its counters that tell idleness, -1 = none */
+	struct sonde_buf block;		      /* SAMPLES that are being put together */
+	struct sonde_samples_out out;	      /* into it */
+	uint64_t idle_start_ns, idle_end_ns;  /* a stretch not yet written; end 0 = none */
+	double idle[SONDE_COUNTER_LIMIT];
+	unsigned nr_others;
+};
+
+static void write_all(struct sonde_samples_file *f, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n && !f->error) {
+		ssize_t done = write(f->fd, at, n);
+
+		if (done > 0) {
+			at += done;
+			n -= (size_t)done;
+		} else if (done == 0 || errno != EINTR) {
+			f->error = done == 0 ? EIO : errno;
+		}
+	}
+}
+
+static void put_block(struct sonde_samples_file *f, unsigned type, const void *p, size_t n)
+{
+	struct sonde_block_head h = {.magic = SONDE_BLOCK_MAGIC,
+		.type = (uint16_t)type,
+		.nr_bytes = (uint32_t)n,
+		.seq = f->seq++};
+	struct sonde_buf b = {0};
+
+	h.check = sonde_block_check(&h, n ? p : "");
+	sonde_buf_add(&b, &h, sizeof(h));
+	sonde_buf_add(&b, p, n);
+	if (b.failed)
+		f->error = ENOMEM;
+	else
+		write_all(f, b.p, b.n); /* in one piece: no half block at a kill */
+	sonde_buf_release(&b);
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The GPU's clock and the host's at one moment: the quickest of a few readings is the best. */
+static void put_clock(struct sonde_samples_file *f)
+{
+	struct sonde_clock best = {0}, c;
+	uint64_t least = UINT64_MAX, before, after;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		before = clock_ns(CLOCK_MONOTONIC);
+		c.ticks = sonde_sampling_now(f->s);
+		after = clock_ns(CLOCK_MONOTONIC);
+		c.mono_ns = before + (after - before) / 2;
+		c.real_ns = clock_ns(CLOCK_REALTIME);
+		if (after - before < least) {
+			least = after - before;
+			best = c;
+		}
+	}
+	f->clock_ns = best.mono_ns;
+	put_block(f, SONDE_BLOCK_CLOCK, &best, sizeof(best));
+}
+
+static void put_status(struct sonde_samples_file *f)
+{
+	struct sonde_sampler_status status = *sonde_sampling_status(f->s);
+
+	status.nr_others = f->nr_others;
+	put_block(f, SONDE_BLOCK_SAMPLER, &status, sizeof(status));
+}
+
+static void put_head(struct sonde_samples_file *f)
+{
+	struct sonde_capture_head h = {.magic = SONDE_CAPTURE_MAGIC,
+		.version = SONDE_CAPTURE_VERSION,
+		.nr_bytes = sizeof(h),
+		.pid = (uint64_t)getpid(),
+		.start_ns = clock_ns(CLOCK_REALTIME),
+		.tick_hz = 1000000000u};
+	char text[1024];
+	struct utsname u = {0};
+	int n;
+
+	uname(&u);
+	h.check = sonde_capture_check(&h);
+	write_all(f, &h, sizeof(h));
+	n = snprintf(text, sizeof(text),
+		"kind=samples\ntool=sonde %s\nhost=%s\npid=%ld\nticks=gpu\nchip=%s\n",
+		SONDE_VERSION, u.nodename, (long)getpid(), sonde_sampling_chip(f->s));
+	put_block(f, SONDE_BLOCK_META, text, (size_t)n);
+	put_clock(f);
+}
+
+int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
+	const struct sonde_sampling *s, struct sonde_err *err)
+{
+	struct sonde_samples_file *f = sonde_calloc(1, sizeof(*f));
+
+	*out = NULL;
+	if (!f)
+		return sonde_err_nomem(err);
+	f->s = s;
+	snprintf(f->path, sizeof(f->path), "%s", path);
+	f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+	if (f->fd < 0) {
+		int rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+
+		sonde_free(f);
+		return rc;
+	}
+	put_head(f);
+	*out = f;
+	return 0;
+}
+
+static int find_role(const struct sonde_counter_set *set, const char *role)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->nr; i++)
+		if (sonde_str_is(set->at[i].role, role))
+			return (int)i;
+	return -1;
+}
+
+void sonde_samples_file_begin_set(struct sonde_samples_file *f, const struct sonde_counter_set *set)
+{
+	struct sonde_buf b = {0};
+
+	f->set = set;
+	f->active = find_role(set, "sm.active_cycles");
+	f->read = find_role(set, "dram.read_bytes");
+	f->write = find_role(set, "dram.write_bytes");
+	if (f->defined_ns[set->set] == set->interval_ns)
+		return;
+	f->defined_ns[set->set] = set->interval_ns;
+	sonde_counters_put(&b, set);
+	if (b.failed)
+		f->error = ENOMEM;
+	else
+		put_block(f, SONDE_BLOCK_COUNTERS, b.p, b.n);
+	sonde_buf_release(&b);
+}
+
+static bool is_idle(const struct sonde_samples_file *f, const double *row)
+{
+	return f->active >= 0 && f->read >= 0 && f->write >= 0 && row[f->active] <= 0 &&
+	       row[f->read] + row[f->write] < IDLE_BYTES;
+}
+
+static void put_row(struct sonde_samples_file *f, uint64_t start, uint64_t end, const double *row)
+{
+	if (!f->block.n)
+		sonde_samples_begin(&f->out, &f->block, f->set, start);
+	sonde_samples_put(&f->out, start, end, row);
+}
+
+static void end_idle(struct sonde_samples_file *f)
+{
+	if (f->idle_end_ns)
+		put_row(f, f->idle_start_ns, f->idle_end_ns, f->idle);
+	f->idle_end_ns = 0;
+}
+
+/* True when the row has become part of a stretch of idleness. */
+static bool add_idle(struct sonde_samples_file *f, uint64_t start, uint64_t end, const double *row)
+{
+	uint32_t i;
+
+	if (!is_idle(f, row))
+		return false;
+	if (f->idle_end_ns != start || end - f->idle_start_ns > IDLE_LIMIT_NS) {
+		end_idle(f);
+		f->idle_start_ns = start;
+		memset(f->idle, 0, sizeof(f->idle));
+	}
+	for (i = 0; i < f->set->nr; i++)
+		f->idle[i] += row[i];
+	f->idle_end_ns = end;
+	return true;
+}
+
+static void flush(struct sonde_samples_file *f)
+{
+	if (f->block.failed)
+		f->error = ENOMEM;
+	else if (f->block.n)
+		put_block(f, SONDE_BLOCK_SAMPLES, f->block.p, f->block.n);
+	sonde_buf_clear(&f->block);
+}
+
+void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sample_rows *rows)
+{
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++) {
+		const double *row = &rows->values[i * rows->set->nr];
+
+		if (add_idle(f, rows->start_ns[i], rows->end_ns[i], row))
+			continue;
+		end_idle(f);
+		put_row(f, rows->start_ns[i], rows->end_ns[i], row);
+	}
+	/* What is idle still may go on in the next rows, unless another set is next. */
+	if (sonde_sampling_nr_sets(f->s) > 1)
+		end_idle(f);
+	flush(f);
+}
+
+void sonde_samples_file_note(struct sonde_samples_file *f, const char *text)
+{
+	put_block(f, SONDE_BLOCK_NOTE, text, strlen(text));
+}
+
+void sonde_samples_file_see_others(struct sonde_samples_file *f, unsigned nr)
+{
+	if (nr > f->nr_others)
+		f->nr_others = nr;
+}
+
+bool sonde_samples_file_tick(struct sonde_samples_file *f)
+{
+	if (clock_ns(CLOCK_MONOTONIC) - f->clock_ns > CLOCK_EVERY_NS) {
+		put_clock(f);
+		put_status(f);
+	}
+	return !f->error;
+}
+
+int sonde_samples_file_close(struct sonde_samples_file *f, struct sonde_err *err)
+{
+	int rc = 0;
+
+	if (!f)
+		return 0;
+	if (f->set)
+		end_idle(f);
+	flush(f);
+	put_clock(f);
+	put_status(f);
+	put_block(f, SONDE_BLOCK_END, NULL, 0);
+	if (close(f->fd) < 0 && !f->error)
+		f->error = errno;
+	if (f->error)
+		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: samples could not be written: %s",
+			f->path, strerror(f->error));
+	sonde_buf_release(&f->block);
+	sonde_free(f);
+	return rc;
+}

@@ -1,0 +1,76 @@
+/*
+ * Sampling: the hardware counters of one device, read at a fixed interval by
+ * CUPTI's PM sampling, whatever runs on the device.
+ *
+ * Nothing is attached to a program and no CUDA context is made. To be used by a
+ * process that does nothing else: reading the counters in the program's own
+ * process slows it down (sampler.h starts such a process).
+ *
+ * A session may hold several sets of counters where they do not fit into one
+ * pass of the hardware; the sets then take turns.
+ */
+#ifndef SONDE_SAMPLE_SAMPLING_H
+#define SONDE_SAMPLE_SAMPLING_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "format/samples.h"
+
+struct sonde_sampling; /* one device, set up */
+
+struct sonde_sampling_request {
+	unsigned device;	     /* CUDA's number of it */
+	const char *const *counters; /* names of sets (roles.h), of roles, or NVIDIA's */
+	size_t nr_counters;
+	uint64_t interval_ns; /* 0 = as short as this machine can decode, 50 µs or more */
+	uint64_t burst_ns;    /* sample so long, then pause at random; 0 = all the time */
+};
+
+/* Samples of one set, in order. Valid during the call only. */
+struct sonde_sample_rows {
+	const struct sonde_counter_set *set;
+	const uint64_t *start_ns, *end_ns; /* of the GPU's clock */
+	const double *values;		   /* row by row */
+	size_t nr;
+};
+
+/* Who gets the samples. Each may be called many times, from the thread that runs the session. */
+struct sonde_sample_taker {
+	/* A set begins, or its interval changed. */
+	void (*begin_set)(void *of, const struct sonde_counter_set *set);
+	void (*take)(void *of, const struct sonde_sample_rows *rows);
+	bool (*is_over)(void *of); /* asked every few milliseconds */
+	void *of;
+};
+
+/* How many devices CUDA shows this process. Calls cuInit. */
+int sonde_sampling_count(unsigned *nr, struct sonde_err *err);
+
+/* The device's UUID (`GPU-…`), which is the same in every process. */
+int sonde_sampling_identify(char *uuid, size_t size, unsigned device, struct sonde_err *err);
+
+/*
+ * Finds the counters on the device's chip and reserves its sampling unit.
+ * SONDE_ERR_NOTFOUND: no CUPTI, too old a one, no GPU. SONDE_ERR_USAGE: a counter
+ * that the chip does not have. SONDE_ERR_IO: the driver refuses; `err` says why
+ * and what changes it.
+ */
+int sonde_sampling_open(
+	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err);
+void sonde_sampling_close(struct sonde_sampling *s);
+
+size_t sonde_sampling_nr_sets(const struct sonde_sampling *s);
+const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i);
+const char *sonde_sampling_chip(const struct sonde_sampling *s);
+const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s);
+/* What was asked for and is not counted, in words; empty = nothing. */
+const char *sonde_sampling_left_out(const struct sonde_sampling *s);
+
+/* Samples until the taker says that it is over. */
+int sonde_sampling_run(
+	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err);
+
+/* Nanoseconds of the clock that samples are stamped with. */
+uint64_t sonde_sampling_now(const struct sonde_sampling *s);
+
+#endif

@@ -1,0 +1,80 @@
+/* For a machine without CUPTI's headers: a sonde that says so. */
+#include "sample/sampling.h"
+
+#include <stddef.h>
+
+static int refuse(struct sonde_err *err)
+{
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		"this sonde was built without CUPTI's headers (12.6 or newer): it cannot sample "
+		"counters");
+}
+
+int sonde_sampling_count(unsigned *nr, struct sonde_err *err)
+{
+	*nr = 0;
+	return refuse(err);
+}
+
+int sonde_sampling_identify(char *uuid, size_t size, unsigned device, struct sonde_err *err)
+{
+	(void)uuid, (void)size, (void)device;
+	return refuse(err);
+}
+
+int sonde_sampling_open(
+	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err)
+{
+	(void)q;
+	*out = NULL;
+	return refuse(err);
+}
+
+/* Without an open session the rest is never called. */
+void sonde_sampling_close(struct sonde_sampling *s)
+{
+	(void)s;
+}
+
+size_t sonde_sampling_nr_sets(const struct sonde_sampling *s)
+{
+	(void)s;
+	return 0;
+}
+
+const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i)
+{
+	(void)s, (void)i;
+	return NULL;
+}
+
+const char *sonde_sampling_chip(const struct sonde_sampling *s)
+{
+	(void)s;
+	return "";
+}
+
+const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s)
+{
+	(void)s;
+	return NULL;
+}
+
+const char *sonde_sampling_left_out(const struct sonde_sampling *s)
+{
+	(void)s;
+	return "";
+}
+
+int sonde_sampling_run(
+	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err)
+{
+	(void)s, (void)to;
+	return refuse(err);
+}
+
+uint64_t sonde_sampling_now(const struct sonde_sampling *s)
+{
+	(void)s;
+	return 0;
+}

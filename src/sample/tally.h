@@ -1,0 +1,48 @@
+/*
+ * A tally: samples added up, over all and over slices of time, and the figures
+ * that follow from them. What `sonde sample` shows.
+ */
+#ifndef SONDE_SAMPLE_TALLY_H
+#define SONDE_SAMPLE_TALLY_H
+
+#include "sample/sampling.h"
+
+#define SONDE_TALLY_SLICES  60
+#define SONDE_TALLY_FIGURES 16 /* at most */
+#define SONDE_TALLY_ROLES   64 /* at most */
+
+/* A figure: a counter against another (% of cycles, warps), or against time (bytes a second). */
+struct sonde_tally_figure {
+	const char *name, *unit; /* unit: "%", "GB/s", "" */
+	const char *role;
+	const char *per; /* a role; NULL = seconds */
+	double scale;
+};
+
+/* All figures there are. Ends with a NULL name. */
+extern const struct sonde_tally_figure sonde_tally_figures[];
+
+/* Sums by role; each with its own time, as sets of counters may take turns. */
+struct sonde_tally_sums {
+	double sum[SONDE_TALLY_ROLES];
+	uint64_t ns[SONDE_TALLY_ROLES];
+};
+
+struct sonde_tally {
+	uint64_t first_ns, last_ns; /* of the GPU's clock */
+	uint64_t slice_ns;
+	struct sonde_tally_sums all, latest; /* `latest`: since it was last cleared */
+	struct sonde_tally_sums slices[SONDE_TALLY_SLICES];
+	/* By set and counter, roles or not. */
+	double totals[SONDE_SET_LIMIT][SONDE_COUNTER_LIMIT];
+	uint64_t set_ns[SONDE_SET_LIMIT];
+	uint64_t nr_samples;
+};
+
+/* For samples of about `span_ns` in all; later ones go into the last slice. */
+void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns);
+void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *rows);
+/* NaN when the counters for it are not there. */
+double sonde_tally_value(const struct sonde_tally_figure *f, const struct sonde_tally_sums *sums);
+
+#endif
