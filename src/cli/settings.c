@@ -221,6 +221,26 @@ static unsigned kineto_regions(const struct hydra_config *c)
 	return bits;
 }
 
+/* all, none, or how many. */
+static int read_folders(
+	struct sonde_export_options *o, struct sonde_str word, struct sonde_err *err)
+{
+	size_t i, n = 0;
+
+	o->no_folders = sonde_str_is(word, "none") || sonde_str_is(word, "0");
+	o->max_folders = SONDE_NO_LIMIT;
+	if (o->no_folders || sonde_str_is(word, "all"))
+		return 0;
+	for (i = 0; i < word.n && word.p[i] >= '0' && word.p[i] <= '9' && n < 100000000; i++)
+		n = n * 10 + (size_t)(word.p[i] - '0');
+	if (i < word.n || i == 0)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report.folders must be all, none or a number, not '%.*s'",
+			SONDE_STR_ARG(word));
+	o->max_folders = n;
+	return 0;
+}
+
 int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
@@ -239,7 +259,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->options.max_regions = limit_of(hydra_config_int(c, "report.max_regions"));
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
 	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));
-	return rc;
+	return rc ? rc : read_folders(&s->options, hydra_config_str(c, "report.folders"), err);
 }
 
 void sonde_settings_release(struct sonde_settings *s)

@@ -152,6 +152,8 @@ const struct hydra_key sonde_keys[] = {
 	{"report.formats", HYDRA_KEY_LIST, "[json, md, html]", 0, 0,
 		SONDE_FORMAT_WORDS(SONDE_DIR_FORMATS),
 		"what -o DIR writes beside the regions"},
+	TEXT("report.folders", "1000",
+		"folders of regions that -o DIR writes: all, none, or the N that took longest"),
 	BOOL("report.deterministic", "false", "leave out the time of generation"),
 	{0},
 };

@@ -128,6 +128,16 @@ static int report(struct sonde_sink *to, const struct sonde_tree *t, const struc
 	return 0;
 }
 
+void sonde_csv__regions(struct sonde_sink *to, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_listing *l, struct sonde_figures *f)
+{
+	size_t i;
+
+	heads(to, t);
+	for (i = 0; i < l->nr; i++)
+		region(to, t, r, l->at[i], f);
+}
+
 int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {

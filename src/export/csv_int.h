@@ -8,4 +8,8 @@
 void sonde_csv__kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n, struct sonde_figures *f);
 
+/* The regions of a listing, one per line, under the heads of report.csv. */
+void sonde_csv__regions(struct sonde_sink *to, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_listing *l, struct sonde_figures *f);
+
 #endif

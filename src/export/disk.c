@@ -11,74 +11,89 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_FOLDERS 1000 /* four files each; report.folders asks for more */
+
+/*
+ * What is written to. The writers of a region are made ready once per
+ * directory: some look at the whole tree for that, and there may be many regions.
+ */
 struct disk {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	const struct sonde_report *report; /* whose regions are written */
+	const struct sonde_listing *rest;  /* those of them that get no folder */
 	sonde_exporter *export;		   /* what writes the whole report */
+	struct sonde_json_export json;
+	struct sonde_markdown markdown;
+	struct sonde_figures figures;
 	struct sonde_buf path;
 	struct sonde_err *err;
 };
 
 typedef int (*writer)(struct disk *d, uint32_t node, struct sonde_sink *to);
 
+static int open_writers(struct disk *d)
+{
+	int rc = sonde_json__init(&d->json, d->tree, d->options, NULL, d->err);
+
+	if (rc == 0)
+		rc = sonde_markdown__init(&d->markdown, d->tree, d->options, NULL, d->err);
+	return rc ? rc : sonde_figures_init(&d->figures, d->tree, d->err);
+}
+
+static void close_writers(struct disk *d)
+{
+	sonde_json__release(&d->json);
+	sonde_markdown__release(&d->markdown);
+	sonde_figures_release(&d->figures);
+}
+
 static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
 	const struct sonde_node *nodes = d->report->nodes.at;
-	struct sonde_json_export x;
+	struct sonde_json_export *x = &d->json;
 	uint32_t at = node;
-	int rc = sonde_json__init(&x, d->tree, d->options, to, d->err);
 
-	if (rc == 0) {
-		for (; at != SONDE_NONE; at = nodes[at].parent)
-			x.stack[nodes[at].depth] = at;
-		sonde_json_open(&x.w, NULL, '{', false);
-		sonde_json_z(&x.w, "schema", "sonde.region/1");
-		sonde_json_str(&x.w, "scope", d->report->name);
-		sonde_json_z(&x.w, "measured", sonde_measured_name(d->report->measured));
-		x.tells_all = true;
-		sonde_json__region(&x, d->report, node);
-		sonde_json_close(&x.w, '}');
-		sonde_sink_putc(to, '\n');
-	}
-	sonde_json__release(&x);
-	return rc;
+	x->w = (struct sonde_json){.sink = to};
+	for (; at != SONDE_NONE; at = nodes[at].parent)
+		x->stack[nodes[at].depth] = at;
+	sonde_json_open(&x->w, NULL, '{', false);
+	sonde_json_z(&x->w, "schema", "sonde.region/1");
+	sonde_json_str(&x->w, "scope", d->report->name);
+	sonde_json_z(&x->w, "measured", sonde_measured_name(d->report->measured));
+	x->tells_all = true;
+	sonde_json__region(x, d->report, node);
+	sonde_json_close(&x->w, '}');
+	sonde_sink_putc(to, '\n');
+	return 0;
 }
 
 static int write_markdown(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
-	struct sonde_markdown m;
-	int rc = sonde_markdown__init(&m, d->tree, d->options, to, d->err);
-
-	if (rc == 0) {
-		sonde_markdown__region(&m, d->report, node, 1);
-		sonde_sink_putc(to, '\n');
-		sonde_markdown__head(&m);
-	}
-	sonde_markdown__release(&m);
-	return rc;
+	d->markdown.to = to;
+	sonde_markdown__region(&d->markdown, d->report, node, 1);
+	sonde_sink_putc(to, '\n');
+	sonde_markdown__head(&d->markdown);
+	return d->markdown.cell.failed ? sonde_err_nomem(d->err) : 0;
 }
 
 static int write_kernels(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
-	struct sonde_figures f = {0};
-	int rc = sonde_figures_init(&f, d->tree, d->err);
-
-	if (rc == 0)
-		sonde_csv__kernels(to, d->tree, d->report, &d->report->nodes.at[node], &f);
-	sonde_figures_release(&f);
-	return rc;
+	sonde_csv__kernels(to, d->tree, d->report, &d->report->nodes.at[node], &d->figures);
+	return 0;
 }
 
 static int write_sections(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
-	struct sonde_figures f = {0};
-	int rc = sonde_figures_init(&f, d->tree, d->err);
+	sonde_sections_print(to, d->tree, d->report, node, &d->figures);
+	return 0;
+}
 
-	if (rc == 0)
-		sonde_sections_print(to, d->tree, d->report, node, &f);
-	sonde_figures_release(&f);
-	return rc;
+static int write_rest(struct disk *d, uint32_t node, struct sonde_sink *to)
+{
+	(void)node;
+	sonde_csv__regions(to, d->tree, d->report, d->rest, &d->figures);
+	return 0;
 }
 
 static int write_exported(struct disk *d, uint32_t node, struct sonde_sink *to)
@@ -132,15 +147,38 @@ static int write_region(struct disk *d, uint32_t node, struct sonde_str folder)
 	return rc;
 }
 
+/* Which regions get a folder: the dearest, and all of them have their parents' too. */
+static int list_folders(struct sonde_listing *out, struct disk *d, const struct sonde_report *r)
+{
+	struct sonde_export_options some = *d->options;
+
+	some.max_regions = some.max_folders ? some.max_folders : MAX_FOLDERS;
+	some.sort = SONDE_SORT_ORDER;
+	return sonde_listing_build(out, d->tree, r, &some, d->err);
+}
+
+/* One folder per region, and one table for those that get none. */
 static int write_regions(struct disk *d, const struct sonde_report *r)
 {
-	struct sonde_folders folders;
+	struct sonde_folders folders = {0};
+	struct sonde_listing list = {0}, rest = {0};
 	size_t i;
-	int rc = sonde_folders_build(&folders, d->tree, r, d->err);
+	int rc = list_folders(&list, d, r);
 
+	if (rc == 0)
+		rc = sonde_folders_build(&folders, d->tree, r, d->err);
 	d->report = r;
-	for (i = 0; i < r->nodes.nr && rc == 0; i++)
-		rc = write_region(d, (uint32_t)i, folders.at[i]);
+	for (i = 0; i < list.nr && rc == 0; i++)
+		rc = write_region(d, list.at[i], folders.at[list.at[i]]);
+	if (rc == 0 && list.nr_left_out)
+		rc = sonde_listing_invert(&rest, &list, r, d->err);
+	d->rest = &rest;
+	if (rc == 0 && rest.nr)
+		rc = sonde_dir_make(d->path.p, d->err);
+	if (rc == 0 && rest.nr)
+		rc = write_file(d, SONDE_REST_FILE, write_rest, 0);
+	sonde_listing_release(&rest);
+	sonde_listing_release(&list);
 	sonde_folders_release(&folders);
 	return rc;
 }
@@ -265,11 +303,14 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 	sonde_buf_puts(&d.path, dir);
 	rc = d.path.failed ? sonde_err_nomem(err) : sonde_dir_make(dir, err);
 	if (rc == 0)
+		rc = open_writers(&d);
+	if (rc == 0 && !o->no_folders)
 		rc = write_folders(&d);
 	if (rc == 0)
 		rc = write_charts(&d);
 	if (rc == 0)
 		rc = write_wholes(&d);
+	close_writers(&d);
 	sonde_buf_release(&d.path);
 	return rc;
 }

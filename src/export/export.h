@@ -28,6 +28,8 @@ struct sonde_export_options {
 	/* The longest region and kernel tables in text and Markdown; 0 = the format's own default,
 	 * SONDE_NO_LIMIT = all. JSON and CSV are always complete. */
 	size_t max_regions, max_kernels;
+	size_t max_folders; /* of regions in sonde_export_dir: the dearest; 0 = its default */
+	bool no_folders;
 	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */
 	struct sonde_words formats; /* what sonde_export_dir writes, by name; none = the default */
 	struct sonde_words scopes;  /* names or globs of the reports to show; none = all */

@@ -93,6 +93,9 @@ struct sonde_listing {
 };
 int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
+/* The regions of `r` that are not in `l`, in order. */
+int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *l,
+	const struct sonde_report *r, struct sonde_err *err);
 void sonde_listing_release(struct sonde_listing *l);
 
 /* What a reader of replayed ranges must know; NULL for kernels. */

@@ -1,6 +1,7 @@
 #include "export/folder.h"
 
 #include "base/alloc.h"
+#include "catalogue/formats.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -118,8 +119,10 @@ static int name_all(struct sonde_folders *f, const struct sonde_tree *t,
 int sonde_folders_build(struct sonde_folders *out, const struct sonde_tree *t,
 	const struct sonde_report *r, struct sonde_err *err)
 {
-	static const char *const ours[] = {
-		"report.json", "report.md", "report.html", "icicle.svg", "roofline.svg", "scopes"};
+#define FILE_NAME(name, extensions, flags) "report." #name,
+	static const char *const ours[] = {SONDE_DIR_FORMATS(FILE_NAME) "icicle.svg",
+		"roofline.svg", "scopes", SONDE_REST_FILE};
+#undef FILE_NAME
 	struct sonde_str *labels;
 	uint32_t depth = 0;
 	size_t i;

@@ -14,6 +14,7 @@
 #include "aggregate/tree.h"
 
 #define SONDE_FOLDER_MAX 80
+#define SONDE_REST_FILE	 "other_regions.csv" /* the regions that get no folder */
 
 struct sonde_folders {
 	struct sonde_arena arena;

@@ -171,6 +171,27 @@ int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	return 0;
 }
 
+int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *l,
+	const struct sonde_report *r, struct sonde_err *err)
+{
+	size_t i, nr = r->nodes.nr;
+	bool *is_listed = sonde_calloc(nr + 1, sizeof(*is_listed));
+
+	*out = (struct sonde_listing){.at = sonde_calloc(nr + 1, sizeof(*out->at))};
+	if (!is_listed || !out->at) {
+		sonde_free(is_listed);
+		sonde_listing_release(out);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < l->nr; i++)
+		is_listed[l->at[i]] = true;
+	for (i = 0; i < nr; i++)
+		if (!is_listed[i])
+			out->at[out->nr++] = (uint32_t)i;
+	sonde_free(is_listed);
+	return 0;
+}
+
 void sonde_listing_release(struct sonde_listing *l)
 {
 	sonde_free(l->at);

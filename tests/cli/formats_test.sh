@@ -129,9 +129,9 @@ sqlite_sound() {
 		"$(printf 'ok\n1\n58\n9')" ]
 }
 sqlite_whole() { # no half-written database
-	mkdir -p "$TMP/half" && echo old >"$TMP/half/x.db"
+	mkdir -p "$TMP/half" && echo "the old file" >"$TMP/half/x.db"
 	fails 1 "No such file" report -f sqlite -o "$TMP/nosuch/x.db" $DATA/seed_kernel.ncu-rep || fails 1 "unable to open" report -f sqlite -o "$TMP/nosuch/x.db" $DATA/seed_kernel.ncu-rep || return
-	report -f sqlite -o "$TMP/half/x.db" $DATA/seed_kernel.ncu-rep && [ "$(ls "$TMP/half")" = x.db ] && ! grep -q old "$TMP/half/x.db"
+	report -f sqlite -o "$TMP/half/x.db" $DATA/seed_kernel.ncu-rep && [ "$(ls "$TMP/half")" = x.db ] && ! grep -q "the old file" "$TMP/half/x.db"
 }
 
 # --- SVG

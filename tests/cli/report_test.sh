@@ -164,6 +164,18 @@ report -o "$TMP/formats" 'report.formats=[csv,json]' $DATA/seed_kernel.ncu-rep
 check "a directory holds the configured formats" \
 	test "$(cd "$TMP/formats" && echo report.*)" = "report.csv report.json"
 
+# The test capture has A, A::A1 and B, in order of time.
+folders() { # VALUE FOLDERS LINES-OF-THE-TABLE
+	report -o "$TMP/folders-$1" "report.folders=$1" $DATA/seed_kernel.ncu-rep &&
+		[ "$(cd "$TMP/folders-$1" && ls -d */ 2>/dev/null | tr -d '/\n')" = "$2" ] &&
+		[ "$(cat "$TMP/folders-$1/other_regions.csv" 2>/dev/null | wc -l)" = "$3" ]
+}
+check "folders of the regions that took longest, the rest in a table" folders 2 AB 2
+check "the table has what has no folder" grep -q '^aggregate,kernel,A/A::A1,' "$TMP/folders-2/other_regions.csv"
+check "a folder per region and no table" folders all AA__A1B 0
+check "no folders" folders none "" 0
+fails "folders are a number or a word" 2 "all, none or a number" report -o "$TMP/f" report.folders=some $DATA/seed_kernel.ncu-rep
+
 same_as_printed() { # -o writes what would be printed
 	local f
 	for f in text json md csv; do
