@@ -201,16 +201,23 @@ $(BUILD)/tests/%_fuzz: $(BUILD)/lib/hydra/tests/%_fuzz.o $(BUILD)/libhydra.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
-DATA := $(DESTDIR)$(PREFIX)/share/sonde
-DOC  := $(DESTDIR)$(PREFIX)/share/doc/sonde
-MAN  := $(DESTDIR)$(PREFIX)/share/man/man1
+SHARE := $(DESTDIR)$(PREFIX)/share
+DATA  := $(SHARE)/sonde
+DOC   := $(SHARE)/doc/sonde
+MAN   := $(SHARE)/man/man1
+# The manual and the completions are made from the tables of options that --help is made from.
+COMMANDS = $(shell $(BUILD)/sonde --help=table | cut -f1)
 
 install: all
 	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
 	install -d $(DATA) $(DOC) $(MAN)
+	umask 022; for c in '' $(COMMANDS); do $(BUILD)/sonde $$c --help=man >$(MAN)/sonde$${c:+-}$$c.1 || exit 1; done
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	umask 022; scripts/completions $(BUILD)/sonde bash >$(SHARE)/bash-completion/completions/sonde
+	umask 022; scripts/completions $(BUILD)/sonde zsh >$(SHARE)/zsh/site-functions/_sonde
+	umask 022; scripts/completions $(BUILD)/sonde fish >$(SHARE)/fish/vendor_completions.d/sonde.fish
 	install -m644 schema/*.json $(DATA)/
 	install -m644 README.md LICENSE docs/*.md $(DOC)/
-	install -m644 docs/man/*.1 $(MAN)/
 	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
 	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
 	@for w in resnet resnet_cpu; do if [ -f $(BUILD)/workloads/$$w ]; then install -Dm755 $(BUILD)/workloads/$$w $(DESTDIR)$(PREFIX)/lib/sonde/workloads/$$w; fi; done

@@ -121,12 +121,38 @@ static int show(
 	return rc;
 }
 
+/* The keys with the help, whatever it is for. */
+static void print_keys(enum sonde_help as, struct sonde_sink *out)
+{
+	const struct hydra_key *k;
+
+	if (as == SONDE_HELP_TEXT) {
+		sonde_sink_puts(out, "\nkeys and their defaults:\n");
+		hydra_keys_print_help(sonde_keys, out);
+		return;
+	}
+	sonde_sink_puts(out, as == SONDE_HELP_MAN ? ".SH KEYS AND THEIR DEFAULTS\n" : "");
+	for (k = sonde_keys; k->key; k++) {
+		if (as == SONDE_HELP_TABLE) {
+			sonde_sink_printf(out, "key\t-\t%s\t%s\t%s\n", k->key,
+				k->words ? k->words : "-", k->doc);
+			continue;
+		}
+		sonde_sink_puts(out, ".TP\n\\fB");
+		sonde_man_text(out, k->key);
+		sonde_sink_puts(out, "\\fR=");
+		sonde_man_text(out, k->fallback);
+		sonde_sink_putc(out, '\n');
+		sonde_man_text(out, k->doc);
+		sonde_sink_putc(out, '\n');
+	}
+}
+
 static int run(struct sonde_args *args, struct sonde_sink *out, struct sonde_err *err)
 {
 	if (args->wants_help) {
-		sonde_usage_print(&usage, out);
-		sonde_sink_puts(out, "\nkeys and their defaults:\n");
-		hydra_keys_print_help(sonde_keys, out);
+		sonde_usage_print(&usage, args, out);
+		print_keys(args->help_as, out);
 		return 0;
 	}
 	if (want.markdown) {

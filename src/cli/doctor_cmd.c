@@ -45,7 +45,7 @@ int sonde_cmd_doctor(int argc, char **argv)
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc == 0 && args.wants_help)
-		sonde_usage_print(&usage, &out);
+		sonde_usage_print(&usage, &args, &out);
 	else if (rc == 0 && args.operands.nr)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "doctor takes no operand");
 	else if (rc == 0 && examine(is_json, &out, &worst))

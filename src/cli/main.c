@@ -51,6 +51,57 @@ static int help(void)
 	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
 }
 
+/* The head of a page of the manual; `c` NULL = the page of sonde itself. */
+static void man_head(struct sonde_sink *out, const struct sonde_command *c)
+{
+	sonde_sink_puts(
+		out, ".\\\" Made by `sonde --help=man` from the tables `--help` is made from.\n");
+	sonde_sink_printf(out,
+		".TH SONDE%s%s 1 \"\" \"sonde " SONDE_VERSION "\" \"User Commands\"\n",
+		c ? "-" : "", c ? c->name : "");
+	sonde_sink_printf(out, ".SH NAME\nsonde%s%s \\- ", c ? "\\-" : "", c ? c->name : "");
+	sonde_man_text(out, c ? c->summary : "GPU profiling by NVTX region");
+	sonde_sink_putc(out, '\n');
+}
+
+static int man_page(void)
+{
+	struct sonde_err err = {0};
+	struct sonde_sink out;
+	size_t i;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	man_head(&out, NULL);
+	sonde_sink_puts(&out,
+		".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n"
+		".SH DESCRIPTION\nProfiles a program, or reads a capture of one, and tells what "
+		"each "
+		"of its NVTX regions cost.\nCaptures are read without a GPU and without NVIDIA "
+		"software.\n.SH COMMANDS\n");
+	for (i = 0; i < NR_COMMANDS; i++) {
+		sonde_sink_printf(&out, ".TP\n.BR sonde\\-%s (1)\n", commands[i].name);
+		sonde_man_text(&out, commands[i].summary);
+		sonde_sink_putc(&out, '\n');
+	}
+	sonde_sink_puts(&out, ".SH EXIT STATUS\n0 on success, 1 on failure, 2 on wrong usage. "
+			      "Commands that run a "
+			      "program return its status.\n");
+	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+}
+
+/* A line per command, for scripts/completions. */
+static int table(void)
+{
+	struct sonde_err err = {0};
+	struct sonde_sink out;
+	size_t i;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	for (i = 0; i < NR_COMMANDS; i++)
+		sonde_sink_printf(&out, "%s\t%s\n", commands[i].name, commands[i].summary);
+	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+}
+
 static int version(void)
 {
 	struct sonde_err err = {0};
@@ -86,6 +137,15 @@ static int unknown(const char *word)
 	return 2;
 }
 
+static void print_head(const struct sonde_command *c)
+{
+	struct sonde_sink out;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	man_head(&out, c);
+	sonde_sink_close(&out, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
@@ -104,6 +164,10 @@ int main(int argc, char **argv)
 		return version();
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return help();
+	if (strcmp(word, "--help=man") == 0)
+		return man_page();
+	if (strcmp(word, "--help=table") == 0)
+		return table();
 	if (strcmp(word, "help") == 0) {
 		if (argc < 3)
 			return help();
@@ -114,5 +178,7 @@ int main(int argc, char **argv)
 	c = find(word);
 	if (c && c->runs_programs)
 		signal(SIGPIPE, SIG_IGN);
+	if (c && argc == 3 && strcmp(argv[2], "--help=man") == 0)
+		print_head(c);
 	return c ? c->run(argc - 1, argv + 1) : unknown(word);
 }

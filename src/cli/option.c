@@ -166,6 +166,24 @@ static int take_word(struct parse *p)
 	return take(p, o, word[2] ? word + 2 : NULL);
 }
 
+/* `--help`, and how the manual and the completions are made from the same tables. */
+static bool asks_help(struct sonde_args *out, const char *word)
+{
+	static const char *const words[] = {[SONDE_HELP_TEXT] = "--help",
+		[SONDE_HELP_MAN] = "--help=man",
+		[SONDE_HELP_TABLE] = "--help=table"};
+	unsigned i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words) && !out->wants_help; i++) {
+		out->wants_help = strcmp(word, words[i]) == 0;
+		out->help_as = (enum sonde_help)i;
+	}
+	if (!out->wants_help)
+		out->help_as = SONDE_HELP_TEXT;
+	out->wants_help |= strcmp(word, "-h") == 0;
+	return out->wants_help;
+}
+
 int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int argc, char **argv,
 	struct sonde_err *err)
 {
@@ -180,8 +198,7 @@ int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int
 			rc = add_word(&p, &out->operands, word);
 		} else if (strcmp(word, "--") == 0) {
 			is_over = true;
-		} else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-			out->wants_help = true;
+		} else if (asks_help(out, word)) {
 			return 0;
 		} else {
 			rc = take_word(&p);
@@ -194,65 +211,4 @@ void sonde_args_release(struct sonde_args *a)
 {
 	sonde_vec_release(&a->operands);
 	sonde_arena_release(&a->arena);
-}
-
-#define HELP_COLUMN 30
-#define HELP_WIDTH  80
-
-/* Words of `text` from HELP_COLUMN on; the cursor is at `column`. */
-static void print_wrapped(struct sonde_sink *to, const char *text, size_t column)
-{
-	struct sonde_str rest = sonde_str_from(text);
-
-	if (column >= HELP_COLUMN) {
-		sonde_sink_printf(to, "\n%*s", HELP_COLUMN, "");
-		column = HELP_COLUMN;
-	} else {
-		sonde_sink_printf(to, "%*s", (int)(HELP_COLUMN - column), "");
-		column = HELP_COLUMN;
-	}
-	while (rest.n) {
-		struct sonde_str word = sonde_str_cut(rest, ' ', &rest);
-
-		if (column > HELP_COLUMN && column + 1 + word.n > HELP_WIDTH) {
-			sonde_sink_printf(to, "\n%*s", HELP_COLUMN, "");
-			column = HELP_COLUMN;
-		} else if (column > HELP_COLUMN) {
-			sonde_sink_putc(to, ' ');
-			column++;
-		}
-		sonde_sink_str(to, word);
-		column += word.n;
-	}
-	sonde_sink_putc(to, '\n');
-}
-
-static void print_option(struct sonde_sink *to, const struct sonde_option *o)
-{
-	struct sonde_buf left = {0};
-
-	if (o->letter)
-		sonde_buf_printf(&left, "  -%c, --%s", o->letter, o->name);
-	else
-		sonde_buf_printf(&left, "      --%s", o->name);
-	if (o->kind != SONDE_OPTION_FLAG)
-		sonde_buf_printf(&left, " %s", o->arg);
-	sonde_sink_str(to, sonde_buf_view(&left));
-	print_wrapped(to, o->help, left.n);
-	sonde_buf_release(&left);
-}
-
-void sonde_usage_print(const struct sonde_usage *u, struct sonde_sink *to)
-{
-	static const struct sonde_option help = {
-		'h', "help", NULL, "this text", SONDE_OPTION_FLAG, NULL};
-	size_t i;
-
-	sonde_sink_printf(to, "usage: %s\n\n%s\n\noptions:\n", u->synopsis, u->about);
-	for (i = 0; i < u->nr_options; i++)
-		print_option(to, &u->options[i]);
-	print_option(to, &help);
-	sonde_sink_puts(to, "\nexamples:\n");
-	for (i = 0; i < 2; i++)
-		sonde_sink_printf(to, "  # %s\n  %s\n", u->examples[i][0], u->examples[i][1]);
 }

@@ -42,10 +42,17 @@ struct sonde_usage {
 	const char *examples[2][2]; /* what it does, the command */
 };
 
+enum sonde_help {
+	SONDE_HELP_TEXT,  /* --help */
+	SONDE_HELP_MAN,	  /* --help=man: a page of the manual, without its head (see main.c) */
+	SONDE_HELP_TABLE, /* --help=table: a line per option, for scripts/completions */
+};
+
 /* What the command line held beside the options. Start with `= {0}`. */
 struct sonde_args {
 	struct sonde_word_list operands;
-	bool wants_help;	  /* --help was there; nothing after it was read */
+	bool wants_help; /* --help was there; nothing after it was read */
+	enum sonde_help help_as;
 	struct sonde_arena arena; /* lists that had to be cut up */
 };
 
@@ -53,6 +60,10 @@ struct sonde_args {
 int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int argc, char **argv,
 	struct sonde_err *err);
 void sonde_args_release(struct sonde_args *a);
-void sonde_usage_print(const struct sonde_usage *u, struct sonde_sink *to);
+/* The help as `args` asks for it (usage.c). */
+void sonde_usage_print(
+	const struct sonde_usage *u, const struct sonde_args *args, struct sonde_sink *to);
+/* Text in a page of the manual: nothing in it is a request. */
+void sonde_man_text(struct sonde_sink *to, const char *text);
 
 #endif

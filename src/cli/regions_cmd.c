@@ -106,7 +106,7 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		return rc;
 	if (q->own.wants_help) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &out);
+		sonde_usage_print(&usage, &q->own, &out);
 		rc = sonde_sink_close(&out, err);
 		return rc ? rc : 1;
 	}

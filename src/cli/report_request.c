@@ -104,7 +104,7 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 		return rc;
 	if (q->args.wants_help) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &out);
+		sonde_usage_print(&usage, &q->args, &out);
 		rc = sonde_sink_close(&out, err);
 		return rc ? rc : 1;
 	}

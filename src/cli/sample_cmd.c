@@ -433,7 +433,7 @@ int sonde_cmd_sample(int argc, char **argv)
 
 	if (rc == 0 && q.args.wants_help) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &out);
+		sonde_usage_print(&usage, &q.args, &out);
 		rc = sonde_sink_close(&out, &err);
 	} else {
 		if (rc == 0 && q.args.operands.nr)

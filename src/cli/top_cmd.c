@@ -83,7 +83,7 @@ int sonde_cmd_top(int argc, char **argv)
 
 	if (rc == 0 && args.wants_help) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &out);
+		sonde_usage_print(&usage, &args, &out);
 		rc = sonde_sink_close(&out, &err);
 	} else if (rc == 0 && args.operands.nr != 1) {
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "top: one input is needed");

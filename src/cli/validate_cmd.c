@@ -39,7 +39,7 @@ int sonde_cmd_validate(int argc, char **argv)
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc == 0 && args.wants_help)
-		sonde_usage_print(&usage, &out);
+		sonde_usage_print(&usage, &args, &out);
 	else if (rc == 0 && args.operands.nr == 0)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: no file");
 	else if (rc == 0)
