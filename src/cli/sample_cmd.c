@@ -150,6 +150,13 @@ static void show_losses(struct work *w)
 	const char *left_out = sonde_sampling_left_out(w->sampling);
 	size_t nr = sonde_sampling_nr_sets(w->sampling);
 
+	if (st->nr_samples)
+		sonde_sink_printf(&w->out,
+			"decoding took %.1f us a sample, evaluating %.1f us; %llu first samples "
+			"were left out\n",
+			(double)st->decode_ns / 1e3 / (double)st->nr_samples,
+			(double)st->evaluate_ns / 1e3 / (double)st->nr_samples,
+			(unsigned long long)st->nr_first);
 	if (st->nr_gaps || st->nr_overflows)
 		sonde_sink_printf(&w->out,
 			"%.1f ms are missing in %llu gaps; the hardware buffer was full %llu "

@@ -49,6 +49,8 @@ struct sonde_sampler_status {
 	uint64_t nr_refused;   /* left out: its times cannot be right */
 	uint64_t nr_slower;    /* times the interval was made longer to keep up */
 	uint64_t nr_others;    /* other programs seen on the device at once, at most */
+	uint64_t decode_ns;    /* spent on decoding … */
+	uint64_t evaluate_ns;  /* … and on evaluating what was decoded */
 };
 
 /* Appends the payload of a COUNTERS block. */

@@ -261,16 +261,20 @@ static uint64_t lag_of(const struct loop *l)
 /* One image full of samples. */
 static enum next drain(struct loop *l, struct pm_drained *d)
 {
-	uint64_t begin = mono_ns();
+	uint64_t begin = mono_ns(), middle, end;
 
 	if (pm_device_drain(l->s, d, l->err))
 		return FAILED;
+	middle = mono_ns();
 	if (d->nr > PM_IMAGE_SAMPLES)
 		d->nr = PM_IMAGE_SAMPLES;
 	if (take(l, d->nr))
 		return FAILED;
+	end = mono_ns();
+	l->s->status.decode_ns += middle - begin;
+	l->s->status.evaluate_ns += end - middle;
 	if (d->nr >= PM_IMAGE_SAMPLES / 8)
-		add_cost(l, mono_ns() - begin, d->nr);
+		add_cost(l, end - begin, d->nr);
 	l->s->status.nr_overflows += d->has_overflown;
 	if (d->has_overflown || (d->has_more && !l->burst_ns && lag_of(l) > MAX_LAG_NS))
 		return TOO_SLOW;

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Hardware counters sampled on a real GPU: `sonde sample` beside a kernel loop, `sonde run counters=…` on
+# the workloads and on PyTorch, samples against the kernels' clock, and what goes wrong.
+#
+#   make gpu-programs                      anywhere; build/gpu travels
+#   tests/gpu/sample_gpu.sh build/gpu      on the machine with the GPU (under two minutes)
+#
+# One `ok`, `not ok` or `skip` line per check, figures behind `#`. With $OUT the captures go there.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+BUILD=${1:-build/gpu}
+SONDE=$PWD/$BUILD/sonde
+DUMP=$PWD/$BUILD/tools/samples_dump
+export PATH="$PATH:/usr/local/cuda/bin" LC_ALL=C.UTF-8
+T=$(mktemp -d)
+[ -z "${OUT:-}" ] || mkdir -p "$OUT"
+trap 'kill "$loop" 2>/dev/null; rm -rf "$T"' EXIT
+loop=
+
+if [ ! -e /dev/nvidiactl ]; then
+	echo "skip sample_gpu: no GPU here"
+	exit 0
+fi
+show() { sed 's/^/#   /' "$@"; }
+check() { # NAME COMMAND…
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else
+		echo "not ok $name"
+		show "$T/err" | tail -12
+	fi
+}
+keep() { # DIRECTORY NAME: the captures of a run
+	[ -z "${OUT:-}" ] || { mkdir -p "$OUT/$2" && cp "$1"/native/*.sonde "$OUT/$2/"; }
+}
+says() { grep -q "$1" "$T/out"; }
+value() { sed -n "s/.* $1=\([^ ]*\).*/\1/p" "$T/dump" | head -1; }
+is() { python3 -c "import sys; sys.exit(not ($1))" 2>>"$T/err"; }
+sample() { # NAME ARGS…: of whatever runs
+	local name=$1
+	shift
+	echo "# --- sonde sample $*"
+	"$SONDE" sample "$@" >"$T/out" 2>"$T/err"
+	check "$name" [ $? -eq 0 ]
+	show "$T/out"
+}
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | show
+echo "# $(nproc) cores"
+
+# --- a device, whatever runs there
+sample "sample: an idle device" --seconds 0.5
+if python3 -c 'import torch' 2>/dev/null; then
+	python3 -c '
+import torch, time
+a = torch.randn(4096, 4096, device="cuda", dtype=torch.half)
+b = torch.randn(1 << 28, device="cuda")
+end = time.time() + 60
+while time.time() < end:
+    for _ in range(20):
+        a @ a
+        b.add_(1)
+    torch.cuda.synchronize()
+' &
+else
+	"$PWD/$BUILD/workloads/resnet" --steps=1000000 >/dev/null &
+fi
+loop=$!
+sleep 6
+sample "sample: basic, beside a kernel loop" --seconds 2
+check "sample: SMs were active" grep -q "^SM active  *[1-9]" "$T/out"
+sample "sample: basic at 20 us, more than one core decodes" --seconds 1.5 --interval 20us
+sample "sample: bursts of 20 ms at 10 us" --seconds 1.5 --interval 10us --burst 20ms
+sample "sample: full" --seconds 3 --counters full
+sample "sample: memory" --seconds 1 --counters memory
+sample "sample: tensor" --seconds 1 --counters tensor
+"$SONDE" sample --seconds 1 -f csv >"$T/basic.csv" 2>"$T/err"
+check "sample: csv has every sample" [ "$(wc -l <"$T/basic.csv")" -gt 1000 ]
+[ -z "${OUT:-}" ] || head -4000 "$T/basic.csv" >"$OUT/basic.csv"
+# One client may sample a device at a time: what the second one hears.
+"$SONDE" sample --seconds 3 >/dev/null 2>&1 &
+first=$!
+sleep 1.5
+"$SONDE" sample --seconds 0.2 >"$T/out" 2>"$T/err"
+check "sample: a second client is told that the device is taken" grep -q "another program samples" "$T/err"
+show "$T/err"
+wait "$first"
+
+# --- runs
+run() { # NAME ARGS… -- PROGRAM…
+	local name=$1 begin=$EPOCHREALTIME
+	shift
+	n=$((${n:-0} + 1)) dir=$T/run$n
+	echo "# --- sonde run $*"
+	"$SONDE" run "hydra.run.dir=$dir" "$@" >"$T/out" 2>"$T/err" </dev/null
+	check "run: $name" [ $? -eq 0 ]
+	echo "# took $(python3 -c "print('%.2f' % ($EPOCHREALTIME - $begin))") s"
+	grep -v "^$" "$T/err" | show | tail -8
+	"$DUMP" "$dir/native" >"$T/dump" 2>&1
+	show "$T/dump" | cut -c1-200 | head -40
+	[ "$1" = counters=off ] || check "run: $name: samples were taken" is "int('0$(value samples)') > 0"
+	keep "$dir" "run$n"
+}
+run "another program is on the device, and said to be" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
+check "run: the report tells of the other program" grep -q "other program" "$T/dump"
+kill "$loop"
+wait "$loop" 2>/dev/null
+loop=
+
+run "three ranges" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
+run "residual network" counters=basic -- "$PWD/$BUILD/workloads/resnet" --steps=200
+check "run: samples of the network lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
+if python3 -c 'import torch' 2>/dev/null; then
+	run "decode, counters off" counters=off -- python3 workloads/torch_decode.py --steps 400
+	show "$T/out" | grep -i " s$\|checksum" | head -3
+	run "decode" counters=basic -- python3 workloads/torch_decode.py --steps 400
+	show "$T/out" | grep -i " s$\|checksum" | head -3
+	check "run: samples of decode lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
+	[ -z "${OUT:-}" ] || "$DUMP" --data "$OUT/decode" "$dir/native" >/dev/null
+	run "decode in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
+		python3 workloads/torch_decode.py --steps 400 --graph
+	run "decode, full" counters=full -- python3 workloads/torch_decode.py --steps 400
+fi
+
+# --- a sampler that is killed costs counters only
+dir=$T/killed
+"$SONDE" run "hydra.run.dir=$dir" counters=basic -- sh -c \
+	"$PWD/$BUILD/workloads/resnet --steps=300 >/dev/null; pkill -KILL -P \$PPID -x sonde-sampler; exit 7" >"$T/out" 2>"$T/err"
+check "run: killed sampler: the program's status is kept" [ $? -eq 7 ]
+check "run: killed sampler: it is said" grep -q "no hardware counters: the sampler was killed" "$T/err"
+"$DUMP" "$dir/native" >"$T/dump" 2>&1
+check "run: killed sampler: what it had written is kept" is "int('0$(value samples)') > 0"
+echo "# done"
