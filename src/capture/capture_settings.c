@@ -55,6 +55,8 @@ static const struct setting {
 	{"pipeline.native.enable", BOOL, AT(native_enable)},
 	{"pipeline.native.cupti", TEXT, AT(native_cupti)},
 	{"pipeline.native.graphs", TEXT, AT(native_graphs)},
+	{"pipeline.native.api", TEXT, AT(native_api)},
+	{"pipeline.native.memory", BOOL, AT(native_memory)},
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},

@@ -28,6 +28,8 @@ struct sonde_capture_settings {
 	struct sonde_list native_include, native_exclude;
 	const char *native_cupti;  /* "auto", "off", a path; NULL = auto */
 	const char *native_graphs; /* "nodes" or "whole" */
+	const char *native_api;	   /* "light" or "off" */
+	bool native_memory;
 	long native_buffer_mb;
 	/* Hardware counters sampled beside the native capture. */
 	const char *counters_set;	  /* "auto", "off" or a set of sample/roles.h */

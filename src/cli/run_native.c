@@ -32,7 +32,7 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-#define NR_OPTIONS 3
+#define NR_OPTIONS 5
 
 /* Lines for the library's own settings, in the run's arena. */
 static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
@@ -46,6 +46,8 @@ static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], st
 			   .p;
 	lines[1] = sonde_arena_printf(&r->arena, "graphs=%s", set->native_graphs).p;
 	lines[2] = sonde_arena_printf(&r->arena, "buffer_bytes=%ld", set->native_buffer_mb << 20).p;
+	lines[3] = sonde_arena_printf(&r->arena, "api=%s", set->native_api).p;
+	lines[4] = set->native_memory ? "memory=on" : "memory=off";
 	for (i = 0; i < NR_OPTIONS; i++)
 		if (!lines[i])
 			return sonde_err_nomem(err);

@@ -52,6 +52,12 @@ const struct hydra_key sonde_keys[] = {
 		"of a libcupti.so"),
 	WORD("pipeline.native.graphs", "nodes", "nodes|whole",
 		"launches of CUDA graphs: every node by itself, or each launch as one"),
+	WORD("pipeline.native.api", "light", "light|off",
+		"CUDA calls of the host: those that can wait (synchronisations, copies, "
+		"allocations), or none"),
+	BOOL("pipeline.native.memory", "false",
+		"record allocations and frees of GPU memory (cudaMalloc, pools; not PyTorch's "
+		"reuse of its own cache)"),
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 

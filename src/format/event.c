@@ -34,6 +34,7 @@ static const struct shape shapes[SONDE_EVENT_LAST + 1] = {
 	[SONDE_EVENT_OVERHEAD] = {true, false, false, NR_GPU + 1, 0},
 	[SONDE_EVENT_DEVICE] = {true, false, true, 1, 5},
 	[SONDE_EVENT_ATTRIBUTE] = {true, false, true, 1, 1},
+	[SONDE_EVENT_UUID] = {true, false, true, 1, 0},
 	[SONDE_EVENT_MEMORY] = {true, false, false, NR_GPU + 5, 0},
 };
 

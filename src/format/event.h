@@ -54,6 +54,7 @@ enum sonde_event_type {
 	SONDE_EVENT_DEVICE = 21,    /* id; label; SONDE_DEVICE_* */
 	SONDE_EVENT_ATTRIBUTE = 22, /* device id; label: the attribute's name; value */
 	SONDE_EVENT_MEMORY = 23,    /* SONDE_GPU_* in front; SONDE_MEMORY_* */
+	SONDE_EVENT_UUID = 24,	    /* device id; label: `GPU-…` */
 	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */
 };
 

@@ -128,6 +128,7 @@ static void *collect(void *arg)
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&ending))
 			sonde_cupti.cuptiActivityFlushAll(0);
+		sonde_devices__describe();
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 	}
 	return NULL;
@@ -143,6 +144,7 @@ static void collect_rest(void)
 	clock_event();
 	sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	sonde_flusher__await_collectors(); /* what the collector took is not in there */
+	sonde_devices__describe();
 	atomic_store(&sonde_inject.is_collected, true);
 }
 
@@ -162,6 +164,9 @@ static void enable(void)
 		if (sonde_cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS)
 			sonde_flusher__note("CUPTI refused a kind of activity");
 	}
+	if (sonde_inject.config.has_memory &&
+		sonde_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2) != CUPTI_SUCCESS)
+		sonde_flusher__note("CUPTI cannot trace allocations of memory");
 	if (sonde_inject.config.whole_graphs &&
 		sonde_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != CUPTI_SUCCESS)
 		sonde_flusher__note("CUPTI cannot trace whole graphs");

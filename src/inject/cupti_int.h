@@ -1,6 +1,6 @@
 /*
  * CUPTI as found in the running process: the functions we call, by dlsym.
- * Vendor types stay in records.c, callbacks in launches.c, loading in cupti_load.c.
+ * Vendor types stay in records.c and devices.c, callbacks in launches.c, loading in cupti_load.c.
  */
 #ifndef SONDE_INJECT_CUPTI_INT_H
 #define SONDE_INJECT_CUPTI_INT_H
@@ -30,6 +30,8 @@ struct sonde_cupti {
 	SONDE_CUPTI_CALLS(FIELD)
 #undef FIELD
 	CUpti_SubscriberHandle subscriber;
+	/* The driver's own; NULL where it is not found. */
+	CUresult(CUDAAPI *device_attribute)(int *, CUdevice_attribute, CUdevice);
 	uint32_t version; /* of the one found, which need not be that of the headers */
 };
 
@@ -41,6 +43,10 @@ struct thread;
 bool sonde_cupti__load(const char *path);
 /* Asks to be called at every launch, copy and graph node. False when CUPTI refuses. */
 bool sonde_launches__subscribe(void);
+/* A device was met: what the driver says of it is written by the next sonde_devices__describe. */
+void sonde_devices__met(uint32_t id);
+/* Asks the driver, so not to be called by CUPTI's own threads. */
+void sonde_devices__describe(void);
 /* Writes one record as an event of this thread. */
 void sonde_activity__record(struct thread *t, const CUpti_Activity *r);
 

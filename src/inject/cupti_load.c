@@ -42,6 +42,14 @@ static void *find(const char *path)
 	return lib;
 }
 
+/* CUDA is there: it is what loaded us. */
+static void find_driver(void *lib)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	*(void **)&sonde_cupti.device_attribute = dlsym(cuda ? cuda : lib, "cuDeviceGetAttribute");
+}
+
 bool sonde_cupti__load(const char *path)
 {
 	void *lib = find(path);
@@ -54,5 +62,6 @@ bool sonde_cupti__load(const char *path)
 		return false;
 	SONDE_CUPTI_CALLS(LOAD)
 #undef LOAD
+	find_driver(lib);
 	return sonde_cupti.cuptiGetVersion(&sonde_cupti.version) == CUPTI_SUCCESS;
 }

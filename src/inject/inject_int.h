@@ -65,6 +65,8 @@ struct config {
 	uint32_t collect_ms;
 	bool use_cupti;
 	bool whole_graphs;
+	bool has_calls;	 /* CUDA calls that can wait */
+	bool has_memory; /* allocations and frees */
 	struct patterns include, exclude;
 };
 

@@ -63,18 +63,48 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	hook_leave(t);
 }
 
+/* What is wanted of each call of the driver and the runtime: CALL_LAUNCH, the kind + 1. */
+#define CALL_LAUNCH 0x80u
+#define CALL_KIND   0x7fu
+static uint8_t wanted[2][MAX_CALLBACKS];
+
+/* A call that can wait has ended; CUPTI kept for us when it began. */
+static void call_ended(unsigned kind, uint64_t began)
+{
+	struct thread *t = hook_enter();
+	struct sonde_event e;
+
+	if (!t)
+		return;
+	e.type = SONDE_EVENT_CALL;
+	e.ticks = ticks_now();
+	e.field[0] = kind;
+	e.field[1] = e.ticks - began;
+	sonde_ring__write(t, &e);
+	hook_leave(t);
+}
+
+static void api_call(unsigned what, const CUpti_CallbackData *call)
+{
+	if (call->callbackSite == CUPTI_API_ENTER) {
+		if (what & CALL_LAUNCH)
+			launch(call->correlationId);
+		if (what & CALL_KIND)
+			*call->correlationData = ticks_now();
+	} else if (what & CALL_KIND) {
+		call_ended((what & CALL_KIND) - 1, *call->correlationData);
+	}
+}
+
 static void CUPTIAPI called(
 	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	(void)user;
-	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
 		node(id, data);
-	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-		const CUpti_CallbackData *call = data;
-
-		if (call->callbackSite == CUPTI_API_ENTER)
-			launch(call->correlationId);
-	}
+	else if (id < MAX_CALLBACKS &&
+		 (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API))
+		api_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data);
 }
 
 static bool starts(const char *text, const char *prefix)
@@ -82,9 +112,56 @@ static bool starts(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
+static const struct {
+	const char *prefix;
+	uint8_t kind; /* enum sonde_call_kind */
+	bool is_launch, is_memory;
+} calls[] = {
+	{"Launch", SONDE_NR_CALL_KINDS, true, false},
+	{"GraphLaunch", SONDE_NR_CALL_KINDS, true, false},
+	{"Memcpy", SONDE_CALL_COPY, true, false},
+	{"Memset", SONDE_CALL_COPY, true, false},
+	{"StreamSynchronize", SONDE_CALL_SYNC_STREAM, false, false},
+	{"EventSynchronize", SONDE_CALL_SYNC_EVENT, false, false},
+	{"CtxSynchronize", SONDE_CALL_SYNC_DEVICE, false, false},
+	{"MemAlloc", SONDE_CALL_ALLOC, false, true},
+	{"MemHostAlloc", SONDE_CALL_ALLOC, false, true},
+	{"MemHostRegister", SONDE_CALL_ALLOC, false, false},
+	{"MemCreate", SONDE_CALL_ALLOC, false, false},
+	{"MemFree", SONDE_CALL_FREE, false, true},
+	{"MemHostUnregister", SONDE_CALL_FREE, false, false},
+	{"MemRelease", SONDE_CALL_FREE, false, false},
+	/* The runtime's names, for the correlation ids of memory. */
+	{"Malloc", SONDE_CALL_ALLOC, false, true},
+	{"HostAlloc", SONDE_CALL_ALLOC, false, true},
+	{"Free", SONDE_CALL_FREE, false, true},
+};
+
+/* What we want of a call; of those that can wait the driver's alone, where they all end. */
+static uint8_t want(const char *text, bool is_driver, bool kernels)
+{
+	const struct config *c = &sonde_inject.config;
+	uint8_t what = 0;
+	size_t i;
+
+	if (!kernels && starts(text, "LaunchKernel"))
+		return 0;
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		if (!starts(text, calls[i].prefix))
+			continue;
+		if (calls[i].is_launch || (calls[i].is_memory && c->has_memory))
+			what |= CALL_LAUNCH;
+		if (calls[i].kind < SONDE_NR_CALL_KINDS && is_driver && c->has_calls)
+			what |= (uint8_t)(calls[i].kind + 1);
+		return what;
+	}
+	return 0;
+}
+
 /* By name, since every CUDA version adds launch and copy calls of its own. */
 static void enable_calls(CUpti_CallbackDomain domain, bool kernels)
 {
+	bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
 	CUpti_CallbackId id;
 	const char *text;
 
@@ -96,10 +173,8 @@ static void enable_calls(CUpti_CallbackDomain domain, bool kernels)
 			text += 4;
 		else if (starts(text, "cu"))
 			text += 2;
-		if (!kernels && starts(text, "LaunchKernel"))
-			continue;
-		if (starts(text, "Launch") || starts(text, "GraphLaunch") ||
-			starts(text, "Memcpy") || starts(text, "Memset"))
+		wanted[is_driver][id] = want(text, is_driver, kernels);
+		if (wanted[is_driver][id])
 			sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, domain, id);
 	}
 }

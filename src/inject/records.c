@@ -144,6 +144,29 @@ static void overhead(struct thread *t, const overhead_record *o)
 #endif
 }
 
+/* As nvidia-smi writes it. */
+static void uuid(struct thread *t, const device_record *d)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[4 + 36 + 1] = "GPU-", *p = text + 4;
+	const unsigned char *bytes = (const unsigned char *)d->uuid.bytes;
+	struct sonde_event e;
+	struct label *l;
+	unsigned i;
+
+	for (i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*p++ = '-';
+		*p++ = digits[bytes[i] >> 4];
+		*p++ = digits[bytes[i] & 15];
+	}
+	l = sonde_label__intern(SONDE_STRING_NAME, 0, text, (size_t)(p - text));
+	e.type = SONDE_EVENT_UUID;
+	e.label = label_of(l, text, (size_t)(p - text));
+	e.field[0] = d->id;
+	sonde_ring__write(t, &e);
+}
+
 static void device(struct thread *t, const device_record *d)
 {
 	const char *text = d->name ? d->name : "";
@@ -158,6 +181,34 @@ static void device(struct thread *t, const device_record *d)
 	e.field[SONDE_DEVICE_MULTIPROCESSORS] = d->numMultiprocessors;
 	e.field[SONDE_DEVICE_MEMORY_BYTES] = d->globalMemorySize;
 	e.field[SONDE_DEVICE_BANDWIDTH] = d->globalMemoryBandwidth * 1000; /* CUPTI says kB/s */
+	sonde_ring__write(t, &e);
+	uuid(t, d);
+	sonde_devices__met(d->id);
+}
+
+/* By the call that asked for it the reader knows the region. */
+static void memory(struct thread *t, const CUpti_ActivityMemory4 *m)
+{
+	struct sonde_event e;
+
+	if (m->memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION &&
+		m->memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
+		return;
+	e.type = SONDE_EVENT_MEMORY;
+	e.field[SONDE_GPU_START] = m->timestamp;
+	e.field[SONDE_GPU_DURATION] = 0;
+	e.field[SONDE_GPU_CORRELATION] = m->correlationId;
+	e.field[SONDE_GPU_DEVICE] = m->deviceId;
+	e.field[SONDE_GPU_CONTEXT] = m->contextId;
+	e.field[SONDE_GPU_STREAM] = m->streamId;
+	e.field[SONDE_MEMORY_OPERATION] =
+		m->memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION
+			? SONDE_MEMORY_ALLOC
+			: SONDE_MEMORY_FREE;
+	e.field[SONDE_MEMORY_KIND] = m->memoryKind;
+	e.field[SONDE_MEMORY_ADDRESS] = m->address;
+	e.field[SONDE_MEMORY_BYTES] = m->bytes;
+	e.field[SONDE_MEMORY_POOL] = m->isAsync != 0;
 	sonde_ring__write(t, &e);
 }
 
@@ -185,6 +236,9 @@ void sonde_activity__record(struct thread *t, const CUpti_Activity *r)
 		break;
 	case CUPTI_ACTIVITY_KIND_DEVICE:
 		device(t, (const device_record *)r);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		memory(t, (const CUpti_ActivityMemory4 *)r);
 		break;
 	default:
 		break;

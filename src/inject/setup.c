@@ -9,6 +9,8 @@
  *     collect_ms=500         how often CUPTI is asked for what it has
  *     cupti=auto             auto, off, or the path of libcupti.so
  *     graphs=nodes           nodes: each kernel of a CUDA graph; whole: the graph as one
+ *     api=light              light: CUDA calls that can wait, with their times; off: none
+ *     memory=off             on: allocations and frees of GPU memory
  *     nvtx.include=GLOB      any number of times; none = everything
  *     nvtx.exclude=GLOB
  */
@@ -53,6 +55,10 @@ static void set(struct config *c, const char *key, char *value)
 		c->use_cupti = strcmp(value, "off") != 0, c->cupti = value[0] == '/' ? value : NULL;
 	else if (!strcmp(key, "graphs"))
 		c->whole_graphs = !strcmp(value, "whole");
+	else if (!strcmp(key, "api"))
+		c->has_calls = strcmp(value, "off") != 0;
+	else if (!strcmp(key, "memory"))
+		c->has_memory = !strcmp(value, "on");
 	else if (!strcmp(key, "nvtx.include"))
 		pattern_add(&c->include, value);
 	else if (!strcmp(key, "nvtx.exclude"))
@@ -83,6 +89,7 @@ bool sonde_setup__read(struct config *c)
 	c->flush_ms = 50;
 	c->collect_ms = 500;
 	c->use_cupti = true;
+	c->has_calls = true;
 	if (!path || !slurp(path, c->text, sizeof(c->text)))
 		return false;
 	for (line = c->text; *line; line = end) {

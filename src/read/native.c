@@ -90,6 +90,8 @@ static int describe(struct native *n, struct sonde_err *err)
 		return 0;
 	n->process = sonde_records__process(
 		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
+	for (i = n->first_name; i < n->r->thread_names.nr; i++)
+		n->r->thread_names.at[i].process = n->process;
 	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
@@ -126,6 +128,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 	src->state = s;
 	if (n && s) {
 		n->src = src;
+		n->first_name = r->thread_names.nr;
 		n->r = r;
 		n->first_record = r->records.nr;
 		s->r = r;
@@ -138,6 +141,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		sonde_vec_release(&n->works);
 		sonde_vec_release(&n->edges);
 		sonde_vec_release(&n->nodes);
+		sonde_vec_release(&n->attributes);
 		sonde_map_release(&n->long_paths);
 	} else {
 		sonde_err_nomem(err);

@@ -141,6 +141,16 @@ static bool read_piece(struct native *n, const uint8_t *p, size_t nr)
 	return true;
 }
 
+static bool read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t stream, tid;
+
+	p = sonde_varint_get(p, end, &stream);
+	p = p ? sonde_varint_get(p, end, &tid) : NULL;
+	return !p ||
+	       sonde_native__name_thread(n, tid, sonde_native__text(p, (uint64_t)(end - p)));
+}
+
 static bool read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
 {
 	struct sonde_str text = {(const char *)p, h->nr_bytes};
@@ -156,6 +166,8 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		return read_clock(n, p, h->nr_bytes);
 	case SONDE_BLOCK_STRINGS:
 		return read_strings(n, p, p + h->nr_bytes);
+	case SONDE_BLOCK_THREAD:
+		return read_thread(n, p, p + h->nr_bytes);
 	case SONDE_BLOCK_EVENTS:
 		return read_piece(n, p, h->nr_bytes);
 	case SONDE_BLOCK_STATUS:

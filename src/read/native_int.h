@@ -5,6 +5,8 @@
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
  *   native_stream.c   pieces → events, launches
  *   native_stack.c    pushes and pops → range entries
+ *   native_devices.c  devices and what the driver says of them
+ *   native_host.c     what else threads did: marks, CUDA calls, and what they are called
  *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
  *   native_sort.c     sorting by time
  *   native_edges.c    start/end ranges ↔ launches
@@ -26,6 +28,7 @@
 #include "read/source_int.h"
 
 #define NATIVE_MAX_DOMAINS 1024u
+#define NATIVE_MAX_NAMES   4096u /* threads with a name */
 #define NATIVE_MAX_MEMBERS (1u << 27) /* of sets of open ranges: 512 MiB */
 
 struct native_string {
@@ -120,6 +123,13 @@ struct native_edge {
 	bool is_stop;
 };
 
+/* A number the driver says of a device, or its UUID. */
+struct native_attribute {
+	uint32_t device;
+	uint32_t text; /* string number: the attribute's name, or the UUID */
+	double value;  /* NaN = a UUID */
+};
+
 /* Where a graph node was captured. */
 struct native_node {
 	uint64_t ns;
@@ -129,7 +139,7 @@ struct native_node {
 
 /* What was counted while reading. */
 struct native_counts {
-	uint64_t events, marks, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
+	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
 		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen;
 };
@@ -139,6 +149,7 @@ struct native {
 	struct sonde_records *r;
 	struct sonde_capture_head head;
 	uint32_t process;
+	size_t first_name; /* of this file, in r->thread_names */
 	size_t first_record; /* of this file, in r->records */
 	/* From the blocks. */
 	SONDE_VEC(struct native_string) strings; /* by number */
@@ -155,6 +166,7 @@ struct native {
 	SONDE_VEC(struct native_work) works;
 	SONDE_VEC(struct native_edge) edges;
 	SONDE_VEC(struct native_node) nodes;
+	SONDE_VEC(struct native_attribute) attributes;
 	/* From a sampler. */
 	uint32_t series_of[SONDE_SET_LIMIT]; /* series number + 1 of each set, 0 = none */
 	struct sonde_sampler_status sampler;
@@ -163,6 +175,10 @@ struct native {
 	struct native_counts counts;
 };
 
+/* What the system calls a thread; false when memory is short. */
+bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name);
+/* After all streams: what the driver says of the devices; false when memory is short. */
+bool sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
 int sonde_native__blocks(struct native *n, struct sonde_err *err);
 int sonde_native__streams(struct native *n, struct sonde_err *err);

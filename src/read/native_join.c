@@ -65,7 +65,7 @@ static bool match_launches(struct native *n)
 
 		if (!w->correlation)
 			w->launch = SONDE_NONE;
-		n->counts.no_launch += w->launch == SONDE_NONE;
+		n->counts.no_launch += w->launch == SONDE_NONE && w->type != SONDE_EVENT_MEMORY;
 	}
 	return ok;
 }
@@ -192,6 +192,32 @@ static bool add_record(struct native *n, const struct native_work *w)
 	return true;
 }
 
+#define PINNED 2u /* CUPTI's number for such memory */
+
+static bool add_memory(struct native *n, const struct native_work *w)
+{
+	const struct native_launch *l = w->launch == SONDE_NONE ? NULL : &n->launches.at[w->launch];
+	struct sonde_memory *m;
+	struct sonde_event e;
+
+	if (!sonde_native__event(n->src, w->at, &e))
+		return true;
+	m = sonde_vec_push(&n->r->memory);
+	if (!m)
+		return false;
+	*m = (struct sonde_memory){.ns = sonde_native__clock_ns(&n->gpu, w->start_ns),
+		.thread = l ? l->tid : 0,
+		.address = e.field[SONDE_MEMORY_ADDRESS],
+		.nr_bytes = e.field[SONDE_MEMORY_BYTES],
+		.process = n->process,
+		.device = w->device,
+		.open = l ? l->set : 0,
+		.is_free = e.field[SONDE_MEMORY_OPERATION] == SONDE_MEMORY_FREE,
+		.is_pooled = e.field[SONDE_MEMORY_POOL] != 0,
+		.is_host = e.field[SONDE_MEMORY_KIND] == PINNED};
+	return true;
+}
+
 /* What one launch made, by its start: sorts [first, end), which have the same key. */
 static bool order_same(struct native *n, struct native_timed *t, size_t first, size_t end)
 {
@@ -241,7 +267,9 @@ static int add_records(struct native *n, struct sonde_err *err)
 	t = ok ? order(n) : NULL;
 	ok = t != NULL;
 	for (i = 0; i < n->works.nr && ok; i++)
-		ok = add_record(n, &n->works.at[t[i].index]);
+		ok = n->works.at[t[i].index].type == SONDE_EVENT_MEMORY
+			     ? add_memory(n, &n->works.at[t[i].index])
+			     : add_record(n, &n->works.at[t[i].index]);
 	for (i = first; i < n->r->records.nr && ok; i++)
 		ok = name_record(n, &names, &n->r->records.at[i]);
 	sonde_map_release(&names.known);

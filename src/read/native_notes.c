@@ -72,8 +72,6 @@ static void note_ranges(const struct native *n)
 		"events name a label that was not written");
 	note(n, c->sets_cut, "launch lacks some of its ranges: too many were open at once",
 		"launches lack some of their ranges: too many were open at once");
-	note(n, c->marks, "mark belongs to no region and is not listed",
-		"marks belong to no region and are not listed");
 }
 
 static void note_work(const struct native *n)

@@ -130,16 +130,13 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		.is_unchosen = e->is_unchosen};
 }
 
-static bool read_range(struct stream *s, const struct sonde_event *e)
+static bool read_push(struct stream *s, const struct sonde_event *e)
 {
 	uint32_t label, domain;
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	if (e->type == SONDE_EVENT_PUSH)
-		sonde_stream__push(s, label, domain);
-	else
-		s->n->counts.marks++;
+	sonde_stream__push(s, label, domain);
 	return true;
 }
 
@@ -150,8 +147,7 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 {
 	switch (e->type) {
 	case SONDE_EVENT_PUSH:
-	case SONDE_EVENT_MARK:
-		return read_range(s, e);
+		return read_push(s, e);
 	case SONDE_EVENT_POP:
 		sonde_stream__pop(s, e->label.domain);
 		return true;
@@ -168,8 +164,17 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 	case SONDE_EVENT_GPU_CLOCK:
 		sonde_stream__gpu_clock(s, e);
 		return true;
+	case SONDE_EVENT_MARK:
+		return sonde_stream__mark(s, e);
+	case SONDE_EVENT_CALL:
+		return sonde_stream__call(s, e);
+	case SONDE_EVENT_NAME_THREAD:
+		return sonde_stream__name(s, e);
 	case SONDE_EVENT_DEVICE:
 		return sonde_stream__device(s, e);
+	case SONDE_EVENT_ATTRIBUTE:
+	case SONDE_EVENT_UUID:
+		return sonde_stream__attribute(s, e);
 	default:
 		return !sonde_event_is_of_gpu(e->type) || sonde_stream__work(s, e, at);
 	}
@@ -283,7 +288,7 @@ int sonde_native__streams(struct native *n, struct sonde_err *err)
 	s->n = n;
 	for (i = 0; i < n->pieces.nr && !s->no_memory;)
 		i = read_stream(s, i);
-	no_memory = s->no_memory;
+	no_memory = s->no_memory || !sonde_native__devices(n);
 	sonde_vec_release(&s->pending);
 	sonde_free(s);
 	sonde_native__clock_init(&n->gpu);

@@ -65,5 +65,9 @@ void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e);
 /* `at` is the event's first byte: more of it is read again later. */
 bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at);
 bool sonde_stream__device(struct stream *s, const struct sonde_event *e);
+bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e); /* of a device */
+bool sonde_stream__mark(struct stream *s, const struct sonde_event *e);
+bool sonde_stream__call(struct stream *s, const struct sonde_event *e); /* of CUDA */
+bool sonde_stream__name(struct stream *s, const struct sonde_event *e); /* of a thread */
 
 #endif

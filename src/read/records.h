@@ -154,6 +154,52 @@ struct sonde_set {
 	uint32_t first, nr; /* slice of `members` */
 };
 
+/* What a host thread did in CUDA that can make it, or the GPU, wait. */
+enum sonde_host_call {
+	SONDE_HOST_SYNC_STREAM,
+	SONDE_HOST_SYNC_EVENT,
+	SONDE_HOST_SYNC_DEVICE,
+	SONDE_HOST_COPY, /* or fill; the call, not the work */
+	SONDE_HOST_ALLOC,
+	SONDE_HOST_FREE,
+};
+
+struct sonde_call {
+	uint64_t begin_ns, end_ns; /* same clock as ranges */
+	uint64_t thread;
+	uint32_t process;
+	uint8_t kind; /* enum sonde_host_call */
+};
+
+/* Memory of a device, or of the host for it, taken or given back. */
+struct sonde_memory {
+	uint64_t ns; /* same clock as ranges */
+	uint64_t thread;
+	uint64_t address, nr_bytes;
+	uint32_t process;
+	uint32_t device;
+	uint32_t open; /* set of ranges open at the call, in `sets` */
+	bool is_free;
+	bool is_pooled; /* in order of a stream, from a pool */
+	bool is_host;	/* pinned memory of the host */
+};
+
+/* A moment the program marked. */
+struct sonde_mark {
+	uint64_t ns;
+	uint64_t thread;
+	uint32_t process;
+	uint32_t label;	 /* string number */
+	uint32_t domain; /* string number, SONDE_NONE = the default domain */
+};
+
+/* What a thread is called, by the program or else by the system. */
+struct sonde_thread_name {
+	uint64_t thread;
+	uint32_t process;
+	uint32_t name; /* string number */
+};
+
 struct sonde_metric {
 	struct sonde_str name;
 	struct sonde_str
@@ -207,6 +253,10 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_section) sections;
 	SONDE_VEC(struct sonde_range) ranges;	/* in order of entry per thread */
 	SONDE_VEC(struct sonde_record) records; /* in order of the inputs, then of launch */
+	SONDE_VEC(struct sonde_call) calls;	/* per thread in order of their ends */
+	SONDE_VEC(struct sonde_memory) memory;	/* per process in order of time */
+	SONDE_VEC(struct sonde_mark) marks;	/* per thread in order of time */
+	SONDE_VEC(struct sonde_thread_name) thread_names;
 	SONDE_VEC(struct sonde_set) sets;
 	SONDE_VEC(uint32_t) members;
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */

@@ -18,6 +18,8 @@ static void (*launch)(const char *, uint64_t);
 static void (*copy)(uint64_t);
 static void (*node)(uint64_t, uint64_t);
 static void (*device)(void);
+static void (*synchronize)(unsigned);
+static void (*memory)(uint64_t, uint64_t, int);
 static long count = 3;
 
 static void *find(void *lib, const char *name)
@@ -76,6 +78,8 @@ int main(int argc, char **argv)
 	*(void **)&copy = find(cupti, "fake_copy");
 	*(void **)&node = find(cupti, "fake_node");
 	*(void **)&device = find(cupti, "fake_device");
+	*(void **)&synchronize = find(cupti, "fake_sync");
+	*(void **)&memory = find(cupti, "fake_memory");
 	if (argc > 2 && !strcmp(argv[2], "late"))
 		atexit(at_the_very_end); /* before CUDA's own, so after it */
 	injected = path ? dlopen(path, RTLD_NOW) : NULL;
@@ -84,6 +88,7 @@ int main(int argc, char **argv)
 		initialize();
 		device();
 	}
+	nvtxNameOsThreadA((uint32_t)getpid(), "conductor");
 	launch("_Z4fillPfif", 0);
 	if (argc > 2 && !strcmp(argv[2], "fork")) {
 		if (fork() == 0)
@@ -102,8 +107,12 @@ int main(int argc, char **argv)
 	pthread_join(thread, NULL);
 	nvtxRangeEnd(id);
 	nvtxRangePushA("move");
+	memory(0x7000, 4096, 0);
 	copy(4096);
+	synchronize(2000);
 	nvtxRangePop();
+	memory(0x7000, 4096, 1);
+	nvtxMarkA("moved");
 	graph();
 	puts("done");
 	fflush(stdout);

@@ -16,7 +16,7 @@
 #include <cupti_version.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define NR_IDS 8
+#define NR_IDS 16
 
 #if CUPTI_API_VERSION >= 130000
 typedef CUpti_ActivityKernel10 kernel_record;
@@ -49,7 +49,8 @@ static struct held {
 static size_t nr_held, nr_out; /* of those the library gave, nr_out are not back */
 
 static const char *const driver_names[NR_IDS] = {
-	NULL, "cuInit", "cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoD_v2", "cuMemsetD8_v2"};
+	NULL, "cuInit", "cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoD_v2", "cuMemsetD8_v2",
+	"cuStreamSynchronize", "cuMemAlloc_v2", "cuMemFree_v2"};
 static const char *const runtime_names[NR_IDS] = {
 	NULL, "cudaMalloc_v3020", "cudaLaunchKernel_v7000", "cudaGraphLaunch_v10000"};
 
@@ -122,6 +123,8 @@ static size_t size_of(CUpti_ActivityKind kind)
 		return sizeof(memcpy_record);
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		return sizeof(CUpti_ActivityMemset4);
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return sizeof(CUpti_ActivityMemory4);
 	case CUPTI_ACTIVITY_KIND_OVERHEAD: /* an older version's is shorter */
 		return getenv("FAKE_CUPTI_IDS") ? sizeof(CUpti_ActivityOverhead2)
 						: sizeof(overhead_record);
@@ -235,10 +238,12 @@ static void add(const void *record, size_t n)
 
 static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site)
 {
+	static __thread uint64_t kept[2]; /* what a tool keeps from entry to exit of a call */
 	CUpti_CallbackData d = {0};
 
 	d.callbackSite = (CUpti_ApiCallbackSite)site;
 	d.correlationId = corr;
+	d.correlationData = &kept[domain == CUPTI_CB_DOMAIN_DRIVER_API];
 	if (callback && is_enabled[domain][id])
 		callback(NULL, domain, id, &d);
 }
@@ -305,10 +310,63 @@ EXPORT void fake_copy(uint64_t bytes)
 	m.bytes = bytes;
 	m.correlationId = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_ENTER);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_EXIT);
 	m.start = now_ns();
 	m.end = m.start + 500;
 	overhead();
 	add(&m, sizeof(m));
+}
+
+/* Waits as if for a stream. */
+void fake_sync(unsigned us);
+EXPORT void fake_sync(unsigned us)
+{
+	uint32_t id = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 6, id, CUPTI_API_ENTER);
+	usleep(us);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 6, id, CUPTI_API_EXIT);
+}
+
+/* Takes or gives back memory. */
+void fake_memory(uint64_t address, uint64_t bytes, int is_free);
+EXPORT void fake_memory(uint64_t address, uint64_t bytes, int is_free)
+{
+	CUpti_ActivityMemory4 m;
+
+	memset(&m, 0, sizeof(m));
+	m.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+	m.memoryOperationType = is_free ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+					: CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+	m.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	m.correlationId = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	m.address = address;
+	m.bytes = bytes;
+	call(CUPTI_CB_DOMAIN_DRIVER_API, is_free ? 8 : 7, m.correlationId, CUPTI_API_ENTER);
+	m.timestamp = now_ns();
+	call(CUPTI_CB_DOMAIN_DRIVER_API, is_free ? 8 : 7, m.correlationId, CUPTI_API_EXIT);
+	if (kinds[CUPTI_ACTIVITY_KIND_MEMORY2])
+		add(&m, sizeof(m));
+}
+
+/* The driver's: a card of 1.5 GHz with 2 GHz memory, 4096 bits wide. */
+EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+	if (device != 0)
+		return CUDA_ERROR_INVALID_DEVICE;
+	switch (which) {
+	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+		*value = 1500000;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+		*value = 2000000;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+		*value = 4096;
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
 }
 
 void fake_node(uint64_t id, uint64_t original);
@@ -338,5 +396,6 @@ EXPORT void fake_device(void)
 	d.name = "Fake GPU";
 	d.computeCapabilityMajor = 9;
 	d.numMultiprocessors = 132;
+	memcpy(d.uuid.bytes, "\x12\x34\x56\x78\x9a\xbc\xde\xf0 sonde.", 15);
 	add(&d, sizeof(d));
 }

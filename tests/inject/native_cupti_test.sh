@@ -134,6 +134,38 @@ selected() { # what the capture's own selection left out is told as that
 	P
 }
 
+calls() { # synchronisations, copies, allocations and frees, with how long they took
+	fresh cupti="$FAKE"
+	cuda && dump | grep '^call' | diff <(printf 'call %s\n' alloc copy sync_stream free) - || return
+	"$BUILD/tools/capture_dump" --times "$OUT"/*.sonde | tee /dev/stderr |
+		awk '/^call sync_stream/ {sub("ms=", "", $3); ok = $3 >= 2} END {exit !ok}' || return
+	fresh cupti="$FAKE" api=off
+	cuda && ! dump | grep '^call'
+}
+
+memory() { # by region of the call
+	fresh cupti="$FAKE" memory=on
+	cuda && dump | grep '^memory' | diff <(printf 'memory %s\n' 'alloc 4096 in move' 'free 4096 in (nothing)') - || return
+	fresh cupti="$FAKE"
+	cuda && ! dump | grep '^memory'
+}
+
+devices() { # under the names reports look for, so that there are peaks
+	fresh cupti="$FAKE"
+	cuda && has "device Fake GPU GPU-12345678-9abc-def0-2073-6f6e64652e00 device__attribute_multiprocessor_count=132 $(
+	)device__attribute_total_memory=0 device__attribute_clock_rate=1500000 device__attribute_memory_clock_rate=2000000 $(
+	)device__attribute_global_memory_bus_width=4096"
+}
+
+names() { # what the program calls a thread, and what it marks
+	fresh cupti="$FAKE"
+	cuda && has "thread conductor" "mark moved"
+}
+
+check "CUDA calls that can wait are recorded with their times" calls
+check "allocations and frees have their regions" memory
+check "devices have the attributes peaks are made of" devices
+check "threads have names and marks are kept" names
 check "launches left out by the capture's selection are counted as not selected" selected
 check "reports have busy, idle, host and copy figures in every format" report
 check "every launch, copy and graph kernel has its region" all_launches

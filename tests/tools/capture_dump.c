@@ -6,6 +6,11 @@
  *     process NAME
  *     range KIND DOMAIN@PATH entries=N open=N threads=N
  *     launch KIND NAME in PATH [+ PATH…] [captured in PATH]   in order of launch
+ *     call KIND [ms=N]                             of CUDA, in order
+ *     memory alloc|free BYTES in PATH [+ PATH…]
+ *     mark LABEL
+ *     thread NAME
+ *     device NAME UUID ATTRIBUTE=VALUE…
  *     note TEXT                                    without the file's name
  *
  * With --times FILE… each range also tells its wall and CPU milliseconds, and
@@ -143,6 +148,44 @@ static void print_records(const struct sonde_records *r, bool times)
 	sonde_buf_release(&origin);
 }
 
+static void print_host(const struct sonde_records *r, bool times)
+{
+	static const char *const kinds[] = {
+		"sync_stream", "sync_event", "sync_device", "copy", "alloc", "free"};
+	size_t i, k;
+
+	for (i = 0; i < r->calls.nr; i++) {
+		const struct sonde_call *c = &r->calls.at[i];
+
+		printf("call %s", kinds[c->kind]);
+		if (times)
+			printf(" ms=%.3f", (double)(c->end_ns - c->begin_ns) / 1e6);
+		putchar('\n');
+	}
+	for (i = 0; i < r->memory.nr; i++) {
+		const struct sonde_memory *m = &r->memory.at[i];
+
+		printf("memory %s %llu in", m->is_free ? "free" : "alloc",
+			(unsigned long long)m->nr_bytes);
+		print_set(r, r->sets.at[m->open]);
+		putchar('\n');
+	}
+	for (i = 0; i < r->marks.nr; i++)
+		printf("mark %.*s\n", SONDE_STR_ARG(sonde_records_str(r, r->marks.at[i].label)));
+	for (i = 0; i < r->thread_names.nr; i++)
+		printf("thread %.*s\n",
+			SONDE_STR_ARG(sonde_records_str(r, r->thread_names.at[i].name)));
+	for (i = 0; i < r->devices.nr; i++) {
+		const struct sonde_device *d = &r->devices.at[i];
+
+		printf("device %.*s %.*s", SONDE_STR_ARG(d->name), SONDE_STR_ARG(d->uuid));
+		for (k = 0; k < d->nr_attributes; k++)
+			printf(" %.*s=%.0f", SONDE_STR_ARG(d->attributes[k].name),
+				d->attributes[k].value);
+		putchar('\n');
+	}
+}
+
 static void print_notes(const struct sonde_records *r)
 {
 	size_t i;
@@ -180,6 +223,7 @@ int main(int argc, char **argv)
 			printf("process %.*s\n", SONDE_STR_ARG(r->processes.at[i].name));
 		print_ranges(r, times);
 		print_records(r, times);
+		print_host(r, times);
 	}
 	print_notes(r);
 	sonde_records_free(r);

@@ -7,7 +7,8 @@ static const unsigned types[] = {SONDE_EVENT_PUSH, SONDE_EVENT_POP, SONDE_EVENT_
 	SONDE_EVENT_STOP, SONDE_EVENT_MARK, SONDE_EVENT_NAME_THREAD, SONDE_EVENT_LAUNCH,
 	SONDE_EVENT_NODE, SONDE_EVENT_NODE_COPY, SONDE_EVENT_GPU_CLOCK, SONDE_EVENT_CALL,
 	SONDE_EVENT_KERNEL, SONDE_EVENT_MEMCPY, SONDE_EVENT_MEMSET, SONDE_EVENT_GRAPH,
-	SONDE_EVENT_OVERHEAD, SONDE_EVENT_DEVICE, SONDE_EVENT_ATTRIBUTE, SONDE_EVENT_MEMORY};
+	SONDE_EVENT_OVERHEAD, SONDE_EVENT_DEVICE, SONDE_EVENT_ATTRIBUTE, SONDE_EVENT_MEMORY,
+	SONDE_EVENT_UUID};
 
 /* How many numbers an event of this type has, and whether it has a label. */
 static unsigned nr_fields(unsigned type, bool *has_label)
@@ -47,6 +48,9 @@ static unsigned nr_fields(unsigned type, bool *has_label)
 		return 2;
 	case SONDE_EVENT_MEMORY:
 		return 11;
+	case SONDE_EVENT_UUID:
+		*has_label = true;
+		return 1;
 	default:
 		return 7;
 	}
@@ -163,7 +167,7 @@ static void test_event__one_that_is_cut_is_none(void **state)
 
 static void test_event__types_nobody_writes_are_refused(void **state)
 {
-	static const uint8_t unknown[] = {0, SONDE_EVENT_BASE, 15, 24, 30, SONDE_EVENT_LAST};
+	static const uint8_t unknown[] = {0, SONDE_EVENT_BASE, 15, 25, 30, SONDE_EVENT_LAST};
 	uint8_t bytes[64] = {0};
 	size_t i;
 

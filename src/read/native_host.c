@@ -1,0 +1,89 @@
+/* What threads did besides ranges and launches: marks, CUDA calls, and what they are called. */
+#include "read/native_stream_int.h"
+
+bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
+{
+	struct sonde_mark *m;
+	uint32_t label, domain;
+
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	m = label == SONDE_NONE ? NULL : sonde_vec_push(&s->n->r->marks);
+	if (!m) {
+		s->no_memory = true;
+		return true;
+	}
+	*m = (struct sonde_mark){.ns = sonde_stream__now(s),
+		.thread = s->tid,
+		.process = s->n->process,
+		.label = label,
+		.domain = s->n->domains[domain]};
+	return true;
+}
+
+bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
+{
+	static const uint8_t kinds[SONDE_NR_CALL_KINDS] = {
+		[SONDE_CALL_SYNC_STREAM] = SONDE_HOST_SYNC_STREAM,
+		[SONDE_CALL_SYNC_EVENT] = SONDE_HOST_SYNC_EVENT,
+		[SONDE_CALL_SYNC_DEVICE] = SONDE_HOST_SYNC_DEVICE,
+		[SONDE_CALL_COPY] = SONDE_HOST_COPY,
+		[SONDE_CALL_ALLOC] = SONDE_HOST_ALLOC,
+		[SONDE_CALL_FREE] = SONDE_HOST_FREE,
+	};
+	struct sonde_call *c;
+
+	if (e->field[0] >= SONDE_NR_CALL_KINDS || e->field[1] > e->ticks)
+		return false;
+	c = sonde_vec_push(&s->n->r->calls);
+	if (!c) {
+		s->no_memory = true;
+		return true;
+	}
+	*c = (struct sonde_call){
+		.begin_ns = sonde_native__clock_ns(&s->n->host, e->ticks - e->field[1]),
+		.end_ns = sonde_stream__now(s),
+		.thread = s->tid,
+		.process = s->n->process,
+		.kind = kinds[e->field[0]]};
+	return true;
+}
+
+/* The program's own name for a thread is given up for no other. */
+static bool set_name(struct native *n, uint64_t tid, uint32_t name, bool is_given)
+{
+	struct sonde_thread_name *t;
+	size_t i;
+
+	for (i = n->first_name; i < n->r->thread_names.nr; i++) {
+		t = &n->r->thread_names.at[i];
+		if (t->thread != tid)
+			continue;
+		if (is_given)
+			t->name = name;
+		return true;
+	}
+	if (n->r->thread_names.nr - n->first_name >= NATIVE_MAX_NAMES)
+		return true;
+	t = sonde_vec_push(&n->r->thread_names);
+	if (t)
+		*t = (struct sonde_thread_name){tid, n->process, name};
+	return t != NULL;
+}
+
+bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
+{
+	uint32_t label, domain;
+
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	s->no_memory |= label == SONDE_NONE || !set_name(s->n, e->field[0], label, true);
+	return true;
+}
+
+bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name)
+{
+	uint32_t number = name.n ? sonde_records__string(n->r, name) : SONDE_NONE;
+
+	return !name.n || (number != SONDE_NONE && set_name(n, tid, number, false));
+}
