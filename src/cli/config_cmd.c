@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/say.h"
 #include "cli/settings.h"
 
 #include <stdio.h>
@@ -114,7 +115,7 @@ static int show(
 		return rc;
 	notes = hydra_config_notes(c);
 	for (i = 0; i < notes->texts.nr; i++)
-		fprintf(stderr, "sonde: %.*s\n", SONDE_STR_ARG(notes->texts.keys[i]));
+		sonde_say_text(notes->texts.keys[i]);
 	rc = want.multirun && want.info == NO_INFO ? print_jobs(c, out, err)
 						   : print_one(c, out, err);
 	hydra_config_free(c);

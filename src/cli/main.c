@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "cli/option.h"
+#include "cli/say.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -30,7 +31,7 @@ static const struct sonde_command commands[] = {
 
 int sonde_cmd_fail(const struct sonde_err *err)
 {
-	fprintf(stderr, "sonde: %s\n", err->msg);
+	sonde_say_text(sonde_str_from(err->msg));
 	return err->code == SONDE_ERR_USAGE ? 2 : 1;
 }
 
@@ -130,10 +131,9 @@ static int unknown(const char *word)
 	for (i = 0; i < NR_COMMANDS; i++)
 		sonde_nearest_offer(&near, sonde_str_from(commands[i].name));
 	if (near.best.n)
-		fprintf(stderr, "sonde: unknown command '%s', did you mean '%s'?\n", word,
-			near.best.p);
+		sonde_say("unknown command '%s', did you mean '%s'?", word, near.best.p);
 	else
-		fprintf(stderr, "sonde: unknown command '%s'; `sonde --help` lists them\n", word);
+		sonde_say("unknown command '%s'; `sonde --help` lists them", word);
 	return 2;
 }
 

@@ -6,23 +6,37 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void sonde_say(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("sonde: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
-
+/*
+ * Whatever stands in a message may come from a file: nothing of it moves the
+ * cursor, and what follows a line end is indented, so that no name can look
+ * like a message of its own.
+ */
 void sonde_say_text(struct sonde_str text)
 {
 	struct sonde_buf b = {0};
+	const char *lead = "sonde: ";
 
-	sonde_escape_terminal(&b, text, sonde_terminal_is_utf8());
+	do {
+		struct sonde_str line = sonde_str_cut(text, '\n', &text);
+
+		sonde_buf_puts(&b, lead);
+		sonde_escape_terminal(&b, line, sonde_terminal_is_utf8());
+		sonde_buf_putc(&b, '\n');
+		lead = "  ";
+	} while (text.n);
 	if (!b.failed)
-		sonde_say("%.*s", SONDE_STR_ARG(sonde_buf_view(&b)));
+		fwrite(b.p, 1, b.n, stderr);
+	sonde_buf_release(&b);
+}
+
+void sonde_say(const char *fmt, ...)
+{
+	struct sonde_buf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	sonde_say_text(b.failed ? SONDE_STR("out of memory") : sonde_buf_view(&b));
 	sonde_buf_release(&b);
 }

@@ -3,51 +3,87 @@
  * frame, metrics and children. Written from the depth-first list of nodes, so
  * that depth costs nothing.
  */
+#include "base/alloc.h"
 #include "base/escape.h"
+#include "base/number.h"
 #include "export/field.h"
 #include "export/format.h"
-#include "base/number.h"
 #include "export/weight.h"
 
 #include <math.h>
+
+/* The numbers of a node: these, then every metric inclusive, then every metric exclusive. */
+static const char *const fixed[] = {
+	"time (inc)", "time", "launches (inc)", "launches", "host (inc)"};
+#define NR_FIXED (sizeof(fixed) / sizeof(*fixed))
 
 struct literal {
 	struct sonde_sink *to;
 	const struct sonde_tree *tree;
 	const struct sonde_report *report;
+	struct sonde_weights host; /* stands in for the time where no GPU was used */
 	struct sonde_figures figures;
 	struct sonde_buf name;
-	bool has_metric;
+	double *values; /* of the node now read; NaN = missing */
+	bool *is_known; /* whether some node has it */
+	size_t nr;	/* of both */
 };
 
-static void put_metric(struct literal *x, struct sonde_str name, const char *suffix, double v)
+static void read_figures(struct literal *x, uint32_t node, enum sonde_part part, double *into)
 {
-	char number[SONDE_NUMBER_MAX];
-
-	if (isnan(v)) /* a missing metric is left out */
-		return;
-	if (x->has_metric)
-		sonde_sink_puts(x->to, ", ");
-	x->has_metric = true;
-	sonde_buf_clear(&x->name);
-	sonde_buf_str(&x->name, name);
-	sonde_buf_puts(&x->name, suffix);
-	sonde_escape_json(&x->to->buf, sonde_buf_view(&x->name));
-	sonde_sink_puts(x->to, ": ");
-	sonde_sink_write(x->to, number, sonde_number_format(number, v));
-}
-
-static void put_figures(struct literal *x, uint32_t node, bool is_inclusive)
-{
-	const struct sonde_tree *t = x->tree;
 	size_t i;
 
-	sonde_tree_values(t, x->report, is_inclusive ? SONDE_PART_INCLUSIVE : SONDE_PART_EXCLUSIVE,
-		node, &x->figures);
-	for (i = 0; i < t->columns.nr; i++)
-		if (!t->columns.at[i].is_text)
-			put_metric(x, t->columns.at[i].name, is_inclusive ? " (inc)" : "",
-				x->figures.at[i].v);
+	sonde_tree_values(x->tree, x->report, part, node, &x->figures);
+	for (i = 0; i < x->tree->columns.nr; i++)
+		into[i] = x->tree->columns.at[i].is_text ? NAN : x->figures.at[i].v;
+}
+
+static void read_node(struct literal *x, uint32_t node)
+{
+	const struct sonde_node *n = &x->report->nodes.at[node];
+	bool is_host = x->host.own;
+
+	x->values[0] = (is_host ? x->host.inclusive[node] : n->time_ns) / 1e6;
+	x->values[1] = (is_host ? x->host.own[node] : n->own_time_ns) / 1e6;
+	x->values[2] = (double)n->launches;
+	x->values[3] = (double)n->own_launches;
+	x->values[4] = n->host_ns / 1e6;
+	read_figures(x, node, SONDE_PART_INCLUSIVE, x->values + NR_FIXED);
+	read_figures(
+		x, node, SONDE_PART_EXCLUSIVE, x->values + NR_FIXED + x->tree->columns.nr);
+}
+
+/* Escaped, from x->name. */
+static void put_name(struct literal *x, size_t k)
+{
+	size_t nr_columns = x->tree->columns.nr;
+
+	sonde_buf_clear(&x->name);
+	if (k < NR_FIXED) {
+		sonde_buf_puts(&x->name, fixed[k]);
+	} else {
+		sonde_buf_str(&x->name, x->tree->columns.at[(k - NR_FIXED) % nr_columns].name);
+		sonde_buf_puts(&x->name, k < NR_FIXED + nr_columns ? " (inc)" : "");
+	}
+	sonde_escape_json(&x->to->buf, sonde_buf_view(&x->name));
+}
+
+/* Hatchet registers what it finds in a root: each has all there is, null where it lacks it. */
+static void put_metrics(struct literal *x, bool is_root)
+{
+	char number[SONDE_NUMBER_MAX];
+	const char *comma = "";
+	size_t k;
+
+	for (k = 0; k < x->nr; k++) {
+		if (isnan(x->values[k]) && !(is_root && x->is_known[k]))
+			continue;
+		sonde_sink_puts(x->to, comma);
+		comma = ", ";
+		put_name(x, k);
+		sonde_sink_puts(x->to, ": ");
+		sonde_sink_write(x->to, number, sonde_number_format(number, x->values[k]));
+	}
 }
 
 static void put_node(struct literal *x, uint32_t node)
@@ -59,15 +95,38 @@ static void put_node(struct literal *x, uint32_t node)
 	sonde_frame_name(&x->name, x->tree, n);
 	sonde_escape_json(&x->to->buf, sonde_buf_view(&x->name));
 	sonde_sink_puts(x->to, ", \"type\": \"region\"}, \"metrics\": {");
-	x->has_metric = false;
-	put_metric(x, SONDE_STR("time (inc)"), "", n->time_ns / 1e6);
-	put_metric(x, SONDE_STR("time"), "", n->own_time_ns / 1e6);
-	put_metric(x, SONDE_STR("launches (inc)"), "", (double)n->launches);
-	put_metric(x, SONDE_STR("launches"), "", (double)n->own_launches);
-	put_metric(x, SONDE_STR("host (inc)"), "", n->host_ns / 1e6);
-	put_figures(x, node, true);
-	put_figures(x, node, false);
+	read_node(x, node);
+	put_metrics(x, n->depth == 0);
 	sonde_sink_puts(x->to, "}, \"children\": [");
+}
+
+static int prepare(struct literal *x, struct sonde_err *err)
+{
+	size_t nr_nodes = x->report ? x->report->nodes.nr : 0, i, k;
+	int rc = sonde_figures_init(&x->figures, x->tree, err);
+
+	x->nr = NR_FIXED + 2 * x->tree->columns.nr;
+	x->values = sonde_calloc(x->nr, sizeof(*x->values));
+	x->is_known = sonde_calloc(x->nr, sizeof(*x->is_known));
+	if (rc == 0 && (!x->values || !x->is_known))
+		rc = sonde_err_nomem(err);
+	if (rc == 0 && nr_nodes && sonde_report_times(x->report) == SONDE_TIMES_HOST)
+		rc = sonde_weights_build(&x->host, x->tree, x->report, "host", err);
+	for (i = 0; i < nr_nodes && rc == 0; i++) {
+		read_node(x, (uint32_t)i);
+		for (k = 0; k < x->nr; k++)
+			x->is_known[k] |= !isnan(x->values[k]);
+	}
+	return rc;
+}
+
+static void release(struct literal *x)
+{
+	sonde_free(x->values);
+	sonde_free(x->is_known);
+	sonde_weights_release(&x->host);
+	sonde_buf_release(&x->name);
+	sonde_figures_release(&x->figures);
 }
 
 int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_options *o,
@@ -75,7 +134,7 @@ int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_o
 {
 	struct literal x = {.to = to, .tree = t, .report = sonde_report_main(t, o)};
 	size_t nr = x.report ? x.report->nodes.nr : 0, i;
-	int rc = sonde_figures_init(&x.figures, t, err);
+	int rc = prepare(&x, err);
 	uint32_t depth = 0;
 
 	sonde_sink_putc(to, '[');
@@ -98,7 +157,6 @@ int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_o
 	sonde_sink_puts(to, "]\n");
 	if (rc == 0 && x.name.failed)
 		rc = sonde_err_nomem(err);
-	sonde_buf_release(&x.name);
-	sonde_figures_release(&x.figures);
+	release(&x);
 	return rc;
 }

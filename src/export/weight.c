@@ -22,6 +22,7 @@ static double launches_of(const struct sonde_node *n)
 	return (double)n->launches;
 }
 
+/* Of its own: entries of what is nested are no part of those around it. */
 static double entries_of(const struct sonde_node *n)
 {
 	return (double)n->instances;
@@ -30,11 +31,12 @@ static double entries_of(const struct sonde_node *n)
 static const struct {
 	const char *word, *name, *unit;
 	double (*of)(const struct sonde_node *n);
+	bool is_own; /* `of` is without nested regions */
 } quantities[] = {
-	{"time", "GPU time", "ns", time_of},
-	{"host", "host time", "ns", host_of},
-	{"launches", "launches", "", launches_of},
-	{"entries", "entries", "", entries_of},
+	{"time", "GPU time", "ns", time_of, false},
+	{"host", "host time", "ns", host_of, false},
+	{"launches", "launches", "", launches_of, false},
+	{"entries", "entries", "", entries_of, true},
 };
 #define NR_QUANTITIES (sizeof(quantities) / sizeof(quantities[0]))
 
@@ -121,6 +123,9 @@ static void fill_quantity(struct sonde_weights *w, const struct sonde_report *r,
 
 	for (i = 0; i < r->nodes.nr; i++)
 		w->inclusive[i] = quantities[which].of(&r->nodes.at[i]);
+	for (i = r->nodes.nr; quantities[which].is_own && i-- > 0;) /* children come after parents */
+		if (r->nodes.at[i].parent != SONDE_NONE)
+			w->inclusive[r->nodes.at[i].parent] += w->inclusive[i];
 	w->unit = quantities[which].unit;
 	w->name = sonde_str_from(quantities[which].name);
 }

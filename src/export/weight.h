@@ -2,7 +2,9 @@
  * What the widths of a flame graph stand for: one additive quantity of every node.
  *
  * `time` (GPU time, ns), `host` (time of the range entries, ns), `launches`,
- * `entries`, or any metric that adds up over launches. Inclusive is never less
+ * `entries`, or any metric that adds up over launches. Entries of nested regions
+ * are counted beside those of the region around them, so that widths nest: a
+ * region entered once with ten entries inside is eleven wide. Inclusive is never less
  * than the sum of the children: where entries overlap (threads, start/end) the
  * own part is 0, not negative.
  */

@@ -81,7 +81,23 @@ hatchet_rules() {
 	local c
 	for c in $CAPTURES; do
 		report -f hatchet "$c.ncu-rep" | jq -e 'def ok: keys == ["children", "frame", "metrics"] and (.frame | has("name") and has("type")) and
-			(.metrics | all(type == "number")) and (.children | all(ok)); type == "array" and all(ok)' >/dev/null || return
+			(.metrics | all(type == "number" or . == null)) and (.children | all(ok)); type == "array" and all(ok)' >/dev/null || return
+	done
+}
+hatchet_roots() { # Hatchet registers the metrics of a root: each has every metric of the file
+	local c
+	for c in $CAPTURES examples/h200_transformer; do
+		report -f hatchet "$c.ncu-rep" | jq -e '([.. | objects | select(has("frame")) | .metrics | keys[]] | unique) as $all |
+			all(.[]; .metrics | keys == $all)' >/dev/null || { echo "$c"; return 1; }
+	done
+}
+hatchet_reads() { # Hatchet itself
+	local c
+	for c in $CAPTURES; do
+		report -f hatchet "$c.ncu-rep" >"$TMP/h.json" && python3 -c 'import hatchet, json, sys
+g = hatchet.GraphFrame.from_literal(json.load(open(sys.argv[1])))
+assert "time" in g.dataframe and "time (inc)" in g.inc_metrics, g.dataframe.columns
+g.tree()' "$TMP/h.json" || return
 	done
 }
 hatchet_numbers() {
@@ -211,6 +227,10 @@ trace_nests() { # complete events of one track lie inside each other or apart
 	jq -r '.traceEvents[] | select(.ph == "X") | [.tid, (.ts * 1000 | round), ((.ts + .dur) * 1000 | round)] | @tsv' "$TMP/trace.json" |
 		sort -k1,1n -k2,2n -k3,3nr | awk '$1 != t {n = 0; t = $1} {while (n && end[n] <= $2) n--; if (n && $3 > end[n]) bad = 1; end[++n] = $3} END {exit bad}'
 }
+hatchet_host() {
+	report -f hatchet "$TMP/capture" | jq -e 'all(.. | objects | select(has("frame")) | .metrics;
+		.time >= 0 and .["time (inc)"] >= .time and .["time (inc)"] == .["host (inc)"])' >/dev/null
+}
 trace_numbers() {
 	report -f json "$TMP/capture" | jq -e --slurpfile t "$TMP/trace.json" '.aggregate.regions | all(. as $r | $r.kind == "start_end" or
 		(([$t[0].traceEvents[] | select(.ph == "X" and .args.region == $r.id) | .dur] | add) / 1000 - $r.host_ms | fabs) < 1e-6)'
@@ -221,6 +241,12 @@ if need jq "speedscope, Hatchet and HTML data"; then
 	check "speedscope has the times of report.json" speedscope_numbers
 	check "hatchet literals are frame, metrics and children all the way down" hatchet_rules
 	check "hatchet has the times of report.json" hatchet_numbers
+	check "every root of hatchet has every metric" hatchet_roots
+	if python3 -c 'import hatchet' 2>/dev/null; then
+		check "hatchet reads it" hatchet_reads
+	else
+		echo "skip hatchet reads it: Hatchet is not installed (pip install llnl-hatchet)"
+	fi
 	check "folded stacks of a metric add up to its inclusive value" folded_sum
 	check "the data of the page is JSON and the same every time" eval 'page_inert && page_data'
 fi
@@ -285,5 +311,6 @@ elif need jq "traces of a program"; then
 	check "a trace keeps Chrome's rules" trace_rules
 	check "complete events nest" trace_nests
 	check "a trace has the host times of report.json" trace_numbers
+	check "hatchet has a time where no GPU was used" hatchet_host
 fi
 exit $failed

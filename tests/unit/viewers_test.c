@@ -76,6 +76,37 @@ static void test_folded__stacks_may_count_launches(void **state)
 	check_export(sonde_export_folded, &o, "A 2\nA;B 1\n");
 }
 
+/* Entries of what is nested are no part of those around it: they are counted beside them. */
+static void test_weights__children_are_never_wider_than_their_parent(void **state)
+{
+	const struct sonde_selection all = {0};
+	const struct sonde_choice choice = {0};
+	struct sonde_launches *l = NULL;
+	struct sonde_tree *t = NULL;
+	struct sonde_weights w;
+	struct made m;
+	uint32_t a, b;
+	int i;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	for (i = 0; i < 5; i++) {
+		b = made_push(&m, a, "B");
+		made_launch(&m, "gemm", 1, &b);
+		made_metric(&m, TIME, 100);
+	}
+	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
+	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	assert_int_equal(sonde_weights_build(&w, t, &t->reports.at[0], "entries", NULL), 0);
+	assert_true(w.own[0] == 1 && w.own[1] == 5);
+	assert_true(w.inclusive[0] == 6 && w.inclusive[1] == 5 && w.total == 6);
+	sonde_weights_release(&w);
+	sonde_tree_free(t);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 static void test_folded__hostile_labels_stay_in_their_frame(void **state)
 {
 	struct made m;
@@ -307,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_base64__pads_to_four),
 		cmocka_unit_test(test_folded__each_region_has_its_own_time),
 		cmocka_unit_test(test_folded__stacks_may_count_launches),
+		cmocka_unit_test(test_weights__children_are_never_wider_than_their_parent),
 		cmocka_unit_test(test_folded__hostile_labels_stay_in_their_frame),
 		cmocka_unit_test(test_hatchet__children_are_inside_their_parent),
 		cmocka_unit_test(test_html__a_label_cannot_leave_the_data),

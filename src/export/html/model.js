@@ -121,8 +121,19 @@ function additive(report) {
 	return list;
 }
 
+/* By node: its entries and those nested in it, so that children are never wider than their parent. */
+function entriesWithin(report) {
+	if (!report.entries) {
+		report.entries = report.parent.map((_, node) => field(report, node, "instances") || 0);
+		for (let node = report.parent.length - 1; node >= 0; node--)
+			if (report.parent[node] >= 0)
+				report.entries[report.parent[node]] += report.entries[node];
+	}
+	return report.entries;
+}
+
 function weightOf(report, node, by) {
-	const v = by[0] === "m" ? figure(report, node, Number(by.slice(1)), false).v : field(report, node, by);
+	const v = by === "instances" ? entriesWithin(report)[node] : by[0] === "m" ? figure(report, node, Number(by.slice(1)), false).v : field(report, node, by);
 	return isNumber(v) && v > 0 ? v : 0;
 }
 
