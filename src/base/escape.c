@@ -121,6 +121,27 @@ void sonde_escape_json(struct sonde_buf *out, struct sonde_str text)
 	sonde_buf_putc(out, '"');
 }
 
+void sonde_escape_json_key(struct sonde_buf *out, struct sonde_str text)
+{
+	struct sonde_str rest = text, piece;
+	struct sonde_buf whole = {0};
+
+	if (!text.n || !memchr(text.p, 0, text.n)) {
+		sonde_escape_json(out, text);
+		return;
+	}
+	while (rest.n) {
+		bool is_last = sonde_str_find(rest, '\0') == rest.n;
+
+		piece = sonde_str_cut(rest, '\0', &rest);
+		sonde_buf_str(&whole, piece);
+		sonde_buf_puts(&whole, is_last ? "" : "\ufffd" "00");
+	}
+	sonde_escape_json(out, sonde_buf_view(&whole));
+	out->failed |= whole.failed;
+	sonde_buf_release(&whole);
+}
+
 static bool is_word(struct sonde_str text, size_t i)
 {
 	unsigned char c = i < text.n ? (unsigned char)text.p[i] : ' ';

@@ -28,6 +28,8 @@
 #include "base/str.h"
 
 void sonde_escape_json(struct sonde_buf *out, struct sonde_str text); /* with the quotes */
+/* The same as an object's key: NUL becomes "\ufffd00", since many readers take none there. */
+void sonde_escape_json_key(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_script(struct sonde_buf *out, struct sonde_str json);
 void sonde_escape_xml(struct sonde_buf *out, struct sonde_str text);

@@ -21,7 +21,7 @@ static void item(struct sonde_json *w)
 static void key_str(struct sonde_json *w, struct sonde_str key)
 {
 	item(w);
-	sonde_escape_json(&w->sink->buf, key);
+	sonde_escape_json_key(&w->sink->buf, key);
 	sonde_sink_write(w->sink, ": ", 2);
 }
 

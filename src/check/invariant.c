@@ -90,7 +90,7 @@ static bool id_is_right(const json_t *region)
 static int check_identity(struct sonde_validation *v, const json_t *region)
 {
 	const json_t *path = json_object_get(region, "path");
-	size_t depth = (size_t)json_integer_value(json_object_get(region, "depth"));
+	size_t depth = (size_t)json_number_value(json_object_get(region, "depth"));
 	size_t nr = json_array_size(path);
 	bool is_root = depth == 0;
 
@@ -164,8 +164,10 @@ void sonde_invariant__key(struct sonde_buf *out, const json_t *region)
 	const json_t *id = json_object_get(region, "id");
 
 	sonde_buf_clear(out);
-	sonde_buf_printf(out, "%s %d %s ", json_string_value(json_object_get(region, "kind")),
-		json_is_null(domain), json_is_null(domain) ? "" : json_string_value(domain));
+	sonde_buf_printf(out, "%s %zu ", json_string_value(json_object_get(region, "kind")),
+		json_is_null(domain) ? SIZE_MAX : json_string_length(domain));
+	if (!json_is_null(domain))
+		sonde_buf_add(out, json_string_value(domain), json_string_length(domain));
 	sonde_buf_add(out, json_string_value(id), json_string_length(id));
 }
 
@@ -342,13 +344,15 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 		const json_t *r = rows->at[i], *domain = json_object_get(r, "domain");
 		double own =
 			sonde_invariant__number(json_object_get(r, "exclusive"), "kernel_count");
-		const char *key =
-			json_is_string(domain) ? json_string_value(domain) : "\001default";
+		struct sonde_str key = json_is_string(domain)
+					       ? (struct sonde_str){json_string_value(domain),
+							 json_string_length(domain)}
+					       : SONDE_STR("\001default");
 		uint32_t n;
 
 		sum += own;
 		if (!is_start_end(r)) { /* a start/end range is a tree of its own */
-			n = sonde_map_add(&domains, sonde_str_from(key), NULL);
+			n = sonde_map_add(&domains, key, NULL);
 			if (n == SONDE_NONE || (n == trees.nr && !sonde_vec_push(&trees)))
 				rc = sonde_err_nomem(v->err);
 			else

@@ -1,5 +1,6 @@
 #include "check/validate_int.h"
 
+#include <math.h>
 #include <regex.h>
 #include <string.h>
 
@@ -54,6 +55,9 @@ static bool is_type(const json_t *value, const char *type)
 {
 	if (strcmp(type, "number") == 0)
 		return json_is_number(value);
+	/* A whole number is an integer however it is written, as JSON Schema has it. */
+	if (strcmp(type, "integer") == 0 && json_is_real(value))
+		return json_real_value(value) == floor(json_real_value(value));
 	return strcmp(type, type_name(value)) == 0;
 }
 

@@ -41,13 +41,24 @@ int sonde_validation__fail(struct sonde_validation *v, const char *fmt, ...)
 		v->err, SONDE_ERR_FORMAT, "%s: %s: %s", v->name, v->path.p ? v->path.p : "$", what);
 }
 
+/* jansson's integers end at 2^63; where a file has greater ones (thread ids), all are read as reals. */
+static json_t *load(struct sonde_str text, json_error_t *where)
+{
+	size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
+	json_t *document = json_loadb(text.p ? text.p : "", text.n, flags, where);
+
+	if (!document && json_error_code(where) == json_error_numeric_overflow)
+		document = json_loadb(
+			text.p, text.n, flags | JSON_DECODE_INT_AS_REAL, where);
+	return document;
+}
+
 int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_err *err)
 {
 	struct sonde_validation v = {.name = name, .err = err};
 	struct sonde_str schema_text = sonde_schema_text();
-	size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
 	json_error_t where;
-	json_t *document = json_loadb(text.p ? text.p : "", text.n, flags, &where);
+	json_t *document = load(text, &where);
 	json_t *schema;
 	int rc;
 

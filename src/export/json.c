@@ -15,7 +15,7 @@ static bool make_members(struct sonde_json_export *x)
 	x->members = sonde_arena_calloc(&x->arena, nr + 1, sizeof(*x->members));
 	for (i = 0; i < nr && x->members; i++) {
 		sonde_buf_clear(&b);
-		sonde_escape_json(&b, x->tree->columns.at[i].name);
+		sonde_escape_json_key(&b, x->tree->columns.at[i].name);
 		sonde_buf_puts(&b, ": ");
 		if (b.n <= SONDE_JSON_MEMBER_MAX)
 			x->members[i] = sonde_arena_dup(&x->arena, sonde_buf_view(&b));

@@ -52,6 +52,7 @@ static void input(struct sonde_json *w, const struct sonde_input *in)
 static void device(struct sonde_json *w, const struct sonde_records *r, size_t number)
 {
 	const struct sonde_device *d = &r->devices.at[number];
+	struct sonde_map seen = {0};
 	char cc[32];
 	size_t i;
 
@@ -64,11 +65,19 @@ static void device(struct sonde_json *w, const struct sonde_records *r, size_t n
 		sonde_json_u64(w, "process_id", r->processes.at[d->process].pid);
 	sonde_json_open(w, "attributes", '{', false);
 	for (i = 0; i < d->nr_attributes; i++) {
+		bool is_new = true;
+
+		/* A damaged file may say one twice; the first counts. */
+		if (sonde_map_add(&seen, d->attributes[i].name, &is_new) == SONDE_NONE)
+			w->sink->buf.failed = true;
+		if (!is_new)
+			continue;
 		if (d->attributes[i].text.p)
 			sonde_json_str_str(w, d->attributes[i].name, d->attributes[i].text);
 		else
 			sonde_json_str_number(w, d->attributes[i].name, d->attributes[i].value);
 	}
+	sonde_map_release(&seen);
 	sonde_json_close(w, '}');
 	sonde_json_close(w, '}');
 }

@@ -280,6 +280,13 @@ one_change() { # every figure that follows from others is noticed when it is ano
 }
 check "validate notices one figure that was changed" one_change
 fails "validate names the path" 1 '$.scopes[0].regions[0].' "$SONDE" validate "$TMP/broken.json"
+escaped_errors() { # a file's text in an error cannot move the cursor or begin a line
+	printf '{"schema": "\\u001b[2J\\nsonde: all is well"}' >"$TMP/esc.json"
+	! "$SONDE" validate "$TMP/esc.json" 2>"$TMP/esc" && ! grep -q "$(printf '\033')" "$TMP/esc" && ! grep -q '^sonde: all' "$TMP/esc" &&
+		! "$SONDE" report "$(printf 'a\033[31m.ncu-rep')" 2>"$TMP/esc" && grep -qF 'a\x1b[31m.ncu-rep' "$TMP/esc" &&
+		! "$SONDE" "$(printf 'rep\033ort')" 2>"$TMP/esc" && ! grep -q "$(printf '\033')" "$TMP/esc"
+}
+check "errors are escaped for the terminal" escaped_errors
 
 # Nobody reads, or writing fails.
 closed_pipe() { # the reader is gone before the first write

@@ -60,6 +60,45 @@ static void test_validate__accepts_what_the_exporter_writes(void **state)
 	json_decref(d);
 }
 
+/* What a hostile capture puts into a report is still a report. */
+static void test_validate__accepts_reports_of_hostile_captures(void **state)
+{
+	static const struct sonde_attribute twice[] = {{.name = {"a\0b", 3}, .value = 1},
+		{.name = {"a\0b", 3}, .value = 2}, {.name = {"huge", 4}, .value = 1e300}};
+	struct sonde_err err = {0};
+	struct sonde_buf b;
+	struct sonde_device *device;
+	struct made m;
+	uint32_t a;
+	size_t i;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "gemm", 1, &a);
+	made_metric(&m, TIME, 3000);
+	made_metric(&m, "m.n.sum", 5);
+	made_launch(&m, "outside", 0, NULL);
+	made_metric(&m, TIME, 3000);
+	m.r->records.at[m.r->records.nr - 1].thread = UINT64_MAX;
+	m.r->strings.keys[m.r->ranges.at[a].label] = (struct sonde_str){"A\0x", 3};
+	m.r->metrics.at[1].name = (struct sonde_str){"m\0n.sum", 7};
+	m.r->metric_names.keys[1] = m.r->metrics.at[1].name;
+	device = sonde_vec_push(&m.r->devices);
+	assert_non_null(device);
+	*device = (struct sonde_device){.attributes = twice, .nr_attributes = 3};
+	for (i = 0; i < m.r->records.nr; i++)
+		m.r->records.at[i].device = 0;
+	b = exported(&m, sonde_export_json, NULL);
+	assert_non_null(strstr(b.p, "18446744073709551615"));
+	assert_non_null(strstr(b.p, "\"a\ufffd" "00b\": 1"));
+	assert_non_null(strstr(b.p, "\"m\ufffd" "00n.sum\": "));
+	if (sonde_validate_text(sonde_buf_view(&b), "t", &err))
+		fail_msg("%s", err.msg);
+	sonde_buf_release(&b);
+	made_release(&m);
+}
+
 static void test_validate__names_a_missing_field(void **state)
 {
 	json_t *d = good();
@@ -247,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_validate__accepts_what_the_exporter_writes),
+		cmocka_unit_test(test_validate__accepts_reports_of_hostile_captures),
 		cmocka_unit_test(test_validate__names_a_missing_field),
 		cmocka_unit_test(test_validate__names_a_wrong_type_or_value),
 		cmocka_unit_test(test_validate__inclusive_must_be_exclusive_plus_children),
