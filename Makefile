@@ -28,7 +28,7 @@ CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(P
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
-ROOMS     := base catalogue config format sample capture read attribute aggregate compare export check
+ROOMS     := base catalogue config format sample capture read attribute unmix aggregate compare export check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 # The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
 CUPTI_PM_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_pmsampling.h),$(d))))
@@ -54,6 +54,9 @@ $(BUILD)/libsonde.a: $(LIB_OBJ)
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Unmixing gives the same bits on every machine: no multiply-add where the source has two operations.
+$(BUILD)/src/unmix/%.o: CFLAGS += -ffp-contract=off
 
 # One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
 $(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/libsonde.a

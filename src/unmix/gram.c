@@ -1,0 +1,192 @@
+/*
+ * The normal equations: AᵀA and Aᵀ·slopes, sparse, with a unit diagonal.
+ *
+ * Two columns meet where a sample holds a share of both, so a column meets its
+ * neighbours in the program and few others. Bins of one class are tied loosely to
+ * each other: where the data cannot tell them apart, work is taken to be even.
+ */
+#include "unmix/unmix_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BIN_TIE 0.003 /* of the bins' own weight */
+
+/* A by columns. */
+struct turned {
+	size_t *column; /* where each begins */
+	size_t *row;
+	double *value;
+};
+
+static int turn(struct turned *t, struct sonde_arena *arena, const struct sonde_unmix__matrix *m)
+{
+	size_t nr = m->row[m->nr_rows], i, j;
+	size_t *next = sonde_arena_calloc(arena, (size_t)m->nr_columns + 1, sizeof(*next));
+	uint32_t k;
+
+	t->column = sonde_arena_calloc(arena, (size_t)m->nr_columns + 1, sizeof(*t->column));
+	t->row = sonde_arena_alloc(arena, nr * sizeof(*t->row));
+	t->value = sonde_arena_alloc(arena, nr * sizeof(*t->value));
+	if (arena->failed)
+		return SONDE_ERR_NOMEM;
+	for (j = 0; j < nr; j++)
+		t->column[m->column[j] + 1]++;
+	for (k = 0; k < m->nr_columns; k++) {
+		t->column[k + 1] += t->column[k];
+		next[k] = t->column[k];
+	}
+	for (i = 0; i < m->nr_rows; i++) {
+		for (j = m->row[i]; j < m->row[i + 1]; j++) {
+			size_t at = next[m->column[j]]++;
+
+			t->row[at] = i;
+			t->value[at] = m->value[j];
+		}
+	}
+	return 0;
+}
+
+/* Sums of one row of the products, and which columns it meets. */
+struct sums {
+	double *value, *slope; /* by column */
+	bool *is_met;
+	uint32_t *met;
+	uint32_t nr_met;
+};
+
+static void sum_row(struct sums *s, const struct turned *t, const struct sonde_unmix__matrix *m,
+	uint32_t column)
+{
+	size_t i, j;
+
+	for (i = t->column[column]; i < t->column[column + 1]; i++) {
+		size_t row = t->row[i];
+
+		for (j = m->row[row]; j < m->row[row + 1]; j++) {
+			uint32_t k = m->column[j];
+
+			if (!s->is_met[k]) {
+				s->is_met[k] = true;
+				s->met[s->nr_met++] = k;
+			}
+			s->value[k] += t->value[i] * m->value[j];
+			s->slope[k] += t->value[i] * m->slope[j];
+		}
+	}
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int store_row(struct sonde_unmix__gram *g, struct sums *s, uint32_t column)
+{
+	uint32_t i;
+
+	if (!sonde_vec_reserve(&g->at, g->at.nr + s->nr_met))
+		return SONDE_ERR_NOMEM;
+	qsort(s->met, s->nr_met, sizeof(*s->met), compare_numbers);
+	for (i = 0; i < s->nr_met; i++) {
+		uint32_t k = s->met[i];
+
+		g->at.at[g->at.nr++] = (struct sonde_unmix__meeting){k, s->value[k], s->slope[k]};
+		s->value[k] = s->slope[k] = 0;
+		s->is_met[k] = false;
+	}
+	s->nr_met = 0;
+	g->row[column + 1] = g->at.nr;
+	return 0;
+}
+
+static int multiply(
+	struct sonde_unmix__gram *g, struct sonde_arena *arena, const struct sonde_unmix__matrix *m)
+{
+	struct turned t = {0};
+	struct sums s = {0};
+	uint32_t k;
+
+	if (turn(&t, arena, m) < 0)
+		return SONDE_ERR_NOMEM;
+	g->row = sonde_arena_calloc(arena, (size_t)g->nr + 1, sizeof(*g->row));
+	s.value = sonde_arena_calloc(arena, g->nr, sizeof(*s.value));
+	s.slope = sonde_arena_calloc(arena, g->nr, sizeof(*s.slope));
+	s.is_met = sonde_arena_calloc(arena, g->nr, sizeof(*s.is_met));
+	s.met = sonde_arena_alloc(arena, g->nr * sizeof(*s.met));
+	if (arena->failed)
+		return SONDE_ERR_NOMEM;
+	for (k = 0; k < g->nr; k++) {
+		sum_row(&s, &t, m, k);
+		if (store_row(g, &s, k) < 0)
+			return SONDE_ERR_NOMEM;
+	}
+	return 0;
+}
+
+static double *find(struct sonde_unmix__gram *g, uint32_t row, uint32_t column)
+{
+	size_t j;
+
+	for (j = g->row[row]; j < g->row[row + 1]; j++) {
+		if (g->at.at[j].column == column)
+			return &g->at.at[j].value;
+	}
+	return NULL;
+}
+
+/* Adds BIN_TIE · (difference of neighbours)² where neighbours meet in samples at all. */
+static void tie_bins(struct sonde_unmix__gram *g, const struct sonde_unmix__plan *plan)
+{
+	uint32_t u, k;
+
+	for (u = 0; u < plan->nr_unknowns; u++) {
+		const struct sonde_unmix__unknown *x = &plan->unknowns[u];
+
+		for (k = x->column; k + 1 < x->column + x->nr_bins; k++) {
+			double *a = find(g, k, k), *b = find(g, k + 1, k + 1);
+			double *ab = find(g, k, k + 1), *ba = find(g, k + 1, k), tie;
+
+			if (a == NULL || b == NULL || ab == NULL || ba == NULL)
+				continue;
+			tie = BIN_TIE * 0.5 * (*a + *b);
+			*a += tie;
+			*b += tie;
+			*ab -= tie;
+			*ba -= tie;
+		}
+	}
+}
+
+static void scale(struct sonde_unmix__gram *g)
+{
+	uint32_t k;
+	size_t j;
+
+	for (k = 0; k < g->nr; k++) {
+		const double *own = find(g, k, k);
+
+		g->scale[k] = own != NULL && *own > 0 ? sqrt(*own) : 0;
+	}
+	for (k = 0; k < g->nr; k++) {
+		for (j = g->row[k]; j < g->row[k + 1]; j++) {
+			g->at.at[j].value /= g->scale[k] * g->scale[g->at.at[j].column];
+			g->at.at[j].slope /= g->scale[k];
+		}
+	}
+}
+
+int sonde_unmix__gram_build(struct sonde_unmix__gram *g, struct sonde_arena *arena,
+	const struct sonde_unmix__matrix *m, const struct sonde_unmix__plan *plan)
+{
+	*g = (struct sonde_unmix__gram){.nr = m->nr_columns};
+	g->scale = sonde_arena_alloc(arena, g->nr * sizeof(*g->scale));
+	if (g->scale == NULL || multiply(g, arena, m) < 0)
+		return SONDE_ERR_NOMEM;
+	tie_bins(g, plan);
+	scale(g);
+	return 0;
+}

@@ -1,0 +1,222 @@
+/*
+ * The matrix: for each sample, the share of each interval that lies inside it.
+ *
+ * An interval's bins are columns next to each other. The background is what is
+ * counted while no launch runs; it has a column for each segment of the run, since
+ * what else happens on a device (copies nobody traced, other programs) changes.
+ */
+#include "unmix/unmix_int.h"
+
+#include <string.h>
+
+#define SEGMENT	 200 /* samples of a background segment, at least */
+#define SEGMENTS 32
+
+/* Where entries go: counted first, then written. */
+struct rows {
+	struct sonde_unmix__matrix *m;
+	size_t *next; /* by row */
+	bool is_counting;
+};
+
+static void put(struct rows *r, size_t row, uint32_t column, double value, double slope)
+{
+	size_t at = r->next[row]++;
+
+	if (r->is_counting)
+		return;
+	r->m->column[at] = column;
+	r->m->value[at] = value;
+	r->m->slope[at] = slope;
+}
+
+/* One bin [start, end) of an interval, from window `at` on, which is the first to reach it. */
+static void put_bin(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
+	const struct sonde_unmix__interval *bin, uint32_t column)
+{
+	double per_ns = bin->weight / (bin->end - bin->start);
+
+	for (; at < w->nr && w->start[at] < bin->end; at++) {
+		double from = bin->start > w->start[at] ? bin->start : w->start[at];
+		double to = bin->end < w->end[at] ? bin->end : w->end[at];
+		/* Moved to the right, it gains at an end inside the sample, loses at a start
+		 * inside. */
+		double slope = (bin->end <= w->end[at] ? per_ns : 0) -
+			       (bin->start >= w->start[at] ? per_ns : 0);
+
+		if (to > from)
+			put(r, at, column, (to - from) * per_ns, slope);
+	}
+}
+
+static void put_intervals(
+	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
+{
+	size_t first = 0, i, at;
+	uint32_t b;
+
+	for (i = 0; i < plan->nr_intervals; i++) {
+		const struct sonde_unmix__interval *v = &plan->intervals[i];
+		const struct sonde_unmix__unknown *u = &plan->unknowns[v->unknown];
+		double length = (v->end - v->start) / u->nr_bins;
+
+		while (first < w->nr && w->end[first] <= v->start)
+			first++;
+		at = first;
+		for (b = 0; b < u->nr_bins; b++) {
+			struct sonde_unmix__interval bin = *v;
+
+			bin.start = v->start + b * length;
+			bin.end = b + 1 < u->nr_bins ? bin.start + length : v->end;
+			while (at < w->nr && w->end[at] <= bin.start)
+				at++;
+			put_bin(r, w, at, &bin, u->column + b);
+		}
+	}
+}
+
+/* How much of each window lies in no interval, in samples of the usual length. */
+static void put_background(
+	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
+{
+	uint32_t first = r->m->nr_columns - r->m->nr_background;
+	double covered_to = 0;
+	size_t next = 0, i;
+
+	for (i = 0; i < w->nr; i++) {
+		double idle = 0, at = w->start[i];
+		uint32_t segment = (uint32_t)(i * r->m->nr_background / w->nr);
+
+		while (at < w->end[i]) {
+			double until = w->end[i];
+
+			if (covered_to > at) {
+				at = covered_to < until ? covered_to : until;
+				continue;
+			}
+			if (next < plan->nr_intervals && plan->intervals[next].start < until)
+				until = plan->intervals[next].start;
+			if (until > at)
+				idle += until - at;
+			at = until > at ? until : at;
+			if (next < plan->nr_intervals && plan->intervals[next].start <= at) {
+				if (plan->intervals[next].end > covered_to)
+					covered_to = plan->intervals[next].end;
+				next++;
+			}
+		}
+		if (idle > 0)
+			put(r, i, first + segment, idle / w->length, 0);
+	}
+}
+
+static void fill(
+	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
+{
+	put_intervals(r, plan, w);
+	put_background(r, plan, w);
+}
+
+/* Sorts a row by column (rows are short and nearly sorted) and adds up what is there twice. */
+static size_t squeeze_row(struct sonde_unmix__matrix *m, size_t from, size_t to, size_t out)
+{
+	size_t begin = out, i, j;
+
+	for (i = from; i < to; i++) {
+		uint32_t column = m->column[i];
+		double value = m->value[i], slope = m->slope[i];
+
+		for (j = out; j > begin && m->column[j - 1] > column; j--)
+			;
+		if (j > begin && m->column[j - 1] == column) {
+			m->value[j - 1] += value;
+			m->slope[j - 1] += slope;
+			continue;
+		}
+		memmove(&m->column[j + 1], &m->column[j], (out - j) * sizeof(*m->column));
+		memmove(&m->value[j + 1], &m->value[j], (out - j) * sizeof(*m->value));
+		memmove(&m->slope[j + 1], &m->slope[j], (out - j) * sizeof(*m->slope));
+		m->column[j] = column;
+		m->value[j] = value;
+		m->slope[j] = slope;
+		out++;
+	}
+	return out;
+}
+
+static void squeeze(struct sonde_unmix__matrix *m)
+{
+	size_t out = 0, from = 0, i;
+
+	for (i = 0; i < m->nr_rows; i++) {
+		size_t to = m->row[i + 1];
+
+		m->row[i] = out;
+		out = squeeze_row(m, from, to, out);
+		from = to;
+	}
+	m->row[m->nr_rows] = out;
+}
+
+static uint32_t count_columns(const struct sonde_unmix__plan *plan)
+{
+	const struct sonde_unmix__unknown *last = plan->unknowns + plan->nr_unknowns;
+
+	return plan->nr_unknowns > 0 ? last[-1].column + last[-1].nr_bins : 0;
+}
+
+int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena *arena,
+	const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
+{
+	struct rows r = {.m = m, .is_counting = true};
+	size_t nr = 0, i;
+
+	*m = (struct sonde_unmix__matrix){.nr_rows = w->nr, .nr_background = SEGMENTS};
+	if (w->nr / SEGMENT < SEGMENTS)
+		m->nr_background = w->nr < 2 * SEGMENT ? 1 : (uint32_t)(w->nr / SEGMENT);
+	m->nr_columns = count_columns(plan) + m->nr_background;
+	m->row = sonde_arena_alloc(arena, (w->nr + 1) * sizeof(*m->row));
+	r.next = sonde_arena_calloc(arena, w->nr, sizeof(*r.next));
+	if (arena->failed)
+		return SONDE_ERR_NOMEM;
+	fill(&r, plan, w);
+	for (i = 0; i < w->nr; i++) {
+		m->row[i] = nr;
+		nr += r.next[i];
+		r.next[i] = m->row[i];
+	}
+	m->row[w->nr] = nr;
+	m->column = sonde_arena_alloc(arena, nr * sizeof(*m->column));
+	m->value = sonde_arena_alloc(arena, nr * sizeof(*m->value));
+	m->slope = sonde_arena_alloc(arena, nr * sizeof(*m->slope));
+	if (arena->failed)
+		return SONDE_ERR_NOMEM;
+	r.is_counting = false;
+	fill(&r, plan, w);
+	squeeze(m);
+	return 0;
+}
+
+void sonde_unmix__matrix_apply(double *out, const struct sonde_unmix__matrix *m, const double *x)
+{
+	size_t i, j;
+
+	for (i = 0; i < m->nr_rows; i++) {
+		double sum = 0;
+
+		for (j = m->row[i]; j < m->row[i + 1]; j++)
+			sum += m->value[j] * x[m->column[j]];
+		out[i] = sum;
+	}
+}
+
+void sonde_unmix__matrix_collect(double *out, const struct sonde_unmix__matrix *m, const double *v)
+{
+	size_t i, j;
+
+	memset(out, 0, m->nr_columns * sizeof(*out));
+	for (i = 0; i < m->nr_rows; i++) {
+		for (j = m->row[i]; j < m->row[i + 1]; j++)
+			out[m->column[j]] += m->value[j] * v[i];
+	}
+}

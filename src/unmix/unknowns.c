@@ -1,0 +1,244 @@
+/*
+ * The plan: which classes share an unknown, and how many time bins it has.
+ *
+ * Classes begin alone. Joining is a union-find over classes; laying turns the
+ * outcome into unknowns, columns and intervals. A class alone counts x per
+ * launch. In an unknown of several classes, launches count in proportion to
+ * their time: two kernels of one name and different sizes, or the kernels of a region.
+ */
+#include "unmix/unmix_int.h"
+
+#include <stdlib.h>
+
+/* Stamps are good to about a microsecond: bins much shorter have no meaning. */
+#define BIN_NS	      1333.0
+#define BINS	      3	 /* of a class */
+#define ENTRY_BINS    4	 /* of a whole region entry */
+#define SEEN_FOR_BINS 30 /* intervals that samples must have seen */
+
+int sonde_unmix__plan_init(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
+	const struct sonde_unmix_input *in)
+{
+	uint32_t k;
+
+	*plan = (struct sonde_unmix__plan){0};
+	plan->leader = sonde_arena_alloc(arena, in->nr_classes * sizeof(*plan->leader));
+	plan->fate = sonde_arena_calloc(arena, in->nr_classes, sizeof(*plan->fate));
+	if (plan->leader == NULL || plan->fate == NULL)
+		return SONDE_ERR_NOMEM;
+	for (k = 0; k < in->nr_classes; k++)
+		plan->leader[k] = k;
+	return 0;
+}
+
+uint32_t sonde_unmix__plan_leader(struct sonde_unmix__plan *plan, uint32_t k)
+{
+	while (plan->leader[k] != k) {
+		plan->leader[k] = plan->leader[plan->leader[k]];
+		k = plan->leader[k];
+	}
+	return k;
+}
+
+bool sonde_unmix__plan_join(
+	struct sonde_unmix__plan *plan, uint32_t a, uint32_t b, enum sonde_unmix_fate fate)
+{
+	uint32_t low, high;
+
+	a = sonde_unmix__plan_leader(plan, a);
+	b = sonde_unmix__plan_leader(plan, b);
+	low = a < b ? a : b;
+	high = a < b ? b : a;
+	/* Of two kinds of joins the one that claims less about its parts: merged. */
+	if (plan->fate[a] != SONDE_UNMIX_OWN && plan->fate[a] != fate)
+		fate = SONDE_UNMIX_MERGED;
+	if (plan->fate[b] != SONDE_UNMIX_OWN && plan->fate[b] != fate)
+		fate = SONDE_UNMIX_MERGED;
+	plan->fate[low] = fate;
+	plan->leader[high] = low;
+	return low != high;
+}
+
+/* By class, not by launch: the order of launches must not matter. */
+static int number_unknowns(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
+	const struct sonde_unmix_input *in)
+{
+	bool *has_launches = sonde_arena_calloc(arena, in->nr_classes, sizeof(*has_launches));
+	size_t i;
+	uint32_t k;
+
+	plan->nr_unknowns = 0;
+	plan->unknown = sonde_arena_alloc(arena, in->nr_classes * sizeof(*plan->unknown));
+	plan->weight = sonde_arena_calloc(arena, in->nr_classes, sizeof(*plan->weight));
+	plan->unknowns = sonde_arena_calloc(arena, in->nr_classes, sizeof(*plan->unknowns));
+	if (arena->failed)
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < in->nr_launches; i++)
+		has_launches[sonde_unmix__plan_leader(plan, in->launches[i].class)] = true;
+	for (k = 0; k < in->nr_classes; k++) { /* a leader has the lowest number: it comes first */
+		uint32_t leader = sonde_unmix__plan_leader(plan, k);
+
+		plan->fate[k] = plan->fate[leader];
+		plan->unknown[k] = leader < k ? plan->unknown[leader] : SONDE_UNMIX_NONE;
+		if (leader == k && has_launches[k]) {
+			plan->unknowns[plan->nr_unknowns].fate = plan->fate[k];
+			plan->unknown[k] = plan->nr_unknowns++;
+		}
+	}
+	return 0;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct sonde_unmix__interval *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->unknown != y->unknown)
+		return x->unknown < y->unknown ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct sonde_unmix__interval *x = a, *y = b;
+
+	if (x->entry != y->entry)
+		return x->entry < y->entry ? -1 : 1;
+	return compare_starts(a, b);
+}
+
+static void sort_by_start(struct sonde_unmix__interval *at, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr; i++) {
+		if (compare_starts(&at[i - 1], &at[i]) > 0)
+			break;
+	}
+	if (i < nr)
+		qsort(at, nr, sizeof(*at), compare_starts);
+}
+
+static void list_launches(
+	struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in, int64_t shift_ns)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr_launches; i++) {
+		const struct sonde_unmix_launch *l = &in->launches[i];
+		struct sonde_unmix__interval *v = &plan->intervals[i];
+
+		v->unknown = plan->unknown[l->class];
+		v->start = (double)(l->start_ns + shift_ns);
+		v->end = l->end_ns > l->start_ns ? (double)(l->end_ns + shift_ns) : v->start + 1;
+		v->entry = SONDE_UNMIX_NONE;
+		if (plan->unknowns[v->unknown].fate == SONDE_UNMIX_ENTRY)
+			v->entry = l->entry;
+		plan->weight[l->class] += v->end - v->start;
+		plan->unknowns[v->unknown].weight += v->end - v->start;
+	}
+	plan->nr_intervals = in->nr_launches;
+}
+
+/* The launches of one entry become one interval, from the first start to the last end. */
+static void fold_entries(struct sonde_unmix__plan *plan)
+{
+	struct sonde_unmix__interval *at = plan->intervals;
+	size_t nr = 0, i;
+
+	qsort(at, plan->nr_intervals, sizeof(*at), compare_entries);
+	for (i = 0; i < plan->nr_intervals; i++) {
+		struct sonde_unmix__interval *last = nr > 0 ? &at[nr - 1] : NULL;
+
+		if (last == NULL || at[i].entry == SONDE_UNMIX_NONE || at[i].entry != last->entry ||
+			at[i].unknown != last->unknown)
+			at[nr++] = at[i];
+		else if (at[i].end > last->end)
+			last->end = at[i].end;
+	}
+	plan->nr_intervals = nr;
+}
+
+/* What each interval, unknown and class counts. Until here weights are times. */
+static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in)
+{
+	uint64_t nr;
+	size_t i;
+	uint32_t k, u;
+
+	for (i = 0; i < plan->nr_intervals; i++) {
+		struct sonde_unmix__unknown *x = &plan->unknowns[plan->intervals[i].unknown];
+
+		x->length += plan->intervals[i].end - plan->intervals[i].start;
+		x->nr_intervals++;
+	}
+	for (k = 0; k < in->nr_classes; k++) {
+		u = plan->unknown[k];
+		if (u == SONDE_UNMIX_NONE)
+			continue;
+		nr = plan->unknowns[u].nr_intervals;
+		plan->weight[k] *= (double)nr / plan->unknowns[u].weight;
+	}
+	for (u = 0; u < plan->nr_unknowns; u++) {
+		plan->unknowns[u].weight = (double)plan->unknowns[u].nr_intervals;
+		plan->unknowns[u].length /= plan->unknowns[u].weight;
+	}
+	for (i = 0; i < plan->nr_intervals; i++) {
+		struct sonde_unmix__interval *v = &plan->intervals[i];
+		const struct sonde_unmix__unknown *x = &plan->unknowns[v->unknown];
+
+		v->weight = x->fate == SONDE_UNMIX_OWN ? 1 : (v->end - v->start) / x->length;
+	}
+}
+
+static void count_seen(struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
+{
+	size_t i, at = 0;
+
+	for (i = 0; i < plan->nr_intervals; i++) {
+		const struct sonde_unmix__interval *v = &plan->intervals[i];
+
+		while (at < w->nr && w->end[at] <= v->start)
+			at++;
+		if (at < w->nr && w->start[at] < v->end)
+			plan->unknowns[v->unknown].nr_seen++;
+	}
+}
+
+static void choose_bins(struct sonde_unmix__plan *plan)
+{
+	uint32_t column = 0, u;
+
+	for (u = 0; u < plan->nr_unknowns; u++) {
+		struct sonde_unmix__unknown *x = &plan->unknowns[u];
+		uint32_t most = x->fate == SONDE_UNMIX_ENTRY ? ENTRY_BINS : BINS;
+
+		x->nr_bins = x->length >= most * BIN_NS && x->nr_seen >= SEEN_FOR_BINS ? most : 1;
+		x->column = column;
+		column += x->nr_bins;
+	}
+}
+
+int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
+	const struct sonde_unmix_input *in, const struct sonde_unmix__windows *w, int64_t offset_ns)
+{
+	bool has_entries = false;
+	uint32_t u;
+
+	if (number_unknowns(plan, arena, in) < 0)
+		return SONDE_ERR_NOMEM;
+	plan->intervals = sonde_arena_alloc(arena, in->nr_launches * sizeof(*plan->intervals));
+	if (arena->failed)
+		return SONDE_ERR_NOMEM;
+	list_launches(plan, in, offset_ns - w->origin_ns);
+	for (u = 0; u < plan->nr_unknowns; u++)
+		has_entries |= plan->unknowns[u].fate == SONDE_UNMIX_ENTRY;
+	if (has_entries)
+		fold_entries(plan);
+	sort_by_start(plan->intervals, plan->nr_intervals);
+	weigh(plan, in);
+	count_seen(plan, w);
+	choose_bins(plan);
+	return 0;
+}

@@ -1,0 +1,315 @@
+#include "unmix/unmix_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define OFFSET_ERROR_NS 400.0
+#define MOST_OFFSET_NS	1000000000
+#define REFUSED_SHARE	0.01 /* of samples above the limit: the counter is wrong, not a sample */
+
+/* Times beyond these (the years 1843 to 2096) could overflow when subtracted. */
+static bool is_time(int64_t t)
+{
+	return t > -4000000000000000000 && t < 4000000000000000000;
+}
+
+static int check_launches(const struct sonde_unmix_input *in, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr_launches; i++) {
+		const struct sonde_unmix_launch *l = &in->launches[i];
+
+		if (l->class >= in->nr_classes)
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"unmix: launch %zu is of class %u, but there are %u classes", i,
+				l->class, in->nr_classes);
+		if (l->end_ns < l->start_ns)
+			return sonde_err_set(
+				err, SONDE_ERR_USAGE, "unmix: launch %zu ends before it starts", i);
+		if (!is_time(l->start_ns) || !is_time(l->end_ns))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"unmix: the times of launch %zu are out of range", i);
+	}
+	return 0;
+}
+
+static int check_samples(const struct sonde_unmix_input *in, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr_samples; i++) {
+		if (!is_time(in->start_ns[i]) || !is_time(in->end_ns[i]))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"unmix: the times of sample %zu are out of range", i);
+		if (i > 0 && in->start_ns[i] < in->start_ns[i - 1])
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"unmix: sample %zu starts before the one in front of it", i);
+	}
+	return 0;
+}
+
+static struct sonde_unmixed *start_result(const struct sonde_unmix_input *in)
+{
+	struct sonde_unmixed *u = sonde_calloc(1, sizeof(*u));
+	uint32_t k;
+	size_t i;
+
+	if (u == NULL)
+		return NULL;
+	u->nr_classes = in->nr_classes;
+	u->nr_counters = in->nr_counters;
+	u->classes = sonde_arena_calloc(&u->arena, in->nr_classes, sizeof(*u->classes));
+	u->counters = sonde_arena_calloc(&u->arena, in->nr_counters, sizeof(*u->counters));
+	u->limits = sonde_arena_calloc(&u->arena, in->nr_counters, sizeof(*u->limits));
+	u->weight = sonde_arena_calloc(&u->arena, in->nr_classes, sizeof(*u->weight));
+	u->time = sonde_arena_calloc(&u->arena, in->nr_classes, sizeof(*u->time));
+	if (u->arena.failed) {
+		sonde_unmixed_free(u);
+		return NULL;
+	}
+	for (i = 0; i < in->nr_launches; i++) {
+		k = in->launches[i].class;
+		u->classes[k].nr_launches++;
+		u->time[k] += (double)(in->launches[i].end_ns - in->launches[i].start_ns);
+	}
+	if (in->limits_per_ns != NULL)
+		memcpy(u->limits, in->limits_per_ns, in->nr_counters * sizeof(*u->limits));
+	return u;
+}
+
+/* A counter that is above its limit more than now and then is not what it seems to be. */
+static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_input *in)
+{
+	uint32_t c;
+	size_t i;
+
+	for (c = 0; c < in->nr_counters; c++) {
+		uint64_t nr_above = 0;
+		double most = 0;
+
+		for (i = 0; u->limits[c] > 0 && i < in->nr_samples; i++) {
+			double length = (double)(in->end_ns[i] - in->start_ns[i]);
+			double rate = in->values[i * in->nr_counters + c] / length;
+
+			nr_above += length > 0 && rate > LIMIT_SLACK * u->limits[c];
+			most = length > 0 && rate > most ? rate : most;
+		}
+		if ((double)nr_above <= REFUSED_SHARE * (double)in->nr_samples)
+			continue;
+		u->counters[c].refused = sonde_arena_printf(&u->arena,
+			"%.0f %% of its samples are above what the device can count, up to %.1f "
+			"times",
+			100.0 * (double)nr_above / (double)in->nr_samples, most / u->limits[c])
+						 .p;
+		if (u->counters[c].refused == NULL)
+			return SONDE_ERR_NOMEM;
+		u->limits[c] = 0;
+	}
+	return 0;
+}
+
+/* What does not depend on a counter. */
+static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r)
+{
+	const struct sonde_unmix__plan *plan = r->plan;
+	struct sonde_unmix_quality *q = &u->quality;
+	uint32_t k;
+
+	u->nr_unknowns = q->nr_unknowns = plan->nr_unknowns;
+	u->unknown_weight =
+		sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->unknown_weight));
+	u->fate = sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->fate));
+	if (u->arena.failed)
+		return SONDE_ERR_NOMEM;
+	for (k = 0; k < u->nr_unknowns; k++) {
+		const struct sonde_unmix__unknown *x = &plan->unknowns[k];
+
+		u->unknown_weight[k] = x->weight;
+		u->fate[k] = x->nr_seen > 0 ? x->fate : SONDE_UNMIX_UNSEEN;
+	}
+	q->nr_columns = r->gram.nr;
+	q->condition = r->condition;
+	q->nr_merged = q->nr_entry = q->nr_pooled = q->nr_unseen = 0;
+	for (k = 0; k < u->nr_classes; k++) {
+		struct sonde_unmix_class_result *c = &u->classes[k];
+
+		c->unknown = plan->unknown[k];
+		c->fate = c->unknown == SONDE_UNMIX_NONE ? SONDE_UNMIX_UNSEEN : u->fate[c->unknown];
+		if (c->fate == SONDE_UNMIX_UNSEEN)
+			c->unknown = SONDE_UNMIX_NONE;
+		u->weight[k] = plan->weight[k];
+		q->nr_merged += c->fate == SONDE_UNMIX_MERGED;
+		q->nr_entry += c->fate == SONDE_UNMIX_ENTRY;
+		q->nr_pooled += c->fate == SONDE_UNMIX_POOLED;
+		q->nr_unseen += c->fate == SONDE_UNMIX_UNSEEN;
+	}
+	return 0;
+}
+
+static void take_fit(struct sonde_unmixed *u, const struct sonde_unmix__fit *fit,
+	const struct sonde_unmix__round *r, uint32_t counter)
+{
+	struct sonde_unmix_counter_result *c = &u->counters[counter];
+	uint32_t k, b;
+
+	c->misfit = fit->misfit;
+	c->background = fit->background;
+	c->nr_lost = fit->nr_lost;
+	for (k = 0; k < u->nr_unknowns; k++) {
+		const struct sonde_unmix__unknown *x = &r->plan->unknowns[k];
+		double sum = 0;
+
+		for (b = 0; b < x->nr_bins; b++)
+			sum += fit->x[x->column + b];
+		u->x[(size_t)k * u->nr_counters + counter] = sum;
+	}
+}
+
+static int start_fits(
+	struct sonde_unmix__fit *fit, struct sonde_unmixed *u, struct sonde_unmix__round *r)
+{
+	size_t cells = (size_t)u->nr_unknowns * u->nr_counters + 1, rows = r->windows->nr;
+
+	sonde_free(u->x);
+	sonde_free(u->deviations);
+	u->x = sonde_calloc(cells, sizeof(*u->x));
+	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
+	fit->x = sonde_arena_alloc(&r->arena, r->gram.nr * sizeof(*fit->x));
+	fit->residual = sonde_arena_alloc(&r->arena, rows * sizeof(*fit->residual));
+	fit->noise = sonde_arena_alloc(&r->arena, rows * sizeof(*fit->noise));
+	fit->lost = sonde_arena_alloc(&r->arena, rows * sizeof(*fit->lost));
+	r->nr_complete = sonde_arena_calloc(&r->arena, rows, sizeof(*r->nr_complete));
+	return u->x == NULL || u->deviations == NULL || r->arena.failed ? SONDE_ERR_NOMEM : 0;
+}
+
+static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
+{
+	struct sonde_unmix__fit fit = {0};
+	uint32_t c;
+
+	if (start_fits(&fit, u, r) < 0)
+		return SONDE_ERR_NOMEM;
+	for (c = 0; c < u->nr_counters; c++) {
+		if (u->counters[c].refused == NULL &&
+			sonde_unmix__fit_counter(&fit, r, c, true) < 0)
+			return SONDE_ERR_NOMEM;
+	}
+	for (c = 0; c < u->nr_counters; c++) {
+		if (u->counters[c].refused != NULL)
+			continue;
+		if (sonde_unmix__fit_counter(&fit, r, c, false) < 0 ||
+			sonde_unmix__spread(u->deviations + (size_t)c * SPREAD_WIDTH,
+				(size_t)u->nr_counters * SPREAD_WIDTH, &fit, r) < 0)
+			return SONDE_ERR_NOMEM;
+		take_fit(u, &fit, r, c);
+	}
+	return 0;
+}
+
+/* How much of the launches the samples saw. */
+static void count_seen(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
+	const struct sonde_unmix__windows *w, int64_t offset_ns)
+{
+	double time = 0, seen = 0;
+	uint64_t nr_seen = 0;
+	size_t i;
+
+	for (i = 0; i < in->nr_launches; i++) {
+		const struct sonde_unmix_launch *l = &in->launches[i];
+		double start = (double)(l->start_ns + offset_ns - w->origin_ns);
+		double end = (double)(l->end_ns + offset_ns - w->origin_ns), inside;
+
+		inside = sonde_unmix__windows_cover(w, start, end);
+		time += end - start;
+		seen += inside;
+		nr_seen += inside > 0;
+		u->classes[l->class].nr_seen += inside > 0;
+	}
+	u->quality.seen_launches =
+		in->nr_launches > 0 ? (double)nr_seen / (double)in->nr_launches : 0;
+	u->quality.seen_time = time > 0 ? seen / time : 0;
+}
+
+static int solve_plan(struct sonde_unmixed *u, struct sonde_unmix__round *r,
+	struct sonde_unmix__plan *plan, int64_t offset_ns)
+{
+	int rc = sonde_unmix__round_build(r, plan, offset_ns);
+
+	if (rc == 0)
+		rc = take_plan(u, r);
+	return rc < 0 ? rc : fit_counters(u, r);
+}
+
+/* With the finest unknowns first, then with those that turned out to be bearable. */
+static int solve_twice(struct sonde_unmixed *u, struct sonde_unmix__round *r,
+	struct sonde_arena *arena, int64_t offset_ns)
+{
+	struct sonde_unmix__plan plan;
+	uint32_t nr_joined;
+	int rc;
+
+	if (sonde_unmix__plan_init(&plan, arena, r->in) < 0)
+		return SONDE_ERR_NOMEM;
+	rc = solve_plan(u, r, &plan, offset_ns);
+	if (rc < 0)
+		return rc;
+	if (sonde_unmix__coarsen(&nr_joined, &plan, arena, r->in, u) < 0)
+		return SONDE_ERR_NOMEM;
+	return nr_joined > 0 ? solve_plan(u, r, &plan, offset_ns) : 0;
+}
+
+static int solve(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
+	const struct sonde_unmix_options *opt)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_unmix__windows windows;
+	struct sonde_unmix__round round = {.in = in, .windows = &windows};
+	int rc;
+
+	round.offset_error_ns = opt->offset_error_ns > 0 ? opt->offset_error_ns : OFFSET_ERROR_NS;
+	rc = refuse_counters(u, in);
+	if (rc == 0)
+		rc = sonde_unmix__windows_make(
+			&windows, &u->quality, &arena, in, u->limits, opt->offset_ns);
+	if (rc == 0)
+		rc = solve_twice(u, &round, &arena, opt->offset_ns);
+	if (rc == 0)
+		count_seen(u, in, &windows, opt->offset_ns);
+	sonde_unmix__round_release(&round);
+	sonde_arena_release(&arena);
+	return rc;
+}
+
+int sonde_unmix_solve(struct sonde_unmixed **out, const struct sonde_unmix_input *in,
+	const struct sonde_unmix_options *opt, struct sonde_err *err)
+{
+	static const struct sonde_unmix_options none = {0};
+	struct sonde_unmixed *u;
+	int rc;
+
+	*out = NULL;
+	if (opt != NULL && (opt->offset_ns > MOST_OFFSET_NS || opt->offset_ns < -MOST_OFFSET_NS))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"unmix: an offset of %lld ns between two clocks of one device cannot be "
+			"right",
+			(long long)opt->offset_ns);
+	if (check_launches(in, err) < 0 || check_samples(in, err) < 0)
+		return SONDE_ERR_USAGE;
+	u = start_result(in);
+	if (u == NULL)
+		return sonde_err_nomem(err);
+	rc = solve(u, in, opt != NULL ? opt : &none);
+	if (rc < 0) {
+		sonde_unmixed_free(u);
+		if (rc == SONDE_ERR_LIMIT)
+			return sonde_err_set(err, rc,
+				"unmix: too many kernels run at the same time to tell them apart, "
+				"even by name; sample at a shorter interval");
+		return sonde_err_nomem(err);
+	}
+	*out = u;
+	return 0;
+}

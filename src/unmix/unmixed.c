@@ -1,0 +1,146 @@
+/* Reading a result: figures, sums with their errors, and what became of everything. */
+#include "unmix/unmix_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+#define POOLED_SPREAD 0.25 /* kernels of one name differ by about this from their time's share */
+
+const char *sonde_unmix_fate_name(enum sonde_unmix_fate fate)
+{
+	static const char *const names[] = {"own", "merged", "entry", "pooled", "unseen"};
+
+	return names[fate];
+}
+
+/* The part of an unknown that a sum takes. */
+struct part {
+	uint32_t unknown;
+	double weight;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return (x->unknown > y->unknown) - (x->unknown < y->unknown);
+}
+
+/*
+ * The error of not knowing how an unknown is split among its classes. Pooled
+ * kernels are alike; of merged ones a part may be anything from 0 to all, and the
+ * error is such that an interval of two of them reaches both ends.
+ */
+static double split_error(const struct sonde_unmixed *u, struct part part, double x)
+{
+	double all = u->unknown_weight[part.unknown], share = part.weight / all;
+
+	if (u->fate[part.unknown] == SONDE_UNMIX_OWN || share < 1e-9 || share > 1 - 1e-9)
+		return 0;
+	if (u->fate[part.unknown] == SONDE_UNMIX_POOLED)
+		return POOLED_SPREAD * fmin(share, 1 - share) * all * x;
+	return 0.5 * fmax(share, 1 - share) * all * x;
+}
+
+/* Parts of the same unknown become one; returns how many are left. */
+static size_t fold_parts(struct part *parts, size_t nr)
+{
+	size_t out = 0, i;
+
+	qsort(parts, nr, sizeof(*parts), compare_parts);
+	for (i = 0; i < nr; i++) {
+		if (out > 0 && parts[out - 1].unknown == parts[i].unknown)
+			parts[out - 1].weight += parts[i].weight;
+		else
+			parts[out++] = parts[i];
+	}
+	return out;
+}
+
+static struct sonde_unmix_figure sum_parts(
+	const struct sonde_unmixed *u, const struct part *parts, size_t nr, uint32_t counter)
+{
+	double deviations[SPREAD_WIDTH] = {0}, variance = 0, value = 0;
+	size_t i;
+	int d;
+
+	for (i = 0; i < nr; i++) {
+		size_t cell = (size_t)parts[i].unknown * u->nr_counters + counter;
+		const float *moved = u->deviations + cell * SPREAD_WIDTH;
+		double split = split_error(u, parts[i], u->x[cell]);
+
+		value += parts[i].weight * u->x[cell];
+		variance += split * split;
+		for (d = 0; d < SPREAD_WIDTH; d++)
+			deviations[d] += parts[i].weight * (double)moved[d];
+	}
+	for (d = 0; d < SPREAD_WIDTH; d++)
+		variance += deviations[d] * deviations[d];
+	return (struct sonde_unmix_figure){value, sqrt(variance)};
+}
+
+struct sonde_unmix_figure sonde_unmixed_sum(
+	const struct sonde_unmixed *u, const uint32_t *classes, size_t nr, uint32_t counter)
+{
+	struct sonde_unmix_figure none = {NAN, NAN}, f;
+	struct part one, *parts = nr == 1 ? &one : sonde_malloc((nr + 1) * sizeof(*parts));
+	double time = 0;
+	size_t nr_parts = 0, i;
+
+	if (parts == NULL)
+		return none;
+	for (i = 0; i < nr; i++) {
+		const struct sonde_unmix_class_result *c = &u->classes[classes[i]];
+
+		if (c->fate == SONDE_UNMIX_UNSEEN)
+			continue;
+		parts[nr_parts++] = (struct part){c->unknown, u->weight[classes[i]]};
+		time += u->time[classes[i]];
+	}
+	nr_parts = fold_parts(parts, nr_parts);
+	f = sum_parts(u, parts, nr_parts, counter);
+	if (parts != &one)
+		sonde_free(parts);
+	if (nr_parts == 0 || u->counters[counter].refused != NULL)
+		return none;
+	/* More than the device can do in that time, and not by the error alone. */
+	if (u->limits[counter] > 0 &&
+		f.value - 2 * f.error > LIMIT_SLACK * u->limits[counter] * time)
+		return none;
+	return f;
+}
+
+struct sonde_unmix_figure sonde_unmixed_figure(
+	const struct sonde_unmixed *u, uint32_t class, uint32_t counter)
+{
+	return sonde_unmixed_sum(u, &class, 1, counter);
+}
+
+const struct sonde_unmix_class_result *sonde_unmixed_class(
+	const struct sonde_unmixed *u, uint32_t class)
+{
+	return &u->classes[class];
+}
+
+const struct sonde_unmix_counter_result *sonde_unmixed_counter(
+	const struct sonde_unmixed *u, uint32_t counter)
+{
+	return &u->counters[counter];
+}
+
+const struct sonde_unmix_quality *sonde_unmixed_quality(const struct sonde_unmixed *u)
+{
+	return &u->quality;
+}
+
+void sonde_unmixed_free(struct sonde_unmixed *u)
+{
+	if (u == NULL)
+		return;
+	sonde_free(u->x);
+	sonde_free(u->deviations);
+	sonde_arena_release(&u->arena);
+	sonde_free(u);
+}

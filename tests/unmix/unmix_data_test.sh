@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Unmixes recorded samples of an H200 and compares with what Nsight Compute measured there.
+# The bars are those of docs/counters.md; tests/data/sampled/README.md says where the data comes from.
+set -u
+data=tests/data/sampled
+tool=$BUILD/tools/unmix_data
+out=$TMP/out
+
+# within NAME TRUTH TOTAL REGION COUNTER…: the total and each region of the counters within so many percent
+within() {
+	local name=$1 truth=$2 total=$3 region=$4 bad=
+	shift 4
+	"$tool" -o -500 "$data/$name.samples.gz" "$data/$name.kernels.gz" "$data/$truth.truth" >"$out" 2>/dev/null || bad="it failed"
+	for c in "$@"; do
+		bad+=$(awk -v c="$c" -v total="$total" -v region="$region" '
+			index($1, c) { seen = 1
+				for (i = 2; i < NF; i++) value[$i] = $(i + 1)
+				t = value["total"]; t = t < 0 ? -t : t
+				if (t > total) printf " %s: total %s %%", c, value["total"]
+				if (value["worst"] > region) printf " %s: a region is %s %% off", c, value["worst"]
+				split(value["held"], h, "/")
+				if (h[1] != h[2]) printf " %s: intervals of regions hold %s", c, value["held"] }
+			END { if (!seen) printf " no %s", c }' "$out")
+	done
+	if [ -z "$bad" ]; then echo "ok $name agrees with ncu within $region % per region"; else
+		echo "not ok $name:$bad"
+		cat "$out"
+	fi
+	cat "$out" >>"$TMP/all"
+}
+
+within decode_50us decode 2.5 4 inst_executed_realtime dram__bytes_read tensor_cycles lts__t_sectors
+within decode_100us decode 2.5 6 inst_executed_realtime dram__bytes_read tensor_cycles lts__t_sectors
+within decode_200us decode 2.5 10 inst_executed_realtime dram__bytes_read tensor_cycles lts__t_sectors
+within graph_20us graph 3 12 inst_executed_realtime tensor_cycles pipe_fma lts__t_sectors
+
+# Single kernels of at least 1 % of the total: nine of ten intervals hold what ncu says.
+held=$(awk '{ for (i = 2; i < NF; i++) if ($i == "kernels") { split($(i + 1), k, "/"); held += k[1]; of += k[2] } }
+	END { print held, "of", of, (of > 300 && held >= 0.9 * of) }' "$TMP/all")
+case $held in
+*1) echo "ok intervals hold ${held% *} kernels" ;;
+*) echo "not ok intervals hold ${held% *} kernels" ;;
+esac
+
+# The same bits every time, whatever the compiler made of it: figures as printed are kept.
+if "$tool" -k -o -500 "$data/graph_20us.samples.gz" "$data/graph_20us.kernels.gz" \
+	"$data/graph.truth" 2>/dev/null | sha256sum | cmp -s - "$data/graph_20us.sha256"; then
+	echo "ok figures are the same as on every machine"
+else
+	echo "not ok figures are the same as on every machine"
+fi
