@@ -3,6 +3,7 @@
  *
  *   kineto_window.c     the bytes at hand: a mapped file, or a part of a stream
  *   kineto_document.c   the top level of the file; events one after the other, also past damage
+ *   kineto_facts.c      what stands around them: clock, rank, devices
  *   kineto_event.c      the text of one event → its fields
  *   kineto_keep.c       what is kept of an event, by its category
  *   kineto_join.c       GPU work ↔ the calls that asked for it
@@ -176,6 +177,11 @@ struct kineto {
 	struct sonde_buf scratch;
 	struct kineto_counts counts;
 };
+
+/* Facts of the top level; the cursor is at the value. `into` is not used. */
+enum sonde_scan_rc sonde_kineto__take_base(struct kineto *k, struct sonde_scan *s, void *into);
+enum sonde_scan_rc sonde_kineto__take_ranks(struct kineto *k, struct sonde_scan *s, void *into);
+enum sonde_scan_rc sonde_kineto__take_devices(struct kineto *k, struct sonde_scan *s, void *into);
 
 /* Each: 0 or a negative code with `k->err` filled in. */
 int sonde_kineto__document(struct kineto *k);

@@ -42,6 +42,7 @@ extern const struct sonde_source_ops sonde_source_ncu_csv;
 extern const struct sonde_source_ops sonde_source_nsys_sqlite;
 extern const struct sonde_source_ops sonde_source_native;
 extern const struct sonde_source_ops sonde_source_kineto;
+extern const struct sonde_source_ops sonde_source_hatchet;
 
 /* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);

@@ -16,6 +16,7 @@ static const struct sonde_source_ops *const readers[] = {
 	&sonde_source_native,
 	&sonde_source_ncu_rep,
 	&sonde_source_nsys_sqlite,
+	&sonde_source_hatchet,
 	&sonde_source_kineto,
 	&sonde_source_ncu_csv,
 };
@@ -42,8 +43,8 @@ static int refuse(const char *path, struct sonde_err *err)
 			path, path);
 	return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
 		"not a capture sonde can read (expected a native capture, an Nsight Compute report, "
-		"the output of 'ncu --csv --page raw', an Nsight Systems SQLite export, or a "
-		"torch.profiler trace)");
+		"the output of 'ncu --csv --page raw', an Nsight Systems SQLite export, a "
+		"torch.profiler trace, or a Proton profile)");
 }
 
 static struct sonde_source *add_source(struct sonde_records *r, const char *path)

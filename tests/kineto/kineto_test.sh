@@ -39,6 +39,7 @@ if command -v python3 >/dev/null; then
 	reading report.threads=own "$DATA"/*.gz "$DATA"/*.json
 	reading 'report.kineto.regions=[user_annotation,cpu_op]' "$DATA"/h200_train.json.gz "$DATA"/dlrm_two_ranks.tar.gz
 	reading 'report.kineto.regions=[user_annotation,cpu_op,python_function]' "$DATA"/h100__*.json.gz
+	python3 tests/kineto/proton.py "$SONDE" tests/data/proton/*.json || failed=1
 else
 	echo "skip kineto_reading: python3 is not installed"
 fi

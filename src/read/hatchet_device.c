@@ -1,0 +1,95 @@
+#include "read/hatchet_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool sonde_hatchet__number(struct sonde_str word, double *out)
+{
+	char text[64], *end;
+
+	if (word.n == 0 || word.n >= sizeof(text))
+		return false;
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
+	*out = strtod(text, &end);
+	return *end == '\0' && isfinite(*out);
+}
+
+static const struct {
+	const char *key, *name;
+} attributes[] = {
+	{"num_sms", "device__attribute_multiprocessor_count"},
+	{"clock_rate", "device__attribute_clock_rate"},
+	{"memory_clock_rate", "device__attribute_memory_clock_rate"},
+	{"bus_width", "device__attribute_global_memory_bus_width"},
+};
+#define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
+
+/* "90" is 9.0, "100" is 10.0; other vendors have names. */
+static void set_arch(struct sonde_device *d, struct sonde_str arch)
+{
+	double v;
+
+	if (sonde_hatchet__number(arch, &v) && v >= 10 && v < 1000) {
+		d->cc_major = (unsigned)v / 10;
+		d->cc_minor = (unsigned)v % 10;
+	} else {
+		d->name = arch;
+	}
+}
+
+/* The facts of one device; the cursor is at its object. */
+static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
+{
+	struct sonde_attribute *list = sonde_arena_calloc(&h->r->arena, NR_ATTRIBUTES, sizeof(*list));
+	struct sonde_device d = {.id = id, .process = h->process, .attributes = list};
+	struct sonde_scan_text key, text = {0};
+	bool is_first, is_end;
+	size_t i;
+
+	if (!list)
+		return false;
+	for (s->p++, is_first = true;; is_first = false) {
+		if (sonde_scan_member(s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
+			break;
+		if (*s->p == '{' || *s->p == '[' ||
+			(*s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
+				      : sonde_scan_word(s, &text.raw)) != SONDE_SCAN_OK)
+			break;
+		if (sonde_str_is(key.raw, "arch"))
+			set_arch(&d, text.raw);
+		for (i = 0; i < NR_ATTRIBUTES && d.nr_attributes < NR_ATTRIBUTES; i++)
+			if (sonde_str_is(key.raw, attributes[i].key) &&
+				sonde_hatchet__number(text.raw, &list[d.nr_attributes].value))
+				list[d.nr_attributes++].name = sonde_str_from(attributes[i].name);
+	}
+	return sonde_records__device(h->r, &d);
+}
+
+/* {"CUDA": {"0": {…}, "1": {…}}} */
+bool sonde_hatchet__devices(struct hatchet *h)
+{
+	struct sonde_scan s = {
+		.p = h->devices.p, .end = h->devices.p + h->devices.n, .is_last = true};
+	struct sonde_scan_text kind, id;
+	bool is_first, is_end, is_first_id;
+	double number;
+
+	if (!h->devices.n)
+		return true;
+	for (s.p++, is_first = true;; is_first = false) {
+		if (sonde_scan_member(&s, is_first, &kind, &is_end) != SONDE_SCAN_OK || is_end ||
+			*s.p != '{')
+			return true;
+		for (s.p++, is_first_id = true;; is_first_id = false) {
+			if (sonde_scan_member(&s, is_first_id, &id, &is_end) != SONDE_SCAN_OK)
+				return true;
+			if (is_end)
+				break;
+			if (*s.p != '{' || !sonde_hatchet__number(id.raw, &number) || number < 0 || number > 1e6)
+				return true;
+			if (!add_device(h, &s, (uint32_t)number))
+				return false;
+		}
+	}
+}

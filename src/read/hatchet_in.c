@@ -1,0 +1,406 @@
+/*
+ * Profiles as Hatchet literals: what Triton's Proton writes, and any other list
+ * of nodes with a frame, metrics and children. Nodes with children are regions.
+ * A leaf is what ran there, added up over all its launches: its time is theirs
+ * together, and nothing is known of one alone.
+ */
+#include "base/alloc.h"
+#include "read/hatchet_int.h"
+
+#define MAX_DEPTH 512
+#define TIME_NAME "gpu__time_duration.sum"
+
+static bool knows(struct sonde_str data, const char *path)
+{
+	static const char *const keys[] = {"frame", "metrics", "children"};
+	struct sonde_scan s = {.p = data.p, .end = data.p + data.n, .is_last = true};
+	struct sonde_scan_text key;
+	bool is_end;
+	size_t i;
+
+	(void)path;
+	if (!sonde_scan_space(&s) || *s.p++ != '[' || !sonde_scan_space(&s) || *s.p++ != '{' ||
+		sonde_scan_member(&s, true, &key, &is_end) != SONDE_SCAN_OK || is_end)
+		return false;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (sonde_str_is(key.raw, keys[i]))
+			return true;
+	return false;
+}
+
+/* --- the text → nodes -------------------------------------------------------------------------- */
+
+static int fail(struct hatchet *h, const char *what)
+{
+	return sonde_err_at(h->err, SONDE_ERR_FORMAT, h->src->path,
+		(uint64_t)(h->scan.p - h->src->file.data.p), "%s", what);
+}
+
+static int check(struct hatchet *h, enum sonde_scan_rc rc)
+{
+	if (rc == SONDE_SCAN_OK)
+		return 0;
+	return fail(h, rc == SONDE_SCAN_MORE ? "the profile is truncated; copy it again"
+					     : "this is no JSON");
+}
+
+static uint32_t intern(struct hatchet *h, const struct sonde_scan_text *text)
+{
+	struct sonde_str s = text->raw;
+
+	if (!text->has_escapes)
+		return sonde_records__string(h->r, s); /* points into the file */
+	sonde_buf_clear(&h->scratch);
+	sonde_scan_unescape(&h->scratch, s);
+	s = sonde_arena_dup(&h->r->arena, sonde_buf_view(&h->scratch));
+	return s.p && !h->scratch.failed ? sonde_records__string(h->r, s) : SONDE_NONE;
+}
+
+static int read_frame(struct hatchet *h, struct hatchet_node *node)
+{
+	struct sonde_scan_text key, text;
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (*h->scan.p != '{')
+		return check(h, sonde_scan_value(&h->scan));
+	for (h->scan.p++, is_first = true; rc == 0; is_first = false) {
+		rc = check(h, sonde_scan_member(&h->scan, is_first, &key, &is_end));
+		if (rc || is_end)
+			break;
+		if (*h->scan.p != '"') {
+			rc = check(h, sonde_scan_value(&h->scan));
+			continue;
+		}
+		rc = check(h, sonde_scan_string(&h->scan, &text, SONDE_SCAN_VALUE));
+		if (rc == 0 && sonde_str_is(key.raw, "name"))
+			node->name = intern(h, &text);
+		if (rc == 0 && sonde_str_is(key.raw, "type"))
+			node->is_region = sonde_str_is(text.raw, "region");
+	}
+	return rc;
+}
+
+static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth);
+
+static int read_member(struct hatchet *h, uint32_t number, struct sonde_str key, unsigned depth)
+{
+	const char *begin = h->scan.p;
+	int rc;
+
+	if (sonde_str_is(key, "frame"))
+		return read_frame(h, &h->nodes.at[number]);
+	if (sonde_str_is(key, "children") && *begin == '[') {
+		size_t before = h->nodes.nr;
+
+		h->scan.p++;
+		rc = read_nodes(h, number, depth + 1);
+		h->nodes.at[number].has_children = h->nodes.nr > before;
+		return rc;
+	}
+	rc = check(h, sonde_scan_value(&h->scan));
+	if (rc == 0 && sonde_str_is(key, "metrics") && *begin == '{')
+		h->nodes.at[number].metrics =
+			(struct sonde_str){begin, (size_t)(h->scan.p - begin)};
+	return rc;
+}
+
+/* One object: a node, or at the top the list of devices. */
+static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
+{
+	struct hatchet_node *node = sonde_vec_push(&h->nodes);
+	uint32_t number = (uint32_t)(h->nodes.nr - 1);
+	const char *begin = h->scan.p;
+	struct sonde_scan_text key;
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (!node || h->nodes.nr >= SONDE_NONE)
+		return sonde_err_nomem(h->err);
+	*node = (struct hatchet_node){.parent = parent, .name = SONDE_NONE, .range = SONDE_NONE};
+	for (h->scan.p++, is_first = true; rc == 0; is_first = false) {
+		rc = check(h, sonde_scan_member(&h->scan, is_first, &key, &is_end));
+		if (rc || is_end)
+			break;
+		rc = read_member(h, number, key.raw, depth);
+	}
+	if (rc == 0 && h->nodes.at[number].name == SONDE_NONE && number + 1 == h->nodes.nr) {
+		h->nodes.nr--; /* no frame: facts about devices */
+		h->devices = (struct sonde_str){begin, (size_t)(h->scan.p - begin)};
+	}
+	return rc;
+}
+
+static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth)
+{
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (depth > MAX_DEPTH)
+		return fail(h, "nodes are nested more than 512 deep");
+	for (is_first = true; rc == 0; is_first = false) {
+		rc = check(h, sonde_scan_element(&h->scan, is_first, &is_end));
+		if (rc || is_end)
+			break;
+		rc = *h->scan.p == '{' ? read_node(h, parent, depth)
+				       : check(h, sonde_scan_value(&h->scan));
+	}
+	return rc;
+}
+
+/* --- nodes → ranges and records ---------------------------------------------------------------- */
+
+/* Proton's root and the frame it puts around what it runs itself are no scopes of the program. */
+static bool is_hidden(const struct hatchet *h, const struct hatchet_node *n)
+{
+	return n->parent == SONDE_NONE && n->has_children &&
+	       sonde_str_is(sonde_records_str(h->r, n->name), "ROOT");
+}
+
+static bool add_range(struct hatchet *h, struct hatchet_node *n)
+{
+	struct sonde_range *range = sonde_vec_push(&h->r->ranges);
+
+	if (!range)
+		return false;
+	n->range = (uint32_t)(h->r->ranges.nr - 1);
+	*range = (struct sonde_range){
+		.parent = n->parent == SONDE_NONE ? SONDE_NONE : h->nodes.at[n->parent].range,
+		.label = n->name,
+		.domain = SONDE_NONE,
+		.process = h->process,
+		.kind = SONDE_PUSH_POP};
+	return range->label != SONDE_NONE;
+}
+
+/* The unit in a name, `time (ns)`, cut off it; how many base units one is. */
+static double take_unit(struct sonde_str *name, struct sonde_str *unit)
+{
+	static const struct {
+		const char *suffix, *base;
+		double scale;
+	} units[] = {{" (ns)", "ns", 1}, {" (us)", "ns", 1e3}, {" (ms)", "ns", 1e6},
+		{" (s)", "ns", 1e9}, {" (sec)", "ns", 1e9}, {" (bytes)", "byte", 1}};
+	size_t i;
+
+	*unit = sonde_str_is(*name, "bytes") ? SONDE_STR("byte") : SONDE_STR("");
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (sonde_str_ends(*name, units[i].suffix)) {
+			name->n -= strlen(units[i].suffix);
+			*unit = sonde_str_from(units[i].base);
+			return units[i].scale;
+		}
+	return 1;
+}
+
+/* Under which name a metric is reported: those of profilers' own keep theirs, others add up. */
+static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale)
+{
+	struct sonde_str name = key, unit;
+	uint32_t metric;
+
+	*scale = take_unit(&name, &unit);
+	sonde_buf_clear(&h->scratch);
+	if (sonde_str_is(name, "time") && unit.n)
+		sonde_buf_puts(&h->scratch, TIME_NAME);
+	else
+		sonde_buf_str(&h->scratch, name);
+	if (h->scratch.n && !memmem(h->scratch.p, h->scratch.n, "__", 2))
+		sonde_buf_puts(&h->scratch, ".sum");
+	if (h->scratch.failed)
+		return SONDE_NONE;
+	name = sonde_buf_view(&h->scratch);
+	h->has_time |= sonde_str_is(name, TIME_NAME);
+	h->has_plain_time |= sonde_str_is(name, "time.sum");
+	h->has_count |= sonde_str_is(name, "count.sum");
+	if (sonde_records_metric(h->r, h->scratch.p) == SONDE_NONE)
+		name = sonde_arena_dup(&h->r->arena, name);
+	else
+		name = h->r->metric_names.keys[sonde_records_metric(h->r, h->scratch.p)];
+	metric = name.p ? sonde_records__metric(h->r, name) : SONDE_NONE;
+	if (metric != SONDE_NONE && !h->r->metrics.at[metric].unit.n)
+		h->r->metrics.at[metric].unit =
+			sonde_str_is(name, TIME_NAME) ? SONDE_STR("ns") : unit;
+	return metric;
+}
+
+/* One metric of a node; totals over what lies below are ours to make. */
+static int take_metric(
+	struct hatchet *h, struct sonde_str key, struct sonde_str word, struct sonde_record *rec)
+{
+	struct hatchet_figure *f;
+	double value, scale;
+	uint32_t metric;
+
+	if (!sonde_hatchet__number(word, &value) || sonde_str_ends(key, "(inc)"))
+		return 0;
+	if (sonde_str_is(key, "device_id")) {
+		rec->device = (uint32_t)(value >= 0 && value < 1e6 ? value : 0);
+		return 0;
+	}
+	metric = metric_of(h, key, &scale);
+	f = metric == SONDE_NONE ? NULL : sonde_vec_push(&h->state->figures);
+	if (!f)
+		return sonde_err_nomem(h->err);
+	*f = (struct hatchet_figure){metric, value * scale};
+	rec->payload_size++;
+	return 0;
+}
+
+static int read_metrics(struct hatchet *h, const struct hatchet_node *n, struct sonde_record *rec)
+{
+	struct sonde_scan s = {.p = n->metrics.p, .end = n->metrics.p + n->metrics.n, .is_last = true};
+	struct sonde_scan_text key, text = {0};
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (!n->metrics.n)
+		return 0;
+	for (s.p++, is_first = true; rc == 0; is_first = false) {
+		if (sonde_scan_member(&s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
+			break;
+		if (*s.p == '{' || *s.p == '[') {
+			sonde_scan_value(&s);
+			continue;
+		}
+		if ((*s.p == '"' ? sonde_scan_string(&s, &text, SONDE_SCAN_VALUE)
+				 : sonde_scan_word(&s, &text.raw)) != SONDE_SCAN_OK)
+			break;
+		rc = take_metric(h, key.raw, text.raw, rec);
+	}
+	return rc;
+}
+
+/* What a leaf ran, or what a region says of itself. */
+static int add_record(struct hatchet *h, const struct hatchet_node *n)
+{
+	uint32_t range = n->range != SONDE_NONE	   ? n->range
+			 : n->parent != SONDE_NONE ? h->nodes.at[n->parent].range
+						   : SONDE_NONE;
+	struct sonde_record rec = {.process = h->process, .payload = h->state->figures.nr}, *slot;
+	bool is_any = false;
+	size_t i;
+	int rc = read_metrics(h, n, &rec);
+
+	for (i = rec.payload; i < h->state->figures.nr && rc == 0; i++)
+		is_any |= h->state->figures.at[i].value != 0;
+	if (rc || !is_any)
+		return rc;
+	rec.full_name = rec.name = n->range == SONDE_NONE ? n->name
+							  : sonde_records__string(h->r, SONDE_STR("(scope)"));
+	rec.open = range == SONDE_NONE ? 0 : sonde_records__set(h->r, &range, 1);
+	slot = rec.open == SONDE_NONE || rec.name == SONDE_NONE ? NULL
+								: sonde_vec_push(&h->r->records);
+	if (!slot)
+		return sonde_err_nomem(h->err);
+	*slot = rec;
+	return 0;
+}
+
+static bool is_region(const struct hatchet_node *n)
+{
+	return n->has_children || n->is_region || n->metrics.n < 3;
+}
+
+static int add_nodes(struct hatchet *h)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < h->nodes.nr && rc == 0; i++) {
+		struct hatchet_node *n = &h->nodes.at[i];
+
+		if (n->name == SONDE_NONE)
+			n->name = sonde_records__string(h->r, SONDE_STR("(unnamed)"));
+		if (is_hidden(h, n))
+			continue;
+		if (is_region(n) && !add_range(h, n))
+			return sonde_err_nomem(h->err);
+		rc = add_record(h, n);
+	}
+	return rc;
+}
+
+/* --- the reader --------------------------------------------------------------------------------- */
+
+static void note_all(const struct hatchet *h)
+{
+	if (h->has_count)
+		sonde_note(&h->r->notes,
+			"%s: launches are added up per node: a launch here is a node, count.sum has how "
+			"many there were, and times are sums over them",
+			h->src->path);
+	if (h->has_plain_time && !h->has_time)
+		sonde_note(&h->r->notes,
+			"%s: its time has no unit: it is the metric time.sum, not GPU time", h->src->path);
+}
+
+static int read_all(struct hatchet *h)
+{
+	int rc;
+
+	h->process = sonde_records__process(h->r, h->src->input, 0, (struct sonde_str){NULL, 0},
+		(struct sonde_str){NULL, 0});
+	if (h->process == SONDE_NONE)
+		return sonde_err_nomem(h->err);
+	sonde_scan_space(&h->scan);
+	h->scan.p++;
+	rc = read_nodes(h, SONDE_NONE, 0);
+	if (rc == SONDE_ERR_NOMEM)
+		return rc;
+	if (add_nodes(h) || !sonde_hatchet__devices(h))
+		return sonde_err_nomem(h->err);
+	note_all(h);
+	return rc; /* what came before damage is there */
+}
+
+static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+{
+	struct sonde_str data = src->file.data;
+	struct hatchet h = {.src = src,
+		.r = r,
+		.err = err,
+		.scan = {.p = data.p, .end = data.p + data.n, .is_last = true}};
+	int rc;
+
+	h.state = src->state = sonde_calloc(1, sizeof(struct hatchet_state));
+	if (!h.state)
+		return sonde_err_nomem(err);
+	r->inputs.at[src->input].source = SONDE_STR("hatchet");
+	rc = read_all(&h);
+	sonde_vec_release(&h.nodes);
+	sonde_buf_release(&h.scratch);
+	return rc;
+}
+
+static int values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct hatchet_state *s = src->state;
+	uint32_t i;
+
+	(void)err;
+	for (i = 0; i < rec->payload_size; i++) {
+		const struct hatchet_figure *f = &s->figures.at[rec->payload + i];
+
+		v->num[f->metric] = f->value;
+	}
+	return 0;
+}
+
+static void release(struct sonde_source *src)
+{
+	struct hatchet_state *s = src->state;
+
+	if (s)
+		sonde_vec_release(&s->figures);
+	sonde_free(s);
+}
+
+const struct sonde_source_ops sonde_source_hatchet = {
+	.name = "hatchet",
+	.knows = knows,
+	.read = read,
+	.values = values,
+	.release = release,
+};

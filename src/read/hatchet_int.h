@@ -1,0 +1,48 @@
+/*
+ * Inside the reader of Hatchet literals.
+ *
+ *   hatchet_in.c       nodes → ranges and records
+ *   hatchet_device.c   the devices that Proton lists behind them
+ */
+#ifndef SONDE_READ_HATCHET_INT_H
+#define SONDE_READ_HATCHET_INT_H
+
+#include "read/json_scan.h"
+#include "read/source_int.h"
+
+struct hatchet_node {
+	uint32_t parent; /* SONDE_NONE = a root */
+	uint32_t name;	 /* string number */
+	uint32_t range;	 /* its region, SONDE_NONE = it is none */
+	struct sonde_str metrics; /* the object's text */
+	bool has_children, is_region; /* is_region: it says so itself */
+};
+
+struct hatchet_figure {
+	uint32_t metric;
+	double value;
+};
+
+struct hatchet_state {
+	SONDE_VEC(struct hatchet_figure) figures; /* of one record behind the other */
+};
+
+struct hatchet {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	struct sonde_err *err;
+	struct hatchet_state *state;
+	struct sonde_scan scan;
+	struct sonde_str devices; /* the text of the object that lists them */
+	uint32_t process;
+	SONDE_VEC(struct hatchet_node) nodes;
+	struct sonde_buf scratch;
+	bool has_time, has_plain_time, has_count;
+};
+
+/* Adds the devices; false when memory is short. What cannot be read of them is left out. */
+bool sonde_hatchet__devices(struct hatchet *h);
+/* A finite number; false for anything else. */
+bool sonde_hatchet__number(struct sonde_str word, double *out);
+
+#endif
