@@ -150,19 +150,21 @@ static int write_strings(struct sonde_html *h)
 {
 	const struct sonde_launches *l = h->x.tree->launches;
 	const struct sonde_map *strings = &l->records->strings;
-	bool *is_kernel = sonde_calloc(strings->nr + 1, sizeof(*is_kernel));
+	bool *is_shown = sonde_calloc(strings->nr + 1, sizeof(*is_shown));
 	size_t i;
 
-	if (!is_kernel)
+	if (!is_shown)
 		return sonde_err_nomem(h->err);
 	for (i = 0; i < l->launches.nr; i++)
-		is_kernel[l->launches.at[i].kernel] = true;
+		is_shown[l->launches.at[i].kernel] = true;
+	for (i = 0; i < l->records->marks.nr; i++)
+		is_shown[l->records->marks.at[i].label] = true;
 	sonde_json_open(&h->x.w, "strings", '[', true);
 	for (i = 0; i < strings->nr; i++)
 		sonde_json_str(
-			&h->x.w, NULL, is_kernel[i] ? strings->keys[i] : (struct sonde_str){0});
+			&h->x.w, NULL, is_shown[i] ? strings->keys[i] : (struct sonde_str){0});
 	sonde_json_close(&h->x.w, ']');
-	sonde_free(is_kernel);
+	sonde_free(is_shown);
 	return 0;
 }
 

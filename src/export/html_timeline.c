@@ -4,7 +4,7 @@
 /* Beyond so many events the page would take seconds to open. */
 #define MAX_EVENTS 2000000u
 
-static void write_starts(struct sonde_json *w, const struct sonde_event *e, size_t nr, uint64_t t0)
+static void write_starts(struct sonde_json *w, const struct sonde_track_event *e, size_t nr, uint64_t t0)
 {
 	uint64_t last = t0;
 	size_t i;
@@ -20,8 +20,8 @@ static void write_starts(struct sonde_json *w, const struct sonde_event *e, size
 static void write_track(
 	struct sonde_json *w, const struct sonde_tracks *s, const struct sonde_track *track)
 {
-	static const char *const kinds[] = {"thread", "starts", "stream"};
-	const struct sonde_event *e = s->events.at + track->first;
+	static const char *const kinds[] = {"thread", "starts", "stream", "marks"};
+	const struct sonde_track_event *e = s->events.at + track->first;
 	size_t i;
 
 	sonde_json_open(w, NULL, '{', true);
@@ -35,7 +35,7 @@ static void write_track(
 	for (i = 0; i < track->nr; i++)
 		sonde_json_tight(w, (double)(e[i].end_ns - e[i].start_ns), i == 0);
 	sonde_json_close(w, ']');
-	if (track->kind == SONDE_TRACK_STREAM) {
+	if (track->kind == SONDE_TRACK_STREAM || track->kind == SONDE_TRACK_MARKS) {
 		sonde_json_open(w, "n", '[', true);
 		for (i = 0; i < track->nr; i++)
 			sonde_json_tight(w, e[i].name, i == 0);

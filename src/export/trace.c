@@ -1,7 +1,7 @@
 /*
  * Chrome's trace format, which Perfetto reads: complete events (X) for range
- * entries and launches, asynchronous pairs (b, e) for start/end ranges, names
- * of processes and tracks as metadata (M). Times are microseconds from the
+ * entries and launches, asynchronous pairs (b, e) for start/end ranges, instants
+ * (i) for marks, names of processes and tracks as metadata (M). Times are microseconds from the
  * first event on.
  */
 #include "base/escape.h"
@@ -55,7 +55,7 @@ static void put_names(struct trace *x, const struct sonde_track *track)
 		(size_t)(track - x->tracks->tracks.at));
 }
 
-static void put_region(struct trace *x, const struct sonde_event *e)
+static void put_region(struct trace *x, const struct sonde_track_event *e)
 {
 	sonde_sink_puts(x->to, ",\"args\":{");
 	if (e->region != SONDE_NONE) {
@@ -66,7 +66,7 @@ static void put_region(struct trace *x, const struct sonde_event *e)
 }
 
 static void put_complete(
-	struct trace *x, const struct sonde_track *track, const struct sonde_event *e)
+	struct trace *x, const struct sonde_track *track, const struct sonde_track_event *e)
 {
 	bool is_launch = track->kind == SONDE_TRACK_STREAM;
 
@@ -78,7 +78,17 @@ static void put_complete(
 	put_region(x, e);
 }
 
-static void put_pair(struct trace *x, const struct sonde_track *track, const struct sonde_event *e)
+static void put_mark(
+	struct trace *x, const struct sonde_track *track, const struct sonde_track_event *e)
+{
+	open_event(x, 'i', track);
+	put_text(x, "cat", SONDE_STR("nvtx"));
+	put_text(x, "name", sonde_records_str(x->tree->launches->records, e->name));
+	put_us(x, "ts", e->start_ns - x->tracks->first_ns);
+	sonde_sink_puts(x->to, ",\"s\":\"p\"}");
+}
+
+static void put_pair(struct trace *x, const struct sonde_track *track, const struct sonde_track_event *e)
 {
 	size_t id = (size_t)(e - x->tracks->events.at) + 1;
 	int i;
@@ -115,6 +125,8 @@ int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_
 		for (k = track->first; k < track->first + track->nr; k++) {
 			if (track->kind == SONDE_TRACK_STARTS)
 				put_pair(&x, track, &tracks.events.at[k]);
+			else if (track->kind == SONDE_TRACK_MARKS)
+				put_mark(&x, track, &tracks.events.at[k]);
 			else
 				put_complete(&x, track, &tracks.events.at[k]);
 		}

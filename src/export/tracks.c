@@ -9,6 +9,7 @@ struct build {
 	struct sonde_tracks *out;
 	const struct sonde_launches *l;
 	struct sonde_map keys;
+	struct sonde_map names; /* {process, thread}: number in the records' thread names */
 	size_t max_events;
 	bool failed;
 };
@@ -26,19 +27,53 @@ struct key {
 	uint64_t line; /* thread or stream */
 };
 
+/* What a thread is called, with a blank in front; empty when it has no name. */
+static struct sonde_str thread_name(struct build *b, const struct key *k)
+{
+	const struct sonde_records *r = b->l->records;
+	uint64_t words[2] = {k->process, k->line};
+	uint32_t n = sonde_map_find(
+		&b->names, (struct sonde_str){(const char *)words, sizeof(words)});
+
+	if (n == SONDE_NONE)
+		return (struct sonde_str){"", 0};
+	return sonde_arena_printf(&b->out->arena, " %.*s",
+		SONDE_STR_ARG(sonde_records_str(r, r->thread_names.at[n].name)));
+}
+
+/* Threads have one name each, so that a name's number is that of its key. */
+static void find_names(struct build *b)
+{
+	const struct sonde_records *r = b->l->records;
+	uint64_t *words = sonde_arena_calloc(&b->out->arena, r->thread_names.nr + 1, 16);
+	size_t i;
+
+	for (i = 0; words && i < r->thread_names.nr && !b->failed; i++) {
+		struct sonde_str key = {(const char *)&words[2 * i], 16};
+
+		words[2 * i] = r->thread_names.at[i].process;
+		words[2 * i + 1] = r->thread_names.at[i].thread;
+		b->failed = sonde_map_add(&b->names, key, NULL) == SONDE_NONE;
+	}
+}
+
 static struct sonde_str track_name(struct build *b, const struct key *k)
 {
 	const struct sonde_records *r = b->l->records;
 	struct sonde_arena *a = &b->out->arena;
+	struct sonde_str name;
 
 	if (k->kind == SONDE_TRACK_STREAM)
 		return sonde_arena_printf(a, "GPU %u \u00b7 stream %" PRIu64, k->device, k->line);
 	if (k->kind == SONDE_TRACK_STARTS)
 		return sonde_arena_printf(a, "start/end ranges");
+	if (k->kind == SONDE_TRACK_MARKS)
+		return sonde_arena_printf(a, "marks");
+	name = thread_name(b, k);
 	if (k->domain == SONDE_NONE)
-		return sonde_arena_printf(a, "thread %" PRIu64, k->line);
-	return sonde_arena_printf(a, "thread %" PRIu64 " \u00b7 %.*s", k->line,
-		SONDE_STR_ARG(sonde_records_str(r, k->domain)));
+		return sonde_arena_printf(a, "thread %" PRIu64 "%.*s", k->line, SONDE_STR_ARG(name));
+	return sonde_arena_printf(a, "thread %" PRIu64 "%.*s \u00b7 %.*s", k->line,
+		SONDE_STR_ARG(name), SONDE_STR_ARG(sonde_records_str(r, k->domain)));
 }
 
 static uint32_t track_of(struct build *b, struct key k)
@@ -62,9 +97,9 @@ static uint32_t track_of(struct build *b, struct key k)
 	return number;
 }
 
-static void add(struct build *b, uint32_t track, const struct sonde_event *e)
+static void add(struct build *b, uint32_t track, const struct sonde_track_event *e)
 {
-	struct sonde_event *slot;
+	struct sonde_track_event *slot;
 
 	if (b->out->events.nr >= b->max_events) {
 		b->out->nr_left_out++;
@@ -103,7 +138,7 @@ static void add_ranges(struct build *b)
 		if (!time->begin_ns || !b->l->regions.at[region].is_shown)
 			continue;
 		add(b, track_of(b, key),
-			&(struct sonde_event){
+			&(struct sonde_track_event){
 				time->begin_ns, time->end_ns, range->label, region, 0});
 	}
 }
@@ -123,9 +158,23 @@ static void add_launches(struct build *b)
 		if (!r->records.at[i].time.end_ns || launch->state == SONDE_LAUNCH_NOT_SELECTED)
 			continue;
 		add(b, track_of(b, key),
-			&(struct sonde_event){r->records.at[i].time.start_ns,
+			&(struct sonde_track_event){r->records.at[i].time.start_ns,
 				r->records.at[i].time.end_ns, launch->kernel,
 				place->nr ? b->l->homes.at[place->first] : SONDE_NONE, 0});
+	}
+}
+
+static void add_marks(struct build *b)
+{
+	const struct sonde_records *r = b->l->records;
+	size_t i;
+
+	for (i = 0; i < r->marks.nr && !b->failed; i++) {
+		const struct sonde_mark *m = &r->marks.at[i];
+		struct key key = {SONDE_TRACK_MARKS, m->process, SONDE_NONE, SONDE_NONE, 0};
+
+		add(b, track_of(b, key),
+			&(struct sonde_track_event){m->ns, m->ns, m->label, SONDE_NONE, 0});
 	}
 }
 
@@ -145,7 +194,7 @@ static int by_place(const void *pa, const void *pb, void *tracks)
 
 static int by_start(const void *pa, const void *pb)
 {
-	const struct sonde_event *a = pa, *b = pb;
+	const struct sonde_track_event *a = pa, *b = pb;
 
 	if (a->track != b->track)
 		return a->track < b->track ? -1 : 1;
@@ -193,9 +242,12 @@ int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, siz
 	int rc;
 
 	*out = (struct sonde_tracks){.first_ns = UINT64_MAX};
+	find_names(&b);
 	add_ranges(&b);
 	add_launches(&b);
+	add_marks(&b);
 	sonde_map_release(&b.keys);
+	sonde_map_release(&b.names);
 	if (out->events.nr == 0)
 		out->first_ns = 0;
 	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : arrange(out, err);

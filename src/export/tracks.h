@@ -2,8 +2,8 @@
  * Tracks: everything that happened, by time, one track per thread and per stream.
  *
  * For captures with timestamps (native, Nsight Systems). A track holds the range
- * entries of one thread and domain, the start/end entries of one process, or the
- * launches of one stream, in order of start. Entries and launches that the
+ * entries of one thread and domain, the start/end entries or marks of one process, or
+ * the launches of one stream, in order of start. Entries and launches that the
  * selection leaves out are left out. Borrows from the tree.
  */
 #ifndef SONDE_EXPORT_TRACKS_H
@@ -15,9 +15,10 @@ enum sonde_track_kind {
 	SONDE_TRACK_THREAD,
 	SONDE_TRACK_STARTS,
 	SONDE_TRACK_STREAM,
+	SONDE_TRACK_MARKS, /* of a process; events without a length */
 };
 
-struct sonde_event {
+struct sonde_track_event {
 	uint64_t start_ns, end_ns; /* end is never before start */
 	uint32_t name;		   /* string number */
 	uint32_t region; /* in the launches: its own, or where it was launched; or SONDE_NONE */
@@ -28,13 +29,13 @@ struct sonde_track {
 	uint8_t kind;	       /* enum sonde_track_kind */
 	uint32_t process;      /* in the records */
 	uint32_t device;       /* streams only, else SONDE_NONE */
-	struct sonde_str name; /* "thread 4519 · io", "GPU 0 · stream 7" */
+	struct sonde_str name; /* "thread 4519 loader · io", "GPU 0 · stream 7" */
 	size_t first, nr;      /* slice of the events */
 };
 
 struct sonde_tracks {
 	SONDE_VEC(struct sonde_track) tracks; /* by process; threads, start/end ranges, streams */
-	SONDE_VEC(struct sonde_event) events;
+	SONDE_VEC(struct sonde_track_event) events;
 	uint64_t first_ns, last_ns;
 	size_t nr_left_out; /* events beyond `max_events` */
 	struct sonde_arena arena;

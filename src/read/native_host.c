@@ -81,9 +81,25 @@ bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
+#define SYSTEM_NAME 15u /* bytes of a name the system keeps */
+
+/* Threads are called like the program until somebody gives them another name. */
+static bool is_program_name(const struct native *n, struct sonde_str name)
+{
+	struct sonde_str base = sonde_native__meta(n, "exe"), rest = base;
+
+	while (rest.n)
+		base = sonde_str_cut(rest, '/', &rest);
+	base.n = base.n < SYSTEM_NAME ? base.n : SYSTEM_NAME;
+	return sonde_str_eq(base, name);
+}
+
 bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name)
 {
-	uint32_t number = name.n ? sonde_records__string(n->r, name) : SONDE_NONE;
+	uint32_t number;
 
-	return !name.n || (number != SONDE_NONE && set_name(n, tid, number, false));
+	if (!name.n || is_program_name(n, name))
+		return true;
+	number = sonde_records__string(n->r, name);
+	return number != SONDE_NONE && set_name(n, tid, number, false);
 }

@@ -218,7 +218,7 @@ trace_rules() {
 	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"
 	SONDE_INJECT_CONFIG=$TMP/inject.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so "$BUILD/workloads/resnet_cpu" 5 || return
 	report -f perfetto "$TMP/capture" >"$TMP/trace.json" && jq -e '.traceEvents | length > 0 and
-		all(.ph as $ph | (["X", "M", "b", "e"] | index($ph)) and (.pid | type == "number") and (.tid | type == "number") and (.name | type == "string")) and
+		all(.ph as $ph | (["X", "M", "b", "e", "i"] | index($ph)) and (.pid | type == "number") and (.tid | type == "number") and (.name | type == "string")) and
 		all(.[] | select(.ph == "X"); .ts >= 0 and .dur >= 0) and
 		([.[] | select(.ph == "b") | .id] | sort) == ([.[] | select(.ph == "e") | .id] | sort) and
 		([.[] | select(.ph == "X" and .args.region == "step")] | length) == 5' "$TMP/trace.json"

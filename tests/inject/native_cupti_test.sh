@@ -157,9 +157,17 @@ devices() { # under the names reports look for, so that there are peaks
 	)device__attribute_global_memory_bus_width=4096"
 }
 
-names() { # what the program calls a thread, and what it marks
+names() { # what the program calls a thread, and what it marks: in records, on the page, in a trace
 	fresh cupti="$FAKE"
-	cuda && has "thread conductor" "mark moved"
+	cuda && has "thread conductor" "mark moved" && "$SONDE" report "$OUT" -f perfetto >"$TMP/r.trace" &&
+		"$SONDE" report "$OUT" -f html >"$TMP/r.html" || return
+	grep -q '"kind": "marks", "name": "marks"' "$TMP/r.html" && grep -q '"name": "thread [0-9]* conductor"' "$TMP/r.html" &&
+		grep -q '"moved"' "$TMP/r.html" && python3 - "$TMP/r.trace" <<-'P'
+			import json, sys
+			events = json.load(open(sys.argv[1]))["traceEvents"]
+			assert [e["name"] for e in events if e["ph"] == "i"] == ["moved"]
+			assert any("conductor" in e["args"]["name"] for e in events if e["name"] == "thread_name")
+		P
 }
 
 check "CUDA calls that can wait are recorded with their times" calls

@@ -43,7 +43,7 @@ function tracksShown() {
 function entryTimes(region, report) {
 	const list = [];
 	for (const t of view.tracks) {
-		if (t.kind === "stream" || (report.process !== null && t.process !== report.process))
+		if (t.n || (report.process !== null && t.process !== report.process))
 			continue;
 		for (let i = 0; i < t.regions.length; i++)
 			if (t.regions[i] === region)
@@ -55,11 +55,11 @@ function entryTimes(region, report) {
 const PALETTE = ["#4c86bd", "#c98a2b", "#5b9a78", "#b3669a", "#8c8f3c", "#5aa7c4", "#b5644a", "#7d79b8"];
 
 function eventName(track, i) {
-	return track.kind === "stream" ? data.strings[track.n[i]] : data.regions[track.regions[i]].n;
+	return track.n ? data.strings[track.n[i]] : data.regions[track.regions[i]].n;
 }
 
 function eventColour(track, i) {
-	const n = track.kind === "stream" ? track.n[i] : track.regions[i];
+	const n = track.n ? track.n[i] : track.regions[i];
 	return PALETTE[n % PALETTE.length];
 }
 
@@ -220,8 +220,8 @@ function timelinePointer(canvas) {
 		}
 		const hit = eventUnder(event);
 		if (hit)
-			showTip(event, (seen(eventName(hit.track, hit.i)) || "(empty label)") + "\n" + time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
-				" from " + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + seen(data.regions[hit.track.regions[hit.i]].id) : ""));
+			showTip(event, (seen(eventName(hit.track, hit.i)) || "(empty label)") + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
+				" from ") + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + seen(data.regions[hit.track.regions[hit.i]].id) : ""));
 		else
 			hideTip();
 	});
