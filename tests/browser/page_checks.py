@@ -133,7 +133,29 @@ def search_shows_matches_with_what_they_hang_on_and_escape_ends_it():
         assert page.js("document.querySelector('#rows mark').textContent") == "sample"
         page.key("Escape")
         assert len(page.js(ROWS)) == before
+        page.key("/", "/")
+        page.type("nowhere")
+        assert "no region and no kernel" in page.js("byId('found').textContent"), page.js("byId('found').textContent")
         clean(page)
+
+
+def the_title_names_the_program_and_the_file():
+    program = report_of("h200_transformer")["capture"]["processes"][0]["name"].split("/")[-1]
+    with page_of("h200_transformer") as page:
+        assert page.js("document.title") == f"{program} · h200_transformer.ncu-rep · sonde", page.js("document.title")
+        assert page.js("document.querySelector('h1').textContent") in page.js("document.title")
+
+
+def widths_by_entries_nest():
+    with page_of("h200_transformer") as page:
+        wider = page.js("state.report.region.map((_, n) => n).filter((n) => state.report.children[n].reduce((sum, c) => sum + weightOf(state.report, c, 'instances'), 0) >= weightOf(state.report, n, 'instances'))")
+        assert wider == [], wider
+
+
+def no_region_is_busy_for_more_than_all_of_the_time():
+    with page_of("h200_transformer") as page:
+        text = page.js("(() => { const r = state.report; r.bound = r.bound || []; r.bound = [...r.bound]; r.bound[0] = 'g'; for (const [key, v] of [['busy_ms', 166], ['host_ms', 100]]) { const l = [...(r.f[fieldOf.get(key)] || r.region.map(() => null))]; l[0] = v; r.f[fieldOf.get(key)] = l; } return waited(r, 0).textContent; })()")
+        assert "1.7 times as long" in text and "166 %" not in text, text
 
 
 def a_click_in_the_chart_zooms_and_breadcrumbs_lead_back():
@@ -275,6 +297,11 @@ def the_timeline_draws_zooms_and_selects():
         page.key("+", "+")
         assert page.js("view.to - view.from") < span
         assert page.js("entryTimes(state.region, state.report).length") == 5
+        nested = page.js("(() => { const r = state.report, n = r.nodeOf.get(state.region); return r.children[n].map((c) => r.region[c]); })()")
+        assert nested and page.js(f"{nested}.every((region) => view.lit.has(region))")  # what is nested does not fade
+        page.js("entryTimes = () => [4e6, 1e6]")
+        page.js("drawPanel()")
+        assert "median 2.50 ms" in page.js("document.getElementById('panel').textContent")
         clean(page)
 
 
@@ -296,14 +323,18 @@ def points_of_the_roofline_are_linked_with_the_selection():
 
 
 def no_number_is_ever_cut():
+    cut_cells = "[...document.querySelectorAll('#rows td[data-key], #panel .kernels td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
     for name in ("h200_transformer", "mpi2_kernel", "domains_kernel", "native", "hostile"):
         for width in (1280, 390):
             if not os.path.exists(f"{folder}/{name}.html"):
                 continue
             with page_of(name, width=width, phone=width < 600) as page:
                 page.settle()
-                cut = page.js("[...document.querySelectorAll('#rows td[data-key], #panel .kernels td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)")
+                cut = page.js(cut_cells)
                 assert cut == [], (name, width, cut)
+    with page_of("native") if os.path.exists(folder + "/native.html") else page_of("h200_transformer") as page:
+        page.js("(() => { const l = state.report.f[fieldOf.get('host_ms')] || state.report.f[fieldOf.get('inclusive_ms')]; l[0] = 48163.4567; drawTable(); })()")
+        assert page.js(cut_cells) == [], page.js(cut_cells)
 
 
 def the_page_fits_a_phone():

@@ -56,11 +56,22 @@ function defaultColumns() {
 	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 
+/* The longest text of a field in a report: that of its greatest number, sums included. */
+function longestField(column, report) {
+	const list = report.f[fieldOf.get(column.key)] || [];
+	let most = SUMS[column.key] ? Math.max(...SUMS[column.key].map((key) => report[key] || 0)) : 0;
+	for (const v of list)
+		if (v > most)
+			most = v;
+	return fieldText(most, column.form).length;
+}
+
 /* In pixels: wide enough that no number is ever cut. */
 function columnWidth(column) {
-	const digits = {count: 66, ms: 40 + 6 * msDigits + 10, percent: 74, ratio: 58, word: 78}[column.form] ||
-		(data.metrics[column.metric].u === "%" ? 66 : 92);
-	return Math.max(digits, Math.min(150, 18 + 7.2 * column.head.length));
+	const unit = column.form === "metric" ? data.metrics[column.metric].u : "";
+	const characters = column.form === "word" ? 8 : column.form !== "metric" ? longestField(column, state.report) :
+		unit === "%" ? 6 : unit === "ns" ? 10 : unit.startsWith("byte") ? 8 + unit.length - 4 : 7; /* with its mark */
+	return Math.max(18 + 8.7 * characters, Math.min(150, 18 + 7.2 * column.head.length));
 }
 
 function cellText(column, cell) {

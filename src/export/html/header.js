@@ -41,6 +41,10 @@ function scopeChoice() {
 function drawHeader() {
 	const capture = data.head.capture, files = capture.files.map(baseName);
 	const name = files.length > 1 ? files[0] + " and " + (files.length - 1) + " more" : files[0] || "report";
+	const programs = unique(capture.processes.map((p) => p.name && baseName(p.name)));
+	const programText = programs.length > 2 ? programs[0] + " and " + (programs.length - 1) + " more" : programs.join(" and ");
+	const title = programText ? programText + " · " + name : name;
+	document.title = seen(title) + " · sonde";
 	const facts = [
 		...unique(capture.devices.map((d) => d.name)),
 		capture.tool,
@@ -50,7 +54,7 @@ function drawHeader() {
 	const top = byId("top");
 	top.append(
 		el("div.row.between", {},
-			el("h1", {title: capture.files.join("\n")}, seen(name)),
+			el("h1", {title: capture.files.join("\n")}, seen(title)),
 			el("div.row.controls", {}, scopeChoice(), themeButton())),
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
 		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));

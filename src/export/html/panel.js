@@ -40,7 +40,8 @@ function verdict(report, node) {
 /* The bound in words. */
 function waited(report, node) {
 	const letter = report.bound[node], share = field(report, node, "busy_ms") / field(report, node, "host_ms");
-	const part = Math.round(100 * share) + " % of the time the host was in it";
+	const part = share <= 1 ? Math.round(100 * share) + " % of the time the host was in it" :
+		"for " + share.toFixed(share < 9.95 ? 1 : 0) + " times as long as the host was in it, since work goes on after the host has left";
 	const words = {
 		g: "Waits for the GPU: it was busy with this region " + part + ".",
 		o: "Waits for copies: the GPU was busy with this region " + part + ", mostly copying.",
@@ -211,7 +212,7 @@ function entries(region) {
 	const list = entryTimes(region, state.report).sort((a, b) => a - b);
 	if (list.length < 2)
 		return null;
-	const median = list[Math.floor(list.length / 2)], bins = new Array(Math.min(40, list.length)).fill(0), span = list[list.length - 1] - list[0];
+	const median = (list[Math.floor((list.length - 1) / 2)] + list[Math.floor(list.length / 2)]) / 2, bins = new Array(Math.min(40, list.length)).fill(0), span = list[list.length - 1] - list[0];
 	for (const v of list)
 		bins[span > 0 ? Math.min(bins.length - 1, Math.floor((v - list[0]) / span * bins.length)) : 0]++;
 	const names = bins.map((_, i) => time(list[0] + span * i / bins.length) + " to " + time(list[0] + span * (i + 1) / bins.length));

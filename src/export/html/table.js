@@ -183,7 +183,8 @@ function drawTable() {
 	listRows();
 	drawHeads();
 	byId("grid").setAttribute("aria-rowcount", String(table.rows.length + 1));
-	byId("found").textContent = table.matches ? table.matches.hits.size + " found" : "";
+	byId("found").textContent = !table.matches ? "" : table.matches.hits.size ? table.matches.hits.size + " found" :
+		"no region and no kernel of this scope has “" + seen(state.search.trim()) + "” in its name; Escape clears the search";
 	drawRows(true);
 }
 

@@ -107,8 +107,8 @@ function drawLane(g, track, lane, y, width) {
 }
 
 function drawEvent(g, track, i, x, y, w) {
-	const colour = eventColour(track, i), isSelected = state.region >= 0 && track.regions[i] === state.region;
-	g.globalAlpha = state.region < 0 || isSelected ? 1 : 0.45;
+	const colour = eventColour(track, i);
+	g.globalAlpha = state.region < 0 || view.lit.has(track.regions[i]) ? 1 : 0.45;
 	g.fillStyle = colour;
 	g.fillRect(x, y, Math.max(w - 0.5, 1), LANE_PX - 2);
 	if (w > 34) {
@@ -141,8 +141,18 @@ function placeTracks() {
 	view.height = y + 6;
 }
 
+/* The selected region and everything nested in it. */
+function litRegions() {
+	const report = state.report, lit = new Set([state.region]);
+	for (let node = 0; node < report.nr; node++) /* parents come first */
+		if (report.parent[node] >= 0 && lit.has(report.region[report.parent[node]]))
+			lit.add(report.region[node]);
+	return lit;
+}
+
 function drawTimeline() {
 	view.wanted = false;
+	view.lit = litRegions();
 	placeTracks();
 	const canvas = byId("time-canvas"), ratio = devicePixelRatio || 1, width = canvas.parentNode.clientWidth || 900;
 	canvas.width = width * ratio;
