@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MODE "hydra.mode="
 
@@ -23,6 +24,17 @@ static int wrap(struct sonde_run_config **out, struct hydra_config *config, stru
 	return 0;
 }
 
+/* `counters=NAME` is a choice of the group; `counters=[a,b]` names counters instead. */
+static void add_override(struct sonde_argv *lines, const char *line)
+{
+	static const char names[] = "counters=[";
+
+	if (strncmp(line, names, sizeof(names) - 1) == 0)
+		sonde_argv_printf(lines, "counters.names=[%s", line + sizeof(names) - 1);
+	else
+		sonde_argv_add(lines, line);
+}
+
 /* Hydra's runner says by an override of its own how it runs. */
 int sonde_run_config_open(
 	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err)
@@ -32,20 +44,19 @@ int sonde_run_config_open(
 		.config_name = q->name,
 		.multirun = q->is_multirun};
 	struct hydra_config *config = NULL;
-	const char **lines = sonde_calloc(q->overrides.nr + 1, sizeof(*lines));
+	struct sonde_argv lines = {0};
 	size_t i;
 	int rc;
 
 	*out = NULL;
-	if (!lines)
-		return sonde_err_nomem(err);
 	for (i = 0; i < q->overrides.nr; i++)
-		lines[i] = q->overrides.at[i];
-	lines[i] = q->is_multirun ? MODE "MULTIRUN" : MODE "RUN";
-	req.overrides = lines;
-	req.nr_overrides = q->overrides.nr + 1;
-	rc = sonde_settings_compose(&config, &req, q->is_quiet, err);
-	sonde_free(lines);
+		add_override(&lines, q->overrides.at[i]);
+	sonde_argv_add(&lines, q->is_multirun ? MODE "MULTIRUN" : MODE "RUN");
+	req.overrides = (const char *const *)lines.words.at;
+	req.nr_overrides = lines.words.nr;
+	rc = lines.failed ? sonde_err_nomem(err)
+			  : sonde_settings_compose(&config, &req, q->is_quiet, err);
+	sonde_argv_release(&lines);
 	return rc ? rc : wrap(out, config, err);
 }
 

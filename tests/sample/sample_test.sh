@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Sampled counters from device to report, against a GPU of our own (fake_pmsampling.c): no GPU needed, and
+# no proof that NVIDIA's behaves the same (tests/gpu/sample_gpu.sh is).
+. "$(dirname "$0")/../lib.sh"
+FAKE=$PWD/$BUILD/fake/libpm_fake.so
+DUMP=$PWD/$BUILD/tools/samples_dump
+PROG=$PWD/$BUILD/workloads/pairs
+[ -e "$FAKE" ] || skip_all "CUPTI's headers (12.6 or newer) were not found when building"
+[ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"
+export SONDE_CUPTI=$FAKE
+
+has() { grep -qF -e "$1" "$2" || { echo "missing: $1" && cat "$2" && false; }; }
+lacks() { ! grep -qF -e "$1" "$2" || { echo "there: $1" && cat "$2" && false; }; }
+sample() { timeout 20 "$SONDE" sample "$@" >"$TMP/out" 2>"$TMP/err"; }
+
+# A program that takes 0.4 s, has a range, and ends with status 3.
+cat >"$TMP/prog" <<END
+#!/bin/sh
+"$PROG" 10 >/dev/null && sleep \${SECONDS_LONG:-0.4} && echo output && exit 3
+END
+chmod +x "$TMP/prog"
+run() { # ARGS…: $dir; the program's output and status are as ever
+	n=$((${n:-0} + 1)) dir=$TMP/run$n
+	timeout 60 "$SONDE" run "hydra.run.dir=$dir" "$@" -- "$TMP/prog" >"$TMP/out" 2>"$TMP/err"
+	[ $? -eq 3 ] && [ "$(head -1 "$TMP/out")" = output ] || { cat "$TMP/out" "$TMP/err" && false; }
+}
+dump() { "$DUMP" "$dir/native" >"$TMP/dump" 2>&1; }
+number() { sed -n "s/^$1 .*$2=\([0-9.]*\).*/\1/p" "$TMP/dump" | head -1; }
+above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 > b + 0) }'; }
+
+as_text() { sample --seconds 0.2 && has "NVIDIA Fake (GPU 0, GF999)" "$TMP/out" && has "DRAM read" "$TMP/out"; }
+as_json() {
+	sample --seconds 0.2 --interval 1ms -f json && python3 - "$TMP/out" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		read = [c for c in d["counters"] if c["role"] == "dram.read_bytes"][0]
+		assert d["interval_ns"] == 1000000 and 150 < d["samples"] < 260, d
+		assert read["total"] == d["samples"] * 11000 and read["time_ns"] == d["samples"] * 1000000, d
+		assert d["gaps"] == d["overflows"] == 0
+	END
+}
+as_csv() { # every sample, the first after the start left out
+	sample --seconds 0.2 --interval 1ms --counters dram.read_bytes,lts__t_sectors -f csv &&
+		[ "$(head -1 "$TMP/out")" = start_ns,end_ns,dram__bytes_read.sum,lts__t_sectors.sum ] &&
+		awk -F, 'NR > 1 && ($2 - $1 > 1000500 || $3 != 1000 || $4 != 2000) { exit 1 } END { exit NR < 100 }' "$TMP/out"
+}
+as_capture() { rm -f "$TMP/a.sonde"; sample --seconds 0.2 -o "$TMP/a.sonde" && "$DUMP" "$TMP/a.sonde" >"$TMP/dump" && above "$(number series samples)" 100; }
+refused() { # ENV MESSAGE
+	! env "$1" timeout 20 "$SONDE" sample --seconds 0.2 >"$TMP/out" 2>"$TMP/err" && has "$2" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
+}
+unknown_counter() { ! sample --counters dram__byte_read.sum && has "did you mean 'dram__bytes_read.sum'" "$TMP/err"; }
+wrong_time() { ! sample --interval soon && has "not a time such as" "$TMP/err"; }
+
+ok sample__summary_and_plot as_text
+ok sample__json_adds_up as_json
+ok sample__csv_has_every_sample as_csv
+ok sample__out_is_a_capture as_capture
+ok sample__no_permission_is_told_with_what_changes_it refused FAKE_PM_ERROR=enable:35 NVreg_RestrictProfilingToAdminUsers=0
+ok sample__mig_is_told refused FAKE_PM_ERROR=enable:43 "the GPU is split (MIG)"
+ok sample__a_taken_device_is_told refused FAKE_PM_ERROR=enable:7 "another program samples this GPU"
+ok sample__no_device_is_told refused FAKE_CUINIT=100 "cuInit says CUDA_ERROR_NO_DEVICE"
+ok sample__no_cupti_is_told refused SONDE_CUPTI=/nowhere "CUPTI was not found"
+ok sample__an_old_cupti_is_told refused "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "this CUPTI is too old"
+ok sample__a_failing_decoder_is_told refused FAKE_PM_ERROR=decode:999 "at: decode samples"
+ok sample__an_unknown_counter_is_told unknown_counter
+ok sample__a_wrong_time_is_told wrong_time
+
+gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
+overflow() { FAKE_PM_OVERFLOW=3 sample --seconds 0.3 && has "full 1 times" "$TMP/out" && has "slowed 1 times" "$TMP/out"; }
+slower() { # 300 µs a sample do not keep up with 50 µs; the interval grows until they do
+	FAKE_PM_COST_US=300 sample --seconds 2 && has "slowed" "$TMP/out" && grep -qE "every (500|1000|2000) us" "$TMP/out"
+}
+bursts() { # where the interval was asked for, sampling goes on in bursts at that interval
+	FAKE_PM_COST_US=300 sample --seconds 1.5 --interval 50us && has "every 50 us" "$TMP/out" && has "slowed" "$TMP/out"
+}
+asked_bursts() { sample --seconds 0.5 --interval 50us --burst 10ms && grep -qE "; ([5-9]|[1-9][0-9]) first samples" "$TMP/out"; }
+turns() { FAKE_PM_PASS=7 sample --seconds 0.5 && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
+full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
+
+ok sampling__gaps_are_counted gaps
+ok sampling__a_full_buffer_is_counted_and_answered overflow
+ok sampling__the_interval_grows_until_it_keeps_up slower
+ok sampling__a_fixed_interval_goes_on_in_bursts bursts
+ok sampling__bursts_can_be_asked_for asked_bursts
+ok sampling__more_counters_than_a_pass_take_turns turns
+ok sampling__full_is_all_of_one_pass full
+
+basic() { run counters=basic && dump && above "$(number series samples)" 1000 && [ "$(number series counters)" = 12 ] && has "12 counters of GPU 0" "$TMP/err"; }
+off() { run counters=off && dump && lacks series "$TMP/dump" && lacks counters "$TMP/err"; }
+named() { run 'counters=[dram.read_bytes,l2.sectors]' counters.interval=1ms && dump && [ "$(number series counters)" = 2 ] && [ "$(number series interval_us)" = 1000 ]; }
+without() { # ENV MESSAGE: times only, one line, a note in the report, the program as ever
+	export "${1?}"
+	run counters=basic
+	local rc=$?
+	unset "${1%%=*}"
+	export SONDE_CUPTI=$FAKE
+	[ $rc -eq 0 ] && has "$2" "$TMP/err" && [ "$(grep -c "no hardware counters" "$TMP/err")" = 1 ] &&
+		grep -q "no hardware counters, times only" "$dir/native/regions/report.json"
+}
+idle() { # a stretch of idleness is one sample
+	FAKE_PM_IDLE=1 run counters=basic && dump && above 40 "$(number series samples)" && above "$(number series span_ms)" 300
+}
+two_devices() { FAKE_PM_DEVICES=2 run counters=basic && dump && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "series gpu=1" "$TMP/dump"; }
+in_turns() { FAKE_PM_PASS=7 run counters=basic && dump && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
+killed() { # the sampler, midway
+	cat >"$TMP/killer" <<-END
+		#!/bin/sh
+		"$PROG" 10 >/dev/null; sleep 0.3; pkill -KILL -P \$PPID -x sonde-sampler; sleep 0.1; echo output; exit 3
+	END
+	chmod +x "$TMP/killer"
+	dir=$TMP/killed
+	timeout 60 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/killer" >"$TMP/out" 2>"$TMP/err"
+	[ $? -eq 3 ] && has "no hardware counters: the sampler was killed" "$TMP/err" && dump &&
+		above "$(number series samples)" 500 && has "stopped before the program ended" "$TMP/dump"
+}
+orphaned() { # sonde itself is killed: the sampler ends by itself and leaves a good file
+	dir=$TMP/orphaned
+	SECONDS_LONG=0.6 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >/dev/null 2>&1 &
+	local pid=$! i
+	sleep 0.4
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	for i in $(seq 50); do
+		pgrep -x sonde-sampler -P 1 >/dev/null || break
+		sleep 0.1
+	done
+	dump && above "$(number series samples)" 500 && lacks "stopped before" "$TMP/dump"
+}
+ranks() { # two on one device: one samples, neither is refused, both programs run
+	local r
+	dir=$TMP/ranks
+	for r in 0 1; do
+		FAKE_PM_BUSY=$TMP/busy SLURM_JOB_ID=j$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
+			"$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
+	done
+	wait
+	cat "$TMP/err0" "$TMP/err1" >"$TMP/err"
+	dump && has "sampled by another rank" "$TMP/err" && lacks "no hardware counters" "$TMP/err" &&
+		above "$(number series samples)" 1000 && [ "$(grep -c output "$TMP/out0" "$TMP/out1" | cut -d: -f2 | paste -sd+)" = 1+1 ]
+}
+
+ok run__counters_basic_writes_samples basic
+ok run__counters_off_writes_none off
+ok run__counters_by_name named
+ok run__without_permission_has_times_only without FAKE_PM_ERROR=enable:35 "ERR_NVGPUCTRPERM"
+ok run__without_cupti_has_times_only without SONDE_CUPTI=/nowhere "CUPTI was not found"
+ok run__a_decoder_that_fails_midway_is_told without FAKE_PM_ERROR=decode:999 "decode samples"
+ok run__idleness_is_one_sample idle
+ok run__each_device_has_a_sampler two_devices
+ok run__sets_that_took_turns_are_told in_turns
+ok run__a_killed_sampler_costs_counters_only killed
+ok run__a_sampler_without_sonde_ends_by_itself orphaned
+ok run__ranks_share_a_sampler ranks
