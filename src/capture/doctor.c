@@ -2,6 +2,7 @@
 
 #include "base/json_out.h"
 #include "capture/native_env.h"
+#include "sample/sampler.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -165,6 +166,31 @@ static void judge_company(struct sonde_diagnosis *d, const struct sonde_facts *f
 			f->container);
 }
 
+/* By trying: only the driver knows whether it lets this process sample. */
+static void judge_sampling(struct sonde_diagnosis *d)
+{
+	static const char *const basic[] = {"basic"};
+	const struct sonde_sampling_request q = {.counters = basic, .nr_counters = 1};
+	struct sonde_sampling *s = NULL;
+	struct sonde_err err = {0};
+	struct sonde_str says, remedy;
+
+	if (!sonde_sampler_has_gpu())
+		return; /* said already */
+	if (sonde_sampling_open(&s, &q, &err) == 0) {
+		add(d, "counters", SONDE_HEALTH_OK, NULL,
+			"%u counters of %s can be sampled beside a native capture (counters=basic)",
+			sonde_sampling_set(s, 0)->nr, sonde_sampling_chip(s));
+		sonde_sampling_close(s);
+		return;
+	}
+	says = sonde_str_cut(sonde_str_from(err.msg), ':', &remedy);
+	add(d, "counters", SONDE_HEALTH_NOTE,
+		remedy.n ? sonde_arena_z(&d->arena, sonde_str_trim(remedy)) : NULL,
+		"hardware counters cannot be sampled, so native captures have times only: %.*s",
+		SONDE_STR_ARG(says));
+}
+
 bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_facts *f)
 {
 	*out = (struct sonde_diagnosis){0};
@@ -172,6 +198,7 @@ bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_facts
 	judge_ncu(out, f);
 	judge_others(out, f);
 	judge_permission(out, f);
+	judge_sampling(out);
 	judge_company(out, f);
 	return !out->arena.failed;
 }

@@ -65,6 +65,15 @@ ok sample__a_failing_decoder_is_told refused FAKE_PM_ERROR=decode:999 "at: decod
 ok sample__an_unknown_counter_is_told unknown_counter
 ok sample__a_wrong_time_is_told wrong_time
 
+doctor() { # ENV TEXT REMEDY
+	env "$1" "$SONDE" doctor >"$TMP/out" 2>&1
+	grep -A1 "counters " "$TMP/out" >"$TMP/counters"
+	has "$2" "$TMP/counters" && has "$3" "$TMP/counters"
+}
+ok doctor__sampling_is_possible doctor X= "12 counters of GF999 can be sampled" "ok "
+ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGPUCTRPERM" "remedy: as root"
+ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
+
 gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
 overflow() { FAKE_PM_OVERFLOW=3 sample --seconds 0.3 && has "full 1 times" "$TMP/out" && has "slowed 1 times" "$TMP/out"; }
 slower() { # 300 µs a sample do not keep up with 50 µs; the interval grows until they do
