@@ -12,17 +12,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define BEGUN ".begun"
+#define BEGUN	 ".begun"
+#define COMPLETE ".complete"
 #define TAKEN                                                                                      \
 	"%s already holds a run: choose another directory (hydra.run.dir=DIR, of a sweep "         \
 	"hydra.sweep.dir=DIR) or remove it"
 
-#define RUN_MODE  0700
-#define LINK_SIZE 3400
-#define MAX_LINKS 100
-#define LAUNCH_S  60 /* from the first host's start to the last one's, and between their clocks */
+#define RUN_MODE       0700
+#define LINK_SIZE      3400
+#define MAX_LINKS      100
+#define LEADER_MS      10000 /* for the rank that made the directory to make its link */
+#define LEADER_STEP_MS 5
+#define LAUNCH_S       60 /* from the first host's start to the last one's, and between their clocks */
 
 /* Whether the name ends like 20260131-120000: then nobody chose it. */
 bool sonde_rundir_is_timed(const char *path)
@@ -114,6 +118,18 @@ static bool mark(const char *path, const char *name, const char *suffix)
 	return fd >= 0;
 }
 
+/*
+ * The same for the whole directory, with the job's name in it: it tells who comes later whether it
+ * is one of their own that has it. A link, as its text is there at once.
+ */
+static bool mark_begun(const struct sonde_rundir *d, const char *path)
+{
+	char whole[4096];
+
+	snprintf(whole, sizeof(whole), "%s/" BEGUN, path);
+	return symlink(d->rank.job[0] ? d->rank.job : "alone", whole) == 0;
+}
+
 static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_err *err)
 {
 	bool is_timed = sonde_rundir_is_timed(wanted);
@@ -126,7 +142,7 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 		rc = make_timed(d->path, err);
 	}
 	/* Of several that found it empty at once, one has it. */
-	if (rc == 0 && !is_timed && !mark(wanted, BEGUN, "") && errno == EEXIST)
+	if (rc == 0 && !is_timed && !mark_begun(d, wanted) && errno == EEXIST)
 		rc = 1;
 	if (rc == 1)
 		return sonde_err_set(err, SONDE_ERR_USAGE, TAKEN, wanted);
@@ -222,6 +238,42 @@ static int lead(struct sonde_rundir *d, const char *wanted, unsigned nr, struct 
 	return 0;
 }
 
+/* Whether a rank of this very launch has the directory and is not done with it. */
+static bool is_of_this_job(const struct sonde_rundir *d, const char *path)
+{
+	char whole[4096], job[sizeof(d->rank.job)];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(whole, sizeof(whole), "%s/" COMPLETE, path);
+	if (access(whole, F_OK) == 0)
+		return false;
+	snprintf(whole, sizeof(whole), "%s/" BEGUN, path);
+	n = readlink(whole, job, sizeof(job));
+	return n > 0 && (size_t)n == strlen(d->rank.job) &&
+	       memcmp(job, d->rank.job, (size_t)n) == 0 && lstat(whole, &st) == 0 &&
+	       st.st_mtime + LAUNCH_S >= d->rank.begin;
+}
+
+/*
+ * Another rank has the directory but its link, which it makes a moment later, may not be there
+ * yet. 0 once this rank has joined it, 1 when it is not one of ours, or gone.
+ */
+static int await_leader(struct sonde_rundir *d, const char *wanted)
+{
+	const struct timespec pause = {.tv_nsec = LEADER_STEP_MS * 1000000};
+	unsigned i;
+
+	for (i = 0; i < LEADER_MS / LEADER_STEP_MS; i++) {
+		if (join_any(d) == 0)
+			return 0;
+		if (!is_of_this_job(d, wanted))
+			return join_any(d) == 0 ? 0 : 1;
+		nanosleep(&pause, NULL);
+	}
+	return 1;
+}
+
 /*
  * The first rank to come makes the directory and then a link with the job's name to it. Links are
  * numbered and never replaced: of a run that lost a rank one stays behind, and two ranks that
@@ -239,7 +291,7 @@ static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_
 				".job- links",
 				wanted, MAX_LINKS, d->rank.job);
 		rc = open_alone(d, wanted, err);
-		if (rc == SONDE_ERR_USAGE && join_any(d) == 0)
+		if (rc == SONDE_ERR_USAGE && await_leader(d, wanted) == 0)
 			return 0; /* it was another rank that took it */
 		if (rc == 0)
 			rc = lead(d, wanted, nr, err);
@@ -372,7 +424,7 @@ bool sonde_rundir_finish(const struct sonde_rundir *d)
 	mark(d->path, ".done", d->suffix);
 	if (d->rank.size && count_done(d) < d->rank.size)
 		return false;
-	if (d->rank.size && !mark(d->path, ".complete", ""))
+	if (d->rank.size && !mark(d->path, COMPLETE, ""))
 		return false; /* two that end together both see all the others */
 	if (d->job_nr) {
 		name_link(link, d, d->job_nr);

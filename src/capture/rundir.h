@@ -15,9 +15,9 @@
  * time gets a number behind it (`20260131-120000-2`), a name the user chose is
  * refused. All ranks of one parallel job share one directory and put their rank
  * into their file names. They find it by a link `.job-NAME` beside it, which the
- * last to finish removes. A link that is left, as a rank was missing, is known by
- * two things: it is older than this launch, or this rank is in its directory
- * already (`.begun.rank3`). The job then gets a directory and link of its own.
+ * last to finish removes. Ranks that start together wait for the first one's link. A link that is
+ * left, as a rank was missing, is known by two things: it is older than this launch, or this rank
+ * is in its directory already (`.begun.rank3`). The job then gets a directory and link of its own.
  */
 #ifndef SONDE_CAPTURE_RUNDIR_H
 #define SONDE_CAPTURE_RUNDIR_H

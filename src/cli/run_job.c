@@ -1,4 +1,5 @@
 #include "base/argv.h"
+#include "capture/child.h"
 #include "capture/facts.h"
 #include "cli/command.h"
 #include "cli/run_int.h"
@@ -183,6 +184,28 @@ static int open_dir(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
+/*
+ * A rank without a run directory: the others wait for it in their first collective call, so its
+ * program runs all the same.
+ */
+static int run_bare(struct sonde_run *r, const struct sonde_err *why)
+{
+	const struct sonde_child_spec spec = {
+		.argv = r->program, .env = r->env, .dir = r->set.workload_dir, .out_fd = -1};
+	struct sonde_child_end end = {0};
+	struct sonde_err err = {0};
+	int rc;
+
+	sonde_say("%s", why->msg);
+	sonde_say("rank %u runs without a profile: its part is missing in the report",
+		r->dir.rank.rank);
+	rc = sonde_child_run(&end, &spec, &err);
+	if (rc)
+		sonde_say("%s", err.msg);
+	r->status = rc ? SONDE_STATUS_NOT_STARTED : end.status;
+	return 0;
+}
+
 int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
 {
 	bool is_last;
@@ -196,6 +219,8 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 	rc = open_dir(r, err);
 	if (rc == 0)
 		rc = write_inputs(r, config, err);
+	if (rc && r->dir.rank.is_parallel)
+		return run_bare(r, err);
 	if (rc)
 		return rc;
 	facts = begin_facts(r);
