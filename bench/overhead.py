@@ -16,6 +16,7 @@ of the least stretches.
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
   native  all of our library          proton   Triton's profiler
   PATH.so any library to inject, for CUDA and NVTX
+  native:LINE[+LINE...]  all of our library, with these lines of its settings besides
 """
 import argparse
 import os
@@ -248,6 +249,12 @@ def main():
     }
     variants = {"plain": {}}
     for name in args.only.split(","):
+        if name.startswith("native:"):
+            conf = os.path.join(out, f"conf{len(variants)}")
+            with open(conf, "w", encoding="utf-8") as f:
+                f.write(f"output={out}\n" + name.removeprefix("native:").replace("+", "\n") + "\n")
+            variants[name] = {**known["native"], "SONDE_INJECT_CONFIG": conf}
+            continue
         path = os.path.abspath(name)
         variants[name] = known.get(name, {**ranges, "NVTX_INJECTION64_PATH": path, "CUDA_INJECTION64_PATH": path})
     loop = {"modules": modules, "bare": bare}[args.loop]

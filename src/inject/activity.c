@@ -14,10 +14,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES (256u << 10)
-#define NR_BUFFERS   64u
+#define NR_BUFFERS 64u
 
 static uint8_t *buffers;
+static size_t buffer_bytes; /* of each */
 static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
 static _Atomic uint32_t ending;
 
@@ -36,8 +36,8 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_recor
 		}
 		bit = ~bits & (bits + 1);
 	} while (!atomic_compare_exchange_weak(&taken, &bits, bits | bit));
-	*buffer = buffers + (size_t)__builtin_ctzll(bit) * BUFFER_BYTES;
-	*size = BUFFER_BYTES;
+	*buffer = buffers + (size_t)__builtin_ctzll(bit) * buffer_bytes;
+	*size = buffer_bytes;
 }
 
 static void CUPTIAPI completed(
@@ -47,7 +47,6 @@ static void CUPTIAPI completed(
 	struct thread *t;
 	size_t dropped = 0;
 
-	(void)size;
 	atomic_fetch_add(&sonde_inject.nr_collecting, 1); /* first: whoever ends us waits for it */
 	t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	while (valid &&
@@ -63,8 +62,10 @@ static void CUPTIAPI completed(
 			&sonde_inject.nr_gpu_dropped, dropped, memory_order_relaxed);
 	if (t)
 		hook_leave(t);
+	if (buffer && sonde_inject.config.levers.zeroed)
+		memset(buffer, 0, size); /* here, and not by CUPTI in a thread that launches */
 	if (buffer)
-		atomic_fetch_and(&taken, ~(1ull << ((size_t)(buffer - buffers) / BUFFER_BYTES)));
+		atomic_fetch_and(&taken, ~(1ull << ((size_t)(buffer - buffers) / buffer_bytes)));
 	atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 }
 
@@ -148,6 +149,28 @@ static void collect_rest(void)
 	atomic_store(&sonde_inject.is_collected, true);
 }
 
+static void set_attribute(CUpti_ActivityAttribute which, void *value, size_t size)
+{
+	if (sonde_cupti.cuptiActivitySetAttribute(which, &size, value) != CUPTI_SUCCESS)
+		sonde_flusher__note("CUPTI refused an attribute of its buffers");
+}
+
+static void set_levers(const struct levers *l)
+{
+	uint8_t zeroed = l->zeroed;
+	size_t device_bytes = (size_t)l->device_buffer_kb << 10, nr = l->nr_device_buffers;
+
+	if (zeroed)
+		set_attribute(
+			CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &zeroed, sizeof(zeroed));
+	if (device_bytes)
+		set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &device_bytes,
+			sizeof(device_bytes));
+	if (nr)
+		set_attribute(
+			CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE, &nr, sizeof(nr));
+}
+
 static void enable(void)
 {
 	static const CUpti_ActivityKind kinds[] = {
@@ -156,11 +179,12 @@ static void enable(void)
 		CUPTI_ACTIVITY_KIND_MEMCPY,
 		CUPTI_ACTIVITY_KIND_MEMCPY2,
 		CUPTI_ACTIVITY_KIND_MEMSET,
-		CUPTI_ACTIVITY_KIND_OVERHEAD,
+		CUPTI_ACTIVITY_KIND_OVERHEAD, /* the last */
 	};
-	size_t i;
+	size_t i, nr = sizeof(kinds) / sizeof(kinds[0]);
 
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	nr -= sonde_inject.config.levers.no_overhead;
+	for (i = 0; i < nr; i++) {
 		if (sonde_cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS)
 			sonde_flusher__note("CUPTI refused a kind of activity");
 	}
@@ -183,7 +207,9 @@ void sonde_activity__start(void)
 				    "pipeline.native.cupti can name one");
 		return;
 	}
-	buffers = sonde_ring__reserve((size_t)NR_BUFFERS * BUFFER_BYTES);
+	buffer_bytes = (size_t)sonde_inject.config.levers.buffer_kb << 10;
+	buffers = sonde_ring__reserve(NR_BUFFERS * buffer_bytes);
+	set_levers(&sonde_inject.config.levers);
 	if (!buffers ||
 		sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS) {
 		sonde_flusher__note("CUPTI does not start: host times only, no kernels");

@@ -19,6 +19,7 @@
 	X(cuptiGetCallbackName)                                                                    \
 	X(cuptiActivityRegisterCallbacks)                                                          \
 	X(cuptiActivityEnable)                                                                     \
+	X(cuptiActivitySetAttribute)                                                               \
 	X(cuptiActivityGetNextRecord)                                                              \
 	X(cuptiActivityGetNumDroppedRecords)                                                       \
 	X(cuptiActivityFlushAll)                                                                   \

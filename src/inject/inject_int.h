@@ -68,6 +68,14 @@ struct config {
 	bool has_calls;	 /* CUDA calls that can wait */
 	bool has_memory; /* allocations and frees */
 	struct patterns include, exclude;
+	/* How CUPTI works for us, to be measured (bench/levers.sh); not in the manual. */
+	struct levers {
+		bool zeroed;		    /* buffers are handed over clean, CUPTI does not zero */
+		bool no_overhead;	    /* no records of CUPTI's own overhead */
+		uint32_t buffer_kb;	    /* of a buffer for records */
+		uint32_t device_buffer_kb;  /* 0 = CUPTI's default */
+		uint32_t nr_device_buffers; /* allocated beforehand; 0 = CUPTI's default */
+	} levers;
 };
 
 /* Reads the file $SONDE_INJECT_CONFIG names. False = there is no usable one. */

@@ -41,6 +41,22 @@ static void pattern_add(struct patterns *list, const char *value)
 		list->at[list->nr++] = (struct pattern){value, at ? at + 1 : NULL};
 }
 
+static void set_lever(struct levers *l, const char *key, const char *value)
+{
+	bool is_on = !strcmp(value, "on");
+
+	if (!strcmp(key, "zeroed"))
+		l->zeroed = is_on;
+	else if (!strcmp(key, "overhead"))
+		l->no_overhead = !is_on;
+	else if (!strcmp(key, "buffer_kb"))
+		l->buffer_kb = (uint32_t)number(value, 64, 65536);
+	else if (!strcmp(key, "device_buffer_kb"))
+		l->device_buffer_kb = (uint32_t)number(value, 0, 1u << 20);
+	else if (!strcmp(key, "device_buffers"))
+		l->nr_device_buffers = (uint32_t)number(value, 0, 1024);
+}
+
 static void set(struct config *c, const char *key, char *value)
 {
 	if (!strcmp(key, "output"))
@@ -59,6 +75,8 @@ static void set(struct config *c, const char *key, char *value)
 		c->has_calls = strcmp(value, "off") != 0;
 	else if (!strcmp(key, "memory"))
 		c->has_memory = !strcmp(value, "on");
+	else if (!strncmp(key, "lever.", 6))
+		set_lever(&c->levers, key + 6, value);
 	else if (!strcmp(key, "nvtx.include"))
 		pattern_add(&c->include, value);
 	else if (!strcmp(key, "nvtx.exclude"))
@@ -90,6 +108,7 @@ bool sonde_setup__read(struct config *c)
 	c->collect_ms = 500;
 	c->use_cupti = true;
 	c->has_calls = true;
+	c->levers.buffer_kb = 256;
 	if (!path || !slurp(path, c->text, sizeof(c->text)))
 		return false;
 	for (line = c->text; *line; line = end) {

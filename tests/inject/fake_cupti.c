@@ -39,6 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t buffer_size, used, nr_dropped;
 static uint32_t correlation = 100;
+static int must_be_zero;
 
 /* With `$FAKE_CUPTI_HOLDS` full buffers wait until somebody asks. */
 #define MAX_HELD 64
@@ -105,6 +106,15 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 {
 	request = r;
 	complete = c;
+	return CUPTI_SUCCESS;
+}
+
+/* As far as tests ask for it: whether buffers come clean. */
+EXPORT CUptiResult cuptiActivitySetAttribute(
+	CUpti_ActivityAttribute which, size_t *size, void *value)
+{
+	if (which == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER && *size == 1)
+		must_be_zero = *(uint8_t *)value;
 	return CUPTI_SUCCESS;
 }
 
@@ -213,6 +223,8 @@ static void add(const void *record, size_t n)
 	size_t max;
 	int is_full;
 
+	if (!kinds[((const CUpti_Activity *)record)->kind])
+		return; /* nobody asked for it */
 	pthread_mutex_lock(&lock);
 	is_full = buffer && used + n > buffer_size;
 	pthread_mutex_unlock(&lock);
@@ -226,6 +238,9 @@ static void add(const void *record, size_t n)
 		used = 0;
 		if (buffer)
 			__atomic_add_fetch(&nr_out, 1, __ATOMIC_RELAXED);
+		if (buffer && must_be_zero &&
+			(buffer[0] || memcmp(buffer, buffer + 1, buffer_size - 1) != 0))
+			_exit(9); /* a buffer was handed over dirty */
 	}
 	if (buffer && used + n <= buffer_size) {
 		memcpy(buffer + used, record, n);
@@ -345,8 +360,7 @@ EXPORT void fake_memory(uint64_t address, uint64_t bytes, int is_free)
 	call(CUPTI_CB_DOMAIN_DRIVER_API, is_free ? 8 : 7, m.correlationId, CUPTI_API_ENTER);
 	m.timestamp = now_ns();
 	call(CUPTI_CB_DOMAIN_DRIVER_API, is_free ? 8 : 7, m.correlationId, CUPTI_API_EXIT);
-	if (kinds[CUPTI_ACTIVITY_KIND_MEMORY2])
-		add(&m, sizeof(m));
+	add(&m, sizeof(m));
 }
 
 /* The driver's: a card of 1.5 GHz with 2 GHz memory, 4096 bits wide. */

@@ -170,6 +170,18 @@ names() { # what the program calls a thread, and what it marks: in records, on t
 		P
 }
 
+levers() { # what is switched for CUPTI changes nothing that is captured
+	local line
+	for line in lever.zeroed=on lever.buffer_kb=1024 lever.overhead=off lever.device_buffers=4; do
+		fresh cupti="$FAKE" collect_ms=5 "$line"
+		cuda 20000 >/dev/null && "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde | tee /dev/stderr | grep -q 'records=20005' || return
+	done
+	dump >/dev/null
+	fresh cupti="$FAKE" lever.overhead=off
+	cuda && ! dump | grep 'of overhead'
+}
+
+check "ways to have CUPTI work for less capture the same" levers
 check "CUDA calls that can wait are recorded with their times" calls
 check "allocations and frees have their regions" memory
 check "devices have the attributes peaks are made of" devices
