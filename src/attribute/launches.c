@@ -190,83 +190,6 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
-static void list_regions(struct sonde_launches *l, struct sonde_buf *out)
-{
-	size_t i, shown = 0;
-
-	for (i = 0; i < l->regions.nr && shown < 8; i++, shown++) {
-		sonde_buf_puts(out, shown ? ", " : "");
-		sonde_buf_str(out, l->regions.at[i].id);
-	}
-	if (i < l->regions.nr)
-		sonde_buf_printf(out, " and %zu more", l->regions.nr - i);
-}
-
-/* Function names as they come, each once: what a pattern could have matched. */
-static void list_kernels(const struct sonde_records *r, struct sonde_buf *out)
-{
-	struct sonde_map seen = {0};
-	size_t i;
-	bool is_new;
-
-	for (i = 0; i < r->records.nr && seen.nr <= 8; i++) {
-		struct sonde_str name = sonde_records_str(r, r->records.at[i].name);
-
-		if (sonde_map_add(&seen, name, &is_new) == SONDE_NONE || !is_new)
-			continue;
-		if (seen.nr <= 8)
-			sonde_buf_printf(out, "%s%.*s", out->n ? ", " : "", SONDE_STR_ARG(name));
-		else
-			sonde_buf_puts(out, " and more");
-	}
-	sonde_map_release(&seen);
-}
-
-/* Says why no launch is left by the kernel selection. */
-static void explain_kernels(struct sonde_launches *l)
-{
-	bool has_ranges = l->selection.nvtx_include.nr || l->selection.nvtx_exclude.nr;
-	struct sonde_buf names = {0};
-
-	list_kernels(l->records, &names);
-	sonde_note(&l->notes, "%s; the kernels in this capture are: %s",
-		has_ranges ? "no launch matches both the NVTX and the kernel selection"
-		: l->selection.kernel_include.nr
-			? "no launch matches the kernel selection (a whole name, one with * and "
-			  "?, or regex:...)"
-			: "the kernel selection excludes every launch",
-		names.failed || !names.n ? "?" : names.p);
-	sonde_buf_release(&names);
-}
-
-/* Says why a report is empty or thin, and what to do about it. */
-static void explain(struct sonde_build *b, bool is_any)
-{
-	struct sonde_launches *l = b->l;
-	const struct sonde_selection *s = &l->selection;
-	struct sonde_buf names = {0};
-
-	if (!l->launches.nr && l->regions.nr)
-		sonde_note(&l->notes, "no GPU work in this capture: regions have host times only");
-	else if (!l->launches.nr)
-		sonde_note(&l->notes, "the capture holds no results: nothing was profiled");
-	else if (!l->regions.nr)
-		sonde_note(&l->notes,
-			"no NVTX range was open at any launch, so nothing could be put into "
-			"regions%s (was the program captured with 'ncu --nvtx', and does it push "
-			"ranges on the thread that launches?)",
-			l->nr_outside ? "; the table by kernel is the baseline" : "");
-	list_regions(l, &names);
-	if (l->regions.nr && !is_any && !names.failed)
-		sonde_note(&l->notes,
-			"no %s matches the NVTX selection; the ranges in this capture are: %s",
-			l->launches.nr ? "launch" : "range", names.p);
-	else if (l->launches.nr && !l->nr_taken && !l->nr_outside &&
-		 (s->kernel_include.nr || s->kernel_exclude.nr))
-		explain_kernels(l);
-	sonde_buf_release(&names);
-}
-
 static int init_launches(struct sonde_build *b, struct sonde_err *err)
 {
 	struct sonde_launches *l = b->l;
@@ -274,7 +197,7 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 
 	if (!sonde_vec_reserve(&l->launches, b->r->records.nr))
 		return sonde_err_nomem(err);
-	l->launches.nr = b->r->records.nr;
+	l->launches.nr = l->tally.nr_launches = b->r->records.nr;
 	for (i = 0; i < l->launches.nr; i++)
 		l->launches.at[i] = (struct sonde_launch){
 			.record = (uint32_t)i,
@@ -283,9 +206,20 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 	return 0;
 }
 
+static void explain(struct sonde_launches *l)
+{
+	const struct sonde_outcome outcome = {.selection = &l->selection,
+		.tally = &l->tally,
+		.regions = l->regions.at,
+		.nr_regions = l->regions.nr,
+		.labels = &l->labels};
+
+	l->nr_remarks = l->notes.texts.nr;
+	sonde_outcome_explain(&outcome, &l->notes);
+}
+
 static int build(struct sonde_build *b, struct sonde_err *err)
 {
-	bool is_any = false;
 	int rc = init_launches(b, err);
 
 	if (rc == 0)
@@ -303,15 +237,17 @@ static int build(struct sonde_build *b, struct sonde_err *err)
 	if (rc == 0)
 		rc = make_places(b, err);
 	if (rc == 0)
-		rc = sonde_build__select(b, &is_any, err);
+		rc = sonde_build__select(b, err);
 	if (rc == 0)
 		rc = sonde_build__presences(b, err);
 	if (rc == 0)
 		rc = count_strays(b, err);
 	if (rc)
 		return rc;
-	explain(b, is_any);
-	return sonde_build__note_unmet(b, err);
+	rc = sonde_build__meet(b, err);
+	if (rc == 0)
+		explain(b->l);
+	return rc;
 }
 
 static void release_build(struct sonde_build *b)

@@ -9,6 +9,7 @@
  *   scope.c      processes and devices → scopes; which region has entries where
  *   selection.c  which launches count, which regions are shown
  *   launches.c   the build itself: places, coverage
+ *   explain.c    why little or nothing is left, in words
  */
 #ifndef SONDE_ATTRIBUTE_LAUNCHES_INT_H
 #define SONDE_ATTRIBUTE_LAUNCHES_INT_H
@@ -93,10 +94,9 @@ int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	const bool *is_left_out, struct sonde_err *err);
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
-/* `is_any`: whether the NVTX selection takes anything. */
-int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *err);
-/* Notes each expression and pattern of the selection that nothing in the capture meets. */
-int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err);
+int sonde_build__select(struct sonde_build *b, struct sonde_err *err);
+/* Finds out which words of the selection anything in the capture meets. */
+int sonde_build__meet(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
 
 /* The stack with a frame of `label` inside `parent`, made when new; SONDE_NONE: no memory. */

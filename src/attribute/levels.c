@@ -72,36 +72,6 @@ void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches 
 	add_expression(out, l, region, false);
 }
 
-/* The label a word asks for, without domain and anchors. */
-static struct sonde_str label_of(const char *expression)
-{
-	struct sonde_str rest, word = sonde_str_from(expression);
-
-	sonde_str_cut(word, '@', &rest);
-	word = rest.n ? rest : word;
-	while (word.n && strchr("/]*", word.p[word.n - 1]))
-		word.n--;
-	while (word.n && word.p[0] == '[')
-		word = (struct sonde_str){word.p + 1, word.n - 1};
-	return word;
-}
-
-bool sonde_region_is_near(const struct sonde_launches *l, uint32_t region, const char *word)
-{
-	struct sonde_str label = sonde_region_label(l, &l->regions.at[region]);
-	struct sonde_str want = label_of(word);
-	const char *end = label.n > want.n + 2 ? label.p + label.n - want.n : NULL;
-	size_t i;
-
-	if (want.n && end && memcmp(end - 2, "::", 2) == 0 && memcmp(end, want.p, want.n) == 0)
-		return true;
-	for (i = 0; i < want.n && i < label.n && (want.p[i] | 0x20) == (label.p[i] | 0x20); i++)
-		;
-	if (i == want.n && i == label.n)
-		return true;
-	return want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1);
-}
-
 static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches *l,
 	const struct sonde_region *g, const struct sonde_str *labels, size_t nr)
 {

@@ -44,10 +44,4 @@ void sonde_region_expression(
 int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_launches *l,
 	uint32_t region, bool *is_good, struct sonde_err *err);
 
-/*
- * Whether somebody who wrote `word` may have meant this region: its label but for case or a letter
- * or two, or the end of it (`A1` for `A::A1`).
- */
-bool sonde_region_is_near(const struct sonde_launches *l, uint32_t region, const char *word);
-
 #endif

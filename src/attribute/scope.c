@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,14 +47,12 @@ static int add_scope(struct sonde_build *b, const struct sonde_scope *scope, uin
 	return 0;
 }
 
-/* Ranks of processes by pid, host and input: the order of scopes does not depend on file layout. */
-static const struct sonde_records *sort_records; /* qsort has no argument for it */
-
-static int by_process(const void *a, const void *b)
+/* By pid, host and input: the order of scopes does not depend on file layout. */
+static int by_process(const void *a, const void *b, void *processes)
 {
 	const struct sonde_scope *x = a, *y = b;
-	const struct sonde_process *p = &sort_records->processes.at[x->process];
-	const struct sonde_process *q = &sort_records->processes.at[y->process];
+	const struct sonde_process *p = (const struct sonde_process *)processes + x->process;
+	const struct sonde_process *q = (const struct sonde_process *)processes + y->process;
 	int c;
 
 	if (p->pid != q->pid)
@@ -66,60 +65,62 @@ static int by_process(const void *a, const void *b)
 	return (int)x->measured - (int)y->measured;
 }
 
-static bool same_process_id(
-	const struct sonde_build *b, const struct sonde_scope *x, const struct sonde_scope *y)
+void sonde_scopes_sort(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes)
 {
-	return x->process != y->process &&
-	       b->r->processes.at[x->process].pid == b->r->processes.at[y->process].pid;
+	if (nr)
+		qsort_r(scopes, nr, sizeof(*scopes), by_process, (void *)(uintptr_t)processes);
 }
 
-/* Sorted scopes: those to tell apart are neighbours, give or take the devices of one process. */
-static struct sonde_str scope_name(struct sonde_build *b, size_t i)
+/* Sorted scopes: processes of one id are neighbours. */
+static bool is_id_twice(
+	const struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes, size_t i)
 {
-	const struct sonde_scope *s = &b->l->scopes.at[i], *other;
-	const struct sonde_process *p = &b->r->processes.at[s->process];
-	struct sonde_buf buf = {0};
-	struct sonde_str name;
-	bool pid_twice = false, both = false;
+	uint64_t pid = processes[scopes[i].process].pid;
 	size_t k;
 
-	for (k = i ? i - 1 : 0; k < b->l->scopes.nr && k <= i + 1; k++) {
-		other = &b->l->scopes.at[k];
-		both = both ||
-		       (other->process == s->process && other->device == s->device && k != i);
-	}
-	for (k = i; k-- > 0 && b->r->processes.at[b->l->scopes.at[k].process].pid == p->pid &&
-		    !pid_twice;)
-		pid_twice = same_process_id(b, s, &b->l->scopes.at[k]);
-	for (k = i + 1; k < b->l->scopes.nr && !pid_twice &&
-			b->r->processes.at[b->l->scopes.at[k].process].pid == p->pid;
-		k++)
-		pid_twice = same_process_id(b, s, &b->l->scopes.at[k]);
-	sonde_buf_printf(&buf, "process:%llu", (unsigned long long)p->pid);
-	if (s->device == SONDE_NONE)
-		sonde_buf_puts(&buf, "/host");
-	else
-		sonde_buf_printf(&buf, "/device:%u", s->device);
-	if (pid_twice)
-		sonde_buf_printf(&buf, "/input:%u", p->input + 1);
-	if (both && s->measured != SONDE_MEASURED_KERNEL)
-		sonde_buf_puts(&buf, "/ranges");
-	name = buf.failed ? (struct sonde_str){NULL, 0}
-			  : sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
-	sonde_buf_release(&buf);
-	return name;
+	for (k = i; k-- > 0 && processes[scopes[k].process].pid == pid;)
+		if (scopes[k].process != scopes[i].process)
+			return true;
+	for (k = i + 1; k < nr && processes[scopes[k].process].pid == pid; k++)
+		if (scopes[k].process != scopes[i].process)
+			return true;
+	return false;
 }
 
-static int name_scopes(struct sonde_build *b, struct sonde_err *err)
+static bool are_of_one_device(const struct sonde_scope *a, const struct sonde_scope *b)
+{
+	return a->process == b->process && a->device == b->device;
+}
+
+static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde_scope *s,
+	const struct sonde_process *p, bool is_twice, bool has_both)
+{
+	char device[32] = "host", input[32] = "";
+
+	if (s->device != SONDE_NONE)
+		snprintf(device, sizeof(device), "device:%u", s->device);
+	if (is_twice)
+		snprintf(input, sizeof(input), "/input:%u", p->input + 1);
+	return sonde_arena_printf(arena, "process:%llu/%s%s%s", (unsigned long long)p->pid, device,
+		input, has_both && s->measured != SONDE_MEASURED_KERNEL ? "/ranges" : "");
+}
+
+bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
+	struct sonde_arena *arena)
 {
 	size_t i;
 
-	for (i = 0; i < b->l->scopes.nr; i++) {
-		b->l->scopes.at[i].name = scope_name(b, i);
-		if (!b->l->scopes.at[i].name.p)
-			return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++) {
+		struct sonde_scope *s = &scopes[i];
+		bool has_both = (i && are_of_one_device(s, s - 1)) ||
+				(i + 1 < nr && are_of_one_device(s, s + 1));
+
+		s->name = scope_name(arena, s, &processes[s->process],
+			is_id_twice(scopes, nr, processes, i), has_both);
+		if (!s->name.p)
+			return false;
 	}
-	return 0;
+	return true;
 }
 
 /* Processes that only pushed ranges are scopes too. */
@@ -164,8 +165,7 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 		rc = add_host_scopes(b, err);
 	if (rc || !b->l->scopes.nr)
 		return rc;
-	sort_records = b->r;
-	qsort(b->l->scopes.at, b->l->scopes.nr, sizeof(*b->l->scopes.at), by_process);
+	sonde_scopes_sort(b->l->scopes.at, b->l->scopes.nr, b->r->processes.at);
 	rank = sonde_calloc(b->l->scopes.nr, sizeof(*rank));
 	if (!rank)
 		return sonde_err_nomem(err);
@@ -179,7 +179,10 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 	for (i = 0; i < b->l->launches.nr; i++)
 		b->l->launches.at[i].scope = rank[b->l->launches.at[i].scope];
 	sonde_free(rank);
-	return name_scopes(b, err);
+	return sonde_scopes_name(
+		       b->l->scopes.at, b->l->scopes.nr, b->r->processes.at, &b->l->arena)
+		       ? 0
+		       : sonde_err_nomem(err);
 }
 
 /* Counting entries per scope and region. */

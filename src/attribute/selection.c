@@ -5,7 +5,6 @@
  * patterns at names. Both are decided once for each distinct one.
  */
 #include "attribute/launches_int.h"
-#include "attribute/levels.h"
 
 #include "base/alloc.h"
 
@@ -170,14 +169,14 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 		if (b->r->records.at[i].is_unchosen || !takes[launch->place] ||
 			!takes_kernel(b, v, &b->r->records.at[i])) {
 			launch->state = SONDE_LAUNCH_NOT_SELECTED;
-			l->nr_not_selected++;
+			l->tally.nr_not_selected++;
 		} else if (l->places.at[launch->place].nr == 0) {
 			launch->state = SONDE_LAUNCH_OUTSIDE;
-			l->nr_outside++;
-			l->nr_outside_by[launch->cause]++;
+			l->tally.nr_outside++;
+			l->tally.nr_outside_by[launch->cause]++;
 		} else {
-			l->nr_taken++;
-			l->nr_adopted += launch->is_adopted;
+			l->tally.nr_taken++;
+			l->tally.nr_adopted += launch->is_adopted;
 		}
 	}
 }
@@ -221,7 +220,7 @@ static bool takes_any(const struct sonde_build *b, const bool *takes)
 }
 
 /* A region is shown if the NVTX selection takes any place in it; all are when it takes nothing. */
-static void show_regions(struct sonde_build *b, const bool *takes, bool is_any)
+static void show_regions(struct sonde_build *b, const bool *takes)
 {
 	struct sonde_launches *l = b->l;
 	uint32_t i, k;
@@ -232,11 +231,11 @@ static void show_regions(struct sonde_build *b, const bool *takes, bool is_any)
 	for (i = 0; i < b->stacks.nr; i++)
 		if (takes[l->places.nr + i])
 			show_region(l, b->stacks.at[i].region);
-	for (i = 0; !is_any && i < l->regions.nr; i++)
+	for (i = 0; !l->tally.takes_range && i < l->regions.nr; i++)
 		l->regions.at[i].is_shown = true;
 }
 
-int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *err)
+int sonde_build__select(struct sonde_build *b, struct sonde_err *err)
 {
 	const struct sonde_selection *s = &b->l->selection;
 	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
@@ -246,88 +245,57 @@ int sonde_build__select(struct sonde_build *b, bool *is_any, struct sonde_err *e
 	if (rc == 0)
 		rc = apply_selection(b, takes, err);
 	if (rc == 0) {
-		*is_any = takes_any(b, takes);
-		show_regions(b, takes, *is_any);
+		b->l->tally.takes_range = takes_any(b, takes);
+		show_regions(b, takes);
 	}
 	sonde_free(takes);
 	return rc;
 }
 
-/* The one label somebody who wrote `word` may have meant; empty when there is none, or several. */
-static struct sonde_str near_label(const struct sonde_launches *l, const char *word)
+/* Whether an expression alone takes anything but the place outside all ranges. */
+static int meet_range(struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
-	struct sonde_str near = {NULL, 0};
-	uint32_t i;
+	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
+	const struct sonde_words word = {at, 1}, none = {NULL, 0};
+	int rc = takes ? decide_places(b, word, none, takes, err) : sonde_err_nomem(err);
 
-	for (i = 0; i < l->regions.nr; i++) {
-		struct sonde_str label = sonde_region_label(l, &l->regions.at[i]);
-
-		if (!sonde_region_is_near(l, i, word))
-			continue;
-		if (near.n && !sonde_str_eq(near, label))
-			return (struct sonde_str){NULL, 0};
-		near = label;
-	}
-	return near;
-}
-
-static int note_ranges(
-	struct sonde_build *b, const char *what, struct sonde_words words, struct sonde_err *err)
-{
-	struct sonde_launches *l = b->l;
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; i < words.nr && rc == 0; i++) {
-		bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
-		struct sonde_words word = {&words.at[i], 1}, none = {NULL, 0};
-
-		rc = takes ? decide_places(b, word, none, takes, err) : sonde_err_nomem(err);
-		if (rc == 0 && !takes_any(b, takes)) {
-			struct sonde_str near = near_label(l, words.at[i]);
-
-			sonde_note(&l->notes, "NVTX %s '%s' matches no range%s%.*s%s", what,
-				words.at[i], near.n ? ", did you mean '" : "", SONDE_STR_ARG(near),
-				near.n ? "'?" : "");
-		}
-		sonde_free(takes);
-	}
+	*out = rc == 0 && takes_any(b, takes);
+	sonde_free(takes);
 	return rc;
 }
 
-static int note_kernels(
-	struct sonde_build *b, const char *what, struct sonde_words words, struct sonde_err *err)
+static int meet_kernel(
+	struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
-	size_t i, k, nr = b->r->records.nr;
-	int rc = 0;
+	const struct sonde_words word = {at, 1}, none = {NULL, 0};
+	size_t i, nr = b->r->records.nr;
+	struct verdicts v = {0};
+	int rc = verdicts_init(&v, b, word, none, err);
 
-	for (i = 0; i < words.nr && rc == 0; i++) {
-		struct sonde_words word = {&words.at[i], 1}, none = {NULL, 0};
-		struct verdicts v = {0};
-
-		rc = verdicts_init(&v, b, word, none, err);
-		for (k = 0; rc == 0 && k < nr && !takes_kernel(b, &v, &b->r->records.at[k]); k++)
-			;
-		if (rc == 0 && k == nr)
-			sonde_note(&b->l->notes, "kernel %s '%s' matches no kernel", what,
-				words.at[i]);
-		verdicts_release(&v);
-	}
+	for (i = 0; rc == 0 && i < nr && !takes_kernel(b, &v, &b->r->records.at[i]); i++)
+		;
+	*out = rc == 0 && i < nr;
+	verdicts_release(&v);
 	return rc;
 }
 
-int sonde_build__note_unmet(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__meet(struct sonde_build *b, struct sonde_err *err)
 {
 	const struct sonde_selection *s = &b->l->selection;
-	int rc = 0;
+	const struct sonde_words lists[] = {
+		s->nvtx_include, s->nvtx_exclude, s->kernel_include, s->kernel_exclude};
+	struct sonde_tally *t = &b->l->tally;
+	bool *is_met = sonde_arena_calloc(
+		&b->l->arena, sonde_selection_nr_words(s) + 1, sizeof(*is_met));
+	size_t i, k;
+	int rc = is_met ? 0 : sonde_err_nomem(err);
 
-	if (b->l->regions.nr)
-		rc = note_ranges(b, "include", s->nvtx_include, err);
-	if (rc == 0 && b->l->regions.nr && !s->is_exclude_done)
-		rc = note_ranges(b, "exclude", s->nvtx_exclude, err);
-	if (rc == 0 && b->l->nr_taken) /* that all of them take nothing is said otherwise */
-		rc = note_kernels(b, "include", s->kernel_include, err);
-	if (rc == 0 && b->l->launches.nr)
-		rc = note_kernels(b, "exclude", s->kernel_exclude, err);
+	t->is_met = is_met;
+	for (i = 0; i < 4; i++)
+		for (k = 0; k < lists[i].nr && rc == 0; k++)
+			rc = (i < 2 ? meet_range : meet_kernel)(
+				b, &lists[i].at[k], is_met++, err);
+	for (i = 0; i < b->r->records.nr && t->nr_functions < SONDE_MAX_FUNCTIONS; i++)
+		sonde_tally_add_function(t, sonde_records_str(b->r, b->r->records.at[i].name));
 	return rc;
 }

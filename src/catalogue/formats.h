@@ -19,6 +19,7 @@ enum sonde_format_flag {
 	SONDE_FORMAT_WIDTHS = 8,	/* `--by` says what widths mean */
 	SONDE_FORMAT_TIMELINE = 16,	/* needs a capture with timestamps */
 	SONDE_FORMAT_FILE = 32,		/* needs a file of its own: no stream, pipe or device */
+	SONDE_FORMAT_EVENTS = 128,	/* shows single launches and entries where there are any */
 	SONDE_FORMAT_HEADLINE = 64,	/* shows the headline metrics only, unless others are named */
 };
 
@@ -26,7 +27,7 @@ enum sonde_format_flag {
 #define SONDE_DIR_FORMATS(X)                                                                       \
 	X(json, ".json", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                            \
 	X(md, ".md", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                                \
-	X(html, ".html", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                            \
+	X(html, ".html", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT | SONDE_FORMAT_EVENTS)      \
 	X(csv, ".csv", SONDE_FORMAT_IN_DIR)
 
 #define SONDE_FORMATS(X)                                                                           \
@@ -34,10 +35,10 @@ enum sonde_format_flag {
 	SONDE_DIR_FORMATS(X)                                                                       \
 	X(svg, ".svg", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                            \
 	X(speedscope, "", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                         \
-	X(perfetto, "", SONDE_FORMAT_TIMELINE)                                                     \
+	X(perfetto, "", SONDE_FORMAT_TIMELINE | SONDE_FORMAT_EVENTS)                               \
 	X(folded, ".folded", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                      \
 	X(hatchet, "", SONDE_FORMAT_REGIONS_ONLY)                                                  \
-	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE)
+	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE | SONDE_FORMAT_EVENTS)
 
 /* The names of such a list as one constant text, "json|md|html|csv". */
 #define SONDE_FORMAT_WORD(name, extensions, flags) "|" #name

@@ -13,8 +13,10 @@ int sonde_look_open(
 	int rc = sonde_records_open(&out->records, paths, nr_paths, err);
 
 	out->launches = NULL;
-	if (rc == 0)
+	if (rc == 0) {
+		sonde_records_note(out->records);
 		rc = sonde_launches_build(&out->launches, out->records, &all, err);
+	}
 	if (rc)
 		sonde_look_release(out);
 	return rc;

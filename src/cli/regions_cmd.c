@@ -1,4 +1,4 @@
-#include "aggregate/inventory.h"
+#include "fold/inventory.h"
 #include "base/file.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
@@ -175,9 +175,9 @@ static void say_rest(const struct sonde_launches *l)
 
 	for (i = 0; i < notes->texts.nr; i++)
 		sonde_say_text(notes->texts.keys[i]);
-	if (l->nr_outside)
+	if (l->tally.nr_outside)
 		sonde_say("%llu of %zu launches were outside any range",
-			(unsigned long long)l->nr_outside, l->launches.nr);
+			(unsigned long long)l->tally.nr_outside, l->launches.nr);
 }
 
 static int open_captures(

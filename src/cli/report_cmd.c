@@ -53,36 +53,27 @@ static int export_one(const struct sonde_tree *t, const struct sonde_export_opti
 }
 
 /* Region-only formats cannot carry the notes that say why there is no region. */
-static void warn_if_empty(const struct sonde_launches *l, const struct sonde_report_request *q)
+static void warn_if_empty(const struct sonde_cells *c, const struct sonde_report_request *q)
 {
 	bool is_regions_only = q->format && (q->format->flags & SONDE_FORMAT_REGIONS_ONLY);
+	struct sonde_notes notes = {0};
 	size_t i;
 
-	if (!is_regions_only || (l->regions.nr && (l->nr_taken || !l->launches.nr)))
+	if (!is_regions_only ||
+		(c->regions.nr && (c->tally.nr_taken || !c->tally.nr_launches)))
 		return;
-	for (i = 0; i < l->notes.texts.nr; i++)
-		sonde_say_text(l->notes.texts.keys[i]);
+	sonde_cells_explain(c, &notes);
+	for (i = 0; i < notes.texts.nr; i++)
+		sonde_say_text(notes.texts.keys[i]);
+	sonde_notes_release(&notes);
 }
 
-/* read → attribute → aggregate → export */
-static int report(
-	struct sonde_report_request *q, const struct sonde_settings *s, struct sonde_err *err)
+static int write_report(const struct sonde_cells *cells, const struct sonde_report_request *q,
+	const struct sonde_settings *s, struct sonde_err *err)
 {
-	struct sonde_records *records = NULL;
-	struct sonde_launches *launches = NULL;
 	struct sonde_tree *tree = NULL;
-	struct sonde_notes notes = {0};
-	int rc = sonde_inputs_unite(&q->inputs, &notes, err);
+	int rc = sonde_tree_build(&tree, cells, &s->fold.choice, err);
 
-	if (rc == 0)
-		rc = sonde_records_open_with(
-			&records, q->inputs.at, q->inputs.nr, &s->read, err);
-	if (rc == 0)
-		sonde_notes_add(&records->notes, &notes);
-	if (rc == 0)
-		rc = sonde_launches_build(&launches, records, &s->selection, err);
-	if (rc == 0)
-		rc = sonde_tree_build(&tree, launches, &s->choice, err);
 	if (rc == 0)
 		rc = sonde_export_check_scopes(tree, &s->options, err);
 	if (rc == 0)
@@ -90,10 +81,31 @@ static int report(
 			     ? sonde_export_dir(tree, &s->options, q->output, err)
 			     : export_one(tree, &s->options, q, err);
 	if (rc == 0)
-		warn_if_empty(launches, q);
+		warn_if_empty(cells, q);
 	sonde_tree_free(tree);
-	sonde_launches_free(launches);
-	sonde_records_free(records);
+	return rc;
+}
+
+/* read → attribute → fold → tree → export */
+static int report(struct sonde_report_request *q, struct sonde_settings *s, struct sonde_err *err)
+{
+	struct sonde_parts parts = {0};
+	struct sonde_cells *cells = NULL;
+	struct sonde_notes notes = {0};
+	int rc = sonde_inputs_unite(&q->inputs, &notes, err);
+
+	s->fold.keeps_timeline = sonde_report_request_writes_dir(q) ||
+				 (q->format && (q->format->flags & SONDE_FORMAT_EVENTS));
+	if (rc == 0)
+		rc = sonde_parts_open(&parts, q->inputs.at, q->inputs.nr, &s->fold, err);
+	if (rc == 0)
+		rc = sonde_parts_unite(&cells, &parts, err);
+	if (rc == 0) {
+		sonde_notes_add(&cells->notes, &notes);
+		rc = write_report(cells, q, s, err);
+	}
+	sonde_cells_free(cells);
+	sonde_parts_release(&parts);
 	sonde_notes_release(&notes);
 	return rc;
 }
@@ -113,7 +125,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	sonde_sink_init_string(&yaml);
 	if (rc == 0)
 		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
-	settings.choice.headline_only = q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
+	settings.fold.choice.headline_only = q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
 						  : !sonde_report_request_writes_dir(q);
 	if (rc == 0)
 		rc = sonde_settings_record(config, &yaml, err);

@@ -1,4 +1,4 @@
-#include "aggregate/inventory.h"
+#include "fold/inventory.h"
 #include "attribute/levels.h"
 #include "cli/run_int.h"
 #include "cli/terminal.h"
@@ -16,7 +16,7 @@ static void suggest(const struct sonde_launches *l, const char *include)
 	for (i = 0; i < l->regions.nr && i < MAX_ROWS; i++) {
 		struct sonde_str label = sonde_region_label(l, &l->regions.at[i]);
 
-		if (!sonde_region_is_near(l, i, include))
+		if (!sonde_label_is_near(label, include))
 			continue;
 		sonde_buf_clear(&line);
 		sonde_buf_printf(&line,

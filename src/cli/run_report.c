@@ -56,39 +56,49 @@ static int export_all(struct sonde_run *r, const struct sonde_tree *t,
 	return print_tree(t, o, err);
 }
 
-/* read → attribute → aggregate → export */
+/* What only the run knows about an empty report. */
+static void note_emptiness(const struct sonde_run *r, const char *stage, struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+
+	if (c->tally.nr_taken == 0 && c->tally.nr_launches)
+		sonde_note(&t->notes,
+			"no launch lies in a selected region: nothing region-specific "
+			"was profiled");
+	if (c->regions.nr == 0 && strcmp(stage, "native") == 0 &&
+		(r->set.native_include.nr || r->set.native_exclude.nr))
+		sonde_note(&t->notes,
+			"the patterns of pipeline.native.nvtx let no range through; `sonde regions "
+			"-- COMMAND` lists the ranges there are");
+}
+
+/* read → attribute → fold → tree → export */
 static int build(struct sonde_run *r, const char *stage, struct sonde_settings *s, bool is_shown,
 	struct sonde_err *err)
 {
 	const char *from = sonde_run_path(r, "%s", stage),
 		   *to = sonde_run_path(r, "%s/regions", stage);
-	struct sonde_records *records = NULL;
-	struct sonde_launches *launches = NULL;
+	struct sonde_parts parts = {0};
+	struct sonde_cells *cells = NULL;
 	struct sonde_tree *tree = NULL;
 	int rc = from && to ? 0 : sonde_err_nomem(err);
 
+	s->fold.keeps_timeline = true;
 	if (rc == 0)
-		rc = sonde_records_open_with(&records, &from, 1, &s->read, err);
+		rc = sonde_parts_open(&parts, &from, 1, &s->fold, err);
+	if (rc == 0)
+		rc = sonde_parts_unite(&cells, &parts, err);
 	if (rc == 0) {
-		sonde_notes_add(&records->notes, &r->notes);
-		rc = sonde_launches_build(&launches, records, &s->selection, err);
+		sonde_notes_add(&cells->notes, &r->notes);
+		rc = sonde_tree_build(&tree, cells, &s->fold.choice, err);
 	}
-	if (rc == 0)
-		rc = sonde_tree_build(&tree, launches, &s->choice, err);
-	if (rc == 0 && launches->nr_taken == 0 && records->records.nr)
-		sonde_note(&tree->notes,
-			"no launch lies in a selected region: nothing region-specific "
-			"was profiled");
-	if (rc == 0 && launches->regions.nr == 0 && strcmp(stage, "native") == 0 &&
-		(r->set.native_include.nr || r->set.native_exclude.nr))
-		sonde_note(&tree->notes,
-			"the patterns of pipeline.native.nvtx let no range through; `sonde regions "
-			"-- COMMAND` lists the ranges there are");
-	if (rc == 0)
+	if (rc == 0) {
+		note_emptiness(r, stage, tree);
 		rc = export_all(r, tree, &s->options, to, is_shown, err);
+	}
 	sonde_tree_free(tree);
-	sonde_launches_free(launches);
-	sonde_records_free(records);
+	sonde_cells_free(cells);
+	sonde_parts_release(&parts);
 	return rc;
 }
 
@@ -102,10 +112,10 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 
 	if (rc == 0)
 		rc = sonde_nvtx_filter_build(
-			&ranges, s.selection.nvtx_include, s.selection.nvtx_exclude, err);
+			&ranges, s.fold.selection.nvtx_include, s.fold.selection.nvtx_exclude, err);
 	if (rc == 0)
 		rc = sonde_kernel_filter_build(
-			&kernels, s.selection.kernel_include, s.selection.kernel_exclude, err);
+			&kernels, s.fold.selection.kernel_include, s.fold.selection.kernel_exclude, err);
 	sonde_nvtx_filter_free(ranges);
 	sonde_kernel_filter_free(kernels);
 	sonde_settings_release(&s);

@@ -179,14 +179,14 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 		const char *key, *capture_key;
 		struct sonde_words *out;
 	} lists[] = {
-		{"report.nvtx.include", CLI "nvtx.include", &s->selection.nvtx_include},
-		{"report.nvtx.exclude", CLI "nvtx.exclude", &s->selection.nvtx_exclude},
+		{"report.nvtx.include", CLI "nvtx.include", &s->fold.selection.nvtx_include},
+		{"report.nvtx.exclude", CLI "nvtx.exclude", &s->fold.selection.nvtx_exclude},
 		{"report.kernels.include", is_comparable(c) ? CLI "kernel_name" : NULL,
-			&s->selection.kernel_include},
-		{"report.kernels.exclude", CLI "kernel_exclude", &s->selection.kernel_exclude},
-		{"report.metrics", chooses_metrics ? NULL : CLI "metrics", &s->choice.metrics},
-		{"report.sections", chooses_metrics ? NULL : CLI "sections", &s->choice.sections},
-		{"report.labels", NULL, &s->selection.labels},
+			&s->fold.selection.kernel_include},
+		{"report.kernels.exclude", CLI "kernel_exclude", &s->fold.selection.kernel_exclude},
+		{"report.metrics", chooses_metrics ? NULL : CLI "metrics", &s->fold.choice.metrics},
+		{"report.sections", chooses_metrics ? NULL : CLI "sections", &s->fold.choice.sections},
+		{"report.labels", NULL, &s->fold.selection.labels},
 		{"report.scope", NULL, &s->options.scopes},
 		{"report.formats", NULL, &s->options.formats},
 	};
@@ -198,8 +198,8 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 		if (rc || s->lists[i].nr || !stands_in(c, when, lists[i].capture_key))
 			continue;
 		rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
-		if (lists[i].out == &s->selection.nvtx_exclude)
-			s->selection.is_exclude_done = true;
+		if (lists[i].out == &s->fold.selection.nvtx_exclude)
+			s->fold.selection.is_exclude_done = true;
 	}
 	return rc;
 }
@@ -247,15 +247,15 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	bool is_named = when == SONDE_STAND_IN_NAMED;
 	int rc = read_lists(s, c, when, err);
 
-	s->read.kineto_regions = kineto_regions(c);
-	s->selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
-	s->selection.own_threads = sonde_str_is(hydra_config_str(c, "report.threads"), "own");
-	s->selection.no_origins = sonde_str_is(hydra_config_str(c, "report.origins"), "off");
-	s->choice.metrics_by_default =
+	s->fold.read.kineto_regions = kineto_regions(c);
+	s->fold.selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
+	s->fold.selection.own_threads = sonde_str_is(hydra_config_str(c, "report.threads"), "own");
+	s->fold.selection.no_origins = sonde_str_is(hydra_config_str(c, "report.origins"), "off");
+	s->fold.choice.metrics_by_default =
 		is_default(c, "report.metrics") && !(is_named && !is_default(c, CLI "metrics"));
-	s->choice.sections_by_default =
+	s->fold.choice.sections_by_default =
 		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
-	s->choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
+	s->fold.choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
 	s->options.max_regions = limit_of(hydra_config_int(c, "report.max_regions"));
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
 	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));

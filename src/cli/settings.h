@@ -8,11 +8,10 @@
 #ifndef SONDE_CLI_SETTINGS_H
 #define SONDE_CLI_SETTINGS_H
 
-#include "attribute/launches.h"
-#include "aggregate/tree.h"
 #include "cli/option.h"
 #include "config/config.h"
 #include "export/export.h"
+#include "fold/fold.h"
 
 /* Override lines in the making. */
 struct sonde_overrides {
@@ -37,9 +36,7 @@ int sonde_settings_compose(struct hydra_config **out, const struct sonde_config_
 
 /* What the `report.*` keys say, in the structs the pipeline takes. Borrows from the config. */
 struct sonde_settings {
-	struct sonde_read_options read;
-	struct sonde_selection selection;
-	struct sonde_choice choice;
+	struct sonde_fold_request fold; /* how to read, what to select and choose */
 	struct sonde_export_options options;
 	struct sonde_word_list lists[9]; /* private */
 };

@@ -75,7 +75,7 @@ static void region(struct sonde_sink *to, const struct sonde_tree *t, const stru
 	text(to,
 		n->parent == SONDE_NONE ? none : sonde_node_region(t, &r->nodes.at[n->parent])->id);
 	number(to, n->depth);
-	text(to, sonde_records_str(t->launches->records, region->domain));
+	text(to, sonde_tree_str(t, region->domain));
 	sonde_sink_printf(to, ",%s", sonde_region_kind_name(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
 		number(to, sonde_fields[i].number(r, n));
@@ -164,7 +164,7 @@ void sonde_csv__kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[i];
 
-		sonde_escape_csv(&to->buf, sonde_records_str(t->launches->records, k->name));
+		sonde_escape_csv(&to->buf, sonde_tree_str(t, k->name));
 		number(to, (double)k->calls);
 		number(to, k->time_ns / 1e6);
 		number(to, k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);

@@ -13,7 +13,7 @@
 #ifndef SONDE_EXPORT_EXPORT_H
 #define SONDE_EXPORT_EXPORT_H
 
-#include "aggregate/tree.h"
+#include "tree/tree.h"
 #include "base/sink.h"
 
 enum sonde_sort {

@@ -143,26 +143,12 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 
 const char *sonde_no_launch(const struct sonde_tree *t)
 {
-	const struct sonde_selection *s = &t->launches->selection;
+	const struct sonde_selection *s = &t->cells->selection;
 
 	return s->nvtx_include.nr || s->nvtx_exclude.nr || s->kernel_include.nr ||
 			       s->kernel_exclude.nr
 		       ? "no launch of this region was selected"
 		       : "no GPU work was launched in this region";
-}
-
-enum sonde_times sonde_report_times(const struct sonde_report *r)
-{
-	enum sonde_times found = SONDE_TIMES_NONE;
-	size_t i;
-
-	for (i = 0; i < r->nodes.nr; i++) {
-		if (!isnan(r->nodes.at[i].busy_ns))
-			return SONDE_TIMES_GPU;
-		if (!isnan(r->nodes.at[i].host_ns))
-			found = SONDE_TIMES_HOST;
-	}
-	return r->launches || r->outside_launches ? SONDE_TIMES_NONE : found;
 }
 
 uint32_t sonde_fields_in_table(const struct sonde_report *r)
@@ -307,28 +293,4 @@ int sonde_export_check_scopes(
 	}
 	sonde_buf_release(&names);
 	return rc;
-}
-
-/* Sums over scopes: a scope without times makes the sum unknown. */
-bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges)
-{
-	bool found = false;
-	size_t i;
-
-	*out = (struct sonde_coverage){.is_ranges = is_ranges};
-	for (i = 0; i < t->reports.nr; i++) {
-		const struct sonde_report *r = &t->reports.at[i];
-
-		if (r->is_aggregate || r->is_ranges != is_ranges)
-			continue;
-		found = true;
-		out->total += r->all_launches;
-		out->attributed += r->launches;
-		out->outside += r->outside_launches;
-		out->not_selected += r->all_launches - r->launches - r->outside_launches;
-		out->total_ns += r->all_time_ns;
-		out->attributed_ns += r->time_ns;
-		out->outside_ns += r->outside_time_ns;
-	}
-	return found;
 }

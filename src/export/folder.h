@@ -11,7 +11,7 @@
 #ifndef SONDE_EXPORT_FOLDER_H
 #define SONDE_EXPORT_FOLDER_H
 
-#include "aggregate/tree.h"
+#include "tree/tree.h"
 
 #define SONDE_FOLDER_MAX 80
 #define SONDE_REST_FILE	 "other_regions.csv" /* the regions that get no folder */

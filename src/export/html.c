@@ -9,7 +9,7 @@
 #include "export/format.h"
 #include "export/html_int.h"
 
-#include "aggregate/roofline.h"
+#include "tree/roofline.h"
 #include "base/alloc.h"
 #include "base/sha256.h"
 #include "base/escape.h"
@@ -148,17 +148,17 @@ static void write_fields(struct sonde_html *h)
 /* Kernel names by string number; strings that name no kernel are left empty. */
 static int write_strings(struct sonde_html *h)
 {
-	const struct sonde_launches *l = h->x.tree->launches;
-	const struct sonde_map *strings = &l->records->strings;
+	const struct sonde_cells *c = h->x.tree->cells;
+	const struct sonde_map *strings = &c->strings;
 	bool *is_shown = sonde_calloc(strings->nr + 1, sizeof(*is_shown));
 	size_t i;
 
 	if (!is_shown)
 		return sonde_err_nomem(h->err);
-	for (i = 0; i < l->launches.nr; i++)
-		is_shown[l->launches.at[i].kernel] = true;
-	for (i = 0; i < l->records->marks.nr; i++)
-		is_shown[l->records->marks.at[i].label] = true;
+	for (i = 0; i < c->cells.nr; i++)
+		is_shown[c->cells.at[i].kernel] = true;
+	for (i = 0; c->timeline && i < c->timeline->marks.nr; i++)
+		is_shown[c->timeline->marks.at[i].label] = true;
 	sonde_json_open(&h->x.w, "strings", '[', true);
 	for (i = 0; i < strings->nr; i++)
 		sonde_json_str(
@@ -170,7 +170,7 @@ static int write_strings(struct sonde_html *h)
 
 static int write_names(struct sonde_html *h)
 {
-	const struct sonde_launches *l = h->x.tree->launches;
+	const struct sonde_cells *l = h->x.tree->cells;
 	struct sonde_json *w = &h->x.w;
 	size_t i;
 
@@ -180,9 +180,9 @@ static int write_names(struct sonde_html *h)
 
 		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "id", r->id);
-		sonde_json_str(w, "n", sonde_region_label(l, r));
+		sonde_json_str(w, "n", sonde_cells_str(l, r->label));
 		if (r->domain != SONDE_NONE)
-			sonde_json_str(w, "d", sonde_records_str(l->records, r->domain));
+			sonde_json_str(w, "d", sonde_cells_str(l, r->domain));
 		if (r->kind == SONDE_START_END)
 			sonde_json_bool(w, "s", true);
 		if (r->kind >= SONDE_REGION_GRAPH)
@@ -265,7 +265,7 @@ static void put_hash(struct sonde_sink *to, struct sonde_str text)
 
 static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
 {
-	const struct sonde_records *r = t->launches->records;
+	const struct sonde_cells *r = t->cells;
 	struct sonde_str path = r->inputs.nr ? r->inputs.at[0].path : SONDE_STR("report");
 	const char *slash = path.n ? memrchr(path.p, '/', path.n - 1) : NULL;
 

@@ -1,7 +1,7 @@
 /* The reports of the page: nodes, their figures, their kernels, all as columns. */
 #include "export/html_int.h"
 
-#include "aggregate/roofline.h"
+#include "tree/roofline.h"
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "base/number.h"
@@ -230,7 +230,7 @@ static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 {
 	struct sonde_json *w = &h->x.w;
 	const struct sonde_scope *scope =
-		r->scope == SONDE_NONE ? NULL : &h->x.tree->launches->scopes.at[r->scope];
+		r->scope == SONDE_NONE ? NULL : &h->x.tree->cells->scopes.at[r->scope];
 
 	sonde_json_str(w, "scope", r->name);
 	sonde_json_bool(w, "aggregate", r->is_aggregate);

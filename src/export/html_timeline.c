@@ -64,8 +64,8 @@ int sonde_html__timeline(struct sonde_html *h)
 	sonde_json_u64(w, "ns", s.last_ns - s.first_ns);
 	sonde_json_u64(w, "left_out", s.nr_left_out);
 	sonde_json_open(w, "processes", '[', true);
-	for (i = 0; i < h->x.tree->launches->records->processes.nr; i++)
-		sonde_json_u64(w, NULL, h->x.tree->launches->records->processes.at[i].pid);
+	for (i = 0; i < h->x.tree->cells->processes.nr; i++)
+		sonde_json_u64(w, NULL, h->x.tree->cells->processes.at[i].pid);
 	sonde_json_close(w, ']');
 	sonde_json_open(w, "tracks", '[', true);
 	for (i = 0; i < s.tracks.nr; i++)

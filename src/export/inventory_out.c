@@ -11,12 +11,6 @@
 #define LEAST_EXPRESSION 30
 #define MAX_INDENT	 12
 
-static const struct sonde_region *region_of(
-	const struct sonde_inventory *v, const struct sonde_inventory_row *row)
-{
-	return &v->launches->regions.at[row->region];
-}
-
 static const char *kind_of(const struct sonde_region *g)
 {
 	return g->kind == SONDE_START_END ? "start_end" : "push_pop";
@@ -53,30 +47,29 @@ static void count_cell(struct sonde_table *t, struct sonde_buf *cell, uint64_t n
 }
 
 /* The tree by indentation; the whole path is in the expression beside it. */
-static void name_cell(struct sonde_table *t, struct sonde_buf *cell,
-	const struct sonde_inventory *v, const struct sonde_region *g)
+static void name_cell(
+	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_inventory_row *row)
 {
-	const struct sonde_records *r = v->launches->records;
-	struct sonde_str label = sonde_region_label(v->launches, g);
+	const struct sonde_region *g = row->region;
 	uint32_t d;
 
 	for (d = 0; d < g->depth && d < MAX_INDENT; d++)
 		sonde_buf_puts(cell, "  ");
 	if (g->depth == 0 && g->domain != SONDE_NONE) {
-		sonde_escape_terminal(cell, sonde_records_str(r, g->domain), t->is_utf8);
+		sonde_escape_terminal(cell, row->domain, t->is_utf8);
 		sonde_buf_putc(cell, '@');
 	}
-	sonde_escape_terminal(cell, label.n ? label : SONDE_STR("\"\""), t->is_utf8);
+	sonde_escape_terminal(cell, row->label.n ? row->label : SONDE_STR("\"\""), t->is_utf8);
 	put(t, cell, SONDE_STYLE_BOLD);
 }
 
-static void table_row(struct sonde_table *t, struct sonde_buf *cell,
-	const struct sonde_inventory *v, const struct sonde_inventory_row *row)
+static void table_row(
+	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_inventory_row *row)
 {
-	const struct sonde_region *g = region_of(v, row);
+	const struct sonde_region *g = row->region;
 	double ms = row->host_ns / 1e6;
 
-	name_cell(t, cell, v, g);
+	name_cell(t, cell, row);
 	sonde_buf_puts(cell, g->kind == SONDE_START_END ? "start/end" : "push/pop");
 	put(t, cell, SONDE_STYLE_DIM);
 	count_cell(t, cell, row->threads);
@@ -105,7 +98,7 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 
 	columns(&t);
 	for (i = 0; i < max; i++)
-		table_row(&t, &cell, v, &v->rows.at[i]);
+		table_row(&t, &cell, &v->rows.at[i]);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0 && max < v->rows.nr)
 		sonde_sink_printf(
@@ -123,24 +116,22 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void json_row(struct sonde_json *w, const struct sonde_inventory *v,
-	const struct sonde_inventory_row *row)
+static void json_row(struct sonde_json *w, const struct sonde_inventory_row *row)
 {
-	const struct sonde_records *r = v->launches->records;
-	const struct sonde_region *g = region_of(v, row);
+	const struct sonde_region *g = row->region;
 
 	sonde_json_open(w, NULL, '{', false);
 	sonde_json_str(w, "id", g->id);
-	sonde_json_str(w, "name", sonde_region_label(v->launches, g));
+	sonde_json_str(w, "name", row->label);
 	if (g->parent == SONDE_NONE)
 		sonde_json_null(w, "parent_id");
 	else
-		sonde_json_str(w, "parent_id", v->launches->regions.at[g->parent].id);
+		sonde_json_str(w, "parent_id", row->parent_id);
 	sonde_json_u64(w, "depth", g->depth);
 	if (g->domain == SONDE_NONE)
 		sonde_json_null(w, "domain");
 	else
-		sonde_json_str(w, "domain", sonde_records_str(r, g->domain));
+		sonde_json_str(w, "domain", row->domain);
 	sonde_json_z(w, "kind", kind_of(g));
 	sonde_json_u64(w, "threads", row->threads);
 	sonde_json_u64(w, "instances", row->instances);
@@ -153,23 +144,21 @@ static void json_row(struct sonde_json *w, const struct sonde_inventory *v,
 
 void sonde_export_inventory_json(const struct sonde_inventory *v, struct sonde_sink *to)
 {
-	const struct sonde_notes *notes[] = {&v->launches->records->notes, &v->launches->notes};
 	struct sonde_json w = {.sink = to};
-	size_t i, k;
+	size_t i;
 
 	sonde_json_open(&w, NULL, '{', false);
 	sonde_json_z(&w, "schema", "sonde.regions/1");
 	sonde_json_z(&w, "generator", "sonde " SONDE_VERSION);
-	sonde_json_u64(&w, "launches_total", v->launches->launches.nr);
-	sonde_json_u64(&w, "launches_outside", v->launches->nr_outside);
+	sonde_json_u64(&w, "launches_total", v->nr_launches);
+	sonde_json_u64(&w, "launches_outside", v->nr_outside);
 	sonde_json_open(&w, "regions", '[', false);
 	for (i = 0; i < v->rows.nr; i++)
-		json_row(&w, v, &v->rows.at[i]);
+		json_row(&w, &v->rows.at[i]);
 	sonde_json_close(&w, ']');
 	sonde_json_open(&w, "notes", '[', false);
-	for (k = 0; k < 2; k++)
-		for (i = 0; i < notes[k]->texts.nr; i++)
-			sonde_json_str(&w, NULL, notes[k]->texts.keys[i]);
+	for (i = 0; i < v->notes.texts.nr; i++)
+		sonde_json_str(&w, NULL, v->notes.texts.keys[i]);
 	sonde_json_close(&w, ']');
 	sonde_json_close(&w, '}');
 	sonde_sink_putc(to, '\n');

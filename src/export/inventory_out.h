@@ -6,7 +6,7 @@
 #ifndef SONDE_EXPORT_INVENTORY_OUT_H
 #define SONDE_EXPORT_INVENTORY_OUT_H
 
-#include "aggregate/inventory.h"
+#include "fold/inventory.h"
 #include "base/sink.h"
 
 /* All zero = the defaults. */

@@ -66,12 +66,12 @@ static const struct sonde_scope *only_scope(
 	size_t i;
 
 	if (r->scope != SONDE_NONE)
-		return &t->launches->scopes.at[r->scope];
+		return &t->cells->scopes.at[r->scope];
 	for (i = 0; r->nr_scopes == 1 && i < t->reports.nr; i++) {
 		const struct sonde_report *other = &t->reports.at[i];
 
 		if (other->scope != SONDE_NONE && other->measured == r->measured)
-			return &t->launches->scopes.at[other->scope];
+			return &t->cells->scopes.at[other->scope];
 	}
 	return NULL;
 }
@@ -89,7 +89,7 @@ void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r
 	}
 	if (with_process && scope)
 		sonde_json_u64(&x->w, "process_id",
-			x->tree->launches->records->processes.at[scope->process].pid);
+			x->tree->cells->processes.at[scope->process].pid);
 	else if (with_process)
 		sonde_json_null(&x->w, "process_id");
 }

@@ -5,7 +5,7 @@
 #include <time.h>
 
 /* What all inputs agree on; NULL-slice = nothing known, "mixed" = they do not. */
-static struct sonde_str common(const struct sonde_records *r, size_t offset)
+static struct sonde_str common(const struct sonde_cells *r, size_t offset)
 {
 	struct sonde_str value = {0};
 	size_t i;
@@ -49,7 +49,7 @@ static void input(struct sonde_json *w, const struct sonde_input *in)
 	sonde_json_close(w, '}');
 }
 
-static void device(struct sonde_json *w, const struct sonde_records *r, size_t number)
+static void device(struct sonde_json *w, const struct sonde_cells *r, size_t number)
 {
 	const struct sonde_device *d = &r->devices.at[number];
 	struct sonde_map seen = {0};
@@ -86,16 +86,16 @@ static bool is_used(const struct sonde_tree *t, const struct sonde_device *d)
 {
 	size_t i;
 
-	for (i = 0; i < t->launches->scopes.nr; i++)
-		if (t->launches->scopes.at[i].process == d->process &&
-			t->launches->scopes.at[i].device == d->id)
+	for (i = 0; i < t->cells->scopes.nr; i++)
+		if (t->cells->scopes.at[i].process == d->process &&
+			t->cells->scopes.at[i].device == d->id)
 			return true;
-	return t->launches->scopes.nr == 0;
+	return t->cells->scopes.nr == 0;
 }
 
 void sonde_json__capture(struct sonde_json_export *x)
 {
-	const struct sonde_records *r = x->tree->launches->records;
+	const struct sonde_cells *r = x->tree->cells;
 	size_t i;
 
 	sonde_json_open(&x->w, "capture", '{', false);
@@ -141,7 +141,7 @@ static void coverage_fields(struct sonde_json *w, const struct sonde_coverage *c
 
 static void coverage(struct sonde_json_export *x)
 {
-	const struct sonde_launches *l = x->tree->launches;
+	const struct sonde_cells *l = x->tree->cells;
 	struct sonde_coverage kernels, ranges;
 	bool has_kernels = sonde_coverage_build(&kernels, x->tree, false);
 	bool has_ranges = sonde_coverage_build(&ranges, x->tree, true);
@@ -153,7 +153,7 @@ static void coverage(struct sonde_json_export *x)
 	for (i = 0; i < l->strays.nr; i++) {
 		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_u64(
-			&x->w, "process_id", l->records->processes.at[l->strays.at[i].process].pid);
+			&x->w, "process_id", l->processes.at[l->strays.at[i].process].pid);
 		sonde_json_u64(&x->w, "thread", l->strays.at[i].thread);
 		sonde_json_u64(&x->w, "launches", l->strays.at[i].launches);
 		sonde_json_close(&x->w, '}');
@@ -169,7 +169,7 @@ static void coverage(struct sonde_json_export *x)
 
 static void selection(struct sonde_json_export *x)
 {
-	const struct sonde_selection *s = &x->tree->launches->selection;
+	const struct sonde_selection *s = &x->tree->cells->selection;
 
 	sonde_json_open(&x->w, "selection", '{', false);
 	sonde_json__words(&x->w, "nvtx_include", s->nvtx_include);

@@ -1,6 +1,6 @@
 #include "export/json_int.h"
 
-#include "aggregate/roofline.h"
+#include "tree/roofline.h"
 
 #include <math.h>
 
@@ -111,7 +111,7 @@ void sonde_json__kernels(
 
 		sonde_json_open(&x->w, NULL, '{', false);
 		sonde_json_str(&x->w, "kernel_name",
-			sonde_records_str(x->tree->launches->records, k->name));
+			sonde_tree_str(x->tree, k->name));
 		sonde_json__place(x, r, false);
 		sonde_json_u64(&x->w, "calls", k->calls);
 		sonde_json_number(&x->w, "total_ms", k->time_ns / 1e6);
@@ -155,7 +155,7 @@ static void identity(
 		sonde_json_null(&x->w, "domain");
 	else
 		sonde_json_str(
-			&x->w, "domain", sonde_records_str(t->launches->records, region->domain));
+			&x->w, "domain", sonde_tree_str(t, region->domain));
 	sonde_json_z(&x->w, "kind", sonde_region_kind_name(region->kind));
 	sonde_json__place(x, r, true);
 }
@@ -234,7 +234,7 @@ static void sections(struct sonde_json_export *x)
 
 static void selection(struct sonde_json_export *x)
 {
-	const struct sonde_selection *s = &x->tree->launches->selection;
+	const struct sonde_selection *s = &x->tree->cells->selection;
 
 	sonde_json_open(&x->w, "selection", '{', true);
 	sonde_json__words(&x->w, "include_patterns", s->kernel_include);

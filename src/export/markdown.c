@@ -30,7 +30,7 @@ void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name)
 
 static void inputs(struct sonde_markdown *m)
 {
-	const struct sonde_records *r = m->tree->launches->records;
+	const struct sonde_cells *r = m->tree->cells;
 	size_t i;
 
 	for (i = 0; i < r->inputs.nr; i++) {
@@ -54,7 +54,7 @@ static void inputs(struct sonde_markdown *m)
 
 static void devices(struct sonde_markdown *m)
 {
-	const struct sonde_records *r = m->tree->launches->records;
+	const struct sonde_cells *r = m->tree->cells;
 	size_t i, k;
 
 	for (i = 0; i < r->devices.nr; i++) {
@@ -149,7 +149,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 		sonde_sink_puts(m->to, "&emsp;");
 	if (region->domain != SONDE_NONE && n->depth == 0) {
 		sonde_escape_markdown(
-			&m->to->buf, sonde_records_str(m->tree->launches->records, region->domain));
+			&m->to->buf, sonde_tree_str(m->tree, region->domain));
 		sonde_sink_puts(m->to, "@");
 	}
 	sonde_markdown__name(m, sonde_node_label(m->tree, n));

@@ -1,8 +1,8 @@
 #include "export/markdown_int.h"
 
-#include "aggregate/roofline.h"
 #include "base/escape.h"
 #include "base/number.h"
+#include "tree/roofline.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,7 +63,7 @@ void sonde_markdown__kernels(
 		const struct sonde_kernel *k = &r->kernels.at[first + i];
 
 		sonde_sink_puts(m->to, "| ");
-		sonde_markdown__name(m, sonde_records_str(m->tree->launches->records, k->name));
+		sonde_markdown__name(m, sonde_tree_str(m->tree, k->name));
 		sonde_sink_printf(m->to, " | %" PRIu64 " |", k->calls);
 		if (isnan(k->time_ns))
 			sonde_sink_puts(m->to, " - | - |");
@@ -169,7 +169,7 @@ static void facts(
 	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s%s\n",
 		sonde_region_kind_words(region->kind), n->instances,
 		n->instances == 1 ? "time" : "times",
-		m->tree->launches->records->has_range_times ? "" : " with launches");
+		m->tree->cells->has_range_times ? "" : " with launches");
 	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",
 		n->launches, n->own_launches);
 	if (!isnan(n->time_ns))

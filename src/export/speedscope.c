@@ -20,7 +20,7 @@ static const char *unit_of(const struct sonde_weights *w)
 /* Frames are the regions of the run, in their order. */
 static void frames(struct sonde_json *w, const struct sonde_tree *t)
 {
-	const struct sonde_launches *l = t->launches;
+	const struct sonde_cells *l = t->cells;
 	struct sonde_buf name = {0};
 	size_t i;
 
@@ -114,7 +114,7 @@ static int profiles(struct sonde_json_export *x, struct sonde_err *err)
 int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	const struct sonde_records *records = t->launches->records;
+	const struct sonde_cells *records = t->cells;
 	struct sonde_json_export x;
 	int rc = sonde_json__init(&x, t, o, to, err);
 

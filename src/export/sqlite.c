@@ -163,7 +163,7 @@ static int put_info(struct sonde_db *d, const char *key, struct sonde_str value)
 
 static int write_head(struct sonde_db *d, const struct sonde_export_options *o)
 {
-	const struct sonde_records *r = d->tree->launches->records;
+	const struct sonde_cells *r = d->tree->cells;
 	char fingerprint[32];
 	size_t i;
 	int rc = put_info(d, "generator", SONDE_STR("sonde " SONDE_VERSION));

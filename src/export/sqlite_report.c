@@ -60,7 +60,7 @@ static int put_kernels(struct sonde_db *d, const struct sonde_report *r, struct 
 		bind_id(s, 1, o.kernel);
 		bind_id(s, 2, o.scope);
 		bind_id(s, 3, o.region);
-		sonde_db__text(s, 4, sonde_records_str(d->tree->launches->records, k->name));
+		sonde_db__text(s, 4, sonde_tree_str(d->tree, k->name));
 		sqlite3_bind_int64(s, 5, (int64_t)k->calls);
 		sonde_db__number(s, 6, k->time_ns / 1e6);
 		sonde_db__number(s, 7, k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
@@ -89,7 +89,7 @@ static void bind_region(
 		bind_id(s, 5, o->region - node + n->parent);
 	sqlite3_bind_int64(s, 6, n->depth);
 	if (region->domain != SONDE_NONE)
-		sonde_db__text(s, 7, sonde_records_str(d->tree->launches->records, region->domain));
+		sonde_db__text(s, 7, sonde_tree_str(d->tree, region->domain));
 	sonde_db__z(s, 8, sonde_region_kind_name(region->kind));
 	sonde_db__z(s, 9, sonde_limiter(d->tree, &d->figures));
 	sonde_db__z(s, 10, sonde_bound(n));
@@ -145,7 +145,7 @@ static int put_scope(struct sonde_db *d, const struct sonde_report *r, int64_t i
 {
 	sqlite3_stmt *s = d->insert[SONDE_DB_SCOPE];
 	const struct sonde_scope *scope =
-		r->scope == SONDE_NONE ? NULL : &d->tree->launches->scopes.at[r->scope];
+		r->scope == SONDE_NONE ? NULL : &d->tree->cells->scopes.at[r->scope];
 
 	sqlite3_bind_int64(s, 1, id);
 	sonde_db__text(s, 2, r->name);
@@ -153,7 +153,7 @@ static int put_scope(struct sonde_db *d, const struct sonde_report *r, int64_t i
 	sonde_db__z(s, 4, sonde_measured_name(r->measured));
 	if (scope)
 		sqlite3_bind_int64(s, 5,
-			(int64_t)d->tree->launches->records->processes.at[scope->process].pid);
+			(int64_t)d->tree->cells->processes.at[scope->process].pid);
 	if (scope && scope->device != SONDE_NONE)
 		sqlite3_bind_int64(s, 6, scope->device);
 	sqlite3_bind_int64(s, 7, (int64_t)r->launches);
@@ -203,44 +203,43 @@ int sonde_db__reports(struct sonde_db *d, const struct sonde_export_options *o)
 	return rc;
 }
 
-static int put_launch(struct sonde_db *d, size_t number)
+static int put_launch(struct sonde_db *d, const struct sonde_timeline_launch *launch, int64_t id)
 {
 	static const char *const states[] = {[SONDE_LAUNCH_TAKEN] = "in regions",
 		[SONDE_LAUNCH_OUTSIDE] = "outside",
 		[SONDE_LAUNCH_NOT_SELECTED] = "not selected"};
-	const struct sonde_launch *launch = &d->tree->launches->launches.at[number];
-	const struct sonde_records *r = d->tree->launches->records;
-	const struct sonde_record *rec = &r->records.at[launch->record];
 	sqlite3_stmt *s = d->insert[SONDE_DB_LAUNCH];
 
-	sqlite3_bind_int64(s, 1, (int64_t)number + 1);
+	sqlite3_bind_int64(s, 1, id);
 	sqlite3_bind_int64(s, 2, (int64_t)launch->scope + 1); /* scopes are the first reports */
-	sonde_db__text(s, 3, sonde_records_str(r, launch->kernel));
+	sonde_db__text(s, 3, sonde_tree_str(d->tree, launch->kernel));
 	sonde_db__z(s, 4, states[launch->state]);
-	sqlite3_bind_int64(s, 5, (int64_t)rec->thread);
-	sqlite3_bind_int64(s, 6, (int64_t)rec->stream);
-	sqlite3_bind_int64(s, 7, rec->context);
-	if (r->records.at[launch->record].time.end_ns) {
-		sqlite3_bind_int64(s, 8, (int64_t)r->records.at[launch->record].time.start_ns);
-		sqlite3_bind_int64(s, 9, (int64_t)r->records.at[launch->record].time.end_ns);
+	sqlite3_bind_int64(s, 5, (int64_t)launch->thread);
+	sqlite3_bind_int64(s, 6, (int64_t)launch->stream);
+	sqlite3_bind_int64(s, 7, launch->context);
+	if (launch->end_ns) {
+		sqlite3_bind_int64(s, 8, (int64_t)launch->start_ns);
+		sqlite3_bind_int64(s, 9, (int64_t)launch->end_ns);
 	}
 	return sonde_db__step(d, s);
 }
 
+/* Of a partial report, whose launches are not known, none; a note says so. */
 int sonde_db__launches(struct sonde_db *d)
 {
-	const struct sonde_launches *l = d->tree->launches;
+	const struct sonde_cells *c = d->tree->cells;
+	const struct sonde_timeline *t = c->timeline;
 	sqlite3_stmt *s = d->insert[SONDE_DB_LAUNCH_REGION];
 	size_t i, k;
 	int rc = 0;
 
-	for (i = 0; i < l->launches.nr && rc == 0; i++) {
-		const struct sonde_place *place = &l->places.at[l->launches.at[i].place];
+	for (i = 0; t && i < t->launches.nr && rc == 0; i++) {
+		const struct sonde_place *place = &c->places.at[t->launches.at[i].place];
 
-		rc = put_launch(d, i);
+		rc = put_launch(d, &t->launches.at[i], (int64_t)i + 1);
 		for (k = 0; k < place->nr && rc == 0; k++) {
 			sqlite3_bind_int64(s, 1, (int64_t)i + 1);
-			sonde_db__text(s, 2, l->regions.at[l->homes.at[place->first + k]].id);
+			sonde_db__text(s, 2, c->regions.at[c->homes.at[place->first + k]].id);
 			rc = sonde_db__step(d, s);
 		}
 	}

@@ -1,6 +1,6 @@
 #include "export/svg_int.h"
 
-#include "aggregate/roofline.h"
+#include "tree/roofline.h"
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "export/field.h"

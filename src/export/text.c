@@ -72,7 +72,7 @@ static void add_once(struct sonde_buf *list, struct sonde_str text, const char *
 /* What follows the file names: devices, tools, how it was replayed. */
 static void about(struct sonde_text_export *x, struct sonde_buf *line)
 {
-	const struct sonde_records *r = x->tree->launches->records;
+	const struct sonde_cells *r = x->tree->cells;
 	struct sonde_buf devices = {0}, tools = {0}, modes = {0};
 	size_t i;
 
@@ -98,7 +98,7 @@ static void about(struct sonde_text_export *x, struct sonde_buf *line)
 /* file · device · tool · replay */
 static void header(struct sonde_text_export *x)
 {
-	const struct sonde_records *r = x->tree->launches->records;
+	const struct sonde_cells *r = x->tree->cells;
 	struct sonde_buf line = {0};
 	size_t i, nr_bold;
 
@@ -123,7 +123,7 @@ static void header(struct sonde_text_export *x)
 /* "; 5 outside any range (thread 466)": a thread without ranges is a frequent cause. */
 static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
 {
-	const struct sonde_launches *l = t->launches;
+	const struct sonde_cells *l = t->cells;
 	bool is_one = l->strays.nr == 1;
 	size_t i, nr = 0;
 
@@ -169,7 +169,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const char *what = is_ranges ? "range results" : "launches";
 	struct sonde_coverage c;
 
-	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->launches->regions.nr))
+	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
 		return; /* without GPU work a note says so */
 	sonde_buf_printf(line, "%s%" PRIu64 " of %" PRIu64 " %s in regions",
 		hides_some(t, o, is_ranges) ? "whole capture: " : "", c.attributed, c.total, what);

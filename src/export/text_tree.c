@@ -188,7 +188,7 @@ static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_text__indent(x, n->depth, lines, step, NULL);
 	if (region->domain != SONDE_NONE && n->depth == 0) {
 		sonde_escape_terminal(&x->cell,
-			sonde_records_str(x->tree->launches->records, region->domain),
+			sonde_tree_str(x->tree, region->domain),
 			x->options->is_utf8);
 		sonde_buf_putc(&x->cell, '@');
 	}
@@ -222,7 +222,7 @@ static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 		sonde_text__indent(x, n->depth + 1, lines, step, bullet);
 		nr_dim = (uint32_t)x->cell.n;
 		sonde_escape_terminal(&x->cell,
-			sonde_records_str(x->tree->launches->records, k->name),
+			sonde_tree_str(x->tree, k->name),
 			x->options->is_utf8);
 		sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_DIM, nr_dim);
 		sonde_buf_clear(&x->cell);
@@ -331,7 +331,7 @@ static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_kernel *k = &r->kernels.at[kernel];
 	double pct = 100 * k->time_ns / r->outside_time_ns;
 
-	sonde_escape_terminal(&x->cell, sonde_records_str(x->tree->launches->records, k->name),
+	sonde_escape_terminal(&x->cell, sonde_tree_str(x->tree, k->name),
 		x->options->is_utf8);
 	sonde_text__put(x, t, SONDE_STYLE_BOLD);
 	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);

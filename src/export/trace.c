@@ -22,7 +22,7 @@ static void open_event(struct trace *x, char phase, const struct sonde_track *tr
 {
 	sonde_sink_printf(x->to, "%s{\"ph\":\"%c\",\"pid\":%" PRIu64 ",\"tid\":%zu",
 		x->has_any ? ",\n" : "", phase,
-		x->tree->launches->records->processes.at[track->process].pid,
+		x->tree->cells->processes.at[track->process].pid,
 		(size_t)(track - x->tracks->tracks.at) + 1);
 	x->has_any = true;
 }
@@ -40,7 +40,7 @@ static void put_us(struct trace *x, const char *key, uint64_t ns)
 
 static void put_names(struct trace *x, const struct sonde_track *track)
 {
-	const struct sonde_process *p = &x->tree->launches->records->processes.at[track->process];
+	const struct sonde_process *p = &x->tree->cells->processes.at[track->process];
 
 	open_event(x, 'M', track);
 	sonde_sink_puts(x->to, ",\"name\":\"process_name\",\"args\":{\"name\":");
@@ -60,7 +60,7 @@ static void put_region(struct trace *x, const struct sonde_track_event *e)
 	sonde_sink_puts(x->to, ",\"args\":{");
 	if (e->region != SONDE_NONE) {
 		sonde_sink_puts(x->to, "\"region\":");
-		sonde_escape_json(&x->to->buf, x->tree->launches->regions.at[e->region].id);
+		sonde_escape_json(&x->to->buf, x->tree->cells->regions.at[e->region].id);
 	}
 	sonde_sink_puts(x->to, "}}");
 }
@@ -72,7 +72,7 @@ static void put_complete(
 
 	open_event(x, 'X', track);
 	put_text(x, "cat", is_launch ? SONDE_STR("gpu") : SONDE_STR("nvtx"));
-	put_text(x, "name", sonde_records_str(x->tree->launches->records, e->name));
+	put_text(x, "name", sonde_tree_str(x->tree, e->name));
 	put_us(x, "ts", e->start_ns - x->tracks->first_ns);
 	put_us(x, "dur", e->end_ns - e->start_ns);
 	put_region(x, e);
@@ -83,7 +83,7 @@ static void put_mark(
 {
 	open_event(x, 'i', track);
 	put_text(x, "cat", SONDE_STR("nvtx"));
-	put_text(x, "name", sonde_records_str(x->tree->launches->records, e->name));
+	put_text(x, "name", sonde_tree_str(x->tree, e->name));
 	put_us(x, "ts", e->start_ns - x->tracks->first_ns);
 	sonde_sink_puts(x->to, ",\"s\":\"p\"}");
 }
@@ -96,7 +96,7 @@ static void put_pair(struct trace *x, const struct sonde_track *track, const str
 	for (i = 0; i < 2; i++) {
 		open_event(x, i ? 'e' : 'b', track);
 		put_text(x, "cat", SONDE_STR("nvtx_start_end"));
-		put_text(x, "name", sonde_records_str(x->tree->launches->records, e->name));
+		put_text(x, "name", sonde_tree_str(x->tree, e->name));
 		sonde_sink_printf(x->to, ",\"id\":\"%zu\"", id);
 		put_us(x, "ts", (i ? e->end_ns : e->start_ns) - x->tracks->first_ns);
 		put_region(x, e);

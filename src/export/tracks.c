@@ -7,18 +7,16 @@
 
 struct build {
 	struct sonde_tracks *out;
-	const struct sonde_launches *l;
+	const struct sonde_cells *c;
 	struct sonde_map keys;
-	struct sonde_map names; /* {process, thread}: number in the records' thread names */
+	struct sonde_map names; /* {process, thread}: number in the timeline's threads */
 	size_t max_events;
 	bool failed;
 };
 
 bool sonde_tracks_exist(const struct sonde_tree *t)
 {
-	const struct sonde_records *r = t->launches->records;
-
-	return r->has_range_times || r->has_record_times;
+	return t->cells->has_times && t->cells->timeline;
 }
 
 /* What a track is told apart by. */
@@ -30,7 +28,6 @@ struct key {
 /* What a thread is called, with a blank in front; empty when it has no name. */
 static struct sonde_str thread_name(struct build *b, const struct key *k)
 {
-	const struct sonde_records *r = b->l->records;
 	uint64_t words[2] = {k->process, k->line};
 	uint32_t n = sonde_map_find(
 		&b->names, (struct sonde_str){(const char *)words, sizeof(words)});
@@ -38,28 +35,27 @@ static struct sonde_str thread_name(struct build *b, const struct key *k)
 	if (n == SONDE_NONE)
 		return (struct sonde_str){"", 0};
 	return sonde_arena_printf(&b->out->arena, " %.*s",
-		SONDE_STR_ARG(sonde_records_str(r, r->thread_names.at[n].name)));
+		SONDE_STR_ARG(sonde_cells_str(b->c, b->c->timeline->threads.at[n].name)));
 }
 
 /* Threads have one name each, so that a name's number is that of its key. */
 static void find_names(struct build *b)
 {
-	const struct sonde_records *r = b->l->records;
-	uint64_t *words = sonde_arena_calloc(&b->out->arena, r->thread_names.nr + 1, 16);
+	const struct sonde_timeline *t = b->c->timeline;
+	uint64_t *words = sonde_arena_calloc(&b->out->arena, t->threads.nr + 1, 16);
 	size_t i;
 
-	for (i = 0; words && i < r->thread_names.nr && !b->failed; i++) {
+	for (i = 0; words && i < t->threads.nr && !b->failed; i++) {
 		struct sonde_str key = {(const char *)&words[2 * i], 16};
 
-		words[2 * i] = r->thread_names.at[i].process;
-		words[2 * i + 1] = r->thread_names.at[i].thread;
+		words[2 * i] = t->threads.at[i].process;
+		words[2 * i + 1] = t->threads.at[i].thread;
 		b->failed = sonde_map_add(&b->names, key, NULL) == SONDE_NONE;
 	}
 }
 
 static struct sonde_str track_name(struct build *b, const struct key *k)
 {
-	const struct sonde_records *r = b->l->records;
 	struct sonde_arena *a = &b->out->arena;
 	struct sonde_str name;
 
@@ -73,7 +69,7 @@ static struct sonde_str track_name(struct build *b, const struct key *k)
 	if (k->domain == SONDE_NONE)
 		return sonde_arena_printf(a, "thread %" PRIu64 "%.*s", k->line, SONDE_STR_ARG(name));
 	return sonde_arena_printf(a, "thread %" PRIu64 "%.*s \u00b7 %.*s", k->line,
-		SONDE_STR_ARG(name), SONDE_STR_ARG(sonde_records_str(r, k->domain)));
+		SONDE_STR_ARG(name), SONDE_STR_ARG(sonde_cells_str(b->c, k->domain)));
 }
 
 static uint32_t track_of(struct build *b, struct key k)
@@ -121,56 +117,54 @@ static void add(struct build *b, uint32_t track, const struct sonde_track_event 
 		b->out->last_ns = slot->end_ns;
 }
 
-static void add_ranges(struct build *b)
+static void add_entries(struct build *b)
 {
-	const struct sonde_records *r = b->l->records;
+	const struct sonde_timeline *t = b->c->timeline;
 	size_t i;
 
-	for (i = 0; r->has_range_times && i < r->ranges.nr && !b->failed; i++) {
-		const struct sonde_range *range = &r->ranges.at[i];
-		const struct sonde_range_time *time = &r->ranges.at[i].time;
-		bool is_start = range->kind == SONDE_START_END;
-		uint32_t region = b->l->region_of.at[i];
-		struct key key = {is_start ? SONDE_TRACK_STARTS : SONDE_TRACK_THREAD,
-			range->process, SONDE_NONE, is_start ? SONDE_NONE : range->domain,
-			is_start ? 0 : range->thread};
+	for (i = 0; i < t->entries.nr && !b->failed; i++) {
+		const struct sonde_timeline_entry *e = &t->entries.at[i];
+		const struct sonde_region *region = &b->c->regions.at[e->region];
+		bool is_start = e->kind == SONDE_START_END;
+		struct key key = {is_start ? SONDE_TRACK_STARTS : SONDE_TRACK_THREAD, e->process,
+			SONDE_NONE, is_start ? SONDE_NONE : region->domain,
+			is_start ? 0 : e->thread};
 
-		if (!time->begin_ns || !b->l->regions.at[region].is_shown)
+		if (!region->is_shown)
 			continue;
 		add(b, track_of(b, key),
 			&(struct sonde_track_event){
-				time->begin_ns, time->end_ns, range->label, region, 0});
+				e->begin_ns, e->end_ns, e->label, e->region, 0});
 	}
 }
 
 static void add_launches(struct build *b)
 {
-	const struct sonde_records *r = b->l->records;
+	const struct sonde_timeline *t = b->c->timeline;
 	size_t i;
 
-	for (i = 0; r->has_record_times && i < r->records.nr && !b->failed; i++) {
-		const struct sonde_record *rec = &r->records.at[i];
-		const struct sonde_launch *launch = &b->l->launches.at[i];
-		const struct sonde_place *place = &b->l->places.at[launch->place];
-		struct key key = {
-			SONDE_TRACK_STREAM, rec->process, rec->device, SONDE_NONE, rec->stream};
+	for (i = 0; i < t->launches.nr && !b->failed; i++) {
+		const struct sonde_timeline_launch *l = &t->launches.at[i];
+		const struct sonde_place *place = &b->c->places.at[l->place];
+		const struct sonde_scope *scope = &b->c->scopes.at[l->scope];
+		struct key key = {SONDE_TRACK_STREAM, scope->process, scope->device, SONDE_NONE,
+			l->stream};
 
-		if (!r->records.at[i].time.end_ns || launch->state == SONDE_LAUNCH_NOT_SELECTED)
+		if (!l->end_ns || l->state == SONDE_LAUNCH_NOT_SELECTED)
 			continue;
 		add(b, track_of(b, key),
-			&(struct sonde_track_event){r->records.at[i].time.start_ns,
-				r->records.at[i].time.end_ns, launch->kernel,
-				place->nr ? b->l->homes.at[place->first] : SONDE_NONE, 0});
+			&(struct sonde_track_event){l->start_ns, l->end_ns, l->kernel,
+				place->nr ? b->c->homes.at[place->first] : SONDE_NONE, 0});
 	}
 }
 
 static void add_marks(struct build *b)
 {
-	const struct sonde_records *r = b->l->records;
+	const struct sonde_timeline *t = b->c->timeline;
 	size_t i;
 
-	for (i = 0; i < r->marks.nr && !b->failed; i++) {
-		const struct sonde_mark *m = &r->marks.at[i];
+	for (i = 0; i < t->marks.nr && !b->failed; i++) {
+		const struct sonde_timeline_mark *m = &t->marks.at[i];
 		struct key key = {SONDE_TRACK_MARKS, m->process, SONDE_NONE, SONDE_NONE, 0};
 
 		add(b, track_of(b, key),
@@ -238,12 +232,12 @@ static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, size_t max_events,
 	struct sonde_err *err)
 {
-	struct build b = {.out = out, .l = t->launches, .max_events = max_events};
+	struct build b = {.out = out, .c = t->cells, .max_events = max_events};
 	int rc;
 
 	*out = (struct sonde_tracks){.first_ns = UINT64_MAX};
 	find_names(&b);
-	add_ranges(&b);
+	add_entries(&b);
 	add_launches(&b);
 	add_marks(&b);
 	sonde_map_release(&b.keys);

@@ -9,7 +9,7 @@
 #ifndef SONDE_EXPORT_TRACKS_H
 #define SONDE_EXPORT_TRACKS_H
 
-#include "aggregate/tree.h"
+#include "tree/tree.h"
 
 enum sonde_track_kind {
 	SONDE_TRACK_THREAD,
@@ -21,13 +21,13 @@ enum sonde_track_kind {
 struct sonde_track_event {
 	uint64_t start_ns, end_ns; /* end is never before start */
 	uint32_t name;		   /* string number */
-	uint32_t region; /* in the launches: its own, or where it was launched; or SONDE_NONE */
+	uint32_t region; /* its own, or where it was launched; or SONDE_NONE */
 	uint32_t track;	 /* private */
 };
 
 struct sonde_track {
 	uint8_t kind;	       /* enum sonde_track_kind */
-	uint32_t process;      /* in the records */
+	uint32_t process;      /* in the cells */
 	uint32_t device;       /* streams only, else SONDE_NONE */
 	struct sonde_str name; /* "thread 4519 loader · io", "GPU 0 · stream 7" */
 	size_t first, nr;      /* slice of the events */
@@ -41,7 +41,8 @@ struct sonde_tracks {
 	struct sonde_arena arena;
 };
 
-bool sonde_tracks_exist(const struct sonde_tree *t); /* whether the capture has any timestamp */
+/* Whether the capture has any timestamp, and the cells its timeline. */
+bool sonde_tracks_exist(const struct sonde_tree *t);
 int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, size_t max_events,
 	struct sonde_err *err);
 void sonde_tracks_release(struct sonde_tracks *s);

@@ -64,7 +64,7 @@ void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const s
 	struct sonde_str label = sonde_node_label(t, n);
 
 	if (region->domain != SONDE_NONE && n->depth == 0) {
-		sonde_buf_str(out, sonde_records_str(t->launches->records, region->domain));
+		sonde_buf_str(out, sonde_tree_str(t, region->domain));
 		sonde_buf_putc(out, '@');
 	}
 	sonde_buf_str(out, label.n ? label : SONDE_STR("\"\""));
@@ -89,13 +89,13 @@ static bool has_any(const struct sonde_report *r, size_t which)
 /* In some scope; what is empty without regions or selected launches lacks nothing. */
 static bool is_in_capture(const struct sonde_tree *t, size_t which)
 {
-	const struct sonde_launches *l = t->launches;
+	const struct sonde_cells *l = t->cells;
 	size_t i;
 
 	for (i = 0; i < t->reports.nr; i++)
 		if (has_any(&t->reports.at[i], which))
 			return true;
-	return l->regions.nr == 0 || (l->launches.nr && !l->nr_taken);
+	return l->regions.nr == 0 || (l->tally.nr_launches && !l->tally.nr_taken);
 }
 
 static int refuse(

@@ -25,10 +25,19 @@ static void find_ends(const struct sonde_records *r, uint64_t *last)
 	}
 }
 
+void sonde_inputs_note_unclosed(struct sonde_notes *notes, uint64_t nr)
+{
+	if (nr)
+		sonde_note(notes,
+			"%llu %s never closed: counted to the last event of the program, the time "
+			"is at least that",
+			(unsigned long long)nr, nr == 1 ? "range was" : "ranges were");
+}
+
 static bool close_open_ranges(struct sonde_records *r)
 {
 	uint64_t *last;
-	size_t i, nr = 0;
+	size_t i;
 
 	for (i = 0; i < r->ranges.nr && !was_never_closed(&r->ranges.at[i].time); i++)
 		;
@@ -41,14 +50,10 @@ static bool close_open_ranges(struct sonde_records *r)
 	for (; i < r->ranges.nr; i++) {
 		if (!was_never_closed(&r->ranges.at[i].time))
 			continue;
-		nr++;
+		r->nr_unclosed++;
 		r->ranges.at[i].is_open = true;
 		r->ranges.at[i].time.end_ns = last[r->ranges.at[i].process];
 	}
-	sonde_note(&r->notes,
-		"%zu %s never closed: counted to the last event of the program, the time is at "
-		"least that",
-		nr, nr == 1 ? "range was" : "ranges were");
 	sonde_free(last);
 	return true;
 }

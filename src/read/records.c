@@ -115,9 +115,15 @@ int sonde_records_open_with(struct sonde_records **out, const char *const *paths
 		sonde_records_free(r);
 		return rc;
 	}
-	sonde_records__note_doubled(r);
+	sonde_records__follow(r);
 	*out = r;
 	return 0;
+}
+
+void sonde_records_note(struct sonde_records *r)
+{
+	sonde_inputs_note_unclosed(&r->notes, r->nr_unclosed);
+	sonde_inputs_note_doubled(&r->notes, r->inputs.at, r->processes.at, r->processes.nr);
 }
 
 static void free_source(struct sonde_source *src)

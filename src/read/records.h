@@ -18,10 +18,7 @@
 #define SONDE_READ_RECORDS_H
 
 #include "base/arena.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/note.h"
-#include "base/vec.h"
+#include "read/inputs.h"
 
 enum sonde_result {
 	SONDE_RESULT_KERNEL,
@@ -30,54 +27,6 @@ enum sonde_result {
 	SONDE_RESULT_RANGE,   /* a replayed range: everything between two API calls */
 	SONDE_RESULT_MEMCPY,
 	SONDE_RESULT_MEMSET,
-};
-
-/* One input file. */
-struct sonde_input {
-	struct sonde_str path;
-	struct sonde_str source;      /* "ncu-rep", "ncu-csv", "native", … */
-	struct sonde_str tool;	      /* "ncu 2025.3.1.0", empty when unknown */
-	struct sonde_str command;     /* the profiler's command line, empty when unknown */
-	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
-	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
-	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
-};
-
-struct sonde_process {
-	uint64_t pid;
-	struct sonde_str host, name;
-	uint32_t input; /* the input it came from */
-	uint32_t rank;	/* in its job, where the source says so */
-	uint32_t world_size; /* of that job, 0 = not known */
-	bool has_rank;
-};
-
-struct sonde_attribute {
-	struct sonde_str name;
-	double value;	       /* NaN when it is text */
-	struct sonde_str text; /* p NULL when it is a number */
-};
-
-struct sonde_device {
-	uint32_t id;
-	uint32_t process; /* ids are per process: two processes may call different cards 0 */
-	struct sonde_str name, uuid; /* `GPU-…`, empty = not known */
-	unsigned cc_major, cc_minor; /* 0.0 when unknown */
-	const struct sonde_attribute *attributes;
-	size_t nr_attributes;
-};
-
-/* A section of an Nsight Compute report: a named list of metrics. */
-struct sonde_section {
-	struct sonde_str id;   /* "SpeedOfLight" */
-	struct sonde_str name; /* "GPU Speed Of Light Throughput" */
-	SONDE_VEC(uint32_t)
-	metrics; /* string numbers of metric names, in the section's own order */
-};
-
-enum sonde_range_kind {
-	SONDE_PUSH_POP,
-	SONDE_START_END,
 };
 
 /* The times of a range entry, for sources that have them, else 0. All in the source's clock. */
@@ -200,12 +149,6 @@ struct sonde_thread_name {
 	uint32_t name; /* string number */
 };
 
-struct sonde_metric {
-	struct sonde_str name;
-	struct sonde_str
-		unit; /* as the source says, after scaling to base units; empty = says nothing */
-};
-
 /*
  * A series: what counters of one device counted, sample by sample. Counters belong
  * to the device, not to a process: whatever ran there is in them. A device has
@@ -232,17 +175,6 @@ struct sonde_series {
 	SONDE_VEC(double) values; /* row by row: values.at[sample * counters.nr + counter] */
 };
 
-/* What of a torch.profiler trace makes ranges. */
-enum sonde_kineto_regions {
-	SONDE_KINETO_ANNOTATIONS = 1, /* record_function, NVTX */
-	SONDE_KINETO_OPERATORS = 2,   /* every cpu_op */
-	SONDE_KINETO_PYTHON = 4,      /* every Python function, where stacks were recorded */
-};
-
-/* What readers need to be told. All zero: as the configuration has it by default. */
-struct sonde_read_options {
-	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
-};
 
 struct sonde_source; /* reader-private, one per input */
 
@@ -264,6 +196,7 @@ struct sonde_records {
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */
+	uint64_t nr_unclosed;			/* ranges never closed */
 	struct sonde_notes notes;
 	/* Private to the room. */
 	struct sonde_arena arena;
@@ -286,6 +219,8 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 int sonde_records_open_with(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	const struct sonde_read_options *options, struct sonde_err *err);
 void sonde_records_free(struct sonde_records *r);
+/* Adds the notes that look at all inputs together: what was never closed, what was given twice. */
+void sonde_records_note(struct sonde_records *r);
 
 /* The metric values of one record. Start with `= {0}`, `init` once, decode many times. */
 struct sonde_values {
@@ -311,7 +246,6 @@ uint32_t sonde_records_metric(const struct sonde_records *r, const char *name); 
 /* The same among the metrics of one input. */
 uint32_t sonde_input_metric(
 	const struct sonde_records *r, const struct sonde_input *in, const char *name);
-bool sonde_input_has(const struct sonde_input *in, uint32_t metric);
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id); /* NULL when unknown */
 /*

@@ -62,8 +62,8 @@ bool sonde_records__complete_times(struct sonde_records *r);
 /* Puts samples on the axis of the records; `series.c`. */
 void sonde_records__place_series(struct sonde_records *r);
 void sonde_records__free_series(struct sonde_records *r);
-/* Notes inputs that look like the same capture. */
-void sonde_records__note_doubled(struct sonde_records *r);
+/* Fills in what each process launched. */
+void sonde_records__follow(struct sonde_records *r);
 
 /* What copies are listed under, by CUPTI's kind of copy. */
 struct sonde_str sonde_source__copy_name(uint64_t kind);

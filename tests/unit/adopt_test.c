@@ -87,13 +87,13 @@ static void test_adopt__takes_the_open_stack_of_the_one_other_thread(void **stat
 	is_in(l, 5, "step", true);
 	is_in(l, 6, "", false);
 	is_in(l, 7, "", false);
-	assert_int_equal(l->nr_adopted, 4);
-	assert_int_equal(l->nr_outside_by[SONDE_OUTSIDE_NO_RANGE], 2);
+	assert_int_equal(l->tally.nr_adopted, 4);
+	assert_int_equal(l->tally.nr_outside_by[SONDE_OUTSIDE_NO_RANGE], 2);
 	sonde_launches_free(l);
 	l = attribute(&m, true);
 	is_in(l, 2, "", false);
-	assert_int_equal(l->nr_adopted, 0);
-	assert_int_equal(l->nr_outside, 6);
+	assert_int_equal(l->tally.nr_adopted, 0);
+	assert_int_equal(l->tally.nr_outside, 6);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -117,7 +117,7 @@ static void test_adopt__two_threads_with_ranges_lend_nothing(void **state)
 	is_in(l, 2, "B", true);
 	assert_int_equal(l->launches.at[1].cause, SONDE_OUTSIDE_TWO_THREADS);
 	assert_int_equal(l->launches.at[3].cause, SONDE_OUTSIDE_NO_RANGE);
-	assert_int_equal(l->nr_outside_by[SONDE_OUTSIDE_TWO_THREADS], 1);
+	assert_int_equal(l->tally.nr_outside_by[SONDE_OUTSIDE_TWO_THREADS], 1);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -149,7 +149,7 @@ static void test_adopt__a_launch_without_a_call_stays_outside(void **state)
 	launch(&m, 2, 0, SONDE_NONE);
 	l = attribute(&m, false);
 	is_in(l, 0, "", false);
-	assert_int_equal(l->nr_outside_by[SONDE_OUTSIDE_NO_CALL], 1);
+	assert_int_equal(l->tally.nr_outside_by[SONDE_OUTSIDE_NO_CALL], 1);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -171,7 +171,7 @@ static void test_adopt__start_end_ranges_stay_beside_the_adopted_stack(void **st
 	l = attribute(&m, false);
 	p = &l->places.at[l->launches.at[n].place];
 	assert_int_equal(p->nr, 2);
-	assert_int_equal(l->nr_adopted, 2);
+	assert_int_equal(l->tally.nr_adopted, 2);
 	assert_int_equal(l->launches.at[0].open, l->launches.at[1].open);
 	sonde_launches_free(l);
 	made_release(&m);

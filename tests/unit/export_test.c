@@ -355,9 +355,8 @@ static void test_folders__no_two_regions_share_one(void **state)
 {
 	static const char *const labels[] = {
 		"a/b", "a_b", "a b", "..", ".", "", "report.json", "scopes"};
-	const struct sonde_selection all = {0};
 	const struct sonde_choice choice = {0};
-	struct sonde_launches *l = NULL;
+	struct sonde_cells *c;
 	struct sonde_tree *t = NULL;
 	struct sonde_folders f;
 	struct made m;
@@ -371,8 +370,8 @@ static void test_folders__no_two_regions_share_one(void **state)
 		made_launch(&m, "k", 1, &r);
 		made_metric(&m, TIME, 1);
 	}
-	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
-	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	c = folded(m.r, NULL);
+	assert_int_equal(sonde_tree_build(&t, c, &choice, NULL), 0);
 	assert_int_equal(sonde_folders_build(&f, t, &t->reports.at[0], NULL), 0);
 	assert_int_equal(f.nr, sizeof(labels) / sizeof(*labels));
 	for (i = 0; i < f.nr; i++) {
@@ -385,7 +384,7 @@ static void test_folders__no_two_regions_share_one(void **state)
 	assert_string_equal(f.at[0].p, "a_b");
 	sonde_folders_release(&f);
 	sonde_tree_free(t);
-	sonde_launches_free(l);
+	sonde_cells_free(c);
 	made_release(&m);
 }
 
@@ -396,9 +395,8 @@ static void test_every_format__short_memory_is_an_error(void **state)
 		sonde_export_text, sonde_export_json, sonde_export_md, sonde_export_csv};
 	const struct sonde_export_options o = {
 		.is_utf8 = true, .max_kernels = 2, .lists_kernels = true, .config = "a: b\n"};
-	const struct sonde_selection all = {0};
 	const struct sonde_choice choice = {0};
-	struct sonde_launches *l = NULL;
+	struct sonde_cells *c;
 	struct sonde_tree *t = NULL;
 	struct made m;
 	uint64_t n;
@@ -406,8 +404,8 @@ static void test_every_format__short_memory_is_an_error(void **state)
 
 	(void)state;
 	small_run(&m, "A::A1");
-	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
-	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	c = folded(m.r, NULL);
+	assert_int_equal(sonde_tree_build(&t, c, &choice, NULL), 0);
 	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		uint64_t before = sonde_alloc_count(), nr;
 		struct sonde_sink to;
@@ -428,7 +426,7 @@ static void test_every_format__short_memory_is_an_error(void **state)
 		}
 	}
 	sonde_tree_free(t);
-	sonde_launches_free(l);
+	sonde_cells_free(c);
 	made_release(&m);
 }
 

@@ -4,8 +4,8 @@
 
 #include "export/format.h"
 
+#include "folded.h"
 #include "made.h"
-#include "unit.h"
 
 #define TIME "gpu__time_duration.sum"
 
@@ -16,19 +16,17 @@ static inline struct sonde_buf exported_chosen(const struct made *m, exporter f,
 	const struct sonde_export_options *options, struct sonde_choice choice)
 {
 	const struct sonde_export_options defaults = {.is_utf8 = true};
-	const struct sonde_selection all = {0};
-	struct sonde_launches *l = NULL;
+	struct sonde_cells *c = folded(m->r, &choice);
 	struct sonde_tree *t = NULL;
 	struct sonde_err err = {0};
 	struct sonde_sink to;
 
 	sonde_sink_init_string(&to);
-	assert_int_equal(sonde_launches_build(&l, m->r, &all, &err), 0);
-	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), 0);
+	assert_int_equal(sonde_tree_build(&t, c, &choice, &err), 0);
 	assert_int_equal(f(t, options ? options : &defaults, &to, &err), 0);
 	assert_false(to.buf.failed);
 	sonde_tree_free(t);
-	sonde_launches_free(l);
+	sonde_cells_free(c);
 	return to.buf;
 }
 

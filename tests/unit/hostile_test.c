@@ -1,5 +1,7 @@
 /* The whole way from a hostile report to the region tree: time grows with the size of the file. */
-#include "aggregate/tree.h"
+#include "attribute/launches.h"
+#include "fold/fold.h"
+#include "tree/tree.h"
 #include "attribute/launches.h"
 #include "read/records.h"
 
@@ -13,9 +15,9 @@
 
 static double seconds_to_build(make_hostile *make, uint32_t n)
 {
-	struct sonde_selection selection = {0};
-	struct sonde_choice choice = {0};
+	const struct sonde_fold_request request = {0};
 	struct sonde_launches *launches = NULL;
+	struct sonde_cells *part = NULL, *cells = NULL;
 	struct sonde_records *records = NULL;
 	struct sonde_tree *tree = NULL;
 	struct sonde_buf file = {0};
@@ -27,12 +29,17 @@ static double seconds_to_build(make_hostile *make, uint32_t n)
 	start = clock();
 	rc = open_bytes(&records, file.p, file.n, &err);
 	if (rc == 0)
-		rc = sonde_launches_build(&launches, records, &selection, &err);
+		rc = sonde_launches_build(&launches, records, &request.selection, &err);
 	if (rc == 0)
-		rc = sonde_tree_build(&tree, launches, &choice, &err);
+		rc = sonde_cells_fold(&part, launches, &request, &err);
+	if (rc == 0)
+		rc = sonde_cells_unite(&cells, &part, 1, &err);
+	if (rc == 0)
+		rc = sonde_tree_build(&tree, cells, &request.choice, &err);
 	if (rc && rc != SONDE_ERR_LIMIT) /* regions × metrics has an upper bound, and says so */
 		fail_msg("%s", err.msg);
 	sonde_tree_free(tree);
+	sonde_cells_free(cells);
 	sonde_launches_free(launches);
 	sonde_records_free(records);
 	sonde_buf_release(&file);

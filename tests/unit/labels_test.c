@@ -160,7 +160,7 @@ static void test_labels__regions_and_filters_have_the_new_label(void **state)
 	assert_int_equal(l->regions.nr, 1);
 	assert_true(sonde_str_is(l->regions.at[0].id, "ProfilerStep#*"));
 	assert_int_equal(l->presences.at[0].instances, 3);
-	assert_int_equal(l->nr_taken, 3);
+	assert_int_equal(l->tally.nr_taken, 3);
 	for (i = 0; i < l->label_rules.nr; i++)
 		assert_int_equal(l->label_rules.at[i].changed,
 			sonde_str_starts(l->label_rules.at[i].text, "^ProfilerStep") ? 3 : 0);

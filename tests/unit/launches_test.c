@@ -49,7 +49,7 @@ static void test_launches__stack_decides_the_path(void **state)
 	assert_int_equal(l->regions.nr, 2);
 	assert_non_null(find_region(l, "step/attn\\/qkv\\\\x"));
 	assert_int_equal(find_region(l, "step/attn\\/qkv\\\\x")->depth, 1);
-	assert_int_equal(l->nr_taken, 1);
+	assert_int_equal(l->tally.nr_taken, 1);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -238,9 +238,9 @@ static void test_launches__kernel_selection_keeps_regions_and_counts_the_rest(vo
 	made_launch(&m, "axpy", 1, &b);
 	made_launch(&m, "gemm_a", 0, NULL);
 	l = attribute(&m, &s);
-	assert_int_equal(l->nr_taken, 1);
-	assert_int_equal(l->nr_outside, 1);
-	assert_int_equal(l->nr_not_selected, 2);
+	assert_int_equal(l->tally.nr_taken, 1);
+	assert_int_equal(l->tally.nr_outside, 1);
+	assert_int_equal(l->tally.nr_not_selected, 2);
 	assert_true(find_region(l, "B")->is_shown);
 	sonde_launches_free(l);
 	made_release(&m);
@@ -267,7 +267,7 @@ static void test_launches__nvtx_selection_hides_other_regions(void **state)
 	s.nvtx_include.at = nothing;
 	l = attribute(&m, &s);
 	assert_true(find_region(l, "B")->is_shown);
-	assert_int_equal(l->nr_taken, 0);
+	assert_int_equal(l->tally.nr_taken, 0);
 	assert_int_equal(l->notes.texts.nr, 2);
 	assert_non_null(strstr(l->notes.texts.keys[0].p, "A, B"));
 	assert_non_null(strstr(l->notes.texts.keys[1].p, "'Z/' matches no range"));
@@ -362,7 +362,7 @@ static void test_launches__ranges_without_launches_are_regions_where_they_are_kn
 	l = attribute(&m, &idle);
 	assert_false(find_region(l, "A")->is_shown);
 	assert_true(find_region(l, "outer")->is_shown);
-	assert_int_equal(l->nr_taken, 0);
+	assert_int_equal(l->tally.nr_taken, 0);
 	assert_int_equal(l->notes.texts.nr, 0);
 	sonde_launches_free(l);
 	l = attribute(&m, &nothing);

@@ -144,7 +144,7 @@ static void test_origin__filters_see_the_path_that_was_hung(void **state)
 	made_init(&m);
 	make_graphs(&m);
 	assert_int_equal(sonde_launches_build(&l, m.r, &s, &err), 0);
-	assert_int_equal(l->nr_taken, 2);
+	assert_int_equal(l->tally.nr_taken, 2);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -216,7 +216,7 @@ static void test_origin__backward_hangs_below_the_adopted_stack(void **state)
 	is_in(l, 0, "step/backward/layer0/attn");
 	is_in(l, 1, "step/backward/layer1");
 	assert_int_equal(region(l, "step/backward/layer0")->kind, SONDE_REGION_BACKWARD);
-	assert_int_equal(l->nr_adopted, 2);
+	assert_int_equal(l->tally.nr_adopted, 2);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -279,7 +279,7 @@ static void test_origin__numbered_operators_hang_below_backward(void **state)
 		assert_int_equal(region(l, "step/backward/layer0/" EVAL "AddmmBackward0")->kind,
 			SONDE_REGION_PUSH_POP);
 		assert_int_equal(entries(l, "step/backward/layer0/" EVAL "AddmmBackward0"), 1);
-		assert_int_equal(l->nr_adopted, engine == 1 ? 0 : 5);
+		assert_int_equal(l->tally.nr_adopted, engine == 1 ? 0 : 5);
 		sonde_launches_free(l);
 		l = build(m.r, true);
 		is_in(l, 3,
@@ -371,7 +371,7 @@ static void test_origin__long_paths_are_bounded(void **state)
 	for (i = 0; i < l->regions.nr; i++)
 		bytes += l->regions.at[i].id.n;
 	assert_true(bytes < (140u << 20));
-	assert_int_equal(l->nr_taken, 40000);
+	assert_int_equal(l->tally.nr_taken, 40000);
 	sonde_launches_free(l);
 	made_release(&m);
 }

@@ -1,7 +1,7 @@
 /* Operations, bytes and what is known of them. */
-#include "aggregate/roofline.h"
+#include "tree/roofline.h"
 
-#include "aggregated.h"
+#include "treed.h"
 
 static void test_roofline__counts_two_per_fused_multiply_add(void **state)
 {

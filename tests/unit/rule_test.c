@@ -1,4 +1,4 @@
-#include "aggregate/rule.h"
+#include "fold/rule.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* What timestamps tell: busy, span, idle and host time, streams. */
-#include "aggregated.h"
+#include "treed.h"
 
 static void stamp(struct made *m, uint64_t start, uint64_t end)
 {

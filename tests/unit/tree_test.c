@@ -1,6 +1,6 @@
-#include "aggregate/rule.h"
+#include "fold/rule.h"
 
-#include "aggregated.h"
+#include "treed.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -376,23 +376,22 @@ static void test_tree__a_metric_asked_for_must_be_in_the_capture(void **state)
 {
 	const char *words[] = {"sm__inst_execute.sum"};
 	struct sonde_choice choice = {.metrics = {words, 1}};
-	struct sonde_selection all = {0};
 	struct sonde_err err = {0};
-	struct sonde_launches *l;
+	struct sonde_cells *c;
 	struct sonde_tree *t;
 	struct made m;
 
 	(void)state;
 	small(&m);
-	assert_int_equal(sonde_launches_build(&l, m.r, &all, &err), 0);
-	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), SONDE_ERR_USAGE);
+	c = folded(m.r, &choice);
+	assert_int_equal(sonde_tree_build(&t, c, &choice, &err), SONDE_ERR_USAGE);
 	assert_non_null(strstr(err.msg, "did you mean sm__inst_executed.sum"));
 	choice.metrics_by_default = true;
-	assert_int_equal(sonde_tree_build(&t, l, &choice, &err), 0);
+	assert_int_equal(sonde_tree_build(&t, c, &choice, &err), 0);
 	assert_int_equal(t->notes.texts.nr, 1);
 	assert_int_equal(t->columns.nr, 0);
 	sonde_tree_free(t);
-	sonde_launches_free(l);
+	sonde_cells_free(c);
 	made_release(&m);
 }
 
@@ -464,7 +463,8 @@ static void check_file(const char *path)
 		fail_msg("%s", err.msg);
 	aggregate(&run, r, NULL);
 	assert_int_equal(
-		run.l->nr_taken + run.l->nr_outside + run.l->nr_not_selected, r->records.nr);
+		run.c->tally.nr_taken + run.c->tally.nr_outside +
+			run.c->tally.nr_not_selected, r->records.nr);
 	for (i = 0; i < run.t->reports.nr; i++)
 		check_report(&run, &run.t->reports.at[i]);
 	release(&run);

@@ -79,9 +79,8 @@ static void test_folded__stacks_may_count_launches(void **state)
 /* Entries of what is nested are no part of those around it: they are counted beside them. */
 static void test_weights__children_are_never_wider_than_their_parent(void **state)
 {
-	const struct sonde_selection all = {0};
 	const struct sonde_choice choice = {0};
-	struct sonde_launches *l = NULL;
+	struct sonde_cells *c;
 	struct sonde_tree *t = NULL;
 	struct sonde_weights w;
 	struct made m;
@@ -96,14 +95,14 @@ static void test_weights__children_are_never_wider_than_their_parent(void **stat
 		made_launch(&m, "gemm", 1, &b);
 		made_metric(&m, TIME, 100);
 	}
-	assert_int_equal(sonde_launches_build(&l, m.r, &all, NULL), 0);
-	assert_int_equal(sonde_tree_build(&t, l, &choice, NULL), 0);
+	c = folded(m.r, NULL);
+	assert_int_equal(sonde_tree_build(&t, c, &choice, NULL), 0);
 	assert_int_equal(sonde_weights_build(&w, t, &t->reports.at[0], "entries", NULL), 0);
 	assert_true(w.own[0] == 1 && w.own[1] == 5);
 	assert_true(w.inclusive[0] == 6 && w.inclusive[1] == 5 && w.total == 6);
 	sonde_weights_release(&w);
 	sonde_tree_free(t);
-	sonde_launches_free(l);
+	sonde_cells_free(c);
 	made_release(&m);
 }
 
@@ -187,24 +186,34 @@ static void test_svg__boxes_are_as_wide_as_their_time(void **state)
 /* The run of small_run as a tree, for what is no exporter. */
 struct run {
 	struct made m;
-	struct sonde_launches *l;
+	struct sonde_cells *c;
 	struct sonde_tree *t;
 };
 
-static void open_run(struct run *r)
+/* With times, A is entered from 100 to 900, B inside to its end. */
+static void open_timed_run(struct run *r, bool has_times)
 {
-	const struct sonde_selection all = {0};
 	const struct sonde_choice choice = {0};
 
 	small_run(&r->m, "B");
-	assert_int_equal(sonde_launches_build(&r->l, r->m.r, &all, NULL), 0);
-	assert_int_equal(sonde_tree_build(&r->t, r->l, &choice, NULL), 0);
+	if (has_times) {
+		r->m.r->has_range_times = true;
+		r->m.r->ranges.at[0].time = (struct sonde_range_time){100, 900, 0};
+		r->m.r->ranges.at[1].time = (struct sonde_range_time){200, 900, 0};
+	}
+	r->c = folded(r->m.r, NULL);
+	assert_int_equal(sonde_tree_build(&r->t, r->c, &choice, NULL), 0);
+}
+
+static void open_run(struct run *r)
+{
+	open_timed_run(r, false);
 }
 
 static void close_run(struct run *r)
 {
 	sonde_tree_free(r->t);
-	sonde_launches_free(r->l);
+	sonde_cells_free(r->c);
 	made_release(&r->m);
 }
 
@@ -244,14 +253,6 @@ static void test_perfetto__without_times_is_a_usage_error(void **state)
 	close_run(&r);
 }
 
-/* Gives the two ranges of small_run times: A from 100 to 900, B inside to its end. */
-static void give_times(struct run *r)
-{
-	r->m.r->has_range_times = true;
-	r->m.r->ranges.at[0].time = (struct sonde_range_time){100, 900, 0};
-	r->m.r->ranges.at[1].time = (struct sonde_range_time){200, 900, 0};
-}
-
 static void test_tracks__entries_are_events_of_their_thread(void **state)
 {
 	struct sonde_tracks s;
@@ -260,7 +261,8 @@ static void test_tracks__entries_are_events_of_their_thread(void **state)
 	(void)state;
 	open_run(&r);
 	assert_false(sonde_tracks_exist(r.t));
-	give_times(&r);
+	close_run(&r);
+	open_timed_run(&r, true);
 	assert_true(sonde_tracks_exist(r.t));
 	assert_int_equal(sonde_tracks_build(&s, r.t, 100, NULL), 0);
 	assert_int_equal(s.tracks.nr, 1);
@@ -281,8 +283,7 @@ static void test_perfetto__entries_are_complete_events_in_microseconds(void **st
 	struct run r;
 
 	(void)state;
-	open_run(&r);
-	give_times(&r);
+	open_timed_run(&r, true);
 	sonde_sink_init_string(&to);
 	assert_int_equal(sonde_export_perfetto(r.t, &o, &to, NULL), 0);
 	assert_non_null(strstr(to.buf.p, "\"name\":\"A\",\"ts\":0.000,\"dur\":0.800"));
@@ -303,8 +304,7 @@ static void test_viewers__short_memory_is_an_error_at_every_allocation(void **st
 	size_t i, n;
 
 	(void)state;
-	open_run(&r);
-	give_times(&r);
+	open_timed_run(&r, true);
 	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		for (n = 1; n < 5000; n++) {
 			uint64_t before = sonde_alloc_count();

@@ -1,0 +1,185 @@
+/*
+ * Why a report is empty or thin: decided over all inputs together, so that a
+ * report of many captures and one of their cells say the same.
+ */
+#include "attribute/regions.h"
+
+#include <string.h>
+
+size_t sonde_selection_nr_words(const struct sonde_selection *s)
+{
+	return s->nvtx_include.nr + s->nvtx_exclude.nr + s->kernel_include.nr +
+	       s->kernel_exclude.nr;
+}
+
+void sonde_tally_add_function(struct sonde_tally *t, struct sonde_str name)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_functions; i++)
+		if (sonde_str_eq(t->functions[i], name))
+			return;
+	if (t->nr_functions < SONDE_MAX_FUNCTIONS)
+		t->functions[t->nr_functions++] = name;
+}
+
+/* The label a word asks for, without domain and anchors. */
+static struct sonde_str label_of(const char *expression)
+{
+	struct sonde_str rest, word = sonde_str_from(expression);
+
+	sonde_str_cut(word, '@', &rest);
+	word = rest.n ? rest : word;
+	while (word.n && strchr("/]*", word.p[word.n - 1]))
+		word.n--;
+	while (word.n && word.p[0] == '[')
+		word = (struct sonde_str){word.p + 1, word.n - 1};
+	return word;
+}
+
+bool sonde_label_is_near(struct sonde_str label, const char *word)
+{
+	struct sonde_str want = label_of(word);
+	const char *end = label.n > want.n + 2 ? label.p + label.n - want.n : NULL;
+	size_t i;
+
+	if (want.n && end && memcmp(end - 2, "::", 2) == 0 && memcmp(end, want.p, want.n) == 0)
+		return true;
+	for (i = 0; i < want.n && i < label.n && (want.p[i] | 0x20) == (label.p[i] | 0x20); i++)
+		;
+	if (i == want.n && i == label.n)
+		return true;
+	return want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1);
+}
+
+static void list_regions(const struct sonde_outcome *o, struct sonde_buf *out)
+{
+	size_t i;
+
+	for (i = 0; i < o->nr_regions && i < 8; i++) {
+		sonde_buf_puts(out, i ? ", " : "");
+		sonde_buf_str(out, o->regions[i].id);
+	}
+	if (i < o->nr_regions)
+		sonde_buf_printf(out, " and %zu more", o->nr_regions - i);
+}
+
+/* Function names as they come, each once: what a pattern could have matched. */
+static void list_functions(const struct sonde_tally *t, struct sonde_buf *out)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_functions && i < SONDE_MAX_FUNCTIONS - 1; i++)
+		sonde_buf_printf(
+			out, "%s%.*s", i ? ", " : "", SONDE_STR_ARG(t->functions[i]));
+	sonde_buf_puts(out, i < t->nr_functions ? " and more" : "");
+}
+
+/* Says why no launch is left by the kernel selection. */
+static void explain_kernels(const struct sonde_outcome *o, struct sonde_notes *notes)
+{
+	bool has_ranges = o->selection->nvtx_include.nr || o->selection->nvtx_exclude.nr;
+	struct sonde_buf names = {0};
+
+	list_functions(o->tally, &names);
+	sonde_note(notes, "%s; the kernels in this capture are: %s",
+		has_ranges ? "no launch matches both the NVTX and the kernel selection"
+		: o->selection->kernel_include.nr
+			? "no launch matches the kernel selection (a whole name, one with * and "
+			  "?, or regex:...)"
+			: "the kernel selection excludes every launch",
+		names.failed || !names.n ? "?" : names.p);
+	sonde_buf_release(&names);
+}
+
+static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes *notes)
+{
+	const struct sonde_selection *s = o->selection;
+	const struct sonde_tally *t = o->tally;
+	struct sonde_buf names = {0};
+
+	if (!t->nr_launches && o->nr_regions)
+		sonde_note(notes, "no GPU work in this capture: regions have host times only");
+	else if (!t->nr_launches)
+		sonde_note(notes, "the capture holds no results: nothing was profiled");
+	else if (!o->nr_regions)
+		sonde_note(notes,
+			"no NVTX range was open at any launch, so nothing could be put into "
+			"regions%s (was the program captured with 'ncu --nvtx', and does it push "
+			"ranges on the thread that launches?)",
+			t->nr_outside ? "; the table by kernel is the baseline" : "");
+	list_regions(o, &names);
+	if (o->nr_regions && !t->takes_range && !names.failed)
+		sonde_note(notes,
+			"no %s matches the NVTX selection; the ranges in this capture are: %s",
+			t->nr_launches ? "launch" : "range", names.p);
+	else if (t->nr_launches && !t->nr_taken && !t->nr_outside &&
+		 (s->kernel_include.nr || s->kernel_exclude.nr))
+		explain_kernels(o, notes);
+	sonde_buf_release(&names);
+}
+
+/* The one label somebody who wrote `word` may have meant; empty when there is none, or several. */
+static struct sonde_str near_label(const struct sonde_outcome *o, const char *word)
+{
+	struct sonde_str near = {NULL, 0};
+	size_t i;
+
+	for (i = 0; i < o->nr_regions; i++) {
+		struct sonde_str label = o->labels->keys[o->regions[i].label];
+
+		if (!sonde_label_is_near(label, word))
+			continue;
+		if (near.n && !sonde_str_eq(near, label))
+			return (struct sonde_str){NULL, 0};
+		near = label;
+	}
+	return near;
+}
+
+static void note_ranges(const struct sonde_outcome *o, const char *what, struct sonde_words words,
+	const bool *is_met, struct sonde_notes *notes)
+{
+	size_t i;
+
+	for (i = 0; i < words.nr; i++) {
+		struct sonde_str near;
+
+		if (is_met[i])
+			continue;
+		near = near_label(o, words.at[i]);
+		sonde_note(notes, "NVTX %s '%s' matches no range%s%.*s%s", what, words.at[i],
+			near.n ? ", did you mean '" : "", SONDE_STR_ARG(near), near.n ? "'?" : "");
+	}
+}
+
+static void note_kernels(const char *what, struct sonde_words words, const bool *is_met,
+	struct sonde_notes *notes)
+{
+	size_t i;
+
+	for (i = 0; i < words.nr; i++)
+		if (!is_met[i])
+			sonde_note(
+				notes, "kernel %s '%s' matches no kernel", what, words.at[i]);
+}
+
+void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *notes)
+{
+	const struct sonde_selection *s = o->selection;
+	const struct sonde_tally *t = o->tally;
+	const bool *is_met = t->is_met;
+
+	explain_emptiness(o, notes);
+	if (o->nr_regions)
+		note_ranges(o, "include", s->nvtx_include, is_met, notes);
+	is_met += s->nvtx_include.nr;
+	if (o->nr_regions && !s->is_exclude_done)
+		note_ranges(o, "exclude", s->nvtx_exclude, is_met, notes);
+	is_met += s->nvtx_exclude.nr;
+	if (t->nr_taken) /* that all of them take nothing is said otherwise */
+		note_kernels("include", s->kernel_include, is_met, notes);
+	is_met += s->kernel_include.nr;
+	if (t->nr_launches)
+		note_kernels("exclude", s->kernel_exclude, is_met, notes);
+}

@@ -1,0 +1,148 @@
+/*
+ * Regions and scopes: what attribution arranges everything by, and what was
+ * asked for. Launches have these tables, and cells keep them.
+ */
+#ifndef SONDE_ATTRIBUTE_REGIONS_H
+#define SONDE_ATTRIBUTE_REGIONS_H
+
+#include "attribute/filter.h"
+#include "base/arena.h"
+#include "read/inputs.h"
+
+/* What was asked for. Everything borrowed; all zero = everything. */
+struct sonde_selection {
+	struct sonde_words nvtx_include, nvtx_exclude;
+	struct sonde_words kernel_include, kernel_exclude;
+	bool stack_only;      /* report.nesting=stack: labels like A::A1 never decide a parent */
+	bool own_threads;     /* report.threads=own: no thread takes the ranges of another */
+	bool no_origins;      /* report.origins=off: work is where it was launched, and there only */
+	struct sonde_words labels; /* report.labels: known, raw, auto or rules; none = known */
+	bool is_exclude_done; /* by the capture: that nvtx_exclude meets nothing is no news */
+};
+
+/* What a region stands for. The first two are enum sonde_range_kind. */
+enum sonde_region_kind {
+	SONDE_REGION_PUSH_POP = SONDE_PUSH_POP,
+	SONDE_REGION_START_END = SONDE_START_END,
+	/* Never open itself: work launched in the region above was written in such a range. */
+	SONDE_REGION_GRAPH,    /* … when its CUDA graph was captured */
+	SONDE_REGION_BACKWARD, /* … by the forward operator it is the backward of */
+};
+const char *sonde_region_kind_name(enum sonde_region_kind k);  /* "push_pop", … */
+const char *sonde_region_kind_words(enum sonde_region_kind k); /* "push/pop", … for people */
+/* What stands behind the label in lists: " (start/end)", " (graph)", … or nothing. */
+const char *sonde_region_kind_mark(enum sonde_region_kind k);
+
+/*
+ * A region: a path of labels in one domain. Its parent comes before it; among
+ * siblings the order is that of first entry.
+ */
+struct sonde_region {
+	struct sonde_str id; /* [domain@] labels joined by '/', with '/' and '\' escaped */
+	uint32_t parent;     /* SONDE_NONE = a root */
+	uint32_t label;	     /* label number, see sonde_region_label */
+	uint32_t domain;     /* string number, SONDE_NONE = the default domain */
+	uint32_t depth;	     /* 0 = a root */
+	uint8_t kind;	     /* enum sonde_region_kind */
+	bool is_shown;	     /* false: every launch in it was excluded by the NVTX selection */
+};
+
+/*
+ * How results were measured. The same region gives different figures each way, so results of
+ * different ways are never summed.
+ */
+enum sonde_measured {
+	SONDE_MEASURED_KERNEL, /* launch by launch */
+	SONDE_MEASURED_RANGE,  /* ranges, replayed inside the program; where a CSV does not tell */
+	SONDE_MEASURED_APP_RANGE, /* ranges, by running the whole program again */
+};
+#define SONDE_NR_MEASURED 3
+const char *sonde_measured_name(enum sonde_measured m); /* "kernel", "range", "app-range" */
+
+/* Where results come from: one process on one device, measured one way. */
+struct sonde_scope {
+	struct sonde_str name; /* "process:4519/device:0" */
+	uint32_t process;
+	uint32_t device;  /* SONDE_NONE: a process that used no device */
+	uint8_t measured; /* enum sonde_measured */
+};
+
+/* Which region a launch belongs to exclusively, per domain and start/end range: a slice of `homes`.
+ */
+struct sonde_place {
+	uint32_t first, nr;
+};
+
+enum sonde_launch_state {
+	SONDE_LAUNCH_TAKEN,	   /* selected, inside at least one region */
+	SONDE_LAUNCH_OUTSIDE,	   /* selected, but no range was open */
+	SONDE_LAUNCH_NOT_SELECTED, /* the NVTX or kernel selection left it out */
+};
+
+/* Why a launch is in no region. */
+enum sonde_outside {
+	SONDE_OUTSIDE_NO_RANGE,	   /* no range open, on no thread of its process */
+	SONDE_OUTSIDE_TWO_THREADS, /* none of its own, and two and more threads have one */
+	SONDE_OUTSIDE_NO_CALL,	   /* the capture does not have the call that launched it */
+};
+#define SONDE_NR_OUTSIDE 3
+const char *sonde_outside_name(enum sonde_outside o); /* "no range open", … */
+
+/* Launches without a region, by thread: shown in the coverage notes. */
+struct sonde_stray {
+	uint32_t process;
+	uint64_t thread;
+	uint64_t launches;
+};
+
+/* A rule that rewrote labels, and how many (each different one once). */
+struct sonde_label_rule {
+	struct sonde_str text; /* "REGEX => REPLACEMENT" */
+	uint64_t changed;
+};
+
+/* The most function names a note lists, and one more to know that there are more. */
+#define SONDE_MAX_FUNCTIONS 9
+
+/* What the selection met. Tallies of several inputs add up. */
+struct sonde_tally {
+	uint64_t nr_launches, nr_taken, nr_outside, nr_not_selected, nr_adopted;
+	uint64_t nr_outside_by[SONDE_NR_OUTSIDE];
+	bool takes_range; /* the NVTX selection takes something inside a range */
+	/* Whether each word of the selection meets anything: NVTX include and exclude, then
+	 * kernels. */
+	bool *is_met;
+	struct sonde_str functions[SONDE_MAX_FUNCTIONS]; /* the first ones there are, each once */
+	size_t nr_functions;
+};
+size_t sonde_selection_nr_words(const struct sonde_selection *s);
+/* Adds a function name unless it is there or there are enough. Borrowed. */
+void sonde_tally_add_function(struct sonde_tally *t, struct sonde_str name);
+
+/*
+ * Says why a report is empty or thin and what to do about it, and which words of
+ * the selection nothing meets.
+ */
+struct sonde_outcome {
+	const struct sonde_selection *selection;
+	const struct sonde_tally *tally;
+	const struct sonde_region *regions;
+	size_t nr_regions;
+	const struct sonde_map *labels; /* by the regions' label numbers */
+};
+void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *notes);
+
+/* Sorts scopes by process id, host, input, device, kernels first. */
+void sonde_scopes_sort(
+	struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes);
+/* Names sorted scopes, each differently. False: no memory. */
+bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
+	struct sonde_arena *arena);
+
+/*
+ * Whether somebody who wrote `word` may have meant a region with this label: equal but for case or
+ * a letter or two, or the end of it (`A1` for `A::A1`).
+ */
+bool sonde_label_is_near(struct sonde_str label, const char *word);
+
+#endif

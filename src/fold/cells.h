@@ -1,0 +1,159 @@
+/*
+ * Cells: everything a report needs of its inputs, without the launches.
+ *
+ * A cell is all selected launches of one kernel in one place of one scope, as
+ * accumulators. Around the cells lie the tables they speak of: inputs,
+ * processes, devices, metrics, sections, regions, scopes, places, and what each
+ * scope knows of each region. Nothing points back into records or launches:
+ * these are freed as soon as an input is folded, and cells can be written to a
+ * file (partial.h) and read back as they were.
+ *
+ * Merging adds no numbers. Each input is folded by itself, which is right
+ * because no scope crosses inputs; `sonde_cells_unite` puts the tables of many
+ * side by side, inputs sorted by what they are and not by how they came. Every
+ * sum over cells is made later, when a figure is made, in that one order. So any
+ * order and any grouping of merging gives the same bytes, which no rounding and
+ * no compensation could promise.
+ */
+#ifndef SONDE_FOLD_CELLS_H
+#define SONDE_FOLD_CELLS_H
+
+#include "attribute/regions.h"
+#include "fold/rule.h"
+
+#define SONDE_MAX_MODES 64 /* distinct values kept of a launch fact; the rest only count */
+
+/* How often each value occurred. */
+struct sonde_modes {
+	uint32_t nr, cap;
+	uint64_t other; /* occurrences of values beyond the cap */
+	struct sonde_mode {
+		double v; /* a number, or the number of a text */
+		uint64_t count;
+		bool is_text;
+	} * at;
+};
+
+/* One accumulator; which members count depends on the method of the metric's rule. */
+struct sonde_acc {
+	uint64_t nr;	     /* launches that had the metric */
+	uint64_t nr_weighed; /* MEAN: of those, launches that had the weight */
+	double a; /* SUM, UPPER, LOWER: Σ v · MEAN: Σ w·v · MAX: max · MODE: smallest */
+	double w; /* MEAN: Σ w */
+	double b; /* MEAN: Σ t·v · SUM, UPPER, LOWER: largest v · MODE: largest */
+	double t; /* MEAN: Σ t */
+	union {
+		struct sonde_modes *modes; /* MODE, SAME; NULL until the first value */
+		double top;		   /* MEAN: largest v; no weighted mean can exceed it */
+	};
+};
+
+struct sonde_cell {
+	uint32_t scope, place, kernel; /* kernel: string number */
+	uint64_t launches, copies;     /* copies: of the launches */
+	double time_ns, copy_ns, copy_bytes;
+	struct sonde_acc *acc; /* as many as its input's kit says */
+};
+
+/*
+ * What inputs have in common that captured the same metrics: which of them are
+ * accumulated, and the constituents of throughputs. How they are weighed follows
+ * from that by the rules (plans.h).
+ */
+struct sonde_kit {
+	uint32_t input;		      /* the first that has it: its `has` is that of all */
+	struct sonde_str *breakdowns; /* by metric number: its constituents, p NULL = not told */
+	uint32_t *at; /* by metric number: which accumulator of a cell, SONDE_NONE = not kept */
+	uint32_t nr;  /* accumulators of a cell */
+};
+
+/* What a stream did for a region. */
+struct sonde_stream {
+	uint32_t context;
+	uint64_t stream;
+	uint64_t launches;
+	double time_ns, busy_ns; /* the sum of its launches, and their union */
+};
+
+/*
+ * What one scope knows of one region: entries, and what timestamps tell beyond
+ * sums. Regions around others are there too, be it without entries of their own.
+ */
+struct sonde_visit {
+	uint32_t scope, region;
+	bool is_present; /* false: only regions inside it are */
+	uint64_t instances;
+	uint64_t first_instances; /* of these, counted in no scope before: what adds up */
+	/*
+	 * With timestamps, NaN without: union of the launches' intervals; first start to last end;
+	 * without work between the first and last launch of an entry.
+	 */
+	double busy_ns, span_ns, idle_ns;
+	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
+	bool is_open;		/* an entry was never closed: host_ns is at least that */
+	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
+};
+
+/* All launches of a scope, whatever the selection. */
+struct sonde_scope_sum {
+	uint64_t launches;
+	double time_ns;
+};
+
+struct sonde_timeline; /* timeline.h */
+
+struct sonde_cells {
+	struct sonde_selection selection;
+	SONDE_VEC(struct sonde_input) inputs; /* united ones: by path, then content */
+	SONDE_VEC(struct sonde_process) processes;
+	SONDE_VEC(struct sonde_device) devices; /* by input */
+	SONDE_VEC(struct sonde_section) sections;
+	struct sonde_map strings;      /* labels, domains, kernels, metrics of sections */
+	struct sonde_map metric_names; /* all that inputs have, kept or not */
+	struct sonde_map texts;	       /* values that are words */
+	SONDE_VEC(struct sonde_region) regions;
+	SONDE_VEC(struct sonde_scope) scopes;
+	SONDE_VEC(struct sonde_scope_sum) sums; /* by scope */
+	SONDE_VEC(uint32_t) device_of; /* by scope, SONDE_NONE = unknown; of united cells */
+	SONDE_VEC(struct sonde_place) places;	/* place 0 = no region */
+	SONDE_VEC(uint32_t) homes;
+	SONDE_VEC(struct sonde_visit) visits; /* by scope, then region */
+	SONDE_VEC(struct sonde_stream) streams;
+	SONDE_VEC(struct sonde_stray) strays;
+	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
+	SONDE_VEC(struct sonde_kit) kits;
+	SONDE_VEC(uint32_t) kit_of;	    /* by input */
+	SONDE_VEC(struct sonde_cell) cells; /* by input, then in order of first launch */
+	struct sonde_tally tally;
+	bool has_range_times; /* entries without launches are known, and host times */
+	bool has_times;	      /* some entry or launch has a timestamp */
+	uint64_t nr_unclosed; /* ranges never closed */
+	uint64_t nr_untimed;  /* launches without a time */
+	uint64_t nr_damaged;  /* launches whose metrics could not be decoded in full … */
+	struct sonde_str damage; /* … and what was wrong with the first */
+	struct sonde_notes notes; /* of reading */
+	struct sonde_timeline *timeline; /* NULL: not kept */
+	struct sonde_arena arena;
+	SONDE_VEC(struct sonde_cells *) parts; /* private: whose memory united cells borrow */
+};
+
+void sonde_cells_free(struct sonde_cells *c);
+
+/*
+ * Unites cells of one selection, else SONDE_ERR_USAGE. Takes over all of `parts`,
+ * also on failure. An input that is there twice, by two partial reports say,
+ * counts once.
+ */
+int sonde_cells_unite(struct sonde_cells **out, struct sonde_cells **parts, size_t nr_parts,
+	struct sonde_err *err);
+
+/* Shorthands. */
+struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string); /* SONDE_NONE: "" */
+const struct sonde_kit *sonde_cells_kit(const struct sonde_cells *c, uint32_t scope);
+const struct sonde_device *sonde_cells_device(
+	const struct sonde_cells *c, uint32_t scope); /* NULL when unknown */
+/* Adds the notes that look at all inputs together, among them why little or nothing was selected.
+ */
+void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes);
+
+#endif

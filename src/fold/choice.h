@@ -1,0 +1,44 @@
+/*
+ * Which metrics and sections to report; all zero = the default choice. Borrowed.
+ */
+#ifndef SONDE_FOLD_CHOICE_H
+#define SONDE_FOLD_CHOICE_H
+
+#include "attribute/filter.h"
+#include "base/map.h"
+#include "read/inputs.h"
+
+struct sonde_choice {
+	struct sonde_words metrics, sections;
+	/* What the user named must be in the capture (SONDE_ERR_USAGE); what a default names, not.
+	 */
+	bool metrics_by_default, sections_by_default;
+	/* With nothing named: only what narrow tables show, for outputs that show no more. */
+	bool headline_only;
+	bool no_aggregate;
+};
+
+/* What narrow tables show when nobody chose metrics: the first of each row that is there. */
+#define SONDE_NR_HEADLINES 3
+extern const char *const sonde_headlines[SONDE_NR_HEADLINES][3];
+
+/* What a choice is made from. */
+struct sonde_offer {
+	const struct sonde_map *metrics; /* by number */
+	const struct sonde_section *sections;
+	size_t nr_sections;
+	const struct sonde_map *strings; /* that sections name their metrics by */
+	bool is_partial;		 /* of one input among others: keep what these may need */
+};
+
+/* Marks by number the metrics that are wanted and, unless `take` is NULL, the sections. */
+int sonde_choice_mark(const struct sonde_choice *c, const struct sonde_offer *from, bool *wanted,
+	bool *take, struct sonde_err *err);
+/* Marks what tells whether tensor cores worked, where what is wanted counts operations. */
+void sonde_choice_mark_tensor(const struct sonde_map *metrics, bool *wanted);
+
+/* How tensor cores show: the first of these, where it is there, asks no others. */
+#define SONDE_NR_TENSOR 3
+extern const char *const sonde_tensor_patterns[SONDE_NR_TENSOR];
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * What is wanted of a capture: named metrics and sections exactly; with neither
+ * named, everything the capture measured, without device facts and their kin.
+ */
+#include "fold/choice.h"
+
+#include "fold/rule.h"
+
+const char *const sonde_headlines[SONDE_NR_HEADLINES][3] = {
+	{"sm__throughput.avg.pct_of_peak_sustained_elapsed", NULL, NULL},
+	{"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+		"dram__throughput.avg.pct_of_peak_sustained_elapsed"},
+	{"sm__warps_active.avg.pct_of_peak_sustained_active", NULL, NULL},
+};
+
+/*
+ * Half-precision instructions outside the tensor cores may keep the tensor pipe busy too, so what
+ * tells its operations apart is asked first.
+ */
+const char *const sonde_tensor_patterns[SONDE_NR_TENSOR] = {
+	"sm__pipe_tensor_*_cycles_active.avg*",
+	"sm__pipe_tensor_cycles_active.avg*",
+	"sm__inst_executed_pipe_tensor*.sum",
+};
+
+static const char pseudo_section[] = "section0"; /* Nsight's name for metrics given by --metrics */
+
+/* With nothing named: all but device facts, or only the usual columns. */
+static bool is_wanted(struct sonde_str name, bool headline_only)
+{
+	size_t i, k;
+
+	for (i = 0; headline_only && i < SONDE_NR_HEADLINES; i++)
+		for (k = 0; k < 3 && sonde_headlines[i][k]; k++)
+			if (sonde_str_is(name, sonde_headlines[i][k]))
+				return true;
+	return !headline_only && !sonde_rule_for(name)->on_request;
+}
+
+static void mark_section(const struct sonde_offer *from, const struct sonde_section *s, bool *wanted)
+{
+	size_t i;
+
+	for (i = 0; i < s->metrics.nr; i++) {
+		uint32_t m =
+			sonde_map_find(from->metrics, from->strings->keys[s->metrics.at[i]]);
+
+		if (m != SONDE_NONE)
+			wanted[m] = true;
+	}
+}
+
+/* An input without a named section may have its metrics all the same: another input tells which. */
+static bool is_short(const struct sonde_choice *c, const struct sonde_offer *from,
+	const struct sonde_name_filter *sections)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->sections.nr && from->is_partial; i++) {
+		for (k = 0; k < from->nr_sections; k++)
+			if (sonde_name_filter_word_takes(sections, i, from->sections[k].id))
+				break;
+		if (k == from->nr_sections)
+			return true;
+	}
+	return false;
+}
+
+static void mark(const struct sonde_choice *c, const struct sonde_offer *from,
+	const struct sonde_name_filter *metrics, const struct sonde_name_filter *sections,
+	bool *wanted, bool *take)
+{
+	bool all = c->metrics.nr == 0 && c->sections.nr == 0, is_taken;
+	size_t i;
+
+	for (i = 0; i < from->metrics->nr; i++) {
+		struct sonde_str name = from->metrics->keys[i];
+
+		wanted[i] = all ? is_wanted(name, c->headline_only)
+				: c->metrics.nr && sonde_name_filter_takes(metrics, name);
+	}
+	for (i = 0; i < from->metrics->nr && is_short(c, from, sections); i++)
+		wanted[i] |= is_wanted(from->metrics->keys[i], false);
+	for (i = 0; i < from->nr_sections; i++) {
+		struct sonde_str id = from->sections[i].id;
+
+		is_taken = all ? !sonde_str_is(id, pseudo_section)
+			       : c->sections.nr && sonde_name_filter_takes(sections, id);
+		if (is_taken && !all)
+			mark_section(from, &from->sections[i], wanted);
+		if (take)
+			take[i] = is_taken;
+	}
+}
+
+int sonde_choice_mark(const struct sonde_choice *c, const struct sonde_offer *from, bool *wanted,
+	bool *take, struct sonde_err *err)
+{
+	struct sonde_name_filter *metrics = NULL, *sections = NULL;
+	int rc = sonde_name_filter_build(&metrics, c->metrics, err);
+
+	if (rc == 0)
+		rc = sonde_name_filter_build(&sections, c->sections, err);
+	if (rc == 0)
+		mark(c, from, metrics, sections, wanted, take);
+	sonde_name_filter_free(metrics);
+	sonde_name_filter_free(sections);
+	return rc;
+}
+
+void sonde_choice_mark_tensor(const struct sonde_map *metrics, bool *wanted)
+{
+	size_t i, k;
+
+	for (i = 0; i < metrics->nr; i++)
+		if (wanted[i] &&
+			sonde_str_glob(metrics->keys[i],
+				SONDE_STR("sm*__sass_thread_inst_executed_op_*_pred_on.sum")))
+			break;
+	if (i == metrics->nr)
+		return;
+	for (i = 0; i < metrics->nr; i++)
+		for (k = 0; k < SONDE_NR_TENSOR; k++)
+			wanted[i] |= sonde_str_glob(
+				metrics->keys[i], sonde_str_from(sonde_tensor_patterns[k]));
+}

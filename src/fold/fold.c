@@ -1,0 +1,379 @@
+/*
+ * Launches → accumulators. Each launch is decoded once and added to exactly one
+ * cell; every number of every report is then a sum over cells. All accumulators
+ * merge: that is what makes inclusive = exclusive + children hold by
+ * construction.
+ */
+#include "fold/fold_int.h"
+
+#include "base/alloc.h"
+#include "fold/plans.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_BYTES     (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
+#define MAX_LOOKED_AT 1000	   /* results of an input, for its breakdowns */
+
+struct filling {
+	struct sonde_folding f;
+	struct sonde_cells *c;
+	struct sonde_plans plans;
+	struct sonde_values values;
+	uint32_t time_metric;	/* SONDE_NONE: the capture has no times */
+	uint32_t bytes_metric;	/* of copies; SONDE_NONE: not captured */
+	struct sonde_map cell_keys;
+	uint32_t last_cell;   /* the number last looked up, SONDE_NONE = it was new */
+	uint64_t nr_bytes;    /* of accumulators */
+};
+
+static struct sonde_mode *mode_slot(struct sonde_arena *arena, struct sonde_modes *m)
+{
+	struct sonde_mode *at;
+
+	if (m->nr == m->cap) {
+		if (!arena || m->cap >= SONDE_MAX_MODES)
+			return NULL;
+		at = sonde_arena_calloc(arena, m->cap ? m->cap * 4 : 1, sizeof(*at));
+		if (!at)
+			return NULL;
+		if (m->nr)
+			memcpy(at, m->at, m->nr * sizeof(*at));
+		m->at = at;
+		m->cap = m->cap ? m->cap * 4 : 1;
+	}
+	return &m->at[m->nr++];
+}
+
+static void add_mode(
+	struct sonde_arena *arena, struct sonde_modes *m, const struct sonde_mode *mode)
+{
+	struct sonde_mode *slot;
+	uint32_t i;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->at[i].v == mode->v && m->at[i].is_text == mode->is_text) {
+			m->at[i].count += mode->count;
+			return;
+		}
+	slot = mode_slot(arena, m);
+	if (slot)
+		*slot = *mode;
+	else
+		m->other += mode->count;
+}
+
+static void add_fact(struct sonde_cells *c, struct sonde_acc *acc, double v, bool is_text)
+{
+	struct sonde_mode mode = {.v = v, .count = 1, .is_text = is_text};
+
+	if (!acc->modes)
+		acc->modes = sonde_arena_calloc(&c->arena, 1, sizeof(*acc->modes));
+	if (acc->modes)
+		add_mode(&c->arena, acc->modes, &mode);
+	if (!is_text) {
+		acc->a = acc->nr == 0 || v < acc->a ? v : acc->a;
+		acc->b = acc->nr == 0 || v > acc->b ? v : acc->b;
+	}
+	acc->nr++;
+}
+
+static void add_weighed(
+	const struct sonde_plan *p, struct sonde_acc *acc, double v, const double *num, double t)
+{
+	double w = p->weight[0] == SONDE_NONE ? NAN : num[p->weight[0]];
+
+	if (p->weight[1] != SONDE_NONE)
+		w *= num[p->weight[1]];
+	if (w >= 0) {
+		acc->a += w * v;
+		acc->w += w;
+		acc->nr_weighed++;
+	}
+	if (t >= 0) {
+		acc->b += t * v;
+		acc->t += t;
+	}
+	acc->top = acc->nr == 0 || v > acc->top ? v : acc->top;
+	acc->nr++;
+}
+
+static void add_number(
+	struct filling *x, const struct sonde_plan *p, struct sonde_acc *acc, double v)
+{
+	const double *num = x->values.num;
+	double t = x->time_metric == SONDE_NONE ? NAN : num[x->time_metric];
+
+	switch (p->method) {
+	case SONDE_METHOD_SUM:
+	case SONDE_METHOD_LOWER:
+	case SONDE_METHOD_UPPER:
+		acc->b = acc->nr == 0 || v > acc->b ? v : acc->b;
+		acc->a += v;
+		acc->nr++;
+		break;
+	case SONDE_METHOD_MAX:
+		acc->a = acc->nr == 0 || v > acc->a ? v : acc->a;
+		acc->nr++;
+		break;
+	case SONDE_METHOD_MEAN:
+	case SONDE_METHOD_PEAK:
+		add_weighed(p, acc, v, num, t);
+		break;
+	default:
+		add_fact(x->c, acc, v, false);
+		break;
+	}
+}
+
+static const struct sonde_planned *planned_of(const struct filling *x, uint32_t scope)
+{
+	return &x->plans.kits[sonde_cells_kit(x->c, scope) - x->c->kits.at];
+}
+
+static void add_values(struct filling *x, struct sonde_cell *cell)
+{
+	const struct sonde_planned *kit = planned_of(x, cell->scope);
+	const struct sonde_values *values = &x->values;
+	const uint32_t *at = sonde_cells_kit(x->c, cell->scope)->at;
+	size_t i;
+
+	for (i = 0; i < kit->list.nr; i++) {
+		const struct sonde_plan *p = &x->plans.plans.at[kit->list.at[i].slot];
+		double v = values->num[p->metric];
+
+		if (!isnan(v))
+			add_number(x, p, &cell->acc[kit->list.at[i].at], v);
+	}
+	for (i = 0; i < values->nr_texts; i++) {
+		uint32_t metric = values->texts[i].metric, slot = kit->slots[metric], text;
+
+		if (slot == SONDE_NONE || x->plans.plans.at[slot].method < SONDE_METHOD_SAME)
+			continue; /* words where a number belongs: missing */
+		text = sonde_cells__intern(x->c, &x->c->texts, values->texts[i].text, NULL);
+		if (text != SONDE_NONE)
+			add_fact(x->c, &cell->acc[at[metric]], text, true);
+	}
+}
+
+/* A new cell. Beyond MAX_BYTES the user must choose. */
+static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *key,
+	struct sonde_err *err)
+{
+	size_t nr = sonde_cells_kit(x->c, key[0])->nr;
+	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
+	struct sonde_cell *cell = NULL;
+
+	x->nr_bytes += nr * sizeof(*cell->acc);
+	if (x->nr_bytes > MAX_BYTES)
+		return sonde_err_set(err, SONDE_ERR_LIMIT,
+			"%zu metrics over %zu combinations of region and kernel need more than "
+			"4 GiB; choose fewer with --metrics",
+			nr, x->c->cells.nr);
+	bytes = sonde_arena_dup(&x->plans.arena, bytes);
+	if (bytes.p && sonde_map_add(&x->cell_keys, bytes, NULL) != SONDE_NONE)
+		cell = sonde_vec_push(&x->c->cells);
+	if (!cell)
+		return sonde_err_nomem(err);
+	cell->scope = key[0];
+	cell->place = key[1];
+	cell->kernel = x->f.string_of[key[2]];
+	cell->acc = sonde_arena_calloc(&x->c->arena, nr + 1, sizeof(*cell->acc));
+	*out = cell;
+	return cell->acc ? 0 : sonde_err_nomem(err);
+}
+
+/* The cell a launch counts in, made when new. */
+static int find_cell(struct sonde_cell **out, struct filling *x, const struct sonde_launch *launch,
+	struct sonde_err *err)
+{
+	uint32_t key[3] = {launch->scope, launch->place, launch->kernel};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+
+	if (x->last_cell < x->c->cells.nr) { /* launches of a kind come in a row */
+		struct sonde_cell *cell = *out = &x->c->cells.at[x->last_cell];
+
+		if (cell->scope == key[0] && cell->place == key[1] &&
+			cell->kernel == x->f.string_of[key[2]])
+			return 0;
+	}
+	x->last_cell = sonde_map_find(&x->cell_keys, bytes);
+	if (x->last_cell == SONDE_NONE)
+		return add_cell(out, x, key, err);
+	*out = &x->c->cells.at[x->last_cell];
+	return 0;
+}
+
+static void add_copy(const struct filling *x, struct sonde_cell *cell, double t)
+{
+	double bytes = x->bytes_metric == SONDE_NONE ? NAN : x->values.num[x->bytes_metric];
+
+	cell->copies++;
+	cell->copy_ns += isnan(t) ? 0 : t;
+	cell->copy_bytes += isnan(bytes) ? 0 : bytes;
+}
+
+static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
+{
+	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
+	struct sonde_err damage; /* filled in on failure only: a kilobyte a launch is dear */
+	struct sonde_cell *cell = NULL;
+	double t;
+	int rc;
+
+	damage.msg[0] = '\0';
+	if (sonde_records_values(x->f.r, launch->record, &x->values, &damage) != 0 &&
+		x->c->nr_damaged++ == 0) {
+		x->c->damage = sonde_str_from(damage.msg);
+		if (!sonde_cells__keep(x->c, &x->c->damage))
+			return sonde_err_nomem(err);
+	}
+	t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
+	x->c->nr_untimed += isnan(t);
+	sum->launches++;
+	sum->time_ns += isnan(t) ? 0 : t;
+	if (launch->state == SONDE_LAUNCH_NOT_SELECTED)
+		return 0;
+	rc = find_cell(&cell, x, launch, err);
+	if (rc)
+		return rc;
+	cell->launches++;
+	cell->time_ns += isnan(t) ? 0 : t;
+	if (x->f.r->records.at[launch->record].kind == SONDE_RESULT_MEMCPY)
+		add_copy(x, cell, t);
+	add_values(x, cell);
+	return 0;
+}
+
+/* Metrics of an input that list constituents: `breakdown:X`, for a throughput X. */
+static size_t count_breakdowns(const struct sonde_records *r, const struct sonde_input *in)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < r->metrics.nr; i++)
+		nr += sonde_input_has(in, (uint32_t)i) &&
+		      sonde_str_starts(r->metrics.at[i].name, "breakdown:");
+	return nr;
+}
+
+/* Takes the constituents one result lists; false: no memory. */
+static bool take_breakdowns(struct filling *x, struct sonde_kit *kit, size_t *missing)
+{
+	const struct sonde_values *v = &x->values;
+	size_t i;
+
+	for (i = 0; i < v->nr_texts; i++) {
+		struct sonde_str name = x->c->metric_names.keys[v->texts[i].metric];
+		uint32_t metric;
+
+		if (!sonde_str_starts(name, "breakdown:"))
+			continue;
+		name = (struct sonde_str){name.p + 10, name.n - 10};
+		metric = sonde_map_find(&x->c->metric_names, name);
+		if (metric == SONDE_NONE || kit->breakdowns[metric].p)
+			continue;
+		kit->breakdowns[metric] = v->texts[i].text;
+		if (!sonde_cells__keep(x->c, &kit->breakdowns[metric]))
+			return false;
+		--*missing;
+	}
+	return true;
+}
+
+/* The first result that lists the constituents of a throughput tells for the whole input. */
+static bool add_kit(struct filling *x, uint32_t input)
+{
+	const struct sonde_records *r = x->f.r;
+	struct sonde_kit *kit = sonde_vec_push(&x->c->kits);
+	uint32_t *kit_of = sonde_vec_push(&x->c->kit_of);
+	size_t missing = count_breakdowns(r, &r->inputs.at[input]), looked = 0, i;
+
+	if (!kit || !kit_of)
+		return false;
+	*kit_of = kit->input = input;
+	kit->breakdowns =
+		sonde_arena_calloc(&x->c->arena, r->metrics.nr + 1, sizeof(*kit->breakdowns));
+	if (!kit->breakdowns)
+		return false;
+	for (i = 0; i < r->records.nr && looked < MAX_LOOKED_AT && missing; i++) {
+		if (r->processes.at[r->records.at[i].process].input != input)
+			continue;
+		looked++;
+		if (sonde_records_values(r, (uint32_t)i, &x->values, NULL) == 0 &&
+			!take_breakdowns(x, kit, &missing))
+			return false;
+	}
+	return true;
+}
+
+/* Plans what is chosen and what that needs, and lays the accumulators out. */
+static int plan(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	const struct sonde_records *r = x->f.r;
+	const struct sonde_offer offer = {
+		&r->metric_names, r->sections.at, r->sections.nr, &r->strings, true};
+	bool *wanted = sonde_calloc(r->metrics.nr + 1, sizeof(*wanted));
+	uint32_t i;
+	int rc = wanted ? sonde_choice_mark(choice, &offer, wanted, NULL, err)
+			: sonde_err_nomem(err);
+
+	for (i = 0; rc == 0 && i < r->inputs.nr; i++)
+		rc = add_kit(x, i) ? 0 : sonde_err_nomem(err);
+	if (rc == 0) {
+		sonde_choice_mark_tensor(&r->metric_names, wanted);
+		rc = sonde_plans_init(&x->plans, x->c, err);
+	}
+	for (i = 0; rc == 0 && i < r->metrics.nr; i++)
+		if (wanted[i] && !sonde_plans_add(&x->plans, i))
+			rc = sonde_err_nomem(err);
+	if (rc == 0)
+		rc = sonde_plans_complete(&x->plans, err);
+	if (rc == 0)
+		rc = sonde_plans_settle(&x->plans, x->c, err);
+	sonde_free(wanted);
+	return rc;
+}
+
+static int fill(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	const struct sonde_launches *l = x->f.l;
+	size_t i;
+	int rc = sonde_values_init(&x->values, x->f.r, err);
+
+	x->time_metric = sonde_records_metric(x->f.r, SONDE_METRIC_TIME);
+	x->bytes_metric = sonde_records_metric(x->f.r, "memory__bytes.sum");
+	if (rc == 0)
+		rc = plan(x, choice, err);
+	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
+		if (!sonde_vec_push(&x->c->sums))
+			rc = sonde_err_nomem(err);
+	for (i = 0; rc == 0 && i < l->launches.nr; i++)
+		rc = add_launch(x, &l->launches.at[i], err);
+	sonde_values_release(&x->values);
+	return rc;
+}
+
+int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_cells *c = sonde_calloc(1, sizeof(*c));
+	struct filling x = {.f = {.c = c, .l = l, .r = l->records}, .c = c};
+	int rc = c ? sonde_fold__tables(&x.f, request->keeps_timeline, err) : sonde_err_nomem(err);
+
+	*out = NULL;
+	if (rc == 0)
+		rc = fill(&x, &request->choice, err);
+	if (rc == 0)
+		rc = sonde_fold__visits(&x.f, err);
+	if (rc == 0 && request->keeps_timeline)
+		rc = sonde_fold__timeline(&x.f, err);
+	sonde_plans_release(&x.plans);
+	sonde_map_release(&x.cell_keys);
+	sonde_free(x.f.string_of);
+	sonde_free(x.f.label_of);
+	if (rc)
+		sonde_cells_free(c);
+	else
+		*out = c;
+	return rc;
+}

@@ -1,0 +1,66 @@
+/*
+ * Inside the folding room.
+ *
+ *   rule.c, unit.c   how a metric rolls up, and its unit
+ *   choice_mark.c    which metrics are wanted
+ *   plans.c          what is accumulated, with the weights each input has
+ *   tables.c         launches → the tables around the cells
+ *   visits.c         … what each scope knows of each region
+ *   times.c          … with timestamps: busy time, span and host time
+ *   idle.c           … idle time inside entries
+ *   streams.c        … what each stream did
+ *   timeline.c       … single events
+ *   fold.c           launches → accumulators; the fold itself
+ *   parts.c          files and directories → parts
+ *   unite.c          parts → cells
+ *   inventory.c      launches → the list of a program's ranges
+ */
+#ifndef SONDE_FOLD_FOLD_INT_H
+#define SONDE_FOLD_FOLD_INT_H
+
+#include "attribute/launches.h"
+#include "fold/fold.h"
+
+/* Launches to cells: string numbers there to string numbers here, SONDE_NONE = not kept. */
+struct sonde_folding {
+	struct sonde_cells *c;
+	const struct sonde_launches *l;
+	const struct sonde_records *r;
+	uint32_t *string_of;
+	uint32_t *label_of; /* the same for the labels of the launches */
+};
+static inline uint32_t sonde_fold__string(const struct sonde_folding *f, uint32_t string)
+{
+	return string == SONDE_NONE ? SONDE_NONE : f->string_of[string];
+}
+
+/* Each: 0 or a negative code with `err` filled in. */
+/* Everything but kits, sums, visits and cells; with the strings a timeline needs. */
+int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_err *err);
+int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err);
+/* Fills in the times of the visits. */
+int sonde_fold__times(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
+int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
+
+/* A copy that lives as long as the cells; {NULL, 0} stays as it is. False: no memory. */
+bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text);
+/* Copies what a selection borrows. */
+bool sonde_cells__keep_selection(struct sonde_cells *c, const struct sonde_selection *s);
+/* Adds a key to a map of the cells, copied when new; SONDE_NONE: no memory. */
+uint32_t sonde_cells__intern(
+	struct sonde_cells *c, struct sonde_map *map, struct sonde_str key, bool *is_new);
+/* Frees the tables but not what they point to. */
+void sonde_cells__shed(struct sonde_cells *c);
+/* Whether two selections choose the same. */
+bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b);
+
+/* Moves the timeline of a part into that of `to`, with its numbers there. */
+struct sonde_moving {
+	struct sonde_cells *to, *from;
+	uint32_t process; /* of the first process */
+	uint32_t *string_of, *region_of, *place_of, *scope_of;
+};
+bool sonde_timeline__move(const struct sonde_moving *m);
+void sonde_timeline__free(struct sonde_timeline *t);
+
+#endif

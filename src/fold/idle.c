@@ -1,0 +1,130 @@
+/*
+ * What the entries of a region tell about its launches: how long the GPU had
+ * nothing to do between the first and the last launch of an entry.
+ *
+ * A region entered a hundred times has a span that reaches over everything
+ * between its entries, so idle time is counted inside entries only: the union
+ * over entries of first start → last end, less the busy time. For a region
+ * entered once that is span − busy.
+ */
+#include "fold/idle.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l, struct sonde_err *err)
+{
+	*x = (struct sonde_idle){.l = l};
+	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
+	x->of_sets = sonde_calloc(l->records->sets.nr + l->sets.nr + 1, sizeof(*x->of_sets));
+	x->tracks = sonde_malloc((l->regions.nr + 1) * sizeof(*x->tracks));
+	return x->windows && x->of_sets && x->tracks ? 0 : sonde_err_nomem(err);
+}
+
+void sonde_idle__release(struct sonde_idle *x)
+{
+	sonde_free(x->windows);
+	sonde_free(x->of_sets);
+	sonde_free(x->tracks);
+	sonde_vec_release(&x->touched);
+	sonde_vec_release(&x->sets);
+}
+
+/* Launches in the same open ranges go together: there may be many of both. */
+static bool touch_set(struct sonde_idle *x, uint32_t set, const struct sonde_record_time *time)
+{
+	struct sonde_record_time *window = &x->of_sets[set];
+	uint32_t *slot;
+
+	if (window->end_ns) {
+		window->end_ns = time->end_ns > window->end_ns ? time->end_ns : window->end_ns;
+		return true;
+	}
+	slot = sonde_vec_push(&x->sets);
+	if (!slot)
+		return false;
+	*slot = set;
+	*window = *time;
+	return true;
+}
+
+/* The entries a launch lies in: launches come by start, so the first to touch has the first. */
+static bool touch(struct sonde_idle *x, uint32_t range, const struct sonde_record_time *time)
+{
+	const struct sonde_range *ranges = x->l->records->ranges.at;
+	uint32_t *slot;
+
+	for (; range != SONDE_NONE; range = ranges[range].parent) {
+		struct sonde_record_time *window = &x->windows[range];
+
+		if (window->end_ns) {
+			window->end_ns =
+				time->end_ns > window->end_ns ? time->end_ns : window->end_ns;
+			continue;
+		}
+		slot = sonde_vec_push(&x->touched);
+		if (!slot)
+			return false;
+		*slot = range;
+		*window = *time;
+	}
+	return true;
+}
+
+static void count_idle(struct sonde_idle *x, const struct sonde_stay *stay)
+{
+	const struct sonde_range *ranges = x->l->records->ranges.at;
+	size_t i;
+
+	memset(x->tracks, 0, stay->nr * sizeof(*x->tracks));
+	for (i = 0; i < x->touched.nr; i++) {
+		uint32_t range = x->touched.at[i], region = x->l->region_of.at[range];
+
+		/* Above an outermost range there may be regions by the rule of labels. */
+		for (; region != SONDE_NONE; region = x->l->regions.at[region].parent) {
+			if (stay->of[region] != SONDE_NONE)
+				sonde_track__extend(
+					&x->tracks[stay->of[region]], &x->windows[range]);
+			if (ranges[range].parent != SONDE_NONE)
+				break;
+		}
+	}
+	for (i = 0; i < stay->nr; i++) {
+		struct sonde_visit *n = &stay->at[i];
+		double inside = (double)x->tracks[i].busy_ns;
+
+		if (x->tracks[i].is_used)
+			n->idle_ns = inside > n->busy_ns ? inside - n->busy_ns : 0;
+	}
+	for (i = 0; i < x->touched.nr; i++)
+		x->windows[x->touched.at[i]] = (struct sonde_record_time){0};
+	x->touched.nr = 0;
+}
+
+bool sonde_idle__scope(struct sonde_idle *x, const struct sonde_stay *stay,
+	const struct sonde_stamp *stamps, size_t nr)
+{
+	const struct sonde_records *records = x->l->records;
+	size_t i, k;
+	bool ok = true;
+
+	for (i = 0; i < nr && ok; i++) {
+		const struct sonde_launch *launch = &x->l->launches.at[stamps[i].launch];
+
+		ok = touch_set(x, launch->open, &records->records.at[launch->record].time);
+	}
+	for (i = 0; i < x->sets.nr && ok; i++) {
+		const uint32_t *members;
+		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);
+
+		for (k = 0; k < set.nr && ok; k++)
+			ok = touch(x, members[k], &x->of_sets[x->sets.at[i]]);
+		x->of_sets[x->sets.at[i]] = (struct sonde_record_time){0};
+	}
+	x->sets.nr = 0;
+	if (ok)
+		count_idle(x, stay);
+	return ok;
+}

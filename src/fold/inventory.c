@@ -1,0 +1,214 @@
+#include "fold/inventory.h"
+
+#include "attribute/launches.h"
+#include "attribute/levels.h"
+#include "base/alloc.h"
+
+#include <math.h>
+
+/* Scratch, by region. */
+struct work {
+	struct sonde_inventory *v;
+	const struct sonde_launches *l;
+	struct sonde_inventory_row *rows;
+	struct last {
+		uint64_t thread;
+		uint32_t process; /* SONDE_NONE = nobody yet */
+	} * last;		  /* who entered last: entries of one thread come in a row */
+	uint64_t *counted;	  /* the last launch counted, plus one */
+	struct sonde_map threads; /* {region, process, thread} */
+};
+
+static void add(double *sum, double v)
+{
+	*sum = isnan(*sum) ? v : *sum + v;
+}
+
+static bool add_thread(struct work *w, uint32_t region, const struct sonde_range *range)
+{
+	struct last *last = &w->last[region];
+	uint32_t key[4] = {
+		region, range->process, (uint32_t)range->thread, (uint32_t)(range->thread >> 32)};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+	bool is_new;
+	uint32_t number;
+
+	if (last->process == range->process && last->thread == range->thread)
+		return true;
+	*last = (struct last){range->thread, range->process};
+	number = sonde_map_add(&w->threads, bytes, &is_new);
+	if (number == SONDE_NONE)
+		return false;
+	if (!is_new)
+		return true;
+	bytes = sonde_arena_dup(&w->v->arena, bytes);
+	if (!bytes.p)
+		return false;
+	sonde_map_rekey(&w->threads, number, bytes);
+	w->rows[region].threads++;
+	return true;
+}
+
+static bool add_entries(struct work *w)
+{
+	const struct sonde_launches *l = w->l;
+	const struct sonde_records *r = l->records;
+	size_t i;
+
+	for (i = 0; i < r->ranges.nr; i++) {
+		uint32_t region = l->region_of.at[i];
+
+		if (region == SONDE_NONE)
+			continue;
+		w->rows[region].instances += !r->ranges.at[i].is_inherited;
+		if (!add_thread(w, region, &r->ranges.at[i]))
+			return false;
+		if (r->ranges.at[i].time.end_ns) {
+			const struct sonde_range_time *t = &r->ranges.at[i].time;
+
+			add(&w->rows[region].host_ns,
+				t->end_ns > t->begin_ns ? (double)(t->end_ns - t->begin_ns) : 0);
+			if (t->cpu_ns)
+				add(&w->rows[region].cpu_ns, (double)t->cpu_ns);
+		}
+	}
+	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of these is not known */
+		if (r->ranges.at[i].is_open && l->region_of.at[i] != SONDE_NONE)
+			w->rows[l->region_of.at[i]].cpu_ns = NAN;
+	return true;
+}
+
+static void add_launches(struct work *w)
+{
+	const struct sonde_launches *l = w->l;
+	size_t i, k;
+	uint32_t at;
+
+	for (i = 0; i < l->launches.nr; i++) {
+		const struct sonde_place *p = &l->places.at[l->launches.at[i].place];
+
+		if (l->launches.at[i].state != SONDE_LAUNCH_TAKEN)
+			continue;
+		for (k = 0; k < p->nr; k++)
+			for (at = l->homes.at[p->first + k];
+				at != SONDE_NONE && w->counted[at] != i + 1;
+				at = l->regions.at[at].parent) {
+				w->counted[at] = i + 1;
+				w->rows[at].launches++;
+			}
+	}
+}
+
+static int add_expression(struct work *w, uint32_t region, struct sonde_err *err)
+{
+	struct sonde_buf b = {0};
+	bool is_good;
+	int rc = sonde_region_expression_checked(&b, w->l, region, &is_good, err);
+
+	if (rc == 0 && is_good) {
+		w->rows[region].expression = sonde_arena_z(&w->v->arena, sonde_buf_view(&b));
+		if (!w->rows[region].expression)
+			rc = sonde_err_nomem(err);
+	}
+	sonde_buf_release(&b);
+	return rc;
+}
+
+/* Parents come before their children in the launches, but not next to them. */
+static int order_rows(struct work *w, struct sonde_err *err)
+{
+	const struct sonde_launches *l = w->l;
+	size_t nr = l->regions.nr, i;
+	uint32_t *child = sonde_malloc((2 * nr + 1) * sizeof(*child)), *next = child + nr, at;
+
+	if (!child)
+		return sonde_err_nomem(err);
+	for (i = 0, at = SONDE_NONE; i < nr; i++)
+		child[i] = SONDE_NONE;
+	for (i = nr; i-- > 0;) {
+		uint32_t *head = l->regions.at[i].parent == SONDE_NONE
+					 ? &at
+					 : &child[l->regions.at[i].parent];
+
+		next[i] = *head;
+		*head = (uint32_t)i;
+	}
+	while (at != SONDE_NONE) {
+		struct sonde_inventory_row *row = sonde_vec_push(&w->v->rows);
+
+		if (!row) {
+			sonde_free(child);
+			return sonde_err_nomem(err);
+		}
+		*row = w->rows[at];
+		if (child[at] != SONDE_NONE) {
+			at = child[at];
+			continue;
+		}
+		while (at != SONDE_NONE && next[at] == SONDE_NONE)
+			at = l->regions.at[at].parent;
+		at = at == SONDE_NONE ? at : next[at];
+	}
+	sonde_free(child);
+	return 0;
+}
+
+static bool work_init(struct work *w)
+{
+	const struct sonde_launches *l = w->l;
+	size_t nr = l->regions.nr, i;
+
+	w->rows = sonde_calloc(nr + 1, sizeof(*w->rows));
+	w->last = sonde_calloc(nr + 1, sizeof(*w->last));
+	w->counted = sonde_calloc(nr + 1, sizeof(*w->counted));
+	if (!w->rows || !w->last || !w->counted)
+		return false;
+	for (i = 0; i < nr; i++) {
+		const struct sonde_region *g = &l->regions.at[i];
+
+		w->rows[i] = (struct sonde_inventory_row){.region = g,
+			.label = sonde_region_label(l, g),
+			.domain = sonde_records_str(l->records, g->domain),
+			.host_ns = NAN,
+			.cpu_ns = NAN};
+		if (g->parent != SONDE_NONE)
+			w->rows[i].parent_id = l->regions.at[g->parent].id;
+		w->last[i].process = SONDE_NONE;
+	}
+	return true;
+}
+
+int sonde_inventory_build(
+	struct sonde_inventory *out, const struct sonde_launches *l, struct sonde_err *err)
+{
+	struct work w = {.v = out, .l = l};
+	uint32_t i;
+	int rc = 0;
+
+	*out = (struct sonde_inventory){
+		.nr_launches = l->launches.nr, .nr_outside = l->tally.nr_outside};
+	sonde_notes_add(&out->notes, &l->records->notes);
+	sonde_notes_add(&out->notes, &l->notes);
+	if (!work_init(&w) || !add_entries(&w))
+		rc = sonde_err_nomem(err);
+	if (rc == 0)
+		add_launches(&w);
+	for (i = 0; i < l->regions.nr && rc == 0; i++)
+		rc = add_expression(&w, i, err);
+	if (rc == 0)
+		rc = order_rows(&w, err);
+	sonde_map_release(&w.threads);
+	sonde_free(w.rows);
+	sonde_free(w.last);
+	sonde_free(w.counted);
+	if (rc)
+		sonde_inventory_release(out);
+	return rc;
+}
+
+void sonde_inventory_release(struct sonde_inventory *v)
+{
+	sonde_vec_release(&v->rows);
+	sonde_notes_release(&v->notes);
+	sonde_arena_release(&v->arena);
+}

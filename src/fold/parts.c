@@ -1,0 +1,104 @@
+/*
+ * Files and directories → parts: read → attribute → fold, one input after the
+ * other, each freed before the next.
+ */
+#include "fold/fold_int.h"
+
+#include "read/folder_in.h"
+
+#include <sys/stat.h>
+
+struct opening {
+	struct sonde_parts *out;
+	const struct sonde_fold_request *request;
+	struct sonde_notes pending; /* of files left out: said with the next part */
+};
+
+void sonde_parts_release(struct sonde_parts *parts)
+{
+	size_t i;
+
+	for (i = 0; i < parts->at.nr; i++)
+		sonde_cells_free(parts->at.at[i]);
+	sonde_vec_release(&parts->at);
+}
+
+static int add_part(struct opening *o, struct sonde_cells *part, struct sonde_err *err)
+{
+	struct sonde_cells **slot = sonde_vec_push(&o->out->at);
+	struct sonde_notes own = part->notes;
+
+	if (!slot) {
+		sonde_cells_free(part);
+		return sonde_err_nomem(err);
+	}
+	*slot = part;
+	part->notes = o->pending;
+	o->pending = (struct sonde_notes){0};
+	sonde_notes_add(&part->notes, &own);
+	sonde_notes_release(&own);
+	return 0;
+}
+
+static int read_capture(struct opening *o, const char *path, struct sonde_err *err)
+{
+	struct sonde_records *records = NULL;
+	struct sonde_launches *launches = NULL;
+	struct sonde_cells *part = NULL;
+	int rc = sonde_records_open_with(&records, &path, 1, &o->request->read, err);
+
+	if (rc == 0)
+		rc = sonde_launches_build(&launches, records, &o->request->selection, err);
+	if (rc == 0)
+		rc = sonde_cells_fold(&part, launches, o->request, err);
+	sonde_launches_free(launches);
+	sonde_records_free(records);
+	return rc ? rc : add_part(o, part, err);
+}
+
+/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
+static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_paths all = {0};
+	size_t i, nr = o->out->at.nr;
+	int rc = sonde_folder__expand(&all, path, &arena, &o->pending, err), one = 0;
+
+	for (i = 0; i < all.at.nr && rc == 0; i++) {
+		one = read_capture(o, all.at.at[i], err);
+		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
+			sonde_note(&o->pending, "%s; it is left out", err->msg);
+		else
+			rc = one;
+	}
+	if (rc == 0 && o->out->at.nr > nr) /* what came after the last that was read */
+		sonde_notes_add(&o->out->at.at[o->out->at.nr - 1]->notes, &o->pending);
+	sonde_notes_release(&o->pending);
+	o->pending = (struct sonde_notes){0};
+	sonde_vec_release(&all.at);
+	sonde_arena_release(&arena);
+	return rc ? rc : o->out->at.nr > nr ? 0 : one;
+}
+
+int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t nr_paths,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct opening o = {.out = out, .request = request};
+	struct stat st;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < nr_paths && rc == 0; i++)
+		rc = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)
+			     ? read_directory(&o, paths[i], err)
+			     : read_capture(&o, paths[i], err);
+	return rc;
+}
+
+int sonde_parts_unite(struct sonde_cells **out, struct sonde_parts *parts, struct sonde_err *err)
+{
+	int rc = sonde_cells_unite(out, parts->at.at, parts->at.nr, err);
+
+	sonde_vec_release(&parts->at);
+	return rc;
+}

@@ -1,0 +1,191 @@
+#include "fold/plans.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define MAX_CONSTITUENTS 512
+
+int sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c, struct sonde_err *err)
+{
+	size_t nr = c->metric_names.nr, i;
+
+	*p = (struct sonde_plans){.cells = c};
+	p->slot_of = sonde_arena_alloc(&p->arena, (nr + 1) * sizeof(*p->slot_of));
+	p->kits = sonde_arena_calloc(&p->arena, c->kits.nr + 1, sizeof(*p->kits));
+	if (!p->slot_of || !p->kits)
+		return sonde_err_nomem(err);
+	memset(p->slot_of, 0xff, nr * sizeof(*p->slot_of));
+	for (i = 0; i < c->kits.nr; i++) {
+		p->kits[i].slots = sonde_arena_alloc(&p->arena, (nr + 1) * sizeof(uint32_t));
+		if (!p->kits[i].slots)
+			return sonde_err_nomem(err);
+		memset(p->kits[i].slots, 0xff, nr * sizeof(uint32_t));
+	}
+	return 0;
+}
+
+void sonde_plans_release(struct sonde_plans *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->plans.nr; i++)
+		sonde_vec_release(&p->plans.at[i].constituents);
+	for (i = 0; p->kits && i < p->cells->kits.nr; i++)
+		sonde_vec_release(&p->kits[i].list);
+	sonde_vec_release(&p->plans);
+	sonde_arena_release(&p->arena);
+	*p = (struct sonde_plans){0};
+}
+
+static struct sonde_capture capture_of(const struct sonde_plans *p, size_t kit)
+{
+	const struct sonde_cells *c = p->cells;
+
+	return (struct sonde_capture){&c->metric_names, &c->inputs.at[c->kits.at[kit].input]};
+}
+
+/* `breakdown:X` lists the constituents of throughput X, separated by commas. */
+static bool list_constituents(
+	struct sonde_plan *p, const struct sonde_capture *c, struct sonde_str list)
+{
+	uint32_t metric, *at;
+
+	while (list.n) {
+		metric = sonde_map_find(
+			c->names, sonde_str_trim(sonde_str_cut(list, ',', &list)));
+		if (metric == p->metric)
+			continue;
+		if (!sonde_input_has(c->input, metric) ||
+			p->constituents.nr == MAX_CONSTITUENTS) {
+			p->constituents.nr = 0; /* of some the maximum is not known */
+			return true;
+		}
+		at = sonde_vec_push(&p->constituents);
+		if (!at)
+			return false;
+		*at = metric;
+	}
+	if (p->constituents.nr)
+		p->says[0] = "max over its constituents of their weighted means";
+	return true;
+}
+
+static bool is_same(const struct sonde_plan *a, const struct sonde_plan *b)
+{
+	return a->weight[0] == b->weight[0] && a->weight[1] == b->weight[1] &&
+	       a->per_instance == b->per_instance && a->quality == b->quality &&
+	       sonde_plan_same_constituents(a, b);
+}
+
+/* The slot for a plan: that of an equal one, or a new one at the end of the metric's chain. */
+static uint32_t find_slot(struct sonde_plans *s, struct sonde_plan *plan)
+{
+	uint32_t *link = &s->slot_of[plan->metric], slot = (uint32_t)s->plans.nr;
+	struct sonde_plan *at;
+
+	while (*link != SONDE_NONE && !is_same(&s->plans.at[*link], plan))
+		link = &s->plans.at[*link].next;
+	if (*link != SONDE_NONE) {
+		sonde_vec_release(&plan->constituents);
+		return *link;
+	}
+	*link = slot; /* before the vector may move */
+	at = sonde_vec_push(&s->plans);
+	if (!at) {
+		sonde_vec_release(&plan->constituents);
+		return SONDE_NONE;
+	}
+	*at = *plan;
+	return slot;
+}
+
+static bool add_to_kit(struct sonde_plans *p, size_t number, uint32_t metric)
+{
+	const struct sonde_kit *kit = &p->cells->kits.at[number];
+	const struct sonde_capture capture = capture_of(p, number);
+	struct sonde_plan plan = sonde_plan_for(&capture, metric, &p->arena);
+	struct sonde_planned_slot *item = sonde_vec_push(&p->kits[number].list);
+
+	if (!item || (plan.method == SONDE_METHOD_PEAK &&
+			     !list_constituents(&plan, &capture, kit->breakdowns[metric]))) {
+		sonde_vec_release(&plan.constituents);
+		return false;
+	}
+	item->slot = p->kits[number].slots[metric] = find_slot(p, &plan);
+	item->at = kit->at ? kit->at[metric] : SONDE_NONE;
+	return item->slot != SONDE_NONE;
+}
+
+bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
+{
+	const struct sonde_cells *c = p->cells;
+	size_t i;
+
+	if (p->slot_of[metric] != SONDE_NONE)
+		return true;
+	for (i = 0; i < c->kits.nr; i++) {
+		const struct sonde_kit *kit = &c->kits.at[i];
+
+		if ((kit->at ? kit->at[metric] != SONDE_NONE
+			     : sonde_input_has(&c->inputs.at[kit->input], metric)) &&
+			!add_to_kit(p, i, metric))
+			return false;
+	}
+	return true;
+}
+
+/* Every constituent weighs by its own unit's cycles; the weakest quality among them counts. */
+static void settle_peak(const struct sonde_plans *s, struct sonde_plan *p)
+{
+	uint8_t quality = SONDE_QUALITY_EXACT;
+	size_t i;
+
+	for (i = 0; i < p->constituents.nr; i++) {
+		uint32_t slot = s->slot_of[p->constituents.at[i]];
+
+		if (slot != SONDE_NONE && s->plans.at[slot].quality > quality)
+			quality = s->plans.at[slot].quality;
+	}
+	if (p->constituents.nr)
+		p->quality = quality;
+}
+
+int sonde_plans_complete(struct sonde_plans *s, struct sonde_err *err)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->plans.nr; i++) { /* grows meanwhile */
+		if (s->plans.at[i].sibling != SONDE_NONE &&
+			!sonde_plans_add(s, s->plans.at[i].sibling))
+			return sonde_err_nomem(err);
+		for (k = 0; k < s->plans.at[i].constituents.nr; k++)
+			if (!sonde_plans_add(s, s->plans.at[i].constituents.at[k]))
+				return sonde_err_nomem(err);
+	}
+	for (i = 0; i < s->plans.nr; i++)
+		settle_peak(s, &s->plans.at[i]);
+	return 0;
+}
+
+int sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c, struct sonde_err *err)
+{
+	size_t nr = c->metric_names.nr, i, k;
+
+	for (i = 0; i < c->kits.nr; i++) {
+		struct sonde_planned *planned = &p->kits[i];
+		struct sonde_kit *kit = &c->kits.at[i];
+
+		kit->at = sonde_arena_alloc(&c->arena, (nr + 1) * sizeof(*kit->at));
+		if (!kit->at)
+			return sonde_err_nomem(err);
+		for (k = 0; k < nr; k++)
+			kit->at[k] = planned->slots[k] == SONDE_NONE ? SONDE_NONE : kit->nr++;
+		for (k = 0; k < planned->list.nr; k++) {
+			struct sonde_planned_slot *item = &planned->list.at[k];
+
+			item->at = kit->at[p->plans.at[item->slot].metric];
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,348 @@
+#include "fold/rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TIME "gpu__time_duration.sum"
+
+/*
+ * The roll-up rules, in the order they are tried. docs/attribution.md explains
+ * them to users; this table is what runs.
+ */
+static const struct sonde_rule rules[] = {
+	/* pattern                            method               weight                    quality
+	 */
+	{"breakdown:*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, true},
+	{"device__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
+	{"nvlink__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
+	{"numa__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
+	{"c2clink__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
+	{"profiler__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, true},
+	/* launch facts */
+	{"launch__grid_size", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"launch__thread_count", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"launch__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, false},
+	{"sm*__maximum_warps_*", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME, SONDE_QUALITY_STAT, false},
+	/* throughputs: the maximum of their constituents */
+	{"*throughput.*.pct_of_peak_sustained_elapsed", SONDE_METHOD_PEAK, SONDE_WEIGHT_ELAPSED,
+		SONDE_QUALITY_EXACT, false},
+	{"*throughput.*.pct_of_peak_sustained_active", SONDE_METHOD_PEAK, SONDE_WEIGHT_ACTIVE,
+		SONDE_QUALITY_EXACT, false},
+	/* submetrics of counters */
+	{"*.pct_of_peak_sustained_elapsed", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED,
+		SONDE_QUALITY_EXACT, false},
+	{"*.pct_of_peak_sustained_active", SONDE_METHOD_MEAN, SONDE_WEIGHT_ACTIVE,
+		SONDE_QUALITY_EXACT, false},
+	{"*.per_second", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME, SONDE_QUALITY_EXACT, false},
+	{"*.per_cycle_elapsed", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED, SONDE_QUALITY_EXACT,
+		false},
+	{"*.per_cycle_active", SONDE_METHOD_MEAN, SONDE_WEIGHT_ACTIVE, SONDE_QUALITY_EXACT, false},
+	{"*.per_cycle_*", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED, SONDE_QUALITY_APPROX, false},
+	{"*.pct_of_*", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED, SONDE_QUALITY_APPROX, false},
+	{"*.peak_sustained", SONDE_METHOD_SAME, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, false},
+	{"*.peak_sustained_*", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	/* ratios */
+	{"*.max_rate", SONDE_METHOD_MAX, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"*.pct", SONDE_METHOD_MEAN, SONDE_WEIGHT_DENOMINATOR, SONDE_QUALITY_EXACT, false},
+	{"*.ratio", SONDE_METHOD_MEAN, SONDE_WEIGHT_DENOMINATOR, SONDE_QUALITY_EXACT, false},
+	/* counters */
+	{"*.sum", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"*.avg", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"*.max", SONDE_METHOD_UPPER, SONDE_WEIGHT_NONE, SONDE_QUALITY_BOUND, false},
+	{"*.min", SONDE_METHOD_LOWER, SONDE_WEIGHT_NONE, SONDE_QUALITY_BOUND, false},
+	{"smsp__pcsamp_*", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"inst_executed", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"thread_inst_executed", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"sass__*", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"derived__*_x2", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	{"*_pct", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME, SONDE_QUALITY_APPROX, false},
+	{"*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, false},
+};
+
+const char *sonde_quality_name(enum sonde_quality q)
+{
+	static const char *const names[] = {"exact", "approx", "bound", "const", "stat"};
+
+	return names[q];
+}
+
+const struct sonde_rule *sonde_rule_for(struct sonde_str metric)
+{
+	size_t i = 0;
+
+	while (!sonde_str_glob(metric, sonde_str_from(rules[i].pattern)))
+		i++;
+	return &rules[i];
+}
+
+/* The pieces of a name: `unit` before "__", `base` up to the first dot. */
+static struct sonde_str name_unit(struct sonde_str name)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < name.n && name.p[i] != '.'; i++)
+		if (name.p[i] == '_' && name.p[i + 1] == '_')
+			return (struct sonde_str){name.p, i};
+	return (struct sonde_str){name.p, 0};
+}
+
+/* Only what the capture itself has may weigh: its figures do not depend on other inputs. */
+static uint32_t metric_of(const struct sonde_capture *c, const char *name)
+{
+	uint32_t metric = sonde_map_find(c->names, sonde_str_from(name));
+
+	return sonde_input_has(c->input, metric) ? metric : SONDE_NONE;
+}
+
+/* Finds a metric by pieces of its name. */
+static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const char *rest)
+{
+	char name[512];
+	int n = snprintf(name, sizeof(name), "%.*s%s", SONDE_STR_ARG(unit), rest);
+
+	return n > 0 && (size_t)n < sizeof(name) ? metric_of(c, name) : SONDE_NONE;
+}
+
+static void weigh(struct sonde_plan *p, uint32_t first, uint32_t second, uint8_t quality)
+{
+	p->weight[0] = first;
+	p->weight[1] = second;
+	if (quality > p->quality)
+		p->quality = quality;
+}
+
+/*
+ * Cycles of a unit, in order of preference: the counter itself (per instance or
+ * over all of them), its rate × time, the slowest instance.
+ */
+static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_plan *p,
+	struct sonde_str unit, const char *which, uint8_t quality)
+{
+	static const struct {
+		const char *suffix;
+		bool times_time, per_instance;
+		uint8_t quality;
+	} forms[] = {
+		{".sum", false, false, SONDE_QUALITY_EXACT},
+		{".avg", false, true, SONDE_QUALITY_EXACT},
+		{".avg.per_second", true, true, SONDE_QUALITY_EXACT},
+		{".max", false, true, SONDE_QUALITY_APPROX},
+	};
+	uint32_t time = metric_of(c, TIME), metric;
+	char rest[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		snprintf(rest, sizeof(rest), "__cycles_%s%s", which, forms[i].suffix);
+		metric = find(c, unit, rest);
+		if (metric == SONDE_NONE || (forms[i].times_time && time == SONDE_NONE))
+			continue;
+		p->per_instance = forms[i].per_instance;
+		weigh(p, metric, forms[i].times_time ? time : SONDE_NONE,
+			forms[i].quality > quality ? forms[i].quality : quality);
+		return true;
+	}
+	return false;
+}
+
+/* Units that run on the SMs' clock see the same elapsed cycles. */
+static bool is_sm_clocked(struct sonde_str unit)
+{
+	static const char *const units[] = {"sm", "smsp", "l1tex", "idc", "tpc", "gpc"};
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (sonde_str_is(unit, units[i]))
+			return true;
+	return false;
+}
+
+static bool weigh_by_elapsed(
+	const struct sonde_capture *c, struct sonde_plan *p, struct sonde_str unit, uint8_t quality)
+{
+	if (weigh_by_cycles(c, p, unit, "elapsed", quality))
+		return true;
+	return is_sm_clocked(unit) &&
+	       (weigh_by_cycles(c, p, SONDE_STR("sm"), "elapsed", quality) ||
+		       weigh_by_cycles(c, p, SONDE_STR("gpc"), "elapsed", quality));
+}
+
+static void weigh_by_time(const struct sonde_capture *c, struct sonde_plan *p, uint8_t quality)
+{
+	weigh(p, metric_of(c, TIME), SONDE_NONE, quality);
+}
+
+/* Tries `unit__<name>` as a counter, singular or plural; then its rate × time, which is
+ * proportional. */
+static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_plan *p,
+	struct sonde_str unit, struct sonde_str name)
+{
+	static const char *const forms[] = {
+		"__%.*s%s.sum", "__t_%.*s%s.sum", "__%.*s%s.avg", "__t_%.*s%s.avg"};
+	uint32_t time = metric_of(c, TIME), metric;
+	char rest[256];
+	size_t i;
+
+	for (i = 0; i < 2 * sizeof(forms) / sizeof(forms[0]); i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(rest, sizeof(rest), forms[i / 2], SONDE_STR_ARG(name), i % 2 ? "s" : "");
+#pragma GCC diagnostic pop
+		metric = find(c, unit, rest);
+		if (metric != SONDE_NONE) {
+			weigh(p, metric, SONDE_NONE, SONDE_QUALITY_EXACT);
+			return true;
+		}
+	}
+	snprintf(rest, sizeof(rest), "__%.*s.avg.pct_of_peak_sustained_elapsed",
+		SONDE_STR_ARG(name));
+	metric = find(c, unit, rest);
+	if (metric == SONDE_NONE || time == SONDE_NONE)
+		return false;
+	weigh(p, metric, time, SONDE_QUALITY_APPROX);
+	return true;
+}
+
+/*
+ * The counter a ratio divides by, read off its name: `X_per_Y` divides by Y,
+ * `t_sector_op_read_hit_rate` by `t_sectors_op_read`.
+ */
+static bool weigh_by_denominator(
+	const struct sonde_capture *c, struct sonde_plan *p, struct sonde_str name)
+{
+	struct sonde_str unit = name_unit(name), rest;
+	char lookups[256];
+	size_t i;
+
+	rest = (struct sonde_str){name.p + unit.n + 2, name.n - unit.n - 2};
+	if (!unit.n || rest.n > sizeof(lookups) - 8)
+		return false;
+	rest.n = sonde_str_find(rest, '.');
+	for (i = rest.n; i-- > 0;)
+		if (rest.n - i > 5 && memcmp(rest.p + i, "_per_", 5) == 0)
+			return weigh_by_counter(
+				c, p, unit, (struct sonde_str){rest.p + i + 5, rest.n - i - 5});
+	if (sonde_str_ends(rest, "_hit_rate"))
+		rest.n -= strlen("_hit_rate");
+	else if (sonde_str_ends(rest, "_success_rate"))
+		rest.n -= strlen("_success_rate");
+	else
+		return false;
+	if (sonde_str_starts(rest, "average_"))
+		rest = (struct sonde_str){rest.p + 8, rest.n - 8};
+	for (i = 0; i + 6 <= rest.n; i++) {
+		struct sonde_str head = {rest.p, i + 6};
+
+		if (memcmp(rest.p + i, "sector", 6) != 0)
+			continue;
+		snprintf(lookups, sizeof(lookups), "%.*ss%.*s", SONDE_STR_ARG(head),
+			(int)(rest.n - i - 6), rest.p + i + 6);
+		return weigh_by_counter(c, p, unit, sonde_str_from(lookups));
+	}
+	return weigh_by_counter(c, p, unit, rest);
+}
+
+static void choose_weight(const struct sonde_capture *c, struct sonde_plan *p,
+	const struct sonde_rule *rule, struct sonde_str name)
+{
+	struct sonde_str unit = name_unit(name);
+
+	switch (rule->weight) {
+	case SONDE_WEIGHT_ELAPSED:
+		if (weigh_by_elapsed(c, p, unit, SONDE_QUALITY_EXACT))
+			return;
+		break;
+	case SONDE_WEIGHT_ACTIVE:
+		if (weigh_by_cycles(c, p, unit, "active", SONDE_QUALITY_EXACT))
+			return;
+		if (sonde_str_is(unit, "smsp") &&
+			weigh_by_cycles(c, p, SONDE_STR("sm"), "active", SONDE_QUALITY_APPROX))
+			return;
+		if (weigh_by_elapsed(c, p, unit, SONDE_QUALITY_APPROX))
+			return;
+		break;
+	case SONDE_WEIGHT_DENOMINATOR:
+		if (weigh_by_denominator(c, p, name))
+			return;
+		break;
+	case SONDE_WEIGHT_TIME:
+		weigh_by_time(c, p, rule->quality);
+		return;
+	default:
+		return;
+	}
+	p->per_instance = rule->weight != SONDE_WEIGHT_DENOMINATOR;
+	weigh_by_time(c, p, SONDE_QUALITY_APPROX);
+}
+
+static const char *words(
+	const struct sonde_plan *p, const struct sonde_map *names, struct sonde_arena *arena)
+{
+	static const char *const plain[] = {[SONDE_METHOD_SUM] = "sum",
+		[SONDE_METHOD_MAX] = "max",
+		[SONDE_METHOD_UPPER] = "sum of max: upper bound",
+		[SONDE_METHOD_LOWER] = "sum of min: lower bound",
+		[SONDE_METHOD_SAME] = "constant",
+		[SONDE_METHOD_MODE] = "most frequent value"};
+	const char *what = p->method == SONDE_METHOD_PEAK && p->constituents.nr
+				   ? "max of constituents' means"
+				   : "mean";
+	struct sonde_str s, a, b;
+
+	if (p->method != SONDE_METHOD_MEAN && p->method != SONDE_METHOD_PEAK)
+		return plain[p->method];
+	if (p->weight[0] == SONDE_NONE)
+		return "mean weighted by time";
+	a = names->keys[p->weight[0]];
+	if (sonde_str_is(a, TIME) && p->weight[1] == SONDE_NONE)
+		a = SONDE_STR("time");
+	b = p->weight[1] == SONDE_NONE ? SONDE_STR("") : SONDE_STR(" x time");
+	s = sonde_arena_printf(arena, "%s weighted by %.*s%s", what, SONDE_STR_ARG(a), b.p);
+	return s.p ? s.p : "mean";
+}
+
+/* Of any input: where a launch lacks it, the bound it would give is left out anyway. */
+static uint32_t average_of(const struct sonde_map *names, struct sonde_str name)
+{
+	char average[512];
+	int n = snprintf(average, sizeof(average), "%.*s.avg", (int)name.n - 4, name.p);
+
+	return n > 0 && (size_t)n < sizeof(average) ? sonde_map_find(names, sonde_str_from(average))
+						    : SONDE_NONE;
+}
+
+struct sonde_plan sonde_plan_for(
+	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena)
+{
+	struct sonde_str name = c->names->keys[metric];
+	const struct sonde_rule *rule = sonde_rule_for(name);
+	struct sonde_plan p = {.metric = metric,
+		.method = rule->method,
+		.quality = rule->quality,
+		.weight = {SONDE_NONE, SONDE_NONE},
+		.sibling = SONDE_NONE,
+		.next = SONDE_NONE};
+
+	choose_weight(c, &p, rule, name);
+	if (p.method == SONDE_METHOD_PEAK)
+		p.quality = SONDE_QUALITY_BOUND; /* until its constituents are found */
+	p.is_lower = sonde_str_glob(name, SONDE_STR("*.min.*"));
+	if ((p.method == SONDE_METHOD_MEAN || p.method == SONDE_METHOD_PEAK) &&
+		p.quality == SONDE_QUALITY_EXACT &&
+		(p.is_lower || sonde_str_glob(name, SONDE_STR("*.max.*"))))
+		p.quality = SONDE_QUALITY_BOUND; /* the extreme instance may change from launch to
+						    launch */
+	if (p.method == SONDE_METHOD_UPPER || p.method == SONDE_METHOD_LOWER)
+		p.sibling = average_of(c->names, name);
+	p.says[0] = words(&p, c->names, arena);
+	p.says[1] = "mean weighted by time";
+	return p;
+}
+
+bool sonde_plan_same_constituents(const struct sonde_plan *a, const struct sonde_plan *b)
+{
+	size_t nr = a->constituents.nr;
+
+	return nr == b->constituents.nr && (!nr || memcmp(a->constituents.at, b->constituents.at,
+							   nr * sizeof(*a->constituents.at)) == 0);
+}

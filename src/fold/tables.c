@@ -1,0 +1,245 @@
+/*
+ * The tables around the cells: copied out of records and launches, with the
+ * strings that are used. Strings keep their order, as sums over kernels follow it.
+ */
+#include "fold/fold_int.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static void use(bool *used, uint32_t string)
+{
+	if (string != SONDE_NONE)
+		used[string] = true;
+}
+
+static void mark_used(const struct sonde_folding *f, bool has_timeline, bool *used)
+{
+	const struct sonde_launches *l = f->l;
+	size_t i, k;
+
+	for (i = 0; i < l->regions.nr; i++)
+		use(used, l->regions.at[i].domain);
+	for (i = 0; i < l->launches.nr; i++)
+		if (has_timeline || l->launches.at[i].state != SONDE_LAUNCH_NOT_SELECTED)
+			use(used, l->launches.at[i].kernel);
+	for (i = 0; has_timeline && i < f->r->ranges.nr; i++)
+		use(used, f->r->ranges.at[i].label);
+	for (i = 0; has_timeline && i < f->r->marks.nr; i++)
+		use(used, f->r->marks.at[i].label);
+	for (i = 0; has_timeline && i < f->r->thread_names.nr; i++)
+		use(used, f->r->thread_names.at[i].name);
+	for (i = 0; i < f->r->sections.nr; i++)
+		for (k = 0; k < f->r->sections.at[i].metrics.nr; k++)
+			use(used, f->r->sections.at[i].metrics.at[k]);
+}
+
+static bool copy_strings(struct sonde_folding *f, bool has_timeline)
+{
+	const struct sonde_map *strings = &f->r->strings;
+	bool *used = sonde_calloc(strings->nr + 1, sizeof(*used)), ok = used != NULL;
+	size_t i;
+
+	f->string_of = sonde_malloc((strings->nr + 1) * sizeof(*f->string_of));
+	ok = ok && f->string_of;
+	if (ok)
+		mark_used(f, has_timeline, used);
+	for (i = 0; ok && i < strings->nr; i++) {
+		f->string_of[i] = used[i] ? sonde_cells__intern(f->c, &f->c->strings,
+						    strings->keys[i], NULL)
+					  : SONDE_NONE;
+		ok = !used[i] || f->string_of[i] != SONDE_NONE;
+	}
+	sonde_free(used);
+	return ok;
+}
+
+/* Labels come after: a label named like a kernel does not change the order of kernels. */
+static bool copy_labels(struct sonde_folding *f)
+{
+	const struct sonde_map *labels = &f->l->labels;
+	size_t i;
+
+	f->label_of = sonde_malloc((labels->nr + 1) * sizeof(*f->label_of));
+	if (!f->label_of)
+		return false;
+	memset(f->label_of, 0xff, (labels->nr + 1) * sizeof(*f->label_of));
+	for (i = 0; i < f->l->regions.nr; i++) {
+		uint32_t label = f->l->regions.at[i].label;
+
+		f->label_of[label] =
+			sonde_cells__intern(f->c, &f->c->strings, labels->keys[label], NULL);
+		if (f->label_of[label] == SONDE_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool copy_rules(struct sonde_folding *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->l->label_rules.nr; i++) {
+		struct sonde_label_rule *rule = sonde_vec_push(&f->c->label_rules);
+
+		if (!rule)
+			return false;
+		*rule = f->l->label_rules.at[i];
+		if (!sonde_cells__keep(f->c, &rule->text))
+			return false;
+	}
+	return true;
+}
+
+static bool copy_inputs(struct sonde_folding *f)
+{
+	struct sonde_cells *c = f->c;
+	size_t i;
+
+	for (i = 0; i < f->r->inputs.nr; i++) {
+		const struct sonde_input *from = &f->r->inputs.at[i];
+		struct sonde_input *in = sonde_vec_push(&c->inputs);
+
+		if (!in)
+			return false;
+		*in = *from;
+		in->has.at = NULL;
+		in->has.nr = in->has.cap = 0;
+		if (!sonde_vec_reserve(&in->has, from->has.nr + 1) ||
+			!sonde_cells__keep(c, &in->path) || !sonde_cells__keep(c, &in->source) ||
+			!sonde_cells__keep(c, &in->tool) || !sonde_cells__keep(c, &in->command) ||
+			!sonde_cells__keep(c, &in->replay_mode))
+			return false;
+		if (from->has.nr)
+			memcpy(in->has.at, from->has.at, from->has.nr * sizeof(*from->has.at));
+		in->has.nr = from->has.nr;
+	}
+	for (i = 0; i < f->r->processes.nr; i++) {
+		struct sonde_process *p = sonde_vec_push(&c->processes);
+
+		if (!p)
+			return false;
+		*p = f->r->processes.at[i];
+		if (!sonde_cells__keep(c, &p->host) || !sonde_cells__keep(c, &p->name))
+			return false;
+	}
+	return true;
+}
+
+static bool copy_device(struct sonde_cells *c, const struct sonde_device *from)
+{
+	struct sonde_device *d = sonde_vec_push(&c->devices);
+	struct sonde_attribute *at;
+	size_t i;
+
+	if (!d)
+		return false;
+	*d = *from;
+	at = sonde_arena_calloc(&c->arena, d->nr_attributes + 1, sizeof(*at));
+	d->attributes = at;
+	if (!at || !sonde_cells__keep(c, &d->name) || !sonde_cells__keep(c, &d->uuid))
+		return false;
+	for (i = 0; i < d->nr_attributes; i++) {
+		at[i] = from->attributes[i];
+		if (!sonde_cells__keep(c, &at[i].name) || !sonde_cells__keep(c, &at[i].text))
+			return false;
+	}
+	return true;
+}
+
+static bool copy_measured(struct sonde_folding *f)
+{
+	struct sonde_cells *c = f->c;
+	size_t i, k;
+
+	for (i = 0; i < f->r->metric_names.nr; i++)
+		if (sonde_cells__intern(c, &c->metric_names, f->r->metric_names.keys[i], NULL) ==
+			SONDE_NONE)
+			return false;
+	for (i = 0; i < f->r->devices.nr; i++)
+		if (!copy_device(c, &f->r->devices.at[i]))
+			return false;
+	for (i = 0; i < f->r->sections.nr; i++) {
+		const struct sonde_section *from = &f->r->sections.at[i];
+		struct sonde_section *s = sonde_vec_push(&c->sections);
+
+		if (!s || !sonde_vec_reserve(&s->metrics, from->metrics.nr + 1))
+			return false;
+		s->id = from->id;
+		s->name = from->name;
+		if (!sonde_cells__keep(c, &s->id) || !sonde_cells__keep(c, &s->name))
+			return false;
+		for (k = 0; k < from->metrics.nr; k++)
+			s->metrics.at[s->metrics.nr++] = f->string_of[from->metrics.at[k]];
+	}
+	return true;
+}
+
+static bool copy_regions(struct sonde_folding *f)
+{
+	const struct sonde_launches *l = f->l;
+	struct sonde_cells *c = f->c;
+	size_t i;
+
+	for (i = 0; i < l->regions.nr; i++) {
+		struct sonde_region *g = sonde_vec_push(&c->regions);
+
+		if (!g)
+			return false;
+		*g = l->regions.at[i];
+		g->label = f->label_of[g->label];
+		g->domain = sonde_fold__string(f, g->domain);
+		if (!sonde_cells__keep(c, &g->id))
+			return false;
+	}
+	for (i = 0; i < l->scopes.nr; i++) {
+		struct sonde_scope *s = sonde_vec_push(&c->scopes);
+
+		if (!s)
+			return false;
+		*s = l->scopes.at[i];
+		s->name = (struct sonde_str){NULL, 0}; /* united ones get theirs */
+	}
+	return true;
+}
+
+#define COPY(to, from)                                                                             \
+	(sonde_vec_reserve(&(to), (from).nr + 1) &&                                                \
+		(!(from).nr || memcpy((to).at, (from).at, (from).nr * sizeof(*(from).at))) &&      \
+		(((to).nr = (from).nr), true))
+
+static bool copy_tally(struct sonde_cells *c, const struct sonde_tally *from)
+{
+	size_t nr = sonde_selection_nr_words(&c->selection), i;
+
+	c->tally = *from;
+	c->tally.is_met = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*c->tally.is_met));
+	if (!c->tally.is_met)
+		return false;
+	memcpy(c->tally.is_met, from->is_met, nr * sizeof(*from->is_met));
+	for (i = 0; i < c->tally.nr_functions; i++)
+		if (!sonde_cells__keep(c, &c->tally.functions[i]))
+			return false;
+	return true;
+}
+
+int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_err *err)
+{
+	const struct sonde_launches *l = f->l;
+	struct sonde_cells *c = f->c;
+	size_t i;
+
+	c->has_range_times = f->r->has_range_times;
+	c->has_times = f->r->has_range_times || f->r->has_record_times;
+	c->nr_unclosed = f->r->nr_unclosed;
+	sonde_notes_add(&c->notes, &f->r->notes);
+	for (i = 0; i < l->nr_remarks; i++)
+		sonde_note(&c->notes, "%.*s", SONDE_STR_ARG(l->notes.texts.keys[i]));
+	if (!sonde_cells__keep_selection(c, &l->selection) || !copy_tally(c, &l->tally) ||
+		!copy_strings(f, has_timeline) || !copy_labels(f) || !copy_rules(f) || !copy_inputs(f) || !copy_measured(f) ||
+		!copy_regions(f) || !COPY(c->places, l->places) || !COPY(c->homes, l->homes) ||
+		!COPY(c->strays, l->strays))
+		return sonde_err_nomem(err);
+	return 0;
+}

@@ -1,0 +1,158 @@
+#include "fold/timeline.h"
+
+#include "base/alloc.h"
+#include "fold/fold_int.h"
+
+#include <string.h>
+
+static bool add_entries(struct sonde_folding *f, struct sonde_timeline *t)
+{
+	size_t i;
+
+	for (i = 0; i < f->r->ranges.nr; i++) {
+		const struct sonde_range *range = &f->r->ranges.at[i];
+		struct sonde_timeline_entry *e;
+
+		if (!range->time.begin_ns || f->l->region_of.at[i] == SONDE_NONE)
+			continue;
+		e = sonde_vec_push(&t->entries);
+		if (!e)
+			return false;
+		*e = (struct sonde_timeline_entry){.begin_ns = range->time.begin_ns,
+			.end_ns = range->time.end_ns,
+			.thread = range->thread,
+			.process = range->process,
+			.region = f->l->region_of.at[i],
+			.label = f->string_of[range->label],
+			.kind = range->kind};
+	}
+	return true;
+}
+
+static void add_launches(struct sonde_folding *f, struct sonde_timeline *t)
+{
+	size_t i;
+
+	for (i = 0; i < f->l->launches.nr; i++) {
+		const struct sonde_launch *l = &f->l->launches.at[i];
+		const struct sonde_record *rec = &f->r->records.at[l->record];
+
+		t->launches.at[t->launches.nr++] = (struct sonde_timeline_launch){
+			.start_ns = rec->time.end_ns ? rec->time.start_ns : 0,
+			.end_ns = rec->time.end_ns,
+			.thread = rec->thread,
+			.stream = rec->stream,
+			.context = rec->context,
+			.scope = l->scope,
+			.place = l->place,
+			.kernel = f->string_of[l->kernel],
+			.state = l->state};
+	}
+}
+
+static bool add_marks(struct sonde_folding *f, struct sonde_timeline *t)
+{
+	size_t i;
+
+	if (!sonde_vec_reserve(&t->marks, f->r->marks.nr + 1) ||
+		!sonde_vec_reserve(&t->threads, f->r->thread_names.nr + 1))
+		return false;
+	for (i = 0; i < f->r->marks.nr; i++) {
+		const struct sonde_mark *m = &f->r->marks.at[i];
+
+		t->marks.at[t->marks.nr++] = (struct sonde_timeline_mark){
+			m->ns, m->process, f->string_of[m->label]};
+	}
+	for (i = 0; i < f->r->thread_names.nr; i++) {
+		const struct sonde_thread_name *n = &f->r->thread_names.at[i];
+
+		t->threads.at[t->threads.nr++] = (struct sonde_timeline_thread){
+			n->thread, n->process, f->string_of[n->name]};
+	}
+	return true;
+}
+
+int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err)
+{
+	struct sonde_timeline *t = f->c->timeline = sonde_calloc(1, sizeof(*t));
+
+	if (!t || !sonde_vec_reserve(&t->launches, f->l->launches.nr + 1) || !add_entries(f, t) ||
+		!add_marks(f, t))
+		return sonde_err_nomem(err);
+	add_launches(f, t);
+	return 0;
+}
+
+/* Appends all of a vector; false: no memory. */
+#define APPEND(to, from)                                                                           \
+	(sonde_vec_reserve(&(to), (to).nr + (from).nr + 1) &&                                      \
+		(!(from).nr || memcpy(&(to).at[(to).nr], (from).at,                                \
+				       (from).nr * sizeof(*(from).at))) &&                         \
+		(((to).nr += (from).nr), true))
+
+static bool append(struct sonde_timeline *to, const struct sonde_timeline *from)
+{
+	return APPEND(to->launches, from->launches) && APPEND(to->entries, from->entries) &&
+	       APPEND(to->marks, from->marks) && APPEND(to->threads, from->threads);
+}
+
+static void translate(struct sonde_timeline *t, const struct sonde_moving *m, const size_t first[4])
+{
+	size_t i;
+
+	for (i = first[0]; i < t->launches.nr; i++) {
+		struct sonde_timeline_launch *l = &t->launches.at[i];
+
+		l->scope = m->scope_of[l->scope];
+		l->place = m->place_of[l->place];
+		l->kernel = m->string_of[l->kernel];
+	}
+	for (i = first[1]; i < t->entries.nr; i++) {
+		struct sonde_timeline_entry *e = &t->entries.at[i];
+
+		e->process += m->process;
+		e->region = m->region_of[e->region];
+		e->label = m->string_of[e->label];
+	}
+	for (i = first[2]; i < t->marks.nr; i++) {
+		t->marks.at[i].process += m->process;
+		t->marks.at[i].label = m->string_of[t->marks.at[i].label];
+	}
+	for (i = first[3]; i < t->threads.nr; i++) {
+		t->threads.at[i].process += m->process;
+		t->threads.at[i].name = m->string_of[t->threads.at[i].name];
+	}
+}
+
+bool sonde_timeline__move(const struct sonde_moving *m)
+{
+	struct sonde_timeline *from = m->from->timeline, *to = m->to->timeline, swapped;
+	const size_t first[4] = {
+		to->launches.nr, to->entries.nr, to->marks.nr, to->threads.nr};
+
+	if (!from)
+		return true;
+	if (first[0] || first[1] || first[2] || first[3]) {
+		if (!append(to, from))
+			return false;
+	} else { /* the first: there may be millions */
+		swapped = *to;
+		*to = *from;
+		*from = swapped;
+	}
+	translate(to, m, first);
+	sonde_timeline__free(from);
+	m->from->timeline = NULL;
+	return true;
+}
+
+void sonde_timeline__free(struct sonde_timeline *t)
+{
+	if (!t)
+		return;
+	sonde_vec_release(&t->launches);
+	sonde_vec_release(&t->entries);
+	sonde_vec_release(&t->marks);
+	sonde_vec_release(&t->threads);
+	sonde_free(t);
+}

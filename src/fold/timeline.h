@@ -1,0 +1,47 @@
+/*
+ * The timeline: single launches and range entries, for the formats that show
+ * them (tracks of the HTML page, Perfetto, the tables of a database).
+ *
+ * Kept only when asked for, in memory only: a partial report has none. Numbers
+ * are those of the cells it belongs to.
+ */
+#ifndef SONDE_FOLD_TIMELINE_H
+#define SONDE_FOLD_TIMELINE_H
+
+#include "fold/cells.h"
+
+struct sonde_timeline_launch {
+	uint64_t start_ns, end_ns; /* 0 when unknown */
+	uint64_t thread, stream;
+	uint32_t context, scope, place, kernel;
+	uint8_t state; /* enum sonde_launch_state */
+};
+
+struct sonde_timeline_entry {
+	uint64_t begin_ns, end_ns; /* 0 when unknown */
+	uint64_t thread;
+	uint32_t process, region;
+	uint32_t label; /* string number: as it was pushed, before report.labels */
+	uint8_t kind; /* enum sonde_range_kind */
+};
+
+/* A moment the program marked. */
+struct sonde_timeline_mark {
+	uint64_t ns;
+	uint32_t process, label;
+};
+
+/* What a thread is called. */
+struct sonde_timeline_thread {
+	uint64_t thread;
+	uint32_t process, name;
+};
+
+struct sonde_timeline {
+	SONDE_VEC(struct sonde_timeline_launch) launches; /* by input, then in order of launch */
+	SONDE_VEC(struct sonde_timeline_entry) entries;	  /* those with times */
+	SONDE_VEC(struct sonde_timeline_mark) marks;
+	SONDE_VEC(struct sonde_timeline_thread) threads;
+};
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * What timestamps tell beyond sums: how long the GPU was busy inside a region
+ * (overlapping launches once), from when to when, and how long the host was in it.
+ *
+ * Busy time wants launches in order of start. They nearly are; a radix sort
+ * keeps ten million of them linear.
+ */
+#include "fold/fold_int.h"
+#include "fold/idle.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DIGIT	11u
+#define BUCKETS (1u << DIGIT)
+
+/* Sorts by start; `spare` is as large as `at`. The result is in `at`. */
+static void sort_stamps(struct sonde_stamp *at, struct sonde_stamp *spare, size_t nr)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	bool is_sorted = true;
+	unsigned shift;
+	size_t i, count[BUCKETS];
+
+	for (i = 0; i < nr; i++) {
+		is_sorted = is_sorted && at[i].start_ns >= most;
+		least = at[i].start_ns < least ? at[i].start_ns : least;
+		most = at[i].start_ns > most ? at[i].start_ns : most;
+	}
+	if (is_sorted)
+		return; /* one stream, say */
+	for (shift = 0; nr && shift < 64 && (most - least) >> shift; shift += DIGIT) {
+		size_t sum = 0, n;
+
+		memset(count, 0, sizeof(count));
+		for (i = 0; i < nr; i++)
+			count[(at[i].start_ns - least) >> shift & (BUCKETS - 1)]++;
+		for (i = 0; i < BUCKETS; i++) {
+			n = count[i];
+			count[i] = sum;
+			sum += n;
+		}
+		for (i = 0; i < nr; i++)
+			spare[count[(at[i].start_ns - least) >> shift & (BUCKETS - 1)]++] = at[i];
+		memcpy(at, spare, nr * sizeof(*at));
+	}
+}
+
+void sonde_track__extend(struct sonde_track *k, const struct sonde_record_time *time)
+{
+	uint64_t start = time->start_ns,
+		 end = time->end_ns > time->start_ns ? time->end_ns : time->start_ns;
+
+	if (!k->is_used) {
+		*k = (struct sonde_track){.first_ns = start, .last_ns = start, .is_used = true};
+	}
+	if (start < k->last_ns)
+		start = k->last_ns; /* already counted up to there */
+	if (end > start)
+		k->busy_ns += end - start;
+	if (end > k->last_ns)
+		k->last_ns = end;
+}
+
+struct work {
+	struct sonde_cells *c;
+	const struct sonde_launches *l;
+	struct sonde_stamp *stamps, *spare;
+	size_t nr;
+	uint32_t *visit_of;	    /* by region, in the stay at hand */
+	struct sonde_track *tracks; /* by visit */
+};
+
+/* The visits of a scope: where those of `*first` end, they end. */
+static struct sonde_stay take_stay(struct work *w, uint32_t scope, size_t *first)
+{
+	struct sonde_stay stay = {w->c->visits.at + *first, 0, w->visit_of};
+
+	memset(w->visit_of, 0xff, w->l->regions.nr * sizeof(*w->visit_of));
+	for (; *first < w->c->visits.nr && w->c->visits.at[*first].scope == scope; ++*first)
+		w->visit_of[w->c->visits.at[*first].region] = (uint32_t)stay.nr++;
+	return stay;
+}
+
+/* Selected launches of one scope, in order of start. */
+static void take_scope(struct work *w, const uint32_t *launches, size_t nr)
+{
+	const struct sonde_record *records = w->l->records->records.at;
+	size_t i;
+
+	w->nr = 0;
+	for (i = 0; i < nr; i++)
+		if (w->l->launches.at[launches[i]].state == SONDE_LAUNCH_TAKEN &&
+			records[launches[i]].time.end_ns)
+			w->stamps[w->nr++] =
+				(struct sonde_stamp){records[launches[i]].time.start_ns, launches[i]};
+	sort_stamps(w->stamps, w->spare, w->nr);
+}
+
+static void track_scope(struct work *w, const struct sonde_stay *stay)
+{
+	const struct sonde_record *records = w->l->records->records.at;
+	size_t i, k;
+
+	memset(w->tracks, 0, stay->nr * sizeof(*w->tracks));
+	for (i = 0; i < w->nr; i++) {
+		uint32_t launch = w->stamps[i].launch, region;
+		const struct sonde_place *place = &w->l->places.at[w->l->launches.at[launch].place];
+
+		for (k = 0; k < place->nr; k++)
+			for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
+				region = w->l->regions.at[region].parent)
+				sonde_track__extend(
+					&w->tracks[stay->of[region]], &records[launch].time);
+	}
+	for (i = 0; i < stay->nr; i++) {
+		if (!w->tracks[i].is_used)
+			continue;
+		stay->at[i].busy_ns = (double)w->tracks[i].busy_ns;
+		stay->at[i].span_ns = (double)(w->tracks[i].last_ns - w->tracks[i].first_ns);
+	}
+}
+
+/* Launch numbers by scope: scope s has order[first[s]] … order[first[s + 1] - 1]. */
+static int group(
+	const struct sonde_launches *l, uint32_t **order, size_t **first, struct sonde_err *err)
+{
+	size_t i;
+
+	*order = sonde_calloc(l->launches.nr, sizeof(**order));
+	*first = sonde_calloc(l->scopes.nr + 2, sizeof(**first));
+	if (!*order || !*first)
+		return sonde_err_nomem(err);
+	for (i = 0; i < l->launches.nr; i++)
+		(*first)[l->launches.at[i].scope + 2]++;
+	for (i = 2; i < l->scopes.nr + 2; i++)
+		(*first)[i] += (*first)[i - 1];
+	for (i = 0; i < l->launches.nr; i++)
+		(*order)[(*first)[l->launches.at[i].scope + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+static int gpu_times(struct work *w, struct sonde_err *err)
+{
+	const struct sonde_launches *l = w->l;
+	struct sonde_idle idle = {0};
+	uint32_t *order = NULL;
+	size_t *first = NULL, i, visit = 0;
+	int rc = group(l, &order, &first, err);
+
+	if (rc == 0)
+		rc = sonde_idle__init(&idle, l, err);
+
+	w->stamps = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->stamps));
+	w->spare = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->spare));
+	w->tracks = rc ? NULL : sonde_malloc(l->regions.nr * sizeof(*w->tracks));
+	if (rc == 0 && (!w->stamps || !w->spare || !w->tracks))
+		rc = sonde_err_nomem(err);
+	for (i = 0; rc == 0 && i < l->scopes.nr; i++) {
+		const struct sonde_stay stay = take_stay(w, (uint32_t)i, &visit);
+
+		take_scope(w, &order[first[i]], first[i + 1] - first[i]);
+		track_scope(w, &stay);
+		if (!sonde_idle__scope(&idle, &stay, w->stamps, w->nr) ||
+			!sonde_streams__scope(w->c, l, &stay, w->stamps, w->nr))
+			rc = sonde_err_nomem(err);
+	}
+	sonde_idle__release(&idle);
+	sonde_free(order);
+	sonde_free(first);
+	sonde_free(w->stamps);
+	sonde_free(w->spare);
+	sonde_free(w->tracks);
+	return rc;
+}
+
+static void add(double *sum, double v)
+{
+	if (!isnan(v))
+		*sum = isnan(*sum) ? v : *sum + v;
+}
+
+/*
+ * A range entry has no device: its time goes to the first scope of its process that knows the
+ * region. Takes from the list at `first` what this scope knows; the rest stays for the next.
+ */
+static void take_entries(
+	struct work *w, const struct sonde_stay *stay, size_t *first, size_t *next)
+{
+	size_t i, *link = first;
+
+	for (i = *first; i != SIZE_MAX; i = next[i]) {
+		const struct sonde_range *range = &w->l->records->ranges.at[i];
+		const struct sonde_range_time *time = &range->time;
+		uint32_t number = stay->of[w->l->region_of.at[i]];
+		struct sonde_visit *visit;
+
+		if (number == SONDE_NONE) {
+			link = &next[i];
+			continue;
+		}
+		*link = next[i];
+		visit = &stay->at[number];
+		if (time->end_ns < time->begin_ns || !time->end_ns)
+			continue;
+		visit->is_open |= range->is_open;
+		add(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
+		add(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
+	}
+}
+
+static int host_times(struct work *w, struct sonde_err *err)
+{
+	const struct sonde_records *r = w->l->records;
+	size_t s, i, visit = 0, *by_process, *next;
+	int rc = 0;
+
+	by_process = sonde_malloc((r->processes.nr + 1) * sizeof(*by_process));
+	next = sonde_malloc((r->ranges.nr + 1) * sizeof(*next));
+	if (!by_process || !next)
+		rc = sonde_err_nomem(err);
+	for (i = 0; rc == 0 && i < r->processes.nr; i++)
+		by_process[i] = SIZE_MAX;
+	for (i = r->ranges.nr; rc == 0 && i-- > 0;) { /* lists of entries, by process */
+		next[i] = by_process[r->ranges.at[i].process];
+		by_process[r->ranges.at[i].process] = i;
+	}
+	for (s = 0; rc == 0 && s < w->l->scopes.nr; s++) {
+		const struct sonde_stay stay = take_stay(w, (uint32_t)s, &visit);
+
+		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process], next);
+	}
+	sonde_free(by_process);
+	sonde_free(next);
+	return rc;
+}
+
+int sonde_fold__times(
+	struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err)
+{
+	struct work w = {.c = c, .l = l};
+	const struct sonde_records *r = l->records;
+	int rc = 0;
+
+	if (!r->has_record_times && !r->has_range_times)
+		return 0;
+	w.visit_of = sonde_malloc(l->regions.nr * sizeof(*w.visit_of));
+	if (!w.visit_of)
+		return sonde_err_nomem(err);
+	if (r->has_record_times)
+		rc = gpu_times(&w, err);
+	if (rc == 0 && r->has_range_times)
+		rc = host_times(&w, err);
+	sonde_free(w.visit_of);
+	return rc;
+}

@@ -1,0 +1,672 @@
+/*
+ * Parts → cells: tables side by side, numbers of a part translated to numbers of
+ * the whole. Names are entered in order of the sorted parts, so that the whole is
+ * the same however its parts came together; nothing is added up here but counts.
+ */
+#include "fold/fold_int.h"
+#include "fold/timeline.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One part on its way into the whole. */
+struct moving {
+	struct sonde_moving m;
+	uint32_t input;			/* of its first input */
+	uint32_t *metric_of, *text_of;	/* numbers there → numbers here */
+};
+
+struct uniting {
+	struct sonde_cells *c;
+	struct moving *parts; /* as c->parts */
+	struct sonde_map region_keys, kit_keys, section_ids, device_keys;
+	struct sonde_arena arena;
+};
+
+/* The first number `i` of a part has in the whole, entered when new. */
+static uint32_t *enter_all(struct uniting *u, struct sonde_map *to, const struct sonde_map *from)
+{
+	uint32_t *of = sonde_arena_alloc(&u->arena, (from->nr + 1) * sizeof(*of));
+	size_t i;
+
+	for (i = 0; of && i < from->nr; i++) {
+		of[i] = sonde_map_add(to, from->keys[i], NULL); /* the part's memory stays */
+		if (of[i] == SONDE_NONE)
+			return NULL;
+	}
+	return of;
+}
+
+static uint32_t translate(const uint32_t *of, uint32_t number)
+{
+	return number == SONDE_NONE ? SONDE_NONE : of[number];
+}
+
+static bool move_inputs(struct uniting *u, struct moving *p)
+{
+	struct sonde_cells *from = p->m.from, *to = u->c;
+	size_t i, k;
+
+	p->input = (uint32_t)to->inputs.nr;
+	p->m.process = (uint32_t)to->processes.nr;
+	for (i = 0; i < from->inputs.nr; i++) {
+		const struct sonde_input *old = &from->inputs.at[i];
+		struct sonde_input *in = sonde_vec_push(&to->inputs);
+
+		if (!in)
+			return false;
+		*in = *old;
+		in->has.at = NULL;
+		in->has.nr = in->has.cap = 0;
+		if (!sonde_vec_reserve(&in->has, to->metric_names.nr + 1))
+			return false;
+		in->has.nr = to->metric_names.nr;
+		memset(in->has.at, 0, in->has.nr * sizeof(*in->has.at));
+		for (k = 0; k < old->has.nr; k++)
+			in->has.at[p->metric_of[k]] = old->has.at[k];
+	}
+	for (i = 0; i < from->processes.nr; i++) {
+		struct sonde_process *process = sonde_vec_push(&to->processes);
+
+		if (!process)
+			return false;
+		*process = from->processes.at[i];
+		process->input += p->input;
+	}
+	for (i = 0; i < from->devices.nr; i++) {
+		struct sonde_device *device = sonde_vec_push(&to->devices);
+
+		if (!device)
+			return false;
+		*device = from->devices.at[i];
+		device->process += p->m.process;
+	}
+	return true;
+}
+
+/* The metrics of a section are those of all inputs that have it; its name is the last one's. */
+static bool move_section(struct uniting *u, struct moving *p, const struct sonde_section *from)
+{
+	bool is_new;
+	uint32_t number = sonde_map_add(&u->section_ids, from->id, &is_new), *slot;
+	struct sonde_section *s;
+	size_t i, k;
+
+	s = number == SONDE_NONE ? NULL
+	    : is_new		 ? sonde_vec_push(&u->c->sections)
+				 : &u->c->sections.at[number];
+	if (!s)
+		return false;
+	s->id = from->id;
+	s->name = from->name.p ? from->name : s->name;
+	for (i = 0; i < from->metrics.nr; i++) {
+		uint32_t metric = p->m.string_of[from->metrics.at[i]];
+
+		for (k = 0; k < s->metrics.nr && s->metrics.at[k] != metric; k++)
+			;
+		if (k < s->metrics.nr)
+			continue;
+		slot = sonde_vec_push(&s->metrics);
+		if (!slot)
+			return false;
+		*slot = metric;
+	}
+	return true;
+}
+
+static bool move_region(struct uniting *u, struct moving *p, size_t number)
+{
+	struct sonde_region region = p->m.from->regions.at[number], *slot;
+	uint32_t key[4], at;
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+	bool is_new;
+
+	region.is_shown &= p->m.from->tally.takes_range || !u->c->tally.takes_range;
+	region.parent = translate(p->m.region_of, region.parent);
+	region.label = p->m.string_of[region.label];
+	region.domain = translate(p->m.string_of, region.domain);
+	memcpy(key, (uint32_t[4]){region.parent, region.label, region.domain, region.kind},
+		sizeof(key));
+	at = sonde_cells__intern(u->c, &u->region_keys, bytes, &is_new);
+	if (at == SONDE_NONE)
+		return false;
+	p->m.region_of[number] = at;
+	if (!is_new) {
+		u->c->regions.at[at].is_shown |= region.is_shown;
+		return true;
+	}
+	slot = sonde_vec_push(&u->c->regions);
+	if (!slot)
+		return false;
+	*slot = region;
+	return true;
+}
+
+static bool move_places(struct uniting *u, struct moving *p)
+{
+	struct sonde_cells *from = p->m.from, *to = u->c;
+	size_t i, k;
+
+	if (!sonde_vec_reserve(&to->homes, to->homes.nr + from->homes.nr + 1))
+		return false;
+	for (i = to->places.nr ? 1 : 0; i < from->places.nr; i++) { /* 0 is the same for all */
+		const struct sonde_place *old = &from->places.at[i];
+		struct sonde_place *place = sonde_vec_push(&to->places);
+
+		if (!place)
+			return false;
+		p->m.place_of[i] = (uint32_t)to->places.nr - 1;
+		*place = (struct sonde_place){(uint32_t)to->homes.nr, old->nr};
+		for (k = 0; k < old->nr; k++)
+			to->homes.at[to->homes.nr++] =
+				p->m.region_of[from->homes.at[old->first + k]];
+	}
+	return true;
+}
+
+static bool move_scopes(struct uniting *u, struct moving *p)
+{
+	struct sonde_cells *from = p->m.from, *to = u->c;
+	size_t i;
+
+	for (i = 0; i < from->scopes.nr; i++) {
+		struct sonde_scope *scope = sonde_vec_push(&to->scopes);
+
+		if (!scope)
+			return false;
+		*scope = from->scopes.at[i];
+		scope->process += p->m.process;
+	}
+	for (i = 0; i < from->strays.nr; i++) {
+		struct sonde_stray *stray = sonde_vec_push(&to->strays);
+
+		if (!stray)
+			return false;
+		*stray = from->strays.at[i];
+		stray->process += p->m.process;
+	}
+	return true;
+}
+
+/* Rules of one selection are the same for all parts, tried in the same order. */
+static bool move_rules(struct uniting *u, const struct sonde_cells *from)
+{
+	struct sonde_cells *to = u->c;
+	size_t i;
+
+	for (i = 0; i < from->label_rules.nr; i++) {
+		const struct sonde_label_rule *old = &from->label_rules.at[i];
+		struct sonde_label_rule *rule = i < to->label_rules.nr
+							? &to->label_rules.at[i]
+							: sonde_vec_push(&to->label_rules);
+
+		if (!rule)
+			return false;
+		rule->text = old->text;
+		rule->changed += old->changed;
+	}
+	return true;
+}
+
+/* Kits are the same when they have and keep the same metrics, with the same constituents. */
+static bool describe_kit(struct sonde_buf *key, const struct sonde_cells *c, const struct sonde_kit *kit)
+{
+	const struct sonde_input *in = &c->inputs.at[kit->input];
+	uint32_t i;
+
+	for (i = 0; i < c->metric_names.nr; i++) {
+		if (!sonde_input_has(in, i))
+			continue;
+		sonde_buf_putc(key, kit->at[i] == SONDE_NONE ? '-' : '+');
+		sonde_buf_str(key, c->metric_names.keys[i]);
+		sonde_buf_putc(key, '\0');
+		sonde_buf_str(key, kit->breakdowns[i]);
+		sonde_buf_putc(key, '\0');
+	}
+	return !key->failed;
+}
+
+static bool add_kit(struct uniting *u, struct moving *p, const struct sonde_kit *from)
+{
+	struct sonde_kit *kit = sonde_vec_push(&u->c->kits);
+	size_t nr = u->c->metric_names.nr, i;
+
+	if (!kit)
+		return false;
+	kit->input = from->input + p->input;
+	kit->nr = from->nr;
+	kit->breakdowns = sonde_arena_calloc(&u->c->arena, nr + 1, sizeof(*kit->breakdowns));
+	kit->at = sonde_arena_alloc(&u->c->arena, (nr + 1) * sizeof(*kit->at));
+	if (!kit->breakdowns || !kit->at)
+		return false;
+	memset(kit->at, 0xff, (nr + 1) * sizeof(*kit->at));
+	for (i = 0; i < p->m.from->metric_names.nr; i++) {
+		kit->breakdowns[p->metric_of[i]] = from->breakdowns[i];
+		kit->at[p->metric_of[i]] = from->at[i];
+	}
+	return true;
+}
+
+static bool move_kits(struct uniting *u, struct moving *p)
+{
+	const struct sonde_cells *from = p->m.from;
+	struct sonde_buf key = {0};
+	bool ok = true, is_new;
+	size_t i;
+
+	for (i = 0; i < from->inputs.nr && ok; i++) {
+		const struct sonde_kit *kit = &from->kits.at[from->kit_of.at[i]];
+		uint32_t *kit_of = sonde_vec_push(&u->c->kit_of), number;
+
+		sonde_buf_clear(&key);
+		number = kit_of && describe_kit(&key, from, kit)
+				 ? sonde_cells__intern(
+					   u->c, &u->kit_keys, sonde_buf_view(&key), &is_new)
+				 : SONDE_NONE;
+		ok = number != SONDE_NONE && (!is_new || add_kit(u, p, kit));
+		if (ok)
+			*kit_of = number;
+	}
+	sonde_buf_release(&key);
+	return ok;
+}
+
+static void add_tally(struct sonde_cells *to, const struct sonde_cells *from)
+{
+	struct sonde_tally *t = &to->tally;
+	const struct sonde_tally *f = &from->tally;
+	size_t i;
+
+	t->nr_launches += f->nr_launches;
+	t->nr_taken += f->nr_taken;
+	t->nr_outside += f->nr_outside;
+	t->nr_not_selected += f->nr_not_selected;
+	t->nr_adopted += f->nr_adopted;
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		t->nr_outside_by[i] += f->nr_outside_by[i];
+	t->takes_range |= f->takes_range;
+	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
+		t->is_met[i] |= f->is_met[i];
+	for (i = 0; i < f->nr_functions; i++)
+		sonde_tally_add_function(t, f->functions[i]);
+	to->has_range_times |= from->has_range_times;
+	to->has_times |= from->has_times;
+	to->nr_unclosed += from->nr_unclosed;
+	to->nr_untimed += from->nr_untimed;
+	if (!to->nr_damaged)
+		to->damage = from->damage;
+	to->nr_damaged += from->nr_damaged;
+	sonde_notes_add(&to->notes, &from->notes);
+}
+
+/* Everything that is named by numbers of its own. */
+static bool move_tables(struct uniting *u, struct moving *p)
+{
+	struct sonde_cells *from = p->m.from;
+	size_t i;
+
+	p->m.string_of = enter_all(u, &u->c->strings, &from->strings);
+	p->text_of = enter_all(u, &u->c->texts, &from->texts);
+	p->m.region_of = sonde_arena_alloc(&u->arena, (from->regions.nr + 1) * sizeof(uint32_t));
+	p->m.place_of = sonde_arena_calloc(&u->arena, from->places.nr + 1, sizeof(uint32_t));
+	p->m.scope_of = sonde_arena_alloc(&u->arena, (from->scopes.nr + 1) * sizeof(uint32_t));
+	if (!p->m.string_of || !p->text_of || !p->m.region_of || !p->m.place_of ||
+		!p->m.scope_of || !move_inputs(u, p))
+		return false;
+	for (i = 0; i < from->sections.nr; i++)
+		if (!move_section(u, p, &from->sections.at[i]))
+			return false;
+	for (i = 0; i < from->regions.nr; i++)
+		if (!move_region(u, p, i))
+			return false;
+	return move_places(u, p) && move_scopes(u, p) && move_rules(u, from) && move_kits(u, p);
+}
+
+static uint32_t device_key(struct uniting *u, uint32_t kind, uint32_t owner, uint32_t id, bool *is_new)
+{
+	const uint32_t key[3] = {kind, owner, id};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+
+	return is_new ? sonde_cells__intern(u->c, &u->device_keys, bytes, is_new)
+		      : sonde_map_find(&u->device_keys, bytes);
+}
+
+/* The device of each scope: its process's, or that of another process of the input. */
+static bool find_devices(struct uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	uint32_t *of = sonde_arena_alloc(&u->arena, (2 * c->devices.nr + 1) * sizeof(*of)), n;
+	bool is_new;
+	size_t i, k;
+
+	if (!of || !sonde_vec_reserve(&c->device_of, c->scopes.nr + 1))
+		return false;
+	for (i = 0; i < c->devices.nr; i++)
+		for (k = 0; k < 2; k++) {
+			const struct sonde_device *d = &c->devices.at[i];
+
+			n = device_key(u, (uint32_t)k,
+				k ? c->processes.at[d->process].input : d->process, d->id, &is_new);
+			if (n == SONDE_NONE)
+				return false;
+			if (is_new)
+				of[n] = (uint32_t)i;
+		}
+	for (i = 0; i < c->scopes.nr; i++) {
+		const struct sonde_scope *s = &c->scopes.at[i];
+
+		n = device_key(u, 0, s->process, s->device, NULL);
+		if (n == SONDE_NONE)
+			n = device_key(u, 1, c->processes.at[s->process].input, s->device, NULL);
+		c->device_of.at[c->device_of.nr++] = n == SONDE_NONE ? SONDE_NONE : of[n];
+	}
+	return true;
+}
+
+/* Scopes of one part stay in their order: sorted among those of others, they find their numbers. */
+static bool settle_scopes(struct uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	uint32_t *part_of = sonde_arena_alloc(&u->arena, (c->processes.nr + 1) * sizeof(*part_of));
+	size_t *nr_met = sonde_arena_calloc(&u->arena, c->parts.nr + 1, sizeof(*nr_met));
+	size_t i, k;
+
+	if (!part_of || !nr_met || !sonde_vec_reserve(&c->sums, c->scopes.nr + 1))
+		return false;
+	for (i = 0; i < c->parts.nr; i++)
+		for (k = 0; k < c->parts.at[i]->processes.nr; k++)
+			part_of[u->parts[i].m.process + k] = (uint32_t)i;
+	sonde_scopes_sort(c->scopes.at, c->scopes.nr, c->processes.at);
+	for (i = 0; i < c->scopes.nr; i++) {
+		uint32_t part = part_of[c->scopes.at[i].process];
+		size_t number = nr_met[part]++;
+
+		u->parts[part].m.scope_of[number] = (uint32_t)i;
+		c->sums.at[c->sums.nr++] = c->parts.at[part]->sums.at[number];
+	}
+	return sonde_scopes_name(c->scopes.at, c->scopes.nr, c->processes.at, &c->arena);
+}
+
+/* By metric number: whether its accumulators hold values, which may be words. NULL: no memory. */
+static bool *find_facts(struct uniting *u, const struct sonde_map *metrics)
+{
+	bool *is_fact = sonde_arena_calloc(&u->arena, metrics->nr + 1, sizeof(*is_fact));
+	size_t i;
+
+	for (i = 0; is_fact && i < metrics->nr; i++)
+		is_fact[i] = sonde_rule_for(metrics->keys[i])->method >= SONDE_METHOD_SAME;
+	return is_fact;
+}
+
+/* Values that are words are named by number too. */
+static void rename_texts(const struct moving *p, const struct sonde_cell *cell, const bool *is_fact)
+{
+	const struct sonde_cells *from = p->m.from;
+	const struct sonde_kit *kit = sonde_cells_kit(from, cell->scope);
+	uint32_t i, k;
+
+	for (i = 0; i < from->metric_names.nr; i++) {
+		struct sonde_modes *m;
+
+		if (kit->at[i] == SONDE_NONE || !is_fact[i])
+			continue;
+		m = cell->acc[kit->at[i]].modes;
+		for (k = 0; m && k < m->nr; k++)
+			if (m->at[k].is_text)
+				m->at[k].v = p->text_of[(uint32_t)m->at[k].v];
+	}
+}
+
+static bool is_translated(const uint32_t *of, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr && of[i] == i; i++)
+		;
+	return i < nr;
+}
+
+static bool move_cells(struct uniting *u, struct moving *p)
+{
+	struct sonde_cells *from = p->m.from, *to = u->c;
+	bool *is_fact = is_translated(p->text_of, from->texts.nr)
+				? find_facts(u, &from->metric_names)
+				: NULL;
+	size_t i;
+
+	if (!sonde_vec_reserve(&to->cells, to->cells.nr + from->cells.nr + 1) || u->arena.failed)
+		return false;
+	for (i = 0; i < from->cells.nr; i++) {
+		struct sonde_cell *cell = &to->cells.at[to->cells.nr++];
+
+		*cell = from->cells.at[i];
+		if (is_fact)
+			rename_texts(p, cell, is_fact);
+		cell->scope = p->m.scope_of[cell->scope];
+		cell->place = p->m.place_of[cell->place];
+		cell->kernel = p->m.string_of[cell->kernel];
+	}
+	return true;
+}
+
+static bool move_visits(struct uniting *u, struct moving *p)
+{
+	struct sonde_cells *from = p->m.from, *to = u->c;
+	uint32_t first = (uint32_t)to->streams.nr;
+	size_t i;
+
+	if (!sonde_vec_reserve(&to->visits, to->visits.nr + from->visits.nr + 1) ||
+		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1))
+		return false;
+	for (i = 0; i < from->streams.nr; i++)
+		to->streams.at[to->streams.nr++] = from->streams.at[i];
+	for (i = 0; i < from->visits.nr; i++) {
+		struct sonde_visit *v = &to->visits.at[to->visits.nr++];
+
+		*v = from->visits.at[i];
+		v->scope = p->m.scope_of[v->scope];
+		v->region = p->m.region_of[v->region];
+		v->first_stream += first;
+	}
+	return true;
+}
+
+/* What a part is, whoever holds it: not what was chosen of it. */
+static uint64_t identity_of(const struct sonde_cells *c)
+{
+	uint64_t sums[4] = {
+		c->inputs.nr ? c->inputs.at[0].created_s : 0, c->tally.nr_launches, 0, 0};
+	size_t i;
+
+	for (i = 0; i < c->processes.nr; i++) {
+		const struct sonde_process *p = &c->processes.at[i];
+		uint64_t key[5] = {
+			sums[2], p->pid, sonde_hash(p->host.p, p->host.n), p->nr_launches, p->trail};
+
+		sums[2] = sonde_hash(key, sizeof(key));
+	}
+	for (i = 0; i < c->sums.nr; i++) {
+		uint64_t key[2] = {sums[2], 0};
+
+		memcpy(&key[1], &c->sums.at[i].time_ns, sizeof(key[1]));
+		sums[2] = sonde_hash(key, sizeof(key));
+	}
+	for (i = 0; i < c->visits.nr; i++)
+		sums[3] += c->visits.at[i].instances;
+	return sonde_hash(sums, sizeof(sums));
+}
+
+static struct sonde_str path_of(const struct sonde_cells *c)
+{
+	return c->inputs.nr ? c->inputs.at[0].path : SONDE_STR("");
+}
+
+static uint32_t nr_kept(const struct sonde_cells *c)
+{
+	return c->kits.nr ? c->kits.at[0].nr : 0;
+}
+
+/* By path, then what it is; of the same input the one that keeps most comes first. */
+static int by_input(const void *pa, const void *pb)
+{
+	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
+	const struct sonde_cells *b = *(const struct sonde_cells *const *)pb;
+	int c = sonde_str_cmp(path_of(a), path_of(b));
+	uint64_t x, y;
+
+	if (c)
+		return c;
+	x = identity_of(a);
+	y = identity_of(b);
+	if (x != y)
+		return x < y ? -1 : 1;
+	return nr_kept(a) > nr_kept(b) ? -1 : nr_kept(a) < nr_kept(b);
+}
+
+static void sort_parts(struct sonde_cells *c)
+{
+	size_t i, nr = 0;
+
+	if (c->parts.nr > 1)
+		qsort(c->parts.at, c->parts.nr, sizeof(*c->parts.at), by_input);
+	for (i = 0; i < c->parts.nr; i++) {
+		struct sonde_cells *part = c->parts.at[i], *last = nr ? c->parts.at[nr - 1] : NULL;
+
+		if (last && sonde_str_eq(path_of(last), path_of(part)) &&
+			identity_of(last) == identity_of(part)) {
+			sonde_note(&c->notes, "%.*s is there more than once and counts once",
+				SONDE_STR_ARG(path_of(part)));
+			sonde_cells_free(part);
+		} else {
+			c->parts.at[nr++] = part;
+		}
+	}
+	c->parts.nr = nr;
+}
+
+static int check_selections(const struct sonde_cells *c, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 1; i < c->parts.nr; i++)
+		if (!sonde_selection__is_same(
+			    &c->parts.at[0]->selection, &c->parts.at[i]->selection))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"%.*s and %.*s were folded with different selections (NVTX, "
+				"kernels or nesting): a report has one; make the partial reports "
+				"again with the same",
+				SONDE_STR_ARG(path_of(c->parts.at[0])),
+				SONDE_STR_ARG(path_of(c->parts.at[i])));
+	return 0;
+}
+
+static int by_scope_and_region(const void *a, const void *b)
+{
+	const struct sonde_visit *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static bool move_all(struct uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	size_t i;
+
+	for (i = 0; i < c->parts.nr; i++) { /* metrics first: kits are as long as all of them */
+		u->parts[i].m.to = c;
+		u->parts[i].m.from = c->parts.at[i];
+		u->parts[i].metric_of =
+			enter_all(u, &c->metric_names, &c->parts.at[i]->metric_names);
+		if (!u->parts[i].metric_of)
+			return false;
+	}
+	for (i = 0; i < c->parts.nr; i++)
+		add_tally(c, c->parts.at[i]);
+	for (i = 0; i < c->parts.nr; i++)
+		if (!move_tables(u, &u->parts[i]))
+			return false;
+	if (!settle_scopes(u) || !find_devices(u))
+		return false;
+	for (i = 0; i < c->parts.nr; i++)
+		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
+			(c->timeline && !sonde_timeline__move(&u->parts[i].m)))
+			return false;
+	if (c->parts.nr > 1)
+		qsort(c->visits.at, c->visits.nr, sizeof(*c->visits.at), by_scope_and_region);
+	return true;
+}
+
+/* With a timeline if any part has one. */
+static bool begin(struct uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	bool has_timeline = false;
+	size_t i;
+
+	for (i = 0; i < c->parts.nr; i++)
+		has_timeline |= c->parts.at[i]->timeline != NULL;
+	u->parts = sonde_arena_calloc(&u->arena, c->parts.nr + 1, sizeof(*u->parts));
+	if (c->parts.nr)
+		c->selection = c->parts.at[0]->selection;
+	c->tally.is_met = sonde_arena_calloc(
+		&c->arena, sonde_selection_nr_words(&c->selection) + 1, sizeof(bool));
+	if (has_timeline)
+		c->timeline = sonde_calloc(1, sizeof(*c->timeline));
+	return u->parts && c->tally.is_met && (!has_timeline || c->timeline);
+}
+
+static int unite(struct sonde_cells *c, struct sonde_err *err)
+{
+	struct uniting u = {.c = c};
+	struct sonde_notes doubled;
+	size_t i;
+	int rc = check_selections(c, err);
+
+	if (rc)
+		return rc;
+	sort_parts(c);
+	doubled = c->notes; /* come after those of the inputs */
+	c->notes = (struct sonde_notes){0};
+	if (!begin(&u) || !move_all(&u))
+		rc = sonde_err_nomem(err);
+	for (i = 0; i < c->parts.nr; i++)
+		sonde_cells__shed(c->parts.at[i]);
+	sonde_notes_add(&c->notes, &doubled);
+	sonde_inputs_note_unclosed(&c->notes, c->nr_unclosed);
+	sonde_inputs_note_doubled(&c->notes, c->inputs.at, c->processes.at, c->processes.nr);
+	sonde_notes_release(&doubled);
+	sonde_map_release(&u.region_keys);
+	sonde_map_release(&u.kit_keys);
+	sonde_map_release(&u.section_ids);
+	sonde_map_release(&u.device_keys);
+	sonde_arena_release(&u.arena);
+	return rc;
+}
+
+int sonde_cells_unite(struct sonde_cells **out, struct sonde_cells **parts, size_t nr_parts,
+	struct sonde_err *err)
+{
+	struct sonde_cells *c = sonde_calloc(1, sizeof(*c));
+	size_t i;
+	int rc;
+
+	*out = NULL;
+	if (!c || !sonde_vec_reserve(&c->parts, nr_parts + 1)) {
+		for (i = 0; i < nr_parts; i++)
+			sonde_cells_free(parts[i]);
+		sonde_free(c);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < nr_parts; i++)
+		c->parts.at[c->parts.nr++] = parts[i];
+	rc = unite(c, err);
+	if (rc)
+		sonde_cells_free(c);
+	else
+		*out = c;
+	return rc;
+}

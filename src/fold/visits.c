@@ -1,0 +1,77 @@
+/* What each scope knows of each region: first which regions it knows, and how often it was there. */
+#include "fold/fold_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The regions of a scope's presences and those around them, in order. */
+static size_t find_known(const struct sonde_launches *l, const struct sonde_presence *at, size_t nr,
+	uint32_t *known, bool *is_known)
+{
+	size_t nr_known = 0, i;
+	uint32_t region;
+
+	for (i = 0; i < nr; i++)
+		for (region = at[i].region; region != SONDE_NONE && !is_known[region];
+			region = l->regions.at[region].parent) {
+			is_known[region] = true;
+			known[nr_known++] = region;
+		}
+	if (nr_known > 1)
+		qsort(known, nr_known, sizeof(*known), by_number);
+	for (i = 0; i < nr_known; i++)
+		is_known[known[i]] = false;
+	return nr_known;
+}
+
+static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, size_t nr,
+	uint32_t *known, bool *is_known)
+{
+	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0;
+
+	for (i = 0; i < nr_known; i++) {
+		struct sonde_visit *v = sonde_vec_push(&f->c->visits);
+
+		if (!v)
+			return false;
+		v->scope = at->scope;
+		v->region = known[i];
+		v->busy_ns = v->span_ns = v->idle_ns = v->host_ns = v->cpu_ns = NAN;
+		v->is_present = k < nr && at[k].region == known[i];
+		if (v->is_present) {
+			v->instances = at[k].instances;
+			v->first_instances = at[k++].first_instances;
+		}
+	}
+	return true;
+}
+
+int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err)
+{
+	const struct sonde_launches *l = f->l;
+	uint32_t *known = sonde_malloc((l->regions.nr + 1) * sizeof(*known));
+	bool *is_known = sonde_calloc(l->regions.nr + 1, sizeof(*is_known));
+	bool ok = known && is_known;
+	size_t i, end;
+
+	for (i = 0; ok && i < l->presences.nr; i = end) {
+		for (end = i; end < l->presences.nr &&
+			      l->presences.at[end].scope == l->presences.at[i].scope;
+			end++)
+			;
+		ok = add_scope(f, &l->presences.at[i], end - i, known, is_known);
+	}
+	sonde_free(known);
+	sonde_free(is_known);
+	return ok ? sonde_fold__times(f->c, l, err) : sonde_err_nomem(err);
+}

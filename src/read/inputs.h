@@ -1,0 +1,88 @@
+/*
+ * What was captured, apart from the results: inputs, processes, devices, and
+ * what can be measured. Records have these tables, and cells keep them.
+ */
+#ifndef SONDE_READ_INPUTS_H
+#define SONDE_READ_INPUTS_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/note.h"
+#include "base/vec.h"
+
+enum sonde_range_kind {
+	SONDE_PUSH_POP,
+	SONDE_START_END,
+};
+
+/* One input file. */
+struct sonde_input {
+	struct sonde_str path;
+	struct sonde_str source;      /* "ncu-rep", "ncu-csv", "native", … */
+	struct sonde_str tool;	      /* "ncu 2025.3.1.0", empty when unknown */
+	struct sonde_str command;     /* the profiler's command line, empty when unknown */
+	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
+	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
+	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
+};
+
+struct sonde_process {
+	uint64_t pid;
+	struct sonde_str host, name;
+	uint32_t input; /* the input it came from */
+	uint32_t rank;	/* in its job, where the source says so */
+	uint32_t world_size; /* of that job, 0 = not known */
+	bool has_rank;
+	/* What it launched: how often, and a hash of the names and devices in order. */
+	uint64_t nr_launches, trail;
+};
+
+struct sonde_attribute {
+	struct sonde_str name;
+	double value;	       /* NaN when it is text */
+	struct sonde_str text; /* p NULL when it is a number */
+};
+
+struct sonde_device {
+	uint32_t id;
+	uint32_t process; /* ids are per process: two processes may call different cards 0 */
+	struct sonde_str name, uuid; /* `GPU-…`, empty = not known */
+	unsigned cc_major, cc_minor; /* 0.0 when unknown */
+	const struct sonde_attribute *attributes;
+	size_t nr_attributes;
+};
+
+/* A section of an Nsight Compute report: a named list of metrics. */
+struct sonde_section {
+	struct sonde_str id;   /* "SpeedOfLight" */
+	struct sonde_str name; /* "GPU Speed Of Light Throughput" */
+	SONDE_VEC(uint32_t)
+	metrics; /* string numbers of metric names, in the section's own order */
+};
+
+struct sonde_metric {
+	struct sonde_str name;
+	struct sonde_str
+		unit; /* as the source says, after scaling to base units; empty = says nothing */
+};
+
+/* What of a torch.profiler trace makes ranges. */
+enum sonde_kineto_regions {
+	SONDE_KINETO_ANNOTATIONS = 1, /* record_function, NVTX */
+	SONDE_KINETO_OPERATORS = 2,   /* every cpu_op */
+	SONDE_KINETO_PYTHON = 4,      /* every Python function, where stacks were recorded */
+};
+
+/* What readers need to be told. All zero: as the configuration has it by default. */
+struct sonde_read_options {
+	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
+};
+
+bool sonde_input_has(const struct sonde_input *in, uint32_t metric);
+/* Notes inputs that look like the same capture: their launches are counted twice. */
+void sonde_inputs_note_doubled(struct sonde_notes *notes, const struct sonde_input *inputs,
+	const struct sonde_process *processes, size_t nr_processes);
+/* "2 ranges were never closed …"; nothing for 0. */
+void sonde_inputs_note_unclosed(struct sonde_notes *notes, uint64_t nr);
+
+#endif

@@ -1,0 +1,368 @@
+/*
+ * Which metrics and sections a report shows.
+ *
+ * Named ones exactly; with neither metrics nor sections named, everything the
+ * capture measured, without device facts and their kin.
+ */
+#include "tree/tree_int.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to three names near `word`, then how many there are in all. */
+static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
+{
+	uint32_t best[3] = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
+	unsigned max = word.n > 24 ? 10 : 2 + (unsigned)word.n / 3, d;
+	unsigned score[3] = {max + 1, max + 1, max + 1};
+	size_t i, k, nr = 0;
+
+	for (i = 0; i < names->nr; i++) {
+		struct sonde_str head = {
+			names->keys[i].p, names->keys[i].n > word.n ? word.n : names->keys[i].n};
+
+		d = sonde_str_distance(word, names->keys[i], max);
+		if (d > max && word.n > 3 && sonde_str_eq(head, word))
+			d = max; /* it begins like this */
+		for (k = 3; k > 0 && d < score[k - 1]; k--)
+			if (k < 3)
+				score[k] = score[k - 1], best[k] = best[k - 1];
+		if (k < 3 && d < score[k])
+			score[k] = d, best[k] = (uint32_t)i;
+	}
+	for (k = 0; k < 3 && best[k] != SONDE_NONE; k++, nr++) {
+		sonde_buf_puts(out, nr ? ", " : "; did you mean ");
+		sonde_buf_str(out, names->keys[best[k]]);
+	}
+	sonde_buf_puts(out, nr ? "?" : "");
+}
+
+/* One kind of words to check: metrics or sections. */
+struct wording {
+	const char *what;
+	const struct sonde_name_filter *filter;
+	struct sonde_words words;
+	const struct sonde_map *names; /* in the capture */
+	const bool *is_kept;	       /* by name: figures can be made of it; NULL = of all */
+	bool by_default;
+};
+
+/* A word that matches nothing: an error if the user typed it, a note if a default did. */
+static int unknown(
+	struct sonde_tree *t, const struct wording *w, const char *word, struct sonde_err *err)
+{
+	const struct sonde_map *names = w->names;
+	const char *what = w->what;
+	struct sonde_buf b = {0};
+	size_t i;
+	int rc = 0;
+
+	sonde_buf_printf(&b, "%s '%s' is not in the capture", what, word);
+	suggest(&b, sonde_str_from(word), names);
+	if (names->nr == 0) {
+		sonde_buf_printf(&b, "; it has no %ss", what);
+	} else if (names->nr <= 12) {
+		sonde_buf_puts(&b, "; there are: ");
+		for (i = 0; i < names->nr; i++) {
+			sonde_buf_puts(&b, i ? ", " : "");
+			sonde_buf_str(&b, names->keys[i]);
+		}
+	} else {
+		sonde_buf_printf(&b, "; it has %zu %ss (sonde report --format json lists them)",
+			names->nr, what);
+	}
+	if (w->by_default)
+		sonde_note(&t->notes, "%s", b.failed ? what : b.p);
+	else
+		rc = sonde_err_set(err, SONDE_ERR_USAGE, "%s", b.failed ? what : b.p);
+	sonde_buf_release(&b);
+	return rc;
+}
+
+/* Named, captured, but not among what a partial report kept. */
+static int left_out(
+	struct sonde_tree *t, const struct wording *w, const char *word, struct sonde_err *err)
+{
+	static const char text[] = "%s '%s' was left out when a partial report was made; make it "
+				   "again with --metrics, or from the capture";
+
+	if (!w->by_default)
+		return sonde_err_set(err, SONDE_ERR_USAGE, text, w->what, word);
+	sonde_note(&t->notes, text, w->what, word);
+	return 0;
+}
+
+static int check_word(
+	struct sonde_tree *t, const struct wording *w, size_t word, struct sonde_err *err)
+{
+	bool is_captured = false;
+	size_t i;
+
+	for (i = 0; i < w->names->nr; i++) {
+		if (!sonde_name_filter_word_takes(w->filter, word, w->names->keys[i]))
+			continue;
+		if (!w->is_kept || w->is_kept[i])
+			return 0;
+		is_captured = true;
+	}
+	return (is_captured ? left_out : unknown)(t, w, w->words.at[word], err);
+}
+
+static int check_words(struct sonde_tree *t, const struct wording *w, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < w->words.nr && rc == 0; i++)
+		rc = check_word(t, w, i, err);
+	return rc;
+}
+
+static int by_column_name(const void *a, const void *b)
+{
+	return sonde_str_cmp(
+		((const struct sonde_column *)a)->name, ((const struct sonde_column *)b)->name);
+}
+
+static int add_columns(struct sonde_tree *t, const bool *wanted, struct sonde_err *err)
+{
+	const struct sonde_map *names = &t->cells->metric_names;
+	struct sonde_column *c;
+	uint32_t i;
+
+	for (i = 0; i < names->nr; i++) {
+		if (!wanted[i])
+			continue;
+		c = sonde_vec_push(&t->columns);
+		if (!c || !sonde_plans_add(t->plans, i))
+			return sonde_err_nomem(err);
+		*c = (struct sonde_column){.metric = i, .name = names->keys[i]};
+		c->unit = sonde_metric_unit(c->name);
+	}
+	if (t->columns.nr)
+		qsort(t->columns.at, t->columns.nr, sizeof(*t->columns.at), by_column_name);
+	return 0;
+}
+
+/* Arrays that ncu draws as charts: as one figure they mean nothing. */
+static void mark_charts(
+	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *metrics)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_column *column = &t->columns.at[i];
+		bool is_named = c->metrics.nr && sonde_name_filter_takes(metrics, column->name);
+
+		column->is_chart = !is_named &&
+				   (sonde_str_starts(column->name, "derived__pct_occupancy_per_") ||
+					   sonde_str_starts(column->name, "derived_tempMetric"));
+	}
+}
+
+static uint32_t column_of(const struct sonde_tree *t, struct sonde_str name)
+{
+	struct sonde_column key = {.name = name}, *c;
+
+	if (!t->columns.nr)
+		return SONDE_NONE;
+	c = bsearch(&key, t->columns.at, t->columns.nr, sizeof(key), by_column_name);
+	return c ? (uint32_t)(c - t->columns.at) : SONDE_NONE;
+}
+
+uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name)
+{
+	return column_of(t, sonde_str_from(name));
+}
+
+/* The sections `take` says, with those of their metrics that have a column. */
+static int add_sections(struct sonde_tree *t, const bool *take, struct sonde_err *err)
+{
+	const struct sonde_cells *r = t->cells;
+	struct sonde_chosen_section *s;
+	size_t i, k;
+
+	for (i = 0; i < r->sections.nr; i++) {
+		const struct sonde_section *from = &r->sections.at[i];
+
+		s = take[i] ? sonde_vec_push(&t->sections) : NULL;
+		if (take[i] && !s)
+			return sonde_err_nomem(err);
+		if (!s)
+			continue;
+		s->id = from->id;
+		s->name = from->name;
+		for (k = 0; k < from->metrics.nr; k++) {
+			uint32_t column = column_of(t, sonde_cells_str(r, from->metrics.at[k])),
+				 *slot;
+
+			if (column == SONDE_NONE)
+				continue;
+			slot = sonde_vec_push(&s->columns);
+			if (!slot)
+				return sonde_err_nomem(err);
+			*slot = column;
+		}
+	}
+	return 0;
+}
+
+static void add_headline(struct sonde_tree *t, uint32_t column)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_headline; i++)
+		if (t->headline[i] == column)
+			return;
+	if (column != SONDE_NONE && t->nr_headline < sizeof(t->headline) / sizeof(t->headline[0]))
+		t->headline[t->nr_headline++] = column;
+}
+
+/* What one word of the user's takes: sums first, for a pattern may take more than fit. */
+static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, size_t word)
+{
+	size_t i, pass;
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < t->columns.nr; i++) {
+			struct sonde_str name = t->columns.at[i].name;
+
+			if (sonde_str_ends(name, ".sum") == (pass == 0) &&
+				sonde_name_filter_word_takes(f, word, name) &&
+				!sonde_str_is(name, "gpu__time_duration.sum"))
+				add_headline(t, (uint32_t)i);
+		}
+}
+
+/* Chosen metrics in the user's order; otherwise the usual ones that the capture has. */
+static void choose_headline(
+	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *f)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->metrics.nr && !c->metrics_by_default; i++)
+		add_word(t, f, i);
+	for (i = 0; i < SONDE_NR_HEADLINES &&
+		    !(c->metrics.nr && !c->metrics_by_default);
+		i++)
+		for (k = 0; k < 3 && sonde_headlines[i][k]; k++)
+			if (sonde_tree_column(t, sonde_headlines[i][k]) != SONDE_NONE) {
+				add_headline(t, sonde_tree_column(t, sonde_headlines[i][k]));
+				break;
+			}
+}
+
+/* Which metrics figures can be made of: a partial report keeps what was chosen for it. */
+static void find_kept(const struct sonde_cells *c, bool *is_kept)
+{
+	size_t i, k;
+
+	for (k = 0; k < c->kits.nr; k++)
+		for (i = 0; i < c->metric_names.nr; i++)
+			is_kept[i] |= c->kits.at[k].at[i] != SONDE_NONE;
+}
+
+/* Of one input a metric was kept, of another it was not, though that has it too. */
+static void note_gaps(struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+	size_t i, k;
+
+	for (k = 0; k < c->kits.nr; k++) {
+		const struct sonde_input *in = &c->inputs.at[c->kits.at[k].input];
+
+		for (i = 0; i < t->columns.nr; i++) {
+			uint32_t metric = t->columns.at[i].metric;
+
+			if (!sonde_input_has(in, metric) || c->kits.at[k].at[metric] != SONDE_NONE)
+				continue;
+			sonde_note(&t->notes,
+				"%.*s was folded without %.*s, which other inputs have: its "
+				"launches are missing there; fold all inputs with the same "
+				"--metrics and --sections",
+				SONDE_STR_ARG(in->path), SONDE_STR_ARG(t->columns.at[i].name));
+			break;
+		}
+	}
+}
+
+/* What choosing looks at. */
+struct choosing {
+	const struct sonde_choice *choice;
+	struct sonde_name_filter *metrics, *sections;
+	struct sonde_map section_ids;
+	bool *is_kept, *wanted, *take;
+};
+
+static int begin(struct choosing *x, const struct sonde_tree *t, struct sonde_err *err)
+{
+	const struct sonde_cells *c = t->cells;
+	const struct sonde_choice *choice = x->choice;
+	size_t i;
+	int rc;
+
+	x->is_kept = sonde_calloc(c->metric_names.nr + 1, sizeof(*x->is_kept));
+	x->wanted = sonde_calloc(c->metric_names.nr + 1, sizeof(*x->wanted));
+	x->take = sonde_calloc(c->sections.nr + 1, sizeof(*x->take));
+	rc = x->is_kept && x->wanted && x->take ? 0 : sonde_err_nomem(err);
+	for (i = 0; i < c->sections.nr && rc == 0; i++)
+		if (sonde_map_add(&x->section_ids, c->sections.at[i].id, NULL) == SONDE_NONE)
+			rc = sonde_err_nomem(err);
+	if (rc == 0)
+		rc = sonde_name_filter_build(&x->metrics, choice->metrics, err);
+	if (rc == 0)
+		rc = sonde_name_filter_build(&x->sections, choice->sections, err);
+	if (rc == 0)
+		find_kept(c, x->is_kept);
+	return rc;
+}
+
+static int choose(struct choosing *x, struct sonde_tree *t, struct sonde_err *err)
+{
+	const struct sonde_cells *c = t->cells;
+	const struct sonde_choice *choice = x->choice;
+	const struct wording metrics = {"metric", x->metrics, choice->metrics, &c->metric_names,
+		x->is_kept, choice->metrics_by_default};
+	const struct wording sections = {"section", x->sections, choice->sections, &x->section_ids,
+		NULL, choice->sections_by_default};
+	const struct sonde_offer offer = {
+		&c->metric_names, c->sections.at, c->sections.nr, &c->strings, false};
+	size_t i;
+	int rc = check_words(t, &metrics, err);
+
+	if (rc == 0)
+		rc = check_words(t, &sections, err);
+	if (rc == 0)
+		rc = sonde_choice_mark(choice, &offer, x->wanted, x->take, err);
+	for (i = 0; i < c->metric_names.nr; i++)
+		x->wanted[i] &= x->is_kept[i];
+	if (rc == 0)
+		rc = add_columns(t, x->wanted, err);
+	if (rc == 0)
+		rc = add_sections(t, x->take, err);
+	if (rc)
+		return rc;
+	note_gaps(t);
+	mark_charts(t, choice, x->metrics);
+	choose_headline(t, choice, x->metrics);
+	return 0;
+}
+
+int sonde_tree__choose(
+	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	struct choosing x = {.choice = choice};
+	int rc = begin(&x, t, err);
+
+	if (rc == 0)
+		rc = choose(&x, t, err);
+	sonde_name_filter_free(x.metrics);
+	sonde_name_filter_free(x.sections);
+	sonde_map_release(&x.section_ids);
+	sonde_free(x.is_kept);
+	sonde_free(x.wanted);
+	sonde_free(x.take);
+	return rc;
+}

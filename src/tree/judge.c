@@ -1,0 +1,124 @@
+#include "tree/judge.h"
+
+#include <math.h>
+
+double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
+{
+	uint32_t column = sonde_tree_column(t, name);
+
+	return column == SONDE_NONE || column >= f->nr ? NAN : f->at[column].v;
+}
+
+static double first_known(const struct sonde_tree *t, const struct sonde_figures *f,
+	const char *const *names, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		double v = sonde_figure_of(t, f, names[i]);
+
+		if (!isnan(v))
+			return v;
+	}
+	return NAN;
+}
+
+const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	/* "Memory" is the whole memory system where it was measured, else DRAM alone. */
+	static const char *const memory[] = {
+		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+		"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+	};
+	double sm = sonde_figure_of(t, f, "sm__throughput.avg.pct_of_peak_sustained_elapsed");
+	double mem = first_known(t, f, memory, sizeof(memory) / sizeof(*memory));
+
+	if (isnan(sm) || isnan(mem))
+		return NULL;
+	if (sm < SONDE_LOW_PCT && mem < SONDE_LOW_PCT)
+		return "latency";
+	return sm >= mem ? "compute" : "memory";
+}
+
+const char *sonde_bound(const struct sonde_node *n)
+{
+	double used = n->busy_ns / n->host_ns;
+
+	if (!n->launches || isnan(used) || !(n->host_ns > 0))
+		return NULL;
+	if (used >= SONDE_GPU_BOUND)
+		return n->copy_ns > n->time_ns / 2 ? "copies" : "gpu";
+	if (used > SONDE_CPU_BOUND)
+		return "mixed";
+	return n->cpu_ns < n->host_ns / 2 ? "waiting" : "cpu";
+}
+
+const char *sonde_hint(
+	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n)
+{
+	const char *limiter = sonde_limiter(t, f);
+
+	return limiter ? limiter : sonde_bound(n);
+}
+
+enum sonde_times sonde_report_times(const struct sonde_report *r)
+{
+	enum sonde_times found = SONDE_TIMES_NONE;
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		if (!isnan(r->nodes.at[i].busy_ns))
+			return SONDE_TIMES_GPU;
+		if (!isnan(r->nodes.at[i].host_ns))
+			found = SONDE_TIMES_HOST;
+	}
+	return r->launches || r->outside_launches ? SONDE_TIMES_NONE : found;
+}
+
+static bool has_limiter(const struct sonde_tree *t)
+{
+	static const char *const memory[] = {
+		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+		"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"};
+	size_t i;
+
+	if (sonde_tree_column(t, "sm__throughput.avg.pct_of_peak_sustained_elapsed") == SONDE_NONE)
+		return false;
+	for (i = 0; i < sizeof(memory) / sizeof(*memory); i++)
+		if (sonde_tree_column(t, memory[i]) != SONDE_NONE)
+			return true;
+	return false;
+}
+
+const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r)
+{
+	if (has_limiter(t))
+		return "limiter";
+	return sonde_report_times(r) == SONDE_TIMES_GPU ? "bound" : NULL;
+}
+
+/* Sums over scopes: a scope without times makes the sum unknown. */
+bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges)
+{
+	bool found = false;
+	size_t i;
+
+	*out = (struct sonde_coverage){.is_ranges = is_ranges};
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		if (r->is_aggregate || r->is_ranges != is_ranges)
+			continue;
+		found = true;
+		out->total += r->all_launches;
+		out->attributed += r->launches;
+		out->outside += r->outside_launches;
+		out->not_selected += r->all_launches - r->launches - r->outside_launches;
+		out->total_ns += r->all_time_ns;
+		out->attributed_ns += r->time_ns;
+		out->outside_ns += r->outside_time_ns;
+	}
+	return found;
+}

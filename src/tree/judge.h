@@ -1,0 +1,50 @@
+/*
+ * Judgements: what figures and times of a region mean, said once for every format.
+ */
+#ifndef SONDE_TREE_JUDGE_H
+#define SONDE_TREE_JUDGE_H
+
+#include "tree/tree.h"
+
+/* The figure of a metric by name; NaN when it is missing or no column. */
+double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name);
+
+/*
+ * What holds the region back: "compute" or "memory", the larger of SM and
+ * memory throughput, or "latency" when both are below SONDE_LOW_PCT. NULL when
+ * one of the two is unknown. The figures are the region's inclusive ones.
+ */
+#define SONDE_LOW_PCT 40.0
+const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
+
+/*
+ * CPU or GPU: which of the two the region waited for, by what share of the host's
+ * time in it the GPU was busy with it. SONDE_GPU_BOUND and more: "gpu", or
+ * "copies" when most of the GPU's time is copies. SONDE_CPU_BOUND and less: "cpu", or
+ * "waiting" when its threads did not run for most of the time. Else "mixed".
+ * NULL without launches or without either time.
+ */
+#define SONDE_GPU_BOUND 0.8
+#define SONDE_CPU_BOUND 0.5
+const char *sonde_bound(const struct sonde_node *n);
+
+/* The word of the last column: the limiter where counters tell it, else the bound. */
+const char *sonde_hint(
+	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n);
+/* Its head; NULL when no row can have one. */
+const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r);
+
+enum sonde_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
+/* Which timestamps a report's regions have. */
+enum sonde_times sonde_report_times(const struct sonde_report *r);
+
+/* How much of the capture lies in regions. */
+struct sonde_coverage {
+	bool is_ranges;
+	uint64_t total, attributed, outside, not_selected;
+	double total_ns, attributed_ns, outside_ns; /* NaN without times */
+};
+/* Over the scopes of one kind; false when there is none. */
+bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);
+
+#endif

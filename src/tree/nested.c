@@ -1,0 +1,112 @@
+/*
+ * Captures of nested ranges. A replayed range holds what ran in the ranges
+ * inside it, and these are captured by a run of their own. Adding the inner
+ * results to the outer region would count that work twice.
+ */
+#include "tree/tree_int.h"
+
+#include "base/alloc.h"
+
+static bool has_own(const struct sonde_nested *n, uint32_t region, uint32_t scope)
+{
+	const uint32_t key[2] = {scope, region};
+
+	return sonde_map_find(&n->own, (struct sonde_str){(const char *)key, sizeof(key)}) !=
+	       SONDE_NONE;
+}
+
+bool sonde_nested__covers(const struct sonde_nested *n, uint32_t region, uint32_t scope)
+{
+	return n->is_measured && n->is_measured[region] && !has_own(n, region, scope);
+}
+
+bool sonde_nested__is_inside(
+	const struct sonde_nested *n, const struct sonde_tree *t, uint32_t place, uint32_t scope)
+{
+	const struct sonde_cells *l = t->cells;
+	const struct sonde_place *p = &l->places.at[place];
+	uint32_t k, region;
+
+	if (!n->is_measured)
+		return false;
+	for (k = 0; k < p->nr; k++)
+		for (region = l->regions.at[l->homes.at[p->first + k]].parent; region != SONDE_NONE;
+			region = l->regions.at[region].parent)
+			if (sonde_nested__covers(n, region, scope))
+				return true;
+	return false;
+}
+
+bool sonde_nested__counts_entries(const struct sonde_nested *n, uint32_t region, uint32_t scope)
+{
+	if (!n->is_measured)
+		return true;
+	return n->is_measured[region] ? has_own(n, region, scope) : !n->is_inner[scope];
+}
+
+/* Which region has results of its own in which scope. */
+static bool add_own(struct sonde_nested *n, const struct sonde_tree *t, const struct sonde_cell *c)
+{
+	const struct sonde_place *p = &t->cells->places.at[c->place];
+	uint32_t k;
+
+	for (k = 0; k < p->nr; k++) {
+		uint32_t region = t->cells->homes.at[p->first + k];
+		const uint32_t key[2] = {c->scope, region};
+		struct sonde_str bytes = {(const char *)key, sizeof(key)};
+
+		n->is_measured[region] = true;
+		if (sonde_map_find(&n->own, bytes) != SONDE_NONE)
+			continue;
+		bytes = sonde_arena_dup(&n->arena, bytes);
+		if (!bytes.p || sonde_map_add(&n->own, bytes, NULL) == SONDE_NONE)
+			return false;
+	}
+	return true;
+}
+
+int sonde_nested__init(
+	struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured, struct sonde_err *err)
+{
+	const struct sonde_cells *l = t->cells;
+	const struct sonde_cells *s = t->cells;
+	bool *has_outer;
+	size_t i;
+
+	n->is_measured = sonde_calloc(l->regions.nr + 1, sizeof(*n->is_measured));
+	n->is_inner = sonde_calloc(l->scopes.nr + 1, sizeof(*n->is_inner));
+	has_outer = sonde_calloc(l->scopes.nr + 1, sizeof(*has_outer));
+	if (!n->is_measured || !n->is_inner || !has_outer) {
+		sonde_free(has_outer);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < s->cells.nr; i++)
+		if (l->scopes.at[s->cells.at[i].scope].measured == measured &&
+			!add_own(n, t, &s->cells.at[i])) {
+			sonde_free(has_outer);
+			return sonde_err_nomem(err);
+		}
+	for (i = 0; i < s->cells.nr; i++) {
+		const struct sonde_cell *c = &s->cells.at[i];
+
+		if (l->scopes.at[c->scope].measured != measured)
+			continue;
+		if (sonde_nested__is_inside(n, t, c->place, c->scope))
+			n->is_inner[c->scope] = n->has_levels = true;
+		else
+			has_outer[c->scope] = true;
+	}
+	for (i = 0; i < l->scopes.nr; i++)
+		n->is_inner[i] = n->is_inner[i] && !has_outer[i];
+	sonde_free(has_outer);
+	return 0;
+}
+
+void sonde_nested__release(struct sonde_nested *n)
+{
+	sonde_map_release(&n->own);
+	sonde_arena_release(&n->arena);
+	sonde_free(n->is_measured);
+	sonde_free(n->is_inner);
+	*n = (struct sonde_nested){0};
+}

@@ -1,0 +1,156 @@
+/*
+ * Times of nodes beyond sums of launches: a scope's from what it knows of the
+ * region, an aggregate's from its scopes.
+ */
+#include "tree/tree_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+static void map_nodes(const struct sonde_tree *t, const struct sonde_report *r, uint32_t *node_of)
+{
+	size_t i;
+
+	memset(node_of, 0xff, t->cells->regions.nr * sizeof(*node_of));
+	for (i = 0; i < r->nodes.nr; i++)
+		node_of[r->nodes.at[i].region] = (uint32_t)i;
+}
+
+static void add(double *sum, double v)
+{
+	if (!isnan(v))
+		*sum = isnan(*sum) ? v : *sum + v;
+}
+
+static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struct sonde_node *n,
+	const struct sonde_visit *v)
+{
+	uint32_t i;
+
+	n->busy_ns = v->busy_ns;
+	n->span_ns = v->span_ns;
+	n->idle_ns = v->idle_ns;
+	n->host_ns = v->host_ns;
+	n->cpu_ns = v->cpu_ns;
+	n->is_open = v->is_open;
+	n->streams = v->nr_streams;
+	n->first_stream = v->nr_streams ? (uint32_t)r->streams.nr : 0;
+	for (i = 0; i < v->nr_streams; i++) {
+		struct sonde_stream *s = sonde_vec_push(&r->streams);
+
+		if (!s)
+			return false;
+		*s = t->cells->streams.at[v->first_stream + i];
+	}
+	return true;
+}
+
+/* The scopes' reports come first, in order, as the visits are; rows of streams follow the nodes. */
+static bool take_visits(struct sonde_tree *t, uint32_t *visit_of)
+{
+	const struct sonde_cells *c = t->cells;
+	size_t s, i, at = 0;
+
+	for (s = 0; s < c->scopes.nr; s++) {
+		struct sonde_report *r = &t->reports.at[s];
+
+		for (i = 0; i < r->nodes.nr; i++)
+			visit_of[r->nodes.at[i].region] = SONDE_NONE;
+		for (; at < c->visits.nr && c->visits.at[at].scope == s; at++)
+			visit_of[c->visits.at[at].region] = (uint32_t)at;
+		for (i = 0; i < r->nodes.nr; i++) {
+			uint32_t visit = visit_of[r->nodes.at[i].region];
+
+			if (visit != SONDE_NONE &&
+				!take_visit(t, r, &r->nodes.at[i], &c->visits.at[visit]))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool copy_streams(struct sonde_report *to, const struct sonde_report *from)
+{
+	if (!from->streams.nr)
+		return true;
+	if (!sonde_vec_reserve(&to->streams, from->streams.nr))
+		return false;
+	memcpy(to->streams.at, from->streams.at, from->streams.nr * sizeof(*from->streams.at));
+	to->streams.nr = from->streams.nr;
+	return true;
+}
+
+static void add_node(struct sonde_report *to, struct sonde_node *sum, const struct sonde_node *n)
+{
+	sum->streams += n->streams;
+	add(&sum->busy_ns, n->busy_ns);
+	add(&sum->idle_ns, n->idle_ns);
+	add(&sum->host_ns, n->host_ns);
+	add(&sum->cpu_ns, n->cpu_ns);
+	sum->is_open |= n->is_open;
+	if (to->nr_scopes == 1) {
+		sum->span_ns = n->span_ns;
+		sum->first_stream = n->first_stream;
+	}
+}
+
+/*
+ * An aggregate's times are the sums over its scopes; a span and single streams mean something for
+ * one scope only.
+ */
+static bool sum_aggregates(struct sonde_tree *t, uint32_t *node_of)
+{
+	size_t nr = t->cells->scopes.nr, a, s, i;
+
+	for (a = nr; a < t->reports.nr; a++) {
+		struct sonde_report *to = &t->reports.at[a];
+
+		map_nodes(t, to, node_of);
+		for (s = 0; s < nr; s++) {
+			const struct sonde_report *from = &t->reports.at[s];
+
+			if (from->measured != to->measured)
+				continue;
+			if (to->nr_scopes == 1 && !copy_streams(to, from))
+				return false;
+			for (i = 0; i < from->nodes.nr; i++)
+				add_node(to, &to->nodes.at[node_of[from->nodes.at[i].region]],
+					&from->nodes.at[i]);
+		}
+	}
+	return true;
+}
+
+/* The CPU time of an entry that was never closed is not known. */
+static void forget_cpu_of_open(struct sonde_tree *t)
+{
+	size_t i, k;
+
+	for (i = 0; i < t->reports.nr; i++)
+		for (k = 0; k < t->reports.at[i].nodes.nr; k++)
+			if (t->reports.at[i].nodes.at[k].is_open)
+				t->reports.at[i].nodes.at[k].cpu_ns = NAN;
+}
+
+int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
+{
+	uint32_t *by_region = sonde_malloc(t->cells->regions.nr * sizeof(*by_region));
+	bool ok = by_region && take_visits(t, by_region) && sum_aggregates(t, by_region);
+
+	forget_cpu_of_open(t);
+	sonde_free(by_region);
+	return ok ? 0 : sonde_err_nomem(err);
+}
+
+void sonde_tree__forget_times(struct sonde_report *r)
+{
+	size_t i;
+
+	r->time_ns = r->outside_time_ns = r->all_time_ns = NAN;
+	for (i = 0; i < r->nodes.nr; i++)
+		r->nodes.at[i].time_ns = r->nodes.at[i].own_time_ns = NAN;
+	for (i = 0; i < r->kernels.nr; i++)
+		r->kernels.at[i].time_ns = NAN;
+}

@@ -1,0 +1,400 @@
+/*
+ * Cells → one report: the nodes of a scope (or of all of them) with their
+ * kernel tables. Works on flat arrays; nothing recurses, however deep the tree.
+ */
+#include "tree/tree_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool sonde_cover_has(const struct sonde_cells *l, const struct sonde_cover *c, uint32_t scope)
+{
+	return c->scope == SONDE_NONE ? l->scopes.at[scope].measured == c->measured
+				      : c->scope == scope;
+}
+
+/* Working state while building one report. */
+struct work {
+	struct sonde_tree *t;
+	const struct sonde_cells *c;
+	struct sonde_report *r;
+	const struct sonde_cover *cover;
+	struct sonde_scratch *x;
+	const uint32_t *cells; /* those of the scope, by number; NULL: all there are, from 0 on */
+	size_t nr_cells;
+	bool is_timed; /* some input of its scopes has times */
+	struct sonde_err *err;
+};
+
+static int nomem(struct work *w)
+{
+	return sonde_err_nomem(w->err);
+}
+
+/* Visits are in order of scope: where those of `scope` begin. */
+static size_t first_visit(const struct sonde_cells *c, uint32_t scope)
+{
+	size_t low = 0, high = c->visits.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (c->visits.at[mid].scope < scope)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* A region is in the report if it was entered there, or holds one that was. */
+static void find_present(struct work *w)
+{
+	bool is_one = w->cover->scope != SONDE_NONE;
+	size_t i = is_one ? first_visit(w->c, w->cover->scope) : 0;
+	uint32_t region;
+
+	for (; i < w->c->visits.nr; i++) {
+		const struct sonde_visit *v = &w->c->visits.at[i];
+
+		if (is_one && v->scope != w->cover->scope)
+			break;
+		if (!v->is_present || !sonde_cover_has(w->c, w->cover, v->scope) ||
+			!w->c->regions.at[v->region].is_shown)
+			continue;
+		if (sonde_nested__counts_entries(w->cover->nested, v->region, v->scope))
+			w->x->instances[v->region] += is_one ? v->instances : v->first_instances;
+		for (region = v->region; region != SONDE_NONE && !w->x->present[region];
+			region = w->c->regions.at[region].parent) {
+			w->x->present[region] = true;
+			w->x->list[w->x->nr++] = region;
+		}
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Child lists in order of the regions: first entry, as parents and siblings were met. */
+static void link_children(struct work *w, uint32_t *first_root)
+{
+	struct sonde_scratch *x = w->x;
+	size_t i;
+
+	*first_root = SONDE_NONE;
+	if (x->nr > 1)
+		qsort(x->list, x->nr, sizeof(*x->list), by_number);
+	for (i = x->nr; i-- > 0;) {
+		uint32_t region = x->list[i], parent = w->c->regions.at[region].parent;
+		uint32_t *head = parent == SONDE_NONE ? first_root : &x->first_child[parent];
+
+		x->next[region] = *head;
+		*head = region;
+	}
+}
+
+static int add_node(struct work *w, uint32_t region)
+{
+	const struct sonde_region *g = &w->c->regions.at[region];
+	struct sonde_node *n = sonde_vec_push(&w->r->nodes);
+
+	if (!n)
+		return nomem(w);
+	n->region = region;
+	n->parent = g->parent == SONDE_NONE ? SONDE_NONE : w->x->node_of[g->parent];
+	n->depth = g->depth;
+	n->instances = w->x->instances[region];
+	n->scope_min_ns = n->scope_median_ns = n->scope_max_ns = n->imbalance = NAN;
+	n->busy_ns = n->span_ns = n->idle_ns = n->host_ns = n->cpu_ns = NAN;
+	w->x->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
+	return 0;
+}
+
+/* Depth-first without recursion: down to the first child, else along, else up and along. */
+static int add_nodes(struct work *w)
+{
+	uint32_t at;
+	int rc = 0;
+
+	link_children(w, &at);
+	while (at != SONDE_NONE && rc == 0) {
+		rc = add_node(w, at);
+		if (w->x->first_child[at] != SONDE_NONE) {
+			at = w->x->first_child[at];
+			continue;
+		}
+		while (at != SONDE_NONE && w->x->next[at] == SONDE_NONE)
+			at = w->c->regions.at[at].parent;
+		at = at == SONDE_NONE ? SONDE_NONE : w->x->next[at];
+	}
+	return rc;
+}
+
+/*
+ * Calls `visit` for each node a cell counts in; `own` where it counts exclusively.
+ * A region whose own capture holds the cell's work already ends the way up.
+ */
+static void visit_nodes(
+	struct work *w, uint32_t cell, void (*visit)(struct work *, uint32_t, uint32_t, bool))
+{
+	const struct sonde_place *place = &w->c->places.at[w->c->cells.at[cell].place];
+	uint32_t k, region, scope = w->c->cells.at[cell].scope;
+
+	for (k = 0; k < place->nr; k++) {
+		region = w->c->homes.at[place->first + k];
+		visit(w, w->x->node_of[region], cell, true);
+		for (region = w->c->regions.at[region].parent;
+			region != SONDE_NONE &&
+			!sonde_nested__covers(w->cover->nested, region, scope);
+			region = w->c->regions.at[region].parent)
+			visit(w, w->x->node_of[region], cell, false);
+	}
+}
+
+static void count_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
+{
+	const struct sonde_cell *c = &w->c->cells.at[cell];
+	struct sonde_node *n = &w->r->nodes.at[node];
+
+	n->nr_cells++;
+	n->launches += c->launches;
+	n->time_ns += c->time_ns;
+	n->copies += c->copies;
+	n->copy_ns += c->copy_ns;
+	n->copy_bytes += c->copy_bytes;
+	if (own) {
+		n->own_nr_cells++;
+		n->own_launches += c->launches;
+		n->own_time_ns += c->time_ns;
+	}
+}
+
+static void place_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
+{
+	struct sonde_node *n = &w->r->nodes.at[node];
+
+	w->r->cells.at[n->first_cell + n->nr_cells++] = cell;
+	if (own)
+		w->r->cells.at[n->own_first_cell + n->own_nr_cells++] = cell;
+}
+
+static bool covers_cell(const struct work *w, size_t cell)
+{
+	return sonde_cover_has(w->c, w->cover, w->c->cells.at[cell].scope);
+}
+
+/* Whether a cell lies in at least one region. */
+static bool is_inside(const struct work *w, size_t cell)
+{
+	return w->c->places.at[w->c->cells.at[cell].place].nr > 0;
+}
+
+/* Whether its work is counted already, by the capture of a range around it. */
+static bool is_counted(const struct work *w, size_t cell)
+{
+	const struct sonde_cell *c = &w->c->cells.at[cell];
+
+	return sonde_nested__is_inside(w->cover->nested, w->t, c->place, c->scope);
+}
+
+static void put_cell(struct work *w, uint32_t cell)
+{
+	const struct sonde_cell *c = &w->c->cells.at[cell];
+	struct sonde_report *r = w->r;
+
+	if (is_inside(w, cell) && !is_counted(w, cell)) {
+		r->cells.at[r->total_first_cell + r->total_nr_cells++] = cell;
+		r->launches += c->launches;
+		r->time_ns += c->time_ns;
+	} else if (!is_inside(w, cell)) {
+		r->cells.at[r->outside_first_cell + r->outside_nr_cells++] = cell;
+		r->outside_launches += c->launches;
+		r->outside_time_ns += c->time_ns;
+	}
+	visit_nodes(w, cell, place_cell);
+}
+
+/* Two passes over the cells: how many go where, then where they go. */
+static int distribute(struct work *w)
+{
+	struct sonde_report *r = w->r;
+	uint64_t total = 0;
+	size_t i;
+
+	for (i = 0; i < w->nr_cells; i++) {
+		uint32_t cell = w->cells ? w->cells[i] : (uint32_t)i;
+
+		if (!covers_cell(w, cell))
+			continue;
+		if (!is_inside(w, cell))
+			r->outside_nr_cells++;
+		else if (!is_counted(w, cell))
+			r->total_nr_cells++;
+		visit_nodes(w, cell, count_cell);
+	}
+	r->total_first_cell = 0;
+	r->outside_first_cell = r->total_nr_cells;
+	total = (uint64_t)r->total_nr_cells + r->outside_nr_cells;
+	for (i = 0; i < r->nodes.nr; i++) {
+		struct sonde_node *n = &r->nodes.at[i];
+
+		n->first_cell = (uint32_t)total;
+		total += n->nr_cells;
+		n->own_first_cell = (uint32_t)total;
+		total += n->own_nr_cells;
+		n->nr_cells = n->own_nr_cells = 0;
+		if (total >= SONDE_NONE)
+			return sonde_err_set(w->err, SONDE_ERR_LIMIT,
+				"too many combinations of nested regions and kernels");
+	}
+	if (!sonde_vec_reserve(&r->cells, total))
+		return nomem(w);
+	r->cells.nr = total;
+	r->total_nr_cells = r->outside_nr_cells = 0;
+	for (i = 0; i < w->nr_cells; i++) {
+		uint32_t cell = w->cells ? w->cells[i] : (uint32_t)i;
+
+		if (covers_cell(w, cell))
+			put_cell(w, cell);
+	}
+	return 0;
+}
+
+static int by_kernel(const void *a, const void *b, void *cells)
+{
+	const struct sonde_cell *at = cells;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (at[x].kernel != at[y].kernel)
+		return at[x].kernel < at[y].kernel ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int by_time_then_name(const void *a, const void *b, void *names)
+{
+	const struct sonde_kernel *x = a, *y = b;
+	const struct sonde_str *name = names;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return sonde_str_cmp(name[x->name], name[y->name]);
+}
+
+/* The kernel table of a slice of cells: sorts the slice by kernel, one row per run. */
+static int add_kernels(
+	struct work *w, uint32_t first, uint32_t nr, uint32_t *first_kernel, uint32_t *nr_kernels)
+{
+	struct sonde_kernel *row = NULL;
+	uint32_t *cells = w->r->cells.at, i;
+
+	*first_kernel = (uint32_t)w->r->kernels.nr;
+	if (nr > 1)
+		qsort_r(&cells[first], nr, sizeof(*cells), by_kernel, w->c->cells.at);
+	for (i = first; i < first + nr; i++) {
+		const struct sonde_cell *c = &w->c->cells.at[cells[i]];
+
+		if (!row || row->name != c->kernel) {
+			row = sonde_vec_push(&w->r->kernels);
+			if (!row)
+				return nomem(w);
+			row->name = c->kernel;
+			row->first_cell = i;
+		}
+		row->nr_cells++;
+		row->calls += c->launches;
+		row->time_ns += c->time_ns;
+	}
+	*nr_kernels = (uint32_t)(w->r->kernels.nr - *first_kernel);
+	if (*nr_kernels > 1)
+		qsort_r(&w->r->kernels.at[*first_kernel], *nr_kernels, sizeof(*row),
+			by_time_then_name, w->c->strings.keys);
+	return 0;
+}
+
+static int add_kernel_tables(struct work *w)
+{
+	struct sonde_report *r = w->r;
+	size_t i;
+	int rc = add_kernels(w, r->outside_first_cell, r->outside_nr_cells,
+		&r->outside_first_kernel, &r->nr_outside_kernels);
+
+	for (i = 0; i < r->nodes.nr && rc == 0; i++) {
+		struct sonde_node *n = &r->nodes.at[i];
+
+		rc = add_kernels(w, n->first_cell, n->nr_cells, &n->first_kernel, &n->nr_kernels);
+	}
+	return rc;
+}
+
+static const struct sonde_input *input_of(const struct sonde_cells *c, size_t scope)
+{
+	return &c->inputs.at[c->processes.at[c->scopes.at[scope].process].input];
+}
+
+static void sum_scopes(struct work *w)
+{
+	bool is_one = w->cover->scope != SONDE_NONE;
+	size_t i = is_one ? w->cover->scope : 0;
+	size_t end = is_one ? i + 1 : w->c->scopes.nr;
+	uint32_t time = sonde_map_find(&w->c->metric_names, SONDE_STR(SONDE_METRIC_TIME));
+
+	for (; i < end; i++) {
+		if (!sonde_cover_has(w->c, w->cover, (uint32_t)i))
+			continue;
+		w->is_timed |= sonde_input_has(input_of(w->c, i), time);
+		w->r->nr_scopes++;
+		w->r->all_launches += w->c->sums.at[i].launches;
+		w->r->all_time_ns += w->c->sums.at[i].time_ns;
+	}
+}
+
+static int build(struct work *w)
+{
+	uint32_t scope = w->cover->scope;
+	int rc;
+
+	w->nr_cells = w->c->cells.nr;
+	if (scope != SONDE_NONE) {
+		w->cells = &w->x->cells[w->x->first_of[scope]];
+		w->nr_cells = w->x->first_of[scope + 1] - w->x->first_of[scope];
+	}
+	sum_scopes(w);
+	find_present(w);
+	rc = add_nodes(w);
+	if (rc == 0)
+		rc = distribute(w);
+	if (rc == 0)
+		rc = add_kernel_tables(w);
+	if (rc == 0 && !w->is_timed)
+		sonde_tree__forget_times(w->r);
+	sonde_scratch__clear(w->x);
+	return rc;
+}
+
+int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
+	const struct sonde_cover *cover, struct sonde_err *err)
+{
+	struct sonde_report *r = sonde_vec_push(&t->reports);
+	struct work w = {.t = t,
+		.c = t->cells,
+		.r = r,
+		.cover = cover,
+		.x = x,
+		.err = err};
+
+	if (!r)
+		return sonde_err_nomem(err);
+	r->scope = cover->scope;
+	r->measured = cover->measured;
+	r->is_ranges = cover->measured != SONDE_MEASURED_KERNEL;
+	r->is_aggregate = cover->scope == SONDE_NONE;
+	r->name = r->is_aggregate ? SONDE_STR("aggregate")
+				  : t->cells->scopes.at[cover->scope].name;
+	return build(&w);
+}

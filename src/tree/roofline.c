@@ -1,0 +1,242 @@
+#include "tree/roofline.h"
+
+#include "tree/tree_int.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct {
+	const char *op;
+	double flop; /* per executed thread instruction */
+} operations[] = {
+	{"fadd", 1},
+	{"fmul", 1},
+	{"ffma", 2},
+	{"dadd", 1},
+	{"dmul", 1},
+	{"dfma", 2},
+	{"hadd", 1},
+	{"hmul", 1},
+	{"hfma", 2},
+};
+
+/* The figure of a metric, NaN when it is not reported. */
+static double value(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
+{
+	uint32_t column = sonde_tree_column(t, name);
+
+	return column == SONDE_NONE ? NAN : f->at[column].v;
+}
+
+static void add(double *sum, double v)
+{
+	if (!isnan(v))
+		*sum = isnan(*sum) ? v : *sum + v;
+}
+
+/* Thread instructions of one unit: `smsp` and `sm` count the same ones. */
+static double scalar_flop(
+	const struct sonde_tree *t, const struct sonde_figures *f, const char *unit)
+{
+	double sum = NAN;
+	char name[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+		snprintf(name, sizeof(name), "%s__sass_thread_inst_executed_op_%s_pred_on.sum",
+			unit, operations[i].op);
+		add(&sum, operations[i].flop * value(t, f, name));
+	}
+	return sum;
+}
+
+static bool counts_flop(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++)
+		if (sonde_str_glob(t->columns.at[i].name,
+			    SONDE_STR("sm*__sass_thread_inst_executed_op_*_pred_on.sum")))
+			return true;
+	return false;
+}
+
+int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err)
+{
+	const struct sonde_map *names = &t->cells->metric_names;
+	uint32_t i, *slot;
+	size_t k;
+
+	if (!counts_flop(t))
+		return 0;
+	for (k = 0; k < SONDE_NR_TENSOR; k++)
+		for (i = 0; i < names->nr; i++) {
+			if (!sonde_str_glob(
+				    names->keys[i], sonde_str_from(sonde_tensor_patterns[k])))
+				continue;
+			if (!sonde_plans_add(t->plans, i))
+				return sonde_err_nomem(err);
+			if (t->plans->slot_of[i] == SONDE_NONE)
+				continue; /* no cell keeps it */
+			slot = sonde_vec_push(&t->tensor_metrics);
+			if (!slot)
+				return sonde_err_nomem(err);
+			*slot = i;
+		}
+	return 0;
+}
+
+bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
+{
+	const struct sonde_str fine = sonde_str_from(sonde_tensor_patterns[0]);
+	bool is_told = false;
+	size_t i;
+
+	for (i = 0; i < t->tensor_metrics.nr; i++) {
+		uint32_t metric = t->tensor_metrics.at[i];
+		struct sonde_figure f;
+
+		if (is_told && !sonde_str_glob(t->cells->metric_names.keys[metric], fine))
+			continue;
+		sonde_cell__figure(t, cell, metric, &f);
+		if (f.v > 0)
+			return true;
+		is_told |= !isnan(f.v);
+	}
+	return false;
+}
+
+/*
+ * Named by data type, on some devices by instruction and data type. A name that goes on where
+ * another ends is part of it (`…_src_fp16_sparsity_off`); columns are sorted, so it comes after.
+ */
+static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	double by_type = NAN, by_instruction = NAN;
+	struct sonde_str whole = {NULL, 0};
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_str name = t->columns.at[i].name, head = {name.p, whole.n};
+
+		if (!sonde_str_glob(name, SONDE_STR("sm__ops_path_tensor_*src_*.sum")) ||
+			sonde_str_glob(name, SONDE_STR("*_src_int*")) ||
+			sonde_str_ends(name, "_realtime.sum") || isnan(f->at[i].v))
+			continue;
+		if (whole.n && name.n > whole.n && name.p[whole.n] == '_' &&
+			sonde_str_eq(head, whole))
+			continue;
+		whole = (struct sonde_str){name.p, name.n - 4};
+		add(sonde_str_starts(name, "sm__ops_path_tensor_src_") ? &by_type : &by_instruction,
+			f->at[i].v);
+	}
+	return isnan(by_type) ? by_instruction : by_type;
+}
+
+static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	double v = value(t, f, "dram__bytes.sum");
+
+	return isnan(v) ? value(t, f, "dram__bytes_read.sum") + value(t, f, "dram__bytes_write.sum")
+			: v;
+}
+
+struct sonde_roofline sonde_roofline_of(
+	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns)
+{
+	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false};
+	double scalar = scalar_flop(t, figures, "smsp"), tensor = tensor_flop(t, figures);
+
+	add(&r.flop, isnan(scalar) ? scalar_flop(t, figures, "sm") : scalar);
+	add(&r.flop, tensor);
+	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
+	r.dram_bytes = dram_bytes(t, figures);
+	if (r.dram_bytes > 0)
+		r.intensity = r.flop / r.dram_bytes;
+	if (time_ns > 0) {
+		r.flop_per_s = r.flop / time_ns * 1e9;
+		r.bytes_per_s = r.dram_bytes / time_ns * 1e9;
+	}
+	return r;
+}
+
+static double attribute(const struct sonde_device *d, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr_attributes; i++)
+		if (sonde_str_is(d->attributes[i].name, name))
+			return d->attributes[i].value;
+	return NAN;
+}
+
+/* Single-precision lanes of one multiprocessor, by compute capability. */
+static double lanes(const struct sonde_device *d)
+{
+	unsigned cc = d->cc_major * 10 + d->cc_minor;
+
+	if (cc == 60 || cc == 70 || cc == 72 || cc == 75 || cc == 80)
+		return 64;
+	return cc >= 50 ? 128 : NAN;
+}
+
+/* Dense 16-bit operations of one multiprocessor's tensor cores in a clock, as NVIDIA publishes. */
+static double tensor_ops(const struct sonde_device *d)
+{
+	switch (d->cc_major * 10 + d->cc_minor) {
+	case 70:
+	case 75:
+	case 86:
+	case 89:
+	case 120:
+		return 1024;
+	case 80:
+		return 2048;
+	case 90:
+		return 4096;
+	case 100:
+		return 8192;
+	default:
+		return NAN;
+	}
+}
+
+static struct sonde_peaks device_peaks(const struct sonde_device *d)
+{
+	/* Clock rates are in kHz; DRAM moves two words per clock. */
+	double clocks = attribute(d, "device__attribute_multiprocessor_count") *
+			attribute(d, "device__attribute_clock_rate") * 1e3;
+
+	return (struct sonde_peaks){
+		.flop_per_s = clocks * lanes(d) * 2,
+		.tensor_per_s = clocks * tensor_ops(d),
+		.bytes_per_s = attribute(d, "device__attribute_global_memory_bus_width") / 8 * 2 *
+			       attribute(d, "device__attribute_memory_clock_rate") * 1e3,
+	};
+}
+
+static double agreed(double a, double b)
+{
+	return a == b ? a : NAN;
+}
+
+struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t)
+{
+	const struct sonde_cells *l = t->cells;
+	struct sonde_peaks all = {NAN, NAN, NAN};
+	bool is_first = true;
+	size_t i;
+
+	for (i = 0; i < l->scopes.nr; i++) {
+		const struct sonde_device *d = sonde_cells_device(l, (uint32_t)i);
+		struct sonde_peaks p = d ? device_peaks(d) : (struct sonde_peaks){NAN, NAN, NAN};
+
+		if (is_first)
+			all = p;
+		all.flop_per_s = agreed(all.flop_per_s, p.flop_per_s);
+		all.tensor_per_s = agreed(all.tensor_per_s, p.tensor_per_s);
+		all.bytes_per_s = agreed(all.bytes_per_s, p.bytes_per_s);
+		is_first = false;
+	}
+	return all;
+}

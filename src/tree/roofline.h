@@ -1,0 +1,44 @@
+/*
+ * The roofline point of a region or kernel: work per byte, work per second.
+ *
+ * Made from figures of a tree where the capture has FLOP and DRAM counters;
+ * otherwise everything is NaN. FLOPs are counted as Nsight Compute does: one per
+ * add or multiply, two per fused multiply-add, tensor operations as reported.
+ */
+#ifndef SONDE_TREE_ROOFLINE_H
+#define SONDE_TREE_ROOFLINE_H
+
+#include "tree/tree.h"
+
+struct sonde_roofline {
+	double flop;	   /* floating-point operations, NaN = not counted */
+	double dram_bytes; /* read and written, NaN = not counted */
+	double intensity;  /* flop ÷ dram_bytes, NaN when either is missing or no byte moved */
+	double flop_per_s; /* flop ÷ time */
+	double bytes_per_s;
+	bool is_least; /* flop, intensity and flop_per_s are lower bounds: SONDE_TENSOR_UNCOUNTED */
+};
+
+#define SONDE_TENSOR_UNCOUNTED                                                                     \
+	"tensor operations were not counted: add the device's sm__ops_path_tensor metrics to the " \
+	"capture (ncu --query-metrics lists them)"
+
+/* `time_ns` is the time of the same part the figures were made for. */
+struct sonde_roofline sonde_roofline_of(
+	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns);
+
+/*
+ * The ceilings: what the device could do at its own clocks, from the attributes
+ * the report has of it. A fused multiply-add counts twice. NaN = the report does
+ * not tell, or the device is not one we know.
+ */
+struct sonde_peaks {
+	double flop_per_s;   /* single precision, outside the tensor cores */
+	double tensor_per_s; /* 16-bit floats in the tensor cores, dense */
+	double bytes_per_s;  /* of DRAM */
+};
+
+/* Of the device the capture used; NaN where devices differ. */
+struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t);
+
+#endif

@@ -1,0 +1,90 @@
+/* How evenly a region's time is spread over the scopes. */
+#include "tree/tree_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One region's time in one scope. */
+struct sample {
+	uint32_t region;
+	double time_ns;
+};
+
+static int by_region_and_time(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += at[i].time_ns;
+	n->nr_scopes = (uint32_t)nr;
+	n->scope_min_ns = at[0].time_ns;
+	n->scope_max_ns = at[nr - 1].time_ns;
+	n->scope_median_ns =
+		nr % 2 ? at[nr / 2].time_ns : (at[nr / 2 - 1].time_ns + at[nr / 2].time_ns) / 2;
+	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
+}
+
+/* Not where it is only the sum of what lies inside, nor in an input without times beside others. */
+static bool is_sample(const struct sonde_report *aggregate, const struct sonde_nested *nested,
+	const struct sonde_report *r, const struct sonde_node *n)
+{
+	return !sonde_nested__covers(nested, n->region, r->scope) &&
+	       !(isnan(n->time_ns) && !isnan(aggregate->time_ns));
+}
+
+int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
+	const struct sonde_nested *nested, struct sonde_err *err)
+{
+	SONDE_VEC(struct sample) samples = {0};
+	struct sample *s;
+	size_t i, k, first;
+	int rc = 0;
+
+	for (i = 0; i < t->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		for (k = 0;
+			!r->is_aggregate && r->measured == aggregate->measured && k < r->nodes.nr;
+			k++) {
+			if (!is_sample(aggregate, nested, r, &r->nodes.at[k]))
+				continue;
+			s = sonde_vec_push(&samples);
+			if (!s) {
+				rc = sonde_err_nomem(err);
+				break;
+			}
+			*s = (struct sample){r->nodes.at[k].region, r->nodes.at[k].time_ns};
+		}
+	}
+	if (rc == 0 && samples.nr)
+		qsort(samples.at, samples.nr, sizeof(*samples.at), by_region_and_time);
+	for (i = 0; i < aggregate->nodes.nr && rc == 0; i++) {
+		struct sample key = {aggregate->nodes.at[i].region, -INFINITY};
+		size_t low = 0, high = samples.nr;
+
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+
+			if (by_region_and_time(&samples.at[mid], &key) < 0)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		for (first = low; low < samples.nr && samples.at[low].region == key.region;)
+			low++;
+		if (low > first)
+			set_spread(&aggregate->nodes.at[i], &samples.at[first], low - first);
+	}
+	sonde_vec_release(&samples);
+	return rc;
+}

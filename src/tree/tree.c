@@ -1,0 +1,401 @@
+#include "tree/tree_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The number of a method among those of a column, added when new. */
+static uint8_t add_method(struct sonde_column *c, const char *says)
+{
+	uint8_t i;
+
+	for (i = 0; i < SONDE_MAX_METHODS && c->methods[i]; i++)
+		if (strcmp(c->methods[i], says) == 0)
+			return i;
+	if (i == SONDE_MAX_METHODS)
+		return 1; /* there are not as many weights */
+	c->methods[i] = says;
+	return i;
+}
+
+/* Whether the values of a metric are words: the first one tells. */
+static bool is_text(const struct sonde_tree *t, uint32_t metric)
+{
+	const struct sonde_cells *c = t->cells;
+	size_t i;
+
+	for (i = 0; i < c->cells.nr; i++) {
+		const struct sonde_cell *cell = &c->cells.at[i];
+		uint32_t at = sonde_cells_kit(c, cell->scope)->at[metric];
+
+		if (at != SONDE_NONE && cell->acc[at].nr)
+			return cell->acc[at].modes && cell->acc[at].modes->nr &&
+			       cell->acc[at].modes->at[0].is_text;
+	}
+	return false;
+}
+
+/* Columns know how their figures are made and whether they are words. */
+static void describe_columns(struct sonde_tree *t)
+{
+	struct sonde_plans *s = t->plans;
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		struct sonde_column *c = &t->columns.at[i];
+		uint32_t slot = s->slot_of[c->metric], at;
+		const struct sonde_plan *p = &s->plans.at[slot];
+
+		c->methods[0] = p->says[0];
+		c->methods[1] = p->says[1];
+		c->quality = p->quality;
+		for (at = p->next; at != SONDE_NONE; at = s->plans.at[at].next)
+			s->plans.at[at].saying = add_method(c, s->plans.at[at].says[0]);
+		c->is_text = p->method >= SONDE_METHOD_SAME && is_text(t, c->metric);
+	}
+}
+
+/* The aggregate of one way of measuring; the first one there is has the plain name. */
+static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_t measured,
+	bool is_first, struct sonde_err *err)
+{
+	static const char *const names[] = {
+		"aggregate", "aggregate/ranges", "aggregate/app-ranges"};
+	struct sonde_nested nested = {0};
+	const struct sonde_cover cover = {
+		.scope = SONDE_NONE, .measured = measured, .nested = &nested};
+	struct sonde_report *r;
+	int rc = measured == SONDE_MEASURED_KERNEL ? 0
+						   : sonde_nested__init(&nested, t, measured, err);
+
+	if (rc == 0)
+		rc = sonde_tree__report(t, x, &cover, err);
+	if (rc == 0) {
+		r = &t->reports.at[t->reports.nr - 1];
+		r->name = sonde_str_from(is_first ? "aggregate" : names[measured]);
+		rc = sonde_tree__spread(t, r, &nested, err);
+	}
+	if (nested.has_levels)
+		sonde_note(&t->notes,
+			"nested ranges were captured one level at a time, by a run of the program "
+			"each: in the aggregate a region with results of its own shows these "
+			"alone, as "
+			"they hold what ran in the ranges inside it");
+	sonde_nested__release(&nested);
+	return rc;
+}
+
+/* Kernels of several tools are added up, as those of several ranks are; the reader must know. */
+static void note_kernel_modes(struct sonde_tree *t)
+{
+	const struct sonde_cells *l = t->cells;
+	struct sonde_str first = {NULL, 0}, mode;
+	size_t i;
+
+	for (i = 0; i < l->scopes.nr; i++) {
+		const struct sonde_scope *s = &l->scopes.at[i];
+
+		mode = l->inputs.at[l->processes.at[s->process].input].replay_mode;
+		if (s->measured != SONDE_MEASURED_KERNEL || !mode.n)
+			continue;
+		if (first.n && !sonde_str_eq(first, mode)) {
+			sonde_note(&t->notes,
+				"the aggregate adds up captures made in different ways (%.*s, "
+				"%.*s): if "
+				"they are of the same work, look at the scopes instead",
+				SONDE_STR_ARG(first), SONDE_STR_ARG(mode));
+			return;
+		}
+		first = mode;
+	}
+}
+
+static void note_ways(struct sonde_tree *t, const bool *has)
+{
+	if (has[SONDE_MEASURED_KERNEL] &&
+		(has[SONDE_MEASURED_RANGE] || has[SONDE_MEASURED_APP_RANGE]))
+		sonde_note(&t->notes,
+			"the inputs hold kernel results and replayed ranges; they answer different "
+			"questions and are reported side by side, never summed");
+	if (has[SONDE_MEASURED_RANGE] && has[SONDE_MEASURED_APP_RANGE])
+		sonde_note(&t->notes,
+			"the inputs hold ranges of range replay and of app-range replay; they "
+			"measure the same ranges differently and are reported side by side, never "
+			"summed");
+}
+
+static int build_reports(
+	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	const struct sonde_cells *l = t->cells;
+	const struct sonde_nested none = {0};
+	struct sonde_scratch x;
+	bool has[SONDE_NR_MEASURED] = {false}, is_first = true;
+	uint8_t k;
+	size_t i;
+	int rc = sonde_scratch__init(&x, t, err);
+
+	for (i = 0; i < l->scopes.nr && rc == 0; i++) {
+		const struct sonde_cover cover = {.scope = (uint32_t)i,
+			.measured = l->scopes.at[i].measured,
+			.nested = &none};
+
+		has[cover.measured] = true;
+		rc = sonde_tree__report(t, &x, &cover, err);
+	}
+	if (!l->scopes.nr) /* nothing captured: the aggregate is there, and empty */
+		has[SONDE_MEASURED_KERNEL] = true;
+	for (k = 0; k < SONDE_NR_MEASURED && rc == 0 && !choice->no_aggregate; k++) {
+		if (!has[k])
+			continue;
+		rc = build_aggregate(t, &x, k, is_first, err);
+		is_first = false;
+	}
+	sonde_scratch__release(&x);
+	note_ways(t, has);
+	if (!choice->no_aggregate)
+		note_kernel_modes(t);
+	return rc;
+}
+
+static void hash_words(struct sonde_buf *b, const char *key, struct sonde_words words)
+{
+	size_t i;
+
+	sonde_buf_printf(b, "%s=%zu\n", key, words.nr);
+	for (i = 0; i < words.nr; i++)
+		sonde_buf_printf(b, "%zu:%s\n", strlen(words.at[i]), words.at[i]);
+}
+
+/* A hash of everything that changes numbers: selection, choice and nesting rule. */
+static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_choice *c)
+{
+	struct sonde_buf b = {0};
+	uint64_t hash;
+
+	hash_words(&b, "nvtx.include", s->nvtx_include);
+	hash_words(&b, "nvtx.exclude", s->nvtx_exclude);
+	hash_words(&b, "kernels.include", s->kernel_include);
+	hash_words(&b, "kernels.exclude", s->kernel_exclude);
+	hash_words(&b, "metrics", c->metrics);
+	hash_words(&b, "sections", c->sections);
+	sonde_buf_printf(&b, "nesting=%s\n", s->stack_only ? "stack" : "label");
+	sonde_buf_printf(&b, "threads=%s\n", s->own_threads ? "own" : "adopt");
+	sonde_buf_printf(&b, "origins=%s\n", s->no_origins ? "off" : "below");
+	hash_words(&b, "labels", s->labels);
+	hash = sonde_hash(b.p, b.n);
+	sonde_buf_release(&b);
+	return hash;
+}
+
+/* Size of a device for weighing percentages across different ones: its multiprocessors. */
+static double device_capacity(const struct sonde_device *d)
+{
+	size_t i;
+
+	for (i = 0; d && i < d->nr_attributes; i++)
+		if (sonde_str_is(d->attributes[i].name, "device__attribute_multiprocessor_count") &&
+			d->attributes[i].value > 0)
+			return d->attributes[i].value;
+	return 1;
+}
+
+static int weigh_devices(struct sonde_tree *t, struct sonde_err *err)
+{
+	const struct sonde_cells *c = t->cells;
+	const struct sonde_device *first = NULL, *d;
+	size_t i;
+
+	t->capacity = sonde_calloc(c->scopes.nr, sizeof(*t->capacity));
+	if (!t->capacity)
+		return sonde_err_nomem(err);
+	for (i = 0; i < c->scopes.nr; i++) {
+		d = sonde_cells_device(c, (uint32_t)i);
+		t->capacity[i] = device_capacity(d);
+		if (d && first && !sonde_str_eq(d->name, first->name))
+			t->is_mixed = true;
+		first = d ? d : first;
+	}
+	for (i = 0; i < c->scopes.nr && !t->is_mixed; i++)
+		t->capacity[i] = 1;
+	return 0;
+}
+
+/* What the cells themselves are not sure of. */
+static void note_doubts(struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+
+	if (t->is_mixed)
+		sonde_note(&t->notes,
+			"devices of different kinds: percentages in the aggregate are weighted "
+			"by multiprocessors × elapsed cycles, an approximation");
+	if (c->nr_damaged)
+		sonde_note(&t->notes, "%.*s; what could be decoded of that result is reported",
+			SONDE_STR_ARG(c->damage));
+	if (c->nr_damaged > 1)
+		sonde_note(&t->notes, "%llu results have damaged metrics",
+			(unsigned long long)c->nr_damaged);
+	if (c->nr_untimed && sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) !=
+				     SONDE_NONE)
+		sonde_note(&t->notes,
+			"%llu results have no " SONDE_METRIC_TIME " and count as 0 ns",
+			(unsigned long long)c->nr_untimed);
+}
+
+static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	int rc;
+
+	sonde_notes_add(&t->notes, &t->cells->notes);
+	sonde_cells_explain(t->cells, &t->notes);
+	t->fingerprint = fingerprint(&t->cells->selection, choice);
+	t->plans = sonde_calloc(1, sizeof(*t->plans));
+	if (!t->plans)
+		return sonde_err_nomem(err);
+	rc = sonde_plans_init(t->plans, t->cells, err);
+	if (rc == 0)
+		rc = sonde_tree__choose(t, choice, err);
+	if (rc == 0)
+		rc = sonde_tree__watch_tensor(t, err);
+	if (rc == 0)
+		rc = sonde_plans_complete(t->plans, err);
+	if (rc == 0)
+		rc = weigh_devices(t, err);
+	if (rc)
+		return rc;
+	describe_columns(t);
+	note_doubts(t);
+	rc = build_reports(t, choice, err);
+	return rc ? rc : sonde_tree__times(t, err);
+}
+
+int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,
+	const struct sonde_choice *choice, struct sonde_err *err)
+{
+	struct sonde_tree *t = sonde_calloc(1, sizeof(*t));
+	int rc;
+
+	*out = NULL;
+	if (!t)
+		return sonde_err_nomem(err);
+	t->cells = cells;
+	rc = build(t, choice, err);
+	if (rc)
+		sonde_tree_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+void sonde_tree_free(struct sonde_tree *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->reports.nr; i++) {
+		sonde_vec_release(&t->reports.at[i].nodes);
+		sonde_vec_release(&t->reports.at[i].kernels);
+		sonde_vec_release(&t->reports.at[i].streams);
+		sonde_vec_release(&t->reports.at[i].cells);
+	}
+	for (i = 0; i < t->sections.nr; i++)
+		sonde_vec_release(&t->sections.at[i].columns);
+	sonde_vec_release(&t->reports);
+	sonde_vec_release(&t->sections);
+	sonde_vec_release(&t->columns);
+	sonde_vec_release(&t->tensor_metrics);
+	sonde_notes_release(&t->notes);
+	if (t->plans)
+		sonde_plans_release(t->plans);
+	sonde_free(t->plans);
+	sonde_free(t->capacity);
+	sonde_free(t);
+}
+
+int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, struct sonde_err *err)
+{
+	*f = (struct sonde_figures){.nr = t->columns.nr};
+	f->at = sonde_calloc(f->nr, sizeof(*f->at));
+	f->scratch = sonde_cell__scratch(t);
+	if (f->at && f->scratch)
+		return 0;
+	sonde_figures_release(f);
+	return sonde_err_nomem(err);
+}
+
+void sonde_figures_release(struct sonde_figures *f)
+{
+	sonde_free(f->at);
+	sonde_free(f->scratch);
+	*f = (struct sonde_figures){0};
+}
+
+/* The slice of cells a part stands for. */
+static void slice(const struct sonde_report *r, enum sonde_part part, uint32_t index,
+	uint32_t *first, uint32_t *nr)
+{
+	switch (part) {
+	case SONDE_PART_INCLUSIVE:
+		*first = r->nodes.at[index].first_cell;
+		*nr = r->nodes.at[index].nr_cells;
+		break;
+	case SONDE_PART_EXCLUSIVE:
+		*first = r->nodes.at[index].own_first_cell;
+		*nr = r->nodes.at[index].own_nr_cells;
+		break;
+	case SONDE_PART_KERNEL:
+		*first = r->kernels.at[index].first_cell;
+		*nr = r->kernels.at[index].nr_cells;
+		break;
+	case SONDE_PART_TOTAL:
+		*first = r->total_first_cell;
+		*nr = r->total_nr_cells;
+		break;
+	case SONDE_PART_OUTSIDE:
+		*first = r->outside_first_cell;
+		*nr = r->outside_nr_cells;
+		break;
+	}
+}
+
+void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
+	enum sonde_part part, uint32_t index, struct sonde_figures *out)
+{
+	uint32_t first = 0, nr = 0, i;
+	size_t c;
+
+	slice(r, part, index, &first, &nr);
+	sonde_cell__clear(t, out->scratch);
+	for (i = 0; i < nr; i++) {
+		const struct sonde_cell *from = &t->cells->cells.at[r->cells.at[first + i]];
+
+		sonde_cell__merge(t, out->scratch, from, nr > 1 ? t->capacity[from->scope] : 1);
+	}
+	out->has_tensor = sonde_tree__has_tensor(t, out->scratch);
+	for (c = 0; c < t->columns.nr; c++) {
+		struct sonde_figure *f = &out->at[c];
+
+		sonde_cell__figure(t, out->scratch, t->columns.at[c].metric, f);
+		if (t->is_mixed && r->is_aggregate && f->quality == SONDE_QUALITY_EXACT &&
+			f->method != 1 && strcmp(t->columns.at[c].unit, "%") == 0)
+			f->quality = SONDE_QUALITY_APPROX;
+	}
+}
+
+const struct sonde_region *sonde_node_region(const struct sonde_tree *t, const struct sonde_node *n)
+{
+	return &t->cells->regions.at[n->region];
+}
+
+struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n)
+{
+	return sonde_cells_str(t->cells, sonde_node_region(t, n)->label);
+}
+
+struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string)
+{
+	return sonde_cells_str(t->cells, string);
+}

@@ -1,0 +1,99 @@
+/*
+ * Inside the tree's room: the steps of building a tree.
+ *
+ *   choice.c      which metrics and sections are reported
+ *   figure.c      merging cells, reading figures
+ *   scratch.c     what that needs beside, made once
+ *   report.c      cells → nodes and kernel tables of one scope or aggregate
+ *   node_times.c  times of nodes: scopes from their visits, aggregates from scopes
+ *   nested.c      replayed ranges inside others
+ *   spread.c      an aggregate's regions over its scopes
+ *   roofline.c    work per byte, work per second
+ *   judge.c       limiter, bound, coverage
+ *   tree.c        the build itself
+ */
+#ifndef SONDE_TREE_TREE_INT_H
+#define SONDE_TREE_TREE_INT_H
+
+#include "fold/plans.h"
+#include "tree/tree.h"
+
+/* Fills t->columns, t->sections and t->headline, and plans what they need. */
+int sonde_tree__choose(
+	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err);
+
+/* Plans what tells whether tensor cores worked, where operations are reported. */
+int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err);
+bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
+
+/* Which scopes a report covers. */
+struct sonde_cover {
+	uint32_t scope;	  /* SONDE_NONE: all with this `measured` */
+	uint8_t measured; /* enum sonde_measured */
+	const struct sonde_nested *nested;
+};
+bool sonde_cover_has(const struct sonde_cells *l, const struct sonde_cover *c, uint32_t scope);
+
+/*
+ * Scratch for building reports: a report costs what it holds, however many
+ * regions, cells and scopes there are beside.
+ */
+struct sonde_scratch {
+	uint64_t *instances;	      /* by region */
+	bool *present;		      /* by region */
+	uint32_t *node_of;	      /* by region, SONDE_NONE = not in this report */
+	uint32_t *first_child, *next; /* by region: children in order */
+	uint32_t *list;		      /* the regions present … */
+	size_t nr;		      /* … so many: all others are as after `init` */
+	uint32_t *cells;	      /* all cells, by scope */
+	uint32_t *first_of;	      /* by scope: where its cells begin; one more at the end */
+};
+int sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t, struct sonde_err *err);
+void sonde_scratch__clear(struct sonde_scratch *x);
+void sonde_scratch__release(struct sonde_scratch *x);
+
+/*
+ * Which results of replayed ranges lie inside those of another capture
+ * (nested.c). All zero: none do, which is right for a single scope.
+ */
+struct sonde_nested {
+	bool *is_measured;    /* by region: some capture has results of its own */
+	bool *is_inner;	      /* by scope: all its results lie inside another's */
+	bool has_levels;      /* some do */
+	struct sonde_map own; /* {scope, region}: has results of its own there */
+	struct sonde_arena arena;
+};
+int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured,
+	struct sonde_err *err);
+void sonde_nested__release(struct sonde_nested *n);
+/* Whether `region` was measured, though not in `scope`: results there are not added to it. */
+bool sonde_nested__covers(const struct sonde_nested *n, uint32_t region, uint32_t scope);
+/* Whether a region above `place` covers the results of `scope` there. */
+bool sonde_nested__is_inside(
+	const struct sonde_nested *n, const struct sonde_tree *t, uint32_t place, uint32_t scope);
+/* Whether the entries into `region` seen in `scope` count. */
+bool sonde_nested__counts_entries(const struct sonde_nested *n, uint32_t region, uint32_t scope);
+
+/* Appends the report of the scopes in `cover` to t->reports. */
+int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
+	const struct sonde_cover *cover, struct sonde_err *err);
+/* Fills in the spread over scopes of an aggregate from the scopes' own reports. */
+int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
+	const struct sonde_nested *nested, struct sonde_err *err);
+
+/* A capture without times has none, not zero. */
+void sonde_tree__forget_times(struct sonde_report *r);
+/* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. */
+int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err);
+
+/* A cell to merge into, with one accumulator per slot: reusable. NULL when memory is short. */
+struct sonde_cell *sonde_cell__scratch(const struct sonde_tree *t);
+void sonde_cell__clear(const struct sonde_tree *t, struct sonde_cell *scratch);
+/* `scale` weighs percentages across devices of different size; 1 inside one scope. */
+void sonde_cell__merge(const struct sonde_tree *t, struct sonde_cell *to,
+	const struct sonde_cell *from, double scale);
+/* What the accumulators of `metric` come to, in a cell that was merged into. */
+void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cell, uint32_t metric,
+	struct sonde_figure *out);
+
+#endif

@@ -1,0 +1,27 @@
+/* Records to cells, for tests of what comes after. */
+#ifndef SONDE_TESTS_FOLDED_H
+#define SONDE_TESTS_FOLDED_H
+
+#include "attribute/launches.h"
+#include "fold/fold.h"
+
+#include "unit.h"
+
+/* Cells with a timeline; a choice of NULL is the default one. Yours to free. */
+static inline struct sonde_cells *folded(
+	const struct sonde_records *r, const struct sonde_choice *choice)
+{
+	struct sonde_fold_request request = {.keeps_timeline = true};
+	struct sonde_launches *l = NULL;
+	struct sonde_cells *part = NULL, *c = NULL;
+
+	if (choice)
+		request.choice = *choice;
+	assert_int_equal(sonde_launches_build(&l, r, &request.selection, NULL), 0);
+	assert_int_equal(sonde_cells_fold(&part, l, &request, NULL), 0);
+	sonde_launches_free(l);
+	assert_int_equal(sonde_cells_unite(&c, &part, 1, NULL), 0);
+	return c;
+}
+
+#endif
