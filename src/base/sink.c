@@ -68,14 +68,24 @@ const char *sonde_sink_file(const struct sonde_sink *s)
 	return s->temp.n ? s->temp.p : NULL;
 }
 
+static int fail_without_folder(const char *path, struct sonde_err *err)
+{
+	const char *slash = strrchr(path, '/');
+
+	return sonde_err_set(err, SONDE_ERR_IO,
+		"%s: No such file or directory; make the folder first: mkdir -p '%.*s'", path,
+		slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
 int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err)
 {
 	init(s, -1);
 	s->fd = open_target(s, path);
 	if (s->fd < 0) {
-		int rc = errno == ENOMEM ? sonde_err_nomem(err)
-					 : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
-						   strerror(errno));
+		int rc = errno == ENOMEM   ? sonde_err_nomem(err)
+			 : errno == ENOENT ? fail_without_folder(path, err)
+					   : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
+						     strerror(errno));
 
 		sonde_buf_clear(&s->temp); /* nothing to remove */
 		sonde_sink_abort(s);

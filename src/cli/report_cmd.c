@@ -68,6 +68,18 @@ static void warn_if_empty(const struct sonde_cells *c, const struct sonde_report
 	sonde_notes_release(&notes);
 }
 
+/* With --strict, no output where the selections take nothing; the first note says why. */
+static int check_strict(
+	const struct sonde_tree *t, const struct sonde_report_request *q, struct sonde_err *err)
+{
+	const struct sonde_map *notes = &t->notes.texts;
+
+	if (!q->strict || !sonde_selects_nothing(t))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE, "report: nothing is selected (--strict)%s%.*s",
+		notes->nr ? ": " : "", SONDE_STR_ARG(notes->nr ? notes->keys[0] : SONDE_STR("")));
+}
+
 static int write_report(const struct sonde_cells *cells, const struct sonde_report_request *q,
 	const struct sonde_settings *s, struct sonde_err *err)
 {
@@ -76,6 +88,8 @@ static int write_report(const struct sonde_cells *cells, const struct sonde_repo
 
 	if (rc == 0)
 		rc = sonde_export_check_scopes(tree, &s->options, err);
+	if (rc == 0)
+		rc = check_strict(tree, q, err);
 	if (rc == 0)
 		rc = sonde_report_request_writes_dir(q)
 			     ? sonde_export_dir(tree, &s->options, q->output, err)

@@ -74,6 +74,8 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			"longest kernel table in md (20; 0: all); in text, show the N longest per "
 			"region",
 			SONDE_OPTION_LIMIT, &q->max_kernels},
+		{0, "strict", NULL, "selecting nothing is an error: exit status 2, no output",
+			SONDE_OPTION_FLAG, &q->strict},
 		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
 			SONDE_OPTION_FLAG, &q->deterministic},
 		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",

@@ -62,6 +62,9 @@ bool sonde_roofline_exists(const struct sonde_tree *t, const struct sonde_export
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err);
 
+/* Whether there are launches and the selections take none: tables would be full of zeros. */
+bool sonde_selects_nothing(const struct sonde_tree *t);
+
 /* SONDE_ERR_USAGE, naming what there is, when one of o->scopes matches no report. */
 int sonde_export_check_scopes(
 	const struct sonde_tree *t, const struct sonde_export_options *o, struct sonde_err *err);

@@ -294,3 +294,13 @@ int sonde_export_check_scopes(
 	sonde_buf_release(&names);
 	return rc;
 }
+
+bool sonde_selects_nothing(const struct sonde_tree *t)
+{
+	struct sonde_coverage kernels, ranges;
+
+	sonde_coverage_build(&kernels, t, false);
+	sonde_coverage_build(&ranges, t, true);
+	return kernels.not_selected + ranges.not_selected &&
+	       kernels.not_selected + ranges.not_selected == kernels.total + ranges.total;
+}

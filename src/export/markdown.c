@@ -282,6 +282,8 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	if (rc == 0) {
 		sonde_sink_puts(to, "# Region report\n\n");
 		sonde_markdown__head(&m);
+		if (sonde_selects_nothing(t))
+			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
 		sonde_sink_puts(to, "\n\u2248 approximate \u00b7 \u2264 \u2265 a bound \u00b7 "
 				    "incl/excl: with and without nested regions\n");
 		charts(&m);
@@ -289,7 +291,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	for (i = 0; i < t->reports.nr && rc == 0; i++) {
 		const struct sonde_report *r = &t->reports.at[i];
 
-		if (!sonde_report_is_shown(r, o))
+		if (!sonde_report_is_shown(r, o) || sonde_selects_nothing(t))
 			continue;
 		if (sonde_report_is_doubled(t, r, o))
 			aggregate_is_the_same(&m, r);

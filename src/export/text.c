@@ -264,11 +264,20 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
+static void notes(struct sonde_text_export *x)
+{
+	const char *bullet = x->options->is_utf8 ? "  \u2022 " : "  * ";
+	size_t i;
+
+	if (x->tree->notes.texts.nr)
+		sonde_sink_puts(x->to, "\nnotes\n");
+	for (i = 0; i < x->tree->notes.texts.nr; i++)
+		wrapped(x, bullet, x->tree->notes.texts.keys[i]);
+}
+
 static void legend(struct sonde_text_export *x)
 {
 	bool is_utf8 = x->options->is_utf8;
-	const char *bullet = is_utf8 ? "  \u2022 " : "  * ";
-	size_t i;
 
 	sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	if (x->has_approx)
@@ -289,10 +298,6 @@ static void legend(struct sonde_text_export *x)
 		wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
 	}
 	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-	if (x->tree->notes.texts.nr)
-		sonde_sink_puts(x->to, "\nnotes\n");
-	for (i = 0; i < x->tree->notes.texts.nr; i++)
-		wrapped(x, bullet, x->tree->notes.texts.keys[i]);
 }
 
 int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_options *o,
@@ -304,11 +309,17 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 	x.width = o->width ? o->width : 100;
 	if (rc == 0) {
 		header(&x);
+		if (sonde_selects_nothing(t))
+			wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
 		coverage_line(&x, false);
 		coverage_line(&x, true);
+	}
+	if (rc == 0 && !sonde_selects_nothing(t)) {
 		rc = reports(&x, err);
 		legend(&x);
 	}
+	if (rc == 0)
+		notes(&x);
 	if (rc == 0 && x.cell.failed)
 		rc = sonde_err_nomem(err);
 	sonde_buf_release(&x.cell);

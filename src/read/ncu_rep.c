@@ -252,7 +252,7 @@ static int take(const struct ncu_report *n, struct sonde_str *s, uint64_t size, 
 {
 	if (size > s->n)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, ncu_offset(n->src, s->p),
-			"%s of %llu bytes, but only %zu are left", what, (unsigned long long)size,
+			"%s of %llu bytes, but only %zu are left: the file was cut off (copy it again)", what, (unsigned long long)size,
 			s->n);
 	*out = (struct sonde_str){s->p, (size_t)size};
 	s->p += size;

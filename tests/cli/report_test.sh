@@ -98,6 +98,18 @@ check "only the selected kernel is listed" \
 report --format json --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/none.json"
 check "regions stay when no launch matches" \
 	test "$(jq '[.aggregate.regions[] | select(.kernel_count == 0 and (.notes | length) == 1)] | length' "$TMP/none.json")" = 3
+no_zeros() {
+	report --nvtx-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.txt" && sed -n 2p "$TMP/nothing.txt" | grep -q '^Nothing is selected' &&
+		! grep -q 'total in regions' "$TMP/nothing.txt" && report -f md --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.md" &&
+		grep -q 'Nothing is selected' "$TMP/nothing.md" && ! grep -q '| launches' "$TMP/nothing.md"
+}
+check "selecting nothing is said first, without a table of zeros" no_zeros
+fails "--strict: selecting nothing is an error" 2 "nothing is selected" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep
+check "--strict prints nothing then" bash -c "! '$SONDE' report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null | grep ."
+check "--strict changes nothing where something is selected" bash -c "'$SONDE' report --strict $DATA/seed_kernel.ncu-rep >/dev/null"
+fails "a missing output folder says how to make it" 1 "mkdir -p '$TMP/no/such'" report -f json -o "$TMP/no/such/x.json" $DATA/seed_kernel.ncu-rep
+head -c 3000 $DATA/seed_kernel.ncu-rep >"$TMP/cut.ncu-rep"
+fails "a file that was cut off says so" 1 "copy it again" report "$TMP/cut.ncu-rep"
 check "no table by kernel is promised where there is none" bash -c \
 	"'$SONDE' report --nvtx-include A $DATA/none_kernel.ncu-rep >'$TMP/none.txt' && ! tr -s '\n ' ' ' <'$TMP/none.txt' | grep 'is the baseline'"
 report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"
