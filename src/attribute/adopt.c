@@ -86,6 +86,7 @@ static bool add_range(struct sweep *w, uint32_t range)
 {
 	const struct sonde_range *g = &w->b->r->ranges.at[range];
 	uint32_t n = find_thread(w, g->process, g->thread, true);
+	bool is_outermost;
 	struct thread *t;
 
 	if (n == SONDE_NONE)
@@ -97,7 +98,9 @@ static bool add_range(struct sweep *w, uint32_t range)
 		w->next_of[t->last] = range;
 	t->last = range;
 	w->next_of[range] = SONDE_NONE;
-	return g->parent != SONDE_NONE || add_edges(w, g, n);
+	/* A range that was open before a fork has no times: those inside it are outermost here. */
+	is_outermost = g->parent == SONDE_NONE || !w->b->r->ranges.at[g->parent].time.end_ns;
+	return !is_outermost || add_edges(w, g, n);
 }
 
 /* Ends last: what begins and ends at once was open. */

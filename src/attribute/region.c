@@ -34,12 +34,16 @@ static void id_label(struct sonde_buf *b, struct sonde_str label)
 	size_t i;
 
 	for (i = 0; i < label.n; i++) {
-		if (label.p[i] == '/' || label.p[i] == '\\')
+		if (label.p[i] == '/' || label.p[i] == '\\' || label.p[i] == '@')
 			sonde_buf_putc(b, '\\');
 		sonde_buf_putc(b, label.p[i]);
 	}
 }
 
+/*
+ * No two regions have the same id, whatever else the capture holds: what parts a path is escaped
+ * inside labels and domains, and only the id of a start/end range ends in `@@`.
+ */
 static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region *region)
 {
 	struct sonde_buf buf = {0};
@@ -49,10 +53,11 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 		sonde_buf_str(&buf, b->l->regions.at[region->parent].id);
 		sonde_buf_putc(&buf, '/');
 	} else if (region->domain != SONDE_NONE) {
-		sonde_buf_str(&buf, sonde_records_str(b->r, region->domain));
+		id_label(&buf, sonde_records_str(b->r, region->domain));
 		sonde_buf_putc(&buf, '@');
 	}
 	id_label(&buf, sonde_region_label(b->l, region));
+	sonde_buf_puts(&buf, region->kind == SONDE_REGION_START_END ? "@@" : "");
 	if (!buf.failed)
 		id = sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
 	sonde_buf_release(&buf);

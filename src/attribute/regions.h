@@ -38,7 +38,8 @@ const char *sonde_region_kind_mark(enum sonde_region_kind k);
  * siblings the order is that of first entry.
  */
 struct sonde_region {
-	struct sonde_str id; /* [domain@] labels joined by '/', with '/' and '\' escaped */
+	/* [domain@] labels joined by '/'; '/', '\' and '@' escaped by '\'; start/end: "@@" behind */
+	struct sonde_str id;
 	uint32_t parent;     /* SONDE_NONE = a root */
 	uint32_t label;	     /* label number, see sonde_region_label */
 	uint32_t domain;     /* string number, SONDE_NONE = the default domain */

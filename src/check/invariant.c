@@ -55,35 +55,64 @@ int sonde_invariant__fail(struct sonde_validation *v, const char *key, const cha
 	return sonde_validation__fail(v, "%s", what);
 }
 
-/* id = [domain@] labels joined by '/', with '/' and '\' inside a label escaped. */
+static void add_escaped(struct sonde_buf *out, const json_t *text)
+{
+	size_t k;
+
+	for (k = 0; k < json_string_length(text); k++) {
+		char c = json_string_value(text)[k];
+
+		if (c == '/' || c == '\\' || c == '@')
+			sonde_buf_putc(out, '\\');
+		sonde_buf_putc(out, c);
+	}
+}
+
+/*
+ * id = [domain@] labels joined by '/', with '/', '\' and '@' escaped inside each, and "@@" behind
+ * that of a start/end range.
+ */
 static bool id_is_right(const json_t *region)
 {
 	const json_t *domain = json_object_get(region, "domain");
 	const json_t *path = json_object_get(region, "path"), *label;
 	const json_t *id = json_object_get(region, "id");
+	const char *kind = json_string_value(json_object_get(region, "kind"));
 	struct sonde_buf want = {0};
 	bool is_right;
-	size_t i, k;
+	size_t i;
 
-	if (json_is_string(domain))
-		sonde_buf_add(&want, json_string_value(domain), json_string_length(domain));
-	if (json_is_string(domain))
+	if (json_is_string(domain)) {
+		add_escaped(&want, domain);
 		sonde_buf_putc(&want, '@');
+	}
 	json_array_foreach(path, i, label)
 	{
 		sonde_buf_puts(&want, i ? "/" : "");
-		for (k = 0; k < json_string_length(label); k++) {
-			char c = json_string_value(label)[k];
-
-			if (c == '/' || c == '\\')
-				sonde_buf_putc(&want, '\\');
-			sonde_buf_putc(&want, c);
-		}
+		add_escaped(&want, label);
 	}
+	sonde_buf_puts(&want, strcmp(kind, "start_end") == 0 ? "@@" : "");
 	is_right = !want.failed && want.n == json_string_length(id) &&
 		   (want.n == 0 || memcmp(want.p, json_string_value(id), want.n) == 0);
 	sonde_buf_release(&want);
 	return is_right;
+}
+
+/* Start/end ranges are roots; what was never open lies below a range and was never entered. */
+static int check_kind(struct sonde_validation *v, const json_t *region, bool is_root)
+{
+	const char *kind = json_string_value(json_object_get(region, "kind"));
+	bool is_origin = strcmp(kind, "graph") == 0 || strcmp(kind, "backward") == 0;
+
+	if (!is_root && strcmp(kind, "start_end") == 0)
+		return sonde_invariant__fail(v, "kind", "a start/end range has no parent");
+	if (is_origin && is_root)
+		return sonde_invariant__fail(v, "kind", "hangs below a range, but has no parent");
+	if (is_origin && (sonde_invariant__number(region, "instances") > 0 ||
+				 json_object_get(region, "host_ms")))
+		return sonde_invariant__fail(
+			v, "kind", "was never open, but has entries or host time");
+	return 0;
 }
 
 /* What one region says about itself. */
@@ -107,11 +136,8 @@ static int check_identity(struct sonde_validation *v, const json_t *region)
 			v, "parent", "is not the label before the last of the path");
 	if (!id_is_right(region))
 		return sonde_invariant__fail(
-			v, "id", "is not the labels of the path joined by '/'");
-	if (!is_root &&
-		strcmp(json_string_value(json_object_get(region, "kind")), "start_end") == 0)
-		return sonde_invariant__fail(v, "kind", "a start/end range has no parent");
-	return 0;
+			v, "id", "is not domain and labels of the path, joined and escaped");
+	return check_kind(v, region, is_root);
 }
 
 static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, const char *what)
@@ -160,14 +186,9 @@ int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 
 void sonde_invariant__key(struct sonde_buf *out, const json_t *region)
 {
-	const json_t *domain = json_object_get(region, "domain");
 	const json_t *id = json_object_get(region, "id");
 
 	sonde_buf_clear(out);
-	sonde_buf_printf(out, "%s %zu ", json_string_value(json_object_get(region, "kind")),
-		json_is_null(domain) ? SIZE_MAX : json_string_length(domain));
-	if (!json_is_null(domain))
-		sonde_buf_add(out, json_string_value(domain), json_string_length(domain));
 	sonde_buf_add(out, json_string_value(id), json_string_length(id));
 }
 

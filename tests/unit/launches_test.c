@@ -126,9 +126,45 @@ static void test_launches__start_end_ranges_count_once_per_label_and_never_nest(
 	l = attribute(&m, NULL);
 	assert_int_equal(l->regions.nr, 3);
 	assert_int_equal(l->places.at[l->launches.at[0].place].nr, 3);
-	assert_int_equal(find_region(l, "req")->kind, SONDE_START_END);
-	assert_int_equal(find_region(l, "req")->parent, SONDE_NONE);
-	assert_int_equal(instances(l, 0, "req"), 2);
+	assert_int_equal(find_region(l, "req@@")->kind, SONDE_START_END);
+	assert_int_equal(find_region(l, "req@@")->parent, SONDE_NONE);
+	assert_int_equal(instances(l, 0, "req@@"), 2);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__ids_are_unique_whatever_labels_hold(void **state)
+{
+	static const char *const domains[] = {NULL, "D", "", "D@A", "D/A", "@@"};
+	static const char *const names[] = {"A", "", "D@A", "@A", "A@@", "@@", "A@", "D\\@A", "A/B"};
+	struct made m;
+	struct sonde_launches *l;
+	struct sonde_map ids = {0};
+	uint32_t outer;
+	size_t d, i, k;
+	bool is_new;
+
+	(void)state;
+	made_init(&m);
+	for (d = 0; d < 6; d++)
+		for (i = 0; i < 9; i++) {
+			made_range(&m, MADE_ROOT, domains[d], names[i], SONDE_START_END);
+			outer = made_range(&m, MADE_ROOT, domains[d], names[i], SONDE_PUSH_POP);
+			for (k = 0; k < 9; k++)
+				made_range(&m, outer, domains[d], names[k], SONDE_PUSH_POP);
+		}
+	l = attribute(&m, NULL);
+	assert_int_equal(l->regions.nr, 6 * 9 * 11);
+	for (i = 0; i < l->regions.nr; i++) {
+		assert_int_not_equal(sonde_map_add(&ids, l->regions.at[i].id, &is_new), SONDE_NONE);
+		if (!is_new)
+			fail_msg("%.*s stands twice", SONDE_STR_ARG(l->regions.at[i].id));
+	}
+	assert_non_null(find_region(l, "A/A"));
+	assert_non_null(find_region(l, "D@A"));
+	assert_non_null(find_region(l, "D\\@A"));
+	assert_non_null(find_region(l, "D@A@@"));
+	sonde_map_release(&ids);
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -380,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_launches__a_label_finds_its_prefix_in_its_own_process_only),
 		cmocka_unit_test(
 			test_launches__start_end_ranges_count_once_per_label_and_never_nest),
+		cmocka_unit_test(test_launches__ids_are_unique_whatever_labels_hold),
 		cmocka_unit_test(test_launches__recursion_makes_a_node_below_itself),
 		cmocka_unit_test(test_launches__domains_are_trees_of_their_own),
 		cmocka_unit_test(test_launches__scopes_are_processes_and_devices_in_order),
