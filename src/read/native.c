@@ -130,6 +130,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		n->src = src;
 		n->first_name = r->thread_names.nr;
 		n->r = r;
+		n->first_range = (uint32_t)r->ranges.nr;
 		n->first_record = r->records.nr;
 		s->r = r;
 		rc = read_all(n, s, err);

@@ -236,7 +236,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	w.at = w.base + n->head.nr_bytes;
 	w.next_seq = w.nr_vain = 0;
 	n->domains[0] = SONDE_NONE;
-	for (size_t i = 1; i < NATIVE_MAX_DOMAINS; i++)
+	for (size_t i = 1; i < NATIVE_NR_DOMAINS; i++)
 		n->domains[i] = SONDE_NONE;
 	while ((p = block_next(&w, &h, &skipped))) {
 		n->counts.bad_blocks += skipped;
@@ -265,6 +265,12 @@ struct sonde_str sonde_native__meta(const struct native *n, const char *key)
 			return value;
 	}
 	return (struct sonde_str){NULL, 0};
+}
+
+uint32_t sonde_native__domain(const struct native *n, uint64_t number)
+{
+	return number < n->strings.nr && n->strings.at[number].text.p ? n->strings.at[number].domain
+								      : NATIVE_NO_DOMAIN;
 }
 
 uint32_t sonde_native__string(struct native *n, uint64_t number)

@@ -13,7 +13,7 @@ bool sonde_stream__label(
 
 	if (!l->text) {
 		*label = sonde_native__string(s->n, l->number);
-		*domain = l->number < s->n->strings.nr ? s->n->strings.at[l->number].domain : 0;
+		*domain = sonde_native__domain(s->n, l->number);
 		return true;
 	}
 	if (l->domain >= NATIVE_MAX_DOMAINS)

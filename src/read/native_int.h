@@ -29,6 +29,8 @@
 
 #define NATIVE_MAX_DOMAINS 1024u
 #define NATIVE_MAX_NAMES   4096u /* threads with a name */
+#define NATIVE_NO_DOMAIN   NATIVE_MAX_DOMAINS /* of labels that were not written: not known */
+#define NATIVE_NR_DOMAINS  (NATIVE_MAX_DOMAINS + 1)
 #define NATIVE_MAX_MEMBERS (1u << 27) /* of sets of open ranges: 512 MiB */
 
 struct native_string {
@@ -116,10 +118,7 @@ struct native_work {
 struct native_edge {
 	uint64_t key; /* stream + 1 above, its number below */
 	uint64_t ns;
-	union {
-		uint32_t range; /* of a start */
-		uint32_t start; /* of a stop: the edge it ends, SONDE_NONE = there is none */
-	};
+	uint32_t range; /* of a start */
 	bool is_stop;
 };
 
@@ -150,10 +149,11 @@ struct native {
 	struct sonde_capture_head head;
 	uint32_t process;
 	size_t first_name; /* of this file, in r->thread_names */
-	size_t first_record; /* of this file, in r->records */
+	uint32_t first_range; /* of this file, in r->ranges … */
+	size_t first_record;  /* … and r->records */
 	/* From the blocks. */
 	SONDE_VEC(struct native_string) strings; /* by number */
-	uint32_t domains[NATIVE_MAX_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
+	uint32_t domains[NATIVE_NR_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
 	SONDE_VEC(struct native_piece) pieces;
 	struct sonde_str meta;
 	struct sonde_status status;
@@ -219,6 +219,8 @@ uint32_t sonde_native__last_with_key(
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);
 /* The string number of a label; a stand-in when the file does not define it. */
 uint32_t sonde_native__string(struct native *n, uint64_t number);
+/* The domain of a label, NATIVE_NO_DOMAIN when the file does not define it. */
+uint32_t sonde_native__domain(const struct native *n, uint64_t number);
 /* Reads the event at this offset once more, its start not known: false when there is none. */
 bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct sonde_event *out);
 

@@ -51,6 +51,21 @@ static void cpu_later(struct stream *s, uint32_t range, bool is_end)
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
+/* A domain whose name was not written is not the default one. */
+static bool name_domain(struct stream *s, uint32_t domain)
+{
+	struct sonde_records *r = s->n->r;
+	uint32_t *name = &s->n->domains[domain];
+	struct sonde_str text;
+
+	if (!domain || *name != SONDE_NONE)
+		return true;
+	text = domain == NATIVE_NO_DOMAIN ? SONDE_STR("(domain not written)")
+					  : sonde_arena_printf(&r->arena, "domain %u", domain);
+	*name = text.p ? sonde_records__string(r, text) : SONDE_NONE;
+	return *name != SONDE_NONE;
+}
+
 /* A new range entry beginning now, without a parent. SONDE_NONE when memory is short. */
 static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
 {
@@ -58,7 +73,7 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 	struct sonde_records *r = n->r;
 	struct sonde_range *range;
 
-	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE ||
+	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE || !name_domain(s, domain) ||
 		!(range = sonde_vec_push(&r->ranges))) {
 		s->no_memory = true;
 		return SONDE_NONE;
@@ -170,15 +185,24 @@ void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
 	cpu_later(s, range, false);
 }
 
-void sonde_stream__pop(struct stream *s, uint64_t domain)
+/*
+ * Ranges whose label was not written are of a domain nobody knows: the pop that ends one is told by
+ * the order. It would otherwise end a range around it, of a domain that has nothing to do with it.
+ */
+static uint64_t domain_of_pop(const struct stream *s, uint64_t domain)
+{
+	uint32_t unknown = s->top[NATIVE_NO_DOMAIN];
+
+	if (unknown == SONDE_NONE || domain >= NATIVE_MAX_DOMAINS)
+		return domain;
+	return s->top[domain] == SONDE_NONE || s->top[domain] < unknown ? NATIVE_NO_DOMAIN : domain;
+}
+
+static void end_range(struct stream *s, uint64_t domain)
 {
 	struct sonde_records *r = s->n->r;
-	uint32_t range = domain < NATIVE_MAX_DOMAINS ? s->top[domain] : SONDE_NONE;
+	uint32_t range = s->top[domain];
 
-	if (domain < NATIVE_MAX_DOMAINS && s->left_out[domain]) {
-		s->left_out[domain]--;
-		return;
-	}
 	if (range == SONDE_NONE) {
 		s->n->counts.orphan_pops++;
 		return;
@@ -194,6 +218,19 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 	s->set_is_old = true;
 }
 
+void sonde_stream__pop(struct stream *s, uint64_t domain)
+{
+	if (domain < NATIVE_MAX_DOMAINS && s->left_out[domain]) {
+		s->left_out[domain]--;
+		return;
+	}
+	domain = domain_of_pop(s, domain);
+	if (domain > NATIVE_NO_DOMAIN)
+		s->n->counts.orphan_pops++;
+	else
+		end_range(s, domain);
+}
+
 void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr)
 {
 	const struct sonde_range *ranges = s->n->r->ranges.at;
@@ -206,7 +243,7 @@ void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *lab
 			break;
 	}
 	for (; depth > same; depth--) {
-		sonde_stream__pop(s, domain);
+		end_range(s, domain);
 		s->n->counts.closed_by_loss++;
 	}
 	for (; same < nr; same++)

@@ -21,8 +21,8 @@ static const uint8_t *read_open(
 	p = sonde_open_get(p, end, &number, &domain);
 	if (!p || domain >= NATIVE_MAX_DOMAINS)
 		return NULL;
-	if (number < s->n->strings.nr && number)
-		domain = s->n->strings.at[number].domain;
+	if (number)
+		domain = sonde_native__domain(s->n, number);
 	o->labels[o->nr] =
 		number ? sonde_native__string(s->n, number)
 		       : sonde_records__string(s->n->r, SONDE_STR("(label not kept)"));
@@ -33,12 +33,12 @@ static const uint8_t *read_open(
 /* After a loss: what the thread has open by now. */
 static void reopen(struct stream *s, const struct open_ranges *o)
 {
-	uint32_t nr[NATIVE_MAX_DOMAINS] = {0}, mine[SONDE_OPEN_LIMIT], nr_mine, i, j;
+	uint32_t nr[NATIVE_NR_DOMAINS] = {0}, mine[SONDE_OPEN_LIMIT], nr_mine, i, j;
 
 	memset(s->left_out, 0, sizeof(s->left_out));
 	for (i = 0; i < o->nr; i++)
 		nr[o->domains[i]]++;
-	for (i = 0; i < NATIVE_MAX_DOMAINS; i++) {
+	for (i = 0; i < NATIVE_NR_DOMAINS; i++) {
 		if (!nr[i] && s->top[i] == SONDE_NONE)
 			continue;
 		for (j = nr_mine = 0; j < o->nr; j++) {
@@ -95,7 +95,7 @@ static const uint8_t *read_base(
 
 static uint32_t current_set(struct stream *s)
 {
-	uint32_t members[NATIVE_MAX_DOMAINS], nr = 0, i;
+	uint32_t members[NATIVE_NR_DOMAINS], nr = 0, i;
 
 	if (!s->set_is_old)
 		return s->set;
@@ -104,10 +104,9 @@ static uint32_t current_set(struct stream *s)
 			members[nr++] = s->top[s->seen[i]];
 	}
 	s->set_is_old = false;
-	if (s->n->r->members.nr > NATIVE_MAX_MEMBERS) {
+	if (s->n->r->members.nr > NATIVE_MAX_MEMBERS && nr > 1) {
 		s->n->counts.sets_cut++;
-		s->set = 0;
-		return 0;
+		nr = 1;
 	}
 	s->set = sonde_records__set(s->n->r, members, nr);
 	if (s->set == SONDE_NONE)

@@ -26,13 +26,13 @@ struct stream {
 	uint64_t cpu_ns, cpu_ticks; /* the last reading */
 	/* Of the whole stream. */
 	uint64_t nr_lost;
-	uint32_t top[NATIVE_MAX_DOMAINS]; /* innermost open range by domain */
-	uint16_t seen[NATIVE_MAX_DOMAINS];
+	uint32_t top[NATIVE_NR_DOMAINS]; /* innermost open range by domain */
+	uint16_t seen[NATIVE_NR_DOMAINS];
 	uint32_t nr_seen;
-	uint16_t depth[NATIVE_MAX_DOMAINS];	 /* open ranges … */
+	uint16_t depth[NATIVE_NR_DOMAINS];	 /* open ranges … */
 	uint32_t nr_deep;			 /* … of all domains, at most SONDE_OPEN_LIMIT */
-	uint32_t path_bytes[NATIVE_MAX_DOMAINS]; /* of the innermost open range's region */
-	uint32_t left_out[NATIVE_MAX_DOMAINS];	 /* pushes not kept whose pops are to come */
+	uint32_t path_bytes[NATIVE_NR_DOMAINS]; /* of the innermost open range's region */
+	uint32_t left_out[NATIVE_NR_DOMAINS];	 /* pushes not kept whose pops are to come */
 	bool is_new; /* its first chunk is just being read */
 	bool set_is_old;
 	uint32_t set;

@@ -52,6 +52,8 @@ struct ncu_report {
 	struct sonde_str last_state;	      /* bytes of the previous NVTX state … */
 	uint64_t last_thread;
 	uint32_t last_process, last_set; /* … and what it came to */
+	uint32_t last_lent;
+	bool last_by_several;
 };
 
 /* What a result's message is made of; the field numbers differ by kind. */

@@ -367,6 +367,46 @@ static uint64_t thread_id(struct sonde_str msg)
 	return 0;
 }
 
+/* Whether a thread has anything open. */
+static bool has_ranges(struct sonde_str thread)
+{
+	struct sonde_wire w = sonde_wire_on(thread);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2) && count_frames(f.bytes))
+			return true;
+	return false;
+}
+
+/* The ranges of the one other thread that has some: attribution may take them. */
+static int lend(
+	struct ncu_report *n, struct state *s, struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(s->msg);
+	struct sonde_str lender = {NULL, 0};
+	uint64_t launcher = rec->thread;
+	struct sonde_field f;
+	int rc;
+
+	while (!rec->is_lent_by_several && sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 2) || !has_ranges(f.bytes))
+			continue;
+		rec->is_lent_by_several = lender.p != NULL;
+		lender = f.bytes;
+	}
+	if (!lender.p || rec->is_lent_by_several)
+		return 0;
+	rec->thread = thread_id(lender);
+	rc = read_thread(n, s, lender, rec, err);
+	rec->thread = launcher;
+	if (rc)
+		return rc;
+	rec->lent = sonde_records__set(n->r, n->members.at, n->members.nr);
+	n->members.nr = 0;
+	return rec->lent == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
 /*
  * Push/pop ranges: those of the launching thread. With Nsight's process-wide
  * scope a thread without ranges of its own takes those of the first thread
@@ -383,8 +423,10 @@ static int read_threads(
 	while (rc == 0 && sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2) && thread_id(f.bytes) == launcher)
 			rc = read_thread(n, s, f.bytes, rec, err);
-	if (rc || n->members.nr || !s->scope)
+	if (rc || n->members.nr)
 		return rc;
+	if (!s->scope)
+		return lend(n, s, rec, err);
 	for (w = sonde_wire_on(s->msg); rc == 0 && !n->members.nr && sonde_wire_next(&w, &f);) {
 		if (!sonde_field_is_bytes(&f, 2))
 			continue;
@@ -433,6 +475,8 @@ int ncu_read_nvtx(
 
 	if (same) {
 		rec->open = n->last_set;
+		rec->lent = n->last_lent;
+		rec->is_lent_by_several = n->last_by_several;
 		return 0;
 	}
 	rc = read_state(n, msg, rec, err);
@@ -440,5 +484,7 @@ int ncu_read_nvtx(
 	n->last_thread = rec->thread;
 	n->last_process = rec->process;
 	n->last_set = rec->open;
+	n->last_lent = rec->lent;
+	n->last_by_several = rec->is_lent_by_several;
 	return rc;
 }

@@ -96,8 +96,8 @@ struct sonde_record {
 
 /*
  * A set of ranges open at a launch: for each domain the *innermost* push/pop
- * entry of the launching thread (its parents are implied), then each open
- * start/end entry of the process. Set 0 is the empty one. Many records share one.
+ * entry of the launching thread (its parents are implied), then of each label
+ * the oldest open start/end entry of the process. Set 0 is the empty one. Many records share one.
  */
 struct sonde_set {
 	uint32_t first, nr; /* slice of `members` */

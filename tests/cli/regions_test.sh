@@ -136,8 +136,8 @@ ok regions_hostile_labels_are_inert bash -c "! grep -q \$'\\x1b' '$TMP/out' '$TM
 ok regions_hostile_labels_are_shown grep -qF '\x1b[2Jcleared' "$TMP/out"
 do_ -f json -- "$WORK/faults" hostile
 ok regions_escapes_what_ncu_would_read [ "$(field '[x]/inner' ncu)" = '[\[x\]/inner' ]
-ok regions_escapes_slashes [ "$(field 'a\/b' ncu)" = '[a\/b a\/b' ]
-ok regions_says_when_there_is_no_expression [ "$(field ' blank ' ncu)" = 'None None' ]
+ok regions_escapes_slashes [ "$(field 'a\/b' ncu) $(field 'a\/b@@' ncu)" = '[a\/b a\/b' ]
+ok regions_says_when_there_is_no_expression [ "$(field ' blank ' ncu) $(field ' blank @@' ncu)" = 'None None' ]
 do_ -f json -- "$WORK/faults" deep
 ok regions_deep_ranges_have_no_expression python3 - "$TMP/out" <<'P'
 import json, sys
@@ -155,7 +155,7 @@ if [ -e "$FAKE/libcupti_fake.so" ]; then
 	CUDA_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so \
 		SONDE_INJECT_CONFIG=$TMP/conf "$FAKE/fake_cuda" "$FAKE/libcupti_fake.so" >/dev/null
 	do_ -f json "$TMP/gpu"
-	ok regions_counts_launches_inclusively [ "$(field A launches) $(field A/B launches) $(field s launches)" = '2 1 4' ]
+	ok regions_counts_launches_inclusively [ "$(field A launches) $(field A/B launches) $(field s@@ launches)" = '2 1 4' ]
 	ok regions_says_what_is_outside grep -q '1 of 8 launches were outside any range' "$TMP/err"
 fi
 exit $failed

@@ -1,6 +1,8 @@
 /* Native captures that are cut off, damaged, of a later version, or ask for more than is good. */
 #include "native_open.h"
 
+#include <time.h>
+
 #include "base/alloc.h"
 
 static void test_native__long_labels_are_cut_and_kept_once(void **state)
@@ -28,6 +30,101 @@ static void test_native__long_labels_are_cut_and_kept_once(void **state)
 	assert_int_equal(sonde_records_str(r, r->ranges.at[0].label).n, SONDE_LABEL_LIMIT);
 	assert_true(r->arena.nr_bytes < 100000);
 	assert_int_equal(r->records.at[0].origin, 1000);
+	sonde_records_free(r);
+}
+
+/* A domain without a name, and a label without a text, are not the default domain's. */
+static void test_native__strings_that_are_lost_move_nothing_to_the_default_domain(void **state)
+{
+	struct capture c;
+	struct sonde_records *r;
+
+	(void)state;
+	labels(&c);
+	capture_string(&c, 6, SONDE_STRING_LABEL, 7, "of 7"); /* which has no name */
+	event_base(&c, 1000, 0, 0);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 1);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 6);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 8);			      /* no such string */
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2);			      /* B in A */
+	event(&c, SONDE_EVENT_POP, 1, 1);			      /* B */
+	event(&c, SONDE_EVENT_POP | SONDE_EVENT_DOMAIN, 2, 1, 5);     /* that of string 8 */
+	event(&c, SONDE_EVENT_POP | SONDE_EVENT_DOMAIN, 2, 1, 7);
+	event(&c, SONDE_EVENT_PUSH, 2, 1, 2);			      /* A is still open */
+	event(&c, SONDE_EVENT_POP, 1, 1);
+	event(&c, SONDE_EVENT_POP, 1, 1);
+	capture_chunk(&c, 0, 0, 77);
+	r = open_capture(&c);
+	assert_int_equal(r->ranges.nr, 5);
+	assert_true(is(r, r->ranges.at[1].domain, "domain 7"));
+	assert_true(is(r, r->ranges.at[2].domain, "(domain not written)"));
+	assert_int_equal(r->ranges.at[2].parent, SONDE_NONE);
+	assert_int_equal(r->ranges.at[3].domain, SONDE_NONE);
+	assert_int_equal(r->ranges.at[3].parent, 0);
+	assert_int_equal(r->ranges.at[4].parent, 0);
+	assert_false(noted(r, "without a push"));
+	assert_false(noted(r, "never popped"));
+	sonde_records_free(r);
+}
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Starts that are never stopped, a launch after each: `nr_labels` different ones in turn. */
+static struct sonde_records *leak(int nr, int nr_labels)
+{
+	struct capture c;
+	char text[32];
+	int i;
+
+	labels(&c);
+	for (i = 0; i < nr_labels; i++) {
+		snprintf(text, sizeof(text), "leak %d", i);
+		capture_string(&c, (uint64_t)(10 + i), SONDE_STRING_LABEL, 0, text);
+	}
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < nr; i++) {
+		event(&c, SONDE_EVENT_START, 3, 1, 10 + i % nr_labels, i + 1);
+		event(&c, SONDE_EVENT_LAUNCH, 2, 1, 2);
+		event(&c, SONDE_EVENT_KERNEL, 17, 2 * 9000, 40, i + 1, 0, 1, 7, 4, 1, 1, 1, 1, 1, 1,
+			1, 0, 0, 0);
+	}
+	capture_chunk(&c, 0, 0, 77);
+	return open_capture(&c);
+}
+
+static void test_native__leaked_ranges_of_one_label_are_one_range_open(void **state)
+{
+	struct sonde_records *r = leak(15000, 1);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(r->records.nr, 15000);
+	assert_int_equal(r->ranges.nr, 15000);
+	for (i = 0; i < r->records.nr; i++)
+		assert_int_equal(r->sets.at[r->records.at[i].open].nr, 1);
+	assert_true(r->members.nr < 10);
+	assert_false(noted(r, "lack some of their ranges"));
+	sonde_records_free(r);
+}
+
+/* Ever new labels: sets are bounded, no launch falls out of its regions, and a note says so. */
+static void test_native__leaked_ranges_of_many_labels_are_bounded(void **state)
+{
+	uint64_t before = clock_ms();
+	struct sonde_records *r = leak(15000, 15000);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < r->records.nr; i++)
+		assert_int_equal(r->sets.at[r->records.at[i].open].nr, i < 256 ? i + 1 : 256);
+	assert_true(noted(r, "14744 launches lack some of their ranges"));
+	assert_true(clock_ms() - before < 10000);
 	sonde_records_free(r);
 }
 
@@ -255,6 +352,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_native__long_labels_are_cut_and_kept_once),
+		cmocka_unit_test(
+			test_native__strings_that_are_lost_move_nothing_to_the_default_domain),
+		cmocka_unit_test(test_native__leaked_ranges_of_one_label_are_one_range_open),
+		cmocka_unit_test(test_native__leaked_ranges_of_many_labels_are_bounded),
 		cmocka_unit_test(test_native__ranges_too_deep_are_left_out_with_their_pops),
 		cmocka_unit_test(test_native__regions_with_long_paths_have_a_limit_in_all),
 		cmocka_unit_test(test_native__string_numbers_have_a_limit),

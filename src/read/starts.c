@@ -1,0 +1,264 @@
+/*
+ * Which start/end ranges were open at each launch: a sweep over both in order of
+ * time.
+ *
+ * A launch counts once per label, so a set has the oldest open entry of each
+ * label: leaking a thousand entries of one label changes nothing. Of labels it has
+ * the last MAX_LABELS begun: programs that leak ranges with ever new labels would
+ * have sets that grow with the square of time.
+ */
+#include "base/alloc.h"
+#include "read/source_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LABELS  256
+#define MAX_MEMBERS (1u << 27) /* of all sets: 512 MiB; then a launch has but one such range */
+
+struct edge {
+	uint64_t ns;
+	uint32_t process, range;
+	bool is_end;
+};
+
+/* Open entries of one label, oldest first; and the label among all that have some. */
+struct label {
+	uint32_t first, last;  /* ranges, SONDE_NONE = none */
+	uint32_t older, newer; /* labels, SONDE_NONE = none */
+};
+
+struct link {
+	uint32_t older, newer; /* entries of the same label */
+};
+
+struct sweep {
+	struct sonde_records *r;
+	uint32_t first_range;
+	struct sonde_map keys; /* {process, domain, label} */
+	SONDE_VEC(struct label) labels;
+	SONDE_VEC(struct edge) edges;
+	struct link *links;  /* by range, from `first_range` on */
+	uint32_t *label_of;  /* likewise */
+	uint32_t newest;     /* label, SONDE_NONE = none is open */
+	uint32_t nr_open;    /* labels */
+	uint32_t plain, made; /* the last set asked for, and what came of it */
+	bool has_changed;
+	SONDE_VEC(uint32_t) members;
+	uint64_t nr_cut;
+};
+
+/* Ends last: what begins and ends at once was open. */
+static int by_time(const void *pa, const void *pb)
+{
+	const struct edge *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	if (a->is_end != b->is_end)
+		return (int)a->is_end - (int)b->is_end;
+	return a->range < b->range ? -1 : a->range > b->range;
+}
+
+static int by_call(const void *pa, const void *pb)
+{
+	const struct sonde_call *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static bool add_range(struct sweep *s, uint32_t range)
+{
+	const struct sonde_range *g = &s->r->ranges.at[range];
+	uint32_t key[3] = {g->process, g->domain, g->label}, n;
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+	struct label *label;
+	struct edge *e;
+	bool is_new;
+
+	n = sonde_map_add(&s->keys, bytes, &is_new);
+	if (n == SONDE_NONE || !sonde_vec_reserve(&s->edges, s->edges.nr + 2))
+		return false;
+	if (is_new) {
+		bytes = sonde_arena_dup(&s->r->arena, bytes);
+		label = bytes.p ? sonde_vec_push(&s->labels) : NULL;
+		if (!label)
+			return false;
+		sonde_map_rekey(&s->keys, n, bytes);
+		label->first = label->last = SONDE_NONE;
+	}
+	s->label_of[range - s->first_range] = n;
+	e = &s->edges.at[s->edges.nr];
+	e[0] = (struct edge){g->time.begin_ns, g->process, range, false};
+	e[1] = (struct edge){g->time.end_ns, g->process, range, true};
+	s->edges.nr += g->time.end_ns ? 2 : 1; /* 0: never ended */
+	return true;
+}
+
+static bool collect(struct sweep *s)
+{
+	size_t nr = s->r->ranges.nr - s->first_range;
+	uint32_t i;
+
+	s->links = sonde_malloc((nr + 1) * sizeof(*s->links));
+	s->label_of = sonde_malloc((nr + 1) * sizeof(*s->label_of));
+	if (!s->links || !s->label_of)
+		return false;
+	for (i = s->first_range; i < s->r->ranges.nr; i++)
+		if (s->r->ranges.at[i].kind == SONDE_START_END &&
+			s->r->ranges.at[i].time.begin_ns && !add_range(s, i))
+			return false;
+	if (s->edges.nr)
+		qsort(s->edges.at, s->edges.nr, sizeof(*s->edges.at), by_time);
+	return true;
+}
+
+static void open_label(struct sweep *s, uint32_t n)
+{
+	s->labels.at[n].older = s->newest;
+	s->labels.at[n].newer = SONDE_NONE;
+	if (s->newest != SONDE_NONE)
+		s->labels.at[s->newest].newer = n;
+	s->newest = n;
+	s->nr_open++;
+	s->has_changed = true;
+}
+
+static void close_label(struct sweep *s, uint32_t n)
+{
+	const struct label *l = &s->labels.at[n];
+
+	if (l->older != SONDE_NONE)
+		s->labels.at[l->older].newer = l->newer;
+	if (l->newer != SONDE_NONE)
+		s->labels.at[l->newer].older = l->older;
+	else
+		s->newest = l->older;
+	s->nr_open--;
+	s->has_changed = true;
+}
+
+static void begin(struct sweep *s, uint32_t range)
+{
+	uint32_t n = s->label_of[range - s->first_range];
+	struct label *l = &s->labels.at[n];
+
+	s->links[range - s->first_range] = (struct link){l->last, SONDE_NONE};
+	if (l->last == SONDE_NONE) {
+		l->first = range;
+		open_label(s, n);
+	} else {
+		s->links[l->last - s->first_range].newer = range;
+	}
+	l->last = range;
+}
+
+static void end(struct sweep *s, uint32_t range)
+{
+	uint32_t n = s->label_of[range - s->first_range];
+	const struct link *at = &s->links[range - s->first_range];
+	struct label *l = &s->labels.at[n];
+
+	s->has_changed |= l->first == range;
+	if (at->older != SONDE_NONE)
+		s->links[at->older - s->first_range].newer = at->newer;
+	else
+		l->first = at->newer;
+	if (at->newer != SONDE_NONE)
+		s->links[at->newer - s->first_range].older = at->older;
+	else
+		l->last = at->older;
+	if (l->first == SONDE_NONE)
+		close_label(s, n);
+}
+
+/* The set `plain` with the open start/end ranges added, in order of their start. */
+static uint32_t make_set(struct sweep *s, uint32_t plain)
+{
+	struct sonde_records *r = s->r;
+	struct sonde_set set = r->sets.at[plain];
+	uint32_t max = r->members.nr > MAX_MEMBERS ? 1 : MAX_LABELS;
+	uint32_t nr = s->nr_open < max ? s->nr_open : max, n = s->newest, i;
+
+	if (!nr)
+		return plain;
+	s->nr_cut += s->nr_open > max;
+	if (!s->has_changed && plain == s->plain)
+		return s->made;
+	if (!sonde_vec_reserve(&s->members, set.nr + nr))
+		return SONDE_NONE;
+	if (set.nr)
+		memcpy(s->members.at, &r->members.at[set.first], set.nr * sizeof(uint32_t));
+	for (i = nr; i--; n = s->labels.at[n].older)
+		s->members.at[set.nr + i] = s->labels.at[n].first;
+	s->plain = plain;
+	s->has_changed = false;
+	s->made = sonde_records__set(r, s->members.at, set.nr + nr);
+	return s->made;
+}
+
+static void reset(struct sweep *s)
+{
+	while (s->newest != SONDE_NONE) {
+		struct label *l = &s->labels.at[s->newest];
+
+		l->first = l->last = SONDE_NONE;
+		s->newest = l->older;
+	}
+	s->nr_open = 0;
+	s->has_changed = true;
+}
+
+static bool sweep_calls(struct sweep *s, struct sonde_call *calls, size_t nr)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (i && calls[i].process != calls[i - 1].process)
+			reset(s);
+		for (; k < s->edges.nr; k++) {
+			const struct edge *e = &s->edges.at[k];
+
+			if (e->process > calls[i].process ||
+				(e->process == calls[i].process && e->ns > calls[i].ns))
+				break;
+			if (e->process < calls[i].process)
+				continue; /* nobody launched anything any more */
+			if (e->is_end)
+				end(s, e->range);
+			else
+				begin(s, e->range);
+		}
+		calls[i].set = make_set(s, calls[i].set);
+		if (calls[i].set == SONDE_NONE)
+			return false;
+	}
+	return true;
+}
+
+bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
+	struct sonde_call *calls, size_t nr, uint64_t *nr_cut)
+{
+	struct sweep s = {
+		.r = r, .first_range = first_range, .newest = SONDE_NONE, .plain = SONDE_NONE};
+	bool ok = collect(&s);
+
+	if (ok && s.edges.nr && nr) {
+		qsort(calls, nr, sizeof(*calls), by_call);
+		ok = sweep_calls(&s, calls, nr);
+	}
+	*nr_cut += s.nr_cut;
+	sonde_map_release(&s.keys);
+	sonde_vec_release(&s.labels);
+	sonde_vec_release(&s.edges);
+	sonde_vec_release(&s.members);
+	sonde_free(s.links);
+	sonde_free(s.label_of);
+	return ok;
+}
