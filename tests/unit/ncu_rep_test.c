@@ -333,6 +333,56 @@ static void test_ncu_rep__time_grows_with_the_size_whatever_there_is_much_of(voi
 	}
 }
 
+/* The launching thread 0 has no ranges; `nr` others have one each. */
+static struct sonde_records *open_threads(uint32_t nr)
+{
+	struct sonde_buf file = {0}, header = {0}, result = {0}, nvtx = {0};
+	struct sonde_buf thread = {0}, stack = {0}, range = {0};
+	struct sonde_records *r;
+	struct sonde_err err = {0};
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		make_int(&thread, 1, 7 + i);
+		make_text(&range, 1, "held");
+		if (i < nr)
+			make_message(&stack, 3, &range);
+		make_message(&thread, 2, &stack); /* may be empty */
+		make_message(&nvtx, 2, &thread);
+		sonde_buf_clear(&range);
+	}
+	make_message(&result, 21, &nvtx);
+	one_result(&file, &header, &result);
+	assert_int_equal(open_bytes(&r, file.p, file.n, &err), 0);
+	sonde_buf_release(&file);
+	sonde_buf_release(&nvtx);
+	sonde_buf_release(&thread);
+	sonde_buf_release(&stack);
+	sonde_buf_release(&range);
+	return r;
+}
+
+static void test_ncu_rep__the_one_other_thread_with_ranges_lends_them(void **state)
+{
+	struct sonde_records *r = open_threads(1);
+	const struct sonde_record *rec = &r->records.at[0];
+
+	(void)state;
+	assert_int_equal(rec->open, 0);
+	assert_int_equal(r->sets.at[rec->lent].nr, 1);
+	assert_int_equal(r->ranges.at[r->members.at[r->sets.at[rec->lent].first]].thread, 7);
+	assert_false(rec->is_lent_by_several);
+	sonde_records_free(r);
+	r = open_threads(2);
+	assert_int_equal(r->records.at[0].lent, 0);
+	assert_true(r->records.at[0].is_lent_by_several);
+	sonde_records_free(r);
+	r = open_threads(0);
+	assert_int_equal(r->records.at[0].lent, 0);
+	assert_false(r->records.at[0].is_lent_by_several);
+	sonde_records_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_ncu_rep__string_ids_out_of_range_are_counted_and_left_out),
 		cmocka_unit_test(test_ncu_rep__refuses_what_is_no_report_with_the_reason),
 		cmocka_unit_test(test_ncu_rep__survives_every_failed_allocation),
+		cmocka_unit_test(test_ncu_rep__the_one_other_thread_with_ranges_lends_them),
 		cmocka_unit_test(test_ncu_rep__time_grows_with_the_size_whatever_there_is_much_of),
 	};
 
