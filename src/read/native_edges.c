@@ -45,12 +45,12 @@ static bool match_edges(struct native *n)
 
 static bool add_starts(struct native *n)
 {
-	struct sonde_call *calls = sonde_malloc((n->launches.nr + 1) * sizeof(*calls));
+	struct sonde_launch_call *calls = sonde_malloc((n->launches.nr + 1) * sizeof(*calls));
 	bool ok = calls && n->launches.nr < SONDE_NONE;
 	size_t i;
 
 	for (i = 0; i < n->launches.nr && ok; i++)
-		calls[i] = (struct sonde_call){.ns = n->launches.at[i].ns,
+		calls[i] = (struct sonde_launch_call){.ns = n->launches.at[i].ns,
 			.process = n->process,
 			.index = (uint32_t)i,
 			.set = n->launches.at[i].set};

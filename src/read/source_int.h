@@ -55,7 +55,7 @@ bool sonde_records__device(struct sonde_records *r, const struct sonde_device *d
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
 /* A launch as start/end ranges see it: when it was, and its set, to which they are added. */
-struct sonde_call {
+struct sonde_launch_call {
 	uint64_t ns;
 	uint32_t process;
 	uint32_t index; /* the reader's own */
@@ -67,7 +67,7 @@ struct sonde_call {
  * the calls that lack some. A range with the end 0 was never ended.
  */
 bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
-	struct sonde_call *calls, size_t nr, uint64_t *nr_cut);
+	struct sonde_launch_call *calls, size_t nr, uint64_t *nr_cut);
 /* Appends a text value to `v`; false when memory is short. */
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
 

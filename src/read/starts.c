@@ -64,7 +64,7 @@ static int by_time(const void *pa, const void *pb)
 
 static int by_call(const void *pa, const void *pb)
 {
-	const struct sonde_call *a = pa, *b = pb;
+	const struct sonde_launch_call *a = pa, *b = pb;
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
@@ -215,7 +215,7 @@ static void reset(struct sweep *s)
 	s->has_changed = true;
 }
 
-static bool sweep_calls(struct sweep *s, struct sonde_call *calls, size_t nr)
+static bool sweep_calls(struct sweep *s, struct sonde_launch_call *calls, size_t nr)
 {
 	size_t i, k = 0;
 
@@ -243,7 +243,7 @@ static bool sweep_calls(struct sweep *s, struct sonde_call *calls, size_t nr)
 }
 
 bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
-	struct sonde_call *calls, size_t nr, uint64_t *nr_cut)
+	struct sonde_launch_call *calls, size_t nr, uint64_t *nr_cut)
 {
 	struct sweep s = {
 		.r = r, .first_range = first_range, .newest = SONDE_NONE, .plain = SONDE_NONE};
