@@ -3,11 +3,11 @@
 #   make              build/sonde (optimised)
 #   make test         build with ASan + UBSan under build/asan/ and run every test
 #   make test-gpu     the tests that need a GPU
-#   make fuzz         the libFuzzer targets (clang)
+#   make fuzz         the libFuzzer targets (clang); make clang: everything by clang, without a warning
 #   make bench        ratios measured side by side
 #   make install      PREFIX=/usr/local DESTDIR=
 #   make accept       rewrite the golden outputs under tests/cli/
-#   make lint         clang-tidy and cppcheck over src/
+#   make lint         clang-tidy over src/ and lib/ (make analyze: the slow checks, and cppcheck)
 #
 # Rooms are folders under src/, lib/hydra is the composer; a new .c file in one is picked up by itself.
 
@@ -22,7 +22,7 @@ PKGS      := libpcre2-8 jansson libxxhash sqlite3 zlib
 STATIC    ?=
 CUDA_HOME ?= /usr/local/cuda
 
-WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
+WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
 CPPFLAGS  += -Isrc -Ilib -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
 comma     := ,
@@ -41,7 +41,7 @@ CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_SRC  := $(sort $(wildcard tests/unit/*_test.c))
 TESTS     := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 
-.PHONY: all test unit cli test-gpu fuzz bench install accept lint clean
+.PHONY: all test unit cli test-gpu fuzz bench install accept lint analyze clean
 all: $(BUILD)/sonde
 
 $(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/libsonde.a
@@ -187,11 +187,18 @@ test:
 unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
 # One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them.
-FUZZ := CC=clang BUILD=build/fuzz OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
+FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
 
 fuzz:
 	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
+
+# Everything there is, compiled by clang without a warning.
+clang:
+	$(MAKE) --no-print-directory $(FUZZ) build/fuzz/sonde fuzz-programs inject workloads tools unit-objects
+
+.PHONY: clang unit-objects
+unit-objects: $(TEST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tests/unit/made.o $(CASES_OBJ) $(BUILD)/lib/hydra/tests/hydra_test.o
 
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(FUZZ_SRC)))
@@ -225,9 +232,17 @@ install: all
 	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
 	@for w in resnet resnet_cpu; do if [ -f $(BUILD)/workloads/$$w ]; then install -Dm755 $(BUILD)/workloads/$$w $(DESTDIR)$(PREFIX)/lib/sonde/workloads/$$w; fi; done
 
+# The vendor headers are those of the injected library and of src/capture/passes.c.
+LINT_FLAGS = $(CPPFLAGS) $(CFLAGS) -isystem src/sample/c_only $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC)) \
+	$(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST)
+
 lint:
-	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) $(CFLAGS)
-	cppcheck --quiet --error-exitcode=1 --std=c11 -Isrc --suppress=missingIncludeSystem $(LIB_SRC) $(CLI_SRC)
+	scripts/lint $(LINT_FLAGS)
+
+# Slow, and to be read with care: paths that only an analyzer sees.
+analyze:
+	CHECKS='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' scripts/lint $(LINT_FLAGS)
+	if command -v cppcheck; then cppcheck --quiet --std=c11 -Isrc -Ilib --suppress=missingIncludeSystem src lib; fi
 
 # The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
 $(BUILD)/src/check/schema.o: schema/sonde.report-1.schema.json

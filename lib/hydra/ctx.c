@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static void set_message(struct hydra_ctx *cx, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0)))
+set_message(struct hydra_ctx *cx, const char *fmt, va_list ap)
 {
 	struct sonde_buf b = {0};
 

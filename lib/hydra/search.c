@@ -280,7 +280,7 @@ static void builtin_options(
 	size_t i, skip = group.n ? group.n + 1 : 0;
 
 	for (i = 0; (path = hydra_builtin__path(i)); i++) {
-		if (strlen(path) <= skip || strncmp(path, group.p ? group.p : "", group.n) ||
+		if (strlen(path) <= skip || strncmp(path, group.p ? group.p : "", group.n) != 0 ||
 			(group.n && path[group.n] != '/') || strchr(path + skip, '/'))
 			continue;
 		add_option(s, list, sonde_str_from(path + skip));

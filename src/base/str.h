@@ -64,7 +64,8 @@ void sonde_buf_puts(struct sonde_buf *b, const char *z);
 void sonde_buf_putc(struct sonde_buf *b, char c);
 void sonde_buf_printf(struct sonde_buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void sonde_buf_vprintf(struct sonde_buf *b, const char *fmt, va_list ap);
+void sonde_buf_vprintf(struct sonde_buf *b, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 void sonde_buf_clear(struct sonde_buf *b); /* keeps the memory */
 void sonde_buf_release(struct sonde_buf *b);
 struct sonde_str sonde_buf_view(const struct sonde_buf *b); /* borrowed, until the next append */

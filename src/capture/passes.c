@@ -53,6 +53,7 @@ const char *sonde_chip_of(const char *compute_capability)
 	X(cuptiProfilerHostGetNumOfPasses)
 
 struct cupti {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a field */
 #define FIELD(name) __typeof__(&(name)) name;
 	CALLS(FIELD)
 #undef FIELD

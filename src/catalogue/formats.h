@@ -42,6 +42,6 @@ enum sonde_format_flag {
 
 /* The names of such a list as one constant text, "json|md|html|csv". */
 #define SONDE_FORMAT_WORD(name, extensions, flags) "|" #name
-#define SONDE_FORMAT_WORDS(list) (list(SONDE_FORMAT_WORD) + 1)
+#define SONDE_FORMAT_WORDS(list) (&(list(SONDE_FORMAT_WORD))[1])
 
 #endif

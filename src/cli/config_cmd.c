@@ -14,7 +14,7 @@ static struct {
 	bool origin, resolve, multirun, no_check, markdown;
 } want;
 
-#define NO_INFO -1
+#define NO_INFO (-1)
 
 static const struct sonde_option options[] = {
 	{'c', "cfg", "job|hydra|all", "which part to print (default: job)", SONDE_OPTION_CHOICE,

@@ -12,7 +12,7 @@ static int is_cupti(struct dl_phdr_info *info, size_t size, void *out)
 	const char *base = strrchr(info->dlpi_name, '/');
 
 	(void)size;
-	if (strncmp(base ? base + 1 : info->dlpi_name, "libcupti.so", 11))
+	if (strncmp(base ? base + 1 : info->dlpi_name, "libcupti.so", 11) != 0)
 		return 0;
 	*(const char **)out = info->dlpi_name;
 	return 1;

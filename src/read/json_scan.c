@@ -270,7 +270,7 @@ bool sonde_scan_decimal(struct sonde_str word, unsigned scale, uint64_t *out, bo
 	*is_negative = is_negative_word;
 	p += is_negative_word || (p < end && *p == '+');
 	for (digits = p; p < end && *p >= '0' && *p <= '9'; p++)
-		overflows |= __builtin_mul_overflow(v, 10u, &v) |
+		overflows |= __builtin_mul_overflow(v, 10u, &v) ||
 			     __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
 	if (p == digits)
 		return false;
@@ -279,7 +279,8 @@ bool sonde_scan_decimal(struct sonde_str word, unsigned scale, uint64_t *out, bo
 	for (left = scale; left; left--) {
 		unsigned digit = p < end && *p >= '0' && *p <= '9' ? (unsigned)(*p++ - '0') : 0;
 
-		overflows |= __builtin_mul_overflow(v, 10u, &v) | __builtin_add_overflow(v, digit, &v);
+		overflows |= __builtin_mul_overflow(v, 10u, &v) ||
+			     __builtin_add_overflow(v, digit, &v);
 	}
 	if (p < end && *p >= '5' && *p <= '9')
 		overflows |= __builtin_add_overflow(v, 1u, &v);

@@ -146,15 +146,16 @@ static bool check_compose(struct hydra_case *t, struct hydra_compose *c)
 {
 	const json_t *e = json_object_get(t->json, "expect");
 	struct sonde_buf yaml = {0};
+	struct sonde_str text;
 	bool done, ok;
 
 	ok = case_failed(t, &done);
 	if (done)
 		return ok;
 	hydra_yaml__dump(&yaml, c->job);
-	return case_expect(t, "config", json_object_get(e, "config"), c->job) &
-		       case_expect_text(
-			       t, "yaml", case_field(e, "yaml"), hydra_ctx__take(&t->cx, &yaml)) &&
+	text = hydra_ctx__take(&t->cx, &yaml);
+	return case_expect(t, "config", json_object_get(e, "config"), c->job) &&
+	       case_expect_text(t, "yaml", case_field(e, "yaml"), text) &&
 	       expect_defaults(t, json_object_get(e, "defaults"), c) &&
 	       expect_choices(t, json_object_get(e, "choices"), c) &&
 	       case_expect_text(t, "override_dirname", case_field(e, "override_dirname"),
