@@ -261,6 +261,7 @@ bench: bench-tools inject workloads tools
 	$(if $(INJECT),bench/native.sh $(BUILD))
 	$(if $(shell command -v chromium),bench/html.sh)
 	$(BUILD)/bench/compose_bench
+	$(BUILD)/bench/unmix_bench
 
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)

@@ -12,9 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define WEAK  0.5 /* error ÷ value */
-#define DENSE 0.8 /* of an entry's time, filled by launches: one with pauses is not one interval   \
-		   */
+#define WEAK 0.5 /* error ÷ value */
+#define DENSE                                                                                      \
+	0.8 /* of an entry's time, filled by launches: one with pauses is not one interval         \
+	     */
 
 struct keyed { /* a class under its name or group */
 	uint32_t key, class;

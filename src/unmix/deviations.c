@@ -7,7 +7,7 @@
  * three kinds of e. Residuals, summed within clusters in time: signs within a
  * cluster are kept, so edges that cancel do cancel. Launches whose work lies elsewhere than
  * their stamps say, for each unknown by itself (work is uneven, loads come first), and for
- * all together (the clocks' offset). There are SPREAD_SUMS sums of the first two kinds. With
+ * all together (the clocks' offset). Of the first two kinds there are some thirty sums each. With
  * more sources than sums, sources far from each other share a sum, each with a
  * sign of its own: what is left of the products of two is noise around zero.
  */
@@ -33,9 +33,17 @@ struct slot {
 	double sign;
 };
 
-static struct slot slot_of(uint32_t source)
+static struct slot slot_of(uint32_t source, uint32_t nr_sums)
 {
-	return (struct slot){source % SPREAD_SUMS, hash(source) >> 63 ? 1 : -1};
+	return (struct slot){source % nr_sums, hash(source) >> 63 ? 1 : -1};
+}
+
+/* Where a score lies: a block of SOLVE_LANES sums is solved at a time. */
+static double *score_of(double *scores, uint32_t sum, size_t columns, uint32_t column)
+{
+	size_t block = sum / SOLVE_LANES, lane = sum % SOLVE_LANES;
+
+	return &scores[(block * columns + column) * SOLVE_LANES + lane];
 }
 
 /*
@@ -72,7 +80,6 @@ static double noise_rate(const struct sonde_unmix__fit *fit, size_t nr)
 	return noise > 0 ? residuals / noise : 0;
 }
 
-/* Scores are kept sum by sum: scores[sum · columns + column], scaled as the gram is. */
 static void add_residuals(
 	double *scores, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
@@ -81,20 +88,29 @@ static void add_residuals(
 	size_t i, j;
 
 	for (i = 0; i < m->nr_rows; i++) {
-		struct slot slot = slot_of(r->windows->cluster[i]);
-		double *to = scores + (size_t)slot.sum * m->nr_columns;
+		struct slot slot = slot_of(r->windows->cluster[i], RESIDUAL_SUMS);
+		double *to = score_of(scores, slot.sum, m->nr_columns, 0);
 		double e;
 
 		if (fit->lost[i])
 			continue;
 		e = factor * slot.sign * full_residual(fit, r, i, rate);
 		for (j = m->row[i]; j < m->row[i + 1]; j++)
-			to[m->column[j]] += m->value[j] * e;
+			to[(size_t)m->column[j] * SOLVE_LANES] += m->value[j] * e;
 	}
-	for (i = 0; i < (size_t)SPREAD_SUMS * m->nr_columns; i++) {
-		double scale = r->gram.scale[i % m->nr_columns];
+}
 
-		scores[i] = scale > 0 ? scores[i] / scale : 0;
+/* So far scores belong to A; the gram has unit diagonal. */
+static void scale_scores(double *scores, const struct sonde_unmix__gram *g)
+{
+	size_t i;
+	uint32_t lane;
+
+	for (i = 0; i < (size_t)RESIDUAL_SUMS / SOLVE_LANES * g->nr; i++) {
+		double scale = g->scale[i % g->nr];
+
+		for (lane = 0; lane < SOLVE_LANES; lane++)
+			scores[i * SOLVE_LANES + lane] *= scale > 0 ? 1 / scale : 0;
 	}
 }
 
@@ -104,106 +120,70 @@ static double unevenness(const struct sonde_unmix__unknown *x)
 	return fmax(fmin(UNEVEN_PART * x->length, UNEVEN_NS), UNEVEN_PART * x->length / x->nr_bins);
 }
 
-/* Which unknown a column belongs to is in `unknown_of`, SONDE_UNMIX_NONE for the background. */
-static void add_timing(double *scores, const struct sonde_unmix__fit *fit,
-	const struct sonde_unmix__round *r, const uint32_t *unknown_of)
+static void add_timing(
+	double *scores, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__gram *g = &r->gram;
-	double *own = scores + (size_t)SPREAD_SUMS * g->nr,
-	       *clock = own + (size_t)SPREAD_SUMS * g->nr;
 	uint32_t k;
 	size_t j;
 
 	for (k = 0; k < g->nr; k++) {
 		for (j = g->row[k]; j < g->row[k + 1]; j++) {
-			uint32_t column = g->at.at[j].column, u = unknown_of[column];
-			double moved, part;
+			uint32_t column = g->at.at[j].column, u = r->unknown_of[column];
+			double moved;
 			struct slot slot;
 
 			if (u == SONDE_UNMIX_NONE || fit->x[column] == 0)
 				continue;
 			moved = g->at.at[j].slope * fit->x[column];
-			part = unevenness(&r->plan->unknowns[u]);
-			slot = slot_of(u);
-			own[(size_t)slot.sum * g->nr + k] += slot.sign * moved * part;
-			clock[k] += moved * r->offset_error_ns;
+			slot = slot_of(u, TIMING_SUMS);
+			*score_of(scores, RESIDUAL_SUMS + slot.sum, g->nr, k) +=
+				slot.sign * moved * unevenness(&r->plan->unknowns[u]);
+			*score_of(scores, CLOCK_SUM, g->nr, k) += moved * r->offset_error_ns;
 		}
 	}
 }
 
-/* 97.5 % of Student's t with so many degrees of freedom, over 1.96: few clusters say little. */
-static double few_factor(uint32_t nr_clusters)
+static void take_deviations(
+	float *deviations, size_t stride, double *scores, const struct sonde_unmix__round *r)
 {
-	double n = nr_clusters > 2 ? nr_clusters - 1 : 1;
-
-	return 1 + 1.25 / n + 2.3 / (n * n);
-}
-
-static int count_clusters(
-	uint32_t *nr, struct sonde_arena *arena, const struct sonde_unmix__round *r)
-{
-	const struct sonde_unmix__matrix *m = &r->matrix;
-	uint32_t *last = sonde_arena_calloc(arena, m->nr_columns, sizeof(*last));
-	size_t i, j;
-
-	if (last == NULL)
-		return SONDE_ERR_NOMEM;
-	for (i = 0; i < m->nr_rows; i++) {
-		uint32_t cluster = r->windows->cluster[i] + 1;
-
-		for (j = m->row[i]; j < m->row[i + 1]; j++) {
-			nr[m->column[j]] += last[m->column[j]] != cluster;
-			last[m->column[j]] = cluster;
-		}
-	}
-	return 0;
-}
-
-static void take_deviations(float *deviations, size_t stride, const double *score, uint32_t sum,
-	const struct sonde_unmix__round *r, const uint32_t *nr_clusters)
-{
-	uint32_t u, k;
+	uint32_t u, k, sum;
 
 	for (u = 0; u < r->plan->nr_unknowns; u++) {
 		const struct sonde_unmix__unknown *x = &r->plan->unknowns[u];
-		double moved = 0;
 
-		for (k = x->column; k < x->column + x->nr_bins; k++)
-			moved += r->gram.scale[k] > 0 ? score[k] / r->gram.scale[k] : 0;
-		deviations[u * stride + sum] = (float)(moved * few_factor(nr_clusters[x->column]));
+		for (sum = 0; sum < SPREAD_WIDTH; sum++) {
+			double moved = 0;
+
+			for (k = x->column; k < x->column + x->nr_bins; k++) {
+				if (r->gram.scale[k] > 0)
+					moved += *score_of(scores, sum, r->gram.nr, k) /
+						 r->gram.scale[k];
+			}
+			deviations[u * stride + sum] = (float)(moved * r->few_factor[u]);
+		}
 	}
 }
 
 int sonde_unmix__spread(float *deviations, size_t stride, const struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r)
 {
-	size_t columns = r->gram.nr;
+	size_t columns = r->gram.nr, block;
 	struct sonde_arena arena = {0};
 	double *scores = sonde_arena_calloc(&arena, SPREAD_WIDTH * columns, sizeof(*scores));
-	double *scratch = sonde_arena_alloc(&arena, columns * sizeof(*scratch));
-	uint32_t *unknown_of = sonde_arena_alloc(&arena, columns * sizeof(*unknown_of));
-	uint32_t *nr_clusters = sonde_arena_calloc(&arena, columns, sizeof(*nr_clusters));
-	uint32_t u, k, sum;
+	double *scratch = sonde_arena_alloc(&arena, SOLVE_LANES * columns * sizeof(*scratch));
 	int rc = SONDE_ERR_NOMEM;
 
-	if (arena.failed || count_clusters(nr_clusters, &arena, r) < 0)
-		goto out;
-	for (k = 0; k < columns; k++)
-		unknown_of[k] = SONDE_UNMIX_NONE;
-	for (u = 0; u < r->plan->nr_unknowns; u++) {
-		for (k = 0; k < r->plan->unknowns[u].nr_bins; k++)
-			unknown_of[r->plan->unknowns[u].column + k] = u;
+	if (!arena.failed) {
+		add_residuals(scores, fit, r);
+		scale_scores(scores, &r->gram);
+		add_timing(scores, fit, r);
+		for (block = 0; block < SPREAD_WIDTH / SOLVE_LANES; block++)
+			sonde_unmix__envelope_solve_lanes(scores + block * columns * SOLVE_LANES,
+				&r->envelope, r->factor, scratch);
+		take_deviations(deviations, stride, scores, r);
+		rc = 0;
 	}
-	add_residuals(scores, fit, r);
-	add_timing(scores, fit, r, unknown_of);
-	for (sum = 0; sum < SPREAD_WIDTH; sum++) {
-		double *score = scores + sum * columns;
-
-		sonde_unmix__envelope_solve(score, &r->envelope, r->factor, scratch);
-		take_deviations(deviations, stride, score, sum, r, nr_clusters);
-	}
-	rc = 0;
-out:
 	sonde_arena_release(&arena);
 	return rc;
 }

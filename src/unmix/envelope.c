@@ -251,3 +251,51 @@ void sonde_unmix__envelope_solve(
 	for (p = 0; p < e->nr; p++)
 		x[e->order[p]] = scratch[p];
 }
+
+/* to -= factor · from, lane by lane: no sum across lanes, so the compiler may use wide registers.
+ */
+static inline void subtract(double *restrict to, const double *restrict from, double factor)
+{
+	uint32_t lane;
+
+	for (lane = 0; lane < SOLVE_LANES; lane++)
+		to[lane] -= factor * from[lane];
+}
+
+static inline void divide(double *lanes, double by)
+{
+	uint32_t lane;
+
+	for (lane = 0; lane < SOLVE_LANES; lane++)
+		lanes[lane] = by == 0 ? 0 : lanes[lane] / by;
+}
+
+/* The same for SOLVE_LANES right-hand sides at once: x[column · SOLVE_LANES + lane]. */
+void sonde_unmix__envelope_solve_lanes(
+	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch)
+{
+	uint32_t p, q;
+
+	for (p = 0; p < e->nr; p++) {
+		const double *row = in_row(factor, e, p);
+		double *y = scratch + (size_t)p * SOLVE_LANES;
+
+		memcpy(y, x + (size_t)e->order[p] * SOLVE_LANES, SOLVE_LANES * sizeof(*y));
+		for (q = e->first[p]; q < p; q++) {
+			if (row[q] != 0)
+				subtract(y, scratch + (size_t)q * SOLVE_LANES, row[q]);
+		}
+		divide(y, row[p]);
+	}
+	for (p = e->nr; p-- > 0;) {
+		const double *row = in_row(factor, e, p);
+		double *y = scratch + (size_t)p * SOLVE_LANES;
+
+		divide(y, row[p]);
+		for (q = e->first[p]; q < p; q++) {
+			if (row[q] != 0)
+				subtract(scratch + (size_t)q * SOLVE_LANES, y, row[q]);
+		}
+		memcpy(x + (size_t)e->order[p] * SOLVE_LANES, y, SOLVE_LANES * sizeof(*y));
+	}
+}

@@ -19,111 +19,91 @@
 #include <string.h>
 
 #define EXCHANGES 40   /* of blocks; then one column at a time */
-#define ROUNDS	  4    /* of looking for samples that lack something */
+#define ROUNDS	  3    /* of filling in samples that lack something */
 #define LOST_SIZE 8.0  /* usual deviations that a loss has at least … */
 #define LOST_PART 0.1  /* … and the part of the sample */
 #define LOST_MOST 0.05 /* more samples than this are not an accident */
 #define COMPLETE  2    /* other counters that must be complete in a sample that lacks one */
 
-/* Scratch of one fit; columns where not said otherwise. */
-struct solver {
-	const struct sonde_unmix__round *r;
-	const double *factor; /* for `fixed` */
-	double *own_factor;
-	double *rhs, *x, *scratch;
-	bool *fixed;
-	bool any_fixed;
-};
-
-static void solve_once(struct solver *s)
+static void solve_once(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
-	const struct sonde_unmix__round *r = s->r;
+	const double *factor = r->factor;
 
-	s->factor = r->factor;
-	if (s->any_fixed) {
-		sonde_unmix__envelope_factor(s->own_factor, &r->envelope, &r->gram, s->fixed, NULL);
-		s->factor = s->own_factor;
+	if (f->any_fixed) {
+		sonde_unmix__envelope_factor(
+			f->own_factor, &r->envelope, &r->gram, f->is_fixed, NULL);
+		factor = f->own_factor;
 	}
-	memcpy(s->x, s->rhs, r->gram.nr * sizeof(*s->x));
-	sonde_unmix__envelope_solve(s->x, &r->envelope, s->factor, s->scratch);
+	memcpy(f->scaled, f->rhs, r->gram.nr * sizeof(*f->scaled));
+	sonde_unmix__envelope_solve(f->scaled, &r->envelope, factor, f->scratch);
 }
 
-static double gradient(const struct solver *s, uint32_t k)
+static double gradient(
+	const struct sonde_unmix__fit *f, const struct sonde_unmix__gram *g, uint32_t k)
 {
-	const struct sonde_unmix__gram *g = &s->r->gram;
-	double sum = s->rhs[k];
+	double sum = f->rhs[k];
 	size_t j;
 
 	for (j = g->row[k]; j < g->row[k + 1]; j++)
-		sum -= g->at.at[j].value * s->x[g->at.at[j].column];
+		sum -= g->at.at[j].value * f->scaled[g->at.at[j].column];
 	return sum;
 }
 
 /* Moves columns across the border; returns how many are on the wrong side of it. */
-static uint32_t exchange(struct solver *s, double tolerance, bool one_only)
+static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__gram *g,
+	double tolerance, bool one_only)
 {
 	uint32_t nr = 0, k;
 
-	for (k = s->r->gram.nr; k-- > 0;) {
+	for (k = g->nr; k-- > 0;) {
 		bool is_wrong;
 
-		if (s->r->gram.scale[k] == 0)
+		if (g->scale[k] == 0)
 			continue;
-		is_wrong = s->fixed[k] ? gradient(s, k) > tolerance : s->x[k] < -tolerance;
+		is_wrong =
+			f->is_fixed[k] ? gradient(f, g, k) > tolerance : f->scaled[k] < -tolerance;
 		if (!is_wrong || (one_only && nr > 0))
 			continue;
-		s->fixed[k] = !s->fixed[k];
+		f->is_fixed[k] = !f->is_fixed[k];
 		nr++;
 	}
-	s->any_fixed |= nr > 0;
+	f->any_fixed |= nr > 0;
 	return nr;
 }
 
-static void solve_nonneg(struct solver *s)
+static void solve_nonneg(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
-	uint32_t limit = EXCHANGES + 3 * s->r->gram.nr, i, k;
+	uint32_t limit = EXCHANGES + 3 * r->gram.nr, i, k;
 	double most = 0;
 
-	for (k = 0; k < s->r->gram.nr; k++)
-		most = fabs(s->rhs[k]) > most ? fabs(s->rhs[k]) : most;
+	for (k = 0; k < r->gram.nr; k++)
+		most = fabs(f->rhs[k]) > most ? fabs(f->rhs[k]) : most;
 	for (i = 0; i < limit; i++) {
-		solve_once(s);
-		if (exchange(s, 1e-9 * most, i >= EXCHANGES) == 0)
+		solve_once(f, r);
+		if (exchange(f, &r->gram, 1e-9 * most, i >= EXCHANGES) == 0)
 			break;
 	}
-	for (k = 0; k < s->r->gram.nr; k++)
-		s->x[k] = s->x[k] > 0 && !s->fixed[k] ? s->x[k] : 0;
+	for (k = 0; k < r->gram.nr; k++)
+		f->scaled[k] = f->scaled[k] > 0 && !f->is_fixed[k] ? f->scaled[k] : 0;
 }
 
-/* Values of one counter, by row. */
-static void gather(double *v, const struct sonde_unmix__round *r, uint32_t counter)
+/* Fits `values`, by row, which may be filled in. */
+static void fit_values(
+	struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, const double *values)
 {
-	size_t i;
-
-	for (i = 0; i < r->windows->nr; i++)
-		v[i] = r->in->values[r->windows->sample[i] * r->in->nr_counters + counter];
-}
-
-static void fit_values(struct sonde_unmix__fit *fit, struct solver *s, const double *v)
-{
-	const struct sonde_unmix__gram *g = &s->r->gram;
+	const struct sonde_unmix__gram *g = &r->gram;
 	uint32_t k;
 
-	sonde_unmix__matrix_collect(s->rhs, &s->r->matrix, v);
+	sonde_unmix__matrix_collect(f->rhs, &r->matrix, values);
 	for (k = 0; k < g->nr; k++)
-		s->rhs[k] = g->scale[k] > 0 ? s->rhs[k] / g->scale[k] : 0;
-	solve_nonneg(s);
+		f->rhs[k] = g->scale[k] > 0 ? f->rhs[k] / g->scale[k] : 0;
+	solve_nonneg(f, r);
 	for (k = 0; k < g->nr; k++)
-		fit->x[k] = g->scale[k] > 0 ? s->x[k] / g->scale[k] : 0;
+		f->x[k] = g->scale[k] > 0 ? f->scaled[k] / g->scale[k] : 0;
 }
 
-/* By row: what is expected, how much of it from launches, and the square of what each counts. */
-struct expected {
-	double *all, *launches;
-};
-
-static void expect(
-	struct expected *e, struct sonde_unmix__fit *fit, const struct sonde_unmix__matrix *m)
+/* Finds residuals, what was expected, and how much of it from launches. */
+static void expect(struct sonde_unmix__fit *f, const struct sonde_unmix__matrix *m)
 {
 	uint32_t first_background = m->nr_columns - m->nr_background;
 	size_t i, j;
@@ -132,33 +112,41 @@ static void expect(
 		double all = 0, launches = 0, noise = 0;
 
 		for (j = m->row[i]; j < m->row[i + 1]; j++) {
-			double part = m->value[j] * fit->x[m->column[j]];
+			double part = m->value[j] * f->x[m->column[j]];
 
 			all += part;
 			noise += part * part;
 			if (m->column[j] < first_background)
 				launches += part;
 		}
-		e->all[i] = all;
-		e->launches[i] = launches;
-		fit->noise[i] = noise;
+		f->expected[i] = all;
+		f->launches[i] = launches;
+		f->noise[i] = noise;
+		f->residual[i] = f->values[i] - all;
 	}
+}
+
+/* Whether launches, not the background, decide what a sample shows. */
+static bool is_busy(const struct sonde_unmix__fit *f, size_t i)
+{
+	return f->launches[i] > 0.5 * f->expected[i];
 }
 
 /*
  * The residual, or its sum with that of a neighbour where that is smaller: what lies
  * at the edge of two samples is missing in one and too much in the other.
  */
-static double lasting(const struct sonde_unmix__windows *w, const double *residual, size_t i)
+static double lasting(
+	const struct sonde_unmix__fit *f, const struct sonde_unmix__windows *w, size_t i)
 {
-	double r = residual[i], with;
+	double r = f->residual[i], with;
 
 	if (w->follows[i]) {
-		with = residual[i] + residual[i - 1];
+		with = f->residual[i] + f->residual[i - 1];
 		r = fabs(with) < fabs(r) ? with : r;
 	}
 	if (i + 1 < w->nr && w->follows[i + 1]) {
-		with = residual[i] + residual[i + 1];
+		with = f->residual[i] + f->residual[i + 1];
 		r = fabs(with) < fabs(r) ? with : r;
 	}
 	return r;
@@ -172,14 +160,14 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* The usual residual in units of what its launches count: the median of some thousand. */
-static double usual_deviation(const struct sonde_unmix__fit *fit, const struct expected *e,
-	const struct sonde_unmix__windows *w, double *some)
+static double usual_deviation(
+	struct sonde_unmix__fit *f, const struct sonde_unmix__windows *w, double *some)
 {
 	size_t step = w->nr / 10000 + 1, nr = 0, i;
 
 	for (i = 0; i < w->nr; i += step) {
-		if (e->launches[i] > 0.5 * e->all[i] && fit->noise[i] > 0)
-			some[nr++] = fabs(lasting(w, fit->residual, i)) / sqrt(fit->noise[i]);
+		if (is_busy(f, i) && f->noise[i] > 0)
+			some[nr++] = fabs(lasting(f, w, i)) / sqrt(f->noise[i]);
 	}
 	if (nr == 0)
 		return 0;
@@ -187,131 +175,117 @@ static double usual_deviation(const struct sonde_unmix__fit *fit, const struct e
 	return some[nr / 2] / 0.6745;
 }
 
-static bool is_low(const struct sonde_unmix__fit *fit, const struct expected *e, size_t i,
-	double lasting_residual, double usual)
-{
-	return lasting_residual < -LOST_PART * e->all[i] &&
-	       lasting_residual < -LOST_SIZE * usual * sqrt(fit->noise[i]);
-}
-
 /* Marks samples that lack something. Returns whether that changed. */
-static bool mark_lost(
-	struct sonde_unmix__fit *fit, const struct expected *e, struct solver *s, double *some)
+static bool mark_lost(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
-	const struct sonde_unmix__windows *w = s->r->windows;
-	double usual = usual_deviation(fit, e, w, some);
+	const struct sonde_unmix__windows *w = r->windows;
+	double usual = usual_deviation(f, w, f->filled);
 	uint64_t nr_changed = 0;
 	size_t i;
 
-	fit->nr_lost = 0;
+	f->nr_lost = 0;
 	for (i = 0; i < w->nr; i++) {
-		bool was = fit->lost[i];
+		double left = lasting(f, w, i);
+		bool was = f->lost[i];
 
-		fit->lost[i] = s->r->nr_complete[i] >= COMPLETE &&
-			       e->launches[i] > 0.5 * e->all[i] &&
-			       is_low(fit, e, i, lasting(w, fit->residual, i), usual);
-		fit->nr_lost += fit->lost[i];
-		nr_changed += was != fit->lost[i];
+		f->lost[i] = left < -LOST_PART * f->expected[i] && r->nr_complete[i] >= COMPLETE &&
+			     is_busy(f, i) && left < -LOST_SIZE * usual * sqrt(f->noise[i]);
+		f->nr_lost += f->lost[i];
+		nr_changed += was != f->lost[i];
 	}
-	if ((double)fit->nr_lost > LOST_MOST * (double)w->nr) {
-		memset(fit->lost, 0, w->nr * sizeof(*fit->lost));
-		fit->nr_lost = 0;
+	if ((double)f->nr_lost > LOST_MOST * (double)w->nr) {
+		memset(f->lost, 0, w->nr * sizeof(*f->lost));
+		f->nr_lost = 0;
 		return true;
 	}
 	return nr_changed > 0;
 }
 
-/* Counts, for each sample, the counters that launches decide and that are all there. */
-static void survey(struct sonde_unmix__fit *fit, const struct expected *e, struct solver *s,
-	uint16_t *nr_complete)
-{
-	const struct sonde_unmix__windows *w = s->r->windows;
-	size_t i;
-
-	for (i = 0; i < w->nr; i++)
-		nr_complete[i] += e->launches[i] > 0.5 * e->all[i] &&
-				  lasting(w, fit->residual, i) > -0.5 * LOST_PART * e->all[i];
-}
-
-static void judge(
-	struct sonde_unmix__fit *fit, const struct expected *e, const double *v, size_t nr)
+static void judge(struct sonde_unmix__fit *f, size_t nr)
 {
 	double squares = 0, residuals = 0, sum = 0, background = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		fit->residual[i] = fit->lost[i] ? 0 : v[i] - e->all[i];
-		if (fit->lost[i])
+		if (f->lost[i]) {
+			f->residual[i] = 0;
 			continue;
-		squares += v[i] * v[i];
-		residuals += fit->residual[i] * fit->residual[i];
-		sum += v[i];
-		background += e->all[i] - e->launches[i];
+		}
+		squares += f->values[i] * f->values[i];
+		residuals += f->residual[i] * f->residual[i];
+		sum += f->values[i];
+		background += f->expected[i] - f->launches[i];
 	}
-	fit->misfit = squares > 0 ? sqrt(residuals / squares) : 0;
-	fit->background = sum > 0 ? background / sum : 0;
+	f->misfit = squares > 0 ? sqrt(residuals / squares) : 0;
+	f->background = sum > 0 ? background / sum : 0;
 }
 
-static void fit_once(struct sonde_unmix__fit *fit, struct solver *s, struct expected *e,
-	const double *v, const double *filled)
+static void begin(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, uint32_t counter)
 {
 	size_t i;
 
-	fit_values(fit, s, filled);
-	expect(e, fit, &s->r->matrix);
-	for (i = 0; i < s->r->windows->nr; i++)
-		fit->residual[i] = v[i] - e->all[i];
+	for (i = 0; i < r->windows->nr; i++)
+		f->values[i] = r->in->values[r->windows->sample[i] * r->in->nr_counters + counter];
+	memset(f->lost, 0, r->windows->nr * sizeof(*f->lost));
+	memset(f->is_fixed, 0, r->gram.nr * sizeof(*f->is_fixed));
+	f->any_fixed = false;
+	f->nr_lost = 0;
 }
 
-static void fit_rounds(struct sonde_unmix__fit *fit, struct solver *s, struct expected *e,
-	const double *v, double *filled)
+void sonde_unmix__fit_survey(
+	struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, uint32_t counter)
 {
-	size_t nr = s->r->windows->nr, i;
+	size_t i;
+
+	begin(f, r, counter);
+	fit_values(f, r, f->values);
+	expect(f, &r->matrix);
+	for (i = 0; i < r->windows->nr; i++)
+		r->nr_complete[i] += is_busy(f, i) &&
+				     lasting(f, r->windows, i) > -0.5 * LOST_PART * f->expected[i];
+	memcpy(f->surveyed + (size_t)counter * r->gram.nr, f->x, r->gram.nr * sizeof(*f->x));
+}
+
+void sonde_unmix__fit_counter(
+	struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, uint32_t counter)
+{
+	size_t nr = r->windows->nr, i;
 	int round;
 
-	memcpy(filled, v, nr * sizeof(*v));
+	begin(f, r, counter);
+	memcpy(f->x, f->surveyed + (size_t)counter * r->gram.nr, r->gram.nr * sizeof(*f->x));
+	expect(f, &r->matrix);
 	for (round = 0; round < ROUNDS; round++) {
-		bool has_changed;
-
-		fit_once(fit, s, e, v, filled);
-		has_changed = round + 1 < ROUNDS && mark_lost(fit, e, s, filled);
-		for (i = 0; i < nr; i++)
-			filled[i] = fit->lost[i] ? e->all[i] : v[i];
-		if (!has_changed && fit->nr_lost == 0)
+		/* Marks may stay while what is filled in still moves. */
+		if (!mark_lost(f, r) && f->nr_lost == 0)
 			break;
+		for (i = 0; i < nr; i++)
+			f->filled[i] = f->lost[i] ? f->expected[i] : f->values[i];
+		fit_values(f, r, f->filled);
+		expect(f, &r->matrix);
 	}
-	judge(fit, e, v, nr);
+	judge(f, nr);
 }
 
-int sonde_unmix__fit_counter(struct sonde_unmix__fit *fit, struct sonde_unmix__round *r,
-	uint32_t counter, bool is_survey)
+int sonde_unmix__fit_start(struct sonde_unmix__fit *f, struct sonde_unmix__round *r)
 {
-	size_t rows = r->windows->nr, columns = r->gram.nr;
-	struct sonde_arena arena = {0};
-	struct solver s = {.r = r};
-	struct expected e = {0};
-	double *v = sonde_arena_alloc(&arena, rows * sizeof(*v));
-	double *filled = sonde_arena_alloc(&arena, rows * sizeof(*filled));
-	bool has_failed;
+	struct sonde_arena *arena = &r->arena;
+	size_t rows = r->windows->nr * sizeof(double), columns = r->gram.nr * sizeof(double);
 
-	e.all = sonde_arena_alloc(&arena, rows * sizeof(*e.all));
-	e.launches = sonde_arena_alloc(&arena, rows * sizeof(*e.launches));
-	s.own_factor = sonde_arena_alloc(&arena, r->envelope.nr_values * sizeof(*s.own_factor));
-	s.rhs = sonde_arena_alloc(&arena, columns * sizeof(*s.rhs));
-	s.x = sonde_arena_alloc(&arena, columns * sizeof(*s.x));
-	s.scratch = sonde_arena_alloc(&arena, columns * sizeof(*s.scratch));
-	s.fixed = sonde_arena_calloc(&arena, columns, sizeof(*s.fixed));
-	memset(fit->lost, 0, rows * sizeof(*fit->lost));
-	fit->nr_lost = 0;
-	has_failed = arena.failed;
-	if (!has_failed)
-		gather(v, r, counter);
-	if (!has_failed && is_survey) {
-		fit_once(fit, &s, &e, v, v);
-		survey(fit, &e, &s, r->nr_complete);
-	} else if (!has_failed) {
-		fit_rounds(fit, &s, &e, v, filled);
-	}
-	sonde_arena_release(&arena);
-	return has_failed ? SONDE_ERR_NOMEM : 0;
+	f->x = sonde_arena_alloc(arena, columns);
+	f->values = sonde_arena_alloc(arena, rows);
+	f->expected = sonde_arena_alloc(arena, rows);
+	f->launches = sonde_arena_alloc(arena, rows);
+	f->residual = sonde_arena_alloc(arena, rows);
+	f->noise = sonde_arena_alloc(arena, rows);
+	f->filled = sonde_arena_alloc(arena, rows);
+	f->lost = sonde_arena_calloc(arena, r->windows->nr, sizeof(*f->lost));
+	f->rhs = sonde_arena_alloc(arena, columns);
+	f->scaled = sonde_arena_alloc(arena, columns);
+	f->scratch = sonde_arena_alloc(arena, columns);
+	f->is_fixed = sonde_arena_calloc(arena, r->gram.nr, sizeof(*f->is_fixed));
+	f->own_factor = sonde_arena_alloc(arena, r->envelope.nr_values * sizeof(double));
+	f->surveyed = sonde_arena_calloc(arena, r->in->nr_counters, columns);
+	r->nr_complete = sonde_arena_calloc(arena, r->windows->nr, sizeof(*r->nr_complete));
+	return arena->failed ? SONDE_ERR_NOMEM : 0;
 }

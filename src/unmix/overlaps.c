@@ -197,19 +197,6 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 	return 0;
 }
 
-void sonde_unmix__matrix_apply(double *out, const struct sonde_unmix__matrix *m, const double *x)
-{
-	size_t i, j;
-
-	for (i = 0; i < m->nr_rows; i++) {
-		double sum = 0;
-
-		for (j = m->row[i]; j < m->row[i + 1]; j++)
-			sum += m->value[j] * x[m->column[j]];
-		out[i] = sum;
-	}
-}
-
 void sonde_unmix__matrix_collect(double *out, const struct sonde_unmix__matrix *m, const double *v)
 {
 	size_t i, j;

@@ -76,6 +76,55 @@ static int find_leverage(struct sonde_unmix__round *r)
 	return 0;
 }
 
+static void list_unknowns(struct sonde_unmix__round *r)
+{
+	uint32_t u, k;
+
+	for (k = 0; k < r->gram.nr; k++)
+		r->unknown_of[k] = SONDE_UNMIX_NONE;
+	for (u = 0; u < r->plan->nr_unknowns; u++) {
+		for (k = 0; k < r->plan->unknowns[u].nr_bins; k++)
+			r->unknown_of[r->plan->unknowns[u].column + k] = u;
+	}
+}
+
+/* 97.5 % of Student's t with so many degrees of freedom, over 1.96: few clusters say little. */
+static double student(uint32_t nr_clusters)
+{
+	double n = nr_clusters > 2 ? nr_clusters - 1 : 1;
+
+	return 1 + 1.25 / n + 2.3 / (n * n);
+}
+
+static int count_clusters(struct sonde_unmix__round *r)
+{
+	const struct sonde_unmix__matrix *m = &r->matrix;
+	uint32_t nr = r->plan->nr_unknowns, u;
+	uint32_t *last = sonde_arena_calloc(&r->arena, nr, sizeof(*last));
+	uint32_t *seen = sonde_arena_calloc(&r->arena, nr, sizeof(*seen));
+	size_t i, j;
+
+	r->unknown_of = sonde_arena_alloc(&r->arena, r->gram.nr * sizeof(*r->unknown_of));
+	r->few_factor = sonde_arena_alloc(&r->arena, nr * sizeof(*r->few_factor));
+	if (r->arena.failed)
+		return SONDE_ERR_NOMEM;
+	list_unknowns(r);
+	for (i = 0; i < m->nr_rows; i++) {
+		uint32_t cluster = r->windows->cluster[i] + 1;
+
+		for (j = m->row[i]; j < m->row[i + 1]; j++) {
+			u = r->unknown_of[m->column[j]];
+			if (u == SONDE_UNMIX_NONE || last[u] == cluster)
+				continue;
+			last[u] = cluster;
+			seen[u]++;
+		}
+	}
+	for (u = 0; u < nr; u++)
+		r->few_factor[u] = student(seen[u]);
+	return 0;
+}
+
 static bool is_too_large(const struct sonde_unmix__envelope *e)
 {
 	return e->work > MOST_WORK || (double)e->nr_values > MOST_VALUES;
@@ -99,7 +148,9 @@ static int try_round(uint32_t *nr_joined, struct sonde_unmix__round *r,
 	}
 	if (factorise(nr_joined, r, plan) < 0)
 		return SONDE_ERR_NOMEM;
-	return *nr_joined > 0 ? 0 : find_leverage(r);
+	if (*nr_joined > 0)
+		return 0;
+	return find_leverage(r) < 0 || count_clusters(r) < 0 ? SONDE_ERR_NOMEM : 0;
 }
 
 void sonde_unmix__round_release(struct sonde_unmix__round *r)

@@ -168,41 +168,28 @@ static void take_fit(struct sonde_unmixed *u, const struct sonde_unmix__fit *fit
 	}
 }
 
-static int start_fits(
-	struct sonde_unmix__fit *fit, struct sonde_unmixed *u, struct sonde_unmix__round *r)
+static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 {
-	size_t cells = (size_t)u->nr_unknowns * u->nr_counters + 1, rows = r->windows->nr;
+	size_t cells = (size_t)u->nr_unknowns * u->nr_counters + 1;
+	struct sonde_unmix__fit fit = {0};
+	uint32_t c;
 
 	sonde_free(u->x);
 	sonde_free(u->deviations);
 	u->x = sonde_calloc(cells, sizeof(*u->x));
 	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
-	fit->x = sonde_arena_alloc(&r->arena, r->gram.nr * sizeof(*fit->x));
-	fit->residual = sonde_arena_alloc(&r->arena, rows * sizeof(*fit->residual));
-	fit->noise = sonde_arena_alloc(&r->arena, rows * sizeof(*fit->noise));
-	fit->lost = sonde_arena_alloc(&r->arena, rows * sizeof(*fit->lost));
-	r->nr_complete = sonde_arena_calloc(&r->arena, rows, sizeof(*r->nr_complete));
-	return u->x == NULL || u->deviations == NULL || r->arena.failed ? SONDE_ERR_NOMEM : 0;
-}
-
-static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
-{
-	struct sonde_unmix__fit fit = {0};
-	uint32_t c;
-
-	if (start_fits(&fit, u, r) < 0)
+	if (u->x == NULL || u->deviations == NULL || sonde_unmix__fit_start(&fit, r) < 0)
 		return SONDE_ERR_NOMEM;
 	for (c = 0; c < u->nr_counters; c++) {
-		if (u->counters[c].refused == NULL &&
-			sonde_unmix__fit_counter(&fit, r, c, true) < 0)
-			return SONDE_ERR_NOMEM;
+		if (u->counters[c].refused == NULL)
+			sonde_unmix__fit_survey(&fit, r, c);
 	}
 	for (c = 0; c < u->nr_counters; c++) {
 		if (u->counters[c].refused != NULL)
 			continue;
-		if (sonde_unmix__fit_counter(&fit, r, c, false) < 0 ||
-			sonde_unmix__spread(u->deviations + (size_t)c * SPREAD_WIDTH,
-				(size_t)u->nr_counters * SPREAD_WIDTH, &fit, r) < 0)
+		sonde_unmix__fit_counter(&fit, r, c);
+		if (sonde_unmix__spread(u->deviations + (size_t)c * SPREAD_WIDTH,
+			    (size_t)u->nr_counters * SPREAD_WIDTH, &fit, r) < 0)
 			return SONDE_ERR_NOMEM;
 		take_fit(u, &fit, r, c);
 	}

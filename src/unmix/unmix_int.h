@@ -20,8 +20,11 @@
 #include "unmix/unmix.h"
 
 /* Deviations kept per unknown and counter: of residuals, of each unknown's timing, of the clock. */
-#define SPREAD_SUMS  64
-#define SPREAD_WIDTH (2 * SPREAD_SUMS + 1)
+#define RESIDUAL_SUMS 32
+#define TIMING_SUMS   31
+#define CLOCK_SUM     (RESIDUAL_SUMS + TIMING_SUMS)
+#define SPREAD_WIDTH  (CLOCK_SUM + 1)
+#define SOLVE_LANES   16 /* right-hand sides solved at a time; divides SPREAD_WIDTH */
 
 struct sonde_unmix__windows {
 	size_t nr;
@@ -93,13 +96,20 @@ struct sonde_unmix__envelope {
 	double work; /* multiplications of a factorisation */
 };
 
-struct sonde_unmix__fit { /* of one counter */
-	double *x;	  /* by column */
-	double *residual; /* by row; 0 where the sample was left out */
-	double *noise;	  /* by row: what the launches in it count, squared and summed */
-	bool *lost;	  /* by row */
+struct sonde_unmix__fit {	     /* of one counter after the other */
+	double *x;		     /* by column */
+	double *values;		     /* by row, and so are the next five */
+	double *expected, *launches; /* what the fit says; what of it comes from launches */
+	double *residual;	     /* 0 where the sample was left out */
+	double *noise;		     /* what the launches in it count, squared and summed */
+	double *filled;		     /* values, or what is expected where they were left out */
+	bool *lost;		     /* by row: left out */
 	uint64_t nr_lost;
 	double misfit, background;
+	/* Scratch by column, the factor without fixed columns, x of each counter from the survey.
+	 */
+	double *rhs, *scaled, *scratch, *own_factor, *surveyed;
+	bool *is_fixed, any_fixed;
 };
 
 /* One round: a plan and what was built from it. */
@@ -113,6 +123,8 @@ struct sonde_unmix__round {
 	struct sonde_unmix__envelope envelope;
 	double *factor;	       /* of the whole matrix */
 	double *leverage;      /* by row */
+	uint32_t *unknown_of;  /* by column, SONDE_UNMIX_NONE = background */
+	double *few_factor;    /* by unknown: how much wider its error is for being seen seldom */
 	uint16_t *nr_complete; /* by row: counters in which nothing is missing */
 	double condition;
 	double offset_error_ns;
@@ -156,8 +168,7 @@ int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *ar
 
 int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena *arena,
 	const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w);
-/* out = A·x and out = Aᵀ·v */
-void sonde_unmix__matrix_apply(double *out, const struct sonde_unmix__matrix *m, const double *x);
+/* out = Aᵀ·v */
 void sonde_unmix__matrix_collect(double *out, const struct sonde_unmix__matrix *m, const double *v);
 
 int sonde_unmix__gram_build(struct sonde_unmix__gram *g, struct sonde_arena *arena,
@@ -184,10 +195,15 @@ double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__en
 /* In place: right-hand side by column in, solution by column out. `scratch` holds nr values. */
 void sonde_unmix__envelope_solve(
 	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch);
+void sonde_unmix__envelope_solve_lanes(
+	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch);
 
-/* The survey of all counters comes first and fills in `nr_complete` only. */
-int sonde_unmix__fit_counter(struct sonde_unmix__fit *fit, struct sonde_unmix__round *r,
-	uint32_t counter, bool is_survey);
+int sonde_unmix__fit_start(struct sonde_unmix__fit *fit, struct sonde_unmix__round *r);
+/* The survey of all counters comes first: it finds out which samples are complete. */
+void sonde_unmix__fit_survey(
+	struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r, uint32_t counter);
+void sonde_unmix__fit_counter(
+	struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r, uint32_t counter);
 
 /* Fills deviations[unknown · stride + 0 … SPREAD_WIDTH-1]. */
 int sonde_unmix__spread(float *deviations, size_t stride, const struct sonde_unmix__fit *fit,
