@@ -320,6 +320,8 @@ static bool is_over(void *of)
 {
 	struct work *w = of;
 
+	if (!w->begin_ms) /* setting up takes half a second that does not count */
+		w->begin_ms = now_ms();
 	show_live(w);
 	if (w->file && !sonde_samples_file_tick(w->file))
 		return true;
@@ -335,7 +337,6 @@ static int sample(struct work *w, struct sonde_err *err)
 
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
-	w->begin_ms = now_ms();
 	if (w->q->format == CSV)
 		put_csv_head(w);
 	rc = sonde_sampling_run(w->sampling, &taker, err);

@@ -4,33 +4,33 @@
 
 #include <unistd.h>
 
-#define BUFFER_BYTES	 (512u << 20) /* a second or two of raw samples */
 #define MIN_BUFFER_BYTES (32u << 20)
 
-static int make_image(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err)
+int pm_device_make_image(
+	struct sonde_sampling *s, struct pm_set *set, struct pm_image *m, struct sonde_err *err)
 {
 	CUpti_PmSampling_GetCounterDataSize_Params p = {
 		.structSize = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
 		.pMetricNames = set->metrics,
 		.numMetrics = set->names.nr,
-		.maxSamples = PM_IMAGE_SAMPLES};
+		.maxSamples = s->image_samples};
 	CUptiResult why = s->pm.cuptiPmSamplingGetCounterDataSize(&p);
 
 	if (why)
 		return pm_refuse(&s->pm, "size the image of samples", why, err);
-	set->image_size = p.counterDataSize;
-	set->image = sonde_malloc(set->image_size);
-	return set->image ? 0 : sonde_err_nomem(err);
+	m->size = p.counterDataSize;
+	m->bytes = sonde_malloc(m->size);
+	return m->bytes ? pm_device_clear(s, m, err) : sonde_err_nomem(err);
 }
 
-static int clear_image(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err)
+int pm_device_clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
 {
 	CUpti_PmSampling_CounterDataImage_Initialize_Params p = {
 		.structSize = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
-		.counterDataSize = set->image_size,
-		.pCounterData = set->image};
+		.counterDataSize = m->size,
+		.pCounterData = m->bytes};
 	CUptiResult why = s->pm.cuptiPmSamplingCounterDataImageInitialize(&p);
 
 	return why ? pm_refuse(&s->pm, "clear the image of samples", why, err) : 0;
@@ -48,9 +48,8 @@ int pm_device_open(struct sonde_sampling *s, struct sonde_err *err)
 	if (why)
 		return pm_refuse(&s->pm, "enable sampling", why, err);
 	s->object = p.pPmSamplingObject;
-	s->buffer_bytes = BUFFER_BYTES;
 	for (i = 0; i < s->nr_sets && rc == 0; i++)
-		rc = make_image(s, &s->sets[i], err);
+		rc = pm_images_open(&s->sets[i].images, s, &s->sets[i], err);
 	return rc;
 }
 
@@ -60,9 +59,13 @@ void pm_device_close(struct sonde_sampling *s)
 		.structSize = CUpti_PmSampling_Disable_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object};
 
+	size_t i;
+
 	if (!s->object)
 		return;
 	pm_device_stop(s, NULL);
+	for (i = 0; i < s->nr_sets; i++)
+		pm_images_close(s->sets[i].images);
 	s->pm.cuptiPmSamplingDisable(&p);
 	s->object = NULL;
 }
@@ -97,7 +100,7 @@ int pm_device_use(struct sonde_sampling *s, struct sonde_err *err)
 	if (why)
 		return pm_refuse(&s->pm, "configure the counters", why, err);
 	s->sets[s->current].names.interval_ns = s->interval_ns;
-	return clear_image(s, &s->sets[s->current], err);
+	return 0;
 }
 
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
@@ -123,25 +126,37 @@ int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err)
 	return why ? pm_refuse(&s->pm, "stop sampling", why, err) : 0;
 }
 
-int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err)
+/* When the last sample ends: cheap to know before any is evaluated. */
+static uint64_t end_of(struct sonde_sampling *s, const struct pm_image *m)
 {
-	struct pm_set *set = &s->sets[s->current];
+	CUpti_PmSampling_CounterData_GetSampleInfo_Params p = {
+		.structSize = CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE,
+		.pPmSamplingObject = s->object,
+		.pCounterDataImage = m->bytes,
+		.counterDataImageSize = m->size,
+		.sampleIndex = m->nr - 1};
+
+	return m->nr && s->pm.cuptiPmSamplingCounterDataGetSampleInfo(&p) == CUPTI_SUCCESS
+		       ? p.endTimestamp
+		       : 0;
+}
+
+int pm_device_drain(
+	struct sonde_sampling *s, struct pm_image *m, struct pm_drained *out, struct sonde_err *err)
+{
 	CUpti_PmSampling_DecodeData_Params p = {
 		.structSize = CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
-		.pCounterDataImage = set->image,
-		.counterDataImageSize = set->image_size};
+		.pCounterDataImage = m->bytes,
+		.counterDataImageSize = m->size};
 	CUpti_PmSampling_GetCounterDataInfo_Params info = {
 		.structSize = CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE,
-		.pCounterDataImage = set->image,
-		.counterDataImageSize = set->image_size};
-	int rc = clear_image(s, set, err);
-	CUptiResult why;
+		.pCounterDataImage = m->bytes,
+		.counterDataImageSize = m->size};
+	CUptiResult why = s->pm.cuptiPmSamplingDecodeData(&p);
 
-	*out = (struct pm_drained){0};
-	if (rc)
-		return rc;
-	why = s->pm.cuptiPmSamplingDecodeData(&p);
+	*out = (struct pm_drained){.has_overflown = p.overflow};
+	m->nr = 0;
 	if (why == CUPTI_ERROR_OUT_OF_MEMORY) { /* its word for a full hardware buffer */
 		out->has_overflown = true;
 		return 0;
@@ -151,38 +166,38 @@ int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct son
 	why = s->pm.cuptiPmSamplingGetCounterDataInfo(&info);
 	if (why)
 		return pm_refuse(&s->pm, "count decoded samples", why, err);
-	out->nr = info.numCompletedSamples;
-	out->has_more =
-		p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-	out->has_overflown = p.overflow;
+	m->nr = info.numCompletedSamples;
+	if (m->nr > s->image_samples)
+		m->nr = s->image_samples;
+	out->is_full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+	out->end_ns = end_of(s, m);
 	return 0;
 }
 
-int pm_device_sample(struct sonde_sampling *s, size_t i, uint64_t *start_ns, uint64_t *end_ns,
-	double *values, struct sonde_err *err)
+int pm_device_sample(struct sonde_sampling *s, const struct pm_set *set, struct pm_image *m,
+	size_t i, CUpti_Profiler_Host_Object *host, struct sonde_err *err)
 {
-	struct pm_set *set = &s->sets[s->current];
 	CUpti_PmSampling_CounterData_GetSampleInfo_Params info = {
 		.structSize = CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
-		.pCounterDataImage = set->image,
-		.counterDataImageSize = set->image_size,
+		.pCounterDataImage = m->bytes,
+		.counterDataImageSize = m->size,
 		.sampleIndex = i};
 	CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {
 		.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
-		.pHostObject = set->host,
-		.pCounterDataImage = set->image,
-		.counterDataImageSize = set->image_size,
+		.pHostObject = host,
+		.pCounterDataImage = m->bytes,
+		.counterDataImageSize = m->size,
 		.rangeIndex = i,
-		.ppMetricNames = set->metrics,
+		.ppMetricNames = (const char **)(uintptr_t)set->metrics,
 		.numMetrics = set->names.nr,
-		.pMetricValues = values};
+		.pMetricValues = &m->values[i * set->names.nr]};
 	CUptiResult why = s->pm.cuptiPmSamplingCounterDataGetSampleInfo(&info);
 
 	if (why)
 		return pm_refuse(&s->pm, "read a sample's times", why, err);
-	*start_ns = info.startTimestamp;
-	*end_ns = info.endTimestamp;
+	m->start_ns[i] = info.startTimestamp;
+	m->end_ns[i] = info.endTimestamp;
 	why = s->pm.cuptiProfilerHostEvaluateToGpuValues(&p);
 	return why ? pm_refuse(&s->pm, "evaluate a sample", why, err) : 0;
 }

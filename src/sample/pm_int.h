@@ -4,6 +4,7 @@
  *   pm_load.c     CUPTI and the CUDA driver, found at run time; what their refusals mean
  *   pm_host.c     counters → a configuration of the hardware (CUPTI's host half)
  *   pm_device.c   the device: start, stop, decode
+ *   pm_images.c   images of samples on their way, evaluated by threads
  *   choice.c      what was asked for → sets of counters the chip has
  *   sampling.c    the loop: drain, keep up, take turns, bursts
  *   samples_out.c samples → a native capture
@@ -59,8 +60,10 @@
 	X(cuDeviceGetName)                                                                         \
 	X(cuDeviceGetUuid_v2)
 
-#define PM_IMAGE_SAMPLES 256 /* larger images decode several times slower a sample */
+#define PM_IMAGE_SAMPLES 256 /* much larger images decode slower a sample */
 #define PM_MAX_SETS	 8
+#define PM_IMAGES	 4 /* on their way at once */
+#define PM_THREADS	 2 /* that evaluate them */
 
 /* The libraries. */
 struct pm {
@@ -75,9 +78,19 @@ struct pm {
 struct pm_set {
 	struct sonde_counter_set names;
 	const char *metrics[SONDE_COUNTER_LIMIT]; /* the same names, for CUPTI */
-	CUpti_Profiler_Host_Object *host;	  /* that evaluates them */
-	uint8_t *config, *image;
-	size_t config_size, image_size;
+	uint8_t *config;
+	size_t config_size;
+	struct pm_images *images;
+};
+
+/* Samples of one call to decode, and what they evaluate to. */
+struct pm_image {
+	uint8_t *bytes; /* CUPTI's */
+	size_t size;
+	size_t nr; /* samples in it */
+	uint64_t *start_ns, *end_ns;
+	double *values;	      /* row by row */
+	uint64_t evaluate_ns; /* that it took */
 };
 
 struct sonde_sampling {
@@ -91,6 +104,7 @@ struct sonde_sampling {
 	bool is_started;
 	uint64_t interval_ns;	   /* in use */
 	size_t buffer_bytes;	   /* the hardware's */
+	uint32_t image_samples;	   /* that an image holds */
 	struct sonde_buf left_out; /* in words */
 	struct sonde_sampler_status status;
 	struct sonde_arena arena;
@@ -110,7 +124,10 @@ int pm_host_open(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, str
 void pm_host_close(struct sonde_sampling *s, CUpti_Profiler_Host_Object *host);
 /* Passes that the names need together; 0 = the device does not have one of them. */
 size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr);
-/* Adds the set's counters to its host object and makes the configuration for the hardware. */
+/* A host object with the set's counters, which can evaluate them. */
+int pm_host_use(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct pm_set *set,
+	struct sonde_err *err);
+/* Makes the set's configuration for the hardware. */
 int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err);
 
 /* pm_device.c */
@@ -120,16 +137,31 @@ void pm_device_close(struct sonde_sampling *s);
 int pm_device_use(struct sonde_sampling *s, struct sonde_err *err);
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
 int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err);
+int pm_device_make_image(
+	struct sonde_sampling *s, struct pm_set *set, struct pm_image *m, struct sonde_err *err);
+int pm_device_clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err);
 
 struct pm_drained {
-	size_t nr;	    /* samples in the image now */
-	bool has_more;	    /* the image was full: ask again */
+	bool is_full;	    /* the image is: what did not fit is gone */
 	bool has_overflown; /* the hardware buffer was full: samples are gone */
+	uint64_t end_ns;    /* of the last sample; 0 = there is none */
 };
-int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err);
-/* Sample `i` of the image; `values` has room for all counters of the set. */
-int pm_device_sample(struct sonde_sampling *s, size_t i, uint64_t *start_ns, uint64_t *end_ns,
-	double *values, struct sonde_err *err);
+/* Decodes into a cleared image. */
+int pm_device_drain(struct sonde_sampling *s, struct pm_image *m, struct pm_drained *out,
+	struct sonde_err *err);
+/* Evaluates sample `i` of the image into its arrays. */
+int pm_device_sample(struct sonde_sampling *s, const struct pm_set *set, struct pm_image *m,
+	size_t i, CUpti_Profiler_Host_Object *host, struct sonde_err *err);
+
+/* pm_images.c: all but evaluating is for the thread that samples. */
+int pm_images_open(struct pm_images **out, struct sonde_sampling *s, struct pm_set *set,
+	struct sonde_err *err); /* to be closed also when it fails */
+void pm_images_close(struct pm_images *p);
+struct pm_image *pm_images_next(struct pm_images *p); /* to decode into; NULL = all are in use */
+void pm_images_put(struct pm_images *p);	      /* it is to be evaluated */
+/* The oldest that was decoded, once it is evaluated; NULL when there is none (yet). */
+int pm_images_take(struct pm_images *p, bool waits, struct pm_image **out, struct sonde_err *err);
+void pm_images_give_back(struct pm_images *p); /* what was taken */
 
 /* choice.c */
 int pm_choose(struct sonde_sampling *s, struct sonde_err *err);

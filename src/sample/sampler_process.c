@@ -28,7 +28,8 @@ struct process {
 	struct sonde_sampling *sampling;
 	struct sonde_samples_file *file;
 	struct sonde_company *company;
-	time_t looked_s;  /* when it last looked for other programs */
+	time_t looked_s; /* when it last looked for other programs */
+	bool is_ready;
 	bool has_written; /* nothing failed to be */
 };
 
@@ -140,6 +141,9 @@ static bool is_over(void *of)
 {
 	struct process *p = of;
 
+	if (!p->is_ready) /* asked for the first time once sampling has started */
+		report(p, SAMPLER_READY, "GPU %u", p->device);
+	p->is_ready = true;
 	look_around(p);
 	p->has_written = sonde_samples_file_tick(p->file);
 	return !p->has_written || is_stopped(p, 0);
@@ -218,10 +222,8 @@ static int sample(struct process *p, struct sonde_err *err)
 	char text[1200];
 	int rc = open_all(p, err), end;
 
-	if (rc == 0) {
-		report(p, SAMPLER_READY, "GPU %u", p->device);
+	if (rc == 0)
 		rc = sonde_sampling_run(p->sampling, &taker, err);
-	}
 	if (rc && p->file) {
 		snprintf(text, sizeof(text), "counters end early: %.1100s", err->msg);
 		sonde_samples_file_note(p->file, text);

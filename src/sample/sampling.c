@@ -1,9 +1,10 @@
-/* The loop: samples are drained as they come, or the interval and the way of sampling change. */
+/* The loop: samples are drained as they come; where this machine cannot, the interval grows. */
 #include "sample/sampling.h"
 
 #include "base/alloc.h"
 #include "sample/pm_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,14 +13,19 @@
 #define US 1000u
 #define MS 1000000u
 
-#define MAX_LAG_NS    (300 * MS)  /* behind by more, the hardware buffer soon overflows */
-#define TURN_NS	      (20 * MS)	  /* of a set, where several take turns */
-#define BURST_NS      (20 * MS)	  /* where a burst's length was not asked for */
-#define BURST_STEP_NS (10 * US)	  /* interval of bursts, likewise */
-#define LAST_LOOK_NS  (2000 * MS) /* for what is still in the buffer at the end */
+#define TURN_NS	      (20 * MS)	 /* of a set, where several take turns */
+#define BURST_STEP_NS (10 * US)	 /* interval of bursts, where it was not asked for */
+#define MAX_BURST     4096	 /* samples of a burst: its image holds all of them */
+#define LAST_LOOK_NS  (300 * MS) /* for what is still in the buffer at the end */
 #define STALE_NS      (60000ull * MS)
+#define BUFFER_BYTES  (512u << 20) /* of the hardware: a second or two of raw samples */
+#define BURST_BYTES   (128u << 20)
 
-/* Intervals to choose from. One core decodes 12 counters at the first, 64 at the third. */
+/* Losing more than a 50th of the time, over this much of it, the interval is too short. */
+#define WINDOW_NS  (500 * MS)
+#define MAX_LOSSES 50
+
+/* Intervals to choose from. */
 static const uint64_t steps_ns[] = {
 	50 * US, 100 * US, 200 * US, 500 * US, 1 * MS, 2 * MS, 5 * MS, 10 * MS};
 #define NR_STEPS (sizeof(steps_ns) / sizeof(*steps_ns))
@@ -27,15 +33,13 @@ static const uint64_t steps_ns[] = {
 struct loop {
 	struct sonde_sampling *s;
 	const struct sonde_sample_taker *to;
-	uint64_t begin_ns; /* when sampling was last started, on the GPU's clock */
-	uint64_t last_ns;  /* end of the last sample since; 0 = none yet */
-	uint64_t until_ns; /* of a burst or turn; UINT64_MAX = no such end */
-	uint64_t burst_ns; /* 0 = all the time */
-	uint64_t cost_ns;  /* of a sample to decode and evaluate, a running mean */
-	bool is_first;	   /* the next sample is the first after a start */
+	uint64_t begin_ns;	   /* when sampling was last started, on the GPU's clock */
+	uint64_t decoded_ns;	   /* end of the last sample decoded since; 0 = none yet */
+	uint64_t last_ns;	   /* end of the last sample handed over since; 0 = none yet */
+	uint64_t until_ns;	   /* of a burst or turn; UINT64_MAX = no such end */
+	uint64_t seen_ns, lost_ns; /* of the window */
+	bool is_first;		   /* the next sample is the first after a start */
 	unsigned seed;
-	uint64_t start[PM_IMAGE_SAMPLES], end[PM_IMAGE_SAMPLES];
-	double values[PM_IMAGE_SAMPLES * SONDE_COUNTER_LIMIT];
 	struct sonde_err *err;
 };
 
@@ -100,6 +104,26 @@ static uint64_t first_interval(const struct sonde_sampling *s)
 	return steps_ns[(nr <= 12 ? 0 : nr <= 32 ? 1 : 2) + (is_small ? 1 : 0)];
 }
 
+/* Of a burst the image holds all: decoding keeps no more than an image of what there is. */
+static void choose_sizes(struct sonde_sampling *s)
+{
+	uint64_t nr;
+
+	s->interval_ns = first_interval(s);
+	s->buffer_bytes = s->q.burst_ns ? BURST_BYTES : BUFFER_BYTES;
+	s->image_samples = PM_IMAGE_SAMPLES;
+	if (s->q.burst_ns) {
+		nr = s->q.burst_ns * 5 / 4 / s->interval_ns + PM_IMAGE_SAMPLES;
+		s->image_samples = (uint32_t)(nr < MAX_BURST ? nr : MAX_BURST);
+	}
+#ifdef SONDE_PM_EXPERIMENT
+	if (getenv("SONDE_PM_IMAGE"))
+		s->image_samples = (uint32_t)atoi(getenv("SONDE_PM_IMAGE"));
+	if (getenv("SONDE_PM_BUFFER_MB"))
+		s->buffer_bytes = (size_t)atoi(getenv("SONDE_PM_BUFFER_MB")) << 20;
+#endif
+}
+
 int sonde_sampling_count(unsigned *nr, struct sonde_err *err)
 {
 	struct pm pm = {0};
@@ -142,13 +166,14 @@ int sonde_sampling_open(
 		rc = get_available(s, err);
 	if (rc == 0)
 		rc = pm_choose(s, err);
-	if (rc == 0)
+	if (rc == 0) {
+		choose_sizes(s);
 		rc = pm_device_open(s, err);
+	}
 	if (rc) {
 		sonde_sampling_close(s);
 		return rc;
 	}
-	s->interval_ns = first_interval(s);
 	*out = s;
 	return 0;
 }
@@ -160,11 +185,8 @@ void sonde_sampling_close(struct sonde_sampling *s)
 	if (!s)
 		return;
 	pm_device_close(s);
-	for (i = 0; s->sets && i < PM_MAX_SETS; i++) {
-		pm_host_close(s, s->sets[i].host);
+	for (i = 0; s->sets && i < PM_MAX_SETS; i++)
 		sonde_free(s->sets[i].config);
-		sonde_free(s->sets[i].image);
-	}
 	sonde_free(s->sets);
 	sonde_free(s->available);
 	sonde_buf_release(&s->left_out);
@@ -204,8 +226,9 @@ static bool judge(struct loop *l, uint64_t start, uint64_t end)
 {
 	struct sonde_sampler_status *st = &l->s->status;
 	bool is_old = start < l->begin_ns && l->begin_ns - start < STALE_NS;
+	uint64_t gap = l->last_ns && start > l->last_ns ? start - l->last_ns : 0;
 
-	if (l->is_first || (is_old && !l->last_ns)) { /* covers the time before the start */
+	if (l->is_first || is_old) { /* covers, or is of, the time before the start */
 		st->nr_first++;
 		l->is_first = false;
 		return false;
@@ -214,71 +237,98 @@ static bool judge(struct loop *l, uint64_t start, uint64_t end)
 		st->nr_refused++;
 		return false;
 	}
-	if (l->last_ns && start - l->last_ns > l->s->interval_ns / 2) {
+	if (gap > l->s->interval_ns / 2) {
 		st->nr_gaps++;
-		st->gap_ns += start - l->last_ns;
+		st->gap_ns += gap;
+		l->lost_ns += gap;
 	}
+	l->seen_ns += gap + end - start;
 	l->last_ns = end;
 	st->nr_samples++;
 	return true;
 }
 
-/* Evaluates what was drained and hands it over. */
-static int take(struct loop *l, size_t nr)
+/* Hands over what counts of an image, and moves it together for that. */
+static void hand_over(struct loop *l, struct pm_image *m)
 {
 	const struct sonde_counter_set *set = &l->s->sets[l->s->current].names;
 	struct sonde_sample_rows rows = {
-		.set = set, .start_ns = l->start, .end_ns = l->end, .values = l->values};
+		.set = set, .start_ns = m->start_ns, .end_ns = m->end_ns, .values = m->values};
 	size_t i;
-	int rc = 0;
 
-	for (i = 0; i < nr && rc == 0; i++) {
-		uint64_t *start = &l->start[rows.nr], *end = &l->end[rows.nr];
-
-		rc = pm_device_sample(l->s, i, start, end, &l->values[rows.nr * set->nr], l->err);
-		if (rc == 0 && judge(l, *start, *end))
-			rows.nr++;
+	for (i = 0; i < m->nr; i++) {
+		if (!judge(l, m->start_ns[i], m->end_ns[i]))
+			continue;
+		m->start_ns[rows.nr] = m->start_ns[i];
+		m->end_ns[rows.nr] = m->end_ns[i];
+		if (rows.nr < i)
+			memmove(&m->values[rows.nr * set->nr], &m->values[i * set->nr],
+				set->nr * sizeof(*m->values));
+		rows.nr++;
 	}
+	l->s->status.evaluate_ns += m->evaluate_ns;
 	if (rows.nr)
 		l->to->take(l->to->of, &rows);
+}
+
+/* Hands over all that is evaluated, or with `waits` all that is decoded. */
+static int hand_over_ready(struct loop *l, bool waits)
+{
+	struct pm_images *images = l->s->sets[l->s->current].images;
+	struct pm_image *m;
+	int rc;
+
+	while ((rc = pm_images_take(images, waits, &m, l->err)) == 0 && m) {
+		hand_over(l, m);
+		pm_images_give_back(images);
+	}
 	return rc;
 }
 
-static void add_cost(struct loop *l, uint64_t ns, size_t nr)
+static bool loses_too_much(struct loop *l)
 {
-	uint64_t each = ns / nr;
+	bool is_so = l->seen_ns > WINDOW_NS && l->lost_ns > l->seen_ns / MAX_LOSSES;
 
-	l->cost_ns = l->cost_ns ? (3 * l->cost_ns + each) / 4 : each;
+	if (l->seen_ns > WINDOW_NS)
+		l->seen_ns = l->lost_ns = 0;
+	return is_so && !l->s->q.interval_ns && !l->s->q.burst_ns;
 }
 
-static uint64_t lag_of(const struct loop *l)
-{
-	uint64_t now = sonde_sampling_now(l->s), from = l->last_ns ? l->last_ns : l->begin_ns;
-
-	return now > from && now - from < STALE_NS ? now - from : 0;
-}
-
-/* One image full of samples. */
+/* One image full of samples, at most. */
 static enum next drain(struct loop *l, struct pm_drained *d)
 {
-	uint64_t begin = mono_ns(), middle, end;
+	struct pm_images *images = l->s->sets[l->s->current].images;
+	struct pm_image *m;
+	uint64_t begin;
 
-	if (pm_device_drain(l->s, d, l->err))
+	if (hand_over_ready(l, false))
 		return FAILED;
-	middle = mono_ns();
-	if (d->nr > PM_IMAGE_SAMPLES)
-		d->nr = PM_IMAGE_SAMPLES;
-	if (take(l, d->nr))
+	m = pm_images_next(images);
+	if (!m && hand_over_ready(l, true))
 		return FAILED;
-	end = mono_ns();
-	l->s->status.decode_ns += middle - begin;
-	l->s->status.evaluate_ns += end - middle;
-	if (d->nr >= PM_IMAGE_SAMPLES / 8)
-		add_cost(l, end - begin, d->nr);
+	m = pm_images_next(images);
+	begin = mono_ns();
+	if (pm_device_drain(l->s, m, d, l->err))
+		return FAILED;
+	l->s->status.decode_ns += mono_ns() - begin;
+#ifdef SONDE_PM_EXPERIMENT
+	if (getenv("SONDE_PM_TRACE"))
+		fprintf(stderr,
+			"decode at %.3f ms took %.3f ms: %zu samples%s%s, the last ended %.3f ms "
+			"ago\n",
+			(double)(sonde_sampling_now(l->s) - l->begin_ns) / 1e6,
+			(double)(mono_ns() - begin) / 1e6, m->nr, d->is_full ? " full" : "",
+			d->has_overflown ? " OVERFLOW" : "",
+			m->nr ? (double)(int64_t)(sonde_sampling_now(l->s) - d->end_ns) / 1e6 : 0);
+#endif
+	if (m->nr) {
+		l->decoded_ns = d->end_ns;
+		pm_images_put(images);
+	}
 	l->s->status.nr_overflows += d->has_overflown;
-	if (d->has_overflown || (d->has_more && !l->burst_ns && lag_of(l) > MAX_LAG_NS))
+	if (d->has_overflown || loses_too_much(l))
 		return TOO_SLOW;
-	return l->last_ns >= l->until_ns ? TURN_OVER : GO_ON;
+	return l->decoded_ns >= l->until_ns ? TURN_OVER : GO_ON;
 }
 
 /* The program is over; what it did last may still be in the buffer. */
@@ -287,51 +337,51 @@ static enum next drain_rest(struct loop *l)
 	uint64_t end = sonde_sampling_now(l->s), limit = mono_ns() + LAST_LOOK_NS;
 	struct pm_drained d;
 
-	if (end < l->until_ns)
-		l->until_ns = end;
 	do {
 		if (drain(l, &d) == FAILED)
 			return FAILED;
-		if (!d.has_more)
+		if (!d.is_full)
 			sleep_ns(2 * MS);
-	} while (l->last_ns && l->last_ns < l->until_ns && mono_ns() < limit);
+	} while (l->decoded_ns < end && mono_ns() < limit);
 	return ALL_OVER;
+}
+
+/* How long to leave the hardware alone: a quarter of an image comes together meanwhile. */
+static uint64_t pause_of(const struct loop *l)
+{
+	uint64_t ns = l->s->interval_ns * (l->s->image_samples / 4);
+
+	if (l->s->q.burst_ns)
+		return l->s->q.burst_ns;
+	return ns < MS ? MS : ns > 20 * MS ? 20 * MS : ns;
 }
 
 /* Until the burst or turn ends, the machine proves too slow, or all is over. */
 static enum next sample(struct loop *l)
 {
-	uint64_t pause = l->s->interval_ns * (PM_IMAGE_SAMPLES / 4);
 	struct pm_drained d;
 	enum next next;
 
-	pause = pause < MS ? MS : pause > 20 * MS ? 20 * MS : pause;
 	do {
 		if (l->to->is_over(l->to->of))
 			return drain_rest(l);
+		sleep_ns(pause_of(l));
 		next = drain(l, &d);
-		if (next == GO_ON && !d.has_more)
-			sleep_ns(pause);
 	} while (next == GO_ON);
 	return next;
 }
 
-/* The interval grows, or where it was asked for, sampling goes on in bursts. */
 static void slow_down(struct loop *l)
 {
 	struct sonde_sampling *s = l->s;
-	uint64_t want = l->cost_ns + l->cost_ns / 2;
 	size_t i;
 
 	s->status.nr_slower++;
-	if (s->q.interval_ns || s->q.burst_ns) {
-		l->burst_ns = l->burst_ns ? l->burst_ns / 2 + MS : BURST_NS;
-		return;
-	}
-	for (i = 0; i < NR_STEPS - 1; i++)
-		if (steps_ns[i] > s->interval_ns && steps_ns[i] >= want)
-			break;
-	s->interval_ns = steps_ns[i];
+	for (i = 0; i < NR_STEPS - 1 && steps_ns[i] <= s->interval_ns; i++)
+		;
+	if (!s->q.interval_ns && !s->q.burst_ns)
+		s->interval_ns = steps_ns[i];
+	l->seen_ns = l->lost_ns = 0;
 }
 
 static int use_set(struct loop *l)
@@ -345,11 +395,11 @@ static int use_set(struct loop *l)
 
 static int start(struct loop *l)
 {
-	uint64_t length = l->burst_ns ? l->burst_ns : l->s->nr_sets > 1 ? TURN_NS : 0;
+	uint64_t length = l->s->q.burst_ns ? l->s->q.burst_ns : l->s->nr_sets > 1 ? TURN_NS : 0;
 
 	l->begin_ns = sonde_sampling_now(l->s);
 	l->until_ns = length ? l->begin_ns + length : UINT64_MAX;
-	l->last_ns = 0;
+	l->last_ns = l->decoded_ns = 0;
 	l->is_first = true;
 	return pm_device_start(l->s, l->err);
 }
@@ -357,8 +407,18 @@ static int start(struct loop *l)
 /* Between two bursts: no rhythm of the program's may coincide with ours. */
 static void pause_at_random(struct loop *l)
 {
-	if (l->burst_ns)
-		sleep_ns(l->burst_ns / 8 + (uint64_t)rand_r(&l->seed) % (l->burst_ns / 2 + 1));
+	uint64_t burst = l->s->q.burst_ns;
+
+	if (burst)
+		sleep_ns(burst / 8 + (uint64_t)rand_r(&l->seed) % (burst / 2 + 1));
+}
+
+/* Stops, and hands over everything that was sampled until then. */
+static int stop(struct loop *l)
+{
+	int rc = pm_device_stop(l->s, l->err);
+
+	return rc ? rc : hand_over_ready(l, true);
 }
 
 static int run_turns(struct loop *l)
@@ -371,7 +431,7 @@ static int run_turns(struct loop *l)
 		next = rc ? FAILED : sample(l);
 		if (next == FAILED)
 			return rc ? rc : SONDE_ERR_IO;
-		rc = pm_device_stop(l->s, l->err);
+		rc = stop(l);
 		if (next == ALL_OVER || rc)
 			break;
 		if (next == TOO_SLOW)
@@ -388,18 +448,9 @@ int sonde_sampling_run(
 	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err)
 {
 	struct sonde_err local = {0};
-	struct loop *l = sonde_calloc(1, sizeof(*l));
-	int rc;
+	struct loop l = {.s = s, .to = to, .seed = (unsigned)mono_ns(), .err = err ? err : &local};
+	int rc = run_turns(&l);
 
-	if (!l)
-		return sonde_err_nomem(err);
-	l->s = s;
-	l->to = to;
-	l->burst_ns = s->q.burst_ns;
-	l->seed = (unsigned)mono_ns();
-	l->err = err ? err : &local;
-	rc = run_turns(l);
 	pm_device_stop(s, NULL);
-	sonde_free(l);
 	return rc;
 }

@@ -6,7 +6,7 @@
  *   FAKE_PM_ERROR=STEP:CODE   CUPTI's CODE at STEP (init, available, enable, config, start, decode)
  *   FAKE_PM_DEVICES=N         so many devices (1)
  *   FAKE_PM_PASS=N            so many counters fit into a pass (100)
- *   FAKE_PM_COST_US=N         a sample takes so long to evaluate (0)
+ *   FAKE_PM_COST_US=N         a sample takes so long to decode (0)
  *   FAKE_PM_GAP=N             after sample N ten are missing
  *   FAKE_PM_OVERFLOW=N        decoding for the Nth time finds the hardware buffer full
  *   FAKE_PM_IDLE=1            nothing runs on the device
@@ -294,7 +294,7 @@ static void add_sample(struct image *image)
 		image->at[image->nr].start -= 500000000u;
 	image->at[image->nr++].end = device.begin + (i + 1) * device.interval;
 	if (device.done == gap)
-		device.skipped = 10;
+		device.skipped += 10;
 }
 
 EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
@@ -304,8 +304,14 @@ EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params 
 
 	if (!device.is_started)
 		return CUPTI_ERROR_INVALID_OPERATION;
+	if (number("FAKE_PM_COST_US", 0) && ready > device.done + device.skipped)
+		usleep((unsigned)(number("FAKE_PM_COST_US", 0) *
+				  (long)(ready - device.done - device.skipped)));
 	while (image->nr < image->max && device.done + device.skipped < ready)
 		add_sample(image);
+	/* As the real one does: what does not fit into the image is gone. */
+	if (device.done + device.skipped < ready)
+		device.skipped = ready - device.done;
 	p->decodeStopReason = image->nr == image->max
 				      ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
 				      : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
@@ -335,12 +341,9 @@ EXPORT CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(
 EXPORT CUptiResult cuptiProfilerHostEvaluateToGpuValues(
 	CUpti_Profiler_Host_EvaluateToGpuValues_Params *p)
 {
-	long cost = number("FAKE_PM_COST_US", 0);
 	size_t k;
 
 	for (k = 0; k < p->numMetrics; k++)
 		p->pMetricValues[k] = getenv("FAKE_PM_IDLE") ? 0 : (double)(k + 1) * 1000;
-	if (cost)
-		usleep((unsigned)cost);
 	return CUPTI_SUCCESS;
 }
