@@ -53,34 +53,48 @@ enum sonde_scan_rc sonde_scan__ends(
 	return *p == ',' ? is_key_at(s, skip_space(p + 1, s->end)) : SONDE_SCAN_BAD;
 }
 
+/* Inside a string: behind its closing quote, or NULL and `*at` where it goes on with more bytes. */
+static const char *skip_string(const char *p, const char *end, const char **at)
+{
+	for (;;) {
+		p = sonde_scan__quote(p, end);
+		*at = p;
+		if (p == end)
+			return NULL;
+		if (*p == '"')
+			return p + 1;
+		if (end - p < 2)
+			return NULL;
+		p += 2;
+	}
+}
+
 enum sonde_scan_rc sonde_scan_skip(struct sonde_scan *s, struct sonde_scan_skip *state)
 {
-	while (s->p < s->end) {
-		if (state->is_in_string) {
-			s->p = sonde_scan__quote(s->p, s->end);
-			if (s->end - s->p < 2 && (s->p == s->end || *s->p == '\\'))
-				return SONDE_SCAN_MORE;
-			state->is_in_string = *s->p == '\\';
-			s->p += state->is_in_string ? 2 : 1;
-		} else if (state->depth) {
-			s->p = sonde_scan__bracket(s->p, s->end);
-			if (s->p == s->end)
-				return SONDE_SCAN_MORE;
-			state->is_in_string = *s->p == '"';
-			if (!state->is_in_string)
-				state->depth += (*s->p | 0x20) == '{' ? 1 : UINT64_MAX;
-			s->p++;
-		} else {
-			state->is_in_string = *s->p == '"';
-			if (!state->is_in_string && (*s->p | 0x20) != '{')
-				return sonde_scan_word(s, &(struct sonde_str){NULL, 0});
-			state->depth += !state->is_in_string;
-			s->p++;
+	const char *p = s->p, *end = s->end, *at;
+	uint64_t depth = state->depth;
+
+	if (p == end)
+		return SONDE_SCAN_MORE;
+	if (!depth && !state->is_in_string && *p != '"' && (*p | 0x20) != '{')
+		return sonde_scan_word(s, &(struct sonde_str){NULL, 0});
+	do {
+		if (!state->is_in_string) {
+			p = sonde_scan__bracket(p, end);
+			if (p == end)
+				break;
+			if (*p++ != '"') {
+				depth += (p[-1] | 0x20) == '{' ? 1 : UINT64_MAX;
+				continue;
+			}
 		}
-		if (!state->is_in_string && !state->depth)
-			return SONDE_SCAN_OK;
-	}
-	return SONDE_SCAN_MORE;
+		p = skip_string(p, end, &at);
+		state->is_in_string = !p;
+		p = p ? p : at;
+	} while (depth && !state->is_in_string);
+	s->p = p;
+	state->depth = depth;
+	return depth || state->is_in_string ? SONDE_SCAN_MORE : SONDE_SCAN_OK;
 }
 
 /* As above, with strings as the cursor takes them. */
@@ -111,56 +125,6 @@ enum sonde_scan_rc sonde_scan_value(struct sonde_scan *s)
 	struct sonde_scan_skip state = {0};
 
 	return s->is_lenient ? skip_lenient(s) : sonde_scan_skip(s, &state);
-}
-
-/* The comma before, or the closing bracket. */
-static enum sonde_scan_rc step(struct sonde_scan *s, bool is_first, char close, bool *is_end)
-{
-	*is_end = false;
-	if (!sonde_scan_space(s))
-		return SONDE_SCAN_MORE;
-	if (*s->p == close) {
-		s->p++;
-		*is_end = true;
-		return SONDE_SCAN_OK;
-	}
-	if (is_first)
-		return SONDE_SCAN_OK;
-	if (*s->p != ',')
-		return SONDE_SCAN_BAD;
-	s->p++;
-	if (!sonde_scan_space(s))
-		return SONDE_SCAN_MORE;
-	if (*s->p == close) { /* a comma too many: writers that were stopped leave it */
-		s->p++;
-		*is_end = true;
-	}
-	return SONDE_SCAN_OK;
-}
-
-enum sonde_scan_rc sonde_scan_member(
-	struct sonde_scan *s, bool is_first, struct sonde_scan_text *key, bool *is_end)
-{
-	enum sonde_scan_rc rc = step(s, is_first, '}', is_end);
-
-	if (rc != SONDE_SCAN_OK || *is_end)
-		return rc;
-	if (*s->p != '"')
-		return SONDE_SCAN_BAD;
-	rc = sonde_scan_string(s, key, SONDE_SCAN_KEY);
-	if (rc != SONDE_SCAN_OK)
-		return rc;
-	if (!sonde_scan_space(s))
-		return SONDE_SCAN_MORE;
-	if (*s->p != ':')
-		return SONDE_SCAN_BAD;
-	s->p++;
-	return sonde_scan_space(s) ? SONDE_SCAN_OK : SONDE_SCAN_MORE;
-}
-
-enum sonde_scan_rc sonde_scan_element(struct sonde_scan *s, bool is_first, bool *is_end)
-{
-	return step(s, is_first, ']', is_end);
 }
 
 static int hex4(const char *p)

@@ -167,14 +167,57 @@ enum sonde_scan_rc sonde_scan_value(struct sonde_scan *s);
  */
 enum sonde_scan_rc sonde_scan_skip(struct sonde_scan *s, struct sonde_scan_skip *state);
 
+/* The comma before an element, or the closing bracket. */
+static inline enum sonde_scan_rc sonde_scan__step(
+	struct sonde_scan *s, bool is_first, char close, bool *is_end)
+{
+	*is_end = false;
+	if (!sonde_scan_space(s))
+		return SONDE_SCAN_MORE;
+	if (!is_first && *s->p != close) {
+		if (*s->p != ',')
+			return SONDE_SCAN_BAD;
+		s->p++;
+		if (!sonde_scan_space(s))
+			return SONDE_SCAN_MORE;
+	}
+	if (*s->p == close) { /* also behind a comma: writers that were stopped leave one */
+		s->p++;
+		*is_end = true;
+	}
+	return SONDE_SCAN_OK;
+}
+
 /*
  * Members of an object or elements of an array, one after the other; the cursor is behind the
  * opening bracket at first, and behind a value later. OK: the cursor is at a value, of an object
  * behind its key. `*is_end`: the closing bracket was taken.
  */
-enum sonde_scan_rc sonde_scan_member(
-	struct sonde_scan *s, bool is_first, struct sonde_scan_text *key, bool *is_end);
-enum sonde_scan_rc sonde_scan_element(struct sonde_scan *s, bool is_first, bool *is_end);
+static inline enum sonde_scan_rc sonde_scan_member(
+	struct sonde_scan *s, bool is_first, struct sonde_scan_text *key, bool *is_end)
+{
+	enum sonde_scan_rc rc = sonde_scan__step(s, is_first, '}', is_end);
+
+	if (rc != SONDE_SCAN_OK || *is_end)
+		return rc;
+	if (*s->p != '"')
+		return SONDE_SCAN_BAD;
+	rc = sonde_scan_string(s, key, SONDE_SCAN_KEY);
+	if (rc != SONDE_SCAN_OK)
+		return rc;
+	if (!sonde_scan_space(s))
+		return SONDE_SCAN_MORE;
+	if (*s->p != ':')
+		return SONDE_SCAN_BAD;
+	s->p++;
+	return sonde_scan_space(s) ? SONDE_SCAN_OK : SONDE_SCAN_MORE;
+}
+
+static inline enum sonde_scan_rc sonde_scan_element(
+	struct sonde_scan *s, bool is_first, bool *is_end)
+{
+	return sonde_scan__step(s, is_first, ']', is_end);
+}
 
 /* The text of a string with its escapes resolved, appended; what is no escape stays as it is. */
 void sonde_scan_unescape(struct sonde_buf *out, struct sonde_str raw);

@@ -4,23 +4,27 @@
 
 /* As they were called over the years, compared without case. */
 static const struct {
-	const char *name;
+	struct sonde_str name;
 	uint8_t category;
 } categories[] = {
-	{"kernel", KINETO_KERNEL},
-	{"gpu_memcpy", KINETO_MEMCPY},
-	{"memcpy", KINETO_MEMCPY},
-	{"gpu_memset", KINETO_MEMSET},
-	{"memset", KINETO_MEMSET},
-	{"cpu_op", KINETO_OPERATOR},
-	{"operator", KINETO_OPERATOR},
-	{"user_annotation", KINETO_ANNOTATION},
-	{"python_function", KINETO_PYTHON},
-	{"fwdbwd", KINETO_FLOW},
-	{"cuda_sync", KINETO_SYNC},
-	{"overhead", KINETO_OVERHEAD},
-	{"runtime", KINETO_CALL},
-	{"driver", KINETO_CALL},
+#define CATEGORY(text, category)                                                                   \
+	{                                                                                          \
+		{text, sizeof(text) - 1}, category                                                 \
+	}
+	CATEGORY("kernel", KINETO_KERNEL),
+	CATEGORY("gpu_memcpy", KINETO_MEMCPY),
+	CATEGORY("memcpy", KINETO_MEMCPY),
+	CATEGORY("gpu_memset", KINETO_MEMSET),
+	CATEGORY("memset", KINETO_MEMSET),
+	CATEGORY("cpu_op", KINETO_OPERATOR),
+	CATEGORY("operator", KINETO_OPERATOR),
+	CATEGORY("user_annotation", KINETO_ANNOTATION),
+	CATEGORY("python_function", KINETO_PYTHON),
+	CATEGORY("fwdbwd", KINETO_FLOW),
+	CATEGORY("cuda_sync", KINETO_SYNC),
+	CATEGORY("overhead", KINETO_OVERHEAD),
+	CATEGORY("runtime", KINETO_CALL),
+	CATEGORY("driver", KINETO_CALL),
 };
 
 #define MAX_CATEGORY 32
@@ -36,7 +40,8 @@ static uint8_t category_of(struct sonde_str text)
 	for (i = 0; i < text.n; i++)
 		lower[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] | 0x20) : text.p[i];
 	for (i = 0; i < sizeof(categories) / sizeof(*categories); i++)
-		if (sonde_str_is(name, categories[i].name))
+		if (name.n == categories[i].name.n &&
+			memcmp(name.p, categories[i].name.p, name.n) == 0)
 			return categories[i].category;
 	/* cuda_runtime, hip_runtime, cuda_driver, … */
 	if (sonde_str_ends(name, "_runtime") || sonde_str_ends(name, "_driver"))
@@ -162,6 +167,11 @@ enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event
 		rc = read_member(s, e, key.raw);
 		if (rc != SONDE_SCAN_OK)
 			return rc;
+		if (e->ph && !strchr("XMC", e->ph)) { /* a flow, a mark: nothing in it is wanted */
+			struct sonde_scan_skip rest = {.depth = 1};
+
+			return sonde_scan_skip(s, &rest);
+		}
 	}
 }
 

@@ -8,11 +8,12 @@ int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
 {
 	enum kineto_more more;
 
-	*w = (struct kineto_window){.scan = {.p = text.p, .end = text.p + text.n, .is_last = true},
-		.first = text.p,
-		.stream = stream};
-	if (!stream)
+	*w = (struct kineto_window){.stream = stream};
+	if (!stream) {
+		w->scan = (struct sonde_scan){.p = text.p, .end = text.p + text.n, .is_last = true};
+		w->first = text.p;
 		return 0;
+	}
 	w->cap = WINDOW;
 	w->buf = sonde_malloc(w->cap);
 	if (!w->buf)
