@@ -52,6 +52,8 @@ static const struct setting {
 	{NSYS("stats"), BOOL, AT(nsys_stats)},
 	{NSYS("sqlite"), BOOL, AT(nsys_sqlite)},
 	{NSYS("extra_args"), ARGS, AT(nsys.extra)},
+	{"pipeline.torch.enable", BOOL, AT(torch_enable)},
+	{"pipeline.torch.pattern", TEXT, AT(torch_pattern)},
 	{"pipeline.native.enable", BOOL, AT(native_enable)},
 	{"pipeline.native.cupti", TEXT, AT(native_cupti)},
 	{"pipeline.native.graphs", TEXT, AT(native_graphs)},
@@ -161,13 +163,13 @@ static int check_enabled(
 	struct sonde_capture_settings *s, const struct hydra_config *c, struct sonde_err *err)
 {
 	if (hydra_config_is_null(c, "pipeline.native.enable"))
-		s->native_enable = !s->ncu_enable && !s->nsys_enable;
-	if (s->ncu_enable || s->nsys_enable || s->native_enable)
+		s->native_enable = !s->ncu_enable && !s->nsys_enable && !s->torch_enable;
+	if (s->ncu_enable || s->nsys_enable || s->native_enable || s->torch_enable)
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_USAGE,
 		"no pipeline is enabled, so nothing would run: set one of "
-		"pipeline.native.enable, pipeline.ncu.enable, pipeline.nsys.enable to "
-		"true");
+		"pipeline.native.enable, pipeline.ncu.enable, pipeline.nsys.enable, "
+		"pipeline.torch.enable to true");
 }
 
 int sonde_capture_settings_read(

@@ -14,7 +14,7 @@
 #include "capture/nsys_args.h"
 
 struct sonde_capture_settings {
-	bool ncu_enable, nsys_enable, native_enable;
+	bool ncu_enable, nsys_enable, native_enable, torch_enable;
 	/* Nsight Compute. `nvtx_include` and `nvtx_exclude` are the user's own words. */
 	bool ncu_gating, ncu_fallback, ncu_csv;
 	const char *ncu_program; /* $SONDE_NCU, else "ncu" */
@@ -24,6 +24,8 @@ struct sonde_capture_settings {
 	bool nsys_gating, nsys_stats, nsys_sqlite;
 	const char *nsys_program;
 	struct sonde_nsys_request nsys;
+	/* torch.profiler, by the program itself. */
+	const char *torch_pattern; /* where its traces are; NULL = in $TORCH_TRACE_DIR */
 	/* Native capture. */
 	struct sonde_list native_include, native_exclude;
 	const char *native_cupti;  /* "auto", "off", a path; NULL = auto */

@@ -161,6 +161,8 @@ int sonde_cmd_report(int argc, char **argv)
 	int rc = sonde_report_request_read(&q, argc, argv, &err);
 
 	if (rc == 0)
+		rc = sonde_report_request_export(&q, &err);
+	if (rc == 0)
 		rc = configured_report(&q, &err);
 	sonde_report_request_release(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;

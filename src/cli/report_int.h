@@ -22,7 +22,7 @@ struct sonde_report_request {
 	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
 	int colour;
 	size_t max_regions, max_kernels, width;
-	bool no_aggregate, deterministic, strict;
+	bool no_aggregate, deterministic, strict, is_export;
 	char generated_at[32];
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };
@@ -31,6 +31,8 @@ struct sonde_report_request {
 int sonde_report_request_read(
 	struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err);
 void sonde_report_request_release(struct sonde_report_request *q);
+/* With --export: replaces reports of Nsight Systems among the inputs by exports it makes of them. */
+int sonde_report_request_export(struct sonde_report_request *q, struct sonde_err *err);
 /* Whether a directory of all formats is asked for, not one file. */
 bool sonde_report_request_writes_dir(const struct sonde_report_request *q);
 

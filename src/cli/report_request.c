@@ -78,6 +78,9 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			SONDE_OPTION_FLAG, &q->strict},
 		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
 			SONDE_OPTION_FLAG, &q->deterministic},
+		{0, "export", NULL,
+			"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on that",
+			SONDE_OPTION_FLAG, &q->is_export},
 		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
 			SONDE_OPTION_NUMBER, &q->width},
 		{0, "config-dir", "DIR", "look for configuration files here first",
@@ -90,7 +93,8 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 	const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
 		"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
 		"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
-		"native captures (.sonde) and directories of them, such as those of `sonde run`.\n"
+		"torch.profiler traces (.json), Proton profiles, native captures (.sonde), each\n"
+		"also as .gz or in a .tar, and directories of them, such as those of `sonde run`.\n"
 		"Needs no GPU and no NVIDIA software.\n"
 		"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
 		"short for keys below report.",

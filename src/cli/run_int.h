@@ -9,6 +9,7 @@
  *   run_ncu.c       the Nsight Compute stage; its captures in run_ncu_capture.c
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
+ *   run_torch.c     the torch.profiler stage
  *   run_native.c    the native stage, and the look at a program's ranges (look.h)
  *   run_counters.c  the sampler of hardware counters beside it
  *   run_report.c    captures → region report
@@ -49,7 +50,7 @@ struct sonde_run {
 	bool is_stopped;			     /* by a signal: no further stage */
 	bool has_failed;			     /* a capture is not what was asked for */
 	bool is_broken;				     /* a stage could not be done */
-	size_t nr_ncu, nr_nsys, nr_native, nr_looks; /* captures made */
+	size_t nr_ncu, nr_nsys, nr_native, nr_torch, nr_looks; /* captures made */
 	struct sonde_notes notes;		     /* for the report */
 	struct sonde_argv program_words, env_words;
 	struct sonde_argv recorded_words; /* the program's words as files may hold them */
@@ -78,6 +79,7 @@ int sonde_run_sweep(
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err);
+int sonde_run_torch(struct sonde_run *r, struct sonde_err *err);
 
 /*
  * Samples hardware counters from now on, if they are wanted and can be had; else NULL, and what

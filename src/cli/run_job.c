@@ -122,6 +122,8 @@ static int run_stages(struct sonde_run *r, struct sonde_err *err)
 
 	if (r->set.native_enable)
 		rc = sonde_run_native(r, err);
+	if (rc == 0 && r->set.torch_enable && !r->is_stopped)
+		rc = sonde_run_torch(r, err);
 	if (rc == 0 && r->set.nsys_enable && !r->is_stopped)
 		rc = sonde_run_nsys(r, err);
 	if (rc == 0 && r->set.ncu_enable && !r->is_stopped)
@@ -135,7 +137,8 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 	const struct {
 		const char *name;
 		size_t nr;
-	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys}};
+	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys},
+		{"torch_profiler", r->nr_torch}};
 	const char *look = r->dir.suffix[0] ? "" : "discover";
 	bool is_shown = true;
 	size_t i;
@@ -226,7 +229,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 	facts = begin_facts(r);
 	do_stages(r, err);
 	is_last = sonde_rundir_finish(&r->dir);
-	if (is_last && (!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu)) {
+	if (is_last && (!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu || r->nr_torch)) {
 		unsigned before = sonde_rundir_begin_private();
 
 		rc = report_stages(r, err);

@@ -120,6 +120,11 @@ const struct hydra_key sonde_keys[] = {
 	BOOL("pipeline.nsys.sqlite", "true", "write the SQLite export sonde reads"),
 	LIST("pipeline.nsys.extra_args", "[]", "further nsys arguments, as they are"),
 
+	BOOL("pipeline.torch.enable", "false",
+		"the program profiles itself with torch.profiler; its traces are collected and reported"),
+	TEXT("pipeline.torch.pattern", "''",
+		"where it writes them, a glob; empty = below $TORCH_TRACE_DIR, which sonde sets"),
+
 	BOOL("sonde.trust", "false",
 		"use ./conf even when others may write to it; only on the command line"),
 	BOOL("sonde.record_env", "false",

@@ -69,8 +69,7 @@ static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
 /* {"CUDA": {"0": {…}, "1": {…}}} */
 bool sonde_hatchet__devices(struct hatchet *h)
 {
-	struct sonde_scan s = {
-		.p = h->devices.p, .end = h->devices.p + h->devices.n, .is_last = true};
+	struct sonde_scan s = sonde_scan_of(h->devices);
 	struct sonde_scan_text kind, id;
 	bool is_first, is_end, is_first_id;
 	double number;

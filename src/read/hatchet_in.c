@@ -13,7 +13,7 @@
 static bool knows(struct sonde_str data, const char *path)
 {
 	static const char *const keys[] = {"frame", "metrics", "children"};
-	struct sonde_scan s = {.p = data.p, .end = data.p + data.n, .is_last = true};
+	struct sonde_scan s = sonde_scan_of(data);
 	struct sonde_scan_text key;
 	bool is_end;
 	size_t i;
@@ -249,7 +249,7 @@ static int take_metric(
 
 static int read_metrics(struct hatchet *h, const struct hatchet_node *n, struct sonde_record *rec)
 {
-	struct sonde_scan s = {.p = n->metrics.p, .end = n->metrics.p + n->metrics.n, .is_last = true};
+	struct sonde_scan s = sonde_scan_of(n->metrics);
 	struct sonde_scan_text key, text = {0};
 	bool is_first, is_end;
 	int rc = 0;
@@ -356,11 +356,8 @@ static int read_all(struct hatchet *h)
 
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
-	struct sonde_str data = src->file.data;
-	struct hatchet h = {.src = src,
-		.r = r,
-		.err = err,
-		.scan = {.p = data.p, .end = data.p + data.n, .is_last = true}};
+	struct hatchet h = {
+		.src = src, .r = r, .err = err, .scan = sonde_scan_of(src->file.data)};
 	int rc;
 
 	h.state = src->state = sonde_calloc(1, sizeof(struct hatchet_state));

@@ -40,6 +40,12 @@ enum sonde_scan_place {
 	SONDE_SCAN_INNER, /* anywhere in a value that is skipped */
 };
 
+/* A cursor over a whole text; of an empty one there is nothing to read. */
+static inline struct sonde_scan sonde_scan_of(struct sonde_str text)
+{
+	return (struct sonde_scan){.p = text.p, .end = text.n ? text.p + text.n : text.p, .is_last = true};
+}
+
 struct sonde_scan_text {
 	struct sonde_str raw; /* between the quotes */
 	bool has_escapes;

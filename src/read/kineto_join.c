@@ -79,7 +79,7 @@ static bool match_calls(struct kineto *k)
 static bool order_records(struct kineto *k)
 {
 	size_t nr = k->r->records.nr - k->first_record, i;
-	struct sonde_record *at = &k->r->records.at[k->first_record], spare;
+	struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL, spare;
 	struct native_timed *t = sonde_malloc((nr + 1) * sizeof(*t));
 	bool ok = t;
 

@@ -10,7 +10,7 @@ int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
 
 	*w = (struct kineto_window){.stream = stream};
 	if (!stream) {
-		w->scan = (struct sonde_scan){.p = text.p, .end = text.p + text.n, .is_last = true};
+		w->scan = sonde_scan_of(text);
 		w->first = text.p;
 		return 0;
 	}

@@ -99,10 +99,8 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	if (rc)
 		return rc;
 	src->file.data = sonde_buf_view(&src->inflated);
-	src->ops = recognise(src->file.data, path);
-	if (!src->ops)
-		return refuse(path, err);
-	rc = read_source(r, src, err);
+	src->ops = src->inflated.n ? recognise(src->file.data, path) : NULL;
+	rc = src->ops ? read_source(r, src, err) : refuse(path, err);
 	if (sonde_stream_damage(stream, &why).p && rc == SONDE_ERR_FORMAT)
 		rc = sonde_err_set(err, rc, "%s: %s; copy it again", path, why.p);
 	else if (why.n && rc == 0)

@@ -89,4 +89,11 @@ says kineto__an_event_that_is_too_long_is_left_out "1 event is longer than 64 Mi
 
 says nsys__a_report_of_its_own_names_the_export "nsys export --type sqlite" \
 	bash -c "head -c 2000 /dev/urandom >'$TMP/x.nsys-rep'; '$SONDE' report '$TMP/x.nsys-rep'"
+if command -v sqlite3 >/dev/null; then
+	SONDE_NSYS=$PWD/tests/standin/nsys says nsys__with_export_it_is_exported "registered op" \
+		"$SONDE" report --export "$TMP/x.nsys-rep"
+else
+	echo "skip nsys__with_export_it_is_exported: sqlite3 is not installed"
+fi
+SONDE_NSYS=$TMP/none says nsys__without_nsys_export_says_so "none" "$SONDE" report --export "$TMP/x.nsys-rep"
 exit "$failed"
