@@ -169,27 +169,6 @@ uint32_t sonde_fields_in_table(const struct sonde_report *r)
 	return set;
 }
 
-struct sonde_str sonde_metric_head(struct sonde_str metric)
-{
-	static const struct {
-		const char *metric, *head;
-	} heads[] = {
-		{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "SM %"},
-		{"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "Mem %"},
-		{"dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM %"},
-		{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "DRAM %"},
-		{"lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2 %"},
-		{"l1tex__throughput.avg.pct_of_peak_sustained_active", "L1 %"},
-		{"sm__warps_active.avg.pct_of_peak_sustained_active", "Occ %"},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(heads) / sizeof(*heads); i++)
-		if (sonde_str_is(metric, heads[i].metric))
-			return sonde_str_from(heads[i].head);
-	return metric;
-}
-
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i)
 {
 	struct sonde_str name = t->columns.at[t->headline[i]].name, head = sonde_metric_head(name);

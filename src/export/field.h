@@ -39,9 +39,7 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
  */
 uint32_t sonde_fields_in_table(const struct sonde_report *r);
 
-/* A short head for a metric, `SM %`; the metric's own name when there is none. */
-struct sonde_str sonde_metric_head(struct sonde_str metric);
-/* Of the headline metric `i`: its full name where another one has the same short head. */
+/* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 
 /* Of a region with is_open. */

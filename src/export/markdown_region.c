@@ -82,10 +82,8 @@ void sonde_markdown__kernels(
 
 static void occupancy(struct sonde_markdown *m)
 {
-	double achieved = sonde_figure_of(
-		m->tree, &m->figures, "sm__warps_active.avg.pct_of_peak_sustained_active");
-	double possible =
-		sonde_figure_of(m->tree, &m->figures, "sm__maximum_warps_per_active_cycle_pct");
+	double achieved = sonde_figure_of(m->tree, &m->figures, SONDE_ROLE_OCCUPANCY);
+	double possible = sonde_figure_of(m->tree, &m->figures, SONDE_ROLE_OCCUPANCY_MOST);
 
 	if (!isnan(achieved) && !isnan(possible))
 		sonde_sink_printf(m->to,

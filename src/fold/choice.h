@@ -18,10 +18,6 @@ struct sonde_choice {
 	bool no_aggregate;
 };
 
-/* What narrow tables show when nobody chose metrics: the first of each row that is there. */
-#define SONDE_NR_HEADLINES 3
-extern const char *const sonde_headlines[SONDE_NR_HEADLINES][3];
-
 /* What a choice is made from. */
 struct sonde_offer {
 	const struct sonde_map *metrics; /* by number */

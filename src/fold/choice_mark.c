@@ -4,15 +4,8 @@
  */
 #include "fold/choice.h"
 
+#include "catalogue/metrics.h"
 #include "fold/rule.h"
-
-const char *const sonde_headlines[SONDE_NR_HEADLINES][3] = {
-	{"sm__throughput.avg.pct_of_peak_sustained_elapsed", NULL, NULL},
-	{"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
-		"dram__throughput.avg.pct_of_peak_sustained_elapsed"},
-	{"sm__warps_active.avg.pct_of_peak_sustained_active", NULL, NULL},
-};
 
 /*
  * Half-precision instructions outside the tensor cores may keep the tensor pipe busy too, so what
@@ -31,9 +24,9 @@ static bool is_wanted(struct sonde_str name, bool headline_only)
 {
 	size_t i, k;
 
-	for (i = 0; headline_only && i < SONDE_NR_HEADLINES; i++)
-		for (k = 0; k < 3 && sonde_headlines[i][k]; k++)
-			if (sonde_str_is(name, sonde_headlines[i][k]))
+	for (i = 0; headline_only && i < SONDE_NR_ROLES; i++)
+		for (k = 0; sonde_metric_roles[i].is_headline && k < SONDE_ROLE_METRICS; k++)
+			if (sonde_metric_roles[i].at[k].name && sonde_str_is(name, sonde_metric_roles[i].at[k].name))
 				return true;
 	return !headline_only && !sonde_rule_for(name)->on_request;
 }

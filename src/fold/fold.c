@@ -341,7 +341,7 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 	int rc = sonde_values_init(&x->values, x->f.r, err);
 
 	x->time_metric = sonde_records_metric(x->f.r, SONDE_METRIC_TIME);
-	x->bytes_metric = sonde_records_metric(x->f.r, "memory__bytes.sum");
+	x->bytes_metric = sonde_records_metric(x->f.r, SONDE_METRIC_COPIED);
 	if (rc == 0)
 		rc = plan(x, choice, err);
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++)

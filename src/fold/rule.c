@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TIME "gpu__time_duration.sum"
+#define TIME SONDE_METRIC_TIME
 
 /*
  * The roll-up rules, in the order they are tried. docs/attribution.md explains

@@ -11,13 +11,12 @@
 #define SONDE_FOLD_RULE_H
 
 #include "base/arena.h"
+#include "catalogue/metrics.h"
 #include "read/inputs.h"
 
 /* Accumulators mean what these rules say: change it with anything that changes a weight or method.
  */
 #define SONDE_RULES_VERSION 1
-
-#define SONDE_METRIC_TIME "gpu__time_duration.sum"
 
 enum sonde_quality {
 	SONDE_QUALITY_EXACT,
@@ -87,8 +86,5 @@ struct sonde_plan sonde_plan_for(
 
 /* Whether two plans of a throughput take the maximum over the same constituents. */
 bool sonde_plan_same_constituents(const struct sonde_plan *a, const struct sonde_plan *b);
-
-/* "ns", "byte", "%", … from the name alone; "" when it has none. */
-const char *sonde_metric_unit(struct sonde_str metric);
 
 #endif

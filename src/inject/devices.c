@@ -3,6 +3,7 @@
  * gives these attributes, so that whatever reads them finds them.
  */
 #include "inject/cupti_int.h"
+#include "catalogue/attributes.h"
 #include "inject/event_int.h"
 
 #define MAX_DEVICES 64u
@@ -13,19 +14,19 @@ static const struct {
 	CUdevice_attribute id;
 	const char *name;
 } attributes[] = {
-	{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, "device__attribute_clock_rate"},
-	{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, "device__attribute_memory_clock_rate"},
-	{CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, "device__attribute_global_memory_bus_width"},
-	{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "device__attribute_l2_cache_size"},
-	{CU_DEVICE_ATTRIBUTE_WARP_SIZE, "device__attribute_warp_size"},
+	{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, SONDE_ATTR_CLOCK},
+	{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, SONDE_ATTR_MEMORY_CLOCK},
+	{CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, SONDE_ATTR_BUS_WIDTH},
+	{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, SONDE_ATTR_L2_SIZE},
+	{CU_DEVICE_ATTRIBUTE_WARP_SIZE, SONDE_ATTR_WARP_SIZE},
 	{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
-		"device__attribute_max_threads_per_multiprocessor"},
+		SONDE_ATTR_SM_THREADS},
 	{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR,
-		"device__attribute_max_blocks_per_multiprocessor"},
+		SONDE_ATTR_SM_BLOCKS},
 	{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
-		"device__attribute_max_registers_per_multiprocessor"},
+		SONDE_ATTR_SM_REGISTERS},
 	{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
-		"device__attribute_max_shared_memory_per_multiprocessor"},
+		SONDE_ATTR_SM_SHARED},
 };
 
 void sonde_devices__met(uint32_t id)

@@ -1,5 +1,7 @@
 #include "read/hatchet_int.h"
 
+#include "catalogue/attributes.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,10 +20,10 @@ bool sonde_hatchet__number(struct sonde_str word, double *out)
 static const struct {
 	const char *key, *name;
 } attributes[] = {
-	{"num_sms", "device__attribute_multiprocessor_count"},
-	{"clock_rate", "device__attribute_clock_rate"},
-	{"memory_clock_rate", "device__attribute_memory_clock_rate"},
-	{"bus_width", "device__attribute_global_memory_bus_width"},
+	{"num_sms", SONDE_ATTR_SMS},
+	{"clock_rate", SONDE_ATTR_CLOCK},
+	{"memory_clock_rate", SONDE_ATTR_MEMORY_CLOCK},
+	{"bus_width", SONDE_ATTR_BUS_WIDTH},
 };
 #define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
 

@@ -5,10 +5,10 @@
  * together, and nothing is known of one alone.
  */
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 #include "read/hatchet_int.h"
 
 #define MAX_DEPTH 512
-#define TIME_NAME "gpu__time_duration.sum"
 
 static bool knows(struct sonde_str data, const char *path)
 {
@@ -202,7 +202,7 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 	*scale = take_unit(&name, &unit);
 	sonde_buf_clear(&h->scratch);
 	if (sonde_str_is(name, "time") && unit.n)
-		sonde_buf_puts(&h->scratch, TIME_NAME);
+		sonde_buf_puts(&h->scratch, SONDE_METRIC_TIME);
 	else
 		sonde_buf_str(&h->scratch, name);
 	if (h->scratch.n && !memmem(h->scratch.p, h->scratch.n, "__", 2))
@@ -210,7 +210,7 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 	if (h->scratch.failed)
 		return SONDE_NONE;
 	name = sonde_buf_view(&h->scratch);
-	h->has_time |= sonde_str_is(name, TIME_NAME);
+	h->has_time |= sonde_str_is(name, SONDE_METRIC_TIME);
 	h->has_plain_time |= sonde_str_is(name, "time.sum");
 	h->has_count |= sonde_str_is(name, "count.sum");
 	if (sonde_records_metric(h->r, h->scratch.p) == SONDE_NONE)
@@ -220,7 +220,7 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 	metric = name.p ? sonde_records__metric(h->r, name) : SONDE_NONE;
 	if (metric != SONDE_NONE && !h->r->metrics.at[metric].unit.n)
 		h->r->metrics.at[metric].unit =
-			sonde_str_is(name, TIME_NAME) ? SONDE_STR("ns") : unit;
+			sonde_str_is(name, SONDE_METRIC_TIME) ? SONDE_STR("ns") : unit;
 	return metric;
 }
 

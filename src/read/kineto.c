@@ -4,6 +4,7 @@
  * them, and annotations as ranges. docs/sources.md says what is read of it.
  */
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 #include "read/kineto_int.h"
 #include "read/native_int.h"
 
@@ -30,28 +31,26 @@ enum metric {
 	NR_METRICS,
 };
 
-static const struct {
-	const char *name, *unit;
-} metrics[NR_METRICS] = {
-	[TIME] = {"gpu__time_duration.sum", "ns"},
-	[GRID_X] = {"launch__grid_dim_x", ""},
-	[GRID_Y] = {"launch__grid_dim_y", ""},
-	[GRID_Z] = {"launch__grid_dim_z", ""},
-	[GRID] = {"launch__grid_size", ""},
-	[BLOCK_X] = {"launch__block_dim_x", "block"},
-	[BLOCK_Y] = {"launch__block_dim_y", "block"},
-	[BLOCK_Z] = {"launch__block_dim_z", "block"},
-	[BLOCK] = {"launch__block_size", ""},
-	[THREADS] = {"launch__thread_count", "thread"},
-	[REGISTERS] = {"launch__registers_per_thread", "register/thread"},
-	[SHARED] = {"launch__shared_mem_per_block", "byte/block"},
-	[BYTES] = {"memory__bytes.sum", "byte"},
-	[GRAPH] = {"graph__id", ""},
-	[NODE] = {"graph__node_id", ""},
-	[COLLECTIVE] = {"nccl__collective", ""},
-	[GROUP] = {"nccl__group", ""},
-	[GROUP_SIZE] = {"nccl__group_size", ""},
-	[MESSAGE] = {"nccl__bytes.sum", "byte"},
+static const char *const metrics[NR_METRICS] = {
+	[TIME] = SONDE_METRIC_TIME,
+	[GRID_X] = SONDE_METRIC_GRID_X,
+	[GRID_Y] = SONDE_METRIC_GRID_Y,
+	[GRID_Z] = SONDE_METRIC_GRID_Z,
+	[GRID] = SONDE_METRIC_GRID,
+	[BLOCK_X] = SONDE_METRIC_BLOCK_X,
+	[BLOCK_Y] = SONDE_METRIC_BLOCK_Y,
+	[BLOCK_Z] = SONDE_METRIC_BLOCK_Z,
+	[BLOCK] = SONDE_METRIC_BLOCK,
+	[THREADS] = SONDE_METRIC_THREADS,
+	[REGISTERS] = SONDE_METRIC_REGISTERS,
+	[SHARED] = SONDE_METRIC_SHARED,
+	[BYTES] = SONDE_METRIC_COPIED,
+	[GRAPH] = "graph__id",
+	[NODE] = "graph__node_id",
+	[COLLECTIVE] = "nccl__collective",
+	[GROUP] = "nccl__group",
+	[GROUP_SIZE] = "nccl__group_size",
+	[MESSAGE] = "nccl__bytes.sum",
 };
 
 /* Kept for `values`. */
@@ -117,11 +116,12 @@ static bool add_metrics(struct kineto *k, struct state *s)
 		s->number[i] = SONDE_NONE;
 		if (!has[i])
 			continue;
-		s->number[i] = sonde_records__metric(k->r, sonde_str_from(metrics[i].name));
+		s->number[i] = sonde_records__metric(k->r, sonde_str_from(metrics[i]));
 		if (s->number[i] == SONDE_NONE)
 			return false;
 		if (!k->r->metrics.at[s->number[i]].unit.n)
-			k->r->metrics.at[s->number[i]].unit = sonde_str_from(metrics[i].unit);
+			k->r->metrics.at[s->number[i]].unit =
+				sonde_str_from(sonde_metric_unit(sonde_str_from(metrics[i])));
 	}
 	return true;
 }

@@ -1,6 +1,8 @@
 /* What stands around the events of a trace: its clock, its rank, its devices. */
 #include "read/kineto_int.h"
 
+#include "catalogue/attributes.h"
+
 static uint64_t take_number(struct sonde_scan *s, enum sonde_scan_rc *rc, bool *is_known)
 {
 	struct sonde_scan_text text = {0};
@@ -77,15 +79,15 @@ enum sonde_scan_rc sonde_kineto__take_ranks(struct kineto *k, struct sonde_scan 
 static const struct {
 	const char *key, *name;
 } attributes[] = {
-	{"numSms", "device__attribute_multiprocessor_count"},
-	{"totalGlobalMem", "device__attribute_total_memory"},
-	{"maxThreadsPerBlock", "device__attribute_max_threads_per_block"},
-	{"maxThreadsPerMultiprocessor", "device__attribute_max_threads_per_multiprocessor"},
-	{"regsPerBlock", "device__attribute_max_registers_per_block"},
-	{"regsPerMultiprocessor", "device__attribute_max_registers_per_multiprocessor"},
-	{"warpSize", "device__attribute_warp_size"},
-	{"sharedMemPerBlock", "device__attribute_max_shared_memory_per_block"},
-	{"sharedMemPerMultiprocessor", "device__attribute_max_shared_memory_per_multiprocessor"},
+	{"numSms", SONDE_ATTR_SMS},
+	{"totalGlobalMem", SONDE_ATTR_MEMORY},
+	{"maxThreadsPerBlock", SONDE_ATTR_BLOCK_THREADS},
+	{"maxThreadsPerMultiprocessor", SONDE_ATTR_SM_THREADS},
+	{"regsPerBlock", SONDE_ATTR_BLOCK_REGISTERS},
+	{"regsPerMultiprocessor", SONDE_ATTR_SM_REGISTERS},
+	{"warpSize", SONDE_ATTR_WARP_SIZE},
+	{"sharedMemPerBlock", SONDE_ATTR_BLOCK_SHARED},
+	{"sharedMemPerMultiprocessor", SONDE_ATTR_SM_SHARED},
 };
 #define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
 

@@ -1,5 +1,6 @@
 /* The reader of native captures: libsonde_inject.so's files. */
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 #include "read/native_int.h"
 
 #include <math.h>
@@ -24,23 +25,21 @@ enum metric {
 	NR_METRICS,
 };
 
-static const struct {
-	const char *name, *unit;
-} metrics[NR_METRICS] = {
-	[TIME] = {"gpu__time_duration.sum", "ns"},
-	[GRID_X] = {"launch__grid_dim_x", ""},
-	[GRID_Y] = {"launch__grid_dim_y", ""},
-	[GRID_Z] = {"launch__grid_dim_z", ""},
-	[GRID] = {"launch__grid_size", ""},
-	[BLOCK_X] = {"launch__block_dim_x", "block"},
-	[BLOCK_Y] = {"launch__block_dim_y", "block"},
-	[BLOCK_Z] = {"launch__block_dim_z", "block"},
-	[BLOCK] = {"launch__block_size", ""},
-	[THREADS] = {"launch__thread_count", "thread"},
-	[REGISTERS] = {"launch__registers_per_thread", "register/thread"},
-	[SHARED_STATIC] = {"launch__shared_mem_per_block_static", "byte/block"},
-	[SHARED_DYNAMIC] = {"launch__shared_mem_per_block_dynamic", "byte/block"},
-	[BYTES] = {"memory__bytes.sum", "byte"},
+static const char *const metrics[NR_METRICS] = {
+	[TIME] = SONDE_METRIC_TIME,
+	[GRID_X] = SONDE_METRIC_GRID_X,
+	[GRID_Y] = SONDE_METRIC_GRID_Y,
+	[GRID_Z] = SONDE_METRIC_GRID_Z,
+	[GRID] = SONDE_METRIC_GRID,
+	[BLOCK_X] = SONDE_METRIC_BLOCK_X,
+	[BLOCK_Y] = SONDE_METRIC_BLOCK_Y,
+	[BLOCK_Z] = SONDE_METRIC_BLOCK_Z,
+	[BLOCK] = SONDE_METRIC_BLOCK,
+	[THREADS] = SONDE_METRIC_THREADS,
+	[REGISTERS] = SONDE_METRIC_REGISTERS,
+	[SHARED_STATIC] = SONDE_METRIC_SHARED_STATIC,
+	[SHARED_DYNAMIC] = SONDE_METRIC_SHARED_DYNAMIC,
+	[BYTES] = SONDE_METRIC_COPIED,
 };
 
 /* Kept for `values`. */
@@ -62,11 +61,12 @@ static int add_metrics(struct native *n, struct state *s, struct sonde_err *err)
 	size_t i;
 
 	for (i = 0; i < NR_METRICS; i++) {
-		s->number[i] = sonde_records__metric(n->r, sonde_str_from(metrics[i].name));
+		s->number[i] = sonde_records__metric(n->r, sonde_str_from(metrics[i]));
 		if (s->number[i] == SONDE_NONE)
 			return sonde_err_nomem(err);
 		if (!n->r->metrics.at[s->number[i]].unit.n)
-			n->r->metrics.at[s->number[i]].unit = sonde_str_from(metrics[i].unit);
+			n->r->metrics.at[s->number[i]].unit =
+				sonde_str_from(sonde_metric_unit(sonde_str_from(metrics[i])));
 	}
 	return 0;
 }

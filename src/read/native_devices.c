@@ -4,6 +4,8 @@
  */
 #include "read/native_stream_int.h"
 
+#include "catalogue/attributes.h"
+
 #include <math.h>
 
 #define MAX_ATTRIBUTES 64u /* of a device; more is damage */
@@ -43,9 +45,9 @@ bool sonde_stream__device(struct stream *s, const struct sonde_event *e)
 		.name = sonde_records_str(n->r, label),
 		.cc_major = (unsigned)f[SONDE_DEVICE_CC_MAJOR],
 		.cc_minor = (unsigned)f[SONDE_DEVICE_CC_MINOR]};
-	s->no_memory |= !add_attribute(n->r, &d, SONDE_STR("device__attribute_multiprocessor_count"),
+	s->no_memory |= !add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_SMS),
 				(double)f[SONDE_DEVICE_MULTIPROCESSORS]) ||
-			!add_attribute(n->r, &d, SONDE_STR("device__attribute_total_memory"),
+			!add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_MEMORY),
 				(double)f[SONDE_DEVICE_MEMORY_BYTES]) ||
 			!sonde_records__device(n->r, &d);
 	return true;

@@ -6,6 +6,7 @@
  * printed) are skipped. Values are decoded from the row's bytes when asked for.
  */
 #include "base/alloc.h"
+#include "catalogue/attributes.h"
 #include "read/csv_int.h"
 
 #include <math.h>
@@ -90,7 +91,7 @@ static unsigned small_number(struct sonde_str text)
 static bool is_attribute(const struct csv_table *t, const struct csv_column *col)
 {
 	return col->metric != SONDE_NONE &&
-	       sonde_str_starts(t->r->metrics.at[col->metric].name, "device__attribute_");
+	       sonde_str_starts(t->r->metrics.at[col->metric].name, SONDE_ATTR_PREFIX);
 }
 
 /* Every result repeats what its device is: the first one tells. False when memory is short. */

@@ -1,6 +1,8 @@
 /* The head of the CSV: where the table begins, which column is what, in which unit. */
 #include "read/csv_int.h"
 
+#include "catalogue/attributes.h"
+
 #include <string.h>
 
 #define MAX_COLUMNS 65536
@@ -75,7 +77,7 @@ static int add_column(struct csv_table *t, const struct csv_cell *cell, struct s
 		return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path, csv_offset(t, name.p),
 			"one metric per line is not the raw page: make it with 'ncu --import "
 			"REPORT --csv --page raw'");
-	if (sonde_str_is(name, "device__attribute_display_name"))
+	if (sonde_str_is(name, SONDE_ATTR_NAME))
 		t->display_name = (uint32_t)(t->columns.nr - 1);
 	col->metric = sonde_records__metric(t->r, name);
 	return col->metric == SONDE_NONE ? sonde_err_nomem(err) : 0;

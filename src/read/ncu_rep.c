@@ -6,6 +6,7 @@
  */
 #include "base/secret.h"
 #include "base/alloc.h"
+#include "catalogue/attributes.h"
 #include "read/ncu_int.h"
 
 #include <math.h>
@@ -124,9 +125,9 @@ static bool add_attributes(struct ncu_report *n, struct sonde_device *d, struct 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
 		a = list[d->nr_attributes++] = read_attribute(f.bytes);
-		if (sonde_str_is(a.name, "device__attribute_compute_capability_major"))
+		if (sonde_str_is(a.name, SONDE_ATTR_CC_MAJOR))
 			d->cc_major = a.value >= 0 && a.value < 1000 ? (unsigned)a.value : 0;
-		if (sonde_str_is(a.name, "device__attribute_compute_capability_minor"))
+		if (sonde_str_is(a.name, SONDE_ATTR_CC_MINOR))
 			d->cc_minor = a.value >= 0 && a.value < 1000 ? (unsigned)a.value : 0;
 	}
 	return true;

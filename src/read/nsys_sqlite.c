@@ -10,13 +10,12 @@
 #include "read/nsys_int.h"
 
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define KERNELS	   "CUPTI_ACTIVITY_KIND_KERNEL"
-#define TIME_NAME  "gpu__time_duration.sum"
-#define BYTES_NAME "memory__bytes.sum" /* of copies and memsets */
 
 #define MIN_ROW_BYTES 4 /* fewer do not make a row of the tables we ask */
 
@@ -299,11 +298,11 @@ static int open_state(struct nsys_reader *r)
 		return sonde_err_nomem(r->err);
 	r->n.src->state = s;
 	s->r = all;
-	s->time_metric = sonde_records__metric(all, SONDE_STR(TIME_NAME));
+	s->time_metric = sonde_records__metric(all, SONDE_STR(SONDE_METRIC_TIME));
 	s->bytes_metric = SONDE_NONE;
 	if (sonde_nsys__has(r, "CUPTI_ACTIVITY_KIND_MEMCPY", "bytes") ||
 		sonde_nsys__has(r, "CUPTI_ACTIVITY_KIND_MEMSET", "bytes")) {
-		s->bytes_metric = sonde_records__metric(all, SONDE_STR(BYTES_NAME));
+		s->bytes_metric = sonde_records__metric(all, SONDE_STR(SONDE_METRIC_COPIED));
 		if (s->bytes_metric == SONDE_NONE)
 			return sonde_err_nomem(r->err);
 		all->metrics.at[s->bytes_metric].unit = SONDE_STR("byte");

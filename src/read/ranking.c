@@ -1,6 +1,7 @@
 #include "read/ranking.h"
 
 #include "base/file.h"
+#include "catalogue/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ static int rank_capture(struct sonde_ranking *r, const char *path, struct sonde_
 
 	if (rc == 0)
 		rc = sonde_values_init(&v, records, err);
-	time = rc == 0 ? sonde_records_metric(records, "gpu__time_duration.sum") : SONDE_NONE;
+	time = rc == 0 ? sonde_records_metric(records, SONDE_METRIC_TIME) : SONDE_NONE;
 	for (i = 0; rc == 0 && i < records->records.nr; i++) {
 		const struct sonde_record *rec = &records->records.at[i];
 

@@ -177,6 +177,17 @@ uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name)
 	return column_of(t, sonde_str_from(name));
 }
 
+uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role)
+{
+	const struct sonde_role_metric *m = sonde_metric_roles[role].at;
+	uint32_t column = SONDE_NONE;
+	size_t i;
+
+	for (i = 0; i < SONDE_ROLE_METRICS && m[i].name && column == SONDE_NONE; i++)
+		column = sonde_tree_column(t, m[i].name);
+	return column;
+}
+
 /* The sections `take` says, with those of their metrics that have a column. */
 static int add_sections(struct sonde_tree *t, const bool *take, struct sonde_err *err)
 {
@@ -231,7 +242,7 @@ static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, si
 
 			if (sonde_str_ends(name, ".sum") == (pass == 0) &&
 				sonde_name_filter_word_takes(f, word, name) &&
-				!sonde_str_is(name, "gpu__time_duration.sum"))
+				!sonde_str_is(name, SONDE_METRIC_TIME))
 				add_headline(t, (uint32_t)i);
 		}
 }
@@ -240,18 +251,14 @@ static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, si
 static void choose_headline(
 	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *f)
 {
-	size_t i, k;
+	bool is_chosen = c->metrics.nr && !c->metrics_by_default;
+	size_t i;
 
-	for (i = 0; i < c->metrics.nr && !c->metrics_by_default; i++)
+	for (i = 0; i < c->metrics.nr && is_chosen; i++)
 		add_word(t, f, i);
-	for (i = 0; i < SONDE_NR_HEADLINES &&
-		    !(c->metrics.nr && !c->metrics_by_default);
-		i++)
-		for (k = 0; k < 3 && sonde_headlines[i][k]; k++)
-			if (sonde_tree_column(t, sonde_headlines[i][k]) != SONDE_NONE) {
-				add_headline(t, sonde_tree_column(t, sonde_headlines[i][k]));
-				break;
-			}
+	for (i = 0; i < SONDE_NR_ROLES && !is_chosen; i++)
+		if (sonde_metric_roles[i].is_headline && sonde_tree_role(t, i) != SONDE_NONE)
+			add_headline(t, sonde_tree_role(t, i));
 }
 
 /* Which metrics figures can be made of: a partial report keeps what was chosen for it. */

@@ -2,37 +2,25 @@
 
 #include <math.h>
 
-double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
+double sonde_figure_of(
+	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role)
 {
-	uint32_t column = sonde_tree_column(t, name);
-
-	return column == SONDE_NONE || column >= f->nr ? NAN : f->at[column].v;
-}
-
-static double first_known(const struct sonde_tree *t, const struct sonde_figures *f,
-	const char *const *names, size_t nr)
-{
+	const struct sonde_role_metric *m = sonde_metric_roles[role].at;
 	size_t i;
 
-	for (i = 0; i < nr; i++) {
-		double v = sonde_figure_of(t, f, names[i]);
+	for (i = 0; i < SONDE_ROLE_METRICS && m[i].name; i++) {
+		uint32_t column = sonde_tree_column(t, m[i].name);
 
-		if (!isnan(v))
-			return v;
+		if (column != SONDE_NONE && column < f->nr && !isnan(f->at[column].v))
+			return f->at[column].v;
 	}
 	return NAN;
 }
 
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	/* "Memory" is the whole memory system where it was measured, else DRAM alone. */
-	static const char *const memory[] = {
-		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
-		"dram__throughput.avg.pct_of_peak_sustained_elapsed",
-	};
-	double sm = sonde_figure_of(t, f, "sm__throughput.avg.pct_of_peak_sustained_elapsed");
-	double mem = first_known(t, f, memory, sizeof(memory) / sizeof(*memory));
+	double sm = sonde_figure_of(t, f, SONDE_ROLE_SM);
+	double mem = sonde_figure_of(t, f, SONDE_ROLE_MEMORY);
 
 	if (isnan(sm) || isnan(mem))
 		return NULL;
@@ -78,18 +66,8 @@ enum sonde_times sonde_report_times(const struct sonde_report *r)
 
 static bool has_limiter(const struct sonde_tree *t)
 {
-	static const char *const memory[] = {
-		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-		"dram__throughput.avg.pct_of_peak_sustained_elapsed",
-		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"};
-	size_t i;
-
-	if (sonde_tree_column(t, "sm__throughput.avg.pct_of_peak_sustained_elapsed") == SONDE_NONE)
-		return false;
-	for (i = 0; i < sizeof(memory) / sizeof(*memory); i++)
-		if (sonde_tree_column(t, memory[i]) != SONDE_NONE)
-			return true;
-	return false;
+	return sonde_tree_role(t, SONDE_ROLE_SM) != SONDE_NONE &&
+	       sonde_tree_role(t, SONDE_ROLE_MEMORY) != SONDE_NONE;
 }
 
 const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r)

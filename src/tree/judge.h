@@ -6,8 +6,9 @@
 
 #include "tree/tree.h"
 
-/* The figure of a metric by name; NaN when it is missing or no column. */
-double sonde_figure_of(const struct sonde_tree *t, const struct sonde_figures *f, const char *name);
+/* The figure of a role: of its best metric that has one; NaN when none has. */
+double sonde_figure_of(
+	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role);
 
 /*
  * What holds the region back: "compute" or "memory", the larger of SM and

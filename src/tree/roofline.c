@@ -1,5 +1,7 @@
 #include "tree/roofline.h"
 
+#include "catalogue/attributes.h"
+#include "tree/judge.h"
 #include "tree/tree_int.h"
 
 #include <math.h>
@@ -135,9 +137,10 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 
 static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	double v = value(t, f, "dram__bytes.sum");
+	double v = sonde_figure_of(t, f, SONDE_ROLE_DRAM_BYTES);
 
-	return isnan(v) ? value(t, f, "dram__bytes_read.sum") + value(t, f, "dram__bytes_write.sum")
+	return isnan(v) ? sonde_figure_of(t, f, SONDE_ROLE_DRAM_READ) +
+				  sonde_figure_of(t, f, SONDE_ROLE_DRAM_WRITTEN)
 			: v;
 }
 
@@ -204,14 +207,14 @@ static double tensor_ops(const struct sonde_device *d)
 static struct sonde_peaks device_peaks(const struct sonde_device *d)
 {
 	/* Clock rates are in kHz; DRAM moves two words per clock. */
-	double clocks = attribute(d, "device__attribute_multiprocessor_count") *
-			attribute(d, "device__attribute_clock_rate") * 1e3;
+	double clocks = attribute(d, SONDE_ATTR_SMS) *
+			attribute(d, SONDE_ATTR_CLOCK) * 1e3;
 
 	return (struct sonde_peaks){
 		.flop_per_s = clocks * lanes(d) * 2,
 		.tensor_per_s = clocks * tensor_ops(d),
-		.bytes_per_s = attribute(d, "device__attribute_global_memory_bus_width") / 8 * 2 *
-			       attribute(d, "device__attribute_memory_clock_rate") * 1e3,
+		.bytes_per_s = attribute(d, SONDE_ATTR_BUS_WIDTH) / 8 * 2 *
+			       attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3,
 	};
 }
 

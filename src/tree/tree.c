@@ -1,6 +1,7 @@
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"
+#include "catalogue/attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -195,7 +196,7 @@ static double device_capacity(const struct sonde_device *d)
 	size_t i;
 
 	for (i = 0; d && i < d->nr_attributes; i++)
-		if (sonde_str_is(d->attributes[i].name, "device__attribute_multiprocessor_count") &&
+		if (sonde_str_is(d->attributes[i].name, SONDE_ATTR_SMS) &&
 			d->attributes[i].value > 0)
 			return d->attributes[i].value;
 	return 1;

@@ -17,6 +17,7 @@
 #define SONDE_TREE_TREE_H
 
 #include "fold/cells.h"
+#include "catalogue/metrics.h"
 #include "fold/choice.h"
 #include "fold/timeline.h"
 
@@ -158,5 +159,7 @@ const struct sonde_region *sonde_node_region(
 struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n);
 struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string); /* SONDE_NONE: "" */
 uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name); /* or SONDE_NONE */
+/* The column of the best metric there is for a role, or SONDE_NONE. */
+uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role);
 
 #endif

@@ -2,7 +2,7 @@
  * Units: a report stores none, so they are read off the metric's name. Checked
  * against what Nsight Compute prints for every metric of the bundled captures.
  */
-#include "fold/rule.h"
+#include "catalogue/metrics.h"
 
 #include <string.h>
 

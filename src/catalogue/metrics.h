@@ -1,0 +1,65 @@
+/*
+ * The metrics sonde itself speaks of: their names, what they are good for, and
+ * units. All other metrics of a capture are carried by name and rolled up by
+ * the rules of fold/rule.h.
+ *
+ * A role is a question a report asks ("how busy is the memory?"); the metrics
+ * that answer it are listed best first, and the first one a capture has is
+ * taken. A new role is a row of the table in metrics.c, and whoever asks it.
+ */
+#ifndef SONDE_CATALOGUE_METRICS_H
+#define SONDE_CATALOGUE_METRICS_H
+
+#include "base/str.h"
+
+#define SONDE_METRIC_TIME "gpu__time_duration.sum" /* of a launch, ns */
+#define SONDE_METRIC_COPIED "memory__bytes.sum"	   /* by a copy; of sources with timestamps */
+
+/* How a kernel was launched. */
+#define SONDE_METRIC_GRID_X "launch__grid_dim_x"
+#define SONDE_METRIC_GRID_Y "launch__grid_dim_y"
+#define SONDE_METRIC_GRID_Z "launch__grid_dim_z"
+#define SONDE_METRIC_GRID "launch__grid_size"
+#define SONDE_METRIC_BLOCK_X "launch__block_dim_x"
+#define SONDE_METRIC_BLOCK_Y "launch__block_dim_y"
+#define SONDE_METRIC_BLOCK_Z "launch__block_dim_z"
+#define SONDE_METRIC_BLOCK "launch__block_size"
+#define SONDE_METRIC_THREADS "launch__thread_count"
+#define SONDE_METRIC_REGISTERS "launch__registers_per_thread"
+#define SONDE_METRIC_SHARED "launch__shared_mem_per_block"
+#define SONDE_METRIC_SHARED_STATIC SONDE_METRIC_SHARED "_static"
+#define SONDE_METRIC_SHARED_DYNAMIC SONDE_METRIC_SHARED "_dynamic"
+
+enum sonde_metric_role {
+	SONDE_ROLE_SM,		   /* how busy the multiprocessors are, % of peak */
+	SONDE_ROLE_MEMORY,	   /* the whole memory system where it was measured, else DRAM */
+	SONDE_ROLE_OCCUPANCY,	   /* warps there were, % of what an SM can hold */
+	SONDE_ROLE_L2,
+	SONDE_ROLE_L1,
+	SONDE_ROLE_OCCUPANCY_MOST, /* what the launch configuration allows of it */
+	SONDE_ROLE_DRAM_BYTES,
+	SONDE_ROLE_DRAM_READ,
+	SONDE_ROLE_DRAM_WRITTEN,
+	SONDE_NR_ROLES,
+};
+
+#define SONDE_ROLE_METRICS 3 /* at most that many can play one */
+
+struct sonde_role_metric {
+	const char *name;
+	const char *head; /* of its column in a table; NULL = the name */
+};
+
+struct sonde_role_row {
+	struct sonde_role_metric at[SONDE_ROLE_METRICS]; /* best first; `name` NULL ends it */
+	bool is_headline; /* the usual columns of a table */
+};
+
+extern const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES];
+
+/* What a table calls it: "SM %", or its name. */
+struct sonde_str sonde_metric_head(struct sonde_str metric);
+/* Read off its name, as Nsight Compute has it; "" when it has none. */
+const char *sonde_metric_unit(struct sonde_str metric);
+
+#endif

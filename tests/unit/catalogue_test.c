@@ -1,0 +1,72 @@
+#include "catalogue/attributes.h"
+#include "catalogue/metrics.h"
+#include "tree/judge.h"
+
+#include "exported.h"
+
+static void test_metrics__every_role_has_a_metric_and_no_metric_two(void **state)
+{
+	size_t i, k, n, m;
+
+	(void)state;
+	for (i = 0; i < SONDE_NR_ROLES; i++) {
+		assert_non_null(sonde_metric_roles[i].at[0].name);
+		for (k = 0; k < SONDE_ROLE_METRICS && sonde_metric_roles[i].at[k].name; k++)
+			for (n = i + 1; n < SONDE_NR_ROLES; n++)
+				for (m = 0; m < SONDE_ROLE_METRICS; m++)
+					if (sonde_metric_roles[n].at[m].name)
+						assert_string_not_equal(
+							sonde_metric_roles[n].at[m].name,
+							sonde_metric_roles[i].at[k].name);
+	}
+}
+
+static void test_metrics__heads_and_units_come_from_the_name(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		sonde_metric_head(SONDE_STR("dram__throughput.avg.pct_of_peak_sustained_elapsed")).p,
+		"DRAM %");
+	assert_string_equal(sonde_metric_head(SONDE_STR("x.sum")).p, "x.sum");
+	assert_string_equal(sonde_metric_unit(SONDE_STR(SONDE_METRIC_TIME)), "ns");
+	assert_string_equal(sonde_metric_unit(SONDE_STR(SONDE_METRIC_COPIED)), "byte");
+	assert_string_equal(sonde_metric_unit(SONDE_STR(SONDE_METRIC_SHARED_STATIC)), "byte/block");
+	assert_string_equal(SONDE_ATTR_SMS, "device__attribute_multiprocessor_count");
+}
+
+/* The limiter takes DRAM where the whole memory system was not measured. */
+static void test_metrics__a_role_is_played_by_the_best_there_is(void **state)
+{
+	struct sonde_buf out;
+	struct made m;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "gemm", 1, &a);
+	made_metric(&m, SONDE_METRIC_TIME, 1000);
+	made_metric(&m, "sm__throughput.avg.pct_of_peak_sustained_elapsed", 50);
+	made_metric(&m, "dram__throughput.avg.pct_of_peak_sustained_elapsed", 70);
+	out = exported(&m, sonde_export_text, NULL);
+	assert_non_null(strstr(out.p, "DRAM %"));
+	assert_non_null(strstr(out.p, "memory"));
+	sonde_buf_release(&out);
+	made_metric(&m, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 45);
+	out = exported(&m, sonde_export_text, NULL);
+	assert_non_null(strstr(out.p, "Mem %"));
+	assert_non_null(strstr(out.p, "compute"));
+	sonde_buf_release(&out);
+	made_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_metrics__every_role_has_a_metric_and_no_metric_two),
+		cmocka_unit_test(test_metrics__heads_and_units_come_from_the_name),
+		cmocka_unit_test(test_metrics__a_role_is_played_by_the_best_there_is),
+	};
+
+	return cmocka_run_group_tests_name("catalogue", tests, NULL, NULL);
+}
