@@ -6,7 +6,7 @@
 #   make fuzz         the libFuzzer targets (clang); make clang: everything by clang, without a warning
 #   make bench        ratios measured side by side
 #   make install      PREFIX=/usr/local DESTDIR=
-#   make accept       rewrite the golden outputs under tests/cli/
+#   make accept       rewrite every output that tests compare with: tests/cli/golden/, tables in docs
 #   make lint         clang-tidy over src/ and lib/ (make analyze: the slow checks, and cppcheck)
 #
 # Rooms are folders under src/, lib/hydra is the composer; a new .c file in one is picked up by itself.
@@ -249,9 +249,10 @@ $(BUILD)/src/check/schema.o: schema/sonde.report-1.schema.json
 # So has the HTML exporter its page.
 $(BUILD)/src/export/html_assets.o: $(wildcard src/export/html/*)
 
+# Everything that is compared with a file: golden/ is emptied first, so that a file nobody compares with goes.
 accept: $(BUILD)/sonde
-	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/report_test.sh
-	ACCEPT=1 BUILD=$(BUILD) SONDE=$(BUILD)/sonde LC_ALL=C.UTF-8 tests/cli/formats_test.sh
+	rm -f tests/cli/golden/*
+	for t in $$(grep -lE 'golden |ACCEPT' tests/*/*_test.sh); do ACCEPT=1 BUILD=$(BUILD) $$t; done
 
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))

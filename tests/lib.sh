@@ -4,6 +4,7 @@
 #
 #   ok NAME COMMAND…   one test: passes when the command succeeds; what it printed is shown when not
 #   pass NAME, not_ok NAME   the same for a script that has found out by itself
+#   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it)
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
 #
@@ -36,8 +37,16 @@ ok() {
 		pass "$name"
 	else
 		tail -40 "$TMP/.ok.log"
+		tail -30 "$TMP/out" "$TMP/err" 2>/dev/null # where many scripts keep what sonde printed
 		not_ok "$name"
 	fi
+}
+golden() {
+	local file=tests/cli/golden/$1
+	shift
+	"$@" >"$TMP/.golden" || return
+	[ -z "${ACCEPT:-}" ] || cp "$TMP/.golden" "$file"
+	diff -u "$file" "$TMP/.golden"
 }
 skip() { echo "skip $1: $2"; }
 skip_all() {

@@ -4,12 +4,10 @@
 #   fresh     empties it and writes a configuration with the given extra lines
 #   traced    runs a program under the library
 #   dump      what all captures say, without times
-#   check     NAME COMMAND…: one test
-set -u
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 OUT=$TMP/out CONF=$TMP/inject.conf
 LIB=$PWD/$BUILD/libsonde_inject.so
 WORK=$PWD/$BUILD/workloads
-failed=0
 
 if [ ! -e "$LIB" ]; then
 	echo "skip $(basename "$0"): the NVTX headers were not found when building"
@@ -42,29 +40,16 @@ dump() {
 	"$BUILD/tools/capture_dump" "$OUT"
 }
 
-check() {
-	local name=$1
-	shift
-	if "$@" >"$TMP/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "not ok $name"
-		sed 's/^/    /' "$TMP/log" | tail -40
-		failed=1
-	fi
-}
-
 may_skip() { # NAME COMMAND: 77 = cannot be tried here
 	local name=$1
 	shift
 	"$@" >"$TMP/log" 2>&1
 	case $? in
-	0) echo "ok $name" ;;
-	77) echo "skip $name: not possible here" ;;
+	0) pass "$name" ;;
+	77) skip "$name" "not possible here" ;;
 	*)
-		echo "not ok $name"
-		sed 's/^/    /' "$TMP/log" | tail -40
-		failed=1
+		tail -40 "$TMP/log"
+		not_ok "$name"
 		;;
 	esac
 }

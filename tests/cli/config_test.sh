@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # sonde config: the manual is current and its examples run; errors are one line and exit 2.
-set -u
-TMP=${TMP:-$(mktemp -d)}
+. "$(dirname "$0")/../lib.sh"
 unset XDG_CONFIG_HOME
 export HOME=$TMP/home
 mkdir -p "$HOME"
 repo=$PWD
 
+
 verdict() { # NAME STATUS
-	if [ "$2" -eq 0 ]; then echo "ok config__$1"; else echo "not ok config__$1"; fi
+	if [ "$2" -eq 0 ]; then pass "config__$1"; else not_ok "config__$1"; fi
 }
 
 # The table of keys in the manual.

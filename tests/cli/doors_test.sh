@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
 # The shape of the source: doors between rooms, headers that stand alone.
-set -u
-failed=0
-scripts/check-includes || { echo "not ok every room includes only what lies to its left"; failed=1; }
+. "$(dirname "$0")/../lib.sh"
 alone() {
 	local h
 	for h in src/*/*.h lib/*/*.h; do
@@ -10,9 +8,9 @@ alone() {
 		echo "#include \"${h#*/}\"" | ${CC:-cc} -std=gnu17 -Isrc -Ilib -D_GNU_SOURCE -fsyntax-only -x c - || echo "$h"
 	done
 }
-if [ -z "$(alone 2>&1)" ]; then echo "ok each door header compiles alone"; else
-	alone
-	echo "not ok each door header compiles alone"
-	failed=1
-fi
-exit $failed
+stand_alone() {
+	alone >"$TMP/alone" 2>&1
+	[ ! -s "$TMP/alone" ] || { cat "$TMP/alone" && false; }
+}
+ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
+ok each_door_header_compiles_alone stand_alone

@@ -1,30 +1,9 @@
 #!/usr/bin/env bash
 # The exports for other viewers: by the rules of those that read them, and with the numbers of report.json.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-SONDE=${SONDE:-build/sonde} BUILD=${BUILD:-build} ACCEPT=${ACCEPT:-} TMP=${TMP:-$(mktemp -d)}
-DATA=tests/data/ncu GOLDEN=tests/cli/golden
+. "$(dirname "$0")/../lib.sh"
+DATA=tests/data/ncu
 CAPTURES="$DATA/seed_kernel $DATA/names_kernel $DATA/overlap_kernel $DATA/domains_kernel $DATA/mpi2_kernel $DATA/none_kernel $DATA/deep_kernel $DATA/seed_range_A"
-failed=0
 
-check() { # NAME COMMAND…
-	local name=$1
-	shift
-	if "$@" >"$TMP/out" 2>&1; then
-		echo "ok $name"
-	else
-		head -20 "$TMP/out"
-		echo "not ok $name"
-		failed=1
-	fi
-}
-golden() { # FILE COMMAND…
-	local file=$GOLDEN/$1
-	shift
-	"$@" >"$TMP/golden" || return
-	[ -n "$ACCEPT" ] && cp "$TMP/golden" "$file"
-	diff -u "$file" "$TMP/golden"
-}
 fails() { # STATUS TEXT COMMAND…
 	local want=$1 text=$2 rc
 	shift 2
@@ -237,60 +216,60 @@ trace_numbers() {
 }
 
 if need jq "speedscope, Hatchet and HTML data"; then
-	check "speedscope profiles keep the rules of its schema" speedscope_rules
-	check "speedscope has the times of report.json" speedscope_numbers
-	check "hatchet literals are frame, metrics and children all the way down" hatchet_rules
-	check "hatchet has the times of report.json" hatchet_numbers
-	check "every root of hatchet has every metric" hatchet_roots
+	ok "speedscope profiles keep the rules of its schema" speedscope_rules
+	ok "speedscope has the times of report.json" speedscope_numbers
+	ok "hatchet literals are frame, metrics and children all the way down" hatchet_rules
+	ok "hatchet has the times of report.json" hatchet_numbers
+	ok "every root of hatchet has every metric" hatchet_roots
 	if python3 -c 'import hatchet' 2>/dev/null; then
-		check "hatchet reads it" hatchet_reads
+		ok "hatchet reads it" hatchet_reads
 	else
 		echo "skip hatchet reads it: Hatchet is not installed (pip install llnl-hatchet)"
 	fi
-	check "folded stacks of a metric add up to its inclusive value" folded_sum
-	check "the data of the page is JSON and the same every time" eval 'page_inert && page_data'
+	ok "folded stacks of a metric add up to its inclusive value" folded_sum
+	ok "the data of the page is JSON and the same every time" eval 'page_inert && page_data'
 fi
-check "folded stacks are frames and a number, whatever the labels" folded_rules
-check "folded stacks" golden seed_kernel.folded report -f folded $DATA/seed_kernel.ncu-rep
-check "the icicle" golden seed_kernel.svg report -f svg $DATA/seed_kernel.ncu-rep
-check "speedscope" golden seed_kernel.speedscope.json report -f speedscope --no-aggregate $DATA/seed_kernel.ncu-rep
-check "folded by what does not add up is a usage error that says what does" fails 2 "dram__bytes_read.sum" \
+ok "folded stacks are frames and a number, whatever the labels" folded_rules
+ok "folded stacks" golden seed_kernel.folded report -f folded $DATA/seed_kernel.ncu-rep
+ok "the icicle" golden seed_kernel.svg report -f svg $DATA/seed_kernel.ncu-rep
+ok "speedscope" golden seed_kernel.speedscope.json report -f speedscope --no-aggregate $DATA/seed_kernel.ncu-rep
+ok "folded by what does not add up is a usage error that says what does" fails 2 "dram__bytes_read.sum" \
 	report -f folded --by sm__throughput.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep
-check "folded by host times that no region has is a usage error that says what there is" fails 2 "time, launches, entries" \
+ok "folded by host times that no region has is a usage error that says what there is" fails 2 "time, launches, entries" \
 	report -f folded --by host $DATA/seed_kernel.ncu-rep
-check "a format without widths refuses --by" fails 2 "--by is for -f svg, speedscope and folded" report --by launches $DATA/seed_kernel.ncu-rep
+ok "a format without widths refuses --by" fails 2 "--by is for -f svg, speedscope and folded" report --by launches $DATA/seed_kernel.ncu-rep
 warns() { # TEXT COMMAND…: succeeds, with one line that says TEXT on standard error
 	fails 0 "$@"
 }
 for f in folded hatchet speedscope svg; do
-	check "$f without regions says why on standard error" warns "no NVTX range was open" report -f $f $DATA/none_kernel.ncu-rep
+	ok "$f without regions says why on standard error" warns "no NVTX range was open" report -f $f $DATA/none_kernel.ncu-rep
 done
-check "folded stacks of no selected launch say why on standard error" warns "no launch matches the kernel selection" \
+ok "folded stacks of no selected launch say why on standard error" warns "no launch matches the kernel selection" \
 	report -f folded --kernel-include nosuch $DATA/seed_kernel.ncu-rep
-check "formats with regions say nothing on standard error" bash -c \
+ok "formats with regions say nothing on standard error" bash -c \
 	"[ -z \"\$('$SONDE' report -f folded $DATA/seed_kernel.ncu-rep 2>&1 >/dev/null)\" ]"
-check "a trace without timestamps is a usage error" fails 2 "no timestamps" report -f perfetto $DATA/seed_kernel.ncu-rep
-check "a database needs a file" fails 2 "-o FILE" report -f sqlite $DATA/seed_kernel.ncu-rep
+ok "a trace without timestamps is a usage error" fails 2 "no timestamps" report -f perfetto $DATA/seed_kernel.ncu-rep
+ok "a database needs a file" fails 2 "-o FILE" report -f sqlite $DATA/seed_kernel.ncu-rep
 if need sqlite3 "SQLite databases" && need jq "SQLite databases"; then
-	check "sqlite reproduces the table of every scope" sqlite_table
-	check "sqlite has the metrics of report.json" sqlite_metrics
-	check "sqlite has the kernels of report.json" sqlite_kernels
-	check "sqlite is sound, indexed and versioned" sqlite_sound
-	check "sqlite appears complete or not at all" sqlite_whole
+	ok "sqlite reproduces the table of every scope" sqlite_table
+	ok "sqlite has the metrics of report.json" sqlite_metrics
+	ok "sqlite has the kernels of report.json" sqlite_kernels
+	ok "sqlite is sound, indexed and versioned" sqlite_sound
+	ok "sqlite appears complete or not at all" sqlite_whole
 fi
 if need xmllint "SVG well-formedness"; then
-	check "svg is well-formed for every capture and knows the device's peaks" svg_sound
+	ok "svg is well-formed for every capture and knows the device's peaks" svg_sound
 fi
-check "what is no file is written to, not replaced" through
-check "ceilings stay inside the roofline" ceilings_inside
-check "labels are inert in svg" svg_inert
-check "the page takes at most 120 kB before its data" page_small
-check "nothing in the data ends its element" page_inert
+ok "what is no file is written to, not replaced" through
+ok "ceilings stay inside the roofline" ceilings_inside
+ok "labels are inert in svg" svg_inert
+ok "the page takes at most 120 kB before its data" page_small
+ok "nothing in the data ends its element" page_inert
 if need openssl "the policy's hashes"; then
-	check "the policy of the page names its own hashes" page_policy
+	ok "the policy of the page names its own hashes" page_policy
 fi
-check "a directory has the page and the charts, linked from report.md" directory
-check "a rate of operations has the factor that fits" bash -c \
+ok "a directory has the page and the charts, linked from report.md" directory
+ok "a rate of operations has the factor that fits" bash -c \
 	"'$SONDE' report -f md examples/h200_transformer.ncu-rep | grep -q 'DRAM traffic, at 99.8 TFLOP/s\$'"
 no_charts() { # what ncu draws as charts is no figure for people, unless asked for by name
 	local x=examples/h200_transformer.ncu-rep only
@@ -302,15 +281,14 @@ no_charts() { # what ncu draws as charts is no figure for people, unless asked f
 }
 need jq "charts' arrays" && check "arrays for ncu's charts are in JSON, and for people only when asked for" no_charts
 if need jq "a roofline without tensor operations"; then
-	check "tensor operations are those the model's sizes give" counted
-	check "a roofline without tensor operations is a lower bound in every format" uncounted
+	ok "tensor operations are those the model's sizes give" counted
+	ok "a roofline without tensor operations is a lower bound in every format" uncounted
 fi
 if [ ! -e "$BUILD/libsonde_inject.so" ]; then
 	echo "skip traces of a program: the NVTX headers were not found when building"
 elif need jq "traces of a program"; then
-	check "a trace keeps Chrome's rules" trace_rules
-	check "complete events nest" trace_nests
-	check "a trace has the host times of report.json" trace_numbers
-	check "hatchet has a time where no GPU was used" hatchet_host
+	ok "a trace keeps Chrome's rules" trace_rules
+	ok "complete events nest" trace_nests
+	ok "a trace has the host times of report.json" trace_numbers
+	ok "hatchet has a time where no GPU was used" hatchet_host
 fi
-exit $failed

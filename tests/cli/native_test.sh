@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the injected library records of programs that behave.
-. tests/native.sh
+. "$(dirname "$0")/../native.sh"
 
 whole_workload() {
 	fresh
@@ -188,27 +188,26 @@ sys.exit(not (ranges <= 2000000 and 2 * ranges + lost >= 2 * 2000000 - 4000))
 P
 }
 
-check "ranges without GPU work can be selected" host_selection
-check "ranges without GPU work are sorted by host time" host_order
-check "every range of the CPU workload is recorded and its output is unchanged" whole_workload
-check "a report without GPU work shows entries, host and CPU time" host_report
-check "domains, registered strings and attributes are recorded" domains
-check "wide and empty labels are recorded" wide
-check "unbalanced pops and pushes are counted" unbalanced
-check "an empty capture in a directory is noted" empty_file
-check "a region cut off by a kill lasts as long as what was in it" stopped
-check "start/end ranges are matched by id" starts
-check "a start/end range may end on another thread" across
-check "320 threads, 16 at a time, lose nothing" many_threads
-check "several NVTX instances share one capture" instances
-check "more labels than the table holds are written out" new_labels
-check "ranges deeper than the limit are counted" deep
-check "the include gate opens inside matching ranges" gate_include
-check "the exclude gate closes inside matching ranges" gate_exclude
-check "ranges of exit handlers are recorded" exit_ranges
-check "the library exports its two entry points and needs only libc" symbols
-check "without a configuration the library leaves at once" no_config
-check "each process has a file of its own" host_only
-check "a range takes at most 40 bytes" size
-check "events lost to a full buffer are counted, the rest stays in order" overflow
-exit $failed
+ok "ranges without GPU work can be selected" host_selection
+ok "ranges without GPU work are sorted by host time" host_order
+ok "every range of the CPU workload is recorded and its output is unchanged" whole_workload
+ok "a report without GPU work shows entries, host and CPU time" host_report
+ok "domains, registered strings and attributes are recorded" domains
+ok "wide and empty labels are recorded" wide
+ok "unbalanced pops and pushes are counted" unbalanced
+ok "an empty capture in a directory is noted" empty_file
+ok "a region cut off by a kill lasts as long as what was in it" stopped
+ok "start/end ranges are matched by id" starts
+ok "a start/end range may end on another thread" across
+ok "320 threads, 16 at a time, lose nothing" many_threads
+ok "several NVTX instances share one capture" instances
+ok "more labels than the table holds are written out" new_labels
+ok "ranges deeper than the limit are counted" deep
+ok "the include gate opens inside matching ranges" gate_include
+ok "the exclude gate closes inside matching ranges" gate_exclude
+ok "ranges of exit handlers are recorded" exit_ranges
+ok "the library exports its two entry points and needs only libc" symbols
+ok "without a configuration the library leaves at once" no_config
+ok "each process has a file of its own" host_only
+ok "a range takes at most 40 bytes" size
+ok "events lost to a full buffer are counted, the rest stays in order" overflow

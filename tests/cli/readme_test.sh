@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # README shows what sonde prints, and links to pages that are there.
-set -u
-failed=0
-check() { if "${@:2}" >/dev/null; then echo "ok $1"; else echo "not ok $1"; failed=1; fi; }
+. "$(dirname "$0")/../lib.sh"
 tree_is_current() {
+	if [ -n "${ACCEPT:-}" ]; then
+		"$SONDE" report examples/h200_transformer.ncu-rep >"$TMP/tree"
+		awk -v tree="$TMP/tree" '/^\$ sonde report examples/ { print; while ((getline line <tree) > 0) print line; inside = 1; next }
+			/^```/ { inside = 0 } !inside' README.md >"$TMP/README.md" && cp "$TMP/README.md" README.md
+	fi
 	diff <(sed -n '/^\$ sonde report examples/,/^```/p' README.md | sed '1d;$d') <("$SONDE" report examples/h200_transformer.ncu-rep)
 }
 links_lead_somewhere() {
@@ -13,6 +16,5 @@ links_lead_somewhere() {
 	done
 	return $rc
 }
-check "the tree in README is all that sonde prints" tree_is_current
-check "links in README and docs lead somewhere" links_lead_somewhere
-exit $failed
+ok "the tree in README is all that sonde prints" tree_is_current
+ok "links in README and docs lead somewhere" links_lead_somewhere

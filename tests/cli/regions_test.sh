@@ -1,20 +1,9 @@
 #!/usr/bin/env bash
 # `sonde regions`: the list of a program's ranges, without a GPU.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/../lib.sh"
 WORK=$PWD/$BUILD/workloads FAKE=$PWD/$BUILD/fake
 export TMPDIR=$TMP/scratch
 mkdir -p "$TMPDIR"
-failed=0
-ok() {
-	local name=$1
-	shift
-	if "$@"; then echo "ok $name"; else
-		echo "not ok $name"
-		tail -30 "$TMP/out" "$TMP/err" 2>/dev/null
-		failed=1
-	fi
-}
 do_() { "$SONDE" regions "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
 row() { # NAME KIND THREADS ENTRIES EXPRESSION, of the table
 	grep -qE "^ *$1 +$2 +$3 +$4 +[0-9.]+ +[0-9]+  $5\$" "$TMP/out"
@@ -93,7 +82,7 @@ if [ ! -e "$BUILD/libsonde_inject.so" ]; then
 	do_ -- true
 	ok regions_without_the_library_is_125 [ $rc -eq 125 ]
 	echo "skip regions of programs: the NVTX headers were not found when building"
-	exit $failed
+	exit 0
 fi
 
 # --- programs
@@ -158,4 +147,3 @@ if [ -e "$FAKE/libcupti_fake.so" ]; then
 	ok regions_counts_launches_inclusively [ "$(field A launches) $(field A/B launches) $(field s@@ launches)" = '2 1 4' ]
 	ok regions_says_what_is_outside grep -q '1 of 8 launches were outside any range' "$TMP/err"
 fi
-exit $failed

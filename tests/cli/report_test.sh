@@ -1,51 +1,16 @@
 #!/usr/bin/env bash
 # sonde report, byte for byte: what it prints is compared with tests/cli/golden/ (`make accept` rewrites).
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-SONDE=${SONDE:-build/sonde} ACCEPT=${ACCEPT:-}
-TMP=${TMP:-$(mktemp -d)}
+. "$(dirname "$0")/../lib.sh"
 DATA=tests/data/ncu GOLDEN=tests/cli/golden
 unset NO_COLOR COLUMNS
-failed=0
 
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1"
-	failed=1
-}
-check() { # NAME COMMAND…: passes when the command succeeds
-	local name=$1
-	shift
-	if "$@" >"$TMP/out" 2>&1; then
-		ok "$name"
-	else
-		head -20 "$TMP/out"
-		not_ok "$name"
-	fi
-}
-golden() { # NAME COMMAND…: standard output equals the file of that name
-	local name=$1 file=$GOLDEN/$1
-	shift
-	if ! "$@" >"$TMP/out" 2>"$TMP/err"; then
-		cat "$TMP/err"
-		not_ok "golden $name"
-	elif [ -n "$ACCEPT" ]; then
-		cp "$TMP/out" "$file"
-		ok "golden $name"
-	elif cmp -s "$file" "$TMP/out"; then
-		ok "golden $name"
-	else
-		diff -u "$file" "$TMP/out" | head -20
-		not_ok "golden $name"
-	fi
-}
 fails() { # NAME STATUS TEXT COMMAND…: exit status, and TEXT on standard error
 	local name=$1 want=$2 text=$3 rc
 	shift 3
 	"$@" >"$TMP/out" 2>"$TMP/err"
 	rc=$?
 	if [ "$rc" = "$want" ] && grep -qF -- "$text" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]; then
-		ok "$name"
+		pass "$name"
 	else
 		echo "exit $rc, standard error: $(cat "$TMP/err")"
 		not_ok "$name"
@@ -57,72 +22,72 @@ REPORTS="seed_kernel names_kernel overlap_kernel domains_kernel seed_range_A mpi
 deep_kernel graph_whole threads_kernel"
 
 for r in $REPORTS; do
-	golden "$r.txt" report "$DATA/$r.ncu-rep"
+	ok "golden $r.txt" golden "$r.txt" report "$DATA/$r.ncu-rep"
 	report --format json "$DATA/$r.ncu-rep" >"$TMP/$r.json"
-	check "$r is valid and its parts add up" "$SONDE" validate "$TMP/$r.json"
+	ok "$r is valid and its parts add up" "$SONDE" validate "$TMP/$r.json"
 done
-golden seed_kernel.md report --format md $DATA/seed_kernel.ncu-rep
-golden seed_kernel.csv report --format csv $DATA/seed_kernel.ncu-rep
-golden names_kernel.csv report --format csv --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
-golden names_kernel.md report --format md --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
-golden overlap_kernel.json report --format json --metrics gpu__time_duration.sum $DATA/overlap_kernel.ncu-rep
-golden ascii_80.txt env LC_ALL=C "$SONDE" report --width 80 $DATA/names_kernel.ncu-rep
-check "without UTF-8 a bound is marked <=" bash -c \
+ok "golden seed_kernel.md" golden seed_kernel.md report --format md $DATA/seed_kernel.ncu-rep
+ok "golden seed_kernel.csv" golden seed_kernel.csv report --format csv $DATA/seed_kernel.ncu-rep
+ok "golden names_kernel.csv" golden names_kernel.csv report --format csv --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
+ok "golden names_kernel.md" golden names_kernel.md report --format md --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
+ok "golden overlap_kernel.json" golden overlap_kernel.json report --format json --metrics gpu__time_duration.sum $DATA/overlap_kernel.ncu-rep
+ok "golden ascii_80.txt" golden ascii_80.txt env LC_ALL=C "$SONDE" report --width 80 $DATA/names_kernel.ncu-rep
+ok "without UTF-8 a bound is marked <=" bash -c \
 	"LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' && ! LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep '<[0-9]'"
-golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
+ok "golden kernels.txt" golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
 X=examples/h200_transformer.ncu-rep
 in_utf8() { LC_ALL=C.UTF-8 report "$@"; }
 three_digits() { # no region of 3 us is 0.003
 	in_utf8 $DATA/names_kernel.ncu-rep | grep -qE '^a/b +1 +0\.00282 +0\.00282 ' &&
 		in_utf8 $DATA/seed_kernel.ncu-rep | grep -qE '^A +18 +0\.4135 +0\.3719 '
 }
-check "regions of microseconds keep three digits, in every row of the column" three_digits
+ok "regions of microseconds keep three digits, in every row of the column" three_digits
 told_apart() { # below each region no two kernels read the same, and they stand under its lines
 	in_utf8 --max-kernels 2 $X >"$TMP/x.txt" && grep -q '^│  │  │  ·  cudnn' "$TMP/x.txt" &&
 		! sed -n 's/^[│ ]*·  \([^ ]*\) .*/\1/p; t; s/^.*$/-/p' "$TMP/x.txt" | uniq -d | grep -v '^-'
 }
-check "kernels stand below the lines of their region and are told apart" told_apart
+ok "kernels stand below the lines of their region and are told apart" told_apart
 sums_first() { in_utf8 --metrics 'dram__bytes*' $X | grep -qE '^region .* bytes_read\.sum +bytes_write\.sum$'; }
-check "of a pattern's metrics the sums come first" sums_first
+ok "of a pattern's metrics the sums come first" sums_first
 narrow() { ! LC_ALL=C report --width 40 $DATA/seed_kernel.ncu-rep | grep -E '.{41}'; }
-check "a table of 40 columns fits" narrow
-golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
-golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
-golden help.txt "$SONDE" report --help
+ok "a table of 40 columns fits" narrow
+ok "golden mixed.txt" golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
+ok "golden colour.txt" golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
+ok "golden help.txt" golden help.txt "$SONDE" report --help
 
 # Selections and scopes.
 report --format json --kernel-include axpy $DATA/seed_kernel.ncu-rep >"$TMP/axpy.json"
-check "a selection of kernels is valid too" "$SONDE" validate "$TMP/axpy.json"
-check "only the selected kernel is listed" \
+ok "a selection of kernels is valid too" "$SONDE" validate "$TMP/axpy.json"
+ok "only the selected kernel is listed" \
 	test "$(jq -r '[.. | .kernel_name? // empty] | unique | .[]' "$TMP/axpy.json" | grep -vc '^axpy')" = 0
 report --format json --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/none.json"
-check "regions stay when no launch matches" \
+ok "regions stay when no launch matches" \
 	test "$(jq '[.aggregate.regions[] | select(.kernel_count == 0 and (.notes | length) == 1)] | length' "$TMP/none.json")" = 3
 no_zeros() {
 	report --nvtx-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.txt" && sed -n 2p "$TMP/nothing.txt" | grep -q '^Nothing is selected' &&
 		! grep -q 'total in regions' "$TMP/nothing.txt" && report -f md --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.md" &&
 		grep -q 'Nothing is selected' "$TMP/nothing.md" && ! grep -q '| launches' "$TMP/nothing.md"
 }
-check "selecting nothing is said first, without a table of zeros" no_zeros
+ok "selecting nothing is said first, without a table of zeros" no_zeros
 fails "--strict: selecting nothing is an error" 2 "nothing is selected" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep
-check "--strict prints nothing then" bash -c "! '$SONDE' report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null | grep ."
-check "--strict changes nothing where something is selected" bash -c "'$SONDE' report --strict $DATA/seed_kernel.ncu-rep >/dev/null"
+ok "--strict prints nothing then" bash -c "! '$SONDE' report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null | grep ."
+ok "--strict changes nothing where something is selected" bash -c "'$SONDE' report --strict $DATA/seed_kernel.ncu-rep >/dev/null"
 fails "a missing output folder says how to make it" 1 "mkdir -p '$TMP/no/such'" report -f json -o "$TMP/no/such/x.json" $DATA/seed_kernel.ncu-rep
 head -c 3000 $DATA/seed_kernel.ncu-rep >"$TMP/cut.ncu-rep"
 fails "a file that was cut off says so" 1 "copy it again" report "$TMP/cut.ncu-rep"
-check "no table by kernel is promised where there is none" bash -c \
+ok "no table by kernel is promised where there is none" bash -c \
 	"'$SONDE' report --nvtx-include A $DATA/none_kernel.ncu-rep >'$TMP/none.txt' && ! tr -s '\n ' ' ' <'$TMP/none.txt' | grep 'is the baseline'"
 report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"
-check "every pattern that matches nothing is noted" \
+ok "every pattern that matches nothing is noted" \
 	test "$(jq -c '.notes' "$TMP/unmet.json")" = "[\"NVTX include 'A1' matches no range, did you mean 'A::A1'?\",\"kernel exclude 'axpi' matches no kernel\"]"
-check "a selection that leaves no launch lists kernels of the capture" \
+ok "a selection that leaves no launch lists kernels of the capture" \
 	jq -e '[.notes[] | select(test("no launch matches.*are: fill, gemm_tile, axpy, reduce_sum$"))] | length == 1' "$TMP/none.json"
 gemms() { report -f json $X +report/kernels@report=gemm | jq -e '.coverage.launches_attributed == 36'; }
-check "the preset of GEMMs knows those of Hopper" gemms
+ok "the preset of GEMMs knows those of Hopper" gemms
 report --format json --no-aggregate $DATA/mpi2_kernel.ncu-rep >"$TMP/noagg.json"
-check "without aggregate only that is gone" \
+ok "without aggregate only that is gone" \
 	test "$(jq -c '[.aggregate, (.scopes | length)]' "$TMP/noagg.json")" = '[null,2]'
-check "one scope alone is a valid report" bash -c \
+ok "one scope alone is a valid report" bash -c \
 	"'$SONDE' report -f json --scope process:4519/device:0 $DATA/mpi2_kernel.ncu-rep >'$TMP/one.json' && '$SONDE' validate '$TMP/one.json'"
 
 covers() { # TEXT SCOPE: how the second line begins
@@ -135,8 +100,8 @@ rows = [r for r in csv.DictReader(sys.stdin) if r["scope"] == "aggregate" and r[
 print([(r["id"], r["imbalance"]) for r in rows])
 assert rows and all(r["imbalance"] == "" for r in rows)'
 }
-check "a region of one scope has no imbalance" spread
-check "the smallest instances of a rate are a lower bound, the largest an upper one" bash -c \
+ok "a region of one scope has no imbalance" spread
+ok "the smallest instances of a rate are a lower bound, the largest an upper one" bash -c \
 	"'$SONDE' report -f md examples/h200_transformer.ncu-rep >'$TMP/bounds.md' && grep -q '^| dram__cycles_elapsed.min.per_second | ≥' '$TMP/bounds.md' &&
 		grep -q '^| dram__cycles_elapsed.max.per_second | ≤' '$TMP/bounds.md'"
 lacking() { # of the 36 launches in A the second capture's have no such metric: nothing can be said from above
@@ -145,35 +110,35 @@ lacking() { # of the 36 launches in A the second capture's have no such metric: 
 		jq -e '.aggregate.regions[] | select(.id == "A") | (.metric_ranges["sm__inst_executed.max"] // {} | .high == null) and
 			.metric_info["sm__inst_executed.max"].quality == "approx" and .metric_info["sm__inst_executed.sum"].quality == "bound"'
 }
-check "launches without a metric leave no upper bound of it" lacking
-check "the most frequent value is marked where launches differ, and only there" bash -c \
+ok "launches without a metric leave no upper bound of it" lacking
+ok "the most frequent value is marked where launches differ, and only there" bash -c \
 	"'$SONDE' report --metrics launch__registers_per_thread,launch__device_id examples/h200_transformer.ncu-rep >'$TMP/most.txt' &&
 		grep -q '^step .* ≈32 .* 0\$' '$TMP/most.txt' && grep -q '^≈ the launches differ' '$TMP/most.txt'"
-check "coverage of more than what is shown says so" covers "whole capture: 48 of 58 launches" 'process:4519*'
-check "coverage of the aggregate is its own" covers "48 of 58 launches" aggregate
-check "coverage of all scopes is their own" covers "48 of 58 launches" 'process:*'
+ok "coverage of more than what is shown says so" covers "whole capture: 48 of 58 launches" 'process:4519*'
+ok "coverage of the aggregate is its own" covers "48 of 58 launches" aggregate
+ok "coverage of all scopes is their own" covers "48 of 58 launches" 'process:*'
 
 # Configuration: overrides say the same as flags, and what is configured is exactly what appears.
 report --format json $DATA/seed_kernel.ncu-rep 'report.metrics=[sm__inst_executed.sum,dram__bytes_read.sum]' \
 	'report.kernels.include=["regex:gemm|axpy"]' report.aggregate=false >"$TMP/config.json"
-check "exactly the configured metrics appear, for regions and kernels" \
+ok "exactly the configured metrics appear, for regions and kernels" \
 	test "$(jq -c '[.. | .metrics? // empty | keys] | unique' "$TMP/config.json")" = '[["dram__bytes_read.sum","sm__inst_executed.sum"]]'
-check "the configured kernels and scopes are those of the report" \
+ok "the configured kernels and scopes are those of the report" \
 	test "$(jq -c '[.aggregate, ([.. | .kernel_name? // empty] | unique | length)]' "$TMP/config.json")" = '[null,2]'
 report --deterministic --format json --metrics sm__inst_executed.sum $DATA/seed_kernel.ncu-rep >"$TMP/flag.json"
 report --deterministic --format json 'report.metrics=[sm__inst_executed.sum]' $DATA/seed_kernel.ncu-rep >"$TMP/key.json"
-check "a flag is short for its key" cmp "$TMP/flag.json" "$TMP/key.json"
+ok "a flag is short for its key" cmp "$TMP/flag.json" "$TMP/key.json"
 report --format json 'pipeline.ncu.ncu_cli.metrics=[sm__inst_executed.sum]' $DATA/seed_kernel.ncu-rep >"$TMP/capture.json"
-check "the capture's own key selects where the report's is empty" \
+ok "the capture's own key selects where the report's is empty" \
 	test "$(jq -c '.aggregate.regions[0].metrics | keys' "$TMP/capture.json")" = '["sm__inst_executed.sum"]'
 report --max-kernels 2 --max-regions 0 $DATA/seed_kernel.ncu-rep >"$TMP/flag.txt"
 report report.max_kernels=2 report.max_regions=0 $DATA/seed_kernel.ncu-rep >"$TMP/key.txt"
-check "limits given as flags or keys do the same" cmp "$TMP/flag.txt" "$TMP/key.txt"
-check "kernels asked for are listed" grep -q 'gemm_tile' "$TMP/key.txt"
+ok "limits given as flags or keys do the same" cmp "$TMP/flag.txt" "$TMP/key.txt"
+ok "kernels asked for are listed" grep -q 'gemm_tile' "$TMP/key.txt"
 fails "an unknown key names the nearest" 2 "report.metrics" report report.metricz=1 $DATA/seed_kernel.ncu-rep
 
 report -o "$TMP/formats" 'report.formats=[csv,json]' $DATA/seed_kernel.ncu-rep
-check "a directory holds the configured formats" \
+ok "a directory holds the configured formats" \
 	test "$(cd "$TMP/formats" && echo report.*)" = "report.csv report.json"
 
 # The test capture has A, A::A1 and B, in order of time.
@@ -182,10 +147,10 @@ folders() { # VALUE FOLDERS LINES-OF-THE-TABLE
 		[ "$(cd "$TMP/folders-$1" && ls -d */ 2>/dev/null | tr -d '/\n')" = "$2" ] &&
 		[ "$(cat "$TMP/folders-$1/other_regions.csv" 2>/dev/null | wc -l)" = "$3" ]
 }
-check "folders of the regions that took longest, the rest in a table" folders 2 AB 2
-check "the table has what has no folder" grep -q '^aggregate,kernel,A/A::A1,' "$TMP/folders-2/other_regions.csv"
-check "a folder per region and no table" folders all AA__A1B 0
-check "no folders" folders none "" 0
+ok "folders of the regions that took longest, the rest in a table" folders 2 AB 2
+ok "the table has what has no folder" grep -q '^aggregate,kernel,A/A::A1,' "$TMP/folders-2/other_regions.csv"
+ok "a folder per region and no table" folders all AA__A1B 0
+ok "no folders" folders none "" 0
 fails "folders are a number or a word" 2 "all, none or a number" report -o "$TMP/f" report.folders=some $DATA/seed_kernel.ncu-rep
 
 same_as_printed() { # -o writes what would be printed
@@ -195,66 +160,65 @@ same_as_printed() { # -o writes what would be printed
 			diff <(grep -v 'sonde report' "$TMP/printed") <(grep -v 'sonde report' "$TMP/one.$f") || return
 	done
 }
-check "a format and a name give one file" same_as_printed
+ok "a format and a name give one file" same_as_printed
 mkdir -p "$TMP/taken"
 fails "a format into a directory is refused" 2 "taken is a directory" report -f csv -o "$TMP/taken" $DATA/seed_kernel.ncu-rep
 for f in html json md csv svg txt db; do
 	fails "-o run.$f without a format is refused" 2 "or a slash (-o $TMP/run.$f/)" report -o "$TMP/run.$f" $DATA/seed_kernel.ncu-rep
 done
-check "-o with a slash at its end is a directory, whatever its name" bash -c \
+ok "-o with a slash at its end is a directory, whatever its name" bash -c \
 	"'$SONDE' report -o '$TMP/run.html/' $DATA/seed_kernel.ncu-rep && [ -s '$TMP/run.html/report.html' ] && [ ! -e '$TMP/run.md' ]"
 
 ln -sf "$PWD/$DATA/seed_kernel.ncu-rep" "$TMP/link.ncu-rep"
 report -f json $DATA/seed_kernel.ncu-rep "$TMP/link.ncu-rep" $DATA/../ncu/seed_kernel.ncu-rep >"$TMP/thrice.json"
-check "an input given twice counts once, with a note" \
+ok "an input given twice counts once, with a note" \
 	test "$(jq -c '[.coverage.launches_total, ([.notes[] | select(test("read once"))] | length)]' "$TMP/thrice.json")" = '[29,2]'
 cp $DATA/seed_kernel.ncu-rep "$TMP/copy.ncu-rep"
 cp $DATA/mpi2_kernel.ncu-rep "$TMP/ranks.ncu-rep"
 doubled() { # WANT INPUT…: how many notes say that launches are counted twice
 	[ "$(report -f json "${@:2}" | jq '[.notes[] | select(test("counted twice"))] | length')" = "$1" ]
 }
-check "a copy of a capture is noted as counted twice" doubled 1 $DATA/seed_kernel.ncu-rep "$TMP/copy.ncu-rep"
-check "a report and its CSV are noted as counted twice" doubled 1 $DATA/seed_kernel.ncu-rep $DATA/seed_kernel.raw.csv
-check "a copy of a capture of two ranks is noted once" doubled 1 $DATA/mpi2_kernel.ncu-rep "$TMP/ranks.ncu-rep"
-check "ranks and other captures of a program are no copies" \
+ok "a copy of a capture is noted as counted twice" doubled 1 $DATA/seed_kernel.ncu-rep "$TMP/copy.ncu-rep"
+ok "a report and its CSV are noted as counted twice" doubled 1 $DATA/seed_kernel.ncu-rep $DATA/seed_kernel.raw.csv
+ok "a copy of a capture of two ranks is noted once" doubled 1 $DATA/mpi2_kernel.ncu-rep "$TMP/ranks.ncu-rep"
+ok "ranks and other captures of a program are no copies" \
 	doubled 0 $DATA/mpi2_kernel.ncu-rep $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep $DATA/seed_range_A1.ncu-rep
 
 # Hostile labels.
 labels='["../../etc/passwd","x y\tz","quote\"'"'"'`","<script>alert(1)</script>","| pipe | md |","注意力","emoji 🚀",""]'
-check "hostile labels are intact in JSON" \
+ok "hostile labels are intact in JSON" \
 	jq -e --argjson want "$labels" '([.aggregate.regions[].name] as $have | $want - $have) == []' "$TMP/names_kernel.json" -M
 rm -rf "$TMP/dir"
 report -o "$TMP/dir" $DATA/names_kernel.ncu-rep
-check "one folder per region, inside the directory" \
+ok "one folder per region, inside the directory" \
 	test "$(find "$TMP/dir" -mindepth 1 -type d | wc -l)" = "$(jq '.aggregate.regions | length' "$TMP/names_kernel.json")"
-check "folder names are safe" \
+ok "folder names are safe" \
 	test "$(find "$TMP/dir" -mindepth 1 -type d -printf '%f\n' | grep -vcE '^[A-Za-z0-9._-]{1,80}$')" = 0
-check "folder names are stable" bash -c \
-	"find '$TMP/dir' -mindepth 1 -type d -printf '%f\n' | LC_ALL=C sort | cmp - $GOLDEN/folders.list || { [ -n '$ACCEPT' ] &&
-	find '$TMP/dir' -mindepth 1 -type d -printf '%f\n' | LC_ALL=C sort >$GOLDEN/folders.list; }"
-check "each folder has its four files" \
+folder_names() { find "$TMP/dir" -mindepth 1 -type d -printf '%f\n' | LC_ALL=C sort; }
+ok "folder names are stable" golden folders.list folder_names
+ok "each folder has its four files" \
 	test "$(find "$TMP/dir" -mindepth 2 -type f -printf '%f\n' | LC_ALL=C sort | uniq -c | awk '{print $2}' | tr '\n' ' ')" = \
 	"kernels.csv report.json report.md sections.txt "
-check "every report.json on disk is valid" bash -c "find '$TMP/dir' -name report.json -print0 | xargs -0 '$SONDE' validate"
-check "no control character gets through" bash -c \
+ok "every report.json on disk is valid" bash -c "find '$TMP/dir' -name report.json -print0 | xargs -0 '$SONDE' validate"
+ok "no control character gets through" bash -c \
 	"! cat '$TMP/dir/report.md' $GOLDEN/names_kernel.txt $GOLDEN/names_kernel.csv | LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]'"
-check "no markup gets through" bash -c "! grep -rq '<script' '$TMP/dir' --include=*.md"
+ok "no markup gets through" bash -c "! grep -rq '<script' '$TMP/dir' --include=*.md"
 rm -rf "$TMP/AA1"
 report -o "$TMP/AA1" $DATA/seed_kernel.ncu-rep
-check "A::A1 below A is in A__A1" test -s "$TMP/AA1/A__A1/report.json"
+ok "A::A1 below A is in A__A1" test -s "$TMP/AA1/A__A1/report.json"
 
 # Determinism.
 report --format json $DATA/mpi2_kernel.ncu-rep >"$TMP/again.json"
-check "two runs give the same bytes" cmp "$TMP/mpi2_kernel.json" "$TMP/again.json"
+ok "two runs give the same bytes" cmp "$TMP/mpi2_kernel.json" "$TMP/again.json"
 "$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep | grep -v '"generated_at"' >"$TMP/dated.json"
-check "only the time of writing differs" cmp "$TMP/dated.json" "$TMP/again.json"
+ok "only the time of writing differs" cmp "$TMP/dated.json" "$TMP/again.json"
 
 # Colours.
-check "no colour in a pipe" bash -c "! '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -q $'\x1b'"
+ok "no colour in a pipe" bash -c "! '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -q $'\x1b'"
 if command -v script >/dev/null; then
-	check "colour on a terminal" bash -c \
+	ok "colour on a terminal" bash -c \
 		"script -qec \"'$SONDE' report $DATA/seed_kernel.ncu-rep\" /dev/null | grep -q $'\x1b\\[1m'"
-	check "NO_COLOR is honoured" bash -c \
+	ok "NO_COLOR is honoured" bash -c \
 		"! NO_COLOR=1 script -qec \"'$SONDE' report $DATA/seed_kernel.ncu-rep\" /dev/null | grep -q $'\x1b\\[1m'"
 else
 	echo "skip colour on a terminal: no script(1)"
@@ -290,7 +254,7 @@ one_change() { # every figure that follows from others is noticed when it is ano
 		! "$SONDE" validate "$TMP/changed.json" 2>&1 || { echo "not noticed: $change"; return 1; }
 	done
 }
-check "validate notices one figure that was changed" one_change
+ok "validate notices one figure that was changed" one_change
 fails "validate names the path" 1 '$.scopes[0].regions[0].' "$SONDE" validate "$TMP/broken.json"
 escaped_errors() { # a file's text in an error cannot move the cursor or begin a line
 	printf '{"schema": "\\u001b[2J\\nsonde: all is well"}' >"$TMP/esc.json"
@@ -298,16 +262,16 @@ escaped_errors() { # a file's text in an error cannot move the cursor or begin a
 		! "$SONDE" report "$(printf 'a\033[31m.ncu-rep')" 2>"$TMP/esc" && grep -qF 'a\x1b[31m.ncu-rep' "$TMP/esc" &&
 		! "$SONDE" "$(printf 'rep\033ort')" 2>"$TMP/esc" && ! grep -q "$(printf '\033')" "$TMP/esc"
 }
-check "errors are escaped for the terminal" escaped_errors
+ok "errors are escaped for the terminal" escaped_errors
 
 # Nobody reads, or writing fails.
 closed_pipe() { # the reader is gone before the first write
 	{ sleep 0.3; "$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep; echo $? >"$TMP/rc"; } 2>"$TMP/err" | true
 	[ "$(cat "$TMP/rc")" = 141 ] && [ ! -s "$TMP/err" ]
 }
-check "a closed pipe ends it without a word" closed_pipe
+ok "a closed pipe ends it without a word" closed_pipe
 if [ -w /dev/full ]; then
-	check "a full disk is an error in one line" bash -c \
+	ok "a full disk is an error in one line" bash -c \
 		"'$SONDE' report $DATA/seed_kernel.ncu-rep >/dev/full 2>'$TMP/err'; [ \$? = 1 ] && grep -q 'No space left' '$TMP/err'"
 else
 	echo "skip a full disk: no /dev/full"
@@ -325,13 +289,12 @@ no_half_report() { # a file where a folder must go stops the writing: the old re
 	report -o "$TMP/half" $DATA/seed_kernel.ncu-rep 2>/dev/null
 	[ $? = 1 ] && [ "$(cat "$TMP/half/report.json")" = old ] && [ -z "$(find "$TMP/half" -name '*.tmp-*')" ]
 }
-check "no half-written report.json" no_half_report
+ok "no half-written report.json" no_half_report
 
 # The manual says what the program says.
 if [ -f docs/sonde-report.md ]; then
-	check "docs/sonde-report.md has the help as it is" bash -c \
+	ok "docs/sonde-report.md has the help as it is" bash -c \
 		"sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-report.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' report --help)"
-	check "docs/sonde-validate.md has the help as it is" bash -c \
+	ok "docs/sonde-validate.md has the help as it is" bash -c \
 		"sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-validate.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' validate --help)"
 fi
-exit "$failed"

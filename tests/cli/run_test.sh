@@ -1,21 +1,12 @@
 #!/usr/bin/env bash
 # `sonde run` against a stand-in ncu and nsys: command lines, plans, fallbacks, messages, signals,
 # artifacts. No GPU.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
 unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
 NCU=pipeline.ncu.enable=true
 n=0
 
-ok() { # NAME COMMAND…: ok when the command succeeds
-	local name=$1
-	shift
-	if "$@"; then echo "ok $name"; else
-		echo "not ok $name"
-		tail -30 "$TMP/out" "$TMP/err" 2>/dev/null
-	fi
-}
 run() { # ARGS…: sonde run into a fresh directory; $dir, $rc, $TMP/out, $TMP/err
 	n=$((n + 1))
 	dir=$TMP/run$n

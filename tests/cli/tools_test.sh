@@ -1,16 +1,7 @@
 #!/usr/bin/env bash
 # `sonde kernels`, `sonde top`, `sonde doctor` and Nsight Systems exports, without a GPU.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH"
-ok() {
-	local name=$1
-	shift
-	if "$@"; then echo "ok $name"; else
-		echo "not ok $name"
-		tail -20 "$TMP/out" "$TMP/err" 2>/dev/null
-	fi
-}
 quiet() { "$@" >/dev/null; }
 do_() { "$SONDE" "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
 

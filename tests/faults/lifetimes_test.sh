@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Processes that end or change in unusual ways: the library must not keep them alive, hide a signal
 # from them, be in the way of a system call, or lose what they did. What it cannot write it says.
-. tests/native.sh
+. "$(dirname "$0")/../native.sh"
 
 page() { head -c 4096 /dev/zero >"$OUT/inject.status"; }
 counts() { od -An -v -t u4 -N 44 "$OUT/inject.status" | tr -s ' \n' ' '; } # attached begun ended, then number and errno of each fault
@@ -126,22 +126,21 @@ threads() { # the process has the threads it has alone
 	same_with_and_without python3 "$TMP/count.py" "$WORK/plugin.so" && has "range push_pop plugin/call entries=3 open=0 threads=1"
 }
 
-check "a process whose main thread ends alone ends with its last thread" lives mainexit 100 \
+ok "a process whose main thread ends alone ends with its last thread" lives mainexit 100 \
 	"range push_pop main entries=1 open=0 threads=1" "range push_pop worker entries=100 open=0 threads=1"
-check "a signal ends such a process" lives term 100 "range push_pop main entries=100 open=0 threads=1"
-check "a process may enter a user namespace of its own" lives newuser 100 \
+ok "a signal ends such a process" lives term 100 "range push_pop main entries=100 open=0 threads=1"
+ok "a process may enter a user namespace of its own" lives newuser 100 \
 	"range push_pop before entries=100 open=0 threads=1" "range push_pop after entries=100 open=0 threads=1"
-check "a daemon is captured" daemon
-check "a program is captured up to its exec" lives exec 100 "range push_pop before entries=100 open=0 threads=1"
-check "a fork inside a range is no entry of it" lives inside 3 "range push_pop step entries=1 open=0 threads=4" \
+ok "a daemon is captured" daemon
+ok "a program is captured up to its exec" lives exec 100 "range push_pop before entries=100 open=0 threads=1"
+ok "a fork inside a range is no entry of it" lives inside 3 "range push_pop step entries=1 open=0 threads=4" \
 	"range push_pop step/child entries=3 open=0 threads=3"
-check "100 children that leave by _exit at once leave everything" moment
-check "a program that is killed leaves everything" gone
-check "the library adds no thread and no child that can be waited for" threads
+ok "100 children that leave by _exit at once leave everything" moment
+ok "a program that is killed leaves everything" gone
+ok "the library adds no thread and no child that can be waited for" threads
 may_skip "a child that may not write leaves a reason" setuid
-check "memory that was reserved in vain is given back" limited
+ok "memory that was reserved in vain is given back" limited
 may_skip "a full disk is told as that" full_disk
 may_skip "sonde run says that the disk was full" said_of_disk
 may_skip "a statically linked program is captured" statically
 may_skip "Python does not warn at a fork" python
-exit $failed

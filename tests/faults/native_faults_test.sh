@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Programs that end badly, and places that cannot be written: the program's output and status
 # never change, and what was written can be read.
-. tests/native.sh
+. "$(dirname "$0")/../native.sh"
 TRIES=${KILL_TRIES:-20}
 
 ends() { # MODE: same output and status, and the ranges before the end are there
@@ -185,47 +185,46 @@ forked_cuda() { # a child of a CUDA program leaves the GPU's records to its pare
 }
 
 for mode in exit _exit quick abort segv kill; do
-	check "a program that ends by $mode keeps its output, its status and its ranges" ends "$mode"
+	ok "a program that ends by $mode keeps its output, its status and its ranges" ends "$mode"
 done
-check "a forked child has a capture of its own" forks
-check "an executed program starts a capture of its own" execs
-check "a program that closes every descriptor is not disturbed and loses nothing" closes
-check "the library holds no pipe open" pipes
-check "kill -9 at $TRIES random moments leaves a readable capture" kills
-check "a file size limit ends the capture, not the program" file_size_limit
+ok "a forked child has a capture of its own" forks
+ok "an executed program starts a capture of its own" execs
+ok "a program that closes every descriptor is not disturbed and loses nothing" closes
+ok "the library holds no pipe open" pipes
+ok "kill -9 at $TRIES random moments leaves a readable capture" kills
+ok "a file size limit ends the capture, not the program" file_size_limit
 may_skip "a full disk ends the capture, not the program" full_disk
-check "a directory that cannot be written is no matter to the program" read_only
-check "a directory that is not there is no matter to the program" no_directory
-check "a broken configuration is no matter to the program" broken_config
-check "without CUPTI ranges are captured all the same" no_cupti
-check "two injected libraries in one process do not meet" two_injectors
+ok "a directory that cannot be written is no matter to the program" read_only
+ok "a directory that is not there is no matter to the program" no_directory
+ok "a broken configuration is no matter to the program" broken_config
+ok "without CUPTI ranges are captured all the same" no_cupti
+ok "two injected libraries in one process do not meet" two_injectors
 may_skip "a program under a preloaded sanitizer is captured" sanitizer
-check "a program with its own malloc is captured without calling it" own_malloc
+ok "a program with its own malloc is captured without calling it" own_malloc
 options=()
-check "a fork in a signal handler that interrupts a hook harms neither process" corner handlerfork 200
-check "a child made by a bare system call exits at once" corner rawfork 1
-check "a thread whose hook was left by a jump is recorded again" jumps
-check "a handler that calls NVTX for long inside a hook harms nobody" corner longhandler 20
-check "a program with much thread-local memory is captured" big_tls
-check "a range ended twice leaves the gate as it was" ended_twice
-check "start/end ranges hold the gate until each is ended once" gates
-check "children of a moment that leave by _exit are recorded" workers
-check "a forked child's ranges are not ended by its parent's ids" fork_ids
-check "domains beyond the table are one, with a note" corner domains 1100 \
+ok "a fork in a signal handler that interrupts a hook harms neither process" corner handlerfork 200
+ok "a child made by a bare system call exits at once" corner rawfork 1
+ok "a thread whose hook was left by a jump is recorded again" jumps
+ok "a handler that calls NVTX for long inside a hook harms nobody" corner longhandler 20
+ok "a program with much thread-local memory is captured" big_tls
+ok "a range ended twice leaves the gate as it was" ended_twice
+ok "start/end ranges hold the gate until each is ended once" gates
+ok "children of a moment that leave by _exit are recorded" workers
+ok "a forked child's ranges are not ended by its parent's ids" fork_ids
+ok "domains beyond the table are one, with a note" corner domains 1100 \
 	"range push_pop domain 0@op entries=1 open=0 threads=1" "range push_pop (other domains)@op entries=78 open=0 threads=1" \
 	"note more domains than can be told apart: the rest are one"
-check "registered strings beyond the table leave a note" corner strings 140000 \
+ok "registered strings beyond the table leave a note" corner strings 140000 \
 	"note more registered strings than the table holds: ranges named by the rest have no label"
-check "a hook allocates nothing, however many keys there are" corner keys 5000 \
+ok "a hook allocates nothing, however many keys there are" corner keys 5000 \
 	"range push_pop thread entries=5000 open=0 threads=5000"
-check "ranges deeper than the limit do not take the pops of another domain" corner deepdomain 1 \
+ok "ranges deeper than the limit do not take the pops of another domain" corner deepdomain 1 \
 	"range push_pop lib@op entries=1 open=0 threads=1" "range push_pop next entries=1 open=0 threads=1"
 options=(buffer_bytes=67108864)
-check "1500 threads at once are all recorded" corner crowd 1500 "range push_pop once entries=1500 open=0 threads=1500"
+ok "1500 threads at once are all recorded" corner crowd 1500 "range push_pop once entries=1500 open=0 threads=1500"
 options=()
-check "domains and registered strings have names when the table is full" corner late 1 \
+ok "domains and registered strings have names when the table is full" corner late 1 \
 	"range push_pop late@forward entries=1 open=0 threads=1"
-check "the gate holds when the table is full" late_gate
+ok "the gate holds when the table is full" late_gate
 may_skip "a forked child does not write its parent's kernels again" forked_cuda
-check "ranges in signal handlers do not disturb those they interrupt" signals
-exit $failed
+ok "ranges in signal handlers do not disturb those they interrupt" signals

@@ -5,7 +5,7 @@
 #
 #   make gpu-programs                              anywhere: what travels is build/gpu
 #   tests/run build/gpu native_gpu                 on the machine with the GPU
-. tests/native.sh
+. "$(dirname "$0")/../native.sh"
 SHAPES="seed overlap domains names deep many threads graph none empty"
 
 skip_all() {
@@ -130,21 +130,19 @@ for s in $SHAPES; do
 	name="the launches of '$s' are those ncu records"
 	same_launches "$s" >"$TMP/log" 2>&1
 	case $? in
-	0) echo "ok $name" ;;
-	77) echo "skip $name: no ncu here and no stored report of this shape" ;;
+	0) pass "$name" ;;
+	77) skip "$name" "no ncu here and no stored report of this shape" ;;
 	*)
-		echo "not ok $name"
-		sed 's/^/    /' "$TMP/log" | tail -60
-		failed=1
+		tail -60 "$TMP/log"
+		not_ok "$name"
 		;;
 	esac
 done
-check "a graph's kernels belong to its launch and tell where they were captured" captured
-check "a report of a real capture is valid, with streams and regions without launches" reported
-check "a graph may be captured as a whole" whole_graph
-check "copies and fills belong to their region" copies
-check "no kernel is lost when graphs launch a million in a second" storm
-check "without CUPTI the ranges of a CUDA program are captured, with a note" no_cupti
-check "a kernel takes at most 64 bytes, a range at most 40" bytes
-check "kill -9 leaves a readable capture of a CUDA program" killed
-exit $failed
+ok "a graph's kernels belong to its launch and tell where they were captured" captured
+ok "a report of a real capture is valid, with streams and regions without launches" reported
+ok "a graph may be captured as a whole" whole_graph
+ok "copies and fills belong to their region" copies
+ok "no kernel is lost when graphs launch a million in a second" storm
+ok "without CUPTI the ranges of a CUDA program are captured, with a note" no_cupti
+ok "a kernel takes at most 64 bytes, a range at most 40" bytes
+ok "kill -9 leaves a readable capture of a CUDA program" killed

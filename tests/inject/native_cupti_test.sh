@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The CUPTI half of the injected library, against a CUPTI of our own: no GPU needed, and no proof
 # that NVIDIA's behaves the same (tests/gpu is).
-. tests/native.sh
+. "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 CUDA=$PWD/$BUILD/fake/fake_cuda
 if [ ! -e "$FAKE" ]; then
@@ -181,21 +181,20 @@ levers() { # what is switched for CUPTI changes nothing that is captured
 	cuda && ! dump | grep 'of overhead'
 }
 
-check "ways to have CUPTI work for less capture the same" levers
-check "CUDA calls that can wait are recorded with their times" calls
-check "allocations and frees have their regions" memory
-check "devices have the attributes peaks are made of" devices
-check "threads have names and marks are kept" names
-check "launches left out by the capture's selection are counted as not selected" selected
-check "reports have busy, idle, host and copy figures in every format" report
-check "every launch, copy and graph kernel has its region" all_launches
-check "runtime and driver calls with ids of their own are attributed alike" own_ids
-check "a program that ends by quick_exit keeps its kernels" quick
-check "kernels of late exit handlers are missing with a note" late
-check "kernels have the GPU's own durations" times
-check "200000 launches are kept at under 64 bytes each" many
-check "what is being collected when the program ends is kept" at_exit
-check "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
-check "a missing CUPTI leaves ranges, with a note" missing
-check "CUPTI can be switched off" off
-exit $failed
+ok "ways to have CUPTI work for less capture the same" levers
+ok "CUDA calls that can wait are recorded with their times" calls
+ok "allocations and frees have their regions" memory
+ok "devices have the attributes peaks are made of" devices
+ok "threads have names and marks are kept" names
+ok "launches left out by the capture's selection are counted as not selected" selected
+ok "reports have busy, idle, host and copy figures in every format" report
+ok "every launch, copy and graph kernel has its region" all_launches
+ok "runtime and driver calls with ids of their own are attributed alike" own_ids
+ok "a program that ends by quick_exit keeps its kernels" quick
+ok "kernels of late exit handlers are missing with a note" late
+ok "kernels have the GPU's own durations" times
+ok "200000 launches are kept at under 64 bytes each" many
+ok "what is being collected when the program ends is kept" at_exit
+ok "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
+ok "a missing CUPTI leaves ranges, with a note" missing
+ok "CUPTI can be switched off" off

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The injected library under ThreadSanitizer, 16 threads at a time.
-. tests/native.sh
+. "$(dirname "$0")/../native.sh"
 LIB=$PWD/build/tsan/libsonde_inject.so
 name="16 threads under ThreadSanitizer show no race"
 echo 'int main(void) { return 0; }' >"$TMP/probe.c"
@@ -34,10 +34,9 @@ gpu() {
 	}
 }
 
-check "$name" quiet pairs 5000 16 64
-check "320 short threads under ThreadSanitizer show no race" quiet faults threads 20
-check "new labels under ThreadSanitizer show no race" quiet faults labels 5000
-check "the CPU workload under ThreadSanitizer shows no race" quiet resnet_cpu 3
-CONFIG=buffer_bytes=1 check "a full ring under ThreadSanitizer shows no race" quiet pairs 20000 16 64
-check "GPU activity under ThreadSanitizer shows no race" gpu
-exit $failed
+ok "$name" quiet pairs 5000 16 64
+ok "320 short threads under ThreadSanitizer show no race" quiet faults threads 20
+ok "new labels under ThreadSanitizer show no race" quiet faults labels 5000
+ok "the CPU workload under ThreadSanitizer shows no race" quiet resnet_cpu 3
+CONFIG=buffer_bytes=1 ok "a full ring under ThreadSanitizer shows no race" quiet pairs 20000 16 64
+ok "GPU activity under ThreadSanitizer shows no race" gpu

@@ -1,20 +1,11 @@
 #!/usr/bin/env bash
 # torch.profiler traces: what sonde reports of real ones equals an independent reading (reading.py),
 # and compressed, packed and cut files give what they hold.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-SONDE=${SONDE:-build/sonde}
-TMP=${TMP:-$(mktemp -d)}
+. "$(dirname "$0")/../lib.sh"
 DATA=tests/data/kineto
-failed=0
 
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1"
-	failed=1
-}
 reading() { # KEY=VALUE… -- TRACE…
-	python3 tests/kineto/reading.py "$SONDE" "$@" report.labels=raw report.origins=off || failed=1
+	python3 tests/kineto/reading.py "$SONDE" "$@" report.labels=raw report.origins=off || : >"$TMP/.not_ok"
 }
 same() { # NAME A B: two inputs, one report
 	local name=$1 f n=0
@@ -22,13 +13,13 @@ same() { # NAME A B: two inputs, one report
 		n=$((n + 1))
 		"$SONDE" report "$f" --format csv >"$TMP/same$n" 2>"$TMP/err" || cat "$TMP/err"
 	done
-	if [ -s "$TMP/same1" ] && cmp -s "$TMP/same1" "$TMP/same2"; then ok "$name"; else not_ok "$name"; fi
+	if [ -s "$TMP/same1" ] && cmp -s "$TMP/same1" "$TMP/same2"; then pass "$name"; else not_ok "$name"; fi
 }
 says() { # NAME WORDS COMMAND…: its output, or what it says, has the words
 	local name=$1 words=$2
 	shift 2
 	"$@" >"$TMP/out" 2>&1
-	tr '\n' ' ' <"$TMP/out" | tr -s ' ' | grep -qF -- "$words" && ok "$name" || {
+	tr '\n' ' ' <"$TMP/out" | tr -s ' ' | grep -qF -- "$words" && pass "$name" || {
 		head -20 "$TMP/out"
 		not_ok "$name"
 	}
@@ -39,9 +30,9 @@ if command -v python3 >/dev/null; then
 	reading report.threads=own "$DATA"/*.gz "$DATA"/*.json
 	reading 'report.kineto.regions=[user_annotation,cpu_op]' "$DATA"/h200_train.json.gz "$DATA"/dlrm_two_ranks.tar.gz
 	reading 'report.kineto.regions=[user_annotation,cpu_op,python_function]' "$DATA"/h100__*.json.gz
-	python3 tests/kineto/proton.py "$SONDE" tests/data/proton/*.json || failed=1
+	python3 tests/kineto/proton.py "$SONDE" tests/data/proton/*.json || : >"$TMP/.not_ok"
 else
-	echo "skip kineto_reading: python3 is not installed"
+	skip kineto_reading "python3 is not installed"
 fi
 
 # --- files as people have them -----------------------------------------------------------------
@@ -93,7 +84,6 @@ if command -v sqlite3 >/dev/null; then
 	SONDE_NSYS=$PWD/tests/standin/nsys says nsys__with_export_it_is_exported "registered op" \
 		"$SONDE" report --export "$TMP/x.nsys-rep"
 else
-	echo "skip nsys__with_export_it_is_exported: sqlite3 is not installed"
+	skip nsys__with_export_it_is_exported "sqlite3 is not installed"
 fi
 SONDE_NSYS=$TMP/none says nsys__without_nsys_export_says_so "none" "$SONDE" report --export "$TMP/x.nsys-rep"
-exit "$failed"

@@ -10,4 +10,30 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
+/* A test that cannot run here: tests/run prints the reason, and fails a skip without one. */
+#define skip_because(why)                                                                          \
+	do {                                                                                       \
+		print_message("skip %s: %s\n", __func__, why);                                     \
+		skip();                                                                            \
+	} while (0)
+
+/* One test alone: `tests/run build NAME` puts its name here. */
+static inline void unit_filter(void)
+{
+	const char *name = getenv("SONDE_TEST");
+
+	if (name)
+		cmocka_set_test_filter(name);
+}
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, setup, teardown)                                             \
+	(unit_filter(), _cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof((tests)[0]), \
+				setup, teardown))
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                  \
+	(unit_filter(), _cmocka_run_group_tests(                                                   \
+				name, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown))
+
 #endif

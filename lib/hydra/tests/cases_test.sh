@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The recorded cases of the configuration language: every one passes.
-set -u
+. "$(dirname "$0")/../../../tests/lib.sh"
 cases=$PWD/$BUILD/tests/hydra_cases
 all=$TMP/recorded
 mkdir -p "$all"
@@ -12,10 +12,10 @@ bar() {
 	shift 2
 	out=$("$cases" --configs "$all/configs" "$@" 2>&1)
 	if [ "$(printf '%s\n' "$out" | tail -1)" = "$count passed, 0 failed" ]; then
-		echo "ok hydra_$name ($count of $count)"
+		pass "hydra_$name ($count of $count)"
 	else
 		printf '%s\n' "$out" | tail -20
-		echo "not ok hydra_$name: not $count of $count"
+		not_ok "hydra_$name: not $count of $count"
 	fi
 }
 
