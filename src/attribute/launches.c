@@ -33,6 +33,13 @@ const char *sonde_region_kind_mark(enum sonde_region_kind k)
 	return marks[k];
 }
 
+const char *sonde_outside_key(enum sonde_outside o)
+{
+	static const char *const keys[] = {"no_range_open", "two_threads", "no_host_call"};
+
+	return keys[o];
+}
+
 const char *sonde_outside_name(enum sonde_outside o)
 {
 	static const char *const names[] = {

@@ -88,6 +88,7 @@ enum sonde_outside {
 };
 #define SONDE_NR_OUTSIDE 3
 const char *sonde_outside_name(enum sonde_outside o); /* "no range open", … */
+const char *sonde_outside_key(enum sonde_outside o);  /* "no_range_open", … */
 
 /* Launches without a region, by thread: shown in the coverage notes. */
 struct sonde_stray {

@@ -179,6 +179,10 @@ int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 {
 	int rc = check_identity(v, region);
 
+	if (rc == 0 && sonde_invariant__number(region, "adopted_launches") >
+			       sonde_invariant__number(region, "kernel_count"))
+		rc = sonde_invariant__fail(v, "adopted_launches", "is more than kernel_count");
+
 	if (rc == 0)
 		rc = sonde_invariant__times(v, region);
 	return rc ? rc : check_kernels(v, region);

@@ -130,6 +130,25 @@ static int check_aggregate(
 	return rc;
 }
 
+/* Each launch outside has one cause, those of replayed ranges among them. */
+static int check_causes(struct sonde_validation *v, const json_t *c)
+{
+	const json_t *by = json_object_get(c, "unattributed_by"), *ranges = json_object_get(c, "ranges");
+	double outside = sonde_invariant__number(c, "launches_unattributed"), sum = 0;
+	const char *cause;
+	json_t *nr;
+
+	if (!by)
+		return 0;
+	if (ranges)
+		outside += sonde_invariant__number(ranges, "launches_unattributed");
+	json_object_foreach((json_t *)(uintptr_t)by, cause, nr) sum += json_number_value(nr);
+	if (sum != outside)
+		return sonde_invariant__fail(
+			v, "unattributed_by", "does not sum up to launches_unattributed");
+	return 0;
+}
+
 static int check_coverage(struct sonde_validation *v, const json_t *document)
 {
 	const json_t *c = json_object_get(document, "coverage");
@@ -155,6 +174,8 @@ static int check_coverage(struct sonde_validation *v, const json_t *document)
 		fabs(ns_in + ns_out - ns) > SONDE_TOLERANCE * ns)
 		return sonde_invariant__fail(
 			v, "gpu_time_ns_total", "is not attributed + unattributed");
+	if (check_causes(v, c))
+		return SONDE_ERR_FORMAT;
 	sonde_validation__leave(v, 1);
 	return 0;
 }

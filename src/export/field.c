@@ -101,6 +101,12 @@ static double imbalance(const struct sonde_report *r, const struct sonde_node *n
 	return r->is_aggregate && n->nr_scopes > 1 ? n->imbalance : NAN;
 }
 
+static double adopted(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->adopted ? (double)n->adopted : NAN;
+}
+
 const struct sonde_field sonde_fields[] = {
 	/* key, csv, head, number, form; exclusive, optional, in tables, timed, host only */
 	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, 0, 0, 0, 0, 1},
@@ -120,6 +126,8 @@ const struct sonde_field sonde_fields[] = {
 	{"streams", "streams", "streams", streams, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
 	{"share_pct", "share_pct", "share", share, SONDE_FIELD_PERCENT, 0, 0, 1, 1, 0},
 	{"imbalance", "imbalance", "imbal", imbalance, SONDE_FIELD_RATIO, 0, 1, 1, 1, 0},
+	{"adopted_launches", "adopted_launches", "adopted", adopted, SONDE_FIELD_COUNT, 0, 1, 0, 0,
+		0},
 };
 const size_t sonde_nr_fields = sizeof(sonde_fields) / sizeof(*sonde_fields);
 

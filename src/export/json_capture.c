@@ -149,6 +149,12 @@ static void coverage(struct sonde_json_export *x)
 
 	sonde_json_open(&x->w, "coverage", '{', false);
 	coverage_fields(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
+	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
+	sonde_json_open(&x->w, "unattributed_by", '{', true);
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		sonde_json_u64(
+			&x->w, sonde_outside_key((enum sonde_outside)i), l->tally.nr_outside_by[i]);
+	sonde_json_close(&x->w, '}');
 	sonde_json_open(&x->w, "threads", '[', false);
 	for (i = 0; i < l->strays.nr; i++) {
 		sonde_json_open(&x->w, NULL, '{', true);
@@ -170,6 +176,7 @@ static void coverage(struct sonde_json_export *x)
 static void selection(struct sonde_json_export *x)
 {
 	const struct sonde_selection *s = &x->tree->cells->selection;
+	size_t i;
 
 	sonde_json_open(&x->w, "selection", '{', false);
 	sonde_json__words(&x->w, "nvtx_include", s->nvtx_include);
@@ -180,6 +187,16 @@ static void selection(struct sonde_json_export *x)
 	sonde_json_z(&x->w, "threads", s->own_threads ? "own" : "adopt");
 	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
 	sonde_json__words(&x->w, "labels", s->labels);
+	sonde_json_open(&x->w, "label_rules", '[', false);
+	for (i = 0; i < x->tree->cells->label_rules.nr; i++) {
+		const struct sonde_label_rule *rule = &x->tree->cells->label_rules.at[i];
+
+		sonde_json_open(&x->w, NULL, '{', true);
+		sonde_json_str(&x->w, "rule", rule->text);
+		sonde_json_u64(&x->w, "labels_changed", rule->changed);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
 	sonde_json_close(&x->w, '}');
 }
 

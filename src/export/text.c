@@ -120,27 +120,56 @@ static void header(struct sonde_text_export *x)
 	sonde_buf_release(&line);
 }
 
-/* "; 5 outside any range (thread 466)": a thread without ranges is a frequent cause. */
-static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+/* "40 no host call in the export, 2 no range open": unless all are outside as one expects. */
+static void causes(const struct sonde_tally *t, struct sonde_buf *line)
 {
-	const struct sonde_cells *l = t->cells;
-	bool is_one = l->strays.nr == 1;
+	bool is_one = false;
 	size_t i, nr = 0;
 
-	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		is_one |= t->nr_outside_by[i] == t->nr_outside;
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++) {
+		if (!t->nr_outside_by[i] || (is_one && i == SONDE_OUTSIDE_NO_RANGE))
+			continue;
+		sonde_buf_puts(line, nr++ ? ", " : "");
+		if (!is_one)
+			sonde_buf_printf(line, "%" PRIu64 " ", t->nr_outside_by[i]);
+		sonde_buf_puts(line, sonde_outside_name((enum sonde_outside)i));
+	}
+}
+
+static void threads(const struct sonde_cells *l, struct sonde_buf *line)
+{
+	size_t i, nr = 0;
+
 	for (i = 0; i < l->strays.nr && nr < 4; i++) {
 		if (l->strays.at[i].thread == 0) /* the capture does not say */
 			continue;
 		sonde_buf_printf(line, "%s%" PRIu64,
-			nr	 ? ", "
-			: is_one ? " (thread "
-				 : " (threads ",
+			nr		   ? ", "
+			: l->strays.nr == 1 ? "thread "
+					   : "threads ",
 			l->strays.at[i].thread);
 		nr++;
 	}
 	if (i < l->strays.nr)
 		sonde_buf_printf(line, " and %zu more", l->strays.nr - i);
-	sonde_buf_puts(line, nr ? ")" : "");
+}
+
+/* "; 5 outside any range (thread 466)": why, and which threads had no range. */
+static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+{
+	struct sonde_buf why = {0}, who = {0};
+
+	causes(&t->cells->tally, &why);
+	threads(t->cells, &who);
+	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
+	if (why.n || who.n)
+		sonde_buf_printf(line, " (%s%s%s)", why.n ? why.p : "", why.n && who.n ? "; " : "",
+			who.n ? who.p : "");
+	line->failed |= why.failed | who.failed;
+	sonde_buf_release(&why);
+	sonde_buf_release(&who);
 }
 
 /* Whether a table of one kind is missing without an aggregate that includes it. */
@@ -176,6 +205,9 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	if (c.total_ns > 0)
 		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
 			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
+	if (t->cells->tally.nr_adopted && !is_ranges)
+		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges, adopted",
+			t->cells->tally.nr_adopted);
 	if (c.outside)
 		strays(t, c.outside, line);
 	if (c.not_selected)

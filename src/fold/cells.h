@@ -51,6 +51,7 @@ struct sonde_acc {
 struct sonde_cell {
 	uint32_t scope, place, kernel; /* kernel: string number */
 	uint64_t launches, copies;     /* copies: of the launches */
+	uint64_t adopted;	       /* of the launches: by threads without ranges of their own */
 	double time_ns, copy_ns, copy_bytes;
 	struct sonde_acc *acc; /* as many as its input's kit says */
 };

@@ -238,6 +238,7 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	if (rc)
 		return rc;
 	cell->launches++;
+	cell->adopted += launch->is_adopted;
 	cell->time_ns += isnan(t) ? 0 : t;
 	if (x->f.r->records.at[launch->record].kind == SONDE_RESULT_MEMCPY)
 		add_copy(x, cell, t);

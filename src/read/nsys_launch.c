@@ -150,19 +150,10 @@ static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
 
 int sonde_nsys__records(struct nsys_reader *r)
 {
-	uint64_t nr_unknown = 0;
 	size_t i;
 
-	for (i = 0; i < r->n.launches.nr; i++) {
+	for (i = 0; i < r->n.launches.nr; i++)
 		if (!add_record(r, &r->n.launches.at[i]))
 			return sonde_err_nomem(r->err);
-		nr_unknown += r->n.launches.at[i].call_ns == 0;
-	}
-	if (nr_unknown)
-		sonde_note(&r->n.r->notes,
-			"%s: the launching call of %llu kernels or copies is not in the trace: "
-			"they "
-			"lie outside all regions",
-			r->n.src->path, (unsigned long long)nr_unknown);
 	return 0;
 }

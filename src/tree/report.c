@@ -166,6 +166,7 @@ static void count_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
 	n->launches += c->launches;
 	n->time_ns += c->time_ns;
 	n->copies += c->copies;
+	n->adopted += c->adopted;
 	n->copy_ns += c->copy_ns;
 	n->copy_bytes += c->copy_bytes;
 	if (own) {

@@ -245,11 +245,27 @@ static void note_doubts(struct sonde_tree *t)
 			(unsigned long long)c->nr_untimed);
 }
 
+/* Which rules changed labels, and how many. */
+static void note_rules(struct sonde_tree *t)
+{
+	const struct sonde_label_rule *rule;
+	size_t i;
+
+	for (i = 0; i < t->cells->label_rules.nr; i++) {
+		rule = &t->cells->label_rules.at[i];
+		if (rule->changed)
+			sonde_note(&t->notes, "report.labels: '%.*s' changed %llu %s",
+				SONDE_STR_ARG(rule->text), (unsigned long long)rule->changed,
+				rule->changed == 1 ? "label" : "labels");
+	}
+}
+
 static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	int rc;
 
 	sonde_notes_add(&t->notes, &t->cells->notes);
+	note_rules(t);
 	sonde_cells_explain(t->cells, &t->notes);
 	t->fingerprint = fingerprint(&t->cells->selection, choice);
 	t->plans = sonde_calloc(1, sizeof(*t->plans));

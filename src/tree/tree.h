@@ -86,6 +86,7 @@ struct sonde_node {
 	uint32_t first_stream;
 	/* Copies among the launches, where the capture has them as such. */
 	uint64_t copies;
+	uint64_t adopted; /* launches by threads without ranges, in those of the one other thread */
 	double copy_ns, copy_bytes;
 	/* Of the range entries themselves: wall time and their thread's CPU time. */
 	double host_ns, cpu_ns;

@@ -129,7 +129,7 @@ process:100/device:0 A/A::A1 push_pop 2 2 500
 process:100/device:0 libA@registered op push_pop 1 1 200
 process:100/device:0 B push_pop 1 1 500
 process:100/device:0 worker loop push_pop 1 1 400
-process:100/device:0 overlap start_end 3 3 1200
+process:100/device:0 overlap@@ start_end 3 3 1200
 process:200/device:0 A push_pop 1 1 600
 process:200/device:0 never closed push_pop 1 1 50
 7 9
