@@ -325,7 +325,13 @@ static void test_ncu_rep__time_grows_with_the_size_whatever_there_is_much_of(voi
 	for (i = 0; i < NR_HOSTILE; i++) {
 		double few = seconds_to_read(hostile[i].make, 10000);
 		double many = seconds_to_read(hostile[i].make, 80000);
+		int again;
 
+		/* A busy machine slows one of the two: what is squared is so every time. */
+		for (again = 0; again < 3 && many > 0.1 && many > 24 * few; again++) {
+			few = seconds_to_read(hostile[i].make, 10000);
+			many = seconds_to_read(hostile[i].make, 80000);
+		}
 		/* 8 times as much; squared it would be 64 times. */
 		if (many > 0.1 && many > 24 * few)
 			fail_msg("%s: 10,000 take %.3f s, 80,000 %.3f s", hostile[i].name, few,
