@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/run_int.h"
+#include "cli/run_shorthand.h"
 #include "cli/split.h"
 
 #include <stdarg.h>
@@ -11,7 +12,9 @@
 
 /* What the command line said. */
 struct request {
-	struct sonde_args own; /* operands: the overrides */
+	struct sonde_args own; /* operands: overrides */
+	struct sonde_run_shorthand shorthand;
+	struct sonde_argv overrides; /* of both; an operand counts where both say something */
 	struct sonde_word_list dirs;
 	const char *name, *chip;
 	bool is_dry, is_quiet, is_multirun;
@@ -21,6 +24,18 @@ struct request {
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
+		{'o', "out", "DIR", "the run directory (hydra.run.dir)", SONDE_OPTION_WORD,
+			&q->shorthand.out},
+		{0, "ncu", NULL, "run Nsight Compute (pipeline.ncu.enable=true)", SONDE_OPTION_FLAG,
+			&q->shorthand.has_ncu},
+		{0, "nsys", NULL, "run Nsight Systems (pipeline.nsys.enable=true)",
+			SONDE_OPTION_FLAG, &q->shorthand.has_nsys},
+		{0, "nvtx-include", "EXPR",
+			"only these regions: profile them with --ncu, else show them",
+			SONDE_OPTION_WORDS, &q->shorthand.nvtx_include},
+		{0, "metrics", "LIST",
+			"only these metrics: collect them with --ncu, else show them",
+			SONDE_OPTION_LIST, &q->shorthand.metrics},
 		{0, "config-dir", "DIR", "a folder of config files, searched first",
 			SONDE_OPTION_WORDS, &q->dirs},
 		{0, "config-name", "NAME", "the main config file (config)", SONDE_OPTION_WORD,
@@ -39,18 +54,18 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as "
 		"the\n"
 		"configuration says, and reports by NVTX region. Everything goes to one run\n"
-		"directory: tmp/profile-output/TIME, or DIR with hydra.run.dir=DIR. Without\n"
-		"COMMAND the configured workload runs.\n"
+		"directory: tmp/profile-output/TIME, or DIR with -o DIR. Without COMMAND the\n"
+		"configured workload runs. Without --ncu and --nsys it is a native capture: "
+		"times,\n"
+		"and hardware counters where this machine permits it (counters=off|basic|full).\n"
 		"Exit status: the program's; 125 when it or a profiler could not be started; 1 "
 		"when\n"
 		"profiling failed though the program did well.",
 		options, sizeof(options) / sizeof(*options),
 		{{"counters by region, one capture with kernel replay, into out/",
-			 "sonde run hydra.run.dir=out pipeline.ncu.enable=true -- ./train --steps "
-			 "1"},
+			 "sonde run -o out --ncu -- ./train --steps 1"},
 			{"only what runs inside decode..., and its plan first",
-				"sonde run -n pipeline.ncu.enable=true "
-				"\"pipeline.ncu.ncu_cli.nvtx.include=['decode*']\" -- ./serve"}}};
+				"sonde run -n --ncu --nvtx-include 'decode*' -- ./serve"}}};
 	int nr_own = sonde_split(&usage, argc, argv);
 	int rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
 	struct sonde_sink out;
@@ -64,14 +79,32 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		return rc ? rc : 1;
 	}
 	q->program = argv + nr_own;
-	if (nr_own < argc && strcmp(argv[nr_own], "--") == 0)
-		q->program++;
-	return 0;
+	if (nr_own == argc || strcmp(argv[nr_own], "--") != 0)
+		return 0;
+	q->program++;
+	return *q->program ? 0
+			   : sonde_err_set(err, SONDE_ERR_USAGE,
+				     "no program behind `--`: name one, or leave `--` out to run "
+				     "the configured workload");
+}
+
+/* Everything that is an override, in the order in which it counts. */
+static int gather_overrides(struct request *q, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < q->own.operands.nr; i++)
+		q->is_multirun |= strcmp(q->own.operands.at[i], "hydra.mode=MULTIRUN") == 0;
+	sonde_run_shorthand_add(&q->overrides, &q->shorthand, q->is_multirun);
+	for (i = 0; i < q->own.operands.nr; i++)
+		sonde_argv_add(&q->overrides, q->own.operands.at[i]);
+	return q->overrides.failed ? sonde_err_nomem(err) : 0;
 }
 
 static struct sonde_run_request request_of(const struct request *q)
 {
-	struct sonde_run_request out = {.overrides = {q->own.operands.at, q->own.operands.nr},
+	return (struct sonde_run_request){
+		.overrides = {(const char *const *)q->overrides.words.at, q->overrides.words.nr},
 		.dirs = {q->dirs.at, q->dirs.nr},
 		.name = q->name,
 		.chip = q->chip,
@@ -79,12 +112,6 @@ static struct sonde_run_request request_of(const struct request *q)
 		.is_quiet = q->is_quiet,
 		.is_multirun = q->is_multirun,
 		.program = q->program};
-	size_t i;
-
-	for (i = 0; i < out.overrides.nr; i++)
-		if (strcmp(out.overrides.at[i], "hydra.mode=MULTIRUN") == 0)
-			out.is_multirun = true;
-	return out;
 }
 
 static int run_once(
@@ -108,6 +135,8 @@ int sonde_cmd_run(int argc, char **argv)
 	struct sonde_err err = {0};
 	int rc = parse(&words, argc, argv, &err), status = 0;
 
+	if (rc == 0)
+		rc = gather_overrides(&words, &err);
 	q = request_of(&words);
 	if (rc == 0)
 		rc = sonde_run_config_open(&config, &q, &err);
@@ -118,6 +147,8 @@ int sonde_cmd_run(int argc, char **argv)
 				       : run_once(config, &q, &err);
 	sonde_run_config_free(config);
 	sonde_args_release(&words.own);
+	sonde_run_shorthand_release(&words.shorthand);
+	sonde_argv_release(&words.overrides);
 	sonde_vec_release(&words.dirs);
 	return status;
 }

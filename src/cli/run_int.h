@@ -46,12 +46,13 @@ struct sonde_run {
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	const char *chip;     /* --chip, NULL = the GPU here */
 	bool is_dry, is_quiet;
-	int status;				     /* of the program: the first that is not 0 */
-	bool is_stopped;			     /* by a signal: no further stage */
-	bool has_failed;			     /* a capture is not what was asked for */
-	bool is_broken;				     /* a stage could not be done */
+	int status;	 /* of the program: the first that is not 0 */
+	bool is_stopped; /* by a signal: no further stage */
+	bool has_failed; /* a capture is not what was asked for */
+	bool is_broken;	 /* a stage could not be done */
+	bool has_page;	 /* report.html is in the run directory */
 	size_t nr_ncu, nr_nsys, nr_native, nr_torch, nr_looks; /* captures made */
-	struct sonde_notes notes;		     /* for the report */
+	struct sonde_notes notes;			       /* for the report */
 	struct sonde_argv program_words, env_words;
 	struct sonde_argv recorded_words; /* the program's words as files may hold them */
 	struct sonde_arena arena;

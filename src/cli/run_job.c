@@ -209,6 +209,21 @@ static int run_bare(struct sonde_run *r, const struct sonde_err *why)
 	return 0;
 }
 
+/* Where to look, the page last. */
+static void say_where(const struct sonde_run *r, bool is_last)
+{
+	if (!is_last && r->dir.is_first)
+		sonde_say("the last of the %u ranks to end writes the report; `sonde report %s` "
+			  "makes one at any time",
+			r->dir.rank.size, r->dir.path);
+	if (r->status == SONDE_STATUS_NOT_STARTED && r->is_broken)
+		return; /* nothing ran */
+	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
+		r->dir.path);
+	if (r->has_page)
+		sonde_say("open %s/report.html", r->dir.path);
+}
+
 int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
 {
 	bool is_last;
@@ -237,12 +252,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 	}
 	end_facts(facts);
 	fflush(stdout);
-	if (!is_last && r->dir.is_first)
-		sonde_say("the last of the %u ranks to end writes the report; `sonde report %s` "
-			  "makes one at any time",
-			r->dir.rank.size, r->dir.path);
-	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
-		r->dir.path);
+	say_where(r, is_last);
 	return rc;
 }
 

@@ -117,7 +117,7 @@ static int check_program(const struct sonde_run *r, struct sonde_err *err)
 	char path[1024];
 
 	/* A path below another directory is looked up when the program is started there. */
-	if (r->is_dry || (r->set.workload_dir && strchr(name, '/')) || sonde_tool_find(path, name))
+	if ((r->set.workload_dir && strchr(name, '/')) || sonde_tool_find(path, name))
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
 		strchr(name, '/') ? ", or not executable" : " in PATH");
@@ -168,6 +168,25 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
+/* What was asked of Nsight Compute counts only when it runs. */
+static void warn_of_unused(const struct sonde_run *r, const struct sonde_run_request *q)
+{
+	size_t i;
+
+	for (i = 0; i < q->overrides.nr && !r->set.ncu_enable; i++) {
+		struct sonde_str value,
+			key = sonde_str_cut(sonde_str_from(q->overrides.at[i]), '=', &value);
+
+		if (!sonde_str_starts(key, "pipeline.ncu.") ||
+			sonde_str_is(key, "pipeline.ncu.enable"))
+			continue;
+		sonde_say("%.*s has no effect, as Nsight Compute does not run: add --ncu "
+			  "(pipeline.ncu.enable=true)",
+			SONDE_STR_ARG(key));
+		return;
+	}
+}
+
 int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err)
 {
@@ -186,6 +205,8 @@ int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 		rc = choose_program(r, config, q->program, err);
 	if (rc == 0)
 		rc = choose_dir(r, err);
+	if (rc == 0)
+		warn_of_unused(r, q);
 	return rc ? rc : sonde_run_check_report(r, err);
 }
 

@@ -41,6 +41,16 @@ static int write_markdown(struct sonde_run *r, const struct sonde_tree *t,
 	return sonde_sink_close(&out, err);
 }
 
+/* The page is what people look for: at the top of the run directory, as the same file. */
+static void raise_page(struct sonde_run *r, const char *dir)
+{
+	const char *from = sonde_arena_printf(&r->arena, "%s/report.html", dir).p,
+		   *to = sonde_run_path(r, "report.html");
+
+	r->has_page = from && to && access(from, R_OK) == 0 &&
+		      (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
+}
+
 static int export_all(struct sonde_run *r, const struct sonde_tree *t,
 	struct sonde_export_options *o, const char *dir, bool is_shown, struct sonde_err *err)
 {
@@ -50,6 +60,7 @@ static int export_all(struct sonde_run *r, const struct sonde_tree *t,
 		rc = write_markdown(r, t, o, err);
 	if (rc || !is_shown)
 		return rc;
+	raise_page(r, dir);
 	o->width = sonde_terminal_width();
 	o->is_coloured = sonde_terminal_is_coloured(SONDE_COLOUR_AUTO);
 	o->max_kernels = 0;
@@ -114,8 +125,8 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 		rc = sonde_nvtx_filter_build(
 			&ranges, s.fold.selection.nvtx_include, s.fold.selection.nvtx_exclude, err);
 	if (rc == 0)
-		rc = sonde_kernel_filter_build(
-			&kernels, s.fold.selection.kernel_include, s.fold.selection.kernel_exclude, err);
+		rc = sonde_kernel_filter_build(&kernels, s.fold.selection.kernel_include,
+			s.fold.selection.kernel_exclude, err);
 	sonde_nvtx_filter_free(ranges);
 	sonde_kernel_filter_free(kernels);
 	sonde_settings_release(&s);

@@ -101,7 +101,7 @@ static bool lock_device(const struct process *p)
 
 	snprintf(path, sizeof(path), "%s/.sampler-%s-%s", p->spec->dir, p->host,
 		p->uuid[0] ? p->uuid : "gpu");
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	/* Where files cannot be locked CUPTI decides: it lets one sample at a time. */
 	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		if (!has_told)

@@ -135,7 +135,7 @@ int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
 		return sonde_err_nomem(err);
 	f->s = s;
 	snprintf(f->path, sizeof(f->path), "%s", path);
-	f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+	f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (f->fd < 0) {
 		int rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
 
