@@ -5,9 +5,13 @@
 
 const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_SM] = {{{"sm__throughput" PEAK, "SM %"}}, true},
+	[SONDE_ROLE_SM_ACTIVE] = {{{"sm__cycles_active" PEAK, "SM act %"}}, true},
+	[SONDE_ROLE_TENSOR] = {{{"sm__pipe_tensor_cycles_active" PEAK, "Tensor %"}}, true},
+	[SONDE_ROLE_ISSUE] = {{{"sm__inst_executed" PEAK, "Issue %"}}, false},
 	[SONDE_ROLE_MEMORY] = {{{"gpu__compute_memory_throughput" PEAK, "Mem %"},
 				       {"gpu__dram_throughput" PEAK, "DRAM %"},
-				       {"dram__throughput" PEAK, "DRAM %"}},
+				       {"dram__throughput" PEAK, "DRAM %"},
+				       {"dram__bytes.sum.pct_of_peak_sustained_elapsed", "DRAM %"}},
 		true},
 	[SONDE_ROLE_OCCUPANCY] = {{{"sm__warps_active" ACTIVE, "Occ %"}}, true},
 	[SONDE_ROLE_L2] = {{{"lts__throughput" PEAK, "L2 %"}}, false},

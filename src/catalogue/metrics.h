@@ -32,8 +32,11 @@
 
 enum sonde_metric_role {
 	SONDE_ROLE_SM,		   /* how busy the multiprocessors are, % of peak */
+	SONDE_ROLE_SM_ACTIVE,	   /* how much of the time they had work at all */
+	SONDE_ROLE_TENSOR,	   /* how busy the tensor cores are, % of peak */
 	SONDE_ROLE_MEMORY,	   /* the whole memory system where it was measured, else DRAM */
 	SONDE_ROLE_OCCUPANCY,	   /* warps there were, % of what an SM can hold */
+	SONDE_ROLE_ISSUE,	   /* instructions, % of what the SMs can issue */
 	SONDE_ROLE_L2,
 	SONDE_ROLE_L1,
 	SONDE_ROLE_OCCUPANCY_MOST, /* what the launch configuration allows of it */
@@ -43,7 +46,7 @@ enum sonde_metric_role {
 	SONDE_NR_ROLES,
 };
 
-#define SONDE_ROLE_METRICS 3 /* at most that many can play one */
+#define SONDE_ROLE_METRICS 4 /* at most that many can play one */
 
 struct sonde_role_metric {
 	const char *name;

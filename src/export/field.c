@@ -193,6 +193,8 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 {
 	bool is_least = f->v == f->low;
 
+	if (f->quality == SONDE_QUALITY_SAMPLED && !isnan(f->v))
+		return "~";
 	if (isnan(f->v) || f->low == f->high) /* bounds that meet leave no doubt */
 		return "";
 	if (f->quality == SONDE_QUALITY_APPROX ||

@@ -10,7 +10,7 @@
 /*
  * How a figure was made, in one letter: e exact, a approximate, u an upper and l
  * a lower bound, x and y a bound and an approximation whose limits meet (no
- * mark), c constant, s statistic, t one of launches that differ. Upper case: by the column's second
+ * mark), c constant, s statistic, t one of launches that differ, p sampled. Upper case: by the column's second
  * method. For methods beyond it the matrix has their numbers.
  */
 static char mark_of(const struct sonde_figure *f)
@@ -26,6 +26,8 @@ static char mark_of(const struct sonde_figure *f)
 		c = 'c';
 	else if (f->quality == SONDE_QUALITY_STAT)
 		c = *mark ? 't' : 's';
+	else if (f->quality == SONDE_QUALITY_SAMPLED)
+		c = 'p';
 	return f->method == 1 ? (char)(c - 'a' + 'A') : c;
 }
 

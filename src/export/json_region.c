@@ -52,6 +52,8 @@ static void ranges(struct sonde_json_export *x)
 		sonde_json_open_str(&x->w, x->tree->columns.at[i].name, '{', true);
 		sonde_json_number(&x->w, "low", f->low);
 		sonde_json_number(&x->w, "high", f->high);
+		if (!isnan(f->error))
+			sonde_json_number(&x->w, "error", f->error);
 		sonde_json_close(&x->w, '}');
 	}
 	if (is_open)

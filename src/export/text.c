@@ -322,6 +322,10 @@ static void legend(struct sonde_text_export *x)
 	if (x->has_bound)
 		wrapped(x, is_utf8 ? "\u2264 " : "<= ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));
+	if (x->has_sampled)
+		wrapped(x, "~ ",
+			SONDE_STR("sampled while the program ran undisturbed; ± is the 95 % "
+				  "interval"));
 	if (x->has_cut)
 		wrapped(x, is_utf8 ? "\u2026 " : "... ",
 			SONDE_STR("long words are cut; --format json has them whole"));

@@ -12,9 +12,9 @@ struct sonde_text_export {
 	struct sonde_figures figures;
 	struct sonde_buf cell;		      /* scratch */
 	struct sonde_buf dropped;	      /* heads of columns there was no room for */
-	bool has_approx, has_bound, has_stat; /* a mark was printed */
-	uint8_t approx_set, bound_set,
-		stat_set;      /* of the table now made: metrics with a mark, a bit each */
+	bool has_approx, has_bound, has_stat, has_sampled; /* a mark was printed */
+	uint8_t approx_set, bound_set, stat_set,
+		sampled_set;   /* of the table now made: metrics with a mark, a bit each */
 	bool has_cut;	       /* words were printed cut */
 	uint8_t cut_set;       /* of the table now made: metrics with such words */
 	const char *hint_head; /* of the table now printed; NULL = none */

@@ -4,6 +4,8 @@
 #include "base/escape.h"
 #include "base/number.h"
 
+#include <math.h>
+
 #define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
 #define MOST_WORDS 24 /* of a metric whose values are words */
 #define DROP	   5  /* metrics go before what tables always have; words before numbers */
@@ -45,10 +47,17 @@ void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t
 				x->approx_set |= (uint8_t)(1u << i);
 			else if (*mark && f->quality == SONDE_QUALITY_STAT)
 				x->stat_set |= (uint8_t)(1u << i);
+			else if (*mark && f->quality == SONDE_QUALITY_SAMPLED)
+				x->sampled_set |= (uint8_t)(1u << i);
 			else if (*mark)
 				x->bound_set |= (uint8_t)(1u << i);
 			sonde_buf_puts(&x->cell, mark);
 			sonde_number_human(&x->cell, f->v, x->tree->columns.at[c].unit);
+			if (!isnan(f->error) && !isnan(f->v)) {
+				sonde_buf_puts(&x->cell, x->options->is_utf8 ? "±" : "+-");
+				sonde_number_human(
+					&x->cell, f->error, x->tree->columns.at[c].unit);
+			}
 		}
 		sonde_text__put(x, t, style);
 	}

@@ -94,9 +94,10 @@ static int print_table(
 		x->has_approx |= x->approx_set >> i & 1;
 		x->has_bound |= x->bound_set >> i & 1;
 		x->has_stat |= x->stat_set >> i & 1;
+		x->has_sampled |= x->sampled_set >> i & 1;
 		x->has_cut |= x->cut_set >> i & 1;
 	}
-	x->approx_set = x->bound_set = x->stat_set = x->cut_set = 0;
+	x->approx_set = x->bound_set = x->stat_set = x->sampled_set = x->cut_set = 0;
 	return rc;
 }
 

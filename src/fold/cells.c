@@ -1,4 +1,5 @@
 #include "fold/fold_int.h"
+#include "fold/sampled.h"
 
 #include "base/alloc.h"
 
@@ -142,6 +143,9 @@ void sonde_cells_free(struct sonde_cells *c)
 
 	if (!c)
 		return;
+	for (i = 0; i < c->sampled.nr; i++)
+		sonde_sampled_free(c->sampled.at[i]);
+	sonde_vec_release(&c->sampled);
 	sonde_cells__shed(c);
 	sonde_arena_release(&c->arena);
 	for (i = 0; i < c->parts.nr; i++)

@@ -54,6 +54,8 @@ struct sonde_cell {
 	uint64_t adopted;	       /* of the launches: by threads without ranges of their own */
 	double time_ns, copy_ns, copy_bytes;
 	struct sonde_acc *acc; /* as many as its input's kit says */
+	uint32_t sampled;      /* number in `sampled`, SONDE_NONE = there are no samples of it … */
+	uint32_t class;	       /* … and which class it is there */
 };
 
 /*
@@ -102,6 +104,7 @@ struct sonde_scope_sum {
 };
 
 struct sonde_timeline; /* timeline.h */
+struct sonde_sampled;  /* sampled.h */
 
 struct sonde_cells {
 	struct sonde_selection selection;
@@ -134,6 +137,7 @@ struct sonde_cells {
 	struct sonde_str damage; /* … and what was wrong with the first */
 	struct sonde_notes notes; /* of reading */
 	struct sonde_timeline *timeline; /* NULL: not kept */
+	SONDE_VEC(struct sonde_sampled *) sampled; /* by device that was sampled */
 	struct sonde_arena arena;
 	SONDE_VEC(struct sonde_cells *) parts; /* private: whose memory united cells borrow */
 };

@@ -18,6 +18,9 @@ struct sonde_choice {
 	bool no_aggregate;
 };
 
+/* Whether tables show it when nobody chose metrics. */
+bool sonde_choice_is_headline(struct sonde_str metric);
+
 /* What a choice is made from. */
 struct sonde_offer {
 	const struct sonde_map *metrics; /* by number */

@@ -19,16 +19,22 @@ const char *const sonde_tensor_patterns[SONDE_NR_TENSOR] = {
 
 static const char pseudo_section[] = "section0"; /* Nsight's name for metrics given by --metrics */
 
-/* With nothing named: all but device facts, or only the usual columns. */
-static bool is_wanted(struct sonde_str name, bool headline_only)
+bool sonde_choice_is_headline(struct sonde_str metric)
 {
 	size_t i, k;
 
-	for (i = 0; headline_only && i < SONDE_NR_ROLES; i++)
+	for (i = 0; i < SONDE_NR_ROLES; i++)
 		for (k = 0; sonde_metric_roles[i].is_headline && k < SONDE_ROLE_METRICS; k++)
-			if (sonde_metric_roles[i].at[k].name && sonde_str_is(name, sonde_metric_roles[i].at[k].name))
+			if (sonde_metric_roles[i].at[k].name &&
+				sonde_str_is(metric, sonde_metric_roles[i].at[k].name))
 				return true;
-	return !headline_only && !sonde_rule_for(name)->on_request;
+	return false;
+}
+
+/* With nothing named: all but device facts, or only the usual columns. */
+static bool is_wanted(struct sonde_str name, bool headline_only)
+{
+	return headline_only ? sonde_choice_is_headline(name) : !sonde_rule_for(name)->on_request;
 }
 
 static void mark_section(const struct sonde_offer *from, const struct sonde_section *s, bool *wanted)

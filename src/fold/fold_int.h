@@ -10,6 +10,8 @@
  *   idle.c           … idle time inside entries
  *   streams.c        … what each stream did
  *   timeline.c       … single events
+ *   unmixing.c       … what samples of the device told of them
+ *   sampled.c        reading that off cells
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
  *   unite.c          parts → cells
@@ -41,6 +43,8 @@ int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err);
 /* Fills in the times of the visits. */
 int sonde_fold__times(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
+/* Splits samples among the cells, where the device was sampled. */
+int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err);
 
 /* A copy that lives as long as the cells; {NULL, 0} stays as it is. False: no memory. */
 bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text);

@@ -4,6 +4,7 @@
  */
 #include "fold/fold_int.h"
 
+#include "base/alloc.h"
 #include "read/folder_in.h"
 
 #include <sys/stat.h>
@@ -40,12 +41,14 @@ static int add_part(struct opening *o, struct sonde_cells *part, struct sonde_er
 	return 0;
 }
 
-static int read_capture(struct opening *o, const char *path, struct sonde_err *err)
+/* Several files are one input when they cannot be told apart: see read_native. */
+static int read_captures(
+	struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
 {
 	struct sonde_records *records = NULL;
 	struct sonde_launches *launches = NULL;
 	struct sonde_cells *part = NULL;
-	int rc = sonde_records_open_with(&records, &path, 1, &o->request->read, err);
+	int rc = sonde_records_open_with(&records, paths, nr, &o->request->read, err);
 
 	if (rc == 0)
 		rc = sonde_launches_build(&launches, records, &o->request->selection, err);
@@ -56,16 +59,63 @@ static int read_capture(struct opening *o, const char *path, struct sonde_err *e
 	return rc ? rc : add_part(o, part, err);
 }
 
+static int read_capture(struct opening *o, const char *path, struct sonde_err *err)
+{
+	return read_captures(o, &path, 1, err);
+}
+
+/* Whether a sampler of ours wrote it: its name says so. */
+static bool is_samples(const char *path)
+{
+	struct sonde_str name = sonde_str_from(path);
+	size_t at;
+
+	while ((at = sonde_str_find(name, '/')) < name.n)
+		name = (struct sonde_str){name.p + at + 1, name.n - at - 1};
+	return sonde_str_starts(name, "samples-") && sonde_str_ends(name, ".sonde");
+}
+
+/*
+ * Samples are of a device, and whatever ran there is in them: they are split among the launches of
+ * all processes of their directory, so these are folded together. Fills `taken` for those read.
+ */
+static int read_sampled(
+	struct opening *o, const struct sonde_paths *all, bool *taken, struct sonde_err *err)
+{
+	const char **native = sonde_calloc(all->at.nr + 1, sizeof(*native));
+	size_t i, nr = 0, nr_samples = 0;
+	int rc = 0;
+
+	if (!native)
+		return sonde_err_nomem(err);
+	for (i = 0; i < all->at.nr; i++) {
+		nr_samples += is_samples(all->at.at[i]);
+		if (sonde_str_ends(sonde_str_from(all->at.at[i]), ".sonde"))
+			native[nr++] = all->at.at[i];
+	}
+	if (nr_samples && nr > nr_samples)
+		rc = read_captures(o, native, nr, err);
+	for (i = 0; nr_samples && nr > nr_samples && i < all->at.nr && rc == 0; i++)
+		taken[i] = sonde_str_ends(sonde_str_from(all->at.at[i]), ".sonde");
+	sonde_free(native);
+	/* One that cannot be read at all is found out, and left out, file by file. */
+	return rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
+}
+
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
 {
 	struct sonde_arena arena = {0};
 	struct sonde_paths all = {0};
 	size_t i, nr = o->out->at.nr;
+	bool *taken;
 	int rc = sonde_folder__expand(&all, path, &arena, &o->pending, err), one = 0;
 
+	taken = rc == 0 ? sonde_calloc(all.at.nr + 1, sizeof(*taken)) : NULL;
+	if (rc == 0)
+		rc = taken ? read_sampled(o, &all, taken, err) : sonde_err_nomem(err);
 	for (i = 0; i < all.at.nr && rc == 0; i++) {
-		one = read_capture(o, all.at.at[i], err);
+		one = taken[i] ? 0 : read_capture(o, all.at.at[i], err);
 		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
 			sonde_note(&o->pending, "%s; it is left out", err->msg);
 		else
@@ -75,6 +125,7 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 		sonde_notes_add(&o->out->at.at[o->out->at.nr - 1]->notes, &o->pending);
 	sonde_notes_release(&o->pending);
 	o->pending = (struct sonde_notes){0};
+	sonde_free(taken);
 	sonde_vec_release(&all.at);
 	sonde_arena_release(&arena);
 	return rc ? rc : o->out->at.nr > nr ? 0 : one;

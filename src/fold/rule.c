@@ -61,7 +61,7 @@ static const struct sonde_rule rules[] = {
 
 const char *sonde_quality_name(enum sonde_quality q)
 {
-	static const char *const names[] = {"exact", "approx", "bound", "const", "stat"};
+	static const char *const names[] = {"exact", "approx", "bound", "const", "stat", "sampled"};
 
 	return names[q];
 }

@@ -24,6 +24,7 @@ enum sonde_quality {
 	SONDE_QUALITY_BOUND,  /* ≤ or ≥: the true value is not recoverable */
 	SONDE_QUALITY_CONST,  /* the same in every launch */
 	SONDE_QUALITY_STAT,   /* most frequent value; the smallest and largest beside it */
+	SONDE_QUALITY_SAMPLED, /* ~ from samples of the device, with an error */
 };
 const char *sonde_quality_name(enum sonde_quality q); /* "exact", "approx", … */
 

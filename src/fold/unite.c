@@ -434,10 +434,15 @@ static bool move_cells(struct uniting *u, struct moving *p)
 	bool *is_fact = is_translated(p->text_of, from->texts.nr)
 				? find_facts(u, &from->metric_names)
 				: NULL;
+	uint32_t first = (uint32_t)to->sampled.nr;
 	size_t i;
 
-	if (!sonde_vec_reserve(&to->cells, to->cells.nr + from->cells.nr + 1) || u->arena.failed)
+	if (!sonde_vec_reserve(&to->cells, to->cells.nr + from->cells.nr + 1) ||
+		!sonde_vec_reserve(&to->sampled, first + from->sampled.nr + 1) || u->arena.failed)
 		return false;
+	for (i = 0; i < from->sampled.nr; i++)
+		to->sampled.at[to->sampled.nr++] = from->sampled.at[i];
+	from->sampled.nr = 0; /* they have moved */
 	for (i = 0; i < from->cells.nr; i++) {
 		struct sonde_cell *cell = &to->cells.at[to->cells.nr++];
 
@@ -447,6 +452,7 @@ static bool move_cells(struct uniting *u, struct moving *p)
 		cell->scope = p->m.scope_of[cell->scope];
 		cell->place = p->m.place_of[cell->place];
 		cell->kernel = p->m.string_of[cell->kernel];
+		cell->sampled += cell->sampled == SONDE_NONE ? 0 : first;
 	}
 	return true;
 }

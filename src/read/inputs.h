@@ -79,6 +79,8 @@ struct sonde_read_options {
 };
 
 bool sonde_input_has(const struct sonde_input *in, uint32_t metric);
+/* An attribute of a device by name, NaN when it is not known. */
+double sonde_device_attribute(const struct sonde_device *d, const char *name);
 /* Notes inputs that look like the same capture: their launches are counted twice. */
 void sonde_inputs_note_doubled(struct sonde_notes *notes, const struct sonde_input *inputs,
 	const struct sonde_process *processes, size_t nr_processes);

@@ -227,6 +227,16 @@ bool sonde_input_has(const struct sonde_input *in, uint32_t metric)
 	return metric < in->has.nr && in->has.at[metric];
 }
 
+double sonde_device_attribute(const struct sonde_device *d, const char *name)
+{
+	size_t i;
+
+	for (i = 0; d && i < d->nr_attributes; i++)
+		if (sonde_str_is(d->attributes[i].name, name))
+			return d->attributes[i].value;
+	return NAN;
+}
+
 uint32_t sonde_input_metric(
 	const struct sonde_records *r, const struct sonde_input *in, const char *name)
 {

@@ -4,6 +4,7 @@
  * Named ones exactly; with neither metrics nor sections named, everything the
  * capture measured, without device facts and their kin.
  */
+#include "fold/sampled.h"
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"
@@ -138,8 +139,48 @@ static int add_columns(struct sonde_tree *t, const bool *wanted, struct sonde_er
 		c = sonde_vec_push(&t->columns);
 		if (!c || !sonde_plans_add(t->plans, i))
 			return sonde_err_nomem(err);
-		*c = (struct sonde_column){.metric = i, .name = names->keys[i]};
+		*c = (struct sonde_column){
+			.metric = i, .sampled = SONDE_NONE, .name = names->keys[i]};
 		c->unit = sonde_metric_unit(c->name);
+	}
+	return 0;
+}
+
+static bool is_sampled_wanted(const struct sonde_choice *choice,
+	const struct sonde_name_filter *metrics, struct sonde_str name)
+{
+	if (choice->metrics.nr && !choice->metrics_by_default)
+		return sonde_name_filter_takes(metrics, name);
+	if (choice->sections.nr && !choice->sections_by_default)
+		return false;
+	/* The limiter asks for issue slots too. */
+	return !choice->headline_only || sonde_choice_is_headline(name) ||
+	       sonde_str_is(name, sonde_metric_roles[SONDE_ROLE_ISSUE].at[0].name);
+}
+
+/* Sampled metrics have columns of their own, or share that of the same metric of other inputs. */
+static int add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
+	const struct sonde_name_filter *metrics, struct sonde_err *err)
+{
+	size_t i, k, nr = t->columns.nr;
+
+	for (i = 0; i < sonde_nr_sampled_metrics; i++) {
+		struct sonde_str name = sonde_str_from(sonde_sampled_metrics[i].name);
+		struct sonde_column *c = NULL;
+
+		if (!sonde_sampled_is_there(t->cells, i) ||
+			!is_sampled_wanted(choice, metrics, name))
+			continue;
+		for (k = 0; k < nr && !c; k++)
+			c = sonde_str_eq(t->columns.at[k].name, name) ? &t->columns.at[k] : NULL;
+		if (!c) {
+			c = sonde_vec_push(&t->columns);
+			if (!c)
+				return sonde_err_nomem(err);
+			*c = (struct sonde_column){.metric = SONDE_NONE, .name = name};
+			c->unit = sonde_metric_unit(name);
+		}
+		c->sampled = (uint32_t)i;
 	}
 	if (t->columns.nr)
 		qsort(t->columns.at, t->columns.nr, sizeof(*t->columns.at), by_column_name);
@@ -283,7 +324,8 @@ static void note_gaps(struct sonde_tree *t)
 		for (i = 0; i < t->columns.nr; i++) {
 			uint32_t metric = t->columns.at[i].metric;
 
-			if (!sonde_input_has(in, metric) || c->kits.at[k].at[metric] != SONDE_NONE)
+			if (metric == SONDE_NONE || !sonde_input_has(in, metric) ||
+				c->kits.at[k].at[metric] != SONDE_NONE)
 				continue;
 			sonde_note(&t->notes,
 				"%.*s was folded without %.*s, which other inputs have: its "
@@ -347,6 +389,8 @@ static int choose(struct choosing *x, struct sonde_tree *t, struct sonde_err *er
 		x->wanted[i] &= x->is_kept[i];
 	if (rc == 0)
 		rc = add_columns(t, x->wanted, err);
+	if (rc == 0)
+		rc = add_sampled(t, choice, x->metrics, err);
 	if (rc == 0)
 		rc = add_sections(t, x->take, err);
 	if (rc)

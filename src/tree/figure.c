@@ -298,8 +298,12 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 			? NULL
 			: &cell->acc[s->slot_of[p->sibling]];
 
-	*out = (struct sonde_figure){
-		.v = NAN, .low = NAN, .high = NAN, .quality = p->quality, .method = p->saying};
+	*out = (struct sonde_figure){.v = NAN,
+		.low = NAN,
+		.high = NAN,
+		.error = NAN,
+		.quality = p->quality,
+		.method = p->saying};
 	if (acc->nr == 0)
 		return;
 	switch (p->method) {

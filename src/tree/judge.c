@@ -1,6 +1,7 @@
 #include "tree/judge.h"
 
 #include <math.h>
+#include <string.h>
 
 double sonde_figure_of(
 	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role)
@@ -22,6 +23,9 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 	double sm = sonde_figure_of(t, f, SONDE_ROLE_SM);
 	double mem = sonde_figure_of(t, f, SONDE_ROLE_MEMORY);
 
+	if (isnan(sm)) /* sampled: the busier of issue slots and tensor cores */
+		sm = fmax(sonde_figure_of(t, f, SONDE_ROLE_ISSUE),
+			sonde_figure_of(t, f, SONDE_ROLE_TENSOR));
 	if (isnan(sm) || isnan(mem))
 		return NULL;
 	if (sm < SONDE_LOW_PCT && mem < SONDE_LOW_PCT)
@@ -45,9 +49,12 @@ const char *sonde_bound(const struct sonde_node *n)
 const char *sonde_hint(
 	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n)
 {
-	const char *limiter = sonde_limiter(t, f);
+	const char *limiter = sonde_limiter(t, f), *bound = sonde_bound(n);
 
-	return limiter ? limiter : sonde_bound(n);
+	/* What kernels are limited by matters where the GPU is what is waited for. */
+	return limiter && (!bound || strcmp(bound, "gpu") == 0 || strcmp(bound, "mixed") == 0)
+		       ? limiter
+		       : bound;
 }
 
 enum sonde_times sonde_report_times(const struct sonde_report *r)

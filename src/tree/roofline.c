@@ -163,16 +163,6 @@ struct sonde_roofline sonde_roofline_of(
 	return r;
 }
 
-static double attribute(const struct sonde_device *d, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < d->nr_attributes; i++)
-		if (sonde_str_is(d->attributes[i].name, name))
-			return d->attributes[i].value;
-	return NAN;
-}
-
 /* Single-precision lanes of one multiprocessor, by compute capability. */
 static double lanes(const struct sonde_device *d)
 {
@@ -207,14 +197,14 @@ static double tensor_ops(const struct sonde_device *d)
 static struct sonde_peaks device_peaks(const struct sonde_device *d)
 {
 	/* Clock rates are in kHz; DRAM moves two words per clock. */
-	double clocks = attribute(d, SONDE_ATTR_SMS) *
-			attribute(d, SONDE_ATTR_CLOCK) * 1e3;
+	double clocks = sonde_device_attribute(d, SONDE_ATTR_SMS) *
+			sonde_device_attribute(d, SONDE_ATTR_CLOCK) * 1e3;
 
 	return (struct sonde_peaks){
 		.flop_per_s = clocks * lanes(d) * 2,
 		.tensor_per_s = clocks * tensor_ops(d),
-		.bytes_per_s = attribute(d, SONDE_ATTR_BUS_WIDTH) / 8 * 2 *
-			       attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3,
+		.bytes_per_s = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH) / 8 * 2 *
+			       sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3,
 	};
 }
 

@@ -1,3 +1,4 @@
+#include "fold/sampled.h"
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"
@@ -37,6 +38,8 @@ static bool is_text(const struct sonde_tree *t, uint32_t metric)
 	return false;
 }
 
+#define SAMPLED "samples of the device, split among the launches by least squares"
+
 /* Columns know how their figures are made and whether they are words. */
 static void describe_columns(struct sonde_tree *t)
 {
@@ -45,15 +48,22 @@ static void describe_columns(struct sonde_tree *t)
 
 	for (i = 0; i < t->columns.nr; i++) {
 		struct sonde_column *c = &t->columns.at[i];
-		uint32_t slot = s->slot_of[c->metric], at;
-		const struct sonde_plan *p = &s->plans.at[slot];
+		const struct sonde_plan *p;
+		uint32_t at;
 
+		if (c->metric == SONDE_NONE) {
+			c->methods[0] = SAMPLED;
+			c->quality = SONDE_QUALITY_SAMPLED;
+			continue;
+		}
+		p = &s->plans.at[s->slot_of[c->metric]];
 		c->methods[0] = p->says[0];
 		c->methods[1] = p->says[1];
 		c->quality = p->quality;
 		for (at = p->next; at != SONDE_NONE; at = s->plans.at[at].next)
 			s->plans.at[at].saying = add_method(c, s->plans.at[at].says[0]);
 		c->is_text = p->method >= SONDE_METHOD_SAME && is_text(t, c->metric);
+		c->sampled_method = c->sampled == SONDE_NONE ? 0 : add_method(c, SAMPLED);
 	}
 }
 
@@ -193,13 +203,9 @@ static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_
 /* Size of a device for weighing percentages across different ones: its multiprocessors. */
 static double device_capacity(const struct sonde_device *d)
 {
-	size_t i;
+	double nr = sonde_device_attribute(d, SONDE_ATTR_SMS);
 
-	for (i = 0; d && i < d->nr_attributes; i++)
-		if (sonde_str_is(d->attributes[i].name, SONDE_ATTR_SMS) &&
-			d->attributes[i].value > 0)
-			return d->attributes[i].value;
-	return 1;
+	return nr > 0 ? nr : 1;
 }
 
 static int weigh_devices(struct sonde_tree *t, struct sonde_err *err)
@@ -238,8 +244,8 @@ static void note_doubts(struct sonde_tree *t)
 	if (c->nr_damaged > 1)
 		sonde_note(&t->notes, "%llu results have damaged metrics",
 			(unsigned long long)c->nr_damaged);
-	if (c->nr_untimed && sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) !=
-				     SONDE_NONE)
+	if (c->nr_untimed &&
+		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) != SONDE_NONE)
 		sonde_note(&t->notes,
 			"%llu results have no " SONDE_METRIC_TIME " and count as 0 ns",
 			(unsigned long long)c->nr_untimed);
@@ -378,6 +384,25 @@ static void slice(const struct sonde_report *r, enum sonde_part part, uint32_t i
 	}
 }
 
+/* The normal distribution's: 95 % lies within so many standard errors. */
+#define WITHIN_95 1.959963984540054
+
+static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
+	const struct sonde_column *column, const uint32_t *cells, size_t nr)
+{
+	struct sonde_sampled_figure s =
+		sonde_sampled_figure_of(t->cells, cells, nr, column->sampled);
+
+	if (isnan(s.v))
+		return;
+	f->v = s.v;
+	f->error = WITHIN_95 * s.error;
+	f->low = fmax(0, s.v - f->error);
+	f->high = s.v + f->error;
+	f->quality = SONDE_QUALITY_SAMPLED;
+	f->method = column->sampled_method;
+}
+
 void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t index, struct sonde_figures *out)
 {
@@ -395,7 +420,16 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	for (c = 0; c < t->columns.nr; c++) {
 		struct sonde_figure *f = &out->at[c];
 
-		sonde_cell__figure(t, out->scratch, t->columns.at[c].metric, f);
+		if (t->columns.at[c].metric == SONDE_NONE)
+			*f = (struct sonde_figure){.v = NAN,
+				.low = NAN,
+				.high = NAN,
+				.error = NAN,
+				.quality = SONDE_QUALITY_SAMPLED};
+		else
+			sonde_cell__figure(t, out->scratch, t->columns.at[c].metric, f);
+		if (t->columns.at[c].sampled != SONDE_NONE && isnan(f->v))
+			set_sampled(f, t, &t->columns.at[c], &r->cells.at[first], nr);
 		if (t->is_mixed && r->is_aggregate && f->quality == SONDE_QUALITY_EXACT &&
 			f->method != 1 && strcmp(t->columns.at[c].unit, "%") == 0)
 			f->quality = SONDE_QUALITY_APPROX;

@@ -25,7 +25,8 @@
 
 /* A reported metric. */
 struct sonde_column {
-	uint32_t metric; /* its number */
+	uint32_t metric;  /* its number, SONDE_NONE = it was sampled only */
+	uint32_t sampled; /* number of the sampled metric, SONDE_NONE = there is none */
 	struct sonde_str name;
 	const char *unit; /* "ns", "byte", "%", "" */
 	/*
@@ -33,15 +34,17 @@ struct sonde_column {
 	 * do, which captured other weights. NULL after the last.
 	 */
 	const char *methods[SONDE_MAX_METHODS + 1];
-	uint8_t quality; /* enum sonde_quality of methods[0] */
-	bool is_text;	 /* its values are words (figures[i].text) */
-	bool is_chart;	 /* values for ncu's charts, and not asked for: no figure for people */
+	uint8_t quality;	/* enum sonde_quality of methods[0] */
+	uint8_t sampled_method; /* index of the method of sampled figures */
+	bool is_text;		/* its values are words (figures[i].text) */
+	bool is_chart; /* values for ncu's charts, and not asked for: no figure for people */
 };
 
 /* One figure of one metric. */
 struct sonde_figure {
 	double v;	       /* NaN = missing: print null, never 0 */
-	double low, high;      /* bounds or smallest/largest value; NaN = none */
+	double low, high;      /* bounds, smallest/largest value, 95 % interval; NaN = none */
+	double error;	       /* ± of that interval, of a sampled figure; else NaN */
 	struct sonde_str text; /* p NULL unless the column is text */
 	uint8_t quality;       /* enum sonde_quality */
 	uint8_t method;	       /* index into the column's methods */
@@ -128,11 +131,11 @@ struct sonde_tree {
 	size_t nr_headline;
 	SONDE_VEC(struct sonde_chosen_section) sections;
 	SONDE_VEC(struct sonde_report) reports; /* scopes in order, then aggregates */
-	uint64_t fingerprint;		    /* of the selection and choice: what changes numbers */
-	struct sonde_notes notes;	    /* of every stage so far */
-	struct sonde_plans *plans;	    /* private: how figures are made */
-	double *capacity;	  /* private: by scope, the weight of its device in aggregates */
-	bool is_mixed;		  /* private: devices of different kinds, capacities differ */
+	uint64_t fingerprint;	   /* of the selection and choice: what changes numbers */
+	struct sonde_notes notes;  /* of every stage so far */
+	struct sonde_plans *plans; /* private: how figures are made */
+	double *capacity;	   /* private: by scope, the weight of its device in aggregates */
+	bool is_mixed;		   /* private: devices of different kinds, capacities differ */
 	SONDE_VEC(uint32_t) tensor_metrics; /* private: that tell whether tensor cores worked */
 };
 

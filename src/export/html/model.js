@@ -33,11 +33,12 @@ const kernelSlotOf = new Map(data.kernel_columns.map((column, slot) => [column, 
 const columnOf = new Map(data.metrics.map((metric, column) => [metric.n, column]));
 const fieldOf = new Map(data.fields.map((field, i) => [field.key, i]));
 
-const QUALITY = {e: "exact", a: "approx", y: "approx", u: "bound", l: "bound", x: "bound", c: "const", s: "stat", t: "stat"};
-const MARK = {a: "≈", t: "≈", u: "≤", l: "≥"};
+const QUALITY = {e: "exact", a: "approx", y: "approx", u: "bound", l: "bound", x: "bound", c: "const", s: "stat", t: "stat", p: "sampled"};
+const MARK = {a: "≈", t: "≈", u: "≤", l: "≥", p: "~"};
 const QUALITY_WORDS = {
 	exact: "exact", approx: "approximate: the exact weight was not captured", bound: "a bound: the exact value cannot be recovered",
 	const: "the same in every launch", stat: "a statistic over launches",
+	sampled: "sampled while the program ran undisturbed; the 95 % interval:",
 };
 
 /* A figure of a region: value, mark, and in words how it was made. Nodes nr and nr+1 are totals and outside. */

@@ -1,0 +1,186 @@
+/* Reading sampled figures off cells. */
+#include "fold/sampled.h"
+
+#include "base/alloc.h"
+#include "unmix/unmix.h"
+
+#include <math.h>
+
+#define PCT(name) name ".pct_of_peak_sustained_elapsed"
+
+const struct sonde_sampled_metric sonde_sampled_metrics[] = {
+	{"sm__cycles_active.sum", {"sm.active_cycles"}, SONDE_OVER_NOTHING, 0},
+	{"sm__inst_executed.sum", {"sm.instructions"}, SONDE_OVER_NOTHING, 0},
+	{"sm__warps_active.sum", {"sm.warp_cycles"}, SONDE_OVER_NOTHING, 0},
+	{"sm__pipe_tensor_cycles_active.sum", {"tensor.cycles"}, SONDE_OVER_NOTHING, 0},
+	{"sm__inst_executed_pipe_fma.sum", {"fma.instructions"}, SONDE_OVER_NOTHING, 0},
+	{"sm__inst_executed_pipe_alu.sum", {"alu.instructions"}, SONDE_OVER_NOTHING, 0},
+	{"sm__pipe_fp64_cycles_active.sum", {"fp64.cycles"}, SONDE_OVER_NOTHING, 0},
+	{"l1tex__data_pipe_lsu_wavefronts.sum", {"l1.wavefronts"}, SONDE_OVER_NOTHING, 0},
+	{"lts__t_sectors.sum", {"l2.sectors"}, SONDE_OVER_NOTHING, 0},
+	{"dram__bytes_read.sum", {"dram.read_bytes"}, SONDE_OVER_NOTHING, 0},
+	{"dram__bytes_write.sum", {"dram.write_bytes"}, SONDE_OVER_NOTHING, 0},
+	{"pcie__read_bytes.sum", {"pcie.read_bytes"}, SONDE_OVER_NOTHING, 0},
+	{"pcie__write_bytes.sum", {"pcie.write_bytes"}, SONDE_OVER_NOTHING, 0},
+	{"nvlrx__bytes.sum", {"nvlink.receive_bytes"}, SONDE_OVER_NOTHING, 0},
+	{"nvltx__bytes.sum", {"nvlink.transmit_bytes"}, SONDE_OVER_NOTHING, 0},
+	{PCT("sm__cycles_active.avg"), {"sm.active_cycles"}, SONDE_OVER_ELAPSED, 1},
+	{PCT("sm__inst_executed.avg"), {"sm.instructions"}, SONDE_OVER_ELAPSED, 4},
+	{PCT("sm__pipe_tensor_cycles_active.avg"), {"tensor.cycles"}, SONDE_OVER_ELAPSED, 1},
+	{PCT("sm__pipe_fp64_cycles_active.avg"), {"fp64.cycles"}, SONDE_OVER_ELAPSED, 1},
+	{"sm__warps_active.avg.pct_of_peak_sustained_active", {"sm.warp_cycles"}, SONDE_OVER_ACTIVE,
+		64},
+	{PCT("dram__bytes.sum"), {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
+};
+const size_t sonde_nr_sampled_metrics =
+	sizeof(sonde_sampled_metrics) / sizeof(*sonde_sampled_metrics);
+
+void sonde_sampled_free(struct sonde_sampled *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nr_sets; i++) {
+		sonde_unmixed_free(s->sets[i].unmixed);
+		sonde_vec_release(&s->sets[i].roles);
+	}
+	sonde_free(s->sets);
+	sonde_free(s);
+}
+
+/* The set and counter of a role; false when it was not sampled, or refused. */
+static bool find_role(
+	const struct sonde_sampled *s, const char *role, size_t *set, uint32_t *counter)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->nr_sets; i++)
+		for (k = 0; k < s->sets[i].roles.nr; k++)
+			if (sonde_str_is(s->sets[i].roles.at[k], role)) {
+				*set = i;
+				*counter = (uint32_t)k;
+				return !sonde_unmixed_counter(s->sets[i].unmixed, (uint32_t)k)
+						->refused;
+			}
+	return false;
+}
+
+static bool has_metric(const struct sonde_sampled *s, const struct sonde_sampled_metric *m)
+{
+	uint32_t counter;
+	size_t i, set;
+
+	for (i = 0; i < 2 && m->roles[i]; i++)
+		if (!find_role(s, m->roles[i], &set, &counter))
+			return false;
+	switch (m->over) {
+	case SONDE_OVER_ELAPSED:
+		return s->cycles_per_ns > 0;
+	case SONDE_OVER_ACTIVE:
+		return find_role(s, "sm.active_cycles", &set, &counter);
+	case SONDE_OVER_DRAM:
+		return s->bytes_per_ns > 0;
+	default:
+		return true;
+	}
+}
+
+bool sonde_sampled_is_there(const struct sonde_cells *c, size_t metric)
+{
+	size_t i;
+
+	for (i = 0; i < c->sampled.nr; i++)
+		if (has_metric(c->sampled.at[i], &sonde_sampled_metrics[metric]))
+			return true;
+	return false;
+}
+
+/* One device's part of a sum: its classes, and how long they ran. */
+struct share {
+	const struct sonde_sampled *s;
+	const uint32_t *classes;
+	size_t nr;
+	double time_ns;
+};
+
+static struct sonde_sampled_figure sum_role(const struct share *h, const char *role)
+{
+	struct sonde_unmix_figure f = {NAN, NAN};
+	uint32_t counter;
+	size_t set;
+
+	if (find_role(h->s, role, &set, &counter))
+		f = sonde_unmixed_sum(h->s->sets[set].unmixed, h->classes, h->nr, counter);
+	return (struct sonde_sampled_figure){f.value, f.error};
+}
+
+/* Numerator and denominator of a metric on one device, errors squared. */
+struct fraction {
+	double above, below, above_variance, below_variance;
+};
+
+static void add_share(
+	struct fraction *x, const struct share *h, const struct sonde_sampled_metric *m)
+{
+	struct sonde_sampled_figure f;
+	size_t i;
+
+	for (i = 0; i < 2 && m->roles[i]; i++) {
+		f = sum_role(h, m->roles[i]);
+		x->above += f.v;
+		x->above_variance += f.error * f.error;
+	}
+	if (m->over == SONDE_OVER_ELAPSED)
+		x->below += m->most * h->s->cycles_per_ns * h->time_ns;
+	if (m->over == SONDE_OVER_DRAM)
+		x->below += m->most * h->s->bytes_per_ns * h->time_ns;
+	if (m->over == SONDE_OVER_ACTIVE) {
+		f = sum_role(h, "sm.active_cycles");
+		x->below += m->most * f.v;
+		x->below_variance += m->most * f.error * m->most * f.error;
+	}
+}
+
+/* Above and below rise and fall together, so that taking them for independent errs upwards. */
+static struct sonde_sampled_figure divide(const struct fraction *x, bool is_ratio)
+{
+	double r = x->above / x->below;
+
+	if (!is_ratio)
+		return (struct sonde_sampled_figure){x->above, sqrt(x->above_variance)};
+	if (!(x->below > 0))
+		return (struct sonde_sampled_figure){NAN, NAN};
+	return (struct sonde_sampled_figure){
+		100 * r, 100 * sqrt(x->above_variance + r * r * x->below_variance) / x->below};
+}
+
+struct sonde_sampled_figure sonde_sampled_figure_of(
+	const struct sonde_cells *c, const uint32_t *cells, size_t nr, size_t metric)
+{
+	const struct sonde_sampled_metric *m = &sonde_sampled_metrics[metric];
+	uint32_t *classes = sonde_malloc((nr + 1) * sizeof(*classes));
+	struct fraction x = {0};
+	size_t i, k, nr_met = 0;
+
+	for (i = 0; classes && i < c->sampled.nr; i++) {
+		struct share h = {.s = c->sampled.at[i], .classes = classes};
+
+		for (k = 0; k < nr; k++) {
+			const struct sonde_cell *cell = &c->cells.at[cells[k]];
+
+			if (cell->sampled != i)
+				continue;
+			classes[h.nr++] = cell->class;
+			h.time_ns += cell->time_ns;
+		}
+		if (!h.nr || !has_metric(h.s, m))
+			continue;
+		nr_met += h.nr;
+		add_share(&x, &h, m);
+	}
+	sonde_free(classes);
+	if (!nr_met || nr_met < nr) /* of some there are no samples: the sum is not known */
+		return (struct sonde_sampled_figure){NAN, NAN};
+	return divide(&x, m->over != SONDE_OVER_NOTHING);
+}

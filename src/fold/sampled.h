@@ -1,0 +1,56 @@
+/*
+ * Sampled counters: what samples of a device told of the launches that ran
+ * there, in one undisturbed run.
+ *
+ * `unmix` gives each class of launches (here: each cell) its share of the
+ * counts, with errors that know of each other. Sums over cells are made by it,
+ * never by adding up errors. What can be said of a region is the table below: sums
+ * as Nsight Compute names them, and percentages made from sums.
+ */
+#ifndef SONDE_FOLD_SAMPLED_H
+#define SONDE_FOLD_SAMPLED_H
+
+#include "fold/cells.h"
+
+/* What a sum is divided by, for a percentage. */
+enum sonde_sampled_over {
+	SONDE_OVER_NOTHING,
+	SONDE_OVER_ELAPSED, /* cycles of all SMs while the launches ran */
+	SONDE_OVER_ACTIVE,  /* cycles of SMs with a warp resident */
+	SONDE_OVER_DRAM,    /* what the memory could move while the launches ran */
+};
+
+struct sonde_sampled_metric {
+	const char *name;
+	const char *roles[2]; /* counters added up; see sample/roles.c for what they are */
+	uint8_t over;	      /* enum sonde_sampled_over */
+	double most;	      /* the largest ratio there can be: 100 % */
+};
+extern const struct sonde_sampled_metric sonde_sampled_metrics[];
+extern const size_t sonde_nr_sampled_metrics;
+
+/* The counters of one device, split among the cells of its scopes. */
+struct sonde_unmixed;
+struct sonde_sampled {
+	struct sonde_sampled_set { /* counters that were sampled together */
+		struct sonde_unmixed *unmixed;
+		SONDE_VEC(struct sonde_str) roles; /* by counter */
+	} * sets;
+	size_t nr_sets;
+	double cycles_per_ns; /* of all SMs together while they worked; NaN when unknown */
+	double bytes_per_ns;  /* what its memory moves at most; NaN when unknown */
+};
+void sonde_sampled_free(struct sonde_sampled *s);
+
+struct sonde_sampled_figure {
+	double v;     /* NaN = not known */
+	double error; /* one standard error */
+};
+
+/* Whether some cells have the metric. */
+bool sonde_sampled_is_there(const struct sonde_cells *c, size_t metric);
+/* A metric over cells, by their numbers. */
+struct sonde_sampled_figure sonde_sampled_figure_of(
+	const struct sonde_cells *c, const uint32_t *cells, size_t nr, size_t metric);
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * Samples and launches → sampled counters of cells. All launches of a device take
+ * part, whoever launched them and whether or not they are selected: their work is
+ * in the samples.
+ */
+#include "fold/fold_int.h"
+#include "catalogue/attributes.h"
+#include "fold/sampled.h"
+
+#include "base/alloc.h"
+#include "unmix/unmix.h"
+
+#include <math.h>
+#include <string.h>
+
+struct unmixing {
+	struct sonde_folding *f;
+	struct sonde_sampled *s;
+	const struct sonde_series *first; /* of the device's series */
+	struct sonde_map keys;		  /* {scope, place, kernel} → class */
+	SONDE_VEC(struct sonde_unmix_class) classes;
+	SONDE_VEC(struct sonde_unmix_launch) launches;
+	SONDE_VEC(int64_t) starts, ends;
+	SONDE_VEC(double) values, limits;
+	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
+	struct sonde_arena arena;
+};
+
+static bool is_same_device(const struct sonde_series *a, const struct sonde_series *b)
+{
+	if (a->uuid.n && b->uuid.n)
+		return sonde_str_eq(a->uuid, b->uuid);
+	return a->device == b->device && sonde_str_eq(a->host, b->host);
+}
+
+static bool is_same_set(const struct sonde_series *a, const struct sonde_series *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->counters.nr && i < b->counters.nr; i++)
+		if (a->counters.at[i].role != b->counters.at[i].role)
+			return false;
+	return a->counters.nr == b->counters.nr;
+}
+
+static bool is_of_device(const struct unmixing *x, uint32_t scope)
+{
+	const struct sonde_scope *s = &x->f->l->scopes.at[scope];
+
+	return s->device != SONDE_NONE && s->measured == SONDE_MEASURED_KERNEL &&
+	       sonde_series_is_of(x->first, x->f->r, s->process, s->device);
+}
+
+/* --- launches --------------------------------------------------------------------------------- */
+
+/* The class of launches of a kernel in a place; those that are not selected have none to share. */
+static uint32_t find_class(struct unmixing *x, const uint32_t *key, uint32_t region, bool is_added)
+{
+	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
+	struct sonde_unmix_class *c;
+	bool is_new;
+	uint32_t number;
+
+	if (!is_added)
+		return sonde_map_find(&x->keys, bytes);
+	number = sonde_map_add(&x->keys, bytes, &is_new);
+	if (number == SONDE_NONE || !is_new)
+		return number;
+	bytes = sonde_arena_dup(&x->arena, bytes);
+	c = bytes.p ? sonde_vec_push(&x->classes) : NULL;
+	if (!c)
+		return SONDE_NONE;
+	sonde_map_rekey(&x->keys, number, bytes);
+	*c = (struct sonde_unmix_class){
+		.name = key[2], .group = region == SONDE_NONE ? SONDE_UNMIX_NONE : region};
+	return number;
+}
+
+static bool add_launch(struct unmixing *x, const struct sonde_launch *launch)
+{
+	const struct sonde_launches *l = x->f->l;
+	const struct sonde_record *rec = &x->f->r->records.at[launch->record];
+	const struct sonde_place *place = &l->places.at[launch->place];
+	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
+	const uint32_t key[3] = {
+		launch->scope, is_selected ? launch->place : SONDE_NONE, launch->kernel};
+	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, class;
+	struct sonde_unmix_launch *slot;
+	const uint32_t *members;
+	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
+
+	if (rec->time.end_ns <= rec->time.start_ns)
+		return true;
+	class = find_class(x, key, region, true);
+	slot = class == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
+	if (!slot)
+		return false;
+	*slot = (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
+		.end_ns = (int64_t)rec->time.end_ns,
+		.class = class,
+		.entry = set.nr ? members[0] : SONDE_UNMIX_NONE};
+	return true;
+}
+
+static bool add_launches(struct unmixing *x)
+{
+	const struct sonde_launches *l = x->f->l;
+	size_t i;
+
+	for (i = 0; i < l->launches.nr; i++)
+		if (is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
+			return false;
+	return true;
+}
+
+/* Cells learn which class they are. */
+static bool mark_cells(struct unmixing *x, uint32_t number)
+{
+	struct sonde_cells *c = x->f->c;
+	uint32_t *original = sonde_calloc(c->strings.nr + 1, sizeof(*original));
+	size_t i;
+
+	if (!original)
+		return false;
+	for (i = 0; i < x->f->r->strings.nr; i++)
+		if (x->f->string_of[i] != SONDE_NONE)
+			original[x->f->string_of[i]] = (uint32_t)i;
+	for (i = 0; i < c->cells.nr; i++) {
+		struct sonde_cell *cell = &c->cells.at[i];
+		const uint32_t key[3] = {cell->scope, cell->place, original[cell->kernel]};
+		uint32_t class = find_class(x, key, SONDE_NONE, false);
+
+		if (class == SONDE_NONE)
+			continue;
+		cell->sampled = number;
+		cell->class = class;
+	}
+	sonde_free(original);
+	return true;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* What a counter can count at most in a nanosecond; 0 = not known. */
+static double limit_of(const struct unmixing *x, struct sonde_str role)
+{
+	if (sonde_str_starts(role, "dram."))
+		return x->s->bytes_per_ns > 0 ? x->s->bytes_per_ns : 0;
+	if (!(x->s->cycles_per_ns > 0))
+		return 0;
+	if (sonde_str_is(role, "sm.warp_cycles"))
+		return 64 * x->s->cycles_per_ns;
+	if (sonde_str_ends(role, "instructions"))
+		return (sonde_str_starts(role, "sm.thread") ? 128 : 4) * x->s->cycles_per_ns;
+	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "tensor.") ||
+			       sonde_str_starts(role, "fp64.")
+		       ? x->s->cycles_per_ns
+		       : 0;
+}
+
+static bool choose_columns(
+	struct unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series)
+{
+	size_t i;
+
+	x->columns.nr = x->limits.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
+	for (i = 0; i < series->counters.nr; i++) {
+		struct sonde_str role = sonde_records_str(x->f->r, series->counters.at[i].role);
+		struct sonde_str *slot;
+		uint32_t *column;
+		double *limit;
+
+		/* Elapsed cycles go on whether or not anything runs: there is nothing to split. */
+		if (!role.n || sonde_str_ends(role, "elapsed_cycles"))
+			continue;
+		slot = sonde_vec_push(&set->roles);
+		column = sonde_vec_push(&x->columns);
+		limit = sonde_vec_push(&x->limits);
+		if (!slot || !column || !limit || !sonde_cells__keep(x->f->c, &role))
+			return false;
+		*slot = role;
+		*column = (uint32_t)i;
+		*limit = limit_of(x, role);
+	}
+	return true;
+}
+
+static bool add_samples(struct unmixing *x, const struct sonde_series *series)
+{
+	size_t i, k;
+
+	if (!sonde_vec_reserve(&x->starts, x->starts.nr + series->times.nr + 1) ||
+		!sonde_vec_reserve(&x->ends, x->ends.nr + series->times.nr + 1) ||
+		!sonde_vec_reserve(&x->values, x->values.nr + series->times.nr * x->columns.nr + 1))
+		return false;
+	for (i = 0; i < series->times.nr; i++) {
+		const double *row = &series->values.at[i * series->counters.nr];
+
+		x->starts.at[x->starts.nr++] = (int64_t)series->times.at[i].start_ns;
+		x->ends.at[x->ends.nr++] = (int64_t)series->times.at[i].end_ns;
+		for (k = 0; k < x->columns.nr; k++)
+			x->values.at[x->values.nr++] = row[x->columns.at[k]];
+	}
+	return true;
+}
+
+static int solve(struct unmixing *x, struct sonde_sampled_set *set, struct sonde_err *err)
+{
+	const struct sonde_unmix_input in = {.classes = x->classes.at,
+		.nr_classes = (uint32_t)x->classes.nr,
+		.launches = x->launches.at,
+		.nr_launches = x->launches.nr,
+		.start_ns = x->starts.at,
+		.end_ns = x->ends.at,
+		.values = x->values.at,
+		.nr_samples = x->starts.nr,
+		.nr_counters = (uint32_t)x->columns.nr,
+		.limits_per_ns = x->limits.at};
+
+	return sonde_unmix_solve(&set->unmixed, &in, NULL, err);
+}
+
+/* The clock of the SMs while they worked, in cycles of all of them together. */
+static double find_clock(const struct unmixing *x)
+{
+	const struct sonde_records *r = x->f->r;
+	double cycles = 0, ns = 0;
+	size_t i, k;
+
+	for (i = 0; i < r->series.nr; i++) {
+		const struct sonde_series *s = &r->series.at[i];
+		uint32_t elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
+		uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
+
+		if (!is_same_device(s, x->first) || elapsed == SONDE_NONE || active == SONDE_NONE)
+			continue;
+		for (k = 0; k < s->times.nr; k++) {
+			const double *row = &s->values.at[k * s->counters.nr];
+
+			if (!(row[active] > 0))
+				continue;
+			cycles += row[elapsed];
+			ns += (double)(s->times.at[k].end_ns - s->times.at[k].start_ns);
+		}
+	}
+	return ns > 0 ? cycles / ns : NAN;
+}
+
+/* The device as one of its processes sees it; NULL when nobody ran on it. */
+static const struct sonde_device *find_device(const struct unmixing *x)
+{
+	const struct sonde_launches *l = x->f->l;
+	uint32_t i;
+
+	for (i = 0; i < l->scopes.nr; i++)
+		if (is_of_device(x, i))
+			return sonde_records_device(
+				x->f->r, l->scopes.at[i].process, l->scopes.at[i].device);
+	return NULL;
+}
+
+static double find_bandwidth(const struct sonde_device *d)
+{
+	double bits = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH);
+
+	/* The clock is in kHz; memory moves two words a clock. */
+	return bits / 8 * 2 * sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) *
+	       1e3 / 1e9;
+}
+
+/* --- one device ------------------------------------------------------------------------------- */
+
+static void note_quality(
+	struct unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d)
+{
+	const struct sonde_unmix_quality *q = sonde_unmixed_quality(set->unmixed);
+	size_t i;
+
+	sonde_note(&x->f->c->notes,
+		"hardware counters of %.*s: %llu samples split among %llu launches in %u classes, "
+		"%.1f %% of their time sampled; ± is the 95 %% interval (docs/counters.md)",
+		SONDE_STR_ARG(d->name), (unsigned long long)q->nr_samples,
+		(unsigned long long)x->launches.nr, q->nr_unknowns, 100 * q->seen_time);
+	for (i = 0; i < set->roles.nr; i++) {
+		const struct sonde_unmix_counter_result *c =
+			sonde_unmixed_counter(set->unmixed, (uint32_t)i);
+
+		if (c->refused)
+			sonde_note(&x->f->c->notes, "%.*s is not shown: %s",
+				SONDE_STR_ARG(set->roles.at[i]), c->refused);
+	}
+}
+
+/* All series of the device with the counters of series number `number`. */
+static int unmix_set(
+	struct unmixing *x, size_t number, const struct sonde_device *d, struct sonde_err *err)
+{
+	const struct sonde_records *r = x->f->r;
+	struct sonde_sampled_set *set = &x->s->sets[x->s->nr_sets];
+	const struct sonde_series *series = &r->series.at[number];
+	size_t i;
+	int rc;
+
+	for (i = 0; i < number; i++) /* done with the first of its kind */
+		if (is_same_device(&r->series.at[i], series) &&
+			is_same_set(&r->series.at[i], series))
+			return 0;
+	*set = (struct sonde_sampled_set){0};
+	x->s->nr_sets++;
+	if (!choose_columns(x, set, series))
+		return sonde_err_nomem(err);
+	for (i = number; i < r->series.nr; i++)
+		if (is_same_device(&r->series.at[i], series) &&
+			is_same_set(&r->series.at[i], series) && !add_samples(x, &r->series.at[i]))
+			return sonde_err_nomem(err);
+	rc = x->starts.nr && x->columns.nr ? solve(x, set, err) : SONDE_ERR_LIMIT;
+	if (rc == SONDE_ERR_LIMIT || rc == SONDE_ERR_USAGE) { /* times only, then */
+		sonde_vec_release(&set->roles);
+		x->s->nr_sets--;
+		return 0;
+	}
+	if (rc == 0)
+		note_quality(x, set, d);
+	return rc;
+}
+
+static int unmix_device(struct unmixing *x, struct sonde_err *err)
+{
+	const struct sonde_records *r = x->f->r;
+	const struct sonde_device *d = find_device(x);
+	struct sonde_sampled **slot;
+	size_t i;
+	int rc = 0;
+
+	if (!d || !add_launches(x))
+		return d ? sonde_err_nomem(err) : 0;
+	x->s = sonde_calloc(1, sizeof(*x->s));
+	slot = x->s ? sonde_vec_push(&x->f->c->sampled) : NULL;
+	if (!slot) {
+		sonde_free(x->s);
+		return sonde_err_nomem(err);
+	}
+	*slot = x->s;
+	x->s->sets = sonde_calloc(r->series.nr, sizeof(*x->s->sets));
+	x->s->cycles_per_ns = find_clock(x);
+	x->s->bytes_per_ns = find_bandwidth(d);
+	if (!x->s->sets)
+		rc = sonde_err_nomem(err);
+	for (i = 0; i < r->series.nr && rc == 0 && x->launches.nr; i++)
+		if (is_same_device(&r->series.at[i], x->first))
+			rc = unmix_set(x, i, d, err);
+	if (rc == 0 && x->s->nr_sets && !mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1))
+		rc = sonde_err_nomem(err);
+	return rc;
+}
+
+int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
+{
+	const struct sonde_records *r = f->r;
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 0; i < f->c->cells.nr; i++)
+		f->c->cells.at[i].sampled = SONDE_NONE;
+	for (i = 0; i < r->series.nr && rc == 0; i++) {
+		struct unmixing x = {.f = f, .first = &r->series.at[i]};
+
+		for (k = 0; k < i && !is_same_device(&r->series.at[k], x.first); k++)
+			;
+		if (k == i)
+			rc = unmix_device(&x, err);
+		sonde_map_release(&x.keys);
+		sonde_vec_release(&x.classes);
+		sonde_vec_release(&x.launches);
+		sonde_vec_release(&x.starts);
+		sonde_vec_release(&x.ends);
+		sonde_vec_release(&x.values);
+		sonde_vec_release(&x.limits);
+		sonde_vec_release(&x.columns);
+		sonde_arena_release(&x.arena);
+	}
+	return rc;
+}
