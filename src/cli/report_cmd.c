@@ -44,7 +44,8 @@ static int export_one(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc)
 		return rc;
-	rc = sonde_export(f, t, o, &out, err);
+	rc = q->lists_metrics ? sonde_export_metric_list(t, &out, o->is_utf8, err)
+			      : sonde_export(f, t, o, &out, err);
 	if (rc) {
 		sonde_sink_abort(&out);
 		return rc;

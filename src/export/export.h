@@ -62,6 +62,10 @@ bool sonde_roofline_exists(const struct sonde_tree *t, const struct sonde_export
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err);
 
+/* The metrics of the tree, one per line: name, unit, how it rolls up, with tabs between. */
+int sonde_export_metric_list(
+	const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8, struct sonde_err *err);
+
 /* Whether there are launches and the selections take none: tables would be full of zeros. */
 bool sonde_selects_nothing(const struct sonde_tree *t);
 

@@ -256,9 +256,7 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 
 static int reports(struct sonde_text_export *x, struct sonde_err *err)
 {
-	const struct sonde_report *doubled = NULL;
-	struct sonde_buf line = {0};
-	size_t i, nr = 0, nr_shown = 0;
+	size_t i, nr_shown = 0;
 	int rc = 0;
 
 	for (i = 0; i < x->tree->reports.nr; i++) {
@@ -271,28 +269,15 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 	for (i = 0; i < x->tree->reports.nr && rc == 0; i++) {
 		const struct sonde_report *r = &x->tree->reports.at[i];
 
-		if (!sonde_report_is_shown(r, x->options))
+		if (!sonde_report_is_shown(r, x->options) ||
+			sonde_report_is_doubled(x->tree, r, x->options))
 			continue;
-		if (sonde_report_is_doubled(x->tree, r, x->options)) {
-			doubled = r;
-			continue;
-		}
 		if (nr_shown > 1)
 			title(x, r);
 		else
 			sonde_sink_putc(x->to, '\n');
 		rc = report(x, r, err);
-		nr++;
 	}
-	if (doubled && nr == 1) {
-		sonde_buf_printf(&line, "one scope, %.*s: the aggregate is the same",
-			SONDE_STR_ARG(x->tree->reports.at[0].name));
-		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-		wrapped(x, "", sonde_buf_view(&line));
-		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-	}
-	x->cell.failed |= line.failed;
-	sonde_buf_release(&line);
 	return rc;
 }
 

@@ -62,6 +62,9 @@ static void number(struct sonde_text_export *x, const struct sonde_field *f, dou
 		sonde_buf_printf(&x->cell, "%.*f", x->decimals[f - sonde_fields], v);
 }
 
+/* A bar shows again what the number beside it says: it makes room before any metric. */
+#define DROP_BAR (1u << 30)
+
 static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double pct)
 {
 	static const char *const eighths[] = {
@@ -138,7 +141,7 @@ static size_t columns(
 			: f->form == SONDE_FIELD_MS || f->is_in_host ? 0
 								     : 1);
 		if (f->form == SONDE_FIELD_PERCENT)
-			sonde_table_column(t, (struct sonde_str){"", 0}, false, 4);
+			sonde_table_column(t, (struct sonde_str){"", 0}, false, DROP_BAR);
 	}
 	first = t->columns.nr;
 	sonde_text__metric_columns(x, t);
@@ -370,7 +373,8 @@ int sonde_text__baseline(
 	x->decimals[0] = decimals(&total);
 	x->decimals[1] = decimals(&mean);
 	for (i = 0; i < NR_BASELINE; i++)
-		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5, i == 5 ? 4 : 0);
+		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5,
+			i == 5 ? DROP_BAR : 0);
 	sonde_text__metric_columns(x, &t);
 	for (i = 0; i < r->nr_outside_kernels && i < max; i++)
 		baseline_row(x, &t, r, r->outside_first_kernel + i);

@@ -71,8 +71,8 @@ static int unknown(
 			sonde_buf_str(&b, names->keys[i]);
 		}
 	} else {
-		sonde_buf_printf(&b, "; it has %zu %ss (sonde report --format json lists them)",
-			names->nr, what);
+		sonde_buf_printf(&b, "; it has %zu %ss (sonde report %s names them)", names->nr,
+			what, what[0] == 'm' ? "--list-metrics" : "--format json");
 	}
 	if (w->by_default)
 		sonde_note(&t->notes, "%s", b.failed ? what : b.p);

@@ -55,6 +55,13 @@ ok "golden mixed.txt" golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/se
 ok "golden colour.txt" golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
 ok "golden help.txt" golden help.txt "$SONDE" report --help
 
+check "the metrics of a capture are listed with unit and method" bash -c \
+	"'$SONDE' report --list-metrics $DATA/seed_kernel.ncu-rep >'$TMP/names' && grep -qP '^dram__bytes_read.sum\tbyte\tsum\$' '$TMP/names' && [ \$(wc -l <'$TMP/names') = 295 ]"
+check "--metrics all reports every one of them" bash -c \
+	"[ \$('$SONDE' report -f json --metrics all $DATA/seed_kernel.ncu-rep | jq '.metric_info | length') = 295 ]"
+check "a narrow table keeps metrics before bars" bash -c \
+	"'$SONDE' report --width 80 examples/h200_transformer.ncu-rep >'$TMP/80.txt' && grep -q 'Mem %' '$TMP/80.txt' && ! grep -q '█' '$TMP/80.txt'"
+
 # Selections and scopes.
 report --format json --kernel-include axpy $DATA/seed_kernel.ncu-rep >"$TMP/axpy.json"
 ok "a selection of kernels is valid too" "$SONDE" validate "$TMP/axpy.json"
