@@ -2,19 +2,25 @@
  * Programs whose lives end or change in ways a profiler may get wrong, one per
  * word: each must run, print and end as it does alone.
  *
- *     lifetimes mainexit|term|newuser|moment|killed|exec|setuid|daemon|limit|inside|nothing [N]
+ *     lifetimes mainexit|term|newuser|moment|killed|exec|setuid|daemon|service|limit|inside|sandbox|
+ *               nothing [N]
  */
 #include <nvtx3/nvToolsExt.h>
 #include <errno.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,6 +139,22 @@ static int do_daemon(void)
 	return 0;
 }
 
+/* A daemon that goes on for a while; it lets go of its output. */
+static int do_service(void)
+{
+	ranges("before", count);
+	if (fork() == 0) {
+		if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+			return 1;
+		setsid();
+		ranges("service", count);
+		sleep(3);
+		return 0;
+	}
+	usleep(300000);
+	return 0;
+}
+
 /* Not enough address space for a profiler: what it took it must give back. */
 static int do_limit(void)
 {
@@ -143,6 +165,37 @@ static int do_limit(void)
 	ranges("work", count);
 	p = mmap(NULL, 32u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	printf("memory: %s\n", p == MAP_FAILED ? "none" : "ok");
+	return 0;
+}
+
+#define ALLOW(nr)                                                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1),                                       \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* Forbids itself, with all its threads, nearly everything: to write anywhere but to its output. */
+static int do_sandbox(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(futex),
+		ALLOW(clock_gettime),
+		ALLOW(clock_nanosleep),
+		ALLOW(exit_group),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	ranges("before", count);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+		return 77;
+	ranges("inside", count);
+	usleep(200000);
+	puts("done");
 	return 0;
 }
 
@@ -174,7 +227,8 @@ static const struct {
 	int (*run)(void);
 } programs[] = {{"mainexit", do_mainexit}, {"term", do_term}, {"newuser", do_newuser},
 	{"moment", do_moment}, {"killed", do_killed}, {"exec", do_exec}, {"setuid", do_setuid},
-	{"daemon", do_daemon}, {"limit", do_limit}, {"inside", do_inside}, {"nothing", do_nothing}};
+	{"daemon", do_daemon}, {"service", do_service}, {"limit", do_limit}, {"inside", do_inside}, {"sandbox", do_sandbox},
+	{"nothing", do_nothing}};
 
 int main(int argc, char **argv)
 {

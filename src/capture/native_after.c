@@ -52,23 +52,40 @@ static bool read_attach(struct sonde_attach *out, const char *dir)
 	return ok;
 }
 
-/* Whether a process that has ended left a flusher that still writes this file. */
-static bool is_being_ended(int dir, const char *name)
+/* Whether this file is a capture that a flusher still writes. */
+static bool is_being_written(int dir, const char *name)
 {
 	const char *dot = strrchr(name, '.');
-	long pid = strtol(name, NULL, 10);
 	bool is_locked;
 	int fd;
 
-	if (!dot || strcmp(dot, SONDE_CAPTURE_SUFFIX) != 0 || pid <= 0)
+	if (!dot || strcmp(dot, SONDE_CAPTURE_SUFFIX) != 0)
 		return false;
-	if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
-		return false; /* it goes on, and with it its capture */
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 	if (fd >= 0)
 		close(fd);
 	return is_locked;
+}
+
+/* The process a capture is named after. */
+static bool is_running(const char *name)
+{
+	return kill((pid_t)strtol(name, NULL, 10), 0) == 0 || errno != ESRCH;
+}
+
+/* How many processes go on, and with them their captures. */
+static unsigned count_running(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	unsigned nr = 0;
+
+	while (d && (e = readdir(d)))
+		nr += is_being_written(dirfd(d), e->d_name) && is_running(e->d_name);
+	if (d)
+		closedir(d);
+	return nr;
 }
 
 static bool is_settled(const char *dir)
@@ -82,7 +99,7 @@ static bool is_settled(const char *dir)
 					   a.faults[SONDE_FAULT_FILE].nr;
 
 	while (d && ok && (e = readdir(d)))
-		ok = !is_being_ended(dirfd(d), e->d_name);
+		ok = !is_being_written(dirfd(d), e->d_name) || is_running(e->d_name);
 	if (d)
 		closedir(d);
 	return ok;
@@ -126,5 +143,11 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 			a.nr_attached - a.nr_begun, a.nr_attached);
 		return true;
 	}
-	return false;
+	i = count_running(dir);
+	if (i)
+		snprintf(text, size,
+			"%zu %s of the run %s on; what %s from now on is not in the report", i,
+			i == 1 ? "process" : "processes", i == 1 ? "goes" : "go",
+			i == 1 ? "it does" : "they do");
+	return i > 0;
 }

@@ -139,7 +139,7 @@ static void *collect(void *arg)
 static void collect_rest(void)
 {
 	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on) ||
-		!atomic_load(&sonde_inject.traces_gpu) || getpid() != sonde_inject.pid)
+		!atomic_load(&sonde_inject.traces_gpu) || !sonde_ring__is_own())
 		return; /* CUPTI does not survive a fork */
 	sonde_futex__wake(&ending);
 	clock_event();

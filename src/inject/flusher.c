@@ -290,7 +290,9 @@ void sonde_flusher__finish(void)
 	sonde_flusher__await_collectors();
 	atomic_store(&g->stop, 1);
 	sonde_flusher__wake();
-	while (!atomic_load(&g->done) && !sonde_helper__has_ended() &&
-		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)FINISH_MS * 1000000)
+	/* Only waiting at first: a host may have forbidden itself anything else. */
+	do
 		sonde_futex__wait(&g->done, 0, 100);
+	while (!atomic_load(&g->done) && !sonde_helper__has_ended() &&
+		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)FINISH_MS * 1000000);
 }

@@ -78,6 +78,7 @@ static void forked(void)
 		return;
 	g->pid = getpid();
 	g->ppid = getppid();
+	sonde_ring__own();
 	/* A signal handler forked in the middle of a hook: that ends well, but is the last one. */
 	if (sonde_self && sonde_self->busy) {
 		atomic_store(&g->on, false);
@@ -112,7 +113,7 @@ __attribute__((destructor)) static void finish(void)
 {
 	bool was_on = atomic_exchange(&sonde_inject.on, false);
 
-	if (was_on && getpid() == sonde_inject.pid) /* else there is no flusher here */
+	if (was_on && sonde_ring__is_own()) /* else there is no flusher here */
 		sonde_flusher__finish();
 }
 
@@ -135,6 +136,7 @@ static bool start(void)
 	}
 	if (pthread_atfork(NULL, NULL, forked) || at_quick_exit(finish))
 		return false;
+	sonde_ring__own();
 	atomic_store(&g->on, true);
 	return sonde_flusher__start();
 }

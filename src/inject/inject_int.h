@@ -196,6 +196,12 @@ struct freelist {
 
 /* Zeroed memory that costs nothing until it is touched; NULL when there is none. */
 void *sonde_ring__reserve(size_t bytes);
+/*
+ * Says that this process is ours; and whether it is, which a child that was not told of its fork
+ * is not. Without a system call: a host may have forbidden itself those.
+ */
+void sonde_ring__own(void);
+bool sonde_ring__is_own(void);
 /* Gives everything reserved back: only before the first hook. */
 void sonde_ring__release(void);
 bool sonde_ring__init(void);
@@ -265,7 +271,7 @@ struct inject {
 	bool gated;		   /* there are patterns */
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
-	int pid;		   /* a child that was not told of its fork has another */
+	int pid;
 	int ppid;
 	int helper;		     /* the flusher's process */
 	int fault_errno;	     /* why there is none */

@@ -86,8 +86,29 @@ void *sonde_ring__reserve(size_t bytes)
 	return p;
 }
 
+static _Atomic uint32_t *own; /* a page of its own; not 0 in the process that set it */
+
+void sonde_ring__own(void)
+{
+	if (!own) {
+		own = sonde_ring__reserve(4096);
+		if (own && madvise((void *)own, 4096, MADV_WIPEONFORK)) {
+			munmap((void *)own, 4096);
+			own = NULL;
+		}
+	}
+	if (own)
+		atomic_store(own, 1);
+}
+
+bool sonde_ring__is_own(void)
+{
+	return own ? atomic_load(own) : getpid() == sonde_inject.pid;
+}
+
 void sonde_ring__release(void)
 {
+	own = NULL;
 	while (nr_reserved) {
 		nr_reserved--;
 		munmap(reserved[nr_reserved].at, reserved[nr_reserved].bytes);

@@ -34,6 +34,20 @@ daemon() { # nobody waits for it, so the test does
 	return 1
 }
 
+sandbox() { # nothing of ours is in it
+	"$WORK/lifetimes" sandbox 1 >/dev/null || return 77
+	lives sandbox 100 "range push_pop before entries=100 open=0 threads=1" "range push_pop inside entries=100 open=0 threads=1"
+}
+
+said() { # MODE TEXT: sonde run passes on what the library says
+	"$SONDE" run hydra.run.dir="$TMP/run-$1" -- "$WORK/lifetimes" "$1" 10 2>&1 | tee /dev/stderr | grep -qF "$2"
+}
+
+said_of_user() {
+	[ "$(id -u)" = 0 ] || return 77
+	said setuid "the native capture could not be made (Permission denied), in 1 process"
+}
+
 moment() { # children that are gone before anybody could write for them
 	fresh flush_ms=60000
 	page
@@ -94,7 +108,8 @@ said_of_disk() { # the runner passes it on
 statically() { # such a program has a second libc for what it loads
 	[ -e "$WORK/static" ] || return 77
 	fresh
-	same_with_and_without "$WORK/static" && has "range push_pop static entries=100 open=0 threads=1"
+	page
+	same_with_and_without "$WORK/static" && all_ended && has "range push_pop static entries=100 open=0 threads=1"
 }
 
 python() { # Python counts its threads at a fork and warns
@@ -133,6 +148,7 @@ ok "a process may enter a user namespace of its own" lives newuser 100 \
 	"range push_pop before entries=100 open=0 threads=1" "range push_pop after entries=100 open=0 threads=1"
 ok "a daemon is captured" daemon
 ok "a program is captured up to its exec" lives exec 100 "range push_pop before entries=100 open=0 threads=1"
+may_skip "a program in a strict sandbox is captured" sandbox
 ok "a fork inside a range is no entry of it" lives inside 3 "range push_pop step entries=1 open=0 threads=4" \
 	"range push_pop step/child entries=3 open=0 threads=3"
 ok "100 children that leave by _exit at once leave everything" moment
@@ -142,5 +158,8 @@ may_skip "a child that may not write leaves a reason" setuid
 ok "memory that was reserved in vain is given back" limited
 may_skip "a full disk is told as that" full_disk
 may_skip "sonde run says that the disk was full" said_of_disk
+may_skip "sonde run says that a child may not write" said_of_user
+ok "sonde run says that there was no memory" said limit "no memory for the buffers of the native capture (Cannot allocate memory), in 1 process"
+ok "sonde run says what goes on after the program" said service "1 process of the run goes on; what it does from now on is not in the report"
 may_skip "a statically linked program is captured" statically
 may_skip "Python does not warn at a fork" python
