@@ -80,8 +80,9 @@ static double noise_rate(const struct sonde_unmix__fit *fit, size_t nr)
 	return noise > 0 ? residuals / noise : 0;
 }
 
-static void add_residuals(
-	double *scores, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
+/* Sum by sum: the columns of a cluster are neighbours, which keeps this in the cache. */
+static void sum_residuals(
+	double *sums, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__matrix *m = &r->matrix;
 	double factor = sqrt(shrinkage(m)), rate = factor * factor * noise_rate(fit, m->nr_rows);
@@ -89,28 +90,27 @@ static void add_residuals(
 
 	for (i = 0; i < m->nr_rows; i++) {
 		struct slot slot = slot_of(r->windows->cluster[i], RESIDUAL_SUMS);
-		double *to = score_of(scores, slot.sum, m->nr_columns, 0);
+		double *to = sums + (size_t)slot.sum * m->nr_columns;
 		double e;
 
 		if (fit->lost[i])
 			continue;
 		e = factor * slot.sign * full_residual(fit, r, i, rate);
 		for (j = m->row[i]; j < m->row[i + 1]; j++)
-			to[(size_t)m->column[j] * SOLVE_LANES] += m->value[j] * e;
+			to[m->column[j]] += m->value[j] * e;
 	}
 }
 
-/* So far scores belong to A; the gram has unit diagonal. */
-static void scale_scores(double *scores, const struct sonde_unmix__gram *g)
+/* Into the scores, scaled as the gram is. */
+static void add_residuals(double *scores, const double *sums, const struct sonde_unmix__gram *g)
 {
-	size_t i;
-	uint32_t lane;
+	uint32_t sum, k;
 
-	for (i = 0; i < (size_t)RESIDUAL_SUMS / SOLVE_LANES * g->nr; i++) {
-		double scale = g->scale[i % g->nr];
+	for (k = 0; k < g->nr; k++) {
+		double scale = g->scale[k] > 0 ? 1 / g->scale[k] : 0;
 
-		for (lane = 0; lane < SOLVE_LANES; lane++)
-			scores[i * SOLVE_LANES + lane] *= scale > 0 ? 1 / scale : 0;
+		for (sum = 0; sum < RESIDUAL_SUMS; sum++)
+			*score_of(scores, sum, g->nr, k) = scale * sums[(size_t)sum * g->nr + k];
 	}
 }
 
@@ -171,12 +171,13 @@ int sonde_unmix__spread(float *deviations, size_t stride, const struct sonde_unm
 	size_t columns = r->gram.nr, block;
 	struct sonde_arena arena = {0};
 	double *scores = sonde_arena_calloc(&arena, SPREAD_WIDTH * columns, sizeof(*scores));
+	double *sums = sonde_arena_calloc(&arena, RESIDUAL_SUMS * columns, sizeof(*sums));
 	double *scratch = sonde_arena_alloc(&arena, SOLVE_LANES * columns * sizeof(*scratch));
 	int rc = SONDE_ERR_NOMEM;
 
 	if (!arena.failed) {
-		add_residuals(scores, fit, r);
-		scale_scores(scores, &r->gram);
+		sum_residuals(sums, fit, r);
+		add_residuals(scores, sums, &r->gram);
 		add_timing(scores, fit, r);
 		for (block = 0; block < SPREAD_WIDTH / SOLVE_LANES; block++)
 			sonde_unmix__envelope_solve_lanes(scores + block * columns * SOLVE_LANES,

@@ -21,7 +21,7 @@
 #define EXCHANGES 40   /* of blocks; then one column at a time */
 #define ROUNDS	  3    /* of filling in samples that lack something */
 #define LOST_SIZE 8.0  /* usual deviations that a loss has at least … */
-#define LOST_PART 0.1  /* … and the part of the sample */
+#define LOST_PART 0.15 /* … and the part of the sample */
 #define LOST_MOST 0.05 /* more samples than this are not an accident */
 #define COMPLETE  2    /* other counters that must be complete in a sample that lacks one */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SEGMENT	 200 /* samples of a background segment, at least */
-#define SEGMENTS 32
+#define SEGMENTS 16
 
 /* Where entries go: counted first, then written. */
 struct rows {

@@ -2,15 +2,17 @@
  * The samples that count.
  *
  * The first sample after a start covers the idle time before it as well and is
- * much longer than the next one: it goes. What lies far from any launch says
- * nothing about launches; a little of it is kept for the background.
+ * much longer than the next one: it goes, and so does a long one that stands for
+ * an idle stretch. What lies far from any launch says nothing about launches; a
+ * little of it is kept for the background.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define MARGIN 100 /* samples kept before the first launch and after the last one */
+#define MARGIN 100  /* samples kept before the first launch and after the last one */
+#define GAP    0.05 /* of a sample: what is shorter is the reading of clocks */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -92,6 +94,9 @@ static void take_samples(struct sonde_unmix__windows *w, struct sonde_unmix_qual
 			q->nr_outside++;
 			continue;
 		}
+		/* Counted before anything is dropped: a gap is what the sampler did not see. */
+		q->nr_gaps += i > 0 && last != INT64_MIN &&
+			      (double)(start - in->end_ns[i - 1]) > GAP * w->length;
 		if (!is_possible(in, limits, i) || is_first_after_start(in, i) ||
 			in->end_ns[i] <= start) {
 			q->nr_dropped++;
@@ -118,15 +123,14 @@ static uint32_t cube_root(size_t n)
  * at its edge, the next one has too much), those far apart do not: clusters of
  * about the cube root of the number of samples, never across a gap.
  */
-static void cluster_samples(struct sonde_unmix__windows *w, struct sonde_unmix_quality *q)
+static void cluster_samples(struct sonde_unmix__windows *w)
 {
 	uint32_t length = cube_root(w->nr), in_cluster = 0;
 	size_t i;
 
 	length = length < 4 ? 4 : length;
 	for (i = 0; i < w->nr; i++) {
-		w->follows[i] = i > 0 && w->start[i] - w->end[i - 1] < 0.05 * w->length;
-		q->nr_gaps += i > 0 && !w->follows[i];
+		w->follows[i] = i > 0 && w->start[i] - w->end[i - 1] < GAP * w->length;
 		if (!w->follows[i] || in_cluster == length) {
 			w->nr_clusters++;
 			in_cluster = 0;
@@ -154,7 +158,7 @@ int sonde_unmix__windows_make(struct sonde_unmix__windows *w, struct sonde_unmix
 		return SONDE_ERR_NOMEM;
 	if (in->nr_launches > 0)
 		take_samples(w, q, in, limits, span);
-	cluster_samples(w, q);
+	cluster_samples(w);
 	q->nr_samples = w->nr;
 	return 0;
 }

@@ -277,7 +277,7 @@ static void test_unmix__first_samples_after_a_start_are_dropped(void **state)
 	m.start_ns[0] = -1000000000;
 	m.values[0] = 87654321;
 	u = solve(&m);
-	assert_int_equal(sonde_unmixed_quality(u)->nr_gaps, 1);
+	assert_int_equal(sonde_unmixed_quality(u)->nr_dropped, 2);
 	assert_near(sonde_unmixed_figure(u, 1, 0).value, m.truth[1][0], 1e-3);
 	assert_true(sonde_unmixed_quality(u)->seen_time < 0.95);
 	sonde_unmixed_free(u);
@@ -447,6 +447,8 @@ static void test_unmix__odd_values_are_survived(void **state)
 	(void)state;
 	start_program(&m, 3, 1);
 	run_program(&m, 3);
+	made_drop_sample(&m, 60);
+	made_drop_sample(&m, 60);
 	m.values[10] = NAN;
 	m.values[20] = -5;
 	m.values[30] = INFINITY;
@@ -456,6 +458,7 @@ static void test_unmix__odd_values_are_survived(void **state)
 		m.launches[i].end_ns = m.launches[i].start_ns;
 	u = solve(&m);
 	assert_int_equal(sonde_unmixed_quality(u)->nr_dropped, 6);
+	assert_int_equal(sonde_unmixed_quality(u)->nr_gaps, 3); /* two samples lack their time */
 	assert_true(isfinite(sonde_unmixed_figure(u, 1, 0).value));
 	assert_true(isfinite(sonde_unmixed_figure(u, 1, 0).error));
 	sonde_unmixed_free(u);

@@ -10,7 +10,7 @@ out=$TMP/out
 within() {
 	local name=$1 truth=$2 total=$3 region=$4 bad=
 	shift 4
-	"$tool" -o -500 "$data/$name.samples.gz" "$data/$name.kernels.gz" "$data/$truth.truth" >"$out" 2>/dev/null || bad="it failed"
+	"$tool" -o -250 "$data/$name.samples.gz" "$data/$name.kernels.gz" "$data/$truth.truth" >"$out" 2>/dev/null || bad="it failed"
 	for c in "$@"; do
 		bad+=$(awk -v c="$c" -v total="$total" -v region="$region" '
 			index($1, c) { seen = 1
@@ -43,7 +43,7 @@ case $held in
 esac
 
 # The same bits every time, whatever the compiler made of it: figures as printed are kept.
-if "$tool" -k -o -500 "$data/graph_20us.samples.gz" "$data/graph_20us.kernels.gz" \
+if "$tool" -k -o -250 "$data/graph_20us.samples.gz" "$data/graph_20us.kernels.gz" \
 	"$data/graph.truth" 2>/dev/null | sha256sum | cmp -s - "$data/graph_20us.sha256"; then
 	echo "ok figures are the same as on every machine"
 else
