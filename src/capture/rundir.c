@@ -395,13 +395,14 @@ static unsigned count_done(const struct sonde_rundir *d)
 /* Profilers and the injected library know of umasks only: what they left is closed afterwards. */
 static void close_captures(const struct sonde_rundir *d)
 {
-	char dirs[3][3200], *paths[] = {dirs[0], dirs[1], dirs[2], NULL};
+	static const char *const stages[] = {"ncu", "nsys", "native", "torch_profiler"};
+	char dirs[4][3200], *paths[] = {dirs[0], dirs[1], dirs[2], dirs[3], NULL};
 	FTSENT *e;
 	FTS *walk;
+	size_t i;
 
-	snprintf(dirs[0], sizeof(dirs[0]), "%s/ncu", d->path);
-	snprintf(dirs[1], sizeof(dirs[1]), "%s/nsys", d->path);
-	snprintf(dirs[2], sizeof(dirs[2]), "%s/native", d->path);
+	for (i = 0; i < sizeof(stages) / sizeof(*stages); i++)
+		snprintf(dirs[i], sizeof(dirs[i]), "%s/%s", d->path, stages[i]);
 	walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	while (walk && (e = fts_read(walk)))
 		if ((e->fts_info == FTS_F || e->fts_info == FTS_DP) &&

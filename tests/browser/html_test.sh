@@ -1,21 +1,13 @@
 #!/usr/bin/env bash
 # The HTML report in a real browser: every bundled capture, a hostile one and one with timestamps.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-SONDE=${SONDE:-build/sonde} BUILD=${BUILD:-build} TMP=${TMP:-$(mktemp -d)}
+. "$(dirname "$0")/../lib.sh"
 pages=$TMP/pages
 browser=
 for b in chromium chromium-browser google-chrome chrome; do
 	command -v $b >/dev/null && browser=$b && break
 done
-if [ -z "$browser" ]; then
-	echo "skip the HTML report in a browser: no Chromium here (scripts/install-deps test installs it where there is one)"
-	exit 0
-fi
-if ! command -v python3 >/dev/null; then
-	echo "skip the HTML report in a browser: no python3 to drive it with"
-	exit 0
-fi
+[ -n "$browser" ] || skip_all "no Chromium here (scripts/install-deps test installs it where there is one)"
+command -v python3 >/dev/null || skip_all "no python3 to drive it with"
 
 mkdir -p "$pages"
 page() { # NAME INPUT: NAME.html and the NAME.json it is compared with

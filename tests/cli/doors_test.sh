@@ -14,3 +14,9 @@ stand_alone() {
 }
 ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
 ok each_door_header_compiles_alone stand_alone
+
+# Tests: one meaning of ok, and nothing read that is not in the repository.
+without_lib() { ! grep -L '^\. .*/\(lib\|native\)\.sh"' tests/*/*_test.sh lib/*/tests/*_test.sh | grep .; }
+beside_the_checkout() { ! grep -n '"\(\.\./\)*\.\./shared\|\$PWD/\.\.' tests/*/*.sh tests/*/*.[ch] tests/*/*.py lib/*/tests/*.sh lib/*/tests/*.[ch] | grep -v doors_test; }
+ok every_test_script_sources_lib without_lib
+ok no_test_reads_beside_the_checkout beside_the_checkout

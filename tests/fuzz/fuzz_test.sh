@@ -1,17 +1,10 @@
 #!/usr/bin/env bash
 # Runs every libFuzzer target with its seed corpus for FUZZ_SECONDS (10), two at a time.
 # New inputs stay in $TMP; an input that breaks a target is kept under build/fuzz/found/.
-set -u
+. "$(dirname "$0")/../lib.sh"
 seconds=${FUZZ_SECONDS:-10}
-TMP=${TMP:-$(mktemp -d)}
 targets=(tests/fuzz/*_fuzz.c lib/hydra/tests/*_fuzz.c)
 
-skip_all() {
-	for t in "${targets[@]}"; do
-		echo "skip fuzz_$(basename "$t" _fuzz.c)__finds_nothing_in_${seconds}_s: $1"
-	done
-	exit 0
-}
 
 command -v clang >/dev/null || skip_all "clang is not installed"
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n);
@@ -20,7 +13,7 @@ clang -fsanitize=fuzzer,address -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null ||
 	skip_all "clang has no libFuzzer runtime"
 make -j"$(nproc)" --no-print-directory fuzz >"$TMP/make.log" 2>&1 || {
 	cat "$TMP/make.log"
-	echo "not ok fuzz__targets_build"
+	not_ok fuzz__targets_build
 	exit 1
 }
 
@@ -32,10 +25,10 @@ run() { # SOURCE
 	if build/fuzz/tests/"${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1500 \
 		-max_len=65536 -artifact_prefix="$found/" -print_final_stats=1 -verbosity=0 \
 		"$TMP/$name" "$corpus" >"$TMP/$name.log" 2>&1; then
-		echo "ok fuzz_${name}__finds_nothing_in_${seconds}_s ($(sed -n 's/^stat::number_of_executed_units: *//p' "$TMP/$name.log") inputs)"
+		pass "fuzz_${name}__finds_nothing_in_${seconds}_s ($(sed -n 's/^stat::number_of_executed_units: *//p' "$TMP/$name.log") inputs)"
 	else
 		tail -60 "$TMP/$name.log"
-		echo "not ok fuzz_${name}__finds_nothing_in_${seconds}_s: $found"
+		not_ok "fuzz_${name}__finds_nothing_in_${seconds}_s: $found"
 	fi
 }
 
@@ -45,4 +38,3 @@ for t in "${targets[@]}"; do
 done
 wait
 cat "$TMP"/*.result
-! grep -q '^not ok' "$TMP"/*.result

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unmixes recorded samples of an H200 and compares with what Nsight Compute measured there.
 # The bars are those of docs/counters.md; tests/data/sampled/README.md says where the data comes from.
-set -u
+. "$(dirname "$0")/../lib.sh"
 data=tests/data/sampled
 tool=$BUILD/tools/unmix_data
 out=$TMP/out
@@ -22,8 +22,8 @@ within() {
 				if (h[1] != h[2]) printf " %s: intervals of regions hold %s", c, value["held"] }
 			END { if (!seen) printf " no %s", c }' "$out")
 	done
-	if [ -z "$bad" ]; then echo "ok $name agrees with ncu within $region % per region"; else
-		echo "not ok $name:$bad"
+	if [ -z "$bad" ]; then pass "$name agrees with ncu within $region % per region"; else
+		not_ok "$name:$bad"
 		cat "$out"
 	fi
 	cat "$out" >>"$TMP/all"
@@ -38,14 +38,14 @@ within graph_20us graph 3 12 inst_executed_realtime tensor_cycles pipe_fma lts__
 held=$(awk '{ for (i = 2; i < NF; i++) if ($i == "kernels") { split($(i + 1), k, "/"); held += k[1]; of += k[2] } }
 	END { print held, "of", of, (of > 300 && held >= 0.9 * of) }' "$TMP/all")
 case $held in
-*1) echo "ok intervals hold ${held% *} kernels" ;;
-*) echo "not ok intervals hold ${held% *} kernels" ;;
+*1) pass "intervals hold ${held% *} kernels" ;;
+*) not_ok "intervals hold ${held% *} kernels" ;;
 esac
 
 # The same bits every time, whatever the compiler made of it: figures as printed are kept.
 if "$tool" -k -o -250 "$data/graph_20us.samples.gz" "$data/graph_20us.kernels.gz" \
 	"$data/graph.truth" 2>/dev/null | sha256sum | cmp -s - "$data/graph_20us.sha256"; then
-	echo "ok figures are the same as on every machine"
+	pass "figures are the same as on every machine"
 else
-	echo "not ok figures are the same as on every machine"
+	not_ok "figures are the same as on every machine"
 fi
