@@ -20,7 +20,7 @@ static const struct {
 	CATEGORY("operator", KINETO_OPERATOR),
 	CATEGORY("user_annotation", KINETO_ANNOTATION),
 	CATEGORY("python_function", KINETO_PYTHON),
-	CATEGORY("fwdbwd", KINETO_FLOW),
+	CATEGORY("hardware_counters", KINETO_COUNTERS),
 	CATEGORY("cuda_sync", KINETO_SYNC),
 	CATEGORY("overhead", KINETO_OVERHEAD),
 	CATEGORY("runtime", KINETO_CALL),

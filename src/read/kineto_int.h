@@ -6,10 +6,12 @@
  *   kineto_facts.c      what stands around them: clock, rank, devices
  *   kineto_event.c      the text of one event → its fields
  *   kineto_keep.c       what is kept of an event, by its category
+ *   kineto_counters.c   sampled counters → series
  *   kineto_join.c       GPU work ↔ the calls that asked for it
  *   kineto_place.c      which ranges were open
  *   kineto_origin.c     where backward work was written
- *   kineto.c            the reader: all of that in order, facts, notes, values of a record
+ *   kineto_values.c     metrics, and the values of a record
+ *   kineto.c            the reader: all of that in order, names, devices, notes
  *
  * One pass over the text. An event that is kept leaves 32 bytes (a range, an
  * operator with a sequence number), 24 (a call) or a record; everything else
@@ -62,7 +64,7 @@ enum kineto_category {
 	KINETO_MEMSET,
 	KINETO_SYNC,
 	KINETO_OVERHEAD,
-	KINETO_FLOW, /* from a forward operator to its backward one */
+	KINETO_COUNTERS,
 };
 
 struct kineto_event {
@@ -124,6 +126,15 @@ struct kineto_facts {
 	uint64_t in_elements, out_elements, graph, node;
 };
 
+#define KINETO_NR_METRICS 19
+
+/* Kept for the values of records. */
+struct kineto_state {
+	const struct sonde_records *r;
+	uint32_t number[KINETO_NR_METRICS]; /* metric numbers, SONDE_NONE = no record has it */
+	struct sonde_map facts;		    /* struct kineto_facts each, by number */
+};
+
 /* A stretch of time on a thread: a range, or an operator with a sequence number. */
 struct kineto_span {
 	uint64_t begin_ns, end_ns;
@@ -159,7 +170,7 @@ struct kineto {
 	struct sonde_err *err;
 	struct kineto_window window;
 	unsigned regions; /* bit per category that makes ranges */
-	size_t first_record, first_range; /* of this file */
+	size_t first_record, first_range, first_series; /* of this file */
 	uint64_t base_ns;
 	uint64_t cpu_pid; /* of the process that the trace calls CPU, 0 = none */
 	uint32_t rank, world_size; /* SONDE_NONE = not said */
@@ -171,7 +182,7 @@ struct kineto {
 	SONDE_VEC(struct kineto_thread) threads;
 	SONDE_VEC(struct kineto_name) names;
 	SONDE_VEC(struct sonde_device) devices;
-	struct sonde_map thread_keys;
+	struct sonde_map thread_keys, series_keys;
 	struct sonde_map *facts;
 	uint32_t last_thread;
 	struct sonde_buf scratch;
@@ -186,6 +197,10 @@ enum sonde_scan_rc sonde_kineto__take_devices(struct kineto *k, struct sonde_sca
 /* Each: 0 or a negative code with `k->err` filled in. */
 int sonde_kineto__document(struct kineto *k);
 int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
+/* One sample; false when memory is short. */
+bool sonde_kineto__keep_counters(struct kineto *k, const struct kineto_event *e);
+/* Puts samples on the axis of the records, once the clock is known. */
+void sonde_kineto__place_counters(struct kineto *k);
 int sonde_kineto__join(struct kineto *k);
 int sonde_kineto__place(struct kineto *k);
 
@@ -210,6 +225,11 @@ void sonde_kineto__walk(
 	struct kineto_walk *w, struct kineto *k, const struct kineto_span *at, size_t nr);
 /* The innermost span open on a thread, SONDE_NONE when there is none. Times never go back. */
 uint32_t sonde_kineto__open_at(struct kineto_walk *w, uint32_t thread, uint64_t ns);
+
+/* Registers the metrics that some launch has; false when memory is short. */
+bool sonde_kineto__add_metrics(struct kineto *k, struct kineto_state *s);
+int sonde_kineto__values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err);
 
 /* String number of a text, copied when new; SONDE_NONE when memory is short. */
 uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text);

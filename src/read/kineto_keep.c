@@ -269,6 +269,8 @@ int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e)
 
 	if (e->ph == 'M')
 		ok = keep_name(k, e);
+	else if (e->ph == 'C' && e->category == KINETO_COUNTERS && e->has_ts)
+		ok = sonde_kineto__keep_counters(k, e);
 	else if (e->ph == 'X' && e->category != KINETO_OTHER && (e->is_bad || !e->has_ts))
 		k->counts.no_time++;
 	else if (e->ph == 'X')

@@ -3,6 +3,7 @@
  *
  *   nsys_sqlite.c   the file, its tables → ranges and facts
  *   nsys_launch.c   tables → launches: kernels, copies, memsets
+ *   nsys_metrics.c  sampled GPU metrics → series
  *   nsys_open.c     which ranges were open at each launch
  */
 #ifndef SONDE_READ_NSYS_INT_H
@@ -35,6 +36,12 @@ struct nsys_domain {
 	uint32_t name;
 };
 
+/* A sampled metric: which counter of its device's series it is. */
+struct nsys_metric {
+	uint32_t device, counter;
+	uint64_t id;
+};
+
 struct nsys {
 	struct sonde_source *src;
 	struct sonde_records *r;
@@ -48,6 +55,8 @@ struct nsys_reader {
 	sqlite3 *db;
 	struct sonde_err *err;
 	SONDE_VEC(struct nsys_domain) domains;
+	SONDE_VEC(struct nsys_metric) metrics;
+	size_t first_series; /* of this file */
 };
 
 /* Whether there is such a table, with such a column (NULL: any). Views do not count. */
@@ -63,6 +72,7 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global);
 
 int sonde_nsys__launches(struct nsys_reader *r);
 int sonde_nsys__records(struct nsys_reader *r);
+int sonde_nsys__metrics(struct nsys_reader *r);
 
 /* Sorts the ranges, nests them, appends them to the records. */
 int sonde_nsys__nest(struct nsys *n, struct sonde_err *err);

@@ -328,6 +328,8 @@ static int read_all(struct nsys_reader *r)
 		rc = sonde_nsys__open(&r->n, r->err);
 	if (rc == 0)
 		rc = sonde_nsys__records(r);
+	if (rc == 0)
+		rc = sonde_nsys__metrics(r);
 	return rc ? rc : read_facts(r);
 }
 
@@ -340,6 +342,7 @@ static int read(struct sonde_source *src, struct sonde_records *records, struct 
 		rc = read_all(&r);
 	sqlite3_close(r.db);
 	sonde_vec_release(&r.domains);
+	sonde_vec_release(&r.metrics);
 	sonde_vec_release(&r.n.launches);
 	sonde_vec_release(&r.n.ranges);
 	return rc;

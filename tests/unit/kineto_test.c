@@ -203,6 +203,28 @@ static void test_kineto__collectives_have_their_bytes_and_group(void **state)
 	sonde_records_free(r);
 }
 
+static void test_kineto__hardware_counters_are_samples(void **state)
+{
+#define SAMPLE(ts, a, b)                                                                           \
+	"{\"ph\":\"C\",\"cat\":\"hardware_counters\",\"name\":\"sm\",\"pid\":2,\"ts\":" ts         \
+	",\"args\":{\"active\":" a ",\"what\":\"x\",\"issued\":" b "}}"
+	struct sonde_records *r = open_text(TRACE(CALL("1", "1", "3") "," KERNEL("k", "1", "20", "1") ","
+		SAMPLE("10", "1.5", "2") "," SAMPLE("20", "3", "null") "," SAMPLE("15", "9", "9")));
+	const struct sonde_series *s;
+
+	(void)state;
+	assert_int_equal(r->series.nr, 1);
+	s = &r->series.at[0];
+	assert_int_equal(s->device, 2);
+	assert_int_equal(s->counters.nr, 2);
+	assert_int_equal(s->times.nr, 2);
+	assert_int_equal(s->times.at[1].start_ns, 10000);
+	assert_int_equal(s->times.at[1].end_ns, 20000);
+	assert_true(s->values.at[0] == 1.5 && s->values.at[1] == 2 && s->values.at[2] == 3);
+	assert_true(isnan(s->values.at[3]));
+	sonde_records_free(r);
+}
+
 /* --- hazards ---------------------------------------------------------------------------------- */
 
 static void test_kineto__odd_numbers_and_texts_are_taken(void **state)
@@ -387,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_kineto__old_names_and_a_bare_array_are_read),
 		cmocka_unit_test(test_kineto__backward_work_has_its_forward_range_as_origin),
 		cmocka_unit_test(test_kineto__collectives_have_their_bytes_and_group),
+		cmocka_unit_test(test_kineto__hardware_counters_are_samples),
 		cmocka_unit_test(test_kineto__odd_numbers_and_texts_are_taken),
 		cmocka_unit_test(test_kineto__quotes_without_backslash_are_part_of_a_name),
 		cmocka_unit_test(test_kineto__a_damaged_event_costs_itself),

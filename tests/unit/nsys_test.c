@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "read/records.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,37 @@ static void test_nsys__without_copies_there_is_no_such_metric(void **state)
 	sqlite3_free(b.p);
 }
 
+static void test_nsys__gpu_metrics_are_samples(void **state)
+{
+	struct bytes b = make("CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, "
+			      "metricId INTEGER, value INTEGER);"
+			      "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, "
+			      "typeName TEXT, metricId INTEGER, metricName TEXT);"
+			      "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (513, 0, 'x', 4, 'SMs Active'), "
+			      "(513, 0, 'x', 7, 'DRAM Read');"
+			      "INSERT INTO GPU_METRICS VALUES (2000, 513, 7, 40), (1000, 513, 4, 10), "
+			      "(1000, 513, 7, 20), (2000, 513, 4, 30), (3000, 513, 4, 50);");
+	const struct sonde_series *s;
+	struct sonde_records *r;
+	struct sonde_err err;
+
+	(void)state;
+	assert_int_equal(open_bytes(&r, b.p, b.n, &err), 0);
+	assert_int_equal(r->series.nr, 1);
+	s = &r->series.at[0];
+	assert_int_equal(s->device, 1);
+	assert_int_equal(s->interval_ns, 1000);
+	assert_int_equal(s->times.nr, 3);
+	assert_int_equal(s->times.at[0].start_ns, 0);
+	assert_int_equal(s->times.at[1].start_ns, 1000);
+	assert_int_equal(s->times.at[1].end_ns, 2000);
+	assert_true(sonde_str_is(sonde_records_str(r, s->counters.at[1].name), "DRAM Read"));
+	assert_true(s->values.at[2] == 30 && s->values.at[3] == 40);
+	assert_true(s->values.at[4] == 50 && isnan(s->values.at[5])); /* not sampled then */
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
 static void test_nsys__survives_truncation_anywhere(void **state)
 {
 	struct bytes b = make(COPIES);
@@ -313,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nsys__copies_and_memsets_are_records),
 		cmocka_unit_test(test_nsys__without_copies_there_is_no_such_metric),
+		cmocka_unit_test(test_nsys__gpu_metrics_are_samples),
 		cmocka_unit_test(test_nsys__survives_truncation_anywhere),
 		cmocka_unit_test(test_nsys__survives_damage_anywhere),
 		cmocka_unit_test(test_nsys__takes_wrong_types_and_huge_values),
