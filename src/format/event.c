@@ -104,8 +104,11 @@ uint8_t *sonde_event_put(uint8_t *p, struct sonde_event_base *b, const struct so
 		p = put_time(p, b, first_byte(s, e), e);
 	else
 		*p++ = (uint8_t)first_byte(s, e);
-	for (i = 0; i < s->before; i++)
-		p = sonde_varint_put(p, i ? e->field[i] : to_difference(b, e->type, e->field[0]));
+	if (s->before)
+		p = sonde_varint_put(p, to_difference(b, e->type, e->field[0]));
+	for (i = 1; i < s->before; i++)
+		p = sonde_varint_put(p, e->field[i]);
+	i = s->before;
 	if (s->has_label)
 		p = put_label(p, &e->label);
 	for (; i < nr; i++)

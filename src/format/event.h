@@ -10,8 +10,8 @@
  * sonde_event_base` has what they are counted from, one for each chunk on
  * either side, and the numbers of an event here are always absolute.
  *
- * The hot events, push and pop, are written in place by the functions at the
- * end; everything else through sonde_event_put.
+ * The hot events, push, pop and launch, are written in place by the functions at
+ * the end; everything else through sonde_event_put.
  */
 #ifndef SONDE_FORMAT_EVENT_H
 #define SONDE_FORMAT_EVENT_H
@@ -183,6 +183,16 @@ static inline uint8_t *sonde_event_put_cpu(
 
 	b->cpu_ns = cpu_ns;
 	return sonde_varint_put(sonde_event_put_head(p, b, first, ticks), since);
+}
+
+/* What follows the head of a launch. */
+static inline uint8_t *sonde_event_put_launch(
+	uint8_t *p, struct sonde_event_base *b, uint32_t correlation)
+{
+	int64_t step = (int64_t)correlation - (int64_t)b->correlation;
+
+	b->correlation = correlation;
+	return sonde_varint_put(p, sonde_zigzag(step));
 }
 
 /* The label of an event; without a number its first byte had SONDE_EVENT_INLINE. */

@@ -23,8 +23,9 @@
 
 static void launch(uint32_t correlation)
 {
-	struct sonde_event e;
+	unsigned type = SONDE_EVENT_LAUNCH;
 	struct thread *t;
+	uint8_t *p;
 
 	if (unlikely(atomic_load_explicit(&sonde_inject.is_collected, memory_order_relaxed)))
 		sonde_flusher__note("GPU work launched by late exit handlers is missing");
@@ -33,11 +34,11 @@ static void launch(uint32_t correlation)
 		return;
 	if (correlation != t->launched) {
 		t->launched = correlation;
-		e.type = SONDE_EVENT_LAUNCH;
-		e.is_unchosen = sonde_inject.gated && !sonde_gate__is_open(t, 0);
-		e.ticks = ticks_now();
-		e.field[0] = correlation;
-		sonde_ring__write(t, &e);
+		if (unlikely(sonde_inject.gated) && !sonde_gate__is_open(t, 0))
+			type |= SONDE_EVENT_UNCHOSEN;
+		p = event_open(t, type, ticks_now());
+		if (p)
+			event_close(t, sonde_event_put_launch(p, &t->base, correlation));
 	}
 	hook_leave(t);
 }

@@ -348,8 +348,10 @@ __attribute__((noinline)) uint8_t *sonde_ring__cpu(
 void sonde_ring__write(struct thread *t, struct sonde_event *e)
 {
 	bool is_host = e->type < SONDE_EVENT_KERNEL;
-	uint8_t *p = event_room(t, is_host ? e->ticks : ticks_now());
+	uint8_t *p = t->at;
 
+	if (unlikely(p > t->limit)) /* what the GPU did has no ticks, a chunk needs some */
+		p = sonde_ring__next(t, is_host ? e->ticks : ticks_now());
 	if (!p)
 		return;
 	e->has_cpu = false;

@@ -200,6 +200,22 @@ static void test_event__attributes_of_version_1_are_passed_over(void **state)
 	assert_int_equal(got.ticks, 30);
 }
 
+static void test_event__what_is_written_in_place_is_the_same(void **state)
+{
+	struct sonde_event_base b = {.ticks = 5, .correlation = 9}, c = b;
+	struct sonde_event e = {.type = SONDE_EVENT_LAUNCH, .ticks = 300, .is_unchosen = true};
+	uint8_t one[64], two[64], *p, *q;
+
+	(void)state;
+	e.field[0] = 3;
+	p = sonde_event_put(one, &b, &e);
+	q = sonde_event_put_head(two, &c, SONDE_EVENT_LAUNCH | SONDE_EVENT_UNCHOSEN, 300);
+	q = sonde_event_put_launch(q, &c, 3);
+	assert_int_equal(p - one, q - two);
+	assert_memory_equal(one, two, (size_t)(p - one));
+	assert_memory_equal(&b, &c, sizeof(b));
+}
+
 static void test_event__a_base_lists_what_is_open(void **state)
 {
 	struct sonde_event_base b = {.ticks = 1234567890123u, .cpu_ns = 99}, got;
@@ -232,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_event__one_that_is_cut_is_none),
 		cmocka_unit_test(test_event__types_nobody_writes_are_refused),
 		cmocka_unit_test(test_event__attributes_of_version_1_are_passed_over),
+		cmocka_unit_test(test_event__what_is_written_in_place_is_the_same),
 		cmocka_unit_test(test_event__a_base_lists_what_is_open),
 	};
 
