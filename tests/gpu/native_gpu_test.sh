@@ -89,6 +89,27 @@ copies() {
 	[ "$(grep -c '^launch mem.* in move$' "$TMP/copies.txt")" -eq 4 ]
 }
 
+host_side() { # calls that can wait, memory, and what the driver says of the device
+	local uuid
+	uuid=$(nvidia-smi -L | sed -n 's/.*UUID: \(GPU-[^)]*\)).*/\1/p' | head -1)
+	fresh memory=on
+	gpu_traced "$TMP/shapes" copies && "$BUILD/tools/capture_dump" --times "$OUT"/*.sonde >"$TMP/host.txt"
+	grep -E '^(call|memory|device|thread|note)' "$TMP/host.txt"
+	[ "$(grep -c '^call copy' "$TMP/host.txt")" -ge 4 ] && grep -q '^call alloc' "$TMP/host.txt" &&
+		grep -q '^call sync_device' "$TMP/host.txt" && [ "$(grep -c '^memory alloc 1048576 in (nothing)' "$TMP/host.txt")" -ge 3 ] &&
+		grep -q "^device .* ${uuid:-GPU-}.* device__attribute_clock_rate=[1-9].* device__attribute_memory_clock_rate=[1-9].* device__attribute_global_memory_bus_width=[1-9]" "$TMP/host.txt"
+}
+
+levers() { # ways to have CUPTI work for less capture the same kernels
+	local line
+	for line in lever.zeroed=on lever.buffer_kb=1024+lever.zeroed=on lever.overhead=off lever.device_buffers=8; do
+		fresh ${line//+/ }
+		gpu_traced "$TMP/shapes" many && dump >"$TMP/lever.txt"
+		echo "$line $(grep -c '^launch kernel' "$TMP/lever.txt")"
+		[ "$(grep -c '^launch kernel' "$TMP/lever.txt")" -eq 152 ] && ! grep 'CUPTI refused' "$TMP/lever.txt" || return
+	done
+}
+
 storm() {
 	fresh
 	gpu_traced "$TMP/shapes" storm && "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde >"$TMP/storm.txt"
@@ -122,6 +143,7 @@ killed() {
 		sleep "0.$((RANDOM % 9))"
 		kill -9 "$pid" 2>/dev/null
 		wait "$pid" 2>/dev/null
+		settle
 		[ -z "$(ls "$OUT")" ] || "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde || return
 	done
 }
@@ -142,6 +164,8 @@ ok "a graph's kernels belong to its launch and tell where they were captured" ca
 ok "a report of a real capture is valid, with streams and regions without launches" reported
 ok "a graph may be captured as a whole" whole_graph
 ok "copies and fills belong to their region" copies
+ok "calls that can wait, memory and the device's attributes are recorded" host_side
+ok "ways to have CUPTI work for less capture the same kernels" levers
 ok "no kernel is lost when graphs launch a million in a second" storm
 ok "without CUPTI the ranges of a CUDA program are captured, with a note" no_cupti
 ok "a kernel takes at most 64 bytes, a range at most 40" bytes
