@@ -157,6 +157,11 @@ TSAN := BUILD=build/tsan OPT="-O1 -g -fsanitize=thread" INJ_OPT="-O1 -g -fsaniti
 tsan:
 	$(MAKE) --no-print-directory $(TSAN) inject workloads
 
+# The analysis under ThreadSanitizer (tests/cli/threads_test.sh).
+.PHONY: tsan-threads
+tsan-threads:
+	$(MAKE) --no-print-directory $(TSAN) build/tsan/tests/threads_test
+
 # Programs of ours that tests and benches call.
 TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c)))
 .PHONY: tools

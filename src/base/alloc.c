@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-static uint64_t nr_allocs;
-static uint64_t fail_at; /* 0 = never */
+static _Thread_local uint64_t nr_allocs;
+static _Thread_local uint64_t fail_at; /* 0 = never */
 
 static int should_fail(void)
 {

@@ -5,6 +5,7 @@
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "export/export.h"
+#include "fold/partial.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -101,6 +102,24 @@ static int write_report(const struct sonde_cells *cells, const struct sonde_repo
 	return rc;
 }
 
+/* What was folded, as a file. Notes of this call go with the last part. */
+static int write_partial(struct sonde_parts *parts, const struct sonde_notes *notes,
+	const char *path, struct sonde_err *err)
+{
+	struct sonde_sink out;
+	int rc = sonde_sink_open(&out, path, err);
+
+	if (rc)
+		return rc;
+	sonde_notes_add(&parts->at.at[parts->at.nr - 1]->notes, notes);
+	rc = sonde_partial_write(parts, &out, err);
+	if (rc) {
+		sonde_sink_abort(&out);
+		return rc;
+	}
+	return sonde_sink_close(&out, err);
+}
+
 /* read → attribute → fold → tree → export */
 static int report(struct sonde_report_request *q, struct sonde_settings *s, struct sonde_err *err)
 {
@@ -113,9 +132,11 @@ static int report(struct sonde_report_request *q, struct sonde_settings *s, stru
 				 (q->format && (q->format->flags & SONDE_FORMAT_EVENTS));
 	if (rc == 0)
 		rc = sonde_parts_open(&parts, q->inputs.at, q->inputs.nr, &s->fold, err);
-	if (rc == 0)
+	if (rc == 0 && q->partial)
+		rc = write_partial(&parts, &notes, q->output, err);
+	else if (rc == 0)
 		rc = sonde_parts_unite(&cells, &parts, err);
-	if (rc == 0) {
+	if (rc == 0 && cells) {
 		sonde_notes_add(&cells->notes, &notes);
 		rc = write_report(cells, q, s, err);
 	}
@@ -141,7 +162,7 @@ static int configured_report(struct sonde_report_request *q, struct sonde_err *e
 	if (rc == 0)
 		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
 	settings.fold.choice.headline_only = q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
-						  : !sonde_report_request_writes_dir(q);
+						  : !sonde_report_request_writes_dir(q) && !q->partial;
 	if (rc == 0)
 		rc = sonde_settings_record(config, &yaml, err);
 	if (rc == 0) {

@@ -38,6 +38,10 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			"with --format, write that to the file PATH; without, write report.json, "
 			"report.md, report.html and a folder per region into the directory PATH",
 			SONDE_OPTION_WORD, &q->output},
+		{0, "partial", NULL,
+			"write what a report is made of to the file -o PATH: small, without the "
+			"launches, to be reported on later beside others",
+			SONDE_OPTION_FLAG, &q->partial},
 		{0, "by", "METRIC",
 			"what widths mean in folded, speedscope and svg: time, host, launches, "
 			"entries, or a metric that adds up (time)",
@@ -97,7 +101,8 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 		"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
 		"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
 		"torch.profiler traces (.json), Proton profiles, native captures (.sonde), each\n"
-		"also as .gz or in a .tar, and directories of them, such as those of `sonde run`.\n"
+		"also as .gz or in a .tar, partial reports (.sondecells), and directories of them,\n"
+		"such as those of `sonde run`.\n"
 		"Needs no GPU and no NVIDIA software.\n"
 		"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
 		"short for keys below report.",
@@ -137,7 +142,7 @@ static bool may_be_file(const char *path)
 
 bool sonde_report_request_writes_dir(const struct sonde_report_request *q)
 {
-	return q->output && !q->format;
+	return q->output && !q->format && !q->partial;
 }
 
 static int refuse_by(struct sonde_err *err)
@@ -153,11 +158,30 @@ static int refuse_by(struct sonde_err *err)
 	return rc;
 }
 
+static int check_partial(const struct sonde_report_request *q, struct sonde_err *err)
+{
+	if (q->partial && (q->format || q->by))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --partial writes a format of its own: leave out -f and --by");
+	if (q->partial && !may_be_file(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --partial needs a file: name one with -o FILE.sondecells");
+	if (!q->partial && q->output && !is_dir(q->output) &&
+		sonde_str_ends(sonde_str_from(q->output), ".sondecells"))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: %s is the name of a partial report: add --partial to write one",
+			q->output);
+	return 0;
+}
+
 /* Combinations that would write something else than was meant. */
 static int check_output(const struct sonde_report_request *q, struct sonde_err *err)
 {
 	const struct sonde_format *f = q->format, *meant = NULL;
+	int rc = check_partial(q, err);
 
+	if (rc)
+		return rc;
 	if (sonde_report_request_writes_dir(q) && !is_dir(q->output))
 		meant = sonde_format_of_file(sonde_str_from(q->output));
 	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))

@@ -108,6 +108,7 @@ struct sonde_sampled;  /* sampled.h */
 
 struct sonde_cells {
 	struct sonde_selection selection;
+	struct sonde_read_options read;
 	SONDE_VEC(struct sonde_input) inputs; /* united ones: by path, then content */
 	SONDE_VEC(struct sonde_process) processes;
 	SONDE_VEC(struct sonde_device) devices; /* by input */

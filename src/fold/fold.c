@@ -363,6 +363,8 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 
 	*out = NULL;
 	if (rc == 0)
+		c->read = request->read;
+	if (rc == 0)
 		rc = fill(&x, &request->choice, err);
 	if (rc == 0)
 		rc = sonde_fold__visits(&x.f, err);

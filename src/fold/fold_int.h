@@ -14,6 +14,8 @@
  *   sampled.c        reading that off cells
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
+ *   parts_order.c    … in one order
+ *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows
  *   unite.c          parts → cells
  *   inventory.c      launches → the list of a program's ranges
  */
@@ -57,6 +59,11 @@ uint32_t sonde_cells__intern(
 void sonde_cells__shed(struct sonde_cells *c);
 /* Whether two selections choose the same. */
 bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b);
+
+/* Sorts parts by path, then by what they are, and frees those that are there already. */
+void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled);
+/* SONDE_ERR_USAGE when they were not folded with the same settings. */
+int sonde_parts__check(struct sonde_cells *const *at, size_t nr, struct sonde_err *err);
 
 /* Moves the timeline of a part into that of `to`, with its numbers there. */
 struct sonde_moving {

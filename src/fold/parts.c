@@ -5,6 +5,8 @@
 #include "fold/fold_int.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "fold/partial.h"
 #include "read/folder_in.h"
 
 #include <sys/stat.h>
@@ -102,6 +104,34 @@ static int read_sampled(
 	return rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
 }
 
+/* A partial report among captures; 1: it is none. */
+static int read_partial(struct opening *o, const char *path, struct sonde_err *err)
+{
+	struct sonde_mapping file = {0};
+	size_t first = o->out->at.nr, i;
+	int rc = sonde_mapping_open(&file, path, NULL) ? 1 : 0; /* the reader of captures says why */
+
+	if (rc == 0 && !sonde_partial_knows(file.data))
+		rc = 1;
+	if (rc == 0)
+		rc = sonde_partial_read(o->out, file.data, path, err);
+	for (i = first; rc == 0 && i < o->out->at.nr; i++) {
+		if (o->request->keeps_timeline)
+			sonde_note(&o->out->at.at[i]->notes,
+				"partial reports hold no single launches: what is shown by launch "
+				"or over time lacks them; report on the captures for that");
+	}
+	sonde_mapping_release(&file);
+	return rc;
+}
+
+static int read_input(struct opening *o, const char *path, struct sonde_err *err)
+{
+	int rc = read_partial(o, path, err);
+
+	return rc == 1 ? read_capture(o, path, err) : rc;
+}
+
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
 {
@@ -115,7 +145,7 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 	if (rc == 0)
 		rc = taken ? read_sampled(o, &all, taken, err) : sonde_err_nomem(err);
 	for (i = 0; i < all.at.nr && rc == 0; i++) {
-		one = taken[i] ? 0 : read_capture(o, all.at.at[i], err);
+		one = taken[i] ? 0 : read_input(o, all.at.at[i], err);
 		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
 			sonde_note(&o->pending, "%s; it is left out", err->msg);
 		else
@@ -131,6 +161,29 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 	return rc ? rc : o->out->at.nr > nr ? 0 : one;
 }
 
+/* A selection that was asked for must be that of every part. None asked for is theirs. */
+static int check_request(const struct opening *o, struct sonde_err *err)
+{
+	const char *const known = "known";
+	const struct sonde_selection *s = &o->request->selection;
+	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
+	size_t i;
+
+	if (sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual))
+		return 0;
+	for (i = 0; i < o->out->at.nr; i++) {
+		const struct sonde_cells *part = o->out->at.at[i];
+
+		if (!sonde_selection__is_same(s, &part->selection))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"the partial report of %.*s was made with another selection, and "
+				"that cannot be changed afterwards: make it again with this one, or "
+				"report on the capture",
+				SONDE_STR_ARG(part->inputs.at[0].path));
+	}
+	return 0;
+}
+
 int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t nr_paths,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -142,8 +195,8 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 	for (i = 0; i < nr_paths && rc == 0; i++)
 		rc = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)
 			     ? read_directory(&o, paths[i], err)
-			     : read_capture(&o, paths[i], err);
-	return rc;
+			     : read_input(&o, paths[i], err);
+	return rc ? rc : check_request(&o, err);
 }
 
 int sonde_parts_unite(struct sonde_cells **out, struct sonde_parts *parts, struct sonde_err *err)

@@ -479,95 +479,6 @@ static bool move_visits(struct uniting *u, struct moving *p)
 	return true;
 }
 
-/* What a part is, whoever holds it: not what was chosen of it. */
-static uint64_t identity_of(const struct sonde_cells *c)
-{
-	uint64_t sums[4] = {
-		c->inputs.nr ? c->inputs.at[0].created_s : 0, c->tally.nr_launches, 0, 0};
-	size_t i;
-
-	for (i = 0; i < c->processes.nr; i++) {
-		const struct sonde_process *p = &c->processes.at[i];
-		uint64_t key[5] = {
-			sums[2], p->pid, sonde_hash(p->host.p, p->host.n), p->nr_launches, p->trail};
-
-		sums[2] = sonde_hash(key, sizeof(key));
-	}
-	for (i = 0; i < c->sums.nr; i++) {
-		uint64_t key[2] = {sums[2], 0};
-
-		memcpy(&key[1], &c->sums.at[i].time_ns, sizeof(key[1]));
-		sums[2] = sonde_hash(key, sizeof(key));
-	}
-	for (i = 0; i < c->visits.nr; i++)
-		sums[3] += c->visits.at[i].instances;
-	return sonde_hash(sums, sizeof(sums));
-}
-
-static struct sonde_str path_of(const struct sonde_cells *c)
-{
-	return c->inputs.nr ? c->inputs.at[0].path : SONDE_STR("");
-}
-
-static uint32_t nr_kept(const struct sonde_cells *c)
-{
-	return c->kits.nr ? c->kits.at[0].nr : 0;
-}
-
-/* By path, then what it is; of the same input the one that keeps most comes first. */
-static int by_input(const void *pa, const void *pb)
-{
-	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
-	const struct sonde_cells *b = *(const struct sonde_cells *const *)pb;
-	int c = sonde_str_cmp(path_of(a), path_of(b));
-	uint64_t x, y;
-
-	if (c)
-		return c;
-	x = identity_of(a);
-	y = identity_of(b);
-	if (x != y)
-		return x < y ? -1 : 1;
-	return nr_kept(a) > nr_kept(b) ? -1 : nr_kept(a) < nr_kept(b);
-}
-
-static void sort_parts(struct sonde_cells *c)
-{
-	size_t i, nr = 0;
-
-	if (c->parts.nr > 1)
-		qsort(c->parts.at, c->parts.nr, sizeof(*c->parts.at), by_input);
-	for (i = 0; i < c->parts.nr; i++) {
-		struct sonde_cells *part = c->parts.at[i], *last = nr ? c->parts.at[nr - 1] : NULL;
-
-		if (last && sonde_str_eq(path_of(last), path_of(part)) &&
-			identity_of(last) == identity_of(part)) {
-			sonde_note(&c->notes, "%.*s is there more than once and counts once",
-				SONDE_STR_ARG(path_of(part)));
-			sonde_cells_free(part);
-		} else {
-			c->parts.at[nr++] = part;
-		}
-	}
-	c->parts.nr = nr;
-}
-
-static int check_selections(const struct sonde_cells *c, struct sonde_err *err)
-{
-	size_t i;
-
-	for (i = 1; i < c->parts.nr; i++)
-		if (!sonde_selection__is_same(
-			    &c->parts.at[0]->selection, &c->parts.at[i]->selection))
-			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"%.*s and %.*s were folded with different selections (NVTX, "
-				"kernels or nesting): a report has one; make the partial reports "
-				"again with the same",
-				SONDE_STR_ARG(path_of(c->parts.at[0])),
-				SONDE_STR_ARG(path_of(c->parts.at[i])));
-	return 0;
-}
-
 static int by_scope_and_region(const void *a, const void *b)
 {
 	const struct sonde_visit *x = a, *y = b;
@@ -616,8 +527,10 @@ static bool begin(struct uniting *u)
 	for (i = 0; i < c->parts.nr; i++)
 		has_timeline |= c->parts.at[i]->timeline != NULL;
 	u->parts = sonde_arena_calloc(&u->arena, c->parts.nr + 1, sizeof(*u->parts));
-	if (c->parts.nr)
+	if (c->parts.nr) {
 		c->selection = c->parts.at[0]->selection;
+		c->read = c->parts.at[0]->read;
+	}
 	c->tally.is_met = sonde_arena_calloc(
 		&c->arena, sonde_selection_nr_words(&c->selection) + 1, sizeof(bool));
 	if (has_timeline)
@@ -628,15 +541,13 @@ static bool begin(struct uniting *u)
 static int unite(struct sonde_cells *c, struct sonde_err *err)
 {
 	struct uniting u = {.c = c};
-	struct sonde_notes doubled;
+	struct sonde_notes doubled = {0}; /* come after those of the inputs */
 	size_t i;
-	int rc = check_selections(c, err);
+	int rc = sonde_parts__check(c->parts.at, c->parts.nr, err);
 
 	if (rc)
 		return rc;
-	sort_parts(c);
-	doubled = c->notes; /* come after those of the inputs */
-	c->notes = (struct sonde_notes){0};
+	sonde_parts__sort(c->parts.at, &c->parts.nr, &doubled);
 	if (!begin(&u) || !move_all(&u))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < c->parts.nr; i++)

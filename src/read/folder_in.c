@@ -10,10 +10,11 @@
 #include <sys/stat.h>
 
 #define MAX_DEPTH 4
-#define NR_KINDS  4
+#define NR_KINDS  5
 #define TRACES	  3
 
-static const char *const suffixes[NR_KINDS] = {".ncu-rep", ".sonde", ".sqlite", ".json"};
+static const char *const suffixes[NR_KINDS] = {
+	".ncu-rep", ".sonde", ".sqlite", ".json", ".sondecells"};
 
 struct walk {
 	struct sonde_paths found[NR_KINDS];
@@ -112,8 +113,8 @@ int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_
 		;
 	if (rc == 0 && i == NR_KINDS)
 		rc = sonde_err_set(err, SONDE_ERR_IO,
-			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file and no "
-			"torch.profiler trace in it)",
+			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file, no "
+			"torch.profiler trace and no .sondecells file in it)",
 			dir);
 	if (rc == 0) {
 		qsort(w.found[i].at.at, w.found[i].at.nr, sizeof(*w.found[i].at.at), by_name);

@@ -1,0 +1,225 @@
+/* A partial report's visits and cells. What a tree takes for granted of them is checked here. */
+#include "fold/partial_int.h"
+
+#include <math.h>
+
+#define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
+
+static bool get_streams(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_visit *v)
+{
+	size_t nr = sonde_get_count(in), i;
+
+	v->first_stream = (uint32_t)c->streams.nr;
+	v->nr_streams = (uint32_t)nr;
+	for (i = 0; i < nr && !in->failed; i++) {
+		struct sonde_stream *s = sonde_vec_push(&c->streams);
+
+		if (!s)
+			return false;
+		s->context = (uint32_t)sonde_get_u(in);
+		s->stream = sonde_get_u(in);
+		s->launches = sonde_get_u(in);
+		s->time_ns = sonde_get_f64(in);
+		s->busy_ns = sonde_get_f64(in);
+	}
+	return true;
+}
+
+static void get_visit(struct sonde_cursor *in, const struct sonde_cells *c, struct sonde_visit *v)
+{
+	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns};
+	uint64_t known;
+	size_t i;
+
+	v->scope = sonde_get_index(in, c->scopes.nr);
+	v->region = sonde_get_index(in, c->regions.nr);
+	v->instances = sonde_get_u(in);
+	v->first_instances = sonde_get_u(in);
+	known = sonde_get_u(in);
+	v->is_present = known >> 5 & 1;
+	v->is_open = known >> 6 & 1;
+	for (i = 0; i < 5; i++)
+		*times[i] = known >> i & 1 ? sonde_get_f64(in) : NAN;
+}
+
+static int compare(const struct sonde_visit *v, uint32_t scope, uint32_t region)
+{
+	if (v->scope != scope)
+		return v->scope < scope ? -1 : 1;
+	return v->region < region ? -1 : v->region > region;
+}
+
+bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+{
+	size_t nr = sonde_get_count(in), i;
+
+	for (i = 0; i < nr && !in->failed; i++) {
+		struct sonde_visit *v = sonde_vec_push(&c->visits);
+
+		if (!v) {
+			*is_nomem = true;
+			return false;
+		}
+		get_visit(in, c, v);
+		in->failed |= i && compare(v - 1, v->scope, v->region) >= 0;
+		if (!get_streams(in, c, v)) {
+			*is_nomem = true;
+			return false;
+		}
+	}
+	return !in->failed && in->p == in->end;
+}
+
+static bool is_present(const struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	size_t low = 0, high = c->visits.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (compare(&c->visits.at[mid], scope, region) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < c->visits.nr && compare(&c->visits.at[low], scope, region) == 0 &&
+	       c->visits.at[low].is_present;
+}
+
+/* A cell's regions are shown, as all around them, and known to its scope. */
+static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell)
+{
+	const struct sonde_place *p = &c->places.at[cell->place];
+	uint32_t i, region;
+
+	for (i = 0; i < p->nr; i++) {
+		region = c->homes.at[p->first + i];
+		if (!c->tally.takes_range || !is_present(c, cell->scope, region))
+			return false;
+		for (; region != SONDE_NONE; region = c->regions.at[region].parent)
+			if (!c->regions.at[region].is_shown)
+				return false;
+	}
+	return true;
+}
+
+static bool get_modes(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_acc *acc)
+{
+	uint64_t other = sonde_get_u(in), count;
+	uint32_t nr = sonde_get_index(in, SONDE_MAX_MODES + 1), i;
+	struct sonde_modes *m = sonde_arena_calloc(&c->arena, 1, sizeof(*m));
+
+	acc->modes = m;
+	if (m)
+		m->at = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*m->at));
+	if (!m || !m->at)
+		return false;
+	m->other = other;
+	m->nr = m->cap = nr;
+	for (i = 0; i < nr && !in->failed; i++) {
+		count = sonde_get_u(in);
+		m->at[i].count = count >> 1;
+		m->at[i].is_text = count & 1;
+		m->at[i].v = count & 1 ? sonde_get_index(in, c->texts.nr) : sonde_get_f64(in);
+	}
+	return true;
+}
+
+static bool get_acc(
+	struct sonde_cursor *in, struct sonde_cells *c, struct sonde_acc *acc, uint8_t method)
+{
+	acc->nr = sonde_get_u(in);
+	in->failed |= acc->nr == 0;
+	acc->a = sonde_get_f64(in);
+	if (method == SONDE_METHOD_MAX)
+		return true;
+	acc->b = sonde_get_f64(in);
+	if (method >= SONDE_METHOD_SAME)
+		return get_modes(in, c, acc);
+	if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
+		acc->nr_weighed = sonde_get_u(in);
+		acc->w = sonde_get_f64(in);
+		acc->t = sonde_get_f64(in);
+		acc->top = sonde_get_f64(in);
+	}
+	return true;
+}
+
+/* `methods`: by accumulator. */
+static bool get_cell(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_cell *cell,
+	const uint8_t *methods)
+{
+	uint32_t nr = sonde_cells_kit(c, cell->scope)->nr, at = 0;
+	uint64_t gap;
+
+	cell->sampled = SONDE_NONE;
+	cell->place = sonde_get_index(in, c->places.nr);
+	cell->kernel = sonde_get_index(in, c->strings.nr);
+	cell->launches = sonde_get_u(in);
+	cell->time_ns = sonde_get_f64(in);
+	cell->adopted = sonde_get_u(in);
+	cell->copies = sonde_get_u(in);
+	if (cell->copies) {
+		cell->copy_ns = sonde_get_f64(in);
+		cell->copy_bytes = sonde_get_f64(in);
+	}
+	in->failed |= !in->failed && !is_placed(c, cell);
+	cell->acc = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*cell->acc));
+	if (!cell->acc)
+		return false;
+	while ((gap = sonde_get_u(in)) && !in->failed) {
+		in->failed |= gap > nr - at;
+		if (in->failed)
+			break;
+		at += (uint32_t)gap;
+		if (!get_acc(in, c, &cell->acc[at - 1], methods[at - 1]))
+			return false;
+	}
+	return true;
+}
+
+/* By kit, then accumulator: its method. NULL: no memory. */
+static uint8_t **find_methods(struct sonde_cells *c)
+{
+	uint8_t *by_metric = sonde_partial__methods(&c->arena, &c->metric_names);
+	uint8_t **methods = sonde_arena_calloc(&c->arena, c->kits.nr + 1, sizeof(*methods));
+	size_t i, k;
+
+	for (i = 0; by_metric && methods && i < c->kits.nr; i++) {
+		const struct sonde_kit *kit = &c->kits.at[i];
+
+		methods[i] = sonde_arena_calloc(&c->arena, kit->nr + 1, 1);
+		if (!methods[i])
+			return NULL;
+		for (k = 0; k < c->metric_names.nr; k++)
+			if (kit->at[k] != SONDE_NONE)
+				methods[i][kit->at[k]] = by_metric[k];
+	}
+	return by_metric ? methods : NULL;
+}
+
+bool sonde_partial__cells(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+{
+	size_t nr = sonde_get_count(in), i;
+	uint8_t **methods = find_methods(c);
+	uint64_t bytes = 0;
+
+	*is_nomem = !methods;
+	for (i = 0; i < nr && !in->failed && !*is_nomem; i++) {
+		struct sonde_cell *cell = sonde_vec_push(&c->cells);
+		const struct sonde_kit *kit;
+
+		*is_nomem = !cell;
+		if (*is_nomem)
+			break;
+		cell->scope = sonde_get_index(in, c->scopes.nr);
+		if (in->failed)
+			break;
+		kit = sonde_cells_kit(c, cell->scope);
+		bytes += kit->nr * sizeof(*cell->acc);
+		in->failed |= bytes > MAX_BYTES;
+		if (!in->failed)
+			*is_nomem = !get_cell(in, c, cell, methods[kit - c->kits.at]);
+	}
+	return !in->failed && !*is_nomem && in->p == in->end;
+}

@@ -1,0 +1,102 @@
+/*
+ * The order of parts: by what they are, not by how they came. That is what makes
+ * any order and any grouping of uniting give the same.
+ */
+#include "fold/fold_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a part is, whoever holds it: not what was chosen of it. */
+static uint64_t identity_of(const struct sonde_cells *c)
+{
+	uint64_t sums[4] = {
+		c->inputs.nr ? c->inputs.at[0].created_s : 0, c->tally.nr_launches, 0, 0};
+	size_t i;
+
+	for (i = 0; i < c->processes.nr; i++) {
+		const struct sonde_process *p = &c->processes.at[i];
+		uint64_t key[5] = {
+			sums[2], p->pid, sonde_hash(p->host.p, p->host.n), p->nr_launches, p->trail};
+
+		sums[2] = sonde_hash(key, sizeof(key));
+	}
+	for (i = 0; i < c->sums.nr; i++) {
+		uint64_t key[2] = {sums[2], 0};
+
+		memcpy(&key[1], &c->sums.at[i].time_ns, sizeof(key[1]));
+		sums[2] = sonde_hash(key, sizeof(key));
+	}
+	for (i = 0; i < c->visits.nr; i++)
+		sums[3] += c->visits.at[i].instances;
+	return sonde_hash(sums, sizeof(sums));
+}
+
+static struct sonde_str path_of(const struct sonde_cells *c)
+{
+	return c->inputs.nr ? c->inputs.at[0].path : SONDE_STR("");
+}
+
+static uint32_t nr_kept(const struct sonde_cells *c)
+{
+	return c->kits.nr ? c->kits.at[0].nr : 0;
+}
+
+/* By path, then what it is; of the same input the one that keeps most comes first. */
+static int by_input(const void *pa, const void *pb)
+{
+	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
+	const struct sonde_cells *b = *(const struct sonde_cells *const *)pb;
+	int c = sonde_str_cmp(path_of(a), path_of(b));
+	uint64_t x, y;
+
+	if (c)
+		return c;
+	x = identity_of(a);
+	y = identity_of(b);
+	if (x != y)
+		return x < y ? -1 : 1;
+	return nr_kept(a) > nr_kept(b) ? -1 : nr_kept(a) < nr_kept(b);
+}
+
+void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled)
+{
+	size_t i, left = 0;
+
+	if (*nr > 1)
+		qsort(at, *nr, sizeof(*at), by_input);
+	for (i = 0; i < *nr; i++) {
+		struct sonde_cells *last = left ? at[left - 1] : NULL;
+
+		if (last && sonde_str_eq(path_of(last), path_of(at[i])) &&
+			identity_of(last) == identity_of(at[i])) {
+			sonde_note(doubled, "%.*s is there more than once and counts once",
+				SONDE_STR_ARG(path_of(at[i])));
+			sonde_cells_free(at[i]);
+		} else {
+			at[left++] = at[i];
+		}
+	}
+	*nr = left;
+}
+
+static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
+{
+	return sonde_selection__is_same(&a->selection, &b->selection) &&
+	       a->read.kineto_regions == b->read.kineto_regions;
+}
+
+int sonde_parts__check(struct sonde_cells *const *at, size_t nr, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 1; i < nr; i++)
+		if (!are_alike(at[0], at[i]))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"%.*s and %.*s were folded with different settings (selection of "
+				"ranges or kernels, nesting, threads, origins or labels), and a "
+				"report has one: make the partial reports again with the same, or "
+				"give these settings with the captures",
+				SONDE_STR_ARG(path_of(at[0])), SONDE_STR_ARG(path_of(at[i])));
+	return 0;
+}
