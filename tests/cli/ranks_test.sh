@@ -24,6 +24,7 @@ jobs_of() { # NR RANKS DIRECTORY-FORMAT: all ranks of a job at once
 				lost=$((lost + 1))
 			}
 		done
+		dir=$(echo "$dir"*) # one that is named by the time may have got a number
 		[ "$(find "$dir"/native -name '[0-9]*.sonde' | wc -l)" = "$2" ] || lost=$((lost + 1))
 		[ -e "$dir/.complete" ] && [ -s "$dir/native/regions/report.json" ] || lost=$((lost + 1))
 	done
