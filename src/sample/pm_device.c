@@ -170,6 +170,7 @@ int pm_device_drain(
 	if (m->nr > s->image_samples)
 		m->nr = s->image_samples;
 	out->is_full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+	out->nr = m->nr;
 	out->end_ns = end_of(s, m);
 	return 0;
 }

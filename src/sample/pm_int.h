@@ -60,7 +60,8 @@
 	X(cuDeviceGetName)                                                                         \
 	X(cuDeviceGetUuid_v2)
 
-#define PM_IMAGE_SAMPLES 256 /* much larger images decode slower a sample */
+#define PM_IMAGE_SAMPLES 256  /* at least … */
+#define PM_MAX_IMAGE	 1024 /* … and at most: larger images decode slower a sample */
 #define PM_MAX_SETS	 8
 #define PM_IMAGES	 4 /* on their way at once */
 #define PM_THREADS	 2 /* that evaluate them */
@@ -142,6 +143,7 @@ int pm_device_make_image(
 int pm_device_clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err);
 
 struct pm_drained {
+	size_t nr;	    /* samples in the image */
 	bool is_full;	    /* the image is: what did not fit is gone */
 	bool has_overflown; /* the hardware buffer was full: samples are gone */
 	uint64_t end_ns;    /* of the last sample; 0 = there is none */

@@ -21,9 +21,15 @@
 #define BUFFER_BYTES  (512u << 20) /* of the hardware: a second or two of raw samples */
 #define BURST_BYTES   (128u << 20)
 
-/* Losing more than a 50th of the time, over this much of it, the interval is too short. */
+/*
+ * Losing more than a 50th of the time twice in a row, or decoding for longer than an image lasts
+ * so often in a row, the interval is too short.
+ */
 #define WINDOW_NS  (500 * MS)
 #define MAX_LOSSES 50
+#define MAX_LONG   3
+/* What an image should hold: for so long the machine may keep the sampler from running. */
+#define SLACK_NS (25 * MS)
 
 /* Intervals to choose from. */
 static const uint64_t steps_ns[] = {
@@ -38,7 +44,10 @@ struct loop {
 	uint64_t last_ns;	   /* end of the last sample handed over since; 0 = none yet */
 	uint64_t until_ns;	   /* of a burst or turn; UINT64_MAX = no such end */
 	uint64_t seen_ns, lost_ns; /* of the window */
+	unsigned nr_bad;	   /* windows in a row with too much lost */
+	unsigned nr_long;	   /* calls in a row that took longer than an image lasts */
 	bool is_first;		   /* the next sample is the first after a start */
+	bool is_first_window;
 	unsigned seed;
 	struct sonde_err *err;
 };
@@ -112,6 +121,8 @@ static void choose_sizes(struct sonde_sampling *s)
 	s->interval_ns = first_interval(s);
 	s->buffer_bytes = s->q.burst_ns ? BURST_BYTES : BUFFER_BYTES;
 	s->image_samples = PM_IMAGE_SAMPLES;
+	while (s->image_samples * s->interval_ns < SLACK_NS && s->image_samples < PM_MAX_IMAGE)
+		s->image_samples *= 2;
 	if (s->q.burst_ns) {
 		nr = s->q.burst_ns * 5 / 4 / s->interval_ns + PM_IMAGE_SAMPLES;
 		s->image_samples = (uint32_t)(nr < MAX_BURST ? nr : MAX_BURST);
@@ -285,13 +296,29 @@ static int hand_over_ready(struct loop *l, bool waits)
 	return rc;
 }
 
+/* The first window after a start does not count: the first call to decode takes long by itself. */
 static bool loses_too_much(struct loop *l)
 {
-	bool is_so = l->seen_ns > WINDOW_NS && l->lost_ns > l->seen_ns / MAX_LOSSES;
+	uint64_t lost = l->lost_ns, seen = l->seen_ns;
 
-	if (l->seen_ns > WINDOW_NS)
-		l->seen_ns = l->lost_ns = 0;
-	return is_so && !l->s->q.interval_ns && !l->s->q.burst_ns;
+	if (seen < WINDOW_NS)
+		return false;
+	l->seen_ns = l->lost_ns = 0;
+	if (l->is_first_window || lost < seen / MAX_LOSSES) {
+		l->is_first_window = false;
+		l->nr_bad = 0;
+		return false;
+	}
+	l->nr_bad++;
+	return l->nr_bad > 1;
+}
+
+/* Whether the interval is to grow; one that was asked for stays. */
+static bool is_too_short(struct loop *l)
+{
+	bool loses = loses_too_much(l);
+
+	return (loses || l->nr_long >= MAX_LONG) && !l->s->q.interval_ns && !l->s->q.burst_ns;
 }
 
 /* One image full of samples, at most. */
@@ -299,7 +326,7 @@ static enum next drain(struct loop *l, struct pm_drained *d)
 {
 	struct pm_images *images = l->s->sets[l->s->current].images;
 	struct pm_image *m;
-	uint64_t begin;
+	uint64_t begin, took;
 
 	if (hand_over_ready(l, false))
 		return FAILED;
@@ -310,7 +337,9 @@ static enum next drain(struct loop *l, struct pm_drained *d)
 	begin = mono_ns();
 	if (pm_device_drain(l->s, m, d, l->err))
 		return FAILED;
-	l->s->status.decode_ns += mono_ns() - begin;
+	took = mono_ns() - begin;
+	l->s->status.decode_ns += took;
+	l->nr_long = took > l->s->image_samples * l->s->interval_ns ? l->nr_long + 1 : 0;
 #ifdef SONDE_PM_EXPERIMENT
 	if (getenv("SONDE_PM_TRACE"))
 		fprintf(stderr,
@@ -326,7 +355,7 @@ static enum next drain(struct loop *l, struct pm_drained *d)
 		pm_images_put(images);
 	}
 	l->s->status.nr_overflows += d->has_overflown;
-	if (d->has_overflown || loses_too_much(l))
+	if (d->has_overflown || is_too_short(l))
 		return TOO_SLOW;
 	return l->decoded_ns >= l->until_ns ? TURN_OVER : GO_ON;
 }
@@ -346,26 +375,31 @@ static enum next drain_rest(struct loop *l)
 	return ALL_OVER;
 }
 
-/* How long to leave the hardware alone: a quarter of an image comes together meanwhile. */
-static uint64_t pause_of(const struct loop *l)
+/*
+ * How long to leave the hardware alone: a quarter of an image comes together meanwhile. Not at all
+ * when the last image was half full already: decoding takes most of the time then.
+ */
+static uint64_t pause_of(const struct loop *l, const struct pm_drained *last)
 {
 	uint64_t ns = l->s->interval_ns * (l->s->image_samples / 4);
 
 	if (l->s->q.burst_ns)
 		return l->s->q.burst_ns;
+	if (last->nr > l->s->image_samples / 2)
+		return 0;
 	return ns < MS ? MS : ns > 20 * MS ? 20 * MS : ns;
 }
 
 /* Until the burst or turn ends, the machine proves too slow, or all is over. */
 static enum next sample(struct loop *l)
 {
-	struct pm_drained d;
+	struct pm_drained d = {0};
 	enum next next;
 
 	do {
 		if (l->to->is_over(l->to->of))
 			return drain_rest(l);
-		sleep_ns(pause_of(l));
+		sleep_ns(pause_of(l, &d));
 		next = drain(l, &d);
 	} while (next == GO_ON);
 	return next;
@@ -382,6 +416,7 @@ static void slow_down(struct loop *l)
 	if (!s->q.interval_ns && !s->q.burst_ns)
 		s->interval_ns = steps_ns[i];
 	l->seen_ns = l->lost_ns = 0;
+	l->nr_bad = l->nr_long = 0;
 }
 
 static int use_set(struct loop *l)
@@ -400,7 +435,7 @@ static int start(struct loop *l)
 	l->begin_ns = sonde_sampling_now(l->s);
 	l->until_ns = length ? l->begin_ns + length : UINT64_MAX;
 	l->last_ns = l->decoded_ns = 0;
-	l->is_first = true;
+	l->is_first = l->is_first_window = true;
 	return pm_device_start(l->s, l->err);
 }
 
