@@ -5,21 +5,29 @@
 #include "tree/tree_int.h"
 
 #include <math.h>
-#include <stdio.h>
+
+/* Thread instructions; units `smsp` and `sm` count the same ones. */
+#define EXECUTED(unit, op) unit "__sass_thread_inst_executed_op_" op "_pred_on.sum"
+#define OPERATION(op, flop)                                                                        \
+	{                                                                                          \
+		{EXECUTED("smsp", op), EXECUTED("sm", op)}, flop                                   \
+	}
+
+enum unit { OF_SMSP, OF_SM };
 
 static const struct {
-	const char *op;
-	double flop; /* per executed thread instruction */
+	const char *names[2]; /* by unit */
+	double flop;	      /* per executed thread instruction */
 } operations[] = {
-	{"fadd", 1},
-	{"fmul", 1},
-	{"ffma", 2},
-	{"dadd", 1},
-	{"dmul", 1},
-	{"dfma", 2},
-	{"hadd", 1},
-	{"hmul", 1},
-	{"hfma", 2},
+	OPERATION("fadd", 1),
+	OPERATION("fmul", 1),
+	OPERATION("ffma", 2),
+	OPERATION("dadd", 1),
+	OPERATION("dmul", 1),
+	OPERATION("dfma", 2),
+	OPERATION("hadd", 1),
+	OPERATION("hmul", 1),
+	OPERATION("hfma", 2),
 };
 
 /* The figure of a metric, NaN when it is not reported. */
@@ -36,19 +44,14 @@ static void add(double *sum, double v)
 		*sum = isnan(*sum) ? v : *sum + v;
 }
 
-/* Thread instructions of one unit: `smsp` and `sm` count the same ones. */
 static double scalar_flop(
-	const struct sonde_tree *t, const struct sonde_figures *f, const char *unit)
+	const struct sonde_tree *t, const struct sonde_figures *f, enum unit unit)
 {
 	double sum = NAN;
-	char name[128];
 	size_t i;
 
-	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-		snprintf(name, sizeof(name), "%s__sass_thread_inst_executed_op_%s_pred_on.sum",
-			unit, operations[i].op);
-		add(&sum, operations[i].flop * value(t, f, name));
-	}
+	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		add(&sum, operations[i].flop * value(t, f, operations[i].names[unit]));
 	return sum;
 }
 
@@ -148,9 +151,9 @@ struct sonde_roofline sonde_roofline_of(
 	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns)
 {
 	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false};
-	double scalar = scalar_flop(t, figures, "smsp"), tensor = tensor_flop(t, figures);
+	double scalar = scalar_flop(t, figures, OF_SMSP), tensor = tensor_flop(t, figures);
 
-	add(&r.flop, isnan(scalar) ? scalar_flop(t, figures, "sm") : scalar);
+	add(&r.flop, isnan(scalar) ? scalar_flop(t, figures, OF_SM) : scalar);
 	add(&r.flop, tensor);
 	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
 	r.dram_bytes = dram_bytes(t, figures);
