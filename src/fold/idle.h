@@ -13,7 +13,7 @@ struct sonde_stay {
 };
 
 /* A launch by its start. */
-struct sonde_stamp {
+struct sonde_stamp { /* for sonde_keysort */
 	uint64_t start_ns;
 	uint32_t launch;
 };

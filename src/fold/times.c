@@ -2,51 +2,16 @@
  * What timestamps tell beyond sums: how long the GPU was busy inside a region
  * (overlapping launches once), from when to when, and how long the host was in it.
  *
- * Busy time wants launches in order of start. They nearly are; a radix sort
- * keeps ten million of them linear.
+ * Busy time wants launches in order of start.
  */
 #include "fold/fold_int.h"
 #include "fold/idle.h"
 
 #include "base/alloc.h"
+#include "base/keysort.h"
 
 #include <math.h>
 #include <string.h>
-
-#define DIGIT	11u
-#define BUCKETS (1u << DIGIT)
-
-/* Sorts by start; `spare` is as large as `at`. The result is in `at`. */
-static void sort_stamps(struct sonde_stamp *at, struct sonde_stamp *spare, size_t nr)
-{
-	uint64_t least = UINT64_MAX, most = 0;
-	bool is_sorted = true;
-	unsigned shift;
-	size_t i, count[BUCKETS];
-
-	for (i = 0; i < nr; i++) {
-		is_sorted = is_sorted && at[i].start_ns >= most;
-		least = at[i].start_ns < least ? at[i].start_ns : least;
-		most = at[i].start_ns > most ? at[i].start_ns : most;
-	}
-	if (is_sorted)
-		return; /* one stream, say */
-	for (shift = 0; nr && shift < 64 && (most - least) >> shift; shift += DIGIT) {
-		size_t sum = 0, n;
-
-		memset(count, 0, sizeof(count));
-		for (i = 0; i < nr; i++)
-			count[(at[i].start_ns - least) >> shift & (BUCKETS - 1)]++;
-		for (i = 0; i < BUCKETS; i++) {
-			n = count[i];
-			count[i] = sum;
-			sum += n;
-		}
-		for (i = 0; i < nr; i++)
-			spare[count[(at[i].start_ns - least) >> shift & (BUCKETS - 1)]++] = at[i];
-		memcpy(at, spare, nr * sizeof(*at));
-	}
-}
 
 void sonde_track__extend(struct sonde_track *k, const struct sonde_record_time *time)
 {
@@ -67,7 +32,7 @@ void sonde_track__extend(struct sonde_track *k, const struct sonde_record_time *
 struct work {
 	struct sonde_cells *c;
 	const struct sonde_launches *l;
-	struct sonde_stamp *stamps, *spare;
+	struct sonde_stamp *stamps;
 	size_t nr;
 	uint32_t *visit_of;	    /* by region, in the stay at hand */
 	struct sonde_track *tracks; /* by visit */
@@ -85,7 +50,7 @@ static struct sonde_stay take_stay(struct work *w, uint32_t scope, size_t *first
 }
 
 /* Selected launches of one scope, in order of start. */
-static void take_scope(struct work *w, const uint32_t *launches, size_t nr)
+static bool take_scope(struct work *w, const uint32_t *launches, size_t nr)
 {
 	const struct sonde_record *records = w->l->records->records.at;
 	size_t i;
@@ -96,7 +61,7 @@ static void take_scope(struct work *w, const uint32_t *launches, size_t nr)
 			records[launches[i]].time.end_ns)
 			w->stamps[w->nr++] =
 				(struct sonde_stamp){records[launches[i]].time.start_ns, launches[i]};
-	sort_stamps(w->stamps, w->spare, w->nr);
+	return sonde_keysort(w->stamps, w->nr);
 }
 
 static void track_scope(struct work *w, const struct sonde_stay *stay)
@@ -154,14 +119,16 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 		rc = sonde_idle__init(&idle, l, err);
 
 	w->stamps = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->stamps));
-	w->spare = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->spare));
 	w->tracks = rc ? NULL : sonde_malloc(l->regions.nr * sizeof(*w->tracks));
-	if (rc == 0 && (!w->stamps || !w->spare || !w->tracks))
+	if (rc == 0 && (!w->stamps || !w->tracks))
 		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++) {
 		const struct sonde_stay stay = take_stay(w, (uint32_t)i, &visit);
 
-		take_scope(w, &order[first[i]], first[i + 1] - first[i]);
+		if (!take_scope(w, &order[first[i]], first[i + 1] - first[i])) {
+			rc = sonde_err_nomem(err);
+			break;
+		}
 		track_scope(w, &stay);
 		if (!sonde_idle__scope(&idle, &stay, w->stamps, w->nr) ||
 			!sonde_streams__scope(w->c, l, &stay, w->stamps, w->nr))
@@ -171,7 +138,6 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 	sonde_free(order);
 	sonde_free(first);
 	sonde_free(w->stamps);
-	sonde_free(w->spare);
 	sonde_free(w->tracks);
 	return rc;
 }

@@ -67,7 +67,7 @@ static bool match_calls(struct kineto *k)
 			k->r->records.at[k->first_record + i].thread, (uint32_t)i};
 	for (i = 0; i < k->calls.nr && ok; i++)
 		calls[i] = (struct native_timed){k->calls.at[i].correlation, (uint32_t)i};
-	ok = ok && sonde_native__sort(works, nr) && sonde_native__sort(calls, k->calls.nr);
+	ok = ok && sonde_keysort(works, nr) && sonde_keysort(calls, k->calls.nr);
 	if (ok)
 		match(k, works, calls);
 	sonde_free(works);
@@ -85,11 +85,11 @@ static bool order_records(struct kineto *k)
 
 	for (i = 0; i < nr && ok; i++)
 		t[i] = (struct native_timed){at[i].time.start_ns, (uint32_t)i};
-	ok = ok && sonde_native__sort(t, nr);
+	ok = ok && sonde_keysort(t, nr);
 	for (i = 0; i < nr && ok; i++)
 		t[i].key = at[t[i].index].call_ns ? at[t[i].index].call_ns
 						  : at[t[i].index].time.start_ns;
-	ok = ok && sonde_native__sort(t, nr);
+	ok = ok && sonde_keysort(t, nr);
 	if (ok)
 		permute((char *)at, sizeof(*at), t, nr, (char *)&spare);
 	sonde_free(t);
@@ -105,10 +105,10 @@ bool sonde_kineto__sort_spans(struct kineto_span *at, size_t nr)
 
 	for (i = 0; i < nr && ok; i++)
 		t[i] = (struct native_timed){~at[i].end_ns, (uint32_t)i};
-	ok = ok && sonde_native__sort(t, nr);
+	ok = ok && sonde_keysort(t, nr);
 	for (i = 0; i < nr && ok; i++)
 		t[i].key = at[t[i].index].begin_ns;
-	ok = ok && sonde_native__sort(t, nr);
+	ok = ok && sonde_keysort(t, nr);
 	if (ok)
 		permute((char *)at, sizeof(*at), t, nr, (char *)&spare);
 	sonde_free(t);

@@ -40,7 +40,7 @@ static bool list_forward(struct origins *o)
 		if (!fwd_of(&k->ops.at[i]))
 			o->forward[o->nr_forward++] =
 				(struct native_timed){k->ops.at[i].what, (uint32_t)i};
-	return o->forward && sonde_native__sort(o->forward, o->nr_forward);
+	return o->forward && sonde_keysort(o->forward, o->nr_forward);
 }
 
 /* The first forward operator with the sequence number of `op`; they follow each other. */

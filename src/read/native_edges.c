@@ -2,6 +2,14 @@
 #include "base/alloc.h"
 #include "read/native_int.h"
 
+uint32_t sonde_native__last_with_key(
+	const struct native_timed *t, size_t nr, size_t *i, uint64_t key)
+{
+	while (*i < nr && t[*i].key <= key)
+		++*i;
+	return *i && t[*i - 1].key == key ? t[*i - 1].index : SONDE_NONE;
+}
+
 static void match_stop(struct native *n, const struct native_edge *stop, uint32_t start)
 {
 	struct sonde_range_time *time =
@@ -31,7 +39,7 @@ static bool match_edges(struct native *n)
 		else
 			starts[nr_starts++] = t;
 	}
-	ok = ok && sonde_native__sort(starts, nr_starts) && sonde_native__sort(stops, nr_stops);
+	ok = ok && sonde_keysort(starts, nr_starts) && sonde_keysort(stops, nr_stops);
 	for (size_t k = i = 0; k < nr_stops && ok; k++)
 		match_stop(n, &n->edges.at[stops[k].index],
 			sonde_native__last_with_key(starts, nr_starts, &i, stops[k].key));

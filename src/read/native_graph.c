@@ -41,7 +41,7 @@ static bool add_nodes(struct native *n, struct nodes *s)
 	s->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->ranges));
 	for (i = 0; i < n->nodes.nr && ok; i++)
 		t[i] = (struct native_timed){n->nodes.at[i].ns, (uint32_t)i};
-	ok = ok && s->ranges && sonde_native__sort(t, n->nodes.nr);
+	ok = ok && s->ranges && sonde_keysort(t, n->nodes.nr);
 	for (i = 0; i < n->nodes.nr && ok; i++)
 		ok = add_node(n, s, &n->nodes.at[t[i].index]);
 	sonde_free(t);

@@ -22,6 +22,7 @@
 #ifndef SONDE_READ_NATIVE_INT_H
 #define SONDE_READ_NATIVE_INT_H
 
+#include "base/keysort.h"
 #include "format/capture.h"
 #include "format/event.h"
 #include "format/samples.h"
@@ -198,15 +199,10 @@ int sonde_native__origins(struct native *n, struct sonde_err *err);
 void sonde_native__note(const struct native *n);
 
 /* A number by its time. */
-struct native_timed {
+struct native_timed { /* for sonde_keysort */
 	uint64_t key;
 	uint32_t index;
 };
-/*
- * Sorts by key: stable, linear. A few runs in order (threads) are merged; anything else goes
- * through as many passes as the keys lie apart. False when memory is short.
- */
-bool sonde_native__sort(struct native_timed *a, size_t nr);
 /*
  * Matching by number goes by sorting, which no choice of numbers makes slow. The last of
  * `t` (sorted) with `key`, SONDE_NONE when there is none; to be asked for ever larger keys,

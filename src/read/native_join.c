@@ -36,8 +36,8 @@ static bool match_by_sorting(struct native *n)
 		launches[i] = (struct native_timed){n->launches.at[i].correlation, (uint32_t)i};
 	for (i = 0; i < n->works.nr && ok; i++)
 		works[i] = (struct native_timed){n->works.at[i].correlation, (uint32_t)i};
-	ok = ok && sonde_native__sort(launches, n->launches.nr) &&
-	     sonde_native__sort(works, n->works.nr);
+	ok = ok && sonde_keysort(launches, n->launches.nr) &&
+	     sonde_keysort(works, n->works.nr);
 	for (i = k = 0; k < n->works.nr && ok; k++)
 		n->works.at[works[k].index].launch =
 			sonde_native__last_with_key(launches, n->launches.nr, &i, works[k].key);
@@ -225,7 +225,7 @@ static bool order_same(struct native *n, struct native_timed *t, size_t first, s
 
 	for (i = first; i < end; i++)
 		t[i].key = n->works.at[t[i].index].start_ns;
-	return sonde_native__sort(&t[first], end - first);
+	return sonde_keysort(&t[first], end - first);
 }
 
 /* The order of launch; what has no launch, by its start. */
@@ -245,7 +245,7 @@ static struct native_timed *order(struct native *n)
 						     : sonde_native__clock_ns(&n->gpu, w->start_ns),
 			(uint32_t)i};
 	}
-	ok = sonde_native__sort(t, n->works.nr);
+	ok = sonde_keysort(t, n->works.nr);
 	for (first = 0; first < n->works.nr && ok; first = i) {
 		for (i = first + 1; i < n->works.nr && t[i].key == t[first].key; i++)
 			;

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/argv.h"
+#include "base/keysort.h"
 #include "base/map.h"
 #include "base/nearest.h"
 #include "base/note.h"
@@ -46,6 +47,58 @@ static void test_argv__is_shown_as_a_shell_takes_it(void **state)
 	sonde_argv_show(&b, words);
 	assert_string_equal(b.p, "a-b=c '' 'it'\\''s' '$x y'");
 	sonde_buf_release(&b);
+}
+
+static void check_keysort(size_t nr, uint64_t (*key_of)(size_t i))
+{
+	struct {
+		uint64_t key;
+		size_t index;
+	} *a = calloc(nr + 1, sizeof(*a));
+	struct {
+		uint64_t key;
+		char rest[20];
+	} *b = calloc(nr + 1, sizeof(*b)); /* of a size nothing is made for */
+	size_t i;
+
+	assert_true(a && b);
+	for (i = 0; i < nr; i++) {
+		a[i].key = b[i].key = key_of(i);
+		a[i].index = i;
+	}
+	assert_true(sonde_keysort(a, nr) && sonde_keysort(b, nr));
+	for (i = 1; i < nr; i++) {
+		assert_true(a[i - 1].key < a[i].key ||
+			    (a[i - 1].key == a[i].key && a[i - 1].index < a[i].index));
+		assert_true(b[i - 1].key <= b[i].key);
+	}
+	free(a);
+	free(b);
+}
+
+static uint64_t scattered(size_t i)
+{
+	return (i * 0x9e3779b97f4a7c15u) >> (i % 3 ? 1 : 40);
+}
+
+static uint64_t in_three_runs(size_t i)
+{
+	return i % 400;
+}
+
+static uint64_t at_the_ends(size_t i)
+{
+	return i % 2 ? UINT64_MAX : 0;
+}
+
+static void test_keysort__is_stable_for_runs_and_any_numbers(void **state)
+{
+	(void)state;
+	check_keysort(0, scattered);
+	check_keysort(1, scattered);
+	check_keysort(5000, scattered);
+	check_keysort(1100, in_three_runs);
+	check_keysort(300, at_the_ends);
 }
 
 static void test_utf8__refuses_overlong_surrogate_and_cut_sequences(void **state)
@@ -152,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
 		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),
 		cmocka_unit_test(test_argv__is_shown_as_a_shell_takes_it),
+		cmocka_unit_test(test_keysort__is_stable_for_runs_and_any_numbers),
 		cmocka_unit_test(test_utf8__refuses_overlong_surrogate_and_cut_sequences),
 		cmocka_unit_test(test_map__numbers_keys_in_order_of_insertion),
 		cmocka_unit_test(test_notes__keep_the_same_sentence_once),

@@ -1,0 +1,20 @@
+/*
+ * Sorting by a number: stable, linear, for millions of elements that are
+ * nearly in order (what threads and streams recorded) or not at all.
+ *
+ * The first member of an element is its key, a uint64_t. A few runs in order are
+ * merged; anything else goes through a radix sort, which no choice of numbers
+ * makes slow.
+ */
+#ifndef SONDE_BASE_KEYSORT_H
+#define SONDE_BASE_KEYSORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* False, with the array as it was, when memory is short. */
+#define sonde_keysort(at, nr) sonde_keysort_size((at), (nr), sizeof(*(at)))
+bool sonde_keysort_size(void *at, size_t nr, size_t size);
+
+#endif
