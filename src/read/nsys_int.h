@@ -4,6 +4,7 @@
  *   nsys_sqlite.c   the file, its tables → ranges and facts
  *   nsys_launch.c   tables → launches: kernels, copies, memsets
  *   nsys_metrics.c  sampled GPU metrics → series
+ *   nsys_cut.c      files that were not copied whole
  *   nsys_open.c     which ranges were open at each launch
  */
 #ifndef SONDE_READ_NSYS_INT_H
@@ -57,6 +58,8 @@ struct nsys_reader {
 	SONDE_VEC(struct nsys_domain) domains;
 	SONDE_VEC(struct nsys_metric) metrics;
 	size_t first_series; /* of this file */
+	struct sonde_buf mended; /* a copy of a file that was cut, empty = it was not */
+	double cut_pct;		 /* how much of it is there, 0 = all */
 };
 
 /* Whether there is such a table, with such a column (NULL: any). Views do not count. */
@@ -70,6 +73,10 @@ int sonde_nsys__check_rows(struct nsys_reader *r, size_t nr);
 uint64_t sonde_nsys__pid(sqlite3_int64 global);
 uint64_t sonde_nsys__tid(sqlite3_int64 global);
 
+/* Makes `mended` where the file is shorter than its header says. */
+int sonde_nsys__mend(struct nsys_reader *r);
+/* What to say of such a file, after reading it gave `rc`. */
+int sonde_nsys__say_cut(struct nsys_reader *r, int rc);
 int sonde_nsys__launches(struct nsys_reader *r);
 int sonde_nsys__records(struct nsys_reader *r);
 int sonde_nsys__metrics(struct nsys_reader *r);

@@ -99,9 +99,10 @@ int sonde_nsys__rows(
 		rc = take(r, q);
 		nr++;
 	}
-	if (rc == 0 && step != SQLITE_DONE && (nr == 0 || step == SQLITE_NOMEM))
+	if (rc == 0 && step != SQLITE_DONE &&
+		((nr == 0 && !r->cut_pct) || step == SQLITE_NOMEM))
 		rc = fail(r);
-	else if (rc == 0 && step != SQLITE_DONE)
+	else if (rc == 0 && step != SQLITE_DONE && !r->cut_pct)
 		sonde_note(&r->n.r->notes, "%s: %s; what comes before it is read", r->n.src->path,
 			sqlite3_errmsg(r->db));
 	sqlite3_finalize(q);
@@ -269,7 +270,7 @@ static int read_facts(struct nsys_reader *r)
 
 static int open_db(struct nsys_reader *r)
 {
-	struct sonde_str data = r->n.src->file.data;
+	struct sonde_str data = r->mended.n ? sonde_buf_view(&r->mended) : r->n.src->file.data;
 
 	if (sqlite3_open_v2(":memory:", &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 		    NULL) != SQLITE_OK ||
@@ -336,11 +337,15 @@ static int read_all(struct nsys_reader *r)
 static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)
 {
 	struct nsys_reader r = {.n = {.src = src, .r = records}, .err = err};
-	int rc = open_db(&r);
+	int rc = sonde_nsys__mend(&r);
 
 	if (rc == 0)
+		rc = open_db(&r);
+	if (rc == 0)
 		rc = read_all(&r);
+	rc = sonde_nsys__say_cut(&r, rc);
 	sqlite3_close(r.db);
+	sonde_buf_release(&r.mended);
 	sonde_vec_release(&r.domains);
 	sonde_vec_release(&r.metrics);
 	sonde_vec_release(&r.n.launches);

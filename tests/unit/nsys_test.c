@@ -199,6 +199,31 @@ static void test_nsys__gpu_metrics_are_samples(void **state)
 	sqlite3_free(b.p);
 }
 
+static void test_nsys__a_cut_export_says_how_much_is_there(void **state)
+{
+	struct bytes b = make(COPIES "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 900) "
+				     "INSERT INTO StringIds SELECT 1000 + x, 'a longer text ' || x FROM c");
+	struct sonde_records *r;
+	struct sonde_err err;
+	size_t n, nr_read = 0;
+	char words[64];
+
+	(void)state;
+	for (n = 512; n < b.n; n += 512) {
+		snprintf(words, sizeof(words), "truncated after %.0f %%; copy it again",
+			(double)n * 100 / (double)b.n);
+		if (open_bytes(&r, b.p, n, &err)) {
+			assert_non_null(strstr(err.msg, words));
+			continue;
+		}
+		nr_read++;
+		assert_non_null(strstr(r->notes.texts.keys[0].p, words));
+		sonde_records_free(r);
+	}
+	assert_true(nr_read > 0);
+	sqlite3_free(b.p);
+}
+
 static void test_nsys__survives_truncation_anywhere(void **state)
 {
 	struct bytes b = make(COPIES);
@@ -346,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_nsys__copies_and_memsets_are_records),
 		cmocka_unit_test(test_nsys__without_copies_there_is_no_such_metric),
 		cmocka_unit_test(test_nsys__gpu_metrics_are_samples),
+		cmocka_unit_test(test_nsys__a_cut_export_says_how_much_is_there),
 		cmocka_unit_test(test_nsys__survives_truncation_anywhere),
 		cmocka_unit_test(test_nsys__survives_damage_anywhere),
 		cmocka_unit_test(test_nsys__takes_wrong_types_and_huge_values),
