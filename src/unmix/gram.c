@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIN_TIE 0.003 /* of the bins' own weight */
+#define BIN_TIE	      0.003    /* of the bins' own weight */
+#define MOST_MEETINGS 50000000 /* 1.2 GB */
 
 /* A by columns. */
 struct turned {
@@ -88,6 +89,8 @@ static int store_row(struct sonde_unmix__gram *g, struct sums *s, uint32_t colum
 {
 	uint32_t i;
 
+	if (g->at.nr + s->nr_met > MOST_MEETINGS)
+		return SONDE_ERR_LIMIT;
 	if (!sonde_vec_reserve(&g->at, g->at.nr + s->nr_met))
 		return SONDE_ERR_NOMEM;
 	qsort(s->met, s->nr_met, sizeof(*s->met), compare_numbers);
@@ -109,6 +112,7 @@ static int multiply(
 	struct turned t = {0};
 	struct sums s = {0};
 	uint32_t k;
+	int rc = 0;
 
 	if (turn(&t, arena, m) < 0)
 		return SONDE_ERR_NOMEM;
@@ -119,12 +123,11 @@ static int multiply(
 	s.met = sonde_arena_alloc(arena, g->nr * sizeof(*s.met));
 	if (arena->failed)
 		return SONDE_ERR_NOMEM;
-	for (k = 0; k < g->nr; k++) {
+	for (k = 0; k < g->nr && rc == 0; k++) {
 		sum_row(&s, &t, m, k);
-		if (store_row(g, &s, k) < 0)
-			return SONDE_ERR_NOMEM;
+		rc = store_row(g, &s, k);
 	}
-	return 0;
+	return rc;
 }
 
 static double *find(struct sonde_unmix__gram *g, uint32_t row, uint32_t column)
@@ -182,10 +185,13 @@ static void scale(struct sonde_unmix__gram *g)
 int sonde_unmix__gram_build(struct sonde_unmix__gram *g, struct sonde_arena *arena,
 	const struct sonde_unmix__matrix *m, const struct sonde_unmix__plan *plan)
 {
+	int rc;
+
 	*g = (struct sonde_unmix__gram){.nr = m->nr_columns};
 	g->scale = sonde_arena_alloc(arena, g->nr * sizeof(*g->scale));
-	if (g->scale == NULL || multiply(g, arena, m) < 0)
-		return SONDE_ERR_NOMEM;
+	rc = g->scale == NULL ? SONDE_ERR_NOMEM : multiply(g, arena, m);
+	if (rc < 0)
+		return rc;
 	tie_bins(g, plan);
 	scale(g);
 	return 0;

@@ -117,45 +117,34 @@ static void fill(
 	put_background(r, plan, w);
 }
 
-/* Sorts a row by column (rows are short and nearly sorted) and adds up what is there twice. */
-static size_t squeeze_row(struct sonde_unmix__matrix *m, size_t from, size_t to, size_t out)
+/* Adds up what stands twice in a row: a class that ran more than once during a sample. */
+static int squeeze(struct sonde_unmix__matrix *m, struct sonde_arena *arena)
 {
-	size_t begin = out, i, j;
+	size_t *place = sonde_arena_alloc(arena, m->nr_columns * sizeof(*place)); /* by column */
+	size_t out = 0, from = 0, to, i, j;
 
-	for (i = from; i < to; i++) {
-		uint32_t column = m->column[i];
-		double value = m->value[i], slope = m->slope[i];
+	if (place == NULL)
+		return SONDE_ERR_NOMEM;
+	for (j = 0; j < m->nr_columns; j++)
+		place[j] = SIZE_MAX;
+	for (i = 0; i < m->nr_rows; i++, from = to) {
+		size_t begin = out;
 
-		for (j = out; j > begin && m->column[j - 1] > column; j--)
-			;
-		if (j > begin && m->column[j - 1] == column) {
-			m->value[j - 1] += value;
-			m->slope[j - 1] += slope;
-			continue;
-		}
-		memmove(&m->column[j + 1], &m->column[j], (out - j) * sizeof(*m->column));
-		memmove(&m->value[j + 1], &m->value[j], (out - j) * sizeof(*m->value));
-		memmove(&m->slope[j + 1], &m->slope[j], (out - j) * sizeof(*m->slope));
-		m->column[j] = column;
-		m->value[j] = value;
-		m->slope[j] = slope;
-		out++;
-	}
-	return out;
-}
-
-static void squeeze(struct sonde_unmix__matrix *m)
-{
-	size_t out = 0, from = 0, i;
-
-	for (i = 0; i < m->nr_rows; i++) {
-		size_t to = m->row[i + 1];
-
+		to = m->row[i + 1];
 		m->row[i] = out;
-		out = squeeze_row(m, from, to, out);
-		from = to;
+		for (j = from; j < to; j++) {
+			uint32_t column = m->column[j];
+			bool is_there = place[column] != SIZE_MAX && place[column] >= begin;
+			size_t at = is_there ? place[column] : out++;
+
+			m->value[at] = m->value[j] + (is_there ? m->value[at] : 0);
+			m->slope[at] = m->slope[j] + (is_there ? m->slope[at] : 0);
+			m->column[at] = column;
+			place[column] = at;
+		}
 	}
 	m->row[m->nr_rows] = out;
+	return 0;
 }
 
 static uint32_t count_columns(const struct sonde_unmix__plan *plan)
@@ -193,8 +182,7 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 		return SONDE_ERR_NOMEM;
 	r.is_counting = false;
 	fill(&r, plan, w);
-	squeeze(m);
-	return 0;
+	return squeeze(m, arena);
 }
 
 void sonde_unmix__matrix_collect(double *out, const struct sonde_unmix__matrix *m, const double *v)

@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#define SAME_PART   0.1	  /* of a column: what explains less of another is not part of it */
-#define MOST_WORK   2e11  /* multiplications of one factorisation: a minute or two */
-#define MOST_VALUES 2.5e8 /* of a factor: 2 GB */
+#define SAME_PART      0.1    /* of a column: what explains less of another is not part of it */
+#define FACTORISATIONS 4      /* for each counter, as a rule */
+#define MOST_VALUES    1.25e8 /* of a factor: 1 GB */
 
 /* A column is explained by others: their classes run side by side. */
 static void join_same(struct sonde_unmix__watch *watch, uint32_t column)
@@ -125,28 +125,55 @@ static int count_clusters(struct sonde_unmix__round *r)
 	return 0;
 }
 
-static bool is_too_large(const struct sonde_unmix__envelope *e)
+/* Most counters need the matrix factorised again, without columns that came out negative. */
+static bool is_too_large(const struct sonde_unmix__round *r)
 {
-	return e->work > MOST_WORK || (double)e->nr_values > MOST_VALUES;
+	double work = r->envelope.work * (1.0 + FACTORISATIONS * r->in->nr_counters);
+
+	return work > r->most_work || (double)r->envelope.nr_values > MOST_VALUES;
+}
+
+static int build_matrix(
+	struct sonde_unmix__round *r, struct sonde_unmix__plan *plan, int64_t offset_ns)
+{
+	int rc;
+
+	if (sonde_unmix__plan_lay(plan, &r->arena, r->in, r->windows, offset_ns) < 0 ||
+		sonde_unmix__matrix_build(&r->matrix, &r->arena, plan, r->windows) < 0)
+		return SONDE_ERR_NOMEM;
+	rc = sonde_unmix__gram_build(&r->gram, &r->arena, &r->matrix, plan);
+	if (rc < 0)
+		return rc;
+	if (sonde_unmix__envelope_build(
+		    &r->envelope, &r->arena, &r->gram, r->matrix.nr_background) < 0)
+		return SONDE_ERR_NOMEM;
+	return is_too_large(r) ? SONDE_ERR_LIMIT : 0;
+}
+
+/* Too much work: time bins go first, then places. */
+static int simplify(
+	uint32_t *nr_joined, struct sonde_unmix__round *r, struct sonde_unmix__plan *plan)
+{
+	if (!plan->without_bins) {
+		plan->without_bins = true;
+		*nr_joined = 1;
+		return 0;
+	}
+	if (sonde_unmix__pool_names(nr_joined, plan, &r->arena, r->in) < 0)
+		return SONDE_ERR_NOMEM;
+	return *nr_joined > 0 ? 0 : SONDE_ERR_LIMIT;
 }
 
 /* One attempt; `*nr_joined` > 0 asks for another. */
 static int try_round(uint32_t *nr_joined, struct sonde_unmix__round *r,
 	struct sonde_unmix__plan *plan, int64_t offset_ns)
 {
+	int rc = build_matrix(r, plan, offset_ns);
+
 	*nr_joined = 0;
-	if (sonde_unmix__plan_lay(plan, &r->arena, r->in, r->windows, offset_ns) < 0 ||
-		sonde_unmix__matrix_build(&r->matrix, &r->arena, plan, r->windows) < 0 ||
-		sonde_unmix__gram_build(&r->gram, &r->arena, &r->matrix, plan) < 0 ||
-		sonde_unmix__envelope_build(
-			&r->envelope, &r->arena, &r->gram, r->matrix.nr_background) < 0)
-		return SONDE_ERR_NOMEM;
-	if (is_too_large(&r->envelope)) {
-		if (sonde_unmix__pool_names(nr_joined, plan, &r->arena, r->in) < 0)
-			return SONDE_ERR_NOMEM;
-		return *nr_joined > 0 ? 0 : SONDE_ERR_LIMIT;
-	}
-	if (factorise(nr_joined, r, plan) < 0)
+	if (rc == SONDE_ERR_LIMIT)
+		return simplify(nr_joined, r, plan);
+	if (rc < 0 || factorise(nr_joined, r, plan) < 0)
 		return SONDE_ERR_NOMEM;
 	if (*nr_joined > 0)
 		return 0;
@@ -165,7 +192,7 @@ int sonde_unmix__round_build(
 	uint32_t nr_joined;
 	int rc;
 
-	/* Every attempt after the first has fewer unknowns, so this ends. */
+	/* Every attempt after the first has fewer columns, so this ends. */
 	do {
 		sonde_unmix__round_release(r);
 		r->plan = plan;

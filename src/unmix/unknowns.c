@@ -214,7 +214,9 @@ static void choose_bins(struct sonde_unmix__plan *plan)
 		struct sonde_unmix__unknown *x = &plan->unknowns[u];
 		uint32_t most = x->fate == SONDE_UNMIX_ENTRY ? ENTRY_BINS : BINS;
 
-		x->nr_bins = x->length >= most * BIN_NS && x->nr_seen >= SEEN_FOR_BINS ? most : 1;
+		if (plan->without_bins || x->length < most * BIN_NS || x->nr_seen < SEEN_FOR_BINS)
+			most = 1;
+		x->nr_bins = most;
 		x->column = column;
 		column += x->nr_bins;
 	}

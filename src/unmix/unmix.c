@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 
 #define OFFSET_ERROR_NS 400.0
+#define MOST_WORK	2e11
 #define MOST_OFFSET_NS	1000000000
 #define REFUSED_SHARE	0.01 /* of samples above the limit: the counter is wrong, not a sample */
 
@@ -257,6 +258,7 @@ static int solve(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
 	int rc;
 
 	round.offset_error_ns = opt->offset_error_ns > 0 ? opt->offset_error_ns : OFFSET_ERROR_NS;
+	round.most_work = opt->most_work > 0 ? opt->most_work : MOST_WORK;
 	rc = refuse_counters(u, in);
 	if (rc == 0)
 		rc = sonde_unmix__windows_make(

@@ -67,6 +67,8 @@ struct sonde_unmix_input {
 struct sonde_unmix_options {
 	int64_t offset_ns;	/* added to the times of launches: the clocks' fixed difference */
 	double offset_error_ns; /* how well that is known, for any counter; 0 = 400 ns */
+	double most_work; /* multiplications allowed; more makes unknowns coarser. 0 = 2e11, minutes
+			   */
 };
 
 /* What became of a class. */

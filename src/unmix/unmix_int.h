@@ -61,6 +61,7 @@ struct sonde_unmix__plan {
 	double *weight;		     /* by class: its share in unknown's weight */
 	struct sonde_unmix__unknown *unknowns;
 	uint32_t nr_unknowns;
+	bool without_bins;			 /* there would be too many columns with them */
 	struct sonde_unmix__interval *intervals; /* by start */
 	size_t nr_intervals;
 };
@@ -127,7 +128,7 @@ struct sonde_unmix__round {
 	double *few_factor;    /* by unknown: how much wider its error is for being seen seldom */
 	uint16_t *nr_complete; /* by row: counters in which nothing is missing */
 	double condition;
-	double offset_error_ns;
+	double offset_error_ns, most_work;
 };
 
 /* Samples above one of `limits` (per ns, 0 = none) are dropped. */

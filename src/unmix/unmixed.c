@@ -85,7 +85,7 @@ struct sonde_unmix_figure sonde_unmixed_sum(
 	const struct sonde_unmixed *u, const uint32_t *classes, size_t nr, uint32_t counter)
 {
 	struct sonde_unmix_figure none = {NAN, NAN}, f;
-	struct part one, *parts = nr == 1 ? &one : sonde_malloc((nr + 1) * sizeof(*parts));
+	struct part one = {0}, *parts = nr == 1 ? &one : sonde_malloc((nr + 1) * sizeof(*parts));
 	double time = 0;
 	size_t nr_parts = 0, i;
 

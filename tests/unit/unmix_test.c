@@ -465,6 +465,40 @@ static void test_unmix__odd_values_are_survived(void **state)
 	made_release(&m);
 }
 
+/* Little work allowed: time bins go first, then places, then it is an error. */
+static void test_unmix__too_much_work_makes_unknowns_coarser(void **state)
+{
+	struct sonde_unmix_options opt = {.most_work = 1e5};
+	struct sonde_unmix_input in;
+	struct sonde_unmixed *u;
+	struct sonde_err err = {0};
+	struct made m;
+	uint32_t k;
+
+	(void)state;
+	start_program(&m, 20, 1);
+	run_program(&m, 20);
+	for (k = 0; k < 20; k++)
+		m.classes[k].name = k / 10;
+	in = made_input(&m);
+	assert_int_equal(sonde_unmix_solve(&u, &in, NULL, &err), 0);
+	assert_true(sonde_unmixed_quality(u)->nr_columns > 60);
+	sonde_unmixed_free(u);
+	assert_int_equal(sonde_unmix_solve(&u, &in, &opt, &err), 0);
+	assert_int_equal(sonde_unmixed_quality(u)->nr_unknowns, 20);
+	assert_true(sonde_unmixed_quality(u)->nr_columns < 60);
+	sonde_unmixed_free(u);
+	opt.most_work = 5000;
+	assert_int_equal(sonde_unmix_solve(&u, &in, &opt, &err), 0);
+	assert_int_equal(sonde_unmixed_quality(u)->nr_unknowns, 2);
+	assert_int_equal(sonde_unmixed_class(u, 3)->fate, SONDE_UNMIX_POOLED);
+	sonde_unmixed_free(u);
+	opt.most_work = 1;
+	assert_int_equal(sonde_unmix_solve(&u, &in, &opt, &err), SONDE_ERR_LIMIT);
+	assert_non_null(strstr(err.msg, "shorter interval"));
+	made_release(&m);
+}
+
 static void test_unmix__nothing_at_all_is_fine(void **state)
 {
 	struct sonde_unmix_input in = {0};
@@ -536,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_unmix__a_fixed_offset_is_found_and_used),
 		cmocka_unit_test(test_unmix__input_that_contradicts_itself_is_an_error),
 		cmocka_unit_test(test_unmix__odd_values_are_survived),
+		cmocka_unit_test(test_unmix__too_much_work_makes_unknowns_coarser),
 		cmocka_unit_test(test_unmix__nothing_at_all_is_fine),
 		cmocka_unit_test(test_unmix__memory_that_runs_out_is_an_error),
 	};
