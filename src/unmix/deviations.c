@@ -165,26 +165,19 @@ static void take_deviations(
 	}
 }
 
-int sonde_unmix__spread(float *deviations, size_t stride, const struct sonde_unmix__fit *fit,
+void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r)
 {
 	size_t columns = r->gram.nr, block;
-	struct sonde_arena arena = {0};
-	double *scores = sonde_arena_calloc(&arena, SPREAD_WIDTH * columns, sizeof(*scores));
-	double *sums = sonde_arena_calloc(&arena, RESIDUAL_SUMS * columns, sizeof(*sums));
-	double *scratch = sonde_arena_alloc(&arena, SOLVE_LANES * columns * sizeof(*scratch));
-	int rc = SONDE_ERR_NOMEM;
 
-	if (!arena.failed) {
-		sum_residuals(sums, fit, r);
-		add_residuals(scores, sums, &r->gram);
-		add_timing(scores, fit, r);
-		for (block = 0; block < SPREAD_WIDTH / SOLVE_LANES; block++)
-			sonde_unmix__envelope_solve_lanes(scores + block * columns * SOLVE_LANES,
-				&r->envelope, r->factor, scratch);
-		take_deviations(deviations, stride, scores, r);
-		rc = 0;
-	}
-	sonde_arena_release(&arena);
-	return rc;
+	memset(fit->scores, 0, SPREAD_WIDTH * columns * sizeof(*fit->scores));
+	memset(fit->sums, 0, RESIDUAL_SUMS * columns * sizeof(*fit->sums));
+	sum_residuals(fit->sums, fit, r);
+	add_residuals(fit->scores, fit->sums, &r->gram);
+	add_timing(fit->scores, fit, r);
+	/* The sums are in the scores now: their room is large enough for the solver. */
+	for (block = 0; block < SPREAD_WIDTH / SOLVE_LANES; block++)
+		sonde_unmix__envelope_solve_lanes(fit->scores + block * columns * SOLVE_LANES,
+			&r->envelope, r->factor, fit->sums);
+	take_deviations(deviations, stride, fit->scores, r);
 }

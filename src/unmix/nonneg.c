@@ -188,7 +188,7 @@ static bool mark_lost(struct sonde_unmix__fit *f, const struct sonde_unmix__roun
 		double left = lasting(f, w, i);
 		bool was = f->lost[i];
 
-		f->lost[i] = left < -LOST_PART * f->expected[i] && r->nr_complete[i] >= COMPLETE &&
+		f->lost[i] = left < -LOST_PART * f->expected[i] && f->nr_complete[i] >= COMPLETE &&
 			     is_busy(f, i) && left < -LOST_SIZE * usual * sqrt(f->noise[i]);
 		f->nr_lost += f->lost[i];
 		nr_changed += was != f->lost[i];
@@ -241,7 +241,7 @@ void sonde_unmix__fit_survey(
 	fit_values(f, r, f->values);
 	expect(f, &r->matrix);
 	for (i = 0; i < r->windows->nr; i++)
-		r->nr_complete[i] += is_busy(f, i) &&
+		f->nr_complete[i] += is_busy(f, i) &&
 				     lasting(f, r->windows, i) > -0.5 * LOST_PART * f->expected[i];
 	memcpy(f->surveyed + (size_t)counter * r->gram.nr, f->x, r->gram.nr * sizeof(*f->x));
 }
@@ -285,7 +285,8 @@ int sonde_unmix__fit_start(struct sonde_unmix__fit *f, struct sonde_unmix__round
 	f->scratch = sonde_arena_alloc(arena, columns);
 	f->is_fixed = sonde_arena_calloc(arena, r->gram.nr, sizeof(*f->is_fixed));
 	f->own_factor = sonde_arena_alloc(arena, r->envelope.nr_values * sizeof(double));
-	f->surveyed = sonde_arena_calloc(arena, r->in->nr_counters, columns);
-	r->nr_complete = sonde_arena_calloc(arena, r->windows->nr, sizeof(*r->nr_complete));
+	f->scores = sonde_arena_alloc(arena, SPREAD_WIDTH * columns);
+	f->sums = sonde_arena_alloc(arena, RESIDUAL_SUMS * columns);
+	f->nr_complete = sonde_arena_calloc(arena, r->windows->nr, sizeof(*f->nr_complete));
 	return arena->failed ? SONDE_ERR_NOMEM : 0;
 }

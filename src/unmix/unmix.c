@@ -150,51 +150,15 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 	return 0;
 }
 
-static void take_fit(struct sonde_unmixed *u, const struct sonde_unmix__fit *fit,
-	const struct sonde_unmix__round *r, uint32_t counter)
-{
-	struct sonde_unmix_counter_result *c = &u->counters[counter];
-	uint32_t k, b;
-
-	c->misfit = fit->misfit;
-	c->background = fit->background;
-	c->nr_lost = fit->nr_lost;
-	for (k = 0; k < u->nr_unknowns; k++) {
-		const struct sonde_unmix__unknown *x = &r->plan->unknowns[k];
-		double sum = 0;
-
-		for (b = 0; b < x->nr_bins; b++)
-			sum += fit->x[x->column + b];
-		u->x[(size_t)k * u->nr_counters + counter] = sum;
-	}
-}
-
 static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 {
 	size_t cells = (size_t)u->nr_unknowns * u->nr_counters + 1;
-	struct sonde_unmix__fit fit = {0};
-	uint32_t c;
 
 	sonde_free(u->x);
 	sonde_free(u->deviations);
 	u->x = sonde_calloc(cells, sizeof(*u->x));
 	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
-	if (u->x == NULL || u->deviations == NULL || sonde_unmix__fit_start(&fit, r) < 0)
-		return SONDE_ERR_NOMEM;
-	for (c = 0; c < u->nr_counters; c++) {
-		if (u->counters[c].refused == NULL)
-			sonde_unmix__fit_survey(&fit, r, c);
-	}
-	for (c = 0; c < u->nr_counters; c++) {
-		if (u->counters[c].refused != NULL)
-			continue;
-		sonde_unmix__fit_counter(&fit, r, c);
-		if (sonde_unmix__spread(u->deviations + (size_t)c * SPREAD_WIDTH,
-			    (size_t)u->nr_counters * SPREAD_WIDTH, &fit, r) < 0)
-			return SONDE_ERR_NOMEM;
-		take_fit(u, &fit, r, c);
-	}
-	return 0;
+	return u->x == NULL || u->deviations == NULL ? SONDE_ERR_NOMEM : sonde_unmix__fit_all(u, r);
 }
 
 /* How much of the launches the samples saw. */

@@ -25,8 +25,9 @@
  * from not knowing how it is split. Errors of sums use the covariances:
  * ask for the sum of a region, never add up the errors of its classes.
  *
- * **Determinism.** No threads, no random numbers, fixed order of sums: the same
- * input gives the same bits.
+ * **Determinism.** No random numbers, fixed order of sums: the same input gives the
+ * same bits on every machine. Large inputs are fitted by some threads, counter by
+ * counter; they are gone when the solve returns, and the bits stay the same.
  */
 #ifndef SONDE_UNMIX_UNMIX_H
 #define SONDE_UNMIX_UNMIX_H

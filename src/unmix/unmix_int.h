@@ -111,6 +111,9 @@ struct sonde_unmix__fit {	     /* of one counter after the other */
 	 */
 	double *rhs, *scaled, *scratch, *own_factor, *surveyed;
 	bool *is_fixed, any_fixed;
+	/* Of the spread: a score by column for each of SPREAD_WIDTH, and sums of residuals. */
+	double *scores, *sums;
+	uint16_t *nr_complete; /* by row: counters in which nothing is missing */
 };
 
 /* One round: a plan and what was built from it. */
@@ -122,11 +125,10 @@ struct sonde_unmix__round {
 	struct sonde_unmix__matrix matrix;
 	struct sonde_unmix__gram gram;
 	struct sonde_unmix__envelope envelope;
-	double *factor;	       /* of the whole matrix */
-	double *leverage;      /* by row */
-	uint32_t *unknown_of;  /* by column, SONDE_UNMIX_NONE = background */
-	double *few_factor;    /* by unknown: how much wider its error is for being seen seldom */
-	uint16_t *nr_complete; /* by row: counters in which nothing is missing */
+	double *factor;	      /* of the whole matrix */
+	double *leverage;     /* by row */
+	uint32_t *unknown_of; /* by column, SONDE_UNMIX_NONE = background */
+	double *few_factor;   /* by unknown: how much wider its error is for being seen seldom */
 	double condition;
 	double offset_error_ns, most_work;
 };
@@ -207,8 +209,11 @@ void sonde_unmix__fit_counter(
 	struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r, uint32_t counter);
 
 /* Fills deviations[unknown · stride + 0 … SPREAD_WIDTH-1]. */
-int sonde_unmix__spread(float *deviations, size_t stride, const struct sonde_unmix__fit *fit,
+void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r);
+
+/* Fits all counters and their deviations into `u`. */
+int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r);
 
 /* Joins all classes of a name; `*nr_joined` = 0 when there is nothing left to join. */
 int sonde_unmix__pool_names(uint32_t *nr_joined, struct sonde_unmix__plan *plan,
