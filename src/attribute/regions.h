@@ -62,7 +62,7 @@ const char *sonde_measured_name(enum sonde_measured m); /* "kernel", "range", "a
 
 /* Where results come from: one process on one device, measured one way. */
 struct sonde_scope {
-	struct sonde_str name; /* "process:4519/device:0" */
+	struct sonde_str name; /* "process:4519/device:0", of a rank "rank 2 · node3 · GPU 1" */
 	uint32_t process;
 	uint32_t device;  /* SONDE_NONE: a process that used no device */
 	uint8_t measured; /* enum sonde_measured */
@@ -134,7 +134,7 @@ struct sonde_outcome {
 };
 void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *notes);
 
-/* Sorts scopes by process id, host, input, device, kernels first. */
+/* Sorts scopes by rank, process id, host, input, device, kernels first. */
 void sonde_scopes_sort(
 	struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes);
 /* Names sorted scopes, each differently. False: no memory. */

@@ -55,6 +55,10 @@ static int by_process(const void *a, const void *b, void *processes)
 	const struct sonde_process *q = (const struct sonde_process *)processes + y->process;
 	int c;
 
+	if (p->has_rank != q->has_rank)
+		return p->has_rank ? -1 : 1;
+	if (p->has_rank && p->rank != q->rank)
+		return p->rank < q->rank ? -1 : 1;
 	if (p->pid != q->pid)
 		return p->pid < q->pid ? -1 : 1;
 	c = sonde_str_cmp(p->host, q->host);
@@ -71,17 +75,25 @@ void sonde_scopes_sort(struct sonde_scope *scopes, size_t nr, const struct sonde
 		qsort_r(scopes, nr, sizeof(*scopes), by_process, (void *)(uintptr_t)processes);
 }
 
-/* Sorted scopes: processes of one id are neighbours. */
-static bool is_id_twice(
+/* Whether two processes would be named alike. */
+static bool are_named_alike(const struct sonde_process *p, const struct sonde_process *q)
+{
+	if (p->has_rank || q->has_rank)
+		return p->has_rank && q->has_rank && p->rank == q->rank;
+	return p->pid == q->pid;
+}
+
+/* Sorted scopes: processes named alike are neighbours. */
+static bool is_name_twice(
 	const struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes, size_t i)
 {
-	uint64_t pid = processes[scopes[i].process].pid;
+	const struct sonde_process *p = &processes[scopes[i].process];
 	size_t k;
 
-	for (k = i; k-- > 0 && processes[scopes[k].process].pid == pid;)
+	for (k = i; k-- > 0 && are_named_alike(&processes[scopes[k].process], p);)
 		if (scopes[k].process != scopes[i].process)
 			return true;
-	for (k = i + 1; k < nr && processes[scopes[k].process].pid == pid; k++)
+	for (k = i + 1; k < nr && are_named_alike(&processes[scopes[k].process], p); k++)
 		if (scopes[k].process != scopes[i].process)
 			return true;
 	return false;
@@ -92,17 +104,35 @@ static bool are_of_one_device(const struct sonde_scope *a, const struct sonde_sc
 	return a->process == b->process && a->device == b->device;
 }
 
+/* rank 2 · node3 · GPU 1: a rank is what people know a process of a job by. */
+static struct sonde_str rank_name(struct sonde_arena *arena, const struct sonde_scope *s,
+	const struct sonde_process *p, bool is_twice, const char *ranges)
+{
+	char device[32] = "no GPU", process[80] = "";
+
+	if (s->device != SONDE_NONE)
+		snprintf(device, sizeof(device), "GPU %u", s->device);
+	if (is_twice)
+		snprintf(process, sizeof(process), " · process %llu of input %u",
+			(unsigned long long)p->pid, p->input + 1);
+	return sonde_arena_printf(arena, "rank %u%s%.*s · %s%s%s", p->rank,
+		p->host.n ? " · " : "", SONDE_STR_ARG(p->host), device, process, ranges);
+}
+
 static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde_scope *s,
 	const struct sonde_process *p, bool is_twice, bool has_both)
 {
+	const char *ranges = has_both && s->measured != SONDE_MEASURED_KERNEL ? "/ranges" : "";
 	char device[32] = "host", input[32] = "";
 
+	if (p->has_rank)
+		return rank_name(arena, s, p, is_twice, ranges);
 	if (s->device != SONDE_NONE)
 		snprintf(device, sizeof(device), "device:%u", s->device);
 	if (is_twice)
 		snprintf(input, sizeof(input), "/input:%u", p->input + 1);
 	return sonde_arena_printf(arena, "process:%llu/%s%s%s", (unsigned long long)p->pid, device,
-		input, has_both && s->measured != SONDE_MEASURED_KERNEL ? "/ranges" : "");
+		input, ranges);
 }
 
 bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
@@ -116,7 +146,7 @@ bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde
 				(i + 1 < nr && are_of_one_device(s, s + 1));
 
 		s->name = scope_name(arena, s, &processes[s->process],
-			is_id_twice(scopes, nr, processes, i), has_both);
+			is_name_twice(scopes, nr, processes, i), has_both);
 		if (!s->name.p)
 			return false;
 	}

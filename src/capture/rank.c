@@ -2,6 +2,7 @@
 
 #include "base/md5.h"
 #include "capture/tool.h"
+#include "format/launcher.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -12,19 +13,18 @@
 #include <unistd.h>
 
 /*
- * Launchers nest (mpirun inside a Slurm job): the innermost one comes first. `ids` name the job on
- * all its hosts, if the first is there: of torchrun that is the port where its ranks meet, as its
- * run id is "none" for everybody who chose none. `local` is how many of the ranks are on this host.
+ * `ids` name the job on all its hosts, if the first is there: of torchrun that is the port where
+ * its ranks meet, as its run id is "none" for everybody who chose none. `local` is how many of the
+ * ranks are on this host.
  */
 static const struct launcher {
-	const char *rank, *size, *local, *ids[3];
-} launchers[] = {
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, {"PMIX_NAMESPACE"}},
-	{"PMI_RANK", "PMI_SIZE", NULL, {"PMI_JOBID", "SLURM_STEP_ID"}},
-	{"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+	const char *local, *ids[3];
+} launchers[SONDE_NR_LAUNCHERS] = {
+	[SONDE_OPEN_MPI] = {NULL, {"PMIX_NAMESPACE"}},
+	[SONDE_PMI] = {NULL, {"PMI_JOBID", "SLURM_STEP_ID"}},
+	[SONDE_TORCHRUN] = {"LOCAL_WORLD_SIZE",
 		{"MASTER_PORT", "MASTER_ADDR", "TORCHELASTIC_RUN_ID"}},
-	{"SLURM_PROCID", "SLURM_NTASKS", NULL,
-		{"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+	[SONDE_SLURM] = {NULL, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
 };
 
 struct process {
@@ -93,7 +93,8 @@ static bool has_variable(long pid, const char *name)
  */
 static bool find_launcher(struct process *out, const struct launcher *l)
 {
-	const char *mark = l->local && getenv(l->local) ? l->local : l->rank;
+	const char *mark = l->local && getenv(l->local) ? l->local
+							 : sonde_launchers[l - launchers].rank;
 	struct process above;
 
 	if (!look_at(out, (long)getppid()))
@@ -167,9 +168,9 @@ void sonde_rank_find(struct sonde_rank *out)
 	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
 		const struct launcher *l = &launchers[i];
 
-		if (!number(l->rank, &out->rank))
+		if (!number(sonde_launchers[i].rank, &out->rank))
 			continue;
-		if (!number(l->size, &out->size))
+		if (!number(sonde_launchers[i].size, &out->size))
 			out->size = 0;
 		out->is_parallel = out->size != 1;
 		if (out->is_parallel)

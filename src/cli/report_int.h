@@ -22,7 +22,7 @@ struct sonde_report_request {
 	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
 	int colour;
 	size_t max_regions, max_kernels, width;
-	bool no_aggregate, deterministic, strict, lists_metrics, is_export, partial;
+	bool no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
 	char generated_at[32];
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };

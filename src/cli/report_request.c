@@ -68,6 +68,10 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			SONDE_OPTION_LIST, &q->sections},
 		{0, "no-aggregate", NULL, "per process and device only, no summary over them",
 			SONDE_OPTION_FLAG, &q->no_aggregate},
+		{0, "per-scope", NULL,
+			"text and md: each process and device, then the summary; without, where "
+			"there are several, the summary alone",
+			SONDE_OPTION_FLAG, &q->per_scope},
 		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
 			SONDE_OPTION_LIST, &q->scopes},
 		{0, "nesting", "label|stack",
@@ -238,6 +242,8 @@ static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 	sonde_overrides_word(o, "report.nesting", q->nesting);
 	sonde_overrides_number(o, "report.max_regions", q->max_regions);
 	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
+	if (q->per_scope)
+		sonde_overrides_add(o, "report.per_scope=true");
 	if (q->no_aggregate)
 		sonde_overrides_add(o, "report.aggregate=false");
 	if (q->inputs.nr == 0)

@@ -153,6 +153,8 @@ const struct hydra_key sonde_keys[] = {
 		"user_annotation|cpu_op|python_function",
 		"what of a torch.profiler trace makes regions"},
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
+	BOOL("report.per_scope", "false",
+		"single processes and devices in text and Markdown, too, not their summary alone"),
 	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "

@@ -33,6 +33,7 @@ struct sonde_export_options {
 	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */
 	struct sonde_words formats; /* what sonde_export_dir writes, by name; none = the default */
 	struct sonde_words scopes;  /* names or globs of the reports to show; none = all */
+	bool per_scope; /* text and Markdown: single scopes, too, where an aggregate has them all */
 	size_t width;		    /* of the terminal; 0 = 100 */
 	bool is_coloured;
 	bool is_utf8;		  /* may the terminal be given more than ASCII? */

@@ -236,6 +236,22 @@ bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_expo
 	return false;
 }
 
+bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o)
+{
+	size_t i;
+
+	if (o->scopes.nr || o->per_scope || r->is_aggregate)
+		return sonde_report_is_shown(r, o);
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *other = &t->reports.at[i];
+
+		if (other->is_aggregate && other->measured == r->measured && other->nr_scopes > 1)
+			return false;
+	}
+	return true;
+}
+
 bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o)
 {

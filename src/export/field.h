@@ -70,6 +70,9 @@ const char *sonde_report_caution(const struct sonde_report *r);
 
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
+/* Whether text and Markdown do: of many scopes they show the aggregate, single ones on request. */
+bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
 
 /* An aggregate over the one scope that is shown anyway: for people one table is enough. */
 bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,

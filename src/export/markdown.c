@@ -277,7 +277,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 {
 	struct sonde_markdown m;
 	int rc = sonde_markdown__init(&m, t, o, to, err);
-	size_t i;
+	size_t i, nr_hidden = 0;
 
 	if (rc == 0) {
 		sonde_sink_puts(to, "# Region report\n\n");
@@ -291,13 +291,17 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	for (i = 0; i < t->reports.nr && rc == 0; i++) {
 		const struct sonde_report *r = &t->reports.at[i];
 
-		if (!sonde_report_is_shown(r, o) || sonde_selects_nothing(t))
+		if (!sonde_report_is_printed(t, r, o) || sonde_selects_nothing(t)) {
+			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, o);
 			continue;
+		}
 		if (sonde_report_is_doubled(t, r, o))
 			aggregate_is_the_same(&m, r);
 		else
 			rc = report(&m, r, err);
 	}
+	if (nr_hidden && !sonde_selects_nothing(t))
+		sonde_sink_printf(to, "\n%zu scopes; `--per-scope` shows each\n", nr_hidden);
 	if (rc == 0)
 		config(&m);
 	if (rc == 0 && m.cell.failed)

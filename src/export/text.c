@@ -256,28 +256,41 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 
 static int reports(struct sonde_text_export *x, struct sonde_err *err)
 {
-	size_t i, nr_shown = 0;
+	struct sonde_buf line = {0};
+	size_t i, nr_shown = 0, nr_hidden = 0;
 	int rc = 0;
 
 	for (i = 0; i < x->tree->reports.nr; i++) {
 		const struct sonde_report *r = &x->tree->reports.at[i];
 
-		if (sonde_report_is_shown(r, x->options) &&
+		if (sonde_report_is_printed(x->tree, r, x->options) &&
 			!sonde_report_is_doubled(x->tree, r, x->options))
 			nr_shown++;
 	}
 	for (i = 0; i < x->tree->reports.nr && rc == 0; i++) {
 		const struct sonde_report *r = &x->tree->reports.at[i];
 
-		if (!sonde_report_is_shown(r, x->options) ||
-			sonde_report_is_doubled(x->tree, r, x->options))
+		if (!sonde_report_is_printed(x->tree, r, x->options)) {
+			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, x->options);
 			continue;
-		if (nr_shown > 1)
+		}
+		if (sonde_report_is_doubled(x->tree, r, x->options))
+			continue;
+		if (nr_shown > 1 || (r->is_aggregate && r->nr_scopes > 1))
 			title(x, r);
 		else
 			sonde_sink_putc(x->to, '\n');
 		rc = report(x, r, err);
 	}
+	if (nr_hidden) {
+		sonde_buf_printf(&line, "%zu scopes, the first %.*s: --per-scope shows each",
+			nr_hidden, SONDE_STR_ARG(x->tree->reports.at[0].name));
+		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+		wrapped(x, "", sonde_buf_view(&line));
+		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+	}
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
 	return rc;
 }
 

@@ -2,6 +2,7 @@
  * The two doors of the library, and its life: started by the first call that
  * comes, reset in a forked child, finished when the process exits.
  */
+#include "format/launcher.h"
 #include "inject/inject_int.h"
 #include "inject/nvtx_int.h"
 
@@ -69,6 +70,23 @@ static void clock_init(struct inject *g)
 	g->cpu_period = g->tick_hz / 1000 * (CPU_PERIOD_NS / 1000) / 1000;
 }
 
+/* The capture says which rank of a job this is; its helper cannot look into the environment. */
+static void find_rank(struct inject *g)
+{
+	const char *rank = NULL, *size;
+	unsigned i;
+
+	for (i = 0; i < SONDE_NR_LAUNCHERS && !rank; i++) {
+		rank = getenv(sonde_launchers[i].rank);
+		size = getenv(sonde_launchers[i].size);
+		if (!rank || strlen(rank) >= sizeof(g->rank))
+			continue;
+		memcpy(g->rank, rank, strlen(rank) + 1);
+		if (size && strlen(size) < sizeof(g->nr_ranks))
+			memcpy(g->nr_ranks, size, strlen(size) + 1);
+	}
+}
+
 static void forked(void)
 {
 	struct inject *g = &sonde_inject;
@@ -126,6 +144,7 @@ static bool start(void)
 	g->gated = g->config.include.nr || g->config.exclude.nr;
 	g->pid = getpid();
 	g->ppid = getppid();
+	find_rank(g);
 	sonde_attach__open(g->config.output);
 	clock_init(g);
 	if (!sonde_label__init(&g->labels) || !sonde_ring__init()) {

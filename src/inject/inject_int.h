@@ -273,6 +273,7 @@ struct inject {
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
 	int pid;
 	int ppid;
+	char rank[16], nr_ranks[16]; /* as the launcher says, empty = it does not */
 	int helper;		     /* the flusher's process */
 	int fault_errno;	     /* why there is none */
 	struct sonde_attach *attach; /* never NULL */

@@ -241,6 +241,8 @@ static void meta_put(void)
 	say(&t, "host=", u.nodename);
 	say_number(&t, "pid=", (uint64_t)sonde_inject.pid);
 	say_number(&t, "ppid=", (uint64_t)sonde_inject.ppid);
+	say(&t, "rank=", sonde_inject.rank);
+	say(&t, "ranks=", sonde_inject.nr_ranks);
 	say(&t, "command=", host_command(command, sizeof(command)));
 	say(&t, "exe=", host_exe(exe, sizeof(exe)));
 	say(&t, "ticks=", sonde_inject.use_counter ? "counter" : "monotonic");

@@ -90,6 +90,9 @@ static int describe(struct native *n, struct sonde_err *err)
 		return 0;
 	n->process = sonde_records__process(
 		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
+	if (n->process != SONDE_NONE)
+		sonde_process__set_rank(&n->r->processes.at[n->process],
+			sonde_native__meta(n, "rank"), sonde_native__meta(n, "ranks"));
 	for (i = n->first_name; i < n->r->thread_names.nr; i++)
 		n->r->thread_names.at[i].process = n->process;
 	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;

@@ -10,6 +10,7 @@
 #include "read/nsys_int.h"
 
 #include "base/alloc.h"
+#include "format/launcher.h"
 #include "catalogue/metrics.h"
 
 #include <stdio.h>
@@ -240,6 +241,66 @@ static int take_version(struct nsys_reader *r, sqlite3_stmt *q)
 	return 0;
 }
 
+/* The value of a variable in `A=1;B=2`. */
+static struct sonde_str variable(struct sonde_str list, const char *name)
+{
+	struct sonde_str one, value;
+
+	while (list.n) {
+		one = sonde_str_cut(list, ';', &list);
+		one = sonde_str_cut(one, '=', &value);
+		if (sonde_str_is(one, name))
+			return value;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+/* The environment nsys ran in is that of the one process it traced; of several it says nothing. */
+static int take_environment(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_str list = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
+	struct sonde_process *only = NULL;
+	size_t i, nr = 0;
+
+	for (i = 0; i < r->n.r->processes.nr; i++)
+		if (r->n.r->processes.at[i].input == r->n.src->input) {
+			only = &r->n.r->processes.at[i];
+			nr++;
+		}
+	for (i = 0; i < SONDE_NR_LAUNCHERS && nr == 1 && !only->has_rank; i++)
+		sonde_process__set_rank(only, variable(list, sonde_launchers[i].rank),
+			variable(list, sonde_launchers[i].size));
+	return 0;
+}
+
+static int take_host(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_str host = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
+	size_t i;
+
+	for (i = 0; i < r->n.r->processes.nr; i++)
+		if (r->n.r->processes.at[i].input == r->n.src->input)
+			r->n.r->processes.at[i].host = host;
+	return 0;
+}
+
+static int read_system(struct nsys_reader *r)
+{
+	int rc;
+
+	if (!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "name") ||
+		!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "value"))
+		return 0;
+	rc = sonde_nsys__rows(r,
+		"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='Hostname' LIMIT 1", take_host);
+	if (rc == 0)
+		rc = sonde_nsys__rows(r,
+			"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='DeviceEnvironment' "
+			"LIMIT 1",
+			take_environment);
+	return rc;
+}
+
 static int read_facts(struct nsys_reader *r)
 {
 	bool has_cc = sonde_nsys__has(r, "TARGET_INFO_GPU", "computeMajor");
@@ -331,7 +392,9 @@ static int read_all(struct nsys_reader *r)
 		rc = sonde_nsys__records(r);
 	if (rc == 0)
 		rc = sonde_nsys__metrics(r);
-	return rc ? rc : read_facts(r);
+	if (rc == 0)
+		rc = read_facts(r);
+	return rc ? rc : read_system(r);
 }
 
 static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)

@@ -50,6 +50,9 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
 /* The process with this pid and input, appended when new. */
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
 	struct sonde_str host, struct sonde_str name);
+/* Makes a process rank number `rank` of `size` (texts of a launcher), unless the job has but one. */
+void sonde_process__set_rank(
+	struct sonde_process *p, struct sonde_str rank, struct sonde_str size);
 /* Appends a device unless its process has one with that id; false when memory is short. */
 bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */

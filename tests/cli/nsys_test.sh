@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Real exports of Nsight Systems (tests/data/nsys/README.md): regions, coverage, ranks.
+set -u
+data=tests/data/nsys
+
+ok() {
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
+}
+
+# What a report of FILE with OVERRIDES... says: regions, launches, in regions, then outside by cause.
+counts() {
+	"$SONDE" report "$data/$1" "${@:2}" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" >/dev/null &&
+		python3 - "$TMP/r.json" <<'P'
+import json, sys
+r = json.load(open(sys.argv[1]))
+c, by = r["coverage"], r["coverage"]["unattributed_by"]
+print(len(r["aggregate"]["regions"]), c["launches_total"], c["launches_attributed"],
+      by["no_range_open"], by["two_threads"], by["no_host_call"])
+P
+}
+is() { [ "$(counts "${@:2}")" = "$1" ]; }
+
+# 845 launches, of 421 the export lacks the call; every other one is in a region.
+ok nsys_serial_labels_make_few_regions is '160 845 424 0 0 421' h100.sqlite
+ok nsys_raw_labels_make_many is '1532 845 424 0 0 421' h100.sqlite report.labels=raw
+ok nsys_other_export is '116 346 315 0 0 31' mfu.sqlite
+ok nsys_other_export_raw is '1120 346 315 0 0 31' mfu.sqlite report.labels=raw
+ok nsys_export_without_ranges is '0 3 0 3 0 0' mock.sqlite
+
+# Both processes have the same regions: where both launched, the imbalance is there.
+line_up() {
+	counts "$1" >/dev/null && python3 - "$TMP/r.json" <<'P'
+import json, sys
+regions = json.load(open(sys.argv[1]))["aggregate"]["regions"]
+both = [g for g in regions if g["scopes"]["count"] == 2]
+timed = [g for g in both if g["kernel_count"]]
+sys.exit(not (len(both) >= 0.9 * len(regions) and timed and all(g["scopes"]["imbalance"] for g in timed)))
+P
+}
+ok nsys_processes_line_up line_up h100.sqlite
+ok nsys_other_processes_line_up line_up mfu.sqlite
+
+text=$("$SONDE" report $data/h100.sqlite --width 200)
+ok nsys_says_why_launches_are_outside grep -q '421 outside any range (no host call in the export)' <<<"$text"
+ok nsys_shows_the_aggregate_first grep -q '^2 scopes, the first process:111/device:0: --per-scope shows each' <<<"$text"
+ok nsys_shows_single_scopes_on_request [ "$("$SONDE" report $data/h100.sqlite --per-scope | grep -c '^process:11[12]/device:[01]$')" = 2 ]
+text=$("$SONDE" report $data/h100.sqlite report.labels=raw)
+ok nsys_notes_what_would_be_left grep -q 'report.labels=known would leave 160' <<<"$(tr -s ' \n' ' ' <<<"$text")"
+
+# A rank by the environment nsys ran in, if it traced one process.
+rank() {
+	cp $data/mock.sqlite "$TMP/rank.sqlite" && chmod u+w "$TMP/rank.sqlite" &&
+		python3 - "$TMP/rank.sqlite" <<'P'
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[1])
+d.execute("DELETE FROM TARGET_INFO_SYSTEM_ENV")
+d.execute("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname', 'node3')")
+d.execute("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('DeviceEnvironment', 'A=1;SLURM_PROCID=2;SLURM_NTASKS=8;B=2')")
+d.commit()
+P
+	"$SONDE" report "$TMP/rank.sqlite" -f json >"$TMP/rank.json" && "$SONDE" validate "$TMP/rank.json" >/dev/null &&
+		grep -qF '"scope": "rank 2 · node3 · GPU 0"' "$TMP/rank.json" &&
+		"$SONDE" report "$TMP/rank.sqlite" --scope 'rank 2*' >/dev/null
+}
+ok nsys_ranks_have_names rank
