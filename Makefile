@@ -264,6 +264,7 @@ BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
 
 bench: bench-tools inject workloads tools
 	bench/report.sh
+	bench/kineto.py
 	$(if $(INJECT),bench/native.sh $(BUILD))
 	$(if $(shell command -v chromium),bench/html.sh)
 	$(BUILD)/bench/compose_bench

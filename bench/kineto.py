@@ -2,7 +2,7 @@
 """`sonde report` on torch.profiler traces, against Python's json.load of the same file, in one run.
 
     bench/kineto.py [TRACE.json.gz]          large traces are made under build/bench/ and removed
-    GIGABYTES=10 bench/kineto.py …           how large the largest one is (2)
+    GIGABYTES=10 bench/kineto.py …           how large the largest one is (1)
 
 Times are CPU time of the process, medians of 5, interleaved: what other programs do on the machine
 counts little. Memory is the peak of anonymous memory (build/bench/watch) over the same without events.
@@ -55,7 +55,7 @@ def row(what, measured, bar=""):
 def main():
     os.chdir(HERE)
     trace = sys.argv[1] if len(sys.argv) > 1 else "tests/data/kineto/h200_train.json.gz"
-    largest = int(float(os.environ.get("GIGABYTES", "2")) * 1e9)
+    largest = int(float(os.environ.get("GIGABYTES", "1")) * 1e9)
     plain = DIR + "/kineto_plain.json"
     made = [plain]
     with gzip.open(trace) as packed, open(plain, "wb") as out:
