@@ -5,6 +5,7 @@
 #include "compare/stats_int.h"
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -193,8 +194,8 @@ static void set_interval(struct sonde_change *out, struct resample *base, struct
 	for (i = 0; i < rounds; i++)
 		logs[i] = log(resample_median(new_side, r) / resample_median(base, r));
 	qsort(logs, rounds, sizeof(*logs), by_number);
-	out->low = exp(centre + by * (sonde_stats_quantile(logs, rounds, 0.025) - centre));
-	out->high = exp(centre + by * (sonde_stats_quantile(logs, rounds, 0.975) - centre));
+	out->low = exp(centre + by * (sonde_quantile(logs, rounds, 0.025) - centre));
+	out->high = exp(centre + by * (sonde_quantile(logs, rounds, 0.975) - centre));
 }
 
 static size_t block_of(double nr, double effective)
@@ -247,8 +248,8 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 		base->values, base->nr, new_side->values, new_side->nr, &tied);
 	ok = ranks && resample_init(&a, base) && resample_init(&b, new_side);
 	if (ok) {
-		out->base_median = sonde_stats_quantile(a.sorted, base->nr, 0.5);
-		out->new_median = sonde_stats_quantile(b.sorted, new_side->nr, 0.5);
+		out->base_median = sonde_quantile(a.sorted, base->nr, 0.5);
+		out->new_median = sonde_quantile(b.sorted, new_side->nr, 0.5);
 		out->ratio = out->new_median / out->base_median;
 		variance = within(ranks, base->nr, new_side->nr);
 		wa = worth_of(ranks, base, variance);

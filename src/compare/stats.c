@@ -5,18 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double sonde_stats_quantile(const double *sorted, size_t nr, double q)
-{
-	double at = q * ((double)nr - 1), below = floor(at);
-	size_t i = nr ? (size_t)below : 0;
-
-	if (!nr)
-		return NAN;
-	if (i + 1 >= nr)
-		return sorted[nr - 1];
-	return sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]);
-}
-
 /* Lentz's continued fraction of the incomplete beta function. */
 static double beta_fraction(double a, double b, double x)
 {

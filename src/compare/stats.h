@@ -18,9 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Quantile `q` of sorted values, interpolated (the median of two is their mean); NaN of none. */
-double sonde_stats_quantile(const double *sorted, size_t nr, double q);
-
 /* Two-sided probability of |t| or more, Student's distribution with `df` degrees of freedom. */
 double sonde_stats_student(double t, double df);
 /* The value that |t| exceeds with probability `p`. */

@@ -78,6 +78,16 @@ struct sonde_stream {
 	double time_ns, busy_ns; /* the sum of its launches, and their union */
 };
 
+#define SONDE_MAX_ENTRIES 8192 /* kept of one region in one scope; of more every so many-th */
+
+/* One entry into a region. Launches of another thread's adopted work count in it too. */
+struct sonde_entry {
+	uint64_t begin_ns; /* on the capture's clock */
+	uint64_t host_ns;  /* how long it was open */
+	uint64_t gpu_ns;   /* the sum of its launches … */
+	uint64_t span_ns;  /* … and from the start of the first to the end of the last */
+};
+
 /*
  * What one scope knows of one region: entries, and what timestamps tell beyond
  * sums. Regions around others are there too, be it without entries of their own.
@@ -95,6 +105,8 @@ struct sonde_visit {
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
+	uint32_t first_entry, nr_entries;  /* slice of the entries, by begin */
+	uint32_t entry_step; /* every so many-th entry is there; 1 = all */
 };
 
 /* All launches of a scope, whatever the selection. */
@@ -124,6 +136,7 @@ struct sonde_cells {
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_visit) visits; /* by scope, then region */
 	SONDE_VEC(struct sonde_stream) streams;
+	SONDE_VEC(struct sonde_entry) entries; /* of sources with timestamps */
 	SONDE_VEC(struct sonde_stray) strays;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
 	SONDE_VEC(struct sonde_kit) kits;

@@ -7,6 +7,7 @@
  *   tables.c         launches → the tables around the cells
  *   visits.c         … what each scope knows of each region
  *   times.c          … with timestamps: busy time, span and host time
+ *   entries.c        … entries, one by one
  *   idle.c           … idle time inside entries
  *   streams.c        … what each stream did
  *   timeline.c       … single events
@@ -44,6 +45,9 @@ int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_
 int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err);
 /* Fills in the times of the visits. */
 int sonde_fold__times(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
+/* The entries of visits; `visit_of` is by range, SONDE_NONE = counts nowhere. */
+int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
+	const uint32_t *visit_of, struct sonde_err *err);
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
 /* Splits samples among the cells, where the device was sampled. */
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err);

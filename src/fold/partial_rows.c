@@ -25,6 +25,29 @@ static bool get_streams(struct sonde_cursor *in, struct sonde_cells *c, struct s
 	return true;
 }
 
+static bool get_entries(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_visit *v)
+{
+	uint64_t last = 0, step = sonde_get_u(in);
+	size_t nr, i;
+
+	nr = sonde_get_count(in);
+	v->first_entry = (uint32_t)c->entries.nr;
+	v->nr_entries = (uint32_t)nr;
+	v->entry_step = (uint32_t)step;
+	in->failed |= step > UINT32_MAX || (nr && !step);
+	for (i = 0; i < nr && !in->failed; i++) {
+		struct sonde_entry *e = sonde_vec_push(&c->entries);
+
+		if (!e)
+			return false;
+		e->begin_ns = last += sonde_get_u(in);
+		e->host_ns = sonde_get_u(in);
+		e->gpu_ns = sonde_get_u(in);
+		e->span_ns = sonde_get_u(in);
+	}
+	return true;
+}
+
 static void get_visit(struct sonde_cursor *in, const struct sonde_cells *c, struct sonde_visit *v)
 {
 	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns};
@@ -62,7 +85,7 @@ bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool 
 		}
 		get_visit(in, c, v);
 		in->failed |= i && compare(v - 1, v->scope, v->region) >= 0;
-		if (!get_streams(in, c, v)) {
+		if (!get_streams(in, c, v) || !get_entries(in, c, v)) {
 			*is_nomem = true;
 			return false;
 		}

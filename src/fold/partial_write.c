@@ -255,6 +255,25 @@ static void put_tables(struct sonde_buf *b, const struct sonde_cells *c, bool *b
 	put_kits(b, c, bits);
 }
 
+static void put_entries(
+	struct sonde_buf *b, const struct sonde_cells *c, const struct sonde_visit *v)
+{
+	uint64_t last = 0;
+	uint32_t i;
+
+	sonde_put_u(b, v->entry_step);
+	sonde_put_u(b, v->nr_entries);
+	for (i = 0; i < v->nr_entries; i++) {
+		const struct sonde_entry *e = &c->entries.at[v->first_entry + i];
+
+		sonde_put_u(b, e->begin_ns - last); /* in order */
+		sonde_put_u(b, e->host_ns);
+		sonde_put_u(b, e->gpu_ns);
+		sonde_put_u(b, e->span_ns);
+		last = e->begin_ns;
+	}
+}
+
 static void put_visits(struct sonde_buf *b, const struct sonde_cells *c)
 {
 	size_t i, k;
@@ -285,6 +304,7 @@ static void put_visits(struct sonde_buf *b, const struct sonde_cells *c)
 			sonde_put_f64(b, s->time_ns);
 			sonde_put_f64(b, s->busy_ns);
 		}
+		put_entries(b, c, v);
 	}
 }
 

@@ -35,6 +35,7 @@ struct work {
 	struct sonde_stamp *stamps;
 	size_t nr;
 	uint32_t *visit_of;	    /* by region, in the stay at hand */
+	uint32_t *entered;	    /* by range: the visit its entry belongs to */
 	struct sonde_track *tracks; /* by visit */
 };
 
@@ -171,6 +172,7 @@ static void take_entries(
 		visit = &stay->at[number];
 		if (time->end_ns < time->begin_ns || !time->end_ns)
 			continue;
+		w->entered[i] = (uint32_t)(visit - w->c->visits.at);
 		visit->is_open |= range->is_open;
 		add(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
 		add(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
@@ -185,8 +187,11 @@ static int host_times(struct work *w, struct sonde_err *err)
 
 	by_process = sonde_malloc((r->processes.nr + 1) * sizeof(*by_process));
 	next = sonde_malloc((r->ranges.nr + 1) * sizeof(*next));
-	if (!by_process || !next)
+	w->entered = sonde_malloc((r->ranges.nr + 1) * sizeof(*w->entered));
+	if (!by_process || !next || !w->entered)
 		rc = sonde_err_nomem(err);
+	else
+		memset(w->entered, 0xff, r->ranges.nr * sizeof(*w->entered));
 	for (i = 0; rc == 0 && i < r->processes.nr; i++)
 		by_process[i] = SIZE_MAX;
 	for (i = r->ranges.nr; rc == 0 && i-- > 0;) { /* lists of entries, by process */
@@ -198,8 +203,11 @@ static int host_times(struct work *w, struct sonde_err *err)
 
 		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process], next);
 	}
+	if (rc == 0)
+		rc = sonde_fold__entries(w->c, w->l, w->entered, err);
 	sonde_free(by_process);
 	sonde_free(next);
+	sonde_free(w->entered);
 	return rc;
 }
 

@@ -460,12 +460,15 @@ static bool move_cells(struct uniting *u, struct moving *p)
 static bool move_visits(struct uniting *u, struct moving *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
-	uint32_t first = (uint32_t)to->streams.nr;
+	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
 	size_t i;
 
 	if (!sonde_vec_reserve(&to->visits, to->visits.nr + from->visits.nr + 1) ||
-		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1))
+		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1) ||
+		!sonde_vec_reserve(&to->entries, to->entries.nr + from->entries.nr + 1))
 		return false;
+	for (i = 0; i < from->entries.nr; i++)
+		to->entries.at[to->entries.nr++] = from->entries.at[i];
 	for (i = 0; i < from->streams.nr; i++)
 		to->streams.at[to->streams.nr++] = from->streams.at[i];
 	for (i = 0; i < from->visits.nr; i++) {
@@ -475,6 +478,7 @@ static bool move_visits(struct uniting *u, struct moving *p)
 		v->scope = p->m.scope_of[v->scope];
 		v->region = p->m.region_of[v->region];
 		v->first_stream += first;
+		v->first_entry += first_entry;
 	}
 	return true;
 }

@@ -7,6 +7,7 @@
  *   report.c      cells → nodes and kernel tables of one scope or aggregate
  *   node_times.c  times of nodes: scopes from their visits, aggregates from scopes
  *   nested.c      replayed ranges inside others
+ *   entries.c     entries of regions and their distribution
  *   spread.c      an aggregate's regions over its scopes
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage

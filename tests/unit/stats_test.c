@@ -1,4 +1,5 @@
 /* The statistics of comparisons, against published values and simulated programs. */
+#include "base/quantile.h"
 #include "compare/stats.h"
 
 #include "unit.h"
@@ -17,11 +18,11 @@ static void test_stats__quantiles_interpolate(void **state)
 	static const double two[] = {1, 3}, four[] = {1, 2, 3, 10};
 
 	(void)state;
-	near(sonde_stats_quantile(two, 2, 0.5), 2, 0);
-	near(sonde_stats_quantile(four, 4, 0.5), 2.5, 0);
-	near(sonde_stats_quantile(four, 4, 0.95), 8.95, 1e-12);
-	near(sonde_stats_quantile(four, 4, 1), 10, 0);
-	assert_true(isnan(sonde_stats_quantile(four, 0, 0.5)));
+	near(sonde_quantile(two, 2, 0.5), 2, 0);
+	near(sonde_quantile(four, 4, 0.5), 2.5, 0);
+	near(sonde_quantile(four, 4, 0.95), 8.95, 1e-12);
+	near(sonde_quantile(four, 4, 1), 10, 0);
+	assert_true(isnan(sonde_quantile(four, 0, 0.5)));
 }
 
 /* From the tables of every textbook. */

@@ -1,0 +1,10 @@
+/* Quantiles of sorted numbers. */
+#ifndef SONDE_BASE_QUANTILE_H
+#define SONDE_BASE_QUANTILE_H
+
+#include <stddef.h>
+
+/* Quantile `q` of sorted values, interpolated (the median of two is their mean); NaN of none. */
+double sonde_quantile(const double *sorted, size_t nr, double q);
+
+#endif

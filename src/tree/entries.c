@@ -1,0 +1,120 @@
+#include "tree/entries.h"
+
+#include "base/alloc.h"
+#include "base/quantile.h"
+#include "tree/tree_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Visits are by scope, then region. */
+static const struct sonde_visit *find_visit(
+	const struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	size_t low = 0, high = c->visits.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct sonde_visit *v = &c->visits.at[mid];
+
+		if (v->scope < scope || (v->scope == scope && v->region < region))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == c->visits.nr || c->visits.at[low].scope != scope ||
+		c->visits.at[low].region != region)
+		return NULL;
+	return &c->visits.at[low];
+}
+
+static bool add_run(
+	struct sonde_entry_runs *out, const struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	const struct sonde_visit *v = find_visit(c, scope, region);
+	struct sonde_entry_run *run;
+
+	if (!v || !v->nr_entries)
+		return true;
+	run = sonde_vec_push(&out->at);
+	if (!run)
+		return false;
+	*run = (struct sonde_entry_run){
+		scope, &c->entries.at[v->first_entry], v->nr_entries, v->entry_step};
+	out->nr_entries += run->nr;
+	out->step = run->step > out->step ? run->step : out->step;
+	return true;
+}
+
+bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_node *n)
+{
+	const struct sonde_cells *c = t->cells;
+	uint32_t i;
+	bool ok = true;
+
+	*out = (struct sonde_entry_runs){.has_gpu = !isnan(r->all_time_ns) && r->all_launches};
+	for (i = 0; i < c->scopes.nr && ok; i++)
+		if (r->is_aggregate ? c->scopes.at[i].measured == r->measured : i == r->scope)
+			ok = add_run(out, c, i, n->region);
+	if (!ok)
+		sonde_entry_runs_release(out);
+	return ok;
+}
+
+void sonde_entry_runs_release(struct sonde_entry_runs *runs)
+{
+	sonde_vec_release(&runs->at);
+}
+
+uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which)
+{
+	const uint64_t times[] = {e->host_ns, e->gpu_ns, e->span_ns};
+
+	return times[which];
+}
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void describe(struct sonde_distribution *out, double *at, size_t nr)
+{
+	double sum = 0, squares = 0;
+	size_t i;
+
+	qsort(at, nr, sizeof(*at), by_number);
+	for (i = 0; i < nr; i++)
+		sum += at[i];
+	out->mean_ns = sum / (double)nr;
+	for (i = 0; i < nr; i++)
+		squares += (at[i] - out->mean_ns) * (at[i] - out->mean_ns);
+	out->sd_ns = nr > 1 ? sqrt(squares / (double)(nr - 1)) : NAN;
+	out->min_ns = at[0];
+	out->median_ns = sonde_quantile(at, nr, 0.5);
+	out->p95_ns = sonde_quantile(at, nr, 0.95);
+	out->p99_ns = sonde_quantile(at, nr, 0.99);
+	out->max_ns = at[nr - 1];
+}
+
+bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
+	enum sonde_entry_time which)
+{
+	double *all = sonde_malloc((runs->nr_entries + 1) * sizeof(*all));
+	size_t i, k, nr = 0;
+
+	*out = (struct sonde_distribution){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	if (!all)
+		return false;
+	for (i = 0; i < runs->at.nr; i++)
+		for (k = 0; k < runs->at.at[i].nr; k++)
+			all[nr++] = (double)sonde_entry_ns(&runs->at.at[i].at[k], which);
+	out->nr = nr;
+	if (nr)
+		describe(out, all, nr);
+	sonde_free(all);
+	return true;
+}

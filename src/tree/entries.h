@@ -1,0 +1,51 @@
+/*
+ * The entries of a region: how long each took, and their distribution.
+ *
+ * An entry has a time on the host (how long it was open), a GPU time (the sum of its
+ * launches) and a span (first start to last end). Sources without timestamps
+ * have none. Up to SONDE_MAX_ENTRIES of a region in one scope all are kept and every
+ * figure is exact; of more, every so many-th, evenly over time: `step` says so.
+ */
+#ifndef SONDE_TREE_ENTRIES_H
+#define SONDE_TREE_ENTRIES_H
+
+#include "tree/tree.h"
+
+enum sonde_entry_time {
+	SONDE_ENTRY_HOST,
+	SONDE_ENTRY_GPU,
+	SONDE_ENTRY_SPAN,
+};
+#define SONDE_NR_ENTRY_TIMES 3
+
+/* One scope's entries of a region, borrowed from the tree. */
+struct sonde_entry_run {
+	uint32_t scope;
+	const struct sonde_entry *at; /* by begin */
+	size_t nr;
+	uint32_t step; /* every so many-th; 1 = all */
+};
+
+struct sonde_entry_runs {
+	SONDE_VEC(struct sonde_entry_run) at; /* by scope */
+	size_t nr_entries;		      /* of all runs */
+	uint32_t step;			      /* the largest of theirs; 0 without entries */
+	bool has_gpu;			      /* the capture has launches with times */
+};
+
+/* The entries of a node, of all scopes its report covers. False when memory is short. */
+bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_node *n);
+void sonde_entry_runs_release(struct sonde_entry_runs *runs);
+
+uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which);
+
+struct sonde_distribution {
+	size_t nr; /* entries it is made of */
+	double min_ns, median_ns, p95_ns, p99_ns, max_ns, mean_ns, sd_ns; /* NaN without any */
+};
+/* Percentiles interpolate: the median of two is their mean. False when memory is short. */
+bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
+	enum sonde_entry_time which);
+
+#endif
