@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "ncu_hostile.h"
 
@@ -302,40 +301,32 @@ static void test_ncu_rep__survives_every_failed_allocation(void **state)
 	assert_true(nth > 50);
 }
 
-static double seconds_to_read(make_hostile *make, uint32_t n)
+static uint64_t steps_to_read(make_hostile *make, uint32_t n)
 {
 	struct sonde_buf file = {0};
-	clock_t start;
-	double s;
+	uint64_t start;
+	uint64_t s;
 
 	make(&file, n);
 	assert_false(file.failed);
-	start = clock();
+	start = sonde_steps();
 	must_survive(file.p, file.n);
-	s = (double)(clock() - start) / CLOCKS_PER_SEC;
+	s = sonde_steps() - start;
 	sonde_buf_release(&file);
 	return s;
 }
 
-static void test_ncu_rep__time_grows_with_the_size_whatever_there_is_much_of(void **state)
+static void test_ncu_rep__work_grows_with_the_size_whatever_there_is_much_of(void **state)
 {
 	size_t i;
 
 	(void)state;
+	skip_without_steps();
 	for (i = 0; i < NR_HOSTILE; i++) {
-		double few = seconds_to_read(hostile[i].make, 10000);
-		double many = seconds_to_read(hostile[i].make, 80000);
-		int again;
+		uint64_t few = steps_to_read(hostile[i].make, 10000);
+		uint64_t many = steps_to_read(hostile[i].make, 80000);
 
-		/* A busy machine slows one of the two: what is squared is so every time. */
-		for (again = 0; again < 3 && many > 0.1 && many > 24 * few; again++) {
-			few = seconds_to_read(hostile[i].make, 10000);
-			many = seconds_to_read(hostile[i].make, 80000);
-		}
-		/* 8 times as much; squared it would be 64 times. */
-		if (many > 0.1 && many > 24 * few)
-			fail_msg("%s: 10,000 take %.3f s, 80,000 %.3f s", hostile[i].name, few,
-				many);
+		assert_linear(hostile[i].name, few, many);
 	}
 }
 
@@ -402,7 +393,7 @@ int main(void)
 		cmocka_unit_test(test_ncu_rep__refuses_what_is_no_report_with_the_reason),
 		cmocka_unit_test(test_ncu_rep__survives_every_failed_allocation),
 		cmocka_unit_test(test_ncu_rep__the_one_other_thread_with_ranges_lends_them),
-		cmocka_unit_test(test_ncu_rep__time_grows_with_the_size_whatever_there_is_much_of),
+		cmocka_unit_test(test_ncu_rep__work_grows_with_the_size_whatever_there_is_much_of),
 	};
 
 	return cmocka_run_group_tests_name("ncu_rep", tests, NULL, NULL);

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/steps.h"
+
 #include <stdlib.h>
 
 /* A test that cannot run here: tests/run prints the reason, and fails a skip without one. */
@@ -17,6 +19,22 @@
 	do {                                                                                       \
 		print_message("skip %s: %s\n", __func__, why);                                     \
 		skip();                                                                            \
+	} while (0)
+
+/*
+ * 8 times as much must not take 64 times the steps: `few` and `many` are counts
+ * of sonde_steps() for n and 8 n.
+ */
+static inline void assert_linear(const char *what, uint64_t few, uint64_t many)
+{
+	if (many > 24 * few)
+		fail_msg("%s: %llu steps, of 8 times as much %llu", what, (unsigned long long)few,
+			(unsigned long long)many);
+}
+#define skip_without_steps()                                                                       \
+	do {                                                                                       \
+		if (!sonde_steps())                                                                \
+			skip_because("this build does not count steps; make test's does");         \
 	} while (0)
 
 /* One test alone: `tests/run build NAME` puts its name here. */

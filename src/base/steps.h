@@ -1,0 +1,16 @@
+/*
+ * How much work was done, counted and not timed, so that tests can tell linear
+ * from quadratic on a busy machine.
+ *
+ * A build with -DSONDE_COUNT_STEPS -fsanitize-coverage=trace-pc (make test)
+ * counts every piece of straight code that runs, in all threads, those of other
+ * libraries left out. Any other build has no count: 0. Only tests ask.
+ */
+#ifndef SONDE_BASE_STEPS_H
+#define SONDE_BASE_STEPS_H
+
+#include <stdint.h>
+
+uint64_t sonde_steps(void);
+
+#endif
