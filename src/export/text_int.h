@@ -19,6 +19,8 @@ struct sonde_text_export {
 	uint8_t cut_set;       /* of the table now made: metrics with such words */
 	const char *hint_head; /* of the table now printed; NULL = none */
 	uint32_t fields;       /* of the table now printed, */
+	const char *unit;      /* of all times in the table at hand: µs, ms, s */
+	double per_ms;	       /* how many of it a millisecond has */
 	uint8_t decimals[32];  /* and how many its times have, by field */
 	size_t width;
 };

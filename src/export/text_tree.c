@@ -37,15 +37,35 @@ static void extend(struct extent *e, double ms)
 }
 
 /* Three digits of the smallest, as long as the largest does not become unreadable. */
-static uint8_t decimals(const struct extent *e)
+static uint8_t decimals(const struct sonde_text_export *x, const struct extent *e)
 {
-	uint8_t n = 3;
+	double least = e->least * x->per_ms, most = e->most * x->per_ms;
+	uint8_t n = x->per_ms > 1 ? 1 : 3;
 
-	while (n < 6 && e->least > 0 && e->least < pow(10, 2 - n))
+	while (n < 6 && least > 0 && least < pow(10, 2 - n))
 		n++;
-	while (n > 1 && e->most >= pow(10, 8 - n))
+	while (n > 1 && most >= pow(10, 8 - n))
 		n--;
 	return n;
+}
+
+/* One unit for all times of a table, so that columns compare: that of the longest. */
+static void choose_unit(struct sonde_text_export *x, double most_ms)
+{
+	bool is_short = most_ms > 0 && most_ms < 1, is_long = most_ms >= 10000;
+
+	x->per_ms = is_short ? 1e3 : is_long ? 1e-3 : 1;
+	x->unit = is_long ? "s" : !is_short ? "ms" : x->options->is_utf8 ? "\u00b5s" : "us";
+}
+
+/* A head with the unit of the table: "incl ms" becomes "incl µs". */
+static void time_column(struct sonde_text_export *x, struct sonde_table *t, struct sonde_str head,
+	unsigned drop)
+{
+	sonde_buf_add(&x->cell, head.p, sonde_str_ends(head, "ms") ? head.n - 2 : head.n);
+	sonde_buf_puts(&x->cell, sonde_str_ends(head, "ms") ? x->unit : "");
+	sonde_table_column(t, sonde_buf_view(&x->cell), true, drop);
+	sonde_buf_clear(&x->cell);
 }
 
 static void number(struct sonde_text_export *x, const struct sonde_field *f, double v)
@@ -59,7 +79,7 @@ static void number(struct sonde_text_export *x, const struct sonde_field *f, dou
 	else if (f->form == SONDE_FIELD_RATIO)
 		sonde_buf_printf(&x->cell, "%.2f", v);
 	else
-		sonde_buf_printf(&x->cell, "%.*f", x->decimals[f - sonde_fields], v);
+		sonde_buf_printf(&x->cell, "%.*f", x->decimals[f - sonde_fields], v * x->per_ms);
 }
 
 /* A bar shows again what the number beside it says: it makes room before any metric. */
@@ -135,7 +155,7 @@ static size_t columns(
 
 		if (!(x->fields >> i & 1))
 			continue;
-		sonde_table_column(t, sonde_field_head(f, r), true,
+		time_column(x, t, sonde_field_head(f, r),
 			f->is_optional				     ? 3
 			: f->is_exclusive			     ? 2
 			: f->form == SONDE_FIELD_MS || f->is_in_host ? 0
@@ -245,10 +265,12 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 	cells(x, t, &row);
 }
 
-/* The decimals of every column of times. */
+/* The unit of all times and the decimals of each column of them. */
 static void find_decimals(
 	struct sonde_text_export *x, const struct sonde_report *r, const struct sonde_listing *l)
 {
+	struct extent extents[32] = {0};
+	double most = 0;
 	size_t i, k;
 	uint32_t at;
 
@@ -264,8 +286,12 @@ static void find_decimals(
 			for (at = 0; is_total && at < nr_listed(x, n); at++)
 				extend(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
 		}
-		x->decimals[i] = decimals(&e);
+		extents[i] = e;
+		most = e.most > most ? e.most : most;
 	}
+	choose_unit(x, most);
+	for (i = 0; i < sonde_nr_fields; i++)
+		x->decimals[i] = decimals(x, &extents[i]);
 }
 
 static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
@@ -340,9 +366,10 @@ static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_text__put(x, t, SONDE_STYLE_BOLD);
 	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.*f", x->decimals[0], k->time_ns / 1e6);
+	sonde_buf_printf(&x->cell, "%.*f", x->decimals[0], k->time_ns / 1e6 * x->per_ms);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.*f", x->decimals[1], k->time_ns / 1e6 / (double)k->calls);
+	sonde_buf_printf(&x->cell, "%.*f", x->decimals[1],
+		k->time_ns / 1e6 / (double)k->calls * x->per_ms);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	sonde_buf_printf(&x->cell, "%.1f%%", pct);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
@@ -370,11 +397,16 @@ int sonde_text__baseline(
 		extend(&total, k->time_ns / 1e6);
 		extend(&mean, k->time_ns / 1e6 / (double)k->calls);
 	}
-	x->decimals[0] = decimals(&total);
-	x->decimals[1] = decimals(&mean);
-	for (i = 0; i < NR_BASELINE; i++)
-		sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5,
-			i == 5 ? DROP_BAR : 0);
+	choose_unit(x, total.most);
+	x->decimals[0] = decimals(x, &total);
+	x->decimals[1] = decimals(x, &mean);
+	for (i = 0; i < NR_BASELINE; i++) {
+		if (i == 2 || i == 3)
+			time_column(x, &t, sonde_str_from(heads[i]), 0);
+		else
+			sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5,
+				i == 5 ? DROP_BAR : 0);
+	}
 	sonde_text__metric_columns(x, &t);
 	for (i = 0; i < r->nr_outside_kernels && i < max; i++)
 		baseline_row(x, &t, r, r->outside_first_kernel + i);

@@ -20,7 +20,7 @@ whole_workload() {
 host_report() { # no GPU: what there is, and no empty columns
 	fresh
 	traced "$WORK/resnet_cpu" 3 && "$SONDE" report "$OUT" | tee /dev/stderr |
-		grep -qE '^region +entries +host ms +cpu ms$' && "$SONDE" report "$OUT" -f json >"$TMP/r.json" &&
+		grep -qE '^region +entries +host (ms|µs) +cpu (ms|µs)$' && "$SONDE" report "$OUT" -f json >"$TMP/r.json" &&
 		"$SONDE" validate "$TMP/r.json" && grep -q '"cpu_ms": ' "$TMP/r.json"
 }
 

@@ -112,7 +112,7 @@ report() { # the figures timestamps give, in every format
 		assert rows["s"]["streams"] == 2 and streams == [(13, 3), (7, 1)], rows["s"]
 		assert a["bound"] in ("gpu", "cpu", "waiting", "mixed"), a
 	P
-	"$SONDE" report "$OUT" | tee /dev/stderr | grep -qE '^region .*launches .*busy ms .*idle ms .*host ms .*copy ms .*bound$' &&
+	"$SONDE" report "$OUT" | tee /dev/stderr | grep -qE '^region .*launches .*busy (ms|µs) .*idle (ms|µs) .*host (ms|µs) .*copy (ms|µs) .*bound$' &&
 		"$SONDE" report "$OUT" -f md | grep -q '^- copies: 1, .* ms, 4096 bytes$' &&
 		"$SONDE" report "$OUT" -f md | grep -qE '^  - stream 13: busy .* ms, 3 launches$' &&
 		"$SONDE" report "$OUT" -f sqlite -o "$TMP/r.db" &&
