@@ -108,8 +108,8 @@ report() { # the figures timestamps give, in every format
 		assert (move["copy_count"], move["copy_bytes"], move["kernel_count"]) == (1, 4096, 1), move
 		assert move["copy_ms"] == move["total_ms"] and a["copy_count"] == 0
 		assert abs(a["idle_ms"] + a["busy_ms"] - a["span_ms"]) < 1e-9 and a["host_ms"] > 0, a
-		streams = [(s["stream"], s["kernel_count"]) for s in rows["s"]["per_stream"]]
-		assert rows["s"]["streams"] == 2 and streams == [(13, 3), (7, 1)], rows["s"]
+		streams = [(s["stream"], s["kernel_count"]) for s in rows["s@@"]["per_stream"]]
+		assert rows["s@@"]["streams"] == 2 and streams == [(13, 3), (7, 1)], rows["s@@"]
 		assert a["bound"] in ("gpu", "cpu", "waiting", "mixed"), a
 	P
 	"$SONDE" report "$OUT" | tee /dev/stderr | grep -qE '^region .*launches .*busy (ms|µs) .*idle (ms|µs) .*host (ms|µs) .*copy (ms|µs) .*bound$' &&
@@ -117,7 +117,7 @@ report() { # the figures timestamps give, in every format
 		"$SONDE" report "$OUT" -f md | grep -qE '^  - stream 13: busy .* ms, 3 launches$' &&
 		"$SONDE" report "$OUT" -f sqlite -o "$TMP/r.db" &&
 		[ "$(sqlite "SELECT sum(s.launches) FROM streams s JOIN regions r ON r.id = s.region JOIN scopes c ON c.id = r.scope
-			WHERE c.is_aggregate AND r.region_id = 's'")" = 4 ] &&
+			WHERE c.is_aggregate AND r.region_id = 's@@'")" = 4 ] &&
 		"$SONDE" report "$OUT" tests/data/ncu/seed_kernel.ncu-rep | grep -q '^31 of 37 launches in regions' &&
 		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',copy_count,copy_ms,copy_bytes,'
 }
