@@ -46,6 +46,7 @@ struct nsys_metric {
 struct nsys {
 	struct sonde_source *src;
 	struct sonde_records *r;
+	uint32_t first_range; /* of this export, in the records */
 	SONDE_VEC(struct nsys_launch) launches;
 	SONDE_VEC(struct nsys_range) ranges;
 };

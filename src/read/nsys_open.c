@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #define MAX_DOMAINS 64
-#define MAX_OPEN    256
 
 static int cmp(uint64_t a, uint64_t b)
 {
@@ -121,6 +120,7 @@ int sonde_nsys__nest(struct nsys *n, struct sonde_err *err)
 
 	if (!outer)
 		return sonde_err_nomem(err);
+	n->first_range = (uint32_t)n->r->ranges.nr;
 	if (n->ranges.nr)
 		qsort(n->ranges.at, n->ranges.nr, sizeof(*n->ranges.at), by_entry);
 	for (i = 0; i < n->ranges.nr && rc == 0; i++) {
@@ -140,12 +140,9 @@ int sonde_nsys__nest(struct nsys *n, struct sonde_err *err)
 struct sweep {
 	struct nsys *n;
 	uint32_t *outer;
-	uint64_t *latest; /* of start/end ranges: the latest end up to this one, per process */
 	struct stacks stacks;
 	uint32_t next; /* range */
-	uint64_t pid, tid;
-	uint32_t first_start, end_start; /* start/end ranges of this process */
-	uint32_t members[MAX_OPEN];
+	uint32_t members[MAX_DOMAINS];
 	size_t nr;
 };
 
@@ -156,49 +153,6 @@ static bool is_before(const struct nsys_range *g, const struct nsys_launch *l)
 	if (!c)
 		c = g->kind == SONDE_PUSH_POP ? cmp(g->tid, l->tid) : 1;
 	return c ? c < 0 : g->begin_ns <= l->call_ns;
-}
-
-static void find_starts(struct sweep *w, uint64_t pid)
-{
-	const struct nsys *n = w->n;
-	uint32_t i;
-
-	for (i = w->end_start; i < n->ranges.nr; i++)
-		if (n->ranges.at[i].pid > pid ||
-			(n->ranges.at[i].pid == pid && n->ranges.at[i].kind == SONDE_START_END))
-			break;
-	w->first_start = i;
-	for (; i < n->ranges.nr && n->ranges.at[i].pid == pid; i++) {
-		w->latest[i] = n->ranges.at[i].end_ns;
-		if (i > w->first_start && w->latest[i - 1] > w->latest[i])
-			w->latest[i] = w->latest[i - 1];
-	}
-	w->end_start = i;
-}
-
-static void add_starts(struct sweep *w, uint64_t now)
-{
-	const struct nsys_range *g = w->n->ranges.at;
-	uint32_t low = w->first_start, high = w->end_start, first = w->first_start;
-	size_t from = w->nr, i;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (g[mid].begin_ns <= now)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low > first && w->latest[low - 1] > now && w->nr < MAX_OPEN; low--)
-		if (g[low - 1].end_ns > now)
-			w->members[w->nr++] = g[low - 1].number;
-	for (i = 0; i < (w->nr - from) / 2; i++) { /* in order of entry */
-		uint32_t t = w->members[from + i];
-
-		w->members[from + i] = w->members[w->nr - 1 - i];
-		w->members[w->nr - 1 - i] = t;
-	}
 }
 
 static void add_stacks(struct sweep *w, const struct nsys_launch *l)
@@ -218,41 +172,64 @@ static int place(struct sweep *w, struct nsys_launch *l, struct sonde_err *err)
 {
 	struct nsys *n = w->n;
 
-	if (w->pid != l->pid) {
-		find_starts(w, l->pid);
-		w->pid = l->pid;
-	}
 	while (w->next < n->ranges.nr && is_before(&n->ranges.at[w->next], l)) {
 		if (n->ranges.at[w->next].kind == SONDE_PUSH_POP)
 			enter(n, w->outer, &w->stacks, w->next);
 		w->next++;
 	}
 	w->nr = 0;
-	if (l->call_ns) {
+	if (l->call_ns)
 		add_stacks(w, l);
-		add_starts(w, l->call_ns);
-	}
 	l->open = sonde_records__set(n->r, w->members, w->nr);
 	return l->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
+/* Start/end ranges are open for all threads of their process. */
+static bool add_starts(struct nsys *n)
+{
+	const struct sonde_str none = {NULL, 0};
+	struct sonde_launch_call *calls = sonde_malloc((n->launches.nr + 1) * sizeof(*calls));
+	uint64_t nr_cut = 0;
+	size_t i, nr = 0;
+	bool ok = calls && n->launches.nr < SONDE_NONE;
+
+	for (i = 0; i < n->launches.nr && ok; i++) {
+		const struct nsys_launch *l = &n->launches.at[i];
+		uint32_t process = sonde_records__process(n->r, n->src->input, l->pid, none, none);
+
+		ok = process != SONDE_NONE;
+		if (l->call_ns)
+			calls[nr++] = (struct sonde_launch_call){
+				l->call_ns, process, (uint32_t)i, l->open};
+	}
+	ok = ok && sonde_records__add_starts(n->r, n->first_range, calls, nr, &nr_cut);
+	for (i = 0; i < nr && ok; i++)
+		n->launches.at[calls[i].index].open = calls[i].set;
+	if (nr_cut)
+		sonde_note(&n->r->notes,
+			"%s: %llu launches lack some of their ranges: too many were open at once",
+			n->src->path, (unsigned long long)nr_cut);
+	sonde_free(calls);
+	return ok;
+}
+
 int sonde_nsys__open(struct nsys *n, struct sonde_err *err)
 {
-	struct sweep w = {.n = n, .pid = UINT64_MAX};
+	struct sweep w = {.n = n};
 	size_t i;
 	int rc = 0;
 
 	w.outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.outer));
-	w.latest = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.latest));
-	if (!w.outer || !w.latest)
+	if (!w.outer)
 		rc = sonde_err_nomem(err);
 	if (rc == 0 && n->launches.nr)
 		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_thread);
 	for (i = 0; i < n->launches.nr && rc == 0; i++)
 		rc = place(&w, &n->launches.at[i], err);
+	if (rc == 0 && !add_starts(n))
+		rc = sonde_err_nomem(err);
 	if (rc == 0 && n->launches.nr)
 		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_time);
 	sonde_free(w.outer);
-	sonde_free(w.latest);
 	return rc;
 }

@@ -169,6 +169,40 @@ static void test_launches__ids_are_unique_whatever_labels_hold(void **state)
 	made_release(&m);
 }
 
+static void test_launches__scopes_of_ranks_are_named_by_them(void **state)
+{
+	struct made m;
+	struct sonde_launches *l;
+
+	(void)state;
+	made_init(&m);
+	made_launch(&m, "k", 0, NULL); /* process 1, no rank */
+	made_process(&m, 900);
+	sonde_process__set_rank(&m.r->processes.at[m.process], SONDE_STR("2"), SONDE_STR("4"));
+	m.device = 1;
+	made_launch(&m, "k", 0, NULL);
+	made_process(&m, 800);
+	sonde_process__set_rank(&m.r->processes.at[m.process], SONDE_STR("10"), SONDE_STR("16"));
+	made_launch(&m, "k", 0, NULL);
+	made_process(&m, 850); /* a worker of that rank */
+	sonde_process__set_rank(&m.r->processes.at[m.process], SONDE_STR("10"), SONDE_STR("16"));
+	made_launch(&m, "k", 0, NULL);
+	made_process(&m, 700); /* alone in its job */
+	sonde_process__set_rank(&m.r->processes.at[m.process], SONDE_STR("0"), SONDE_STR("1"));
+	made_launch(&m, "k", 0, NULL);
+	l = attribute(&m, NULL);
+	assert_int_equal(l->scopes.nr, 5);
+	assert_true(sonde_str_is(l->scopes.at[0].name, "rank 2 · host · GPU 1"));
+	assert_true(sonde_str_is(
+		l->scopes.at[1].name, "rank 10 · host · GPU 1 · process 800 of input 1"));
+	assert_true(sonde_str_is(
+		l->scopes.at[2].name, "rank 10 · host · GPU 1 · process 850 of input 1"));
+	assert_true(sonde_str_is(l->scopes.at[3].name, "process:1/device:0"));
+	assert_true(sonde_str_is(l->scopes.at[4].name, "process:700/device:1"));
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 static void test_launches__recursion_makes_a_node_below_itself(void **state)
 {
 	struct made m;
@@ -417,6 +451,7 @@ int main(void)
 		cmocka_unit_test(
 			test_launches__start_end_ranges_count_once_per_label_and_never_nest),
 		cmocka_unit_test(test_launches__ids_are_unique_whatever_labels_hold),
+		cmocka_unit_test(test_launches__scopes_of_ranks_are_named_by_them),
 		cmocka_unit_test(test_launches__recursion_makes_a_node_below_itself),
 		cmocka_unit_test(test_launches__domains_are_trees_of_their_own),
 		cmocka_unit_test(test_launches__scopes_are_processes_and_devices_in_order),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COPIES                                                                                     \
@@ -224,6 +225,36 @@ static void test_nsys__a_cut_export_says_how_much_is_there(void **state)
 	sqlite3_free(b.p);
 }
 
+/* Of 60,000 ranges all but one are long over: none is looked at again. */
+static void test_nsys__many_start_end_ranges_cost_no_more_than_their_number(void **state)
+{
+	struct bytes b = make(
+		"INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId) VALUES "
+		"(10, 99000000, 60, 'all', (100 << 24) | 100, 0);"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) "
+		"INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId) "
+		"SELECT 10000 + i, 10001 + i, 60, 'one', (100 << 24) | 100, 0 FROM n;"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) "
+		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId) "
+		"SELECT 80000 + i, 80001 + i, (100 << 24) | 100, 1000 + i, 7 FROM n;"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) "
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 90000 + i, 90001 + i, 0, 1, 7, 1000 + i, "
+		"100 << 24, 1, 2, 1, 1 FROM n;");
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+	clock_t before = clock();
+	size_t i, nr = 0;
+
+	(void)state;
+	assert_int_equal(open_bytes(&r, b.p, b.n, &err), 0);
+	for (i = 0; i < r->records.nr; i++)
+		nr += r->sets.at[r->records.at[i].open].nr == 1;
+	assert_true(nr >= 60000);
+	assert_true((double)(clock() - before) / CLOCKS_PER_SEC < 4);
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
 static void test_nsys__survives_truncation_anywhere(void **state)
 {
 	struct bytes b = make(COPIES);
@@ -372,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_nsys__without_copies_there_is_no_such_metric),
 		cmocka_unit_test(test_nsys__gpu_metrics_are_samples),
 		cmocka_unit_test(test_nsys__a_cut_export_says_how_much_is_there),
+		cmocka_unit_test(test_nsys__many_start_end_ranges_cost_no_more_than_their_number),
 		cmocka_unit_test(test_nsys__survives_truncation_anywhere),
 		cmocka_unit_test(test_nsys__survives_damage_anywhere),
 		cmocka_unit_test(test_nsys__takes_wrong_types_and_huge_values),
