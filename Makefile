@@ -298,6 +298,7 @@ $(BUILD)/workloads/%: workloads/%.cu
 test-gpu:
 	tests/gpu/run_gpu.sh $(BUILD)
 	tests/gpu/real_gpu.sh $(BUILD)
+	tests/gpu/counters_gpu.sh $(BUILD)
 	tests/run $(BUILD) native_gpu
 
 # ---------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ for k in parts:
 say("eager", round(e.regions["decode/step"]["total_ms"], 3), "graph", round(g.regions["decode/step"]["total_ms"], 3), "worst", round(worst, 3))
 assert worst <= 0.15, worst'
 
-capture emit python3 workloads/torch_train.py --steps 5 --emit-nvtx
+capture emit python3 workloads/torch_train.py --steps 10 --emit-nvtx
 judge "emit_nvtx: backward hangs below, per layer" '
 r = load("emit"); say("regions", len(r.regions), "coverage", r.share())
 back = [k for k, v in r.regions.items() if v["kind"] == "backward"]
