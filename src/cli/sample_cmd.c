@@ -163,6 +163,10 @@ static void show_losses(struct work *w)
 			"times\n",
 			(double)st->gap_ns / 1e6, (unsigned long long)st->nr_gaps,
 			(unsigned long long)st->nr_overflows);
+	if (st->nr_lost)
+		sonde_sink_printf(&w->out,
+			"sampling had to begin anew %llu times, as CUPTI had lost its place\n",
+			(unsigned long long)st->nr_lost);
 	if (st->nr_slower)
 		sonde_sink_printf(&w->out,
 			"this machine decodes slower than asked: sampling was slowed %llu times\n",

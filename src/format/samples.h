@@ -49,6 +49,7 @@ struct sonde_sampler_status {
 	uint64_t nr_refused;   /* left out: its times cannot be right */
 	uint64_t nr_slower;    /* times the interval was made longer to keep up */
 	uint64_t nr_others;    /* other programs seen on the device at once, at most */
+	uint64_t nr_lost;      /* times sampling had to begin anew, as CUPTI had lost its place */
 	uint64_t decode_ns;    /* spent on decoding … */
 	uint64_t evaluate_ns;  /* … and on evaluating what was decoded */
 };

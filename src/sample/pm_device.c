@@ -1,13 +1,12 @@
-/* The device's side of PM sampling: one object, started and stopped, drained in small images. */
+/* The device's side of PM sampling: reserved, started, drained image by image. */
 #include "base/alloc.h"
 #include "sample/pm_int.h"
 
-#include <unistd.h>
+#include <string.h>
 
 #define MIN_BUFFER_BYTES (32u << 20)
 
-int pm_device_make_image(
-	struct sonde_sampling *s, struct pm_set *set, struct pm_image *m, struct sonde_err *err)
+static int make_image(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err)
 {
 	CUpti_PmSampling_GetCounterDataSize_Params p = {
 		.structSize = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
@@ -16,24 +15,41 @@ int pm_device_make_image(
 		.numMetrics = set->names.nr,
 		.maxSamples = s->image_samples};
 	CUptiResult why = s->pm.cuptiPmSamplingGetCounterDataSize(&p);
+	struct pm_image *m = &set->image;
 
 	if (why)
 		return pm_refuse(&s->pm, "size the image of samples", why, err);
 	m->size = p.counterDataSize;
 	m->bytes = sonde_malloc(m->size);
-	return m->bytes ? pm_device_clear(s, m, err) : sonde_err_nomem(err);
+	m->start_ns = sonde_calloc(s->image_samples, sizeof(*m->start_ns));
+	m->end_ns = sonde_calloc(s->image_samples, sizeof(*m->end_ns));
+	m->values = sonde_calloc((size_t)s->image_samples * set->names.nr, sizeof(*m->values));
+	return m->bytes && m->start_ns && m->end_ns && m->values ? 0 : sonde_err_nomem(err);
 }
 
-int pm_device_clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
+int pm_device_make_images(struct sonde_sampling *s, struct sonde_err *err)
 {
-	CUpti_PmSampling_CounterDataImage_Initialize_Params p = {
-		.structSize = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
-		.pPmSamplingObject = s->object,
-		.counterDataSize = m->size,
-		.pCounterData = m->bytes};
-	CUptiResult why = s->pm.cuptiPmSamplingCounterDataImageInitialize(&p);
+	size_t i;
+	int rc = 0;
 
-	return why ? pm_refuse(&s->pm, "clear the image of samples", why, err) : 0;
+	for (i = 0; i < s->nr_sets && rc == 0; i++)
+		rc = make_image(s, &s->sets[i], err);
+	return rc;
+}
+
+void pm_device_free_images(struct sonde_sampling *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr_sets; i++) {
+		struct pm_image *m = &s->sets[i].image;
+
+		sonde_free(m->bytes);
+		sonde_free(m->start_ns);
+		sonde_free(m->end_ns);
+		sonde_free(m->values);
+		*m = (struct pm_image){0};
+	}
 }
 
 int pm_device_open(struct sonde_sampling *s, struct sonde_err *err)
@@ -42,30 +58,24 @@ int pm_device_open(struct sonde_sampling *s, struct sonde_err *err)
 		.structSize = CUpti_PmSampling_Enable_Params_STRUCT_SIZE,
 		.deviceIndex = s->q.device};
 	CUptiResult why = s->pm.cuptiPmSamplingEnable(&p);
-	size_t i;
-	int rc = 0;
 
 	if (why)
 		return pm_refuse(&s->pm, "enable sampling", why, err);
 	s->object = p.pPmSamplingObject;
-	for (i = 0; i < s->nr_sets && rc == 0; i++)
-		rc = pm_images_open(&s->sets[i].images, s, &s->sets[i], err);
-	return rc;
+	return 0;
 }
 
 void pm_device_close(struct sonde_sampling *s)
 {
+	CUpti_PmSampling_Stop_Params stop = {.structSize = CUpti_PmSampling_Stop_Params_STRUCT_SIZE,
+		.pPmSamplingObject = s->object};
 	CUpti_PmSampling_Disable_Params p = {
 		.structSize = CUpti_PmSampling_Disable_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object};
 
-	size_t i;
-
 	if (!s->object)
 		return;
-	pm_device_stop(s, NULL);
-	for (i = 0; i < s->nr_sets; i++)
-		pm_images_close(s->sets[i].images);
+	s->pm.cuptiPmSamplingStop(&stop);
 	s->pm.cuptiPmSamplingDisable(&p);
 	s->object = NULL;
 }
@@ -87,7 +97,7 @@ static CUptiResult configure(struct sonde_sampling *s, CUpti_PmSampling_TriggerM
 	return s->pm.cuptiPmSamplingSetConfig(&p);
 }
 
-int pm_device_use(struct sonde_sampling *s, struct sonde_err *err)
+static int use(struct sonde_sampling *s, struct sonde_err *err)
 {
 	CUptiResult why = configure(s, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
 
@@ -105,100 +115,106 @@ int pm_device_use(struct sonde_sampling *s, struct sonde_err *err)
 
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
 {
-	CUpti_PmSampling_Start_Params p = {.structSize = CUpti_PmSampling_Start_Params_STRUCT_SIZE,
-		.pPmSamplingObject = s->object};
-	CUptiResult why = s->pm.cuptiPmSamplingStart(&p);
+	CUpti_PmSampling_Start_Params p = {.structSize = CUpti_PmSampling_Start_Params_STRUCT_SIZE};
+	int rc = s->object ? 0 : pm_device_open(s, err);
+	CUptiResult why;
 
-	s->is_started = why == CUPTI_SUCCESS;
+	if (rc == 0)
+		rc = use(s, err);
+	if (rc)
+		return rc;
+	p.pPmSamplingObject = s->object;
+	why = s->pm.cuptiPmSamplingStart(&p);
 	return why ? pm_refuse(&s->pm, "start sampling", why, err) : 0;
 }
 
-int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err)
+static int clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
 {
-	CUpti_PmSampling_Stop_Params p = {.structSize = CUpti_PmSampling_Stop_Params_STRUCT_SIZE,
-		.pPmSamplingObject = s->object};
-	CUptiResult why;
+	CUpti_PmSampling_CounterDataImage_Initialize_Params p = {
+		.structSize = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
+		.pPmSamplingObject = s->object,
+		.counterDataSize = m->size,
+		.pCounterData = m->bytes};
+	CUptiResult why = s->pm.cuptiPmSamplingCounterDataImageInitialize(&p);
 
-	if (!s->is_started)
-		return 0;
-	s->is_started = false;
-	why = s->pm.cuptiPmSamplingStop(&p);
-	return why ? pm_refuse(&s->pm, "stop sampling", why, err) : 0;
+	m->nr = 0;
+	return why ? pm_refuse(&s->pm, "clear the image of samples", why, err) : 0;
 }
 
-/* When the last sample ends: cheap to know before any is evaluated. */
-static uint64_t end_of(struct sonde_sampling *s, const struct pm_image *m)
+/* When a sample began and ended. */
+static CUptiResult look_up(struct sonde_sampling *s, struct pm_image *m, size_t i)
 {
 	CUpti_PmSampling_CounterData_GetSampleInfo_Params p = {
 		.structSize = CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
 		.pCounterDataImage = m->bytes,
 		.counterDataImageSize = m->size,
-		.sampleIndex = m->nr - 1};
+		.sampleIndex = i};
+	CUptiResult why = s->pm.cuptiPmSamplingCounterDataGetSampleInfo(&p);
 
-	return m->nr && s->pm.cuptiPmSamplingCounterDataGetSampleInfo(&p) == CUPTI_SUCCESS
-		       ? p.endTimestamp
-		       : 0;
+	m->start_ns[i] = p.startTimestamp;
+	m->end_ns[i] = p.endTimestamp;
+	return why;
 }
 
-int pm_device_drain(
-	struct sonde_sampling *s, struct pm_image *m, struct pm_drained *out, struct sonde_err *err)
+/* How many samples the image holds now. */
+static int count(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
 {
+	CUpti_PmSampling_GetCounterDataInfo_Params p = {
+		.structSize = CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE,
+		.pCounterDataImage = m->bytes,
+		.counterDataImageSize = m->size};
+	CUptiResult why = s->pm.cuptiPmSamplingGetCounterDataInfo(&p);
+
+	m->nr = p.numCompletedSamples < s->image_samples ? p.numCompletedSamples : s->image_samples;
+	return why ? pm_refuse(&s->pm, "count decoded samples", why, err) : 0;
+}
+
+int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err)
+{
+	struct pm_image *m = &s->sets[s->current].image;
 	CUpti_PmSampling_DecodeData_Params p = {
 		.structSize = CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
 		.pCounterDataImage = m->bytes,
 		.counterDataImageSize = m->size};
-	CUpti_PmSampling_GetCounterDataInfo_Params info = {
-		.structSize = CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE,
-		.pCounterDataImage = m->bytes,
-		.counterDataImageSize = m->size};
-	CUptiResult why = s->pm.cuptiPmSamplingDecodeData(&p);
+	int rc = clear(s, m, err);
+	CUptiResult why;
 
-	*out = (struct pm_drained){.has_overflown = p.overflow};
-	m->nr = 0;
-	if (why == CUPTI_ERROR_OUT_OF_MEMORY) { /* its word for a full hardware buffer */
-		out->has_overflown = true;
+	*out = (struct pm_drained){0};
+	if (rc)
+		return rc;
+	why = s->pm.cuptiPmSamplingDecodeData(&p);
+	out->has_overflown = p.overflow || why == CUPTI_ERROR_OUT_OF_MEMORY; /* its word for that */
+	if (why == CUPTI_ERROR_OUT_OF_MEMORY)
 		return 0;
-	}
 	if (why)
 		return pm_refuse(&s->pm, "decode samples", why, err);
-	why = s->pm.cuptiPmSamplingGetCounterDataInfo(&info);
-	if (why)
-		return pm_refuse(&s->pm, "count decoded samples", why, err);
-	m->nr = info.numCompletedSamples;
-	if (m->nr > s->image_samples)
-		m->nr = s->image_samples;
-	out->is_full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+	rc = count(s, m, err);
 	out->nr = m->nr;
-	out->end_ns = end_of(s, m);
-	return 0;
+	out->is_full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+	if (rc == 0 && m->nr && look_up(s, m, m->nr - 1) == CUPTI_SUCCESS)
+		out->end_ns = m->end_ns[m->nr - 1];
+	return rc;
 }
 
-int pm_device_sample(struct sonde_sampling *s, const struct pm_set *set, struct pm_image *m,
-	size_t i, CUpti_Profiler_Host_Object *host, struct sonde_err *err)
+int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err)
 {
-	CUpti_PmSampling_CounterData_GetSampleInfo_Params info = {
-		.structSize = CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE,
-		.pPmSamplingObject = s->object,
-		.pCounterDataImage = m->bytes,
-		.counterDataImageSize = m->size,
-		.sampleIndex = i};
+	struct pm_set *set = &s->sets[s->current];
+	struct pm_image *m = &set->image;
 	CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {
 		.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
-		.pHostObject = host,
+		.pHostObject = set->host,
 		.pCounterDataImage = m->bytes,
 		.counterDataImageSize = m->size,
 		.rangeIndex = i,
-		.ppMetricNames = (const char **)(uintptr_t)set->metrics,
+		.ppMetricNames = set->metrics,
 		.numMetrics = set->names.nr,
 		.pMetricValues = &m->values[i * set->names.nr]};
-	CUptiResult why = s->pm.cuptiPmSamplingCounterDataGetSampleInfo(&info);
+	CUptiResult why = look_up(s, m, i);
 
 	if (why)
 		return pm_refuse(&s->pm, "read a sample's times", why, err);
-	m->start_ns[i] = info.startTimestamp;
-	m->end_ns[i] = info.endTimestamp;
 	why = s->pm.cuptiProfilerHostEvaluateToGpuValues(&p);
 	return why ? pm_refuse(&s->pm, "evaluate a sample", why, err) : 0;
 }

@@ -85,25 +85,19 @@ size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr)
 	return passes;
 }
 
-int pm_host_use(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct pm_set *set,
-	struct sonde_err *err)
-{
-	int rc = pm_host_open(out, s, err);
-	CUptiResult why = rc ? CUPTI_SUCCESS : add(s, *out, set->metrics, set->names.nr);
-
-	return why ? pm_refuse(&s->pm, "choose counters", why, err) : rc;
-}
-
 int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err)
 {
-	CUpti_Profiler_Host_Object *host = NULL;
-	int rc = pm_host_use(&host, s, set, err);
+	int rc = pm_host_open(&set->host, s, err);
+	CUptiResult why;
 
-	if (rc == 0)
-		set->config = make_config(s, host, &set->config_size);
-	pm_host_close(s, host);
-	if (rc == 0 && !set->config)
-		rc = sonde_err_set(err, SONDE_ERR_IO,
+	if (rc)
+		return rc;
+	why = add(s, set->host, set->metrics, set->names.nr);
+	if (why)
+		return pm_refuse(&s->pm, "choose counters", why, err);
+	set->config = make_config(s, set->host, &set->config_size);
+	if (!set->config)
+		return sonde_err_set(err, SONDE_ERR_IO,
 			"CUPTI cannot configure these counters together on %s", s->chip);
-	return rc;
+	return 0;
 }

@@ -4,7 +4,6 @@
  *   pm_load.c     CUPTI and the CUDA driver, found at run time; what their refusals mean
  *   pm_host.c     counters → a configuration of the hardware (CUPTI's host half)
  *   pm_device.c   the device: start, stop, decode
- *   pm_images.c   images of samples on their way, evaluated by threads
  *   choice.c      what was asked for → sets of counters the chip has
  *   sampling.c    the loop: drain, keep up, take turns, bursts
  *   samples_out.c samples → a native capture
@@ -60,11 +59,10 @@
 	X(cuDeviceGetName)                                                                         \
 	X(cuDeviceGetUuid_v2)
 
-#define PM_IMAGE_SAMPLES 256  /* at least … */
-#define PM_MAX_IMAGE	 1024 /* … and at most: larger images decode slower a sample */
-#define PM_MAX_SETS	 8
-#define PM_IMAGES	 4 /* on their way at once */
-#define PM_THREADS	 2 /* that evaluate them */
+#define PM_IMAGE_SAMPLES                                                                           \
+	512 /* decoded at once: the more, the longer the sampler may be held up                    \
+	     */
+#define PM_MAX_SETS 8
 
 /* The libraries. */
 struct pm {
@@ -75,23 +73,23 @@ struct pm {
 	void *cupti, *cuda;
 };
 
-/* A set of counters that fit into one pass, ready to be used. */
-struct pm_set {
-	struct sonde_counter_set names;
-	const char *metrics[SONDE_COUNTER_LIMIT]; /* the same names, for CUPTI */
-	uint8_t *config;
-	size_t config_size;
-	struct pm_images *images;
-};
-
 /* Samples of one call to decode, and what they evaluate to. */
 struct pm_image {
 	uint8_t *bytes; /* CUPTI's */
 	size_t size;
 	size_t nr; /* samples in it */
 	uint64_t *start_ns, *end_ns;
-	double *values;	      /* row by row */
-	uint64_t evaluate_ns; /* that it took */
+	double *values; /* row by row */
+};
+
+/* A set of counters that fit into one pass, ready to be used. */
+struct pm_set {
+	struct sonde_counter_set names;
+	const char *metrics[SONDE_COUNTER_LIMIT]; /* the same names, for CUPTI */
+	CUpti_Profiler_Host_Object *host;	  /* that evaluates them */
+	uint8_t *config;
+	size_t config_size;
+	struct pm_image image;
 };
 
 struct sonde_sampling {
@@ -102,7 +100,6 @@ struct sonde_sampling {
 	CUpti_PmSampling_Object *object;
 	struct pm_set *sets; /* PM_MAX_SETS of them */
 	size_t nr_sets, current;
-	bool is_started;
 	uint64_t interval_ns;	   /* in use */
 	size_t buffer_bytes;	   /* the hardware's */
 	uint32_t image_samples;	   /* that an image holds */
@@ -125,22 +122,20 @@ int pm_host_open(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, str
 void pm_host_close(struct sonde_sampling *s, CUpti_Profiler_Host_Object *host);
 /* Passes that the names need together; 0 = the device does not have one of them. */
 size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr);
-/* A host object with the set's counters, which can evaluate them. */
-int pm_host_use(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct pm_set *set,
-	struct sonde_err *err);
-/* Makes the set's configuration for the hardware. */
+/* Adds the set's counters to its host object and makes the configuration for the hardware. */
 int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err);
 
 /* pm_device.c */
+int pm_device_make_images(struct sonde_sampling *s, struct sonde_err *err);
+void pm_device_free_images(struct sonde_sampling *s);
+/*
+ * Reserves the device, with the current set and interval, and starts. A session ends with
+ * `stop`: one that is merely stopped and started again decodes its old samples once more and
+ * fails when the buffer has been filled once (CUPTI 13.0).
+ */
 int pm_device_open(struct sonde_sampling *s, struct sonde_err *err);
-void pm_device_close(struct sonde_sampling *s);
-/* Makes the current set and interval the ones in use. Sampling must be stopped. */
-int pm_device_use(struct sonde_sampling *s, struct sonde_err *err);
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
-int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err);
-int pm_device_make_image(
-	struct sonde_sampling *s, struct pm_set *set, struct pm_image *m, struct sonde_err *err);
-int pm_device_clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err);
+void pm_device_close(struct sonde_sampling *s);
 
 struct pm_drained {
 	size_t nr;	    /* samples in the image */
@@ -148,22 +143,10 @@ struct pm_drained {
 	bool has_overflown; /* the hardware buffer was full: samples are gone */
 	uint64_t end_ns;    /* of the last sample; 0 = there is none */
 };
-/* Decodes into a cleared image. */
-int pm_device_drain(struct sonde_sampling *s, struct pm_image *m, struct pm_drained *out,
-	struct sonde_err *err);
+/* Decodes what there is into the current set's image. */
+int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err);
 /* Evaluates sample `i` of the image into its arrays. */
-int pm_device_sample(struct sonde_sampling *s, const struct pm_set *set, struct pm_image *m,
-	size_t i, CUpti_Profiler_Host_Object *host, struct sonde_err *err);
-
-/* pm_images.c: all but evaluating is for the thread that samples. */
-int pm_images_open(struct pm_images **out, struct sonde_sampling *s, struct pm_set *set,
-	struct sonde_err *err); /* to be closed also when it fails */
-void pm_images_close(struct pm_images *p);
-struct pm_image *pm_images_next(struct pm_images *p); /* to decode into; NULL = all are in use */
-void pm_images_put(struct pm_images *p);	      /* it is to be evaluated */
-/* The oldest that was decoded, once it is evaluated; NULL when there is none (yet). */
-int pm_images_take(struct pm_images *p, bool waits, struct pm_image **out, struct sonde_err *err);
-void pm_images_give_back(struct pm_images *p); /* what was taken */
+int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
 
 /* choice.c */
 int pm_choose(struct sonde_sampling *s, struct sonde_err *err);

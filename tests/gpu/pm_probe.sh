@@ -16,12 +16,12 @@ probe() { # LABEL ARGS…
 	shift
 	"$SONDE" sample "$@" >"$T/out" 2>"$T/err"
 	echo "# $label: $(sed -n '1,2p' "$T/out" | paste -sd' ') $(grep -h 'missing\|slowed' "$T/out" | paste -sd' ')"
-	grep "^decode at" "$T/err" | awk '{ t = $6; sub(/ms.*/, "", t); n++; s += t; if (t > m) m = t; if (/full/) f++; k += $8 } END { if (n) printf "#    %d decodes, mean %.2f ms, max %.2f ms, %d full, %.1f samples each\n", n, s / n, m, f, k / n }'
-	grep "^decode at" "$T/err" | head -"${LINES_SHOWN:-4}" | sed 's/^/#      /'
+	grep "^decode at" "$T/err" | awk '{ t = $6; n++; s += t; if (t > m) m = t; if (/full/) f++; k += $10 } END { if (n) printf "#    %d decodes, mean %.2f ms, max %.2f ms, %d full, %.1f samples each\n", n, s / n, m, f, k / n }'
+	grep "^decode at" "$T/err" | sed -n "1,${LINES_SHOWN:-4}p;60,62p" | sed 's/^/#      /'
 	grep -v "^decode at" "$T/err" | head -3 | sed 's/^/#      /'
 }
 echo "# idle"
-SONDE_PM_IMAGE=256 probe "idle 256" --seconds 0.7 --interval 50us
+probe "idle" --seconds 1
 python3 -c '
 import torch, time
 a = torch.randn(4096, 4096, device="cuda", dtype=torch.half)
@@ -35,25 +35,19 @@ while time.time() < end:
 ' &
 loop=$!
 sleep 7
-for image in 128 256 512 1024; do
-	SONDE_PM_IMAGE=$image probe "busy, image $image, 50 us" --seconds 1 --interval 50us
+probe "busy, as it chooses" --seconds 3
+for us in 50 75 100 150; do
+	probe "busy, $us us" --seconds 2 --interval ${us}us
 done
-for mb in 64 128; do
-	SONDE_PM_BUFFER_MB=$mb SONDE_PM_IMAGE=512 probe "busy, image 512, buffer $mb MB, 50 us" --seconds 1 --interval 50us
-done
-SONDE_PM_IMAGE=512 probe "busy, image 512, 20 us" --seconds 1 --interval 20us
-SONDE_PM_IMAGE=512 probe "busy, image 512, 30 us" --seconds 1 --interval 30us
-probe "busy, as it chooses" --seconds 2
+SONDE_PM_IMAGE=256 probe "busy, image 256, 75 us" --seconds 2 --interval 75us
+SONDE_PM_IMAGE=1024 probe "busy, image 1024, 75 us" --seconds 2 --interval 75us
+SONDE_PM_BUFFER_MB=256 probe "busy, buffer 256 MB, 100 us" --seconds 2 --interval 100us
+probe "two counters, as it chooses" --seconds 2 --counters dram.read_bytes,sm.active_cycles
 LINES_SHOWN=8
-for mb in 32 128; do
-	SONDE_PM_BUFFER_MB=$mb probe "bursts 20 ms at 20 us, buffer $mb MB" --seconds 1 --interval 20us --burst 20ms
-	SONDE_PM_BUFFER_MB=$mb probe "bursts 20 ms at 10 us, buffer $mb MB" --seconds 1 --interval 10us --burst 20ms
-done
+probe "bursts 20 ms at 20 us" --seconds 2 --interval 20us --burst 20ms
+probe "bursts 10 ms at 10 us" --seconds 2 --interval 10us --burst 10ms
 LINES_SHOWN=4
-for image in 256 512; do
-	SONDE_PM_IMAGE=$image probe "full, image $image, 200 us" --seconds 4 --interval 200us --counters full
-done
-probe "full, as it chooses" --seconds 4 --counters full
+probe "full, as it chooses" --seconds 5 --counters full
 kill "$loop"
 wait "$loop" 2>/dev/null
 loop=

@@ -75,15 +75,15 @@ ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGP
 ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
 
 gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
-overflow() { FAKE_PM_OVERFLOW=3 sample --seconds 0.3 && has "full 1 times" "$TMP/out" && has "slowed 1 times" "$TMP/out"; }
-slower() { # 150 µs a sample do not keep up with 50 µs; the interval grows until they do
-	FAKE_PM_COST_US=150 sample --seconds 2 && has "slowed" "$TMP/out" && grep -qE "every (200|500) us" "$TMP/out"
+overflow() { FAKE_PM_OVERFLOW=3 sample --seconds 0.3 && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
+slower() { # 400 µs a sample do not keep up with 100 or 200 µs; the interval grows until they do
+	FAKE_PM_COST_US=400 sample --seconds 3 && has "slowed" "$TMP/out" && grep -qE "every (500|750) us" "$TMP/out"
 }
 fixed() { # an interval that was asked for stays: what is lost is told
 	FAKE_PM_COST_US=100 sample --seconds 1.5 --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out"
 }
 asked_bursts() { sample --seconds 0.5 --interval 50us --burst 10ms && grep -qE "; ([5-9]|[1-9][0-9]) first samples" "$TMP/out"; }
-turns() { FAKE_PM_PASS=7 sample --seconds 0.5 && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
+turns() { FAKE_PM_PASS=7 sample --seconds 1.2 && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
 ok sampling__gaps_are_counted gaps
@@ -110,7 +110,7 @@ idle() { # a stretch of idleness is one sample
 	FAKE_PM_IDLE=1 run counters=basic && dump && above 40 "$(number series samples)" && above "$(number series span_ms)" 300
 }
 two_devices() { FAKE_PM_DEVICES=2 run counters=basic && dump && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "series gpu=1" "$TMP/dump"; }
-in_turns() { FAKE_PM_PASS=7 run counters=basic && dump && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
+in_turns() { SECONDS_LONG=1.2 FAKE_PM_PASS=7 run counters=basic && dump && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
 killed() { # the sampler, midway
 	cat >"$TMP/killer" <<-END
 		#!/bin/sh
