@@ -11,7 +11,7 @@ launches=${LAUNCHES:-100000}
 tenth=$((launches / 10))
 dir=build/bench
 command="report --format json"
-trap 'rm -f "$dir"/x*.ncu-rep' EXIT
+trap 'rm -f "$dir"/x*.ncu-rep "$dir"/x*.sondecells' EXIT
 
 median() { sort -g | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
 row() { printf '| %s | %s | %s |\n' "$1" "$2" "$3"; }
@@ -29,12 +29,15 @@ for n in 226 "$tenth" "$launches"; do "$dir/multiply" "$report" "$dir/x$n.ncu-re
 big=$dir/x$launches.ncu-rep
 bytes=$(stat -c %s "$big")
 "$dir/plainpass" "$big" >/dev/null # both find it in the page cache
-small= ten= plain= all=
+build/sonde report "$big" --partial -o "$dir/x.sondecells"
+cells=$(stat -c %s "$dir/x.sondecells")
+small= ten= plain= all= partial=
 : >"$dir/kib"
 for _ in 1 2 3 4 5; do
 	plain="$plain $(took "$dir/plainpass" "$big")"
 	all="$all $(took build/sonde $command "$big")"
 	ten="$ten $(took build/sonde $command "$dir/x$tenth.ncu-rep")"
+	partial="$partial $(took build/sonde $command "$dir/x.sondecells")"
 done
 kib=$(sort -n "$dir/kib" | tail -1)
 for _ in 1 2 3 4 5 6 7; do
@@ -43,6 +46,7 @@ for _ in 1 2 3 4 5 6 7; do
 	small="$small $(took build/sonde $command "$dir/x226.ncu-rep")"
 done
 rm -f "$dir/kib"
+partial=$(printf '%s\n' $partial | median)
 plain=$(printf '%s\n' $plain | median) all=$(printf '%s\n' $all | median)
 ten=$(printf '%s\n' $ten | median) small=$(printf '%s\n' $small | median)
 
@@ -58,6 +62,8 @@ row "per launch, $tenth / $launches launches" \
 row "memory beyond the mapping" \
 	"$(calc %.1f "$kib / 1024") MiB, $(calc %.0f "$kib * 1024 / $launches") bytes per launch" \
 	"≤ 64 MB + 200 bytes per launch"
+row "partial report / capture" "$(calc %.4f "$cells / $bytes * 100") % ($cells bytes)" "≤ 5 %"
+row "sonde, partial report" "$(calc %.1f "$partial * 1e3") ms, $(calc %.0f "$all / $partial") × faster" "≥ 20 ×"
 row "226 launches" "$(calc %.1f "$small * 1e3") ms" "< 20 ms"
 echo
 echo "made by: bench/report.sh $report"

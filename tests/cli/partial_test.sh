@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Partial reports on the command line: written, read alone, beside others and beside captures.
+. "$(dirname "$0")/../lib.sh"
+D=$PWD/tests/data/ncu
+report() { "$SONDE" report --deterministic "$@"; }
+partial() { # FILE.sondecells INPUT…
+	report "${@:2}" --partial -o "$TMP/$1"
+}
+
+same() { # FORMAT PARTIAL CAPTURE
+	diff <(report -f "$1" "$2") <(report -f "$1" "$3")
+}
+ok "a partial report is written" partial a.sondecells "$D/seed_kernel.ncu-rep"
+for f in text json md csv folded speedscope hatchet svg; do
+	ok "$f of it is that of the capture" same "$f" "$TMP/a.sondecells" "$D/seed_kernel.ncu-rep"
+done
+ok "another is written" partial b.sondecells "$D/threads_kernel.raw.csv"
+
+in_any_order() {
+	report -f json "$D/seed_kernel.ncu-rep" "$D/threads_kernel.raw.csv" >"$TMP/want.json" &&
+		report -f json "$TMP/b.sondecells" "$TMP/a.sondecells" | cmp - "$TMP/want.json" &&
+		report -f json "$TMP/b.sondecells" "$D/seed_kernel.ncu-rep" | cmp - "$TMP/want.json" &&
+		report -f json "$D/threads_kernel.raw.csv" "$D/seed_kernel.ncu-rep" | cmp - "$TMP/want.json"
+}
+ok "inputs count the same in any order and form" in_any_order
+
+of_a_directory() {
+	mkdir -p "$TMP/dir" && cp "$TMP"/[ab].sondecells "$TMP/dir" && report -f json "$TMP/dir" | cmp - "$TMP/want.json"
+}
+ok "a directory of them is an input" of_a_directory
+
+merged() {
+	report "$TMP/a.sondecells" "$TMP/b.sondecells" --partial -o "$TMP/ab.sondecells" &&
+		report -f json "$TMP/ab.sondecells" | cmp - "$TMP/want.json"
+}
+ok "partial reports merge into one" merged
+
+with_selection() {
+	report "$D/seed_kernel.ncu-rep" --nvtx-include A --kernel-exclude '*fill*' --partial -o "$TMP/s.sondecells" &&
+		diff <(report -f json "$TMP/s.sondecells" --nvtx-include A --kernel-exclude '*fill*') \
+			<(report -f json "$D/seed_kernel.ncu-rep" --nvtx-include A --kernel-exclude '*fill*') &&
+		report "$TMP/s.sondecells" >"$TMP/s.txt" && grep -q 'not selected' "$TMP/s.txt"
+}
+ok "a selection stays with it" with_selection
+
+fails() { # STATUS TEXT COMMAND…
+	local status=$1 text=$2
+	shift 2
+	"$@" >"$TMP/out" 2>&1
+	[ $? = "$status" ] && grep -q -- "$text" "$TMP/out" || {
+		cat "$TMP/out"
+		return 1
+	}
+}
+ok "another selection is refused" fails 2 'made with another selection' report "$TMP/a.sondecells" --nvtx-include B
+ok "two selections are refused" fails 2 'different settings' report "$TMP/a.sondecells" "$TMP/s.sondecells"
+ok "what was left out is named" fails 2 'was left out when a partial report was made' \
+	report "$TMP/a.sondecells" --metrics device__attribute_clock_rate
+ok "it needs a file" fails 2 'needs a file' report "$D/seed_kernel.ncu-rep" --partial
+ok "it has no other format" fails 2 'format of its own' report "$D/seed_kernel.ncu-rep" --partial -f json -o "$TMP/x"
+ok "its name without the flag is refused" fails 2 'add --partial' report "$D/seed_kernel.ncu-rep" -o "$TMP/x.sondecells"
+ok "damage is an error" fails 1 'damaged or cut off' bash -c \
+	"head -c 1000 '$TMP/a.sondecells' >'$TMP/cut.sondecells'; '$SONDE' report '$TMP/cut.sondecells'"
+
+without_launches() {
+	report -f html "$TMP/a.sondecells" >"$TMP/a.html" && grep -q 'partial reports hold no single launches' "$TMP/a.html" &&
+		report -f sqlite "$TMP/a.sondecells" -o "$TMP/a.db"
+}
+ok "formats with single launches say that there are none" without_launches
