@@ -17,7 +17,7 @@
  *   parts.c          files and directories → parts
  *   parts_order.c    … in one order
  *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows
- *   unite.c          parts → cells
+ *   unite*.c         parts → cells: tables, then rows
  *   inventory.c      launches → the list of a program's ranges
  */
 #ifndef SONDE_FOLD_FOLD_INT_H

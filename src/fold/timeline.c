@@ -9,22 +9,21 @@ static bool add_entries(struct sonde_folding *f, struct sonde_timeline *t)
 {
 	size_t i;
 
+	if (!sonde_vec_reserve(&t->entries, f->r->ranges.nr + 1))
+		return false;
 	for (i = 0; i < f->r->ranges.nr; i++) {
 		const struct sonde_range *range = &f->r->ranges.at[i];
-		struct sonde_timeline_entry *e;
 
 		if (!range->time.begin_ns || f->l->region_of.at[i] == SONDE_NONE)
 			continue;
-		e = sonde_vec_push(&t->entries);
-		if (!e)
-			return false;
-		*e = (struct sonde_timeline_entry){.begin_ns = range->time.begin_ns,
-			.end_ns = range->time.end_ns,
-			.thread = range->thread,
-			.process = range->process,
-			.region = f->l->region_of.at[i],
-			.label = f->string_of[range->label],
-			.kind = range->kind};
+		t->entries.at[t->entries.nr++] =
+			(struct sonde_timeline_entry){.begin_ns = range->time.begin_ns,
+				.end_ns = range->time.end_ns,
+				.thread = range->thread,
+				.process = range->process,
+				.region = f->l->region_of.at[i],
+				.label = f->string_of[range->label],
+				.kind = range->kind};
 	}
 	return true;
 }

@@ -3,328 +3,15 @@
  * the whole. Names are entered in order of the sorted parts, so that the whole is
  * the same however its parts came together; nothing is added up here but counts.
  */
-#include "fold/fold_int.h"
 #include "fold/timeline.h"
+#include "fold/unite_int.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One part on its way into the whole. */
-struct moving {
-	struct sonde_moving m;
-	uint32_t input;			/* of its first input */
-	uint32_t *metric_of, *text_of;	/* numbers there → numbers here */
-};
-
-struct uniting {
-	struct sonde_cells *c;
-	struct moving *parts; /* as c->parts */
-	struct sonde_map region_keys, kit_keys, section_ids, device_keys;
-	struct sonde_arena arena;
-};
-
-/* The first number `i` of a part has in the whole, entered when new. */
-static uint32_t *enter_all(struct uniting *u, struct sonde_map *to, const struct sonde_map *from)
-{
-	uint32_t *of = sonde_arena_alloc(&u->arena, (from->nr + 1) * sizeof(*of));
-	size_t i;
-
-	for (i = 0; of && i < from->nr; i++) {
-		of[i] = sonde_map_add(to, from->keys[i], NULL); /* the part's memory stays */
-		if (of[i] == SONDE_NONE)
-			return NULL;
-	}
-	return of;
-}
-
-static uint32_t translate(const uint32_t *of, uint32_t number)
-{
-	return number == SONDE_NONE ? SONDE_NONE : of[number];
-}
-
-static bool move_inputs(struct uniting *u, struct moving *p)
-{
-	struct sonde_cells *from = p->m.from, *to = u->c;
-	size_t i, k;
-
-	p->input = (uint32_t)to->inputs.nr;
-	p->m.process = (uint32_t)to->processes.nr;
-	for (i = 0; i < from->inputs.nr; i++) {
-		const struct sonde_input *old = &from->inputs.at[i];
-		struct sonde_input *in = sonde_vec_push(&to->inputs);
-
-		if (!in)
-			return false;
-		*in = *old;
-		in->has.at = NULL;
-		in->has.nr = in->has.cap = 0;
-		if (!sonde_vec_reserve(&in->has, to->metric_names.nr + 1))
-			return false;
-		in->has.nr = to->metric_names.nr;
-		memset(in->has.at, 0, in->has.nr * sizeof(*in->has.at));
-		for (k = 0; k < old->has.nr; k++)
-			in->has.at[p->metric_of[k]] = old->has.at[k];
-	}
-	for (i = 0; i < from->processes.nr; i++) {
-		struct sonde_process *process = sonde_vec_push(&to->processes);
-
-		if (!process)
-			return false;
-		*process = from->processes.at[i];
-		process->input += p->input;
-	}
-	for (i = 0; i < from->devices.nr; i++) {
-		struct sonde_device *device = sonde_vec_push(&to->devices);
-
-		if (!device)
-			return false;
-		*device = from->devices.at[i];
-		device->process += p->m.process;
-	}
-	return true;
-}
-
-/* The metrics of a section are those of all inputs that have it; its name is the last one's. */
-static bool move_section(struct uniting *u, struct moving *p, const struct sonde_section *from)
-{
-	bool is_new;
-	uint32_t number = sonde_map_add(&u->section_ids, from->id, &is_new), *slot;
-	struct sonde_section *s;
-	size_t i, k;
-
-	s = number == SONDE_NONE ? NULL
-	    : is_new		 ? sonde_vec_push(&u->c->sections)
-				 : &u->c->sections.at[number];
-	if (!s)
-		return false;
-	s->id = from->id;
-	s->name = from->name.p ? from->name : s->name;
-	for (i = 0; i < from->metrics.nr; i++) {
-		uint32_t metric = p->m.string_of[from->metrics.at[i]];
-
-		for (k = 0; k < s->metrics.nr && s->metrics.at[k] != metric; k++)
-			;
-		if (k < s->metrics.nr)
-			continue;
-		slot = sonde_vec_push(&s->metrics);
-		if (!slot)
-			return false;
-		*slot = metric;
-	}
-	return true;
-}
-
-static bool move_region(struct uniting *u, struct moving *p, size_t number)
-{
-	struct sonde_region region = p->m.from->regions.at[number], *slot;
-	uint32_t key[4], at;
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
-	bool is_new;
-
-	region.is_shown &= p->m.from->tally.takes_range || !u->c->tally.takes_range;
-	region.parent = translate(p->m.region_of, region.parent);
-	region.label = p->m.string_of[region.label];
-	region.domain = translate(p->m.string_of, region.domain);
-	memcpy(key, (uint32_t[4]){region.parent, region.label, region.domain, region.kind},
-		sizeof(key));
-	at = sonde_cells__intern(u->c, &u->region_keys, bytes, &is_new);
-	if (at == SONDE_NONE)
-		return false;
-	p->m.region_of[number] = at;
-	if (!is_new) {
-		u->c->regions.at[at].is_shown |= region.is_shown;
-		return true;
-	}
-	slot = sonde_vec_push(&u->c->regions);
-	if (!slot)
-		return false;
-	*slot = region;
-	return true;
-}
-
-static bool move_places(struct uniting *u, struct moving *p)
-{
-	struct sonde_cells *from = p->m.from, *to = u->c;
-	size_t i, k;
-
-	if (!sonde_vec_reserve(&to->homes, to->homes.nr + from->homes.nr + 1))
-		return false;
-	for (i = to->places.nr ? 1 : 0; i < from->places.nr; i++) { /* 0 is the same for all */
-		const struct sonde_place *old = &from->places.at[i];
-		struct sonde_place *place = sonde_vec_push(&to->places);
-
-		if (!place)
-			return false;
-		p->m.place_of[i] = (uint32_t)to->places.nr - 1;
-		*place = (struct sonde_place){(uint32_t)to->homes.nr, old->nr};
-		for (k = 0; k < old->nr; k++)
-			to->homes.at[to->homes.nr++] =
-				p->m.region_of[from->homes.at[old->first + k]];
-	}
-	return true;
-}
-
-static bool move_scopes(struct uniting *u, struct moving *p)
-{
-	struct sonde_cells *from = p->m.from, *to = u->c;
-	size_t i;
-
-	for (i = 0; i < from->scopes.nr; i++) {
-		struct sonde_scope *scope = sonde_vec_push(&to->scopes);
-
-		if (!scope)
-			return false;
-		*scope = from->scopes.at[i];
-		scope->process += p->m.process;
-	}
-	for (i = 0; i < from->strays.nr; i++) {
-		struct sonde_stray *stray = sonde_vec_push(&to->strays);
-
-		if (!stray)
-			return false;
-		*stray = from->strays.at[i];
-		stray->process += p->m.process;
-	}
-	return true;
-}
-
-/* Rules of one selection are the same for all parts, tried in the same order. */
-static bool move_rules(struct uniting *u, const struct sonde_cells *from)
-{
-	struct sonde_cells *to = u->c;
-	size_t i;
-
-	for (i = 0; i < from->label_rules.nr; i++) {
-		const struct sonde_label_rule *old = &from->label_rules.at[i];
-		struct sonde_label_rule *rule = i < to->label_rules.nr
-							? &to->label_rules.at[i]
-							: sonde_vec_push(&to->label_rules);
-
-		if (!rule)
-			return false;
-		rule->text = old->text;
-		rule->changed += old->changed;
-	}
-	return true;
-}
-
-/* Kits are the same when they have and keep the same metrics, with the same constituents. */
-static bool describe_kit(struct sonde_buf *key, const struct sonde_cells *c, const struct sonde_kit *kit)
-{
-	const struct sonde_input *in = &c->inputs.at[kit->input];
-	uint32_t i;
-
-	for (i = 0; i < c->metric_names.nr; i++) {
-		if (!sonde_input_has(in, i))
-			continue;
-		sonde_buf_putc(key, kit->at[i] == SONDE_NONE ? '-' : '+');
-		sonde_buf_str(key, c->metric_names.keys[i]);
-		sonde_buf_putc(key, '\0');
-		sonde_buf_str(key, kit->breakdowns[i]);
-		sonde_buf_putc(key, '\0');
-	}
-	return !key->failed;
-}
-
-static bool add_kit(struct uniting *u, struct moving *p, const struct sonde_kit *from)
-{
-	struct sonde_kit *kit = sonde_vec_push(&u->c->kits);
-	size_t nr = u->c->metric_names.nr, i;
-
-	if (!kit)
-		return false;
-	kit->input = from->input + p->input;
-	kit->nr = from->nr;
-	kit->breakdowns = sonde_arena_calloc(&u->c->arena, nr + 1, sizeof(*kit->breakdowns));
-	kit->at = sonde_arena_alloc(&u->c->arena, (nr + 1) * sizeof(*kit->at));
-	if (!kit->breakdowns || !kit->at)
-		return false;
-	memset(kit->at, 0xff, (nr + 1) * sizeof(*kit->at));
-	for (i = 0; i < p->m.from->metric_names.nr; i++) {
-		kit->breakdowns[p->metric_of[i]] = from->breakdowns[i];
-		kit->at[p->metric_of[i]] = from->at[i];
-	}
-	return true;
-}
-
-static bool move_kits(struct uniting *u, struct moving *p)
-{
-	const struct sonde_cells *from = p->m.from;
-	struct sonde_buf key = {0};
-	bool ok = true, is_new;
-	size_t i;
-
-	for (i = 0; i < from->inputs.nr && ok; i++) {
-		const struct sonde_kit *kit = &from->kits.at[from->kit_of.at[i]];
-		uint32_t *kit_of = sonde_vec_push(&u->c->kit_of), number;
-
-		sonde_buf_clear(&key);
-		number = kit_of && describe_kit(&key, from, kit)
-				 ? sonde_cells__intern(
-					   u->c, &u->kit_keys, sonde_buf_view(&key), &is_new)
-				 : SONDE_NONE;
-		ok = number != SONDE_NONE && (!is_new || add_kit(u, p, kit));
-		if (ok)
-			*kit_of = number;
-	}
-	sonde_buf_release(&key);
-	return ok;
-}
-
-static void add_tally(struct sonde_cells *to, const struct sonde_cells *from)
-{
-	struct sonde_tally *t = &to->tally;
-	const struct sonde_tally *f = &from->tally;
-	size_t i;
-
-	t->nr_launches += f->nr_launches;
-	t->nr_taken += f->nr_taken;
-	t->nr_outside += f->nr_outside;
-	t->nr_not_selected += f->nr_not_selected;
-	t->nr_adopted += f->nr_adopted;
-	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
-		t->nr_outside_by[i] += f->nr_outside_by[i];
-	t->takes_range |= f->takes_range;
-	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
-		t->is_met[i] |= f->is_met[i];
-	for (i = 0; i < f->nr_functions; i++)
-		sonde_tally_add_function(t, f->functions[i]);
-	to->has_range_times |= from->has_range_times;
-	to->has_times |= from->has_times;
-	to->nr_unclosed += from->nr_unclosed;
-	to->nr_untimed += from->nr_untimed;
-	if (!to->nr_damaged)
-		to->damage = from->damage;
-	to->nr_damaged += from->nr_damaged;
-	sonde_notes_add(&to->notes, &from->notes);
-}
-
-/* Everything that is named by numbers of its own. */
-static bool move_tables(struct uniting *u, struct moving *p)
-{
-	struct sonde_cells *from = p->m.from;
-	size_t i;
-
-	p->m.string_of = enter_all(u, &u->c->strings, &from->strings);
-	p->text_of = enter_all(u, &u->c->texts, &from->texts);
-	p->m.region_of = sonde_arena_alloc(&u->arena, (from->regions.nr + 1) * sizeof(uint32_t));
-	p->m.place_of = sonde_arena_calloc(&u->arena, from->places.nr + 1, sizeof(uint32_t));
-	p->m.scope_of = sonde_arena_alloc(&u->arena, (from->scopes.nr + 1) * sizeof(uint32_t));
-	if (!p->m.string_of || !p->text_of || !p->m.region_of || !p->m.place_of ||
-		!p->m.scope_of || !move_inputs(u, p))
-		return false;
-	for (i = 0; i < from->sections.nr; i++)
-		if (!move_section(u, p, &from->sections.at[i]))
-			return false;
-	for (i = 0; i < from->regions.nr; i++)
-		if (!move_region(u, p, i))
-			return false;
-	return move_places(u, p) && move_scopes(u, p) && move_rules(u, from) && move_kits(u, p);
-}
-
-static uint32_t device_key(struct uniting *u, uint32_t kind, uint32_t owner, uint32_t id, bool *is_new)
+static uint32_t device_key(struct sonde_uniting *u, uint32_t kind, uint32_t owner, uint32_t id, bool *is_new)
 {
 	const uint32_t key[3] = {kind, owner, id};
 	struct sonde_str bytes = {(const char *)key, sizeof(key)};
@@ -334,7 +21,7 @@ static uint32_t device_key(struct uniting *u, uint32_t kind, uint32_t owner, uin
 }
 
 /* The device of each scope: its process's, or that of another process of the input. */
-static bool find_devices(struct uniting *u)
+static bool find_devices(struct sonde_uniting *u)
 {
 	struct sonde_cells *c = u->c;
 	uint32_t *of = sonde_arena_alloc(&u->arena, (2 * c->devices.nr + 1) * sizeof(*of)), n;
@@ -366,7 +53,7 @@ static bool find_devices(struct uniting *u)
 }
 
 /* Scopes of one part stay in their order: sorted among those of others, they find their numbers. */
-static bool settle_scopes(struct uniting *u)
+static bool settle_scopes(struct sonde_uniting *u)
 {
 	struct sonde_cells *c = u->c;
 	uint32_t *part_of = sonde_arena_alloc(&u->arena, (c->processes.nr + 1) * sizeof(*part_of));
@@ -390,7 +77,7 @@ static bool settle_scopes(struct uniting *u)
 }
 
 /* By metric number: whether its accumulators hold values, which may be words. NULL: no memory. */
-static bool *find_facts(struct uniting *u, const struct sonde_map *metrics)
+static bool *find_facts(struct sonde_uniting *u, const struct sonde_map *metrics)
 {
 	bool *is_fact = sonde_arena_calloc(&u->arena, metrics->nr + 1, sizeof(*is_fact));
 	size_t i;
@@ -401,7 +88,7 @@ static bool *find_facts(struct uniting *u, const struct sonde_map *metrics)
 }
 
 /* Values that are words are named by number too. */
-static void rename_texts(const struct moving *p, const struct sonde_cell *cell, const bool *is_fact)
+static void rename_texts(const struct sonde_moving_part *p, const struct sonde_cell *cell, const bool *is_fact)
 {
 	const struct sonde_cells *from = p->m.from;
 	const struct sonde_kit *kit = sonde_cells_kit(from, cell->scope);
@@ -428,7 +115,7 @@ static bool is_translated(const uint32_t *of, size_t nr)
 	return i < nr;
 }
 
-static bool move_cells(struct uniting *u, struct moving *p)
+static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
 	bool *is_fact = is_translated(p->text_of, from->texts.nr)
@@ -457,7 +144,7 @@ static bool move_cells(struct uniting *u, struct moving *p)
 	return true;
 }
 
-static bool move_visits(struct uniting *u, struct moving *p)
+static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
 	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
@@ -492,7 +179,7 @@ static int by_scope_and_region(const void *a, const void *b)
 	return x->region < y->region ? -1 : x->region > y->region;
 }
 
-static bool move_all(struct uniting *u)
+static bool move_all(struct sonde_uniting *u)
 {
 	struct sonde_cells *c = u->c;
 	size_t i;
@@ -501,14 +188,14 @@ static bool move_all(struct uniting *u)
 		u->parts[i].m.to = c;
 		u->parts[i].m.from = c->parts.at[i];
 		u->parts[i].metric_of =
-			enter_all(u, &c->metric_names, &c->parts.at[i]->metric_names);
+			sonde_unite__enter(u, &c->metric_names, &c->parts.at[i]->metric_names);
 		if (!u->parts[i].metric_of)
 			return false;
 	}
 	for (i = 0; i < c->parts.nr; i++)
-		add_tally(c, c->parts.at[i]);
+		sonde_unite__tally(c, c->parts.at[i]);
 	for (i = 0; i < c->parts.nr; i++)
-		if (!move_tables(u, &u->parts[i]))
+		if (!sonde_unite__tables(u, &u->parts[i]))
 			return false;
 	if (!settle_scopes(u) || !find_devices(u))
 		return false;
@@ -522,7 +209,7 @@ static bool move_all(struct uniting *u)
 }
 
 /* With a timeline if any part has one. */
-static bool begin(struct uniting *u)
+static bool begin(struct sonde_uniting *u)
 {
 	struct sonde_cells *c = u->c;
 	bool has_timeline = false;
@@ -544,7 +231,7 @@ static bool begin(struct uniting *u)
 
 static int unite(struct sonde_cells *c, struct sonde_err *err)
 {
-	struct uniting u = {.c = c};
+	struct sonde_uniting u = {.c = c};
 	struct sonde_notes doubled = {0}; /* come after those of the inputs */
 	size_t i;
 	int rc = sonde_parts__check(c->parts.at, c->parts.nr, err);
