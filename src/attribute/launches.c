@@ -43,7 +43,7 @@ const char *sonde_outside_key(enum sonde_outside o)
 const char *sonde_outside_name(enum sonde_outside o)
 {
 	static const char *const names[] = {
-		"no range open", "two threads have ranges open", "no host call in the export"};
+		"no range open", "two threads have ranges open", "no host call in the trace"};
 
 	return names[o];
 }

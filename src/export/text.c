@@ -120,7 +120,7 @@ static void header(struct sonde_text_export *x)
 	sonde_buf_release(&line);
 }
 
-/* "40 no host call in the export, 2 no range open": unless all are outside as one expects. */
+/* "40 no host call in the trace, 2 no range open": unless all are outside as one expects. */
 static void causes(const struct sonde_tally *t, struct sonde_buf *line)
 {
 	bool is_one = false;
