@@ -182,7 +182,7 @@ $(BUILD)/libkernels_only.so: bench/lib/kernels_only.c
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
-ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -DSONDE_COUNT_STEPS -fsanitize-coverage=trace-pc" WERROR=-Werror
+ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" WERROR=-Werror
 
 test:
 	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs inject workloads tools

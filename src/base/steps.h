@@ -2,7 +2,7 @@
  * How much work was done, counted and not timed, so that tests can tell linear
  * from quadratic on a busy machine.
  *
- * A build with -DSONDE_COUNT_STEPS -fsanitize-coverage=trace-pc (make test)
+ * A build with -fsanitize-coverage=trace-pc (make test, gcc)
  * counts every piece of straight code that runs, in all threads, those of other
  * libraries left out. Any other build has no count: 0. Only tests ask.
  */
