@@ -8,7 +8,7 @@
 /* Shortens `nr` names and compares each with what is expected. */
 static void check(const char *const *names, const char *const *expected, size_t nr)
 {
-	struct sonde_str in[16], out[16];
+	struct sonde_str in[16] = {0}, out[16];
 	struct sonde_arena arena = {0};
 	size_t i;
 
