@@ -21,6 +21,32 @@ struct request {
 	char **program;
 };
 
+/* 1 when it went well: there is nothing more to do. */
+static int print_help(
+	const struct sonde_usage *usage, const struct sonde_args *args, struct sonde_err *err)
+{
+	struct sonde_sink out;
+	int rc;
+
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	sonde_usage_print(usage, args, &out);
+	rc = sonde_sink_close(&out, err);
+	return rc ? rc : 1;
+}
+
+/* The words behind sonde's own. */
+static int take_program(struct request *q, int argc, char **argv, int nr_own, struct sonde_err *err)
+{
+	q->program = argv + nr_own;
+	if (nr_own == argc || strcmp(argv[nr_own], "--") != 0)
+		return 0;
+	q->program++;
+	return *q->program ? 0
+			   : sonde_err_set(err, SONDE_ERR_USAGE,
+				     "no program behind `--`: name one, or leave `--` out to run "
+				     "the configured workload");
+}
+
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
@@ -68,24 +94,10 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 				"sonde run -n --ncu --nvtx-include 'decode*' -- ./serve"}}};
 	int nr_own = sonde_split(&usage, argc, argv);
 	int rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
-	struct sonde_sink out;
 
-	if (rc)
-		return rc;
-	if (q->own.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &q->own, &out);
-		rc = sonde_sink_close(&out, err);
-		return rc ? rc : 1;
-	}
-	q->program = argv + nr_own;
-	if (nr_own == argc || strcmp(argv[nr_own], "--") != 0)
-		return 0;
-	q->program++;
-	return *q->program ? 0
-			   : sonde_err_set(err, SONDE_ERR_USAGE,
-				     "no program behind `--`: name one, or leave `--` out to run "
-				     "the configured workload");
+	if (rc == 0 && q->own.wants_help)
+		return print_help(&usage, &q->own, err);
+	return rc ? rc : take_program(q, argc, argv, nr_own, err);
 }
 
 /* Everything that is an override, in the order in which it counts. */

@@ -372,7 +372,7 @@ static uint64_t pause_of(const struct loop *l, const struct pm_drained *last)
 	uint64_t ns = l->s->interval_ns * (l->s->image_samples / 8);
 
 	if (l->s->q.burst_ns)
-		return l->s->q.burst_ns;
+		return l->s->q.burst_ns + MS; /* its last sample is complete by then */
 	if (last->nr > l->s->image_samples / 2)
 		return 0;
 	return ns < MS ? MS : ns > 20 * MS ? 20 * MS : ns;
