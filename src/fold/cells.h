@@ -55,7 +55,7 @@ struct sonde_cell {
 	double time_ns, copy_ns, copy_bytes;
 	struct sonde_acc *acc; /* as many as its input's kit says */
 	uint32_t sampled;      /* number in `sampled`, SONDE_NONE = there are no samples of it … */
-	uint32_t class;	       /* … and which class it is there */
+	uint32_t first_class, nr_classes; /* … and which classes it is there */
 };
 
 /*

@@ -26,8 +26,7 @@ const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{"nvltx__bytes.sum", {"nvlink.transmit_bytes"}, SONDE_OVER_NOTHING, 0},
 	{PCT("sm__cycles_active.avg"), {"sm.active_cycles"}, SONDE_OVER_ELAPSED, 1},
 	{PCT("sm__inst_executed.avg"), {"sm.instructions"}, SONDE_OVER_ELAPSED, 4},
-	{PCT("sm__pipe_tensor_cycles_active.avg"), {"tensor.cycles"}, SONDE_OVER_ELAPSED, 1},
-	{PCT("sm__pipe_fp64_cycles_active.avg"), {"fp64.cycles"}, SONDE_OVER_ELAPSED, 1},
+	{PCT("sm__pipe_tensor_cycles_active.avg"), {"tensor.cycles"}, SONDE_OVER_ELAPSED, 4},
 	{"sm__warps_active.avg.pct_of_peak_sustained_active", {"sm.warp_cycles"}, SONDE_OVER_ACTIVE,
 		64},
 	{PCT("dram__bytes.sum"), {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
@@ -155,28 +154,41 @@ static struct sonde_sampled_figure divide(const struct fraction *x, bool is_rati
 		100 * r, 100 * sqrt(x->above_variance + r * r * x->below_variance) / x->below};
 }
 
+static size_t count_classes(const struct sonde_cells *c, const uint32_t *cells, size_t nr)
+{
+	size_t i, sum = 0;
+
+	for (i = 0; i < nr; i++)
+		sum += c->cells.at[cells[i]].sampled == SONDE_NONE
+			       ? 0
+			       : c->cells.at[cells[i]].nr_classes;
+	return sum;
+}
+
 struct sonde_sampled_figure sonde_sampled_figure_of(
 	const struct sonde_cells *c, const uint32_t *cells, size_t nr, size_t metric)
 {
 	const struct sonde_sampled_metric *m = &sonde_sampled_metrics[metric];
-	uint32_t *classes = sonde_malloc((nr + 1) * sizeof(*classes));
+	uint32_t *classes = sonde_malloc((count_classes(c, cells, nr) + 1) * sizeof(*classes)), n;
 	struct fraction x = {0};
-	size_t i, k, nr_met = 0;
+	size_t i, k, nr_met = 0, nr_cells;
 
 	for (i = 0; classes && i < c->sampled.nr; i++) {
 		struct share h = {.s = c->sampled.at[i], .classes = classes};
 
-		for (k = 0; k < nr; k++) {
+		for (k = nr_cells = 0; k < nr; k++) {
 			const struct sonde_cell *cell = &c->cells.at[cells[k]];
 
 			if (cell->sampled != i)
 				continue;
-			classes[h.nr++] = cell->class;
+			nr_cells++;
+			for (n = 0; n < cell->nr_classes; n++)
+				classes[h.nr++] = cell->first_class + n;
 			h.time_ns += cell->time_ns;
 		}
 		if (!h.nr || !has_metric(h.s, m))
 			continue;
-		nr_met += h.nr;
+		nr_met += nr_cells;
 		add_share(&x, &h, m);
 	}
 	sonde_free(classes);

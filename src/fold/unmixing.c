@@ -13,13 +13,29 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * A kernel in a place is often launched several times in an entry, each time with other work (the
+ * projections of an attention block are one kernel at two sizes). So the first launch in an entry
+ * is a class, the second another, and so on; the cell has all of them.
+ */
+#define MAX_TURNS 256
+
+struct kind {
+	uint32_t name, region;
+	uint32_t entry, turn; /* of the last launch met */
+	uint32_t first, nr;   /* its classes */
+};
+
 struct unmixing {
 	struct sonde_folding *f;
 	struct sonde_sampled *s;
 	const struct sonde_series *first; /* of the device's series */
-	struct sonde_map keys;		  /* {scope, place, kernel} → class */
+	struct sonde_map keys;		  /* {scope, place, kernel} → kind */
+	SONDE_VEC(struct kind) kinds;
+	SONDE_VEC(uint32_t) turns; /* by launch */
 	SONDE_VEC(struct sonde_unmix_class) classes;
-	SONDE_VEC(struct sonde_unmix_launch) launches;
+	SONDE_VEC(struct sonde_unmix_launch)
+	launches; /* `class` is a kind until classes are there */
 	SONDE_VEC(int64_t) starts, ends;
 	SONDE_VEC(double) values, limits;
 	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
@@ -53,27 +69,34 @@ static bool is_of_device(const struct unmixing *x, uint32_t scope)
 
 /* --- launches --------------------------------------------------------------------------------- */
 
-/* The class of launches of a kernel in a place; those that are not selected have none to share. */
-static uint32_t find_class(struct unmixing *x, const uint32_t *key, uint32_t region, bool is_added)
+/* The kind of launches of a kernel in a place; those that are not selected have no place. */
+static uint32_t find_kind(struct unmixing *x, const uint32_t *key, uint32_t region)
 {
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
-	struct sonde_unmix_class *c;
+	struct kind *k;
 	bool is_new;
-	uint32_t number;
+	uint32_t number = sonde_map_add(&x->keys, bytes, &is_new);
 
-	if (!is_added)
-		return sonde_map_find(&x->keys, bytes);
-	number = sonde_map_add(&x->keys, bytes, &is_new);
 	if (number == SONDE_NONE || !is_new)
 		return number;
 	bytes = sonde_arena_dup(&x->arena, bytes);
-	c = bytes.p ? sonde_vec_push(&x->classes) : NULL;
-	if (!c)
+	k = bytes.p ? sonde_vec_push(&x->kinds) : NULL;
+	if (!k)
 		return SONDE_NONE;
 	sonde_map_rekey(&x->keys, number, bytes);
-	*c = (struct sonde_unmix_class){
-		.name = key[2], .group = region == SONDE_NONE ? SONDE_UNMIX_NONE : region};
+	*k = (struct kind){.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
 	return number;
+}
+
+/* Which launch of its kind in this entry it is. */
+static uint32_t take_turn(struct kind *k, uint32_t entry)
+{
+	bool is_next = entry != SONDE_NONE && k->entry == entry;
+
+	k->turn = !is_next ? 0 : k->turn + 1 < MAX_TURNS ? k->turn + 1 : k->turn;
+	k->entry = entry;
+	k->nr = k->turn + 1 > k->nr ? k->turn + 1 : k->nr;
+	return k->turn;
 }
 
 static bool add_launch(struct unmixing *x, const struct sonde_launch *launch)
@@ -84,21 +107,47 @@ static bool add_launch(struct unmixing *x, const struct sonde_launch *launch)
 	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
 	const uint32_t key[3] = {
 		launch->scope, is_selected ? launch->place : SONDE_NONE, launch->kernel};
-	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, class;
+	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn;
 	struct sonde_unmix_launch *slot;
 	const uint32_t *members;
 	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
 
 	if (rec->time.end_ns <= rec->time.start_ns)
 		return true;
-	class = find_class(x, key, region, true);
-	slot = class == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
-	if (!slot)
+	kind = find_kind(x, key, region);
+	slot = kind == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
+	turn = slot ? sonde_vec_push(&x->turns) : NULL;
+	if (!turn)
 		return false;
 	*slot = (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
 		.end_ns = (int64_t)rec->time.end_ns,
-		.class = class,
+		.class = kind,
 		.entry = set.nr ? members[0] : SONDE_UNMIX_NONE};
+	*turn = take_turn(&x->kinds.at[kind], set.nr ? members[0] : SONDE_NONE);
+	return true;
+}
+
+/* Classes of one kind follow each other. */
+static bool number_classes(struct unmixing *x)
+{
+	size_t i, k;
+
+	for (i = 0; i < x->kinds.nr; i++) {
+		struct kind *kind = &x->kinds.at[i];
+
+		kind->first = (uint32_t)x->classes.nr;
+		for (k = 0; k < kind->nr; k++) {
+			struct sonde_unmix_class *c = sonde_vec_push(&x->classes);
+
+			if (!c)
+				return false;
+			*c = (struct sonde_unmix_class){kind->name,
+				kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
+		}
+	}
+	for (i = 0; i < x->launches.nr; i++)
+		x->launches.at[i].class =
+			x->kinds.at[x->launches.at[i].class].first + x->turns.at[i];
 	return true;
 }
 
@@ -110,10 +159,10 @@ static bool add_launches(struct unmixing *x)
 	for (i = 0; i < l->launches.nr; i++)
 		if (is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
 			return false;
-	return true;
+	return number_classes(x);
 }
 
-/* Cells learn which class they are. */
+/* Cells learn which classes they are. */
 static bool mark_cells(struct unmixing *x, uint32_t number)
 {
 	struct sonde_cells *c = x->f->c;
@@ -128,12 +177,14 @@ static bool mark_cells(struct unmixing *x, uint32_t number)
 	for (i = 0; i < c->cells.nr; i++) {
 		struct sonde_cell *cell = &c->cells.at[i];
 		const uint32_t key[3] = {cell->scope, cell->place, original[cell->kernel]};
-		uint32_t class = find_class(x, key, SONDE_NONE, false);
+		uint32_t kind = sonde_map_find(
+			&x->keys, (struct sonde_str){(const char *)key, sizeof(key)});
 
-		if (class == SONDE_NONE)
+		if (kind == SONDE_NONE)
 			continue;
 		cell->sampled = number;
-		cell->class = class;
+		cell->first_class = x->kinds.at[kind].first;
+		cell->nr_classes = x->kinds.at[kind].nr;
 	}
 	sonde_free(original);
 	return true;
@@ -152,8 +203,9 @@ static double limit_of(const struct unmixing *x, struct sonde_str role)
 		return 64 * x->s->cycles_per_ns;
 	if (sonde_str_ends(role, "instructions"))
 		return (sonde_str_starts(role, "sm.thread") ? 128 : 4) * x->s->cycles_per_ns;
-	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "tensor.") ||
-			       sonde_str_starts(role, "fp64.")
+	if (sonde_str_starts(role, "tensor.")) /* four pipes in an SM */
+		return 4 * x->s->cycles_per_ns;
+	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "fp64.")
 		       ? x->s->cycles_per_ns
 		       : 0;
 }
@@ -217,7 +269,10 @@ static int solve(struct unmixing *x, struct sonde_sampled_set *set, struct sonde
 		.nr_counters = (uint32_t)x->columns.nr,
 		.limits_per_ns = x->limits.at};
 
-	return sonde_unmix_solve(&set->unmixed, &in, NULL, err);
+	/* Between the clocks of samples and kernels, as docs/counters.md measured it. */
+	const struct sonde_unmix_options options = {.offset_ns = -250};
+
+	return sonde_unmix_solve(&set->unmixed, &in, &options, err);
 }
 
 /* The clock of the SMs while they worked, in cycles of all of them together. */
@@ -264,8 +319,7 @@ static double find_bandwidth(const struct sonde_device *d)
 	double bits = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH);
 
 	/* The clock is in kHz; memory moves two words a clock. */
-	return bits / 8 * 2 * sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) *
-	       1e3 / 1e9;
+	return bits / 8 * 2 * sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3 / 1e9;
 }
 
 /* --- one device ------------------------------------------------------------------------------- */
@@ -370,6 +424,8 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		if (k == i)
 			rc = unmix_device(&x, err);
 		sonde_map_release(&x.keys);
+		sonde_vec_release(&x.kinds);
+		sonde_vec_release(&x.turns);
 		sonde_vec_release(&x.classes);
 		sonde_vec_release(&x.launches);
 		sonde_vec_release(&x.starts);
