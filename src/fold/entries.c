@@ -81,7 +81,7 @@ static void settle(struct sonde_cells *c, struct sonde_visit *v, uint32_t *nr_ke
 		;
 	if (i < nr)
 		qsort(at, nr, sizeof(*at), by_begin);
-	for (v->entry_step = 1; nr / v->entry_step > SONDE_MAX_ENTRIES;)
+	for (v->entry_step = 1; nr > (uint64_t)SONDE_MAX_ENTRIES * v->entry_step;)
 		v->entry_step *= 2;
 	v->first_entry = *nr_kept;
 	for (i = 0; i < nr; i += v->entry_step, kept++)

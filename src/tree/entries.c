@@ -33,15 +33,19 @@ static bool add_run(
 {
 	const struct sonde_visit *v = find_visit(c, scope, region);
 	struct sonde_entry_run *run;
+	uint32_t i;
 
 	if (!v || !v->nr_entries)
 		return true;
 	run = sonde_vec_push(&out->at);
 	if (!run)
 		return false;
+	for (i = 0; i < v->nr_entries && !out->has_gpu; i++)
+		out->has_gpu = c->entries.at[v->first_entry + i].gpu_ns > 0;
 	*run = (struct sonde_entry_run){
 		scope, &c->entries.at[v->first_entry], v->nr_entries, v->entry_step};
 	out->nr_entries += run->nr;
+	out->nr_entered += run->step > 1 && v->first_instances > run->nr ? v->first_instances : run->nr;
 	out->step = run->step > out->step ? run->step : out->step;
 	return true;
 }
@@ -53,7 +57,7 @@ bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree
 	uint32_t i;
 	bool ok = true;
 
-	*out = (struct sonde_entry_runs){.has_gpu = !isnan(r->all_time_ns) && r->all_launches};
+	*out = (struct sonde_entry_runs){0};
 	for (i = 0; i < c->scopes.nr && ok; i++)
 		if (r->is_aggregate ? c->scopes.at[i].measured == r->measured : i == r->scope)
 			ok = add_run(out, c, i, n->region);
@@ -65,6 +69,21 @@ bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree
 void sonde_entry_runs_release(struct sonde_entry_runs *runs)
 {
 	sonde_vec_release(&runs->at);
+}
+
+uint64_t sonde_entries_first_ns(const struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+	uint64_t first = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		const struct sonde_visit *v = &c->visits.at[i];
+
+		if (v->nr_entries && c->entries.at[v->first_entry].begin_ns < first)
+			first = c->entries.at[v->first_entry].begin_ns;
+	}
+	return first == UINT64_MAX ? 0 : first;
 }
 
 uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which)
@@ -109,9 +128,12 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 	*out = (struct sonde_distribution){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	if (!all)
 		return false;
-	for (i = 0; i < runs->at.nr; i++)
-		for (k = 0; k < runs->at.at[i].nr; k++)
-			all[nr++] = (double)sonde_entry_ns(&runs->at.at[i].at[k], which);
+	for (i = 0; i < runs->at.nr; i++) {
+		const struct sonde_entry_run *run = &runs->at.at[i];
+
+		for (k = 0; k < run->nr; k += runs->step / run->step)
+			all[nr++] = (double)sonde_entry_ns(&run->at[k], which);
+	}
 	out->nr = nr;
 	if (nr)
 		describe(out, all, nr);

@@ -29,8 +29,9 @@ struct sonde_entry_run {
 struct sonde_entry_runs {
 	SONDE_VEC(struct sonde_entry_run) at; /* by scope */
 	size_t nr_entries;		      /* of all runs */
+	uint64_t nr_entered;		      /* kept or not */
 	uint32_t step;			      /* the largest of theirs; 0 without entries */
-	bool has_gpu;			      /* the capture has launches with times */
+	bool has_gpu;			      /* one of them has GPU time */
 };
 
 /* The entries of a node, of all scopes its report covers. False when memory is short. */
@@ -38,13 +39,18 @@ bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree
 	const struct sonde_report *r, const struct sonde_node *n);
 void sonde_entry_runs_release(struct sonde_entry_runs *runs);
 
+/* When the first range of all was entered: what begins are told from. 0 without entries. */
+uint64_t sonde_entries_first_ns(const struct sonde_tree *t);
 uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which);
 
 struct sonde_distribution {
 	size_t nr; /* entries it is made of */
 	double min_ns, median_ns, p95_ns, p99_ns, max_ns, mean_ns, sd_ns; /* NaN without any */
 };
-/* Percentiles interpolate: the median of two is their mean. False when memory is short. */
+/*
+ * Percentiles interpolate: the median of two is their mean. Runs of a smaller step
+ * are thinned to the largest, so that every entry counts alike. False when memory is short.
+ */
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
 	enum sonde_entry_time which);
 

@@ -1,0 +1,211 @@
+/* The entries of a region one by one, and their distribution. */
+#include "tree/entries.h"
+
+#include "fold/partial.h"
+#include "treed.h"
+
+/* An entry from `begin` for `host` ns, with a launch of `gpu` ns (0 = none) that starts with it. */
+static uint32_t enter(struct made *m, uint32_t parent, const char *label, uint64_t begin,
+	uint64_t host, uint64_t gpu)
+{
+	uint32_t range = made_push(m, parent, label);
+
+	m->r->ranges.at[range].time = (struct sonde_range_time){begin, begin + host, 0};
+	m->r->has_range_times = true;
+	if (gpu) {
+		uint32_t launch = made_launch(m, "k", 1, &range);
+
+		m->r->records.at[launch].time = (struct sonde_record_time){begin, begin + gpu};
+		m->r->has_record_times = true;
+	}
+	return range;
+}
+
+static struct sonde_entry_runs found(const struct run *run, size_t report, const char *id)
+{
+	const struct sonde_report *r = &run->t->reports.at[report];
+	struct sonde_entry_runs runs;
+
+	assert_true(sonde_entry_runs_find(&runs, run->t, r, node_named(run, r, id)));
+	return runs;
+}
+
+static struct sonde_distribution distribution(
+	const struct sonde_entry_runs *runs, enum sonde_entry_time which)
+{
+	struct sonde_distribution d;
+
+	assert_true(sonde_distribution_build(&d, runs, which));
+	return d;
+}
+
+static void test_entries__are_in_order_of_begin_with_all_that_ran_inside(void **state)
+{
+	struct sonde_entry_runs runs;
+	const struct sonde_entry *e;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	enter(&m, MADE_ROOT, "A", 5000, 300, 70);
+	a = enter(&m, MADE_ROOT, "A", 1000, 500, 40);
+	enter(&m, a, "B", 1200, 100, 60);
+	aggregate(&run, m.r, NULL);
+	runs = found(&run, 0, "A");
+	assert_int_equal(runs.at.nr, 1);
+	assert_int_equal(runs.nr_entries, 2);
+	assert_int_equal(runs.nr_entered, 2);
+	assert_int_equal(runs.step, 1);
+	assert_true(runs.has_gpu);
+	e = runs.at.at[0].at;
+	assert_int_equal(e[0].begin_ns, 1000);
+	assert_int_equal(sonde_entry_ns(&e[0], SONDE_ENTRY_HOST), 500);
+	assert_int_equal(sonde_entry_ns(&e[0], SONDE_ENTRY_GPU), 100);
+	assert_int_equal(sonde_entry_ns(&e[0], SONDE_ENTRY_SPAN), 260);
+	assert_int_equal(e[1].begin_ns, 5000);
+	assert_int_equal(sonde_entry_ns(&e[1], SONDE_ENTRY_SPAN), 70);
+	assert_int_equal(sonde_entries_first_ns(run.t), 1000);
+	sonde_entry_runs_release(&runs);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_distribution__percentiles_interpolate(void **state)
+{
+	struct sonde_entry_runs runs;
+	struct sonde_distribution d;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	enter(&m, MADE_ROOT, "A", 1000, 300, 0);
+	enter(&m, MADE_ROOT, "A", 2000, 100, 0);
+	enter(&m, MADE_ROOT, "one", 3000, 50, 0);
+	aggregate(&run, m.r, NULL);
+	runs = found(&run, 0, "A");
+	assert_false(runs.has_gpu);
+	d = distribution(&runs, SONDE_ENTRY_HOST);
+	assert_int_equal(d.nr, 2);
+	near(d.min_ns, 100);
+	near(d.median_ns, 200);
+	near(d.p95_ns, 290);
+	near(d.p99_ns, 298);
+	near(d.max_ns, 300);
+	near(d.mean_ns, 200);
+	near(d.sd_ns, sqrt(20000));
+	sonde_entry_runs_release(&runs);
+	runs = found(&run, 0, "one");
+	d = distribution(&runs, SONDE_ENTRY_HOST);
+	near(d.p99_ns, 50);
+	assert_true(isnan(d.sd_ns)); /* one value does not spread */
+	sonde_entry_runs_release(&runs);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_entries__of_very_many_some_are_kept_evenly(void **state)
+{
+	const uint64_t nr = 3 * SONDE_MAX_ENTRIES;
+	struct sonde_entry_runs runs;
+	struct made m;
+	struct run run;
+	uint64_t i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < nr; i++)
+		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, 1 + i % 7, 0);
+	aggregate(&run, m.r, NULL);
+	runs = found(&run, 0, "A");
+	assert_int_equal(runs.step, 4);
+	assert_int_equal(runs.nr_entries, nr / 4);
+	assert_int_equal(runs.nr_entered, nr);
+	for (i = 0; i < runs.nr_entries; i++)
+		assert_int_equal(runs.at.at[0].at[i].begin_ns, 1000 + 40 * i);
+	near(distribution(&runs, SONDE_ENTRY_HOST).median_ns, 4);
+	sonde_entry_runs_release(&runs);
+	release(&run);
+	made_release(&m);
+}
+
+/* An entry stands for as many in every scope, or the busy one would be heard less. */
+static void test_distribution__scopes_that_kept_more_are_thinned_alike(void **state)
+{
+	struct sonde_entry_runs runs;
+	struct sonde_distribution d;
+	struct made m;
+	struct run run;
+	uint64_t i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < 2 * SONDE_MAX_ENTRIES; i++)
+		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, 5, 0);
+	made_process(&m, 2);
+	for (i = 0; i < SONDE_MAX_ENTRIES; i++)
+		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, 8, 0);
+	aggregate(&run, m.r, NULL);
+	runs = found(&run, run.t->reports.nr - 1, "A");
+	assert_int_equal(runs.at.nr, 2);
+	assert_int_equal(runs.step, 2);
+	assert_int_equal(runs.nr_entered, 3 * SONDE_MAX_ENTRIES);
+	d = distribution(&runs, SONDE_ENTRY_HOST);
+	assert_int_equal(d.nr, 3 * SONDE_MAX_ENTRIES / 2);
+	near(d.mean_ns, 6);
+	sonde_entry_runs_release(&runs);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_entries__partial_reports_keep_them(void **state)
+{
+	struct sonde_fold_request request = {0};
+	struct sonde_launches *l = NULL;
+	struct sonde_parts parts = {0};
+	struct sonde_cells **part, *c = NULL, *back = NULL;
+	struct sonde_sink to;
+	struct made m;
+	uint64_t i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < 2 * SONDE_MAX_ENTRIES; i++)
+		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, i % 9, 1 + i % 3);
+	c = folded(m.r, NULL);
+	assert_int_equal(sonde_launches_build(&l, m.r, &request.selection, NULL), 0);
+	part = sonde_vec_push(&parts.at);
+	assert_int_equal(sonde_cells_fold(part, l, &request, NULL), 0);
+	sonde_launches_free(l);
+	sonde_sink_init_string(&to);
+	assert_int_equal(sonde_partial_write(&parts, &to, NULL), 0);
+	sonde_parts_release(&parts);
+	parts = (struct sonde_parts){0};
+	assert_int_equal(sonde_partial_read(&parts, sonde_buf_view(&to.buf), "p", NULL), 0);
+	assert_int_equal(sonde_parts_unite(&back, &parts, NULL), 0);
+	assert_int_equal(back->entries.nr, SONDE_MAX_ENTRIES);
+	assert_int_equal(back->entries.nr, c->entries.nr);
+	assert_memory_equal(
+		back->entries.at, c->entries.at, c->entries.nr * sizeof(*c->entries.at));
+	assert_int_equal(back->visits.at[0].entry_step, 2);
+	sonde_buf_release(&to.buf);
+	sonde_parts_release(&parts);
+	sonde_cells_free(back);
+	sonde_cells_free(c);
+	made_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries__are_in_order_of_begin_with_all_that_ran_inside),
+		cmocka_unit_test(test_distribution__percentiles_interpolate),
+		cmocka_unit_test(test_entries__of_very_many_some_are_kept_evenly),
+		cmocka_unit_test(test_distribution__scopes_that_kept_more_are_thinned_alike),
+		cmocka_unit_test(test_entries__partial_reports_keep_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
