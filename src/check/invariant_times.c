@@ -27,11 +27,60 @@ static int streams(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
+/* One distribution: percentiles in order, the mean between the ends. */
+static int check_distribution(struct sonde_validation *v, const json_t *d, const char *name)
+{
+	static const char *const keys[] = {"min_ms", "median_ms", "p95_ms", "p99_ms", "max_ms"};
+	double mean = sonde_invariant__number(d, "mean_ms");
+	size_t i;
+
+	if (!d)
+		return 0;
+	sonde_validation__key(v, name);
+	for (i = 0; i + 1 < sizeof(keys) / sizeof(*keys); i++)
+		if (sonde_invariant__exceeds(sonde_invariant__number(d, keys[i]),
+			    sonde_invariant__number(d, keys[i + 1])))
+			return sonde_invariant__fail(v, keys[i], "is more than the one after it");
+	if (sonde_invariant__exceeds(sonde_invariant__number(d, "min_ms"), mean) ||
+		sonde_invariant__exceeds(mean, sonde_invariant__number(d, "max_ms")))
+		return sonde_invariant__fail(v, "mean_ms", "is not between min_ms and max_ms");
+	return 0;
+}
+
+static int entries(struct sonde_validation *v, const json_t *region)
+{
+	static const char *const names[] = {"host", "gpu", "span"};
+	const json_t *e = json_object_get(region, "entries");
+	size_t i, nr = json_array_size(json_object_get(e, "begin_ms")), start = v->path.n, mark;
+	int rc = 0;
+
+	if (!e)
+		return 0;
+	sonde_validation__key(v, "entries");
+	mark = v->path.n;
+	for (i = 0; i < sizeof(names) / sizeof(*names) && rc == 0; i++) {
+		rc = check_distribution(v, json_object_get(e, names[i]), names[i]);
+		if (rc == 0)
+			sonde_validation__leave(v, mark);
+	}
+	if (rc == 0 && (double)nr > sonde_invariant__number(e, "count"))
+		rc = sonde_invariant__fail(v, "begin_ms", "has more than count");
+	if (rc == 0 && json_array_size(json_object_get(e, "host_ms")) != nr)
+		rc = sonde_invariant__fail(v, "host_ms", "does not have as many as begin_ms");
+	if (rc == 0 && json_object_get(e, "gpu_ms") &&
+		json_array_size(json_object_get(e, "gpu_ms")) != nr)
+		rc = sonde_invariant__fail(v, "gpu_ms", "does not have as many as begin_ms");
+	if (rc == 0)
+		sonde_validation__leave(v, start);
+	return rc;
+}
+
 int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 {
 	double total = sonde_invariant__number(region, "total_ms");
 	double busy = sonde_invariant__number(region, "busy_ms");
 	double inside = busy + sonde_invariant__number(region, "idle_ms");
+	int rc;
 
 	if (sonde_invariant__exceeds(busy, total))
 		return sonde_invariant__fail(v, "busy_ms", "is more than the launches took");
@@ -42,5 +91,6 @@ int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 	if (sonde_invariant__exceeds(sonde_invariant__number(region, "copy_count"),
 		    sonde_invariant__number(region, "kernel_count")))
 		return sonde_invariant__fail(v, "copy_count", "is more than kernel_count");
-	return streams(v, region);
+	rc = streams(v, region);
+	return rc ? rc : entries(v, region);
 }

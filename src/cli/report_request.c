@@ -69,11 +69,19 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 		{0, "no-aggregate", NULL, "per process and device only, no summary over them",
 			SONDE_OPTION_FLAG, &q->no_aggregate},
 		{0, "per-scope", NULL,
-			"text and md: each process and device, then the summary; without, where "
+			"text and md: the summary, then each process and device; without, where "
 			"there are several, the summary alone",
 			SONDE_OPTION_FLAG, &q->per_scope},
 		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
 			SONDE_OPTION_LIST, &q->scopes},
+		{0, "entries", NULL,
+			"text: how long single entries of each region took, and the slowest",
+			SONDE_OPTION_FLAG, &q->entries},
+		{0, "flat", NULL, "text: all kernels, longest first, instead of regions",
+			SONDE_OPTION_FLAG, &q->flat},
+		{0, "full-names", NULL,
+			"whole C++ names of kernels in text, md and html, too, not short ones",
+			SONDE_OPTION_FLAG, &q->full_names},
 		{0, "nesting", "label|stack",
 			"whether A::A1 pushed outside A hangs below A (label) or not (stack)",
 			SONDE_OPTION_ONE_OF, &q->nesting},
@@ -242,6 +250,12 @@ static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 	sonde_overrides_word(o, "report.nesting", q->nesting);
 	sonde_overrides_number(o, "report.max_regions", q->max_regions);
 	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
+	if (q->entries)
+		sonde_overrides_add(o, "report.entries=true");
+	if (q->flat)
+		sonde_overrides_add(o, "report.flat=true");
+	if (q->full_names)
+		sonde_overrides_add(o, "report.full_names=true");
 	if (q->per_scope)
 		sonde_overrides_add(o, "report.per_scope=true");
 	if (q->no_aggregate)

@@ -256,6 +256,9 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->fold.choice.sections_by_default =
 		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
 	s->fold.choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
+	s->options.lists_entries = hydra_config_bool(c, "report.entries");
+	s->options.is_flat = hydra_config_bool(c, "report.flat");
+	s->options.full_names = hydra_config_bool(c, "report.full_names");
 	s->options.per_scope = hydra_config_bool(c, "report.per_scope");
 	s->options.max_regions = limit_of(hydra_config_int(c, "report.max_regions"));
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));

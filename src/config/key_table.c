@@ -159,6 +159,10 @@ const struct hydra_key sonde_keys[] = {
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
 		"override"),
+	BOOL("report.entries", "false", "in text: how long single entries of each region took"),
+	BOOL("report.flat", "false", "in text: all kernels, longest first, instead of regions"),
+	BOOL("report.full_names", "false",
+		"kernels by their whole C++ names in text, Markdown and HTML, too"),
 	WORD("report.sort", "order", "order|time|launches|name", "order of sibling regions"),
 	LIST("report.scope", "[]",
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),

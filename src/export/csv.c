@@ -3,6 +3,7 @@
 #include "base/escape.h"
 #include "export/format.h"
 #include "base/number.h"
+#include "tree/entries.h"
 
 #include <math.h>
 
@@ -51,7 +52,8 @@ static void heads(struct sonde_sink *to, const struct sonde_tree *t)
 	sonde_sink_puts(to, "scope,measured,id,name,parent_id,depth,domain,kind");
 	for (i = 0; i < sonde_nr_fields; i++)
 		sonde_sink_printf(to, ",%s", sonde_fields[i].csv);
-	sonde_sink_puts(to, ",limiter,bound");
+	sonde_sink_puts(to, ",limiter,bound,entry_gpu_median_ms,entry_gpu_p95_ms,entry_gpu_max_ms,"
+			    "entry_host_median_ms,entry_host_p95_ms,entry_host_max_ms");
 	metric_heads(to, t);
 }
 
@@ -59,6 +61,23 @@ static void scope(struct sonde_sink *to, const struct sonde_report *r)
 {
 	sonde_escape_csv(&to->buf, r->name);
 	sonde_sink_printf(to, ",%s", sonde_measured_name(r->measured));
+}
+
+/* How long an entry took, on the GPU and on the host. */
+static void entries(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_node *n)
+{
+	static const enum sonde_entry_time which[] = {SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
+	struct sonde_entry_summary s;
+	size_t i;
+
+	to->buf.failed |= !sonde_entry_summary_build(&s, t, r, n);
+	for (i = 0; i < 2; i++) {
+		number(to, s.of[which[i]].median_ns / 1e6);
+		number(to, s.of[which[i]].p95_ns / 1e6);
+		number(to, s.of[which[i]].max_ns / 1e6);
+	}
+	sonde_entry_summary_release(&s);
 }
 
 static void region(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
@@ -82,6 +101,7 @@ static void region(struct sonde_sink *to, const struct sonde_tree *t, const stru
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
 	text(to, sonde_str_from(sonde_limiter(t, f)));
 	text(to, sonde_str_from(sonde_bound(n)));
+	entries(to, t, r, n);
 	metrics(to, t, f);
 }
 
@@ -105,7 +125,7 @@ static void special(struct sonde_sink *to, const struct sonde_tree *t, const str
 
 		number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
 	}
-	sonde_sink_puts(to, ",,");
+	sonde_sink_puts(to, ",,,,,,,,");
 	sonde_tree_values(t, r, part, 0, f);
 	metrics(to, t, f);
 }

@@ -38,6 +38,9 @@ struct sonde_export_options {
 	bool is_coloured;
 	bool is_utf8;		  /* may the terminal be given more than ASCII? */
 	bool lists_kernels;	  /* in text: max_kernels rows below each region */
+	bool lists_entries;	  /* in text: how long the entries of each region took */
+	bool is_flat;		  /* in text: all kernels instead of the regions */
+	bool full_names;	  /* text, Markdown, HTML: kernels by their whole C++ names */
 	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
 	const char *command; /* the command line that made this, ready for a shell; NULL = none */

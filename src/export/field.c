@@ -189,6 +189,12 @@ struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i)
 	return head;
 }
 
+struct sonde_str sonde_kernel_name(
+	const struct sonde_tree *t, const struct sonde_export_options *o, uint32_t string)
+{
+	return o->full_names ? sonde_tree_str(t, string) : sonde_tree_short_name(t, string);
+}
+
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 {
 	bool is_least = f->v == f->low;
@@ -267,6 +273,12 @@ bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_repo
 			return true;
 	}
 	return false;
+}
+
+bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o)
+{
+	return r->is_aggregate && !sonde_report_is_doubled(t, r, o);
 }
 
 static bool scope_matches(const struct sonde_tree *t, const char *word)

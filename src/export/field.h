@@ -42,6 +42,10 @@ uint32_t sonde_fields_in_table(const struct sonde_report *r);
 /* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 
+/* The name of a kernel for people: short, unless full ones are asked for. */
+struct sonde_str sonde_kernel_name(
+	const struct sonde_tree *t, const struct sonde_export_options *o, uint32_t string);
+
 /* Of a region with is_open. */
 #define SONDE_NEVER_CLOSED                                                                         \
 	"an entry was never closed: host time is at least that, CPU time is not known"
@@ -72,6 +76,10 @@ const char *sonde_report_caution(const struct sonde_report *r);
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
 /* Whether text and Markdown do: of many scopes they show the aggregate, single ones on request. */
 bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
+
+/* Whether it is printed before the others: the aggregate, unless it is that of one scope. */
+bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 
 /* An aggregate over the one scope that is shown anyway: for people one table is enough. */

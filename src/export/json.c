@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "tree/entries.h"
 
 #include <math.h>
 
@@ -32,6 +33,7 @@ int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 	uint32_t depth = 0;
 
 	*x = (struct sonde_json_export){.w = {.sink = to}, .tree = t, .options = o};
+	x->first_ns = sonde_entries_first_ns(t);
 	for (i = 0; i < t->reports.nr; i++)
 		for (k = 0; k < t->reports.at[i].nodes.nr; k++)
 			if (t->reports.at[i].nodes.at[k].depth > depth)

@@ -12,6 +12,7 @@ struct sonde_json_export {
 	struct sonde_figures figures;
 	struct sonde_str *members; /* by column: `"name": `, ready to print */
 	struct sonde_arena arena;
+	uint64_t first_ns; /* when the first range was entered: begins are told from there */
 	bool tells_all;	 /* the next "metric_info" has every metric, not only exceptions */
 	uint32_t *stack; /* the node now written at each depth */
 };
@@ -25,6 +26,9 @@ void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words
 void sonde_json__head(struct sonde_json_export *x);
 void sonde_json__metric_info(struct sonde_json_export *x);
 void sonde_json__capture(struct sonde_json_export *x);
+/* "entries", where the capture has their times. */
+void sonde_json__entries(
+	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */
 void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
 /*

@@ -287,6 +287,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	sonde_json_close(&x->w, '}');
 	if (r->is_aggregate)
 		spread(x, n);
+	sonde_json__entries(x, r, n);
 	sonde_json__kernels(x, r, n->first_kernel, n->nr_kernels);
 	selection(x);
 	sonde_json_open(&x->w, "notes", '[', true);

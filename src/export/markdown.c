@@ -288,9 +288,11 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 				    "incl/excl: with and without nested regions\n");
 		charts(&m);
 	}
-	for (i = 0; i < t->reports.nr && rc == 0; i++) {
-		const struct sonde_report *r = &t->reports.at[i];
+	for (i = 0; i < 2 * t->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &t->reports.at[i % t->reports.nr];
 
+		if (sonde_report_comes_first(t, r, o) != (i < t->reports.nr))
+			continue;
 		if (!sonde_report_is_printed(t, r, o) || sonde_selects_nothing(t)) {
 			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, o);
 			continue;

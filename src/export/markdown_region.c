@@ -2,6 +2,7 @@
 
 #include "base/escape.h"
 #include "base/number.h"
+#include "tree/entries.h"
 #include "tree/roofline.h"
 
 #include <inttypes.h>
@@ -63,7 +64,7 @@ void sonde_markdown__kernels(
 		const struct sonde_kernel *k = &r->kernels.at[first + i];
 
 		sonde_sink_puts(m->to, "| ");
-		sonde_markdown__name(m, sonde_tree_str(m->tree, k->name));
+		sonde_markdown__name(m, sonde_kernel_name(m->tree, m->options, k->name));
 		sonde_sink_printf(m->to, " | %" PRIu64 " |", k->calls);
 		if (isnan(k->time_ns))
 			sonde_sink_puts(m->to, " - | - |");
@@ -136,6 +137,29 @@ static void times(
 		sonde_sink_printf(m->to, "- bound: %s\n", bound);
 }
 
+/* How long an entry took; one says nothing that the times above do not. */
+static void entries(
+	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
+{
+	static const char *const names[] = {
+		[SONDE_ENTRY_HOST] = "host", [SONDE_ENTRY_GPU] = "GPU", [SONDE_ENTRY_SPAN] = "span"};
+	struct sonde_entry_summary s;
+	size_t i;
+
+	m->to->buf.failed |= !sonde_entry_summary_build(&s, m->tree, r, n);
+	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++) {
+		const struct sonde_distribution *d = &s.of[i];
+
+		if (d->nr > 1)
+			sonde_sink_printf(m->to,
+				"- %s per entry: median %.4f ms, p95 %.4f, p99 %.4f, %.4f to %.4f; "
+				"mean %.4f, sd %.4f\n",
+				names[i], d->median_ns / 1e6, d->p95_ns / 1e6, d->p99_ns / 1e6,
+				d->min_ns / 1e6, d->max_ns / 1e6, d->mean_ns / 1e6, d->sd_ns / 1e6);
+	}
+	sonde_entry_summary_release(&s);
+}
+
 static void roofline(struct sonde_markdown *m, const struct sonde_roofline *roof)
 {
 	const char *sign = roof->is_least ? "\u2265 " : "";
@@ -179,6 +203,7 @@ static void facts(
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
 	times(m, r, n);
+	entries(m, r, n);
 	if (limiter)
 		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
 	occupancy(m);

@@ -4,6 +4,7 @@
  */
 #include "export/format.h"
 #include "export/sqlite_int.h"
+#include "tree/entries.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@ static const char schema[] =
 	" outside_launches INTEGER NOT NULL, outside_ms REAL);"
 	"CREATE TABLE streams (region INTEGER NOT NULL REFERENCES regions, context INTEGER NOT "
 	"NULL, stream INTEGER NOT NULL, launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL);"
+	"CREATE TABLE entries (region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL,"
+	" begin_ms REAL NOT NULL, host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT NULL);"
 	"CREATE TABLE kernels (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes,"
 	" region INTEGER REFERENCES regions, name TEXT NOT NULL, calls INTEGER NOT NULL, total_ms "
 	"REAL, mean_ms REAL);"
@@ -41,6 +44,7 @@ static const char indexes[] =
 	"CREATE INDEX regions_by_id ON regions (scope, region_id);"
 	"CREATE INDEX regions_by_parent ON regions (parent);"
 	"CREATE INDEX streams_by_region ON streams (region);"
+	"CREATE INDEX entries_by_region ON entries (region);"
 	"CREATE INDEX kernels_by_region ON kernels (region);"
 	"CREATE INDEX kernels_by_name ON kernels (name);"
 	"CREATE INDEX metrics_by_region ON metrics (region, metric);"
@@ -126,6 +130,7 @@ static int prepare(struct sonde_db *d)
 		[SONDE_DB_NOTE] = "INSERT INTO notes VALUES (?)",
 		[SONDE_DB_SCOPE] = "INSERT INTO scopes VALUES (?,?,?,?,?,?,?,?,?,?)",
 		[SONDE_DB_STREAM] = "INSERT INTO streams VALUES (?,?,?,?,?,?)",
+		[SONDE_DB_ENTRY] = "INSERT INTO entries VALUES (?,?,?,?,?,?)",
 		[SONDE_DB_KERNEL] = "INSERT INTO kernels VALUES (?,?,?,?,?,?,?)",
 		[SONDE_DB_NAME] = "INSERT INTO metric_names VALUES (?,?,?,?,?)",
 		[SONDE_DB_METRIC] = "INSERT INTO metrics VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -214,7 +219,7 @@ static int write_all(struct sonde_db *d, const struct sonde_export_options *o)
 int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	struct sonde_db d = {.tree = t, .path = to->path.p, .err = err};
+	struct sonde_db d = {.tree = t, .path = to->path.p, .err = err, .first_ns = sonde_entries_first_ns(t)};
 	size_t i;
 	int rc = sonde_figures_init(&d.figures, t, err);
 

@@ -12,6 +12,7 @@ enum sonde_db_insert {
 	SONDE_DB_SCOPE,
 	SONDE_DB_REGION,
 	SONDE_DB_STREAM,
+	SONDE_DB_ENTRY,
 	SONDE_DB_KERNEL,
 	SONDE_DB_NAME,
 	SONDE_DB_METRIC,
@@ -26,6 +27,7 @@ struct sonde_db {
 	const struct sonde_tree *tree;
 	struct sonde_figures figures;
 	const char *path;
+	uint64_t first_ns; /* when the first range was entered */
 	int64_t nr_regions, nr_kernels; /* written so far: the last id */
 	struct sonde_err *err;
 };

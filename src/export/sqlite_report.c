@@ -1,5 +1,7 @@
 #include "export/sqlite_int.h"
 
+#include "tree/entries.h"
+
 #include <math.h>
 
 /* Where a row of figures belongs: 0 = none. */
@@ -118,6 +120,34 @@ static int put_streams(struct sonde_db *d, const struct sonde_report *r, const s
 	return rc;
 }
 
+/* Of single scopes: those of an aggregate are theirs. */
+static int put_entries(struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n,
+	const struct owner *o)
+{
+	sqlite3_stmt *st = d->insert[SONDE_DB_ENTRY];
+	struct sonde_entry_runs runs;
+	size_t i;
+	int rc = 0;
+
+	if (r->is_aggregate)
+		return 0;
+	if (!sonde_entry_runs_find(&runs, d->tree, r, n))
+		return sonde_err_nomem(d->err);
+	for (i = 0; i < runs.nr_entries && rc == 0; i++) {
+		const struct sonde_entry *e = &runs.at.at[0].at[i];
+
+		bind_id(st, 1, o->region);
+		sqlite3_bind_int64(st, 2, runs.step);
+		sonde_db__number(st, 3, (double)(e->begin_ns - d->first_ns) / 1e6);
+		sonde_db__number(st, 4, (double)e->host_ns / 1e6);
+		sonde_db__number(st, 5, (double)e->gpu_ns / 1e6);
+		sonde_db__number(st, 6, (double)e->span_ns / 1e6);
+		rc = sonde_db__step(d, st);
+	}
+	sonde_entry_runs_release(&runs);
+	return rc;
+}
+
 /* Ids of regions grow with the node number: a parent's is known from the child's. */
 static int put_region(
 	struct sonde_db *d, const struct sonde_report *r, uint32_t node, struct owner o)
@@ -131,6 +161,8 @@ static int put_region(
 	rc = sonde_db__step(d, d->insert[SONDE_DB_REGION]);
 	if (rc == 0)
 		rc = put_streams(d, r, n, &o);
+	if (rc == 0)
+		rc = put_entries(d, r, n, &o);
 	o.part = "inclusive";
 	if (rc == 0)
 		rc = put_figures(d, &o);

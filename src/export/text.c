@@ -242,16 +242,20 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 {
 	if (r->is_ranges)
 		wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
-	if (r->nodes.nr)
-		return sonde_text__tree(x, r, err);
-	if (r->outside_launches == 0) {
+	if (r->nodes.nr && !x->options->is_flat) {
+		int rc = sonde_text__tree(x, r, err);
+
+		return rc || !x->options->lists_entries ? rc : sonde_text__entries(x, r, err);
+	}
+	if (r->nr_flat_kernels == 0) {
 		sonde_sink_puts(x->to, "No launch to show.\n");
 		return 0;
 	}
-	wrapped(x, "",
-		SONDE_STR("No NVTX range was open at any launch: nothing region-specific was "
-			  "profiled. All kernels of the run:"));
-	return sonde_text__baseline(x, r, err);
+	if (!r->nodes.nr)
+		wrapped(x, "",
+			SONDE_STR("No NVTX range was open at any launch: nothing region-specific "
+				  "was profiled. All kernels of the run:"));
+	return sonde_text__flat(x, r, err);
 }
 
 static int reports(struct sonde_text_export *x, struct sonde_err *err)
@@ -267,15 +271,17 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 			!sonde_report_is_doubled(x->tree, r, x->options))
 			nr_shown++;
 	}
-	for (i = 0; i < x->tree->reports.nr && rc == 0; i++) {
-		const struct sonde_report *r = &x->tree->reports.at[i];
+	for (i = 0; i < 2 * x->tree->reports.nr && rc == 0; i++) {
+		const struct sonde_report *r = &x->tree->reports.at[i % x->tree->reports.nr];
+		bool is_first = sonde_report_comes_first(x->tree, r, x->options);
 
+		if (is_first != (i < x->tree->reports.nr) ||
+			sonde_report_is_doubled(x->tree, r, x->options))
+			continue;
 		if (!sonde_report_is_printed(x->tree, r, x->options)) {
 			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, x->options);
 			continue;
 		}
-		if (sonde_report_is_doubled(x->tree, r, x->options))
-			continue;
 		if (nr_shown > 1 || (r->is_aggregate && r->nr_scopes > 1))
 			title(x, r);
 		else

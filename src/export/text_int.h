@@ -31,6 +31,25 @@ void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t
 void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t);
 void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
 
+/* The smallest and the largest time of a column, in ms; less than a nanosecond is none. */
+struct sonde_extent {
+	double least, most;
+};
+void sonde_text__extend(struct sonde_extent *e, double ms);
+/* One unit for all times of a table, so that columns compare: that of the longest. */
+void sonde_text__choose_unit(struct sonde_text_export *x, double most_ms);
+uint8_t sonde_text__decimals(const struct sonde_text_export *x, const struct sonde_extent *e);
+/* A head with the unit of the table: "incl ms" becomes "incl µs". */
+void sonde_text__time_column(
+	struct sonde_text_export *x, struct sonde_table *t, struct sonde_str head, unsigned drop);
+
+/* A bar shows again what the number beside it says: it makes room before any metric. */
+#define SONDE_DROP_BAR (1u << 30)
+void sonde_text__bar(struct sonde_text_export *x, struct sonde_table *t, double pct);
+/* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
+int sonde_text__print(
+	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err);
+
 /* The tree table of one report. */
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
@@ -42,8 +61,11 @@ unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct son
 /* What stands before a label, appended to x->cell; before a kernel's a bullet, not a branch. */
 void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step,
 	const char *bullet);
-/* The kernels outside all regions: the baseline of a run without ranges. */
-int sonde_text__baseline(
+/* The regions' entries: how long they took, and the slowest. Nothing without their times. */
+int sonde_text__entries(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
+/* All kernels, in regions or not, longest first. */
+int sonde_text__flat(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 
 #endif

@@ -11,8 +11,6 @@
 #define LEAST_LABEL  24
 #define LEAST_KERNEL 30
 #define BAR_CELLS    8
-#define MAX_KERNELS  30 /* of the baseline table, */
-#define NR_BASELINE  6	/* which has these columns before its metrics */
 
 /* One row to be: what its cells are made from. */
 struct row {
@@ -22,51 +20,6 @@ struct row {
 	uint8_t style;
 	bool has_share;
 };
-
-/* The smallest and the largest time of a column, in ms; less than a nanosecond is none. */
-struct extent {
-	double least, most;
-};
-
-static void extend(struct extent *e, double ms)
-{
-	if (ms >= 1e-6 && (e->least == 0 || ms < e->least))
-		e->least = ms;
-	if (ms > e->most)
-		e->most = ms;
-}
-
-/* Three digits of the smallest, as long as the largest does not become unreadable. */
-static uint8_t decimals(const struct sonde_text_export *x, const struct extent *e)
-{
-	double least = e->least * x->per_ms, most = e->most * x->per_ms;
-	uint8_t n = x->per_ms > 1 ? 1 : 3;
-
-	while (n < 6 && least > 0 && least < pow(10, 2 - n))
-		n++;
-	while (n > 1 && most >= pow(10, 8 - n))
-		n--;
-	return n;
-}
-
-/* One unit for all times of a table, so that columns compare: that of the longest. */
-static void choose_unit(struct sonde_text_export *x, double most_ms)
-{
-	bool is_short = most_ms > 0 && most_ms < 1, is_long = most_ms >= 10000;
-
-	x->per_ms = is_short ? 1e3 : is_long ? 1e-3 : 1;
-	x->unit = is_long ? "s" : !is_short ? "ms" : x->options->is_utf8 ? "\u00b5s" : "us";
-}
-
-/* A head with the unit of the table: "incl ms" becomes "incl µs". */
-static void time_column(struct sonde_text_export *x, struct sonde_table *t, struct sonde_str head,
-	unsigned drop)
-{
-	sonde_buf_add(&x->cell, head.p, sonde_str_ends(head, "ms") ? head.n - 2 : head.n);
-	sonde_buf_puts(&x->cell, sonde_str_ends(head, "ms") ? x->unit : "");
-	sonde_table_column(t, sonde_buf_view(&x->cell), true, drop);
-	sonde_buf_clear(&x->cell);
-}
 
 static void number(struct sonde_text_export *x, const struct sonde_field *f, double v)
 {
@@ -82,10 +35,7 @@ static void number(struct sonde_text_export *x, const struct sonde_field *f, dou
 		sonde_buf_printf(&x->cell, "%.*f", x->decimals[f - sonde_fields], v * x->per_ms);
 }
 
-/* A bar shows again what the number beside it says: it makes room before any metric. */
-#define DROP_BAR (1u << 30)
-
-static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double pct)
+void sonde_text__bar(struct sonde_text_export *x, struct sonde_table *t, double pct)
 {
 	static const char *const eighths[] = {
 		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
@@ -104,8 +54,7 @@ static void bar_cell(struct sonde_text_export *x, struct sonde_table *t, double 
 	sonde_text__put(x, t, SONDE_STYLE_BAR);
 }
 
-/* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
-static int print_table(
+int sonde_text__print(
 	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err)
 {
 	int rc = sonde_table_print(t, x->to, x->width, &x->dropped, err);
@@ -155,13 +104,13 @@ static size_t columns(
 
 		if (!(x->fields >> i & 1))
 			continue;
-		time_column(x, t, sonde_field_head(f, r),
+		sonde_text__time_column(x, t, sonde_field_head(f, r),
 			f->is_optional				     ? 3
 			: f->is_exclusive			     ? 2
 			: f->form == SONDE_FIELD_MS || f->is_in_host ? 0
 								     : 1);
 		if (f->form == SONDE_FIELD_PERCENT)
-			sonde_table_column(t, (struct sonde_str){"", 0}, false, DROP_BAR);
+			sonde_table_column(t, (struct sonde_str){"", 0}, false, SONDE_DROP_BAR);
 	}
 	first = t->columns.nr;
 	sonde_text__metric_columns(x, t);
@@ -193,7 +142,7 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 			number(x, f, v);
 		sonde_text__put(x, t, row->style);
 		if (f->form == SONDE_FIELD_PERCENT && row->node)
-			bar_cell(x, t, v);
+			sonde_text__bar(x, t, v);
 		else if (f->form == SONDE_FIELD_PERCENT)
 			sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	}
@@ -246,7 +195,7 @@ static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 		sonde_text__indent(x, n->depth + 1, lines, step, bullet);
 		nr_dim = (uint32_t)x->cell.n;
 		sonde_escape_terminal(&x->cell,
-			sonde_tree_str(x->tree, k->name),
+			sonde_kernel_name(x->tree, x->options, k->name),
 			x->options->is_utf8);
 		sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_DIM, nr_dim);
 		sonde_buf_clear(&x->cell);
@@ -269,7 +218,7 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 static void find_decimals(
 	struct sonde_text_export *x, const struct sonde_report *r, const struct sonde_listing *l)
 {
-	struct extent extents[32] = {0};
+	struct sonde_extent extents[32] = {0};
 	double most = 0;
 	size_t i, k;
 	uint32_t at;
@@ -277,21 +226,21 @@ static void find_decimals(
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
 		bool is_total = strcmp(f->csv, "inclusive_ms") == 0;
-		struct extent e = {0};
+		struct sonde_extent e = {0};
 
 		for (k = 0; f->form == SONDE_FIELD_MS && k < l->nr; k++) {
 			const struct sonde_node *n = &r->nodes.at[l->at[k]];
 
-			extend(&e, f->number(r, n));
+			sonde_text__extend(&e, f->number(r, n));
 			for (at = 0; is_total && at < nr_listed(x, n); at++)
-				extend(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
+				sonde_text__extend(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
 		}
 		extents[i] = e;
 		most = e.most > most ? e.most : most;
 	}
-	choose_unit(x, most);
+	sonde_text__choose_unit(x, most);
 	for (i = 0; i < sonde_nr_fields; i++)
-		x->decimals[i] = decimals(x, &extents[i]);
+		x->decimals[i] = sonde_text__decimals(x, &extents[i]);
 }
 
 static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
@@ -339,7 +288,7 @@ int sonde_text__tree(
 		sonde_text__find_lines(lines, &l, r);
 		first = columns(x, &t, r);
 		rows(x, &t, r, &l, lines);
-		rc = print_table(x, &t, first, err);
+		rc = sonde_text__print(x, &t, first, err);
 	} else {
 		rc = sonde_err_nomem(err);
 	}
@@ -352,68 +301,5 @@ int sonde_text__tree(
 	sonde_free(lines);
 	sonde_table_release(&t);
 	sonde_listing_release(&l);
-	return rc;
-}
-
-static void baseline_row(struct sonde_text_export *x, struct sonde_table *t,
-	const struct sonde_report *r, uint32_t kernel)
-{
-	const struct sonde_kernel *k = &r->kernels.at[kernel];
-	double pct = 100 * k->time_ns / r->outside_time_ns;
-
-	sonde_escape_terminal(&x->cell, sonde_tree_str(x->tree, k->name),
-		x->options->is_utf8);
-	sonde_text__put(x, t, SONDE_STYLE_BOLD);
-	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.*f", x->decimals[0], k->time_ns / 1e6 * x->per_ms);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.*f", x->decimals[1],
-		k->time_ns / 1e6 / (double)k->calls * x->per_ms);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.1f%%", pct);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	bar_cell(x, t, pct);
-	sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, kernel, &x->figures);
-	sonde_text__metric_cells(x, t, SONDE_STYLE_PLAIN);
-}
-
-int sonde_text__baseline(
-	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
-{
-	static const char *const heads[NR_BASELINE] = {
-		"kernel", "launches", "total ms", "mean ms", "share", ""};
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured,
-		.least_name = LEAST_KERNEL};
-	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
-	struct extent total = {0}, mean = {0};
-	uint32_t i;
-	int rc;
-
-	for (i = 0; i < r->nr_outside_kernels && i < max; i++) {
-		const struct sonde_kernel *k = &r->kernels.at[r->outside_first_kernel + i];
-
-		extend(&total, k->time_ns / 1e6);
-		extend(&mean, k->time_ns / 1e6 / (double)k->calls);
-	}
-	choose_unit(x, total.most);
-	x->decimals[0] = decimals(x, &total);
-	x->decimals[1] = decimals(x, &mean);
-	for (i = 0; i < NR_BASELINE; i++) {
-		if (i == 2 || i == 3)
-			time_column(x, &t, sonde_str_from(heads[i]), 0);
-		else
-			sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5,
-				i == 5 ? DROP_BAR : 0);
-	}
-	sonde_text__metric_columns(x, &t);
-	for (i = 0; i < r->nr_outside_kernels && i < max; i++)
-		baseline_row(x, &t, r, r->outside_first_kernel + i);
-	rc = print_table(x, &t, NR_BASELINE, err);
-	if (rc == 0 && r->nr_outside_kernels > max)
-		sonde_sink_printf(x->to, "%s and %u more kernels\n",
-			x->options->is_utf8 ? "\u2026" : "...", r->nr_outside_kernels - max);
-	sonde_table_release(&t);
 	return rc;
 }

@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+static const struct sonde_distribution no_distribution = {
+	0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+
 /* Visits are by scope, then region. */
 static const struct sonde_visit *find_visit(
 	const struct sonde_cells *c, uint32_t scope, uint32_t region)
@@ -125,7 +128,7 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 	double *all = sonde_malloc((runs->nr_entries + 1) * sizeof(*all));
 	size_t i, k, nr = 0;
 
-	*out = (struct sonde_distribution){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	*out = no_distribution;
 	if (!all)
 		return false;
 	for (i = 0; i < runs->at.nr; i++) {
@@ -139,4 +142,29 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 		describe(out, all, nr);
 	sonde_free(all);
 	return true;
+}
+
+bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_node *n)
+{
+	bool ok = sonde_entry_runs_find(&out->runs, t, r, n);
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++) {
+		out->of[i] = no_distribution;
+		if (ok && (i == SONDE_ENTRY_HOST || out->runs.has_gpu))
+			ok = sonde_distribution_build(
+				&out->of[i], &out->runs, (enum sonde_entry_time)i);
+	}
+	return ok;
+}
+
+void sonde_entry_summary_release(struct sonde_entry_summary *s)
+{
+	sonde_entry_runs_release(&s->runs);
+}
+
+enum sonde_entry_time sonde_entry_summary_judge(const struct sonde_entry_summary *s)
+{
+	return s->runs.has_gpu ? SONDE_ENTRY_GPU : SONDE_ENTRY_HOST;
 }

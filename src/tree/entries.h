@@ -54,4 +54,16 @@ struct sonde_distribution {
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
 	enum sonde_entry_time which);
 
+/* Everything about the entries of a node. */
+struct sonde_entry_summary {
+	struct sonde_entry_runs runs;
+	struct sonde_distribution of[SONDE_NR_ENTRY_TIMES]; /* nr 0 = no entry has such a time */
+};
+/* False when memory is short. Release it in any case. */
+bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_node *n);
+void sonde_entry_summary_release(struct sonde_entry_summary *s);
+/* What entries are judged by: GPU time where there is, host time otherwise. */
+enum sonde_entry_time sonde_entry_summary_judge(const struct sonde_entry_summary *s);
+
 #endif

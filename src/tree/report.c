@@ -241,7 +241,8 @@ static int distribute(struct work *w)
 	}
 	r->total_first_cell = 0;
 	r->outside_first_cell = r->total_nr_cells;
-	total = (uint64_t)r->total_nr_cells + r->outside_nr_cells;
+	r->flat_first_cell = r->total_nr_cells + r->outside_nr_cells;
+	total = 2 * (uint64_t)r->flat_first_cell;
 	for (i = 0; i < r->nodes.nr; i++) {
 		struct sonde_node *n = &r->nodes.at[i];
 
@@ -264,6 +265,8 @@ static int distribute(struct work *w)
 		if (covers_cell(w, cell))
 			put_cell(w, cell);
 	}
+	for (i = 0; i < r->flat_first_cell; i++) /* sorted by kernel they are another table */
+		r->cells.at[r->flat_first_cell + i] = r->cells.at[i];
 	return 0;
 }
 
@@ -330,7 +333,9 @@ static int add_kernel_tables(struct work *w)
 
 		rc = add_kernels(w, n->first_cell, n->nr_cells, &n->first_kernel, &n->nr_kernels);
 	}
-	return rc;
+	return rc ? rc
+		  : add_kernels(w, r->flat_first_cell, r->flat_first_cell, &r->flat_first_kernel,
+			    &r->nr_flat_kernels);
 }
 
 static const struct sonde_input *input_of(const struct sonde_cells *c, size_t scope)

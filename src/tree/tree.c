@@ -291,6 +291,8 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	describe_columns(t);
 	note_doubts(t);
 	rc = build_reports(t, choice, err);
+	if (rc == 0)
+		rc = sonde_tree__shorten_names(t, err);
 	return rc ? rc : sonde_tree__times(t, err);
 }
 
@@ -335,6 +337,8 @@ void sonde_tree_free(struct sonde_tree *t)
 		sonde_plans_release(t->plans);
 	sonde_free(t->plans);
 	sonde_free(t->capacity);
+	sonde_free(t->short_names);
+	sonde_arena_release(&t->names);
 	sonde_free(t);
 }
 

@@ -113,10 +113,11 @@ struct sonde_report {
 	SONDE_VEC(struct sonde_node) nodes;
 	SONDE_VEC(struct sonde_kernel) kernels;
 	SONDE_VEC(struct sonde_stream) streams;
-	uint32_t outside_first_kernel, nr_outside_kernels; /* the baseline table */
+	uint32_t outside_first_kernel, nr_outside_kernels;
+	uint32_t flat_first_kernel, nr_flat_kernels; /* all, in regions or not, each launch once */
 	SONDE_VEC(uint32_t) cells; /* private: cell numbers, sliced by nodes and kernels */
 	uint32_t total_first_cell, total_nr_cells, outside_first_cell,
-		outside_nr_cells; /* private */
+		outside_nr_cells, flat_first_cell; /* private */
 };
 
 struct sonde_chosen_section {
@@ -136,6 +137,8 @@ struct sonde_tree {
 	struct sonde_plans *plans; /* private: how figures are made */
 	double *capacity;	   /* private: by scope, the weight of its device in aggregates */
 	bool is_mixed;		   /* private: devices of different kinds, capacities differ */
+	struct sonde_str *short_names; /* private: by string number, p NULL = names no kernel */
+	struct sonde_arena names;      /* private: their text */
 	SONDE_VEC(uint32_t) tensor_metrics; /* private: that tell whether tensor cores worked */
 };
 
@@ -162,6 +165,8 @@ const struct sonde_region *sonde_node_region(
 	const struct sonde_tree *t, const struct sonde_node *n);
 struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n);
 struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string); /* SONDE_NONE: "" */
+/* The name of a kernel as people say it (cxx_name.h), distinct in the tree. */
+struct sonde_str sonde_tree_short_name(const struct sonde_tree *t, uint32_t string);
 uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name); /* or SONDE_NONE */
 /* The column of the best metric there is for a role, or SONDE_NONE. */
 uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role);

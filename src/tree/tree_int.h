@@ -7,6 +7,7 @@
  *   report.c      cells → nodes and kernel tables of one scope or aggregate
  *   node_times.c  times of nodes: scopes from their visits, aggregates from scopes
  *   nested.c      replayed ranges inside others
+ *   short_names.c names of kernels, as people say them
  *   entries.c     entries of regions and their distribution
  *   spread.c      an aggregate's regions over its scopes
  *   roofline.c    work per byte, work per second
@@ -26,6 +27,9 @@ int sonde_tree__choose(
 /* Plans what tells whether tensor cores worked, where operations are reported. */
 int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err);
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
+
+/* Fills t->short_names. */
+int sonde_tree__shorten_names(struct sonde_tree *t, struct sonde_err *err);
 
 /* Which scopes a report covers. */
 struct sonde_cover {

@@ -35,6 +35,26 @@ ok "golden ascii_80.txt" golden ascii_80.txt env LC_ALL=C "$SONDE" report --widt
 ok "without UTF-8 a bound is marked <=" bash -c \
 	"LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' && ! LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep '<[0-9]'"
 ok "golden kernels.txt" golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
+TIMED=tests/data/kineto/h200_train.json.gz
+ok "golden entries.txt" golden entries.txt report --entries --width 130 $TIMED
+ok "golden flat.txt" golden flat.txt report --flat --max-kernels 8 $TIMED
+ok "without their times there are no entries to show" bash -c \
+	"'$SONDE' report --entries $DATA/seed_kernel.ncu-rep | grep -q '^The capture does not tell how long single entries took'"
+whole_names() { # where asked for, and always where programs read
+	report --flat --full-names --width 200 $DATA/seed_kernel.ncu-rep | grep -q '^void gemm_tile<(int)2>(const float \*, const float \*, float \*, int) ' &&
+		report -f md --full-names $DATA/seed_kernel.ncu-rep | grep -q '^| void gemm_tile' &&
+		report -f json $DATA/seed_kernel.ncu-rep | grep -q '"kernel_name": "void gemm_tile'
+}
+ok "--full-names shows whole names of kernels, JSON always has them" whole_names
+flat_is_all() { # each launch once, in regions or not
+	report --flat $DATA/seed_kernel.ncu-rep | awk '/^kernel/ {in_table = 1; next} !NF || /^≈/ {in_table = 0} in_table {n += $2} END {exit n != 29}'
+}
+ok "--flat has every launch once" flat_is_all
+aggregate_first() {
+	report --per-scope $DATA/mpi2_kernel.ncu-rep | grep -oE '^(aggregate|process:)' | head -1 | grep -qx aggregate &&
+		report --per-scope -f md $DATA/mpi2_kernel.ncu-rep | grep -oE '^## (aggregate|process)' | tr '\n' ' ' | grep -qx '## aggregate ## process ## process '
+}
+ok "with --per-scope the aggregate comes first" aggregate_first
 X=examples/h200_transformer.ncu-rep
 in_utf8() { LC_ALL=C.UTF-8 report "$@"; }
 three_digits() { # the unit is that of the longest, and three digits of the shortest stay

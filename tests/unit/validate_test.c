@@ -282,9 +282,69 @@ static void test_validate__any_member_may_be_missing_or_of_any_type(void **state
 	free(text);
 }
 
+/* A report with entries, to be broken. */
+static json_t *with_entries(void)
+{
+	json_t *document;
+	struct sonde_buf b;
+	struct made m;
+	uint32_t a, i;
+
+	made_init(&m);
+	for (i = 0; i < 3; i++) {
+		a = made_push(&m, MADE_ROOT, "A");
+		m.r->ranges.at[a].time = (struct sonde_range_time){1000 * i + 10, 1000 * i + 90 + i, 0};
+		made_launch(&m, "k", 1, &a);
+		m.r->records.at[i].time = (struct sonde_record_time){1000 * i + 20, 1000 * i + 40};
+		made_metric(&m, TIME, 20);
+	}
+	m.r->has_range_times = m.r->has_record_times = true;
+	b = exported(&m, sonde_export_json, NULL);
+	document = json_loadb(b.p, b.n, 0, NULL);
+	assert_non_null(document);
+	sonde_buf_release(&b);
+	made_release(&m);
+	return document;
+}
+
+static void test_validate__entries_are_in_order_and_as_many(void **state)
+{
+	static const char *const lists[] = {"host_ms", "gpu_ms"};
+	struct sonde_err err = {0};
+	json_t *d = with_entries(), *e;
+	char *text = json_dumps(d, 0);
+	size_t i;
+
+	(void)state;
+	if (sonde_validate_text(sonde_str_from(text), "t", &err))
+		fail_msg("%s", err.msg);
+	free(text);
+	json_object_set_new(at(d, "scopes", "0", "regions", "0", "entries", "gpu", NULL), "median_ms",
+		json_real(1));
+	rejects(d, "$.scopes[0].regions[0].entries.gpu.median_ms", "more than the one after it");
+	d = with_entries();
+	json_object_set_new(at(d, "scopes", "0", "regions", "0", "entries", "span", NULL), "mean_ms",
+		json_real(1));
+	rejects(d, "entries.span.mean_ms", "not between min_ms and max_ms");
+	for (i = 0; i < 2; i++) {
+		d = with_entries();
+		json_array_remove(
+			at(d, "scopes", "0", "regions", "0", "entries", lists[i], NULL), 0);
+		rejects(d, lists[i], "as many as begin_ms");
+	}
+	d = with_entries();
+	e = at(d, "scopes", "0", "regions", "0", "entries", NULL);
+	json_object_set_new(e, "count", json_integer(2));
+	rejects(d, "entries.begin_ms", "has more than count");
+	d = with_entries();
+	json_object_del(at(d, "scopes", "0", "regions", "0", "entries", NULL), "step");
+	rejects(d, "entries", "step");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_validate__entries_are_in_order_and_as_many),
 		cmocka_unit_test(test_validate__accepts_what_the_exporter_writes),
 		cmocka_unit_test(test_validate__accepts_reports_of_hostile_captures),
 		cmocka_unit_test(test_validate__names_a_missing_field),

@@ -1,0 +1,237 @@
+/* How long the entries of regions took, and which were the slowest. */
+#include "export/text_int.h"
+
+#include "base/alloc.h"
+#include "base/escape.h"
+#include "tree/entries.h"
+
+#include <math.h>
+
+#define LEAST_LABEL 24
+#define NR_SLOWEST  5
+#define NR_TIMES    7 /* of a distribution */
+
+/* An entry that took longer than others of its region. */
+struct slow {
+	double excess_ns, ns, median_ns; /* excess: beyond the median */
+	uint64_t begin_ns;
+	uint32_t node;
+	uint8_t judged; /* enum sonde_entry_time */
+};
+
+struct found {
+	struct sonde_entry_summary *of; /* by row of the listing */
+	size_t nr;
+	struct slow slowest[NR_SLOWEST]; /* the worst first */
+	size_t nr_slowest;
+};
+
+static void times_of(double ms[NR_TIMES], const struct sonde_distribution *d)
+{
+	const double ns[NR_TIMES] = {
+		d->min_ns, d->median_ns, d->p95_ns, d->p99_ns, d->max_ns, d->mean_ns, d->sd_ns};
+	size_t i;
+
+	for (i = 0; i < NR_TIMES; i++)
+		ms[i] = ns[i] / 1e6;
+}
+
+/* Among equals the first found stays first: outer regions, then by time. */
+static void consider(struct found *f, const struct slow *s)
+{
+	size_t i = f->nr_slowest;
+
+	if (!(s->excess_ns > 0) ||
+		(i == NR_SLOWEST && s->excess_ns <= f->slowest[NR_SLOWEST - 1].excess_ns))
+		return;
+	i -= i == NR_SLOWEST;
+	for (; i > 0 && f->slowest[i - 1].excess_ns < s->excess_ns; i--)
+		f->slowest[i] = f->slowest[i - 1];
+	f->slowest[i] = *s;
+	f->nr_slowest += f->nr_slowest < NR_SLOWEST;
+}
+
+static void find_slow(struct found *f, const struct sonde_entry_summary *s, uint32_t node)
+{
+	enum sonde_entry_time which = sonde_entry_summary_judge(s);
+	double median = s->of[which].median_ns;
+	size_t i, k;
+
+	for (i = 0; i < s->runs.at.nr; i++)
+		for (k = 0; k < s->runs.at.at[i].nr; k++) {
+			const struct sonde_entry *e = &s->runs.at.at[i].at[k];
+			double ns = (double)sonde_entry_ns(e, which);
+
+			consider(f, &(struct slow){ns - median, ns, median, e->begin_ns, node,
+					    (uint8_t)which});
+		}
+}
+
+static bool find(struct found *f, struct sonde_text_export *x, const struct sonde_report *r,
+	const struct sonde_listing *l)
+{
+	size_t i;
+
+	f->of = sonde_calloc(l->nr + 1, sizeof(*f->of));
+	for (i = 0; f->of && i < l->nr; i++) {
+		f->nr = i + 1;
+		if (!sonde_entry_summary_build(&f->of[i], x->tree, r, &r->nodes.at[l->at[i]]))
+			return false;
+		find_slow(f, &f->of[i], l->at[i]);
+	}
+	return f->of != NULL;
+}
+
+static void release(struct found *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr; i++)
+		sonde_entry_summary_release(&f->of[i]);
+	sonde_free(f->of);
+}
+
+static void number_cell(struct sonde_text_export *x, struct sonde_table *t, double v, int decimals)
+{
+	if (isnan(v))
+		sonde_buf_puts(&x->cell, "-");
+	else
+		sonde_buf_printf(&x->cell, "%.*f", decimals, v);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+}
+
+static void region_cell(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_report *r, uint32_t node)
+{
+	sonde_escape_terminal(&x->cell, sonde_node_region(x->tree, &r->nodes.at[node])->id,
+		x->options->is_utf8);
+	sonde_text__put(x, t, SONDE_STYLE_BOLD);
+}
+
+static const char *time_name(enum sonde_entry_time which)
+{
+	return which == SONDE_ENTRY_GPU ? "GPU" : "host";
+}
+
+static void entry_row(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_report *r, uint32_t node, const struct sonde_entry_summary *s)
+{
+	enum sonde_entry_time which = sonde_entry_summary_judge(s);
+	double ms[NR_TIMES];
+	size_t i;
+
+	region_cell(x, t, r, node);
+	number_cell(x, t, (double)s->runs.nr_entered, 0);
+	sonde_buf_puts(&x->cell, time_name(which));
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+	times_of(ms, &s->of[which]);
+	for (i = 0; i < NR_TIMES; i++)
+		number_cell(x, t, ms[i] * x->per_ms, x->decimals[i]);
+}
+
+static void find_decimals(struct sonde_text_export *x, const struct found *f)
+{
+	struct sonde_extent extents[NR_TIMES] = {0};
+	double ms[NR_TIMES], most = 0;
+	size_t i, k;
+
+	for (i = 0; i < f->nr; i++) {
+		times_of(ms, &f->of[i].of[sonde_entry_summary_judge(&f->of[i])]);
+		for (k = 0; k < NR_TIMES; k++)
+			sonde_text__extend(&extents[k], ms[k]);
+		most = ms[4] > most ? ms[4] : most; /* NaN is not */
+	}
+	sonde_text__choose_unit(x, most);
+	for (k = 0; k < NR_TIMES; k++)
+		x->decimals[k] = sonde_text__decimals(x, &extents[k]);
+}
+
+static int print_entries(struct sonde_text_export *x, const struct sonde_report *r,
+	const struct sonde_listing *l, const struct found *f, struct sonde_err *err)
+{
+	static const char *const heads[NR_TIMES] = {
+		"min ms", "median ms", "p95 ms", "p99 ms", "max ms", "mean ms", "sd ms"};
+	static const unsigned drops[NR_TIMES] = {4, 0, 0, 2, 0, 3, 5};
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = LEAST_LABEL};
+	size_t i;
+	int rc;
+
+	find_decimals(x, f);
+	sonde_table_column(&t, SONDE_STR("region"), false, 0);
+	sonde_table_column(&t, SONDE_STR("entries"), true, 1);
+	sonde_table_column(&t, SONDE_STR("time"), false, 0);
+	for (i = 0; i < NR_TIMES; i++)
+		sonde_text__time_column(x, &t, sonde_str_from(heads[i]), drops[i]);
+	for (i = 0; i < f->nr; i++)
+		if (f->of[i].runs.nr_entries)
+			entry_row(x, &t, r, l->at[i], &f->of[i]);
+	sonde_sink_putc(x->to, '\n');
+	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	sonde_table_release(&t);
+	return rc;
+}
+
+static int print_slowest(struct sonde_text_export *x, const struct sonde_report *r,
+	const struct found *f, struct sonde_err *err)
+{
+	static const char *const heads[] = {"at s", "time", "took ms", "median ms"};
+	uint64_t first_ns = sonde_entries_first_ns(x->tree);
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = LEAST_LABEL};
+	size_t i;
+	int rc;
+
+	sonde_table_column(&t, SONDE_STR("slowest against their median"), false, 0);
+	sonde_table_column(&t, sonde_str_from(heads[0]), true, 0);
+	sonde_table_column(&t, sonde_str_from(heads[1]), false, 0);
+	sonde_text__time_column(x, &t, sonde_str_from(heads[2]), 0);
+	sonde_text__time_column(x, &t, sonde_str_from(heads[3]), 1);
+	for (i = 0; i < f->nr_slowest; i++) {
+		const struct slow *s = &f->slowest[i];
+
+		region_cell(x, &t, r, s->node);
+		number_cell(x, &t, (double)(s->begin_ns - first_ns) / 1e9, 6);
+		sonde_buf_puts(&x->cell, time_name(s->judged));
+		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
+		number_cell(x, &t, s->ns / 1e6 * x->per_ms, x->decimals[4]);
+		number_cell(x, &t, s->median_ns / 1e6 * x->per_ms, x->decimals[1]);
+	}
+	sonde_sink_putc(x->to, '\n');
+	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	sonde_table_release(&t);
+	return rc;
+}
+
+int sonde_text__entries(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	struct found f = {0};
+	struct sonde_listing l;
+	uint32_t step = 0;
+	size_t i;
+	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
+
+	if (rc)
+		return rc;
+	if (!find(&f, x, r, &l))
+		rc = sonde_err_nomem(err);
+	for (i = 0; i < f.nr; i++)
+		step = f.of[i].runs.step > step ? f.of[i].runs.step : step;
+	if (rc == 0 && !step)
+		sonde_sink_puts(x->to, "\nThe capture does not tell how long single entries took.\n");
+	if (rc == 0 && step)
+		rc = print_entries(x, r, &l, &f, err);
+	if (rc == 0 && step > 1)
+		sonde_sink_printf(x->to,
+			"where a scope has more than %d entries of a region, one in %u or more is "
+			"looked at\n",
+			SONDE_MAX_ENTRIES, step);
+	if (rc == 0 && f.nr_slowest)
+		rc = print_slowest(x, r, &f, err);
+	release(&f);
+	sonde_listing_release(&l);
+	return rc;
+}
