@@ -92,6 +92,23 @@ static void hint_cell(
 	sonde_text__put(x, t, style);
 }
 
+/*
+ * Which columns give way first. Busy time is nearly the inclusive time and the host's is no figure
+ * of the GPU's: beside metrics both go before the metrics do, since people ask for those.
+ */
+static unsigned drop_order(const struct sonde_text_export *x, const struct sonde_field *f)
+{
+	bool is_aside = strcmp(f->csv, "busy_ms") == 0 || strcmp(f->csv, "host_ms") == 0;
+
+	if (is_aside && x->tree->nr_headline)
+		return SONDE_DROP_BAR - 1;
+	if (f->is_optional)
+		return 3;
+	if (f->is_exclusive)
+		return 2;
+	return f->form == SONDE_FIELD_MS || f->is_in_host ? 0 : 1;
+}
+
 /* Returns the number of the first metric's. */
 static size_t columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r)
@@ -104,11 +121,7 @@ static size_t columns(
 
 		if (!(x->fields >> i & 1))
 			continue;
-		sonde_text__time_column(x, t, sonde_field_head(f, r),
-			f->is_optional				     ? 3
-			: f->is_exclusive			     ? 2
-			: f->form == SONDE_FIELD_MS || f->is_in_host ? 0
-								     : 1);
+		sonde_text__time_column(x, t, sonde_field_head(f, r), drop_order(x, f));
 		if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, SONDE_DROP_BAR);
 	}

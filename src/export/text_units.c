@@ -11,13 +11,16 @@ void sonde_text__extend(struct sonde_extent *e, double ms)
 		e->most = ms;
 }
 
-/* Three digits of the smallest, as long as the largest does not become unreadable. */
+/*
+ * Three digits of the smallest, as long as the largest does not become unreadable: more decimals
+ * than usual only up to six digits, so that wide columns leave room for the metrics.
+ */
 uint8_t sonde_text__decimals(const struct sonde_text_export *x, const struct sonde_extent *e)
 {
 	double least = e->least * x->per_ms, most = e->most * x->per_ms;
 	uint8_t n = x->per_ms > 1 ? 1 : 3;
 
-	while (n < 6 && least > 0 && least < pow(10, 2 - n))
+	while (n < 6 && least > 0 && least < pow(10, 2 - n) && most < pow(10, 5 - n))
 		n++;
 	while (n > 1 && most >= pow(10, 8 - n))
 		n--;

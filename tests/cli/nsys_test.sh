@@ -49,6 +49,10 @@ ok nsys_shows_single_scopes_on_request [ "$("$SONDE" report $data/h100.sqlite --
 text=$("$SONDE" report $data/h100.sqlite report.labels=raw)
 ok nsys_notes_what_would_be_left grep -q 'report.labels=known would leave 160' <<<"$(tr -s ' \n' ' ' <<<"$text")"
 
+# What was asked for stays; busy and host time make room.
+head=$("$SONDE" report $data/h100.sqlite --metrics memory__bytes.sum --width 100 | grep -m1 '^region')
+ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle ms copy ms share imbal bytes.sum bound' ]
+
 # A rank by the environment nsys ran in, if it traced one process.
 rank() {
 	cp $data/mock.sqlite "$TMP/rank.sqlite" && chmod u+w "$TMP/rank.sqlite" &&
