@@ -13,6 +13,7 @@
  *   timeline.c       … single events
  *   unmixing.c       … what samples of the device told of them
  *   sampled.c        reading that off cells
+ *   sampled_limits.c what a device can count at most
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
  *   parts_order.c    … in one order
@@ -51,6 +52,16 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
 /* Splits samples among the cells, where the device was sampled. */
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err);
+
+bool sonde_series__is_same_device(const struct sonde_series *a, const struct sonde_series *b);
+/* Cycles of all SMs in a nanosecond while they worked, by all series of the device; NaN: unknown. */
+double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of);
+/* The same at the highest clock the device has. */
+double sonde_sampled__nominal_clock(const struct sonde_device *d);
+/* Bytes its memory moves in a nanosecond; NaN: unknown. */
+double sonde_sampled__bandwidth(const struct sonde_device *d);
+/* What a counter can count at most in a nanosecond; 0 = not known. */
+double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role);
 
 /* A copy that lives as long as the cells; {NULL, 0} stays as it is. False: no memory. */
 bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text);

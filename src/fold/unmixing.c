@@ -10,8 +10,7 @@
 #include "base/alloc.h"
 #include "unmix/unmix.h"
 
-#include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 /*
  * A kernel in a place is often launched several times in an entry, each time with other work (the
@@ -26,6 +25,12 @@ struct kind {
 	uint32_t first, nr;   /* its classes */
 };
 
+/* A sample where it lies in its series. */
+struct found {
+	struct sonde_sample_time time;
+	const double *row;
+};
+
 struct unmixing {
 	struct sonde_folding *f;
 	struct sonde_sampled *s;
@@ -36,18 +41,12 @@ struct unmixing {
 	SONDE_VEC(struct sonde_unmix_class) classes;
 	SONDE_VEC(struct sonde_unmix_launch)
 	launches; /* `class` is a kind until classes are there */
+	SONDE_VEC(struct found) found; /* of the set at hand, and so are the next ones */
 	SONDE_VEC(int64_t) starts, ends;
 	SONDE_VEC(double) values, limits;
 	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
 	struct sonde_arena arena;
 };
-
-static bool is_same_device(const struct sonde_series *a, const struct sonde_series *b)
-{
-	if (a->uuid.n && b->uuid.n)
-		return sonde_str_eq(a->uuid, b->uuid);
-	return a->device == b->device && sonde_str_eq(a->host, b->host);
-}
 
 static bool is_same_set(const struct sonde_series *a, const struct sonde_series *b)
 {
@@ -192,30 +191,12 @@ static bool mark_cells(struct unmixing *x, uint32_t number)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* What a counter can count at most in a nanosecond; 0 = not known. */
-static double limit_of(const struct unmixing *x, struct sonde_str role)
-{
-	if (sonde_str_starts(role, "dram."))
-		return x->s->bytes_per_ns > 0 ? x->s->bytes_per_ns : 0;
-	if (!(x->s->cycles_per_ns > 0))
-		return 0;
-	if (sonde_str_is(role, "sm.warp_cycles"))
-		return 64 * x->s->cycles_per_ns;
-	if (sonde_str_ends(role, "instructions"))
-		return (sonde_str_starts(role, "sm.thread") ? 128 : 4) * x->s->cycles_per_ns;
-	if (sonde_str_starts(role, "tensor.")) /* four pipes in an SM */
-		return 4 * x->s->cycles_per_ns;
-	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "fp64.")
-		       ? x->s->cycles_per_ns
-		       : 0;
-}
-
 static bool choose_columns(
 	struct unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series)
 {
 	size_t i;
 
-	x->columns.nr = x->limits.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
+	x->columns.nr = x->limits.nr = x->found.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
 	for (i = 0; i < series->counters.nr; i++) {
 		struct sonde_str role = sonde_records_str(x->f->r, series->counters.at[i].role);
 		struct sonde_str *slot;
@@ -232,26 +213,56 @@ static bool choose_columns(
 			return false;
 		*slot = role;
 		*column = (uint32_t)i;
-		*limit = limit_of(x, role);
+		*limit = sonde_sampled__limit(x->s, role);
 	}
 	return true;
 }
 
-static bool add_samples(struct unmixing *x, const struct sonde_series *series)
+static bool find_samples(struct unmixing *x, const struct sonde_series *series)
 {
+	size_t i;
+
+	for (i = 0; i < series->times.nr; i++) {
+		struct found *f = sonde_vec_push(&x->found);
+
+		if (!f)
+			return false;
+		*f = (struct found){
+			series->times.at[i], &series->values.at[i * series->counters.nr]};
+	}
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct sonde_sample_time *x = &((const struct found *)a)->time;
+	const struct sonde_sample_time *y = &((const struct found *)b)->time;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* In order of time, whichever sampler took them; of two that overlap the first one. */
+static bool take_samples(struct unmixing *x)
+{
+	uint64_t last = 0;
 	size_t i, k;
 
-	if (!sonde_vec_reserve(&x->starts, x->starts.nr + series->times.nr + 1) ||
-		!sonde_vec_reserve(&x->ends, x->ends.nr + series->times.nr + 1) ||
-		!sonde_vec_reserve(&x->values, x->values.nr + series->times.nr * x->columns.nr + 1))
+	if (!sonde_vec_reserve(&x->starts, x->found.nr + 1) ||
+		!sonde_vec_reserve(&x->ends, x->found.nr + 1) ||
+		!sonde_vec_reserve(&x->values, x->found.nr * x->columns.nr + 1))
 		return false;
-	for (i = 0; i < series->times.nr; i++) {
-		const double *row = &series->values.at[i * series->counters.nr];
+	if (x->found.nr)
+		qsort(x->found.at, x->found.nr, sizeof(*x->found.at), by_start);
+	for (i = 0; i < x->found.nr; i++) {
+		const struct found *f = &x->found.at[i];
 
-		x->starts.at[x->starts.nr++] = (int64_t)series->times.at[i].start_ns;
-		x->ends.at[x->ends.nr++] = (int64_t)series->times.at[i].end_ns;
+		if (f->time.start_ns < last)
+			continue;
+		last = f->time.end_ns;
+		x->starts.at[x->starts.nr++] = (int64_t)f->time.start_ns;
+		x->ends.at[x->ends.nr++] = (int64_t)f->time.end_ns;
 		for (k = 0; k < x->columns.nr; k++)
-			x->values.at[x->values.nr++] = row[x->columns.at[k]];
+			x->values.at[x->values.nr++] = f->row[x->columns.at[k]];
 	}
 	return true;
 }
@@ -275,32 +286,6 @@ static int solve(struct unmixing *x, struct sonde_sampled_set *set, struct sonde
 	return sonde_unmix_solve(&set->unmixed, &in, &options, err);
 }
 
-/* The clock of the SMs while they worked, in cycles of all of them together. */
-static double find_clock(const struct unmixing *x)
-{
-	const struct sonde_records *r = x->f->r;
-	double cycles = 0, ns = 0;
-	size_t i, k;
-
-	for (i = 0; i < r->series.nr; i++) {
-		const struct sonde_series *s = &r->series.at[i];
-		uint32_t elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
-		uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
-
-		if (!is_same_device(s, x->first) || elapsed == SONDE_NONE || active == SONDE_NONE)
-			continue;
-		for (k = 0; k < s->times.nr; k++) {
-			const double *row = &s->values.at[k * s->counters.nr];
-
-			if (!(row[active] > 0))
-				continue;
-			cycles += row[elapsed];
-			ns += (double)(s->times.at[k].end_ns - s->times.at[k].start_ns);
-		}
-	}
-	return ns > 0 ? cycles / ns : NAN;
-}
-
 /* The device as one of its processes sees it; NULL when nobody ran on it. */
 static const struct sonde_device *find_device(const struct unmixing *x)
 {
@@ -312,14 +297,6 @@ static const struct sonde_device *find_device(const struct unmixing *x)
 			return sonde_records_device(
 				x->f->r, l->scopes.at[i].process, l->scopes.at[i].device);
 	return NULL;
-}
-
-static double find_bandwidth(const struct sonde_device *d)
-{
-	double bits = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH);
-
-	/* The clock is in kHz; memory moves two words a clock. */
-	return bits / 8 * 2 * sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3 / 1e9;
 }
 
 /* --- one device ------------------------------------------------------------------------------- */
@@ -345,6 +322,15 @@ static void note_quality(
 	}
 }
 
+/* There are no figures of these counters. */
+static int drop_set(struct unmixing *x, struct sonde_sampled_set *set)
+{
+	sonde_unmixed_free(set->unmixed);
+	sonde_vec_release(&set->roles);
+	x->s->nr_sets--;
+	return 0;
+}
+
 /* All series of the device with the counters of series number `number`. */
 static int unmix_set(
 	struct unmixing *x, size_t number, const struct sonde_device *d, struct sonde_err *err)
@@ -356,7 +342,7 @@ static int unmix_set(
 	int rc;
 
 	for (i = 0; i < number; i++) /* done with the first of its kind */
-		if (is_same_device(&r->series.at[i], series) &&
+		if (sonde_series__is_same_device(&r->series.at[i], series) &&
 			is_same_set(&r->series.at[i], series))
 			return 0;
 	*set = (struct sonde_sampled_set){0};
@@ -364,18 +350,40 @@ static int unmix_set(
 	if (!choose_columns(x, set, series))
 		return sonde_err_nomem(err);
 	for (i = number; i < r->series.nr; i++)
-		if (is_same_device(&r->series.at[i], series) &&
-			is_same_set(&r->series.at[i], series) && !add_samples(x, &r->series.at[i]))
+		if (sonde_series__is_same_device(&r->series.at[i], series) &&
+			is_same_set(&r->series.at[i], series) && !find_samples(x, &r->series.at[i]))
 			return sonde_err_nomem(err);
-	rc = x->starts.nr && x->columns.nr ? solve(x, set, err) : SONDE_ERR_LIMIT;
+	if (!take_samples(x))
+		return sonde_err_nomem(err);
+	if (!x->columns.nr) /* none of them can be split */
+		return drop_set(x, set);
+	rc = solve(x, set, err);
 	if (rc == SONDE_ERR_LIMIT || rc == SONDE_ERR_USAGE) { /* times only, then */
-		sonde_vec_release(&set->roles);
-		x->s->nr_sets--;
-		return 0;
+		sonde_note(&x->f->c->notes, "the samples of %.*s are not used: %s",
+			SONDE_STR_ARG(d->name), err->msg);
+		*err = (struct sonde_err){0};
+		return drop_set(x, set);
+	}
+	if (rc == 0 && !(sonde_unmixed_quality(set->unmixed)->seen_time > 0)) {
+		sonde_note(&x->f->c->notes,
+			"the samples of %.*s are not used: no sample holds any launch",
+			SONDE_STR_ARG(d->name));
+		return drop_set(x, set);
 	}
 	if (rc == 0)
 		note_quality(x, set, d);
 	return rc;
+}
+
+/* Without elapsed cycles among the samples the device's own clock has to do. */
+static void note_clock(struct unmixing *x, const struct sonde_device *d)
+{
+	if (sonde_sampled__clock(x->f->r, x->first) > 0 || !(x->s->cycles_per_ns > 0))
+		return;
+	sonde_note(&x->f->c->notes,
+		"%.*s: elapsed cycles were not sampled, so %% of the SMs' cycles is taken of %.0f "
+		"MHz, the highest clock of the device",
+		SONDE_STR_ARG(d->name), sonde_device_attribute(d, SONDE_ATTR_CLOCK) / 1e3);
 }
 
 static int unmix_device(struct unmixing *x, struct sonde_err *err)
@@ -386,6 +394,10 @@ static int unmix_device(struct unmixing *x, struct sonde_err *err)
 	size_t i;
 	int rc = 0;
 
+	if (!d)
+		sonde_note(&x->f->c->notes,
+			"device %u (%.*s) was sampled, but nothing was launched there",
+			x->first->device, SONDE_STR_ARG(x->first->uuid));
 	if (!d || !add_launches(x))
 		return d ? sonde_err_nomem(err) : 0;
 	x->s = sonde_calloc(1, sizeof(*x->s));
@@ -396,16 +408,19 @@ static int unmix_device(struct unmixing *x, struct sonde_err *err)
 	}
 	*slot = x->s;
 	x->s->sets = sonde_calloc(r->series.nr, sizeof(*x->s->sets));
-	x->s->cycles_per_ns = find_clock(x);
-	x->s->bytes_per_ns = find_bandwidth(d);
+	x->s->cycles_per_ns = sonde_sampled__clock(r, x->first);
+	if (!(x->s->cycles_per_ns > 0))
+		x->s->cycles_per_ns = sonde_sampled__nominal_clock(d);
+	x->s->bytes_per_ns = sonde_sampled__bandwidth(d);
 	if (!x->s->sets)
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < r->series.nr && rc == 0 && x->launches.nr; i++)
-		if (is_same_device(&r->series.at[i], x->first))
+		if (sonde_series__is_same_device(&r->series.at[i], x->first))
 			rc = unmix_set(x, i, d, err);
-	if (rc == 0 && x->s->nr_sets && !mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1))
-		rc = sonde_err_nomem(err);
-	return rc;
+	if (rc || !x->s->nr_sets)
+		return rc;
+	note_clock(x, d);
+	return mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1) ? 0 : sonde_err_nomem(err);
 }
 
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
@@ -419,7 +434,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 	for (i = 0; i < r->series.nr && rc == 0; i++) {
 		struct unmixing x = {.f = f, .first = &r->series.at[i]};
 
-		for (k = 0; k < i && !is_same_device(&r->series.at[k], x.first); k++)
+		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], x.first); k++)
 			;
 		if (k == i)
 			rc = unmix_device(&x, err);
@@ -428,6 +443,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_vec_release(&x.turns);
 		sonde_vec_release(&x.classes);
 		sonde_vec_release(&x.launches);
+		sonde_vec_release(&x.found);
 		sonde_vec_release(&x.starts);
 		sonde_vec_release(&x.ends);
 		sonde_vec_release(&x.values);

@@ -1,0 +1,68 @@
+/* What a device can count at most: impossible samples and figures are known by it. */
+#include "fold/fold_int.h"
+#include "catalogue/attributes.h"
+#include "fold/sampled.h"
+
+#include <math.h>
+
+bool sonde_series__is_same_device(const struct sonde_series *a, const struct sonde_series *b)
+{
+	if (a->uuid.n && b->uuid.n)
+		return sonde_str_eq(a->uuid, b->uuid);
+	return a->device == b->device && sonde_str_eq(a->host, b->host);
+}
+
+double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of)
+{
+	double cycles = 0, ns = 0;
+	size_t i, k;
+
+	for (i = 0; i < r->series.nr; i++) {
+		const struct sonde_series *s = &r->series.at[i];
+		uint32_t elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
+		uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
+
+		if (!sonde_series__is_same_device(s, of) || elapsed == SONDE_NONE ||
+			active == SONDE_NONE)
+			continue;
+		for (k = 0; k < s->times.nr; k++) {
+			const double *row = &s->values.at[k * s->counters.nr];
+
+			if (!(row[active] > 0))
+				continue;
+			cycles += row[elapsed];
+			ns += (double)(s->times.at[k].end_ns - s->times.at[k].start_ns);
+		}
+	}
+	return ns > 0 ? cycles / ns : NAN;
+}
+
+double sonde_sampled__nominal_clock(const struct sonde_device *d)
+{
+	return sonde_device_attribute(d, SONDE_ATTR_CLOCK) *
+	       sonde_device_attribute(d, SONDE_ATTR_SMS) / 1e6; /* from kHz */
+}
+
+double sonde_sampled__bandwidth(const struct sonde_device *d)
+{
+	double bits = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH);
+
+	/* The clock is in kHz; memory moves two words a clock. */
+	return bits / 8 * 2 * sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3 / 1e9;
+}
+
+double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role)
+{
+	if (sonde_str_starts(role, "dram."))
+		return s->bytes_per_ns > 0 ? s->bytes_per_ns : 0;
+	if (!(s->cycles_per_ns > 0))
+		return 0;
+	if (sonde_str_is(role, "sm.warp_cycles"))
+		return 64 * s->cycles_per_ns;
+	if (sonde_str_ends(role, "instructions"))
+		return (sonde_str_starts(role, "sm.thread") ? 128 : 4) * s->cycles_per_ns;
+	if (sonde_str_starts(role, "tensor.")) /* four pipes in an SM */
+		return 4 * s->cycles_per_ns;
+	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "fp64.") ? s->cycles_per_ns
+										: 0;
+}

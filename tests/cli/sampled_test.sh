@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Sampled counters from a run's directory to a report: an H200, PyTorch decoding.
+. "$(dirname "$0")/../lib.sh"
+D=tests/data/sampled_capture
+report() { "$SONDE" report --deterministic "$@"; }
+
+ok "golden sampled.txt" golden sampled.txt report --width 120 $D
+valid() { report -f json $D >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json"; }
+ok "its JSON is valid and its parts add up" valid
+
+without() { # the program alone: times only, and no word of samples
+	mkdir -p "$TMP/alone" && cp $D/decode.sonde "$TMP/alone" && report "$TMP/alone" >"$TMP/out" &&
+		! grep -e '±' -e sampled "$TMP/out"
+}
+ok "without the samples there are times only" without
+cut_off() { # the sampler was killed in the middle of a block
+	mkdir -p "$TMP/cut" && cp $D/decode.sonde "$TMP/cut" &&
+		head -c 37000 $D/samples-gpu0.sonde >"$TMP/cut/samples-gpu0.sonde" && report "$TMP/cut" >"$TMP/out" &&
+		grep -q 'samples split among 1189 launches' "$TMP/out" && grep -q 'the sampler was stopped before the program ended' "$TMP/out"
+}
+ok "a sampler that was killed leaves what it wrote" cut_off
+empty() {
+	mkdir -p "$TMP/empty" && cp $D/decode.sonde "$TMP/empty" &&
+		head -c 100 $D/samples-gpu0.sonde >"$TMP/empty/samples-gpu0.sonde" && report "$TMP/empty" >"$TMP/out" &&
+		grep -q '1163 of 1189 launches' "$TMP/out" && ! grep -q '±' "$TMP/out"
+}
+ok "one that wrote nothing costs the counters only" empty

@@ -1,0 +1,398 @@
+/*
+ * Samples and launches → figures of regions, kernels and totals: a program of which
+ * is known what every launch counted, and the samples a device would have given.
+ */
+#include "base/alloc.h"
+#include "catalogue/attributes.h"
+#include "fold/sampled.h"
+
+#include "treed.h"
+
+#define INSTRUCTIONS "sm__inst_executed.sum"
+#define READ	     "dram__bytes_read.sum"
+#define ACTIVE_PCT   "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
+
+#define NR_STEPS  400
+#define SAMPLE_NS 50000
+#define SMS	  132
+#define CLOCK_KHZ 1500000
+#define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters.md */
+
+enum { ELAPSED, ACTIVE, EXECUTED, DRAM, NR_COUNTERS };
+static const char *const roles[NR_COUNTERS] = {
+	"sm.elapsed_cycles", "sm.active_cycles", "sm.instructions", "dram.read_bytes"};
+
+/* What is sampled of the program. */
+struct sampling {
+	double dram_factor;  /* 1, or what no device can do */
+	bool no_elapsed;     /* the series lacks the clock */
+	bool is_in_two;	     /* two samplers, the second one first in the inputs */
+	uint64_t from, upto; /* samples there are: of so many thousandths of the run */
+	bool is_elsewhere;   /* on another device */
+};
+
+struct program {
+	struct made m;
+	uint64_t now, seed;
+	SONDE_VEC(double) counts; /* instructions by launch */
+	double first, second, b, noise, other; /* truth */
+	uint32_t foreign; /* the second process */
+};
+
+static uint64_t random_ns(struct program *p, uint64_t most)
+{
+	p->seed = p->seed * 6364136223846793005u + 1442695040888963407u;
+	return (p->seed >> 33) % most;
+}
+
+static double launch(struct program *p, uint32_t range, const char *kernel, uint64_t ns, double n)
+{
+	double *count = sonde_vec_push(&p->counts);
+	struct sonde_record *rec;
+
+	made_launch(&p->m, kernel, range != MADE_ROOT, &range);
+	made_metric(&p->m, TIME, (double)ns);
+	rec = &p->m.r->records.at[p->m.r->records.nr - 1];
+	p->now += 500 + random_ns(p, 9000);
+	rec->time = (struct sonde_record_time){p->now, p->now + ns};
+	p->now += ns;
+	assert_non_null(count);
+	*count = n;
+	return n;
+}
+
+static void add_device(struct program *p)
+{
+	struct sonde_attribute *at = sonde_arena_calloc(&p->m.r->arena, 4, sizeof(*at));
+	struct sonde_device d = {.id = 0,
+		.process = p->m.process,
+		.name = SONDE_STR("made GPU"),
+		.uuid = SONDE_STR("GPU-1"),
+		.attributes = at,
+		.nr_attributes = 4};
+
+	at[0] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_SMS), .value = SMS};
+	at[1] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_CLOCK), .value = CLOCK_KHZ};
+	at[2] = (struct sonde_attribute){
+		.name = SONDE_STR(SONDE_ATTR_MEMORY_CLOCK), .value = 2000000};
+	at[3] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_BUS_WIDTH), .value = 4096};
+	assert_true(sonde_records__device(p->m.r, &d));
+}
+
+/* In `a` one kernel runs twice, the second time with three times the work in the same time. */
+static void run_step(struct program *p, uint32_t home)
+{
+	uint32_t step = made_push(&p->m, MADE_ROOT, "step"), a = made_push(&p->m, step, "a"), b;
+
+	p->first += launch(p, a, "gemm", 8000, 1e6);
+	p->second += launch(p, a, "gemm", 8000, 3e6);
+	b = made_push(&p->m, step, "b");
+	p->b += launch(p, b, "gemm", 12000, 2e6);
+	p->noise += launch(p, b, "noise", 6000, 1.5e6);
+	p->m.process = p->foreign;
+	p->other += launch(p, MADE_ROOT, "other", 9000, 4e6);
+	p->m.process = home;
+}
+
+static void count_into(const struct program *p, const struct sonde_record_time *s, double *row,
+	size_t *from, const struct sampling *how)
+{
+	const struct sonde_records *r = p->m.r;
+	double length = (double)(s->end_ns - s->start_ns);
+	size_t i;
+
+	row[ELAPSED] = SMS * CLOCK_KHZ * 1e-6 * length;
+	while (*from < r->records.nr && r->records.at[*from].time.end_ns - OFFSET_NS <= s->start_ns)
+		++*from;
+	for (i = *from; i < r->records.nr; i++) {
+		const struct sonde_record_time *t = &r->records.at[i].time;
+		double begin = fmax((double)(t->start_ns - OFFSET_NS), (double)s->start_ns);
+		double end = fmin((double)(t->end_ns - OFFSET_NS), (double)s->end_ns);
+		double part = (end - begin) / (double)(t->end_ns - t->start_ns);
+
+		if (end <= begin)
+			break;
+		row[ACTIVE] += 0.5 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
+		row[EXECUTED] += part * p->counts.at[i];
+		row[DRAM] += how->dram_factor * 2 * part * p->counts.at[i];
+	}
+}
+
+static struct sonde_series *add_series(struct program *p, const struct sampling *how)
+{
+	struct sonde_series *s = sonde_vec_push(&p->m.r->series);
+	size_t i;
+
+	assert_non_null(s);
+	s->uuid = how->is_elsewhere ? SONDE_STR("GPU-2") : SONDE_STR("GPU-1");
+	s->host = SONDE_STR("host");
+	s->interval_ns = SAMPLE_NS;
+	for (i = how->no_elapsed ? 1 : 0; i < NR_COUNTERS; i++) {
+		struct sonde_counter *c = sonde_vec_push(&s->counters);
+
+		assert_non_null(c);
+		c->role = c->name = sonde_records__string(p->m.r, sonde_str_from(roles[i]));
+	}
+	return s;
+}
+
+static void sample(struct program *p, const struct sampling *how)
+{
+	uint64_t from = p->now / 1000 * how->from, upto = p->now / 1000 * how->upto, at, half;
+	size_t launch = 0, first = how->no_elapsed ? 1 : 0, k;
+	struct sonde_series *s;
+
+	half = how->is_in_two ? from + (upto - from) / 2 : 0;
+	add_series(p, how);
+	if (how->is_in_two)
+		add_series(p, how);
+	for (at = from; at + SAMPLE_NS < upto; at += SAMPLE_NS) {
+		struct sonde_record_time time = {at, at + SAMPLE_NS};
+		struct sonde_sample_time *slot;
+		double row[NR_COUNTERS] = {0};
+
+		s = &p->m.r->series.at[how->is_in_two && at < half ? 1 : 0];
+		slot = sonde_vec_push(&s->times);
+		assert_non_null(slot);
+		*slot = (struct sonde_sample_time){time.start_ns, time.end_ns};
+		count_into(p, &time, row, &launch, how);
+		for (k = first; k < NR_COUNTERS; k++) {
+			double *value = sonde_vec_push(&s->values);
+
+			assert_non_null(value);
+			*value = row[k];
+		}
+	}
+}
+
+static void run_program(struct program *p, const struct sampling *how)
+{
+	uint32_t home;
+	int i;
+
+	*p = (struct program){.now = 1000000, .seed = 7};
+	made_init(&p->m);
+	home = p->m.process;
+	add_device(p);
+	made_input(&p->m, "kernel", 2);
+	p->foreign = p->m.process;
+	add_device(p);
+	p->m.process = home;
+	for (i = 0; i < NR_STEPS; i++)
+		run_step(p, home);
+	p->m.r->has_record_times = true;
+	if (how)
+		sample(p, how);
+}
+
+static void end_program(struct program *p)
+{
+	sonde_vec_release(&p->counts);
+	made_release(&p->m);
+}
+
+static const struct sampling whole = {.dram_factor = 1, .upto = 1000};
+
+/* With all kernels but `noise` selected. */
+static void fold_program(struct run *run, struct program *p)
+{
+	static const char *const noise = "noise";
+	struct sonde_fold_request request = {.selection.kernel_exclude = {&noise, 1}};
+	struct sonde_launches *l = NULL;
+	struct sonde_cells *part = NULL;
+
+	assert_int_equal(sonde_launches_build(&l, p->m.r, &request.selection, NULL), 0);
+	assert_int_equal(sonde_cells_fold(&part, l, &request, NULL), 0);
+	sonde_launches_free(l);
+	assert_int_equal(sonde_cells_unite(&run->c, &part, 1, NULL), 0);
+	assert_int_equal(sonde_tree_build(&run->t, run->c, &request.choice, NULL), 0);
+	assert_int_equal(sonde_figures_init(&run->f, run->t, NULL), 0);
+}
+
+/* The truth lies in the interval, and the interval says something. */
+static void holds(const struct sonde_figure *f, double truth)
+{
+	assert_int_equal(f->quality, SONDE_QUALITY_SAMPLED);
+	if (!(f->low <= truth && truth <= f->high) || !(f->error < 0.1 * truth))
+		fail_msg("%g ± %g is not %g", f->v, f->error, truth);
+	near(f->high - f->v, f->error);
+}
+
+static uint32_t index_of(const struct run *run, const char *id)
+{
+	const struct sonde_report *r = &run->t->reports.at[0];
+
+	return (uint32_t)(node_named(run, r, id) - r->nodes.at);
+}
+
+static void holds_region(struct run *run, const char *id, double truth)
+{
+	holds(figure(run, 0, SONDE_PART_INCLUSIVE, index_of(run, id), INSTRUCTIONS), truth);
+}
+
+static bool says(const struct run *run, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < run->t->notes.texts.nr; i++) {
+		struct sonde_str note = run->t->notes.texts.keys[i];
+		char *z = strndup(note.p, note.n);
+		bool is_there = z && strstr(z, text);
+
+		free(z);
+		if (is_there)
+			return true;
+	}
+	return false;
+}
+
+static bool has_column(const struct run *run, const char *name)
+{
+	return sonde_tree_column(run->t, name) != SONDE_NONE;
+}
+
+static void test_sampled__figures_hold_what_launches_counted(void **state)
+{
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_program(&p, &whole);
+	fold_program(&run, &p);
+	holds_region(&run, "step/a", p.first + p.second);
+	holds_region(&run, "step/b", p.b); /* without the noise, which has its own part of them */
+	holds_region(&run, "step", p.first + p.second + p.b);
+	holds(figure(&run, 0, SONDE_PART_TOTAL, 0, INSTRUCTIONS), p.first + p.second + p.b);
+	holds(figure(&run, 1, SONDE_PART_OUTSIDE, 0, INSTRUCTIONS), p.other);
+	holds(figure(&run, 2, SONDE_PART_OUTSIDE, 0, INSTRUCTIONS), p.other);
+	holds(figure(&run, 2, SONDE_PART_TOTAL, 0, INSTRUCTIONS), p.first + p.second + p.b);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), READ),
+		2 * (p.first + p.second));
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
+	release(&run);
+	end_program(&p);
+}
+
+/* Of a kernel that runs twice in an entry, with other work each time, the cell has both. */
+static void test_sampled__turns_of_a_kernel_are_classes(void **state)
+{
+	const struct sonde_node *n;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_program(&p, &whole);
+	fold_program(&run, &p);
+	n = node_named(&run, &run.t->reports.at[0], "step/a");
+	assert_int_equal(n->nr_kernels, 1);
+	holds(figure(&run, 0, SONDE_PART_KERNEL, n->first_kernel, INSTRUCTIONS), p.first + p.second);
+	assert_int_equal(
+		run.c->cells.at[run.t->reports.at[0].cells.at[n->first_cell]].nr_classes, 2);
+	release(&run);
+	end_program(&p);
+}
+
+static void test_sampled__what_cannot_be_is_refused_and_said(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.dram_factor = 1e6;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	assert_false(has_column(&run, READ));
+	assert_true(says(&run, "dram.read_bytes is not shown"));
+	holds_region(&run, "step/a", p.first + p.second);
+	release(&run);
+	end_program(&p);
+}
+
+/* A sampler that was killed: the rest of the run is like what was seen of it. */
+static void test_sampled__half_a_series_will_do(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.upto = 500;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds_region(&run, "step/a", p.first + p.second);
+	assert_true(says(&run, "of their time sampled"));
+	release(&run);
+	end_program(&p);
+}
+
+/* A second sampler took over; its file comes first by name. */
+static void test_sampled__samples_are_put_in_order(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.is_in_two = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds_region(&run, "step/a", p.first + p.second);
+	release(&run);
+	end_program(&p);
+}
+
+static void test_sampled__without_the_clock_the_device_tells_it(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.no_elapsed = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds_region(&run, "step/a", p.first + p.second);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
+	assert_true(says(&run, "1500 MHz"));
+	release(&run);
+	end_program(&p);
+}
+
+static void test_sampled__no_samples_no_figures(void **state)
+{
+	struct sampling elsewhere = whole, later = whole;
+	const struct sampling *const hows[] = {NULL, &elsewhere, &later};
+	struct program p;
+	struct run run;
+	size_t i;
+
+	(void)state;
+	elsewhere.is_elsewhere = true;
+	later.from = 2000;
+	later.upto = 2500;
+	for (i = 0; i < 3; i++) {
+		run_program(&p, hows[i]);
+		fold_program(&run, &p);
+		assert_false(has_column(&run, INSTRUCTIONS));
+		assert_int_equal(says(&run, "no sample holds any launch"), i == 2);
+		assert_int_equal(says(&run, "nothing was launched there"), i == 1);
+		release(&run);
+		end_program(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sampled__figures_hold_what_launches_counted),
+		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
+		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
+		cmocka_unit_test(test_sampled__half_a_series_will_do),
+		cmocka_unit_test(test_sampled__samples_are_put_in_order),
+		cmocka_unit_test(test_sampled__without_the_clock_the_device_tells_it),
+		cmocka_unit_test(test_sampled__no_samples_no_figures),
+	};
+
+	return cmocka_run_group_tests_name("sampled", tests, NULL, NULL);
+}
