@@ -98,9 +98,9 @@ static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes 
 	const struct sonde_tally *t = o->tally;
 	struct sonde_buf names = {0};
 
-	if (!t->nr_launches && o->nr_regions)
+	if (!t->nr_launches && t->takes_range)
 		sonde_note(notes, "no GPU work in this capture: regions have host times only");
-	else if (!t->nr_launches)
+	else if (!t->nr_launches && !o->nr_regions)
 		sonde_note(notes, "the capture holds no results: nothing was profiled");
 	else if (!o->nr_regions)
 		sonde_note(notes,

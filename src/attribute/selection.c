@@ -219,7 +219,7 @@ static bool takes_any(const struct sonde_build *b, const bool *takes)
 	return false;
 }
 
-/* A region is shown if the NVTX selection takes any place in it; all are when it takes nothing. */
+/* A region is shown if the NVTX selection takes any place in it. */
 static void show_regions(struct sonde_build *b, const bool *takes)
 {
 	struct sonde_launches *l = b->l;
@@ -231,8 +231,6 @@ static void show_regions(struct sonde_build *b, const bool *takes)
 	for (i = 0; i < b->stacks.nr; i++)
 		if (takes[l->places.nr + i])
 			show_region(l, b->stacks.at[i].region);
-	for (i = 0; !l->tally.takes_range && i < l->regions.nr; i++)
-		l->regions.at[i].is_shown = true;
 }
 
 int sonde_build__select(struct sonde_build *b, struct sonde_err *err)

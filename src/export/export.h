@@ -70,7 +70,7 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 int sonde_export_metric_list(
 	const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8, struct sonde_err *err);
 
-/* Whether there are launches and the selections take none: tables would be full of zeros. */
+/* Whether there are launches, or else ranges, and the selections take none: tables would be empty. */
 bool sonde_selects_nothing(const struct sonde_tree *t);
 
 /* SONDE_ERR_USAGE, naming what there is, when one of o->scopes matches no report. */

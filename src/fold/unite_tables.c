@@ -100,7 +100,6 @@ static bool move_region(struct sonde_uniting *u, struct sonde_moving_part *p, si
 	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	bool is_new;
 
-	region.is_shown &= p->m.from->tally.takes_range || !u->c->tally.takes_range;
 	region.parent = translate(p->m.region_of, region.parent);
 	region.label = p->m.string_of[region.label];
 	region.domain = translate(p->m.string_of, region.domain);

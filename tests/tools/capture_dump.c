@@ -215,6 +215,7 @@ int main(int argc, char **argv)
 		printf("error %s\n", err.msg);
 		return 1;
 	}
+	sonde_records_note(r);
 	if (count) {
 		printf("ranges=%zu records=%zu sets=%zu notes=%zu\n", r->ranges.nr, r->records.nr,
 			r->sets.nr, r->notes.texts.nr);
