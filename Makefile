@@ -249,8 +249,8 @@ analyze:
 	CHECKS='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' scripts/lint $(LINT_FLAGS)
 	if command -v cppcheck; then cppcheck --quiet --std=c11 -Isrc -Ilib --suppress=missingIncludeSystem src lib; fi
 
-# The validator has the schema built in (.incbin, which the compiler does not list as a dependency).
-$(BUILD)/src/check/schema.o: schema/sonde.report-1.schema.json
+# The validator has the schemas built in (.incbin, which the compiler does not list as a dependency).
+$(BUILD)/src/check/schema.o: $(wildcard schema/*.json)
 # So has the HTML exporter its page.
 $(BUILD)/src/export/html_assets.o: $(wildcard src/export/html/*)
 

@@ -5,24 +5,34 @@
 #include <string.h>
 
 /*
- * The shipped schema, as it is on disk: an uninstalled binary works, and the
+ * The shipped schemas, as they are on disk: an uninstalled binary works, and the
  * validator cannot drift from what is shipped.
  */
-__asm__(".section .rodata\n"
-	".global sonde_schema_begin\n"
-	".global sonde_schema_end\n"
-	"sonde_schema_begin:\n"
-	".incbin \"schema/sonde.report-1.schema.json\"\n"
-	"sonde_schema_end:\n"
-	".byte 0\n"
-	".previous\n");
-extern const char sonde_schema_begin[] __attribute__((visibility("hidden")));
-extern const char sonde_schema_end[] __attribute__((visibility("hidden")));
+#define BUILT_IN(name, file)                                                                       \
+	__asm__(".section .rodata\n"                                                               \
+		".global sonde_schema_" name "_begin\n"                                            \
+		".global sonde_schema_" name "_end\n"                                              \
+		"sonde_schema_" name "_begin:\n"                                                   \
+		".incbin \"schema/" file "\"\n"                                                    \
+		"sonde_schema_" name "_end:\n"                                                     \
+		".byte 0\n"                                                                        \
+		".previous\n")
+BUILT_IN("report", "sonde.report-1.schema.json");
+BUILT_IN("diff", "sonde.diff-1.schema.json");
+extern const char sonde_schema_report_begin[] __attribute__((visibility("hidden")));
+extern const char sonde_schema_report_end[] __attribute__((visibility("hidden")));
+extern const char sonde_schema_diff_begin[] __attribute__((visibility("hidden")));
+extern const char sonde_schema_diff_end[] __attribute__((visibility("hidden")));
 
-struct sonde_str sonde_schema_text(void)
+static struct sonde_str text_between(const char *begin, const char *end)
 {
-	return (struct sonde_str){sonde_schema_begin,
-		(size_t)((uintptr_t)sonde_schema_end - (uintptr_t)sonde_schema_begin)};
+	return (struct sonde_str){begin, (size_t)((uintptr_t)end - (uintptr_t)begin)};
+}
+
+struct sonde_str sonde_schema_text(bool is_diff)
+{
+	return is_diff ? text_between(sonde_schema_diff_begin, sonde_schema_diff_end)
+		       : text_between(sonde_schema_report_begin, sonde_schema_report_end);
 }
 
 /* One evaluation: the schema's root for $ref, the value, and the schema object it must meet. */

@@ -53,23 +53,33 @@ static json_t *load(struct sonde_str text, json_error_t *where)
 	return document;
 }
 
+static bool is_comparison(const json_t *document)
+{
+	const char *schema = json_string_value(json_object_get(document, "schema"));
+
+	return schema && strcmp(schema, "sonde.diff/1") == 0;
+}
+
 int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_err *err)
 {
 	struct sonde_validation v = {.name = name, .err = err};
-	struct sonde_str schema_text = sonde_schema_text();
+	struct sonde_str schema_text;
 	json_error_t where;
 	json_t *document = load(text, &where);
+	bool is_diff = document && is_comparison(document);
 	json_t *schema;
 	int rc;
 
 	if (!document)
 		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: byte %d: not JSON: %s", name,
 			where.position, where.text);
+	schema_text = sonde_schema_text(is_diff);
 	schema = json_loadb(schema_text.p, schema_text.n, 0, &where);
 	sonde_buf_puts(&v.path, "$");
 	rc = schema ? sonde_schema__check(&v, schema, schema, document) : sonde_err_nomem(err);
 	if (rc == 0)
-		rc = sonde_invariant__check(&v, document);
+		rc = is_diff ? sonde_invariant__diff(&v, document)
+			     : sonde_invariant__check(&v, document);
 	if (rc == 0 && v.path.failed)
 		rc = sonde_err_nomem(err);
 	json_decref(schema);

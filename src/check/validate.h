@@ -1,11 +1,12 @@
 /*
- * Validation: is this file a report, and do its numbers add up?
+ * Validation: is this file a report or a comparison, and do its numbers add up?
  *
  * The mirror of the JSON exporter. First the shape, by evaluating the shipped
  * JSON Schema itself (schema/sonde.report-1.schema.json, built into the
  * binary), then the arithmetic of docs/report-format.md: regions depth-first
  * with their parents, inclusive = exclusive + children, kernels and scopes that
- * sum up to their totals.
+ * sum up to their totals. Of a comparison (sonde.diff/1): verdicts that follow
+ * from their intervals, and totals that count them.
  */
 #ifndef SONDE_CHECK_VALIDATE_H
 #define SONDE_CHECK_VALIDATE_H
@@ -20,7 +21,7 @@
 int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_err *err);
 int sonde_validate_file(const char *path, struct sonde_err *err);
 
-/* The schema as shipped. */
-struct sonde_str sonde_schema_text(void);
+/* The schema as shipped, of reports or of comparisons. */
+struct sonde_str sonde_schema_text(bool is_diff);
 
 #endif

@@ -31,6 +31,8 @@ int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of);
 int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
 	const json_t *metric_info, bool is_aggregate);
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
+/* Of a comparison: verdicts that follow from their figures, and totals that count them. */
+int sonde_invariant__diff(struct sonde_validation *v, const json_t *document);
 
 #define SONDE_TOLERANCE 1e-9
 double sonde_invariant__number(const json_t *object, const char *key); /* NaN = null or absent */

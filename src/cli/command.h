@@ -2,7 +2,7 @@
  * A command: one word on the command line, one file in src/cli/.
  *
  * `run` gets the words after `sonde`, its own name first, and returns the exit
- * status: 0 good, 1 failed, 2 wrong usage. Only commands print or exit.
+ * status: 0 good, 1 failed, 2 wrong usage; `diff` has 3 and 4 for its gate. Only commands print or exit.
  */
 #ifndef SONDE_CLI_COMMAND_H
 #define SONDE_CLI_COMMAND_H
@@ -19,6 +19,7 @@ struct sonde_command {
 
 int sonde_cmd_config(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
+int sonde_cmd_diff(int argc, char **argv);
 int sonde_cmd_validate(int argc, char **argv);
 int sonde_cmd_run(int argc, char **argv);
 int sonde_cmd_regions(int argc, char **argv);

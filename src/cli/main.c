@@ -23,6 +23,8 @@ static const struct sonde_command commands[] = {
 	{"config", "the configuration that would be used, and where it comes from",
 		sonde_cmd_config, false},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report, false},
+	{"diff", "two profiles compared: what got slower, why, and how sure that is",
+		sonde_cmd_diff, false},
 	{"validate", "check a report.json against its schema and its arithmetic",
 		sonde_cmd_validate, false},
 };

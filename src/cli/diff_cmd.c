@@ -1,0 +1,193 @@
+#include "cli/command.h"
+#include "cli/diff_int.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
+
+#include <unistd.h>
+
+#define STATUS_SLOWER	    3
+#define STATUS_INSUFFICIENT 4
+
+/* A run: an input and what was made of it. */
+struct run {
+	struct sonde_cells *cells;
+	struct sonde_tree *tree;
+};
+
+/* All runs, the base's first, and their trees in a row. */
+struct runs {
+	SONDE_VEC(struct run) at;
+	SONDE_VEC(const struct sonde_tree *) trees;
+};
+
+static void release_runs(struct runs *runs)
+{
+	size_t i;
+
+	for (i = 0; i < runs->at.nr; i++) {
+		sonde_tree_free(runs->at.at[i].tree);
+		sonde_cells_free(runs->at.at[i].cells);
+	}
+	sonde_vec_release(&runs->at);
+	sonde_vec_release(&runs->trees);
+}
+
+/* read → attribute → fold → tree, of one input. */
+static int open_run(struct runs *runs, const char *path, const struct sonde_fold_request *fold,
+	struct sonde_err *err)
+{
+	struct run *run = sonde_vec_push(&runs->at);
+	const struct sonde_tree **tree = sonde_vec_push(&runs->trees);
+	struct sonde_parts parts = {0};
+	int rc;
+
+	if (!run || !tree)
+		return sonde_err_nomem(err);
+	rc = sonde_parts_open(&parts, &path, 1, fold, err);
+	if (rc == 0)
+		rc = sonde_parts_unite(&run->cells, &parts, err);
+	if (rc == 0)
+		rc = sonde_tree_build(&run->tree, run->cells, &fold->choice, err);
+	*tree = run->tree;
+	sonde_parts_release(&parts);
+	return rc;
+}
+
+static int open_runs(struct runs *runs, const struct sonde_word_list *paths,
+	const struct sonde_fold_request *fold, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < paths->nr && rc == 0; i++)
+		rc = open_run(runs, paths->at[i], fold, err);
+	return rc;
+}
+
+static int open_out(struct sonde_sink *out, const char *path, struct sonde_err *err)
+{
+	if (path)
+		return sonde_sink_open(out, path, err);
+	sonde_sink_init_fd(out, STDOUT_FILENO);
+	return 0;
+}
+
+static int write_diff(
+	const struct sonde_diff *d, const struct sonde_diff_request *q, struct sonde_err *err)
+{
+	static sonde_diff_writer *const writers[] = {sonde_export_diff_text, sonde_export_diff_json,
+		sonde_export_diff_md, sonde_export_diff_html, sonde_export_diff_junit};
+	const struct sonde_diff_out o = {.base = {q->base.at, q->base.nr},
+		.new_side = {q->new_side.at, q->new_side.nr},
+		.width = q->width ? q->width : sonde_terminal_width(),
+		.max_regions = q->max_regions,
+		.is_coloured = !q->output && sonde_terminal_is_coloured(q->colour),
+		.is_utf8 = sonde_terminal_is_utf8()};
+	struct sonde_sink out;
+	int rc = open_out(&out, q->output, err);
+
+	if (rc)
+		return rc;
+	rc = writers[q->format](d, &o, &out, err);
+	if (rc) {
+		sonde_sink_abort(&out);
+		return rc;
+	}
+	return sonde_sink_close(&out, err);
+}
+
+static int refuse(const struct sonde_diff *d, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < d->reasons.texts.nr; i++)
+		sonde_say_text(d->reasons.texts.keys[i]);
+	return sonde_err_set(err, SONDE_ERR_FORMAT,
+		"diff: the sides are not comparable; --force compares them all the same");
+}
+
+/* The status a gate asks for. */
+static int status_of(const struct sonde_diff *d, const struct sonde_diff_request *q)
+{
+	if (d->gate == SONDE_GATE_FAIL)
+		return STATUS_SLOWER;
+	return d->gate == SONDE_GATE_INSUFFICIENT && !q->allows_insufficient ? STATUS_INSUFFICIENT : 0;
+}
+
+static int compare(const struct runs *runs, const struct sonde_diff_request *q, int *status,
+	struct sonde_err *err)
+{
+	const struct sonde_diff_side base = {runs->trees.at, q->base.nr},
+				     new_side = {runs->trees.at + q->base.nr, q->new_side.nr};
+	struct sonde_diff *d = NULL;
+	int rc = sonde_diff_build(&d, &base, &new_side, &q->options, err);
+
+	if (rc == 0 && !d->is_comparable && !q->is_forced)
+		rc = refuse(d, err);
+	if (rc == 0)
+		rc = write_diff(d, q, err);
+	if (rc == 0)
+		*status = status_of(d, q);
+	sonde_diff_free(d);
+	return rc;
+}
+
+static int test_self(const struct runs *runs, const struct sonde_diff_request *q, int *status,
+	struct sonde_err *err)
+{
+	const struct sonde_diff_side side = {runs->trees.at, runs->trees.nr};
+	uint32_t rounds = q->rounds && q->rounds < 1000000 ? (uint32_t)q->rounds : 200;
+	struct sonde_diff_selftest t;
+	struct sonde_sink out;
+	int rc = sonde_diff_selftest(&t, &side, &q->options, rounds, err);
+
+	if (rc == 0)
+		rc = open_out(&out, q->output, err);
+	if (rc)
+		return rc;
+	sonde_sink_printf(&out,
+		"%u regions have enough entries to be split; of %u random splits into two sides "
+		"that do not differ, %u (%.1f %%) would have named one\n",
+		t.regions, t.rounds, t.alarms, 100.0 * t.alarms / t.rounds);
+	*status = t.alarms > 0.05 * t.rounds ? STATUS_SLOWER : 0;
+	return sonde_sink_close(&out, err);
+}
+
+/* config → read … tree → compare → export */
+static int configured_diff(struct sonde_diff_request *q, int *status, struct sonde_err *err)
+{
+	const struct sonde_config_request want = {
+		.overrides = q->overrides.lines.at, .nr_overrides = q->overrides.lines.nr};
+	struct sonde_settings settings = {0};
+	struct hydra_config *config = NULL;
+	struct runs runs = {0};
+	int rc = sonde_settings_compose(&config, &want, false, err);
+
+	if (rc == 0)
+		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
+	settings.fold.choice.headline_only = true;
+	settings.fold.choice.no_aggregate = false; /* it is what is compared */
+	if (rc == 0)
+		rc = open_runs(&runs, &q->base, &settings.fold, err);
+	if (rc == 0)
+		rc = open_runs(&runs, &q->new_side, &settings.fold, err);
+	if (rc == 0)
+		rc = q->is_selftest ? test_self(&runs, q, status, err)
+				    : compare(&runs, q, status, err);
+	release_runs(&runs);
+	sonde_settings_release(&settings);
+	hydra_config_free(config);
+	return rc;
+}
+
+int sonde_cmd_diff(int argc, char **argv)
+{
+	struct sonde_diff_request q;
+	struct sonde_err err = {0};
+	int status = 0, rc = sonde_diff_request_read(&q, argc, argv, &err);
+
+	if (rc == 0)
+		rc = configured_diff(&q, &status, &err);
+	sonde_diff_request_release(&q);
+	return rc < 0 ? sonde_cmd_fail(&err) : status;
+}

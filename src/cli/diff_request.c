@@ -1,0 +1,199 @@
+#include "cli/diff_int.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIN_EFFECT 0.02
+
+void sonde_diff_request_release(struct sonde_diff_request *q)
+{
+	sonde_args_release(&q->args);
+	sonde_vec_release(&q->words);
+	sonde_vec_release(&q->base);
+	sonde_vec_release(&q->new_side);
+	sonde_vec_release(&q->limit_words);
+	sonde_vec_release(&q->limits);
+	sonde_overrides_release(&q->overrides);
+}
+
+/* `--base A1 A2` is short for `--base A1 --base A2`, up to the next option. */
+static bool spread_sides(struct sonde_diff_request *q, int argc, char **argv)
+{
+	const char *side = NULL, **slot;
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		bool is_option = argv[i][0] == '-' && argv[i][1];
+		bool is_side = strcmp(argv[i], "--base") == 0 || strcmp(argv[i], "--new") == 0;
+
+		if (is_option)
+			side = NULL;
+		else if (side && (slot = sonde_vec_push(&q->words)))
+			*slot = side;
+		slot = sonde_vec_push(&q->words);
+		if (!slot)
+			return false;
+		*slot = argv[i];
+		if (is_side && i + 1 < argc) { /* its own input follows by itself */
+			side = argv[i++];
+			slot = sonde_vec_push(&q->words);
+			if (!slot)
+				return false;
+			*slot = argv[i];
+		}
+	}
+	return true;
+}
+
+static int parse(struct sonde_diff_request *q, struct sonde_err *err)
+{
+	const struct sonde_option options[] = {
+		{0, "base", "RUN...", "runs of the base: captures, run directories, partial reports",
+			SONDE_OPTION_WORDS, &q->base},
+		{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, &q->new_side},
+		{'f', "format", "text|json|md|html|junit", "what to print (text)",
+			SONDE_OPTION_CHOICE, &q->format},
+		{'o', "output", "FILE", "write it there instead of printing it", SONDE_OPTION_WORD,
+			&q->output},
+		{0, "min-effect", "PCT", "smaller changes are none (2%)", SONDE_OPTION_WORD,
+			&q->min_effect},
+		{0, "fail-above", "[GLOB=]PCT",
+			"exit with 3 when a region is slower by more than that, of all or of those "
+			"whose path matches; may be repeated, a GLOB wins over all",
+			SONDE_OPTION_WORDS, &q->limit_words},
+		{0, "allow-insufficient", NULL,
+			"exit with 0, not 4, when entries are too few or too noisy for the gate",
+			SONDE_OPTION_FLAG, &q->allows_insufficient},
+		{0, "force", NULL, "compare what is not comparable, such as different GPUs",
+			SONDE_OPTION_FLAG, &q->is_forced},
+		{0, "self-test", NULL,
+			"split the entries of the given runs at random and count false alarms",
+			SONDE_OPTION_FLAG, &q->is_selftest},
+		{0, "rounds", "N", "how often --self-test splits (200)", SONDE_OPTION_NUMBER,
+			&q->rounds},
+		{0, "max-regions", "N", "longest table in text and md (100; 0: all)",
+			SONDE_OPTION_LIMIT, &q->max_regions},
+		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+			SONDE_OPTION_NUMBER, &q->width},
+		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+			SONDE_OPTION_CHOICE, &q->colour},
+	};
+	const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [options]\n"
+					  "       sonde diff --base RUN... --new RUN... [options]\n"
+					  "       sonde diff --self-test RUN... [options]",
+		"Compares two profiles by region: what got slower or faster, why, and how sure\n"
+		"that is. A run is whatever `sonde report` reads. Several runs a side make the\n"
+		"answer surer than many entries of one run do.\n"
+		"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
+		"or compared; 2 wrong usage; 3 a region is slower than --fail-above allows; 4\n"
+		"nothing fails, but a region of the gate is insufficient.",
+		options, sizeof(options) / sizeof(*options),
+		{{"what a change did", "sonde diff before.sonde after.sonde"},
+			{"a gate for CI, three runs a side",
+				"sonde diff --base a1 a2 a3 --new b1 b2 b3 --fail-above 5%"}}};
+	struct sonde_sink out;
+	int rc = sonde_options_parse(&q->args, &usage, (int)q->words.nr,
+		(char **)(uintptr_t)q->words.at, err);
+
+	if (rc || !q->args.wants_help)
+		return rc;
+	sonde_sink_init_fd(&out, STDOUT_FILENO);
+	sonde_usage_print(&usage, &q->args, &out);
+	rc = sonde_sink_close(&out, err);
+	return rc ? rc : 1;
+}
+
+/* "5%", "5", "0.5 %". */
+static bool read_percent(struct sonde_str s, double *out)
+{
+	char copy[32], *end;
+
+	s = sonde_str_trim(s);
+	if (s.n && s.p[s.n - 1] == '%')
+		s = sonde_str_trim((struct sonde_str){s.p, s.n - 1});
+	if (!s.n || s.n >= sizeof(copy))
+		return false;
+	memcpy(copy, s.p, s.n);
+	copy[s.n] = '\0';
+	*out = strtod(copy, &end) / 100;
+	return !*end && *out >= 0 && isfinite(*out);
+}
+
+static int read_limits(struct sonde_diff_request *q, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < q->limit_words.nr; i++) {
+		struct sonde_str word = sonde_str_from(q->limit_words.at[i]), value = word;
+		struct sonde_diff_limit *l = sonde_vec_push(&q->limits);
+		const char *sign = strrchr(q->limit_words.at[i], '=');
+
+		if (!l)
+			return sonde_err_nomem(err);
+		if (sign) { /* paths may hold a `=`, numbers do not */
+			l->glob = (struct sonde_str){word.p, (size_t)(sign - word.p)};
+			value = sonde_str_from(sign + 1);
+		}
+		if (!read_percent(value, &l->above) || (sign && !l->glob.n))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"diff: --fail-above is PCT or GLOB=PCT, as 5%% or 'decode/*=3%%', "
+				"not '%s'",
+				q->limit_words.at[i]);
+	}
+	q->options.limits = q->limits.at;
+	q->options.nr_limits = q->limits.nr;
+	return 0;
+}
+
+/* Operands are overrides, and BASE and NEW or the runs of --self-test. */
+static int sort_operands(struct sonde_diff_request *q, struct sonde_err *err)
+{
+	bool has_sides = q->base.nr || q->new_side.nr;
+	size_t i, nr = 0;
+
+	for (i = 0; i < q->args.operands.nr; i++) {
+		const char *word = q->args.operands.at[i], **slot;
+
+		if (sonde_is_override(word)) {
+			sonde_overrides_add(&q->overrides, word);
+			continue;
+		}
+		slot = q->is_selftest || nr == 0 ? sonde_vec_push(&q->base)
+						 : sonde_vec_push(&q->new_side);
+		if (!slot)
+			return sonde_err_nomem(err);
+		*slot = word;
+		nr++;
+	}
+	if (q->overrides.failed)
+		return sonde_err_nomem(err);
+	if (q->is_selftest)
+		return q->base.nr && !q->new_side.nr
+			       ? 0
+			       : sonde_err_set(err, SONDE_ERR_USAGE,
+					 "diff: --self-test takes the runs of one side");
+	if (has_sides ? nr || !q->base.nr || !q->new_side.nr : nr != 2)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"diff: give BASE and NEW, or several of each with --base and --new; "
+			"`sonde diff --help` tells more");
+	return 0;
+}
+
+int sonde_diff_request_read(
+	struct sonde_diff_request *q, int argc, char **argv, struct sonde_err *err)
+{
+	int rc;
+
+	*q = (struct sonde_diff_request){.options = {.min_effect = MIN_EFFECT}};
+	rc = spread_sides(q, argc, argv) ? parse(q, err) : sonde_err_nomem(err);
+	if (rc == 0 && q->min_effect &&
+		!read_percent(sonde_str_from(q->min_effect), &q->options.min_effect))
+		rc = sonde_err_set(err, SONDE_ERR_USAGE,
+			"diff: --min-effect is a percentage such as 2%%, not '%s'", q->min_effect);
+	if (rc == 0)
+		rc = read_limits(q, err);
+	return rc ? rc : sort_operands(q, err);
+}

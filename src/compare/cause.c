@@ -1,0 +1,281 @@
+/* Why a region changed: counts against durations, the kernels that carry it, other names. */
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+#include "base/cxx_name.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_KERNELS 8	   /* kept of a region */
+#define COUNT_EFFECT 0.005 /* launches and entries are exact: half a percent is a change */
+
+struct rows {
+	struct sonde_diff_kernel *at;
+	size_t nr, cap;
+};
+
+static bool differs(double a, double b, double by)
+{
+	return fabs(a - b) > by * fmax(fabs(a), fabs(b));
+}
+
+static double per_entry(const struct sonde_diff_half *h)
+{
+	return h->launches / (h->entries > 0 ? h->entries : 1);
+}
+
+static void find_causes(struct sonde_diff_region *r, double min_effect)
+{
+	bool is_moved = r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
+	double base = per_entry(&r->base), now = per_entry(&r->new_half);
+
+	if (!r->base.is_there || !r->new_half.is_there)
+		return;
+	if (differs(r->base.entries, r->new_half.entries, COUNT_EFFECT))
+		r->causes |= SONDE_CAUSE_ENTRIES;
+	if (differs(base, now, COUNT_EFFECT))
+		r->causes |= SONDE_CAUSE_LAUNCHES;
+	if (!is_moved)
+		return;
+	if (!r->is_gpu || !(base > 0) || !(now > 0))
+		r->causes |= SONDE_CAUSE_DURATION;
+	else if (differs(r->base.median_ns / base, r->new_half.median_ns / now, min_effect))
+		r->causes |= SONDE_CAUSE_DURATION;
+}
+
+/* --- kernels ---------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct sonde_diff_kernel *x = a, *y = b;
+
+	return sonde_str_cmp(x->name, y->name);
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct sonde_diff_kernel *x = a, *y = b;
+	double dx = fabs(x->new_ns - x->base_ns), dy = fabs(y->new_ns - y->base_ns);
+
+	return dx != dy ? (dx > dy ? -1 : 1) : sonde_str_cmp(x->name, y->name);
+}
+
+static bool add_rows(struct rows *rows, const struct sonde_diff__match *m,
+	const struct sonde_diff_region *r, size_t region, size_t run)
+{
+	const struct sonde_node *n = sonde_diff__node(m, region, run);
+	const struct sonde_diff_half *h = run < m->nr_base ? &r->base : &r->new_half;
+	double by = (double)(h->nr_runs ? h->nr_runs : 1) * (h->entries > 0 ? h->entries : 1);
+	uint32_t i;
+
+	for (i = 0; n && i < n->nr_kernels; i++) {
+		const struct sonde_kernel *k = &m->reports[run]->kernels.at[n->first_kernel + i];
+		struct sonde_diff_kernel *row = sonde_vec_push(rows);
+		double ns = isnan(k->time_ns) ? 0 : k->time_ns / by;
+
+		if (!row)
+			return false;
+		row->name = sonde_tree_str(m->trees[run], k->name);
+		*(run < m->nr_base ? &row->base_ns : &row->new_ns) = ns;
+		*(run < m->nr_base ? &row->base_calls : &row->new_calls) = (double)k->calls / by;
+	}
+	return true;
+}
+
+/* One row per kernel, by name. */
+static bool collect(struct rows *rows, const struct sonde_diff *d,
+	const struct sonde_diff__match *m, size_t region)
+{
+	size_t run, i, nr = 0;
+
+	rows->nr = 0;
+	for (run = 0; run < m->nr_runs; run++)
+		if (!add_rows(rows, m, &d->regions.at[region], region, run))
+			return false;
+	if (rows->nr > 1)
+		qsort(rows->at, rows->nr, sizeof(*rows->at), by_name);
+	for (i = 0; i < rows->nr; i++) {
+		struct sonde_diff_kernel *to = nr ? &rows->at[nr - 1] : NULL, *k = &rows->at[i];
+
+		if (!to || !sonde_str_eq(to->name, k->name)) {
+			rows->at[nr++] = *k;
+			continue;
+		}
+		to->base_ns += k->base_ns;
+		to->new_ns += k->new_ns;
+		to->base_calls += k->base_calls;
+		to->new_calls += k->new_calls;
+	}
+	rows->nr = nr;
+	return true;
+}
+
+/* Kernels on one side only that make a good part of the change. */
+static bool is_replaced(const struct sonde_diff_region *r, const struct rows *rows)
+{
+	double came = 0, went = 0;
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++) {
+		const struct sonde_diff_kernel *k = &rows->at[i];
+
+		came += k->base_calls > 0 ? 0 : k->new_ns;
+		went += k->new_calls > 0 ? 0 : k->base_ns;
+	}
+	return fmax(came, went) > 0.5 * fabs(sonde_diff_region_delta(r)) && came + went > 0;
+}
+
+static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, struct rows *rows)
+{
+	size_t i;
+
+	if (r->causes & (SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION) && r->is_gpu &&
+		is_replaced(r, rows))
+		r->causes |= SONDE_CAUSE_KERNELS;
+	if (rows->nr > 1)
+		qsort(rows->at, rows->nr, sizeof(*rows->at), by_change);
+	r->first_kernel = (uint32_t)d->kernels.nr;
+	for (i = 0; i < rows->nr && i < MOST_KERNELS; i++) {
+		struct sonde_diff_kernel *k = sonde_vec_push(&d->kernels);
+
+		if (!k)
+			return false;
+		*k = rows->at[i];
+		r->nr_kernels++;
+	}
+	return true;
+}
+
+static int shorten(struct sonde_diff *d, struct sonde_err *err)
+{
+	struct sonde_str *names = sonde_calloc(d->kernels.nr + 1, sizeof(*names));
+	struct sonde_map map = {0};
+	bool ok = names;
+	size_t i;
+
+	for (i = 0; i < d->kernels.nr && ok; i++)
+		ok = sonde_map_add(&map, d->kernels.at[i].name, NULL) != SONDE_NONE;
+	ok = ok && sonde_cxx_names_shorten(names, map.keys, map.nr, &d->arena);
+	for (i = 0; i < d->kernels.nr && ok; i++)
+		d->kernels.at[i].name = names[sonde_map_find(&map, d->kernels.at[i].name)];
+	sonde_map_release(&map);
+	sonde_free(names);
+	return ok ? 0 : sonde_err_nomem(err);
+}
+
+/* --- other names ------------------------------------------------------------------------------ */
+
+/* A region on one side only: what it is made of, below which parent. */
+struct lone {
+	uint32_t region, parent;
+	uint8_t kind;
+	bool is_added;
+	uint64_t kernels; /* hash of the names; 0 = none */
+};
+struct lones {
+	struct lone *at;
+	size_t nr, cap;
+};
+
+static uint64_t hash_names(const struct rows *rows)
+{
+	uint64_t h = 0;
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++) {
+		uint64_t both[2] = {h, sonde_hash(rows->at[i].name.p, rows->at[i].name.n)};
+
+		h = sonde_hash(both, sizeof(both));
+	}
+	return h;
+}
+
+static int by_looks(const void *a, const void *b)
+{
+	const struct lone *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	if (x->kernels != y->kernels)
+		return x->kernels < y->kernels ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static bool looks_alike(const struct lone *x, const struct lone *y)
+{
+	return x->parent == y->parent && x->kernels == y->kernels && x->kind == y->kind;
+}
+
+/* Pairs the removed with the added ones of a group that looks alike, in order. */
+static void pair_group(struct sonde_diff *d, const struct lone *at, size_t nr)
+{
+	size_t gone = 0, came = 0;
+
+	for (;; gone++, came++) {
+		while (gone < nr && at[gone].is_added)
+			gone++;
+		while (came < nr && !at[came].is_added)
+			came++;
+		if (gone >= nr || came >= nr)
+			return;
+		d->regions.at[at[gone].region].twin = at[came].region;
+		d->regions.at[at[came].region].twin = at[gone].region;
+	}
+}
+
+static void pair_names(struct sonde_diff *d, struct lones *lones)
+{
+	size_t i, end;
+
+	if (lones->nr > 1)
+		qsort(lones->at, lones->nr, sizeof(*lones->at), by_looks);
+	for (i = 0; i < lones->nr; i = end) {
+		for (end = i + 1; end < lones->nr && looks_alike(&lones->at[i], &lones->at[end]);)
+			end++;
+		if (lones->at[i].kernels)
+			pair_group(d, &lones->at[i], end - i);
+	}
+}
+
+static bool add_lone(struct lones *lones, const struct sonde_diff *d, size_t region,
+	const struct rows *rows)
+{
+	const struct sonde_diff_region *r = &d->regions.at[region];
+	struct lone *l = sonde_vec_push(lones);
+
+	if (l)
+		*l = (struct lone){(uint32_t)region, r->parent, r->kind,
+			r->verdict == SONDE_VERDICT_ADDED, hash_names(rows)};
+	return l;
+}
+
+int sonde_diff__explain(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+{
+	struct rows rows = {0};
+	struct lones lones = {0};
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < d->regions.nr && ok; i++) {
+		struct sonde_diff_region *r = &d->regions.at[i];
+		bool is_lone = !r->base.is_there || !r->new_half.is_there;
+
+		find_causes(r, d->options.min_effect);
+		if (r->verdict == SONDE_VERDICT_SAME || (r->verdict == SONDE_VERDICT_INSUFFICIENT &&
+								!(r->causes & SONDE_CAUSE_LAUNCHES)))
+			continue;
+		ok = collect(&rows, d, m, i);
+		if (ok && is_lone)
+			ok = add_lone(&lones, d, i, &rows);
+		ok = ok && keep_largest(d, r, &rows);
+	}
+	pair_names(d, &lones);
+	sonde_vec_release(&rows);
+	sonde_vec_release(&lones);
+	return ok ? shorten(d, err) : sonde_err_nomem(err);
+}

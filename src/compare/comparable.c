@@ -1,0 +1,258 @@
+/*
+ * May the two sides be compared at all? Another GPU or another way of measuring
+ * makes the figures mean different things; other differences are worth a word.
+ */
+#include "compare/diff_int.h"
+
+#include "tree/judge.h"
+
+#include <math.h>
+
+#define COVERAGE_POINTS 2.0
+
+/* A property of a side's inputs, as a list of different words. */
+typedef struct sonde_str word_of(const struct sonde_cells *c, size_t i);
+struct property {
+	const char *name;
+	size_t (*count)(const struct sonde_cells *c);
+	word_of *word;
+	bool refuses;
+};
+
+static size_t count_devices(const struct sonde_cells *c)
+{
+	return c->devices.nr;
+}
+
+static size_t count_inputs(const struct sonde_cells *c)
+{
+	return c->inputs.nr;
+}
+
+static struct sonde_str device_name(const struct sonde_cells *c, size_t i)
+{
+	return c->devices.at[i].name;
+}
+
+/* Nsight Compute measures kernels one by one with clocks and caches held; the others a program as it runs. */
+static struct sonde_str way(const struct sonde_cells *c, size_t i)
+{
+	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? SONDE_STR("Nsight Compute")
+							       : SONDE_STR("a timeline");
+}
+
+static struct sonde_str source(const struct sonde_cells *c, size_t i)
+{
+	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? SONDE_STR("ncu")
+							       : c->inputs.at[i].source;
+}
+
+static struct sonde_str replay_mode(const struct sonde_cells *c, size_t i)
+{
+	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? c->inputs.at[i].replay_mode
+							       : (struct sonde_str){NULL, 0};
+}
+
+static struct sonde_str tool(const struct sonde_cells *c, size_t i)
+{
+	return c->inputs.at[i].tool;
+}
+
+/* How ncu was told to treat clocks; empty = not said. */
+static struct sonde_str clocks(const struct sonde_cells *c, size_t i)
+{
+	struct sonde_str rest = c->inputs.at[i].command, word = {NULL, 0};
+
+	while (rest.n) {
+		word = sonde_str_cut(rest, ' ', &rest);
+		if (sonde_str_starts(word, "--clock-control="))
+			return word;
+		if (sonde_str_is(word, "--clock-control"))
+			return sonde_str_cut(rest, ' ', &rest);
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+static const struct property properties[] = {
+	{"device", count_devices, device_name, true},
+	{"way of measuring", count_inputs, way, true},
+	{"replay mode", count_inputs, replay_mode, true},
+	{"source", count_inputs, source, false},
+	{"tool", count_inputs, tool, false},
+	{"clock control", count_inputs, clocks, false},
+};
+
+/* Fills `words` with each different word of the runs once; false when memory is short. */
+static bool list_words(struct sonde_map *words, const struct property *p,
+	const struct sonde_diff__match *m, size_t run, size_t end)
+{
+	size_t i;
+
+	for (; run < end; run++) {
+		const struct sonde_cells *c = m->trees[run]->cells;
+
+		for (i = 0; i < p->count(c); i++) {
+			struct sonde_str w = p->word(c, i);
+
+			if (w.n && sonde_map_add(words, w, NULL) == SONDE_NONE)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool is_same_set(const struct sonde_map *a, const struct sonde_map *b)
+{
+	size_t i;
+
+	if (a->nr != b->nr)
+		return false;
+	for (i = 0; i < a->nr; i++)
+		if (sonde_map_find(b, a->keys[i]) == SONDE_NONE)
+			return false;
+	return true;
+}
+
+static void join(struct sonde_buf *out, const struct sonde_map *words)
+{
+	size_t i;
+
+	for (i = 0; i < words->nr; i++) {
+		sonde_buf_puts(out, i ? ", " : "");
+		sonde_buf_str(out, words->keys[i]);
+	}
+	if (!words->nr)
+		sonde_buf_puts(out, "not known");
+}
+
+static void tell(struct sonde_diff *d, const struct property *p, const struct sonde_map *a,
+	const struct sonde_map *b)
+{
+	struct sonde_buf base = {0}, now = {0};
+
+	join(&base, a);
+	join(&now, b);
+	sonde_note(p->refuses ? &d->reasons : &d->warnings, "%s: %s in the base, %s in the new side",
+		p->name, base.failed ? "" : base.p, now.failed ? "" : now.p);
+	sonde_buf_release(&base);
+	sonde_buf_release(&now);
+}
+
+static bool check_property(
+	struct sonde_diff *d, const struct property *p, const struct sonde_diff__match *m)
+{
+	struct sonde_map a = {0}, b = {0};
+	bool ok = list_words(&a, p, m, 0, m->nr_base) &&
+		  list_words(&b, p, m, m->nr_base, m->nr_runs);
+
+	/* Of a property one side does not know, nothing can be said. */
+	if (ok && a.nr && b.nr && !is_same_set(&a, &b))
+		tell(d, p, &a, &b);
+	sonde_map_release(&a);
+	sonde_map_release(&b);
+	return ok;
+}
+
+/* --- what was asked for ----------------------------------------------------------------------- */
+
+static bool is_same_list(struct sonde_words a, struct sonde_words b)
+{
+	size_t i;
+
+	if (a.nr != b.nr)
+		return false;
+	for (i = 0; i < a.nr; i++)
+		if (!sonde_str_is(sonde_str_from(a.at[i]), b.at[i]))
+			return false;
+	return true;
+}
+
+static void check_selection(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	const struct sonde_selection *a = &m->trees[0]->cells->selection;
+	size_t i;
+
+	for (i = 1; i < m->nr_runs; i++) {
+		const struct sonde_selection *b = &m->trees[i]->cells->selection;
+
+		if (!is_same_list(a->nvtx_include, b->nvtx_include) ||
+			!is_same_list(a->nvtx_exclude, b->nvtx_exclude) ||
+			!is_same_list(a->kernel_include, b->kernel_include) ||
+			!is_same_list(a->kernel_exclude, b->kernel_exclude))
+			sonde_note(&d->reasons, "selection: the inputs were made with different "
+						"--nvtx-… or --kernel-… selections");
+		if (!is_same_list(a->labels, b->labels) || a->stack_only != b->stack_only ||
+			a->own_threads != b->own_threads || a->no_origins != b->no_origins)
+			sonde_note(&d->warnings, "label rules: report.labels, nesting, threads or "
+						 "origins differ, so regions may not match");
+	}
+}
+
+/* Percent of GPU time, or of launches, inside regions. */
+static double coverage_of(const struct sonde_diff__match *m, size_t run, size_t end)
+{
+	double all = 0, inside = 0;
+
+	for (; run < end; run++) {
+		const struct sonde_report *r = m->reports[run];
+		bool has_time = r->time_ns + r->outside_time_ns > 0;
+
+		inside += has_time ? r->time_ns : (double)r->launches;
+		all += has_time ? r->time_ns + r->outside_time_ns
+				: (double)(r->launches + r->outside_launches);
+	}
+	return all > 0 ? 100 * inside / all : NAN;
+}
+
+static void check_coverage(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	double a = coverage_of(m, 0, m->nr_base), b = coverage_of(m, m->nr_base, m->nr_runs);
+
+	if (fabs(a - b) > COVERAGE_POINTS)
+		sonde_note(&d->warnings,
+			"coverage: %.1f %% of the base lies in regions, %.1f %% of the new side", a,
+			b);
+	if (isnan(a) != isnan(b))
+		sonde_note(&d->warnings, "coverage: the %s launches nothing on a GPU",
+			isnan(a) ? "base" : "new side");
+}
+
+/* The most scopes a run of the side has. */
+static size_t count_scopes(const struct sonde_diff__match *m, size_t run, size_t end)
+{
+	size_t most = 0;
+
+	for (; run < end; run++)
+		most = m->reports[run]->nr_scopes > most ? m->reports[run]->nr_scopes : most;
+	return most;
+}
+
+static void check_scopes(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	size_t a = count_scopes(m, 0, m->nr_base), b = count_scopes(m, m->nr_base, m->nr_runs), i;
+
+	if (a != b)
+		sonde_note(&d->warnings,
+			"scopes: a run of the base has %zu, one of the new side %zu (processes or "
+			"ranks, with their devices)",
+			a, b);
+	for (i = 1; i < m->nr_runs; i++)
+		if (m->reports[i]->measured != m->reports[0]->measured)
+			sonde_note(&d->reasons,
+				"measured: kernels on one side, replayed ranges on the other");
+}
+
+int sonde_diff__check_sides(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(properties) / sizeof(*properties); i++)
+		if (!check_property(d, &properties[i], m))
+			return sonde_err_nomem(err);
+	check_selection(d, m);
+	check_coverage(d, m);
+	check_scopes(d, m);
+	d->is_comparable = !d->reasons.texts.nr;
+	return 0;
+}

@@ -1,0 +1,174 @@
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *sonde_verdict_name(enum sonde_verdict v)
+{
+	static const char *const names[SONDE_NR_VERDICTS] = {
+		"same", "slower", "faster", "insufficient", "added", "removed"};
+
+	return names[v];
+}
+
+double sonde_diff_region_delta(const struct sonde_diff_region *r)
+{
+	if (r->verdict == SONDE_VERDICT_ADDED)
+		return r->new_half.median_ns;
+	if (r->verdict == SONDE_VERDICT_REMOVED)
+		return -r->base.median_ns;
+	return r->new_half.median_ns - r->base.median_ns;
+}
+
+const char *sonde_diff_cause_name(const struct sonde_diff_region *r)
+{
+	bool counts = r->causes & (SONDE_CAUSE_ENTRIES | SONDE_CAUSE_LAUNCHES);
+
+	if (!(r->causes & SONDE_CAUSE_DURATION))
+		return counts ? "count" : NULL;
+	return counts ? "count and duration" : "duration";
+}
+
+const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
+{
+	bool is_more = r->new_half.launches / r->new_half.entries > r->base.launches / r->base.entries;
+	bool is_longer = r->ratio > 1;
+
+	if (r->causes & SONDE_CAUSE_KERNELS)
+		return "other kernels";
+	switch (r->causes & (SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION)) {
+	case SONDE_CAUSE_LAUNCHES:
+		return is_more ? "more launches" : "fewer launches";
+	case SONDE_CAUSE_DURATION:
+		if (!r->is_gpu)
+			return is_longer ? "longer on the host" : "shorter on the host";
+		return is_longer ? "longer kernels" : "shorter kernels";
+	case SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION:
+		return is_more ? "more launches, of other lengths" : "fewer launches, of other lengths";
+	}
+	return NULL;
+}
+
+/* The aggregate over kernels, or over ranges where there is nothing else. */
+static const struct sonde_report *aggregate_of(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (t->reports.at[i].is_aggregate)
+			return &t->reports.at[i];
+	return t->reports.nr ? &t->reports.at[0] : NULL;
+}
+
+static int find_reports(struct sonde_diff__match *m, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_runs; i++) {
+		m->reports[i] = aggregate_of(m->trees[i]);
+		if (!m->reports[i])
+			return sonde_err_set(
+				err, SONDE_ERR_FORMAT, "diff: one of the inputs has no report");
+	}
+	return 0;
+}
+
+static int lay_out(struct sonde_diff__match *m, const struct sonde_diff_side *base,
+	const struct sonde_diff_side *new_side, struct sonde_err *err)
+{
+	const struct sonde_tree **trees;
+	size_t nr = base->nr + new_side->nr;
+
+	*m = (struct sonde_diff__match){.nr_base = base->nr, .nr_runs = nr};
+	m->trees = trees = sonde_calloc(nr + 1, sizeof(*trees));
+	m->reports = sonde_calloc(nr + 1, sizeof(*m->reports));
+	if (!trees || !m->reports)
+		return sonde_err_nomem(err);
+	memcpy(trees, base->runs, base->nr * sizeof(*trees));
+	if (new_side->nr)
+		memcpy(trees + base->nr, new_side->runs, new_side->nr * sizeof(*trees));
+	return find_reports(m, err);
+}
+
+/* Time in regions of a run, the mean over the runs of a side. */
+static double mean_time(const struct sonde_diff__match *m, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = first; i < end; i++)
+		sum += m->reports[i]->time_ns;
+	return sum / (double)(end - first);
+}
+
+static void sum_up(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	double logs = 0;
+	size_t i, nr = 0;
+
+	d->base_total_ns = mean_time(m, 0, m->nr_base);
+	d->new_total_ns = mean_time(m, m->nr_base, m->nr_runs);
+	for (i = 0; i < d->regions.nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+
+		d->nr_by_verdict[r->verdict]++;
+		if (r->ratio > 0 && isfinite(r->ratio)) {
+			logs += log(r->ratio);
+			nr++;
+		}
+	}
+	d->ratio = nr ? exp(logs / (double)nr) : NAN;
+}
+
+int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base,
+	const struct sonde_diff_side *new_side, const struct sonde_diff_options *o,
+	struct sonde_err *err)
+{
+	struct sonde_diff *d = sonde_calloc(1, sizeof(*d));
+	struct sonde_diff__match m = {0};
+	int rc = d ? lay_out(&m, base, new_side, err) : sonde_err_nomem(err);
+
+	*out = d;
+	if (rc == 0) {
+		d->options = *o;
+		d->nr_base_runs = (uint32_t)base->nr;
+		d->nr_new_runs = (uint32_t)new_side->nr;
+		rc = sonde_diff__match(d, &m, err);
+	}
+	if (rc == 0)
+		rc = sonde_diff__check_sides(d, &m, err);
+	if (rc == 0)
+		rc = sonde_diff__sample(d, &m, err);
+	if (rc == 0)
+		rc = sonde_diff__judge(d, err);
+	if (rc == 0)
+		rc = sonde_diff__explain(d, &m, err);
+	if (rc == 0) {
+		sum_up(d, &m);
+		sonde_diff__gate(d);
+		sonde_diff__say(d);
+	}
+	sonde_diff__match_release(&m);
+	if (rc) {
+		sonde_diff_free(d);
+		*out = NULL;
+	}
+	return rc;
+}
+
+void sonde_diff_free(struct sonde_diff *d)
+{
+	if (!d)
+		return;
+	sonde_vec_release(&d->regions);
+	sonde_vec_release(&d->kernels);
+	sonde_vec_release(&d->values);
+	sonde_vec_release(&d->values_of_run);
+	sonde_notes_release(&d->reasons);
+	sonde_notes_release(&d->warnings);
+	sonde_notes_release(&d->sentences);
+	sonde_arena_release(&d->arena);
+	sonde_free(d);
+}

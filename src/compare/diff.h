@@ -1,0 +1,145 @@
+/*
+ * A comparison of two profiles: which regions got slower or faster, by how much,
+ * why, and how sure that is.
+ *
+ * A side is one or several runs of a program, each a tree of its own; their
+ * aggregate reports are compared. Regions are matched by id and kind. What is
+ * compared is the time of an entry: on the GPU where both sides have that, on
+ * the host otherwise. A source without entries (Nsight Compute) gives one
+ * value per run, the mean.
+ *
+ * Verdicts are careful. `slower` and `faster` need three things: a 95 %
+ * interval of the ratio that excludes 1, a false discovery rate below 5 %
+ * over all regions, and a change of at least `min_effect`. `same` needs an
+ * interval within ± min_effect. Everything else is `insufficient`, with the
+ * number of entries that would do.
+ *
+ * Seeds come from region ids, so the result depends on nothing but the input.
+ * Text is borrowed from the trees, which must outlive the comparison.
+ */
+#ifndef SONDE_COMPARE_DIFF_H
+#define SONDE_COMPARE_DIFF_H
+
+#include "tree/tree.h"
+
+/* The runs of one side. Borrowed. */
+struct sonde_diff_side {
+	const struct sonde_tree *const *runs;
+	size_t nr;
+};
+
+/* A bar for the gate: regions that match may get slower by this, and no more. */
+struct sonde_diff_limit {
+	struct sonde_str glob; /* of region ids; empty = all */
+	double above;	       /* 0.05 = 5 % */
+};
+
+struct sonde_diff_options {
+	double min_effect;		       /* 0.02 = 2 % */
+	const struct sonde_diff_limit *limits; /* the last that matches; globs before all */
+	size_t nr_limits;
+};
+
+enum sonde_verdict {
+	SONDE_VERDICT_SAME,
+	SONDE_VERDICT_SLOWER,
+	SONDE_VERDICT_FASTER,
+	SONDE_VERDICT_INSUFFICIENT,
+	SONDE_VERDICT_ADDED,
+	SONDE_VERDICT_REMOVED,
+};
+#define SONDE_NR_VERDICTS 6
+const char *sonde_verdict_name(enum sonde_verdict v); /* "same", … */
+
+/* Why the time of a region changed. Bits. */
+enum sonde_cause {
+	SONDE_CAUSE_ENTRIES = 1,  /* entered more or less often in a run */
+	SONDE_CAUSE_LAUNCHES = 2, /* more or fewer launches per entry */
+	SONDE_CAUSE_DURATION = 4, /* launches, or entries without any, take longer or shorter */
+	SONDE_CAUSE_KERNELS = 8,  /* other kernels than before */
+};
+
+enum sonde_gate {
+	SONDE_GATE_NONE, /* no limit matches */
+	SONDE_GATE_PASS,
+	SONDE_GATE_INSUFFICIENT,
+	SONDE_GATE_FAIL,
+};
+
+/* A region on one side. Means over the runs that have it. */
+struct sonde_diff_half {
+	bool is_there;
+	double entries, launches; /* of a run; launches inclusive */
+	double total_ns;	  /* of a run, of the time compared; NaN = not known */
+	double median_ns;	  /* of an entry; NaN = not known */
+	uint32_t first_value, nr_values; /* slice of the comparison's values: entry times */
+	uint32_t nr_runs;		 /* that have it */
+};
+
+/* One kernel of a region. */
+struct sonde_diff_kernel {
+	struct sonde_str name;	     /* short */
+	double base_ns, new_ns;	     /* per entry of the region; 0 = it is not there */
+	double base_calls, new_calls; /* likewise */
+};
+
+struct sonde_diff_region {
+	struct sonde_str id, label, domain; /* domain p NULL = the default one */
+	uint32_t parent;		    /* region number, SONDE_NONE = a root */
+	uint32_t depth;
+	uint8_t kind; /* enum sonde_region_kind */
+	uint8_t verdict, gate;
+	uint8_t causes; /* enum sonde_cause, of slower and faster */
+	bool is_gpu;	/* GPU time is compared, else host time */
+	double limit;	/* the gate's, NaN = none */
+	struct sonde_diff_half base, new_half;
+	double ratio, low, high; /* NaN, 0, infinity = not known */
+	double p, q;		 /* NaN = not tested */
+	double needed; /* insufficient: entries (or runs) a side that would do; NaN = cannot say */
+	uint32_t twin; /* removed and added: the other name it may have, SONDE_NONE = none */
+	uint32_t first_kernel, nr_kernels; /* those that carry the change, largest first */
+};
+
+struct sonde_diff {
+	SONDE_VEC(struct sonde_diff_region) regions; /* depth-first */
+	SONDE_VEC(struct sonde_diff_kernel) kernels;
+	SONDE_VEC(double) values;	/* ns: base and new of each region */
+	SONDE_VEC(uint32_t) values_of_run; /* private: how many of these each run gave */
+	uint32_t nr_by_verdict[SONDE_NR_VERDICTS];
+	bool is_comparable;
+	struct sonde_notes reasons;   /* why it is not */
+	struct sonde_notes warnings;  /* other differences between the sides */
+	struct sonde_notes sentences; /* what happened, most important first */
+	struct sonde_diff_options options;
+	uint32_t nr_base_runs, nr_new_runs;
+	double base_total_ns, new_total_ns; /* GPU time in regions of a run; NaN = none */
+	double ratio;	      /* geometric mean over regions on both sides, NaN = none */
+	uint8_t gate;	      /* enum sonde_gate: the worst of all regions */
+	struct sonde_arena arena;
+};
+
+int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base,
+	const struct sonde_diff_side *new_side, const struct sonde_diff_options *o,
+	struct sonde_err *err);
+void sonde_diff_free(struct sonde_diff *d);
+
+/* The median's change per entry, in ns; of added and removed regions what came or went. */
+double sonde_diff_region_delta(const struct sonde_diff_region *r);
+/* "more launches", "longer kernels", …; NULL = nothing to say. */
+const char *sonde_diff_cause_words(const struct sonde_diff_region *r);
+/* "count", "duration", "count and duration" or NULL, for machines. */
+const char *sonde_diff_cause_name(const struct sonde_diff_region *r);
+
+/*
+ * How often a comparison of a side with itself names something: the entries
+ * of each region are split at random into two sides, `rounds` times.
+ */
+struct sonde_diff_selftest {
+	uint32_t rounds, alarms; /* alarms: rounds in which some region was called different */
+	uint32_t regions;	 /* that have enough entries to be split */
+	double calls;		 /* regions called different, per round */
+};
+int sonde_diff_selftest(struct sonde_diff_selftest *out, const struct sonde_diff_side *side,
+	const struct sonde_diff_options *o, uint32_t rounds, struct sonde_err *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* Private to comparisons: what their files share. */
+#ifndef SONDE_COMPARE_DIFF_INT_H
+#define SONDE_COMPARE_DIFF_INT_H
+
+#include "compare/diff.h"
+#include "compare/stats.h"
+
+/* Which node of each run is a region; SONDE_NONE where it is not. Runs of the base come first. */
+struct sonde_diff__match {
+	const struct sonde_tree *const *trees;
+	const struct sonde_report **reports; /* the aggregate of each */
+	size_t nr_base, nr_runs;
+	uint32_t *nodes; /* region × run */
+};
+
+static inline const struct sonde_node *sonde_diff__node(
+	const struct sonde_diff__match *m, size_t region, size_t run)
+{
+	uint32_t n = m->nodes[region * m->nr_runs + run];
+
+	return n == SONDE_NONE ? NULL : &m->reports[run]->nodes.at[n];
+}
+
+/* Fills in regions and `m->nodes`, depth-first (match.c). */
+int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
+void sonde_diff__match_release(struct sonde_diff__match *m);
+
+/* Entry times and sums of every region (samples.c). */
+int sonde_diff__sample(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+/* Ratio, interval, p, q and verdict of every region (verdict.c). */
+int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err);
+void sonde_diff__gate(struct sonde_diff *d);
+/* Kernels, causes and other names (cause.c). */
+int sonde_diff__explain(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+/* Reasons and warnings (comparable.c). */
+int sonde_diff__check_sides(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * Regions of all runs, matched by id and kind and put in one depth-first order:
+ * that of the new side, with regions only the base has behind their siblings.
+ */
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* The union of all regions while it is built, in order of appearance. */
+struct pool {
+	struct sonde_map keys;
+	SONDE_VEC(struct sonde_diff_region) regions; /* `parent` is a number in here */
+	uint32_t *nodes;			     /* region × run */
+	size_t nr_reserved;
+};
+
+static void describe(struct sonde_diff_region *g, const struct sonde_tree *t,
+	const struct sonde_node *n, uint32_t parent)
+{
+	const struct sonde_region *r = sonde_node_region(t, n);
+
+	g->id = r->id;
+	g->label = sonde_node_label(t, n);
+	g->kind = r->kind;
+	g->parent = parent;
+	if (r->domain != SONDE_NONE)
+		g->domain = sonde_tree_str(t, r->domain);
+}
+
+static struct sonde_str key_of(struct sonde_arena *a, const struct sonde_region *r)
+{
+	char *key = sonde_arena_alloc(a, r->id.n + 1);
+
+	if (!key)
+		return (struct sonde_str){NULL, 0};
+	key[0] = (char)r->kind;
+	memcpy(key + 1, r->id.p, r->id.n);
+	return (struct sonde_str){key, r->id.n + 1};
+}
+
+/* One run; `of_node` receives by node number which region it is. */
+static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m,
+	size_t run, uint32_t *of_node)
+{
+	const struct sonde_report *rep = m->reports[run];
+	size_t i;
+
+	for (i = 0; i < rep->nodes.nr; i++) {
+		const struct sonde_node *n = &rep->nodes.at[i];
+		const struct sonde_region *r = sonde_node_region(m->trees[run], n);
+		struct sonde_str key = key_of(&d->arena, r);
+		struct sonde_diff_region *g;
+		bool is_new = false;
+		uint32_t at = key.p ? sonde_map_add(&p->keys, key, &is_new) : SONDE_NONE;
+
+		g = at != SONDE_NONE && is_new ? sonde_vec_push(&p->regions) : NULL;
+		if (at == SONDE_NONE || (is_new && !g))
+			return false;
+		if (is_new)
+			describe(g, m->trees[run], n,
+				n->parent == SONDE_NONE ? SONDE_NONE : of_node[n->parent]);
+		of_node[i] = at;
+		p->nodes[at * m->nr_runs + run] = (uint32_t)i;
+	}
+	return true;
+}
+
+/* The new side first: its order is the one people know. */
+static bool fill(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	size_t most = 0, i, k;
+	uint32_t *of_node;
+	bool ok = true;
+
+	for (i = 0; i < m->nr_runs; i++) {
+		p->nr_reserved += m->reports[i]->nodes.nr;
+		most = m->reports[i]->nodes.nr > most ? m->reports[i]->nodes.nr : most;
+	}
+	of_node = sonde_malloc((most + 1) * sizeof(*of_node));
+	p->nodes = sonde_malloc((p->nr_reserved + 1) * m->nr_runs * sizeof(*p->nodes));
+	ok = of_node && p->nodes;
+	for (i = 0; ok && i < p->nr_reserved * m->nr_runs; i++)
+		p->nodes[i] = SONDE_NONE;
+	for (k = 0; k < m->nr_runs && ok; k++)
+		ok = add_run(p, d, m, (m->nr_base + k) % m->nr_runs, of_node);
+	sonde_free(of_node);
+	return ok;
+}
+
+/* Depth-first by first child and next sibling; `links` has room for 3 × nr + 1. */
+static void walk(const struct pool *p, uint32_t *links, uint32_t *order)
+{
+	size_t nr = p->regions.nr, i, placed = 0;
+	uint32_t *first = links, *next = links + nr + 1, *last = next + nr, at;
+
+	for (i = 0; i <= nr; i++)
+		first[i] = SONDE_NONE;
+	for (i = 0; i < nr; i++) {
+		uint32_t above = p->regions.at[i].parent == SONDE_NONE ? (uint32_t)nr
+								       : p->regions.at[i].parent;
+
+		next[i] = SONDE_NONE;
+		if (first[above] == SONDE_NONE)
+			first[above] = (uint32_t)i;
+		else
+			next[last[above]] = (uint32_t)i;
+		last[above] = (uint32_t)i;
+	}
+	for (at = first[nr]; at != SONDE_NONE;) {
+		order[placed++] = at;
+		if (first[at] != SONDE_NONE) {
+			at = first[at];
+			continue;
+		}
+		while (at != SONDE_NONE && next[at] == SONDE_NONE)
+			at = p->regions.at[at].parent;
+		at = at == SONDE_NONE ? SONDE_NONE : next[at];
+	}
+}
+
+/* Puts regions and nodes in that order. */
+static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
+{
+	size_t nr = p->regions.nr, i, k;
+	uint32_t *links = sonde_malloc((3 * nr + 2) * sizeof(*links));
+	uint32_t *order = sonde_malloc((nr + 1) * sizeof(*order)), *place = links;
+	bool ok;
+
+	m->nodes = sonde_malloc((nr + 1) * m->nr_runs * sizeof(*m->nodes));
+	ok = links && order && m->nodes && sonde_vec_reserve(&d->regions, nr + 1);
+	if (ok)
+		walk(p, links, order);
+	for (i = 0; ok && i < nr; i++)
+		place[order[i]] = (uint32_t)i;
+	for (i = 0; ok && i < nr; i++) {
+		struct sonde_diff_region *g = &d->regions.at[d->regions.nr++];
+
+		*g = p->regions.at[order[i]];
+		g->twin = SONDE_NONE;
+		if (g->parent != SONDE_NONE) {
+			g->parent = place[g->parent];
+			g->depth = d->regions.at[g->parent].depth + 1;
+		}
+		for (k = 0; k < m->nr_runs; k++)
+			m->nodes[i * m->nr_runs + k] = p->nodes[order[i] * m->nr_runs + k];
+	}
+	sonde_free(links);
+	sonde_free(order);
+	return ok;
+}
+
+int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err)
+{
+	struct pool p = {0};
+	bool ok = fill(&p, d, m) && settle(&p, d, m);
+
+	sonde_map_release(&p.keys);
+	sonde_vec_release(&p.regions);
+	sonde_free(p.nodes);
+	return ok ? 0 : sonde_err_nomem(err);
+}
+
+void sonde_diff__match_release(struct sonde_diff__match *m)
+{
+	sonde_free((void *)(uintptr_t)m->trees);
+	sonde_free(m->reports);
+	sonde_free(m->nodes);
+}

@@ -1,0 +1,150 @@
+/*
+ * The comparison tried on one side alone: its entries, split at random into two
+ * sides that cannot differ. What is called different then is a false alarm.
+ *
+ * Of four and more runs, whole runs are dealt to the two sides. Of fewer, blocks of
+ * neighbouring entries are, long enough to keep what neighbours have in common.
+ */
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+
+#define LEAST_VALUES 4 /* two for each half */
+#define LEAST_RUNS   4
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t both[2] = {a, b};
+
+	return sonde_hash(both, sizeof(both));
+}
+
+/* Whether number `i` of `nr` goes to the first half; `*want` of the rest still shall. */
+static bool deal(uint64_t seed, size_t i, size_t nr, size_t *want)
+{
+	bool is_first = mix(seed, i) % (nr - i) < *want;
+
+	*want -= is_first;
+	return is_first;
+}
+
+static bool push_value(struct sonde_diff *d, double v)
+{
+	double *slot = sonde_vec_push(&d->values);
+
+	if (slot)
+		*slot = v;
+	return slot;
+}
+
+/* The blocks of one run that go to one half. */
+static bool take_blocks(struct sonde_diff *d, const double *at, size_t nr, uint64_t seed, bool first)
+{
+	double tau = sonde_stats_correlation_time(at, nr);
+	size_t block = tau < 1.5 ? 1 : (size_t)fmin(ceil(3 * tau), fmax((double)nr / 4, 1));
+	size_t nr_blocks = (nr + block - 1) / block, want = nr_blocks / 2, i, k;
+
+	for (i = 0; i < nr_blocks; i++) {
+		if (deal(seed, i, nr_blocks, &want) != first)
+			continue;
+		for (k = i * block; k < (i + 1) * block && k < nr; k++)
+			if (!push_value(d, at[k]))
+				return false;
+	}
+	return true;
+}
+
+/* One half of a region: `from` has all its values as those of the base. */
+static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size_t region,
+	uint64_t seed, bool first)
+{
+	const struct sonde_diff_region *r = &from->regions.at[region];
+	const double *at = from->values.at + r->base.first_value;
+	const uint32_t *counts = from->values_of_run.at + region * from->nr_base_runs;
+	struct sonde_diff_half *h =
+		first ? &to->regions.at[region].base : &to->regions.at[region].new_half;
+	size_t run, nr_runs = from->nr_base_runs, want = nr_runs / 2;
+
+	*h = (struct sonde_diff_half){.is_there = true, .first_value = (uint32_t)to->values.nr};
+	for (run = 0; run < nr_runs; at += counts[run], run++) {
+		uint32_t *count = sonde_vec_push(&to->values_of_run);
+		size_t before = to->values.nr, k;
+		bool is_whole = nr_runs >= LEAST_RUNS, is_mine;
+
+		if (!count)
+			return false;
+		is_mine = is_whole && deal(seed, run, nr_runs, &want) == first;
+		for (k = 0; is_mine && k < counts[run]; k++)
+			if (!push_value(to, at[k]))
+				return false;
+		if (!is_whole && counts[run] &&
+			!take_blocks(to, at, counts[run], mix(seed, mix(region, run)), first))
+			return false;
+		to->values_of_run.at[to->values_of_run.nr - 1] = (uint32_t)(to->values.nr - before);
+	}
+	h->nr_values = (uint32_t)(to->values.nr - h->first_value);
+	return true;
+}
+
+static int try_once(
+	struct sonde_diff *to, const struct sonde_diff *from, uint64_t seed, struct sonde_err *err)
+{
+	size_t i;
+
+	to->values.nr = to->values_of_run.nr = 0;
+	for (i = 0; i < from->regions.nr; i++) {
+		to->regions.at[i] = from->regions.at[i];
+		if (!take_half(to, from, i, seed, true) || !take_half(to, from, i, seed, false))
+			return sonde_err_nomem(err);
+	}
+	return sonde_diff__judge(to, err);
+}
+
+static int try_many(struct sonde_diff_selftest *out, struct sonde_diff *to,
+	const struct sonde_diff *from, struct sonde_err *err)
+{
+	uint32_t round;
+	size_t i;
+
+	for (round = 0; round < out->rounds; round++) {
+		uint32_t nr = 0;
+		int rc = try_once(to, from, mix(0x736f6e6465, round), err);
+
+		if (rc)
+			return rc;
+		for (i = 0; i < to->regions.nr; i++)
+			nr += to->regions.at[i].verdict == SONDE_VERDICT_SLOWER ||
+			      to->regions.at[i].verdict == SONDE_VERDICT_FASTER;
+		out->alarms += nr > 0;
+		out->calls += nr / (double)out->rounds;
+	}
+	return 0;
+}
+
+int sonde_diff_selftest(struct sonde_diff_selftest *out, const struct sonde_diff_side *side,
+	const struct sonde_diff_options *o, uint32_t rounds, struct sonde_err *err)
+{
+	const struct sonde_diff_side none = {NULL, 0};
+	struct sonde_diff *from = NULL, to = {.options = *o};
+	size_t i;
+	int rc = sonde_diff_build(&from, side, &none, o, err);
+
+	*out = (struct sonde_diff_selftest){.rounds = rounds};
+	if (rc)
+		return rc;
+	to.nr_base_runs = to.nr_new_runs = from->nr_base_runs;
+	for (i = 0; i < from->regions.nr; i++)
+		out->regions += from->regions.at[i].base.nr_values >= LEAST_VALUES;
+	if (!sonde_vec_reserve(&to.regions, from->regions.nr + 1))
+		rc = sonde_err_nomem(err);
+	to.regions.nr = rc ? 0 : from->regions.nr;
+	if (rc == 0)
+		rc = try_many(out, &to, from, err);
+	sonde_vec_release(&to.regions);
+	sonde_vec_release(&to.values);
+	sonde_vec_release(&to.values_of_run);
+	sonde_diff_free(from);
+	return rc;
+}

@@ -1,0 +1,305 @@
+/*
+ * What happened, in sentences for somebody who does not know the program.
+ *
+ * A region whose change is that of regions inside it is not news: each region is weighed by
+ * what is left of its change without theirs, and the heaviest come first.
+ */
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+#include "base/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_SENTENCES 5
+#define OWN_SHARE      0.2 /* of its change must be a region's own for a sentence of its own */
+#define MOST_NAMED     3   /* kernels, ancestors */
+
+struct news {
+	uint32_t region;
+	bool is_entries; /* it is about how often, not how long */
+	double weight;	 /* ns of a run */
+};
+
+static bool is_moved(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
+}
+
+static bool is_lone(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_ADDED || r->verdict == SONDE_VERDICT_REMOVED;
+}
+
+/* The change over all entries of a run. */
+static double total_change(const struct sonde_diff_region *r)
+{
+	double entries = r->verdict == SONDE_VERDICT_REMOVED ? r->base.entries : r->new_half.entries;
+	double change = sonde_diff_region_delta(r) * (entries > 0 ? entries : 1);
+
+	return isnan(change) ? 0 : change;
+}
+
+static void ms(struct sonde_buf *b, double ns)
+{
+	sonde_number_human(b, ns, "ns");
+}
+
+static void signed_ms(struct sonde_buf *b, double ns)
+{
+	sonde_buf_puts(b, ns < 0 ? "\u2212" : "+");
+	ms(b, fabs(ns));
+}
+
+/* --- which ------------------------------------------------------------------------------------ */
+
+/* By region: its change without that of changed regions inside it. */
+static void find_own(const struct sonde_diff *d, double *own)
+{
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+		uint32_t up = r->parent;
+
+		own[i] = is_moved(r) || is_lone(r) ? total_change(r) : 0;
+		if (own[i] == 0)
+			continue;
+		while (up != SONDE_NONE && !is_moved(&d->regions.at[up]) &&
+			!is_lone(&d->regions.at[up]))
+			up = d->regions.at[up].parent;
+		if (up != SONDE_NONE && d->regions.at[up].is_gpu == r->is_gpu)
+			own[up] -= total_change(r);
+	}
+}
+
+static double entry_ratio(const struct sonde_diff_region *r)
+{
+	return r->base.entries > 0 ? r->new_half.entries / r->base.entries : 1;
+}
+
+/* Entered more or less often than the region around it explains. */
+static double entry_weight(const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	double around = 1, ratio = entry_ratio(r);
+
+	if (!(r->causes & SONDE_CAUSE_ENTRIES))
+		return 0;
+	if (r->parent != SONDE_NONE && !is_lone(&d->regions.at[r->parent]))
+		around = entry_ratio(&d->regions.at[r->parent]);
+	if (!(fabs(ratio - around) > 0.005 * around) || isnan(r->base.median_ns))
+		return 0;
+	return fabs(ratio - around) * r->base.entries * r->base.median_ns;
+}
+
+static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
+{
+	const struct sonde_diff_region *r = &d->regions.at[i];
+
+	if (is_lone(r)) /* only the outermost, and a pair once */
+		return (r->parent == SONDE_NONE || d->regions.at[r->parent].verdict != r->verdict) &&
+		       (r->twin == SONDE_NONE || r->verdict == SONDE_VERDICT_REMOVED);
+	return is_moved(r) && fabs(own) >= OWN_SHARE * fabs(total_change(r));
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct news *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static size_t find_news(const struct sonde_diff *d, const double *own, struct news *news)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+		double entries = entry_weight(d, r);
+
+		if (has_own_news(d, i, own[i]))
+			news[nr++] = (struct news){(uint32_t)i, false,
+				is_lone(r) ? fabs(total_change(r)) : fabs(own[i])};
+		if (entries > 0)
+			news[nr++] = (struct news){(uint32_t)i, true, entries};
+	}
+	qsort(news, nr, sizeof(*news), by_weight);
+	return nr;
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+
+static void add_kernels(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	double all = fabs(sonde_diff_region_delta(r));
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < r->nr_kernels && nr < MOST_NAMED; i++) {
+		const struct sonde_diff_kernel *k = &d->kernels.at[r->first_kernel + i];
+
+		if (fabs(k->new_ns - k->base_ns) < 0.1 * all)
+			break;
+		sonde_buf_puts(b, nr++ ? ", " : ": ");
+		sonde_buf_str(b, k->name);
+		sonde_buf_putc(b, ' ');
+		signed_ms(b, k->new_ns - k->base_ns);
+		sonde_buf_puts(b, k->base_calls == 0  ? " (new)"
+				  : k->new_calls == 0 ? " (gone)"
+						      : "");
+	}
+}
+
+static void add_ancestors(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	uint32_t up, nr = 0;
+
+	for (up = r->parent; up != SONDE_NONE && nr < MOST_NAMED; up = d->regions.at[up].parent) {
+		const struct sonde_diff_region *a = &d->regions.at[up];
+
+		if (a->verdict != r->verdict)
+			continue;
+		sonde_buf_puts(b, nr++ ? ", " : "; with it ");
+		sonde_buf_str(b, a->id);
+		sonde_buf_printf(b, " %+.1f %%", 100 * (a->ratio - 1));
+	}
+}
+
+static void say_moved(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const char *cause = sonde_diff_cause_words(r);
+
+	sonde_buf_str(b, r->id);
+	sonde_buf_printf(b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1),
+		sonde_verdict_name(r->verdict));
+	ms(b, r->base.median_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	ms(b, r->new_half.median_ns);
+	sonde_buf_printf(b, " per entry on the %s (95 %%: %+.1f to %+.1f %%)",
+		r->is_gpu ? "GPU" : "host", 100 * (r->low - 1), 100 * (r->high - 1));
+	if (cause) {
+		sonde_buf_printf(b, "; %s", cause);
+		add_kernels(b, d, r);
+	}
+	add_ancestors(b, d, r);
+}
+
+static void say_lone(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_half *h =
+		r->verdict == SONDE_VERDICT_ADDED ? &r->new_half : &r->base;
+
+	sonde_buf_str(b, r->id);
+	if (r->twin != SONDE_NONE) {
+		const struct sonde_diff_region *now = &d->regions.at[r->twin];
+
+		sonde_buf_puts(b, " is gone and ");
+		sonde_buf_str(b, now->id);
+		sonde_buf_puts(b, " is new, with the same kernels: renamed? ");
+		ms(b, r->base.median_ns);
+		sonde_buf_puts(b, " \u2192 ");
+		ms(b, now->new_half.median_ns);
+		sonde_buf_puts(b, " per entry");
+		return;
+	}
+	sonde_buf_printf(b, r->verdict == SONDE_VERDICT_ADDED ? " is new: " : " is gone: ");
+	sonde_buf_printf(b, "%.0f entries", h->entries);
+	if (!isnan(h->total_ns)) {
+		sonde_buf_puts(b, ", ");
+		ms(b, h->total_ns);
+		sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
+	}
+}
+
+static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r)
+{
+	sonde_buf_str(b, r->id);
+	sonde_buf_printf(b, " is entered %.4g times a run instead of %.4g: ", r->new_half.entries,
+		r->base.entries);
+	ms(b, r->base.total_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	ms(b, r->new_half.total_ns);
+	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
+}
+
+static void say_counts(struct sonde_diff *d)
+{
+	const uint32_t *nr = d->nr_by_verdict;
+
+	if (!nr[SONDE_VERDICT_SLOWER] && !nr[SONDE_VERDICT_FASTER] && !nr[SONDE_VERDICT_ADDED] &&
+		!nr[SONDE_VERDICT_REMOVED])
+		sonde_note(&d->sentences,
+			"No difference is shown: %u regions are the same within %g %%, of %u there "
+			"are too few or too noisy entries to tell",
+			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
+			nr[SONDE_VERDICT_INSUFFICIENT]);
+	else
+		sonde_note(&d->sentences,
+			"%zu regions: %u slower, %u faster, %u the same within %g %%, %u "
+			"insufficient, %u added, %u removed",
+			d->regions.nr, nr[SONDE_VERDICT_SLOWER], nr[SONDE_VERDICT_FASTER],
+			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
+			nr[SONDE_VERDICT_INSUFFICIENT], nr[SONDE_VERDICT_ADDED],
+			nr[SONDE_VERDICT_REMOVED]);
+}
+
+/* The dearest region nothing can be said about, and what would help. */
+static void say_insufficient(struct sonde_diff *d)
+{
+	const struct sonde_diff_region *most = NULL;
+	bool is_runs = d->nr_base_runs > 1 || d->nr_new_runs > 1;
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+
+		if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9 &&
+			(!most || r->new_half.total_ns > most->new_half.total_ns))
+			most = r;
+	}
+	if (!most)
+		return;
+	sonde_note(&d->sentences,
+		"%.*s cannot be told (95 %%: %+.1f to %+.1f %%): about %.0f entries a side would "
+		"do, there are %u and %u%s",
+		SONDE_STR_ARG(most->id), 100 * (most->low - 1), 100 * (most->high - 1),
+		most->needed, most->base.nr_values, most->new_half.nr_values,
+		is_runs ? "; more runs help more" : "");
+}
+
+void sonde_diff__say(struct sonde_diff *d)
+{
+	double *own = sonde_calloc(d->regions.nr + 1, sizeof(*own));
+	struct news *news = sonde_calloc(2 * d->regions.nr + 1, sizeof(*news));
+	size_t i, nr = 0;
+
+	say_counts(d);
+	if (own && news) { /* like notes: short memory costs sentences, not the comparison */
+		find_own(d, own);
+		nr = find_news(d, own, news);
+	}
+	for (i = 0; i < nr && i < MOST_SENTENCES; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[news[i].region];
+		struct sonde_buf b = {0};
+
+		if (news[i].is_entries)
+			say_entries(&b, r);
+		else if (is_lone(r))
+			say_lone(&b, d, r);
+		else
+			say_moved(&b, d, r);
+		if (!b.failed)
+			sonde_note(&d->sentences, "%s", b.p);
+		sonde_buf_release(&b);
+	}
+	if (nr < MOST_SENTENCES)
+		say_insufficient(d);
+	sonde_free(own);
+	sonde_free(news);
+}

@@ -1,0 +1,214 @@
+/*
+ * Verdicts: statistics of every region, side by side on several cores where there are
+ * many. Each region's seed is a hash of its id, so neither order nor cores matter.
+ */
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define MOST_WORKERS	8
+#define VALUES_FOR_CREW 20000 /* less is done before a thread has started */
+#define FALSE_DISCOVERY 0.05
+
+struct worker {
+	struct sonde_diff *d;
+	size_t first, step; /* its regions */
+	pthread_t thread;
+	bool has_thread, failed;
+};
+
+/* How many values each run that has some gave. */
+static struct sonde_side side_of(
+	const struct sonde_diff *d, const struct sonde_diff_half *h, const uint32_t *counts,
+	size_t nr_runs, size_t *runs)
+{
+	struct sonde_side s = {d->values.at + h->first_value, h->nr_values, runs, 0};
+	size_t i;
+
+	for (i = 0; i < nr_runs; i++)
+		if (counts[i])
+			runs[s.nr_runs++] = counts[i];
+	if (s.nr_runs < 2)
+		s.runs = NULL;
+	/* One value per run: runs are the values, with nothing within them. */
+	if (s.nr_runs == s.nr)
+		s.runs = NULL;
+	return s;
+}
+
+static bool compare_region(const struct worker *w, struct sonde_diff_region *r, size_t *runs)
+{
+	struct sonde_diff *d = w->d;
+	size_t nr_runs = (size_t)d->nr_base_runs + d->nr_new_runs;
+	const uint32_t *counts = d->values_of_run.at + (size_t)(r - d->regions.at) * nr_runs;
+	struct sonde_side base = side_of(d, &r->base, counts, d->nr_base_runs, runs);
+	struct sonde_side new_side = side_of(
+		d, &r->new_half, counts + d->nr_base_runs, d->nr_new_runs, runs + d->nr_base_runs);
+	struct sonde_change c;
+
+	r->p = r->q = r->ratio = r->needed = NAN;
+	r->low = 0;
+	r->high = INFINITY;
+	if (!base.nr || !new_side.nr)
+		return true;
+	if (!sonde_stats_compare(&c, &base, &new_side, sonde_hash(r->id.p, r->id.n)))
+		return false;
+	r->ratio = c.ratio;
+	r->low = c.low;
+	r->high = c.high;
+	if (base.nr > 1 && new_side.nr > 1)
+		r->p = c.p;
+	return true;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct sonde_diff *d = w->d;
+	size_t nr_runs = (size_t)d->nr_base_runs + d->nr_new_runs, i;
+	size_t *runs = sonde_calloc(nr_runs + 1, sizeof(*runs));
+
+	w->failed = !runs;
+	for (i = w->first; i < d->regions.nr && !w->failed; i += w->step)
+		w->failed = !compare_region(w, &d->regions.at[i], runs);
+	sonde_free(runs);
+	return NULL;
+}
+
+static bool compare_all(struct sonde_diff *d)
+{
+	struct worker workers[MOST_WORKERS];
+	long cores = d->values.nr < VALUES_FOR_CREW ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
+	size_t nr = cores > MOST_WORKERS ? MOST_WORKERS : cores > 1 ? (size_t)cores : 1, i;
+	bool ok = true;
+
+	for (i = 0; i < nr; i++)
+		workers[i] = (struct worker){.d = d, .first = i, .step = nr};
+	for (i = 1; i < nr; i++)
+		workers[i].has_thread =
+			pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+	for (i = 0; i < nr; i++)
+		if (!workers[i].has_thread)
+			work(&workers[i]);
+	for (i = 0; i < nr; i++) {
+		if (workers[i].has_thread)
+			pthread_join(workers[i].thread, NULL);
+		ok = ok && !workers[i].failed;
+	}
+	return ok;
+}
+
+/* False discovery rates over the regions that could be tested. */
+static bool adjust(struct sonde_diff *d)
+{
+	double *p = sonde_malloc((d->regions.nr + 1) * sizeof(*p));
+	double *q = sonde_malloc((d->regions.nr + 1) * sizeof(*q));
+	size_t i, nr = 0;
+	bool ok = p && q;
+
+	for (i = 0; ok && i < d->regions.nr; i++)
+		if (!isnan(d->regions.at[i].p))
+			p[nr++] = d->regions.at[i].p;
+	ok = ok && sonde_stats_adjust(q, p, nr);
+	for (i = nr = 0; ok && i < d->regions.nr; i++)
+		if (!isnan(d->regions.at[i].p))
+			d->regions.at[i].q = q[nr++];
+	sonde_free(p);
+	sonde_free(q);
+	return ok;
+}
+
+/*
+ * Intervals shrink with the root of the number of entries. It has to become
+ * as narrow as the change is large, or to fit within ± min_effect around none.
+ */
+static double needed_entries(const struct sonde_diff_region *r, double min_effect)
+{
+	double away = fabs(log(r->ratio)), bar = log1p(min_effect), have, wide, want;
+
+	if (!(r->low > 0) || isinf(r->high) || !isfinite(away))
+		return NAN;
+	have = fmin(r->base.nr_values, r->new_half.nr_values);
+	wide = fmax(log(r->high / r->ratio), log(r->ratio / r->low));
+	want = away >= bar ? away : fmax(bar - away, bar / 4);
+	return ceil(have * fmax(1.1, wide * wide / (want * want)));
+}
+
+static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double min_effect)
+{
+	bool is_sure = !isnan(r->q) && r->q < FALSE_DISCOVERY && fabs(r->ratio - 1) >= min_effect;
+
+	if (!r->base.is_there)
+		return SONDE_VERDICT_ADDED;
+	if (!r->new_half.is_there)
+		return SONDE_VERDICT_REMOVED;
+	if (is_sure && r->low > 1)
+		return SONDE_VERDICT_SLOWER;
+	if (is_sure && r->high < 1)
+		return SONDE_VERDICT_FASTER;
+	return r->low >= 1 - min_effect && r->high <= 1 + min_effect ? SONDE_VERDICT_SAME
+								     : SONDE_VERDICT_INSUFFICIENT;
+}
+
+int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err)
+{
+	size_t i;
+
+	if (!compare_all(d) || !adjust(d))
+		return sonde_err_nomem(err);
+	for (i = 0; i < d->regions.nr; i++) {
+		struct sonde_diff_region *r = &d->regions.at[i];
+
+		r->verdict = verdict_of(r, d->options.min_effect);
+		if (r->verdict == SONDE_VERDICT_INSUFFICIENT)
+			r->needed = needed_entries(r, d->options.min_effect);
+	}
+	return 0;
+}
+
+/* The last one that matches; one for all regions counts where none does. */
+static double limit_of(const struct sonde_diff *d, struct sonde_str id)
+{
+	double above = NAN;
+	bool is_named = false;
+	size_t i;
+
+	for (i = 0; i < d->options.nr_limits; i++) {
+		const struct sonde_diff_limit *l = &d->options.limits[i];
+
+		if (l->glob.n ? !sonde_str_glob(id, l->glob) : is_named)
+			continue;
+		is_named = l->glob.n;
+		above = l->above;
+	}
+	return above;
+}
+
+/* An interval that ends below the limit is enough to pass it. */
+static enum sonde_gate gate_of(const struct sonde_diff_region *r)
+{
+	if (isnan(r->limit))
+		return SONDE_GATE_NONE;
+	if (r->verdict == SONDE_VERDICT_SLOWER && r->ratio - 1 > r->limit)
+		return SONDE_GATE_FAIL;
+	if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->high - 1 > r->limit)
+		return SONDE_GATE_INSUFFICIENT;
+	return SONDE_GATE_PASS;
+}
+
+void sonde_diff__gate(struct sonde_diff *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		struct sonde_diff_region *r = &d->regions.at[i];
+
+		r->limit = limit_of(d, r->id);
+		r->gate = gate_of(r);
+		d->gate = r->gate > d->gate ? r->gate : d->gate;
+	}
+}

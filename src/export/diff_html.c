@@ -1,0 +1,211 @@
+/*
+ * A comparison as one HTML page without scripts or outside files: sentences, and
+ * a row per region with a bar for its change and both distributions side by side.
+ */
+#include "export/diff_int.h"
+
+#include "base/alloc.h"
+#include "base/escape.h"
+#include "base/quantile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define NR_BINS	 24
+#define MAX_ROWS 2000 /* a page people scroll; -f json has all */
+
+static const char style[] =
+	"body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;"
+	"color:#1b1f24;background:#fff}h1{font-size:1.4em}table{border-collapse:collapse;width:100%}"
+	"th,td{padding:.25em .6em;border-bottom:1px solid #d0d7de;text-align:right;white-space:nowrap}"
+	"th:first-child,td:first-child,td.v,th.v{text-align:left}td.v{white-space:normal}"
+	".slower{color:#b42318}.faster{color:#18794e}.same,.insufficient{color:#6e7781}"
+	"svg{vertical-align:middle}.b{fill:#8c959f}.n{fill:#0969da;opacity:.6}.up{fill:#d1432f}"
+	".down{fill:#2da44e}.not{color:#b42318}code{font-size:.92em}"
+	"@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}"
+	"th,td{border-color:#30363d}.slower,.not{color:#ff7b72}.faster{color:#56d364}}";
+
+static void put_text(struct sonde_sink *to, struct sonde_str s)
+{
+	sonde_escape_xml(&to->buf, s);
+}
+
+static void write_notes(struct sonde_sink *to, const struct sonde_notes *notes, const char *before)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++) {
+		sonde_sink_puts(to, before);
+		put_text(to, notes->texts.keys[i]);
+		sonde_sink_puts(to, "</p>\n");
+	}
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* The change as a bar from the middle: to the right slower. `most` ns fill a half. */
+static void write_bar(struct sonde_sink *to, double delta, double most)
+{
+	double width = most > 0 && !isnan(delta) ? 50 * fmin(fabs(delta) / most, 1) : 0;
+
+	sonde_sink_printf(to,
+		"<td><svg width=\"102\" height=\"12\" role=\"img\"><rect class=\"%s\" x=\"%.1f\" "
+		"y=\"1\" width=\"%.1f\" height=\"10\"/><rect x=\"50.5\" width=\"1\" height=\"12\" "
+		"class=\"b\"/></svg></td>",
+		delta > 0 ? "up" : "down", delta > 0 ? 51 : 51 - width, width);
+}
+
+/* Counts of values by logarithm between low and high. */
+static double count_bins(double bins[NR_BINS], const double *v, size_t nr, double low, double high)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < NR_BINS; i++)
+		bins[i] = 0;
+	for (i = 0; i < nr; i++) {
+		double at = high > low ? (log(v[i]) - low) / (high - low) * NR_BINS : 0;
+		size_t bin = (size_t)fmin(fmax(at, 0), NR_BINS - 1);
+
+		bins[bin] += 1.0 / (double)nr;
+		most = fmax(most, bins[bin]);
+	}
+	return most;
+}
+
+static void write_bins(
+	struct sonde_sink *to, const double bins[NR_BINS], double most, const char *class)
+{
+	size_t i;
+
+	for (i = 0; i < NR_BINS; i++)
+		if (bins[i] > 0)
+			sonde_sink_printf(to,
+				"<rect class=\"%s\" x=\"%zu\" y=\"%.1f\" width=\"4\" height=\"%.1f\"/>",
+				class, i * 4, 24 - 24 * bins[i] / most, 24 * bins[i] / most);
+}
+
+/* Both sides over one axis, logarithmic in time. */
+static void write_spread(
+	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const double *a = d->values.at + r->base.first_value,
+		     *b = d->values.at + r->new_half.first_value;
+	double low = INFINITY, high = -INFINITY, base[NR_BINS], now[NR_BINS], most;
+	size_t i;
+
+	for (i = 0; i < (size_t)r->base.nr_values + r->new_half.nr_values; i++) {
+		double v = i < r->base.nr_values ? a[i] : b[i - r->base.nr_values];
+
+		low = fmin(low, log(v));
+		high = fmax(high, log(v));
+	}
+	most = count_bins(base, a, r->base.nr_values, low, high);
+	most = fmax(most, count_bins(now, b, r->new_half.nr_values, low, high));
+	sonde_sink_puts(to, "<td><svg width=\"96\" height=\"24\" role=\"img\">");
+	if (most > 0) {
+		write_bins(to, base, most, "b");
+		write_bins(to, now, most, "n");
+	}
+	sonde_sink_puts(to, "</svg></td>");
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void write_ms(struct sonde_sink *to, double ns)
+{
+	sonde_sink_puts(to, "<td>");
+	sonde_diff_out__ms(&to->buf, ns);
+	sonde_sink_puts(to, "</td>");
+}
+
+static void write_row(struct sonde_sink *to, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, double most)
+{
+	struct sonde_buf b = {0};
+	double delta = sonde_diff_region_delta(r);
+
+	sonde_sink_printf(to, "<tr><td style=\"padding-left:%.1fem\" title=\"",
+		0.6 + 1.1 * (r->depth < 20 ? r->depth : 20));
+	put_text(to, r->id);
+	sonde_sink_puts(to, "\"><code>");
+	put_text(to, r->label);
+	sonde_sink_printf(to, "</code>%s</td>", sonde_region_kind_mark(r->kind));
+	write_ms(to, r->base.is_there ? r->base.median_ns : NAN);
+	write_ms(to, r->new_half.is_there ? r->new_half.median_ns : NAN);
+	write_ms(to, delta);
+	sonde_sink_puts(to, "<td>");
+	sonde_diff_out__percent(&to->buf, r->ratio);
+	sonde_sink_puts(to, "</td><td>");
+	sonde_diff_out__interval(&to->buf, r, true);
+	sonde_sink_puts(to, "</td>");
+	write_bar(to, delta, most);
+	write_spread(to, d, r);
+	sonde_sink_printf(to, "<td class=\"v %s\">", sonde_verdict_name(r->verdict));
+	sonde_diff_out__verdict(&b, d, r);
+	put_text(to, sonde_buf_view(&b));
+	sonde_sink_puts(to, "</td></tr>\n");
+	to->buf.failed |= b.failed;
+	sonde_buf_release(&b);
+}
+
+static void write_table(const struct sonde_diff *d, const uint32_t *order, struct sonde_sink *to)
+{
+	double most = 0;
+	size_t i, nr = d->regions.nr < MAX_ROWS ? d->regions.nr : MAX_ROWS;
+
+	for (i = 0; i < d->regions.nr; i++)
+		most = fmax(most, fabs(sonde_diff_region_delta(&d->regions.at[i])));
+	sonde_sink_puts(to, "<table>\n<tr><th>region</th><th>base ms</th><th>new ms</th><th>\u0394 ms"
+			    "</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
+			    "</th><th class=\"v\">verdict</th></tr>\n");
+	for (i = 0; i < nr; i++)
+		write_row(to, d, &d->regions.at[order[i]], most);
+	sonde_sink_puts(to, "</table>\n");
+	if (nr < d->regions.nr)
+		sonde_sink_printf(to, "<p>\u2026 and %zu more regions.</p>\n", d->regions.nr - nr);
+}
+
+static void write_inputs(struct sonde_sink *to, const char *side, struct sonde_words inputs)
+{
+	size_t i;
+
+	sonde_sink_printf(to, "<p>%s:", side);
+	for (i = 0; i < inputs.nr; i++) {
+		sonde_sink_puts(to, " <code>");
+		put_text(to, sonde_str_from(inputs.at[i]));
+		sonde_sink_puts(to, "</code>");
+	}
+	sonde_sink_puts(to, "</p>\n");
+}
+
+int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	uint32_t *order = sonde_diff_out__order(d);
+	size_t i;
+
+	if (!order)
+		return sonde_err_nomem(err);
+	sonde_sink_printf(to,
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+		"name=\"viewport\" content=\"width=device-width\"><title>sonde diff</title><style>"
+		"%s</style></head><body>\n<h1>Profile comparison</h1>\n",
+		style);
+	write_inputs(to, "base", o->base);
+	write_inputs(to, "new", o->new_side);
+	for (i = 0; i < d->sentences.texts.nr; i++) {
+		sonde_sink_puts(to, i == 0 ? "<p><b>" : i == 1 ? "<ol>\n<li>" : "<li>");
+		put_text(to, d->sentences.texts.keys[i]);
+		sonde_sink_puts(to, i == 0 ? "</b></p>\n" : "</li>\n");
+	}
+	sonde_sink_puts(to, i > 1 ? "</ol>\n" : "");
+	write_notes(to, &d->reasons, "<p class=\"not\">Not comparable: ");
+	write_notes(to, &d->warnings, "<p>Differs: ");
+	write_table(d, order, to);
+	sonde_sink_puts(to, "<p>Times are medians of an entry, on the GPU where both sides have that, "
+			    "else on the host. Distributions: grey base, blue new, over the "
+			    "logarithm of the time.</p>\n</body></html>\n");
+	sonde_free(order);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* Private to the writers of comparisons: what they share. */
+#ifndef SONDE_EXPORT_DIFF_INT_H
+#define SONDE_EXPORT_DIFF_INT_H
+
+#include "export/diff_out.h"
+
+/*
+ * Region numbers depth-first, siblings by what changed most in them. `*out` has d->regions.nr,
+ * freed with sonde_free; NULL when memory is short.
+ */
+uint32_t *sonde_diff_out__order(const struct sonde_diff *d);
+
+/* ns as ms with four significant digits; `-` for NaN. */
+void sonde_diff_out__ms(struct sonde_buf *b, double ns);
+/* "+4.2 %" of a ratio; `-` for NaN. */
+void sonde_diff_out__percent(struct sonde_buf *b, double ratio);
+/* "-1.0 … +3.2 %"; `-` where nothing is known. */
+void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_region *r, bool is_utf8);
+/* The verdict, and what is to be added to it: "renamed? a/b", "needs 400 entries". */
+void sonde_diff_out__verdict(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r);
+
+#endif

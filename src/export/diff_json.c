@@ -1,0 +1,159 @@
+/* A comparison as sonde.diff/1 (schema/sonde.diff-1.schema.json). */
+#include "export/diff_int.h"
+
+#include "base/json_out.h"
+
+#include <math.h>
+
+static const char *const gate_names[] = {NULL, "pass", "insufficient", "fail"};
+
+static void write_side(struct sonde_json *w, const char *key, struct sonde_words inputs,
+	uint32_t nr_runs, double total_ns)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '{', false);
+	sonde_json_open(w, "inputs", '[', true);
+	for (i = 0; i < inputs.nr; i++)
+		sonde_json_z(w, NULL, inputs.at[i]);
+	sonde_json_close(w, ']');
+	sonde_json_u64(w, "runs", nr_runs);
+	sonde_json_number(w, "total_ms", total_ns / 1e6);
+	sonde_json_close(w, '}');
+}
+
+static void write_notes(struct sonde_json *w, const char *key, const struct sonde_notes *notes)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '[', false);
+	for (i = 0; i < notes->texts.nr; i++)
+		sonde_json_str(w, NULL, notes->texts.keys[i]);
+	sonde_json_close(w, ']');
+}
+
+static void write_half(struct sonde_json *w, const char *key, const struct sonde_diff_half *h)
+{
+	if (!h->is_there) {
+		sonde_json_null(w, key);
+		return;
+	}
+	sonde_json_open(w, key, '{', true);
+	sonde_json_number(w, "entries", h->entries);
+	sonde_json_u64(w, "samples", h->nr_values);
+	sonde_json_u64(w, "runs", h->nr_runs);
+	sonde_json_number(w, "median_ms", h->median_ns / 1e6);
+	sonde_json_number(w, "total_ms", h->total_ns / 1e6);
+	sonde_json_number(w, "launches", h->launches);
+	sonde_json_number(
+		w, "launches_per_entry", h->entries > 0 ? h->launches / h->entries : NAN);
+	sonde_json_close(w, '}');
+}
+
+static void write_kernels(
+	struct sonde_json *w, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	uint32_t i;
+
+	sonde_json_open(w, "kernels", '[', r->nr_kernels == 0);
+	for (i = 0; i < r->nr_kernels; i++) {
+		const struct sonde_diff_kernel *k = &d->kernels.at[r->first_kernel + i];
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "name", k->name);
+		sonde_json_number(w, "base_ms", k->base_ns / 1e6);
+		sonde_json_number(w, "new_ms", k->new_ns / 1e6);
+		sonde_json_number(w, "base_calls", k->base_calls);
+		sonde_json_number(w, "new_calls", k->new_calls);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
+static void write_str(struct sonde_json *w, const char *key, struct sonde_str s)
+{
+	if (s.p)
+		sonde_json_str(w, key, s);
+	else
+		sonde_json_null(w, key);
+}
+
+static void write_statistics(struct sonde_json *w, const struct sonde_diff_region *r)
+{
+	sonde_json_number(w, "ratio", r->ratio);
+	if (r->low > 0 && !isinf(r->high)) {
+		sonde_json_open(w, "ci", '[', true);
+		sonde_json_number(w, NULL, r->low);
+		sonde_json_number(w, NULL, r->high);
+		sonde_json_close(w, ']');
+	} else {
+		sonde_json_null(w, "ci");
+	}
+	sonde_json_number(w, "p", r->p);
+	sonde_json_number(w, "q", r->q);
+	sonde_json_number(w, "needed_entries", r->needed);
+}
+
+static void write_region(
+	struct sonde_json *w, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	sonde_json_open(w, NULL, '{', false);
+	sonde_json_str(w, "id", r->id);
+	write_str(w, "parent_id",
+		r->parent == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->parent].id);
+	sonde_json_z(w, "kind", sonde_region_kind_name(r->kind));
+	write_str(w, "domain", r->domain);
+	sonde_json_z(w, "verdict", sonde_verdict_name(r->verdict));
+	write_str(w, "renamed",
+		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].id);
+	sonde_json_z(w, "time", r->is_gpu ? "gpu" : "host");
+	write_statistics(w, r);
+	sonde_json_z(w, "cause", sonde_diff_cause_name(r));
+	sonde_json_z(w, "gate", gate_names[r->gate]);
+	sonde_json_number(w, "limit", r->limit);
+	write_half(w, "base", &r->base);
+	write_half(w, "new", &r->new_half);
+	write_kernels(w, d, r);
+	sonde_json_close(w, '}');
+}
+
+static void write_totals(struct sonde_json *w, const struct sonde_diff *d)
+{
+	size_t i;
+
+	sonde_json_open(w, "totals", '{', false);
+	for (i = 0; i < SONDE_NR_VERDICTS; i++)
+		sonde_json_u64(w, sonde_verdict_name(i), d->nr_by_verdict[i]);
+	sonde_json_number(w, "ratio", d->ratio);
+	sonde_json_z(w, "gate", gate_names[d->gate]);
+	sonde_json_close(w, '}');
+}
+
+int sonde_export_diff_json(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_json w = {.sink = to};
+	size_t i;
+
+	(void)err;
+	sonde_json_open(&w, NULL, '{', false);
+	sonde_json_z(&w, "schema", "sonde.diff/1");
+	sonde_json_z(&w, "generator", "sonde " SONDE_VERSION);
+	write_side(&w, "base", o->base, d->nr_base_runs, d->base_total_ns);
+	write_side(&w, "new", o->new_side, d->nr_new_runs, d->new_total_ns);
+	sonde_json_open(&w, "comparable", '{', false);
+	sonde_json_bool(&w, "ok", d->is_comparable);
+	write_notes(&w, "reasons", &d->reasons);
+	sonde_json_close(&w, '}');
+	sonde_json_number(&w, "min_effect", d->options.min_effect);
+	write_notes(&w, "summary", &d->sentences);
+	sonde_json_open(&w, "regions", '[', false);
+	for (i = 0; i < d->regions.nr; i++)
+		write_region(&w, d, &d->regions.at[i]);
+	sonde_json_close(&w, ']');
+	write_totals(&w, d);
+	write_notes(&w, "notes", &d->warnings);
+	sonde_json_close(&w, '}');
+	sonde_sink_putc(to, '\n');
+	return 0;
+}

@@ -1,0 +1,106 @@
+/* A comparison for a pull request: sentences, then a table of what changed. */
+#include "export/diff_int.h"
+
+#include "base/alloc.h"
+#include "base/escape.h"
+
+#include <math.h>
+
+#define MAX_ROWS 100
+
+static void put_text(struct sonde_sink *to, struct sonde_str s)
+{
+	sonde_escape_markdown(&to->buf, s);
+}
+
+static void write_list(struct sonde_sink *to, const struct sonde_notes *notes, const char *before)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++) {
+		sonde_sink_puts(to, before);
+		put_text(to, notes->texts.keys[i]);
+		sonde_sink_putc(to, '\n');
+	}
+}
+
+static const char *mark_of(const struct sonde_diff_region *r)
+{
+	static const char *const marks[SONDE_NR_VERDICTS] = {
+		"", "\U0001F534 ", "\U0001F7E2 ", "", "\u2795 ", "\u2796 "};
+
+	return marks[r->verdict];
+}
+
+static void write_row(
+	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	double delta = sonde_diff_region_delta(r);
+	struct sonde_buf b = {0};
+
+	sonde_sink_puts(to, "| ");
+	put_text(to, r->id);
+	sonde_sink_printf(to, "%s | ", sonde_region_kind_mark(r->kind));
+	sonde_diff_out__ms(&to->buf, r->base.is_there ? r->base.median_ns : NAN);
+	sonde_sink_puts(to, " | ");
+	sonde_diff_out__ms(&to->buf, r->new_half.is_there ? r->new_half.median_ns : NAN);
+	sonde_sink_puts(to, delta > 0 ? " | +" : " | ");
+	sonde_diff_out__ms(&to->buf, delta);
+	sonde_sink_puts(to, " | ");
+	sonde_diff_out__percent(&to->buf, r->ratio);
+	sonde_sink_puts(to, " | ");
+	sonde_diff_out__interval(&to->buf, r, true);
+	sonde_sink_printf(to, " | %s", mark_of(r));
+	sonde_diff_out__verdict(&b, d, r);
+	put_text(to, sonde_buf_view(&b));
+	sonde_sink_puts(to, " |\n");
+	to->buf.failed |= b.failed;
+	sonde_buf_release(&b);
+}
+
+static void write_table(
+	const struct sonde_diff *d, const uint32_t *order, size_t max, struct sonde_sink *to)
+{
+	size_t i, nr = 0, same = d->nr_by_verdict[SONDE_VERDICT_SAME];
+
+	sonde_sink_puts(to, "\n| region | base ms | new ms | \u0394 ms | \u0394 % | 95 % | verdict |\n"
+			    "|---|---:|---:|---:|---:|---:|---|\n");
+	for (i = 0; i < d->regions.nr && nr < max; i++)
+		if (d->regions.at[order[i]].verdict != SONDE_VERDICT_SAME) {
+			write_row(to, d, &d->regions.at[order[i]]);
+			nr++;
+		}
+	if (d->regions.nr - same > nr)
+		sonde_sink_printf(to, "\n\u2026 and %zu more.\n", d->regions.nr - same - nr);
+	if (same)
+		sonde_sink_printf(to, "\n%zu regions are the same within %g %% and not listed.\n",
+			same, 100 * d->options.min_effect);
+}
+
+int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	static const char *const gates[] = {"", " \u00b7 gate passed", " \u00b7 gate undecided",
+		" \u00b7 gate FAILED"};
+	uint32_t *order = sonde_diff_out__order(d);
+	size_t i;
+
+	if (!order)
+		return sonde_err_nomem(err);
+	sonde_sink_printf(to, "### Profile comparison%s\n\n", gates[d->gate]);
+	for (i = 0; i < d->sentences.texts.nr; i++) {
+		if (i)
+			sonde_sink_printf(to, "%zu. ", i);
+		put_text(to, d->sentences.texts.keys[i]);
+		sonde_sink_puts(to, i ? "\n" : "\n\n");
+	}
+	sonde_sink_putc(to, '\n');
+	write_list(to, &d->reasons, "- **Not comparable:** ");
+	write_list(to, &d->warnings, "- **Differs:** ");
+	if (d->regions.nr > d->nr_by_verdict[SONDE_VERDICT_SAME])
+		write_table(d, order, o->max_regions ? o->max_regions : MAX_ROWS, to);
+	sonde_sink_puts(to, "\nTimes are medians of an entry, on the GPU where both sides have that, "
+			    "else on the host.\n");
+	sonde_free(order);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * Comparisons as bytes: text for a terminal, JSON (sonde.diff/1), Markdown for a
+ * pull request, JUnit XML for a CI server, and one self-contained HTML page.
+ *
+ * The same comparison and options give the same bytes. Writers fail only when
+ * memory is short; the sink reports failed writes.
+ */
+#ifndef SONDE_EXPORT_DIFF_OUT_H
+#define SONDE_EXPORT_DIFF_OUT_H
+
+#include "base/sink.h"
+#include "base/words.h"
+#include "compare/diff.h"
+
+struct sonde_diff_out {
+	struct sonde_words base, new_side; /* the inputs' names */
+	size_t width;			   /* of the terminal; 0 = 100 */
+	size_t max_regions;		   /* rows in text and Markdown; 0 = 100 */
+	bool is_coloured, is_utf8;
+};
+
+typedef int sonde_diff_writer(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err);
+sonde_diff_writer sonde_export_diff_text, sonde_export_diff_json, sonde_export_diff_md,
+	sonde_export_diff_html, sonde_export_diff_junit;
+
+#endif

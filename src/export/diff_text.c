@@ -1,0 +1,195 @@
+/* A comparison on a terminal: what happened in sentences, then the tree. */
+#include "export/diff_int.h"
+
+#include "base/alloc.h"
+#include "base/escape.h"
+#include "export/table.h"
+
+#include <math.h>
+
+#define LEAST_NAME 20
+#define MAX_INDENT 12
+#define MAX_ROWS   100
+
+static void add_columns(struct sonde_table *t)
+{
+	static const struct {
+		const char *head;
+		bool is_right;
+		unsigned drop;
+	} all[] = {{"region", false, 0}, {"entries", true, 3}, {"base ms", true, 2},
+		{"new ms", true, 1}, {"\u0394 ms", true, 0}, {"\u0394 %", true, 0},
+		{"95 %", true, 4}, {"verdict", false, 0}};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const char *head = all[i].head;
+
+		if (!t->is_utf8 && i == 4)
+			head = "diff ms";
+		if (!t->is_utf8 && i == 5)
+			head = "diff %";
+		sonde_table_column(t, sonde_str_from(head), all[i].is_right, all[i].drop);
+	}
+}
+
+static void put(struct sonde_table *t, struct sonde_buf *cell, uint8_t style)
+{
+	sonde_table_cell(t, sonde_buf_view(cell), style, 0);
+	t->failed |= cell->failed;
+	sonde_buf_clear(cell);
+}
+
+static uint8_t style_of(const struct sonde_diff_region *r)
+{
+	switch (r->verdict) {
+	case SONDE_VERDICT_SLOWER:
+		return SONDE_STYLE_LATENCY;
+	case SONDE_VERDICT_FASTER:
+		return SONDE_STYLE_COMPUTE;
+	case SONDE_VERDICT_ADDED:
+	case SONDE_VERDICT_REMOVED:
+		return SONDE_STYLE_BOLD;
+	default:
+		return SONDE_STYLE_DIM;
+	}
+}
+
+static void put_name(
+	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff_region *r)
+{
+	uint32_t d;
+
+	for (d = 0; d < r->depth && d < MAX_INDENT; d++)
+		sonde_buf_puts(cell, "  ");
+	if (r->depth == 0 && r->domain.p) {
+		sonde_escape_terminal(cell, r->domain, t->is_utf8);
+		sonde_buf_putc(cell, '@');
+	}
+	sonde_escape_terminal(cell, r->label.n ? r->label : SONDE_STR("\"\""), t->is_utf8);
+	sonde_buf_puts(cell, sonde_region_kind_mark(r->kind));
+	put(t, cell, SONDE_STYLE_PLAIN);
+}
+
+static void put_entries(
+	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff_region *r)
+{
+	double a = r->base.entries, b = r->new_half.entries;
+
+	if (!r->base.is_there || !r->new_half.is_there || a == b)
+		sonde_buf_printf(cell, "%.6g", r->new_half.is_there ? b : a);
+	else
+		sonde_buf_printf(cell, "%.6g > %.6g", a, b);
+	put(t, cell, SONDE_STYLE_PLAIN);
+}
+
+static void put_row(struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff *d,
+	const struct sonde_diff_region *r)
+{
+	double delta = sonde_diff_region_delta(r);
+	struct sonde_buf raw = {0};
+
+	put_name(t, cell, r);
+	put_entries(t, cell, r);
+	sonde_diff_out__ms(cell, r->base.is_there ? r->base.median_ns : NAN);
+	put(t, cell, SONDE_STYLE_PLAIN);
+	sonde_diff_out__ms(cell, r->new_half.is_there ? r->new_half.median_ns : NAN);
+	put(t, cell, SONDE_STYLE_PLAIN);
+	if (delta > 0)
+		sonde_buf_putc(cell, '+');
+	sonde_diff_out__ms(cell, delta);
+	put(t, cell, style_of(r));
+	sonde_diff_out__percent(cell, r->ratio);
+	put(t, cell, style_of(r));
+	sonde_diff_out__interval(cell, r, t->is_utf8);
+	put(t, cell, SONDE_STYLE_DIM);
+	sonde_diff_out__verdict(&raw, d, r);
+	sonde_escape_terminal(cell, sonde_buf_view(&raw), t->is_utf8);
+	t->failed |= raw.failed;
+	sonde_buf_release(&raw);
+	put(t, cell, style_of(r));
+}
+
+static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_table t = {.is_utf8 = o->is_utf8,
+		.is_coloured = o->is_coloured,
+		.least_name = LEAST_NAME,
+		.least_last = 12};
+	size_t max = o->max_regions ? o->max_regions : MAX_ROWS, i;
+	uint32_t *order = sonde_diff_out__order(d);
+	struct sonde_buf cell = {0}, dropped = {0};
+	int rc;
+
+	if (!order)
+		return sonde_err_nomem(err);
+	max = max < d->regions.nr ? max : d->regions.nr;
+	add_columns(&t);
+	for (i = 0; i < max; i++)
+		put_row(&t, &cell, d, &d->regions.at[order[i]]);
+	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
+	if (rc == 0 && max < d->regions.nr)
+		sonde_sink_printf(to, "... and %zu more regions (--max-regions, -f json)\n",
+			d->regions.nr - max);
+	sonde_buf_release(&cell);
+	sonde_buf_release(&dropped);
+	sonde_table_release(&t);
+	sonde_free(order);
+	return rc;
+}
+
+static void write_notes(struct sonde_sink *to, const struct sonde_notes *notes, const char *before,
+	bool is_utf8)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++) {
+		sonde_sink_puts(to, before);
+		sonde_escape_terminal(&to->buf, notes->texts.keys[i], is_utf8);
+		sonde_sink_putc(to, '\n');
+	}
+}
+
+static void write_sentences(
+	const struct sonde_diff *d, const struct sonde_diff_out *o, struct sonde_sink *to)
+{
+	size_t i;
+
+	for (i = 0; i < d->sentences.texts.nr; i++) {
+		if (i)
+			sonde_sink_printf(to, "%zu. ", i);
+		sonde_escape_terminal(&to->buf, d->sentences.texts.keys[i], o->is_utf8);
+		sonde_sink_putc(to, '\n');
+	}
+}
+
+static void write_gate(const struct sonde_diff *d, struct sonde_sink *to)
+{
+	static const char *const words[] = {NULL, "passed", "undecided: a gated region is insufficient",
+		"failed: a region is slower by more than its limit"};
+
+	if (d->gate != SONDE_GATE_NONE)
+		sonde_sink_printf(to, "gate: %s\n", words[d->gate]);
+}
+
+int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	int rc;
+
+	write_sentences(d, o, to);
+	write_gate(d, to);
+	write_notes(to, &d->reasons, "not comparable: ", o->is_utf8);
+	write_notes(to, &d->warnings, "differs: ", o->is_utf8);
+	sonde_sink_putc(to, '\n');
+	if (d->regions.nr == 0) {
+		sonde_sink_puts(to, "There is no region on either side.\n");
+		return 0;
+	}
+	rc = write_table(d, o, to, err);
+	if (rc == 0)
+		sonde_sink_puts(to, "ms: median of an entry, on the GPU where both sides have that, "
+				    "else on the host\n");
+	return rc;
+}
