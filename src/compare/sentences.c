@@ -220,8 +220,11 @@ static void say_lone(
 static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r)
 {
 	sonde_buf_str(b, r->id);
-	sonde_buf_printf(b, " is entered %.4g times a run instead of %.4g: ", r->new_half.entries,
+	sonde_buf_printf(b, " is entered %.6g times a run instead of %.6g", r->new_half.entries,
 		r->base.entries);
+	if (isnan(r->base.total_ns) || isnan(r->new_half.total_ns))
+		return;
+	sonde_buf_puts(b, ": ");
 	ms(b, r->base.total_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	ms(b, r->new_half.total_ns);

@@ -122,6 +122,18 @@ static bool adjust(struct sonde_diff *d)
 	return ok;
 }
 
+/* How many times the entries bring q below the bar: the test's z grows with their root. */
+static double by_test(const struct sonde_diff_region *r)
+{
+	double z, want;
+
+	if (!(r->q >= FALSE_DISCOVERY) || r->p >= 1)
+		return 0;
+	z = sonde_stats_student_limit(fmax(r->p, 1e-12), 1e9);
+	want = sonde_stats_student_limit(fmax(r->p * FALSE_DISCOVERY / r->q, 1e-12), 1e9);
+	return z > 0 ? want * want / (z * z) : 0;
+}
+
 /*
  * Intervals shrink with the root of the number of entries. It has to become
  * as narrow as the change is large, or to fit within ± min_effect around none.
@@ -135,7 +147,7 @@ static double needed_entries(const struct sonde_diff_region *r, double min_effec
 	have = fmin(r->base.nr_values, r->new_half.nr_values);
 	wide = fmax(log(r->high / r->ratio), log(r->ratio / r->low));
 	want = away >= bar ? away : fmax(bar - away, bar / 4);
-	return ceil(have * fmax(1.1, wide * wide / (want * want)));
+	return ceil(have * fmax(1.1, fmax(wide * wide / (want * want), away >= bar ? by_test(r) : 0)));
 }
 
 static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double min_effect)

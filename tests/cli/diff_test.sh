@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# `sonde diff`: outputs, exit statuses, what is refused.
+. "$(dirname "$0")/../lib.sh"
+D=tests/data/diff
+EAGER=$D/eager.sonde.gz GRAPH=$D/graph.sonde.gz TRAIN=$D/train.sonde.gz
+
+status() { # WANT COMMAND…
+	local want=$1 got
+	shift
+	"$@" >"$TMP/out" 2>"$TMP/err"
+	got=$?
+	[ "$got" = "$want" ] || {
+		echo "exit status $got, not $want"
+		return 1
+	}
+}
+says() { grep -qF -- "$1" "$TMP/out" "$TMP/err"; }
+
+# A synthetic program in torch.profiler's format: 100 steps of two regions, `mlp` so many times as long.
+trace() { # FACTOR SEED [GPU]
+	python3 - "$@" <<'PY'
+import json, random, sys
+factor, seed, gpu = float(sys.argv[1]), int(sys.argv[2]), (sys.argv[3:] or ["NVIDIA H200"])[0]
+random.seed(seed)
+events, now, corr = [], 1000.0, 1
+def span(name, cat, ts, dur, tid, **args):
+    events.append(dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=ts, dur=dur, args=args))
+for step in range(100):
+    begin = now
+    for name, us in (("attn", 40), ("mlp", 60)):
+        t, dur = now, us * random.gauss(1, 0.02) * (factor if name == "mlp" else 1)
+        span("cudaLaunchKernel", "cuda_runtime", t + 1, 2, 7, correlation=corr)
+        events.append(dict(ph="X", cat="kernel", name=name + "_kernel", pid=0, tid=7, ts=t + 5, dur=dur,
+                           args=dict(device=0, context=1, stream=7, correlation=corr)))
+        corr += 1
+        now += dur + 10
+        span(name, "user_annotation", t, now - t - 1, 7)
+    span("step", "user_annotation", begin, now - begin, 7)
+    now += 5
+json.dump(dict(deviceProperties=[dict(id=0, name=gpu)], traceEvents=events), sys.stdout)
+PY
+}
+trace 1 1 >"$TMP/a.json"
+trace 1 2 >"$TMP/a2.json"
+trace 1.3 3 >"$TMP/b.json"
+trace 1 4 "NVIDIA A100" >"$TMP/other.json"
+
+ok diff__text golden diff.txt "$SONDE" diff "$EAGER" "$GRAPH" --width 110
+ok diff__markdown golden diff.md "$SONDE" diff "$EAGER" "$GRAPH" -f md --max-regions 12
+for f in json html junit; do
+	ok "diff__${f}_is_the_same_every_time" cmp <("$SONDE" diff "$EAGER" "$GRAPH" -f $f) <("$SONDE" diff "$EAGER" "$GRAPH" -f $f)
+done
+is_valid() { "$SONDE" diff "$@" -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json"; }
+ok diff__json_is_valid is_valid "$EAGER" "$GRAPH"
+ok diff__json_of_a_slower_region_is_valid is_valid "$TMP/a.json" "$TMP/b.json"
+wrong_json() {
+	sed 's/"slower": 2/"slower": 1/' "$TMP/d.json" >"$TMP/wrong.json" && status 1 "$SONDE" validate "$TMP/wrong.json" && says '$.totals.slower'
+}
+ok diff__validate_counts_the_verdicts wrong_json
+is_xml() { "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f "$1" | python3 -c 'import sys, xml.dom.minidom as x; x.parseString(sys.stdin.read().replace("<!doctype html>", "").replace("<meta charset=\"utf-8\">", "").replace("<meta name=\"viewport\" content=\"width=device-width\">", ""))'; }
+ok diff__junit_is_xml is_xml junit
+ok diff__html_is_well_formed is_xml html
+
+slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 slower, 0 faster'; }
+ok diff__a_slower_region_is_named slower
+same() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 1% && says 'No difference is shown'; }
+ok diff__the_same_program_twice_names_nothing same
+ok diff__a_capture_is_the_same_as_itself status 0 "$SONDE" diff "$TRAIN" "$TRAIN"
+
+# --- the gate
+ok diff__slower_than_allowed_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5%
+ok diff__slower_within_bounds_is_0 status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 50%
+ok diff__faster_is_0 status 0 "$SONDE" diff "$TMP/b.json" "$TMP/a.json" --fail-above 5%
+ok diff__a_gate_of_other_regions_is_0 status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above '*/attn=5%'
+ok diff__a_gate_by_path_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 90% --fail-above 'step/m*=3%'
+ok diff__insufficient_is_4 status 4 "$SONDE" diff "$TRAIN" "$TRAIN" --fail-above 5%
+ok diff__insufficient_may_be_allowed status 0 "$SONDE" diff "$TRAIN" "$TRAIN" --fail-above 5% --allow-insufficient
+junit_fails() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f junit && says 'tests="3" failures="2"' && says '<failure message="'; }
+ok diff__junit_has_the_failures_of_the_gate junit_fails
+
+# --- what may be compared
+refused() { status 1 "$SONDE" diff "$TMP/a.json" "$TMP/other.json" && says 'device: NVIDIA H200 in the base, NVIDIA A100 in the new side' && says '--force'; }
+ok diff__another_gpu_is_refused refused
+ok diff__another_gpu_may_be_forced status 0 "$SONDE" diff "$TMP/a.json" "$TMP/other.json" --force
+ncu_refused() { status 1 "$SONDE" diff examples/h200_transformer.ncu-rep "$TMP/a.json" && says 'Nsight Compute in the base'; }
+ok diff__ncu_against_a_timeline_is_refused ncu_refused
+
+# --- sides
+several() { status 3 "$SONDE" diff --base "$TMP/a.json" "$TMP/a2.json" --new "$TMP/b.json" "$TMP/b2.json" "$TMP/b3.json" --fail-above 5%; }
+trace 1.3 5 >"$TMP/b2.json"
+trace 1.3 6 >"$TMP/b3.json"
+ok diff__several_runs_a_side several
+cells() {
+	"$SONDE" report "$TMP/a.json" --partial -o "$TMP/a.sondecells" &&
+		cmp <("$SONDE" diff "$TMP/a.sondecells" "$TMP/b.json") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
+}
+ok diff__a_partial_report_is_a_side cells
+directory() {
+	mkdir -p "$TMP/dir" && cp "$TMP/b.json" "$TMP/dir/trace.json" &&
+		cmp <("$SONDE" diff "$TMP/a.json" "$TMP/dir") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
+}
+ok diff__a_directory_is_a_side directory
+selected() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "report.nvtx.include=[attn]" && ! says mlp; }
+ok diff__settings_select_regions selected
+
+# --- usage
+ok diff__one_side_is_wrong_usage status 2 "$SONDE" diff "$TMP/a.json"
+ok diff__three_sides_are_wrong_usage status 2 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "$TMP/a2.json"
+ok diff__base_without_new_is_wrong_usage status 2 "$SONDE" diff --base "$TMP/a.json"
+ok diff__a_bad_limit_is_wrong_usage status 2 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above soon
+ok diff__a_bad_effect_is_wrong_usage status 2 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --min-effect -1
+ok diff__a_missing_file_is_1 status 1 "$SONDE" diff "$TMP/a.json" "$TMP/nowhere.json"
+
+selftest() { status 0 "$SONDE" diff --self-test "$TMP/a.json" --rounds 50 && says '3 regions have enough entries' && says 'of 50 random splits'; }
+ok diff__self_test_counts_alarms selftest
+ok diff__docs_have_the_help_as_it_is \
+	bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-diff.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' diff --help)"
