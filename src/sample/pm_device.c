@@ -113,10 +113,19 @@ static int use(struct sonde_sampling *s, struct sonde_err *err)
 	return 0;
 }
 
+/* Images belong to the session they were made in. */
+static int reopen(struct sonde_sampling *s, struct sonde_err *err)
+{
+	int rc = pm_device_open(s, err);
+
+	pm_device_free_images(s);
+	return rc ? rc : pm_device_make_images(s, err);
+}
+
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
 {
 	CUpti_PmSampling_Start_Params p = {.structSize = CUpti_PmSampling_Start_Params_STRUCT_SIZE};
-	int rc = s->object ? 0 : pm_device_open(s, err);
+	int rc = s->object ? 0 : reopen(s, err);
 	CUptiResult why;
 
 	if (rc == 0)

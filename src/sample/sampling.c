@@ -28,8 +28,8 @@
 #define MAX_BUSY_PCT 90
 
 /* What a sample costs one core, roughly; measured on an H200. */
-#define COST_NS		   (15 * US)
-#define COST_OF_COUNTER_NS 5200u
+#define COST_NS		   (20 * US)
+#define COST_OF_COUNTER_NS 7200u
 
 /* Intervals to choose from. */
 static const uint64_t steps_ns[] = {50 * US, 75 * US, 100 * US, 150 * US, 200 * US, 300 * US,
@@ -137,6 +137,8 @@ static void choose_sizes(struct sonde_sampling *s)
 #ifdef SONDE_PM_EXPERIMENT
 	if (getenv("SONDE_PM_IMAGE"))
 		s->image_samples = (uint32_t)atoi(getenv("SONDE_PM_IMAGE"));
+	if (getenv("SONDE_PM_FIRST_US"))
+		s->interval_ns = (uint64_t)atoi(getenv("SONDE_PM_FIRST_US")) * US;
 	if (getenv("SONDE_PM_BUFFER_MB"))
 		s->buffer_bytes = (size_t)atoi(getenv("SONDE_PM_BUFFER_MB")) << 20;
 #endif
