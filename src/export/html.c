@@ -145,6 +145,24 @@ static void write_fields(struct sonde_html *h)
 	sonde_json_close(w, ']');
 }
 
+/* By string number, null where there is nothing to shorten. */
+static void write_short_names(struct sonde_html *h)
+{
+	const struct sonde_tree *t = h->x.tree;
+	uint32_t i;
+
+	sonde_json_open(&h->x.w, "short", '[', true);
+	for (i = 0; i < t->cells->strings.nr && !h->x.options->full_names; i++) {
+		struct sonde_str name = sonde_tree_short_name(t, i);
+
+		if (sonde_str_eq(name, t->cells->strings.keys[i]))
+			sonde_json_null(&h->x.w, NULL);
+		else
+			sonde_json_str(&h->x.w, NULL, name);
+	}
+	sonde_json_close(&h->x.w, ']');
+}
+
 /* Kernel names by string number; strings that name no kernel are left empty. */
 static int write_strings(struct sonde_html *h)
 {
@@ -164,6 +182,7 @@ static int write_strings(struct sonde_html *h)
 		sonde_json_str(
 			&h->x.w, NULL, is_shown[i] ? strings->keys[i] : (struct sonde_str){0});
 	sonde_json_close(&h->x.w, ']');
+	write_short_names(h);
 	sonde_free(is_shown);
 	return 0;
 }

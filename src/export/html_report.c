@@ -226,6 +226,22 @@ static int write_streams(struct sonde_html *h, const struct sonde_report *r)
 	return 0;
 }
 
+/* By node, as report.json has them. */
+static void write_entries(struct sonde_html *h, const struct sonde_report *r)
+{
+	size_t i;
+
+	if (!h->x.first_ns)
+		return;
+	sonde_json_open(&h->x.w, "entries", '[', true);
+	for (i = 0; i < r->nodes.nr; i++) {
+		sonde_json_open(&h->x.w, NULL, '{', true);
+		sonde_json__entries(&h->x, r, &r->nodes.at[i]);
+		sonde_json_close(&h->x.w, '}');
+	}
+	sonde_json_close(&h->x.w, ']');
+}
+
 static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 {
 	struct sonde_json *w = &h->x.w;
@@ -244,6 +260,8 @@ static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_number(w, "outside_ms", r->outside_time_ns / 1e6);
 	sonde_json_u64(w, "outside_k0", r->outside_first_kernel);
 	sonde_json_u64(w, "outside_kn", r->nr_outside_kernels);
+	sonde_json_u64(w, "flat_k0", r->flat_first_kernel);
+	sonde_json_u64(w, "flat_kn", r->nr_flat_kernels);
 }
 
 static int write_report(struct sonde_html *h, const struct sonde_report *r)
@@ -259,6 +277,7 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	write_structure(r, &l);
 	write_fields(h, r, &l);
 	write_bounds(h, r);
+	write_entries(h, r);
 	rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
 	if (rc == 0)
 		rc = write_exclusive(h, r);

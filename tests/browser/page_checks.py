@@ -146,6 +146,34 @@ def the_title_names_the_program_and_the_file():
         assert page.js("document.querySelector('h1').textContent") in page.js("document.title")
 
 
+def entries_have_a_histogram_and_the_slowest_lead_to_the_timeline():
+    region = next(r for r in report_of("train")["aggregate"]["regions"] if r["id"] == "forward/layer0")
+    with page_of("train", "#region=forward%2Flayer0") as page:
+        assert page.js("[...document.querySelectorAll('#entries h4')].map((h) => h.textContent.split(':')[0])") == ["GPU", "host"]
+        assert page.js("document.querySelectorAll('#entries .histogram .median').length") == 2
+        where = page.js("parseFloat(document.querySelector('#entries .median').style.left)")
+        gpu = region["entries"]["gpu"]
+        assert abs(where - 100 * (gpu["median_ms"] - gpu["min_ms"]) / (gpu["max_ms"] - gpu["min_ms"])) < 0.01, where
+        before = page.js("view.to - view.from")
+        page.click("#entries .slowest button")
+        slow = max(range(3), key=lambda i: region["entries"]["gpu_ms"][i])
+        begin = page.js("data.timeline.entered") + region["entries"]["begin_ms"][slow] * 1e6
+        seen = page.js("[view.from, view.to]")
+        assert seen[1] - seen[0] < before and seen[0] <= begin < seen[1], (seen, begin)
+        starts = page.js("view.tracks.filter((t) => t.kind === 'thread').flatMap((t) => [...t.starts].filter((_, i) => data.regions[t.regions[i]].id === 'forward/layer0'))")
+        assert any(abs(s - begin) < 1 for s in starts), (starts, begin)
+        clean(page)
+
+
+def without_a_region_all_kernels_are_listed_by_short_names():
+    with page_of("train") as page:
+        assert page.js("document.querySelector('#panel h3').textContent") == "All kernels"
+        assert page.js("state.report.kernels.calls.slice(state.report.flat_k0, state.report.flat_k0 + state.report.flat_kn).reduce((a, b) => a + b)") == report_of("train")["coverage"]["launches_total"]
+        names = page.js("[...document.querySelectorAll('#panel .kernels tbody td:first-child')].map((d) => [d.textContent, d.title])")
+        assert len({short for short, _ in names}) == len(names) and any(len(short) < len(whole) / 2 for short, whole in names), names
+        clean(page)
+
+
 def widths_by_entries_nest():
     with page_of("h200_transformer") as page:
         wider = page.js("state.report.region.map((_, n) => n).filter((n) => state.report.children[n].reduce((sum, c) => sum + weightOf(state.report, c, 'instances'), 0) >= weightOf(state.report, n, 'instances'))")
@@ -296,12 +324,9 @@ def the_timeline_draws_zooms_and_selects():
         page.js("document.getElementById('time-canvas').focus()")
         page.key("+", "+")
         assert page.js("view.to - view.from") < span
-        assert page.js("entryTimes(state.region, state.report).length") == 5
+        assert page.js("state.report.entries[selectedNode()].entries.count") == 5
         nested = page.js("(() => { const r = state.report, n = r.nodeOf.get(state.region); return r.children[n].map((c) => r.region[c]); })()")
         assert nested and page.js(f"{nested}.every((region) => view.lit.has(region))")  # what is nested does not fade
-        page.js("entryTimes = () => [4e6, 1e6]")
-        page.js("drawPanel()")
-        assert "median 2.50 ms" in page.js("document.getElementById('panel').textContent")
         clean(page)
 
 
@@ -347,8 +372,8 @@ def the_page_fits_a_phone():
 def streams_and_the_bound_of_a_region_are_those_of_report_json():
     if not os.path.exists(folder + "/gpu.html"):
         return
-    region = next(r for r in report_of("gpu")["aggregate"]["regions"] if r["id"] == "s")
-    with page_of("gpu", "#region=s&kind=start_end") as page:
+    region = next(r for r in report_of("gpu")["aggregate"]["regions"] if r["id"] == "s@@")
+    with page_of("gpu", "#region=s%40%40&kind=start_end") as page:
         page.settle()
         rows = page.js("[...document.querySelectorAll('table[aria-label=Streams] tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
         assert [(int(r[0]), int(r[1])) for r in rows] == [(s["stream"], s["kernel_count"]) for s in region["per_stream"]], rows

@@ -77,6 +77,11 @@ function howMade(column, f) {
 	return text;
 }
 
+/* What a kernel is called: short, its whole name is data.strings[string]. */
+function kernelName(string) {
+	return data.short[string] || data.strings[string];
+}
+
 function field(report, node, key) {
 	const list = report.f[fieldOf.get(key)];
 	return list ? list[node] : null;
@@ -124,13 +129,13 @@ function additive(report) {
 
 /* By node: its entries and those nested in it, so that children are never wider than their parent. */
 function entriesWithin(report) {
-	if (!report.entries) {
-		report.entries = report.parent.map((_, node) => field(report, node, "instances") || 0);
+	if (!report.within) {
+		report.within = report.parent.map((_, node) => field(report, node, "instances") || 0);
 		for (let node = report.parent.length - 1; node >= 0; node--)
 			if (report.parent[node] >= 0)
-				report.entries[report.parent[node]] += report.entries[node];
+				report.within[report.parent[node]] += report.within[node];
 	}
-	return report.entries;
+	return report.within;
 }
 
 function weightOf(report, node, by) {

@@ -95,12 +95,12 @@ function facts(report, node) {
 }
 
 function kernelRow(report, kernel, most) {
-	const k = report.kernels, name = data.strings[k.name[kernel]], ms = k.ns[kernel] === null ? null : k.ns[kernel] / 1e6;
+	const k = report.kernels, name = k.name[kernel], ms = k.ns[kernel] === null ? null : k.ns[kernel] / 1e6;
 	const heads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
 	const share = el("td.share", {role: "cell"}, el("i", {style: {width: most > 0 ? 92 * k.ns[kernel] / most + "%" : "0"}}), el("b", {}, fieldText(ms, "ms")));
 	if (ms !== null)
 		share.dataset.v = ms;
-	return el("tr", {role: "row"}, el("td", {title: seen(name), role: "cell"}, el("span.label", {}, seen(name))), el("td", {role: "cell"}, fieldText(k.calls[kernel], "count")), share,
+	return el("tr", {role: "row"}, el("td", {title: seen(data.strings[name]), role: "cell"}, el("span.label", {}, seen(kernelName(name)))), el("td", {role: "cell"}, fieldText(k.calls[kernel], "count")), share,
 		...heads.map((c) => {
 			const f = kernelFigure(report, kernel, c);
 			return el("td", {role: "cell", title: howMade(c, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, data.metrics[c].u));
@@ -207,28 +207,16 @@ function spread(region) {
 	return el("div", {}, el("h3", {}, "Over " + scopes.length + " scopes"), box);
 }
 
-/* How long each entry took, for captures that have times. */
-function entries(region) {
-	const list = entryTimes(region, state.report).sort((a, b) => a - b);
-	if (list.length < 2)
-		return null;
-	const median = (list[Math.floor((list.length - 1) / 2)] + list[Math.floor(list.length / 2)]) / 2, bins = new Array(Math.min(40, list.length)).fill(0), span = list[list.length - 1] - list[0];
-	for (const v of list)
-		bins[span > 0 ? Math.min(bins.length - 1, Math.floor((v - list[0]) / span * bins.length)) : 0]++;
-	const names = bins.map((_, i) => time(list[0] + span * i / bins.length) + " to " + time(list[0] + span * (i + 1) / bins.length));
-	return el("div", {}, el("h3", {}, "Entries"),
-		el("p.small", {}, list.length + " on the host: " + time(list[0]) + " to " + time(list[list.length - 1]) + ", median " + time(median)),
-		bars("by duration", bins, names, -2, (v) => v + " entries"));
-}
-
 function drawWhole(panel, report) {
 	panel.append(el("h2", {}, report.scope), el("p.soft.small", {}, report.nr ? "Select a region for its metrics and kernels." :
 		"No regions: these are the kernels of the whole run."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
-	const outside = kernelTable(report, report.outside_k0, report.outside_kn);
-	if (outside && report.nr)
-		outside.firstChild.textContent = "Kernels outside any range";
-	if (outside)
-		panel.append(outside);
+	for (const [title, first, nr] of [["All kernels", report.flat_k0, report.flat_kn], ["Kernels outside any range", report.outside_k0, report.nr ? report.outside_kn : 0]]) {
+		const table = kernelTable(report, first, nr);
+		if (table) {
+			table.firstChild.textContent = title;
+			panel.append(table);
+		}
+	}
 }
 
 function drawPanel() {
@@ -250,7 +238,7 @@ function drawPanel() {
 		panel.append(el("p.soft", {}, originOf(region)));
 	if (field(report, node, "launches") === 0)
 		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
-	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(state.region),
+	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node),
 		kernelTable(report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);

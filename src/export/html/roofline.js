@@ -90,7 +90,7 @@ function drawCeilings(s, peaks) {
 
 function roofTip(p) {
 	const report = state.report;
-	const name = p.node === undefined ? seen(data.strings[report.kernels.name[p.kernel]]) : titleOf(regionOf(report, p.node));
+	const name = p.node === undefined ? seen(kernelName(report.kernels.name[p.kernel])) : titleOf(regionOf(report, p.node));
 	const least = p.isLeast ? "≥ " : "";
 	return name + "\n" + least + factor(p.x, "FLOP/B") + " · " + least + factor(p.y, "FLOP/s") + (p.isLeast ? "\n" + data.uncounted : "");
 }

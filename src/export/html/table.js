@@ -13,7 +13,7 @@ function findMatches(report) {
 	const matches = matcher();
 	if (!matches)
 		return null;
-	const kernelMatch = report.kernels.name.map((n) => matches(data.strings[n]));
+	const kernelMatch = report.kernels.name.map((n) => matches(data.strings[n]) || matches(kernelName(n)));
 	const hits = new Set(), keep = new Set();
 	for (let i = 0; i < report.nr; i++) {
 		let isHit = matches(regionOf(report, i).id) || matches(regionOf(report, i).n);

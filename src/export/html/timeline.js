@@ -39,23 +39,10 @@ function tracksShown() {
 		(t.device === undefined || r.device === null || t.device === r.device));
 }
 
-/* Durations of the entries of a region, in ns. */
-function entryTimes(region, report) {
-	const list = [];
-	for (const t of view.tracks) {
-		if (t.n || (report.process !== null && t.process !== report.process))
-			continue;
-		for (let i = 0; i < t.regions.length; i++)
-			if (t.regions[i] === region)
-				list.push(t.ends[i] - t.starts[i]);
-	}
-	return list;
-}
-
 const PALETTE = ["#4c86bd", "#c98a2b", "#5b9a78", "#b3669a", "#8c8f3c", "#5aa7c4", "#b5644a", "#7d79b8"];
 
-function eventName(track, i) {
-	return track.n ? data.strings[track.n[i]] : data.regions[track.regions[i]].n;
+function eventName(track, i, isWhole) {
+	return track.n ? (isWhole ? data.strings[track.n[i]] : kernelName(track.n[i])) : data.regions[track.regions[i]].n;
 }
 
 function eventColour(track, i) {
@@ -187,6 +174,13 @@ function showTime(from, to) {
 	requestTimeline();
 }
 
+/* An entry, from its begin in ms, with some time around it. */
+function showEntry(beginMs, hostMs) {
+	const begin = data.timeline.entered + beginMs * 1e6, around = Math.max(hostMs * 1e6, 1000) * 0.3;
+	showTime(begin - around, begin + hostMs * 1e6 + around);
+	byId("timeline").scrollIntoView({block: "nearest"});
+}
+
 function zoomTime(factorOf, share) {
 	const span = view.to - view.from, center = view.from + span * share;
 	showTime(center - span * factorOf * share, center + span * factorOf * (1 - share));
@@ -230,7 +224,7 @@ function timelinePointer(canvas) {
 		}
 		const hit = eventUnder(event);
 		if (hit)
-			showTip(event, (seen(eventName(hit.track, hit.i)) || "(empty label)") + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
+			showTip(event, (seen(eventName(hit.track, hit.i, true)) || "(empty label)") + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
 				" from ") + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + seen(data.regions[hit.track.regions[hit.i]].id) : ""));
 		else
 			hideTip();

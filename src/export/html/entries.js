@@ -1,0 +1,39 @@
+/* How long single entries of the selected region took: their distribution, and the slowest. */
+
+const MOST_BINS = 40, NR_SLOWEST = 5;
+
+/* Bars by duration, with a line where the median is. */
+function histogram(title, list, d) {
+	const span = d.max_ms - d.min_ms, bins = new Array(Math.min(MOST_BINS, Math.max(8, list.length))).fill(0);
+	for (const v of list)
+		bins[span > 0 ? Math.max(0, Math.min(bins.length - 1, Math.floor((v - d.min_ms) / span * bins.length))) : 0]++;
+	const ms = (v) => time(Math.round(v * 1e6)), most = Math.max(...bins), at = (i) => ms(d.min_ms + span * i / bins.length);
+	const text = "median " + ms(d.median_ms) + ", p95 " + ms(d.p95_ms) + ", p99 " + ms(d.p99_ms) + ", " + ms(d.min_ms) + " to " + ms(d.max_ms);
+	return el("div", {}, el("h4", {}, title + ": " + text),
+		el("div.bars.histogram", {role: "img", "aria-label": title + " per entry: " + text, title: "mean " + ms(d.mean_ms) + (isNumber(d.sd_ms) ? ", standard deviation " + ms(d.sd_ms) : "")},
+			...bins.map((nr, i) => el("i", {title: at(i) + " to " + at(i + 1) + "\n" + nr + (nr === 1 ? " entry" : " entries"), style: {height: nr ? Math.max(4, 100 * nr / most) + "%" : "0"}})),
+			el("b.median", {title: "median " + ms(d.median_ms), style: {left: (span > 0 ? 100 * (d.median_ms - d.min_ms) / span : 0) + "%"}})));
+}
+
+/* The longest, each a link to where it is in the timeline. */
+function slowest(e) {
+	const list = e.gpu_ms || e.host_ms, name = e.gpu_ms ? "GPU" : "host", median = (e.gpu || e.host).median_ms;
+	const order = list.map((_, i) => i).filter((i) => list[i] > median).sort((a, b) => list[b] - list[a] || a - b).slice(0, NR_SLOWEST);
+	const row = (i) => {
+		const text = time(Math.round(list[i] * 1e6)), begin = time(Math.round((data.timeline ? data.timeline.entered : 0) + e.begin_ms[i] * 1e6));
+		return el("tr", {}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(e.begin_ms[i], e.host_ms[i])}, begin) : begin),
+			el("td", {}, text), el("td", {}, time(Math.round(e.host_ms[i] * 1e6))), el("td", {}, median > 0 ? (list[i] / median).toFixed(2) + " ×" : "–"));
+	};
+	if (!order.length)
+		return null;
+	return el("table.metrics.slowest", {"aria-label": "Slowest entries"}, el("thead", {}, el("tr", {}, ...["slowest, begun at", name, "host", "of median"].map((h) => el("th", {scope: "col"}, h)))),
+		el("tbody", {}, ...order.map(row)));
+}
+
+function entries(report, node) {
+	const e = report.entries && report.entries[node].entries;
+	if (!e || e.count < 2)
+		return null;
+	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms, e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e),
+		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of every " + e.step + "th entry.") : null);
+}
