@@ -17,7 +17,7 @@
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
  *   parts_order.c    … in one order
- *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows
+ *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows, sampled
  *   unite*.c         parts → cells: tables, then rows
  *   inventory.c      launches → the list of a program's ranges
  */

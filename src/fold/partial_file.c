@@ -73,6 +73,19 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_cursor *in)
 	return 0;
 }
 
+/* Comes after the cells of its part, once. */
+static int read_sampled(struct framing *f, size_t nr_before, struct sonde_cursor *in)
+{
+	struct sonde_cells *part = f->out->at.nr > nr_before ? f->out->at.at[f->out->at.nr - 1] : NULL;
+	bool is_nomem = false;
+
+	if (!part || f->expected != SONDE_PARTIAL_TABLES || part->sampled.nr)
+		return damaged(f, "sampled counters of no cells");
+	if (sonde_partial__sampled(in, part, &is_nomem))
+		return 0;
+	return is_nomem ? sonde_err_nomem(f->err) : damaged(f, "a section holds what cannot be");
+}
+
 /* One section; `*is_end` after the last. */
 static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 {
@@ -99,6 +112,8 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 		return damaged(f, "a section of a kind that is not known");
 	if (!*is_end && s.kind <= SONDE_PARTIAL_CELLS)
 		rc = read_part(f, s.kind, &in);
+	if (s.kind == SONDE_PARTIAL_SAMPLED)
+		rc = read_sampled(f, nr_before, &in);
 	f->at += sizeof(s) + s.nr_bytes;
 	return rc;
 }

@@ -19,9 +19,10 @@ enum sonde_partial_kind {
 	SONDE_PARTIAL_END,    /* the last: how many parts there are */
 	SONDE_PARTIAL_TABLES, /* begins a part */
 	SONDE_PARTIAL_VISITS,
-	SONDE_PARTIAL_CELLS, /* ends it */
+	SONDE_PARTIAL_CELLS, /* ends it, but for what is optional */
+	SONDE_PARTIAL_OPTIONAL = 64,
+	SONDE_PARTIAL_SAMPLED = SONDE_PARTIAL_OPTIONAL, /* what samples told of the cells */
 };
-#define SONDE_PARTIAL_OPTIONAL 64
 
 struct sonde_partial_head {
 	char magic[8];
@@ -141,5 +142,7 @@ uint8_t *sonde_partial__methods(struct sonde_arena *arena, const struct sonde_ma
 bool sonde_partial__tables(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem);
 bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem);
 bool sonde_partial__cells(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem);
+bool sonde_partial__sampled(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem);
+void sonde_partial__put_sampled(struct sonde_buf *b, const struct sonde_cells *c);
 
 #endif

@@ -391,9 +391,6 @@ static bool write_part(struct sonde_sink *to, struct sonde_cells *c, struct sond
 	bool *bits = sonde_arena_calloc(&arena, c->metric_names.nr + 1, sizeof(*bits));
 	size_t i;
 
-	if (c->sampled.nr)
-		sonde_note(&c->notes, "partial reports hold no sampled counters: report on the "
-				      "captures for them");
 	if (methods && bits) {
 		put_tables(b, c, bits);
 		write_section(to, SONDE_PARTIAL_TABLES, b);
@@ -403,6 +400,10 @@ static bool write_part(struct sonde_sink *to, struct sonde_cells *c, struct sond
 		for (i = 0; i < c->cells.nr; i++)
 			put_cell(b, c, &c->cells.at[i], methods);
 		write_section(to, SONDE_PARTIAL_CELLS, b);
+		if (c->sampled.nr) {
+			sonde_partial__put_sampled(b, c);
+			write_section(to, SONDE_PARTIAL_SAMPLED, b);
+		}
 	}
 	sonde_arena_release(&arena);
 	return methods && bits && !to->buf.failed;

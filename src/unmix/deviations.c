@@ -144,6 +144,28 @@ static void add_timing(
 	}
 }
 
+/*
+ * Deviations keep so many bits below the largest of their row: far more than an error
+ * needs, also where neighbours cancel out, and few enough to be kept in two bytes.
+ */
+#define KEPT_BITS 15
+
+static void round_row(float *row)
+{
+	float most = 0, unit;
+	int sum, exponent;
+
+	for (sum = 0; sum < SPREAD_WIDTH; sum++) {
+		if (!(fabsf(row[sum]) <= MOST_DEVIATION))
+			row[sum] = MOST_DEVIATION;
+		most = fmaxf(most, fabsf(row[sum]));
+	}
+	frexpf(most, &exponent);
+	unit = ldexpf(1, exponent - KEPT_BITS);
+	for (sum = 0; sum < SPREAD_WIDTH; sum++)
+		row[sum] = unit > 0 ? rintf(row[sum] / unit) * unit : 0;
+}
+
 static void take_deviations(
 	float *deviations, size_t stride, double *scores, const struct sonde_unmix__round *r)
 {
@@ -162,6 +184,7 @@ static void take_deviations(
 			}
 			deviations[u * stride + sum] = (float)(moved * r->few_factor[u]);
 		}
+		round_row(deviations + u * stride);
 	}
 }
 

@@ -54,23 +54,12 @@ static int check_samples(const struct sonde_unmix_input *in, struct sonde_err *e
 
 static struct sonde_unmixed *start_result(const struct sonde_unmix_input *in)
 {
-	struct sonde_unmixed *u = sonde_calloc(1, sizeof(*u));
+	struct sonde_unmixed *u = sonde_unmixed_new(in->nr_classes, in->nr_counters, 0);
 	uint32_t k;
 	size_t i;
 
 	if (u == NULL)
 		return NULL;
-	u->nr_classes = in->nr_classes;
-	u->nr_counters = in->nr_counters;
-	u->classes = sonde_arena_calloc(&u->arena, in->nr_classes, sizeof(*u->classes));
-	u->counters = sonde_arena_calloc(&u->arena, in->nr_counters, sizeof(*u->counters));
-	u->limits = sonde_arena_calloc(&u->arena, in->nr_counters, sizeof(*u->limits));
-	u->weight = sonde_arena_calloc(&u->arena, in->nr_classes, sizeof(*u->weight));
-	u->time = sonde_arena_calloc(&u->arena, in->nr_classes, sizeof(*u->time));
-	if (u->arena.failed) {
-		sonde_unmixed_free(u);
-		return NULL;
-	}
 	for (i = 0; i < in->nr_launches; i++) {
 		k = in->launches[i].class;
 		u->classes[k].nr_launches++;

@@ -140,6 +140,29 @@ const struct sonde_unmix_counter_result *sonde_unmixed_counter(
 const struct sonde_unmix_quality *sonde_unmixed_quality(const struct sonde_unmixed *u);
 
 /*
+ * What figures are made of, so that a result can be kept in a file and put back: a
+ * result made by `sonde_unmixed_new`, with everything filled in, gives the same figures.
+ * Of the deviations the 64 of a counter and unknown are multiples of a power of two, at
+ * most 2^16 of it. Names of refusals are borrowed.
+ */
+#define SONDE_UNMIX_DEVIATIONS 64
+struct sonde_unmix_state {
+	uint32_t nr_classes, nr_counters, nr_unknowns;
+	struct sonde_unmix_class_result *classes;    /* `fate` and `unknown` count */
+	double *weight, *time;			     /* by class: of its unknown's weight, ns */
+	struct sonde_unmix_counter_result *counters; /* `refused` counts */
+	double *limits;				     /* by counter */
+	enum sonde_unmix_fate *fate;		     /* by unknown */
+	double *unknown_weight;			     /* by unknown: the sum over its classes */
+	double *x;				     /* unknown · nr_counters + counter */
+	float *deviations; /* (unknown · nr_counters + counter) · SONDE_UNMIX_DEVIATIONS */
+};
+struct sonde_unmix_state sonde_unmixed_state(struct sonde_unmixed *u);
+/* All zeros; NULL: no memory. */
+struct sonde_unmixed *sonde_unmixed_new(
+	uint32_t nr_classes, uint32_t nr_counters, uint32_t nr_unknowns);
+
+/*
  * The offset (ns, to be used as `offset_ns`) at which `counter` fits best, for
  * calibrating once per machine: run a series of short kernels with pauses between
  * them and give a counter that counts evenly while they run, such as active SM

@@ -24,6 +24,8 @@
 #define TIMING_SUMS   31
 #define CLOCK_SUM     (RESIDUAL_SUMS + TIMING_SUMS)
 #define SPREAD_WIDTH  (CLOCK_SUM + 1)
+_Static_assert(SPREAD_WIDTH == SONDE_UNMIX_DEVIATIONS, "both say how many there are");
+#define MOST_DEVIATION 1e30f
 #define SOLVE_LANES   16 /* right-hand sides solved at a time; divides SPREAD_WIDTH */
 
 struct sonde_unmix__windows {

@@ -135,6 +135,49 @@ const struct sonde_unmix_quality *sonde_unmixed_quality(const struct sonde_unmix
 	return &u->quality;
 }
 
+struct sonde_unmix_state sonde_unmixed_state(struct sonde_unmixed *u)
+{
+	return (struct sonde_unmix_state){.nr_classes = u->nr_classes,
+		.nr_counters = u->nr_counters,
+		.nr_unknowns = u->nr_unknowns,
+		.classes = u->classes,
+		.weight = u->weight,
+		.time = u->time,
+		.counters = u->counters,
+		.limits = u->limits,
+		.fate = u->fate,
+		.unknown_weight = u->unknown_weight,
+		.x = u->x,
+		.deviations = u->deviations};
+}
+
+struct sonde_unmixed *sonde_unmixed_new(
+	uint32_t nr_classes, uint32_t nr_counters, uint32_t nr_unknowns)
+{
+	struct sonde_unmixed *u = sonde_calloc(1, sizeof(*u));
+	size_t cells = (size_t)nr_unknowns * nr_counters + 1;
+
+	if (u == NULL)
+		return NULL;
+	u->nr_classes = nr_classes;
+	u->nr_counters = nr_counters;
+	u->nr_unknowns = nr_unknowns;
+	u->classes = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->classes));
+	u->counters = sonde_arena_calloc(&u->arena, nr_counters, sizeof(*u->counters));
+	u->limits = sonde_arena_calloc(&u->arena, nr_counters, sizeof(*u->limits));
+	u->weight = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->weight));
+	u->time = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->time));
+	u->unknown_weight =
+		sonde_arena_calloc(&u->arena, nr_unknowns, sizeof(*u->unknown_weight));
+	u->fate = sonde_arena_calloc(&u->arena, nr_unknowns, sizeof(*u->fate));
+	u->x = sonde_calloc(cells, sizeof(*u->x));
+	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
+	if (!u->arena.failed && u->x != NULL && u->deviations != NULL)
+		return u;
+	sonde_unmixed_free(u);
+	return NULL;
+}
+
 void sonde_unmixed_free(struct sonde_unmixed *u)
 {
 	if (u == NULL)

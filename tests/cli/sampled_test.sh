@@ -8,6 +8,14 @@ ok "golden sampled.txt" golden sampled.txt report --width 120 $D
 valid() { report -f json $D >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json"; }
 ok "its JSON is valid and its parts add up" valid
 
+partial() {
+	report $D --partial -o "$TMP/p.sondecells" && [ "$(wc -c <"$TMP/p.sondecells")" -lt 60000 ] || return
+	for f in text json csv md folded speedscope svg; do
+		report -f $f $D >"$TMP/want" && report -f $f "$TMP/p.sondecells" | cmp - "$TMP/want" || return
+	done
+}
+ok "a partial report has the counters too, byte for byte" partial
+
 without() { # the program alone: times only, and no word of samples
 	mkdir -p "$TMP/alone" && cp $D/decode.sonde "$TMP/alone" && report "$TMP/alone" >"$TMP/out" &&
 		! grep -e '±' -e sampled "$TMP/out"

@@ -4,6 +4,8 @@
  */
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
+#include "fold/partial.h"
+#include "fold/partial_int.h"
 #include "fold/sampled.h"
 
 #include "treed.h"
@@ -194,7 +196,7 @@ static void end_program(struct program *p)
 static const struct sampling whole = {.dram_factor = 1, .upto = 1000};
 
 /* With all kernels but `noise` selected. */
-static void fold_program(struct run *run, struct program *p)
+static struct sonde_cells *fold_part(struct program *p)
 {
 	static const char *const noise = "noise";
 	struct sonde_fold_request request = {.selection.kernel_exclude = {&noise, 1}};
@@ -204,9 +206,21 @@ static void fold_program(struct run *run, struct program *p)
 	assert_int_equal(sonde_launches_build(&l, p->m.r, &request.selection, NULL), 0);
 	assert_int_equal(sonde_cells_fold(&part, l, &request, NULL), 0);
 	sonde_launches_free(l);
+	return part;
+}
+
+static void grow_tree(struct run *run, struct sonde_cells *part)
+{
+	const struct sonde_choice choice = {0};
+
 	assert_int_equal(sonde_cells_unite(&run->c, &part, 1, NULL), 0);
-	assert_int_equal(sonde_tree_build(&run->t, run->c, &request.choice, NULL), 0);
+	assert_int_equal(sonde_tree_build(&run->t, run->c, &choice, NULL), 0);
 	assert_int_equal(sonde_figures_init(&run->f, run->t, NULL), 0);
+}
+
+static void fold_program(struct run *run, struct program *p)
+{
+	grow_tree(run, fold_part(p));
 }
 
 /* The truth lies in the interval, and the interval says something. */
@@ -382,6 +396,107 @@ static void test_sampled__no_samples_no_figures(void **state)
 	}
 }
 
+/* The program as a partial report. */
+static struct sonde_buf written(struct program *p)
+{
+	struct sonde_cells **slot;
+	struct sonde_parts parts = {0};
+	struct sonde_sink to;
+
+	slot = sonde_vec_push(&parts.at);
+	assert_non_null(slot);
+	*slot = fold_part(p);
+	sonde_sink_init_string(&to);
+	assert_int_equal(sonde_partial_write(&parts, &to, NULL), 0);
+	sonde_parts_release(&parts);
+	return to.buf;
+}
+
+/* Figures of a partial report; false when it cannot be read. */
+static bool read_back(struct run *run, const struct sonde_buf *file)
+{
+	struct sonde_parts parts = {0};
+
+	if (sonde_partial_read(&parts, sonde_buf_view(file), "x.sondecells", NULL)) {
+		sonde_parts_release(&parts);
+		return false;
+	}
+	assert_int_equal(parts.at.nr, 1);
+	grow_tree(run, parts.at.at[0]);
+	sonde_vec_release(&parts.at);
+	return true;
+}
+
+static void test_sampled__a_partial_report_has_the_same_figures(void **state)
+{
+	struct sampling how = whole;
+	struct sonde_figure want, got;
+	struct run run, other;
+	struct sonde_buf file;
+	struct program p;
+
+	(void)state;
+	how.dram_factor = 1e6; /* a refusal is kept too */
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	file = written(&p);
+	assert_true(read_back(&other, &file));
+	assert_false(has_column(&other, READ));
+	want = *figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), INSTRUCTIONS);
+	got = *figure(&other, 0, SONDE_PART_INCLUSIVE, index_of(&other, "step/a"), INSTRUCTIONS);
+	assert_true(got.v == want.v && got.error == want.error && want.error > 0);
+	release(&run);
+	release(&other);
+	sonde_buf_release(&file);
+	end_program(&p);
+}
+
+/* Where the section of sampled counters begins; its head is in `*s`. */
+static size_t find_section(const struct sonde_buf *file, struct sonde_partial_section *s)
+{
+	size_t at = sizeof(struct sonde_partial_head);
+
+	for (; at < file->n; at += sizeof(*s) + s->nr_bytes) {
+		memcpy(s, file->p + at, sizeof(*s));
+		if (s->kind == SONDE_PARTIAL_SAMPLED)
+			return at;
+	}
+	fail_msg("no sampled counters in the file");
+	return 0;
+}
+
+/* Every byte is changed, with a checksum that fits: what is read leads somewhere. */
+static void test_sampled__damage_is_found_or_harmless(void **state)
+{
+	struct sonde_partial_section s;
+	size_t at, i, nr_found = 0;
+	struct sonde_buf file;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_program(&p, &whole);
+	file = written(&p);
+	at = find_section(&file, &s);
+	for (i = 0; i < s.nr_bytes; i += i < 400 ? 1 : 7) {
+		char *byte = file.p + at + sizeof(s) + i, was = *byte;
+
+		*byte = (char)~was;
+		s.check = sonde_partial__check(&s, file.p + at + sizeof(s));
+		memcpy(file.p + at, &s, sizeof(s));
+		if (read_back(&run, &file)) {
+			figure(&run, 0, SONDE_PART_TOTAL, 0, TIME);
+			release(&run);
+		} else {
+			nr_found++;
+		}
+		*byte = was;
+	}
+	assert_true(nr_found > 100);
+	sonde_buf_release(&file);
+	end_program(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +507,8 @@ int main(void)
 		cmocka_unit_test(test_sampled__samples_are_put_in_order),
 		cmocka_unit_test(test_sampled__without_the_clock_the_device_tells_it),
 		cmocka_unit_test(test_sampled__no_samples_no_figures),
+		cmocka_unit_test(test_sampled__a_partial_report_has_the_same_figures),
+		cmocka_unit_test(test_sampled__damage_is_found_or_harmless),
 	};
 
 	return cmocka_run_group_tests_name("sampled", tests, NULL, NULL);
