@@ -468,7 +468,7 @@ static size_t find_section(const struct sonde_buf *file, struct sonde_partial_se
 /* Every byte is changed, with a checksum that fits: what is read leads somewhere. */
 static void test_sampled__damage_is_found_or_harmless(void **state)
 {
-	struct sonde_partial_section s;
+	struct sonde_partial_section s = {0};
 	size_t at, i, nr_found = 0;
 	struct sonde_buf file;
 	struct program p;
