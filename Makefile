@@ -23,12 +23,12 @@ STATIC    ?=
 CUDA_HOME ?= /usr/local/cuda
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
-CPPFLAGS  += -Isrc -Ilib -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
+CPPFLAGS  += -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
-ROOMS     := base catalogue config format sample capture read attribute unmix fold tree compare export check
+ROOMS     := base catalogue config format sample capture read attribute unmix fold tree compare export lib check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 # The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
 CUPTI_PM_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_pmsampling.h),$(d))))

@@ -187,3 +187,11 @@ void sonde_sink_abort(struct sonde_sink *s)
 		unlink(s->temp.p);
 	release(s);
 }
+
+int sonde_sink_finish(struct sonde_sink *s, int rc, struct sonde_err *err)
+{
+	if (rc == 0)
+		return sonde_sink_close(s, err);
+	sonde_sink_abort(s);
+	return rc;
+}

@@ -48,6 +48,8 @@ void sonde_sink_printf(struct sonde_sink *s, const char *fmt, ...)
  * a descriptor whose reader has gone away is none.
  */
 int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err);
+/* Closes it, or with rc != 0 gives up and returns that: the end of every writer. */
+int sonde_sink_finish(struct sonde_sink *s, int rc, struct sonde_err *err);
 /* Gives up: removes the temporary file, releases everything. */
 void sonde_sink_abort(struct sonde_sink *s);
 

@@ -43,7 +43,7 @@ struct sonde_capture_settings {
 	const char *workload_name; /* of the bundled ones */
 	const char *workload_dir;  /* where the program runs; NULL = here */
 	long timeout_s;
-	/* The run. What its report holds is read elsewhere (cli/settings.h). */
+	/* The run. What its report holds is read elsewhere (lib/settings.h). */
 	const char *run_dir;
 	bool chdir; /* the program runs in the run directory */
 	struct sonde_arena arena;

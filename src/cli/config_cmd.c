@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/say.h"
-#include "cli/settings.h"
+#include "cli/overrides.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,21 +2,16 @@
 #include "cli/diff_int.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
+#include "lib/pipeline.h"
 
 #include <unistd.h>
 
 #define STATUS_SLOWER	    3
 #define STATUS_INSUFFICIENT 4
 
-/* A run: an input and what was made of it. */
-struct run {
-	struct sonde_cells *cells;
-	struct sonde_tree *tree;
-};
-
 /* All runs, the base's first, and their trees in a row. */
 struct runs {
-	SONDE_VEC(struct run) at;
+	SONDE_VEC(struct sonde_pipeline *) at;
 	SONDE_VEC(const struct sonde_tree *) trees;
 };
 
@@ -24,43 +19,43 @@ static void release_runs(struct runs *runs)
 {
 	size_t i;
 
-	for (i = 0; i < runs->at.nr; i++) {
-		sonde_tree_free(runs->at.at[i].tree);
-		sonde_cells_free(runs->at.at[i].cells);
-	}
+	for (i = 0; i < runs->at.nr; i++)
+		sonde_pipeline_free(runs->at.at[i]);
 	sonde_vec_release(&runs->at);
 	sonde_vec_release(&runs->trees);
 }
 
-/* read → attribute → fold → tree, of one input. */
-static int open_run(struct runs *runs, const char *path, const struct sonde_fold_request *fold,
-	struct sonde_err *err)
+static int open_run(
+	struct runs *runs, const char *path, struct hydra_config *config, struct sonde_err *err)
 {
-	struct run *run = sonde_vec_push(&runs->at);
+	struct sonde_pipeline **slot = sonde_vec_push(&runs->at), *p;
 	const struct sonde_tree **tree = sonde_vec_push(&runs->trees);
-	struct sonde_parts parts = {0};
 	int rc;
 
-	if (!run || !tree)
+	if (!slot || !tree)
 		return sonde_err_nomem(err);
-	rc = sonde_parts_open(&parts, &path, 1, fold, err);
+	*slot = p = sonde_pipeline_new();
+	if (!p || sonde_pipeline_add_input(p, path))
+		return sonde_err_nomem(err);
+	rc = sonde_pipeline_configure_by(p, config, SONDE_STAND_IN_NAMED, err);
+	p->settings.fold.choice.headline_only = true;
+	p->settings.fold.choice.no_aggregate = false; /* it is what is compared */
 	if (rc == 0)
-		rc = sonde_parts_unite(&run->cells, &parts, err);
+		rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
-		rc = sonde_tree_build(&run->tree, run->cells, &fold->choice, err);
-	*tree = run->tree;
-	sonde_parts_release(&parts);
+		rc = sonde_pipeline_arrange(p, err);
+	*tree = p->tree;
 	return rc;
 }
 
 static int open_runs(struct runs *runs, const struct sonde_word_list *paths,
-	const struct sonde_fold_request *fold, struct sonde_err *err)
+	struct hydra_config *config, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < paths->nr && rc == 0; i++)
-		rc = open_run(runs, paths->at[i], fold, err);
+		rc = open_run(runs, paths->at[i], config, err);
 	return rc;
 }
 
@@ -88,20 +83,12 @@ static int write_diff(
 
 	if (rc)
 		return rc;
-	rc = writers[q->format](d, &o, &out, err);
-	if (rc) {
-		sonde_sink_abort(&out);
-		return rc;
-	}
-	return sonde_sink_close(&out, err);
+	return sonde_sink_finish(&out, writers[q->format](d, &o, &out, err), err);
 }
 
 static int refuse(const struct sonde_diff *d, struct sonde_err *err)
 {
-	size_t i;
-
-	for (i = 0; i < d->reasons.texts.nr; i++)
-		sonde_say_text(d->reasons.texts.keys[i]);
+	sonde_say_notes(&d->reasons);
 	return sonde_err_set(err, SONDE_ERR_FORMAT,
 		"diff: the sides are not comparable; --force compares them all the same");
 }
@@ -111,7 +98,8 @@ static int status_of(const struct sonde_diff *d, const struct sonde_diff_request
 {
 	if (d->gate == SONDE_GATE_FAIL)
 		return STATUS_SLOWER;
-	return d->gate == SONDE_GATE_INSUFFICIENT && !q->allows_insufficient ? STATUS_INSUFFICIENT : 0;
+	return d->gate == SONDE_GATE_INSUFFICIENT && !q->allows_insufficient ? STATUS_INSUFFICIENT
+									     : 0;
 }
 
 static int compare(const struct runs *runs, const struct sonde_diff_request *q, int *status,
@@ -158,24 +146,18 @@ static int configured_diff(struct sonde_diff_request *q, int *status, struct son
 {
 	const struct sonde_config_request want = {
 		.overrides = q->overrides.lines.at, .nr_overrides = q->overrides.lines.nr};
-	struct sonde_settings settings = {0};
 	struct hydra_config *config = NULL;
 	struct runs runs = {0};
 	int rc = sonde_settings_compose(&config, &want, false, err);
 
 	if (rc == 0)
-		rc = sonde_settings_read(&settings, config, SONDE_STAND_IN_NAMED, err);
-	settings.fold.choice.headline_only = true;
-	settings.fold.choice.no_aggregate = false; /* it is what is compared */
+		rc = open_runs(&runs, &q->base, config, err);
 	if (rc == 0)
-		rc = open_runs(&runs, &q->base, &settings.fold, err);
-	if (rc == 0)
-		rc = open_runs(&runs, &q->new_side, &settings.fold, err);
+		rc = open_runs(&runs, &q->new_side, config, err);
 	if (rc == 0)
 		rc = q->is_selftest ? test_self(&runs, q, status, err)
 				    : compare(&runs, q, status, err);
 	release_runs(&runs);
-	sonde_settings_release(&settings);
 	hydra_config_free(config);
 	return rc;
 }

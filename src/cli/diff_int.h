@@ -2,7 +2,7 @@
 #ifndef SONDE_CLI_DIFF_INT_H
 #define SONDE_CLI_DIFF_INT_H
 
-#include "cli/settings.h"
+#include "cli/overrides.h"
 #include "compare/diff.h"
 #include "export/diff_out.h"
 

@@ -2,13 +2,13 @@
 #include "base/file.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/look.h"
 #include "cli/option.h"
 #include "cli/say.h"
 #include "cli/split.h"
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
+#include "lib/input.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -160,11 +160,7 @@ static int write_list(
 		sonde_export_inventory_json(v, &out);
 	else if (v->rows.nr)
 		rc = sonde_export_inventory_text(v, &o, &out, err);
-	if (rc) {
-		sonde_sink_abort(&out);
-		return rc;
-	}
-	return sonde_sink_close(&out, err);
+	return sonde_sink_finish(&out, rc, err);
 }
 
 /* What the list does not say by itself. */

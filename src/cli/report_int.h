@@ -6,7 +6,7 @@
 #define SONDE_CLI_REPORT_INT_H
 
 #include "cli/option.h"
-#include "cli/settings.h"
+#include "cli/overrides.h"
 #include "export/format.h"
 
 /* What the command line said. */
@@ -24,7 +24,6 @@ struct sonde_report_request {
 	size_t max_regions, max_kernels, width;
 	bool no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
 	bool entries, flat, full_names;
-	char generated_at[32];
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };
 

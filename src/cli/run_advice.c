@@ -54,11 +54,7 @@ static int show_ranges(const struct sonde_launches *l, struct sonde_err *err)
 	sonde_sink_init_fd(&out, STDERR_FILENO);
 	rc = sonde_export_inventory_text(&inventory, &o, &out, err);
 	sonde_inventory_release(&inventory);
-	if (rc) {
-		sonde_sink_abort(&out);
-		return rc;
-	}
-	return sonde_sink_close(&out, err);
+	return sonde_sink_finish(&out, rc, err);
 }
 
 /* Nothing matched: say which ranges there really are. Nothing is ever made up. */

@@ -1,7 +1,7 @@
 #include "base/alloc.h"
 #include "base/argv.h"
 #include "cli/run_int.h"
-#include "cli/settings.h"
+#include "cli/overrides.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,44 +1,25 @@
 #include "attribute/filter.h"
 #include "cli/run_int.h"
-#include "cli/settings.h"
 #include "cli/terminal.h"
-#include "export/format.h"
+#include "lib/pipeline.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static int print_tree(
-	const struct sonde_tree *t, const struct sonde_export_options *o, struct sonde_err *err)
+static int print_tree(const struct sonde_pipeline *p, struct sonde_err *err)
 {
 	struct sonde_sink out;
-	int rc;
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	rc = sonde_export_text(t, o, &out, err);
-	if (rc) {
-		sonde_sink_abort(&out);
-		return rc;
-	}
-	return sonde_sink_close(&out, err);
+	return sonde_sink_finish(
+		&out, sonde_export_text(p->tree, &p->settings.options, &out, err), err);
 }
 
-static int write_markdown(struct sonde_run *r, const struct sonde_tree *t,
-	const struct sonde_export_options *o, struct sonde_err *err)
+static int write_markdown(struct sonde_run *r, struct sonde_pipeline *p, struct sonde_err *err)
 {
 	const char *path = sonde_run_path(r, "report.md");
-	struct sonde_sink out;
-	int rc = path ? sonde_sink_open(&out, path, err) : sonde_err_nomem(err);
 
-	if (rc)
-		return rc;
-	rc = sonde_export_md(t, o, &out, err);
-	if (rc) {
-		sonde_sink_abort(&out);
-		return rc;
-	}
-	return sonde_sink_close(&out, err);
+	return path ? sonde_pipeline_export(p, "md", path, err) : sonde_err_nomem(err);
 }
 
 /* The page is what people look for: at the top of the run directory, as the same file. */
@@ -51,20 +32,21 @@ static void raise_page(struct sonde_run *r, const char *dir)
 		      (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
 }
 
-static int export_all(struct sonde_run *r, const struct sonde_tree *t,
-	struct sonde_export_options *o, const char *dir, bool is_shown, struct sonde_err *err)
+static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char *dir, bool is_shown,
+	struct sonde_err *err)
 {
-	int rc = sonde_export_dir(t, o, dir, err);
+	struct sonde_export_options *o = &p->settings.options;
+	int rc = sonde_pipeline_export(p, NULL, dir, err);
 
 	if (rc == 0 && is_shown)
-		rc = write_markdown(r, t, o, err);
+		rc = write_markdown(r, p, err);
 	if (rc || !is_shown)
 		return rc;
 	raise_page(r, dir);
 	o->width = sonde_terminal_width();
 	o->is_coloured = sonde_terminal_is_coloured(SONDE_COLOUR_AUTO);
 	o->max_kernels = 0;
-	return print_tree(t, o, err);
+	return print_tree(p, err);
 }
 
 /* What only the run knows about an empty report. */
@@ -81,36 +63,6 @@ static void note_emptiness(const struct sonde_run *r, const char *stage, struct 
 		sonde_note(&t->notes,
 			"the patterns of pipeline.native.nvtx let no range through; `sonde regions "
 			"-- COMMAND` lists the ranges there are");
-}
-
-/* read → attribute → fold → tree → export */
-static int build(struct sonde_run *r, const char *stage, struct sonde_settings *s, bool is_shown,
-	struct sonde_err *err)
-{
-	const char *from = sonde_run_path(r, "%s", stage),
-		   *to = sonde_run_path(r, "%s/regions", stage);
-	struct sonde_parts parts = {0};
-	struct sonde_cells *cells = NULL;
-	struct sonde_tree *tree = NULL;
-	int rc = from && to ? 0 : sonde_err_nomem(err);
-
-	s->fold.keeps_timeline = true;
-	if (rc == 0)
-		rc = sonde_parts_open(&parts, &from, 1, &s->fold, err);
-	if (rc == 0)
-		rc = sonde_parts_unite(&cells, &parts, err);
-	if (rc == 0) {
-		sonde_notes_add(&cells->notes, &r->notes);
-		rc = sonde_tree_build(&tree, cells, &s->fold.choice, err);
-	}
-	if (rc == 0) {
-		note_emptiness(r, stage, tree);
-		rc = export_all(r, tree, &s->options, to, is_shown, err);
-	}
-	sonde_tree_free(tree);
-	sonde_cells_free(cells);
-	sonde_parts_release(&parts);
-	return rc;
 }
 
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
@@ -133,28 +85,36 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
+static int report(struct sonde_run *r, struct sonde_pipeline *p, const char *stage, bool is_shown,
+	struct sonde_err *err)
+{
+	const char *from = sonde_run_path(r, "%s", stage),
+		   *to = sonde_run_path(r, "%s/regions", stage);
+	int rc = from && to && sonde_pipeline_add_input(p, from) == 0 ? 0 : sonde_err_nomem(err);
+
+	if (rc == 0)
+		rc = sonde_pipeline_configure_by(p, r->config,
+			strcmp(stage, "ncu") == 0 ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER,
+			err);
+	p->settings.options.is_utf8 = sonde_terminal_is_utf8();
+	p->settings.options.more_at = "report.json";
+	sonde_pipeline_keep_launches(p);
+	sonde_notes_add(&p->notes, &r->notes);
+	if (rc == 0)
+		rc = sonde_pipeline_fold(p, err);
+	if (rc == 0)
+		rc = sonde_pipeline_arrange(p, err);
+	if (rc)
+		return rc;
+	note_emptiness(r, stage, p->tree);
+	return export_all(r, p, to, is_shown, err);
+}
+
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err)
 {
-	struct sonde_settings s = {0};
-	char now[32] = "";
-	time_t seconds = time(NULL);
-	struct sonde_sink yaml;
-	struct tm tm;
-	int rc = sonde_settings_read(&s, r->config,
-		strcmp(stage, "ncu") == 0 ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER, err);
+	struct sonde_pipeline *p = sonde_pipeline_new();
+	int rc = p ? report(r, p, stage, is_shown, err) : sonde_err_nomem(err);
 
-	sonde_sink_init_string(&yaml);
-	if (rc == 0)
-		rc = sonde_settings_record(r->config, &yaml, err);
-	if (!hydra_config_bool(r->config, "report.deterministic") && gmtime_r(&seconds, &tm))
-		strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	s.options.generated_at = now[0] ? now : NULL;
-	s.options.config = yaml.buf.p;
-	s.options.is_utf8 = sonde_terminal_is_utf8();
-	s.options.more_at = "report.json";
-	if (rc == 0)
-		rc = build(r, stage, &s, is_shown, err);
-	sonde_sink_abort(&yaml);
-	sonde_settings_release(&s);
+	sonde_pipeline_free(p);
 	return rc;
 }

@@ -29,6 +29,14 @@ void sonde_say_text(struct sonde_str text)
 	sonde_buf_release(&b);
 }
 
+void sonde_say_notes(const struct sonde_notes *notes)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++)
+		sonde_say_text(notes->texts.keys[i]);
+}
+
 void sonde_say(const char *fmt, ...)
 {
 	struct sonde_buf b = {0};

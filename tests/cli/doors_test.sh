@@ -5,7 +5,7 @@ alone() {
 	local h
 	for h in src/*/*.h lib/*/*.h; do
 		case $h in src/inject/* | *_int.h) continue ;; esac
-		echo "#include \"${h#*/}\"" | ${CC:-cc} -std=gnu17 -Isrc -Ilib -D_GNU_SOURCE -fsyntax-only -x c - || echo "$h"
+		echo "#include \"${h#*/}\"" | ${CC:-cc} -std=gnu17 -Isrc -Ilib -Iinclude -D_GNU_SOURCE -fsyntax-only -x c - || echo "$h"
 	done
 }
 stand_alone() {

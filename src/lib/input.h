@@ -1,11 +1,12 @@
 /*
- * Inputs as given on the command line: files and directories of captures.
+ * Inputs as given: files and directories of captures.
  */
-#ifndef SONDE_CLI_INPUT_H
-#define SONDE_CLI_INPUT_H
+#ifndef SONDE_LIB_INPUT_H
+#define SONDE_LIB_INPUT_H
 
+#include "base/err.h"
 #include "base/note.h"
-#include "cli/option.h"
+#include "base/words.h"
 
 /*
  * Leaves out what was named before, also by another path or through a link: the

@@ -1,4 +1,4 @@
-#include "cli/input.h"
+#include "lib/input.h"
 
 #include "base/map.h"
 

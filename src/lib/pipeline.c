@@ -1,0 +1,168 @@
+#include "lib/pipeline.h"
+
+#include "base/alloc.h"
+#include "fold/partial.h"
+#include "lib/input.h"
+
+#include <time.h>
+
+struct sonde_pipeline *sonde_pipeline_new(void)
+{
+	struct sonde_pipeline *p = sonde_calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	sonde_sink_init_string(&p->yaml);
+	sonde_sink_init_string(&p->json);
+	return p;
+}
+
+void sonde_pipeline_free(struct sonde_pipeline *p)
+{
+	if (!p)
+		return;
+	sonde_figures_release(&p->figures);
+	sonde_vec_release(&p->views);
+	sonde_tree_free(p->tree);
+	sonde_cells_free(p->cells);
+	sonde_parts_release(&p->parts);
+	sonde_map_release(&p->texts);
+	sonde_sink_abort(&p->json);
+	sonde_sink_abort(&p->yaml);
+	sonde_settings_release(&p->settings);
+	hydra_config_free(p->config);
+	sonde_notes_release(&p->notes);
+	sonde_notes_release(&p->config_notes);
+	sonde_vec_release(&p->inputs);
+	sonde_vec_release(&p->overrides);
+	sonde_arena_release(&p->arena);
+	sonde_free(p);
+}
+
+static int add_word(struct sonde_pipeline *p, struct sonde_word_list *to, const char *word)
+{
+	const char *copy = sonde_arena_z(&p->arena, sonde_str_from(word));
+	const char **slot = copy ? sonde_vec_push(to) : NULL;
+
+	if (!slot)
+		return SONDE_ERR_NOMEM;
+	*slot = copy;
+	return 0;
+}
+
+int sonde_pipeline_add_input(struct sonde_pipeline *p, const char *path)
+{
+	return add_word(p, &p->inputs, path);
+}
+
+int sonde_pipeline_set(struct sonde_pipeline *p, const char *key_and_value)
+{
+	return add_word(p, &p->overrides, key_and_value);
+}
+
+int sonde_pipeline_set_config(struct sonde_pipeline *p, const char *dir, const char *name)
+{
+	p->config_dir = dir ? sonde_arena_z(&p->arena, sonde_str_from(dir)) : NULL;
+	p->config_name = name ? sonde_arena_z(&p->arena, sonde_str_from(name)) : NULL;
+	return (dir && !p->config_dir) || (name && !p->config_name) ? SONDE_ERR_NOMEM : 0;
+}
+
+void sonde_pipeline_keep_launches(struct sonde_pipeline *p)
+{
+	p->settings.fold.keeps_timeline = true;
+}
+
+int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *config,
+	enum sonde_stand_in when, struct sonde_err *err)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	int rc = sonde_settings_read(&p->settings, config, when, err);
+
+	if (rc == 0)
+		rc = sonde_settings_record(config, &p->yaml, err);
+	if (rc)
+		return rc;
+	if (!hydra_config_bool(config, "report.deterministic") && gmtime_r(&now, &tm) &&
+		strftime(p->generated_at, sizeof(p->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		p->settings.options.generated_at = p->generated_at;
+	p->settings.options.config = p->yaml.buf.p;
+	p->is_configured = true;
+	return 0;
+}
+
+int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	const struct sonde_config_request want = {.overrides = p->overrides.at,
+		.nr_overrides = p->overrides.nr,
+		.config_dir = p->config_dir,
+		.config_name = p->config_name,
+		.notes = &p->config_notes};
+	int rc = sonde_config_open(&p->config, &want, err);
+
+	return rc ? rc : sonde_pipeline_configure_by(p, p->config, SONDE_STAND_IN_NAMED, err);
+}
+
+int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	int rc = 0;
+
+	if (p->tree || p->parts.at.nr)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already");
+	if (!p->inputs.nr)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on");
+	if (!p->is_configured)
+		rc = sonde_pipeline_configure(p, err);
+	if (rc == 0)
+		rc = sonde_inputs_unite(&p->inputs, &p->notes, err);
+	return rc ? rc
+		  : sonde_parts_open(&p->parts, p->inputs.at, p->inputs.nr, &p->settings.fold, err);
+}
+
+static int make_views(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->tree->reports.nr; i++) {
+		struct sonde_view *v = sonde_vec_push(&p->views);
+
+		if (!v)
+			return sonde_err_nomem(err);
+		*v = (struct sonde_view){p, &p->tree->reports.at[i]};
+	}
+	return sonde_figures_init(&p->figures, p->tree, err);
+}
+
+int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	int rc = sonde_parts_unite(&p->cells, &p->parts, err);
+
+	if (rc)
+		return rc;
+	sonde_notes_add(&p->cells->notes, &p->notes);
+	rc = sonde_tree_build(&p->tree, p->cells, &p->settings.fold.choice, err);
+	return rc ? rc : make_views(p, err);
+}
+
+int sonde_pipeline_run(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	int rc = sonde_pipeline_fold(p, err);
+
+	if (rc == 0)
+		rc = sonde_pipeline_arrange(p, err);
+	return rc ? rc : sonde_export_check_scopes(p->tree, &p->settings.options, err);
+}
+
+/* What was folded, as a file. Notes of this call go with the last part. */
+int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
+{
+	struct sonde_sink out;
+	int rc = sonde_pipeline_fold(p, err);
+
+	if (rc == 0)
+		rc = sonde_sink_open(&out, path, err);
+	if (rc)
+		return rc;
+	sonde_notes_add(&p->parts.at.at[p->parts.at.nr - 1]->notes, &p->notes);
+	return sonde_sink_finish(&out, sonde_partial_write(&p->parts, &out, err), err);
+}

@@ -1,0 +1,61 @@
+/*
+ * The pipeline: config → read → attribute → fold → tree → export, run in one place.
+ *
+ * sonde.h is what the world sees of it; this is what the house's own commands
+ * need besides: the stages one by one, and what each left behind.
+ *
+ *     configure          settings, from overrides or from a composed configuration
+ *     fold               parts: the cells of each input
+ *     arrange            cells, tree and views; takes the parts over
+ *
+ * sonde_pipeline_run does all three, and refuses a report.scope that matches
+ * nothing. Members are for reading; what a
+ * command adds between two stages is its settings and notes.
+ */
+#ifndef SONDE_LIB_PIPELINE_H
+#define SONDE_LIB_PIPELINE_H
+
+#include "export/format.h"
+#include "lib/settings.h"
+#include "sonde.h"
+
+struct sonde_view {
+	struct sonde_pipeline *pipeline;
+	const struct sonde_report *report;
+};
+
+struct sonde_pipeline {
+	/* Asked for. The text is in the arena. */
+	struct sonde_word_list inputs, overrides;
+	const char *config_dir, *config_name;
+	bool is_configured;
+	/* Configured. */
+	struct hydra_config *config;	 /* NULL: that of a caller */
+	struct sonde_notes config_notes; /* whether ./conf is used: not for the report */
+	struct sonde_settings settings;
+	struct sonde_sink yaml; /* the report settings, for the report to say what it holds */
+	char generated_at[32];
+	/* Run. */
+	struct sonde_notes notes; /* for the report, besides those of its stages */
+	struct sonde_parts parts;
+	struct sonde_cells *cells;
+	struct sonde_tree *tree;
+	/* Views, and the figures of the region that was asked for last. */
+	SONDE_VEC(struct sonde_view) views;
+	struct sonde_figures figures;
+	const struct sonde_node *figures_of;
+	struct sonde_sink json;
+	struct sonde_map texts; /* names given out, NUL-terminated, each once */
+	struct sonde_arena arena;
+};
+
+/* Composes the configuration and reads the settings. */
+int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err);
+/* The same by a configuration of the caller's, which must outlive the pipeline. */
+int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *config,
+	enum sonde_stand_in when, struct sonde_err *err);
+
+int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err);
+int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err);
+
+#endif
