@@ -55,8 +55,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Unmixing gives the same bits on every machine: no multiply-add where the source has two operations.
-$(BUILD)/src/unmix/%.o: CFLAGS += -ffp-contract=off
+# Unmixing and comparing give the same bits on every machine: no multiply-add where the source has two operations.
+$(BUILD)/src/unmix/%.o $(BUILD)/src/compare/%.o: CFLAGS += -ffp-contract=off
 
 # One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
 $(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/libsonde.a
@@ -269,6 +269,7 @@ bench: bench-tools inject workloads tools
 	$(if $(shell command -v chromium),bench/html.sh)
 	$(BUILD)/bench/compose_bench
 	$(BUILD)/bench/unmix_bench
+	$(BUILD)/bench/diff_bench
 
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)

@@ -1,4 +1,4 @@
-/* Why a region changed: counts against durations, the kernels that carry it, other names. */
+/* Why a region changed: counts against durations, and the kernels that carry it. */
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
@@ -165,20 +165,7 @@ static int shorten(struct sonde_diff *d, struct sonde_err *err)
 	return ok ? 0 : sonde_err_nomem(err);
 }
 
-/* --- other names ------------------------------------------------------------------------------ */
-
-/* A region on one side only: what it is made of, below which parent. */
-struct lone {
-	uint32_t region, parent;
-	uint8_t kind;
-	bool is_added;
-	uint64_t kernels; /* hash of the names; 0 = none */
-};
-struct lones {
-	struct lone *at;
-	size_t nr, cap;
-};
-
+/* Of the kernels' names, which are sorted; 0 = there are none. */
 static uint64_t hash_names(const struct rows *rows)
 {
 	uint64_t h = 0;
@@ -192,73 +179,12 @@ static uint64_t hash_names(const struct rows *rows)
 	return h;
 }
 
-static int by_looks(const void *a, const void *b)
-{
-	const struct lone *x = a, *y = b;
-
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->kernels != y->kernels)
-		return x->kernels < y->kernels ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
-}
-
-static bool looks_alike(const struct lone *x, const struct lone *y)
-{
-	return x->parent == y->parent && x->kernels == y->kernels && x->kind == y->kind;
-}
-
-/* Pairs the removed with the added ones of a group that looks alike, in order. */
-static void pair_group(struct sonde_diff *d, const struct lone *at, size_t nr)
-{
-	size_t gone = 0, came = 0;
-
-	for (;; gone++, came++) {
-		while (gone < nr && at[gone].is_added)
-			gone++;
-		while (came < nr && !at[came].is_added)
-			came++;
-		if (gone >= nr || came >= nr)
-			return;
-		d->regions.at[at[gone].region].twin = at[came].region;
-		d->regions.at[at[came].region].twin = at[gone].region;
-	}
-}
-
-static void pair_names(struct sonde_diff *d, struct lones *lones)
-{
-	size_t i, end;
-
-	if (lones->nr > 1)
-		qsort(lones->at, lones->nr, sizeof(*lones->at), by_looks);
-	for (i = 0; i < lones->nr; i = end) {
-		for (end = i + 1; end < lones->nr && looks_alike(&lones->at[i], &lones->at[end]);)
-			end++;
-		if (lones->at[i].kernels)
-			pair_group(d, &lones->at[i], end - i);
-	}
-}
-
-static bool add_lone(struct lones *lones, const struct sonde_diff *d, size_t region,
-	const struct rows *rows)
-{
-	const struct sonde_diff_region *r = &d->regions.at[region];
-	struct lone *l = sonde_vec_push(lones);
-
-	if (l)
-		*l = (struct lone){(uint32_t)region, r->parent, r->kind,
-			r->verdict == SONDE_VERDICT_ADDED, hash_names(rows)};
-	return l;
-}
-
 int sonde_diff__explain(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
 {
 	struct rows rows = {0};
-	struct lones lones = {0};
-	bool ok = true;
+	uint64_t *looks = sonde_calloc(d->regions.nr + 1, sizeof(*looks));
+	bool ok = looks;
 	size_t i;
 
 	for (i = 0; i < d->regions.nr && ok; i++) {
@@ -271,11 +197,11 @@ int sonde_diff__explain(
 			continue;
 		ok = collect(&rows, d, m, i);
 		if (ok && is_lone)
-			ok = add_lone(&lones, d, i, &rows);
+			looks[i] = hash_names(&rows);
 		ok = ok && keep_largest(d, r, &rows);
 	}
-	pair_names(d, &lones);
+	ok = ok && sonde_diff__pair(d, looks);
 	sonde_vec_release(&rows);
-	sonde_vec_release(&lones);
+	sonde_free(looks);
 	return ok ? shorten(d, err) : sonde_err_nomem(err);
 }

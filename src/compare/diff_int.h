@@ -31,9 +31,11 @@ int sonde_diff__sample(
 /* Ratio, interval, p, q and verdict of every region (verdict.c). */
 int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err);
 void sonde_diff__gate(struct sonde_diff *d);
-/* Kernels, causes and other names (cause.c). */
+/* Kernels and causes, then other names (cause.c). */
 int sonde_diff__explain(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+/* Other names of regions, given a hash of each one's kernels, 0 = none (twins.c). */
+bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
 /* Reasons and warnings (comparable.c). */
 int sonde_diff__check_sides(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);

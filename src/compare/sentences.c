@@ -54,22 +54,19 @@ static void signed_ms(struct sonde_buf *b, double ns)
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-/* By region: its change without that of changed regions inside it. */
-static void find_own(const struct sonde_diff *d, double *own)
+/* By region: its change without that of changed regions inside it. `near` is scratch. */
+static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 {
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[i];
-		uint32_t up = r->parent;
+		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : near[r->parent];
 
-		own[i] = is_moved(r) || is_lone(r) ? total_change(r) : 0;
-		if (own[i] == 0)
-			continue;
-		while (up != SONDE_NONE && !is_moved(&d->regions.at[up]) &&
-			!is_lone(&d->regions.at[up]))
-			up = d->regions.at[up].parent;
-		if (up != SONDE_NONE && d->regions.at[up].is_gpu == r->is_gpu)
+		/* The innermost changed region from here outwards, for those inside. */
+		near[i] = is_moved(r) || is_lone(r) ? (uint32_t)i : up;
+		own[i] = near[i] == i ? total_change(r) : 0;
+		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].is_gpu == r->is_gpu)
 			own[up] -= total_change(r);
 	}
 }
@@ -189,27 +186,81 @@ static void say_moved(
 	add_ancestors(b, d, r);
 }
 
-static void say_lone(
-	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+/* What happened to a region one side alone has; siblings with the same are one sentence. */
+enum fate { FATE_NONE, FATE_NEW, FATE_GONE, FATE_INTO_GRAPH, FATE_OUT_OF_GRAPH, FATE_RENAMED };
+
+static enum fate fate_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
+	if (!is_lone(r))
+		return FATE_NONE;
+	if (r->twin == SONDE_NONE)
+		return r->verdict == SONDE_VERDICT_ADDED ? FATE_NEW : FATE_GONE;
+	if (!sonde_str_eq(r->label, d->regions.at[r->twin].label))
+		return FATE_RENAMED;
+	return r->kind == SONDE_REGION_GRAPH ? FATE_OUT_OF_GRAPH
+	       : d->regions.at[r->twin].kind == SONDE_REGION_GRAPH ? FATE_INTO_GRAPH
+								     : FATE_RENAMED;
+}
+
+static bool share_fate(const struct sonde_diff *d, const struct news *a, const struct news *b)
+{
+	const struct sonde_diff_region *x = &d->regions.at[a->region],
+				       *y = &d->regions.at[b->region];
+	enum fate f = fate_of(d, x);
+
+	if (a->is_entries != b->is_entries || x->parent != y->parent)
+		return false;
+	if (a->is_entries)
+		return x->base.entries == y->base.entries &&
+		       x->new_half.entries == y->new_half.entries;
+	return f != FATE_NONE && f != FATE_RENAMED && f == fate_of(d, y);
+}
+
+/* "a/b is", "a/b and 3 regions beside it are". */
+static void add_subject(struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
+{
+	sonde_buf_str(b, r->id);
+	if (nr_beside)
+		sonde_buf_printf(b, " and %zu %s beside it", nr_beside,
+			nr_beside > 1 ? "regions" : "region");
+	sonde_buf_puts(b, nr_beside ? " are" : " is");
+}
+
+static void add_times(struct sonde_buf *b, double from_ns, double to_ns)
+{
+	ms(b, from_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	ms(b, to_ns);
+	sonde_buf_puts(b, " per entry");
+}
+
+static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, size_t nr_beside)
+{
+	static const char *const words[] = {[FATE_NEW] = "new", [FATE_GONE] = "gone",
+		[FATE_INTO_GRAPH] = "inside a CUDA graph now",
+		[FATE_OUT_OF_GRAPH] = "no longer inside a CUDA graph"};
 	const struct sonde_diff_half *h =
 		r->verdict == SONDE_VERDICT_ADDED ? &r->new_half : &r->base;
+	const struct sonde_diff_region *now = r->twin == SONDE_NONE ? NULL : &d->regions.at[r->twin];
+	enum fate f = fate_of(d, r);
 
-	sonde_buf_str(b, r->id);
-	if (r->twin != SONDE_NONE) {
-		const struct sonde_diff_region *now = &d->regions.at[r->twin];
-
+	if (f == FATE_RENAMED) {
+		sonde_buf_str(b, r->id);
 		sonde_buf_puts(b, " is gone and ");
 		sonde_buf_str(b, now->id);
 		sonde_buf_puts(b, " is new, with the same kernels: renamed? ");
-		ms(b, r->base.median_ns);
-		sonde_buf_puts(b, " \u2192 ");
-		ms(b, now->new_half.median_ns);
-		sonde_buf_puts(b, " per entry");
+		add_times(b, r->base.median_ns, now->new_half.median_ns);
 		return;
 	}
-	sonde_buf_printf(b, r->verdict == SONDE_VERDICT_ADDED ? " is new: " : " is gone: ");
-	sonde_buf_printf(b, "%.0f entries", h->entries);
+	add_subject(b, r, nr_beside);
+	sonde_buf_printf(b, " %s", words[f]);
+	sonde_buf_puts(b, nr_beside ? ". The largest: " : ": ");
+	if (now) {
+		add_times(b, r->base.median_ns, now->new_half.median_ns);
+		return;
+	}
+	sonde_buf_printf(b, h->entries == 1 ? "%.6g entry" : "%.6g entries", h->entries);
 	if (!isnan(h->total_ns)) {
 		sonde_buf_puts(b, ", ");
 		ms(b, h->total_ns);
@@ -217,14 +268,15 @@ static void say_lone(
 	}
 }
 
-static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r)
+static void say_entries(
+	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
 {
-	sonde_buf_str(b, r->id);
-	sonde_buf_printf(b, " is entered %.6g times a run instead of %.6g", r->new_half.entries,
+	add_subject(b, r, nr_beside);
+	sonde_buf_printf(b, " entered %.6g times a run instead of %.6g", r->new_half.entries,
 		r->base.entries);
 	if (isnan(r->base.total_ns) || isnan(r->new_half.total_ns))
 		return;
-	sonde_buf_puts(b, ": ");
+	sonde_buf_puts(b, nr_beside ? ". The largest: " : ": ");
 	ms(b, r->base.total_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	ms(b, r->new_half.total_ns);
@@ -276,33 +328,59 @@ static void say_insufficient(struct sonde_diff *d)
 		is_runs ? "; more runs help more" : "");
 }
 
-void sonde_diff__say(struct sonde_diff *d)
+/* How many news further down go with this one; they are taken out. */
+static size_t take_companions(
+	const struct sonde_diff *d, struct news *news, size_t nr, size_t i)
 {
-	double *own = sonde_calloc(d->regions.nr + 1, sizeof(*own));
-	struct news *news = sonde_calloc(2 * d->regions.nr + 1, sizeof(*news));
-	size_t i, nr = 0;
+	size_t k, beside = 0;
 
-	say_counts(d);
-	if (own && news) { /* like notes: short memory costs sentences, not the comparison */
-		find_own(d, own);
-		nr = find_news(d, own, news);
-	}
-	for (i = 0; i < nr && i < MOST_SENTENCES; i++) {
-		const struct sonde_diff_region *r = &d->regions.at[news[i].region];
+	for (k = i + 1; k < nr; k++)
+		if (news[k].region != SONDE_NONE && share_fate(d, &news[i], &news[k])) {
+			news[k].region = SONDE_NONE;
+			beside++;
+		}
+	return beside;
+}
+
+static void say_news(struct sonde_diff *d, struct news *news, size_t nr)
+{
+	size_t i, beside, said = 0;
+
+	for (i = 0; i < nr && said < MOST_SENTENCES; i++) {
+		const struct sonde_diff_region *r;
 		struct sonde_buf b = {0};
 
+		if (news[i].region == SONDE_NONE)
+			continue;
+		r = &d->regions.at[news[i].region];
+		beside = take_companions(d, news, nr, i);
 		if (news[i].is_entries)
-			say_entries(&b, r);
+			say_entries(&b, r, beside);
 		else if (is_lone(r))
-			say_lone(&b, d, r);
+			say_lone(&b, d, r, beside);
 		else
 			say_moved(&b, d, r);
 		if (!b.failed)
 			sonde_note(&d->sentences, "%s", b.p);
 		sonde_buf_release(&b);
+		said++;
 	}
-	if (nr < MOST_SENTENCES)
+	if (said < MOST_SENTENCES)
 		say_insufficient(d);
+}
+
+void sonde_diff__say(struct sonde_diff *d)
+{
+	double *own = sonde_calloc(d->regions.nr + 1, sizeof(*own));
+	uint32_t *near = sonde_calloc(d->regions.nr + 1, sizeof(*near));
+	struct news *news = sonde_calloc(2 * d->regions.nr + 1, sizeof(*news));
+
+	say_counts(d);
+	if (own && near && news) { /* like notes: short memory costs sentences, not the comparison */
+		find_own(d, own, near);
+		say_news(d, news, find_news(d, own, news));
+	}
 	sonde_free(own);
+	sonde_free(near);
 	sonde_free(news);
 }

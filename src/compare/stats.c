@@ -55,10 +55,14 @@ double sonde_stats_student(double t, double df)
 
 double sonde_stats_student_limit(double p, double df)
 {
-	double low = 0, high = 1e6;
+	double low = 0, high = 2;
 	int i;
 
-	for (i = 0; i < 100; i++) {
+	while (sonde_stats_student(high, df) > p && high < 1e6) {
+		low = high;
+		high *= 2;
+	}
+	for (i = 0; i < 45; i++) { /* to the last bits that matter; this is asked for per region */
 		double mid = (low + high) / 2;
 
 		if (sonde_stats_student(mid, df) > p)

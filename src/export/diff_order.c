@@ -129,6 +129,7 @@ void sonde_diff_out__verdict(
 	if (r->twin != SONDE_NONE) {
 		sonde_buf_puts(b, ", renamed? ");
 		sonde_buf_str(b, d->regions.at[r->twin].label);
+		sonde_buf_puts(b, sonde_region_kind_mark(d->regions.at[r->twin].kind));
 	} else if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9) {
 		sonde_buf_printf(b, ", needs %.0f entries", r->needed);
 	} else if (cause && r->ratio > 0 && r->verdict != SONDE_VERDICT_SAME) {

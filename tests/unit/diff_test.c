@@ -318,7 +318,7 @@ static void test_diff__added_and_removed_regions_stand_below_their_parent(void *
 	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_REMOVED], 2);
 	assert_int_equal(named(&c, "step/r3")->depth, 1);
 	assert_int_equal(named(&c, "step/r3")->parent, 0);
-	assert_true(says(&c.d->sentences, "step/r3 is gone: 20 entries, "));
+	assert_true(says(&c.d->sentences, "step/r3 and 1 region beside it are gone. The largest: 20 entries, "));
 	done(&c);
 	compare(&c, &b, &a);
 	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_ADDED], 2);
