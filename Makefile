@@ -173,7 +173,7 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
 # What is needed on the machine with the GPU is built into build/gpu; there `make BUILD=build/gpu test-gpu`.
 .PHONY: gpu-programs kernels-only
 gpu-programs:
-	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 OPT="-O2 -g -DSONDE_PM_EXPERIMENT" all tools kernels-only
+	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools kernels-only
 
 kernels-only: $(if $(CUPTI_INC),$(BUILD)/libkernels_only.so)
 $(BUILD)/libkernels_only.so: bench/lib/kernels_only.c

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "sample/pm_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -134,14 +133,6 @@ static void choose_sizes(struct sonde_sampling *s)
 		s->buffer_bytes = nr * RAW_BYTES;
 	}
 	s->image_samples = (uint32_t)nr;
-#ifdef SONDE_PM_EXPERIMENT
-	if (getenv("SONDE_PM_IMAGE"))
-		s->image_samples = (uint32_t)atoi(getenv("SONDE_PM_IMAGE"));
-	if (getenv("SONDE_PM_FIRST_US"))
-		s->interval_ns = (uint64_t)atoi(getenv("SONDE_PM_FIRST_US")) * US;
-	if (getenv("SONDE_PM_BUFFER_MB"))
-		s->buffer_bytes = (size_t)atoi(getenv("SONDE_PM_BUFFER_MB")) << 20;
-#endif
 }
 
 int sonde_sampling_count(unsigned *nr, struct sonde_err *err)
@@ -330,16 +321,6 @@ static enum next drain(struct loop *l, struct pm_drained *d)
 	l->busy_ns += end - begin;
 	l->nr_full += d->is_full;
 	l->s->status.nr_overflows += d->has_overflown;
-#ifdef SONDE_PM_EXPERIMENT
-	if (getenv("SONDE_PM_TRACE"))
-		fprintf(stderr,
-			"decode at %.3f ms took %.3f ms (and %.3f): %zu samples%s%s, stale %u, the "
-			"last ended %.3f ms ago\n",
-			(double)(sonde_sampling_now(l->s) - l->begin_ns) / 1e6,
-			(double)(middle - begin) / 1e6, (double)(end - middle) / 1e6, d->nr,
-			d->is_full ? " full" : "", d->has_overflown ? " OVERFLOW" : "", l->nr_stale,
-			d->nr ? (double)(int64_t)(sonde_sampling_now(l->s) - d->end_ns) / 1e6 : 0);
-#endif
 	/* Once CUPTI has lost its place in the buffer it stays lost: only a new session helps. */
 	if (d->has_overflown || l->nr_stale > l->s->image_samples / 4)
 		return LOST;
