@@ -22,12 +22,18 @@ static void text(struct sonde_sink *to, struct sonde_str s)
 	sonde_escape_csv(&to->buf, s);
 }
 
+/* A counter that was sampled has a column more: half of the 95 % interval. */
 static void metric_heads(struct sonde_sink *to, const struct sonde_tree *t)
 {
 	size_t i;
 
-	for (i = 0; i < t->columns.nr; i++)
+	for (i = 0; i < t->columns.nr; i++) {
 		text(to, t->columns.at[i].name);
+		if (t->columns.at[i].sampled == SONDE_NONE)
+			continue;
+		text(to, t->columns.at[i].name);
+		sonde_sink_puts(to, ".error");
+	}
 	sonde_sink_putc(to, '\n');
 }
 
@@ -41,6 +47,8 @@ static void metrics(
 			text(to, f->at[i].text);
 		else
 			number(to, f->at[i].v);
+		if (t->columns.at[i].sampled != SONDE_NONE)
+			number(to, f->at[i].error);
 	}
 	sonde_sink_putc(to, '\n');
 }

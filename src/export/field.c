@@ -1,5 +1,7 @@
 #include "export/field.h"
 
+#include "base/number.h"
+
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
@@ -211,6 +213,17 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 	if (f->quality == SONDE_QUALITY_BOUND)
 		return is_utf8 ? "\u2264" : "<=";
 	return "";
+}
+
+void sonde_figure_put(
+	struct sonde_buf *to, const struct sonde_figure *f, const char *unit, bool is_utf8)
+{
+	sonde_buf_puts(to, sonde_figure_mark(f, is_utf8));
+	sonde_number_human(to, f->v, unit);
+	if (isnan(f->error) || isnan(f->v))
+		return;
+	sonde_buf_puts(to, is_utf8 ? "±" : "+-");
+	sonde_number_human(to, f->error, unit);
 }
 
 #define CAUTION                                                                                    \

@@ -53,6 +53,10 @@ struct sonde_str sonde_kernel_name(
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
 
+/* A figure for people: mark, number, and `±` half its 95 % interval where it is sampled. */
+void sonde_figure_put(
+	struct sonde_buf *to, const struct sonde_figure *f, const char *unit, bool is_utf8);
+
 /* Why a region has no launch, in words. */
 const char *sonde_no_launch(const struct sonde_tree *t);
 

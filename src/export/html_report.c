@@ -148,7 +148,7 @@ static int write_exclusive(struct sonde_html *h, const struct sonde_report *r)
 
 	for (i = 0; i + 1 < r->nodes.nr; i++)
 		nr += nodes[i + 1].parent == i;
-	if (sonde_matrix__init(&m, nr, h->region_columns, h->nr_region_columns, false))
+	if (sonde_matrix__init(&m, nr, h->region_columns, h->nr_region_columns, h->x.tree->cells->sampled.nr > 0))
 		return sonde_err_nomem(h->err);
 	for (i = 0, nr = 0; i + 1 < r->nodes.nr; i++) {
 		if (nodes[i + 1].parent != i)
@@ -169,7 +169,7 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	static const char *const keys[] = {"name", "calls", "ns", "flop", "dram", "least"};
 	struct sonde_matrix m = {0};
 
-	if (!lists || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, false)) {
+	if (!lists || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, h->x.tree->cells->sampled.nr > 0)) {
 		sonde_free(lists);
 		return sonde_err_nomem(h->err);
 	}

@@ -23,8 +23,7 @@ void sonde_markdown__figure(
 		sonde_escape_markdown(&m->to->buf, figure->text);
 	} else {
 		sonde_buf_clear(&m->cell);
-		sonde_buf_puts(&m->cell, sonde_figure_mark(figure, true));
-		sonde_number_human(&m->cell, figure->v, m->tree->columns.at[column].unit);
+		sonde_figure_put(&m->cell, figure, m->tree->columns.at[column].unit, true);
 		sonde_sink_str(m->to, sonde_buf_view(&m->cell));
 	}
 	sonde_sink_puts(m->to, " |");

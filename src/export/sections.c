@@ -3,6 +3,8 @@
 #include "base/escape.h"
 #include "base/number.h"
 
+#include <math.h>
+
 static void line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
 {
 	char number[SONDE_NUMBER_MAX];
@@ -14,7 +16,12 @@ static void line(struct sonde_sink *to, const struct sonde_column *c, const stru
 		sonde_escape_terminal(&to->buf, f->text, true);
 	} else {
 		sonde_number_format(number, f->v);
-		sonde_sink_printf(to, "%s%s %s", sonde_figure_mark(f, true), number, c->unit);
+		sonde_sink_printf(to, "%s%s", sonde_figure_mark(f, true), number);
+		if (!isnan(f->error)) {
+			sonde_number_format(number, f->error);
+			sonde_sink_printf(to, " ± %s", number);
+		}
+		sonde_sink_printf(to, " %s", c->unit);
 	}
 	sonde_sink_putc(to, '\n');
 }

@@ -32,7 +32,7 @@ static const char schema[] =
 	"CREATE TABLE metrics (scope INTEGER NOT NULL REFERENCES scopes, part TEXT NOT NULL,"
 	" region INTEGER REFERENCES regions, kernel INTEGER REFERENCES kernels,"
 	" metric INTEGER NOT NULL REFERENCES metric_names, value, low REAL, high REAL,"
-	" method TEXT NOT NULL, quality TEXT NOT NULL);"
+	" method TEXT NOT NULL, quality TEXT NOT NULL, error REAL);"
 	"CREATE TABLE launches (id INTEGER PRIMARY KEY, scope INTEGER REFERENCES scopes, kernel "
 	"TEXT NOT NULL,"
 	" state TEXT NOT NULL, thread INTEGER, stream INTEGER, context INTEGER, start_ns INTEGER, "
@@ -133,7 +133,7 @@ static int prepare(struct sonde_db *d)
 		[SONDE_DB_ENTRY] = "INSERT INTO entries VALUES (?,?,?,?,?,?)",
 		[SONDE_DB_KERNEL] = "INSERT INTO kernels VALUES (?,?,?,?,?,?,?)",
 		[SONDE_DB_NAME] = "INSERT INTO metric_names VALUES (?,?,?,?,?)",
-		[SONDE_DB_METRIC] = "INSERT INTO metrics VALUES (?,?,?,?,?,?,?,?,?,?)",
+		[SONDE_DB_METRIC] = "INSERT INTO metrics VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 		[SONDE_DB_LAUNCH] = "INSERT INTO launches VALUES (?,?,?,?,?,?,?,?,?)",
 		[SONDE_DB_LAUNCH_REGION] = "INSERT INTO launch_regions VALUES (?,?)",
 	};

@@ -42,6 +42,7 @@ static int put_figures(struct sonde_db *d, const struct owner *o)
 		sonde_db__number(s, 8, f->high);
 		sonde_db__z(s, 9, c->methods[f->method]);
 		sonde_db__z(s, 10, sonde_quality_name(f->quality));
+		sonde_db__number(s, 11, f->error);
 		rc = sonde_db__step(d, s);
 	}
 	return rc;

@@ -51,13 +51,8 @@ void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t
 				x->sampled_set |= (uint8_t)(1u << i);
 			else if (*mark)
 				x->bound_set |= (uint8_t)(1u << i);
-			sonde_buf_puts(&x->cell, mark);
-			sonde_number_human(&x->cell, f->v, x->tree->columns.at[c].unit);
-			if (!isnan(f->error) && !isnan(f->v)) {
-				sonde_buf_puts(&x->cell, x->options->is_utf8 ? "±" : "+-");
-				sonde_number_human(
-					&x->cell, f->error, x->tree->columns.at[c].unit);
-			}
+			sonde_figure_put(
+				&x->cell, f, x->tree->columns.at[c].unit, x->options->is_utf8);
 		}
 		sonde_text__put(x, t, style);
 	}

@@ -8,6 +8,27 @@ ok "golden sampled.txt" golden sampled.txt report --width 120 $D
 valid() { report -f json $D >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json"; }
 ok "its JSON is valid and its parts add up" valid
 
+errors() { # of one region and counter, in every format that has numbers
+	report -f csv $D >"$TMP/s.csv" && report -f md $D >"$TMP/s.md" && report -f sqlite -o "$TMP/s.db" $D || return
+	python3 - "$TMP" <<-'END'
+		import csv, json, sqlite3, sys
+		top, name = sys.argv[1], "dram__bytes_read.sum"
+		region = next(r for r in json.load(open(top + "/s.json"))["scopes"][0]["regions"] if r["id"] == "warmup")
+		want = region["metric_ranges"][name]["error"]
+		row = next(r for r in csv.DictReader(open(top + "/s.csv")) if r["id"] == "warmup")
+		assert float(row[name + ".error"]) == want > 0, row
+		db = sqlite3.connect(top + "/s.db")
+		got = db.execute("SELECT error, high - value FROM metrics m JOIN metric_names n ON n.id = m.metric JOIN regions r ON r.id = m.region"
+		    " WHERE n.name = ? AND r.region_id = 'warmup' AND m.part = 'inclusive' LIMIT 1", (name,)).fetchone()
+		assert abs(got[0] - want) < 1e-9 * want and abs(got[1] - want) < 1e-6 * want, got
+		assert "| ~47.4±8.4 |" in open(top + "/s.md").read()
+	END
+}
+if command -v python3 >/dev/null; then
+	ok "CSV, SQLite and Markdown have the errors of JSON" errors
+else
+	skip "CSV, SQLite and Markdown have the errors of JSON" "no python3"
+fi
 partial() {
 	report $D --partial -o "$TMP/p.sondecells" && [ "$(wc -c <"$TMP/p.sondecells")" -lt 60000 ] || return
 	for f in text json csv md folded speedscope svg; do

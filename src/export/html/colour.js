@@ -28,7 +28,8 @@ function inkOn(colour) {
 const AMOUNTS = [
 	["SM %", ["sm__throughput.avg.pct_of_peak_sustained_elapsed"]],
 	["Memory %", ["gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed"]],
+		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+		"dram__bytes.sum.pct_of_peak_sustained_elapsed"]],
 	["Occupancy", ["sm__warps_active.avg.pct_of_peak_sustained_active"]],
 ];
 

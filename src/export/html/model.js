@@ -38,7 +38,7 @@ const MARK = {a: "≈", t: "≈", u: "≤", l: "≥", p: "~"};
 const QUALITY_WORDS = {
 	exact: "exact", approx: "approximate: the exact weight was not captured", bound: "a bound: the exact value cannot be recovered",
 	const: "the same in every launch", stat: "a statistic over launches",
-	sampled: "sampled while the program ran undisturbed; the 95 % interval:",
+	sampled: "sampled while the program ran undisturbed",
 };
 
 /* A figure of a region: value, mark, and in words how it was made. Nodes nr and nr+1 are totals and outside. */
@@ -69,10 +69,18 @@ function made(matrix, slot, row, column) {
 	};
 }
 
+/* Half of the 95 % interval of a sampled figure, else null. */
+function errorOf(f) {
+	return f.quality === "sampled" && isNumber(f.v) && isNumber(f.hi) ? f.hi - f.v : null;
+}
+
 function howMade(column, f) {
 	const metric = data.metrics[column];
 	let text = metric.n + "\n" + (f.v === null ? "not in this capture for this row" : f.method + " · " + QUALITY_WORDS[f.quality]);
-	if (isNumber(f.lo) && isNumber(f.hi) && f.lo !== f.hi)
+	const error = errorOf(f);
+	if (error !== null)
+		text += "\n" + human(f.v, metric.u) + " ± " + human(error, metric.u) + " (95 %: " + human(f.lo, metric.u) + " to " + human(f.hi, metric.u) + ")";
+	else if (isNumber(f.lo) && isNumber(f.hi) && f.lo !== f.hi)
 		text += "\nbetween " + human(f.lo, metric.u) + " and " + human(f.hi, metric.u);
 	return text;
 }

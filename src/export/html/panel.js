@@ -2,6 +2,19 @@
 
 const MANY_KERNELS = 10, MANY_STREAMS = 16;
 
+/* The 95 % interval of a sampled figure along a scale from 0 to `most`. */
+function whisker(f, most) {
+	if (errorOf(f) === null || !(most > 0))
+		return null;
+	const left = 100 * Math.min(f.lo, most) / most, right = 100 * Math.min(f.hi, most) / most;
+	return el("s.whisker", {style: {left: left + "%", width: right - left + "%"}});
+}
+
+function plusMinus(f, unit) {
+	const error = errorOf(f);
+	return error === null ? null : el("span.soft", {}, " ±" + human(error, unit));
+}
+
 function meters(report, node) {
 	const box = el("div", {});
 	for (const column of data.headline) {
@@ -9,25 +22,25 @@ function meters(report, node) {
 		if (metric.u !== "%" || !isNumber(f.v))
 			continue;
 		box.append(el("div.meter", {title: howMade(column, f)}, el("span", {}, metric.h || metric.n),
-			el("span.track", {role: "img", "aria-label": human(f.v, "%") + " %"}, el("i", {style: {width: Math.max(0, Math.min(100, f.v)) + "%"}})),
-			el("span", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, "%") + " %")));
+			el("span.track", {role: "img", "aria-label": human(f.v, "%") + " %"}, el("i", {style: {width: Math.max(0, Math.min(100, f.v)) + "%"}}), whisker(f, 100)),
+			el("span", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, "%"), plusMinus(f, "%"), " %")));
 	}
 	return box;
 }
 
-function amount(report, node, names) {
-	for (const name of names) {
-		const f = columnOf.has(name) ? figure(report, node, columnOf.get(name), false) : null;
-		if (f && isNumber(f.v))
-			return f.mark + f.v.toFixed(1) + " %";
-	}
-	return "unknown";
+/* Of a sampled run the multiprocessors are as busy as the busier of issue slots and tensor cores. */
+const SAMPLED_SM = ["sm__inst_executed.avg.pct_of_peak_sustained_elapsed", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"];
+
+function amount(report, node, names, instead) {
+	const known = (list) => list.filter((name) => columnOf.has(name)).map((name) => figure(report, node, columnOf.get(name), false)).filter((f) => isNumber(f.v));
+	const f = known(names)[0] || known(instead || []).sort((a, b) => b.v - a.v)[0];
+	return f ? f.mark + f.v.toFixed(1) + " %" : "unknown";
 }
 
 /* The limiter in words. */
 function verdict(report, node) {
 	const letter = node < report.nr ? report.limiter[node] : "-";
-	const sm = amount(report, node, AMOUNTS[0][1]), memory = amount(report, node, AMOUNTS[1][1]);
+	const sm = amount(report, node, AMOUNTS[0][1], SAMPLED_SM), memory = amount(report, node, AMOUNTS[1][1]);
 	const words = {
 		c: "Bound by compute: the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
 		m: "Bound by memory: the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
@@ -143,7 +156,11 @@ function metricTable(report, node, columns) {
 	const body = el("tbody", {});
 	for (const column of columns) {
 		const metric = data.metrics[column], f = figure(report, node, column, state.exclusive);
-		const value = el("td", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, metric.u) + (metric.u === "%" && isNumber(f.v) ? " %" : ""));
+		const value = el("td", {title: errorOf(f) === null ? null : howMade(column, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, metric.u), plusMinus(f, metric.u), metric.u === "%" && isNumber(f.v) ? " %" : "");
+		const bar = metric.u === "%" ? whisker(f, 100) : whisker(f, f.hi);
+		if (bar)
+			value.append(el("span.track", {role: "img", "aria-label": "95 %: " + human(f.lo, metric.u) + " to " + human(f.hi, metric.u)},
+				el("i", {style: {width: 100 * Math.min(1, f.v / (metric.u === "%" ? 100 : f.hi)) + "%"}}), bar));
 		if (f.v !== null)
 			value.dataset.v = f.v;
 		value.dataset.metric = metric.n;
