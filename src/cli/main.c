@@ -16,7 +16,7 @@ static const struct sonde_command commands[] = {
 	{"regions", "the NVTX ranges a program really has, and how to select each",
 		sonde_cmd_regions, true},
 	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels, true},
-	{"top", "the longest kernels of a capture, as a list for `kernels`", sonde_cmd_top, false},
+	{"top", "the longest kernels of a capture: a table, or a list for `kernels`", sonde_cmd_top, false},
 	{"sample", "what a GPU does right now: its hardware counters, sampled", sonde_cmd_sample,
 		false},
 	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor, false},

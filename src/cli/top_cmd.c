@@ -1,57 +1,101 @@
 #include "capture/kernel_list.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/terminal.h"
+#include "base/alloc.h"
+#include "export/kernel_table.h"
 #include "read/ranking.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct request {
-	const char *output;
-	size_t topk;
+	const char *output, *format;
+	size_t topk, width;
 	int sort;
+	bool full_names;
 };
 
-static int build(struct sonde_kernel_list *out, const char *input, const struct request *q,
-	struct sonde_err *err)
+/* A file named as a list gets one. */
+static bool wants_list(const struct request *q)
 {
-	struct sonde_ranking ranking;
+	struct sonde_str file = sonde_str_from(q->output);
+
+	if (q->format)
+		return strcmp(q->format, "yaml") == 0;
+	return sonde_str_ends(file, ".yaml") || sonde_str_ends(file, ".yml");
+}
+
+static int write_list(const struct sonde_ranking *ranking, const struct request *q,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_kernel_list list = {0};
 	char text[128];
 	size_t i;
-	int rc = sonde_ranking_open(&ranking, input, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	for (i = 0; i < ranking.kernels.nr && i < q->topk && rc == 0; i++) {
-		const struct sonde_ranked *k = &ranking.kernels.at[i];
+	for (i = 0; i < ranking->kernels.nr && i < q->topk && rc == 0; i++) {
+		const struct sonde_ranked *k = &ranking->kernels.at[i];
 
 		snprintf(text, sizeof(text), "%.1f %% of the time, %.0f ns, %" PRIu64 " %s",
 			k->time_pct, k->time_ns, k->calls, k->calls == 1 ? "call" : "calls");
-		if (!sonde_kernel_list_add(out, k->name, NULL, text))
+		if (!sonde_kernel_list_add(&list, k->name, NULL, text))
 			rc = sonde_err_nomem(err);
 	}
-	if (rc == 0 && i == 0)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no kernel in it", input);
-	sonde_ranking_release(&ranking);
+	if (rc == 0)
+		sonde_kernel_list_write(&list, to);
+	sonde_kernel_list_release(&list);
 	return rc;
 }
 
-static int write_list(const char *input, const struct request *q, struct sonde_err *err)
+static int write_table(const struct sonde_ranking *ranking, const struct request *q,
+	struct sonde_sink *to, struct sonde_err *err)
 {
-	struct sonde_kernel_list list = {0};
-	struct sonde_sink out;
-	int rc = build(&list, input, q, err);
+	const struct sonde_export_options o = {.max_kernels = q->topk,
+		.full_names = q->full_names,
+		.width = q->width ? q->width : sonde_terminal_width(),
+		.is_utf8 = sonde_terminal_is_utf8(),
+		.is_coloured = !q->output && sonde_terminal_is_coloured(SONDE_COLOUR_AUTO)};
+	size_t i, nr = ranking->kernels.nr;
+	struct sonde_kernel_row *rows = sonde_calloc(nr + 1, sizeof(*rows));
+	int rc;
 
+	if (!rows)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++) {
+		const struct sonde_ranked *k = &ranking->kernels.at[i];
+
+		rows[i] = (struct sonde_kernel_row){k->name, k->calls, k->time_ns, k->time_pct};
+	}
+	rc = sonde_export_kernel_table(rows, nr, &o, to, err);
+	sonde_free(rows);
+	return rc;
+}
+
+static int write_top(const char *input, const struct request *q, struct sonde_err *err)
+{
+	struct sonde_ranking ranking = {0};
+	struct sonde_sink out;
+	int rc = sonde_ranking_open(&ranking, input, err);
+
+	if (rc == 0 && ranking.kernels.nr == 0)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no kernel in it", input);
 	if (rc == 0 && q->output)
 		rc = sonde_sink_open(&out, q->output, err);
 	else
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc == 0) {
-		sonde_kernel_list_write(&list, &out);
-		rc = sonde_sink_close(&out, err);
+		rc = wants_list(q) ? write_list(&ranking, q, &out, err)
+				   : write_table(&ranking, q, &out, err);
+		if (rc)
+			sonde_sink_abort(&out);
+		else
+			rc = sonde_sink_close(&out, err);
 	}
-	sonde_kernel_list_release(&list);
+	sonde_ranking_release(&ranking);
 	return rc;
 }
 
@@ -60,22 +104,28 @@ int sonde_cmd_top(int argc, char **argv)
 	struct request q = {.topk = 10};
 	const struct sonde_option options[] = {
 		{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, &q.topk},
+		{'f', "format", "text|yaml",
+			"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)",
+			SONDE_OPTION_ONE_OF, &q.format},
+		{0, "full-names", NULL, "whole C++ names in the table, not short ones",
+			SONDE_OPTION_FLAG, &q.full_names},
 		{0, "sort-by", "time_pct|time_ns", "both rank by total time (time_pct)",
 			SONDE_OPTION_CHOICE, &q.sort},
 		{'o', "output", "FILE", "write there instead of printing", SONDE_OPTION_WORD,
 			&q.output},
+		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+			SONDE_OPTION_NUMBER, &q.width},
 	};
 	const struct sonde_usage usage = {"sonde top INPUT [options]",
-		"The kernels that take the most time, as a list that `sonde kernels "
-		"--kernel-config`\n"
-		"reads: name, an exact regular expression, a description. INPUT is a kernel "
-		"summary of\n"
-		"Nsight Systems (CSV), or any capture or run directory sonde reads.",
+		"The kernels that take the most time: a table, or a list that `sonde kernels\n"
+		"--kernel-config` reads: name, an exact regular expression, a description. INPUT\n"
+		"is a kernel summary of Nsight Systems (CSV), or any capture or run directory\n"
+		"sonde reads.",
 		options, sizeof(options) / sizeof(*options),
-		{{"the ten longest kernels of a summary",
-			 "sonde top stats_cuda_gpu_kern_sum.csv -o top.yaml"},
-			{"the three longest of a run",
-				"sonde top tmp/profile-output/20260131-120000 --topk 3"}}};
+		{{"the three longest kernels of a run",
+			 "sonde top tmp/profile-output/20260131-120000 --topk 3"},
+			{"the ten longest of a summary, as a list",
+				"sonde top stats_cuda_gpu_kern_sum.csv -f yaml -o top.yaml"}}};
 	struct sonde_args args = {0};
 	struct sonde_err err = {0};
 	struct sonde_sink out;
@@ -88,7 +138,7 @@ int sonde_cmd_top(int argc, char **argv)
 	} else if (rc == 0 && args.operands.nr != 1) {
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "top: one input is needed");
 	} else if (rc == 0) {
-		rc = write_list(args.operands.at[0], &q, &err);
+		rc = write_top(args.operands.at[0], &q, &err);
 	}
 	sonde_args_release(&args);
 	return rc ? sonde_cmd_fail(&err) : 0;

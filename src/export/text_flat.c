@@ -1,71 +1,171 @@
-/* The table of kernels, wherever they were launched. */
+/* Tables of kernels, wherever they were launched. */
+#include "export/kernel_table.h"
 #include "export/text_int.h"
 
+#include "base/alloc.h"
+#include "base/cxx_name.h"
 #include "base/escape.h"
+
+#include <math.h>
 
 #define LEAST_KERNEL 30
 #define MAX_KERNELS  30
 #define NR_COLUMNS   6 /* before the metrics */
 
-static void kernel_row(struct sonde_text_export *x, struct sonde_table *t,
-	const struct sonde_report *r, uint32_t kernel)
+static double mean_ns(const struct sonde_kernel_row *k)
+{
+	return k->calls ? k->time_ns / (double)k->calls : NAN;
+}
+
+static struct sonde_table new_table(const struct sonde_export_options *o)
+{
+	return (struct sonde_table){.is_utf8 = o->is_utf8,
+		.is_coloured = o->is_coloured,
+		.least_name = LEAST_KERNEL};
+}
+
+static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
+{
+	size_t max = o->max_kernels ? o->max_kernels : MAX_KERNELS;
+
+	return nr < max ? nr : max;
+}
+
+/* The columns before the metrics, in the unit that fits what is listed. */
+static void put_columns(struct sonde_text_export *x, struct sonde_table *t,
+	const struct sonde_extent *total, const struct sonde_extent *mean)
+{
+	static const char *const heads[NR_COLUMNS] = {
+		"kernel", "launches", "total ms", "mean ms", "share", ""};
+	size_t i;
+
+	sonde_text__choose_unit(x, total->most);
+	x->decimals[0] = sonde_text__decimals(x, total);
+	x->decimals[1] = sonde_text__decimals(x, mean);
+	for (i = 0; i < NR_COLUMNS; i++) {
+		if (i == 2 || i == 3)
+			sonde_text__time_column(x, t, sonde_str_from(heads[i]), 0);
+		else
+			sonde_table_column(t, sonde_str_from(heads[i]), i > 0 && i < 5,
+				i == 5 ? SONDE_DROP_BAR : 0);
+	}
+}
+
+static void put_number(
+	struct sonde_text_export *x, struct sonde_table *t, double v, int decimals, const char *unit)
+{
+	if (isnan(v))
+		sonde_buf_putc(&x->cell, '-');
+	else
+		sonde_buf_printf(&x->cell, "%.*f%s", decimals, v, unit);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+}
+
+static void put_row(
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_kernel_row *k)
+{
+	sonde_escape_terminal(&x->cell, k->name, x->options->is_utf8);
+	sonde_text__put(x, t, SONDE_STYLE_BOLD);
+	put_number(x, t, k->calls ? (double)k->calls : NAN, 0, "");
+	put_number(x, t, k->time_ns / 1e6 * x->per_ms, x->decimals[0], "");
+	put_number(x, t, mean_ns(k) / 1e6 * x->per_ms, x->decimals[1], "");
+	put_number(x, t, k->time_pct, 1, "%");
+	sonde_text__bar(x, t, k->time_pct);
+}
+
+static void tell_rest(struct sonde_text_export *x, size_t nr, size_t nr_shown)
+{
+	if (nr > nr_shown)
+		sonde_sink_printf(x->to, "%s and %zu more kernels\n",
+			x->options->is_utf8 ? "\u2026" : "...", nr - nr_shown);
+}
+
+static struct sonde_kernel_row row_of(
+	const struct sonde_text_export *x, const struct sonde_report *r, uint32_t kernel)
 {
 	const struct sonde_kernel *k = &r->kernels.at[kernel];
-	double pct = 100 * k->time_ns / (r->time_ns + r->outside_time_ns);
 
-	sonde_escape_terminal(&x->cell, sonde_kernel_name(x->tree, x->options, k->name),
-		x->options->is_utf8);
-	sonde_text__put(x, t, SONDE_STYLE_BOLD);
-	sonde_buf_printf(&x->cell, "%.0f", (double)k->calls);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.*f", x->decimals[0], k->time_ns / 1e6 * x->per_ms);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.*f", x->decimals[1],
-		k->time_ns / 1e6 / (double)k->calls * x->per_ms);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_buf_printf(&x->cell, "%.1f%%", pct);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-	sonde_text__bar(x, t, pct);
-	sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, kernel, &x->figures);
-	sonde_text__metric_cells(x, t, SONDE_STYLE_PLAIN);
+	return (struct sonde_kernel_row){sonde_kernel_name(x->tree, x->options, k->name), k->calls,
+		k->time_ns, 100 * k->time_ns / (r->time_ns + r->outside_time_ns)};
 }
 
 int sonde_text__flat(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	static const char *const heads[NR_COLUMNS] = {
-		"kernel", "launches", "total ms", "mean ms", "share", ""};
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured,
-		.least_name = LEAST_KERNEL};
-	uint32_t max = x->options->max_kernels ? (uint32_t)x->options->max_kernels : MAX_KERNELS;
+	uint32_t i, first = r->flat_first_kernel;
+	uint32_t nr = (uint32_t)nr_listed(x->options, r->nr_flat_kernels);
+	struct sonde_table t = new_table(x->options);
 	struct sonde_extent total = {0}, mean = {0};
-	uint32_t i;
 	int rc;
 
-	for (i = 0; i < r->nr_flat_kernels && i < max; i++) {
-		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
+	for (i = first; i < first + nr; i++) {
+		const struct sonde_kernel_row row = row_of(x, r, i);
 
-		sonde_text__extend(&total, k->time_ns / 1e6);
-		sonde_text__extend(&mean, k->time_ns / 1e6 / (double)k->calls);
+		sonde_text__extend(&total, row.time_ns / 1e6);
+		sonde_text__extend(&mean, mean_ns(&row) / 1e6);
 	}
-	sonde_text__choose_unit(x, total.most);
-	x->decimals[0] = sonde_text__decimals(x, &total);
-	x->decimals[1] = sonde_text__decimals(x, &mean);
-	for (i = 0; i < NR_COLUMNS; i++) {
-		if (i == 2 || i == 3)
-			sonde_text__time_column(x, &t, sonde_str_from(heads[i]), 0);
-		else
-			sonde_table_column(&t, sonde_str_from(heads[i]), i > 0 && i < 5,
-				i == 5 ? SONDE_DROP_BAR : 0);
-	}
+	put_columns(x, &t, &total, &mean);
 	sonde_text__metric_columns(x, &t);
-	for (i = 0; i < r->nr_flat_kernels && i < max; i++)
-		kernel_row(x, &t, r, r->flat_first_kernel + i);
+	for (i = first; i < first + nr; i++) {
+		const struct sonde_kernel_row row = row_of(x, r, i);
+
+		put_row(x, &t, &row);
+		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
+		sonde_text__metric_cells(x, &t, SONDE_STYLE_PLAIN);
+	}
 	rc = sonde_text__print(x, &t, NR_COLUMNS, err);
-	if (rc == 0 && r->nr_flat_kernels > max)
-		sonde_sink_printf(x->to, "%s and %u more kernels\n",
-			x->options->is_utf8 ? "\u2026" : "...", r->nr_flat_kernels - max);
+	if (rc == 0)
+		tell_rest(x, r->nr_flat_kernels, nr);
 	sonde_table_release(&t);
+	return rc;
+}
+
+/* Names for people, by row; full ones where these are asked for. NULL when memory is short. */
+static struct sonde_str *name_rows(const struct sonde_kernel_row *rows, size_t nr,
+	const struct sonde_export_options *o, struct sonde_arena *arena)
+{
+	struct sonde_str *names = sonde_calloc(2 * nr + 1, sizeof(*names));
+	size_t i;
+
+	for (i = 0; names && i < nr; i++)
+		names[i] = names[nr + i] = rows[i].name;
+	if (names && !o->full_names && !sonde_cxx_names_shorten(names, names + nr, nr, arena)) {
+		sonde_free(names);
+		return NULL;
+	}
+	return names;
+}
+
+int sonde_export_kernel_table(const struct sonde_kernel_row *rows, size_t nr,
+	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_text_export x = {.to = to, .options = o, .width = o->width ? o->width : 100};
+	struct sonde_table t = new_table(o);
+	struct sonde_extent total = {0}, mean = {0};
+	struct sonde_arena arena = {0};
+	struct sonde_str *names = name_rows(rows, nr, o, &arena);
+	size_t i, nr_shown = nr_listed(o, nr);
+	int rc = names ? 0 : sonde_err_nomem(err);
+
+	for (i = 0; i < nr_shown; i++) {
+		sonde_text__extend(&total, rows[i].time_ns / 1e6);
+		sonde_text__extend(&mean, mean_ns(&rows[i]) / 1e6);
+	}
+	put_columns(&x, &t, &total, &mean);
+	for (i = 0; i < nr_shown && rc == 0; i++) {
+		struct sonde_kernel_row row = rows[i];
+
+		row.name = names[i];
+		put_row(&x, &t, &row);
+	}
+	if (rc == 0)
+		rc = sonde_table_print(&t, to, x.width, &x.dropped, err);
+	if (rc == 0)
+		tell_rest(&x, nr, nr_shown);
+	sonde_table_release(&t);
+	sonde_arena_release(&arena);
+	sonde_buf_release(&x.cell);
+	sonde_buf_release(&x.dropped);
+	sonde_free(names);
 	return rc;
 }

@@ -7,6 +7,12 @@ do_() { "$SONDE" "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
 
 # --- top
 do_ top tests/data/ncu/seed_kernel.ncu-rep --topk 2
+ok top_prints_a_table_with_short_names bash -c 'head -2 "$0" | tail -1 | grep -qE "^gemm_tile +6 +363\.9 +60\.66 +76\.3%" && grep -q "and 2 more kernels" "$0"' "$TMP/out"
+do_ top tests/data/ncu/seed_kernel.ncu-rep --full-names
+ok top_has_full_names_on_request grep -q '^void gemm_tile<(int)2>(const float' "$TMP/out"
+do_ top tests/data/ncu/seed_kernel.ncu-rep --topk 2 -f text -o "$TMP/top.yaml"
+ok top_writes_what_is_asked_for grep -q '^gemm_tile ' "$TMP/top.yaml"
+do_ top tests/data/ncu/seed_kernel.ncu-rep --topk 2 -f yaml
 ok top_ranks_a_report grep -q '^  - name: "void gemm_tile<(int)2>' "$TMP/out"
 ok top_takes_topk [ "$(grep -c 'name:' "$TMP/out")" -eq 2 ]
 ok top_escapes_and_anchors grep -qF 'regex: "^void gemm_tile<\\(int\\)2>\\(const float \\*' "$TMP/out"
