@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NSYS "/tmp/sonde_cells_test.sqlite"
-
 static const struct sonde_fold_request usual;
 
 /* The bytes of a report of the parts, which are taken over. */
@@ -120,7 +118,7 @@ static void check_files(const char *const *paths, const struct sonde_buf *partia
 	sonde_buf_release(&want);
 }
 
-static void make_nsys(void)
+static void make_nsys(char *path)
 {
 	struct sonde_buf sql = {0};
 	char block[4096];
@@ -132,8 +130,8 @@ static void make_nsys(void)
 	while ((n = fread(block, 1, sizeof(block), f)) > 0)
 		sonde_buf_add(&sql, block, n);
 	fclose(f);
-	unlink(NSYS);
-	assert_int_equal(sqlite3_open(NSYS, &db), SQLITE_OK);
+	close(mkstemps(path, 7));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, sql.p, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	sonde_buf_release(&sql);
@@ -143,6 +141,7 @@ struct inputs {
 	SONDE_VEC(const char *) paths;
 	SONDE_VEC(struct sonde_buf) partials;
 	glob_t found;
+	char nsys[40];
 };
 
 /* Every file of the test data that is a capture, and its partial report. */
@@ -150,11 +149,11 @@ static void find_inputs(struct inputs *in)
 {
 	size_t i;
 
-	*in = (struct inputs){0};
-	make_nsys();
+	*in = (struct inputs){.nsys = "/tmp/sonde_cells_XXXXXX.sqlite"};
+	make_nsys(in->nsys);
 	assert_int_equal(glob("tests/data/*/*", 0, NULL, &in->found), 0);
 	for (i = 0; i <= in->found.gl_pathc; i++) {
-		const char *path = i ? in->found.gl_pathv[i - 1] : NSYS;
+		const char *path = i ? in->found.gl_pathv[i - 1] : in->nsys;
 		struct sonde_parts parts = {0};
 
 		if (sonde_parts_open(&parts, &path, 1, &usual, NULL) == 0) {
@@ -174,7 +173,7 @@ static void release_inputs(struct inputs *in)
 	sonde_vec_release(&in->partials);
 	sonde_vec_release(&in->paths);
 	globfree(&in->found);
-	unlink(NSYS);
+	unlink(in->nsys);
 }
 
 /* Every file with its neighbours; with SONDE_ALL_PAIRS in the environment every pair. */
