@@ -1,6 +1,7 @@
 /*
- * Files and directories → parts: read → attribute → fold, one input after the
- * other, each freed before the next.
+ * Files and directories → parts: read → attribute → fold, input by input, each
+ * freed as soon as it is folded. Inputs know nothing of each other, so all cores
+ * take part; parts are put together in the order of the inputs, whoever was first.
  */
 #include "fold/fold_int.h"
 
@@ -9,7 +10,12 @@
 #include "fold/partial.h"
 #include "read/folder_in.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_THREADS 16
 
 struct opening {
 	struct sonde_parts *out;
@@ -109,7 +115,8 @@ static int read_partial(struct opening *o, const char *path, struct sonde_err *e
 {
 	struct sonde_mapping file = {0};
 	size_t first = o->out->at.nr, i;
-	int rc = sonde_mapping_open(&file, path, NULL) ? 1 : 0; /* the reader of captures says why */
+	int rc =
+		sonde_mapping_open(&file, path, NULL) ? 1 : 0; /* the reader of captures says why */
 
 	if (rc == 0 && !sonde_partial_knows(file.data))
 		rc = 1;
@@ -132,25 +139,114 @@ static int read_input(struct opening *o, const char *path, struct sonde_err *err
 	return rc == 1 ? read_capture(o, path, err) : rc;
 }
 
+/* --- all cores -------------------------------------------------------------------------------- */
+
+struct job {
+	const char *path;
+	struct sonde_parts parts;
+	struct sonde_err err;
+	int rc;
+};
+
+struct crew {
+	const struct sonde_fold_request *request;
+	struct job *jobs;
+	size_t nr;
+	atomic_size_t next;
+};
+
+static void *work(void *arg)
+{
+	struct crew *crew = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->nr) {
+		struct job *job = &crew->jobs[i];
+		struct opening o = {.out = &job->parts, .request = crew->request};
+
+		job->rc = read_input(&o, job->path, &job->err);
+	}
+	return NULL;
+}
+
+/* A thread that cannot be had is work for the others. */
+static void run(struct crew *crew)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t nr = 0, most = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (size_t)cores;
+	pthread_t threads[MAX_THREADS];
+
+	while (nr + 1 < most && nr + 1 < crew->nr &&
+		pthread_create(&threads[nr], NULL, work, crew) == 0)
+		nr++;
+	work(crew);
+	while (nr)
+		pthread_join(threads[--nr], NULL);
+}
+
+/* Hands over what a job made, with the notes of those before it; its error is the caller's. */
+static int take_job(struct opening *o, struct job *job, struct sonde_err *err)
+{
+	size_t i;
+	int rc = job->rc;
+
+	for (i = 0; i < job->parts.at.nr && rc == 0; i++) {
+		rc = add_part(o, job->parts.at.at[i], err);
+		job->parts.at.at[i] = NULL;
+	}
+	if (job->rc && err)
+		*err = job->err;
+	return rc;
+}
+
+/*
+ * Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note; `*last` is
+ * what the last of those came to.
+ */
+static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
+	int *last, struct sonde_err *err)
+{
+	struct crew crew = {.request = o->request, .nr = nr};
+	size_t i;
+	int rc = 0;
+
+	crew.jobs = sonde_calloc(nr + 1, sizeof(*crew.jobs));
+	if (!crew.jobs)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++)
+		crew.jobs[i].path = paths[i];
+	run(&crew);
+	for (i = 0; i < nr; i++) {
+		int one = rc ? rc : take_job(o, &crew.jobs[i], err);
+
+		*last = one;
+		if (rc == 0 && leaves_out && (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO))
+			sonde_note(&o->pending, "%s; it is left out", err->msg);
+		else
+			rc = one;
+		sonde_parts_release(&crew.jobs[i].parts);
+	}
+	sonde_free(crew.jobs);
+	return rc;
+}
+
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
 {
 	struct sonde_arena arena = {0};
 	struct sonde_paths all = {0};
-	size_t i, nr = o->out->at.nr;
+	size_t i, left = 0, nr = o->out->at.nr;
 	bool *taken;
 	int rc = sonde_folder__expand(&all, path, &arena, &o->pending, err), one = 0;
 
 	taken = rc == 0 ? sonde_calloc(all.at.nr + 1, sizeof(*taken)) : NULL;
 	if (rc == 0)
 		rc = taken ? read_sampled(o, &all, taken, err) : sonde_err_nomem(err);
-	for (i = 0; i < all.at.nr && rc == 0; i++) {
-		one = taken[i] ? 0 : read_input(o, all.at.at[i], err);
-		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
-			sonde_note(&o->pending, "%s; it is left out", err->msg);
-		else
-			rc = one;
-	}
+	for (i = 0; i < all.at.nr && rc == 0; i++)
+		if (!taken[i])
+			all.at.at[left++] = all.at.at[i];
+	if (rc == 0)
+		rc = read_all(o, all.at.at, left, true, &one, err);
 	if (rc == 0 && o->out->at.nr > nr) /* what came after the last that was read */
 		sonde_notes_add(&o->out->at.at[o->out->at.nr - 1]->notes, &o->pending);
 	sonde_notes_release(&o->pending);
@@ -177,25 +273,36 @@ static int check_request(const struct opening *o, struct sonde_err *err)
 		if (!sonde_selection__is_same(s, &part->selection))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
 				"the partial report of %.*s was made with another selection, and "
-				"that cannot be changed afterwards: make it again with this one, or "
+				"that cannot be changed afterwards: make it again with this one, "
+				"or "
 				"report on the capture",
 				SONDE_STR_ARG(part->inputs.at[0].path));
 	}
 	return 0;
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t nr_paths,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct opening o = {.out = out, .request = request};
-	struct stat st;
-	size_t i;
-	int rc = 0;
+	size_t i, end;
+	int rc = 0, last;
 
-	for (i = 0; i < nr_paths && rc == 0; i++)
-		rc = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)
-			     ? read_directory(&o, paths[i], err)
-			     : read_input(&o, paths[i], err);
+	for (i = 0; i < nr_paths && rc == 0; i = end) { /* files in a row go together */
+		for (end = i; end < nr_paths && !is_directory(paths[end]); end++)
+			;
+		if (end > i)
+			rc = read_all(&o, &paths[i], end - i, false, &last, err);
+		else
+			rc = read_directory(&o, paths[end++], err);
+	}
 	return rc ? rc : check_request(&o, err);
 }
 
