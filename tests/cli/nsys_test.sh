@@ -1,13 +1,7 @@
 #!/usr/bin/env bash
 # Real exports of Nsight Systems (tests/data/nsys/README.md): regions, coverage, ranks.
-set -u
+. "$(dirname "$0")/../lib.sh"
 data=tests/data/nsys
-
-ok() {
-	local name=$1
-	shift
-	if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
-}
 
 # What a report of FILE with OVERRIDES... says: regions, launches, in regions, then outside by cause.
 counts() {
