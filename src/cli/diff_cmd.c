@@ -1,7 +1,9 @@
+#include "check/validate.h"
 #include "cli/command.h"
 #include "cli/diff_int.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
+#include "compare/report_in.h"
 #include "lib/pipeline.h"
 
 #include <unistd.h>
@@ -25,6 +27,31 @@ static void release_runs(struct runs *runs)
 	sonde_vec_release(&runs->trees);
 }
 
+/* A finished report is checked and taken as it is. */
+static int read_report(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
+{
+	int rc = sonde_validate_file(path, err);
+
+	return rc ? rc : sonde_report_read(&p->cells, &p->tree, path, err);
+}
+
+static int read_input(struct sonde_pipeline *p, const char *path, struct hydra_config *config,
+	struct sonde_err *err)
+{
+	int rc;
+
+	if (sonde_pipeline_add_input(p, path))
+		return sonde_err_nomem(err);
+	rc = sonde_pipeline_configure_by(p, config, SONDE_STAND_IN_NAMED, err);
+	p->settings.fold.choice.headline_only = true;
+	p->settings.fold.choice.no_aggregate = false; /* it is what is compared */
+	if (rc == 0)
+		rc = sonde_pipeline_fold(p, err);
+	if (rc == 0)
+		rc = sonde_pipeline_arrange(p, err);
+	return rc;
+}
+
 static int open_run(
 	struct runs *runs, const char *path, struct hydra_config *config, struct sonde_err *err)
 {
@@ -35,15 +62,10 @@ static int open_run(
 	if (!slot || !tree)
 		return sonde_err_nomem(err);
 	*slot = p = sonde_pipeline_new();
-	if (!p || sonde_pipeline_add_input(p, path))
+	if (!p)
 		return sonde_err_nomem(err);
-	rc = sonde_pipeline_configure_by(p, config, SONDE_STAND_IN_NAMED, err);
-	p->settings.fold.choice.headline_only = true;
-	p->settings.fold.choice.no_aggregate = false; /* it is what is compared */
-	if (rc == 0)
-		rc = sonde_pipeline_fold(p, err);
-	if (rc == 0)
-		rc = sonde_pipeline_arrange(p, err);
+	rc = sonde_report_is_json(path) ? read_report(p, path, err)
+					: read_input(p, path, config, err);
 	*tree = p->tree;
 	return rc;
 }

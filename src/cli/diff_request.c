@@ -85,8 +85,8 @@ static int parse(struct sonde_diff_request *q, struct sonde_err *err)
 					  "       sonde diff --base RUN... --new RUN... [options]\n"
 					  "       sonde diff --self-test RUN... [options]",
 		"Compares two profiles by region: what got slower or faster, why, and how sure\n"
-		"that is. A run is whatever `sonde report` reads. Several runs a side make the\n"
-		"answer surer than many entries of one run do.\n"
+		"that is. A run is whatever `sonde report` reads, or a report.json. Several runs\n"
+		"a side make the answer surer than many entries of one run do.\n"
 		"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
 		"or compared; 2 wrong usage; 3 a region is slower than --fail-above allows; 4\n"
 		"nothing fails, but a region of the gate is insufficient.",

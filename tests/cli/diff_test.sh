@@ -95,6 +95,19 @@ cells() {
 		cmp <("$SONDE" diff "$TMP/a.sondecells" "$TMP/b.json") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
 }
 ok diff__a_partial_report_is_a_side cells
+report() { # what is compared of a report.json is what its capture gives
+	local f
+	for f in a b; do "$SONDE" report "$TMP/$f.json" -f json -o "$TMP/$f.report.json" || return; done
+	cmp <("$SONDE" diff "$TMP/a.report.json" "$TMP/b.report.json") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json") &&
+		"$SONDE" report "$EAGER" -f json -o "$TMP/eager.json" &&
+		cmp <("$SONDE" diff "$TMP/eager.json" "$GRAPH") <("$SONDE" diff "$EAGER" "$GRAPH")
+}
+ok diff__a_report_is_a_side report
+broken_report() {
+	sed 's/"kernel_count": 200/"kernel_count": 201/' "$TMP/a.report.json" >"$TMP/broken.json"
+	status 1 "$SONDE" diff "$TMP/broken.json" "$TMP/b.json"
+}
+ok diff__a_report_that_is_not_valid_is_refused broken_report
 directory() {
 	mkdir -p "$TMP/dir" && cp "$TMP/b.json" "$TMP/dir/trace.json" &&
 		cmp <("$SONDE" diff "$TMP/a.json" "$TMP/dir") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")

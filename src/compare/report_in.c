@@ -1,0 +1,365 @@
+/*
+ * A report.json read back as a tree that can be compared: regions and kernels of the
+ * aggregate, entries of each scope. Figures other than times are left out.
+ *
+ * The file has been validated (check/validate.h), so shapes are not questioned again.
+ */
+#include "compare/report_in.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PEEK 256
+
+struct reading {
+	struct sonde_cells *c;
+	struct sonde_tree *t;
+	struct sonde_map regions; /* kind and id → region number */
+	bool failed;		  /* memory was short */
+};
+
+bool sonde_report_is_json(const char *path)
+{
+	struct sonde_mapping m;
+	struct sonde_str head;
+	bool is_report;
+
+	if (sonde_mapping_open(&m, path, NULL))
+		return false;
+	head = (struct sonde_str){m.data.p, m.data.n < PEEK ? m.data.n : PEEK};
+	is_report = head.n && memmem(head.p, head.n, "\"sonde.report/1\"", 16);
+	sonde_mapping_release(&m);
+	return is_report;
+}
+
+static struct sonde_str text(struct reading *r, const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+	struct sonde_str s = {json_string_value(v), json_string_length(v)};
+
+	if (!s.p)
+		return s;
+	s = sonde_arena_dup(&r->c->arena, s);
+	r->failed |= !s.p;
+	return s;
+}
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static uint64_t count(const json_t *object, const char *key)
+{
+	double v = number(object, key);
+
+	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
+}
+
+static uint32_t intern(struct reading *r, struct sonde_str s)
+{
+	uint32_t n = s.p ? sonde_map_add(&r->c->strings, s, NULL) : SONDE_NONE;
+
+	r->failed |= s.p && n == SONDE_NONE;
+	return n;
+}
+
+/* A cleared element, or NULL with `failed` set. */
+static void *note_failure(struct reading *r, void *element)
+{
+	r->failed |= !element;
+	return element;
+}
+#define PUSH(r, vec) note_failure(r, sonde_vec_push(vec))
+
+/* --- what was captured ------------------------------------------------------------------------ */
+
+static struct sonde_words words(struct reading *r, const json_t *object, const char *key)
+{
+	const json_t *list = json_object_get(object, key), *word;
+	const char **at = sonde_arena_calloc(&r->c->arena, json_array_size(list) + 1, sizeof(*at));
+	struct sonde_words out = {at, 0};
+	size_t i;
+
+	r->failed |= !at;
+	json_array_foreach(list, i, word)
+	{
+		if (at && json_is_string(word))
+			at[out.nr++] = sonde_arena_z(&r->c->arena,
+				(struct sonde_str){json_string_value(word), json_string_length(word)});
+	}
+	return out;
+}
+
+static bool is_word(const json_t *object, const char *key, const char *word)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return s && strcmp(s, word) == 0;
+}
+
+static void read_selection(struct reading *r, const json_t *from)
+{
+	struct sonde_selection *s = &r->c->selection;
+
+	s->nvtx_include = words(r, from, "nvtx_include");
+	s->nvtx_exclude = words(r, from, "nvtx_exclude");
+	s->kernel_include = words(r, from, "kernel_include");
+	s->kernel_exclude = words(r, from, "kernel_exclude");
+	s->labels = words(r, from, "labels");
+	s->stack_only = is_word(from, "nesting", "stack");
+	s->own_threads = is_word(from, "threads", "own");
+	s->no_origins = is_word(from, "origins", "off");
+}
+
+static void read_capture(struct reading *r, const json_t *capture)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(capture, "inputs"), i, item)
+	{
+		struct sonde_input *in = PUSH(r, &r->c->inputs);
+
+		if (!in)
+			return;
+		in->path = text(r, item, "file");
+		in->source = text(r, item, "source");
+		in->tool = text(r, item, "tool");
+		in->replay_mode = text(r, item, "replay_mode");
+		in->command = text(r, item, "command");
+	}
+	json_array_foreach(json_object_get(capture, "devices"), i, item)
+	{
+		struct sonde_device *d = PUSH(r, &r->c->devices);
+
+		if (!d)
+			return;
+		d->name = text(r, item, "name");
+	}
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+static uint8_t kind_of(const json_t *region)
+{
+	uint8_t k;
+
+	for (k = 0; k < SONDE_REGION_BACKWARD; k++)
+		if (is_word(region, "kind", sonde_region_kind_name(k)))
+			break;
+	return k;
+}
+
+static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
+{
+	struct sonde_str key = sonde_arena_printf(&r->c->arena, "%c%s", 'a' + kind, id ? id : "");
+
+	r->failed |= !key.p;
+	return key;
+}
+
+/* Of the aggregate, so that all are there; scopes know them by id and kind. */
+static void read_region(struct reading *r, struct sonde_node *n, const json_t *from)
+{
+	const char *parent = json_string_value(json_object_get(from, "parent_id"));
+	struct sonde_region *g = PUSH(r, &r->c->regions);
+	uint8_t kind = kind_of(from), up;
+
+	if (!g)
+		return;
+	g->id = text(r, from, "id");
+	g->label = intern(r, text(r, from, "name"));
+	g->domain = intern(r, text(r, from, "domain"));
+	g->kind = kind;
+	g->depth = n->depth = (uint32_t)count(from, "depth");
+	n->region = (uint32_t)(r->c->regions.nr - 1);
+	g->parent = SONDE_NONE;
+	/* A parent may be of another kind: what a graph launched lies below a push/pop range. */
+	for (up = 0; parent && g->parent == SONDE_NONE && up <= SONDE_REGION_BACKWARD; up++)
+		g->parent = sonde_map_find(
+			&r->regions, key_of(r, (uint8_t)((kind + up) % (SONDE_REGION_BACKWARD + 1)), parent));
+	n->parent = g->parent;
+	sonde_map_add(&r->regions, key_of(r, kind, g->id.p), NULL);
+}
+
+static void read_kernels(struct reading *r, struct sonde_report *rep, const json_t *list)
+{
+	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
+	const json_t *item;
+	size_t i;
+
+	n->first_kernel = (uint32_t)rep->kernels.nr;
+	json_array_foreach(list, i, item)
+	{
+		struct sonde_kernel *k = PUSH(r, &rep->kernels);
+
+		if (!k)
+			return;
+		k->name = intern(r, text(r, item, "kernel_name"));
+		k->calls = count(item, "calls");
+		k->time_ns = number(item, "total_ms") * 1e6;
+		n->nr_kernels++;
+	}
+}
+
+static void read_nodes(struct reading *r, struct sonde_report *rep, const json_t *from)
+{
+	const json_t *item, *totals = json_object_get(from, "totals"),
+			    *outside = json_object_get(from, "unattributed");
+	size_t i;
+
+	rep->name = SONDE_STR("aggregate");
+	rep->is_aggregate = true;
+	rep->launches = count(totals, "launches");
+	rep->time_ns = number(totals, "total_ms") * 1e6;
+	rep->outside_launches = count(outside, "kernel_count");
+	rep->outside_time_ns = number(outside, "total_ms") * 1e6;
+	while (rep->measured + 1 < SONDE_NR_MEASURED &&
+		!is_word(from, "measured", sonde_measured_name(rep->measured)))
+		rep->measured++;
+	json_array_foreach(json_object_get(from, "regions"), i, item)
+	{
+		struct sonde_node *n = PUSH(r, &rep->nodes);
+
+		if (!n)
+			return;
+		read_region(r, n, item);
+		n->instances = count(item, "instances");
+		n->launches = count(item, "kernel_count");
+		n->time_ns = number(item, "total_ms") * 1e6;
+		n->host_ns = number(item, "host_ms") * 1e6;
+		read_kernels(r, rep, json_object_get(item, "kernels"));
+	}
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static uint64_t ns_at(const json_t *list, size_t i)
+{
+	double v = json_number_value(json_array_get(list, i)) * 1e6;
+
+	return v > 0 && v < 1e18 ? (uint64_t)llround(v) : 0;
+}
+
+static void read_entries(struct reading *r, struct sonde_visit *v, const json_t *entries)
+{
+	const json_t *begin = json_object_get(entries, "begin_ms"),
+		     *host = json_object_get(entries, "host_ms"),
+		     *gpu = json_object_get(entries, "gpu_ms");
+	size_t i;
+
+	v->first_entry = (uint32_t)r->c->entries.nr;
+	v->entry_step = (uint32_t)count(entries, "step");
+	for (i = 0; i < json_array_size(host); i++) {
+		struct sonde_entry *e = PUSH(r, &r->c->entries);
+
+		if (!e)
+			return;
+		e->begin_ns = ns_at(begin, i);
+		e->host_ns = ns_at(host, i);
+		e->gpu_ns = ns_at(gpu, i);
+		v->nr_entries++;
+	}
+}
+
+static void read_scope(struct reading *r, const json_t *from)
+{
+	struct sonde_scope *s = PUSH(r, &r->c->scopes);
+	const json_t *item;
+	size_t i;
+
+	if (!s)
+		return;
+	s->name = text(r, from, "scope");
+	while (s->measured + 1 < SONDE_NR_MEASURED &&
+		!is_word(from, "measured", sonde_measured_name(s->measured)))
+		s->measured++;
+	json_array_foreach(json_object_get(from, "regions"), i, item)
+	{
+		const char *id = json_string_value(json_object_get(item, "id"));
+		uint32_t region = sonde_map_find(&r->regions, key_of(r, kind_of(item), id));
+		struct sonde_visit *v;
+
+		if (region == SONDE_NONE || !(v = PUSH(r, &r->c->visits)))
+			continue;
+		v->scope = (uint32_t)(r->c->scopes.nr - 1);
+		v->region = region;
+		read_entries(r, v, json_object_get(item, "entries"));
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct sonde_visit *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void read_document(struct reading *r, const json_t *document)
+{
+	const json_t *aggregate = json_object_get(document, "aggregate"), *scope;
+	struct sonde_report *rep = PUSH(r, &r->t->reports);
+	size_t i;
+
+	if (!rep)
+		return;
+	read_selection(r, json_object_get(document, "selection"));
+	read_capture(r, json_object_get(document, "capture"));
+	read_nodes(r, rep, aggregate);
+	json_array_foreach(json_object_get(document, "scopes"), i, scope)
+	{
+		read_scope(r, scope);
+		rep->nr_scopes += r->c->scopes.nr && r->c->scopes.at[i].measured == rep->measured;
+	}
+	if (r->c->visits.nr > 1)
+		qsort(r->c->visits.at, r->c->visits.nr, sizeof(*r->c->visits.at), by_place);
+}
+
+static json_t *load(const char *path, struct sonde_err *err)
+{
+	json_error_t where;
+	json_t *document =
+		json_load_file(path, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &where);
+
+	if (!document)
+		sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s", path, where.text);
+	else if (!json_is_object(json_object_get(document, "aggregate")))
+		sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: the report has no aggregate: write it without --no-aggregate", path);
+	else
+		return document;
+	json_decref(document);
+	return NULL;
+}
+
+int sonde_report_read(struct sonde_cells **cells, struct sonde_tree **tree, const char *path,
+	struct sonde_err *err)
+{
+	struct reading r = {.c = sonde_calloc(1, sizeof(*r.c)), .t = sonde_calloc(1, sizeof(*r.t))};
+	json_t *document = load(path, err);
+
+	*cells = r.c;
+	*tree = r.t;
+	if (!document)
+		return SONDE_ERR_FORMAT;
+	r.failed = !r.c || !r.t;
+	if (!r.failed) {
+		r.t->cells = r.c;
+		read_document(&r, document);
+	}
+	sonde_map_release(&r.regions);
+	json_decref(document);
+	return r.failed ? sonde_err_nomem(err) : 0;
+}

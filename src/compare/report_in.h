@@ -1,0 +1,19 @@
+/*
+ * A finished report.json as a side of a comparison, so that old reports can be
+ * compared when their captures are gone.
+ */
+#ifndef SONDE_COMPARE_REPORT_IN_H
+#define SONDE_COMPARE_REPORT_IN_H
+
+#include "tree/tree.h"
+
+/* Whether the file says that it is one. */
+bool sonde_report_is_json(const char *path);
+/*
+ * The cells and the tree of a report that sonde_validate_file has found valid. Made for comparing:
+ * they have regions, kernels, entries and times, and no metrics. Yours to free in any case.
+ */
+int sonde_report_read(struct sonde_cells **cells, struct sonde_tree **tree, const char *path,
+	struct sonde_err *err);
+
+#endif
