@@ -17,6 +17,7 @@ struct request {
 	struct sonde_argv overrides; /* of both; an operand counts where both say something */
 	struct sonde_word_list dirs;
 	const char *name, *chip;
+	struct sonde_run_against against;
 	bool is_dry, is_quiet, is_multirun;
 	char **program;
 };
@@ -73,6 +74,14 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		{'m', "multirun", NULL,
 			"sweep: a=1,2 choice() range() glob() give one run each, in order",
 			SONDE_OPTION_FLAG, &q->is_multirun},
+		{0, "against", "BASE",
+			"then compare with this run or report (`sonde diff`); may be repeated",
+			SONDE_OPTION_WORDS, &q->against.base},
+		{0, "base-cmd", "COMMAND",
+			"the base is this shell command: it runs in turns with COMMAND",
+			SONDE_OPTION_WORD, &q->against.base_command},
+		{0, "repeat", "N", "with --against or --base-cmd: run N times (1)",
+			SONDE_OPTION_NUMBER, &q->against.repeat},
 		{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, &q->is_quiet},
 	};
 	const struct sonde_usage usage = {
@@ -126,41 +135,75 @@ static struct sonde_run_request request_of(const struct request *q)
 		.program = q->program};
 }
 
-static int run_once(
-	struct sonde_run_config *config, const struct sonde_run_request *q, struct sonde_err *err)
+int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err)
 {
+	struct sonde_run_config *config = NULL;
 	struct sonde_run r;
-	int rc = sonde_run_open(&r, config, q, err), status;
+	int rc = sonde_run_config_open(&config, q, err), status;
 
+	if (rc < 0)
+		return sonde_cmd_fail(err);
+	rc = sonde_run_open(&r, config, q, err);
 	if (rc == 0)
 		rc = sonde_run_do(&r, config, err);
 	status = sonde_run_status(&r, rc, err);
 	sonde_run_release(&r);
+	sonde_run_config_free(config);
 	return status;
+}
+
+static int sweep(const struct sonde_run_request *q, struct sonde_err *err)
+{
+	struct sonde_run_config *config = NULL;
+	int rc = sonde_run_config_open(&config, q, err);
+	int status = rc < 0 ? sonde_cmd_fail(err) : sonde_run_sweep(config, q, err);
+
+	sonde_run_config_free(config);
+	return status;
+}
+
+/* A comparison has many runs below one directory; each gets its own. */
+static int take_against(struct request *q, const char **out, struct sonde_err *err)
+{
+	bool is_wanted = q->against.base.nr || q->against.base_command;
+
+	*out = NULL;
+	if (!is_wanted)
+		return q->against.repeat ? sonde_err_set(err, SONDE_ERR_USAGE,
+						   "run: --repeat is for --against and --base-cmd")
+					 : 0;
+	if (q->is_multirun)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"run: --against compares one program: leave out --multirun");
+	q->against.repeat = q->against.repeat ? q->against.repeat : 1;
+	*out = q->shorthand.out;
+	q->shorthand.out = NULL;
+	return 0;
 }
 
 int sonde_cmd_run(int argc, char **argv)
 {
 	struct request words = {0};
 	struct sonde_run_request q;
-	struct sonde_run_config *config = NULL;
 	struct sonde_err err = {0};
+	const char *out = NULL;
 	int rc = parse(&words, argc, argv, &err), status = 0;
 
 	if (rc == 0)
+		rc = take_against(&words, &out, &err);
+	if (rc == 0)
 		rc = gather_overrides(&words, &err);
 	q = request_of(&words);
-	if (rc == 0)
-		rc = sonde_run_config_open(&config, &q, &err);
 	if (rc < 0)
 		status = sonde_cmd_fail(&err);
+	else if (rc == 0 && words.against.repeat)
+		status = sonde_run_against(&q, &words.against, out, &err);
 	else if (rc == 0)
-		status = q.is_multirun ? sonde_run_sweep(config, &q, &err)
-				       : run_once(config, &q, &err);
-	sonde_run_config_free(config);
+		status = q.is_multirun ? sweep(&q, &err) : sonde_run_once(&q, &err);
 	sonde_args_release(&words.own);
 	sonde_run_shorthand_release(&words.shorthand);
 	sonde_argv_release(&words.overrides);
+	sonde_vec_release(&words.against.base);
 	sonde_vec_release(&words.dirs);
 	return status;
 }

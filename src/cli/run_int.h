@@ -6,6 +6,7 @@
  *   run_open.c      settings → which program runs, where
  *   run_job.c       one run: the order of stages, what is written, the exit status
  *   run_sweep.c     many runs, one for each job of a sweep
+ *   run_against.c   several runs, then a comparison with a base
  *   run_ncu.c       the Nsight Compute stage; its captures in run_ncu_capture.c
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
@@ -32,6 +33,7 @@ struct sonde_run_request {
 	struct sonde_words overrides, dirs; /* --config-dir; the last one counts */
 	const char *name, *chip;	    /* --config-name, --chip; NULL = not given */
 	bool is_dry, is_quiet, is_multirun;
+	bool hides_report; /* written, and not printed */
 	char *const *program; /* ends with NULL; empty = the configured one */
 };
 
@@ -45,7 +47,7 @@ struct sonde_run {
 	char *const *program; /* ends with NULL */
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	const char *chip;     /* --chip, NULL = the GPU here */
-	bool is_dry, is_quiet;
+	bool is_dry, is_quiet, hides_report;
 	int status;	 /* of the program: the first that is not 0 */
 	bool is_stopped; /* by a signal: no further stage */
 	bool has_failed; /* a capture is not what was asked for */
@@ -71,6 +73,22 @@ void sonde_run_release(struct sonde_run *r);
 int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err);
 /* The exit status after sonde_run_open or sonde_run_do gave `rc`; says what `err` holds. */
 int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err);
+
+/* One run, from its configuration to its report. Returns the exit status. */
+int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err);
+
+/* --against, --base-cmd and --repeat: what to compare with, and how often to run. Borrowed. */
+struct sonde_run_against {
+	struct sonde_word_list base; /* inputs of `sonde diff` */
+	const char *base_command;    /* for a shell; NULL = none */
+	size_t repeat;
+};
+/*
+ * Runs into `out`/new-1, … (and base-1, …), then compares. `out` NULL: a directory named by the
+ * time. Returns the exit status: the first that is not 0.
+ */
+int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_against *a,
+	const char *out, struct sonde_err *err);
 
 /* All jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
 int sonde_run_sweep(

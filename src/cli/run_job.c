@@ -140,7 +140,7 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys},
 		{"torch_profiler", r->nr_torch}};
 	const char *look = r->dir.suffix[0] ? "" : "discover";
-	bool is_shown = true;
+	bool is_shown = true, is_printed = !r->hides_report;
 	size_t i;
 	int rc = 0;
 
@@ -150,13 +150,13 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		if (is_shown && r->job)
 			printf("%s\n", r->job);
 		fflush(stdout);
-		rc = sonde_run_report(r, stages[i].name, is_shown, err);
+		rc = sonde_run_report(r, stages[i].name, is_shown && is_printed, err);
 		is_shown = false;
 	}
 	if (is_shown && rc == 0 && r->nr_looks && *look) {
 		sonde_say("nothing region-specific was profiled; the baseline is the look at the "
 			  "program");
-		return sonde_run_report(r, look, true, err);
+		return sonde_run_report(r, look, is_printed, err);
 	}
 	if (is_shown && rc == 0)
 		sonde_say("nothing was captured: there is no region report");

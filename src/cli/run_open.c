@@ -195,7 +195,8 @@ int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 	*r = (struct sonde_run){.config = sonde_run_config_composed(config),
 		.chip = q->chip,
 		.is_dry = q->is_dry,
-		.is_quiet = q->is_quiet};
+		.is_quiet = q->is_quiet,
+		.hides_report = q->hides_report};
 	rc = sonde_capture_settings_read(&r->set, r->config, err);
 	r->set.run_dir = sonde_run_config_dir(config);
 	if (rc == 0)

@@ -95,7 +95,8 @@ struct sonde_diff_region {
 	struct sonde_diff_half base, new_half;
 	double ratio, low, high; /* NaN, 0, infinity = not known */
 	double p, q;		 /* NaN = not tested */
-	double needed; /* insufficient: entries (or runs) a side that would do; NaN = cannot say */
+	double needed; /* insufficient: so many a side would do; NaN = cannot say */
+	bool needs_runs; /* … runs, where both sides have several, else entries */
 	uint32_t twin; /* removed and added: the other name it may have, SONDE_NONE = none */
 	uint32_t first_kernel, nr_kernels; /* those that carry the change, largest first */
 };

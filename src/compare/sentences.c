@@ -308,7 +308,6 @@ static void say_counts(struct sonde_diff *d)
 static void say_insufficient(struct sonde_diff *d)
 {
 	const struct sonde_diff_region *most = NULL;
-	bool is_runs = d->nr_base_runs > 1 || d->nr_new_runs > 1;
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
@@ -321,11 +320,12 @@ static void say_insufficient(struct sonde_diff *d)
 	if (!most)
 		return;
 	sonde_note(&d->sentences,
-		"%.*s cannot be told (95 %%: %+.1f to %+.1f %%): about %.0f entries a side would "
-		"do, there are %u and %u%s",
+		"%.*s cannot be told (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
+		"there are %u and %u",
 		SONDE_STR_ARG(most->id), 100 * (most->low - 1), 100 * (most->high - 1),
-		most->needed, most->base.nr_values, most->new_half.nr_values,
-		is_runs ? "; more runs help more" : "");
+		most->needed, most->needs_runs ? "runs" : "entries",
+		most->needs_runs ? most->base.nr_runs : most->base.nr_values,
+		most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);
 }
 
 /* How many news further down go with this one; they are taken out. */

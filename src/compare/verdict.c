@@ -135,7 +135,7 @@ static double by_test(const struct sonde_diff_region *r)
 }
 
 /*
- * Intervals shrink with the root of the number of entries. It has to become
+ * Intervals shrink with the root of the number of entries, or of runs. One has to become
  * as narrow as the change is large, or to fit within ± min_effect around none.
  */
 static double needed_entries(const struct sonde_diff_region *r, double min_effect)
@@ -144,7 +144,8 @@ static double needed_entries(const struct sonde_diff_region *r, double min_effec
 
 	if (!(r->low > 0) || isinf(r->high) || !isfinite(away))
 		return NAN;
-	have = fmin(r->base.nr_values, r->new_half.nr_values);
+	have = r->needs_runs ? fmin(r->base.nr_runs, r->new_half.nr_runs)
+			     : fmin(r->base.nr_values, r->new_half.nr_values);
 	wide = fmax(log(r->high / r->ratio), log(r->ratio / r->low));
 	want = away >= bar ? away : fmax(bar - away, bar / 4);
 	return ceil(have * fmax(1.1, fmax(wide * wide / (want * want), away >= bar ? by_test(r) : 0)));
@@ -176,6 +177,7 @@ int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err)
 		struct sonde_diff_region *r = &d->regions.at[i];
 
 		r->verdict = verdict_of(r, d->options.min_effect);
+		r->needs_runs = r->base.nr_runs > 1 && r->new_half.nr_runs > 1;
 		if (r->verdict == SONDE_VERDICT_INSUFFICIENT)
 			r->needed = needed_entries(r, d->options.min_effect);
 	}

@@ -91,7 +91,8 @@ static void write_statistics(struct sonde_json *w, const struct sonde_diff_regio
 	}
 	sonde_json_number(w, "p", r->p);
 	sonde_json_number(w, "q", r->q);
-	sonde_json_number(w, "needed_entries", r->needed);
+	sonde_json_number(w, "needed_entries", r->needs_runs ? NAN : r->needed);
+	sonde_json_number(w, "needed_runs", r->needs_runs ? r->needed : NAN);
 }
 
 static void write_region(

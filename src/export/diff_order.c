@@ -131,7 +131,7 @@ void sonde_diff_out__verdict(
 		sonde_buf_str(b, d->regions.at[r->twin].label);
 		sonde_buf_puts(b, sonde_region_kind_mark(d->regions.at[r->twin].kind));
 	} else if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9) {
-		sonde_buf_printf(b, ", needs %.0f entries", r->needed);
+		sonde_buf_printf(b, ", needs %.0f %s", r->needed, r->needs_runs ? "runs" : "entries");
 	} else if (cause && r->ratio > 0 && r->verdict != SONDE_VERDICT_SAME) {
 		sonde_buf_printf(b, ", %s", cause);
 	}

@@ -90,6 +90,11 @@ several() { status 3 "$SONDE" diff --base "$TMP/a.json" "$TMP/a2.json" --new "$T
 trace 1.3 5 >"$TMP/b2.json"
 trace 1.3 6 >"$TMP/b3.json"
 ok diff__several_runs_a_side several
+more_runs() {
+	status 0 "$SONDE" diff --base "$TRAIN" "$TRAIN" --new "$TRAIN" "$TRAIN" "$TRAIN" -f json && grep -q '"needed_runs": [1-9]' "$TMP/out" &&
+		! grep -q '"needed_entries": [1-9]' "$TMP/out" && "$SONDE" validate "$TMP/out"
+}
+ok diff__of_several_runs_more_runs_are_needed more_runs
 cells() {
 	"$SONDE" report "$TMP/a.json" --partial -o "$TMP/a.sondecells" &&
 		cmp <("$SONDE" diff "$TMP/a.sondecells" "$TMP/b.json") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
@@ -126,5 +131,18 @@ ok diff__a_missing_file_is_1 status 1 "$SONDE" diff "$TMP/a.json" "$TMP/nowhere.
 
 selftest() { status 0 "$SONDE" diff --self-test "$TMP/a.json" --rounds 50 && says '3 regions have enough entries' && says 'of 50 random splits'; }
 ok diff__self_test_counts_alarms selftest
+# --- sonde run --against
+if [ -e "$BUILD/libsonde_inject.so" ]; then
+	against() {
+		status 0 "$SONDE" run -q -o "$TMP/runs" --base-cmd "$BUILD/workloads/resnet_cpu 2" --repeat 2 -- "$BUILD/workloads/resnet_cpu" 2 &&
+			[ "$(ls "$TMP/runs" | xargs)" = "base-1 base-2 new-1 new-2" ] && says 'residual' && ! says 'host ms' &&
+			status 0 "$SONDE" run -q -o "$TMP/more" --against "$TMP/runs/base-1" -- "$BUILD/workloads/resnet_cpu" 3 && says 'entered 3 times a run instead of 2'
+	}
+	ok diff__run_against_runs_and_compares against
+	ok diff__run_against_returns_the_programs_status status 7 "$SONDE" run -q -o "$TMP/seven" --against "$TMP/runs/base-1" -- sh -c 'exit 7'
+else
+	skip diff__run_against_runs_and_compares "the NVTX headers were not found when building"
+fi
+ok diff__repeat_without_a_base_is_wrong_usage status 2 "$SONDE" run --repeat 3 -- true
 ok diff__docs_have_the_help_as_it_is \
 	bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-diff.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' diff --help)"
