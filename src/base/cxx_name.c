@@ -124,12 +124,22 @@ static struct parts take_apart(struct sonde_str full, size_t index)
 	return p;
 }
 
-/* An argument without namespaces and without the arguments of its own template. */
-static struct sonde_str fold(struct sonde_str argument)
+/*
+ * What people call an argument: the function a lambda is in, the last name of a
+ * type, a number without its cast. `list` receives its template arguments.
+ */
+static struct sonde_str fold(struct sonde_str argument, struct sonde_str *list)
 {
-	struct sonde_str before, last = last_component(argument, &before);
-	size_t open = sonde_str_find(last, '<');
+	struct sonde_str head = piece(argument, 0, find_parameters(argument)), before, last;
+	size_t open, cast = sonde_str_find(argument, ')') + 1;
 
+	*list = piece(argument, argument.n, argument.n);
+	if (argument.n && argument.p[0] == '(' && cast < argument.n)
+		return piece(argument, cast, argument.n);
+	last = last_component(head, &before);
+	open = sonde_str_find(last, '<');
+	if (open && open < last.n && last.p[last.n - 1] == '>')
+		*list = piece(last, open + 1, last.n - 1);
 	return open ? piece(last, 0, open) : last;
 }
 
@@ -155,15 +165,40 @@ static uint32_t find_differing(const struct parts *group, size_t nr, bool is_fol
 			struct sonde_str x = k < a.nr ? a.at[k] : SONDE_STR("");
 			struct sonde_str y = k < first.nr ? first.at[k] : SONDE_STR("");
 
-			if (is_folded ? !sonde_str_eq(fold(x), fold(y)) : !sonde_str_eq(x, y))
+			struct sonde_str list;
+
+			if (is_folded ? !sonde_str_eq(fold(x, &list), fold(y, &list))
+				      : !sonde_str_eq(x, y))
 				mask |= UINT32_C(1) << k;
 		}
 	}
 	return mask;
 }
 
+/* How arguments are written: each step where the one before left names that read the same. */
+enum step {
+	STEP_NAMES, /* what they are called */
+	STEP_INNER, /* and what their own arguments are called */
+	STEP_WHOLE,
+	NR_STEPS, /* nothing tells them apart: the names as they are */
+};
+
+static void put_argument(struct sonde_buf *b, struct sonde_str argument, enum step step)
+{
+	struct sonde_str list, inner, name = fold(argument, &list);
+	const struct arguments a = split(list);
+	size_t k;
+
+	sonde_buf_str(b, step == STEP_WHOLE ? argument : name);
+	for (k = 0; k < a.nr && step == STEP_INNER; k++) {
+		sonde_buf_puts(b, k ? ", " : "<");
+		sonde_buf_str(b, fold(a.at[k], &inner));
+	}
+	sonde_buf_puts(b, a.nr && step == STEP_INNER ? ">" : "");
+}
+
 static void put_differing(
-	struct sonde_buf *b, const struct parts *p, uint32_t differing, bool is_folded)
+	struct sonde_buf *b, const struct parts *p, uint32_t differing, enum step step)
 {
 	const struct arguments a = split(p->list);
 	size_t k, begin = b->n;
@@ -172,7 +207,7 @@ static void put_differing(
 		if (!(differing >> k & 1))
 			continue;
 		sonde_buf_puts(b, b->n == begin ? "<" : ", ");
-		sonde_buf_str(b, is_folded ? fold(a.at[k]) : a.at[k]);
+		put_argument(b, a.at[k], step);
 	}
 	if (b->n > begin)
 		sonde_buf_putc(b, '>');
@@ -189,34 +224,64 @@ static bool is_repeated(const struct sonde_str *out, const struct parts *group, 
 	return false;
 }
 
-/* Names of one base that are not all the same: folded arguments, then whole ones, then the name. */
-static bool name_group(
-	struct sonde_str *out, const struct parts *group, size_t nr, struct sonde_arena *arena)
+/* Names of one base, or those among them that read the same a step before. */
+static bool name_all(struct sonde_str *out, const struct parts *group, size_t nr, enum step step,
+	struct sonde_arena *arena)
 {
+	uint32_t differing =
+		step == NR_STEPS ? 0
+				 : find_differing(group, nr, step == STEP_NAMES) | group->is_generic;
 	struct sonde_buf b = {0};
-	int step;
+	bool ok = true;
 	size_t i;
 
-	for (step = 0; step < 2 && nr <= MAX_GROUP; step++) {
-		uint32_t differing = find_differing(group, nr, step == 0) | group->is_generic;
-
-		for (i = 0; i < nr; i++) {
-			sonde_buf_clear(&b);
-			sonde_buf_str(&b, group[i].base);
-			put_differing(&b, &group[i], differing, step == 0);
-			out[group[i].index] = sonde_arena_dup(arena, sonde_buf_view(&b));
-			if (b.failed || !out[group[i].index].p) {
-				sonde_buf_release(&b);
-				return false;
-			}
-		}
-		if (!is_repeated(out, group, nr))
-			break;
+	for (i = 0; i < nr && ok; i++) {
+		sonde_buf_clear(&b);
+		sonde_buf_str(&b, group[i].base);
+		put_differing(&b, &group[i], differing, step);
+		out[group[i].index] = step == NR_STEPS ? group[i].full
+						       : sonde_arena_dup(arena, sonde_buf_view(&b));
+		ok = !b.failed && (out[group[i].index].p || !b.n);
 	}
 	sonde_buf_release(&b);
-	for (i = 0; (step == 2 || nr > MAX_GROUP) && i < nr; i++)
-		out[group[i].index] = group[i].full;
-	return true;
+	return ok;
+}
+
+/* Moves names that read as group[0] does behind it, in order; returns how many they are. */
+static size_t gather_same(const struct sonde_str *out, struct parts *group, size_t nr)
+{
+	struct sonde_str name = out[group[0].index];
+	size_t i, k, same = 1;
+
+	for (i = 1; i < nr; i++) {
+		struct parts p = group[i];
+
+		if (!sonde_str_eq(out[p.index], name))
+			continue;
+		for (k = i; k > same; k--)
+			group[k] = group[k - 1];
+		group[same++] = p;
+	}
+	return same;
+}
+
+static bool name_group(
+	struct sonde_str *out, struct parts *group, size_t nr, struct sonde_arena *arena)
+{
+	bool ok = name_all(out, group, nr, nr > MAX_GROUP ? NR_STEPS : STEP_NAMES, arena);
+	size_t i, same;
+	int step;
+
+	for (step = STEP_INNER; ok && step <= NR_STEPS && nr <= MAX_GROUP; step++)
+		for (i = 0; ok && i < nr; i += same) {
+			same = gather_same(out, &group[i], nr - i);
+			if (same > 1)
+				ok = name_all(out, &group[i], same, (enum step)step, arena);
+		}
+	/* One written out may read as another one does that was not. */
+	if (ok && nr <= MAX_GROUP && is_repeated(out, group, nr))
+		ok = name_all(out, group, nr, NR_STEPS, arena);
+	return ok;
 }
 
 bool sonde_cxx_names_shorten(

@@ -1,15 +1,15 @@
 /*
  * Short names for C++ functions, the way people say them.
  *
- *     void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(int,
- * …) → vectorized_elementwise_kernel
+ *     void at::native::elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int, …)
+ *     → elementwise_kernel
  *
  * Return type, parameters and namespaces go, template arguments are folded. Where
  * several names of one list would read the same, the template arguments in which
- * they differ are kept:
+ * they differ are kept, a lambda by the function it is in:
  *
- *     vectorized_elementwise_kernel<CUDAFunctor_add>
- *     vectorized_elementwise_kernel<GeluFunctor>
+ *     elementwise_kernel<CUDAFunctor_add>
+ *     elementwise_kernel<sqrt_kernel_cuda>
  *
  * Names without C++ in them stay as they are.
  */

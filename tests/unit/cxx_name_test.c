@@ -76,14 +76,49 @@ static void test_cxx_name__folded_arguments_that_coincide_are_written_out(void *
 		"void m<int>(long)",
 	};
 	static const char *const expected[] = {
-		"k<at::Op<float>>",
-		"k<at::Op<half>>",
+		"k<Op<float>>",
+		"k<Op<half>>",
 		"void m<int>(int)",
 		"void m<int>(long)",
 	};
 
 	(void)state;
 	check(names, expected, 4);
+}
+
+/* As PyTorch has them: functors that are lambdas, functors of functors. */
+static void test_cxx_name__lambdas_go_by_the_function_they_are_in(void **state)
+{
+	static const char *const names[] = {
+		"void at::native::vectorized_elementwise_kernel<(int)8, "
+		"at::native::<unnamed>::lerp_scalar_kernel(at::TensorIteratorBase &, const c10::Scalar "
+		"&)::[lambda() (instance 2)]::operator()()::[lambda(c10::BFloat16) (instance 1)], "
+		"std::array<char *, (unsigned long)3>>(int, T2, T3)",
+		"void at::native::vectorized_elementwise_kernel<(int)8, "
+		"at::native::GeluCUDAKernelImpl(at::TensorIteratorBase &)::[lambda() (instance "
+		"2)]::operator()()::[lambda(c10::BFloat16) (instance 1)], "
+		"std::array<char *, (unsigned long)2>>(int, T2, T3)",
+		"void at::native::vectorized_elementwise_kernel<(int)8, "
+		"at::native::FillFunctor<c10::BFloat16>, "
+		"std::array<char *, (unsigned long)1>>(int, T2, T3)",
+		"void at::native::vectorized_elementwise_kernel<(int)4, "
+		"at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)",
+		"void e<at::gpu_impl<at::Add<float> >(at::It&)::{lambda(int)#1}>(int)",
+		"void e<at::gpu_impl<at::Mul<float> >(at::It&)::{lambda(int)#1}>(int)",
+		"void e<at::other(at::It&)::{lambda(int)#1}>(int)",
+	};
+	static const char *const expected[] = {
+		"vectorized_elementwise_kernel<8, lerp_scalar_kernel>",
+		"vectorized_elementwise_kernel<8, GeluCUDAKernelImpl>",
+		"vectorized_elementwise_kernel<8, FillFunctor>",
+		"vectorized_elementwise_kernel<4, FillFunctor>",
+		"e<gpu_impl<Add>>",
+		"e<gpu_impl<Mul>>",
+		"e<other>", /* only those that read the same are written out */
+	};
+
+	(void)state;
+	check(names, expected, 7);
 }
 
 static void test_cxx_name__hostile_names_stay_inside(void **state)
@@ -107,6 +142,7 @@ int main(void)
 		cmocka_unit_test(test_cxx_name__types_parameters_and_namespaces_go),
 		cmocka_unit_test(test_cxx_name__what_differs_is_kept),
 		cmocka_unit_test(test_cxx_name__folded_arguments_that_coincide_are_written_out),
+		cmocka_unit_test(test_cxx_name__lambdas_go_by_the_function_they_are_in),
 		cmocka_unit_test(test_cxx_name__hostile_names_stay_inside),
 	};
 
