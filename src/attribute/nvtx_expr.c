@@ -109,7 +109,7 @@ static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 		rc = add_elem(e, pool, t, (struct span){i, end}, err);
 		if (rc == 0 && e->nr == 1u + !outermost && e->elems[e->nr - 1].kind)
 			return nvtx_bad(t, i, err,
-				"'*' and '+' stand between ranges: a range name must come first");
+				"'*' and '+' go between ranges: a range name must come first");
 	}
 	if (rc == 0 && e->nr == !outermost)
 		return nvtx_bad(t, s.from, err, "no range name");

@@ -157,7 +157,7 @@ static void judge_company(struct sonde_diagnosis *d, const struct sonde_facts *f
 			"if ncu says that a driver resource is unavailable: `dcgmi profile "
 			"--pause` (then "
 			"--resume), or end the other session",
-			"tools that may hold the counters are running: %s", f->profilers);
+			"tools that may be using the counters are running: %s", f->profilers);
 	if (f->container[0])
 		add(d, "container", SONDE_HEALTH_NOTE,
 			f->is_restricted == 1 && !f->can_admin ? "start it with --cap-add=SYS_ADMIN"

@@ -117,7 +117,8 @@ int sonde_kernel_list_open(struct sonde_kernel_list *out, const char *path, stru
 	if (rc == 0)
 		nr = hydra_config_list(c, "kernels", &items);
 	if (rc == 0 && (hydra_config_is_null(c, "kernels") || hydra_config_str(c, "kernels").n))
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no list 'kernels' in it", path);
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: it has no list 'kernels'; `sonde top` writes such files", path);
 	for (i = 0; i < nr && rc == 0; i++)
 		rc = take_entry(out, c, i, path, err);
 	hydra_config_free(c);

@@ -11,8 +11,8 @@ static const struct sonde_ncu_advice table[SONDE_NR_NCU_FINDINGS] = {
 		"`pipeline.native.enable=true pipeline.ncu.enable=false` still gives times by "
 		"region",
 		true},
-	[SONDE_NCU_COUNTERS_HELD] = {"the performance counters are held by another tool "
-				     "(a driver resource was unavailable)",
+	[SONDE_NCU_COUNTERS_HELD] = {"another tool is using the performance counters (a driver "
+				     "resource was unavailable)",
 		"pause DCGM with `dcgmi profile --pause` (then `--resume`), end other ncu, nsys or "
 		"CUPTI sessions on this GPU; `sonde doctor` names those it can see",
 		true},
@@ -60,12 +60,11 @@ static const struct sonde_ncu_advice table[SONDE_NR_NCU_FINDINGS] = {
 	[SONDE_NCU_UNWRITABLE] = {"ncu could not write its report",
 		"choose a writable place with `hydra.run.dir=DIR`", true},
 	[SONDE_NCU_PROFILE_FAILED] = {"profiling %s failed",
-		"the messages above and the log tell why; what was profiled before it is kept",
-		true},
+		"the messages above and the log say why; results from before it are kept", true},
 	[SONDE_NCU_PROGRAM_FAILED] = {"the program ended with exit code %s",
-		"run it without sonde first; what was profiled until then is kept", true},
-	[SONDE_NCU_SIGNAL] = {"ncu was told to stop before the program's end",
-		"what was profiled until then is kept", false},
+		"run it without sonde first; results up to then are kept", true},
+	[SONDE_NCU_SIGNAL] = {"ncu was stopped before the program ended",
+		"results up to then are kept", false},
 	[SONDE_NCU_NOTHING] = {"no kernel was profiled",
 		"see which ranges the program really has (`sonde regions -- COMMAND`); kernels "
 		"launched by another thread than the one that pushed the range (a backward pass, a "

@@ -255,7 +255,7 @@ int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *c
 	*out = (struct sonde_passes){0};
 	if (!load(&c))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"no CUPTI with a host profiler (12.6 or newer) on this machine");
+			"this machine has no CUPTI with a host profiler (12.6 or newer)");
 	copy = sonde_calloc(nr + 1, sizeof(*copy));
 	if (!copy)
 		return sonde_err_nomem(err);

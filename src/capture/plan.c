@@ -122,9 +122,9 @@ static int plan_ranges(
 	if (p->captures.nr)
 		qsort(p->captures.at, p->captures.nr, sizeof(*p->captures.at), by_level);
 	if (!q->ranges && q->words.nr > 1)
-		sonde_note(&p->notes, "which ranges lie in which is guessed from the expressions: "
-				      "of two that nest in "
-				      "one capture ncu opens only the outer one");
+		sonde_note(
+			&p->notes, "the nesting of ranges is guessed from the expressions: where "
+				   "two nest in one capture, ncu profiles only the outer one");
 	return rc ? sonde_err_nomem(err) : 0;
 }
 

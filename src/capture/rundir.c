@@ -18,7 +18,7 @@
 #define BEGUN	 ".begun"
 #define COMPLETE ".complete"
 #define TAKEN                                                                                      \
-	"%s already holds a run: choose another directory (hydra.run.dir=DIR, of a sweep "         \
+	"%s already contains a run: choose another directory (hydra.run.dir=DIR, of a sweep "      \
 	"hydra.sweep.dir=DIR) or remove it"
 
 #define RUN_MODE       0700

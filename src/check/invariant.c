@@ -231,7 +231,7 @@ static int check_unique(struct sonde_validation *v, struct sonde_map *ids,
 	copy = sonde_arena_dup(arena, sonde_buf_view(key));
 	if (!copy.p || sonde_map_add(ids, copy, &is_new) == SONDE_NONE)
 		return sonde_err_nomem(v->err);
-	return is_new ? 0 : sonde_invariant__fail(v, "id", "stands twice in this report");
+	return is_new ? 0 : sonde_invariant__fail(v, "id", "appears twice in this report");
 }
 
 /* Depth-first with the parent above; fills in rows->parent. */
@@ -385,11 +385,10 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 		}
 		if (rc == 0 && own > total && !rows->may_nest)
 			rc = sonde_invariant__fail(
-				v, "launches", "is less than what one tree of regions holds");
+				v, "launches", "is less than the total of one tree of regions");
 	}
 	if (rc == 0 && sum < total)
-		rc = sonde_invariant__fail(
-			v, "launches", "is more than what the regions hold together");
+		rc = sonde_invariant__fail(v, "launches", "is more than the total of all regions");
 	if (rc == 0 && trees.nr == 1 && sum != total && sum == trees.at[0] && !rows->may_nest)
 		rc = sonde_invariant__fail(v, "launches", "is not the sum of the exclusive counts");
 	sonde_vec_release(&trees);

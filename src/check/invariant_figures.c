@@ -20,7 +20,7 @@ int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
 			!sonde_invariant__exceeds(value, sonde_invariant__number(range, "high")))
 			continue;
 		sonde_validation__key(v, "metric_ranges");
-		return sonde_invariant__fail(v, name, "does not hold the value");
+		return sonde_invariant__fail(v, name, "does not contain the value");
 	}
 	return 0;
 }

@@ -51,7 +51,8 @@ static bool spread_sides(struct sonde_diff_request *q, int argc, char **argv)
 static int parse(struct sonde_diff_request *q, struct sonde_err *err)
 {
 	const struct sonde_option options[] = {
-		{0, "base", "RUN...", "runs of the base: captures, run directories, partial reports",
+		{0, "base", "RUN...",
+			"runs of the base: captures, run directories, partial reports",
 			SONDE_OPTION_WORDS, &q->base},
 		{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, &q->new_side},
 		{'f', "format", "text|json|md|html|junit", "what to print (text)",
@@ -61,8 +62,9 @@ static int parse(struct sonde_diff_request *q, struct sonde_err *err)
 		{0, "min-effect", "PCT", "smaller changes are none (2%)", SONDE_OPTION_WORD,
 			&q->min_effect},
 		{0, "fail-above", "[GLOB=]PCT",
-			"exit with 3 when a region is slower by more than that, of all or of those "
-			"whose path matches; may be repeated, a GLOB wins over all",
+			"exit with 3 when a region is slower by more than PCT; with GLOB, only for "
+			"regions whose path matches; may be repeated, a GLOB wins over the bound "
+			"for all",
 			SONDE_OPTION_WORDS, &q->limit_words},
 		{0, "allow-insufficient", NULL,
 			"exit with 0, not 4, when entries are too few or too noisy for the gate",
@@ -177,8 +179,8 @@ static int sort_operands(struct sonde_diff_request *q, struct sonde_err *err)
 					 "diff: --self-test takes the runs of one side");
 	if (has_sides ? nr || !q->base.nr || !q->new_side.nr : nr != 2)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"diff: give BASE and NEW, or several of each with --base and --new; "
-			"`sonde diff --help` tells more");
+			"diff: give BASE and NEW, or several of each with --base and --new (`sonde "
+			"diff --help`)");
 	return 0;
 }
 

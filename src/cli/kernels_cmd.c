@@ -71,8 +71,7 @@ static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct 
 		return sonde_err_set(err, SONDE_ERR_USAGE, "kernels: no command behind `--`");
 	if (q->args.operands.nr && !q->sections.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"kernels: '%s' is no option; `--` begins the "
-			"command",
+			"kernels: '%s' is not an option; put `--` before the command",
 			q->args.operands.at[0]);
 	return 0;
 }
@@ -162,7 +161,7 @@ static int read_list(struct sonde_kernels_job *j)
 		rc = sonde_err_nomem(j->err);
 	if (rc == 0 && j->list.kernels.nr == 0)
 		rc = sonde_err_set(j->err, SONDE_ERR_USAGE,
-			"%s: the list of kernels is empty: there is nothing to profile", config);
+			"%s: the list of kernels is empty, so there is nothing to profile", config);
 	for (i = 0; i < j->list.kernels.nr && rc == 0; i++)
 		rc = check_regex(j, j->list.kernels.at[i].regex);
 	return rc;
@@ -176,7 +175,7 @@ static int open_ncu(struct sonde_kernels_job *j)
 
 	if (rc)
 		sonde_err_set(j->err, rc,
-			"Nsight Compute cannot be used: %s. `sonde doctor` tells what this machine "
+			"Nsight Compute cannot be used: %s. `sonde doctor` lists what this machine "
 			"has",
 			why.msg);
 	return rc;

@@ -29,7 +29,7 @@ int sonde_look_open_run(struct sonde_look *out, const char *dir, struct sonde_er
 
 	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir)) {
 		sonde_native_fault(fault, sizeof(fault), dir);
-		sonde_err_set(err, rc, "it left no native capture: %s", fault);
+		sonde_err_set(err, rc, "the program left no native capture: %s", fault);
 	}
 	return rc;
 }

@@ -19,7 +19,7 @@ static const struct sonde_command commands[] = {
 	{"top", "the longest kernels of a capture: a table, or a list for `kernels`", sonde_cmd_top, false},
 	{"sample", "what a GPU does right now: its hardware counters, sampled", sonde_cmd_sample,
 		false},
-	{"doctor", "what stands between this machine and a profile", sonde_cmd_doctor, false},
+	{"doctor", "can this machine profile, and if not, what to change", sonde_cmd_doctor, false},
 	{"config", "the configuration that would be used, and where it comes from",
 		sonde_cmd_config, false},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report, false},
@@ -48,9 +48,9 @@ static int help(void)
 			      "usage: sonde COMMAND [options]\n\ncommands:\n");
 	for (i = 0; i < NR_COMMANDS; i++)
 		sonde_sink_printf(&out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	sonde_sink_puts(&out, "\n`sonde help COMMAND` tells more about one of them.\n\nexamples:\n"
-			      "  sonde report kernels.ncu-rep\n"
-			      "  sonde report kernels.ncu-rep --nvtx-include 'decode*' -o out\n");
+	sonde_sink_puts(&out, "\n`sonde help COMMAND` explains one of them.\n\nexamples:\n  sonde "
+			      "report kernels.ncu-rep\n  sonde report kernels.ncu-rep "
+			      "--nvtx-include 'decode*' -o out\n");
 	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
 }
 
@@ -75,12 +75,10 @@ static int man_page(void)
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	man_head(&out, NULL);
-	sonde_sink_puts(&out,
-		".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n"
-		".SH DESCRIPTION\nProfiles a program, or reads a capture of one, and tells what "
-		"each "
-		"of its NVTX regions cost.\nCaptures are read without a GPU and without NVIDIA "
-		"software.\n.SH COMMANDS\n");
+	sonde_sink_puts(&out, ".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n.SH "
+			      "DESCRIPTION\nProfiles a program, or reads a capture of one, and "
+			      "shows what each of its NVTX regions cost.\nCaptures are read "
+			      "without a GPU and without NVIDIA software.\n.SH COMMANDS\n");
 	for (i = 0; i < NR_COMMANDS; i++) {
 		sonde_sink_printf(&out, ".TP\n.BR sonde\\-%s (1)\n", commands[i].name);
 		sonde_man_text(&out, commands[i].summary);

@@ -56,7 +56,7 @@ static int check(const struct request *q, struct sonde_err *err)
 			q->program ? "a command and captures" : "no command");
 	if (q->program && q->keep && sonde_native_is_there(q->keep))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"regions: %s already holds captures: keep these in another directory "
+			"regions: %s already contains captures: keep these in another directory "
 			"(--keep) or remove it",
 			q->keep);
 	return 0;
@@ -122,8 +122,8 @@ static int make_scratch(char *path, size_t size, struct sonde_err *err)
 	int n = snprintf(path, size, "%s/sonde-regions-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 
 	if (n < 0 || (size_t)n >= size || !mkdtemp(path))
-		return sonde_err_set(
-			err, SONDE_ERR_IO, "%s: no folder can be made there (TMPDIR)", path);
+		return sonde_err_set(err, SONDE_ERR_IO,
+			"%s: cannot make a folder there; set TMPDIR to a writable directory", path);
 	return 0;
 }
 

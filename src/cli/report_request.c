@@ -39,8 +39,8 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			"report.md, report.html and a folder per region into the directory PATH",
 			SONDE_OPTION_WORD, &q->output},
 		{0, "partial", NULL,
-			"write what a report is made of to the file -o PATH: small, without the "
-			"launches, to be reported on later beside others",
+			"write a partial report to the file -o PATH: small, without single "
+			"launches, an input for later reports",
 			SONDE_OPTION_FLAG, &q->partial},
 		{0, "by", "METRIC",
 			"what widths mean in folded, speedscope and svg: time, host, launches, "
@@ -83,9 +83,10 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			"whole C++ names of kernels in text, md and html, too, not short ones",
 			SONDE_OPTION_FLAG, &q->full_names},
 		{0, "nesting", "label|stack",
-			"whether A::A1 pushed outside A hangs below A (label) or not (stack)",
+			"show A::A1 below A also when it was pushed outside A (label), or only "
+			"when nested (stack)",
 			SONDE_OPTION_ONE_OF, &q->nesting},
-		{0, "sort", "order|time|launches|name", "regions beside each other (order)",
+		{0, "sort", "order|time|launches|name", "order of sibling regions (order)",
 			SONDE_OPTION_ONE_OF, &q->sort},
 		{0, "max-regions", "N", "longest region table in text and md (100; 0: all)",
 			SONDE_OPTION_LIMIT, &q->max_regions},
@@ -93,12 +94,13 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			"longest kernel table in md (20; 0: all); in text, show the N longest per "
 			"region",
 			SONDE_OPTION_LIMIT, &q->max_kernels},
-		{0, "strict", NULL, "selecting nothing is an error: exit status 2, no output",
+		{0, "strict", NULL, "when nothing is selected, fail: exit status 2, no output",
 			SONDE_OPTION_FLAG, &q->strict},
 		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
 			SONDE_OPTION_FLAG, &q->deterministic},
 		{0, "export", NULL,
-			"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on that",
+			"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on "
+			"that",
 			SONDE_OPTION_FLAG, &q->is_export},
 		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
 			SONDE_OPTION_NUMBER, &q->width},
@@ -261,8 +263,9 @@ static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 	if (q->no_aggregate)
 		sonde_overrides_add(o, "report.aggregate=false");
 	if (q->inputs.nr == 0)
-		return sonde_err_set(
-			err, SONDE_ERR_USAGE, "report: no input; `sonde report --help` tells more");
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: no input: name a capture or a run directory (`sonde report "
+			"--help`)");
 	return o->failed ? sonde_err_nomem(err) : check_output(q, err);
 }
 

@@ -18,11 +18,9 @@ static int open_ncu(struct sonde_ncu_stage *s)
 	}
 	if (rc)
 		return sonde_err_set(s->err, rc,
-			"Nsight Compute cannot be used: %s. `sonde doctor` tells what this machine "
-			"has; "
-			"pipeline.native.enable=true needs no ncu, and `sonde report` reads "
-			"reports made "
-			"elsewhere",
+			"Nsight Compute cannot be used: %s. `sonde doctor` lists what this machine "
+			"has; pipeline.native.enable=true needs no ncu, and `sonde report` reads "
+			"reports made elsewhere",
 			why.msg);
 	if (s->ncu.major && s->ncu.major < 2021)
 		return sonde_err_set(s->err, SONDE_ERR_NOTFOUND,
@@ -75,8 +73,8 @@ static void look_first(struct sonde_ncu_stage *s)
 	if (s->run->is_dry || !sonde_replay_is_ranges(s->run->set.ncu.replay_mode))
 		return;
 	if (sonde_run_look(&s->look, s->run, &why))
-		sonde_note(&s->plan.notes, "the program's ranges are not known beforehand: %s",
-			why.msg);
+		sonde_note(&s->plan.notes,
+			"the program's ranges could not be listed before the capture: %s", why.msg);
 }
 
 static int build_plan(struct sonde_ncu_stage *s)

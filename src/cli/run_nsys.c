@@ -22,9 +22,8 @@ static int open_nsys(struct stage *s)
 		snprintf(s->nsys.path, sizeof(s->nsys.path), "nsys");
 	else if (rc)
 		return sonde_err_set(s->err, rc,
-			"Nsight Systems cannot be used: %s. `sonde doctor` tells what this machine "
-			"has; "
-			"pipeline.native.enable=true gives times by region without it",
+			"Nsight Systems cannot be used: %s. `sonde doctor` lists what this machine "
+			"has; pipeline.native.enable=true gives times by region without it",
 			why.msg);
 	s->base = sonde_run_path(r, "nsys/trace%s", r->dir.suffix);
 	s->report = sonde_run_path(r, "nsys/trace%s.nsys-rep", r->dir.suffix);

@@ -71,7 +71,7 @@ static int check_jobs(struct sweep *s)
 		rc = open_job(s, &config, &r, i);
 		if (rc == 0 && is_own && sonde_rundir_is_taken(r.set.run_dir))
 			rc = sonde_err_set(s->err, SONDE_ERR_USAGE,
-				"%s already holds a run: choose another hydra.sweep.dir or "
+				"%s already contains a run: choose another hydra.sweep.dir or "
 				"hydra.sweep.subdir, or remove it",
 				r.set.run_dir);
 		if (rc)

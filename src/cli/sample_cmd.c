@@ -140,9 +140,11 @@ int sonde_cmd_sample(int argc, char **argv)
 	const struct sonde_option options[] = {
 		{0, "seconds", "N", "how long (5); Ctrl-C ends it earlier", SONDE_OPTION_WORD,
 			&q.seconds},
-		{0, "interval", "TIME", "of a sample: 50us, 1ms; auto = what this machine can do",
+		{0, "interval", "TIME",
+			"length of a sample: 50us, 1ms; auto = what this machine can do",
 			SONDE_OPTION_WORD, &q.interval},
-		{0, "burst", "TIME", "sample so long, pause at random, and so on; off",
+		{0, "burst", "TIME",
+			"sample for this long (20ms), pause for a random time, repeat; off",
 			SONDE_OPTION_WORD, &q.burst},
 		{0, "counters", "NAMES",
 			"basic|tensor|memory|nvlink|full, or counters by name (basic)",

@@ -124,7 +124,7 @@ static void show_losses(struct sonde_sample *w)
 		sonde_sink_printf(&w->out,
 			"the counters do not fit into one pass: %zu sets took turns\n", nr);
 	if (*left_out)
-		sonde_sink_printf(&w->out, "not counted, as this GPU cannot: %s\n", left_out);
+		sonde_sink_printf(&w->out, "this GPU cannot count: %s\n", left_out);
 }
 
 void sonde_sample__show_text(struct sonde_sample *w)

@@ -136,7 +136,9 @@ int sonde_cmd_top(int argc, char **argv)
 		sonde_usage_print(&usage, &args, &out);
 		rc = sonde_sink_close(&out, &err);
 	} else if (rc == 0 && args.operands.nr != 1) {
-		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "top: one input is needed");
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE,
+			"top: name one input: a capture, a run directory or a kernel summary of "
+			"nsys");
 	} else if (rc == 0) {
 		rc = write_top(args.operands.at[0], &q, &err);
 	}

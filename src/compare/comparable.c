@@ -210,7 +210,7 @@ static void check_coverage(struct sonde_diff *d, const struct sonde_diff__match 
 
 	if (fabs(a - b) > COVERAGE_POINTS)
 		sonde_note(&d->warnings,
-			"coverage: %.1f %% of the base lies in regions, %.1f %% of the new side", a,
+			"coverage: %.1f %% of the base is in regions, %.1f %% of the new side", a,
 			b);
 	if (isnan(a) != isnan(b))
 		sonde_note(&d->warnings, "coverage: the %s launches nothing on a GPU",

@@ -290,8 +290,8 @@ static void say_counts(struct sonde_diff *d)
 	if (!nr[SONDE_VERDICT_SLOWER] && !nr[SONDE_VERDICT_FASTER] && !nr[SONDE_VERDICT_ADDED] &&
 		!nr[SONDE_VERDICT_REMOVED])
 		sonde_note(&d->sentences,
-			"No difference is shown: %u regions are the same within %g %%, of %u there "
-			"are too few or too noisy entries to tell",
+			"No difference is shown: %u regions are the same within %g %%, %u have too "
+			"few or too noisy entries",
 			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
 			nr[SONDE_VERDICT_INSUFFICIENT]);
 	else
@@ -320,7 +320,7 @@ static void say_insufficient(struct sonde_diff *d)
 	if (!most)
 		return;
 	sonde_note(&d->sentences,
-		"%.*s cannot be told (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
+		"%.*s is undecided (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
 		"there are %u and %u",
 		SONDE_STR_ARG(most->id), 100 * (most->low - 1), 100 * (most->high - 1),
 		most->needed, most->needs_runs ? "runs" : "entries",

@@ -68,10 +68,10 @@ const struct hydra_key sonde_keys[] = {
 		"counters instead of a set: roles (dram.read_bytes) or NVIDIA's names "
 		"(lts__t_sectors.sum)"),
 	TEXT("counters.interval", "auto",
-		"of a sample: 50us, 1ms; auto = as short as this machine can decode"),
+		"length of a sample: 50us, 1ms; auto = as short as this machine can decode"),
 	TEXT("counters.burst", "'off'",
-		"sample so long (20ms), pause at random, and so on: for short intervals; off = all "
-		"the time"),
+		"sample for this long (20ms), pause for a random time, repeat; allows short "
+		"intervals; off = all the time"),
 
 	BOOL("pipeline.ncu.enable", "false", "run Nsight Compute around the program"),
 	BOOL("pipeline.ncu.gating_nvtx", "true",
@@ -121,7 +121,8 @@ const struct hydra_key sonde_keys[] = {
 	LIST("pipeline.nsys.extra_args", "[]", "further nsys arguments, as they are"),
 
 	BOOL("pipeline.torch.enable", "false",
-		"the program profiles itself with torch.profiler; its traces are collected and reported"),
+		"the program profiles itself with torch.profiler; its traces are collected and "
+		"reported"),
 	TEXT("pipeline.torch.pattern", "''",
 		"where it writes them, a glob; empty = below $TORCH_TRACE_DIR, which sonde sets"),
 
@@ -141,20 +142,20 @@ const struct hydra_key sonde_keys[] = {
 		"label: an outermost A::A1 hangs below an outermost A; stack: only what was nested "
 		"does"),
 	WORD("report.threads", "adopt", "adopt|own",
-		"adopt: a launch on a thread without ranges is in those of the one other thread "
-		"that has some open; own: it is outside"),
+		"adopt: a launch on a thread without ranges counts in the ranges of the only other "
+		"thread that has any open; own: it is outside"),
 	WORD("report.origins", "below", "below|off",
-		"below: nodes of a CUDA graph and backward operators hang below their launch by "
-		"where they were written; off: they count where they were launched"),
+		"below: nodes of a CUDA graph and backward operators are shown below their launch, "
+		"in the ranges where they were written; off: they count where they were launched"),
 	LIST("report.labels", "[known]",
 		"rules that rewrite labels: known (serial numbers that tools write), auto (also "
 		"what looks serial), raw (none), or 'REGEX => REPLACEMENT'"),
 	{"report.kineto.regions", HYDRA_KEY_LIST, "[user_annotation]", 0, 0,
 		"user_annotation|cpu_op|python_function",
-		"what of a torch.profiler trace makes regions"},
+		"which events of a torch.profiler trace become regions"},
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
-		"single processes and devices in text and Markdown, too, not their summary alone"),
+		"show each process and device in text and Markdown, not only their summary"),
 	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
@@ -167,8 +168,7 @@ const struct hydra_key sonde_keys[] = {
 	LIST("report.scope", "[]",
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),
 	{"report.formats", HYDRA_KEY_LIST, "[json, md, html]", 0, 0,
-		SONDE_FORMAT_WORDS(SONDE_DIR_FORMATS),
-		"what -o DIR writes beside the regions"},
+		SONDE_FORMAT_WORDS(SONDE_DIR_FORMATS), "what -o DIR writes beside the regions"},
 	TEXT("report.folders", "1000",
 		"folders of regions that -o DIR writes: all, none, or the N that took longest"),
 	BOOL("report.deterministic", "false", "leave out the time of generation"),

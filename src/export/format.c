@@ -64,8 +64,8 @@ int sonde_export(const struct sonde_format *f, const struct sonde_tree *t,
 			"%s: this format needs a file of its own: name one with -o FILE", f->name);
 	if ((f->flags & SONDE_FORMAT_TIMELINE) && t->cells->has_times && !t->cells->timeline)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"%s: partial reports hold no single launches, so there is no time line to "
-			"write; report on the captures themselves",
+			"%s: partial reports contain no single launches, so there is no time line "
+			"to write; report on the captures themselves",
 			f->name);
 	if ((f->flags & SONDE_FORMAT_TIMELINE) && !sonde_tracks_exist(t))
 		return sonde_err_set(err, SONDE_ERR_USAGE,

@@ -153,7 +153,7 @@ static void ceilings(struct plot *p)
 
 	if (!(flop > 0) || !(bytes > 0)) {
 		sonde_svg__text(p->to, SONDE_SVG_WIDTH - RIGHT, TOP - 10, "end",
-			SONDE_STR("the report does not tell the device's peaks"));
+			SONDE_STR("the report does not have the device's peaks"));
 		return;
 	}
 	from = fmax(pow(10, p->x0), pow(10, p->y0) / bytes);

@@ -221,7 +221,7 @@ int sonde_text__entries(
 	for (i = 0; i < f.nr; i++)
 		step = f.of[i].runs.step > step ? f.of[i].runs.step : step;
 	if (rc == 0 && !step)
-		sonde_sink_puts(x->to, "\nThe capture does not tell how long single entries took.\n");
+		sonde_sink_puts(x->to, "\nThe capture has no times of single entries.\n");
 	if (rc == 0 && step)
 		rc = print_entries(x, r, &l, &f, err);
 	if (rc == 0 && step > 1)

@@ -60,7 +60,7 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_cursor *in)
 		return sonde_err_nomem(f->err);
 	if (!readers[kind](in, f->part, &is_nomem))
 		return is_nomem ? sonde_err_nomem(f->err)
-				: damaged(f, "a section holds what cannot be");
+				: damaged(f, "a section has impossible contents");
 	f->expected = kind + 1;
 	if (kind != SONDE_PARTIAL_CELLS)
 		return 0;

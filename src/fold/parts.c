@@ -125,8 +125,8 @@ static int read_partial(struct opening *o, const char *path, struct sonde_err *e
 	for (i = first; rc == 0 && i < o->out->at.nr; i++) {
 		if (o->request->keeps_timeline)
 			sonde_note(&o->out->at.at[i]->notes,
-				"partial reports hold no single launches: what is shown by launch "
-				"or over time lacks them; report on the captures for that");
+				"partial reports contain no single launches: what is shown by "
+				"launch or over time lacks them; report on the captures for that");
 	}
 	sonde_mapping_release(&file);
 	return rc;

@@ -366,7 +366,7 @@ static int unmix_set(
 	}
 	if (rc == 0 && !(sonde_unmixed_quality(set->unmixed)->seen_time > 0)) {
 		sonde_note(&x->f->c->notes,
-			"the samples of %.*s are not used: no sample holds any launch",
+			"the samples of %.*s are not used: no launch ran during any sample",
 			SONDE_STR_ARG(d->name));
 		return drop_set(x, set);
 	}

@@ -27,7 +27,7 @@ int sonde_inputs_unite(
 		if (is_new)
 			paths->at[nr++] = path;
 		else
-			sonde_note(notes, "%s was given more than once and is read once", path);
+			sonde_note(notes, "%s was given more than once; it is read once", path);
 	}
 	paths->nr = nr;
 	sonde_map_release(&seen);

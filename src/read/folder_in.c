@@ -96,8 +96,8 @@ static void note_others(struct walk *w, size_t taken, const char *dir, struct so
 	for (i = taken + 1; i < NR_KINDS; i++)
 		if (w->found[i].at.nr)
 			sonde_note(notes,
-				"%s also holds %zu other capture%s (%s): name the file to report "
-				"on it",
+				"%s also contains %zu other capture%s (%s): name the file to "
+				"report on it",
 				dir, w->found[i].at.nr, w->found[i].at.nr == 1 ? "" : "s",
 				suffixes[i]);
 }

@@ -115,7 +115,7 @@ int sonde_nsys__check_rows(struct nsys_reader *r, size_t nr)
 	if (nr <= r->n.src->file.data.n / MIN_ROW_BYTES)
 		return 0;
 	return sonde_err_set(r->err, SONDE_ERR_FORMAT,
-		"%s: more rows than a file of this size can hold: ids that should be unique are "
+		"%s: more rows than fit into a file of this size: ids that should be unique are "
 		"not",
 		r->n.src->path);
 }

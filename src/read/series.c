@@ -72,7 +72,7 @@ static void place(struct sonde_records *r, struct sonde_series *s)
 		if ((a > b ? a - b : b - a) > MAX_APART_NS) {
 			sonde_note(&r->notes,
 				"%.*s: its samples are stamped by another clock than the kernels "
-				"(%.3f ms apart): the two may not lie exactly side by side",
+				"(%.3f ms apart): the two may not line up exactly",
 				SONDE_STR_ARG(r->inputs.at[s->input].path),
 				((double)a - (double)b) / 1e6);
 			use = NULL;

@@ -98,7 +98,7 @@ static const char *explain(CUptiResult why)
 		return "the GPU cannot be sampled (Turing and newer can), or not so many counters "
 		       "at once";
 	case CUPTI_ERROR_OUT_OF_MEMORY:
-		return "memory for the counters is short";
+		return "there is not enough memory for the counters";
 	default:
 		return "the driver or CUPTI refuses";
 	}

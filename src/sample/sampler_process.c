@@ -163,7 +163,7 @@ static void note_choice(struct process *p)
 		sonde_samples_file_note(p->file, text);
 	}
 	if (*left_out) {
-		snprintf(text, sizeof(text), "not counted, as this GPU cannot: %.900s", left_out);
+		snprintf(text, sizeof(text), "this GPU cannot count: %.900s", left_out);
 		sonde_samples_file_note(p->file, text);
 	}
 }

@@ -91,8 +91,7 @@ static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_
 		sonde_note(&t->notes,
 			"nested ranges were captured one level at a time, by a run of the program "
 			"each: in the aggregate a region with results of its own shows these "
-			"alone, as "
-			"they hold what ran in the ranges inside it");
+			"alone, as they include the ranges inside it");
 	sonde_nested__release(&nested);
 	return rc;
 }
@@ -127,13 +126,12 @@ static void note_ways(struct sonde_tree *t, const bool *has)
 	if (has[SONDE_MEASURED_KERNEL] &&
 		(has[SONDE_MEASURED_RANGE] || has[SONDE_MEASURED_APP_RANGE]))
 		sonde_note(&t->notes,
-			"the inputs hold kernel results and replayed ranges; they answer different "
-			"questions and are reported side by side, never summed");
+			"the inputs contain kernel results and replayed ranges; they answer "
+			"different questions and are reported side by side, never summed");
 	if (has[SONDE_MEASURED_RANGE] && has[SONDE_MEASURED_APP_RANGE])
-		sonde_note(&t->notes,
-			"the inputs hold ranges of range replay and of app-range replay; they "
-			"measure the same ranges differently and are reported side by side, never "
-			"summed");
+		sonde_note(&t->notes, "the inputs contain ranges of range replay and of app-range "
+				      "replay; they measure the same ranges differently and are "
+				      "reported side by side, never summed");
 }
 
 static int build_reports(

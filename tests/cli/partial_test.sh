@@ -63,7 +63,7 @@ ok "damage is an error" fails 1 'damaged or cut off' bash -c \
 	"head -c 1000 '$TMP/a.sondecells' >'$TMP/cut.sondecells'; '$SONDE' report '$TMP/cut.sondecells'"
 
 without_launches() {
-	report -f html "$TMP/a.sondecells" >"$TMP/a.html" && grep -q 'partial reports hold no single launches' "$TMP/a.html" &&
+	report -f html "$TMP/a.sondecells" >"$TMP/a.html" && grep -q 'partial reports contain no single launches' "$TMP/a.html" &&
 		report -f sqlite "$TMP/a.sondecells" -o "$TMP/a.db"
 }
 ok "formats with single launches say that there are none" without_launches

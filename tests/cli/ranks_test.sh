@@ -33,7 +33,7 @@ jobs_of() { # NR RANKS DIRECTORY-FORMAT: all ranks of a job at once
 taken() { # another job's directory: the rank is told, and its program runs
 	mkdir -p "$TMP/taken/native"
 	rank x 1 2 "hydra.run.dir=$TMP/taken" -- sh -c 'echo ran; exit 4'
-	grep -qx ran "$TMP/x.1" && grep -qx 'status 4' "$TMP/x.1" && grep -q 'already holds a run' "$TMP/x.1" &&
+	grep -qx ran "$TMP/x.1" && grep -qx 'status 4' "$TMP/x.1" && grep -q 'already contains a run' "$TMP/x.1" &&
 		grep -q 'rank 1 runs without a profile' "$TMP/x.1"
 }
 no_place() { # a directory that cannot be made

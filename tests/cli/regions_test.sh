@@ -68,7 +68,7 @@ ok regions_empty_directory_is_no_program grep -q 'nothing: a directory without c
 mkdir "$TMP/held" && : >"$TMP/held/1.sonde"
 do_ --keep "$TMP/held" -- touch "$TMP/started"
 ok regions_keeps_captures_apart [ $rc -eq 2 ]
-ok regions_says_where_captures_are grep -q 'held already holds captures' "$TMP/err"
+ok regions_says_where_captures_are grep -q 'held already contains captures' "$TMP/err"
 do_ -o "$TMP/nowhere/list" -- touch "$TMP/started"
 ok regions_finds_out_first_that_it_cannot_write [ $rc -eq 125 ]
 do_ -o "$TMP/nothing" -- touch "$TMP/started"

@@ -40,7 +40,7 @@ ok run_directory_is_an_input bash -c '"$SONDE" report "$0" | grep -q "A::A1 "' "
 before=$(find "$dir" -type f | sort | xargs sha256sum)
 "$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/true >"$TMP/out" 2>"$TMP/err"
 ok run_refuses_a_directory_that_holds_a_run [ $? -eq 2 ]
-ok run_says_which_directory says "$dir already holds a run"
+ok run_says_which_directory says "$dir already contains a run"
 ok run_loses_nothing_then [ "$before" = "$(find "$dir" -type f | sort | xargs sha256sum)" ]
 mkdir -p "$TMP/t/20260131-120000/ncu"
 "$SONDE" run $NCU "hydra.run.dir=$TMP/t/20260131-120000" -- /bin/true >"$TMP/out" 2>"$TMP/err"
@@ -259,7 +259,7 @@ for i in 1 2 3 4 5 6 7 8; do
 	"$SONDE" run "hydra.run.dir=$TMP/shared" -- /bin/sleep 0.2 >"$TMP/out" 2>"$TMP/err$i" </dev/null &
 done
 wait
-ok of_runs_at_once_one_has_the_directory [ "$(grep -l 'already holds a run' "$TMP"/err? | wc -l)" -eq 7 ]
+ok of_runs_at_once_one_has_the_directory [ "$(grep -l 'already contains a run' "$TMP"/err? | wc -l)" -eq 7 ]
 export SONDE_INJECT_LIB=/nonexistent
 for sig in INT TERM; do
 	n=$((n + 1)) dir=$TMP/run$n

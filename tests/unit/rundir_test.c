@@ -162,7 +162,7 @@ static void test_rundir__a_chosen_name_is_refused_to_the_next_job(void **state)
 	d = open_rank(&p, "0");
 	write_config(&d);
 	assert_int_equal(sonde_rundir_open(&d, p.wanted, &err), SONDE_ERR_USAGE);
-	assert_non_null(strstr(err.msg, "already holds a run"));
+	assert_non_null(strstr(err.msg, "already contains a run"));
 	remove_place(&p);
 }
 
