@@ -10,19 +10,28 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 out=build/demo
 rm -rf "$out"
-say "1. A real capture of a PyTorch transformer on an H200, read without a GPU or NVIDIA software:"
-echo "   \$ sonde report examples/h200_transformer.ncu-rep"
-echo
-build/sonde report examples/h200_transformer.ncu-rep
+show() { # ARGS…: the command, then what it prints
+	local word line='   $ sonde'
+	for word; do
+		case $word in *[!a-zA-Z0-9_./-]*) line+=" '$word'" ;; *) line+=" $word" ;; esac
+	done
+	printf '%s\n\n' "$line"
+	build/sonde "$@"
+}
 
-say "2. Only the decode regions, only the matrix kernels:"
-echo "   \$ sonde report examples/h200_transformer.ncu-rep --nvtx-include 'decode*' --kernel-include 'regex:gemm|gemv|nvjet'"
-echo
-build/sonde report examples/h200_transformer.ncu-rep --nvtx-include 'decode*' --kernel-include 'regex:gemm|gemv|nvjet'
+say "1. PyTorch training steps on an H200, recorded with 'sonde run -- python3 train.py': each region's share of
+   the GPU's time, and hardware counters that were sampled meanwhile (read here without a GPU or NVIDIA software):"
+show report examples/h200_train
 
-say "3. The same as files, checked:"
-build/sonde report examples/h200_transformer.ncu-rep -o "$out"
-build/sonde validate "$out/report.json"
+say "2. A capture by Nsight Compute, of a transformer on the same GPU: exact counters of every kernel, rolled up by region:"
+show report examples/h200_transformer.ncu-rep
+
+say "3. Of that only the decode regions, only the matrix kernels:"
+show report examples/h200_transformer.ncu-rep --nvtx-include 'decode*' --kernel-include 'regex:gemm|gemv|nvjet'
+
+say "4. The same as files, checked:"
+show report examples/h200_transformer.ncu-rep -o "$out"
+show validate "$out/report.json"
 
 # A capture of our own: the bundled workload, on the GPU where there is one.
 program="build/workloads/resnet_cpu 20" where="no GPU here: a program with nested ranges and threads, its host times"
@@ -31,20 +40,19 @@ if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU
 	program=build/workloads/three_ranges where="on this machine's GPU"
 fi
 if [ -e build/libsonde_inject.so ]; then
-	say "4. A capture made right now, with sonde's own library ($where):"
+	say "5. A capture made right now, with sonde's own library ($where):"
 	echo "   \$ sonde run -- $program"
 	echo
 	# shellcheck disable=SC2086
 	build/sonde run -q "hydra.run.dir=$out/run" -- $program
-	say "5. The ranges it has, and the expression that selects each in Nsight Compute:"
-	echo "   \$ sonde regions $out/run/native"
-	echo
-	build/sonde regions "$out/run/native" 2>/dev/null
+	say "6. The ranges it has, and the expression that selects each in Nsight Compute:"
+	show regions "$out/run/native" 2>/dev/null
 else
-	say "4. No capture of our own: the NVTX headers (nvtx3/nvToolsExt.h) are not on this machine, so the library was not built."
+	say "5. No capture of our own: the NVTX headers (nvtx3/nvToolsExt.h) are not on this machine, so the library was not built."
 fi
 
 echo
+echo "Look at it:  $out/report.html"
 echo "Read it:     $out/report.md"
 echo "Parse it:    $out/report.json"
 echo "Per region:  $out/*/"
