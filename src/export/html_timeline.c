@@ -1,5 +1,8 @@
 #include "export/html_int.h"
 #include "export/tracks.h"
+#include "fold/timeline.h"
+
+#include <math.h>
 
 /* Beyond so many events the page would take seconds to open. */
 #define MAX_EVENTS 2000000u
@@ -48,6 +51,62 @@ static void write_track(
 	sonde_json_close(w, '}');
 }
 
+/* The points of a curve inside the time line, as begins since the one before, lengths and values. */
+static void write_points(struct sonde_json *w, const struct sonde_tracks *s,
+	const struct sonde_timeline_point *p, size_t nr)
+{
+	static const char *const keys[] = {"s", "d", "v"};
+	uint64_t last, start;
+	size_t i, k;
+	bool is_first;
+
+	for (k = 0; k < 3; k++) {
+		sonde_json_open(w, keys[k], '[', true);
+		is_first = true;
+		last = s->first_ns;
+		for (i = 0; i < nr; i++) {
+			if (p[i].end_ns <= s->first_ns || p[i].start_ns >= s->last_ns)
+				continue;
+			start = p[i].start_ns > last ? p[i].start_ns : last;
+			sonde_json_tight(w,
+				k == 0	 ? (double)(start - last)
+				: k == 1 ? (double)(p[i].end_ns - start)
+					 : rint(10 * p[i].v) / 10,
+				is_first);
+			is_first = false;
+			last = start;
+		}
+		sonde_json_close(w, ']');
+	}
+}
+
+/* Counters of devices over time, each with the processes and devices it is shown for. */
+static void write_curves(
+	struct sonde_json *w, const struct sonde_cells *c, const struct sonde_tracks *s)
+{
+	const struct sonde_timeline *t = c->timeline;
+	size_t i, k;
+
+	sonde_json_open(w, "curves", '[', true);
+	for (i = 0; i < t->curves.nr; i++) {
+		const struct sonde_timeline_curve *curve = &t->curves.at[i];
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "name", curve->name);
+		sonde_json_open(w, "of", '[', true);
+		for (k = 0; k < 2 * curve->nr_scopes; k++) {
+			const struct sonde_scope *scope =
+				&c->scopes.at[t->curve_scopes.at[curve->first_scope + k / 2]];
+
+			sonde_json_u64(w, NULL, k % 2 ? scope->device : scope->process);
+		}
+		sonde_json_close(w, ']');
+		write_points(w, s, &t->points.at[curve->first], curve->nr);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
 int sonde_html__timeline(struct sonde_html *h)
 {
 	struct sonde_json *w = &h->x.w;
@@ -73,6 +132,7 @@ int sonde_html__timeline(struct sonde_html *h)
 	for (i = 0; i < s.tracks.nr; i++)
 		write_track(w, &s, &s.tracks.at[i]);
 	sonde_json_close(w, ']');
+	write_curves(w, h->x.tree->cells, &s);
 	sonde_json_close(w, '}');
 	sonde_tracks_release(&s);
 	return 0;

@@ -1,13 +1,15 @@
 /*
  * Chrome's trace format, which Perfetto reads: complete events (X) for range
  * entries and launches, asynchronous pairs (b, e) for start/end ranges, instants
- * (i) for marks, names of processes and tracks as metadata (M). Times are microseconds from the
+ * (i) for marks, counters (C) of devices, names of processes and tracks as metadata (M). Times are microseconds from the
  * first event on.
  */
 #include "base/escape.h"
+#include "base/number.h"
 #include "export/field.h"
 #include "export/format.h"
 #include "export/tracks.h"
+#include "fold/timeline.h"
 
 #include <inttypes.h>
 
@@ -16,6 +18,7 @@ struct trace {
 	const struct sonde_tree *tree;
 	const struct sonde_tracks *tracks;
 	bool has_any;
+	struct sonde_buf name;
 };
 
 static void open_event(struct trace *x, char phase, const struct sonde_track *track)
@@ -103,11 +106,46 @@ static void put_pair(struct trace *x, const struct sonde_track *track, const str
 	}
 }
 
+static void put_count(struct trace *x, const struct sonde_timeline_curve *c, uint64_t ns, double v)
+{
+	const struct sonde_timeline *t = x->tree->cells->timeline;
+	const struct sonde_scope *s =
+		&x->tree->cells->scopes.at[t->curve_scopes.at[c->first_scope]];
+	char text[SONDE_NUMBER_MAX];
+
+	sonde_sink_printf(x->to, "%s{\"ph\":\"C\",\"pid\":%" PRIu64 ",\"tid\":0",
+		x->has_any ? ",\n" : "", x->tree->cells->processes.at[s->process].pid);
+	x->has_any = true;
+	sonde_buf_clear(&x->name);
+	sonde_buf_printf(&x->name, "GPU %u · %.*s", s->device, SONDE_STR_ARG(c->name));
+	put_text(x, "name", sonde_buf_view(&x->name));
+	put_us(x, "ts", ns - x->tracks->first_ns);
+	sonde_number_format(text, v);
+	sonde_sink_printf(x->to, ",\"args\":{\"value\":%s}}", text);
+}
+
+/* A counter holds until the next one: where samples are missing it is 0. */
+static void put_curve(struct trace *x, const struct sonde_timeline_curve *c)
+{
+	const struct sonde_timeline_point *p = x->tree->cells->timeline->points.at + c->first;
+	size_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		if (p[i].end_ns <= x->tracks->first_ns || p[i].start_ns >= x->tracks->last_ns)
+			continue;
+		put_count(x, c,
+			p[i].start_ns > x->tracks->first_ns ? p[i].start_ns : x->tracks->first_ns,
+			p[i].v);
+		if (i + 1 == c->nr || p[i + 1].start_ns - p[i].end_ns > p[i].end_ns - p[i].start_ns)
+			put_count(x, c, p[i].end_ns, 0);
+	}
+}
+
 int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_tracks tracks;
-	struct trace x = {to, t, &tracks, false};
+	struct trace x = {.to = to, .tree = t, .tracks = &tracks};
 	size_t i, k;
 	int rc;
 
@@ -131,7 +169,11 @@ int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_
 				put_complete(&x, track, &tracks.events.at[k]);
 		}
 	}
+	for (i = 0; tracks.tracks.nr && i < t->cells->timeline->curves.nr; i++)
+		put_curve(&x, &t->cells->timeline->curves.at[i]);
 	sonde_sink_puts(to, "\n]}\n");
+	to->buf.failed |= x.name.failed;
+	sonde_buf_release(&x.name);
 	sonde_tracks_release(&tracks);
 	return 0;
 }

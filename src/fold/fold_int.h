@@ -10,10 +10,10 @@
  *   entries.c        … entries, one by one
  *   idle.c           … idle time inside entries
  *   streams.c        … what each stream did
- *   timeline.c       … single events
+ *   timeline*.c      … single events, and counters over time (curves)
  *   unmixing.c       … what samples of the device told of them
  *   sampled.c        reading that off cells
- *   sampled_limits.c what a device can count at most
+ *   sampled_limits.c … whose device it is, and what that can count at most
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
  *   parts_order.c    … in one order
@@ -50,9 +50,15 @@ int sonde_fold__times(struct sonde_cells *c, const struct sonde_launches *l, str
 int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err);
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
+bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t); /* false: no memory */
 /* Splits samples among the cells, where the device was sampled. */
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err);
 
+/* Whether some counter is one of sonde's roles: others can be shown, not split. */
+bool sonde_series__has_roles(const struct sonde_series *s);
+/* The device of a series as one of its processes sees it; NULL when nobody ran on it. */
+const struct sonde_device *sonde_fold__sampled_device(
+	const struct sonde_folding *f, const struct sonde_series *s);
 bool sonde_series__is_same_device(const struct sonde_series *a, const struct sonde_series *b);
 /* Cycles of all SMs in a nanosecond while they worked, by all series of the device; NaN: unknown. */
 double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of);

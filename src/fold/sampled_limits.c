@@ -12,6 +12,31 @@ bool sonde_series__is_same_device(const struct sonde_series *a, const struct son
 	return a->device == b->device && sonde_str_eq(a->host, b->host);
 }
 
+bool sonde_series__has_roles(const struct sonde_series *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->counters.nr; i++)
+		if (s->counters.at[i].role != SONDE_NONE)
+			return true;
+	return false;
+}
+
+const struct sonde_device *sonde_fold__sampled_device(
+	const struct sonde_folding *f, const struct sonde_series *s)
+{
+	size_t i;
+
+	for (i = 0; i < f->l->scopes.nr; i++) {
+		const struct sonde_scope *scope = &f->l->scopes.at[i];
+
+		if (scope->device != SONDE_NONE && scope->measured == SONDE_MEASURED_KERNEL &&
+			sonde_series_is_of(s, f->r, scope->process, scope->device))
+			return sonde_records_device(f->r, scope->process, scope->device);
+	}
+	return NULL;
+}
+
 double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of)
 {
 	double cycles = 0, ns = 0;

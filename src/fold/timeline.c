@@ -76,7 +76,7 @@ int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err)
 	struct sonde_timeline *t = f->c->timeline = sonde_calloc(1, sizeof(*t));
 
 	if (!t || !sonde_vec_reserve(&t->launches, f->l->launches.nr + 1) || !add_entries(f, t) ||
-		!add_marks(f, t))
+		!add_marks(f, t) || !sonde_fold__curves(f, t))
 		return sonde_err_nomem(err);
 	add_launches(f, t);
 	return 0;
@@ -92,7 +92,9 @@ int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err)
 static bool append(struct sonde_timeline *to, const struct sonde_timeline *from)
 {
 	return APPEND(to->launches, from->launches) && APPEND(to->entries, from->entries) &&
-	       APPEND(to->marks, from->marks) && APPEND(to->threads, from->threads);
+	       APPEND(to->marks, from->marks) && APPEND(to->threads, from->threads) &&
+	       APPEND(to->curves, from->curves) && APPEND(to->points, from->points) &&
+	       APPEND(to->curve_scopes, from->curve_scopes);
 }
 
 static void translate(struct sonde_timeline *t, const struct sonde_moving *m, const size_t first[4])
@@ -123,15 +125,31 @@ static void translate(struct sonde_timeline *t, const struct sonde_moving *m, co
 	}
 }
 
+/* Curves name scopes and points by where they begin. */
+static void translate_curves(struct sonde_timeline *t, const struct sonde_moving *m,
+	size_t first_curve, size_t first_point, size_t first_scope)
+{
+	size_t i;
+
+	for (i = first_curve; i < t->curves.nr; i++) {
+		t->curves.at[i].first += first_point;
+		t->curves.at[i].first_scope += first_scope;
+	}
+	for (i = first_scope; i < t->curve_scopes.nr; i++)
+		t->curve_scopes.at[i] = m->scope_of[t->curve_scopes.at[i]];
+}
+
 bool sonde_timeline__move(const struct sonde_moving *m)
 {
 	struct sonde_timeline *from = m->from->timeline, *to = m->to->timeline, swapped;
 	const size_t first[4] = {
 		to->launches.nr, to->entries.nr, to->marks.nr, to->threads.nr};
 
+	const size_t curves = to->curves.nr, points = to->points.nr, scopes = to->curve_scopes.nr;
+
 	if (!from)
 		return true;
-	if (first[0] || first[1] || first[2] || first[3]) {
+	if (curves || first[0] || first[1] || first[2] || first[3]) {
 		if (!append(to, from))
 			return false;
 	} else { /* the first: there may be millions */
@@ -140,6 +158,7 @@ bool sonde_timeline__move(const struct sonde_moving *m)
 		*from = swapped;
 	}
 	translate(to, m, first);
+	translate_curves(to, m, curves, points, scopes);
 	sonde_timeline__free(from);
 	m->from->timeline = NULL;
 	return true;
@@ -153,5 +172,8 @@ void sonde_timeline__free(struct sonde_timeline *t)
 	sonde_vec_release(&t->entries);
 	sonde_vec_release(&t->marks);
 	sonde_vec_release(&t->threads);
+	sonde_vec_release(&t->curves);
+	sonde_vec_release(&t->points);
+	sonde_vec_release(&t->curve_scopes);
 	sonde_free(t);
 }

@@ -37,11 +37,26 @@ struct sonde_timeline_thread {
 	uint32_t process, name;
 };
 
+/* A counter of a device over time. Between two points there may be time nobody sampled. */
+struct sonde_timeline_point {
+	uint64_t start_ns, end_ns;
+	double v; /* on average */
+};
+
+struct sonde_timeline_curve {
+	struct sonde_str name;	       /* with its unit: "SM active %", "DRAM GB/s" */
+	size_t first, nr;	       /* slice of the points, in order of time */
+	size_t first_scope, nr_scopes; /* slice of `curve_scopes`: those on its device */
+};
+
 struct sonde_timeline {
 	SONDE_VEC(struct sonde_timeline_launch) launches; /* by input, then in order of launch */
 	SONDE_VEC(struct sonde_timeline_entry) entries;	  /* those with times */
 	SONDE_VEC(struct sonde_timeline_mark) marks;
 	SONDE_VEC(struct sonde_timeline_thread) threads;
+	SONDE_VEC(struct sonde_timeline_curve) curves;
+	SONDE_VEC(struct sonde_timeline_point) points;
+	SONDE_VEC(uint32_t) curve_scopes;
 };
 
 #endif

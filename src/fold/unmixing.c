@@ -286,19 +286,6 @@ static int solve(struct unmixing *x, struct sonde_sampled_set *set, struct sonde
 	return sonde_unmix_solve(&set->unmixed, &in, &options, err);
 }
 
-/* The device as one of its processes sees it; NULL when nobody ran on it. */
-static const struct sonde_device *find_device(const struct unmixing *x)
-{
-	const struct sonde_launches *l = x->f->l;
-	uint32_t i;
-
-	for (i = 0; i < l->scopes.nr; i++)
-		if (is_of_device(x, i))
-			return sonde_records_device(
-				x->f->r, l->scopes.at[i].process, l->scopes.at[i].device);
-	return NULL;
-}
-
 /* --- one device ------------------------------------------------------------------------------- */
 
 static void note_quality(
@@ -389,15 +376,14 @@ static void note_clock(struct unmixing *x, const struct sonde_device *d)
 static int unmix_device(struct unmixing *x, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f->r;
-	const struct sonde_device *d = find_device(x);
+	const struct sonde_device *d = sonde_fold__sampled_device(x->f, x->first);
 	struct sonde_sampled **slot;
 	size_t i;
 	int rc = 0;
 
 	if (!d)
 		sonde_note(&x->f->c->notes,
-			"device %u (%.*s) was sampled, but nothing was launched there",
-			x->first->device, SONDE_STR_ARG(x->first->uuid));
+			"device %u was sampled, but nothing was launched there", x->first->device);
 	if (!d || !add_launches(x))
 		return d ? sonde_err_nomem(err) : 0;
 	x->s = sonde_calloc(1, sizeof(*x->s));
@@ -436,7 +422,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 
 		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], x.first); k++)
 			;
-		if (k == i)
+		if (k == i && sonde_series__has_roles(x.first))
 			rc = unmix_device(&x, err);
 		sonde_map_release(&x.keys);
 		sonde_vec_release(&x.kinds);

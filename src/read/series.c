@@ -122,6 +122,8 @@ bool sonde_series_is_of(const struct sonde_series *series, const struct sonde_re
 
 	if (d && d->uuid.n && series->uuid.n)
 		return sonde_str_eq(d->uuid, series->uuid);
+	if (!series->host.n) /* of a trace: it knows its own devices */
+		return series->device == id && series->input == r->processes.at[process].input;
 	return series->device == id && sonde_str_eq(series->host, r->processes.at[process].host);
 }
 

@@ -396,7 +396,8 @@ static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 		sonde_sampled_figure_of(t->cells, cells, nr, column->sampled);
 
 	/* An interval as wide as all there can be says nothing. */
-	if (!isfinite(s.v) || !isfinite(s.error) || (strcmp(column->unit, "%") == 0 && WITHIN_95 * s.error > 50))
+	if (!isfinite(s.v) || !isfinite(s.error) ||
+		(strcmp(column->unit, "%") == 0 && WITHIN_95 * s.error > 50))
 		return;
 	f->v = s.v;
 	f->error = WITHIN_95 * s.error;

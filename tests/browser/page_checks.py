@@ -382,6 +382,24 @@ def streams_and_the_bound_of_a_region_are_those_of_report_json():
         clean(page)
 
 
+def sampled_figures_have_their_interval_and_counters_over_time():
+    want = next(r for r in report_of("sampled")["aggregate"]["regions"] if r["id"] == "warmup")
+    name = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
+    error, v = want["metric_ranges"][name]["error"], want["metrics"][name]
+    with page_of("sampled", "#region=warmup") as page:
+        page.settle()
+        title = page.js("document.querySelector('.meter').title")
+        assert f"{v:.1f} ± {error:.1f} (95 %:" in title, title
+        bar = page.js("(() => { const w = document.querySelector('.meter .whisker').getBoundingClientRect(), t = document.querySelector('.meter .track').getBoundingClientRect(); return w.width / t.width; })()")
+        assert abs(bar - 2 * error / 100) < 0.02, bar
+        names = page.js("view.curves.map((c) => c.name)")
+        assert names == ["SM active %", "DRAM GB/s", "Tensor %"], names
+        page.js("document.getElementById('time-canvas').scrollIntoView()")
+        lines = page.js("(() => { const c = document.getElementById('time-canvas'), k = devicePixelRatio || 1, n = view.curves[0]; const d = c.getContext('2d').getImageData(0, (n.y + TRACK_GAP) * k, c.width, CURVE_PX * k - 8).data; let s = 0; for (let i = 3; i < d.length; i += 4) s += d[i] > 0; return s; })()")
+        assert lines > 50, lines
+        clean(page)
+
+
 def every_control_has_a_name():
     with page_of("h200_transformer", "#region=step") as page:
         bare = page.js("""[...document.querySelectorAll('button, select, input, [role=tree], [role=treegrid], canvas')].filter((e) =>

@@ -29,6 +29,31 @@ if command -v python3 >/dev/null; then
 else
 	skip "CSV, SQLite and Markdown have the errors of JSON" "no python3"
 fi
+over_time() {
+	report -f perfetto $D >"$TMP/trace.json" && jq -e '[.traceEvents[] | select(.ph == "C")] |
+		(map(.name) | unique) == ["GPU 0 · DRAM GB/s", "GPU 0 · SM active %", "GPU 0 · Tensor %"] and
+		all(.[]; .ts >= 0 and .args.value >= 0) and all(.[] | select(.name | endswith("%")); .args.value <= 100) and
+		any(.[]; .name == "GPU 0 · SM active %" and .args.value > 20)' "$TMP/trace.json"
+}
+of_kineto() { # the counters of a torch.profiler trace take the same way
+	cat >"$TMP/counters.json" <<-'END'
+		{"traceEvents":[
+		{"ph":"X","cat":"user_annotation","name":"step","pid":9,"tid":1,"ts":0,"dur":100},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":1,"ts":1,"dur":3,"args":{"correlation":1}},
+		{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":10,"dur":50,"args":{"correlation":1,"device":0,"stream":7}},
+		{"ph":"C","cat":"hardware_counters","name":"sm","pid":0,"ts":20,"args":{"active":1.5}},
+		{"ph":"C","cat":"hardware_counters","name":"sm","pid":0,"ts":30,"args":{"active":3}}]}
+	END
+	report -f perfetto "$TMP/counters.json" >"$TMP/trace.json" &&
+		jq -e '[.traceEvents[] | select(.ph == "C") | [.name, .args.value]] | index([["GPU 0 · active", 3]]) != null' "$TMP/trace.json" &&
+		report -f html "$TMP/counters.json" | grep -q '"curves": \[{"name": "active"'
+}
+if command -v jq >/dev/null; then
+	ok "the trace has the counters over time" over_time
+	ok "so have traces with counters of their own" of_kineto
+else
+	skip "the trace has the counters over time" "no jq"
+fi
 partial() {
 	report $D --partial -o "$TMP/p.sondecells" && [ "$(wc -c <"$TMP/p.sondecells")" -lt 60000 ] || return
 	for f in text json csv md folded speedscope svg; do

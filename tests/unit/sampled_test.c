@@ -7,6 +7,7 @@
 #include "fold/partial.h"
 #include "fold/partial_int.h"
 #include "fold/sampled.h"
+#include "fold/timeline.h"
 
 #include "treed.h"
 
@@ -199,7 +200,8 @@ static const struct sampling whole = {.dram_factor = 1, .upto = 1000};
 static struct sonde_cells *fold_part(struct program *p)
 {
 	static const char *const noise = "noise";
-	struct sonde_fold_request request = {.selection.kernel_exclude = {&noise, 1}};
+	struct sonde_fold_request request = {
+		.selection.kernel_exclude = {&noise, 1}, .keeps_timeline = true};
 	struct sonde_launches *l = NULL;
 	struct sonde_cells *part = NULL;
 
@@ -497,6 +499,83 @@ static void test_sampled__damage_is_found_or_harmless(void **state)
 	end_program(&p);
 }
 
+/* The mean of a curve by time, after checks that its points are in order. */
+static double mean_of(const struct sonde_timeline *t, const struct sonde_timeline_curve *c)
+{
+	const struct sonde_timeline_point *p = &t->points.at[c->first];
+	double sum = 0, ns = 0;
+	size_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		assert_true(p[i].start_ns < p[i].end_ns && (!i || p[i - 1].end_ns <= p[i].start_ns));
+		sum += p[i].v * (double)(p[i].end_ns - p[i].start_ns);
+		ns += (double)(p[i].end_ns - p[i].start_ns);
+	}
+	return sum / ns;
+}
+
+static void test_sampled__counters_over_time_are_curves(void **state)
+{
+	struct sampling how = whole;
+	const struct sonde_timeline *t;
+	double busy = 0;
+	struct program p;
+	struct run run;
+	size_t i;
+
+	(void)state;
+	how.is_in_two = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	t = run.c->timeline;
+	assert_int_equal(t->curves.nr, 1); /* nobody sampled tensor cycles, or written bytes */
+	assert_true(sonde_str_is(t->curves.at[0].name, "SM active %"));
+	assert_int_equal(t->curves.at[0].nr_scopes, 2); /* both processes use the device */
+	for (i = 0; i < p.m.r->records.nr; i++)
+		busy += (double)(p.m.r->records.at[i].time.end_ns - p.m.r->records.at[i].time.start_ns);
+	assert_true(fabs(mean_of(t, &t->curves.at[0]) - 50 * busy / (double)p.now) < 0.2);
+	release(&run);
+	end_program(&p);
+}
+
+/* Counters of other tools have names only; they are shown, thinned, and not split. */
+static void test_sampled__counters_without_a_role_are_curves_too(void **state)
+{
+	const struct sonde_timeline *t;
+	struct sonde_series *s;
+	struct program p;
+	struct run run;
+	size_t i, k;
+
+	(void)state;
+	run_program(&p, NULL);
+	s = sonde_vec_push(&p.m.r->series);
+	assert_non_null(s);
+	for (k = 0; k < 2; k++) {
+		struct sonde_counter *c = sonde_vec_push(&s->counters);
+
+		*c = (struct sonde_counter){SONDE_NONE,
+			sonde_records__string(p.m.r, k ? SONDE_STR("flat") : SONDE_STR("GR Active %"))};
+	}
+	for (i = 0; i < 10000; i++) {
+		struct sonde_sample_time *time = sonde_vec_push(&s->times);
+
+		*time = (struct sonde_sample_time){i * 1000, i * 1000 + 1000};
+		*(double *)sonde_vec_push(&s->values) = i == 5 ? NAN : (double)(i % 2);
+		*(double *)sonde_vec_push(&s->values) = 7;
+	}
+	fold_program(&run, &p);
+	t = run.c->timeline;
+	assert_int_equal(t->curves.nr, 1); /* one never changes */
+	assert_true(sonde_str_is(t->curves.at[0].name, "GR Active %"));
+	assert_true(t->curves.at[0].nr > 1000 && t->curves.at[0].nr <= 4000);
+	assert_true(fabs(mean_of(t, &t->curves.at[0]) - 0.5) < 0.01);
+	assert_false(has_column(&run, INSTRUCTIONS));
+	assert_int_equal(run.c->sampled.nr, 0);
+	release(&run);
+	end_program(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +587,8 @@ int main(void)
 		cmocka_unit_test(test_sampled__without_the_clock_the_device_tells_it),
 		cmocka_unit_test(test_sampled__no_samples_no_figures),
 		cmocka_unit_test(test_sampled__a_partial_report_has_the_same_figures),
+		cmocka_unit_test(test_sampled__counters_over_time_are_curves),
+		cmocka_unit_test(test_sampled__counters_without_a_role_are_curves_too),
 		cmocka_unit_test(test_sampled__damage_is_found_or_harmless),
 	};
 

@@ -1,7 +1,7 @@
-/* What happened when: range entries per thread over launches per stream. A canvas, drawn per pixel, not per event. */
+/* What happened when: range entries per thread over launches per stream over counters of the device. A canvas, drawn per pixel, not per event. */
 
-const LANE_PX = 18, TRACK_GAP = 22, AXIS_PX = 24, MOST_LANES = 40;
-const view = {tracks: [], from: 0, to: 1, end: 1, drag: null, height: 0, wanted: false};
+const LANE_PX = 18, TRACK_GAP = 22, AXIS_PX = 24, MOST_LANES = 40, CURVE_PX = 44;
+const view = {tracks: [], curves: [], from: 0, to: 1, end: 1, drag: null, height: 0, wanted: false};
 
 /* Nested entries lie below what holds them; overlapping ones take the first free lane. */
 function lanesOf(track, starts, ends) {
@@ -37,6 +37,55 @@ function tracksShown() {
 	const r = state.report;
 	return view.tracks.filter((t) => r.process === null || t.process === r.process &&
 		(t.device === undefined || r.device === null || t.device === r.device));
+}
+
+/* A counter over time; percentages have 100 on top, others the most there is. */
+function unpackCurve(curve) {
+	const nr = curve.s.length, starts = new Float64Array(nr);
+	for (let i = 0, t = 0; i < nr; i++)
+		starts[i] = t += curve.s[i];
+	const most = curve.v.reduce((a, b) => Math.max(a, b), 0);
+	return {...curve, starts, most, top: /%\]?$/.test(curve.name) ? Math.max(100, most) : most || 1};
+}
+
+function curvesShown() {
+	const r = state.report, of = (c) => c.of.some((p, i) => i % 2 === 0 && p === r.process && (r.device === null || c.of[i + 1] === r.device));
+	return view.curves.filter((c) => r.process === null || of(c));
+}
+
+/* Number of the last point that starts before `t`, -1 = none. */
+function pointBefore(curve, t) {
+	let low = 0, high = curve.starts.length;
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (curve.starts[mid] <= t)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low - 1;
+}
+
+function drawCurve(g, curve, colour, width, line) {
+	const scale = width / (view.to - view.from), base = curve.y + TRACK_GAP - 4 + CURVE_PX;
+	g.fillStyle = line;
+	g.fillRect(0, base, width, 1);
+	g.fillRect(0, base - CURVE_PX, width, 1);
+	g.fillStyle = colour;
+	for (let i = Math.max(0, pointBefore(curve, view.from)); i < curve.starts.length && curve.starts[i] < view.to; i++) {
+		const x = Math.max(0, (curve.starts[i] - view.from) * scale), end = Math.min(width, (curve.starts[i] + curve.d[i] - view.from) * scale);
+		const h = curve.v[i] / curve.top * CURVE_PX;
+		if (end > x && h > 0)
+			g.fillRect(x, base - h, Math.max(end - x, 0.7), h);
+	}
+}
+
+function curveUnder(event) {
+	const box = byId("time-canvas").getBoundingClientRect(), y = event.clientY - box.top;
+	const t = view.from + (event.clientX - box.left) / box.width * (view.to - view.from);
+	const curve = curvesShown().find((c) => y >= c.y && y < c.y + TRACK_GAP + CURVE_PX);
+	const i = curve ? pointBefore(curve, t) : -1;
+	return i >= 0 && t <= curve.starts[i] + curve.d[i] ? {curve, i} : null;
 }
 
 const PALETTE = ["#4c86bd", "#c98a2b", "#5b9a78", "#b3669a", "#8c8f3c", "#5aa7c4", "#b5644a", "#7d79b8"];
@@ -125,6 +174,10 @@ function placeTracks() {
 		t.y = y;
 		y += TRACK_GAP + t.lanes.length * LANE_PX;
 	}
+	for (const c of curvesShown()) {
+		c.y = y;
+		y += TRACK_GAP + CURVE_PX;
+	}
 	view.height = y + 6;
 }
 
@@ -157,6 +210,11 @@ function drawTimeline() {
 		g.fillText((severalProcesses ? "process " + data.timeline.processes[t.process] + " · " : "") + seen(t.name), 4, t.y + 13);
 		t.lanes.forEach((lane, k) => drawLane(g, t, lane, t.y + TRACK_GAP - 4 + k * LANE_PX, width));
 	}
+	curvesShown().forEach((c, k) => {
+		g.fillStyle = ink;
+		g.fillText("GPU " + c.of[1] + " · " + seen(c.name) + " · up to " + human(c.most, ""), 4, c.y + 13);
+		drawCurve(g, c, PALETTE[k % PALETTE.length], width, line);
+	});
 	byId("time-span").textContent = time(Math.round(view.from)) + " – " + time(Math.round(view.to));
 }
 
@@ -200,6 +258,10 @@ function eventUnder(event) {
 	return null;
 }
 
+function describePoint({curve, i}) {
+	return seen(curve.name) + ": " + human(curve.v[i], "") + "\nsampled for " + time(Math.round(curve.d[i])) + " from " + time(Math.round(curve.starts[i])) + ", whatever ran on the device";
+}
+
 function timelinePointer(canvas) {
 	canvas.addEventListener("wheel", (event) => {
 		if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaY) > Math.abs(event.deltaX) && !event.altKey)
@@ -226,6 +288,8 @@ function timelinePointer(canvas) {
 		if (hit)
 			showTip(event, (seen(eventName(hit.track, hit.i, true)) || "(empty label)") + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
 				" from ") + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + seen(data.regions[hit.track.regions[hit.i]].id) : ""));
+		else if (curveUnder(event))
+			showTip(event, describePoint(curveUnder(event)));
 		else
 			hideTip();
 	});
@@ -255,6 +319,7 @@ function loadTimeline() {
 	if (!data.timeline || !data.timeline.tracks.length)
 		return;
 	view.tracks = data.timeline.tracks.map(unpack);
+	view.curves = data.timeline.curves.map(unpackCurve);
 	view.end = Math.max(1, data.timeline.ns);
 	view.to = view.end;
 }
@@ -263,7 +328,7 @@ function initTimeline() {
 	if (!view.tracks.length)
 		return;
 	const canvas = el("canvas", {id: "time-canvas", tabindex: "0", role: "img",
-		"aria-label": "Timeline of ranges and launches; arrow keys move, plus and minus zoom, zero shows all"});
+		"aria-label": "Timeline of ranges, launches and counters; arrow keys move, plus and minus zoom, zero shows all"});
 	const button = (text, name, f) => el("button", {type: "button", "aria-label": name, onclick: f}, text);
 	byId("timeline").hidden = false;
 	byId("timeline").append(el("div.row.between", {}, el("h2", {}, "Timeline"), el("div.row.controls", {},

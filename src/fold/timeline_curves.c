@@ -1,0 +1,223 @@
+/*
+ * Series → curves over time, for the formats that show single events. Samples of sonde's
+ * own roles become rates and percentages; counters without a role (Nsight Systems,
+ * Kineto) are shown as they are. A few thousand points are enough for any screen.
+ */
+#include "fold/fold_int.h"
+#include "fold/timeline.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_POINTS 4000
+#define MOST_CURVES 24 /* of a device, of counters without a role */
+
+/* What is divided by what: counters by role. */
+struct recipe {
+	const char *name;
+	const char *above[2];
+	bool is_of_cycles; /* over the cycles of all SMs, else over time */
+	double factor;
+};
+static const struct recipe recipes[] = {
+	{"SM active %", {"sm.active_cycles"}, true, 100},
+	{"DRAM GB/s", {"dram.read_bytes", "dram.write_bytes"}, false, 1},
+	{"Tensor %", {"tensor.cycles"}, true, 100.0 / 4}, /* four pipes in an SM */
+};
+
+struct drawing {
+	struct sonde_folding *f;
+	struct sonde_timeline *t;
+	const struct sonde_series *first; /* of the device's series */
+	double cycles_per_ns;		  /* where elapsed cycles are not among the counters */
+	SONDE_VEC(struct sonde_timeline_point) raw;
+};
+
+static bool add_raw(struct drawing *d, const struct sonde_sample_time *time, double v)
+{
+	struct sonde_timeline_point *p;
+
+	if (!isfinite(v) || time->end_ns <= time->start_ns)
+		return true;
+	p = sonde_vec_push(&d->raw);
+	if (p)
+		*p = (struct sonde_timeline_point){time->start_ns, time->end_ns, v};
+	return p != NULL;
+}
+
+/* The samples of one series as a recipe has them; those that lack a counter have none. */
+static bool follow(struct drawing *d, const struct sonde_series *s, const struct recipe *c)
+{
+	const struct sonde_records *r = d->f->r;
+	uint32_t at[2], elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
+	size_t i, k, nr = c->above[1] ? 2 : 1;
+
+	for (k = 0; k < nr; k++) {
+		at[k] = sonde_series_counter(s, r, c->above[k]);
+		if (at[k] == SONDE_NONE)
+			return true;
+	}
+	for (i = 0; i < s->times.nr; i++) {
+		const double *row = &s->values.at[i * s->counters.nr];
+		double ns = (double)(s->times.at[i].end_ns - s->times.at[i].start_ns), v = 0;
+		double below = elapsed != SONDE_NONE ? row[elapsed] : d->cycles_per_ns * ns;
+
+		for (k = 0; k < nr; k++)
+			v += row[at[k]];
+		v *= c->factor / (c->is_of_cycles ? below : ns);
+		if (!add_raw(d, &s->times.at[i], c->is_of_cycles ? fmin(v, 100) : v))
+			return false;
+	}
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct sonde_timeline_point *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Neighbours become one point, their mean by time; none reaches over a gap that could be seen. */
+static bool thin(struct drawing *d, struct sonde_timeline_curve *curve)
+{
+	size_t step = d->raw.nr / MOST_POINTS + 1, nr = 0, i;
+	uint64_t gap = (d->raw.at[d->raw.nr - 1].end_ns - d->raw.at[0].start_ns) / MOST_POINTS;
+	struct sonde_timeline_point *p = NULL;
+	double sum = 0, ns = 0;
+
+	for (i = 0; i < d->raw.nr; i++) {
+		const struct sonde_timeline_point *q = &d->raw.at[i];
+
+		if (p && q->start_ns < p->end_ns) /* of two samplers at a time the first */
+			continue;
+		if (!p || nr == step || q->start_ns - p->end_ns > gap) {
+			p = sonde_vec_push(&d->t->points);
+			if (!p)
+				return false;
+			*p = *q;
+			curve->nr++;
+			nr = 0;
+			sum = ns = 0;
+		}
+		sum += q->v * (double)(q->end_ns - q->start_ns);
+		ns += (double)(q->end_ns - q->start_ns);
+		p->end_ns = q->end_ns;
+		p->v = sum / ns;
+		nr++;
+	}
+	return true;
+}
+
+/* Whom the device belongs to: every process that used it. */
+static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
+{
+	const struct sonde_launches *l = d->f->l;
+	uint32_t i, *slot;
+
+	for (i = 0; i < l->scopes.nr; i++) {
+		const struct sonde_scope *s = &l->scopes.at[i];
+
+		if (s->device == SONDE_NONE ||
+			!sonde_series_is_of(d->first, d->f->r, s->process, s->device))
+			continue;
+		slot = sonde_vec_push(&d->t->curve_scopes);
+		if (!slot)
+			return false;
+		*slot = i;
+		curve->nr_scopes++;
+	}
+	return true;
+}
+
+/* What was collected, as a curve; nothing where nothing was, or nobody used the device. */
+static bool add_curve(struct drawing *d, struct sonde_str name)
+{
+	struct sonde_timeline_curve curve = {.name = name,
+		.first = d->t->points.nr,
+		.first_scope = d->t->curve_scopes.nr}, *slot;
+
+	if (!d->raw.nr)
+		return true;
+	if (!add_scopes(d, &curve))
+		return false;
+	if (!curve.nr_scopes)
+		return true;
+	qsort(d->raw.at, d->raw.nr, sizeof(*d->raw.at), by_start);
+	slot = sonde_cells__keep(d->f->c, &curve.name) ? sonde_vec_push(&d->t->curves) : NULL;
+	if (!slot || !thin(d, &curve))
+		return false;
+	*slot = curve;
+	return true;
+}
+
+static bool draw_roles(struct drawing *d)
+{
+	const struct sonde_records *r = d->f->r;
+	size_t i, k;
+
+	for (k = 0; k < sizeof(recipes) / sizeof(*recipes); k++) {
+		d->raw.nr = 0;
+		for (i = 0; i < r->series.nr; i++)
+			if (sonde_series__is_same_device(&r->series.at[i], d->first) &&
+				!follow(d, &r->series.at[i], &recipes[k]))
+				return false;
+		if (!add_curve(d, sonde_str_from(recipes[k].name)))
+			return false;
+	}
+	return true;
+}
+
+/* Counters that never change tell nothing. */
+static bool changes(const struct sonde_series *s, size_t counter)
+{
+	size_t i;
+
+	for (i = 1; i < s->times.nr; i++)
+		if (s->values.at[i * s->counters.nr + counter] != s->values.at[counter])
+			return true;
+	return false;
+}
+
+static bool draw_names(struct drawing *d)
+{
+	const struct sonde_series *s = d->first;
+	size_t i, k, nr = 0;
+
+	for (k = 0; k < s->counters.nr && nr < MOST_CURVES; k++) {
+		if (!changes(s, k))
+			continue;
+		d->raw.nr = 0;
+		for (i = 0; i < s->times.nr; i++)
+			if (!add_raw(d, &s->times.at[i], s->values.at[i * s->counters.nr + k]))
+				return false;
+		if (!add_curve(d, sonde_records_str(d->f->r, s->counters.at[k].name)))
+			return false;
+		nr++;
+	}
+	return true;
+}
+
+bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t)
+{
+	const struct sonde_records *r = f->r;
+	bool is_ok = true;
+	size_t i, k;
+
+	for (i = 0; i < r->series.nr && is_ok; i++) {
+		struct drawing d = {.f = f, .t = t, .first = &r->series.at[i]};
+		const struct sonde_device *device = sonde_fold__sampled_device(f, d.first);
+
+		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], d.first); k++)
+			;
+		d.cycles_per_ns = device ? sonde_sampled__nominal_clock(device) : NAN;
+		if (!sonde_series__has_roles(d.first))
+			is_ok = draw_names(&d);
+		else if (k == i)
+			is_ok = draw_roles(&d);
+		sonde_vec_release(&d.raw);
+	}
+	return is_ok;
+}
