@@ -103,15 +103,38 @@ struct share {
 	double time_ns;
 };
 
+#define LEAST_SEEN 0.75 /* of the time: with less there is no figure */
+
+/* The share of the time of classes of which samples saw something. */
+static double seen_share(struct sonde_unmixed *u, const uint32_t *classes, size_t nr)
+{
+	struct sonde_unmix_state s = sonde_unmixed_state(u);
+	double seen = 0, all = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		all += s.time[classes[i]];
+		seen += s.classes[classes[i]].fate == SONDE_UNMIX_UNSEEN ? 0 : s.time[classes[i]];
+	}
+	return all > 0 ? seen / all : 0;
+}
+
+/* What no sample saw is taken to count as much in its time as the rest, give or take half. */
 static struct sonde_sampled_figure sum_role(const struct share *h, const char *role)
 {
-	struct sonde_unmix_figure f = {NAN, NAN};
+	struct sonde_unmix_figure f;
+	double share;
 	uint32_t counter;
 	size_t set;
 
-	if (find_role(h->s, role, &set, &counter))
-		f = sonde_unmixed_sum(h->s->sets[set].unmixed, h->classes, h->nr, counter);
-	return (struct sonde_sampled_figure){f.value, f.error};
+	if (!find_role(h->s, role, &set, &counter))
+		return (struct sonde_sampled_figure){NAN, NAN};
+	share = seen_share(h->s->sets[set].unmixed, h->classes, h->nr);
+	if (share < LEAST_SEEN)
+		return (struct sonde_sampled_figure){NAN, NAN};
+	f = sonde_unmixed_sum(h->s->sets[set].unmixed, h->classes, h->nr, counter);
+	return (struct sonde_sampled_figure){
+		f.value / share, hypot(f.error, 0.5 * (1 - share) * f.value) / share};
 }
 
 /* Numerator and denominator of a metric on one device, errors squared. */

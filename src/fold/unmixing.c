@@ -309,6 +309,40 @@ static void note_quality(
 	}
 }
 
+#define FEW_SEEN   4  /* launches … */
+#define FEW_AMONG  20 /* … of each of which there are so many that nobody saw */
+
+/* A few launches that were caught at the edge of a gap say nothing of hundreds inside it. */
+static bool forget_hardly_seen(struct sonde_sampled_set *set)
+{
+	struct sonde_unmix_state s = sonde_unmixed_state(set->unmixed);
+	uint64_t *seen = sonde_calloc(2 * (size_t)s.nr_unknowns + 1, sizeof(*seen));
+	uint64_t *all = seen ? seen + s.nr_unknowns : NULL;
+	bool is_there = seen != NULL;
+	size_t i;
+
+	for (i = 0; seen && i < s.nr_classes; i++) {
+		struct sonde_unmix_class_result *c = &s.classes[i];
+
+		if (c->unknown == SONDE_UNMIX_NONE)
+			continue;
+		seen[c->unknown] += c->nr_seen;
+		all[c->unknown] += c->nr_launches;
+	}
+	for (i = 0; seen && i < s.nr_classes; i++) {
+		struct sonde_unmix_class_result *c = &s.classes[i];
+
+		if (c->unknown == SONDE_UNMIX_NONE || seen[c->unknown] > FEW_SEEN ||
+			all[c->unknown] <= FEW_AMONG * seen[c->unknown])
+			continue;
+		*c = (struct sonde_unmix_class_result){.fate = SONDE_UNMIX_UNSEEN,
+			.unknown = SONDE_UNMIX_NONE,
+			.nr_launches = c->nr_launches};
+	}
+	sonde_free(seen);
+	return is_there;
+}
+
 /* There are no figures of these counters. */
 static int drop_set(struct unmixing *x, struct sonde_sampled_set *set)
 {
@@ -357,6 +391,8 @@ static int unmix_set(
 			SONDE_STR_ARG(d->name));
 		return drop_set(x, set);
 	}
+	if (rc == 0 && !forget_hardly_seen(set))
+		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		note_quality(x, set, d);
 	return rc;

@@ -32,6 +32,7 @@ struct sampling {
 	bool is_in_two;	     /* two samplers, the second one first in the inputs */
 	uint64_t from, upto; /* samples there are: of so many thousandths of the run */
 	bool is_elsewhere;   /* on another device */
+	bool ends_early;     /* in the first step of the second half */
 };
 
 struct program {
@@ -40,6 +41,7 @@ struct program {
 	SONDE_VEC(double) counts; /* instructions by launch */
 	double first, second, b, noise, other; /* truth */
 	uint32_t foreign; /* the second process */
+	uint64_t half_ns; /* when `late` steps begin */
 };
 
 static uint64_t random_ns(struct program *p, uint64_t most)
@@ -83,14 +85,15 @@ static void add_device(struct program *p)
 }
 
 /* In `a` one kernel runs twice, the second time with three times the work in the same time. */
-static void run_step(struct program *p, uint32_t home)
+static void run_step(struct program *p, uint32_t home, const char *label)
 {
-	uint32_t step = made_push(&p->m, MADE_ROOT, "step"), a = made_push(&p->m, step, "a"), b;
+	const char *gemm = *label == 'l' ? "late_gemm" : "gemm"; /* of one name they are pooled */
+	uint32_t step = made_push(&p->m, MADE_ROOT, label), a = made_push(&p->m, step, "a"), b;
 
-	p->first += launch(p, a, "gemm", 8000, 1e6);
-	p->second += launch(p, a, "gemm", 8000, 3e6);
+	p->first += launch(p, a, gemm, 8000, 1e6);
+	p->second += launch(p, a, gemm, 8000, 3e6);
 	b = made_push(&p->m, step, "b");
-	p->b += launch(p, b, "gemm", 12000, 2e6);
+	p->b += launch(p, b, gemm, 12000, 2e6);
 	p->noise += launch(p, b, "noise", 6000, 1.5e6);
 	p->m.process = p->foreign;
 	p->other += launch(p, MADE_ROOT, "other", 9000, 4e6);
@@ -145,6 +148,8 @@ static void sample(struct program *p, const struct sampling *how)
 	size_t launch = 0, first = how->no_elapsed ? 1 : 0, k;
 	struct sonde_series *s;
 
+	if (how->ends_early)
+		upto = p->half_ns + SAMPLE_NS;
 	half = how->is_in_two ? from + (upto - from) / 2 : 0;
 	add_series(p, how);
 	if (how->is_in_two)
@@ -181,8 +186,10 @@ static void run_program(struct program *p, const struct sampling *how)
 	p->foreign = p->m.process;
 	add_device(p);
 	p->m.process = home;
-	for (i = 0; i < NR_STEPS; i++)
-		run_step(p, home);
+	for (i = 0; i < NR_STEPS; i++) {
+		p->half_ns = i == NR_STEPS / 2 ? p->now : p->half_ns;
+		run_step(p, home, how && how->ends_early && i >= NR_STEPS / 2 ? "late" : "step");
+	}
 	p->m.r->has_record_times = true;
 	if (how)
 		sample(p, how);
@@ -338,6 +345,25 @@ static void test_sampled__half_a_series_will_do(void **state)
 	fold_program(&run, &p);
 	holds_region(&run, "step/a", p.first + p.second);
 	assert_true(says(&run, "of their time sampled"));
+	release(&run);
+	end_program(&p);
+}
+
+/* A hundred launches are not known by two or three of them, nor is a sum of which half is not known. */
+static void test_sampled__what_was_hardly_seen_has_no_figures(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.ends_early = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds_region(&run, "step/a", (p.first + p.second) / 2);
+	assert_true(isnan(
+		figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "late/a"), INSTRUCTIONS)->v));
+	assert_true(isnan(figure(&run, 0, SONDE_PART_TOTAL, 0, INSTRUCTIONS)->v));
 	release(&run);
 	end_program(&p);
 }
@@ -583,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
 		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
+		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),
 		cmocka_unit_test(test_sampled__samples_are_put_in_order),
 		cmocka_unit_test(test_sampled__without_the_clock_the_device_tells_it),
 		cmocka_unit_test(test_sampled__no_samples_no_figures),
