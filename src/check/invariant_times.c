@@ -75,6 +75,22 @@ static int entries(struct sonde_validation *v, const json_t *region)
 	return rc;
 }
 
+/* The causes of idle time add up to it. */
+static int causes(struct sonde_validation *v, const json_t *region)
+{
+	const json_t *by = json_object_get(region, "idle"), *cause;
+	double sum = 0, idle = sonde_invariant__number(region, "idle_ms");
+	const char *key;
+
+	if (!by)
+		return 0;
+	json_object_foreach((json_t *)by, key, cause)
+		sum += json_number_value(cause);
+	if (sonde_invariant__exceeds(sum, idle) || sonde_invariant__exceeds(idle, sum))
+		return sonde_invariant__fail(v, "idle", "does not add up to idle_ms");
+	return 0;
+}
+
 int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 {
 	double total = sonde_invariant__number(region, "total_ms");
@@ -91,6 +107,11 @@ int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 	if (sonde_invariant__exceeds(sonde_invariant__number(region, "copy_count"),
 		    sonde_invariant__number(region, "kernel_count")))
 		return sonde_invariant__fail(v, "copy_count", "is more than kernel_count");
-	rc = streams(v, region);
+	if (sonde_invariant__exceeds(sonde_invariant__number(region, "exposed_comm_ms"),
+		    sonde_invariant__number(region, "comm_ms")))
+		return sonde_invariant__fail(v, "exposed_comm_ms", "is more than comm_ms");
+	rc = causes(v, region);
+	if (rc == 0)
+		rc = streams(v, region);
 	return rc ? rc : entries(v, region);
 }

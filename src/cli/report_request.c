@@ -72,6 +72,9 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			"text and md: the summary, then each process and device; without, where "
 			"there are several, the summary alone",
 			SONDE_OPTION_FLAG, &q->per_scope},
+		{0, "idle", NULL,
+			"text and md: why the GPU was idle, by cause and region, and the longest gaps",
+			SONDE_OPTION_FLAG, &q->shows_idle},
 		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
 			SONDE_OPTION_LIST, &q->scopes},
 		{0, "entries", NULL,

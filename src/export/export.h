@@ -23,6 +23,12 @@ enum sonde_sort {
 	SONDE_SORT_NAME,
 };
 
+/* What the columns of tables in text and Markdown tell of a region. */
+enum sonde_columns_view {
+	SONDE_VIEW_COST, /* launches and times */
+	SONDE_VIEW_IDLE, /* why the GPU had nothing to do */
+};
+
 /* All zero = the defaults. Borrowed. */
 struct sonde_export_options {
 	/* The longest region and kernel tables in text and Markdown; 0 = the format's own default,
@@ -34,6 +40,7 @@ struct sonde_export_options {
 	struct sonde_words formats; /* what sonde_export_dir writes, by name; none = the default */
 	struct sonde_words scopes;  /* names or globs of the reports to show; none = all */
 	bool per_scope; /* text and Markdown: single scopes, too, where an aggregate has them all */
+	enum sonde_columns_view view;
 	size_t width;		    /* of the terminal; 0 = 100 */
 	bool is_coloured;
 	bool is_utf8;		  /* may the terminal be given more than ASCII? */

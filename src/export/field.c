@@ -109,6 +109,52 @@ static double adopted(const struct sonde_report *r, const struct sonde_node *n)
 	return n->adopted ? (double)n->adopted : NAN;
 }
 
+/* The idle time that is due to one cause. */
+#define IDLE(name, cause)                                                                          \
+	static double name(const struct sonde_report *r, const struct sonde_node *n)               \
+	{                                                                                          \
+		(void)r;                                                                           \
+		return n->waits.by[cause] / NS_PER_MS;                                             \
+	}
+IDLE(idle_launch_ms, SONDE_IDLE_LAUNCH)
+IDLE(idle_sync_ms, SONDE_IDLE_SYNC)
+IDLE(idle_copy_ms, SONDE_IDLE_COPY)
+IDLE(idle_alloc_ms, SONDE_IDLE_ALLOC)
+IDLE(idle_host_ms, SONDE_IDLE_HOST)
+IDLE(idle_queued_ms, SONDE_IDLE_QUEUED)
+IDLE(idle_other_stream_ms, SONDE_IDLE_OTHER)
+IDLE(idle_unknown_ms, SONDE_IDLE_UNKNOWN)
+
+static double tail_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->waits.tail_ns / NS_PER_MS;
+}
+
+static double queue_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->waits.queue_ns / NS_PER_MS;
+}
+
+static double queue_mean_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->waits.nr_queued ? n->waits.queue_ns / NS_PER_MS / (double)n->waits.nr_queued : NAN;
+}
+
+static double comm_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->waits.comm_ns / NS_PER_MS;
+}
+
+static double exposed_comm_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->waits.exposed_ns / NS_PER_MS;
+}
+
 const struct sonde_field sonde_fields[] = {
 	/* key, csv, head, number, form; exclusive, optional, in tables, timed, host only */
 	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, 0, 0, 0, 0, 1},
@@ -120,6 +166,27 @@ const struct sonde_field sonde_fields[] = {
 	{"busy_ms", "busy_ms", "busy ms", busy_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
 	{"span_ms", "span_ms", "span ms", span_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
 	{"idle_ms", "idle_ms", "idle ms", idle_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
+	{"idle.launch_ms", "idle_launch_ms", "launch ms", idle_launch_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.sync_ms", "idle_sync_ms", "sync ms", idle_sync_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.copy_ms", "idle_copy_ms", "copy ms", idle_copy_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.alloc_ms", "idle_alloc_ms", "alloc ms", idle_alloc_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.host_ms", "idle_host_ms", "host ms", idle_host_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.queued_ms", "idle_queued_ms", "queued ms", idle_queued_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.other_stream_ms", "idle_other_stream_ms", "other ms", idle_other_stream_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"idle.unknown_ms", "idle_unknown_ms", "unknown ms", idle_unknown_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
+		0},
+	{"tail_ms", "tail_ms", "tail ms", tail_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
+	{"queue_ms", "queue_ms", "queue ms", queue_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
+	{"queue_mean_ms", "queue_mean_ms", "queue mean ms", queue_mean_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
+	{"comm_ms", "comm_ms", "comm ms", comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
+	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", exposed_comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
 	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 1},
 	{"cpu_ms", "cpu_ms", "cpu ms", cpu_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 1},
 	{"copy_count", "copy_count", "copies", copy_count, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
@@ -138,6 +205,23 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
 	return sonde_str_from(r->is_ranges && f->number == launches ? "results" : f->head);
 }
 
+static bool is_cause(const struct sonde_field *f)
+{
+	return sonde_str_starts(sonde_str_from(f->key), "idle.");
+}
+
+static bool is_in_view(
+	const struct sonde_field *f, enum sonde_times times, enum sonde_columns_view view)
+{
+	if (view == SONDE_VIEW_IDLE && times == SONDE_TIMES_GPU)
+		return is_cause(f) || f->number == launches || f->number == busy_ms ||
+		       f->number == idle_ms || f->number == tail_ms ||
+		       f->number == queue_mean_ms || f->number == exposed_comm_ms;
+	return times == SONDE_TIMES_GPU	   ? f->is_in_timed
+	       : times == SONDE_TIMES_HOST ? f->is_in_host
+					   : f->is_in_tables;
+}
+
 static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	size_t i;
@@ -145,7 +229,7 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 	for (i = 0; f->is_optional && i < r->nodes.nr; i++) {
 		double v = f->number(r, &r->nodes.at[i]);
 
-		if (f->number == copy_ms ? v > 0 : !isnan(v))
+		if (f->number == copy_ms || is_cause(f) ? v > 0 : !isnan(v))
 			return true;
 	}
 	return !f->is_optional;
@@ -161,20 +245,17 @@ const char *sonde_no_launch(const struct sonde_tree *t)
 		       : "no GPU work was launched in this region";
 }
 
-uint32_t sonde_fields_in_table(const struct sonde_report *r)
+uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_view view)
 {
 	enum sonde_times times = sonde_report_times(r);
-	uint32_t set = 0;
+	uint64_t set = 0;
 	size_t i;
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
-		bool is_wanted = times == SONDE_TIMES_GPU    ? f->is_in_timed
-				 : times == SONDE_TIMES_HOST ? f->is_in_host
-							     : f->is_in_tables;
 
-		if (is_wanted && is_used(f, r))
-			set |= 1u << i;
+		if (is_in_view(f, times, view) && is_used(f, r))
+			set |= 1ull << i;
 	}
 	return set;
 }

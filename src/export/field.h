@@ -1,7 +1,7 @@
 /*
  * The column table: what a region row has, said once for every format.
  *
- * JSON takes `key`, CSV `csv`, tables for people `head`; all take the number
+ * JSON takes `key` (`idle.sync_ms` is member sync_ms of the object idle), CSV `csv`, tables for people `head`; all take the number
  * from the same function. The metric columns that follow come from the tree.
  */
 #ifndef SONDE_EXPORT_FIELD_H
@@ -34,10 +34,10 @@ extern const size_t sonde_nr_fields;
 /* `launches`, but `results` where they are replayed ranges. */
 struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
 /*
- * Which columns a table of the report has, one bit per field: those for tables of
- * its kind, without optional ones that no node has a value for.
+ * Which columns a table of the report has, one bit per field: those for the view and for
+ * tables of its kind, without optional ones that no node has a value for.
  */
-uint32_t sonde_fields_in_table(const struct sonde_report *r);
+uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_view view);
 
 /* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);

@@ -127,12 +127,12 @@ static void write_fields(struct sonde_html *h)
 		[SONDE_FIELD_RATIO] = "ratio"};
 	const struct sonde_tree *t = h->x.tree;
 	struct sonde_json *w = &h->x.w;
-	uint32_t shown = 0;
+	uint64_t shown = 0;
 	size_t i;
 
 	for (i = 0; i < t->reports.nr; i++)
 		if (sonde_report_is_shown(&t->reports.at[i], h->x.options))
-			shown |= sonde_fields_in_table(&t->reports.at[i]);
+			shown |= sonde_fields_in_table(&t->reports.at[i], SONDE_VIEW_COST);
 	sonde_json_open(w, "fields", '[', true);
 	for (i = 0; i < sonde_nr_fields; i++) {
 		sonde_json_open(w, NULL, '{', true);

@@ -1,6 +1,8 @@
 #include "export/format.h"
 #include "export/json_int.h"
 
+#include "tree/idle.h"
+
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "tree/entries.h"
@@ -117,6 +119,37 @@ static void unattributed(struct sonde_json_export *x, const struct sonde_report 
 	sonde_json_close(&x->w, '}');
 }
 
+static void region_or_null(struct sonde_json_export *x, const char *key, uint32_t region)
+{
+	if (region == SONDE_NONE)
+		sonde_json_null(&x->w, key);
+	else
+		sonde_json_str(&x->w, key, x->tree->cells->regions.at[region].id);
+}
+
+/* The longest gaps, where the capture has timestamps. */
+static void gaps(struct sonde_json_export *x, const struct sonde_report *r)
+{
+	const struct sonde_gap *at[SONDE_NR_GAPS];
+	size_t nr = sonde_report_gaps(x->tree, r, at), i;
+
+	if (!nr)
+		return;
+	sonde_json_open(&x->w, "longest_gaps", '[', false);
+	for (i = 0; i < nr; i++) {
+		sonde_json_open(&x->w, NULL, '{', true);
+		region_or_null(x, "region", at[i]->region);
+		region_or_null(x, "before", at[i]->before);
+		sonde_json_str(&x->w, "scope", x->tree->reports.at[at[i]->scope].name);
+		sonde_json_z(&x->w, "cause", sonde_idle_cause_name(at[i]->cause));
+		sonde_json_u64(&x->w, "begin_ns", at[i]->begin_ns);
+		sonde_json_number(&x->w, "since_ms", (double)at[i]->since_ns / 1e6);
+		sonde_json_number(&x->w, "ms", (double)at[i]->ns / 1e6);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+}
+
 static void report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
 {
 	size_t i;
@@ -135,6 +168,7 @@ static void report(struct sonde_json_export *x, const char *key, const struct so
 	}
 	sonde_json_close(&x->w, ']');
 	unattributed(x, r);
+	gaps(x, r);
 	sonde_json_close(&x->w, '}');
 }
 

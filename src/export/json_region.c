@@ -162,19 +162,40 @@ static void identity(
 	sonde_json__place(x, r, true);
 }
 
+/* `idle.sync_ms` is in the object `idle`: opens and closes these; returns the member's key. */
+static const char *enter(struct sonde_json_export *x, struct sonde_str *object, const char *key)
+{
+	struct sonde_str member, first = sonde_str_cut(sonde_str_from(key), '.', &member);
+
+	if (!member.n)
+		first.n = 0;
+	if (sonde_str_eq(first, *object))
+		return member.n ? member.p : key;
+	if (object->n)
+		sonde_json_close(&x->w, '}');
+	if (first.n)
+		sonde_json_open_str(&x->w, first, '{', true);
+	*object = first;
+	return member.n ? member.p : key;
+}
+
 /* The columns of the column table, inclusive or exclusive. */
 static void fields(struct sonde_json_export *x, const struct sonde_report *r,
 	const struct sonde_node *n, bool is_exclusive)
 {
+	struct sonde_str object = {0};
 	size_t i;
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
 		double v = f->number(r, n);
 
-		if (f->is_exclusive == is_exclusive && !(f->is_optional && isnan(v)))
-			sonde_json_number(&x->w, f->key, v);
+		if (f->is_exclusive != is_exclusive || (f->is_optional && isnan(v)))
+			continue;
+		sonde_json_number(&x->w, enter(x, &object, f->key), v);
 	}
+	if (object.n)
+		sonde_json_close(&x->w, '}');
 }
 
 static void spread(struct sonde_json_export *x, const struct sonde_node *n)

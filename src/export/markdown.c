@@ -200,7 +200,7 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 
 	if (rc)
 		return rc;
-	m->fields = sonde_fields_in_table(r);
+	m->fields = sonde_fields_in_table(r, m->options->view);
 	m->hint_head = sonde_hint_head(m->tree, r);
 	table_heads(m, r);
 	for (i = 0; i < l.nr; i++)

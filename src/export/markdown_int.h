@@ -10,7 +10,7 @@ struct sonde_markdown {
 	const struct sonde_export_options *options;
 	struct sonde_figures figures, own;
 	struct sonde_buf cell; /* scratch */
-	uint32_t fields;       /* of the table now printed … */
+	uint64_t fields;       /* of the table now printed … */
 	const char *hint_head; /* … and the head of its last column, NULL = none */
 };
 

@@ -110,6 +110,31 @@ static void streams(
 			m->to, "  - \u2026 and %" PRIu64 " more\n", n->streams - MAX_STREAMS);
 }
 
+/* What the idle time is due to, the largest part first. */
+static void idle(struct sonde_markdown *m, const struct sonde_node *n)
+{
+	const struct sonde_waits *w = &n->waits;
+	unsigned told = 0, i, k, most;
+
+	for (k = 0; k < SONDE_NR_IDLE_CAUSES; k++) {
+		for (most = SONDE_NR_IDLE_CAUSES, i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+			if (w->by[i] > 0 && !(told >> i & 1) &&
+				(most == SONDE_NR_IDLE_CAUSES || w->by[i] > w->by[most]))
+				most = i;
+		if (most == SONDE_NR_IDLE_CAUSES)
+			break;
+		told |= 1u << most;
+		sonde_sink_printf(m->to, "  - idle %.4f ms: %s\n", w->by[most] / 1e6,
+			sonde_idle_cause_words((enum sonde_idle_cause)most));
+	}
+	if (w->nr_queued)
+		sonde_sink_printf(m->to, "- queue: %.4f ms from launch to start, on average\n",
+			w->queue_ns / 1e6 / (double)w->nr_queued);
+	if (w->comm_ns > 0)
+		sonde_sink_printf(m->to, "- communication: %.4f ms, %.4f ms of it not hidden\n",
+			w->comm_ns / 1e6, w->exposed_ns / 1e6);
+}
+
 /* What timestamps tell, on as few lines as they need. */
 static void times(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
@@ -121,6 +146,7 @@ static void times(
 			"- GPU: busy %.4f ms on %" PRIu64 " %s, idle %.4f ms inside entries\n",
 			n->busy_ns / 1e6, n->streams, n->streams == 1 ? "stream" : "streams",
 			n->idle_ns / 1e6);
+	idle(m, n);
 	streams(m, r, n);
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,

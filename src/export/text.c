@@ -22,8 +22,7 @@ static void styled(struct sonde_text_export *x, uint8_t style, struct sonde_str 
 	sonde_style_off(x->to, style, x->options->is_coloured);
 }
 
-/* Words of `text` below each other, indented after the first line. */
-static void wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text)
+void sonde_text__wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text)
 {
 	size_t column = sonde_width(sonde_str_from(bullet)), margin = column;
 	struct sonde_str rest;
@@ -109,7 +108,7 @@ static void header(struct sonde_text_export *x)
 	nr_bold = line.n;
 	about(x, &line);
 	if (sonde_width(sonde_buf_view(&line)) > x->width) {
-		wrapped(x, "", sonde_buf_view(&line));
+		sonde_text__wrapped(x, "", sonde_buf_view(&line));
 	} else if (!line.failed) {
 		styled(x, SONDE_STYLE_BOLD, (struct sonde_str){line.p, nr_bold});
 		styled(x, SONDE_STYLE_PLAIN,
@@ -220,7 +219,7 @@ static void coverage_line(struct sonde_text_export *x, bool is_ranges)
 
 	sonde_coverage_print(&line, x->tree, x->options, is_ranges);
 	if (line.n)
-		wrapped(x, "", sonde_buf_view(&line));
+		sonde_text__wrapped(x, "", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;
 	sonde_buf_release(&line);
 }
@@ -241,18 +240,20 @@ static void title(struct sonde_text_export *x, const struct sonde_report *r)
 static int report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	if (r->is_ranges)
-		wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
+		sonde_text__wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
 	if (r->nodes.nr && !x->options->is_flat) {
 		int rc = sonde_text__tree(x, r, err);
 
-		return rc || !x->options->lists_entries ? rc : sonde_text__entries(x, r, err);
+		if (rc == 0 && x->options->lists_entries)
+			rc = sonde_text__entries(x, r, err);
+		return rc ? rc : sonde_text__idle(x, r, err);
 	}
 	if (r->nr_flat_kernels == 0) {
 		sonde_sink_puts(x->to, "No launch to show.\n");
 		return 0;
 	}
 	if (!r->nodes.nr)
-		wrapped(x, "",
+		sonde_text__wrapped(x, "",
 			SONDE_STR("No NVTX range was open at any launch: nothing region-specific "
 				  "was profiled. All kernels of the run:"));
 	return sonde_text__flat(x, r, err);
@@ -292,7 +293,7 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 		sonde_buf_printf(&line, "%zu scopes, the first %.*s: --per-scope shows each",
 			nr_hidden, SONDE_STR_ARG(x->tree->reports.at[0].name));
 		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-		wrapped(x, "", sonde_buf_view(&line));
+		sonde_text__wrapped(x, "", sonde_buf_view(&line));
 		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	}
 	x->cell.failed |= line.failed;
@@ -308,7 +309,7 @@ static void notes(struct sonde_text_export *x)
 	if (x->tree->notes.texts.nr)
 		sonde_sink_puts(x->to, "\nnotes\n");
 	for (i = 0; i < x->tree->notes.texts.nr; i++)
-		wrapped(x, bullet, x->tree->notes.texts.keys[i]);
+		sonde_text__wrapped(x, bullet, x->tree->notes.texts.keys[i]);
 }
 
 static void legend(struct sonde_text_export *x)
@@ -317,25 +318,25 @@ static void legend(struct sonde_text_export *x)
 
 	sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	if (x->has_approx)
-		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
+		sonde_text__wrapped(x, is_utf8 ? "\u2248 " : "~ ",
 			SONDE_STR("weighted by time or a near counter: the exact weight was not "
 				  "captured"));
 	if (x->has_stat)
-		wrapped(x, is_utf8 ? "\u2248 " : "~ ",
+		sonde_text__wrapped(x, is_utf8 ? "\u2248 " : "~ ",
 			SONDE_STR("the launches differ: the most frequent value"));
 	if (x->has_bound)
-		wrapped(x, is_utf8 ? "\u2264 " : "<= ",
+		sonde_text__wrapped(x, is_utf8 ? "\u2264 " : "<= ",
 			SONDE_STR("a bound: the exact value cannot be recovered"));
 	if (x->has_sampled)
-		wrapped(x, "~ ",
+		sonde_text__wrapped(x, "~ ",
 			SONDE_STR("sampled while the program ran undisturbed; ± is the 95 % "
 				  "interval"));
 	if (x->has_cut)
-		wrapped(x, is_utf8 ? "\u2026 " : "... ",
+		sonde_text__wrapped(x, is_utf8 ? "\u2026 " : "... ",
 			SONDE_STR("long words are cut; --format json has them whole"));
 	if (x->dropped.n) {
 		sonde_buf_puts(&x->dropped, " (--width N)");
-		wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
+		sonde_text__wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
 	}
 	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 }
@@ -350,7 +351,7 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 	if (rc == 0) {
 		header(&x);
 		if (sonde_selects_nothing(t))
-			wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
+			sonde_text__wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
 		coverage_line(&x, false);
 		coverage_line(&x, true);
 	}

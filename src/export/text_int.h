@@ -18,10 +18,10 @@ struct sonde_text_export {
 	bool has_cut;	       /* words were printed cut */
 	uint8_t cut_set;       /* of the table now made: metrics with such words */
 	const char *hint_head; /* of the table now printed; NULL = none */
-	uint32_t fields;       /* of the table now printed, */
+	uint64_t fields;       /* of the table now printed, */
 	const char *unit;      /* of all times in the table at hand: µs, ms, s */
 	double per_ms;	       /* how many of it a millisecond has */
-	uint8_t decimals[32];  /* and how many its times have, by field */
+	uint8_t decimals[64];  /* and how many its times have, by field */
 	size_t width;
 };
 
@@ -61,6 +61,11 @@ unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct son
 /* What stands before a label, appended to x->cell; before a kernel's a bullet, not a branch. */
 void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step,
 	const char *bullet);
+/* What to fix first about idle time, and in the view of it the longest gaps. */
+int sonde_text__idle(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
+/* Words of `text` below each other, indented after the first line. */
+void sonde_text__wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text);
 /* The regions' entries: how long they took, and the slowest. Nothing without their times. */
 int sonde_text__entries(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);

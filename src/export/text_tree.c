@@ -231,7 +231,7 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 static void find_decimals(
 	struct sonde_text_export *x, const struct sonde_report *r, const struct sonde_listing *l)
 {
-	struct sonde_extent extents[32] = {0};
+	struct sonde_extent extents[64] = {0};
 	double most = 0;
 	size_t i, k;
 	uint32_t at;
@@ -241,7 +241,7 @@ static void find_decimals(
 		bool is_total = strcmp(f->csv, "inclusive_ms") == 0;
 		struct sonde_extent e = {0};
 
-		for (k = 0; f->form == SONDE_FIELD_MS && k < l->nr; k++) {
+		for (k = 0; (x->fields >> i & 1) && f->form == SONDE_FIELD_MS && k < l->nr; k++) {
 			const struct sonde_node *n = &r->nodes.at[l->at[k]];
 
 			sonde_text__extend(&e, f->number(r, n));
@@ -295,7 +295,7 @@ int sonde_text__tree(
 		return rc;
 	lines = sonde_calloc(l.nr + 1, sizeof(*lines));
 	if (lines) {
-		x->fields = sonde_fields_in_table(r);
+		x->fields = sonde_fields_in_table(r, x->options->view);
 		x->hint_head = sonde_hint_head(x->tree, r);
 		find_decimals(x, r, &l);
 		sonde_text__find_lines(lines, &l, r);

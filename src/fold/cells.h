@@ -78,6 +78,45 @@ struct sonde_stream {
 	double time_ns, busy_ns; /* the sum of its launches, and their union */
 };
 
+/* Why a device had nothing to do; docs/idle.md explains each. */
+enum sonde_idle_cause {
+	SONDE_IDLE_LAUNCH,  /* the host was launching, and not fast enough */
+	SONDE_IDLE_SYNC,    /* the host was in a synchronisation */
+	SONDE_IDLE_COPY,    /* … in the call of a copy or fill */
+	SONDE_IDLE_ALLOC,   /* … allocating or freeing memory */
+	SONDE_IDLE_HOST,    /* … outside CUDA */
+	SONDE_IDLE_QUEUED,  /* the next work was launched already: it waited on the device */
+	SONDE_IDLE_OTHER,   /* no gap of the device: it was busy with work of other regions */
+	SONDE_IDLE_UNKNOWN, /* the capture does not have the host's calls */
+};
+#define SONDE_NR_IDLE_CAUSES 8
+const char *sonde_idle_cause_name(enum sonde_idle_cause c);  /* "launch", "other_stream", … */
+const char *sonde_idle_cause_words(enum sonde_idle_cause c); /* "the host was in a synchronisation", … */
+
+/* What a region waited for. All NaN where it is not known. */
+struct sonde_waits {
+	double by[SONDE_NR_IDLE_CAUSES]; /* its idle time: these add up to idle_ns */
+	double tail_ns; /* beyond it: nothing ran from its last launch to the end of the entry */
+	double queue_ns; /* Σ of launches: from the call to the start … */
+	uint64_t nr_queued; /* … of this many */
+	double comm_ns;	 /* NCCL kernels ran; NaN = there are none … */
+	double exposed_ns; /* … and no other kernel of the process on the device */
+};
+
+void sonde_waits_forget(struct sonde_waits *w); /* all NaN */
+
+#define SONDE_NR_GAPS 10 /* kept of a scope: the longest */
+
+/* A time in which nothing ran of a process on a device, between two launches. */
+struct sonde_gap {
+	uint32_t scope;
+	uint32_t region; /* the innermost entry around it is of this one; SONDE_NONE = none … */
+	uint32_t before; /* … and the launch after it is in this one */
+	uint8_t cause;	 /* enum sonde_idle_cause: what most of it is due to */
+	uint64_t begin_ns, ns; /* begin: on the capture's clock … */
+	uint64_t since_ns;     /* … and since the scope's first launch began */
+};
+
 #define SONDE_MAX_ENTRIES 8192 /* kept of one region in one scope; of more every so many-th */
 
 /* One entry into a region. Launches of another thread's adopted work count in it too. */
@@ -102,6 +141,7 @@ struct sonde_visit {
 	 * without work between the first and last launch of an entry.
 	 */
 	double busy_ns, span_ns, idle_ns;
+	struct sonde_waits waits;
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
@@ -137,6 +177,7 @@ struct sonde_cells {
 	SONDE_VEC(struct sonde_visit) visits; /* by scope, then region */
 	SONDE_VEC(struct sonde_stream) streams;
 	SONDE_VEC(struct sonde_entry) entries; /* of sources with timestamps */
+	SONDE_VEC(struct sonde_gap) gaps;      /* by scope, the longest first */
 	SONDE_VEC(struct sonde_stray) strays;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
 	SONDE_VEC(struct sonde_kit) kits;

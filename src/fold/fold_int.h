@@ -9,6 +9,8 @@
  *   times.c          … with timestamps: busy time, span and host time
  *   entries.c        … entries, one by one
  *   idle.c           … idle time inside entries
+ *   gaps.c, hosts.c  … why: the gaps of the device, by what the host did meanwhile
+ *   waits.c          … queue times, and communication that nothing hides
  *   streams.c        … what each stream did
  *   timeline*.c      … single events, and counters over time (curves)
  *   unmixing.c       … what samples of the device told of them

@@ -25,8 +25,11 @@ struct sonde_track {
 };
 void sonde_track__extend(struct sonde_track *k, const struct sonde_record_time *time);
 
+struct sonde_gaps; /* gaps.h */
+
 struct sonde_idle {
 	const struct sonde_launches *l;
+	const struct sonde_gaps *gaps; /* of the scope at hand */
 	struct sonde_record_time *windows; /* by range: first start, last end; end 0 = none */
 	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
 	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
@@ -34,11 +37,16 @@ struct sonde_idle {
 	struct sonde_track *tracks;	   /* by visit */
 };
 
-int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l, struct sonde_err *err);
+int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l,
+	const struct sonde_gaps *gaps, struct sonde_err *err);
 /* Fills in one scope's visits from its launches, sorted; busy_ns is there. False: no memory. */
 bool sonde_idle__scope(struct sonde_idle *x, const struct sonde_stay *stay,
 	const struct sonde_stamp *stamps, size_t nr);
 void sonde_idle__release(struct sonde_idle *x);
+
+/* Queue times, and communication that nothing hides, from all launches of a scope, sorted. */
+bool sonde_waits__scope(const struct sonde_launches *l, const struct sonde_stay *stay,
+	const struct sonde_stamp *stamps, size_t nr);
 
 /* Appends the streams of one scope's visits from its launches, sorted. False: no memory. */
 bool sonde_streams__scope(struct sonde_cells *c, const struct sonde_launches *l,

@@ -50,7 +50,7 @@ static bool get_entries(struct sonde_cursor *in, struct sonde_cells *c, struct s
 
 static void get_visit(struct sonde_cursor *in, const struct sonde_cells *c, struct sonde_visit *v)
 {
-	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns};
+	double *times[SONDE_PARTIAL_NR_TIMES];
 	uint64_t known;
 	size_t i;
 
@@ -59,10 +59,12 @@ static void get_visit(struct sonde_cursor *in, const struct sonde_cells *c, stru
 	v->instances = sonde_get_u(in);
 	v->first_instances = sonde_get_u(in);
 	known = sonde_get_u(in);
-	v->is_present = known >> 5 & 1;
-	v->is_open = known >> 6 & 1;
-	for (i = 0; i < 5; i++)
-		*times[i] = known >> i & 1 ? sonde_get_f64(in) : NAN;
+	v->is_present = known & 1;
+	v->is_open = known >> 1 & 1;
+	sonde_partial__times(v, times);
+	for (i = 0; i < SONDE_PARTIAL_NR_TIMES; i++)
+		*times[i] = known >> (2 + i) & 1 ? sonde_get_f64(in) : NAN;
+	v->waits.nr_queued = sonde_get_u(in);
 }
 
 static int compare(const struct sonde_visit *v, uint32_t scope, uint32_t region)
@@ -70,6 +72,27 @@ static int compare(const struct sonde_visit *v, uint32_t scope, uint32_t region)
 	if (v->scope != scope)
 		return v->scope < scope ? -1 : 1;
 	return v->region < region ? -1 : v->region > region;
+}
+
+static bool get_gaps(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+{
+	size_t nr = sonde_get_count(in), i;
+
+	for (i = 0; i < nr && !in->failed; i++) {
+		struct sonde_gap *gap = sonde_vec_push(&c->gaps);
+
+		*is_nomem = !gap;
+		if (!gap)
+			return false;
+		gap->scope = sonde_get_index(in, c->scopes.nr);
+		gap->region = sonde_get_maybe(in, c->regions.nr);
+		gap->before = sonde_get_maybe(in, c->regions.nr);
+		gap->cause = (uint8_t)sonde_get_index(in, SONDE_NR_IDLE_CAUSES);
+		gap->begin_ns = sonde_get_u(in);
+		gap->ns = sonde_get_u(in);
+		gap->since_ns = sonde_get_u(in);
+	}
+	return !in->failed;
 }
 
 bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
@@ -90,7 +113,7 @@ bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool 
 			return false;
 		}
 	}
-	return !in->failed && in->p == in->end;
+	return get_gaps(in, c, is_nomem) && in->p == in->end;
 }
 
 static bool is_present(const struct sonde_cells *c, uint32_t scope, uint32_t region)

@@ -274,26 +274,46 @@ static void put_entries(
 	}
 }
 
+static void put_gaps(struct sonde_buf *b, const struct sonde_cells *c)
+{
+	size_t i;
+
+	sonde_put_u(b, c->gaps.nr);
+	for (i = 0; i < c->gaps.nr; i++) {
+		const struct sonde_gap *gap = &c->gaps.at[i];
+
+		sonde_put_u(b, gap->scope);
+		sonde_put_maybe(b, gap->region);
+		sonde_put_maybe(b, gap->before);
+		sonde_put_u(b, gap->cause);
+		sonde_put_u(b, gap->begin_ns);
+		sonde_put_u(b, gap->ns);
+		sonde_put_u(b, gap->since_ns);
+	}
+}
+
 static void put_visits(struct sonde_buf *b, const struct sonde_cells *c)
 {
 	size_t i, k;
 
 	sonde_put_u(b, c->visits.nr);
 	for (i = 0; i < c->visits.nr; i++) {
-		const struct sonde_visit *v = &c->visits.at[i];
-		const double times[] = {v->busy_ns, v->span_ns, v->idle_ns, v->host_ns, v->cpu_ns};
-		unsigned known = 0;
+		struct sonde_visit *v = &c->visits.at[i];
+		double *times[SONDE_PARTIAL_NR_TIMES];
+		uint64_t known = (unsigned)v->is_present | (unsigned)v->is_open << 1;
 
-		for (k = 0; k < 5; k++)
-			known |= (unsigned)!isnan(times[k]) << k;
+		sonde_partial__times(v, times);
+		for (k = 0; k < SONDE_PARTIAL_NR_TIMES; k++)
+			known |= (uint64_t)!isnan(*times[k]) << (2 + k);
 		sonde_put_u(b, v->scope);
 		sonde_put_u(b, v->region);
 		sonde_put_u(b, v->instances);
 		sonde_put_u(b, v->first_instances);
-		sonde_put_u(b, known | (unsigned)v->is_present << 5 | (unsigned)v->is_open << 6);
-		for (k = 0; k < 5; k++)
-			if (known >> k & 1)
-				sonde_put_f64(b, times[k]);
+		sonde_put_u(b, known);
+		for (k = 0; k < SONDE_PARTIAL_NR_TIMES; k++)
+			if (known >> (2 + k) & 1)
+				sonde_put_f64(b, *times[k]);
+		sonde_put_u(b, v->waits.nr_queued);
 		sonde_put_u(b, v->nr_streams);
 		for (k = 0; k < v->nr_streams; k++) {
 			const struct sonde_stream *s = &c->streams.at[v->first_stream + k];
@@ -306,6 +326,7 @@ static void put_visits(struct sonde_buf *b, const struct sonde_cells *c)
 		}
 		put_entries(b, c, v);
 	}
+	put_gaps(b, c);
 }
 
 static void put_modes(struct sonde_buf *b, const struct sonde_modes *m)

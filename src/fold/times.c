@@ -5,7 +5,7 @@
  * Busy time wants launches in order of start.
  */
 #include "fold/fold_int.h"
-#include "fold/idle.h"
+#include "fold/gaps.h"
 
 #include "base/alloc.h"
 #include "base/keysort.h"
@@ -50,7 +50,7 @@ static struct sonde_stay take_stay(struct work *w, uint32_t scope, size_t *first
 	return stay;
 }
 
-/* Selected launches of one scope, in order of start. */
+/* The launches of one scope, in order of start. */
 static bool take_scope(struct work *w, const uint32_t *launches, size_t nr)
 {
 	const struct sonde_record *records = w->l->records->records.at;
@@ -58,11 +58,21 @@ static bool take_scope(struct work *w, const uint32_t *launches, size_t nr)
 
 	w->nr = 0;
 	for (i = 0; i < nr; i++)
-		if (w->l->launches.at[launches[i]].state == SONDE_LAUNCH_TAKEN &&
-			records[launches[i]].time.end_ns)
+		if (records[launches[i]].time.end_ns)
 			w->stamps[w->nr++] =
 				(struct sonde_stamp){records[launches[i]].time.start_ns, launches[i]};
 	return sonde_keysort(w->stamps, w->nr);
+}
+
+/* Leaves the selected ones in regions. */
+static void drop_others(struct work *w)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < w->nr; i++)
+		if (w->l->launches.at[w->stamps[i].launch].state == SONDE_LAUNCH_TAKEN)
+			w->stamps[nr++] = w->stamps[i];
+	w->nr = nr;
 }
 
 static void track_scope(struct work *w, const struct sonde_stay *stay)
@@ -89,6 +99,20 @@ static void track_scope(struct work *w, const struct sonde_stay *stay)
 	}
 }
 
+/* One scope's visits from its launches; gaps are those of all, selected or not. */
+static bool gpu_times_of(struct work *w, struct sonde_gaps *gaps, struct sonde_idle *idle,
+	const struct sonde_stay *stay, uint32_t scope)
+{
+	if (!sonde_gaps__scope(gaps, w->stamps, w->nr) ||
+		!sonde_gaps__keep(gaps, w->c, scope) ||
+		!sonde_waits__scope(w->l, stay, w->stamps, w->nr))
+		return false;
+	drop_others(w);
+	track_scope(w, stay);
+	return sonde_idle__scope(idle, stay, w->stamps, w->nr) &&
+	       sonde_streams__scope(w->c, w->l, stay, w->stamps, w->nr);
+}
+
 /* Launch numbers by scope: scope s has order[first[s]] … order[first[s + 1] - 1]. */
 static int group(
 	const struct sonde_launches *l, uint32_t **order, size_t **first, struct sonde_err *err)
@@ -111,14 +135,16 @@ static int group(
 static int gpu_times(struct work *w, struct sonde_err *err)
 {
 	const struct sonde_launches *l = w->l;
+	struct sonde_gaps gaps = {0};
 	struct sonde_idle idle = {0};
 	uint32_t *order = NULL;
 	size_t *first = NULL, i, visit = 0;
 	int rc = group(l, &order, &first, err);
 
 	if (rc == 0)
-		rc = sonde_idle__init(&idle, l, err);
-
+		rc = sonde_gaps__init(&gaps, l, err);
+	if (rc == 0)
+		rc = sonde_idle__init(&idle, l, &gaps, err);
 	w->stamps = rc ? NULL : sonde_malloc(l->launches.nr * sizeof(*w->stamps));
 	w->tracks = rc ? NULL : sonde_malloc(l->regions.nr * sizeof(*w->tracks));
 	if (rc == 0 && (!w->stamps || !w->tracks))
@@ -126,16 +152,12 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++) {
 		const struct sonde_stay stay = take_stay(w, (uint32_t)i, &visit);
 
-		if (!take_scope(w, &order[first[i]], first[i + 1] - first[i])) {
-			rc = sonde_err_nomem(err);
-			break;
-		}
-		track_scope(w, &stay);
-		if (!sonde_idle__scope(&idle, &stay, w->stamps, w->nr) ||
-			!sonde_streams__scope(w->c, l, &stay, w->stamps, w->nr))
+		if (!take_scope(w, &order[first[i]], first[i + 1] - first[i]) ||
+			!gpu_times_of(w, &gaps, &idle, &stay, (uint32_t)i))
 			rc = sonde_err_nomem(err);
 	}
 	sonde_idle__release(&idle);
+	sonde_gaps__release(&gaps);
 	sonde_free(order);
 	sonde_free(first);
 	sonde_free(w->stamps);

@@ -144,6 +144,23 @@ static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 	return true;
 }
 
+static void move_gaps(struct sonde_moving_part *p)
+{
+	const struct sonde_cells *from = p->m.from;
+	size_t i;
+
+	for (i = 0; i < from->gaps.nr; i++) {
+		struct sonde_gap *gap = &p->m.to->gaps.at[p->m.to->gaps.nr++];
+
+		*gap = from->gaps.at[i];
+		gap->scope = p->m.scope_of[gap->scope];
+		if (gap->region != SONDE_NONE)
+			gap->region = p->m.region_of[gap->region];
+		if (gap->before != SONDE_NONE)
+			gap->before = p->m.region_of[gap->before];
+	}
+}
+
 static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
@@ -152,8 +169,10 @@ static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 
 	if (!sonde_vec_reserve(&to->visits, to->visits.nr + from->visits.nr + 1) ||
 		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1) ||
-		!sonde_vec_reserve(&to->entries, to->entries.nr + from->entries.nr + 1))
+		!sonde_vec_reserve(&to->entries, to->entries.nr + from->entries.nr + 1) ||
+		!sonde_vec_reserve(&to->gaps, to->gaps.nr + from->gaps.nr + 1))
 		return false;
+	move_gaps(p);
 	for (i = 0; i < from->entries.nr; i++)
 		to->entries.at[to->entries.nr++] = from->entries.at[i];
 	for (i = 0; i < from->streams.nr; i++)

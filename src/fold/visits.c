@@ -34,6 +34,15 @@ static size_t find_known(const struct sonde_launches *l, const struct sonde_pres
 	return nr_known;
 }
 
+void sonde_waits_forget(struct sonde_waits *w)
+{
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		w->by[i] = NAN;
+	w->tail_ns = w->queue_ns = w->comm_ns = w->exposed_ns = NAN;
+}
+
 static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, size_t nr,
 	uint32_t *known, bool *is_known)
 {
@@ -47,6 +56,7 @@ static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, 
 		v->scope = at->scope;
 		v->region = known[i];
 		v->busy_ns = v->span_ns = v->idle_ns = v->host_ns = v->cpu_ns = NAN;
+		sonde_waits_forget(&v->waits);
 		v->is_present = k < nr && at[k].region == known[i];
 		if (v->is_present) {
 			v->instances = at[k].instances;

@@ -32,6 +32,7 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	n->busy_ns = v->busy_ns;
 	n->span_ns = v->span_ns;
 	n->idle_ns = v->idle_ns;
+	n->waits = v->waits;
 	n->host_ns = v->host_ns;
 	n->cpu_ns = v->cpu_ns;
 	n->is_open = v->is_open;
@@ -82,11 +83,25 @@ static bool copy_streams(struct sonde_report *to, const struct sonde_report *fro
 	return true;
 }
 
+static void add_waits(struct sonde_waits *sum, const struct sonde_waits *w)
+{
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		add(&sum->by[i], w->by[i]);
+	add(&sum->tail_ns, w->tail_ns);
+	add(&sum->queue_ns, w->queue_ns);
+	sum->nr_queued += w->nr_queued;
+	add(&sum->comm_ns, w->comm_ns);
+	add(&sum->exposed_ns, w->exposed_ns);
+}
+
 static void add_node(struct sonde_report *to, struct sonde_node *sum, const struct sonde_node *n)
 {
 	sum->streams += n->streams;
 	add(&sum->busy_ns, n->busy_ns);
 	add(&sum->idle_ns, n->idle_ns);
+	add_waits(&sum->waits, &n->waits);
 	add(&sum->host_ns, n->host_ns);
 	add(&sum->cpu_ns, n->cpu_ns);
 	sum->is_open |= n->is_open;

@@ -72,6 +72,14 @@ function fact(name, text, title, raw) {
 	return text === null ? null : el("div", {title: title || null}, el("dt", {}, name), dd);
 }
 
+/* Why the GPU had nothing to do. */
+const CAUSES = {
+	launch: "the host was launching work, and the GPU was faster", sync: "the host was in a synchronisation",
+	copy: "the host was in the call of a copy", alloc: "the host was allocating or freeing GPU memory",
+	host: "the host was outside CUDA", queued: "the next work was launched but had to wait",
+	other_stream: "the GPU was busy with work of other regions", unknown: "for a reason the capture does not tell",
+};
+
 function facts(report, node) {
 	const list = el("dl.facts");
 	const ms = (v) => isNumber(v) ? fieldText(v, "ms") + " ms" : null;
@@ -95,6 +103,11 @@ function facts(report, node) {
 		fact("busy", ms(get("busy_ms")), "overlapping launches counted once"),
 		fact("span", ms(get("span_ms")), "first start to last end"),
 		fact("idle", ms(get("idle_ms")), "without work between the first and last launch of an entry"),
+		...["launch", "sync", "copy", "alloc", "host", "queued", "other_stream", "unknown"].map((cause) =>
+			fact("idle: " + cause.replace("_", " "), get("idle_" + cause + "_ms") > 0 ? ms(get("idle_" + cause + "_ms")) : null, CAUSES[cause])),
+		fact("tail", get("tail_ms") > 0 ? ms(get("tail_ms")) : null, "nothing ran from the last launch to the end of an entry"),
+		fact("queue", ms(get("queue_mean_ms")), "from the launch call to the start, on average"),
+		fact("exposed", ms(get("exposed_comm_ms")), "communication (NCCL) while no other kernel ran"),
 		fact("copies", get("copy_count") ? ms(get("copy_ms")) : null, fieldText(get("copy_count"), "count") + " copies, " + fieldText(get("copy_bytes"), "count") + " bytes"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
 		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),

@@ -1,0 +1,67 @@
+/* What to fix first about idle time, and the longest gaps. */
+#include "export/text_int.h"
+
+#include "base/escape.h"
+#include "tree/idle.h"
+
+static void number(struct sonde_text_export *x, struct sonde_table *t, double v)
+{
+	sonde_buf_printf(&x->cell, "%.3f", v);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+}
+
+/* "step/forward", or "(before step)" where no entry is around the gap. */
+static void place(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_gap *gap)
+{
+	const struct sonde_region *regions = x->tree->cells->regions.at;
+	bool is_inside = gap->region != SONDE_NONE, is_before = !is_inside && gap->before != SONDE_NONE;
+
+	sonde_buf_puts(&x->cell, is_before ? "(before " : "");
+	if (is_inside || is_before)
+		sonde_escape_terminal(&x->cell, regions[is_inside ? gap->region : gap->before].id,
+			x->options->is_utf8);
+	sonde_buf_puts(&x->cell, is_inside ? "" : is_before ? ")" : "(outside any range)");
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+}
+
+static int gaps(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	const struct sonde_gap *at[SONDE_NR_GAPS];
+	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+		.is_coloured = x->options->is_coloured,
+		.least_name = 24};
+	size_t nr = sonde_report_gaps(x->tree, r, at), i;
+	int rc;
+
+	if (!nr)
+		return 0;
+	sonde_table_column(&t, SONDE_STR("longest gaps"), false, 0);
+	sonde_table_column(&t, SONDE_STR("ms"), true, 0);
+	sonde_table_column(&t, SONDE_STR("at ms"), true, 0);
+	sonde_table_column(&t, SONDE_STR("cause"), false, 0);
+	for (i = 0; i < nr; i++) {
+		place(x, &t, at[i]);
+		number(x, &t, (double)at[i]->ns / 1e6);
+		number(x, &t, (double)at[i]->since_ns / 1e6);
+		sonde_buf_puts(&x->cell, sonde_idle_cause_words(at[i]->cause));
+		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
+	}
+	sonde_sink_putc(x->to, '\n');
+	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	sonde_table_release(&t);
+	return rc;
+}
+
+int sonde_text__idle(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	struct sonde_buf line = {0};
+	int rc = x->options->view == SONDE_VIEW_IDLE ? gaps(x, r, err) : 0;
+
+	sonde_idle_say(&line, x->tree, r);
+	if (line.n && rc == 0)
+		sonde_text__wrapped(x, "first: ", sonde_buf_view(&line));
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+	return rc;
+}

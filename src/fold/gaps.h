@@ -1,0 +1,38 @@
+/* Inside the folding room: the gaps of a scope's device, and what they are due to. */
+#ifndef SONDE_FOLD_GAPS_H
+#define SONDE_FOLD_GAPS_H
+
+#include "fold/hosts.h"
+#include "fold/idle.h"
+
+/* A gap, with all there was up to its end. */
+struct sonde_gap_sum {
+	uint64_t from_ns, to_ns;
+	uint64_t total_ns;
+	uint64_t by[SONDE_IDLE_OTHER]; /* … and of that UNKNOWN is the rest */
+};
+
+struct sonde_gaps {
+	const struct sonde_launches *l;
+	struct sonde_hosts hosts;
+	uint64_t first_ns, last_ns; /* of the scope at hand: from its first start to its last end */
+	SONDE_VEC(struct sonde_gap_sum) sums;
+	struct sonde_gap longest[SONDE_NR_GAPS];
+	struct sonde_gap_ends ends[SONDE_NR_GAPS]; /* of the longest */
+	size_t nr_longest;
+};
+
+int sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l, struct sonde_err *err);
+void sonde_gaps__release(struct sonde_gaps *g);
+/* Finds the gaps of one scope from all its launches, sorted. False: no memory. */
+bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr);
+/* Adds the longest of the scope at hand to the cells. False: no memory. */
+bool sonde_gaps__keep(const struct sonde_gaps *g, struct sonde_cells *c, uint32_t scope);
+
+/* Adds what lies between two moments, each the start or the end of a launch. */
+void sonde_gaps__add(
+	const struct sonde_gaps *g, struct sonde_waits *w, uint64_t from_ns, uint64_t to_ns);
+/* How long nothing ran between any two moments. */
+uint64_t sonde_gaps__between(const struct sonde_gaps *g, uint64_t from_ns, uint64_t to_ns);
+
+#endif

@@ -1,0 +1,36 @@
+/* Inside the folding room: what host threads did in CUDA, one thread after the other. */
+#ifndef SONDE_FOLD_HOSTS_H
+#define SONDE_FOLD_HOSTS_H
+
+#include "attribute/launches.h"
+#include "fold/cells.h"
+
+/* A launch (a moment: its end is not known), or a call that can wait. */
+struct sonde_act {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread; /* number of the thread here */
+	uint8_t cause;	 /* enum sonde_idle_cause: what a gap it fills is due to */
+};
+
+struct sonde_hosts {
+	const struct sonde_records *r;
+	struct sonde_act *acts; /* by thread, then begin */
+	size_t *first;		/* by thread, one more than there are: where its acts begin */
+	uint32_t *thread_of;	/* by record: its thread, SONDE_NONE = call not known */
+	bool *has_calls;	/* by process: calls that can wait were captured */
+	struct sonde_map threads;
+	struct sonde_arena arena;
+};
+
+int sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r, struct sonde_err *err);
+void sonde_hosts__release(struct sonde_hosts *h);
+
+/* The time from `from_ns` on in which nothing ran, by what the host did; adds to `by`. */
+struct sonde_gap_ends {
+	uint64_t from_ns, to_ns;
+	uint32_t before, after; /* records: the work it lies between */
+};
+void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
+	uint64_t by[SONDE_NR_IDLE_CAUSES]);
+
+#endif

@@ -1,0 +1,315 @@
+/* Why the GPU is idle: one made program per cause, its milliseconds known. */
+#include "treed.h"
+
+#define US 1000u
+
+struct program {
+	struct made m;
+	struct run run;
+	uint32_t step;
+};
+
+static void begin(struct program *p)
+{
+	made_init(&p->m);
+	p->m.r->has_record_times = p->m.r->has_range_times = true;
+	p->step = made_push(&p->m, MADE_ROOT, "step");
+	p->m.r->ranges.at[p->step].time = (struct sonde_range_time){1, 1000 * US, 0};
+}
+
+/* A kernel of the step: called for, started and ended at these microseconds. */
+static struct sonde_record *kernel_of(
+	struct program *p, const char *name, uint32_t *range, uint64_t call, uint64_t start, uint64_t end)
+{
+	struct sonde_record *rec;
+
+	made_launch(&p->m, name, range ? 1 : 0, range);
+	rec = &p->m.r->records.at[p->m.r->records.nr - 1];
+	rec->call_ns = call * US;
+	rec->time = (struct sonde_record_time){start * US, end * US};
+	return rec;
+}
+
+static struct sonde_record *kernel(struct program *p, uint64_t call, uint64_t start, uint64_t end)
+{
+	return kernel_of(p, "k", &p->step, call, start, end);
+}
+
+static void host_call(struct program *p, uint8_t kind, uint64_t begin, uint64_t end)
+{
+	struct sonde_call *c = sonde_vec_push(&p->m.r->calls);
+
+	assert_non_null(c);
+	*c = (struct sonde_call){begin * US, end * US, p->m.thread, p->m.process, kind};
+}
+
+/* The causes add up to the idle time, in every node of every report. */
+static const struct sonde_node *end(struct program *p)
+{
+	size_t i, k, c;
+
+	aggregate(&p->run, p->m.r, NULL);
+	for (i = 0; i < p->run.t->reports.nr; i++)
+		for (k = 0; k < p->run.t->reports.at[i].nodes.nr; k++) {
+			const struct sonde_node *n = &p->run.t->reports.at[i].nodes.at[k];
+			double sum = 0;
+
+			for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++)
+				sum += n->waits.by[c];
+			if (!isnan(n->idle_ns))
+				near(sum, n->idle_ns);
+		}
+	return node_named(&p->run, &p->run.t->reports.at[0], "step");
+}
+
+static void done(struct program *p)
+{
+	release(&p->run);
+	made_release(&p->m);
+}
+
+/* The node has idle time of these two causes, in microseconds, and of no other. */
+static void idle_is(const struct sonde_node *n, enum sonde_idle_cause a, double a_us,
+	enum sonde_idle_cause b, double b_us)
+{
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		near(n->waits.by[i] / US, i == a ? a_us : i == b ? b_us : 0);
+}
+
+/* Kernels of 2 µs, a launch every 8: the device waits for each. */
+static void test_idle__short_kernels_are_launch_bound(void **state)
+{
+	struct program p;
+	uint64_t i;
+
+	(void)state;
+	begin(&p);
+	for (i = 0; i < 10; i++)
+		kernel(&p, 100 + 8 * i, 104 + 8 * i, 106 + 8 * i);
+	host_call(&p, SONDE_HOST_SYNC_DEVICE, 500, 600);
+	idle_is(end(&p), SONDE_IDLE_LAUNCH, 9 * 6, SONDE_IDLE_HOST, 0);
+	near(p.run.c->gaps.at[0].ns, 6 * US);
+	assert_int_equal(p.run.c->gaps.at[0].cause, SONDE_IDLE_LAUNCH);
+	assert_int_equal(p.run.c->gaps.nr, 9);
+	done(&p);
+}
+
+/* What the host does from 200 to 280 is the cause; launching takes 5 µs more. */
+static void check_call(uint8_t kind, enum sonde_idle_cause cause)
+{
+	const struct sonde_node *n;
+	struct program p;
+
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	host_call(&p, kind, 92, 280);
+	kernel(&p, 285, 290, 300);
+	n = end(&p);
+	idle_is(n, cause, 85, SONDE_IDLE_LAUNCH, 5); /* with the pause between both calls */
+	assert_int_equal(p.run.c->gaps.nr, 1);
+	assert_int_equal(p.run.c->gaps.at[0].cause, cause);
+	assert_int_equal(p.run.c->gaps.at[0].region, n->region);
+	near(p.run.c->gaps.at[0].since_ns, 100 * US);
+	near(n->waits.tail_ns, 700 * US);
+	near(n->waits.queue_ns, 15 * US);
+	assert_int_equal(n->waits.nr_queued, 2);
+	done(&p);
+}
+
+static void test_idle__calls_that_wait_are_named(void **state)
+{
+	(void)state;
+	check_call(SONDE_HOST_SYNC_STREAM, SONDE_IDLE_SYNC);
+	check_call(SONDE_HOST_SYNC_EVENT, SONDE_IDLE_SYNC);
+	check_call(SONDE_HOST_SYNC_DEVICE, SONDE_IDLE_SYNC);
+	check_call(SONDE_HOST_COPY, SONDE_IDLE_COPY);
+	check_call(SONDE_HOST_ALLOC, SONDE_IDLE_ALLOC);
+	check_call(SONDE_HOST_FREE, SONDE_IDLE_ALLOC);
+}
+
+/* A copy that the host stages: its call began long before the device could start. */
+static void test_idle__a_copy_that_starts_late_is_a_copy(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	host_call(&p, SONDE_HOST_COPY, 230, 300);
+	kernel(&p, 230, 260, 300)->kind = SONDE_RESULT_MEMCPY;
+	idle_is(end(&p), SONDE_IDLE_COPY, 30, SONDE_IDLE_HOST, 30);
+	done(&p);
+}
+
+/* Data loading: nothing in CUDA for 285 µs. */
+static void test_idle__outside_cuda_is_the_host(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	host_call(&p, SONDE_HOST_ALLOC, 80, 85);
+	kernel(&p, 495, 500, 510);
+	idle_is(end(&p), SONDE_IDLE_HOST, 295, SONDE_IDLE_LAUNCH, 5);
+	done(&p);
+}
+
+/* The same program where the capture has launches but no other calls, or not even those. */
+static void test_idle__without_host_calls_it_says_so(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	kernel(&p, 495, 500, 510);
+	idle_is(end(&p), SONDE_IDLE_UNKNOWN, 295, SONDE_IDLE_LAUNCH, 5);
+	done(&p);
+	begin(&p);
+	kernel(&p, 0, 100, 200);
+	kernel(&p, 0, 500, 510);
+	idle_is(end(&p), SONDE_IDLE_UNKNOWN, 300, SONDE_IDLE_LAUNCH, 0);
+	assert_true(isnan(node_named(&p.run, &p.run.t->reports.at[0], "step")->waits.queue_ns));
+	done(&p);
+}
+
+/* Launched long ago, started late: it waited on the device. */
+static void test_idle__work_that_was_launched_already_was_queued(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	kernel(&p, 95, 300, 310);
+	idle_is(end(&p), SONDE_IDLE_QUEUED, 100, SONDE_IDLE_LAUNCH, 0);
+	done(&p);
+}
+
+/* From 200 to 260 another region's kernel runs on another stream. */
+static void test_idle__work_of_others_is_another_stream(void **state)
+{
+	struct program p;
+	uint32_t other;
+
+	(void)state;
+	begin(&p);
+	other = made_push(&p.m, MADE_ROOT, "other");
+	p.m.r->ranges.at[other].time = (struct sonde_range_time){1, 2, 0};
+	kernel(&p, 90, 100, 200);
+	kernel_of(&p, "k", &other, 80, 150, 260)->stream = 7;
+	host_call(&p, SONDE_HOST_SYNC_STREAM, 100, 292);
+	kernel(&p, 295, 300, 310);
+	{
+		const struct sonde_node *n = end(&p);
+
+		near(n->waits.by[SONDE_IDLE_OTHER], 60 * US);
+		near(n->waits.by[SONDE_IDLE_SYNC], 35 * US);
+		near(n->waits.by[SONDE_IDLE_LAUNCH], 5 * US);
+		near(n->idle_ns, 100 * US);
+	}
+	done(&p);
+}
+
+/* Work after the gap is called for by another thread, which was handed to by one that waited. */
+static void test_idle__the_thread_that_handed_over_counts(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	host_call(&p, SONDE_HOST_ALLOC, 150, 280);
+	kernel(&p, 295, 300, 310)->thread = 77;
+	kernel(&p, 400, 401, 402); /* the capture's last: the gap before it is its caller's */
+	{
+		const struct sonde_node *n = end(&p);
+
+		near(n->waits.by[SONDE_IDLE_ALLOC], 80 * US);
+		near(n->waits.by[SONDE_IDLE_HOST], (15 + 90) * US);
+		near(n->waits.by[SONDE_IDLE_LAUNCH], (5 + 1) * US);
+	}
+	done(&p);
+}
+
+/* Idle time between entries is no region's; a long gap there names what comes next. */
+static void test_idle__gaps_between_entries_belong_to_none(void **state)
+{
+	const struct sonde_node *n;
+	struct program p;
+	uint32_t first;
+
+	(void)state;
+	begin(&p);
+	first = p.step;
+	p.m.r->ranges.at[first].time.end_ns = 250 * US;
+	kernel(&p, 90, 100, 200);
+	p.step = made_push(&p.m, MADE_ROOT, "step");
+	p.m.r->ranges.at[p.step].time = (struct sonde_range_time){800 * US, 900 * US, 0};
+	kernel(&p, 850, 860, 870);
+	n = end(&p);
+	near(n->idle_ns, 0);
+	near(n->waits.tail_ns, (50 + 30) * US);
+	assert_int_equal(p.run.c->gaps.nr, 1);
+	assert_int_equal(p.run.c->gaps.at[0].region, SONDE_NONE);
+	assert_int_equal(p.run.c->gaps.at[0].before, n->region);
+	done(&p);
+}
+
+/* 100 µs of NCCL, 30 of them beside a kernel of the process. */
+static void test_idle__communication_is_exposed_where_nothing_else_runs(void **state)
+{
+	const struct sonde_node *n;
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 230);
+	kernel_of(&p, "ncclDevKernel_AllReduce_Sum_f32", &p.step, 150, 200, 300)->stream = 9;
+	n = end(&p);
+	near(n->waits.comm_ns, 100 * US);
+	near(n->waits.exposed_ns, 70 * US);
+	done(&p);
+}
+
+/* Causes are of the device: a kernel that was not selected is no gap. Ten gaps are kept. */
+static void test_idle__of_many_gaps_the_ten_longest_are_kept(void **state)
+{
+	struct program p;
+	uint64_t i, at = 100;
+
+	(void)state;
+	begin(&p);
+	for (i = 0; i < 30; i++) {
+		kernel(&p, at - 5, at, at + 1);
+		at += 1 + 20 + (i * 7) % 30;
+	}
+	end(&p);
+	assert_int_equal(p.run.c->gaps.nr, SONDE_NR_GAPS);
+	for (i = 0; i < SONDE_NR_GAPS; i++)
+		assert_true(i == 0 || p.run.c->gaps.at[i - 1].ns >= p.run.c->gaps.at[i].ns);
+	near(p.run.c->gaps.at[0].ns, 49 * US);
+	done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle__short_kernels_are_launch_bound),
+		cmocka_unit_test(test_idle__calls_that_wait_are_named),
+		cmocka_unit_test(test_idle__a_copy_that_starts_late_is_a_copy),
+		cmocka_unit_test(test_idle__outside_cuda_is_the_host),
+		cmocka_unit_test(test_idle__without_host_calls_it_says_so),
+		cmocka_unit_test(test_idle__work_that_was_launched_already_was_queued),
+		cmocka_unit_test(test_idle__work_of_others_is_another_stream),
+		cmocka_unit_test(test_idle__the_thread_that_handed_over_counts),
+		cmocka_unit_test(test_idle__gaps_between_entries_belong_to_none),
+		cmocka_unit_test(test_idle__communication_is_exposed_where_nothing_else_runs),
+		cmocka_unit_test(test_idle__of_many_gaps_the_ten_longest_are_kept),
+	};
+
+	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
+}
