@@ -27,6 +27,7 @@ enum sonde_sort {
 enum sonde_columns_view {
 	SONDE_VIEW_COST, /* launches and times */
 	SONDE_VIEW_IDLE, /* why the GPU had nothing to do */
+	SONDE_VIEW_MEMORY, /* GPU memory allocated, freed and held */
 };
 
 /* All zero = the defaults. Borrowed. */

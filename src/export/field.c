@@ -155,6 +155,18 @@ static double exposed_comm_ms(const struct sonde_report *r, const struct sonde_n
 	return n->waits.exposed_ns / NS_PER_MS;
 }
 
+/* GPU memory, in bytes. */
+#define MEMORY(what)                                                                               \
+	static double memory_##what(const struct sonde_report *r, const struct sonde_node *n)      \
+	{                                                                                          \
+		(void)r;                                                                           \
+		return n->memory.what;                                                             \
+	}
+MEMORY(allocated)
+MEMORY(freed)
+MEMORY(left)
+MEMORY(peak)
+
 const struct sonde_field sonde_fields[] = {
 	/* key, csv, head, number, form; exclusive, optional, in tables, timed, host only */
 	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, 0, 0, 0, 0, 1},
@@ -189,6 +201,14 @@ const struct sonde_field sonde_fields[] = {
 	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", exposed_comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
 	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 1},
 	{"cpu_ms", "cpu_ms", "cpu ms", cpu_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 1},
+	{"memory.allocated_bytes", "memory_allocated_bytes", "allocated bytes", memory_allocated, SONDE_FIELD_COUNT, 0, 1, 0,
+		0, 0},
+	{"memory.freed_bytes", "memory_freed_bytes", "freed bytes", memory_freed, SONDE_FIELD_COUNT, 0, 1, 0,
+		0, 0},
+	{"memory.left_bytes", "memory_left_bytes", "left bytes", memory_left, SONDE_FIELD_COUNT, 0, 1, 0,
+		0, 0},
+	{"memory.peak_bytes", "memory_peak_bytes", "peak bytes", memory_peak, SONDE_FIELD_COUNT, 0, 1, 0,
+		0, 0},
 	{"copy_count", "copy_count", "copies", copy_count, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
 	{"copy_ms", "copy_ms", "copy ms", copy_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
 	{"copy_bytes", "copy_bytes", "copy bytes", copy_bytes, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
@@ -217,6 +237,9 @@ static bool is_in_view(
 		return is_cause(f) || f->number == launches || f->number == busy_ms ||
 		       f->number == idle_ms || f->number == tail_ms ||
 		       f->number == queue_mean_ms || f->number == exposed_comm_ms;
+	if (view == SONDE_VIEW_MEMORY)
+		return sonde_str_starts(sonde_str_from(f->key), "memory.") ||
+		       f->number == instances || f->number == launches;
 	return times == SONDE_TIMES_GPU	   ? f->is_in_timed
 	       : times == SONDE_TIMES_HOST ? f->is_in_host
 					   : f->is_in_tables;

@@ -102,6 +102,8 @@ static unsigned drop_order(const struct sonde_text_export *x, const struct sonde
 
 	if (is_aside && x->tree->nr_headline)
 		return SONDE_DROP_BAR - 1;
+	if (x->options->view == SONDE_VIEW_IDLE && f->is_optional) /* causes stay longest */
+		return strcmp(f->csv, "idle_ms") == 0 ? 0 : strncmp(f->csv, "idle_", 5) == 0 ? 2 : 5;
 	if (f->is_optional)
 		return 3;
 	if (f->is_exclusive)

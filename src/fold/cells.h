@@ -105,6 +105,16 @@ struct sonde_waits {
 
 void sonde_waits_forget(struct sonde_waits *w); /* all NaN */
 
+/*
+ * GPU memory of a region, in bytes; NaN where allocations were not captured, or the region
+ * had none.
+ */
+struct sonde_memory_use {
+	double allocated, freed; /* while it was open */
+	double left; /* of what an entry allocated, still there when it ended; summed over entries */
+	double peak; /* the most the process held on the device during an entry */
+};
+
 #define SONDE_NR_GAPS 10 /* kept of a scope: the longest */
 
 /* A time in which nothing ran of a process on a device, between two launches. */
@@ -142,6 +152,7 @@ struct sonde_visit {
 	 */
 	double busy_ns, span_ns, idle_ns;
 	struct sonde_waits waits;
+	struct sonde_memory_use memory;
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */

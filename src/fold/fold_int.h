@@ -10,6 +10,7 @@
  *   entries.c        … entries, one by one
  *   idle.c           … idle time inside entries
  *   gaps.c, hosts.c  … why: the gaps of the device, by what the host did meanwhile
+ *   memory.c         … GPU memory allocated, freed and held
  *   waits.c          … queue times, and communication that nothing hides
  *   streams.c        … what each stream did
  *   timeline*.c      … single events, and counters over time (curves)
@@ -51,6 +52,8 @@ int sonde_fold__times(struct sonde_cells *c, const struct sonde_launches *l, str
 /* The entries of visits; `visit_of` is by range, SONDE_NONE = counts nowhere. */
 int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err);
+/* Fills in the memory of the visits. */
+int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
 bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t); /* false: no memory */
 /* Splits samples among the cells, where the device was sampled. */

@@ -33,6 +33,7 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	n->span_ns = v->span_ns;
 	n->idle_ns = v->idle_ns;
 	n->waits = v->waits;
+	n->memory = v->memory;
 	n->host_ns = v->host_ns;
 	n->cpu_ns = v->cpu_ns;
 	n->is_open = v->is_open;
@@ -96,12 +97,23 @@ static void add_waits(struct sonde_waits *sum, const struct sonde_waits *w)
 	add(&sum->exposed_ns, w->exposed_ns);
 }
 
+/* Devices have memory of their own: the peak is that of the fullest. */
+static void add_memory(struct sonde_memory_use *sum, const struct sonde_memory_use *m)
+{
+	add(&sum->allocated, m->allocated);
+	add(&sum->freed, m->freed);
+	add(&sum->left, m->left);
+	if (isnan(sum->peak) || m->peak > sum->peak)
+		sum->peak = m->peak;
+}
+
 static void add_node(struct sonde_report *to, struct sonde_node *sum, const struct sonde_node *n)
 {
 	sum->streams += n->streams;
 	add(&sum->busy_ns, n->busy_ns);
 	add(&sum->idle_ns, n->idle_ns);
 	add_waits(&sum->waits, &n->waits);
+	add_memory(&sum->memory, &n->memory);
 	add(&sum->host_ns, n->host_ns);
 	add(&sum->cpu_ns, n->cpu_ns);
 	sum->is_open |= n->is_open;

@@ -81,6 +81,7 @@ struct sonde_node {
 	 * without work between the first and last launch of an entry.
 	 */
 	double busy_ns, span_ns, idle_ns;
+	struct sonde_memory_use memory;
 	struct sonde_waits waits; /* what the idle time is due to, and more */
 	/*
 	 * Streams that had a launch of it. Which ones, busiest first, is a slice of the report's

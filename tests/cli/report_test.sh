@@ -36,6 +36,7 @@ ok "without UTF-8 a bound is marked <=" bash -c \
 	"LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' && ! LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep '<[0-9]'"
 ok "golden kernels.txt" golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
 TIMED=tests/data/kineto/h200_train.json.gz
+ok "golden idle.txt" golden idle.txt report --idle --width 100 $TIMED
 ok "golden entries.txt" golden entries.txt report --entries --width 130 $TIMED
 ok "golden flat.txt" golden flat.txt report --flat --max-kernels 8 $TIMED
 ok "without their times there are no entries to show" bash -c \

@@ -1,0 +1,214 @@
+/*
+ * GPU memory by region: what was allocated and freed while a region was open, what
+ * of it was left when the entry ended, and the most that the process held on the
+ * device meanwhile.
+ */
+#include "fold/fold_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+struct work {
+	struct sonde_cells *c;
+	const struct sonde_launches *l;
+	const struct sonde_records *r;
+	uint32_t *visit_of;	/* by region, in the scope at hand; SONDE_NONE = not there */
+	struct sonde_map live;	/* addresses … */
+	SONDE_VEC(uint32_t) of; /* … and the allocation that each is, SONDE_NONE = freed */
+	SONDE_VEC(uint64_t) ns; /* when memory changed, in order … */
+	double *most;		/* … and what was held then, as a tree of maxima: leaves from `ns.nr` */
+};
+
+/* What one operation adds to a visit. */
+struct change {
+	double allocated, freed, left;
+	uint64_t until_ns; /* `left` counts only where the entry is open at that time */
+};
+
+static void add(struct sonde_visit *v, const struct change *by, const struct sonde_range *range)
+{
+	bool is_left = range->is_open || range->time.end_ns >= by->until_ns;
+
+	if (isnan(v->memory.allocated))
+		v->memory.allocated = v->memory.freed = v->memory.left = 0;
+	v->memory.allocated += by->allocated;
+	v->memory.freed += by->freed;
+	v->memory.left += is_left ? by->left : 0;
+}
+
+/* The regions of a set of open ranges, each once. */
+static void add_all(struct work *w, uint32_t set, const struct change *by)
+{
+	const uint32_t *members;
+	struct sonde_set s = sonde_launches_set(w->l, set, &members);
+	uint32_t i, range, region;
+
+	for (i = 0; i < s.nr; i++)
+		for (range = members[i]; range != SONDE_NONE; range = w->r->ranges.at[range].parent) {
+			const struct sonde_range *at = &w->r->ranges.at[range];
+
+			/* Above an outermost range there may be regions by the rule of labels. */
+			for (region = w->l->region_of.at[range]; region != SONDE_NONE;
+				region = w->l->regions.at[region].parent) {
+				if (w->visit_of[region] != SONDE_NONE)
+					add(&w->c->visits.at[w->visit_of[region]], by, at);
+				if (at->parent != SONDE_NONE)
+					break;
+			}
+		}
+}
+
+/* Remembers an address, or finds what was allocated there. NULL: no memory. */
+static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
+{
+	bool is_new = false;
+	uint32_t number = sonde_map_add(&w->live,
+		(struct sonde_str){(const char *)&m->address, sizeof(m->address)}, &is_new);
+	uint32_t *slot = number == SONDE_NONE ? NULL
+			 : is_new	      ? sonde_vec_push(&w->of)
+					      : &w->of.at[number];
+
+	if (slot && is_new)
+		*slot = SONDE_NONE;
+	return slot;
+}
+
+/* One operation; `held` is what the process has on the device. */
+static bool take(struct work *w, uint32_t number, double *held)
+{
+	const struct sonde_memory *m = &w->r->memory.at[number];
+	uint32_t *slot = slot_of(w, m);
+	double bytes = (double)m->nr_bytes;
+
+	if (!slot)
+		return false;
+	if (!m->is_free) {
+		*slot = number;
+		*held += bytes;
+		add_all(w, m->open, &(struct change){.allocated = bytes, .left = bytes});
+		return true;
+	}
+	if (*slot == SONDE_NONE) /* allocated before the capture began */
+		return add_all(w, m->open, &(struct change){.freed = bytes}), true;
+	m = &w->r->memory.at[*slot];
+	bytes = (double)m->nr_bytes;
+	*held -= bytes;
+	add_all(w, m->open,
+		&(struct change){.left = -bytes, .until_ns = w->r->memory.at[number].ns});
+	add_all(w, w->r->memory.at[number].open, &(struct change){.freed = bytes});
+	*slot = SONDE_NONE;
+	return true;
+}
+
+/* How many changes there are up to `ns`. */
+static size_t changes_until(const struct work *w, uint64_t ns)
+{
+	size_t low = 0, high = w->ns.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (w->ns.at[mid] <= ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The most that was held between two moments. */
+static double most_between(const struct work *w, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t nr = w->ns.nr, from = changes_until(w, from_ns), to = changes_until(w, to_ns);
+	double most = from ? w->most[nr + from - 1] : 0;
+
+	for (from += nr, to += nr; from < to; from /= 2, to /= 2) {
+		if (from & 1) {
+			most = w->most[from] > most ? w->most[from] : most;
+			from++;
+		}
+		if (to & 1) {
+			to--;
+			most = w->most[to] > most ? w->most[to] : most;
+		}
+	}
+	return most;
+}
+
+static void find_peaks(struct work *w, uint32_t process)
+{
+	size_t i;
+
+	for (i = w->ns.nr; i-- > 1;)
+		w->most[i] = w->most[2 * i] > w->most[2 * i + 1] ? w->most[2 * i]
+								 : w->most[2 * i + 1];
+	for (i = 0; i < w->r->ranges.nr; i++) {
+		const struct sonde_range *range = &w->r->ranges.at[i];
+		uint32_t region = w->l->region_of.at[i];
+		struct sonde_visit *v;
+		double most;
+
+		if (range->process != process || region == SONDE_NONE || !range->time.end_ns ||
+			w->visit_of[region] == SONDE_NONE)
+			continue;
+		v = &w->c->visits.at[w->visit_of[region]];
+		most = most_between(w, range->time.begin_ns, range->time.end_ns);
+		if (isnan(v->memory.peak) || most > v->memory.peak)
+			v->memory.peak = most;
+	}
+}
+
+static bool take_scope(struct work *w, const struct sonde_scope *scope)
+{
+	double held = 0;
+	uint64_t *ns;
+	size_t i;
+
+	sonde_map_release(&w->live);
+	w->of.nr = w->ns.nr = 0;
+	sonde_free(w->most);
+	w->most = sonde_calloc(2 * w->r->memory.nr + 2, sizeof(*w->most));
+	if (!w->most)
+		return false;
+	for (i = 0; i < w->r->memory.nr; i++) {
+		const struct sonde_memory *m = &w->r->memory.at[i];
+
+		if (m->process != scope->process || m->device != scope->device || m->is_host)
+			continue;
+		ns = sonde_vec_push(&w->ns);
+		if (!ns || !take(w, (uint32_t)i, &held))
+			return false;
+		*ns = m->ns;
+		w->most[w->ns.nr - 1] = held;
+	}
+	memmove(&w->most[w->ns.nr], w->most, w->ns.nr * sizeof(*w->most)); /* the leaves */
+	if (w->ns.nr)
+		find_peaks(w, scope->process);
+	return true;
+}
+
+int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err)
+{
+	struct work w = {.c = c, .l = l, .r = l->records};
+	size_t i, visit = 0;
+	bool ok;
+
+	if (!l->records->memory.nr)
+		return 0;
+	w.visit_of = sonde_malloc((l->regions.nr + 1) * sizeof(*w.visit_of));
+	ok = w.visit_of != NULL;
+	for (i = 0; i < l->scopes.nr && ok; i++) {
+		memset(w.visit_of, 0xff, l->regions.nr * sizeof(*w.visit_of));
+		for (; visit < c->visits.nr && c->visits.at[visit].scope == i; visit++)
+			w.visit_of[c->visits.at[visit].region] = (uint32_t)visit;
+		ok = take_scope(&w, &l->scopes.at[i]);
+	}
+	sonde_free(w.visit_of);
+	sonde_free(w.most);
+	sonde_map_release(&w.live);
+	sonde_vec_release(&w.of);
+	sonde_vec_release(&w.ns);
+	return ok ? 0 : sonde_err_nomem(err);
+}
