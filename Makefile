@@ -5,7 +5,8 @@
 #   make test-gpu     the tests that need a GPU
 #   make fuzz         the libFuzzer targets (clang); make clang: everything by clang, without a warning
 #   make bench        ratios measured side by side
-#   make install      PREFIX=/usr/local DESTDIR=
+#   make lib          libsonde.so and libsonde.a, which have the functions of include/sonde.h and no others
+#   make install      PREFIX=/usr/local DESTDIR=; make uninstall removes what it put there
 #   make accept       rewrite every output that tests compare with: tests/cli/golden/, tables in docs
 #   make lint         clang-tidy over src/ and lib/ (make analyze: the slow checks, and cppcheck)
 #
@@ -24,7 +25,8 @@ CUDA_HOME ?= /usr/local/cuda
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
 CPPFLAGS  += -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
-CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) $(shell pkg-config --cflags $(PKGS))
+# One set of objects for the program and the library: position-independent, and hidden but for sonde.h.
+CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) -fPIC -fvisibility=hidden $(shell pkg-config --cflags $(PKGS))
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
@@ -44,12 +46,44 @@ TESTS     := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 .PHONY: all test unit cli test-gpu fuzz bench install accept lint analyze clean
 all: $(BUILD)/sonde
 
-$(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/libsonde.a
+$(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/rooms.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libsonde.a: $(LIB_OBJ)
+$(BUILD)/rooms.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# Objects of build folders older than this line were not position-independent: they are made anew, once.
+$(LIB_OBJ): $(BUILD)/.pic
+$(BUILD)/.pic:
+	@mkdir -p $(@D)
+	@touch $@
+
+# --- libsonde: what src/lib/ needs of the rooms -------------------------------------------------
+SONAME    := libsonde.so.$(firstword $(subst ., ,$(VERSION)))
+API_OBJ   := $(filter $(BUILD)/src/lib/%,$(LIB_OBJ))
+.PHONY: lib
+all: lib
+lib: $(BUILD)/libsonde.so $(BUILD)/libsonde.a $(BUILD)/sonde.pc
+
+$(BUILD)/libsonde.so: $(API_OBJ) $(BUILD)/rooms.a src/lib/sonde.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=src/lib/sonde.map -Wl,--as-needed \
+		-o $@ $(API_OBJ) $(BUILD)/rooms.a $(LIBS)
+
+# One object, so that its hidden names can become local: an archive of many would show them all.
+$(BUILD)/libsonde.a: $(API_OBJ) $(BUILD)/rooms.a
+	$(LD) -r -o $(BUILD)/libsonde.o $(API_OBJ) $(BUILD)/rooms.a
+	objcopy --localize-hidden $(BUILD)/libsonde.o
+	@rm -f $@
+	$(AR) rcs $@ $(BUILD)/libsonde.o
+
+# Its prefix is where the file lies, so that an installation can be moved.
+$(BUILD)/sonde.pc: Makefile
+	@mkdir -p $(@D)
+	printf '%s\n' 'prefix=$${pcfiledir}/../..' 'Name: sonde' 'Description: GPU profiles by NVTX region' 'Version: $(VERSION)' \
+		'Requires.private: $(filter-out jansson libxxhash,$(PKGS))' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lsonde' \
+		'Libs.private: -lm -lpthread -ldl' >$@
+# ----------------------------------------------------------------------------------------------
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -59,7 +93,7 @@ $(BUILD)/%.o: %.c
 $(BUILD)/src/unmix/%.o $(BUILD)/src/compare/%.o: CFLAGS += -ffp-contract=off
 
 # One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
-$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/libsonde.a
+$(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/rooms.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
@@ -166,7 +200,7 @@ tsan-threads:
 TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c)))
 .PHONY: tools
 tools: $(TOOLS)
-$(BUILD)/tools/%: tests/tools/%.c $(BUILD)/libsonde.a
+$(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
@@ -185,7 +219,7 @@ $(BUILD)/libkernels_only.so: bench/lib/kernels_only.c
 ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" WERROR=-Werror
 
 test:
-	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde unit-programs inject workloads tools
+	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools
 	tests/run build/asan
 
 .PHONY: unit-programs
@@ -208,7 +242,7 @@ unit-objects: $(TEST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tests/unit/made.o $(CASES_OB
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(FUZZ_SRC)))
 
-$(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libsonde.a
+$(BUILD)/tests/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/rooms.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -223,7 +257,10 @@ MAN   := $(SHARE)/man/man1
 # The manual and the completions are made from the tables of options that --help is made from.
 COMMANDS = $(shell $(BUILD)/sonde --help=table | cut -f1)
 
-install: all
+LIBDIR := $(DESTDIR)$(PREFIX)/lib
+INCDIR := $(DESTDIR)$(PREFIX)/include
+
+install: all install-lib
 	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
 	install -d $(DATA) $(DOC) $(MAN)
 	umask 022; for c in '' $(COMMANDS); do $(BUILD)/sonde $$c --help=man >$(MAN)/sonde$${c:+-}$$c.1 || exit 1; done
@@ -237,6 +274,24 @@ install: all
 	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
 	@for w in resnet resnet_cpu; do if [ -f $(BUILD)/workloads/$$w ]; then install -Dm755 $(BUILD)/workloads/$$w $(DESTDIR)$(PREFIX)/lib/sonde/workloads/$$w; fi; done
 
+.PHONY: install-lib uninstall
+install-lib: lib
+	install -d $(LIBDIR)/pkgconfig $(INCDIR)
+	install -m755 $(BUILD)/libsonde.so $(LIBDIR)/libsonde.so.$(VERSION)
+	ln -sf libsonde.so.$(VERSION) $(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(LIBDIR)/libsonde.so
+	install -m644 $(BUILD)/libsonde.a $(LIBDIR)/
+	install -m644 $(BUILD)/sonde.pc $(LIBDIR)/pkgconfig/
+	install -m644 include/*.h $(INCDIR)/
+
+# Folders that only sonde has go whole; those it shares with others stay.
+uninstall:
+	rm -rf $(DATA) $(DOC) $(LIBDIR)/sonde
+	rm -f $(DESTDIR)$(PREFIX)/bin/sonde $(MAN)/sonde.1 $(MAN)/sonde-*.1
+	rm -f $(SHARE)/bash-completion/completions/sonde $(SHARE)/zsh/site-functions/_sonde $(SHARE)/fish/vendor_completions.d/sonde.fish
+	rm -f $(LIBDIR)/libsonde.so $(LIBDIR)/$(SONAME) $(LIBDIR)/libsonde.so.$(VERSION) $(LIBDIR)/libsonde.a $(LIBDIR)/pkgconfig/sonde.pc
+	rm -f $(addprefix $(INCDIR)/,$(notdir $(wildcard include/*.h)))
+
 # The vendor headers are those of the injected library and of src/capture/passes.c.
 LINT_FLAGS = $(CPPFLAGS) $(CFLAGS) -isystem src/sample/c_only $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC)) \
 	$(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST)
@@ -247,7 +302,7 @@ lint:
 # Slow, and to be read with care: paths that only an analyzer sees.
 analyze:
 	CHECKS='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' scripts/lint $(LINT_FLAGS)
-	if command -v cppcheck; then cppcheck --quiet --std=c11 -Isrc -Ilib --suppress=missingIncludeSystem src lib; fi
+	if command -v cppcheck; then cppcheck --quiet --std=c11 -Isrc -Ilib -Iinclude --suppress=missingIncludeSystem src lib; fi
 
 # The validator has the schemas built in (.incbin, which the compiler does not list as a dependency).
 $(BUILD)/src/check/schema.o: $(wildcard schema/*.json)
@@ -274,7 +329,7 @@ bench: bench-tools inject workloads tools
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)
 
-$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libsonde.a
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/rooms.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # --- captures --------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ extern "C" {
 
 struct sonde_pipeline;
 struct sonde_view;
+struct sonde_comparison;
 
 const char *sonde_version(void); /* of the library that is loaded, "0.1.0" */
 
@@ -129,6 +130,35 @@ double sonde_view_metric_error(const struct sonde_view *v, size_t region, const 
 /* How far it may be trusted, "exact", "estimated" …; NULL when there is no such metric. */
 const char *sonde_view_metric_quality(
 	const struct sonde_view *v, size_t region, const char *metric);
+
+/* --- two sides ------------------------------------------------------------------------------- */
+
+/*
+ * Compares runs of a program before and after a change, as `sonde diff`. Every run is a pipeline
+ * that has run, and must outlive the comparison. Sides that are not comparable, of different
+ * GPUs say, are SONDE_ERR_FORMAT; what they lack goes into the message.
+ */
+int sonde_comparison_open(struct sonde_comparison **out, struct sonde_pipeline *const *base,
+	size_t nr_base, struct sonde_pipeline *const *new_side, size_t nr_new,
+	struct sonde_err *err);
+void sonde_comparison_free(struct sonde_comparison *c);
+
+/* Regions of both sides, numbered depth-first. Beyond the last: NULL and NaN. */
+size_t sonde_comparison_nr_regions(const struct sonde_comparison *c);
+const char *sonde_comparison_id(struct sonde_comparison *c, size_t region);
+/* "same", "slower", "faster", "insufficient", "added", "removed" */
+const char *sonde_comparison_verdict(const struct sonde_comparison *c, size_t region);
+/* New time ÷ base time of an entry; NaN = not known. */
+double sonde_comparison_ratio(const struct sonde_comparison *c, size_t region);
+/* The 95 % interval of the ratio; 0 and infinity = not known. */
+double sonde_comparison_low(const struct sonde_comparison *c, size_t region);
+double sonde_comparison_high(const struct sonde_comparison *c, size_t region);
+/* What happened, in words, most important first. */
+size_t sonde_comparison_nr_sentences(const struct sonde_comparison *c);
+const char *sonde_comparison_sentence(struct sonde_comparison *c, size_t i);
+/* text, json, md, html or junit. The file appears complete or not at all. */
+int sonde_comparison_export(const struct sonde_comparison *c, const char *format, const char *path,
+	struct sonde_err *err);
 
 #pragma GCC visibility pop
 

@@ -92,8 +92,8 @@ static int open_out(struct sonde_sink *out, const char *path, struct sonde_err *
 static int write_diff(
 	const struct sonde_diff *d, const struct sonde_diff_request *q, struct sonde_err *err)
 {
-	static sonde_diff_writer *const writers[] = {sonde_export_diff_text, sonde_export_diff_json,
-		sonde_export_diff_md, sonde_export_diff_html, sonde_export_diff_junit};
+#define WRITER(name) sonde_export_diff_##name,
+	static sonde_diff_writer *const writers[] = {SONDE_DIFF_FORMATS(WRITER)};
 	const struct sonde_diff_out o = {.base = {q->base.at, q->base.nr},
 		.new_side = {q->new_side.at, q->new_side.nr},
 		.width = q->width ? q->width : sonde_terminal_width(),

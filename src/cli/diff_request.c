@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIN_EFFECT 0.02
-
 void sonde_diff_request_release(struct sonde_diff_request *q)
 {
 	sonde_args_release(&q->args);
@@ -189,7 +187,7 @@ int sonde_diff_request_read(
 {
 	int rc;
 
-	*q = (struct sonde_diff_request){.options = {.min_effect = MIN_EFFECT}};
+	*q = (struct sonde_diff_request){.options = {.min_effect = SONDE_MIN_EFFECT}};
 	rc = spread_sides(q, argc, argv) ? parse(q, err) : sonde_err_nomem(err);
 	if (rc == 0 && q->min_effect &&
 		!read_percent(sonde_str_from(q->min_effect), &q->options.min_effect))

@@ -34,6 +34,8 @@ struct sonde_diff_limit {
 	double above;	       /* 0.05 = 5 % */
 };
 
+#define SONDE_MIN_EFFECT 0.02 /* unless told otherwise */
+
 struct sonde_diff_options {
 	double min_effect;		       /* 0.02 = 2 % */
 	const struct sonde_diff_limit *limits; /* the last that matches; globs before all */

@@ -40,7 +40,7 @@ struct sonde_config_request {
 
 /*
  * Composes. Search path, first match wins: config_dir, ./conf, $XDG_CONFIG_HOME/sonde
- * or ~/.config/sonde, the conf that belongs to this executable: its build tree's
+ * or ~/.config/sonde, the conf that belongs to this program or libsonde.so: its build tree's
  * or the installed one. Errors as those of hydra_config_open.
  *
  * A configuration can have programs run and libraries loaded, so ./conf is used

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,27 +72,41 @@ static void add_user(struct sonde_config_sources *s)
 		add(s, "user", s->user);
 }
 
+/* The folder of the running program, or of the file this code is in: of libsonde.so another one. */
+static bool find_home(char home[PATH_MAX], bool is_code)
+{
+	Dl_info info;
+	char *slash;
+
+	if (!realpath(is_code && dladdr((void *)(uintptr_t)find_home, &info) ? info.dli_fname
+									     : "/proc/self/exe",
+		    home))
+		return false;
+	slash = strrchr(home, '/');
+	if (slash)
+		*slash = '\0';
+	return slash;
+}
+
 /*
- * What belongs to this executable: the conf of its build tree or of an
+ * What belongs to this program or library: the conf of its build tree or of an
  * installation that was moved, else where it was meant to be installed.
  */
 static struct hydra_source find_shipped(struct sonde_config_sources *s)
 {
 	static const char *const places[] = {
 		"../share/sonde/conf", "../conf", "../../conf", "../../../conf"};
-	char exe[PATH_MAX], path[PATH_MAX + 32];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
+	const size_t nr = sizeof(places) / sizeof(places[0]);
+	char home[PATH_MAX], path[PATH_MAX + 32];
 	size_t i;
 
-	exe[n > 0 ? n : 0] = '\0';
-	slash = strrchr(exe, '/');
-	if (slash)
-		*slash = '\0';
-	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", exe, places[i]);
+	for (i = 0; i < 2 * nr; i++) {
+		if (!find_home(home, i >= nr))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", home, places[i % nr]);
 		if (exists(path, "profiling/ncu/ncu.default.yaml") && realpath(path, s->shipped))
-			return (struct hydra_source){i ? "build" : "installed", s->shipped, false};
+			return (struct hydra_source){
+				i % nr ? "build" : "installed", s->shipped, false};
 	}
 	snprintf(s->shipped, sizeof(s->shipped), "%s/conf", SONDE_DATADIR);
 	return (struct hydra_source){"installed", is_dir(s->shipped) ? s->shipped : NULL, false};

@@ -21,7 +21,11 @@ struct sonde_diff_out {
 
 typedef int sonde_diff_writer(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err);
-sonde_diff_writer sonde_export_diff_text, sonde_export_diff_json, sonde_export_diff_md,
-	sonde_export_diff_html, sonde_export_diff_junit;
+
+/* The formats: X(name), whose writer is `sonde_export_diff_NAME`. */
+#define SONDE_DIFF_FORMATS(X) X(text) X(json) X(md) X(html) X(junit)
+#define SONDE_DECLARE_DIFF_WRITER(name) sonde_diff_writer sonde_export_diff_##name;
+SONDE_DIFF_FORMATS(SONDE_DECLARE_DIFF_WRITER)
+#undef SONDE_DECLARE_DIFF_WRITER
 
 #endif

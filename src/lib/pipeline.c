@@ -26,7 +26,7 @@ void sonde_pipeline_free(struct sonde_pipeline *p)
 	sonde_tree_free(p->tree);
 	sonde_cells_free(p->cells);
 	sonde_parts_release(&p->parts);
-	sonde_map_release(&p->texts);
+	sonde_texts__release(&p->texts);
 	sonde_sink_abort(&p->json);
 	sonde_sink_abort(&p->yaml);
 	sonde_settings_release(&p->settings);

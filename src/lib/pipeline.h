@@ -19,6 +19,14 @@
 #include "lib/settings.h"
 #include "sonde.h"
 
+/* Names given out: C strings, each kept once however often it is asked for. */
+struct sonde_texts {
+	struct sonde_map map;
+	struct sonde_arena arena;
+};
+const char *sonde_texts__z(struct sonde_texts *t, struct sonde_str text); /* NULL: out of memory */
+void sonde_texts__release(struct sonde_texts *t);
+
 struct sonde_view {
 	struct sonde_pipeline *pipeline;
 	const struct sonde_report *report;
@@ -45,7 +53,7 @@ struct sonde_pipeline {
 	struct sonde_figures figures;
 	const struct sonde_node *figures_of;
 	struct sonde_sink json;
-	struct sonde_map texts; /* names given out, NUL-terminated, each once */
+	struct sonde_texts texts;
 	struct sonde_arena arena;
 };
 

@@ -8,19 +8,6 @@ const char *sonde_version(void)
 	return SONDE_VERSION;
 }
 
-/* As a C string, kept once however often it is asked for. NULL when memory is short. */
-static const char *text_of(struct sonde_pipeline *p, struct sonde_str text)
-{
-	uint32_t n = sonde_map_find(&p->texts, text);
-	struct sonde_str copy;
-
-	if (n == SONDE_NONE) {
-		copy = sonde_arena_dup(&p->arena, text);
-		n = copy.p ? sonde_map_add(&p->texts, copy, NULL) : SONDE_NONE;
-	}
-	return n == SONDE_NONE ? NULL : p->texts.keys[n].p;
-}
-
 size_t sonde_pipeline_nr_notes(const struct sonde_pipeline *p)
 {
 	return p->tree ? p->tree->notes.texts.nr : 0;
@@ -28,7 +15,9 @@ size_t sonde_pipeline_nr_notes(const struct sonde_pipeline *p)
 
 const char *sonde_pipeline_note(struct sonde_pipeline *p, size_t i)
 {
-	return i < sonde_pipeline_nr_notes(p) ? text_of(p, p->tree->notes.texts.keys[i]) : NULL;
+	return i < sonde_pipeline_nr_notes(p)
+		       ? sonde_texts__z(&p->texts, p->tree->notes.texts.keys[i])
+		       : NULL;
 }
 
 size_t sonde_pipeline_nr_views(const struct sonde_pipeline *p)
@@ -53,7 +42,7 @@ const struct sonde_view *sonde_pipeline_main_view(const struct sonde_pipeline *p
 
 const char *sonde_view_scope(const struct sonde_view *v)
 {
-	return text_of(v->pipeline, v->report->name);
+	return sonde_texts__z(&v->pipeline->texts, v->report->name);
 }
 
 bool sonde_view_is_aggregate(const struct sonde_view *v)
@@ -81,18 +70,18 @@ const char *sonde_view_id(const struct sonde_view *v, size_t region)
 {
 	const struct sonde_node *n = node_of(v, region);
 
-	return n->region == SONDE_NONE
-		       ? NULL
-		       : text_of(v->pipeline, sonde_node_region(v->pipeline->tree, n)->id);
+	return n->region == SONDE_NONE ? NULL
+				       : sonde_texts__z(&v->pipeline->texts,
+						 sonde_node_region(v->pipeline->tree, n)->id);
 }
 
 const char *sonde_view_name(const struct sonde_view *v, size_t region)
 {
 	const struct sonde_node *n = node_of(v, region);
 
-	return n->region == SONDE_NONE
-		       ? NULL
-		       : text_of(v->pipeline, sonde_node_label(v->pipeline->tree, n));
+	return n->region == SONDE_NONE ? NULL
+				       : sonde_texts__z(&v->pipeline->texts,
+						 sonde_node_label(v->pipeline->tree, n));
 }
 
 size_t sonde_view_depth(const struct sonde_view *v, size_t region)
@@ -144,7 +133,9 @@ size_t sonde_pipeline_nr_metrics(const struct sonde_pipeline *p)
 
 const char *sonde_pipeline_metric(struct sonde_pipeline *p, size_t i)
 {
-	return i < sonde_pipeline_nr_metrics(p) ? text_of(p, p->tree->columns.at[i].name) : NULL;
+	return i < sonde_pipeline_nr_metrics(p)
+		       ? sonde_texts__z(&p->texts, p->tree->columns.at[i].name)
+		       : NULL;
 }
 
 const char *sonde_pipeline_metric_unit(const struct sonde_pipeline *p, size_t i)

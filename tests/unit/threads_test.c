@@ -1,7 +1,6 @@
 /* Two pipelines in two threads: nothing is shared, and both give what one alone gives. */
-#include "export/format.h"
-#include "fold/fold.h"
-#include "tree/tree.h"
+#include "base/str.h"
+#include "sonde.h"
 
 #include "unit.h"
 
@@ -9,32 +8,27 @@
 
 #define ROUNDS 3
 
-static const char *const inputs[] = {
-	"tests/data/ncu/mpi2_kernel.ncu-rep", "tests/data/ncu/seed_kernel.raw.csv"};
-
-/* Captures to JSON. The bytes are yours; empty on failure. */
+/* Captures to JSON, with a metric of every region behind it. The bytes are yours. */
 static struct sonde_buf report(void)
 {
-	const char *const words[] = {"regex:^A", "decode*"};
-	const struct sonde_fold_request request = {.selection = {.nvtx_exclude = {words, 2}}};
-	const struct sonde_export_options options = {0};
-	struct sonde_parts parts = {0};
-	struct sonde_cells *c = NULL;
-	struct sonde_tree *t = NULL;
-	struct sonde_sink to;
-	int rc = sonde_parts_open(&parts, inputs, 2, &request, NULL);
+	struct sonde_pipeline *p = sonde_pipeline_new();
+	struct sonde_buf text = {0};
+	const struct sonde_view *v;
+	const char *json = "";
+	size_t i, n = 0;
 
-	sonde_sink_init_string(&to);
-	if (rc == 0)
-		rc = sonde_parts_unite(&c, &parts, NULL);
-	if (rc == 0)
-		rc = sonde_tree_build(&t, c, &request.choice, NULL);
-	if (rc == 0)
-		rc = sonde_export_json(t, &options, &to, NULL);
-	sonde_tree_free(t);
-	sonde_cells_free(c);
-	sonde_parts_release(&parts);
-	return to.buf;
+	sonde_pipeline_add_input(p, "tests/data/ncu/mpi2_kernel.ncu-rep");
+	sonde_pipeline_add_input(p, "tests/data/ncu/seed_kernel.raw.csv");
+	sonde_pipeline_set(p, "report.nvtx.exclude=['regex:^A','decode*']");
+	sonde_pipeline_set(p, "report.deterministic=true");
+	if (sonde_pipeline_run(p, NULL) == 0 && sonde_pipeline_json(p, &json, &n, NULL) == 0)
+		sonde_buf_add(&text, json, n);
+	v = sonde_pipeline_main_view(p);
+	for (i = 0; v && i < sonde_view_nr_regions(v); i++)
+		sonde_buf_printf(&text, "%s %a\n", sonde_view_name(v, i),
+			sonde_view_metric(v, i, "gpu__time_duration.sum"));
+	sonde_pipeline_free(p);
+	return text;
 }
 
 static void *run(void *want)
