@@ -14,6 +14,13 @@
 #define MAX_DEPTH 100
 #define MAX_SUBS  512
 #define MAX_TEXT  65536
+/*
+ * A file decides what its names are, and substitutions let few bytes stand for many: a printed
+ * name is at most this many times as long as the mangled one (real ones: 2 to 5 times), and all
+ * the pieces it was put together from take at most MAX_WORK bytes. A name beyond stays mangled.
+ */
+#define MAX_GROWTH 16u
+#define MAX_WORK   (4096u * 1024u)
 
 /* A type is what stands before and what stands after a declared name. */
 struct type {
@@ -22,7 +29,8 @@ struct type {
 
 struct dem {
 	const char *p, *end;
-	struct sonde_arena *arena;
+	struct sonde_arena *arena; /* of the pieces */
+	size_t max_text;
 	struct type subs[MAX_SUBS];
 	unsigned nr_subs, depth;
 	bool is_template; /* the last name read ends in template arguments */
@@ -58,7 +66,7 @@ static struct sonde_str join(struct dem *d, struct sonde_str a, struct sonde_str
 {
 	struct sonde_str s;
 
-	if (a.n + b.n > MAX_TEXT)
+	if (a.n + b.n > d->max_text || d->arena->nr_bytes > MAX_WORK)
 		fail(d);
 	if (d->bad)
 		return a;
@@ -610,13 +618,17 @@ static struct sonde_str read_encoding(struct dem *d)
 
 struct sonde_str sonde_demangle(struct sonde_arena *arena, struct sonde_str mangled)
 {
-	struct dem d = {.p = mangled.p, .end = mangled.p + mangled.n, .arena = arena};
+	struct sonde_arena pieces = {0};
+	struct dem d = {.p = mangled.p, .end = mangled.p + mangled.n, .arena = &pieces};
 	struct sonde_str s;
 
 	if (!eat(&d, "_Z"))
 		return mangled;
+	d.max_text = mangled.n < MAX_TEXT / MAX_GROWTH ? mangled.n * MAX_GROWTH : MAX_TEXT;
 	s = read_encoding(&d);
-	return d.bad || d.p != d.end ? mangled : s;
+	s = d.bad || d.p != d.end ? mangled : sonde_arena_dup(arena, s);
+	sonde_arena_release(&pieces);
+	return s.p ? s : mangled;
 }
 
 struct sonde_str sonde_demangle_function(struct sonde_str full)

@@ -401,9 +401,64 @@ static void test_native__kernel_names_read_as_nsight_prints_them(void **state)
 	sonde_arena_release(&arena);
 }
 
+/* f(a<int, int>, b<that, that>, b<that, that>, …): every class twice as long as the last. */
+static struct sonde_str demangle_doubled(
+	struct sonde_arena *arena, struct sonde_buf *name, unsigned times)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	unsigned i;
+
+	sonde_buf_clear(name);
+	sonde_buf_puts(name, "_Z1f1aIiiE");
+	for (i = 0; i < times; i++)
+		sonde_buf_printf(name, "1bIS%c_S%c_E", digits[2 * i], digits[2 * i]);
+	return sonde_demangle(arena, sonde_buf_view(name));
+}
+
+static void test_native__few_bytes_do_not_become_a_long_name(void **state)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_buf name = {0};
+	struct sonde_str full;
+
+	(void)state;
+	full = demangle_doubled(&arena, &name, 1);
+	assert_true(sonde_str_is(full, "f(a<int, int>, b<a<int, int>, a<int, int>>)"));
+	full = demangle_doubled(&arena, &name, 11); /* 120 bytes for 50,000 */
+	assert_true(sonde_str_is(full, name.p));
+	assert_true(arena.nr_bytes < 64);
+	sonde_buf_release(&name);
+	sonde_arena_release(&arena);
+}
+
+/* What a name is put together from is given back: only the name itself stays. */
+static void test_native__a_long_name_takes_no_more_than_its_text(void **state)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_buf name = {0};
+	struct sonde_str full;
+	size_t i;
+
+	(void)state;
+	sonde_buf_puts(&name, "_Z1f");
+	for (i = 0; i < 400; i++)
+		sonde_buf_puts(&name, "i");
+	full = sonde_demangle(&arena, sonde_buf_view(&name));
+	assert_true(sonde_str_starts(full, "f(int, int, "));
+	assert_true(arena.nr_bytes < full.n + 64);
+	for (i = 0; i < 20000; i++)
+		sonde_buf_puts(&name, "i");
+	full = sonde_demangle(&arena, sonde_buf_view(&name));
+	assert_true(full.p == name.p && full.n == name.n); /* too long: as it is */
+	sonde_buf_release(&name);
+	sonde_arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_native__few_bytes_do_not_become_a_long_name),
+		cmocka_unit_test(test_native__a_long_name_takes_no_more_than_its_text),
 		cmocka_unit_test(test_native__nested_ranges_have_parents_threads_and_times),
 		cmocka_unit_test(test_native__one_moment_and_the_rate_make_a_clock),
 		cmocka_unit_test(test_native__domains_have_stacks_of_their_own),
