@@ -7,7 +7,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* A read-only view of a whole file. `data` is valid until `sonde_file_release`. */
+/*
+ * A read-only view of a whole file. `data` is valid until `sonde_mapping_release`. Reading behind
+ * the end of a file that somebody shortens meanwhile raises SIGBUS: cli/shrunk.h says which it was.
+ */
 struct sonde_mapping {
 	struct sonde_str data;
 	void *base; /* what to unmap, NULL for an empty file */

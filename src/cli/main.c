@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "cli/option.h"
 #include "cli/say.h"
+#include "cli/shrunk.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
 	char *help_argv[] = {NULL, "--help", NULL};
 	const struct sonde_command *c;
 
+	sonde_shrunk_watch();
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
 	setlocale(LC_CTYPE, "");

@@ -1,0 +1,11 @@
+/*
+ * Inputs are mapped, not copied: captures have gigabytes. When somebody shortens one while it is
+ * read, the kernel can only tell by SIGBUS. The program then says which file it was and ends with
+ * status 1, as for any other input it cannot read. Only the program does this, never the library.
+ */
+#ifndef SONDE_CLI_SHRUNK_H
+#define SONDE_CLI_SHRUNK_H
+
+void sonde_shrunk_watch(void);
+
+#endif
