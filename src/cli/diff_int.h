@@ -8,7 +8,8 @@
 
 struct sonde_diff_request {
 	struct sonde_args args;
-	struct sonde_word_list words; /* argv with `--base` and `--new` before each of their inputs */
+	struct sonde_word_list
+		words; /* argv with `--base` and `--new` before each of their inputs */
 	struct sonde_word_list base, new_side;
 	struct sonde_word_list limit_words;
 	SONDE_VEC(struct sonde_diff_limit) limits;

@@ -95,8 +95,8 @@ static int parse(struct sonde_diff_request *q, struct sonde_err *err)
 			{"a gate for CI, three runs a side",
 				"sonde diff --base a1 a2 a3 --new b1 b2 b3 --fail-above 5%"}}};
 	struct sonde_sink out;
-	int rc = sonde_options_parse(&q->args, &usage, (int)q->words.nr,
-		(char **)(uintptr_t)q->words.at, err);
+	int rc = sonde_options_parse(
+		&q->args, &usage, (int)q->words.nr, (char **)(uintptr_t)q->words.at, err);
 
 	if (rc || !q->args.wants_help)
 		return rc;

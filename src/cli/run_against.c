@@ -13,7 +13,7 @@
 struct series {
 	const struct sonde_run_request *q;
 	const struct sonde_run_against *a;
-	char dir[256];		   /* made of the time, unless one was given */
+	char dir[256];		     /* made of the time, unless one was given */
 	struct sonde_argv base, now; /* what is to be compared */
 	struct sonde_err *err;
 };

@@ -192,8 +192,9 @@ int sonde_diff__explain(
 		bool is_lone = !r->base.is_there || !r->new_half.is_there;
 
 		find_causes(r, d->options.min_effect);
-		if (r->verdict == SONDE_VERDICT_SAME || (r->verdict == SONDE_VERDICT_INSUFFICIENT &&
-								!(r->causes & SONDE_CAUSE_LAUNCHES)))
+		if (r->verdict == SONDE_VERDICT_SAME ||
+			(r->verdict == SONDE_VERDICT_INSUFFICIENT &&
+				!(r->causes & SONDE_CAUSE_LAUNCHES)))
 			continue;
 		ok = collect(&rows, d, m, i);
 		if (ok && is_lone)

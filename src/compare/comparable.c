@@ -34,7 +34,8 @@ static struct sonde_str device_name(const struct sonde_cells *c, size_t i)
 	return c->devices.at[i].name;
 }
 
-/* Nsight Compute measures kernels one by one with clocks and caches held; the others a program as it runs. */
+/* Nsight Compute measures kernels one by one with clocks and caches held; the others a program as
+ * it runs. */
 static struct sonde_str way(const struct sonde_cells *c, size_t i)
 {
 	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? SONDE_STR("Nsight Compute")
@@ -132,8 +133,9 @@ static void tell(struct sonde_diff *d, const struct property *p, const struct so
 
 	join(&base, a);
 	join(&now, b);
-	sonde_note(p->refuses ? &d->reasons : &d->warnings, "%s: %s in the base, %s in the new side",
-		p->name, base.failed ? "" : base.p, now.failed ? "" : now.p);
+	sonde_note(p->refuses ? &d->reasons : &d->warnings,
+		"%s: %s in the base, %s in the new side", p->name, base.failed ? "" : base.p,
+		now.failed ? "" : now.p);
 	sonde_buf_release(&base);
 	sonde_buf_release(&now);
 }
@@ -142,8 +144,8 @@ static bool check_property(
 	struct sonde_diff *d, const struct property *p, const struct sonde_diff__match *m)
 {
 	struct sonde_map a = {0}, b = {0};
-	bool ok = list_words(&a, p, m, 0, m->nr_base) &&
-		  list_words(&b, p, m, m->nr_base, m->nr_runs);
+	bool ok =
+		list_words(&a, p, m, 0, m->nr_base) && list_words(&b, p, m, m->nr_base, m->nr_runs);
 
 	/* Of a property one side does not know, nothing can be said. */
 	if (ok && a.nr && b.nr && !is_same_set(&a, &b))

@@ -33,7 +33,8 @@ const char *sonde_diff_cause_name(const struct sonde_diff_region *r)
 
 const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 {
-	bool is_more = r->new_half.launches / r->new_half.entries > r->base.launches / r->base.entries;
+	bool is_more =
+		r->new_half.launches / r->new_half.entries > r->base.launches / r->base.entries;
 	bool is_longer = r->ratio > 1;
 
 	if (r->causes & SONDE_CAUSE_KERNELS)
@@ -46,7 +47,8 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 			return is_longer ? "longer on the host" : "shorter on the host";
 		return is_longer ? "longer kernels" : "shorter kernels";
 	case SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION:
-		return is_more ? "more launches, of other lengths" : "fewer launches, of other lengths";
+		return is_more ? "more launches, of other lengths"
+			       : "fewer launches, of other lengths";
 	}
 	return NULL;
 }

@@ -71,17 +71,17 @@ enum sonde_gate {
 /* A region on one side. Means over the runs that have it. */
 struct sonde_diff_half {
 	bool is_there;
-	double entries, launches; /* of a run; launches inclusive */
-	double total_ns;	  /* of a run, of the time compared; NaN = not known */
-	double median_ns;	  /* of an entry; NaN = not known */
+	double entries, launches;	 /* of a run; launches inclusive */
+	double total_ns;		 /* of a run, of the time compared; NaN = not known */
+	double median_ns;		 /* of an entry; NaN = not known */
 	uint32_t first_value, nr_values; /* slice of the comparison's values: entry times */
 	uint32_t nr_runs;		 /* that have it */
 };
 
 /* One kernel of a region. */
 struct sonde_diff_kernel {
-	struct sonde_str name;	     /* short */
-	double base_ns, new_ns;	     /* per entry of the region; 0 = it is not there */
+	struct sonde_str name;	      /* short */
+	double base_ns, new_ns;	      /* per entry of the region; 0 = it is not there */
 	double base_calls, new_calls; /* likewise */
 };
 
@@ -97,8 +97,8 @@ struct sonde_diff_region {
 	struct sonde_diff_half base, new_half;
 	double ratio, low, high; /* NaN, 0, infinity = not known */
 	double p, q;		 /* NaN = not tested */
-	double needed; /* insufficient: so many a side would do; NaN = cannot say */
-	bool needs_runs; /* … runs, where both sides have several, else entries */
+	double needed;		 /* insufficient: so many a side would do; NaN = cannot say */
+	bool needs_runs;	 /* … runs, where both sides have several, else entries */
 	uint32_t twin; /* removed and added: the other name it may have, SONDE_NONE = none */
 	uint32_t first_kernel, nr_kernels; /* those that carry the change, largest first */
 };
@@ -106,7 +106,7 @@ struct sonde_diff_region {
 struct sonde_diff {
 	SONDE_VEC(struct sonde_diff_region) regions; /* depth-first */
 	SONDE_VEC(struct sonde_diff_kernel) kernels;
-	SONDE_VEC(double) values;	/* ns: base and new of each region */
+	SONDE_VEC(double) values;	   /* ns: base and new of each region */
 	SONDE_VEC(uint32_t) values_of_run; /* private: how many of these each run gave */
 	uint32_t nr_by_verdict[SONDE_NR_VERDICTS];
 	bool is_comparable;
@@ -116,8 +116,8 @@ struct sonde_diff {
 	struct sonde_diff_options options;
 	uint32_t nr_base_runs, nr_new_runs;
 	double base_total_ns, new_total_ns; /* GPU time in regions of a run; NaN = none */
-	double ratio;	      /* geometric mean over regions on both sides, NaN = none */
-	uint8_t gate;	      /* enum sonde_gate: the worst of all regions */
+	double ratio; /* geometric mean over regions on both sides, NaN = none */
+	uint8_t gate; /* enum sonde_gate: the worst of all regions */
 	struct sonde_arena arena;
 };
 

@@ -92,8 +92,9 @@ static struct sonde_words words(struct reading *r, const json_t *object, const c
 	json_array_foreach(list, i, word)
 	{
 		if (at && json_is_string(word))
-			at[out.nr++] = sonde_arena_z(&r->c->arena,
-				(struct sonde_str){json_string_value(word), json_string_length(word)});
+			at[out.nr++] = sonde_arena_z(
+				&r->c->arena, (struct sonde_str){json_string_value(word),
+						      json_string_length(word)});
 	}
 	return out;
 }
@@ -150,12 +151,12 @@ static void read_capture(struct reading *r, const json_t *capture)
 
 static uint8_t kind_of(const json_t *region)
 {
-	uint8_t k;
+	unsigned k;
 
 	for (k = 0; k < SONDE_REGION_BACKWARD; k++)
 		if (is_word(region, "kind", sonde_region_kind_name(k)))
 			break;
-	return k;
+	return (uint8_t)k;
 }
 
 static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
@@ -166,28 +167,32 @@ static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
 	return key;
 }
 
-/* Of the aggregate, so that all are there; scopes know them by id and kind. */
-static void read_region(struct reading *r, struct sonde_node *n, const json_t *from)
+/* Regions stand depth-first: the parent is the last one before that is less deep. */
+static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 {
-	const char *parent = json_string_value(json_object_get(from, "parent_id"));
+	uint32_t up = rep->nodes.nr > 1 ? (uint32_t)rep->nodes.nr - 2 : SONDE_NONE;
+
+	while (up != SONDE_NONE && rep->nodes.at[up].depth >= depth)
+		up = rep->nodes.at[up].parent;
+	return up;
+}
+
+/* Of the aggregate, so that all are there; scopes know them by id and kind. */
+static void read_region(struct reading *r, struct sonde_report *rep, const json_t *from)
+{
+	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
 	struct sonde_region *g = PUSH(r, &r->c->regions);
-	uint8_t kind = kind_of(from), up;
 
 	if (!g)
 		return;
 	g->id = text(r, from, "id");
 	g->label = intern(r, text(r, from, "name"));
 	g->domain = intern(r, text(r, from, "domain"));
-	g->kind = kind;
+	g->kind = kind_of(from);
 	g->depth = n->depth = (uint32_t)count(from, "depth");
+	g->parent = n->parent = parent_of(rep, n->depth);
 	n->region = (uint32_t)(r->c->regions.nr - 1);
-	g->parent = SONDE_NONE;
-	/* A parent may be of another kind: what a graph launched lies below a push/pop range. */
-	for (up = 0; parent && g->parent == SONDE_NONE && up <= SONDE_REGION_BACKWARD; up++)
-		g->parent = sonde_map_find(
-			&r->regions, key_of(r, (uint8_t)((kind + up) % (SONDE_REGION_BACKWARD + 1)), parent));
-	n->parent = g->parent;
-	sonde_map_add(&r->regions, key_of(r, kind, g->id.p), NULL);
+	sonde_map_add(&r->regions, key_of(r, g->kind, g->id.p), NULL);
 }
 
 static void read_kernels(struct reading *r, struct sonde_report *rep, const json_t *list)
@@ -231,7 +236,7 @@ static void read_nodes(struct reading *r, struct sonde_report *rep, const json_t
 
 		if (!n)
 			return;
-		read_region(r, n, item);
+		read_region(r, rep, item);
 		n->instances = count(item, "instances");
 		n->launches = count(item, "kernel_count");
 		n->time_ns = number(item, "total_ms") * 1e6;
@@ -330,8 +335,7 @@ static void read_document(struct reading *r, const json_t *document)
 static json_t *load(const char *path, struct sonde_err *err)
 {
 	json_error_t where;
-	json_t *document =
-		json_load_file(path, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &where);
+	json_t *document = json_load_file(path, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &where);
 
 	if (!document)
 		sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s", path, where.text);

@@ -176,7 +176,7 @@ int sonde_diff__sample(
 	for (i = 0; i < d->regions.nr; i++)
 		if (!sample(d, m, i))
 			return sonde_err_nomem(err);
-	return d->values.nr < SONDE_NONE ? 0
-					 : sonde_err_set(err, SONDE_ERR_LIMIT,
-						   "diff: more than 4 billion entries");
+	return d->values.nr < SONDE_NONE
+		       ? 0
+		       : sonde_err_set(err, SONDE_ERR_LIMIT, "diff: more than 4 billion entries");
 }

@@ -40,7 +40,8 @@ static bool push_value(struct sonde_diff *d, double v)
 }
 
 /* The blocks of one run that go to one half. */
-static bool take_blocks(struct sonde_diff *d, const double *at, size_t nr, uint64_t seed, bool first)
+static bool take_blocks(
+	struct sonde_diff *d, const double *at, size_t nr, uint64_t seed, bool first)
 {
 	double tau = sonde_stats_correlation_time(at, nr);
 	size_t block = tau < 1.5 ? 1 : (size_t)fmin(ceil(3 * tau), fmax((double)nr / 4, 1));

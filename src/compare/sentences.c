@@ -35,7 +35,8 @@ static bool is_lone(const struct sonde_diff_region *r)
 /* The change over all entries of a run. */
 static double total_change(const struct sonde_diff_region *r)
 {
-	double entries = r->verdict == SONDE_VERDICT_REMOVED ? r->base.entries : r->new_half.entries;
+	double entries =
+		r->verdict == SONDE_VERDICT_REMOVED ? r->base.entries : r->new_half.entries;
 	double change = sonde_diff_region_delta(r) * (entries > 0 ? entries : 1);
 
 	return isnan(change) ? 0 : change;
@@ -95,7 +96,8 @@ static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
 	const struct sonde_diff_region *r = &d->regions.at[i];
 
 	if (is_lone(r)) /* only the outermost, and a pair once */
-		return (r->parent == SONDE_NONE || d->regions.at[r->parent].verdict != r->verdict) &&
+		return (r->parent == SONDE_NONE ||
+			       d->regions.at[r->parent].verdict != r->verdict) &&
 		       (r->twin == SONDE_NONE || r->verdict == SONDE_VERDICT_REMOVED);
 	return is_moved(r) && fabs(own) >= OWN_SHARE * fabs(total_change(r));
 }
@@ -172,8 +174,8 @@ static void say_moved(
 	const char *cause = sonde_diff_cause_words(r);
 
 	sonde_buf_str(b, r->id);
-	sonde_buf_printf(b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1),
-		sonde_verdict_name(r->verdict));
+	sonde_buf_printf(
+		b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1), sonde_verdict_name(r->verdict));
 	ms(b, r->base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	ms(b, r->new_half.median_ns);
@@ -197,9 +199,9 @@ static enum fate fate_of(const struct sonde_diff *d, const struct sonde_diff_reg
 		return r->verdict == SONDE_VERDICT_ADDED ? FATE_NEW : FATE_GONE;
 	if (!sonde_str_eq(r->label, d->regions.at[r->twin].label))
 		return FATE_RENAMED;
-	return r->kind == SONDE_REGION_GRAPH ? FATE_OUT_OF_GRAPH
+	return r->kind == SONDE_REGION_GRAPH			   ? FATE_OUT_OF_GRAPH
 	       : d->regions.at[r->twin].kind == SONDE_REGION_GRAPH ? FATE_INTO_GRAPH
-								     : FATE_RENAMED;
+								   : FATE_RENAMED;
 }
 
 static bool share_fate(const struct sonde_diff *d, const struct news *a, const struct news *b)
@@ -237,12 +239,14 @@ static void add_times(struct sonde_buf *b, double from_ns, double to_ns)
 static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, size_t nr_beside)
 {
-	static const char *const words[] = {[FATE_NEW] = "new", [FATE_GONE] = "gone",
+	static const char *const words[] = {[FATE_NEW] = "new",
+		[FATE_GONE] = "gone",
 		[FATE_INTO_GRAPH] = "inside a CUDA graph now",
 		[FATE_OUT_OF_GRAPH] = "no longer inside a CUDA graph"};
 	const struct sonde_diff_half *h =
 		r->verdict == SONDE_VERDICT_ADDED ? &r->new_half : &r->base;
-	const struct sonde_diff_region *now = r->twin == SONDE_NONE ? NULL : &d->regions.at[r->twin];
+	const struct sonde_diff_region *now =
+		r->twin == SONDE_NONE ? NULL : &d->regions.at[r->twin];
 	enum fate f = fate_of(d, r);
 
 	if (f == FATE_RENAMED) {
@@ -268,8 +272,7 @@ static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
 	}
 }
 
-static void say_entries(
-	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
+static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
 {
 	add_subject(b, r, nr_beside);
 	sonde_buf_printf(b, " entered %.6g times a run instead of %.6g", r->new_half.entries,
@@ -329,8 +332,7 @@ static void say_insufficient(struct sonde_diff *d)
 }
 
 /* How many news further down go with this one; they are taken out. */
-static size_t take_companions(
-	const struct sonde_diff *d, struct news *news, size_t nr, size_t i)
+static size_t take_companions(const struct sonde_diff *d, struct news *news, size_t nr, size_t i)
 {
 	size_t k, beside = 0;
 
@@ -376,7 +378,8 @@ void sonde_diff__say(struct sonde_diff *d)
 	struct news *news = sonde_calloc(2 * d->regions.nr + 1, sizeof(*news));
 
 	say_counts(d);
-	if (own && near && news) { /* like notes: short memory costs sentences, not the comparison */
+	if (own && near &&
+		news) { /* like notes: short memory costs sentences, not the comparison */
 		find_own(d, own, near);
 		say_news(d, news, find_news(d, own, news));
 	}

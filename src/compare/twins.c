@@ -56,8 +56,8 @@ static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr)
 
 	qsort(at, nr, sizeof(*at), by_looks);
 	for (i = 0; i < nr; i = end) {
-		for (end = i + 1; end < nr && at[end].parent == at[i].parent &&
-				  at[end].looks == at[i].looks;)
+		for (end = i + 1;
+			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
 			end++;
 		pair_group(d, &at[i], end - i);
 	}

@@ -22,9 +22,8 @@ struct worker {
 };
 
 /* How many values each run that has some gave. */
-static struct sonde_side side_of(
-	const struct sonde_diff *d, const struct sonde_diff_half *h, const uint32_t *counts,
-	size_t nr_runs, size_t *runs)
+static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_diff_half *h,
+	const uint32_t *counts, size_t nr_runs, size_t *runs)
 {
 	struct sonde_side s = {d->values.at + h->first_value, h->nr_values, runs, 0};
 	size_t i;
@@ -148,7 +147,8 @@ static double needed_entries(const struct sonde_diff_region *r, double min_effec
 			     : fmin(r->base.nr_values, r->new_half.nr_values);
 	wide = fmax(log(r->high / r->ratio), log(r->ratio / r->low));
 	want = away >= bar ? away : fmax(bar - away, bar / 4);
-	return ceil(have * fmax(1.1, fmax(wide * wide / (want * want), away >= bar ? by_test(r) : 0)));
+	return ceil(
+		have * fmax(1.1, fmax(wide * wide / (want * want), away >= bar ? by_test(r) : 0)));
 }
 
 static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double min_effect)

@@ -16,8 +16,10 @@
 
 static const char style[] =
 	"body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;"
-	"color:#1b1f24;background:#fff}h1{font-size:1.4em}table{border-collapse:collapse;width:100%}"
-	"th,td{padding:.25em .6em;border-bottom:1px solid #d0d7de;text-align:right;white-space:nowrap}"
+	"color:#1b1f24;background:#fff}h1{font-size:1.4em}table{border-collapse:collapse;width:100%"
+	"}"
+	"th,td{padding:.25em .6em;border-bottom:1px solid "
+	"#d0d7de;text-align:right;white-space:nowrap}"
 	"th:first-child,td:first-child,td.v,th.v{text-align:left}td.v{white-space:normal}"
 	".slower{color:#b42318}.faster{color:#18794e}.same,.insufficient{color:#6e7781}"
 	"svg{vertical-align:middle}.b{fill:#8c959f}.n{fill:#0969da;opacity:.6}.up{fill:#d1432f}"
@@ -81,7 +83,8 @@ static void write_bins(
 	for (i = 0; i < NR_BINS; i++)
 		if (bins[i] > 0)
 			sonde_sink_printf(to,
-				"<rect class=\"%s\" x=\"%zu\" y=\"%.1f\" width=\"4\" height=\"%.1f\"/>",
+				"<rect class=\"%s\" x=\"%zu\" y=\"%.1f\" width=\"4\" "
+				"height=\"%.1f\"/>",
 				class, i * 4, 24 - 24 * bins[i] / most, 24 * bins[i] / most);
 }
 
@@ -156,9 +159,10 @@ static void write_table(const struct sonde_diff *d, const uint32_t *order, struc
 
 	for (i = 0; i < d->regions.nr; i++)
 		most = fmax(most, fabs(sonde_diff_region_delta(&d->regions.at[i])));
-	sonde_sink_puts(to, "<table>\n<tr><th>region</th><th>base ms</th><th>new ms</th><th>\u0394 ms"
-			    "</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
-			    "</th><th class=\"v\">verdict</th></tr>\n");
+	sonde_sink_puts(to,
+		"<table>\n<tr><th>region</th><th>base ms</th><th>new ms</th><th>\u0394 ms"
+		"</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
+		"</th><th class=\"v\">verdict</th></tr>\n");
 	for (i = 0; i < nr; i++)
 		write_row(to, d, &d->regions.at[order[i]], most);
 	sonde_sink_puts(to, "</table>\n");
@@ -203,9 +207,10 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 	write_notes(to, &d->reasons, "<p class=\"not\">Not comparable: ");
 	write_notes(to, &d->warnings, "<p>Differs: ");
 	write_table(d, order, to);
-	sonde_sink_puts(to, "<p>Times are medians of an entry, on the GPU where both sides have that, "
-			    "else on the host. Distributions: grey base, blue new, over the "
-			    "logarithm of the time.</p>\n</body></html>\n");
+	sonde_sink_puts(to,
+		"<p>Times are medians of an entry, on the GPU where both sides have that, "
+		"else on the host. Distributions: grey base, blue new, over the "
+		"logarithm of the time.</p>\n</body></html>\n");
 	sonde_free(order);
 	return 0;
 }

@@ -45,8 +45,7 @@ static void write_half(struct sonde_json *w, const char *key, const struct sonde
 	sonde_json_number(w, "median_ms", h->median_ns / 1e6);
 	sonde_json_number(w, "total_ms", h->total_ns / 1e6);
 	sonde_json_number(w, "launches", h->launches);
-	sonde_json_number(
-		w, "launches_per_entry", h->entries > 0 ? h->launches / h->entries : NAN);
+	sonde_json_number(w, "launches_per_entry", h->entries > 0 ? h->launches / h->entries : NAN);
 	sonde_json_close(w, '}');
 }
 
@@ -101,7 +100,8 @@ static void write_region(
 	sonde_json_open(w, NULL, '{', false);
 	sonde_json_str(w, "id", r->id);
 	write_str(w, "parent_id",
-		r->parent == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->parent].id);
+		r->parent == SONDE_NONE ? (struct sonde_str){NULL, 0}
+					: d->regions.at[r->parent].id);
 	sonde_json_z(w, "kind", sonde_region_kind_name(r->kind));
 	write_str(w, "domain", r->domain);
 	sonde_json_z(w, "verdict", sonde_verdict_name(r->verdict));

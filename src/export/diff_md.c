@@ -63,8 +63,9 @@ static void write_table(
 {
 	size_t i, nr = 0, same = d->nr_by_verdict[SONDE_VERDICT_SAME];
 
-	sonde_sink_puts(to, "\n| region | base ms | new ms | \u0394 ms | \u0394 % | 95 % | verdict |\n"
-			    "|---|---:|---:|---:|---:|---:|---|\n");
+	sonde_sink_puts(to,
+		"\n| region | base ms | new ms | \u0394 ms | \u0394 % | 95 % | verdict |\n"
+		"|---|---:|---:|---:|---:|---:|---|\n");
 	for (i = 0; i < d->regions.nr && nr < max; i++)
 		if (d->regions.at[order[i]].verdict != SONDE_VERDICT_SAME) {
 			write_row(to, d, &d->regions.at[order[i]]);
@@ -80,8 +81,8 @@ static void write_table(
 int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	static const char *const gates[] = {"", " \u00b7 gate passed", " \u00b7 gate undecided",
-		" \u00b7 gate FAILED"};
+	static const char *const gates[] = {
+		"", " \u00b7 gate passed", " \u00b7 gate undecided", " \u00b7 gate FAILED"};
 	uint32_t *order = sonde_diff_out__order(d);
 	size_t i;
 
@@ -99,8 +100,9 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 	write_list(to, &d->warnings, "- **Differs:** ");
 	if (d->regions.nr > d->nr_by_verdict[SONDE_VERDICT_SAME])
 		write_table(d, order, o->max_regions ? o->max_regions : MAX_ROWS, to);
-	sonde_sink_puts(to, "\nTimes are medians of an entry, on the GPU where both sides have that, "
-			    "else on the host.\n");
+	sonde_sink_puts(to,
+		"\nTimes are medians of an entry, on the GPU where both sides have that, "
+		"else on the host.\n");
 	sonde_free(order);
 	return 0;
 }

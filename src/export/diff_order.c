@@ -40,8 +40,8 @@ static void weigh(const struct sonde_diff *d, struct place *at)
 	size_t nr = d->regions.nr, i;
 
 	for (i = 0; i < nr; i++)
-		at[i] = (struct place){(uint32_t)i, d->regions.at[i].parent,
-			weight_of(&d->regions.at[i])};
+		at[i] = (struct place){
+			(uint32_t)i, d->regions.at[i].parent, weight_of(&d->regions.at[i])};
 	for (i = nr; i-- > 0;)
 		if (at[i].parent != SONDE_NONE)
 			at[at[i].parent].weight = fmax(at[at[i].parent].weight, at[i].weight);
@@ -131,7 +131,8 @@ void sonde_diff_out__verdict(
 		sonde_buf_str(b, d->regions.at[r->twin].label);
 		sonde_buf_puts(b, sonde_region_kind_mark(d->regions.at[r->twin].kind));
 	} else if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9) {
-		sonde_buf_printf(b, ", needs %.0f %s", r->needed, r->needs_runs ? "runs" : "entries");
+		sonde_buf_printf(
+			b, ", needs %.0f %s", r->needed, r->needs_runs ? "runs" : "entries");
 	} else if (cause && r->ratio > 0 && r->verdict != SONDE_VERDICT_SAME) {
 		sonde_buf_printf(b, ", %s", cause);
 	}

@@ -139,8 +139,8 @@ static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *
 	return rc;
 }
 
-static void write_notes(struct sonde_sink *to, const struct sonde_notes *notes, const char *before,
-	bool is_utf8)
+static void write_notes(
+	struct sonde_sink *to, const struct sonde_notes *notes, const char *before, bool is_utf8)
 {
 	size_t i;
 
@@ -166,7 +166,8 @@ static void write_sentences(
 
 static void write_gate(const struct sonde_diff *d, struct sonde_sink *to)
 {
-	static const char *const words[] = {NULL, "passed", "undecided: a gated region is insufficient",
+	static const char *const words[] = {NULL, "passed",
+		"undecided: a gated region is insufficient",
 		"failed: a region is slower by more than its limit"};
 
 	if (d->gate != SONDE_GATE_NONE)
@@ -189,7 +190,8 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	}
 	rc = write_table(d, o, to, err);
 	if (rc == 0)
-		sonde_sink_puts(to, "ms: median of an entry, on the GPU where both sides have that, "
-				    "else on the host\n");
+		sonde_sink_puts(to,
+			"ms: median of an entry, on the GPU where both sides have that, "
+			"else on the host\n");
 	return rc;
 }

@@ -146,3 +146,8 @@ fi
 ok diff__repeat_without_a_base_is_wrong_usage status 2 "$SONDE" run --repeat 3 -- true
 ok diff__docs_have_the_help_as_it_is \
 	bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-diff.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' diff --help)"
+example() {
+	cmp <(sed -n '/^<!-- example -->/,/^<!-- end of example -->/p' docs/sonde-diff.md | sed '1,3d' | head -n -2) \
+		<("$SONDE" diff "$EAGER" "$GRAPH" --max-regions 6 --width 110)
+}
+ok diff__docs_show_what_is_printed example

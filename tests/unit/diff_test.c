@@ -1,4 +1,5 @@
 /* Comparisons of made programs: what is named, why, and what is not. */
+#include "base/alloc.h"
 #include "compare/diff.h"
 
 #include "treed.h"
@@ -9,11 +10,11 @@
 struct program {
 	size_t steps, regions, launches; /* launches: in every region */
 	uint64_t seed;
-	const char *slow;      /* this region takes … */
-	double by;	       /* … so many times as long */
-	size_t more;	       /* launches more in `slow` */
-	const char *kernel;    /* its kernel's name; NULL = "gemm" */
-	const char *names[4];  /* names of the first regions; NULL = r0, r1, … */
+	const char *slow;     /* this region takes … */
+	double by;	      /* … so many times as long */
+	size_t more;	      /* launches more in `slow` */
+	const char *kernel;   /* its kernel's name; NULL = "gemm" */
+	const char *names[4]; /* names of the first regions; NULL = r0, r1, … */
 	const char *device;
 	double noise; /* 0 = 5 % */
 	bool host_only;
@@ -42,8 +43,8 @@ static void launch(struct made *m, uint32_t range, const char *kernel, uint64_t 
 	*now += (uint64_t)ns + 100;
 }
 
-static void enter_region(
-	struct made *m, const struct program *p, uint32_t step, size_t i, uint64_t *seed, uint64_t *now)
+static void enter_region(struct made *m, const struct program *p, uint32_t step, size_t i,
+	uint64_t *seed, uint64_t *now)
 {
 	char name[32];
 	const char *label = i < 4 && p->names[i] ? p->names[i] : name;
@@ -167,8 +168,12 @@ static bool says(const struct sonde_notes *notes, const char *what)
 static void test_diff__one_slower_region_is_named_with_its_ancestors_alone(void **state)
 {
 	const struct program a = {.steps = 200, .regions = 6, .launches = 1, .seed = 1},
-			     b = {.steps = 200, .regions = 6, .launches = 1, .seed = 2,
-				     .slow = "r5", .by = 1.5};
+			     b = {.steps = 200,
+				     .regions = 6,
+				     .launches = 1,
+				     .seed = 2,
+				     .slow = "r5",
+				     .by = 1.5};
 	const struct sonde_diff_region *r;
 	struct compared c;
 
@@ -191,11 +196,15 @@ static void test_diff__one_slower_region_is_named_with_its_ancestors_alone(void 
 static void test_diff__faster_is_named_and_no_gate_fails(void **state)
 {
 	const struct program a = {.steps = 100, .regions = 3, .launches = 1, .seed = 1},
-			     b = {.steps = 100, .regions = 3, .launches = 1, .seed = 2,
-				     .slow = "r2", .by = 0.7, .noise = 0.01};
+			     b = {.steps = 100,
+				     .regions = 3,
+				     .launches = 1,
+				     .seed = 2,
+				     .slow = "r2",
+				     .by = 0.7,
+				     .noise = 0.01};
 	const struct sonde_diff_limit limit = {.above = 0.05};
-	const struct sonde_diff_options o = {
-		.min_effect = 0.02, .limits = &limit, .nr_limits = 1};
+	const struct sonde_diff_options o = {.min_effect = 0.02, .limits = &limit, .nr_limits = 1};
 	struct compared c;
 
 	(void)state;
@@ -211,10 +220,9 @@ static void test_diff__the_same_program_twice_names_nothing(void **state)
 
 	(void)state;
 	for (seed = 0; seed < 12; seed++) {
-		const struct program a = {.steps = 60, .regions = 8, .launches = 1,
-					     .seed = 3 + 2 * seed},
-				     b = {.steps = 60, .regions = 8, .launches = 1,
-					     .seed = 4 + 2 * seed};
+		const struct program
+			a = {.steps = 60, .regions = 8, .launches = 1, .seed = 3 + 2 * seed},
+			b = {.steps = 60, .regions = 8, .launches = 1, .seed = 4 + 2 * seed};
 		struct compared c;
 
 		compare(&c, &a, &b);
@@ -228,10 +236,20 @@ static void test_diff__the_same_program_twice_names_nothing(void **state)
 static void test_diff__more_launches_are_a_count_and_other_kernels_are_named(void **state)
 {
 	const struct program a = {.steps = 100, .regions = 2, .launches = 2, .seed = 1},
-			     more = {.steps = 100, .regions = 2, .launches = 2, .seed = 2,
-				     .slow = "r1", .by = 1, .more = 2},
-			     other = {.steps = 100, .regions = 2, .launches = 2, .seed = 3,
-				     .slow = "r1", .by = 2, .kernel = "void ns::fused<4>(int)"};
+			     more = {.steps = 100,
+				     .regions = 2,
+				     .launches = 2,
+				     .seed = 2,
+				     .slow = "r1",
+				     .by = 1,
+				     .more = 2},
+			     other = {.steps = 100,
+				     .regions = 2,
+				     .launches = 2,
+				     .seed = 3,
+				     .slow = "r1",
+				     .by = 2,
+				     .kernel = "void ns::fused<4>(int)"};
 	const struct sonde_diff_region *r;
 	struct compared c;
 
@@ -268,10 +286,18 @@ static void test_diff__other_step_counts_are_said_and_no_verdict(void **state)
 
 static void test_diff__host_time_is_compared_where_no_gpu_is_used(void **state)
 {
-	const struct program a = {.steps = 100, .regions = 2, .launches = 1, .seed = 1,
+	const struct program a = {.steps = 100,
+				     .regions = 2,
+				     .launches = 1,
+				     .seed = 1,
 				     .host_only = true},
-			     b = {.steps = 100, .regions = 2, .launches = 1, .seed = 2,
-				     .slow = "r1", .by = 1.3, .host_only = true};
+			     b = {.steps = 100,
+				     .regions = 2,
+				     .launches = 1,
+				     .seed = 2,
+				     .slow = "r1",
+				     .by = 1.3,
+				     .host_only = true};
 	struct compared c;
 
 	(void)state;
@@ -286,11 +312,21 @@ static void test_diff__host_time_is_compared_where_no_gpu_is_used(void **state)
 
 static void test_diff__a_new_name_with_the_same_kernels_is_offered(void **state)
 {
-	const struct program a = {.steps = 20, .regions = 3, .launches = 1, .seed = 1,
-				     .slow = "old", .by = 1, .kernel = "special",
+	const struct program a = {.steps = 20,
+				     .regions = 3,
+				     .launches = 1,
+				     .seed = 1,
+				     .slow = "old",
+				     .by = 1,
+				     .kernel = "special",
 				     .names = {NULL, "old"}},
-			     b = {.steps = 20, .regions = 3, .launches = 1, .seed = 2,
-				     .slow = "fresh", .by = 1, .kernel = "special",
+			     b = {.steps = 20,
+				     .regions = 3,
+				     .launches = 1,
+				     .seed = 2,
+				     .slow = "fresh",
+				     .by = 1,
+				     .kernel = "special",
 				     .names = {NULL, "fresh"}};
 	const struct sonde_diff_region *r;
 	struct compared c;
@@ -318,7 +354,8 @@ static void test_diff__added_and_removed_regions_stand_below_their_parent(void *
 	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_REMOVED], 2);
 	assert_int_equal(named(&c, "step/r3")->depth, 1);
 	assert_int_equal(named(&c, "step/r3")->parent, 0);
-	assert_true(says(&c.d->sentences, "step/r3 and 1 region beside it are gone. The largest: 20 entries, "));
+	assert_true(says(&c.d->sentences,
+		"step/r3 and 1 region beside it are gone. The largest: 20 entries, "));
 	done(&c);
 	compare(&c, &b, &a);
 	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_ADDED], 2);
@@ -330,11 +367,14 @@ static void test_diff__added_and_removed_regions_stand_below_their_parent(void *
 static void test_diff__one_entry_a_side_is_always_insufficient(void **state)
 {
 	const struct program a = {.steps = 1, .regions = 2, .launches = 1, .seed = 1},
-			     b = {.steps = 1, .regions = 2, .launches = 1, .seed = 2,
-				     .slow = "r1", .by = 10};
+			     b = {.steps = 1,
+				     .regions = 2,
+				     .launches = 1,
+				     .seed = 2,
+				     .slow = "r1",
+				     .by = 10};
 	const struct sonde_diff_limit limit = {.above = 0.05};
-	const struct sonde_diff_options o = {
-		.min_effect = 0.02, .limits = &limit, .nr_limits = 1};
+	const struct sonde_diff_options o = {.min_effect = 0.02, .limits = &limit, .nr_limits = 1};
 	struct compared c;
 
 	(void)state;
@@ -347,12 +387,14 @@ static void test_diff__one_entry_a_side_is_always_insufficient(void **state)
 static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 {
 	const struct program a = {.steps = 200, .regions = 3, .launches = 1, .seed = 1},
-			     b = {.steps = 200, .regions = 3, .launches = 1, .seed = 2,
-				     .slow = "r2", .by = 1.1};
-	const struct sonde_diff_limit strict[] = {
-		{SONDE_STR("step/r*"), 0.03}, {{NULL, 0}, 0.5}};
-	const struct sonde_diff_options o = {
-		.min_effect = 0.02, .limits = strict, .nr_limits = 2};
+			     b = {.steps = 200,
+				     .regions = 3,
+				     .launches = 1,
+				     .seed = 2,
+				     .slow = "r2",
+				     .by = 1.1};
+	const struct sonde_diff_limit strict[] = {{SONDE_STR("step/r*"), 0.03}, {{NULL, 0}, 0.5}};
+	const struct sonde_diff_options o = {.min_effect = 0.02, .limits = strict, .nr_limits = 2};
 	const struct sonde_diff_options lax = {
 		.min_effect = 0.02, .limits = strict + 1, .nr_limits = 1};
 	struct compared c;
@@ -371,8 +413,12 @@ static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 static void test_diff__several_runs_a_side_are_compared_by_run(void **state)
 {
 	const struct program a = {.steps = 50, .regions = 3, .launches = 1, .seed = 1},
-			     b = {.steps = 50, .regions = 3, .launches = 1, .seed = 50,
-				     .slow = "r2", .by = 1.4};
+			     b = {.steps = 50,
+				     .regions = 3,
+				     .launches = 1,
+				     .seed = 50,
+				     .slow = "r2",
+				     .by = 1.4};
 	struct compared c;
 
 	(void)state;
@@ -386,17 +432,16 @@ static void test_diff__several_runs_a_side_are_compared_by_run(void **state)
 
 static void test_diff__another_gpu_is_not_comparable(void **state)
 {
-	const struct program a = {.steps = 5, .regions = 1, .launches = 1, .seed = 1,
-				     .device = "NVIDIA A100"},
-			     b = {.steps = 5, .regions = 1, .launches = 1, .seed = 1,
-				     .device = "NVIDIA H200"};
+	const struct program
+		a = {.steps = 5, .regions = 1, .launches = 1, .seed = 1, .device = "NVIDIA A100"},
+		b = {.steps = 5, .regions = 1, .launches = 1, .seed = 1, .device = "NVIDIA H200"};
 	struct compared c;
 
 	(void)state;
 	compare(&c, &a, &b);
 	assert_false(c.d->is_comparable);
-	assert_true(says(&c.d->reasons,
-		"device: NVIDIA A100 in the base, NVIDIA H200 in the new side"));
+	assert_true(says(
+		&c.d->reasons, "device: NVIDIA A100 in the base, NVIDIA H200 in the new side"));
 	done(&c);
 	compare(&c, &a, &a);
 	assert_true(c.d->is_comparable);
@@ -421,6 +466,43 @@ static void test_diff__the_self_test_raises_few_alarms(void **state)
 	release(&run);
 }
 
+static void test_diff__short_memory_is_an_error_and_nothing_leaks(void **state)
+{
+	const struct program a = {.steps = 6, .regions = 3, .launches = 1, .seed = 1},
+			     b = {.steps = 6,
+				     .regions = 2,
+				     .launches = 2,
+				     .seed = 2,
+				     .slow = "r1",
+				     .by = 3,
+				     .noise = 0.001,
+				     .kernel = "other",
+				     .names = {"fresh"}};
+	const struct sonde_tree *base, *now;
+	struct run runs[2];
+	uint64_t n = 0;
+	int rc = SONDE_ERR_NOMEM;
+
+	(void)state;
+	make(&runs[0], &a);
+	make(&runs[1], &b);
+	base = runs[0].t;
+	now = runs[1].t;
+	while (rc) {
+		struct sonde_diff *d = NULL;
+
+		sonde_alloc_fail_at(++n);
+		rc = sonde_diff_build(&d, &(struct sonde_diff_side){&base, 1},
+			&(struct sonde_diff_side){&now, 1}, &plain, NULL);
+		sonde_alloc_fail_at(0);
+		assert_true(rc == SONDE_ERR_NOMEM || (rc == 0 && d->regions.nr));
+		sonde_diff_free(d);
+	}
+	assert_true(n > 20);
+	release(&runs[0]);
+	release(&runs[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_diff__several_runs_a_side_are_compared_by_run),
 		cmocka_unit_test(test_diff__another_gpu_is_not_comparable),
 		cmocka_unit_test(test_diff__the_self_test_raises_few_alarms),
+		cmocka_unit_test(test_diff__short_memory_is_an_error_and_nothing_leaks),
 	};
 
 	return cmocka_run_group_tests_name("diff", tests, NULL, NULL);
