@@ -226,7 +226,7 @@ static int write_streams(struct sonde_html *h, const struct sonde_report *r)
 	return 0;
 }
 
-/* By node, as report.json has them. */
+/* By node, as report.json has them; a single one says nothing that the times do not. */
 static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 {
 	size_t i;
@@ -236,7 +236,8 @@ static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_open(&h->x.w, "entries", '[', true);
 	for (i = 0; i < r->nodes.nr; i++) {
 		sonde_json_open(&h->x.w, NULL, '{', true);
-		sonde_json__entries(&h->x, r, &r->nodes.at[i]);
+		if (r->nodes.at[i].instances > 1)
+			sonde_json__entries(&h->x, r, &r->nodes.at[i]);
 		sonde_json_close(&h->x.w, '}');
 	}
 	sonde_json_close(&h->x.w, ']');

@@ -61,8 +61,10 @@ bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree
 	bool ok = true;
 
 	*out = (struct sonde_entry_runs){0};
-	for (i = 0; i < c->scopes.nr && ok; i++)
-		if (r->is_aggregate ? c->scopes.at[i].measured == r->measured : i == r->scope)
+	if (!r->is_aggregate)
+		ok = add_run(out, c, r->scope, n->region);
+	for (i = 0; r->is_aggregate && i < c->scopes.nr && ok; i++)
+		if (c->scopes.at[i].measured == r->measured)
 			ok = add_run(out, c, i, n->region);
 	if (!ok)
 		sonde_entry_runs_release(out);
