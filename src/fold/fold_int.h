@@ -14,7 +14,7 @@
  *   waits.c          … queue times, and communication that nothing hides
  *   streams.c        … what each stream did
  *   timeline*.c      … single events, and counters over time (curves)
- *   unmixing.c       … what samples of the device told of them
+ *   unmixing*.c      … what samples of the device told of them
  *   sampled.c        reading that off cells
  *   sampled_limits.c … whose device it is, and what that can count at most
  *   fold.c           launches → accumulators; the fold itself

@@ -3,50 +3,12 @@
  * part, whoever launched them and whether or not they are selected: their work is
  * in the samples.
  */
-#include "fold/fold_int.h"
+#include "fold/unmixing_int.h"
 #include "catalogue/attributes.h"
-#include "fold/sampled.h"
 
 #include "base/alloc.h"
-#include "unmix/unmix.h"
 
 #include <stdlib.h>
-
-/*
- * A kernel in a place is often launched several times in an entry, each time with other work (the
- * projections of an attention block are one kernel at two sizes). So the first launch in an entry
- * is a class, the second another, and so on; the cell has all of them.
- */
-#define MAX_TURNS 256
-
-struct kind {
-	uint32_t name, region;
-	uint32_t entry, turn; /* of the last launch met */
-	uint32_t first, nr;   /* its classes */
-};
-
-/* A sample where it lies in its series. */
-struct found {
-	struct sonde_sample_time time;
-	const double *row;
-};
-
-struct unmixing {
-	struct sonde_folding *f;
-	struct sonde_sampled *s;
-	const struct sonde_series *first; /* of the device's series */
-	struct sonde_map keys;		  /* {scope, place, kernel} → kind */
-	SONDE_VEC(struct kind) kinds;
-	SONDE_VEC(uint32_t) turns; /* by launch */
-	SONDE_VEC(struct sonde_unmix_class) classes;
-	SONDE_VEC(struct sonde_unmix_launch)
-	launches; /* `class` is a kind until classes are there */
-	SONDE_VEC(struct found) found; /* of the set at hand, and so are the next ones */
-	SONDE_VEC(int64_t) starts, ends;
-	SONDE_VEC(double) values, limits;
-	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
-	struct sonde_arena arena;
-};
 
 static bool is_same_set(const struct sonde_series *a, const struct sonde_series *b)
 {
@@ -58,141 +20,10 @@ static bool is_same_set(const struct sonde_series *a, const struct sonde_series 
 	return a->counters.nr == b->counters.nr;
 }
 
-static bool is_of_device(const struct unmixing *x, uint32_t scope)
-{
-	const struct sonde_scope *s = &x->f->l->scopes.at[scope];
-
-	return s->device != SONDE_NONE && s->measured == SONDE_MEASURED_KERNEL &&
-	       sonde_series_is_of(x->first, x->f->r, s->process, s->device);
-}
-
-/* --- launches --------------------------------------------------------------------------------- */
-
-/* The kind of launches of a kernel in a place; those that are not selected have no place. */
-static uint32_t find_kind(struct unmixing *x, const uint32_t *key, uint32_t region)
-{
-	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
-	struct kind *k;
-	bool is_new;
-	uint32_t number = sonde_map_add(&x->keys, bytes, &is_new);
-
-	if (number == SONDE_NONE || !is_new)
-		return number;
-	bytes = sonde_arena_dup(&x->arena, bytes);
-	k = bytes.p ? sonde_vec_push(&x->kinds) : NULL;
-	if (!k)
-		return SONDE_NONE;
-	sonde_map_rekey(&x->keys, number, bytes);
-	*k = (struct kind){.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
-	return number;
-}
-
-/* Which launch of its kind in this entry it is. */
-static uint32_t take_turn(struct kind *k, uint32_t entry)
-{
-	bool is_next = entry != SONDE_NONE && k->entry == entry;
-
-	k->turn = !is_next ? 0 : k->turn + 1 < MAX_TURNS ? k->turn + 1 : k->turn;
-	k->entry = entry;
-	k->nr = k->turn + 1 > k->nr ? k->turn + 1 : k->nr;
-	return k->turn;
-}
-
-static bool add_launch(struct unmixing *x, const struct sonde_launch *launch)
-{
-	const struct sonde_launches *l = x->f->l;
-	const struct sonde_record *rec = &x->f->r->records.at[launch->record];
-	const struct sonde_place *place = &l->places.at[launch->place];
-	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
-	const uint32_t key[3] = {
-		launch->scope, is_selected ? launch->place : SONDE_NONE, launch->kernel};
-	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn;
-	struct sonde_unmix_launch *slot;
-	const uint32_t *members;
-	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
-
-	if (rec->time.end_ns <= rec->time.start_ns)
-		return true;
-	kind = find_kind(x, key, region);
-	slot = kind == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
-	turn = slot ? sonde_vec_push(&x->turns) : NULL;
-	if (!turn)
-		return false;
-	*slot = (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
-		.end_ns = (int64_t)rec->time.end_ns,
-		.class = kind,
-		.entry = set.nr ? members[0] : SONDE_UNMIX_NONE};
-	*turn = take_turn(&x->kinds.at[kind], set.nr ? members[0] : SONDE_NONE);
-	return true;
-}
-
-/* Classes of one kind follow each other. */
-static bool number_classes(struct unmixing *x)
-{
-	size_t i, k;
-
-	for (i = 0; i < x->kinds.nr; i++) {
-		struct kind *kind = &x->kinds.at[i];
-
-		kind->first = (uint32_t)x->classes.nr;
-		for (k = 0; k < kind->nr; k++) {
-			struct sonde_unmix_class *c = sonde_vec_push(&x->classes);
-
-			if (!c)
-				return false;
-			*c = (struct sonde_unmix_class){kind->name,
-				kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
-		}
-	}
-	for (i = 0; i < x->launches.nr; i++)
-		x->launches.at[i].class =
-			x->kinds.at[x->launches.at[i].class].first + x->turns.at[i];
-	return true;
-}
-
-static bool add_launches(struct unmixing *x)
-{
-	const struct sonde_launches *l = x->f->l;
-	size_t i;
-
-	for (i = 0; i < l->launches.nr; i++)
-		if (is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
-			return false;
-	return number_classes(x);
-}
-
-/* Cells learn which classes they are. */
-static bool mark_cells(struct unmixing *x, uint32_t number)
-{
-	struct sonde_cells *c = x->f->c;
-	uint32_t *original = sonde_calloc(c->strings.nr + 1, sizeof(*original));
-	size_t i;
-
-	if (!original)
-		return false;
-	for (i = 0; i < x->f->r->strings.nr; i++)
-		if (x->f->string_of[i] != SONDE_NONE)
-			original[x->f->string_of[i]] = (uint32_t)i;
-	for (i = 0; i < c->cells.nr; i++) {
-		struct sonde_cell *cell = &c->cells.at[i];
-		const uint32_t key[3] = {cell->scope, cell->place, original[cell->kernel]};
-		uint32_t kind = sonde_map_find(
-			&x->keys, (struct sonde_str){(const char *)key, sizeof(key)});
-
-		if (kind == SONDE_NONE)
-			continue;
-		cell->sampled = number;
-		cell->first_class = x->kinds.at[kind].first;
-		cell->nr_classes = x->kinds.at[kind].nr;
-	}
-	sonde_free(original);
-	return true;
-}
-
 /* --- samples ---------------------------------------------------------------------------------- */
 
 static bool choose_columns(
-	struct unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series)
+	struct sonde_unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series)
 {
 	size_t i;
 
@@ -218,16 +49,16 @@ static bool choose_columns(
 	return true;
 }
 
-static bool find_samples(struct unmixing *x, const struct sonde_series *series)
+static bool find_samples(struct sonde_unmixing *x, const struct sonde_series *series)
 {
 	size_t i;
 
 	for (i = 0; i < series->times.nr; i++) {
-		struct found *f = sonde_vec_push(&x->found);
+		struct sonde_unmixing_found *f = sonde_vec_push(&x->found);
 
 		if (!f)
 			return false;
-		*f = (struct found){
+		*f = (struct sonde_unmixing_found){
 			series->times.at[i], &series->values.at[i * series->counters.nr]};
 	}
 	return true;
@@ -235,14 +66,14 @@ static bool find_samples(struct unmixing *x, const struct sonde_series *series)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct sonde_sample_time *x = &((const struct found *)a)->time;
-	const struct sonde_sample_time *y = &((const struct found *)b)->time;
+	const struct sonde_sample_time *x = &((const struct sonde_unmixing_found *)a)->time;
+	const struct sonde_sample_time *y = &((const struct sonde_unmixing_found *)b)->time;
 
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* In order of time, whichever sampler took them; of two that overlap the first one. */
-static bool take_samples(struct unmixing *x)
+static bool take_samples(struct sonde_unmixing *x)
 {
 	uint64_t last = 0;
 	size_t i, k;
@@ -254,7 +85,7 @@ static bool take_samples(struct unmixing *x)
 	if (x->found.nr)
 		qsort(x->found.at, x->found.nr, sizeof(*x->found.at), by_start);
 	for (i = 0; i < x->found.nr; i++) {
-		const struct found *f = &x->found.at[i];
+		const struct sonde_unmixing_found *f = &x->found.at[i];
 
 		if (f->time.start_ns < last)
 			continue;
@@ -267,7 +98,7 @@ static bool take_samples(struct unmixing *x)
 	return true;
 }
 
-static int solve(struct unmixing *x, struct sonde_sampled_set *set, struct sonde_err *err)
+static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct sonde_err *err)
 {
 	const struct sonde_unmix_input in = {.classes = x->classes.at,
 		.nr_classes = (uint32_t)x->classes.nr,
@@ -289,7 +120,7 @@ static int solve(struct unmixing *x, struct sonde_sampled_set *set, struct sonde
 /* --- one device ------------------------------------------------------------------------------- */
 
 static void note_quality(
-	struct unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d)
+	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d)
 {
 	const struct sonde_unmix_quality *q = sonde_unmixed_quality(set->unmixed);
 	size_t i;
@@ -344,7 +175,7 @@ static bool forget_hardly_seen(struct sonde_sampled_set *set)
 }
 
 /* There are no figures of these counters. */
-static int drop_set(struct unmixing *x, struct sonde_sampled_set *set)
+static int drop_set(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 {
 	sonde_unmixed_free(set->unmixed);
 	sonde_vec_release(&set->roles);
@@ -354,7 +185,7 @@ static int drop_set(struct unmixing *x, struct sonde_sampled_set *set)
 
 /* All series of the device with the counters of series number `number`. */
 static int unmix_set(
-	struct unmixing *x, size_t number, const struct sonde_device *d, struct sonde_err *err)
+	struct sonde_unmixing *x, size_t number, const struct sonde_device *d, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f->r;
 	struct sonde_sampled_set *set = &x->s->sets[x->s->nr_sets];
@@ -399,7 +230,7 @@ static int unmix_set(
 }
 
 /* Without elapsed cycles among the samples the device's own clock has to do. */
-static void note_clock(struct unmixing *x, const struct sonde_device *d)
+static void note_clock(struct sonde_unmixing *x, const struct sonde_device *d)
 {
 	if (sonde_sampled__clock(x->f->r, x->first) > 0 || !(x->s->cycles_per_ns > 0))
 		return;
@@ -409,7 +240,7 @@ static void note_clock(struct unmixing *x, const struct sonde_device *d)
 		SONDE_STR_ARG(d->name), sonde_device_attribute(d, SONDE_ATTR_CLOCK) / 1e3);
 }
 
-static int unmix_device(struct unmixing *x, struct sonde_err *err)
+static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f->r;
 	const struct sonde_device *d = sonde_fold__sampled_device(x->f, x->first);
@@ -420,7 +251,7 @@ static int unmix_device(struct unmixing *x, struct sonde_err *err)
 	if (!d)
 		sonde_note(&x->f->c->notes,
 			"device %u was sampled, but nothing was launched there", x->first->device);
-	if (!d || !add_launches(x))
+	if (!d || !sonde_unmixing__launches(x))
 		return d ? sonde_err_nomem(err) : 0;
 	x->s = sonde_calloc(1, sizeof(*x->s));
 	slot = x->s ? sonde_vec_push(&x->f->c->sampled) : NULL;
@@ -442,7 +273,7 @@ static int unmix_device(struct unmixing *x, struct sonde_err *err)
 	if (rc || !x->s->nr_sets)
 		return rc;
 	note_clock(x, d);
-	return mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1) ? 0 : sonde_err_nomem(err);
+	return sonde_unmixing__mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1) ? 0 : sonde_err_nomem(err);
 }
 
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
@@ -454,7 +285,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 	for (i = 0; i < f->c->cells.nr; i++)
 		f->c->cells.at[i].sampled = SONDE_NONE;
 	for (i = 0; i < r->series.nr && rc == 0; i++) {
-		struct unmixing x = {.f = f, .first = &r->series.at[i]};
+		struct sonde_unmixing x = {.f = f, .first = &r->series.at[i]};
 
 		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], x.first); k++)
 			;

@@ -1,0 +1,48 @@
+/* Private to unmixing*.c: one device's launches and samples on their way to `unmix`. */
+#ifndef SONDE_FOLD_UNMIXING_INT_H
+#define SONDE_FOLD_UNMIXING_INT_H
+
+#include "fold/fold_int.h"
+#include "fold/sampled.h"
+#include "unmix/unmix.h"
+
+/*
+ * A kernel in a place is often launched several times in an entry, each time with other work (the
+ * projections of an attention block are one kernel at two sizes). So the first launch in an entry
+ * is a class, the second another, and so on; the cell has all of them.
+ */
+struct sonde_unmixing_kind {
+	uint32_t name, region;
+	uint32_t entry, turn; /* of the last launch met */
+	uint32_t first, nr;   /* its classes */
+};
+
+/* A sample where it lies in its series. */
+struct sonde_unmixing_found {
+	struct sonde_sample_time time;
+	const double *row;
+};
+
+struct sonde_unmixing {
+	struct sonde_folding *f;
+	struct sonde_sampled *s;
+	const struct sonde_series *first; /* of the device's series */
+	struct sonde_map keys;		  /* {scope, place, kernel} → kind */
+	SONDE_VEC(struct sonde_unmixing_kind) kinds;
+	SONDE_VEC(uint32_t) turns; /* by launch */
+	SONDE_VEC(struct sonde_unmix_class) classes;
+	SONDE_VEC(struct sonde_unmix_launch)
+	launches; /* `class` is a kind until classes are there */
+	SONDE_VEC(struct sonde_unmixing_found) found; /* of the set at hand, and so are the next ones */
+	SONDE_VEC(int64_t) starts, ends;
+	SONDE_VEC(double) values, limits;
+	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
+	struct sonde_arena arena;
+};
+
+/* All launches of the device, with their classes. False: no memory. */
+bool sonde_unmixing__launches(struct sonde_unmixing *x);
+/* Cells learn which classes they are in number `number` of the sampled devices. */
+bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number);
+
+#endif

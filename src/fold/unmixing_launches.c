@@ -1,0 +1,134 @@
+/* Launches of a device → classes of launches, and which of them a cell is. */
+#include "fold/unmixing_int.h"
+
+#include "base/alloc.h"
+
+#define MAX_TURNS 256
+
+static bool is_of_device(const struct sonde_unmixing *x, uint32_t scope)
+{
+	const struct sonde_scope *s = &x->f->l->scopes.at[scope];
+
+	return s->device != SONDE_NONE && s->measured == SONDE_MEASURED_KERNEL &&
+	       sonde_series_is_of(x->first, x->f->r, s->process, s->device);
+}
+
+/* The kind of launches of a kernel in a place; those that are not selected have no place. */
+static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_t region)
+{
+	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
+	struct sonde_unmixing_kind *k;
+	bool is_new;
+	uint32_t number = sonde_map_add(&x->keys, bytes, &is_new);
+
+	if (number == SONDE_NONE || !is_new)
+		return number;
+	bytes = sonde_arena_dup(&x->arena, bytes);
+	k = bytes.p ? sonde_vec_push(&x->kinds) : NULL;
+	if (!k)
+		return SONDE_NONE;
+	sonde_map_rekey(&x->keys, number, bytes);
+	*k = (struct sonde_unmixing_kind){.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
+	return number;
+}
+
+/* Which launch of its kind in this entry it is. */
+static uint32_t take_turn(struct sonde_unmixing_kind *k, uint32_t entry)
+{
+	bool is_next = entry != SONDE_NONE && k->entry == entry;
+
+	k->turn = !is_next ? 0 : k->turn + 1 < MAX_TURNS ? k->turn + 1 : k->turn;
+	k->entry = entry;
+	k->nr = k->turn + 1 > k->nr ? k->turn + 1 : k->nr;
+	return k->turn;
+}
+
+static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *launch)
+{
+	const struct sonde_launches *l = x->f->l;
+	const struct sonde_record *rec = &x->f->r->records.at[launch->record];
+	const struct sonde_place *place = &l->places.at[launch->place];
+	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
+	const uint32_t key[3] = {
+		launch->scope, is_selected ? launch->place : SONDE_NONE, launch->kernel};
+	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn;
+	struct sonde_unmix_launch *slot;
+	const uint32_t *members;
+	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
+
+	if (rec->time.end_ns <= rec->time.start_ns)
+		return true;
+	kind = find_kind(x, key, region);
+	slot = kind == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
+	turn = slot ? sonde_vec_push(&x->turns) : NULL;
+	if (!turn)
+		return false;
+	*slot = (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
+		.end_ns = (int64_t)rec->time.end_ns,
+		.class = kind,
+		.entry = set.nr ? members[0] : SONDE_UNMIX_NONE};
+	*turn = take_turn(&x->kinds.at[kind], set.nr ? members[0] : SONDE_NONE);
+	return true;
+}
+
+/* Classes of one kind follow each other. */
+static bool number_classes(struct sonde_unmixing *x)
+{
+	size_t i, k;
+
+	for (i = 0; i < x->kinds.nr; i++) {
+		struct sonde_unmixing_kind *kind = &x->kinds.at[i];
+
+		kind->first = (uint32_t)x->classes.nr;
+		for (k = 0; k < kind->nr; k++) {
+			struct sonde_unmix_class *c = sonde_vec_push(&x->classes);
+
+			if (!c)
+				return false;
+			*c = (struct sonde_unmix_class){kind->name,
+				kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
+		}
+	}
+	for (i = 0; i < x->launches.nr; i++)
+		x->launches.at[i].class =
+			x->kinds.at[x->launches.at[i].class].first + x->turns.at[i];
+	return true;
+}
+
+bool sonde_unmixing__launches(struct sonde_unmixing *x)
+{
+	const struct sonde_launches *l = x->f->l;
+	size_t i;
+
+	for (i = 0; i < l->launches.nr; i++)
+		if (is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
+			return false;
+	return number_classes(x);
+}
+
+bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number)
+{
+	struct sonde_cells *c = x->f->c;
+	uint32_t *original = sonde_calloc(c->strings.nr + 1, sizeof(*original));
+	size_t i;
+
+	if (!original)
+		return false;
+	for (i = 0; i < x->f->r->strings.nr; i++)
+		if (x->f->string_of[i] != SONDE_NONE)
+			original[x->f->string_of[i]] = (uint32_t)i;
+	for (i = 0; i < c->cells.nr; i++) {
+		struct sonde_cell *cell = &c->cells.at[i];
+		const uint32_t key[3] = {cell->scope, cell->place, original[cell->kernel]};
+		uint32_t kind = sonde_map_find(
+			&x->keys, (struct sonde_str){(const char *)key, sizeof(key)});
+
+		if (kind == SONDE_NONE)
+			continue;
+		cell->sampled = number;
+		cell->first_class = x->kinds.at[kind].first;
+		cell->nr_classes = x->kinds.at[kind].nr;
+	}
+	sonde_free(original);
+	return true;
+}
