@@ -7,6 +7,7 @@
 #   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it)
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
+#   one_make ARGS…     make, for builds that several scripts use: one at a time
 #
 # The working directory is then the repository; $SONDE is the program, $BUILD the build it is in (build),
 # $TMP a folder of the script's own. A script that printed `not ok` exits with 1, whatever it does afterwards.
@@ -48,6 +49,7 @@ golden() {
 	[ -z "${ACCEPT:-}" ] || cp "$TMP/.golden" "$file"
 	diff -u "$file" "$TMP/.golden"
 }
+one_make() { flock -o Makefile make --no-print-directory "$@"; }
 skip() { echo "skip $1: $2"; }
 skip_all() {
 	skip "$(basename "$0" .sh)" "$1"

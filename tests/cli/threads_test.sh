@@ -7,7 +7,7 @@ if ! gcc -fsanitize=thread -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null || ! "$TMP
 	skip "$name" "no ThreadSanitizer here"
 	exit 0
 fi
-make --no-print-directory tsan-threads >"$TMP/make.log" 2>&1 || {
+one_make tsan-threads >"$TMP/make.log" 2>&1 || {
 	tail -40 "$TMP/make.log"
 	not_ok "the library builds with ThreadSanitizer"
 	exit 1

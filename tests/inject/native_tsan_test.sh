@@ -8,7 +8,7 @@ if ! gcc -fsanitize=thread -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null || ! "$TMP
 	echo "skip $name: no ThreadSanitizer here"
 	exit 0
 fi
-make --no-print-directory tsan >"$TMP/make.log" 2>&1 || {
+one_make tsan >"$TMP/make.log" 2>&1 || {
 	cat "$TMP/make.log"
 	echo "not ok the library builds with ThreadSanitizer"
 	exit 1
