@@ -58,7 +58,8 @@ int sonde_text__idle(
 	struct sonde_buf line = {0};
 	int rc = x->options->view == SONDE_VIEW_IDLE ? gaps(x, r, err) : 0;
 
-	sonde_idle_say(&line, x->tree, r);
+	if (x->options->view != SONDE_VIEW_MEMORY)
+		sonde_idle_say(&line, x->tree, r);
 	if (line.n && rc == 0)
 		sonde_text__wrapped(x, "first: ", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;

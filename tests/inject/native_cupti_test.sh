@@ -150,6 +150,22 @@ memory() { # by region of the call
 	cuda && ! dump | grep '^memory'
 }
 
+idle() { # the program synchronises for 2 ms between `move` and `replay`, and allocates 4096 bytes in `move`
+	fresh cupti="$FAKE" memory=on
+	cuda && settle && "$SONDE" report "$OUT" -f json >"$TMP/idle.json" && "$SONDE" validate "$TMP/idle.json" &&
+		python3 - "$TMP/idle.json" <<-'P' || return
+			import json, sys
+			r = json.load(open(sys.argv[1]))["aggregate"]
+			gap, move = r["longest_gaps"][0], next(g for g in r["regions"] if g["id"] == "move")
+			assert (gap["cause"], gap["region"], gap["before"]) == ("sync", None, "replay") and 2 <= gap["ms"] < 50, gap
+			assert 2 <= move["tail_ms"] <= gap["ms"], move
+			assert move["memory"] == {"allocated_bytes": 4096, "freed_bytes": 0, "left_bytes": 4096, "peak_bytes": 4096}, move
+			assert all("unknown_ms" not in g.get("idle", {}) or g["idle"]["unknown_ms"] == 0 for g in r["regions"])
+		P
+	"$SONDE" report "$OUT" --idle | grep -q '^(before replay) .* the host was in a synchronisation' &&
+		"$SONDE" report "$OUT" --memory | grep -Eq '^move +1 +1 +4096 +0 +4096 +4096'
+}
+
 devices() { # under the names reports look for, so that there are peaks
 	fresh cupti="$FAKE"
 	cuda && has "device Fake GPU GPU-12345678-9abc-def0-2073-6f6e64652e00 device__attribute_multiprocessor_count=132 $(
@@ -184,6 +200,7 @@ levers() { # what is switched for CUPTI changes nothing that is captured
 ok "ways to have CUPTI work for less capture the same" levers
 ok "CUDA calls that can wait are recorded with their times" calls
 ok "allocations and frees have their regions" memory
+ok "idle time has its cause and memory its region" idle
 ok "devices have the attributes peaks are made of" devices
 ok "threads have names and marks are kept" names
 ok "launches left out by the capture's selection are counted as not selected" selected
