@@ -64,17 +64,21 @@ static bool eat(struct dem *d, const char *text)
 
 static struct sonde_str join(struct dem *d, struct sonde_str a, struct sonde_str b)
 {
-	struct sonde_str s;
+	char *p;
 
 	if (a.n + b.n > d->max_text || d->arena->nr_bytes > MAX_WORK)
 		fail(d);
-	if (d->bad)
-		return a;
-	s = sonde_arena_printf(
-		d->arena, "%.*s%.*s", (int)a.n, a.p ? a.p : "", (int)b.n, b.p ? b.p : "");
-	if (!s.p)
+	p = d->bad ? NULL : sonde_arena_alloc(d->arena, a.n + b.n + 1);
+	if (!p) {
 		fail(d);
-	return s;
+		return a;
+	}
+	if (a.n)
+		memcpy(p, a.p, a.n);
+	if (b.n)
+		memcpy(p + a.n, b.p, b.n);
+	p[a.n + b.n] = '\0';
+	return (struct sonde_str){p, a.n + b.n};
 }
 
 static struct sonde_str joinz(struct dem *d, struct sonde_str a, const char *b)
