@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What most callers sort: where an element is, by its number. */
+struct sonde_keyed {
+	uint64_t key;
+	uint32_t index;
+};
+
 /* False, with the array as it was, when memory is short. */
 #define sonde_keysort(at, nr) sonde_keysort_size((at), (nr), sizeof(*(at)))
 bool sonde_keysort_size(void *at, size_t nr, size_t size);

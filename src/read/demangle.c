@@ -7,7 +7,7 @@
  * and vector types are left alone, and a name with one of them is returned as
  * it is. What a kernel is called in practice is covered.
  */
-#include "read/native_int.h"
+#include "read/demangle.h"
 
 #include <string.h>
 

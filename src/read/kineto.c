@@ -5,7 +5,7 @@
  */
 #include "base/alloc.h"
 #include "read/kineto_int.h"
-#include "read/native_int.h"
+#include "read/demangle.h"
 
 /* Anything in braces may have its events anywhere; what has none is told so when it is read. */
 static bool knows(struct sonde_str data, const char *path)
@@ -122,6 +122,10 @@ static void note_all(const struct kineto *k)
 		"kernels or copies have no host call in the trace: they are outside all regions");
 	note(k, c->crossing, "range outlives the range around it: it ends where that one ends",
 		"ranges outlive the ranges around them: they end where those end");
+	if (!c->linked)
+		note(k, c->flows,
+			"link of forward and backward (fwdbwd) stands beside no operator and is left out",
+			"links of forward and backward (fwdbwd) stand beside no operators and are left out");
 	if (c->overheads)
 		sonde_note(&k->r->notes, "%s: the profiler reports %.3f ms of overhead in %llu pieces",
 			k->src->path, (double)c->overhead_ns / 1e6, (unsigned long long)c->overheads);

@@ -21,6 +21,7 @@ static const struct {
 	CATEGORY("user_annotation", KINETO_ANNOTATION),
 	CATEGORY("python_function", KINETO_PYTHON),
 	CATEGORY("hardware_counters", KINETO_COUNTERS),
+	CATEGORY("fwdbwd", KINETO_FWDBWD),
 	CATEGORY("cuda_sync", KINETO_SYNC),
 	CATEGORY("overhead", KINETO_OVERHEAD),
 	CATEGORY("runtime", KINETO_CALL),
@@ -151,15 +152,15 @@ static enum sonde_scan_rc read_member(
 	return rc;
 }
 
-enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e)
+/* The members of an event, up to a phase that is not among `wanted`: nothing behind it is read. */
+static enum sonde_scan_rc read_members(
+	struct sonde_scan *s, struct kineto_event *e, const char *wanted)
 {
 	struct sonde_scan_text key;
 	enum sonde_scan_rc rc;
 	bool is_end, is_first = true;
 
 	*e = (struct kineto_event){0};
-	if (*s->p != '{')
-		return sonde_scan_value(s);
 	for (s->p++;; is_first = false) {
 		rc = sonde_scan_member(s, is_first, &key, &is_end);
 		if (rc != SONDE_SCAN_OK || is_end)
@@ -167,12 +168,30 @@ enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event
 		rc = read_member(s, e, key.raw);
 		if (rc != SONDE_SCAN_OK)
 			return rc;
-		if (e->ph && !strchr("XMC", e->ph)) { /* a flow, a mark: nothing in it is wanted */
+		if (e->ph && !strchr(wanted, e->ph)) {
 			struct sonde_scan_skip rest = {.depth = 1};
 
 			return sonde_scan_skip(s, &rest);
 		}
 	}
+}
+
+/* Of flows and marks, of which there are many, only those that link operators are looked at again. */
+enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e)
+{
+	const char *begin = s->p;
+	enum sonde_scan_rc rc;
+
+	if (*begin != '{') {
+		e->ph = 0;
+		return sonde_scan_value(s);
+	}
+	rc = read_members(s, e, "XMC");
+	if (rc != SONDE_SCAN_OK || (e->ph != 's' && e->ph != 'f') ||
+		!memmem(begin, (size_t)(s->p - begin), "\"fwdbwd\"", 8))
+		return rc;
+	s->p = begin;
+	return read_members(s, e, "sf");
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */

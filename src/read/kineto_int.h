@@ -14,20 +14,26 @@
  *   kineto.c            the reader: all of that in order, names, devices, notes
  *
  * One pass over the text. An event that is kept leaves 32 bytes (a range, an
- * operator with a sequence number), 24 (a call) or a record; everything else
+ * linked operator), 24 (a call) or a record; everything else
  * leaves nothing, so memory does not depend on how much else a trace holds.
  */
 #ifndef SONDE_READ_KINETO_INT_H
 #define SONDE_READ_KINETO_INT_H
 
+#include "base/keysort.h"
 #include "read/json_scan.h"
 #include "read/source_int.h"
 #include "read/stream.h"
 
 #define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
-/* Of an operator: its sequence number below, the forward thread's above. */
-#define KINETO_SEQUENCE_BITS 48
-#define KINETO_SEQUENCE_MASK ((UINT64_C(1) << KINETO_SEQUENCE_BITS) - 1)
+/*
+ * What links operators: a sequence number, or the id of a flow (marked by its highest bit), below;
+ * above it the forward thread's number, 0 = it is a forward operator.
+ */
+#define KINETO_LINK_BITS 48
+#define KINETO_LINK_MASK ((UINT64_C(1) << KINETO_LINK_BITS) - 1)
+#define KINETO_FLOW_BIT	 (UINT64_C(1) << (KINETO_LINK_BITS - 1))
+#define KINETO_ENGINE	 UINT64_MAX /* what autograd puts around an operator: linked as that one is */
 
 struct kineto_window {
 	struct sonde_scan scan;
@@ -65,6 +71,7 @@ enum kineto_category {
 	KINETO_SYNC,
 	KINETO_OVERHEAD,
 	KINETO_COUNTERS,
+	KINETO_FWDBWD, /* a flow from a forward operator (ph s) to a backward one (ph f) */
 };
 
 struct kineto_event {
@@ -118,6 +125,13 @@ static inline bool kineto_has(const struct kineto_args *a, enum kineto_arg arg)
 enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e);
 void sonde_kineto__args(struct sonde_str text, struct kineto_args *a);
 
+/* The last operator without a sequence number, or the last flow: one stands beside the other. */
+struct kineto_beside {
+	uint64_t pid, tid, begin_ns, end_ns;
+	uint64_t link; /* of a flow, with what stands in front of it; 0 = an operator */
+	bool is_there;
+};
+
 /* What is known of a kernel besides its times; many launches share one. Without gaps: it is a key. */
 struct kineto_facts {
 	uint32_t grid[3], block[3], registers, shared;
@@ -135,10 +149,10 @@ struct kineto_state {
 	struct sonde_map facts;		    /* struct kineto_facts each, by number */
 };
 
-/* A stretch of time on a thread: a range, or an operator with a sequence number. */
+/* A stretch of time on a thread: a range, or an operator that is linked to another. */
 struct kineto_span {
 	uint64_t begin_ns, end_ns;
-	uint64_t what; /* label, or sequence number with the forward thread in front */
+	uint64_t what; /* label, or link with the forward thread in front */
 	uint32_t thread;
 	uint32_t parent; /* the one it is nested in, SONDE_NONE = outermost */
 };
@@ -162,6 +176,7 @@ struct kineto_name {
 
 struct kineto_counts {
 	uint64_t damaged, too_long, no_time, no_call, crossing, overheads, overhead_ns, syncs, sync_ns;
+	uint64_t flows, linked; /* between forward and backward operators; operators linked */
 };
 
 struct kineto {
@@ -176,6 +191,7 @@ struct kineto {
 	uint32_t rank, world_size; /* SONDE_NONE = not said */
 	bool has_events, is_cut;
 	uint64_t damage_at; /* byte */
+	struct kineto_beside beside;
 	SONDE_VEC(struct kineto_span) ranges;
 	SONDE_VEC(struct kineto_span) ops;
 	SONDE_VEC(struct kineto_call) calls;

@@ -1,10 +1,9 @@
 /* GPU work and the host calls that asked for it, by correlation id; both by sorting. */
 #include "base/alloc.h"
 #include "read/kineto_int.h"
-#include "read/native_int.h"
 
 /* Moves the element `order[i].index` to place i, for all i; `order` is used up. */
-static void permute(char *a, size_t size, struct native_timed *order, size_t nr, char *spare)
+static void permute(char *a, size_t size, struct sonde_keyed *order, size_t nr, char *spare)
 {
 	size_t i, j, next;
 
@@ -22,7 +21,7 @@ static void permute(char *a, size_t size, struct native_timed *order, size_t nr,
 }
 
 /* Of several calls with one id, a runtime call and the driver call in it, the earliest. */
-static uint32_t earliest(const struct kineto *k, const struct native_timed *calls, size_t from)
+static uint32_t earliest(const struct kineto *k, const struct sonde_keyed *calls, size_t from)
 {
 	uint32_t best = calls[from].index;
 	size_t i;
@@ -33,7 +32,7 @@ static uint32_t earliest(const struct kineto *k, const struct native_timed *call
 	return best;
 }
 
-static void match(struct kineto *k, const struct native_timed *works, const struct native_timed *calls)
+static void match(struct kineto *k, const struct sonde_keyed *works, const struct sonde_keyed *calls)
 {
 	size_t nr = k->r->records.nr - k->first_record, i, c = 0;
 	uint64_t last = 0;
@@ -58,15 +57,15 @@ static void match(struct kineto *k, const struct native_timed *works, const stru
 static bool match_calls(struct kineto *k)
 {
 	size_t nr = k->r->records.nr - k->first_record, i;
-	struct native_timed *works = sonde_malloc((nr + 1) * sizeof(*works));
-	struct native_timed *calls = sonde_malloc((k->calls.nr + 1) * sizeof(*calls));
+	struct sonde_keyed *works = sonde_malloc((nr + 1) * sizeof(*works));
+	struct sonde_keyed *calls = sonde_malloc((k->calls.nr + 1) * sizeof(*calls));
 	bool ok = works && calls;
 
 	for (i = 0; i < nr && ok; i++)
-		works[i] = (struct native_timed){
+		works[i] = (struct sonde_keyed){
 			k->r->records.at[k->first_record + i].thread, (uint32_t)i};
 	for (i = 0; i < k->calls.nr && ok; i++)
-		calls[i] = (struct native_timed){k->calls.at[i].correlation, (uint32_t)i};
+		calls[i] = (struct sonde_keyed){k->calls.at[i].correlation, (uint32_t)i};
 	ok = ok && sonde_keysort(works, nr) && sonde_keysort(calls, k->calls.nr);
 	if (ok)
 		match(k, works, calls);
@@ -80,11 +79,11 @@ static bool order_records(struct kineto *k)
 {
 	size_t nr = k->r->records.nr - k->first_record, i;
 	struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL, spare;
-	struct native_timed *t = sonde_malloc((nr + 1) * sizeof(*t));
+	struct sonde_keyed *t = sonde_malloc((nr + 1) * sizeof(*t));
 	bool ok = t;
 
 	for (i = 0; i < nr && ok; i++)
-		t[i] = (struct native_timed){at[i].time.start_ns, (uint32_t)i};
+		t[i] = (struct sonde_keyed){at[i].time.start_ns, (uint32_t)i};
 	ok = ok && sonde_keysort(t, nr);
 	for (i = 0; i < nr && ok; i++)
 		t[i].key = at[t[i].index].call_ns ? at[t[i].index].call_ns
@@ -98,13 +97,13 @@ static bool order_records(struct kineto *k)
 
 bool sonde_kineto__sort_spans(struct kineto_span *at, size_t nr)
 {
-	struct native_timed *t = sonde_malloc((nr + 1) * sizeof(*t));
+	struct sonde_keyed *t = sonde_malloc((nr + 1) * sizeof(*t));
 	struct kineto_span spare;
 	bool ok = t;
 	size_t i;
 
 	for (i = 0; i < nr && ok; i++)
-		t[i] = (struct native_timed){~at[i].end_ns, (uint32_t)i};
+		t[i] = (struct sonde_keyed){~at[i].end_ns, (uint32_t)i};
 	ok = ok && sonde_keysort(t, nr);
 	for (i = 0; i < nr && ok; i++)
 		t[i].key = at[t[i].index].begin_ns;

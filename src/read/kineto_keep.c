@@ -75,22 +75,62 @@ static bool keep_range(struct kineto *k, const struct kineto_event *e)
 	return true;
 }
 
+static bool keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t link)
+{
+	struct kineto_span *span = sonde_vec_push(&k->ops);
+
+	if (!fill_span(k, span, e))
+		return false;
+	span->what = link;
+	k->counts.linked += link != KINETO_ENGINE;
+	return true;
+}
+
+/*
+ * A flow and the operator it begins or ends at stand beside each other in a trace, mostly the
+ * operator first. Operators with a sequence number need no flow.
+ */
+static bool link_operator(struct kineto *k, const struct kineto_event *e, uint64_t link)
+{
+	struct kineto_beside *last = &k->beside;
+	bool is_pair = last->is_there && last->pid == e->pid && last->tid == e->tid &&
+		       last->begin_ns == e->ts_ns && !last->link != !link;
+	struct kineto_event op = *e;
+
+	if (!is_pair) {
+		*last = (struct kineto_beside){e->pid, e->tid, e->ts_ns, end_of(e), link, true};
+		return true;
+	}
+	if (link)
+		op.dur_ns = last->end_ns - last->begin_ns;
+	else
+		last->is_there = false;
+	return keep_linked(k, &op, link ? link : last->link);
+}
+
+static bool keep_flow(struct kineto *k, const struct kineto_event *e)
+{
+	uint64_t link = (e->id & (KINETO_LINK_MASK >> 1)) | KINETO_FLOW_BIT;
+
+	k->counts.flows++;
+	return link_operator(k, e, e->ph == 's' ? link : link | UINT64_C(1) << KINETO_LINK_BITS);
+}
+
 /* Only what links backward work to the forward operator it belongs to. */
 static bool keep_operator(struct kineto *k, const struct kineto_event *e)
 {
-	struct kineto_span *span;
 	struct kineto_args a;
+	uint64_t link;
 
 	sonde_kineto__args(e->args, &a);
 	if (!kineto_has(&a, KINETO_SEQUENCE) || (int64_t)a.number[KINETO_SEQUENCE] < 0)
-		return true;
-	span = sonde_vec_push(&k->ops);
-	if (!fill_span(k, span, e))
-		return false;
-	span->what = a.number[KINETO_SEQUENCE] & KINETO_SEQUENCE_MASK;
+		return sonde_str_starts(e->name.raw, "autograd::engine::evaluate_function: ")
+			       ? keep_linked(k, e, KINETO_ENGINE)
+			       : link_operator(k, e, 0);
+	link = a.number[KINETO_SEQUENCE] & (KINETO_LINK_MASK >> 1);
 	if (kineto_has(&a, KINETO_FWD_THREAD))
-		span->what |= a.number[KINETO_FWD_THREAD] << KINETO_SEQUENCE_BITS;
-	return true;
+		link |= a.number[KINETO_FWD_THREAD] << KINETO_LINK_BITS;
+	return keep_linked(k, e, link);
 }
 
 static bool keep_call(struct kineto *k, const struct kineto_event *e)
@@ -271,6 +311,8 @@ int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e)
 		ok = keep_name(k, e);
 	else if (e->ph == 'C' && e->category == KINETO_COUNTERS && e->has_ts)
 		ok = sonde_kineto__keep_counters(k, e);
+	else if ((e->ph == 's' || e->ph == 'f') && e->category == KINETO_FWDBWD && e->has_ts && e->has_id)
+		ok = keep_flow(k, e);
 	else if (e->ph == 'X' && e->category != KINETO_OTHER && (e->is_bad || !e->has_ts))
 		k->counts.no_time++;
 	else if (e->ph == 'X')

@@ -7,10 +7,12 @@
  * Counters are per thread, and the forward thread is given by a number of
  * PyTorch's own. It is taken for the thread that has forward operators for most
  * of the sequence numbers that name it.
+ *
+ * Where operators have no sequence numbers, flows (`fwdbwd`) link them. The id
+ * of a flow is of one pair alone, on whatever threads.
  */
 #include "base/alloc.h"
 #include "read/kineto_int.h"
-#include "read/native_int.h"
 
 struct vote {
 	uint32_t fwd, thread;
@@ -19,7 +21,7 @@ struct vote {
 
 struct origins {
 	struct kineto *k;
-	struct native_timed *forward; /* by sequence number, then by begin */
+	struct sonde_keyed *forward; /* by link, then by begin */
 	size_t nr_forward;
 	uint32_t *home;	 /* by operator: the range its forward operator ran in, SONDE_NONE */
 	SONDE_VEC(struct vote) votes; /* few: forward threads × threads */
@@ -27,7 +29,12 @@ struct origins {
 
 static uint32_t fwd_of(const struct kineto_span *op)
 {
-	return (uint32_t)(op->what >> KINETO_SEQUENCE_BITS);
+	return (uint32_t)(op->what >> KINETO_LINK_BITS);
+}
+
+static bool is_flow(const struct kineto_span *op)
+{
+	return op->what & KINETO_FLOW_BIT;
 }
 
 static bool list_forward(struct origins *o)
@@ -39,14 +46,14 @@ static bool list_forward(struct origins *o)
 	for (i = 0; i < k->ops.nr && o->forward; i++)
 		if (!fwd_of(&k->ops.at[i]))
 			o->forward[o->nr_forward++] =
-				(struct native_timed){k->ops.at[i].what, (uint32_t)i};
+				(struct sonde_keyed){k->ops.at[i].what, (uint32_t)i};
 	return o->forward && sonde_keysort(o->forward, o->nr_forward);
 }
 
-/* The first forward operator with the sequence number of `op`; they follow each other. */
+/* The first forward operator with the link of `op`; they follow each other. */
 static size_t find_forward(const struct origins *o, const struct kineto_span *op)
 {
-	uint64_t want = op->what & KINETO_SEQUENCE_MASK;
+	uint64_t want = op->what & KINETO_LINK_MASK;
 	size_t low = 0, high = o->nr_forward;
 
 	while (low < high) {
@@ -62,7 +69,7 @@ static size_t find_forward(const struct origins *o, const struct kineto_span *op
 
 static bool is_forward_of(const struct origins *o, size_t i, const struct kineto_span *op)
 {
-	return i < o->nr_forward && o->forward[i].key == (op->what & KINETO_SEQUENCE_MASK) &&
+	return i < o->nr_forward && o->forward[i].key == (op->what & KINETO_LINK_MASK) &&
 	       o->k->ops.at[o->forward[i].index].begin_ns <= op->begin_ns;
 }
 
@@ -82,7 +89,7 @@ static struct vote *vote_of(struct origins *o, uint32_t fwd, uint32_t thread)
 	return v;
 }
 
-#define MAX_SAME 64 /* operators with one sequence number that are looked at */
+#define MAX_SAME 64 /* operators with one link that are looked at */
 
 static void vote(struct origins *o)
 {
@@ -93,7 +100,7 @@ static void vote(struct origins *o)
 	for (i = 0; i < k->ops.nr; i++) {
 		const struct kineto_span *op = &k->ops.at[i];
 
-		if (!fwd_of(op))
+		if (!fwd_of(op) || is_flow(op))
 			continue;
 		last = SONDE_NONE;
 		c = find_forward(o, op);
@@ -133,9 +140,18 @@ static uint32_t forward_of(const struct origins *o, const struct kineto_span *op
 
 	c = find_forward(o, op);
 	for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++)
-		if (o->k->ops.at[o->forward[c].index].thread == thread)
+		if (is_flow(op) || o->k->ops.at[o->forward[c].index].thread == thread)
 			found = o->forward[c].index;
 	return found;
+}
+
+/* What autograd puts around an operator belongs where that one does; it comes before it. */
+static void pass_on(struct origins *o, size_t i)
+{
+	const struct kineto_span *op = &o->k->ops.at[i];
+
+	if (op->parent != SONDE_NONE && o->k->ops.at[op->parent].what == KINETO_ENGINE)
+		o->home[op->parent] = o->home[i];
 }
 
 /* The ranges of forward operators first, then those of the backward ones that belong to them. */
@@ -158,6 +174,7 @@ static bool find_homes(struct origins *o)
 			continue;
 		forward = forward_of(o, &k->ops.at[i]);
 		o->home[i] = forward == SONDE_NONE ? SONDE_NONE : o->home[forward];
+		pass_on(o, i);
 	}
 	return true;
 }

@@ -3,7 +3,7 @@
 #include "read/native_int.h"
 
 uint32_t sonde_native__last_with_key(
-	const struct native_timed *t, size_t nr, size_t *i, uint64_t key)
+	const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key)
 {
 	while (*i < nr && t[*i].key <= key)
 		++*i;
@@ -24,7 +24,7 @@ static void match_stop(struct native *n, const struct native_edge *stop, uint32_
 
 static bool match_edges(struct native *n)
 {
-	struct native_timed *starts, *stops;
+	struct sonde_keyed *starts, *stops;
 	size_t i, nr_starts = 0, nr_stops = 0;
 	bool ok;
 
@@ -32,7 +32,7 @@ static bool match_edges(struct native *n)
 	stops = sonde_malloc(n->edges.nr * sizeof(*stops));
 	ok = starts && stops && n->edges.nr < SONDE_NONE;
 	for (i = 0; i < n->edges.nr && ok; i++) {
-		struct native_timed t = {n->edges.at[i].key, (uint32_t)i};
+		struct sonde_keyed t = {n->edges.at[i].key, (uint32_t)i};
 
 		if (n->edges.at[i].is_stop)
 			stops[nr_stops++] = t;

@@ -34,13 +34,13 @@ static bool add_node(struct native *n, struct nodes *s, const struct native_node
  */
 static bool add_nodes(struct native *n, struct nodes *s)
 {
-	struct native_timed *t = sonde_malloc((n->nodes.nr + 1) * sizeof(*t));
+	struct sonde_keyed *t = sonde_malloc((n->nodes.nr + 1) * sizeof(*t));
 	bool ok = t && n->nodes.nr < SONDE_NONE;
 	size_t i;
 
 	s->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->ranges));
 	for (i = 0; i < n->nodes.nr && ok; i++)
-		t[i] = (struct native_timed){n->nodes.at[i].ns, (uint32_t)i};
+		t[i] = (struct sonde_keyed){n->nodes.at[i].ns, (uint32_t)i};
 	ok = ok && s->ranges && sonde_keysort(t, n->nodes.nr);
 	for (i = 0; i < n->nodes.nr && ok; i++)
 		ok = add_node(n, s, &n->nodes.at[t[i].index]);

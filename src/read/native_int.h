@@ -14,7 +14,6 @@
  *   native_join.c     GPU work ↔ launches → records
  *   native_graph.c    where the nodes of graphs were captured
  *   native.c          the reader: all of that in order, notes, and the values of a record
- *   demangle.c        kernel names
  *
  * Nothing here trusts the file: numbers are bounded before they size anything,
  * and damage costs the block or the chunk it is in, counted.
@@ -198,18 +197,13 @@ int sonde_native__origins(struct native *n, struct sonde_err *err);
 /* Notes what was lost, left open or not understood. */
 void sonde_native__note(const struct native *n);
 
-/* A number by its time. */
-struct native_timed { /* for sonde_keysort */
-	uint64_t key;
-	uint32_t index;
-};
 /*
  * Matching by number goes by sorting, which no choice of numbers makes slow. The last of
  * `t` (sorted) with `key`, SONDE_NONE when there is none; to be asked for ever larger keys,
  * with `*i` 0 at first.
  */
 uint32_t sonde_native__last_with_key(
-	const struct native_timed *t, size_t nr, size_t *i, uint64_t key);
+	const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key);
 
 /* The value of `key` in the file's META, empty when it is not there. */
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);
@@ -219,14 +213,5 @@ uint32_t sonde_native__string(struct native *n, uint64_t number);
 uint32_t sonde_native__domain(const struct native *n, uint64_t number);
 /* Reads the event at this offset once more, its start not known: false when there is none. */
 bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct sonde_event *out);
-
-
-/*
- * A C++ name as a person writes it, the way Nsight does: `void f<(int)2>(const float *, int)`.
- * Lives in `arena`. A name that is not mangled, or in a way not known here, comes back as it is.
- */
-struct sonde_str sonde_demangle(struct sonde_arena *arena, struct sonde_str mangled);
-/* Only the function of a demangled name: `f`. A slice of it. */
-struct sonde_str sonde_demangle_function(struct sonde_str full);
 
 #endif

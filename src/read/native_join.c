@@ -1,5 +1,6 @@
 /* Putting the parts together: which launch made which work, and the records in order of launch. */
 #include "base/alloc.h"
+#include "read/demangle.h"
 #include "read/native_int.h"
 
 #include <string.h>
@@ -27,15 +28,15 @@ static bool match_by_array(struct native *n, uint32_t least, size_t nr)
 
 static bool match_by_sorting(struct native *n)
 {
-	struct native_timed *launches = sonde_malloc((n->launches.nr + 1) * sizeof(*launches));
-	struct native_timed *works = sonde_malloc((n->works.nr + 1) * sizeof(*works));
+	struct sonde_keyed *launches = sonde_malloc((n->launches.nr + 1) * sizeof(*launches));
+	struct sonde_keyed *works = sonde_malloc((n->works.nr + 1) * sizeof(*works));
 	bool ok = launches && works && n->launches.nr < SONDE_NONE && n->works.nr < SONDE_NONE;
 	size_t i, k;
 
 	for (i = 0; i < n->launches.nr && ok; i++)
-		launches[i] = (struct native_timed){n->launches.at[i].correlation, (uint32_t)i};
+		launches[i] = (struct sonde_keyed){n->launches.at[i].correlation, (uint32_t)i};
 	for (i = 0; i < n->works.nr && ok; i++)
-		works[i] = (struct native_timed){n->works.at[i].correlation, (uint32_t)i};
+		works[i] = (struct sonde_keyed){n->works.at[i].correlation, (uint32_t)i};
 	ok = ok && sonde_keysort(launches, n->launches.nr) &&
 	     sonde_keysort(works, n->works.nr);
 	for (i = k = 0; k < n->works.nr && ok; k++)
@@ -219,7 +220,7 @@ static bool add_memory(struct native *n, const struct native_work *w)
 }
 
 /* What one launch made, by its start: sorts [first, end), which have the same key. */
-static bool order_same(struct native *n, struct native_timed *t, size_t first, size_t end)
+static bool order_same(struct native *n, struct sonde_keyed *t, size_t first, size_t end)
 {
 	size_t i;
 
@@ -229,9 +230,9 @@ static bool order_same(struct native *n, struct native_timed *t, size_t first, s
 }
 
 /* The order of launch; what has no launch, by its start. */
-static struct native_timed *order(struct native *n)
+static struct sonde_keyed *order(struct native *n)
 {
-	struct native_timed *t = sonde_malloc((n->works.nr + 1) * sizeof(*t));
+	struct sonde_keyed *t = sonde_malloc((n->works.nr + 1) * sizeof(*t));
 	size_t i, first;
 	bool ok;
 
@@ -240,7 +241,7 @@ static struct native_timed *order(struct native *n)
 	for (i = 0; i < n->works.nr; i++) {
 		const struct native_work *w = &n->works.at[i];
 
-		t[i] = (struct native_timed){w->launch != SONDE_NONE
+		t[i] = (struct sonde_keyed){w->launch != SONDE_NONE
 						     ? n->launches.at[w->launch].ns
 						     : sonde_native__clock_ns(&n->gpu, w->start_ns),
 			(uint32_t)i};
@@ -260,7 +261,7 @@ static struct native_timed *order(struct native *n)
 static int add_records(struct native *n, struct sonde_err *err)
 {
 	struct name_table names = {0};
-	struct native_timed *t;
+	struct sonde_keyed *t;
 	size_t i, first = n->r->records.nr;
 	bool ok = n->works.nr < SONDE_NONE;
 

@@ -35,6 +35,21 @@ else
 	skip kineto_reading "python3 is not installed"
 fi
 
+# --- backward without sequence numbers: the flows say the same -----------------------------------
+if command -v python3 >/dev/null; then
+	mkdir -p "$TMP/flows"
+	python3 - "$DATA/h200_train.json.gz" "$TMP/flows/h200_train.json.gz" <<'P'
+import gzip, json, sys
+trace = json.load(gzip.open(sys.argv[1]))
+for event in trace["traceEvents"]:
+    for key in ("Sequence number", "Fwd thread id"):
+        event.get("args", {}).pop(key, None)
+json.dump(trace, gzip.open(sys.argv[2], "wt", 1))
+P
+	same kineto__flows_link_backward_as_sequence_numbers_do "$DATA/h200_train.json.gz" "$TMP/flows/h200_train.json.gz"
+	ok kineto__flows_make_backward_regions grep -q ',attn,.*,backward,' "$TMP/same2"
+fi
+
 # --- files as people have them -----------------------------------------------------------------
 train=$DATA/h200_train.json.gz
 zcat "$train" >"$TMP/train.json"

@@ -178,6 +178,47 @@ static void test_kineto__backward_work_has_its_forward_range_as_origin(void **st
 	sonde_records_free(r);
 }
 
+#define PLAIN_OP(name, tid, ts, dur)                                                               \
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":9,\"tid\":" tid            \
+	",\"ts\":" ts ",\"dur\":" dur "}"
+#define FLOW(ph, id, tid, ts)                                                                      \
+	"{\"ph\":\"" ph "\",\"id\":" id ",\"pid\":9,\"tid\":" tid ",\"ts\":" ts                      \
+	",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}"
+
+/* Two forward threads, a flow before its operator and one behind it, work in what autograd adds. */
+static void test_kineto__without_sequence_numbers_flows_tell_the_origin(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(
+		RANGE("layer0", "1", "0", "10") "," RANGE("layer1", "3", "0", "10") ","
+		PLAIN_OP("mm", "1", "2", "5") "," FLOW("s", "11", "1", "2") ","
+		FLOW("s", "12", "3", "4") "," PLAIN_OP("mul", "3", "4", "5") ","
+		PLAIN_OP("autograd::engine::evaluate_function: MmBackward0", "2", "30", "9") ","
+		PLAIN_OP("MmBackward0", "2", "31", "5") "," FLOW("f", "11", "2", "31") ","
+		PLAIN_OP("MulBackward0", "2", "40", "9") "," FLOW("f", "12", "2", "40") ","
+		CALL("1", "2", "32") "," KERNEL("a", "1", "60", "1") ","
+		CALL("2", "2", "37") "," KERNEL("b", "2", "61", "1") ","
+		CALL("3", "2", "41") "," KERNEL("c", "3", "62", "1") ","
+		CALL("4", "2", "49") "," KERNEL("d", "4", "63", "1")));
+	static const char *const homes[] = {"layer0", "layer0", "layer1"};
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+
+		assert_int_equal(rec->origin_kind, SONDE_ORIGIN_BACKWARD);
+		assert_true(sonde_str_is(
+			sonde_records_str(r, r->ranges.at[rec->origin].label), homes[i]));
+	}
+	assert_int_equal(r->records.at[3].origin_kind, SONDE_ORIGIN_NONE);
+	assert_false(has_note(r, "fwdbwd"));
+	sonde_records_free(r);
+	r = open_text(TRACE(FLOW("s", "1", "1", "2") "," FLOW("f", "1", "2", "9") "," CALL("1", "1",
+		"3") "," KERNEL("k", "1", "5", "1")));
+	assert_true(has_note(r, "2 links of forward and backward (fwdbwd) stand beside no operators"));
+	sonde_records_free(r);
+}
+
 static void test_kineto__collectives_have_their_bytes_and_group(void **state)
 {
 	struct sonde_records *r = NULL;
@@ -408,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_kineto__facts_may_come_after_the_events),
 		cmocka_unit_test(test_kineto__old_names_and_a_bare_array_are_read),
 		cmocka_unit_test(test_kineto__backward_work_has_its_forward_range_as_origin),
+		cmocka_unit_test(test_kineto__without_sequence_numbers_flows_tell_the_origin),
 		cmocka_unit_test(test_kineto__collectives_have_their_bytes_and_group),
 		cmocka_unit_test(test_kineto__hardware_counters_are_samples),
 		cmocka_unit_test(test_kineto__odd_numbers_and_texts_are_taken),

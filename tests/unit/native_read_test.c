@@ -1,5 +1,6 @@
 /* The reader of native captures, on captures made by hand. */
 #include "native_open.h"
+#include "read/demangle.h"
 
 #include <math.h>
 
