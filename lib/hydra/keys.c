@@ -124,7 +124,7 @@ static bool is_text_list(const struct hydra_datum *n)
 	uint32_t i;
 
 	if (n->kind != HYDRA_LIST)
-		return n->kind == HYDRA_STRING || n->kind == HYDRA_NULL;
+		return n->kind == HYDRA_STRING || n->kind == HYDRA_INT || n->kind == HYDRA_NULL;
 	for (i = 0; i < n->seq.nr; i++)
 		if (!hydra_datum__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == HYDRA_NULL)
 			return false;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { TEXT, BOOL, NUMBER, LIST, ARGS, WORDS, SPAN };
+enum kind { TEXT, BOOL, NUMBER, LIST, ARGS, WORDS, SPAN, RANKS };
 
 #define AT(field)  offsetof(struct sonde_capture_settings, field)
 #define NCU(name)  "pipeline.ncu." name
@@ -20,6 +20,7 @@ static const struct setting {
 	size_t at;
 } table[] = {
 	{"hydra.job.chdir", BOOL, AT(chdir)},
+	{"ranks", RANKS, AT(ranks)},
 	{NCU("enable"), BOOL, AT(ncu_enable)},
 	{NCU("gating_nvtx"), BOOL, AT(ncu_gating)},
 	{NCU("fallback"), BOOL, AT(ncu_fallback)},
@@ -116,6 +117,15 @@ static int read_span(uint64_t *out, const char *key, struct sonde_str text, stru
 		key, SONDE_STR_ARG(text));
 }
 
+static int read_ranks(struct sonde_capture_settings *s, const struct hydra_config *c,
+	const char *key, struct sonde_err *err)
+{
+	const struct sonde_str *words;
+	size_t nr = hydra_config_list(c, key, &words);
+
+	return sonde_rank_list_read(&s->ranks, &s->arena, words, nr, err);
+}
+
 static int read_one(struct sonde_capture_settings *s, const struct setting *t,
 	const struct hydra_config *c, struct sonde_err *err)
 {
@@ -134,6 +144,8 @@ static int read_one(struct sonde_capture_settings *s, const struct setting *t,
 	case NUMBER:
 		*(long *)field = (long)hydra_config_int(c, t->key);
 		return 0;
+	case RANKS:
+		return read_ranks(s, c, t->key, err);
 	case SPAN:
 		return read_span(field, t->key, hydra_config_str(c, t->key), err);
 	default:

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "capture/ncu_args.h"
 #include "capture/nsys_args.h"
+#include "capture/rank_list.h"
 
 struct sonde_capture_settings {
 	bool ncu_enable, nsys_enable, native_enable, torch_enable;
@@ -46,6 +47,7 @@ struct sonde_capture_settings {
 	/* The run. What its report holds is read elsewhere (lib/settings.h). */
 	const char *run_dir;
 	bool chdir; /* the program runs in the run directory */
+	struct sonde_rank_list ranks; /* that are profiled; empty = all */
 	struct sonde_arena arena;
 };
 

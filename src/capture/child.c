@@ -44,13 +44,23 @@ static void hand_terminal(const struct watch *w, pid_t from, pid_t to)
 		tcsetpgrp(STDIN_FILENO, to);
 }
 
-/* In the child from here on. What sonde's own caller ignores (nohup) stays ignored. */
-static void usual_signals(const struct watch *w)
+/* Returns only when it fails. */
+static void execute(const struct sonde_child_spec *spec)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
+	char *const *e;
 
 	sigaction(SIGPIPE, &usual, NULL); /* which sonde may ignore for itself */
 	sigaction(SIGXFSZ, &usual, NULL); /* and does ignore */
+	for (e = spec->env; e && *e; e++)
+		putenv(*e);
+	if (!spec->dir || chdir(spec->dir) == 0)
+		execvp(spec->argv[0], spec->argv);
+}
+
+/* In the child from here on. What sonde's own caller ignores (nohup) stays ignored. */
+static void usual_signals(const struct watch *w)
+{
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
 	sigaction(SIGCHLD, &w->old_chld, NULL);
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
@@ -77,7 +87,6 @@ static int redirect_helper(const struct sonde_child_spec *spec, int report_fd)
 static _Noreturn void become(const struct watch *w, int report_fd)
 {
 	int saved;
-	char *const *e;
 
 	setpgid(0, 0);
 	if (w->gives_terminal)
@@ -85,10 +94,7 @@ static _Noreturn void become(const struct watch *w, int report_fd)
 	usual_signals(w);
 	if (w->spec->is_helper)
 		report_fd = redirect_helper(w->spec, report_fd);
-	for (e = w->spec->env; e && *e; e++)
-		putenv(*e);
-	if (!w->spec->dir || chdir(w->spec->dir) == 0)
-		execvp(w->spec->argv[0], w->spec->argv);
+	execute(w->spec);
 	saved = errno;
 	if (write(report_fd, &saved, sizeof(saved)) < 0)
 		_exit(126);
@@ -304,4 +310,10 @@ int sonde_child_run(
 		wait_for_end(&w);
 	end_watch(&w);
 	return error ? refuse(spec, error, err) : 0;
+}
+
+int sonde_child_become(const struct sonde_child_spec *spec, struct sonde_err *err)
+{
+	execute(spec);
+	return refuse(spec, errno, err);
 }

@@ -43,6 +43,12 @@ struct sonde_child_end {
 int sonde_child_run(
 	struct sonde_child_end *out, const struct sonde_child_spec *spec, struct sonde_err *err);
 
+/*
+ * Becomes the program: this process is it from here on. Returns only when that fails, with the
+ * errors of sonde_child_run. Of `spec` only `argv`, `env` and `dir` count.
+ */
+int sonde_child_become(const struct sonde_child_spec *spec, struct sonde_err *err);
+
 /* Nanoseconds of a clock that never jumps. */
 uint64_t sonde_now_ns(void);
 

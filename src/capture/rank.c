@@ -25,6 +25,7 @@ static const struct launcher {
 	[SONDE_TORCHRUN] = {"LOCAL_WORLD_SIZE",
 		{"MASTER_PORT", "MASTER_ADDR", "TORCHELASTIC_RUN_ID"}},
 	[SONDE_SLURM] = {NULL, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+	[SONDE_KUBERNETES] = {NULL, {"JOB_NAME"}},
 };
 
 struct process {
@@ -136,6 +137,25 @@ static void add_ids(struct sonde_buf *name, const struct launcher *l)
 	}
 }
 
+/*
+ * Pods of an indexed job: NAME-INDEX is their host name. They start whenever there is room for
+ * them, so nothing follows from the time at which this one did.
+ */
+static void add_pod(struct sonde_buf *name, const struct sonde_rank *rank)
+{
+	char index[16];
+	struct utsname u;
+	size_t n, end;
+
+	if (uname(&u) < 0)
+		return;
+	n = strlen(u.nodename);
+	end = (size_t)snprintf(index, sizeof(index), "-%u", rank->rank);
+	if (n > end && strcmp(u.nodename + n - end, index) == 0)
+		n -= end;
+	sonde_buf_add(name, u.nodename, n);
+}
+
 static void name_job(struct sonde_rank *out, const struct launcher *l)
 {
 	const char *id = getenv(l->ids[0]);
@@ -144,9 +164,11 @@ static void name_job(struct sonde_rank *out, const struct launcher *l)
 	unsigned nr_local;
 	char *c;
 
-	if (find_launcher(&p, l))
+	if (l != &launchers[SONDE_KUBERNETES] && find_launcher(&p, l))
 		out->begin = time_of(&p);
-	if (id && *id && !(number(l->local, &nr_local) && nr_local == out->size))
+	if (l == &launchers[SONDE_KUBERNETES] && !(id && *id))
+		add_pod(&name, out);
+	else if (id && *id && !(number(l->local, &nr_local) && nr_local == out->size))
 		add_ids(&name, l);
 	else
 		add_process(&name, &p);

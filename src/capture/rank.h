@@ -1,6 +1,7 @@
 /*
  * Which rank of a parallel job this process is, as its launcher says in the
- * environment: Open MPI, MPICH and Intel MPI (PMI), Slurm, torchrun.
+ * environment: Open MPI, MPICH and Intel MPI (PMI), Slurm, torchrun, indexed
+ * jobs of Kubernetes.
  *
  * Jobs are told apart by the id that the launcher gives them. Where it gives
  * none, and where torchrun has all ranks on one host, it is by the launcher's

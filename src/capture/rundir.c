@@ -414,6 +414,7 @@ static void close_captures(const struct sonde_rundir *d)
 
 bool sonde_rundir_finish(const struct sonde_rundir *d)
 {
+	unsigned nr = d->nr_awaited ? d->nr_awaited : d->rank.size;
 	char link[LINK_SIZE];
 
 	close_captures(d);
@@ -423,9 +424,9 @@ bool sonde_rundir_finish(const struct sonde_rundir *d)
 		return true;
 	}
 	mark(d->path, ".done", d->suffix);
-	if (d->rank.size && count_done(d) < d->rank.size)
+	if (nr && count_done(d) < nr)
 		return false;
-	if (d->rank.size && !mark(d->path, COMPLETE, ""))
+	if (nr && !mark(d->path, COMPLETE, ""))
 		return false; /* two that end together both see all the others */
 	if (d->job_nr) {
 		name_link(link, d, d->job_nr);

@@ -31,6 +31,7 @@ struct sonde_rundir {
 	char suffix[24]; /* ".rank3" in a parallel job, else empty */
 	struct sonde_rank rank;
 	unsigned job_nr; /* of the link that leads here; 0 = none does */
+	unsigned nr_awaited; /* ranks that take part; 0 = all of the job */
 	bool is_first;	 /* this process made it: the common files are its to write */
 };
 

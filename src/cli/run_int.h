@@ -4,6 +4,7 @@
  *   run_cmd.c       the command line
  *   run_config.c    overrides → settings
  *   run_open.c      settings → which program runs, where
+ *   run_ranks.c     which ranks of a job are profiled
  *   run_job.c       one run: the order of stages, what is written, the exit status
  *   run_sweep.c     many runs, one for each job of a sweep
  *   run_against.c   several runs, then a comparison with a base
@@ -48,6 +49,8 @@ struct sonde_run {
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	const char *chip;     /* --chip, NULL = the GPU here */
 	bool is_dry, is_quiet, hides_report;
+	bool is_bystander; /* a rank that is not profiled */
+	const char *chosen; /* the ranks that are, "0,8"; NULL = all */
 	int status;	 /* of the program: the first that is not 0 */
 	bool is_stopped; /* by a signal: no further stage */
 	bool has_failed; /* a capture is not what was asked for */
@@ -93,6 +96,14 @@ int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_
 /* All jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
 int sonde_run_sweep(
 	struct sonde_run_config *master, const struct sonde_run_request *q, struct sonde_err *err);
+
+/*
+ * `ranks=[0,8]`: whether this process is one of them. Finds out before anything is made, and
+ * refuses what could leave one rank waiting for another: all ranks come to the same end.
+ */
+int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err);
+/* The program of a rank that is not profiled. Returns only when it cannot be this process itself. */
+int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err);
 
 /* Each stage: 0 also when the program failed; negative when the stage itself could not be done. */
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);

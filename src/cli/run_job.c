@@ -102,6 +102,9 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, st
 	sonde_argv_yaml(&yaml, "command", r->recorded_words.words.at);
 	if (overrides.words.nr)
 		sonde_argv_yaml(&yaml, "overrides", overrides.words.at);
+	if (r->chosen && r->dir.rank.size)
+		sonde_buf_printf(&yaml, "ranks: {profiled: '%s', of: %u}\n", r->chosen,
+			r->dir.rank.size);
 	if (rc == 0)
 		rc = sonde_run_config_env(config, &env, true, err);
 	if (env.words.nr)
@@ -182,6 +185,8 @@ static int open_dir(struct sonde_run *r, struct sonde_err *err)
 	int rc = r->job ? sonde_rundir_open_job(&r->dir, r->set.run_dir, err)
 			: sonde_rundir_open(&r->dir, r->set.run_dir, err);
 
+	if (r->chosen && r->dir.rank.is_parallel)
+		r->dir.nr_awaited = sonde_rank_list_count(&r->set.ranks);
 	if (rc == 0 && r->set.chdir && !r->set.workload_dir)
 		r->set.workload_dir = r->dir.path;
 	return rc;
@@ -213,9 +218,10 @@ static int run_bare(struct sonde_run *r, const struct sonde_err *why)
 static void say_where(const struct sonde_run *r, bool is_last)
 {
 	if (!is_last && r->dir.is_first)
-		sonde_say("the last of the %u ranks to end writes the report; `sonde report %s` "
+		sonde_say("the last of the %u %s to end writes the report; `sonde report %s` "
 			  "makes one at any time",
-			r->dir.rank.size, r->dir.path);
+			r->dir.nr_awaited ? r->dir.nr_awaited : r->dir.rank.size,
+			r->dir.nr_awaited ? "profiled ranks" : "ranks", r->dir.path);
 	if (r->status == SONDE_STATUS_NOT_STARTED && r->is_broken)
 		return; /* nothing ran */
 	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
@@ -234,6 +240,8 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 		snprintf(r->dir.path, sizeof(r->dir.path), "%s", r->set.run_dir);
 		return run_stages(r, err);
 	}
+	if (r->is_bystander)
+		return sonde_run_bystander(r, err);
 	rc = open_dir(r, err);
 	if (rc == 0)
 		rc = write_inputs(r, config, err);

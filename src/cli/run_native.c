@@ -32,7 +32,7 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-#define NR_OPTIONS 5
+#define NR_OPTIONS 6
 
 /* Lines for the library's own settings, in the run's arena. */
 static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
@@ -48,6 +48,10 @@ static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], st
 	lines[2] = sonde_arena_printf(&r->arena, "buffer_bytes=%ld", set->native_buffer_mb << 20).p;
 	lines[3] = sonde_arena_printf(&r->arena, "api=%s", set->native_api).p;
 	lines[4] = set->native_memory ? "memory=on" : "memory=off";
+	/* Of a rank that runs sonde itself it is decided: its children may be ranks of another job. */
+	lines[5] = r->chosen && !r->dir.rank.is_parallel
+			   ? sonde_arena_printf(&r->arena, "ranks=%s", r->chosen).p
+			   : "# all ranks";
 	for (i = 0; i < NR_OPTIONS; i++)
 		if (!lines[i])
 			return sonde_err_nomem(err);
@@ -107,7 +111,11 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 		r->nr_native++;
 		return 0;
 	}
-	if (!has_fault)
+	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
+		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
+			  "a launcher that says each process its rank, or leave out ranks=",
+			r->chosen, r->chosen);
+	else if (!has_fault)
 		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "
 			  "before it did, or clears its environment");
 	r->has_failed = true;

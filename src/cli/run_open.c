@@ -207,6 +207,8 @@ int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
 	if (rc == 0)
 		rc = choose_dir(r, err);
 	if (rc == 0)
+		rc = sonde_run_choose_rank(r, err);
+	if (rc == 0)
 		warn_of_unused(r, q);
 	return rc ? rc : sonde_run_check_report(r, err);
 }

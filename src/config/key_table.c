@@ -34,6 +34,10 @@ const struct hydra_key sonde_keys[] = {
 	FREE("infer",
 		"batch size, steps and warm-up of the bundled workload (group model/NAME/infer)"),
 
+	LIST("ranks", "[]",
+		"profile these ranks of a parallel job only ([0,8], [0-7,64]), the others run as "
+		"they are; empty = all"),
+
 	LIST("pipeline.workload.command", "[]",
 		"the program to profile, word by word; empty = the bundled workload"),
 	TEXT("pipeline.workload.name", "dummy_shallow_resnet",

@@ -101,6 +101,7 @@ void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 		.labels = &c->strings};
 
 	sonde_outcome_explain(&outcome, notes);
+	sonde_cells__explain_ranks(c, notes);
 }
 
 void sonde_cells__shed(struct sonde_cells *c)

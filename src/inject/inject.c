@@ -87,6 +87,30 @@ static void find_rank(struct inject *g)
 	}
 }
 
+/* `ranks=0-7,64`: the program is a launcher, and only some of its ranks are asked for. */
+static bool is_chosen(const struct inject *g)
+{
+	const char *at = g->config.ranks;
+	unsigned long rank, first, last;
+	char *end;
+
+	if (!at)
+		return true;
+	rank = strtoul(g->rank, &end, 10);
+	if (end == g->rank || *end)
+		return false;
+	for (; *at; at = *end == ',' ? end + 1 : end) {
+		first = last = strtoul(at, &end, 10);
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (rank >= first && rank <= last)
+			return true;
+		if (end == at)
+			break;
+	}
+	return false;
+}
+
 static void forked(void)
 {
 	struct inject *g = &sonde_inject;
@@ -145,6 +169,8 @@ static bool start(void)
 	g->pid = getpid();
 	g->ppid = getppid();
 	find_rank(g);
+	if (!is_chosen(g))
+		return false;
 	sonde_attach__open(g->config.output);
 	clock_init(g);
 	if (!sonde_label__init(&g->labels) || !sonde_ring__init()) {

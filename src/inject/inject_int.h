@@ -67,6 +67,7 @@ struct config {
 	bool whole_graphs;
 	bool has_calls;	 /* CUDA calls that can wait */
 	bool has_memory; /* allocations and frees */
+	const char *ranks;	 /* which are captured; NULL = every process */
 	struct patterns include, exclude;
 	/* How CUPTI works for us, to be measured (bench/levers.sh); not in the manual. */
 	struct levers {

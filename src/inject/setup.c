@@ -11,6 +11,7 @@
  *     graphs=nodes           nodes: each kernel of a CUDA graph; whole: the graph as one
  *     api=light              light: CUDA calls that can wait, with their times; off: none
  *     memory=off             on: allocations and frees of GPU memory
+ *     ranks=0-7,64           only processes that a launcher gave one of these ranks
  *     nvtx.include=GLOB      any number of times; none = everything
  *     nvtx.exclude=GLOB
  */
@@ -75,6 +76,8 @@ static void set(struct config *c, const char *key, char *value)
 		c->has_calls = strcmp(value, "off") != 0;
 	else if (!strcmp(key, "memory"))
 		c->has_memory = !strcmp(value, "on");
+	else if (!strcmp(key, "ranks"))
+		c->ranks = value;
 	else if (!strncmp(key, "lever.", 6))
 		set_lever(&c->levers, key + 6, value);
 	else if (!strcmp(key, "nvtx.include"))

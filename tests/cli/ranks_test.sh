@@ -44,9 +44,80 @@ no_place() { # a directory that cannot be made
 alone() { # a run of one process is refused as ever: nothing has started that waits for it
 	! "$SONDE" run -q "hydra.run.dir=$TMP/taken" -- sh -c 'echo ran' >"$TMP/alone" 2>&1 && ! grep -qx ran "$TMP/alone"
 }
+chosen() { # two of four are profiled; the others are the program itself, with nothing of sonde's
+	local r dir=$TMP/chosen status=0
+	for r in 0 1 2 3; do
+		SLURM_JOB_ID=c SLURM_PROCID=$r SLURM_NTASKS=4 SLURM_STEP_ID=0 "$SONDE" run -q 'ranks=[0,2]' "hydra.run.dir=$dir" \
+			+pipeline.workload.env.MINE=yes -- sh -c 'echo "pid $$ ${NVTX_INJECTION64_PATH:+lib} $MINE"; '"$PROG"' 3 >&2; exit '"$r" \
+			>"$TMP/c.$r" 2>"$TMP/c.$r.err" &
+		echo $! >"$TMP/c.$r.pid"
+	done
+	for r in 0 1 2 3; do
+		wait "$(cat "$TMP/c.$r.pid")"
+		[ $? = "$r" ] || status=1
+	done
+	for r in 1 3; do
+		[ "$(cat "$TMP/c.$r")" = "pid $(cat "$TMP/c.$r.pid")  yes" ] || status=1
+		! grep -q sonde "$TMP/c.$r.err" || status=1
+	done
+	for r in 0 2; do grep -q '^pid .* lib yes$' "$TMP/c.$r" || status=1; done
+	[ $status = 0 ] || { tail "$TMP"/c.*; return 1; }
+	[ "$(cd "$dir/native" && echo cmd.*)" = 'cmd.rank0.txt cmd.rank2.txt' ] &&
+		grep -qx "ranks: {profiled: '0,2', of: 4}" "$dir/inputs.yaml" &&
+		grep -q "2 of the job's 4 ranks are here: 0, 2" "$dir/report.md" &&
+		"$SONDE" report "$dir" 2>&1 | grep -q "2 of the job's 4 ranks are here: 0, 2" && [ -e "$dir/.complete" ]
+}
+chosen_by_the_library() { # sonde around the launcher: the library leaves the other ranks alone
+	local dir=$TMP/around
+	# shellcheck disable=SC2016
+	"$SONDE" run -q ranks=1 "hydra.run.dir=$dir" -- sh -c 'for RANK in 0 1 2; do export RANK WORLD_SIZE=3; '"$PROG"' 3; done' &&
+		[ "$(find "$dir/native" -name '*.sonde' | wc -l)" = 1 ] && grep -q "1 of the job's 3 ranks is here: 1" "$dir/report.md" || return 1
+	! "$SONDE" run -q ranks=1 "hydra.run.dir=$TMP/none" -- "$PROG" 3 >"$TMP/none.out" 2>&1 &&
+		grep -q 'no process of the program was rank 1 (ranks=\[1\]): start the program by a launcher' "$TMP/none.out"
+}
+refused() { # WORDS MESSAGE: in every rank alike, before a program starts
+	local r words=$1
+	shift
+	for r in 0 1; do
+		# shellcheck disable=SC2086
+		rank "$TEST" $r 2 "hydra.run.dir=$TMP/refused" $words -- sh -c 'echo ran'
+		grep -q -- "$1" "$TMP/$TEST.$r" && grep -qx 'status 2' "$TMP/$TEST.$r" && ! grep -qx ran "$TMP/$TEST.$r" && [ ! -e "$TMP/refused" ] ||
+			{ cat "$TMP/$TEST.$r"; return 1; }
+	done
+}
+wrong_choices() {
+	TEST=w1 refused 'ranks=[0,8]' 'there is no rank 8: the job has 2 ranks, 0 to 1' &&
+		TEST=w2 refused 'ranks=[first]' "'first' is no rank: write numbers and spans, such as ranks=\[0,8\]" &&
+		TEST=w3 refused 'ranks=[0] pipeline.native.enable=true pipeline.nsys.enable=true' 'enable one pipeline' &&
+		TEST=w4 refused 'ranks=[0] --ncu pipeline.ncu.ncu_cli.replay_mode=range' 'set pipeline.ncu.ncu_cli.replay_mode=kernel' &&
+		TEST=w5 refused 'ranks=[0] hydra.job.chdir=true' 'set pipeline.workload.cwd=DIR instead'
+}
+pods() { # Kubernetes says the index and not how many there are
+	local r dir=$TMP/pods
+	for r in 0 1; do
+		JOB_NAME=pods JOB_COMPLETION_INDEX=$r WORLD_SIZE=2 "$SONDE" run -q "hydra.run.dir=$dir" -- "$PROG" 3 >"$TMP/pod.$r" 2>&1 || return 1
+	done
+	[ -s "$dir/native/cmd.rank1.txt" ] && [ -e "$dir/.complete" ] && "$SONDE" report --per-scope "$dir" | grep -q 'rank 1 · '
+}
+mpi() { # LAUNCHER…: three real ranks, of which one is profiled
+	local dir=$TMP/mpi.$(basename "$1")
+	"$@" -n 3 "$SONDE" run -q 'ranks=[1]' "hydra.run.dir=$dir" -- "$PROG" 3 || return 1
+	[ "$(find "$dir/native" -name '*.sonde' | wc -l)" = 1 ] && grep -q "1 of the job's 3 ranks is here: 1" "$dir/report.md"
+}
+try_mpi() { # NAME LAUNCHER ARGS…
+	local name=$1
+	shift
+	if command -v "$1" >/dev/null; then ok "$name" mpi "$@"; else skip "$name" "$1 is not installed"; fi
+}
 
 ok ranks__that_start_together_share_a_named_directory jobs_of 8 8 named%s
 ok ranks__that_start_together_share_a_timed_directory jobs_of 2 8 20260131-12000%s
 ok ranks__of_a_taken_directory_run_their_program taken
 ok ranks__without_a_directory_run_their_program no_place
 ok ranks__a_run_of_its_own_is_refused alone
+ok ranks__chosen_ones_are_profiled_and_the_others_untouched chosen
+ok ranks__chosen_ones_of_a_launcher_below_sonde chosen_by_the_library
+ok ranks__wrong_choices_are_refused_in_all_ranks wrong_choices
+ok ranks__pods_of_an_indexed_job_are_ranks pods
+try_mpi ranks__chosen_of_open_mpi mpirun.openmpi --allow-run-as-root --oversubscribe
+try_mpi ranks__chosen_of_mpich mpirun.mpich

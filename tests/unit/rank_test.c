@@ -3,6 +3,9 @@
 #include "launch_env.h"
 
 #include "capture/rank.h"
+#include "capture/rank_list.h"
+
+#include <sys/utsname.h>
 
 static const char *job_of(const char *words)
 {
@@ -57,6 +60,75 @@ static void test_rank__long_ids_are_told_apart(void **state)
 	assert_string_not_equal(a, job_of(words));
 }
 
+static void test_rank__pods_of_an_indexed_job_have_one_name(void **state)
+{
+	struct utsname u;
+	const char *a;
+
+	(void)state;
+	assert_int_equal(uname(&u), 0);
+	a = job_of("JOB_COMPLETION_INDEX=3"); /* this host is none of its pods' */
+	assert_int_equal(strncmp(a, u.nodename, strlen(a)), 0);
+	a = job_of("JOB_NAME=train");
+	assert_string_equal(a, "train");
+	assert_string_equal(a, job_of("JOB_COMPLETION_INDEX=4 WORLD_SIZE=8"));
+}
+
+static void print_list(char out[64], const struct sonde_rank_list *l)
+{
+	struct sonde_buf b = {0};
+
+	sonde_rank_list_print(l, &b);
+	snprintf(out, 64, "%s", b.p ? b.p : "");
+	sonde_buf_release(&b);
+}
+
+static void test_rank_list__spans_are_joined_and_counted_once(void **state)
+{
+	const struct sonde_str words[] = {SONDE_STR("64"), SONDE_STR("4-7"), SONDE_STR("0-3"),
+		SONDE_STR("2"), SONDE_STR("64")};
+	struct sonde_arena arena = {0};
+	struct sonde_rank_list l;
+	struct sonde_err err = {0};
+	char text[64];
+
+	(void)state;
+	assert_int_equal(sonde_rank_list_read(&l, &arena, words, 5, &err), 0);
+	print_list(text, &l);
+	assert_string_equal(text, "0-7,64");
+	assert_int_equal(sonde_rank_list_count(&l), 9);
+	assert_true(sonde_rank_list_has(&l, 7) && sonde_rank_list_has(&l, 64));
+	assert_false(sonde_rank_list_has(&l, 8) || sonde_rank_list_has(&l, 63));
+	assert_int_equal(sonde_rank_list_check(&l, 65, &err), 0);
+	assert_int_equal(sonde_rank_list_check(&l, 0, &err), 0);
+	assert_int_equal(sonde_rank_list_check(&l, 64, &err), SONDE_ERR_USAGE);
+	assert_non_null(strstr(err.msg, "there is no rank 64: the job has 64 ranks, 0 to 63"));
+	assert_int_equal(sonde_rank_list_read(&l, &arena, NULL, 0, &err), 0);
+	assert_true(sonde_rank_list_has(&l, 5));
+	sonde_arena_release(&arena);
+}
+
+static void test_rank_list__other_words_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"", "a", "-1", "3-", "-", "7-4", "1.5", "0x1", "99999999999", "1-2-3"};
+	struct sonde_arena arena = {0};
+	struct sonde_rank_list l;
+	struct sonde_err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct sonde_str word = sonde_str_from(bad[i]);
+
+		err = (struct sonde_err){0};
+		assert_int_equal(
+			sonde_rank_list_read(&l, &arena, &word, 1, &err), SONDE_ERR_USAGE);
+		assert_non_null(strstr(err.msg, "ranks=[0,8]"));
+	}
+	sonde_arena_release(&arena);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, no_launcher)
 
 int main(void)
@@ -65,6 +137,9 @@ int main(void)
 		TEST(test_rank__job_names_are_those_of_the_launch),
 		TEST(test_rank__a_slurm_step_is_no_part_of_other_launchers_names),
 		TEST(test_rank__long_ids_are_told_apart),
+		TEST(test_rank__pods_of_an_indexed_job_have_one_name),
+		TEST(test_rank_list__spans_are_joined_and_counted_once),
+		TEST(test_rank_list__other_words_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
