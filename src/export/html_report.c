@@ -1,6 +1,7 @@
 /* The reports of the page: nodes, their figures, their kernels, all as columns. */
 #include "export/html_int.h"
 
+#include "tree/first.h"
 #include "tree/roofline.h"
 #include "base/alloc.h"
 #include "base/escape.h"
@@ -265,6 +266,18 @@ static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_u64(w, "flat_kn", r->nr_flat_kernels);
 }
 
+static int write_first(struct sonde_html *h, const struct sonde_report *r)
+{
+	struct sonde_buf line = {0};
+	int rc = sonde_first_say(&line, h->x.tree, r, h->err);
+
+	if (rc == 0 && line.n)
+		sonde_json_str(&h->x.w, "first", sonde_buf_view(&line));
+	h->json.buf.failed |= line.failed;
+	sonde_buf_release(&line);
+	return rc;
+}
+
 static int write_report(struct sonde_html *h, const struct sonde_report *r)
 {
 	double *scratch = sonde_calloc(r->nodes.nr * 3 + 1, sizeof(*scratch));
@@ -279,7 +292,9 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	write_fields(h, r, &l);
 	write_bounds(h, r);
 	write_entries(h, r);
-	rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
+	rc = write_first(h, r);
+	if (rc == 0)
+		rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
 	if (rc == 0)
 		rc = write_exclusive(h, r);
 	if (rc == 0)

@@ -2,6 +2,7 @@
 #include "export/markdown_int.h"
 
 #include "base/escape.h"
+#include "tree/first.h"
 
 #include <math.h>
 #include <string.h>
@@ -191,6 +192,21 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 	sonde_sink_puts(m->to, m->hint_head ? "  |\n" : "\n");
 }
 
+static int first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+{
+	struct sonde_buf line = {0};
+	int rc = sonde_first_say(&line, m->tree, r, err);
+
+	if (line.n && rc == 0) {
+		sonde_sink_puts(m->to, "\n**First**: ");
+		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
+		sonde_sink_puts(m->to, "\n");
+	}
+	m->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+	return rc;
+}
+
 static int regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	const char *more = m->options->more_at ? m->options->more_at : "`--format json`";
@@ -229,8 +245,11 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 	sonde_sink_puts(m->to, "\n");
 	if (r->is_ranges)
 		sonde_sink_printf(m->to, "\n%s\n", sonde_report_caution(r));
-	if (r->nodes.nr)
-		return regions(m, r, err);
+	if (r->nodes.nr) {
+		int rc = first(m, r, err);
+
+		return rc ? rc : regions(m, r, err);
+	}
 	sonde_sink_puts(m->to,
 		"\nNo NVTX range was open at any launch: nothing region-specific was "
 		"profiled. The kernels of the run:\n");

@@ -2,6 +2,7 @@
 #include "export/text_int.h"
 
 #include "base/escape.h"
+#include "tree/first.h"
 #include "tree/idle.h"
 
 static void number(struct sonde_text_export *x, struct sonde_table *t, double v)
@@ -58,8 +59,8 @@ int sonde_text__idle(
 	struct sonde_buf line = {0};
 	int rc = x->options->view == SONDE_VIEW_IDLE ? gaps(x, r, err) : 0;
 
-	if (x->options->view != SONDE_VIEW_MEMORY)
-		sonde_idle_say(&line, x->tree, r);
+	if (x->options->view != SONDE_VIEW_MEMORY && rc == 0)
+		rc = sonde_first_say(&line, x->tree, r, err);
 	if (line.n && rc == 0)
 		sonde_text__wrapped(x, "first: ", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #define LEAST_SHARE 0.1 /* of a region's time: less is nothing to begin with */
+#define OFTEN	    3	/* entries: what happens again and again matters more than a start-up */
 
 static bool covers(const struct sonde_tree *t, const struct sonde_report *r, uint32_t scope)
 {
@@ -33,11 +34,11 @@ size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *
 static const char *const advices[] = {
 	[SONDE_IDLE_LAUNCH] = "Launch fewer and larger kernels, or replay them as a CUDA graph",
 	[SONDE_IDLE_SYNC] = "Leave out the synchronisation, or do it later "
-			     "(.item(), .cpu(), cudaDeviceSynchronize)",
+			    "(.item(), .cpu(), cudaDeviceSynchronize)",
 	[SONDE_IDLE_COPY] = "Copy from pinned memory, asynchronously and ahead of time",
 	[SONDE_IDLE_ALLOC] = "Allocate once and reuse the memory, or use a memory pool",
 	[SONDE_IDLE_HOST] = "Prepare the data ahead, in another thread or process, "
-			     "and replay what is launched again and again as a CUDA graph",
+			    "and replay what is launched again and again as a CUDA graph",
 	[SONDE_IDLE_QUEUED] = "Look for events and other dependencies between streams",
 	[SONDE_IDLE_OTHER] = "",
 	[SONDE_IDLE_UNKNOWN] = "Capture with `sonde run` to see what the host did",
@@ -64,7 +65,8 @@ static double own(const struct sonde_report *r, uint32_t node, double by[SONDE_N
 	return sum;
 }
 
-struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r)
+/* Of regions entered at least so often. */
+static struct sonde_verdict judge(const struct sonde_report *r, uint64_t least_entries)
 {
 	struct sonde_verdict v = {.node = SONDE_NONE};
 	double by[SONDE_NR_IDLE_CAUSES];
@@ -74,7 +76,8 @@ struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r)
 		const struct sonde_node *n = &r->nodes.at[i];
 		double of = n->busy_ns + n->idle_ns, idle;
 
-		if (isnan(n->idle_ns) || n->idle_ns <= v.idle_ns || n->idle_ns < LEAST_SHARE * of)
+		if (n->instances < least_entries || isnan(n->idle_ns) || n->idle_ns <= v.idle_ns ||
+			n->idle_ns < LEAST_SHARE * of)
 			continue;
 		idle = own(r, i, by);
 		if (idle <= v.idle_ns || idle < LEAST_SHARE * of)
@@ -88,16 +91,19 @@ struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r)
 	return v;
 }
 
-void sonde_idle_say(struct sonde_buf *line, const struct sonde_tree *t, const struct sonde_report *r)
+struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r)
 {
-	struct sonde_verdict v = sonde_idle_verdict(r);
+	struct sonde_verdict v = judge(r, OFTEN * (r->is_aggregate ? r->nr_scopes : 1));
 
-	if (v.node == SONDE_NONE)
-		return;
-	sonde_buf_str(line, sonde_node_region(t, &r->nodes.at[v.node])->id);
+	return v.node == SONDE_NONE ? judge(r, 0) : v;
+}
+
+void sonde_idle_say(struct sonde_buf *line, const struct sonde_verdict *v)
+{
 	sonde_buf_printf(line,
 		": the GPU was idle for %.3f of %.3f ms (%.0f%%), most of it (%.3f ms) "
 		"%s%s. %s.",
-		v.idle_ns / 1e6, v.of_ns / 1e6, 100 * v.idle_ns / v.of_ns, v.cause_ns / 1e6,
-		v.cause == SONDE_IDLE_UNKNOWN ? "" : "because ", sonde_idle_cause_words(v.cause), v.advice);
+		v->idle_ns / 1e6, v->of_ns / 1e6, 100 * v->idle_ns / v->of_ns, v->cause_ns / 1e6,
+		v->cause == SONDE_IDLE_UNKNOWN ? "" : "because ", sonde_idle_cause_words(v->cause),
+		v->advice);
 }

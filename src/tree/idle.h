@@ -10,7 +10,8 @@ size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *
 
 /*
  * The region to look at first: the one with the most idle time that no region inside it
- * has, and what most of this is due to. Time in which the device did other work is not idle.
+ * has, and what most of this is due to. Regions that were entered three times and more come
+ * first: start-up happens once. Time in which the device did other work is not idle.
  */
 struct sonde_verdict {
 	uint32_t node; /* SONDE_NONE: less than a tenth of any region's time is idle */
@@ -20,7 +21,7 @@ struct sonde_verdict {
 	const char *advice; /* what to do about it: "use fewer, larger kernels …" */
 };
 struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r);
-/* The same in words, one sentence; nothing where there is no verdict. */
-void sonde_idle_say(struct sonde_buf *line, const struct sonde_tree *t, const struct sonde_report *r);
+/* The same in words, after the region's name; of a verdict with a node. */
+void sonde_idle_say(struct sonde_buf *line, const struct sonde_verdict *v);
 
 #endif

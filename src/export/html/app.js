@@ -53,8 +53,10 @@ function listenToWindow() {
 	addEventListener("keydown", globalKey);
 	let width = innerWidth;
 	addEventListener("resize", () => {
-		if (innerWidth !== width)
+		if (innerWidth !== width) {
 			drawIcicle();
+			drawTable();
+		}
 		width = innerWidth;
 	});
 }

@@ -47,6 +47,20 @@ function hasAny(column, report) {
 	return i === undefined || report.f[i] !== null || column.key === "launches";
 }
 
+/* Left out one after the other where there is no room, as in a narrow terminal. */
+const LEFT_OUT = ["busy_ms", "host_ms", "exclusive_ms"];
+
+/* As many of the columns as fit into so many pixels, two metrics at least among them. */
+function fittingColumns(keys, room) {
+	const metrics = keys.filter((key) => columnByKey.get(key).form === "metric");
+	const first = LEFT_OUT.filter((key) => keys.includes(key)), rest = [...first, ...metrics.slice(2).reverse(), "idle_ms"];
+	const shown = new Set(keys), width = () => [...shown].reduce((sum, key) => sum + columnWidth(columnByKey.get(key)), 0);
+	for (const key of rest)
+		if (width() > room)
+			shown.delete(key);
+	return keys.filter((key) => shown.has(key));
+}
+
 function defaultColumns() {
 	const keys = data.fields.filter((f) => f.shown).map((f) => f.key);
 	for (const column of data.headline)

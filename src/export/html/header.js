@@ -58,8 +58,19 @@ function drawHeader() {
 			el("div.row.controls", {}, scopeChoice(), themeButton())),
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
 		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));
+	top.append(el("p", {id: "first"}));
+	drawAdvice();
+	listen((changed) => changed.has("report") && drawAdvice());
 	if (data.notes.length)
-		top.append(el("div.notes.small", {role: "note"}, el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));
+		top.append(el("details.notes.small", {}, el("summary", {}, data.notes.length === 1 ? "One note on these figures" : data.notes.length + " notes on these figures"),
+			el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));
+}
+
+/* What to fix first, of the scope at hand. */
+function drawAdvice() {
+	const line = state.report && state.report.first;
+	byId("first").hidden = !line;
+	byId("first").replaceChildren(...line ? [el("b", {}, "First: "), seen(line)] : []);
 }
 
 function pair(list, key, value) {

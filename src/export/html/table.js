@@ -162,6 +162,16 @@ function drawRows(isForced) {
 	byId("rows").replaceChildren(...rows);
 }
 
+function nameWidth() {
+	return innerWidth < 600 ? 140 : 170;
+}
+
+/* The columns of the start fit the page; what somebody chose stays. */
+function fitColumns() {
+	if (!table.isChosen)
+		table.columns = fittingColumns(defaultColumns(), byId("scroll").clientWidth - nameWidth());
+}
+
 function drawHeads() {
 	const head = (key, text, title) => {
 		const b = el("button", {type: "button", title: title + "\nclick to sort"}, text + (table.sort === key ? table.isDown ? " ↓" : " ↑" : ""));
@@ -172,7 +182,7 @@ function drawHeads() {
 		const c = columnByKey.get(key);
 		return head(key, c.head, c.title);
 	})];
-	const name = innerWidth < 600 ? 140 : 170, width = (key) => columnWidth(columnByKey.get(key));
+	const name = nameWidth(), width = (key) => columnWidth(columnByKey.get(key));
 	byId("cols").replaceChildren(el("col", {style: {width: innerWidth < 600 ? name + "px" : "auto"}}),
 		...table.columns.map((key) => el("col", {style: {width: width(key) + "px"}})));
 	byId("grid").style.minWidth = name + table.columns.reduce((sum, key) => sum + width(key), 0) + "px";
@@ -180,6 +190,7 @@ function drawHeads() {
 }
 
 function drawTable() {
+	fitColumns();
 	listRows();
 	drawHeads();
 	byId("grid").setAttribute("aria-rowcount", String(table.rows.length + 1));
@@ -260,6 +271,7 @@ function tableControls() {
 			el("button", {type: "button", id: "open-all", onclick: all(true)}, "open all"),
 			el("button", {type: "button", id: "close-all", onclick: all(false)}, "close all")),
 		columnChooser(() => table.columns, (key, isShown) => {
+			table.isChosen = true;
 			table.columns = isShown ? [...table.columns, key] : table.columns.filter((k) => k !== key);
 			drawTable();
 		}));
@@ -287,7 +299,6 @@ function tableChanged(changed) {
 }
 
 function initTable() {
-	table.columns = defaultColumns();
 	const grid = el("table.tree", {id: "grid", role: "treegrid", "aria-label": "Regions", tabindex: "0"},
 		el("colgroup", {id: "cols"}), el("thead", {}, el("tr", {id: "heads"})), el("tbody", {id: "rows"}));
 	const scroll = el("div.scroll", {id: "scroll", tabindex: "-1"}, grid);
