@@ -79,6 +79,16 @@ struct sonde_str sonde_str_cut(struct sonde_str s, char sep, struct sonde_str *r
 	return (struct sonde_str){s.p, at};
 }
 
+bool sonde_str_has(struct sonde_str s, const char *needle, struct sonde_str *after)
+{
+	size_t n = strlen(needle);
+	const char *at = s.n ? memmem(s.p, s.n, needle, n) : NULL;
+
+	if (at && after)
+		*after = (struct sonde_str){at + n, s.n - (size_t)(at - s.p) - n};
+	return at != NULL;
+}
+
 bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern)
 {
 	size_t i = 0, j = 0, star = SIZE_MAX, resume = 0;

@@ -37,6 +37,8 @@ struct sonde_str sonde_str_trim(struct sonde_str s); /* blanks, tabs and line en
 size_t sonde_str_find(struct sonde_str s, char c);
 /* The piece before the first `sep`; `*rest` is what follows it (empty when there is none). */
 struct sonde_str sonde_str_cut(struct sonde_str s, char sep, struct sonde_str *rest);
+/* Whether `needle` is in `s`; `*after`, unless NULL, is then what follows it. */
+bool sonde_str_has(struct sonde_str s, const char *needle, struct sonde_str *after);
 /* Whether all of `s` matches `pattern`: `*` any bytes, `?` one byte. Never more than n × m steps.
  */
 bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern);

@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/str.h"
 
+#define SONDE_NCU_OLDEST 2021 /* older ones have no ranges */
+
 struct sonde_tool {
 	char path[1024];  /* empty = not found */
 	char version[64]; /* "2025.3.1.0", empty = it did not say */
@@ -30,7 +32,5 @@ int sonde_tool_open(struct sonde_tool *out, const char *name, struct sonde_err *
  */
 int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, unsigned timeout_ms,
 	struct sonde_err *err);
-
-/* Appends the whole of a small file such as /proc/…; false when it cannot be read. */
 
 #endif

@@ -174,10 +174,7 @@ static int open_ncu(struct sonde_kernels_job *j)
 	int rc = sonde_tool_open(&j->ncu, name ? name : "ncu", &why);
 
 	if (rc)
-		sonde_err_set(j->err, rc,
-			"Nsight Compute cannot be used: %s. `sonde doctor` lists what this machine "
-			"has",
-			why.msg);
+		sonde_advice_err(j->err, rc, SONDE_WHEN_NCU_UNUSABLE, why.msg);
 	return rc;
 }
 

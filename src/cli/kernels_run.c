@@ -68,7 +68,6 @@ static int run_ncu(struct sonde_kernels_job *j, const char *dir, const char *reg
 	struct sonde_child_spec spec = {.tick = sonde_progress_tick, .of = &progress, .out_fd = -1};
 	struct sonde_child_end end = {0};
 	struct sonde_argv argv = {0};
-	struct sonde_buf b = {0};
 	const char *word, *report = sonde_arena_printf(&j->arena, "%s/ncu", dir).p;
 	int rc = 0;
 
@@ -84,10 +83,8 @@ static int run_ncu(struct sonde_kernels_job *j, const char *dir, const char *reg
 		sonde_progress_begin(&progress, "ncu", log);
 		rc = sonde_child_run(&end, &spec, j->err);
 		sonde_progress_end(&progress);
-		sonde_ncu_log_explain(&progress.log, &b);
-		if (b.n)
-			sonde_say("%s", b.p);
-		if (sonde_ncu_log_has(&progress.log, SONDE_NCU_NOTHING))
+		sonde_say_log(&progress.log, log);
+		if (sonde_ncu_log_has(&progress.log, SONDE_WHEN_NOTHING))
 			sonde_say("  fewer launches than --num-kernel-call-skip %ld? try 0",
 				q.launch_skip);
 		if (j->status == 0)
@@ -96,7 +93,6 @@ static int run_ncu(struct sonde_kernels_job *j, const char *dir, const char *reg
 		j->is_stopped = end.is_interrupted;
 		sonde_progress_release(&progress);
 	}
-	sonde_buf_release(&b);
 	sonde_argv_release(&argv);
 	return rc;
 }

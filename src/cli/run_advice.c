@@ -68,9 +68,7 @@ void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_look *look)
 		return;
 	}
 	if (look->launches->regions.nr == 0) {
-		sonde_say(
-			"the program entered no NVTX range at all: nothing region-specific can be "
-			"profiled; without nvtx.include every kernel is");
+		sonde_say_advice(SONDE_WHEN_NO_RANGES, NULL);
 		return;
 	}
 	sonde_say("the program has these ranges:");

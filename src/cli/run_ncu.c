@@ -17,16 +17,12 @@ static int open_ncu(struct sonde_ncu_stage *s)
 		return 0;
 	}
 	if (rc)
-		return sonde_err_set(s->err, rc,
-			"Nsight Compute cannot be used: %s. `sonde doctor` lists what this machine "
-			"has; pipeline.native.enable=true needs no ncu, and `sonde report` reads "
-			"reports made elsewhere",
-			why.msg);
-	if (s->ncu.major && s->ncu.major < 2021)
-		return sonde_err_set(s->err, SONDE_ERR_NOTFOUND,
-			"%s is Nsight Compute %s: too old, sonde needs 2021.1 or newer (2022.1 for "
-			"app-range replay)",
-			s->ncu.path, s->ncu.version);
+		return sonde_advice_err(s->err, rc, SONDE_WHEN_NCU_UNUSABLE, why.msg);
+	if (s->ncu.major && s->ncu.major < SONDE_NCU_OLDEST)
+		return sonde_advice_err(s->err, SONDE_ERR_NOTFOUND, SONDE_WHEN_NCU_OLD,
+			sonde_arena_printf(
+				&s->run->arena, "%s (%s)", s->ncu.version, s->ncu.path)
+				.p);
 	return 0;
 }
 

@@ -27,44 +27,17 @@ static int write_command(struct sonde_ncu_stage *s, const struct sonde_plan_capt
 	return rc;
 }
 
-static void say_findings(const struct sonde_ncu_log *log, const char *path)
-{
-	struct sonde_buf b = {0};
-	struct sonde_str rest;
-
-	sonde_ncu_log_explain(log, &b);
-	for (rest = sonde_buf_view(&b); rest.n;) {
-		struct sonde_str line = sonde_str_cut(rest, '\n', &rest);
-
-		sonde_say("%.*s", SONDE_STR_ARG(line));
-	}
-	if (b.n)
-		sonde_say("  log: %s", path);
-	sonde_buf_release(&b);
-}
-
-static bool has_error(const struct sonde_ncu_log *log)
-{
-	unsigned f;
-
-	for (f = 0; f < SONDE_NR_NCU_FINDINGS; f++)
-		if (f != SONDE_NCU_PROGRAM_FAILED && sonde_ncu_log_has(log, f) &&
-			sonde_ncu_advice(f)->is_error)
-			return true;
-	return false;
-}
-
 /* What the end of ncu says about the program and about ncu itself. */
 static int judge(struct sonde_ncu_stage *s, const struct sonde_ncu_log *log,
 	const struct sonde_child_end *end)
 {
 	bool is_ours = sonde_ncu_log_is_range_limit(log);
 
-	if (sonde_ncu_log_has(log, SONDE_NCU_NOTHING) && !has_error(log))
+	if (sonde_ncu_log_has(log, SONDE_WHEN_NOTHING) && !sonde_ncu_log_has_failure(log))
 		s->is_nothing = true; /* else the error is why, and no range to blame */
 	if (is_ours && s->run->set.ncu_fallback && !end->is_interrupted)
 		return 0; /* the program's end is range replay's doing: kernel replay tells */
-	if (has_error(log))
+	if (sonde_ncu_log_has_failure(log))
 		s->run->has_failed = true;
 	if (log->program_status >= 0)
 		sonde_run_take_end(s->run, log->program_status, end->is_interrupted);
@@ -81,7 +54,7 @@ static int judge(struct sonde_ncu_stage *s, const struct sonde_ncu_log *log,
 /* A range mode that met its limits is told in the report too: kernel replay takes over. */
 static void note_limit(struct sonde_ncu_stage *s, const char *mode, const struct sonde_ncu_log *log)
 {
-	const char *api = log->details[SONDE_NCU_UNSUPPORTED_API];
+	const char *api = log->details[SONDE_WHEN_UNSUPPORTED_API];
 
 	if (s->run->set.ncu_fallback)
 		sonde_note(&s->run->notes,
@@ -125,7 +98,7 @@ static int capture(
 		rc = watch(s, &progress, &argv, log, &end);
 		if (access(report, R_OK) == 0)
 			s->run->nr_ncu++;
-		say_findings(&progress.log, log);
+		sonde_say_log(&progress.log, log);
 		*is_range_limit = sonde_ncu_log_is_range_limit(&progress.log);
 		if (*is_range_limit)
 			note_limit(s, c->mode, &progress.log);

@@ -21,10 +21,7 @@ static int open_nsys(struct stage *s)
 	if (rc && r->is_dry)
 		snprintf(s->nsys.path, sizeof(s->nsys.path), "nsys");
 	else if (rc)
-		return sonde_err_set(s->err, rc,
-			"Nsight Systems cannot be used: %s. `sonde doctor` lists what this machine "
-			"has; pipeline.native.enable=true gives times by region without it",
-			why.msg);
+		return sonde_advice_err(s->err, rc, SONDE_WHEN_NSYS_UNUSABLE, why.msg);
 	s->base = sonde_run_path(r, "nsys/trace%s", r->dir.suffix);
 	s->report = sonde_run_path(r, "nsys/trace%s.nsys-rep", r->dir.suffix);
 	s->sqlite = sonde_run_path(r, "nsys/trace%s.sqlite", r->dir.suffix);
@@ -119,9 +116,7 @@ static int run(struct stage *s, const struct sonde_argv *argv)
 		return 0;
 	}
 	r->has_failed = true;
-	sonde_say("nsys left no report: with capture_range=nvtx the range '%s' was never entered "
-		  "(names are compared exactly), or nsys failed; its own messages are above",
-		r->set.nsys.nvtx_capture ? r->set.nsys.nvtx_capture : "");
+	sonde_say_advice(SONDE_WHEN_NSYS_NO_REPORT, r->set.nsys.nvtx_capture);
 	return 0;
 }
 

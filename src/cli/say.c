@@ -2,6 +2,7 @@
 
 #include "cli/terminal.h"
 #include "base/escape.h"
+#include "capture/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,6 +36,30 @@ void sonde_say_notes(const struct sonde_notes *notes)
 
 	for (i = 0; i < notes->texts.nr; i++)
 		sonde_say_text(notes->texts.keys[i]);
+}
+
+void sonde_say_advice(enum sonde_situation s, const char *detail)
+{
+	struct sonde_buf b = {0};
+
+	sonde_advice_say(&b, s, detail);
+	sonde_say_text(b.failed ? SONDE_STR("out of memory") : sonde_buf_view(&b));
+	sonde_say("  try: %s", sonde_advice_on(s)->next);
+	sonde_buf_release(&b);
+}
+
+void sonde_say_log(const struct sonde_ncu_log *log, const char *path)
+{
+	bool has_any = false;
+	unsigned s;
+
+	for (s = 0; s < SONDE_NR_LOG_SITUATIONS; s++)
+		if (sonde_ncu_log_tells(log, s)) {
+			sonde_say_advice(s, log->details[s]);
+			has_any = true;
+		}
+	if (has_any)
+		sonde_say("  log: %s", path);
 }
 
 void sonde_say(const char *fmt, ...)

@@ -3,10 +3,16 @@
 #define SONDE_CLI_SAY_H
 
 #include "base/note.h"
+#include "catalogue/advice.h"
 
 void sonde_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Text that is not ours (labels, names): made inert for a terminal. */
 void sonde_say_text(struct sonde_str text);
+/* What the situation means and, on a line of its own, what to do next. */
+void sonde_say_advice(enum sonde_situation s, const char *detail);
+/* Every finding of ncu's log the same way, then where the log is. */
+struct sonde_ncu_log;
+void sonde_say_log(const struct sonde_ncu_log *log, const char *path);
 void sonde_say_notes(const struct sonde_notes *notes); /* one by one */
 
 #endif

@@ -9,30 +9,31 @@
  */
 #include "fold/gaps.h"
 
+#include "catalogue/advice.h"
+
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-static const struct {
-	const char *name, *words;
-} causes[] = {
-	[SONDE_IDLE_LAUNCH] = {"launch", "the host was launching work, and the GPU was faster"},
-	[SONDE_IDLE_SYNC] = {"sync", "the host was in a synchronisation"},
-	[SONDE_IDLE_COPY] = {"copy", "the host was in the call of a copy"},
-	[SONDE_IDLE_ALLOC] = {"alloc", "the host was allocating or freeing GPU memory"},
-	[SONDE_IDLE_HOST] = {"host", "the host was outside CUDA"},
-	[SONDE_IDLE_QUEUED] = {"queued", "the next work was launched but had to wait"},
-	[SONDE_IDLE_OTHER] = {"other_stream", "the GPU was busy with work of other regions"},
-	[SONDE_IDLE_UNKNOWN] = {"unknown", "for a reason the capture does not tell"},
-};
+static_assert(SONDE_WHEN_IDLE + SONDE_NR_IDLE_CAUSES == SONDE_NR_SITUATIONS, "one for each cause");
 
 const char *sonde_idle_cause_name(enum sonde_idle_cause c)
 {
-	return causes[c].name;
+	static const char *const names[] = {[SONDE_IDLE_LAUNCH] = "launch",
+		[SONDE_IDLE_SYNC] = "sync",
+		[SONDE_IDLE_COPY] = "copy",
+		[SONDE_IDLE_ALLOC] = "alloc",
+		[SONDE_IDLE_HOST] = "host",
+		[SONDE_IDLE_QUEUED] = "queued",
+		[SONDE_IDLE_OTHER] = "other_stream",
+		[SONDE_IDLE_UNKNOWN] = "unknown"};
+
+	return names[c];
 }
 
 const char *sonde_idle_cause_words(enum sonde_idle_cause c)
 {
-	return causes[c].words;
+	return sonde_advice_on(SONDE_WHEN_IDLE + c)->says;
 }
 
 int sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l, struct sonde_err *err)

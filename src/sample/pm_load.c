@@ -1,28 +1,21 @@
+#include "catalogue/advice.h"
 #include "sample/cupti_open.h"
 #include "sample/pm_int.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
-#define PERMISSION                                                                                 \
-	"as root write `options nvidia NVreg_RestrictProfilingToAdminUsers=0` to "                 \
-	"/etc/modprobe.d/nvidia-profiling.conf and reboot, or run with CAP_SYS_ADMIN (container: " \
-	"--cap-add=SYS_ADMIN)"
-
 static int find_cupti(struct pm *pm, struct sonde_err *err)
 {
 	pm->cupti = sonde_cupti_open();
 	if (!pm->cupti)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"CUPTI was not found: install cuda-cupti 12.6 or newer, or name a "
-			"libcupti.so in SONDE_CUPTI");
+		return sonde_advice_err(
+			err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_CUPTI_MISSING, NULL);
 #define LOAD(name)                                                                                 \
 	*(void **)&pm->name = dlsym(pm->cupti, #name);                                             \
 	if (!pm->name)                                                                             \
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND,                                      \
-			"this CUPTI is too old to sample counters (it has no " #name               \
-			"): install cuda-cupti 12.6 or newer, or name another libcupti.so in "     \
-			"SONDE_CUPTI");
+		return sonde_advice_err(                                                           \
+			err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_CUPTI_OLD, #name);
 	PM_CUPTI_CALLS(LOAD)
 #undef LOAD
 	return 0;
@@ -34,13 +27,13 @@ static int find_cuda(struct pm *pm, struct sonde_err *err)
 	pm->cuda = dlsym(pm->cupti, "cuInit") ? pm->cupti
 					      : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!pm->cuda)
-		return sonde_err_set(
-			err, SONDE_ERR_NOTFOUND, "no NVIDIA driver here (libcuda.so.1)");
+		return sonde_advice_err(err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_NO_DRIVER,
+			"libcuda.so.1 is missing");
 #define LOAD(name)                                                                                 \
 	*(void **)&pm->name = dlsym(pm->cuda, #name);                                              \
 	if (!pm->name)                                                                             \
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND,                                      \
-			"the NVIDIA driver is too old: it has no " #name);
+		return sonde_advice_err(err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_NO_DRIVER,    \
+			"it is too old: it has no " #name);
 	PM_CUDA_CALLS(LOAD)
 #undef LOAD
 	return 0;
@@ -50,12 +43,13 @@ static int begin_cuda(struct pm *pm, struct sonde_err *err)
 {
 	const char *name = NULL;
 	CUresult why = pm->cuInit(0);
+	char detail[128];
 
 	if (why == CUDA_SUCCESS)
 		return 0;
 	pm->cuGetErrorName(why, &name);
-	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "CUDA cannot be used here: cuInit says %s",
-		name ? name : "an unknown error");
+	snprintf(detail, sizeof(detail), "cuInit says %s", name ? name : "an unknown error");
+	return sonde_advice_err(err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_NO_DRIVER, detail);
 }
 
 int pm_load(struct pm *pm, struct sonde_err *err)
@@ -76,41 +70,41 @@ int pm_load(struct pm *pm, struct sonde_err *err)
 }
 
 /* What CUPTI's word means for somebody who wants counters. */
-static const char *explain(CUptiResult why)
+static enum sonde_situation situation_of(CUptiResult why)
 {
 	switch ((int)why) {
 	case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
 	case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-		return "the counters are for administrators only (ERR_NVGPUCTRPERM): " PERMISSION;
+		return SONDE_WHEN_SAMPLING_ADMIN_ONLY;
 	case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-		return "the GPU is split (MIG), where counters cannot be sampled: use a whole GPU";
+		return SONDE_WHEN_SAMPLING_MIG;
 	case CUPTI_ERROR_INVALID_OPERATION:
 	case CUPTI_ERROR_HARDWARE_BUSY:
-		return "another program samples this GPU already (nsys, ncu, DCGM, another sonde): "
-		       "end it, or `dcgmi profile --pause`";
+		return SONDE_WHEN_SAMPLING_BUSY;
 	case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-		return "the GPU is a virtual one (vGPU) without profiling: enable it at the host";
+		return SONDE_WHEN_SAMPLING_VGPU;
 	case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
-		return "the GPU is in confidential computing mode, which hides its counters";
+		return SONDE_WHEN_SAMPLING_CONFIDENTIAL;
 	case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-		return "counters cannot be sampled under WSL";
+		return SONDE_WHEN_SAMPLING_WSL;
 	case CUPTI_ERROR_NOT_SUPPORTED:
-		return "the GPU cannot be sampled (Turing and newer can), or not so many counters "
-		       "at once";
+		return SONDE_WHEN_SAMPLING_UNSUPPORTED;
 	case CUPTI_ERROR_OUT_OF_MEMORY:
-		return "there is not enough memory for the counters";
+		return SONDE_WHEN_SAMPLING_NO_MEMORY;
 	default:
-		return "the driver or CUPTI refuses";
+		return SONDE_WHEN_SAMPLING_REFUSED;
 	}
 }
 
 int pm_refuse(const struct pm *pm, const char *step, CUptiResult why, struct sonde_err *err)
 {
 	const char *name = NULL;
+	char detail[128];
 
 	pm->cuptiGetResultString(why, &name);
-	return sonde_err_set(err, SONDE_ERR_IO, "%s (%s at: %s)", explain(why),
-		name ? name : "unknown error", step);
+	snprintf(detail, sizeof(detail), "%s when asked to %s", name ? name : "unknown error",
+		step);
+	return sonde_advice_err(err, SONDE_ERR_IO, situation_of(why), detail);
 }
 
 void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device)

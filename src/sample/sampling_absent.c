@@ -1,13 +1,12 @@
 /* For a machine without CUPTI's headers: a sonde that says so. */
+#include "catalogue/advice.h"
 #include "sample/sampling.h"
 
 #include <stddef.h>
 
 static int refuse(struct sonde_err *err)
 {
-	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-		"this sonde was built without CUPTI's headers (12.6 or newer): it cannot sample "
-		"counters");
+	return sonde_advice_err(err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_NOT_BUILT, NULL);
 }
 
 int sonde_sampling_count(unsigned *nr, struct sonde_err *err)

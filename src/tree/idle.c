@@ -1,5 +1,7 @@
 #include "tree/idle.h"
 
+#include "catalogue/advice.h"
+
 #include <math.h>
 
 #define LEAST_SHARE 0.1 /* of a region's time: less is nothing to begin with */
@@ -30,19 +32,6 @@ size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *
 	}
 	return nr;
 }
-
-static const char *const advices[] = {
-	[SONDE_IDLE_LAUNCH] = "Launch fewer and larger kernels, or replay them as a CUDA graph",
-	[SONDE_IDLE_SYNC] = "Leave out the synchronisation, or do it later "
-			    "(.item(), .cpu(), cudaDeviceSynchronize)",
-	[SONDE_IDLE_COPY] = "Copy from pinned memory, asynchronously and ahead of time",
-	[SONDE_IDLE_ALLOC] = "Allocate once and reuse the memory, or use a memory pool",
-	[SONDE_IDLE_HOST] = "Prepare the data ahead, in another thread or process, "
-			    "and replay what is launched again and again as a CUDA graph",
-	[SONDE_IDLE_QUEUED] = "Look for events and other dependencies between streams",
-	[SONDE_IDLE_OTHER] = "",
-	[SONDE_IDLE_UNKNOWN] = "Capture with `sonde run` to see what the host did",
-};
 
 /* Idle time by cause, without that of the regions inside. */
 static double own(const struct sonde_report *r, uint32_t node, double by[SONDE_NR_IDLE_CAUSES])
@@ -86,7 +75,7 @@ static struct sonde_verdict judge(const struct sonde_report *r, uint64_t least_e
 		for (c = 1; c < SONDE_NR_IDLE_CAUSES; c++)
 			v.cause = by[c] > by[v.cause] ? (uint8_t)c : v.cause;
 		v.cause_ns = by[v.cause];
-		v.advice = advices[v.cause];
+		v.advice = sonde_advice_on(SONDE_WHEN_IDLE + v.cause)->next;
 	}
 	return v;
 }

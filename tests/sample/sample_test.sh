@@ -61,7 +61,7 @@ ok sample__a_taken_device_is_told refused FAKE_PM_ERROR=enable:7 "another progra
 ok sample__no_device_is_told refused FAKE_CUINIT=100 "cuInit says CUDA_ERROR_NO_DEVICE"
 ok sample__no_cupti_is_told refused SONDE_CUPTI=/nowhere "CUPTI was not found"
 ok sample__an_old_cupti_is_told refused "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "this CUPTI is too old"
-ok sample__a_failing_decoder_is_told refused FAKE_PM_ERROR=decode:999 "at: decode samples"
+ok sample__a_failing_decoder_is_told refused FAKE_PM_ERROR=decode:999 "asked to decode samples"
 ok sample__an_unknown_counter_is_told unknown_counter
 ok sample__a_wrong_time_is_told wrong_time
 

@@ -1,3 +1,4 @@
+#include "catalogue/advice.h"
 #include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
 #include "tree/judge.h"
@@ -60,12 +61,46 @@ static void test_metrics__a_role_is_played_by_the_best_there_is(void **state)
 	made_release(&m);
 }
 
+static void test_advice__every_situation_has_a_sentence_and_a_next_step(void **state)
+{
+	unsigned s;
+
+	(void)state;
+	for (s = 0; s < SONDE_NR_SITUATIONS; s++) {
+		const struct sonde_advice *a = sonde_advice_on(s);
+
+		assert_non_null(a->says);
+		assert_non_null(a->next);
+		assert_true(a->next[0] || s == SONDE_WHEN_IDLE + SONDE_IDLE_OTHER);
+		assert_false(a->is_cause && a->is_consequence);
+	}
+}
+
+/* What an error says can be taken apart again: the doctor shows both parts. */
+static void test_advice__sentence_and_next_step_come_back_from_an_error(void **state)
+{
+	struct sonde_err err = {0};
+	struct sonde_str says, next;
+
+	(void)state;
+	assert_int_equal(sonde_advice_err(&err, SONDE_ERR_IO, SONDE_WHEN_SAMPLING_MIG, "x: y"),
+		SONDE_ERR_IO);
+	says = sonde_advice_split(sonde_str_from(err.msg), &next);
+	assert_true(sonde_str_ends(says, "(x: y)"));
+	assert_true(sonde_str_is(next, "use a whole GPU"));
+	says = sonde_advice_split(SONDE_STR("no advice here"), &next);
+	assert_true(sonde_str_is(says, "no advice here"));
+	assert_int_equal(next.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_metrics__every_role_has_a_metric_and_no_metric_two),
 		cmocka_unit_test(test_metrics__heads_and_units_come_from_the_name),
 		cmocka_unit_test(test_metrics__a_role_is_played_by_the_best_there_is),
+		cmocka_unit_test(test_advice__every_situation_has_a_sentence_and_a_next_step),
+		cmocka_unit_test(test_advice__sentence_and_next_step_come_back_from_an_error),
 	};
 
 	return cmocka_run_group_tests_name("catalogue", tests, NULL, NULL);

@@ -1,0 +1,336 @@
+#include "catalogue/advice.h"
+
+#include <string.h>
+
+/* The same three steps wherever counters are restricted. */
+#define ALLOW_COUNTERS                                                                             \
+	"as root, write `options nvidia NVreg_RestrictProfilingToAdminUsers=0` to "                \
+	"/etc/modprobe.d/nvidia-profiling.conf, run `update-initramfs -u`, reboot; or run with "   \
+	"CAP_SYS_ADMIN (container: --cap-add=SYS_ADMIN)"
+#define FREE_COUNTERS                                                                              \
+	"pause DCGM with `dcgmi profile --pause` (then `--resume`), or end the other session"
+#define NEW_CUPTI "install cuda-cupti 12.6 or newer, or name a libcupti.so in SONDE_CUPTI"
+
+#define FAILURE .is_failure = true
+#define CAUSE .is_failure = true, .is_cause = true
+
+static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
+	[SONDE_WHEN_NO_PERMISSION] = {"this user may not read the GPU's performance counters "
+				      "(ERR_NVGPUCTRPERM)",
+		ALLOW_COUNTERS "; without it `pipeline.native.enable=true "
+			       "pipeline.ncu.enable=false` still gives times by region",
+		CAUSE},
+	[SONDE_WHEN_COUNTERS_HELD] = {"another tool is using the performance counters (a driver "
+				      "resource was unavailable)",
+		FREE_COUNTERS "; `sonde doctor` names the tools it can see", CAUSE},
+	[SONDE_WHEN_NO_DRIVER] = {"no usable CUDA driver in the profiled process",
+		"check `nvidia-smi` in the same container; ncu must be no newer than the driver "
+		"supports; `sonde doctor` compares them",
+		CAUSE},
+	[SONDE_WHEN_CLOCKS] = {"the GPU's clocks cannot be locked here (MIG or no permission)",
+		"use `pipeline.ncu.ncu_cli.clock_control=none`", CAUSE},
+	[SONDE_WHEN_UNSUPPORTED_API] = {"range replay cannot capture a range in which the program "
+					"calls %s",
+		"use kernel replay (`pipeline.ncu.ncu_cli.replay_mode=kernel`), which works "
+		"everywhere, or app-range, which runs the whole program once per pass and has no "
+		"such limit",
+		CAUSE},
+	[SONDE_WHEN_REPLAY_MISMATCH] = {"the program did not do the same in every pass of "
+					"application replay",
+		"fix seeds, warm up before the ranges, keep launch counts equal from run to run; "
+		"`pipeline.ncu.ncu_cli.extra_args=[--app-replay-mode,relaxed]` accepts what still "
+		"matches; kernel replay needs no repetition",
+		FAILURE},
+	[SONDE_WHEN_BAD_METRIC] = {"the metric %s cannot be collected on this chip",
+		"check name and suffix with `ncu --query-metrics --query-metrics-mode suffix "
+		"--metrics NAME`; `sonde run` compares names before it starts when ncu can list "
+		"them",
+		CAUSE},
+	[SONDE_WHEN_BAD_SECTION] = {"the section %s is not known to this ncu",
+		"`ncu --list-sections` shows those it has", CAUSE},
+	[SONDE_WHEN_BAD_EXPRESSION] = {"ncu does not take the NVTX expression %s",
+		"`*` and `+` are places in the stack there, not letters: write a label glob such "
+		"as `decode*` without `/`, and sonde translates it, or `regex:^decode.*/`",
+		CAUSE},
+	[SONDE_WHEN_BAD_OPTION] = {"this ncu does not know the option %s",
+		"`sonde doctor` shows its version; 2022.1 or newer is needed for ranges, 2024.1 is "
+		"known to work with everything sonde passes",
+		CAUSE},
+	[SONDE_WHEN_PROGRAM_MISSING] = {"ncu could not start the program",
+		"give its path, and `--` before it", CAUSE},
+	[SONDE_WHEN_DISK_FULL] = {"the disk is full: ncu could not write its report",
+		"free some space or choose another place with `hydra.run.dir=DIR`; "
+		"`import_sass=false` (the default) keeps reports small",
+		FAILURE},
+	[SONDE_WHEN_UNWRITABLE] = {"ncu could not write its report",
+		"choose a writable place with `hydra.run.dir=DIR`", FAILURE},
+	[SONDE_WHEN_OTHER_ERROR] = {"ncu said: %s", "see the whole log in the run directory",
+		FAILURE},
+	[SONDE_WHEN_PROFILE_FAILED] = {"profiling %s failed",
+		"the messages above and the log say why; results from before it are kept",
+		FAILURE, .is_consequence = true},
+	[SONDE_WHEN_PROGRAM_FAILED] = {"the program ended with exit code %s",
+		"run it without sonde first; results up to then are kept",
+		FAILURE, .is_consequence = true},
+	[SONDE_WHEN_SIGNAL] = {"ncu was stopped before the program ended",
+		"run it again for the rest; results up to then are kept", .is_cause = true},
+	[SONDE_WHEN_NOTHING] = {"no kernel was profiled",
+		"see which ranges the program really has (`sonde regions -- COMMAND`); kernels "
+		"launched by another thread than the one that pushed the range (a backward pass, a "
+		"worker pool) need `pipeline.ncu.ncu_cli.push_pop_scope=process` or start/end "
+		"ranges",
+		.is_consequence = true},
+	[SONDE_WHEN_ONLY_START_END] = {"the expressions select only start/end ranges, the program "
+				       "probably pushes and pops",
+		"add a `/` at the end for push/pop ranges (`A/`), or write a label glob (`A*`), "
+		"which takes both kinds"},
+	[SONDE_WHEN_ONLY_PUSH_POP] = {"the expressions select only push/pop ranges, the program "
+				      "probably starts and ends",
+		"leave out the `/` for start/end ranges (`A`), or write a label glob (`A*`), which "
+		"takes both kinds"},
+	[SONDE_WHEN_MEMORY_BACKUP] = {"device memory is saved in host memory between passes: slow",
+		"ask for fewer metrics, which need fewer passes; a smaller problem or app-range "
+		"avoids it"},
+
+	[SONDE_WHEN_NO_GPU] = {"no GPU can be asked: %s",
+		"install the NVIDIA driver, or give the container the GPU (`--gpus all`, "
+		"nvidia-container-toolkit); `sonde report` and host-only native captures work "
+		"without one"},
+	[SONDE_WHEN_MIG] = {"GPU %s is split (MIG): clocks cannot be locked",
+		"use pipeline.ncu.ncu_cli.clock_control=none; some metrics are shared between "
+		"instances"},
+	[SONDE_WHEN_DRIVERS_DIFFER] = {"the kernel's driver and its libraries differ: %s",
+		"reboot, or reload the nvidia kernel modules"},
+	[SONDE_WHEN_NCU_MISSING] = {"Nsight Compute (ncu) is not installed",
+		"install nsight-compute (CUDA toolkit or developer.nvidia.com/nsight-compute) and "
+		"put ncu into PATH, or name it in SONDE_NCU; native captures need none"},
+	[SONDE_WHEN_NCU_OLD] = {"ncu %s is too old",
+		"install 2022.1 or newer (2021.1 has no app-range replay)"},
+	[SONDE_WHEN_NCU_TOO_NEW] = {"ncu is too new for this driver: %s",
+		"update the driver, or use an older ncu"},
+	[SONDE_WHEN_NCU_UNUSABLE] = {"Nsight Compute cannot be used: %s",
+		"`sonde doctor` lists what this machine has; pipeline.native.enable=true needs no "
+		"ncu, and `sonde report` reads reports made elsewhere"},
+	[SONDE_WHEN_NSYS_MISSING] = {"Nsight Systems (nsys) is not installed",
+		"install nsight-systems if you want its timeline"},
+	[SONDE_WHEN_NSYS_UNUSABLE] = {"Nsight Systems cannot be used: %s",
+		"`sonde doctor` lists what this machine has; pipeline.native.enable=true gives "
+		"times by region without it"},
+	[SONDE_WHEN_CUPTI_MISSING] = {"CUPTI was not found",
+		"install cuda-cupti: without it native captures have host times only and plans no "
+		"pass counts"},
+	[SONDE_WHEN_INJECT_MISSING] = {"libsonde_inject.so was not found: no native capture",
+		"build it with `make inject`, or name it in SONDE_INJECT_LIB"},
+	[SONDE_WHEN_ADMIN_ONLY] = {"performance counters are for administrators only "
+				   "(RmProfilingAdminOnly: 1) and this process has no CAP_SYS_ADMIN",
+		ALLOW_COUNTERS "; native captures need no permission"},
+	[SONDE_WHEN_COMPANY] = {"tools that may be using the counters are running: %s",
+		"if ncu says that a driver resource is unavailable: " FREE_COUNTERS},
+	[SONDE_WHEN_CONTAINER] = {"this is a container (%s): the host's driver and permissions "
+				  "decide",
+		"start it with --cap-add=SYS_ADMIN"},
+
+	[SONDE_WHEN_NSYS_NO_REPORT] = {"nsys left no report: with capture_range=nvtx the range "
+				       "'%s' was never entered, or nsys failed",
+		"compare the range with `sonde regions -- COMMAND` (names are compared exactly); "
+		"nsys's own messages are above"},
+	[SONDE_WHEN_NO_RANGES] = {"the program entered no NVTX range at all: nothing "
+				  "region-specific can be profiled",
+		"leave out nvtx.include, which profiles every kernel, or mark the program's steps "
+		"with NVTX ranges"},
+
+	[SONDE_WHEN_SAMPLING_CUPTI_MISSING] = {"CUPTI was not found", NEW_CUPTI},
+	[SONDE_WHEN_SAMPLING_CUPTI_OLD] = {"this CUPTI is too old to sample counters (it has no "
+					   "%s)",
+		NEW_CUPTI},
+	[SONDE_WHEN_SAMPLING_NO_DRIVER] = {"the NVIDIA driver cannot be used here (%s)",
+		"check `nvidia-smi` in the same container; `sonde doctor` says what is missing"},
+	[SONDE_WHEN_SAMPLING_ADMIN_ONLY] = {"the counters are for administrators only "
+					    "(ERR_NVGPUCTRPERM; %s)",
+		ALLOW_COUNTERS},
+	[SONDE_WHEN_SAMPLING_MIG] = {"the GPU is split (MIG), where counters cannot be sampled "
+				     "(%s)",
+		"use a whole GPU"},
+	[SONDE_WHEN_SAMPLING_BUSY] = {"another program samples this GPU already: nsys, ncu, DCGM, "
+				      "another sonde (%s)",
+		FREE_COUNTERS},
+	[SONDE_WHEN_SAMPLING_VGPU] = {"the GPU is a virtual one (vGPU) without profiling (%s)",
+		"enable profiling of it at the host"},
+	[SONDE_WHEN_SAMPLING_CONFIDENTIAL] = {"the GPU is in confidential computing mode, which "
+					      "hides its counters (%s)",
+		"use a GPU that is not in this mode; times by region need no counters"},
+	[SONDE_WHEN_SAMPLING_WSL] = {"counters cannot be sampled under WSL (%s)",
+		"use Linux itself; times by region need no counters"},
+	[SONDE_WHEN_SAMPLING_UNSUPPORTED] = {"the GPU cannot be sampled, or not so many counters "
+					     "at once (%s)",
+		"use Turing or newer, or ask for fewer counters"},
+	[SONDE_WHEN_SAMPLING_NO_MEMORY] = {"there is not enough memory for the counters (%s)",
+		"ask for fewer counters, or free memory of the GPU"},
+	[SONDE_WHEN_SAMPLING_REFUSED] = {"the driver or CUPTI refuses (%s)",
+		"`sonde doctor` says what this machine permits"},
+	[SONDE_WHEN_SAMPLING_NOT_BUILT] = {"this sonde was built without CUPTI's headers: it "
+					   "cannot sample counters",
+		"build it where CUPTI 12.6 or newer is installed"},
+
+	[SONDE_WHEN_IDLE] = {"the host was launching work, and the GPU was faster",
+		"Launch fewer and larger kernels, or replay them as a CUDA graph"},
+	{"the host was in a synchronisation",
+		"Leave out the synchronisation, or do it later "
+		"(.item(), .cpu(), cudaDeviceSynchronize)"},
+	{"the host was in the call of a copy",
+		"Copy from pinned memory, asynchronously and ahead of time"},
+	{"the host was allocating or freeing GPU memory",
+		"Allocate once and reuse the memory, or use a memory pool"},
+	{"the host was outside CUDA",
+		"Prepare the data ahead, in another thread or process, "
+		"and replay what is launched again and again as a CUDA graph"},
+	{"the next work was launched but had to wait",
+		"Look for events and other dependencies between streams"},
+	{"the GPU was busy with work of other regions", ""},
+	{"for a reason the capture does not tell",
+		"Capture with `sonde run` to see what the host did"},
+};
+
+const struct sonde_advice *sonde_advice_on(enum sonde_situation s)
+{
+	return &table[s];
+}
+
+void sonde_advice_say(struct sonde_buf *out, enum sonde_situation s, const char *detail)
+{
+	struct sonde_str after, before = sonde_str_cut(sonde_str_from(table[s].says), '%', &after);
+
+	sonde_buf_str(out, before);
+	if (after.n == 0)
+		return;
+	sonde_buf_puts(out, detail && *detail ? detail : "(unnamed)");
+	sonde_buf_add(out, after.p + 1, after.n - 1); /* behind the s */
+}
+
+#define TRY "; try: "
+
+int sonde_advice_err(
+	struct sonde_err *err, int code, enum sonde_situation s, const char *detail)
+{
+	struct sonde_buf says = {0};
+
+	sonde_advice_say(&says, s, detail);
+	if (says.failed)
+		sonde_err_nomem(err);
+	else
+		sonde_err_set(err, code, "%s" TRY "%s", says.p, table[s].next);
+	sonde_buf_release(&says);
+	return code;
+}
+
+struct sonde_str sonde_advice_split(struct sonde_str message, struct sonde_str *next)
+{
+	*next = (struct sonde_str){NULL, 0};
+	if (sonde_str_has(message, TRY, next))
+		message.n -= next->n + strlen(TRY);
+	return message;
+}
+
+/* How the detail of a situation is cut out of its line. */
+enum detail {
+	DETAIL_NONE,
+	DETAIL_PARENS,
+	DETAIL_QUOTES,
+	DETAIL_TICKS,
+	DETAIL_LAST_WORD,
+	DETAIL_LINE
+};
+
+/* What tools write, the first match of a line wins; a needle is found anywhere in it. */
+static const struct pattern {
+	const char *needle;
+	uint8_t situation, detail;
+} patterns[] = {
+	{"No kernels were profiled", SONDE_WHEN_NOTHING, DETAIL_NONE},
+	{"No ranges were profiled", SONDE_WHEN_NOTHING, DETAIL_NONE},
+	{"match only start/end ranges", SONDE_WHEN_ONLY_START_END, DETAIL_NONE},
+	{"match only push/pop ranges", SONDE_WHEN_ONLY_PUSH_POP, DETAIL_NONE},
+	{"Unsupported API", SONDE_WHEN_UNSUPPORTED_API, DETAIL_PARENS},
+	{"ERR_NVGPUCTRPERM", SONDE_WHEN_NO_PERMISSION, DETAIL_NONE},
+	{"driver resource was unavailable", SONDE_WHEN_COUNTERS_HELD, DETAIL_NONE},
+	{"Failed to find metric", SONDE_WHEN_BAD_METRIC, DETAIL_LAST_WORD},
+	{"cannot be collected", SONDE_WHEN_BAD_METRIC, DETAIL_QUOTES},
+	{"Invalid metric", SONDE_WHEN_BAD_METRIC, DETAIL_LAST_WORD},
+	{"Failed to find section", SONDE_WHEN_BAD_SECTION, DETAIL_LAST_WORD},
+	{"No section files found", SONDE_WHEN_BAD_SECTION, DETAIL_NONE},
+	{"Invalid configuration for nvtx", SONDE_WHEN_BAD_EXPRESSION, DETAIL_LAST_WORD},
+	{"unrecognised option", SONDE_WHEN_BAD_OPTION, DETAIL_TICKS},
+	{"unrecognized option", SONDE_WHEN_BAD_OPTION, DETAIL_TICKS},
+	{"pplication replay mismatch", SONDE_WHEN_REPLAY_MISMATCH, DETAIL_NONE},
+	{"not match across", SONDE_WHEN_REPLAY_MISMATCH, DETAIL_NONE},
+	{"match previous pass", SONDE_WHEN_REPLAY_MISMATCH, DETAIL_NONE},
+	{"mismatch between replay passes", SONDE_WHEN_REPLAY_MISMATCH, DETAIL_NONE},
+	{"application returned an error code", SONDE_WHEN_PROGRAM_FAILED, DETAIL_PARENS},
+	{"does not exist or is not an executable", SONDE_WHEN_PROGRAM_MISSING, DETAIL_NONE},
+	{"LibraryNotLoaded", SONDE_WHEN_NO_DRIVER, DETAIL_NONE},
+	{"Cuda driver is not compatible", SONDE_WHEN_NO_DRIVER, DETAIL_NONE},
+	{"Cannot lock GPU clock", SONDE_WHEN_CLOCKS, DETAIL_NONE},
+	{"No space left on device", SONDE_WHEN_DISK_FULL, DETAIL_NONE},
+	{"Failed to write report", SONDE_WHEN_UNWRITABLE, DETAIL_NONE},
+	{"Failed to create report", SONDE_WHEN_UNWRITABLE, DETAIL_NONE},
+	{"Could not open report", SONDE_WHEN_UNWRITABLE, DETAIL_NONE},
+	{"Received signal", SONDE_WHEN_SIGNAL, DETAIL_NONE},
+	{"Backing up device memory in system memory", SONDE_WHEN_MEMORY_BACKUP, DETAIL_NONE},
+	{"Failed to profile", SONDE_WHEN_PROFILE_FAILED, DETAIL_QUOTES},
+	/* Said after the cause: nothing new. */
+	{"Skipping invalid capture range", SONDE_NR_SITUATIONS, DETAIL_NONE},
+	{"An error was reported by the driver", SONDE_NR_SITUATIONS, DETAIL_NONE},
+	{"An error occurred while trying to profile", SONDE_NR_SITUATIONS, DETAIL_NONE},
+	{"==ERROR==", SONDE_WHEN_OTHER_ERROR, DETAIL_LINE},
+};
+
+static struct sonde_str between(struct sonde_str s, char open, char close)
+{
+	struct sonde_str rest;
+
+	sonde_str_cut(s, open, &rest);
+	return sonde_str_cut(rest, close, &rest);
+}
+
+static struct sonde_str last_word(struct sonde_str s)
+{
+	size_t n;
+
+	s = sonde_str_trim(s);
+	while (s.n && strchr(".'\"", s.p[s.n - 1]))
+		s.n--;
+	for (n = s.n; n && !strchr(" '\"", s.p[n - 1]); n--)
+		;
+	return (struct sonde_str){s.p + n, s.n - n};
+}
+
+static struct sonde_str cut_detail(uint8_t how, struct sonde_str line, struct sonde_str after)
+{
+	switch (how) {
+	case DETAIL_PARENS:
+		return between(after, '(', ')');
+	case DETAIL_QUOTES:
+		return between(line, '"', '"');
+	case DETAIL_TICKS:
+		return between(after, '\'', '\'');
+	case DETAIL_LAST_WORD:
+		return last_word(after);
+	case DETAIL_LINE:
+		return sonde_str_trim(after);
+	default:
+		return (struct sonde_str){NULL, 0};
+	}
+}
+
+enum sonde_situation sonde_advice_match(struct sonde_str line, struct sonde_str *detail)
+{
+	struct sonde_str after;
+	size_t i;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		if (sonde_str_has(line, patterns[i].needle, &after)) {
+			*detail = cut_detail(patterns[i].detail, line, after);
+			return patterns[i].situation;
+		}
+	return SONDE_NR_SITUATIONS;
+}

@@ -1,0 +1,106 @@
+/*
+ * Advice: every situation sonde explains to its user, what is said about it and
+ * what to do next. One table, whoever meets the situation: ncu's log, the
+ * sampler, the doctor, a stage of `sonde run`, a report's verdict.
+ *
+ * A new situation is a constant here and a row in advice.c; a message of a tool
+ * that means it is a pattern there.
+ */
+#ifndef SONDE_CATALOGUE_ADVICE_H
+#define SONDE_CATALOGUE_ADVICE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* Causes before consequences: a log's findings are said in this order. */
+enum sonde_situation {
+	SONDE_WHEN_NO_PERMISSION,   /* the counters are restricted */
+	SONDE_WHEN_COUNTERS_HELD,   /* another tool holds them */
+	SONDE_WHEN_NO_DRIVER,	    /* no usable driver in the process */
+	SONDE_WHEN_CLOCKS,	    /* the clocks cannot be locked here */
+	SONDE_WHEN_UNSUPPORTED_API, /* range replay met an API it cannot capture; detail: its name */
+	SONDE_WHEN_REPLAY_MISMATCH, /* application replay met a different program */
+	SONDE_WHEN_BAD_METRIC,	    /* detail: its name */
+	SONDE_WHEN_BAD_SECTION,	    /* detail: its name */
+	SONDE_WHEN_BAD_EXPRESSION,  /* an NVTX expression ncu does not take */
+	SONDE_WHEN_BAD_OPTION,	    /* an option this ncu does not know */
+	SONDE_WHEN_PROGRAM_MISSING, /* ncu could not start it */
+	SONDE_WHEN_DISK_FULL,
+	SONDE_WHEN_UNWRITABLE,	   /* the report cannot be written */
+	SONDE_WHEN_OTHER_ERROR,	   /* detail: the line */
+	SONDE_WHEN_PROFILE_FAILED, /* detail: the kernel */
+	SONDE_WHEN_PROGRAM_FAILED, /* detail: its exit code */
+	SONDE_WHEN_SIGNAL,	   /* ncu was told to stop */
+	SONDE_WHEN_NOTHING,	   /* no kernel or range was profiled */
+	SONDE_WHEN_ONLY_START_END, /* … as the expressions match only start/end ranges */
+	SONDE_WHEN_ONLY_PUSH_POP,  /* … as the expressions match only push/pop ranges */
+	SONDE_WHEN_MEMORY_BACKUP,  /* device memory saved in host memory: slow */
+	SONDE_NR_LOG_SITUATIONS,   /* those above may be found in ncu's log */
+
+	/* Of a machine. */
+	SONDE_WHEN_NO_GPU = SONDE_NR_LOG_SITUATIONS, /* detail: who says so */
+	SONDE_WHEN_MIG,				     /* detail: the GPU's number */
+	SONDE_WHEN_DRIVERS_DIFFER,		     /* detail: the two versions */
+	SONDE_WHEN_NCU_MISSING,
+	SONDE_WHEN_NCU_OLD,	   /* detail: version and path */
+	SONDE_WHEN_NCU_TOO_NEW,	   /* detail: which driver it needs */
+	SONDE_WHEN_NCU_UNUSABLE,   /* detail: why */
+	SONDE_WHEN_NSYS_MISSING,
+	SONDE_WHEN_NSYS_UNUSABLE,  /* detail: why */
+	SONDE_WHEN_CUPTI_MISSING,
+	SONDE_WHEN_INJECT_MISSING,
+	SONDE_WHEN_ADMIN_ONLY,	   /* the doctor's word for NO_PERMISSION */
+	SONDE_WHEN_COMPANY,	   /* other profilers run; detail: which */
+	SONDE_WHEN_CONTAINER,	   /* without permission; detail: its kind */
+
+	/* Of a run. */
+	SONDE_WHEN_NSYS_NO_REPORT, /* detail: the range that was to start it */
+	SONDE_WHEN_NO_RANGES,	   /* the program enters none */
+
+	/* Of sampling: CUPTI's word, as detail, means this. */
+	SONDE_WHEN_SAMPLING_CUPTI_MISSING,
+	SONDE_WHEN_SAMPLING_CUPTI_OLD, /* detail: what it lacks */
+	SONDE_WHEN_SAMPLING_NO_DRIVER, /* detail: why */
+	SONDE_WHEN_SAMPLING_ADMIN_ONLY,
+	SONDE_WHEN_SAMPLING_MIG,
+	SONDE_WHEN_SAMPLING_BUSY,
+	SONDE_WHEN_SAMPLING_VGPU,
+	SONDE_WHEN_SAMPLING_CONFIDENTIAL,
+	SONDE_WHEN_SAMPLING_WSL,
+	SONDE_WHEN_SAMPLING_UNSUPPORTED,
+	SONDE_WHEN_SAMPLING_NO_MEMORY,
+	SONDE_WHEN_SAMPLING_REFUSED,
+	SONDE_WHEN_SAMPLING_NOT_BUILT,
+
+	/* Why a GPU was idle: in the order of enum sonde_idle_cause. */
+	SONDE_WHEN_IDLE,
+	SONDE_NR_SITUATIONS = SONDE_WHEN_IDLE + 8,
+};
+
+struct sonde_advice {
+	const char *says;    /* may have one %s for the detail */
+	const char *next;    /* what to do about it; "" = nothing can be done */
+	bool is_failure;     /* the capture is not what was asked for */
+	bool is_cause;	     /* what follows from it need not be said */
+	bool is_consequence; /* not said where a cause is known */
+};
+
+/* Never NULL. */
+const struct sonde_advice *sonde_advice_on(enum sonde_situation s);
+
+/* The sentence, its detail filled in, appended. A detail NULL or "" is called "(unnamed)". */
+void sonde_advice_say(struct sonde_buf *out, enum sonde_situation s, const char *detail);
+
+/* Both as an error, `SENTENCE; try: NEXT`. Returns `code`. */
+int sonde_advice_err(
+	struct sonde_err *err, int code, enum sonde_situation s, const char *detail);
+/* Such a message taken apart again: the sentence; `*next` is empty where there is no advice. */
+struct sonde_str sonde_advice_split(struct sonde_str message, struct sonde_str *next);
+
+/*
+ * Which situation a line of ncu's log means, with its detail. SONDE_NR_SITUATIONS: none, or
+ * something that was said already. The texts are those of ncu 2019–2025.
+ */
+enum sonde_situation sonde_advice_match(struct sonde_str line, struct sonde_str *detail);
+
+#endif
