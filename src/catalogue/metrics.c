@@ -16,6 +16,7 @@ const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_OCCUPANCY] = {{{"sm__warps_active" ACTIVE, "Occ %"}}, true},
 	[SONDE_ROLE_L2] = {{{"lts__throughput" PEAK, "L2 %"}}, false},
 	[SONDE_ROLE_L1] = {{{"l1tex__throughput" ACTIVE, "L1 %"}}, false},
+	[SONDE_ROLE_CLOCK] = {{{"sm__cycles_elapsed.avg.per_second", "SM clock"}}, false},
 	[SONDE_ROLE_OCCUPANCY_MOST] = {{{"sm__maximum_warps_per_active_cycle_pct", NULL}}, false},
 	[SONDE_ROLE_DRAM_BYTES] = {{{"dram__bytes.sum", NULL}}, false},
 	[SONDE_ROLE_DRAM_READ] = {{{"dram__bytes_read.sum", NULL}}, false},

@@ -39,6 +39,7 @@ enum sonde_metric_role {
 	SONDE_ROLE_ISSUE,	   /* instructions, % of what the SMs can issue */
 	SONDE_ROLE_L2,
 	SONDE_ROLE_L1,
+	SONDE_ROLE_CLOCK,	   /* of the multiprocessors while kernels ran */
 	SONDE_ROLE_OCCUPANCY_MOST, /* what the launch configuration allows of it */
 	SONDE_ROLE_DRAM_BYTES,
 	SONDE_ROLE_DRAM_READ,

@@ -324,7 +324,7 @@ void sonde_figure_put(
 {
 	sonde_buf_puts(to, sonde_figure_mark(f, is_utf8));
 	sonde_number_human(to, f->v, unit);
-	if (isnan(f->error) || isnan(f->v))
+	if (isnan(f->v) || !(f->error > 0)) /* a clock has none */
 		return;
 	sonde_buf_puts(to, is_utf8 ? "±" : "+-");
 	sonde_number_human(to, f->error, unit);

@@ -17,7 +17,7 @@ static void line(struct sonde_sink *to, const struct sonde_column *c, const stru
 	} else {
 		sonde_number_format(number, f->v);
 		sonde_sink_printf(to, "%s%s", sonde_figure_mark(f, true), number);
-		if (!isnan(f->error)) {
+		if (f->error > 0) {
 			sonde_number_format(number, f->error);
 			sonde_sink_printf(to, " ± %s", number);
 		}

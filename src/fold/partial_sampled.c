@@ -85,6 +85,11 @@ void sonde_partial__put_sampled(struct sonde_buf *b, const struct sonde_cells *c
 		sonde_put_u(b, s->nr_sets);
 		for (k = 0; k < s->nr_sets; k++)
 			put_set(b, &s->sets[k]);
+		sonde_put_f64(b, s->nr_sms);
+		sonde_put_u(b, s->elapsed != NULL);
+		if (s->elapsed && s->nr_sets)
+			put_doubles(b, s->elapsed,
+				sonde_unmixed_state(s->sets[0].unmixed).nr_classes);
 	}
 	for (i = 0; i < c->cells.nr; i++) {
 		const struct sonde_cell *cell = &c->cells.at[i];
@@ -231,6 +236,13 @@ static uint32_t get_device(
 		own = sonde_unmixed_state(s->sets[s->nr_sets - 1].unmixed).nr_classes;
 		in->failed |= s->nr_sets > 1 && own != classes;
 		classes = own;
+	}
+	s->nr_sms = sonde_get_f64(in);
+	if (sonde_get_index(in, 2) && !*is_nomem && !in->failed) {
+		s->elapsed = sonde_calloc((size_t)classes + 1, sizeof(*s->elapsed));
+		*is_nomem |= !s->elapsed;
+		if (s->elapsed)
+			get_doubles(in, s->elapsed, classes);
 	}
 	return classes;
 }

@@ -29,6 +29,7 @@ const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{PCT("sm__pipe_tensor_cycles_active.avg"), {"tensor.cycles"}, SONDE_OVER_ELAPSED, 4},
 	{"sm__warps_active.avg.pct_of_peak_sustained_active", {"sm.warp_cycles"}, SONDE_OVER_ACTIVE,
 		64},
+	{"sm__cycles_elapsed.avg.per_second", {NULL}, SONDE_OVER_TIME, 0},
 	{PCT("dram__bytes.sum"), {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
 };
 const size_t sonde_nr_sampled_metrics =
@@ -45,6 +46,7 @@ void sonde_sampled_free(struct sonde_sampled *s)
 		sonde_vec_release(&s->sets[i].roles);
 	}
 	sonde_free(s->sets);
+	sonde_free(s->elapsed);
 	sonde_free(s);
 }
 
@@ -80,6 +82,8 @@ static bool has_metric(const struct sonde_sampled *s, const struct sonde_sampled
 		return find_role(s, "sm.active_cycles", &set, &counter);
 	case SONDE_OVER_DRAM:
 		return s->bytes_per_ns > 0;
+	case SONDE_OVER_TIME:
+		return s->elapsed && s->nr_sms > 0;
 	default:
 		return true;
 	}
@@ -137,6 +141,19 @@ static struct sonde_sampled_figure sum_role(const struct share *h, const char *r
 		f.value / share, hypot(f.error, 0.5 * (1 - share) * f.value) / share};
 }
 
+/* Cycles of all SMs while the classes ran: as sampled, else by the device's mean clock. */
+static double sum_elapsed(const struct share *h)
+{
+	double sum = 0;
+	size_t i;
+
+	if (!h->s->elapsed)
+		return h->s->cycles_per_ns * h->time_ns;
+	for (i = 0; i < h->nr; i++)
+		sum += h->s->elapsed[h->classes[i]];
+	return sum;
+}
+
 /* Numerator and denominator of a metric on one device, errors squared. */
 struct fraction {
 	double above, below, above_variance, below_variance;
@@ -154,9 +171,13 @@ static void add_share(
 		x->above_variance += f.error * f.error;
 	}
 	if (m->over == SONDE_OVER_ELAPSED)
-		x->below += m->most * h->s->cycles_per_ns * h->time_ns;
+		x->below += m->most * sum_elapsed(h);
 	if (m->over == SONDE_OVER_DRAM)
 		x->below += m->most * h->s->bytes_per_ns * h->time_ns;
+	if (m->over == SONDE_OVER_TIME) {
+		x->above += sum_elapsed(h) / h->s->nr_sms;
+		x->below += h->time_ns;
+	}
 	if (m->over == SONDE_OVER_ACTIVE) {
 		f = sum_role(h, "sm.active_cycles");
 		x->below += m->most * f.v;
@@ -165,16 +186,16 @@ static void add_share(
 }
 
 /* Above and below rise and fall together, so that taking them for independent errs upwards. */
-static struct sonde_sampled_figure divide(const struct fraction *x, bool is_ratio)
+static struct sonde_sampled_figure divide(const struct fraction *x, uint8_t over)
 {
-	double r = x->above / x->below;
+	double r = x->above / x->below, scale = over == SONDE_OVER_TIME ? 1e9 : 100;
 
-	if (!is_ratio)
+	if (over == SONDE_OVER_NOTHING)
 		return (struct sonde_sampled_figure){x->above, sqrt(x->above_variance)};
 	if (!(x->below > 0))
 		return (struct sonde_sampled_figure){NAN, NAN};
-	return (struct sonde_sampled_figure){
-		100 * r, 100 * sqrt(x->above_variance + r * r * x->below_variance) / x->below};
+	return (struct sonde_sampled_figure){scale * r,
+		scale * sqrt(x->above_variance + r * r * x->below_variance) / x->below};
 }
 
 static size_t count_classes(const struct sonde_cells *c, const uint32_t *cells, size_t nr)
@@ -217,5 +238,5 @@ struct sonde_sampled_figure sonde_sampled_figure_of(
 	sonde_free(classes);
 	if (!nr_met || nr_met < nr) /* of some there are no samples: the sum is not known */
 		return (struct sonde_sampled_figure){NAN, NAN};
-	return divide(&x, m->over != SONDE_OVER_NOTHING);
+	return divide(&x, m->over);
 }

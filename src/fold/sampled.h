@@ -18,6 +18,7 @@ enum sonde_sampled_over {
 	SONDE_OVER_ELAPSED, /* cycles of all SMs while the launches ran */
 	SONDE_OVER_ACTIVE,  /* cycles of SMs with a warp resident */
 	SONDE_OVER_DRAM,    /* what the memory could move while the launches ran */
+	SONDE_OVER_TIME,    /* the time they ran: the clock of an SM */
 };
 
 struct sonde_sampled_metric {
@@ -39,6 +40,8 @@ struct sonde_sampled {
 	size_t nr_sets;
 	double cycles_per_ns; /* of all SMs together while they worked; NaN when unknown */
 	double bytes_per_ns;  /* what its memory moves at most; NaN when unknown */
+	double nr_sms;	      /* NaN when unknown */
+	double *elapsed;      /* by class: cycles of all SMs while it ran; NULL = not sampled */
 };
 void sonde_sampled_free(struct sonde_sampled *s);
 

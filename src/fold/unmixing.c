@@ -265,7 +265,8 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 	if (!(x->s->cycles_per_ns > 0))
 		x->s->cycles_per_ns = sonde_sampled__nominal_clock(d);
 	x->s->bytes_per_ns = sonde_sampled__bandwidth(d);
-	if (!x->s->sets)
+	x->s->nr_sms = sonde_device_attribute(d, SONDE_ATTR_SMS);
+	if (!x->s->sets || !sonde_unmixing__clocks(x))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < r->series.nr && rc == 0 && x->launches.nr; i++)
 		if (sonde_series__is_same_device(&r->series.at[i], x->first))

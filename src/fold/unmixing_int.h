@@ -42,6 +42,8 @@ struct sonde_unmixing {
 
 /* All launches of the device, with their classes. False: no memory. */
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
+/* The cycles that elapsed while launches ran, by class. False: no memory. */
+bool sonde_unmixing__clocks(struct sonde_unmixing *x);
 /* Cells learn which classes they are in number `number` of the sampled devices. */
 bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number);
 

@@ -101,4 +101,16 @@ void sonde_cell__merge(const struct sonde_tree *t, struct sonde_cell *to,
 void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out);
 
+/* One kind of words to check: metrics or sections. */
+struct sonde_wording {
+	const char *what;
+	const struct sonde_name_filter *filter;
+	struct sonde_words words;
+	const struct sonde_map *names; /* in the capture */
+	const bool *is_kept;	       /* by name: figures can be made of it; NULL = of all */
+	bool by_default;
+};
+int sonde_tree__check_words(
+	struct sonde_tree *t, const struct sonde_wording *w, struct sonde_err *err);
+
 #endif

@@ -8,6 +8,7 @@ ok "golden sampled.txt" golden sampled.txt report --width 120 $D
 valid() { report -f json $D >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json"; }
 ok "its JSON is valid and its parts add up" valid
 
+ok "a sampled metric can be named" grep -q 'SM clock' <(report --metrics sm__cycles_elapsed.avg.per_second $D)
 errors() { # of one region and counter, in every format that has numbers
 	report -f csv $D >"$TMP/s.csv" && report -f md $D >"$TMP/s.md" && report -f sqlite -o "$TMP/s.db" $D || return
 	python3 - "$TMP" <<-'END'

@@ -13,6 +13,7 @@
 
 #define INSTRUCTIONS "sm__inst_executed.sum"
 #define READ	     "dram__bytes_read.sum"
+#define CLOCK	     "sm__cycles_elapsed.avg.per_second"
 #define ACTIVE_PCT   "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 #define NR_STEPS  400
@@ -33,6 +34,7 @@ struct sampling {
 	uint64_t from, upto; /* samples there are: of so many thousandths of the run */
 	bool is_elsewhere;   /* on another device */
 	bool ends_early;     /* in the first step of the second half */
+	bool slows_down;     /* from the second half on, whose steps are late */
 };
 
 struct program {
@@ -108,6 +110,8 @@ static void count_into(const struct program *p, const struct sonde_record_time *
 	size_t i;
 
 	row[ELAPSED] = SMS * CLOCK_KHZ * 1e-6 * length;
+	if (how->slows_down && s->start_ns >= p->half_ns)
+		row[ELAPSED] *= 0.8;
 	while (*from < r->records.nr && r->records.at[*from].time.end_ns - OFFSET_NS <= s->start_ns)
 		++*from;
 	for (i = *from; i < r->records.nr; i++) {
@@ -188,7 +192,7 @@ static void run_program(struct program *p, const struct sampling *how)
 	p->m.process = home;
 	for (i = 0; i < NR_STEPS; i++) {
 		p->half_ns = i == NR_STEPS / 2 ? p->now : p->half_ns;
-		run_step(p, home, how && how->ends_early && i >= NR_STEPS / 2 ? "late" : "step");
+		run_step(p, home, how && (how->ends_early || how->slows_down) && i >= NR_STEPS / 2 ? "late" : "step");
 	}
 	p->m.r->has_record_times = true;
 	if (how)
@@ -311,6 +315,28 @@ static void test_sampled__turns_of_a_kernel_are_classes(void **state)
 	holds(figure(&run, 0, SONDE_PART_KERNEL, n->first_kernel, INSTRUCTIONS), p.first + p.second);
 	assert_int_equal(
 		run.c->cells.at[run.t->reports.at[0].cells.at[n->first_cell]].nr_classes, 2);
+	release(&run);
+	end_program(&p);
+}
+
+/* Percentages are of the cycles there were. */
+static void test_sampled__each_region_has_its_clock(void **state)
+{
+	struct sampling how = whole;
+	const struct sonde_figure *f;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.slows_down = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step"), CLOCK);
+	assert_true(fabs(f->v - CLOCK_KHZ * 1e3) < CLOCK_KHZ * 1e3 * 0.001);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "late"), CLOCK);
+	assert_true(fabs(f->v - 0.8 * CLOCK_KHZ * 1e3) < CLOCK_KHZ * 1e3 * 0.001);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "late/a"), ACTIVE_PCT), 50 / 0.8);
 	release(&run);
 	end_program(&p);
 }
@@ -607,6 +633,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sampled__figures_hold_what_launches_counted),
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
+		cmocka_unit_test(test_sampled__each_region_has_its_clock),
 		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
 		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),

@@ -1,0 +1,116 @@
+/*
+ * The clock of the SMs while each class of launches ran. Elapsed cycles go on whatever
+ * runs, so nothing is split: a launch has the clock of the samples it lies in.
+ */
+#include "fold/unmixing_int.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+struct clocked {
+	int64_t start_ns, end_ns;
+	double rate; /* cycles of all SMs in a nanosecond */
+};
+
+struct clocks {
+	SONDE_VEC(struct clocked) at; /* in order of time, none over another */
+};
+
+static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
+{
+	const struct sonde_records *r = x->f->r;
+	size_t i, k;
+
+	for (i = 0; i < r->series.nr; i++) {
+		const struct sonde_series *s = &r->series.at[i];
+		uint32_t elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
+
+		if (elapsed == SONDE_NONE || !sonde_series__is_same_device(s, x->first))
+			continue;
+		for (k = 0; k < s->times.nr; k++) {
+			struct clocked *slot = sonde_vec_push(&c->at);
+			const struct sonde_sample_time *t = &s->times.at[k];
+
+			if (!slot)
+				return false;
+			*slot = (struct clocked){(int64_t)t->start_ns, (int64_t)t->end_ns,
+				s->values.at[k * s->counters.nr + elapsed] /
+					(double)(t->end_ns - t->start_ns)};
+		}
+	}
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct clocked *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Two samplers may follow each other; of two samples that overlap the first one counts. */
+static void sort_clocks(struct clocks *c)
+{
+	size_t i, nr = 0;
+
+	if (c->at.nr)
+		qsort(c->at.at, c->at.nr, sizeof(*c->at.at), by_start);
+	for (i = 0; i < c->at.nr; i++)
+		if (c->at.at[i].rate > 0 && c->at.at[i].end_ns > c->at.at[i].start_ns &&
+			(!nr || c->at.at[i].start_ns >= c->at.at[nr - 1].end_ns))
+			c->at.at[nr++] = c->at.at[i];
+	c->at.nr = nr;
+}
+
+/* The first sample that ends after `ns`. */
+static size_t sample_at(const struct clocks *c, int64_t ns)
+{
+	size_t low = 0, high = c->at.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (c->at.at[mid].end_ns <= ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Where no sample lies, the clock was what it was on average. */
+static double cycles_of(
+	const struct clocks *c, const struct sonde_unmix_launch *l, double mean_rate)
+{
+	double cycles = 0, seen = 0;
+	size_t i;
+
+	for (i = sample_at(c, l->start_ns); i < c->at.nr && c->at.at[i].start_ns < l->end_ns; i++) {
+		const struct clocked *s = &c->at.at[i];
+		int64_t from = s->start_ns > l->start_ns ? s->start_ns : l->start_ns;
+		int64_t to = s->end_ns < l->end_ns ? s->end_ns : l->end_ns;
+
+		cycles += s->rate * (double)(to - from);
+		seen += (double)(to - from);
+	}
+	return cycles + mean_rate * ((double)(l->end_ns - l->start_ns) - seen);
+}
+
+bool sonde_unmixing__clocks(struct sonde_unmixing *x)
+{
+	struct clocks c = {{0}};
+	bool ok = find_clocks(&c, x);
+	size_t i;
+
+	sort_clocks(&c);
+	if (ok && c.at.nr) {
+		x->s->elapsed = sonde_calloc(x->classes.nr + 1, sizeof(*x->s->elapsed));
+		ok = x->s->elapsed != NULL;
+	}
+	for (i = 0; ok && c.at.nr && i < x->launches.nr; i++)
+		x->s->elapsed[x->launches.at[i].class] +=
+			cycles_of(&c, &x->launches.at[i], x->s->cycles_per_ns);
+	sonde_vec_release(&c.at);
+	return ok;
+}
