@@ -172,7 +172,7 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 					   "cannot sample counters",
 		"build it where CUPTI 12.6 or newer is installed"},
 
-	[SONDE_WHEN_IDLE] = {"the host was launching work, and the GPU was faster",
+	[SONDE_WHEN_IDLE] = {"the host did not launch fast enough (launch-bound)",
 		"Launch fewer and larger kernels, or replay them as a CUDA graph"},
 	{"the host was in a synchronisation",
 		"Leave out the synchronisation, or do it later "
@@ -182,8 +182,7 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	{"the host was allocating or freeing GPU memory",
 		"Allocate once and reuse the memory, or use a memory pool"},
 	{"the host was outside CUDA",
-		"Prepare the data ahead, in another thread or process, "
-		"and replay what is launched again and again as a CUDA graph"},
+		"Do the host's work ahead, in another thread or process, while the GPU has work"},
 	{"the next work was launched but had to wait",
 		"Look for events and other dependencies between streams"},
 	{"the GPU was busy with work of other regions", ""},

@@ -16,7 +16,14 @@
 
 #include <string.h>
 
-#define NEAR_NS 10000 /* a pause up to this belongs to the call before it */
+/*
+ * A pause up to this belongs to the call before it. Behind a launch it may be longer: a framework
+ * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. What is
+ * longer than both is no longer the cost of a launch.
+ */
+#define NEAR_NS	   10000
+#define BETWEEN_NS 100000
+#define LATENCY_NS 20000 /* from a launch to its start on a device without work, at most */
 
 /* The number of a thread, SONDE_NONE when memory is short. */
 static uint32_t find_thread(struct sonde_hosts *h, uint32_t process, uint64_t thread)
@@ -177,7 +184,7 @@ static void walk(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 		uint64_t end = a->end_ns < s.to_ns ? a->end_ns : s.to_ns;
 		uint64_t begin = a->begin_ns > s.from_ns ? a->begin_ns : s.from_ns;
 
-		if (s.to_ns - end > NEAR_NS) {
+		if (s.to_ns - end > (a->cause == SONDE_IDLE_LAUNCH ? BETWEEN_NS : NEAR_NS)) {
 			struct stretch behind = s;
 
 			behind.from_ns = end > s.from_ns ? end : s.from_ns;
@@ -192,25 +199,47 @@ static void walk(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 	pause(h, s, by);
 }
 
+/*
+ * When the call for work had returned, as far as is known: a copy has an end, and a launch has
+ * returned when its thread does the next thing. Work takes a moment to start in any case.
+ */
+static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
+	uint64_t call_ns, bool is_copy)
+{
+	uint32_t thread = h->thread_of[gap->after];
+	size_t next = acts_until(h, thread, call_ns);
+	uint64_t soon = call_ns + LATENCY_NS;
+	const struct sonde_act *a = &h->acts[next];
+
+	if (next == h->first[thread + 1]) /* it did nothing more: was the work waiting already? */
+		return call_ns > gap->from_ns ? gap->to_ns : soon;
+	if (is_copy && a->cause == SONDE_IDLE_COPY)
+		return a->end_ns > soon ? a->end_ns : soon;
+	return a->begin_ns > soon ? a->begin_ns : soon;
+}
+
+static uint64_t clamp(uint64_t ns, const struct sonde_gap_ends *gap)
+{
+	return ns < gap->from_ns ? gap->from_ns : ns > gap->to_ns ? gap->to_ns : ns;
+}
+
 void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
 	uint64_t by[SONDE_NR_IDLE_CAUSES])
 {
 	const struct sonde_record *after = &h->r->records.at[gap->after];
 	bool is_copy = after->kind == SONDE_RESULT_MEMCPY || after->kind == SONDE_RESULT_MEMSET;
-	uint8_t cause = is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH;
-	uint64_t call_ns = after->call_ns < gap->to_ns ? after->call_ns : gap->to_ns;
-	struct stretch s = {gap->from_ns, call_ns, h->thread_of[gap->after],
+	struct stretch s = {gap->from_ns, clamp(after->call_ns, gap), h->thread_of[gap->after],
 		h->thread_of[gap->before],
 		h->has_calls[after->process] ? SONDE_IDLE_HOST : SONDE_IDLE_UNKNOWN};
+	uint64_t returned;
 
 	if (s.thread == SONDE_NONE) {
 		by[SONDE_IDLE_UNKNOWN] += gap->to_ns - gap->from_ns;
-	} else if (call_ns <= gap->from_ns) { /* it was waiting on the device already */
-		by[gap->to_ns - call_ns <= NEAR_NS ? cause : SONDE_IDLE_QUEUED] +=
-			gap->to_ns - gap->from_ns;
-	} else {
-		by[cause] += gap->to_ns - call_ns;
-		s.other = s.other == s.thread ? SONDE_NONE : s.other;
-		walk(h, s, by);
+		return;
 	}
+	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap);
+	by[SONDE_IDLE_QUEUED] += gap->to_ns - returned;
+	by[is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH] += returned - s.to_ns;
+	s.other = s.other == s.thread ? SONDE_NONE : s.other;
+	walk(h, s, by);
 }

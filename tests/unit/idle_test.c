@@ -98,6 +98,64 @@ static void test_idle__short_kernels_are_launch_bound(void **state)
 	done(&p);
 }
 
+/* Eager PyTorch: 60 µs from launch to launch, most of them in the framework; then 150 once. */
+static void test_idle__what_a_framework_needs_per_launch_is_launching(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 100, 110, 120);
+	kernel(&p, 160, 170, 180);
+	kernel(&p, 220, 230, 240);
+	kernel(&p, 370, 380, 390);
+	host_call(&p, SONDE_HOST_SYNC_DEVICE, 500, 600);
+	idle_is(end(&p), SONDE_IDLE_LAUNCH, 50 + 50 + 10, SONDE_IDLE_HOST, 130);
+	done(&p);
+}
+
+/* It was launched at 210 and the host went on at 215: from then on an event held it up. */
+static void test_idle__work_that_waits_on_an_idle_device_was_queued(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 150, 160, 200);
+	kernel(&p, 210, 400, 410);
+	host_call(&p, SONDE_HOST_SYNC_STREAM, 215, 415);
+	idle_is(end(&p), SONDE_IDLE_QUEUED, 170, SONDE_IDLE_LAUNCH, 10 + 20);
+	done(&p);
+}
+
+/* A launch that loads its module first: the host did nothing else until 395. */
+static void test_idle__a_launch_that_takes_long_is_a_launch(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	kernel(&p, 150, 400, 410);
+	host_call(&p, SONDE_HOST_SYNC_STREAM, 395, 415);
+	idle_is(end(&p), SONDE_IDLE_LAUNCH, 195, SONDE_IDLE_QUEUED, 5);
+	done(&p);
+}
+
+/* A copy from memory that is not pinned: the host was in its call all the time. */
+static void test_idle__a_copy_that_was_called_for_early_is_a_copy(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	kernel(&p, 90, 100, 200);
+	host_call(&p, SONDE_HOST_COPY, 151, 320);
+	kernel(&p, 150, 300, 310)->kind = SONDE_RESULT_MEMCPY;
+	idle_is(end(&p), SONDE_IDLE_COPY, 100, SONDE_IDLE_QUEUED, 0);
+	done(&p);
+}
+
 /* What the host does from 200 to 280 is the cause; launching takes 5 µs more. */
 static void check_call(uint8_t kind, enum sonde_idle_cause cause)
 {
@@ -367,6 +425,10 @@ static void test_first__of_busy_regions_the_one_with_most_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle__what_a_framework_needs_per_launch_is_launching),
+		cmocka_unit_test(test_idle__work_that_waits_on_an_idle_device_was_queued),
+		cmocka_unit_test(test_idle__a_launch_that_takes_long_is_a_launch),
+		cmocka_unit_test(test_idle__a_copy_that_was_called_for_early_is_a_copy),
 		cmocka_unit_test(test_idle__short_kernels_are_launch_bound),
 		cmocka_unit_test(test_idle__calls_that_wait_are_named),
 		cmocka_unit_test(test_idle__a_copy_that_starts_late_is_a_copy),

@@ -74,7 +74,7 @@ function fact(name, text, title, raw) {
 
 /* Why the GPU had nothing to do. */
 const CAUSES = {
-	launch: "the host was launching work, and the GPU was faster", sync: "the host was in a synchronisation",
+	launch: "the host did not launch fast enough (launch-bound)", sync: "the host was in a synchronisation",
 	copy: "the host was in the call of a copy", alloc: "the host was allocating or freeing GPU memory",
 	host: "the host was outside CUDA", queued: "the next work was launched but had to wait",
 	other_stream: "the GPU was busy with work of other regions", unknown: "for a reason the capture does not tell",
