@@ -30,6 +30,10 @@
 #define SONDE_METRIC_SHARED_STATIC SONDE_METRIC_SHARED "_static"
 #define SONDE_METRIC_SHARED_DYNAMIC SONDE_METRIC_SHARED "_dynamic"
 
+/* Operations counted, as globs: outside the tensor cores and on them. */
+#define SONDE_METRICS_FLOP "sm*__sass_thread_inst_executed_op_*_pred_on.sum"
+#define SONDE_METRICS_TENSOR_FLOP "sm__ops_path_tensor_*src_*.sum"
+
 enum sonde_metric_role {
 	SONDE_ROLE_SM,		   /* how busy the multiprocessors are, % of peak */
 	SONDE_ROLE_SM_ACTIVE,	   /* how much of the time they had work at all */

@@ -6,6 +6,42 @@
 
 #include <math.h>
 
+/* The aggregate that has what `scope` leaves out; NULL when no aggregate has that name. */
+static const json_t *referred(const json_t *document, const json_t *scope)
+{
+	const json_t *name = json_object_get(scope, "same_as"), *other;
+	const json_t *aggregate = json_object_get(document, "aggregate");
+	size_t i;
+
+	if (json_equal(json_object_get(aggregate, "scope"), name))
+		return aggregate;
+	json_array_foreach(json_object_get(document, "range_aggregates"), i, other)
+	{
+		if (json_equal(json_object_get(other, "scope"), name))
+			return other;
+	}
+	return NULL;
+}
+
+/* A scope may refer to its aggregate, never the other way round, and then has no tree itself. */
+static int check_reference(struct sonde_validation *v, const json_t *document, const json_t *scope)
+{
+	const char *name = json_string_value(json_object_get(scope, "scope"));
+	const json_t *other = referred(document, scope);
+
+	if (!name || sonde_str_starts(sonde_str_from(name), "aggregate"))
+		return sonde_invariant__fail(v, "same_as", "is for scopes, not for aggregates");
+	if (!other || json_object_get(other, "same_as"))
+		return sonde_invariant__fail(v, "same_as", "is not an aggregate of this report");
+	if (!json_equal(json_object_get(scope, "measured"), json_object_get(other, "measured")))
+		return sonde_invariant__fail(v, "measured", "is not that of what it refers to");
+	if (json_object_get(scope, "regions") || json_object_get(scope, "unattributed"))
+		return sonde_invariant__fail(v, "same_as", "stands beside a tree of its own");
+	if (!json_equal(json_object_get(scope, "totals"), json_object_get(other, "totals")))
+		return sonde_invariant__fail(v, "totals", "are not those it refers to");
+	return 0;
+}
+
 /* The reports below `key`: scopes, or aggregates of ranges. */
 static int check_reports(
 	struct sonde_validation *v, const json_t *document, const char *key, bool is_aggregate)
@@ -20,7 +56,9 @@ static int check_reports(
 		size_t mark = sonde_validation__key(v, key);
 
 		sonde_validation__index(v, i);
-		rc = sonde_invariant__report(v, report, info, is_aggregate);
+		rc = json_object_get(report, "same_as")
+			     ? check_reference(v, document, report)
+			     : sonde_invariant__report(v, report, info, is_aggregate);
 		if (rc)
 			return rc;
 		sonde_validation__leave(v, mark);
@@ -65,16 +103,18 @@ static bool add_region(struct sums *s, struct sonde_buf *key, const json_t *regi
 }
 
 static bool add_scopes(
-	struct sums *s, struct sonde_buf *key, const json_t *scopes, const json_t *measured)
+	struct sums *s, struct sonde_buf *key, const json_t *document, const json_t *measured)
 {
 	const json_t *scope, *region;
 	size_t i, k;
 
-	json_array_foreach(scopes, i, scope)
+	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{
 		if (!json_equal(json_object_get(scope, "measured"), measured))
 			continue;
 		s->total += sonde_invariant__number(json_object_get(scope, "totals"), "launches");
+		if (json_object_get(scope, "same_as"))
+			scope = referred(document, scope);
 		json_array_foreach(json_object_get(scope, "regions"), k, region)
 		{
 			if (!add_region(s, key, region))
@@ -113,13 +153,12 @@ static int compare(struct sonde_validation *v, const struct sums *s, struct sond
 static int check_aggregate(
 	struct sonde_validation *v, const json_t *document, const json_t *aggregate)
 {
-	const json_t *scopes = json_object_get(document, "scopes");
 	const json_t *measured = json_object_get(aggregate, "measured");
 	struct sonde_buf key = {0};
 	struct sums s = {.is_ranges = sonde_invariant__is_ranges(aggregate)};
 	int rc;
 
-	if (add_scopes(&s, &key, scopes, measured))
+	if (add_scopes(&s, &key, document, measured))
 		rc = compare(v, &s, &key, aggregate);
 	else
 		rc = sonde_err_nomem(v->err);
@@ -180,10 +219,25 @@ static int check_coverage(struct sonde_validation *v, const json_t *document)
 	return 0;
 }
 
-int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
+static int check_main(struct sonde_validation *v, const json_t *document)
 {
 	const json_t *aggregate = json_object_get(document, "aggregate");
 	const json_t *info = json_object_get(document, "metric_info");
+	size_t mark = sonde_validation__key(v, "aggregate");
+	int rc = 0;
+
+	if (json_object_get(aggregate, "same_as"))
+		rc = check_reference(v, document, aggregate);
+	else if (json_is_object(aggregate))
+		rc = sonde_invariant__report(v, aggregate, info, true);
+	if (rc == 0)
+		sonde_validation__leave(v, mark);
+	return rc;
+}
+
+int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
+{
+	const json_t *aggregate = json_object_get(document, "aggregate");
 	bool is_whole = sonde_invariant__number(document, "scopes_omitted") == 0;
 	int rc;
 
@@ -191,12 +245,13 @@ int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 		return sonde_invariant__region(v, document); /* one region's own file */
 	rc = check_coverage(v, document);
 	if (rc == 0)
-		rc = check_reports(v, document, "scopes", false);
+		rc = check_main(v, document);
 	if (rc == 0)
 		rc = check_reports(v, document, "range_aggregates", true);
-	if (rc || !json_is_object(aggregate))
+	if (rc == 0)
+		rc = check_reports(v, document, "scopes", false);
+	if (rc || !is_whole || !json_is_object(aggregate))
 		return rc;
 	sonde_validation__key(v, "aggregate");
-	rc = sonde_invariant__report(v, aggregate, info, true);
-	return rc == 0 && is_whole ? check_aggregate(v, document, aggregate) : rc;
+	return check_aggregate(v, document, aggregate);
 }

@@ -14,7 +14,7 @@ static void fit_options(struct sonde_pipeline *p, const struct sonde_report_requ
 	if (q->deterministic)
 		o->generated_at = NULL;
 	o->command = q->command.failed ? NULL : q->command.p;
-	o->by = q->by;
+	o->by = p->settings.fold.choice.also = q->by;
 	o->view = q->shows_idle	    ? SONDE_VIEW_IDLE
 		  : q->shows_memory ? SONDE_VIEW_MEMORY
 				    : SONDE_VIEW_COST;

@@ -59,10 +59,12 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			SONDE_OPTION_WORDS, &q->kernel_include},
 		{0, "kernel-exclude", "PATTERN", "leave out these kernels; wins over include",
 			SONDE_OPTION_WORDS, &q->kernel_exclude},
-		{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:..., or all",
+		{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:..., all, or default,... for more "
+			"than the usual",
 			SONDE_OPTION_LIST, &q->metrics},
 		{0, "list-metrics", NULL,
-			"print the metrics of the capture: name, unit, how it rolls up",
+			"print the metrics of the capture: name, unit, how it rolls up, whether a "
+			"report has it by default",
 			SONDE_OPTION_FLAG, &q->lists_metrics},
 		{0, "sections", "ID,...", "report these sections and their metrics",
 			SONDE_OPTION_LIST, &q->sections},
@@ -246,12 +248,9 @@ static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 	sonde_overrides_list(o, "report.nvtx.exclude", &q->nvtx_exclude);
 	sonde_overrides_list(o, "report.kernels.include", &q->kernel_include);
 	sonde_overrides_list(o, "report.kernels.exclude", &q->kernel_exclude);
-	for (i = 0; i < q->metrics.nr; i++)
-		if (strcmp(q->metrics.at[i], "all") == 0)
-			q->metrics.at[i] = "*";
 	sonde_overrides_list(o, "report.metrics", &q->metrics);
 	if (q->lists_metrics && !q->metrics.nr)
-		sonde_overrides_add(o, "report.metrics=['*']");
+		sonde_overrides_add(o, "report.metrics=[all]");
 	sonde_overrides_list(o, "report.sections", &q->sections);
 	sonde_overrides_list(o, "report.scope", &q->scopes);
 	sonde_overrides_word(o, "report.sort", q->sort);

@@ -275,7 +275,18 @@ static void read_entries(struct reading *r, struct sonde_visit *v, const json_t 
 	}
 }
 
-static void read_scope(struct reading *r, const json_t *from)
+/* Where the regions of a scope stand: in it, or in the aggregate it refers to. */
+static const json_t *regions_of(const json_t *scope, const json_t *aggregate)
+{
+	const json_t *own = json_object_get(scope, "regions");
+	const json_t *name = json_object_get(scope, "same_as");
+
+	if (!own && json_equal(json_object_get(aggregate, "scope"), name))
+		return json_object_get(aggregate, "regions");
+	return own;
+}
+
+static void read_scope(struct reading *r, const json_t *from, const json_t *aggregate)
 {
 	struct sonde_scope *s = PUSH(r, &r->c->scopes);
 	const json_t *item;
@@ -287,7 +298,7 @@ static void read_scope(struct reading *r, const json_t *from)
 	while (s->measured + 1 < SONDE_NR_MEASURED &&
 		!is_word(from, "measured", sonde_measured_name(s->measured)))
 		s->measured++;
-	json_array_foreach(json_object_get(from, "regions"), i, item)
+	json_array_foreach(regions_of(from, aggregate), i, item)
 	{
 		const char *id = json_string_value(json_object_get(item, "id"));
 		uint32_t region = sonde_map_find(&r->regions, key_of(r, kind_of(item), id));
@@ -325,7 +336,7 @@ static void read_document(struct reading *r, const json_t *document)
 	read_nodes(r, rep, aggregate);
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{
-		read_scope(r, scope);
+		read_scope(r, scope, aggregate);
 		rep->nr_scopes += r->c->scopes.nr && r->c->scopes.at[i].measured == rep->measured;
 	}
 	if (r->c->visits.nr > 1)

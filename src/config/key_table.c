@@ -136,7 +136,7 @@ const struct hydra_key sonde_keys[] = {
 		"write the values of ${oc.env:...} into config.yaml and inputs.yaml, not the "
 		"names"),
 
-	LIST("report.metrics", "[]", "metrics to show; empty = the default selection"),
+	LIST("report.metrics", "[]", "metrics to report: names, patterns, default, all; empty = default"),
 	LIST("report.sections", "[]", "sections to show, e.g. [SpeedOfLight, Occupancy]"),
 	LIST("report.kernels.include", "[]", "kernels to keep: globs, or regex:...; empty = all"),
 	LIST("report.kernels.exclude", "[]", "kernels to drop; wins over include"),

@@ -150,15 +150,26 @@ static void gaps(struct sonde_json_export *x, const struct sonde_report *r)
 	sonde_json_close(&x->w, ']');
 }
 
-static void report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
+/* The aggregate over this scope alone, where it is written too: it says the same. */
+static const struct sonde_report *twin_of(
+	const struct sonde_json_export *x, const struct sonde_report *r)
 {
 	size_t i;
 
-	sonde_json_open(&x->w, key, '{', false);
-	sonde_json_str(&x->w, "scope", r->name);
-	sonde_json_z(&x->w, "measured", sonde_measured_name(r->measured));
-	sonde_json__place(x, r, true);
-	totals(x, r);
+	for (i = 0; !r->is_aggregate && i < x->tree->reports.nr; i++) {
+		const struct sonde_report *other = &x->tree->reports.at[i];
+
+		if (other->is_aggregate && other->nr_scopes == 1 &&
+			other->measured == r->measured && sonde_report_is_shown(other, x->options))
+			return other;
+	}
+	return NULL;
+}
+
+static void regions(struct sonde_json_export *x, const struct sonde_report *r)
+{
+	size_t i;
+
 	sonde_json_open(&x->w, "regions", '[', false);
 	for (i = 0; i < r->nodes.nr; i++) {
 		sonde_json_open(&x->w, NULL, '{', false);
@@ -167,8 +178,24 @@ static void report(struct sonde_json_export *x, const char *key, const struct so
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, ']');
-	unattributed(x, r);
-	gaps(x, r);
+}
+
+static void report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
+{
+	const struct sonde_report *twin = twin_of(x, r);
+
+	sonde_json_open(&x->w, key, '{', false);
+	sonde_json_str(&x->w, "scope", r->name);
+	sonde_json_z(&x->w, "measured", sonde_measured_name(r->measured));
+	sonde_json__place(x, r, true);
+	totals(x, r);
+	if (twin) {
+		sonde_json_str(&x->w, "same_as", twin->name);
+	} else {
+		regions(x, r);
+		unattributed(x, r);
+		gaps(x, r);
+	}
 	sonde_json_close(&x->w, '}');
 }
 

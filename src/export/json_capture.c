@@ -173,6 +173,25 @@ static void coverage(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
+/* Which metrics and sections the report has, as they were chosen. */
+static void choice(struct sonde_json_export *x)
+{
+	const struct sonde_choice *c = &x->tree->choice;
+	bool is_unnamed = c->metrics.nr == 0 && c->sections.nr == 0;
+	size_t i;
+
+	sonde_json_open(&x->w, "metrics", '[', true);
+	if (c->takes_all)
+		sonde_json_z(&x->w, NULL, "all");
+	else if (is_unnamed || c->adds_default)
+		sonde_json_z(&x->w, NULL, "default");
+	for (i = 0; i < c->metrics.nr; i++)
+		sonde_json_z(&x->w, NULL, c->metrics.at[i]);
+	sonde_json_close(&x->w, ']');
+	sonde_json__words(&x->w, "sections", c->sections);
+	sonde_json_u64(&x->w, "metrics_left_out", x->tree->nr_left_out);
+}
+
 static void selection(struct sonde_json_export *x)
 {
 	const struct sonde_selection *s = &x->tree->cells->selection;
@@ -186,6 +205,7 @@ static void selection(struct sonde_json_export *x)
 	sonde_json_z(&x->w, "nesting", s->stack_only ? "stack" : "label");
 	sonde_json_z(&x->w, "threads", s->own_threads ? "own" : "adopt");
 	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
+	choice(x);
 	sonde_json__words(&x->w, "labels", s->labels);
 	sonde_json_open(&x->w, "label_rules", '[', false);
 	for (i = 0; i < x->tree->cells->label_rules.nr; i++) {

@@ -1,4 +1,7 @@
-/* The metrics of a capture, for people who want to choose some: name, unit, how they roll up. */
+/*
+ * The metrics of a capture, for people who want to choose some: name, unit, how they roll up,
+ * and `default` where a report has them unless told otherwise.
+ */
 #include "base/escape.h"
 #include "export/export.h"
 
@@ -13,7 +16,8 @@ int sonde_export_metric_list(
 		sonde_escape_terminal(&to->buf, c->name, is_utf8);
 		sonde_sink_putc(to, '\t');
 		sonde_escape_terminal(&to->buf, sonde_str_from(c->unit), is_utf8);
-		sonde_sink_printf(to, "\t%s\n", c->methods[0]);
+		sonde_sink_printf(
+			to, "\t%s%s\n", c->methods[0], c->is_default ? "\tdefault" : "");
 	}
 	return to->buf.failed ? sonde_err_nomem(err) : 0;
 }

@@ -1,5 +1,9 @@
 /*
- * Which metrics and sections to report; all zero = the default choice. Borrowed.
+ * Which metrics and sections to report. Borrowed.
+ *
+ * All zero = the default choice: what reports show and judge by, and what the sections of the
+ * capture list, those asked for by name (`ncu --metrics`) among them. A capture without sections
+ * does not say what was asked for: of it, all metrics but device facts.
  */
 #ifndef SONDE_FOLD_CHOICE_H
 #define SONDE_FOLD_CHOICE_H
@@ -13,6 +17,9 @@ struct sonde_choice {
 	/* What the user named must be in the capture (SONDE_ERR_USAGE); what a default names, not.
 	 */
 	bool metrics_by_default, sections_by_default;
+	bool takes_all;	   /* every metric and section there is, device facts too */
+	bool adds_default; /* the default choice beside what is named */
+	const char *also;  /* a metric whatever else is chosen, or NULL; no matter if it is there */
 	/* With nothing named: only what narrow tables show, for outputs that show no more. */
 	bool headline_only;
 	bool no_aggregate;

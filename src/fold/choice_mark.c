@@ -1,7 +1,4 @@
-/*
- * What is wanted of a capture: named metrics and sections exactly; with neither
- * named, everything the capture measured, without device facts and their kin.
- */
+/* What is wanted of a capture: see choice.h. */
 #include "fold/choice.h"
 
 #include "catalogue/metrics.h"
@@ -31,10 +28,42 @@ bool sonde_choice_is_headline(struct sonde_str metric)
 	return false;
 }
 
-/* With nothing named: all but device facts, or only the usual columns. */
-static bool is_wanted(struct sonde_str name, bool headline_only)
+/* Beside the roles: what the time of copies, the roofline and kernel tables are made of. */
+static const char *const judged[] = {
+	SONDE_METRIC_TIME,
+	SONDE_METRIC_COPIED,
+	SONDE_METRIC_GRID,
+	SONDE_METRIC_BLOCK,
+	SONDE_METRIC_THREADS,
+	SONDE_METRIC_REGISTERS,
+	SONDE_METRIC_SHARED "*",
+	SONDE_METRICS_FLOP,
+	SONDE_METRICS_TENSOR_FLOP,
+};
+
+static bool is_judged(struct sonde_str metric)
 {
-	return headline_only ? sonde_choice_is_headline(name) : !sonde_rule_for(name)->on_request;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+		if (sonde_str_glob(metric, sonde_str_from(judged[i])))
+			return true;
+	for (i = 0; i < SONDE_NR_ROLES; i++)
+		for (k = 0; k < SONDE_ROLE_METRICS && sonde_metric_roles[i].at[k].name; k++)
+			if (sonde_str_is(metric, sonde_metric_roles[i].at[k].name))
+				return true;
+	return false;
+}
+
+/* With nothing named, before what sections list. */
+static bool is_default(
+	const struct sonde_choice *c, const struct sonde_offer *from, struct sonde_str name)
+{
+	if (c->headline_only)
+		return sonde_choice_is_headline(name);
+	if (from->is_partial || !from->nr_sections)
+		return !sonde_rule_for(name)->on_request;
+	return is_judged(name);
 }
 
 static void mark_section(const struct sonde_offer *from, const struct sonde_section *s, bool *wanted)
@@ -70,23 +99,27 @@ static void mark(const struct sonde_choice *c, const struct sonde_offer *from,
 	const struct sonde_name_filter *metrics, const struct sonde_name_filter *sections,
 	bool *wanted, bool *take)
 {
-	bool all = c->metrics.nr == 0 && c->sections.nr == 0, is_taken;
+	bool is_unnamed = c->metrics.nr == 0 && c->sections.nr == 0, is_taken, lists;
+	bool by_default = (is_unnamed || c->adds_default) && !c->takes_all;
+	bool keeps = is_short(c, from, sections);
 	size_t i;
 
 	for (i = 0; i < from->metrics->nr; i++) {
 		struct sonde_str name = from->metrics->keys[i];
 
-		wanted[i] = all ? is_wanted(name, c->headline_only)
-				: c->metrics.nr && sonde_name_filter_takes(metrics, name);
+		wanted[i] = c->takes_all || (by_default && is_default(c, from, name)) ||
+			    (c->metrics.nr && sonde_name_filter_takes(metrics, name)) ||
+			    (keeps && !sonde_rule_for(name)->on_request) ||
+			    (c->also && sonde_str_is(name, c->also));
 	}
-	for (i = 0; i < from->metrics->nr && is_short(c, from, sections); i++)
-		wanted[i] |= is_wanted(from->metrics->keys[i], false);
 	for (i = 0; i < from->nr_sections; i++) {
 		struct sonde_str id = from->sections[i].id;
+		bool is_pseudo = sonde_str_is(id, pseudo_section);
 
-		is_taken = all ? !sonde_str_is(id, pseudo_section)
-			       : c->sections.nr && sonde_name_filter_takes(sections, id);
-		if (is_taken && !all)
+		is_taken = c->sections.nr ? sonde_name_filter_takes(sections, id)
+					  : (by_default || c->takes_all) && !is_pseudo;
+		lists = is_taken || (by_default && is_pseudo);
+		if (lists && !(by_default && c->headline_only))
 			mark_section(from, &from->sections[i], wanted);
 		if (take)
 			take[i] = is_taken;
@@ -114,8 +147,7 @@ void sonde_choice_mark_tensor(const struct sonde_map *metrics, bool *wanted)
 
 	for (i = 0; i < metrics->nr; i++)
 		if (wanted[i] &&
-			sonde_str_glob(metrics->keys[i],
-				SONDE_STR("sm*__sass_thread_inst_executed_op_*_pred_on.sum")))
+			sonde_str_glob(metrics->keys[i], SONDE_STR(SONDE_METRICS_FLOP)))
 			break;
 	if (i == metrics->nr)
 		return;

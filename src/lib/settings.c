@@ -62,6 +62,25 @@ static bool stands_in(const struct hydra_config *c, enum sonde_stand_in when, co
 	return when == SONDE_STAND_IN_ALWAYS || !is_default(c, key);
 }
 
+/* `all` and `default` among the metrics are choices, not names. */
+static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < metrics->nr; i++) {
+		struct sonde_str word = sonde_str_from(metrics->at[i]);
+
+		if (sonde_str_is(word, "all"))
+			c->takes_all = true;
+		else if (sonde_str_is(word, "default"))
+			c->adds_default = true;
+		else
+			metrics->at[nr++] = metrics->at[i];
+	}
+	metrics->nr = nr;
+	c->metrics = (struct sonde_words){metrics->at, nr};
+}
+
 static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
@@ -89,6 +108,10 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++) {
 		rc = read_list(&s->lists[i], c, lists[i].key, lists[i].out, err);
+		if (lists[i].out == &s->fold.choice.metrics && s->lists[i].nr) {
+			take_choices(&s->fold.choice, &s->lists[i]);
+			continue;
+		}
 		if (rc || s->lists[i].nr || !stands_in(c, when, lists[i].capture_key))
 			continue;
 		rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);

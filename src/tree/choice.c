@@ -1,9 +1,4 @@
-/*
- * Which metrics and sections a report shows.
- *
- * Named ones exactly; with neither metrics nor sections named, everything the
- * capture measured, without device facts and their kin.
- */
+/* Which metrics and sections a report shows: fold/choice.h says how they are chosen. */
 #include "fold/sampled.h"
 #include "tree/tree_int.h"
 
@@ -40,8 +35,13 @@ static int add_columns(struct sonde_tree *t, const bool *wanted, struct sonde_er
 static bool is_sampled_wanted(const struct sonde_choice *choice,
 	const struct sonde_name_filter *metrics, struct sonde_str name)
 {
-	if (choice->metrics.nr && !choice->metrics_by_default)
-		return sonde_name_filter_takes(metrics, name);
+	if (choice->takes_all)
+		return true;
+	if (choice->metrics.nr && !choice->metrics_by_default &&
+		sonde_name_filter_takes(metrics, name))
+		return true;
+	if (choice->metrics.nr && !choice->metrics_by_default && !choice->adds_default)
+		return false;
 	if (choice->sections.nr && !choice->sections_by_default)
 		return false;
 	/* The limiter asks for issue slots too. */
@@ -184,11 +184,12 @@ static void choose_headline(
 	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *f)
 {
 	bool is_chosen = c->metrics.nr && !c->metrics_by_default;
+	bool has_usual = !is_chosen || c->takes_all || c->adds_default;
 	size_t i;
 
 	for (i = 0; i < c->metrics.nr && is_chosen; i++)
 		add_word(t, f, i);
-	for (i = 0; i < SONDE_NR_ROLES && !is_chosen; i++)
+	for (i = 0; i < SONDE_NR_ROLES && has_usual; i++)
 		if (sonde_metric_roles[i].is_headline && sonde_tree_role(t, i) != SONDE_NONE)
 			add_headline(t, sonde_tree_role(t, i));
 }
@@ -226,6 +227,24 @@ static void note_gaps(struct sonde_tree *t)
 			break;
 		}
 	}
+}
+
+static int mark_defaults(
+	struct sonde_tree *t, const struct sonde_offer *offer, struct sonde_err *err)
+{
+	const struct sonde_choice none = {0};
+	bool *is_default = sonde_calloc(offer->metrics->nr + 1, sizeof(*is_default));
+	int rc = is_default ? sonde_choice_mark(&none, offer, is_default, NULL, err)
+			    : sonde_err_nomem(err);
+	size_t i;
+
+	for (i = 0; i < t->columns.nr && rc == 0; i++) {
+		uint32_t metric = t->columns.at[i].metric;
+
+		t->columns.at[i].is_default = metric == SONDE_NONE || is_default[metric];
+	}
+	sonde_free(is_default);
+	return rc;
 }
 
 /* What choosing looks at. */
@@ -306,12 +325,17 @@ static int choose(struct choosing *x, struct sonde_tree *t, struct sonde_err *er
 		rc = sonde_tree__check_words(t, &sections, err);
 	if (rc == 0)
 		rc = sonde_choice_mark(choice, &offer, x->wanted, x->take, err);
-	for (i = 0; i < c->metric_names.nr; i++)
+	t->choice = *choice;
+	for (i = 0; i < c->metric_names.nr; i++) {
+		t->nr_left_out += !x->wanted[i];
 		x->wanted[i] &= x->is_kept[i];
+	}
 	if (rc == 0)
 		rc = add_columns(t, x->wanted, err);
 	if (rc == 0)
 		rc = add_sampled(t, choice, x->metrics, err);
+	if (rc == 0)
+		rc = mark_defaults(t, &offer, err);
 	if (rc == 0)
 		rc = add_sections(t, x->take, err);
 	if (rc)

@@ -60,8 +60,7 @@ static bool counts_flop(const struct sonde_tree *t)
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++)
-		if (sonde_str_glob(t->columns.at[i].name,
-			    SONDE_STR("sm*__sass_thread_inst_executed_op_*_pred_on.sum")))
+		if (sonde_str_glob(t->columns.at[i].name, SONDE_STR(SONDE_METRICS_FLOP)))
 			return true;
 	return false;
 }
@@ -124,7 +123,7 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 	for (i = 0; i < t->columns.nr; i++) {
 		struct sonde_str name = t->columns.at[i].name, head = {name.p, whole.n};
 
-		if (!sonde_str_glob(name, SONDE_STR("sm__ops_path_tensor_*src_*.sum")) ||
+		if (!sonde_str_glob(name, SONDE_STR(SONDE_METRICS_TENSOR_FLOP)) ||
 			sonde_str_glob(name, SONDE_STR("*_src_int*")) ||
 			sonde_str_ends(name, "_realtime.sum") || isnan(f->at[i].v))
 			continue;

@@ -189,6 +189,8 @@ static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_
 	hash_words(&b, "kernels.exclude", s->kernel_exclude);
 	hash_words(&b, "metrics", c->metrics);
 	hash_words(&b, "sections", c->sections);
+	if (c->takes_all || (c->adds_default && c->metrics.nr))
+		sonde_buf_printf(&b, "choice=%s\n", c->takes_all ? "all" : "default");
 	sonde_buf_printf(&b, "nesting=%s\n", s->stack_only ? "stack" : "label");
 	sonde_buf_printf(&b, "threads=%s\n", s->own_threads ? "own" : "adopt");
 	sonde_buf_printf(&b, "origins=%s\n", s->no_origins ? "off" : "below");

@@ -36,6 +36,7 @@ struct sonde_column {
 	const char *methods[SONDE_MAX_METHODS + 1];
 	uint8_t quality;	/* enum sonde_quality of methods[0] */
 	uint8_t sampled_method; /* index of the method of sampled figures */
+	bool is_default;	/* of the default choice, whatever was chosen */
 	bool is_text;		/* its values are words (figures[i].text) */
 	bool is_chart; /* values for ncu's charts, and not asked for: no figure for people */
 };
@@ -134,6 +135,8 @@ struct sonde_tree {
 	size_t nr_headline;
 	SONDE_VEC(struct sonde_chosen_section) sections;
 	SONDE_VEC(struct sonde_report) reports; /* scopes in order, then aggregates */
+	struct sonde_choice choice; /* what it was built with; borrows the words */
+	size_t nr_left_out;	   /* metrics of the capture that were not chosen */
 	uint64_t fingerprint;	   /* of the selection and choice: what changes numbers */
 	struct sonde_notes notes;  /* of every stage so far */
 	struct sonde_plans *plans; /* private: how figures are made */

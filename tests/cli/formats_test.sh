@@ -94,7 +94,8 @@ sqlite_table() { # the table by scope, out of the database and out of JSON
 		sqlite3 -json "$TMP/x.db" "SELECT s.name AS scope, r.region_id AS id, r.name, r.launches, r.inclusive_ms, r.exclusive_ms, r.limiter,
 			p.region_id AS parent FROM regions r JOIN scopes s ON s.id = r.scope LEFT JOIN regions p ON p.id = r.parent" |
 			jq -s -c '[.[][]] | sort' >"$TMP/a"
-		jq -c '[(.scopes[], .aggregate, (.range_aggregates // [])[]) | .scope as $s | .regions[] |
+		jq -c '. as $d | [(.scopes[], .aggregate, (.range_aggregates // [])[]) | .scope as $s |
+			(.regions // (.same_as as $t | [$d.aggregate, ($d.range_aggregates // [])[]][] | select(.scope == $t).regions))[] |
 			{scope: $s, id, name, launches: .kernel_count, inclusive_ms: .total_ms, exclusive_ms: .exclusive.total_ms, limiter, parent: .parent_id}] | sort' \
 			"$TMP/x.json" >"$TMP/b"
 		same_json "$TMP/a" "$TMP/b" || return
@@ -128,7 +129,7 @@ sqlite_entries() { # those of report.json, one by one
 	rm -f "$TMP/e.db"
 	report -f sqlite -o "$TMP/e.db" $x && report -f json $x >"$TMP/e.json" &&
 		sqlite3 "$TMP/e.db" "SELECT r.region_id || ' ' || count(*) || ' ' || round(sum(e.gpu_ms), 6) FROM entries e JOIN regions r ON r.id = e.region GROUP BY r.id" >"$TMP/e.sql" &&
-		jq -r '.scopes[].regions[] | select(.entries) | "\(.id) \(.entries.count) \(((.entries.gpu_ms // [0]) | add * 1e6 | round) / 1e6 | if . == floor then "\(.).0" else . end)"' "$TMP/e.json" >"$TMP/e.txt" &&
+		jq -r '.aggregate.regions[] | select(.entries) | "\(.id) \(.entries.count) \(((.entries.gpu_ms // [0]) | add * 1e6 | round) / 1e6 | if . == floor then "\(.).0" else . end)"' "$TMP/e.json" >"$TMP/e.txt" &&
 		[ -s "$TMP/e.txt" ] && diff <(sort "$TMP/e.txt") <(sort "$TMP/e.sql")
 }
 sqlite_whole() { # no half-written database
@@ -283,9 +284,9 @@ ok "a rate of operations has the factor that fits" bash -c \
 no_charts() { # what ncu draws as charts is no figure for people, unless asked for by name
 	local x=examples/h200_transformer.ncu-rep only
 	only=$(report -f md --metrics 'derived__pct_occupancy_per_*' $x | grep -c '^| derived__pct_occupancy_per_block_size')
-	! report -f md $x | grep -E 'derived__pct_occupancy_per_|derived_tempMetric' && [ "$only" -gt 0 ] &&
-		report -f json $x | grep -q derived_tempMetric0 &&
-		report -f html $x | sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' |
+	! report -f md --metrics all $x | grep -E 'derived__pct_occupancy_per_|derived_tempMetric' && [ "$only" -gt 0 ] &&
+		report -f json --metrics all $x | grep -q derived_tempMetric0 &&
+		report -f html --metrics all $x | sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' |
 		jq -e '[.metrics[.region_columns[]].n | select(test("^derived_(_pct|temp)"))] == []'
 }
 need jq "charts' arrays" && ok "arrays for ncu's charts are in JSON, and for people only when asked for" no_charts

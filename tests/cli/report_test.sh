@@ -77,9 +77,33 @@ ok "golden colour.txt" golden colour.txt report --color always $DATA/seed_kernel
 ok "golden help.txt" golden help.txt "$SONDE" report --help
 
 ok "the metrics of a capture are listed with unit and method" bash -c \
-	"'$SONDE' report --list-metrics $DATA/seed_kernel.ncu-rep >'$TMP/names' && grep -qP '^dram__bytes_read.sum\tbyte\tsum\$' '$TMP/names' && [ \$(wc -l <'$TMP/names') = 295 ]"
+	"'$SONDE' report --list-metrics $DATA/seed_kernel.ncu-rep >'$TMP/names' && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault\$' '$TMP/names' && grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound\$' '$TMP/names' && [ \$(wc -l <'$TMP/names') = 295 ]"
 ok "--metrics all reports every one of them" bash -c \
 	"[ \$('$SONDE' report -f json --metrics all $DATA/seed_kernel.ncu-rep | jq '.metric_info | length') = 295 ]"
+one_tree() { # by default what the report shows and what was asked for; the only scope refers to the aggregate
+	local x=examples/h200_transformer.ncu-rep
+	report -f json $x >"$TMP/one.json" && "$SONDE" validate "$TMP/one.json" && [ "$(wc -c <"$TMP/one.json")" -lt 1000000 ] &&
+		jq -e '(.scopes | length == 1) and (.scopes[0] | .same_as == "aggregate" and (has("regions") | not) and .totals.launches == 111) and
+			(.aggregate.regions | length == 16) and .selection.metrics == ["default"] and
+			(.selection.metrics_left_out + (.metric_info | length) == 624) and (.aggregate.regions[0].roofline.flop > 0)' "$TMP/one.json" &&
+		report -f json --no-aggregate $x | jq -e '.aggregate == null and (.scopes[0].regions | length == 16)' &&
+		report -f json --scope 'process:*' $x | jq -e '.aggregate == null and (.scopes[0].regions | length == 16)'
+}
+ok "a report of one scope has its tree once, and the default metrics" one_tree
+ok "the default metrics of a capture are those asked for by name too" bash -c \
+	"'$SONDE' report -f json $DATA/seed_kernel.ncu-rep | jq -e '.metric_info | has(\"lts__t_sector_hit_rate.pct\") and (has(\"lts__t_sectors.max\") | not)'"
+ok "more than the default metrics can be asked for" bash -c \
+	"'$SONDE' report -f json $DATA/seed_kernel.ncu-rep report.metrics=[default,lts__t_sectors.max] |
+		jq -e '.selection.metrics == [\"default\", \"lts__t_sectors.max\"] and (.metric_info | has(\"lts__t_sectors.max\") and has(\"sm__inst_executed.sum\"))'"
+ok "a chart by a metric outside the default ones" bash -c \
+	"'$SONDE' report -f folded --by lts__cycles_elapsed.sum examples/h200_transformer.ncu-rep | grep -q '^step;prefill;layer0;attn [0-9]'"
+same_as_read() { # a report.json whose scope refers to its aggregate is an input as before, entries included
+	report -f json $DATA/../kineto/h200_train.json.gz >"$TMP/k1.json" && jq -e '.scopes[0].same_as' "$TMP/k1.json" &&
+		jq '. as $d | .scopes[0] |= (($d.aggregate + .) | del(.same_as))' "$TMP/k1.json" >"$TMP/k2.json" &&
+		for k in k1 k2; do "$SONDE" diff -f json "$TMP/$k.json" $DATA/../kineto/h200_train.json.gz | jq 'del(.base, .notes)' >"$TMP/$k.diff" || return; done
+	cmp "$TMP/k1.diff" "$TMP/k2.diff" && jq -e '[.regions[].base.samples] | add > 10' "$TMP/k1.diff"
+}
+ok "a report.json that refers is compared like one that repeats" same_as_read
 ok "a narrow table keeps metrics before bars" bash -c \
 	"'$SONDE' report --width 80 examples/h200_transformer.ncu-rep >'$TMP/80.txt' && grep -q '^region .*SM %' '$TMP/80.txt' && ! grep -q '█' '$TMP/80.txt'"
 
@@ -130,11 +154,11 @@ assert rows and all(r["imbalance"] == "" for r in rows)'
 }
 ok "a region of one scope has no imbalance" spread
 ok "the smallest instances of a rate are a lower bound, the largest an upper one" bash -c \
-	"'$SONDE' report -f md examples/h200_transformer.ncu-rep >'$TMP/bounds.md' && grep -q '^| dram__cycles_elapsed.min.per_second | ≥' '$TMP/bounds.md' &&
+	"'$SONDE' report -f md --metrics 'dram__cycles_elapsed.*' examples/h200_transformer.ncu-rep >'$TMP/bounds.md' && grep -q '^| dram__cycles_elapsed.min.per_second | ≥' '$TMP/bounds.md' &&
 		grep -q '^| dram__cycles_elapsed.max.per_second | ≤' '$TMP/bounds.md'"
 lacking() { # of the 36 launches in A the second capture's have no such metric: nothing can be said from above
 	sed 's/sm__inst_executed/sm__inst_executez/g' $DATA/seed_kernel.ncu-rep >"$TMP/other.ncu-rep"
-	report -f json --scope aggregate $DATA/seed_kernel.ncu-rep "$TMP/other.ncu-rep" |
+	report -f json --metrics all --scope aggregate $DATA/seed_kernel.ncu-rep "$TMP/other.ncu-rep" |
 		jq -e '.aggregate.regions[] | select(.id == "A") | (.metric_ranges["sm__inst_executed.max"] // {} | .high == null) and
 			.metric_info["sm__inst_executed.max"].quality == "approx" and .metric_info["sm__inst_executed.sum"].quality == "bound"'
 }
@@ -150,7 +174,7 @@ ok "coverage of all scopes is their own" covers "48 of 58 launches" 'process:*'
 report --format json $DATA/seed_kernel.ncu-rep 'report.metrics=[sm__inst_executed.sum,dram__bytes_read.sum]' \
 	'report.kernels.include=["regex:gemm|axpy"]' report.aggregate=false >"$TMP/config.json"
 ok "exactly the configured metrics appear, for regions and kernels" \
-	test "$(jq -c '[.. | .metrics? // empty | keys] | unique' "$TMP/config.json")" = '[["dram__bytes_read.sum","sm__inst_executed.sum"]]'
+	test "$(jq -c '[.scopes | .. | .metrics? // empty | keys] | unique' "$TMP/config.json")" = '[["dram__bytes_read.sum","sm__inst_executed.sum"]]'
 ok "the configured kernels and scopes are those of the report" \
 	test "$(jq -c '[.aggregate, ([.. | .kernel_name? // empty] | unique | length)]' "$TMP/config.json")" = '[null,2]'
 report --deterministic --format json --metrics sm__inst_executed.sum $DATA/seed_kernel.ncu-rep >"$TMP/flag.json"
@@ -270,10 +294,10 @@ fails "not a report" 1 "Makefile" report Makefile
 fails "a directory without captures" 1 "src: a directory without captures" report src
 fails "validate: no file" 2 "no file" "$SONDE" validate
 fails "validate: not JSON" 1 "Makefile: byte" "$SONDE" validate Makefile
-jq '.scopes[0].regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
+jq '.aggregate.regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
 one_change() { # every figure that follows from others is noticed when it is another
 	local change
-	report -f json $DATA/mpi2_kernel.ncu-rep >"$TMP/sound.json"
+	report -f json --metrics all $DATA/mpi2_kernel.ncu-rep >"$TMP/sound.json"
 	for change in '.aggregate.regions[0].share_pct += 1' '.aggregate.regions[0].scopes.median_ms *= 2' '.aggregate.regions[0].scopes.count += 1' \
 		'.aggregate.regions[0].scopes.imbalance += 0.1' '.scopes[0].regions[0].metric_ranges["sm__inst_executed.max"].high = 1' \
 		'.scopes[0].unattributed.kernel_count += 1' '.scopes[0].unattributed.total_ms *= 2' '.scopes[0].unattributed.kernels[0].calls += 1' \
@@ -283,7 +307,7 @@ one_change() { # every figure that follows from others is noticed when it is ano
 	done
 }
 ok "validate notices one figure that was changed" one_change
-fails "validate names the path" 1 '$.scopes[0].regions[0].' "$SONDE" validate "$TMP/broken.json"
+fails "validate names the path" 1 '$.aggregate.regions[0].' "$SONDE" validate "$TMP/broken.json"
 escaped_errors() { # a file's text in an error cannot move the cursor or begin a line
 	printf '{"schema": "\\u001b[2J\\nsonde: all is well"}' >"$TMP/esc.json"
 	! "$SONDE" validate "$TMP/esc.json" 2>"$TMP/esc" && ! grep -q "$(printf '\033')" "$TMP/esc" && ! grep -q '^sonde: all' "$TMP/esc" &&

@@ -14,7 +14,7 @@ errors() { # of one region and counter, in every format that has numbers
 	python3 - "$TMP" <<-'END'
 		import csv, json, sqlite3, sys
 		top, name = sys.argv[1], "dram__bytes_read.sum"
-		region = next(r for r in json.load(open(top + "/s.json"))["scopes"][0]["regions"] if r["id"] == "warmup")
+		region = next(r for r in json.load(open(top + "/s.json"))["aggregate"]["regions"] if r["id"] == "warmup")
 		want = region["metric_ranges"][name]["error"]
 		row = next(r for r in csv.DictReader(open(top + "/s.csv")) if r["id"] == "warmup")
 		assert float(row[name + ".error"]) == want > 0, row

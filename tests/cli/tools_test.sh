@@ -125,7 +125,7 @@ if command -v sqlite3 >/dev/null; then
 import json, sys
 d = json.load(open(sys.argv[1]))
 for s in d["scopes"]:
-    for r in s["regions"]:
+    for r in (d["aggregate"] if "same_as" in s else s)["regions"]:
         print(s["scope"], r["id"], r["kind"], r["kernel_count"], r["exclusive"]["kernel_count"], round(r["total_ms"] * 1e6))
 print(d["coverage"]["launches_attributed"], d["coverage"]["launches_total"])
 END

@@ -36,7 +36,7 @@ def check(sonde, path):
                                        capture_output=True, check=True).stdout)
     names = {"time (ns)": "gpu__time_duration.sum", "cpu_time (ns)": "cpu_time.sum"}
     found = {(int(s["device"].split(":")[1]), tuple(r["path"])): r["metrics"]
-             for s in report["scopes"] for r in s["regions"]}
+             for s in report["scopes"] for r in s.get("regions", report["aggregate"]["regions"])}
     wrong, nr = [], 0
     for (device, place, key), value in expected(path).items():
         if not place or not value:

@@ -164,6 +164,9 @@ def compare(sonde, path, keys, regions, adopt):
     report = reported(sonde, path, keys)
     wrong = []
     seen = {(s["process_id"], int(s["device"].split(":")[1])): s for s in report["scopes"] if s["device"]}
+    for scope in seen.values(): # a scope that is the only one refers to the aggregate
+        if "same_as" in scope:
+            scope.update(regions=report["aggregate"]["regions"], unattributed=report["aggregate"]["unattributed"])
     if set(seen) != set(scopes):
         wrong.append(f"scopes {sorted(seen)} instead of {sorted(scopes)}")
     for key in set(seen) & set(scopes):

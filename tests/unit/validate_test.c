@@ -32,7 +32,7 @@ static void rejects(json_t *document, const char *where, const char *what)
 	json_decref(document);
 }
 
-/* Follows keys and indices: at(d, "scopes", "0", "regions", "1", NULL). */
+/* Follows keys and indices: at(d, "aggregate", "regions", "1", NULL). */
 static json_t *at(json_t *v, ...)
 {
 	const char *key;
@@ -107,8 +107,8 @@ static void test_validate__names_a_missing_field(void **state)
 	json_object_del(d, "coverage");
 	rejects(d, "t: $: ", "'coverage' is missing");
 	d = good();
-	json_object_del(at(d, "scopes", "0", "regions", "1", NULL), "kind");
-	rejects(d, "$.scopes[0].regions[1]: ", "'kind' is missing");
+	json_object_del(at(d, "aggregate", "regions", "1", NULL), "kind");
+	rejects(d, "$.aggregate.regions[1]: ", "'kind' is missing");
 }
 
 static void test_validate__names_a_wrong_type_or_value(void **state)
@@ -119,8 +119,8 @@ static void test_validate__names_a_wrong_type_or_value(void **state)
 	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "depth", json_string("0"));
 	rejects(d, "$.aggregate.regions[0].depth: ", "must be integer");
 	d = good();
-	json_object_set_new(at(d, "scopes", "0", "regions", "0", NULL), "kind", json_string("x"));
-	rejects(d, "$.scopes[0].regions[0].kind: ", "none of the allowed");
+	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "kind", json_string("x"));
+	rejects(d, "$.aggregate.regions[0].kind: ", "none of the allowed");
 	d = good();
 	json_object_set_new(d, "config_fingerprint", json_string("md5:0"));
 	rejects(d, "$.config_fingerprint: ", "does not match");
@@ -129,8 +129,8 @@ static void test_validate__names_a_wrong_type_or_value(void **state)
 	rejects(d, "$.coverage.launches_total: ", "less than");
 	d = good();
 	json_object_set_new(
-		at(d, "scopes", "0", "totals", "metrics", NULL), TIME, json_string("much"));
-	rejects(d, "$.scopes[0].totals.metrics[\"" TIME "\"]: ", "must not be string");
+		at(d, "aggregate", "totals", "metrics", NULL), TIME, json_string("much"));
+	rejects(d, "$.aggregate.totals.metrics[\"" TIME "\"]: ", "must not be string");
 	d = good();
 	json_object_set_new(d, "schema", json_string("sonde.report/9"));
 	rejects(d, "$.schema: ", "sonde.report/1");
@@ -141,13 +141,13 @@ static void test_validate__inclusive_must_be_exclusive_plus_children(void **stat
 	json_t *d = good();
 
 	(void)state;
-	json_object_set_new(at(d, "scopes", "0", "regions", "0", "exclusive", NULL), "kernel_count",
+	json_object_set_new(at(d, "aggregate", "regions", "0", "exclusive", NULL), "kernel_count",
 		json_integer(1));
-	rejects(d, "$.scopes[0].regions[0].kernel_count: ", "is not exclusive");
+	rejects(d, "$.aggregate.regions[0].kernel_count: ", "is not exclusive");
 	d = good();
-	json_object_set_new(at(d, "scopes", "0", "regions", "0", "exclusive", "metrics", NULL),
+	json_object_set_new(at(d, "aggregate", "regions", "0", "exclusive", "metrics", NULL),
 		TIME, json_real(4000.001));
-	rejects(d, "$.scopes[0].regions[0]", "is not exclusive");
+	rejects(d, "$.aggregate.regions[0]", "is not exclusive");
 }
 
 static void test_validate__tree_must_be_depth_first_with_unique_ids(void **state)
@@ -155,17 +155,17 @@ static void test_validate__tree_must_be_depth_first_with_unique_ids(void **state
 	json_t *d = good(), *regions;
 
 	(void)state;
-	regions = at(d, "scopes", "0", "regions", NULL);
+	regions = at(d, "aggregate", "regions", NULL);
 	json_array_append(regions, json_array_get(regions, 1));
-	rejects(d, "$.scopes[0].regions[2].id: ", "twice");
+	rejects(d, "$.aggregate.regions[2].id: ", "twice");
 	d = good();
-	regions = at(d, "scopes", "0", "regions", NULL);
+	regions = at(d, "aggregate", "regions", NULL);
 	json_array_remove(regions, 0);
-	rejects(d, "$.scopes[0].regions[0].parent_id: ", "depth-first");
+	rejects(d, "$.aggregate.regions[0].parent_id: ", "depth-first");
 	d = good();
 	json_object_set_new(
-		at(d, "scopes", "0", "regions", "1", NULL), "id", json_string("A/other"));
-	rejects(d, "$.scopes[0].regions[1].id: ", "labels of the path");
+		at(d, "aggregate", "regions", "1", NULL), "id", json_string("A/other"));
+	rejects(d, "$.aggregate.regions[1].id: ", "labels of the path");
 }
 
 static void test_validate__totals_coverage_and_kernels_must_add_up(void **state)
@@ -173,18 +173,43 @@ static void test_validate__totals_coverage_and_kernels_must_add_up(void **state)
 	json_t *d = good();
 
 	(void)state;
-	json_object_set_new(at(d, "scopes", "0", "totals", NULL), "launches", json_integer(2));
-	rejects(d, "$.scopes[0].totals.launches: ", "less than");
+	json_object_set_new(at(d, "aggregate", "totals", NULL), "launches", json_integer(2));
+	rejects(d, "$.aggregate.totals.launches: ", "less than");
 	d = good();
 	json_object_set_new(at(d, "coverage", NULL), "launches_total", json_integer(9));
 	rejects(d, "$.coverage.launches_total: ", "is not");
 	d = good();
-	json_object_set_new(at(d, "scopes", "0", "regions", "0", "kernels", "0", NULL), "calls",
+	json_object_set_new(at(d, "aggregate", "regions", "0", "kernels", "0", NULL), "calls",
 		json_integer(7));
-	rejects(d, "$.scopes[0].regions[0].kernels", "");
+	rejects(d, "$.aggregate.regions[0].kernels", "");
 	d = good();
 	json_array_clear(at(d, "scopes", NULL));
 	rejects(d, "$.aggregate", "scopes");
+}
+
+static void test_validate__a_scope_may_refer_to_its_aggregate_only(void **state)
+{
+	json_t *d = good(), *scope = at(d, "scopes", "0", NULL);
+
+	(void)state;
+	assert_string_equal(json_string_value(at(scope, "same_as", NULL)), "aggregate");
+	json_object_set_new(scope, "same_as", json_string("aggregate/ranges"));
+	rejects(d, "$.scopes[0].same_as: ", "is not an aggregate of this report");
+	d = good();
+	json_object_set_new(at(d, "scopes", "0", "totals", NULL), "launches", json_integer(2));
+	rejects(d, "$.scopes[0].totals: ", "are not those it refers to");
+	d = good();
+	json_object_set(at(d, "scopes", "0", NULL), "regions", at(d, "aggregate", "regions", NULL));
+	rejects(d, "$.scopes[0].same_as: ", "beside a tree of its own");
+	d = good();
+	json_object_set_new(at(d, "aggregate", NULL), "same_as", json_string("aggregate"));
+	rejects(d, "$.aggregate.same_as: ", "is for scopes");
+	d = good();
+	json_object_del(at(d, "scopes", "0", NULL), "same_as");
+	rejects(d, "$.scopes[0]: ", "'regions' is missing");
+	d = good();
+	json_object_set_new(d, "aggregate", json_null());
+	rejects(d, "$.scopes[0].same_as: ", "is not an aggregate of this report");
 }
 
 /* The good report's first region, with times and two streams. */
@@ -319,25 +344,25 @@ static void test_validate__entries_are_in_order_and_as_many(void **state)
 	if (sonde_validate_text(sonde_str_from(text), "t", &err))
 		fail_msg("%s", err.msg);
 	free(text);
-	json_object_set_new(at(d, "scopes", "0", "regions", "0", "entries", "gpu", NULL), "median_ms",
+	json_object_set_new(at(d, "aggregate", "regions", "0", "entries", "gpu", NULL), "median_ms",
 		json_real(1));
-	rejects(d, "$.scopes[0].regions[0].entries.gpu.median_ms", "more than the one after it");
+	rejects(d, "$.aggregate.regions[0].entries.gpu.median_ms", "more than the one after it");
 	d = with_entries();
-	json_object_set_new(at(d, "scopes", "0", "regions", "0", "entries", "span", NULL), "mean_ms",
+	json_object_set_new(at(d, "aggregate", "regions", "0", "entries", "span", NULL), "mean_ms",
 		json_real(1));
 	rejects(d, "entries.span.mean_ms", "not between min_ms and max_ms");
 	for (i = 0; i < 2; i++) {
 		d = with_entries();
 		json_array_remove(
-			at(d, "scopes", "0", "regions", "0", "entries", lists[i], NULL), 0);
+			at(d, "aggregate", "regions", "0", "entries", lists[i], NULL), 0);
 		rejects(d, lists[i], "as many as begin_ms");
 	}
 	d = with_entries();
-	e = at(d, "scopes", "0", "regions", "0", "entries", NULL);
+	e = at(d, "aggregate", "regions", "0", "entries", NULL);
 	json_object_set_new(e, "count", json_integer(2));
 	rejects(d, "entries.begin_ms", "has more than count");
 	d = with_entries();
-	json_object_del(at(d, "scopes", "0", "regions", "0", "entries", NULL), "step");
+	json_object_del(at(d, "aggregate", "regions", "0", "entries", NULL), "step");
 	rejects(d, "entries", "step");
 }
 
@@ -352,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_validate__inclusive_must_be_exclusive_plus_children),
 		cmocka_unit_test(test_validate__tree_must_be_depth_first_with_unique_ids),
 		cmocka_unit_test(test_validate__totals_coverage_and_kernels_must_add_up),
+		cmocka_unit_test(test_validate__a_scope_may_refer_to_its_aggregate_only),
 		cmocka_unit_test(test_validate__times_and_streams_must_fit_the_region),
 		cmocka_unit_test(test_validate__what_is_no_json_is_named_with_its_byte),
 		cmocka_unit_test(test_validate__any_member_may_be_missing_or_of_any_type),
