@@ -6,6 +6,7 @@
 #   make fuzz         the libFuzzer targets (clang); make clang: everything by clang, without a warning
 #   make bench        ratios measured side by side
 #   make lib          libsonde.so and libsonde.a, which have the functions of include/sonde.h and no others
+#   make sonde-mpi    build/sonde-mpi, where mpicc is (MPICC=mpicc.mpich: another one)
 #   make install      PREFIX=/usr/local DESTDIR=; make uninstall removes what it put there
 #   make accept       rewrite every output that tests compare with: tests/cli/golden/, tables in docs
 #   make lint         clang-tidy over src/ and lib/ (make analyze: the slow checks, and cppcheck)
@@ -52,6 +53,35 @@ $(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/rooms.a
 $(BUILD)/rooms.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# --- sonde-mpi: `sonde report` by all processes of an MPI job; nothing else needs MPI -----------
+#   make sonde-mpi MPICC=mpicc.mpich
+MPICC     ?= mpicc
+MPI_SRC   := $(sort $(wildcard src/mpi/*.c))
+MPI_BUILD := $(BUILD)/mpi-$(notdir $(MPICC))
+MPI_OBJ   := $(MPI_SRC:%.c=$(MPI_BUILD)/%.o)
+.PHONY: sonde-mpi
+sonde-mpi: $(BUILD)/sonde-mpi
+# One program per compiler, so that a machine with several has all of them (tests/mpi/).
+$(BUILD)/sonde-mpi: $(MPI_BUILD)/sonde-mpi
+	cp $< $@
+
+$(MPI_BUILD)/sonde-mpi: $(MPI_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(CLI_OBJ)) $(BUILD)/rooms.a
+	$(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# All the MPIs there are: for the tests.
+MPICCS    := $(or $(notdir $(wildcard /usr/bin/mpicc.openmpi /usr/bin/mpicc.mpich)),$(notdir $(shell command -v mpicc)))
+.PHONY: mpi-programs
+mpi-programs:
+	@for c in $(MPICCS); do $(MAKE) --no-print-directory MPICC=$$c $(BUILD)/mpi-$$c/sonde-mpi || exit 1; done
+
+# MPI's header is no C of ours: warnings in it are not ours either.
+$(MPI_BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(MPICC) $(CPPFLAGS) $(filter-out -Wpedantic,$(CFLAGS)) -MMD -MP -c -o $@ $<
+
+-include $(MPI_OBJ:.o=.d)
+# ----------------------------------------------------------------------------------------------
 
 # Objects of build folders older than this line were not position-independent: they are made anew, once.
 $(LIB_OBJ): $(BUILD)/.pic
@@ -219,7 +249,7 @@ $(BUILD)/libkernels_only.so: bench/lib/kernels_only.c
 ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" WERROR=-Werror
 
 test:
-	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools
+	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools mpi-programs
 	tests/run build/asan
 
 .PHONY: unit-programs
@@ -263,6 +293,7 @@ INCDIR := $(DESTDIR)$(PREFIX)/include
 install: all install-lib
 	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
 	install -d $(DATA) $(DOC) $(MAN)
+	@if [ -f $(BUILD)/sonde-mpi ]; then install -m755 $(BUILD)/sonde-mpi $(DESTDIR)$(PREFIX)/bin/; $(BUILD)/sonde-mpi --help=man >$(MAN)/sonde-mpi.1; fi
 	umask 022; for c in '' $(COMMANDS); do $(BUILD)/sonde $$c --help=man >$(MAN)/sonde$${c:+-}$$c.1 || exit 1; done
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	umask 022; scripts/completions $(BUILD)/sonde bash >$(SHARE)/bash-completion/completions/sonde
@@ -287,7 +318,7 @@ install-lib: lib
 # Folders that only sonde has go whole; those it shares with others stay.
 uninstall:
 	rm -rf $(DATA) $(DOC) $(LIBDIR)/sonde
-	rm -f $(DESTDIR)$(PREFIX)/bin/sonde $(MAN)/sonde.1 $(MAN)/sonde-*.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/sonde $(DESTDIR)$(PREFIX)/bin/sonde-mpi $(MAN)/sonde.1 $(MAN)/sonde-*.1
 	rm -f $(SHARE)/bash-completion/completions/sonde $(SHARE)/zsh/site-functions/_sonde $(SHARE)/fish/vendor_completions.d/sonde.fish
 	rm -f $(LIBDIR)/libsonde.so $(LIBDIR)/$(SONAME) $(LIBDIR)/libsonde.so.$(VERSION) $(LIBDIR)/libsonde.a $(LIBDIR)/pkgconfig/sonde.pc
 	rm -f $(addprefix $(INCDIR)/,$(notdir $(wildcard include/*.h)))

@@ -170,7 +170,7 @@ unsigned sonde_utf8_decode(struct sonde_str s, size_t i, uint32_t *cp)
 	return len;
 }
 
-static bool buf_reserve(struct sonde_buf *b, size_t more)
+bool sonde_buf_reserve(struct sonde_buf *b, size_t more)
 {
 	size_t cap = b->cap ? b->cap : 64;
 	char *p;
@@ -197,7 +197,7 @@ static bool buf_reserve(struct sonde_buf *b, size_t more)
 
 void sonde_buf_add(struct sonde_buf *b, const void *p, size_t n)
 {
-	if (!buf_reserve(b, n))
+	if (!sonde_buf_reserve(b, n))
 		return;
 	if (n)
 		memcpy(b->p + b->n, p, n);
@@ -228,7 +228,7 @@ void sonde_buf_vprintf(struct sonde_buf *b, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	if (n < 0 || !buf_reserve(b, (size_t)n)) {
+	if (n < 0 || !sonde_buf_reserve(b, (size_t)n)) {
 		b->failed = true;
 		return;
 	}

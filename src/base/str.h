@@ -60,6 +60,8 @@ struct sonde_buf {
 	bool failed;
 };
 
+/* Makes room for `more` bytes behind what is there; false when memory is short. */
+bool sonde_buf_reserve(struct sonde_buf *b, size_t more);
 void sonde_buf_add(struct sonde_buf *b, const void *p, size_t n);
 void sonde_buf_str(struct sonde_buf *b, struct sonde_str s);
 void sonde_buf_puts(struct sonde_buf *b, const char *z);

@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+struct sonde_sharing; /* fold/crew.h */
+
 struct sonde_command {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
@@ -19,6 +21,8 @@ struct sonde_command {
 
 int sonde_cmd_config(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
+/* The same, folding with other processes (sonde-mpi); NULL = alone. */
+int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others);
 int sonde_cmd_diff(int argc, char **argv);
 int sonde_cmd_validate(int argc, char **argv);
 int sonde_cmd_run(int argc, char **argv);

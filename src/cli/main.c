@@ -32,12 +32,6 @@ static const struct sonde_command commands[] = {
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
 
-int sonde_cmd_fail(const struct sonde_err *err)
-{
-	sonde_say_text(sonde_str_from(err->msg));
-	return err->code == SONDE_ERR_USAGE ? 2 : 1;
-}
-
 static int help(void)
 {
 	struct sonde_err err = {0};

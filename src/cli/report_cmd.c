@@ -26,6 +26,7 @@ static void fit_options(struct sonde_pipeline *p, const struct sonde_report_requ
 	p->settings.fold.choice.headline_only =
 		q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
 			  : !sonde_report_request_writes_dir(q) && !q->partial;
+	p->settings.fold.cores = q->cores;
 	p->settings.fold.keeps_timeline = sonde_report_request_writes_dir(q) ||
 					  (q->format && (q->format->flags & SONDE_FORMAT_EVENTS));
 }
@@ -107,7 +108,7 @@ static int add_words(struct sonde_pipeline *p, const struct sonde_report_request
 	return rc;
 }
 
-static int report(const struct sonde_report_request *q, struct sonde_err *err)
+static int report(const struct sonde_report_request *q, struct sonde_sharing *others, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
 	int rc = p && add_words(p, q) == 0 ? 0 : sonde_err_nomem(err);
@@ -118,13 +119,14 @@ static int report(const struct sonde_report_request *q, struct sonde_err *err)
 	}
 	if (rc == 0) {
 		fit_options(p, q);
+		p->settings.fold.sharing = others;
 		rc = write_report(p, q, err);
 	}
 	sonde_pipeline_free(p);
 	return rc;
 }
 
-int sonde_cmd_report(int argc, char **argv)
+int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others)
 {
 	struct sonde_report_request q;
 	struct sonde_err err = {0};
@@ -133,7 +135,12 @@ int sonde_cmd_report(int argc, char **argv)
 	if (rc == 0)
 		rc = sonde_report_request_export(&q, &err);
 	if (rc == 0)
-		rc = report(&q, &err);
+		rc = report(&q, others, &err);
 	sonde_report_request_release(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
+}
+
+int sonde_cmd_report(int argc, char **argv)
+{
+	return sonde_cmd_report_shared(argc, argv, NULL);
 }

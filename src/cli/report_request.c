@@ -112,6 +112,8 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 			SONDE_OPTION_FLAG, &q->is_export},
 		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
 			SONDE_OPTION_NUMBER, &q->width},
+		{0, "cores", "N", "cores to fold inputs on (all); the report is the same",
+			SONDE_OPTION_NUMBER, &q->cores},
 		{0, "config-dir", "DIR", "look for configuration files here first",
 			SONDE_OPTION_WORD, &q->config_dir},
 		{0, "config-name", "NAME", "the configuration to start from (config)",

@@ -1,5 +1,6 @@
 #include "cli/say.h"
 
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "base/escape.h"
 #include "capture/progress.h"
@@ -72,4 +73,10 @@ void sonde_say(const char *fmt, ...)
 	va_end(ap);
 	sonde_say_text(b.failed ? SONDE_STR("out of memory") : sonde_buf_view(&b));
 	sonde_buf_release(&b);
+}
+
+int sonde_cmd_fail(const struct sonde_err *err)
+{
+	sonde_say_text(sonde_str_from(err->msg));
+	return err->code == SONDE_ERR_USAGE ? 2 : 1;
 }

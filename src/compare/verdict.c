@@ -5,10 +5,10 @@
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
+#include "base/cores.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #define MOST_WORKERS	8
 #define VALUES_FOR_CREW 20000 /* less is done before a thread has started */
@@ -81,8 +81,8 @@ static void *work(void *arg)
 static bool compare_all(struct sonde_diff *d)
 {
 	struct worker workers[MOST_WORKERS];
-	long cores = d->values.nr < VALUES_FOR_CREW ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
-	size_t nr = cores > MOST_WORKERS ? MOST_WORKERS : cores > 1 ? (size_t)cores : 1, i;
+	size_t cores = d->values.nr < VALUES_FOR_CREW ? 1 : sonde_cores();
+	size_t nr = cores > MOST_WORKERS ? MOST_WORKERS : cores, i;
 	bool ok = true;
 
 	for (i = 0; i < nr; i++)

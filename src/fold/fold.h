@@ -16,6 +16,7 @@
 #include "fold/choice.h"
 
 struct sonde_launches;
+struct sonde_sharing;
 
 /* What is wanted of the inputs. Borrowed. */
 struct sonde_fold_request {
@@ -23,6 +24,8 @@ struct sonde_fold_request {
 	struct sonde_selection selection;
 	struct sonde_choice choice;
 	bool keeps_timeline; /* single events too, for formats that show them */
+	size_t cores;	     /* to use; 0 = all at hand */
+	struct sonde_sharing *sharing; /* other processes that fold too (crew.h); NULL = none */
 };
 
 struct sonde_parts {

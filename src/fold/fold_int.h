@@ -19,6 +19,8 @@
  *   sampled_limits.c … whose device it is, and what that can count at most
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
+ *   crew.c           … on all cores
+ *   remote.c         … in another process: what it is asked for and what it answers, as bytes
  *   parts_order.c    … in one order
  *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows, sampled
  *   unite*.c         parts → cells: tables, then rows
@@ -88,6 +90,9 @@ void sonde_cells__shed(struct sonde_cells *c);
 /* Whether two selections choose the same. */
 bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b);
 
+/* The parts of one file, a capture or partial report. */
+int sonde_parts__read(struct sonde_parts *out, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err);
 /* Sorts parts by path, then by what they are, and frees those that are there already. */
 void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled);
 /* SONDE_ERR_USAGE when they were not folded with the same settings. */

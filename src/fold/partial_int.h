@@ -149,6 +149,18 @@ static inline void sonde_partial__times(struct sonde_visit *v, double **at)
 		at[13 + i] = &v->waits.by[i];
 }
 
+void sonde_partial__put_words(struct sonde_buf *b, struct sonde_words words);
+void sonde_partial__put_settings(struct sonde_buf *b, const struct sonde_selection *s,
+	const struct sonde_read_options *read);
+/* Each: false when memory is short; damage is the cursor's. */
+bool sonde_partial__words(
+	struct sonde_cursor *in, struct sonde_arena *arena, struct sonde_words *words);
+bool sonde_partial__settings(struct sonde_cursor *in, struct sonde_arena *arena,
+	struct sonde_selection *s, struct sonde_read_options *read);
+/* The timeline of a part, which no file has. */
+void sonde_partial__put_timeline(struct sonde_buf *b, const struct sonde_timeline *t);
+bool sonde_partial__timeline(struct sonde_cursor *in, struct sonde_cells *c);
+
 /* By metric number: the method its accumulators follow. NULL: no memory. */
 uint8_t *sonde_partial__methods(struct sonde_arena *arena, const struct sonde_map *metrics);
 

@@ -49,35 +49,40 @@ static void get_texts(struct reading *r, struct sonde_map *map)
 	}
 }
 
-static void get_words(struct reading *r, struct sonde_words *words)
+bool sonde_partial__words(struct sonde_cursor *in, struct sonde_arena *arena, struct sonde_words *words)
 {
-	size_t nr = sonde_get_count(r->in), i;
-	const char **at = sonde_arena_calloc(&r->c->arena, nr + 1, sizeof(*at));
+	size_t nr = sonde_get_count(in), i;
+	const char **at = sonde_arena_calloc(arena, nr + 1, sizeof(*at));
 
-	for (i = 0; got(r, at) && i < nr && ok(r); i++) {
-		struct sonde_str word = sonde_get_str(r->in);
+	for (i = 0; at && i < nr && !in->failed; i++)
+		at[i] = sonde_arena_z(arena, sonde_get_str(in));
+	*words = (struct sonde_words){at, in->failed || arena->failed ? 0 : nr};
+	return !arena->failed;
+}
 
-		at[i] = sonde_arena_z(&r->c->arena, word);
-		got(r, at[i]);
-	}
-	*words = (struct sonde_words){at, ok(r) ? nr : 0};
+bool sonde_partial__settings(struct sonde_cursor *in, struct sonde_arena *arena,
+	struct sonde_selection *s, struct sonde_read_options *read)
+{
+	uint64_t flags;
+
+	if (!sonde_partial__words(in, arena, &s->nvtx_include) ||
+		!sonde_partial__words(in, arena, &s->nvtx_exclude) ||
+		!sonde_partial__words(in, arena, &s->kernel_include) ||
+		!sonde_partial__words(in, arena, &s->kernel_exclude) ||
+		!sonde_partial__words(in, arena, &s->labels))
+		return false;
+	flags = sonde_get_u(in);
+	s->stack_only = flags & 1;
+	s->own_threads = flags >> 1 & 1;
+	s->no_origins = flags >> 2 & 1;
+	read->kineto_regions = (unsigned)sonde_get_u(in);
+	return true;
 }
 
 static void get_settings(struct reading *r)
 {
-	struct sonde_selection *s = &r->c->selection;
-	uint64_t flags;
-
-	get_words(r, &s->nvtx_include);
-	get_words(r, &s->nvtx_exclude);
-	get_words(r, &s->kernel_include);
-	get_words(r, &s->kernel_exclude);
-	get_words(r, &s->labels);
-	flags = sonde_get_u(r->in);
-	s->stack_only = flags & 1;
-	s->own_threads = flags >> 1 & 1;
-	s->no_origins = flags >> 2 & 1;
-	r->c->read.kineto_regions = (unsigned)sonde_get_u(r->in);
+	r->is_nomem |= !sonde_partial__settings(
+		r->in, &r->c->arena, &r->c->selection, &r->c->read);
 }
 
 static void get_bits(struct reading *r, bool *at, size_t nr)

@@ -24,7 +24,7 @@ static void put_texts(struct sonde_buf *b, const struct sonde_map *texts)
 		sonde_put_str(b, texts->keys[i]);
 }
 
-static void put_words(struct sonde_buf *b, struct sonde_words words)
+void sonde_partial__put_words(struct sonde_buf *b, struct sonde_words words)
 {
 	size_t i;
 
@@ -33,18 +33,17 @@ static void put_words(struct sonde_buf *b, struct sonde_words words)
 		sonde_put_str(b, sonde_str_from(words.at[i]));
 }
 
-static void put_settings(struct sonde_buf *b, const struct sonde_cells *c)
+void sonde_partial__put_settings(
+	struct sonde_buf *b, const struct sonde_selection *s, const struct sonde_read_options *read)
 {
-	const struct sonde_selection *s = &c->selection;
-
-	put_words(b, s->nvtx_include);
-	put_words(b, s->nvtx_exclude);
-	put_words(b, s->kernel_include);
-	put_words(b, s->kernel_exclude);
-	put_words(b, s->labels);
+	sonde_partial__put_words(b, s->nvtx_include);
+	sonde_partial__put_words(b, s->nvtx_exclude);
+	sonde_partial__put_words(b, s->kernel_include);
+	sonde_partial__put_words(b, s->kernel_exclude);
+	sonde_partial__put_words(b, s->labels);
 	sonde_put_u(b, (unsigned)s->stack_only | (unsigned)s->own_threads << 1 |
 			       (unsigned)s->no_origins << 2);
-	sonde_put_u(b, c->read.kineto_regions);
+	sonde_put_u(b, read->kineto_regions);
 }
 
 static void put_bits(struct sonde_buf *b, const bool *at, size_t nr)
@@ -243,7 +242,7 @@ static void put_kits(struct sonde_buf *b, const struct sonde_cells *c, bool *bit
 
 static void put_tables(struct sonde_buf *b, const struct sonde_cells *c, bool *bits)
 {
-	put_settings(b, c);
+	sonde_partial__put_settings(b, &c->selection, &c->read);
 	put_texts(b, &c->strings);
 	put_texts(b, &c->metric_names);
 	put_texts(b, &c->texts);

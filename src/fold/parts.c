@@ -1,26 +1,23 @@
 /*
  * Files and directories → parts: read → attribute → fold, input by input, each
- * freed as soon as it is folded. Inputs know nothing of each other, so all cores
- * take part; parts are put together in the order of the inputs, whoever was first.
+ * freed as soon as it is folded (crew.h). Parts are put together in the order of
+ * the inputs, whoever was first.
  */
 #include "fold/fold_int.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "fold/crew.h"
 #include "fold/partial.h"
 #include "read/folder_in.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#define MAX_THREADS 16
 
 struct opening {
 	struct sonde_parts *out;
 	const struct sonde_fold_request *request;
 	struct sonde_notes pending; /* of files left out: said with the next part */
+	size_t nr_before;	    /* parts of the inputs before this file or directory */
 };
 
 void sonde_parts_release(struct sonde_parts *parts)
@@ -65,11 +62,6 @@ static int read_captures(
 	sonde_launches_free(launches);
 	sonde_records_free(records);
 	return rc ? rc : add_part(o, part, err);
-}
-
-static int read_capture(struct opening *o, const char *path, struct sonde_err *err)
-{
-	return read_captures(o, &path, 1, err);
 }
 
 /* Whether a sampler of ours wrote it: its name says so. */
@@ -132,102 +124,105 @@ static int read_partial(struct opening *o, const char *path, struct sonde_err *e
 	return rc;
 }
 
-static int read_input(struct opening *o, const char *path, struct sonde_err *err)
+int sonde_parts__read(struct sonde_parts *out, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	int rc = read_partial(o, path, err);
+	struct opening o = {.out = out, .request = request};
+	int rc = read_partial(&o, path, err);
 
-	return rc == 1 ? read_capture(o, path, err) : rc;
+	return rc == 1 ? read_captures(&o, &path, 1, err) : rc;
 }
 
-/* --- all cores -------------------------------------------------------------------------------- */
+/* --- all inputs of a kind ------------------------------------------------------------------------ */
 
-struct job {
-	const char *path;
+/* What became of an input. */
+struct result {
 	struct sonde_parts parts;
-	struct sonde_err err;
 	int rc;
+	struct sonde_err *err; /* with `rc` */
 };
 
-struct crew {
-	const struct sonde_fold_request *request;
-	struct job *jobs;
-	size_t nr;
-	atomic_size_t next;
+struct results {
+	struct sonde_taker taker;
+	struct result *at;
 };
 
-static void *work(void *arg)
+static void take(struct sonde_taker *t, size_t number, struct sonde_parts *parts, int rc,
+	const struct sonde_err *err)
 {
-	struct crew *crew = arg;
-	size_t i;
+	struct result *r = &((struct results *)t)->at[number];
 
-	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->nr) {
-		struct job *job = &crew->jobs[i];
-		struct opening o = {.out = &job->parts, .request = crew->request};
-
-		job->rc = read_input(&o, job->path, &job->err);
-	}
-	return NULL;
+	r->parts = *parts;
+	*parts = (struct sonde_parts){0};
+	r->rc = rc;
+	r->err = rc ? sonde_malloc(sizeof(*err)) : NULL;
+	if (r->err)
+		*r->err = *err;
 }
 
-/* A thread that cannot be had is work for the others. */
-static void run(struct crew *crew)
+/* Hands over what an input came to, with the notes of those before it; its error is the caller's. */
+static int take_result(struct opening *o, struct result *r, struct sonde_err *err)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t nr = 0, most = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (size_t)cores;
-	pthread_t threads[MAX_THREADS];
-
-	while (nr + 1 < most && nr + 1 < crew->nr &&
-		pthread_create(&threads[nr], NULL, work, crew) == 0)
-		nr++;
-	work(crew);
-	while (nr)
-		pthread_join(threads[--nr], NULL);
-}
-
-/* Hands over what a job made, with the notes of those before it; its error is the caller's. */
-static int take_job(struct opening *o, struct job *job, struct sonde_err *err)
-{
-	size_t i;
-	int rc = job->rc;
-
-	for (i = 0; i < job->parts.at.nr && rc == 0; i++) {
-		rc = add_part(o, job->parts.at.at[i], err);
-		job->parts.at.at[i] = NULL;
-	}
-	if (job->rc && err)
-		*err = job->err;
-	return rc;
-}
-
-/*
- * Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note; `*last` is
- * what the last of those came to.
- */
-static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
-	int *last, struct sonde_err *err)
-{
-	struct crew crew = {.request = o->request, .nr = nr};
 	size_t i;
 	int rc = 0;
 
-	crew.jobs = sonde_calloc(nr + 1, sizeof(*crew.jobs));
-	if (!crew.jobs)
+	if (r->rc && !r->err)
 		return sonde_err_nomem(err);
-	for (i = 0; i < nr; i++)
-		crew.jobs[i].path = paths[i];
-	run(&crew);
-	for (i = 0; i < nr; i++) {
-		int one = rc ? rc : take_job(o, &crew.jobs[i], err);
+	if (r->rc && err)
+		*err = *r->err;
+	if (r->rc)
+		return r->rc;
+	for (i = 0; i < r->parts.at.nr && rc == 0; i++) {
+		rc = add_part(o, r->parts.at.at[i], err);
+		r->parts.at.at[i] = NULL;
+	}
+	return rc;
+}
 
-		*last = one;
+static int fold_all(const struct opening *o, const struct sonde_task *task,
+	struct sonde_taker *taker, struct sonde_err *err)
+{
+	struct sonde_sharing *others = o->request->sharing;
+
+	if (others)
+		return others->fold(others, task, taker, err);
+	sonde_crew_fold(task, 0, 1, taker);
+	return 0;
+}
+
+/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so with all. */
+static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
+	struct sonde_err *err)
+{
+	const struct sonde_task task = {o->request, paths, nr};
+	struct results results = {.taker = {take}};
+	size_t i;
+	int rc, last = 0;
+
+	results.at = sonde_calloc(nr + 1, sizeof(*results.at));
+	if (!results.at)
+		return sonde_err_nomem(err);
+	rc = fold_all(o, &task, &results.taker, err);
+	for (i = 0; i < nr; i++) {
+		struct result *r = &results.at[i];
+		int one = rc ? rc : take_result(o, r, err);
+
+		last = one;
 		if (rc == 0 && leaves_out && (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO))
 			sonde_note(&o->pending, "%s; it is left out", err->msg);
 		else
 			rc = one;
-		sonde_parts_release(&crew.jobs[i].parts);
+		sonde_parts_release(&r->parts);
+		sonde_free(r->err);
 	}
-	sonde_free(crew.jobs);
-	return rc;
+	sonde_free(results.at);
+	if (rc || o->out->at.nr == o->nr_before)
+		return rc ? rc : last;
+	/* what came after the last that was read */
+	sonde_notes_add(&o->out->at.at[o->out->at.nr - 1]->notes, &o->pending);
+	sonde_notes_release(&o->pending);
+	o->pending = (struct sonde_notes){0};
+	return 0;
 }
 
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
@@ -235,9 +230,9 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 {
 	struct sonde_arena arena = {0};
 	struct sonde_paths all = {0};
-	size_t i, left = 0, nr = o->out->at.nr;
+	size_t i, left = 0;
 	bool *taken;
-	int rc = sonde_folder__expand(&all, path, &arena, &o->pending, err), one = 0;
+	int rc = sonde_folder__expand(&all, path, &arena, &o->pending, err);
 
 	taken = rc == 0 ? sonde_calloc(all.at.nr + 1, sizeof(*taken)) : NULL;
 	if (rc == 0)
@@ -246,15 +241,11 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 		if (!taken[i])
 			all.at.at[left++] = all.at.at[i];
 	if (rc == 0)
-		rc = read_all(o, all.at.at, left, true, &one, err);
-	if (rc == 0 && o->out->at.nr > nr) /* what came after the last that was read */
-		sonde_notes_add(&o->out->at.at[o->out->at.nr - 1]->notes, &o->pending);
-	sonde_notes_release(&o->pending);
-	o->pending = (struct sonde_notes){0};
+		rc = read_all(o, all.at.at, left, true, err);
 	sonde_free(taken);
 	sonde_vec_release(&all.at);
 	sonde_arena_release(&arena);
-	return rc ? rc : o->out->at.nr > nr ? 0 : one;
+	return rc;
 }
 
 /* A selection that was asked for must be that of every part. None asked for is theirs. */
@@ -292,17 +283,22 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct opening o = {.out = out, .request = request};
+	bool leaves_out = request->sharing != NULL; /* nobody names thousands of files one by one */
 	size_t i, end;
-	int rc = 0, last;
+	int rc = 0;
 
 	for (i = 0; i < nr_paths && rc == 0; i = end) { /* files in a row go together */
+		o.nr_before = out->at.nr;
 		for (end = i; end < nr_paths && !is_directory(paths[end]); end++)
 			;
 		if (end > i)
-			rc = read_all(&o, &paths[i], end - i, false, &last, err);
+			rc = read_all(&o, &paths[i], end - i, leaves_out, err);
 		else
 			rc = read_directory(&o, paths[end++], err);
 	}
+	sonde_notes_release(&o.pending);
+	if (request->sharing)
+		request->sharing->end(request->sharing);
 	return rc ? rc : check_request(&o, err);
 }
 

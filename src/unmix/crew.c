@@ -5,9 +5,10 @@
  */
 #include "unmix/unmix_int.h"
 
+#include "base/cores.h"
+
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MOST_WORKERS	8
 #define VALUES_FOR_CREW 5000000 /* samples × counters; less is done before a thread has started */
@@ -84,8 +85,8 @@ static void run(struct worker *workers, uint32_t nr, bool is_survey)
 
 static uint32_t count_workers(const struct sonde_unmix__round *r)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t nr = cores > MOST_WORKERS ? MOST_WORKERS : cores > 1 ? (uint32_t)cores : 1;
+	size_t cores = sonde_cores();
+	uint32_t nr = cores > MOST_WORKERS ? MOST_WORKERS : (uint32_t)cores;
 
 	if (r->windows->nr * r->in->nr_counters < VALUES_FOR_CREW)
 		return 1;
