@@ -200,7 +200,7 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -O2 -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
 # A CUPTI of our own, for machines without a GPU (tests/inject/).
-FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
+FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
 workloads: $(FAKES)
 
 $(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c
@@ -211,7 +211,8 @@ $(BUILD)/fake/libpm_fake.so: tests/sample/fake_pmsampling.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -isystem src/sample/c_only -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
 
-$(BUILD)/fake/fake_cuda: tests/inject/fake_cuda.c
+$(BUILD)/fake/fake_idle: workloads/idle_causes.h
+$(BUILD)/fake/fake_%: tests/inject/fake_%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
 
@@ -378,6 +379,7 @@ CU_WORK    := $(if $(NVCC),$(patsubst workloads/%.cu,$(BUILD)/workloads/%,$(sort
 cuda-workloads: $(CU_WORK)
 workloads: cuda-workloads
 
+$(BUILD)/workloads/idle: workloads/idle_causes.h
 $(BUILD)/workloads/%: workloads/%.cu
 	@mkdir -p $(@D)
 	$(NVCC) -O2 -std=c++17 $(NVCC_ARCH) -cudart static -o $@ $<
@@ -385,6 +387,7 @@ $(BUILD)/workloads/%: workloads/%.cu
 test-gpu:
 	tests/gpu/run_gpu.sh $(BUILD)
 	tests/gpu/real_gpu.sh $(BUILD)
+	tests/gpu/idle_gpu.sh $(BUILD)
 	tests/gpu/counters_gpu.sh $(BUILD)
 	tests/run $(BUILD) native_gpu
 

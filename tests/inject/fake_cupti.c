@@ -281,25 +281,42 @@ static uint32_t api(CUpti_CallbackId id)
 	return whose && !strcmp(whose, "driver") ? inner : outer;
 }
 
-void fake_launch(const char *name, uint64_t node);
-EXPORT void fake_launch(const char *name, uint64_t node)
+static void kernel(const char *name, uint64_t node, uint32_t corr, uint32_t stream,
+	const uint64_t times[2])
 {
 	kernel_record k;
 
 	memset(&k, 0, sizeof(k));
 	k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-	k.correlationId = api(node ? 3 : 2);
-	k.start = now_ns();
-	k.end = k.start + 1234;
+	k.correlationId = corr;
+	k.start = times[0];
+	k.end = times[1];
 	k.name = name;
 	k.contextId = 1;
-	k.streamId = strstr(name, "axpy") ? 13 : 7;
+	k.streamId = stream;
 	k.gridX = 64;
 	k.gridY = k.gridZ = k.blockY = k.blockZ = 1;
 	k.blockX = 256;
 	k.registersPerThread = 32;
 	k.graphNodeId = node;
 	add(&k, sizeof(k));
+}
+
+void fake_launch(const char *name, uint64_t node);
+EXPORT void fake_launch(const char *name, uint64_t node)
+{
+	uint32_t corr = api(node ? 3 : 2);
+	uint64_t start = now_ns();
+
+	kernel(name, node, corr, strstr(name, "axpy") ? 13 : 7,
+		(const uint64_t[2]){start, start + 1234});
+}
+
+/* A kernel whose times the program knows. */
+void fake_kernel(const char *name, uint32_t stream, const uint64_t times[2]);
+EXPORT void fake_kernel(const char *name, uint32_t stream, const uint64_t times[2])
+{
+	kernel(name, 0, api(2), stream, times);
 }
 
 static void overhead(void)
@@ -314,8 +331,9 @@ static void overhead(void)
 	add(&o, size_of(CUPTI_ACTIVITY_KIND_OVERHEAD));
 }
 
-void fake_copy(uint64_t bytes);
-EXPORT void fake_copy(uint64_t bytes)
+/* The copy begins after so long, and the call returns with it. */
+void fake_copy_late(uint64_t bytes, unsigned us);
+EXPORT void fake_copy_late(uint64_t bytes, unsigned us)
 {
 	memcpy_record m;
 
@@ -325,22 +343,37 @@ EXPORT void fake_copy(uint64_t bytes)
 	m.bytes = bytes;
 	m.correlationId = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_ENTER);
-	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_EXIT);
+	if (us)
+		usleep(us);
 	m.start = now_ns();
 	m.end = m.start + 500;
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_EXIT);
 	overhead();
 	add(&m, sizeof(m));
+}
+
+void fake_copy(uint64_t bytes);
+EXPORT void fake_copy(uint64_t bytes)
+{
+	fake_copy_late(bytes, 0);
+}
+
+/* A call of the driver that takes a while: 6 synchronises, 7 allocates, 8 frees. */
+void fake_wait(unsigned id, unsigned us);
+EXPORT void fake_wait(unsigned id, unsigned us)
+{
+	uint32_t corr = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+
+	call(CUPTI_CB_DOMAIN_DRIVER_API, id, corr, CUPTI_API_ENTER);
+	usleep(us);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, id, corr, CUPTI_API_EXIT);
 }
 
 /* Waits as if for a stream. */
 void fake_sync(unsigned us);
 EXPORT void fake_sync(unsigned us)
 {
-	uint32_t id = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
-
-	call(CUPTI_CB_DOMAIN_DRIVER_API, 6, id, CUPTI_API_ENTER);
-	usleep(us);
-	call(CUPTI_CB_DOMAIN_DRIVER_API, 6, id, CUPTI_API_EXIT);
+	fake_wait(6, us);
 }
 
 /* Takes or gives back memory. */
