@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/alloc.h"
+#include "base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,64 @@ void sonde_mapping_release(struct sonde_mapping *m)
 {
 	if (m->base)
 		munmap(m->base, m->data.n);
+	sonde_buf_release(&m->inflated);
 	*m = (struct sonde_mapping){0};
+}
+
+/* All that the gzip file in `from` holds. */
+static int inflate_all(
+	struct sonde_buf *out, struct sonde_str from, const char *path, struct sonde_err *err)
+{
+	struct sonde_stream file, inside = {0};
+	struct sonde_buf why = {0};
+	int rc;
+
+	sonde_stream_from_slice(&file, from);
+	rc = sonde_stream_from_gzip(&inside, &file, err);
+	if (rc == 0)
+		rc = sonde_stream_all(&inside, out, SONDE_MAX_INFLATED, err);
+	if (rc == 0 && sonde_stream_damage(&inside, &why).p)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s; copy it again", path, why.p);
+	sonde_buf_release(&why);
+	sonde_stream_release(&inside);
+	sonde_stream_release(&file);
+	return rc;
+}
+
+int sonde_mapping_open_inflated(struct sonde_mapping *out, const char *path, struct sonde_err *err)
+{
+	struct sonde_buf text = {0};
+	int rc = sonde_mapping_open(out, path, err);
+
+	if (rc || !sonde_is_gzip(out->data))
+		return rc;
+	rc = inflate_all(&text, out->data, path, err);
+	sonde_mapping_release(out);
+	out->inflated = text;
+	out->data = sonde_buf_view(&out->inflated);
+	if (rc)
+		sonde_mapping_release(out);
+	return rc;
+}
+
+bool sonde_file_head(struct sonde_buf *out, const char *path)
+{
+	struct sonde_stream file = {0}, inside = {0};
+	struct sonde_mapping map;
+	struct sonde_str head = {NULL, 0};
+
+	if (sonde_mapping_open(&map, path, NULL))
+		return false;
+	sonde_stream_from_slice(&file, map.data);
+	if (!sonde_is_gzip(map.data))
+		head = sonde_stream_peek(&file);
+	else if (sonde_stream_from_gzip(&inside, &file, NULL) == 0)
+		head = sonde_stream_peek(&inside);
+	sonde_buf_str(out, head);
+	sonde_stream_release(&inside);
+	sonde_stream_release(&file);
+	sonde_mapping_release(&map);
+	return out->n && !out->failed;
 }
 
 int sonde_dir_make(const char *path, struct sonde_err *err)

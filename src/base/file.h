@@ -14,11 +14,19 @@
 struct sonde_mapping {
 	struct sonde_str data;
 	void *base; /* what to unmap, NULL for an empty file */
+	struct sonde_buf inflated; /* where `data` is when the file was compressed */
 };
 
 /* Refuses directories and anything else that is not a regular file, with the reason. */
 int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err);
+/*
+ * The same; of a gzip file what it holds, in memory: for reports and the like. One that is damaged
+ * or truncated is SONDE_ERR_FORMAT.
+ */
+int sonde_mapping_open_inflated(struct sonde_mapping *out, const char *path, struct sonde_err *err);
 void sonde_mapping_release(struct sonde_mapping *m);
+/* Appends the first bytes of a file, of a gzip file those of what it holds; false: there are none. */
+bool sonde_file_head(struct sonde_buf *out, const char *path);
 
 /*
  * Appends what can be read to `out`: for small files and those of /proc, which have no size

@@ -70,6 +70,9 @@ int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_er
 	json_t *schema;
 	int rc;
 
+	if (!document && text.n && json_error_code(&where) == json_error_premature_end_of_input)
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: truncated after %zu bytes; copy it again", name, text.n);
 	if (!document)
 		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: byte %d: not JSON: %s", name,
 			where.position, where.text);
@@ -91,7 +94,7 @@ int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_er
 int sonde_validate_file(const char *path, struct sonde_err *err)
 {
 	struct sonde_mapping m;
-	int rc = sonde_mapping_open(&m, path, err);
+	int rc = sonde_mapping_open_inflated(&m, path, err);
 
 	if (rc)
 		return rc;

@@ -25,15 +25,11 @@ struct reading {
 
 bool sonde_report_is_json(const char *path)
 {
-	struct sonde_mapping m;
-	struct sonde_str head;
-	bool is_report;
+	struct sonde_buf head = {0};
+	bool is_report = sonde_file_head(&head, path) &&
+			 memmem(head.p, head.n < PEEK ? head.n : PEEK, "\"sonde.report/1\"", 16);
 
-	if (sonde_mapping_open(&m, path, NULL))
-		return false;
-	head = (struct sonde_str){m.data.p, m.data.n < PEEK ? m.data.n : PEEK};
-	is_report = head.n && memmem(head.p, head.n, "\"sonde.report/1\"", 16);
-	sonde_mapping_release(&m);
+	sonde_buf_release(&head);
 	return is_report;
 }
 
@@ -345,9 +341,15 @@ static void read_document(struct reading *r, const json_t *document)
 
 static json_t *load(const char *path, struct sonde_err *err)
 {
+	struct sonde_mapping file;
 	json_error_t where;
-	json_t *document = json_load_file(path, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &where);
+	json_t *document;
 
+	if (sonde_mapping_open_inflated(&file, path, err))
+		return NULL;
+	document = json_loadb(file.data.p ? file.data.p : "", file.data.n,
+		JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &where);
+	sonde_mapping_release(&file);
 	if (!document)
 		sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s", path, where.text);
 	else if (!json_is_object(json_object_get(document, "aggregate")))

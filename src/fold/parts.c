@@ -102,16 +102,24 @@ static int read_sampled(
 	return rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
 }
 
+static bool is_partial(const char *path)
+{
+	struct sonde_buf head = {0};
+	bool is = sonde_file_head(&head, path) && sonde_partial_knows(sonde_buf_view(&head));
+
+	sonde_buf_release(&head);
+	return is;
+}
+
 /* A partial report among captures; 1: it is none. */
 static int read_partial(struct opening *o, const char *path, struct sonde_err *err)
 {
 	struct sonde_mapping file = {0};
 	size_t first = o->out->at.nr, i;
-	int rc =
-		sonde_mapping_open(&file, path, NULL) ? 1 : 0; /* the reader of captures says why */
+	int rc = is_partial(path) ? 0 : 1; /* of one that is not there the reader of captures speaks */
 
-	if (rc == 0 && !sonde_partial_knows(file.data))
-		rc = 1;
+	if (rc == 0)
+		rc = sonde_mapping_open_inflated(&file, path, err);
 	if (rc == 0)
 		rc = sonde_partial_read(o->out, file.data, path, err);
 	for (i = first; rc == 0 && i < o->out->at.nr; i++) {

@@ -108,6 +108,9 @@ struct csv_table {
 };
 
 uint64_t csv_offset(const struct csv_table *t, const char *p);
+/* The table ends inside of `what`, which begins at `begin`. */
+int csv_truncated(
+	const struct csv_table *t, const char *what, const char *begin, struct sonde_err *err);
 void csv_skip_line(struct csv_cursor *c);
 /* Puts `c` on the header row; false when there is none within reach. */
 bool csv_find_header(struct csv_cursor *c);

@@ -40,8 +40,10 @@ static int check(struct hatchet *h, enum sonde_scan_rc rc)
 {
 	if (rc == SONDE_SCAN_OK)
 		return 0;
-	return fail(h, rc == SONDE_SCAN_MORE ? "the profile is truncated; copy it again"
-					     : "this is no JSON");
+	if (rc == SONDE_SCAN_BAD)
+		return fail(h, "this is no JSON");
+	return sonde_source__truncated(h->src, "a node", (uint64_t)(h->begin - h->src->file.data.p),
+		h->src->file.data.n, h->err);
 }
 
 static uint32_t intern(struct hatchet *h, const struct sonde_scan_text *text)
@@ -110,7 +112,7 @@ static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
 {
 	struct hatchet_node *node = sonde_vec_push(&h->nodes);
 	uint32_t number = (uint32_t)(h->nodes.nr - 1);
-	const char *begin = h->scan.p;
+	const char *begin = h->begin = h->scan.p;
 	struct sonde_scan_text key;
 	bool is_first, is_end;
 	int rc = 0;
@@ -343,6 +345,7 @@ static int read_all(struct hatchet *h)
 		(struct sonde_str){NULL, 0});
 	if (h->process == SONDE_NONE)
 		return sonde_err_nomem(h->err);
+	h->begin = h->scan.p;
 	sonde_scan_space(&h->scan);
 	h->scan.p++;
 	rc = read_nodes(h, SONDE_NONE, 0);

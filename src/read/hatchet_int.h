@@ -33,6 +33,7 @@ struct hatchet {
 	struct sonde_err *err;
 	struct hatchet_state *state;
 	struct sonde_scan scan;
+	const char *begin; /* of the last node that began */
 	struct sonde_str devices; /* the text of the object that lists them */
 	uint32_t process;
 	SONDE_VEC(struct hatchet_node) nodes;

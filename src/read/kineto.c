@@ -4,8 +4,10 @@
  * them, and annotations as ranges. docs/sources.md says what is read of it.
  */
 #include "base/alloc.h"
-#include "read/kineto_int.h"
 #include "read/demangle.h"
+#include "read/kineto_int.h"
+
+#include <stdio.h>
 
 /* Anything in braces may have its events anywhere; what has none is told so when it is read. */
 static bool knows(struct sonde_str data, const char *path)
@@ -15,7 +17,7 @@ static bool knows(struct sonde_str data, const char *path)
 	(void)path;
 	while (i < data.n && sonde_scan__is_space(data.p[i]))
 		i++;
-	return i < data.n && (data.p[i] == '{' || data.p[i] == '[');
+	return i < data.n && (data.p[i] == '{' || data.p[i] == '[') && !sonde_source__is_report(data);
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */
@@ -136,6 +138,18 @@ static void note_all(const struct kineto *k)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+/* The text ends in the middle, and nothing says how long it was. */
+static int say_cut(struct kineto *k)
+{
+	uint64_t at = sonde_kineto__window_pos(&k->window);
+	uint64_t end = at + (uint64_t)(k->window.scan.end - k->window.scan.p);
+	char what[64] = "the facts around its events";
+
+	if (k->is_in_events)
+		snprintf(what, sizeof(what), "event %llu", (unsigned long long)k->counts.events + 1);
+	return sonde_source__truncated(k->src, what, at, end, k->err);
+}
+
 /* Why the text ended early, if it did; what was before is read. */
 static int end_of_text(struct kineto *k)
 {
@@ -146,12 +160,7 @@ static int end_of_text(struct kineto *k)
 	if (k->src->stream && sonde_stream_damage(k->src->stream, &k->scratch).p)
 		return sonde_err_set(k->err, SONDE_ERR_FORMAT, "%s: %s; copy it again", k->src->path,
 			k->scratch.p);
-	if (!k->is_cut)
-		return 0;
-	return sonde_err_at(k->err, SONDE_ERR_FORMAT, k->src->path,
-		sonde_kineto__window_pos(&k->window),
-		"the trace is truncated: its writer was stopped, or it was not copied whole; copy it "
-		"again");
+	return k->is_cut ? say_cut(k) : 0;
 }
 
 static int read_all(struct kineto *k, struct kineto_state *s)

@@ -144,7 +144,7 @@ static enum outcome read_events(struct kineto *k)
 	struct sonde_scan *s = &k->window.scan;
 	enum outcome out = TAKEN;
 
-	k->has_events = true;
+	k->has_events = k->is_in_events = true;
 	while (out == TAKEN) {
 		out = take(k, take_event, &step);
 		if (out == DAMAGED) { /* a quote without its backslash? */
@@ -159,11 +159,13 @@ static enum outcome read_events(struct kineto *k)
 		if (out != TAKEN || step.is_end)
 			break;
 		step.is_first = false;
+		k->counts.events++;
 		if (step.nr_bytes > KINETO_MAX_EVENT)
 			k->counts.too_long++;
 		else if (step.event.ph && sonde_kineto__keep(k, &step.event))
 			out = NO_MEMORY;
 	}
+	k->is_in_events = out != TAKEN;
 	return out;
 }
 

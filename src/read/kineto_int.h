@@ -23,7 +23,7 @@
 #include "base/keysort.h"
 #include "read/json_scan.h"
 #include "read/source_int.h"
-#include "read/stream.h"
+#include "base/stream.h"
 
 #define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
 /*
@@ -175,7 +175,7 @@ struct kineto_name {
 };
 
 struct kineto_counts {
-	uint64_t damaged, too_long, no_time, no_call, crossing, overheads, overhead_ns, syncs, sync_ns;
+	uint64_t events, damaged, too_long, no_time, no_call, crossing, overheads, overhead_ns, syncs, sync_ns;
 	uint64_t flows, linked; /* between forward and backward operators; operators linked */
 };
 
@@ -189,7 +189,7 @@ struct kineto {
 	uint64_t base_ns;
 	uint64_t cpu_pid; /* of the process that the trace calls CPU, 0 = none */
 	uint32_t rank, world_size; /* SONDE_NONE = not said */
-	bool has_events, is_cut;
+	bool has_events, is_in_events, is_cut; /* is_in_events: its list has not ended */
 	uint64_t damage_at; /* byte */
 	struct kineto_beside beside;
 	SONDE_VEC(struct kineto_span) ranges;

@@ -14,6 +14,7 @@ struct walk {
 	const uint8_t *at;
 	uint64_t next_seq;
 	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
+	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
 };
 
 /* Looking for blocks costs at most this many times the bytes of the file. */
@@ -33,6 +34,19 @@ static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *
 	return false;
 }
 
+/* Whether the file ends in the block at p, as far as its head tells. */
+static bool is_cut_at(const struct walk *w, const uint8_t *p)
+{
+	struct sonde_block_head h;
+	size_t left = (size_t)(w->end - p);
+
+	if (left < sizeof(h))
+		return true;
+	memcpy(&h, p, sizeof(h));
+	return h.magic == SONDE_BLOCK_MAGIC && h.nr_bytes <= SONDE_BLOCK_LIMIT &&
+	       h.nr_bytes > left - sizeof(h);
+}
+
 /* The next good block, NULL at the end. `*skipped` when bytes had to be passed over. */
 static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
 {
@@ -47,6 +61,8 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 			w->at = p + sizeof(*h) + h->nr_bytes;
 			return p + sizeof(*h);
 		}
+		if (!*skipped)
+			w->is_cut = is_cut_at(w, p);
 		*skipped = true;
 		/* Damage makes few false starts; a file made of them is not worth the search. */
 		p = w->nr_vain > max_vain
@@ -235,6 +251,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	w.end = w.base + data.n;
 	w.at = w.base + n->head.nr_bytes;
 	w.next_seq = w.nr_vain = 0;
+	w.is_cut = false;
 	n->domains[0] = SONDE_NONE;
 	for (size_t i = 1; i < NATIVE_NR_DOMAINS; i++)
 		n->domains[i] = SONDE_NONE;
@@ -246,7 +263,8 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 		if (!read_block(n, &h, p))
 			return sonde_err_nomem(err);
 	}
-	n->counts.bad_blocks += skipped;
+	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
+	n->counts.bad_blocks += skipped && !n->is_cut;
 	if (n->pieces.nr > 1)
 		qsort(n->pieces.at, n->pieces.nr, sizeof(*n->pieces.at), by_place);
 	n->host.hz = (double)n->head.tick_hz;

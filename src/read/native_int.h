@@ -157,7 +157,7 @@ struct native {
 	SONDE_VEC(struct native_piece) pieces;
 	struct sonde_str meta;
 	struct sonde_status status;
-	bool ended;
+	bool ended, is_cut; /* is_cut: the file ends inside a block */
 	uint8_t end; /* enum sonde_end */
 	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
 	struct native_clock host, gpu; /* both to nanoseconds since the epoch */

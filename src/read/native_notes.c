@@ -15,11 +15,17 @@ static void note_damage(const struct native *n)
 {
 	const struct native_counts *c = &n->counts;
 
-	if (!n->ended)
+	if (!n->ended && !n->is_cut)
 		sonde_note(&n->r->notes,
 			"%s: the capture has no end (it is still being written, or was killed "
 			"with the program): what came after its last write is missing",
 			n->src->path);
+	if (n->is_cut)
+		sonde_note(&n->r->notes,
+			"%s: the capture has no end: truncated after %zu bytes, inside a block (or that "
+			"is damaged); copy it again, unless it is still being written or was killed with "
+			"the program",
+			n->src->path, n->src->file.data.n);
 	if (n->ended && n->end == SONDE_END_GONE && n->works.nr)
 		sonde_note(&n->r->notes,
 			"%s: the program ended without its exit handlers (killed, crashed, _exit "

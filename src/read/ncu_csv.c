@@ -58,8 +58,7 @@ static int scan_row(
 		const struct csv_column *col;
 
 		if (!csv_next(c, &cell))
-			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
-				csv_offset(t, start), "the row is cut off");
+			return csv_truncated(t, "a row", start, err);
 		col = row->nr < t->columns.nr ? &t->columns.at[row->nr] : NULL;
 		row->nr++;
 		if (!col)
@@ -214,8 +213,7 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 		return rc;
 	size = (size_t)(csv_offset(t, c->p) - rec.payload);
 	if (row.nr < t->columns.nr && c->p == c->end)
-		return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path, rec.payload,
-			"the row is cut off after %zu of %zu cells", row.nr, t->columns.nr);
+		return csv_truncated(t, "a row", t->src->file.data.p + rec.payload, err);
 	if (row.nr != t->columns.nr || size > UINT32_MAX) {
 		t->nr_skipped++;
 		return 0;

@@ -29,6 +29,13 @@ static const struct {
 	{"Grid Size", CSV_UNUSED},
 };
 
+int csv_truncated(
+	const struct csv_table *t, const char *what, const char *begin, struct sonde_err *err)
+{
+	return sonde_source__truncated(
+		t->src, what, csv_offset(t, begin), t->src->file.data.n, err);
+}
+
 uint64_t csv_offset(const struct csv_table *t, const char *p)
 {
 	return (uint64_t)(p - t->src->file.data.p);
@@ -85,13 +92,13 @@ static int add_column(struct csv_table *t, const struct csv_cell *cell, struct s
 
 static int read_header(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
 {
+	const char *begin = c->p;
 	struct csv_cell cell;
 	int rc = 0;
 
 	do {
 		if (!csv_next(c, &cell))
-			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
-				csv_offset(t, c->p), "the header row is cut off");
+			return csv_truncated(t, "the header row", begin, err);
 		if (t->columns.nr == MAX_COLUMNS)
 			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
 				csv_offset(t, c->p), "more than %d columns", MAX_COLUMNS);
@@ -103,6 +110,7 @@ static int read_header(struct csv_table *t, struct csv_cursor *c, struct sonde_e
 /* The row of units, recognised by its empty ID. */
 static int read_units(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
 {
+	const char *begin = c->p;
 	struct csv_cursor ahead = *c;
 	struct csv_cell cell;
 	size_t i = 0;
@@ -111,8 +119,7 @@ static int read_units(struct csv_table *t, struct csv_cursor *c, struct sonde_er
 		return 0;
 	do {
 		if (!csv_next(c, &cell))
-			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
-				csv_offset(t, c->p), "the row of units is cut off");
+			return csv_truncated(t, "the row of units", begin, err);
 		if (i < t->columns.nr && t->columns.at[i].metric != SONDE_NONE) {
 			struct csv_column *col = &t->columns.at[i];
 			struct sonde_metric *m = &t->r->metrics.at[col->metric];

@@ -252,9 +252,8 @@ static int take(const struct ncu_report *n, struct sonde_str *s, uint64_t size, 
 	struct sonde_str *out, struct sonde_err *err)
 {
 	if (size > s->n)
-		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, ncu_offset(n->src, s->p),
-			"%s of %llu bytes, but only %zu are left: the file was cut off (copy it again)", what, (unsigned long long)size,
-			s->n);
+		return sonde_source__truncated(n->src, what, ncu_offset(n->src, s->p),
+			ncu_offset(n->src, s->p + s->n), err);
 	*out = (struct sonde_str){s->p, (size_t)size};
 	s->p += size;
 	s->n -= (size_t)size;
@@ -268,7 +267,7 @@ static int take_item(const struct ncu_report *n, struct sonde_str *s, const char
 	unsigned char b[4];
 	struct sonde_str len = {NULL, 0};
 	uint32_t size;
-	int rc = take(n, s, 4, "length", &len, err);
+	int rc = take(n, s, 4, "a length", &len, err);
 
 	if (rc)
 		return rc;
@@ -286,10 +285,10 @@ static int read_payload(struct ncu_report *n, struct sonde_str payload, const st
 	int rc = 0;
 
 	for (i = 0; i < b->counts[0] && rc == 0; i++)
-		rc = take_item(n, &payload, "source", &item, err); /* cubins: never touched */
+		rc = take_item(n, &payload, "a source", &item, err); /* cubins: never touched */
 	for (k = 0; k < 4; k++)
 		for (i = 0; i < b->counts[k + 1] && rc == 0; i++) {
-			rc = take_item(n, &payload, "result", &item, err);
+			rc = take_item(n, &payload, "a result", &item, err);
 			if (rc == 0)
 				rc = ncu_read_result(n, item, &layouts[k], err);
 		}
@@ -300,7 +299,7 @@ static int read_block(struct ncu_report *n, struct sonde_str *rest, struct sonde
 {
 	struct block b = {{0}, 0, {0}};
 	struct sonde_str header, payload;
-	int rc = take_item(n, rest, "block header", &header, err);
+	int rc = take_item(n, rest, "the head of a block", &header, err);
 
 	if (rc == 0)
 		rc = read_block_header(n, header, &b, err);
@@ -311,7 +310,7 @@ static int read_block(struct ncu_report *n, struct sonde_str *rest, struct sonde
 		rest->n = 0;
 		return rc;
 	}
-	rc = take(n, rest, b.payload_size, "block payload", &payload, err);
+	rc = take(n, rest, b.payload_size, "a block", &payload, err);
 	return rc ? rc : read_payload(n, payload, &b, err);
 }
 
@@ -345,7 +344,7 @@ static int read_report(struct sonde_source *src, struct sonde_records *r, struct
 	n->r = r;
 	n->device_string = n->process = n->last_process = SONDE_NONE;
 	r->inputs.at[src->input].source = SONDE_STR("ncu-rep");
-	rc = take_item(n, &rest, "file header", &header, err);
+	rc = take_item(n, &rest, "the head", &header, err);
 	while (rc == 0 && rest.n)
 		rc = read_block(n, &rest, err);
 	finish(n);

@@ -46,6 +46,7 @@ int sonde_nsys__say_cut(struct nsys_reader *r, int rc)
 {
 	if (!r->cut_pct || (rc && rc != SONDE_ERR_FORMAT))
 		return rc;
+	r->n.src->says_cut = true;
 	if (rc)
 		return sonde_err_set(r->err, rc, "%s: truncated after %.0f %%; copy it again",
 			r->n.src->path, r->cut_pct);

@@ -104,6 +104,16 @@ static int take_row(struct sonde_ranking *r, const struct columns *c, struct son
 	return 0;
 }
 
+/* Whether its first bytes are those of one; a compressed trace is not inflated to find out. */
+static bool is_summary(const char *path)
+{
+	struct sonde_buf head = {0};
+	bool is = sonde_file_head(&head, path) && memmem(head.p, head.n, "Total Time", 10);
+
+	sonde_buf_release(&head);
+	return is;
+}
+
 /* 1 when the file is no kernel summary. */
 static int read_summary(struct sonde_ranking *r, const char *path, struct sonde_err *err)
 {
@@ -111,7 +121,7 @@ static int read_summary(struct sonde_ranking *r, const char *path, struct sonde_
 	struct sonde_str rest;
 	struct columns c = {-1, -1, -1, -1};
 	bool has_header = false;
-	int rc = sonde_mapping_open(&file, path, err);
+	int rc = is_summary(path) ? sonde_mapping_open_inflated(&file, path, err) : 1;
 
 	for (rest = file.data; rc == 0 && rest.n;) {
 		struct sonde_str line = sonde_str_trim(sonde_str_cut(rest, '\n', &rest));

@@ -153,9 +153,7 @@ static void free_source(struct sonde_source *src)
 {
 	if (src->ops && src->ops->release)
 		src->ops->release(src);
-	if (src->file.base)
-		sonde_mapping_release(&src->file);
-	sonde_buf_release(&src->inflated);
+	sonde_mapping_release(&src->file);
 	sonde_free(src);
 }
 

@@ -33,8 +33,8 @@ struct sonde_source {
 	const char *path; /* in the records' arena */
 	uint32_t input;
 	struct sonde_stream *stream; /* while reading, instead of `file`: only readers of streams */
-	struct sonde_buf inflated;   /* where `file.data` points when it was compressed */
 	void *state;		     /* the reader's own */
+	bool says_cut;		     /* the reader has told that it ends too early */
 };
 
 extern const struct sonde_source_ops sonde_source_ncu_rep;
@@ -43,6 +43,15 @@ extern const struct sonde_source_ops sonde_source_nsys_sqlite;
 extern const struct sonde_source_ops sonde_source_native;
 extern const struct sonde_source_ops sonde_source_kineto;
 extern const struct sonde_source_ops sonde_source_hatchet;
+
+/* Whether these are the first bytes of a report or comparison that sonde wrote: no capture. */
+bool sonde_source__is_report(struct sonde_str data);
+/*
+ * The bytes end, at `end`, inside of `what` ("a row"), which begins at `at`, and nothing says how
+ * many there were. SONDE_ERR_FORMAT.
+ */
+int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,
+	struct sonde_err *err);
 
 /* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);

@@ -5,7 +5,7 @@
 #ifndef SONDE_READ_TAR_H
 #define SONDE_READ_TAR_H
 
-#include "read/stream.h"
+#include "base/stream.h"
 
 struct sonde_tar {
 	struct sonde_stream *from;   /* borrowed */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_LAYERS   4		  /* a gzip file in an archive in a gzip file, and one more */
-#define MAX_INFLATED (16ull << 30) /* bytes of a capture that is not read as a stream */
+#define REPORT_HEAD 256 /* bytes: a report says first what it is */
+#define MAX_LAYERS  4 /* a gzip file in an archive in a gzip file, and one more */
 
 /* The first that knows it: those that look at the first bytes only come first. */
 static const struct sonde_source_ops *const readers[] = {
@@ -31,11 +31,23 @@ static const struct sonde_source_ops *recognise(struct sonde_str data, const cha
 	return NULL;
 }
 
+bool sonde_source__is_report(struct sonde_str data)
+{
+	size_t n = data.n < REPORT_HEAD ? data.n : REPORT_HEAD;
+
+	return n && (memmem(data.p, n, "\"sonde.report/", 14) || memmem(data.p, n, "\"sonde.diff/", 12));
+}
+
 /* Files people have beside the ones that can be read. */
-static int refuse(const char *path, struct sonde_err *err)
+static int refuse(const char *path, struct sonde_str data, struct sonde_err *err)
 {
 	struct sonde_str name = sonde_str_from(path);
 
+	if (sonde_source__is_report(data))
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: this is what sonde made of a capture, not a capture: sonde diff compares such "
+			"reports, sonde validate checks them",
+			path);
 	if (sonde_str_ends(name, ".nsys-rep") || sonde_str_ends(name, ".qdrep"))
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
 			"%s: Nsight Systems reads its reports itself; export it and report on that: nsys "
@@ -45,6 +57,19 @@ static int refuse(const char *path, struct sonde_err *err)
 		"not a capture sonde can read (expected a native capture, an Nsight Compute report, "
 		"the output of 'ncu --csv --page raw', an Nsight Systems SQLite export, a "
 		"torch.profiler trace, or a Proton profile)");
+}
+
+int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,
+	struct sonde_err *err)
+{
+	src->says_cut = true;
+	sonde_err_set(err, SONDE_ERR_FORMAT,
+		"%s: truncated after %llu bytes, inside %s that begins at byte %llu; how much is missing "
+		"is not known; copy it again",
+		src->path, (unsigned long long)end, what, (unsigned long long)at);
+	if (err)
+		err->pos = at;
+	return SONDE_ERR_FORMAT;
 }
 
 static struct sonde_source *add_source(struct sonde_records *r, const char *path)
@@ -95,15 +120,17 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 
 	if (!src)
 		return sonde_err_nomem(err);
-	rc = sonde_stream_all(stream, &src->inflated, MAX_INFLATED, err);
+	rc = sonde_stream_all(stream, &src->file.inflated, SONDE_MAX_INFLATED, err);
 	if (rc)
 		return rc;
-	src->file.data = sonde_buf_view(&src->inflated);
-	src->ops = src->inflated.n ? recognise(src->file.data, path) : NULL;
-	rc = src->ops ? read_source(r, src, err) : refuse(path, err);
-	if (sonde_stream_damage(stream, &why).p && rc == SONDE_ERR_FORMAT)
+	src->file.data = sonde_buf_view(&src->file.inflated);
+	src->ops = src->file.data.n ? recognise(src->file.data, path) : NULL;
+	rc = src->ops ? read_source(r, src, err) : refuse(path, src->file.data, err);
+	if (src->says_cut || !sonde_stream_damage(stream, &why).p)
+		;
+	else if (rc == SONDE_ERR_FORMAT)
 		rc = sonde_err_set(err, rc, "%s: %s; copy it again", path, why.p);
-	else if (why.n && rc == 0)
+	else if (rc == 0)
 		sonde_note(&r->notes, "%s: %s; copy it again", path, why.p);
 	sonde_buf_release(&why);
 	return rc;
@@ -202,34 +229,18 @@ static int read_packed(
 	return rc;
 }
 
-static bool looks_like_trace(struct sonde_str head)
+bool sonde_is_trace(const char *path)
 {
 	static const char *const keys[] = {"\"traceEvents\"", "\"deviceProperties\"",
 		"\"baseTimeNanoseconds\"", "\"distributedInfo\"", "\"ph\"", "\"frame\""};
+	struct sonde_buf head = {0};
+	bool is = false;
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (head.n && memmem(head.p, head.n, keys[i], strlen(keys[i])))
-			return true;
-	return false;
-}
-
-bool sonde_is_trace(const char *path)
-{
-	struct sonde_stream file = {0}, inside = {0};
-	struct sonde_mapping map;
-	bool is = false;
-
-	if (sonde_mapping_open(&map, path, NULL))
-		return false;
-	sonde_stream_from_slice(&file, map.data);
-	if (!sonde_is_gzip(map.data))
-		is = looks_like_trace(sonde_stream_peek(&file));
-	else if (sonde_stream_from_gzip(&inside, &file, NULL) == 0)
-		is = looks_like_trace(sonde_stream_peek(&inside));
-	sonde_stream_release(&inside);
-	sonde_stream_release(&file);
-	sonde_mapping_release(&map);
+	if (sonde_file_head(&head, path))
+		for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+			is |= memmem(head.p, head.n, keys[i], strlen(keys[i])) != NULL;
+	sonde_buf_release(&head);
 	return is;
 }
 
@@ -254,7 +265,7 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 	if (file.data.n == 0)
 		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: the file is empty", path);
 	src->ops = recognise(file.data, path);
-	return src->ops ? read_source(r, src, err) : refuse(path, err);
+	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
 }
 
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */

@@ -172,7 +172,7 @@ static void test_ncu_rep__lengths_past_the_end_are_named(void **state)
 		make_start(&file);
 		make_u32(&file, lengths[i]);
 		assert_int_equal(open_bytes(&r, file.p, file.n, &err), SONDE_ERR_FORMAT);
-		assert_non_null(strstr(err.msg, "block header"));
+		assert_non_null(strstr(err.msg, "inside the head of a block"));
 		assert_int_equal(err.pos, file.n);
 		sonde_buf_release(&file);
 	}

@@ -266,8 +266,11 @@ static void test_validate__what_is_no_json_is_named_with_its_byte(void **state)
 
 	(void)state;
 	assert_int_equal(
-		sonde_validate_text(SONDE_STR("{\"schema\": "), "t", &err), SONDE_ERR_FORMAT);
+		sonde_validate_text(SONDE_STR("{\"schema\": ]"), "t", &err), SONDE_ERR_FORMAT);
 	assert_non_null(strstr(err.msg, "t: byte "));
+	assert_int_equal(
+		sonde_validate_text(SONDE_STR("{\"schema\": "), "t", &err), SONDE_ERR_FORMAT);
+	assert_string_equal(err.msg, "t: truncated after 11 bytes; copy it again");
 	assert_int_equal(sonde_validate_text(SONDE_STR(""), "t", &err), SONDE_ERR_FORMAT);
 	assert_int_equal(sonde_validate_text(SONDE_STR("[]"), "t", &err), SONDE_ERR_FORMAT);
 	assert_int_equal(sonde_validate_text(SONDE_STR("{}"), "t", &err), SONDE_ERR_FORMAT);

@@ -6,13 +6,14 @@
  * zlib inflates. libdeflate and ISA-L are faster, but the first wants the whole
  * text in memory, and reading the text takes longer than inflating it.
  */
-#ifndef SONDE_READ_STREAM_H
-#define SONDE_READ_STREAM_H
+#ifndef SONDE_BASE_STREAM_H
+#define SONDE_BASE_STREAM_H
 
 #include "base/err.h"
 #include "base/str.h"
 
-#define SONDE_STREAM_HEAD (64u * 1024u) /* enough to recognise what is in a stream */
+#define SONDE_STREAM_HEAD  (64u * 1024u) /* enough to recognise what is in a stream */
+#define SONDE_MAX_INFLATED (16ull << 30) /* bytes of what is not read as a stream */
 
 struct sonde_stream {
 	struct sonde_stream *from; /* the one below, borrowed; NULL: `slice` is the source */

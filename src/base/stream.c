@@ -1,4 +1,4 @@
-#include "read/stream.h"
+#include "base/stream.h"
 
 #include "base/alloc.h"
 
@@ -203,7 +203,7 @@ struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_
 			(double)(at->gzip->nr_in - at->gzip->z.avail_in) * 100 /
 				(double)at->gzip->size);
 	else
-		sonde_buf_printf(text, " after %llu bytes of its text",
+		sonde_buf_printf(text, " after %llu bytes of its text; how much is missing is not known",
 			(unsigned long long)at->nr_read);
 	return sonde_buf_view(text);
 }
