@@ -1,6 +1,7 @@
 /* Single keys from the command line onto a composed config, which is closed to unknown keys. */
 #include "hydra/merge.h"
 
+#include "hydra/keys_int.h"
 #include "hydra/pynumber.h"
 #include "hydra/pytext.h"
 
@@ -191,7 +192,7 @@ static int add(struct target *t, struct hydra_datum *root)
 	if (cx->fail.code)
 		return cx->fail.code;
 	t->force = true;
-	if (!now || hydra_datum__is_container(t->o->value))
+	if (!now || hydra_keys__is_default(now) || hydra_datum__is_container(t->o->value))
 		return update(t, root);
 	return hydra_ctx__fail(cx, "ConfigCompositionException",
 		"Could not append to config. An item is already at '%.*s'.\nEither remove + "

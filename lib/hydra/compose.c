@@ -1,5 +1,6 @@
 #include "hydra/compose.h"
 
+#include "hydra/keys_int.h"
 #include "hydra/merge.h"
 #include "hydra/pytext.h"
 
@@ -203,6 +204,8 @@ static int merge_all(struct hydra_compose *c)
 	size_t i;
 
 	c->root = hydra_datum__new(c->cx, HYDRA_MAP);
+	if (c->root && c->keys && hydra_keys__fill(c->cx, c->keys, c->root))
+		return c->cx->fail.code;
 	for (i = 0; c->root && i < c->defaults.list.nr; i++)
 		if (merge_one(c, &c->defaults.list.at[i]))
 			return c->cx->fail.code;

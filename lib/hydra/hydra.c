@@ -51,6 +51,7 @@ static struct hydra_config *new_config(const struct hydra_request *req, int64_t 
 		.job_name = c->req.job_name,
 		.version = HYDRA_VERSION,
 		.now = now,
+		.keys = req->keys,
 		.multirun = req->multirun};
 	return c;
 }
@@ -80,37 +81,6 @@ static int add_sources(struct hydra_config *c)
 	if (c->cx.fail.code)
 		return c->cx.fail.code;
 	return hydra_search__add(s, HYDRA_SOURCE_SCHEMA, "schema", (struct sonde_str){0});
-}
-
-/* Gives the frozen tree what the table knows and no file said. */
-static int fill_defaults(struct hydra_config *c)
-{
-	static const struct hydra_from from = {.name = {"the default", 11}};
-	const struct hydra_key *k;
-
-	for (k = c->req.keys; k && k->key; k++) {
-		struct sonde_str rest = sonde_str_from(k->key), step;
-		struct hydra_datum *at = c->frozen, *next, *value;
-
-		while (sonde_str_find(rest, '.') < rest.n) {
-			step = sonde_str_cut(rest, '.', &rest);
-			next = hydra_datum__get(at, step);
-			if (!next || next->kind != HYDRA_MAP) {
-				next = hydra_datum__new(&c->cx, HYDRA_MAP);
-				hydra_datum__set(
-					&c->cx, at, hydra_datum__string(&c->cx, step), next);
-			}
-			if (!next)
-				return c->cx.fail.code;
-			at = next;
-		}
-		if (hydra_datum__get(at, rest))
-			continue;
-		if (hydra_yaml__load(&value, &c->cx, &from, sonde_str_from(k->fallback)) ||
-			hydra_datum__set(&c->cx, at, hydra_datum__string(&c->cx, rest), value))
-			return c->cx.fail.code;
-	}
-	return 0;
 }
 
 /* `part` of the hydra node resolved; parts it does not have are fine. */
@@ -193,7 +163,9 @@ static int compose(struct hydra_config *c)
 		return 0;
 	if (freeze(c) || !c->req.keys || c->req.multirun)
 		return c->cx.fail.code;
-	return check_keys(c) ? c->cx.fail.code : fill_defaults(c);
+	/* Again, for what a file took away: `report: null`. */
+	return check_keys(c) ? c->cx.fail.code
+			     : hydra_keys__fill(&c->cx, c->req.keys, c->frozen);
 }
 
 /* A slip of the pen is likelier than a new key, which is what Hydra's sentence thinks of. */

@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 
 #include "hydra/pytext.h"
+#include "hydra/yaml.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -243,6 +244,47 @@ int hydra_keys__check(struct hydra_ctx *cx, const struct hydra_key *keys, const 
 	check_map(&c, job);
 	sonde_buf_release(&c.key);
 	return cx->fail.code;
+}
+
+static const struct hydra_from the_default = {.name = {"the default", 11}};
+
+bool hydra_keys__is_default(const struct hydra_datum *n)
+{
+	return n->from == &the_default;
+}
+
+/* The map at the end of `*key` without its last step, which `*key` is then. */
+static struct hydra_datum *walk_to(
+	struct hydra_ctx *cx, struct hydra_datum *at, struct sonde_str *key)
+{
+	while (at && sonde_str_find(*key, '.') < key->n) {
+		struct sonde_str step = sonde_str_cut(*key, '.', key);
+		struct hydra_datum *next = hydra_datum__get(at, step);
+
+		if (!next || next->kind != HYDRA_MAP) {
+			next = hydra_datum__new(cx, HYDRA_MAP);
+			hydra_datum__set(cx, at, hydra_datum__string(cx, step), next);
+		}
+		at = next;
+	}
+	return at;
+}
+
+int hydra_keys__fill(struct hydra_ctx *cx, const struct hydra_key *k, struct hydra_datum *tree)
+{
+	for (; k->key; k++) {
+		struct sonde_str last = sonde_str_from(k->key);
+		struct hydra_datum *map = walk_to(cx, tree, &last), *value;
+
+		if (!map)
+			return cx->fail.code;
+		if (hydra_datum__get(map, last))
+			continue;
+		if (hydra_yaml__load(&value, cx, &the_default, sonde_str_from(k->fallback)) ||
+			hydra_datum__set(cx, map, hydra_datum__string(cx, last), value))
+			return cx->fail.code;
+	}
+	return 0;
 }
 
 static const char *type_text(const struct hydra_key *k, char *scratch, size_t cap)

@@ -15,4 +15,13 @@ const char *hydra_keys__nearest(const struct hydra_key *keys, struct sonde_str k
 int hydra_keys__check(struct hydra_ctx *cx, const struct hydra_key *keys, const char *hint,
 	const struct hydra_datum *job);
 
+/*
+ * Gives a tree every key of the table that it lacks, with the table's default. Done before
+ * files are merged, as Hydra does with a structured config: they and plain overrides may then
+ * name any key.
+ */
+int hydra_keys__fill(struct hydra_ctx *cx, const struct hydra_key *keys, struct hydra_datum *tree);
+/* Whether nobody but the table said it. */
+bool hydra_keys__is_default(const struct hydra_datum *n);
+
 #endif

@@ -160,14 +160,14 @@ const struct hydra_key sonde_keys[] = {
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
 		"show each process and device in text and Markdown, not only their summary"),
-	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
-	INT("report.max_kernels", "20", 0, 1000000,
-		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
-		"override"),
 	BOOL("report.entries", "false", "in text: how long single entries of each region took"),
 	BOOL("report.flat", "false", "in text: all kernels, longest first, instead of regions"),
 	BOOL("report.full_names", "false",
 		"kernels by their whole C++ names in text, Markdown and HTML, too"),
+	INT("report.max_regions", "100", 0, 1000000, "rows in the tables of a report; 0 = all"),
+	INT("report.max_kernels", "20", 0, 1000000,
+		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
+		"override"),
 	WORD("report.sort", "order", "order|time|launches|name", "order of sibling regions"),
 	LIST("report.scope", "[]",
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),

@@ -10,7 +10,7 @@ printf 'defaults: [report: default, _self_]\npipeline:\n  workload:\n    env:\n 
 printf 'sort: time\n' >"$here/conf/report/default.yaml"
 
 compose() { # ARGS…: in the project; $TMP/out, $TMP/err
-	(cd "$here" && "$SONDE" config --no-check "$@" >"$TMP/out" 2>"$TMP/err")
+	(cd "$here" && "$SONDE" config "$@" >"$TMP/out" 2>"$TMP/err")
 }
 is_used() { grep -q 'LD_PRELOAD: evil.so' "$TMP/out"; }
 is_left() { ! is_used && grep -q 'enable: false' "$TMP/out"; }

@@ -78,21 +78,44 @@ static void assert_same_value(
 			fail_msg("conf/ and the table of keys differ on the default of %s", key);
 }
 
-static void test_config__conf_says_every_key_with_the_default_of_the_table(void **state)
+/* The table is the source of defaults: the shipped tree, chosen presets aside, changes none. */
+static void test_config__conf_changes_no_default_of_the_table(void **state)
 {
 	struct hydra_config *table = open_table(), *conf = open_shipped(NULL, 0);
 	const struct hydra_key *k;
 
 	(void)state;
-	for (k = sonde_keys; k->key; k++) {
-		if (k->type == HYDRA_KEY_FREE)
-			continue;
-		assert_same_value(table, conf, k->key);
-		if (sonde_str_is(hydra_config_origin(conf, k->key), "the default"))
-			fail_msg("conf/ lacks %s, so that %s=VALUE needs a '+'", k->key, k->key);
-	}
+	for (k = sonde_keys; k->key; k++)
+		if (k->type != HYDRA_KEY_FREE)
+			assert_same_value(table, conf, k->key);
 	hydra_config_free(table);
 	hydra_config_free(conf);
+}
+
+/* Whatever the files say: of the shipped tree, and of a tree that has none of sonde's keys. */
+static void test_config__every_key_of_the_table_can_be_overridden_without_a_plus(void **state)
+{
+	static const char *const lines[] = {"report.sort=time", "pipeline.nsys.stats=false", NULL};
+	struct sonde_err err = {0};
+	struct tree t;
+	struct hydra_config *c;
+
+	(void)state;
+	setup_tree(&t);
+	put(&t, "bare.yaml", "device: ${report.sort}\n");
+	c = open_tree(&t, "bare", false, &err, lines);
+	assert_non_null(c);
+	assert_true(sonde_str_is(hydra_config_str(c, "report.sort"), "time"));
+	assert_true(sonde_str_is(hydra_config_str(c, "device"), "time"));
+	assert_true(sonde_str_is(hydra_config_origin(c, "report.sort"), "override 'report.sort=time'"));
+	assert_true(sonde_str_is(hydra_config_origin(c, "report.scope"), "the default"));
+	assert_false(hydra_config_bool(c, "pipeline.nsys.stats"));
+	hydra_config_free(c);
+	c = open_tree(&t, "bare", false, &err, (const char *const[]){"+report.sort=name", NULL});
+	assert_non_null(c);
+	assert_true(sonde_str_is(hydra_config_str(c, "report.sort"), "name"));
+	hydra_config_free(c);
+	remove_tree(&t);
 }
 
 static void test_config__what_a_capture_takes_is_what_the_table_says(void **state)
@@ -159,14 +182,15 @@ static void test_config__every_preset_passes_the_table_of_keys(void **state)
 
 static void test_config__origins_name_file_and_line_or_the_override(void **state)
 {
-	static const char *const lines[] = {"report.sort=time"};
-	struct hydra_config *c = open_shipped(lines, 1);
+	static const char *const lines[] = {"report.sort=time", "report=ci"};
+	struct hydra_config *c = open_shipped(lines, 2);
 
 	(void)state;
 	assert_true(
 		sonde_str_is(hydra_config_origin(c, "report.sort"), "override 'report.sort=time'"));
 	assert_true(
-		sonde_str_ends(hydra_config_origin(c, "report.nesting"), "report/default.yaml:10"));
+		sonde_str_ends(hydra_config_origin(c, "report.formats"), "report/ci.yaml:5"));
+	assert_true(sonde_str_is(hydra_config_origin(c, "report.nesting"), "the default"));
 	hydra_config_free(c);
 }
 
@@ -261,7 +285,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_config__shipped_tree_composes_with_the_documented_defaults),
-		cmocka_unit_test(test_config__conf_says_every_key_with_the_default_of_the_table),
+		cmocka_unit_test(test_config__conf_changes_no_default_of_the_table),
+		cmocka_unit_test(
+			test_config__every_key_of_the_table_can_be_overridden_without_a_plus),
 		cmocka_unit_test(test_config__what_a_capture_takes_is_what_the_table_says),
 		cmocka_unit_test(
 			test_config__overrides_of_the_python_tool_are_accepted_as_they_are),
