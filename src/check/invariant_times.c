@@ -47,6 +47,21 @@ static int check_distribution(struct sonde_validation *v, const json_t *d, const
 	return 0;
 }
 
+/* Sampled figures are of the same entries as the times. */
+static int check_loads(struct sonde_validation *v, const json_t *e, size_t nr)
+{
+	json_t *metric;
+	const char *name;
+
+	json_object_foreach(json_object_get(e, "metrics"), name, metric)
+	{
+		if (json_array_size(json_object_get(metric, "value")) != nr ||
+			json_array_size(json_object_get(metric, "error")) != nr)
+			return sonde_invariant__fail(v, "metrics", "do not have as many as begin_ms");
+	}
+	return 0;
+}
+
 static int entries(struct sonde_validation *v, const json_t *region)
 {
 	static const char *const names[] = {"host", "gpu", "span"};
@@ -70,6 +85,8 @@ static int entries(struct sonde_validation *v, const json_t *region)
 	if (rc == 0 && json_object_get(e, "gpu_ms") &&
 		json_array_size(json_object_get(e, "gpu_ms")) != nr)
 		rc = sonde_invariant__fail(v, "gpu_ms", "does not have as many as begin_ms");
+	if (rc == 0)
+		rc = check_loads(v, e, nr);
 	if (rc == 0)
 		sonde_validation__leave(v, start);
 	return rc;

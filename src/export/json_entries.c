@@ -59,6 +59,65 @@ static void list(struct sonde_json_export *x, const char *key, const struct sond
 	sonde_json_close(&x->w, ']');
 }
 
+/* "metrics": {name: {value: […], error: […]}} of the same entries, null where one is too short. */
+static void list_load(struct sonde_json_export *x, const char *key,
+	const struct sonde_entry_runs *runs, uint32_t step, size_t metric, bool is_error)
+{
+	bool is_first = true;
+	size_t i, k;
+
+	sonde_json_open(&x->w, key, '[', true);
+	for (i = 0; i < runs->at.nr; i++) {
+		const struct sonde_entry_run *run = &runs->at.at[i];
+
+		for (k = 0; k < run->nr; k += step / run->step) {
+			const struct sonde_entry_load *load =
+				sonde_cells_load(x->tree->cells, &run->at[k]);
+			double v = !load ? NAN : is_error ? SONDE_WITHIN_95 * load->error[metric] : load->v[metric];
+
+			sonde_json_tight(&x->w, v, is_first);
+			is_first = false;
+		}
+	}
+	sonde_json_close(&x->w, ']');
+}
+
+static bool has_load(const struct sonde_json_export *x, const struct sonde_entry_runs *runs,
+	uint32_t step, size_t metric)
+{
+	size_t i, k;
+
+	for (i = 0; i < runs->at.nr && x->tree->cells->loads.nr; i++)
+		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step) {
+			const struct sonde_entry_load *load =
+				sonde_cells_load(x->tree->cells, &runs->at.at[i].at[k]);
+
+			if (load && !isnan(load->v[metric]))
+				return true;
+		}
+	return false;
+}
+
+static void loads(struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
+{
+	bool is_open = false;
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_LOADS; i++) {
+		if (!has_load(x, runs, step, i))
+			continue;
+		if (!is_open)
+			sonde_json_open(&x->w, "metrics", '{', true);
+		is_open = true;
+		sonde_json_open(&x->w, sonde_load_metrics[i], '{', true);
+		list_load(x, "value", runs, step, i, false);
+		list_load(x, "error", runs, step, i, true);
+		sonde_json_close(&x->w, '}');
+	}
+	if (is_open)
+		sonde_json_close(&x->w, '}');
+}
+
 static size_t count_listed(const struct sonde_entry_runs *runs, uint32_t step)
 {
 	size_t i, nr = 0;
@@ -94,6 +153,7 @@ void sonde_json__entries(
 		list(x, "host_ms", &s.runs, step, host_of);
 		if (s.runs.has_gpu)
 			list(x, "gpu_ms", &s.runs, step, gpu_of);
+		loads(x, &s.runs, step);
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_entry_summary_release(&s);

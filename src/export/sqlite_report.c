@@ -121,6 +121,17 @@ static int put_streams(struct sonde_db *d, const struct sonde_report *r, const s
 	return rc;
 }
 
+/* Of an entry too short for samples to tell: NULLs. */
+static void bind_load(sqlite3_stmt *st, const struct sonde_entry_load *load)
+{
+	int i;
+
+	for (i = 0; i < SONDE_NR_LOADS; i++) {
+		sonde_db__number(st, 7 + 2 * i, load ? load->v[i] : NAN);
+		sonde_db__number(st, 8 + 2 * i, load ? SONDE_WITHIN_95 * load->error[i] : NAN);
+	}
+}
+
 /* Of single scopes: those of an aggregate are theirs. */
 static int put_entries(struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n,
 	const struct owner *o)
@@ -143,6 +154,7 @@ static int put_entries(struct sonde_db *d, const struct sonde_report *r, const s
 		sonde_db__number(st, 4, (double)e->host_ns / 1e6);
 		sonde_db__number(st, 5, (double)e->gpu_ns / 1e6);
 		sonde_db__number(st, 6, (double)e->span_ns / 1e6);
+		bind_load(st, sonde_cells_load(d->tree->cells, e));
 		rc = sonde_db__step(d, st);
 	}
 	sonde_entry_runs_release(&runs);

@@ -17,6 +17,7 @@ struct slow {
 	uint64_t begin_ns;
 	uint32_t node;
 	uint8_t judged; /* enum sonde_entry_time */
+	const struct sonde_entry_load *load; /* NULL: too short for samples to tell */
 };
 
 struct found {
@@ -51,7 +52,8 @@ static void consider(struct found *f, const struct slow *s)
 	f->nr_slowest += f->nr_slowest < NR_SLOWEST;
 }
 
-static void find_slow(struct found *f, const struct sonde_entry_summary *s, uint32_t node)
+static void find_slow(struct found *f, const struct sonde_cells *c,
+	const struct sonde_entry_summary *s, uint32_t node)
 {
 	enum sonde_entry_time which = sonde_entry_summary_judge(s);
 	double median = s->of[which].median_ns;
@@ -63,7 +65,7 @@ static void find_slow(struct found *f, const struct sonde_entry_summary *s, uint
 			double ns = (double)sonde_entry_ns(e, which);
 
 			consider(f, &(struct slow){ns - median, ns, median, e->begin_ns, node,
-					    (uint8_t)which});
+					    (uint8_t)which, sonde_cells_load(c, e)});
 		}
 }
 
@@ -77,7 +79,7 @@ static bool find(struct found *f, struct sonde_text_export *x, const struct sond
 		f->nr = i + 1;
 		if (!sonde_entry_summary_build(&f->of[i], x->tree, r, &r->nodes.at[l->at[i]]))
 			return false;
-		find_slow(f, &f->of[i], l->at[i]);
+		find_slow(f, x->tree->cells, &f->of[i], l->at[i]);
 	}
 	return f->of != NULL;
 }
@@ -173,6 +175,39 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	return rc;
 }
 
+static bool has_load(const struct found *f, size_t metric)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_slowest; i++)
+		if (f->slowest[i].load && !isnan(f->slowest[i].load->v[metric]))
+			return true;
+	return false;
+}
+
+/* How busy the device was in the entry: a slow one may have waited, or done more. */
+static void load_cells(struct sonde_text_export *x, struct sonde_table *t, const struct found *f,
+	const struct sonde_entry_load *load)
+{
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_LOADS; i++) {
+		struct sonde_figure figure = {.v = NAN, .error = NAN, .quality = SONDE_QUALITY_SAMPLED};
+
+		if (!has_load(f, i))
+			continue;
+		if (load && !isnan(load->v[i])) {
+			figure.v = load->v[i];
+			figure.error = SONDE_WITHIN_95 * load->error[i];
+		}
+		if (isnan(figure.v))
+			sonde_buf_puts(&x->cell, "-");
+		else
+			sonde_figure_put(&x->cell, &figure, "%", x->options->is_utf8);
+		sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+	}
+}
+
 static int print_slowest(struct sonde_text_export *x, const struct sonde_report *r,
 	const struct found *f, struct sonde_err *err)
 {
@@ -189,6 +224,9 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 	sonde_table_column(&t, sonde_str_from(heads[1]), false, 0);
 	sonde_text__time_column(x, &t, sonde_str_from(heads[2]), 0);
 	sonde_text__time_column(x, &t, sonde_str_from(heads[3]), 1);
+	for (i = 0; i < SONDE_NR_LOADS; i++)
+		if (has_load(f, i))
+			sonde_table_column(&t, sonde_metric_head(sonde_str_from(sonde_load_metrics[i])), true, 2);
 	for (i = 0; i < f->nr_slowest; i++) {
 		const struct slow *s = &f->slowest[i];
 
@@ -198,6 +236,7 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
 		number_cell(x, &t, s->ns / 1e6 * x->per_ms, x->decimals[4]);
 		number_cell(x, &t, s->median_ns / 1e6 * x->per_ms, x->decimals[1]);
+		load_cells(x, &t, f, s->load);
 	}
 	sonde_sink_putc(x->to, '\n');
 	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);

@@ -138,6 +138,17 @@ struct sonde_entry {
 };
 
 /*
+ * How busy the device was while the launches of one entry ran, of entries long enough for samples
+ * to tell: percentages as sonde_load_metrics names them, and one standard error.
+ */
+#define SONDE_NR_LOADS 3
+extern const char *const sonde_load_metrics[SONDE_NR_LOADS];
+struct sonde_entry_load {
+	uint32_t entry; /* number in the entries */
+	float v[SONDE_NR_LOADS], error[SONDE_NR_LOADS]; /* NaN = not sampled */
+};
+
+/*
  * What one scope knows of one region: entries, and what timestamps tell beyond
  * sums. Regions around others are there too, be it without entries of their own.
  */
@@ -188,6 +199,7 @@ struct sonde_cells {
 	SONDE_VEC(struct sonde_visit) visits; /* by scope, then region */
 	SONDE_VEC(struct sonde_stream) streams;
 	SONDE_VEC(struct sonde_entry) entries; /* of sources with timestamps */
+	SONDE_VEC(struct sonde_entry_load) loads; /* by entry */
 	SONDE_VEC(struct sonde_gap) gaps;      /* by scope, the longest first */
 	SONDE_VEC(struct sonde_stray) strays;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
@@ -223,6 +235,9 @@ struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string); 
 const struct sonde_kit *sonde_cells_kit(const struct sonde_cells *c, uint32_t scope);
 const struct sonde_device *sonde_cells_device(
 	const struct sonde_cells *c, uint32_t scope); /* NULL when unknown */
+/* Of one of the entries; NULL: it has none. */
+const struct sonde_entry_load *sonde_cells_load(
+	const struct sonde_cells *c, const struct sonde_entry *e);
 /* Adds the notes that look at all inputs together, among them why little or nothing was selected.
  */
 void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes);

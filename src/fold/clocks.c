@@ -104,13 +104,18 @@ bool sonde_unmixing__clocks(struct sonde_unmixing *x)
 	size_t i;
 
 	sort_clocks(&c);
+	ok = ok && sonde_vec_reserve(&x->cycles, x->launches.nr + 1);
 	if (ok && c.at.nr) {
 		x->s->elapsed = sonde_calloc(x->classes.nr + 1, sizeof(*x->s->elapsed));
 		ok = x->s->elapsed != NULL;
 	}
-	for (i = 0; ok && c.at.nr && i < x->launches.nr; i++)
-		x->s->elapsed[x->launches.at[i].class] +=
-			cycles_of(&c, &x->launches.at[i], x->s->cycles_per_ns);
+	for (i = 0; ok && i < x->launches.nr; i++) {
+		double cycles = cycles_of(&c, &x->launches.at[i], x->s->cycles_per_ns);
+
+		x->cycles.at[x->cycles.nr++] = cycles;
+		if (x->s->elapsed)
+			x->s->elapsed[x->launches.at[i].class] += cycles;
+	}
 	sonde_vec_release(&c.at);
 	return ok;
 }

@@ -378,6 +378,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	sonde_map_release(&x.cell_keys);
 	sonde_free(x.f.string_of);
 	sonde_free(x.f.label_of);
+	sonde_free(x.f.visit_of);
 	if (rc)
 		sonde_cells_free(c);
 	else

@@ -15,6 +15,8 @@
  *   streams.c        … what each stream did
  *   timeline*.c      … single events, and counters over time (curves)
  *   unmixing*.c      … what samples of the device told of them
+ *   clocks.c         … the clock of the device meanwhile
+ *   loads.c          … and of long entries, one by one
  *   sampled.c        reading that off cells
  *   sampled_limits.c … whose device it is, and what that can count at most
  *   fold.c           launches → accumulators; the fold itself
@@ -39,6 +41,8 @@ struct sonde_folding {
 	const struct sonde_records *r;
 	uint32_t *string_of;
 	uint32_t *label_of; /* the same for the labels of the launches */
+	uint32_t *visit_of; /* by range: the visit it is an entry of, SONDE_NONE = counts nowhere;
+			     * NULL without times of ranges */
 };
 static inline uint32_t sonde_fold__string(const struct sonde_folding *f, uint32_t string)
 {
@@ -50,7 +54,7 @@ static inline uint32_t sonde_fold__string(const struct sonde_folding *f, uint32_
 int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_err *err);
 int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err);
 /* Fills in the times of the visits. */
-int sonde_fold__times(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
+int sonde_fold__times(struct sonde_folding *f, struct sonde_err *err);
 /* The entries of visits; `visit_of` is by range, SONDE_NONE = counts nowhere. */
 int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err);

@@ -100,6 +100,14 @@ void sonde_partial__put_sampled(struct sonde_buf *b, const struct sonde_cells *c
 		sonde_put_u(b, cell->first_class);
 		sonde_put_u(b, cell->nr_classes);
 	}
+	sonde_put_u(b, c->loads.nr);
+	for (i = 0; i < c->loads.nr; i++) {
+		sonde_put_u(b, c->loads.at[i].entry);
+		for (k = 0; k < SONDE_NR_LOADS; k++) {
+			sonde_put_f64(b, c->loads.at[i].v[k]);
+			sonde_put_f64(b, c->loads.at[i].error[k]);
+		}
+	}
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -258,6 +266,28 @@ static void get_cell(struct sonde_cursor *in, struct sonde_cells *c, struct sond
 		sonde_get_index(in, (size_t)classes[cell->sampled] - cell->first_class + 1);
 }
 
+/* In order of their entries, each once. */
+static void get_loads(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+{
+	size_t nr = sonde_get_count(in), i, k;
+
+	for (i = 0; i < nr && !in->failed && !*is_nomem; i++) {
+		struct sonde_entry_load *load = sonde_vec_push(&c->loads);
+
+		*is_nomem |= !load;
+		if (!load)
+			return;
+		load->entry = sonde_get_index(in, c->entries.nr);
+		in->failed |= i && load->entry <= load[-1].entry;
+		for (k = 0; k < SONDE_NR_LOADS; k++) {
+			load->v[k] = (float)sonde_get_f64(in);
+			load->error[k] = (float)sonde_get_f64(in);
+			in->failed |= isinf(load->v[k]) || isinf(load->error[k]) ||
+				      load->v[k] < 0 || load->error[k] < 0;
+		}
+	}
+}
+
 bool sonde_partial__sampled(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
 {
 	size_t nr = sonde_get_count(in), i;
@@ -280,5 +310,7 @@ bool sonde_partial__sampled(struct sonde_cursor *in, struct sonde_cells *c, bool
 	for (i = 0; i < c->cells.nr && !in->failed && !*is_nomem; i++)
 		get_cell(in, c, &c->cells.at[i], classes);
 	sonde_free(classes);
+	if (!in->failed && !*is_nomem)
+		get_loads(in, c, is_nomem);
 	return !in->failed && !*is_nomem && in->p == in->end;
 }

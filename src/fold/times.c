@@ -229,14 +229,13 @@ static int host_times(struct work *w, struct sonde_err *err)
 		rc = sonde_fold__entries(w->c, w->l, w->entered, err);
 	sonde_free(by_process);
 	sonde_free(next);
-	sonde_free(w->entered);
 	return rc;
 }
 
-int sonde_fold__times(
-	struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err)
+int sonde_fold__times(struct sonde_folding *f, struct sonde_err *err)
 {
-	struct work w = {.c = c, .l = l};
+	const struct sonde_launches *l = f->l;
+	struct work w = {.c = f->c, .l = l};
 	const struct sonde_records *r = l->records;
 	int rc = 0;
 
@@ -249,6 +248,7 @@ int sonde_fold__times(
 		rc = gpu_times(&w, err);
 	if (rc == 0 && r->has_range_times)
 		rc = host_times(&w, err);
+	f->visit_of = w.entered;
 	sonde_free(w.visit_of);
 	return rc;
 }

@@ -170,11 +170,18 @@ static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 	if (!sonde_vec_reserve(&to->visits, to->visits.nr + from->visits.nr + 1) ||
 		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1) ||
 		!sonde_vec_reserve(&to->entries, to->entries.nr + from->entries.nr + 1) ||
+		!sonde_vec_reserve(&to->loads, to->loads.nr + from->loads.nr + 1) ||
 		!sonde_vec_reserve(&to->gaps, to->gaps.nr + from->gaps.nr + 1))
 		return false;
 	move_gaps(p);
 	for (i = 0; i < from->entries.nr; i++)
 		to->entries.at[to->entries.nr++] = from->entries.at[i];
+	for (i = 0; i < from->loads.nr; i++) {
+		struct sonde_entry_load *load = &to->loads.at[to->loads.nr++];
+
+		*load = from->loads.at[i];
+		load->entry += first_entry;
+	}
 	for (i = 0; i < from->streams.nr; i++)
 		to->streams.at[to->streams.nr++] = from->streams.at[i];
 	for (i = 0; i < from->visits.nr; i++) {

@@ -111,8 +111,7 @@ static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct
 		.nr_counters = (uint32_t)x->columns.nr,
 		.limits_per_ns = x->limits.at};
 
-	/* Between the clocks of samples and kernels, as docs/counters.md measured it. */
-	const struct sonde_unmix_options options = {.offset_ns = -250};
+	const struct sonde_unmix_options options = {.offset_ns = SONDE_SAMPLE_OFFSET_NS};
 
 	return sonde_unmix_solve(&set->unmixed, &in, &options, err);
 }
@@ -222,7 +221,7 @@ static int unmix_set(
 			SONDE_STR_ARG(d->name));
 		return drop_set(x, set);
 	}
-	if (rc == 0 && !forget_hardly_seen(set))
+	if (rc == 0 && (!forget_hardly_seen(set) || !sonde_loads__add(x->loads, x, set)))
 		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		note_quality(x, set, d);
@@ -266,7 +265,7 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 		x->s->cycles_per_ns = sonde_sampled__nominal_clock(d);
 	x->s->bytes_per_ns = sonde_sampled__bandwidth(d);
 	x->s->nr_sms = sonde_device_attribute(d, SONDE_ATTR_SMS);
-	if (!x->s->sets || !sonde_unmixing__clocks(x))
+	if (!x->s->sets || !sonde_unmixing__clocks(x) || !sonde_loads__begin(&x->loads, x))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < r->series.nr && rc == 0 && x->launches.nr; i++)
 		if (sonde_series__is_same_device(&r->series.at[i], x->first))
@@ -274,6 +273,8 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 	if (rc || !x->s->nr_sets)
 		return rc;
 	note_clock(x, d);
+	if (!sonde_loads__end(x->loads, x))
+		return sonde_err_nomem(err);
 	return sonde_unmixing__mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1) ? 0 : sonde_err_nomem(err);
 }
 
@@ -295,6 +296,9 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_map_release(&x.keys);
 		sonde_vec_release(&x.kinds);
 		sonde_vec_release(&x.turns);
+		sonde_vec_release(&x.opens);
+		sonde_vec_release(&x.cycles);
+		sonde_loads__free(x.loads);
 		sonde_vec_release(&x.classes);
 		sonde_vec_release(&x.launches);
 		sonde_vec_release(&x.found);
@@ -305,5 +309,6 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_vec_release(&x.columns);
 		sonde_arena_release(&x.arena);
 	}
+	sonde_loads__sort(f->c);
 	return rc;
 }

@@ -26,10 +26,13 @@ struct sonde_unmixing_found {
 struct sonde_unmixing {
 	struct sonde_folding *f;
 	struct sonde_sampled *s;
+	struct sonde_loads *loads; /* NULL: there are no entries */
 	const struct sonde_series *first; /* of the device's series */
 	struct sonde_map keys;		  /* {scope, place, kernel} → kind */
 	SONDE_VEC(struct sonde_unmixing_kind) kinds;
 	SONDE_VEC(uint32_t) turns; /* by launch */
+	SONDE_VEC(uint32_t) opens; /* by launch: its set of open ranges */
+	SONDE_VEC(double) cycles;  /* by launch: of all SMs while it ran */
 	SONDE_VEC(struct sonde_unmix_class) classes;
 	SONDE_VEC(struct sonde_unmix_launch)
 	launches; /* `class` is a kind until classes are there */
@@ -40,10 +43,21 @@ struct sonde_unmixing {
 	struct sonde_arena arena;
 };
 
+/* Between the clocks of samples and launches, as docs/counters.md measured it. */
+#define SONDE_SAMPLE_OFFSET_NS (-250)
+
 /* All launches of the device, with their classes. False: no memory. */
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
-/* The cycles that elapsed while launches ran, by class. False: no memory. */
+/* The cycles that elapsed while launches ran, by launch and class. False: no memory. */
 bool sonde_unmixing__clocks(struct sonde_unmixing *x);
+/* Loads of long entries: begin, add each set as it is solved, end. False: no memory. */
+struct sonde_loads;
+bool sonde_loads__begin(struct sonde_loads **out, const struct sonde_unmixing *x);
+bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
+	const struct sonde_sampled_set *set);
+bool sonde_loads__end(struct sonde_loads *l, struct sonde_unmixing *x);
+void sonde_loads__free(struct sonde_loads *l);
+void sonde_loads__sort(struct sonde_cells *c); /* of all devices */
 /* Cells learn which classes they are in number `number` of the sampled devices. */
 bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number);
 

@@ -51,7 +51,7 @@ static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *laun
 	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
 	const uint32_t key[3] = {
 		launch->scope, is_selected ? launch->place : SONDE_NONE, launch->kernel};
-	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn;
+	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn, *open;
 	struct sonde_unmix_launch *slot;
 	const uint32_t *members;
 	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
@@ -61,8 +61,10 @@ static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *laun
 	kind = find_kind(x, key, region);
 	slot = kind == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
 	turn = slot ? sonde_vec_push(&x->turns) : NULL;
-	if (!turn)
+	open = turn ? sonde_vec_push(&x->opens) : NULL;
+	if (!open)
 		return false;
+	*open = launch->open;
 	*slot = (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
 		.end_ns = (int64_t)rec->time.end_ns,
 		.class = kind,

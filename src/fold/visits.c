@@ -84,5 +84,5 @@ int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err)
 	}
 	sonde_free(known);
 	sonde_free(is_known);
-	return ok ? sonde_fold__times(f->c, l, err) : sonde_err_nomem(err);
+	return ok ? sonde_fold__times(f, err) : sonde_err_nomem(err);
 }

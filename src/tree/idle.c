@@ -1,10 +1,16 @@
 #include "tree/idle.h"
 
+#include "base/alloc.h"
+#include "base/quantile.h"
+#include "tree/entries.h"
+
 #include "catalogue/advice.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#define LEAST_SHARE 0.1 /* of a region's time: less is nothing to begin with */
+#define LEAST_SHARE 0.1 /* of a region's time, and of all GPU time: less is no beginning */
+#define MOST_OF_IT  0.6 /* of a region's idle time in one inside it: look there */
 #define OFTEN	    3	/* entries: what happens again and again matters more than a start-up */
 
 static bool covers(const struct sonde_tree *t, const struct sonde_report *r, uint32_t scope)
@@ -33,58 +39,113 @@ size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *
 	return nr;
 }
 
-/* Idle time by cause, without that of the regions inside. */
-static double own(const struct sonde_report *r, uint32_t node, double by[SONDE_NR_IDLE_CAUSES])
+/* Idle time of a region, without that in which the device did other work. */
+static double idle_of(const struct sonde_node *n)
 {
-	const struct sonde_node *n = &r->nodes.at[node];
-	double sum = 0;
-	uint32_t i, c;
-
-	for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++)
-		by[c] = n->waits.by[c];
-	for (i = node + 1; i < r->nodes.nr && r->nodes.at[i].depth > n->depth; i++)
-		for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++)
-			if (r->nodes.at[i].parent == node && !isnan(r->nodes.at[i].waits.by[c]))
-				by[c] -= r->nodes.at[i].waits.by[c];
-	by[SONDE_IDLE_OTHER] = 0;
-	for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++) {
-		by[c] = by[c] > 0 ? by[c] : 0;
-		sum += by[c];
-	}
-	return sum;
+	return n->idle_ns - n->waits.by[SONDE_IDLE_OTHER];
 }
 
-/* Of regions entered at least so often. */
-static struct sonde_verdict judge(const struct sonde_report *r, uint64_t least_entries)
+static int by_number(const void *a, const void *b)
 {
-	struct sonde_verdict v = {.node = SONDE_NONE};
-	double by[SONDE_NR_IDLE_CAUSES];
-	uint32_t i, c;
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * The share of a region's idle time that there would be if all entries were as the median: of a
+ * first entry that loads libraries and others that do not, little is left. 1 where nobody knows.
+ */
+static double usual_share(
+	const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n)
+{
+	struct sonde_entry_runs runs;
+	double *idle = NULL, sum = 0, share = 1;
+	size_t i, k, nr = 0;
+
+	if (!sonde_entry_runs_find(&runs, t, r, n))
+		return 1;
+	idle = sonde_malloc((runs.nr_entries + 1) * sizeof(*idle));
+	for (i = 0; idle && i < runs.at.nr; i++)
+		for (k = 0; k < runs.at.at[i].nr; k++, nr++) {
+			const struct sonde_entry *e = &runs.at.at[i].at[k];
+
+			idle[nr] = e->span_ns > e->gpu_ns ? (double)(e->span_ns - e->gpu_ns) : 0;
+			sum += idle[nr];
+		}
+	if (nr >= OFTEN && sum > 0) {
+		qsort(idle, nr, sizeof(*idle), by_number);
+		share = fmin(1, sonde_quantile(idle, nr, 0.5) * (double)nr / sum);
+	}
+	sonde_free(idle);
+	sonde_entry_runs_release(&runs);
+	return share;
+}
+
+/* The region with most usual idle time among those entered at least so often. */
+static uint32_t idlest(
+	const struct sonde_tree *t, const struct sonde_report *r, uint64_t least_entries)
+{
+	double most = r->time_ns > 0 ? LEAST_SHARE * r->time_ns : 0;
+	uint32_t i, best = SONDE_NONE;
 
 	for (i = 0; i < r->nodes.nr; i++) {
 		const struct sonde_node *n = &r->nodes.at[i];
-		double of = n->busy_ns + n->idle_ns, idle;
+		double idle = idle_of(n);
 
-		if (n->instances < least_entries || isnan(n->idle_ns) || n->idle_ns <= v.idle_ns ||
-			n->idle_ns < LEAST_SHARE * of)
+		if (n->instances < least_entries || !(idle > most) ||
+			idle < LEAST_SHARE * (n->busy_ns + n->idle_ns))
 			continue;
-		idle = own(r, i, by);
-		if (idle <= v.idle_ns || idle < LEAST_SHARE * of)
+		idle *= usual_share(t, r, n);
+		if (idle <= most)
 			continue;
-		v = (struct sonde_verdict){.node = i, .idle_ns = idle, .of_ns = of};
-		for (c = 1; c < SONDE_NR_IDLE_CAUSES; c++)
-			v.cause = by[c] > by[v.cause] ? (uint8_t)c : v.cause;
-		v.cause_ns = by[v.cause];
-		v.advice = sonde_advice_on(SONDE_WHEN_IDLE + v.cause)->next;
+		most = idle;
+		best = i;
 	}
-	return v;
+	return best;
 }
 
-struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r)
+static bool repeats(const struct sonde_report *r, uint64_t least_entries)
 {
-	struct sonde_verdict v = judge(r, OFTEN * (r->is_aggregate ? r->nr_scopes : 1));
+	size_t i;
 
-	return v.node == SONDE_NONE ? judge(r, 0) : v;
+	for (i = 0; i < r->nodes.nr; i++)
+		if (r->nodes.at[i].instances >= least_entries)
+			return true;
+	return false;
+}
+
+/* Down to where it is: as long as one region inside has most of it. */
+static uint32_t descend(const struct sonde_report *r, uint32_t node)
+{
+	uint32_t i, from = node;
+
+	for (i = from + 1; i < r->nodes.nr && r->nodes.at[i].depth > r->nodes.at[from].depth; i++)
+		if (r->nodes.at[i].parent == node &&
+			idle_of(&r->nodes.at[i]) >= MOST_OF_IT * idle_of(&r->nodes.at[node]))
+			node = i;
+	return node;
+}
+
+struct sonde_verdict sonde_idle_verdict(const struct sonde_tree *t, const struct sonde_report *r)
+{
+	uint64_t often = OFTEN * (r->is_aggregate ? r->nr_scopes : 1);
+	struct sonde_verdict v = {.node = idlest(t, r, repeats(r, often) ? often : 0)};
+	const struct sonde_node *n;
+	uint32_t c;
+
+	if (v.node == SONDE_NONE)
+		return v;
+	v.node = descend(r, v.node);
+	n = &r->nodes.at[v.node];
+	v.idle_ns = idle_of(n);
+	v.of_ns = n->busy_ns + n->idle_ns;
+	for (c = 1; c < SONDE_NR_IDLE_CAUSES; c++)
+		if (c != SONDE_IDLE_OTHER && n->waits.by[c] > n->waits.by[v.cause])
+			v.cause = (uint8_t)c;
+	v.cause_ns = n->waits.by[v.cause];
+	v.advice = sonde_advice_on(SONDE_WHEN_IDLE + v.cause)->next;
+	return v;
 }
 
 void sonde_idle_say(struct sonde_buf *line, const struct sonde_verdict *v)

@@ -9,9 +9,9 @@ size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *
 	const struct sonde_gap *out[SONDE_NR_GAPS]);
 
 /*
- * The region to look at first: the one with the most idle time that no region inside it
- * has, and what most of this is due to. Regions that were entered three times and more come
- * first: start-up happens once. Time in which the device did other work is not idle.
+ * The region to look at first: the one with the most idle time, or the innermost region that has
+ * most of that, and what it is due to. What the usual entry has counts: start-up happens
+ * once. Time in which the device did other work is not idle.
  */
 struct sonde_verdict {
 	uint32_t node; /* SONDE_NONE: less than a tenth of any region's time is idle */
@@ -20,7 +20,7 @@ struct sonde_verdict {
 	double of_ns;	    /* busy and idle: what the idle time is part of */
 	const char *advice; /* what to do about it: "use fewer, larger kernels …" */
 };
-struct sonde_verdict sonde_idle_verdict(const struct sonde_report *r);
+struct sonde_verdict sonde_idle_verdict(const struct sonde_tree *t, const struct sonde_report *r);
 /* The same in words, after the region's name; of a verdict with a node. */
 void sonde_idle_say(struct sonde_buf *line, const struct sonde_verdict *v);
 

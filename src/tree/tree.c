@@ -388,9 +388,6 @@ static void slice(const struct sonde_report *r, enum sonde_part part, uint32_t i
 	}
 }
 
-/* The normal distribution's: 95 % lies within so many standard errors. */
-#define WITHIN_95 1.959963984540054
-
 static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 	const struct sonde_column *column, const uint32_t *cells, size_t nr)
 {
@@ -399,10 +396,10 @@ static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 
 	/* An interval as wide as all there can be says nothing. */
 	if (!isfinite(s.v) || !isfinite(s.error) ||
-		(strcmp(column->unit, "%") == 0 && WITHIN_95 * s.error > 50))
+		(strcmp(column->unit, "%") == 0 && SONDE_WITHIN_95 * s.error > 50))
 		return;
 	f->v = s.v;
-	f->error = WITHIN_95 * s.error;
+	f->error = SONDE_WITHIN_95 * s.error;
 	f->low = fmax(0, s.v - f->error);
 	f->high = s.v + f->error;
 	f->quality = SONDE_QUALITY_SAMPLED;

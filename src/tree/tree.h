@@ -147,6 +147,9 @@ struct sonde_tree {
 	SONDE_VEC(uint32_t) tensor_metrics; /* private: that tell whether tensor cores worked */
 };
 
+/* The normal distribution's: 95 % lies within so many standard errors. */
+#define SONDE_WITHIN_95 1.959963984540054
+
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,
 	const struct sonde_choice *choice, struct sonde_err *err);
 void sonde_tree_free(struct sonde_tree *t);

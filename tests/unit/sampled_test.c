@@ -34,6 +34,7 @@ struct sampling {
 	uint64_t from, upto; /* samples there are: of so many thousandths of the run */
 	bool is_elsewhere;   /* on another device */
 	bool ends_early;     /* in the first step of the second half */
+	bool is_by_count;    /* active cycles are what a launch counts */
 	bool slows_down;     /* from the second half on, whose steps are late */
 };
 
@@ -122,7 +123,8 @@ static void count_into(const struct program *p, const struct sonde_record_time *
 
 		if (end <= begin)
 			break;
-		row[ACTIVE] += 0.5 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
+		row[ACTIVE] += how->is_by_count ? part * p->counts.at[i]
+						: 0.5 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[EXECUTED] += part * p->counts.at[i];
 		row[DRAM] += how->dram_factor * 2 * part * p->counts.at[i];
 	}
@@ -337,6 +339,59 @@ static void test_sampled__each_region_has_its_clock(void **state)
 	assert_true(fabs(f->v - 0.8 * CLOCK_KHZ * 1e3) < CLOCK_KHZ * 1e3 * 0.001);
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "late/a"), ACTIVE_PCT), 50 / 0.8);
+	release(&run);
+	end_program(&p);
+}
+
+#define NR_EPOCHS 40
+#define NR_IN_EPOCH 60
+
+/* Epochs of one kernel, each busier than the one before. */
+static void run_epochs(struct program *p, double *truth)
+{
+	struct sampling how = whole;
+	int i, k;
+
+	*p = (struct program){.now = 1000000, .seed = 7};
+	how.is_by_count = true;
+	made_init(&p->m);
+	add_device(p);
+	for (i = 0; i < NR_EPOCHS; i++) {
+		uint32_t epoch = made_push(&p->m, MADE_ROOT, "epoch");
+		uint64_t from = p->now;
+		double busy = 0.3 + 0.01 * i;
+
+		for (k = 0; k < NR_IN_EPOCH; k++)
+			launch(p, epoch, "work", 10000, busy * SMS * CLOCK_KHZ * 1e-6 * 10000);
+		p->m.r->ranges.at[epoch].time = (struct sonde_range_time){from, p->now, 0};
+		truth[i] = 100 * busy;
+	}
+	p->m.r->has_record_times = p->m.r->has_range_times = true;
+	sample(p, &how);
+}
+
+static void test_sampled__long_entries_have_figures_of_their_own(void **state)
+{
+	double truth[NR_EPOCHS];
+	struct program p;
+	struct run run;
+	int i, nr_held = 0;
+
+	(void)state;
+	run_epochs(&p, truth);
+	aggregate(&run, p.m.r, NULL);
+	assert_int_equal(run.c->entries.nr, NR_EPOCHS);
+	assert_true(run.c->loads.nr >= NR_EPOCHS - 1); /* the last one may lack a sample */
+	for (i = 0; i < NR_EPOCHS - 1; i++) {
+		const struct sonde_entry_load *load = sonde_cells_load(run.c, &run.c->entries.at[i]);
+
+		assert_non_null(load);
+		assert_true(fabs(load->v[0] - truth[i]) < 1);
+		nr_held += fabs(load->v[0] - truth[i]) <= SONDE_WITHIN_95 * load->error[0];
+		assert_true(isnan(load->v[1])); /* tensor cycles were not sampled */
+	}
+	if (nr_held < 0.9 * NR_EPOCHS)
+		fail_msg("%d of %d intervals hold the truth", nr_held, NR_EPOCHS);
 	release(&run);
 	end_program(&p);
 }
@@ -634,6 +689,7 @@ int main(void)
 		cmocka_unit_test(test_sampled__figures_hold_what_launches_counted),
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
 		cmocka_unit_test(test_sampled__each_region_has_its_clock),
+		cmocka_unit_test(test_sampled__long_entries_have_figures_of_their_own),
 		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
 		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),

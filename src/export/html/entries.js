@@ -18,15 +18,18 @@ function histogram(title, list, d) {
 /* The longest, each a link to where it is in the timeline. */
 function slowest(e) {
 	const list = e.gpu_ms || e.host_ms, name = e.gpu_ms ? "GPU" : "host", median = (e.gpu || e.host).median_ms;
+	const loads = Object.values(e.metrics || {}), heads = Object.keys(e.metrics || {}).map((name) => (data.metrics.find((m) => m.n === name) || {}).h || name);
 	const order = list.map((_, i) => i).filter((i) => list[i] > median).sort((a, b) => list[b] - list[a] || a - b).slice(0, NR_SLOWEST);
 	const row = (i) => {
 		const text = time(Math.round(list[i] * 1e6)), begin = time(Math.round((data.timeline ? data.timeline.entered : 0) + e.begin_ms[i] * 1e6));
 		return el("tr", {}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(e.begin_ms[i], e.host_ms[i])}, begin) : begin),
-			el("td", {}, text), el("td", {}, time(Math.round(e.host_ms[i] * 1e6))), el("td", {}, median > 0 ? (list[i] / median).toFixed(2) + " ×" : "–"));
+			el("td", {}, text), el("td", {}, time(Math.round(e.host_ms[i] * 1e6))), el("td", {}, median > 0 ? (list[i] / median).toFixed(2) + " ×" : "–"),
+			...loads.map((m) => el("td", {title: isNumber(m.value[i]) ? "± " + human(m.error[i], "%") + ": sampled while the entry ran" : "too short for samples to tell"},
+				isNumber(m.value[i]) ? "~" + human(m.value[i], "%") : "–")));
 	};
 	if (!order.length)
 		return null;
-	return el("table.metrics.slowest", {"aria-label": "Slowest entries"}, el("thead", {}, el("tr", {}, ...["slowest, begun at", name, "host", "of median"].map((h) => el("th", {scope: "col"}, h)))),
+	return el("table.metrics.slowest", {"aria-label": "Slowest entries"}, el("thead", {}, el("tr", {}, ...["slowest, begun at", name, "host", "of median", ...heads].map((h) => el("th", {scope: "col"}, h)))),
 		el("tbody", {}, ...order.map(row)));
 }
 

@@ -1,0 +1,410 @@
+/*
+ * Counters of single entries: how busy the device was while the launches of one entry ran.
+ *
+ * What a sample counted belongs to the launches it holds, in proportion to what launches of
+ * their classes count on average. An entry over many samples has what these counted, whatever
+ * the averages are; only where a sample holds other work too do they matter. Entries over few
+ * samples would only repeat the averages: they have no figures.
+ */
+#include "fold/unmixing_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_SAMPLES 5   /* so many sampling intervals: a long entry's GPU time … */
+#define LEAST_SEEN    0.9 /* … of which samples hold so much */
+#define STAMPS_NS     400 /* how well stamps say when the first and last work was done */
+#define NR_COLUMNS    (2 * SONDE_NR_LOADS)
+
+const char *const sonde_load_metrics[SONDE_NR_LOADS] = {
+	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+	"dram__bytes.sum.pct_of_peak_sustained_elapsed",
+};
+
+/* An entry on its way to its load. */
+struct long_entry {
+	uint32_t range;
+	double gpu_ns, cycles; /* of its launches */
+	double seen_ns;	       /* … inside samples of the set at hand */
+	size_t sample;	       /* at hand … */
+	double part[NR_COLUMNS]; /* … and what the averages give the entry in it */
+	double sum[NR_COLUMNS], variance[NR_COLUMNS];
+	struct sonde_entry_load load;
+};
+
+struct sonde_loads {
+	uint32_t *entry_of; /* by range: number in the entries, SONDE_NONE = not long */
+	SONDE_VEC(struct long_entry) entries;
+	/* Of the set at hand: */
+	uint32_t columns[NR_COLUMNS]; /* its counters, SONDE_NONE = it does not have it */
+	double *mean;		      /* class · NR_COLUMNS + column: of one launch */
+	double *model;		      /* sample · NR_COLUMNS + column: by these means */
+};
+
+static const struct sonde_sampled_metric *metric_of(size_t load)
+{
+	size_t i;
+
+	for (i = 0; strcmp(sonde_sampled_metrics[i].name, sonde_load_metrics[load]) != 0; i++)
+		;
+	return &sonde_sampled_metrics[i];
+}
+
+/* --- which entries ---------------------------------------------------------------------------- */
+
+/* What a launch adds to the entries around it; in two domains at once, to those of both. */
+static void add_launch(const struct sonde_unmixing *x, size_t launch, double *gpu_ns, double *cycles)
+{
+	const struct sonde_unmix_launch *u = &x->launches.at[launch];
+	const uint32_t *members;
+	struct sonde_set set = sonde_launches_set(x->f->l, x->opens.at[launch], &members);
+	uint32_t i, range;
+
+	for (i = 0; i < set.nr; i++)
+		for (range = members[i]; range != SONDE_NONE;
+			range = x->f->r->ranges.at[range].parent) {
+			gpu_ns[range] += (double)(u->end_ns - u->start_ns);
+			cycles[range] += x->cycles.at[launch];
+		}
+}
+
+static bool find_long(struct sonde_loads *l, const struct sonde_unmixing *x, const double *gpu_ns,
+	const double *cycles)
+{
+	double least = LEAST_SAMPLES * (double)x->first->interval_ns;
+	size_t i, k, nr = x->f->r->ranges.nr;
+
+	for (i = 0; i < nr; i++) {
+		struct long_entry *e;
+
+		l->entry_of[i] = SONDE_NONE;
+		if (x->f->visit_of[i] == SONDE_NONE || !(least > 0 && gpu_ns[i] >= least))
+			continue;
+		l->entry_of[i] = (uint32_t)l->entries.nr;
+		e = sonde_vec_push(&l->entries);
+		if (!e)
+			return false;
+		*e = (struct long_entry){
+			.range = (uint32_t)i, .gpu_ns = gpu_ns[i], .cycles = cycles[i]};
+		for (k = 0; k < SONDE_NR_LOADS; k++)
+			e->load.v[k] = e->load.error[k] = NAN;
+	}
+	return true;
+}
+
+void sonde_loads__free(struct sonde_loads *l)
+{
+	if (!l)
+		return;
+	sonde_vec_release(&l->entries);
+	sonde_free(l->entry_of);
+	sonde_free(l);
+}
+
+bool sonde_loads__begin(struct sonde_loads **out, const struct sonde_unmixing *x)
+{
+	size_t nr = x->f->r->ranges.nr, i;
+	double *gpu_ns;
+	bool ok;
+
+	*out = NULL;
+	if (!x->f->visit_of)
+		return true;
+	gpu_ns = sonde_calloc(2 * nr + 1, sizeof(*gpu_ns));
+	*out = sonde_calloc(1, sizeof(**out));
+	ok = gpu_ns && *out;
+	if (ok)
+		(*out)->entry_of = sonde_malloc((nr + 1) * sizeof(*(*out)->entry_of));
+	ok = ok && (*out)->entry_of;
+	for (i = 0; ok && i < x->launches.nr; i++)
+		add_launch(x, i, gpu_ns, gpu_ns + nr);
+	ok = ok && find_long(*out, x, gpu_ns, gpu_ns + nr);
+	sonde_free(gpu_ns);
+	return ok;
+}
+
+/* --- their counts ----------------------------------------------------------------------------- */
+
+static void choose_columns(struct sonde_loads *l, const struct sonde_sampled_set *set)
+{
+	size_t i, k;
+
+	for (i = 0; i < NR_COLUMNS; i++) {
+		const char *role = metric_of(i / 2)->roles[i % 2];
+
+		l->columns[i] = SONDE_NONE;
+		for (k = 0; role && k < set->roles.nr; k++)
+			if (sonde_str_is(set->roles.at[k], role) &&
+				!sonde_unmixed_counter(set->unmixed, (uint32_t)k)->refused)
+				l->columns[i] = (uint32_t)k;
+	}
+}
+
+/* What a launch of each class counts on average; 0 where nobody knows. */
+static void find_means(struct sonde_loads *l, const struct sonde_sampled_set *set, size_t nr_classes)
+{
+	size_t i, k;
+
+	for (i = 0; i < nr_classes; i++) {
+		const struct sonde_unmix_class_result *c =
+			sonde_unmixed_class(set->unmixed, (uint32_t)i);
+
+		for (k = 0; k < NR_COLUMNS; k++) {
+			double v = l->columns[k] == SONDE_NONE || !c->nr_launches
+					   ? 0
+					   : sonde_unmixed_figure(set->unmixed, (uint32_t)i,
+						     l->columns[k])
+							     .value /
+						     (double)c->nr_launches;
+
+			l->mean[i * NR_COLUMNS + k] = v > 0 ? v : 0;
+		}
+	}
+}
+
+/* A launch on the clock of the samples, and the first sample that ends after its start. */
+struct walk {
+	int64_t start_ns, end_ns;
+	size_t sample;
+};
+
+static struct walk walk_from(const struct sonde_unmixing *x, size_t launch)
+{
+	const struct sonde_unmix_launch *u = &x->launches.at[launch];
+	struct walk w = {u->start_ns + SONDE_SAMPLE_OFFSET_NS, u->end_ns + SONDE_SAMPLE_OFFSET_NS, 0};
+	size_t high = x->ends.nr;
+
+	while (w.sample < high) {
+		size_t mid = w.sample + (high - w.sample) / 2;
+
+		if (x->ends.at[mid] <= w.start_ns)
+			w.sample = mid + 1;
+		else
+			high = mid;
+	}
+	return w;
+}
+
+/* How much of the launch the next sample holds, in ns; 0 = no further sample does. */
+static double overlap(const struct sonde_unmixing *x, const struct walk *w)
+{
+	int64_t from, to;
+
+	if (w->sample >= x->starts.nr || x->starts.at[w->sample] >= w->end_ns)
+		return 0;
+	from = x->starts.at[w->sample] > w->start_ns ? x->starts.at[w->sample] : w->start_ns;
+	to = x->ends.at[w->sample] < w->end_ns ? x->ends.at[w->sample] : w->end_ns;
+	return (double)(to - from);
+}
+
+static void add_model(struct sonde_loads *l, const struct sonde_unmixing *x, size_t launch)
+{
+	const double *mean = &l->mean[x->launches.at[launch].class * (size_t)NR_COLUMNS];
+	struct walk w = walk_from(x, launch);
+	double ns, length = (double)(w.end_ns - w.start_ns);
+	size_t k;
+
+	for (; (ns = overlap(x, &w)) > 0; w.sample++)
+		for (k = 0; k < NR_COLUMNS; k++)
+			l->model[w.sample * NR_COLUMNS + k] += mean[k] * ns / length;
+}
+
+/* The entry has its part of what the sample at hand counted. How uncertain that is depends on how
+ * much of it is others'. */
+static void settle(struct sonde_loads *l, const struct sonde_unmixing *x, struct long_entry *e,
+	const struct sonde_sampled_set *set)
+{
+	size_t k;
+
+	for (k = 0; k < NR_COLUMNS; k++) {
+		double model = l->model[e->sample * NR_COLUMNS + k], share, counted, doubt;
+
+		if (l->columns[k] == SONDE_NONE || !(model > 0) || !(e->part[k] > 0))
+			continue;
+		share = fmin(1, e->part[k] / model);
+		counted = x->values.at[e->sample * x->columns.nr + l->columns[k]];
+		doubt = counted * share * (1 - share) *
+			fmin(1, sonde_unmixed_counter(set->unmixed, l->columns[k])->misfit);
+		e->sum[k] += counted * share;
+		e->variance[k] += doubt * doubt;
+		e->part[k] = 0;
+	}
+}
+
+static void add_part(struct sonde_loads *l, const struct sonde_unmixing *x, size_t launch,
+	struct long_entry *e, const struct sonde_sampled_set *set)
+{
+	const double *mean = &l->mean[x->launches.at[launch].class * (size_t)NR_COLUMNS];
+	struct walk w = walk_from(x, launch);
+	double ns, length = (double)(w.end_ns - w.start_ns);
+	size_t k;
+
+	for (; (ns = overlap(x, &w)) > 0; w.sample++) {
+		if (e->sample != w.sample)
+			settle(l, x, e, set);
+		e->sample = w.sample;
+		e->seen_ns += ns;
+		for (k = 0; k < NR_COLUMNS; k++)
+			e->part[k] += mean[k] * ns / length;
+	}
+}
+
+static void add_parts(struct sonde_loads *l, const struct sonde_unmixing *x, size_t launch,
+	const struct sonde_sampled_set *set)
+{
+	const uint32_t *members;
+	struct sonde_set open = sonde_launches_set(x->f->l, x->opens.at[launch], &members);
+	uint32_t i, range;
+
+	for (i = 0; i < open.nr; i++)
+		for (range = members[i]; range != SONDE_NONE;
+			range = x->f->r->ranges.at[range].parent)
+			if (l->entry_of[range] != SONDE_NONE)
+				add_part(l, x, launch, &l->entries.at[l->entry_of[range]], set);
+}
+
+/*
+ * Counts to percentages, of all metrics that the set has the counters of. What no sample saw is
+ * taken to be like the rest, give or take half.
+ */
+static void make_load(const struct sonde_loads *l, const struct sonde_unmixing *x,
+	struct long_entry *e)
+{
+	double scale = e->gpu_ns / e->seen_ns;
+	size_t i, k;
+
+	if (!(e->seen_ns >= LEAST_SEEN * e->gpu_ns))
+		return;
+	for (i = 0; i < SONDE_NR_LOADS; i++) {
+		const struct sonde_sampled_metric *m = metric_of(i);
+		double sum = 0, variance = 0, below, edge;
+		bool is_there = true;
+
+		for (k = 0; k < 2 && m->roles[k]; k++) {
+			is_there &= l->columns[2 * i + k] != SONDE_NONE;
+			sum += e->sum[2 * i + k];
+			variance += e->variance[2 * i + k];
+		}
+		below = m->over == SONDE_OVER_DRAM ? m->most * x->s->bytes_per_ns * e->gpu_ns
+						   : m->most * e->cycles;
+		if (!is_there || !(below > 0))
+			continue;
+		edge = sum * (STAMPS_NS + (e->gpu_ns - e->seen_ns) / 2) / e->gpu_ns;
+		e->load.v[i] = (float)(100 * scale * sum / below);
+		e->load.error[i] = (float)(100 * scale * sqrt(variance + edge * edge) / below);
+	}
+}
+
+bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
+	const struct sonde_sampled_set *set)
+{
+	bool ok;
+	size_t i;
+
+	if (!l || !l->entries.nr)
+		return true;
+	l->mean = sonde_calloc(x->classes.nr * NR_COLUMNS + 1, sizeof(*l->mean));
+	l->model = sonde_calloc(x->starts.nr * NR_COLUMNS + 1, sizeof(*l->model));
+	ok = l->mean && l->model;
+	choose_columns(l, set);
+	if (ok)
+		find_means(l, set, x->classes.nr);
+	for (i = 0; ok && i < x->launches.nr; i++)
+		add_model(l, x, i);
+	for (i = 0; ok && i < x->launches.nr; i++)
+		add_parts(l, x, i, set);
+	for (i = 0; ok && i < l->entries.nr; i++) {
+		struct long_entry *e = &l->entries.at[i];
+
+		settle(l, x, e, set);
+		make_load(l, x, e);
+		e->seen_ns = 0;
+		memset(e->sum, 0, sizeof(e->sum));
+		memset(e->variance, 0, sizeof(e->variance));
+	}
+	sonde_free(l->mean);
+	sonde_free(l->model);
+	l->mean = l->model = NULL;
+	return ok;
+}
+
+/* --- to the cells ----------------------------------------------------------------------------- */
+
+/* The number of a range among the entries that were kept, SONDE_NONE = it was not. */
+static uint32_t find_entry(const struct sonde_unmixing *x, uint32_t range)
+{
+	const struct sonde_range_time *t = &x->f->r->ranges.at[range].time;
+	const struct sonde_cells *c = x->f->c;
+	const struct sonde_visit *v = &c->visits.at[x->f->visit_of[range]];
+	uint32_t low = v->first_entry, high = low + v->nr_entries, end = high;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (c->entries.at[mid].begin_ns < t->begin_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < end && c->entries.at[low].begin_ns == t->begin_ns; low++)
+		if (c->entries.at[low].host_ns == t->end_ns - t->begin_ns)
+			return low;
+	return SONDE_NONE;
+}
+
+bool sonde_loads__end(struct sonde_loads *l, struct sonde_unmixing *x)
+{
+	size_t i, k;
+
+	for (i = 0; l && i < l->entries.nr; i++) {
+		struct long_entry *e = &l->entries.at[i];
+		struct sonde_entry_load *slot;
+
+		e->load.entry = find_entry(x, e->range);
+		for (k = 0; k < SONDE_NR_LOADS && isnan(e->load.v[k]); k++)
+			;
+		if (k == SONDE_NR_LOADS || e->load.entry == SONDE_NONE)
+			continue;
+		slot = sonde_vec_push(&x->f->c->loads);
+		if (!slot)
+			return false;
+		*slot = e->load;
+	}
+	return true;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+	uint32_t x = ((const struct sonde_entry_load *)a)->entry;
+	uint32_t y = ((const struct sonde_entry_load *)b)->entry;
+
+	return (x > y) - (x < y);
+}
+
+/* An entry may have work on two devices: it has no load then, as it has no one device. */
+void sonde_loads__sort(struct sonde_cells *c)
+{
+	size_t i, k, nr = 0;
+
+	if (c->loads.nr)
+		qsort(c->loads.at, c->loads.nr, sizeof(*c->loads.at), by_entry);
+	for (i = 0; i < c->loads.nr; i = k) {
+		for (k = i + 1; k < c->loads.nr && c->loads.at[k].entry == c->loads.at[i].entry; k++)
+			;
+		if (k == i + 1)
+			c->loads.at[nr++] = c->loads.at[i];
+	}
+	c->loads.nr = nr;
+}
+
+const struct sonde_entry_load *sonde_cells_load(
+	const struct sonde_cells *c, const struct sonde_entry *e)
+{
+	struct sonde_entry_load key = {.entry = (uint32_t)(e - c->entries.at)};
+
+	return c->loads.nr ? bsearch(&key, c->loads.at, c->loads.nr, sizeof(key), by_entry) : NULL;
+}
