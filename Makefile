@@ -200,7 +200,7 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -O2 -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
 # A CUPTI of our own, for machines without a GPU (tests/inject/).
-FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
+FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle $(BUILD)/fake/fake_loop)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
 workloads: $(FAKES)
 
 $(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c

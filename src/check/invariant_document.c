@@ -190,7 +190,7 @@ static int check_causes(struct sonde_validation *v, const json_t *c)
 
 static int check_coverage(struct sonde_validation *v, const json_t *document)
 {
-	const json_t *c = json_object_get(document, "coverage");
+	const json_t *c = json_object_get(document, "coverage"), *w = json_object_get(c, "windows");
 	double total = sonde_invariant__number(c, "launches_total"),
 	       attributed = sonde_invariant__number(c, "launches_attributed");
 	double rest = sonde_invariant__number(c, "launches_unattributed") +
@@ -215,6 +215,8 @@ static int check_coverage(struct sonde_validation *v, const json_t *document)
 			v, "gpu_time_ns_total", "is not attributed + unattributed");
 	if (check_causes(v, c))
 		return SONDE_ERR_FORMAT;
+	if (sonde_invariant__number(w, "captured_ms") > sonde_invariant__number(w, "of_ms") + 1e-6)
+		return sonde_invariant__fail(v, "windows", "were captured for longer than the program ran");
 	sonde_validation__leave(v, 1);
 	return 0;
 }

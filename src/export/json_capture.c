@@ -139,6 +139,19 @@ static void coverage_fields(struct sonde_json *w, const struct sonde_coverage *c
 	sonde_json_number(w, "gpu_time_ns_unattributed", c->outside_ns);
 }
 
+static void windows(struct sonde_json_export *x)
+{
+	struct sonde_windows windows;
+
+	if (!sonde_windows_build(&windows, x->tree))
+		return;
+	sonde_json_open(&x->w, "windows", '{', true);
+	sonde_json_u64(&x->w, "count", windows.nr);
+	sonde_json_number(&x->w, "captured_ms", windows.captured_ns / 1e6);
+	sonde_json_number(&x->w, "of_ms", windows.total_ns / 1e6);
+	sonde_json_close(&x->w, '}');
+}
+
 static void coverage(struct sonde_json_export *x)
 {
 	const struct sonde_cells *l = x->tree->cells;
@@ -150,6 +163,7 @@ static void coverage(struct sonde_json_export *x)
 	sonde_json_open(&x->w, "coverage", '{', false);
 	coverage_fields(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
 	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
+	windows(x);
 	sonde_json_open(&x->w, "unattributed_by", '{', true);
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
 		sonde_json_u64(

@@ -195,6 +195,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_export_options *o, bool is_ranges)
 {
 	const char *what = is_ranges ? "range results" : "launches";
+	struct sonde_windows windows;
 	struct sonde_coverage c;
 
 	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
@@ -211,6 +212,10 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		strays(t, c.outside, line);
 	if (c.not_selected)
 		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
+	if (sonde_windows_build(&windows, t))
+		sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s",
+			windows.nr, windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9,
+			windows.total_ns / 1e9);
 }
 
 static void coverage_line(struct sonde_text_export *x, bool is_ranges)

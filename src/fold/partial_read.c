@@ -114,6 +114,11 @@ static void get_inputs(struct reading *r)
 		in->command = get_kept(r);
 		in->replay_mode = get_kept(r);
 		in->created_s = sonde_get_u(r->in);
+		in->nr_windows = sonde_get_u(r->in);
+		in->is_windowed = in->nr_windows != 0;
+		in->nr_windows -= in->is_windowed;
+		in->captured_ns = sonde_get_u(r->in);
+		in->total_ns = sonde_get_u(r->in);
 		in->has.nr = metrics;
 		memset(in->has.at, 0, (metrics + 1) * sizeof(*in->has.at));
 		get_bits(r, in->has.at, metrics);

@@ -74,6 +74,9 @@ static void put_inputs(struct sonde_buf *b, const struct sonde_cells *c, bool *b
 		sonde_put_str(b, in->command);
 		sonde_put_str(b, in->replay_mode);
 		sonde_put_u(b, in->created_s);
+		sonde_put_u(b, in->is_windowed ? in->nr_windows + 1 : 0);
+		sonde_put_u(b, in->captured_ns);
+		sonde_put_u(b, in->total_ns);
 		for (k = 0; k < nr; k++)
 			bits[k] = sonde_input_has(in, (uint32_t)k);
 		put_bits(b, bits, nr);

@@ -26,6 +26,11 @@ enum sonde_attach_fault {
 	SONDE_NR_FAULTS,
 };
 
+#define SONDE_ATTACH_MARK 512u /* bytes of a mark's text, NUL included */
+
+enum sonde_order { SONDE_ORDER_NONE, SONDE_ORDER_START, SONDE_ORDER_STOP };
+#define SONDE_ORDER_BITS 2
+
 struct sonde_attach {
 	_Atomic uint32_t nr_attached; /* processes in which the library began … */
 	_Atomic uint32_t nr_begun;    /* … that have a capture … */
@@ -34,6 +39,13 @@ struct sonde_attach {
 		_Atomic uint32_t nr;	/* processes it happened to */
 		_Atomic uint32_t error; /* errno of the last one */
 	} faults[SONDE_NR_FAULTS];
+	/*
+	 * What the runner asks of the processes: the number of the order above two bits of what it
+	 * is. They look a few times a second and follow the last one.
+	 */
+	_Atomic uint32_t order;
+	_Atomic uint32_t nr_marks; /* of `sonde ctl mark`; the text is complete when it counts up */
+	char mark[SONDE_ATTACH_MARK];
 };
 
 _Static_assert(sizeof(struct sonde_attach) <= SONDE_ATTACH_BYTES, "it is one page");

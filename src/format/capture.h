@@ -59,6 +59,7 @@ enum sonde_block {
 	SONDE_BLOCK_EVENTS = 6,	 /* struct sonde_events, then event bytes */
 	SONDE_BLOCK_STATUS = 7,	 /* struct sonde_status */
 	SONDE_BLOCK_END = 8,	 /* 1 byte: enum sonde_end; none = SONDE_END_EXIT */
+	SONDE_BLOCK_WINDOW = 9,	 /* struct sonde_window_mark: the capture paused, or went on */
 	/* Hardware counters, in files of the sampler; format/samples.h has their codec. */
 	SONDE_BLOCK_COUNTERS = 16, /* a set of counters of a device */
 	SONDE_BLOCK_SAMPLES = 17,  /* samples of a set */
@@ -77,6 +78,25 @@ struct sonde_clock {
 	uint64_t ticks;
 	uint64_t mono_ns; /* CLOCK_MONOTONIC */
 	uint64_t real_ns; /* CLOCK_REALTIME */
+};
+
+/*
+ * Captures with windows (capture.window) have one of these when they begin, which is closed, one
+ * whenever that changes, and one at the end; a capture that is told to pause was open until its first.
+ * Outside windows there are no ranges and no launches; a chunk never has events of two windows.
+ */
+enum sonde_window_state {
+	SONDE_WINDOW_CLOSED = 0,
+	SONDE_WINDOW_OPEN = 1,
+	SONDE_WINDOW_END = 2, /* the end of the capture … */
+	SONDE_WINDOW_BEGIN = 3, /* … and its beginning */
+};
+
+struct sonde_window_mark {
+	uint64_t ticks;
+	uint64_t nr_entries; /* of the range that opens windows, so far; 0 = no range does */
+	uint32_t state;	     /* enum sonde_window_state */
+	uint32_t reserved;
 };
 
 enum sonde_string_kind {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NR_BUFFERS 64u
+#define LOOK_MS	   50u /* how long the runner waits for an answer at most */
 
 static uint8_t *buffers;
 static size_t buffer_bytes; /* of each */
@@ -119,13 +120,28 @@ static bool main_has_ended(void)
 	return p > text && p[1] && p[2] == 'Z';
 }
 
+/* Until it is time to collect; meanwhile the clock or the runner may open and close windows. */
+static void await_collection(void)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + sonde_inject.config.collect_ms * 1000000ull;
+	uint64_t now, next_ms;
+
+	do {
+		next_ms = sonde_window__look(true) / 1000 + 1;
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (now < until && (until - now) / 1000000 < next_ms)
+			next_ms = (until - now) / 1000000 + 1;
+		sonde_futex__wait(&ending, 0, (uint32_t)(next_ms < LOOK_MS ? next_ms : LOOK_MS));
+	} while (!atomic_load(&ending) && clock_ns(CLOCK_MONOTONIC) < until);
+}
+
 static void *collect(void *arg)
 {
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-collect");
 	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
 		clock_event();
-		sonde_futex__wait(&ending, 0, sonde_inject.config.collect_ms);
+		await_collection();
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&ending))
 			sonde_cupti.cuptiActivityFlushAll(0);
@@ -171,10 +187,18 @@ static void set_levers(const struct levers *l)
 			CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE, &nr, sizeof(nr));
 }
 
-static void enable(void)
+static void switch_kind(CUpti_ActivityKind kind, bool is_on, const char *refused)
+{
+	CUptiResult rc = is_on ? sonde_cupti.cuptiActivityEnable(kind)
+			       : sonde_cupti.cuptiActivityDisable(kind);
+
+	if (rc != CUPTI_SUCCESS)
+		sonde_flusher__note(refused);
+}
+
+void sonde_activity__switch(bool is_on)
 {
 	static const CUpti_ActivityKind kinds[] = {
-		CUPTI_ACTIVITY_KIND_DEVICE,
 		CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		CUPTI_ACTIVITY_KIND_MEMCPY,
 		CUPTI_ACTIVITY_KIND_MEMCPY2,
@@ -183,17 +207,17 @@ static void enable(void)
 	};
 	size_t i, nr = sizeof(kinds) / sizeof(kinds[0]);
 
+	if (atomic_exchange(&sonde_inject.windows.gpu_on, is_on) == is_on)
+		return;
 	nr -= sonde_inject.config.levers.no_overhead;
-	for (i = 0; i < nr; i++) {
-		if (sonde_cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS)
-			sonde_flusher__note("CUPTI refused a kind of activity");
-	}
-	if (sonde_inject.config.has_memory &&
-		sonde_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2) != CUPTI_SUCCESS)
-		sonde_flusher__note("CUPTI cannot trace allocations of memory");
-	if (sonde_inject.config.whole_graphs &&
-		sonde_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != CUPTI_SUCCESS)
-		sonde_flusher__note("CUPTI cannot trace whole graphs");
+	for (i = 0; i < nr; i++)
+		switch_kind(kinds[i], is_on, "CUPTI refused a kind of activity");
+	if (sonde_inject.config.has_memory)
+		switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, is_on,
+			"CUPTI cannot trace allocations of memory");
+	if (sonde_inject.config.whole_graphs)
+		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot trace whole graphs");
+	sonde_launches__switch(is_on);
 }
 
 void sonde_activity__start(void)
@@ -217,8 +241,9 @@ void sonde_activity__start(void)
 	}
 	if (!sonde_launches__subscribe())
 		sonde_flusher__note("CUPTI has another subscriber: kernels have no region");
+	switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true, "CUPTI refused a kind of activity");
 	atomic_store(&sonde_inject.traces_gpu, true);
-	enable();
+	sonde_window__settle();
 	if (atexit(collect_rest) || at_quick_exit(collect_rest))
 		sonde_flusher__note("no exit handler: the last GPU work may be missing");
 	if (!sonde_thread__start(collect))

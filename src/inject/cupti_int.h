@@ -19,6 +19,7 @@
 	X(cuptiGetCallbackName)                                                                    \
 	X(cuptiActivityRegisterCallbacks)                                                          \
 	X(cuptiActivityEnable)                                                                     \
+	X(cuptiActivityDisable)                                                                    \
 	X(cuptiActivitySetAttribute)                                                               \
 	X(cuptiActivityGetNextRecord)                                                              \
 	X(cuptiActivityGetNumDroppedRecords)                                                       \
@@ -42,8 +43,10 @@ struct thread;
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
 bool sonde_cupti__load(const char *path);
-/* Asks to be called at every launch, copy and graph node. False when CUPTI refuses. */
+/* Asks to be called at every graph node, and once switched on at every launch and copy. False when
+ * CUPTI refuses. */
 bool sonde_launches__subscribe(void);
+void sonde_launches__switch(bool is_on);
 /* A device was met: what the driver says of it is written by the next sonde_devices__describe. */
 void sonde_devices__met(uint32_t id);
 /* Asks the driver, so not to be called by CUPTI's own threads. */

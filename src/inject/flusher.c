@@ -202,6 +202,7 @@ static void flush(bool last)
 	for (i = 0; i < sonde_inject.nr_chunks; i++)
 		chunk_put(&sonde_inject.chunks[i], i);
 	strings_put(); /* those the events just written may have added */
+	sonde_window__put(last);
 	status_put();
 }
 
@@ -218,10 +219,14 @@ static void end_file(bool is_alone)
 static bool await_flush(uint32_t ms)
 {
 	struct inject *g = &sonde_inject;
+	uint64_t next_us;
 	uint32_t step;
 
 	for (; ms && !atomic_load(&g->wake); ms -= step) {
+		next_us = sonde_window__look(false);
 		step = ms < LOOK_MS ? ms : LOOK_MS;
+		step = next_us / 1000 < step ? (uint32_t)(next_us / 1000) + 1 : step;
+		step = step < ms ? step : ms;
 		sonde_futex__wait(&g->wake, 0, step);
 		if (sonde_helper__is_alone())
 			return true;

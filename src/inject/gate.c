@@ -26,20 +26,22 @@ static bool swap(uint64_t from, uint64_t to)
 void sonde_gate__hold(uint64_t id, unsigned gate)
 {
 	if (!swap(0, id)) {
-		sonde_flusher__note("more start/end ranges matched nvtx.include or nvtx.exclude at "
-				    "once than can be followed: the rest select nothing");
+		sonde_flusher__note("more start/end ranges matched nvtx.include, nvtx.exclude or "
+				    "capture.window at once than can be followed: the rest "
+				    "select nothing");
 		return;
 	}
 	atomic_fetch_add(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
 	atomic_fetch_add(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
 }
 
-void sonde_gate__let_go(uint64_t id, unsigned gate)
+bool sonde_gate__let_go(uint64_t id, unsigned gate)
 {
 	if (!swap(id, 0))
-		return;
+		return false;
 	atomic_fetch_sub(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
 	atomic_fetch_sub(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
+	return true;
 }
 
 bool sonde_gate__is_open(const struct thread *t, unsigned gate)

@@ -147,6 +147,7 @@ static void forked(void)
 		sonde_flusher__note("forked after CUDA began: no kernels of this process");
 	g->traces_gpu = false;
 	sonde_label__forked(&g->labels);
+	sonde_window__forked();
 	sonde_ring__forked();
 }
 
@@ -165,7 +166,8 @@ static bool start(void)
 
 	if (!sonde_setup__read(&g->config))
 		return false;
-	g->gated = g->config.include.nr || g->config.exclude.nr;
+	g->has_patterns = g->config.include.nr || g->config.exclude.nr;
+	g->gated = g->has_patterns || g->config.window.kind != WINDOW_ALL;
 	g->pid = getpid();
 	g->ppid = getppid();
 	find_rank(g);
@@ -182,6 +184,7 @@ static bool start(void)
 	if (pthread_atfork(NULL, NULL, forked) || at_quick_exit(finish))
 		return false;
 	sonde_ring__own();
+	sonde_window__init();
 	atomic_store(&g->on, true);
 	return sonde_flusher__start();
 }

@@ -69,6 +69,21 @@ struct config {
 	bool has_memory; /* allocations and frees */
 	const char *ranks;	 /* which are captured; NULL = every process */
 	struct patterns include, exclude;
+	/* When to capture; docs/always-on.md. Times count from the start of the library. */
+	struct window_config {
+		enum window_kind {
+			WINDOW_ALL,	 /* always, until somebody says otherwise */
+			WINDOW_ENTRIES,	 /* entries first … end-1 of the ranges `label` matches */
+			WINDOW_TIME,
+			WINDOW_PROFILER, /* between cudaProfilerStart and cudaProfilerStop */
+			WINDOW_RANGE,	 /* while a range that `label` matches is open */
+			WINDOW_ORDER,	 /* when the runner says so */
+		} kind;
+		struct patterns label; /* one, or none */
+		uint64_t first, end;
+		uint64_t after_us, for_us, every_us; /* for 0 = to the end; every 0 = once */
+		const char *text; /* as the user said it, for the report; NULL = not told */
+	} window;
 	/* How CUPTI works for us, to be measured (bench/levers.sh); not in the manual. */
 	struct levers {
 		bool zeroed;		    /* buffers are handed over clean, CUPTI does not zero */
@@ -86,6 +101,7 @@ bool sonde_setup__read(struct config *c);
 
 #define GATE_INCLUDED 1
 #define GATE_EXCLUDED 2
+#define GATE_WINDOW	  4 /* entering it may open a window */
 
 /* One distinct (kind, domain, text). Never changes once it can be found, never goes away. */
 struct label {
@@ -131,9 +147,10 @@ bool sonde_gate__matches(const struct patterns *patterns, const char *domain, co
 struct thread;
 /* Whether the gate lets in what a label has this decision for (0 = a launch), seen from `t`. */
 bool sonde_gate__is_open(const struct thread *t, unsigned gate);
-/* A start/end range holds the gate open or shut for the whole process, until it is ended once. */
+/* A start/end range holds the gate, or a window, for the whole process until it is ended once. */
 void sonde_gate__hold(uint64_t id, unsigned gate);
-void sonde_gate__let_go(uint64_t id, unsigned gate);
+/* False when it was ended before. */
+bool sonde_gate__let_go(uint64_t id, unsigned gate);
 
 /* --- threads and chunks ------------------------------------------------------------------- */
 
@@ -159,6 +176,7 @@ struct chunk {
 typedef uint64_t open_range;
 
 #define OPEN_RECORDED	   (1ull << 56)
+#define OPEN_CLOSES	   (1ull << 57) /* its end closes the window */
 #define OPEN_LABEL(o)	   ((uint32_t)(o)) /* 0 = written out in full, name not kept */
 #define OPEN_DOMAIN(o)	   ((uint16_t)((o) >> 32))
 #define OPEN_GATE(o)	   ((uint8_t)((o) >> 48))
@@ -173,6 +191,8 @@ struct thread {
 	uint32_t launched;	      /* correlation id of the thread's last launch */
 	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
+	uint32_t epoch;	      /* of windows, when it last wrote a range or launch */
+	bool lists_open;      /* its next chunk says what is open though no window is */
 	uint64_t tid;
 	_Atomic uint64_t nr_lost;
 	_Atomic uint32_t next;	    /* in the list of free threads */
@@ -214,6 +234,8 @@ struct thread *sonde_ring__enroll(void);
  * when no chunk is free: the event is lost, and counted here.
  */
 uint8_t *sonde_ring__next(struct thread *t, uint64_t now);
+/* The thread's chunk is the flusher's from now on, full or not. */
+void sonde_ring__hand_over(struct thread *t);
 /*
  * A call that comes inside a hook of the same thread. Usually from a signal handler that
  * interrupted it: false, nothing can be recorded. True when the hook was left by a jump out of the
@@ -230,6 +252,49 @@ void sonde_ring__write(struct thread *t, struct sonde_event *e);
 void sonde_ring__reap(void);
 /* The flusher is done with a full chunk. */
 void sonde_ring__give(struct chunk *c);
+
+/* --- windows ------------------------------------------------------------------------------- */
+
+#define NR_WINDOW_MARKS 4096u /* not yet written; a power of two */
+
+struct windows {
+	/* Odd = open. A thread that finds another number than last time begins a new chunk. */
+	_Atomic uint32_t epoch;
+	_Atomic uint32_t want;	/* 1 = it should be open … */
+	_Atomic uint32_t baton; /* … and one thread at a time sees to it */
+	_Atomic uint64_t nr_entries;
+	_Atomic uint32_t nr_holding; /* ranges that hold a window open */
+	_Atomic uint32_t nr_marks, nr_written;
+	struct sonde_window_mark marks[NR_WINDOW_MARKS]; /* the baton's holder writes them */
+	uint64_t start_ns; /* when the library started */
+	uint32_t order;	   /* the runner's last that was followed */
+	bool clock_wanted; /* what the clock wanted when last asked */
+	_Atomic uint64_t open_ticks; /* when the last one opened: nothing in it is earlier */
+	_Atomic uint32_t gpu_on;     /* CUPTI records */
+};
+
+void sonde_window__init(void);
+/* In a forked child: nobody holds the baton, nothing of the parent's is written. */
+void sonde_window__forked(void);
+/* Opens or closes it. Whoever is at it already does it. */
+void sonde_window__set(bool is_open);
+/* After CUPTI began: has it follow. */
+void sonde_window__settle(void);
+/*
+ * What the clock and the runner want by now; microseconds until the clock may want something else.
+ * With `may_call` in a thread that may call CUPTI, else in the flusher.
+ */
+uint64_t sonde_window__look(bool may_call);
+/*
+ * Whether ranges and launches of `t` are to be written. In that case the next event begins a chunk
+ * unless the thread's last one was in the same window.
+ */
+bool sonde_window__is_open(struct thread *t);
+/* A range was entered whose label may open a window; what its end must know: OPEN_CLOSES or 0. */
+uint64_t sonde_window__enter(struct thread *t);
+void sonde_window__leave(struct thread *t, bool closes);
+/* The flusher's: writes what has changed since the last time. */
+void sonde_window__put(bool is_last);
 
 /* --- the flusher --------------------------------------------------------------------------- */
 
@@ -264,12 +329,15 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 
 /* Finds and starts it. Leaves a note when there is none; never fails the capture. */
 void sonde_activity__start(void);
+/* Records GPU work, or none: with the windows. Only the holder of their baton may. */
+void sonde_activity__switch(bool is_on);
 
 /* --- the state ------------------------------------------------------------------------------ */
 
 struct inject {
 	_Atomic bool on;
-	bool gated;		   /* there are patterns */
+	_Atomic bool gated;	   /* hooks must look closer: there are patterns, or windows */
+	bool has_patterns;
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
 	int pid;
@@ -299,6 +367,7 @@ struct inject {
 		nr_too_deep;
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
+	struct windows windows;
 	struct config config;
 };
 

@@ -91,12 +91,14 @@ unsigned sonde_label__gate(unsigned domain, const char *text)
 	const char *name = of ? of->text : "";
 	unsigned gate = 0;
 
-	if (!g->gated)
+	if (!g->has_patterns && !g->config.window.label.nr)
 		return 0;
 	if (sonde_gate__matches(&g->config.include, name, text))
 		gate |= GATE_INCLUDED;
 	if (sonde_gate__matches(&g->config.exclude, name, text))
 		gate |= GATE_EXCLUDED;
+	if (sonde_gate__matches(&g->config.window.label, name, text))
+		gate |= GATE_WINDOW;
 	return gate;
 }
 

@@ -24,6 +24,7 @@
 static void launch(uint32_t correlation)
 {
 	unsigned type = SONDE_EVENT_LAUNCH;
+	bool is_captured = true;
 	struct thread *t;
 	uint8_t *p;
 
@@ -34,9 +35,11 @@ static void launch(uint32_t correlation)
 		return;
 	if (correlation != t->launched) {
 		t->launched = correlation;
-		if (unlikely(sonde_inject.gated) && !sonde_gate__is_open(t, 0))
-			type |= SONDE_EVENT_UNCHOSEN;
-		p = event_open(t, type, ticks_now());
+		if (unlikely(atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed))) {
+			is_captured = sonde_window__is_open(t);
+			type |= sonde_gate__is_open(t, 0) ? 0 : SONDE_EVENT_UNCHOSEN;
+		}
+		p = is_captured ? event_open(t, type, ticks_now()) : NULL;
 		if (p)
 			event_close(t, sonde_event_put_launch(p, &t->base, correlation));
 	}
@@ -58,6 +61,12 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	t = hook_enter();
 	if (!t)
 		return;
+	/* Graphs are made before the window in which they are launched: nodes are always kept. */
+	if (unlikely(atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed)) &&
+		!sonde_window__is_open(t)) {
+		t->lists_open = true;
+		sonde_ring__hand_over(t);
+	}
 	e.type = copy ? SONDE_EVENT_NODE_COPY : SONDE_EVENT_NODE;
 	e.ticks = ticks_now();
 	sonde_ring__write(t, &e);
@@ -66,7 +75,8 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 
 /* What is wanted of each call of the driver and the runtime: CALL_LAUNCH, the kind + 1. */
 #define CALL_LAUNCH 0x80u
-#define CALL_KIND   0x7fu
+#define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes */
+#define CALL_KIND   0x1fu
 static uint8_t wanted[2][MAX_CALLBACKS];
 
 /* A call that can wait has ended; CUPTI kept for us when it began. */
@@ -81,12 +91,19 @@ static void call_ended(unsigned kind, uint64_t began)
 	e.ticks = ticks_now();
 	e.field[0] = kind;
 	e.field[1] = e.ticks - began;
-	sonde_ring__write(t, &e);
+	if (likely(!atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed)) ||
+		sonde_window__is_open(t))
+		sonde_ring__write(t, &e);
 	hook_leave(t);
 }
 
 static void api_call(unsigned what, const CUpti_CallbackData *call)
 {
+	if (unlikely((what & CALL_WINDOW) == CALL_WINDOW)) {
+		if (call->callbackSite == CUPTI_API_ENTER)
+			sonde_window__set(what & 1);
+		return;
+	}
 	if (call->callbackSite == CUPTI_API_ENTER) {
 		if (what & CALL_LAUNCH)
 			launch(call->correlationId);
@@ -147,6 +164,11 @@ static uint8_t want(const char *text, bool is_driver, bool kernels)
 
 	if (!kernels && starts(text, "LaunchKernel"))
 		return 0;
+	if (starts(text, "Profiler"))
+		return !is_driver || c->window.kind != WINDOW_PROFILER ? 0
+		       : starts(text, "ProfilerStart")		       ? CALL_WINDOW | 1
+		       : starts(text, "ProfilerStop")		       ? CALL_WINDOW
+								       : 0;
 	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		if (!starts(text, calls[i].prefix))
 			continue;
@@ -160,7 +182,7 @@ static uint8_t want(const char *text, bool is_driver, bool kernels)
 }
 
 /* By name, since every CUDA version adds launch and copy calls of its own. */
-static void enable_calls(CUpti_CallbackDomain domain, bool kernels)
+static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 {
 	bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
 	CUpti_CallbackId id;
@@ -175,17 +197,36 @@ static void enable_calls(CUpti_CallbackDomain domain, bool kernels)
 		else if (starts(text, "cu"))
 			text += 2;
 		wanted[is_driver][id] = want(text, is_driver, kernels);
-		if (wanted[is_driver][id])
+		if ((wanted[is_driver][id] & CALL_WINDOW) == CALL_WINDOW)
 			sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, domain, id);
 	}
+}
+
+static void switch_calls(CUpti_CallbackDomain domain, bool is_on)
+{
+	const uint8_t *what = wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API];
+	CUpti_CallbackId id;
+
+	for (id = 1; id < MAX_CALLBACKS; id++)
+		if (what[id] && (what[id] & CALL_WINDOW) != CALL_WINDOW)
+			sonde_cupti.cuptiEnableCallback(
+				is_on, sonde_cupti.subscriber, domain, id);
+}
+
+void sonde_launches__switch(bool is_on)
+{
+	if (!sonde_cupti.subscriber)
+		return;
+	switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, is_on);
+	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, is_on);
 }
 
 bool sonde_launches__subscribe(void)
 {
 	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS)
 		return false;
-	enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
-	enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_cupti.version < SHARED_IDS);
+	choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
+	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_cupti.version < SHARED_IDS);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,

@@ -11,7 +11,9 @@
 #define ID_SKIPPED    (1ull << 63) /* the gate left it out */
 #define ID_INCLUDED   (1ull << 62) /* it holds the gate open */
 #define ID_EXCLUDED   (1ull << 61) /* it holds the gate shut */
-#define ID_STREAM(id) (((id) & ~(ID_SKIPPED | ID_INCLUDED | ID_EXCLUDED)) >> 32)
+#define ID_WINDOW     (1ull << 60) /* it is of those that open windows … */
+#define ID_CLOSES     (1ull << 59) /* … and its end closes one */
+#define ID_STREAM(id) (((id) & ~(31ull << 59)) >> 32)
 
 /* --- events -------------------------------------------------------------------------------- */
 
@@ -29,6 +31,34 @@ static HOT unsigned gate_of(const struct message *m)
 	return likely(m->label) ? m->label->gate : sonde_label__gate(m->domain, m->text);
 }
 
+static HOT bool is_gated(void)
+{
+	return atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed);
+}
+
+/*
+ * A push where not everything is captured. What the gate lets in is kept for when a window opens,
+ * and written now if one is open; the time it took to open one is not the range's.
+ */
+static __attribute__((noinline)) void push_gated(
+	struct thread *t, const struct message *m, open_range o)
+{
+	unsigned gate = OPEN_GATE(o);
+	struct message late = *m;
+
+	if (!sonde_gate__is_open(t, gate))
+		o &= ~OPEN_RECORDED;
+	t->nr_included += gate & GATE_INCLUDED ? 1 : 0;
+	t->nr_excluded += gate & GATE_EXCLUDED ? 1 : 0;
+	if (gate & GATE_WINDOW) {
+		o |= sonde_window__enter(t);
+		late.now = ticks_now();
+	}
+	if (sonde_window__is_open(t) && o & OPEN_RECORDED)
+		event_put(t, SONDE_EVENT_PUSH, &late);
+	t->open[t->nr_open++] = o;
+}
+
 static HOT void push(struct thread *t, const struct message *m)
 {
 	unsigned gate = gate_of(m);
@@ -40,15 +70,12 @@ static HOT void push(struct thread *t, const struct message *m)
 		count(&sonde_inject.nr_too_deep);
 		return;
 	}
-	if (unlikely(sonde_inject.gated)) {
-		if (!sonde_gate__is_open(t, gate))
-			o &= ~OPEN_RECORDED;
-		t->nr_included += gate & GATE_INCLUDED ? 1 : 0;
-		t->nr_excluded += gate & GATE_EXCLUDED ? 1 : 0;
+	if (unlikely(is_gated())) {
+		push_gated(t, m, o);
+		return;
 	}
 	/* In this order: a chunk begun by the event must list what was open before it. */
-	if (likely(o & OPEN_RECORDED))
-		event_put(t, SONDE_EVENT_PUSH, m);
+	event_put(t, SONDE_EVENT_PUSH, m);
 	t->open[t->nr_open++] = o;
 }
 
@@ -72,6 +99,8 @@ static HOT void unstack(struct thread *t, uint32_t i)
 	if (unlikely(OPEN_GATE(o))) {
 		t->nr_included -= OPEN_GATE(o) & GATE_INCLUDED ? 1 : 0;
 		t->nr_excluded -= OPEN_GATE(o) & GATE_EXCLUDED ? 1 : 0;
+		if (OPEN_GATE(o) & GATE_WINDOW)
+			sonde_window__leave(t, o & OPEN_CLOSES);
 	}
 }
 
@@ -92,7 +121,8 @@ static HOT int pop(unsigned domain)
 	}
 	i = innermost(t, domain);
 	/* A pop of nothing is written too: the reader counts those. */
-	if (likely(i ? t->open[i - 1] & OPEN_RECORDED : !sonde_inject.gated)) {
+	if (likely(i ? t->open[i - 1] & OPEN_RECORDED : !is_gated()) &&
+		likely(!is_gated() || sonde_window__is_open(t))) {
 		p = event_open(t, SONDE_EVENT_POP | (domain ? SONDE_EVENT_DOMAIN : 0u), now);
 		if (likely(p))
 			event_close(t, domain ? sonde_varint_put(p, domain) : p);
@@ -109,41 +139,62 @@ static uint64_t start(struct thread *t, const struct message *m)
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
 	struct sonde_event e;
 
-	if (unlikely(sonde_inject.gated)) {
+	e.ticks = m->now;
+	if (unlikely(is_gated())) {
 		id |= sonde_gate__is_open(t, gate) ? 0 : ID_SKIPPED;
 		id |= gate & GATE_INCLUDED ? ID_INCLUDED : 0;
 		id |= gate & GATE_EXCLUDED ? ID_EXCLUDED : 0;
+		if (gate & GATE_WINDOW) {
+			id |= ID_WINDOW | (sonde_window__enter(t) ? ID_CLOSES : 0);
+			e.ticks = ticks_now();
+		}
+		id |= sonde_window__is_open(t) ? 0 : ID_SKIPPED;
 		if (gate)
 			sonde_gate__hold(id, gate);
 		if (id & ID_SKIPPED)
 			return id;
 	}
 	e.type = SONDE_EVENT_START;
-	e.ticks = m->now;
 	e.label = label_of(m);
 	e.field[0] = id & UINT32_MAX;
 	sonde_ring__write(t, &e);
 	return id;
 }
 
-static void stop(uint64_t id)
+static void put_mark(struct thread *t, const struct message *m)
+{
+	if (!is_gated() || sonde_window__is_open(t))
+		event_put(t, SONDE_EVENT_MARK, m);
+}
+
+static void write_stop(struct thread *t, uint64_t id)
 {
 	struct sonde_event e;
-	struct thread *t;
 
-	if (id & (ID_INCLUDED | ID_EXCLUDED))
-		sonde_gate__let_go(id, (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
-					       (id & ID_EXCLUDED ? GATE_EXCLUDED : 0u));
-	if (id & ID_SKIPPED)
-		return;
-	t = hook_enter();
-	if (!t)
-		return;
 	e.type = SONDE_EVENT_STOP;
 	e.ticks = ticks_now();
 	e.field[0] = ID_STREAM(id);
 	e.field[1] = id & UINT32_MAX;
 	sonde_ring__write(t, &e);
+}
+
+static void stop(uint64_t id)
+{
+	unsigned gate = (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
+			(id & ID_EXCLUDED ? GATE_EXCLUDED : 0u) |
+			(id & ID_WINDOW ? GATE_WINDOW : 0u);
+	bool is_first = gate && sonde_gate__let_go(id, gate);
+	struct thread *t;
+
+	if (!gate && id & ID_SKIPPED)
+		return;
+	t = hook_enter();
+	if (!t)
+		return;
+	if (!(id & ID_SKIPPED) && (!is_gated() || sonde_window__is_open(t)))
+		write_stop(t, id);
+	if (is_first && gate & GATE_WINDOW)
+		sonde_window__leave(t, id & ID_CLOSES);
 	hook_leave(t);
 }
 
@@ -235,19 +286,19 @@ static void NVTX_API domain_range_end(nvtxDomainHandle_t d, nvtxRangeId_t id)
 
 static void NVTX_API mark_a(const char *text)
 {
-	WITH_MESSAGE(, message_label(&m, t, text), event_put(t, SONDE_EVENT_MARK, &m));
+	WITH_MESSAGE(, message_label(&m, t, text), put_mark(t, &m));
 }
 
 static void NVTX_API mark_w(const wchar_t *text)
 {
 	WITH_MESSAGE(, sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf),
-		event_put(t, SONDE_EVENT_MARK, &m));
+		put_mark(t, &m));
 }
 
 static void NVTX_API domain_mark_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a)
 {
 	WITH_MESSAGE(, (m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
-		event_put(t, SONDE_EVENT_MARK, &m));
+		put_mark(t, &m));
 }
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)

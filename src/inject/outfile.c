@@ -249,6 +249,8 @@ static void meta_put(void)
 	say(&t, "cupti=", c->use_cupti ? "wanted" : "off");
 	say(&t, "graphs=", c->whole_graphs ? "whole" : "nodes");
 	say_number(&t, "flush_ms=", c->flush_ms);
+	if (c->window.text)
+		say(&t, "window=", c->window.text);
 	sonde_outfile__block(SONDE_BLOCK_META, text, t.n, NULL, 0);
 }
 

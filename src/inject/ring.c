@@ -115,7 +115,7 @@ void sonde_ring__release(void)
 	}
 }
 
-static void hand_over(struct thread *t)
+void sonde_ring__hand_over(struct thread *t)
 {
 	if (t->chunk)
 		atomic_store_explicit(&t->chunk->state, CHUNK_FULL, memory_order_release);
@@ -126,7 +126,7 @@ static void hand_over(struct thread *t)
 
 static void give_slot(struct thread *t)
 {
-	hand_over(t);
+	sonde_ring__hand_over(t);
 	atomic_fetch_add_explicit(
 		&sonde_inject.nr_lost, atomic_exchange(&t->nr_lost, 0), memory_order_relaxed);
 	atomic_store(&t->is_live, false);
@@ -226,7 +226,7 @@ void sonde_ring__forked(void)
 	if (!t)
 		return;
 	t->chunk = NULL;
-	hand_over(t);
+	sonde_ring__hand_over(t);
 	t->tid = (uint64_t)syscall(SYS_gettid);
 	t->stream = atomic_fetch_add(&sonde_inject.nr_streams, 1);
 	t->seq = 0;
@@ -247,12 +247,13 @@ struct thread *sonde_ring__enroll(void)
 		memset(t->too_deep, 0, sizeof(t->too_deep));
 	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
 	t->seq = t->launched = 0;
+	t->epoch = atomic_load(&sonde_inject.windows.epoch);
 	memset(t->recent, 0, sizeof(t->recent));
 	t->base.ticks = 0;
 	t->tid = (uint64_t)syscall(SYS_gettid);
 	t->stream = atomic_fetch_add_explicit(&sonde_inject.nr_streams, 1, memory_order_relaxed);
 	t->chunk = NULL;
-	hand_over(t);
+	sonde_ring__hand_over(t);
 	atomic_store(&t->is_live, true);
 	sonde_self = t;
 	if (has_key)
@@ -286,19 +287,23 @@ bool sonde_ring__revive(struct thread *t, const void *frame)
 		is_in_handler_stack())
 		return false;
 	t->nested_at = NULL;
-	hand_over(t); /* whatever the hook was about to write */
+	sonde_ring__hand_over(t); /* whatever the hook was about to write */
 	return true;
 }
 
 static uint8_t *base_put(struct thread *t, uint8_t *p)
 {
-	uint32_t i, nr = 0;
+	uint32_t epoch = atomic_load(&sonde_inject.windows.epoch);
+	uint32_t i, nr = 0, nr_listed = 0;
 
-	for (i = 0; i < t->nr_open; i++)
+	if ((epoch & 1 && t->epoch == epoch) || t->lists_open)
+		nr_listed = t->nr_open;
+	t->lists_open = false;
+	for (i = 0; i < nr_listed; i++)
 		nr += t->open[i] & OPEN_RECORDED ? 1 : 0;
 	p = sonde_base_put(
 		p, &t->base, atomic_load_explicit(&t->nr_lost, memory_order_relaxed), nr);
-	for (i = 0; i < t->nr_open; i++)
+	for (i = 0; i < nr_listed; i++)
 		if (t->open[i] & OPEN_RECORDED)
 			p = sonde_open_put(p, OPEN_LABEL(t->open[i]), OPEN_DOMAIN(t->open[i]));
 	return p;
@@ -310,7 +315,7 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 	struct chunk *c;
 	uint32_t n;
 
-	hand_over(t);
+	sonde_ring__hand_over(t);
 	if (unlikely(!atomic_load_explicit(&g->flusher_runs, memory_order_relaxed)) &&
 		!sonde_flusher__start())
 		return NULL;
@@ -321,6 +326,8 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 		count(&t->nr_lost);
 		return NULL;
 	}
+	if (now < atomic_load_explicit(&g->windows.open_ticks, memory_order_relaxed))
+		now = atomic_load_explicit(&g->windows.open_ticks, memory_order_relaxed);
 	c = &g->chunks[n];
 	c->stream = t->stream;
 	c->seq = t->seq++;

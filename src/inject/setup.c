@@ -14,6 +14,14 @@
  *     ranks=0-7,64           only processes that a launcher gave one of these ranks
  *     nvtx.include=GLOB      any number of times; none = everything
  *     nvtx.exclude=GLOB
+ *     window=all             all, entries, time, profiler, range or order; which of these count:
+ *     window.label=GLOB      the range, as in nvtx.include
+ *     window.first=0         its entries from this one …
+ *     window.end=11          … to before this one; none = to the end
+ *     window.after_us=0      when the window opens
+ *     window.for_us=0        how long it is open; 0 = to the end
+ *     window.every_us=0      how long from one to the next; 0 = there is one
+ *     window.text=TEXT       all of that as the user said it
  */
 #include "inject/inject_int.h"
 
@@ -58,6 +66,35 @@ static void set_lever(struct levers *l, const char *key, const char *value)
 		l->nr_device_buffers = (uint32_t)number(value, 0, 1024);
 }
 
+static void set_window(struct window_config *w, const char *key, const char *value)
+{
+	static const char *const kinds[] = {[WINDOW_ALL] = "all",
+		[WINDOW_ENTRIES] = "entries",
+		[WINDOW_TIME] = "time",
+		[WINDOW_PROFILER] = "profiler",
+		[WINDOW_RANGE] = "range",
+		[WINDOW_ORDER] = "order"};
+	unsigned i;
+
+	if (!strcmp(key, ".text"))
+		w->text = value;
+	else if (!strcmp(key, ".label"))
+		pattern_add(&w->label, value);
+	else if (!strcmp(key, ".first"))
+		w->first = number(value, 0, UINT64_MAX / 16);
+	else if (!strcmp(key, ".end"))
+		w->end = number(value, 0, UINT64_MAX / 16);
+	else if (!strcmp(key, ".after_us"))
+		w->after_us = number(value, 0, UINT64_MAX / 16);
+	else if (!strcmp(key, ".for_us"))
+		w->for_us = number(value, 0, UINT64_MAX / 16);
+	else if (!strcmp(key, ".every_us"))
+		w->every_us = number(value, 0, UINT64_MAX / 16);
+	for (i = 0; !*key && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(value, kinds[i]))
+			w->kind = i;
+}
+
 static void set(struct config *c, const char *key, char *value)
 {
 	if (!strcmp(key, "output"))
@@ -80,6 +117,8 @@ static void set(struct config *c, const char *key, char *value)
 		c->ranks = value;
 	else if (!strncmp(key, "lever.", 6))
 		set_lever(&c->levers, key + 6, value);
+	else if (!strncmp(key, "window", 6))
+		set_window(&c->window, key + 6, value);
 	else if (!strcmp(key, "nvtx.include"))
 		pattern_add(&c->include, value);
 	else if (!strcmp(key, "nvtx.exclude"))
@@ -112,6 +151,7 @@ bool sonde_setup__read(struct config *c)
 	c->use_cupti = true;
 	c->has_calls = true;
 	c->levers.buffer_kb = 256;
+	c->window.end = UINT64_MAX;
 	if (!path || !slurp(path, c->text, sizeof(c->text)))
 		return false;
 	for (line = c->text; *line; line = end) {

@@ -23,6 +23,9 @@ struct sonde_input {
 	struct sonde_str command;     /* the profiler's command line, empty when unknown */
 	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
 	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
+	/* Captured at times only: how many windows, how long they were, how long the program ran. */
+	bool is_windowed;
+	uint64_t nr_windows, captured_ns, total_ns;
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
 

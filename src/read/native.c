@@ -139,6 +139,8 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		rc = read_all(n, s, err);
 		sonde_vec_release(&n->strings);
 		sonde_vec_release(&n->pieces);
+		sonde_vec_release(&n->marks);
+		sonde_vec_release(&n->windows);
 		sonde_vec_release(&n->host.points);
 		sonde_vec_release(&n->gpu.points);
 		sonde_vec_release(&n->launches);

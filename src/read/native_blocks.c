@@ -167,6 +167,18 @@ static bool read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
 	       sonde_native__name_thread(n, tid, sonde_native__text(p, (uint64_t)(end - p)));
 }
 
+static bool read_mark(struct native *n, const uint8_t *p, size_t nr)
+{
+	struct sonde_window_mark *m;
+
+	if (nr < sizeof(*m))
+		return true;
+	m = sonde_vec_push(&n->marks);
+	if (m)
+		memcpy(m, p, sizeof(*m));
+	return m != NULL;
+}
+
 static bool read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
 {
 	struct sonde_str text = {(const char *)p, h->nr_bytes};
@@ -186,6 +198,8 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		return read_thread(n, p, p + h->nr_bytes);
 	case SONDE_BLOCK_EVENTS:
 		return read_piece(n, p, h->nr_bytes);
+	case SONDE_BLOCK_WINDOW:
+		return read_mark(n, p, h->nr_bytes);
 	case SONDE_BLOCK_STATUS:
 		if (h->nr_bytes >= sizeof(n->status))
 			memcpy(&n->status, p, sizeof(n->status));
@@ -270,7 +284,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	n->host.hz = (double)n->head.tick_hz;
 	n->gpu.hz = 1e9;
 	sonde_native__clock_init(&n->host);
-	return 0;
+	return sonde_native__windows(n, err);
 }
 
 struct sonde_str sonde_native__meta(const struct native *n, const char *key)

@@ -22,6 +22,18 @@ static void match_stop(struct native *n, const struct native_edge *stop, uint32_
 	time->end_ns = stop->ns > time->begin_ns ? stop->ns : time->begin_ns + 1;
 }
 
+/* A range nobody ended; one that began in a window is known up to the end of that. */
+static void leave_open(struct native *n, const struct native_edge *start)
+{
+	uint64_t end_ns = sonde_native__window_end_ns(n, start->window);
+
+	n->counts.unstopped += !end_ns;
+	n->counts.cut_by_windows += end_ns != 0;
+	if (end_ns)
+		n->r->ranges.at[start->range].time.end_ns =
+			end_ns > start->ns ? end_ns : start->ns + 1;
+}
+
 static bool match_edges(struct native *n)
 {
 	struct sonde_keyed *starts, *stops;
@@ -44,8 +56,8 @@ static bool match_edges(struct native *n)
 		match_stop(n, &n->edges.at[stops[k].index],
 			sonde_native__last_with_key(starts, nr_starts, &i, stops[k].key));
 	for (i = 0; i < n->edges.nr && ok; i++)
-		n->counts.unstopped +=
-			!n->edges.at[i].is_stop && !n->r->ranges.at[n->edges.at[i].range].time.end_ns;
+		if (!n->edges.at[i].is_stop && !n->r->ranges.at[n->edges.at[i].range].time.end_ns)
+			leave_open(n, &n->edges.at[i]);
 	sonde_free(starts);
 	sonde_free(stops);
 	return ok;

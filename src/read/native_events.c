@@ -52,7 +52,8 @@ static bool add_edge(struct stream *s, const struct native_edge *edge)
 
 bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 {
-	struct native_edge edge = {.ns = sonde_stream__now(s), .range = SONDE_NONE};
+	struct native_edge edge = {
+		.ns = sonde_stream__now(s), .range = SONDE_NONE, .window = s->window};
 	uint32_t label, domain;
 
 	if (e->type == SONDE_EVENT_STOP) {

@@ -3,6 +3,7 @@
  *
  *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
+ *   native_windows.c  when the program was captured
  *   native_stream.c   pieces → events, launches
  *   native_stack.c    pushes and pops → range entries
  *   native_devices.c  devices and what the driver says of them
@@ -118,7 +119,8 @@ struct native_work {
 struct native_edge {
 	uint64_t key; /* stream + 1 above, its number below */
 	uint64_t ns;
-	uint32_t range; /* of a start */
+	uint32_t range;	 /* of a start */
+	uint32_t window; /* it lies in */
 	bool is_stop;
 };
 
@@ -136,11 +138,20 @@ struct native_node {
 	uint32_t range;	       /* innermost open one of its thread, SONDE_NONE = outside any */
 };
 
+/* A time in which the program was captured. */
+struct native_window {
+	uint64_t begin, end; /* ticks; UINT64_MAX = to the end of the capture */
+};
+
+#define NATIVE_ALL_TIME UINT32_MAX	   /* of a capture without windows */
+#define NATIVE_OUTSIDE	(UINT32_MAX - 1) /* of a stream that writes between windows */
+
 /* What was counted while reading. */
 struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
-		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen;
+		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen,
+		cut_by_windows, out_of_windows;
 };
 
 struct native {
@@ -155,6 +166,9 @@ struct native {
 	SONDE_VEC(struct native_string) strings; /* by number */
 	uint32_t domains[NATIVE_NR_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
 	SONDE_VEC(struct native_piece) pieces;
+	SONDE_VEC(struct sonde_window_mark) marks;
+	SONDE_VEC(struct native_window) windows; /* in order */
+	bool is_windowed; /* there are windows, if none: ranges and launches are missing */
 	struct sonde_str meta;
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
@@ -182,6 +196,12 @@ bool sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
 int sonde_native__blocks(struct native *n, struct sonde_err *err);
 int sonde_native__streams(struct native *n, struct sonde_err *err);
+int sonde_native__windows(struct native *n, struct sonde_err *err);
+/* The window a moment is in: its number, NATIVE_OUTSIDE, or NATIVE_ALL_TIME without windows. */
+uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);
+/* When a window ended; 0 when it was open to the end. */
+uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window);
+void sonde_native__note_windows(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);
 /* The blocks of a sampler; false when memory is short. */
 bool sonde_native__counters(struct native *n, struct sonde_str payload);
@@ -195,7 +215,7 @@ bool sonde_native__edges(struct native *n);
 /* Once there are records: where those of graphs were captured. */
 int sonde_native__origins(struct native *n, struct sonde_err *err);
 /* Notes what was lost, left open or not understood. */
-void sonde_native__note(const struct native *n);
+void sonde_native__note(struct native *n);
 
 /*
  * Matching by number goes by sorting, which no choice of numbers makes slow. The last of

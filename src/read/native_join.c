@@ -66,7 +66,10 @@ static bool match_launches(struct native *n)
 
 		if (!w->correlation)
 			w->launch = SONDE_NONE;
-		n->counts.no_launch += w->launch == SONDE_NONE && w->type != SONDE_EVENT_MEMORY;
+		if (w->launch != SONDE_NONE || w->type == SONDE_EVENT_MEMORY)
+			continue;
+		n->counts.no_launch += !n->is_windowed;
+		n->counts.out_of_windows += n->is_windowed;
 	}
 	return ok;
 }
@@ -178,9 +181,9 @@ static bool add_record(struct native *n, const struct native_work *w)
 		.context = w->context,
 		.open = l ? l->set : 0,
 		.kind = kind_of(w->type),
-		.is_unchosen = l && l->is_unchosen,
+		.is_unchosen = l ? l->is_unchosen : n->is_windowed,
 		.call_ns = l ? l->ns : 0};
-	n->counts.unchosen += rec->is_unchosen;
+	n->counts.unchosen += l && rec->is_unchosen;
 	/* CUPTI's way of saying that it has no time for this one; zeros mean that in records too.
 	 */
 	if (!w->start_ns && !w->end_ns) {

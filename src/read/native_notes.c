@@ -63,6 +63,8 @@ static void note_ranges(const struct native *n)
 	const struct native_counts *c = &n->counts;
 
 	note(n, c->orphan_pops, "pop without a push", "pops without a push");
+#define CUT_OFF "open when a window closed: it counts up to then"
+	note(n, c->cut_by_windows, "range was " CUT_OFF, "ranges: each was " CUT_OFF);
 	note(n, c->unclosed, "push was never popped", "pushes were never popped");
 	note(n, c->unstopped, "start/end range was never ended",
 		"start/end ranges were never ended");
@@ -88,6 +90,8 @@ static void note_work(const struct native *n)
 		"pieces of GPU work have no known launch");
 #define UNCHOSEN "left out by the capture's own nvtx.include and nvtx.exclude"
 	note(n, c->unchosen, "launch was " UNCHOSEN, "launches were " UNCHOSEN);
+#define ACROSS "was launched just before a window opened or after it closed: it is not selected"
+	note(n, c->out_of_windows, "piece of GPU work " ACROSS, "pieces of GPU work: each " ACROSS);
 	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
 		"pieces of GPU work have no times from CUPTI");
 	if (c->overheads)
@@ -97,8 +101,9 @@ static void note_work(const struct native *n)
 			(unsigned long long)c->overheads);
 }
 
-void sonde_native__note(const struct native *n)
+void sonde_native__note(struct native *n)
 {
+	sonde_native__note_windows(n);
 	note_damage(n);
 	note_losses(n);
 	note_ranges(n);

@@ -231,6 +231,32 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 		end_range(s, domain);
 }
 
+void sonde_stream__end_window(struct stream *s)
+{
+	struct sonde_range *ranges = s->n->r->ranges.at;
+	uint64_t end_ns = sonde_native__window_end_ns(s->n, s->window), begin_ns;
+	uint32_t i, range;
+
+	for (i = 0; i < s->nr_seen; i++) {
+		uint32_t domain = s->seen[i];
+
+		for (range = s->top[domain]; range != SONDE_NONE; range = ranges[range].parent) {
+			begin_ns = ranges[range].time.begin_ns;
+			if (ranges[range].is_inherited)
+				continue;
+			ranges[range].time.end_ns = end_ns > begin_ns ? end_ns : begin_ns + 1;
+			ranges[range].time.cpu_ns = 0; /* the thread's clock was not read then */
+			s->n->counts.cut_by_windows++;
+		}
+		s->nr_deep -= s->depth[domain];
+		s->depth[domain] = 0;
+		s->path_bytes[domain] = 0;
+		s->top[domain] = SONDE_NONE;
+	}
+	s->pending.nr = 0;
+	s->set_is_old = true;
+}
+
 void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr)
 {
 	const struct sonde_range *ranges = s->n->r->ranges.at;

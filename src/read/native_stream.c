@@ -73,6 +73,7 @@ static const uint8_t *read_base(
 {
 	struct open_ranges o = {0};
 	uint64_t nr_lost, nr_open;
+	uint32_t window;
 
 	p = sonde_base_get(p, end, &s->at, &nr_lost, &nr_open);
 	if (!p || nr_open > SONDE_OPEN_LIMIT)
@@ -83,12 +84,19 @@ static const uint8_t *read_base(
 			return NULL;
 	}
 	sonde_stream__settle(s, s->at.ticks, s->at.cpu_ns);
+	window = sonde_native__window_at(s->n, s->at.ticks);
+	if (window != s->window || window == NATIVE_OUTSIDE) {
+		sonde_stream__end_window(s);
+		resync = true;
+	}
+	s->window = window;
 	if (!resync && nr_lost == s->nr_lost)
 		return p;
 	s->n->counts.lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
 	s->nr_lost = nr_lost;
 	reopen(s, &o);
-	if (s->is_new && !s->no_memory)
+	if ((s->window == NATIVE_OUTSIDE || (s->is_new && s->window == NATIVE_ALL_TIME)) &&
+		!s->no_memory)
 		mark_inherited(s);
 	return p;
 }
@@ -218,6 +226,8 @@ static void stream_end(struct stream *s)
 
 		sonde_stream__settle(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
 	}
+	if (sonde_native__window_end_ns(s->n, s->window))
+		sonde_stream__end_window(s);
 	for (i = 0; i < s->nr_seen; i++) {
 		for (range = s->top[s->seen[i]]; range != SONDE_NONE;
 			range = r->ranges.at[range].parent) {
@@ -230,6 +240,7 @@ static void stream_end(struct stream *s)
 static void stream_begin(struct stream *s, const struct native_piece *first)
 {
 	s->tid = first->tid;
+	s->window = NATIVE_ALL_TIME;
 	s->number = first->stream;
 	s->nr_lost = 0;
 	s->cpu_ns = s->cpu_ticks = 0;

@@ -34,6 +34,7 @@ struct stream {
 	uint32_t path_bytes[NATIVE_NR_DOMAINS]; /* of the innermost open range's region */
 	uint32_t left_out[NATIVE_NR_DOMAINS];	 /* pushes not kept whose pops are to come */
 	bool is_new; /* its first chunk is just being read */
+	uint32_t window; /* the chunk is in this one */
 	bool set_is_old;
 	uint32_t set;
 	SONDE_VEC(struct pending) pending;
@@ -52,6 +53,8 @@ void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns);
 uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain);
 void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain);
 void sonde_stream__pop(struct stream *s, uint64_t domain);
+/* The window closed: so does everything that is open. */
+void sonde_stream__end_window(struct stream *s);
 /* After events were lost: closes and opens ranges of `domain` until it has those of `labels`. */
 void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr);
 

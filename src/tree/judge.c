@@ -107,3 +107,22 @@ bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t
 	}
 	return found;
 }
+
+bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t)
+{
+	bool found = false;
+	size_t i;
+
+	*out = (struct sonde_windows){0};
+	for (i = 0; i < t->cells->inputs.nr; i++) {
+		const struct sonde_input *in = &t->cells->inputs.at[i];
+
+		if (!in->is_windowed)
+			continue;
+		found = true;
+		out->nr += in->nr_windows;
+		out->captured_ns += (double)in->captured_ns;
+		out->total_ns += (double)in->total_ns;
+	}
+	return found;
+}

@@ -45,6 +45,13 @@ struct sonde_coverage {
 	uint64_t total, attributed, outside, not_selected;
 	double total_ns, attributed_ns, outside_ns; /* NaN without times */
 };
+/* When the inputs were captured that have windows (capture.window); false when none has. */
+struct sonde_windows {
+	uint64_t nr;
+	double captured_ns, total_ns; /* of the windows; of the inputs from their beginning to end */
+};
+bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t);
+
 /* Over the scopes of one kind; false when there is none. */
 bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);
 

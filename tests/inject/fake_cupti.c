@@ -51,7 +51,7 @@ static size_t nr_held, nr_out; /* of those the library gave, nr_out are not back
 
 static const char *const driver_names[NR_IDS] = {
 	NULL, "cuInit", "cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoD_v2", "cuMemsetD8_v2",
-	"cuStreamSynchronize", "cuMemAlloc_v2", "cuMemFree_v2"};
+	"cuStreamSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuProfilerStart", "cuProfilerStop"};
 static const char *const runtime_names[NR_IDS] = {
 	NULL, "cudaMalloc_v3020", "cudaLaunchKernel_v7000", "cudaGraphLaunch_v10000"};
 
@@ -86,7 +86,7 @@ EXPORT CUptiResult cuptiEnableCallback(
 	(void)s;
 	if (domain >= CUPTI_CB_DOMAIN_SIZE || id >= 64)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	is_enabled[domain][id] = (unsigned char)enable;
+	__atomic_store_n(&is_enabled[domain][id], (unsigned char)enable, __ATOMIC_RELAXED);
 	return CUPTI_SUCCESS;
 }
 
@@ -120,7 +120,13 @@ EXPORT CUptiResult cuptiActivitySetAttribute(
 
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	kinds[kind] = 1;
+	__atomic_store_n(&kinds[kind], 1, __ATOMIC_RELAXED);
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	__atomic_store_n(&kinds[kind], 0, __ATOMIC_RELAXED);
 	return CUPTI_SUCCESS;
 }
 
@@ -223,7 +229,7 @@ static void add(const void *record, size_t n)
 	size_t max;
 	int is_full;
 
-	if (!kinds[((const CUpti_Activity *)record)->kind])
+	if (!__atomic_load_n(&kinds[((const CUpti_Activity *)record)->kind], __ATOMIC_RELAXED))
 		return; /* nobody asked for it */
 	pthread_mutex_lock(&lock);
 	is_full = buffer && used + n > buffer_size;
@@ -259,7 +265,7 @@ static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr
 	d.callbackSite = (CUpti_ApiCallbackSite)site;
 	d.correlationId = corr;
 	d.correlationData = &kept[domain == CUPTI_CB_DOMAIN_DRIVER_API];
-	if (callback && is_enabled[domain][id])
+	if (callback && __atomic_load_n(&is_enabled[domain][id], __ATOMIC_RELAXED))
 		callback(NULL, domain, id, &d);
 }
 
@@ -374,6 +380,16 @@ void fake_sync(unsigned us);
 EXPORT void fake_sync(unsigned us)
 {
 	fake_wait(6, us);
+}
+
+/* cudaProfilerStart and cudaProfilerStop. */
+void fake_profiler(int is_start);
+EXPORT void fake_profiler(int is_start)
+{
+	uint32_t id = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+
+	call(CUPTI_CB_DOMAIN_DRIVER_API, is_start ? 9 : 10, id, CUPTI_API_ENTER);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, is_start ? 9 : 10, id, CUPTI_API_EXIT);
 }
 
 /* Takes or gives back memory. */

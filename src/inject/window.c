@@ -1,0 +1,249 @@
+/*
+ * Windows: when the process is captured.
+ *
+ * Opening and closing come from anywhere: a range of the program, its calls of
+ * cudaProfilerStart and Stop, the clock, the runner. Nobody waits for anybody: who
+ * wants a change says so and takes the baton; who finds it taken leaves, since its
+ * holder looks again before it lets go. (A signal handler that jumps out of a
+ * change never lets go: the windows then stay as they are.)
+ *
+ * Switching CUPTI is a call into the driver's world, in a thread of the host: the
+ * one place where a hook does more than write memory. It must be there and then,
+ * or the first kernels of the entry that opens a window would be missing.
+ */
+#include "inject/event_int.h"
+#include "inject/outfile_int.h"
+
+#include <errno.h>
+
+static struct windows *const w = &sonde_inject.windows;
+
+static uint64_t since_start_us(void)
+{
+	return (clock_ns(CLOCK_MONOTONIC) - w->start_ns) / 1000;
+}
+
+/* False when too many wait to be written: then nothing may change. */
+static bool add_mark(uint32_t state)
+{
+	uint32_t nr = atomic_load(&w->nr_marks);
+
+	if (nr - atomic_load(&w->nr_written) >= NR_WINDOW_MARKS) {
+		sonde_flusher__note("windows opened and closed faster than could be written: some "
+				    "are longer or shorter than asked for");
+		return false;
+	}
+	w->marks[nr % NR_WINDOW_MARKS] = (struct sonde_window_mark){
+		.ticks = ticks_now(), .nr_entries = atomic_load(&w->nr_entries), .state = state};
+	if (state == SONDE_WINDOW_OPEN)
+		atomic_store(&w->open_ticks, w->marks[nr % NR_WINDOW_MARKS].ticks);
+	atomic_store(&w->nr_marks, nr + 1);
+	return true;
+}
+
+/* CUPTI is on before a window opens and off after it has closed: inside, nothing is missing. */
+static void change(bool is_open, bool may_call)
+{
+	may_call = may_call && atomic_load(&sonde_inject.traces_gpu);
+	if (is_open && may_call)
+		sonde_activity__switch(true);
+	if (is_open != (atomic_load(&w->epoch) & 1)) {
+		atomic_store(&sonde_inject.gated, true);
+		if (!add_mark(is_open ? SONDE_WINDOW_OPEN : SONDE_WINDOW_CLOSED)) {
+			atomic_store(&w->want, !is_open);
+			return;
+		}
+		atomic_fetch_add(&w->epoch, 1);
+	}
+	if (!is_open && may_call)
+		sonde_activity__switch(false);
+}
+
+static bool is_settled(bool may_call)
+{
+	uint32_t want = atomic_load(&w->want);
+
+	return want == (atomic_load(&w->epoch) & 1) &&
+	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) ||
+		       atomic_load(&w->gpu_on) == want);
+}
+
+static void apply(bool may_call)
+{
+	while (!is_settled(may_call)) {
+		if (atomic_exchange(&w->baton, 1))
+			return;
+		if (!is_settled(may_call))
+			change(atomic_load(&w->want), may_call);
+		atomic_store(&w->baton, 0);
+	}
+}
+
+/* In a hook: CUPTI may call us back, and what it does to errno is not the host's affair. */
+static void set_in_hook(struct thread *t, bool is_open)
+{
+	int was = errno;
+
+	atomic_store(&w->want, is_open);
+	hook_leave(t);
+	apply(true);
+	t->busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	errno = was;
+}
+
+void sonde_window__set(bool is_open)
+{
+	int was = errno;
+
+	atomic_store(&w->want, is_open);
+	apply(true);
+	errno = was;
+}
+
+void sonde_window__settle(void)
+{
+	apply(true);
+}
+
+/* --- what the clock and the runner want --------------------------------------------------------- */
+
+/* Whether the clock wants it open; `*next_us` is when it may want something else. */
+static bool clock_wants(uint64_t now_us, uint64_t *next_us)
+{
+	const struct window_config *c = &sonde_inject.config.window;
+	uint64_t into;
+
+	*next_us = UINT64_MAX;
+	if (now_us < c->after_us) {
+		*next_us = c->after_us;
+		return false;
+	}
+	if (!c->for_us)
+		return true;
+	into = now_us - c->after_us;
+	if (c->every_us)
+		into %= c->every_us;
+	if (into < c->for_us)
+		*next_us = now_us + (c->for_us - into);
+	else if (c->every_us)
+		*next_us = now_us + (c->every_us - into);
+	return into < c->for_us;
+}
+
+static void follow_order(void)
+{
+	uint32_t order = atomic_load(&sonde_inject.attach->order);
+
+	if (order == w->order)
+		return;
+	w->order = order;
+	atomic_store(&w->want, (order & 3) == SONDE_ORDER_START);
+}
+
+uint64_t sonde_window__look(bool may_call)
+{
+	uint64_t now_us = since_start_us(), next_us = UINT64_MAX;
+	bool wants;
+
+	if (!may_call && atomic_load(&sonde_inject.traces_gpu))
+		return UINT64_MAX; /* the collector looks */
+	if (sonde_inject.config.window.kind == WINDOW_TIME) {
+		wants = clock_wants(now_us, &next_us);
+		if (wants != w->clock_wanted)
+			atomic_store(&w->want, wants);
+		w->clock_wanted = wants;
+	}
+	follow_order();
+	apply(may_call);
+	return next_us == UINT64_MAX ? UINT64_MAX : next_us - now_us;
+}
+
+/* --- what ranges want --------------------------------------------------------------------------- */
+
+bool sonde_window__is_open(struct thread *t)
+{
+	uint32_t now = atomic_load_explicit(&w->epoch, memory_order_acquire);
+
+	if (!(now & 1))
+		return false;
+	if (t->epoch != now) {
+		t->epoch = now;
+		sonde_ring__hand_over(t);
+	}
+	return true;
+}
+
+uint64_t sonde_window__enter(struct thread *t)
+{
+	const struct window_config *c = &sonde_inject.config.window;
+	uint64_t number = atomic_fetch_add(&w->nr_entries, 1);
+
+	if (c->kind == WINDOW_RANGE) {
+		if (!atomic_fetch_add(&w->nr_holding, 1))
+			set_in_hook(t, true);
+		return 0;
+	}
+	if (number == c->first && c->first < c->end)
+		set_in_hook(t, true);
+	return number + 1 == c->end && c->first < c->end ? OPEN_CLOSES : 0;
+}
+
+void sonde_window__leave(struct thread *t, bool closes)
+{
+	if (sonde_inject.config.window.kind == WINDOW_RANGE)
+		closes = atomic_fetch_sub(&w->nr_holding, 1) == 1;
+	if (closes)
+		set_in_hook(t, false);
+}
+
+/* --- life ---------------------------------------------------------------------------------------- */
+
+void sonde_window__init(void)
+{
+	uint64_t next_us;
+
+	w->start_ns = clock_ns(CLOCK_MONOTONIC);
+	w->order = atomic_load(&sonde_inject.attach->order);
+	if (sonde_inject.config.window.kind != WINDOW_ALL)
+		add_mark(SONDE_WINDOW_BEGIN);
+	if (sonde_inject.config.window.kind == WINDOW_TIME)
+		w->clock_wanted = clock_wants(0, &next_us);
+	atomic_store(&w->want,
+		sonde_inject.config.window.kind == WINDOW_ALL || w->clock_wanted ||
+			(w->order & 3) == SONDE_ORDER_START);
+	if (sonde_inject.config.window.kind == WINDOW_ALL)
+		atomic_store(&w->epoch, 1);
+	apply(false);
+}
+
+/* An open window goes on in the child, in a file of its own. */
+void sonde_window__forked(void)
+{
+	bool is_open = atomic_load(&w->epoch) & 1, was_marked = atomic_load(&w->nr_marks);
+
+	atomic_store(&w->baton, 0);
+	atomic_store(&w->gpu_on, 0);
+	atomic_store(&w->nr_marks, 0);
+	atomic_store(&w->nr_written, 0);
+	if (!sonde_inject.gated || !was_marked)
+		return;
+	add_mark(SONDE_WINDOW_BEGIN);
+	if (is_open)
+		add_mark(SONDE_WINDOW_OPEN);
+}
+
+void sonde_window__put(bool is_last)
+{
+	uint32_t nr = atomic_load(&w->nr_marks), i;
+	struct sonde_window_mark end = {.ticks = ticks_now(),
+		.nr_entries = atomic_load(&w->nr_entries),
+		.state = SONDE_WINDOW_END};
+
+	for (i = atomic_load(&w->nr_written); i != nr; i++)
+		sonde_outfile__block(SONDE_BLOCK_WINDOW, &w->marks[i % NR_WINDOW_MARKS],
+			sizeof(*w->marks), NULL, 0);
+	atomic_store(&w->nr_written, nr);
+	if (is_last && (nr || sonde_inject.config.window.kind != WINDOW_ALL))
+		sonde_outfile__block(SONDE_BLOCK_WINDOW, &end, sizeof(end), NULL, 0);
+}

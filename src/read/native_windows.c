@@ -1,0 +1,133 @@
+/*
+ * Windows: when the program was captured. Marks of the file, in the order in which
+ * they were written, which is that of time, become windows; a chunk is in the
+ * one its first event is in.
+ */
+#include "read/native_int.h"
+
+int sonde_native__windows(struct native *n, struct sonde_err *err)
+{
+	struct native_window *open = NULL;
+	size_t i;
+
+	n->is_windowed = n->marks.nr > 0;
+	for (i = 0; i < n->marks.nr; i++) {
+		const struct sonde_window_mark *m = &n->marks.at[i];
+		uint64_t least = n->windows.nr ? n->windows.at[n->windows.nr - 1].end : 0;
+
+		/* A file that is told of a closing first was open from its beginning. */
+		if (m->state == SONDE_WINDOW_CLOSED && open) {
+			open->end = m->ticks > open->begin ? m->ticks : open->begin;
+			open = NULL;
+		} else if (m->state == SONDE_WINDOW_OPEN ? !open : m->state == SONDE_WINDOW_CLOSED && !i) {
+			open = sonde_vec_push(&n->windows);
+			if (!open)
+				return sonde_err_nomem(err);
+			open->begin = m->ticks > least ? m->ticks : least;
+			open->end = UINT64_MAX;
+			if (m->state == SONDE_WINDOW_CLOSED) {
+				*open = (struct native_window){0, m->ticks};
+				open = NULL;
+			}
+		}
+	}
+	return 0;
+}
+
+uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks)
+{
+	size_t low = 0, high = n->windows.nr;
+
+	if (!n->is_windowed)
+		return NATIVE_ALL_TIME;
+	while (low < high) { /* the first that ends later */
+		size_t mid = low + (high - low) / 2;
+
+		if (n->windows.at[mid].end <= ticks)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n->windows.nr && n->windows.at[low].begin <= ticks ? (uint32_t)low
+									 : NATIVE_OUTSIDE;
+}
+
+uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window)
+{
+	uint64_t end = window < n->windows.nr ? n->windows.at[window].end : UINT64_MAX;
+
+	return end == UINT64_MAX ? 0 : sonde_native__clock_ns(&n->host, end);
+}
+
+/* From the first moment the file knows to the last, in ticks. */
+static struct native_window whole(const struct native *n)
+{
+	const struct native_point *p = n->host.points.at;
+	uint64_t first = n->marks.at[0].ticks, last = n->marks.at[n->marks.nr - 1].ticks;
+	size_t nr = n->host.points.nr;
+
+	first = nr && p[0].from < first ? p[0].from : first;
+	return (struct native_window){first,
+		nr && p[nr - 1].from > last ? p[nr - 1].from : last};
+}
+
+static uint64_t span_ns(struct native *n, uint64_t begin, uint64_t end)
+{
+	return end > begin ? sonde_native__clock_ns(&n->host, end) -
+				     sonde_native__clock_ns(&n->host, begin)
+			   : 0;
+}
+
+static uint64_t captured_ns(struct native *n, const struct native_window *all)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < n->windows.nr; i++) {
+		const struct native_window *w = &n->windows.at[i];
+
+		sum += span_ns(n, w->begin > all->begin ? w->begin : all->begin,
+			w->end < all->end ? w->end : all->end);
+	}
+	return sum;
+}
+
+static void note_none(const struct native *n, struct sonde_str text)
+{
+	uint64_t entries = n->marks.at[n->marks.nr - 1].nr_entries;
+	struct sonde_str spec = text.n ? text : SONDE_STR("its window");
+
+	if (entries)
+		sonde_note(&n->r->notes,
+			"%s: nothing was captured: %.*s never opened, its range was entered %llu "
+			"times",
+			n->src->path, SONDE_STR_ARG(spec), (unsigned long long)entries);
+	else
+		sonde_note(&n->r->notes, "%s: nothing was captured: %.*s never opened", n->src->path,
+			SONDE_STR_ARG(spec));
+}
+
+void sonde_native__note_windows(struct native *n)
+{
+	struct sonde_str text = sonde_native__meta(n, "window");
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+	struct native_window all;
+
+	if (!n->is_windowed)
+		return;
+	in->is_windowed = true;
+	in->nr_windows = n->windows.nr;
+	all = whole(n);
+	in->captured_ns = captured_ns(n, &all);
+	in->total_ns = span_ns(n, all.begin, all.end);
+	if (!n->windows.nr) {
+		note_none(n, text);
+		return;
+	}
+	sonde_note(&n->r->notes,
+		"%s: captured in %zu window%s%s%.*s%s: %.3f s of %.3f s; ranges and launches outside were "
+		"not recorded",
+		n->src->path, n->windows.nr, n->windows.nr == 1 ? "" : "s", text.n ? " (" : "",
+		SONDE_STR_ARG(text), text.n ? ")" : "", (double)in->captured_ns / 1e9,
+		(double)in->total_ns / 1e9);
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Windows of the native capture: what is inside is all there, what is outside is left out and said so.
+. "$(dirname "$0")/../native.sh"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+if [ ! -e "$FAKE" ]; then
+	echo "skip windows: the CUPTI headers were not found when building"
+	exit 0
+fi
+
+loop() { CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" "$@" >"$TMP/said" && grep -qx done "$TMP/said"; }
+
+entries() { # NAME COUNT…: entries of each region, no more regions than these
+	"$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" >"$TMP/valid" || {
+		cat "$TMP/valid"
+		return 1
+	}
+	python3 - "$TMP/r.json" "$@" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		want = dict(zip(sys.argv[2::2], map(int, sys.argv[3::2])))
+		got = {g["id"]: g["instances"] for g in r["aggregate"]["regions"]} if r.get("aggregate") else {}
+		print(got, r["coverage"], *r["notes"], sep="\n")
+		assert got == want, want
+	P
+}
+
+covered() { # IN OUTSIDE: launches in regions, launches outside any
+	python3 - "$TMP/r.json" "$@" <<-'P'
+		import json, sys
+		c = json.load(open(sys.argv[1]))["coverage"]
+		assert [c["launches_attributed"], c["launches_unattributed"]] == [int(v) for v in sys.argv[2:4]], c
+		assert c["windows"]["count"] >= 1 and 0 < c["windows"]["captured_ms"] <= c["windows"]["of_ms"], c
+	P
+}
+
+says() { grep -qF -- "$1" "$TMP/r.json" || {
+	cat "$TMP/r.json"
+	return 1
+}; }
+
+by_entry() { # entries 3 … 6 of step: four of them, and the kernel between them
+	fresh cupti="$FAKE" window=entries window.label=step window.first=3 window.end=7 'window.text=step[3:7]'
+	loop 20 && entries train 1 train/step 4 train/step/layer 4 sonde@capture 1 && covered 11 0 &&
+		says 'captured in 1 window (step[3:7]): ' && says 'ranges and launches outside were not recorded'
+}
+
+to_the_end() {
+	fresh cupti="$FAKE" window=entries window.label=step window.first=5
+	loop 20 && entries train 1 train/step 15 train/step/layer 15 sonde@capture 1 && covered 45 0
+}
+
+by_domain() {
+	fresh cupti="$FAKE" window=range window.label=sonde@capture
+	loop 20 && entries train 1 train/step 2 train/step/layer 2 sonde@capture 1 && covered 6 0
+}
+
+by_profiler() {
+	fresh cupti="$FAKE" window=profiler
+	loop 20 && entries train 1 train/step 2 train/step/layer 2 && covered 6 0
+}
+
+by_time() { # 40 steps of 5 ms and more: some are before, some after
+	fresh cupti="$FAKE" flush_ms=5 window=time window.after_us=40000 window.for_us=60000
+	loop 40 2 5000 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && python3 - "$TMP/r.json" <<-'P' && says 'captured in 1 window'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		step = next(g for g in r["aggregate"]["regions"] if g["id"] == "train/step")
+		c = r["coverage"]
+		print(step["instances"], c)
+		assert 1 <= step["instances"] < 36 and c["launches_unattributed"] == 0
+	P
+}
+
+many_times() { # every 20 ms for 5 ms
+	fresh cupti="$FAKE" flush_ms=5 window=time window.for_us=5000 window.every_us=20000
+	loop 100 2 1000 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		c = r["coverage"]
+		print(c)
+		assert c["windows"]["count"] > 1 and c["windows"]["captured_ms"] < 0.9 * c["windows"]["of_ms"], c
+		assert c["launches_unattributed"] == 0
+	P
+}
+
+never() { # the report says what was there
+	fresh cupti="$FAKE" window=entries window.label=step window.first=100 window.end=110 'window.text=step[100:110]'
+	loop 20 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
+		says 'nothing was captured: step[100:110] never opened, its range was entered 20 times'
+}
+
+without_gpu() { # the host's ranges alone
+	fresh cupti=off window=entries window.label=step window.first=3 window.end=7
+	loop 20 && entries train 1 train/step 4 train/step/layer 4 sonde@capture 1
+}
+
+with_include() { # both at once: what the gate leaves out inside a window is left out
+	fresh cupti="$FAKE" nvtx.include=layer window=entries window.label=step window.first=3 window.end=7
+	loop 20 && entries layer 4 && covered 8 0
+}
+
+threads() { # a window is of the process: what other threads do in it is in it
+	fresh cupti="$FAKE" window=entries window.label=step window.first=50 window.end=1050
+	loop 500 2 0 3 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
+		print(n, r["notes"])
+		assert 1000 <= n <= 1003, n # entries that other threads were in when it opened
+	P
+}
+
+graph() { # captured before the window, launched in it
+	fresh cupti="$FAKE" window=entries window.label=replay window.end=1
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_cuda" "$FAKE" >/dev/null &&
+		has "launch kernel reduce_sum(const float *, float *, int) in replay captured in capture" "range push_pop replay entries=1 open=0 threads=1"
+}
+
+ok "entries of a range open and close a window" by_entry
+ok "a window can be open to the end" to_the_end
+ok "the range capture of the domain sonde is a window" by_domain
+ok "cudaProfilerStart and Stop are a window" by_profiler
+ok "a window can be a time" by_time
+ok "windows can come again and again" many_times
+ok "a window that never opened is told with the entries there were" never
+ok "windows work without a GPU" without_gpu
+ok "windows and nvtx.include work together" with_include
+ok "a window holds what all threads do" threads
+ok "a graph captured before the window keeps its origin" graph
