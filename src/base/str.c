@@ -268,7 +268,8 @@ bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
 	static const struct {
 		const char *unit;
 		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e3}};
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9},
+		{"min", 60e9}, {"h", 3600e9}, {"", 1e3}};
 	char text[32], *end;
 	double value;
 	size_t i;

@@ -45,7 +45,10 @@ bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern);
 /* Edit distance, at most `max` (returns max+1 beyond it): for "did you mean". */
 unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max);
 
-/* A span of time: `50us`, `50µs`, `1.5ms`, `2s`, `100ns`; a bare number is microseconds. */
+/*
+ * A span of time: `50us`, `50µs`, `1.5ms`, `2s`, `100ns`, `10min`, `1h`; a bare number is
+ * microseconds.
+ */
 bool sonde_str_ns(struct sonde_str s, uint64_t *ns);
 
 /*

@@ -63,6 +63,7 @@ static const struct setting {
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
+	{"capture.window", TEXT, AT(window_text)},
 	{"counters.set", TEXT, AT(counters_set)},
 	{"counters.names", LIST, AT(counters_names)},
 	{"counters.interval", SPAN, AT(counters_interval_ns)},
@@ -205,7 +206,11 @@ int sonde_capture_settings_read(
 		out->ncu.launch_count = -1;
 	if (rc == 0)
 		rc = check_cupti(out, err);
-	return rc ? rc : check_enabled(out, c, err);
+	if (rc == 0)
+		rc = sonde_window_parse(&out->window, out->window_text, &out->arena, err);
+	if (rc == 0)
+		rc = check_enabled(out, c, err);
+	return rc ? rc : sonde_window_apply(out, &out->window, err);
 }
 
 void sonde_capture_settings_release(struct sonde_capture_settings *s)

@@ -13,6 +13,7 @@
 #include "capture/ncu_args.h"
 #include "capture/nsys_args.h"
 #include "capture/rank_list.h"
+#include "capture/window.h"
 
 struct sonde_capture_settings {
 	bool ncu_enable, nsys_enable, native_enable, torch_enable;
@@ -47,6 +48,8 @@ struct sonde_capture_settings {
 	/* The run. What its report holds is read elsewhere (lib/settings.h). */
 	const char *run_dir;
 	bool chdir; /* the program runs in the run directory */
+	const char *window_text; /* when the program is captured; NULL = always … */
+	struct sonde_window window; /* … and what that means */
 	struct sonde_rank_list ranks; /* that are profiled; empty = all */
 	struct sonde_arena arena;
 };

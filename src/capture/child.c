@@ -231,6 +231,10 @@ static bool reap(struct watch *w)
 
 static void pass_on(struct watch *w, int signal)
 {
+	if (signal == w->spec->own_signal) {
+		w->spec->on_signal(w->spec->of);
+		return;
+	}
 	switch (signal) {
 	case SIGTSTP: /* once it stands, we stop too */
 		kill(-w->pid, SIGTSTP);

@@ -24,6 +24,8 @@ struct sonde_child_spec {
 	unsigned timeout_ms;	/* SIGTERM after this long, SIGKILL 5 s later; 0 = never */
 	unsigned tick_ms;	/* call `tick` this often; 0 = 250 */
 	void (*tick)(void *of); /* may be NULL */
+	int own_signal;		/* not passed on: `on_signal` is called instead; 0 = none */
+	void (*on_signal)(void *of);
 	void *of;
 };
 

@@ -125,6 +125,8 @@ void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
 	option(out, "--clock-control", q->clock_control);
 	if (ncu->major >= 2023)
 		sonde_argv_pair(out, "--import-sass", q->import_sass ? "yes" : "no");
+	if (q->waits_for_start)
+		sonde_argv_pair(out, "--profile-from-start", "off");
 	add_nvtx(out, q);
 	add_kernels(out, q);
 	option(out, "--set", q->set);

@@ -30,6 +30,7 @@ struct sonde_ncu_request {
 	long launch_skip, launch_count;
 	bool force_overwrite;
 	bool import_sass;
+	bool waits_for_start; /* --profile-from-start off: until cudaProfilerStart */
 };
 
 /* `ncu … PROGRAM ARGS…`; `program` ends with NULL. Check `out->failed`. */

@@ -1,5 +1,6 @@
 #include "capture/nsys_args.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void option(struct sonde_argv *a, const char *name, const char *value)
@@ -25,6 +26,10 @@ void sonde_nsys_args_build(struct sonde_argv *out, const struct sonde_tool *nsys
 			sonde_argv_add(out, "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0");
 		}
 	}
+	if (q->delay_s)
+		sonde_argv_printf(out, "--delay=%" PRIu64, q->delay_s);
+	if (q->duration_s)
+		sonde_argv_printf(out, "--duration=%" PRIu64, q->duration_s);
 	if (q->force_overwrite)
 		sonde_argv_add(out, "--force-overwrite=true");
 	sonde_argv_pair(out, "-o", q->report);

@@ -57,6 +57,9 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 			&q->shorthand.has_ncu},
 		{0, "nsys", NULL, "run Nsight Systems (pipeline.nsys.enable=true)",
 			SONDE_OPTION_FLAG, &q->shorthand.has_nsys},
+		{0, "window", "WHEN",
+			"capture only then: step[100:110], after=30s,for=10s, ... (capture.window)",
+			SONDE_OPTION_WORD, &q->shorthand.window},
 		{0, "nvtx-include", "EXPR",
 			"only these regions: profile them with --ncu, else show them",
 			SONDE_OPTION_WORDS, &q->shorthand.nvtx_include},
@@ -118,7 +121,7 @@ static int gather_overrides(struct request *q, struct sonde_err *err)
 		q->is_multirun |= strcmp(q->own.operands.at[i], "hydra.mode=MULTIRUN") == 0;
 	sonde_run_shorthand_add(&q->overrides, &q->shorthand, q->is_multirun);
 	for (i = 0; i < q->own.operands.nr; i++)
-		sonde_argv_add(&q->overrides, q->own.operands.at[i]);
+		sonde_run_shorthand_override(&q->overrides, q->own.operands.at[i]);
 	return q->overrides.failed ? sonde_err_nomem(err) : 0;
 }
 

@@ -1,4 +1,5 @@
 #include "capture/native_env.h"
+#include "capture/orders.h"
 #include "cli/run_int.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-#define NR_OPTIONS 6
+#define NR_OPTIONS 7 /* the last is empty for whoever adds one */
 
 /* Lines for the library's own settings, in the run's arena. */
 static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
@@ -52,11 +53,32 @@ static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], st
 	lines[5] = r->chosen && !r->dir.rank.is_parallel
 			   ? sonde_arena_printf(&r->arena, "ranks=%s", r->chosen).p
 			   : "# all ranks";
+	lines[6] = "";
 	for (i = 0; i < NR_OPTIONS; i++)
 		if (!lines[i])
 			return sonde_err_nomem(err);
 	*out = (struct sonde_list){lines, NR_OPTIONS};
 	return 0;
+}
+
+/* When to capture: not of a look at the program, which is to see all of it. */
+static int add_window(const char **line, struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_buf b = {0};
+
+	sonde_window_lines(&r->set.window, &b);
+	if (b.n)
+		*line = sonde_arena_z(&r->arena, sonde_buf_view(&b));
+	sonde_buf_release(&b);
+	return *line && !b.failed ? 0 : sonde_err_nomem(err);
+}
+
+/* The signal of capture.window=signal: opens the window, then closes it, and so on. */
+static void toggle(void *of)
+{
+	struct sonde_orders *orders = of;
+
+	sonde_orders_capture(orders, !sonde_orders_is_on(orders));
 }
 
 static void say_failure(const struct sonde_child_end *end)
@@ -74,7 +96,8 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_native_request q = {
 		.nvtx_include = r->set.native_include, .nvtx_exclude = r->set.native_exclude};
-	const struct sonde_child_spec spec = spec_of(r, false);
+	struct sonde_child_spec spec = spec_of(r, false);
+	struct sonde_orders orders = {0};
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
 	const char *lines[NR_OPTIONS];
@@ -83,6 +106,8 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	bool has_fault;
 	int rc = add_options(&q.options, lines, r, err);
 
+	if (rc == 0)
+		rc = add_window(&lines[6], r, err);
 	if (rc)
 		return rc;
 	if (r->is_dry) {
@@ -96,8 +121,17 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	rc = q.dir ? write_command(r, err) : sonde_err_nomem(err);
 	if (rc)
 		return rc;
+	rc = sonde_native_attach_make(q.dir, err);
+	if (rc == 0)
+		rc = sonde_orders_open(&orders, q.dir, err);
+	if (rc)
+		return rc;
+	spec.own_signal = r->set.window.signal;
+	spec.on_signal = toggle;
+	spec.of = &orders;
 	sampler = sonde_run_counters_start(r, q.dir);
 	rc = sonde_native_run(&end, &spec, &q, err);
+	sonde_orders_release(&orders);
 	sonde_run_counters_end(r, sampler);
 	if (rc)
 		return rc;

@@ -1,5 +1,7 @@
 #include "cli/run_shorthand.h"
 
+#include <string.h>
+
 /* As one quoted word of an override: backslashes count only before a quote, or at the end. */
 static void quote(struct sonde_buf *out, const char *text)
 {
@@ -61,10 +63,24 @@ void sonde_run_shorthand_add(
 		sonde_argv_add(lines, "pipeline.ncu.enable=true");
 	if (s->has_nsys)
 		sonde_argv_add(lines, "pipeline.nsys.enable=true");
+	if (s->window)
+		add_word(lines, "capture.window", s->window);
 	add_list(lines, s->has_ncu ? "pipeline.ncu.ncu_cli.nvtx.include" : "report.nvtx.include",
 		&s->nvtx_include);
 	add_list(
 		lines, s->has_ncu ? "pipeline.ncu.ncu_cli.metrics" : "report.metrics", &s->metrics);
+}
+
+void sonde_run_shorthand_override(struct sonde_argv *lines, const char *operand)
+{
+	static const char window[] = "capture.window=";
+	const char *value = operand + sizeof(window) - 1;
+
+	if (strncmp(operand, window, sizeof(window) - 1) != 0 || *value == '\'' || *value == '"' ||
+		strncmp(value, "null", 5) == 0)
+		sonde_argv_add(lines, operand);
+	else
+		add_word(lines, "capture.window", value);
 }
 
 void sonde_run_shorthand_release(struct sonde_run_shorthand *s)

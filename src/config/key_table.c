@@ -65,6 +65,10 @@ const struct hydra_key sonde_keys[] = {
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 
+	TEXT("capture.window", "''",
+		"when the program is captured: RANGE[FIRST:END], after=TIME,for=TIME, profiler, "
+		"nvtx, signal or ctl (docs/always-on.md); empty = always"),
+
 	WORD("counters.set", "auto", "auto|off|basic|tensor|memory|nvlink|full",
 		"hardware counters sampled beside a native capture (group counters); auto = basic "
 		"where this machine permits it"),

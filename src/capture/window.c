@@ -1,0 +1,136 @@
+#include "capture/window.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static int refuse(const char *text, const char *why, struct sonde_err *err)
+{
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"capture.window=%s: %s; it is RANGE[FIRST:END], after=TIME,for=TIME[,every=TIME], "
+		"profiler, nvtx, signal[=USR1|USR2] or ctl",
+		text, why);
+}
+
+/* A number of entries; false when it is none. */
+static bool read_count(struct sonde_str s, uint64_t *out)
+{
+	size_t i;
+
+	*out = 0;
+	for (i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9' || *out > UINT64_MAX / 100)
+			return false;
+		*out = *out * 10 + (uint64_t)(s.p[i] - '0');
+	}
+	return s.n > 0;
+}
+
+static int parse_entries(struct sonde_window *w, struct sonde_str text, struct sonde_arena *arena,
+	struct sonde_err *err)
+{
+	size_t at = text.n;
+	struct sonde_str first, end;
+
+	while (at && text.p[at - 1] != '[')
+		at--;
+	if (at < 2)
+		return refuse(w->text, "no range before [", err);
+	w->label = sonde_arena_z(arena, (struct sonde_str){text.p, at - 1});
+	if (!w->label)
+		return sonde_err_nomem(err);
+	first = sonde_str_cut((struct sonde_str){text.p + at, text.n - at - 1}, ':', &end);
+	w->kind = SONDE_WINDOW_ENTRIES;
+	w->end = UINT64_MAX;
+	if ((first.n && !read_count(first, &w->first)) || (end.n && !read_count(end, &w->end)))
+		return refuse(w->text, "the entries are not FIRST:END, two numbers from 0 on", err);
+	if (first.n && first.n == text.n - at - 1)
+		w->end = w->first + 1; /* step[5]: that one */
+	if (w->first >= w->end)
+		return refuse(w->text, "no entry is in it: END must be more than FIRST", err);
+	return 0;
+}
+
+static int parse_time(struct sonde_window *w, struct sonde_str text, struct sonde_err *err)
+{
+	w->kind = SONDE_WINDOW_TIME;
+	while (text.n) {
+		struct sonde_str value, part = sonde_str_cut(text, ',', &text);
+		struct sonde_str key = sonde_str_trim(sonde_str_cut(part, '=', &value));
+		uint64_t *to = sonde_str_is(key, "after")   ? &w->after_ns
+			       : sonde_str_is(key, "for")   ? &w->for_ns
+			       : sonde_str_is(key, "every") ? &w->every_ns
+							    : NULL;
+
+		if (!to)
+			return refuse(w->text, "not a window", err);
+		if (!sonde_str_ns(sonde_str_trim(value), to))
+			return refuse(w->text, "a time is written 500ms, 30s or 10min", err);
+	}
+	if (w->every_ns && (!w->for_ns || w->every_ns <= w->for_ns))
+		return refuse(w->text, "every= needs a for= that is shorter", err);
+	return 0;
+}
+
+static int parse_signal(struct sonde_window *w, struct sonde_str name, struct sonde_err *err)
+{
+	if (sonde_str_starts(name, "SIG"))
+		name = (struct sonde_str){name.p + 3, name.n - 3};
+	w->kind = SONDE_WINDOW_SIGNAL;
+	w->signal = SIGUSR2;
+	if (sonde_str_is(name, "USR1"))
+		w->signal = SIGUSR1;
+	else if (name.n && !sonde_str_is(name, "USR2"))
+		return refuse(w->text, "the signal is USR1 or USR2", err);
+	return 0;
+}
+
+int sonde_window_parse(struct sonde_window *out, const char *text, struct sonde_arena *arena,
+	struct sonde_err *err)
+{
+	static const struct {
+		const char *word;
+		uint8_t kind;
+	} words[] = {{"profiler", SONDE_WINDOW_PROFILER}, {"nvtx", SONDE_WINDOW_NVTX},
+		{"ctl", SONDE_WINDOW_CTL}};
+	struct sonde_str s = sonde_str_trim(sonde_str_from(text)), value;
+	size_t i;
+
+	*out = (struct sonde_window){.kind = SONDE_WINDOW_ALWAYS, .text = text};
+	if (s.n == 0)
+		return 0;
+	if (sonde_str_find(s, '\n') < s.n)
+		return refuse(text, "it has a line end", err);
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (sonde_str_is(s, words[i].word)) {
+			out->kind = words[i].kind;
+			return 0;
+		}
+	if (sonde_str_is(sonde_str_cut(s, '=', &value), "signal"))
+		return parse_signal(out, value, err);
+	if (s.p[s.n - 1] == ']')
+		return parse_entries(out, s, arena, err);
+	return parse_time(out, s, err);
+}
+
+void sonde_window_lines(const struct sonde_window *w, struct sonde_buf *to)
+{
+	static const char *const kinds[] = {"all", "entries", "time", "profiler", "range", "order",
+		"order"};
+
+	if (w->kind == SONDE_WINDOW_ALWAYS)
+		return;
+	sonde_buf_printf(to, "window=%s\nwindow.text=%s\n", kinds[w->kind], w->text);
+	if (w->kind == SONDE_WINDOW_NVTX)
+		sonde_buf_puts(to, "window.label=sonde@capture\n");
+	if (w->kind == SONDE_WINDOW_ENTRIES)
+		sonde_buf_printf(
+			to, "window.label=%s\nwindow.first=%" PRIu64 "\n", w->label, w->first);
+	if (w->kind == SONDE_WINDOW_ENTRIES && w->end != UINT64_MAX)
+		sonde_buf_printf(to, "window.end=%" PRIu64 "\n", w->end);
+	if (w->kind == SONDE_WINDOW_TIME)
+		sonde_buf_printf(to,
+			"window.after_us=%" PRIu64 "\nwindow.for_us=%" PRIu64
+			"\nwindow.every_us=%" PRIu64 "\n",
+			w->after_ns / 1000, w->for_ns / 1000, w->every_ns / 1000);
+}

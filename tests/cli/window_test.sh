@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# capture.window: its grammar, what ncu and nsys make of it, and windows opened by a signal.
+. "$(dirname "$0")/../native.sh"
+
+plan() { "$SONDE" run -n "$@" -- true 2>&1; }
+
+takes() { # OPTION WINDOW TEXT: the command line has it
+	plan $1 capture.window="$2" | tee /dev/stderr | grep -qF -- "$3"
+}
+
+refuses() { # OPTION WINDOW TEXT
+	local said
+	said=$(plan $1 capture.window="$2") && return 1
+	echo "$said"
+	grep -qF -- "$3" <<<"$said"
+}
+
+grammar() {
+	local w
+	for w in 'step[100:110]' 'decode[5:]' 'LLM@dec*[:3]' 'step[7]' after=30s,for=10s for=500ms,every=10s after=10min profiler nvtx signal signal=USR1 ctl "'step[1:2]'"; do
+		plan capture.window="$w" | grep -q '^plan: one native capture' || {
+			echo "refused: $w"
+			return 1
+		}
+	done
+	plan --window 'step[1:2]' | grep -q '^plan:' || return
+	for w in 'step[3:3]:no entry is in it' 'step[a:b]:the entries are not FIRST:END' '[1:2]:no range before' often:'not a window' after=soon:'a time is written' \
+		for=5s,every=2s:'every= needs a for=' signal=HUP:'the signal is USR1 or USR2'; do
+		refuses "" "${w%:*}" "${w##*:}" || {
+			echo "taken: $w"
+			return 1
+		}
+	done
+}
+
+ncu() {
+	takes --ncu 'step[100:110]' "--nvtx-include 'regex:^step\$/'" && takes --ncu 'step[100:110]' "--range-filter '::[101-110]'" &&
+		takes --ncu profiler '--profile-from-start off' && takes --ncu nvtx "regex:^sonde\$@^capture\$/" &&
+		refuses --ncu 'step[5:]' 'Nsight Compute cannot do that: it needs the last entry' && refuses --ncu after=5s 'Nsight Compute cannot do that' &&
+		refuses --ncu ctl 'Nsight Compute cannot do that' && refuses "--ncu --nvtx-include decode" 'step[1:2]' 'not both'
+}
+
+nsys() {
+	takes --nsys after=30s,for=10s '--delay=30 --duration=10' && takes --nsys profiler '--capture-range=cudaProfilerApi' &&
+		takes --nsys nvtx '--capture-range=nvtx --capture-range-end=stop-shutdown --nvtx-capture=capture@sonde' && takes --nsys 'step[0:1]' "'--nvtx-capture=step@*'" &&
+		refuses --nsys 'step[1:2]' 'Nsight Systems cannot do that' && refuses --nsys after=500ms 'in whole seconds' && refuses --nsys signal 'Nsight Systems cannot do that'
+}
+
+wait_for() { # COMMAND…: until it does well, at most 30 s
+	local i
+	for i in $(seq 300); do
+		"$@" >"$TMP/waited" 2>&1 && return
+		sleep 0.1
+	done
+	cat "$TMP/waited"
+	return 1
+}
+
+signal() { # closed at first; the program does not get the signal, which would end it
+	local run=$TMP/run pid status
+	FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$run" pipeline.native.cupti=off capture.window=signal -- "$BUILD/fake/fake_loop" "$PWD/$BUILD/fake/libcupti_fake.so" 1 1 1000 >"$TMP/out" 2>&1 &
+	pid=$!
+	wait_for grep -qx "window=order" "$run/native/inject.conf" && wait_for ls "$run"/native/*.sonde && kill -USR2 $pid &&
+		wait_for sh -c "'$SONDE' report '$run/native' -f json | grep -q '\"id\": \"train/step\"'"
+	status=$?
+	touch "$TMP/stop"
+	wait $pid && [ $status = 0 ] || {
+		cat "$TMP/out"
+		return 1
+	}
+	"$SONDE" report "$run/native" | tee /dev/stderr | grep -q 'captured in 1 window (signal)'
+}
+
+ok "windows are written in one of seven ways" grammar
+ok "Nsight Compute opens windows by its own options or refuses" ncu
+ok "Nsight Systems opens windows by its own options or refuses" nsys
+if [ -e "$BUILD/fake/fake_loop" ]; then
+	ok "a signal to sonde opens a window" signal
+else
+	echo "skip a signal to sonde opens a window: the CUPTI headers were not found when building"
+fi
