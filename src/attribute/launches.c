@@ -315,6 +315,7 @@ void sonde_launches_free(struct sonde_launches *l)
 	sonde_vec_release(&l->region_of);
 	sonde_vec_release(&l->strays);
 	sonde_vec_release(&l->label_rules);
+	sonde_vec_release(&l->memory_open);
 	sonde_vec_release(&l->sets);
 	sonde_vec_release(&l->members);
 	sonde_map_release(&l->labels);

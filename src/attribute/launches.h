@@ -40,6 +40,7 @@ struct sonde_launches {
 	SONDE_VEC(struct sonde_place) places;
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_launch) launches;    /* one per record, same order */
+	SONDE_VEC(uint32_t) memory_open;	    /* by the records' memory: as launch.open */
 	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region */
 	SONDE_VEC(uint32_t) region_of;		    /* by range number: the region of an entry */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */

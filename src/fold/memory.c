@@ -79,7 +79,8 @@ static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
 static bool take(struct work *w, uint32_t number, double *held)
 {
 	const struct sonde_memory *m = &w->r->memory.at[number];
-	uint32_t *slot = slot_of(w, m);
+	const uint32_t *open = w->l->memory_open.at;
+	uint32_t *slot = slot_of(w, m), taken;
 	double bytes = (double)m->nr_bytes;
 
 	if (!slot)
@@ -87,18 +88,17 @@ static bool take(struct work *w, uint32_t number, double *held)
 	if (!m->is_free) {
 		*slot = number;
 		*held += bytes;
-		add_all(w, m->open, &(struct change){.allocated = bytes, .left = bytes});
+		add_all(w, open[number], &(struct change){.allocated = bytes, .left = bytes});
 		return true;
 	}
-	if (*slot == SONDE_NONE) /* allocated before the capture began */
-		return add_all(w, m->open, &(struct change){.freed = bytes}), true;
-	m = &w->r->memory.at[*slot];
-	bytes = (double)m->nr_bytes;
-	*held -= bytes;
-	add_all(w, m->open,
-		&(struct change){.left = -bytes, .until_ns = w->r->memory.at[number].ns});
-	add_all(w, w->r->memory.at[number].open, &(struct change){.freed = bytes});
+	taken = *slot;
 	*slot = SONDE_NONE;
+	if (taken != SONDE_NONE) { /* else it was allocated before the capture began */
+		bytes = (double)w->r->memory.at[taken].nr_bytes;
+		*held -= bytes;
+		add_all(w, open[taken], &(struct change){.left = -bytes, .until_ns = m->ns});
+	}
+	add_all(w, open[number], &(struct change){.freed = bytes});
 	return true;
 }
 

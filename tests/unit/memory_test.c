@@ -53,6 +53,41 @@ static void test_memory__is_counted_where_it_was_asked_for(void **state)
 	made_release(&m);
 }
 
+/* Backward: a thread without ranges allocates and frees while `step` is open on the other. */
+static void test_memory__of_a_thread_without_ranges_is_adopted(void **state)
+{
+	const struct sonde_selection own = {.own_threads = true};
+	struct sonde_launches *l = NULL;
+	struct made m;
+	struct run run;
+	const struct sonde_node *n;
+	uint32_t step, out, i;
+
+	(void)state;
+	made_init(&m);
+	m.r->has_record_times = m.r->has_range_times = true;
+	step = made_push(&m, MADE_ROOT, "step");
+	m.r->ranges.at[step].time = (struct sonde_range_time){10, 100, 0};
+	made_launch(&m, "k", 1, &step);
+	out = made_launch(&m, "k", 0, NULL);
+	operate(&m, out, false, 20, 0x1000, 1000);
+	operate(&m, out, true, 30, 0x1000, 1000);
+	operate(&m, out, false, 200, 0x2000, 50); /* nothing is open any more */
+	for (i = 0; i < 3; i++)
+		m.r->memory.at[i].thread = 77;
+	aggregate(&run, m.r, NULL);
+	n = node_named(&run, &run.t->reports.at[0], "step");
+	near(n->memory.allocated, 1000);
+	near(n->memory.freed, 1000);
+	near(n->memory.left, 0);
+	near(n->memory.peak, 1000);
+	release(&run);
+	assert_int_equal(sonde_launches_build(&l, m.r, &own, NULL), 0);
+	assert_int_equal(l->memory_open.at[0], m.r->memory.at[0].open); /* report.threads=own */
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 /* The most held during each entry, against looking at every change. */
 static void test_memory__peaks_are_those_of_all_changes(void **state)
 {
@@ -89,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory__is_counted_where_it_was_asked_for),
+		cmocka_unit_test(test_memory__of_a_thread_without_ranges_is_adopted),
 		cmocka_unit_test(test_memory__peaks_are_those_of_all_changes),
 	};
 
