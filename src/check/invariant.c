@@ -182,7 +182,8 @@ int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 	if (rc == 0 && sonde_invariant__number(region, "adopted_launches") >
 			       sonde_invariant__number(region, "kernel_count"))
 		rc = sonde_invariant__fail(v, "adopted_launches", "is more than kernel_count");
-
+	if (rc == 0)
+		rc = sonde_invariant__memory(v, region);
 	if (rc == 0)
 		rc = sonde_invariant__times(v, region);
 	return rc ? rc : check_kernels(v, region);
@@ -462,6 +463,8 @@ int sonde_invariant__report(
 		rc = check_field(v, &rows, "kernel_count");
 	if (rc == 0)
 		rc = check_field(v, &rows, "total_ms");
+	if (rc == 0)
+		rc = sonde_invariant__parts(v, rows.at, rows.parent, rows.nr);
 	if (rc == 0)
 		rc = check_metrics(v, &rows, info);
 	if (rc == 0)

@@ -25,6 +25,10 @@ int sonde_schema__check(
 /* The arithmetic: of one region, of one report, of the whole document. The schema holds. */
 int sonde_invariant__region(struct sonde_validation *v, const json_t *region);
 int sonde_invariant__times(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__memory(struct sonde_validation *v, const json_t *region);
+/* Of quantities that have no exclusive part; `parent` of a root is SIZE_MAX. */
+int sonde_invariant__parts(struct sonde_validation *v, const json_t *const *regions,
+	const size_t *parent, size_t nr);
 int sonde_invariant__figures(
 	struct sonde_validation *v, const json_t *region, const json_t *totals);
 int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of);

@@ -15,9 +15,6 @@ static void fit_options(struct sonde_pipeline *p, const struct sonde_report_requ
 		o->generated_at = NULL;
 	o->command = q->command.failed ? NULL : q->command.p;
 	o->by = p->settings.fold.choice.also = q->by;
-	o->view = q->shows_idle	    ? SONDE_VIEW_IDLE
-		  : q->shows_memory ? SONDE_VIEW_MEMORY
-				    : SONDE_VIEW_COST;
 	o->lists_kernels = sonde_str_starts(
 		hydra_config_origin(p->config, "report.max_kernels"), "override"); /* asked for */
 	o->width = q->width ? q->width : sonde_terminal_width();

@@ -259,6 +259,8 @@ static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 	sonde_overrides_word(o, "report.nesting", q->nesting);
 	sonde_overrides_number(o, "report.max_regions", q->max_regions);
 	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
+	if (q->shows_idle || q->shows_memory)
+		sonde_overrides_add(o, q->shows_idle ? "report.view=idle" : "report.view=memory");
 	if (q->entries)
 		sonde_overrides_add(o, "report.entries=true");
 	if (q->flat)

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "tree/first.h"
+#include "tree/idle.h"
 
 #include <math.h>
 #include <string.h>
@@ -207,6 +208,29 @@ static int first(struct sonde_markdown *m, const struct sonde_report *r, struct 
 	return rc;
 }
 
+/* The longest gaps, and what they are due to. */
+static void gaps(struct sonde_markdown *m, const struct sonde_report *r)
+{
+	const struct sonde_region *all = m->tree->cells->regions.at;
+	const struct sonde_gap *at[SONDE_NR_GAPS];
+	size_t nr = sonde_report_gaps(m->tree, r, at), i;
+
+	if (nr)
+		sonde_sink_puts(m->to, "\n| longest gap | ms | at ms | cause |\n|---|--:|--:|---|\n");
+	for (i = 0; i < nr; i++) {
+		bool is_inside = at[i]->region != SONDE_NONE;
+		uint32_t region = is_inside ? at[i]->region : at[i]->before;
+
+		sonde_sink_puts(m->to, is_inside	       ? "| "
+				       : region != SONDE_NONE ? "| *before* "
+							      : "| *(outside any range)*");
+		if (region != SONDE_NONE)
+			sonde_markdown__name(m, all[region].id);
+		sonde_sink_printf(m->to, " | %.4f | %.4f | %s |\n", (double)at[i]->ns / 1e6,
+			(double)at[i]->since_ns / 1e6, sonde_idle_cause_words(at[i]->cause));
+	}
+}
+
 static int regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	const char *more = m->options->more_at ? m->options->more_at : "`--format json`";
@@ -230,6 +254,7 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 			"\n\u2026 and %zu more regions, each shorter than these; all of them are "
 			"in %s.\n",
 			l.nr_left_out, more);
+	gaps(m, r);
 	for (i = 0; i < l.nr; i++)
 		sonde_markdown__region(m, r, l.at[i], 3);
 	sonde_listing_release(&l);

@@ -135,6 +135,17 @@ static void idle(struct sonde_markdown *m, const struct sonde_node *n)
 			w->comm_ns / 1e6, w->exposed_ns / 1e6);
 }
 
+static void memory(struct sonde_markdown *m, const struct sonde_memory_use *use)
+{
+	if (isnan(use->allocated) && isnan(use->peak))
+		return;
+	sonde_sink_puts(m->to, "- GPU memory:");
+	if (!isnan(use->allocated))
+		sonde_sink_printf(m->to, " %.0f bytes allocated, %.0f freed, %.0f left;",
+			use->allocated, use->freed, use->left);
+	sonde_sink_printf(m->to, " %.0f held at most\n", use->peak);
+}
+
 /* What timestamps tell, on as few lines as they need. */
 static void times(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
@@ -147,6 +158,7 @@ static void times(
 			n->busy_ns / 1e6, n->streams, n->streams == 1 ? "stream" : "streams",
 			n->idle_ns / 1e6);
 	idle(m, n);
+	memory(m, &n->memory);
 	streams(m, r, n);
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,

@@ -32,6 +32,13 @@ static size_t limit_of(int64_t n)
 	return n > 0 ? (size_t)n : SONDE_NO_LIMIT;
 }
 
+static enum sonde_columns_view view_named(struct sonde_str name)
+{
+	return sonde_str_is(name, "idle")     ? SONDE_VIEW_IDLE
+	       : sonde_str_is(name, "memory") ? SONDE_VIEW_MEMORY
+					      : SONDE_VIEW_COST;
+}
+
 static enum sonde_sort sort_named(struct sonde_str word)
 {
 	if (sonde_str_is(word, "time"))
@@ -173,6 +180,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->fold.choice.sections_by_default =
 		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
 	s->fold.choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
+	s->options.view = view_named(hydra_config_str(c, "report.view"));
 	s->options.lists_entries = hydra_config_bool(c, "report.entries");
 	s->options.is_flat = hydra_config_bool(c, "report.flat");
 	s->options.full_names = hydra_config_bool(c, "report.full_names");

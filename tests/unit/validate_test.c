@@ -32,6 +32,17 @@ static void rejects(json_t *document, const char *where, const char *what)
 	json_decref(document);
 }
 
+static void accepts(json_t *document)
+{
+	char *text = json_dumps(document, 0);
+	struct sonde_err err = {0};
+
+	if (sonde_validate_text(sonde_str_from(text), "t", &err))
+		fail_msg("%s", err.msg);
+	free(text);
+	json_decref(document);
+}
+
 /* Follows keys and indices: at(d, "aggregate", "regions", "1", NULL). */
 static json_t *at(json_t *v, ...)
 {
@@ -49,15 +60,8 @@ static json_t *at(json_t *v, ...)
 
 static void test_validate__accepts_what_the_exporter_writes(void **state)
 {
-	json_t *d = good();
-	char *text = json_dumps(d, 0);
-	struct sonde_err err = {0};
-
 	(void)state;
-	if (sonde_validate_text(sonde_str_from(text), "t", &err))
-		fail_msg("%s", err.msg);
-	free(text);
-	json_decref(d);
+	accepts(good());
 }
 
 /* What a hostile capture puts into a report is still a report. */
@@ -233,16 +237,10 @@ static json_t *timed(json_t **region)
 static void test_validate__times_and_streams_must_fit_the_region(void **state)
 {
 	json_t *d, *region;
-	struct sonde_err err = {0};
-	char *text;
 
 	(void)state;
 	d = timed(&region);
-	text = json_dumps(d, 0);
-	if (sonde_validate_text(sonde_str_from(text), "t", &err))
-		fail_msg("%s", err.msg);
-	free(text);
-	json_decref(d);
+	accepts(d);
 	d = timed(&region);
 	json_object_set_new(region, "busy_ms", json_real(1e9));
 	rejects(d, "busy_ms", "is more than the launches took");
@@ -258,6 +256,131 @@ static void test_validate__times_and_streams_must_fit_the_region(void **state)
 	d = timed(&region);
 	json_object_set_new(at(region, "per_stream", "0", NULL), "total_ms", json_real(1e9));
 	rejects(d, "per_stream", "more than total_ms");
+}
+
+/* The outermost region of a good report and the one inside it. */
+static json_t *nested(json_t **outer, json_t **inner)
+{
+	json_t *d = good();
+
+	*outer = at(d, "aggregate", "regions", "0", NULL);
+	*inner = at(d, "aggregate", "regions", "1", NULL);
+	assert_string_equal(json_string_value(at(*inner, "parent_id", NULL)),
+		json_string_value(at(*outer, "id", NULL)));
+	return d;
+}
+
+static void test_validate__adopted_launches_are_among_the_launches(void **state)
+{
+	json_t *d, *outer, *inner;
+
+	(void)state;
+	d = nested(&outer, &inner);
+	json_object_set_new(outer, "adopted_launches", json_integer(1));
+	json_object_set_new(inner, "adopted_launches", json_integer(1));
+	accepts(d);
+	d = nested(&outer, &inner);
+	json_object_set_new(outer, "adopted_launches", json_integer(9999));
+	rejects(d, "adopted_launches", "is more than kernel_count");
+	d = nested(&outer, &inner);
+	json_object_set_new(inner, "adopted_launches", json_integer(1));
+	rejects(d, "adopted_launches", "is less than that of the regions inside");
+}
+
+/* Regions that were never open hang below a range and were never entered. */
+static void test_validate__origins_hang_below_ranges_and_have_no_entries(void **state)
+{
+	static const char *const kinds[] = {"graph", "backward"};
+	json_t *d, *outer, *inner;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		d = nested(&outer, &inner);
+		json_object_set_new(inner, "kind", json_string(kinds[i]));
+		json_object_set_new(inner, "instances", json_integer(0));
+		json_object_del(inner, "host_ms");
+		accepts(d);
+		d = nested(&outer, &inner);
+		json_object_set_new(outer, "kind", json_string(kinds[i]));
+		rejects(d, "kind", "hangs below a range, but has no parent");
+		d = nested(&outer, &inner);
+		json_object_set_new(inner, "kind", json_string(kinds[i]));
+		json_object_set_new(inner, "instances", json_integer(1));
+		rejects(d, "kind", "was never open, but has entries or host time");
+		d = nested(&outer, &inner);
+		json_object_set_new(inner, "kind", json_string(kinds[i]));
+		json_object_set_new(inner, "instances", json_integer(0));
+		json_object_set_new(inner, "host_ms", json_real(1));
+		rejects(d, "kind", "was never open, but has entries or host time");
+	}
+	d = nested(&outer, &inner);
+	json_object_set_new(inner, "kind", json_string("start_end"));
+	json_object_set_new(inner, "id",
+		json_sprintf("%s@@", json_string_value(at(inner, "id", NULL))));
+	rejects(d, "kind", "a start/end range has no parent");
+	d = nested(&outer, &inner);
+	json_object_set_new(inner, "kind", json_string("imagined"));
+	rejects(d, "kind", "");
+}
+
+/* Idle for 0.25 ms, by launching and by this much synchronisation. */
+static json_t *idle(double sync_ms)
+{
+	static const char *const causes[] = {"copy_ms", "alloc_ms", "host_ms", "queued_ms",
+		"other_stream_ms", "unknown_ms"};
+	json_t *region, *d = timed(&region), *by;
+	size_t i;
+
+	by = json_pack("{s:f,s:f}", "launch_ms", 0.2, "sync_ms", sync_ms);
+	for (i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+		json_object_set_new(by, causes[i], json_real(0));
+	json_object_set_new(region, "idle_ms", json_real(0.25));
+	json_object_set_new(region, "span_ms", json_real(1e3));
+	json_object_set_new(region, "idle", by);
+	return d;
+}
+
+static void test_validate__causes_of_idle_time_add_up(void **state)
+{
+	json_t *d, *region;
+
+	(void)state;
+	accepts(idle(0.05));
+	rejects(idle(0.15), "idle", "does not add up to idle_ms");
+	rejects(idle(0.01), "idle", "does not add up to idle_ms");
+	d = timed(&region);
+	json_object_set_new(region, "comm_ms", json_real(0.1));
+	json_object_set_new(region, "exposed_comm_ms", json_real(0.2));
+	rejects(d, "exposed_comm_ms", "is more than comm_ms");
+}
+
+static json_t *memory(int allocated, int freed, int left)
+{
+	return json_pack("{s:i,s:i,s:i,s:i}", "allocated_bytes", allocated, "freed_bytes", freed,
+		"left_bytes", left, "peak_bytes", 500);
+}
+
+static void test_validate__memory_of_regions_fits_into_that_around_them(void **state)
+{
+	json_t *d, *outer, *inner;
+
+	(void)state;
+	d = nested(&outer, &inner);
+	json_object_set_new(outer, "memory", memory(100, 60, 40));
+	json_object_set_new(inner, "memory", memory(100, 10, 90));
+	accepts(d);
+	d = nested(&outer, &inner);
+	json_object_set_new(outer, "memory", memory(100, 60, 101));
+	rejects(d, "memory.left_bytes", "is more than allocated_bytes");
+	d = nested(&outer, &inner);
+	json_object_set_new(outer, "memory", memory(100, 60, 40));
+	json_object_set_new(inner, "memory", memory(101, 10, 0));
+	rejects(d, "memory.allocated_bytes", "is less than that of the regions inside");
+	d = nested(&outer, &inner);
+	json_object_set_new(outer, "memory", memory(100, 60, 40));
+	json_object_set_new(inner, "memory", memory(100, 61, 0));
+	rejects(d, "memory.freed_bytes", "is less than that of the regions inside");
 }
 
 static void test_validate__what_is_no_json_is_named_with_its_byte(void **state)
@@ -382,6 +505,10 @@ int main(void)
 		cmocka_unit_test(test_validate__totals_coverage_and_kernels_must_add_up),
 		cmocka_unit_test(test_validate__a_scope_may_refer_to_its_aggregate_only),
 		cmocka_unit_test(test_validate__times_and_streams_must_fit_the_region),
+		cmocka_unit_test(test_validate__adopted_launches_are_among_the_launches),
+		cmocka_unit_test(test_validate__origins_hang_below_ranges_and_have_no_entries),
+		cmocka_unit_test(test_validate__causes_of_idle_time_add_up),
+		cmocka_unit_test(test_validate__memory_of_regions_fits_into_that_around_them),
 		cmocka_unit_test(test_validate__what_is_no_json_is_named_with_its_byte),
 		cmocka_unit_test(test_validate__any_member_may_be_missing_or_of_any_type),
 	};
