@@ -57,6 +57,7 @@ static void put_set(struct sonde_buf *b, const struct sonde_sampled_set *set)
 		sonde_put_str(b, s.counters[i].refused ? sonde_str_from(s.counters[i].refused)
 						       : (struct sonde_str){NULL, 0});
 		sonde_put_f64(b, s.limits[i]);
+		sonde_put_f64(b, set->peaks.at[i]);
 	}
 	sonde_put_u(b, s.nr_unknowns);
 	sonde_put_u(b, s.nr_classes);
@@ -140,7 +141,7 @@ static void get_row(struct sonde_cursor *in, float *row)
 /* Counters as they are read, before it is known how many unknowns there are. */
 struct counter {
 	struct sonde_str role, refused;
-	double limit;
+	double limit, peak;
 };
 
 static struct counter *get_counters(struct sonde_cursor *in, size_t *nr, bool *is_nomem)
@@ -155,6 +156,7 @@ static struct counter *get_counters(struct sonde_cursor *in, size_t *nr, bool *i
 		at[i].role = sonde_get_str(in);
 		at[i].refused = sonde_get_str(in);
 		get_doubles(in, &at[i].limit, 1);
+		get_doubles(in, &at[i].peak, 1);
 	}
 	return at;
 }
@@ -165,7 +167,7 @@ static bool keep_counters(struct sonde_cells *c, struct sonde_sampled_set *set,
 	struct sonde_unmix_state s = sonde_unmixed_state(set->unmixed);
 	size_t i;
 
-	if (!sonde_vec_reserve(&set->roles, nr + 1))
+	if (!sonde_vec_reserve(&set->roles, nr + 1) || !sonde_vec_reserve(&set->peaks, nr + 1))
 		return false;
 	for (i = 0; i < nr; i++) {
 		struct sonde_str role = at[i].role;
@@ -173,6 +175,7 @@ static bool keep_counters(struct sonde_cells *c, struct sonde_sampled_set *set,
 		if (!sonde_cells__keep(c, &role))
 			return false;
 		set->roles.at[set->roles.nr++] = role;
+		set->peaks.at[set->peaks.nr++] = at[i].peak;
 		s.limits[i] = at[i].limit;
 		s.counters[i].refused =
 			at[i].refused.p ? sonde_arena_z(&c->arena, at[i].refused) : NULL;

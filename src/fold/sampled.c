@@ -29,6 +29,10 @@ const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{PCT("sm__pipe_tensor_cycles_active.avg"), {"tensor.cycles"}, SONDE_OVER_ELAPSED, 4},
 	{"sm__warps_active.avg.pct_of_peak_sustained_active", {"sm.warp_cycles"}, SONDE_OVER_ACTIVE,
 		64},
+	{PCT("sm__inst_executed_pipe_fma.avg"), {"fma.instructions"}, SONDE_OVER_ELAPSED, 0},
+	{PCT("sm__inst_executed_pipe_alu.avg"), {"alu.instructions"}, SONDE_OVER_ELAPSED, 0},
+	{PCT("sm__pipe_fp64_cycles_active.avg"), {"fp64.cycles"}, SONDE_OVER_ELAPSED, 0},
+	{PCT("l1tex__data_pipe_lsu_wavefronts.avg"), {"l1.wavefronts"}, SONDE_OVER_ELAPSED, 0},
 	{"sm__cycles_elapsed.avg.per_second", {NULL}, SONDE_OVER_TIME, 0},
 	{PCT("dram__bytes.sum"), {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
 };
@@ -44,6 +48,7 @@ void sonde_sampled_free(struct sonde_sampled *s)
 	for (i = 0; i < s->nr_sets; i++) {
 		sonde_unmixed_free(s->sets[i].unmixed);
 		sonde_vec_release(&s->sets[i].roles);
+		sonde_vec_release(&s->sets[i].peaks);
 	}
 	sonde_free(s->sets);
 	sonde_free(s->elapsed);
@@ -67,6 +72,17 @@ static bool find_role(
 	return false;
 }
 
+/* What 100 % of a metric over elapsed cycles is, in a cycle of one SM; 0 = not known. */
+static double most_of(const struct sonde_sampled *s, const struct sonde_sampled_metric *m)
+{
+	uint32_t counter;
+	size_t set;
+
+	if (m->most > 0 || !find_role(s, m->roles[0], &set, &counter))
+		return m->most;
+	return s->nr_sms > 0 ? s->sets[set].peaks.at[counter] / s->nr_sms : 0;
+}
+
 static bool has_metric(const struct sonde_sampled *s, const struct sonde_sampled_metric *m)
 {
 	uint32_t counter;
@@ -77,7 +93,7 @@ static bool has_metric(const struct sonde_sampled *s, const struct sonde_sampled
 			return false;
 	switch (m->over) {
 	case SONDE_OVER_ELAPSED:
-		return s->cycles_per_ns > 0;
+		return s->cycles_per_ns > 0 && most_of(s, m) > 0;
 	case SONDE_OVER_ACTIVE:
 		return find_role(s, "sm.active_cycles", &set, &counter);
 	case SONDE_OVER_DRAM:
@@ -171,7 +187,7 @@ static void add_share(
 		x->above_variance += f.error * f.error;
 	}
 	if (m->over == SONDE_OVER_ELAPSED)
-		x->below += m->most * sum_elapsed(h);
+		x->below += most_of(h->s, m) * sum_elapsed(h);
 	if (m->over == SONDE_OVER_DRAM)
 		x->below += m->most * h->s->bytes_per_ns * h->time_ns;
 	if (m->over == SONDE_OVER_TIME) {

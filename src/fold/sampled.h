@@ -25,7 +25,7 @@ struct sonde_sampled_metric {
 	const char *name;
 	const char *roles[2]; /* counters added up; see sample/roles.c for what they are */
 	uint8_t over;	      /* enum sonde_sampled_over */
-	double most;	      /* the largest ratio there can be: 100 % */
+	double most; /* the largest ratio there can be: 100 %; 0 = the device's peak, if known */
 };
 extern const struct sonde_sampled_metric sonde_sampled_metrics[];
 extern const size_t sonde_nr_sampled_metrics;
@@ -36,6 +36,7 @@ struct sonde_sampled {
 	struct sonde_sampled_set { /* counters that were sampled together */
 		struct sonde_unmixed *unmixed;
 		SONDE_VEC(struct sonde_str) roles; /* by counter */
+		SONDE_VEC(double) peaks; /* by counter: in a cycle of the device; 0 = unknown */
 	} * sets;
 	size_t nr_sets;
 	double cycles_per_ns; /* of all SMs together while they worked; NaN when unknown */

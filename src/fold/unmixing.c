@@ -32,7 +32,7 @@ static bool choose_columns(
 		struct sonde_str role = sonde_records_str(x->f->r, series->counters.at[i].role);
 		struct sonde_str *slot;
 		uint32_t *column;
-		double *limit;
+		double *limit, *peak;
 
 		/* Elapsed cycles go on whether or not anything runs: there is nothing to split. */
 		if (!role.n || sonde_str_ends(role, "elapsed_cycles"))
@@ -40,10 +40,12 @@ static bool choose_columns(
 		slot = sonde_vec_push(&set->roles);
 		column = sonde_vec_push(&x->columns);
 		limit = sonde_vec_push(&x->limits);
-		if (!slot || !column || !limit || !sonde_cells__keep(x->f->c, &role))
+		peak = sonde_vec_push(&set->peaks);
+		if (!slot || !column || !limit || !peak || !sonde_cells__keep(x->f->c, &role))
 			return false;
 		*slot = role;
 		*column = (uint32_t)i;
+		*peak = series->counters.at[i].peak;
 		*limit = sonde_sampled__limit(x->s, role);
 	}
 	return true;
@@ -178,6 +180,7 @@ static int drop_set(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 {
 	sonde_unmixed_free(set->unmixed);
 	sonde_vec_release(&set->roles);
+	sonde_vec_release(&set->peaks);
 	x->s->nr_sets--;
 	return 0;
 }

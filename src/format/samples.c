@@ -32,6 +32,31 @@ static bool get_text(const uint8_t **p, const uint8_t *end, struct sonde_str *ou
 	return true;
 }
 
+static void put_value(struct sonde_buf *out, double v)
+{
+	if (v >= 0 && v < WHOLE_LIMIT && v == floor(v)) {
+		put_number(out, (uint64_t)v << 1);
+		return;
+	}
+	put_number(out, 1);
+	sonde_buf_add(out, &v, sizeof(v));
+}
+
+static const uint8_t *get_value(const uint8_t *p, const uint8_t *end, double *out)
+{
+	uint64_t v;
+
+	p = sonde_varint_get(p, end, &v);
+	if (!p || !(v & 1)) {
+		*out = p ? (double)(v >> 1) : NAN;
+		return p;
+	}
+	if ((size_t)(end - p) < sizeof(*out))
+		return NULL;
+	memcpy(out, p, sizeof(*out));
+	return p + sizeof(*out);
+}
+
 void sonde_counters_put(struct sonde_buf *out, const struct sonde_counter_set *set)
 {
 	uint32_t i;
@@ -46,6 +71,8 @@ void sonde_counters_put(struct sonde_buf *out, const struct sonde_counter_set *s
 		put_text(out, set->at[i].role);
 		put_text(out, set->at[i].name);
 	}
+	for (i = 0; i < set->nr; i++)
+		put_value(out, set->at[i].peak);
 }
 
 bool sonde_counters_get(struct sonde_counter_set *out, struct sonde_str payload)
@@ -70,6 +97,11 @@ bool sonde_counters_get(struct sonde_counter_set *out, struct sonde_str payload)
 	for (i = 0; i < out->nr; i++)
 		if (!get_text(&p, end, &out->at[i].role) || !get_text(&p, end, &out->at[i].name))
 			return false;
+	for (i = 0; i < out->nr && p && p < end; i++) {
+		p = get_value(p, end, &out->at[i].peak);
+		if (!p || !(out->at[i].peak > 0) || !isfinite(out->at[i].peak))
+			out->at[i].peak = 0;
+	}
 	return true;
 }
 
@@ -79,16 +111,6 @@ void sonde_samples_begin(struct sonde_samples_out *s, struct sonde_buf *out,
 	*s = (struct sonde_samples_out){.out = out, .end_ns = start_ns, .nr = set->nr};
 	put_number(out, set->set);
 	put_number(out, start_ns);
-}
-
-static void put_value(struct sonde_buf *out, double v)
-{
-	if (v >= 0 && v < WHOLE_LIMIT && v == floor(v)) {
-		put_number(out, (uint64_t)v << 1);
-		return;
-	}
-	put_number(out, 1);
-	sonde_buf_add(out, &v, sizeof(v));
 }
 
 void sonde_samples_put(
@@ -113,21 +135,6 @@ bool sonde_samples_open(struct sonde_samples_in *s, struct sonde_str payload)
 	s->at = p ? sonde_varint_get(p, s->end, &s->end_ns) : NULL;
 	s->set = (uint32_t)set;
 	return s->at && set < SONDE_SET_LIMIT;
-}
-
-static const uint8_t *get_value(const uint8_t *p, const uint8_t *end, double *out)
-{
-	uint64_t v;
-
-	p = sonde_varint_get(p, end, &v);
-	if (!p || !(v & 1)) {
-		*out = p ? (double)(v >> 1) : NAN;
-		return p;
-	}
-	if ((size_t)(end - p) < sizeof(*out))
-		return NULL;
-	memcpy(out, p, sizeof(*out));
-	return p + sizeof(*out);
 }
 
 bool sonde_samples_get(struct sonde_samples_in *s, uint64_t *start_ns, uint64_t *end_ns,

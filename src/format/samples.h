@@ -8,7 +8,8 @@
  * counter. Times are nanoseconds of the GPU's clock, the one that kernel events
  * are stamped with, and the capture's ticks: CLOCK blocks map them to host time.
  *
- *     COUNTERS  set, device, interval (ns), uuid, device name, nr, then per counter: role, name
+ *     COUNTERS  set, device, interval (ns), uuid, device name, nr, then per counter: role, name;
+ *               then, in newer captures, per counter: its peak
  *     SAMPLES   set, start of the first sample (ns), then per sample:
  *               gap since the sample before, duration (ns), one value for each counter
  *
@@ -27,6 +28,7 @@
 struct sonde_counter_name {
 	struct sonde_str role; /* empty = none of sonde's roles */
 	struct sonde_str name; /* `dram__bytes_read.sum` */
+	double peak; /* the most it counts in a cycle of its unit, by CUPTI; 0 = not known */
 };
 
 struct sonde_counter_set {

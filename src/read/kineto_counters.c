@@ -44,7 +44,7 @@ static struct sonde_counter *counter_of(
 			return &s->counters.at[i];
 	c = s->times.nr || name == SONDE_NONE ? NULL : sonde_vec_push(&s->counters);
 	if (c)
-		*c = (struct sonde_counter){SONDE_NONE, name};
+		*c = (struct sonde_counter){.role = SONDE_NONE, .name = name};
 	return c;
 }
 

@@ -22,6 +22,7 @@ static bool add_counters(
 		slot->role =
 			c->at[i].role.n ? sonde_records__string(n->r, c->at[i].role) : SONDE_NONE;
 		slot->name = sonde_records__string(n->r, c->at[i].name);
+		slot->peak = c->at[i].peak;
 		if (slot->name == SONDE_NONE || (c->at[i].role.n && slot->role == SONDE_NONE))
 			return false;
 	}

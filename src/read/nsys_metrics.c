@@ -43,7 +43,8 @@ static int take_name(struct nsys_reader *r, sqlite3_stmt *q)
 		return sonde_err_nomem(r->err);
 	*id = (struct nsys_metric){
 		device, (uint32_t)s->counters.nr - 1, (uint64_t)sqlite3_column_int64(q, METRIC)};
-	*counter = (struct sonde_counter){SONDE_NONE, sonde_nsys__intern(r, q, NAME)};
+	*counter = (struct sonde_counter){
+		.role = SONDE_NONE, .name = sonde_nsys__intern(r, q, NAME)};
 	if (counter->name == SONDE_NONE)
 		counter->name = sonde_records__string(r->n.r, SONDE_STR("(unnamed metric)"));
 	return counter->name == SONDE_NONE ? sonde_err_nomem(r->err) : 0;

@@ -158,6 +158,7 @@ struct sonde_thread_name {
 struct sonde_counter {
 	uint32_t role; /* string number: `dram.read_bytes`; SONDE_NONE = none of sonde's roles */
 	uint32_t name; /* string number: `dram__bytes_read.sum` */
+	double peak;   /* the most of it in a cycle of its unit; 0 = not known */
 };
 
 struct sonde_sample_time {

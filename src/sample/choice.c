@@ -95,7 +95,8 @@ static bool try_name(
 	set->metrics[nr] = name;
 	if (pm_host_passes(s, set->metrics, nr + 1) != 1)
 		return false;
-	set->names.at[nr] = (struct sonde_counter_name){sonde_str_from(role), sonde_str_from(name)};
+	set->names.at[nr] = (struct sonde_counter_name){
+		.role = sonde_str_from(role), .name = sonde_str_from(name)};
 	set->names.nr++;
 	return true;
 }

@@ -2,6 +2,8 @@
 #include "base/alloc.h"
 #include "sample/pm_int.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MIN_BUFFER_BYTES (32u << 20)
@@ -226,4 +228,39 @@ int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err)
 		return pm_refuse(&s->pm, "read a sample's times", why, err);
 	why = s->pm.cuptiProfilerHostEvaluateToGpuValues(&p);
 	return why ? pm_refuse(&s->pm, "evaluate a sample", why, err) : 0;
+}
+
+/* Names that CUPTI has no peak of are refused one by one. */
+static double find_peak(struct pm_set *set, const struct pm *pm, struct sonde_str name)
+{
+	char text[256];
+	const char *names[] = {text};
+	double peak = 0;
+	CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {
+		.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
+		.pHostObject = set->host,
+		.pCounterDataImage = set->image.bytes,
+		.counterDataImageSize = set->image.size,
+		.ppMetricNames = names,
+		.numMetrics = 1,
+		.pMetricValues = &peak};
+
+	if (snprintf(text, sizeof(text), "%.*s.peak_sustained", SONDE_STR_ARG(name)) >= (int)sizeof(text))
+		return 0;
+	if (pm->cuptiProfilerHostEvaluateToGpuValues(&p) != CUPTI_SUCCESS)
+		return 0;
+	return isfinite(peak) && peak > 0 ? peak : 0;
+}
+
+void pm_device_find_peaks(struct sonde_sampling *s)
+{
+	struct pm_set *set = &s->sets[s->current];
+	uint32_t i;
+
+	if (set->has_peaks || !set->image.nr)
+		return;
+	set->has_peaks = true;
+	for (i = 0; i < set->names.nr; i++)
+		if (set->names.at[i].role.n)
+			set->names.at[i].peak = find_peak(set, &s->pm, set->names.at[i].name);
 }

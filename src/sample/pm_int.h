@@ -90,6 +90,7 @@ struct pm_set {
 	uint8_t *config;
 	size_t config_size;
 	struct pm_image image;
+	bool has_peaks; /* CUPTI was asked */
 };
 
 struct sonde_sampling {
@@ -145,6 +146,8 @@ struct pm_drained {
 };
 /* Decodes what there is into the current set's image. */
 int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err);
+/* Looks up what the counters of the current set can count at most, where it is not known yet. */
+void pm_device_find_peaks(struct sonde_sampling *s);
 /* Evaluates sample `i` of the image into its arrays. */
 int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
 

@@ -159,16 +159,21 @@ static int find_role(const struct sonde_counter_set *set, const char *role)
 
 void sonde_samples_file_begin_set(struct sonde_samples_file *f, const struct sonde_counter_set *set)
 {
-	struct sonde_buf b = {0};
-
 	f->set = set;
 	f->active = find_role(set, "sm.active_cycles");
 	f->read = find_role(set, "dram.read_bytes");
 	f->write = find_role(set, "dram.write_bytes");
-	if (f->defined_ns[set->set] == set->interval_ns)
+}
+
+/* Before its first samples, when its peaks are known. */
+static void put_set(struct sonde_samples_file *f)
+{
+	struct sonde_buf b = {0};
+
+	if (f->defined_ns[f->set->set] == f->set->interval_ns)
 		return;
-	f->defined_ns[set->set] = set->interval_ns;
-	sonde_counters_put(&b, set);
+	f->defined_ns[f->set->set] = f->set->interval_ns;
+	sonde_counters_put(&b, f->set);
 	if (b.failed)
 		f->error = ENOMEM;
 	else
@@ -227,6 +232,7 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 {
 	size_t i;
 
+	put_set(f);
 	for (i = 0; i < rows->nr; i++) {
 		const double *row = &rows->values[i * rows->set->nr];
 

@@ -286,8 +286,10 @@ static int take(struct loop *l)
 				set->names.nr * sizeof(*m->values));
 		rows.nr++;
 	}
-	if (rows.nr)
+	if (rows.nr) {
+		pm_device_find_peaks(l->s);
 		l->to->take(l->to->of, &rows);
+	}
 	return rc;
 }
 

@@ -14,6 +14,8 @@
 #define INSTRUCTIONS "sm__inst_executed.sum"
 #define READ	     "dram__bytes_read.sum"
 #define CLOCK	     "sm__cycles_elapsed.avg.per_second"
+#define FMA_PCT	     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"
+#define ALU_PCT	     "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed"
 #define ACTIVE_PCT   "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 #define NR_STEPS  400
@@ -22,9 +24,10 @@
 #define CLOCK_KHZ 1500000
 #define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters.md */
 
-enum { ELAPSED, ACTIVE, EXECUTED, DRAM, NR_COUNTERS };
+enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, NR_COUNTERS };
 static const char *const roles[NR_COUNTERS] = {
-	"sm.elapsed_cycles", "sm.active_cycles", "sm.instructions", "dram.read_bytes"};
+	"sm.elapsed_cycles", "sm.active_cycles", "sm.instructions", "dram.read_bytes",
+	"fma.instructions"};
 
 /* What is sampled of the program. */
 struct sampling {
@@ -126,6 +129,7 @@ static void count_into(const struct program *p, const struct sonde_record_time *
 		row[ACTIVE] += how->is_by_count ? part * p->counts.at[i]
 						: 0.5 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[EXECUTED] += part * p->counts.at[i];
+		row[FMA] += 0.1 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[DRAM] += how->dram_factor * 2 * part * p->counts.at[i];
 	}
 }
@@ -144,6 +148,7 @@ static struct sonde_series *add_series(struct program *p, const struct sampling 
 
 		assert_non_null(c);
 		c->role = c->name = sonde_records__string(p->m.r, sonde_str_from(roles[i]));
+		c->peak = i == FMA ? 2 * SMS : 0;
 	}
 	return s;
 }
@@ -298,6 +303,9 @@ static void test_sampled__figures_hold_what_launches_counted(void **state)
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), READ),
 		2 * (p.first + p.second));
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
+	/* A tenth of an instruction in a cycle, where two are the device's peak. */
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), FMA_PCT), 5);
+	assert_false(has_column(&run, ALU_PCT));
 	release(&run);
 	end_program(&p);
 }
@@ -662,7 +670,7 @@ static void test_sampled__counters_without_a_role_are_curves_too(void **state)
 		struct sonde_counter *c = sonde_vec_push(&s->counters);
 
 		*c = (struct sonde_counter){SONDE_NONE,
-			sonde_records__string(p.m.r, k ? SONDE_STR("flat") : SONDE_STR("GR Active %"))};
+			sonde_records__string(p.m.r, k ? SONDE_STR("flat") : SONDE_STR("GR Active %")), 0};
 	}
 	for (i = 0; i < 10000; i++) {
 		struct sonde_sample_time *time = sonde_vec_push(&s->times);

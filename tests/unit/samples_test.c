@@ -15,8 +15,8 @@ static struct sonde_counter_set two_counters(uint32_t set)
 		.nr = 2};
 
 	c.at[0] = (struct sonde_counter_name){
-		SONDE_STR("dram.read_bytes"), SONDE_STR("dram__bytes_read.sum")};
-	c.at[1] = (struct sonde_counter_name){{NULL, 0}, SONDE_STR("other.avg")};
+		SONDE_STR("dram.read_bytes"), SONDE_STR("dram__bytes_read.sum"), 1536};
+	c.at[1] = (struct sonde_counter_name){{NULL, 0}, SONDE_STR("other.avg"), 0};
 	return c;
 }
 
@@ -98,6 +98,7 @@ static void test_samples__a_capture_has_them_by_device_and_set(void **state)
 	assert_true(sonde_str_is(s->uuid, "GPU-1") && sonde_str_is(s->host, "node7"));
 	assert_true(s->counters.nr == 2 && s->times.nr == 4 && s->values.nr == 8);
 	assert_true(is(r, s->counters.at[1].name, "other.avg"));
+	assert_true(s->counters.at[0].peak == 1536 && s->counters.at[1].peak == 0);
 	assert_int_equal(sonde_series_counter(s, r, "dram.read_bytes"), 0);
 	assert_int_equal(sonde_series_counter(s, r, "dram.write_bytes"), SONDE_NONE);
 	assert_int_equal(s->times.at[2].start_ns, EPOCH + 1200);
