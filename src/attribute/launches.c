@@ -191,7 +191,7 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 		}
 		stray->process = rec->process;
 		stray->thread = rec->thread;
-		stray->launches++;
+		stray->launches += sonde_record_launches(rec);
 	}
 	sonde_map_release(&keys);
 	return rc;
@@ -204,12 +204,14 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 
 	if (!sonde_vec_reserve(&l->launches, b->r->records.nr))
 		return sonde_err_nomem(err);
-	l->launches.nr = l->tally.nr_launches = b->r->records.nr;
-	for (i = 0; i < l->launches.nr; i++)
+	l->launches.nr = b->r->records.nr;
+	for (i = 0; i < l->launches.nr; i++) {
+		const struct sonde_record *rec = &b->r->records.at[i];
+
+		l->tally.nr_launches += sonde_record_launches(rec);
 		l->launches.at[i] = (struct sonde_launch){
-			.record = (uint32_t)i,
-			.kernel = b->r->records.at[i].full_name,
-			.open = b->r->records.at[i].open};
+			.record = (uint32_t)i, .kernel = rec->full_name, .open = rec->open};
+	}
 	return 0;
 }
 

@@ -165,17 +165,18 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 
 	for (i = 0; i < l->launches.nr; i++) {
 		struct sonde_launch *launch = &l->launches.at[i];
+		const struct sonde_record *rec = &b->r->records.at[i];
+		uint64_t nr = sonde_record_launches(rec);
 
-		if (b->r->records.at[i].is_unchosen || !takes[launch->place] ||
-			!takes_kernel(b, v, &b->r->records.at[i])) {
+		if (rec->is_unchosen || !takes[launch->place] || !takes_kernel(b, v, rec)) {
 			launch->state = SONDE_LAUNCH_NOT_SELECTED;
-			l->tally.nr_not_selected++;
+			l->tally.nr_not_selected += nr;
 		} else if (l->places.at[launch->place].nr == 0) {
 			launch->state = SONDE_LAUNCH_OUTSIDE;
-			l->tally.nr_outside++;
-			l->tally.nr_outside_by[launch->cause]++;
+			l->tally.nr_outside += nr;
+			l->tally.nr_outside_by[launch->cause] += nr;
 		} else {
-			l->tally.nr_taken++;
+			l->tally.nr_taken += nr;
 			l->tally.nr_adopted += launch->is_adopted;
 		}
 	}

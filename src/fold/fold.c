@@ -25,6 +25,7 @@ struct filling {
 	struct sonde_map cell_keys;
 	uint32_t last_cell;   /* the number last looked up, SONDE_NONE = it was new */
 	uint64_t nr_bytes;    /* of accumulators */
+	uint64_t nr;	      /* what the result at hand counts for: its launches */
 };
 
 static struct sonde_mode *mode_slot(struct sonde_arena *arena, struct sonde_modes *m)
@@ -63,24 +64,25 @@ static void add_mode(
 		m->other += mode->count;
 }
 
-static void add_fact(struct sonde_cells *c, struct sonde_acc *acc, double v, bool is_text)
+static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
 {
-	struct sonde_mode mode = {.v = v, .count = 1, .is_text = is_text};
+	struct sonde_mode mode = {.v = v, .count = x->nr, .is_text = is_text};
 
 	if (!acc->modes)
-		acc->modes = sonde_arena_calloc(&c->arena, 1, sizeof(*acc->modes));
+		acc->modes = sonde_arena_calloc(&x->c->arena, 1, sizeof(*acc->modes));
 	if (acc->modes)
-		add_mode(&c->arena, acc->modes, &mode);
+		add_mode(&x->c->arena, acc->modes, &mode);
 	if (!is_text) {
 		acc->a = acc->nr == 0 || v < acc->a ? v : acc->a;
 		acc->b = acc->nr == 0 || v > acc->b ? v : acc->b;
 	}
-	acc->nr++;
+	acc->nr += x->nr;
 }
 
 static void add_weighed(
-	const struct sonde_plan *p, struct sonde_acc *acc, double v, const double *num, double t)
+	struct filling *x, const struct sonde_plan *p, struct sonde_acc *acc, double v, double t)
 {
+	const double *num = x->values.num;
 	double w = p->weight[0] == SONDE_NONE ? NAN : num[p->weight[0]];
 
 	if (p->weight[1] != SONDE_NONE)
@@ -88,21 +90,20 @@ static void add_weighed(
 	if (w >= 0) {
 		acc->a += w * v;
 		acc->w += w;
-		acc->nr_weighed++;
+		acc->nr_weighed += x->nr;
 	}
 	if (t >= 0) {
 		acc->b += t * v;
 		acc->t += t;
 	}
 	acc->top = acc->nr == 0 || v > acc->top ? v : acc->top;
-	acc->nr++;
+	acc->nr += x->nr;
 }
 
 static void add_number(
 	struct filling *x, const struct sonde_plan *p, struct sonde_acc *acc, double v)
 {
-	const double *num = x->values.num;
-	double t = x->time_metric == SONDE_NONE ? NAN : num[x->time_metric];
+	double t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
 
 	switch (p->method) {
 	case SONDE_METHOD_SUM:
@@ -110,18 +111,18 @@ static void add_number(
 	case SONDE_METHOD_UPPER:
 		acc->b = acc->nr == 0 || v > acc->b ? v : acc->b;
 		acc->a += v;
-		acc->nr++;
+		acc->nr += x->nr;
 		break;
 	case SONDE_METHOD_MAX:
 		acc->a = acc->nr == 0 || v > acc->a ? v : acc->a;
-		acc->nr++;
+		acc->nr += x->nr;
 		break;
 	case SONDE_METHOD_MEAN:
 	case SONDE_METHOD_PEAK:
-		add_weighed(p, acc, v, num, t);
+		add_weighed(x, p, acc, v, t);
 		break;
 	default:
-		add_fact(x->c, acc, v, false);
+		add_fact(x, acc, v, false);
 		break;
 	}
 }
@@ -152,7 +153,7 @@ static void add_values(struct filling *x, struct sonde_cell *cell)
 			continue; /* words where a number belongs: missing */
 		text = sonde_cells__intern(x->c, &x->c->texts, values->texts[i].text, NULL);
 		if (text != SONDE_NONE)
-			add_fact(x->c, &cell->acc[at[metric]], text, true);
+			add_fact(x, &cell->acc[at[metric]], text, true);
 	}
 }
 
@@ -216,6 +217,7 @@ static void add_copy(const struct filling *x, struct sonde_cell *cell, double t)
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
+	const struct sonde_record *rec = &x->f.r->records.at[launch->record];
 	struct sonde_err damage; /* filled in on failure only: a kilobyte a launch is dear */
 	struct sonde_cell *cell = NULL;
 	double t;
@@ -229,18 +231,19 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 			return sonde_err_nomem(err);
 	}
 	t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
-	x->c->nr_untimed += isnan(t);
-	sum->launches++;
+	x->c->nr_untimed += isnan(t) && sonde_record_launches(rec);
+	x->nr = sonde_record_launches(rec) ? sonde_record_launches(rec) : 1;
+	sum->launches += sonde_record_launches(rec);
 	sum->time_ns += isnan(t) ? 0 : t;
 	if (launch->state == SONDE_LAUNCH_NOT_SELECTED)
 		return 0;
 	rc = find_cell(&cell, x, launch, err);
 	if (rc)
 		return rc;
-	cell->launches++;
+	cell->launches += sonde_record_launches(rec);
 	cell->adopted += launch->is_adopted;
 	cell->time_ns += isnan(t) ? 0 : t;
-	if (x->f.r->records.at[launch->record].kind == SONDE_RESULT_MEMCPY)
+	if (rec->kind == SONDE_RESULT_MEMCPY)
 		add_copy(x, cell, t);
 	add_values(x, cell);
 	return 0;

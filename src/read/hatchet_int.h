@@ -1,6 +1,7 @@
 /*
  * Inside the reader of Hatchet literals.
  *
+ *   hatchet_nodes.c    the text → nodes
  *   hatchet_in.c       nodes → ranges and records
  *   hatchet_device.c   the devices that Proton lists behind them
  */
@@ -41,6 +42,8 @@ struct hatchet {
 	bool has_time, has_plain_time, has_count;
 };
 
+/* The nodes of a list, behind its bracket; what came before damage stays. */
+int sonde_hatchet__nodes(struct hatchet *h, uint32_t parent, unsigned depth);
 /* Adds the devices; false when memory is short. What cannot be read of them is left out. */
 bool sonde_hatchet__devices(struct hatchet *h);
 /* A finite number; false for anything else. */

@@ -1,8 +1,9 @@
 /*
  * Inside the reader of Nsight Systems exports.
  *
- *   nsys_sqlite.c   the file, its tables → ranges and facts
+ *   nsys_sqlite.c   the file, its tables → ranges
  *   nsys_launch.c   tables → launches: kernels, copies, memsets
+ *   nsys_facts.c    devices, processes, ranks, the host
  *   nsys_metrics.c  sampled GPU metrics → series
  *   nsys_cut.c      files that were not copied whole
  *   nsys_open.c     which ranges were open at each launch
@@ -81,6 +82,7 @@ int sonde_nsys__say_cut(struct nsys_reader *r, int rc);
 int sonde_nsys__launches(struct nsys_reader *r);
 int sonde_nsys__records(struct nsys_reader *r);
 int sonde_nsys__metrics(struct nsys_reader *r);
+int sonde_nsys__facts(struct nsys_reader *r);
 
 /* Sorts the ranges, nests them, appends them to the records. */
 int sonde_nsys__nest(struct nsys *n, struct sonde_err *err);

@@ -10,7 +10,6 @@
 #include "read/nsys_int.h"
 
 #include "base/alloc.h"
-#include "format/launcher.h"
 #include "catalogue/metrics.h"
 
 #include <stdio.h>
@@ -201,134 +200,6 @@ static int read_ranges(struct nsys_reader *r)
 	return rc ? rc : sonde_nsys__rows(r, sql, take_range);
 }
 
-static int take_device(struct nsys_reader *r, sqlite3_stmt *q)
-{
-	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, 0),
-		.cc_major = (unsigned)sqlite3_column_int(q, 2),
-		.cc_minor = (unsigned)sqlite3_column_int(q, 3)};
-	size_t i;
-
-	d.name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 1));
-	for (i = 0; i < r->n.r->processes.nr; i++) {
-		if (r->n.r->processes.at[i].input != r->n.src->input)
-			continue;
-		d.process = (uint32_t)i;
-		if (!sonde_records__device(r->n.r, &d))
-			return sonde_err_nomem(r->err);
-	}
-	return 0;
-}
-
-static int take_process_name(struct nsys_reader *r, sqlite3_stmt *q)
-{
-	uint64_t pid = sonde_nsys__pid(sqlite3_column_int64(q, 0));
-	size_t i;
-
-	for (i = 0; i < r->n.r->processes.nr; i++)
-		if (r->n.r->processes.at[i].input == r->n.src->input &&
-			r->n.r->processes.at[i].pid == pid)
-			r->n.r->processes.at[i].name =
-				sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 1));
-	return 0;
-}
-
-static int take_version(struct nsys_reader *r, sqlite3_stmt *q)
-{
-	struct sonde_input *in = &r->n.r->inputs.at[r->n.src->input];
-
-	in->tool = sonde_arena_printf(&r->n.r->arena, "nsys %s",
-		sqlite3_column_text(q, 0) ? (const char *)sqlite3_column_text(q, 0) : "");
-	return 0;
-}
-
-/* The value of a variable in `A=1;B=2`. */
-static struct sonde_str variable(struct sonde_str list, const char *name)
-{
-	struct sonde_str one, value;
-
-	while (list.n) {
-		one = sonde_str_cut(list, ';', &list);
-		one = sonde_str_cut(one, '=', &value);
-		if (sonde_str_is(one, name))
-			return value;
-	}
-	return (struct sonde_str){NULL, 0};
-}
-
-/* The environment nsys ran in is that of the one process it traced; of several it says nothing. */
-static int take_environment(struct nsys_reader *r, sqlite3_stmt *q)
-{
-	struct sonde_str list = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
-	struct sonde_process *only = NULL;
-	size_t i, nr = 0;
-
-	for (i = 0; i < r->n.r->processes.nr; i++)
-		if (r->n.r->processes.at[i].input == r->n.src->input) {
-			only = &r->n.r->processes.at[i];
-			nr++;
-		}
-	for (i = 0; i < SONDE_NR_LAUNCHERS && nr == 1 && !only->has_rank; i++)
-		sonde_process__set_rank(only, variable(list, sonde_launchers[i].rank),
-			variable(list, sonde_launchers[i].size));
-	return 0;
-}
-
-static int take_host(struct nsys_reader *r, sqlite3_stmt *q)
-{
-	struct sonde_str host = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
-	size_t i;
-
-	for (i = 0; i < r->n.r->processes.nr; i++)
-		if (r->n.r->processes.at[i].input == r->n.src->input)
-			r->n.r->processes.at[i].host = host;
-	return 0;
-}
-
-static int read_system(struct nsys_reader *r)
-{
-	int rc;
-
-	if (!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "name") ||
-		!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "value"))
-		return 0;
-	rc = sonde_nsys__rows(r,
-		"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='Hostname' LIMIT 1", take_host);
-	if (rc == 0)
-		rc = sonde_nsys__rows(r,
-			"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='DeviceEnvironment' "
-			"LIMIT 1",
-			take_environment);
-	return rc;
-}
-
-static int read_facts(struct nsys_reader *r)
-{
-	bool has_cc = sonde_nsys__has(r, "TARGET_INFO_GPU", "computeMajor");
-	int rc = 0;
-
-	if (sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "cudaId") &&
-		sonde_nsys__has(r, "TARGET_INFO_GPU", "name"))
-		rc = sonde_nsys__rows(r,
-			has_cc ? "SELECT DISTINCT c.cudaId, g.name, g.computeMajor, g.computeMinor "
-				 "FROM "
-				 "TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g ON g.id=c.gpuId"
-			       : "SELECT DISTINCT c.cudaId, g.name, 0, 0 FROM "
-				 "TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g ON g.id=c.gpuId",
-			take_device);
-	else if (sonde_nsys__has(r, "TARGET_INFO_GPU", "name"))
-		rc = sonde_nsys__rows(r, "SELECT id, name, 0, 0 FROM TARGET_INFO_GPU", take_device);
-	if (rc == 0 && sonde_nsys__has(r, "PROCESSES", "globalPid") &&
-		sonde_nsys__has(r, "PROCESSES", "name"))
-		rc = sonde_nsys__rows(
-			r, "SELECT globalPid, name FROM PROCESSES", take_process_name);
-	if (rc == 0 && sonde_nsys__has(r, "META_DATA_EXPORT", "value"))
-		rc = sonde_nsys__rows(r,
-			"SELECT value FROM META_DATA_EXPORT WHERE name LIKE '%PRODUCT_VERSION%' "
-			"LIMIT 1",
-			take_version);
-	return rc;
-}
-
 static int open_db(struct nsys_reader *r)
 {
 	struct sonde_str data = r->mended.n ? sonde_buf_view(&r->mended) : r->n.src->file.data;
@@ -393,8 +264,8 @@ static int read_all(struct nsys_reader *r)
 	if (rc == 0)
 		rc = sonde_nsys__metrics(r);
 	if (rc == 0)
-		rc = read_facts(r);
-	return rc ? rc : read_system(r);
+		rc = sonde_nsys__facts(r);
+	return rc;
 }
 
 static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)

@@ -78,6 +78,7 @@ struct sonde_record {
 	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
 	uint8_t kind;	    /* enum sonde_result */
 	bool is_unchosen;   /* launched where the capture's own selection left things out */
+	int32_t more;	    /* launches it adds up beyond one; -1 = it is none (a profile's own figures) */
 	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
 	struct sonde_record_time time;
 	/*
@@ -93,6 +94,12 @@ struct sonde_record {
 	uint32_t lent;
 	bool is_lent_by_several; /* two and more threads have: nobody can tell which it is */
 };
+
+/* How many launches a result stands for: of profiles that keep sums only, many. */
+static inline uint64_t sonde_record_launches(const struct sonde_record *rec)
+{
+	return (uint64_t)((int64_t)rec->more + 1);
+}
 
 /*
  * A set of ranges open at a launch: for each domain the *innermost* push/pop

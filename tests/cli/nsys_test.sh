@@ -63,3 +63,23 @@ P
 		"$SONDE" report "$TMP/rank.sqlite" --scope 'rank 2*' >/dev/null
 }
 ok nsys_ranks_have_names rank
+
+# Of several processes each is named by the rank MPI gave it.
+ranks() {
+	cp $data/h100.sqlite "$TMP/mpi.sqlite" && chmod u+w "$TMP/mpi.sqlite" &&
+		python3 - "$TMP/mpi.sqlite" <<'P' &&
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[1])
+d.execute("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)")
+for pid, rank in ((111, 1), (112, 0), (999, 7)):
+    d.execute("INSERT INTO MPI_RANKS VALUES (?, ?)", (1 << 48 | pid << 24 | pid, rank))
+d.commit()
+P
+	"$SONDE" report "$TMP/mpi.sqlite" -f json >"$TMP/mpi.json" && "$SONDE" validate "$TMP/mpi.json" >/dev/null &&
+		python3 - "$TMP/mpi.json" <<'P'
+import json, sys
+scopes = {s["process_id"]: s["scope"] for s in json.load(open(sys.argv[1]))["scopes"]}
+sys.exit(not (scopes[111].startswith("rank 1") and scopes[112].startswith("rank 0")))
+P
+}
+ok nsys_ranks_of_mpi_have_names ranks

@@ -2,7 +2,7 @@
 """An independent reading of Proton profiles, compared with what sonde reports: proton.py SONDE FILE…
 
 A node with children is a region, a leaf with metrics is what ran in the region around it; ROOT is neither.
-Compared per device and path: time in ns, and every other metric of the leaves, added up.
+Compared per device and path: time in ns, and every other metric of the leaves, added up; `count` as launches, too.
 """
 import collections
 import json
@@ -35,19 +35,24 @@ def check(sonde, path):
     report = json.loads(subprocess.run([sonde, "report", path, "--format", "json", "--metrics", "*"],
                                        capture_output=True, check=True).stdout)
     names = {"time (ns)": "gpu__time_duration.sum", "cpu_time (ns)": "cpu_time.sum"}
-    found = {(int(s["device"].split(":")[1]), tuple(r["path"])): r["metrics"]
+    found = {(int(s["device"].split(":")[1]), tuple(r["path"])): r
              for s in report["scopes"] for r in s.get("regions", report["aggregate"]["regions"])}
     wrong, nr = [], 0
     for (device, place, key), value in expected(path).items():
         if not place or not value:
             continue
         nr += 1
-        got = found.get((device, place), {}).get(names.get(key, key + ".sum"))
+        region = found.get((device, place), {"metrics": {}, "kernel_count": 0})
+        got = region["metrics"].get(names.get(key, key + ".sum"))
         if got != value:
             wrong.append(f"  device {device} {place} {key}: {got}, not {value}")
-    total = sum(v for (_, place, key), v in expected(path).items() if not place and key == "time (ns)")
-    if report["coverage"]["gpu_time_ns_total"] != total:
-        wrong.append(f"  total {report['coverage']['gpu_time_ns_total']}, not {total}")
+        if key == "count" and region["kernel_count"] != value:
+            wrong.append(f"  device {device} {place}: {region['kernel_count']} launches, not {value}")
+    for key, member in (("time (ns)", "gpu_time_ns_total"), ("count", "launches_total")):
+        total = sum(v for (_, place, k), v in expected(path).items() if not place and k == key)
+        nr += 1
+        if report["coverage"][member] != total:
+            wrong.append(f"  {member} {report['coverage'][member]}, not {total}")
     print("\n".join(wrong))
     print(f"{'not ok' if wrong else 'ok'} proton_reading__{path.split('/')[-1]} ({nr} figures)")
     return bool(wrong)

@@ -200,6 +200,37 @@ static void test_nsys__gpu_metrics_are_samples(void **state)
 	sqlite3_free(b.p);
 }
 
+/* As the first exporters wrote it: texts in place, no domains, no process beside a kernel, 0 for no end. */
+static void test_nsys__an_export_of_an_old_version_is_read(void **state)
+{
+	struct bytes b = make("UPDATE NVTX_EVENTS SET text='A' WHERE textId=5;"
+			      "UPDATE NVTX_EVENTS SET text='A::A1' WHERE textId=6;"
+			      "UPDATE NVTX_EVENTS SET end=0 WHERE text='never closed';"
+			      "DELETE FROM NVTX_EVENTS WHERE domainId=1 OR (globalTid >> 24) = 200;"
+			      "DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE (globalTid >> 24) = 200;"
+			      "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE (globalPid >> 24) = 200;"
+			      "ALTER TABLE NVTX_EVENTS DROP COLUMN textId;"
+			      "ALTER TABLE NVTX_EVENTS DROP COLUMN domainId;"
+			      "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN globalPid;"
+			      "DROP TABLE PROCESSES; DROP TABLE META_DATA_EXPORT;"
+			      "DROP TABLE TARGET_INFO_GPU; DROP TABLE TARGET_INFO_CUDA_DEVICE;");
+	struct sonde_records *r;
+	struct sonde_err err;
+	size_t i, nr = 0;
+
+	(void)state;
+	if (open_bytes(&r, b.p, b.n, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(r->records.nr, 6);
+	for (i = 0; i < r->records.nr; i++) {
+		assert_int_equal(r->processes.at[r->records.at[i].process].pid, 100);
+		nr += sonde_str_is(label_of(r, &r->records.at[i]), "A::A1");
+	}
+	assert_int_equal(nr, 2);
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
 static void test_nsys__a_cut_export_says_how_much_is_there(void **state)
 {
 	struct bytes b = make(COPIES "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 900) "
@@ -402,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_nsys__copies_and_memsets_are_records),
 		cmocka_unit_test(test_nsys__without_copies_there_is_no_such_metric),
 		cmocka_unit_test(test_nsys__gpu_metrics_are_samples),
+		cmocka_unit_test(test_nsys__an_export_of_an_old_version_is_read),
 		cmocka_unit_test(test_nsys__a_cut_export_says_how_much_is_there),
 		cmocka_unit_test(test_nsys__many_start_end_ranges_cost_no_more_than_their_number),
 		cmocka_unit_test(test_nsys__survives_truncation_anywhere),

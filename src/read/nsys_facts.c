@@ -1,0 +1,178 @@
+/*
+ * What an export of Nsight Systems says of where it was made: devices, processes, the host, and
+ * which rank a process is.
+ */
+#include "format/launcher.h"
+#include "read/nsys_int.h"
+
+static int take_device(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, 0),
+		.cc_major = (unsigned)sqlite3_column_int(q, 2),
+		.cc_minor = (unsigned)sqlite3_column_int(q, 3)};
+	size_t i;
+
+	d.name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 1));
+	for (i = 0; i < r->n.r->processes.nr; i++) {
+		if (r->n.r->processes.at[i].input != r->n.src->input)
+			continue;
+		d.process = (uint32_t)i;
+		if (!sonde_records__device(r->n.r, &d))
+			return sonde_err_nomem(r->err);
+	}
+	return 0;
+}
+
+/* The process of this export with a serialised id, NULL: it did nothing that is read. */
+static struct sonde_process *process_of(struct nsys_reader *r, sqlite3_int64 global)
+{
+	uint64_t pid = sonde_nsys__pid(global);
+	size_t i;
+
+	for (i = 0; i < r->n.r->processes.nr; i++)
+		if (r->n.r->processes.at[i].input == r->n.src->input &&
+			r->n.r->processes.at[i].pid == pid)
+			return &r->n.r->processes.at[i];
+	return NULL;
+}
+
+static int take_process_name(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_process *p = process_of(r, sqlite3_column_int64(q, 0));
+
+	if (p)
+		p->name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 1));
+	return 0;
+}
+
+/* Of a program with MPI (`nsys --trace=mpi`) each process tells its rank. */
+static int take_rank(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_process *p = process_of(r, sqlite3_column_int64(q, 0));
+	sqlite3_int64 rank = sqlite3_column_int64(q, 1);
+
+	if (!p || rank < 0 || rank >= SONDE_NONE)
+		return 0;
+	p->has_rank = true;
+	p->rank = (uint32_t)rank;
+	return 0;
+}
+
+static int take_version(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_input *in = &r->n.r->inputs.at[r->n.src->input];
+
+	in->tool = sonde_arena_printf(&r->n.r->arena, "nsys %s",
+		sqlite3_column_text(q, 0) ? (const char *)sqlite3_column_text(q, 0) : "");
+	return 0;
+}
+
+/* The value of a variable in `A=1;B=2`. */
+static struct sonde_str variable(struct sonde_str list, const char *name)
+{
+	struct sonde_str one, value;
+
+	while (list.n) {
+		one = sonde_str_cut(list, ';', &list);
+		one = sonde_str_cut(one, '=', &value);
+		if (sonde_str_is(one, name))
+			return value;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+/* The one process of this export that used the GPU, NULL: none or several did. */
+static struct sonde_process *only_process(struct nsys_reader *r)
+{
+	uint32_t only = SONDE_NONE;
+	size_t i;
+
+	for (i = 0; i < r->n.r->records.nr; i++) {
+		uint32_t process = r->n.r->records.at[i].process;
+
+		if (r->n.r->processes.at[process].input != r->n.src->input || process == only)
+			continue;
+		if (only != SONDE_NONE)
+			return NULL;
+		only = process;
+	}
+	return only == SONDE_NONE ? NULL : &r->n.r->processes.at[only];
+}
+
+/* The environment nsys ran in is that of the one process that it traced; of several it says nothing. */
+static int take_environment(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_str list = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
+	struct sonde_process *only = only_process(r);
+	size_t i;
+
+	for (i = 0; only && i < SONDE_NR_LAUNCHERS && !only->has_rank; i++)
+		sonde_process__set_rank(only, variable(list, sonde_launchers[i].rank),
+			variable(list, sonde_launchers[i].size));
+	return 0;
+}
+
+static int take_host(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_str host = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
+	size_t i;
+
+	for (i = 0; i < r->n.r->processes.nr; i++)
+		if (r->n.r->processes.at[i].input == r->n.src->input)
+			r->n.r->processes.at[i].host = host;
+	return 0;
+}
+
+static int read_system(struct nsys_reader *r)
+{
+	int rc;
+
+	if (!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "name") ||
+		!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "value"))
+		return 0;
+	rc = sonde_nsys__rows(r,
+		"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='Hostname' LIMIT 1", take_host);
+	if (rc == 0)
+		rc = sonde_nsys__rows(r,
+			"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='DeviceEnvironment' "
+			"LIMIT 1",
+			take_environment);
+	return rc;
+}
+
+static int read_devices(struct nsys_reader *r)
+{
+	bool has_cc = sonde_nsys__has(r, "TARGET_INFO_GPU", "computeMajor");
+
+	if (sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "cudaId") &&
+		sonde_nsys__has(r, "TARGET_INFO_GPU", "name"))
+		return sonde_nsys__rows(r,
+			has_cc ? "SELECT DISTINCT c.cudaId, g.name, g.computeMajor, g.computeMinor "
+				 "FROM "
+				 "TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g ON g.id=c.gpuId"
+			       : "SELECT DISTINCT c.cudaId, g.name, 0, 0 FROM "
+				 "TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g ON g.id=c.gpuId",
+			take_device);
+	if (sonde_nsys__has(r, "TARGET_INFO_GPU", "name"))
+		return sonde_nsys__rows(r, "SELECT id, name, 0, 0 FROM TARGET_INFO_GPU", take_device);
+	return 0;
+}
+
+int sonde_nsys__facts(struct nsys_reader *r)
+{
+	int rc = read_devices(r);
+
+	if (rc == 0 && sonde_nsys__has(r, "PROCESSES", "globalPid") &&
+		sonde_nsys__has(r, "PROCESSES", "name"))
+		rc = sonde_nsys__rows(
+			r, "SELECT globalPid, name FROM PROCESSES", take_process_name);
+	if (rc == 0 && sonde_nsys__has(r, "META_DATA_EXPORT", "value"))
+		rc = sonde_nsys__rows(r,
+			"SELECT value FROM META_DATA_EXPORT WHERE name LIKE '%PRODUCT_VERSION%' "
+			"LIMIT 1",
+			take_version);
+	if (rc == 0 && sonde_nsys__has(r, "MPI_RANKS", "globalTid") &&
+		sonde_nsys__has(r, "MPI_RANKS", "rank"))
+		rc = sonde_nsys__rows(r, "SELECT globalTid, rank FROM MPI_RANKS", take_rank);
+	return rc ? rc : read_system(r);
+}
