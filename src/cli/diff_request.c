@@ -139,7 +139,7 @@ static int read_limits(struct sonde_diff_request *q, struct sonde_err *err)
 		}
 		if (!read_percent(value, &l->above) || (sign && !l->glob.n))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"diff: --fail-above is PCT or GLOB=PCT, as 5%% or 'decode/*=3%%', "
+				"diff: --fail-above is PCT or GLOB=PCT, as 5%% or 'decode/**=3%%', "
 				"not '%s'",
 				q->limit_words.at[i]);
 	}

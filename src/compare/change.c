@@ -11,10 +11,62 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NORMAL_LIMIT	  1.959963984540054 /* of 95 % */
+#define MOST_DRIFT_VALUES 512		    /* of half a run are enough for its median */
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 /* The number of independent values a side is worth for its mean, and degrees of freedom with it. */
 struct worth {
+	double tau; /* so many neighbours say the same */
 	double effective, df;
+	double drift; /* standard error of the logarithm of the median for a run that drifts */
 };
+
+static double half_median(const double *values, size_t nr)
+{
+	double v[MOST_DRIFT_VALUES];
+	size_t kept = nr < MOST_DRIFT_VALUES ? nr : MOST_DRIFT_VALUES, i;
+
+	for (i = 0; i < kept; i++)
+		v[i] = values[i * nr / kept];
+	qsort(v, kept, sizeof(*v), by_number);
+	return sonde_quantile(v, kept, 0.5);
+}
+
+/*
+ * A single run that gets slower from its first half to its second might have been at the level of
+ * either throughout, and the next run might be: more entries do not show more. Chance moves the
+ * halves apart by two standard errors, told from what neighbours within a half have in common;
+ * what is beyond that counts.
+ */
+static void widen_by_drift(
+	struct worth *w, const double *ranks, const struct sonde_side *s, double variance)
+{
+	size_t half = s->nr / 2;
+	const double *second = ranks + s->nr - half;
+	double away, error = 4 * variance / (double)s->nr, sure;
+
+	if (half < 2 || !(variance > 0))
+		return;
+	away = (sonde_stats__sum(second, half) - sonde_stats__sum(ranks, half)) / (double)half;
+	if (away * away <= 4 * error)
+		return;
+	error *= (sonde_stats_correlation_time(ranks, half) +
+			 sonde_stats_correlation_time(second, half)) /
+		 2;
+	sure = 1 - 4 * error / (away * away);
+	if (!(sure > 0))
+		return;
+	w->drift = sqrt(sure) * fabs(log(half_median(s->values + s->nr - half, half) /
+					 half_median(s->values, half)));
+	w->effective = variance / (variance / w->effective + sure * away * away);
+}
 
 static struct worth worth_of(const double *ranks, const struct sonde_side *s, double variance)
 {
@@ -22,7 +74,7 @@ static struct worth worth_of(const double *ranks, const struct sonde_side *s, do
 	const size_t *runs = s->runs ? s->runs : &one;
 	double tau = 0, mean = sonde_stats__sum(ranks, s->nr) / (double)s->nr, between = 0,
 	       n = (double)s->nr;
-	struct worth w;
+	struct worth w = {.tau = 1};
 
 	for (i = 0; i < nr_runs; at += runs[i], i++) {
 		double run = (double)runs[i], away;
@@ -33,13 +85,16 @@ static struct worth worth_of(const double *ranks, const struct sonde_side *s, do
 		tau += run / n * sonde_stats_correlation_time(ranks + at, runs[i]);
 		between += run / n * away * away;
 	}
-	w.effective = n / fmax(tau, 1);
+	w.tau = fmax(tau, 1);
+	w.effective = n / w.tau;
 	w.df = w.effective - 1;
 	if (nr_runs > 1) { /* the scatter of whole runs is what the next run would show, too */
 		double mean_variance = between / ((double)nr_runs - 1);
 
 		w.effective = fmin(w.effective, variance / fmax(mean_variance, 1e-300));
 		w.df = (double)nr_runs - 1;
+	} else {
+		widen_by_drift(&w, ranks, s, variance);
 	}
 	return w;
 }
@@ -78,10 +133,30 @@ struct resample {
 	size_t block;	 /* entries drawn together: neighbours resemble each other */
 };
 
+/* Single entries: one draw is good for two. */
+static void draw_singles(struct resample *s, struct random *r, size_t first, size_t nr)
+{
+	const uint32_t *place = s->place + first;
+	size_t left;
+
+	for (left = nr; left > 1; left -= 2) {
+		uint64_t z = draw(r);
+
+		s->count[place[((z >> 32) * nr) >> 32]]++;
+		s->count[place[((z & UINT32_MAX) * nr) >> 32]]++;
+	}
+	if (left)
+		s->count[place[draw_below(r, nr)]]++;
+}
+
 static void draw_run(struct resample *s, struct random *r, size_t first, size_t nr)
 {
 	size_t left = nr, at, k;
 
+	if (s->block == 1) {
+		draw_singles(s, r, first, nr);
+		return;
+	}
 	while (left) {
 		size_t take = s->block < left ? s->block : left;
 
@@ -158,13 +233,6 @@ static void resample_release(struct resample *s)
 	sonde_free(s->count);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * Resampling few runs or entries shows too little of their scatter; the interval is stretched by
  * what Student's distribution and the lost degree of freedom ask for.
@@ -172,8 +240,7 @@ static int by_number(const void *a, const void *b)
 static double stretch(double df)
 {
 	return df < 1 ? INFINITY
-		      : sonde_stats_student_limit(0.05, df) / 1.959963984540054 *
-				sqrt((df + 1) / df);
+		      : sonde_stats_student_limit(0.05, df) / NORMAL_LIMIT * sqrt((df + 1) / df);
 }
 
 static size_t rounds_for(const struct sonde_change *c, size_t nr)
@@ -184,7 +251,7 @@ static size_t rounds_for(const struct sonde_change *c, size_t nr)
 }
 
 static void set_interval(struct sonde_change *out, struct resample *base, struct resample *new_side,
-	struct random *r, double df)
+	struct random *r, double df, double drift)
 {
 	size_t rounds = rounds_for(out, base->side->nr + new_side->side->nr), i;
 	double logs[MAX_ROUNDS], centre = log(out->ratio), by = stretch(df);
@@ -194,14 +261,13 @@ static void set_interval(struct sonde_change *out, struct resample *base, struct
 	for (i = 0; i < rounds; i++)
 		logs[i] = log(resample_median(new_side, r) / resample_median(base, r));
 	qsort(logs, rounds, sizeof(*logs), by_number);
-	out->low = exp(centre + by * (sonde_quantile(logs, rounds, 0.025) - centre));
-	out->high = exp(centre + by * (sonde_quantile(logs, rounds, 0.975) - centre));
+	drift *= NORMAL_LIMIT;
+	out->low = exp(centre - by * hypot(drift, centre - sonde_quantile(logs, rounds, 0.025)));
+	out->high = exp(centre + by * hypot(drift, sonde_quantile(logs, rounds, 0.975) - centre));
 }
 
-static size_t block_of(double nr, double effective)
+static size_t block_of(double nr, double tau)
 {
-	double tau = nr / effective;
-
 	return tau < 1.5 ? 1 : (size_t)fmin(ceil(3 * tau), fmax(nr / 3, 1));
 }
 
@@ -256,11 +322,12 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 		wb = worth_of(ranks + base->nr, new_side, variance);
 		out->base_effective = wa.effective;
 		out->new_effective = wb.effective;
-		a.block = block_of((double)base->nr, wa.effective);
-		b.block = block_of((double)new_side->nr, wb.effective);
+		a.block = block_of((double)base->nr, wa.tau);
+		b.block = block_of((double)new_side->nr, wb.tau);
 		if (base->nr > 1 && new_side->nr > 1) {
 			out->p = rank_p(ranks, base, new_side, variance, &wa, &wb);
-			set_interval(out, &a, &b, &r, fmin(wa.df, wb.df));
+			set_interval(
+				out, &a, &b, &r, fmin(wa.df, wb.df), hypot(wa.drift, wb.drift));
 		}
 	}
 	resample_release(&a);

@@ -190,6 +190,26 @@ static void check_selection(struct sonde_diff *d, const struct sonde_diff__match
 	}
 }
 
+/* The same name may stand for figures made in different ways: with other weights, say. */
+static void check_methods(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	const struct sonde_tree *a = m->trees[0], *b;
+	size_t run, i;
+
+	for (run = m->nr_base; run < m->nr_runs; run++)
+		for (b = m->trees[run], i = 0; i < a->nr_headline; i++) {
+			const struct sonde_column *x = &a->columns.at[a->headline[i]], *y;
+			uint32_t at = sonde_diff__column(b, x->name);
+
+			y = at == SONDE_NONE ? x : &b->columns.at[at];
+			if (x->methods[0] && y->methods[0] &&
+				!sonde_str_is(sonde_str_from(x->methods[0]), y->methods[0]))
+				sonde_note(&d->warnings,
+					"method of %.*s: %s in the base, %s in the new side",
+					SONDE_STR_ARG(x->name), x->methods[0], y->methods[0]);
+		}
+}
+
 /* Percent of GPU time, or of launches, inside regions. */
 static double coverage_of(const struct sonde_diff__match *m, size_t run, size_t end)
 {
@@ -253,6 +273,7 @@ int sonde_diff__check_sides(
 		if (!check_property(d, &properties[i], m))
 			return sonde_err_nomem(err);
 	check_selection(d, m);
+	check_methods(d, m);
 	check_coverage(d, m);
 	check_scopes(d, m);
 	d->is_comparable = !d->reasons.texts.nr;

@@ -146,6 +146,8 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 	if (rc == 0)
 		rc = sonde_diff__judge(d, err);
 	if (rc == 0)
+		rc = sonde_diff__measure(d, &m, err);
+	if (rc == 0)
 		rc = sonde_diff__explain(d, &m, err);
 	if (rc == 0) {
 		sum_up(d, &m);
@@ -166,6 +168,8 @@ void sonde_diff_free(struct sonde_diff *d)
 		return;
 	sonde_vec_release(&d->regions);
 	sonde_vec_release(&d->kernels);
+	sonde_vec_release(&d->columns);
+	sonde_vec_release(&d->metrics);
 	sonde_vec_release(&d->values);
 	sonde_vec_release(&d->values_of_run);
 	sonde_notes_release(&d->reasons);

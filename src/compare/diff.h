@@ -85,6 +85,28 @@ struct sonde_diff_kernel {
 	double base_calls, new_calls; /* likewise */
 };
 
+/* A metric that tables of some run show. */
+struct sonde_diff_column {
+	struct sonde_str name, head; /* "dram__throughput…", "DRAM %" */
+	const char *unit;
+};
+
+enum sonde_metric_change {
+	SONDE_METRIC_NONE, /* a side does not have it */
+	SONDE_METRIC_SAME, /* within ± min_effect */
+	SONDE_METRIC_INSUFFICIENT,
+	SONDE_METRIC_HIGHER,
+	SONDE_METRIC_LOWER,
+};
+const char *sonde_metric_change_name(enum sonde_metric_change c); /* "same", …; NULL of NONE */
+
+/* One metric of one region. Means over runs; limits and errors are those of the mean. */
+struct sonde_diff_metric {
+	struct sonde_figure base, new_figure;
+	double p, q; /* NaN = a side does not have it */
+	uint8_t change;
+};
+
 struct sonde_diff_region {
 	struct sonde_str id, label, domain; /* domain p NULL = the default one */
 	uint32_t parent;		    /* region number, SONDE_NONE = a root */
@@ -106,8 +128,10 @@ struct sonde_diff_region {
 struct sonde_diff {
 	SONDE_VEC(struct sonde_diff_region) regions; /* depth-first */
 	SONDE_VEC(struct sonde_diff_kernel) kernels;
-	SONDE_VEC(double) values;	   /* ns: base and new of each region */
-	SONDE_VEC(uint32_t) values_of_run; /* private: how many of these each run gave */
+	SONDE_VEC(struct sonde_diff_column) columns;
+	SONDE_VEC(struct sonde_diff_metric) metrics; /* region × column */
+	SONDE_VEC(double) values;		     /* ns: base and new of each region */
+	SONDE_VEC(uint32_t) values_of_run;	     /* private: how many of these each run gave */
 	uint32_t nr_by_verdict[SONDE_NR_VERDICTS];
 	bool is_comparable;
 	struct sonde_notes reasons;   /* why it is not */

@@ -28,6 +28,11 @@ void sonde_diff__match_release(struct sonde_diff__match *m);
 /* Entry times and sums of every region (samples.c). */
 int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+/* The column of that name, or SONDE_NONE. */
+uint32_t sonde_diff__column(const struct sonde_tree *t, struct sonde_str name);
+/* Metrics of every region (metrics.c). */
+int sonde_diff__measure(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
 /* Ratio, interval, p, q and verdict of every region (verdict.c). */
 int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err);
 void sonde_diff__gate(struct sonde_diff *d);

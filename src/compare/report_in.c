@@ -1,15 +1,16 @@
 /*
- * A report.json read back as a tree that can be compared: regions and kernels of the
- * aggregate, entries of each scope. Figures other than times are left out.
+ * A report.json read back as a tree that can be compared: regions, kernels and metrics of the
+ * aggregate, entries of each scope.
  *
  * The file has been validated (check/validate.h), so shapes are not questioned again.
  */
 #include "compare/report_in.h"
 
+#include "compare/report_int.h"
+
 #include "base/alloc.h"
 #include "base/file.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +212,8 @@ static void read_kernels(struct reading *r, struct sonde_report *rep, const json
 	}
 }
 
-static void read_nodes(struct reading *r, struct sonde_report *rep, const json_t *from)
+static void read_nodes(
+	struct reading *r, struct sonde_report *rep, const json_t *from, const json_t *info)
 {
 	const json_t *item, *totals = json_object_get(from, "totals"),
 			    *outside = json_object_get(from, "unattributed");
@@ -238,6 +240,7 @@ static void read_nodes(struct reading *r, struct sonde_report *rep, const json_t
 		n->time_ns = number(item, "total_ms") * 1e6;
 		n->host_ns = number(item, "host_ms") * 1e6;
 		read_kernels(r, rep, json_object_get(item, "kernels"));
+		r->failed |= !sonde_report__read_figures(r->t, rep, item, info);
 	}
 }
 
@@ -329,7 +332,8 @@ static void read_document(struct reading *r, const json_t *document)
 		return;
 	read_selection(r, json_object_get(document, "selection"));
 	read_capture(r, json_object_get(document, "capture"));
-	read_nodes(r, rep, aggregate);
+	r->failed |= !sonde_report__read_columns(r->t, &r->c->arena, document);
+	read_nodes(r, rep, aggregate, json_object_get(document, "metric_info"));
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{
 		read_scope(r, scope, aggregate);

@@ -11,7 +11,7 @@
 bool sonde_report_is_json(const char *path);
 /*
  * The cells and the tree of a report that sonde_validate_file has found valid. Made for comparing:
- * they have regions, kernels, entries and times, and no metrics. Yours to free in any case.
+ * they have regions, kernels, entries, times and figures. Yours to free in any case.
  */
 int sonde_report_read(struct sonde_cells **cells, struct sonde_tree **tree, const char *path,
 	struct sonde_err *err);

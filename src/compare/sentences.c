@@ -168,6 +168,25 @@ static void add_ancestors(
 	}
 }
 
+/* What the hardware does otherwise: part of why. */
+static void add_metrics(struct sonde_buf *b, const struct sonde_diff *d, size_t region)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < d->columns.nr && nr < MOST_NAMED; i++) {
+		const struct sonde_diff_metric *m = &d->metrics.at[region * d->columns.nr + i];
+
+		if (m->change != SONDE_METRIC_HIGHER && m->change != SONDE_METRIC_LOWER)
+			continue;
+		sonde_buf_puts(b, nr++ ? ", " : "; ");
+		sonde_buf_str(b, d->columns.at[i].head);
+		sonde_buf_putc(b, ' ');
+		sonde_number_human(b, m->base.v, d->columns.at[i].unit);
+		sonde_buf_puts(b, " \u2192 ");
+		sonde_number_human(b, m->new_figure.v, d->columns.at[i].unit);
+	}
+}
+
 static void say_moved(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
@@ -185,6 +204,7 @@ static void say_moved(
 		sonde_buf_printf(b, "; %s", cause);
 		add_kernels(b, d, r);
 	}
+	add_metrics(b, d, (size_t)(r - d->regions.at));
 	add_ancestors(b, d, r);
 }
 

@@ -202,16 +202,13 @@ static double limit_of(const struct sonde_diff *d, struct sonde_str id)
 	return above;
 }
 
-/* An interval that ends below the limit is enough to pass it. */
 static enum sonde_gate gate_of(const struct sonde_diff_region *r)
 {
 	if (isnan(r->limit))
 		return SONDE_GATE_NONE;
 	if (r->verdict == SONDE_VERDICT_SLOWER && r->ratio - 1 > r->limit)
 		return SONDE_GATE_FAIL;
-	if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->high - 1 > r->limit)
-		return SONDE_GATE_INSUFFICIENT;
-	return SONDE_GATE_PASS;
+	return r->verdict == SONDE_VERDICT_INSUFFICIENT ? SONDE_GATE_INSUFFICIENT : SONDE_GATE_PASS;
 }
 
 void sonde_diff__gate(struct sonde_diff *d)

@@ -207,6 +207,7 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 	write_notes(to, &d->reasons, "<p class=\"not\">Not comparable: ");
 	write_notes(to, &d->warnings, "<p>Differs: ");
 	write_table(d, order, to);
+	sonde_diff_out__metrics_html(d, order, to);
 	sonde_sink_puts(to,
 		"<p>Times are medians of an entry, on the GPU where both sides have that, "
 		"else on the host. Distributions: grey base, blue new, over the "

@@ -69,6 +69,41 @@ static void write_kernels(
 	sonde_json_close(w, ']');
 }
 
+static void write_figure(struct sonde_json *w, const char *key, const struct sonde_figure *f)
+{
+	if (isnan(f->v)) {
+		sonde_json_null(w, key);
+		return;
+	}
+	sonde_json_open(w, key, '{', true);
+	sonde_json_number(w, "value", f->v);
+	sonde_json_number(w, "low", f->low);
+	sonde_json_number(w, "high", f->high);
+	sonde_json_z(w, "quality", sonde_quality_name(f->quality));
+	sonde_json_close(w, '}');
+}
+
+static void write_metrics(
+	struct sonde_json *w, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	size_t region = (size_t)(r - d->regions.at), i;
+
+	sonde_json_open(w, "metrics", '[', d->columns.nr == 0);
+	for (i = 0; i < d->columns.nr; i++) {
+		const struct sonde_diff_metric *m = &d->metrics.at[region * d->columns.nr + i];
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "name", d->columns.at[i].name);
+		sonde_json_z(w, "unit", d->columns.at[i].unit);
+		write_figure(w, "base", &m->base);
+		write_figure(w, "new", &m->new_figure);
+		sonde_json_number(w, "q", m->q);
+		sonde_json_z(w, "change", sonde_metric_change_name(m->change));
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
 static void write_str(struct sonde_json *w, const char *key, struct sonde_str s)
 {
 	if (s.p)
@@ -114,6 +149,7 @@ static void write_region(
 	sonde_json_number(w, "limit", r->limit);
 	write_half(w, "base", &r->base);
 	write_half(w, "new", &r->new_half);
+	write_metrics(w, d, r);
 	write_kernels(w, d, r);
 	sonde_json_close(w, '}');
 }

@@ -100,6 +100,7 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 	write_list(to, &d->warnings, "- **Differs:** ");
 	if (d->regions.nr > d->nr_by_verdict[SONDE_VERDICT_SAME])
 		write_table(d, order, o->max_regions ? o->max_regions : MAX_ROWS, to);
+	sonde_diff_out__metrics_md(d, order, to);
 	sonde_sink_puts(to,
 		"\nTimes are medians of an entry, on the GPU where both sides have that, "
 		"else on the host.\n");

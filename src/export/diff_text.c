@@ -111,19 +111,16 @@ static void put_row(struct sonde_table *t, struct sonde_buf *cell, const struct 
 }
 
 static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *o,
-	struct sonde_sink *to, struct sonde_err *err)
+	const uint32_t *order, struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_table t = {.is_utf8 = o->is_utf8,
 		.is_coloured = o->is_coloured,
 		.least_name = LEAST_NAME,
 		.least_last = 12};
 	size_t max = o->max_regions ? o->max_regions : MAX_ROWS, i;
-	uint32_t *order = sonde_diff_out__order(d);
 	struct sonde_buf cell = {0}, dropped = {0};
 	int rc;
 
-	if (!order)
-		return sonde_err_nomem(err);
 	max = max < d->regions.nr ? max : d->regions.nr;
 	add_columns(&t);
 	for (i = 0; i < max; i++)
@@ -135,7 +132,6 @@ static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *
 	sonde_buf_release(&cell);
 	sonde_buf_release(&dropped);
 	sonde_table_release(&t);
-	sonde_free(order);
 	return rc;
 }
 
@@ -177,6 +173,7 @@ static void write_gate(const struct sonde_diff *d, struct sonde_sink *to)
 int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
+	uint32_t *order;
 	int rc;
 
 	write_sentences(d, o, to);
@@ -188,10 +185,16 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 		sonde_sink_puts(to, "There is no region on either side.\n");
 		return 0;
 	}
-	rc = write_table(d, o, to, err);
-	if (rc == 0)
+	order = sonde_diff_out__order(d);
+	if (!order)
+		return sonde_err_nomem(err);
+	rc = write_table(d, o, order, to, err);
+	if (rc == 0) {
 		sonde_sink_puts(to,
 			"ms: median of an entry, on the GPU where both sides have that, "
 			"else on the host\n");
+		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
+	}
+	sonde_free(order);
 	return rc;
 }

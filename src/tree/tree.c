@@ -325,6 +325,7 @@ void sonde_tree_free(struct sonde_tree *t)
 		sonde_vec_release(&t->reports.at[i].kernels);
 		sonde_vec_release(&t->reports.at[i].streams);
 		sonde_vec_release(&t->reports.at[i].cells);
+		sonde_vec_release(&t->reports.at[i].given);
 	}
 	for (i = 0; i < t->sections.nr; i++)
 		sonde_vec_release(&t->sections.at[i].columns);
@@ -346,8 +347,8 @@ int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, stru
 {
 	*f = (struct sonde_figures){.nr = t->columns.nr};
 	f->at = sonde_calloc(f->nr, sizeof(*f->at));
-	f->scratch = sonde_cell__scratch(t);
-	if (f->at && f->scratch)
+	f->scratch = t->plans ? sonde_cell__scratch(t) : NULL;
+	if (f->at && (f->scratch || !t->plans))
 		return 0;
 	sonde_figures_release(f);
 	return sonde_err_nomem(err);
@@ -412,6 +413,15 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	uint32_t first = 0, nr = 0, i;
 	size_t c;
 
+	if (!t->plans) { /* read back: what was written */
+		size_t at = index * t->columns.nr;
+
+		for (c = 0; c < t->columns.nr; c++)
+			out->at[c] = part == SONDE_PART_INCLUSIVE && at + c < r->given.nr
+					     ? r->given.at[at + c]
+					     : (struct sonde_figure){.v = NAN};
+		return;
+	}
 	slice(r, part, index, &first, &nr);
 	sonde_cell__clear(t, out->scratch);
 	for (i = 0; i < nr; i++) {

@@ -119,6 +119,8 @@ struct sonde_report {
 	uint32_t outside_first_kernel, nr_outside_kernels;
 	uint32_t flat_first_kernel, nr_flat_kernels; /* all, in regions or not, each launch once */
 	SONDE_VEC(uint32_t) cells; /* private: cell numbers, sliced by nodes and kernels */
+	/* Private: inclusive figures of a report that was read back, node × column; else empty. */
+	SONDE_VEC(struct sonde_figure) given;
 	uint32_t total_first_cell, total_nr_cells, outside_first_cell,
 		outside_nr_cells, flat_first_cell; /* private */
 };

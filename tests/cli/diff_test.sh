@@ -121,6 +121,27 @@ ok diff__a_directory_is_a_side directory
 selected() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "report.nvtx.include=[attn]" && ! says mlp; }
 ok diff__settings_select_regions selected
 
+# --- metrics: sampled ones with their errors, as a finished report has them
+"$SONDE" report examples/h200_train --nvtx-exclude warmup -f json -o "$TMP/sampled.json"
+dram() { # REGION VALUE: the same report with another figure
+	python3 - "$TMP/sampled.json" "$@" <<'PY'
+import json, sys
+d, region, v = json.load(open(sys.argv[1])), sys.argv[2], float(sys.argv[3])
+r, name = next(r for r in d["aggregate"]["regions"] if r["id"] == region), "dram__bytes.sum.pct_of_peak_sustained_elapsed"
+g = r["metric_ranges"][name]
+r["metrics"][name], g["low"], g["high"] = v, v - g["error"], v + g["error"]
+json.dump(d, sys.stdout)
+PY
+}
+metrics() {
+	dram step/optimizer 80 >"$TMP/more.json" && dram step/optimizer 52 >"$TMP/little.json" &&
+		status 0 "$SONDE" diff "$TMP/sampled.json" "$TMP/more.json" && says 'step/optimizer' && grep -q 'step/optimizer .*DRAM % .*higher' "$TMP/out" &&
+		[ "$(grep -c higher "$TMP/out")" = 1 ] && is_valid "$TMP/sampled.json" "$TMP/more.json" &&
+		status 0 "$SONDE" diff "$TMP/sampled.json" "$TMP/little.json" && ! grep -q higher "$TMP/out" &&
+		for f in md html; do status 0 "$SONDE" diff "$TMP/more.json" "$TMP/sampled.json" -f $f && grep -q 'DRAM %.*lower' "$TMP/out" || return; done
+}
+ok diff__sampled_metrics_are_compared_with_their_errors metrics
+
 # --- usage
 ok diff__one_side_is_wrong_usage status 2 "$SONDE" diff "$TMP/a.json"
 ok diff__three_sides_are_wrong_usage status 2 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "$TMP/a2.json"

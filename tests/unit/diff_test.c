@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define OCCUPANCY "sm__warps_active.avg.pct_of_peak_sustained_active"
+
 /* A program: steps of regions, each with launches of its own; times with noise. */
 struct program {
 	size_t steps, regions, launches; /* launches: in every region */
@@ -16,7 +18,9 @@ struct program {
 	const char *kernel;   /* its kernel's name; NULL = "gemm" */
 	const char *names[4]; /* names of the first regions; NULL = r0, r1, … */
 	const char *device;
-	double noise; /* 0 = 5 % */
+	double noise;	       /* 0 = 5 % */
+	double occupancy_step; /* more of it in every further run */
+	double occupancy;      /* of `slow`'s launches, %; 0 = not measured */
 	bool host_only;
 };
 
@@ -65,6 +69,8 @@ static void enter_region(struct made *m, const struct program *p, uint32_t step,
 			*now += (uint64_t)ns;
 		else
 			launch(m, range, is_slow && p->kernel ? p->kernel : "gemm", now, ns);
+		if (p->occupancy > 0)
+			made_metric(m, OCCUPANCY, is_slow ? p->occupancy : 50);
 	}
 	m->r->ranges.at[range].time = (struct sonde_range_time){begin, *now, 0};
 }
@@ -112,9 +118,11 @@ static void compare_with(struct compared *c, const struct program *a, const stru
 	for (i = 0, c->nr = nr; i < nr; i++) {
 		p = *a;
 		p.seed += i * 100;
+		p.occupancy += (double)i * p.occupancy_step;
 		make(&c->base[i], &p);
 		p = *b;
 		p.seed += i * 100;
+		p.occupancy += (double)i * p.occupancy_step;
 		make(&c->now[i], &p);
 		base[i] = c->base[i].t;
 		now[i] = c->now[i].t;
@@ -195,7 +203,11 @@ static void test_diff__one_slower_region_is_named_with_its_ancestors_alone(void 
 
 static void test_diff__faster_is_named_and_no_gate_fails(void **state)
 {
-	const struct program a = {.steps = 100, .regions = 3, .launches = 1, .seed = 1},
+	const struct program a = {.steps = 100,
+				     .regions = 3,
+				     .launches = 1,
+				     .seed = 1,
+				     .noise = 0.01},
 			     b = {.steps = 100,
 				     .regions = 3,
 				     .launches = 1,
@@ -308,6 +320,67 @@ static void test_diff__host_time_is_compared_where_no_gpu_is_used(void **state)
 	done(&c);
 }
 
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static const struct sonde_diff_metric *occupancy_of(const struct compared *c, const char *id)
+{
+	assert_int_equal(c->d->columns.nr, 1);
+	assert_true(sonde_str_is(c->d->columns.at[0].head, "Occ %"));
+	return &c->d->metrics.at[named(c, id) - c->d->regions.at];
+}
+
+/* One launch is exact; a mean over launches without its weight is not, and has no limits. */
+static void test_diff__metrics_are_compared_by_what_is_known_of_them(void **state)
+{
+	struct program a = {.steps = 1,
+			       .regions = 2,
+			       .launches = 1,
+			       .seed = 1,
+			       .slow = "r1",
+			       .by = 1,
+			       .occupancy = 40},
+		       b = a;
+	struct compared c;
+
+	(void)state;
+	b.occupancy = 60;
+	compare(&c, &a, &b);
+	near(occupancy_of(&c, "step/r1")->base.v, 40);
+	assert_int_equal(occupancy_of(&c, "step/r1")->change, SONDE_METRIC_HIGHER);
+	assert_int_equal(occupancy_of(&c, "step/r0")->change, SONDE_METRIC_SAME);
+	assert_int_equal(occupancy_of(&c, "step")->base.quality, SONDE_QUALITY_APPROX);
+	assert_int_equal(occupancy_of(&c, "step")->change, SONDE_METRIC_INSUFFICIENT);
+	done(&c);
+	compare(&c, &b, &a);
+	assert_int_equal(occupancy_of(&c, "step/r1")->change, SONDE_METRIC_LOWER);
+	done(&c);
+}
+
+static void test_diff__metrics_of_several_runs_are_tested(void **state)
+{
+	struct program a = {.steps = 1,
+			       .regions = 1,
+			       .launches = 1,
+			       .seed = 1,
+			       .slow = "r0",
+			       .by = 1,
+			       .occupancy = 40,
+			       .occupancy_step = 4},
+		       b = a;
+	struct compared c;
+
+	(void)state;
+	b.occupancy = 42; /* runs of 40, 44, 48, 52 against 42, 46, 50, 54 */
+	compare_with(&c, &a, &b, 4, &plain);
+	near(occupancy_of(&c, "step/r0")->base.v, 46);
+	assert_int_equal(occupancy_of(&c, "step/r0")->change, SONDE_METRIC_INSUFFICIENT);
+	done(&c);
+	b.occupancy = 80;
+	compare_with(&c, &a, &b, 4, &plain);
+	assert_int_equal(occupancy_of(&c, "step/r0")->change, SONDE_METRIC_HIGHER);
+	done(&c);
+}
+
 /* --- matching --------------------------------------------------------------------------------- */
 
 static void test_diff__a_new_name_with_the_same_kernels_is_offered(void **state)
@@ -393,7 +466,7 @@ static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 				     .seed = 2,
 				     .slow = "r2",
 				     .by = 1.1};
-	const struct sonde_diff_limit strict[] = {{SONDE_STR("step/r*"), 0.03}, {{NULL, 0}, 0.5}};
+	const struct sonde_diff_limit strict[] = {{SONDE_STR("step/**"), 0.03}, {{NULL, 0}, 0.5}};
 	const struct sonde_diff_options o = {.min_effect = 0.02, .limits = strict, .nr_limits = 2};
 	const struct sonde_diff_options lax = {
 		.min_effect = 0.02, .limits = strict + 1, .nr_limits = 1};
@@ -406,7 +479,11 @@ static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 	assert_int_equal(c.d->gate, SONDE_GATE_FAIL);
 	done(&c);
 	compare_with(&c, &a, &b, 1, &lax);
-	assert_int_equal(c.d->gate, SONDE_GATE_PASS);
+	assert_int_equal(named(&c, "step/r2")->gate, SONDE_GATE_PASS);
+	/* However far below its bound a region is: what is insufficient is not decided. */
+	assert_int_equal(named(&c, "step/r0")->verdict, SONDE_VERDICT_INSUFFICIENT);
+	assert_true(named(&c, "step/r0")->high < 1.1);
+	assert_int_equal(c.d->gate, SONDE_GATE_INSUFFICIENT);
 	done(&c);
 }
 
@@ -512,6 +589,8 @@ int main(void)
 		cmocka_unit_test(test_diff__more_launches_are_a_count_and_other_kernels_are_named),
 		cmocka_unit_test(test_diff__other_step_counts_are_said_and_no_verdict),
 		cmocka_unit_test(test_diff__host_time_is_compared_where_no_gpu_is_used),
+		cmocka_unit_test(test_diff__metrics_are_compared_by_what_is_known_of_them),
+		cmocka_unit_test(test_diff__metrics_of_several_runs_are_tested),
 		cmocka_unit_test(test_diff__a_new_name_with_the_same_kernels_is_offered),
 		cmocka_unit_test(test_diff__added_and_removed_regions_stand_below_their_parent),
 		cmocka_unit_test(test_diff__one_entry_a_side_is_always_insufficient),

@@ -238,6 +238,30 @@ static void test_stats__correlation_is_measured_and_widens_the_interval(void **s
 	assert_true(log(together.high / together.low) > 2 * log(alone.high / alone.low));
 }
 
+/* A run that gets 6 % slower from start to end may be as far from the next run: 3 % is no news. */
+static void test_stats__a_run_that_drifts_tells_less(void **state)
+{
+	static double a[400], b[400];
+	const struct noise n = {.sd = 0.04};
+	struct sonde_side base = {a, 400, NULL, 1}, other = {b, 400, NULL, 1};
+	struct sonde_change steady, drifting;
+	uint64_t seed = 5;
+	size_t i;
+
+	(void)state;
+	simulate(a, 400, &n, &seed);
+	simulate(b, 400, &n, &seed);
+	for (i = 0; i < 400; i++)
+		b[i] *= 1.03;
+	assert_true(sonde_stats_compare(&steady, &base, &other, 1));
+	assert_true(is_called(&steady, steady.p));
+	for (i = 0; i < 400; i++)
+		b[i] *= 0.97 + 0.06 * (double)i / 400;
+	assert_true(sonde_stats_compare(&drifting, &base, &other, 1));
+	assert_false(is_called(&drifting, drifting.p));
+	assert_true(drifting.low < 1 && drifting.high > 1.03 && drifting.new_effective < 100);
+}
+
 static void test_stats__too_few_entries_tell_nothing(void **state)
 {
 	static const double one[] = {10}, other[] = {20}, three[] = {10, 10.1, 10.2},
@@ -283,6 +307,7 @@ int main(void)
 			test_stats__equal_programs_of_five_runs_are_rarely_called_different),
 		cmocka_unit_test(test_stats__a_slower_region_is_found_and_no_other_named),
 		cmocka_unit_test(test_stats__correlation_is_measured_and_widens_the_interval),
+		cmocka_unit_test(test_stats__a_run_that_drifts_tells_less),
 		cmocka_unit_test(test_stats__too_few_entries_tell_nothing),
 		cmocka_unit_test(test_stats__the_same_input_gives_the_same_bytes),
 	};

@@ -1,0 +1,260 @@
+/*
+ * The metrics of a comparison: what the hardware did, on both sides.
+ *
+ * A figure is compared by what is known of it. An exact one is its value. A bound (≤, ≥) and an
+ * approximation (≈) are anywhere within their limits, and nothing is said of what both sides'
+ * limits allow. A sampled one has an error, as has the mean of several runs; these are tested,
+ * and the tests are adjusted over all regions and metrics together.
+ */
+#include "compare/diff_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+
+#define WITHIN_95   1.959963984540054
+#define MANY	    1e9 /* degrees of freedom of an error that is known */
+#define FALSE_CALLS 0.05
+#define RUN_SPREAD                                                                                 \
+	0.02 /* of a sampled figure: whole runs differ, and one run cannot show how much */
+
+/* What the runs of a side say of one metric in one region. */
+struct pile {
+	size_t nr;
+	double sum, squares, low, high, errors; /* errors: Σ of squares */
+	uint8_t quality;
+};
+
+/* A side of one comparison: limits, and a standard error beyond them. */
+struct told {
+	double v, low, high, error, df;
+};
+
+static void add_figure(struct pile *p, const struct sonde_figure *f)
+{
+	double low = f->v, high = f->v;
+
+	if (isnan(f->v))
+		return;
+	if (f->quality == SONDE_QUALITY_APPROX || f->quality == SONDE_QUALITY_BOUND ||
+		f->quality == SONDE_QUALITY_STAT) {
+		low = isnan(f->low) ? -INFINITY : f->low;
+		high = isnan(f->high) ? INFINITY : f->high;
+	}
+	p->nr++;
+	p->sum += f->v;
+	p->squares += f->v * f->v;
+	p->low += low;
+	p->high += high;
+	p->errors += isnan(f->error) ? 0 : f->error * f->error;
+	p->quality = f->quality > p->quality ? f->quality : p->quality;
+}
+
+static struct told sum_up(const struct pile *p)
+{
+	double n = (double)p->nr, between;
+	struct told t = {NAN, NAN, NAN, 0, MANY};
+
+	if (!p->nr)
+		return t;
+	t = (struct told){
+		p->sum / n, p->low / n, p->high / n, sqrt(p->errors) / n / WITHIN_95, MANY};
+	if (p->nr > 1) { /* what runs scatter holds what each one's error is */
+		between = fmax(p->squares / n - t.v * t.v, 0) / (n - 1);
+		t.error = fmax(t.error, sqrt(between));
+		t.df = n - 1;
+	} else if (p->quality == SONDE_QUALITY_SAMPLED) {
+		t.error = hypot(t.error, RUN_SPREAD * t.v);
+	}
+	return t;
+}
+
+/* As people and machines read it. */
+static struct sonde_figure figure_of(const struct pile *p, const struct told *t)
+{
+	double reach = t->error > 0 ? sonde_stats_student_limit(0.05, t->df) * t->error : 0;
+
+	return (struct sonde_figure){.v = t->v,
+		.low = isfinite(t->low) ? t->low - reach : NAN,
+		.high = isfinite(t->high) ? t->high + reach : NAN,
+		.error = t->error > 0 ? reach : NAN,
+		.quality = p->quality};
+}
+
+static struct sonde_diff_metric compare_piles(
+	const struct pile *a, const struct pile *b, double min_effect)
+{
+	struct told base = sum_up(a), now = sum_up(b);
+	double error = hypot(base.error, now.error), df = fmin(base.df, now.df), reach, most;
+	double gap = fmax(now.low - base.high, base.low - now.high);
+	struct sonde_diff_metric m = {
+		.base = figure_of(a, &base), .new_figure = figure_of(b, &now), .p = NAN, .q = NAN};
+
+	if (!a->nr || !b->nr)
+		return m;
+	m.p = !(gap > 0) ? 1 : error > 0 ? sonde_stats_student(gap / error, df) : 0;
+	reach = error > 0 ? sonde_stats_student_limit(0.05, df) * error : 0;
+	most = fmax(now.high - base.low, base.high - now.low) + reach;
+	m.change =
+		most <= min_effect * fabs(base.v) ? SONDE_METRIC_SAME : SONDE_METRIC_INSUFFICIENT;
+	return m;
+}
+
+/* With the rates of false calls over all of them: which ones moved. */
+static bool judge(struct sonde_diff *d)
+{
+	double *p = sonde_malloc((d->metrics.nr + 1) * sizeof(*p));
+	double *q = sonde_malloc((d->metrics.nr + 1) * sizeof(*q));
+	size_t i, nr = 0;
+	bool ok = p && q;
+
+	for (i = 0; ok && i < d->metrics.nr; i++)
+		if (!isnan(d->metrics.at[i].p))
+			p[nr++] = d->metrics.at[i].p;
+	ok = ok && sonde_stats_adjust(q, p, nr);
+	for (i = nr = 0; ok && i < d->metrics.nr; i++) {
+		struct sonde_diff_metric *m = &d->metrics.at[i];
+		double away = m->new_figure.v - m->base.v;
+
+		if (isnan(m->p))
+			continue;
+		m->q = q[nr++];
+		if (m->p < 1 && m->q < FALSE_CALLS &&
+			fabs(away) >= d->options.min_effect * fabs(m->base.v))
+			m->change = away > 0 ? SONDE_METRIC_HIGHER : SONDE_METRIC_LOWER;
+	}
+	sonde_free(p);
+	sonde_free(q);
+	return ok;
+}
+
+/* --- which metrics ---------------------------------------------------------------------------- */
+
+/* The figures of every run, and where each has the columns of the comparison. */
+struct gauges {
+	struct sonde_figures *figures; /* by run */
+	uint32_t *columns;	       /* run × column, SONDE_NONE = it has none */
+	struct pile *piles;	       /* of one region: side × column */
+};
+
+/* Those a table of some run shows, in its order. */
+static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	struct sonde_map names = {0};
+	bool ok = true, is_new;
+	size_t run, i;
+
+	for (run = 0; run < m->nr_runs; run++)
+		for (i = 0; i < m->trees[run]->nr_headline && ok; i++) {
+			const struct sonde_tree *t = m->trees[run];
+			const struct sonde_column *c = &t->columns.at[t->headline[i]];
+			struct sonde_diff_column *to;
+
+			if (c->is_text)
+				continue;
+			ok = sonde_map_add(&names, c->name, &is_new) != SONDE_NONE;
+			if (!ok || !is_new)
+				continue;
+			to = sonde_vec_push(&d->columns);
+			ok = to;
+			if (to)
+				*to = (struct sonde_diff_column){
+					c->name, sonde_metric_head(c->name), c->unit};
+		}
+	sonde_map_release(&names);
+	return ok;
+}
+
+uint32_t sonde_diff__column(const struct sonde_tree *t, struct sonde_str name)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->columns.nr; i++)
+		if (sonde_str_eq(t->columns.at[i].name, name))
+			return i;
+	return SONDE_NONE;
+}
+
+static int open_gauges(struct gauges *g, const struct sonde_diff *d,
+	const struct sonde_diff__match *m, struct sonde_err *err)
+{
+	size_t run, i, nr = d->columns.nr;
+	int rc = 0;
+
+	g->figures = sonde_calloc(m->nr_runs, sizeof(*g->figures));
+	g->columns = sonde_calloc(m->nr_runs * nr, sizeof(*g->columns));
+	g->piles = sonde_calloc(2 * nr, sizeof(*g->piles));
+	if (!g->figures || !g->columns || !g->piles)
+		return sonde_err_nomem(err);
+	for (run = 0; run < m->nr_runs && rc == 0; run++) {
+		for (i = 0; i < nr; i++)
+			g->columns[run * nr + i] =
+				sonde_diff__column(m->trees[run], d->columns.at[i].name);
+		rc = sonde_figures_init(&g->figures[run], m->trees[run], err);
+	}
+	return rc;
+}
+
+static void close_gauges(struct gauges *g, size_t nr_runs)
+{
+	size_t run;
+
+	for (run = 0; g->figures && run < nr_runs; run++)
+		sonde_figures_release(&g->figures[run]);
+	sonde_free(g->figures);
+	sonde_free(g->columns);
+	sonde_free(g->piles);
+}
+
+static bool measure(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct gauges *g, size_t region)
+{
+	size_t run, i, nr = d->columns.nr;
+
+	for (i = 0; i < 2 * nr; i++)
+		g->piles[i] = (struct pile){0};
+	for (run = 0; run < m->nr_runs; run++) {
+		uint32_t node = m->nodes[region * m->nr_runs + run];
+
+		if (node == SONDE_NONE)
+			continue;
+		sonde_tree_values(m->trees[run], m->reports[run], SONDE_PART_INCLUSIVE, node,
+			&g->figures[run]);
+		for (i = 0; i < nr; i++)
+			if (g->columns[run * nr + i] != SONDE_NONE)
+				add_figure(&g->piles[(run < m->nr_base ? 0 : nr) + i],
+					&g->figures[run].at[g->columns[run * nr + i]]);
+	}
+	for (i = 0; i < nr; i++) {
+		struct sonde_diff_metric *to = sonde_vec_push(&d->metrics);
+
+		if (!to)
+			return false;
+		*to = compare_piles(&g->piles[i], &g->piles[nr + i], d->options.min_effect);
+	}
+	return true;
+}
+
+int sonde_diff__measure(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+{
+	struct gauges g = {0};
+	size_t i;
+	int rc = list_columns(d, m) ? 0 : sonde_err_nomem(err);
+
+	if (rc || !d->columns.nr)
+		return rc;
+	rc = open_gauges(&g, d, m, err);
+	for (i = 0; i < d->regions.nr && rc == 0; i++)
+		if (!measure(d, m, &g, i))
+			rc = sonde_err_nomem(err);
+	close_gauges(&g, m->nr_runs);
+	return rc || judge(d) ? rc : sonde_err_nomem(err);
+}
+
+const char *sonde_metric_change_name(enum sonde_metric_change c)
+{
+	static const char *const names[] = {NULL, "same", "insufficient", "higher", "lower"};
+
+	return names[c];
+}
