@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What native capture costs a CPU-bound PyTorch decode loop, beside the plain run and Triton Proton.
 
-    bench/overhead.py BUILD [--loop modules|bare] [--sets N] [--rounds N] [--steps N] [--only NAME,...]
+    bench/overhead.py BUILD [--loop modules|bare] [--sets N] [--rounds N] [--steps N] [--only NAME,...] [--base NAME]
 
 Thousands of small kernels under nested NVTX ranges. `modules` is a small language model written the usual
 way (nn.Module, KV cache, attention, logits); `bare` does nothing but call operators, the worst case.
@@ -10,7 +10,7 @@ A set is one process per variant, all alive at once, their main threads on one c
 and whoever has it runs a stretch of the loop. Variants are so compared within milliseconds of each other
 on the same core, and what else the machine does cancels out. A set's ratio is the median over its rounds
 of stretch / plain stretch of that round; the table has the median over sets, the range, and the ratio
-of the least stretches.
+of the least stretches. With --base NAME ratios are to that variant, and plain does not run.
 
   plain   nothing attached            empty    a library with empty NVTX hooks
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
@@ -214,9 +214,9 @@ def measure_set(variants, loop, steps, rounds):
     return took
 
 
-def ratio(took, name):
-    """Of a set: the median over its rounds of stretch / plain stretch of the round."""
-    return statistics.median(a / b for a, b in zip(took[name], took["plain"]))
+def ratio(took, name, base):
+    """Of a set: the median over its rounds of stretch / the base's stretch of the round."""
+    return statistics.median(a / b for a, b in zip(took[name], took[base]))
 
 
 def least(sets, name):
@@ -231,6 +231,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--only", default="empty,ranges,kernels,native,proton")
+    parser.add_argument("--base", default="plain")
     args = parser.parse_args()
     import torch  # noqa: F401  (in the parent, without touching CUDA)
 
@@ -247,8 +248,8 @@ def main():
         "native": {**ranges, "CUDA_INJECTION64_PATH": library},
         "proton": {},
     }
-    variants = {"plain": {}}
-    for name in args.only.split(","):
+    variants = {}
+    for name in [args.base] + args.only.split(","):
         if name.startswith("native:"):
             conf = os.path.join(out, f"conf{len(variants)}")
             with open(conf, "w", encoding="utf-8") as f:
@@ -262,7 +263,7 @@ def main():
     for number in range(args.sets):
         took = measure_set(variants, loop, args.steps, args.rounds)
         sets.append(took)
-        shown = (f"{os.path.basename(n)} {ratio(took, n):.3f}" for n in variants if n in took)
+        shown = (f"{os.path.basename(n)} {ratio(took, n, args.base):.3f}" for n in variants if n in took)
         print(f"set {number + 1}:", *shown, flush=True)
         for name in os.listdir(out):
             if name.endswith(".sonde"):
@@ -270,13 +271,13 @@ def main():
     print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {args.rounds} rounds")
     print(f"{'':14}{'ms/step':>9}{'ratio':>8}{'range':>15}{'least':>8}")
     for name in variants:
-        ratios = [ratio(took, name) for took in sets if name in took]
+        ratios = [ratio(took, name, args.base) for took in sets if name in took]
         if not ratios:
             print(f"{os.path.basename(name):14}  did not run")
             continue
         step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps * 1e3
         print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios):8.3f}", end="")
-        print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, 'plain'):8.3f}")
+        print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, args.base):8.3f}")
 
 
 if __name__ == "__main__":
