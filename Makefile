@@ -160,7 +160,7 @@ NVTX_INC   := $(firstword $(foreach d,$(CUDA_HOME)/include /usr/include,$(if $(w
 CUPTI_INC  := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_activity.h),$(d))))
 INJ_CUPTI  := src/inject/activity.c src/inject/records.c src/inject/launches.c src/inject/devices.c src/inject/cupti_load.c
 INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/activity_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
-INJ_SRC    := $(INJ_ALL) src/format/event.c $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/activity_absent.c)
+INJ_SRC    := $(INJ_ALL) src/format/event.c src/base/glob.c src/base/utf8.c $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/activity_absent.c)
 INJ_OBJ    := $(INJ_SRC:%.c=$(BUILD)/pic/%.o)
 # No stack protector: it reads thread-local memory, which the flusher's process has none of.
 INJ_FLAGS  := -fPIC -fno-plt -fno-stack-protector -fvisibility=hidden -ftls-model=initial-exec -pthread $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC))

@@ -179,49 +179,9 @@ int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 	return is_bad_replacement(rc) ? SONDE_ERR_USAGE : 0;
 }
 
-/* How many bytes of `text` at `i` the glob element takes, 0 = none. */
-static size_t one_step(uint16_t element, struct sonde_str text, size_t i)
-{
-	uint32_t cp;
-	unsigned len;
-
-	if (i >= text.n)
-		return 0;
-	if (element != SONDE_GLOB_ONE)
-		return element == (unsigned char)text.p[i];
-	len = sonde_utf8_decode(text, i, &cp);
-	return len ? len : 1; /* a byte that is no UTF-8 counts as one character */
-}
-
-/* Only the last `*` ever has to be reconsidered: it takes one more byte and the rest starts over.
- */
-static bool glob_takes(const struct sonde_pattern *p, struct sonde_str text)
-{
-	size_t k = 0, i = 0, star = SIZE_MAX, star_i = 0, step;
-
-	while (i < text.n || k < p->nr) {
-		if (k < p->nr && p->glob[k] == SONDE_GLOB_ANY) {
-			star = k++;
-			star_i = i;
-			continue;
-		}
-		step = k < p->nr ? one_step(p->glob[k], text, i) : 0;
-		if (step) {
-			k++;
-			i += step;
-		} else if (star != SIZE_MAX && star_i < text.n) {
-			k = star + 1;
-			i = star_i += one_step(SONDE_GLOB_ONE, text, star_i);
-		} else {
-			return false;
-		}
-	}
-	return true;
-}
-
 bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text)
 {
-	return p->regex ? regex_takes(p->regex, text) : glob_takes(p, text);
+	return p->regex ? regex_takes(p->regex, text) : sonde_glob_takes(p->glob, p->nr, text);
 }
 
 void sonde_pool__release(struct sonde_pool *pool)

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/glob.h"
 
 struct sonde_regex; /* wraps PCRE2 */
 
@@ -22,10 +23,6 @@ struct sonde_pool {
 	struct sonde_arena arena;
 	struct sonde_regex *regexes; /* all of them, to free */
 };
-
-/* A glob is a row of bytes and of these two. */
-#define SONDE_GLOB_ONE 256 /* ? */
-#define SONDE_GLOB_ANY 257 /* * */
 
 struct sonde_pattern {
 	const struct sonde_regex *regex; /* NULL: a glob */

@@ -89,29 +89,6 @@ bool sonde_str_has(struct sonde_str s, const char *needle, struct sonde_str *aft
 	return at != NULL;
 }
 
-bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern)
-{
-	size_t i = 0, j = 0, star = SIZE_MAX, resume = 0;
-
-	while (i < s.n) {
-		if (j < pattern.n && pattern.p[j] == '*') {
-			star = j++;
-			resume = i;
-		} else if (j < pattern.n && (pattern.p[j] == '?' || pattern.p[j] == s.p[i])) {
-			i++;
-			j++;
-		} else if (star != SIZE_MAX) { /* let the last star take one more byte */
-			j = star + 1;
-			i = ++resume;
-		} else {
-			return false;
-		}
-	}
-	while (j < pattern.n && pattern.p[j] == '*')
-		j++;
-	return j == pattern.n;
-}
-
 unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max)
 {
 	unsigned row[257];
@@ -141,33 +118,6 @@ unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max
 			return max + 1;
 	}
 	return row[b.n] > max ? max + 1 : row[b.n];
-}
-
-unsigned sonde_utf8_decode(struct sonde_str s, size_t i, uint32_t *cp)
-{
-	static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-	unsigned char c = (unsigned char)s.p[i];
-	unsigned len = c < 0x80 ? 1 : c >= 0xf0 && c < 0xf8 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 0;
-	uint32_t v;
-	unsigned k;
-
-	*cp = c;
-	if (len == 1)
-		return 1;
-	if (len == 0 || c >= 0xf8 || i + len > s.n)
-		return 0;
-	v = c & (0x7fu >> len);
-	for (k = 1; k < len; k++) {
-		unsigned char d = (unsigned char)s.p[i + k];
-
-		if ((d & 0xc0) != 0x80)
-			return 0;
-		v = v << 6 | (d & 0x3f);
-	}
-	if (v < least[len] || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
-		return 0;
-	*cp = v;
-	return len;
 }
 
 bool sonde_buf_reserve(struct sonde_buf *b, size_t more)

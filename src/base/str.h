@@ -39,9 +39,6 @@ size_t sonde_str_find(struct sonde_str s, char c);
 struct sonde_str sonde_str_cut(struct sonde_str s, char sep, struct sonde_str *rest);
 /* Whether `needle` is in `s`; `*after`, unless NULL, is then what follows it. */
 bool sonde_str_has(struct sonde_str s, const char *needle, struct sonde_str *after);
-/* Whether all of `s` matches `pattern`: `*` any bytes, `?` one byte. Never more than n × m steps.
- */
-bool sonde_str_glob(struct sonde_str s, struct sonde_str pattern);
 /* Edit distance, at most `max` (returns max+1 beyond it): for "did you mean". */
 unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max);
 

@@ -172,6 +172,13 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 					   "cannot sample counters",
 		"build it where CUPTI 12.6 or newer is installed"},
 
+	[SONDE_WHEN_COMPUTE_BOUND] = {"It is limited by computation",
+		"a lower precision or less work makes it faster"},
+	[SONDE_WHEN_MEMORY_BOUND] = {"It is limited by memory",
+		"fuse kernels, so that less is read and written"},
+	[SONDE_WHEN_LATENCY_BOUND] = {"Neither computation nor memory is busy",
+		"give each launch more work, or run several at once"},
+
 	[SONDE_WHEN_IDLE] = {"the host did not launch fast enough (launch-bound)",
 		"Launch fewer and larger kernels, or replay them as a CUDA graph"},
 	{"the host was in a synchronisation",

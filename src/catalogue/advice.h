@@ -72,6 +72,11 @@ enum sonde_situation {
 	SONDE_WHEN_SAMPLING_REFUSED,
 	SONDE_WHEN_SAMPLING_NOT_BUILT,
 
+	/* What limits the region with the most time. */
+	SONDE_WHEN_COMPUTE_BOUND,
+	SONDE_WHEN_MEMORY_BOUND,
+	SONDE_WHEN_LATENCY_BOUND,
+
 	/* Why a GPU was idle: in the order of enum sonde_idle_cause. */
 	SONDE_WHEN_IDLE,
 	SONDE_NR_SITUATIONS = SONDE_WHEN_IDLE + 8,

@@ -4,6 +4,8 @@
  */
 #include "catalogue/metrics.h"
 
+#include "base/glob.h"
+
 #include <string.h>
 
 static const struct {

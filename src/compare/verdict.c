@@ -4,6 +4,8 @@
  */
 #include "compare/diff_int.h"
 
+#include "base/glob.h"
+
 #include "base/alloc.h"
 #include "base/cores.h"
 

@@ -1,8 +1,9 @@
 #include "export/field.h"
 
+#include "base/glob.h"
+
 #include "base/number.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -344,19 +345,12 @@ const char *sonde_report_caution(const struct sonde_report *r)
 
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o)
 {
-	char name[256];
 	size_t i;
 
-	if (o->scopes.nr == 0)
-		return true;
-	if (r->name.n >= sizeof(name))
-		return false;
-	memcpy(name, r->name.p, r->name.n);
-	name[r->name.n] = '\0';
 	for (i = 0; i < o->scopes.nr; i++)
-		if (fnmatch(o->scopes.at[i], name, 0) == 0)
+		if (sonde_str_glob(r->name, sonde_str_from(o->scopes.at[i])))
 			return true;
-	return false;
+	return o->scopes.nr == 0;
 }
 
 bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,

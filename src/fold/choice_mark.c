@@ -1,6 +1,8 @@
 /* What is wanted of a capture: see choice.h. */
 #include "fold/choice.h"
 
+#include "base/glob.h"
+
 #include "catalogue/metrics.h"
 #include "fold/rule.h"
 

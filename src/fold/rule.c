@@ -1,5 +1,7 @@
 #include "fold/rule.h"
 
+#include "base/glob.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,12 @@
 /*
  * The gate's patterns: `GLOB` for labels in any domain; `DOMAIN@GLOB` for the
- * labels of one domain, and for any label that looks so. `*` stands for any
- * text, `?` for any byte.
+ * labels of one domain, and for any label that looks so (base/glob.h).
  */
 #include "inject/inject_int.h"
+
+#include "base/glob.h"
+
+#include <string.h>
 
 /* Start/end ranges that hold the gate, by id: a program may end one twice. */
 #define MAX_HOLDERS 4096u
@@ -55,47 +58,22 @@ bool sonde_gate__is_open(const struct thread *t, unsigned gate)
 	       atomic_load_explicit(&g->nr_included, memory_order_relaxed);
 }
 
-static bool glob(const char *pattern, const char *end, const char *text)
-{
-	const char *star = NULL, *mark = NULL;
-
-	while (*text) {
-		if (pattern < end && *pattern == '*') {
-			star = ++pattern;
-			mark = text;
-		} else if (pattern < end && (*pattern == *text || *pattern == '?')) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star;
-			text = ++mark;
-		} else {
-			return false;
-		}
-	}
-	while (pattern < end && *pattern == '*')
-		pattern++;
-	return pattern == end;
-}
-
-static const char *end_of(const char *text)
-{
-	while (*text)
-		text++;
-	return text;
-}
-
 bool sonde_gate__matches(const struct patterns *patterns, const char *domain, const char *label)
 {
+	struct sonde_str text = {label, strlen(label)}, of = {domain, strlen(domain)};
 	uint32_t i;
 
 	for (i = 0; i < patterns->nr; i++) {
 		const struct pattern *p = &patterns->at[i];
-		const char *end = end_of(p->text);
+		struct sonde_str whole = {p->text, strlen(p->text)}, left = whole, right = {0};
 
-		if (glob(p->text, end, label))
+		if (sonde_str_glob(text, whole))
 			return true;
-		if (p->label && glob(p->text, p->label - 1, domain) && glob(p->label, end, label))
+		if (!p->label)
+			continue;
+		left.n = (size_t)(p->label - 1 - p->text);
+		right = (struct sonde_str){p->label, whole.n - left.n - 1};
+		if (sonde_str_glob(of, left) && sonde_str_glob(text, right))
 			return true;
 	}
 	return false;

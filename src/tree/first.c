@@ -1,5 +1,6 @@
 #include "tree/first.h"
 
+#include "catalogue/advice.h"
 #include "tree/idle.h"
 #include "tree/judge.h"
 
@@ -29,17 +30,19 @@ static const struct sonde_kernel *largest_kernel(const struct sonde_report *r, u
 	return is_parent || !n->nr_kernels ? NULL : &r->kernels.at[n->first_kernel];
 }
 
-static const char *advise(const char *limiter)
+static enum sonde_situation situation_of(const char *limiter)
 {
-	if (!limiter)
-		return "";
 	if (strcmp(limiter, "compute") == 0)
-		return " It is limited by computation: a lower precision or less work makes it "
-		       "faster.";
-	if (strcmp(limiter, "memory") == 0)
-		return " It is limited by memory: fuse kernels, so that less is read and written.";
-	return " Neither computation nor memory is busy: give each launch more work, or run "
-	       "several at once.";
+		return SONDE_WHEN_COMPUTE_BOUND;
+	return strcmp(limiter, "memory") == 0 ? SONDE_WHEN_MEMORY_BOUND : SONDE_WHEN_LATENCY_BOUND;
+}
+
+static void advise(struct sonde_buf *line, const char *limiter)
+{
+	const struct sonde_advice *a = limiter ? sonde_advice_on(situation_of(limiter)) : NULL;
+
+	if (a)
+		sonde_buf_printf(line, " %s: %s.", a->says, a->next);
 }
 
 #define LONG_NAME 60 /* bytes; longer ones are cut: it is a sentence */
@@ -89,7 +92,7 @@ static int say_busiest(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, n->first_kernel, &figures);
 	else
 		sonde_tree_values(t, r, SONDE_PART_EXCLUSIVE, node, &figures);
-	sonde_buf_puts(line, advise(sonde_limiter(t, &figures)));
+	advise(line, sonde_limiter(t, &figures));
 	sonde_figures_release(&figures);
 	return 0;
 }

@@ -1,5 +1,7 @@
 #include "tree/roofline.h"
 
+#include "base/glob.h"
+
 #include "catalogue/attributes.h"
 #include "tree/judge.h"
 #include "tree/tree_int.h"

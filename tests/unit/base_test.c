@@ -1,3 +1,4 @@
+#include "base/glob.h"
 #include "base/arena.h"
 #include "base/argv.h"
 #include "base/keysort.h"
@@ -199,9 +200,40 @@ static void test_sink__two_writers_of_one_path_do_not_meet(void **state)
 	assert_int_equal(rmdir(dir), 0); /* nothing else is left */
 }
 
+/* Both forms of a pattern mean the same; only the elements can have a plain `*`. */
+static void test_glob__takes_whole_texts_and_whole_characters(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool is_taken;
+	} cases[] = {{"", "", true}, {"*", "", true}, {"a", "", false}, {"", "a", false},
+		{"a*c", "abbc", true}, {"a*c", "abcb", false}, {"*b*", "abc", true},
+		{"?", "\xc3\xa9", true}, {"??", "\xc3\xa9", false}, {"?", "\xff", true},
+		{"a?c", "ac", false}, {"*a*a*a*b", "aaaaaaaaaaaaaaaa", false}};
+	static const uint16_t plain[] = {'a', '*'};
+	uint16_t elements[16];
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sonde_str p = sonde_str_from(cases[i].pattern);
+		struct sonde_str text = sonde_str_from(cases[i].text);
+
+		for (k = 0; k < p.n; k++)
+			elements[k] = p.p[k] == '*'   ? SONDE_GLOB_ANY
+				      : p.p[k] == '?' ? SONDE_GLOB_ONE
+						      : (unsigned char)p.p[k];
+		assert_int_equal(sonde_str_glob(text, p), cases[i].is_taken);
+		assert_int_equal(sonde_glob_takes(elements, p.n, text), cases[i].is_taken);
+	}
+	assert_true(sonde_glob_takes(plain, 2, SONDE_STR("a*")));
+	assert_false(sonde_glob_takes(plain, 2, SONDE_STR("ab")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_glob__takes_whole_texts_and_whole_characters),
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
 		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),
 		cmocka_unit_test(test_argv__is_shown_as_a_shell_takes_it),
