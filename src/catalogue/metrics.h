@@ -34,6 +34,13 @@
 #define SONDE_METRICS_FLOP "sm*__sass_thread_inst_executed_op_*_pred_on.sum"
 #define SONDE_METRICS_TENSOR_FLOP "sm__ops_path_tensor_*src_*.sum"
 
+/* What a framework says of a collective. */
+#define SONDE_METRIC_COLLECTIVE "nccl__collective"
+#define SONDE_METRIC_GROUP "nccl__group"
+#define SONDE_METRIC_GROUP_SIZE "nccl__group_size"
+#define SONDE_METRIC_MESSAGE "nccl__bytes.sum"
+#define SONDE_METRIC_SEQUENCE "nccl__sequence" /* which of its group; the same on all ranks */
+
 enum sonde_metric_role {
 	SONDE_ROLE_SM,		   /* how busy the multiprocessors are, % of peak */
 	SONDE_ROLE_SM_ACTIVE,	   /* how much of the time they had work at all */

@@ -80,6 +80,10 @@ static int parse(struct sonde_report_request *q, int argc, char **argv, struct s
 		{0, "memory", NULL,
 			"text and md: GPU memory allocated, freed, left and held, by region",
 			SONDE_OPTION_FLAG, &q->shows_memory},
+		{0, "ranks", NULL,
+			"text and md: which rank is slow where, and who waits for whom at "
+			"collectives",
+			SONDE_OPTION_FLAG, &q->shows_ranks},
 		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
 			SONDE_OPTION_LIST, &q->scopes},
 		{0, "entries", NULL,
@@ -259,8 +263,10 @@ static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 	sonde_overrides_word(o, "report.nesting", q->nesting);
 	sonde_overrides_number(o, "report.max_regions", q->max_regions);
 	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
-	if (q->shows_idle || q->shows_memory)
-		sonde_overrides_add(o, q->shows_idle ? "report.view=idle" : "report.view=memory");
+	if (q->shows_idle || q->shows_memory || q->shows_ranks)
+		sonde_overrides_add(o, q->shows_idle	 ? "report.view=idle"
+				       : q->shows_memory ? "report.view=memory"
+							 : "report.view=ranks");
 	if (q->entries)
 		sonde_overrides_add(o, "report.entries=true");
 	if (q->flat)

@@ -164,9 +164,9 @@ const struct hydra_key sonde_keys[] = {
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
 		"show each process and device in text and Markdown, not only their summary"),
-	WORD("report.view", "cost", "cost|idle|memory",
+	WORD("report.view", "cost", "cost|idle|memory|ranks",
 		"columns of tables in text and Markdown: launches and times, why the GPU was idle, "
-		"or GPU memory"),
+		"GPU memory, or communication with tables of ranks"),
 	BOOL("report.entries", "false", "in text: how long single entries of each region took"),
 	BOOL("report.flat", "false", "in text: all kernels, longest first, instead of regions"),
 	BOOL("report.full_names", "false",

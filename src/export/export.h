@@ -28,6 +28,7 @@ enum sonde_columns_view {
 	SONDE_VIEW_COST, /* launches and times */
 	SONDE_VIEW_IDLE, /* why the GPU had nothing to do */
 	SONDE_VIEW_MEMORY, /* GPU memory allocated, freed and held */
+	SONDE_VIEW_RANKS,  /* communication, and who waits for whom: with tables of ranks behind */
 };
 
 /* All zero = the defaults. Borrowed. */

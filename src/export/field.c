@@ -156,6 +156,12 @@ static double exposed_comm_ms(const struct sonde_report *r, const struct sonde_n
 	return n->waits.exposed_ns / NS_PER_MS;
 }
 
+static double comm_wait_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->comm_wait_ns / NS_PER_MS;
+}
+
 /* GPU memory, in bytes. */
 #define MEMORY(what)                                                                               \
 	static double memory_##what(const struct sonde_report *r, const struct sonde_node *n)      \
@@ -200,6 +206,7 @@ const struct sonde_field sonde_fields[] = {
 	{"queue_mean_ms", "queue_mean_ms", "queue mean ms", queue_mean_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
 	{"comm_ms", "comm_ms", "comm ms", comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
 	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", exposed_comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
+	{"comm_wait_ms", "comm_wait_ms", "waited ms", comm_wait_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
 	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 1},
 	{"cpu_ms", "cpu_ms", "cpu ms", cpu_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 1},
 	{"memory.allocated_bytes", "memory_allocated_bytes", "allocated bytes", memory_allocated, SONDE_FIELD_COUNT, 0, 1, 0,
@@ -238,6 +245,10 @@ static bool is_in_view(
 		return is_cause(f) || f->number == launches || f->number == busy_ms ||
 		       f->number == idle_ms || f->number == tail_ms ||
 		       f->number == queue_mean_ms || f->number == exposed_comm_ms;
+	if (view == SONDE_VIEW_RANKS)
+		return f->number == launches || f->number == total_ms || f->number == comm_ms ||
+		       f->number == exposed_comm_ms || f->number == comm_wait_ms ||
+		       f->number == imbalance;
 	if (view == SONDE_VIEW_MEMORY)
 		return sonde_str_starts(sonde_str_from(f->key), "memory.") ||
 		       f->number == instances || f->number == launches;

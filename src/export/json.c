@@ -260,6 +260,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json_open(&x.w, NULL, '{', false);
 		sonde_json_z(&x.w, "schema", "sonde.report/1");
 		sonde_json__head(&x);
+		sonde_json__ranks(&x);
 		sonde_json__metric_info(&x);
 		scopes(&x);
 		aggregates(&x);

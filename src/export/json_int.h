@@ -29,6 +29,9 @@ void sonde_json__capture(struct sonde_json_export *x);
 /* "entries", where the capture has their times. */
 void sonde_json__entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n);
+/* "ranks" of the document, and of a region in an aggregate: nothing where there are not two. */
+void sonde_json__ranks(struct sonde_json_export *x);
+void sonde_json__spread(struct sonde_json_export *x, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */
 void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
 /*

@@ -306,8 +306,11 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	sonde_tree_values(x->tree, r, SONDE_PART_EXCLUSIVE, node, &x->figures);
 	sonde_json__metrics(x);
 	sonde_json_close(&x->w, '}');
-	if (r->is_aggregate)
+	if (r->is_aggregate) {
 		spread(x, n);
+		if (!r->is_ranges)
+			sonde_json__spread(x, n);
+	}
 	sonde_json__entries(x, r, n);
 	sonde_json__kernels(x, r, n->first_kernel, n->nr_kernels);
 	selection(x);

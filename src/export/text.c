@@ -357,11 +357,14 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 		header(&x);
 		if (sonde_selects_nothing(t))
 			sonde_text__wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
+		sonde_text__stragglers(&x);
 		coverage_line(&x, false);
 		coverage_line(&x, true);
 	}
 	if (rc == 0 && !sonde_selects_nothing(t)) {
 		rc = reports(&x, err);
+		if (rc == 0 && o->view == SONDE_VIEW_RANKS)
+			rc = sonde_text__ranks(&x, err);
 		legend(&x);
 	}
 	if (rc == 0)

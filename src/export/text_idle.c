@@ -59,7 +59,7 @@ int sonde_text__idle(
 	struct sonde_buf line = {0};
 	int rc = x->options->view == SONDE_VIEW_IDLE ? gaps(x, r, err) : 0;
 
-	if (x->options->view != SONDE_VIEW_MEMORY && rc == 0)
+	if ((x->options->view == SONDE_VIEW_COST || x->options->view == SONDE_VIEW_IDLE) && rc == 0)
 		rc = sonde_first_say(&line, x->tree, r, err);
 	if (line.n && rc == 0)
 		sonde_text__wrapped(x, "first: ", sonde_buf_view(&line));

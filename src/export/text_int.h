@@ -64,6 +64,10 @@ void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t li
 /* What to fix first about idle time, and in the view of it the longest gaps. */
 int sonde_text__idle(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
+/* Who is slow, a sentence each; nothing where nobody is. */
+void sonde_text__stragglers(struct sonde_text_export *x);
+/* The tables of ranks side by side. */
+int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err);
 /* Words of `text` below each other, indented after the first line. */
 void sonde_text__wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text);
 /* The regions' entries: how long they took, and the slowest. Nothing without their times. */

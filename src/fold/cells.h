@@ -127,6 +127,37 @@ struct sonde_gap {
 	uint64_t since_ns;     /* … and since the scope's first launch began */
 };
 
+/* What an NCCL kernel does; docs/ranks.md says how it is told. */
+enum sonde_collective_kind {
+	SONDE_COLLECTIVE_OTHER,
+	SONDE_COLLECTIVE_ALL_REDUCE,
+	SONDE_COLLECTIVE_ALL_GATHER,
+	SONDE_COLLECTIVE_REDUCE_SCATTER,
+	SONDE_COLLECTIVE_ALL_TO_ALL,
+	SONDE_COLLECTIVE_BROADCAST,
+	SONDE_COLLECTIVE_REDUCE,
+	SONDE_COLLECTIVE_SEND_RECV, /* between two, or an all-to-all that is not called so */
+};
+#define SONDE_NR_COLLECTIVE_KINDS 8
+const char *sonde_collective_kind_name(enum sonde_collective_kind k); /* "all_reduce", … */
+/* Whether a kernel of this name moves data between ranks. */
+bool sonde_kernel_communicates(struct sonde_str name);
+
+#define SONDE_MAX_COLLECTIVES 512 /* kept of a scope, about; of more every so many-th */
+
+/*
+ * One collective as one scope saw it. Scopes that took part in it have it under the same group,
+ * kind and number: that is how it is found again across ranks.
+ */
+struct sonde_collective {
+	uint32_t scope, place; /* place 0 = in no region that is selected */
+	uint32_t group;	       /* string number: the communicator, or its stream by order of use */
+	uint8_t kind;	       /* enum sonde_collective_kind */
+	uint64_t number;       /* which of the group, in order */
+	uint64_t start_ns, end_ns; /* on the capture's clock */
+	uint64_t nr_bytes;	   /* that a rank hands in, 0 = not known */
+};
+
 #define SONDE_MAX_ENTRIES 8192 /* kept of one region in one scope; of more every so many-th */
 
 /* One entry into a region. Launches of another thread's adopted work count in it too. */
@@ -175,6 +206,8 @@ struct sonde_visit {
 struct sonde_scope_sum {
 	uint64_t launches;
 	double time_ns;
+	uint64_t collectives;	  /* NCCL kernels with times … */
+	uint32_t collective_step; /* … of which every so many-th is kept, by chance; 0 = none is */
 };
 
 struct sonde_timeline; /* timeline.h */
@@ -201,6 +234,7 @@ struct sonde_cells {
 	SONDE_VEC(struct sonde_entry) entries; /* of sources with timestamps */
 	SONDE_VEC(struct sonde_entry_load) loads; /* by entry */
 	SONDE_VEC(struct sonde_gap) gaps;      /* by scope, the longest first */
+	SONDE_VEC(struct sonde_collective) collectives; /* of a part: by scope, then start */
 	SONDE_VEC(struct sonde_stray) strays;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
 	SONDE_VEC(struct sonde_kit) kits;

@@ -372,6 +372,8 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	if (rc == 0)
 		rc = sonde_fold__visits(&x.f, err);
 	if (rc == 0)
+		rc = sonde_fold__collectives(&x.f, err);
+	if (rc == 0)
 		rc = sonde_fold__memory(c, l, err);
 	if (rc == 0)
 		rc = sonde_fold__sampled(&x.f, err);

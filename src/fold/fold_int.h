@@ -13,6 +13,7 @@
  *   memory.c         … GPU memory allocated, freed and held
  *   waits.c          … queue times, and communication that nothing hides
  *   streams.c        … what each stream did
+ *   collectives.c    … NCCL kernels, to be matched across ranks
  *   timeline*.c      … single events, and counters over time (curves)
  *   unmixing*.c      … what samples of the device told of them
  *   clocks.c         … the clock of the device meanwhile
@@ -60,6 +61,8 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err);
 /* Fills in the memory of the visits. */
 int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
+/* The collectives of all scopes, where they have times. */
+int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err);
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
 bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t); /* false: no memory */
 /* Splits samples among the cells, where the device was sampled. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SONDE_PARTIAL_MAGIC   "SONDECEL"
-#define SONDE_PARTIAL_VERSION 6
+#define SONDE_PARTIAL_VERSION 7
 
 /* Sections. Kinds from SONDE_PARTIAL_OPTIONAL on are skipped by readers that do not know them. */
 enum sonde_partial_kind {

@@ -272,6 +272,8 @@ static void get_scopes(struct reading *r)
 		s->measured = (uint8_t)sonde_get_index(r->in, SONDE_NR_MEASURED);
 		sum->launches = sonde_get_u(r->in);
 		sum->time_ns = sonde_get_f64(r->in);
+		sum->collectives = sonde_get_u(r->in);
+		sum->collective_step = (uint32_t)sonde_get_u(r->in);
 	}
 	nr = sonde_get_count(r->in);
 	for (i = 0; i < nr && ok(r); i++) {

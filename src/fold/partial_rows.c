@@ -95,6 +95,33 @@ static bool get_gaps(struct sonde_cursor *in, struct sonde_cells *c, bool *is_no
 	return !in->failed;
 }
 
+static bool get_collectives(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+{
+	size_t nr = sonde_get_count(in), i;
+	struct sonde_collective last = {0};
+
+	for (i = 0; i < nr && !in->failed; i++) {
+		struct sonde_collective *k = sonde_vec_push(&c->collectives);
+
+		*is_nomem = !k;
+		if (!k)
+			return false;
+		k->scope = sonde_get_index(in, c->scopes.nr);
+		k->place = sonde_get_index(in, c->places.nr);
+		k->group = sonde_get_index(in, c->strings.nr);
+		k->kind = (uint8_t)sonde_get_index(in, SONDE_NR_COLLECTIVE_KINDS);
+		k->number = last.number + sonde_get_u(in);
+		k->start_ns = last.start_ns + sonde_get_u(in);
+		k->end_ns = k->start_ns + sonde_get_u(in);
+		k->nr_bytes = sonde_get_u(in);
+		in->failed |= k->scope < last.scope ||
+			      (k->scope == last.scope && k->start_ns < last.start_ns) ||
+			      k->end_ns < k->start_ns;
+		last = *k;
+	}
+	return !in->failed;
+}
+
 bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
 {
 	size_t nr = sonde_get_count(in), i;
@@ -113,7 +140,7 @@ bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool 
 			return false;
 		}
 	}
-	return get_gaps(in, c, is_nomem) && in->p == in->end;
+	return get_gaps(in, c, is_nomem) && get_collectives(in, c, is_nomem) && in->p == in->end;
 }
 
 static bool is_present(const struct sonde_cells *c, uint32_t scope, uint32_t region)

@@ -179,6 +179,8 @@ static void put_scopes(struct sonde_buf *b, const struct sonde_cells *c)
 		sonde_put_u(b, c->scopes.at[i].measured);
 		sonde_put_u(b, c->sums.at[i].launches);
 		sonde_put_f64(b, c->sums.at[i].time_ns);
+		sonde_put_u(b, c->sums.at[i].collectives);
+		sonde_put_u(b, c->sums.at[i].collective_step);
 	}
 	sonde_put_u(b, c->strays.nr);
 	for (i = 0; i < c->strays.nr; i++) {
@@ -294,6 +296,28 @@ static void put_gaps(struct sonde_buf *b, const struct sonde_cells *c)
 	}
 }
 
+/* Numbers and starts mostly follow those before them. */
+static void put_collectives(struct sonde_buf *b, const struct sonde_cells *c)
+{
+	struct sonde_collective last = {0};
+	size_t i;
+
+	sonde_put_u(b, c->collectives.nr);
+	for (i = 0; i < c->collectives.nr; i++) {
+		const struct sonde_collective *k = &c->collectives.at[i];
+
+		sonde_put_u(b, k->scope);
+		sonde_put_u(b, k->place);
+		sonde_put_u(b, k->group);
+		sonde_put_u(b, k->kind);
+		sonde_put_u(b, k->number - last.number);
+		sonde_put_u(b, k->start_ns - last.start_ns);
+		sonde_put_u(b, k->end_ns - k->start_ns);
+		sonde_put_u(b, k->nr_bytes);
+		last = *k;
+	}
+}
+
 static void put_visits(struct sonde_buf *b, const struct sonde_cells *c)
 {
 	size_t i, k;
@@ -329,6 +353,7 @@ static void put_visits(struct sonde_buf *b, const struct sonde_cells *c)
 		put_entries(b, c, v);
 	}
 	put_gaps(b, c);
+	put_collectives(b, c);
 }
 
 static void put_modes(struct sonde_buf *b, const struct sonde_modes *m)

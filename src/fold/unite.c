@@ -161,6 +161,24 @@ static void move_gaps(struct sonde_moving_part *p)
 	}
 }
 
+static bool move_collectives(struct sonde_uniting *u, const struct sonde_moving_part *p)
+{
+	const struct sonde_cells *from = p->m.from;
+	size_t i;
+
+	if (!sonde_vec_reserve(&u->c->collectives, u->c->collectives.nr + from->collectives.nr + 1))
+		return false;
+	for (i = 0; i < from->collectives.nr; i++) {
+		struct sonde_collective *k = &u->c->collectives.at[u->c->collectives.nr++];
+
+		*k = from->collectives.at[i];
+		k->scope = p->m.scope_of[k->scope];
+		k->place = p->m.place_of[k->place];
+		k->group = p->m.string_of[k->group];
+	}
+	return true;
+}
+
 static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
@@ -227,6 +245,7 @@ static bool move_all(struct sonde_uniting *u)
 		return false;
 	for (i = 0; i < c->parts.nr; i++)
 		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
+			!move_collectives(u, &u->parts[i]) ||
 			(c->timeline && !sonde_timeline__move(&u->parts[i].m)))
 			return false;
 	if (c->parts.nr > 1)

@@ -29,7 +29,7 @@ static bool is_comm(const struct sonde_launches *l, uint32_t launch)
 	const struct sonde_record *rec = &l->records->records.at[launch];
 
 	return rec->kind == SONDE_RESULT_KERNEL &&
-	       sonde_str_starts(sonde_records_str(l->records, rec->name), "nccl");
+	       sonde_kernel_communicates(sonde_records_str(l->records, rec->name));
 }
 
 static bool is_compute(const struct sonde_launches *l, uint32_t launch)

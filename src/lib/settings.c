@@ -36,6 +36,7 @@ static enum sonde_columns_view view_named(struct sonde_str name)
 {
 	return sonde_str_is(name, "idle")     ? SONDE_VIEW_IDLE
 	       : sonde_str_is(name, "memory") ? SONDE_VIEW_MEMORY
+	       : sonde_str_is(name, "ranks")  ? SONDE_VIEW_RANKS
 					      : SONDE_VIEW_COST;
 }
 

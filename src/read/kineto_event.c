@@ -216,6 +216,7 @@ static const struct {
 	ARG("Sequence number", KINETO_SEQUENCE),
 	ARG("Fwd thread id", KINETO_FWD_THREAD),
 	ARG("Group size", KINETO_GROUP_SIZE),
+	ARG("Seq", KINETO_COLLECTIVE_SEQUENCE),
 	ARG("In msg nelems", KINETO_IN_ELEMENTS),
 	ARG("Out msg nelems", KINETO_OUT_ELEMENTS),
 	ARG("grid", KINETO_GRID),

@@ -98,6 +98,7 @@ enum kineto_arg {
 	KINETO_GROUP_SIZE,
 	KINETO_IN_ELEMENTS,
 	KINETO_OUT_ELEMENTS,
+	KINETO_COLLECTIVE_SEQUENCE,
 	KINETO_NR_NUMBERS,
 	KINETO_GRID = KINETO_NR_NUMBERS,
 	KINETO_BLOCK,
@@ -138,9 +139,10 @@ struct kineto_facts {
 	uint32_t collective, group, dtype; /* string numbers, SONDE_NONE */
 	uint32_t group_size;
 	uint64_t in_elements, out_elements, graph, node;
+	uint64_t sequence; /* of a collective plus one, 0 = not known */
 };
 
-#define KINETO_NR_METRICS 19
+#define KINETO_NR_METRICS 20
 
 /* Kept for the values of records. */
 struct kineto_state {

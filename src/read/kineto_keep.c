@@ -178,7 +178,10 @@ static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 		.in_elements = large(a, KINETO_IN_ELEMENTS),
 		.out_elements = large(a, KINETO_OUT_ELEMENTS),
 		.graph = large(a, KINETO_GRAPH),
-		.node = large(a, KINETO_NODE)};
+		.node = large(a, KINETO_NODE),
+		.sequence = kineto_has(a, KINETO_COLLECTIVE_SEQUENCE)
+				    ? a->number[KINETO_COLLECTIVE_SEQUENCE] + 1
+				    : 0};
 	struct sonde_str key = {(const char *)&f, sizeof(f)};
 	uint32_t n;
 	bool is_new;

@@ -22,6 +22,7 @@ enum metric {
 	GROUP,
 	GROUP_SIZE,
 	MESSAGE,
+	SEQUENCE,
 	NR_METRICS,
 };
 
@@ -43,10 +44,11 @@ static const char *const metrics[NR_METRICS] = {
 	[BYTES] = SONDE_METRIC_COPIED,
 	[GRAPH] = "graph__id",
 	[NODE] = "graph__node_id",
-	[COLLECTIVE] = "nccl__collective",
-	[GROUP] = "nccl__group",
-	[GROUP_SIZE] = "nccl__group_size",
-	[MESSAGE] = "nccl__bytes.sum",
+	[COLLECTIVE] = SONDE_METRIC_COLLECTIVE,
+	[GROUP] = SONDE_METRIC_GROUP,
+	[GROUP_SIZE] = SONDE_METRIC_GROUP_SIZE,
+	[MESSAGE] = SONDE_METRIC_MESSAGE,
+	[SEQUENCE] = SONDE_METRIC_SEQUENCE,
 };
 
 static const struct kineto_facts *facts_of(const struct kineto_state *s, const struct sonde_record *rec)
@@ -77,6 +79,7 @@ static void find_metrics(const struct kineto_state *s, bool has[NR_METRICS])
 		has[GROUP] |= f->group != SONDE_NONE;
 		has[GROUP_SIZE] |= f->group_size != 0;
 		has[MESSAGE] |= f->in_elements != 0;
+		has[SEQUENCE] |= f->sequence != 0;
 	}
 }
 
@@ -144,6 +147,8 @@ static bool set_collective(
 
 	if (f->group_size)
 		set(s, v, GROUP_SIZE, f->group_size);
+	if (f->sequence)
+		set(s, v, SEQUENCE, (double)(f->sequence - 1));
 	if (f->in_elements && size)
 		set(s, v, MESSAGE, (double)f->in_elements * size);
 	if (f->collective != SONDE_NONE)

@@ -29,6 +29,8 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 {
 	uint32_t i;
 
+	if (t->ranks)
+		n->comm_wait_ns = t->ranks->wait_ns[v - t->cells->visits.at];
 	n->busy_ns = v->busy_ns;
 	n->span_ns = v->span_ns;
 	n->idle_ns = v->idle_ns;
@@ -114,6 +116,7 @@ static void add_node(struct sonde_report *to, struct sonde_node *sum, const stru
 	add(&sum->idle_ns, n->idle_ns);
 	add_waits(&sum->waits, &n->waits);
 	add_memory(&sum->memory, &n->memory);
+	add(&sum->comm_wait_ns, n->comm_wait_ns);
 	add(&sum->host_ns, n->host_ns);
 	add(&sum->cpu_ns, n->cpu_ns);
 	sum->is_open |= n->is_open;

@@ -266,6 +266,18 @@ static void note_rules(struct sonde_tree *t)
 	}
 }
 
+/* Moments of different clocks are compared only where there are collectives. */
+static void note_clocks(struct sonde_tree *t)
+{
+	struct sonde_buf line = {0};
+
+	if (t->ranks && t->cells->has_times)
+		sonde_clocks_say(&line, t->ranks);
+	if (line.n && !line.failed)
+		sonde_note(&t->notes, "%.*s", SONDE_STR_ARG(sonde_buf_view(&line)));
+	sonde_buf_release(&line);
+}
+
 static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	int rc;
@@ -290,7 +302,10 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 		return rc;
 	describe_columns(t);
 	note_doubts(t);
-	rc = build_reports(t, choice, err);
+	rc = sonde_ranks_build(&t->ranks, t->cells, err);
+	if (rc == 0)
+		rc = build_reports(t, choice, err);
+	note_clocks(t);
 	if (rc == 0)
 		rc = sonde_tree__shorten_names(t, err);
 	return rc ? rc : sonde_tree__times(t, err);
@@ -334,6 +349,7 @@ void sonde_tree_free(struct sonde_tree *t)
 	sonde_vec_release(&t->columns);
 	sonde_vec_release(&t->tensor_metrics);
 	sonde_notes_release(&t->notes);
+	sonde_ranks_free(t->ranks);
 	if (t->plans)
 		sonde_plans_release(t->plans);
 	sonde_free(t->plans);

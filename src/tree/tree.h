@@ -20,6 +20,7 @@
 #include "catalogue/metrics.h"
 #include "fold/choice.h"
 #include "fold/timeline.h"
+#include "tree/ranks.h"
 
 #define SONDE_MAX_METHODS 24
 
@@ -97,6 +98,7 @@ struct sonde_node {
 	/* Of the range entries themselves: wall time and their thread's CPU time. */
 	double host_ns, cpu_ns;
 	bool is_open; /* an entry was never closed: host_ns is at least that, cpu_ns not known */
+	double comm_wait_ns; /* of communication: waited for the last rank; NaN = not known */
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */
 };
 
@@ -139,6 +141,7 @@ struct sonde_tree {
 	SONDE_VEC(struct sonde_report) reports; /* scopes in order, then aggregates */
 	struct sonde_choice choice; /* what it was built with; borrows the words */
 	size_t nr_left_out;	   /* metrics of the capture that were not chosen */
+	struct sonde_ranks *ranks; /* side by side; NULL where there are not two */
 	uint64_t fingerprint;	   /* of the selection and choice: what changes numbers */
 	struct sonde_notes notes;  /* of every stage so far */
 	struct sonde_plans *plans; /* private: how figures are made */

@@ -10,6 +10,7 @@
  *   short_names.c names of kernels, as people say them
  *   entries.c     entries of regions and their distribution
  *   spread.c      an aggregate's regions over its scopes
+ *   ranks*.c …    ranks side by side: see ranks_int.h
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
  *   tree.c        the build itself

@@ -1,0 +1,55 @@
+/* Ranks side by side on the terminal: who is slow, and who waits for whom. */
+#include "export/rank_tables.h"
+#include "export/text_int.h"
+
+#include "base/escape.h"
+
+#define MOST_SENTENCES 3
+
+void sonde_text__stragglers(struct sonde_text_export *x)
+{
+	const struct sonde_ranks *r = x->tree->ranks;
+	struct sonde_buf line = {0};
+	size_t i;
+
+	for (i = 0; r && i < r->stragglers.nr && i < MOST_SENTENCES; i++) {
+		sonde_buf_clear(&line);
+		sonde_straggler_say(&line, r, &r->stragglers.at[i]);
+		sonde_text__wrapped(x, i ? "also: " : "slow: ", sonde_buf_view(&line));
+	}
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
+static void escape_utf8(struct sonde_buf *to, struct sonde_str text)
+{
+	sonde_escape_terminal(to, text, true);
+}
+
+static void escape_ascii(struct sonde_buf *to, struct sonde_str text)
+{
+	sonde_escape_terminal(to, text, false);
+}
+
+int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	if (!x->tree->ranks)
+		sonde_sink_puts(x->to, "\nThere are not two ranks of one job to compare.\n");
+	for (i = 0; x->tree->ranks && i < SONDE_NR_RANK_TABLES && rc == 0; i++) {
+		struct sonde_table t = {.is_utf8 = x->options->is_utf8,
+			.is_coloured = x->options->is_coloured,
+			.least_name = 24};
+
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, x->tree,
+			x->options->is_utf8 ? escape_utf8 : escape_ascii);
+		if (t.columns.nr) {
+			sonde_sink_putc(x->to, '\n');
+			rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+		}
+		sonde_table_release(&t);
+	}
+	return rc;
+}

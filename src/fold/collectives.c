@@ -1,0 +1,252 @@
+/*
+ * NCCL kernels, kept one by one so that they can be found again across ranks.
+ *
+ * All ranks of a communicator launch the same collectives in the same order.
+ * So a collective is known by its communicator, its kind and its number there: what
+ * the source says, else the order on the communicator's stream. Frameworks give
+ * each communicator a stream of its own; streams have other ids on every rank, but the order
+ * in which they are first used is the program's.
+ *
+ * Of many, those are kept whose number hashes well: every rank keeps the same ones,
+ * and no period of the program falls in step with that.
+ */
+#include "fold/fold_int.h"
+
+#include "base/alloc.h"
+#include "base/keysort.h"
+#include "catalogue/metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_REPEATS 64 /* kernels with one sequence number: a group of calls */
+
+const char *sonde_collective_kind_name(enum sonde_collective_kind k)
+{
+	static const char *const names[] = {"other", "all_reduce", "all_gather", "reduce_scatter",
+		"all_to_all", "broadcast", "reduce", "send_recv"};
+
+	return names[k];
+}
+
+bool sonde_kernel_communicates(struct sonde_str name)
+{
+	return sonde_str_starts(name, "nccl") || sonde_str_starts(name, "void nccl");
+}
+
+/* Reads a kind off the name of a kernel or what a framework calls the collective. */
+static enum sonde_collective_kind kind_of(struct sonde_str name)
+{
+	static const struct {
+		const char *word;
+		enum sonde_collective_kind kind;
+	} words[] = {/* what is part of another comes after it */
+		{"allreduce", SONDE_COLLECTIVE_ALL_REDUCE},
+		{"all_reduce", SONDE_COLLECTIVE_ALL_REDUCE},
+		{"allgather", SONDE_COLLECTIVE_ALL_GATHER},
+		{"all_gather", SONDE_COLLECTIVE_ALL_GATHER},
+		{"reducescatter", SONDE_COLLECTIVE_REDUCE_SCATTER},
+		{"reduce_scatter", SONDE_COLLECTIVE_REDUCE_SCATTER},
+		{"alltoall", SONDE_COLLECTIVE_ALL_TO_ALL},
+		{"all_to_all", SONDE_COLLECTIVE_ALL_TO_ALL},
+		{"broadcast", SONDE_COLLECTIVE_BROADCAST},
+		{"reduce", SONDE_COLLECTIVE_REDUCE},
+		{"sendrecv", SONDE_COLLECTIVE_SEND_RECV},
+	};
+	char low[64];
+	size_t i, n = name.n < sizeof(low) - 1 ? name.n : sizeof(low) - 1;
+
+	for (i = 0; i < n; i++)
+		low[i] = name.p[i] >= 'A' && name.p[i] <= 'Z' ? (char)(name.p[i] + 'a' - 'A') : name.p[i];
+	low[n] = '\0';
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (memmem(low, n, words[i].word, strlen(words[i].word)))
+			return words[i].kind;
+	return SONDE_COLLECTIVE_OTHER;
+}
+
+/* What the source says of a collective. */
+struct said {
+	struct sonde_str group, name;
+	double nr_bytes, sequence; /* NaN = nothing */
+};
+
+struct work {
+	struct sonde_folding *f;
+	struct sonde_values values;
+	uint32_t group, name, nr_bytes, sequence; /* metric numbers, SONDE_NONE = none has it */
+	struct sonde_map groups;  /* of the scope at hand: its streams, or string numbers */
+	SONDE_VEC(uint64_t) next; /* by group: the number of the next, times MAX_REPEATS */
+	struct sonde_arena arena;
+};
+
+struct stamp { /* for sonde_keysort */
+	uint64_t start_ns;
+	uint32_t launch;
+};
+
+static struct said ask(struct work *w, uint32_t record)
+{
+	struct said s = {.nr_bytes = NAN, .sequence = NAN};
+	const struct sonde_values *v = &w->values;
+	size_t i;
+
+	if (w->group == SONDE_NONE && w->name == SONDE_NONE)
+		return s;
+	if (sonde_records_values(w->f->r, record, &w->values, NULL) != 0)
+		return s;
+	s.nr_bytes = w->nr_bytes == SONDE_NONE ? NAN : v->num[w->nr_bytes];
+	s.sequence = w->sequence == SONDE_NONE ? NAN : v->num[w->sequence];
+	for (i = 0; i < v->nr_texts; i++) {
+		if (v->texts[i].metric == w->group)
+			s.group = v->texts[i].text;
+		else if (v->texts[i].metric == w->name)
+			s.name = v->texts[i].text;
+	}
+	return s;
+}
+
+/* The group's number in `groups`, and its name in the cells. SONDE_NONE: no memory. */
+static uint32_t find_group(
+	struct work *w, const struct sonde_record *rec, const struct said *s, uint32_t *string)
+{
+	struct sonde_buf name = {0};
+	uint64_t stream[3] = {0, rec->context, rec->stream};
+	struct sonde_str key = s->group.n ? s->group
+					  : (struct sonde_str){(const char *)stream, sizeof(stream)};
+	bool is_new;
+	uint32_t number = sonde_map_add(&w->groups, key, &is_new);
+
+	if (number == SONDE_NONE)
+		return number;
+	if (is_new) {
+		key = sonde_arena_dup(&w->arena, key);
+		if (!key.p || !sonde_vec_push(&w->next))
+			return SONDE_NONE;
+		sonde_map_rekey(&w->groups, number, key);
+	}
+	if (s->group.n)
+		sonde_buf_printf(&name, "group %.*s", SONDE_STR_ARG(s->group));
+	else
+		sonde_buf_printf(&name, "NCCL stream %u", number + 1);
+	*string = name.failed ? SONDE_NONE
+			      : sonde_cells__intern(w->f->c, &w->f->c->strings, sonde_buf_view(&name), NULL);
+	sonde_buf_release(&name);
+	return *string == SONDE_NONE ? SONDE_NONE : number;
+}
+
+/* The number of a collective: its sequence and which of that, or just the next one. */
+static uint64_t number_of(uint64_t *next, const struct said *s)
+{
+	uint64_t at = isnan(s->sequence) || s->sequence < 0 || s->sequence > 1e15
+			      ? (*next / MAX_REPEATS + 1) * MAX_REPEATS
+			      : (uint64_t)s->sequence * MAX_REPEATS;
+
+	if (!isnan(s->sequence) && *next / MAX_REPEATS == at / MAX_REPEATS)
+		at = *next + 1;
+	return *next = at;
+}
+
+static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
+{
+	const struct sonde_launch *l = &w->f->l->launches.at[launch];
+	const struct sonde_record *rec = &w->f->r->records.at[l->record];
+	const struct said s = ask(w, l->record);
+	enum sonde_collective_kind kind = kind_of(sonde_records_str(w->f->r, rec->name));
+	uint32_t string, group = find_group(w, rec, &s, &string);
+	struct sonde_collective *k;
+	uint64_t number;
+
+	if (group == SONDE_NONE)
+		return false;
+	number = number_of(&w->next.at[group], &s);
+	if (sonde_hash(&number, sizeof(number)) % step)
+		return true;
+	if (s.name.n && (kind == SONDE_COLLECTIVE_OTHER || kind == SONDE_COLLECTIVE_SEND_RECV))
+		kind = kind_of(s.name) == SONDE_COLLECTIVE_OTHER ? kind : kind_of(s.name);
+	k = sonde_vec_push(&w->f->c->collectives);
+	if (!k)
+		return false;
+	*k = (struct sonde_collective){.scope = l->scope,
+		.place = l->state == SONDE_LAUNCH_TAKEN ? l->place : 0,
+		.group = string,
+		.kind = (uint8_t)kind,
+		.number = number,
+		.start_ns = rec->time.start_ns,
+		.end_ns = rec->time.end_ns,
+		.nr_bytes = s.nr_bytes > 0 && s.nr_bytes < 1e18 ? (uint64_t)s.nr_bytes : 0};
+	return true;
+}
+
+static bool is_collective(const struct sonde_folding *f, size_t launch)
+{
+	const struct sonde_record *rec = &f->r->records.at[f->l->launches.at[launch].record];
+
+	return rec->kind == SONDE_RESULT_KERNEL && rec->time.end_ns &&
+	       rec->time.end_ns >= rec->time.start_ns &&
+	       sonde_kernel_communicates(sonde_records_str(f->r, rec->name));
+}
+
+/* Those of one scope, sorted. Steps are powers of two: what a larger one keeps, a smaller keeps too. */
+static bool add_scope(struct work *w, uint32_t scope, struct stamp *stamps, size_t nr)
+{
+	struct sonde_scope_sum *sum = &w->f->c->sums.at[scope];
+	uint64_t step = 1;
+	size_t i;
+	bool ok = sonde_keysort(stamps, nr);
+
+	while (nr / step > SONDE_MAX_COLLECTIVES)
+		step *= 2;
+	sum->collectives = nr;
+	sum->collective_step = nr ? (uint32_t)step : 0;
+	for (i = 0; i < nr && ok; i++)
+		ok = add_collective(w, stamps[i].launch, step);
+	sonde_map_release(&w->groups);
+	w->groups = (struct sonde_map){0};
+	w->next.nr = 0;
+	return ok;
+}
+
+static int add_all(struct work *w, size_t nr, struct sonde_err *err)
+{
+	const struct sonde_launches *l = w->f->l;
+	struct stamp *stamps = sonde_malloc((nr + 1) * sizeof(*stamps));
+	size_t *first = sonde_calloc(l->scopes.nr + 2, sizeof(*first)), i;
+	int rc = stamps && first ? sonde_values_init(&w->values, w->f->r, err) : sonde_err_nomem(err);
+
+	for (i = 0; rc == 0 && i < l->launches.nr; i++)
+		first[l->launches.at[i].scope + 2] += is_collective(w->f, i);
+	for (i = 2; rc == 0 && i < l->scopes.nr + 2; i++)
+		first[i] += first[i - 1];
+	for (i = 0; rc == 0 && i < l->launches.nr; i++)
+		if (is_collective(w->f, i))
+			stamps[first[l->launches.at[i].scope + 1]++] = (struct stamp){
+				w->f->r->records.at[l->launches.at[i].record].time.start_ns,
+				(uint32_t)i};
+	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
+		if (!add_scope(w, (uint32_t)i, &stamps[first[i]], first[i + 1] - first[i]))
+			rc = sonde_err_nomem(err);
+	sonde_free(stamps);
+	sonde_free(first);
+	return rc;
+}
+
+int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err)
+{
+	struct work w = {.f = f,
+		.group = sonde_records_metric(f->r, SONDE_METRIC_GROUP),
+		.name = sonde_records_metric(f->r, SONDE_METRIC_COLLECTIVE),
+		.nr_bytes = sonde_records_metric(f->r, SONDE_METRIC_MESSAGE),
+		.sequence = sonde_records_metric(f->r, SONDE_METRIC_SEQUENCE)};
+	size_t i, nr = 0;
+	int rc = 0;
+
+	for (i = 0; f->r->has_record_times && i < f->l->launches.nr; i++)
+		nr += is_collective(f, i);
+	if (nr)
+		rc = add_all(&w, nr, err);
+	sonde_values_release(&w.values);
+	sonde_vec_release(&w.next);
+	sonde_arena_release(&w.arena);
+	return rc;
+}

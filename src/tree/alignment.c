@@ -1,0 +1,202 @@
+/*
+ * Which ranks share a clock, and one clock against another.
+ *
+ * Native captures have the real time of their host, so all ranks of a host share a clock.
+ * Other sources do not name their host, or count from the start of the
+ * recording: each of their captures has a clock of its own.
+ *
+ * No rank leaves a collective before the last one has entered it, and then all leave within
+ * microseconds: ends are the moments that two clocks have in common. Clocks also
+ * run at different speeds (10 ppm are 1 ms in 100 s), so the offset is a line over time.
+ */
+#include "tree/ranks_int.h"
+
+#include "base/alloc.h"
+#include "base/quantile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAST_FOR_DRIFT 8   /* moments … */
+#define LEAST_SPAN_NS	1e9 /* … over a second: shorter runs do not drift */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double sonde_ranks__median(double *at, size_t nr)
+{
+	if (nr > 1)
+		qsort(at, nr, sizeof(*at), by_value);
+	return sonde_quantile(at, nr, 0.5);
+}
+
+/* The median slope between moments half the run apart. */
+static double find_drift(const struct sonde_moment *at, size_t nr, double *scratch)
+{
+	size_t half = nr / 2, i, n = 0;
+
+	if (nr < LEAST_FOR_DRIFT || at[nr - 1].from - at[0].from < LEAST_SPAN_NS)
+		return 0;
+	for (i = 0; i + half < nr; i++) {
+		double span = at[i + half].from - at[i].from;
+
+		if (span > 0)
+			scratch[n++] = ((at[i].to - at[i].from) - (at[i + half].to - at[i + half].from)) /
+				       span;
+	}
+	return n ? sonde_ranks__median(scratch, n) : 0;
+}
+
+struct sonde_clock_fit *sonde_clock__fit(
+	struct sonde_clock_fit *out, const struct sonde_moment *at, size_t nr)
+{
+	double *scratch = sonde_malloc((nr + 1) * sizeof(*scratch));
+	size_t i;
+
+	if (!scratch)
+		return NULL;
+	out->at_ns = nr ? at[nr / 2].from : 0;
+	out->drift = find_drift(at, nr, scratch);
+	for (i = 0; i < nr; i++)
+		scratch[i] = at[i].to - at[i].from + out->drift * (at[i].from - out->at_ns);
+	out->shift_ns = nr ? sonde_ranks__median(scratch, nr) : 0;
+	for (i = 0; i < nr; i++)
+		scratch[i] = fabs(at[i].to - sonde_clock__map(out, at[i].from));
+	if (nr)
+		qsort(scratch, nr, sizeof(*scratch), by_value);
+	out->error_ns = nr ? sonde_quantile(scratch, nr, 0.95) : 0;
+	sonde_free(scratch);
+	return out;
+}
+
+double sonde_ranks__since(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
+{
+	return (double)(int64_t)(ns - r->clocks.at[r->rows.at[row].clock].base_ns);
+}
+
+double sonde_ranks__time(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
+{
+	const struct sonde_rank_clock *k = &r->clocks.at[r->rows.at[row].clock];
+	double since = sonde_ranks__since(r, row, ns);
+
+	return since + k->shift_ns - k->drift * (since - k->at_ns);
+}
+
+/* What tells clocks apart. */
+static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, uint32_t scope)
+{
+	const struct sonde_process *p = &c->processes.at[c->scopes.at[scope].process];
+	const struct sonde_input *in = &c->inputs.at[p->input];
+
+	if (sonde_str_is(in->source, "native") && p->host.n)
+		sonde_buf_printf(key, "host %.*s", SONDE_STR_ARG(p->host));
+	else
+		sonde_buf_str(key, in->path);
+}
+
+int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
+{
+	struct sonde_ranks *r = x->r;
+	struct sonde_map names = {0};
+	struct sonde_buf key = {0};
+	struct sonde_rank_clock *k;
+	bool ok = true, is_new;
+	size_t i;
+
+	for (i = 0; i < r->rows.nr && ok; i++) {
+		struct sonde_str name;
+
+		sonde_buf_clear(&key);
+		name_clock(&key, x->c, r->rows.at[i].scope);
+		name = sonde_arena_dup(&r->arena, sonde_buf_view(&key));
+		r->rows.at[i].clock = name.p ? sonde_map_add(&names, name, &is_new) : SONDE_NONE;
+		ok = r->rows.at[i].clock != SONDE_NONE && !key.failed;
+		if (ok && is_new) {
+			k = sonde_vec_push(&r->clocks);
+			ok = k != NULL;
+			if (k)
+				*k = (struct sonde_rank_clock){.name = name, .base_ns = UINT64_MAX};
+		}
+		if (ok)
+			r->clocks.at[r->rows.at[i].clock].nr_ranks++;
+	}
+	for (i = 0; i < x->c->collectives.nr && ok; i++) {
+		const struct sonde_collective *at = &x->c->collectives.at[i];
+
+		if (x->row_of[at->scope] == SONDE_NONE)
+			continue;
+		k = &r->clocks.at[r->rows.at[x->row_of[at->scope]].clock];
+		k->base_ns = at->start_ns < k->base_ns ? at->start_ns : k->base_ns;
+	}
+	if (ok && r->clocks.nr)
+		r->clocks.at[0].is_aligned = true;
+	sonde_map_release(&names);
+	sonde_buf_release(&key);
+	return ok ? 0 : sonde_err_nomem(err);
+}
+
+/* Takes the clock of `b` from that of `a`, which is aligned, by what they have in common. */
+static int align(struct sonde_ranking *x, const struct sonde_members *m,
+	const struct sonde_member *a, const struct sonde_member *b, struct sonde_err *err)
+{
+	struct sonde_ranks *r = x->r;
+	struct sonde_rank_clock *from = &r->clocks.at[r->rows.at[x->row_of[a->scope]].clock],
+				*to = &r->clocks.at[r->rows.at[x->row_of[b->scope]].clock];
+	struct sonde_common common[SONDE_NR_COMMON];
+	struct sonde_moment moments[SONDE_NR_COMMON];
+	struct sonde_clock_fit fit;
+	size_t nr = sonde_members__common(x, m, a, b, common), i;
+
+	for (i = 0; i < nr; i++)
+		moments[i] = (struct sonde_moment){
+			sonde_ranks__since(r, x->row_of[b->scope], common[i].b->end_ns),
+			sonde_ranks__time(r, x->row_of[a->scope], common[i].a->end_ns)};
+	if (!nr)
+		return 0;
+	if (!sonde_clock__fit(&fit, moments, nr))
+		return sonde_err_nomem(err);
+	to->is_aligned = true;
+	to->nr = nr;
+	to->shift_ns = fit.shift_ns;
+	to->drift = fit.drift;
+	to->at_ns = fit.at_ns;
+	to->error_ns = fit.error_ns + from->error_ns;
+	to->ahead_ns = (double)(int64_t)(to->base_ns - r->clocks.at[0].base_ns) - fit.shift_ns;
+	return 0;
+}
+
+static bool is_aligned(const struct sonde_ranking *x, const struct sonde_member *m)
+{
+	return x->r->clocks.at[x->r->rows.at[x->row_of[m->scope]].clock].is_aligned;
+}
+
+/* From clock to clock, through communicators that have ranks of both, until nothing is gained. */
+int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+{
+	size_t i, k, end;
+	bool has_gained = x->r->clocks.nr > 1;
+	int rc = 0;
+
+	while (has_gained && rc == 0) {
+		has_gained = false;
+		for (i = 0; i < m->at.nr && rc == 0; i = end) {
+			const struct sonde_member *known = NULL;
+
+			for (end = i; end < m->at.nr && m->at.at[end].cluster == m->at.at[i].cluster;
+				end++)
+				if (!known && is_aligned(x, &m->at.at[end]))
+					known = &m->at.at[end];
+			for (k = i; known && k < end && rc == 0; k++) {
+				if (is_aligned(x, &m->at.at[k]))
+					continue;
+				rc = align(x, m, known, &m->at.at[k], err);
+				has_gained |= is_aligned(x, &m->at.at[k]);
+			}
+		}
+	}
+	return rc;
+}

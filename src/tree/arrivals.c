@@ -1,0 +1,258 @@
+/*
+ * Who arrives last at each collective, and how long the others wait.
+ *
+ * A rank arrives when its NCCL kernel starts, and waits until the last rank has arrived.
+ * What is left of the kernel moves data. A collective that some rank leaves before the last one
+ * arrives is none (a broadcast's root may leave early), and is counted but not compared.
+ */
+#include "tree/ranks_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One rank at one collective, on the first clock. */
+struct arrival {
+	const struct sonde_collective *at;
+	uint32_t row;
+	double start, end;
+};
+
+struct work {
+	struct sonde_ranking *x;
+	struct arrival *all; /* of the communicator at hand */
+	size_t nr;
+	double *scratch;
+	double error_ns;		/* of the clocks of its ranks */
+	struct sonde_group_row *group;	/* of the kind at hand, NULL before the first */
+	size_t first_group;		/* of the communicator */
+	uint32_t nr_ranks;
+};
+
+/* Kinds apart, then one collective after the other. */
+static int by_collective(const void *pa, const void *pb)
+{
+	const struct arrival *a = pa, *b = pb;
+
+	if (a->at->kind != b->at->kind)
+		return a->at->kind < b->at->kind ? -1 : 1;
+	if (a->at->number != b->at->number)
+		return a->at->number < b->at->number ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* The lower one of two in the middle: half of the ranks may be late together. */
+static double median_start(struct work *w, const struct arrival *at, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		w->scratch[i] = at[i].start;
+	sonde_ranks__median(w->scratch, nr); /* sorts them */
+	return w->scratch[(nr - 1) / 2];
+}
+
+static double median_end(struct work *w, const struct arrival *at, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		w->scratch[i] = at[i].end;
+	return sonde_ranks__median(w->scratch, nr);
+}
+
+static void add_wait(struct work *w, const struct arrival *a, double ns)
+{
+	sonde_ranking__add(w->x, w->x->r->wait_ns, a->at->scope, a->at->place, ns);
+}
+
+/* Only some are kept of many: each stands for so many. */
+static double weight_of(const struct work *w, const struct arrival *a)
+{
+	uint32_t step = w->x->c->sums.at[a->at->scope].collective_step;
+
+	return step ? step : 1;
+}
+
+static void note_long(struct work *w, const struct arrival *last, double wait, double late, size_t nr)
+{
+	struct sonde_ranks *r = w->x->r;
+	size_t i = r->nr_waits;
+
+	if (i == SONDE_NR_LONG_WAITS && r->waits[i - 1].wait_ns >= wait)
+		return;
+	i -= i == SONDE_NR_LONG_WAITS;
+	for (; i > 0 && r->waits[i - 1].wait_ns < wait; i--)
+		r->waits[i] = r->waits[i - 1];
+	r->waits[i] = (struct sonde_long_wait){.group = last->at->group,
+		.kind = last->at->kind,
+		.place = last->at->place,
+		.last = last->at->scope,
+		.nr_ranks = (uint32_t)nr,
+		.number = last->at->number,
+		.wait_ns = wait,
+		.late_ns = late};
+	r->nr_waits += r->nr_waits < SONDE_NR_LONG_WAITS;
+}
+
+/* One collective of two ranks and more. */
+static void compare(struct work *w, const struct arrival *at, size_t nr)
+{
+	struct sonde_ranks *r = w->x->r;
+	const struct arrival *last = at, *first_out = at;
+	double median = median_start(w, at, nr), end = median_end(w, at, nr), sum = 0, weight = weight_of(w, at);
+	size_t i;
+
+	for (i = 1; i < nr; i++) {
+		last = at[i].start > last->start ? &at[i] : last;
+		first_out = at[i].end < first_out->end ? &at[i] : first_out;
+	}
+	if (last->start > first_out->end + SONDE_ENDS_NS + w->error_ns) {
+		w->group->nr_odd += (uint64_t)weight;
+		r->nr_odd += (uint64_t)weight;
+		return;
+	}
+	for (i = 0; i < nr; i++) {
+		struct sonde_rank_row *row = &r->rows.at[at[i].row];
+		double wait = fmax(0, fmin(last->start, at[i].end) - at[i].start) * weight_of(w, &at[i]);
+
+		row->nr += (uint64_t)weight_of(w, &at[i]);
+		row->wait_ns = (isnan(row->wait_ns) ? 0 : row->wait_ns) + wait;
+		row->late_ns += fmax(0, at[i].start - median) * weight_of(w, &at[i]);
+		add_wait(w, &at[i], wait);
+		sum += wait;
+	}
+	if (last->start - median > w->error_ns) {
+		r->rows.at[last->row].nr_last += (uint64_t)weight_of(w, last);
+		sonde_ranking__add(
+			w->x, w->x->nr_last, last->at->scope, last->at->place, weight_of(w, last));
+	}
+	r->nr_collectives += (uint64_t)weight;
+	w->group->nr += (uint64_t)weight;
+	w->group->wait_ns += sum;
+	w->group->transfer_ns += fmax(0, end - last->start) * weight;
+	w->group->nr_bytes += (double)at->at->nr_bytes * weight;
+	note_long(w, last, sum / weight, last->start - median, nr);
+}
+
+/* The row of the communicator for this kind. */
+static bool open_group(struct work *w, const struct sonde_collective *k)
+{
+	if (w->group && w->group->kind == k->kind)
+		return true;
+	w->group = sonde_vec_push(&w->x->r->groups);
+	if (w->group)
+		*w->group = (struct sonde_group_row){
+			.name = k->group, .kind = k->kind, .nr_ranks = w->nr_ranks};
+	return w->group != NULL;
+}
+
+/* The arrivals of the members of one communicator whose clocks are aligned. */
+static void gather(struct work *w, const struct sonde_members *m, size_t first, size_t end)
+{
+	struct sonde_ranks *r = w->x->r;
+	size_t i, k;
+
+	w->nr = w->nr_ranks = 0;
+	w->error_ns = 0;
+	w->group = NULL;
+	for (i = first; i < end; i++) {
+		const struct sonde_member *member = &m->at.at[i];
+		uint32_t row = w->x->row_of[member->scope];
+		const struct sonde_rank_clock *clock = &r->clocks.at[r->rows.at[row].clock];
+
+		if (!clock->is_aligned)
+			continue;
+		w->nr_ranks++;
+		w->error_ns = fmax(w->error_ns, clock->error_ns);
+		for (k = member->first; k < member->first + member->nr; k++) {
+			const struct sonde_collective *at = &w->x->c->collectives.at[m->order[k]];
+
+			w->all[w->nr++] = (struct arrival){at, row, sonde_ranks__time(r, row, at->start_ns),
+				sonde_ranks__time(r, row, at->end_ns)};
+		}
+	}
+	if (w->nr > 1)
+		qsort(w->all, w->nr, sizeof(*w->all), by_collective);
+}
+
+static bool compare_all(struct work *w)
+{
+	size_t i, end;
+
+	for (i = 0; i < w->nr; i = end) {
+		for (end = i; end < w->nr && w->all[end].at->kind == w->all[i].at->kind &&
+			      w->all[end].at->number == w->all[i].at->number;
+			end++)
+			;
+		if (end - i < 2)
+			continue;
+		if (!open_group(w, w->all[i].at))
+			return false;
+		compare(w, &w->all[i], end - i);
+	}
+	return true;
+}
+
+/* The regions that have collectives, with whom they were most often last. */
+static bool sum_regions(struct sonde_ranking *x)
+{
+	const struct sonde_cells *c = x->c;
+	struct sonde_region_row *rows = sonde_calloc(c->regions.nr + 1, sizeof(*rows)), *slot;
+	bool ok = rows != NULL;
+	size_t i;
+
+	for (i = 0; i < c->visits.nr && ok; i++) {
+		struct sonde_region_row *row = &rows[c->visits.at[i].region];
+
+		if (isnan(x->r->wait_ns[i]))
+			continue;
+		row->region = c->visits.at[i].region + 1;
+		row->wait_ns += x->r->wait_ns[i];
+		if (isnan(x->nr_last[i]))
+			continue;
+		row->nr += (uint64_t)x->nr_last[i]; /* each has one that was last */
+		if (x->nr_last[i] > (double)row->nr_last) {
+			row->nr_last = (uint64_t)x->nr_last[i];
+			row->last = c->visits.at[i].scope;
+		}
+	}
+	for (i = 0; i < c->regions.nr && ok; i++) {
+		if (!rows[i].region)
+			continue;
+		slot = sonde_vec_push(&x->r->regions);
+		ok = slot != NULL;
+		if (!ok)
+			break;
+		*slot = rows[i];
+		slot->region--;
+		slot->last = slot->nr_last ? slot->last : SONDE_NONE;
+	}
+	sonde_free(rows);
+	return ok;
+}
+
+int sonde_arrivals__compare(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+{
+	struct work w = {.x = x};
+	size_t i, end;
+	bool ok;
+
+	w.all = sonde_malloc((x->c->collectives.nr + 1) * sizeof(*w.all));
+	w.scratch = sonde_malloc((x->r->rows.nr + x->c->collectives.nr + 1) * sizeof(*w.scratch));
+	ok = w.all && w.scratch;
+	for (i = 0; i < m->at.nr && ok; i = end) {
+		for (end = i; end < m->at.nr && m->at.at[end].cluster == m->at.at[i].cluster; end++)
+			;
+		if (end - i < 2)
+			continue;
+		gather(&w, m, i, end);
+		ok = compare_all(&w);
+	}
+	ok = ok && sum_regions(x);
+	sonde_free(w.all);
+	sonde_free(w.scratch);
+	return ok ? 0 : sonde_err_nomem(err);
+}

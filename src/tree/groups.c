@@ -1,0 +1,178 @@
+/*
+ * Collectives → communicators: which scopes took part in the same ones.
+ *
+ * Group names come from the framework, or are just "the first stream with NCCL kernels".
+ * Ranks of two communicators may have the same name there: the two pairs of tensor parallelism,
+ * say. So scopes of one name are in one communicator only if their collectives also end
+ * together, beyond a difference of their clocks.
+ */
+#include "tree/ranks_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_FIT 0.8 /* of the collectives that two have in common, must end together */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By group, scope, number, kind. */
+static int by_member(const void *pa, const void *pb, void *at)
+{
+	const struct sonde_collective *all = at, *a = &all[*(const uint32_t *)pa],
+				      *b = &all[*(const uint32_t *)pb];
+	int c = compare_u64(a->group, b->group);
+
+	c = c ? c : compare_u64(a->scope, b->scope);
+	c = c ? c : compare_u64(a->number, b->number);
+	return c ? c : compare_u64(a->kind, b->kind);
+}
+
+static bool find_members(struct sonde_members *out, const struct sonde_ranking *x)
+{
+	const struct sonde_collective *all = x->c->collectives.at, *k;
+	struct sonde_member *m = NULL;
+	size_t i, nr = 0;
+
+	out->order = sonde_malloc((x->c->collectives.nr + 1) * sizeof(*out->order));
+	if (!out->order)
+		return false;
+	for (i = 0; i < x->c->collectives.nr; i++)
+		if (x->row_of[all[i].scope] != SONDE_NONE)
+			out->order[nr++] = (uint32_t)i;
+	if (nr > 1)
+		qsort_r(out->order, nr, sizeof(*out->order), by_member, x->c->collectives.at);
+	for (i = 0; i < nr; i++) {
+		k = &all[out->order[i]];
+		if (!m || m->scope != k->scope || m->group != k->group) {
+			m = sonde_vec_push(&out->at);
+			if (!m)
+				return false;
+			*m = (struct sonde_member){k->scope, k->group, SONDE_NONE, i, 0};
+		}
+		m->nr++;
+	}
+	return true;
+}
+
+/* Walks through two members side by side; every `step`-th that both have goes to `out`. */
+static size_t walk(const struct sonde_ranking *x, const struct sonde_members *m,
+	const struct sonde_member *a, const struct sonde_member *b, size_t step, struct sonde_common *out)
+{
+	const struct sonde_collective *all = x->c->collectives.at;
+	size_t i = a->first, k = b->first, nr = 0;
+
+	while (i < a->first + a->nr && k < b->first + b->nr) {
+		const struct sonde_collective *p = &all[m->order[i]], *q = &all[m->order[k]];
+		int c = compare_u64(p->number, q->number);
+
+		c = c ? c : compare_u64(p->kind, q->kind);
+		if (c == 0) {
+			if (out && nr % step == 0)
+				out[nr / step] = (struct sonde_common){p, q};
+			nr++;
+		}
+		i += c <= 0;
+		k += c >= 0;
+	}
+	return nr;
+}
+
+size_t sonde_members__common(const struct sonde_ranking *x, const struct sonde_members *m,
+	const struct sonde_member *a, const struct sonde_member *b, struct sonde_common *out)
+{
+	size_t nr = walk(x, m, a, b, 1, NULL), step = (nr + SONDE_NR_COMMON - 1) / SONDE_NR_COMMON;
+
+	walk(x, m, a, b, step ? step : 1, out);
+	return step ? (nr + step - 1) / step : 0;
+}
+
+static bool ends_together(const struct sonde_common *k, double apart_ns)
+{
+	double a = (double)(k->a->end_ns - k->a->start_ns), b = (double)(k->b->end_ns - k->b->start_ns);
+
+	return fabs(apart_ns) <= fmax(SONDE_ENDS_NS, SONDE_ENDS_SHARE * fmax(a, b));
+}
+
+/* Whether two members are of one communicator. False also when memory is short: `*ok` says so. */
+static bool is_same(const struct sonde_ranking *x, const struct sonde_members *m,
+	const struct sonde_member *a, const struct sonde_member *b, bool *ok)
+{
+	const struct sonde_ranks *r = x->r;
+	uint32_t from = x->row_of[a->scope], to = x->row_of[b->scope];
+	struct sonde_common common[SONDE_NR_COMMON];
+	struct sonde_moment moments[SONDE_NR_COMMON];
+	struct sonde_clock_fit fit = {0};
+	size_t nr = sonde_members__common(x, m, a, b, common), i, nr_fit = 0;
+
+	if (!nr)
+		return false;
+	for (i = 0; i < nr; i++)
+		moments[i] = (struct sonde_moment){sonde_ranks__since(r, from, common[i].a->end_ns),
+			sonde_ranks__since(r, to, common[i].b->end_ns)};
+	if (r->rows.at[from].clock != r->rows.at[to].clock)
+		*ok &= sonde_clock__fit(&fit, moments, nr) != NULL;
+	for (i = 0; i < nr; i++)
+		nr_fit += ends_together(
+			&common[i], moments[i].to - sonde_clock__map(&fit, moments[i].from));
+	return *ok && (double)nr_fit >= LEAST_FIT * (double)nr;
+}
+
+/* Members of one name, each to the first communicator it fits to. */
+static bool split(struct sonde_members *out, const struct sonde_ranking *x, size_t first, size_t end)
+{
+	SONDE_VEC(size_t) heads = {0};
+	bool ok = true;
+	size_t i, k, *head;
+
+	for (i = first; i < end && ok; i++) {
+		struct sonde_member *m = &out->at.at[i];
+
+		for (k = 0; k < heads.nr && ok && m->cluster == SONDE_NONE; k++)
+			if (is_same(x, out, &out->at.at[heads.at[k]], m, &ok))
+				m->cluster = out->at.at[heads.at[k]].cluster;
+		if (m->cluster != SONDE_NONE)
+			continue;
+		head = sonde_vec_push(&heads);
+		ok &= head != NULL;
+		if (head)
+			*head = i;
+		m->cluster = out->nr_clusters++;
+	}
+	sonde_vec_release(&heads);
+	return ok;
+}
+
+static int by_cluster(const void *pa, const void *pb)
+{
+	const struct sonde_member *a = pa, *b = pb;
+
+	return a->cluster != b->cluster ? compare_u64(a->cluster, b->cluster)
+					: compare_u64(a->scope, b->scope);
+}
+
+int sonde_groups__find(struct sonde_members *out, struct sonde_ranking *x, struct sonde_err *err)
+{
+	bool ok = find_members(out, x);
+	size_t i, end;
+
+	for (i = 0; i < out->at.nr && ok; i = end) {
+		for (end = i; end < out->at.nr && out->at.at[end].group == out->at.at[i].group; end++)
+			;
+		ok = split(out, x, i, end);
+	}
+	if (ok && out->at.nr > 1)
+		qsort(out->at.at, out->at.nr, sizeof(*out->at.at), by_cluster);
+	return ok ? 0 : sonde_err_nomem(err);
+}
+
+void sonde_members__release(struct sonde_members *m)
+{
+	sonde_vec_release(&m->at);
+	sonde_free(m->order);
+}

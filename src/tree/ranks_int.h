@@ -1,0 +1,102 @@
+/*
+ * Inside the tree's room: ranks side by side.
+ *
+ *   ranks.c       the build; kernel time of each rank in each region
+ *   slower.c      … kernel by kernel: which are slower than on other ranks
+ *   straggler.c   … who is slow, and by what
+ *   alignment.c   which ranks share a clock; one clock against another
+ *   groups.c      collectives → communicators
+ *   arrivals.c    … who arrives last at each, and how long the others wait
+ *   ranks_say.c   sentences
+ */
+#ifndef SONDE_TREE_RANKS_INT_H
+#define SONDE_TREE_RANKS_INT_H
+
+#include "tree/ranks.h"
+
+/* Everything that is needed while building. */
+struct sonde_ranking {
+	struct sonde_ranks *r;
+	const struct sonde_cells *c;
+	uint32_t *row_of;    /* by scope: its row, SONDE_NONE = no rank */
+	size_t *first_visit; /* by scope; one more at the end */
+	double *launches;    /* by visit: kernels without communication */
+	double *slower_ns;   /* by visit: of work_ns, in kernels that are slower than on others */
+	double *nr_last;     /* by visit: collectives there that the scope was last at; NaN = none */
+	struct sonde_arena arena;
+};
+
+/* The visit of a region in a scope, SIZE_MAX = it has none. */
+size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint32_t region);
+
+/*
+ * One clock against another by pairs of moments that are the same: `to = from + shift - drift × (from
+ * - at)`, robust against pairs that are not.
+ */
+struct sonde_moment {
+	double from, to; /* ns */
+};
+struct sonde_clock_fit {
+	double shift_ns, drift, at_ns;
+	double error_ns; /* 95 % of the pairs are within that */
+};
+/* Moments in order. NULL: no memory; else `out`. */
+struct sonde_clock_fit *sonde_clock__fit(
+	struct sonde_clock_fit *out, const struct sonde_moment *at, size_t nr);
+static inline double sonde_clock__map(const struct sonde_clock_fit *f, double from)
+{
+	return from + f->shift_ns - f->drift * (from - f->at_ns);
+}
+/* A moment of a rank, since its clock's base: as it was captured, and on the first clock. */
+double sonde_ranks__since(const struct sonde_ranks *r, uint32_t row, uint64_t ns);
+double sonde_ranks__time(const struct sonde_ranks *r, uint32_t row, uint64_t ns);
+
+/* Ends that are further apart, beyond what clocks can be wrong, are not of one collective. */
+#define SONDE_ENDS_NS	 50e3 /* or … */
+#define SONDE_ENDS_SHARE 0.1 /* … of the longest, whichever is more */
+
+/* The collectives of one scope in one group, or in one communicator: a run of `at`. */
+struct sonde_member {
+	uint32_t scope;
+	uint32_t group;	    /* string number */
+	uint32_t cluster;   /* which communicator */
+	size_t first, nr;   /* of the order: by number, then kind */
+};
+struct sonde_members {
+	SONDE_VEC(struct sonde_member) at; /* by cluster, then scope */
+	uint32_t *order;		   /* numbers of collectives */
+	uint32_t nr_clusters;
+};
+/* Finds which scopes are in one communicator. */
+int sonde_groups__find(struct sonde_members *out, struct sonde_ranking *x, struct sonde_err *err);
+void sonde_members__release(struct sonde_members *m);
+/* Collectives that two members have in common, spread over the run; at most SONDE_NR_COMMON. */
+#define SONDE_NR_COMMON 128
+struct sonde_common {
+	const struct sonde_collective *a, *b;
+};
+size_t sonde_members__common(const struct sonde_ranking *x, const struct sonde_members *m,
+	const struct sonde_member *a, const struct sonde_member *b, struct sonde_common *out);
+
+/* Each: 0, or a negative code with `err` filled in. */
+int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err);
+int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err);
+int sonde_arrivals__compare(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err);
+/* Fills in `slower_ns`: kernel by kernel, place by place. */
+int sonde_ranking__slower(struct sonde_ranking *x, struct sonde_err *err);
+int sonde_stragglers__find(struct sonde_ranking *x, struct sonde_err *err);
+
+/* The median of `nr` numbers, which it sorts. NaN of none. */
+double sonde_ranks__median(double *at, size_t nr);
+/* The region of a place that comes first, SONDE_NONE = none. */
+static inline uint32_t sonde_ranking__home(const struct sonde_cells *c, uint32_t place)
+{
+	const struct sonde_place *p = &c->places.at[place];
+
+	return p->nr ? c->homes.at[p->first] : SONDE_NONE;
+}
+/* Adds to all regions a cell of this scope counts in. */
+void sonde_ranking__add(
+	const struct sonde_ranking *x, double *by_visit, uint32_t scope, uint32_t place, double v);
+
+#endif

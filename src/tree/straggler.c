@@ -1,0 +1,459 @@
+/*
+ * Who is slow, where, and by what.
+ *
+ * In each region the slowest rank is compared with the median of the others. It is slow
+ * when it is slower by a twentieth, and by more than twice of what the fastest is faster:
+ * noise is about as wide on both sides, whatever the number of ranks.
+ */
+#include "tree/ranks_int.h"
+
+#include "base/alloc.h"
+#include "catalogue/attributes.h"
+#include "fold/sampled.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAST_EXCESS  0.05  /* of the others' time in the region */
+#define LEAST_COST    0.002 /* of all its work: less is not worth a sentence */
+#define BEYOND_SPREAD 2.0   /* times what the fastest is faster than the median */
+#define MOST_OF	      0.8   /* that is "everywhere", or "all of it" */
+#define LEAST_IDLE    0.02  /* the same where it is idle time, which varies more */
+#define LEAST_LAST    0.5   /* of the collectives, to be the one that the others wait for … */
+#define BEYOND_CHANCE 0.167 /* … and so much more than its share */
+#define NR_STRAGGLERS 5
+
+/* One region's time on one rank. */
+struct sample {
+	uint32_t region, scope;
+	size_t visit;
+	double ns;
+};
+
+struct finding {
+	struct sonde_ranking *x;
+	struct sample *at; /* by region, then time */
+	size_t nr;
+	bool *is_named;	   /* by scope: a straggler already, or its host is */
+};
+
+static int by_region_and_time(const void *pa, const void *pb)
+{
+	const struct sample *a = pa, *b = pb;
+
+	if (a->region != b->region)
+		return a->region < b->region ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return a->scope < b->scope ? -1 : a->scope > b->scope;
+}
+
+static double median_of(const struct sample *at, size_t nr)
+{
+	return nr ? (at[(nr - 1) / 2].ns + at[nr / 2].ns) / 2 : NAN;
+}
+
+/* `at` is one region, sorted, of two ranks and more. */
+static bool is_slow(const struct sample *at, size_t nr)
+{
+	double others = median_of(at, nr - 1), excess = at[nr - 1].ns - others;
+
+	return excess >= LEAST_EXCESS * others && excess >= BEYOND_SPREAD * (others - at[0].ns);
+}
+
+/* Sorts `by_visit` values of all ranks by region. Zeros and NaNs are no work. */
+static bool sort_samples(struct finding *f, const double *by_visit)
+{
+	const struct sonde_cells *c = f->x->c;
+	size_t i;
+
+	f->at = sonde_malloc((c->visits.nr + 1) * sizeof(*f->at));
+	for (i = f->nr = 0; f->at && i < c->visits.nr; i++)
+		if (f->x->row_of[c->visits.at[i].scope] != SONDE_NONE && by_visit[i] > 0)
+			f->at[f->nr++] = (struct sample){
+				c->visits.at[i].region, c->visits.at[i].scope, i, by_visit[i]};
+	if (f->at && f->nr > 1)
+		qsort(f->at, f->nr, sizeof(*f->at), by_region_and_time);
+	return f->at != NULL;
+}
+
+static struct sonde_str host_of(const struct sonde_cells *c, uint32_t scope)
+{
+	return c->processes.at[c->scopes.at[scope].process].host;
+}
+
+/* The samples of one region. */
+static const struct sample *samples_of(const struct finding *f, uint32_t region, size_t *nr)
+{
+	size_t low = 0, high = f->nr, end;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->at[mid].region < region)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (end = low; end < f->nr && f->at[end].region == region; end++)
+		;
+	*nr = end - low;
+	return &f->at[low];
+}
+
+/* Of the ranks of the slowest one's host, how many are as slow: all of two and more, or 0. */
+static uint32_t count_node(const struct finding *f, const struct sample *at, size_t nr, double *others_ns)
+{
+	const struct sonde_cells *c = f->x->c;
+	struct sonde_str host = host_of(c, at[nr - 1].scope);
+	double *rest = f->x->r->nr_hosts > 1 ? sonde_malloc((nr + 1) * sizeof(*rest)) : NULL, least = INFINITY;
+	size_t i, nr_rest = 0;
+	uint32_t nr_same = 0;
+
+	for (i = 0; rest && i < nr; i++) {
+		if (sonde_str_eq(host_of(c, at[i].scope), host)) {
+			nr_same++;
+			least = fmin(least, at[i].ns);
+		} else {
+			rest[nr_rest++] = at[i].ns;
+		}
+	}
+	if (nr_rest && nr_same > 1) {
+		double median = sonde_ranks__median(rest, nr_rest);
+
+		if (least - median >= (at[nr - 1].ns - median) / 2)
+			*others_ns = median;
+		else
+			nr_same = 0;
+	} else {
+		nr_same = 0;
+	}
+	sonde_free(rest);
+	return nr_same;
+}
+
+static double launches_excess(const struct finding *f, const struct sample *at, size_t nr)
+{
+	double *others = sonde_malloc(nr * sizeof(*others)), median, own = f->x->launches[at[nr - 1].visit];
+	size_t i;
+
+	for (i = 0; others && i + 1 < nr; i++)
+		others[i] = f->x->launches[at[i].visit];
+	median = others ? sonde_ranks__median(others, nr - 1) : own;
+	sonde_free(others);
+	return median > 0 ? own / median - 1 : 0;
+}
+
+/* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
+static uint32_t inner(const struct finding *f, uint32_t region, uint32_t scope, double excess_ns)
+{
+	const struct sonde_cells *c = f->x->c;
+	size_t i, end, nr;
+
+	for (i = f->x->first_visit[scope], end = f->x->first_visit[scope + 1]; i < end; i++) {
+		uint32_t child = c->visits.at[i].region;
+		const struct sample *at;
+
+		if (c->regions.at[child].parent != region)
+			continue;
+		at = samples_of(f, child, &nr);
+		if (nr > 1 && at[nr - 1].scope == scope && is_slow(at, nr) &&
+			at[nr - 1].ns - median_of(at, nr - 1) >= MOST_OF * excess_ns)
+			return child;
+	}
+	return SONDE_NONE;
+}
+
+static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t scope)
+{
+	uint32_t next = region;
+	size_t nr;
+
+	while (next != SONDE_NONE) {
+		const struct sample *at = samples_of(f, region = next, &nr);
+
+		next = inner(f, region, scope, at[nr - 1].ns - median_of(at, nr - 1));
+	}
+	return region;
+}
+
+/* Of the rank's kernel time, in kernels that are slower than elsewhere; in all and outside a visit. */
+static double slower_share(const struct finding *f, uint32_t scope, size_t but)
+{
+	const struct sonde_cells *c = f->x->c;
+	double slower = 0, work = 0;
+	size_t i;
+
+	for (i = f->x->first_visit[scope]; i < f->x->first_visit[scope + 1]; i++)
+		if (c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
+			slower += f->x->slower_ns[i];
+			work += f->x->r->work_ns[i];
+		}
+	if (but != SIZE_MAX) {
+		slower -= f->x->slower_ns[but];
+		work -= f->x->r->work_ns[but];
+	}
+	return work > LEAST_COST * f->x->r->rows.at[f->x->row_of[scope]].work_ns ? slower / work : NAN;
+}
+
+/* Everything is slower: what there is beside the region as well. */
+static bool is_gpu(const struct finding *f, const struct sample *slowest)
+{
+	double beside = slower_share(f, slowest->scope, slowest->visit);
+
+	return slower_share(f, slowest->scope, SIZE_MAX) >= MOST_OF &&
+	       (isnan(beside) || beside >= MOST_OF / 2);
+}
+
+/* What the slowest rank of a region is slow by. */
+static uint8_t judge(const struct finding *f, const struct sample *at, size_t nr)
+{
+	double others = median_of(at, nr - 1), excess = at[nr - 1].ns / others - 1;
+
+	if (count_node(f, at, nr, &others))
+		return SONDE_SLOW_NODE;
+	if (is_gpu(f, &at[nr - 1]))
+		return SONDE_SLOW_GPU;
+	return launches_excess(f, at, nr) >= excess / 2 ? SONDE_SLOW_WORK : SONDE_SLOW_RANK;
+}
+
+static bool add_spreads(struct finding *f)
+{
+	size_t i, nr;
+
+	for (i = 0; i < f->nr; i += nr) {
+		struct sonde_rank_spread *s = sonde_vec_push(&f->x->r->spreads);
+		const struct sample *at = samples_of(f, f->at[i].region, &nr);
+
+		if (!s)
+			return false;
+		*s = (struct sonde_rank_spread){.region = at->region,
+			.nr = (uint32_t)nr,
+			.slowest = at[nr - 1].scope,
+			.fastest = at->scope,
+			.min_ns = at->ns,
+			.median_ns = median_of(at, nr),
+			.max_ns = at[nr - 1].ns,
+			.others_ns = median_of(at, nr - 1),
+			.is_slow = nr > 1 && is_slow(at, nr)};
+		if (s->is_slow)
+			s->cause = judge(f, at, nr);
+	}
+	return true;
+}
+
+/* GHz of the SMs while they worked, where the device was sampled. */
+static double clock_of(const struct sonde_cells *c, uint32_t scope)
+{
+	const struct sonde_device *d = sonde_cells_device(c, scope);
+	size_t i;
+
+	for (i = 0; d && i < c->cells.nr; i++)
+		if (c->cells.at[i].scope == scope && c->cells.at[i].sampled != SONDE_NONE)
+			return c->sampled.at[c->cells.at[i].sampled]->cycles_per_ns /
+			       sonde_device_attribute(d, SONDE_ATTR_SMS);
+	return NAN;
+}
+
+static void add_clocks(const struct finding *f, struct sonde_straggler *s)
+{
+	const struct sonde_ranks *r = f->x->r;
+	double *others = sonde_malloc((r->rows.nr + 1) * sizeof(*others)), v;
+	size_t i, nr = 0;
+
+	s->clock_ghz = clock_of(f->x->c, s->scope);
+	for (i = 0; others && i < r->rows.nr && f->x->c->sampled.nr; i++) {
+		v = r->rows.at[i].scope == s->scope ? NAN : clock_of(f->x->c, r->rows.at[i].scope);
+		if (!isnan(v))
+			others[nr++] = v;
+	}
+	s->others_ghz = others ? sonde_ranks__median(others, nr) : NAN;
+	sonde_free(others);
+}
+
+/* What is known of a straggler besides. It, or its whole host, is not named again. */
+static void finish(struct finding *f, struct sonde_straggler *s)
+{
+	const struct sonde_ranks *r = f->x->r;
+	size_t i;
+
+	s->slower_share = slower_share(f, s->scope, SIZE_MAX);
+	add_clocks(f, s);
+	s->nr = r->rows.at[f->x->row_of[s->scope]].nr;
+	for (i = 0; i < r->rows.nr; i++) {
+		uint32_t scope = r->rows.at[i].scope;
+
+		if (scope != s->scope &&
+			!(s->nr_ranks > 1 && sonde_str_eq(host_of(f->x->c, scope), host_of(f->x->c, s->scope))))
+			continue;
+		f->is_named[scope] = true;
+		s->nr_last += r->rows.at[i].nr_last;
+	}
+}
+
+/* Adds the straggler of a region and, for its cause, of the region inside that explains it. */
+static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
+{
+	struct sonde_straggler *s = sonde_vec_push(&f->x->r->stragglers);
+	const struct sample *at;
+	uint32_t nr_node, within;
+	size_t nr;
+
+	if (!s)
+		return false;
+	at = samples_of(f, region, &nr);
+	within = innermost(f, region, at[nr - 1].scope);
+	at = samples_of(f, within, &nr);
+	s->cause = is_idle ? SONDE_SLOW_IDLE : judge(f, at, nr);
+	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
+		at = samples_of(f, within = region, &nr);
+	s->scope = at[nr - 1].scope;
+	s->region = within;
+	s->ns = at[nr - 1].ns;
+	s->others_ns = median_of(at, nr - 1);
+	s->nr_ranks = 1;
+	nr_node = count_node(f, at, nr, &s->others_ns);
+	if (nr_node) {
+		s->nr_ranks = nr_node;
+		s->cause = SONDE_SLOW_NODE;
+	}
+	finish(f, s);
+	return true;
+}
+
+/* The slow region that costs most, of a rank that has no sentence yet; SONDE_NONE: there is none. */
+static uint32_t worst(const struct finding *f, double least_cost)
+{
+	uint32_t region = SONDE_NONE;
+	double cost = 0;
+	size_t i, end;
+
+	for (i = 0; i < f->nr; i = end) {
+		const struct sample *top;
+		double excess;
+
+		for (end = i; end < f->nr && f->at[end].region == f->at[i].region; end++)
+			;
+		top = &f->at[end - 1];
+		if (end - i < 2 || f->is_named[top->scope] || !is_slow(&f->at[i], end - i))
+			continue;
+		excess = top->ns - median_of(&f->at[i], end - i - 1);
+		if (excess > cost &&
+			excess >= least_cost * f->x->r->rows.at[f->x->row_of[top->scope]].work_ns) {
+			cost = excess;
+			region = top->region;
+		}
+	}
+	return region;
+}
+
+/* How late a rank is at a collective, on average. */
+static double lateness(const struct sonde_rank_row *row)
+{
+	return row->nr ? row->late_ns / (double)row->nr : 0;
+}
+
+/* The rank that is last most often, or its host: the others wait for it, whatever the reason. */
+static bool add_late(struct finding *f)
+{
+	struct sonde_ranks *r = f->x->r;
+	const struct sonde_rank_row *worst = NULL;
+	struct sonde_straggler *s;
+	uint64_t nr_last = 0;
+	uint32_t nr_same = 0;
+	double least = INFINITY;
+	size_t i;
+
+	for (i = 0; i < r->rows.nr; i++)
+		if (!worst || r->rows.at[i].late_ns > worst->late_ns)
+			worst = &r->rows.at[i];
+	if (!worst || f->is_named[worst->scope] || lateness(worst) < SONDE_ENDS_NS ||
+		lateness(worst) < 2 * r->clocks.at[worst->clock].error_ns)
+		return true;
+	for (i = 0; i < r->rows.nr; i++)
+		if (r->nr_hosts > 1 && sonde_str_eq(host_of(f->x->c, r->rows.at[i].scope),
+					       host_of(f->x->c, worst->scope))) {
+			nr_same++;
+			nr_last += r->rows.at[i].nr_last;
+			least = fmin(least, lateness(&r->rows.at[i]));
+		}
+	if (nr_same < 2 || nr_same == r->nr || least < lateness(worst) / 2) {
+		nr_same = 0;
+		nr_last = worst->nr_last;
+	}
+	if ((double)nr_last < fmax(LEAST_LAST, (nr_same ? nr_same : 1) / (double)r->nr + BEYOND_CHANCE) *
+				     (double)worst->nr)
+		return true;
+	s = sonde_vec_push(&r->stragglers);
+	if (!s)
+		return false;
+	*s = (struct sonde_straggler){.scope = worst->scope,
+		.region = SONDE_NONE,
+		.cause = nr_same ? SONDE_SLOW_NODE : SONDE_SLOW_LATE,
+		.nr_ranks = nr_same ? nr_same : 1,
+		.ns = worst->late_ns};
+	finish(f, s);
+	return true;
+}
+
+/* Busy and idle time without exposed communication: what a rank takes to get through a region. */
+static double *find_device_times(const struct sonde_ranking *x)
+{
+	double *at = sonde_malloc((x->c->visits.nr + 1) * sizeof(*at));
+	size_t i;
+
+	for (i = 0; at && i < x->c->visits.nr; i++) {
+		const struct sonde_visit *v = &x->c->visits.at[i];
+
+		at[i] = v->busy_ns + v->idle_ns - (isnan(v->waits.exposed_ns) ? 0 : v->waits.exposed_ns);
+	}
+	return at;
+}
+
+static int by_cost(const void *pa, const void *pb)
+{
+	const struct sonde_straggler *a = pa, *b = pb;
+	double x = a->ns - a->others_ns, y = b->ns - b->others_ns;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Nobody's kernels are slower, and nobody is late: a GPU may still wait for its host. */
+static bool add_idle(struct finding *f)
+{
+	double *device = find_device_times(f->x);
+	bool ok;
+	uint32_t region;
+
+	sonde_free(f->at);
+	f->at = NULL;
+	ok = device && sort_samples(f, device);
+	region = ok ? worst(f, LEAST_IDLE) : SONDE_NONE;
+	if (region != SONDE_NONE)
+		ok = add_straggler(f, region, true);
+	sonde_free(device);
+	return ok;
+}
+
+int sonde_stragglers__find(struct sonde_ranking *x, struct sonde_err *err)
+{
+	struct finding f = {.x = x};
+	struct sonde_ranks *r = x->r;
+	bool ok = sort_samples(&f, r->work_ns) && add_spreads(&f);
+	uint32_t region = SONDE_NONE;
+
+	f.is_named = sonde_calloc(x->c->scopes.nr + 1, sizeof(*f.is_named));
+	ok &= f.is_named != NULL;
+	while (ok && r->stragglers.nr < NR_STRAGGLERS &&
+		(region = worst(&f, LEAST_COST)) != SONDE_NONE)
+		ok = add_straggler(&f, region, false);
+	if (ok && r->nr_collectives)
+		ok = add_late(&f);
+	if (ok && !r->stragglers.nr)
+		ok = add_idle(&f);
+	if (r->stragglers.nr > 1)
+		qsort(r->stragglers.at, r->stragglers.nr, sizeof(*r->stragglers.at), by_cost);
+	sonde_free(f.at);
+	sonde_free(f.is_named);
+	return ok ? 0 : sonde_err_nomem(err);
+}
