@@ -1,6 +1,6 @@
 /*
- * A comparison as one HTML page without scripts or outside files: sentences, and
- * a row per region with a bar for its change and both distributions side by side.
+ * A comparison as one HTML page without scripts or outside files: sentences, a differential
+ * icicle, and a row per region with a bar for its change and both distributions side by side.
  */
 #include "export/diff_int.h"
 
@@ -21,6 +21,12 @@ static const char style[] =
 	"th,td{padding:.25em .6em;border-bottom:1px solid "
 	"#d0d7de;text-align:right;white-space:nowrap}"
 	"th:first-child,td:first-child,td.v,th.v{text-align:left}td.v{white-space:normal}"
+	".t{overflow-x:auto}.icicle{width:100%;display:block;margin-top:1em}.icicle text{font-size:11px;fill:#1b1f24;"
+	"pointer-events:none}rect.i{stroke:#fff;stroke-width:.6}rect.slower{fill:#e5534b}"
+	"rect.faster{fill:#46a758}rect.same{fill:#dfe3e8}rect.insufficient{fill:#eef0f2;stroke:#"
+	"b6bcc4}"
+	"rect.added{fill:#f2b84b}rect.removed{fill:#fff;stroke:#8c959f;stroke-dasharray:3 2}"
+	".legend{color:#6e7781;font-size:.9em}"
 	".slower{color:#b42318}.faster{color:#18794e}.same,.insufficient{color:#6e7781}"
 	"svg{vertical-align:middle}.b{fill:#8c959f}.n{fill:#0969da;opacity:.6}.up{fill:#d1432f}"
 	".down{fill:#2da44e}.not{color:#b42318}code{font-size:.92em}"
@@ -160,12 +166,12 @@ static void write_table(const struct sonde_diff *d, const uint32_t *order, struc
 	for (i = 0; i < d->regions.nr; i++)
 		most = fmax(most, fabs(sonde_diff_region_delta(&d->regions.at[i])));
 	sonde_sink_puts(to,
-		"<table>\n<tr><th>region</th><th>base ms</th><th>new ms</th><th>\u0394 ms"
+		"<div class=\"t\"><table>\n<tr><th>region</th><th>base ms</th><th>new ms</th><th>\u0394 ms"
 		"</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
 		"</th><th class=\"v\">verdict</th></tr>\n");
 	for (i = 0; i < nr; i++)
 		write_row(to, d, &d->regions.at[order[i]], most);
-	sonde_sink_puts(to, "</table>\n");
+	sonde_sink_puts(to, "</table></div>\n");
 	if (nr < d->regions.nr)
 		sonde_sink_printf(to, "<p>\u2026 and %zu more regions.</p>\n", d->regions.nr - nr);
 }
@@ -206,6 +212,10 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 	sonde_sink_puts(to, i > 1 ? "</ol>\n" : "");
 	write_notes(to, &d->reasons, "<p class=\"not\">Not comparable: ");
 	write_notes(to, &d->warnings, "<p>Differs: ");
+	if (!sonde_diff_out__icicle(d, to)) {
+		sonde_free(order);
+		return sonde_err_nomem(err);
+	}
 	write_table(d, order, to);
 	sonde_diff_out__metrics_html(d, order, to);
 	sonde_sink_puts(to,

@@ -20,6 +20,9 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 void sonde_diff_out__verdict(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r);
 
+/* The picture of an HTML page; false when memory is short. */
+bool sonde_diff_out__icicle(const struct sonde_diff *d, struct sonde_sink *to);
+
 /* The metrics that changed, in that order of regions; nothing where none did. */
 int sonde_diff_out__metrics_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	const uint32_t *order, struct sonde_sink *to, struct sonde_err *err);

@@ -60,6 +60,12 @@ ok diff__validate_counts_the_verdicts wrong_json
 is_xml() { "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f "$1" | python3 -c 'import sys, xml.dom.minidom as x; x.parseString(sys.stdin.read().replace("<!doctype html>", "").replace("<meta charset=\"utf-8\">", "").replace("<meta name=\"viewport\" content=\"width=device-width\">", ""))'; }
 ok diff__junit_is_xml is_xml junit
 ok diff__html_is_well_formed is_xml html
+icicle() { # a box per region, coloured by its verdict; one with another name is drawn once
+	"$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f html >"$TMP/out" && [ "$(grep -c '^<svg x=.*class="i slower"' "$TMP/out")" = 2 ] &&
+		grep -q '^<svg x="[1-9][0-9.]*" y="20" .*step/mlp: .*slower.*<text x="3" y="14">mlp +29' "$TMP/out" &&
+		"$SONDE" diff "$EAGER" "$GRAPH" -f html >"$TMP/out" && grep -q '<title>decode/step/layer0 (graph)' "$TMP/out" && ! grep -q '<title>decode/step/layer0: ' "$TMP/out"
+}
+ok diff__html_has_a_differential_icicle icicle
 
 slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 slower, 0 faster'; }
 ok diff__a_slower_region_is_named slower
