@@ -229,6 +229,7 @@ static void write_lines(struct sonde_html *h)
 	sonde_json_close(w, ']');
 	h->json.buf.failed |= line.failed;
 	sonde_buf_release(&line);
+	sonde_json_z(w, "no_launch", sonde_no_launch(h->x.tree));
 	sonde_json_open(w, "notes", '[', true);
 	for (i = 0; i < h->x.tree->notes.texts.nr; i++)
 		sonde_json_str(w, NULL, h->x.tree->notes.texts.keys[i]);

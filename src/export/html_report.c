@@ -2,6 +2,7 @@
 #include "export/html_int.h"
 
 #include "tree/first.h"
+#include "tree/idle.h"
 #include "tree/roofline.h"
 #include "base/alloc.h"
 #include "base/escape.h"
@@ -244,6 +245,31 @@ static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_close(&h->x.w, ']');
 }
 
+/* Times in which nothing ran, the longest first; on the clock of the entries. */
+static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
+{
+	const struct sonde_gap *at[SONDE_NR_GAPS];
+	size_t nr = sonde_report_gaps(h->x.tree, r, at), i;
+	struct sonde_json *w = &h->x.w;
+
+	if (!nr || !h->x.first_ns)
+		return;
+	sonde_json_open(w, "gaps", '[', true);
+	for (i = 0; i < nr; i++) {
+		uint32_t region = at[i]->region, before = at[i]->before;
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_number(w, "region", region == SONDE_NONE ? -1.0 : region);
+		sonde_json_number(w, "before", before == SONDE_NONE ? -1.0 : before);
+		sonde_json_number(
+			w, "begin_ms", ((double)at[i]->begin_ns - (double)h->x.first_ns) / 1e6);
+		sonde_json_number(w, "ms", (double)at[i]->ns / 1e6);
+		sonde_json_z(w, "cause", sonde_idle_cause_name(at[i]->cause));
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
 static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 {
 	struct sonde_json *w = &h->x.w;
@@ -292,6 +318,7 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	write_fields(h, r, &l);
 	write_bounds(h, r);
 	write_entries(h, r);
+	write_gaps(h, r);
 	rc = write_first(h, r);
 	if (rc == 0)
 		rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);

@@ -167,6 +167,29 @@ def entries_have_a_histogram_and_the_slowest_lead_to_the_timeline():
         clean(page)
 
 
+def the_longest_gaps_lead_to_the_timeline():
+    gaps = report_of("train")["aggregate"]["longest_gaps"]
+    with page_of("train") as page:
+        rows = page.js("[...document.querySelectorAll('#gaps tbody tr')].map((r) => [r.title, r.children[1].textContent, r.children[2].textContent])")
+        assert len(rows) == len(gaps) and abs(float(rows[0][1]) - gaps[0]["ms"]) < 0.001 * gaps[0]["ms"] + 0.001, rows
+        assert all(words for _, _, words in rows), rows
+        page.click("#gaps button")
+        seen = page.js("[view.from, view.to]")
+        begin = page.js("data.timeline.entered + state.report.gaps[0].begin_ms * 1e6")
+        assert seen[0] <= begin <= seen[1] and seen[1] - seen[0] < 2 * gaps[0]["ms"] * 1e6, (seen, begin)
+        clean(page)
+
+
+def adopted_launches_are_told_in_words():
+    regions = report_of("train")["aggregate"]["regions"]
+    region = next(r for r in regions if r.get("adopted_launches"))
+    with page_of("train", "#region=" + region["id"].replace("/", "%2F")) as page:
+        words = page.js("byId('adopted').textContent")
+        assert words.startswith("All launches" if region["adopted_launches"] == region["kernel_count"] else str(region["adopted_launches"])), words
+        assert "threads without ranges" in words, words
+        clean(page)
+
+
 def without_a_region_all_kernels_are_listed_by_short_names():
     with page_of("train") as page:
         assert page.js("document.querySelector('#panel h3').textContent") == "All kernels"

@@ -109,6 +109,9 @@ function facts(report, node) {
 		fact("queue", ms(get("queue_mean_ms")), "from the launch call to the start, on average"),
 		fact("exposed", ms(get("exposed_comm_ms")), "communication (NCCL) while no other kernel ran"),
 		fact("copies", get("copy_count") ? ms(get("copy_ms")) : null, fieldText(get("copy_count"), "count") + " copies, " + fieldText(get("copy_bytes"), "count") + " bytes"),
+		fact("GPU memory", get("memory_peak_bytes") > 0 ? factor(get("memory_peak_bytes"), "B") : null, "the most the process held on the device while this was open", get("memory_peak_bytes")),
+		fact("allocated", get("memory_allocated_bytes") > 0 ? factor(get("memory_allocated_bytes"), "B") : null,
+			"freed: " + fieldText(get("memory_freed_bytes"), "count") + " bytes; left at the end of entries: " + fieldText(get("memory_left_bytes"), "count") + " bytes"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
 		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),
 		fact("occupancy possible", isNumber(possible) ? possible.toFixed(1) + " %" : null, "with the launch configurations of this region"),
@@ -150,6 +153,27 @@ function kernelTable(report, first, nr) {
 	return el("div", {}, el("h3", {}, "Kernels"), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
 		el("thead", {}, el("tr", {}, ...["kernel", "calls", "ms", ...heads.map((c) => data.metrics[c].h)].map((h) => el("th", {scope: "col"}, h)))),
 		body)), more);
+}
+
+/* Launches by threads that have no ranges: why they are here. */
+function adoptedIn(report, node) {
+	const nr = field(report, node, "adopted_launches"), all = field(report, node, "launches");
+	return (nr === all ? "All launches" : fieldText(nr, "count") + " of " + fieldText(all, "count") + " launches") +
+		" came from threads without ranges of their own, such as autograd's, while only one other thread had a range open: this one, or one inside it.";
+}
+
+/* When the GPU had nothing to do for longest, here or inside; each a link to the timeline. */
+function gapTable(report, node) {
+	const isHere = (gap) => node >= report.nr || (gap.region >= 0 && report.nodeOf.has(gap.region) && pathOf(report, report.nodeOf.get(gap.region)).includes(node));
+	const list = (report.gaps || []).filter(isHere);
+	if (!list.length)
+		return null;
+	const at = (gap) => time(Math.round((data.timeline ? data.timeline.entered : 0) + gap.begin_ms * 1e6));
+	const where = (gap) => gap.region >= 0 ? data.regions[gap.region].id : gap.before >= 0 ? "before " + data.regions[gap.before].id : "outside any range";
+	const row = (gap) => el("tr", {title: where(gap)}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(gap.begin_ms, gap.ms)}, at(gap)) : at(gap)),
+		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, CAUSES[gap.cause]));
+	return el("div", {id: "gaps"}, el("h3", {}, "Longest gaps"), el("table.metrics.slowest", {"aria-label": "Longest gaps"},
+		el("thead", {}, el("tr", {}, ...["begun at", "ms", "because"].map((h) => el("th", {scope: "col"}, h)))), el("tbody", {}, ...list.map(row))));
 }
 
 /* What each stream did, where there are several. */
@@ -247,6 +271,7 @@ function drawWhole(panel, report) {
 			panel.append(table);
 		}
 	}
+	panel.append(gapTable(report, report.nr) || "");
 }
 
 function drawPanel() {
@@ -267,8 +292,10 @@ function drawPanel() {
 	if (region.o)
 		panel.append(el("p.soft", {}, originOf(region)));
 	if (field(report, node, "launches") === 0)
-		panel.append(el("p.soft", {}, data.notes.some((n) => n.includes("host times only")) ? "No GPU work in this region." : "No launch of this region was selected."));
-	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node),
+		panel.append(el("p.soft", {}, data.no_launch[0].toUpperCase() + data.no_launch.slice(1) + "."));
+	if (field(report, node, "adopted_launches") > 0)
+		panel.append(el("p.soft", {id: "adopted"}, adoptedIn(report, node)));
+	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node), gapTable(report, node),
 		kernelTable(report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);
