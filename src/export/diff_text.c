@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
-#include "export/table.h"
+#include "export/scale.h"
 
 #include <math.h>
 
@@ -11,7 +11,12 @@
 #define MAX_INDENT 12
 #define MAX_ROWS   100
 
-static void add_columns(struct sonde_table *t)
+/* How times are printed: of the two sides alike, and of what changed. */
+struct scales {
+	struct sonde_scale side, delta;
+};
+
+static void add_columns(struct sonde_table *t, const struct scales *s)
 {
 	static const struct {
 		const char *head;
@@ -29,7 +34,12 @@ static void add_columns(struct sonde_table *t)
 			head = "diff ms";
 		if (!t->is_utf8 && i == 5)
 			head = "diff %";
-		sonde_table_column(t, sonde_str_from(head), all[i].is_right, all[i].drop);
+		if (i >= 2 && i <= 4)
+			sonde_scale_column(t, i == 4 ? &s->delta : &s->side, sonde_str_from(head),
+				all[i].drop);
+		else
+			sonde_table_column(
+				t, sonde_str_from(head), all[i].is_right, all[i].drop);
 	}
 }
 
@@ -83,21 +93,43 @@ static void put_entries(
 	put(t, cell, SONDE_STYLE_PLAIN);
 }
 
+static double side_ms(const struct sonde_diff_half *h)
+{
+	return h->is_there ? h->median_ns / 1e6 : NAN;
+}
+
+static struct scales choose_scales(
+	const struct sonde_diff *d, const uint32_t *order, size_t nr, bool is_utf8)
+{
+	struct sonde_extent side = {0}, delta = {0};
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[order[i]];
+
+		sonde_extent_add(&side, side_ms(&r->base));
+		sonde_extent_add(&side, side_ms(&r->new_half));
+		sonde_extent_add(&delta, fabs(sonde_diff_region_delta(r)) / 1e6);
+	}
+	return (struct scales){sonde_scale_choose(&side, side.most, is_utf8),
+		sonde_scale_choose(&delta, delta.most, is_utf8)};
+}
+
 static void put_row(struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff *d,
-	const struct sonde_diff_region *r)
+	const struct sonde_diff_region *r, const struct scales *s)
 {
 	double delta = sonde_diff_region_delta(r);
 	struct sonde_buf raw = {0};
 
 	put_name(t, cell, r);
 	put_entries(t, cell, r);
-	sonde_diff_out__ms(cell, r->base.is_there ? r->base.median_ns : NAN);
+	sonde_scale_print(cell, &s->side, side_ms(&r->base));
 	put(t, cell, SONDE_STYLE_PLAIN);
-	sonde_diff_out__ms(cell, r->new_half.is_there ? r->new_half.median_ns : NAN);
+	sonde_scale_print(cell, &s->side, side_ms(&r->new_half));
 	put(t, cell, SONDE_STYLE_PLAIN);
 	if (delta > 0)
 		sonde_buf_putc(cell, '+');
-	sonde_diff_out__ms(cell, delta);
+	sonde_scale_print(cell, &s->delta, delta / 1e6);
 	put(t, cell, style_of(r));
 	sonde_diff_out__percent(cell, r->ratio);
 	put(t, cell, style_of(r));
@@ -119,12 +151,14 @@ static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *
 		.least_last = 12};
 	size_t max = o->max_regions ? o->max_regions : MAX_ROWS, i;
 	struct sonde_buf cell = {0}, dropped = {0};
+	struct scales scales;
 	int rc;
 
 	max = max < d->regions.nr ? max : d->regions.nr;
-	add_columns(&t);
+	scales = choose_scales(d, order, max, t.is_utf8);
+	add_columns(&t, &scales);
 	for (i = 0; i < max; i++)
-		put_row(&t, &cell, d, &d->regions.at[order[i]]);
+		put_row(&t, &cell, d, &d->regions.at[order[i]], &scales);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0 && max < d->regions.nr)
 		sonde_sink_printf(to, "... and %zu more regions (--max-regions, -f json)\n",
@@ -191,7 +225,7 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	rc = write_table(d, o, order, to, err);
 	if (rc == 0) {
 		sonde_sink_puts(to,
-			"ms: median of an entry, on the GPU where both sides have that, "
+			"times: median of an entry, on the GPU where both sides have that, "
 			"else on the host\n");
 		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
 	}

@@ -46,6 +46,9 @@ struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 struct sonde_str sonde_kernel_name(
 	const struct sonde_tree *t, const struct sonde_export_options *o, uint32_t string);
 
+/* The line of coverage where nothing was launched; the page looks for it too. */
+#define SONDE_NO_GPU_WORK "no GPU work: regions have host times only"
+
 /* Of a region with is_open. */
 #define SONDE_NEVER_CLOSED                                                                         \
 	"an entry was never closed: host time is at least that, CPU time is not known"

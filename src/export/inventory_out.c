@@ -2,10 +2,9 @@
 
 #include "base/escape.h"
 #include "base/json_out.h"
-#include "export/table.h"
+#include "export/scale.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #define LEAST_NAME	 20
 #define LEAST_EXPRESSION 30
@@ -18,7 +17,9 @@ static const char *kind_of(const struct sonde_region *g)
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-static void columns(struct sonde_table *t)
+enum { HOST = 4 }; /* the column of times */
+
+static void columns(struct sonde_table *t, const struct sonde_scale *host)
 {
 	static const struct {
 		const char *head;
@@ -30,7 +31,11 @@ static void columns(struct sonde_table *t)
 	size_t i;
 
 	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
-		sonde_table_column(t, sonde_str_from(all[i].head), all[i].is_right, all[i].drop);
+		if (i == HOST)
+			sonde_scale_column(t, host, sonde_str_from(all[i].head), all[i].drop);
+		else
+			sonde_table_column(
+				t, sonde_str_from(all[i].head), all[i].is_right, all[i].drop);
 }
 
 static void put(struct sonde_table *t, struct sonde_buf *cell, uint8_t style)
@@ -63,21 +68,17 @@ static void name_cell(
 	put(t, cell, SONDE_STYLE_BOLD);
 }
 
-static void table_row(
-	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_inventory_row *row)
+static void table_row(struct sonde_table *t, struct sonde_buf *cell,
+	const struct sonde_inventory_row *row, const struct sonde_scale *host)
 {
 	const struct sonde_region *g = row->region;
-	double ms = row->host_ns / 1e6;
 
 	name_cell(t, cell, row);
 	sonde_buf_puts(cell, g->kind == SONDE_START_END ? "start/end" : "push/pop");
 	put(t, cell, SONDE_STYLE_DIM);
 	count_cell(t, cell, row->threads);
 	count_cell(t, cell, row->instances);
-	if (isnan(ms))
-		sonde_buf_puts(cell, "-");
-	else
-		sonde_buf_printf(cell, ms >= 1000 ? "%.1f" : "%.3f", ms);
+	sonde_scale_print(cell, host, row->host_ns / 1e6);
 	put(t, cell, SONDE_STYLE_PLAIN);
 	count_cell(t, cell, row->launches);
 	sonde_escape_terminal(
@@ -94,11 +95,16 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 		.least_last = LEAST_EXPRESSION};
 	struct sonde_buf cell = {0}, dropped = {0};
 	size_t i, max = o->max_rows && o->max_rows < v->rows.nr ? o->max_rows : v->rows.nr;
+	struct sonde_extent extent = {0};
+	struct sonde_scale host;
 	int rc;
 
-	columns(&t);
 	for (i = 0; i < max; i++)
-		table_row(&t, &cell, &v->rows.at[i]);
+		sonde_extent_add(&extent, v->rows.at[i].host_ns / 1e6);
+	host = sonde_scale_choose(&extent, extent.most, o->is_utf8);
+	columns(&t, &host);
+	for (i = 0; i < max; i++)
+		table_row(&t, &cell, &v->rows.at[i], &host);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0 && max < v->rows.nr)
 		sonde_sink_printf(

@@ -195,11 +195,14 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_export_options *o, bool is_ranges)
 {
 	const char *what = is_ranges ? "range results" : "launches";
+	const struct sonde_tally *tally = &t->cells->tally;
 	struct sonde_windows windows;
 	struct sonde_coverage c;
 
+	if (!tally->nr_launches && tally->takes_range && !is_ranges)
+		sonde_buf_puts(line, SONDE_NO_GPU_WORK);
 	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
-		return; /* without GPU work a note says so */
+		return;
 	sonde_buf_printf(line, "%s%" PRIu64 " of %" PRIu64 " %s in regions",
 		hides_some(t, o, is_ranges) ? "whole capture: " : "", c.attributed, c.total, what);
 	if (c.total_ns > 0)

@@ -9,7 +9,7 @@
 
 #define LEAST_LABEL 24
 #define NR_SLOWEST  5
-#define NR_TIMES    7 /* of a distribution */
+enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7 }; /* of a distribution */
 
 /* An entry that took longer than others of its region. */
 struct slow {
@@ -102,6 +102,13 @@ static void number_cell(struct sonde_text_export *x, struct sonde_table *t, doub
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 }
 
+static void time_cell(
+	struct sonde_text_export *x, struct sonde_table *t, double ms, const struct sonde_scale *s)
+{
+	sonde_scale_print(&x->cell, s, ms);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+}
+
 static void region_cell(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t node)
 {
@@ -128,24 +135,23 @@ static void entry_row(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	times_of(ms, &s->of[which]);
 	for (i = 0; i < NR_TIMES; i++)
-		number_cell(x, t, ms[i] * x->per_ms, x->decimals[i]);
+		time_cell(x, t, ms[i], &x->scales[i]);
 }
 
-static void find_decimals(struct sonde_text_export *x, const struct found *f)
+/* One unit for all of a distribution. */
+static void find_scales(struct sonde_text_export *x, const struct found *f)
 {
 	struct sonde_extent extents[NR_TIMES] = {0};
-	double ms[NR_TIMES], most = 0;
+	double ms[NR_TIMES];
 	size_t i, k;
 
 	for (i = 0; i < f->nr; i++) {
 		times_of(ms, &f->of[i].of[sonde_entry_summary_judge(&f->of[i])]);
 		for (k = 0; k < NR_TIMES; k++)
-			sonde_text__extend(&extents[k], ms[k]);
-		most = ms[4] > most ? ms[4] : most; /* NaN is not */
+			sonde_extent_add(&extents[k], ms[k]);
 	}
-	sonde_text__choose_unit(x, most);
 	for (k = 0; k < NR_TIMES; k++)
-		x->decimals[k] = sonde_text__decimals(x, &extents[k]);
+		x->scales[k] = sonde_scale_choose(&extents[k], extents[MAX].most, x->options->is_utf8);
 }
 
 static int print_entries(struct sonde_text_export *x, const struct sonde_report *r,
@@ -160,12 +166,12 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	size_t i;
 	int rc;
 
-	find_decimals(x, f);
+	find_scales(x, f);
 	sonde_table_column(&t, SONDE_STR("region"), false, 0);
 	sonde_table_column(&t, SONDE_STR("entries"), true, 1);
 	sonde_table_column(&t, SONDE_STR("time"), false, 0);
 	for (i = 0; i < NR_TIMES; i++)
-		sonde_text__time_column(x, &t, sonde_str_from(heads[i]), drops[i]);
+		sonde_scale_column(&t, &x->scales[i], sonde_str_from(heads[i]), drops[i]);
 	for (i = 0; i < f->nr; i++)
 		if (f->of[i].runs.nr_entries)
 			entry_row(x, &t, r, l->at[i], &f->of[i]);
@@ -222,8 +228,8 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 	sonde_table_column(&t, SONDE_STR("slowest against their median"), false, 0);
 	sonde_table_column(&t, sonde_str_from(heads[0]), true, 0);
 	sonde_table_column(&t, sonde_str_from(heads[1]), false, 0);
-	sonde_text__time_column(x, &t, sonde_str_from(heads[2]), 0);
-	sonde_text__time_column(x, &t, sonde_str_from(heads[3]), 1);
+	sonde_scale_column(&t, &x->scales[MAX], sonde_str_from(heads[2]), 0);
+	sonde_scale_column(&t, &x->scales[MEDIAN], sonde_str_from(heads[3]), 1);
 	for (i = 0; i < SONDE_NR_LOADS; i++)
 		if (has_load(f, i))
 			sonde_table_column(&t, sonde_metric_head(sonde_str_from(sonde_load_metrics[i])), true, 2);
@@ -234,8 +240,8 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 		number_cell(x, &t, (double)(s->begin_ns - first_ns) / 1e9, 6);
 		sonde_buf_puts(&x->cell, time_name(s->judged));
 		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
-		number_cell(x, &t, s->ns / 1e6 * x->per_ms, x->decimals[4]);
-		number_cell(x, &t, s->median_ns / 1e6 * x->per_ms, x->decimals[1]);
+		time_cell(x, &t, s->ns / 1e6, &x->scales[MAX]);
+		time_cell(x, &t, s->median_ns / 1e6, &x->scales[MEDIAN]);
 		load_cells(x, &t, f, s->load);
 	}
 	sonde_sink_putc(x->to, '\n');

@@ -31,7 +31,7 @@ static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
 	return nr < max ? nr : max;
 }
 
-/* The columns before the metrics, in the unit that fits what is listed. */
+/* The columns before the metrics, in units that fit what is listed. */
 static void put_columns(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_extent *total, const struct sonde_extent *mean)
 {
@@ -39,12 +39,11 @@ static void put_columns(struct sonde_text_export *x, struct sonde_table *t,
 		"kernel", "launches", "total ms", "mean ms", "share", ""};
 	size_t i;
 
-	sonde_text__choose_unit(x, total->most);
-	x->decimals[0] = sonde_text__decimals(x, total);
-	x->decimals[1] = sonde_text__decimals(x, mean);
+	x->scales[0] = sonde_scale_choose(total, total->most, x->options->is_utf8);
+	x->scales[1] = sonde_scale_choose(mean, mean->most, x->options->is_utf8);
 	for (i = 0; i < NR_COLUMNS; i++) {
 		if (i == 2 || i == 3)
-			sonde_text__time_column(x, t, sonde_str_from(heads[i]), 0);
+			sonde_scale_column(t, &x->scales[i - 2], sonde_str_from(heads[i]), 0);
 		else
 			sonde_table_column(t, sonde_str_from(heads[i]), i > 0 && i < 5,
 				i == 5 ? SONDE_DROP_BAR : 0);
@@ -61,14 +60,21 @@ static void put_number(
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 }
 
+static void put_time(
+	struct sonde_text_export *x, struct sonde_table *t, double ns, const struct sonde_scale *s)
+{
+	sonde_scale_print(&x->cell, s, ns / 1e6);
+	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+}
+
 static void put_row(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_kernel_row *k)
 {
 	sonde_escape_terminal(&x->cell, k->name, x->options->is_utf8);
 	sonde_text__put(x, t, SONDE_STYLE_BOLD);
 	put_number(x, t, k->calls ? (double)k->calls : NAN, 0, "");
-	put_number(x, t, k->time_ns / 1e6 * x->per_ms, x->decimals[0], "");
-	put_number(x, t, mean_ns(k) / 1e6 * x->per_ms, x->decimals[1], "");
+	put_time(x, t, k->time_ns, &x->scales[0]);
+	put_time(x, t, mean_ns(k), &x->scales[1]);
 	put_number(x, t, k->time_pct, 1, "%");
 	sonde_text__bar(x, t, k->time_pct);
 }
@@ -101,8 +107,8 @@ int sonde_text__flat(
 	for (i = first; i < first + nr; i++) {
 		const struct sonde_kernel_row row = row_of(x, r, i);
 
-		sonde_text__extend(&total, row.time_ns / 1e6);
-		sonde_text__extend(&mean, mean_ns(&row) / 1e6);
+		sonde_extent_add(&total, row.time_ns / 1e6);
+		sonde_extent_add(&mean, mean_ns(&row) / 1e6);
 	}
 	put_columns(x, &t, &total, &mean);
 	sonde_text__metric_columns(x, &t);
@@ -148,8 +154,8 @@ int sonde_export_kernel_table(const struct sonde_kernel_row *rows, size_t nr,
 	int rc = names ? 0 : sonde_err_nomem(err);
 
 	for (i = 0; i < nr_shown; i++) {
-		sonde_text__extend(&total, rows[i].time_ns / 1e6);
-		sonde_text__extend(&mean, mean_ns(&rows[i]) / 1e6);
+		sonde_extent_add(&total, rows[i].time_ns / 1e6);
+		sonde_extent_add(&mean, mean_ns(&rows[i]) / 1e6);
 	}
 	put_columns(&x, &t, &total, &mean);
 	for (i = 0; i < nr_shown && rc == 0; i++) {

@@ -5,9 +5,10 @@
 #include "tree/first.h"
 #include "tree/idle.h"
 
-static void number(struct sonde_text_export *x, struct sonde_table *t, double v)
+static void put_time(
+	struct sonde_text_export *x, struct sonde_table *t, uint64_t ns, const struct sonde_scale *s)
 {
-	sonde_buf_printf(&x->cell, "%.3f", v);
+	sonde_scale_print(&x->cell, s, (double)ns / 1e6);
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 }
 
@@ -32,18 +33,26 @@ static int gaps(struct sonde_text_export *x, const struct sonde_report *r, struc
 		.is_coloured = x->options->is_coloured,
 		.least_name = 24};
 	size_t nr = sonde_report_gaps(x->tree, r, at), i;
+	struct sonde_extent took = {0}, since = {0};
+	struct sonde_scale scales[2];
 	int rc;
 
 	if (!nr)
 		return 0;
+	for (i = 0; i < nr; i++) {
+		sonde_extent_add(&took, (double)at[i]->ns / 1e6);
+		sonde_extent_add(&since, (double)at[i]->since_ns / 1e6);
+	}
+	scales[0] = sonde_scale_choose(&took, took.most, x->options->is_utf8);
+	scales[1] = sonde_scale_choose(&since, since.most, x->options->is_utf8);
 	sonde_table_column(&t, SONDE_STR("longest gaps"), false, 0);
-	sonde_table_column(&t, SONDE_STR("ms"), true, 0);
-	sonde_table_column(&t, SONDE_STR("at ms"), true, 0);
+	sonde_scale_column(&t, &scales[0], SONDE_STR("ms"), 0);
+	sonde_scale_column(&t, &scales[1], SONDE_STR("at ms"), 0);
 	sonde_table_column(&t, SONDE_STR("cause"), false, 0);
 	for (i = 0; i < nr; i++) {
 		place(x, &t, at[i]);
-		number(x, &t, (double)at[i]->ns / 1e6);
-		number(x, &t, (double)at[i]->since_ns / 1e6);
+		put_time(x, &t, at[i]->ns, &scales[0]);
+		put_time(x, &t, at[i]->since_ns, &scales[1]);
 		sonde_buf_puts(&x->cell, sonde_idle_cause_words(at[i]->cause));
 		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
 	}

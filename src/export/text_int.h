@@ -3,7 +3,7 @@
 #define SONDE_EXPORT_TEXT_INT_H
 
 #include "export/field.h"
-#include "export/table.h"
+#include "export/scale.h"
 
 struct sonde_text_export {
 	struct sonde_sink *to;
@@ -19,9 +19,7 @@ struct sonde_text_export {
 	uint8_t cut_set;       /* of the table now made: metrics with such words */
 	const char *hint_head; /* of the table now printed; NULL = none */
 	uint64_t fields;       /* of the table now printed, */
-	const char *unit;      /* of all times in the table at hand: µs, ms, s */
-	double per_ms;	       /* how many of it a millisecond has */
-	uint8_t decimals[64];  /* and how many its times have, by field */
+	struct sonde_scale scales[64]; /* and how their times are printed, by field */
 	size_t width;
 };
 
@@ -30,18 +28,6 @@ void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t
 /* Columns for the tree's headline metrics, and their cells in a row. */
 void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t);
 void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
-
-/* The smallest and the largest time of a column, in ms; less than a nanosecond is none. */
-struct sonde_extent {
-	double least, most;
-};
-void sonde_text__extend(struct sonde_extent *e, double ms);
-/* One unit for all times of a table, so that columns compare: that of the longest. */
-void sonde_text__choose_unit(struct sonde_text_export *x, double most_ms);
-uint8_t sonde_text__decimals(const struct sonde_text_export *x, const struct sonde_extent *e);
-/* A head with the unit of the table: "incl ms" becomes "incl µs". */
-void sonde_text__time_column(
-	struct sonde_text_export *x, struct sonde_table *t, struct sonde_str head, unsigned drop);
 
 /* A bar shows again what the number beside it says: it makes room before any metric. */
 #define SONDE_DROP_BAR (1u << 30)

@@ -32,7 +32,7 @@ static void number(struct sonde_text_export *x, const struct sonde_field *f, dou
 	else if (f->form == SONDE_FIELD_RATIO)
 		sonde_buf_printf(&x->cell, "%.2f", v);
 	else
-		sonde_buf_printf(&x->cell, "%.*f", x->decimals[f - sonde_fields], v * x->per_ms);
+		sonde_scale_print(&x->cell, &x->scales[f - sonde_fields], v);
 }
 
 void sonde_text__bar(struct sonde_text_export *x, struct sonde_table *t, double pct)
@@ -123,7 +123,7 @@ static size_t columns(
 
 		if (!(x->fields >> i & 1))
 			continue;
-		sonde_text__time_column(x, t, sonde_field_head(f, r), drop_order(x, f));
+		sonde_scale_column(t, &x->scales[i], sonde_field_head(f, r), drop_order(x, f));
 		if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, SONDE_DROP_BAR);
 	}
@@ -229,33 +229,43 @@ static void special_row(struct sonde_text_export *x, struct sonde_table *t, cons
 	cells(x, t, &row);
 }
 
-/* The unit of all times and the decimals of each column of them. */
-static void find_decimals(
+static struct sonde_extent extent_of(const struct sonde_text_export *x,
+	const struct sonde_report *r, const struct sonde_listing *l, const struct sonde_field *f)
+{
+	bool is_total = strcmp(f->csv, "inclusive_ms") == 0;
+	struct sonde_extent e = {0};
+	uint32_t at;
+	size_t k;
+
+	for (k = 0; k < l->nr; k++) {
+		const struct sonde_node *n = &r->nodes.at[l->at[k]];
+
+		sonde_extent_add(&e, f->number(r, n));
+		for (at = 0; is_total && at < nr_listed(x, n); at++)
+			sonde_extent_add(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
+	}
+	return e;
+}
+
+/* Exclusive times, which come after, have the unit of the inclusive ones. */
+static void find_scales(
 	struct sonde_text_export *x, const struct sonde_report *r, const struct sonde_listing *l)
 {
-	struct sonde_extent extents[64] = {0};
-	double most = 0;
-	size_t i, k;
-	uint32_t at;
+	double inclusive = 0;
+	size_t i;
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
-		bool is_total = strcmp(f->csv, "inclusive_ms") == 0;
-		struct sonde_extent e = {0};
+		struct sonde_extent e;
 
-		for (k = 0; (x->fields >> i & 1) && f->form == SONDE_FIELD_MS && k < l->nr; k++) {
-			const struct sonde_node *n = &r->nodes.at[l->at[k]];
-
-			sonde_text__extend(&e, f->number(r, n));
-			for (at = 0; is_total && at < nr_listed(x, n); at++)
-				sonde_text__extend(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
-		}
-		extents[i] = e;
-		most = e.most > most ? e.most : most;
+		if (!(x->fields >> i & 1) || f->form != SONDE_FIELD_MS)
+			continue;
+		e = extent_of(x, r, l, f);
+		if (strcmp(f->csv, "inclusive_ms") == 0)
+			inclusive = e.most;
+		x->scales[i] = sonde_scale_choose(
+			&e, f->is_exclusive ? inclusive : e.most, x->options->is_utf8);
 	}
-	sonde_text__choose_unit(x, most);
-	for (i = 0; i < sonde_nr_fields; i++)
-		x->decimals[i] = sonde_text__decimals(x, &extents[i]);
 }
 
 static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
@@ -299,7 +309,7 @@ int sonde_text__tree(
 	if (lines) {
 		x->fields = sonde_fields_in_table(r, x->options->view);
 		x->hint_head = sonde_hint_head(x->tree, r);
-		find_decimals(x, r, &l);
+		find_scales(x, r, &l);
 		sonde_text__find_lines(lines, &l, r);
 		first = columns(x, &t, r);
 		rows(x, &t, r, &l, lines);

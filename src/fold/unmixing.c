@@ -120,17 +120,21 @@ static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct
 
 /* --- one device ------------------------------------------------------------------------------- */
 
+#define ENOUGH_SEEN 0.9 /* of the launches' time: with less a note says so */
+
 static void note_quality(
 	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d)
 {
 	const struct sonde_unmix_quality *q = sonde_unmixed_quality(set->unmixed);
 	size_t i;
 
-	sonde_note(&x->f->c->notes,
-		"hardware counters of %.*s: %llu samples split among %llu launches in %u classes, "
-		"%.1f %% of their time sampled; ± is the 95 %% interval (docs/counters.md)",
-		SONDE_STR_ARG(d->name), (unsigned long long)q->nr_samples,
-		(unsigned long long)x->launches.nr, q->nr_unknowns, 100 * q->seen_time);
+	if (q->seen_time < ENOUGH_SEEN)
+		sonde_note(&x->f->c->notes,
+			"hardware counters of %.*s: %llu samples split among %llu launches in %u "
+			"classes, %.1f %% of their time sampled; ± is the 95 %% interval "
+			"(docs/counters.md)",
+			SONDE_STR_ARG(d->name), (unsigned long long)q->nr_samples,
+			(unsigned long long)x->launches.nr, q->nr_unknowns, 100 * q->seen_time);
 	for (i = 0; i < set->roles.nr; i++) {
 		const struct sonde_unmix_counter_result *c =
 			sonde_unmixed_counter(set->unmixed, (uint32_t)i);

@@ -88,7 +88,6 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 	name = sonde_buf_view(&h->scratch);
 	h->has_time |= sonde_str_is(name, SONDE_METRIC_TIME);
 	h->has_plain_time |= sonde_str_is(name, "time.sum");
-	h->has_count |= sonde_str_is(name, "count.sum");
 	if (sonde_records_metric(h->r, h->scratch.p) == SONDE_NONE)
 		name = sonde_arena_dup(&h->r->arena, name);
 	else
@@ -205,11 +204,6 @@ static int add_nodes(struct hatchet *h)
 
 static void note_all(const struct hatchet *h)
 {
-	if (h->has_count)
-		sonde_note(&h->r->notes,
-			"%s: the profile has sums over the launches of a node: nothing is known of one "
-			"launch alone",
-			h->src->path);
 	if (h->has_plain_time && !h->has_time)
 		sonde_note(&h->r->notes,
 			"%s: its time has no unit: it is the metric time.sum, not GPU time", h->src->path);

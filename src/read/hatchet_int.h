@@ -39,7 +39,7 @@ struct hatchet {
 	uint32_t process;
 	SONDE_VEC(struct hatchet_node) nodes;
 	struct sonde_buf scratch;
-	bool has_time, has_plain_time, has_count;
+	bool has_time, has_plain_time;
 };
 
 /* The nodes of a list, behind its bracket; what came before damage stays. */

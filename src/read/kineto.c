@@ -128,9 +128,7 @@ static void note_all(const struct kineto *k)
 		note(k, c->flows,
 			"link of forward and backward (fwdbwd) stands beside no operator and is left out",
 			"links of forward and backward (fwdbwd) stand beside no operators and are left out");
-	if (c->overheads)
-		sonde_note(&k->r->notes, "%s: the profiler reports %.3f ms of overhead in %llu pieces",
-			k->src->path, (double)c->overhead_ns / 1e6, (unsigned long long)c->overheads);
+	sonde_records__note_overhead(k->r, k->src->path, c->overhead_ns);
 	if (c->syncs)
 		sonde_note(&k->r->notes, "%s: %llu waits for the GPU (cuda_sync) took %.3f ms",
 			k->src->path, (unsigned long long)c->syncs, (double)c->sync_ns / 1e6);

@@ -177,7 +177,7 @@ struct kineto_name {
 };
 
 struct kineto_counts {
-	uint64_t events, damaged, too_long, no_time, no_call, crossing, overheads, overhead_ns, syncs, sync_ns;
+	uint64_t events, damaged, too_long, no_time, no_call, crossing, overhead_ns, syncs, sync_ns;
 	uint64_t flows, linked; /* between forward and backward operators; operators linked */
 };
 

@@ -298,7 +298,6 @@ static bool keep_complete(struct kineto *k, const struct kineto_event *e)
 		k->counts.sync_ns += e->dur_ns;
 		return true;
 	case KINETO_OVERHEAD:
-		k->counts.overheads++;
 		k->counts.overhead_ns += e->dur_ns;
 		return true;
 	default:

@@ -91,7 +91,6 @@ bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uin
 	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
 		return false;
 	if (e->type == SONDE_EVENT_OVERHEAD) {
-		n->counts.overheads++;
 		n->counts.overhead_ns += f[SONDE_GPU_DURATION];
 		return true;
 	}

@@ -149,7 +149,7 @@ struct native_window {
 /* What was counted while reading. */
 struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
-		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch, overheads,
+		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch,
 		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen,
 		cut_by_windows, out_of_windows;
 };

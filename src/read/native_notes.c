@@ -94,11 +94,7 @@ static void note_work(const struct native *n)
 	note(n, c->out_of_windows, "piece of GPU work " ACROSS, "pieces of GPU work: each " ACROSS);
 	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
 		"pieces of GPU work have no times from CUPTI");
-	if (c->overheads)
-		sonde_note(&n->r->notes,
-			"%s: CUPTI and the driver report %.3f ms of overhead in %llu pieces",
-			n->src->path, (double)c->overhead_ns / 1e6,
-			(unsigned long long)c->overheads);
+	sonde_records__note_overhead(n->r, n->src->path, c->overhead_ns);
 }
 
 void sonde_native__note(struct native *n)

@@ -227,11 +227,6 @@ static void finish(struct csv_table *t)
 	struct sonde_notes *notes = &t->r->notes;
 	const char *path = t->src->path;
 
-	sonde_note(notes,
-		"%s: read from CSV, which is second best to the .ncu-rep: numbers are rounded as "
-		"printed, instance counts are lower bounds, launches outside push/pop ranges do "
-		"not say their thread",
-		path);
 	if (t->nvtx.nr_doubtful)
 		sonde_note(notes,
 			"%s: %llu range labels contain ':' as the CSV's own separator does; where "

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MUCH_OVERHEAD 0.1 /* of the time from the first launch to the end of the last */
+
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 {
 	return sonde_map_add(&r->strings, text, NULL);
@@ -37,6 +39,24 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 		m->name = name;
 	}
 	return n != SONDE_NONE && mark_metric(r, n) ? n : SONDE_NONE;
+}
+
+void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+	size_t i;
+
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record_time *t = &r->records.at[i].time;
+
+		first = t->start_ns < first ? t->start_ns : first;
+		last = t->end_ns > last ? t->end_ns : last;
+	}
+	if (last > first && (double)ns > MUCH_OVERHEAD * (double)(last - first))
+		sonde_note(&r->notes,
+			"%s: the profiler itself took %.3f ms of the %.3f ms in which the GPU was used: times of "
+			"the host are too long",
+			path, (double)ns / 1e6, (double)(last - first) / 1e6);
 }
 
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,

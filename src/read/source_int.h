@@ -56,6 +56,8 @@ int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t
 /* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
+/* A note where the profiler's own `ns` are a good part of the time between the records. */
+void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns);
 /* The process with this pid and input, appended when new. */
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
 	struct sonde_str host, struct sonde_str name);

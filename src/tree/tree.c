@@ -251,11 +251,15 @@ static void note_doubts(struct sonde_tree *t)
 			(unsigned long long)c->nr_untimed);
 }
 
-/* Which rules changed labels, and how many. */
+/* Which of the user's rules changed labels, and how many; the shipped ones do so to most traces. */
 static void note_rules(struct sonde_tree *t)
 {
+	const struct sonde_words *words = &t->cells->selection.labels;
 	const struct sonde_label_rule *rule;
 	size_t i;
+
+	if (words->nr == 1 && strcmp(words->at[0], "known") == 0)
+		return;
 
 	for (i = 0; i < t->cells->label_rules.nr; i++) {
 		rule = &t->cells->label_rules.at[i];

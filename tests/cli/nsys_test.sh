@@ -45,7 +45,7 @@ ok nsys_notes_what_would_be_left grep -q 'report.labels=known would leave 160' <
 
 # What was asked for stays; busy and host time make room.
 head=$("$SONDE" report $data/h100.sqlite --metrics memory__bytes.sum --width 100 | grep -m1 '^region')
-ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle ms copy ms share imbal bytes.sum bound' ]
+ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle µs copy ms share imbal bytes.sum bound' ]
 
 # A rank by the environment nsys ran in, if it traced one process.
 rank() {

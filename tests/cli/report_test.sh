@@ -107,6 +107,22 @@ ok "a report.json that refers is compared like one that repeats" same_as_read
 ok "a narrow table keeps metrics before bars" bash -c \
 	"'$SONDE' report --width 80 examples/h200_transformer.ncu-rep >'$TMP/80.txt' && grep -q '^region .*SM %' '$TMP/80.txt' && ! grep -q '█' '$TMP/80.txt'"
 
+no_usual_notes() { # a note that every capture of a kind has says nothing about this one
+	local f
+	for f in $DATA/seed_kernel.ncu-rep $DATA/seed_kernel.raw.csv $DATA/seed_range_A.ncu-rep tests/data/nsys/h100.sqlite tests/data/proton/frame.json \
+		tests/data/kineto/triton_example__triton_example.json.gz; do
+		report -f json $f | jq -e '.notes == []' || { echo "$f"; return 1; }
+	done
+	! report examples/h200_train | grep -E 'of overhead|samples split among'
+}
+ok "no capture has a note that all of its kind have" no_usual_notes
+units() { # GPU time in ms beside means in µs: each column has the unit of its longest
+	report --flat examples/h200_train >"$TMP/flat.txt" && grep -q '^kernel .* total ms  mean µs ' "$TMP/flat.txt" &&
+		report --idle --width 160 examples/h200_train >"$TMP/idle.txt" && grep -q '^region .* idle ms  launch ms  copy µs .* queued µs  tail µs ' "$TMP/idle.txt" &&
+		report --width 120 $DATA/seed_kernel.ncu-rep | grep -q '^region .* incl µs  excl µs '
+}
+ok "each column of times has one unit, that of its longest" units
+
 # Selections and scopes.
 report --format json --kernel-include axpy $DATA/seed_kernel.ncu-rep >"$TMP/axpy.json"
 ok "a selection of kernels is valid too" "$SONDE" validate "$TMP/axpy.json"
