@@ -105,8 +105,8 @@ static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes 
 	else if (!o->nr_regions)
 		sonde_note(notes,
 			"no NVTX range was open at any launch, so nothing could be put into "
-			"regions%s (was the program captured with 'ncu --nvtx', and does it push "
-			"ranges on the thread that launches?)",
+			"regions%s (does the program push ranges on the thread that launches, and were "
+			"they captured: ncu --nvtx, nsys --trace=nvtx, record_function?)",
 			t->nr_outside ? "; the table by kernel is the baseline" : "");
 	list_regions(o, &names);
 	if (o->nr_regions && !t->takes_range && !names.failed)

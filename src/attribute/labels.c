@@ -19,6 +19,8 @@ static const char *const known[] = {
 	/* vLLM: requests and tokens of each kind. */
 	"^execute_context_\\d+\\([^()]*\\)_generation_\\d+\\([^()]*\\) => "
 	"execute_context_*(*)_generation_*(*)",
+	"^execute_\\d+_context_\\d+\\([^()]*\\)_generation_\\d+\\([^()]*\\) => "
+	"execute_*_context_*(*)_generation_*(*)",
 	"^execute_new_\\d+_cached_\\d+ => execute_new_*_cached_*",
 	"\\b0x[0-9a-fA-F]{4,}\\b => 0x*",
 	"(?i)\\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\\b => *",

@@ -115,6 +115,11 @@ static void note_all(const struct kineto *k)
 			"%s: %llu %s damaged, the first at byte %llu, and left out", k->src->path,
 			(unsigned long long)c->damaged, c->damaged == 1 ? "event is" : "events are",
 			(unsigned long long)k->damage_at);
+	if (!k->ranges.nr && k->r->records.nr > k->first_record)
+		sonde_note(&k->r->notes,
+			"%s: the trace has no annotations (record_function); "
+			"report.kineto.regions=[user_annotation,cpu_op] makes its operators regions",
+			k->src->path);
 	note(k, c->too_long, "event is longer than 64 MiB and left out",
 		"events are longer than 64 MiB and left out");
 	note(k, c->no_time, "event has no usable time and is left out",

@@ -45,6 +45,8 @@ static void test_labels__known_serial_numbers_go(void **state)
 	rewrites(NULL, "batch 99", "batch *");
 	rewrites(NULL, "execute_context_2(512)_generation_30(30)",
 		"execute_context_*(*)_generation_*(*)");
+	rewrites(NULL, "execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)",
+		"execute_*_context_*(*)_generation_*(*)");
 	rewrites(NULL, "execute_new_2_cached_7", "execute_new_*_cached_*");
 	rewrites(NULL, "free 0x7f3a10b4c000 now", "free 0x* now");
 	rewrites(NULL, "req 123e4567-e89b-12d3-a456-426614174000", "req *");
