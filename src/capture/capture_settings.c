@@ -64,6 +64,7 @@ static const struct setting {
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
 	{"capture.window", TEXT, AT(window_text)},
+	{"capture.every", SPAN, AT(every_ns)},
 	{"counters.set", TEXT, AT(counters_set)},
 	{"counters.names", LIST, AT(counters_names)},
 	{"counters.interval", SPAN, AT(counters_interval_ns)},

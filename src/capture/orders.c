@@ -50,6 +50,12 @@ void sonde_orders_capture(struct sonde_orders *o, bool is_on)
 		number << SONDE_ORDER_BITS | (is_on ? SONDE_ORDER_START : SONDE_ORDER_STOP)));
 }
 
+void sonde_orders_flush(struct sonde_orders *o)
+{
+	if (o->page)
+		atomic_fetch_add(&o->page->nr_flushes, 1);
+}
+
 bool sonde_orders_is_on(const struct sonde_orders *o)
 {
 	return o->page && (atomic_load(&o->page->order) & ((1u << SONDE_ORDER_BITS) - 1)) ==

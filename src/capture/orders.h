@@ -20,6 +20,8 @@ void sonde_orders_release(struct sonde_orders *o);
 
 /* From now on, capture, or do not. */
 void sonde_orders_capture(struct sonde_orders *o, bool is_on);
+/* What is recorded is to be written, soon. */
+void sonde_orders_flush(struct sonde_orders *o);
 /* Whether the last order was to capture. */
 bool sonde_orders_is_on(const struct sonde_orders *o);
 /* Marks this moment in every capture. Of a long text the beginning. */

@@ -20,6 +20,7 @@ struct sonde_command {
 };
 
 int sonde_cmd_config(int argc, char **argv);
+int sonde_cmd_ctl(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
 /* The same, folding with other processes (sonde-mpi); NULL = alone. */
 int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others);

@@ -14,6 +14,7 @@
 static const struct sonde_command commands[] = {
 	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run,
 		true},
+	{"ctl", "talk to a running `sonde run`: start, stop, mark, report", sonde_cmd_ctl, false},
 	{"regions", "the NVTX ranges a program really has, and how to select each",
 		sonde_cmd_regions, true},
 	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels, true},

@@ -1,6 +1,5 @@
 #include "capture/native_env.h"
-#include "capture/orders.h"
-#include "cli/run_int.h"
+#include "cli/run_live.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,14 +72,6 @@ static int add_window(const char **line, struct sonde_run *r, struct sonde_err *
 	return *line && !b.failed ? 0 : sonde_err_nomem(err);
 }
 
-/* The signal of capture.window=signal: opens the window, then closes it, and so on. */
-static void toggle(void *of)
-{
-	struct sonde_orders *orders = of;
-
-	sonde_orders_capture(orders, !sonde_orders_is_on(orders));
-}
-
 static void say_failure(const struct sonde_child_end *end)
 {
 	if (end->is_timed_out || end->is_interrupted || !end->status)
@@ -97,7 +88,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_native_request q = {
 		.nvtx_include = r->set.native_include, .nvtx_exclude = r->set.native_exclude};
 	struct sonde_child_spec spec = spec_of(r, false);
-	struct sonde_orders orders = {0};
+	struct sonde_run_live live;
 	struct sonde_child_end end = {0};
 	struct sonde_buf line = {0};
 	const char *lines[NR_OPTIONS];
@@ -121,17 +112,12 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	rc = q.dir ? write_command(r, err) : sonde_err_nomem(err);
 	if (rc)
 		return rc;
-	rc = sonde_native_attach_make(q.dir, err);
-	if (rc == 0)
-		rc = sonde_orders_open(&orders, q.dir, err);
+	rc = sonde_run_live_open(&live, r, q.dir, &spec, err);
 	if (rc)
 		return rc;
-	spec.own_signal = r->set.window.signal;
-	spec.on_signal = toggle;
-	spec.of = &orders;
 	sampler = sonde_run_counters_start(r, q.dir);
 	rc = sonde_native_run(&end, &spec, &q, err);
-	sonde_orders_release(&orders);
+	sonde_run_live_close(&live);
 	sonde_run_counters_end(r, sampler);
 	if (rc)
 		return rc;

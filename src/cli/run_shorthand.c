@@ -65,6 +65,8 @@ void sonde_run_shorthand_add(
 		sonde_argv_add(lines, "pipeline.nsys.enable=true");
 	if (s->window)
 		add_word(lines, "capture.window", s->window);
+	if (s->every)
+		add_word(lines, "capture.every", s->every);
 	add_list(lines, s->has_ncu ? "pipeline.ncu.ncu_cli.nvtx.include" : "report.nvtx.include",
 		&s->nvtx_include);
 	add_list(

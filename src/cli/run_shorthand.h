@@ -11,6 +11,7 @@ struct sonde_run_shorthand {
 	const char *out; /* -o: hydra.run.dir, of a sweep hydra.sweep.dir */
 	bool has_ncu, has_nsys;
 	const char *window; /* --window: capture.window */
+	const char *every;  /* --every: capture.every */
 	/* For Nsight Compute where it is on (--ncu), else for the report. */
 	struct sonde_word_list nvtx_include, metrics;
 };

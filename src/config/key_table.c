@@ -68,6 +68,7 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("capture.window", "''",
 		"when the program is captured: RANGE[FIRST:END], after=TIME,for=TIME, profiler, "
 		"nvtx, signal or ctl (docs/always-on.md); empty = always"),
+	TEXT("capture.every", "'off'", "print the tree so far this often while the program runs (60s)"),
 
 	WORD("counters.set", "auto", "auto|off|basic|tensor|memory|nvlink|full",
 		"hardware counters sampled beside a native capture (group counters); auto = basic "

@@ -44,6 +44,7 @@ struct sonde_attach {
 	 * is. They look a few times a second and follow the last one.
 	 */
 	_Atomic uint32_t order;
+	_Atomic uint32_t nr_flushes; /* times the runner wanted what is recorded to be written */
 	_Atomic uint32_t nr_marks; /* of `sonde ctl mark`; the text is complete when it counts up */
 	char mark[SONDE_ATTACH_MARK];
 };

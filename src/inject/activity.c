@@ -124,6 +124,7 @@ static bool main_has_ended(void)
 static void await_collection(void)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + sonde_inject.config.collect_ms * 1000000ull;
+	uint32_t nr_flushes = atomic_load(&sonde_inject.attach->nr_flushes);
 	uint64_t now, next_ms;
 
 	do {
@@ -132,7 +133,8 @@ static void await_collection(void)
 		if (now < until && (until - now) / 1000000 < next_ms)
 			next_ms = (until - now) / 1000000 + 1;
 		sonde_futex__wait(&ending, 0, (uint32_t)(next_ms < LOOK_MS ? next_ms : LOOK_MS));
-	} while (!atomic_load(&ending) && clock_ns(CLOCK_MONOTONIC) < until);
+	} while (!atomic_load(&ending) && clock_ns(CLOCK_MONOTONIC) < until &&
+		 atomic_load(&sonde_inject.attach->nr_flushes) == nr_flushes);
 }
 
 static void *collect(void *arg)

@@ -25,6 +25,7 @@ static struct {
 	uint8_t written[MAX_LABELS / 8]; /* … and of those behind it these: some came earlier */
 	uint32_t nr_domains;		 /* likewise */
 	uint32_t nr_notes;
+	uint32_t nr_marks; /* of the runner, as far as they are written */
 	struct sonde_status status;
 } f;
 
@@ -191,6 +192,29 @@ static void notes_put(void)
 	}
 }
 
+/* A mark the runner wants: an event like a thread's, in a stream of its own. */
+static void mark_put(void)
+{
+	struct inject *g = &sonde_inject;
+	uint8_t bytes[SONDE_EVENT_LIMIT + 64], *p;
+	struct sonde_event_base base = {.ticks = ticks_now()};
+	struct sonde_events head = {.tid = (uint64_t)g->pid};
+	struct sonde_event e = {.type = SONDE_EVENT_MARK, .ticks = base.ticks};
+	uint32_t nr = atomic_load(&g->attach->nr_marks);
+
+	if (nr == f.nr_marks)
+		return;
+	f.nr_marks = nr;
+	e.label.domain = sonde_label__domain("sonde", 5);
+	e.label.text = g->attach->mark;
+	e.label.nr_bytes = strnlen(g->attach->mark, sizeof(g->attach->mark));
+	p = sonde_base_put(bytes, &base, 0, 0);
+	p = sonde_event_put(p, &base, &e);
+	head.stream = atomic_fetch_add(&g->nr_streams, 1);
+	head.nr_bytes = (uint32_t)(p - bytes);
+	sonde_outfile__block(SONDE_BLOCK_EVENTS, &head, sizeof(head), bytes, head.nr_bytes);
+}
+
 static void flush(bool last)
 {
 	uint32_t i;
@@ -201,6 +225,7 @@ static void flush(bool last)
 	sonde_outfile__clock(last);
 	for (i = 0; i < sonde_inject.nr_chunks; i++)
 		chunk_put(&sonde_inject.chunks[i], i);
+	mark_put();
 	strings_put(); /* those the events just written may have added */
 	sonde_window__put(last);
 	status_put();
@@ -245,6 +270,7 @@ static void body(void)
 	f.nr_ids = 1;
 	memset(f.written, 0, sizeof(f.written));
 	f.nr_domains = f.nr_notes = 0;
+	f.nr_marks = atomic_load(&g->attach->nr_marks);
 	memset(&f.status, 0, sizeof(f.status));
 	sonde_outfile__open();
 	while (!sonde_outfile__failed() && !atomic_load(&g->stop) && !is_alone) {

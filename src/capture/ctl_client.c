@@ -1,0 +1,178 @@
+/* The asker's side of ctl.h: from the number of a process to the socket of its run. */
+#include "capture/ctl.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 64	    /* of parents: more are a loop of recycled numbers */
+#define ANSWER_S  10	    /* how long to wait for an answer */
+#define ENV	  "SONDE_INJECT_CONFIG="
+#define ENV_BYTES (4u << 20) /* of an environment */
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512], *p;
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	p = strrchr(text, ')'); /* a name may hold anything */
+	return p && p[1] && p[2] && p[3] ? (pid_t)strtol(p + 3, NULL, 10) : 0;
+}
+
+/* Whether `pid` is `above` or was started by it, or by what it started. */
+static bool is_below(pid_t pid, pid_t above)
+{
+	int depth;
+
+	for (depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
+		if (pid == above)
+			return true;
+		pid = parent_of(pid);
+	}
+	return false;
+}
+
+/* The directory of a process's native capture, from its environment; false when it has none. */
+static bool find_dir(char dir[PATH_MAX], pid_t pid)
+{
+	static char text[ENV_BYTES];
+	char path[64], *p, *slash;
+	ssize_t n, all = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, text + all, sizeof(text) - 1 - (size_t)all)) > 0)
+		all += n;
+	if (fd >= 0)
+		close(fd);
+	text[all] = '\0';
+	for (p = text; p < text + all; p += strlen(p) + 1) {
+		if (strncmp(p, ENV, sizeof(ENV) - 1) != 0)
+			continue;
+		snprintf(dir, PATH_MAX, "%s", p + sizeof(ENV) - 1);
+		slash = strrchr(dir, '/');
+		if (slash)
+			*slash = '\0';
+		return slash != NULL;
+	}
+	return false;
+}
+
+/* The process itself, or else one below it that carries the library. */
+static pid_t find_carrier(char dir[PATH_MAX], pid_t pid)
+{
+	const struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+
+	if (find_dir(dir, pid))
+		return pid;
+	d = opendir("/proc");
+	while (d && !found && (e = readdir(d))) {
+		pid_t other = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)e->d_name[0]) && other != pid && is_below(other, pid) &&
+			find_dir(dir, other))
+			found = other;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Connects to the run around `carrier`: the nearest parent with a socket there. */
+static int connect_above(const char *dir, pid_t carrier)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, depth;
+	bool is_connected = false;
+
+	fd = dir_fd < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (depth = 0; fd >= 0 && carrier > 1 && depth < MAX_DEPTH && !is_connected; depth++) {
+		snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/ctl.%d", dir_fd,
+			(int)carrier);
+		is_connected = connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
+		carrier = parent_of(carrier);
+	}
+	if (dir_fd >= 0)
+		close(dir_fd);
+	if (fd >= 0 && !is_connected) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int open_run(int *fd, pid_t pid, struct sonde_err *err)
+{
+	char dir[PATH_MAX];
+	pid_t carrier;
+
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "there is no process %d", (int)pid);
+	if (kill(pid, 0) < 0)
+		return sonde_err_set(
+			err, SONDE_ERR_NOTFOUND, "process %d is another user's", (int)pid);
+	carrier = find_carrier(dir, pid);
+	if (!carrier)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"process %d is not in a native capture: start it by `sonde run -- COMMAND`",
+			(int)pid);
+	*fd = connect_above(dir, carrier);
+	if (*fd < 0)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"the `sonde run` around process %d has ended or does not listen; its captures "
+			"are in %s",
+			(int)pid, dir);
+	return 0;
+}
+
+int sonde_ctl_ask(struct sonde_buf *answer, pid_t pid, struct sonde_str question, struct sonde_err *err)
+{
+	const struct timeval patience = {.tv_sec = ANSWER_S};
+	struct sonde_str rest, word, text;
+	struct sonde_buf got = {0};
+	char piece[4096];
+	ssize_t n;
+	int fd = -1, rc = open_run(&fd, pid, err);
+
+	if (rc)
+		return rc;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	sonde_buf_printf(&got, "%.*s\n", SONDE_STR_ARG(question));
+	n = got.failed ? -1 : send(fd, got.p, got.n, MSG_NOSIGNAL);
+	sonde_buf_clear(&got);
+	while (n > 0 && (n = recv(fd, piece, sizeof(piece), 0)) > 0)
+		sonde_buf_add(&got, piece, (size_t)n);
+	close(fd);
+	word = sonde_str_cut(sonde_str_cut(sonde_buf_view(&got), '\n', &rest), ' ', &text);
+	if (sonde_str_is(word, "ok"))
+		sonde_buf_add(answer, text.p, text.n);
+	else if (sonde_str_is(word, "error"))
+		rc = sonde_err_set(err, SONDE_ERR_USAGE, "%.*s", SONDE_STR_ARG(text));
+	else
+		rc = sonde_err_set(err, SONDE_ERR_IO,
+			"the `sonde run` around process %d did not answer (it may be stopped)", (int)pid);
+	sonde_buf_release(&got);
+	return rc;
+}

@@ -1,0 +1,108 @@
+#include "capture/ctl.h"
+#include "cli/command.h"
+#include "cli/option.h"
+#include "cli/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WRITTEN_MS 250 /* how long until what is recorded is on disk, at most */
+
+struct request {
+	struct sonde_args args;
+	const char *format;
+};
+
+static int ask(const struct request *q, pid_t pid, struct sonde_err *err)
+{
+	struct sonde_buf question = {0}, answer = {0};
+	size_t i;
+	int rc;
+
+	for (i = 1; i < q->args.operands.nr; i++)
+		sonde_buf_printf(&question, "%s%s", i > 1 ? " " : "", q->args.operands.at[i]);
+	rc = question.failed || memchr(question.p, '\n', question.n)
+		     ? sonde_err_set(err, SONDE_ERR_USAGE, "ctl: the text of a mark is one line")
+		     : sonde_ctl_ask(&answer, pid, sonde_buf_view(&question), err);
+	if (rc == 0)
+		printf("%s\n", answer.p ? answer.p : "");
+	sonde_buf_release(&question);
+	sonde_buf_release(&answer);
+	return rc;
+}
+
+/* The tree so far: of what the programs have written by now. */
+static int report(const struct request *q, pid_t pid, struct sonde_err *err)
+{
+	const struct timespec pause = {.tv_nsec = WRITTEN_MS * 1000000L};
+	struct sonde_buf dir = {0};
+	char *argv[] = {"report", NULL, q->format ? "--format" : NULL, (char *)(uintptr_t)q->format,
+		NULL};
+	int rc = sonde_ctl_ask(&dir, pid, SONDE_STR("where"), err), status;
+
+	if (rc) {
+		sonde_buf_release(&dir);
+		return rc;
+	}
+	nanosleep(&pause, NULL);
+	argv[1] = dir.p;
+	status = sonde_cmd_report(q->format ? 4 : 2, argv);
+	sonde_buf_release(&dir);
+	return status ? sonde_err_set(err, SONDE_ERR_STOPPED, "no report") : 0;
+}
+
+static int run(const struct request *q, struct sonde_err *err)
+{
+	const char *what = q->args.operands.nr > 1 ? q->args.operands.at[1] : "";
+	char *end = NULL;
+	long pid = q->args.operands.nr ? strtol(q->args.operands.at[0], &end, 10) : 0;
+
+	if (pid <= 0 || pid > INT32_MAX || *end)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"ctl: the number of a process comes first: sonde ctl PID start|stop|mark|report");
+	if (strcmp(what, "report") == 0 && q->args.operands.nr == 2)
+		return report(q, (pid_t)pid, err);
+	if (strcmp(what, "mark") == 0 ||
+		((strcmp(what, "start") == 0 || strcmp(what, "stop") == 0) &&
+			q->args.operands.nr == 2))
+		return ask(q, (pid_t)pid, err);
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"ctl: '%s' is not start, stop, mark [TEXT] or report", what);
+}
+
+int sonde_cmd_ctl(int argc, char **argv)
+{
+	struct request q = {0};
+	const struct sonde_option options[] = {
+		{'f', "format", "NAME", "of the report: text, json, ... as `sonde report` has them",
+			SONDE_OPTION_WORD, &q.format},
+	};
+	const struct sonde_usage usage = {"sonde ctl PID start|stop|mark [TEXT]|report [options]",
+		"Talks to a running `sonde run`. PID is the program, a process it started, or\n"
+		"`sonde run` itself. start and stop open and close a capture window "
+		"(capture.window)\n"
+		"within 50 ms, mark puts a mark on the timeline, report prints the region tree "
+		"of\n"
+		"what was captured so far. Only the same user can.\n"
+		"Exit status: 0 good, 1 nobody answers, 2 wrong usage.",
+		options, sizeof(options) / sizeof(*options),
+		{{"capture from now on, of a program started with capture.window=ctl",
+			 "sonde ctl 4711 start"},
+			{"the tree so far, as JSON", "sonde ctl 4711 report -f json"}}};
+	struct sonde_err err = {0};
+	struct sonde_sink out;
+	int rc = sonde_options_parse(&q.args, &usage, argc, argv, &err);
+
+	if (rc == 0 && q.args.wants_help) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+		sonde_usage_print(&usage, &q.args, &out);
+		rc = sonde_sink_close(&out, &err);
+	} else if (rc == 0) {
+		rc = run(&q, &err);
+	}
+	sonde_args_release(&q.args);
+	return rc == 0 ? 0 : rc == SONDE_ERR_STOPPED ? 1 : sonde_cmd_fail(&err);
+}

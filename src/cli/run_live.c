@@ -1,0 +1,83 @@
+#include "cli/run_live.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS 50
+
+/* The signal of capture.window=signal: opens the window, then closes it, and so on. */
+static void toggle(void *of)
+{
+	struct sonde_run_live *l = of;
+
+	sonde_orders_capture(&l->orders, !sonde_orders_is_on(&l->orders));
+}
+
+/* In a process of its own: a large report takes a while, and the program is to be watched. */
+static void start_report(struct sonde_run_live *l)
+{
+	sigset_t none;
+
+	sonde_orders_flush(&l->orders);
+	l->reporter = fork();
+	if (l->reporter != 0)
+		return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0); /* a Ctrl-C is for the program */
+	usleep(250000); /* until what was recorded is written */
+	dup2(STDERR_FILENO, STDOUT_FILENO); /* that one is the program's */
+	execl("/proc/self/exe", "sonde", "report", l->dir, (char *)NULL);
+	_exit(127);
+}
+
+static void tick(void *of)
+{
+	struct sonde_run_live *l = of;
+
+	sonde_ctl_serve(&l->ctl);
+	if (l->reporter > 0 && waitpid(l->reporter, NULL, WNOHANG) == l->reporter)
+		l->reporter = 0;
+	if (!l->every_ns || l->reporter > 0 || sonde_now_ns() < l->next_ns)
+		return;
+	l->next_ns = sonde_now_ns() + l->every_ns;
+	if (sonde_native_is_there(l->dir))
+		start_report(l);
+}
+
+int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const char *dir,
+	struct sonde_child_spec *spec, struct sonde_err *err)
+{
+	struct sonde_err why = {0};
+	int rc;
+
+	*l = (struct sonde_run_live){.dir = dir, .every_ns = r->set.every_ns, .ctl = {.fd = -1, .dir_fd = -1}};
+	rc = sonde_native_attach_make(dir, err);
+	if (rc == 0)
+		rc = sonde_orders_open(&l->orders, dir, err);
+	if (rc)
+		return rc;
+	if (sonde_ctl_open(&l->ctl, dir, &l->orders, &why))
+		sonde_say("`sonde ctl` cannot reach this run: %s", why.msg);
+	l->next_ns = sonde_now_ns() + l->every_ns;
+	spec->tick = tick;
+	spec->tick_ms = TICK_MS;
+	spec->own_signal = r->set.window.signal;
+	spec->on_signal = toggle;
+	spec->of = l;
+	return 0;
+}
+
+void sonde_run_live_close(struct sonde_run_live *l)
+{
+	if (l->reporter > 0) {
+		kill(l->reporter, SIGTERM); /* the whole report comes now */
+		waitpid(l->reporter, NULL, 0);
+	}
+	sonde_ctl_close(&l->ctl);
+	sonde_orders_release(&l->orders);
+}

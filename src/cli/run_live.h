@@ -1,0 +1,27 @@
+/*
+ * While a native capture runs: who wants to talk to it is answered (capture/ctl.h),
+ * and with --every the tree so far is printed now and then.
+ */
+#ifndef SONDE_CLI_RUN_LIVE_H
+#define SONDE_CLI_RUN_LIVE_H
+
+#include "capture/child.h"
+#include "capture/native_env.h"
+#include "capture/ctl.h"
+#include "cli/run_int.h"
+
+struct sonde_run_live {
+	struct sonde_orders orders;
+	struct sonde_ctl ctl;
+	const char *dir;    /* of the captures */
+	uint64_t every_ns;  /* 0 = no report until the end */
+	uint64_t next_ns;   /* when the next one is due */
+	pid_t reporter;	    /* the process that makes one; 0 = none */
+};
+
+/* Begins, and has `spec` call back. That nobody can talk to it is said and is no error. */
+int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const char *dir,
+	struct sonde_child_spec *spec, struct sonde_err *err);
+void sonde_run_live_close(struct sonde_run_live *l);
+
+#endif

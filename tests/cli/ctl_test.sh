@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# sonde ctl: a running program is captured, paused, marked and reported from outside.
+. "$(dirname "$0")/../native.sh"
+[ -e "$BUILD/fake/fake_loop" ] || skip_all "the CUPTI headers were not found when building"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+
+wait_for() { # COMMAND…: until it does well, at most 30 s
+	local i
+	for i in $(seq 300); do
+		"$@" >"$TMP/waited" 2>&1 && return
+		sleep 0.1
+	done
+	cat "$TMP/waited"
+	return 1
+}
+
+begin() { # NAME ARGUMENT…: a program that runs until `finish`; $run is its directory, $pid its sonde
+	run=$TMP/$1
+	rm -f "$TMP/stop"
+	FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$run" pipeline.native.cupti="$FAKE" counters=off "${@:2}" -- "$BUILD/fake/fake_loop" "$FAKE" 1 2 1000 >"$TMP/out" 2>"$TMP/err" &
+	pid=$!
+	wait_for sh -c "ls $run/native/*.sonde $run/native/ctl.$pid"
+}
+finish() { # the status of the run
+	touch "$TMP/stop"
+	wait $pid
+}
+steps() { "$SONDE" ctl "$1" report -f json | python3 -c '
+import json, sys
+print(next((g["instances"] for g in json.load(sys.stdin)["aggregate"]["regions"] if g["id"] == "train/step"), 0))'; }
+more_than() { local n; n=$(steps "$2") && echo "$n > $1?" && [ "$n" -gt "$1" ]; }
+child() { pgrep -P "$pid" -f fake_loop; }
+
+whole() {
+	local n m
+	begin whole capture.window=ctl || return
+	! more_than 0 $pid || return # closed at first
+	"$SONDE" ctl $pid start | grep -qx capturing && wait_for more_than 5 $pid && n=$(steps $(child)) && "$SONDE" ctl "$(child)" stop | grep -qx paused || return
+	wait_for paused || return
+	"$SONDE" ctl $pid mark half time | grep -qx marked && "$SONDE" ctl $pid start >"$TMP/said" && m=$(steps $pid) && wait_for more_than "$m" $pid && finish || return
+	dump_run | grep -x 'mark half time' && "$SONDE" report "$run/native" | tee /dev/stderr | tr '\n' ' ' | grep -q 'captured in 2  *windows' && [ ! -e "$run/native/ctl.$pid" ]
+}
+paused() { # two looks in a row see the same
+	local n
+	n=$(steps $pid) && sleep 0.3 && [ "$(steps $pid)" = "$n" ]
+}
+dump_run() { "$BUILD/tools/capture_dump" "$run/native"; }
+
+without_window() { # open until it is told to pause
+	begin open && wait_for more_than 0 $pid && "$SONDE" ctl $pid stop && wait_for paused && finish && "$SONDE" report "$run/native" | tee /dev/stderr | tr '\n' ' ' | grep -q 'captured in 1  *window,'
+}
+
+every() { # the tree so far, on standard error
+	begin every capture.every=200ms && wait_for grep -q 'train' "$TMP/err"
+	finish && grep -q 'in regions' "$TMP/err" && grep -qx done "$TMP/out"
+}
+
+refused() { # WORDS TEXT
+	local said
+	said=$("$SONDE" ctl $1 2>&1) && return 1
+	echo "$said"
+	grep -qF -- "$2" <<<"$said"
+}
+errors() {
+	local other status
+	sleep 60 &
+	other=$!
+	begin errors || return
+	refused "4000000 start" "there is no process 4000000" && refused "$other start" "is not in a native capture" && refused "$pid begin" "'begin' is not start, stop, mark" &&
+		refused "start" "the number of a process comes first" && [ "$(stat -c %a "$run/native/ctl.$pid")" = 600 ]
+	status=$?
+	kill $other
+	finish && [ $status = 0 ]
+}
+
+nonsense() { # whoever says nothing, or something else, is no harm
+	begin nonsense && python3 - "$run/native/ctl.$pid" <<-'P' && more_than 0 $pid && finish
+		import os, socket, sys
+		os.chdir(os.path.dirname(sys.argv[1]))
+		def say(text): s = socket.socket(socket.AF_UNIX); s.connect(os.path.basename(sys.argv[1])); s.send(text); s.close()
+		for text in (b"", b"\n", b"\0" * 5000, b"dance\n", b"start"): say(text)
+	P
+}
+
+ok "windows open and close from outside, and the tree so far is told" whole
+ok "a capture without a window can be paused" without_window
+ok "--every prints the tree while the program runs" every
+ok "who asks for what is not there is told why" errors
+ok "a question that is none does no harm" nonsense
+ok "the manual of ctl has its help" bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-ctl.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' ctl --help)"
