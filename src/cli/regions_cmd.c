@@ -176,20 +176,6 @@ static void say_rest(const struct sonde_launches *l)
 			(unsigned long long)l->tally.nr_outside, l->launches.nr);
 }
 
-static int open_captures(
-	struct sonde_look *look, struct sonde_word_list *paths, struct sonde_err *err)
-{
-	struct sonde_notes notes = {0};
-	int rc = sonde_inputs_unite(paths, &notes, err);
-
-	if (rc == 0)
-		rc = sonde_look_open(look, paths->at, paths->nr, err);
-	if (rc == 0)
-		sonde_notes_add(&look->records->notes, &notes);
-	sonde_notes_release(&notes);
-	return rc;
-}
-
 static int check_any(const struct sonde_launches *l, const char *dir, struct sonde_err *err)
 {
 	if (l->regions.nr)
@@ -204,21 +190,21 @@ static int check_any(const struct sonde_launches *l, const char *dir, struct son
 /* What the program left in `dir`; NULL: what the captures hold. */
 static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
-	struct sonde_look look = {0};
+	struct sonde_pipeline *look = NULL;
 	struct sonde_inventory inventory = {0};
 	int rc = dir ? sonde_look_open_run(&look, dir, err)
-		     : open_captures(&look, &q->own.operands, err);
+		     : sonde_look_open(&look, q->own.operands.at, q->own.operands.nr, err);
 
 	if (rc == 0)
-		rc = sonde_inventory_build(&inventory, look.launches, err);
+		rc = sonde_inventory_build(&inventory, look->launches, err);
 	if (rc == 0)
 		rc = write_list(&inventory, q, err);
 	if (rc == 0) {
-		say_rest(look.launches);
-		rc = check_any(look.launches, dir, err);
+		say_rest(look->launches);
+		rc = check_any(look->launches, dir, err);
 	}
 	sonde_inventory_release(&inventory);
-	sonde_look_release(&look);
+	sonde_pipeline_free(look);
 	return rc;
 }
 

@@ -58,22 +58,22 @@ static int show_ranges(const struct sonde_launches *l, struct sonde_err *err)
 }
 
 /* Nothing matched: say which ranges there really are. Nothing is ever made up. */
-void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_look *look)
+void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_pipeline **look)
 {
 	struct sonde_err why = {0};
 	size_t i;
 
-	if (!look->launches && sonde_run_look(look, run, &why)) {
+	if (!*look && sonde_run_look(look, run, &why)) {
 		sonde_say("the program's own ranges could not be listed: %s", why.msg);
 		return;
 	}
-	if (look->launches->regions.nr == 0) {
+	if ((*look)->launches->regions.nr == 0) {
 		sonde_say_advice(SONDE_WHEN_NO_RANGES, NULL);
 		return;
 	}
 	sonde_say("the program has these ranges:");
-	if (show_ranges(look->launches, &why))
+	if (show_ranges((*look)->launches, &why))
 		sonde_say("%s", why.msg);
 	for (i = 0; i < run->set.nvtx_include.nr; i++)
-		advise(look->launches, run->set.nvtx_include.at[i]);
+		advise((*look)->launches, run->set.nvtx_include.at[i]);
 }

@@ -124,10 +124,10 @@ void sonde_run_counters_end(struct sonde_run *r, struct sonde_sampler *sampler);
  * its output, below `<run directory>/<name>`. SONDE_ERR_NOTFOUND when there is
  * no library.
  */
-int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err);
+int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sonde_err *err);
 
 /* Nothing profiled: names the ranges there really are, and near expressions. Looks when needed. */
-void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_look *look);
+void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_pipeline **look);
 
 /* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
 /* Whether its selection can be read: before anything runs. */

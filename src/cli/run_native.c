@@ -142,7 +142,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
-int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err *err)
+int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sonde_err *err)
 {
 	const char *dir = r->nr_native ? sonde_run_path(r, "native")
 				       : sonde_run_path(r, "discover%s", r->dir.suffix);
@@ -152,7 +152,7 @@ int sonde_run_look(struct sonde_look *out, struct sonde_run *r, struct sonde_err
 	const char *lines[NR_OPTIONS];
 	int rc = dir ? add_options(&q.options, lines, r, err) : sonde_err_nomem(err);
 
-	*out = (struct sonde_look){0};
+	*out = NULL;
 	if (rc == 0 && !r->nr_native) {
 		sonde_say("looking at the program's ranges (one run without its output)");
 		rc = sonde_native_run(&end, &spec, &q, err);

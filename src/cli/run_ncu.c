@@ -91,8 +91,8 @@ static int build_plan(struct sonde_ncu_stage *s)
 	size_t i;
 	int rc = 0;
 
-	if (s->look.launches)
-		rc = sonde_levels_build(&levels, s->look.launches, include, exclude, s->err);
+	if (s->look)
+		rc = sonde_levels_build(&levels, s->look->launches, include, exclude, s->err);
 	for (i = 0; i < levels.at.nr && rc == 0; i++) {
 		struct sonde_plan_range *p = sonde_vec_push(&ranges);
 
@@ -108,8 +108,8 @@ static int build_plan(struct sonde_ncu_stage *s)
 		rc = sonde_plan_build(&s->plan, &q, s->err);
 	if (rc == 0)
 		sonde_notes_add(&s->plan.notes, &early);
-	if (rc == 0 && s->look.launches)
-		s->plan.launches = s->look.launches->launches.nr;
+	if (rc == 0 && s->look)
+		s->plan.launches = s->look->launches->launches.nr;
 	sonde_notes_release(&early);
 	sonde_levels_release(&levels);
 	sonde_vec_release(&ranges);
@@ -231,7 +231,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 		sonde_note(&r->notes, "clocks: %s", sonde_plan_clocks(&s.plan));
 		rc = sonde_ncu_stage__capture(&s);
 	}
-	sonde_look_release(&s.look);
+	sonde_pipeline_free(s.look);
 	sonde_plan_release(&s.plan);
 	sonde_vec_release(&s.include);
 	sonde_vec_release(&s.exclude);

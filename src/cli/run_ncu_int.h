@@ -11,7 +11,7 @@ struct sonde_ncu_stage {
 	struct sonde_run *run;
 	struct sonde_tool ncu;
 	struct sonde_plan plan;
-	struct sonde_look look;
+	struct sonde_pipeline *look; /* NULL: none was needed, or none could be had */
 	struct sonde_word_list include, exclude; /* in ncu's grammar */
 	SONDE_VEC(size_t) word_of;		 /* per include, the user's word */
 	struct sonde_buf commands;		 /* cmd.txt */

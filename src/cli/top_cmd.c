@@ -1,9 +1,12 @@
 #include "capture/kernel_list.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 #include "export/kernel_table.h"
+#include "lib/pipeline.h"
 #include "read/ranking.h"
 
 #include <inttypes.h>
@@ -75,27 +78,78 @@ static int write_table(const struct sonde_ranking *ranking, const struct request
 	return rc;
 }
 
-static int write_top(const char *input, const struct request *q, struct sonde_err *err)
+/* All kernels of the run, whichever regions they are in. Copies are no kernels. */
+static int take_kernels(
+	struct sonde_ranking *ranking, const struct sonde_tree *t, const struct sonde_report *r)
 {
-	struct sonde_ranking ranking = {0};
-	struct sonde_sink out;
-	int rc = sonde_ranking_open(&ranking, input, err);
+	uint32_t i;
 
-	if (rc == 0 && ranking.kernels.nr == 0)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: no kernel in it", input);
-	if (rc == 0 && q->output)
+	for (i = 0; i < r->nr_flat_kernels; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
+		struct sonde_ranked *slot;
+
+		if (sonde_kernel_is_copy(t, r, k))
+			continue;
+		slot = sonde_vec_push(&ranking->kernels);
+		if (!slot)
+			return SONDE_ERR_NOMEM;
+		*slot = (struct sonde_ranked){sonde_tree_str(t, k->name), k->calls,
+			isnan(k->time_ns) ? 0 : k->time_ns, NAN};
+	}
+	return 0;
+}
+
+/* Names are borrowed from the pipeline. */
+static int rank_capture(struct sonde_ranking *ranking, struct sonde_pipeline *p, const char *path,
+	struct sonde_err *err)
+{
+	const struct sonde_view *v;
+	int rc = sonde_pipeline_add_input(p, path) ||
+				 sonde_pipeline_set(p, "report.metrics=[" SONDE_METRIC_TIME "]")
+			 ? sonde_err_nomem(err)
+			 : sonde_pipeline_run(p, err);
+
+	if (rc)
+		return rc;
+	sonde_say_notes(&p->config_notes);
+	v = sonde_pipeline_main_view(p);
+	if (v && !v->report->is_ranges && take_kernels(ranking, p->tree, v->report))
+		return sonde_err_nomem(err);
+	sonde_ranking_finish(ranking);
+	return 0;
+}
+
+static int write_ranking(
+	const struct sonde_ranking *ranking, const struct request *q, struct sonde_err *err)
+{
+	struct sonde_sink out;
+	int rc = 0;
+
+	if (q->output)
 		rc = sonde_sink_open(&out, q->output, err);
 	else
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-	if (rc == 0) {
-		rc = wants_list(q) ? write_list(&ranking, q, &out, err)
-				   : write_table(&ranking, q, &out, err);
-		if (rc)
-			sonde_sink_abort(&out);
-		else
-			rc = sonde_sink_close(&out, err);
-	}
+	if (rc)
+		return rc;
+	rc = wants_list(q) ? write_list(ranking, q, &out, err) : write_table(ranking, q, &out, err);
+	return sonde_sink_finish(&out, rc, err);
+}
+
+static int write_top(const char *input, const struct request *q, struct sonde_err *err)
+{
+	struct sonde_pipeline *p = sonde_pipeline_new();
+	struct sonde_ranking ranking = {0};
+	int rc = p ? sonde_ranking_open(&ranking, input, err) : sonde_err_nomem(err);
+
+	if (rc == SONDE_NO_SUMMARY)
+		rc = rank_capture(&ranking, p, input, err);
+	if (rc == 0 && ranking.kernels.nr == 0)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: no kernel in it; `sonde report` shows what it has", input);
+	if (rc == 0)
+		rc = write_ranking(&ranking, q, err);
 	sonde_ranking_release(&ranking);
+	sonde_pipeline_free(p);
 	return rc;
 }
 

@@ -80,7 +80,7 @@ static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is
 }
 
 static void add_weighed(
-	struct filling *x, const struct sonde_plan *p, struct sonde_acc *acc, double v, double t)
+	struct filling *x, const struct sonde_rollup *p, struct sonde_acc *acc, double v, double t)
 {
 	const double *num = x->values.num;
 	double w = p->weight[0] == SONDE_NONE ? NAN : num[p->weight[0]];
@@ -101,7 +101,7 @@ static void add_weighed(
 }
 
 static void add_number(
-	struct filling *x, const struct sonde_plan *p, struct sonde_acc *acc, double v)
+	struct filling *x, const struct sonde_rollup *p, struct sonde_acc *acc, double v)
 {
 	double t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
 
@@ -140,7 +140,7 @@ static void add_values(struct filling *x, struct sonde_cell *cell)
 	size_t i;
 
 	for (i = 0; i < kit->list.nr; i++) {
-		const struct sonde_plan *p = &x->plans.plans.at[kit->list.at[i].slot];
+		const struct sonde_rollup *p = &x->plans.plans.at[kit->list.at[i].slot];
 		double v = values->num[p->metric];
 
 		if (!isnan(v))

@@ -47,7 +47,7 @@ static struct sonde_capture capture_of(const struct sonde_plans *p, size_t kit)
 
 /* `breakdown:X` lists the constituents of throughput X, separated by commas. */
 static bool list_constituents(
-	struct sonde_plan *p, const struct sonde_capture *c, struct sonde_str list)
+	struct sonde_rollup *p, const struct sonde_capture *c, struct sonde_str list)
 {
 	uint32_t metric, *at;
 
@@ -71,18 +71,18 @@ static bool list_constituents(
 	return true;
 }
 
-static bool is_same(const struct sonde_plan *a, const struct sonde_plan *b)
+static bool is_same(const struct sonde_rollup *a, const struct sonde_rollup *b)
 {
 	return a->weight[0] == b->weight[0] && a->weight[1] == b->weight[1] &&
 	       a->per_instance == b->per_instance && a->quality == b->quality &&
-	       sonde_plan_same_constituents(a, b);
+	       sonde_rollup_same_constituents(a, b);
 }
 
 /* The slot for a plan: that of an equal one, or a new one at the end of the metric's chain. */
-static uint32_t find_slot(struct sonde_plans *s, struct sonde_plan *plan)
+static uint32_t find_slot(struct sonde_plans *s, struct sonde_rollup *plan)
 {
 	uint32_t *link = &s->slot_of[plan->metric], slot = (uint32_t)s->plans.nr;
-	struct sonde_plan *at;
+	struct sonde_rollup *at;
 
 	while (*link != SONDE_NONE && !is_same(&s->plans.at[*link], plan))
 		link = &s->plans.at[*link].next;
@@ -104,7 +104,7 @@ static bool add_to_kit(struct sonde_plans *p, size_t number, uint32_t metric)
 {
 	const struct sonde_kit *kit = &p->cells->kits.at[number];
 	const struct sonde_capture capture = capture_of(p, number);
-	struct sonde_plan plan = sonde_plan_for(&capture, metric, &p->arena);
+	struct sonde_rollup plan = sonde_rollup_for(&capture, metric, &p->arena);
 	struct sonde_planned_slot *item = sonde_vec_push(&p->kits[number].list);
 
 	if (!item || (plan.method == SONDE_METHOD_PEAK &&
@@ -136,7 +136,7 @@ bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
 }
 
 /* Every constituent weighs by its own unit's cycles; the weakest quality among them counts. */
-static void settle_peak(const struct sonde_plans *s, struct sonde_plan *p)
+static void settle_peak(const struct sonde_plans *s, struct sonde_rollup *p)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;
 	size_t i;

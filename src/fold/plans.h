@@ -25,7 +25,7 @@ struct sonde_planned {
 
 struct sonde_plans {
 	const struct sonde_cells *cells;
-	SONDE_VEC(struct sonde_plan) plans; /* one per slot */
+	SONDE_VEC(struct sonde_rollup) plans; /* one per slot */
 	uint32_t *slot_of;	    /* by metric number: its first slot, SONDE_NONE = not planned */
 	struct sonde_planned *kits; /* as the kits of the cells */
 	struct sonde_arena arena;

@@ -105,7 +105,7 @@ static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const
 	return n > 0 && (size_t)n < sizeof(name) ? metric_of(c, name) : SONDE_NONE;
 }
 
-static void weigh(struct sonde_plan *p, uint32_t first, uint32_t second, uint8_t quality)
+static void weigh(struct sonde_rollup *p, uint32_t first, uint32_t second, uint8_t quality)
 {
 	p->weight[0] = first;
 	p->weight[1] = second;
@@ -117,7 +117,7 @@ static void weigh(struct sonde_plan *p, uint32_t first, uint32_t second, uint8_t
  * Cycles of a unit, in order of preference: the counter itself (per instance or
  * over all of them), its rate × time, the slowest instance.
  */
-static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_plan *p,
+static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_rollup *p,
 	struct sonde_str unit, const char *which, uint8_t quality)
 {
 	static const struct {
@@ -160,7 +160,7 @@ static bool is_sm_clocked(struct sonde_str unit)
 }
 
 static bool weigh_by_elapsed(
-	const struct sonde_capture *c, struct sonde_plan *p, struct sonde_str unit, uint8_t quality)
+	const struct sonde_capture *c, struct sonde_rollup *p, struct sonde_str unit, uint8_t quality)
 {
 	if (weigh_by_cycles(c, p, unit, "elapsed", quality))
 		return true;
@@ -169,14 +169,14 @@ static bool weigh_by_elapsed(
 		       weigh_by_cycles(c, p, SONDE_STR("gpc"), "elapsed", quality));
 }
 
-static void weigh_by_time(const struct sonde_capture *c, struct sonde_plan *p, uint8_t quality)
+static void weigh_by_time(const struct sonde_capture *c, struct sonde_rollup *p, uint8_t quality)
 {
 	weigh(p, metric_of(c, TIME), SONDE_NONE, quality);
 }
 
 /* Tries `unit__<name>` as a counter, singular or plural; then its rate × time, which is
  * proportional. */
-static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_plan *p,
+static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup *p,
 	struct sonde_str unit, struct sonde_str name)
 {
 	static const char *const forms[] = {
@@ -210,7 +210,7 @@ static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_plan *p
  * `t_sector_op_read_hit_rate` by `t_sectors_op_read`.
  */
 static bool weigh_by_denominator(
-	const struct sonde_capture *c, struct sonde_plan *p, struct sonde_str name)
+	const struct sonde_capture *c, struct sonde_rollup *p, struct sonde_str name)
 {
 	struct sonde_str unit = name_unit(name), rest;
 	char lookups[256];
@@ -244,7 +244,7 @@ static bool weigh_by_denominator(
 	return weigh_by_counter(c, p, unit, rest);
 }
 
-static void choose_weight(const struct sonde_capture *c, struct sonde_plan *p,
+static void choose_weight(const struct sonde_capture *c, struct sonde_rollup *p,
 	const struct sonde_rule *rule, struct sonde_str name)
 {
 	struct sonde_str unit = name_unit(name);
@@ -278,7 +278,7 @@ static void choose_weight(const struct sonde_capture *c, struct sonde_plan *p,
 }
 
 static const char *words(
-	const struct sonde_plan *p, const struct sonde_map *names, struct sonde_arena *arena)
+	const struct sonde_rollup *p, const struct sonde_map *names, struct sonde_arena *arena)
 {
 	static const char *const plain[] = {[SONDE_METHOD_SUM] = "sum",
 		[SONDE_METHOD_MAX] = "max",
@@ -313,12 +313,12 @@ static uint32_t average_of(const struct sonde_map *names, struct sonde_str name)
 						    : SONDE_NONE;
 }
 
-struct sonde_plan sonde_plan_for(
+struct sonde_rollup sonde_rollup_for(
 	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena)
 {
 	struct sonde_str name = c->names->keys[metric];
 	const struct sonde_rule *rule = sonde_rule_for(name);
-	struct sonde_plan p = {.metric = metric,
+	struct sonde_rollup p = {.metric = metric,
 		.method = rule->method,
 		.quality = rule->quality,
 		.weight = {SONDE_NONE, SONDE_NONE},
@@ -341,7 +341,7 @@ struct sonde_plan sonde_plan_for(
 	return p;
 }
 
-bool sonde_plan_same_constituents(const struct sonde_plan *a, const struct sonde_plan *b)
+bool sonde_rollup_same_constituents(const struct sonde_rollup *a, const struct sonde_rollup *b)
 {
 	size_t nr = a->constituents.nr;
 

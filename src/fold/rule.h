@@ -65,7 +65,7 @@ struct sonde_capture {
 };
 
 /* A rule applied to one metric of one capture. */
-struct sonde_plan {
+struct sonde_rollup {
 	uint32_t metric;    /* its number */
 	uint8_t method;	    /* enum sonde_method */
 	uint8_t quality;    /* enum sonde_quality of the rule as planned */
@@ -82,10 +82,10 @@ struct sonde_plan {
 };
 
 /* Texts go to `arena`. Memory shortage leaves a plan without weights (method by time). */
-struct sonde_plan sonde_plan_for(
+struct sonde_rollup sonde_rollup_for(
 	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena);
 
 /* Whether two plans of a throughput take the maximum over the same constituents. */
-bool sonde_plan_same_constituents(const struct sonde_plan *a, const struct sonde_plan *b);
+bool sonde_rollup_same_constituents(const struct sonde_rollup *a, const struct sonde_rollup *b);
 
 #endif

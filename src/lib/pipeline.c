@@ -26,6 +26,8 @@ void sonde_pipeline_free(struct sonde_pipeline *p)
 	sonde_tree_free(p->tree);
 	sonde_cells_free(p->cells);
 	sonde_parts_release(&p->parts);
+	sonde_launches_free(p->launches);
+	sonde_records_free(p->records);
 	sonde_texts__release(&p->texts);
 	sonde_sink_abort(&p->json);
 	sonde_sink_abort(&p->yaml);
@@ -103,20 +105,42 @@ int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err)
 	return rc ? rc : sonde_pipeline_configure_by(p, p->config, SONDE_STAND_IN_NAMED, err);
 }
 
-int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err)
+/* The inputs, each once, of a pipeline that has not run. */
+static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 {
-	int rc = 0;
-
-	if (p->tree || p->parts.at.nr)
+	if (p->tree || p->parts.at.nr || p->records)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already");
 	if (!p->inputs.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on");
-	if (!p->is_configured)
+	return sonde_inputs_unite(&p->inputs, &p->notes, err);
+}
+
+int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	int rc = take_inputs(p, err);
+
+	if (rc == 0 && !p->is_configured)
 		rc = sonde_pipeline_configure(p, err);
-	if (rc == 0)
-		rc = sonde_inputs_unite(&p->inputs, &p->notes, err);
 	return rc ? rc
 		  : sonde_parts_open(&p->parts, p->inputs.at, p->inputs.nr, &p->settings.fold, err);
+}
+
+int sonde_pipeline_look(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	static const char *const raw = "raw";
+	const struct sonde_selection all = {.stack_only = true,
+		.own_threads = true,
+		.no_origins = true,
+		.labels = {&raw, 1}};
+	int rc = take_inputs(p, err);
+
+	if (rc == 0)
+		rc = sonde_records_open(&p->records, p->inputs.at, p->inputs.nr, err);
+	if (rc)
+		return rc;
+	sonde_records_note(p->records);
+	sonde_notes_add(&p->records->notes, &p->notes);
+	return sonde_launches_build(&p->launches, p->records, &all, err);
 }
 
 static int make_views(struct sonde_pipeline *p, struct sonde_err *err)

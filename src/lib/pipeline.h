@@ -9,12 +9,13 @@
  *     arrange            cells, tree and views; takes the parts over
  *
  * sonde_pipeline_run does all three, and refuses a report.scope that matches
- * nothing. Members are for reading; what a
- * command adds between two stages is its settings and notes.
+ * nothing. sonde_pipeline_look stops at launches. Members are for reading; what
+ * a command adds between two stages is its settings and notes.
  */
 #ifndef SONDE_LIB_PIPELINE_H
 #define SONDE_LIB_PIPELINE_H
 
+#include "attribute/launches.h"
 #include "export/format.h"
 #include "lib/settings.h"
 #include "sonde.h"
@@ -48,6 +49,9 @@ struct sonde_pipeline {
 	struct sonde_parts parts;
 	struct sonde_cells *cells;
 	struct sonde_tree *tree;
+	/* Looked at, instead of run. */
+	struct sonde_records *records;
+	struct sonde_launches *launches; /* nesting as on the stack: what ncu sees */
 	/* Views, and the figures of the region that was asked for last. */
 	SONDE_VEC(struct sonde_view) views;
 	struct sonde_figures figures;
@@ -65,5 +69,12 @@ int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *c
 
 int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err);
 int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err);
+
+/*
+ * Instead of a run: every launch and range of the inputs, unselected and as they were written.
+ * `sonde regions` lists them; `sonde run` plans range replay by them and explains with them why
+ * nothing was selected. Needs no configuration.
+ */
+int sonde_pipeline_look(struct sonde_pipeline *p, struct sonde_err *err);
 
 #endif

@@ -1,12 +1,10 @@
 #include "read/ranking.h"
 
 #include "base/file.h"
-#include "catalogue/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int by_time(const void *pa, const void *pb)
 {
@@ -114,14 +112,13 @@ static bool is_summary(const char *path)
 	return is;
 }
 
-/* 1 when the file is no kernel summary. */
 static int read_summary(struct sonde_ranking *r, const char *path, struct sonde_err *err)
 {
 	struct sonde_mapping file = {0};
 	struct sonde_str rest;
 	struct columns c = {-1, -1, -1, -1};
 	bool has_header = false;
-	int rc = is_summary(path) ? sonde_mapping_open_inflated(&file, path, err) : 1;
+	int rc = sonde_mapping_open_inflated(&file, path, err);
 
 	for (rest = file.data; rc == 0 && rest.n;) {
 		struct sonde_str line = sonde_str_trim(sonde_str_cut(rest, '\n', &rest));
@@ -134,55 +131,7 @@ static int read_summary(struct sonde_ranking *r, const char *path, struct sonde_
 			has_header = take_header(&c, &r->arena, line);
 	}
 	sonde_mapping_release(&file);
-	return rc ? rc : !has_header;
-}
-
-static int add_time(
-	struct sonde_ranking *r, struct sonde_map *names, struct sonde_str name, double ns)
-{
-	bool is_new;
-	uint32_t n = sonde_map_add(names, name, &is_new);
-	struct sonde_ranked *k;
-
-	if (n == SONDE_NONE)
-		return SONDE_ERR_NOMEM;
-	if (is_new) {
-		k = sonde_vec_push(&r->kernels);
-		if (!k)
-			return SONDE_ERR_NOMEM;
-		k->name = sonde_arena_dup(&r->arena, name);
-	}
-	k = &r->kernels.at[n];
-	k->calls++;
-	k->time_ns += isnan(ns) ? 0 : ns;
-	return 0;
-}
-
-static int rank_capture(struct sonde_ranking *r, const char *path, struct sonde_err *err)
-{
-	struct sonde_records *records = NULL;
-	struct sonde_values v = {0};
-	struct sonde_map names = {0};
-	uint32_t time, i;
-	int rc = sonde_records_open(&records, &path, 1, err);
-
-	if (rc == 0)
-		rc = sonde_values_init(&v, records, err);
-	time = rc == 0 ? sonde_records_metric(records, SONDE_METRIC_TIME) : SONDE_NONE;
-	for (i = 0; rc == 0 && i < records->records.nr; i++) {
-		const struct sonde_record *rec = &records->records.at[i];
-
-		if (rec->kind != SONDE_RESULT_KERNEL)
-			continue;
-		rc = sonde_records_values(records, i, &v, err);
-		if (rc == 0 && add_time(r, &names, sonde_records_str(records, rec->full_name),
-				       time == SONDE_NONE ? NAN : v.num[time]))
-			rc = sonde_err_nomem(err);
-	}
-	sonde_map_release(&names);
-	sonde_values_release(&v);
-	sonde_records_free(records);
-	return rc;
+	return rc || has_header ? rc : SONDE_NO_SUMMARY;
 }
 
 static void add_shares(struct sonde_ranking *r)
@@ -198,30 +147,29 @@ static void add_shares(struct sonde_ranking *r)
 				total > 0 ? 100 * r->kernels.at[i].time_ns / total : 0;
 }
 
+void sonde_ranking_finish(struct sonde_ranking *r)
+{
+	add_shares(r);
+	if (r->kernels.nr)
+		qsort(r->kernels.at, r->kernels.nr, sizeof(*r->kernels.at), by_time);
+}
+
 int sonde_ranking_open(struct sonde_ranking *out, const char *path, struct sonde_err *err)
 {
-	struct stat st;
-	int rc = 1;
+	int rc;
 
 	*out = (struct sonde_ranking){0};
-	if (stat(path, &st) < 0 || S_ISREG(st.st_mode))
-		rc = read_summary(out, path, err);
-	if (rc == 1) {
-		sonde_vec_release(&out->kernels);
-		rc = rank_capture(out, path, err);
-	}
-	if (rc) {
+	rc = is_summary(path) ? read_summary(out, path, err) : SONDE_NO_SUMMARY;
+	if (rc)
 		sonde_ranking_release(out);
-		return rc;
-	}
-	add_shares(out);
-	if (out->kernels.nr)
-		qsort(out->kernels.at, out->kernels.nr, sizeof(*out->kernels.at), by_time);
-	return 0;
+	else
+		sonde_ranking_finish(out);
+	return rc;
 }
 
 void sonde_ranking_release(struct sonde_ranking *r)
 {
 	sonde_vec_release(&r->kernels);
 	sonde_arena_release(&r->arena);
+	*r = (struct sonde_ranking){0};
 }

@@ -1,6 +1,6 @@
 /*
- * A ranking: kernels by the time they took, out of an Nsight Systems kernel
- * summary (CSV of `nsys stats --report cuda_gpu_kern_sum`) or of any capture.
+ * A ranking: kernels by the time they took. Nsight Systems writes one, as CSV of
+ * `nsys stats --report cuda_gpu_kern_sum`; of captures it is made from a report.
  */
 #ifndef SONDE_READ_RANKING_H
 #define SONDE_READ_RANKING_H
@@ -13,13 +13,17 @@ struct sonde_ranked {
 	double time_ns, time_pct;
 };
 
+/* All zero is an empty one. */
 struct sonde_ranking {
 	SONDE_VEC(struct sonde_ranked) kernels; /* longest first, then by name */
 	struct sonde_arena arena;
 };
 
-/* Reads `path`: first as a kernel summary, else as a capture (a directory too). */
+/* Reads a kernel summary. SONDE_NO_SUMMARY, which is no error, when `path` is something else. */
+#define SONDE_NO_SUMMARY 1
 int sonde_ranking_open(struct sonde_ranking *out, const char *path, struct sonde_err *err);
+/* Sorts kernels that were added by hand, and gives those their share that have none. */
+void sonde_ranking_finish(struct sonde_ranking *r);
 void sonde_ranking_release(struct sonde_ranking *r);
 
 #endif

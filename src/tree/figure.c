@@ -74,7 +74,7 @@ static void merge_modes(struct sonde_modes *to, const struct sonde_modes *from)
 	to->other += from ? from->other : 0;
 }
 
-static void merge_acc(const struct sonde_plan *p, struct sonde_acc *to,
+static void merge_acc(const struct sonde_rollup *p, struct sonde_acc *to,
 	const struct sonde_acc *from, double scale)
 {
 	if (from->nr == 0)
@@ -127,7 +127,7 @@ void sonde_cell__merge(const struct sonde_tree *t, struct sonde_cell *to,
 
 /* All a cell has of a metric, whichever inputs it comes from. */
 struct whole {
-	const struct sonde_plan *plan; /* of the first that has some */
+	const struct sonde_rollup *plan; /* of the first that has some */
 	struct sonde_acc acc;
 	bool is_agreed; /* on what the constituents are */
 };
@@ -139,7 +139,7 @@ static struct whole whole_of(
 	struct whole w = {&s->plans.at[slot], cell->acc[slot], true};
 
 	while ((slot = s->plans.at[slot].next) != SONDE_NONE) {
-		const struct sonde_plan *p = &s->plans.at[slot];
+		const struct sonde_rollup *p = &s->plans.at[slot];
 
 		if (!cell->acc[slot].nr)
 			continue;
@@ -151,7 +151,7 @@ static struct whole whole_of(
 		merge_acc(p, &w.acc, &cell->acc[slot], 1);
 		if (p->weight[0] != w.plan->weight[0] || p->weight[1] != w.plan->weight[1])
 			w.acc.nr_weighed = 0; /* weights of different kinds: only times add up */
-		w.is_agreed &= sonde_plan_same_constituents(p, w.plan);
+		w.is_agreed &= sonde_rollup_same_constituents(p, w.plan);
 	}
 	return w;
 }
@@ -159,7 +159,7 @@ static struct whole whole_of(
 /* The mean with the planned weight if every launch had it, else by time; NaN if neither weighs
  * anything. */
 static double mean(
-	const struct sonde_plan *p, const struct sonde_acc *acc, struct sonde_figure *out)
+	const struct sonde_rollup *p, const struct sonde_acc *acc, struct sonde_figure *out)
 {
 	out->quality = p->quality;
 	out->method = p->saying;
@@ -233,7 +233,7 @@ static double peak(const struct sonde_plans *s, const struct sonde_cell *cell,
 	return v;
 }
 
-static void fact(const struct sonde_map *texts, const struct sonde_plan *p,
+static void fact(const struct sonde_map *texts, const struct sonde_rollup *p,
 	const struct sonde_acc *acc, struct sonde_figure *out)
 {
 	const struct sonde_modes *m = acc->modes;
@@ -265,7 +265,7 @@ static void fact(const struct sonde_map *texts, const struct sonde_plan *p,
 
 /* Some launches lack the metric: a sum is then a lower bound, all else speaks for the others only.
  */
-static void incomplete(const struct sonde_plan *p, struct sonde_figure *out)
+static void incomplete(const struct sonde_rollup *p, struct sonde_figure *out)
 {
 	if (p->method == SONDE_METHOD_SUM || p->method == SONDE_METHOD_LOWER) {
 		out->quality = SONDE_QUALITY_BOUND;
@@ -291,7 +291,7 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 {
 	const struct sonde_plans *s = t->plans;
 	const struct whole w = whole_of(s, cell, metric);
-	const struct sonde_plan *p = w.plan;
+	const struct sonde_rollup *p = w.plan;
 	const struct sonde_acc *acc = &w.acc;
 	const struct sonde_acc *avg =
 		p->sibling == SONDE_NONE || s->slot_of[p->sibling] == SONDE_NONE

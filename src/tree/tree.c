@@ -48,7 +48,7 @@ static void describe_columns(struct sonde_tree *t)
 
 	for (i = 0; i < t->columns.nr; i++) {
 		struct sonde_column *c = &t->columns.at[i];
-		const struct sonde_plan *p;
+		const struct sonde_rollup *p;
 		uint32_t at;
 
 		if (c->metric == SONDE_NONE) {
@@ -477,6 +477,12 @@ const struct sonde_region *sonde_node_region(const struct sonde_tree *t, const s
 struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n)
 {
 	return sonde_cells_str(t->cells, sonde_node_region(t, n)->label);
+}
+
+bool sonde_kernel_is_copy(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_kernel *k)
+{
+	return k->nr_cells && t->cells->cells.at[r->cells.at[k->first_cell]].copies > 0;
 }
 
 struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string)

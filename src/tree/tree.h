@@ -177,6 +177,9 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 const struct sonde_region *sonde_node_region(
 	const struct sonde_tree *t, const struct sonde_node *n);
 struct sonde_str sonde_node_label(const struct sonde_tree *t, const struct sonde_node *n);
+/* Whether a row of the kernel tables is a copy or fill, where the capture has them as such. */
+bool sonde_kernel_is_copy(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_kernel *k);
 struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string); /* SONDE_NONE: "" */
 /* The name of a kernel as people say it (cxx_name.h), distinct in the tree. */
 struct sonde_str sonde_tree_short_name(const struct sonde_tree *t, uint32_t string);
