@@ -112,8 +112,8 @@ static bool collect(struct rows *rows, const struct sonde_diff *d,
 	return true;
 }
 
-/* Kernels on one side only that make a good part of the change. */
-static bool is_replaced(const struct sonde_diff_region *r, const struct rows *rows)
+/* Kernels on one side only that make a good part of the change; counts them. */
+static bool is_replaced(struct sonde_diff_region *r, const struct rows *rows)
 {
 	double came = 0, went = 0;
 	size_t i;
@@ -123,6 +123,8 @@ static bool is_replaced(const struct sonde_diff_region *r, const struct rows *ro
 
 		came += k->base_calls > 0 ? 0 : k->new_ns;
 		went += k->new_calls > 0 ? 0 : k->base_ns;
+		r->nr_came += !(k->base_calls > 0);
+		r->nr_gone += !(k->new_calls > 0);
 	}
 	return fmax(came, went) > 0.5 * fabs(sonde_diff_region_delta(r)) && came + went > 0;
 }
@@ -179,17 +181,35 @@ static uint64_t hash_names(const struct rows *rows)
 	return h;
 }
 
+/*
+ * What an entry launches, as a sum over kernels: that of a region which was divided is the sum of
+ * its parts. Calls are counted in 64ths, so that a kernel of every other entry counts too.
+ */
+static uint64_t load_of(const struct rows *rows)
+{
+	uint64_t load = 0;
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++) {
+		const struct sonde_diff_kernel *k = &rows->at[i];
+		double calls = (k->base_calls + k->new_calls) * 64;
+
+		load += sonde_hash(k->name.p, k->name.n) * (uint64_t)llround(fmin(calls, 1e15));
+	}
+	return load;
+}
+
 int sonde_diff__explain(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
 {
 	struct rows rows = {0};
 	uint64_t *looks = sonde_calloc(d->regions.nr + 1, sizeof(*looks));
-	bool ok = looks;
+	uint64_t *loads = sonde_calloc(d->regions.nr + 1, sizeof(*loads));
+	bool ok = looks && loads;
 	size_t i;
 
 	for (i = 0; i < d->regions.nr && ok; i++) {
 		struct sonde_diff_region *r = &d->regions.at[i];
-		bool is_lone = !r->base.is_there || !r->new_half.is_there;
 
 		find_causes(r, d->options.min_effect);
 		if (r->verdict == SONDE_VERDICT_SAME ||
@@ -197,12 +217,15 @@ int sonde_diff__explain(
 				!(r->causes & SONDE_CAUSE_LAUNCHES)))
 			continue;
 		ok = collect(&rows, d, m, i);
-		if (ok && is_lone)
+		if (ok && sonde_diff__is_lone(r)) {
 			looks[i] = hash_names(&rows);
+			loads[i] = load_of(&rows);
+		}
 		ok = ok && keep_largest(d, r, &rows);
 	}
-	ok = ok && sonde_diff__pair(d, looks);
+	ok = ok && sonde_diff__pair(d, looks) && sonde_diff__find_parts(d, loads);
 	sonde_vec_release(&rows);
 	sonde_free(looks);
+	sonde_free(loads);
 	return ok ? shorten(d, err) : sonde_err_nomem(err);
 }

@@ -13,6 +13,13 @@ const char *sonde_verdict_name(enum sonde_verdict v)
 	return names[v];
 }
 
+const char *sonde_likeness_name(enum sonde_likeness l)
+{
+	static const char *const names[] = {NULL, "renamed", "graph", "moved", "split", "merged"};
+
+	return names[l];
+}
+
 double sonde_diff_region_delta(const struct sonde_diff_region *r)
 {
 	if (r->verdict == SONDE_VERDICT_ADDED)
@@ -37,14 +44,14 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 		r->new_half.launches / r->new_half.entries > r->base.launches / r->base.entries;
 	bool is_longer = r->ratio > 1;
 
+	if (!r->is_gpu && r->causes & SONDE_CAUSE_DURATION)
+		return is_longer ? "longer on the host" : "shorter on the host";
 	if (r->causes & SONDE_CAUSE_KERNELS)
 		return "other kernels";
 	switch (r->causes & (SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION)) {
 	case SONDE_CAUSE_LAUNCHES:
 		return is_more ? "more launches" : "fewer launches";
 	case SONDE_CAUSE_DURATION:
-		if (!r->is_gpu)
-			return is_longer ? "longer on the host" : "shorter on the host";
 		return is_longer ? "longer kernels" : "shorter kernels";
 	case SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION:
 		return is_more ? "more launches, of other lengths"

@@ -61,6 +61,17 @@ enum sonde_cause {
 	SONDE_CAUSE_KERNELS = 8,  /* other kernels than before */
 };
 
+/* What a region on one side alone may be on the other. */
+enum sonde_likeness {
+	SONDE_LIKE_NONE,
+	SONDE_LIKE_RENAMED, /* a sibling with the same kernels, or as many entries without any */
+	SONDE_LIKE_GRAPH,   /* the same label in or out of a CUDA graph */
+	SONDE_LIKE_MOVED,   /* the same label and kernels below another region */
+	SONDE_LIKE_SPLIT,   /* one region that became several */
+	SONDE_LIKE_MERGED,  /* several that became one */
+};
+const char *sonde_likeness_name(enum sonde_likeness l); /* "renamed", …; NULL of NONE */
+
 enum sonde_gate {
 	SONDE_GATE_NONE, /* no limit matches */
 	SONDE_GATE_PASS,
@@ -121,7 +132,10 @@ struct sonde_diff_region {
 	double p, q;		 /* NaN = not tested */
 	double needed;		 /* insufficient: so many a side would do; NaN = cannot say */
 	bool needs_runs;	 /* … runs, where both sides have several, else entries */
-	uint32_t twin; /* removed and added: the other name it may have, SONDE_NONE = none */
+	uint32_t twin; /* removed and added: what it may be on the other side, SONDE_NONE = none */
+	uint8_t likeness;  /* enum sonde_likeness: how that is */
+	uint32_t nr_parts; /* of a region that was split or merged: how many; `twin` is the first */
+	uint32_t nr_came, nr_gone;	   /* kernels the other side does not have */
 	uint32_t first_kernel, nr_kernels; /* those that carry the change, largest first */
 };
 

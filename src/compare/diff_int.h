@@ -39,8 +39,15 @@ void sonde_diff__gate(struct sonde_diff *d);
 /* Kernels and causes, then other names (cause.c). */
 int sonde_diff__explain(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
-/* Other names of regions, given a hash of each one's kernels, 0 = none (twins.c). */
+/* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
+/* Regions split or merged, given what each launches per entry as a sum of hashes (parts.c). */
+bool sonde_diff__find_parts(struct sonde_diff *d, const uint64_t *loads);
+
+static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_ADDED || r->verdict == SONDE_VERDICT_REMOVED;
+}
 /* Reasons and warnings (comparable.c). */
 int sonde_diff__check_sides(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);

@@ -4,7 +4,7 @@
  * A region whose change is that of regions inside it is not news: each region is weighed by
  * what is left of its change without theirs, and the heaviest come first.
  */
-#include "compare/diff_int.h"
+#include "compare/sentences_int.h"
 
 #include "base/alloc.h"
 #include "base/number.h"
@@ -27,11 +27,6 @@ static bool is_moved(const struct sonde_diff_region *r)
 	return r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
 }
 
-static bool is_lone(const struct sonde_diff_region *r)
-{
-	return r->verdict == SONDE_VERDICT_ADDED || r->verdict == SONDE_VERDICT_REMOVED;
-}
-
 /* The change over all entries of a run. */
 static double total_change(const struct sonde_diff_region *r)
 {
@@ -42,15 +37,10 @@ static double total_change(const struct sonde_diff_region *r)
 	return isnan(change) ? 0 : change;
 }
 
-static void ms(struct sonde_buf *b, double ns)
-{
-	sonde_number_human(b, ns, "ns");
-}
-
 static void signed_ms(struct sonde_buf *b, double ns)
 {
 	sonde_buf_puts(b, ns < 0 ? "\u2212" : "+");
-	ms(b, fabs(ns));
+	sonde_diff__put_time(b, fabs(ns));
 }
 
 /* --- which ------------------------------------------------------------------------------------ */
@@ -65,7 +55,7 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : near[r->parent];
 
 		/* The innermost changed region from here outwards, for those inside. */
-		near[i] = is_moved(r) || is_lone(r) ? (uint32_t)i : up;
+		near[i] = is_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
 		own[i] = near[i] == i ? total_change(r) : 0;
 		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].is_gpu == r->is_gpu)
 			own[up] -= total_change(r);
@@ -84,21 +74,29 @@ static double entry_weight(const struct sonde_diff *d, const struct sonde_diff_r
 
 	if (!(r->causes & SONDE_CAUSE_ENTRIES))
 		return 0;
-	if (r->parent != SONDE_NONE && !is_lone(&d->regions.at[r->parent]))
+	if (r->parent != SONDE_NONE && !sonde_diff__is_lone(&d->regions.at[r->parent]))
 		around = entry_ratio(&d->regions.at[r->parent]);
 	if (!(fabs(ratio - around) > 0.005 * around) || isnan(r->base.median_ns))
 		return 0;
 	return fabs(ratio - around) * r->base.entries * r->base.median_ns;
 }
 
+/* Whether the sentence on a region and what it became is about this one of them. */
+static bool speaks_for_pair(const struct sonde_diff_region *r)
+{
+	if (r->likeness == SONDE_LIKE_MERGED)
+		return r->nr_parts > 0;
+	return r->twin == SONDE_NONE || r->verdict == SONDE_VERDICT_REMOVED;
+}
+
 static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
 {
 	const struct sonde_diff_region *r = &d->regions.at[i];
 
-	if (is_lone(r)) /* only the outermost, and a pair once */
+	if (sonde_diff__is_lone(r)) /* only the outermost, and a pair once */
 		return (r->parent == SONDE_NONE ||
 			       d->regions.at[r->parent].verdict != r->verdict) &&
-		       (r->twin == SONDE_NONE || r->verdict == SONDE_VERDICT_REMOVED);
+		       speaks_for_pair(r);
 	return is_moved(r) && fabs(own) >= OWN_SHARE * fabs(total_change(r));
 }
 
@@ -121,7 +119,7 @@ static size_t find_news(const struct sonde_diff *d, const double *own, struct ne
 
 		if (has_own_news(d, i, own[i]))
 			news[nr++] = (struct news){(uint32_t)i, false,
-				is_lone(r) ? fabs(total_change(r)) : fabs(own[i])};
+				sonde_diff__is_lone(r) ? fabs(total_change(r)) : fabs(own[i])};
 		if (entries > 0)
 			news[nr++] = (struct news){(uint32_t)i, true, entries};
 	}
@@ -131,17 +129,28 @@ static size_t find_news(const struct sonde_diff *d, const double *own, struct ne
 
 /* --- in words --------------------------------------------------------------------------------- */
 
-static void add_kernels(
-	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+enum which { KERNELS_ALL, KERNELS_GONE, KERNELS_NEW };
+
+static bool is_such(const struct sonde_diff_kernel *k, enum which which)
+{
+	return which == KERNELS_ALL ||
+	       (which == KERNELS_NEW ? k->base_calls == 0 : k->new_calls == 0);
+}
+
+/* The largest of them that count, at most `most`; `nr` were named before. */
+static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, enum which which, uint32_t most, uint32_t nr)
 {
 	double all = fabs(sonde_diff_region_delta(r));
-	uint32_t i, nr = 0;
+	uint32_t i, end = nr + most;
 
-	for (i = 0; i < r->nr_kernels && nr < MOST_NAMED; i++) {
+	for (i = 0; i < r->nr_kernels && nr < end; i++) {
 		const struct sonde_diff_kernel *k = &d->kernels.at[r->first_kernel + i];
 
 		if (fabs(k->new_ns - k->base_ns) < 0.1 * all)
 			break;
+		if (!is_such(k, which))
+			continue;
 		sonde_buf_puts(b, nr++ ? ", " : ": ");
 		sonde_buf_str(b, k->name);
 		sonde_buf_putc(b, ' ');
@@ -150,6 +159,19 @@ static void add_kernels(
 				  : k->new_calls == 0 ? " (gone)"
 						      : "");
 	}
+	return nr;
+}
+
+/* Of replaced kernels both the old and the new ones. */
+static void add_kernels(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	if (!r->is_gpu) /* kernels do not explain time on the host */
+		return;
+	if (!(r->causes & SONDE_CAUSE_KERNELS))
+		name_kernels(b, d, r, KERNELS_ALL, MOST_NAMED, 0);
+	else
+		name_kernels(b, d, r, KERNELS_NEW, 2, name_kernels(b, d, r, KERNELS_GONE, 2, 0));
 }
 
 static void add_ancestors(
@@ -166,6 +188,20 @@ static void add_ancestors(
 		sonde_buf_str(b, a->id);
 		sonde_buf_printf(b, " %+.1f %%", 100 * (a->ratio - 1));
 	}
+}
+
+/* Fewer kernels that do what more did before are most often one that somebody wrote for them. */
+static void add_launches(struct sonde_buf *b, const struct sonde_diff_region *r)
+{
+	double base = r->base.launches / fmax(r->base.entries, 1),
+	       now = r->new_half.launches / fmax(r->new_half.entries, 1);
+
+	if (!(r->causes & SONDE_CAUSE_LAUNCHES))
+		return;
+	sonde_buf_printf(b, ", %.4g \u2192 %.4g launches per entry", base, now);
+	if (r->causes & SONDE_CAUSE_KERNELS && r->nr_came && r->nr_gone > r->nr_came && now < base)
+		sonde_buf_printf(
+			b, ", fused? (%u kernels are gone, %u new)", r->nr_gone, r->nr_came);
 }
 
 /* What the hardware does otherwise: part of why. */
@@ -195,114 +231,44 @@ static void say_moved(
 	sonde_buf_str(b, r->id);
 	sonde_buf_printf(
 		b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1), sonde_verdict_name(r->verdict));
-	ms(b, r->base.median_ns);
+	sonde_diff__put_time(b, r->base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
-	ms(b, r->new_half.median_ns);
+	sonde_diff__put_time(b, r->new_half.median_ns);
 	sonde_buf_printf(b, " per entry on the %s (95 %%: %+.1f to %+.1f %%)",
 		r->is_gpu ? "GPU" : "host", 100 * (r->low - 1), 100 * (r->high - 1));
 	if (cause) {
 		sonde_buf_printf(b, "; %s", cause);
+		add_launches(b, r);
 		add_kernels(b, d, r);
 	}
 	add_metrics(b, d, (size_t)(r - d->regions.at));
 	add_ancestors(b, d, r);
 }
 
-/* What happened to a region one side alone has; siblings with the same are one sentence. */
-enum fate { FATE_NONE, FATE_NEW, FATE_GONE, FATE_INTO_GRAPH, FATE_OUT_OF_GRAPH, FATE_RENAMED };
-
-static enum fate fate_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
-{
-	if (!is_lone(r))
-		return FATE_NONE;
-	if (r->twin == SONDE_NONE)
-		return r->verdict == SONDE_VERDICT_ADDED ? FATE_NEW : FATE_GONE;
-	if (!sonde_str_eq(r->label, d->regions.at[r->twin].label))
-		return FATE_RENAMED;
-	return r->kind == SONDE_REGION_GRAPH			   ? FATE_OUT_OF_GRAPH
-	       : d->regions.at[r->twin].kind == SONDE_REGION_GRAPH ? FATE_INTO_GRAPH
-								   : FATE_RENAMED;
-}
-
 static bool share_fate(const struct sonde_diff *d, const struct news *a, const struct news *b)
 {
 	const struct sonde_diff_region *x = &d->regions.at[a->region],
 				       *y = &d->regions.at[b->region];
-	enum fate f = fate_of(d, x);
 
 	if (a->is_entries != b->is_entries || x->parent != y->parent)
 		return false;
 	if (a->is_entries)
 		return x->base.entries == y->base.entries &&
 		       x->new_half.entries == y->new_half.entries;
-	return f != FATE_NONE && f != FATE_RENAMED && f == fate_of(d, y);
-}
-
-/* "a/b is", "a/b and 3 regions beside it are". */
-static void add_subject(struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
-{
-	sonde_buf_str(b, r->id);
-	if (nr_beside)
-		sonde_buf_printf(b, " and %zu %s beside it", nr_beside,
-			nr_beside > 1 ? "regions" : "region");
-	sonde_buf_puts(b, nr_beside ? " are" : " is");
-}
-
-static void add_times(struct sonde_buf *b, double from_ns, double to_ns)
-{
-	ms(b, from_ns);
-	sonde_buf_puts(b, " \u2192 ");
-	ms(b, to_ns);
-	sonde_buf_puts(b, " per entry");
-}
-
-static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
-	const struct sonde_diff_region *r, size_t nr_beside)
-{
-	static const char *const words[] = {[FATE_NEW] = "new",
-		[FATE_GONE] = "gone",
-		[FATE_INTO_GRAPH] = "inside a CUDA graph now",
-		[FATE_OUT_OF_GRAPH] = "no longer inside a CUDA graph"};
-	const struct sonde_diff_half *h =
-		r->verdict == SONDE_VERDICT_ADDED ? &r->new_half : &r->base;
-	const struct sonde_diff_region *now =
-		r->twin == SONDE_NONE ? NULL : &d->regions.at[r->twin];
-	enum fate f = fate_of(d, r);
-
-	if (f == FATE_RENAMED) {
-		sonde_buf_str(b, r->id);
-		sonde_buf_puts(b, " is gone and ");
-		sonde_buf_str(b, now->id);
-		sonde_buf_puts(b, " is new, with the same kernels: renamed? ");
-		add_times(b, r->base.median_ns, now->new_half.median_ns);
-		return;
-	}
-	add_subject(b, r, nr_beside);
-	sonde_buf_printf(b, " %s", words[f]);
-	sonde_buf_puts(b, nr_beside ? ". The largest: " : ": ");
-	if (now) {
-		add_times(b, r->base.median_ns, now->new_half.median_ns);
-		return;
-	}
-	sonde_buf_printf(b, h->entries == 1 ? "%.6g entry" : "%.6g entries", h->entries);
-	if (!isnan(h->total_ns)) {
-		sonde_buf_puts(b, ", ");
-		ms(b, h->total_ns);
-		sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
-	}
+	return sonde_diff__share_fate(x, y);
 }
 
 static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
 {
-	add_subject(b, r, nr_beside);
+	sonde_diff__put_subject(b, r, nr_beside);
 	sonde_buf_printf(b, " entered %.6g times a run instead of %.6g", r->new_half.entries,
 		r->base.entries);
 	if (isnan(r->base.total_ns) || isnan(r->new_half.total_ns))
 		return;
 	sonde_buf_puts(b, nr_beside ? ". The largest: " : ": ");
-	ms(b, r->base.total_ns);
+	sonde_diff__put_time(b, r->base.total_ns);
 	sonde_buf_puts(b, " \u2192 ");
-	ms(b, r->new_half.total_ns);
+	sonde_diff__put_time(b, r->new_half.total_ns);
 	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
 }
 
@@ -378,8 +344,8 @@ static void say_news(struct sonde_diff *d, struct news *news, size_t nr)
 		beside = take_companions(d, news, nr, i);
 		if (news[i].is_entries)
 			say_entries(&b, r, beside);
-		else if (is_lone(r))
-			say_lone(&b, d, r, beside);
+		else if (sonde_diff__is_lone(r))
+			sonde_diff__say_lone(&b, d, r, beside);
 		else
 			say_moved(&b, d, r);
 		if (!b.failed)

@@ -1,12 +1,15 @@
 /*
  * Regions that one side alone has, and may be the same under another name: a
  * removed and an added sibling with the same label (another kind: work that moved into a CUDA
- * graph), or else with the same kernels. What lies inside two such is looked at the same way.
+ * graph), or else with the same kernels, or, where neither launches anything, the one pair that is
+ * entered as often. What lies inside two such is looked at the same way. Then those of the same
+ * label and kernels anywhere: they moved.
  */
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A region on one side only, and what it looks like. */
@@ -17,10 +20,8 @@ struct lone {
 	bool is_added;
 };
 
-static bool is_lone(const struct sonde_diff_region *r)
-{
-	return r->verdict == SONDE_VERDICT_ADDED || r->verdict == SONDE_VERDICT_REMOVED;
-}
+/* What makes two of them alike, the surest first. */
+enum look { LOOK_LABEL, LOOK_KERNELS, LOOK_HOST, NR_LOOKS };
 
 static int by_looks(const void *a, const void *b)
 {
@@ -31,6 +32,18 @@ static int by_looks(const void *a, const void *b)
 	if (x->looks != y->looks)
 		return x->looks < y->looks ? -1 : 1;
 	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static void pair_two(struct sonde_diff *d, uint32_t gone, uint32_t came, enum sonde_likeness how)
+{
+	struct sonde_diff_region *a = &d->regions.at[gone], *b = &d->regions.at[came];
+
+	a->twin = came;
+	b->twin = gone;
+	if (how == SONDE_LIKE_RENAMED && sonde_str_eq(a->label, b->label) &&
+		(a->kind == SONDE_REGION_GRAPH) != (b->kind == SONDE_REGION_GRAPH))
+		how = SONDE_LIKE_GRAPH;
+	a->likeness = b->likeness = (uint8_t)how;
 }
 
 /* Pairs the removed with the added ones of a group that looks alike, in order. */
@@ -45,12 +58,32 @@ static void pair_group(struct sonde_diff *d, const struct lone *at, size_t nr)
 			came++;
 		if (gone >= nr || came >= nr)
 			return;
-		d->regions.at[at[gone].region].twin = at[came].region;
-		d->regions.at[at[came].region].twin = at[gone].region;
+		pair_two(d, at[gone].region, at[came].region, SONDE_LIKE_RENAMED);
 	}
 }
 
-static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr)
+/* Where nothing but a count makes them alike: only if there is no other. */
+static void pair_only(
+	struct sonde_diff *d, const struct lone *at, size_t nr, enum sonde_likeness how)
+{
+	if (nr == 2 && at[0].is_added != at[1].is_added)
+		pair_two(d, at[at[0].is_added].region, at[!at[0].is_added].region, how);
+}
+
+/* As many entries are little to go by: they have to take about as long, too. */
+static void pair_host(struct sonde_diff *d, const struct lone *at, size_t nr)
+{
+	double gone, came;
+
+	if (nr != 2 || at[0].is_added == at[1].is_added)
+		return;
+	gone = d->regions.at[at[at[0].is_added].region].base.median_ns;
+	came = d->regions.at[at[!at[0].is_added].region].new_half.median_ns;
+	if (came < 2 * gone && gone < 2 * came)
+		pair_only(d, at, nr, SONDE_LIKE_RENAMED);
+}
+
+static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr, enum look look)
 {
 	size_t i, end;
 
@@ -59,7 +92,10 @@ static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr)
 		for (end = i + 1;
 			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
 			end++;
-		pair_group(d, &at[i], end - i);
+		if (look == LOOK_HOST)
+			pair_host(d, &at[i], end - i);
+		else
+			pair_group(d, &at[i], end - i);
 	}
 }
 
@@ -70,26 +106,95 @@ static uint32_t common_parent(const struct sonde_diff *d, const struct sonde_dif
 	return twin != SONDE_NONE && twin < r->parent ? twin : r->parent;
 }
 
-/* Regions of one depth, by label or by kernels; those that have a twin already stay out. */
+static uint64_t hash_two(uint64_t a, uint64_t b)
+{
+	uint64_t both[2] = {a, b};
+
+	return sonde_hash(both, sizeof(both));
+}
+
+/* 0 = it has no such look. */
+static uint64_t look_of(const struct sonde_diff_region *r, uint64_t kernels, enum look look)
+{
+	const struct sonde_diff_half *h = r->base.is_there ? &r->base : &r->new_half;
+
+	if (look == LOOK_LABEL)
+		return sonde_hash(r->label.p, r->label.n);
+	if (look == LOOK_KERNELS)
+		return kernels ? hash_two(kernels, r->kind) : 0;
+	return kernels ? 0 : hash_two((uint64_t)llround(h->entries), r->kind);
+}
+
+/* Regions of one depth; those that have a twin already stay out. */
 static void pair_depth(struct sonde_diff *d, const uint64_t *kernels, const struct lone *lones,
-	size_t nr_lones, bool by_label, struct lone *scratch)
+	size_t nr_lones, enum look look, struct lone *scratch)
 {
 	size_t i, nr = 0;
 
 	for (i = 0; i < nr_lones; i++) {
 		uint32_t region = lones[i].region;
 		const struct sonde_diff_region *r = &d->regions.at[region];
-		uint64_t looks[2] = {kernels[region], r->kind};
+		uint64_t looks = look_of(r, kernels[region], look);
 
-		if (r->twin != SONDE_NONE || (!by_label && !kernels[region]))
-			continue;
-		scratch[nr++] = (struct lone){region, common_parent(d, r),
-			by_label ? sonde_hash(r->label.p, r->label.n)
-				 : sonde_hash(looks, sizeof(looks)),
-			r->verdict == SONDE_VERDICT_ADDED};
+		if (r->twin == SONDE_NONE && looks)
+			scratch[nr++] = (struct lone){region, common_parent(d, r), looks,
+				r->verdict == SONDE_VERDICT_ADDED};
 	}
 	if (nr > 1)
-		pair_alike(d, scratch, nr);
+		pair_alike(d, scratch, nr, look);
+}
+
+/* --- elsewhere -------------------------------------------------------------------------------- */
+
+/* The outermost ones of a side, by label and kernels wherever they are. */
+static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const struct lone *lones,
+	size_t nr_lones, struct lone *at)
+{
+	size_t i, end, nr = 0;
+
+	for (i = 0; i < nr_lones; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[lones[i].region];
+		bool is_inner =
+			r->parent != SONDE_NONE && d->regions.at[r->parent].verdict == r->verdict;
+
+		if (r->twin == SONDE_NONE && kernels[lones[i].region] && !is_inner)
+			at[nr++] = (struct lone){lones[i].region, 0,
+				hash_two(kernels[lones[i].region],
+					sonde_hash(r->label.p, r->label.n)),
+				r->verdict == SONDE_VERDICT_ADDED};
+	}
+	if (nr > 1)
+		qsort(at, nr, sizeof(*at), by_looks);
+	for (i = 0; i < nr; i = end) {
+		for (end = i + 1; end < nr && at[end].looks == at[i].looks;)
+			end++;
+		pair_only(d, &at[i], end - i, SONDE_LIKE_MOVED);
+	}
+}
+
+/* What is inside two that moved goes with them, by label; outer ones come first. */
+static void pair_inside_moved(
+	struct sonde_diff *d, const struct lone *lones, size_t nr_lones, struct lone *at)
+{
+	size_t i, nr = 0, end;
+
+	for (i = 0; i < nr_lones; i++) {
+		struct sonde_diff_region *r = &d->regions.at[lones[i].region], *up;
+
+		up = r->parent == SONDE_NONE ? NULL : &d->regions.at[r->parent];
+		if (r->twin != SONDE_NONE || !up || up->likeness != SONDE_LIKE_MOVED)
+			continue;
+		at[nr++] = (struct lone){lones[i].region, common_parent(d, r),
+			sonde_hash(r->label.p, r->label.n), r->verdict == SONDE_VERDICT_ADDED};
+	}
+	if (nr > 1)
+		qsort(at, nr, sizeof(*at), by_looks);
+	for (i = 0; i < nr; i = end) {
+		for (end = i + 1;
+			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
+			end++;
+		pair_only(d, &at[i], end - i, SONDE_LIKE_MOVED);
+	}
 }
 
 /* All of them, by depth: `looks` is that for now. */
@@ -98,7 +203,7 @@ static size_t list_lones(const struct sonde_diff *d, struct lone *lones)
 	size_t i, nr = 0;
 
 	for (i = 0; i < d->regions.nr; i++)
-		if (is_lone(&d->regions.at[i]))
+		if (sonde_diff__is_lone(&d->regions.at[i]))
 			lones[nr++] = (struct lone){
 				.region = (uint32_t)i, .looks = d->regions.at[i].depth};
 	if (nr > 1)
@@ -106,10 +211,12 @@ static size_t list_lones(const struct sonde_diff *d, struct lone *lones)
 	return nr;
 }
 
+#define MOST_INSIDE 8 /* levels inside a region that moved */
+
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels)
 {
 	struct lone *lones = sonde_malloc((2 * d->regions.nr + 1) * sizeof(*lones)), *scratch;
-	size_t nr, i, end;
+	size_t nr, i, end, look;
 
 	if (!lones)
 		return false;
@@ -118,9 +225,12 @@ bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels)
 	for (i = 0; i < nr; i = end) { /* outer ones first: who is a twin decides below it */
 		for (end = i + 1; end < nr && lones[end].looks == lones[i].looks;)
 			end++;
-		pair_depth(d, kernels, lones + i, end - i, true, scratch);
-		pair_depth(d, kernels, lones + i, end - i, false, scratch);
+		for (look = 0; look < NR_LOOKS; look++)
+			pair_depth(d, kernels, lones + i, end - i, look, scratch);
 	}
+	pair_moved(d, kernels, lones, nr, scratch);
+	for (i = 0; i < MOST_INSIDE; i++)
+		pair_inside_moved(d, lones, nr, scratch);
 	sonde_free(lones);
 	return true;
 }

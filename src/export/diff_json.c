@@ -142,6 +142,7 @@ static void write_region(
 	sonde_json_z(w, "verdict", sonde_verdict_name(r->verdict));
 	write_str(w, "renamed",
 		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].id);
+	sonde_json_z(w, "likeness", sonde_likeness_name(r->likeness));
 	sonde_json_z(w, "time", r->is_gpu ? "gpu" : "host");
 	write_statistics(w, r);
 	sonde_json_z(w, "cause", sonde_diff_cause_name(r));

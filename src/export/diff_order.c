@@ -120,6 +120,21 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 			is_utf8 ? "\u2026" : "...", 100 * (r->high - 1));
 }
 
+/* What it may be on the other side. A region of a graph has its old name, and a mark. */
+static void put_twin(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_region *t = &d->regions.at[r->twin];
+	bool is_whole = r->nr_parts > 0;
+
+	sonde_buf_printf(b, ", %s? ",
+		r->likeness == SONDE_LIKE_GRAPH ? "renamed" : sonde_likeness_name(r->likeness));
+	sonde_buf_str(b, r->likeness == SONDE_LIKE_MOVED ? t->id : t->label);
+	sonde_buf_puts(b, sonde_region_kind_mark(t->kind));
+	if (is_whole)
+		sonde_buf_printf(b, " and %u more", r->nr_parts - 1);
+}
+
 void sonde_diff_out__verdict(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
@@ -127,9 +142,7 @@ void sonde_diff_out__verdict(
 
 	sonde_buf_puts(b, sonde_verdict_name(r->verdict));
 	if (r->twin != SONDE_NONE) {
-		sonde_buf_puts(b, ", renamed? ");
-		sonde_buf_str(b, d->regions.at[r->twin].label);
-		sonde_buf_puts(b, sonde_region_kind_mark(d->regions.at[r->twin].kind));
+		put_twin(b, d, r);
 	} else if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9) {
 		sonde_buf_printf(
 			b, ", needs %.0f %s", r->needed, r->needs_runs ? "runs" : "entries");
