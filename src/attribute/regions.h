@@ -66,6 +66,7 @@ struct sonde_scope {
 	uint32_t process;
 	uint32_t device;  /* SONDE_NONE: a process that used no device */
 	uint8_t measured; /* enum sonde_measured */
+	uint32_t nr_folded; /* it is so many scopes, added up; 0 = one as it was captured */
 };
 
 /* Which region a launch belongs to exclusively, per domain and start/end range: a slice of `homes`.

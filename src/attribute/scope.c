@@ -125,6 +125,9 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 	const char *ranges = has_both && s->measured != SONDE_MEASURED_KERNEL ? "/ranges" : "";
 	char device[32] = "host", input[32] = "";
 
+	if (s->nr_folded) /* what differs in kind, another GPU say, is added up apart */
+		return sonde_arena_printf(
+			arena, is_twice ? "rest:%u/input:%u" : "rest:%u", s->nr_folded, p->input + 1);
 	if (p->has_rank)
 		return rank_name(arena, s, p, is_twice, ranges);
 	if (s->device != SONDE_NONE)

@@ -45,6 +45,7 @@ static int read_input(struct sonde_pipeline *p, const char *path, struct hydra_c
 	rc = sonde_pipeline_configure_by(p, config, SONDE_STAND_IN_NAMED, err);
 	p->settings.fold.choice.headline_only = true;
 	p->settings.fold.choice.no_aggregate = false; /* it is what is compared */
+	p->settings.fold.keep = 0; /* entries of all scopes are compared */
 	if (rc == 0)
 		rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)

@@ -168,6 +168,8 @@ const struct hydra_key sonde_keys[] = {
 	WORD("report.view", "cost", "cost|idle|memory|ranks",
 		"columns of tables in text and Markdown: launches and times, why the GPU was idle, "
 		"GPU memory, or communication with tables of ranks"),
+	INT("report.scopes.keep", "64", 0, 1000000,
+		"inputs shown by themselves, of more the rest is added up as one scope; 0 = all"),
 	BOOL("report.entries", "false", "in text: how long single entries of each region took"),
 	BOOL("report.flat", "false", "in text: all kernels, longest first, instead of regions"),
 	BOOL("report.full_names", "false",

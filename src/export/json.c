@@ -85,6 +85,8 @@ void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r
 	const struct sonde_scope *scope = only_scope(x->tree, r);
 	char device[32];
 
+	if (scope && scope->nr_folded) /* of many */
+		scope = NULL;
 	if (scope && scope->device != SONDE_NONE) {
 		snprintf(device, sizeof(device), "cuda:%u", (unsigned)scope->device);
 		sonde_json_z(&x->w, "device", device);
@@ -188,6 +190,8 @@ static void report(struct sonde_json_export *x, const char *key, const struct so
 	sonde_json_str(&x->w, "scope", r->name);
 	sonde_json_z(&x->w, "measured", sonde_measured_name(r->measured));
 	sonde_json__place(x, r, true);
+	if (!r->is_aggregate && r->nr_scopes > 1)
+		sonde_json_u64(&x->w, "folded", r->nr_scopes);
 	totals(x, r);
 	if (twin) {
 		sonde_json_str(&x->w, "same_as", twin->name);

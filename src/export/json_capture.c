@@ -14,6 +14,8 @@ static struct sonde_str common(const struct sonde_cells *r, size_t offset)
 		const struct sonde_str *s =
 			(const struct sonde_str *)((const char *)&r->inputs.at[i] + offset);
 
+		if (r->inputs.at[i].nr_folded) /* its kind is that of the others, its command is none */
+			continue;
 		if (i > 0 && !sonde_str_eq(*s, value))
 			return SONDE_STR("mixed");
 		value = *s;
@@ -89,13 +91,14 @@ static bool is_used(const struct sonde_tree *t, const struct sonde_device *d)
 	for (i = 0; i < t->cells->scopes.nr; i++)
 		if (t->cells->scopes.at[i].process == d->process &&
 			t->cells->scopes.at[i].device == d->id)
-			return true;
+			return !t->cells->scopes.at[i].nr_folded;
 	return t->cells->scopes.nr == 0;
 }
 
 void sonde_json__capture(struct sonde_json_export *x)
 {
 	const struct sonde_cells *r = x->tree->cells;
+	uint64_t nr_folded = 0;
 	size_t i;
 
 	sonde_json_open(&x->w, "capture", '{', false);
@@ -105,14 +108,22 @@ void sonde_json__capture(struct sonde_json_export *x)
 	known(&x->w, "command", common(r, offsetof(struct sonde_input, command)));
 	sonde_json_open(&x->w, "files", '[', true);
 	for (i = 0; i < r->inputs.nr; i++)
-		sonde_json_str(&x->w, NULL, r->inputs.at[i].path);
+		if (!r->inputs.at[i].nr_folded)
+			sonde_json_str(&x->w, NULL, r->inputs.at[i].path);
 	sonde_json_close(&x->w, ']');
 	sonde_json_open(&x->w, "inputs", '[', false);
-	for (i = 0; i < r->inputs.nr; i++)
-		input(&x->w, &r->inputs.at[i]);
+	for (i = 0; i < r->inputs.nr; i++) {
+		nr_folded += r->inputs.at[i].nr_folded;
+		if (!r->inputs.at[i].nr_folded)
+			input(&x->w, &r->inputs.at[i]);
+	}
 	sonde_json_close(&x->w, ']');
+	if (nr_folded)
+		sonde_json_u64(&x->w, "inputs_folded", nr_folded);
 	sonde_json_open(&x->w, "processes", '[', false);
 	for (i = 0; i < r->processes.nr; i++) {
+		if (r->inputs.at[r->processes.at[i].input].nr_folded)
+			continue;
 		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_u64(&x->w, "id", r->processes.at[i].pid);
 		known(&x->w, "host", r->processes.at[i].host);

@@ -338,7 +338,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 		if (sonde_report_comes_first(t, r, o) != (i < t->reports.nr))
 			continue;
 		if (!sonde_report_is_printed(t, r, o) || sonde_selects_nothing(t)) {
-			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, o);
+			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, o) ? r->nr_scopes : 0;
 			continue;
 		}
 		if (sonde_report_is_doubled(t, r, o))

@@ -192,6 +192,8 @@ static int put_scope(struct sonde_db *d, const struct sonde_report *r, int64_t i
 	const struct sonde_scope *scope =
 		r->scope == SONDE_NONE ? NULL : &d->tree->cells->scopes.at[r->scope];
 
+	if (scope && scope->nr_folded) /* of many */
+		scope = NULL;
 	sqlite3_bind_int64(s, 1, id);
 	sonde_db__text(s, 2, r->name);
 	sqlite3_bind_int64(s, 3, r->is_aggregate);

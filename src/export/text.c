@@ -99,12 +99,14 @@ static void header(struct sonde_text_export *x)
 {
 	const struct sonde_cells *r = x->tree->cells;
 	struct sonde_buf line = {0};
-	size_t i, nr_bold;
+	size_t i, nr_bold, nr_more = 0;
 
 	for (i = 0; i < r->inputs.nr && i < 3; i++)
 		add_once(&line, base_name(r->inputs.at[i].path), ", ");
-	if (r->inputs.nr > 3)
-		sonde_buf_printf(&line, " and %zu more files", r->inputs.nr - 3);
+	for (i = 3; i < r->inputs.nr; i++)
+		nr_more += r->inputs.at[i].nr_folded ? r->inputs.at[i].nr_folded : 1;
+	if (nr_more)
+		sonde_buf_printf(&line, " and %zu more files", nr_more);
 	nr_bold = line.n;
 	about(x, &line);
 	if (sonde_width(sonde_buf_view(&line)) > x->width) {
@@ -288,7 +290,7 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 			sonde_report_is_doubled(x->tree, r, x->options))
 			continue;
 		if (!sonde_report_is_printed(x->tree, r, x->options)) {
-			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, x->options);
+			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, x->options) ? r->nr_scopes : 0;
 			continue;
 		}
 		if (nr_shown > 1 || (r->is_aggregate && r->nr_scopes > 1))

@@ -198,8 +198,20 @@ struct sonde_visit {
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
+	uint32_t more_streams; /* that are counted and no more: of scopes that are added up */
 	uint32_t first_entry, nr_entries;  /* slice of the entries, by begin */
 	uint32_t entry_step; /* every so many-th entry is there; 1 = all */
+};
+
+/* How long one of the scopes that are added up as one took in a region; NaN = not known. */
+struct sonde_folded_time {
+	uint32_t scope, region; /* scope: the one they are added up in */
+	double time_ns;
+};
+
+/* A rank among those that are added up. */
+struct sonde_folded_rank {
+	uint32_t rank, world_size;
 };
 
 /* All launches of a scope, whatever the selection. */
@@ -235,6 +247,8 @@ struct sonde_cells {
 	SONDE_VEC(struct sonde_entry_load) loads; /* by entry */
 	SONDE_VEC(struct sonde_gap) gaps;      /* by scope, the longest first */
 	SONDE_VEC(struct sonde_collective) collectives; /* of a part: by scope, then start */
+	SONDE_VEC(struct sonde_folded_time) folded_times;
+	SONDE_VEC(struct sonde_folded_rank) folded_ranks;
 	SONDE_VEC(struct sonde_stray) strays;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
 	SONDE_VEC(struct sonde_kit) kits;

@@ -24,6 +24,7 @@ struct sonde_fold_request {
 	struct sonde_selection selection;
 	struct sonde_choice choice;
 	bool keeps_timeline; /* single events too, for formats that show them */
+	size_t keep;	     /* inputs whose scopes stay apart, the rest is added up; 0 = all */
 	size_t cores;	     /* to use; 0 = all at hand */
 	struct sonde_sharing *sharing; /* other processes that fold too (crew.h); NULL = none */
 };

@@ -25,6 +25,8 @@
  *   crew.c           … on all cores
  *   remote.c         … in another process: what it is asked for and what it answers, as bytes
  *   parts_order.c    … in one order
+ *   keep.c           … which of them a report keeps
+ *   rest*.c          … and the others, added up: in and out, kinds, the part they come to
  *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows, sampled
  *   unite*.c         parts → cells: tables, then rows
  *   inventory.c      launches → the list of a program's ranges
@@ -100,6 +102,8 @@ bool sonde_selection__is_same(const struct sonde_selection *a, const struct sond
 /* The parts of one file, a capture or partial report. */
 int sonde_parts__read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err);
+/* A hash of what a part is, whoever holds it. */
+uint64_t sonde_parts__identity(const struct sonde_cells *c);
 /* Sorts parts by path, then by what they are, and frees those that are there already. */
 void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled);
 /* SONDE_ERR_USAGE when they were not folded with the same settings. */

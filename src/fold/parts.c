@@ -8,16 +8,25 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "fold/crew.h"
+#include "fold/keep_int.h"
 #include "fold/partial.h"
 #include "read/folder_in.h"
 
 #include <sys/stat.h>
 
+/* What there is to say of files that are left out: said with the next part. */
+struct remark {
+	uint64_t order;
+	struct sonde_str text;
+};
+
 struct opening {
-	struct sonde_parts *out;
 	const struct sonde_fold_request *request;
-	struct sonde_notes pending; /* of files left out: said with the next part */
-	size_t nr_before;	    /* parts of the inputs before this file or directory */
+	struct sonde_keeper keeper;
+	uint64_t nr_files; /* so far: orders parts, and remarks among them */
+	size_t nr_read;	   /* parts of this file or directory */
+	SONDE_VEC(struct remark) remarks;
+	struct sonde_arena arena;
 };
 
 void sonde_parts_release(struct sonde_parts *parts)
@@ -29,39 +38,53 @@ void sonde_parts_release(struct sonde_parts *parts)
 	sonde_vec_release(&parts->at);
 }
 
-static int add_part(struct opening *o, struct sonde_cells *part, struct sonde_err *err)
-{
-	struct sonde_cells **slot = sonde_vec_push(&o->out->at);
-	struct sonde_notes own = part->notes;
+/* The parts of a file are in order, and behind those of the files before it. */
+#define PARTS_OF_FILE 24 /* bits */
 
+/* Hands over what a file came to. Memory shortage shows when all are there. */
+static void keep_parts(struct opening *o, struct sonde_parts *parts, uint64_t file, const char *path)
+{
+	size_t i;
+
+	o->nr_read += parts->at.nr;
+	for (i = 0; i < parts->at.nr; i++) {
+		sonde_keeper__add(&o->keeper, parts->at.at[i], (file << PARTS_OF_FILE) + i, path);
+		parts->at.at[i] = NULL;
+	}
+}
+
+static void remark(struct opening *o, uint64_t file, struct sonde_str text)
+{
+	struct remark *r = sonde_vec_push(&o->remarks);
+
+	if (r) /* notes never make a stage fail */
+		*r = (struct remark){file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text)};
+}
+
+/* Several files are one input when they cannot be told apart: see read_native. */
+static int read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_records *records = NULL;
+	struct sonde_launches *launches = NULL;
+	struct sonde_cells *part = NULL, **slot;
+	int rc = sonde_records_open_with(&records, paths, nr, &request->read, err);
+
+	if (rc == 0)
+		rc = sonde_launches_build(&launches, records, &request->selection, err);
+	if (rc == 0)
+		rc = sonde_cells_fold(&part, launches, request, err);
+	sonde_launches_free(launches);
+	sonde_records_free(records);
+	if (rc)
+		return rc;
+	slot = sonde_vec_push(&out->at);
 	if (!slot) {
 		sonde_cells_free(part);
 		return sonde_err_nomem(err);
 	}
 	*slot = part;
-	part->notes = o->pending;
-	o->pending = (struct sonde_notes){0};
-	sonde_notes_add(&part->notes, &own);
-	sonde_notes_release(&own);
 	return 0;
-}
-
-/* Several files are one input when they cannot be told apart: see read_native. */
-static int read_captures(
-	struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
-{
-	struct sonde_records *records = NULL;
-	struct sonde_launches *launches = NULL;
-	struct sonde_cells *part = NULL;
-	int rc = sonde_records_open_with(&records, paths, nr, &o->request->read, err);
-
-	if (rc == 0)
-		rc = sonde_launches_build(&launches, records, &o->request->selection, err);
-	if (rc == 0)
-		rc = sonde_cells_fold(&part, launches, o->request, err);
-	sonde_launches_free(launches);
-	sonde_records_free(records);
-	return rc ? rc : add_part(o, part, err);
 }
 
 /* Whether a sampler of ours wrote it: its name says so. */
@@ -83,6 +106,7 @@ static int read_sampled(
 	struct opening *o, const struct sonde_paths *all, bool *taken, struct sonde_err *err)
 {
 	const char **native = sonde_calloc(all->at.nr + 1, sizeof(*native));
+	struct sonde_parts parts = {0};
 	size_t i, nr = 0, nr_samples = 0;
 	int rc = 0;
 
@@ -94,7 +118,10 @@ static int read_sampled(
 			native[nr++] = all->at.at[i];
 	}
 	if (nr_samples && nr > nr_samples)
-		rc = read_captures(o, native, nr, err);
+		rc = read_captures(&parts, native, nr, o->request, err);
+	if (parts.at.nr)
+		keep_parts(o, &parts, o->nr_files++, native[0]);
+	sonde_parts_release(&parts);
 	for (i = 0; nr_samples && nr > nr_samples && i < all->at.nr && rc == 0; i++)
 		taken[i] = sonde_str_ends(sonde_str_from(all->at.at[i]), ".sonde");
 	sonde_free(native);
@@ -112,19 +139,20 @@ static bool is_partial(const char *path)
 }
 
 /* A partial report among captures; 1: it is none. */
-static int read_partial(struct opening *o, const char *path, struct sonde_err *err)
+static int read_partial(struct sonde_parts *out, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct sonde_mapping file = {0};
-	size_t first = o->out->at.nr, i;
+	size_t first = out->at.nr, i;
 	int rc = is_partial(path) ? 0 : 1; /* of one that is not there the reader of captures speaks */
 
 	if (rc == 0)
 		rc = sonde_mapping_open_inflated(&file, path, err);
 	if (rc == 0)
-		rc = sonde_partial_read(o->out, file.data, path, err);
-	for (i = first; rc == 0 && i < o->out->at.nr; i++) {
-		if (o->request->keeps_timeline)
-			sonde_note(&o->out->at.at[i]->notes,
+		rc = sonde_partial_read(out, file.data, path, err);
+	for (i = first; rc == 0 && i < out->at.nr; i++) {
+		if (request->keeps_timeline)
+			sonde_note(&out->at.at[i]->notes,
 				"partial reports contain no single launches: what is shown by "
 				"launch or over time lacks them; report on the captures for that");
 	}
@@ -135,56 +163,37 @@ static int read_partial(struct opening *o, const char *path, struct sonde_err *e
 int sonde_parts__read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	struct opening o = {.out = out, .request = request};
-	int rc = read_partial(&o, path, err);
+	int rc = read_partial(out, path, request, err);
 
-	return rc == 1 ? read_captures(&o, &path, 1, err) : rc;
+	return rc == 1 ? read_captures(out, &path, 1, request, err) : rc;
 }
 
 /* --- all inputs of a kind ------------------------------------------------------------------------ */
 
-/* What became of an input. */
-struct result {
-	struct sonde_parts parts;
-	int rc;
-	struct sonde_err *err; /* with `rc` */
-};
-
-struct results {
+/* Takes what is folded; of what cannot be, the error. */
+struct taking {
 	struct sonde_taker taker;
-	struct result *at;
+	struct opening *o;
+	const struct sonde_task *task;
+	struct sonde_err **errors; /* by file, NULL = it was read */
+	bool failed;
 };
 
-static void take(struct sonde_taker *t, size_t number, struct sonde_parts *parts, int rc,
+static void take(struct sonde_taker *taker, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
-	struct result *r = &((struct results *)t)->at[number];
+	struct taking *t = (struct taking *)taker;
 
-	r->parts = *parts;
-	*parts = (struct sonde_parts){0};
-	r->rc = rc;
-	r->err = rc ? sonde_malloc(sizeof(*err)) : NULL;
-	if (r->err)
-		*r->err = *err;
-}
-
-/* Hands over what an input came to, with the notes of those before it; its error is the caller's. */
-static int take_result(struct opening *o, struct result *r, struct sonde_err *err)
-{
-	size_t i;
-	int rc = 0;
-
-	if (r->rc && !r->err)
-		return sonde_err_nomem(err);
-	if (r->rc && err)
-		*err = *r->err;
-	if (r->rc)
-		return r->rc;
-	for (i = 0; i < r->parts.at.nr && rc == 0; i++) {
-		rc = add_part(o, r->parts.at.at[i], err);
-		r->parts.at.at[i] = NULL;
+	if (rc == 0) {
+		keep_parts(t->o, parts, t->o->nr_files + number, t->task->paths[number]);
+		return;
 	}
-	return rc;
+	t->errors[number] = sonde_malloc(sizeof(*err));
+	t->failed |= !t->errors[number];
+	if (t->errors[number]) {
+		*t->errors[number] = *err;
+		t->errors[number]->code = rc;
+	}
 }
 
 static int fold_all(const struct opening *o, const struct sonde_task *task,
@@ -198,39 +207,51 @@ static int fold_all(const struct opening *o, const struct sonde_task *task,
 	return 0;
 }
 
+/* The first error in order of the files counts, but those of files that may be left out. */
+static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0, last = 0;
+
+	for (i = 0; i < t->task->nr && rc == 0; i++) {
+		const struct sonde_err *one = t->errors[i];
+
+		if (!one)
+			continue;
+		last = one->code;
+		if (err)
+			*err = *one;
+		if (leaves_out && (last == SONDE_ERR_FORMAT || last == SONDE_ERR_IO)) {
+			struct sonde_str text = sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
+
+			remark(t->o, t->o->nr_files + i, text);
+		} else {
+			rc = last;
+		}
+	}
+	return rc ? rc : t->o->nr_read ? 0 : last;
+}
+
 /* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so with all. */
 static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
 	struct sonde_err *err)
 {
 	const struct sonde_task task = {o->request, paths, nr};
-	struct results results = {.taker = {take}};
+	struct taking t = {.taker = {take}, .o = o, .task = &task};
 	size_t i;
-	int rc, last = 0;
+	int rc;
 
-	results.at = sonde_calloc(nr + 1, sizeof(*results.at));
-	if (!results.at)
+	t.errors = sonde_calloc(nr + 1, sizeof(*t.errors));
+	if (!t.errors)
 		return sonde_err_nomem(err);
-	rc = fold_all(o, &task, &results.taker, err);
-	for (i = 0; i < nr; i++) {
-		struct result *r = &results.at[i];
-		int one = rc ? rc : take_result(o, r, err);
-
-		last = one;
-		if (rc == 0 && leaves_out && (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO))
-			sonde_note(&o->pending, "%s; it is left out", err->msg);
-		else
-			rc = one;
-		sonde_parts_release(&r->parts);
-		sonde_free(r->err);
-	}
-	sonde_free(results.at);
-	if (rc || o->out->at.nr == o->nr_before)
-		return rc ? rc : last;
-	/* what came after the last that was read */
-	sonde_notes_add(&o->out->at.at[o->out->at.nr - 1]->notes, &o->pending);
-	sonde_notes_release(&o->pending);
-	o->pending = (struct sonde_notes){0};
-	return 0;
+	rc = fold_all(o, &task, &t.taker, err);
+	if (rc == 0)
+		rc = t.failed ? sonde_err_nomem(err) : tell_errors(&t, leaves_out, err);
+	for (i = 0; i < nr; i++)
+		sonde_free(t.errors[i]);
+	sonde_free(t.errors);
+	o->nr_files += nr;
+	return rc;
 }
 
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
@@ -238,9 +259,14 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 {
 	struct sonde_arena arena = {0};
 	struct sonde_paths all = {0};
+	struct sonde_notes notes = {0};
 	size_t i, left = 0;
 	bool *taken;
-	int rc = sonde_folder__expand(&all, path, &arena, &o->pending, err);
+	int rc = sonde_folder__expand(&all, path, &arena, &notes, err);
+
+	for (i = 0; i < notes.texts.nr; i++)
+		remark(o, o->nr_files, notes.texts.keys[i]);
+	sonde_notes_release(&notes);
 
 	taken = rc == 0 ? sonde_calloc(all.at.nr + 1, sizeof(*taken)) : NULL;
 	if (rc == 0)
@@ -257,7 +283,7 @@ static int read_directory(struct opening *o, const char *path, struct sonde_err 
 }
 
 /* A selection that was asked for must be that of every part. None asked for is theirs. */
-static int check_request(const struct opening *o, struct sonde_err *err)
+static int check_request(const struct opening *o, const struct sonde_parts *out, struct sonde_err *err)
 {
 	const char *const known = "known";
 	const struct sonde_selection *s = &o->request->selection;
@@ -266,8 +292,8 @@ static int check_request(const struct opening *o, struct sonde_err *err)
 
 	if (sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual))
 		return 0;
-	for (i = 0; i < o->out->at.nr; i++) {
-		const struct sonde_cells *part = o->out->at.at[i];
+	for (i = 0; i < out->at.nr; i++) {
+		const struct sonde_cells *part = out->at.at[i];
 
 		if (!sonde_selection__is_same(s, &part->selection))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -287,16 +313,55 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Remarks come before the notes of the next part, or behind those of the last. */
+static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t until, size_t *at)
+{
+	struct sonde_notes own = part->notes;
+
+	if (*at == o->remarks.nr || o->remarks.at[*at].order > until)
+		return;
+	part->notes = (struct sonde_notes){0};
+	if (until == UINT64_MAX)
+		sonde_notes_add(&part->notes, &own);
+	for (; *at < o->remarks.nr && o->remarks.at[*at].order <= until; ++*at)
+		sonde_note(&part->notes, "%.*s", SONDE_STR_ARG(o->remarks.at[*at].text));
+	sonde_notes_add(&part->notes, &own);
+	sonde_notes_release(&own);
+}
+
+/* What is kept, in order, with all notes. */
+static int hand_over(struct opening *o, struct sonde_parts *out, struct sonde_err *err)
+{
+	struct sonde_keeper *k = &o->keeper;
+	struct sonde_cells *last;
+	size_t i, at = 0;
+	int rc = sonde_keeper__finish(k, err);
+
+	if (rc || !sonde_vec_reserve(&out->at, k->held.nr + 1))
+		return rc ? rc : sonde_err_nomem(err);
+	for (i = 0; i < k->held.nr; i++) {
+		add_remarks(o, k->held.at[i].part, k->held.at[i].order, &at);
+		out->at.at[out->at.nr++] = k->held.at[i].part;
+	}
+	k->held.nr = 0;
+	if (!out->at.nr)
+		return 0;
+	last = out->at.at[out->at.nr - 1];
+	add_remarks(o, last, UINT64_MAX, &at);
+	sonde_notes_add(&last->notes, &k->notes);
+	return 0;
+}
+
 int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t nr_paths,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	struct opening o = {.out = out, .request = request};
+	struct opening o = {.request = request, .keeper = {.request = request}};
 	bool leaves_out = request->sharing != NULL; /* nobody names thousands of files one by one */
 	size_t i, end;
 	int rc = 0;
 
 	for (i = 0; i < nr_paths && rc == 0; i = end) { /* files in a row go together */
-		o.nr_before = out->at.nr;
+		o.nr_read = 0;
 		for (end = i; end < nr_paths && !is_directory(paths[end]); end++)
 			;
 		if (end > i)
@@ -304,10 +369,14 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 		else
 			rc = read_directory(&o, paths[end++], err);
 	}
-	sonde_notes_release(&o.pending);
 	if (request->sharing)
 		request->sharing->end(request->sharing);
-	return rc ? rc : check_request(&o, err);
+	if (rc == 0)
+		rc = hand_over(&o, out, err);
+	sonde_keeper__release(&o.keeper);
+	sonde_vec_release(&o.remarks);
+	sonde_arena_release(&o.arena);
+	return rc ? rc : check_request(&o, out, err);
 }
 
 int sonde_parts_unite(struct sonde_cells **out, struct sonde_parts *parts, struct sonde_err *err)

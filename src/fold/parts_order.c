@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What a part is, whoever holds it: not what was chosen of it. */
-static uint64_t identity_of(const struct sonde_cells *c)
+uint64_t sonde_parts__identity(const struct sonde_cells *c)
 {
 	uint64_t sums[4] = {
 		c->inputs.nr ? c->inputs.at[0].created_s : 0, c->tally.nr_launches, 0, 0};
@@ -37,6 +37,12 @@ static struct sonde_str path_of(const struct sonde_cells *c)
 	return c->inputs.nr ? c->inputs.at[0].path : SONDE_STR("");
 }
 
+/* Scopes that are added up come behind all others. */
+static bool is_rest(const struct sonde_cells *c)
+{
+	return c->inputs.nr && c->inputs.at[0].nr_folded;
+}
+
 static uint32_t nr_kept(const struct sonde_cells *c)
 {
 	return c->kits.nr ? c->kits.at[0].nr : 0;
@@ -47,13 +53,14 @@ static int by_input(const void *pa, const void *pb)
 {
 	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
 	const struct sonde_cells *b = *(const struct sonde_cells *const *)pb;
-	int c = sonde_str_cmp(path_of(a), path_of(b));
+	int c = is_rest(a) != is_rest(b) ? (int)is_rest(a) - (int)is_rest(b)
+					 : sonde_str_cmp(path_of(a), path_of(b));
 	uint64_t x, y;
 
 	if (c)
 		return c;
-	x = identity_of(a);
-	y = identity_of(b);
+	x = sonde_parts__identity(a);
+	y = sonde_parts__identity(b);
 	if (x != y)
 		return x < y ? -1 : 1;
 	return nr_kept(a) > nr_kept(b) ? -1 : nr_kept(a) < nr_kept(b);
@@ -69,7 +76,7 @@ void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *
 		struct sonde_cells *last = left ? at[left - 1] : NULL;
 
 		if (last && sonde_str_eq(path_of(last), path_of(at[i])) &&
-			identity_of(last) == identity_of(at[i])) {
+			sonde_parts__identity(last) == sonde_parts__identity(at[i]) && !is_rest(last)) {
 			sonde_note(doubled, "%.*s is there more than once and counts once",
 				SONDE_STR_ARG(path_of(at[i])));
 			sonde_cells_free(at[i]);

@@ -78,22 +78,35 @@ static void note_missing(struct sonde_notes *notes, uint32_t *ranks, size_t nr, 
 	sonde_buf_release(&words);
 }
 
+/* Rank `i` of all there are, those that are added up behind the others; false: it has none. */
+static bool rank_at(const struct sonde_cells *c, size_t i, struct sonde_folded_rank *out)
+{
+	const struct sonde_process *p;
+
+	if (i >= c->processes.nr) {
+		*out = c->folded_ranks.at[i - c->processes.nr];
+		return true;
+	}
+	p = &c->processes.at[i];
+	*out = (struct sonde_folded_rank){p->rank, p->world_size};
+	return p->has_rank;
+}
+
 void sonde_cells__explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes)
 {
-	uint32_t size = 0, *ranks = sonde_calloc(c->processes.nr + 1, sizeof(*ranks));
-	size_t i, nr = 0;
+	size_t i, nr = 0, all = c->processes.nr + c->folded_ranks.nr;
+	uint32_t size = 0, *ranks = sonde_calloc(all + 1, sizeof(*ranks));
+	struct sonde_folded_rank p;
 
-	for (i = 0; i < c->processes.nr && ranks; i++) {
-		const struct sonde_process *p = &c->processes.at[i];
-
-		if (!p->has_rank)
+	for (i = 0; i < all && ranks; i++) {
+		if (!rank_at(c, i, &p))
 			continue;
-		if (!p->world_size || p->rank >= p->world_size || (size && p->world_size != size))
+		if (!p.world_size || p.rank >= p.world_size || (size && p.world_size != size))
 			break; /* not known, or of several jobs */
-		size = p->world_size;
-		ranks[nr++] = p->rank;
+		size = p.world_size;
+		ranks[nr++] = p.rank;
 	}
-	if (ranks && i == c->processes.nr) {
+	if (ranks && i == all) {
 		nr = drop_doubles(ranks, nr);
 		if (nr && nr < size)
 			note_missing(notes, ranks, nr, size);

@@ -189,9 +189,21 @@ static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1) ||
 		!sonde_vec_reserve(&to->entries, to->entries.nr + from->entries.nr + 1) ||
 		!sonde_vec_reserve(&to->loads, to->loads.nr + from->loads.nr + 1) ||
-		!sonde_vec_reserve(&to->gaps, to->gaps.nr + from->gaps.nr + 1))
+		!sonde_vec_reserve(&to->gaps, to->gaps.nr + from->gaps.nr + 1) ||
+		!sonde_vec_reserve(&to->folded_times,
+			to->folded_times.nr + from->folded_times.nr + 1) ||
+		!sonde_vec_reserve(&to->folded_ranks,
+			to->folded_ranks.nr + from->folded_ranks.nr + 1))
 		return false;
 	move_gaps(p);
+	for (i = 0; i < from->folded_ranks.nr; i++)
+		to->folded_ranks.at[to->folded_ranks.nr++] = from->folded_ranks.at[i];
+	for (i = 0; i < from->folded_times.nr; i++) {
+		const struct sonde_folded_time *t = &from->folded_times.at[i];
+
+		to->folded_times.at[to->folded_times.nr++] = (struct sonde_folded_time){
+			p->m.scope_of[t->scope], p->m.region_of[t->region], t->time_ns};
+	}
 	for (i = 0; i < from->entries.nr; i++)
 		to->entries.at[to->entries.nr++] = from->entries.at[i];
 	for (i = 0; i < from->loads.nr; i++) {

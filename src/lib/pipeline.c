@@ -181,8 +181,15 @@ int sonde_pipeline_run(struct sonde_pipeline *p, struct sonde_err *err)
 int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
 {
 	struct sonde_sink out;
-	int rc = sonde_pipeline_fold(p, err);
+	int rc;
 
+	if (!p->is_configured) {
+		rc = sonde_pipeline_configure(p, err);
+		if (rc)
+			return rc;
+	}
+	p->settings.fold.keep = 0; /* a report of it decides that */
+	rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
 		rc = sonde_sink_open(&out, path, err);
 	if (rc)

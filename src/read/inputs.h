@@ -23,6 +23,7 @@ struct sonde_input {
 	struct sonde_str command;     /* the profiler's command line, empty when unknown */
 	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
 	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
+	uint32_t nr_folded;	      /* it stands for so many that are added up; 0 = a real one */
 	/* Captured at times only: how many windows, how long they were, how long the program ran. */
 	bool is_windowed;
 	uint64_t nr_windows, captured_ns, total_ns;

@@ -39,7 +39,7 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	n->host_ns = v->host_ns;
 	n->cpu_ns = v->cpu_ns;
 	n->is_open = v->is_open;
-	n->streams = v->nr_streams;
+	n->streams = (uint64_t)v->nr_streams + v->more_streams;
 	n->first_stream = v->nr_streams ? (uint32_t)r->streams.nr : 0;
 	for (i = 0; i < v->nr_streams; i++) {
 		struct sonde_stream *s = sonde_vec_push(&r->streams);

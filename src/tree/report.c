@@ -357,7 +357,7 @@ static void sum_scopes(struct work *w)
 		if (!sonde_cover_has(w->c, w->cover, (uint32_t)i))
 			continue;
 		w->is_timed |= sonde_input_has(input_of(w->c, i), time);
-		w->r->nr_scopes++;
+		w->r->nr_scopes += w->c->scopes.at[i].nr_folded ? w->c->scopes.at[i].nr_folded : 1;
 		w->r->all_launches += w->c->sums.at[i].launches;
 		w->r->all_time_ns += w->c->sums.at[i].time_ns;
 	}

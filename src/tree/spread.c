@@ -10,6 +10,11 @@ struct sample {
 	double time_ns;
 };
 
+struct samples {
+	struct sample *at;
+	size_t nr, cap;
+};
+
 static int by_region_and_time(const void *a, const void *b)
 {
 	const struct sample *x = a, *y = b;
@@ -34,6 +39,27 @@ static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
 	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
 }
 
+/* Those of scopes that are added up come without reports of their own. */
+static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregate, struct samples *to)
+{
+	const struct sonde_cells *c = t->cells;
+	size_t i;
+
+	for (i = 0; i < c->folded_times.nr; i++) {
+		const struct sonde_folded_time *from = &c->folded_times.at[i];
+		struct sample *s;
+
+		if (c->scopes.at[from->scope].measured != aggregate->measured ||
+			(isnan(from->time_ns) && !isnan(aggregate->time_ns)))
+			continue;
+		s = sonde_vec_push(to);
+		if (!s)
+			return false;
+		*s = (struct sample){from->region, from->time_ns};
+	}
+	return true;
+}
+
 /* Not where it is only the sum of what lies inside, nor in an input without times beside others. */
 static bool is_sample(const struct sonde_report *aggregate, const struct sonde_nested *nested,
 	const struct sonde_report *r, const struct sonde_node *n)
@@ -45,7 +71,7 @@ static bool is_sample(const struct sonde_report *aggregate, const struct sonde_n
 int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 	const struct sonde_nested *nested, struct sonde_err *err)
 {
-	SONDE_VEC(struct sample) samples = {0};
+	struct samples samples = {0};
 	struct sample *s;
 	size_t i, k, first;
 	int rc = 0;
@@ -54,7 +80,8 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 		const struct sonde_report *r = &t->reports.at[i];
 
 		for (k = 0;
-			!r->is_aggregate && r->measured == aggregate->measured && k < r->nodes.nr;
+			!r->is_aggregate && r->measured == aggregate->measured &&
+			!t->cells->scopes.at[r->scope].nr_folded && k < r->nodes.nr;
 			k++) {
 			if (!is_sample(aggregate, nested, r, &r->nodes.at[k]))
 				continue;
@@ -66,6 +93,8 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 			*s = (struct sample){r->nodes.at[k].region, r->nodes.at[k].time_ns};
 		}
 	}
+	if (rc == 0 && !add_folded(t, aggregate, &samples))
+		rc = sonde_err_nomem(err);
 	if (rc == 0 && samples.nr)
 		qsort(samples.at, samples.nr, sizeof(*samples.at), by_region_and_time);
 	for (i = 0; i < aggregate->nodes.nr && rc == 0; i++) {

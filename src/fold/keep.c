@@ -1,0 +1,413 @@
+#include "fold/keep_int.h"
+
+#include "base/alloc.h"
+#include "fold/rest_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- order ------------------------------------------------------------------------------------- */
+
+/* Slowest first. */
+static int by_time(const void *a, const void *b, void *keeper)
+{
+	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
+	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_rank(const struct sonde_cells *a, const struct sonde_cells *b)
+{
+	const struct sonde_process *p = &a->processes.at[a->scopes.at[0].process];
+	const struct sonde_process *q = &b->processes.at[b->scopes.at[0].process];
+
+	if (p->has_rank != q->has_rank)
+		return p->has_rank ? -1 : 1;
+	if (p->has_rank && p->rank != q->rank)
+		return p->rank < q->rank ? -1 : 1;
+	return sonde_str_cmp(a->inputs.at[0].path, b->inputs.at[0].path);
+}
+
+/* First ranks first; what cannot go to the rest before all. */
+static int by_first(const void *a, const void *b, void *keeper)
+{
+	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
+	const struct sonde_held *x = a, *y = b;
+	int c;
+
+	if (x->number == SONDE_NONE || y->number == SONDE_NONE)
+		return (y->number == SONDE_NONE) - (x->number == SONDE_NONE);
+	c = by_rank(x->part, y->part);
+	if (c)
+		return c;
+	return at[x->number].id < at[y->number].id ? -1 : at[x->number].id > at[y->number].id;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct sonde_held *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* --- the rest ---------------------------------------------------------------------------------- */
+
+static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
+{
+	struct sonde_buf key = {0};
+	struct sonde_rest **slot;
+	uint32_t number = SONDE_NONE;
+	struct sonde_str kept;
+	bool is_new = false;
+
+	if (sonde_rest__describe(&key, part))
+		number = sonde_map_add(&k->kinds, sonde_buf_view(&key), &is_new);
+	if (number != SONDE_NONE && is_new) {
+		kept = sonde_arena_dup(&k->arena, sonde_buf_view(&key));
+		slot = kept.p ? sonde_vec_push(&k->rests) : NULL;
+		if (slot)
+			*slot = sonde_rest__new(part);
+		if (kept.p)
+			sonde_map_rekey(&k->kinds, number, kept);
+		k->failed |= !slot || !*slot;
+	}
+	sonde_buf_release(&key);
+	return k->failed ? SONDE_NONE : number;
+}
+
+static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
+{
+	struct sonde_met *met = &k->met.at[h->number];
+	const struct sonde_rest_part p = {h->part, h->number, met->id};
+
+	met->rest = rest_for(k, h->part);
+	k->failed |= met->rest == SONDE_NONE || !sonde_rest__add(k->rests.at[met->rest], &p);
+	k->nr_folded += h->part->scopes.nr;
+	k->nr_notes += h->part->notes.texts.nr;
+	sonde_cells_free(h->part);
+	h->part = NULL;
+}
+
+static void say_double(struct sonde_keeper *k, const struct sonde_cells *part)
+{
+	sonde_note(&k->notes, "%.*s is there more than once and counts once",
+		SONDE_STR_ARG(part->inputs.at[0].path));
+}
+
+/* By what they are; of the same input the one that keeps most comes first. */
+static int by_number(const void *a, const void *b)
+{
+	const struct sonde_held *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	if (x->number != SONDE_NONE && x->part->kits.at[0].nr != y->part->kits.at[0].nr)
+		return x->part->kits.at[0].nr > y->part->kits.at[0].nr ? -1 : 1;
+	return by_order(a, b);
+}
+
+static void drop_doubles(struct sonde_keeper *k)
+{
+	size_t i, nr = 0;
+
+	if (k->held.nr > 1)
+		qsort(k->held.at, k->held.nr, sizeof(*k->held.at), by_number);
+	for (i = 0; i < k->held.nr; i++) {
+		struct sonde_held h = k->held.at[i];
+
+		if (nr && h.number != SONDE_NONE && k->held.at[nr - 1].number == h.number) {
+			say_double(k, h.part);
+			sonde_cells_free(h.part);
+		} else {
+			k->held.at[nr++] = h;
+		}
+	}
+	k->held.nr = nr;
+}
+
+/* Adds to the rest what is not kept; marks are taken back. */
+static void fold_others(struct sonde_keeper *k)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < k->held.nr; i++) {
+		struct sonde_held h = k->held.at[i];
+
+		if (!h.is_kept && h.number != SONDE_NONE && !k->failed)
+			fold_away(k, &h);
+		h.is_kept = false;
+		if (h.part)
+			k->held.at[nr++] = h;
+	}
+	k->held.nr = nr;
+}
+
+/* --- who is kept ------------------------------------------------------------------------------- */
+
+/* By number of those met: where it is held, SONDE_NONE = nowhere. NULL: no memory. */
+static uint32_t *find_held(struct sonde_keeper *k)
+{
+	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at));
+	size_t i;
+
+	if (at)
+		memset(at, 0xff, (k->met.nr + 1) * sizeof(*at));
+	for (i = 0; at && i < k->held.nr; i++)
+		if (k->held.at[i].number != SONDE_NONE)
+			at[k->held.at[i].number] = (uint32_t)i;
+	return at;
+}
+
+/* Marks the slowest and the fastest of those held: nobody left can be among the N most of them. */
+static void mark_by_time(struct sonde_keeper *k, size_t most)
+{
+	uint32_t *where = find_held(k), *at = sonde_malloc((k->held.nr + 1) * sizeof(*at));
+	size_t i, nr = 0, slow = (most + 1) / 2, fast = most / 4;
+
+	k->failed |= !where || !at;
+	for (i = 0; !k->failed && i < k->held.nr; i++)
+		if (k->held.at[i].number != SONDE_NONE)
+			at[nr++] = k->held.at[i].number;
+	if (!k->failed && nr > 1)
+		qsort_r(at, nr, sizeof(*at), by_time, k);
+	for (i = 0; !k->failed && i < nr; i++)
+		if (i < slow || nr - i <= fast)
+			k->held.at[where[at[i]]].is_kept = true;
+	sonde_free(where);
+	sonde_free(at);
+}
+
+/* Marks the first ones, until `most` are marked or, counting all, until the first `most` are. */
+static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; counts_marked && i < k->held.nr; i++)
+		nr += k->held.at[i].is_kept;
+	if (k->held.nr > 1)
+		qsort_r(k->held.at, k->held.nr, sizeof(*k->held.at), by_first, k);
+	for (i = 0; i < k->held.nr && nr < most; i++) {
+		struct sonde_held *h = &k->held.at[i];
+
+		if (h->number == SONDE_NONE || (counts_marked && h->is_kept))
+			continue;
+		h->is_kept = true;
+		nr++;
+	}
+}
+
+static void make_room(struct sonde_keeper *k)
+{
+	drop_doubles(k);
+	mark_by_time(k, k->request->keep);
+	if (!k->failed)
+		mark_first(k, k->request->keep, false);
+	fold_others(k);
+}
+
+/* --- the median -------------------------------------------------------------------------------- */
+
+static uint32_t find_median(struct sonde_keeper *k)
+{
+	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at)), i, median = SONDE_NONE;
+
+	k->failed |= !at;
+	for (i = 0; at && i < k->met.nr; i++)
+		at[i] = i;
+	if (at && k->met.nr) {
+		qsort_r(at, k->met.nr, sizeof(*at), by_time, k);
+		median = at[k->met.nr / 2];
+	}
+	sonde_free(at);
+	return median;
+}
+
+static uint64_t id_of(const struct sonde_cells *part)
+{
+	struct sonde_str path = part->inputs.at[0].path;
+	uint64_t key[2] = {sonde_hash(path.p, path.n), sonde_parts__identity(part)};
+
+	return sonde_hash(key, sizeof(key));
+}
+
+/* Takes a part that was folded away out of the rest again. */
+static void bring_back(struct sonde_keeper *k, uint32_t number)
+{
+	struct sonde_met *met = &k->met.at[number];
+	struct sonde_parts again = {0};
+	struct sonde_held *h;
+	size_t i;
+
+	if (sonde_parts__read(&again, met->file.p, k->request, NULL) != 0)
+		again.at.nr = 0;
+	for (i = 0; i < again.at.nr && id_of(again.at.at[i]) != met->id; i++)
+		;
+	if (i == again.at.nr) {
+		sonde_note(&k->notes, "%.*s has changed while it was read: it is not shown by itself",
+			SONDE_STR_ARG(met->file));
+	} else {
+		const struct sonde_rest_part p = {again.at.at[i], number, met->id};
+
+		k->failed |= !sonde_rest__take_out(k->rests.at[met->rest], &p);
+		k->nr_folded -= p.c->scopes.nr;
+		k->nr_notes -= p.c->notes.texts.nr;
+		h = sonde_vec_push(&k->held);
+		if (h) {
+			*h = (struct sonde_held){again.at.at[i], met->order, number, true};
+			again.at.at[i] = NULL;
+		}
+		k->failed |= !h;
+	}
+	sonde_parts_release(&again);
+}
+
+static void keep_median(struct sonde_keeper *k)
+{
+	uint32_t median = find_median(k);
+	size_t i;
+
+	for (i = 0; i < k->held.nr && median != SONDE_NONE; i++)
+		if (k->held.at[i].number == median) {
+			k->held.at[i].is_kept = true;
+			return;
+		}
+	if (median != SONDE_NONE && !k->failed)
+		bring_back(k, median);
+}
+
+/* --- the door ---------------------------------------------------------------------------------- */
+
+static double time_of(const struct sonde_cells *part)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < part->sums.nr; i++)
+		if (part->sums.at[i].time_ns > most)
+			most = part->sums.at[i].time_ns;
+	return most;
+}
+
+/* Its number among those that may go to the rest. One that is in the rest already goes. */
+static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
+{
+	uint64_t id = id_of(h->part);
+	struct sonde_str key = sonde_arena_dup(&k->arena, (struct sonde_str){(const char *)&id, sizeof(id)});
+	struct sonde_met *met = NULL;
+	bool is_new = false;
+
+	h->number = key.p ? sonde_map_add(&k->ids, key, &is_new) : SONDE_NONE;
+	if (h->number != SONDE_NONE && !is_new) {
+		if (k->met.at[h->number].rest == SONDE_NONE)
+			return true; /* both are held: one goes when there is no room, or at last */
+		say_double(k, h->part);
+		return false;
+	}
+	if (h->number != SONDE_NONE)
+		met = sonde_vec_push(&k->met);
+	k->failed |= !met;
+	if (met)
+		*met = (struct sonde_met){id, h->order, time_of(h->part),
+			sonde_arena_dup(&k->arena, sonde_str_from(file)), SONDE_NONE};
+	return met != NULL;
+}
+
+void sonde_keeper__add(
+	struct sonde_keeper *k, struct sonde_cells *part, uint64_t order, const char *file)
+{
+	struct sonde_held h = {part, order, SONDE_NONE, false}, *slot;
+	size_t most = k->request->keep;
+
+	if (most && sonde_rest__may_take(part) && !meet(k, &h, file)) {
+		sonde_cells_free(part);
+		return;
+	}
+	slot = sonde_vec_push(&k->held);
+	if (!slot) {
+		sonde_cells_free(part);
+		k->failed = true;
+		return;
+	}
+	*slot = h;
+	if (most && k->met.nr > most && k->held.nr > 2 * most + 16)
+		make_room(k);
+}
+
+static void choose(struct sonde_keeper *k)
+{
+	size_t most = k->request->keep;
+
+	make_room(k); /* so that what is folded does not depend on when there was room */
+	mark_by_time(k, most);
+	if (most > 3)
+		keep_median(k);
+	if (!k->failed)
+		mark_first(k, most, true);
+	fold_others(k);
+}
+
+static bool append_rests(struct sonde_keeper *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->rests.nr; i++) {
+		struct sonde_held *slot = sonde_vec_push(&k->held);
+
+		if (!slot)
+			return false;
+		*slot = (struct sonde_held){sonde_rest__finish(k->rests.at[i]), UINT64_MAX, 0, true};
+		if (!slot->part)
+			return false;
+	}
+	return true;
+}
+
+static void say(struct sonde_keeper *k)
+{
+	size_t most = k->request->keep, i, nr = k->nr_folded;
+
+	for (i = 0; i < k->held.nr; i++)
+		nr += k->held.at[i].part->scopes.nr;
+	sonde_note(&k->notes,
+		"%llu of %zu scopes are added up as one: there is room for %zu (report.scopes.keep; 0 "
+		"= all), which are the slowest, the fastest, the median and the first",
+		(unsigned long long)k->nr_folded, nr, most);
+	if (k->nr_notes)
+		sonde_note(&k->notes, "%llu notes on the inputs of these are left out",
+			(unsigned long long)k->nr_notes);
+}
+
+int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err)
+{
+	size_t most = k->request->keep;
+
+	if (most && k->met.nr > most && !k->failed)
+		choose(k);
+	if (k->held.nr > 1)
+		qsort(k->held.at, k->held.nr, sizeof(*k->held.at), by_order);
+	if (k->nr_folded && !k->failed)
+		say(k);
+	if (!k->failed)
+		k->failed = !append_rests(k);
+	return k->failed ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_keeper__release(struct sonde_keeper *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->held.nr; i++)
+		sonde_cells_free(k->held.at[i].part);
+	for (i = 0; i < k->rests.nr; i++)
+		sonde_rest__free(k->rests.at[i]);
+	sonde_vec_release(&k->held);
+	sonde_vec_release(&k->met);
+	sonde_vec_release(&k->rests);
+	sonde_map_release(&k->ids);
+	sonde_map_release(&k->kinds);
+	sonde_notes_release(&k->notes);
+	sonde_arena_release(&k->arena);
+}

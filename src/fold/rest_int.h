@@ -1,0 +1,104 @@
+/*
+ * Inside the folding room: the rest, which is all scopes that a report has no room
+ * for (report.scopes.keep), added up.
+ *
+ * A part is added and may be freed; memory follows what is distinct, not how many
+ * parts there are. Sums are exact (base/exact.h), names get their order when all are
+ * there, and of entries those with the smallest hashes are kept: so the rest is the
+ * same in whatever order its parts came. A part that was added can be taken out
+ * again. Extremes stay, which is right as long as the part counts in the report.
+ *
+ * What differs in kind is not added up: each kind (metrics, device, source,
+ * selection) is a rest of its own. When all parts are there each becomes a part
+ * with one scope, which says how many there are in it.
+ */
+#ifndef SONDE_FOLD_REST_INT_H
+#define SONDE_FOLD_REST_INT_H
+
+#include "base/exact.h"
+#include "fold/partial_int.h"
+
+#define SONDE_REST_ENTRIES 2048 /* kept of a region; of more a sample by hash */
+
+struct sonde_rest_acc {
+	uint64_t nr, nr_weighed, other;
+	struct sonde_exact a, w, b, t;
+	double low, high;
+	SONDE_VEC(struct sonde_mode) modes; /* sorted */
+};
+
+struct sonde_rest_cell {
+	uint32_t place, kernel;
+	uint64_t launches, copies, adopted;
+	struct sonde_exact time_ns, copy_ns, copy_bytes;
+	struct sonde_rest_acc *acc;
+};
+
+struct sonde_rest_entry {
+	uint64_t hash;
+	uint32_t part;
+	struct sonde_entry entry;
+};
+
+/* One region: which part had it first, and what all knew of it. */
+struct sonde_rest_region {
+	struct sonde_region region;
+	struct sonde_str first_path; /* of the first part by path … */
+	uint32_t first_number;	     /* … and its number there: what orders regions */
+	uint64_t nr_visits, nr_present, nr_open, instances, first_instances, nr_queued, nr_streams;
+	uint64_t nr_known[SONDE_PARTIAL_NR_TIMES];
+	struct sonde_exact times[SONDE_PARTIAL_NR_TIMES];
+	double peak;
+	uint64_t nr_entries; /* kept or not */
+	SONDE_VEC(struct sonde_rest_entry) entries;
+};
+
+/* How long one scope took in one region. */
+struct sonde_rest_time {
+	uint32_t part, region;
+	double time_ns;
+};
+
+struct sonde_rest_rank {
+	uint32_t part;
+	struct sonde_folded_rank rank;
+};
+
+/* Parts of one kind. */
+struct sonde_rest {
+	struct sonde_cells *c; /* what they have in common, and counts */
+	struct sonde_map region_keys, place_keys, cell_keys, strings, texts;
+	uint8_t *methods; /* by accumulator … */
+	uint32_t nr_acc;  /* … of a cell */
+	uint64_t nr_scopes, nr_inputs, nr_launches;
+	struct sonde_exact time_ns;
+	SONDE_VEC(struct sonde_rest_region) regions;
+	SONDE_VEC(struct sonde_rest_cell) cells;
+	SONDE_VEC(struct sonde_place) places;
+	SONDE_VEC(uint32_t) homes;
+	SONDE_VEC(struct sonde_rest_time) times;
+	SONDE_VEC(struct sonde_rest_rank) ranks;
+	struct sonde_arena arena;
+};
+
+/* A part to add, and the number it is known by. */
+struct sonde_rest_part {
+	const struct sonde_cells *c;
+	uint32_t number;
+	uint64_t id; /* what it is: orders its entries among others */
+};
+
+/* Whether it may be in a rest: one input of kernels on devices alike, without samples. */
+bool sonde_rest__may_take(const struct sonde_cells *part);
+/* What parts must have in common to be in one rest. False: no memory. */
+bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *part);
+struct sonde_rest *sonde_rest__new(const struct sonde_cells *first); /* empty; NULL: no memory */
+bool sonde_rest__add(struct sonde_rest *r, const struct sonde_rest_part *p);
+bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p);
+/* Cuts the entries of a region down to those that are kept. */
+void sonde_rest__sample(struct sonde_rest_region *r);
+/* The part it comes to. NULL: no memory. */
+struct sonde_cells *sonde_rest__finish(struct sonde_rest *r);
+void sonde_rest__free(struct sonde_rest *r);
+
+#endif

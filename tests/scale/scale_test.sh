@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Many inputs: the same bytes on any number of cores and from partial reports in any order, also where scopes are added up
+# (report.scopes.keep); and more inputs than files may be open.
+. "$(dirname "$0")/../lib.sh"
+many=$BUILD/bench/capture_many
+[ -x "$many" ] || skip_all "there is no $many: make tools"
+gunzip -c tests/data/diff/train.sonde.gz >"$TMP/one.sonde"
+"$many" "$TMP/one.sonde" "$TMP/ranks" 40 600 >"$TMP/out" || not_ok scale__captures_are_made
+report() { "$SONDE" report --deterministic -f json report.scopes.keep=8 "$@"; }
+
+report "$TMP/ranks" >"$TMP/want"
+ok scale__report_of_many_is_valid "$SONDE" validate "$TMP/want"
+ok scale__the_others_are_added_up grep -q '"folded": 32' "$TMP/want"
+ok scale__it_says_so grep -q '32 of 40 scopes are added up as one' "$TMP/want"
+
+any_cores() {
+	local n
+	for n in 1 2 3 4 8 16; do report "$TMP/ranks" --cores $n | cmp - "$TMP/want" || return; done
+}
+ok scale__any_number_of_cores_gives_the_same_bytes any_cores
+any_order() {
+	local seed
+	for seed in 1 2 3; do
+		report $(ls "$TMP"/ranks/* | sort -R --random-source=<(yes $seed)) | cmp - "$TMP/want" || return
+	done
+}
+ok scale__any_order_gives_the_same_bytes any_order
+# Groups of any size, written with any number of cores, read in any order.
+any_grouping() {
+	local seed files
+	for seed in 4 5; do
+		rm -rf "$TMP/cells" && mkdir "$TMP/cells"
+		mapfile -t files < <(ls "$TMP"/ranks/* | sort -R --random-source=<(yes $seed))
+		"$SONDE" report "${files[@]:0:$seed}" --partial -o "$TMP/cells/a.sondecells" &&
+			"$SONDE" report "${files[@]:$seed:17}" --partial -o "$TMP/cells/b.sondecells" --cores 3 &&
+			report "$TMP"/cells/b.sondecells "${files[@]:$((seed + 17))}" "$TMP"/cells/a.sondecells | cmp - "$TMP/want" || return
+	done
+}
+ok scale__partial_reports_in_any_grouping_give_the_same_bytes any_grouping
+
+# Every figure of the aggregate is what it is with all scopes apart, but for the sums' last bits.
+same_aggregate() {
+	"$SONDE" report --deterministic "$TMP/ranks" report.scopes.keep=8 --width 200 >"$TMP/few" &&
+		"$SONDE" report --deterministic "$TMP/ranks" report.scopes.keep=0 --width 200 >"$TMP/all" &&
+		diff <(sed '/^aggregate/,/^first/!d' "$TMP/few") <(sed '/^aggregate/,/^first/!d' "$TMP/all")
+}
+ok scale__the_aggregate_is_that_of_all_scopes same_aggregate
+asked_for() { report "$TMP/ranks" report.scopes.keep=2 --scope 'rank 17 *' >"$TMP/out" && grep -q '"scope": "rank 17 · node0002' "$TMP/out"; }
+ok scale__a_scope_that_is_asked_for_is_there asked_for
+twice() {
+	report "$TMP/ranks" "$TMP/ranks/rank00011.sonde" "$TMP/cells/b.sondecells" | jq -S 'del(.notes)' | cmp - <(jq -S 'del(.notes)' "$TMP/want")
+}
+ok scale__an_input_that_is_there_twice_counts_once twice
+
+# 10,000 inputs, and 256 files at most.
+few_files() {
+	local i
+	mkdir "$TMP/10000" && "$many" "$TMP/one.sonde" "$TMP/small" 1 20 && cd "$TMP/10000" || return
+	for ((i = 0; i < 10000; i++)); do echo "$i"; done | xargs -P2 -n2000 sh -c 'for i; do ln ../small/rank00000.sonde $i.sonde; done' sh
+	cd - >/dev/null && (ulimit -n 256 && exec "$SONDE" report "$TMP/10000" >"$TMP/out") && grep -q 'and 9997 more files' "$TMP/out"
+}
+ok scale__10000_inputs_need_few_open_files few_files
