@@ -18,24 +18,31 @@
 #define SETTLE_MS 1000u
 #define STEP_MS	  5u
 
-int sonde_native_attach_make(const char *dir, struct sonde_err *err)
+/* A page of zeros under a name of its own, which is filled in; false with errno. */
+static bool write_zeros(char *name)
 {
 	static const char zeros[SONDE_ATTACH_BYTES];
-	char path[4096];
-	int fd;
-	bool ok;
+	int fd = mkostemp(name, O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros);
+
+	return (fd < 0 || close(fd) == 0) && ok;
+}
+
+/*
+ * Ranks share the directory, and the first one's page is everybody's. It appears with all its
+ * bytes: whoever finds it maps it at once.
+ */
+int sonde_native_attach_make(const char *dir, struct sonde_err *err)
+{
+	char path[4096], own[4096 + 8];
+	int error = 0;
 
 	snprintf(path, sizeof(path), "%s/" SONDE_ATTACH_NAME, dir);
-	/* Ranks share the directory: the first one makes it. */
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return errno == EEXIST ? 0
-				       : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
-						 strerror(errno));
-	ok = write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros);
-	if (close(fd) || !ok)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
-	return 0;
+	snprintf(own, sizeof(own), "%s.XXXXXX", path);
+	if (!write_zeros(own) || (link(own, path) < 0 && errno != EEXIST))
+		error = errno;
+	unlink(own);
+	return error ? sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(error)) : 0;
 }
 
 static bool read_attach(struct sonde_attach *out, const char *dir)
