@@ -257,10 +257,23 @@ static bool is_in_view(
 					   : f->is_in_tables;
 }
 
+/* Without launches at the same time, busy time is GPU time: the column would be there twice. */
+static bool overlaps(const struct sonde_report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		if (r->nodes.at[i].busy_ns < r->nodes.at[i].time_ns * (1 - 1e-9))
+			return true;
+	return false;
+}
+
 static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	size_t i;
 
+	if (f->number == busy_ms && !overlaps(r))
+		return false;
 	for (i = 0; f->is_optional && i < r->nodes.nr; i++) {
 		double v = f->number(r, &r->nodes.at[i]);
 

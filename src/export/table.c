@@ -2,6 +2,7 @@
 
 #include "base/escape.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define GAP 2
@@ -130,6 +131,20 @@ static void widen(struct sonde_table *t, struct sonde_table_column *c, size_t na
 		c->width = natural - c->width < room ? natural : c->width + room;
 }
 
+/* Bars, which have no head, are gone before a name is cut. */
+static void drop_bars(struct sonde_table *t, size_t natural_name, size_t width)
+{
+	size_t k;
+
+	for (k = 1; k < t->columns.nr; k++) {
+		struct sonde_table_column *c = &t->columns.at[k];
+
+		if (!c->head.n && c->drop &&
+			total_width(t) - t->columns.at[0].width + natural_name > width)
+			c->is_gone = true;
+	}
+}
+
 /* The last column, then the first, are given what the others leave of `width`. */
 static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 {
@@ -148,37 +163,109 @@ static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 		sonde_buf_puts(dropped, dropped->n ? ", " : "");
 		sonde_buf_str(dropped, c->head);
 	}
+	drop_bars(t, natural, width);
 	if (t->columns.nr > 1)
 		widen(t, last, natural_last, width);
 	widen(t, &t->columns.at[0], natural, width);
 	t->is_last_cut = !last->is_gone && last->width < natural_last;
 }
 
+/* A name that does not fit: its begin, dots, and another part of it, which may end in dots too. */
+struct cut_name {
+	struct sonde_str begin, rest;
+	bool is_rest_cut;
+};
+
 /* Names that begin alike often end differently: a third of the room is for the end. */
-static struct sonde_str end_of_name(const struct sonde_cell_text *cell, size_t room)
+static struct cut_name cut_in_the_middle(const struct sonde_cell_text *cell, size_t room)
 {
 	size_t lines = sonde_width((struct sonde_str){cell->text.p, cell->nr_dim});
+	struct cut_name c = {
+		.rest = sonde_width_end(cell->text, lines < room ? (room - lines) / 3 : 0)};
 
-	return sonde_width_end(cell->text, lines < room ? (room - lines) / 3 : 0);
+	c.begin = sonde_width_cut(cell->text, room - sonde_width(c.rest));
+	return c;
+}
+
+static size_t word_begin(struct sonde_str s, size_t i)
+{
+	while (i && (isalnum((unsigned char)s.p[i - 1]) || (s.p[i - 1] & 0x80)))
+		i--;
+	return i;
+}
+
+/* Where two names begin to differ, back to the begin of a word; of a number, to the word before. */
+static size_t first_difference(struct sonde_str a, struct sonde_str b)
+{
+	size_t i;
+
+	for (i = 0; i < a.n && i < b.n && a.p[i] == b.p[i]; i++)
+		;
+	i = word_begin(a, i);
+	return i && i < a.n && isdigit((unsigned char)a.p[i]) ? word_begin(a, i - 1) : i;
+}
+
+#define NEIGHBOURS 64 /* rows up and down that are looked at for the same name */
+
+/* The first difference from a name nearby that would be cut to the same; 0 = there is none. */
+static size_t differs_at(const struct sonde_table *t, size_t cell, size_t room)
+{
+	const struct sonde_cell_text *own = &t->cells.at[cell];
+	struct cut_name c = cut_in_the_middle(own, room);
+	size_t reach = NEIGHBOURS * t->columns.nr,
+	       i = cell > reach ? cell - reach : cell % t->columns.nr;
+
+	for (; i < t->cells.nr && i <= cell + reach; i += t->columns.nr) {
+		const struct sonde_cell_text *other = &t->cells.at[i];
+		struct cut_name o = cut_in_the_middle(other, room);
+
+		if (i != cell && !sonde_str_eq(own->text, other->text) &&
+			sonde_str_eq(c.begin, o.begin) && sonde_str_eq(c.rest, o.rest))
+			return first_difference(own->text, other->text);
+	}
+	return 0;
+}
+
+static struct cut_name cut_name(
+	const struct sonde_table *t, size_t cell, size_t room, size_t nr_dots)
+{
+	const struct sonde_cell_text *own = &t->cells.at[cell];
+	struct cut_name c = cut_in_the_middle(own, room);
+	size_t at = differs_at(t, cell, room),
+	       lines = sonde_width((struct sonde_str){own->text.p, own->nr_dim});
+	struct sonde_str tail = {own->text.p + at, own->text.n - at}, begin;
+
+	if (!at || room < lines + 3 * nr_dots)
+		return c;
+	begin = sonde_width_cut(own->text, lines + (room - lines) / 3);
+	if (at <= begin.n) /* one long word */
+		return c;
+	c.begin = begin;
+	room -= sonde_width(c.begin);
+	c.is_rest_cut = sonde_width(tail) > room;
+	c.rest = c.is_rest_cut ? sonde_width_cut(tail, room - nr_dots) : tail;
+	return c;
 }
 
 static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t column,
 	const struct sonde_cell_text *cell, bool is_last)
 {
+	struct cut_name name = {0};
 	const char *dots = t->is_utf8 ? "\u2026" : "...";
 	const struct sonde_table_column *c = &t->columns.at[column];
 	size_t used = sonde_width(cell->text), nr_dim = cell->nr_dim;
-	struct sonde_str text = cell->text, end = {NULL, 0};
+	struct sonde_str text = cell->text;
 	bool is_cut = used > c->width;
 
 	if (is_cut) {
 		size_t nr_dots = t->is_utf8 ? 1 : 3;
 		size_t room = c->width > nr_dots ? c->width - nr_dots : 0;
 
-		if (column == 0)
-			end = end_of_name(cell, room);
-		text = sonde_width_cut(text, room - sonde_width(end));
-		used = sonde_width(text) + nr_dots + sonde_width(end);
+		if (column == 0 && cell >= t->cells.at && cell < t->cells.at + t->cells.nr)
+			name = cut_name(t, (size_t)(cell - t->cells.at), room, nr_dots);
+		text = name.begin.n ? name.begin : sonde_width_cut(text, room);
+		used = sonde_width(text) + sonde_width(name.rest) +
+		       (name.is_rest_cut ? 2 : 1) * nr_dots;
 		nr_dim = nr_dim < text.n ? nr_dim : text.n;
 	}
 	if (c->is_right && used < c->width)
@@ -192,7 +279,8 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 	sonde_style_on(to, cell->style, t->is_coloured && text.n);
 	sonde_sink_str(to, text);
 	sonde_sink_puts(to, is_cut ? dots : "");
-	sonde_sink_str(to, end);
+	sonde_sink_str(to, name.rest);
+	sonde_sink_puts(to, name.is_rest_cut ? dots : "");
 	sonde_style_off(to, cell->style, t->is_coloured && text.n);
 	if (!c->is_right && used < c->width && !is_last)
 		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");

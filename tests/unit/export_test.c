@@ -257,6 +257,35 @@ static void test_text__deep_trees_fit_the_width(void **state)
 	made_release(&m);
 }
 
+/* Names that begin and end alike are cut where they differ. */
+static void test_text__cut_names_stay_apart(void **state)
+{
+	const struct sonde_export_options o = {.width = 60, .is_utf8 = true};
+	char label[80];
+	struct sonde_buf b;
+	struct made m;
+	int i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 3; i < 6; i++) {
+		uint32_t r;
+
+		snprintf(label, sizeof(label), "FSDP::pre_forward (blocks.%d._checkpoint_wrapped_module)", i);
+		r = made_push(&m, MADE_ROOT, label);
+		made_launch(&m, "k", 1, &r);
+		made_metric(&m, TIME, 10);
+	}
+	b = exported(&m, sonde_export_text, &o);
+	for (i = 3; i < 6; i++) {
+		snprintf(label, sizeof(label), "…blocks.%d.", i);
+		if (!strstr(b.p, label))
+			fail_msg("%s is not in:\n%s", label, b.p);
+	}
+	sonde_buf_release(&b);
+	made_release(&m);
+}
+
 static void test_text__a_run_without_ranges_gets_the_kernel_table(void **state)
 {
 	struct made m;
@@ -446,6 +475,7 @@ int main(void)
 			test_tables__long_ones_keep_the_dearest_and_say_how_many_are_missing),
 		cmocka_unit_test(test_tables__siblings_are_sorted_as_asked),
 		cmocka_unit_test(test_text__deep_trees_fit_the_width),
+		cmocka_unit_test(test_text__cut_names_stay_apart),
 		cmocka_unit_test(test_text__a_run_without_ranges_gets_the_kernel_table),
 		cmocka_unit_test(test_text__no_two_metrics_have_the_same_head),
 		cmocka_unit_test(test_text__long_words_leave_room_for_numbers),
