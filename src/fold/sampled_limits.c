@@ -9,6 +9,8 @@ bool sonde_series__is_same_device(const struct sonde_series *a, const struct son
 {
 	if (a->uuid.n && b->uuid.n)
 		return sonde_str_eq(a->uuid, b->uuid);
+	if (!a->host.n && a->input != b->input) /* of traces: each knows its own devices only */
+		return false;
 	return a->device == b->device && sonde_str_eq(a->host, b->host);
 }
 
@@ -71,9 +73,11 @@ double sonde_sampled__nominal_clock(const struct sonde_device *d)
 double sonde_sampled__bandwidth(const struct sonde_device *d)
 {
 	double bits = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH);
+	double clock = sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK);
 
-	/* The clock is in kHz; memory moves two words a clock. */
-	return bits / 8 * 2 * sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3 / 1e9;
+	if (isnan(bits) || isnan(clock))
+		return sonde_device_attribute(d, SONDE_ATTR_BANDWIDTH) / 1e9;
+	return bits / 8 * 2 * clock * 1e3 / 1e9; /* the clock is in kHz; memory moves two words a clock */
 }
 
 double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role)

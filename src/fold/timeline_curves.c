@@ -187,7 +187,7 @@ static bool draw_names(struct drawing *d)
 	size_t i, k, nr = 0;
 
 	for (k = 0; k < s->counters.nr && nr < MOST_CURVES; k++) {
-		if (!changes(s, k))
+		if (s->counters.at[k].role != SONDE_NONE || !changes(s, k))
 			continue;
 		d->raw.nr = 0;
 		for (i = 0; i < s->times.nr; i++)
@@ -213,10 +213,9 @@ bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t)
 		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], d.first); k++)
 			;
 		d.cycles_per_ns = device ? sonde_sampled__nominal_clock(device) : NAN;
-		if (!sonde_series__has_roles(d.first))
-			is_ok = draw_names(&d);
-		else if (k == i)
+		if (sonde_series__has_roles(d.first) && k == i)
 			is_ok = draw_roles(&d);
+		is_ok = is_ok && draw_names(&d);
 		sonde_vec_release(&d.raw);
 	}
 	return is_ok;

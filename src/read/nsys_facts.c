@@ -2,19 +2,68 @@
  * What an export of Nsight Systems says of where it was made: devices, processes, the host, and
  * which rank a process is.
  */
+#include "catalogue/attributes.h"
 #include "format/launcher.h"
 #include "read/nsys_int.h"
 
-static int take_device(struct nsys_reader *r, sqlite3_stmt *q)
+enum { ID, CUDA_ID, PID, NAME, MAJOR, MINOR, UUID, SMS, CLOCK, BANDWIDTH }; /* of devices */
+
+/* As drivers write it; where there is none, one that holds in this export, for its samples. */
+static struct sonde_str take_uuid(struct nsys_reader *r, sqlite3_stmt *q)
 {
-	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, 0),
-		.cc_major = (unsigned)sqlite3_column_int(q, 2),
-		.cc_minor = (unsigned)sqlite3_column_int(q, 3)};
+	struct sonde_str uuid = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, UUID));
+
+	if (!uuid.n)
+		return sonde_arena_printf(&r->n.r->arena, "GPU %u of input %u",
+			(unsigned)sqlite3_column_int(q, ID), r->n.src->input);
+	if (sonde_str_starts(uuid, "GPU-"))
+		return uuid;
+	return sonde_arena_printf(&r->n.r->arena, "GPU-%.*s", SONDE_STR_ARG(uuid));
+}
+
+static const struct sonde_attribute *take_attributes(
+	struct nsys_reader *r, const struct nsys_gpu *gpu, size_t *nr)
+{
+	const struct sonde_attribute all[] = {
+		{.name = SONDE_STR(SONDE_ATTR_SMS), .value = gpu->nr_sms},
+		{.name = SONDE_STR(SONDE_ATTR_CLOCK), .value = gpu->clock_hz / 1e3},
+		{.name = SONDE_STR(SONDE_ATTR_BANDWIDTH), .value = gpu->bytes_per_s},
+	};
+	struct sonde_attribute *list =
+		sonde_arena_calloc(&r->n.r->arena, sizeof(all) / sizeof(*all), sizeof(*list));
 	size_t i;
 
-	d.name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 1));
+	for (i = 0, *nr = 0; list && i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].value > 0)
+			list[(*nr)++] = all[i];
+	return list;
+}
+
+/* A device as one process, or every one, calls it. */
+static int take_device(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, CUDA_ID),
+		.cc_major = (unsigned)sqlite3_column_int(q, MAJOR),
+		.cc_minor = (unsigned)sqlite3_column_int(q, MINOR)};
+	bool is_of_all = sqlite3_column_type(q, PID) == SQLITE_NULL;
+	struct nsys_gpu *gpu = sonde_vec_push(&r->gpus);
+	size_t i;
+
+	if (!gpu)
+		return sonde_err_nomem(r->err);
+	*gpu = (struct nsys_gpu){.id = (uint32_t)sqlite3_column_int64(q, ID),
+		.uuid = take_uuid(r, q),
+		.nr_sms = sqlite3_column_double(q, SMS),
+		.clock_hz = sqlite3_column_double(q, CLOCK),
+		.bytes_per_s = sqlite3_column_double(q, BANDWIDTH)};
+	d.name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, NAME));
+	d.uuid = gpu->uuid;
+	d.attributes = take_attributes(r, gpu, &d.nr_attributes);
 	for (i = 0; i < r->n.r->processes.nr; i++) {
-		if (r->n.r->processes.at[i].input != r->n.src->input)
+		const struct sonde_process *p = &r->n.r->processes.at[i];
+
+		if (p->input != r->n.src->input ||
+			(!is_of_all && p->pid != (uint64_t)sqlite3_column_int64(q, PID)))
 			continue;
 		d.process = (uint32_t)i;
 		if (!sonde_records__device(r->n.r, &d))
@@ -142,20 +191,26 @@ static int read_system(struct nsys_reader *r)
 
 static int read_devices(struct nsys_reader *r)
 {
-	bool has_cc = sonde_nsys__has(r, "TARGET_INFO_GPU", "computeMajor");
+	static const char *const facts[] = {
+		"name", "computeMajor", "computeMinor", "uuid", "smCount", "clockRate", "memoryBandwidth"};
+	bool has_numbers = sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "cudaId") &&
+			   sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "gpuId");
+	struct sonde_buf sql = {0};
+	size_t i;
+	int rc;
 
-	if (sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "cudaId") &&
-		sonde_nsys__has(r, "TARGET_INFO_GPU", "name"))
-		return sonde_nsys__rows(r,
-			has_cc ? "SELECT DISTINCT c.cudaId, g.name, g.computeMajor, g.computeMinor "
-				 "FROM "
-				 "TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g ON g.id=c.gpuId"
-			       : "SELECT DISTINCT c.cudaId, g.name, 0, 0 FROM "
-				 "TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g ON g.id=c.gpuId",
-			take_device);
-	if (sonde_nsys__has(r, "TARGET_INFO_GPU", "name"))
-		return sonde_nsys__rows(r, "SELECT id, name, 0, 0 FROM TARGET_INFO_GPU", take_device);
-	return 0;
+	if (!sonde_nsys__has(r, "TARGET_INFO_GPU", "id"))
+		return 0;
+	sonde_buf_printf(&sql, "SELECT DISTINCT g.id, %s, ", has_numbers ? "c.cudaId" : "g.id");
+	sonde_nsys__column(&sql, r, "TARGET_INFO_CUDA_DEVICE", "c", has_numbers ? "pid" : NULL);
+	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		sonde_nsys__column(&sql, r, "TARGET_INFO_GPU", "g", facts[i]);
+	sonde_buf_puts(&sql, has_numbers ? "0 FROM TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g "
+					   "ON g.id=c.gpuId LIMIT 4096"
+					 : "0 FROM TARGET_INFO_GPU g LIMIT 4096");
+	rc = sql.failed ? sonde_err_nomem(r->err) : sonde_nsys__rows(r, sql.p, take_device);
+	sonde_buf_release(&sql);
+	return rc;
 }
 
 int sonde_nsys__facts(struct nsys_reader *r)

@@ -38,6 +38,13 @@ struct nsys_domain {
 	uint32_t name;
 };
 
+/* A GPU of the machine, by the number nsys gives it. */
+struct nsys_gpu {
+	uint32_t id;
+	struct sonde_str uuid;
+	double nr_sms, clock_hz, bytes_per_s; /* 0 = not known */
+};
+
 /* A sampled metric: which counter of its device's series it is. */
 struct nsys_metric {
 	uint32_t device, counter;
@@ -59,6 +66,7 @@ struct nsys_reader {
 	struct sonde_err *err;
 	SONDE_VEC(struct nsys_domain) domains;
 	SONDE_VEC(struct nsys_metric) metrics;
+	SONDE_VEC(struct nsys_gpu) gpus;
 	size_t first_series; /* of this file */
 	struct sonde_buf mended; /* a copy of a file that was cut, empty = it was not */
 	double cut_pct;		 /* how much of it is there, 0 = all */
@@ -68,6 +76,9 @@ struct nsys_reader {
 bool sonde_nsys__has(struct nsys_reader *r, const char *table, const char *column);
 int sonde_nsys__rows(
 	struct nsys_reader *r, const char *sql, int (*take)(struct nsys_reader *, sqlite3_stmt *));
+/* Appends `ALIAS.NAME, ` to a statement, or NULL where the table has no such column. */
+void sonde_nsys__column(struct sonde_buf *sql, struct nsys_reader *r, const char *table,
+	const char *alias, const char *name);
 /* The number of a text column, SONDE_NONE for null or when memory is short. */
 uint32_t sonde_nsys__intern(struct nsys_reader *r, sqlite3_stmt *q, int column);
 /* SONDE_ERR_FORMAT when a table gives more rows than a file of that size can hold. */
@@ -81,8 +92,8 @@ int sonde_nsys__mend(struct nsys_reader *r);
 int sonde_nsys__say_cut(struct nsys_reader *r, int rc);
 int sonde_nsys__launches(struct nsys_reader *r);
 int sonde_nsys__records(struct nsys_reader *r);
-int sonde_nsys__metrics(struct nsys_reader *r);
 int sonde_nsys__facts(struct nsys_reader *r);
+int sonde_nsys__metrics(struct nsys_reader *r); /* behind the facts */
 
 /* Sorts the ranges, nests them, appends them to the records. */
 int sonde_nsys__nest(struct nsys *n, struct sonde_err *err);

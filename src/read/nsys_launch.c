@@ -64,14 +64,10 @@ static int take_launch(struct nsys_reader *r, sqlite3_stmt *q)
 	return l->full_name == SONDE_NONE ? sonde_err_nomem(r->err) : 0;
 }
 
-/* `k.NAME, `, or NULL where the table has no such column. */
 static void add_column(
 	struct sonde_buf *sql, struct nsys_reader *r, const char *table, const char *name)
 {
-	if (name && sonde_nsys__has(r, table, name))
-		sonde_buf_printf(sql, "k.%s, ", name);
-	else
-		sonde_buf_puts(sql, "NULL, ");
+	sonde_nsys__column(sql, r, table, "k", name);
 }
 
 static void add_name(

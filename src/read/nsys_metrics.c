@@ -1,6 +1,7 @@
 /*
  * GPU metrics of an export (`nsys --gpu-metrics-devices`): one series per GPU. A row is one
- * metric at one moment; the sample it belongs to began with the moment before it.
+ * metric at one moment; the sample it belongs to began with the moment before it. Those that
+ * sonde samples itself get their roles, where the export knows the GPU.
  */
 #include "read/nsys_int.h"
 
@@ -95,6 +96,86 @@ static void begin_first(struct sonde_series *s)
 		s->times.at[0].start_ns = s->times.at[0].end_ns - s->interval_ns;
 }
 
+/* --- what sonde's own samplers count, made of percentages ------------------------------------ */
+
+/*
+ * Metrics that have a role: percentages of what the SMs, or the memory, can do at most. `most` is what
+ * an SM counts in a cycle at 100 %, 0 = it is the memory's.
+ */
+static const struct {
+	const char *name, *role;
+	double most;
+} roles[] = {
+	{"SMs Active [Throughput %]", "sm.active_cycles", 1},
+	{"SM Issue [Throughput %]", "sm.instructions", 4},
+	{"Tensor Active [Throughput %]", "tensor.cycles", 4},
+	{"DRAM Read Bandwidth [Throughput %]", "dram.read_bytes", 0},
+	{"DRAM Write Bandwidth [Throughput %]", "dram.write_bytes", 0},
+};
+#define CLOCK "GPC Clock Frequency [MHz]"
+
+static const struct nsys_gpu *gpu_of(const struct nsys_reader *r, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < r->gpus.nr; i++)
+		if (r->gpus.at[i].id == id)
+			return &r->gpus.at[i];
+	return NULL;
+}
+
+static uint32_t counter_of(const struct nsys_reader *r, const struct sonde_series *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->counters.nr; i++)
+		if (sonde_str_is(sonde_records_str(r->n.r, s->counters.at[i].name), name))
+			return (uint32_t)i;
+	return SONDE_NONE;
+}
+
+/* Percentages become counts, which can be split among launches. */
+static void count(struct sonde_series *s, const struct nsys_gpu *gpu, uint32_t counter, double most,
+	uint32_t clock)
+{
+	size_t i;
+
+	for (i = 0; i < s->times.nr; i++) {
+		double *row = &s->values.at[i * s->counters.nr];
+		double ns = (double)(s->times.at[i].end_ns - s->times.at[i].start_ns);
+		double cycles = clock == SONDE_NONE ? gpu->clock_hz * ns / 1e9 * gpu->nr_sms : row[clock];
+
+		row[counter] *= most > 0 ? most * cycles / 100 : gpu->bytes_per_s * ns / 1e11;
+	}
+}
+
+/* The clock first, as cycles of all SMs: the others are shares of it. */
+static int give_roles(struct nsys_reader *r, struct sonde_series *s)
+{
+	const struct nsys_gpu *gpu = gpu_of(r, s->device);
+	uint32_t clock = counter_of(r, s, CLOCK), at;
+	size_t i;
+
+	if (!gpu || !(gpu->nr_sms > 0) || (clock == SONDE_NONE && !(gpu->clock_hz > 0)))
+		return 0;
+	s->uuid = gpu->uuid;
+	for (i = 0; clock != SONDE_NONE && i < s->times.nr; i++)
+		s->values.at[i * s->counters.nr + clock] *=
+			(double)(s->times.at[i].end_ns - s->times.at[i].start_ns) / 1e3 * gpu->nr_sms;
+	if (clock != SONDE_NONE)
+		s->counters.at[clock].role = sonde_records__string(r->n.r, SONDE_STR("sm.elapsed_cycles"));
+	for (i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
+		at = counter_of(r, s, roles[i].name);
+		if (at == SONDE_NONE || (!roles[i].most && !(gpu->bytes_per_s > 0)))
+			continue;
+		count(s, gpu, at, roles[i].most, clock);
+		s->counters.at[at].role = sonde_records__string(r->n.r, sonde_str_from(roles[i].role));
+		if (s->counters.at[at].role == SONDE_NONE)
+			return sonde_err_nomem(r->err);
+	}
+	return 0;
+}
+
 int sonde_nsys__metrics(struct nsys_reader *r)
 {
 	size_t i;
@@ -112,7 +193,9 @@ int sonde_nsys__metrics(struct nsys_reader *r)
 		rc = sonde_nsys__rows(r,
 			"SELECT typeId & 255, timestamp, metricId, value FROM " METRICS " ORDER BY 1, 2",
 			take_value);
-	for (i = r->first_series; i < r->n.r->series.nr; i++)
+	for (i = r->first_series; i < r->n.r->series.nr && rc == 0; i++) {
 		begin_first(&r->n.r->series.at[i]);
+		rc = give_roles(r, &r->n.r->series.at[i]);
+	}
 	return rc;
 }

@@ -60,6 +60,15 @@ bool sonde_nsys__has(struct nsys_reader *r, const char *table, const char *colum
 	return is_there;
 }
 
+void sonde_nsys__column(struct sonde_buf *sql, struct nsys_reader *r, const char *table,
+	const char *alias, const char *name)
+{
+	if (name && sonde_nsys__has(r, table, name))
+		sonde_buf_printf(sql, "%s.%s, ", alias, name);
+	else
+		sonde_buf_puts(sql, "NULL, ");
+}
+
 uint32_t sonde_nsys__intern(struct nsys_reader *r, sqlite3_stmt *q, int column)
 {
 	struct sonde_str text = {(const char *)sqlite3_column_text(q, column), 0};
@@ -262,9 +271,9 @@ static int read_all(struct nsys_reader *r)
 	if (rc == 0)
 		rc = sonde_nsys__records(r);
 	if (rc == 0)
-		rc = sonde_nsys__metrics(r);
-	if (rc == 0)
 		rc = sonde_nsys__facts(r);
+	if (rc == 0)
+		rc = sonde_nsys__metrics(r);
 	return rc;
 }
 
@@ -282,6 +291,7 @@ static int read(struct sonde_source *src, struct sonde_records *records, struct 
 	sonde_buf_release(&r.mended);
 	sonde_vec_release(&r.domains);
 	sonde_vec_release(&r.metrics);
+	sonde_vec_release(&r.gpus);
 	sonde_vec_release(&r.n.launches);
 	sonde_vec_release(&r.n.ranges);
 	return rc;

@@ -83,3 +83,70 @@ sys.exit(not (scopes[111].startswith("rank 1") and scopes[112].startswith("rank 
 P
 }
 ok nsys_ranks_of_mpi_have_names ranks
+
+# GPU metrics, as `nsys --gpu-metrics-devices` samples them: split among the kernels, each export by its own.
+metrics() { # FILE SCALE: an export of two regions that take turns, A with tensor cores and B with memory
+	rm -f "$1"
+	python3 - "$1" "$2" <<'P'
+import sqlite3, sys
+d, scale, ms = sqlite3.connect(sys.argv[1]), float(sys.argv[2]), 1_000_000
+d.executescript("""
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+ correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);
+CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, smCount INTEGER, clockRate INTEGER, memoryBandwidth INTEGER);
+CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);
+CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);
+CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT);
+INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'copy');
+INSERT INTO TARGET_INFO_GPU VALUES (3, 'NVIDIA H100', NULL, 132, 1980000000, 3350000000000);
+INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (3, 0, 9);
+""")
+names = ["GPC Clock Frequency [MHz]", "SMs Active [Throughput %]", "SM Issue [Throughput %]", "Tensor Active [Throughput %]",
+         "DRAM Read Bandwidth [Throughput %]", "DRAM Write Bandwidth [Throughput %]", "PCIe RX Throughput [Throughput %]"]
+for i, name in enumerate(names):
+    d.execute("INSERT INTO TARGET_INFO_GPU_METRICS VALUES (?, 0, 'x', ?, ?)", (1 << 40 | 3, i, name))
+busy = []
+for k in range(100):
+    kind, begin = k % 2, ms * (10 + 2 * k) + 37_000 * (k % 7)
+    d.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?)", (begin - 90_000, begin - 10_000, "AB"[kind], 9 << 24 | 9))
+    d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 1)", (begin - 50_000, begin - 40_000, 9 << 24 | 9, k + 1))
+    d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, ?, ?)", (begin, begin + ms, k + 1, 9 << 24, kind + 1, kind + 1))
+    busy.append((begin, begin + ms, kind))
+does = [(80, 40, 60, 10, 5, 1), (30, 10, 0, 60, 20, 2)]
+for t in range(ms * 9, ms * 212, 100_000):
+    row = [0.0] * 6
+    for a, b, kind in busy:
+        share = max(0, min(b, t) - max(a, t - 100_000)) / 100_000
+        row = [v + share * x * scale for v, x in zip(row, does[kind])]
+    for i, v in enumerate([1980] + row):
+        d.execute("INSERT INTO GPU_METRICS VALUES (?, ?, ?, ?)", (t, 1 << 40 | 3, i, round(v)))
+d.commit()
+P
+}
+figures() { # SCALE…: what a report of one export for each says of A and B
+	local scale files=()
+	for scale; do metrics "$TMP/gpu$scale.sqlite" "$scale" && files+=("$TMP/gpu$scale.sqlite"); done
+	"$SONDE" report "${files[@]}" -f json >"$TMP/gpu.json" && "$SONDE" validate "$TMP/gpu.json" >/dev/null &&
+		python3 - "$TMP/gpu.json" "$@" <<'P'
+import json, sys
+report, wrong = json.load(open(sys.argv[1])), 0
+want = {"sm__cycles_active.avg.pct_of_peak_sustained_elapsed": (80, 30),
+        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed": (60, 0),
+        "dram__bytes.sum.pct_of_peak_sustained_elapsed": (15, 80)}
+for scope, scale in zip(report["scopes"], map(float, sys.argv[2:])):
+    regions = {g["name"]: g["metrics"] for g in scope.get("regions", report["aggregate"]["regions"])}
+    for metric, values in want.items():
+        for name, value in zip("AB", values):
+            got = regions[name].get(metric)
+            if got is None or abs(got - value * scale) > 2:
+                wrong += 1
+                print(scope["scope"], name, metric, got, "not", value * scale)
+sys.exit(wrong > 0)
+P
+}
+ok nsys_gpu_metrics_are_split_among_regions figures 1
+ok nsys_gpu_metrics_are_of_their_own_export figures 0.5 1
+ok nsys_gpu_metrics_without_a_role_are_curves bash -c "'$SONDE' report '$TMP/gpu1.sqlite' -f perfetto | grep -q 'PCIe RX Throughput'"
