@@ -8,38 +8,39 @@
 #include <unistd.h>
 
 /* What the command line asked for. */
-static struct {
+struct request {
 	const char *config_dir, *config_name, *package;
 	int part, info;
 	bool origin, resolve, multirun, no_check, markdown;
-} want;
+};
 
 #define NO_INFO (-1)
 
+#define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	{'c', "cfg", "job|hydra|all", "which part to print (default: job)", SONDE_OPTION_CHOICE,
-		&want.part},
+		INTO(part)},
 	{'p', "package", "P", "only the part at this dotted key; a single value is printed bare",
-		SONDE_OPTION_WORD, &want.package},
+		SONDE_OPTION_WORD, INTO(package)},
 	{0, "resolve", NULL, "replace interpolations by their values", SONDE_OPTION_FLAG,
-		&want.resolve},
+		INTO(resolve)},
 	{0, "origin", NULL,
 		"one line per value, with the file and line or the override it comes from",
-		SONDE_OPTION_FLAG, &want.origin},
+		SONDE_OPTION_FLAG, INTO(origin)},
 	{'i', "info", "defaults|defaults-tree|searchpath",
 		"what was merged where, how the defaults lists led there, or where configs are "
 		"looked for",
-		SONDE_OPTION_CHOICE, &want.info},
+		SONDE_OPTION_CHOICE, INTO(info)},
 	{'m', "multirun", NULL, "expand sweeps (a=1,2) and print every job", SONDE_OPTION_FLAG,
-		&want.multirun},
+		INTO(multirun)},
 	{0, "config-dir", "DIR", "a folder of configs, searched first", SONDE_OPTION_WORD,
-		&want.config_dir},
+		INTO(config_dir)},
 	{0, "config-name", "NAME", "the primary config (default: config)", SONDE_OPTION_WORD,
-		&want.config_name},
+		INTO(config_name)},
 	{0, "no-check", NULL, "accept keys and values sonde does not know", SONDE_OPTION_FLAG,
-		&want.no_check},
+		INTO(no_check)},
 	{0, "markdown", NULL, "print the table of keys as Markdown, for the manual",
-		SONDE_OPTION_FLAG, &want.markdown},
+		SONDE_OPTION_FLAG, INTO(markdown)},
 };
 
 static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [options]",
@@ -56,23 +57,25 @@ static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [
 			"sonde config profiling/ncu@pipeline.ncu=ncu.high --package "
 			"pipeline.ncu.ncu_cli"}}};
 
-static int print_one(struct hydra_config *c, struct sonde_sink *out, struct sonde_err *err)
+static int print_one(const struct request *q, struct hydra_config *c, struct sonde_sink *out,
+	struct sonde_err *err)
 {
-	enum hydra_part part = (enum hydra_part)want.part;
+	enum hydra_part part = (enum hydra_part)q->part;
 
-	if (want.info != NO_INFO)
-		return hydra_config_print_info(c, out, (enum hydra_info)want.info, err);
-	if (want.origin)
+	if (q->info != NO_INFO)
+		return hydra_config_print_info(c, out, (enum hydra_info)q->info, err);
+	if (q->origin)
 		return hydra_config_dump_origins(c, out, part, err);
 	return hydra_config_dump(c, out,
 		&(struct hydra_dump){.part = part,
-			.package = want.package,
-			.resolve = want.resolve ? HYDRA_RESOLVED : HYDRA_AS_WRITTEN},
+			.package = q->package,
+			.resolve = q->resolve ? HYDRA_RESOLVED : HYDRA_AS_WRITTEN},
 		err);
 }
 
 /* The jobs of a sweep, one document each. */
-static int print_jobs(struct hydra_config *master, struct sonde_sink *out, struct sonde_err *err)
+static int print_jobs(const struct request *q, struct hydra_config *master,
+	struct sonde_sink *out, struct sonde_err *err)
 {
 	const struct sonde_str *lines;
 	struct hydra_config *job;
@@ -90,22 +93,23 @@ static int print_jobs(struct hydra_config *master, struct sonde_sink *out, struc
 		sonde_sink_puts(out, "\n# in ");
 		sonde_sink_str(out, hydra_config_run_dir(job));
 		sonde_sink_putc(out, '\n');
-		rc = print_one(job, out, err);
+		rc = print_one(q, job, out, err);
 		hydra_config_free(job);
 	}
 	return rc;
 }
 
 static int show(
-	const struct sonde_word_list *overrides, struct sonde_sink *out, struct sonde_err *err)
+	const struct request *q, const struct sonde_word_list *overrides, struct sonde_sink *out,
+	struct sonde_err *err)
 {
 	struct sonde_config_request req = {.overrides = overrides->at,
 		.nr_overrides = overrides->nr,
-		.config_dir = want.config_dir,
-		.config_name = want.config_name,
-		.multirun = want.multirun,
-		.any_keys = want.no_check,
-		.raw = want.no_check || want.info != NO_INFO};
+		.config_dir = q->config_dir,
+		.config_name = q->config_name,
+		.multirun = q->multirun,
+		.any_keys = q->no_check,
+		.raw = q->no_check || q->info != NO_INFO};
 	struct hydra_config *c;
 	const struct sonde_notes *notes;
 	size_t i;
@@ -116,8 +120,8 @@ static int show(
 	notes = hydra_config_notes(c);
 	for (i = 0; i < notes->texts.nr; i++)
 		sonde_say_text(notes->texts.keys[i]);
-	rc = want.multirun && want.info == NO_INFO ? print_jobs(c, out, err)
-						   : print_one(c, out, err);
+	rc = q->multirun && q->info == NO_INFO ? print_jobs(q, c, out, err)
+						   : print_one(q, c, out, err);
 	hydra_config_free(c);
 	return rc;
 }
@@ -149,39 +153,36 @@ static void print_keys(enum sonde_help as, struct sonde_sink *out)
 	}
 }
 
-static int run(struct sonde_args *args, struct sonde_sink *out, struct sonde_err *err)
+static int run(const struct request *q, struct sonde_args *args, struct sonde_sink *out,
+	struct sonde_err *err)
 {
 	if (args->wants_help) {
 		sonde_usage_print(&usage, args, out);
 		print_keys(args->help_as, out);
 		return 0;
 	}
-	if (want.markdown) {
+	if (q->markdown) {
 		hydra_keys_print_markdown(sonde_keys, out);
 		return 0;
 	}
-	if (want.origin && want.info != NO_INFO)
+	if (q->origin && q->info != NO_INFO)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "config: only one of --origin and --info at a time");
-	return show(&args->operands, out, err);
+	return show(q, &args->operands, out, err);
 }
 
 int sonde_cmd_config(int argc, char **argv)
 {
+	struct request q = {.info = NO_INFO};
 	struct sonde_args args = {0};
-	struct sonde_err err = {0}, write_err = {0};
+	struct sonde_err err = {0};
 	struct sonde_sink out;
-	int rc;
+	int rc = sonde_options_parse(&args, &usage, &q, argc, argv, &err);
 
-	want.info = NO_INFO;
-	rc = sonde_options_parse(&args, &usage, argc, argv, &err);
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc == 0)
-		rc = run(&args, &out, &err);
-	if (sonde_sink_close(&out, &write_err) && rc == 0) {
-		err = write_err;
-		rc = err.code;
-	}
+		rc = run(&q, &args, &out, &err);
+	rc = sonde_sink_finish(&out, rc, &err);
 	sonde_args_release(&args);
 	return rc ? sonde_cmd_fail(&err) : 0;
 }

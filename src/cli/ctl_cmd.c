@@ -73,36 +73,33 @@ static int run(const struct request *q, struct sonde_err *err)
 		"ctl: '%s' is not start, stop, mark [TEXT] or report", what);
 }
 
+#define INTO(member) offsetof(struct request, member)
+static const struct sonde_option options[] = {
+	{'f', "format", "NAME", "of the report: text, json, ... as `sonde report` has them",
+		SONDE_OPTION_WORD, INTO(format)},
+};
+
+static const struct sonde_usage usage = {"sonde ctl PID start|stop|mark [TEXT]|report [options]",
+	"Talks to a running `sonde run`. PID is the program, a process it started, or\n"
+	"`sonde run` itself. start and stop open and close a capture window "
+	"(capture.window)\n"
+	"within 50 ms, mark puts a mark on the timeline, report prints the region tree "
+	"of\n"
+	"what was captured so far. Only the same user can.\n"
+	"Exit status: 0 good, 1 nobody answers, 2 wrong usage.",
+	options, sizeof(options) / sizeof(*options),
+	{{"capture from now on, of a program started with capture.window=ctl",
+		 "sonde ctl 4711 start"},
+		{"the tree so far, as JSON", "sonde ctl 4711 report -f json"}}};
+
 int sonde_cmd_ctl(int argc, char **argv)
 {
 	struct request q = {0};
-	const struct sonde_option options[] = {
-		{'f', "format", "NAME", "of the report: text, json, ... as `sonde report` has them",
-			SONDE_OPTION_WORD, &q.format},
-	};
-	const struct sonde_usage usage = {"sonde ctl PID start|stop|mark [TEXT]|report [options]",
-		"Talks to a running `sonde run`. PID is the program, a process it started, or\n"
-		"`sonde run` itself. start and stop open and close a capture window "
-		"(capture.window)\n"
-		"within 50 ms, mark puts a mark on the timeline, report prints the region tree "
-		"of\n"
-		"what was captured so far. Only the same user can.\n"
-		"Exit status: 0 good, 1 nobody answers, 2 wrong usage.",
-		options, sizeof(options) / sizeof(*options),
-		{{"capture from now on, of a program started with capture.window=ctl",
-			 "sonde ctl 4711 start"},
-			{"the tree so far, as JSON", "sonde ctl 4711 report -f json"}}};
 	struct sonde_err err = {0};
-	struct sonde_sink out;
-	int rc = sonde_options_parse(&q.args, &usage, argc, argv, &err);
+	int rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err);
 
-	if (rc == 0 && q.args.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &q.args, &out);
-		rc = sonde_sink_close(&out, &err);
-	} else if (rc == 0) {
+	if (rc == 0)
 		rc = run(&q, &err);
-	}
 	sonde_args_release(&q.args);
-	return rc == 0 ? 0 : rc == SONDE_ERR_STOPPED ? 1 : sonde_cmd_fail(&err);
+	return rc >= 0 ? 0 : rc == SONDE_ERR_STOPPED ? 1 : sonde_cmd_fail(&err);
 }

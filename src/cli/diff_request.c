@@ -46,64 +46,59 @@ static bool spread_sides(struct sonde_diff_request *q, int argc, char **argv)
 	return true;
 }
 
+#define INTO(member) offsetof(struct sonde_diff_request, member)
+static const struct sonde_option options[] = {
+	{0, "base", "RUN...",
+		"runs of the base: captures, run directories, partial reports",
+		SONDE_OPTION_WORDS, INTO(base)},
+	{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, INTO(new_side)},
+	{'f', "format", "text|json|md|html|junit", "what to print (text)",
+		SONDE_OPTION_CHOICE, INTO(format)},
+	{'o', "output", "FILE", "write it there instead of printing it", SONDE_OPTION_WORD,
+		INTO(output)},
+	{0, "min-effect", "PCT", "smaller changes are none (2%)", SONDE_OPTION_WORD,
+		INTO(min_effect)},
+	{0, "fail-above", "[GLOB=]PCT",
+		"exit with 3 when a region is slower by more than PCT; with GLOB, only for "
+		"regions whose path matches; may be repeated, a GLOB wins over the bound "
+		"for all",
+		SONDE_OPTION_WORDS, INTO(limit_words)},
+	{0, "allow-insufficient", NULL,
+		"exit with 0, not 4, when entries are too few or too noisy for the gate",
+		SONDE_OPTION_FLAG, INTO(allows_insufficient)},
+	{0, "force", NULL, "compare what is not comparable, such as different GPUs",
+		SONDE_OPTION_FLAG, INTO(is_forced)},
+	{0, "self-test", NULL,
+		"split the entries of the given runs at random and count false alarms",
+		SONDE_OPTION_FLAG, INTO(is_selftest)},
+	{0, "rounds", "N", "how often --self-test splits (200)", SONDE_OPTION_NUMBER,
+		INTO(rounds)},
+	{0, "max-regions", "N", "longest table in text and md (100; 0: all)",
+		SONDE_OPTION_LIMIT, INTO(max_regions)},
+	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+		SONDE_OPTION_NUMBER, INTO(width)},
+	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+		SONDE_OPTION_CHOICE, INTO(colour)},
+};
+
+static const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [options]\n"
+				  "       sonde diff --base RUN... --new RUN... [options]\n"
+				  "       sonde diff --self-test RUN... [options]",
+	"Compares two profiles by region: what got slower or faster, why, and how sure\n"
+	"that is. A run is whatever `sonde report` reads, or a report.json. Several runs\n"
+	"a side make the answer surer than many entries of one run do.\n"
+	"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
+	"or compared; 2 wrong usage; 3 a region is slower than --fail-above allows; 4\n"
+	"nothing fails, but a region of the gate is insufficient.",
+	options, sizeof(options) / sizeof(*options),
+	{{"what a change did", "sonde diff before.sonde after.sonde"},
+		{"a gate for CI, three runs a side",
+			"sonde diff --base a1 a2 a3 --new b1 b2 b3 --fail-above 5%"}}};
+
 static int parse(struct sonde_diff_request *q, struct sonde_err *err)
 {
-	const struct sonde_option options[] = {
-		{0, "base", "RUN...",
-			"runs of the base: captures, run directories, partial reports",
-			SONDE_OPTION_WORDS, &q->base},
-		{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, &q->new_side},
-		{'f', "format", "text|json|md|html|junit", "what to print (text)",
-			SONDE_OPTION_CHOICE, &q->format},
-		{'o', "output", "FILE", "write it there instead of printing it", SONDE_OPTION_WORD,
-			&q->output},
-		{0, "min-effect", "PCT", "smaller changes are none (2%)", SONDE_OPTION_WORD,
-			&q->min_effect},
-		{0, "fail-above", "[GLOB=]PCT",
-			"exit with 3 when a region is slower by more than PCT; with GLOB, only for "
-			"regions whose path matches; may be repeated, a GLOB wins over the bound "
-			"for all",
-			SONDE_OPTION_WORDS, &q->limit_words},
-		{0, "allow-insufficient", NULL,
-			"exit with 0, not 4, when entries are too few or too noisy for the gate",
-			SONDE_OPTION_FLAG, &q->allows_insufficient},
-		{0, "force", NULL, "compare what is not comparable, such as different GPUs",
-			SONDE_OPTION_FLAG, &q->is_forced},
-		{0, "self-test", NULL,
-			"split the entries of the given runs at random and count false alarms",
-			SONDE_OPTION_FLAG, &q->is_selftest},
-		{0, "rounds", "N", "how often --self-test splits (200)", SONDE_OPTION_NUMBER,
-			&q->rounds},
-		{0, "max-regions", "N", "longest table in text and md (100; 0: all)",
-			SONDE_OPTION_LIMIT, &q->max_regions},
-		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-			SONDE_OPTION_NUMBER, &q->width},
-		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
-			SONDE_OPTION_CHOICE, &q->colour},
-	};
-	const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [options]\n"
-					  "       sonde diff --base RUN... --new RUN... [options]\n"
-					  "       sonde diff --self-test RUN... [options]",
-		"Compares two profiles by region: what got slower or faster, why, and how sure\n"
-		"that is. A run is whatever `sonde report` reads, or a report.json. Several runs\n"
-		"a side make the answer surer than many entries of one run do.\n"
-		"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
-		"or compared; 2 wrong usage; 3 a region is slower than --fail-above allows; 4\n"
-		"nothing fails, but a region of the gate is insufficient.",
-		options, sizeof(options) / sizeof(*options),
-		{{"what a change did", "sonde diff before.sonde after.sonde"},
-			{"a gate for CI, three runs a side",
-				"sonde diff --base a1 a2 a3 --new b1 b2 b3 --fail-above 5%"}}};
-	struct sonde_sink out;
-	int rc = sonde_options_parse(
-		&q->args, &usage, (int)q->words.nr, (char **)(uintptr_t)q->words.at, err);
-
-	if (rc || !q->args.wants_help)
-		return rc;
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	sonde_usage_print(&usage, &q->args, &out);
-	rc = sonde_sink_close(&out, err);
-	return rc ? rc : 1;
+	return sonde_options_read(
+		&q->args, &usage, q, (int)q->words.nr, (char **)(uintptr_t)q->words.at, err);
 }
 
 /* "5%", "5", "0.5 %". */

@@ -21,39 +21,41 @@ static int examine(bool is_json, struct sonde_sink *out, enum sonde_health *wors
 	return is_good ? 0 : SONDE_ERR_NOMEM;
 }
 
+struct request {
+	bool is_json;
+};
+
+static const struct sonde_option options[] = {
+	{0, "json", NULL, "as JSON, with all facts", SONDE_OPTION_FLAG,
+		offsetof(struct request, is_json)},
+};
+
+static const struct sonde_usage usage = {"sonde doctor [--json]",
+	"Looks at this machine: GPU, driver, Nsight Compute and Systems, CUPTI, permission to\n"
+	"read the counters, other profilers, containers; each finding with its remedy.\n"
+	"Exit status: 0 when `sonde run` with ncu should work, 1 when something is in its way.",
+	options, sizeof(options) / sizeof(*options),
+	{{"what is missing here", "sonde doctor"},
+		{"in a script", "sonde doctor --json | jq -r '.findings[] | "
+				"select(.health==\"bad\").says'"}}};
+
 int sonde_cmd_doctor(int argc, char **argv)
 {
-	bool is_json = false;
-	const struct sonde_option options[] = {
-		{0, "json", NULL, "as JSON, with all facts", SONDE_OPTION_FLAG, &is_json},
-	};
-	const struct sonde_usage usage = {"sonde doctor [--json]",
-		"Looks at this machine: GPU, driver, Nsight Compute and Systems, CUPTI, permission "
-		"to\n"
-		"read the counters, other profilers, containers; each finding with its remedy.\n"
-		"Exit status: 0 when `sonde run` with ncu should work, 1 when something is in its "
-		"way.",
-		options, sizeof(options) / sizeof(*options),
-		{{"what is missing here", "sonde doctor"},
-			{"in a script", "sonde doctor --json | jq -r '.findings[] | "
-					"select(.health==\"bad\").says'"}}};
+	struct request q = {0};
 	struct sonde_args args = {0};
-	struct sonde_err err = {0}, write_err = {0};
+	struct sonde_err err = {0};
 	enum sonde_health worst = SONDE_HEALTH_OK;
 	struct sonde_sink out;
-	int rc = sonde_options_parse(&args, &usage, argc, argv, &err);
+	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	if (rc == 0 && args.wants_help)
-		sonde_usage_print(&usage, &args, &out);
-	else if (rc == 0 && args.operands.nr)
+	if (rc == 0 && args.operands.nr)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "doctor takes no operand");
-	else if (rc == 0 && examine(is_json, &out, &worst))
-		rc = sonde_err_nomem(&err);
-	if (sonde_sink_close(&out, &write_err) && rc == 0) {
-		err = write_err;
-		rc = err.code;
+	if (rc == 0) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
+		if (examine(q.is_json, &out, &worst))
+			rc = sonde_err_nomem(&err);
+		rc = sonde_sink_finish(&out, rc, &err);
 	}
 	sonde_args_release(&args);
-	return rc ? sonde_cmd_fail(&err) : worst == SONDE_HEALTH_BAD;
+	return rc < 0 ? sonde_cmd_fail(&err) : worst == SONDE_HEALTH_BAD;
 }

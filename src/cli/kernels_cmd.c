@@ -11,58 +11,54 @@
 #include <time.h>
 #include <unistd.h>
 
+#define INTO(member) offsetof(struct sonde_kernels_request, member)
+static const struct sonde_option options[] = {
+	{0, "kernel-config", "YAML", "the kernels to profile, as `sonde top` writes them",
+		SONDE_OPTION_WORD, INTO(kernel_config)},
+	{0, "kernel-regex", "RE", "or one regular expression over demangled names",
+		SONDE_OPTION_WORD, INTO(kernel_regex)},
+	{'k', "topk", "K", "only the first K of the list (all)", SONDE_OPTION_LIMIT,
+		INTO(topk)},
+	{0, "extra-sections", "S,...", "further sections to collect", SONDE_OPTION_LIST,
+		INTO(sections)},
+	{0, "ncu-config", "YAML",
+		"a profiling/ncu preset: set, sections and metrics come from it",
+		SONDE_OPTION_WORD, INTO(ncu_config)},
+	{0, "num-kernel-call-skip", "N", "launches of a kernel to let pass first (200)",
+		SONDE_OPTION_WORD, INTO(skip)},
+	{0, "num-kernel-call-profile", "M", "launches to profile then (1)",
+		SONDE_OPTION_LIMIT, INTO(profile)},
+	{0, "force-overwrite", NULL, "replace what is in the output directory",
+		SONDE_OPTION_FLAG, INTO(force)},
+	{'o', "output-dir", "DIR", "where to write (tmp/kernel-profile/TIME)",
+		SONDE_OPTION_WORD, INTO(output)},
+};
+
+static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex "
+				  "RE) [options] -- COMMAND [ARG...]",
+	"Profiles chosen kernels with Nsight Compute, one run of the program per kernel. "
+	"Each\n"
+	"gets a folder kernel_RANK_MD5 with ncu.ncu-rep, ncu.details.csv and\n"
+	"ncu.section_S.csv per section. Exit status: the program's; 125 when it or ncu "
+	"could\n"
+	"not be started.",
+	options, sizeof(options) / sizeof(*options),
+	{{"the three longest kernels",
+		 "sonde kernels --kernel-config top.yaml --topk 3 -- ./train"},
+		{"one kernel, from its first launch on",
+			"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- "
+			"./train"}}};
+
 static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct sonde_err *err)
 {
-	const struct sonde_option options[] = {
-		{0, "kernel-config", "YAML", "the kernels to profile, as `sonde top` writes them",
-			SONDE_OPTION_WORD, &q->kernel_config},
-		{0, "kernel-regex", "RE", "or one regular expression over demangled names",
-			SONDE_OPTION_WORD, &q->kernel_regex},
-		{'k', "topk", "K", "only the first K of the list (all)", SONDE_OPTION_LIMIT,
-			&q->topk},
-		{0, "extra-sections", "S,...", "further sections to collect", SONDE_OPTION_LIST,
-			&q->sections},
-		{0, "ncu-config", "YAML",
-			"a profiling/ncu preset: set, sections and metrics come from it",
-			SONDE_OPTION_WORD, &q->ncu_config},
-		{0, "num-kernel-call-skip", "N", "launches of a kernel to let pass first (200)",
-			SONDE_OPTION_WORD, &q->skip},
-		{0, "num-kernel-call-profile", "M", "launches to profile then (1)",
-			SONDE_OPTION_LIMIT, &q->profile},
-		{0, "force-overwrite", NULL, "replace what is in the output directory",
-			SONDE_OPTION_FLAG, &q->force},
-		{'o', "output-dir", "DIR", "where to write (tmp/kernel-profile/TIME)",
-			SONDE_OPTION_WORD, &q->output},
-	};
-	const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex "
-					  "RE) [options] -- COMMAND [ARG...]",
-		"Profiles chosen kernels with Nsight Compute, one run of the program per kernel. "
-		"Each\n"
-		"gets a folder kernel_RANK_MD5 with ncu.ncu-rep, ncu.details.csv and\n"
-		"ncu.section_S.csv per section. Exit status: the program's; 125 when it or ncu "
-		"could\n"
-		"not be started.",
-		options, sizeof(options) / sizeof(*options),
-		{{"the three longest kernels",
-			 "sonde kernels --kernel-config top.yaml --topk 3 -- ./train"},
-			{"one kernel, from its first launch on",
-				"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- "
-				"./train"}}};
 	int nr_own = 1;
-	struct sonde_sink out;
 	int rc;
 
 	while (nr_own < argc && strcmp(argv[nr_own], "--") != 0)
 		nr_own++;
-	rc = sonde_options_parse(&q->args, &usage, nr_own, argv, err);
+	rc = sonde_options_read(&q->args, &usage, q, nr_own, argv, err);
 	if (rc)
 		return rc;
-	if (q->args.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &q->args, &out);
-		rc = sonde_sink_close(&out, err);
-		return rc ? rc : 1;
-	}
 	q->program = argv + nr_own + (nr_own < argc);
 	if (!q->kernel_config == !q->kernel_regex)
 		return sonde_err_set(err, SONDE_ERR_USAGE,

@@ -4,15 +4,22 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 struct parse {
 	const struct sonde_usage *usage;
+	char *into;
 	int argc;
 	char **argv;
 	int at;
 	struct sonde_arena *arena;
 	struct sonde_err *err;
 };
+
+static void *into_of(const struct parse *p, const struct sonde_option *o)
+{
+	return p->into + o->into;
+}
 
 static int add_word(struct parse *p, struct sonde_word_list *list, const char *word)
 {
@@ -55,7 +62,7 @@ static int set_number(struct parse *p, const struct sonde_option *o, const char 
 	if (*c || c == value || (n == 0 && !is_limit) || n > UINT32_MAX)
 		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s: '%s' is %s", o->name, value,
 			is_limit ? "neither a number nor 'all'" : "not a number from 1 on");
-	*(size_t *)o->into = n ? (size_t)n : SIZE_MAX;
+	*(size_t *)into_of(p, o) = n ? (size_t)n : SIZE_MAX;
 	return 0;
 }
 
@@ -70,9 +77,9 @@ static int set_choice(struct parse *p, const struct sonde_option *o, const char 
 		if (!sonde_str_is(word, value))
 			continue;
 		if (o->kind == SONDE_OPTION_ONE_OF)
-			*(const char **)o->into = value;
+			*(const char **)into_of(p, o) = value;
 		else
-			*(int *)o->into = i;
+			*(int *)into_of(p, o) = i;
 		return 0;
 	}
 	return sonde_err_set(
@@ -83,12 +90,12 @@ static int set(struct parse *p, const struct sonde_option *o, const char *value)
 {
 	switch (o->kind) {
 	case SONDE_OPTION_WORD:
-		*(const char **)o->into = value;
+		*(const char **)into_of(p, o) = value;
 		return 0;
 	case SONDE_OPTION_WORDS:
-		return add_word(p, o->into, value);
+		return add_word(p, into_of(p, o), value);
 	case SONDE_OPTION_LIST:
-		return add_list(p, o->into, value);
+		return add_list(p, into_of(p, o), value);
 	case SONDE_OPTION_NUMBER:
 	case SONDE_OPTION_LIMIT:
 		return set_number(p, o, value);
@@ -96,7 +103,7 @@ static int set(struct parse *p, const struct sonde_option *o, const char *value)
 	case SONDE_OPTION_ONE_OF:
 		return set_choice(p, o, value);
 	default:
-		*(bool *)o->into = true;
+		*(bool *)into_of(p, o) = true;
 		return 0;
 	}
 }
@@ -184,10 +191,10 @@ static bool asks_help(struct sonde_args *out, const char *word)
 	return out->wants_help;
 }
 
-int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int argc, char **argv,
-	struct sonde_err *err)
+int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
+	char **argv, struct sonde_err *err)
 {
-	struct parse p = {u, argc, argv, 1, &out->arena, err};
+	struct parse p = {u, into, argc, argv, 1, &out->arena, err};
 	bool is_over = false;
 	int rc = 0;
 
@@ -205,6 +212,20 @@ int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int
 		}
 	}
 	return rc;
+}
+
+int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
+	char **argv, struct sonde_err *err)
+{
+	struct sonde_sink to;
+	int rc = sonde_options_parse(out, u, into, argc, argv, err);
+
+	if (rc || !out->wants_help)
+		return rc;
+	sonde_sink_init_fd(&to, STDOUT_FILENO);
+	sonde_usage_print(u, out, &to);
+	rc = sonde_sink_close(&to, err);
+	return rc ? rc : 1;
 }
 
 void sonde_args_release(struct sonde_args *a)

@@ -13,6 +13,8 @@
 #include "base/sink.h"
 #include "base/words.h"
 
+#include <stddef.h>
+
 enum sonde_option_kind {
 	SONDE_OPTION_FLAG,   /* bool *: present or not */
 	SONDE_OPTION_WORD,   /* const char **: the last one wins */
@@ -30,7 +32,7 @@ struct sonde_option {
 	const char *arg; /* how help writes the value; for a choice all of them */
 	const char *help;
 	uint8_t kind;
-	void *into;
+	size_t into; /* where in the command's request: offsetof */
 };
 
 /* What a command takes and how its help reads. */
@@ -56,9 +58,12 @@ struct sonde_args {
 	struct sonde_arena arena; /* lists that had to be cut up */
 };
 
-/* Fills in what the options point at. Returns 0 or SONDE_ERR_USAGE. */
-int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, int argc, char **argv,
-	struct sonde_err *err);
+/* Fills in the request `into`. Returns 0 or SONDE_ERR_USAGE. */
+int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
+	char **argv, struct sonde_err *err);
+/* The same, and prints the help where it is asked for: 1, there is nothing more to do. */
+int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
+	char **argv, struct sonde_err *err);
 void sonde_args_release(struct sonde_args *a);
 /* The help as `args` asks for it (usage.c). */
 void sonde_usage_print(

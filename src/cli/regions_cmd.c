@@ -62,54 +62,50 @@ static int check(const struct request *q, struct sonde_err *err)
 	return 0;
 }
 
+#define INTO(member) offsetof(struct request, member)
+static const struct sonde_option options[] = {
+	{'f', "format", "text|json", "what to print (text)", SONDE_OPTION_CHOICE,
+		INTO(format)},
+	{'o', "output", "FILE", "write the list there instead of printing it",
+		SONDE_OPTION_WORD, INTO(output)},
+	{0, "keep", "DIR", "keep the captures there, for `sonde report DIR`",
+		SONDE_OPTION_WORD, INTO(keep)},
+	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+		SONDE_OPTION_NUMBER, INTO(width)},
+	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+		SONDE_OPTION_CHOICE, INTO(colour)},
+};
+
+static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"
+				  "       sonde regions [options] CAPTURE...",
+	"Lists the NVTX ranges a program really has, and the expression that selects each "
+	"in\n"
+	"Nsight Compute. The program runs once with sonde's library in it, at nearly its "
+	"usual\n"
+	"speed; no GPU is needed. A first word that is a folder or a file that cannot be "
+	"run,\n"
+	"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made "
+	"before.\n"
+	"Exit status: the program's; 125 when it could not be started; 1 when it did "
+	"well,\n"
+	"or a capture was read, and there is nothing to list.",
+	options, sizeof(options) / sizeof(*options),
+	{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
+		{"of a run, for other programs",
+			"sonde regions -f json "
+			"tmp/profile-output/20260131-120000/native"}}};
+
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
-	const struct sonde_option options[] = {
-		{'f', "format", "text|json", "what to print (text)", SONDE_OPTION_CHOICE,
-			&q->format},
-		{'o', "output", "FILE", "write the list there instead of printing it",
-			SONDE_OPTION_WORD, &q->output},
-		{0, "keep", "DIR", "keep the captures there, for `sonde report DIR`",
-			SONDE_OPTION_WORD, &q->keep},
-		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-			SONDE_OPTION_NUMBER, &q->width},
-		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
-			SONDE_OPTION_CHOICE, &q->colour},
-	};
-	const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"
-					  "       sonde regions [options] CAPTURE...",
-		"Lists the NVTX ranges a program really has, and the expression that selects each "
-		"in\n"
-		"Nsight Compute. The program runs once with sonde's library in it, at nearly its "
-		"usual\n"
-		"speed; no GPU is needed. A first word that is a folder or a file that cannot be "
-		"run,\n"
-		"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made "
-		"before.\n"
-		"Exit status: the program's; 125 when it could not be started; 1 when it did "
-		"well,\n"
-		"or a capture was read, and there is nothing to list.",
-		options, sizeof(options) / sizeof(*options),
-		{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
-			{"of a run, for other programs",
-				"sonde regions -f json "
-				"tmp/profile-output/20260131-120000/native"}}};
 	int nr_own = sonde_split(&usage, argc, argv);
-	struct sonde_sink out;
 	int rc;
 
 	q->is_marked = nr_own < argc && strcmp(argv[nr_own], "--") == 0;
 	if (nr_own < argc && !q->is_marked && is_capture(argv[nr_own]))
 		nr_own = argc; /* options may follow captures */
-	rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
+	rc = sonde_options_read(&q->own, &usage, q, nr_own, argv, err);
 	if (rc)
 		return rc;
-	if (q->own.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &q->own, &out);
-		rc = sonde_sink_close(&out, err);
-		return rc ? rc : 1;
-	}
 	nr_own += q->is_marked;
 	q->program = nr_own < argc ? argv + nr_own : NULL;
 	return check(q, err);

@@ -29,128 +29,120 @@ static void keep_command(struct sonde_report_request *q, int argc, char **argv)
 	sonde_argv_record(&q->command, argc > 1 ? argv + 1 : argv + argc);
 }
 
+#define INTO(member) offsetof(struct sonde_report_request, member)
+static const struct sonde_option options[] = {
+	{'f', "format", SONDE_FORMAT_WORDS(SONDE_FORMATS), "what to print (text)",
+		SONDE_OPTION_ONE_OF, INTO(format_name)},
+	{'o', "output", "PATH",
+		"with --format, write that to the file PATH; without, write report.json, "
+		"report.md, report.html and a folder per region into the directory PATH",
+		SONDE_OPTION_WORD, INTO(output)},
+	{0, "partial", NULL,
+		"write a partial report to the file -o PATH: small, without single "
+		"launches, an input for later reports",
+		SONDE_OPTION_FLAG, INTO(partial)},
+	{0, "by", "METRIC",
+		"what widths mean in folded, speedscope and svg: time, host, launches, "
+		"entries, or a metric that adds up (time)",
+		SONDE_OPTION_WORD, INTO(by)},
+	{0, "nvtx-include", "EXPR",
+		"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
+		"glob "
+		"of labels (decode*); may be repeated",
+		SONDE_OPTION_WORDS, INTO(nvtx_include)},
+	{0, "nvtx-exclude", "EXPR", "leave out launches inside these ranges",
+		SONDE_OPTION_WORDS, INTO(nvtx_exclude)},
+	{0, "kernel-include", "PATTERN",
+		"only kernels with this name: whole name, glob or regex:...; may be "
+		"repeated",
+		SONDE_OPTION_WORDS, INTO(kernel_include)},
+	{0, "kernel-exclude", "PATTERN", "leave out these kernels; wins over include",
+		SONDE_OPTION_WORDS, INTO(kernel_exclude)},
+	{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:..., all, or default,... for more "
+		"than the usual",
+		SONDE_OPTION_LIST, INTO(metrics)},
+	{0, "list-metrics", NULL,
+		"print the metrics of the capture: name, unit, how it rolls up, whether a "
+		"report has it by default",
+		SONDE_OPTION_FLAG, INTO(lists_metrics)},
+	{0, "sections", "ID,...", "report these sections and their metrics",
+		SONDE_OPTION_LIST, INTO(sections)},
+	{0, "no-aggregate", NULL, "per process and device only, no summary over them",
+		SONDE_OPTION_FLAG, INTO(no_aggregate)},
+	{0, "per-scope", NULL,
+		"text and md: the summary, then each process and device; without, where "
+		"there are several, the summary alone",
+		SONDE_OPTION_FLAG, INTO(per_scope)},
+	{0, "idle", NULL,
+		"text and md: why the GPU was idle, by cause and region, and the longest gaps",
+		SONDE_OPTION_FLAG, INTO(shows_idle)},
+	{0, "memory", NULL,
+		"text and md: GPU memory allocated, freed, left and held, by region",
+		SONDE_OPTION_FLAG, INTO(shows_memory)},
+	{0, "ranks", NULL,
+		"text and md: which rank is slow where, and who waits for whom at "
+		"collectives",
+		SONDE_OPTION_FLAG, INTO(shows_ranks)},
+	{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
+		SONDE_OPTION_LIST, INTO(scopes)},
+	{0, "entries", NULL,
+		"text: how long single entries of each region took, and the slowest",
+		SONDE_OPTION_FLAG, INTO(entries)},
+	{0, "flat", NULL, "text: all kernels, longest first, instead of regions",
+		SONDE_OPTION_FLAG, INTO(flat)},
+	{0, "full-names", NULL,
+		"whole C++ names of kernels in text, md and html, too, not short ones",
+		SONDE_OPTION_FLAG, INTO(full_names)},
+	{0, "nesting", "label|stack",
+		"show A::A1 below A also when it was pushed outside A (label), or only "
+		"when nested (stack)",
+		SONDE_OPTION_ONE_OF, INTO(nesting)},
+	{0, "sort", "order|time|launches|name", "order of sibling regions (order)",
+		SONDE_OPTION_ONE_OF, INTO(sort)},
+	{0, "max-regions", "N", "longest region table in text and md (100; 0: all)",
+		SONDE_OPTION_LIMIT, INTO(max_regions)},
+	{0, "max-kernels", "N",
+		"longest kernel table in md (20; 0: all); in text, show the N longest per "
+		"region",
+		SONDE_OPTION_LIMIT, INTO(max_kernels)},
+	{0, "strict", NULL, "when nothing is selected, fail: exit status 2, no output",
+		SONDE_OPTION_FLAG, INTO(strict)},
+	{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
+		SONDE_OPTION_FLAG, INTO(deterministic)},
+	{0, "export", NULL,
+		"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on "
+		"that",
+		SONDE_OPTION_FLAG, INTO(is_export)},
+	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+		SONDE_OPTION_NUMBER, INTO(width)},
+	{0, "cores", "N", "cores to fold inputs on (all); the report is the same",
+		SONDE_OPTION_NUMBER, INTO(cores)},
+	{0, "config-dir", "DIR", "look for configuration files here first",
+		SONDE_OPTION_WORD, INTO(config_dir)},
+	{0, "config-name", "NAME", "the configuration to start from (config)",
+		SONDE_OPTION_WORD, INTO(config_name)},
+	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
+		SONDE_OPTION_CHOICE, INTO(colour)},
+};
+
+static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
+	"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
+	"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
+	"torch.profiler traces (.json), Proton profiles, native captures (.sonde), each\n"
+	"also as .gz or in a .tar, partial reports (.sondecells), and directories of them,\n"
+	"such as those of `sonde run`.\n"
+	"Needs no GPU and no NVIDIA software.\n"
+	"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
+	"short for keys below report.",
+	options, sizeof(options) / sizeof(*options),
+	{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
+		{"one region's kernels but memsets, as files",
+			"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
+			"--kernel-exclude '*memset*' -o out"}}};
+
 static int parse(struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)
 {
-	const struct sonde_option options[] = {
-		{'f', "format", SONDE_FORMAT_WORDS(SONDE_FORMATS), "what to print (text)",
-			SONDE_OPTION_ONE_OF, &q->format_name},
-		{'o', "output", "PATH",
-			"with --format, write that to the file PATH; without, write report.json, "
-			"report.md, report.html and a folder per region into the directory PATH",
-			SONDE_OPTION_WORD, &q->output},
-		{0, "partial", NULL,
-			"write a partial report to the file -o PATH: small, without single "
-			"launches, an input for later reports",
-			SONDE_OPTION_FLAG, &q->partial},
-		{0, "by", "METRIC",
-			"what widths mean in folded, speedscope and svg: time, host, launches, "
-			"entries, or a metric that adds up (time)",
-			SONDE_OPTION_WORD, &q->by},
-		{0, "nvtx-include", "EXPR",
-			"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
-			"glob "
-			"of labels (decode*); may be repeated",
-			SONDE_OPTION_WORDS, &q->nvtx_include},
-		{0, "nvtx-exclude", "EXPR", "leave out launches inside these ranges",
-			SONDE_OPTION_WORDS, &q->nvtx_exclude},
-		{0, "kernel-include", "PATTERN",
-			"only kernels with this name: whole name, glob or regex:...; may be "
-			"repeated",
-			SONDE_OPTION_WORDS, &q->kernel_include},
-		{0, "kernel-exclude", "PATTERN", "leave out these kernels; wins over include",
-			SONDE_OPTION_WORDS, &q->kernel_exclude},
-		{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:..., all, or default,... for more "
-			"than the usual",
-			SONDE_OPTION_LIST, &q->metrics},
-		{0, "list-metrics", NULL,
-			"print the metrics of the capture: name, unit, how it rolls up, whether a "
-			"report has it by default",
-			SONDE_OPTION_FLAG, &q->lists_metrics},
-		{0, "sections", "ID,...", "report these sections and their metrics",
-			SONDE_OPTION_LIST, &q->sections},
-		{0, "no-aggregate", NULL, "per process and device only, no summary over them",
-			SONDE_OPTION_FLAG, &q->no_aggregate},
-		{0, "per-scope", NULL,
-			"text and md: the summary, then each process and device; without, where "
-			"there are several, the summary alone",
-			SONDE_OPTION_FLAG, &q->per_scope},
-		{0, "idle", NULL,
-			"text and md: why the GPU was idle, by cause and region, and the longest gaps",
-			SONDE_OPTION_FLAG, &q->shows_idle},
-		{0, "memory", NULL,
-			"text and md: GPU memory allocated, freed, left and held, by region",
-			SONDE_OPTION_FLAG, &q->shows_memory},
-		{0, "ranks", NULL,
-			"text and md: which rank is slow where, and who waits for whom at "
-			"collectives",
-			SONDE_OPTION_FLAG, &q->shows_ranks},
-		{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
-			SONDE_OPTION_LIST, &q->scopes},
-		{0, "entries", NULL,
-			"text: how long single entries of each region took, and the slowest",
-			SONDE_OPTION_FLAG, &q->entries},
-		{0, "flat", NULL, "text: all kernels, longest first, instead of regions",
-			SONDE_OPTION_FLAG, &q->flat},
-		{0, "full-names", NULL,
-			"whole C++ names of kernels in text, md and html, too, not short ones",
-			SONDE_OPTION_FLAG, &q->full_names},
-		{0, "nesting", "label|stack",
-			"show A::A1 below A also when it was pushed outside A (label), or only "
-			"when nested (stack)",
-			SONDE_OPTION_ONE_OF, &q->nesting},
-		{0, "sort", "order|time|launches|name", "order of sibling regions (order)",
-			SONDE_OPTION_ONE_OF, &q->sort},
-		{0, "max-regions", "N", "longest region table in text and md (100; 0: all)",
-			SONDE_OPTION_LIMIT, &q->max_regions},
-		{0, "max-kernels", "N",
-			"longest kernel table in md (20; 0: all); in text, show the N longest per "
-			"region",
-			SONDE_OPTION_LIMIT, &q->max_kernels},
-		{0, "strict", NULL, "when nothing is selected, fail: exit status 2, no output",
-			SONDE_OPTION_FLAG, &q->strict},
-		{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
-			SONDE_OPTION_FLAG, &q->deterministic},
-		{0, "export", NULL,
-			"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on "
-			"that",
-			SONDE_OPTION_FLAG, &q->is_export},
-		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-			SONDE_OPTION_NUMBER, &q->width},
-		{0, "cores", "N", "cores to fold inputs on (all); the report is the same",
-			SONDE_OPTION_NUMBER, &q->cores},
-		{0, "config-dir", "DIR", "look for configuration files here first",
-			SONDE_OPTION_WORD, &q->config_dir},
-		{0, "config-name", "NAME", "the configuration to start from (config)",
-			SONDE_OPTION_WORD, &q->config_name},
-		{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
-			SONDE_OPTION_CHOICE, &q->colour},
-	};
-	const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
-		"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
-		"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
-		"torch.profiler traces (.json), Proton profiles, native captures (.sonde), each\n"
-		"also as .gz or in a .tar, partial reports (.sondecells), and directories of them,\n"
-		"such as those of `sonde run`.\n"
-		"Needs no GPU and no NVIDIA software.\n"
-		"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
-		"short for keys below report.",
-		options, sizeof(options) / sizeof(*options),
-		{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
-			{"one region's kernels but memsets, as files",
-				"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
-				"--kernel-exclude '*memset*' -o out"}}};
-	struct sonde_sink out;
-	int rc = sonde_options_parse(&q->args, &usage, argc, argv, err);
-
-	if (rc)
-		return rc;
-	if (q->args.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &q->args, &out);
-		rc = sonde_sink_close(&out, err);
-		return rc ? rc : 1;
-	}
-	return 0;
+	return sonde_options_read(&q->args, &usage, q, argc, argv, err);
 }
 
 static bool is_dir(const char *path)

@@ -22,19 +22,6 @@ struct request {
 	char **program;
 };
 
-/* 1 when it went well: there is nothing more to do. */
-static int print_help(
-	const struct sonde_usage *usage, const struct sonde_args *args, struct sonde_err *err)
-{
-	struct sonde_sink out;
-	int rc;
-
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	sonde_usage_print(usage, args, &out);
-	rc = sonde_sink_close(&out, err);
-	return rc ? rc : 1;
-}
-
 /* The words behind sonde's own. */
 static int take_program(struct request *q, int argc, char **argv, int nr_own, struct sonde_err *err)
 {
@@ -48,70 +35,71 @@ static int take_program(struct request *q, int argc, char **argv, int nr_own, st
 				     "the configured workload");
 }
 
+#define INTO(member) offsetof(struct request, member)
+static const struct sonde_option options[] = {
+	{'o', "out", "DIR", "the run directory (hydra.run.dir)", SONDE_OPTION_WORD,
+		INTO(shorthand.out)},
+	{0, "ncu", NULL, "run Nsight Compute (pipeline.ncu.enable=true)", SONDE_OPTION_FLAG,
+		INTO(shorthand.has_ncu)},
+	{0, "nsys", NULL, "run Nsight Systems (pipeline.nsys.enable=true)",
+		SONDE_OPTION_FLAG, INTO(shorthand.has_nsys)},
+	{0, "window", "WHEN",
+		"capture only then: step[100:110], after=30s,for=10s, ... (capture.window)",
+		SONDE_OPTION_WORD, INTO(shorthand.window)},
+	{0, "every", "TIME",
+		"print the tree so far this often while the program runs (capture.every)",
+		SONDE_OPTION_WORD, INTO(shorthand.every)},
+	{0, "nvtx-include", "EXPR",
+		"only these regions: profile them with --ncu, else show them",
+		SONDE_OPTION_WORDS, INTO(shorthand.nvtx_include)},
+	{0, "metrics", "LIST",
+		"only these metrics: collect them with --ncu, else show them",
+		SONDE_OPTION_LIST, INTO(shorthand.metrics)},
+	{0, "config-dir", "DIR", "a folder of config files, searched first",
+		SONDE_OPTION_WORDS, INTO(dirs)},
+	{0, "config-name", "NAME", "the main config file (config)", SONDE_OPTION_WORD,
+		INTO(name)},
+	{'n', "dry-run", NULL, "show the plan and the command lines, run nothing",
+		SONDE_OPTION_FLAG, INTO(is_dry)},
+	{0, "chip", "NAME", "count passes for this chip (GH100, GA102, AD102 ...)",
+		SONDE_OPTION_WORD, INTO(chip)},
+	{'m', "multirun", NULL,
+		"sweep: a=1,2 choice() range() glob() give one run each, in order",
+		SONDE_OPTION_FLAG, INTO(is_multirun)},
+	{0, "against", "BASE",
+		"then compare with this run or report (`sonde diff`); may be repeated",
+		SONDE_OPTION_WORDS, INTO(against.base)},
+	{0, "base-cmd", "COMMAND",
+		"the base is this shell command: it runs in turns with COMMAND",
+		SONDE_OPTION_WORD, INTO(against.base_command)},
+	{0, "repeat", "N", "with --against or --base-cmd: run N times (1)",
+		SONDE_OPTION_NUMBER, INTO(against.repeat)},
+	{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, INTO(is_quiet)},
+};
+
+static const struct sonde_usage usage = {
+	"sonde run [KEY=VALUE...] [options] [--] [COMMAND [ARG...]]",
+	"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as "
+	"the\n"
+	"configuration says, and reports by NVTX region. Everything goes to one run\n"
+	"directory: tmp/profile-output/TIME, or DIR with -o DIR. Without COMMAND the\n"
+	"configured workload runs. Without --ncu and --nsys it is a native capture: "
+	"times,\n"
+	"and hardware counters where this machine permits it (counters=off|basic|full).\n"
+	"Exit status: the program's; 125 when it or a profiler could not be started; 1 "
+	"when\n"
+	"profiling failed though the program did well.",
+	options, sizeof(options) / sizeof(*options),
+	{{"counters by region, one capture with kernel replay, into out/",
+		 "sonde run -o out --ncu -- ./train --steps 1"},
+		{"only what runs inside decode..., and its plan first",
+			"sonde run -n --ncu --nvtx-include 'decode*' -- ./serve"}}};
+
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
-	const struct sonde_option options[] = {
-		{'o', "out", "DIR", "the run directory (hydra.run.dir)", SONDE_OPTION_WORD,
-			&q->shorthand.out},
-		{0, "ncu", NULL, "run Nsight Compute (pipeline.ncu.enable=true)", SONDE_OPTION_FLAG,
-			&q->shorthand.has_ncu},
-		{0, "nsys", NULL, "run Nsight Systems (pipeline.nsys.enable=true)",
-			SONDE_OPTION_FLAG, &q->shorthand.has_nsys},
-		{0, "window", "WHEN",
-			"capture only then: step[100:110], after=30s,for=10s, ... (capture.window)",
-			SONDE_OPTION_WORD, &q->shorthand.window},
-		{0, "every", "TIME",
-			"print the tree so far this often while the program runs (capture.every)",
-			SONDE_OPTION_WORD, &q->shorthand.every},
-		{0, "nvtx-include", "EXPR",
-			"only these regions: profile them with --ncu, else show them",
-			SONDE_OPTION_WORDS, &q->shorthand.nvtx_include},
-		{0, "metrics", "LIST",
-			"only these metrics: collect them with --ncu, else show them",
-			SONDE_OPTION_LIST, &q->shorthand.metrics},
-		{0, "config-dir", "DIR", "a folder of config files, searched first",
-			SONDE_OPTION_WORDS, &q->dirs},
-		{0, "config-name", "NAME", "the main config file (config)", SONDE_OPTION_WORD,
-			&q->name},
-		{'n', "dry-run", NULL, "show the plan and the command lines, run nothing",
-			SONDE_OPTION_FLAG, &q->is_dry},
-		{0, "chip", "NAME", "count passes for this chip (GH100, GA102, AD102 ...)",
-			SONDE_OPTION_WORD, &q->chip},
-		{'m', "multirun", NULL,
-			"sweep: a=1,2 choice() range() glob() give one run each, in order",
-			SONDE_OPTION_FLAG, &q->is_multirun},
-		{0, "against", "BASE",
-			"then compare with this run or report (`sonde diff`); may be repeated",
-			SONDE_OPTION_WORDS, &q->against.base},
-		{0, "base-cmd", "COMMAND",
-			"the base is this shell command: it runs in turns with COMMAND",
-			SONDE_OPTION_WORD, &q->against.base_command},
-		{0, "repeat", "N", "with --against or --base-cmd: run N times (1)",
-			SONDE_OPTION_NUMBER, &q->against.repeat},
-		{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, &q->is_quiet},
-	};
-	const struct sonde_usage usage = {
-		"sonde run [KEY=VALUE...] [options] [--] [COMMAND [ARG...]]",
-		"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as "
-		"the\n"
-		"configuration says, and reports by NVTX region. Everything goes to one run\n"
-		"directory: tmp/profile-output/TIME, or DIR with -o DIR. Without COMMAND the\n"
-		"configured workload runs. Without --ncu and --nsys it is a native capture: "
-		"times,\n"
-		"and hardware counters where this machine permits it (counters=off|basic|full).\n"
-		"Exit status: the program's; 125 when it or a profiler could not be started; 1 "
-		"when\n"
-		"profiling failed though the program did well.",
-		options, sizeof(options) / sizeof(*options),
-		{{"counters by region, one capture with kernel replay, into out/",
-			 "sonde run -o out --ncu -- ./train --steps 1"},
-			{"only what runs inside decode..., and its plan first",
-				"sonde run -n --ncu --nvtx-include 'decode*' -- ./serve"}}};
 	int nr_own = sonde_split(&usage, argc, argv);
-	int rc = sonde_options_parse(&q->own, &usage, nr_own, argv, err);
+	int rc = sonde_options_read(&q->own, &usage, q, nr_own, argv, err);
 
-	if (rc == 0 && q->own.wants_help)
-		return print_help(&usage, &q->own, err);
 	return rc ? rc : take_program(q, argc, argv, nr_own, err);
 }
 

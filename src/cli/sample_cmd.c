@@ -134,55 +134,51 @@ static int read_times(struct sonde_sample_request *q, struct sonde_err *err)
 	return rc;
 }
 
+#define INTO(member) offsetof(struct sonde_sample_request, member)
+static const struct sonde_option options[] = {
+	{0, "seconds", "N", "how long (5); Ctrl-C ends it earlier", SONDE_OPTION_WORD,
+		INTO(seconds)},
+	{0, "interval", "TIME",
+		"length of a sample: 50us, 1ms; auto = what this machine can do",
+		SONDE_OPTION_WORD, INTO(interval)},
+	{0, "burst", "TIME",
+		"sample for this long (20ms), pause for a random time, repeat; off",
+		SONDE_OPTION_WORD, INTO(burst)},
+	{0, "counters", "NAMES",
+		"basic|tensor|memory|nvlink|full, or counters by name (basic)",
+		SONDE_OPTION_LIST, INTO(counters)},
+	{0, "device", "N", "CUDA's number of the GPU (0)", SONDE_OPTION_WORD, INTO(device)},
+	{'f', "format", "text|json|csv", "csv has every sample", SONDE_OPTION_CHOICE,
+		INTO(format)},
+	{'o', "out", "FILE", "also write the samples as a capture (FILE.sonde)",
+		SONDE_OPTION_WORD, INTO(out)},
+};
+
+static const struct sonde_usage usage = {"sonde sample [options]",
+	"Samples the hardware counters of a GPU, whatever runs there, and shows what it "
+	"did.\n"
+	"Nothing is launched and no program is touched. The samples are of the device: "
+	"every\n"
+	"program on it is in them. `sonde doctor` says whether this machine permits it.",
+	options, sizeof(options) / sizeof(*options),
+	{{"two seconds of the first GPU", "sonde sample --seconds 2"},
+		{"every sample of two counters, as CSV",
+			"sonde sample --counters dram.read_bytes,l2.sectors -f csv > "
+			"samples.csv"}}};
+
 int sonde_cmd_sample(int argc, char **argv)
 {
 	struct sonde_sample_request q = {0};
-	const struct sonde_option options[] = {
-		{0, "seconds", "N", "how long (5); Ctrl-C ends it earlier", SONDE_OPTION_WORD,
-			&q.seconds},
-		{0, "interval", "TIME",
-			"length of a sample: 50us, 1ms; auto = what this machine can do",
-			SONDE_OPTION_WORD, &q.interval},
-		{0, "burst", "TIME",
-			"sample for this long (20ms), pause for a random time, repeat; off",
-			SONDE_OPTION_WORD, &q.burst},
-		{0, "counters", "NAMES",
-			"basic|tensor|memory|nvlink|full, or counters by name (basic)",
-			SONDE_OPTION_LIST, &q.counters},
-		{0, "device", "N", "CUDA's number of the GPU (0)", SONDE_OPTION_WORD, &q.device},
-		{'f', "format", "text|json|csv", "csv has every sample", SONDE_OPTION_CHOICE,
-			&q.format},
-		{'o', "out", "FILE", "also write the samples as a capture (FILE.sonde)",
-			SONDE_OPTION_WORD, &q.out},
-	};
-	const struct sonde_usage usage = {"sonde sample [options]",
-		"Samples the hardware counters of a GPU, whatever runs there, and shows what it "
-		"did.\n"
-		"Nothing is launched and no program is touched. The samples are of the device: "
-		"every\n"
-		"program on it is in them. `sonde doctor` says whether this machine permits it.",
-		options, sizeof(options) / sizeof(*options),
-		{{"two seconds of the first GPU", "sonde sample --seconds 2"},
-			{"every sample of two counters, as CSV",
-				"sonde sample --counters dram.read_bytes,l2.sectors -f csv > "
-				"samples.csv"}}};
 	struct sonde_err err = {0};
-	struct sonde_sink out;
-	int rc = sonde_options_parse(&q.args, &usage, argc, argv, &err);
+	int rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err);
 
-	if (rc == 0 && q.args.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &q.args, &out);
-		rc = sonde_sink_close(&out, &err);
-	} else {
-		if (rc == 0 && q.args.operands.nr)
-			rc = sonde_err_set(&err, SONDE_ERR_USAGE, "sample takes no operand");
-		if (rc == 0)
-			rc = read_times(&q, &err);
-		if (rc == 0)
-			rc = run(&q, &err);
-	}
+	if (rc == 0 && q.args.operands.nr)
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "sample takes no operand");
+	if (rc == 0)
+		rc = read_times(&q, &err);
+	if (rc == 0)
+		rc = run(&q, &err);
 	sonde_args_release(&q.args);
 	sonde_vec_release(&q.counters);
-	return rc ? sonde_cmd_fail(&err) : 0;
+	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

@@ -153,43 +153,41 @@ static int write_top(const char *input, const struct request *q, struct sonde_er
 	return rc;
 }
 
+#define INTO(member) offsetof(struct request, member)
+static const struct sonde_option options[] = {
+	{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, INTO(topk)},
+	{'f', "format", "text|yaml",
+		"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)",
+		SONDE_OPTION_ONE_OF, INTO(format)},
+	{0, "full-names", NULL, "whole C++ names in the table, not short ones",
+		SONDE_OPTION_FLAG, INTO(full_names)},
+	{0, "sort-by", "time_pct|time_ns", "both rank by total time (time_pct)",
+		SONDE_OPTION_CHOICE, INTO(sort)},
+	{'o', "output", "FILE", "write there instead of printing", SONDE_OPTION_WORD,
+		INTO(output)},
+	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
+		SONDE_OPTION_NUMBER, INTO(width)},
+};
+
+static const struct sonde_usage usage = {"sonde top INPUT [options]",
+	"The kernels that take the most time: a table, or a list that `sonde kernels\n"
+	"--kernel-config` reads: name, an exact regular expression, a description. INPUT\n"
+	"is a kernel summary of Nsight Systems (CSV), or any capture or run directory\n"
+	"sonde reads.",
+	options, sizeof(options) / sizeof(*options),
+	{{"the three longest kernels of a run",
+		 "sonde top tmp/profile-output/20260131-120000 --topk 3"},
+		{"the ten longest of a summary, as a list",
+			"sonde top stats_cuda_gpu_kern_sum.csv -f yaml -o top.yaml"}}};
+
 int sonde_cmd_top(int argc, char **argv)
 {
 	struct request q = {.topk = 10};
-	const struct sonde_option options[] = {
-		{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, &q.topk},
-		{'f', "format", "text|yaml",
-			"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)",
-			SONDE_OPTION_ONE_OF, &q.format},
-		{0, "full-names", NULL, "whole C++ names in the table, not short ones",
-			SONDE_OPTION_FLAG, &q.full_names},
-		{0, "sort-by", "time_pct|time_ns", "both rank by total time (time_pct)",
-			SONDE_OPTION_CHOICE, &q.sort},
-		{'o', "output", "FILE", "write there instead of printing", SONDE_OPTION_WORD,
-			&q.output},
-		{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-			SONDE_OPTION_NUMBER, &q.width},
-	};
-	const struct sonde_usage usage = {"sonde top INPUT [options]",
-		"The kernels that take the most time: a table, or a list that `sonde kernels\n"
-		"--kernel-config` reads: name, an exact regular expression, a description. INPUT\n"
-		"is a kernel summary of Nsight Systems (CSV), or any capture or run directory\n"
-		"sonde reads.",
-		options, sizeof(options) / sizeof(*options),
-		{{"the three longest kernels of a run",
-			 "sonde top tmp/profile-output/20260131-120000 --topk 3"},
-			{"the ten longest of a summary, as a list",
-				"sonde top stats_cuda_gpu_kern_sum.csv -f yaml -o top.yaml"}}};
 	struct sonde_args args = {0};
 	struct sonde_err err = {0};
-	struct sonde_sink out;
-	int rc = sonde_options_parse(&args, &usage, argc, argv, &err);
+	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
 
-	if (rc == 0 && args.wants_help) {
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		sonde_usage_print(&usage, &args, &out);
-		rc = sonde_sink_close(&out, &err);
-	} else if (rc == 0 && args.operands.nr != 1) {
+	if (rc == 0 && args.operands.nr != 1) {
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE,
 			"top: name one input: a capture, a run directory or a kernel summary of "
 			"nsys");
@@ -197,5 +195,5 @@ int sonde_cmd_top(int argc, char **argv)
 		rc = write_top(args.operands.at[0], &q, &err);
 	}
 	sonde_args_release(&args);
-	return rc ? sonde_cmd_fail(&err) : 0;
+	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

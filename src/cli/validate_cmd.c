@@ -35,21 +35,20 @@ static int validate(
 int sonde_cmd_validate(int argc, char **argv)
 {
 	struct sonde_args args = {0};
-	struct sonde_err err = {0}, write_err = {0};
+	struct sonde_err err = {0};
 	struct sonde_sink out;
-	int rc = sonde_options_parse(&args, &usage, argc, argv, &err);
+	int rc = sonde_options_read(&args, &usage, NULL, argc, argv, &err);
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	if (rc == 0 && args.wants_help)
-		sonde_usage_print(&usage, &args, &out);
-	else if (rc == 0 && args.operands.nr == 0)
-		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: no file");
-	else if (rc == 0)
+	if (rc == 0 && args.operands.nr == 0)
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: name a report.json");
+	if (rc == 0) {
+		sonde_sink_init_fd(&out, STDOUT_FILENO);
 		rc = validate(&args.operands, &out, &err);
-	if (sonde_sink_close(&out, &write_err) && rc == 0) {
-		err = write_err;
-		rc = err.code;
+		if (rc)
+			sonde_sink_close(&out, NULL); /* what was valid is said */
+		else
+			rc = sonde_sink_close(&out, &err);
 	}
 	sonde_args_release(&args);
-	return rc ? sonde_cmd_fail(&err) : 0;
+	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

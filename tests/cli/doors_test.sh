@@ -14,6 +14,7 @@ stand_alone() {
 }
 ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
 ok each_door_header_compiles_alone stand_alone
+ok no_function_is_over_60_lines_and_p90_is_28_at_most scripts/function-lengths
 
 # Tests: one meaning of ok, and nothing read that is not in the repository.
 without_lib() { ! grep -L '^\. .*/\(lib\|native\)\.sh"' tests/*/*_test.sh lib/*/tests/*_test.sh | grep .; }

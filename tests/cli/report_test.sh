@@ -308,7 +308,7 @@ fails "unknown metric" 2 "sm__throughput" report --metrics sm__throughputt.avg.p
 fails "no such file" 1 "nosuch.ncu-rep" report nosuch.ncu-rep
 fails "not a report" 1 "Makefile" report Makefile
 fails "a directory without captures" 1 "src: a directory without captures" report src
-fails "validate: no file" 2 "no file" "$SONDE" validate
+fails "validate: no file" 2 "name a report.json" "$SONDE" validate
 fails "validate: not JSON" 1 "Makefile: byte" "$SONDE" validate Makefile
 jq '.aggregate.regions[0].kernel_count += 1' "$TMP/seed_kernel.json" >"$TMP/broken.json"
 one_change() { # every figure that follows from others is noticed when it is another
