@@ -264,6 +264,8 @@ static int write_data(struct sonde_html *h)
 		rc = sonde_html__reports(h);
 	if (rc == 0)
 		rc = sonde_html__timeline(h);
+	if (rc == 0)
+		rc = sonde_html__ranks(h);
 	sonde_json_close(w, '}');
 	if (rc == 0 && h->json.buf.failed)
 		rc = sonde_err_nomem(h->err);

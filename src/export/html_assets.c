@@ -28,4 +28,5 @@ ASSET(style, FILE_OF("style.css"))
 ASSET(script,
 	FILE_OF("base.js") FILE_OF("model.js") FILE_OF("colour.js") FILE_OF("header.js")
 		FILE_OF("icicle.js") FILE_OF("columns.js") FILE_OF("table.js") FILE_OF("entries.js")
-			FILE_OF("panel.js") FILE_OF("roofline.js") FILE_OF("timeline.js") FILE_OF("app.js"))
+			FILE_OF("panel.js") FILE_OF("roofline.js") FILE_OF("timeline.js")
+				FILE_OF("ranks.js") FILE_OF("app.js"))

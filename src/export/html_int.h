@@ -40,6 +40,7 @@ void sonde_html__list(struct sonde_json *w, const char *key, const double *at, s
 /* The parts of the data. */
 int sonde_html__reports(struct sonde_html *h);
 int sonde_html__timeline(struct sonde_html *h);
+int sonde_html__ranks(struct sonde_html *h); /* nothing where there are not two */
 
 /* The page's own source: html_assets.c. */
 struct sonde_str sonde_html__asset_page(void);

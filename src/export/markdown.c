@@ -325,6 +325,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 
 	if (rc == 0) {
 		sonde_sink_puts(to, "# Region report\n\n");
+		sonde_markdown__stragglers(&m);
 		sonde_markdown__head(&m);
 		if (sonde_selects_nothing(t))
 			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
@@ -348,6 +349,8 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	}
 	if (nr_hidden && !sonde_selects_nothing(t))
 		sonde_sink_printf(to, "\n%zu scopes; `--per-scope` shows each\n", nr_hidden);
+	if (rc == 0 && !sonde_selects_nothing(t))
+		sonde_markdown__ranks(&m);
 	if (rc == 0)
 		config(&m);
 	if (rc == 0 && m.cell.failed)

@@ -20,6 +20,10 @@ void sonde_markdown__release(struct sonde_markdown *m);
 
 /* Capture and coverage lines, notes. */
 void sonde_markdown__head(struct sonde_markdown *m);
+/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+void sonde_markdown__stragglers(struct sonde_markdown *m);
+void sonde_markdown__ranks(struct sonde_markdown *m);
+void sonde_markdown__spread(struct sonde_markdown *m, const struct sonde_node *n);
 /* One region: parent, instances, metrics, sections, kernels. `level` is that of its heading. */
 void sonde_markdown__region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);

@@ -239,6 +239,8 @@ static void facts(
 			"- over %u scopes: %.4f to %.4f ms, median %.4f ms, imbalance %.3f\n",
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
+	if (r->is_aggregate && !r->is_ranges)
+		sonde_markdown__spread(m, n);
 	times(m, r, n);
 	entries(m, r, n);
 	if (limiter)

@@ -39,6 +39,7 @@ function drawFirst(linked) {
 function drawRest() {
 	if (hasRoofline())
 		drawRoofline();
+	initRanks();
 	initTimeline();
 	drawAbout();
 	document.documentElement.dataset.ready = "yes";

@@ -57,6 +57,7 @@ function drawHeader() {
 			el("h1", {title: capture.files.join("\n")}, seen(title)),
 			el("div.row.controls", {}, scopeChoice(), themeButton())),
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
+		...(data.ranks ? data.ranks.slow.slice(0, 3) : []).map((line, i) => el("p.slow", {}, el("b", {}, i ? "Also: " : "Slow: "), seen(line))),
 		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));
 	top.append(el("p", {id: "first"}));
 	drawAdvice();

@@ -1,0 +1,71 @@
+/* Ranks side by side in Markdown: who is slow, and who waits for whom. */
+#include "export/markdown_int.h"
+#include "export/rank_tables.h"
+
+#include "base/escape.h"
+
+void sonde_markdown__stragglers(struct sonde_markdown *m)
+{
+	const struct sonde_ranks *r = m->tree->ranks;
+	struct sonde_buf line = {0};
+	size_t i;
+
+	for (i = 0; r && i < r->stragglers.nr; i++) {
+		sonde_buf_clear(&line);
+		sonde_straggler_say(&line, r, &r->stragglers.at[i]);
+		sonde_sink_puts(m->to, i ? "**Also slow**: " : "**Slow**: ");
+		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
+		sonde_sink_puts(m->to, "\n\n");
+	}
+	m->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
+static void put_table(struct sonde_markdown *m, const struct sonde_table *t)
+{
+	size_t i;
+
+	sonde_sink_puts(m->to, "\n|");
+	for (i = 0; i < t->columns.nr; i++)
+		sonde_sink_printf(m->to, " %.*s |", SONDE_STR_ARG(t->columns.at[i].head));
+	sonde_sink_puts(m->to, "\n|");
+	for (i = 0; i < t->columns.nr; i++)
+		sonde_sink_puts(m->to, t->columns.at[i].is_right ? "--:|" : "---|");
+	for (i = 0; i < t->cells.nr; i++)
+		sonde_sink_printf(m->to, "%s %.*s |", i % t->columns.nr ? "" : "\n|",
+			SONDE_STR_ARG(t->cells.at[i].text));
+	sonde_sink_putc(m->to, '\n');
+}
+
+void sonde_markdown__ranks(struct sonde_markdown *m)
+{
+	size_t i;
+
+	if (!m->tree->ranks)
+		return;
+	sonde_sink_printf(m->to, "\n## %u ranks\n", m->tree->ranks->nr);
+	for (i = 0; i < SONDE_NR_RANK_TABLES; i++) {
+		struct sonde_table t = {0};
+
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, m->tree, sonde_escape_markdown);
+		if (t.columns.nr)
+			put_table(m, &t);
+		m->cell.failed |= t.failed;
+		sonde_table_release(&t);
+	}
+}
+
+void sonde_markdown__spread(struct sonde_markdown *m, const struct sonde_node *n)
+{
+	const struct sonde_rank_spread *s = sonde_ranks_spread(m->tree->ranks, n->region);
+
+	if (!s || s->nr < 2)
+		return;
+	sonde_sink_printf(m->to, "- kernels without communication on %u ranks: %.4f to %.4f ms, median %.4f ms; slowest ",
+		s->nr, s->min_ns / 1e6, s->max_ns / 1e6, s->median_ns / 1e6);
+	sonde_markdown__name(m, sonde_rank_name(m->tree->ranks, s->slowest));
+	sonde_sink_printf(m->to, ", %.1f%% above the others", 100 * (s->max_ns / s->others_ns - 1));
+	if (s->is_slow)
+		sonde_sink_printf(m->to, " (by its %s)", sonde_slow_cause_name(s->cause));
+	sonde_sink_putc(m->to, '\n');
+}
