@@ -247,6 +247,8 @@ int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 		return sonde_invariant__region(v, document); /* one region's own file */
 	rc = check_coverage(v, document);
 	if (rc == 0)
+		rc = sonde_invariant__ranks(v, document);
+	if (rc == 0)
 		rc = check_main(v, document);
 	if (rc == 0)
 		rc = check_reports(v, document, "range_aggregates", true);

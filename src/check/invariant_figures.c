@@ -58,5 +58,7 @@ int sonde_invariant__figures(struct sonde_validation *v, const json_t *region, c
 		rc = scopes(v, region);
 	if (rc == 0)
 		sonde_validation__leave(v, start);
+	if (rc == 0)
+		rc = sonde_invariant__spread(v, region);
 	return rc;
 }

@@ -34,6 +34,9 @@ int sonde_invariant__figures(
 int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of);
 int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
 	const json_t *metric_info, bool is_aggregate);
+/* Ranks side by side: of a region, and of the document. */
+int sonde_invariant__spread(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__ranks(struct sonde_validation *v, const json_t *document);
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
 /* Of a comparison: verdicts that follow from their figures, and totals that count them. */
 int sonde_invariant__diff(struct sonde_validation *v, const json_t *document);

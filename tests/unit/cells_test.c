@@ -237,6 +237,14 @@ static void make_small(struct made *m)
 		made_text(m, "launch__func_cache_config", i ? "CachePreferNone" : "CachePreferL1");
 		m->r->records.at[n].time = (struct sonde_record_time){1000 + 100 * i, 1090 + 100 * i};
 	}
+	for (i = 0; i < 3; i++) { /* collectives, the second in no region */
+		uint32_t n = made_launch(m, "ncclDevKernel_AllReduce_Sum_f32", i != 1, &a);
+
+		made_metric(m, "gpu__time_duration.sum", 20);
+		made_metric(m, "nccl__bytes.sum", 4096 << i);
+		made_text(m, "nccl__group", i < 2 ? "0" : "1");
+		m->r->records.at[n].time = (struct sonde_record_time){1500 + 100 * i, 1520 + 100 * i};
+	}
 	made_launch(m, "fill", 0, NULL);
 	m->r->has_record_times = m->r->has_range_times = true;
 	m->r->ranges.at[0].time = (struct sonde_range_time){900, 2000, 500};

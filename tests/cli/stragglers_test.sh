@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Captures of a job with a straggler planted: it is named first, in every format, by what it is slow.
+. "$(dirname "$0")/../lib.sh"
+MAKE=$BUILD/tools/ranks_make
+[ -x "$MAKE" ] || skip_all "build/tools/ranks_make is not built"
+report() { "$SONDE" report --deterministic "$@"; }
+job() { # NAME KEY=VALUE…
+	"$MAKE" "$TMP/$1" "${@:2}" && report -f json "$TMP/$1" >"$TMP/$1.json" && "$SONDE" validate "$TMP/$1.json"
+}
+first() { # JOB SENTENCE CAUSE REGION: in text, JSON, Markdown and HTML
+	report --width 400 "$TMP/$1" >"$TMP/out" && sed -n 2p "$TMP/out" | grep -q "^slow: $2" &&
+		jq -e --arg cause "$3" --arg region "$4" '.ranks.stragglers[0] | .cause == $cause and (.region // "") == $region' "$TMP/$1.json" &&
+		report -f md "$TMP/$1" >"$TMP/out" && sed -n 3p "$TMP/out" | grep -q "^\*\*Slow\*\*: $2" &&
+		report -f html "$TMP/$1" >"$TMP/out" && grep -q "\"slow\": \?\[\"$2" "$TMP/out"
+}
+job rank slow_rank=3
+job gpu slow_gpu=5 layers=3
+job node late_host=1 offset_ms=-2500 ppm=30
+job even offset_ms=7
+job two ranks=2 per_host=1 slow_rank=1 percent=12
+ok "a rank 10 % slower in one region is named first" first rank 'rank 3 · node0 · GPU 3 is \(9\.[5-9]\|10\.[0-5]\)% slower than the median of the other ranks in step/fwd ' rank step/fwd
+ok "a GPU with lower clocks is named first" first gpu 'rank 5 · node1 · GPU 1 is \(9\.[5-9]\|10\.[0-5]\)% slower than the median of the other ranks in step .*it is the GPU' gpu step
+ok "a late node is named first" first node 'host node1 (all 4 ranks, .* is last at 20 of 20 collectives, .*it is the node' node ""
+ok "one of two hosts with a rank each is named" first two 'rank 1 · node1 · GPU 0 is 1[12]\.[0-9]% slower than .* in step/fwd ' rank step/fwd
+
+nobody() {
+	report "$TMP/even" >"$TMP/out" && ! grep -q '^slow:' "$TMP/out" && jq -e '.ranks.stragglers == [] and .ranks.count == 8 and .ranks.hosts == 2' "$TMP/even.json"
+}
+ok "even ranks have no straggler" nobody
+
+aligned() { # the clock of the second host is 2.5 s behind, less 30 ppm since 10,000 s ago
+	jq -e '.ranks.clocks[1] | .aligned and .collectives == 20 and (.ahead_ms + 2200 | fabs) < 1 and .error_us < 5' "$TMP/node.json" &&
+		grep -q '2 clocks were aligned by the ends of collectives, to ±' <(report --width 400 "$TMP/node")
+}
+ok "clocks of hosts are aligned, with the error" aligned
+
+waits() { # the others wait for rank 3 at each of the 20 all-reduces, and nobody else does
+	jq -e '.ranks | (.per_rank[3] | .last == 20 and .wait_ms < 0.001 and .collectives == 20) and
+		([.per_rank[] | select(.scope | startswith("rank 3") | not) | .wait_ms > 0.3 and .last == 0] | all) and
+		.collectives.compared == 20 and .collectives.odd == 0 and .collectives.regions[0].region == "step" and
+		(.collectives.longest_waits | length == 10 and all(.last | startswith("rank 3")))' "$TMP/rank.json" &&
+		jq -e '[.aggregate.regions[0].comm_wait_ms, ([.ranks.per_rank[].wait_ms] | add)] | .[0] - .[1] | fabs < 1e-9' "$TMP/rank.json" &&
+		jq -e '.aggregate.regions[] | select(.id == "step/fwd") | .ranks | .slowest == "rank 3 · node0 · GPU 3" and .cause == "rank" and .count == 8' "$TMP/rank.json"
+}
+ok "who is last and how long the others wait" waits
+ok "golden ranks.txt" golden ranks.txt report --ranks --width 100 "$TMP/rank"
+
+partials() { # in any order, the same bytes
+	local r
+	for r in "$TMP"/node/*.sonde; do report "$r" --partial -o "$r.sondecells" || return; done
+	report -f json "$TMP"/node/rank0000[53710462].sonde.sondecells | cmp - "$TMP/node.json" &&
+		report "$TMP"/node/rank0000[0-3].sonde.sondecells --partial -o "$TMP/a.sondecells" &&
+		report "$TMP"/node/rank0000[4-7].sonde.sondecells --partial -o "$TMP/b.sondecells" &&
+		report -f json "$TMP/b.sondecells" "$TMP/a.sondecells" | cmp - "$TMP/node.json"
+}
+ok "partial reports give the same bytes in any order" partials
+
+noticed() { # every figure that follows from others
+	local change
+	for change in '.ranks.count += 1' '.ranks.stragglers[0].slower_pct += 1' '.ranks.per_rank[3].last += 1' '.ranks.per_rank[0].clock = 9' \
+		'.ranks.collectives.compared += 1' '.ranks.per_rank[0].exposed_comm_ms += 99' '.aggregate.regions[1].ranks.max_ms += 1' \
+		'.aggregate.regions[1].ranks.median_ms = 0' '.ranks.stragglers[0].cause = "luck"'; do
+		jq "$change" "$TMP/rank.json" >"$TMP/changed.json"
+		! "$SONDE" validate "$TMP/changed.json" >/dev/null 2>&1 || { echo "not noticed: $change" && return 1; }
+	done
+}
+ok "validate notices a changed figure" noticed
