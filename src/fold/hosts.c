@@ -110,7 +110,7 @@ static bool arrange(struct sonde_hosts *h, struct sonde_act *acts, size_t nr)
 int sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r, struct sonde_err *err)
 {
 	struct sonde_act *acts = sonde_malloc((r->records.nr + r->calls.nr + 1) * sizeof(*acts));
-	size_t nr = SIZE_MAX;
+	size_t nr = SIZE_MAX, i;
 	bool ok;
 
 	*h = (struct sonde_hosts){.r = r};
@@ -118,6 +118,8 @@ int sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r, stru
 	h->has_calls = sonde_calloc(r->processes.nr + 1, sizeof(*h->has_calls));
 	if (acts && h->thread_of && h->has_calls) {
 		memset(h->thread_of, 0xff, r->records.nr * sizeof(*h->thread_of));
+		for (i = 0; i < r->processes.nr; i++)
+			h->has_calls[i] = r->processes.at[i].has_calls;
 		nr = collect(h, acts);
 	}
 	ok = nr != SIZE_MAX && arrange(h, acts, nr);

@@ -37,6 +37,7 @@ struct sonde_process {
 	uint32_t rank;	/* in its job, where the source says so */
 	uint32_t world_size; /* of that job, 0 = not known */
 	bool has_rank;
+	bool has_calls; /* of CUDA by the host: the source has all, also if there are none to wait in */
 	/* What it launched: how often, and a hash of the names and devices in order. */
 	uint64_t nr_launches, trail;
 };

@@ -207,6 +207,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		.regions = regions_of(&r->options),
 		.first_record = r->records.nr,
 		.first_range = r->ranges.nr,
+		.first_call = r->calls.nr,
 		.first_series = r->series.nr,
 		.rank = SONDE_NONE,
 		.world_size = SONDE_NONE,
@@ -219,7 +220,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 	s->r = r;
 	rc = read_all(&k, s);
 	if (rc && rc != SONDE_ERR_FORMAT)
-		r->records.nr = k.first_record; /* they are not whole */
+		r->records.nr = k.first_record, r->calls.nr = k.first_call; /* not whole */
 	sonde_kineto__window_release(&k.window);
 	sonde_vec_release(&k.ranges);
 	sonde_vec_release(&k.ops);

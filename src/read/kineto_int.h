@@ -167,6 +167,7 @@ struct kineto_call {
 struct kineto_thread {
 	uint64_t pid, tid;
 	uint32_t process;
+	bool has_calls; /* of CUDA: the trace has them */
 	uint32_t top;		 /* of the sweep: the innermost open span, SONDE_NONE */
 	uint32_t last, last_set; /* the set last made, of this span */
 };
@@ -197,6 +198,7 @@ struct kineto {
 	SONDE_VEC(struct kineto_span) ranges;
 	SONDE_VEC(struct kineto_span) ops;
 	SONDE_VEC(struct kineto_call) calls;
+	size_t first_call; /* of the records' calls: these are the trace's */
 	SONDE_VEC(struct kineto_thread) threads;
 	SONDE_VEC(struct kineto_name) names;
 	SONDE_VEC(struct sonde_device) devices;

@@ -133,10 +133,30 @@ static bool keep_operator(struct kineto *k, const struct kineto_event *e)
 	return keep_linked(k, e, link);
 }
 
+/* A call that the host may have waited in; its thread is a number of the trace's until it is placed. */
+static bool keep_wait(struct kineto *k, const struct kineto_event *e, uint32_t thread)
+{
+	struct sonde_call *call;
+	uint8_t kind;
+
+	if (!sonde_source__host_call(e->name.raw, &kind))
+		return true;
+	call = sonde_vec_push(&k->r->calls);
+	if (call)
+		*call = (struct sonde_call){
+			.begin_ns = e->ts_ns, .end_ns = end_of(e), .thread = thread, .kind = kind};
+	return call != NULL;
+}
+
 static bool keep_call(struct kineto *k, const struct kineto_event *e)
 {
+	uint32_t thread = thread_of(k, e->pid, e->tid);
 	struct kineto_call *call;
 	struct kineto_args a;
+
+	if (thread == SONDE_NONE || !keep_wait(k, e, thread))
+		return false;
+	k->threads.at[thread].has_calls = true;
 
 	sonde_kineto__args(e->args, &a);
 	if (!kineto_has(&a, KINETO_CORRELATION) || !a.number[KINETO_CORRELATION])
@@ -146,8 +166,8 @@ static bool keep_call(struct kineto *k, const struct kineto_event *e)
 		return false;
 	*call = (struct kineto_call){.correlation = a.number[KINETO_CORRELATION],
 		.ns = e->ts_ns,
-		.thread = thread_of(k, e->pid, e->tid)};
-	return call->thread != SONDE_NONE;
+		.thread = thread};
+	return true;
 }
 
 static uint32_t small(const struct kineto_args *a, enum kineto_arg arg)

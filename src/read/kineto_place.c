@@ -160,6 +160,24 @@ static bool place_records(struct kineto *k)
 	return true;
 }
 
+static void place_calls(struct kineto *k)
+{
+	size_t i;
+
+	for (i = k->first_call; i < k->r->calls.nr; i++) {
+		struct sonde_call *c = &k->r->calls.at[i];
+		const struct kineto_thread *t = &k->threads.at[c->thread];
+
+		c->begin_ns += k->base_ns;
+		c->end_ns += k->base_ns;
+		c->thread = t->tid;
+		c->process = t->process;
+	}
+	for (i = 0; i < k->threads.nr; i++)
+		if (k->threads.at[i].has_calls)
+			k->r->processes.at[k->threads.at[i].process].has_calls = true;
+}
+
 int sonde_kineto__place(struct kineto *k)
 {
 	bool ok = sonde_kineto__nest(k, k->ranges.at, k->ranges.nr, &k->counts.crossing) &&
@@ -168,5 +186,6 @@ int sonde_kineto__place(struct kineto *k)
 
 	if (rc)
 		return rc;
+	place_calls(k);
 	return place_records(k) ? 0 : sonde_err_nomem(k->err);
 }

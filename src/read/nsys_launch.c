@@ -144,6 +144,53 @@ static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
 	return true;
 }
 
+enum { CALL_TID, CALL_START, CALL_END, CALL_NAME };
+
+/* A call that the host may have waited in. */
+static int take_call(struct nsys_reader *r, sqlite3_stmt *q)
+{
+	struct sonde_records *all = r->n.r;
+	struct sonde_str name = {(const char *)sqlite3_column_text(q, CALL_NAME),
+		(size_t)sqlite3_column_bytes(q, CALL_NAME)};
+	sqlite3_int64 tid = sqlite3_column_int64(q, CALL_TID);
+	uint32_t process;
+	struct sonde_call *c;
+	uint8_t kind;
+
+	if (!name.p || !sonde_source__host_call(name, &kind))
+		return 0;
+	process = sonde_records__process(all, r->n.src->input, sonde_nsys__pid(tid),
+		(struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
+	c = process == SONDE_NONE ? NULL : sonde_vec_push(&all->calls);
+	if (!c)
+		return sonde_err_nomem(r->err);
+	*c = (struct sonde_call){.begin_ns = (uint64_t)sqlite3_column_int64(q, CALL_START),
+		.end_ns = (uint64_t)sqlite3_column_int64(q, CALL_END),
+		.thread = sonde_nsys__tid(tid),
+		.process = process,
+		.kind = kind};
+	return 0;
+}
+
+/* Calls of CUDA other than launches, which come with their kernels. */
+static int read_calls(struct nsys_reader *r)
+{
+	static const char *const columns[] = {"globalTid", "start", "end", "nameId"};
+	size_t i;
+
+	for (i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		if (!sonde_nsys__has(r, RUNTIME, columns[i]))
+			return 0;
+	for (i = 0; i < r->n.r->processes.nr; i++)
+		r->n.r->processes.at[i].has_calls |= r->n.r->processes.at[i].input == r->n.src->input;
+	return sonde_nsys__rows(r,
+		"SELECT c.globalTid, c.start, c.end, s.value FROM " RUNTIME
+		" c JOIN StringIds s ON s.id=c.nameId WHERE s.value GLOB 'cu*Synchronize*' OR "
+		"s.value GLOB 'cu*Mem*' OR s.value GLOB 'cu*Alloc*' OR s.value GLOB 'cu*Malloc*' OR "
+		"s.value GLOB 'cu*Free*'",
+		take_call);
+}
+
 int sonde_nsys__records(struct nsys_reader *r)
 {
 	size_t i;
@@ -151,5 +198,5 @@ int sonde_nsys__records(struct nsys_reader *r)
 	for (i = 0; i < r->n.launches.nr; i++)
 		if (!add_record(r, &r->n.launches.at[i]))
 			return sonde_err_nomem(r->err);
-	return 0;
+	return read_calls(r);
 }

@@ -96,4 +96,7 @@ void sonde_records__follow(struct sonde_records *r);
 /* What copies are listed under, by CUPTI's kind of copy. */
 struct sonde_str sonde_source__copy_name(uint64_t kind);
 
+/* What the CUDA call of this name is (enum sonde_host_call); false: none that anybody waits for. */
+bool sonde_source__host_call(struct sonde_str name, uint8_t *kind);
+
 #endif

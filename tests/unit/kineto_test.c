@@ -336,6 +336,35 @@ static void test_kineto__json_without_events_is_refused(void **state)
 	}
 }
 
+#define WAIT(name, ts, dur)                                                                        \
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name                                  \
+	"\",\"pid\":9,\"tid\":5,\"ts\":" ts ",\"dur\":" dur "}"
+
+/* What the host did in CUDA besides launching: idle times are told from it. */
+static void test_kineto__calls_the_host_waits_in_are_kept(void **state)
+{
+	static const uint8_t kinds[] = {SONDE_HOST_SYNC_DEVICE, SONDE_HOST_SYNC_STREAM,
+		SONDE_HOST_SYNC_EVENT, SONDE_HOST_COPY, SONDE_HOST_ALLOC, SONDE_HOST_FREE};
+	struct sonde_records *r = open_text(TRACE(CALL("1", "5", "10") "," KERNEL("k", "1", "12", "3")
+		"," WAIT("cudaDeviceSynchronize", "20", "4") "," WAIT("cuStreamSynchronize", "30", "1")
+		"," WAIT("cudaEventSynchronize", "31", "1") "," WAIT("cudaMemcpyAsync", "32", "1")
+		"," WAIT("cudaMalloc", "33", "1") "," WAIT("cuMemFree_v2", "34", "1")
+		"," WAIT("cudaStreamIsCapturing", "35", "1")));
+	size_t i;
+
+	(void)state;
+	assert_int_equal(r->calls.nr, sizeof(kinds));
+	for (i = 0; i < sizeof(kinds); i++) {
+		assert_int_equal(r->calls.at[i].kind, kinds[i]);
+		assert_int_equal(r->calls.at[i].thread, r->records.at[0].thread);
+		assert_int_equal(r->calls.at[i].process, r->records.at[0].process);
+	}
+	assert_int_equal(r->calls.at[0].begin_ns - r->records.at[0].call_ns, 10000);
+	assert_int_equal(r->calls.at[0].end_ns - r->calls.at[0].begin_ns, 4000);
+	assert_true(r->processes.at[r->records.at[0].process].has_calls);
+	sonde_records_free(r);
+}
+
 static void test_kineto__nesting_and_length_do_not_matter(void **state)
 {
 	size_t depth = 3000000, n, i;
@@ -456,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_kineto__a_damaged_event_costs_itself),
 		cmocka_unit_test(test_kineto__duplicate_keys_the_last_one_counts),
 		cmocka_unit_test(test_kineto__json_without_events_is_refused),
+		cmocka_unit_test(test_kineto__calls_the_host_waits_in_are_kept),
 		cmocka_unit_test(test_kineto__nesting_and_length_do_not_matter),
 		cmocka_unit_test(test_kineto__survives_truncation_anywhere),
 		cmocka_unit_test(test_kineto__survives_damage_anywhere),
