@@ -66,6 +66,10 @@ static const struct sonde_option options[] = {
 	{0, "allow-insufficient", NULL,
 		"exit with 0, not 4, when entries are too few or too noisy for the gate",
 		SONDE_OPTION_FLAG, INTO(allows_insufficient)},
+	{0, "per-scope", NULL,
+		"compare ranks one by one, or processes where there are none; else all "
+		"together",
+		SONDE_OPTION_FLAG, INTO(options.per_scope)},
 	{0, "force", NULL, "compare what is not comparable, such as different GPUs",
 		SONDE_OPTION_FLAG, INTO(is_forced)},
 	{0, "self-test", NULL,

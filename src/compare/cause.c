@@ -33,7 +33,8 @@ static void find_causes(struct sonde_diff_region *r, double min_effect)
 
 	if (!r->base.is_there || !r->new_half.is_there)
 		return;
-	if (differs(r->base.entries, r->new_half.entries, COUNT_EFFECT))
+	if (differs(r->base.entries / r->base.scopes, r->new_half.entries / r->new_half.scopes,
+		    COUNT_EFFECT))
 		r->causes |= SONDE_CAUSE_ENTRIES;
 	if (differs(base, now, COUNT_EFFECT))
 		r->causes |= SONDE_CAUSE_LAUNCHES;
@@ -71,7 +72,8 @@ static bool add_rows(struct rows *rows, const struct sonde_diff__match *m,
 	uint32_t i;
 
 	for (i = 0; n && i < n->nr_kernels; i++) {
-		const struct sonde_kernel *k = &m->reports[run]->kernels.at[n->first_kernel + i];
+		const struct sonde_kernel *k =
+			&sonde_diff__report(m, region, run)->kernels.at[n->first_kernel + i];
 		struct sonde_diff_kernel *row = sonde_vec_push(rows);
 		double ns = isnan(k->time_ns) ? 0 : k->time_ns / by;
 

@@ -216,7 +216,7 @@ static double coverage_of(const struct sonde_diff__match *m, size_t run, size_t 
 	double all = 0, inside = 0;
 
 	for (; run < end; run++) {
-		const struct sonde_report *r = m->reports[run];
+		const struct sonde_report *r = m->aggregates[run];
 		bool has_time = r->time_ns + r->outside_time_ns > 0;
 
 		inside += has_time ? r->time_ns : (double)r->launches;
@@ -245,7 +245,7 @@ static size_t count_scopes(const struct sonde_diff__match *m, size_t run, size_t
 	size_t most = 0;
 
 	for (; run < end; run++)
-		most = m->reports[run]->nr_scopes > most ? m->reports[run]->nr_scopes : most;
+		most = m->aggregates[run]->nr_scopes > most ? m->aggregates[run]->nr_scopes : most;
 	return most;
 }
 
@@ -253,13 +253,15 @@ static void check_scopes(struct sonde_diff *d, const struct sonde_diff__match *m
 {
 	size_t a = count_scopes(m, 0, m->nr_base), b = count_scopes(m, m->nr_base, m->nr_runs), i;
 
+	d->nr_base_scopes = a;
+	d->nr_new_scopes = b;
 	if (a != b)
 		sonde_note(&d->warnings,
 			"scopes: a run of the base has %zu, one of the new side %zu (processes or "
 			"ranks, with their devices)",
 			a, b);
 	for (i = 1; i < m->nr_runs; i++)
-		if (m->reports[i]->measured != m->reports[0]->measured)
+		if (m->aggregates[i]->measured != m->aggregates[0]->measured)
 			sonde_note(&d->reasons,
 				"measured: kernels on one side, replayed ranges on the other");
 }

@@ -60,45 +60,22 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 	return NULL;
 }
 
-/* The aggregate over kernels, or over ranges where there is nothing else. */
-static const struct sonde_report *aggregate_of(const struct sonde_tree *t)
-{
-	size_t i;
-
-	for (i = 0; i < t->reports.nr; i++)
-		if (t->reports.at[i].is_aggregate)
-			return &t->reports.at[i];
-	return t->reports.nr ? &t->reports.at[0] : NULL;
-}
-
-static int find_reports(struct sonde_diff__match *m, struct sonde_err *err)
-{
-	size_t i;
-
-	for (i = 0; i < m->nr_runs; i++) {
-		m->reports[i] = aggregate_of(m->trees[i]);
-		if (!m->reports[i])
-			return sonde_err_set(
-				err, SONDE_ERR_FORMAT, "diff: one of the inputs has no report");
-	}
-	return 0;
-}
-
-static int lay_out(struct sonde_diff__match *m, const struct sonde_diff_side *base,
-	const struct sonde_diff_side *new_side, struct sonde_err *err)
+static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
+	const struct sonde_diff_side *base, const struct sonde_diff_side *new_side,
+	struct sonde_err *err)
 {
 	const struct sonde_tree **trees;
 	size_t nr = base->nr + new_side->nr;
 
 	*m = (struct sonde_diff__match){.nr_base = base->nr, .nr_runs = nr};
 	m->trees = trees = sonde_calloc(nr + 1, sizeof(*trees));
-	m->reports = sonde_calloc(nr + 1, sizeof(*m->reports));
-	if (!trees || !m->reports)
+	m->aggregates = sonde_calloc(nr + 1, sizeof(*m->aggregates));
+	if (!trees || !m->aggregates)
 		return sonde_err_nomem(err);
 	memcpy(trees, base->runs, base->nr * sizeof(*trees));
 	if (new_side->nr)
 		memcpy(trees + base->nr, new_side->runs, new_side->nr * sizeof(*trees));
-	return find_reports(m, err);
+	return sonde_diff__take_reports(d, m, err);
 }
 
 /* Time in regions of a run, the mean over the runs of a side. */
@@ -108,7 +85,7 @@ static double mean_time(const struct sonde_diff__match *m, size_t first, size_t 
 	size_t i;
 
 	for (i = first; i < end; i++)
-		sum += m->reports[i]->time_ns;
+		sum += m->aggregates[i]->time_ns;
 	return sum / (double)(end - first);
 }
 
@@ -137,11 +114,14 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 {
 	struct sonde_diff *d = sonde_calloc(1, sizeof(*d));
 	struct sonde_diff__match m = {0};
-	int rc = d ? lay_out(&m, base, new_side, err) : sonde_err_nomem(err);
+	int rc;
 
 	*out = d;
+	if (!d)
+		return sonde_err_nomem(err);
+	d->options = *o;
+	rc = lay_out(d, &m, base, new_side, err);
 	if (rc == 0) {
-		d->options = *o;
 		d->nr_base_runs = (uint32_t)base->nr;
 		d->nr_new_runs = (uint32_t)new_side->nr;
 		rc = sonde_diff__match(d, &m, err);

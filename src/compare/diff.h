@@ -3,10 +3,9 @@
  * why, and how sure that is.
  *
  * A side is one or several runs of a program, each a tree of its own; their
- * aggregate reports are compared. Regions are matched by id and kind. What is
- * compared is the time of an entry: on the GPU where both sides have that, on
- * the host otherwise. A source without entries (Nsight Compute) gives one
- * value per run, the mean.
+ * aggregate reports are compared, or those of each scope with per_scope. Regions are matched by id
+ * and kind. What is compared is the time of an entry: on the GPU where both sides have that, on the
+ * host otherwise. A source without entries (Nsight Compute) gives one value per run, the mean.
  *
  * Verdicts are careful. `slower` and `faster` need three things: a 95 %
  * interval of the ratio that excludes 1, a false discovery rate below 5 %
@@ -40,6 +39,7 @@ struct sonde_diff_options {
 	double min_effect;		       /* 0.02 = 2 % */
 	const struct sonde_diff_limit *limits; /* the last that matches; globs before all */
 	size_t nr_limits;
+	bool per_scope; /* ranks or processes one by one, else their aggregates */
 };
 
 enum sonde_verdict {
@@ -83,6 +83,7 @@ enum sonde_gate {
 struct sonde_diff_half {
 	bool is_there;
 	double entries, launches;	 /* of a run; launches inclusive */
+	double scopes;			 /* of a run: ranks or processes that have it */
 	double total_ns;		 /* of a run, of the time compared; NaN = not known */
 	double median_ns;		 /* of an entry; NaN = not known */
 	uint32_t first_value, nr_values; /* slice of the comparison's values: entry times */
@@ -119,8 +120,12 @@ struct sonde_diff_metric {
 };
 
 struct sonde_diff_region {
-	struct sonde_str id, label, domain; /* domain p NULL = the default one */
-	uint32_t parent;		    /* region number, SONDE_NONE = a root */
+	struct sonde_str id;		/* for people: the path, behind the scope if there is one */
+	struct sonde_str path;		/* as in the report */
+	struct sonde_str scope;		/* "rank 3"; p NULL = the aggregate */
+	struct sonde_str label, domain; /* domain p NULL = the default one */
+	uint32_t scope_nr;
+	uint32_t parent; /* region number, SONDE_NONE = a root */
 	uint32_t depth;
 	uint8_t kind; /* enum sonde_region_kind */
 	uint8_t verdict, gate;
@@ -153,6 +158,7 @@ struct sonde_diff {
 	struct sonde_notes sentences; /* what happened, most important first */
 	struct sonde_diff_options options;
 	uint32_t nr_base_runs, nr_new_runs;
+	size_t nr_base_scopes, nr_new_scopes; /* the most of a run: ranks or processes */
 	double base_total_ns, new_total_ns; /* GPU time in regions of a run; NaN = none */
 	double ratio; /* geometric mean over regions on both sides, NaN = none */
 	uint8_t gate; /* enum sonde_gate: the worst of all regions */

@@ -8,18 +8,37 @@
 /* Which node of each run is a region; SONDE_NONE where it is not. Runs of the base come first. */
 struct sonde_diff__match {
 	const struct sonde_tree *const *trees;
-	const struct sonde_report **reports; /* the aggregate of each */
-	size_t nr_base, nr_runs;
-	uint32_t *nodes; /* region × run */
+	const struct sonde_report **aggregates; /* by run */
+	const struct sonde_report **reports;	/* scope × run: what is compared; NULL = none */
+	struct sonde_str *scopes;		/* their names; p NULL = the aggregate */
+	size_t nr_base, nr_runs, nr_scopes;
+	uint32_t *nodes;    /* region × run */
+	uint32_t *scope_of; /* by region */
 };
+
+static inline const struct sonde_report *sonde_diff__report(
+	const struct sonde_diff__match *m, size_t region, size_t run)
+{
+	return m->reports[m->scope_of[region] * m->nr_runs + run];
+}
 
 static inline const struct sonde_node *sonde_diff__node(
 	const struct sonde_diff__match *m, size_t region, size_t run)
 {
 	uint32_t n = m->nodes[region * m->nr_runs + run];
 
-	return n == SONDE_NONE ? NULL : &m->reports[run]->nodes.at[n];
+	return n == SONDE_NONE ? NULL : &sonde_diff__report(m, region, run)->nodes.at[n];
 }
+
+/* What regions have in common that stand side by side; roots of one scope do. */
+static inline uint32_t sonde_diff__siblings(const struct sonde_diff_region *r)
+{
+	return r->parent == SONDE_NONE ? SONDE_NONE - 1 - r->scope_nr : r->parent;
+}
+
+/* Which reports are compared (scopes.c). */
+int sonde_diff__take_reports(
+	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
 
 /* Fills in regions and `m->nodes`, depth-first (match.c). */
 int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);

@@ -21,7 +21,7 @@ static void describe(struct sonde_diff_region *g, const struct sonde_tree *t,
 {
 	const struct sonde_region *r = sonde_node_region(t, n);
 
-	g->id = r->id;
+	g->id = g->path = r->id;
 	g->label = sonde_node_label(t, n);
 	g->kind = r->kind;
 	g->parent = parent;
@@ -29,28 +29,45 @@ static void describe(struct sonde_diff_region *g, const struct sonde_tree *t,
 		g->domain = sonde_tree_str(t, r->domain);
 }
 
-static struct sonde_str key_of(struct sonde_arena *a, const struct sonde_region *r)
+/* Scope, kind and id. */
+static struct sonde_str key_of(struct sonde_arena *a, const struct sonde_region *r, uint32_t scope)
 {
-	char *key = sonde_arena_alloc(a, r->id.n + 1);
+	size_t head = sizeof(scope) + 1;
+	char *key = sonde_arena_alloc(a, r->id.n + head);
 
 	if (!key)
 		return (struct sonde_str){NULL, 0};
-	key[0] = (char)r->kind;
-	memcpy(key + 1, r->id.p, r->id.n);
-	return (struct sonde_str){key, r->id.n + 1};
+	memcpy(key, &scope, sizeof(scope));
+	key[sizeof(scope)] = (char)r->kind;
+	memcpy(key + head, r->id.p, r->id.n);
+	return (struct sonde_str){key, r->id.n + head};
+}
+
+/* Names for people begin with the scope, where scopes are compared one by one. */
+static bool name_scope(struct sonde_diff *d, struct sonde_diff_region *g, struct sonde_str scope)
+{
+	g->scope = scope;
+	if (!scope.p)
+		return true;
+	g->id = sonde_arena_printf(
+		&d->arena, "%.*s: %.*s", SONDE_STR_ARG(scope), SONDE_STR_ARG(g->path));
+	if (g->parent == SONDE_NONE)
+		g->label = sonde_arena_printf(
+			&d->arena, "%.*s: %.*s", SONDE_STR_ARG(scope), SONDE_STR_ARG(g->label));
+	return g->id.p && g->label.p;
 }
 
 /* One run; `of_node` receives by node number which region it is. */
 static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m,
-	size_t run, uint32_t *of_node)
+	uint32_t scope, size_t run, uint32_t *of_node)
 {
-	const struct sonde_report *rep = m->reports[run];
+	const struct sonde_report *rep = m->reports[scope * m->nr_runs + run];
 	size_t i;
 
-	for (i = 0; i < rep->nodes.nr; i++) {
+	for (i = 0; rep && i < rep->nodes.nr; i++) {
 		const struct sonde_node *n = &rep->nodes.at[i];
 		const struct sonde_region *r = sonde_node_region(m->trees[run], n);
-		struct sonde_str key = key_of(&d->arena, r);
+		struct sonde_str key = key_of(&d->arena, r, scope);
 		struct sonde_diff_region *g;
 		bool is_new = false;
 		uint32_t at = key.p ? sonde_map_add(&p->keys, key, &is_new) : SONDE_NONE;
@@ -58,9 +75,13 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 		g = at != SONDE_NONE && is_new ? sonde_vec_push(&p->regions) : NULL;
 		if (at == SONDE_NONE || (is_new && !g))
 			return false;
-		if (is_new)
+		if (is_new) {
 			describe(g, m->trees[run], n,
 				n->parent == SONDE_NONE ? SONDE_NONE : of_node[n->parent]);
+			g->scope_nr = scope;
+			if (!name_scope(d, g, m->scopes[scope]))
+				return false;
+		}
 		of_node[i] = at;
 		p->nodes[at * m->nr_runs + run] = (uint32_t)i;
 	}
@@ -70,21 +91,24 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 /* The new side first: its order is the one people know. */
 static bool fill(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m)
 {
-	size_t most = 0, i, k;
+	size_t most = 0, i, k, nr = m->nr_scopes * m->nr_runs;
 	uint32_t *of_node;
 	bool ok = true;
 
-	for (i = 0; i < m->nr_runs; i++) {
-		p->nr_reserved += m->reports[i]->nodes.nr;
-		most = m->reports[i]->nodes.nr > most ? m->reports[i]->nodes.nr : most;
+	for (i = 0; i < nr; i++) {
+		size_t nr_nodes = m->reports[i] ? m->reports[i]->nodes.nr : 0;
+
+		p->nr_reserved += nr_nodes;
+		most = nr_nodes > most ? nr_nodes : most;
 	}
 	of_node = sonde_malloc((most + 1) * sizeof(*of_node));
 	p->nodes = sonde_malloc((p->nr_reserved + 1) * m->nr_runs * sizeof(*p->nodes));
 	ok = of_node && p->nodes;
 	for (i = 0; ok && i < p->nr_reserved * m->nr_runs; i++)
 		p->nodes[i] = SONDE_NONE;
-	for (k = 0; k < m->nr_runs && ok; k++)
-		ok = add_run(p, d, m, (m->nr_base + k) % m->nr_runs, of_node);
+	for (i = 0; i < m->nr_scopes; i++)
+		for (k = 0; k < m->nr_runs && ok; k++)
+			ok = add_run(p, d, m, (uint32_t)i, (m->nr_base + k) % m->nr_runs, of_node);
 	sonde_free(of_node);
 	return ok;
 }
@@ -129,7 +153,8 @@ static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff
 	bool ok;
 
 	m->nodes = sonde_malloc((nr + 1) * m->nr_runs * sizeof(*m->nodes));
-	ok = links && order && m->nodes && sonde_vec_reserve(&d->regions, nr + 1);
+	m->scope_of = sonde_malloc((nr + 1) * sizeof(*m->scope_of));
+	ok = links && order && m->nodes && m->scope_of && sonde_vec_reserve(&d->regions, nr + 1);
 	if (ok)
 		walk(p, links, order);
 	for (i = 0; ok && i < nr; i++)
@@ -139,6 +164,7 @@ static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff
 
 		*g = p->regions.at[order[i]];
 		g->twin = SONDE_NONE;
+		m->scope_of[i] = g->scope_nr;
 		if (g->parent != SONDE_NONE) {
 			g->parent = place[g->parent];
 			g->depth = d->regions.at[g->parent].depth + 1;
@@ -165,6 +191,9 @@ int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct 
 void sonde_diff__match_release(struct sonde_diff__match *m)
 {
 	sonde_free((void *)(uintptr_t)m->trees);
+	sonde_free(m->aggregates);
 	sonde_free(m->reports);
+	sonde_free(m->scopes);
+	sonde_free(m->scope_of);
 	sonde_free(m->nodes);
 }

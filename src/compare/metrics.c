@@ -218,8 +218,8 @@ static bool measure(
 
 		if (node == SONDE_NONE)
 			continue;
-		sonde_tree_values(m->trees[run], m->reports[run], SONDE_PART_INCLUSIVE, node,
-			&g->figures[run]);
+		sonde_tree_values(m->trees[run], sonde_diff__report(m, region, run),
+			SONDE_PART_INCLUSIVE, node, &g->figures[run]);
 		for (i = 0; i < nr; i++)
 			if (g->columns[run * nr + i] != SONDE_NONE)
 				add_figure(&g->piles[(run < m->nr_base ? 0 : nr) + i],

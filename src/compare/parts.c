@@ -66,7 +66,7 @@ static bool list_lones(
 		c = sonde_vec_push(&all);
 		ok = c;
 		if (c)
-			*c = (struct child){r->parent, (uint32_t)i};
+			*c = (struct child){sonde_diff__siblings(r), (uint32_t)i};
 	}
 	if (all.nr > 1)
 		qsort(all.at, all.nr, sizeof(*all.at), by_parent);
@@ -85,11 +85,11 @@ static bool list_pieces(struct lones *l, const struct sonde_diff *d, const uint6
 	size_t i, k;
 
 	for (i = 0; i < l->at.nr; i++) {
-		uint32_t parent = d->regions.at[l->at.at[i]].parent;
+		uint32_t parent = sonde_diff__siblings(&d->regions.at[l->at.at[i]]);
 		uint64_t load = loads[l->at.at[i]];
 
 		for (k = i + 1; k < l->at.nr && k < i + MOST_PARTS &&
-				d->regions.at[l->at.at[k]].parent == parent;
+				sonde_diff__siblings(&d->regions.at[l->at.at[k]]) == parent;
 			k++) {
 			struct piece *p = sonde_vec_push(&l->pieces);
 
@@ -132,7 +132,8 @@ static void join(struct sonde_diff *d, const struct lones *wholes, const struct 
 
 	for (i = 0; i < wholes->at.nr; i++) {
 		struct sonde_diff_region *w = &d->regions.at[wholes->at.at[i]];
-		const struct piece *p = find_piece(parts, w->parent, loads[wholes->at.at[i]]);
+		const struct piece *p =
+			find_piece(parts, sonde_diff__siblings(w), loads[wholes->at.at[i]]);
 		bool is_free = p;
 
 		for (k = 0; p && k < p->nr; k++)

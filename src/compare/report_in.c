@@ -1,6 +1,6 @@
 /*
  * A report.json read back as a tree that can be compared: regions, kernels and metrics of the
- * aggregate, entries of each scope.
+ * aggregate and of each scope, and entries.
  *
  * The file has been validated (check/validate.h), so shapes are not questioned again.
  */
@@ -178,16 +178,21 @@ static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 static void read_region(struct reading *r, struct sonde_report *rep, const json_t *from)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
-	struct sonde_region *g = PUSH(r, &r->c->regions);
+	const char *id = json_string_value(json_object_get(from, "id"));
+	struct sonde_region *g;
 
+	n->depth = (uint32_t)count(from, "depth");
+	n->parent = parent_of(rep, n->depth);
+	n->region = sonde_map_find(&r->regions, key_of(r, kind_of(from), id));
+	g = n->region == SONDE_NONE ? PUSH(r, &r->c->regions) : NULL;
 	if (!g)
 		return;
 	g->id = text(r, from, "id");
 	g->label = intern(r, text(r, from, "name"));
 	g->domain = intern(r, text(r, from, "domain"));
 	g->kind = kind_of(from);
-	g->depth = n->depth = (uint32_t)count(from, "depth");
-	g->parent = n->parent = parent_of(rep, n->depth);
+	g->depth = n->depth;
+	g->parent = n->parent == SONDE_NONE ? SONDE_NONE : rep->nodes.at[n->parent].region;
 	n->region = (uint32_t)(r->c->regions.nr - 1);
 	sonde_map_add(&r->regions, key_of(r, g->kind, g->id.p), NULL);
 }
@@ -212,15 +217,20 @@ static void read_kernels(struct reading *r, struct sonde_report *rep, const json
 	}
 }
 
-static void read_nodes(
-	struct reading *r, struct sonde_report *rep, const json_t *from, const json_t *info)
+/* A report of its own: the aggregate, with `scope` SONDE_NONE, then scopes. */
+static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, const json_t *info)
 {
+	struct sonde_report *rep = PUSH(r, &r->t->reports);
 	const json_t *item, *totals = json_object_get(from, "totals"),
 			    *outside = json_object_get(from, "unattributed");
 	size_t i;
 
-	rep->name = SONDE_STR("aggregate");
-	rep->is_aggregate = true;
+	if (!rep)
+		return;
+	rep->name = text(r, from, "scope");
+	rep->is_aggregate = scope == SONDE_NONE;
+	rep->scope = scope;
+	rep->nr_scopes = !rep->is_aggregate;
 	rep->launches = count(totals, "launches");
 	rep->time_ns = number(totals, "total_ms") * 1e6;
 	rep->outside_launches = count(outside, "kernel_count");
@@ -239,6 +249,7 @@ static void read_nodes(
 		n->launches = count(item, "kernel_count");
 		n->time_ns = number(item, "total_ms") * 1e6;
 		n->host_ns = number(item, "host_ms") * 1e6;
+		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
 		r->failed |= !sonde_report__read_figures(r->t, rep, item, info);
 	}
@@ -285,7 +296,8 @@ static const json_t *regions_of(const json_t *scope, const json_t *aggregate)
 	return own;
 }
 
-static void read_scope(struct reading *r, const json_t *from, const json_t *aggregate)
+static void read_scope(
+	struct reading *r, const json_t *from, const json_t *aggregate, const json_t *info)
 {
 	struct sonde_scope *s = PUSH(r, &r->c->scopes);
 	const json_t *item;
@@ -309,6 +321,8 @@ static void read_scope(struct reading *r, const json_t *from, const json_t *aggr
 		v->region = region;
 		read_entries(r, v, json_object_get(item, "entries"));
 	}
+	if (json_object_get(from, "regions"))
+		read_nodes(r, (uint32_t)(r->c->scopes.nr - 1), from, info);
 }
 
 static int by_place(const void *a, const void *b)
@@ -324,20 +338,21 @@ static int by_place(const void *a, const void *b)
 
 static void read_document(struct reading *r, const json_t *document)
 {
-	const json_t *aggregate = json_object_get(document, "aggregate"), *scope;
-	struct sonde_report *rep = PUSH(r, &r->t->reports);
+	const json_t *aggregate = json_object_get(document, "aggregate"), *scope,
+		     *info = json_object_get(document, "metric_info");
 	size_t i;
 
-	if (!rep)
-		return;
 	read_selection(r, json_object_get(document, "selection"));
 	read_capture(r, json_object_get(document, "capture"));
 	r->failed |= !sonde_report__read_columns(r->t, &r->c->arena, document);
-	read_nodes(r, rep, aggregate, json_object_get(document, "metric_info"));
+	read_nodes(r, SONDE_NONE, aggregate, info);
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{
-		read_scope(r, scope, aggregate);
-		rep->nr_scopes += r->c->scopes.nr && r->c->scopes.at[i].measured == rep->measured;
+		read_scope(r, scope, aggregate, info);
+		if (r->failed)
+			return;
+		r->t->reports.at[0].nr_scopes +=
+			r->c->scopes.at[i].measured == r->t->reports.at[0].measured;
 	}
 	if (r->c->visits.nr > 1)
 		qsort(r->c->visits.at, r->c->visits.nr, sizeof(*r->c->visits.at), by_place);

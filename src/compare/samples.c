@@ -72,6 +72,7 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 	size_t run, enum sonde_entry_time which)
 {
 	const struct sonde_node *n = sonde_diff__node(m, region, run);
+	const struct sonde_report *report = sonde_diff__report(m, region, run);
 	uint32_t *count = sonde_vec_push(&d->values_of_run);
 	size_t before = d->values.nr;
 	struct sonde_entry_runs runs;
@@ -80,12 +81,12 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 
 	if (!count || !n)
 		return count;
-	if (!sonde_entry_runs_find(&runs, m->trees[run], m->reports[run], n))
+	if (!sonde_entry_runs_find(&runs, m->trees[run], report, n))
 		return false;
 	ok = push_entries(d, &runs, which);
 	sum = which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
 	if (!runs.nr_entries && sum > 0)
-		ok = push(d, sum / divisor(m->reports[run], n));
+		ok = push(d, sum / divisor(report, n));
 	sonde_entry_runs_release(&runs);
 	*count = (uint32_t)(d->values.nr - before);
 	return ok;
@@ -132,6 +133,7 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.nr_runs++;
 		h.entries += (double)n->instances;
 		h.launches += (double)n->launches;
+		h.scopes += n->nr_scopes ? n->nr_scopes : 1;
 		total += which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
 	}
 	h.nr_values = (uint32_t)(d->values.nr - h.first_value);
@@ -139,6 +141,7 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 	if (h.nr_runs) {
 		h.entries /= h.nr_runs;
 		h.launches /= h.nr_runs;
+		h.scopes /= h.nr_runs;
 		h.total_ns = total / h.nr_runs;
 	}
 	*(is_new ? &r->new_half : &r->base) = h;

@@ -64,7 +64,10 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 
 static double entry_ratio(const struct sonde_diff_region *r)
 {
-	return r->base.entries > 0 ? r->new_half.entries / r->base.entries : 1;
+	/* Of a rank: more ranks are no more entries of each. */
+	return r->base.entries > 0
+		       ? r->new_half.entries / r->new_half.scopes * r->base.scopes / r->base.entries
+		       : 1;
 }
 
 /* Entered more or less often than the region around it explains. */
@@ -250,7 +253,7 @@ static bool share_fate(const struct sonde_diff *d, const struct news *a, const s
 	const struct sonde_diff_region *x = &d->regions.at[a->region],
 				       *y = &d->regions.at[b->region];
 
-	if (a->is_entries != b->is_entries || x->parent != y->parent)
+	if (a->is_entries != b->is_entries || sonde_diff__siblings(x) != sonde_diff__siblings(y))
 		return false;
 	if (a->is_entries)
 		return x->base.entries == y->base.entries &&
@@ -291,6 +294,15 @@ static void say_counts(struct sonde_diff *d)
 			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
 			nr[SONDE_VERDICT_INSUFFICIENT], nr[SONDE_VERDICT_ADDED],
 			nr[SONDE_VERDICT_REMOVED]);
+}
+
+static void say_scopes(struct sonde_diff *d)
+{
+	if (d->nr_base_scopes != d->nr_new_scopes && d->nr_base_runs && d->nr_new_runs)
+		sonde_note(&d->sentences,
+			"A run of the new side has %zu ranks or processes, one of the base %zu%s",
+			d->nr_new_scopes, d->nr_base_scopes,
+			d->options.per_scope ? "" : ": the time of an entry is the mean of all");
 }
 
 /* The dearest region nothing can be said about, and what would help. */
@@ -364,6 +376,7 @@ void sonde_diff__say(struct sonde_diff *d)
 	struct news *news = sonde_calloc(2 * d->regions.nr + 1, sizeof(*news));
 
 	say_counts(d);
+	say_scopes(d);
 	if (own && near &&
 		news) { /* like notes: short memory costs sentences, not the comparison */
 		find_own(d, own, near);

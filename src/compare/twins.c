@@ -103,7 +103,7 @@ static uint32_t common_parent(const struct sonde_diff *d, const struct sonde_dif
 {
 	uint32_t twin = r->parent == SONDE_NONE ? SONDE_NONE : d->regions.at[r->parent].twin;
 
-	return twin != SONDE_NONE && twin < r->parent ? twin : r->parent;
+	return twin != SONDE_NONE && twin < r->parent ? twin : sonde_diff__siblings(r);
 }
 
 static uint64_t hash_two(uint64_t a, uint64_t b)
@@ -158,7 +158,7 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 			r->parent != SONDE_NONE && d->regions.at[r->parent].verdict == r->verdict;
 
 		if (r->twin == SONDE_NONE && kernels[lones[i].region] && !is_inner)
-			at[nr++] = (struct lone){lones[i].region, 0,
+			at[nr++] = (struct lone){lones[i].region, r->scope_nr,
 				hash_two(kernels[lones[i].region],
 					sonde_hash(r->label.p, r->label.n)),
 				r->verdict == SONDE_VERDICT_ADDED};
@@ -166,7 +166,8 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 	if (nr > 1)
 		qsort(at, nr, sizeof(*at), by_looks);
 	for (i = 0; i < nr; i = end) {
-		for (end = i + 1; end < nr && at[end].looks == at[i].looks;)
+		for (end = i + 1;
+			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
 			end++;
 		pair_only(d, &at[i], end - i, SONDE_LIKE_MOVED);
 	}

@@ -220,7 +220,7 @@ void sonde_diff__gate(struct sonde_diff *d)
 	for (i = 0; i < d->regions.nr; i++) {
 		struct sonde_diff_region *r = &d->regions.at[i];
 
-		r->limit = limit_of(d, r->id);
+		r->limit = limit_of(d, r->path);
 		r->gate = gate_of(r);
 		d->gate = r->gate > d->gate ? r->gate : d->gate;
 	}

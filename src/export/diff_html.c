@@ -21,7 +21,8 @@ static const char style[] =
 	"th,td{padding:.25em .6em;border-bottom:1px solid "
 	"#d0d7de;text-align:right;white-space:nowrap}"
 	"th:first-child,td:first-child,td.v,th.v{text-align:left}td.v{white-space:normal}"
-	".t{overflow-x:auto}.icicle{width:100%;display:block;margin-top:1em}.icicle text{font-size:11px;fill:#1b1f24;"
+	".t{overflow-x:auto}.icicle{width:100%;display:block;margin-top:1em}.icicle "
+	"text{font-size:11px;fill:#1b1f24;"
 	"pointer-events:none}rect.i{stroke:#fff;stroke-width:.6}rect.slower{fill:#e5534b}"
 	"rect.faster{fill:#46a758}rect.same{fill:#dfe3e8}rect.insufficient{fill:#eef0f2;stroke:#"
 	"b6bcc4}"
@@ -165,10 +166,10 @@ static void write_table(const struct sonde_diff *d, const uint32_t *order, struc
 
 	for (i = 0; i < d->regions.nr; i++)
 		most = fmax(most, fabs(sonde_diff_region_delta(&d->regions.at[i])));
-	sonde_sink_puts(to,
-		"<div class=\"t\"><table>\n<tr><th>region</th><th>base ms</th><th>new ms</th><th>\u0394 ms"
-		"</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
-		"</th><th class=\"v\">verdict</th></tr>\n");
+	sonde_sink_puts(to, "<div class=\"t\"><table>\n<tr><th>region</th><th>base ms</th><th>new "
+			    "ms</th><th>\u0394 ms"
+			    "</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
+			    "</th><th class=\"v\">verdict</th></tr>\n");
 	for (i = 0; i < nr; i++)
 		write_row(to, d, &d->regions.at[order[i]], most);
 	sonde_sink_puts(to, "</table></div>\n");

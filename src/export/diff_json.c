@@ -133,15 +133,16 @@ static void write_region(
 	struct sonde_json *w, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	sonde_json_open(w, NULL, '{', false);
-	sonde_json_str(w, "id", r->id);
+	sonde_json_str(w, "id", r->path);
+	write_str(w, "scope", r->scope);
 	write_str(w, "parent_id",
 		r->parent == SONDE_NONE ? (struct sonde_str){NULL, 0}
-					: d->regions.at[r->parent].id);
+					: d->regions.at[r->parent].path);
 	sonde_json_z(w, "kind", sonde_region_kind_name(r->kind));
 	write_str(w, "domain", r->domain);
 	sonde_json_z(w, "verdict", sonde_verdict_name(r->verdict));
 	write_str(w, "renamed",
-		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].id);
+		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].path);
 	sonde_json_z(w, "likeness", sonde_likeness_name(r->likeness));
 	sonde_json_z(w, "time", r->is_gpu ? "gpu" : "host");
 	write_statistics(w, r);

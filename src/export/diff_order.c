@@ -8,7 +8,7 @@
 /* --- order ------------------------------------------------------------------------------------ */
 
 struct place {
-	uint32_t region, parent;
+	uint32_t region, parent, scope;
 	double weight; /* the largest change in it, ns of a run; below 0 = none */
 };
 
@@ -29,6 +29,8 @@ static int by_parent_and_weight(const void *a, const void *b)
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
 	if (x->weight != y->weight)
 		return x->weight > y->weight ? -1 : 1;
 	return x->region < y->region ? -1 : x->region > y->region;
@@ -40,8 +42,8 @@ static void weigh(const struct sonde_diff *d, struct place *at)
 	size_t nr = d->regions.nr, i;
 
 	for (i = 0; i < nr; i++)
-		at[i] = (struct place){
-			(uint32_t)i, d->regions.at[i].parent, weight_of(&d->regions.at[i])};
+		at[i] = (struct place){(uint32_t)i, d->regions.at[i].parent,
+			d->regions.at[i].scope_nr, weight_of(&d->regions.at[i])};
 	for (i = nr; i-- > 0;)
 		if (at[i].parent != SONDE_NONE)
 			at[at[i].parent].weight = fmax(at[at[i].parent].weight, at[i].weight);

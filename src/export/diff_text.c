@@ -38,8 +38,7 @@ static void add_columns(struct sonde_table *t, const struct scales *s)
 			sonde_scale_column(t, i == 4 ? &s->delta : &s->side, sonde_str_from(head),
 				all[i].drop);
 		else
-			sonde_table_column(
-				t, sonde_str_from(head), all[i].is_right, all[i].drop);
+			sonde_table_column(t, sonde_str_from(head), all[i].is_right, all[i].drop);
 	}
 }
 

@@ -17,10 +17,10 @@ status() { # WANT COMMAND…
 says() { grep -qF -- "$1" "$TMP/out" "$TMP/err"; }
 
 # A synthetic program in torch.profiler's format: 100 steps of two regions, `mlp` so many times as long.
-trace() { # FACTOR SEED [GPU]
+trace() { # FACTOR SEED [GPU [RANK SIZE]]
 	python3 - "$@" <<'PY'
 import json, random, sys
-factor, seed, gpu = float(sys.argv[1]), int(sys.argv[2]), (sys.argv[3:] or ["NVIDIA H200"])[0]
+factor, seed, gpu, ranks = float(sys.argv[1]), int(sys.argv[2]), (sys.argv[3:] or ["NVIDIA H200"])[0], sys.argv[4:]
 random.seed(seed)
 events, now, corr = [], 1000.0, 1
 def span(name, cat, ts, dur, tid, **args):
@@ -37,7 +37,8 @@ for step in range(100):
         span(name, "user_annotation", t, now - t - 1, 7)
     span("step", "user_annotation", begin, now - begin, 7)
     now += 5
-json.dump(dict(deviceProperties=[dict(id=0, name=gpu)], traceEvents=events), sys.stdout)
+job = dict(distributedInfo=dict(rank=int(ranks[0]), world_size=int(ranks[1]))) if ranks else {}
+json.dump(dict(deviceProperties=[dict(id=0, name=gpu)], traceEvents=events, **job), sys.stdout)
 PY
 }
 trace 1 1 >"$TMP/a.json"
@@ -126,6 +127,31 @@ directory() {
 ok diff__a_directory_is_a_side directory
 selected() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "report.nvtx.include=[attn]" && ! says mlp; }
 ok diff__settings_select_regions selected
+
+# --- ranks: two of them, rank 1 slower in the new side; then one more
+mkdir -p "$TMP/two" "$TMP/slow" "$TMP/three"
+for r in 0 1; do trace 1 1$r "NVIDIA H200" $r 2 >"$TMP/two/$r.json"; done
+for r in 0 1; do trace 1.$((3 * r)) 2$r "NVIDIA H200" $r 2 >"$TMP/slow/$r.json"; done
+for r in 0 1 2; do trace 1 3$r "NVIDIA H200" $r 3 >"$TMP/three/$r.json"; done
+per_scope() {
+	status 0 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope && says '1. rank 1: step/mlp is ' && says 'with it rank 1: step +' && ! grep -q 'rank 0: .* is .* slower' "$TMP/out" &&
+		status 3 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope --fail-above 'step/mlp=20%' -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" &&
+		python3 - "$TMP/d.json" <<-'PY'
+		import json, sys
+		named = {(r["scope"], r["id"]) for r in json.load(open(sys.argv[1]))["regions"] if r["verdict"] == "slower"}
+		assert named == {("rank 1", "step"), ("rank 1", "step/mlp")}, named
+		PY
+}
+ok diff__scopes_are_compared_by_rank_where_asked per_scope
+per_scope_report() {
+	"$SONDE" report "$TMP/two" -f json -o "$TMP/two.json" && cmp <("$SONDE" diff "$TMP/two.json" "$TMP/slow" --per-scope) <("$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope)
+}
+ok diff__scopes_of_a_report_are_compared_by_rank per_scope_report
+other_ranks() {
+	status 0 "$SONDE" diff "$TMP/two" "$TMP/three" && says 'A run of the new side has 3 ranks or processes, one of the base 2' && says 'No difference is shown' || return
+	! says 'entered' && status 0 "$SONDE" diff "$TMP/two" "$TMP/three" --per-scope && says 'rank 2 is in the new side only'
+}
+ok diff__other_rank_counts_are_said other_ranks
 
 # --- metrics: sampled ones with their errors, as a finished report has them
 "$SONDE" report examples/h200_train --nvtx-exclude warmup -f json -o "$TMP/sampled.json"
