@@ -9,7 +9,8 @@
 /*
  * A kernel in a place is often launched several times in an entry, each time with other work (the
  * projections of an attention block are one kernel at two sizes). So the first launch in an entry
- * is a class, the second another, and so on; the cell has all of them.
+ * is a class, the second another, and so on, each again by how long launches took; the cell has all
+ * of them.
  */
 struct sonde_unmixing_kind {
 	uint32_t name, region;

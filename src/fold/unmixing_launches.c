@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 
 #define MAX_TURNS 256
+#define MAX_SIZES 16
 
 static bool is_of_device(const struct sonde_unmixing *x, uint32_t scope)
 {
@@ -73,28 +74,94 @@ static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *laun
 	return true;
 }
 
-/* Classes of one kind follow each other. */
+/*
+ * The launches of a kind in one turn. Those that take twice as long as others do other work (the last
+ * batch, a longer sequence), so each doubling is a class.
+ */
+struct turn {
+	int64_t shortest, longest;
+	uint32_t first; /* class */
+};
+
+static int64_t length_of(const struct sonde_unmix_launch *launch)
+{
+	return launch->end_ns - launch->start_ns;
+}
+
+static uint32_t doublings(int64_t shortest, int64_t length)
+{
+	uint32_t nr = 0;
+
+	for (; nr + 1 < MAX_SIZES && length / 2 > shortest; nr++)
+		length /= 2;
+	return nr;
+}
+
+/* Gives launches their turn's number in place of their kind's, and turns their lengths. */
+static void measure_turns(struct sonde_unmixing *x, struct turn *turns)
+{
+	size_t i;
+
+	for (i = 0; i < x->launches.nr; i++) {
+		struct sonde_unmix_launch *launch = &x->launches.at[i];
+		struct turn *t;
+
+		launch->class = x->kinds.at[launch->class].first + x->turns.at[i];
+		t = &turns[launch->class];
+		if (!t->shortest || length_of(launch) < t->shortest)
+			t->shortest = length_of(launch);
+		if (length_of(launch) > t->longest)
+			t->longest = length_of(launch);
+	}
+}
+
+static bool add_classes(struct sonde_unmixing *x, const struct sonde_unmixing_kind *kind, struct turn *t)
+{
+	uint32_t nr = doublings(t->shortest, t->longest) + 1, i;
+
+	t->first = (uint32_t)x->classes.nr;
+	for (i = 0; i < nr; i++) {
+		struct sonde_unmix_class *c = sonde_vec_push(&x->classes);
+
+		if (!c)
+			return false;
+		*c = (struct sonde_unmix_class){
+			kind->name, kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
+	}
+	return true;
+}
+
+/* Classes of one kind follow each other: first those of its first turn, the short ones first. */
 static bool number_classes(struct sonde_unmixing *x)
 {
-	size_t i, k;
+	size_t nr = 0, i, k;
+	struct turn *turns;
+	bool ok;
 
 	for (i = 0; i < x->kinds.nr; i++) {
+		x->kinds.at[i].first = (uint32_t)nr;
+		nr += x->kinds.at[i].nr;
+	}
+	turns = sonde_calloc(nr + 1, sizeof(*turns));
+	ok = turns;
+	if (ok)
+		measure_turns(x, turns);
+	for (i = nr = 0; i < x->kinds.nr && ok; i++) {
 		struct sonde_unmixing_kind *kind = &x->kinds.at[i];
 
 		kind->first = (uint32_t)x->classes.nr;
-		for (k = 0; k < kind->nr; k++) {
-			struct sonde_unmix_class *c = sonde_vec_push(&x->classes);
-
-			if (!c)
-				return false;
-			*c = (struct sonde_unmix_class){kind->name,
-				kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
-		}
+		for (k = 0; k < kind->nr && ok; k++)
+			ok = add_classes(x, kind, &turns[nr++]);
+		kind->nr = (uint32_t)x->classes.nr - kind->first;
 	}
-	for (i = 0; i < x->launches.nr; i++)
-		x->launches.at[i].class =
-			x->kinds.at[x->launches.at[i].class].first + x->turns.at[i];
-	return true;
+	for (i = 0; i < x->launches.nr && ok; i++) {
+		struct sonde_unmix_launch *launch = &x->launches.at[i];
+		const struct turn *t = &turns[launch->class];
+
+		launch->class = t->first + doublings(t->shortest, length_of(launch));
+	}
+	sonde_free(turns);
+	return ok;
 }
 
 bool sonde_unmixing__launches(struct sonde_unmixing *x)

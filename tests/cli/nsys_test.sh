@@ -110,11 +110,11 @@ for i, name in enumerate(names):
     d.execute("INSERT INTO TARGET_INFO_GPU_METRICS VALUES (?, 0, 'x', ?, ?)", (1 << 40 | 3, i, name))
 busy = []
 for k in range(100):
-    kind, begin = k % 2, ms * (10 + 2 * k) + 37_000 * (k % 7)
+    kind, begin, long = k % 2, ms * (10 + 2 * k) + 37_000 * (k % 7), 60_000 if k % 10 in (0, 5) else ms  # some are short
     d.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?)", (begin - 90_000, begin - 10_000, "AB"[kind], 9 << 24 | 9))
     d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 1)", (begin - 50_000, begin - 40_000, 9 << 24 | 9, k + 1))
-    d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, ?, ?)", (begin, begin + ms, k + 1, 9 << 24, kind + 1, kind + 1))
-    busy.append((begin, begin + ms, kind))
+    d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, ?, ?)", (begin, begin + long, k + 1, 9 << 24, kind + 1, kind + 1))
+    busy.append((begin, begin + long, kind))
 does = [(80, 40, 60, 10, 5, 1), (30, 10, 0, 60, 20, 2)]
 for t in range(ms * 9, ms * 212, 100_000):
     row = [0.0] * 6
