@@ -85,7 +85,7 @@ static bool is_alike(const struct sonde_rank_spread *a, const struct sonde_rank_
 static void fill_regions(struct filling *f)
 {
 	static const char *const heads[] = {"0slowest in", ">3ranks", ">2min ms", ">1median ms", ">0max ms",
-		">0slower %", "0slowest", "0by its", NULL};
+		">0slower %", "0slowest", "0due to", NULL};
 	const struct sonde_rank_spread **at = sonde_malloc((f->r->spreads.nr + 1) * sizeof(*at));
 	size_t i, nr = 0, nr_rows = 0;
 
