@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-/* What all inputs agree on; NULL-slice = nothing known, "mixed" = they do not. */
+/* What all inputs that say it agree on; NULL-slice = nothing known, "mixed" = they do not. */
 static struct sonde_str common(const struct sonde_cells *r, size_t offset)
 {
 	struct sonde_str value = {0};
@@ -14,9 +14,10 @@ static struct sonde_str common(const struct sonde_cells *r, size_t offset)
 		const struct sonde_str *s =
 			(const struct sonde_str *)((const char *)&r->inputs.at[i] + offset);
 
-		if (r->inputs.at[i].nr_folded) /* its kind is that of the others, its command is none */
+		/* The rest of many inputs, and the samples of a run, were not taken with a command. */
+		if (!s->n || r->inputs.at[i].nr_folded)
 			continue;
-		if (i > 0 && !sonde_str_eq(*s, value))
+		if (value.n && !sonde_str_eq(*s, value))
 			return SONDE_STR("mixed");
 		value = *s;
 	}

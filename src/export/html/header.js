@@ -38,12 +38,27 @@ function scopeChoice() {
 	return box;
 }
 
+/* The directory that holds all files, where there are several. */
+function folderOf(files) {
+	const folders = unique(files.map((f) => f.replace(/[^/]*$/, "")));
+	return files.length > 1 && folders.length === 1 ? baseName(folders[0]) : "";
+}
+
+/* What was run: its program and script, without their paths and options. */
+function programOf(capture) {
+	const words = capture.command && capture.command !== "mixed" && capture.replay_mode === "native" ? capture.command.split(" ") : [];
+	const script = /^python/.test(baseName(words[0] || "")) && words[1] && !words[1].startsWith("-") ? " " + baseName(words[1]) : "";
+	return words.length ? baseName(words[0]) + script : "";
+}
+
 function drawHeader() {
 	const capture = data.head.capture, files = capture.files.map(baseName);
-	const name = files.length > 1 ? files[0] + " and " + (files.length - 1) + " more" : files[0] || "report";
+	const folder = folderOf(capture.files);
+	const name = folder ? folder : files.length > 1 ? files[0] + " and " + (files.length - 1) + " more" : files[0] || "report";
 	const programs = unique(capture.processes.map((p) => p.name && baseName(p.name)));
 	const programText = programs.length > 2 ? programs[0] + " and " + (programs.length - 1) + " more" : programs.join(" and ");
-	const title = programText ? programText + " · " + name : name;
+	const program = programOf(capture) || programText;
+	const title = program ? program + " · " + name : name;
 	document.title = seen(title) + " · sonde";
 	const facts = [
 		...unique(capture.devices.map((d) => d.name)),
