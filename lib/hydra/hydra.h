@@ -77,7 +77,6 @@ const struct sonde_notes *hydra_config_notes(const struct hydra_config *c);
 /* Values by dotted key: "server.port", "hydra.run.dir". */
 bool hydra_config_bool(const struct hydra_config *c, const char *key);
 int64_t hydra_config_int(const struct hydra_config *c, const char *key);
-double hydra_config_float(const struct hydra_config *c, const char *key);
 /* Scalars as text (NUL-terminated); null is empty. */
 struct sonde_str hydra_config_str(const struct hydra_config *c, const char *key);
 /* The same as it may be recorded: the text as written when an environment variable goes into it. */

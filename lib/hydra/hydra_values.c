@@ -48,15 +48,6 @@ int64_t hydra_config_int(const struct hydra_config *c, const char *key)
 	return n && n->kind == HYDRA_INT ? n->i : 0;
 }
 
-double hydra_config_float(const struct hydra_config *c, const char *key)
-{
-	const struct hydra_datum *n = hydra_config__node(c, key);
-
-	if (n && n->kind == HYDRA_FLOAT)
-		return n->f;
-	return (double)hydra_config_int(c, key);
-}
-
 struct hydra_ctx *hydra_config__scratch(const struct hydra_config *c)
 {
 	return (struct hydra_ctx *)(uintptr_t)&c->cx;

@@ -98,19 +98,6 @@ int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, str
 	return compile(re, text, err);
 }
 
-int sonde_pattern__glob(struct sonde_pattern *out, struct sonde_pool *pool, const uint16_t *glob,
-	size_t nr, struct sonde_err *err)
-{
-	uint16_t *copy = sonde_arena_calloc(&pool->arena, nr, sizeof(*copy));
-
-	if (!copy)
-		return sonde_err_nomem(err);
-	if (nr)
-		memcpy(copy, glob, nr * sizeof(*copy));
-	*out = (struct sonde_pattern){.glob = copy, .nr = nr};
-	return 0;
-}
-
 int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str word,
 	struct sonde_err *err)
 {

@@ -35,8 +35,6 @@ struct sonde_pattern {
 
 /* Each returns 0, SONDE_ERR_NOMEM, or SONDE_ERR_USAGE with only the reason in `err`; for a regex
  * `err->pos` is the byte of `text` where it went wrong. */
-int sonde_pattern__glob(struct sonde_pattern *out, struct sonde_pool *pool, const uint16_t *glob,
-	size_t nr, struct sonde_err *err);
 int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str text,
 	struct sonde_err *err);
 /* A word of the command line: `regex:…`, or a glob where `\` makes `*`, `?` and `\` plain. */

@@ -144,12 +144,8 @@ static int write_list(
 		.is_coloured = !q->output && sonde_terminal_is_coloured(q->colour),
 		.is_utf8 = sonde_terminal_is_utf8()};
 	struct sonde_sink out;
-	int rc = 0;
+	int rc = sonde_output_open(&out, q->output, err);
 
-	if (q->output)
-		rc = sonde_sink_open(&out, q->output, err);
-	else
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc)
 		return rc;
 	if (q->format == FORMAT_JSON)

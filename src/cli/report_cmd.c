@@ -36,12 +36,8 @@ static int export_one(
 		q->format ? q->format : sonde_format_named(SONDE_STR("text"));
 	const struct sonde_export_options *o = &p->settings.options;
 	struct sonde_sink out;
-	int rc = 0;
+	int rc = sonde_output_open(&out, q->output, err);
 
-	if (q->output)
-		rc = sonde_sink_open(&out, q->output, err);
-	else
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc)
 		return rc;
 	rc = q->lists_metrics ? sonde_export_metric_list(p->tree, &out, o->is_utf8, err)

@@ -33,3 +33,11 @@ bool sonde_terminal_is_utf8(void)
 {
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
+
+int sonde_output_open(struct sonde_sink *out, const char *path, struct sonde_err *err)
+{
+	if (path)
+		return sonde_sink_open(out, path, err);
+	sonde_sink_init_fd(out, STDOUT_FILENO);
+	return 0;
+}

@@ -123,12 +123,8 @@ static int write_ranking(
 	const struct sonde_ranking *ranking, const struct request *q, struct sonde_err *err)
 {
 	struct sonde_sink out;
-	int rc = 0;
+	int rc = sonde_output_open(&out, q->output, err);
 
-	if (q->output)
-		rc = sonde_sink_open(&out, q->output, err);
-	else
-		sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc)
 		return rc;
 	rc = wants_list(q) ? write_list(ranking, q, &out, err) : write_table(ranking, q, &out, err);

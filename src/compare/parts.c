@@ -5,6 +5,7 @@
  */
 #include "compare/diff_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
@@ -108,16 +109,9 @@ static bool list_pieces(struct lones *l, const struct sonde_diff *d, const uint6
 static const struct piece *find_piece(const struct lones *l, uint32_t parent, uint64_t load)
 {
 	const struct piece key = {parent, load, 0, 0};
-	size_t low = 0, high = l->pieces.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (by_load(&l->pieces.at[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, l->pieces.nr, mid, by_load(&l->pieces.at[mid], &key) < 0);
 	return low < l->pieces.nr && l->pieces.at[low].parent == parent &&
 			       l->pieces.at[low].load == load
 		       ? &l->pieces.at[low]

@@ -5,6 +5,7 @@
  * for each rank. Of thousands, neighbours share a row, which shows the slowest of them.
  */
 #include "export/html_int.h"
+#include "base/bisect.h"
 #include "export/rank_tables.h"
 
 #include "base/alloc.h"
@@ -63,16 +64,9 @@ static bool choose_columns(struct map *m)
 /* The column of a region, SIZE_MAX = it has none. */
 static size_t column_of(const struct map *m, uint32_t region)
 {
-	size_t low = 0, high = m->nr_columns;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->columns[mid]->region < region)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, m->nr_columns, mid, m->columns[mid]->region < region);
 	return low < m->nr_columns && m->columns[low]->region == region ? low : SIZE_MAX;
 }
 

@@ -339,7 +339,7 @@ static void legend(struct sonde_text_export *x)
 			SONDE_STR("a bound: the exact value cannot be recovered"));
 	if (x->has_sampled)
 		sonde_text__wrapped(x, "~ ",
-			SONDE_STR("sampled while the program ran undisturbed; ± is the 95 % "
+			SONDE_STR("sampled while the program ran, no kernel replayed; ± is the 95 % "
 				  "interval"));
 	if (x->has_cut)
 		sonde_text__wrapped(x, is_utf8 ? "\u2026 " : "... ",

@@ -4,6 +4,7 @@
  */
 #include "fold/unmixing_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
@@ -66,16 +67,9 @@ static void sort_clocks(struct clocks *c)
 /* The first sample that ends after `ns`. */
 static size_t sample_at(const struct clocks *c, int64_t ns)
 {
-	size_t low = 0, high = c->at.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->at.at[mid].end_ns <= ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, c->at.nr, mid, c->at.at[mid].end_ns <= ns);
 	return low;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "fold/gaps.h"
 
+#include "base/bisect.h"
 #include "catalogue/advice.h"
 
 #include <assert.h>
@@ -119,16 +120,9 @@ bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stamp *stamps, s
 /* How many gaps begin before `ns`. */
 static size_t gaps_before(const struct sonde_gaps *g, uint64_t ns)
 {
-	size_t low = 0, high = g->sums.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (g->sums.at[mid].from_ns < ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, g->sums.nr, mid, g->sums.at[mid].from_ns < ns);
 	return low;
 }
 

@@ -11,6 +11,7 @@
  */
 #include "fold/hosts.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 #include "base/keysort.h"
 
@@ -140,16 +141,9 @@ void sonde_hosts__release(struct sonde_hosts *h)
 /* How many acts of a thread begin at or before `ns`, as the number behind the last of them. */
 static size_t acts_until(const struct sonde_hosts *h, uint32_t thread, uint64_t ns)
 {
-	size_t low = h->first[thread], high = h->first[thread + 1];
+	size_t low = h->first[thread];
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (h->acts[mid].begin_ns <= ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, h->first[thread + 1], mid, h->acts[mid].begin_ns <= ns);
 	return low;
 }
 

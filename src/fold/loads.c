@@ -8,6 +8,7 @@
  */
 #include "fold/unmixing_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <math.h>
@@ -340,16 +341,9 @@ static uint32_t find_entry(const struct sonde_unmixing *x, uint32_t range)
 	const struct sonde_range_time *t = &x->f->r->ranges.at[range].time;
 	const struct sonde_cells *c = x->f->c;
 	const struct sonde_visit *v = &c->visits.at[x->f->visit_of[range]];
-	uint32_t low = v->first_entry, high = low + v->nr_entries, end = high;
+	uint32_t low = v->first_entry, end = low + v->nr_entries;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (c->entries.at[mid].begin_ns < t->begin_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, end, mid, c->entries.at[mid].begin_ns < t->begin_ns);
 	for (; low < end && c->entries.at[low].begin_ns == t->begin_ns; low++)
 		if (c->entries.at[low].host_ns == t->end_ns - t->begin_ns)
 			return low;

@@ -5,6 +5,7 @@
  */
 #include "fold/fold_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <math.h>
@@ -105,16 +106,9 @@ static bool take(struct work *w, uint32_t number, double *held)
 /* How many changes there are up to `ns`. */
 static size_t changes_until(const struct work *w, uint64_t ns)
 {
-	size_t low = 0, high = w->ns.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->ns.at[mid] <= ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, w->ns.nr, mid, w->ns.at[mid] <= ns);
 	return low;
 }
 

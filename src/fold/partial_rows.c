@@ -1,6 +1,8 @@
 /* A partial report's visits and cells. What a tree takes for granted of them is checked here. */
 #include "fold/partial_int.h"
 
+#include "base/bisect.h"
+
 #include <math.h>
 
 #define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
@@ -145,16 +147,9 @@ bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool 
 
 static bool is_present(const struct sonde_cells *c, uint32_t scope, uint32_t region)
 {
-	size_t low = 0, high = c->visits.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare(&c->visits.at[mid], scope, region) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, c->visits.nr, mid, compare(&c->visits.at[mid], scope, region) < 0);
 	return low < c->visits.nr && compare(&c->visits.at[low], scope, region) == 0 &&
 	       c->visits.at[low].is_present;
 }

@@ -1,5 +1,6 @@
 #include "fold/rest_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <math.h>
@@ -170,7 +171,7 @@ static int compare_modes(const struct sonde_mode *a, const struct sonde_mode *b)
 /* A NaN equals all and would be found anywhere: it counts among the others. */
 static bool add_mode(struct moving *m, struct sonde_rest_acc *to, struct sonde_mode mode)
 {
-	size_t low = 0, high = to->modes.nr;
+	size_t low = 0;
 
 	if (mode.is_text)
 		mode.v = m->text_of[(uint32_t)mode.v];
@@ -178,14 +179,7 @@ static bool add_mode(struct moving *m, struct sonde_rest_acc *to, struct sonde_m
 		count(m, &to->other, mode.count);
 		return true;
 	}
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare_modes(&to->modes.at[mid], &mode) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, to->modes.nr, mid, compare_modes(&to->modes.at[mid], &mode) < 0);
 	if (low == to->modes.nr || compare_modes(&to->modes.at[low], &mode) != 0) {
 		if (!sonde_vec_push(&to->modes))
 			return false;

@@ -1,6 +1,6 @@
 /*
  * Sampled counters: what samples of a device told of the launches that ran
- * there, in one undisturbed run.
+ * there, in one run, without replay.
  *
  * `unmix` gives each class of launches (here: each cell) its share of the
  * counts, with errors that know of each other. Sums over cells are made by it,

@@ -7,6 +7,7 @@
  */
 #include "fold/idle.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <math.h>
@@ -60,17 +61,10 @@ static bool add_compute(struct work *w, const struct sonde_record_time *time)
 /* How long other kernels ran until `ns`. */
 static uint64_t compute_until(const struct work *w, uint64_t ns)
 {
-	size_t low = 0, high = w->compute.nr;
+	size_t low = 0;
 	const struct stretch *s;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->compute.at[mid].from_ns < ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, w->compute.nr, mid, w->compute.at[mid].from_ns < ns);
 	if (!low)
 		return 0;
 	s = &w->compute.at[low - 1];

@@ -12,6 +12,7 @@
  * of a flow is of one pair alone, on whatever threads.
  */
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "read/kineto_int.h"
 
 struct vote {
@@ -54,16 +55,9 @@ static bool list_forward(struct origins *o)
 static size_t find_forward(const struct origins *o, const struct kineto_span *op)
 {
 	uint64_t want = op->what & KINETO_LINK_MASK;
-	size_t low = 0, high = o->nr_forward;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (o->forward[mid].key < want)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, o->nr_forward, mid, o->forward[mid].key < want);
 	return low;
 }
 

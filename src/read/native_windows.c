@@ -5,6 +5,8 @@
  */
 #include "read/native_int.h"
 
+#include "base/bisect.h"
+
 int sonde_native__windows(struct native *n, struct sonde_err *err)
 {
 	struct native_window *open = NULL;
@@ -36,18 +38,12 @@ int sonde_native__windows(struct native *n, struct sonde_err *err)
 
 uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks)
 {
-	size_t low = 0, high = n->windows.nr;
+	size_t low = 0;
 
 	if (!n->is_windowed)
 		return NATIVE_ALL_TIME;
-	while (low < high) { /* the first that ends later */
-		size_t mid = low + (high - low) / 2;
-
-		if (n->windows.at[mid].end <= ticks)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	/* the first that ends later */
+	sonde_bisect(low, n->windows.nr, mid, n->windows.at[mid].end <= ticks);
 	return low < n->windows.nr && n->windows.at[low].begin <= ticks ? (uint32_t)low
 									 : NATIVE_OUTSIDE;
 }

@@ -278,14 +278,6 @@ double sonde_device_attribute(const struct sonde_device *d, const char *name)
 	return NAN;
 }
 
-uint32_t sonde_input_metric(
-	const struct sonde_records *r, const struct sonde_input *in, const char *name)
-{
-	uint32_t metric = sonde_records_metric(r, name);
-
-	return sonde_input_has(in, metric) ? metric : SONDE_NONE;
-}
-
 static struct sonde_str device_key(uint32_t key[3], bool is_shared, uint32_t owner, uint32_t id)
 {
 	key[0] = is_shared;

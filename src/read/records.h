@@ -251,9 +251,6 @@ int sonde_records_values(const struct sonde_records *r, uint32_t record, struct 
 struct sonde_str sonde_records_str(
 	const struct sonde_records *r, uint32_t string);			/* SONDE_NONE: "" */
 uint32_t sonde_records_metric(const struct sonde_records *r, const char *name); /* or SONDE_NONE */
-/* The same among the metrics of one input. */
-uint32_t sonde_input_metric(
-	const struct sonde_records *r, const struct sonde_input *in, const char *name);
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id); /* NULL when unknown */
 /*

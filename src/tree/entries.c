@@ -1,5 +1,6 @@
 #include "tree/entries.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "tree/tree_int.h"
@@ -14,17 +15,11 @@ static const struct sonde_distribution no_distribution = {
 static const struct sonde_visit *find_visit(
 	const struct sonde_cells *c, uint32_t scope, uint32_t region)
 {
-	size_t low = 0, high = c->visits.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct sonde_visit *v = &c->visits.at[mid];
-
-		if (v->scope < scope || (v->scope == scope && v->region < region))
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, c->visits.nr, mid,
+		c->visits.at[mid].scope < scope || (c->visits.at[mid].scope == scope &&
+							   c->visits.at[mid].region < region));
 	if (low == c->visits.nr || c->visits.at[low].scope != scope ||
 		c->visits.at[low].region != region)
 		return NULL;

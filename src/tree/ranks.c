@@ -1,5 +1,6 @@
 #include "tree/ranks.h"
 
+#include "base/bisect.h"
 #include "tree/ranks_int.h"
 
 #include "base/alloc.h"
@@ -10,16 +11,9 @@
 size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint32_t region)
 {
 	const struct sonde_visit *at = x->c->visits.at;
-	size_t low = x->first_visit[scope], end = x->first_visit[scope + 1], high = end;
+	size_t low = x->first_visit[scope], end = x->first_visit[scope + 1];
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (at[mid].region < region)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, end, mid, at[mid].region < region);
 	return low < end && at[low].region == region ? low : SIZE_MAX;
 }
 
@@ -201,16 +195,9 @@ void sonde_ranks_free(struct sonde_ranks *r)
 
 const struct sonde_rank_spread *sonde_ranks_spread(const struct sonde_ranks *r, uint32_t region)
 {
-	size_t low = 0, high = r ? r->spreads.nr : 0;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->spreads.at[mid].region < region)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, r ? r->spreads.nr : 0, mid, r->spreads.at[mid].region < region);
 	return r && low < r->spreads.nr && r->spreads.at[low].region == region ? &r->spreads.at[low]
 									       : NULL;
 }

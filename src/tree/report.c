@@ -4,6 +4,7 @@
  */
 #include "tree/tree_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 
 #include <math.h>
@@ -36,16 +37,9 @@ static int nomem(struct work *w)
 /* Visits are in order of scope: where those of `scope` begin. */
 static size_t first_visit(const struct sonde_cells *c, uint32_t scope)
 {
-	size_t low = 0, high = c->visits.nr;
+	size_t low = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->visits.at[mid].scope < scope)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, c->visits.nr, mid, c->visits.at[mid].scope < scope);
 	return low;
 }
 

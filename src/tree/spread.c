@@ -1,6 +1,8 @@
 /* How evenly a region's time is spread over the scopes. */
 #include "tree/tree_int.h"
 
+#include "base/bisect.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -99,16 +101,9 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 		qsort(samples.at, samples.nr, sizeof(*samples.at), by_region_and_time);
 	for (i = 0; i < aggregate->nodes.nr && rc == 0; i++) {
 		struct sample key = {aggregate->nodes.at[i].region, -INFINITY};
-		size_t low = 0, high = samples.nr;
+		size_t low = 0;
 
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-
-			if (by_region_and_time(&samples.at[mid], &key) < 0)
-				low = mid + 1;
-			else
-				high = mid;
-		}
+		sonde_bisect(low, samples.nr, mid, by_region_and_time(&samples.at[mid], &key) < 0);
 		for (first = low; low < samples.nr && samples.at[low].region == key.region;)
 			low++;
 		if (low > first)

@@ -7,6 +7,7 @@
  */
 #include "tree/ranks_int.h"
 
+#include "base/bisect.h"
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
 #include "fold/sampled.h"
@@ -85,16 +86,9 @@ static struct sonde_str host_of(const struct sonde_cells *c, uint32_t scope)
 /* The samples of one region. */
 static const struct sample *samples_of(const struct finding *f, uint32_t region, size_t *nr)
 {
-	size_t low = 0, high = f->nr, end;
+	size_t low = 0, end;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->at[mid].region < region)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(low, f->nr, mid, f->at[mid].region < region);
 	for (end = low; end < f->nr && f->at[end].region == region; end++)
 		;
 	*nr = end - low;

@@ -8,6 +8,8 @@
  */
 #include "unmix/unmix_int.h"
 
+#include "base/bisect.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -165,17 +167,11 @@ int sonde_unmix__windows_make(struct sonde_unmix__windows *w, struct sonde_unmix
 
 double sonde_unmix__windows_cover(const struct sonde_unmix__windows *w, double start, double end)
 {
-	size_t low = 0, high = w->nr;
+	size_t low = 0;
 	double covered = 0;
 
-	while (low < high) { /* the first window that ends behind `start` */
-		size_t middle = low + (high - low) / 2;
-
-		if (w->end[middle] <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	/* the first window that ends behind `start` */
+	sonde_bisect(low, w->nr, mid, w->end[mid] <= start);
 	for (; low < w->nr && w->start[low] < end; low++)
 		covered += fmin(end, w->end[low]) - fmax(start, w->start[low]);
 	return covered;

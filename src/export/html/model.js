@@ -38,7 +38,7 @@ const MARK = {a: "≈", t: "≈", u: "≤", l: "≥", p: "~"};
 const QUALITY_WORDS = {
 	exact: "exact", approx: "approximate: the exact weight was not captured", bound: "a bound: the exact value cannot be recovered",
 	const: "the same in every launch", stat: "a statistic over launches",
-	sampled: "sampled while the program ran undisturbed",
+	sampled: "sampled while the program ran, no kernel replayed",
 };
 
 /* A figure of a region: value, mark, and in words how it was made. Nodes nr and nr+1 are totals and outside. */
