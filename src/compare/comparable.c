@@ -274,6 +274,8 @@ int sonde_diff__check_sides(
 	for (i = 0; i < sizeof(properties) / sizeof(*properties); i++)
 		if (!check_property(d, &properties[i], m))
 			return sonde_err_nomem(err);
+	if (!sonde_diff__check_clocks(d, m))
+		return sonde_err_nomem(err);
 	check_selection(d, m);
 	check_methods(d, m);
 	check_coverage(d, m);

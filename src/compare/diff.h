@@ -159,7 +159,7 @@ struct sonde_diff {
 	struct sonde_diff_options options;
 	uint32_t nr_base_runs, nr_new_runs;
 	size_t nr_base_scopes, nr_new_scopes; /* the most of a run: ranks or processes */
-	double base_total_ns, new_total_ns; /* GPU time in regions of a run; NaN = none */
+	double base_total_ns, new_total_ns;   /* GPU time in regions of a run; NaN = none */
 	double ratio; /* geometric mean over regions on both sides, NaN = none */
 	uint8_t gate; /* enum sonde_gate: the worst of all regions */
 	struct sonde_arena arena;

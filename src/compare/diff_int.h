@@ -70,6 +70,8 @@ static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
 /* Reasons and warnings (comparable.c). */
 int sonde_diff__check_sides(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+/* Warnings on clocks (clocks.c); false when memory is short. */
+bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "catalogue/attributes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,6 +118,21 @@ static void read_selection(struct reading *r, const json_t *from)
 	s->no_origins = is_word(from, "origins", "off");
 }
 
+/* What may differ between two devices of one model. */
+static void read_clocks(struct reading *r, struct sonde_device *d, const json_t *from)
+{
+	static const char *const names[] = {SONDE_ATTR_CLOCK, SONDE_ATTR_MEMORY_CLOCK};
+	struct sonde_attribute *at = sonde_arena_calloc(&r->c->arena, 2, sizeof(*at));
+	size_t i;
+
+	r->failed |= !at;
+	for (i = 0; at && i < 2; i++)
+		if (number(from, names[i]) > 0)
+			at[d->nr_attributes++] = (struct sonde_attribute){
+				.name = sonde_str_from(names[i]), .value = number(from, names[i])};
+	d->attributes = at;
+}
+
 static void read_capture(struct reading *r, const json_t *capture)
 {
 	const json_t *item;
@@ -141,6 +157,7 @@ static void read_capture(struct reading *r, const json_t *capture)
 		if (!d)
 			return;
 		d->name = text(r, item, "name");
+		read_clocks(r, d, json_object_get(item, "attributes"));
 	}
 }
 

@@ -27,6 +27,8 @@ struct sonde_choice {
 
 /* Whether tables show it when nobody chose metrics. */
 bool sonde_choice_is_headline(struct sonde_str metric);
+/* How fast a part of the GPU ran: beside the headline, as two runs are comparable only if alike. */
+bool sonde_choice_is_clock(struct sonde_str metric);
 
 /* What a choice is made from. */
 struct sonde_offer {

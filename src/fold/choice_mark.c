@@ -30,6 +30,11 @@ bool sonde_choice_is_headline(struct sonde_str metric)
 	return false;
 }
 
+bool sonde_choice_is_clock(struct sonde_str metric)
+{
+	return sonde_str_ends(metric, "__cycles_elapsed.avg.per_second");
+}
+
 /* Beside the roles: what the time of copies, the roofline and kernel tables are made of. */
 static const char *const judged[] = {
 	SONDE_METRIC_TIME,
@@ -62,7 +67,7 @@ static bool is_default(
 	const struct sonde_choice *c, const struct sonde_offer *from, struct sonde_str name)
 {
 	if (c->headline_only)
-		return sonde_choice_is_headline(name);
+		return sonde_choice_is_headline(name) || sonde_choice_is_clock(name);
 	if (from->is_partial || !from->nr_sections)
 		return !sonde_rule_for(name)->on_request;
 	return is_judged(name);

@@ -46,6 +46,7 @@ static bool is_sampled_wanted(const struct sonde_choice *choice,
 		return false;
 	/* The limiter asks for issue slots too. */
 	return !choice->headline_only || sonde_choice_is_headline(name) ||
+	       sonde_choice_is_clock(name) ||
 	       sonde_str_is(name, sonde_metric_roles[SONDE_ROLE_ISSUE].at[0].name);
 }
 

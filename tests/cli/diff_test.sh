@@ -92,6 +92,24 @@ ok diff__another_gpu_may_be_forced status 0 "$SONDE" diff "$TMP/a.json" "$TMP/ot
 ncu_refused() { status 1 "$SONDE" diff examples/h200_transformer.ncu-rep "$TMP/a.json" && says 'Nsight Compute in the base'; }
 ok diff__ncu_against_a_timeline_is_refused ncu_refused
 
+clocks() { # what the device can do, and what it did
+	"$SONDE" report examples/h200_train -f json -o "$TMP/fast.json" &&
+		sed 's/"device__attribute_clock_rate": 1980000/"device__attribute_clock_rate": 1700000/' "$TMP/fast.json" >"$TMP/slow.json" &&
+		status 0 "$SONDE" diff "$TMP/fast.json" "$TMP/slow.json" && says 'highest SM clock: 1980 MHz in the base, 1700 MHz in the new side' && ! says 'differs: SM clock' &&
+		python3 - "$TMP/fast.json" >"$TMP/hot.json" <<-'PY' && status 0 "$SONDE" diff examples/h200_train "$TMP/hot.json" && says 'differs: SM clock: ' && status 0 "$SONDE" diff examples/h200_train "$TMP/fast.json" && ! says clock
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		for r in d["aggregate"]["regions"]:
+		    name = "sm__cycles_elapsed.avg.per_second"
+		    if r["metrics"].get(name):
+		        r["metrics"][name] *= 0.8
+		        for k in r["metric_ranges"].get(name, {}):
+		            r["metric_ranges"][name][k] *= 0.8
+		json.dump(d, sys.stdout)
+		PY
+}
+ok diff__other_clocks_are_said clocks
+
 # --- sides
 several() { status 3 "$SONDE" diff --base "$TMP/a.json" "$TMP/a2.json" --new "$TMP/b.json" "$TMP/b2.json" "$TMP/b3.json" --fail-above 5%; }
 trace 1.3 5 >"$TMP/b2.json"
