@@ -271,6 +271,15 @@ static size_t block_of(double nr, double tau)
 	return tau < 1.5 ? 1 : (size_t)fmin(ceil(3 * tau), fmax(nr / 3, 1));
 }
 
+/*
+ * Sides without any noise that differ: the chance that so many values fall apart like that by
+ * themselves. Clocks tick in steps, so two equal values say little.
+ */
+static double least_p(double a, double b)
+{
+	return fmin(1, 2 * exp(lgamma(a + 1) + lgamma(b + 1) - lgamma(a + b + 1)));
+}
+
 /* Welch's test on the ranks: Mann-Whitney's with each side's own effective number. */
 static double rank_p(const double *ranks, const struct sonde_side *a, const struct sonde_side *b,
 	double variance, const struct worth *wa, const struct worth *wb)
@@ -281,8 +290,9 @@ static double rank_p(const double *ranks, const struct sonde_side *a, const stru
 
 	if (wa->df <= 0 || wb->df <= 0)
 		return 1;
-	if (!(variance > 0)) /* no noise at all: any difference is one */
-		return away == 0 ? 1 : 0;
+	if (!(variance > 0))
+		return away == 0 ? 1
+				 : least_p((double)a->nr / wa->tau, (double)b->nr / wb->tau);
 	df = (va + vb) * (va + vb) / (va * va / wa->df + vb * vb / wb->df);
 	return sonde_stats_student(away / sqrt(va + vb), df);
 }

@@ -279,6 +279,26 @@ static void test_stats__too_few_entries_tell_nothing(void **state)
 	assert_true(c.p > 0.05);
 }
 
+/* Clocks tick in steps: few values that happen to be equal are no proof. */
+static void test_stats__values_without_noise_need_numbers_too(void **state)
+{
+	static double a[20], b[20];
+	struct sonde_side base = {a, 2, NULL, 1}, other = {b, 2, NULL, 1};
+	struct sonde_change c;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		a[i] = 1024;
+		b[i] = 1056;
+	}
+	assert_true(sonde_stats_compare(&c, &base, &other, 1));
+	assert_false(is_called(&c, c.p));
+	base.nr = other.nr = 20;
+	assert_true(sonde_stats_compare(&c, &base, &other, 1));
+	assert_true(is_called(&c, c.p));
+}
+
 static void test_stats__the_same_input_gives_the_same_bytes(void **state)
 {
 	static double a[50], b[50];
@@ -309,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_stats__correlation_is_measured_and_widens_the_interval),
 		cmocka_unit_test(test_stats__a_run_that_drifts_tells_less),
 		cmocka_unit_test(test_stats__too_few_entries_tell_nothing),
+		cmocka_unit_test(test_stats__values_without_noise_need_numbers_too),
 		cmocka_unit_test(test_stats__the_same_input_gives_the_same_bytes),
 	};
 
