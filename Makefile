@@ -326,7 +326,7 @@ uninstall:
 
 # The vendor headers are those of the injected library and of src/capture/passes.c.
 LINT_FLAGS = $(CPPFLAGS) $(CFLAGS) -isystem src/sample/c_only $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC)) \
-	$(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST)
+	$(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST) $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) -show 2>/dev/null)))
 
 lint:
 	scripts/lint $(LINT_FLAGS)

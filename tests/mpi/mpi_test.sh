@@ -9,7 +9,8 @@ ls "$BUILD"/mpi-*/sonde-mpi >/dev/null 2>&1 || skip_all "there is no sonde-mpi i
 D=tests/data
 mkdir "$TMP/in" && cp $D/ncu/{deep,domains,overlap,seed}_kernel.ncu-rep $D/diff/train.sonde.gz examples/h200_transformer.ncu-rep "$TMP/in"
 "$SONDE" report $D/diff/graph.sonde.gz $D/ncu/names_kernel.ncu-rep --partial -o "$TMP/in/two.sondecells"
-in=("$TMP"/in/*)
+in=("$TMP"/in/*) keep=
+many=$BUILD/bench/capture_many
 
 mpi() { # N ARGS…
 	local n=$1
@@ -19,8 +20,12 @@ mpi() { # N ARGS…
 same_bytes() { # FORMAT N…
 	local format=$1 n
 	shift
-	"$SONDE" report "${in[@]}" -f "$format" --deterministic >"$TMP/want" || return
-	for n; do mpi "$n" report "${in[@]}" -f "$format" | cmp - "$TMP/want" || return; done
+	"$SONDE" report "${in[@]}" -f "$format" --deterministic $keep >"$TMP/want" || return
+	for n; do mpi "$n" report "${in[@]}" -f "$format" $keep | cmp - "$TMP/want" || return; done
+}
+same_rest() { # N…: where scopes are added up
+	local in=("$TMP/ranks") keep=report.scopes.keep=4
+	same_bytes json "$@" && grep -q '"folded": 8' "$TMP/want"
 }
 same_folder() {
 	local dir
@@ -69,6 +74,12 @@ for program in "$BUILD"/mpi-*/sonde-mpi; do
 		continue
 	fi
 	ok "mpi__${name}_has_the_same_bytes_on_many_processes" same_bytes json $processes
+	if [ -x "$many" ]; then
+		[ -d "$TMP/ranks" ] || { gunzip -c $D/diff/train.sonde.gz >"$TMP/one.sonde" && "$many" "$TMP/one.sonde" "$TMP/ranks" 12 600 >/dev/null; }
+		ok "mpi__${name}_adds_up_the_same_scopes" same_rest 1 4
+	else
+		skip "mpi__${name}_adds_up_the_same_scopes" "there is no $many: make tools"
+	fi
 	processes="2 5"
 	ok "mpi__${name}_has_the_same_page_with_its_timeline" same_bytes html 3
 	ok "mpi__${name}_writes_the_same_folder" same_folder

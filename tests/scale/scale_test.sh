@@ -38,6 +38,32 @@ any_grouping() {
 }
 ok scale__partial_reports_in_any_grouping_give_the_same_bytes any_grouping
 
+# What looks serial is told by each input alone: labels are the same in whatever company it is.
+trace() { # PID N: a torch.profiler trace of N requests
+	awk -v pid="$1" -v n="$2" 'BEGIN {
+		range = "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"%s\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":%d},\n"
+		call = "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"correlation\":%d}},\n"
+		kernel = "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":3,\"args\":{\"correlation\":%d,\"device\":0,\"stream\":7}}%s\n"
+		print "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"H200\"}],\"traceEvents\":["
+		printf range, "serve", pid, 0, 10 * n + 20
+		for (i = 1; i <= n; i++) {
+			printf range, "request " i, pid, 10 * i, 8
+			printf call, pid, 10 * i + 1, i
+			printf kernel, 10 * i + 3, i, i < n ? "," : "]}"
+		}
+	}'
+}
+auto_labels() {
+	local dir=$TMP/auto
+	mkdir "$dir" && trace 1 70 >"$dir/a.json" && trace 2 40 >"$dir/b.json" && trace 3 40 >"$dir/c.json" &&
+		report "$dir"/[abc].json report.labels=auto >"$TMP/want_auto" &&
+		grep -q '"id": "serve/request \*"' "$TMP/want_auto" && grep -q '"id": "serve/request 40"' "$TMP/want_auto" &&
+		! grep -q '"id": "serve/request 41"' "$TMP/want_auto" &&
+		"$SONDE" report "$dir"/[bc].json report.labels=auto --partial -o "$dir/bc.sondecells" &&
+		report "$dir/bc.sondecells" "$dir/a.json" report.labels=auto | cmp - "$TMP/want_auto"
+}
+ok scale__auto_labels_do_not_depend_on_grouping auto_labels
+
 # Every figure of the aggregate is what it is with all scopes apart, but for the sums' last bits.
 same_aggregate() {
 	"$SONDE" report --deterministic "$TMP/ranks" report.scopes.keep=8 --width 200 >"$TMP/few" &&
