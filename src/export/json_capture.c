@@ -123,12 +123,18 @@ void sonde_json__capture(struct sonde_json_export *x)
 		sonde_json_u64(&x->w, "inputs_folded", nr_folded);
 	sonde_json_open(&x->w, "processes", '[', false);
 	for (i = 0; i < r->processes.nr; i++) {
-		if (r->inputs.at[r->processes.at[i].input].nr_folded)
+		const struct sonde_process *p = &r->processes.at[i];
+
+		if (r->inputs.at[p->input].nr_folded)
 			continue;
 		sonde_json_open(&x->w, NULL, '{', true);
-		sonde_json_u64(&x->w, "id", r->processes.at[i].pid);
-		known(&x->w, "host", r->processes.at[i].host);
-		known(&x->w, "name", r->processes.at[i].name);
+		sonde_json_u64(&x->w, "id", p->pid);
+		known(&x->w, "host", p->host);
+		known(&x->w, "name", p->name);
+		if (p->has_rank)
+			sonde_json_u64(&x->w, "rank", p->rank);
+		if (p->has_rank && p->world_size)
+			sonde_json_u64(&x->w, "world_size", p->world_size);
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, ']');

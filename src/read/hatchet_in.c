@@ -225,6 +225,8 @@ static int read_all(struct hatchet *h)
 		return rc;
 	if (add_nodes(h) || !sonde_hatchet__devices(h))
 		return sonde_err_nomem(h->err);
+	if (h->devices.n) /* nobody else lists devices */
+		h->r->inputs.at[h->src->input].tool = SONDE_STR("Proton");
 	note_all(h);
 	return rc; /* what came before damage is there */
 }

@@ -30,6 +30,12 @@ if command -v python3 >/dev/null; then
 	reading report.threads=own "$DATA"/*.gz "$DATA"/*.json
 	reading 'report.kineto.regions=[user_annotation,cpu_op]' "$DATA"/h200_train.json.gz "$DATA"/dlrm_two_ranks.tar.gz
 	reading 'report.kineto.regions=[user_annotation,cpu_op,python_function]' "$DATA"/h100__*.json.gz
+	"$SONDE" report "$DATA"/dlrm_two_ranks.tar.gz -f json >"$TMP/ranks.json"
+	ok kineto__processes_have_rank_and_size python3 -c "
+import json, sys
+r = json.load(open('$TMP/ranks.json'))
+sys.exit(sorted((p['rank'], p['world_size']) for p in r['capture']['processes']) != [(0, 8), (1, 8)]
+         or sorted(s['scope'][:6] for s in r['scopes']) != ['rank 0', 'rank 1'])"
 	python3 tests/kineto/proton.py "$SONDE" tests/data/proton/*.json || : >"$TMP/.not_ok"
 else
 	skip kineto_reading "python3 is not installed"

@@ -25,6 +25,28 @@
 	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES "                                           \
 	"(1550, 1560, 0, 1, 7, 51, 100 << 24, 0, 64);"
 
+/* GPU 2 as the machine numbers it is device 0 of the process. */
+#define METRICS                                                                                    \
+	"CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, "          \
+	"value INTEGER);"                                                                          \
+	"CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, "  \
+	"metricId INTEGER, metricName TEXT);"                                                      \
+	"DROP TABLE TARGET_INFO_GPU; DROP TABLE TARGET_INFO_CUDA_DEVICE;"                          \
+	"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, smCount INTEGER, "        \
+	"clockRate INTEGER, memoryBandwidth INTEGER, computeMajor INTEGER, computeMinor INTEGER);" \
+	"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);"       \
+	"INSERT INTO TARGET_INFO_GPU VALUES (2, 'X', 'ab-1', 10, 1000000000, 2000000000000, 9, 0), " \
+	"(3, 'Y', 'ab-2', 20, 1000000000, 1, 8, 0);"                                               \
+	"INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (2, 0, 100), (3, 0, 200);"                     \
+	"INSERT INTO TARGET_INFO_GPU_METRICS VALUES (514, 0, 'x', 1, 'GPC Clock Frequency [MHz]'), " \
+	"(514, 0, 'x', 2, 'SMs Active [Throughput %]'), "                                          \
+	"(514, 0, 'x', 3, 'DRAM Read Bandwidth [Throughput %]'), (514, 0, 'x', 4, 'Other');"       \
+	"INSERT INTO GPU_METRICS VALUES (1000, 514, 1, 500), (1000, 514, 2, 50), "                 \
+	"(1000, 514, 3, 25), (1000, 514, 4, 7), (2000, 514, 1, 500), (2000, 514, 2, 10), "         \
+	"(2000, 514, 3, 5), (2000, 514, 4, 8);"                                                    \
+	"CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER);"                                \
+	"INSERT INTO MPI_RANKS VALUES ((200 << 24) | 200, 5);"
+
 struct bytes {
 	unsigned char *p;
 	size_t n;
@@ -230,6 +252,42 @@ static void test_nsys__an_export_of_an_old_version_is_read(void **state)
 	sqlite3_free(b.p);
 }
 
+static double count(const struct sonde_records *r, size_t sample, const char *role)
+{
+	const struct sonde_series *s = &r->series.at[0];
+	uint32_t counter = sonde_series_counter(s, r, role);
+
+	assert_int_not_equal(counter, SONDE_NONE);
+	return s->values.at[sample * s->counters.nr + counter];
+}
+
+/* A sample of 1 µs: 10 SMs at 500 MHz have 5000 cycles, and 2 TB/s are 2,000,000 bytes. */
+static void test_nsys__gpu_metrics_are_counts_where_the_gpu_is_known(void **state)
+{
+	struct bytes b = make(METRICS);
+	const struct sonde_device *d;
+	struct sonde_records *r;
+	struct sonde_err err;
+
+	(void)state;
+	assert_int_equal(open_bytes(&r, b.p, b.n, &err), 0);
+	assert_int_equal(r->series.nr, 1);
+	assert_true(count(r, 0, "sm.elapsed_cycles") == 5000);
+	assert_true(count(r, 0, "sm.active_cycles") == 2500 && count(r, 1, "sm.active_cycles") == 500);
+	assert_true(count(r, 0, "dram.read_bytes") == 500000);
+	assert_int_equal(r->series.at[0].counters.at[3].role, SONDE_NONE);
+	assert_true(r->series.at[0].values.at[3] == 7);
+	d = sonde_records_device(r, 0, 0);
+	assert_true(sonde_str_is(d->name, "X") && sonde_str_is(d->uuid, "GPU-ab-1"));
+	assert_true(sonde_series_is_of(&r->series.at[0], r, 0, 0));
+	d = sonde_records_device(r, 1, 0); /* what the other process calls 0 */
+	assert_true(sonde_str_is(d->name, "Y") && !sonde_series_is_of(&r->series.at[0], r, 1, 0));
+	assert_true(r->processes.at[1].has_rank && r->processes.at[1].rank == 5);
+	assert_false(r->processes.at[0].has_rank);
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
 static void test_nsys__a_cut_export_says_how_much_is_there(void **state)
 {
 	struct bytes b = make(COPIES "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 900) "
@@ -314,7 +372,7 @@ static void test_nsys__calls_the_host_waits_in_are_kept(void **state)
 
 static void test_nsys__survives_truncation_anywhere(void **state)
 {
-	struct bytes b = make(COPIES);
+	struct bytes b = make(COPIES METRICS);
 	size_t n;
 
 	(void)state;
@@ -325,7 +383,7 @@ static void test_nsys__survives_truncation_anywhere(void **state)
 
 static void test_nsys__survives_damage_anywhere(void **state)
 {
-	struct bytes b = make(COPIES);
+	struct bytes b = make(COPIES METRICS);
 	unsigned char *copy = malloc(b.n);
 	uint64_t random = 88172645463325252u;
 	unsigned round, k;
@@ -400,7 +458,7 @@ static void test_nsys__ids_that_are_not_unique_do_not_multiply(void **state)
 
 static void test_nsys__survives_every_failing_allocation(void **state)
 {
-	struct bytes b = make(COPIES);
+	struct bytes b = make(COPIES METRICS);
 	uint64_t i, total, before = sonde_alloc_count();
 
 	(void)state;
@@ -436,7 +494,7 @@ static void *failing_realloc(void *p, int n)
 
 static void test_nsys__survives_sqlite_running_out_of_memory(void **state)
 {
-	struct bytes b = make(COPIES);
+	struct bytes b = make(COPIES METRICS);
 	uint64_t i, total;
 
 	(void)state;
@@ -460,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_nsys__without_copies_there_is_no_such_metric),
 		cmocka_unit_test(test_nsys__gpu_metrics_are_samples),
 		cmocka_unit_test(test_nsys__an_export_of_an_old_version_is_read),
+		cmocka_unit_test(test_nsys__gpu_metrics_are_counts_where_the_gpu_is_known),
 		cmocka_unit_test(test_nsys__a_cut_export_says_how_much_is_there),
 		cmocka_unit_test(test_nsys__many_start_end_ranges_cost_no_more_than_their_number),
 		cmocka_unit_test(test_nsys__survives_truncation_anywhere),
