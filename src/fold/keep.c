@@ -14,8 +14,21 @@ static int by_time(const void *a, const void *b, void *keeper)
 	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
 	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
+	if (x->work_ns != y->work_ns)
+		return x->work_ns > y->work_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Those that wait least first, those that do not communicate last. */
+static int by_comm(const void *a, const void *b, void *keeper)
+{
+	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
+	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+
+	if ((x->comm_ns > 0) != (y->comm_ns > 0))
+		return x->comm_ns > 0 ? -1 : 1;
+	if (x->comm_ns != y->comm_ns)
+		return x->comm_ns < y->comm_ns ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
@@ -161,11 +174,14 @@ static uint32_t *find_held(struct sonde_keeper *k)
 	return at;
 }
 
-/* Marks the slowest and the fastest of those held: nobody left can be among the N most of them. */
-static void mark_by_time(struct sonde_keeper *k, size_t most)
+/*
+ * Marks so many of those held: the slowest, the fastest, those with the least communication. Who
+ * is not among them cannot be among as many, or fewer, of all.
+ */
+static void mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_t comm)
 {
 	uint32_t *where = find_held(k), *at = sonde_malloc((k->held.nr + 1) * sizeof(*at));
-	size_t i, nr = 0, slow = (most + 1) / 2, fast = most / 4;
+	size_t i, nr = 0;
 
 	k->failed |= !where || !at;
 	for (i = 0; !k->failed && i < k->held.nr; i++)
@@ -175,6 +191,11 @@ static void mark_by_time(struct sonde_keeper *k, size_t most)
 		qsort_r(at, nr, sizeof(*at), by_time, k);
 	for (i = 0; !k->failed && i < nr; i++)
 		if (i < slow || nr - i <= fast)
+			k->held.at[where[at[i]]].is_kept = true;
+	if (!k->failed && nr > 1 && k->has_comm)
+		qsort_r(at, nr, sizeof(*at), by_comm, k);
+	for (i = 0; !k->failed && k->has_comm && i < nr && i < comm; i++)
+		if (k->met.at[at[i]].comm_ns > 0)
 			k->held.at[where[at[i]]].is_kept = true;
 	sonde_free(where);
 	sonde_free(at);
@@ -201,10 +222,12 @@ static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
 
 static void make_room(struct sonde_keeper *k)
 {
+	size_t most = k->request->keep;
+
 	drop_doubles(k);
-	mark_by_time(k, k->request->keep);
+	mark_by_time(k, (most + 1) / 2, most / 4, most / 4);
 	if (!k->failed)
-		mark_first(k, k->request->keep, false);
+		mark_first(k, most, false);
 	fold_others(k);
 }
 
@@ -280,15 +303,19 @@ static void keep_median(struct sonde_keeper *k)
 
 /* --- the door ---------------------------------------------------------------------------------- */
 
-static double time_of(const struct sonde_cells *part)
+/* The time of a part, that of its scopes together. */
+static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 {
-	double most = 0;
 	size_t i;
 
-	for (i = 0; i < part->sums.nr; i++)
-		if (part->sums.at[i].time_ns > most)
-			most = part->sums.at[i].time_ns;
-	return most;
+	for (i = 0; i < part->cells.nr; i++) {
+		const struct sonde_cell *cell = &part->cells.at[i];
+
+		if (sonde_kernel_communicates(part->strings.keys[cell->kernel]))
+			met->comm_ns += cell->time_ns;
+		else
+			met->work_ns += cell->time_ns;
+	}
 }
 
 /* Its number among those that may go to the rest. One that is in the rest already goes. */
@@ -310,8 +337,13 @@ static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 		met = sonde_vec_push(&k->met);
 	k->failed |= !met;
 	if (met)
-		*met = (struct sonde_met){id, h->order, time_of(h->part),
-			sonde_arena_dup(&k->arena, sonde_str_from(file)), SONDE_NONE};
+		*met = (struct sonde_met){.id = id,
+			.order = h->order,
+			.file = sonde_arena_dup(&k->arena, sonde_str_from(file)),
+			.rest = SONDE_NONE};
+	if (met)
+		find_times(h->part, met);
+	k->has_comm |= met && met->comm_ns > 0;
 	return met != NULL;
 }
 
@@ -341,7 +373,7 @@ static void choose(struct sonde_keeper *k)
 	size_t most = k->request->keep;
 
 	make_room(k); /* so that what is folded does not depend on when there was room */
-	mark_by_time(k, most);
+	mark_by_time(k, (most + 1) / 2, k->has_comm ? most / 8 : most / 4, most / 8);
 	if (most > 3)
 		keep_median(k);
 	if (!k->failed)

@@ -2,8 +2,10 @@
  * Inside the folding room: which scopes a report keeps (report.scopes.keep), and
  * the rest, added up (rest_int.h).
  *
- * Of N inputs half are those with the most GPU time, a quarter those with the least,
- * one is the median, and the others are the first, by rank. All parts go through
+ * Of N inputs half are those with the most GPU time, communication aside, a quarter
+ * those with the least, one is the median, and the others are the first, by rank. In
+ * a job that communicates an eighth are those with the least communication instead:
+ * they never wait, so it is them that others wait for. All parts go through
  * here as they are folded. One that cannot be among those any more, because there
  * are enough before it, is added to the rest and freed: memory follows N, not how
  * many there are. Only the median is not known before the end: it is read again,
@@ -29,7 +31,7 @@ struct sonde_held {
 /* A part that may be in the rest, there or not. */
 struct sonde_met {
 	uint64_t id, order;
-	double time_ns;
+	double work_ns, comm_ns; /* on the GPU: without communication, and that */
 	struct sonde_str file; /* to read it again */
 	uint32_t rest;	       /* number of the rest it is in, SONDE_NONE = in none */
 };
@@ -43,6 +45,7 @@ struct sonde_keeper {
 	uint64_t nr_folded, nr_notes;	      /* scopes in a rest, and notes of those */
 	struct sonde_notes notes;
 	struct sonde_arena arena;
+	bool has_comm; /* some part communicates */
 	bool failed; /* no memory: shown at the end */
 };
 

@@ -50,7 +50,8 @@ static bool find_rows(struct sonde_ranking *x)
 		for (x->first_visit[i] = at; at < c->visits.nr && c->visits.at[at].scope == i; at++)
 			;
 		x->row_of[i] = SONDE_NONE;
-		if (c->scopes.at[i].measured != SONDE_MEASURED_KERNEL || !c->sums.at[i].launches)
+		if (c->scopes.at[i].measured != SONDE_MEASURED_KERNEL || !c->sums.at[i].launches ||
+			c->scopes.at[i].nr_folded) /* many ranks, added up */
 			continue;
 		x->row_of[i] = (uint32_t)x->r->rows.nr;
 		row = sonde_vec_push(&x->r->rows);

@@ -86,3 +86,7 @@ few_files() {
 	cd - >/dev/null && (ulimit -n 256 && exec "$SONDE" report "$TMP/10000" >"$TMP/out") && grep -q 'and 9997 more files' "$TMP/out"
 }
 ok scale__10000_inputs_need_few_open_files few_files
+
+slowest() { "$SONDE" report "$TMP/ranks" report.view=ranks --width 200 "$@" | sed -n '/^rank  /,/^$/p' | sed -n '2p;3p'; }
+slowest_is_named() { slowest report.scopes.keep=8 >"$TMP/out" && grep -q 'rank [0-9]' "$TMP/out" && slowest report.scopes.keep=0 | cmp - "$TMP/out"; }
+ok scale__the_slowest_ranks_are_kept_and_named slowest_is_named
