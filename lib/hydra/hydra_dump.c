@@ -125,23 +125,6 @@ int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, const stru
 	return c->cx.fail.code ? failed(c, err) : 0;
 }
 
-static void origin_of(struct sonde_buf *b, const struct hydra_datum *n)
-{
-	const struct hydra_from *from = n->from;
-
-	if (!from)
-		sonde_buf_puts(b, "set at run time");
-	else if (from->is_override) {
-		sonde_buf_puts(b, "override '");
-		sonde_buf_str(b, from->name);
-		sonde_buf_putc(b, '\'');
-	} else {
-		sonde_buf_str(b, from->name);
-		if (n->line)
-			sonde_buf_printf(b, ":%u", n->line);
-	}
-}
-
 static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struct hydra_datum *n)
 {
 	struct sonde_buf value = {0}, origin = {0};
@@ -153,7 +136,7 @@ static void dump_line(struct sonde_sink *out, struct sonde_buf *key, const struc
 	for (i = 0; i < value.n; i++)
 		if (value.p[i] == '\n')
 			value.p[i] = ' ';
-	origin_of(&origin, n);
+	hydra_config__put_origin(&origin, n);
 	sonde_sink_str(out, sonde_buf_view(key));
 	sonde_sink_puts(out, ": ");
 	sonde_sink_str(out, sonde_buf_view(&value));

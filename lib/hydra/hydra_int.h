@@ -23,4 +23,7 @@ struct hydra_ctx *hydra_config__scratch(const struct hydra_config *c);
 /* Fills in `err` from the failure, with the nearest key where that helps. */
 int hydra_config__report(struct hydra_config *c, struct sonde_err *err);
 
+/* Where a value was set, in words. */
+void hydra_config__put_origin(struct sonde_buf *b, const struct hydra_datum *n);
+
 #endif

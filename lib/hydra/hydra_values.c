@@ -1,6 +1,7 @@
 /* What a frozen configuration says, by key. */
 #include "hydra/hydra_int.h"
 
+#include "hydra/keys_int.h"
 #include "hydra/pytext.h"
 
 /* One step down: a key of a map, a number in a list. */
@@ -131,18 +132,25 @@ bool hydra_config_is_null(const struct hydra_config *c, const char *key)
 	return !n || n->kind == HYDRA_NULL || n->missing;
 }
 
+void hydra_config__put_origin(struct sonde_buf *b, const struct hydra_datum *n)
+{
+	if (!n->from)
+		sonde_buf_puts(b, "set at run time");
+	else if (n->from->is_override)
+		sonde_buf_printf(b, "override '%.*s'", SONDE_STR_ARG(n->from->name));
+	else
+		sonde_buf_str(b, n->from->name);
+	if (n->from && !n->from->is_override && n->line && !hydra_keys__is_default(n))
+		sonde_buf_printf(b, ":%u", n->line);
+}
+
 struct sonde_str hydra_config_origin(const struct hydra_config *c, const char *key)
 {
 	const struct hydra_datum *n = hydra_config__node(c, key);
-	struct sonde_str name;
+	struct sonde_buf b = {0};
 
 	if (!n || !n->from)
 		return SONDE_STR("");
-	name = n->from->name;
-	if (n->from->is_override)
-		return hydra_ctx__printf(
-			hydra_config__scratch(c), "override '%.*s'", SONDE_STR_ARG(name));
-	if (!n->line || sonde_str_is(name, "the default"))
-		return name;
-	return hydra_ctx__printf(hydra_config__scratch(c), "%.*s:%u", SONDE_STR_ARG(name), n->line);
+	hydra_config__put_origin(&b, n);
+	return hydra_ctx__take(hydra_config__scratch(c), &b);
 }

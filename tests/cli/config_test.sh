@@ -60,6 +60,13 @@ refused missing_config_dir_is_named 'nosuch_dir' --config-dir nosuch_dir
 ! LC_ALL=C "$SONDE" config --help | LC_ALL=C grep -q '[^ -~]'
 verdict help_is_ascii $?
 
+# Where values come from: the table, a file with its line, an override.
+"$SONDE" config --origin report=ci report.sort=time >"$TMP/out"
+grep -qx 'report.nesting: label  # the default' "$TMP/out" &&
+	grep -qx "report.sort: time  # override 'report.sort=time'" "$TMP/out" &&
+	grep -q '^report.formats\[0\]: json  # .*report/ci.yaml:5$' "$TMP/out"
+verdict origins_are_the_table_files_and_overrides $?
+
 # A single value is bare; a missing package is status 1.
 [ "$("$SONDE" config -p report.nesting)" = label ]
 verdict single_value_is_bare $?
