@@ -60,6 +60,7 @@ static const struct setting {
 	{"pipeline.native.graphs", TEXT, AT(native_graphs)},
 	{"pipeline.native.api", TEXT, AT(native_api)},
 	{"pipeline.native.memory", BOOL, AT(native_memory)},
+	{"pipeline.native.budget", TEXT, AT(native_budget)},
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
@@ -172,6 +173,32 @@ static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err 
 		v);
 }
 
+/* `2%` or `0.02`, of the program's time. */
+static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	const char *v = s->native_budget;
+	char *end = NULL;
+	double share = v ? strtod(v, &end) : 0;
+
+	if (!v || strcmp(v, "null") == 0)
+		return 0;
+	if (end != v && strcmp(end, "%") == 0)
+		share /= 100;
+	else if (end == v || *end)
+		share = -1;
+	if (!(share >= 1e-4 && share <= 1))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"pipeline.native.budget=%s: not a share of the program's time such as 2%%", v);
+	s->native_budget_ppm = (uint32_t)(share * 1e6 + 0.5);
+	if (s->counters_names.nr || (strcmp(s->counters_set, "auto") != 0 &&
+					    strcmp(s->counters_set, "off") != 0))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"pipeline.native.budget and counters do not go together: samples cannot be "
+			"split among launches that were not timed; leave one of them out");
+	s->counters_set = "off";
+	return 0;
+}
+
 /* Native capture is on by itself when nothing else is; with nothing at all there is no run. */
 static int check_enabled(
 	struct sonde_capture_settings *s, const struct hydra_config *c, struct sonde_err *err)
@@ -207,6 +234,8 @@ int sonde_capture_settings_read(
 		out->ncu.launch_count = -1;
 	if (rc == 0)
 		rc = check_cupti(out, err);
+	if (rc == 0)
+		rc = check_budget(out, err);
 	if (rc == 0)
 		rc = sonde_window_parse(&out->window, out->window_text, &out->arena, err);
 	if (rc == 0)

@@ -35,6 +35,8 @@ struct sonde_capture_settings {
 	const char *native_api;	   /* "light" or "off" */
 	bool native_memory;
 	long native_buffer_mb;
+	const char *native_budget; /* as written … */
+	uint32_t native_budget_ppm; /* … in millionths of the program's time; 0 = any */
 	/* Hardware counters sampled beside the native capture. */
 	const char *counters_set;	  /* "auto", "off" or a set of sample/roles.h */
 	struct sonde_list counters_names; /* instead of a set */

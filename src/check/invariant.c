@@ -182,6 +182,9 @@ int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 	if (rc == 0 && sonde_invariant__number(region, "adopted_launches") >
 			       sonde_invariant__number(region, "kernel_count"))
 		rc = sonde_invariant__fail(v, "adopted_launches", "is more than kernel_count");
+	if (rc == 0 && sonde_invariant__number(region, "timed_launches") >
+			       sonde_invariant__number(region, "kernel_count"))
+		rc = sonde_invariant__fail(v, "timed_launches", "is more than kernel_count");
 	if (rc == 0)
 		rc = sonde_invariant__memory(v, region);
 	if (rc == 0)

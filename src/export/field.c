@@ -162,6 +162,19 @@ static double comm_wait_ms(const struct sonde_report *r, const struct sonde_node
 	return n->comm_wait_ns / NS_PER_MS;
 }
 
+/* With a budget: how much of a region was timed, and what its time may be off by. */
+static double timed(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->timed;
+}
+
+static double total_error_ms(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->time_error_ns / NS_PER_MS;
+}
+
 /* GPU memory, in bytes. */
 #define MEMORY(what)                                                                               \
 	static double memory_##what(const struct sonde_report *r, const struct sonde_node *n)      \
@@ -179,6 +192,8 @@ const struct sonde_field sonde_fields[] = {
 	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, 0, 0, 0, 0, 1},
 	{"kernel_count", "launches", "launches", launches, SONDE_FIELD_COUNT, 0, 0, 1, 1, 0},
 	{"total_ms", "inclusive_ms", "incl ms", total_ms, SONDE_FIELD_MS, 0, 0, 1, 1, 0},
+	{"total_ms_error", "inclusive_ms_error", "± ms", total_error_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
+	{"timed_launches", "timed_launches", "timed", timed, SONDE_FIELD_COUNT, 0, 1, 0, 1, 0},
 	{"kernel_count", "exclusive_launches", "own", own_launches, SONDE_FIELD_COUNT, 1, 0, 0, 0,
 		0},
 	{"total_ms", "exclusive_ms", "excl ms", own_ms, SONDE_FIELD_MS, 1, 0, 1, 0, 0},

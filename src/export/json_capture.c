@@ -170,6 +170,21 @@ static void windows(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
+static void timed(struct sonde_json_export *x)
+{
+	struct sonde_timed timed;
+
+	if (!sonde_timed_build(&timed, x->tree))
+		return;
+	sonde_json_open(&x->w, "timed", '{', true);
+	sonde_json_z(&x->w, "method", "windowed");
+	sonde_json_u64(&x->w, "launches", timed.launches);
+	sonde_json_u64(&x->w, "launches_timed", timed.timed);
+	sonde_json_number(&x->w, "budget_pct", timed.budget_pct);
+	sonde_json_number(&x->w, "cost_pct", timed.cost_pct);
+	sonde_json_close(&x->w, '}');
+}
+
 static void coverage(struct sonde_json_export *x)
 {
 	const struct sonde_cells *l = x->tree->cells;
@@ -182,6 +197,7 @@ static void coverage(struct sonde_json_export *x)
 	coverage_fields(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
 	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
 	windows(x);
+	timed(x);
 	sonde_json_open(&x->w, "unattributed_by", '{', true);
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
 		sonde_json_u64(

@@ -199,6 +199,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const char *what = is_ranges ? "range results" : "launches";
 	const struct sonde_tally *tally = &t->cells->tally;
 	struct sonde_windows windows;
+	struct sonde_timed timed;
 	struct sonde_coverage c;
 
 	if (!tally->nr_launches && tally->takes_range && !is_ranges)
@@ -221,6 +222,12 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s",
 			windows.nr, windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9,
 			windows.total_ns / 1e9);
+	if (sonde_timed_build(&timed, t) && timed.launches)
+		sonde_buf_printf(line,
+			"; windowed: %.1f%% of the launches were timed (budget %g%%, took %.2f%%), "
+			"times are estimates",
+			100 * (double)timed.timed / (double)timed.launches, timed.budget_pct,
+			timed.cost_pct);
 }
 
 static void coverage_line(struct sonde_text_export *x, bool is_ranges)

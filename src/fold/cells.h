@@ -196,6 +196,9 @@ struct sonde_visit {
 	struct sonde_waits waits;
 	struct sonde_memory_use memory;
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
+	/* With a budget, NaN without: launches that were timed, and ± of the launches' time, at 95 %
+	 * (NaN with `timed`: it cannot be told). */
+	double timed, time_error_ns;
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
 	uint32_t more_streams; /* that are counted and no more: of scopes that are added up */
@@ -259,6 +262,7 @@ struct sonde_cells {
 	bool has_times;	      /* some entry or launch has a timestamp */
 	uint64_t nr_unclosed; /* ranges never closed */
 	uint64_t nr_untimed;  /* launches without a time */
+	uint64_t nr_unseen;   /* with a budget: launches in places where nothing was timed */
 	uint64_t nr_damaged;  /* launches whose metrics could not be decoded in full … */
 	struct sonde_str damage; /* … and what was wrong with the first */
 	struct sonde_notes notes; /* of reading */

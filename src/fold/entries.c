@@ -14,10 +14,12 @@
 /* What launches gave to a set of open ranges, or to an entry. */
 struct gain {
 	uint64_t gpu_ns, first_ns, last_ns; /* last_ns 0 = nothing */
+	bool is_untimed; /* not all of it was timed: a budget */
 };
 
 static void add_gain(struct gain *to, const struct gain *from)
 {
+	to->is_untimed |= from->is_untimed;
 	if (!from->last_ns)
 		return;
 	to->first_ns =
@@ -35,9 +37,13 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 		const struct sonde_launch *launch = &l->launches.at[i];
 		const struct sonde_record_time *t = &l->records->records.at[launch->record].time;
 
+		sets[launch->open].is_untimed |=
+			l->records->records.at[launch->record].is_untimed;
 		if (launch->state == SONDE_LAUNCH_TAKEN && t->end_ns >= t->start_ns && t->end_ns)
 			add_gain(&sets[launch->open],
-				&(struct gain){t->end_ns - t->start_ns, t->start_ns, t->end_ns});
+				&(struct gain){.gpu_ns = t->end_ns - t->start_ns,
+					.first_ns = t->start_ns,
+					.last_ns = t->end_ns});
 	}
 }
 
@@ -51,7 +57,7 @@ static void gain_of_ranges(
 		const uint32_t *members;
 		struct sonde_set set = {0, 0};
 
-		if (sets[i].last_ns)
+		if (sets[i].last_ns || sets[i].is_untimed)
 			set = sonde_launches_set(l, (uint32_t)i, &members);
 		for (k = 0; k < set.nr; k++) {
 			uint32_t range = members[k];
@@ -90,13 +96,20 @@ static void settle(struct sonde_cells *c, struct sonde_visit *v, uint32_t *nr_ke
 	*nr_kept += kept;
 }
 
-static bool lay_out(struct sonde_cells *c, const uint32_t *visit_of, size_t nr_ranges)
+/* Whether an entry is one to show: its GPU time is known, or it has none. */
+static bool is_shown(const struct gain *g, uint32_t visit)
+{
+	return visit != SONDE_NONE && !g->is_untimed;
+}
+
+static bool lay_out(struct sonde_cells *c, const uint32_t *visit_of, const struct gain *ranges,
+	size_t nr_ranges)
 {
 	uint64_t total = 0;
 	size_t i;
 
 	for (i = 0; i < nr_ranges; i++)
-		if (visit_of[i] != SONDE_NONE)
+		if (is_shown(&ranges[i], visit_of[i]))
 			c->visits.at[visit_of[i]].nr_entries++;
 	for (i = 0; i < c->visits.nr; i++) {
 		c->visits.at[i].first_entry = (uint32_t)total;
@@ -120,7 +133,7 @@ static void fill(struct sonde_cells *c, const struct sonde_records *r, const uin
 		const struct gain *g = &ranges[i];
 		struct sonde_visit *v;
 
-		if (visit_of[i] == SONDE_NONE)
+		if (!is_shown(g, visit_of[i]))
 			continue;
 		v = &c->visits.at[visit_of[i]];
 		c->entries.at[v->first_entry + v->nr_entries++] = (struct sonde_entry){
@@ -138,13 +151,15 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	size_t nr_sets = r->sets.nr + l->sets.nr;
 	struct gain *sets = sonde_calloc(nr_sets + 1, sizeof(*sets));
 	struct gain *ranges = sonde_calloc(r->ranges.nr + 1, sizeof(*ranges));
-	bool ok = sets && ranges && lay_out(c, visit_of, r->ranges.nr);
+	bool ok = sets && ranges;
 
 	if (ok) {
 		gain_of_sets(l, sets);
 		gain_of_ranges(l, sets, nr_sets, ranges);
-		fill(c, r, visit_of, ranges);
+		ok = lay_out(c, visit_of, ranges, r->ranges.nr);
 	}
+	if (ok)
+		fill(c, r, visit_of, ranges);
 	sonde_free(sets);
 	sonde_free(ranges);
 	return ok ? 0 : sonde_err_nomem(err);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "fold/plans.h"
+#include "fold/windowed.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct filling {
 	uint32_t last_cell;   /* the number last looked up, SONDE_NONE = it was new */
 	uint64_t nr_bytes;    /* of accumulators */
 	uint64_t nr;	      /* what the result at hand counts for: its launches */
+	struct sonde_windowed windowed; /* of captures with a budget */
 };
 
 static struct sonde_mode *mode_slot(struct sonde_arena *arena, struct sonde_modes *m)
@@ -214,6 +216,31 @@ static void add_copy(const struct filling *x, struct sonde_cell *cell, double t)
 	cell->copy_bytes += isnan(bytes) ? 0 : bytes;
 }
 
+/*
+ * With a budget: a launch that was not timed. What was timed in its place stands for it; where
+ * nothing was, it is a kernel without a name and without a time.
+ */
+static int add_untimed(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
+{
+	const struct sonde_windowed_place *p =
+		sonde_windowed__place(&x->windowed, launch->scope, launch->place);
+	struct sonde_cell *cell = NULL;
+	int rc = p ? 0 : sonde_err_nomem(err);
+
+	if (rc || p->nr_calls)
+		return rc;
+	x->c->nr_unseen++;
+	x->c->sums.at[launch->scope].launches++;
+	if (launch->state == SONDE_LAUNCH_NOT_SELECTED)
+		return 0;
+	rc = find_cell(&cell, x, launch, err);
+	if (rc == 0) {
+		cell->launches++;
+		cell->adopted += launch->is_adopted;
+	}
+	return rc;
+}
+
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
@@ -223,6 +250,8 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	double t;
 	int rc;
 
+	if (rec->is_untimed)
+		return add_untimed(x, launch, err);
 	damage.msg[0] = '\0';
 	if (sonde_records_values(x->f.r, launch->record, &x->values, &damage) != 0 &&
 		x->c->nr_damaged++ == 0) {
@@ -351,8 +380,13 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
 		if (!sonde_vec_push(&x->c->sums))
 			rc = sonde_err_nomem(err);
+	if (rc == 0 && x->f.r->timings.nr && !sonde_windowed__count(&x->windowed, l))
+		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
 		rc = add_launch(x, &l->launches.at[i], err);
+	if (rc == 0 && x->f.r->timings.nr &&
+		!sonde_windowed__scale(&x->windowed, x->c, &x->plans))
+		rc = sonde_err_nomem(err);
 	sonde_values_release(&x->values);
 	return rc;
 }
@@ -371,6 +405,8 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 		rc = fill(&x, &request->choice, err);
 	if (rc == 0)
 		rc = sonde_fold__visits(&x.f, err);
+	if (rc == 0 && l->records->timings.nr)
+		rc = sonde_windowed__errors(&x.f, &x.windowed, err);
 	if (rc == 0)
 		rc = sonde_fold__collectives(&x.f, err);
 	if (rc == 0)
@@ -379,6 +415,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 		rc = sonde_fold__sampled(&x.f, err);
 	if (rc == 0 && request->keeps_timeline)
 		rc = sonde_fold__timeline(&x.f, err);
+	sonde_windowed__release(&x.windowed);
 	sonde_plans_release(&x.plans);
 	sonde_map_release(&x.cell_keys);
 	sonde_free(x.f.string_of);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SONDE_PARTIAL_MAGIC   "SONDECEL"
-#define SONDE_PARTIAL_VERSION 7
+#define SONDE_PARTIAL_VERSION 8
 
 /* Sections. Kinds from SONDE_PARTIAL_OPTIONAL on are skipped by readers that do not know them. */
 enum sonde_partial_kind {
@@ -136,17 +136,18 @@ static inline void sonde_put_str(struct sonde_buf *b, struct sonde_str s)
 }
 
 /* The times of a visit that may be missing: a bit each, in this order. */
-#define SONDE_PARTIAL_NR_TIMES (13 + SONDE_NR_IDLE_CAUSES)
+#define SONDE_PARTIAL_NR_TIMES (15 + SONDE_NR_IDLE_CAUSES)
 static inline void sonde_partial__times(struct sonde_visit *v, double **at)
 {
 	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns,
 		&v->waits.tail_ns, &v->waits.queue_ns, &v->waits.comm_ns, &v->waits.exposed_ns,
-		&v->memory.allocated, &v->memory.freed, &v->memory.left, &v->memory.peak};
+		&v->memory.allocated, &v->memory.freed, &v->memory.left, &v->memory.peak, &v->timed,
+		&v->time_error_ns};
 	size_t i;
 
 	memcpy(at, times, sizeof(times));
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		at[13 + i] = &v->waits.by[i];
+		at[15 + i] = &v->waits.by[i];
 }
 
 void sonde_partial__put_words(struct sonde_buf *b, struct sonde_words words);

@@ -117,6 +117,8 @@ static void get_inputs(struct reading *r)
 		in->nr_windows = sonde_get_u(r->in);
 		in->is_windowed = in->nr_windows != 0;
 		in->nr_windows -= in->is_windowed;
+		in->budget_ppm = sonde_get_u(r->in);
+		in->cost_ppm = sonde_get_u(r->in);
 		in->captured_ns = sonde_get_u(r->in);
 		in->total_ns = sonde_get_u(r->in);
 		in->has.nr = metrics;
@@ -323,6 +325,7 @@ static void get_tally(struct reading *r)
 	c->has_times = flags >> 2 & 1;
 	c->nr_unclosed = sonde_get_u(r->in);
 	c->nr_untimed = sonde_get_u(r->in);
+	c->nr_unseen = sonde_get_u(r->in);
 	c->nr_damaged = sonde_get_u(r->in);
 	c->damage = get_kept(r);
 	nr = sonde_get_count(r->in);

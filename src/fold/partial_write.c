@@ -75,6 +75,8 @@ static void put_inputs(struct sonde_buf *b, const struct sonde_cells *c, bool *b
 		sonde_put_str(b, in->replay_mode);
 		sonde_put_u(b, in->created_s);
 		sonde_put_u(b, in->is_windowed ? in->nr_windows + 1 : 0);
+		sonde_put_u(b, in->budget_ppm);
+		sonde_put_u(b, in->cost_ppm);
 		sonde_put_u(b, in->captured_ns);
 		sonde_put_u(b, in->total_ns);
 		for (k = 0; k < nr; k++)
@@ -216,6 +218,7 @@ static void put_tally(struct sonde_buf *b, const struct sonde_cells *c)
 			       (unsigned)c->has_times << 2);
 	sonde_put_u(b, c->nr_unclosed);
 	sonde_put_u(b, c->nr_untimed);
+	sonde_put_u(b, c->nr_unseen);
 	sonde_put_u(b, c->nr_damaged);
 	sonde_put_str(b, c->damage);
 	put_texts(b, &c->notes.texts);

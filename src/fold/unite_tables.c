@@ -271,6 +271,7 @@ void sonde_unite__tally(struct sonde_cells *to, const struct sonde_cells *from)
 	to->has_times |= from->has_times;
 	to->nr_unclosed += from->nr_unclosed;
 	to->nr_untimed += from->nr_untimed;
+	to->nr_unseen += from->nr_unseen;
 	if (!to->nr_damaged)
 		to->damage = from->damage;
 	to->nr_damaged += from->nr_damaged;

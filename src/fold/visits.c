@@ -57,6 +57,7 @@ static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, 
 		v->region = known[i];
 		v->busy_ns = v->span_ns = v->idle_ns = v->host_ns = v->cpu_ns = NAN;
 		sonde_waits_forget(&v->waits);
+		v->timed = v->time_error_ns = NAN;
 		v->memory = (struct sonde_memory_use){NAN, NAN, NAN, NAN};
 		v->is_present = k < nr && at[k].region == known[i];
 		if (v->is_present) {

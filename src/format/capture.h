@@ -60,6 +60,7 @@ enum sonde_block {
 	SONDE_BLOCK_STATUS = 7,	 /* struct sonde_status */
 	SONDE_BLOCK_END = 8,	 /* 1 byte: enum sonde_end; none = SONDE_END_EXIT */
 	SONDE_BLOCK_WINDOW = 9,	 /* struct sonde_window_mark: the capture paused, or went on */
+	SONDE_BLOCK_BUDGET = 10, /* struct sonde_budget_status */
 	/* Hardware counters, in files of the sampler; format/samples.h has their codec. */
 	SONDE_BLOCK_COUNTERS = 16, /* a set of counters of a device */
 	SONDE_BLOCK_SAMPLES = 17,  /* samples of a set */
@@ -90,6 +91,9 @@ enum sonde_window_state {
 	SONDE_WINDOW_OPEN = 1,
 	SONDE_WINDOW_END = 2, /* the end of the capture … */
 	SONDE_WINDOW_BEGIN = 3, /* … and its beginning */
+	/* With a budget, of GPU work alone: ranges and launches are recorded all the time. */
+	SONDE_WINDOW_TIMED = 4,	  /* from now on it is timed … */
+	SONDE_WINDOW_UNTIMED = 5, /* … and from now on it is not */
 };
 
 struct sonde_window_mark {
@@ -97,6 +101,16 @@ struct sonde_window_mark {
 	uint64_t nr_entries; /* of the range that opens windows, so far; 0 = no range does */
 	uint32_t state;	     /* enum sonde_window_state */
 	uint32_t reserved;
+};
+
+/* What a capture with a budget knows of its own cost; the last one of a file counts. */
+struct sonde_budget_status {
+	uint32_t budget_ppm; /* millionths of the program's time */
+	uint32_t cost_ppm;   /* what it took, by the figures below */
+	uint32_t base_ppm;   /* of that: callbacks at launches, timed or not */
+	uint32_t record_ns;  /* what timing costs a launch … */
+	uint32_t call_ns;    /* … and what the callback does */
+	uint32_t nr_calibrated; /* launches these are from; 0 = guesses */
 };
 
 enum sonde_string_kind {

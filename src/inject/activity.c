@@ -125,10 +125,12 @@ static void await_collection(void)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + sonde_inject.config.collect_ms * 1000000ull;
 	uint32_t nr_flushes = atomic_load(&sonde_inject.attach->nr_flushes);
-	uint64_t now, next_ms;
+	uint64_t now, next_ms, budget_ms;
 
 	do {
 		next_ms = sonde_window__look(true) / 1000 + 1;
+		budget_ms = sonde_budget__look() / 1000 + 1;
+		next_ms = budget_ms < next_ms ? budget_ms : next_ms;
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now < until && (until - now) / 1000000 < next_ms)
 			next_ms = (until - now) / 1000000 + 1;
@@ -198,7 +200,7 @@ static void switch_kind(CUpti_ActivityKind kind, bool is_on, const char *refused
 		sonde_flusher__note(refused);
 }
 
-void sonde_activity__switch(bool is_on)
+static void switch_kinds(bool is_on)
 {
 	static const CUpti_ActivityKind kinds[] = {
 		CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -209,7 +211,7 @@ void sonde_activity__switch(bool is_on)
 	};
 	size_t i, nr = sizeof(kinds) / sizeof(kinds[0]);
 
-	if (atomic_exchange(&sonde_inject.windows.gpu_on, is_on) == is_on)
+	if (atomic_exchange(&sonde_inject.windows.is_timing, is_on) == is_on)
 		return;
 	nr -= sonde_inject.config.levers.no_overhead;
 	for (i = 0; i < nr; i++)
@@ -219,7 +221,13 @@ void sonde_activity__switch(bool is_on)
 			"CUPTI cannot trace allocations of memory");
 	if (sonde_inject.config.whole_graphs)
 		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot trace whole graphs");
-	sonde_launches__switch(is_on);
+}
+
+void sonde_activity__switch(bool is_on, bool is_timed)
+{
+	switch_kinds(is_timed);
+	if (atomic_exchange(&sonde_inject.windows.gpu_on, is_on) != is_on)
+		sonde_launches__switch(is_on);
 }
 
 void sonde_activity__start(void)

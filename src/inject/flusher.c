@@ -228,6 +228,7 @@ static void flush(bool last)
 	mark_put();
 	strings_put(); /* those the events just written may have added */
 	sonde_window__put(last);
+	sonde_budget__put();
 	status_put();
 }
 

@@ -69,6 +69,7 @@ struct config {
 	bool has_memory; /* allocations and frees */
 	const char *ranks;	 /* which are captured; NULL = every process */
 	struct patterns include, exclude;
+	uint32_t budget_ppm; /* of the program's time that timing may take; 0 = any */
 	/* When to capture; docs/always-on.md. Times count from the start of the library. */
 	struct window_config {
 		enum window_kind {
@@ -189,6 +190,8 @@ struct thread {
 	struct sonde_event_base base; /* what the chunk's next event counts from */
 	uint64_t cpu_ticks;	      /* when the CPU clock was last read */
 	uint32_t launched;	      /* correlation id of the thread's last launch */
+	_Atomic uint64_t nr_launched; /* with a budget: launches, counted for its controller … */
+	uint64_t launch_ticks;	      /* … and when one began whose call is measured; 0 = none */
 	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
 	uint32_t epoch;	      /* of windows, when it last wrote a range or launch */
@@ -270,7 +273,9 @@ struct windows {
 	uint32_t order;	   /* the runner's last that was followed */
 	bool clock_wanted; /* what the clock wanted when last asked */
 	_Atomic uint64_t open_ticks; /* when the last one opened: nothing in it is earlier */
-	_Atomic uint32_t gpu_on;     /* CUPTI records */
+	_Atomic uint32_t gpu_on;     /* CUPTI calls us at launches */
+	_Atomic uint32_t phase;	     /* 1 = the budget permits timing */
+	_Atomic uint32_t is_timing;  /* CUPTI records GPU work */
 };
 
 void sonde_window__init(void);
@@ -293,8 +298,18 @@ bool sonde_window__is_open(struct thread *t);
 /* A range was entered whose label may open a window; what its end must know: OPEN_CLOSES or 0. */
 uint64_t sonde_window__enter(struct thread *t);
 void sonde_window__leave(struct thread *t, bool closes);
+/* With a budget: GPU work is timed from now on, or is not. */
+void sonde_window__time(bool is_timed);
 /* The flusher's: writes what has changed since the last time. */
 void sonde_window__put(bool is_last);
+
+/* --- the budget ----------------------------------------------------------------------------- */
+
+/* The collector's: decides what is due, returns microseconds until it is to be asked again. */
+uint64_t sonde_budget__look(void);
+/* How long a call of a launch took. */
+void sonde_budget__measure(uint64_t ticks, bool is_timed);
+void sonde_budget__put(void); /* the flusher's */
 
 /* --- the flusher --------------------------------------------------------------------------- */
 
@@ -329,8 +344,8 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 
 /* Finds and starts it. Leaves a note when there is none; never fails the capture. */
 void sonde_activity__start(void);
-/* Records GPU work, or none: with the windows. Only the holder of their baton may. */
-void sonde_activity__switch(bool is_on);
+/* Calls at launches, and records of GPU work. Only the holder of the windows' baton may switch. */
+void sonde_activity__switch(bool is_on, bool is_timed);
 
 /* --- the state ------------------------------------------------------------------------------ */
 

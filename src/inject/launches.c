@@ -21,9 +21,9 @@
 #define MAX_CALLBACKS 4096u
 #define SHARED_IDS    130000u /* from this version on runtime and driver calls share their ids */
 
-static void launch(uint32_t correlation)
+static void launch(uint32_t correlation, bool is_timed)
 {
-	unsigned type = SONDE_EVENT_LAUNCH;
+	unsigned type = SONDE_EVENT_LAUNCH | (is_timed ? 0 : SONDE_EVENT_UNTIMED);
 	bool is_captured = true;
 	struct thread *t;
 	uint8_t *p;
@@ -97,8 +97,39 @@ static void call_ended(unsigned kind, uint64_t began)
 	hook_leave(t);
 }
 
-static void api_call(unsigned what, const CUpti_CallbackData *call)
+/*
+ * With a budget. Work that is not recorded cannot tell which of two ids it would have carried:
+ * its launch is the driver's, where every launch comes by once. Every 8th call is measured.
+ */
+static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
+	bool is_timed = atomic_load_explicit(
+		&sonde_inject.windows.is_timing, memory_order_relaxed);
+	struct thread *t = sonde_self;
+	uint64_t nr;
+
+	if (call->callbackSite == CUPTI_API_ENTER) {
+		if (is_timed || is_driver)
+			launch(call->correlationId, is_timed);
+		t = sonde_self;
+		if (!t || !is_driver || what & CALL_KIND)
+			return;
+		nr = atomic_load_explicit(&t->nr_launched, memory_order_relaxed);
+		atomic_store_explicit(&t->nr_launched, nr + 1, memory_order_relaxed);
+		if (nr % 8 == 0)
+			t->launch_ticks = ticks_now();
+	} else if (t && is_driver && t->launch_ticks) {
+		sonde_budget__measure(ticks_now() - t->launch_ticks, is_timed);
+		t->launch_ticks = 0;
+	}
+}
+
+static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+{
+	if (unlikely(sonde_inject.config.budget_ppm) && what & CALL_LAUNCH) {
+		budget_call(what, call, is_driver);
+		what &= ~CALL_LAUNCH;
+	}
 	if (unlikely((what & CALL_WINDOW) == CALL_WINDOW)) {
 		if (call->callbackSite == CUPTI_API_ENTER)
 			sonde_window__set(what & 1);
@@ -106,7 +137,7 @@ static void api_call(unsigned what, const CUpti_CallbackData *call)
 	}
 	if (call->callbackSite == CUPTI_API_ENTER) {
 		if (what & CALL_LAUNCH)
-			launch(call->correlationId);
+			launch(call->correlationId, true);
 		if (what & CALL_KIND)
 			*call->correlationData = ticks_now();
 	} else if (what & CALL_KIND) {
@@ -122,7 +153,8 @@ static void CUPTIAPI called(
 		node(id, data);
 	else if (id < MAX_CALLBACKS &&
 		 (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API))
-		api_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data);
+		api_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data,
+			domain == CUPTI_CB_DOMAIN_DRIVER_API);
 }
 
 static bool starts(const char *text, const char *prefix)

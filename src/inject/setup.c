@@ -14,6 +14,7 @@
  *     ranks=0-7,64           only processes that a launcher gave one of these ranks
  *     nvtx.include=GLOB      any number of times; none = everything
  *     nvtx.exclude=GLOB
+ *     budget_ppm=0           millionths of the program's time that timing may take; 0 = any
  *     window=all             all, entries, time, profiler, range or order; which of these count:
  *     window.label=GLOB      the range, as in nvtx.include
  *     window.first=0         its entries from this one …
@@ -117,6 +118,8 @@ static void set(struct config *c, const char *key, char *value)
 		c->ranks = value;
 	else if (!strncmp(key, "lever.", 6))
 		set_lever(&c->levers, key + 6, value);
+	else if (!strcmp(key, "budget_ppm"))
+		c->budget_ppm = (uint32_t)number(value, 0, 1000000);
 	else if (!strncmp(key, "window", 6))
 		set_window(&c->window, key + 6, value);
 	else if (!strcmp(key, "nvtx.include"))

@@ -41,12 +41,34 @@ static bool add_mark(uint32_t state)
 	return true;
 }
 
+/* With a budget: whether GPU work is to be timed in an open window. */
+static bool times(bool is_open)
+{
+	return is_open && atomic_load(&w->phase);
+}
+
+/* Of timing alone: it begins with its mark and ends before it, so that what is timed is in it. */
+static void change_timing(bool is_open)
+{
+	bool is_timed = times(is_open);
+
+	if (is_timed == atomic_load(&w->is_timing))
+		return;
+	if (sonde_inject.config.budget_ppm && !is_timed)
+		add_mark(SONDE_WINDOW_UNTIMED);
+	sonde_activity__switch(is_open, is_timed);
+	if (sonde_inject.config.budget_ppm && is_timed)
+		add_mark(SONDE_WINDOW_TIMED);
+}
+
 /* CUPTI is on before a window opens and off after it has closed: inside, nothing is missing. */
 static void change(bool is_open, bool may_call)
 {
 	may_call = may_call && atomic_load(&sonde_inject.traces_gpu);
-	if (is_open && may_call)
-		sonde_activity__switch(true);
+	if (may_call && is_open) {
+		change_timing(true);
+		sonde_activity__switch(true, times(true));
+	}
 	if (is_open != (atomic_load(&w->epoch) & 1)) {
 		atomic_store(&sonde_inject.gated, true);
 		if (!add_mark(is_open ? SONDE_WINDOW_OPEN : SONDE_WINDOW_CLOSED)) {
@@ -55,8 +77,10 @@ static void change(bool is_open, bool may_call)
 		}
 		atomic_fetch_add(&w->epoch, 1);
 	}
-	if (!is_open && may_call)
-		sonde_activity__switch(false);
+	if (!is_open && may_call) {
+		change_timing(false);
+		sonde_activity__switch(false, false);
+	}
 }
 
 static bool is_settled(bool may_call)
@@ -65,7 +89,8 @@ static bool is_settled(bool may_call)
 
 	return want == (atomic_load(&w->epoch) & 1) &&
 	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) ||
-		       atomic_load(&w->gpu_on) == want);
+		       (atomic_load(&w->gpu_on) == want &&
+			       atomic_load(&w->is_timing) == times(want)));
 }
 
 static void apply(bool may_call)
@@ -99,6 +124,12 @@ void sonde_window__set(bool is_open)
 	atomic_store(&w->want, is_open);
 	apply(true);
 	errno = was;
+}
+
+void sonde_window__time(bool is_timed)
+{
+	atomic_store(&w->phase, is_timed);
+	apply(true);
 }
 
 void sonde_window__settle(void)
@@ -204,6 +235,7 @@ void sonde_window__init(void)
 	uint64_t next_us;
 
 	w->start_ns = clock_ns(CLOCK_MONOTONIC);
+	atomic_store(&w->phase, 1);
 	w->order = atomic_load(&sonde_inject.attach->order);
 	if (sonde_inject.config.window.kind != WINDOW_ALL)
 		add_mark(SONDE_WINDOW_BEGIN);
@@ -224,6 +256,7 @@ void sonde_window__forked(void)
 
 	atomic_store(&w->baton, 0);
 	atomic_store(&w->gpu_on, 0);
+	atomic_store(&w->is_timing, 0);
 	atomic_store(&w->nr_marks, 0);
 	atomic_store(&w->nr_written, 0);
 	if (!sonde_inject.gated || !was_marked)
@@ -244,6 +277,7 @@ void sonde_window__put(bool is_last)
 		sonde_outfile__block(SONDE_BLOCK_WINDOW, &w->marks[i % NR_WINDOW_MARKS],
 			sizeof(*w->marks), NULL, 0);
 	atomic_store(&w->nr_written, nr);
-	if (is_last && (nr || sonde_inject.config.window.kind != WINDOW_ALL))
+	if (is_last && (nr || sonde_inject.config.window.kind != WINDOW_ALL ||
+			       sonde_inject.config.budget_ppm))
 		sonde_outfile__block(SONDE_BLOCK_WINDOW, &end, sizeof(end), NULL, 0);
 }

@@ -27,6 +27,8 @@ struct sonde_input {
 	/* Captured at times only: how many windows, how long they were, how long the program ran. */
 	bool is_windowed;
 	uint64_t nr_windows, captured_ns, total_ns;
+	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
+	uint64_t budget_ppm, cost_ppm;
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
 

@@ -199,7 +199,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	(void)err;
 	if (rec->time.end_ns)
 		set(s, v, TIME, (double)(rec->time.end_ns - rec->time.start_ns));
-	if (!sonde_native__event(src, rec->payload, &e))
+	if (rec->is_untimed || !sonde_native__event(src, rec->payload, &e))
 		return 0;
 	if (e.type == SONDE_EVENT_KERNEL)
 		kernel_values(s, v, e.field);

@@ -198,6 +198,10 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		return read_thread(n, p, p + h->nr_bytes);
 	case SONDE_BLOCK_EVENTS:
 		return read_piece(n, p, h->nr_bytes);
+	case SONDE_BLOCK_BUDGET:
+		if (h->nr_bytes >= sizeof(n->budget))
+			memcpy(&n->budget, p, sizeof(n->budget));
+		break;
 	case SONDE_BLOCK_WINDOW:
 		return read_mark(n, p, h->nr_bytes);
 	case SONDE_BLOCK_STATUS:

@@ -53,7 +53,7 @@ static uint64_t node_of(const struct native *n, const struct sonde_record *rec)
 {
 	struct sonde_event e;
 
-	if (!sonde_native__event(n->src, rec->payload, &e))
+	if (rec->is_untimed || !sonde_native__event(n->src, rec->payload, &e))
 		return 0;
 	switch (e.type) {
 	case SONDE_EVENT_KERNEL:

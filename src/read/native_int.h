@@ -104,6 +104,7 @@ struct native_launch {
 	uint32_t correlation;
 	uint32_t set; /* of ranges open */
 	bool is_unchosen;
+	bool is_untimed; /* its work was not recorded: a budget */
 };
 
 /* Work of the GPU: the common fields of its event. */
@@ -151,7 +152,7 @@ struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch,
 		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen,
-		cut_by_windows, out_of_windows;
+		cut_by_windows, out_of_windows, untimed;
 };
 
 struct native {
@@ -170,6 +171,7 @@ struct native {
 	SONDE_VEC(struct native_window) windows; /* in order */
 	bool is_windowed; /* there are windows, if none: ranges and launches are missing */
 	struct sonde_str meta;
+	struct sonde_budget_status budget; /* budget_ppm 0 = there is none */
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
 	uint8_t end; /* enum sonde_end */
@@ -202,6 +204,9 @@ uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);
 /* When a window ended; 0 when it was open to the end. */
 uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window);
 void sonde_native__note_windows(struct native *n);
+void sonde_native__note_budget(struct native *n);
+/* When GPU work was timed, for those who judge by it; false when memory is short. */
+bool sonde_native__timings(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);
 /* The blocks of a sampler; false when memory is short. */
 bool sonde_native__counters(struct native *n, struct sonde_str payload);

@@ -142,7 +142,9 @@ static bool name_record(struct native *n, struct name_table *t, struct sonde_rec
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
 	struct sonde_event e;
 
-	if (rec->kind == SONDE_RESULT_KERNEL)
+	if (rec->is_untimed)
+		text = SONDE_STR(SONDE_NOT_TIMED);
+	else if (rec->kind == SONDE_RESULT_KERNEL)
 		return name_kernel(n, t, rec);
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
@@ -166,6 +168,37 @@ static uint8_t kind_of(unsigned type)
 	}
 }
 
+/*
+ * Launches whose work was not recorded are results too, so that they are counted where they belong.
+ * Their device is not known: it is taken to be that of the work recorded before them.
+ */
+static bool add_untimed(struct native *n)
+{
+	size_t i, nr_works = n->works.nr;
+	bool *has_work = sonde_calloc(n->launches.nr + 1, sizeof(*has_work));
+	uint32_t device = nr_works ? n->works.at[0].device : 0;
+	bool ok = has_work;
+
+	for (i = 0; i < nr_works && ok; i++)
+		if (n->works.at[i].launch != SONDE_NONE)
+			has_work[n->works.at[i].launch] = true;
+	for (i = 0; i < n->launches.nr && ok; i++) {
+		struct native_work *w;
+
+		if (!n->launches.at[i].is_untimed || has_work[i])
+			continue;
+		w = sonde_vec_push(&n->works);
+		ok = w != NULL;
+		if (ok)
+			*w = (struct native_work){.launch = (uint32_t)i,
+				.device = device,
+				.type = SONDE_EVENT_LAUNCH};
+	}
+	n->counts.untimed = n->works.nr - nr_works;
+	sonde_free(has_work);
+	return ok;
+}
+
 static bool add_record(struct native *n, const struct native_work *w)
 {
 	const struct native_launch *l = w->launch == SONDE_NONE ? NULL : &n->launches.at[w->launch];
@@ -182,7 +215,11 @@ static bool add_record(struct native *n, const struct native_work *w)
 		.open = l ? l->set : 0,
 		.kind = kind_of(w->type),
 		.is_unchosen = l ? l->is_unchosen : n->is_windowed,
+		.is_untimed = w->type == SONDE_EVENT_LAUNCH,
+		.call = w->launch,
 		.call_ns = l ? l->ns : 0};
+	if (rec->is_untimed)
+		return true;
 	n->counts.unchosen += l && rec->is_unchosen;
 	/* CUPTI's way of saying that it has no time for this one; zeros mean that in records too.
 	 */
@@ -285,6 +322,8 @@ static int add_records(struct native *n, struct sonde_err *err)
 int sonde_native__join(struct native *n, struct sonde_err *err)
 {
 	if (!sonde_native__edges(n) || !match_launches(n))
+		return sonde_err_nomem(err);
+	if (n->budget.budget_ppm && (!add_untimed(n) || !sonde_native__timings(n)))
 		return sonde_err_nomem(err);
 	return add_records(n, err);
 }

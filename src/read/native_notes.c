@@ -100,6 +100,7 @@ static void note_work(const struct native *n)
 void sonde_native__note(struct native *n)
 {
 	sonde_native__note_windows(n);
+	sonde_native__note_budget(n);
 	note_damage(n);
 	note_losses(n);
 	note_ranges(n);

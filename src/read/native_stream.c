@@ -134,7 +134,8 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		.tid = s->tid,
 		.correlation = (uint32_t)e->field[0],
 		.set = current_set(s),
-		.is_unchosen = e->is_unchosen};
+		.is_unchosen = e->is_unchosen,
+		.is_untimed = e->is_untimed};
 }
 
 static bool read_push(struct stream *s, const struct sonde_event *e)

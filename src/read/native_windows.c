@@ -10,18 +10,24 @@
 int sonde_native__windows(struct native *n, struct sonde_err *err)
 {
 	struct native_window *open = NULL;
+	bool is_first = true;
 	size_t i;
 
-	n->is_windowed = n->marks.nr > 0;
 	for (i = 0; i < n->marks.nr; i++) {
 		const struct sonde_window_mark *m = &n->marks.at[i];
 		uint64_t least = n->windows.nr ? n->windows.at[n->windows.nr - 1].end : 0;
+
+		if (m->state >= SONDE_WINDOW_TIMED)
+			continue;
+		n->is_windowed |= m->state != SONDE_WINDOW_END;
 
 		/* A file that is told of a closing first was open from its beginning. */
 		if (m->state == SONDE_WINDOW_CLOSED && open) {
 			open->end = m->ticks > open->begin ? m->ticks : open->begin;
 			open = NULL;
-		} else if (m->state == SONDE_WINDOW_OPEN ? !open : m->state == SONDE_WINDOW_CLOSED && !i) {
+		} else if (m->state == SONDE_WINDOW_OPEN
+				   ? !open
+				   : m->state == SONDE_WINDOW_CLOSED && is_first) {
 			open = sonde_vec_push(&n->windows);
 			if (!open)
 				return sonde_err_nomem(err);
@@ -32,6 +38,7 @@ int sonde_native__windows(struct native *n, struct sonde_err *err)
 				open = NULL;
 			}
 		}
+		is_first = false;
 	}
 	return 0;
 }
@@ -126,4 +133,49 @@ void sonde_native__note_windows(struct native *n)
 		n->src->path, n->windows.nr, n->windows.nr == 1 ? "" : "s", text.n ? " (" : "",
 		SONDE_STR_ARG(text), text.n ? ")" : "", (double)in->captured_ns / 1e9,
 		(double)in->total_ns / 1e9);
+}
+
+bool sonde_native__timings(struct native *n)
+{
+	struct sonde_timing *t = NULL;
+	size_t i;
+
+	for (i = 0; i < n->marks.nr; i++) {
+		const struct sonde_window_mark *m = &n->marks.at[i];
+		uint64_t ns = sonde_native__clock_ns(&n->host, m->ticks);
+
+		if (m->state == SONDE_WINDOW_TIMED) {
+			t = sonde_vec_push(&n->r->timings);
+			if (!t)
+				return false;
+			*t = (struct sonde_timing){ns, UINT64_MAX, n->process};
+		} else if (m->state == SONDE_WINDOW_UNTIMED && t) {
+			t->end_ns = ns;
+			t = NULL;
+		}
+	}
+	return true;
+}
+
+#define PER_CENT(ppm) ((double)(ppm) / 1e4)
+
+void sonde_native__note_budget(struct native *n)
+{
+	const struct sonde_budget_status *b = &n->budget;
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+
+	if (!b->budget_ppm)
+		return;
+	in->budget_ppm = b->budget_ppm;
+	in->cost_ppm = b->cost_ppm;
+	sonde_note(&n->r->notes,
+		"%s: a budget of %g %%: GPU work was timed now and then, and its times are estimates; "
+		"the capture took about %.2f %% of the program's time (%u ns a timed launch, %s)",
+		n->src->path, PER_CENT(b->budget_ppm), PER_CENT(b->cost_ppm), b->record_ns,
+		b->nr_calibrated ? "measured in this run" : "assumed");
+	if (b->base_ppm > b->budget_ppm)
+		sonde_note(&n->r->notes,
+			"%s: the program launches so often that counting launches alone takes about "
+			"%.2f %% of its time, more than the budget",
+			n->src->path, PER_CENT(b->base_ppm));
 }

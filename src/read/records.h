@@ -78,6 +78,8 @@ struct sonde_record {
 	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
 	uint8_t kind;	    /* enum sonde_result */
 	bool is_unchosen;   /* launched where the capture's own selection left things out */
+	bool is_untimed;    /* a launch only: what it did was not recorded (a budget) */
+	uint32_t call;	    /* of those with a budget: the number of its launch in the process */
 	int32_t more;	    /* launches it adds up beyond one; -1 = it is none (a profile's own figures) */
 	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
 	struct sonde_record_time time;
@@ -184,6 +186,14 @@ struct sonde_series {
 };
 
 
+#define SONDE_NOT_TIMED "(not timed)" /* the name of launches whose work was not recorded */
+
+/* With a budget: a time in which GPU work was recorded. */
+struct sonde_timing {
+	uint64_t begin_ns, end_ns;
+	uint32_t process;
+};
+
 struct sonde_source; /* reader-private, one per input */
 
 struct sonde_records {
@@ -201,6 +211,7 @@ struct sonde_records {
 	SONDE_VEC(uint32_t) members;
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
+	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */

@@ -52,6 +52,13 @@ struct sonde_windows {
 };
 bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t);
 
+/* What captures with a budget timed; false when there is none. */
+struct sonde_timed {
+	uint64_t launches, timed; /* in regions */
+	double budget_pct, cost_pct; /* of the program's time: the largest of the inputs */
+};
+bool sonde_timed_build(struct sonde_timed *out, const struct sonde_tree *t);
+
 /* Over the scopes of one kind; false when there is none. */
 bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);
 

@@ -38,6 +38,8 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	n->memory = v->memory;
 	n->host_ns = v->host_ns;
 	n->cpu_ns = v->cpu_ns;
+	n->timed = v->timed;
+	n->time_error_ns = v->time_error_ns;
 	n->is_open = v->is_open;
 	n->streams = (uint64_t)v->nr_streams + v->more_streams;
 	n->first_stream = v->nr_streams ? (uint32_t)r->streams.nr : 0;
@@ -119,6 +121,11 @@ static void add_node(struct sonde_report *to, struct sonde_node *sum, const stru
 	add(&sum->comm_wait_ns, n->comm_wait_ns);
 	add(&sum->host_ns, n->host_ns);
 	add(&sum->cpu_ns, n->cpu_ns);
+	add(&sum->timed, n->timed);
+	if (!isnan(n->time_error_ns)) /* scopes err by themselves */
+		sum->time_error_ns = isnan(sum->time_error_ns)
+					     ? n->time_error_ns
+					     : hypot(sum->time_error_ns, n->time_error_ns);
 	sum->is_open |= n->is_open;
 	if (to->nr_scopes == 1) {
 		sum->span_ns = n->span_ns;

@@ -244,6 +244,11 @@ static void note_doubts(struct sonde_tree *t)
 	if (c->nr_damaged > 1)
 		sonde_note(&t->notes, "%llu results have damaged metrics",
 			(unsigned long long)c->nr_damaged);
+	if (c->nr_unseen)
+		sonde_note(&t->notes,
+			"%llu launches were too rare to be timed within the budget: they are counted, "
+			"as (not timed), and their time is missing",
+			(unsigned long long)c->nr_unseen);
 	if (c->nr_untimed &&
 		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) != SONDE_NONE)
 		sonde_note(&t->notes,

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# pipeline.native.budget: GPU work is timed now and then, launches are counted all the time.
+. "$(dirname "$0")/../native.sh"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+[ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
+export FAKE_CUPTI_VARIES=1 # every launch takes as long in every run
+
+loop() { # NAME ARGUMENTS LINE…: the report of a run, valid
+	fresh cupti="$FAKE" "${@:3}"
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" $2 >/dev/null && "$SONDE" report "$OUT" -f json >"$TMP/$1.json" && "$SONDE" validate "$TMP/$1.json"
+}
+
+estimates() { # of a part of the launches; entries and launches are exact, times within their ±
+	local args="4000 8 200"
+	loop full "$args" && loop part "$args" budget_ppm=3000 && loop more "$args" budget_ppm=6000 && python3 - "$TMP" <<-'P'
+		import json, sys
+		full, part, more = (json.load(open(f"{sys.argv[1]}/{n}.json")) for n in ("full", "part", "more"))
+		truth = {g["id"]: g for g in full["aggregate"]["regions"]}
+		good = all_ = 0
+		assert "timed" not in full["coverage"] and "total_ms_error" not in truth["train"]
+		for r in part, more:
+		  t = r["coverage"]["timed"]
+		  print(t, *r["notes"], sep="\n")
+		  assert t["method"] == "windowed" and 0 < t["launches_timed"] < t["launches"] == 36018, t
+		  for g in r["aggregate"]["regions"]:
+		    w = truth[g["id"]]
+		    print(g["id"], w["total_ms"], g["total_ms"], g.get("total_ms_error"), g["timed_launches"])
+		    assert (g["instances"], g["kernel_count"]) == (w["instances"], w["kernel_count"]), (g, w)
+		    assert "busy_ms" not in g or g["timed_launches"] == g["kernel_count"]
+		    if w["kernel_count"] > 1000: # the others are too rare
+		      off = abs(g["total_ms"] - w["total_ms"])
+		      assert off < 0.05 * w["total_ms"], (g["id"], off)
+		      assert 0 < g["total_ms_error"] < 0.2 * w["total_ms"], g["id"]
+		      all_, good = all_ + 1, good + (off <= g["total_ms_error"])
+		assert good >= all_ - 1, (good, all_) # at 95 %
+	P
+}
+
+formats() { # every format has ±
+	"$SONDE" report "$OUT" | tee /dev/stderr | grep -q '± ms *timed' && "$SONDE" report "$OUT" | tr '\n' ' ' | grep -q 'windowed: [0-9.]*% of *the *launches were timed' &&
+		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',inclusive_ms_error,timed_launches,' && "$SONDE" report "$OUT" -f md | grep -q '± ms' && "$SONDE" report "$OUT" -f html | grep -q 'total_ms_error\|± ms'
+}
+
+partial() { # a partial report keeps it all
+	"$SONDE" report "$OUT" --partial -o "$TMP/p.sondecells" && "$SONDE" report "$TMP/p.sondecells" -f json report.deterministic=true | grep -v '"command"\|"files"' >"$TMP/a" &&
+		"$SONDE" report "$OUT" -f json report.deterministic=true | grep -v '"command"\|"files"' | diff - "$TMP/a"
+}
+
+rare() { # what was never timed is counted and said
+	loop rare "3000 2 200" budget_ppm=200 && python3 - "$TMP/rare.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		g = {g["id"]: g for g in r["aggregate"]["regions"]}
+		print(r["notes"], g["sonde@capture"])
+		assert g["train/step"]["kernel_count"] == 6000
+		unseen = g["sonde@capture"]["timed_launches"] == 0
+		assert unseen == any("too rare to be timed" in n for n in r["notes"])
+		assert not unseen or g["sonde@capture"]["total_ms"] == 0
+	P
+}
+
+selected() { # a choice of kernels is estimated by all launches of their places
+	"$SONDE" report "$OUT" --kernel-include gemm_tile -f json >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json" && python3 - "$TMP/s.json" <<-'P'
+		import json, sys
+		g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}
+		print(g["train"])
+		assert g["train/step"]["kernel_count"] == 32000 and g["train"]["kernel_count"] == 32000
+	P
+}
+
+whole_again() { # with room for everything, everything is timed
+	loop all "300 2 1000" budget_ppm=1000000 && python3 - "$TMP/all.json" <<-'P'
+		import json, sys
+		g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}["train"]
+		assert g["timed_launches"] == g["kernel_count"] == 900 and g["total_ms_error"] == 0, g
+	P
+}
+
+with_windows() { # both: counted and timed inside windows only
+	loop both "2000 4 200" budget_ppm=5000 window=entries window.label=step window.first=500 window.end=1500 && python3 - "$TMP/both.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		g = {g["id"]: g for g in r["aggregate"]["regions"]}
+		print(r["coverage"])
+		assert g["train/step"]["instances"] == 1000 and g["train/step"]["kernel_count"] == 4000 and r["coverage"]["launches_unattributed"] == 0
+	P
+}
+
+key() {
+	local said
+	"$SONDE" run -n pipeline.native.budget=2% -- true | grep -q '^plan' && said=$("$SONDE" run -n pipeline.native.budget=lots -- true 2>&1)
+	grep -q "not a share of the program's time such as 2%" <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% counters=basic -- true 2>&1)
+	grep -q 'do not go together' <<<"$said"
+}
+
+ok "entries and launches are exact and times within their interval" estimates
+ok "every format says how far off times may be" formats
+ok "a choice of kernels is estimated by all launches of their places" selected
+ok "a partial report keeps estimates and intervals" partial
+ok "regions too rare to be timed say so" rare
+ok "a budget that is large enough times everything" whole_again
+ok "a budget inside a window counts what is in it" with_windows
+ok "the budget is a share of the program's time" key
