@@ -51,6 +51,14 @@ void sonde_mapping_release(struct sonde_mapping *m)
 	*m = (struct sonde_mapping){0};
 }
 
+void sonde_mapping_forget(const struct sonde_mapping *m, size_t end)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (m->base && end >= page)
+		madvise(m->base, end / page * page, MADV_DONTNEED);
+}
+
 /* All that the gzip file in `from` holds. */
 static int inflate_all(
 	struct sonde_buf *out, struct sonde_str from, const char *path, struct sonde_err *err)

@@ -25,6 +25,11 @@ int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde
  */
 int sonde_mapping_open_inflated(struct sonde_mapping *out, const char *path, struct sonde_err *err);
 void sonde_mapping_release(struct sonde_mapping *m);
+/*
+ * Bytes before `end` will hardly be looked at again: their memory is given back. They stay
+ * readable, from the file.
+ */
+void sonde_mapping_forget(const struct sonde_mapping *m, size_t end);
 /* Appends the first bytes of a file, of a gzip file those of what it holds; false: there are none. */
 bool sonde_file_head(struct sonde_buf *out, const char *path);
 

@@ -20,6 +20,22 @@
 /* Beyond so many figures, rows carry those of the narrow tables only. */
 #define MAX_FIGURES 1500000u
 
+#define DRAIN_AT_ONCE 65536u
+
+void sonde_html__drain(struct sonde_html *h)
+{
+	struct sonde_str rest = sonde_buf_view(&h->json.buf);
+
+	while (rest.n) {
+		size_t n = rest.n < DRAIN_AT_ONCE ? rest.n : DRAIN_AT_ONCE;
+
+		sonde_escape_script(&h->to->buf, (struct sonde_str){rest.p, n});
+		sonde_sink_puts(h->to, ""); /* lets the sink write what it has */
+		rest = (struct sonde_str){rest.p + n, rest.n - n};
+	}
+	sonde_buf_clear(&h->json.buf);
+}
+
 static size_t count_kernels(const struct sonde_html *h)
 {
 	size_t i, nr = 0;
@@ -260,6 +276,7 @@ static int write_data(struct sonde_html *h)
 	write_metrics(h);
 	write_fields(h);
 	rc = write_names(h);
+	sonde_html__drain(h);
 	if (rc == 0)
 		rc = sonde_html__reports(h);
 	if (rc == 0)
@@ -267,6 +284,7 @@ static int write_data(struct sonde_html *h)
 	if (rc == 0)
 		rc = sonde_html__ranks(h);
 	sonde_json_close(w, '}');
+	sonde_html__drain(h);
 	if (rc == 0 && h->json.buf.failed)
 		rc = sonde_err_nomem(h->err);
 	return rc;
@@ -298,12 +316,14 @@ static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
 
 /* page.html names the places of the other parts: {{title}}, {{csp}}, {{style}}, {{data}},
  * {{script}}. */
-static void put_page(struct sonde_sink *to, const struct sonde_html *h)
+static int put_page(struct sonde_html *h)
 {
+	struct sonde_sink *to = h->to;
 	struct sonde_str rest = sonde_html__asset_page();
 	struct sonde_str style = sonde_html__asset_style(), script = sonde_html__asset_script();
+	int rc = 0;
 
-	while (rest.n) {
+	while (rest.n && rc == 0) {
 		const char *mark = memmem(rest.p, rest.n, "{{", 2);
 		size_t before = mark ? (size_t)(mark - rest.p) : rest.n;
 		struct sonde_str name;
@@ -325,22 +345,21 @@ static void put_page(struct sonde_sink *to, const struct sonde_html *h)
 		else if (sonde_str_is(name, "script_hash"))
 			put_hash(to, script);
 		else if (sonde_str_is(name, "data"))
-			sonde_escape_script(&to->buf, sonde_buf_view(&h->json.buf));
+			rc = write_data(h);
 	}
+	return rc;
 }
 
 int sonde_export_html(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	struct sonde_html h = {.err = err};
+	struct sonde_html h = {.err = err, .to = to};
 	int rc;
 
 	sonde_sink_init_string(&h.json);
 	rc = sonde_json__init(&h.x, t, o, &h.json, err);
 	if (rc == 0)
-		rc = write_data(&h);
-	if (rc == 0)
-		put_page(to, &h);
+		rc = put_page(&h);
 	sonde_free(h.region_columns);
 	sonde_free(h.kernel_columns);
 	sonde_json__release(&h.x);

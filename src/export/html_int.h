@@ -28,7 +28,8 @@ void sonde_matrix__write(
 
 struct sonde_html {
 	struct sonde_json_export x;
-	struct sonde_sink json; /* x writes here */
+	struct sonde_sink *to;	/* the page */
+	struct sonde_sink json; /* x writes here, a part at a time: see drain */
 	uint32_t *region_columns, *kernel_columns;
 	size_t nr_region_columns, nr_kernel_columns;
 	struct sonde_err *err;
@@ -37,6 +38,8 @@ struct sonde_html {
 /* `[1,2,null]`; NaN is null. */
 void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr);
 
+/* Puts what was written into the page: a million regions would not fit in memory twice. */
+void sonde_html__drain(struct sonde_html *h);
 /* The parts of the data. */
 int sonde_html__reports(struct sonde_html *h);
 int sonde_html__timeline(struct sonde_html *h);

@@ -318,16 +318,21 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	write_facts(h, r);
 	write_structure(r, &l);
 	write_fields(h, r, &l);
+	sonde_html__drain(h);
 	write_bounds(h, r);
 	write_entries(h, r);
+	sonde_html__drain(h);
 	write_gaps(h, r);
 	rc = write_first(h, r);
 	if (rc == 0)
 		rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
+	sonde_html__drain(h);
 	if (rc == 0)
 		rc = write_exclusive(h, r);
+	sonde_html__drain(h);
 	if (rc == 0)
 		rc = write_kernels(h, r);
+	sonde_html__drain(h);
 	if (rc == 0)
 		rc = write_streams(h, r);
 	sonde_json_close(&h->x.w, '}');

@@ -62,14 +62,11 @@ bool csv_next(struct csv_cursor *c, struct csv_cell *cell)
 	return false;
 }
 
-struct sonde_str csv_text(struct sonde_arena *a, const struct csv_cell *cell)
+/* Into `p`, which has room for all of it. */
+static struct sonde_str unquote(char *p, const struct csv_cell *cell)
 {
 	size_t i, nr = 0;
-	char *p;
 
-	if (!cell->has_quotes)
-		return cell->raw;
-	p = sonde_arena_alloc(a, cell->raw.n);
 	if (!p)
 		return (struct sonde_str){NULL, 0};
 	for (i = 0; i < cell->raw.n; i++) {
@@ -78,6 +75,19 @@ struct sonde_str csv_text(struct sonde_arena *a, const struct csv_cell *cell)
 			i++;
 	}
 	return (struct sonde_str){p, nr};
+}
+
+struct sonde_str csv_text(struct sonde_arena *a, const struct csv_cell *cell)
+{
+	return cell->has_quotes ? unquote(sonde_arena_alloc(a, cell->raw.n), cell) : cell->raw;
+}
+
+struct sonde_str csv_text_in(struct sonde_buf *scratch, const struct csv_cell *cell)
+{
+	if (!cell->has_quotes)
+		return cell->raw;
+	sonde_buf_clear(scratch);
+	return unquote(sonde_buf_reserve(scratch, cell->raw.n) ? scratch->p : NULL, cell);
 }
 
 double csv_number(struct sonde_str text)

@@ -27,6 +27,8 @@ struct csv_cell {
 bool csv_next(struct csv_cursor *c, struct csv_cell *cell);
 /* The cell's text, copied to the arena only when it has quotes inside; p NULL: out of memory. */
 struct sonde_str csv_text(struct sonde_arena *a, const struct csv_cell *cell);
+/* The same, until `scratch` is used again. */
+struct sonde_str csv_text_in(struct sonde_buf *scratch, const struct csv_cell *cell);
 /* `1,980,000.00` → the number; NaN for anything else. */
 double csv_number(struct sonde_str text);
 /* Whether ncu means "there is no value". */
@@ -103,6 +105,7 @@ struct csv_table {
 	SONDE_VEC(struct csv_column) columns;
 	SONDE_VEC(struct csv_quoted) quoted; /* by offset */
 	struct csv_nvtx nvtx;
+	struct sonde_buf ranges[2]; /* the ranges of the row at hand, without the CSV's quotes */
 	uint32_t display_name; /* the column with the device's name, SONDE_NONE without */
 	uint64_t nr_skipped;   /* lines in the table that are no rows */
 };

@@ -146,14 +146,17 @@ static uint8_t kind_of(struct sonde_str kernel)
 						 : SONDE_RESULT_KERNEL;
 }
 
-/* Texts that live as long as the records, of the cells that have some. */
+/* Texts that live as long as the records, those of ranges as long as the row is read. */
 static bool texts_of(
 	struct csv_table *t, const struct row *row, struct sonde_str texts[NR_CSV_ROLES])
 {
 	size_t i;
 
 	for (i = 0; i < NR_CSV_ROLES; i++) {
-		texts[i] = csv_text(&t->r->arena, &row->cells[i]);
+		bool is_ranges = i == CSV_PUSH_POP || i == CSV_PUSH_POP + 1;
+
+		texts[i] = is_ranges ? csv_text_in(&t->ranges[i - CSV_PUSH_POP], &row->cells[i])
+				     : csv_text(&t->r->arena, &row->cells[i]);
 		if (row->cells[i].has_quotes && !texts[i].p)
 			return false;
 	}
@@ -219,6 +222,7 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 		return 0;
 	}
 	rec.payload_size = (uint32_t)size;
+	sonde_source__passed(t->src, rec.payload, size);
 	return add_record(t, &row, &rec, err);
 }
 
@@ -287,6 +291,7 @@ static int read_values(const struct sonde_source *src, const struct sonde_record
 	struct csv_cell cell;
 	size_t i;
 
+	sonde_source__passed(src, rec->payload, rec->payload_size);
 	for (i = 0; i < t->columns.nr && csv_next(&c, &cell); i++) {
 		const struct csv_column *col = &t->columns.at[i];
 		double number;
@@ -310,6 +315,8 @@ static void release(struct sonde_source *src)
 	sonde_vec_release(&t->columns);
 	sonde_vec_release(&t->quoted);
 	csv_nvtx_release(&t->nvtx);
+	sonde_buf_release(&t->ranges[0]);
+	sonde_buf_release(&t->ranges[1]);
 	sonde_free(t);
 }
 

@@ -91,9 +91,9 @@ static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_s
 	item->domain = SONDE_NONE;
 	if (!sonde_str_eq(domain, none)) {
 		n->nr_doubtful += sonde_str_find(label, ':') < label.n;
-		item->domain = sonde_records__string(r, domain);
+		item->domain = sonde_records__copied(r, domain);
 	}
-	item->label = sonde_records__string(r, label);
+	item->label = sonde_records__copied(r, label);
 	return item->label == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 

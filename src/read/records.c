@@ -14,6 +14,24 @@ uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 	return sonde_map_add(&r->strings, text, NULL);
 }
 
+uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text)
+{
+	uint32_t n = sonde_map_find(&r->strings, text);
+
+	if (n != SONDE_NONE)
+		return n;
+	text = sonde_arena_dup(&r->arena, text);
+	return text.p ? sonde_map_add(&r->strings, text, NULL) : SONDE_NONE;
+}
+
+#define PASSED_AT_ONCE (16u << 20)
+
+void sonde_source__passed(const struct sonde_source *src, uint64_t at, uint64_t size)
+{
+	if (at / PASSED_AT_ONCE != (at + size) / PASSED_AT_ONCE)
+		sonde_mapping_forget(&src->file, (size_t)at);
+}
+
 /* Inputs are read one after the other: the last one has it. */
 static bool mark_metric(struct sonde_records *r, uint32_t metric)
 {

@@ -53,8 +53,16 @@ bool sonde_source__is_report(struct sonde_str data);
 int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,
 	struct sonde_err *err);
 
+/*
+ * For readers of large mapped files, after `size` bytes at `at` were read: gives back the memory of
+ * what is before, now and then.
+ */
+void sonde_source__passed(const struct sonde_source *src, uint64_t at, uint64_t size);
+
 /* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
+/* The same for text that does not live: a copy is kept where it is new. */
+uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text);
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
 /* A note where the profiler's own `ns` are a good part of the time between the records. */
 void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns);

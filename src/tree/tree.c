@@ -134,6 +134,34 @@ static void note_ways(struct sonde_tree *t, const bool *has)
 				      "reported side by side, never summed");
 }
 
+/* The aggregate of an only scope is that scope again: see share_scope. */
+static bool builds_aggregates(const struct sonde_cells *c, const struct sonde_choice *choice)
+{
+	return !choice->no_aggregate && c->scopes.nr != 1;
+}
+
+/*
+ * The only scope as the aggregate too. Nodes and all else are the scope's: a capture may have a
+ * million regions, and making them twice would cost twice the time and memory.
+ */
+static int share_scope(
+	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+{
+	const struct sonde_nested none = {0};
+	struct sonde_report *r;
+
+	if (t->cells->scopes.nr != 1 || choice->no_aggregate)
+		return 0;
+	r = sonde_vec_push(&t->reports);
+	if (!r)
+		return sonde_err_nomem(err);
+	*r = t->reports.at[0];
+	r->name = SONDE_STR("aggregate");
+	r->is_aggregate = r->is_shared = true;
+	r->scope = SONDE_NONE;
+	return sonde_tree__spread(t, r, &none, err);
+}
+
 static int build_reports(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
@@ -155,7 +183,7 @@ static int build_reports(
 	}
 	if (!l->scopes.nr) /* nothing captured: the aggregate is there, and empty */
 		has[SONDE_MEASURED_KERNEL] = true;
-	for (k = 0; k < SONDE_NR_MEASURED && rc == 0 && !choice->no_aggregate; k++) {
+	for (k = 0; k < SONDE_NR_MEASURED && rc == 0 && builds_aggregates(l, choice); k++) {
 		if (!has[k])
 			continue;
 		rc = build_aggregate(t, &x, k, is_first, err);
@@ -317,7 +345,9 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	note_clocks(t);
 	if (rc == 0)
 		rc = sonde_tree__shorten_names(t, err);
-	return rc ? rc : sonde_tree__times(t, err);
+	if (rc == 0)
+		rc = sonde_tree__times(t, err);
+	return rc ? rc : share_scope(t, choice, err);
 }
 
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,
@@ -345,6 +375,8 @@ void sonde_tree_free(struct sonde_tree *t)
 	if (!t)
 		return;
 	for (i = 0; i < t->reports.nr; i++) {
+		if (t->reports.at[i].is_shared)
+			continue;
 		sonde_vec_release(&t->reports.at[i].nodes);
 		sonde_vec_release(&t->reports.at[i].kernels);
 		sonde_vec_release(&t->reports.at[i].streams);

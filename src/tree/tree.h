@@ -108,6 +108,7 @@ struct sonde_report {
 	struct sonde_str name; /* "process:4519/device:0", "aggregate", "aggregate/ranges" … */
 	bool is_aggregate;
 	uint8_t measured;   /* enum sonde_measured */
+	bool is_shared;	    /* private: the aggregate of one scope, whose lists are that scope's */
 	bool is_ranges;	    /* figures are of replayed ranges, not sums over kernels */
 	uint32_t scope;	    /* scope number, SONDE_NONE for an aggregate */
 	uint32_t nr_scopes; /* scopes it covers */
