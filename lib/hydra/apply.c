@@ -202,7 +202,7 @@ static int add(struct target *t, struct hydra_datum *root)
 		SONDE_STR_ARG(line));
 }
 
-static int wrong_value(struct target *t, const struct hydra_datum *now)
+static int refuse_value(struct target *t, const struct hydra_datum *now)
 {
 	struct sonde_buf is = {0}, asked = {0};
 	int rc;
@@ -230,7 +230,7 @@ static int del(struct target *t, struct hydra_datum *root)
 		return hydra_ctx__fail(cx, "ConfigCompositionException",
 			"Could not delete from config. '%.*s' does not exist.", SONDE_STR_ARG(key));
 	if (t->o->value && t->o->value->kind != HYDRA_NULL && !hydra_datum__equal(now, t->o->value))
-		return wrong_value(t, now);
+		return refuse_value(t, now);
 	for (i = key.n; i-- > 0;)
 		if (key.p[i] == '.')
 			break;

@@ -32,7 +32,7 @@ struct hydra_lookup hydra_compose__scope(struct hydra_compose *c)
 
 /* hydra.searchpath: from the command line, or else from the primary config itself. */
 
-static int bad_searchpath(struct hydra_compose *c, const struct hydra_datum *n)
+static int refuse_searchpath(struct hydra_compose *c, const struct hydra_datum *n)
 {
 	struct sonde_buf b = {0};
 	int rc;
@@ -51,17 +51,17 @@ static int add_searchpath(struct hydra_compose *c, struct hydra_datum *list, con
 	uint32_t i;
 
 	if (list->kind != HYDRA_LIST)
-		return bad_searchpath(c, list);
+		return refuse_searchpath(c, list);
 	for (i = 0; i < list->seq.nr; i++)
 		if (list->seq.at[i]->kind != HYDRA_STRING)
-			return bad_searchpath(c, list);
+			return refuse_searchpath(c, list);
 	c->search.sources.nr--;
 	for (i = 0; i < list->seq.nr; i++) {
 		struct hydra_datum *n = hydra_interp__deref(&sc, list->seq.at[i]);
 		struct sonde_str dir;
 
 		if (!n || n->kind != HYDRA_STRING)
-			return c->cx->fail.code ? c->cx->fail.code : bad_searchpath(c, list);
+			return c->cx->fail.code ? c->cx->fail.code : refuse_searchpath(c, list);
 		dir = n->s;
 		if (sonde_str_starts(dir, "file://"))
 			dir = (struct sonde_str){dir.p + 7, dir.n - 7};

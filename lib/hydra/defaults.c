@@ -200,7 +200,7 @@ static int process_item(struct hydra_defaults *d, struct listing *l, struct hydr
 
 /* Interpolated options, against the groups known by now. */
 
-static int bad_interpolation(struct hydra_defaults *d, struct sonde_str text)
+static int refuse_interpolation(struct hydra_defaults *d, struct sonde_str text)
 {
 	struct sonde_buf b = {0};
 	uint32_t i;
@@ -228,7 +228,7 @@ static int resolve_name(struct hydra_defaults *d, struct sonde_str text, struct 
 	}
 	if (d->cx->fail.code && !hydra_ctx__is_user_error(d->cx))
 		return d->cx->fail.code;
-	return bad_interpolation(d, text);
+	return refuse_interpolation(d, text);
 }
 
 static int resolve_item(struct hydra_defaults *d, struct hydra_item *it)

@@ -83,7 +83,7 @@ static int complain(struct checker *c, const struct hydra_datum *n, const char *
 	return hydra_ctx__fail(c->cx, "SchemaError", "%s", text);
 }
 
-static int unknown(struct checker *c, const struct hydra_datum *n)
+static int refuse_unknown(struct checker *c, const struct hydra_datum *n)
 {
 	const char *nearest = hydra_keys__nearest(c->keys, sonde_buf_view(&c->key));
 	struct sonde_str text;
@@ -98,7 +98,7 @@ static int unknown(struct checker *c, const struct hydra_datum *n)
 	return c->cx->fail.code ? c->cx->fail.code : complain(c, n->key ? n->key : n, text.p);
 }
 
-static int wrong(struct checker *c, const struct hydra_datum *n, const char *expected)
+static int refuse_value(struct checker *c, const struct hydra_datum *n, const char *expected)
 {
 	struct sonde_buf shown = {0};
 	struct sonde_str text;
@@ -150,11 +150,11 @@ static int check_list(struct checker *c, const struct hydra_key *k, const struct
 	char expected[128];
 
 	if (!is_text_list(n))
-		return wrong(c, n, "a list of strings");
+		return refuse_value(c, n, "a list of strings");
 	if (!k->words || is_word_list(k->words, n))
 		return 0;
 	snprintf(expected, sizeof(expected), "a list of %s", k->words);
-	return wrong(c, n, expected);
+	return refuse_value(c, n, expected);
 }
 
 static int check_int(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
@@ -169,7 +169,7 @@ static int check_int(struct checker *c, const struct hydra_key *k, const struct 
 	else
 		snprintf(expected, sizeof(expected), "an integer from %lld to %lld",
 			(long long)k->min, (long long)k->max);
-	return wrong(c, n, expected);
+	return refuse_value(c, n, expected);
 }
 
 static int check_leaf(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
@@ -180,19 +180,19 @@ static int check_leaf(struct checker *c, const struct hydra_key *k, const struct
 		return 0;
 	switch (k->type) {
 	case HYDRA_KEY_BOOL:
-		return n->kind == HYDRA_BOOL ? 0 : wrong(c, n, "true or false");
+		return n->kind == HYDRA_BOOL ? 0 : refuse_value(c, n, "true or false");
 	case HYDRA_KEY_AUTO:
 		return n->kind == HYDRA_BOOL || n->kind == HYDRA_NULL
 			       ? 0
-			       : wrong(c, n, "true, false or null");
+			       : refuse_value(c, n, "true, false or null");
 	case HYDRA_KEY_INT:
 		return check_int(c, k, n);
 	case HYDRA_KEY_TEXT:
-		return hydra_datum__is_scalar(n) ? 0 : wrong(c, n, "a string");
+		return hydra_datum__is_scalar(n) ? 0 : refuse_value(c, n, "a string");
 	case HYDRA_KEY_WORD:
 		snprintf(expected, sizeof(expected), "one of %s", k->words);
 		return n->kind == HYDRA_STRING && is_word(k->words, n->s) ? 0
-									  : wrong(c, n, expected);
+									  : refuse_value(c, n, expected);
 	case HYDRA_KEY_LIST:
 		return check_list(c, k, n);
 	default:
@@ -211,10 +211,10 @@ static int check_child(struct checker *c, const struct hydra_datum *n)
 	if (is_added(n) || is_added(n->key))
 		return 0;
 	if (!has_prefix(c->keys, sonde_buf_view(&c->key)))
-		return unknown(c, n);
+		return refuse_unknown(c, n);
 	if (n->kind == HYDRA_MAP)
 		return check_map(c, n);
-	return n->kind == HYDRA_NULL || n->missing ? 0 : wrong(c, n, "a group of keys");
+	return n->kind == HYDRA_NULL || n->missing ? 0 : refuse_value(c, n, "a group of keys");
 }
 
 static int check_map(struct checker *c, const struct hydra_datum *map)

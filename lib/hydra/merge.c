@@ -199,7 +199,7 @@ int hydra_merge__unknown_key(
 	return rc;
 }
 
-static int mismatch(struct merger *m, const struct hydra_datum *src)
+static int refuse_mismatch(struct merger *m, const struct hydra_datum *src)
 {
 	hydra_datum__fail(m->sc->cx, "ConfigTypeError", m->top,
 		hydra_datum__path(m->sc->cx, m->top), "Cannot merge DictConfig with ListConfig");
@@ -240,7 +240,7 @@ static int merge_value(struct merger *m, struct hydra_datum *d, struct hydra_dat
 	if (d->kind == HYDRA_MAP && s->kind == HYDRA_MAP)
 		return merge_map(m, d, s);
 	if (hydra_datum__is_container(d) && hydra_datum__is_container(s) && d->kind != s->kind)
-		return mismatch(m, s);
+		return refuse_mismatch(m, s);
 	copy = hydra_datum__copy(cx, s);
 	if (copy)
 		copy = hydra_merge__fit(cx, d, copy);
@@ -281,6 +281,6 @@ int hydra_merge__into(struct hydra_lookup *sc, struct hydra_datum *dest,
 	struct merger m = {.sc = sc, .top = dest, .strict = strict};
 
 	if (dest->kind != src->kind)
-		return mismatch(&m, src);
+		return refuse_mismatch(&m, src);
 	return merge_map(&m, dest, src);
 }

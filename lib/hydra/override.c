@@ -51,7 +51,7 @@ static bool has_lexer_error(struct parser *p)
 	return t.kind == LEX_ERROR;
 }
 
-static int unexpected(struct parser *p, struct sonde_str text)
+static int refuse_token(struct parser *p, struct sonde_str text)
 {
 	if (p->open && has_lexer_error(p))
 		return p->cx->fail.code;
@@ -100,7 +100,7 @@ static int expect(struct parser *p, enum hydra_lex_kind kind)
 	if (accept(p, kind))
 		return 0;
 	t = peek(p);
-	return p->cx->fail.code ? p->cx->fail.code : unexpected(p, t.text);
+	return p->cx->fail.code ? p->cx->fail.code : refuse_token(p, t.text);
 }
 
 static bool is_primitive(enum hydra_lex_kind kind, bool is_key)
@@ -148,7 +148,7 @@ static struct hydra_datum *primitive(struct parser *p, bool is_key)
 	if (nr && first[nr - 1].kind == LEX_WS)
 		nr--;
 	if (!nr) {
-		unexpected(p, peek(p).text);
+		refuse_token(p, peek(p).text);
 		return NULL;
 	}
 	return hydra_lex__primitive(p->cx, first, nr);
@@ -232,7 +232,7 @@ static size_t keyword_length(struct parser *p)
 	return t.kind == LEX_EQUAL ? n : 0;
 }
 
-static int argument(struct parser *p, struct hydra_datum *args, struct hydra_datum *kwargs)
+static int parse_argument(struct parser *p, struct hydra_datum *args, struct hydra_datum *kwargs)
 {
 	size_t n = keyword_length(p);
 	struct sonde_str name = {p->line.p + p->at, n};
@@ -259,7 +259,7 @@ static struct hydra_datum *function(struct parser *p, struct sonde_str name)
 	if (!accept(p, LEX_PCLOSE)) {
 		p->open++;
 		do {
-			if (argument(p, args, kwargs) || p->cx->fail.code)
+			if (parse_argument(p, args, kwargs) || p->cx->fail.code)
 				return NULL;
 		} while (accept(p, LEX_COMMA));
 		if (expect(p, LEX_PCLOSE))
@@ -413,7 +413,7 @@ static struct sonde_str package(struct parser *p, enum key_kind *kind)
 	return text;
 }
 
-static int key(struct parser *p, struct hydra_override *o)
+static int parse_key(struct parser *p, struct hydra_override *o)
 {
 	enum key_kind kind;
 	struct sonde_str text;
@@ -422,7 +422,7 @@ static int key(struct parser *p, struct hydra_override *o)
 	o->key = package(p, &kind);
 	while (kind == KEY_ID && accept_char(p, '/')) {
 		if (key_token(p, &text) != KEY_ID)
-			return p->cx->fail.code ? p->cx->fail.code : unexpected(p, text);
+			return p->cx->fail.code ? p->cx->fail.code : refuse_token(p, text);
 		p->at += text.n;
 		o->key.n = p->at - start;
 	}
@@ -448,7 +448,7 @@ static int right_side(struct parser *p, struct hydra_override *o)
 		return p->cx->fail.code;
 	t = peek(p);
 	if (!p->cx->fail.code && t.kind != LEX_END)
-		return unexpected(p, t.text);
+		return refuse_token(p, t.text);
 	return p->cx->fail.code;
 }
 
@@ -460,7 +460,7 @@ static int parse(struct parser *p, struct hydra_override *o)
 		o->kind = HYDRA_OVERRIDE_DEL;
 	else if (accept_char(p, '+'))
 		o->kind = accept_char(p, '+') ? HYDRA_OVERRIDE_FORCE_ADD : HYDRA_OVERRIDE_ADD;
-	if (p->cx->fail.code || key(p, o))
+	if (p->cx->fail.code || parse_key(p, o))
 		return p->cx->fail.code;
 	if (accept_char(p, '='))
 		return right_side(p, o);
@@ -468,7 +468,7 @@ static int parse(struct parser *p, struct hydra_override *o)
 		return p->cx->fail.code;
 	if (p->at < p->line.n) {
 		key_token(p, &text);
-		return p->cx->fail.code ? p->cx->fail.code : unexpected(p, text);
+		return p->cx->fail.code ? p->cx->fail.code : refuse_token(p, text);
 	}
 	if (o->kind != HYDRA_OVERRIDE_DEL || (!o->key.n && !o->has_package && p->line.n == 0))
 		return syntax_error(p, "there is no '=' in it");

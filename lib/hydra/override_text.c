@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* In its own quotes: backslashes are doubled before a quote and at the end. */
-static void quoted_text(struct sonde_buf *b, struct sonde_str s, char quote)
+static void put_quoted(struct sonde_buf *b, struct sonde_str s, char quote)
 {
 	size_t i = 0, j, run;
 
@@ -41,7 +41,7 @@ static void escaped_text(struct sonde_buf *b, struct sonde_str s)
 	}
 }
 
-static void container_text(struct sonde_buf *b, const struct hydra_datum *n)
+static void put_container(struct sonde_buf *b, const struct hydra_datum *n)
 {
 	bool is_map = n->kind == HYDRA_MAP;
 	uint32_t i;
@@ -64,13 +64,13 @@ void hydra_override__value_text(struct sonde_buf *b, const struct hydra_datum *n
 	if (!n || n->kind == HYDRA_NULL)
 		sonde_buf_puts(b, "null");
 	else if (n->kind == HYDRA_STRING && n->quote)
-		quoted_text(b, n->s, n->quote);
+		put_quoted(b, n->s, n->quote);
 	else if (n->kind == HYDRA_STRING)
 		escaped_text(b, n->s);
 	else if (hydra_datum__is_scalar(n))
 		hydra_pytext__str(b, n);
 	else
-		container_text(b, n);
+		put_container(b, n);
 }
 
 static bool matches_any(const struct hydra_datum *patterns, const char *option)

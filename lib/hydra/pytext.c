@@ -121,7 +121,7 @@ void hydra_pytext__repr(struct sonde_buf *b, const struct hydra_datum *n)
 		hydra_pytext__str(b, n);
 }
 
-static void container(struct sonde_buf *b, const struct hydra_datum *n)
+static void put_container(struct sonde_buf *b, const struct hydra_datum *n)
 {
 	bool is_map = n->kind == HYDRA_MAP;
 	uint32_t i;
@@ -158,6 +158,6 @@ void hydra_pytext__str(struct sonde_buf *b, const struct hydra_datum *n)
 		sonde_buf_str(b, n->s);
 		break;
 	default:
-		container(b, n);
+		put_container(b, n);
 	}
 }

@@ -64,7 +64,7 @@ bool hydra_search__is_available(const struct hydra_conf_source *src)
 }
 
 /* `# @package a.b`: an absolute package. */
-static int header_value(struct hydra_search *s, struct hydra_loaded *l, struct sonde_str line)
+static int read_header_value(struct hydra_search *s, struct hydra_loaded *l, struct sonde_str line)
 {
 	struct sonde_str word, value, rest = line;
 
@@ -100,7 +100,7 @@ static int read_header(struct hydra_search *s, struct hydra_loaded *l, struct so
 		line = sonde_str_trim((struct sonde_str){line.p + 1, line.n - 1});
 		if (!line.n || line.p[0] != '@')
 			return 0;
-		if (header_value(s, l, line))
+		if (read_header_value(s, l, line))
 			return s->cx->fail.code;
 	}
 	return 0;
@@ -251,7 +251,7 @@ static struct sonde_str cut_extension(struct sonde_str name)
 	return n > 1 ? (struct sonde_str){name.p, n - 1} : name;
 }
 
-static void dir_options(struct hydra_search *s, const struct hydra_conf_source *src,
+static void list_dir_options(struct hydra_search *s, const struct hydra_conf_source *src,
 	struct sonde_str group, struct hydra_datum *list)
 {
 	const char *dir = file_name(s, src, group, false);
@@ -294,7 +294,7 @@ struct hydra_datum *hydra_search__options(struct hydra_search *s, struct sonde_s
 
 	for (i = 0; list && i < s->sources.nr; i++) {
 		if (s->sources.at[i].kind == HYDRA_SOURCE_DIR)
-			dir_options(s, &s->sources.at[i], group, list);
+			list_dir_options(s, &s->sources.at[i], group, list);
 		else if (s->sources.at[i].kind == HYDRA_SOURCE_BUILTIN)
 			builtin_options(s, group, list);
 	}

@@ -98,7 +98,7 @@ static int is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *se
 		sizeof((const enum hydra_token_kind[]){__VA_ARGS__}) /                             \
 			sizeof(enum hydra_token_kind))
 
-static int block_sequence(struct parser *p, struct hydra_yaml *y)
+static int parse_block_sequence(struct parser *p, struct hydra_yaml *y)
 {
 	skip(p);
 	while (peek(p) == TOKEN_BLOCK_ENTRY) {
@@ -133,21 +133,21 @@ static int indentless_sequence(struct parser *p, struct hydra_yaml *y)
 }
 
 /* A key or a value of a block mapping, after its indicator. */
-static int block_side(struct parser *p, struct hydra_yaml *y, uint32_t line)
+static int parse_block_side(struct parser *p, struct hydra_yaml *y, uint32_t line)
 {
 	return add(p, y,
 		IS(p, TOKEN_KEY, TOKEN_VALUE, TOKEN_BLOCK_END) ? empty_scalar(p, line)
 							       : parse_node(p, true, true));
 }
 
-static int block_mapping(struct parser *p, struct hydra_yaml *y)
+static int parse_block_mapping(struct parser *p, struct hydra_yaml *y)
 {
 	skip(p);
 	while (peek(p) == TOKEN_KEY) {
 		uint32_t line = line_of(p);
 
 		skip(p);
-		if (block_side(p, y, line))
+		if (parse_block_side(p, y, line))
 			return p->cx->fail.code;
 		line = line_of(p);
 		if (peek(p) != TOKEN_VALUE) {
@@ -156,7 +156,7 @@ static int block_mapping(struct parser *p, struct hydra_yaml *y)
 			continue;
 		}
 		skip(p);
-		if (block_side(p, y, line))
+		if (parse_block_side(p, y, line))
 			return p->cx->fail.code;
 	}
 	if (peek(p) != TOKEN_BLOCK_END)
@@ -272,7 +272,7 @@ static int resolve_handle(struct parser *p, const struct hydra_token *t, struct 
 }
 
 /* TAG ANCHOR? | ANCHOR TAG? */
-static int properties(struct parser *p, struct sonde_str *anchor, struct sonde_str *tag)
+static int parse_properties(struct parser *p, struct sonde_str *anchor, struct sonde_str *tag)
 {
 	struct hydra_token t;
 	int i;
@@ -319,7 +319,7 @@ static int scalar(struct parser *p, struct hydra_yaml *y)
 	return 0;
 }
 
-static int content(struct parser *p, struct hydra_yaml *y, bool block, bool indentless)
+static int parse_content(struct parser *p, struct hydra_yaml *y, bool block, bool indentless)
 {
 	enum hydra_token_kind kind = peek(p);
 
@@ -329,12 +329,12 @@ static int content(struct parser *p, struct hydra_yaml *y, bool block, bool inde
 	if (kind == TOKEN_FLOW_SEQUENCE_START)
 		return flow_sequence(p, y);
 	if (block && kind == TOKEN_BLOCK_SEQUENCE_START)
-		return block_sequence(p, y);
+		return parse_block_sequence(p, y);
 	y->kind = YAML_MAPPING;
 	if (kind == TOKEN_FLOW_MAPPING_START)
 		return flow_mapping(p, y);
 	if (block && kind == TOKEN_BLOCK_MAPPING_START)
-		return block_mapping(p, y);
+		return parse_block_mapping(p, y);
 	y->kind = YAML_SCALAR;
 	if (kind == TOKEN_SCALAR)
 		return scalar(p, y);
@@ -351,12 +351,12 @@ static struct hydra_yaml *node_body(struct parser *p, bool block, bool indentles
 	if (peek(p) == TOKEN_ALIAS)
 		return alias(p);
 	y = new_node(p, YAML_SCALAR, line_of(p));
-	if (!y || properties(p, &anchor, &tag))
+	if (!y || parse_properties(p, &anchor, &tag))
 		return NULL;
 	y->tag = tag;
 	if (anchor.n && define_anchor(p, anchor, y))
 		return NULL;
-	rc = content(p, y, block, indentless);
+	rc = parse_content(p, y, block, indentless);
 	if (p->cx->fail.code)
 		return NULL;
 	if (rc && !anchor.n && !tag.n) {
@@ -383,7 +383,7 @@ static struct hydra_yaml *parse_node(struct parser *p, bool block, bool indentle
 	return y;
 }
 
-static int directive(struct parser *p)
+static int parse_directive(struct parser *p)
 {
 	struct hydra_token t;
 	struct sonde_str *handle, *prefix;
@@ -404,13 +404,13 @@ static int directive(struct parser *p)
 	return 0;
 }
 
-static int document(struct parser *p, struct hydra_yaml **out)
+static int parse_document(struct parser *p, struct hydra_yaml **out)
 {
 	bool explicit_start = false;
 
 	while (peek(p) == TOKEN_DIRECTIVE) {
 		explicit_start = true;
-		if (directive(p))
+		if (parse_directive(p))
 			return p->cx->fail.code;
 	}
 	if (peek(p) == TOKEN_DOCUMENT_START) {
@@ -428,9 +428,9 @@ static int document(struct parser *p, struct hydra_yaml **out)
 	return p->cx->fail.code;
 }
 
-static int stream(struct parser *p, struct hydra_yaml **out)
+static int parse_stream(struct parser *p, struct hydra_yaml **out)
 {
-	if (document(p, out))
+	if (parse_document(p, out))
 		return p->cx->fail.code;
 	if (*out &&
 		!IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START, TOKEN_DOCUMENT_END, TOKEN_STREAM_END))
@@ -454,7 +454,7 @@ int hydra_yaml__parse(
 	*out = NULL;
 	rc = hydra_scanner__init(&p.scanner, cx, file, data);
 	if (!rc)
-		rc = stream(&p, out);
+		rc = parse_stream(&p, out);
 	hydra_scanner__release(&p.scanner);
 	sonde_map_release(&p.anchors);
 	sonde_vec_release(&p.targets);

@@ -86,7 +86,7 @@ int hydra_scanner__plain(struct hydra_scanner *s)
 	return 0;
 }
 
-static int hex_escape(struct hydra_scanner *s, unsigned nr_digits)
+static int scan_hex_escape(struct hydra_scanner *s, unsigned nr_digits)
 {
 	uint32_t code = 0;
 	unsigned i;
@@ -112,7 +112,7 @@ static int hex_escape(struct hydra_scanner *s, unsigned nr_digits)
 }
 
 /* Line breaks inside quotes, and the blanks around them. */
-static int quoted_breaks(struct hydra_scanner *s, struct sonde_buf *breaks)
+static int scan_quoted_breaks(struct hydra_scanner *s, struct sonde_buf *breaks)
 {
 	for (;;) {
 		if (hydra_scanner__at_separator(s))
@@ -136,10 +136,10 @@ static int escape(struct hydra_scanner *s)
 	c = peek(s);
 	if (hydra_scanner__is_break(c)) {
 		hydra_scanner__line_break(s);
-		return quoted_breaks(s, &s->text);
+		return scan_quoted_breaks(s, &s->text);
 	}
 	if (c == 'x' || c == 'u' || c == 'U')
-		return hex_escape(s, c == 'x' ? 2 : c == 'u' ? 4 : 8);
+		return scan_hex_escape(s, c == 'x' ? 2 : c == 'u' ? 4 : 8);
 	hit = c && c < 0x80 ? strchr(from, (int)c) : NULL;
 	if (hit)
 		sonde_buf_putc(&s->text, to[hit - from]);
@@ -154,7 +154,7 @@ static int escape(struct hydra_scanner *s)
 	return 0;
 }
 
-static int quoted_words(struct hydra_scanner *s, bool dbl)
+static int scan_quoted_words(struct hydra_scanner *s, bool dbl)
 {
 	for (;;) {
 		uint32_t c = peek(s);
@@ -173,7 +173,7 @@ static int quoted_words(struct hydra_scanner *s, bool dbl)
 	}
 }
 
-static int quoted_spaces(struct hydra_scanner *s)
+static int scan_quoted_spaces(struct hydra_scanner *s)
 {
 	struct sonde_buf spaces = {0}, breaks = {0};
 	uint32_t line_break;
@@ -185,7 +185,7 @@ static int quoted_spaces(struct hydra_scanner *s)
 		rc = hydra_scanner__fail(s, "the file ends inside quotes");
 	line_break = rc ? 0 : hydra_scanner__line_break(s);
 	if (line_break) {
-		rc = quoted_breaks(s, &breaks);
+		rc = scan_quoted_breaks(s, &breaks);
 		fold(&s->text, line_break, &breaks);
 	} else {
 		sonde_buf_add(&s->text, spaces.p ? spaces.p : "", spaces.n);
@@ -201,17 +201,17 @@ int hydra_scanner__quoted(struct hydra_scanner *s, bool dbl)
 	uint32_t quote = peek(s);
 
 	hydra_scanner__forward(s, 1);
-	if (quoted_words(s, dbl))
+	if (scan_quoted_words(s, dbl))
 		return s->cx->fail.code;
 	while (peek(s) != quote)
-		if (quoted_spaces(s) || quoted_words(s, dbl))
+		if (scan_quoted_spaces(s) || scan_quoted_words(s, dbl))
 			return s->cx->fail.code;
 	hydra_scanner__forward(s, 1);
 	return 0;
 }
 
 /* The header of a block scalar: chomping and indentation, in either order. */
-static int block_header(struct hydra_scanner *s, char *chomp, int *increment)
+static int scan_block_header(struct hydra_scanner *s, char *chomp, int *increment)
 {
 	int i;
 
@@ -242,7 +242,7 @@ static int block_header(struct hydra_scanner *s, char *chomp, int *increment)
 }
 
 /* The empty lines before a block's first line, and how far the longest of them is indented. */
-static int block_indentation(struct hydra_scanner *s, struct sonde_buf *breaks)
+static int scan_block_indentation(struct hydra_scanner *s, struct sonde_buf *breaks)
 {
 	int max = 0;
 
@@ -258,7 +258,7 @@ static int block_indentation(struct hydra_scanner *s, struct sonde_buf *breaks)
 	return max;
 }
 
-static void block_breaks(struct hydra_scanner *s, int indent, struct sonde_buf *breaks)
+static void scan_block_breaks(struct hydra_scanner *s, int indent, struct sonde_buf *breaks)
 {
 	for (;;) {
 		while ((int)s->column < indent && peek(s) == ' ')
@@ -274,7 +274,7 @@ static bool in_block(const struct hydra_scanner *s, int indent)
 	return (int)s->column == indent && s->at < s->nr_ch;
 }
 
-static void block_lines(
+static void scan_block_lines(
 	struct hydra_scanner *s, bool folded, int indent, char chomp, struct sonde_buf *breaks)
 {
 	uint32_t line_break = 0;
@@ -287,7 +287,7 @@ static void block_lines(
 		while (s->at < s->nr_ch && !hydra_scanner__is_break(peek(s)))
 			take(s);
 		line_break = hydra_scanner__line_break(s);
-		block_breaks(s, indent, breaks);
+		scan_block_breaks(s, indent, breaks);
 		if (!in_block(s, indent))
 			break;
 		if (folded && line_break == '\n' && word && peek(s) != ' ' && peek(s) != '\t') {
@@ -311,17 +311,17 @@ int hydra_scanner__block(struct hydra_scanner *s, bool folded)
 	char chomp = 0;
 
 	hydra_scanner__forward(s, 1);
-	if (block_header(s, &chomp, &increment))
+	if (scan_block_header(s, &chomp, &increment))
 		return s->cx->fail.code;
 	if (increment) {
 		indent += increment - 1;
-		block_breaks(s, indent, &breaks);
+		scan_block_breaks(s, indent, &breaks);
 	} else {
-		int max = block_indentation(s, &breaks);
+		int max = scan_block_indentation(s, &breaks);
 
 		indent = max > indent ? max : indent;
 	}
-	block_lines(s, folded, indent, chomp, &breaks);
+	scan_block_lines(s, folded, indent, chomp, &breaks);
 	s->text.failed |= breaks.failed;
 	sonde_buf_release(&breaks);
 	return 0;

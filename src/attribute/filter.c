@@ -103,7 +103,7 @@ bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f)
 }
 
 /* "kernel pattern 'regex:a(', character 9: reason"; `why` counts from behind `regex:`. */
-static void bad_pattern(
+static void refuse_pattern(
 	struct sonde_err *err, const char *what, struct sonde_str word, const struct sonde_err *why)
 {
 	char place[48] = "";
@@ -131,7 +131,7 @@ static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct 
 			return sonde_err_set(err, SONDE_ERR_USAGE, "a %s is empty", what);
 		rc = sonde_pattern__word(&out->at[out->nr], pool, word, &why);
 		if (rc == SONDE_ERR_USAGE)
-			bad_pattern(err, what, word, &why);
+			refuse_pattern(err, what, word, &why);
 		else if (rc)
 			sonde_err_nomem(err);
 	}

@@ -27,7 +27,7 @@ static const char *const known[] = {
 	"^## Call CompiledFxGraph \\S+ ##$ => ## Call CompiledFxGraph * ##",
 };
 
-static int bad_rule(struct sonde_err *err, struct sonde_str rule, const char *why)
+static int refuse_rule(struct sonde_err *err, struct sonde_str rule, const char *why)
 {
 	return sonde_err_set(err, SONDE_ERR_USAGE, "report.labels: rule '%.*s': %s",
 		SONDE_STR_ARG(rule), why);
@@ -58,10 +58,10 @@ static int add_rule(
 	if (regex.n && regex.p[regex.n - 1] == ' ')
 		regex.n--;
 	if (!regex.n)
-		return bad_rule(err, rule, "there is nothing before '=>'");
+		return refuse_rule(err, rule, "there is nothing before '=>'");
 	rc = sonde_pattern__regex(&r->pattern, &l->pool, regex, &why);
 	if (rc == SONDE_ERR_USAGE)
-		bad_rule(err, rule, why.msg);
+		refuse_rule(err, rule, why.msg);
 	else if (rc)
 		sonde_err_nomem(err);
 	return rc;
@@ -141,7 +141,7 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 			sonde_buf_release(&now);
 		}
 		if (rc == SONDE_ERR_USAGE)
-			bad_rule(err, r->text, "the replacement cannot be used");
+			refuse_rule(err, r->text, "the replacement cannot be used");
 	}
 	if (rc >= 0 && *is_changed)
 		sonde_buf_str(out, sonde_buf_view(&before));

@@ -11,7 +11,7 @@ static bool is_invisible(uint32_t c)
 	       (c >= 0xe0000 && c <= 0xe007f);
 }
 
-static void visible(struct sonde_buf *out, uint32_t c, bool is_byte)
+static void put_visible(struct sonde_buf *out, uint32_t c, bool is_byte)
 {
 	if (c == '\n')
 		sonde_buf_puts(out, "\\n");
@@ -36,7 +36,7 @@ static bool next_printable(
 	*i += *length ? *length : 1;
 	if (*length && !is_invisible(*c))
 		return true;
-	visible(out, *c, *length == 0);
+	put_visible(out, *c, *length == 0);
 	return false;
 }
 
@@ -52,7 +52,7 @@ static bool looks_like_byte(struct sonde_str text, size_t i)
 	       is_hex((unsigned char)text.p[i + 1]);
 }
 
-static void json_bytes(struct sonde_buf *out, const char *p, size_t n)
+static void put_json_bytes(struct sonde_buf *out, const char *p, size_t n)
 {
 	size_t i;
 
@@ -60,7 +60,7 @@ static void json_bytes(struct sonde_buf *out, const char *p, size_t n)
 		sonde_buf_printf(out, "\xef\xbf\xbd%02X", (unsigned)(unsigned char)p[i]);
 }
 
-static void json_ascii(struct sonde_buf *out, unsigned char c)
+static void put_json_ascii(struct sonde_buf *out, unsigned char c)
 {
 	static const char letters[] = "btn?fr";
 
@@ -105,12 +105,12 @@ void sonde_escape_json(struct sonde_buf *out, struct sonde_str text)
 			break;
 		length = sonde_utf8_decode(text, i, &c);
 		if (length == 0) {
-			json_bytes(out, text.p + i, 1);
+			put_json_bytes(out, text.p + i, 1);
 			length = 1;
 		} else if (c < 0x80) {
-			json_ascii(out, (unsigned char)c);
+			put_json_ascii(out, (unsigned char)c);
 		} else if (c == 0xfffd && looks_like_byte(text, i + length)) {
-			json_bytes(out, text.p + i, length);
+			put_json_bytes(out, text.p + i, length);
 		} else if (is_invisible(c) && c <= 0xffff) {
 			sonde_buf_printf(out, "\\u%04x", (unsigned)c);
 		} else {
@@ -168,7 +168,7 @@ static bool is_inside_word(struct sonde_str text, size_t i)
 	return is_word(text, before) && is_word(text, after);
 }
 
-static void markdown_ascii(struct sonde_buf *out, struct sonde_str text, size_t i)
+static void put_markdown_ascii(struct sonde_buf *out, struct sonde_str text, size_t i)
 {
 	char c = text.p[i];
 	bool inside_word = i > 0 && is_word(text, i - 1) && is_word(text, i + 1);
@@ -203,7 +203,7 @@ void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text)
 			sonde_buf_putc(out, '\\'); /* a backslash of its own */
 			sonde_buf_str(out, sonde_buf_view(&escape));
 		} else if (c < 0x80) {
-			markdown_ascii(out, text, i - 1);
+			put_markdown_ascii(out, text, i - 1);
 		} else {
 			sonde_buf_add(out, text.p + i - length, length);
 		}
@@ -241,7 +241,7 @@ void sonde_escape_xml(struct sonde_buf *out, struct sonde_str text)
 		if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
 			sonde_buf_printf(out, "&#%u;", (unsigned)c);
 		else if (c == 0xfffe || c == 0xffff) /* XML has no way to write these */
-			visible(out, c, false);
+			put_visible(out, c, false);
 		else
 			sonde_buf_add(out, text.p + i - length, length);
 	}
@@ -318,6 +318,6 @@ void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is
 		if (c < 0x80 || is_utf8)
 			sonde_buf_add(out, text.p + i - length, length);
 		else
-			visible(out, c, false);
+			put_visible(out, c, false);
 	}
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void item(struct sonde_json *w)
+static void begin_item(struct sonde_json *w)
 {
 	static const char blanks[] = "\n                                        ";
 	uint32_t bit = 1u << w->depth;
@@ -18,17 +18,17 @@ static void item(struct sonde_json *w)
 		sonde_sink_write(w->sink, blanks, w->depth < 40 ? w->depth + 1 : 41);
 }
 
-static void key_str(struct sonde_json *w, struct sonde_str key)
+static void put_key_str(struct sonde_json *w, struct sonde_str key)
 {
-	item(w);
+	begin_item(w);
 	sonde_escape_json_key(&w->sink->buf, key);
 	sonde_sink_write(w->sink, ": ", 2);
 }
 
 /* Our own keys: plain words. */
-static void key_z(struct sonde_json *w, const char *key)
+static void put_key_z(struct sonde_json *w, const char *key)
 {
-	item(w);
+	begin_item(w);
 	if (!key)
 		return;
 	sonde_sink_putc(w->sink, '"');
@@ -49,13 +49,13 @@ static void enter(struct sonde_json *w, char bracket, bool is_flat)
 
 void sonde_json_open(struct sonde_json *w, const char *key, char bracket, bool is_flat)
 {
-	key_z(w, key);
+	put_key_z(w, key);
 	enter(w, bracket, is_flat);
 }
 
 void sonde_json_open_str(struct sonde_json *w, struct sonde_str key, char bracket, bool is_flat)
 {
-	key_str(w, key);
+	put_key_str(w, key);
 	enter(w, bracket, is_flat);
 }
 
@@ -76,13 +76,13 @@ void sonde_json_close(struct sonde_json *w, char bracket)
 
 void sonde_json_str(struct sonde_json *w, const char *key, struct sonde_str value)
 {
-	key_z(w, key);
+	put_key_z(w, key);
 	sonde_escape_json(&w->sink->buf, value);
 }
 
 void sonde_json_null(struct sonde_json *w, const char *key)
 {
-	key_z(w, key);
+	put_key_z(w, key);
 	sonde_sink_write(w->sink, "null", 4);
 }
 
@@ -94,7 +94,7 @@ void sonde_json_z(struct sonde_json *w, const char *key, const char *value)
 		sonde_json_null(w, key);
 }
 
-static void number(struct sonde_json *w, double value)
+static void put_number(struct sonde_json *w, double value)
 {
 	char text[SONDE_NUMBER_MAX];
 
@@ -103,33 +103,33 @@ static void number(struct sonde_json *w, double value)
 
 void sonde_json_number(struct sonde_json *w, const char *key, double value)
 {
-	key_z(w, key);
-	number(w, value);
+	put_key_z(w, key);
+	put_number(w, value);
 }
 
 void sonde_json_u64(struct sonde_json *w, const char *key, uint64_t value)
 {
 	char text[SONDE_NUMBER_MAX];
 
-	key_z(w, key);
+	put_key_z(w, key);
 	sonde_sink_write(w->sink, text, sonde_number_format_u64(text, value));
 }
 
 void sonde_json_bool(struct sonde_json *w, const char *key, bool value)
 {
-	key_z(w, key);
+	put_key_z(w, key);
 	sonde_sink_puts(w->sink, value ? "true" : "false");
 }
 
 void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double value)
 {
-	key_str(w, key);
-	number(w, value);
+	put_key_str(w, key);
+	put_number(w, value);
 }
 
 void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value)
 {
-	key_str(w, key);
+	put_key_str(w, key);
 	sonde_escape_json(&w->sink->buf, value);
 }
 

@@ -167,7 +167,7 @@ static void factor(struct sonde_buf *out, double v, const char *unit)
 		sonde_buf_printf(out, " %s%s", prefixes[i], unit);
 }
 
-static void time_ns(struct sonde_buf *out, double ns)
+static void put_time_ns(struct sonde_buf *out, double ns)
 {
 	static const struct {
 		double ns;
@@ -182,7 +182,7 @@ static void time_ns(struct sonde_buf *out, double ns)
 	sonde_buf_printf(out, "%.*f %s", ns == floor(ns) ? 0 : 2, ns, units[i].name);
 }
 
-static void bytes(struct sonde_buf *out, double v, const char *per)
+static void put_bytes(struct sonde_buf *out, double v, const char *per)
 {
 	char unit[32];
 
@@ -197,9 +197,9 @@ void sonde_number_human(struct sonde_buf *out, double v, const char *unit)
 	else if (strcmp(unit, "%") == 0)
 		sonde_buf_printf(out, "%.1f", v);
 	else if (strcmp(unit, "ns") == 0)
-		time_ns(out, v);
+		put_time_ns(out, v);
 	else if (strncmp(unit, "byte", 4) == 0)
-		bytes(out, v, unit + 4);
+		put_bytes(out, v, unit + 4);
 	else if (strncmp(unit, "FLOP", 4) == 0)
 		factor(out, v, unit);
 	else

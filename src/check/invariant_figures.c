@@ -26,7 +26,7 @@ int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
 }
 
 /* The smallest, middle and largest of `count` scopes, and the largest by their mean. */
-static int scopes(struct sonde_validation *v, const json_t *region)
+static int check_scopes(struct sonde_validation *v, const json_t *region)
 {
 	const json_t *s = json_object_get(region, "scopes");
 	double least = sonde_invariant__number(s, "min_ms"),
@@ -55,7 +55,7 @@ int sonde_invariant__figures(struct sonde_validation *v, const json_t *region, c
 	if (rc == 0 && differs(sonde_invariant__number(region, "share_pct"), 100 * total / all))
 		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
 	if (rc == 0 && json_object_get(region, "scopes"))
-		rc = scopes(v, region);
+		rc = check_scopes(v, region);
 	if (rc == 0)
 		sonde_validation__leave(v, start);
 	if (rc == 0)

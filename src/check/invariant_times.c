@@ -2,7 +2,7 @@
 #include "check/validate_int.h"
 
 /* Streams share a region's launches out among them, and none is busier than all. */
-static int streams(struct sonde_validation *v, const json_t *region)
+static int check_streams(struct sonde_validation *v, const json_t *region)
 {
 	const json_t *list = json_object_get(region, "per_stream"), *s;
 	double launches = 0, total = 0, busy = sonde_invariant__number(region, "busy_ms");
@@ -62,7 +62,7 @@ static int check_loads(struct sonde_validation *v, const json_t *e, size_t nr)
 	return 0;
 }
 
-static int entries(struct sonde_validation *v, const json_t *region)
+static int check_entries(struct sonde_validation *v, const json_t *region)
 {
 	static const char *const names[] = {"host", "gpu", "span"};
 	const json_t *e = json_object_get(region, "entries");
@@ -93,7 +93,7 @@ static int entries(struct sonde_validation *v, const json_t *region)
 }
 
 /* The causes of idle time add up to it. */
-static int causes(struct sonde_validation *v, const json_t *region)
+static int check_causes(struct sonde_validation *v, const json_t *region)
 {
 	const json_t *by = json_object_get(region, "idle"), *cause;
 	double sum = 0, idle = sonde_invariant__number(region, "idle_ms");
@@ -127,8 +127,8 @@ int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
 	if (sonde_invariant__exceeds(sonde_invariant__number(region, "exposed_comm_ms"),
 		    sonde_invariant__number(region, "comm_ms")))
 		return sonde_invariant__fail(v, "exposed_comm_ms", "is more than comm_ms");
-	rc = causes(v, region);
+	rc = check_causes(v, region);
 	if (rc == 0)
-		rc = streams(v, region);
-	return rc ? rc : entries(v, region);
+		rc = check_streams(v, region);
+	return rc ? rc : check_entries(v, region);
 }

@@ -51,7 +51,7 @@ static int help(void)
 }
 
 /* The head of a page of the manual; `c` NULL = the page of sonde itself. */
-static void man_head(struct sonde_sink *out, const struct sonde_command *c)
+static void print_man_head(struct sonde_sink *out, const struct sonde_command *c)
 {
 	sonde_sink_puts(
 		out, ".\\\" Made by `sonde --help=man` from the tables `--help` is made from.\n");
@@ -63,14 +63,14 @@ static void man_head(struct sonde_sink *out, const struct sonde_command *c)
 	sonde_sink_putc(out, '\n');
 }
 
-static int man_page(void)
+static int print_man_page(void)
 {
 	struct sonde_err err = {0};
 	struct sonde_sink out;
 	size_t i;
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	man_head(&out, NULL);
+	print_man_head(&out, NULL);
 	sonde_sink_puts(&out, ".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n.SH "
 			      "DESCRIPTION\nProfiles a program, or reads a capture of one, and "
 			      "shows what each of its NVTX regions cost.\nCaptures are read "
@@ -87,7 +87,7 @@ static int man_page(void)
 }
 
 /* A line per command, for scripts/completions. */
-static int table(void)
+static int print_table(void)
 {
 	struct sonde_err err = {0};
 	struct sonde_sink out;
@@ -99,7 +99,7 @@ static int table(void)
 	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
 }
 
-static int version(void)
+static int print_version(void)
 {
 	struct sonde_err err = {0};
 	struct sonde_sink out;
@@ -119,7 +119,7 @@ static const struct sonde_command *find(const char *name)
 	return NULL;
 }
 
-static int unknown(const char *word)
+static int refuse_unknown(const char *word)
 {
 	struct sonde_nearest near = {.word = sonde_str_from(word), .below = 4};
 	size_t i;
@@ -138,7 +138,7 @@ static void print_head(const struct sonde_command *c)
 	struct sonde_sink out;
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	man_head(&out, c);
+	print_man_head(&out, c);
 	sonde_sink_close(&out, NULL);
 }
 
@@ -158,24 +158,24 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-		return version();
+		return print_version();
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return help();
 	if (strcmp(word, "--help=man") == 0)
-		return man_page();
+		return print_man_page();
 	if (strcmp(word, "--help=table") == 0)
-		return table();
+		return print_table();
 	if (strcmp(word, "help") == 0) {
 		if (argc < 3)
 			return help();
 		c = find(argv[2]);
 		help_argv[0] = argv[2];
-		return c ? c->run(2, help_argv) : unknown(argv[2]);
+		return c ? c->run(2, help_argv) : refuse_unknown(argv[2]);
 	}
 	c = find(word);
 	if (c && c->runs_programs)
 		signal(SIGPIPE, SIG_IGN);
 	if (c && argc == 3 && strcmp(argv[2], "--help=man") == 0)
 		print_head(c);
-	return c ? c->run(argc - 1, argv + 1) : unknown(word);
+	return c ? c->run(argc - 1, argv + 1) : refuse_unknown(word);
 }

@@ -128,7 +128,7 @@ static const struct sonde_option *find_letter(const struct sonde_usage *u, char 
 	return NULL;
 }
 
-static int unknown(struct parse *p, struct sonde_str name)
+static int refuse_unknown(struct parse *p, struct sonde_str name)
 {
 	struct sonde_nearest near = {.word = name, .below = 4};
 	size_t i;
@@ -165,11 +165,11 @@ static int take_word(struct parse *p)
 
 		o = find_long(p->usage, name);
 		return o ? take(p, o, word[2 + name.n] ? word + 3 + name.n : NULL)
-			 : unknown(p, name);
+			 : refuse_unknown(p, name);
 	}
 	o = find_letter(p->usage, word[1]);
 	if (!o || (o->kind == SONDE_OPTION_FLAG && word[2]))
-		return unknown(p, sonde_str_from(word + 1));
+		return refuse_unknown(p, sonde_str_from(word + 1));
 	return take(p, o, word[2] ? word + 2 : NULL);
 }
 

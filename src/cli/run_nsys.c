@@ -61,7 +61,7 @@ static int write_command(struct stage *s, const struct sonde_argv *argv)
 }
 
 /* A helper of nsys whose words are already there; its output goes to `log`. */
-static bool helper(struct stage *s, struct sonde_argv *argv, const char *log)
+static bool run_helper(struct stage *s, struct sonde_argv *argv, const char *log)
 {
 	struct sonde_buf text = {0};
 	struct sonde_err why = {0};
@@ -87,12 +87,12 @@ static void export_all(struct stage *s)
 
 	if (s->run->set.nsys_sqlite) {
 		sonde_nsys_export_args(&argv, &s->nsys, s->report, s->sqlite);
-		if (helper(s, &argv, "nsys/export.log") && access(s->sqlite, R_OK) == 0)
+		if (run_helper(s, &argv, "nsys/export.log") && access(s->sqlite, R_OK) == 0)
 			s->run->nr_nsys++;
 	}
 	for (i = 0; i < 2 && s->run->set.nsys_stats && prefix; i++) {
 		sonde_nsys_stats_args(&argv, &s->nsys, tables[i], s->report, prefix);
-		helper(s, &argv, "nsys/stats.log");
+		run_helper(s, &argv, "nsys/stats.log");
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void number(struct sonde_sink *to, double v)
+static void write_number(struct sonde_sink *to, double v)
 {
 	char text[SONDE_NUMBER_MAX];
 
@@ -16,44 +16,44 @@ static void number(struct sonde_sink *to, double v)
 		sonde_sink_write(to, text, sonde_number_format(text, v));
 }
 
-static void text(struct sonde_sink *to, struct sonde_str s)
+static void write_text(struct sonde_sink *to, struct sonde_str s)
 {
 	sonde_sink_putc(to, ',');
 	sonde_escape_csv(&to->buf, s);
 }
 
 /* A counter that was sampled has a column more: half of the 95 % interval. */
-static void metric_heads(struct sonde_sink *to, const struct sonde_tree *t)
+static void write_metric_heads(struct sonde_sink *to, const struct sonde_tree *t)
 {
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++) {
-		text(to, t->columns.at[i].name);
+		write_text(to, t->columns.at[i].name);
 		if (t->columns.at[i].sampled == SONDE_NONE)
 			continue;
-		text(to, t->columns.at[i].name);
+		write_text(to, t->columns.at[i].name);
 		sonde_sink_puts(to, ".error");
 	}
 	sonde_sink_putc(to, '\n');
 }
 
-static void metrics(
+static void write_metrics(
 	struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_figures *f)
 {
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++) {
 		if (t->columns.at[i].is_text)
-			text(to, f->at[i].text);
+			write_text(to, f->at[i].text);
 		else
-			number(to, f->at[i].v);
+			write_number(to, f->at[i].v);
 		if (t->columns.at[i].sampled != SONDE_NONE)
-			number(to, f->at[i].error);
+			write_number(to, f->at[i].error);
 	}
 	sonde_sink_putc(to, '\n');
 }
 
-static void heads(struct sonde_sink *to, const struct sonde_tree *t)
+static void write_heads(struct sonde_sink *to, const struct sonde_tree *t)
 {
 	size_t i;
 
@@ -62,17 +62,17 @@ static void heads(struct sonde_sink *to, const struct sonde_tree *t)
 		sonde_sink_printf(to, ",%s", sonde_fields[i].csv);
 	sonde_sink_puts(to, ",limiter,bound,entry_gpu_median_ms,entry_gpu_p95_ms,entry_gpu_max_ms,"
 			    "entry_host_median_ms,entry_host_p95_ms,entry_host_max_ms");
-	metric_heads(to, t);
+	write_metric_heads(to, t);
 }
 
-static void scope(struct sonde_sink *to, const struct sonde_report *r)
+static void write_scope(struct sonde_sink *to, const struct sonde_report *r)
 {
 	sonde_escape_csv(&to->buf, r->name);
 	sonde_sink_printf(to, ",%s", sonde_measured_name(r->measured));
 }
 
 /* How long an entry took, on the GPU and on the host. */
-static void entries(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+static void write_entries(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_node *n)
 {
 	static const enum sonde_entry_time which[] = {SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
@@ -81,14 +81,14 @@ static void entries(struct sonde_sink *to, const struct sonde_tree *t, const str
 
 	to->buf.failed |= !sonde_entry_summary_build(&s, t, r, n);
 	for (i = 0; i < 2; i++) {
-		number(to, s.of[which[i]].median_ns / 1e6);
-		number(to, s.of[which[i]].p95_ns / 1e6);
-		number(to, s.of[which[i]].max_ns / 1e6);
+		write_number(to, s.of[which[i]].median_ns / 1e6);
+		write_number(to, s.of[which[i]].p95_ns / 1e6);
+		write_number(to, s.of[which[i]].max_ns / 1e6);
 	}
 	sonde_entry_summary_release(&s);
 }
 
-static void region(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+static void write_region(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	uint32_t node, struct sonde_figures *f)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
@@ -96,25 +96,25 @@ static void region(struct sonde_sink *to, const struct sonde_tree *t, const stru
 	struct sonde_str none = {0};
 	size_t i;
 
-	scope(to, r);
-	text(to, region->id);
-	text(to, sonde_node_label(t, n));
-	text(to,
+	write_scope(to, r);
+	write_text(to, region->id);
+	write_text(to, sonde_node_label(t, n));
+	write_text(to,
 		n->parent == SONDE_NONE ? none : sonde_node_region(t, &r->nodes.at[n->parent])->id);
-	number(to, n->depth);
-	text(to, sonde_tree_str(t, region->domain));
+	write_number(to, n->depth);
+	write_text(to, sonde_tree_str(t, region->domain));
 	sonde_sink_printf(to, ",%s", sonde_region_kind_name(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
-		number(to, sonde_fields[i].number(r, n));
+		write_number(to, sonde_fields[i].number(r, n));
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
-	text(to, sonde_str_from(sonde_limiter(t, f)));
-	text(to, sonde_str_from(sonde_bound(n)));
-	entries(to, t, r, n);
-	metrics(to, t, f);
+	write_text(to, sonde_str_from(sonde_limiter(t, f)));
+	write_text(to, sonde_str_from(sonde_bound(n)));
+	write_entries(to, t, r, n);
+	write_metrics(to, t, f);
 }
 
 /* What is no region: the totals, and what lies outside all regions. */
-static void special(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+static void write_special(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, struct sonde_figures *f)
 {
 	bool is_total = part == SONDE_PART_TOTAL;
@@ -122,7 +122,7 @@ static void special(struct sonde_sink *to, const struct sonde_tree *t, const str
 		is_total ? r->time_ns : r->outside_time_ns};
 	size_t i;
 
-	scope(to, r);
+	write_scope(to, r);
 	sonde_sink_puts(to, is_total ? ",,(total in regions),,,,total"
 				     : ",,(outside any range),,,,unattributed");
 	for (i = 0; i < sonde_nr_fields; i++) {
@@ -131,11 +131,11 @@ static void special(struct sonde_sink *to, const struct sonde_tree *t, const str
 				 sonde_fields[i].is_in_tables &&
 				 sonde_fields[i].form != SONDE_FIELD_PERCENT;
 
-		number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
+		write_number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
 	}
 	sonde_sink_puts(to, ",,,,,,,,");
 	sonde_tree_values(t, r, part, 0, f);
-	metrics(to, t, f);
+	write_metrics(to, t, f);
 }
 
 static int report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
@@ -149,10 +149,10 @@ static int report(struct sonde_sink *to, const struct sonde_tree *t, const struc
 	if (sonde_listing_build(&l, t, r, &all, NULL))
 		return SONDE_ERR_NOMEM;
 	for (i = 0; i < l.nr; i++)
-		region(to, t, r, l.at[i], f);
+		write_region(to, t, r, l.at[i], f);
 	sonde_listing_release(&l);
-	special(to, t, r, SONDE_PART_TOTAL, f);
-	special(to, t, r, SONDE_PART_OUTSIDE, f);
+	write_special(to, t, r, SONDE_PART_TOTAL, f);
+	write_special(to, t, r, SONDE_PART_OUTSIDE, f);
 	return 0;
 }
 
@@ -161,9 +161,9 @@ void sonde_csv__regions(struct sonde_sink *to, const struct sonde_tree *t,
 {
 	size_t i;
 
-	heads(to, t);
+	write_heads(to, t);
 	for (i = 0; i < l->nr; i++)
-		region(to, t, r, l->at[i], f);
+		write_region(to, t, r, l->at[i], f);
 }
 
 int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_options *o,
@@ -173,7 +173,7 @@ int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_optio
 	int rc = sonde_figures_init(&f, t, err);
 	size_t i;
 
-	heads(to, t);
+	write_heads(to, t);
 	for (i = 0; i < t->reports.nr && rc == 0; i++)
 		if (sonde_report_is_shown(&t->reports.at[i], o) &&
 			report(to, t, &t->reports.at[i], o, &f))
@@ -188,15 +188,15 @@ void sonde_csv__kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	uint32_t i;
 
 	sonde_sink_puts(to, "kernel_name,calls,total_ms,mean_ms");
-	metric_heads(to, t);
+	write_metric_heads(to, t);
 	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[i];
 
 		sonde_escape_csv(&to->buf, sonde_tree_str(t, k->name));
-		number(to, (double)k->calls);
-		number(to, k->time_ns / 1e6);
-		number(to, k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
+		write_number(to, (double)k->calls);
+		write_number(to, k->time_ns / 1e6);
+		write_number(to, k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, i, f);
-		metrics(to, t, f);
+		write_metrics(to, t, f);
 	}
 }

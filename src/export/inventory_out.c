@@ -19,7 +19,7 @@ static const char *kind_of(const struct sonde_region *g)
 
 enum { HOST = 4 }; /* the column of times */
 
-static void columns(struct sonde_table *t, const struct sonde_scale *host)
+static void write_columns(struct sonde_table *t, const struct sonde_scale *host)
 {
 	static const struct {
 		const char *head;
@@ -68,7 +68,7 @@ static void name_cell(
 	put(t, cell, SONDE_STYLE_BOLD);
 }
 
-static void table_row(struct sonde_table *t, struct sonde_buf *cell,
+static void write_table_row(struct sonde_table *t, struct sonde_buf *cell,
 	const struct sonde_inventory_row *row, const struct sonde_scale *host)
 {
 	const struct sonde_region *g = row->region;
@@ -102,9 +102,9 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 	for (i = 0; i < max; i++)
 		sonde_extent_add(&extent, v->rows.at[i].host_ns / 1e6);
 	host = sonde_scale_choose(&extent, extent.most, o->is_utf8);
-	columns(&t, &host);
+	write_columns(&t, &host);
 	for (i = 0; i < max; i++)
-		table_row(&t, &cell, &v->rows.at[i], &host);
+		write_table_row(&t, &cell, &v->rows.at[i], &host);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0 && max < v->rows.nr)
 		sonde_sink_printf(
@@ -122,7 +122,7 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void json_row(struct sonde_json *w, const struct sonde_inventory_row *row)
+static void write_json_row(struct sonde_json *w, const struct sonde_inventory_row *row)
 {
 	const struct sonde_region *g = row->region;
 
@@ -160,7 +160,7 @@ void sonde_export_inventory_json(const struct sonde_inventory *v, struct sonde_s
 	sonde_json_u64(&w, "launches_outside", v->nr_outside);
 	sonde_json_open(&w, "regions", '[', false);
 	for (i = 0; i < v->rows.nr; i++)
-		json_row(&w, &v->rows.at[i]);
+		write_json_row(&w, &v->rows.at[i]);
 	sonde_json_close(&w, ']');
 	sonde_json_open(&w, "notes", '[', false);
 	for (i = 0; i < v->notes.texts.nr; i++)

@@ -100,7 +100,7 @@ void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r
 		sonde_json_null(&x->w, "process_id");
 }
 
-static void totals(struct sonde_json_export *x, const struct sonde_report *r)
+static void write_totals(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	sonde_json_open(&x->w, "totals", '{', false);
 	sonde_json_u64(&x->w, "launches", r->launches);
@@ -110,7 +110,7 @@ static void totals(struct sonde_json_export *x, const struct sonde_report *r)
 	sonde_json_close(&x->w, '}');
 }
 
-static void unattributed(struct sonde_json_export *x, const struct sonde_report *r)
+static void write_unattributed(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	sonde_json_open(&x->w, "unattributed", '{', false);
 	sonde_json_u64(&x->w, "kernel_count", r->outside_launches);
@@ -121,7 +121,7 @@ static void unattributed(struct sonde_json_export *x, const struct sonde_report 
 	sonde_json_close(&x->w, '}');
 }
 
-static void region_or_null(struct sonde_json_export *x, const char *key, uint32_t region)
+static void write_region_or_null(struct sonde_json_export *x, const char *key, uint32_t region)
 {
 	if (region == SONDE_NONE)
 		sonde_json_null(&x->w, key);
@@ -130,7 +130,7 @@ static void region_or_null(struct sonde_json_export *x, const char *key, uint32_
 }
 
 /* The longest gaps, where the capture has timestamps. */
-static void gaps(struct sonde_json_export *x, const struct sonde_report *r)
+static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	size_t nr = sonde_report_gaps(x->tree, r, at), i;
@@ -140,8 +140,8 @@ static void gaps(struct sonde_json_export *x, const struct sonde_report *r)
 	sonde_json_open(&x->w, "longest_gaps", '[', false);
 	for (i = 0; i < nr; i++) {
 		sonde_json_open(&x->w, NULL, '{', true);
-		region_or_null(x, "region", at[i]->region);
-		region_or_null(x, "before", at[i]->before);
+		write_region_or_null(x, "region", at[i]->region);
+		write_region_or_null(x, "before", at[i]->before);
 		sonde_json_str(&x->w, "scope", x->tree->reports.at[at[i]->scope].name);
 		sonde_json_z(&x->w, "cause", sonde_idle_cause_name(at[i]->cause));
 		sonde_json_u64(&x->w, "begin_ns", at[i]->begin_ns);
@@ -168,7 +168,7 @@ static const struct sonde_report *twin_of(
 	return NULL;
 }
 
-static void regions(struct sonde_json_export *x, const struct sonde_report *r)
+static void write_regions(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	size_t i;
 
@@ -192,18 +192,18 @@ static void report(struct sonde_json_export *x, const char *key, const struct so
 	sonde_json__place(x, r, true);
 	if (!r->is_aggregate && r->nr_scopes > 1)
 		sonde_json_u64(&x->w, "folded", r->nr_scopes);
-	totals(x, r);
+	write_totals(x, r);
 	if (twin) {
 		sonde_json_str(&x->w, "same_as", twin->name);
 	} else {
-		regions(x, r);
-		unattributed(x, r);
-		gaps(x, r);
+		write_regions(x, r);
+		write_unattributed(x, r);
+		write_gaps(x, r);
 	}
 	sonde_json_close(&x->w, '}');
 }
 
-static void scopes(struct sonde_json_export *x)
+static void write_scopes(struct sonde_json_export *x)
 {
 	size_t i, nr_omitted = 0;
 
@@ -223,7 +223,7 @@ static void scopes(struct sonde_json_export *x)
 }
 
 /* The aggregate over kernels, or over ranges where there is nothing else; then any other. */
-static void aggregates(struct sonde_json_export *x)
+static void write_aggregates(struct sonde_json_export *x)
 {
 	const struct sonde_report *first = NULL;
 	size_t i;
@@ -244,7 +244,7 @@ static void aggregates(struct sonde_json_export *x)
 		sonde_json_null(&x->w, "aggregate");
 }
 
-static void notes(struct sonde_json_export *x)
+static void write_notes(struct sonde_json_export *x)
 {
 	size_t i;
 
@@ -266,9 +266,9 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json__head(&x);
 		sonde_json__ranks(&x);
 		sonde_json__metric_info(&x);
-		scopes(&x);
-		aggregates(&x);
-		notes(&x);
+		write_scopes(&x);
+		write_aggregates(&x);
+		write_notes(&x);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');
 	}

@@ -7,7 +7,7 @@
 
 #define MAX_LISTED 1000 /* so that a report stays a file one can open */
 
-static void distribution(
+static void write_distribution(
 	struct sonde_json *w, const char *key, const struct sonde_distribution *d)
 {
 	if (!d->nr)
@@ -98,7 +98,7 @@ static bool has_load(const struct sonde_json_export *x, const struct sonde_entry
 	return false;
 }
 
-static void loads(struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
+static void write_loads(struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
 {
 	bool is_open = false;
 	size_t i;
@@ -146,14 +146,14 @@ void sonde_json__entries(
 		sonde_json_open(&x->w, "entries", '{', true);
 		sonde_json_u64(&x->w, "count", s.runs.nr_entered);
 		sonde_json_u64(&x->w, "step", step);
-		distribution(&x->w, "host", &s.of[SONDE_ENTRY_HOST]);
-		distribution(&x->w, "gpu", &s.of[SONDE_ENTRY_GPU]);
-		distribution(&x->w, "span", &s.of[SONDE_ENTRY_SPAN]);
+		write_distribution(&x->w, "host", &s.of[SONDE_ENTRY_HOST]);
+		write_distribution(&x->w, "gpu", &s.of[SONDE_ENTRY_GPU]);
+		write_distribution(&x->w, "span", &s.of[SONDE_ENTRY_SPAN]);
 		list(x, "begin_ms", &s.runs, step, begin_of);
 		list(x, "host_ms", &s.runs, step, host_of);
 		if (s.runs.has_gpu)
 			list(x, "gpu_ms", &s.runs, step, gpu_of);
-		loads(x, &s.runs, step);
+		write_loads(x, &s.runs, step);
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_entry_summary_release(&s);

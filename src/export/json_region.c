@@ -10,7 +10,7 @@ static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
 }
 
 /* Where a figure was not made as its column says: how it was. */
-static void exceptions(struct sonde_json_export *x)
+static void write_exceptions(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
 	bool is_open = false, tells_all = x->tells_all;
@@ -36,7 +36,7 @@ static void exceptions(struct sonde_json_export *x)
 		sonde_json_close(&x->w, '}');
 }
 
-static void ranges(struct sonde_json_export *x)
+static void write_ranges(struct sonde_json_export *x)
 {
 	bool is_open = false;
 	size_t i;
@@ -60,7 +60,7 @@ static void ranges(struct sonde_json_export *x)
 		sonde_json_close(&x->w, '}');
 }
 
-static void texts(struct sonde_json_export *x)
+static void write_texts(struct sonde_json_export *x)
 {
 	bool is_open = false;
 	size_t i;
@@ -97,9 +97,9 @@ void sonde_json__numbers(struct sonde_json_export *x)
 void sonde_json__metrics(struct sonde_json_export *x)
 {
 	sonde_json__numbers(x);
-	texts(x);
-	ranges(x);
-	exceptions(x);
+	write_texts(x);
+	write_ranges(x);
+	write_exceptions(x);
 }
 
 void sonde_json__kernels(
@@ -124,14 +124,14 @@ void sonde_json__kernels(
 			sonde_json__metrics(x);
 		} else { /* one launch: the figures are as measured */
 			sonde_json__numbers(x);
-			texts(x);
+			write_texts(x);
 		}
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, ']');
 }
 
-static void identity(
+static void write_identity(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n)
 {
 	const struct sonde_tree *t = x->tree;
@@ -180,7 +180,7 @@ static const char *enter(struct sonde_json_export *x, struct sonde_str *object, 
 }
 
 /* The columns of the column table, inclusive or exclusive. */
-static void fields(struct sonde_json_export *x, const struct sonde_report *r,
+static void write_fields(struct sonde_json_export *x, const struct sonde_report *r,
 	const struct sonde_node *n, bool is_exclusive)
 {
 	struct sonde_str object = {0};
@@ -210,7 +210,7 @@ static void spread(struct sonde_json_export *x, const struct sonde_node *n)
 }
 
 /* Of the figures now in x->figures; left out when the capture has no such counters. */
-static void roofline(struct sonde_json_export *x, double time_ns)
+static void write_roofline(struct sonde_json_export *x, double time_ns)
 {
 	struct sonde_roofline r = sonde_roofline_of(x->tree, &x->figures, time_ns);
 
@@ -230,7 +230,7 @@ static void roofline(struct sonde_json_export *x, double time_ns)
 	sonde_json_close(&x->w, '}');
 }
 
-static void sections(struct sonde_json_export *x)
+static void write_sections(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
 	size_t i, k;
@@ -255,7 +255,7 @@ static void sections(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-static void selection(struct sonde_json_export *x)
+static void write_selection(struct sonde_json_export *x)
 {
 	const struct sonde_selection *s = &x->tree->cells->selection;
 
@@ -265,7 +265,7 @@ static void selection(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-static void streams(
+static void write_streams(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n)
 {
 	size_t i;
@@ -291,18 +291,18 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 
-	identity(x, r, n);
-	fields(x, r, n, false);
-	streams(x, r, n);
+	write_identity(x, r, n);
+	write_fields(x, r, n, false);
+	write_streams(x, r, n);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
 	if (!isnan(n->busy_ns) || !isnan(n->host_ns))
 		sonde_json_z(&x->w, "bound", sonde_bound(n));
-	roofline(x, n->time_ns);
+	write_roofline(x, n->time_ns);
 	sonde_json__metrics(x);
-	sections(x);
+	write_sections(x);
 	sonde_json_open(&x->w, "exclusive", '{', false);
-	fields(x, r, n, true);
+	write_fields(x, r, n, true);
 	sonde_tree_values(x->tree, r, SONDE_PART_EXCLUSIVE, node, &x->figures);
 	sonde_json__metrics(x);
 	sonde_json_close(&x->w, '}');
@@ -313,7 +313,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	}
 	sonde_json__entries(x, r, n);
 	sonde_json__kernels(x, r, n->first_kernel, n->nr_kernels);
-	selection(x);
+	write_selection(x);
 	sonde_json_open(&x->w, "notes", '[', true);
 	if (n->launches == 0)
 		sonde_json_z(&x->w, NULL, sonde_no_launch(x->tree));

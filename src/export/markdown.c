@@ -30,7 +30,7 @@ void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name)
 	sonde_escape_markdown(&m->to->buf, name.n ? name : SONDE_STR("\"\""));
 }
 
-static void inputs(struct sonde_markdown *m)
+static void write_inputs(struct sonde_markdown *m)
 {
 	const struct sonde_cells *r = m->tree->cells;
 	size_t i;
@@ -54,7 +54,7 @@ static void inputs(struct sonde_markdown *m)
 	}
 }
 
-static void devices(struct sonde_markdown *m)
+static void write_devices(struct sonde_markdown *m)
 {
 	const struct sonde_cells *r = m->tree->cells;
 	size_t i, k;
@@ -76,7 +76,7 @@ static void devices(struct sonde_markdown *m)
 	}
 }
 
-static void coverage(struct sonde_markdown *m, bool is_ranges)
+static void write_coverage(struct sonde_markdown *m, bool is_ranges)
 {
 	sonde_buf_clear(&m->cell);
 	sonde_coverage_print(&m->cell, m->tree, m->options, is_ranges);
@@ -91,10 +91,10 @@ void sonde_markdown__head(struct sonde_markdown *m)
 {
 	size_t i;
 
-	inputs(m);
-	devices(m);
-	coverage(m, false);
-	coverage(m, true);
+	write_inputs(m);
+	write_devices(m);
+	write_coverage(m, false);
+	write_coverage(m, true);
 	if (m->options->generated_at)
 		sonde_sink_printf(m->to, "- **Written:** %s\n", m->options->generated_at);
 	for (i = 0; i < m->tree->notes.texts.nr; i++) {
@@ -104,7 +104,7 @@ void sonde_markdown__head(struct sonde_markdown *m)
 	}
 }
 
-static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
+static void write_table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	size_t i, nr = 0;
 
@@ -125,7 +125,7 @@ static void table_heads(struct sonde_markdown *m, const struct sonde_report *r)
 	sonde_sink_puts(m->to, m->hint_head ? "---|\n" : "\n");
 }
 
-static void field(struct sonde_markdown *m, const struct sonde_field *f, double v)
+static void write_field(struct sonde_markdown *m, const struct sonde_field *f, double v)
 {
 	if (isnan(v))
 		sonde_sink_puts(m->to, " - |");
@@ -139,7 +139,7 @@ static void field(struct sonde_markdown *m, const struct sonde_field *f, double 
 		sonde_sink_printf(m->to, " %.2f |", v);
 }
 
-static void table_row(struct sonde_markdown *m, const struct sonde_report *r, uint32_t node)
+static void write_table_row(struct sonde_markdown *m, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
@@ -158,7 +158,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 	sonde_sink_printf(m->to, "%s |", sonde_region_kind_mark(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
 		if (m->fields >> i & 1)
-			field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
+			write_field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_markdown__headline(m);
 	hint = sonde_hint(m->tree, &m->figures, n);
@@ -168,7 +168,7 @@ static void table_row(struct sonde_markdown *m, const struct sonde_report *r, ui
 }
 
 /* Totals and what lies outside: the same columns, most of them empty. */
-static void special_row(struct sonde_markdown *m, const struct sonde_report *r, bool is_total)
+static void write_special_row(struct sonde_markdown *m, const struct sonde_report *r, bool is_total)
 {
 	double launches = is_total ? (double)r->launches : (double)r->outside_launches;
 	double time_ns = is_total ? r->time_ns : r->outside_time_ns;
@@ -181,9 +181,9 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 		if (!(m->fields >> i & 1))
 			continue;
 		if (strcmp(f->csv, "launches") == 0)
-			field(m, f, launches);
+			write_field(m, f, launches);
 		else if (f->form == SONDE_FIELD_MS && !f->is_exclusive && !f->is_optional)
-			field(m, f, time_ns / 1e6);
+			write_field(m, f, time_ns / 1e6);
 		else
 			sonde_sink_puts(m->to, "  |");
 	}
@@ -193,7 +193,7 @@ static void special_row(struct sonde_markdown *m, const struct sonde_report *r, 
 	sonde_sink_puts(m->to, m->hint_head ? "  |\n" : "\n");
 }
 
-static int first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+static int write_first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_buf line = {0};
 	int rc = sonde_first_say(&line, m->tree, r, err);
@@ -209,7 +209,7 @@ static int first(struct sonde_markdown *m, const struct sonde_report *r, struct 
 }
 
 /* The longest gaps, and what they are due to. */
-static void gaps(struct sonde_markdown *m, const struct sonde_report *r)
+static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	const struct sonde_region *all = m->tree->cells->regions.at;
 	const struct sonde_gap *at[SONDE_NR_GAPS];
@@ -231,7 +231,7 @@ static void gaps(struct sonde_markdown *m, const struct sonde_report *r)
 	}
 }
 
-static int regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+static int write_regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	const char *more = m->options->more_at ? m->options->more_at : "`--format json`";
 	struct sonde_listing l;
@@ -242,19 +242,19 @@ static int regions(struct sonde_markdown *m, const struct sonde_report *r, struc
 		return rc;
 	m->fields = sonde_fields_in_table(r, m->options->view);
 	m->hint_head = sonde_hint_head(m->tree, r);
-	table_heads(m, r);
+	write_table_heads(m, r);
 	for (i = 0; i < l.nr; i++)
-		table_row(m, r, l.at[i]);
+		write_table_row(m, r, l.at[i]);
 	if (sonde_report_times(r) != SONDE_TIMES_HOST)
-		special_row(m, r, true);
+		write_special_row(m, r, true);
 	if (r->outside_launches)
-		special_row(m, r, false);
+		write_special_row(m, r, false);
 	if (l.nr_left_out)
 		sonde_sink_printf(m->to,
 			"\n\u2026 and %zu more regions, each shorter than these; all of them are "
 			"in %s.\n",
 			l.nr_left_out, more);
-	gaps(m, r);
+	write_gaps(m, r);
 	for (i = 0; i < l.nr; i++)
 		sonde_markdown__region(m, r, l.at[i], 3);
 	sonde_listing_release(&l);
@@ -271,9 +271,9 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 	if (r->is_ranges)
 		sonde_sink_printf(m->to, "\n%s\n", sonde_report_caution(r));
 	if (r->nodes.nr) {
-		int rc = first(m, r, err);
+		int rc = write_first(m, r, err);
 
-		return rc ? rc : regions(m, r, err);
+		return rc ? rc : write_regions(m, r, err);
 	}
 	sonde_sink_puts(m->to,
 		"\nNo NVTX range was open at any launch: nothing region-specific was "
@@ -283,7 +283,7 @@ static int report(struct sonde_markdown *m, const struct sonde_report *r, struct
 }
 
 /* As an indented block, so that nothing in it is Markdown. */
-static void config(struct sonde_markdown *m)
+static void write_config(struct sonde_markdown *m)
 {
 	struct sonde_str rest = sonde_str_from(m->options->config);
 
@@ -307,7 +307,7 @@ static void aggregate_is_the_same(struct sonde_markdown *m, const struct sonde_r
 		m->to, "\n\nOne scope only: the aggregate is the same as the section above.\n");
 }
 
-static void charts(struct sonde_markdown *m)
+static void write_charts(struct sonde_markdown *m)
 {
 	if (!m->options->links_charts)
 		return;
@@ -331,7 +331,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
 		sonde_sink_puts(to, "\n\u2248 approximate \u00b7 \u2264 \u2265 a bound \u00b7 "
 				    "incl/excl: with and without nested regions\n");
-		charts(&m);
+		write_charts(&m);
 	}
 	for (i = 0; i < 2 * t->reports.nr && rc == 0; i++) {
 		const struct sonde_report *r = &t->reports.at[i % t->reports.nr];
@@ -352,7 +352,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	if (rc == 0 && !sonde_selects_nothing(t))
 		sonde_markdown__ranks(&m);
 	if (rc == 0)
-		config(&m);
+		write_config(&m);
 	if (rc == 0 && m.cell.failed)
 		rc = sonde_err_nomem(err);
 	sonde_markdown__release(&m);

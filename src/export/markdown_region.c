@@ -80,7 +80,7 @@ void sonde_markdown__kernels(
 			nr - max, m->options->more_at ? m->options->more_at : "`--format json`");
 }
 
-static void occupancy(struct sonde_markdown *m)
+static void write_occupancy(struct sonde_markdown *m)
 {
 	double achieved = sonde_figure_of(m->tree, &m->figures, SONDE_ROLE_OCCUPANCY);
 	double possible = sonde_figure_of(m->tree, &m->figures, SONDE_ROLE_OCCUPANCY_MOST);
@@ -91,7 +91,7 @@ static void occupancy(struct sonde_markdown *m)
 			possible);
 }
 
-static void streams(
+static void write_streams(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	size_t i;
@@ -111,7 +111,7 @@ static void streams(
 }
 
 /* What the idle time is due to, the largest part first. */
-static void idle(struct sonde_markdown *m, const struct sonde_node *n)
+static void write_idle(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_waits *w = &n->waits;
 	unsigned told = 0, i, k, most;
@@ -135,7 +135,7 @@ static void idle(struct sonde_markdown *m, const struct sonde_node *n)
 			w->comm_ns / 1e6, w->exposed_ns / 1e6);
 }
 
-static void memory(struct sonde_markdown *m, const struct sonde_memory_use *use)
+static void write_memory(struct sonde_markdown *m, const struct sonde_memory_use *use)
 {
 	if (isnan(use->allocated) && isnan(use->peak))
 		return;
@@ -147,7 +147,7 @@ static void memory(struct sonde_markdown *m, const struct sonde_memory_use *use)
 }
 
 /* What timestamps tell, on as few lines as they need. */
-static void times(
+static void write_times(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	const char *bound = sonde_bound(n);
@@ -157,9 +157,9 @@ static void times(
 			"- GPU: busy %.4f ms on %" PRIu64 " %s, idle %.4f ms inside entries\n",
 			n->busy_ns / 1e6, n->streams, n->streams == 1 ? "stream" : "streams",
 			n->idle_ns / 1e6);
-	idle(m, n);
-	memory(m, &n->memory);
-	streams(m, r, n);
+	write_idle(m, n);
+	write_memory(m, &n->memory);
+	write_streams(m, r, n);
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
 			n->copy_ns / 1e6, n->copy_bytes);
@@ -175,7 +175,7 @@ static void times(
 }
 
 /* How long an entry took; one says nothing that the times above do not. */
-static void entries(
+static void write_entries(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	static const char *const names[] = {
@@ -197,7 +197,7 @@ static void entries(
 	sonde_entry_summary_release(&s);
 }
 
-static void roofline(struct sonde_markdown *m, const struct sonde_roofline *roof)
+static void write_roofline(struct sonde_markdown *m, const struct sonde_roofline *roof)
 {
 	const char *sign = roof->is_least ? "\u2265 " : "";
 
@@ -211,7 +211,7 @@ static void roofline(struct sonde_markdown *m, const struct sonde_roofline *roof
 		roof->is_least ? " (" SONDE_TENSOR_UNCOUNTED ")" : "");
 }
 
-static void facts(
+static void write_facts(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
@@ -241,12 +241,12 @@ static void facts(
 			n->scope_median_ns / 1e6, n->imbalance);
 	if (r->is_aggregate && !r->is_ranges)
 		sonde_markdown__spread(m, n);
-	times(m, r, n);
-	entries(m, r, n);
+	write_times(m, r, n);
+	write_entries(m, r, n);
 	if (limiter)
 		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
-	occupancy(m);
-	roofline(m, &roof);
+	write_occupancy(m);
+	write_roofline(m, &roof);
 	if (n->launches == 0)
 		sonde_sink_printf(m->to, "- %s\n", sonde_no_launch(m->tree));
 }
@@ -256,7 +256,7 @@ static bool has_own_unit(const char *unit)
 	return strcmp(unit, "ns") == 0 || strncmp(unit, "byte", 4) == 0;
 }
 
-static void metric_row(struct sonde_markdown *m, uint32_t column)
+static void write_metric_row(struct sonde_markdown *m, uint32_t column)
 {
 	const struct sonde_column *c = &m->tree->columns.at[column];
 	const struct sonde_figure *f = &m->figures.at[column];
@@ -271,7 +271,7 @@ static void metric_row(struct sonde_markdown *m, uint32_t column)
 		c->methods[f->method], sonde_quality_name(f->quality));
 }
 
-static void metric_heads(struct sonde_markdown *m)
+static void write_metric_heads(struct sonde_markdown *m)
 {
 	sonde_sink_puts(
 		m->to, "\n| metric | incl | excl | unit | how |\n|---|---:|---:|---|---|\n");
@@ -289,7 +289,7 @@ static bool is_in_section(const struct sonde_tree *t, size_t column)
 }
 
 /* The metrics that no section shows. */
-static void metrics(struct sonde_markdown *m)
+static void write_metrics(struct sonde_markdown *m)
 {
 	size_t i, nr = 0;
 
@@ -297,9 +297,9 @@ static void metrics(struct sonde_markdown *m)
 		if (m->tree->columns.at[i].is_chart || is_in_section(m->tree, i))
 			continue;
 		if (nr == 0)
-			metric_heads(m);
+			write_metric_heads(m);
 		if (nr < MAX_METRICS)
-			metric_row(m, (uint32_t)i);
+			write_metric_row(m, (uint32_t)i);
 		nr++;
 	}
 	if (nr > MAX_METRICS)
@@ -308,7 +308,7 @@ static void metrics(struct sonde_markdown *m)
 			m->options->more_at ? m->options->more_at : "`--format json`");
 }
 
-static void sections(struct sonde_markdown *m)
+static void write_sections(struct sonde_markdown *m)
 {
 	size_t i, k;
 
@@ -318,10 +318,10 @@ static void sections(struct sonde_markdown *m)
 		sonde_sink_puts(m->to, "\n**");
 		sonde_markdown__name(m, s->name.n ? s->name : s->id);
 		sonde_sink_puts(m->to, "**\n");
-		metric_heads(m);
+		write_metric_heads(m);
 		for (k = 0; k < s->columns.nr; k++)
 			if (!m->tree->columns.at[s->columns.at[k]].is_chart)
-				metric_row(m, s->columns.at[k]);
+				write_metric_row(m, s->columns.at[k]);
 	}
 }
 
@@ -335,9 +335,9 @@ void sonde_markdown__region(
 	sonde_sink_putc(m->to, '\n');
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_tree_values(m->tree, r, SONDE_PART_EXCLUSIVE, node, &m->own);
-	facts(m, r, n);
-	sections(m);
-	metrics(m);
+	write_facts(m, r, n);
+	write_sections(m);
+	write_metrics(m);
 	if (n->nr_kernels)
 		sonde_markdown__kernels(m, r, n->first_kernel, n->nr_kernels);
 }

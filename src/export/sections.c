@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
+static void write_line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
 {
 	char number[SONDE_NUMBER_MAX];
 
@@ -46,7 +46,7 @@ void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
 		sonde_sink_putc(to, '\n');
 		for (k = 0; k < s->columns.nr; k++)
 			if (!t->columns.at[s->columns.at[k]].is_chart)
-				line(to, &t->columns.at[s->columns.at[k]],
+				write_line(to, &t->columns.at[s->columns.at[k]],
 					&f->at[s->columns.at[k]]);
 	}
 }

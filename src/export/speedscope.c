@@ -18,7 +18,7 @@ static const char *unit_of(const struct sonde_weights *w)
 }
 
 /* Frames are the regions of the run, in their order. */
-static void frames(struct sonde_json *w, const struct sonde_tree *t)
+static void write_frames(struct sonde_json *w, const struct sonde_tree *t)
 {
 	const struct sonde_cells *l = t->cells;
 	struct sonde_buf name = {0};
@@ -124,7 +124,7 @@ int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_expor
 		sonde_json_z(&x.w, "exporter", "sonde " SONDE_VERSION);
 		sonde_json_str(&x.w, "name",
 			records->inputs.nr ? records->inputs.at[0].path : SONDE_STR("sonde"));
-		frames(&x.w, t);
+		write_frames(&x.w, t);
 		rc = profiles(&x, err);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');

@@ -68,7 +68,7 @@ static void place(struct icicle *c)
 	c->nr_rows = c->report->nodes.nr ? deepest + 1 + nr_apart : 0;
 }
 
-static void box_text(struct icicle *c, size_t node, double y, const char *limiter)
+static void write_box_text(struct icicle *c, size_t node, double y, const char *limiter)
 {
 	size_t letters = c->width[node] > 8 ? (size_t)((c->width[node] - 8) / LETTER) : 0;
 	struct sonde_str label;
@@ -86,7 +86,7 @@ static void box_text(struct icicle *c, size_t node, double y, const char *limite
 		sonde_sink_puts(c->to, "</g>");
 }
 
-static void box(struct icicle *c, size_t node)
+static void write_box(struct icicle *c, size_t node)
 {
 	const struct sonde_node *n = &c->report->nodes.at[node];
 	double y = HEAD + c->row[node] * ROW;
@@ -109,11 +109,11 @@ static void box(struct icicle *c, size_t node)
 		"</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%.0f\" fill=\"%s\" "
 		"stroke=\"#ffffff\" stroke-width=\"0.5\"/>",
 		c->left[node], y, c->width[node], ROW - 1, colour(limiter));
-	box_text(c, node, y, limiter);
+	write_box_text(c, node, y, limiter);
 	sonde_sink_puts(c->to, "</g>\n");
 }
 
-static void head(struct icicle *c)
+static void write_head(struct icicle *c)
 {
 	static const char *const limiters[] = {"compute", "memory", "latency"};
 	size_t i;
@@ -166,8 +166,8 @@ int sonde_svg__icicle(struct sonde_sink *to, unsigned *height, const struct sond
 	if (rc == 0) {
 		place(&c);
 		for (i = 0; i < c.report->nodes.nr; i++)
-			box(&c, i);
-		head(&c);
+			write_box(&c, i);
+		write_head(&c);
 		*height = (unsigned)(HEAD + c.nr_rows * ROW + MARGIN);
 		rc = c.text.failed ? sonde_err_nomem(err) : 0;
 	}

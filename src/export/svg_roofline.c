@@ -95,37 +95,37 @@ static void fit(struct plot *p)
 	widen(&p->y0, &p->y1, p->peaks.flop_per_s);
 }
 
-static void line(struct plot *p, const double at[4], const char *stroke)
+static void write_line(struct plot *p, const double at[4], const char *stroke)
 {
 	sonde_sink_printf(p->to,
 		"<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", at[0],
 		at[1], at[2], at[3], stroke);
 }
 
-static void label(struct plot *p, double x, double y, const char *anchor)
+static void write_label(struct plot *p, double x, double y, const char *anchor)
 {
 	sonde_svg__text(p->to, x, y, anchor, sonde_buf_view(&p->text));
 }
 
-static void axes(struct plot *p)
+static void write_axes(struct plot *p)
 {
 	double e;
 
 	for (e = p->x0; e <= p->x1; e++) {
 		double x = px(p, pow(10, e));
 
-		line(p, (double[4]){x, TOP, x, HEIGHT - BOTTOM}, "#e3e3de");
+		write_line(p, (double[4]){x, TOP, x, HEIGHT - BOTTOM}, "#e3e3de");
 		sonde_buf_clear(&p->text);
 		sonde_buf_printf(&p->text, "%g", pow(10, e));
-		label(p, x, HEIGHT - BOTTOM + 16, "middle");
+		write_label(p, x, HEIGHT - BOTTOM + 16, "middle");
 	}
 	for (e = p->y0; e <= p->y1; e++) {
 		double y = py(p, pow(10, e));
 
-		line(p, (double[4]){LEFT, y, SONDE_SVG_WIDTH - RIGHT, y}, "#e3e3de");
+		write_line(p, (double[4]){LEFT, y, SONDE_SVG_WIDTH - RIGHT, y}, "#e3e3de");
 		sonde_buf_clear(&p->text);
 		sonde_number_human(&p->text, pow(10, e), "");
-		label(p, LEFT - 6, y + 4, "end");
+		write_label(p, LEFT - 6, y + 4, "end");
 	}
 	sonde_svg__text(p->to, SONDE_SVG_WIDTH - RIGHT, HEIGHT - 8, "end",
 		SONDE_STR("FLOP per byte of DRAM traffic"));
@@ -133,21 +133,21 @@ static void axes(struct plot *p)
 }
 
 /* From where DRAM would be the limit to the right. */
-static void ceiling(struct plot *p, const char *name, double flop)
+static void write_ceiling(struct plot *p, const char *name, double flop)
 {
 	if (!(flop > 0))
 		return;
-	line(p,
+	write_line(p,
 		(double[4]){px(p, flop / p->peaks.bytes_per_s), py(p, flop),
 			SONDE_SVG_WIDTH - RIGHT, py(p, flop)},
 		"#1d2126");
 	sonde_buf_clear(&p->text);
 	sonde_buf_puts(&p->text, name);
 	sonde_number_human(&p->text, flop, "FLOP/s");
-	label(p, SONDE_SVG_WIDTH - RIGHT, py(p, flop) - 6, "end");
+	write_label(p, SONDE_SVG_WIDTH - RIGHT, py(p, flop) - 6, "end");
 }
 
-static void ceilings(struct plot *p)
+static void write_ceilings(struct plot *p)
 {
 	double flop = highest(p), bytes = p->peaks.bytes_per_s, from;
 
@@ -157,14 +157,14 @@ static void ceilings(struct plot *p)
 		return;
 	}
 	from = fmax(pow(10, p->x0), pow(10, p->y0) / bytes);
-	line(p, (double[4]){px(p, from), py(p, from * bytes), px(p, flop / bytes), py(p, flop)},
+	write_line(p, (double[4]){px(p, from), py(p, from * bytes), px(p, flop / bytes), py(p, flop)},
 		"#1d2126");
 	sonde_buf_clear(&p->text);
 	sonde_buf_puts(&p->text, "DRAM ");
 	sonde_number_human(&p->text, bytes, "byte/s");
-	label(p, px(p, from) + 36, py(p, from * bytes) + 8, "start");
-	ceiling(p, "FP32 ", p->peaks.flop_per_s);
-	ceiling(p, "FP16 tensor ", p->peaks.tensor_per_s);
+	write_label(p, px(p, from) + 36, py(p, from * bytes) + 8, "start");
+	write_ceiling(p, "FP32 ", p->peaks.flop_per_s);
+	write_ceiling(p, "FP16 tensor ", p->peaks.tensor_per_s);
 }
 
 static void dot(struct plot *p, const struct point *at)
@@ -190,7 +190,7 @@ static void dot(struct plot *p, const struct point *at)
 }
 
 /* Below the drawing, where the axis leaves room: what dashed circles mean. */
-static void legend(struct plot *p)
+static void write_legend(struct plot *p)
 {
 	size_t i;
 
@@ -215,11 +215,11 @@ int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct so
 	rc = gather(&p, err);
 	if (rc == 0 && p.nr) {
 		fit(&p);
-		axes(&p);
-		ceilings(&p);
+		write_axes(&p);
+		write_ceilings(&p);
 		for (i = 0; i < p.nr; i++)
 			dot(&p, &p.points[i]);
-		legend(&p);
+		write_legend(&p);
 		*height = (unsigned)HEIGHT;
 		rc = p.text.failed ? sonde_err_nomem(err) : 0;
 	}

@@ -93,7 +93,7 @@ static void release(struct found *f)
 	sonde_free(f->of);
 }
 
-static void number_cell(struct sonde_text_export *x, struct sonde_table *t, double v, int decimals)
+static void put_number_cell(struct sonde_text_export *x, struct sonde_table *t, double v, int decimals)
 {
 	if (isnan(v))
 		sonde_buf_puts(&x->cell, "-");
@@ -109,7 +109,7 @@ static void time_cell(
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 }
 
-static void region_cell(struct sonde_text_export *x, struct sonde_table *t,
+static void put_region_cell(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t node)
 {
 	sonde_escape_terminal(&x->cell, sonde_node_region(x->tree, &r->nodes.at[node])->id,
@@ -122,15 +122,15 @@ static const char *time_name(enum sonde_entry_time which)
 	return which == SONDE_ENTRY_GPU ? "GPU" : "host";
 }
 
-static void entry_row(struct sonde_text_export *x, struct sonde_table *t,
+static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t node, const struct sonde_entry_summary *s)
 {
 	enum sonde_entry_time which = sonde_entry_summary_judge(s);
 	double ms[NR_TIMES];
 	size_t i;
 
-	region_cell(x, t, r, node);
-	number_cell(x, t, (double)s->runs.nr_entered, 0);
+	put_region_cell(x, t, r, node);
+	put_number_cell(x, t, (double)s->runs.nr_entered, 0);
 	sonde_buf_puts(&x->cell, time_name(which));
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 	times_of(ms, &s->of[which]);
@@ -174,7 +174,7 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 		sonde_scale_column(&t, &x->scales[i], sonde_str_from(heads[i]), drops[i]);
 	for (i = 0; i < f->nr; i++)
 		if (f->of[i].runs.nr_entries)
-			entry_row(x, &t, r, l->at[i], &f->of[i]);
+			put_entry_row(x, &t, r, l->at[i], &f->of[i]);
 	sonde_sink_putc(x->to, '\n');
 	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
 	sonde_table_release(&t);
@@ -236,8 +236,8 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 	for (i = 0; i < f->nr_slowest; i++) {
 		const struct slow *s = &f->slowest[i];
 
-		region_cell(x, &t, r, s->node);
-		number_cell(x, &t, (double)(s->begin_ns - first_ns) / 1e9, 6);
+		put_region_cell(x, &t, r, s->node);
+		put_number_cell(x, &t, (double)(s->begin_ns - first_ns) / 1e9, 6);
 		sonde_buf_puts(&x->cell, time_name(s->judged));
 		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
 		time_cell(x, &t, s->ns / 1e6, &x->scales[MAX]);

@@ -26,7 +26,7 @@ static void place(struct sonde_text_export *x, struct sonde_table *t, const stru
 	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
 }
 
-static int gaps(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
@@ -66,7 +66,7 @@ int sonde_text__idle(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_buf line = {0};
-	int rc = x->options->view == SONDE_VIEW_IDLE ? gaps(x, r, err) : 0;
+	int rc = x->options->view == SONDE_VIEW_IDLE ? put_gaps(x, r, err) : 0;
 
 	if ((x->options->view == SONDE_VIEW_COST || x->options->view == SONDE_VIEW_IDLE) && rc == 0)
 		rc = sonde_first_say(&line, x->tree, r, err);

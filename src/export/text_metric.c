@@ -18,7 +18,7 @@ void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t
 }
 
 /* Words may be of any length: a list of hundred names must not take the table for itself. */
-static void words(struct sonde_text_export *x, struct sonde_str text, size_t metric)
+static void put_words(struct sonde_text_export *x, struct sonde_str text, size_t metric)
 {
 	size_t nr_dots = x->options->is_utf8 ? 1 : 3;
 
@@ -39,7 +39,7 @@ void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t
 		const struct sonde_figure *f = &x->figures.at[c];
 
 		if (x->tree->columns.at[c].is_text) {
-			words(x, f->text, i);
+			put_words(x, f->text, i);
 		} else {
 			const char *mark = sonde_figure_mark(f, x->options->is_utf8);
 

@@ -21,7 +21,7 @@ struct row {
 	bool has_share;
 };
 
-static void number(struct sonde_text_export *x, const struct sonde_field *f, double v)
+static void put_number(struct sonde_text_export *x, const struct sonde_field *f, double v)
 {
 	if (isnan(v))
 		sonde_buf_puts(&x->cell, "-");
@@ -73,7 +73,7 @@ int sonde_text__print(
 	return rc;
 }
 
-static void hint_cell(
+static void put_hint_cell(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_node *n)
 {
 	static const struct {
@@ -135,7 +135,7 @@ static size_t columns(
 }
 
 /* Everything right of the name. */
-static void cells(struct sonde_text_export *x, struct sonde_table *t, const struct row *row)
+static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const struct row *row)
 {
 	size_t i;
 
@@ -154,7 +154,7 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 		else if (strcmp(f->csv, "share_pct") == 0 && row->has_share)
 			v = 100 * row->time_ns / row->report->time_ns;
 		if (row->node || !isnan(v))
-			number(x, f, v);
+			put_number(x, f, v);
 		sonde_text__put(x, t, row->style);
 		if (f->form == SONDE_FIELD_PERCENT && row->node)
 			sonde_text__bar(x, t, v);
@@ -163,7 +163,7 @@ static void cells(struct sonde_text_export *x, struct sonde_table *t, const stru
 	}
 	sonde_text__metric_cells(x, t, row->style);
 	if (x->hint_head)
-		hint_cell(x, t, row->node);
+		put_hint_cell(x, t, row->node);
 }
 
 static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
@@ -197,7 +197,7 @@ static uint32_t nr_listed(const struct sonde_text_export *x, const struct sonde_
 	return n->nr_kernels < max ? n->nr_kernels : (uint32_t)max;
 }
 
-static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
+static void put_kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, const struct sonde_node *n, uint64_t lines, unsigned step)
 {
 	const char *bullet = x->options->is_utf8 ? "\u00b7" : "-";
@@ -215,18 +215,18 @@ static void kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 		sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_DIM, nr_dim);
 		sonde_buf_clear(&x->cell);
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
-		cells(x, t, &row);
+		put_cells(x, t, &row);
 	}
 }
 
-static void special_row(struct sonde_text_export *x, struct sonde_table *t, const char *name,
+static void put_special_row(struct sonde_text_export *x, struct sonde_table *t, const char *name,
 	enum sonde_part part, struct row row)
 {
 	sonde_buf_puts(&x->cell, name);
 	sonde_text__put(x, t, SONDE_STYLE_DIM);
 	row.style = SONDE_STYLE_DIM;
 	sonde_tree_values(x->tree, row.report, part, 0, &x->figures);
-	cells(x, t, &row);
+	put_cells(x, t, &row);
 }
 
 static struct sonde_extent extent_of(const struct sonde_text_export *x,
@@ -268,7 +268,7 @@ static void find_scales(
 	}
 }
 
-static void rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
+static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
 	const struct sonde_listing *l, const uint64_t *lines)
 {
 	unsigned step = sonde_text__indent_step(l, r);
@@ -280,14 +280,14 @@ static void rows(struct sonde_text_export *x, struct sonde_table *t, const struc
 
 		name_cell(x, t, n, lines[i], step);
 		sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, l->at[i], &x->figures);
-		cells(x, t, &row);
-		kernel_rows(x, t, r, n, lines[i], step);
+		put_cells(x, t, &row);
+		put_kernel_rows(x, t, r, n, lines[i], step);
 	}
 	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* there is nothing to add up */
-		special_row(x, t, "total in regions", SONDE_PART_TOTAL,
+		put_special_row(x, t, "total in regions", SONDE_PART_TOTAL,
 			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true});
 	if (r->outside_launches)
-		special_row(x, t, "(outside any range)", SONDE_PART_OUTSIDE,
+		put_special_row(x, t, "(outside any range)", SONDE_PART_OUTSIDE,
 			(struct row){r, NULL, (double)r->outside_launches, r->outside_time_ns, 0,
 				false});
 }
@@ -312,7 +312,7 @@ int sonde_text__tree(
 		find_scales(x, r, &l);
 		sonde_text__find_lines(lines, &l, r);
 		first = columns(x, &t, r);
-		rows(x, &t, r, &l, lines);
+		put_rows(x, &t, r, &l, lines);
 		rc = sonde_text__print(x, &t, first, err);
 	} else {
 		rc = sonde_err_nomem(err);

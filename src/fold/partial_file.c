@@ -19,7 +19,7 @@ bool sonde_partial_knows(struct sonde_str bytes)
 	return sonde_str_starts(bytes, SONDE_PARTIAL_MAGIC);
 }
 
-static int damaged(struct framing *f, const char *what)
+static int refuse_damaged(struct framing *f, const char *what)
 {
 	return sonde_err_at(f->err, SONDE_ERR_FORMAT, f->path, f->at,
 		"%s; the partial report is damaged or cut off: copy it again, or make it again", what);
@@ -30,7 +30,7 @@ static int read_head(struct framing *f)
 	struct sonde_partial_head head;
 
 	if (f->bytes.n < sizeof(head) || !sonde_partial_knows(f->bytes))
-		return damaged(f, "no room for the head");
+		return refuse_damaged(f, "no room for the head");
 	memcpy(&head, f->bytes.p, sizeof(head));
 	if (head.version != SONDE_PARTIAL_VERSION || head.rules != SONDE_RULES_VERSION)
 		return sonde_err_set(f->err, SONDE_ERR_FORMAT,
@@ -53,14 +53,14 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_cursor *in)
 	bool is_nomem = false;
 
 	if (kind != f->expected)
-		return damaged(f, "a section is missing");
+		return refuse_damaged(f, "a section is missing");
 	if (kind == SONDE_PARTIAL_TABLES)
 		f->part = sonde_calloc(1, sizeof(*f->part));
 	if (!f->part)
 		return sonde_err_nomem(f->err);
 	if (!readers[kind](in, f->part, &is_nomem))
 		return is_nomem ? sonde_err_nomem(f->err)
-				: damaged(f, "a section has impossible contents");
+				: refuse_damaged(f, "a section has impossible contents");
 	f->expected = kind + 1;
 	if (kind != SONDE_PARTIAL_CELLS)
 		return 0;
@@ -80,10 +80,10 @@ static int read_sampled(struct framing *f, size_t nr_before, struct sonde_cursor
 	bool is_nomem = false;
 
 	if (!part || f->expected != SONDE_PARTIAL_TABLES || part->sampled.nr)
-		return damaged(f, "sampled counters of no cells");
+		return refuse_damaged(f, "sampled counters of no cells");
 	if (sonde_partial__sampled(in, part, &is_nomem))
 		return 0;
-	return is_nomem ? sonde_err_nomem(f->err) : damaged(f, "a section holds what cannot be");
+	return is_nomem ? sonde_err_nomem(f->err) : refuse_damaged(f, "a section holds what cannot be");
 }
 
 /* One section; `*is_end` after the last. */
@@ -95,21 +95,21 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 	int rc = 0;
 
 	if (f->bytes.n - f->at < sizeof(s))
-		return damaged(f, "no room for a section");
+		return refuse_damaged(f, "no room for a section");
 	memcpy(&s, f->bytes.p + f->at, sizeof(s));
 	if (s.nr_bytes > f->bytes.n - f->at - sizeof(s))
-		return damaged(f, "a section is longer than the file");
+		return refuse_damaged(f, "a section is longer than the file");
 	payload = f->bytes.p + f->at + sizeof(s);
 	if (s.zero || s.check != sonde_partial__check(&s, payload))
-		return damaged(f, "a checksum does not match");
+		return refuse_damaged(f, "a checksum does not match");
 	in.p = (const uint8_t *)payload;
 	in.end = in.p + s.nr_bytes;
 	*is_end = s.kind == SONDE_PARTIAL_END;
 	if (*is_end && (f->expected != SONDE_PARTIAL_TABLES ||
 			       sonde_get_u(&in) != f->out->at.nr - nr_before))
-		return damaged(f, "a part is missing");
+		return refuse_damaged(f, "a part is missing");
 	if (s.kind > SONDE_PARTIAL_CELLS && s.kind < SONDE_PARTIAL_OPTIONAL)
-		return damaged(f, "a section of a kind that is not known");
+		return refuse_damaged(f, "a section of a kind that is not known");
 	if (!*is_end && s.kind <= SONDE_PARTIAL_CELLS)
 		rc = read_part(f, s.kind, &in);
 	if (s.kind == SONDE_PARTIAL_SAMPLED)
@@ -133,7 +133,7 @@ int sonde_partial_read(struct sonde_parts *out, struct sonde_str bytes, const ch
 	while (rc == 0 && !is_end)
 		rc = read_section(&f, nr_before, &is_end);
 	if (rc == 0 && f.at != bytes.n)
-		rc = damaged(&f, "bytes after the end");
+		rc = refuse_damaged(&f, "bytes after the end");
 	sonde_cells_free(f.part);
 	while (rc && out->at.nr > nr_before)
 		sonde_cells_free(out->at.at[--out->at.nr]);

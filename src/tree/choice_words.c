@@ -32,7 +32,7 @@ static void suggest(struct sonde_buf *out, struct sonde_str word, const struct s
 }
 
 /* A word that matches nothing: an error if the user typed it, a note if a default did. */
-static int unknown(struct sonde_tree *t, const struct sonde_wording *w, const char *word,
+static int refuse_unknown(struct sonde_tree *t, const struct sonde_wording *w, const char *word,
 	struct sonde_err *err)
 {
 	const struct sonde_map *names = w->names;
@@ -89,7 +89,7 @@ static int check_word(
 			return 0;
 		is_captured = true;
 	}
-	return (is_captured ? left_out : unknown)(t, w, w->words.at[word], err);
+	return (is_captured ? left_out : refuse_unknown)(t, w, w->words.at[word], err);
 }
 
 int sonde_tree__check_words(
