@@ -21,6 +21,7 @@ static const struct setting {
 } table[] = {
 	{"hydra.job.chdir", BOOL, AT(chdir)},
 	{"ranks", RANKS, AT(ranks)},
+	{"capture.local", TEXT, AT(capture_local)},
 	{NCU("enable"), BOOL, AT(ncu_enable)},
 	{NCU("gating_nvtx"), BOOL, AT(ncu_gating)},
 	{NCU("fallback"), BOOL, AT(ncu_fallback)},

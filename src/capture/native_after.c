@@ -1,5 +1,6 @@
 /* After a native capture: waiting for its last bytes, and what the library has to say. */
 #include "base/err.h"
+#include "base/file.h"
 #include "capture/native_env.h"
 #include "format/attach.h"
 #include "format/capture.h"
@@ -75,10 +76,27 @@ static bool is_being_written(int dir, const char *name)
 	return is_locked;
 }
 
+/* Whether a process has ended and nobody has asked for its status: in a container that may last. */
+static bool is_zombie(long pid)
+{
+	struct sonde_buf text = {0};
+	char path[64];
+	const char *end;
+	bool is;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	end = sonde_file_slurp(&text, path) && text.p ? strrchr(text.p, ')') : NULL;
+	is = end && (strncmp(end, ") Z", 3) == 0 || strncmp(end, ") X", 3) == 0);
+	sonde_buf_release(&text);
+	return is;
+}
+
 /* The process a capture is named after. */
 static bool is_running(const char *name)
 {
-	return kill((pid_t)strtol(name, NULL, 10), 0) == 0 || errno != ESRCH;
+	long pid = strtol(name, NULL, 10);
+
+	return (kill((pid_t)pid, 0) == 0 || errno != ESRCH) && !is_zombie(pid);
 }
 
 /* How many processes go on, and with them their captures. */
@@ -112,13 +130,28 @@ static bool is_settled(const char *dir)
 	return ok;
 }
 
-void sonde_native_settle(const char *dir)
+/* Whether a process that a capture is named after is there, be it before it has locked the file. */
+static bool has_running(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool has = false;
+
+	while (d && !has && (e = readdir(d)))
+		has = e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_running(e->d_name);
+	if (d)
+		closedir(d);
+	return has;
+}
+
+bool sonde_native_settle(const char *dir)
 {
 	const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
 	unsigned ms;
 
 	for (ms = 0; ms < SETTLE_MS && !is_settled(dir); ms += STEP_MS)
 		nanosleep(&step, NULL);
+	return ms < SETTLE_MS && !has_running(dir);
 }
 
 bool sonde_native_fault(char *text, size_t size, const char *dir)

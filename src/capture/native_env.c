@@ -106,6 +106,8 @@ int sonde_native_env_build(
 	if (rc == 0)
 		rc = write_config(config, dir, q, err);
 	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s", config);
+	if (q->mark)
+		sonde_argv_add(env, q->mark);
 	sonde_argv_printf(env, "CUDA_INJECTION64_PATH=%s", library);
 	sonde_argv_printf(env, "NVTX_INJECTION64_PATH=%s", library);
 	return rc ? rc : env->failed ? sonde_err_nomem(err) : 0;
@@ -118,9 +120,10 @@ bool sonde_native_is_there(const char *dir)
 	bool is_there = false;
 
 	while (d && !is_there && (e = readdir(d))) {
-		const char *dot = strrchr(e->d_name, '.');
+		struct sonde_str name = sonde_str_from(e->d_name);
 
-		is_there = dot && strcmp(dot, SONDE_CAPTURE_SUFFIX) == 0 &&
+		is_there = (sonde_str_ends(name, SONDE_CAPTURE_SUFFIX) ||
+				   sonde_str_ends(name, SONDE_CAPTURE_SUFFIX ".tar")) &&
 			   strncmp(e->d_name, SONDE_SAMPLES_PREFIX,
 				   strlen(SONDE_SAMPLES_PREFIX)) != 0;
 	}

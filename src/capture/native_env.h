@@ -12,6 +12,7 @@
 
 struct sonde_native_request {
 	const char *dir; /* where the captures go; made absolute */
+	const char *mark; /* NAME=VALUE for the program; NULL = none */
 	struct sonde_list nvtx_include, nvtx_exclude;
 	struct sonde_list options; /* further `key=value` lines */
 };
@@ -33,8 +34,11 @@ bool sonde_native_is_there(const char *dir);
 /* Makes the page in `dir` where the library says what became of it. */
 int sonde_native_attach_make(const char *dir, struct sonde_err *err);
 
-/* Waits, not for long, until the captures in `dir` of processes that have ended are complete. */
-void sonde_native_settle(const char *dir);
+/*
+ * Waits, not for long, until the captures in `dir` of processes that have ended are complete. False
+ * when some are not, or their process goes on.
+ */
+bool sonde_native_settle(const char *dir);
 
 /*
  * Why processes left no capture in `dir`, or not all of it, as the library says it. False when it

@@ -21,12 +21,15 @@ static const struct launcher {
 	const char *local, *ids[3];
 } launchers[SONDE_NR_LAUNCHERS] = {
 	[SONDE_OPEN_MPI] = {NULL, {"PMIX_NAMESPACE"}},
-	[SONDE_PMI] = {NULL, {"PMI_JOBID", "SLURM_STEP_ID"}},
+	[SONDE_PMI] = {"MPI_LOCALNRANKS", {"PMI_JOBID", "SLURM_STEP_ID"}},
 	[SONDE_TORCHRUN] = {"LOCAL_WORLD_SIZE",
 		{"MASTER_PORT", "MASTER_ADDR", "TORCHELASTIC_RUN_ID"}},
 	[SONDE_SLURM] = {NULL, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
 	[SONDE_KUBERNETES] = {NULL, {"JOB_NAME"}},
 };
+
+/* Of a launcher on many hosts that names no job: the batch system's does it. */
+static const char *const batch_ids[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 
 struct process {
 	long pid, parent;
@@ -125,6 +128,16 @@ static void add_process(struct sonde_buf *name, const struct process *p)
 		sonde_buf_printf(name, ".%s", restart);
 }
 
+static const char *find_batch_id(void)
+{
+	const char *id = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(batch_ids) / sizeof(*batch_ids) && !id; i++)
+		id = getenv(batch_ids[i]);
+	return id;
+}
+
 /* On many hosts: only what the launcher says to all. */
 static void add_ids(struct sonde_buf *name, const struct launcher *l)
 {
@@ -161,15 +174,20 @@ static void name_job(struct sonde_rank *out, const struct launcher *l)
 	const char *id = getenv(l->ids[0]);
 	struct process p = {.pid = (long)getppid()};
 	struct sonde_buf name = {0};
+	bool is_one_host;
 	unsigned nr_local;
 	char *c;
 
 	if (l != &launchers[SONDE_KUBERNETES] && find_launcher(&p, l))
 		out->begin = time_of(&p);
+	is_one_host = number(l->local, &nr_local) && nr_local == out->size;
 	if (l == &launchers[SONDE_KUBERNETES] && !(id && *id))
 		add_pod(&name, out);
-	else if (id && *id && !(number(l->local, &nr_local) && nr_local == out->size))
+	else if (id && *id && !is_one_host)
 		add_ids(&name, l);
+	else if (l == &launchers[SONDE_PMI] && l->local && getenv(l->local) && !is_one_host &&
+		 find_batch_id())
+		sonde_buf_printf(&name, "batch.%s", find_batch_id());
 	else
 		add_process(&name, &p);
 	if (name.n < sizeof(out->job))
@@ -188,11 +206,12 @@ void sonde_rank_find(struct sonde_rank *out)
 
 	*out = (struct sonde_rank){0};
 	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		const struct sonde_launcher *says = &sonde_launchers[i];
 		const struct launcher *l = &launchers[i];
 
-		if (!number(sonde_launchers[i].rank, &out->rank))
+		if (!number(says->rank, &out->rank) || (says->mark && !getenv(says->mark)))
 			continue;
-		if (!number(sonde_launchers[i].size, &out->size))
+		if (!number(says->step_size, &out->size) && !number(says->size, &out->size))
 			out->size = 0;
 		out->is_parallel = out->size != 1;
 		if (out->is_parallel)

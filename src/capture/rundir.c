@@ -412,6 +412,20 @@ static void close_captures(const struct sonde_rundir *d)
 		fts_close(walk);
 }
 
+/* Once all have ended nobody asks who did: a job of thousands of ranks leaves few files. */
+static void remove_marks(const struct sonde_rundir *d)
+{
+	DIR *dir = opendir(d->path);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (strncmp(e->d_name, ".done.rank", 10) == 0 ||
+			strncmp(e->d_name, BEGUN ".rank", 11) == 0)
+			unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
 bool sonde_rundir_finish(const struct sonde_rundir *d)
 {
 	unsigned nr = d->nr_awaited ? d->nr_awaited : d->rank.size;
@@ -432,5 +446,7 @@ bool sonde_rundir_finish(const struct sonde_rundir *d)
 		name_link(link, d, d->job_nr);
 		unlink(link);
 	}
+	if (nr)
+		remove_marks(d);
 	return true;
 }

@@ -1,4 +1,5 @@
 /* Hardware counters beside the native capture: the sampler's beginning and end. */
+#include "capture/local.h"
 #include "cli/run_int.h"
 #include "sample/sampler.h"
 
@@ -36,13 +37,15 @@ static const char *mark_of(struct sonde_run *r, const char *dir)
 		       : NULL;
 }
 
-struct sonde_sampler *sonde_run_counters_start(struct sonde_run *r, const char *dir)
+struct sonde_sampler *sonde_run_counters_start(
+	struct sonde_run *r, const char *dir, const struct sonde_local *local)
 {
 	const char *set = strcmp(r->set.counters_set, "auto") == 0 ? "basic" : r->set.counters_set;
 	bool has_names = r->set.counters_names.nr > 0;
 	const struct sonde_sampler_spec spec = {.dir = dir,
 		.env = r->env,
-		.mark = mark_of(r, dir),
+		.lock_dir = local->owner >= 0 ? local->root : NULL,
+		.mark = local->owner >= 0 ? local->mark : mark_of(r, dir),
 		.sampling = {.counters = has_names ? r->set.counters_names.at : &set,
 			.nr_counters = has_names ? r->set.counters_names.nr : 1,
 			.interval_ns = r->set.counters_interval_ns,

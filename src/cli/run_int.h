@@ -116,7 +116,9 @@ int sonde_run_torch(struct sonde_run *r, struct sonde_err *err);
  * is to be said is said. Nothing about it makes a run fail.
  */
 struct sonde_sampler;
-struct sonde_sampler *sonde_run_counters_start(struct sonde_run *r, const char *dir);
+struct sonde_local;
+struct sonde_sampler *sonde_run_counters_start(
+	struct sonde_run *r, const char *dir, const struct sonde_local *local);
 void sonde_run_counters_end(struct sonde_run *r, struct sonde_sampler *sampler);
 
 /*

@@ -1,3 +1,4 @@
+#include "capture/local.h"
 #include "capture/native_env.h"
 #include "cli/run_live.h"
 
@@ -15,7 +16,46 @@ static struct sonde_child_spec spec_of(const struct sonde_run *r, bool is_helper
 		.out_fd = -1};
 }
 
-static int write_command(struct sonde_run *r, struct sonde_err *err)
+/* Where captures are written: on a disk of the node, if that was asked for and can be. */
+static const char *open_place(struct sonde_local *l, struct sonde_run *r)
+{
+	struct sonde_err why = {0};
+
+	l->owner = -1;
+	if (r->set.capture_local &&
+		sonde_local_open(l, r->set.capture_local, &r->dir, &why) == 0)
+		return l->dir;
+	if (r->set.capture_local)
+		sonde_say("capture.local: %s; captures are written to the run directory", why.msg);
+	return sonde_run_path(r, "native");
+}
+
+/* Where the captures are is said when they could not be taken back: they stay there. */
+static void close_place(struct sonde_local *l, const struct sonde_run *r)
+{
+	struct sonde_err why = {0};
+
+	if (l->owner >= 0 && sonde_local_return(l, &r->dir, &why))
+		sonde_say("the captures could not be taken to the run directory (%s): they are in "
+			  "%s, which `sonde report` reads too",
+			why.msg, l->dir);
+}
+
+static int write_local(const char *dir, struct sonde_str text, struct sonde_err *err)
+{
+	char path[4096];
+	struct sonde_sink sink;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/cmd.txt", dir);
+	rc = sonde_sink_open(&sink, path, err);
+	if (rc)
+		return rc;
+	sonde_sink_str(&sink, text);
+	return sonde_sink_close(&sink, err);
+}
+
+static int write_command(struct sonde_run *r, const struct sonde_local *l, struct sonde_err *err)
 {
 	struct sonde_buf line = {0};
 	char name[64];
@@ -26,8 +66,9 @@ static int write_command(struct sonde_run *r, struct sonde_err *err)
 	sonde_run_record(r, &line, r->program);
 	sonde_buf_putc(&line, '\n');
 	snprintf(name, sizeof(name), "native/cmd%s.txt", r->dir.suffix);
-	rc = line.failed ? sonde_err_nomem(err)
-			 : sonde_rundir_write(&r->dir, name, sonde_buf_view(&line), err);
+	rc = line.failed       ? sonde_err_nomem(err)
+	     : l->owner >= 0 ? write_local(l->dir, sonde_buf_view(&line), err)
+			     : sonde_rundir_write(&r->dir, name, sonde_buf_view(&line), err);
 	sonde_buf_release(&line);
 	return rc;
 }
@@ -83,18 +124,65 @@ static void say_failure(const struct sonde_child_end *end)
 		sonde_say("the program ended with status %d", end->status);
 }
 
+static void show_plan(const struct sonde_run *r)
+{
+	struct sonde_buf line = {0};
+
+	sonde_argv_show(&line, r->program);
+	printf("plan: one native capture, one run of the program\n  $ %s\n", line.failed ? "" : line.p);
+	sonde_buf_release(&line);
+}
+
+/* The program's run, with whoever samples and asks meanwhile. */
+static int capture(struct sonde_child_end *end, struct sonde_run *r,
+	const struct sonde_native_request *q, const struct sonde_local *l, struct sonde_err *err)
+{
+	struct sonde_child_spec spec = spec_of(r, false);
+	struct sonde_sampler *sampler;
+	struct sonde_run_live live;
+	int rc = sonde_run_live_open(&live, r, q->dir, &spec, err);
+
+	if (rc)
+		return rc;
+	sampler = sonde_run_counters_start(r, q->dir, l);
+	rc = sonde_native_run(end, &spec, q, err);
+	sonde_run_live_close(&live);
+	sonde_run_counters_end(r, sampler);
+	return rc;
+}
+
+/* What the program left in `dir`, and whether that is now in the run directory. */
+static void take_captures(struct sonde_run *r, struct sonde_local *l, const char *dir)
+{
+	const char *native = sonde_run_path(r, "native");
+	bool was_there = sonde_native_is_there(dir), has_fault;
+	char fault[512];
+
+	has_fault = sonde_native_fault(fault, sizeof(fault), dir);
+	if (has_fault)
+		sonde_say("%s", fault);
+	close_place(l, r);
+	if (native && sonde_native_is_there(native)) /* be it another rank's */
+		r->nr_native++;
+	if (was_there || r->nr_native)
+		return;
+	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
+		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
+			  "a launcher that says each process its rank, or leave out ranks=",
+			r->chosen, r->chosen);
+	else if (!has_fault)
+		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "
+			  "before it did, or clears its environment");
+	r->has_failed = true;
+}
+
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_native_request q = {
 		.nvtx_include = r->set.native_include, .nvtx_exclude = r->set.native_exclude};
-	struct sonde_child_spec spec = spec_of(r, false);
-	struct sonde_run_live live;
 	struct sonde_child_end end = {0};
-	struct sonde_buf line = {0};
 	const char *lines[NR_OPTIONS];
-	struct sonde_sampler *sampler;
-	char fault[512];
-	bool has_fault;
+	struct sonde_local local;
 	int rc = add_options(&q.options, lines, r, err);
 
 	if (rc == 0)
@@ -105,43 +193,22 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	if (rc)
 		return rc;
 	if (r->is_dry) {
-		sonde_argv_show(&line, r->program);
-		printf("plan: one native capture, one run of the program\n  $ %s\n",
-			line.failed ? "" : line.p);
-		sonde_buf_release(&line);
+		show_plan(r);
 		return 0;
 	}
-	q.dir = sonde_run_path(r, "native");
-	rc = q.dir ? write_command(r, err) : sonde_err_nomem(err);
-	if (rc)
+	q.dir = open_place(&local, r);
+	q.mark = local.owner >= 0 ? local.mark : NULL;
+	rc = q.dir ? write_command(r, &local, err) : sonde_err_nomem(err);
+	if (rc == 0)
+		rc = capture(&end, r, &q, &local, err);
+	if (rc) {
+		close_place(&local, r);
 		return rc;
-	rc = sonde_run_live_open(&live, r, q.dir, &spec, err);
-	if (rc)
-		return rc;
-	sampler = sonde_run_counters_start(r, q.dir);
-	rc = sonde_native_run(&end, &spec, &q, err);
-	sonde_run_live_close(&live);
-	sonde_run_counters_end(r, sampler);
-	if (rc)
-		return rc;
+	}
 	sonde_run_say_timeout(r, &end);
 	say_failure(&end);
 	sonde_run_take_end(r, end.status, end.is_interrupted);
-	has_fault = sonde_native_fault(fault, sizeof(fault), q.dir);
-	if (has_fault)
-		sonde_say("%s", fault);
-	if (sonde_native_is_there(q.dir)) {
-		r->nr_native++;
-		return 0;
-	}
-	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
-		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
-			  "a launcher that says each process its rank, or leave out ranks=",
-			r->chosen, r->chosen);
-	else if (!has_fault)
-		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "
-			  "before it did, or clears its environment");
-	r->has_failed = true;
+	take_captures(r, &local, q.dir);
 	return 0;
 }
 

@@ -71,6 +71,10 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("capture.window", "''",
 		"when the program is captured: RANGE[FIRST:END], after=TIME,for=TIME, profiler, "
 		"nvtx, signal or ctl (docs/always-on.md); empty = always"),
+	TEXT("capture.local", "''",
+		"a directory of this node (/tmp) for captures while the program runs; they go to "
+		"the run directory at the end, one file per node; empty = to the run directory at "
+		"once"),
 	TEXT("capture.every", "'off'", "print the tree so far this often while the program runs (60s)"),
 
 	WORD("counters.set", "auto", "auto|off|basic|tensor|memory|nvlink|full",

@@ -77,8 +77,11 @@ static void find_rank(struct inject *g)
 	unsigned i;
 
 	for (i = 0; i < SONDE_NR_LAUNCHERS && !rank; i++) {
-		rank = getenv(sonde_launchers[i].rank);
-		size = getenv(sonde_launchers[i].size);
+		const struct sonde_launcher *l = &sonde_launchers[i];
+
+		rank = l->mark && !getenv(l->mark) ? NULL : getenv(l->rank);
+		size = l->step_size ? getenv(l->step_size) : NULL;
+		size = size ? size : getenv(l->size);
 		if (!rank || strlen(rank) >= sizeof(g->rank))
 			continue;
 		memcpy(g->rank, rank, strlen(rank) + 1);

@@ -37,6 +37,8 @@ static int add(struct walk *w, const char *path, bool is_empty)
 
 	if (sonde_str_ends(s, ".gz"))
 		s.n -= strlen(".gz");
+	if (sonde_str_ends(s, ".tar")) /* of several of a kind: node3.sonde.tar */
+		s.n -= strlen(".tar");
 	for (i = 0; i < NR_KINDS; i++) {
 		if (!sonde_str_ends(s, suffixes[i]))
 			continue;

@@ -22,6 +22,7 @@ struct sonde_sampler;
 struct sonde_sampler_spec {
 	const char *dir;  /* of the run's native captures */
 	char *const *env; /* the program's, as it decides on devices; may be NULL */
+	const char *lock_dir; /* that all ranks of this node share: one samples a device; NULL = dir */
 	const char *mark; /* NAME=VALUE in every program of this run */
 	struct sonde_sampling_request sampling; /* its device is ignored: all are sampled */
 };

@@ -99,7 +99,8 @@ static bool lock_device(const struct process *p)
 	bool has_told = false;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/.sampler-%s-%s", p->spec->dir, p->host,
+	snprintf(path, sizeof(path), "%s/.sampler-%s-%s",
+		p->spec->lock_dir ? p->spec->lock_dir : p->spec->dir, p->host,
 		p->uuid[0] ? p->uuid : "gpu");
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	/* Where files cannot be locked CUPTI decides: it lets one sample at a time. */

@@ -148,6 +148,20 @@ ranks() { # two on one device: one samples, neither is refused, both programs ru
 		above "$(number series samples)" 1000 && [ "$(grep -c output "$TMP/out0" "$TMP/out1" | cut -d: -f2 | paste -sd+)" = 1+1 ]
 }
 
+ranks_with_local() { # the same with directories of their own on the node: still one sampler, and nobody is a stranger
+	local r
+	dir=$TMP/rl
+	mkdir -p "$TMP/place"
+	for r in 0 1; do
+		FAKE_PM_BUSY=$TMP/busy2 SLURM_JOB_ID=l$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
+			"$SONDE" run "hydra.run.dir=$dir" "capture.local=$TMP/place" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
+	done
+	wait
+	cat "$TMP/err0" "$TMP/err1" >"$TMP/err"
+	lacks "no hardware counters" "$TMP/err" && [ -z "$(ls -A "$TMP/place")" ] && tar xf "$dir/native/$(uname -n).sonde.tar" -C "$dir/native" &&
+		ls "$dir"/native/rank*/samples-*.sonde >/dev/null
+}
+
 ok run__counters_basic_writes_samples basic
 ok run__counters_off_writes_none off
 ok run__counters_by_name named
@@ -160,3 +174,4 @@ ok run__sets_that_took_turns_are_told in_turns
 ok run__a_killed_sampler_costs_counters_only killed
 ok run__a_sampler_without_sonde_ends_by_itself orphaned
 ok run__ranks_share_a_sampler ranks
+ok run__ranks_with_local_captures_share_a_sampler ranks_with_local

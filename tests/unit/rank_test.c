@@ -60,6 +60,35 @@ static void test_rank__long_ids_are_told_apart(void **state)
 	assert_string_not_equal(a, job_of(words));
 }
 
+static void test_rank__a_batch_script_is_no_rank_and_a_step_has_its_own_size(void **state)
+{
+	struct sonde_rank r;
+
+	(void)state;
+	set("SLURM_PROCID=0 SLURM_NTASKS=16 SLURM_JOB_ID=77");
+	sonde_rank_find(&r);
+	assert_false(r.is_parallel);
+	set("SLURM_STEP_ID=0");
+	sonde_rank_find(&r);
+	assert_true(r.is_parallel);
+	assert_int_equal(r.size, 16);
+	set("SLURM_STEP_NUM_TASKS=4");
+	sonde_rank_find(&r);
+	assert_int_equal(r.size, 4);
+	set("SLURM_STEP_NUM_TASKS=1"); /* the shell of salloc */
+	sonde_rank_find(&r);
+	assert_false(r.is_parallel);
+}
+
+static void test_rank__mpich_on_many_hosts_is_named_by_its_batch_job(void **state)
+{
+	(void)state;
+	assert_string_equal(job_of("PMI_RANK=0 PMI_SIZE=4 MPI_LOCALNRANKS=2 PBS_JOBID=12.srv"),
+		"batch.12.srv");
+	assert_null(strstr(job_of("MPI_LOCALNRANKS=4"), "12.srv")); /* all here: by its process */
+	assert_string_equal(job_of("MPI_LOCALNRANKS=2 PMI_JOBID=mine"), "mine.");
+}
+
 static void test_rank__pods_of_an_indexed_job_have_one_name(void **state)
 {
 	struct utsname u;
@@ -137,6 +166,8 @@ int main(void)
 		TEST(test_rank__job_names_are_those_of_the_launch),
 		TEST(test_rank__a_slurm_step_is_no_part_of_other_launchers_names),
 		TEST(test_rank__long_ids_are_told_apart),
+		TEST(test_rank__a_batch_script_is_no_rank_and_a_step_has_its_own_size),
+		TEST(test_rank__mpich_on_many_hosts_is_named_by_its_batch_job),
 		TEST(test_rank__pods_of_an_indexed_job_have_one_name),
 		TEST(test_rank_list__spans_are_joined_and_counted_once),
 		TEST(test_rank_list__other_words_are_refused),

@@ -1,0 +1,381 @@
+#include "capture/local.h"
+
+#include "base/file.h"
+#include "base/md5.h"
+#include "capture/archive.h"
+#include "capture/native_env.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define OWNER	".owner"
+#define ARCHIVE "archive"
+#define SUFFIX	".sonde.tar"
+
+/* What `archive` holds. */
+struct state {
+	uint64_t end;
+	char name[256];
+};
+
+static int fail(struct sonde_err *err, const char *path)
+{
+	return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+/* Others may write to the place: a directory somebody else made there is not ours. */
+static bool make_private(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) == 0)
+		return true;
+	if (errno != EEXIST || lstat(path, &st) < 0)
+		return false;
+	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IRWXG | S_IRWXO)))
+		return true;
+	errno = EPERM;
+	return false;
+}
+
+/* The name of a rank's directory, and of a run without ranks. */
+static const char *name_of(const struct sonde_rundir *d)
+{
+	return d->suffix[0] ? d->suffix + 1 : "alone";
+}
+
+/*
+ * Makes the directories and takes the rank's lock. The last rank of the node may just be removing
+ * them, or have taken this one for left behind: then once more.
+ */
+static bool take_place(struct sonde_local *l, const char *owner)
+{
+	struct stat st;
+	unsigned i;
+
+	for (i = 0; i < 100; i++) {
+		if (!make_private(l->root) || (!make_private(l->dir) && errno != ENOENT))
+			return false;
+		l->owner = open(owner, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (l->owner >= 0 && flock(l->owner, LOCK_EX) == 0 &&
+			fstat(l->owner, &st) == 0 && st.st_nlink && access(l->dir, F_OK) == 0)
+			return true;
+		if (l->owner >= 0)
+			close(l->owner);
+		else if (errno != ENOENT)
+			return false;
+		l->owner = -1;
+	}
+	return false;
+}
+
+int sonde_local_open(struct sonde_local *l, const char *place, const struct sonde_rundir *d,
+	struct sonde_err *err)
+{
+	char whole[4096], owner[1200], run[33];
+
+	*l = (struct sonde_local){.owner = -1};
+	if (strlen(place) > sizeof(l->root) - 100)
+		return sonde_err_set(err, SONDE_ERR_IO, "the path is too long");
+	if (!realpath(d->path, whole))
+		return fail(err, d->path);
+	sonde_md5(run, sonde_str_from(whole));
+	snprintf(l->root, sizeof(l->root), "%s/sonde-%u-%s", place, (unsigned)geteuid(), run);
+	snprintf(l->dir, sizeof(l->dir), "%s/%s", l->root, name_of(d));
+	snprintf(l->mark, sizeof(l->mark), "SONDE_LOCAL=%s", l->root);
+	snprintf(owner, sizeof(owner), "%s" OWNER, l->dir);
+	return take_place(l, owner) ? 0 : fail(err, l->dir);
+}
+
+/* --- the archive ------------------------------------------------------------------------------ */
+
+/*
+ * Who writes to an archive: this boot of this machine, and this place on it. Nodes may have the
+ * same name, as containers do.
+ */
+static void identify(char out[128], const struct sonde_local *l)
+{
+	struct sonde_buf boot = {0};
+	struct stat st = {0};
+	char place[sizeof(l->root)];
+
+	snprintf(place, sizeof(place), "%s", l->root);
+	*strrchr(place, '/') = '\0';
+	if (stat(*place ? place : "/", &st) < 0 ||
+		!sonde_file_slurp(&boot, "/proc/sys/kernel/random/boot_id"))
+		st.st_ino = 0;
+	snprintf(out, 128, "%.36s %llu:%llu\n", boot.p ? boot.p : "",
+		(unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	sonde_buf_release(&boot);
+}
+
+/* Begins a new archive with who writes to it. */
+static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, const char *who)
+{
+	struct sonde_archive a = {.fd = fd, .path = ""};
+	struct sonde_err err = {0};
+	char path[1200];
+	FILE *f;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/node.txt", l->root);
+	f = fopen(path, "we");
+	ok = f && fputs(who, f) >= 0;
+	ok = f && fclose(f) == 0 && ok && sonde_archive_add(&a, "node.txt", path, &err) == 0;
+	unlink(path);
+	s->end = a.end;
+	return ok;
+}
+
+/* Goes on with one that an earlier rank of this node has left whole. */
+static bool resume_archive(struct state *s, int fd, const char *who)
+{
+	char found[128] = "";
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size < 2048 || st.st_size % 512 ||
+		pread(fd, found, strlen(who), 512) != (ssize_t)strlen(who) ||
+		strcmp(found, who) != 0)
+		return false;
+	s->end = (uint64_t)st.st_size - 1024;
+	return true;
+}
+
+/* NODE.sonde.tar, with a number where another node of that name has one; -1 with errno. */
+static int find_archive(struct state *s, const struct sonde_local *l, const char *dir)
+{
+	char path[4096], who[128];
+	struct utsname u;
+	unsigned i;
+	int fd;
+
+	if (uname(&u) < 0)
+		return -1;
+	identify(who, l);
+	for (i = 1; i < 10000; i++) {
+		snprintf(s->name, sizeof(s->name), "%.200s", u.nodename);
+		if (i > 1)
+			snprintf(s->name, sizeof(s->name), "%.200s-%u", u.nodename, i);
+		strcat(s->name, SUFFIX);
+		snprintf(path, sizeof(path), "%s/%s", dir, s->name);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd >= 0 && begin_archive(s, fd, l, who))
+			return fd;
+		if (fd >= 0)
+			unlink(path);
+		else if (errno == EEXIST)
+			fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		else
+			return -1;
+		if (fd >= 0 && resume_archive(s, fd, who))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	errno = EEXIST;
+	return -1;
+}
+
+/* The node's lock, after whoever has it now; -1 with errno. The last rank removes it. */
+static int open_lock(const char *path)
+{
+	struct stat st;
+	unsigned i;
+	int fd;
+
+	for (i = 0; i < 1000; i++) {
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 || (flock(fd, LOCK_EX) == 0 && fstat(fd, &st) == 0 && st.st_nlink))
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+/* Fills in `s`; -1 with errno. */
+static int open_archive(struct state *s, int lock, const struct sonde_local *l, const char *dir)
+{
+	char path[4096];
+
+	*s = (struct state){0};
+	if (pread(lock, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || !memchr(s->name, 0, sizeof(s->name)))
+		*s = (struct state){0};
+	if (!s->name[0])
+		return find_archive(s, l, dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, s->name);
+	return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static bool is_kept(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && (strcmp(dot, ".sonde") == 0 || strcmp(dot, ".txt") == 0);
+}
+
+static int add_rank(
+	struct sonde_archive *a, const char *dir, const char *rank, struct sonde_err *err)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	int rc = 0;
+
+	while (d && rc == 0 && (e = readdir(d))) {
+		char from[2048], name[400];
+
+		if (!is_kept(e->d_name))
+			continue;
+		snprintf(from, sizeof(from), "%s/%s", dir, e->d_name);
+		snprintf(name, sizeof(name), "%s/%s", rank, e->d_name);
+		rc = strlen(name) < 100
+			     ? sonde_archive_add(a, name, from, err)
+			     : sonde_err_set(err, SONDE_ERR_IO, "%s: the name is too long", name);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+/* All of a rank or nothing of it. */
+static int add_whole(struct state *s, const char *path, int fd, const char *dir, const char *rank,
+	struct sonde_err *err)
+{
+	struct sonde_archive a = {.fd = fd, .path = path, .end = s->end};
+	int rc = add_rank(&a, dir, rank, err);
+
+	if (rc == 0 && fsync(fd) < 0)
+		rc = fail(err, path);
+	if (rc == 0) {
+		s->end = a.end;
+		return 0;
+	}
+	sonde_archive_cut(&a, s->end);
+	return rc;
+}
+
+static int move_rank(const struct sonde_local *l, const struct sonde_rundir *d, const char *rank,
+	struct sonde_err *err)
+{
+	char lock[1200], to[3200], dir[1200], path[4096];
+	struct state s = {0};
+	int lock_fd, fd, rc;
+
+	snprintf(lock, sizeof(lock), "%s/" ARCHIVE, l->root);
+	snprintf(to, sizeof(to), "%s/native", d->path);
+	snprintf(dir, sizeof(dir), "%s/%.60s", l->root, rank);
+	rc = sonde_dir_make(to, err);
+	if (rc)
+		return rc;
+	lock_fd = open_lock(lock);
+	fd = lock_fd < 0 ? -1 : open_archive(&s, lock_fd, l, to);
+	snprintf(path, sizeof(path), "%s/%s", to, s.name);
+	rc = fd < 0 ? fail(err, lock_fd < 0 ? lock : path) : add_whole(&s, path, fd, dir, rank, err);
+	if (rc == 0 && pwrite(lock_fd, &s, sizeof(s), 0) != (ssize_t)sizeof(s))
+		rc = fail(err, lock);
+	if (fd >= 0)
+		close(fd);
+	if (lock_fd >= 0)
+		close(lock_fd);
+	return rc;
+}
+
+/* --- what is left ------------------------------------------------------------------------------ */
+
+static void remove_rank(const struct sonde_local *l, const char *rank)
+{
+	char path[2048];
+	const struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/%.60s", l->root, rank);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(path);
+	snprintf(path, sizeof(path), "%s/%.60s" OWNER, l->root, rank);
+	unlink(path);
+}
+
+/* One whose sonde is no more, and whose captures nobody writes to. */
+static void take_orphan(
+	const struct sonde_local *l, const struct sonde_rundir *d, int root, const char *owner)
+{
+	char rank[64], dir[1200];
+	struct sonde_err err = {0};
+	int fd = openat(root, owner, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	snprintf(rank, sizeof(rank), "%.*s", (int)(strlen(owner) - strlen(OWNER)), owner);
+	snprintf(dir, sizeof(dir), "%s/%s", l->root, rank);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && access(dir, F_OK) == 0 &&
+		sonde_native_settle(dir) && move_rank(l, d, rank, &err) == 0)
+		remove_rank(l, rank);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void take_orphans(const struct sonde_local *l, const struct sonde_rundir *d)
+{
+	DIR *root = opendir(l->root);
+	const struct dirent *e;
+
+	while (root && (e = readdir(root))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > strlen(OWNER) && n < 64 + strlen(OWNER) &&
+			strcmp(e->d_name + n - strlen(OWNER), OWNER) == 0)
+			take_orphan(l, d, dirfd(root), e->d_name);
+	}
+	if (root)
+		closedir(root);
+}
+
+/* The directory goes with the last rank: not while there is another's in it. */
+static void remove_root(const struct sonde_local *l)
+{
+	const struct dirent *e;
+	char path[1200];
+	bool is_last;
+	int lock;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/" ARCHIVE, l->root);
+	lock = open_lock(path);
+	d = opendir(l->root);
+	is_last = d != NULL;
+	while (is_last && (e = readdir(d)))
+		is_last = e->d_name[0] == '.' || strcmp(e->d_name, ARCHIVE) == 0;
+	if (lock >= 0 && is_last && unlink(path) == 0) {
+		for (rewinddir(d); (e = readdir(d));) /* locks of samplers */
+			unlinkat(dirfd(d), e->d_name, 0);
+		rmdir(l->root);
+	}
+	if (d)
+		closedir(d);
+	if (lock >= 0)
+		close(lock);
+}
+
+int sonde_local_return(struct sonde_local *l, const struct sonde_rundir *d, struct sonde_err *err)
+{
+	int rc = move_rank(l, d, name_of(d), err);
+
+	if (rc == 0)
+		remove_rank(l, name_of(d));
+	close(l->owner);
+	l->owner = -1;
+	if (rc == 0) {
+		take_orphans(l, d);
+		remove_root(l);
+	}
+	return rc;
+}
