@@ -205,6 +205,20 @@ bool sonde_window__is_open(struct thread *t)
 	return true;
 }
 
+/*
+ * Open while a range holds it. Two threads may come here at once, one that was the last and one
+ * that is the first again: whoever says so later must have looked later.
+ */
+static void follow_holders(struct thread *t)
+{
+	bool is_held;
+
+	do {
+		is_held = atomic_load(&w->nr_holding) > 0;
+		set_in_hook(t, is_held);
+	} while (is_held != (atomic_load(&w->nr_holding) > 0));
+}
+
 uint64_t sonde_window__enter(struct thread *t)
 {
 	const struct window_config *c = &sonde_inject.config.window;
@@ -212,7 +226,7 @@ uint64_t sonde_window__enter(struct thread *t)
 
 	if (c->kind == WINDOW_RANGE) {
 		if (!atomic_fetch_add(&w->nr_holding, 1))
-			set_in_hook(t, true);
+			follow_holders(t);
 		return 0;
 	}
 	if (number == c->first && c->first < c->end)
@@ -222,10 +236,12 @@ uint64_t sonde_window__enter(struct thread *t)
 
 void sonde_window__leave(struct thread *t, bool closes)
 {
-	if (sonde_inject.config.window.kind == WINDOW_RANGE)
-		closes = atomic_fetch_sub(&w->nr_holding, 1) == 1;
-	if (closes)
-		set_in_hook(t, false);
+	if (sonde_inject.config.window.kind != WINDOW_RANGE) {
+		if (closes)
+			set_in_hook(t, false);
+	} else if (atomic_fetch_sub(&w->nr_holding, 1) == 1) {
+		follow_holders(t);
+	}
 }
 
 /* --- life ---------------------------------------------------------------------------------------- */

@@ -16,7 +16,6 @@ estimates() { # of a part of the launches; entries and launches are exact, times
 		import json, sys
 		full, part, more = (json.load(open(f"{sys.argv[1]}/{n}.json")) for n in ("full", "part", "more"))
 		truth = {g["id"]: g for g in full["aggregate"]["regions"]}
-		good = all_ = 0
 		assert "timed" not in full["coverage"] and "total_ms_error" not in truth["train"]
 		for r in part, more:
 		  t = r["coverage"]["timed"]
@@ -31,8 +30,7 @@ estimates() { # of a part of the launches; entries and launches are exact, times
 		      off = abs(g["total_ms"] - w["total_ms"])
 		      assert off < 0.05 * w["total_ms"], (g["id"], off)
 		      assert 0 < g["total_ms_error"] < 0.2 * w["total_ms"], g["id"]
-		      all_, good = all_ + 1, good + (off <= g["total_ms_error"])
-		assert good >= all_ - 1, (good, all_) # at 95 %
+		      assert off <= 3 * g["total_ms_error"], (g["id"], off) # one in twenty is beyond ±, none beyond three times that
 	P
 }
 

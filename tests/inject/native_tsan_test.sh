@@ -34,9 +34,20 @@ gpu() {
 	}
 }
 
+windows() { # LINE…: windows and a budget, changed by five threads
+	[ -e build/tsan/fake/fake_loop ] || return 0
+	fresh cupti="$PWD/build/tsan/fake/libcupti_fake.so" collect_ms=1 flush_ms=2 "$@"
+	CUDA_INJECTION64_PATH=$LIB traced build/tsan/fake/fake_loop "$PWD/build/tsan/fake/libcupti_fake.so" 300 2 200 4 || {
+		cat "$TMP"/tsan.* 2>/dev/null
+		return 1
+	}
+}
+
 ok "$name" quiet pairs 5000 16 64
 ok "320 short threads under ThreadSanitizer show no race" quiet faults threads 20
 ok "new labels under ThreadSanitizer show no race" quiet faults labels 5000
 ok "the CPU workload under ThreadSanitizer shows no race" quiet resnet_cpu 3
 CONFIG=buffer_bytes=1 ok "a full ring under ThreadSanitizer shows no race" quiet pairs 20000 16 64
 ok "GPU activity under ThreadSanitizer shows no race" gpu
+ok "windows by ranges of five threads under ThreadSanitizer show no race" windows window=range window.label=step
+ok "windows by time and a budget under ThreadSanitizer show no race" windows window=time window.for_us=1000 window.every_us=2000 budget_ppm=20000

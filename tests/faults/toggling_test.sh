@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Windows that open and close a thousand times a second, in programs that end in every way there is.
+. "$(dirname "$0")/../native.sh"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+[ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
+export CUDA_INJECTION64_PATH=$LIB
+
+ends() { # HOW LINE…: each step is a window; behaves as without the library, and all steps are there
+	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=range window.label=step "${@:2}"
+	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 200 2 500 0 "$1" && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
+		print(n, r["coverage"], *r["notes"][:8], sep="\n")
+		assert n == 200 and r["coverage"]["windows"]["count"] >= 200 and r["coverage"]["launches_unattributed"] == 0
+	P
+}
+
+threads() { # all of them at once, each opening and closing what the others use
+	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=range window.label=step "$@"
+	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 300 2 500 7 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
+		print(n, r["coverage"], *r["notes"][:8], sep="\n")
+		assert 1200 <= n <= 2400 # an entry may be over while another thread still opens the window
+	P
+}
+
+signals() { # handlers that push ranges while windows change
+	fresh flush_ms=2 window=time window.for_us=500 window.every_us=1000
+	same_with_and_without "$WORK/faults" signals 2000 && dump >/dev/null
+}
+
+for how in exit _exit kill fork exec; do
+	ok "a program that ends by $how keeps its windows" ends $how
+done
+ok "a program with a budget that is killed keeps its windows" ends kill budget_ppm=20000
+ok "eight threads open and close windows at once" threads
+ok "eight threads open and close windows at once, with a budget" threads budget_ppm=20000
+if "$WORK/faults" signals 10 >/dev/null 2>&1; then
+	ok "signal handlers push ranges while windows change" signals
+fi
