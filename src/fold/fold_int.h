@@ -26,7 +26,7 @@
  *   remote.c         … in another process: what it is asked for and what it answers, as bytes
  *   parts_order.c    … in one order
  *   keep.c           … which of them a report keeps
- *   rest*.c          … and the others, added up: in and out, kinds, the part they come to
+ *   rest*.c          … and the others, added up: names, cells, visits, kinds (part), the end (finish)
  *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows, sampled
  *   unite*.c         parts → cells: tables, then rows
  *   inventory.c      launches → the list of a program's ranges

@@ -353,7 +353,7 @@ void sonde_keeper__add(
 	struct sonde_held h = {part, order, SONDE_NONE, false}, *slot;
 	size_t most = k->request->keep;
 
-	if (most && sonde_rest__may_take(part) && !meet(k, &h, file)) {
+	if (k->failed || (most && sonde_rest__may_take(part) && !meet(k, &h, file))) {
 		sonde_cells_free(part);
 		return;
 	}

@@ -101,4 +101,34 @@ void sonde_rest__sample(struct sonde_rest_region *r);
 struct sonde_cells *sonde_rest__finish(struct sonde_rest *r);
 void sonde_rest__free(struct sonde_rest *r);
 
+/* A part on its way in (sign 1) or out (-1). */
+struct sonde_rest_moving {
+	struct sonde_rest *r;
+	const struct sonde_cells *c;
+	const struct sonde_rest_part *part;
+	int sign;
+	uint32_t *string_of, *text_of, *region_of, *place_of;
+	double *time_of; /* by region of the rest: of one scope */
+	uint32_t *met;	 /* by region of the rest: the place that counted there last */
+	struct sonde_arena arena;
+};
+
+static inline bool sonde_rest__sum(const struct sonde_rest_moving *m, struct sonde_exact *to, double v)
+{
+	return sonde_exact_add(to, m->sign * v);
+}
+
+static inline void sonde_rest__count(const struct sonde_rest_moving *m, uint64_t *to, uint64_t n)
+{
+	*to = m->sign > 0 ? *to + n : *to - n;
+}
+
+/* A key in a map of the rest, copied when new; SONDE_NONE: no memory. */
+uint32_t sonde_rest__intern(struct sonde_rest *r, struct sonde_map *map, struct sonde_str key, bool *is_new);
+/* Each false when memory is short. */
+bool sonde_rest__add_cell(struct sonde_rest_moving *m, const struct sonde_cell *from);
+bool sonde_rest__add_visit(struct sonde_rest_moving *m, struct sonde_visit v);
+bool sonde_rest__add_times(struct sonde_rest_moving *m); /* of each scope */
+bool sonde_rest__add_ranks(struct sonde_rest_moving *m);
+
 #endif

@@ -1,0 +1,97 @@
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "fold/fold.h"
+
+static const char *const paths[] = {"tests/data/ncu/deep_kernel.ncu-rep",
+	"tests/data/ncu/domains_kernel.ncu-rep", "tests/data/ncu/overlap_kernel.ncu-rep",
+	"tests/data/ncu/none_kernel.ncu-rep", "tests/data/ncu/graph_kernel.ncu-rep"};
+#define NR_PATHS (sizeof(paths) / sizeof(*paths))
+
+static int open_all(struct sonde_cells **out, size_t keep, struct sonde_err *err)
+{
+	const struct sonde_fold_request request = {.keep = keep, .cores = 1};
+	struct sonde_parts parts = {0};
+	int rc = sonde_parts_open(&parts, paths, NR_PATHS, &request, err);
+
+	*out = NULL;
+	if (rc == 0)
+		rc = sonde_parts_unite(out, &parts, err);
+	sonde_parts_release(&parts);
+	return rc;
+}
+
+static uint64_t count_launches(const struct sonde_cells *c)
+{
+	uint64_t nr = 0;
+	size_t i;
+
+	for (i = 0; i < c->cells.nr; i++)
+		nr += c->cells.at[i].launches;
+	return nr;
+}
+
+static void test_keep__what_is_added_up_is_all_there(void **state)
+{
+	struct sonde_cells *all, *few;
+	struct sonde_err err = {0};
+	size_t i, nr_folded = 0;
+
+	(void)state;
+	assert_int_equal(open_all(&all, 0, &err), 0);
+	assert_int_equal(open_all(&few, 2, &err), 0);
+	for (i = 0; i < few->scopes.nr; i++)
+		nr_folded += few->scopes.at[i].nr_folded;
+	assert_int_equal(all->scopes.nr, 5);
+	assert_int_equal(nr_folded, 3);
+	assert_true(few->scopes.at[few->scopes.nr - 1].nr_folded > 0); /* behind the others */
+	assert_int_equal(count_launches(few), count_launches(all));
+	assert_int_equal(few->tally.nr_launches, all->tally.nr_launches);
+	assert_int_equal(few->tally.nr_taken, all->tally.nr_taken);
+	assert_int_equal(few->regions.nr, all->regions.nr);
+	sonde_cells_free(all);
+	sonde_cells_free(few);
+}
+
+static void test_keep__as_many_as_there_are_stay_as_they_are(void **state)
+{
+	struct sonde_cells *c;
+	struct sonde_err err = {0};
+	size_t i;
+
+	(void)state;
+	assert_int_equal(open_all(&c, NR_PATHS, &err), 0);
+	for (i = 0; i < c->scopes.nr; i++)
+		assert_int_equal(c->scopes.at[i].nr_folded, 0);
+	sonde_cells_free(c);
+}
+
+/* Wherever memory ends, it is an error and nothing is left behind. */
+static void test_keep__memory_may_end_anywhere(void **state)
+{
+	struct sonde_cells *c;
+	struct sonde_err err = {0};
+	uint64_t before = sonde_alloc_count(), nr, at;
+
+	(void)state;
+	assert_int_equal(open_all(&c, 2, &err), 0);
+	sonde_cells_free(c);
+	nr = sonde_alloc_count() - before;
+	for (at = 1; at < nr; at += 1 + nr / 400) {
+		sonde_alloc_fail_at(at);
+		if (open_all(&c, 2, &err) == 0)
+			sonde_cells_free(c);
+		sonde_alloc_fail_at(0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keep__what_is_added_up_is_all_there),
+		cmocka_unit_test(test_keep__as_many_as_there_are_stay_as_they_are),
+		cmocka_unit_test(test_keep__memory_may_end_anywhere),
+	};
+
+	return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
+}
