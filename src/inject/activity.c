@@ -21,6 +21,7 @@ static uint8_t *buffers;
 static size_t buffer_bytes; /* of each */
 static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
 static _Atomic uint32_t ending;
+static _Atomic uint64_t nr_records; /* that came */
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
@@ -52,6 +53,7 @@ static void CUPTIAPI completed(
 	t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	while (valid &&
 		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
+		atomic_fetch_add_explicit(&nr_records, 1, memory_order_relaxed);
 		if (t)
 			sonde_activity__record(t, r);
 		else
@@ -150,6 +152,7 @@ static void *collect(void *arg)
 		if (!atomic_load(&ending))
 			sonde_cupti.cuptiActivityFlushAll(0);
 		sonde_devices__describe();
+		sonde_rivals__look(atomic_load(&nr_records));
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 	}
 	return NULL;
@@ -250,7 +253,7 @@ void sonde_activity__start(void)
 		return;
 	}
 	if (!sonde_launches__subscribe())
-		sonde_flusher__note("CUPTI has another subscriber: kernels have no region");
+		sonde_rivals__note_subscriber();
 	switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true, "CUPTI refused a kind of activity");
 	atomic_store(&sonde_inject.traces_gpu, true);
 	sonde_window__settle();

@@ -41,6 +41,11 @@ extern struct sonde_cupti sonde_cupti;
 
 struct thread;
 
+/* CUPTI refused us as subscriber: says who has it. */
+void sonde_rivals__note_subscriber(void);
+/* After each collection, with the records so far: says so when somebody else has them. */
+void sonde_rivals__look(uint64_t nr_records);
+
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
 bool sonde_cupti__load(const char *path);
 /* Asks to be called at every graph node, and once switched on at every launch and copy. False when

@@ -189,7 +189,7 @@ struct thread {
 	uint8_t *data;
 	struct sonde_event_base base; /* what the chunk's next event counts from */
 	uint64_t cpu_ticks;	      /* when the CPU clock was last read */
-	uint32_t launched;	      /* correlation id of the thread's last launch */
+	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
 	_Atomic uint64_t nr_launched; /* with a budget: launches, counted for its controller … */
 	uint64_t launch_ticks;	      /* … and when one began whose call is measured; 0 = none */
 	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;

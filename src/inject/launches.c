@@ -33,8 +33,8 @@ static void launch(uint32_t correlation, bool is_timed)
 	t = hook_enter();
 	if (!t)
 		return;
-	if (correlation != t->launched) {
-		t->launched = correlation;
+	if (correlation != atomic_load_explicit(&t->launched, memory_order_relaxed)) {
+		atomic_store_explicit(&t->launched, correlation, memory_order_relaxed);
 		if (unlikely(atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed))) {
 			is_captured = sonde_window__is_open(t);
 			type |= sonde_gate__is_open(t, 0) ? 0 : SONDE_EVENT_UNCHOSEN;

@@ -246,7 +246,8 @@ struct thread *sonde_ring__enroll(void)
 	if (t->nr_too_deep)
 		memset(t->too_deep, 0, sizeof(t->too_deep));
 	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
-	t->seq = t->launched = 0;
+	t->seq = 0;
+	atomic_store_explicit(&t->launched, 0, memory_order_relaxed);
 	t->epoch = atomic_load(&sonde_inject.windows.epoch);
 	memset(t->recent, 0, sizeof(t->recent));
 	t->base.ticks = 0;

@@ -231,6 +231,8 @@ static void add(const void *record, size_t n)
 
 	if (!__atomic_load_n(&kinds[((const CUpti_Activity *)record)->kind], __ATOMIC_RELAXED))
 		return; /* nobody asked for it */
+	if (getenv("FAKE_CUPTI_STOLEN"))
+		return; /* they go to whoever registered last */
 	pthread_mutex_lock(&lock);
 	is_full = buffer && used + n > buffer_size;
 	pthread_mutex_unlock(&lock);

@@ -216,6 +216,16 @@ ok "kernels of late exit handlers are missing with a note" late
 ok "kernels have the GPU's own durations" times
 ok "200000 launches are kept at under 64 bytes each" many
 ok "what is being collected when the program ends is kept" at_exit
+rival() { # by the libraries in the process
+	cp "$FAKE" "$TMP/libproton.so"
+	fresh cupti="$FAKE"
+	FAKE_CUPTI_TAKEN=1 LD_PRELOAD=$TMP/libproton.so cuda && has "note CUPTI has another subscriber (Triton's Proton): kernels have no region" || return
+	fresh cupti="$FAKE" collect_ms=1
+	FAKE_CUPTI_STOLEN=1 CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" 300 2 1000 && has "range push_pop train/step entries=300 open=0 threads=1" &&
+		dump | grep '^note GPU work was launched, and CUPTI gave no record of it for a while: another user of CUPTI in the process took the records over; ranges go on'
+}
+
+ok "another user of CUPTI is noticed and named" rival
 ok "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
 ok "a missing CUPTI leaves ranges, with a note" missing
 ok "CUPTI can be switched off" off
