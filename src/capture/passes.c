@@ -240,7 +240,7 @@ static int count_known(struct cupti *c, struct sonde_passes *out, const char **m
 	rc = begin(c, err);
 	if (rc == 0 && nr_known && (!add(c, metrics, nr_known) || !count(c, &out->nr)))
 		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"CUPTI cannot schedule these metrics together on %s", c->chip);
+			"CUPTI cannot schedule these metrics together on %s: ask for fewer", c->chip);
 	end(c);
 	return rc;
 }
@@ -255,7 +255,7 @@ int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *c
 	*out = (struct sonde_passes){0};
 	if (!load(&c))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"this machine has no CUPTI with a host profiler (12.6 or newer)");
+			"this machine has no CUPTI with a host profiler: install cuda-cupti 12.6 or newer");
 	copy = sonde_calloc(nr + 1, sizeof(*copy));
 	if (!copy)
 		return sonde_err_nomem(err);

@@ -49,7 +49,8 @@ int sonde_cmd_doctor(int argc, char **argv)
 	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
 
 	if (rc == 0 && args.operands.nr)
-		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "doctor takes no operand");
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "doctor takes no operand: leave out '%s'",
+			args.operands.at[0]);
 	if (rc == 0) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 		if (examine(q.is_json, &out, &worst))

@@ -62,9 +62,10 @@ static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct 
 	q->program = argv + nr_own + (nr_own < argc);
 	if (!q->kernel_config == !q->kernel_regex)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"kernels: give either --kernel-config or --kernel-regex");
+			"kernels: give either --kernel-config (`sonde top -f yaml` writes one) or "
+			"--kernel-regex");
 	if (!*q->program)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "kernels: no command behind `--`");
+		return sonde_err_set(err, SONDE_ERR_USAGE, "kernels: name the program to profile behind `--`");
 	if (q->args.operands.nr && !q->sections.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"kernels: '%s' is not an option; put `--` before the command",
@@ -157,7 +158,7 @@ static int read_list(struct sonde_kernels_job *j)
 		rc = sonde_err_nomem(j->err);
 	if (rc == 0 && j->list.kernels.nr == 0)
 		rc = sonde_err_set(j->err, SONDE_ERR_USAGE,
-			"%s: the list of kernels is empty, so there is nothing to profile", config);
+			"%s: the list of kernels is empty, so there is nothing to profile; `sonde top -f yaml` writes one", config);
 	for (i = 0; i < j->list.kernels.nr && rc == 0; i++)
 		rc = check_regex(j, j->list.kernels.at[i].regex);
 	return rc;
@@ -192,7 +193,7 @@ static int prepare(struct sonde_kernels_job *j)
 		rc = read_list(j);
 	if (rc == 0 && !sonde_tool_find(path, j->q->program[0]))
 		rc = sonde_err_set(
-			j->err, SONDE_ERR_NOTFOUND, "%s: no such program", j->q->program[0]);
+			j->err, SONDE_ERR_NOTFOUND, "%s: no such program: give its path", j->q->program[0]);
 	return rc ? rc : open_ncu(j);
 }
 

@@ -138,7 +138,7 @@ static int refuse_unknown(struct parse *p, struct sonde_str name)
 	if (near.best.n)
 		return sonde_err_set(p->err, SONDE_ERR_USAGE,
 			"unknown option '%s', did you mean '--%s'?", p->argv[p->at], near.best.p);
-	return sonde_err_set(p->err, SONDE_ERR_USAGE, "unknown option '%s'", p->argv[p->at]);
+	return sonde_err_set(p->err, SONDE_ERR_USAGE, "unknown option '%s'; --help lists the options", p->argv[p->at]);
 }
 
 /* One option, with the value attached (`value` not NULL) or in the next word. */

@@ -208,7 +208,8 @@ static int check_output(const char *path, struct sonde_err *err)
 	int rc;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: Is a directory", path);
+		return sonde_err_set(
+			err, SONDE_ERR_IO, "%s is a directory: name a file with -o FILE", path);
 	rc = sonde_sink_open(&out, path, err);
 	if (rc == 0)
 		sonde_sink_abort(&out);

@@ -162,7 +162,8 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		return sonde_run_report(r, look, is_printed, err);
 	}
 	if (is_shown && rc == 0)
-		sonde_say("nothing was captured: there is no region report");
+		sonde_say("nothing was captured, so there is no region report; `sonde regions -- "
+			  "COMMAND` shows what the program has");
 	return rc;
 }
 

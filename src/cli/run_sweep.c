@@ -151,7 +151,7 @@ int sonde_run_sweep(
 	if (rc)
 		return sonde_run_status(&none, rc, err);
 	if (s.nr_jobs == 0)
-		sonde_say("the sweep is empty: there is no job to run");
+		sonde_say("the sweep is empty: give a key several values, as in report.sort=time,name");
 	for (i = 0; i < s.nr_jobs && !s.is_stopped; i++)
 		run_job(&s, i);
 	if (!q->is_dry) {

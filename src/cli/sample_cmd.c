@@ -173,7 +173,8 @@ int sonde_cmd_sample(int argc, char **argv)
 	int rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err);
 
 	if (rc == 0 && q.args.operands.nr)
-		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "sample takes no operand");
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "sample takes no operand: leave out '%s'",
+			q.args.operands.at[0]);
 	if (rc == 0)
 		rc = read_times(&q, &err);
 	if (rc == 0)

@@ -28,7 +28,7 @@ static int add_side(struct sonde_comparison *c, struct sonde_pipeline *const *si
 			return sonde_err_nomem(err);
 		if (!side[i]->tree)
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"pipelines must have run before they are compared");
+				"pipelines must have run before they are compared: call sonde_pipeline_run");
 		*tree = side[i]->tree;
 		*name = side[i]->inputs.at[0];
 	}
@@ -159,7 +159,7 @@ int sonde_comparison_export(const struct sonde_comparison *c, const char *format
 		i++;
 	if (i == nr)
 		return sonde_err_set(
-			err, SONDE_ERR_USAGE, "there is no format '%s' for comparisons", format);
+			err, SONDE_ERR_USAGE, "there is no format '%s' for comparisons, only text, json, md, html and junit", format);
 	rc = sonde_sink_open(&out, path, err);
 	return rc ? rc : sonde_sink_finish(&out, formats[i].write(c->diff, &o, &out, err), err);
 }

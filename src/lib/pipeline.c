@@ -111,7 +111,7 @@ static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 	if (p->tree || p->parts.at.nr || p->records)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already");
 	if (!p->inputs.nr)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on");
+		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on: add one first");
 	return sonde_inputs_unite(&p->inputs, &p->notes, err);
 }
 

@@ -98,6 +98,6 @@ int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde
 	set->config = make_config(s, set->host, &set->config_size);
 	if (!set->config)
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"CUPTI cannot configure these counters together on %s", s->chip);
+			"CUPTI cannot configure these counters together on %s: ask for fewer", s->chip);
 	return 0;
 }

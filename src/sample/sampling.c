@@ -141,7 +141,7 @@ int sonde_sampling_count(unsigned *nr, struct sonde_err *err)
 	int rc = pm_load(&pm, err), n = 0;
 
 	if (rc == 0 && (pm.cuDeviceGetCount(&n) != CUDA_SUCCESS || n <= 0))
-		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND, "CUDA shows no GPU here");
+		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND, "CUDA shows no GPU here: check `nvidia-smi` and CUDA_VISIBLE_DEVICES");
 	*nr = n > 0 ? (unsigned)n : 0;
 	return rc;
 }
