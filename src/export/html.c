@@ -179,7 +179,7 @@ static void write_short_names(struct sonde_html *h)
 	sonde_json_close(&h->x.w, ']');
 }
 
-/* Kernel names by string number; strings that name no kernel are left empty. */
+/* Kernels, marks and labels that a rule has changed, by string number; others are left empty. */
 static int write_strings(struct sonde_html *h)
 {
 	const struct sonde_cells *c = h->x.tree->cells;
@@ -193,6 +193,11 @@ static int write_strings(struct sonde_html *h)
 		is_shown[c->cells.at[i].kernel] = true;
 	for (i = 0; c->timeline && i < c->timeline->marks.nr; i++)
 		is_shown[c->timeline->marks.at[i].label] = true;
+	for (i = 0; c->timeline && i < c->timeline->entries.nr; i++) {
+		const struct sonde_timeline_entry *e = &c->timeline->entries.at[i];
+
+		is_shown[e->label] |= e->label != c->regions.at[e->region].label;
+	}
 	sonde_json_open(&h->x.w, "strings", '[', true);
 	for (i = 0; i < strings->nr; i++)
 		sonde_json_str(

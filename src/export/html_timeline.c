@@ -20,8 +20,25 @@ static void write_starts(struct sonde_json *w, const struct sonde_track_event *e
 	sonde_json_close(w, ']');
 }
 
-static void write_track(
-	struct sonde_json *w, const struct sonde_tracks *s, const struct sonde_track *track)
+/* Labels as captured, where a rule (report.labels) has changed some of them; -1 = not this one. */
+static void write_raw(struct sonde_json *w, const struct sonde_cells *c,
+	const struct sonde_track_event *e, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr && e[i].name == c->regions.at[e[i].region].label; i++)
+		;
+	if (i == nr)
+		return;
+	sonde_json_open(w, "raw", '[', true);
+	for (i = 0; i < nr; i++)
+		sonde_json_tight(w,
+			e[i].name == c->regions.at[e[i].region].label ? -1.0 : e[i].name, i == 0);
+	sonde_json_close(w, ']');
+}
+
+static void write_track(struct sonde_json *w, const struct sonde_cells *c,
+	const struct sonde_tracks *s, const struct sonde_track *track)
 {
 	static const char *const kinds[] = {"thread", "starts", "stream", "marks"};
 	const struct sonde_track_event *e = s->events.at + track->first;
@@ -43,6 +60,8 @@ static void write_track(
 		for (i = 0; i < track->nr; i++)
 			sonde_json_tight(w, e[i].name, i == 0);
 		sonde_json_close(w, ']');
+	} else {
+		write_raw(w, c, e, track->nr);
 	}
 	sonde_json_open(w, "r", '[', true);
 	for (i = 0; i < track->nr; i++)
@@ -130,7 +149,7 @@ int sonde_html__timeline(struct sonde_html *h)
 	sonde_json_close(w, ']');
 	sonde_json_open(w, "tracks", '[', true);
 	for (i = 0; i < s.tracks.nr; i++)
-		write_track(w, &s, &s.tracks.at[i]);
+		write_track(w, h->x.tree->cells, &s, &s.tracks.at[i]);
 	sonde_json_close(w, ']');
 	write_curves(w, h->x.tree->cells, &s);
 	sonde_json_close(w, '}');

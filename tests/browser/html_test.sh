@@ -15,6 +15,7 @@ page() { # NAME INPUT: NAME.html and the NAME.json it is compared with
 		"$SONDE" report --deterministic -f json "$2" >"$pages/$1.json"
 }
 page train tests/data/kineto/h200_train.json.gz || exit 1
+page serial tests/data/kineto/nccl_cut.json.gz || exit 1
 page sampled tests/data/sampled_capture || exit 1
 for f in tests/data/ncu/*.ncu-rep examples/*.ncu-rep; do
 	page "$(basename "$f" .ncu-rep)" "$f" || exit 1

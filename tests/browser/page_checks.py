@@ -4,6 +4,7 @@
 """
 import glob
 import json
+import re
 import math
 import os
 import sys
@@ -164,6 +165,16 @@ def entries_have_a_histogram_and_the_slowest_lead_to_the_timeline():
         assert seen[1] - seen[0] < before and seen[0] <= begin < seen[1], (seen, begin)
         starts = page.js("view.tracks.filter((t) => t.kind === 'thread').flatMap((t) => [...t.starts].filter((_, i) => data.regions[t.regions[i]].id === 'forward/layer0'))")
         assert any(abs(s - begin) < 1 for s in starts), (starts, begin)
+        clean(page)
+
+
+def entries_keep_the_label_they_were_captured_with():
+    with page_of("serial", "#region=ProfilerStep%23*") as page:
+        assert "ProfilerStep#*" in page.js("byId('selected').textContent"), page.js("byId('selected').textContent")
+        slow = page.js("[...document.querySelectorAll('#entries .slowest tbody td:first-child')].map((d) => d.textContent)")
+        assert slow and all(re.search(r"ProfilerStep#\d+$", text) for text in slow), slow
+        names = page.js("view.tracks.flatMap((t) => t.raw ? [...t.raw].map((_, i) => eventName(t, i, true)) : [])")
+        assert sum(1 for n in names if re.fullmatch(r"ProfilerStep#\d+", n)) > 1 and "ProfilerStep#*" not in names, names[:9]
         clean(page)
 
 

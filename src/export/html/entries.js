@@ -15,14 +15,23 @@ function histogram(title, list, d) {
 			el("b.median", {title: "median " + ms(d.median_ms), style: {left: (span > 0 ? 100 * (d.median_ms - d.min_ms) / span : 0) + "%"}})));
 }
 
+/* The label of the entry that began then, as it was captured: `step 17` of the region `step *`. */
+function rawLabel(region, beginNs) {
+	for (const t of view.tracks)
+		for (let i = 0; t.raw && i < t.starts.length; i++)
+			if (t.regions[i] === region && t.raw[i] >= 0 && Math.abs(t.starts[i] - beginNs) < 1)
+				return data.strings[t.raw[i]];
+	return null;
+}
+
 /* The longest, each a link to where it is in the timeline. */
-function slowest(e) {
+function slowest(e, region) {
 	const list = e.gpu_ms || e.host_ms, name = e.gpu_ms ? "GPU" : "host", median = (e.gpu || e.host).median_ms;
 	const loads = Object.values(e.metrics || {}), heads = Object.keys(e.metrics || {}).map((name) => (data.metrics.find((m) => m.n === name) || {}).h || name);
 	const order = list.map((_, i) => i).filter((i) => list[i] > median).sort((a, b) => list[b] - list[a] || a - b).slice(0, NR_SLOWEST);
 	const row = (i) => {
-		const text = time(Math.round(list[i] * 1e6)), begin = time(Math.round((data.timeline ? data.timeline.entered : 0) + e.begin_ms[i] * 1e6));
-		return el("tr", {}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(e.begin_ms[i], e.host_ms[i])}, begin) : begin),
+		const text = time(Math.round(list[i] * 1e6)), began = (data.timeline ? data.timeline.entered : 0) + e.begin_ms[i] * 1e6, begin = time(Math.round(began)), raw = rawLabel(region, began);
+		return el("tr", {}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(e.begin_ms[i], e.host_ms[i])}, begin) : begin, raw ? " " + seen(raw) : ""),
 			el("td", {}, text), el("td", {}, time(Math.round(e.host_ms[i] * 1e6))), el("td", {}, median > 0 ? (list[i] / median).toFixed(2) + " ×" : "–"),
 			...loads.map((m) => el("td", {title: isNumber(m.value[i]) ? "± " + human(m.error[i], "%") + ": sampled while the entry ran" : "too short for samples to tell"},
 				isNumber(m.value[i]) ? "~" + human(m.value[i], "%") : "–")));
@@ -37,6 +46,6 @@ function entries(report, node) {
 	const e = report.entries && report.entries[node].entries;
 	if (!e || e.count < 2)
 		return null;
-	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms, e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e),
+	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms, e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
 		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of every " + e.step + "th entry.") : null);
 }

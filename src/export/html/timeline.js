@@ -91,7 +91,7 @@ function curveUnder(event) {
 const PALETTE = ["#4c86bd", "#c98a2b", "#5b9a78", "#b3669a", "#8c8f3c", "#5aa7c4", "#b5644a", "#7d79b8"];
 
 function eventName(track, i, isWhole) {
-	return track.n ? (isWhole ? data.strings[track.n[i]] : kernelName(track.n[i])) : data.regions[track.regions[i]].n;
+	return track.raw && track.raw[i] >= 0 ? data.strings[track.raw[i]] : track.n ? (isWhole ? data.strings[track.n[i]] : kernelName(track.n[i])) : data.regions[track.regions[i]].n;
 }
 
 function eventColour(track, i) {
