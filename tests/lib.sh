@@ -5,6 +5,7 @@
 #   ok NAME COMMAND…   one test: passes when the command succeeds; what it printed is shown when not
 #   pass NAME, not_ok NAME   the same for a script that has found out by itself
 #   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it)
+#   unread COMMAND…    runs it with nobody reading its output; its status
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
 #   one_make ARGS…     make, for builds that several scripts use: one at a time
@@ -48,6 +49,15 @@ golden() {
 	"$@" >"$TMP/.golden" || return
 	[ -z "${ACCEPT:-}" ] || cp "$TMP/.golden" "$file"
 	diff -u "$file" "$TMP/.golden"
+}
+unread() { # COMMAND…: its standard output is a pipe that nobody reads any more
+	local rc gone
+	exec {gone}> >(exec true)
+	wait $! # the reader has ended
+	"$@" >&"$gone"
+	rc=$?
+	exec {gone}>&-
+	return $rc
 }
 one_make() { flock -o Makefile make --no-print-directory "$@"; }
 skip() { echo "skip $1: $2"; }

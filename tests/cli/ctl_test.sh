@@ -74,7 +74,7 @@ errors() {
 }
 
 nonsense() { # whoever says nothing, or something else, is no harm
-	begin nonsense && python3 - "$run/native/ctl.$pid" <<-'P' && more_than 0 $pid && finish
+	begin nonsense && python3 - "$run/native/ctl.$pid" <<-'P' && wait_for more_than 0 $pid && finish
 		import os, socket, sys
 		os.chdir(os.path.dirname(sys.argv[1]))
 		def say(text): s = socket.socket(socket.AF_UNIX); s.connect(os.path.basename(sys.argv[1])); s.send(text); s.close()

@@ -171,9 +171,13 @@ page_policy() { # the hashes are those of the script and the style
 		! grep -q "unsafe-\|http://127" "$TMP/x.html"
 }
 through() { # a pipe is written to, what a link leads to is replaced
-	mkfifo "$TMP/fifo" && (timeout 10 cat "$TMP/fifo" >"$TMP/piped" &) && report -f csv -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ] || return
+	local reader
+	mkfifo "$TMP/fifo" || return
+	timeout 60 cat "$TMP/fifo" >"$TMP/piped" &
+	reader=$!
+	report -f csv -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ] || return
 	echo old >"$TMP/behind" && ln -s behind "$TMP/link" && report -f csv -o "$TMP/link" $DATA/seed_kernel.ncu-rep &&
-		[ -L "$TMP/link" ] && sleep 0.2 && cmp "$TMP/behind" "$TMP/piped" && ! report -f sqlite -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ]
+		[ -L "$TMP/link" ] && wait $reader && cmp "$TMP/behind" "$TMP/piped" && ! report -f sqlite -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ]
 }
 ceilings_inside() { # of a region all of whose points lie far to the right
 	! report -f svg examples/h200_transformer.ncu-rep --nvtx-include '[step/prefill/layer0/mlp' | grep -E '"-[0-9]'

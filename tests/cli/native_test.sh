@@ -67,9 +67,16 @@ unbalanced() {
 		"note 1 end of a start/end range without a start"
 }
 
-stopped() { # in the middle of a step: what was open contains what was in it
+stopped() { # in the middle of a step, however long it takes to get there
+	local after
+	for after in 0.6 2 6 20; do
+		stopped_after $after && return
+	done
+	return 1
+}
+stopped_after() { # what was open contains what was in it
 	fresh flush_ms=5
-	traced timeout -s KILL 0.6 "$WORK/resnet_cpu" 5000
+	traced timeout -s KILL "$1" "$WORK/resnet_cpu" 50000
 	"$SONDE" report "$OUT" -f json | python3 -c '
 import json, sys
 rows = {r["id"]: r for r in json.load(sys.stdin)["aggregate"]["regions"]}

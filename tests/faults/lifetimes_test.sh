@@ -13,7 +13,7 @@ lives() { # MODE COUNT LINE...: behaves as without the library, and the lines ar
 
 all_ended() { # as many ends as beginnings and failures to begin
 	local i
-	for i in $(seq 200); do
+	for i in $(seq 1200); do
 		set -- $(counts)
 		[ $(($2 + $4 + $6 + $8)) -lt "$1" ] || return 0
 		sleep 0.05
@@ -26,7 +26,7 @@ daemon() { # nobody waits for it, so the test does
 	local i
 	fresh
 	same_with_and_without "$WORK/lifetimes" daemon 100 || return
-	for i in $(seq 100); do
+	for i in $(seq 1200); do
 		has "range push_pop daemon entries=100 open=0 threads=1" >"$TMP/has" && return
 		sleep 0.05
 	done

@@ -34,10 +34,17 @@ closes() {
 
 # A reader of the program's output sees its end when the program closes it, not later.
 pipes() {
+	local pid rc
 	fresh
+	mkfifo "$TMP/pipe" || return
 	# Nothing around the program may hold the pipe either.
-	SONDE_INJECT_CONFIG=$CONF NVTX_INJECTION64_PATH=$LIB "$WORK/faults" closeout | timeout 2 cat
-	[ "${PIPESTATUS[1]}" -eq 0 ]
+	SONDE_INJECT_CONFIG=$CONF NVTX_INJECTION64_PATH=$LIB "$WORK/faults" closeout >"$TMP/pipe" &
+	pid=$!
+	timeout 50 cat "$TMP/pipe"
+	rc=$?
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	[ $rc -eq 0 ]
 }
 
 kills() {

@@ -34,7 +34,7 @@ as_json() {
 		import json, sys
 		d = json.load(open(sys.argv[1]))
 		read = [c for c in d["counters"] if c["role"] == "dram.read_bytes"][0]
-		assert d["interval_ns"] == 1000000 and 150 < d["samples"] < 260, d
+		assert d["interval_ns"] == 1000000 and d["samples"] > 100, d
 		assert read["total"] == d["samples"] * 11000 and read["time_ns"] == d["samples"] * 1000000, d
 		assert d["gaps"] == d["overflows"] == 0
 	END
@@ -77,7 +77,7 @@ ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/lib
 gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
 overflow() { FAKE_PM_OVERFLOW=3 sample --seconds 0.3 && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
 slower() { # 400 µs a sample do not keep up with 100 or 200 µs; the interval grows until they do
-	FAKE_PM_COST_US=400 sample --seconds 3 && has "slowed" "$TMP/out" && grep -qE "every (500|750) us" "$TMP/out"
+	FAKE_PM_COST_US=400 sample --seconds 3 && has "slowed" "$TMP/out" && grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
 }
 fixed() { # an interval that was asked for stays: what is lost is told
 	FAKE_PM_COST_US=100 sample --seconds 1.5 --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out"
@@ -124,12 +124,15 @@ killed() { # the sampler, midway
 }
 orphaned() { # sonde itself is killed: the sampler ends by itself and leaves a good file
 	dir=$TMP/orphaned
-	SECONDS_LONG=0.6 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >/dev/null 2>&1 &
+	SECONDS_LONG=20 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >/dev/null 2>&1 &
 	local pid=$! i
-	sleep 0.4
+	for i in $(seq 600); do # the sampler has written something
+		[ "$(cat "$dir"/native/samples-*.sonde 2>/dev/null | wc -c)" -gt 20000 ] && break
+		sleep 0.1
+	done
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
-	for i in $(seq 50); do
+	for i in $(seq 300); do
 		pgrep -x sonde-sampler -P 1 >/dev/null || break
 		sleep 0.1
 	done
