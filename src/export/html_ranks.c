@@ -72,24 +72,20 @@ static size_t column_of(const struct map *m, uint32_t region)
 
 static void fill(struct map *m)
 {
-	const struct sonde_cells *c = m->r->cells;
-	size_t i, row = 0, column;
+	size_t i, column;
 
-	for (i = 0; i < c->visits.nr; i++) {
-		const struct sonde_visit *v = &c->visits.at[i];
+	for (i = 0; i < m->r->times.nr; i++) {
+		const struct sonde_rank_time *t = &m->r->times.at[i];
 		double excess, *at;
 
-		while (row < m->r->rows.nr && m->r->rows.at[row].scope < v->scope)
-			row++;
-		column = column_of(m, v->region);
-		if (row == m->r->rows.nr || m->r->rows.at[row].scope != v->scope || column == SIZE_MAX ||
-			!(m->r->work_ns[i] > 0))
+		column = column_of(m, t->region);
+		if (column == SIZE_MAX)
 			continue;
-		excess = 100 * (m->r->work_ns[i] / m->columns[column]->median_ns - 1);
-		at = &m->v[row / m->per_row * m->nr_columns + column];
+		excess = 100 * (t->ns / m->columns[column]->median_ns - 1);
+		at = &m->v[t->rank / m->per_row * m->nr_columns + column];
 		if (isnan(*at) || excess > *at) {
 			*at = round(10 * excess) / 10;
-			m->who[at - m->v] = (double)row;
+			m->who[at - m->v] = t->rank;
 		}
 	}
 }
@@ -102,7 +98,7 @@ static void write_map(struct sonde_html *h, const struct map *m)
 	sonde_json_u64(w, "per_row", m->per_row);
 	sonde_json_open(w, "names", '[', true);
 	for (i = 0; i < m->r->rows.nr; i++)
-		sonde_json_str(w, NULL, sonde_rank_name(m->r, m->r->rows.at[i].scope));
+		sonde_json_str(w, NULL, sonde_rank_name(m->r, (uint32_t)i));
 	sonde_json_close(w, ']');
 	sonde_json_open(w, "regions", '[', true);
 	for (i = 0; i < m->nr_columns; i++)

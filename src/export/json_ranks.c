@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-static void put_scope(struct sonde_json_export *x, const char *key, uint32_t scope)
+static void put_rank(struct sonde_json_export *x, const char *key, uint32_t rank)
 {
-	if (scope == SONDE_NONE)
+	if (rank == SONDE_NONE)
 		sonde_json_null(&x->w, key);
 	else
-		sonde_json_str(&x->w, key, sonde_rank_name(x->tree->ranks, scope));
+		sonde_json_str(&x->w, key, sonde_rank_name(x->tree->ranks, rank));
 }
 
 static void put_region(struct sonde_json_export *x, uint32_t region)
@@ -36,7 +36,7 @@ static void put_stragglers(struct sonde_json_export *x)
 		bool is_late = s->region == SONDE_NONE;
 
 		sonde_json_open(&x->w, NULL, '{', true);
-		put_scope(x, "scope", s->scope);
+		put_rank(x, "scope", s->rank);
 		put_region(x, s->region);
 		sonde_json_z(&x->w, "cause", sonde_slow_cause_name(s->cause));
 		sonde_json_u64(&x->w, "ranks", s->nr_ranks);
@@ -59,17 +59,15 @@ static void put_stragglers(struct sonde_json_export *x)
 static void put_rows(struct sonde_json_export *x)
 {
 	const struct sonde_ranks *r = x->tree->ranks;
-	const struct sonde_cells *c = x->tree->cells;
 	size_t i;
 
 	sonde_json_open(&x->w, "per_rank", '[', false);
 	for (i = 0; i < r->rows.nr; i++) {
 		const struct sonde_rank_row *row = &r->rows.at[i];
-		const struct sonde_process *p = &c->processes.at[c->scopes.at[row->scope].process];
 
 		sonde_json_open(&x->w, NULL, '{', true);
-		put_scope(x, "scope", row->scope);
-		sonde_json_str(&x->w, "host", p->host);
+		put_rank(x, "scope", (uint32_t)i);
+		sonde_json_str(&x->w, "host", row->host);
 		sonde_json_u64(&x->w, "clock", row->clock);
 		put_ms(x, "work_ms", row->work_ns);
 		put_ms(x, "comm_ms", row->comm_ns);
@@ -123,7 +121,7 @@ static void put_waits(struct sonde_json_export *x)
 		sonde_json_z(&x->w, "kind", sonde_collective_kind_name(w->kind));
 		sonde_json_u64(&x->w, "number", w->number);
 		sonde_json_u64(&x->w, "ranks", w->nr_ranks);
-		put_scope(x, "last", w->last);
+		put_rank(x, "last", w->last);
 		put_ms(x, "late_ms", w->late_ns);
 		put_ms(x, "wait_ms", w->wait_ns);
 		sonde_json_close(&x->w, '}');
@@ -148,7 +146,7 @@ static void put_collectives(struct sonde_json_export *x)
 		put_region(x, row->region);
 		put_ms(x, "wait_ms", row->wait_ns);
 		sonde_json_u64(&x->w, "decided", row->nr);
-		put_scope(x, "last", row->last);
+		put_rank(x, "last", row->last);
 		sonde_json_u64(&x->w, "last_count", row->nr_last);
 		sonde_json_close(&x->w, '}');
 	}
@@ -211,8 +209,8 @@ void sonde_json__spread(struct sonde_json_export *x, const struct sonde_node *n)
 	put_ms(x, "max_ms", s->max_ns);
 	put_ms(x, "others_ms", s->others_ns);
 	sonde_json_number(&x->w, "slower_pct", 100 * (s->max_ns / s->others_ns - 1));
-	put_scope(x, "slowest", s->slowest);
-	put_scope(x, "fastest", s->fastest);
+	put_rank(x, "slowest", s->slowest);
+	put_rank(x, "fastest", s->fastest);
 	sonde_json_z(&x->w, "cause", s->is_slow ? sonde_slow_cause_name(s->cause) : NULL);
 	sonde_json_close(&x->w, '}');
 }

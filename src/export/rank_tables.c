@@ -46,9 +46,9 @@ static void put_region(struct filling *f, uint32_t region)
 		SONDE_STYLE_BOLD);
 }
 
-static void put_rank(struct filling *f, uint32_t scope)
+static void put_rank(struct filling *f, uint32_t rank)
 {
-	put_text(f, scope == SONDE_NONE ? SONDE_STR("-") : sonde_rank_name(f->r, scope), SONDE_STYLE_PLAIN);
+	put_text(f, rank == SONDE_NONE ? SONDE_STR("-") : sonde_rank_name(f->r, rank), SONDE_STYLE_PLAIN);
 }
 
 /* Heads, each with a leading '>' where the column is of numbers and a digit that says when it goes. */
@@ -124,7 +124,7 @@ static int by_lateness(const void *pa, const void *pb)
 		return a->late_ns > b->late_ns ? -1 : 1;
 	if (a->work_ns != b->work_ns)
 		return a->work_ns > b->work_ns ? -1 : 1;
-	return a->scope < b->scope ? -1 : a->scope > b->scope;
+	return a < b ? -1 : a > b; /* as they are in rows */
 }
 
 static void fill_rows(struct filling *f)
@@ -141,7 +141,7 @@ static void fill_rows(struct filling *f)
 	if (at && f->r->rows.nr > MOST_ROWS)
 		qsort(at, f->r->rows.nr, sizeof(*at), by_lateness);
 	for (i = 0; at && i < f->r->rows.nr && i < MOST_ROWS; i++) {
-		put_rank(f, at[i]->scope);
+		put_rank(f, (uint32_t)(at[i] - f->r->rows.at));
 		put_number(f, at[i]->work_ns / 1e6, 3);
 		put_number(f, at[i]->comm_ns / 1e6, 3);
 		put_number(f, at[i]->exposed_ns / 1e6, 3);

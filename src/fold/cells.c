@@ -132,7 +132,7 @@ void sonde_cells__shed(struct sonde_cells *c)
 	sonde_vec_release(&c->gaps);
 	sonde_vec_release(&c->collectives);
 	sonde_vec_release(&c->folded_times);
-	sonde_vec_release(&c->folded_ranks);
+	sonde_vec_release(&c->folded_scopes);
 	sonde_vec_release(&c->strays);
 	sonde_vec_release(&c->label_rules);
 	sonde_vec_release(&c->kits);

@@ -143,7 +143,8 @@ const char *sonde_collective_kind_name(enum sonde_collective_kind k); /* "all_re
 /* Whether a kernel of this name moves data between ranks. */
 bool sonde_kernel_communicates(struct sonde_str name);
 
-#define SONDE_MAX_COLLECTIVES 512 /* kept of a scope, about; of more every so many-th */
+#define SONDE_MAX_COLLECTIVES 512	 /* kept of a scope, about; of more every so many-th */
+#define SONDE_MAX_FOLDED_COLLECTIVES 64 /* … of one that is added up with others */
 
 /*
  * One collective as one scope saw it. Scopes that took part in it have it under the same group,
@@ -151,6 +152,7 @@ bool sonde_kernel_communicates(struct sonde_str name);
  */
 struct sonde_collective {
 	uint32_t scope, place; /* place 0 = in no region that is selected */
+	uint32_t who;	       /* of scopes added up: number in `folded_scopes`; else SONDE_NONE */
 	uint32_t group;	       /* string number: the communicator, or its stream by order of use */
 	uint8_t kind;	       /* enum sonde_collective_kind */
 	uint64_t number;       /* which of the group, in order */
@@ -209,12 +211,22 @@ struct sonde_visit {
 /* How long one of the scopes that are added up as one took in a region; NaN = not known. */
 struct sonde_folded_time {
 	uint32_t scope, region; /* scope: the one they are added up in */
-	double time_ns;
+	uint32_t who;		/* number in `folded_scopes` */
+	double time_ns, work_ns; /* work: kernels without communication */
 };
 
-/* A rank among those that are added up. */
-struct sonde_folded_rank {
+/* One of the scopes that are added up: what it was, and what ranks are compared by. */
+struct sonde_folded_scope {
+	uint32_t scope; /* the one they are added up in */
 	uint32_t rank, world_size;
+	bool has_rank;
+	uint32_t device; /* SONDE_NONE: it used none */
+	uint64_t pid;
+	struct sonde_str host, path; /* path: of its input */
+	double work_ns;		     /* kernels without communication */
+	double comm_ns, exposed_ns;  /* in outermost regions; NaN = none */
+	uint64_t collectives;	     /* as in struct sonde_scope_sum */
+	uint32_t collective_step;
 };
 
 /* All launches of a scope, whatever the selection. */
@@ -251,7 +263,7 @@ struct sonde_cells {
 	SONDE_VEC(struct sonde_gap) gaps;      /* by scope, the longest first */
 	SONDE_VEC(struct sonde_collective) collectives; /* of a part: by scope, then start */
 	SONDE_VEC(struct sonde_folded_time) folded_times;
-	SONDE_VEC(struct sonde_folded_rank) folded_ranks;
+	SONDE_VEC(struct sonde_folded_scope) folded_scopes;
 	SONDE_VEC(struct sonde_stray) strays;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* `changed`: labels, each once per input */
 	SONDE_VEC(struct sonde_kit) kits;

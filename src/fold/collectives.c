@@ -168,6 +168,7 @@ static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
 	if (!k)
 		return false;
 	*k = (struct sonde_collective){.scope = l->scope,
+		.who = SONDE_NONE,
 		.place = l->state == SONDE_LAUNCH_TAKEN ? l->place : 0,
 		.group = string,
 		.kind = (uint8_t)kind,

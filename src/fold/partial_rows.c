@@ -109,6 +109,7 @@ static bool get_collectives(struct sonde_cursor *in, struct sonde_cells *c, bool
 		if (!k)
 			return false;
 		k->scope = sonde_get_index(in, c->scopes.nr);
+		k->who = SONDE_NONE;
 		k->place = sonde_get_index(in, c->places.nr);
 		k->group = sonde_get_index(in, c->strings.nr);
 		k->kind = (uint8_t)sonde_get_index(in, SONDE_NR_COLLECTIVE_KINDS);

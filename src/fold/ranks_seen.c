@@ -79,24 +79,24 @@ static void note_missing(struct sonde_notes *notes, uint32_t *ranks, size_t nr, 
 }
 
 /* Rank `i` of all there are, those that are added up behind the others; false: it has none. */
-static bool rank_at(const struct sonde_cells *c, size_t i, struct sonde_folded_rank *out)
+static bool rank_at(const struct sonde_cells *c, size_t i, struct sonde_folded_scope *out)
 {
 	const struct sonde_process *p;
 
 	if (i >= c->processes.nr) {
-		*out = c->folded_ranks.at[i - c->processes.nr];
-		return true;
+		*out = c->folded_scopes.at[i - c->processes.nr];
+		return out->has_rank;
 	}
 	p = &c->processes.at[i];
-	*out = (struct sonde_folded_rank){p->rank, p->world_size};
+	*out = (struct sonde_folded_scope){.rank = p->rank, .world_size = p->world_size};
 	return p->has_rank;
 }
 
 void sonde_cells__explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes)
 {
-	size_t i, nr = 0, all = c->processes.nr + c->folded_ranks.nr;
+	size_t i, nr = 0, all = c->processes.nr + c->folded_scopes.nr;
 	uint32_t size = 0, *ranks = sonde_calloc(all + 1, sizeof(*ranks));
-	struct sonde_folded_rank p;
+	struct sonde_folded_scope p;
 
 	for (i = 0; i < all && ranks; i++) {
 		if (!rank_at(c, i, &p))

@@ -204,14 +204,7 @@ bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p)
 	bool ok = move_part(&m);
 	size_t i, k, nr = 0;
 
-	for (i = 0; i < r->times.nr; i++)
-		if (r->times.at[i].part != p->number)
-			r->times.at[nr++] = r->times.at[i];
-	r->times.nr = nr;
-	for (i = nr = 0; i < r->ranks.nr; i++)
-		if (r->ranks.at[i].part != p->number)
-			r->ranks.at[nr++] = r->ranks.at[i];
-	r->ranks.nr = nr;
+	sonde_rest__drop_ranks(r, p->number);
 	for (k = 0; k < r->regions.nr; k++) {
 		struct sonde_rest_region *region = &r->regions.at[k];
 

@@ -138,29 +138,14 @@ static bool finish_regions(struct finishing *f)
 		if (!sonde_cells__keep(f->c, &to->id) || !finish_visit(f, i, from))
 			return false;
 	}
-	for (i = 0; f->region_of && i < r->times.nr; i++) {
-		struct sonde_folded_time *to = sonde_vec_push(&f->c->folded_times);
-
-		if (!to)
-			return false;
-		to->region = f->region_of[r->times.at[i].region];
-		to->time_ns = r->times.at[i].time_ns;
-	}
 	return order && f->region_of;
 }
 
 static bool finish_ranks(struct finishing *f)
 {
-	size_t i;
+	const struct sonde_rest_numbers n = {f->region_of, f->place_of, f->string_of};
 
-	for (i = 0; i < f->r->ranks.nr; i++) {
-		struct sonde_folded_rank *to = sonde_vec_push(&f->c->folded_ranks);
-
-		if (!to)
-			return false;
-		*to = f->r->ranks.at[i].rank;
-	}
-	return true;
+	return sonde_rest__finish_ranks(f->r, f->c, &n);
 }
 
 /* --- cells ------------------------------------------------------------------------------------- */

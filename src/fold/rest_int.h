@@ -55,13 +55,20 @@ struct sonde_rest_region {
 
 /* How long one scope took in one region. */
 struct sonde_rest_time {
-	uint32_t part, region;
-	double time_ns;
+	uint32_t part, scope, region; /* scope: its number in the part */
+	double time_ns, work_ns;
 };
 
-struct sonde_rest_rank {
-	uint32_t part;
-	struct sonde_folded_rank rank;
+/* One scope, and one collective of it. */
+struct sonde_rest_scope {
+	uint32_t part, scope;
+	uint64_t id; /* of its part: orders scopes that are otherwise alike */
+	struct sonde_folded_scope it;
+};
+
+struct sonde_rest_collective {
+	uint32_t part, scope;
+	struct sonde_collective it; /* place and group are numbers of the rest */
 };
 
 /* Parts of one kind. */
@@ -77,7 +84,8 @@ struct sonde_rest {
 	SONDE_VEC(struct sonde_place) places;
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_rest_time) times;
-	SONDE_VEC(struct sonde_rest_rank) ranks;
+	SONDE_VEC(struct sonde_rest_scope) scopes;
+	SONDE_VEC(struct sonde_rest_collective) collectives;
 	struct sonde_arena arena;
 };
 
@@ -95,6 +103,16 @@ bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *part)
 struct sonde_rest *sonde_rest__new(const struct sonde_cells *first); /* empty; NULL: no memory */
 bool sonde_rest__add(struct sonde_rest *r, const struct sonde_rest_part *p);
 bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p);
+/* What ranks are compared by (rest_ranks.c): adds the scopes and collectives of a part, … */
+struct sonde_rest_moving;
+bool sonde_rest__add_ranks(struct sonde_rest_moving *m);
+/* … forgets those of a part with its times, and puts them into what the rest comes to. */
+struct sonde_rest_numbers {
+	const uint32_t *region_of, *place_of, *string_of;
+};
+void sonde_rest__drop_ranks(struct sonde_rest *r, uint32_t part);
+bool sonde_rest__finish_ranks(
+	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_rest_numbers *n);
 /* Cuts the entries of a region down to those that are kept. */
 void sonde_rest__sample(struct sonde_rest_region *r);
 /* The part it comes to. NULL: no memory. */
@@ -108,7 +126,7 @@ struct sonde_rest_moving {
 	const struct sonde_rest_part *part;
 	int sign;
 	uint32_t *string_of, *text_of, *region_of, *place_of;
-	double *time_of; /* by region of the rest: of one scope */
+	double *time_of, *work_of; /* by region of the rest: of one scope; without communication */
 	uint32_t *met;	 /* by region of the rest: the place that counted there last */
 	struct sonde_arena arena;
 };
@@ -129,6 +147,5 @@ uint32_t sonde_rest__intern(struct sonde_rest *r, struct sonde_map *map, struct 
 bool sonde_rest__add_cell(struct sonde_rest_moving *m, const struct sonde_cell *from);
 bool sonde_rest__add_visit(struct sonde_rest_moving *m, struct sonde_visit v);
 bool sonde_rest__add_times(struct sonde_rest_moving *m); /* of each scope */
-bool sonde_rest__add_ranks(struct sonde_rest_moving *m);
 
 #endif

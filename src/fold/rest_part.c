@@ -233,7 +233,8 @@ void sonde_rest__free(struct sonde_rest *r)
 	sonde_vec_release(&r->places);
 	sonde_vec_release(&r->homes);
 	sonde_vec_release(&r->times);
-	sonde_vec_release(&r->ranks);
+	sonde_vec_release(&r->scopes);
+	sonde_vec_release(&r->collectives);
 	sonde_map_release(&r->region_keys);
 	sonde_map_release(&r->place_keys);
 	sonde_map_release(&r->cell_keys);

@@ -79,9 +79,12 @@ bool sonde_rest__add_visit(struct sonde_rest_moving *m, struct sonde_visit v)
 /* A cell counts once in each region that it is in, by whichever way. */
 static void add_time(struct sonde_rest_moving *m, uint32_t cell, uint32_t region)
 {
+	bool is_work = !sonde_kernel_communicates(m->c->strings.keys[m->c->cells.at[cell].kernel]);
+
 	for (; region != SONDE_NONE && m->met[region] != cell; region = m->r->regions.at[region].region.parent) {
 		m->met[region] = cell;
 		m->time_of[region] += m->c->cells.at[cell].time_ns;
+		m->work_of[region] += is_work ? m->c->cells.at[cell].time_ns : 0;
 	}
 }
 
@@ -94,6 +97,7 @@ static bool add_scope_times(struct sonde_rest_moving *m, uint32_t scope)
 	uint32_t k;
 
 	memset(m->time_of, 0, nr * sizeof(*m->time_of));
+	memset(m->work_of, 0, nr * sizeof(*m->work_of));
 	memset(m->met, 0xff, nr * sizeof(*m->met));
 	for (i = 0; i < c->cells.nr; i++) {
 		const struct sonde_place *p = &c->places.at[c->cells.at[i].place];
@@ -110,8 +114,9 @@ static bool add_scope_times(struct sonde_rest_moving *m, uint32_t scope)
 		slot = sonde_vec_push(&m->r->times);
 		if (!slot)
 			return false;
-		*slot = (struct sonde_rest_time){m->part->number, m->region_of[v->region],
-			is_timed ? m->time_of[m->region_of[v->region]] : NAN};
+		*slot = (struct sonde_rest_time){m->part->number, scope, m->region_of[v->region],
+			is_timed ? m->time_of[m->region_of[v->region]] : NAN,
+			is_timed ? m->work_of[m->region_of[v->region]] : NAN};
 	}
 	return true;
 }
@@ -121,28 +126,12 @@ bool sonde_rest__add_times(struct sonde_rest_moving *m)
 	size_t nr = m->r->regions.nr + 1, i;
 
 	m->time_of = sonde_arena_alloc(&m->arena, nr * sizeof(*m->time_of));
+	m->work_of = sonde_arena_alloc(&m->arena, nr * sizeof(*m->work_of));
 	m->met = sonde_arena_alloc(&m->arena, nr * sizeof(*m->met));
-	if (!m->time_of || !m->met)
+	if (!m->time_of || !m->work_of || !m->met)
 		return false;
 	for (i = 0; i < m->c->scopes.nr; i++)
 		if (!add_scope_times(m, (uint32_t)i))
 			return false;
 	return true;
 }
-
-bool sonde_rest__add_ranks(struct sonde_rest_moving *m)
-{
-	size_t i;
-
-	for (i = 0; i < m->c->processes.nr; i++) {
-		const struct sonde_process *p = &m->c->processes.at[i];
-		struct sonde_rest_rank *slot = p->has_rank ? sonde_vec_push(&m->r->ranks) : NULL;
-
-		if (p->has_rank && !slot)
-			return false;
-		if (slot)
-			*slot = (struct sonde_rest_rank){m->part->number, {p->rank, p->world_size}};
-	}
-	return true;
-}
-

@@ -175,6 +175,8 @@ static bool move_collectives(struct sonde_uniting *u, const struct sonde_moving_
 		k->scope = p->m.scope_of[k->scope];
 		k->place = p->m.place_of[k->place];
 		k->group = p->m.string_of[k->group];
+		if (k->who != SONDE_NONE) /* its part's folded scopes are the last so far */
+			k->who += (uint32_t)(u->c->folded_scopes.nr - from->folded_scopes.nr);
 	}
 	return true;
 }
@@ -183,6 +185,7 @@ static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
 	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
+	uint32_t first_folded = (uint32_t)to->folded_scopes.nr;
 	size_t i;
 
 	if (!sonde_vec_reserve(&to->visits, to->visits.nr + from->visits.nr + 1) ||
@@ -192,17 +195,21 @@ static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 		!sonde_vec_reserve(&to->gaps, to->gaps.nr + from->gaps.nr + 1) ||
 		!sonde_vec_reserve(&to->folded_times,
 			to->folded_times.nr + from->folded_times.nr + 1) ||
-		!sonde_vec_reserve(&to->folded_ranks,
-			to->folded_ranks.nr + from->folded_ranks.nr + 1))
+		!sonde_vec_reserve(&to->folded_scopes,
+			to->folded_scopes.nr + from->folded_scopes.nr + 1))
 		return false;
 	move_gaps(p);
-	for (i = 0; i < from->folded_ranks.nr; i++)
-		to->folded_ranks.at[to->folded_ranks.nr++] = from->folded_ranks.at[i];
+	for (i = 0; i < from->folded_scopes.nr; i++) {
+		to->folded_scopes.at[to->folded_scopes.nr] = from->folded_scopes.at[i];
+		to->folded_scopes.at[to->folded_scopes.nr++].scope =
+			p->m.scope_of[from->folded_scopes.at[i].scope];
+	}
 	for (i = 0; i < from->folded_times.nr; i++) {
 		const struct sonde_folded_time *t = &from->folded_times.at[i];
 
 		to->folded_times.at[to->folded_times.nr++] = (struct sonde_folded_time){
-			p->m.scope_of[t->scope], p->m.region_of[t->region], t->time_ns};
+			p->m.scope_of[t->scope], p->m.region_of[t->region], first_folded + t->who,
+			t->time_ns, t->work_ns};
 	}
 	for (i = 0; i < from->entries.nr; i++)
 		to->entries.at[to->entries.nr++] = from->entries.at[i];

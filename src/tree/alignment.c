@@ -87,15 +87,14 @@ double sonde_ranks__time(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
 }
 
 /* What tells clocks apart. */
-static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, uint32_t scope)
+static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const struct sonde_rank_row *row)
 {
-	const struct sonde_process *p = &c->processes.at[c->scopes.at[scope].process];
-	const struct sonde_input *in = &c->inputs.at[p->input];
+	const struct sonde_input *in = &c->inputs.at[c->processes.at[c->scopes.at[row->scope].process].input];
 
-	if (sonde_str_is(in->source, "native") && p->host.n)
-		sonde_buf_printf(key, "host %.*s", SONDE_STR_ARG(p->host));
+	if (sonde_str_is(in->source, "native") && row->host.n)
+		sonde_buf_printf(key, "host %.*s", SONDE_STR_ARG(row->host));
 	else
-		sonde_buf_str(key, in->path);
+		sonde_buf_str(key, row->who == SONDE_NONE ? in->path : c->folded_scopes.at[row->who].path);
 }
 
 int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
@@ -111,7 +110,7 @@ int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
 		struct sonde_str name;
 
 		sonde_buf_clear(&key);
-		name_clock(&key, x->c, r->rows.at[i].scope);
+		name_clock(&key, x->c, &r->rows.at[i]);
 		name = sonde_arena_dup(&r->arena, sonde_buf_view(&key));
 		r->rows.at[i].clock = name.p ? sonde_map_add(&names, name, &is_new) : SONDE_NONE;
 		ok = r->rows.at[i].clock != SONDE_NONE && !key.failed;
@@ -127,9 +126,9 @@ int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
 	for (i = 0; i < x->c->collectives.nr && ok; i++) {
 		const struct sonde_collective *at = &x->c->collectives.at[i];
 
-		if (x->row_of[at->scope] == SONDE_NONE)
+		if (sonde_ranking__row(x, at) == SONDE_NONE)
 			continue;
-		k = &r->clocks.at[r->rows.at[x->row_of[at->scope]].clock];
+		k = &r->clocks.at[r->rows.at[sonde_ranking__row(x, at)].clock];
 		k->base_ns = at->start_ns < k->base_ns ? at->start_ns : k->base_ns;
 	}
 	if (ok && r->clocks.nr)
@@ -144,8 +143,8 @@ static int align(struct sonde_ranking *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, struct sonde_err *err)
 {
 	struct sonde_ranks *r = x->r;
-	struct sonde_rank_clock *from = &r->clocks.at[r->rows.at[x->row_of[a->scope]].clock],
-				*to = &r->clocks.at[r->rows.at[x->row_of[b->scope]].clock];
+	struct sonde_rank_clock *from = &r->clocks.at[r->rows.at[a->rank].clock],
+				*to = &r->clocks.at[r->rows.at[b->rank].clock];
 	struct sonde_common common[SONDE_NR_COMMON];
 	struct sonde_moment moments[SONDE_NR_COMMON];
 	struct sonde_clock_fit fit;
@@ -153,8 +152,8 @@ static int align(struct sonde_ranking *x, const struct sonde_members *m,
 
 	for (i = 0; i < nr; i++)
 		moments[i] = (struct sonde_moment){
-			sonde_ranks__since(r, x->row_of[b->scope], common[i].b->end_ns),
-			sonde_ranks__time(r, x->row_of[a->scope], common[i].a->end_ns)};
+			sonde_ranks__since(r, b->rank, common[i].b->end_ns),
+			sonde_ranks__time(r, a->rank, common[i].a->end_ns)};
 	if (!nr)
 		return 0;
 	if (!sonde_clock__fit(&fit, moments, nr))
@@ -171,7 +170,7 @@ static int align(struct sonde_ranking *x, const struct sonde_members *m,
 
 static bool is_aligned(const struct sonde_ranking *x, const struct sonde_member *m)
 {
-	return x->r->clocks.at[x->r->rows.at[x->row_of[m->scope]].clock].is_aligned;
+	return x->r->clocks.at[x->r->rows.at[m->rank].clock].is_aligned;
 }
 
 /* From clock to clock, through communicators that have ranks of both, until nothing is gained. */

@@ -29,6 +29,7 @@ struct work {
 	struct sonde_group_row *group;	/* of the kind at hand, NULL before the first */
 	size_t first_group;		/* of the communicator */
 	uint32_t nr_ranks;
+	bool failed; /* no memory */
 };
 
 /* Kinds apart, then one collective after the other. */
@@ -71,9 +72,34 @@ static void add_wait(struct work *w, const struct arrival *a, double ns)
 /* Only some are kept of many: each stands for so many. */
 static double weight_of(const struct work *w, const struct arrival *a)
 {
-	uint32_t step = w->x->c->sums.at[a->at->scope].collective_step;
+	return w->x->r->rows.at[a->row].step;
+}
 
-	return step ? step : 1;
+/* One rank was last: in all regions of the collective. */
+static bool add_last(struct sonde_ranking *x, const struct arrival *a)
+{
+	const struct sonde_place *p = &x->c->places.at[a->at->place];
+	uint32_t k, region;
+
+	for (k = 0; k < p->nr; k++)
+		for (region = x->c->homes.at[p->first + k]; region != SONDE_NONE;
+			region = x->c->regions.at[region].parent) {
+			uint32_t key[2] = {region, a->row}, number;
+			struct sonde_str bytes = {(const char *)key, sizeof(key)};
+			bool is_new;
+
+			number = sonde_map_add(&x->last_keys, bytes, &is_new);
+			if (number != SONDE_NONE && is_new) {
+				bytes = sonde_arena_dup(&x->arena, bytes);
+				if (!bytes.p || !sonde_vec_push(&x->last))
+					return false;
+				sonde_map_rekey(&x->last_keys, number, bytes);
+			}
+			if (number == SONDE_NONE)
+				return false;
+			x->last.at[number] += x->r->rows.at[a->row].step;
+		}
+	return true;
 }
 
 static void note_long(struct work *w, const struct arrival *last, double wait, double late, size_t nr)
@@ -89,7 +115,7 @@ static void note_long(struct work *w, const struct arrival *last, double wait, d
 	r->waits[i] = (struct sonde_long_wait){.group = last->at->group,
 		.kind = last->at->kind,
 		.place = last->at->place,
-		.last = last->at->scope,
+		.last = last->row,
 		.nr_ranks = (uint32_t)nr,
 		.number = last->at->number,
 		.wait_ns = wait,
@@ -126,8 +152,7 @@ static void compare(struct work *w, const struct arrival *at, size_t nr)
 	}
 	if (last->start - median > w->error_ns) {
 		r->rows.at[last->row].nr_last += (uint64_t)weight_of(w, last);
-		sonde_ranking__add(
-			w->x, w->x->nr_last, last->at->scope, last->at->place, weight_of(w, last));
+		w->failed |= !add_last(w->x, last);
 	}
 	r->nr_collectives += (uint64_t)weight;
 	w->group->nr += (uint64_t)weight;
@@ -160,7 +185,7 @@ static void gather(struct work *w, const struct sonde_members *m, size_t first, 
 	w->group = NULL;
 	for (i = first; i < end; i++) {
 		const struct sonde_member *member = &m->at.at[i];
-		uint32_t row = w->x->row_of[member->scope];
+		uint32_t row = member->rank;
 		const struct sonde_rank_clock *clock = &r->clocks.at[r->rows.at[row].clock];
 
 		if (!clock->is_aligned)
@@ -193,7 +218,7 @@ static bool compare_all(struct work *w)
 			return false;
 		compare(w, &w->all[i], end - i);
 	}
-	return true;
+	return !w->failed;
 }
 
 /* The regions that have collectives, with whom they were most often last. */
@@ -205,18 +230,21 @@ static bool sum_regions(struct sonde_ranking *x)
 	size_t i;
 
 	for (i = 0; i < c->visits.nr && ok; i++) {
-		struct sonde_region_row *row = &rows[c->visits.at[i].region];
-
 		if (isnan(x->r->wait_ns[i]))
 			continue;
-		row->region = c->visits.at[i].region + 1;
-		row->wait_ns += x->r->wait_ns[i];
-		if (isnan(x->nr_last[i]))
-			continue;
-		row->nr += (uint64_t)x->nr_last[i]; /* each has one that was last */
-		if (x->nr_last[i] > (double)row->nr_last) {
-			row->nr_last = (uint64_t)x->nr_last[i];
-			row->last = c->visits.at[i].scope;
+		rows[c->visits.at[i].region].region = c->visits.at[i].region + 1;
+		rows[c->visits.at[i].region].wait_ns += x->r->wait_ns[i];
+	}
+	for (i = 0; i < x->last.nr && ok; i++) {
+		uint32_t key[2];
+		struct sonde_region_row *row;
+
+		memcpy(key, x->last_keys.keys[i].p, sizeof(key));
+		row = &rows[key[0]];
+		row->nr += x->last.at[i]; /* each has one that was last */
+		if (x->last.at[i] > row->nr_last || (x->last.at[i] == row->nr_last && key[1] < row->last)) {
+			row->nr_last = x->last.at[i];
+			row->last = key[1];
 		}
 	}
 	for (i = 0; i < c->regions.nr && ok; i++) {

@@ -1,9 +1,9 @@
 /*
- * Collectives → communicators: which scopes took part in the same ones.
+ * Collectives → communicators: which ranks took part in the same ones.
  *
  * Group names come from the framework, or are just "the first stream with NCCL kernels".
  * Ranks of two communicators may have the same name there: the two pairs of tensor parallelism,
- * say. So scopes of one name are in one communicator only if their collectives also end
+ * say. So ranks of one name are in one communicator only if their collectives also end
  * together, beyond a difference of their clocks.
  */
 #include "tree/ranks_int.h"
@@ -21,19 +21,20 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By group, scope, number, kind. */
-static int by_member(const void *pa, const void *pb, void *at)
+/* By group, rank, number, kind. */
+static int by_member(const void *pa, const void *pb, void *ranking)
 {
-	const struct sonde_collective *all = at, *a = &all[*(const uint32_t *)pa],
+	const struct sonde_ranking *x = ranking;
+	const struct sonde_collective *all = x->c->collectives.at, *a = &all[*(const uint32_t *)pa],
 				      *b = &all[*(const uint32_t *)pb];
 	int c = compare_u64(a->group, b->group);
 
-	c = c ? c : compare_u64(a->scope, b->scope);
+	c = c ? c : compare_u64(sonde_ranking__row(x, a), sonde_ranking__row(x, b));
 	c = c ? c : compare_u64(a->number, b->number);
 	return c ? c : compare_u64(a->kind, b->kind);
 }
 
-static bool find_members(struct sonde_members *out, const struct sonde_ranking *x)
+static bool find_members(struct sonde_members *out, struct sonde_ranking *x)
 {
 	const struct sonde_collective *all = x->c->collectives.at, *k;
 	struct sonde_member *m = NULL;
@@ -43,17 +44,17 @@ static bool find_members(struct sonde_members *out, const struct sonde_ranking *
 	if (!out->order)
 		return false;
 	for (i = 0; i < x->c->collectives.nr; i++)
-		if (x->row_of[all[i].scope] != SONDE_NONE)
+		if (sonde_ranking__row(x, &all[i]) != SONDE_NONE)
 			out->order[nr++] = (uint32_t)i;
 	if (nr > 1)
-		qsort_r(out->order, nr, sizeof(*out->order), by_member, x->c->collectives.at);
+		qsort_r(out->order, nr, sizeof(*out->order), by_member, x);
 	for (i = 0; i < nr; i++) {
 		k = &all[out->order[i]];
-		if (!m || m->scope != k->scope || m->group != k->group) {
+		if (!m || m->rank != sonde_ranking__row(x, k) || m->group != k->group) {
 			m = sonde_vec_push(&out->at);
 			if (!m)
 				return false;
-			*m = (struct sonde_member){k->scope, k->group, SONDE_NONE, i, 0};
+			*m = (struct sonde_member){sonde_ranking__row(x, k), k->group, SONDE_NONE, i, 0};
 		}
 		m->nr++;
 	}
@@ -104,7 +105,7 @@ static bool is_same(const struct sonde_ranking *x, const struct sonde_members *m
 	const struct sonde_member *a, const struct sonde_member *b, bool *ok)
 {
 	const struct sonde_ranks *r = x->r;
-	uint32_t from = x->row_of[a->scope], to = x->row_of[b->scope];
+	uint32_t from = a->rank, to = b->rank;
 	struct sonde_common common[SONDE_NR_COMMON];
 	struct sonde_moment moments[SONDE_NR_COMMON];
 	struct sonde_clock_fit fit = {0};
@@ -153,7 +154,7 @@ static int by_cluster(const void *pa, const void *pb)
 	const struct sonde_member *a = pa, *b = pb;
 
 	return a->cluster != b->cluster ? compare_u64(a->cluster, b->cluster)
-					: compare_u64(a->scope, b->scope);
+					: compare_u64(a->rank, b->rank);
 }
 
 int sonde_groups__find(struct sonde_members *out, struct sonde_ranking *x, struct sonde_err *err)

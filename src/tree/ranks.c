@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint32_t region)
 {
@@ -34,33 +34,118 @@ void sonde_ranking__add(
 		}
 }
 
-/* The scopes whose launches were measured one by one. */
+static void describe_scope(struct sonde_rank_row *row, const struct sonde_cells *c, uint32_t scope)
+{
+	*row = (struct sonde_rank_row){.scope = scope,
+		.who = SONDE_NONE,
+		.name = c->scopes.at[scope].name,
+		.host = c->processes.at[c->scopes.at[scope].process].host,
+		.step = c->sums.at[scope].collective_step,
+		.comm_ns = NAN,
+		.exposed_ns = NAN};
+}
+
+static bool describe_folded(struct sonde_rank_row *row, struct sonde_ranking *x, uint32_t who)
+{
+	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[who];
+	const struct sonde_process p = {.pid = f->pid, .host = f->host, .has_rank = f->has_rank, .rank = f->rank};
+	struct sonde_scope s = {.device = f->device};
+
+	if (!sonde_scopes_name(&s, 1, &p, &x->r->arena))
+		return false;
+	*row = (struct sonde_rank_row){.scope = f->scope,
+		.who = who,
+		.name = s.name,
+		.host = f->host,
+		.step = f->collective_step,
+		.work_ns = f->work_ns,
+		.comm_ns = f->comm_ns,
+		.exposed_ns = f->exposed_ns};
+	return true;
+}
+
+static bool add_row(struct sonde_ranking *x, uint32_t scope, uint32_t who)
+{
+	struct sonde_rank_row *row = sonde_vec_push(&x->r->rows);
+
+	if (!row)
+		return false;
+	if (who == SONDE_NONE)
+		describe_scope(row, x->c, scope);
+	else if (!describe_folded(row, x, who))
+		return false;
+	row->step += row->step == 0;
+	row->wait_ns = NAN;
+	return true;
+}
+
+struct identity {
+	bool has_rank;
+	uint32_t rank, device;
+	uint64_t pid;
+};
+
+static struct identity identify(const struct sonde_cells *c, const struct sonde_rank_row *row)
+{
+	const struct sonde_folded_scope *f = row->who == SONDE_NONE ? NULL : &c->folded_scopes.at[row->who];
+	const struct sonde_scope *s = &c->scopes.at[row->scope];
+	const struct sonde_process *p = &c->processes.at[s->process];
+
+	return f ? (struct identity){f->has_rank, f->rank, f->device, f->pid}
+		 : (struct identity){p->has_rank, p->rank, s->device, p->pid};
+}
+
+/* As scopes are sorted, those that are added up among the others. */
+static int by_rank(const void *pa, const void *pb, void *cells)
+{
+	const struct sonde_rank_row *a = pa, *b = pb;
+	const struct identity x = identify(cells, a), y = identify(cells, b);
+	int c;
+
+	if (x.has_rank != y.has_rank)
+		return x.has_rank ? -1 : 1;
+	if (x.rank != y.rank)
+		return x.rank < y.rank ? -1 : 1;
+	if (x.pid != y.pid)
+		return x.pid < y.pid ? -1 : 1;
+	c = sonde_str_cmp(a->host, b->host);
+	if (c || x.device != y.device)
+		return c ? c : x.device < y.device ? -1 : 1;
+	if (a->scope != b->scope)
+		return a->scope < b->scope ? -1 : 1;
+	return a->who < b->who ? -1 : a->who > b->who;
+}
+
+/* The scopes whose launches were measured one by one, those that are added up too. */
 static bool find_rows(struct sonde_ranking *x)
 {
 	const struct sonde_cells *c = x->c;
 	size_t i, at = 0;
 
 	x->row_of = sonde_arena_alloc(&x->arena, (c->scopes.nr + 1) * sizeof(*x->row_of));
+	x->row_of_who = sonde_arena_alloc(&x->arena, (c->folded_scopes.nr + 1) * sizeof(*x->row_of_who));
 	x->first_visit = sonde_arena_alloc(&x->arena, (c->scopes.nr + 1) * sizeof(*x->first_visit));
-	if (!x->row_of || !x->first_visit)
+	if (!x->row_of || !x->row_of_who || !x->first_visit)
 		return false;
 	for (i = 0; i < c->scopes.nr; i++) {
-		struct sonde_rank_row *row;
-
 		for (x->first_visit[i] = at; at < c->visits.nr && c->visits.at[at].scope == i; at++)
 			;
 		x->row_of[i] = SONDE_NONE;
-		if (c->scopes.at[i].measured != SONDE_MEASURED_KERNEL || !c->sums.at[i].launches ||
-			c->scopes.at[i].nr_folded) /* many ranks, added up */
-			continue;
-		x->row_of[i] = (uint32_t)x->r->rows.nr;
-		row = sonde_vec_push(&x->r->rows);
-		if (!row)
+		if (c->scopes.at[i].measured == SONDE_MEASURED_KERNEL && c->sums.at[i].launches &&
+			!c->scopes.at[i].nr_folded && !add_row(x, (uint32_t)i, SONDE_NONE))
 			return false;
-		*row = (struct sonde_rank_row){
-			.scope = (uint32_t)i, .wait_ns = NAN, .comm_ns = NAN, .exposed_ns = NAN};
 	}
 	x->first_visit[c->scopes.nr] = at;
+	for (i = 0; i < c->folded_scopes.nr; i++)
+		if (!add_row(x, c->folded_scopes.at[i].scope, (uint32_t)i))
+			return false;
+	if (x->r->rows.nr > 1)
+		qsort_r(x->r->rows.at, x->r->rows.nr, sizeof(*x->r->rows.at), by_rank, (void *)(uintptr_t)c);
+	for (i = 0; i < x->r->rows.nr; i++) {
+		const struct sonde_rank_row *row = &x->r->rows.at[i];
+
+		*(row->who == SONDE_NONE ? &x->row_of[row->scope] : &x->row_of_who[row->who]) = (uint32_t)i;
+	}
 	x->r->nr = (uint32_t)x->r->rows.nr;
 	return true;
 }
@@ -79,10 +164,9 @@ static bool make_room(struct sonde_ranking *x)
 {
 	x->launches = by_visit(&x->arena, x->c, 0);
 	x->slower_ns = by_visit(&x->arena, x->c, 0);
-	x->nr_last = by_visit(&x->arena, x->c, NAN);
 	x->r->work_ns = by_visit(&x->r->arena, x->c, 0);
 	x->r->wait_ns = by_visit(&x->r->arena, x->c, NAN);
-	return x->launches && x->slower_ns && x->nr_last && x->r->work_ns && x->r->wait_ns;
+	return x->launches && x->slower_ns && x->r->work_ns && x->r->wait_ns;
 }
 
 static void add(double *sum, double v)
@@ -127,12 +211,12 @@ static bool find_job(struct sonde_ranking *x)
 	size_t i;
 
 	for (i = 0; i < r->rows.nr; i++) {
-		uint32_t scope = r->rows.at[i].scope;
-		const struct sonde_process *p = &x->c->processes.at[x->c->scopes.at[scope].process];
+		const struct sonde_rank_row *row = &r->rows.at[i];
 
-		all_say &= p->has_rank;
-		all_talk &= x->c->sums.at[scope].collectives > 0;
-		has_hosts &= p->host.n && sonde_map_add(&hosts, p->host, NULL) != SONDE_NONE;
+		all_say &= identify(x->c, row).has_rank;
+		all_talk &= row->who == SONDE_NONE ? x->c->sums.at[row->scope].collectives > 0
+						   : x->c->folded_scopes.at[row->who].collectives > 0;
+		has_hosts &= row->host.n && sonde_map_add(&hosts, row->host, NULL) != SONDE_NONE;
 	}
 	r->nr_hosts = has_hosts ? (uint32_t)hosts.nr : 0;
 	sonde_map_release(&hosts);
@@ -172,6 +256,8 @@ int sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c, str
 		r->cells = c;
 		rc = build(&x, err);
 	}
+	sonde_map_release(&x.last_keys);
+	sonde_vec_release(&x.last);
 	sonde_arena_release(&x.arena);
 	if (rc || !is_job)
 		sonde_ranks_free(r);
@@ -187,6 +273,7 @@ void sonde_ranks_free(struct sonde_ranks *r)
 	sonde_vec_release(&r->spreads);
 	sonde_vec_release(&r->stragglers);
 	sonde_vec_release(&r->rows);
+	sonde_vec_release(&r->times);
 	sonde_vec_release(&r->regions);
 	sonde_vec_release(&r->groups);
 	sonde_vec_release(&r->clocks);
@@ -203,7 +290,7 @@ const struct sonde_rank_spread *sonde_ranks_spread(const struct sonde_ranks *r, 
 									       : NULL;
 }
 
-struct sonde_str sonde_rank_name(const struct sonde_ranks *r, uint32_t scope)
+struct sonde_str sonde_rank_name(const struct sonde_ranks *r, uint32_t rank)
 {
-	return r->cells->scopes.at[scope].name;
+	return r->rows.at[rank].name;
 }

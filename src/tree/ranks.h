@@ -13,8 +13,11 @@
  * after the clocks were aligned by the ends of collectives, which are nearly the same
  * moment on all ranks. docs/ranks.md has the rules and their limits.
  *
- * Made once from united cells, read-only afterwards; regions, scopes and strings are numbers of
- * the cells.
+ * Of many ranks a report keeps some as scopes and adds the others up (report.scopes.keep); here all
+ * are compared, by the little that is kept of each.
+ *
+ * Made once from united cells, read-only afterwards. A rank is its number in `rows`; regions,
+ * scopes and strings are numbers of the cells.
  */
 #ifndef SONDE_TREE_RANKS_H
 #define SONDE_TREE_RANKS_H
@@ -36,7 +39,7 @@ const char *sonde_slow_cause_name(enum sonde_slow_cause c); /* "rank", "work", "
 struct sonde_rank_spread {
 	uint32_t region;
 	uint32_t nr;		   /* of ranks; the rest means something for two and more */
-	uint32_t slowest, fastest; /* scopes */
+	uint32_t slowest, fastest; /* ranks */
 	double min_ns, median_ns, max_ns; /* kernels without communication */
 	double others_ns;		  /* median of all but the slowest */
 	bool is_slow;	/* the slowest is slower than its others beyond their own spread … */
@@ -45,7 +48,7 @@ struct sonde_rank_spread {
 
 /* A rank, or all ranks of a host, that the others wait for. */
 struct sonde_straggler {
-	uint32_t scope;	 /* the slowest of them */
+	uint32_t rank;	 /* the slowest of them */
 	uint32_t region; /* SONDE_NONE: late at collectives, wherever these are */
 	uint8_t cause;	 /* enum sonde_slow_cause */
 	uint32_t nr_ranks;	  /* slow for this reason: 1, or all of the host */
@@ -55,9 +58,12 @@ struct sonde_straggler {
 	double clock_ghz, others_ghz; /* of the SMs while they worked; NaN when not sampled */
 };
 
-/* One rank at collectives. */
+/* One rank. */
 struct sonde_rank_row {
-	uint32_t scope;
+	uint32_t scope; /* itself, or the one that it is added up in … */
+	uint32_t who;	/* … as this of the folded scopes, SONDE_NONE = it is itself */
+	struct sonde_str name, host; /* host empty when not known */
+	uint32_t step;	     /* each collective that is kept stands for so many */
 	uint32_t clock;	     /* number in `clocks` */
 	uint64_t nr;	     /* collectives compared */
 	uint64_t nr_last;    /* of these it arrived last at, by more than clocks can be wrong */
@@ -72,7 +78,7 @@ struct sonde_region_row {
 	uint32_t region;
 	uint64_t nr;	     /* collectives at which somebody was last by more than clocks can be wrong */
 	double wait_ns;	     /* of all ranks, at all collectives compared */
-	uint32_t last;	     /* the scope that was last most often, SONDE_NONE = nobody … */
+	uint32_t last;	     /* the rank that was last most often, SONDE_NONE = nobody … */
 	uint64_t nr_last;    /* … so many times */
 };
 
@@ -94,7 +100,7 @@ struct sonde_long_wait {
 	uint32_t group;	 /* string number */
 	uint8_t kind;	 /* enum sonde_collective_kind */
 	uint32_t place;	 /* where the last one was */
-	uint32_t last;	 /* scope */
+	uint32_t last;	 /* rank */
 	uint32_t nr_ranks;
 	uint64_t number; /* which of the group */
 	double wait_ns;	 /* of all ranks */
@@ -114,13 +120,21 @@ struct sonde_rank_clock {
 	double shift_ns, at_ns; /* … and moved by shift - drift × (time - at) to the first clock */
 };
 
+/* A region's kernels without communication on one rank. */
+struct sonde_rank_time {
+	uint32_t region, rank;
+	size_t visit; /* of the cells; SIZE_MAX: the rank is added up with others */
+	double ns;
+};
+
 struct sonde_ranks {
 	const struct sonde_cells *cells;
 	uint32_t nr;	   /* ranks */
 	uint32_t nr_hosts; /* 0 = not known of all */
 	SONDE_VEC(struct sonde_rank_spread) spreads;	/* by region */
 	SONDE_VEC(struct sonde_straggler) stragglers;	/* the one that costs most first */
-	SONDE_VEC(struct sonde_rank_row) rows;		/* by scope */
+	SONDE_VEC(struct sonde_rank_row) rows;		/* by rank, or process and device */
+	SONDE_VEC(struct sonde_rank_time) times;	/* by region, then time */
 	SONDE_VEC(struct sonde_region_row) regions;	/* by region; those with collectives */
 	SONDE_VEC(struct sonde_group_row) groups;
 	SONDE_VEC(struct sonde_rank_clock) clocks;
@@ -138,8 +152,8 @@ void sonde_ranks_free(struct sonde_ranks *r);
 
 /* The spread of a region, NULL when it has none. */
 const struct sonde_rank_spread *sonde_ranks_spread(const struct sonde_ranks *r, uint32_t region);
-/* What a rank and the clocks are called. */
-struct sonde_str sonde_rank_name(const struct sonde_ranks *r, uint32_t scope);
+/* What a rank is called. */
+struct sonde_str sonde_rank_name(const struct sonde_ranks *r, uint32_t rank);
 /* Sentences for people: one straggler; how clocks were aligned, or why not (nothing for one clock). */
 void sonde_straggler_say(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s);
 void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r);

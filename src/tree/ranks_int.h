@@ -18,13 +18,21 @@
 struct sonde_ranking {
 	struct sonde_ranks *r;
 	const struct sonde_cells *c;
-	uint32_t *row_of;    /* by scope: its row, SONDE_NONE = no rank */
+	uint32_t *row_of;    /* by scope: its rank, SONDE_NONE = none, or several */
+	uint32_t *row_of_who; /* by folded scope */
 	size_t *first_visit; /* by scope; one more at the end */
 	double *launches;    /* by visit: kernels without communication */
 	double *slower_ns;   /* by visit: of work_ns, in kernels that are slower than on others */
-	double *nr_last;     /* by visit: collectives there that the scope was last at; NaN = none */
+	struct sonde_map last_keys; /* {region, rank} that was last at a collective there … */
+	SONDE_VEC(uint64_t) last;   /* … so often */
 	struct sonde_arena arena;
 };
+
+/* The rank a collective is of, SONDE_NONE = of none. */
+static inline uint32_t sonde_ranking__row(const struct sonde_ranking *x, const struct sonde_collective *k)
+{
+	return k->who == SONDE_NONE ? x->row_of[k->scope] : x->row_of_who[k->who];
+}
 
 /* The visit of a region in a scope, SIZE_MAX = it has none. */
 size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint32_t region);
@@ -55,19 +63,19 @@ double sonde_ranks__time(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
 #define SONDE_ENDS_NS	 50e3 /* or … */
 #define SONDE_ENDS_SHARE 0.1 /* … of the longest, whichever is more */
 
-/* The collectives of one scope in one group, or in one communicator: a run of `at`. */
+/* The collectives of one rank in one group, or in one communicator: a run of `at`. */
 struct sonde_member {
-	uint32_t scope;
+	uint32_t rank;
 	uint32_t group;	    /* string number */
 	uint32_t cluster;   /* which communicator */
 	size_t first, nr;   /* of the order: by number, then kind */
 };
 struct sonde_members {
-	SONDE_VEC(struct sonde_member) at; /* by cluster, then scope */
+	SONDE_VEC(struct sonde_member) at; /* by cluster, then rank */
 	uint32_t *order;		   /* numbers of collectives */
 	uint32_t nr_clusters;
 };
-/* Finds which scopes are in one communicator. */
+/* Finds which ranks are in one communicator. */
 int sonde_groups__find(struct sonde_members *out, struct sonde_ranking *x, struct sonde_err *err);
 void sonde_members__release(struct sonde_members *m);
 /* Collectives that two members have in common, spread over the run; at most SONDE_NR_COMMON. */

@@ -12,13 +12,13 @@ const char *sonde_slow_cause_name(enum sonde_slow_cause c)
 
 static void say_who(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
 {
-	struct sonde_str host = r->cells->processes.at[r->cells->scopes.at[s->scope].process].host;
+	struct sonde_str host = r->rows.at[s->rank].host;
 
 	if (s->cause == SONDE_SLOW_NODE)
 		sonde_buf_printf(line, "host %.*s (all %u ranks, most of all %.*s)", SONDE_STR_ARG(host),
-			s->nr_ranks, SONDE_STR_ARG(sonde_rank_name(r, s->scope)));
+			s->nr_ranks, SONDE_STR_ARG(sonde_rank_name(r, s->rank)));
 	else
-		sonde_buf_str(line, sonde_rank_name(r, s->scope));
+		sonde_buf_str(line, sonde_rank_name(r, s->rank));
 }
 
 /* Why it is that, and what to look at. */

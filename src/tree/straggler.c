@@ -24,67 +24,78 @@
 #define BEYOND_CHANCE 0.167 /* … and so much more than its share */
 #define NR_STRAGGLERS 5
 
-/* One region's time on one rank. */
-struct sample {
-	uint32_t region, scope;
-	size_t visit;
-	double ns;
-};
-
 struct finding {
 	struct sonde_ranking *x;
-	struct sample *at; /* by region, then time */
+	const struct sonde_rank_time *at; /* by region, then time */
 	size_t nr;
-	bool *is_named;	   /* by scope: a straggler already, or its host is */
+	bool *is_named;	   /* by rank: a straggler already, or its host is */
 };
 
 static int by_region_and_time(const void *pa, const void *pb)
 {
-	const struct sample *a = pa, *b = pb;
+	const struct sonde_rank_time *a = pa, *b = pb;
 
 	if (a->region != b->region)
 		return a->region < b->region ? -1 : 1;
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? -1 : 1;
-	return a->scope < b->scope ? -1 : a->scope > b->scope;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static double median_of(const struct sample *at, size_t nr)
+static double median_of(const struct sonde_rank_time *at, size_t nr)
 {
 	return nr ? (at[(nr - 1) / 2].ns + at[nr / 2].ns) / 2 : NAN;
 }
 
 /* `at` is one region, sorted, of two ranks and more. */
-static bool is_slow(const struct sample *at, size_t nr)
+static bool is_slow(const struct sonde_rank_time *at, size_t nr)
 {
 	double others = median_of(at, nr - 1), excess = at[nr - 1].ns - others;
 
 	return excess >= LEAST_EXCESS * others && excess >= BEYOND_SPREAD * (others - at[0].ns);
 }
 
-/* Sorts `by_visit` values of all ranks by region. Zeros and NaNs are no work. */
-static bool sort_samples(struct finding *f, const double *by_visit)
-{
-	const struct sonde_cells *c = f->x->c;
-	size_t i;
+struct times {
+	struct sonde_rank_time *at;
+	size_t nr, cap;
+};
 
-	f->at = sonde_malloc((c->visits.nr + 1) * sizeof(*f->at));
-	for (i = f->nr = 0; f->at && i < c->visits.nr; i++)
-		if (f->x->row_of[c->visits.at[i].scope] != SONDE_NONE && by_visit[i] > 0)
-			f->at[f->nr++] = (struct sample){
-				c->visits.at[i].region, c->visits.at[i].scope, i, by_visit[i]};
-	if (f->at && f->nr > 1)
-		qsort(f->at, f->nr, sizeof(*f->at), by_region_and_time);
-	return f->at != NULL;
+static bool add_time(struct times *to, const struct sonde_rank_time *t)
+{
+	struct sonde_rank_time *slot = t->ns > 0 ? sonde_vec_push(to) : NULL;
+
+	if (slot)
+		*slot = *t;
+	return slot || !(t->ns > 0);
 }
 
-static struct sonde_str host_of(const struct sonde_cells *c, uint32_t scope)
+/* Takes `by_visit` values of ranks, with those of folded ones if these are of work; sorts them. */
+static bool sort_times(struct times *to, const struct sonde_ranking *x, const double *by_visit)
 {
-	return c->processes.at[c->scopes.at[scope].process].host;
+	const struct sonde_cells *c = x->c;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && i < c->visits.nr; i++)
+		if (x->row_of[c->visits.at[i].scope] != SONDE_NONE)
+			ok = add_time(to, &(struct sonde_rank_time){c->visits.at[i].region,
+						x->row_of[c->visits.at[i].scope], i, by_visit[i]});
+	for (i = 0; ok && i < c->folded_times.nr && by_visit == x->r->work_ns; i++)
+		ok = add_time(to, &(struct sonde_rank_time){c->folded_times.at[i].region,
+					x->row_of_who[c->folded_times.at[i].who], SIZE_MAX,
+					c->folded_times.at[i].work_ns});
+	if (ok && to->nr > 1)
+		qsort(to->at, to->nr, sizeof(*to->at), by_region_and_time);
+	return ok;
+}
+
+static struct sonde_str host_of(const struct finding *f, uint32_t rank)
+{
+	return f->x->r->rows.at[rank].host;
 }
 
 /* The samples of one region. */
-static const struct sample *samples_of(const struct finding *f, uint32_t region, size_t *nr)
+static const struct sonde_rank_time *samples_of(const struct finding *f, uint32_t region, size_t *nr)
 {
 	size_t low = 0, end;
 
@@ -96,16 +107,15 @@ static const struct sample *samples_of(const struct finding *f, uint32_t region,
 }
 
 /* Of the ranks of the slowest one's host, how many are as slow: all of two and more, or 0. */
-static uint32_t count_node(const struct finding *f, const struct sample *at, size_t nr, double *others_ns)
+static uint32_t count_node(const struct finding *f, const struct sonde_rank_time *at, size_t nr, double *others_ns)
 {
-	const struct sonde_cells *c = f->x->c;
-	struct sonde_str host = host_of(c, at[nr - 1].scope);
+	struct sonde_str host = host_of(f, at[nr - 1].rank);
 	double *rest = f->x->r->nr_hosts > 1 ? sonde_malloc((nr + 1) * sizeof(*rest)) : NULL, least = INFINITY;
 	size_t i, nr_rest = 0;
 	uint32_t nr_same = 0;
 
 	for (i = 0; rest && i < nr; i++) {
-		if (sonde_str_eq(host_of(c, at[i].scope), host)) {
+		if (sonde_str_eq(host_of(f, at[i].rank), host)) {
 			nr_same++;
 			least = fmin(least, at[i].ns);
 		} else {
@@ -126,59 +136,60 @@ static uint32_t count_node(const struct finding *f, const struct sample *at, siz
 	return nr_same;
 }
 
-static double launches_excess(const struct finding *f, const struct sample *at, size_t nr)
+/* By how much more the slowest launches than the median of those that are no others' sum. */
+static double launches_excess(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
 {
-	double *others = sonde_malloc(nr * sizeof(*others)), median, own = f->x->launches[at[nr - 1].visit];
-	size_t i;
+	double *others = sonde_malloc(nr * sizeof(*others)), median, own;
+	size_t i, nr_others = 0;
 
 	for (i = 0; others && i + 1 < nr; i++)
-		others[i] = f->x->launches[at[i].visit];
-	median = others ? sonde_ranks__median(others, nr - 1) : own;
+		if (at[i].visit != SIZE_MAX)
+			others[nr_others++] = f->x->launches[at[i].visit];
+	median = others ? sonde_ranks__median(others, nr_others) : NAN;
+	own = at[nr - 1].visit == SIZE_MAX ? NAN : f->x->launches[at[nr - 1].visit];
 	sonde_free(others);
-	return median > 0 ? own / median - 1 : 0;
+	return median > 0 && own > 0 ? own / median - 1 : 0;
 }
 
 /* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
-static uint32_t inner(const struct finding *f, uint32_t region, uint32_t scope, double excess_ns)
+static uint32_t inner(const struct finding *f, uint32_t region, uint32_t rank, double excess_ns)
 {
-	const struct sonde_cells *c = f->x->c;
-	size_t i, end, nr;
+	const struct sonde_rank_spread *s;
+	size_t i;
 
-	for (i = f->x->first_visit[scope], end = f->x->first_visit[scope + 1]; i < end; i++) {
-		uint32_t child = c->visits.at[i].region;
-		const struct sample *at;
-
-		if (c->regions.at[child].parent != region)
-			continue;
-		at = samples_of(f, child, &nr);
-		if (nr > 1 && at[nr - 1].scope == scope && is_slow(at, nr) &&
-			at[nr - 1].ns - median_of(at, nr - 1) >= MOST_OF * excess_ns)
-			return child;
+	for (i = 0; i < f->x->r->spreads.nr; i++) {
+		s = &f->x->r->spreads.at[i];
+		if (f->x->c->regions.at[s->region].parent == region && s->is_slow && s->slowest == rank &&
+			s->max_ns - s->others_ns >= MOST_OF * excess_ns)
+			return s->region;
 	}
 	return SONDE_NONE;
 }
 
-static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t scope)
+static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t rank)
 {
 	uint32_t next = region;
 	size_t nr;
 
 	while (next != SONDE_NONE) {
-		const struct sample *at = samples_of(f, region = next, &nr);
+		const struct sonde_rank_time *at = samples_of(f, region = next, &nr);
 
-		next = inner(f, region, scope, at[nr - 1].ns - median_of(at, nr - 1));
+		next = inner(f, region, rank, at[nr - 1].ns - median_of(at, nr - 1));
 	}
 	return region;
 }
 
 /* Of the rank's kernel time, in kernels that are slower than elsewhere; in all and outside a visit. */
-static double slower_share(const struct finding *f, uint32_t scope, size_t but)
+static double slower_share(const struct finding *f, uint32_t rank, size_t but)
 {
 	const struct sonde_cells *c = f->x->c;
+	const struct sonde_rank_row *row = &f->x->r->rows.at[rank];
 	double slower = 0, work = 0;
 	size_t i;
 
-	for (i = f->x->first_visit[scope]; i < f->x->first_visit[scope + 1]; i++)
+	if (row->who != SONDE_NONE)
+		return NAN;
+	for (i = f->x->first_visit[row->scope]; i < f->x->first_visit[row->scope + 1]; i++)
 		if (c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
 			slower += f->x->slower_ns[i];
 			work += f->x->r->work_ns[i];
@@ -187,20 +198,20 @@ static double slower_share(const struct finding *f, uint32_t scope, size_t but)
 		slower -= f->x->slower_ns[but];
 		work -= f->x->r->work_ns[but];
 	}
-	return work > LEAST_COST * f->x->r->rows.at[f->x->row_of[scope]].work_ns ? slower / work : NAN;
+	return work > LEAST_COST * row->work_ns ? slower / work : NAN;
 }
 
 /* Everything is slower: what there is beside the region as well. */
-static bool is_gpu(const struct finding *f, const struct sample *slowest)
+static bool is_gpu(const struct finding *f, const struct sonde_rank_time *slowest)
 {
-	double beside = slower_share(f, slowest->scope, slowest->visit);
+	double beside = slower_share(f, slowest->rank, slowest->visit);
 
-	return slower_share(f, slowest->scope, SIZE_MAX) >= MOST_OF &&
+	return slower_share(f, slowest->rank, SIZE_MAX) >= MOST_OF &&
 	       (isnan(beside) || beside >= MOST_OF / 2);
 }
 
 /* What the slowest rank of a region is slow by. */
-static uint8_t judge(const struct finding *f, const struct sample *at, size_t nr)
+static uint8_t judge(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
 {
 	double others = median_of(at, nr - 1), excess = at[nr - 1].ns / others - 1;
 
@@ -217,14 +228,14 @@ static bool add_spreads(struct finding *f)
 
 	for (i = 0; i < f->nr; i += nr) {
 		struct sonde_rank_spread *s = sonde_vec_push(&f->x->r->spreads);
-		const struct sample *at = samples_of(f, f->at[i].region, &nr);
+		const struct sonde_rank_time *at = samples_of(f, f->at[i].region, &nr);
 
 		if (!s)
 			return false;
 		*s = (struct sonde_rank_spread){.region = at->region,
 			.nr = (uint32_t)nr,
-			.slowest = at[nr - 1].scope,
-			.fastest = at->scope,
+			.slowest = at[nr - 1].rank,
+			.fastest = at->rank,
 			.min_ns = at->ns,
 			.median_ns = median_of(at, nr),
 			.max_ns = at[nr - 1].ns,
@@ -237,13 +248,13 @@ static bool add_spreads(struct finding *f)
 }
 
 /* GHz of the SMs while they worked, where the device was sampled. */
-static double clock_of(const struct sonde_cells *c, uint32_t scope)
+static double clock_of(const struct sonde_cells *c, const struct sonde_rank_row *row)
 {
-	const struct sonde_device *d = sonde_cells_device(c, scope);
+	const struct sonde_device *d = row->who == SONDE_NONE ? sonde_cells_device(c, row->scope) : NULL;
 	size_t i;
 
 	for (i = 0; d && i < c->cells.nr; i++)
-		if (c->cells.at[i].scope == scope && c->cells.at[i].sampled != SONDE_NONE)
+		if (c->cells.at[i].scope == row->scope && c->cells.at[i].sampled != SONDE_NONE)
 			return c->sampled.at[c->cells.at[i].sampled]->cycles_per_ns /
 			       sonde_device_attribute(d, SONDE_ATTR_SMS);
 	return NAN;
@@ -255,9 +266,9 @@ static void add_clocks(const struct finding *f, struct sonde_straggler *s)
 	double *others = sonde_malloc((r->rows.nr + 1) * sizeof(*others)), v;
 	size_t i, nr = 0;
 
-	s->clock_ghz = clock_of(f->x->c, s->scope);
+	s->clock_ghz = clock_of(f->x->c, &r->rows.at[s->rank]);
 	for (i = 0; others && i < r->rows.nr && f->x->c->sampled.nr; i++) {
-		v = r->rows.at[i].scope == s->scope ? NAN : clock_of(f->x->c, r->rows.at[i].scope);
+		v = i == s->rank ? NAN : clock_of(f->x->c, &r->rows.at[i]);
 		if (!isnan(v))
 			others[nr++] = v;
 	}
@@ -271,16 +282,13 @@ static void finish(struct finding *f, struct sonde_straggler *s)
 	const struct sonde_ranks *r = f->x->r;
 	size_t i;
 
-	s->slower_share = slower_share(f, s->scope, SIZE_MAX);
+	s->slower_share = slower_share(f, s->rank, SIZE_MAX);
 	add_clocks(f, s);
-	s->nr = r->rows.at[f->x->row_of[s->scope]].nr;
+	s->nr = r->rows.at[s->rank].nr;
 	for (i = 0; i < r->rows.nr; i++) {
-		uint32_t scope = r->rows.at[i].scope;
-
-		if (scope != s->scope &&
-			!(s->nr_ranks > 1 && sonde_str_eq(host_of(f->x->c, scope), host_of(f->x->c, s->scope))))
+		if (i != s->rank && !(s->nr_ranks > 1 && sonde_str_eq(r->rows.at[i].host, host_of(f, s->rank))))
 			continue;
-		f->is_named[scope] = true;
+		f->is_named[i] = true;
 		s->nr_last += r->rows.at[i].nr_last;
 	}
 }
@@ -289,19 +297,19 @@ static void finish(struct finding *f, struct sonde_straggler *s)
 static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 {
 	struct sonde_straggler *s = sonde_vec_push(&f->x->r->stragglers);
-	const struct sample *at;
+	const struct sonde_rank_time *at;
 	uint32_t nr_node, within;
 	size_t nr;
 
 	if (!s)
 		return false;
 	at = samples_of(f, region, &nr);
-	within = innermost(f, region, at[nr - 1].scope);
+	within = innermost(f, region, at[nr - 1].rank);
 	at = samples_of(f, within, &nr);
 	s->cause = is_idle ? SONDE_SLOW_IDLE : judge(f, at, nr);
 	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
 		at = samples_of(f, within = region, &nr);
-	s->scope = at[nr - 1].scope;
+	s->rank = at[nr - 1].rank;
 	s->region = within;
 	s->ns = at[nr - 1].ns;
 	s->others_ns = median_of(at, nr - 1);
@@ -323,17 +331,17 @@ static uint32_t worst(const struct finding *f, double least_cost)
 	size_t i, end;
 
 	for (i = 0; i < f->nr; i = end) {
-		const struct sample *top;
+		const struct sonde_rank_time *top;
 		double excess;
 
 		for (end = i; end < f->nr && f->at[end].region == f->at[i].region; end++)
 			;
 		top = &f->at[end - 1];
-		if (end - i < 2 || f->is_named[top->scope] || !is_slow(&f->at[i], end - i))
+		if (end - i < 2 || f->is_named[top->rank] || !is_slow(&f->at[i], end - i))
 			continue;
 		excess = top->ns - median_of(&f->at[i], end - i - 1);
 		if (excess > cost &&
-			excess >= least_cost * f->x->r->rows.at[f->x->row_of[top->scope]].work_ns) {
+			excess >= least_cost * f->x->r->rows.at[top->rank].work_ns) {
 			cost = excess;
 			region = top->region;
 		}
@@ -361,12 +369,11 @@ static bool add_late(struct finding *f)
 	for (i = 0; i < r->rows.nr; i++)
 		if (!worst || r->rows.at[i].late_ns > worst->late_ns)
 			worst = &r->rows.at[i];
-	if (!worst || f->is_named[worst->scope] || lateness(worst) < SONDE_ENDS_NS ||
+	if (!worst || f->is_named[worst - r->rows.at] || lateness(worst) < SONDE_ENDS_NS ||
 		lateness(worst) < 2 * r->clocks.at[worst->clock].error_ns)
 		return true;
 	for (i = 0; i < r->rows.nr; i++)
-		if (r->nr_hosts > 1 && sonde_str_eq(host_of(f->x->c, r->rows.at[i].scope),
-					       host_of(f->x->c, worst->scope))) {
+		if (r->nr_hosts > 1 && sonde_str_eq(r->rows.at[i].host, worst->host)) {
 			nr_same++;
 			nr_last += r->rows.at[i].nr_last;
 			least = fmin(least, lateness(&r->rows.at[i]));
@@ -381,7 +388,7 @@ static bool add_late(struct finding *f)
 	s = sonde_vec_push(&r->stragglers);
 	if (!s)
 		return false;
-	*s = (struct sonde_straggler){.scope = worst->scope,
+	*s = (struct sonde_straggler){.rank = (uint32_t)(worst - r->rows.at),
 		.region = SONDE_NONE,
 		.cause = nr_same ? SONDE_SLOW_NODE : SONDE_SLOW_LATE,
 		.nr_ranks = nr_same ? nr_same : 1,
@@ -416,30 +423,43 @@ static int by_cost(const void *pa, const void *pb)
 static bool add_idle(struct finding *f)
 {
 	double *device = find_device_times(f->x);
-	bool ok;
+	struct times times = {0};
+	bool ok = device && sort_times(&times, f->x, device);
 	uint32_t region;
 
-	sonde_free(f->at);
-	f->at = NULL;
-	ok = device && sort_samples(f, device);
+	f->at = times.at;
+	f->nr = times.nr;
 	region = ok ? worst(f, LEAST_IDLE) : SONDE_NONE;
 	if (region != SONDE_NONE)
 		ok = add_straggler(f, region, true);
+	sonde_vec_release(&times);
 	sonde_free(device);
 	return ok;
+}
+
+static bool find_work_times(struct finding *f)
+{
+	struct sonde_ranks *r = f->x->r;
+	struct times times = {0};
+	bool ok = sort_times(&times, f->x, r->work_ns);
+
+	r->times.at = times.at;
+	f->at = times.at;
+	r->times.nr = f->nr = times.nr;
+	r->times.cap = times.cap;
+	return ok && add_spreads(f);
 }
 
 int sonde_stragglers__find(struct sonde_ranking *x, struct sonde_err *err)
 {
 	struct finding f = {.x = x};
 	struct sonde_ranks *r = x->r;
-	bool ok = sort_samples(&f, r->work_ns) && add_spreads(&f);
+	bool ok = find_work_times(&f);
 	uint32_t region = SONDE_NONE;
 
-	f.is_named = sonde_calloc(x->c->scopes.nr + 1, sizeof(*f.is_named));
+	f.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named));
 	ok &= f.is_named != NULL;
-	while (ok && r->stragglers.nr < NR_STRAGGLERS &&
-		(region = worst(&f, LEAST_COST)) != SONDE_NONE)
+	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst(&f, LEAST_COST)) != SONDE_NONE)
 		ok = add_straggler(&f, region, false);
 	if (ok && r->nr_collectives)
 		ok = add_late(&f);
@@ -447,7 +467,6 @@ int sonde_stragglers__find(struct sonde_ranking *x, struct sonde_err *err)
 		ok = add_idle(&f);
 	if (r->stragglers.nr > 1)
 		qsort(r->stragglers.at, r->stragglers.nr, sizeof(*r->stragglers.at), by_cost);
-	sonde_free(f.at);
 	sonde_free(f.is_named);
 	return ok ? 0 : sonde_err_nomem(err);
 }

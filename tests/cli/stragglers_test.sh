@@ -55,6 +55,21 @@ partials() { # in any order, the same bytes
 }
 ok "partial reports give the same bytes in any order" partials
 
+folded() { # of 60 ranks 8 are kept as scopes, and the others are compared too; in any order
+	"$MAKE" "$TMP/many" ranks=60 per_host=6 late_host=7 late_us=400 offset_ms=3 &&
+		report -f json report.scopes.keep=8 "$TMP/many" >"$TMP/many.json" && "$SONDE" validate "$TMP/many.json" &&
+		jq -e '.ranks | .count == 60 and (.per_rank | length) == 60 and .collectives.compared == 20 and .collectives.groups[0].ranks == 60 and
+			(.clocks | length == 10 and all(.aligned)) and (.stragglers[0] | .cause == "node" and .ranks == 6 and .last == 20 and
+			(.sentence | startswith("host node7 (all 6 ranks")))' "$TMP/many.json" &&
+		report -f json report.scopes.keep=8 "$TMP"/many/*[13579].sonde "$TMP"/many/*[02468].sonde | cmp - "$TMP/many.json"
+}
+ok "ranks that are added up are compared too" folded
+slow_among_many() {
+	"$MAKE" "$TMP/slow" ranks=60 per_host=6 slow_rank=41 && report --width 300 report.scopes.keep=8 "$TMP/slow" >"$TMP/out" &&
+		sed -n 2p "$TMP/out" | grep -q '^slow: rank 41 · node6 · GPU 5 is .*% slower than the median of the other ranks in step/fwd '
+}
+ok "a slow rank of many is named" slow_among_many
+
 noticed() { # every figure that follows from others
 	local change
 	for change in '.ranks.count += 1' '.ranks.stragglers[0].slower_pct += 1' '.ranks.per_rank[3].last += 1' '.ranks.per_rank[0].clock = 9' \

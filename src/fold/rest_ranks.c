@@ -1,0 +1,197 @@
+/* What ranks are compared by, of the scopes that are added up: one by one, and little of each. */
+#include "fold/rest_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void add_known(double *sum, double v)
+{
+	if (!isnan(v))
+		*sum = isnan(*sum) ? v : *sum + v;
+}
+
+static bool add_scope(struct sonde_rest *r, const struct sonde_rest_part *p, uint32_t scope)
+{
+	const struct sonde_cells *c = p->c;
+	const struct sonde_process *process = &c->processes.at[c->scopes.at[scope].process];
+	struct sonde_rest_scope *slot = sonde_vec_push(&r->scopes);
+	struct sonde_str host = sonde_arena_dup(&r->arena, process->host),
+			 path = sonde_arena_dup(&r->arena, c->inputs.at[process->input].path);
+	size_t i;
+
+	if (!slot || !host.p || !path.p)
+		return false;
+	*slot = (struct sonde_rest_scope){.part = p->number, .scope = scope, .id = p->id};
+	slot->it = (struct sonde_folded_scope){.rank = process->rank,
+		.world_size = process->world_size,
+		.has_rank = process->has_rank,
+		.device = c->scopes.at[scope].device,
+		.pid = process->pid,
+		.host = host,
+		.path = path,
+		.collectives = c->sums.at[scope].collectives,
+		.collective_step = c->sums.at[scope].collective_step};
+	for (i = 0; i < c->cells.nr; i++)
+		if (c->cells.at[i].scope == scope &&
+			!sonde_kernel_communicates(c->strings.keys[c->cells.at[i].kernel]))
+			slot->it.work_ns += c->cells.at[i].time_ns;
+	slot->it.comm_ns = slot->it.exposed_ns = NAN;
+	for (i = 0; i < c->visits.nr; i++)
+		if (c->visits.at[i].scope == scope &&
+			c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
+			add_known(&slot->it.comm_ns, c->visits.at[i].waits.comm_ns);
+			add_known(&slot->it.exposed_ns, c->visits.at[i].waits.exposed_ns);
+		}
+	while (slot->it.collective_step &&
+		slot->it.collectives / slot->it.collective_step > SONDE_MAX_FOLDED_COLLECTIVES)
+		slot->it.collective_step *= 2;
+	return true;
+}
+
+bool sonde_rest__add_ranks(struct sonde_rest_moving *m)
+{
+	struct sonde_rest *r = m->r;
+	const struct sonde_rest_part *p = m->part;
+	const struct sonde_cells *c = p->c;
+	size_t first = r->scopes.nr, i;
+
+	for (i = 0; i < c->scopes.nr; i++)
+		if (!add_scope(r, p, (uint32_t)i))
+			return false;
+	for (i = 0; i < c->collectives.nr; i++) {
+		const struct sonde_collective *k = &c->collectives.at[i];
+		struct sonde_rest_collective *slot;
+
+		/* as when they were folded, so that all ranks keep the same ones */
+		if (sonde_hash(&k->number, sizeof(k->number)) % r->scopes.at[first + k->scope].it.collective_step)
+			continue;
+		slot = sonde_vec_push(&r->collectives);
+		if (!slot)
+			return false;
+		*slot = (struct sonde_rest_collective){p->number, k->scope, *k};
+		slot->it.place = m->place_of[k->place];
+		slot->it.group = m->string_of[k->group];
+		slot->it.scope = 0;
+	}
+	return true;
+}
+
+#define DROP(vec, number)                                                                          \
+	do {                                                                                       \
+		size_t i_, nr_ = 0;                                                                \
+                                                                                                   \
+		for (i_ = 0; i_ < (vec)->nr; i_++)                                                 \
+			if ((vec)->at[i_].part != (number))                                        \
+				(vec)->at[nr_++] = (vec)->at[i_];                                  \
+		(vec)->nr = nr_;                                                                   \
+	} while (0)
+
+void sonde_rest__drop_ranks(struct sonde_rest *r, uint32_t part)
+{
+	DROP(&r->times, part);
+	DROP(&r->scopes, part);
+	DROP(&r->collectives, part);
+}
+
+/* As scopes are sorted; the part decides between those that are alike. */
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct sonde_rest_scope *a = pa, *b = pb;
+	int c;
+
+	if (a->it.has_rank != b->it.has_rank)
+		return a->it.has_rank ? -1 : 1;
+	if (a->it.rank != b->it.rank)
+		return a->it.rank < b->it.rank ? -1 : 1;
+	if (a->it.pid != b->it.pid)
+		return a->it.pid < b->it.pid ? -1 : 1;
+	c = sonde_str_cmp(a->it.host, b->it.host);
+	if (c || a->it.device != b->it.device)
+		return c ? c : a->it.device < b->it.device ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* A scope by its part, and its number among the sorted ones. */
+struct where {
+	uint32_t part, scope, who;
+};
+
+static int by_part(const void *pa, const void *pb)
+{
+	const struct where *a = pa, *b = pb;
+
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	return a->scope < b->scope ? -1 : a->scope > b->scope;
+}
+
+static uint32_t find_who(const struct where *at, size_t nr, uint32_t part, uint32_t scope)
+{
+	const struct where key = {part, scope, 0}, *found = bsearch(&key, at, nr, sizeof(*at), by_part);
+
+	return found ? found->who : 0; /* it is there: each was added with its scope */
+}
+
+static int by_who_and_start(const void *pa, const void *pb)
+{
+	const struct sonde_collective *a = pa, *b = pb;
+
+	if (a->who != b->who)
+		return a->who < b->who ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
+{
+	struct where *at = sonde_arena_alloc(&r->arena, (r->scopes.nr + 1) * sizeof(*at));
+	uint32_t i;
+
+	if (r->scopes.nr > 1)
+		qsort(r->scopes.at, r->scopes.nr, sizeof(*r->scopes.at), by_rank);
+	for (i = 0; at && i < r->scopes.nr; i++) {
+		struct sonde_folded_scope *to = sonde_vec_push(&c->folded_scopes);
+
+		if (!to)
+			return NULL;
+		*to = r->scopes.at[i].it;
+		at[i] = (struct where){r->scopes.at[i].part, r->scopes.at[i].scope, i};
+		if (!sonde_cells__keep(c, &to->host) || !sonde_cells__keep(c, &to->path))
+			return NULL;
+	}
+	if (at && r->scopes.nr > 1)
+		qsort(at, r->scopes.nr, sizeof(*at), by_part);
+	return at;
+}
+
+bool sonde_rest__finish_ranks(
+	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_rest_numbers *n)
+{
+	const struct where *at = finish_scopes(r, c);
+	size_t i;
+
+	for (i = 0; at && i < r->times.nr; i++) {
+		const struct sonde_rest_time *from = &r->times.at[i];
+		struct sonde_folded_time *to = sonde_vec_push(&c->folded_times);
+
+		if (!to)
+			return false;
+		*to = (struct sonde_folded_time){0, n->region_of[from->region],
+			find_who(at, r->scopes.nr, from->part, from->scope), from->time_ns, from->work_ns};
+	}
+	for (i = 0; at && i < r->collectives.nr; i++) {
+		const struct sonde_rest_collective *from = &r->collectives.at[i];
+		struct sonde_collective *to = sonde_vec_push(&c->collectives);
+
+		if (!to)
+			return false;
+		*to = from->it;
+		to->who = find_who(at, r->scopes.nr, from->part, from->scope);
+		to->place = n->place_of[to->place];
+		to->group = n->string_of[to->group];
+	}
+	if (at && c->collectives.nr > 1)
+		qsort(c->collectives.at, c->collectives.nr, sizeof(*c->collectives.at), by_who_and_start);
+	return at != NULL;
+}
