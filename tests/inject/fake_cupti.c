@@ -310,6 +310,13 @@ static void kernel(const char *name, uint64_t node, uint32_t corr, uint32_t stre
 	add(&k, sizeof(k));
 }
 
+static int varies; /* $FAKE_CUPTI_VARIES */
+
+__attribute__((constructor)) static void look_around(void)
+{
+	varies = getenv("FAKE_CUPTI_VARIES") != NULL;
+}
+
 /* How long a kernel takes: the same for the same launch of every run, and not the same for all. */
 static uint64_t varied(uint32_t id, const char *name)
 {
@@ -321,12 +328,9 @@ static uint64_t varied(uint32_t id, const char *name)
 void fake_launch(const char *name, uint64_t node);
 EXPORT void fake_launch(const char *name, uint64_t node)
 {
-	static int varies = -1;
 	uint32_t corr = api(node ? 3 : 2);
 	uint64_t start = now_ns();
 
-	if (varies < 0)
-		varies = getenv("FAKE_CUPTI_VARIES") != NULL;
 	kernel(name, node, corr, strstr(name, "axpy") ? 13 : 7,
 		(const uint64_t[2]){start, start + (varies ? varied(corr, name) : 1234)});
 }
