@@ -275,6 +275,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 		const struct sonde_rest_part p = {again.at.at[i], number, met->id};
 
 		k->failed |= !sonde_rest__take_out(k->rests.at[met->rest], &p);
+		met->rest = SONDE_NONE;
 		k->nr_folded -= p.c->scopes.nr;
 		k->nr_notes -= p.c->notes.texts.nr;
 		h = sonde_vec_push(&k->held);
@@ -368,6 +369,19 @@ void sonde_keeper__add(
 		make_room(k);
 }
 
+/* One of a kind is not added up with anything: it stays by itself. */
+static void bring_back_odd(struct sonde_keeper *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->met.nr && !k->failed; i++) {
+		uint32_t rest = k->met.at[i].rest;
+
+		if (rest != SONDE_NONE && k->rests.at[rest]->nr_inputs == 1)
+			bring_back(k, i);
+	}
+}
+
 static void choose(struct sonde_keeper *k)
 {
 	size_t most = k->request->keep;
@@ -379,6 +393,7 @@ static void choose(struct sonde_keeper *k)
 	if (!k->failed)
 		mark_first(k, most, true);
 	fold_others(k);
+	bring_back_odd(k);
 }
 
 static bool append_rests(struct sonde_keeper *k)
@@ -386,8 +401,11 @@ static bool append_rests(struct sonde_keeper *k)
 	size_t i;
 
 	for (i = 0; i < k->rests.nr; i++) {
-		struct sonde_held *slot = sonde_vec_push(&k->held);
+		struct sonde_held *slot;
 
+		if (!k->rests.at[i]->nr_inputs) /* whoever was in it is kept */
+			continue;
+		slot = sonde_vec_push(&k->held);
 		if (!slot)
 			return false;
 		*slot = (struct sonde_held){sonde_rest__finish(k->rests.at[i]), UINT64_MAX, 0, true};
@@ -404,8 +422,8 @@ static void say(struct sonde_keeper *k)
 	for (i = 0; i < k->held.nr; i++)
 		nr += k->held.at[i].part->scopes.nr;
 	sonde_note(&k->notes,
-		"%llu of %zu scopes are added up as one: there is room for %zu (report.scopes.keep; 0 "
-		"= all), which are the slowest, the fastest, the median and the first",
+		"%llu of %zu scopes are added up: a report shows %zu inputs by themselves "
+		"(report.scopes.keep; 0 = all), the slowest, the fastest, the median and the first",
 		(unsigned long long)k->nr_folded, nr, most);
 	if (k->nr_notes)
 		sonde_note(&k->notes, "%llu notes on the inputs of these are left out",

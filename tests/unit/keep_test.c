@@ -8,17 +8,23 @@ static const char *const paths[] = {"tests/data/ncu/deep_kernel.ncu-rep",
 	"tests/data/ncu/none_kernel.ncu-rep", "tests/data/ncu/graph_kernel.ncu-rep"};
 #define NR_PATHS (sizeof(paths) / sizeof(*paths))
 
-static int open_all(struct sonde_cells **out, size_t keep, struct sonde_err *err)
+static int open_some(struct sonde_cells **out, const char *const *from, size_t nr, size_t keep,
+	struct sonde_err *err)
 {
 	const struct sonde_fold_request request = {.keep = keep, .cores = 1};
 	struct sonde_parts parts = {0};
-	int rc = sonde_parts_open(&parts, paths, NR_PATHS, &request, err);
+	int rc = sonde_parts_open(&parts, from, nr, &request, err);
 
 	*out = NULL;
 	if (rc == 0)
 		rc = sonde_parts_unite(out, &parts, err);
 	sonde_parts_release(&parts);
 	return rc;
+}
+
+static int open_all(struct sonde_cells **out, size_t keep, struct sonde_err *err)
+{
+	return open_some(out, paths, NR_PATHS, keep, err);
 }
 
 static uint64_t count_launches(const struct sonde_cells *c)
@@ -66,6 +72,29 @@ static void test_keep__as_many_as_there_are_stay_as_they_are(void **state)
 	sonde_cells_free(c);
 }
 
+static void test_keep__one_of_a_kind_stays_by_itself(void **state)
+{
+	const char *const mixed[] = {"tests/data/diff/train.sonde.gz", paths[0],
+		"tests/data/diff/graph.sonde.gz", "tests/data/diff/eager.sonde.gz"};
+	struct sonde_cells *c;
+	struct sonde_err err = {0};
+	size_t i, nr_odd = 0;
+
+	(void)state;
+	assert_int_equal(open_some(&c, mixed, 4, 1, &err), 0);
+	for (i = 0; i < c->scopes.nr; i++) {
+		const struct sonde_process *p = &c->processes.at[c->scopes.at[i].process];
+		bool is_odd = !sonde_str_is(c->inputs.at[p->input].source, "native");
+
+		nr_odd += is_odd;
+		assert_true(!is_odd || c->scopes.at[i].nr_folded == 0);
+	}
+	assert_int_equal(nr_odd, 1);
+	assert_int_equal(c->scopes.nr, 3);
+	assert_int_equal(c->scopes.at[c->scopes.nr - 1].nr_folded, 2);
+	sonde_cells_free(c);
+}
+
 /* Wherever memory ends, it is an error and nothing is left behind. */
 static void test_keep__memory_may_end_anywhere(void **state)
 {
@@ -90,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keep__what_is_added_up_is_all_there),
 		cmocka_unit_test(test_keep__as_many_as_there_are_stay_as_they_are),
+		cmocka_unit_test(test_keep__one_of_a_kind_stays_by_itself),
 		cmocka_unit_test(test_keep__memory_may_end_anywhere),
 	};
 
