@@ -11,157 +11,6 @@
 #include "base/alloc.h"
 #include "read/ncu_int.h"
 
-#include <stdlib.h>
-
-/* One frame as the message has it. */
-struct frame_msg {
-	struct sonde_str label;
-	uint64_t api, id, thread;
-};
-
-/* What one state says about names. */
-struct state {
-	struct sonde_str msg;
-	uint64_t default_domain;
-	uint64_t scope;	       /* 0: push/pop ranges belong to their thread; else to the process */
-	unsigned lookups_left; /* registered strings still looked at: bounds hostile states */
-};
-
-static int by_id(const void *a, const void *b)
-{
-	const struct ncu_domain *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int read_domains(struct ncu_report *n, const struct state *s, struct sonde_err *err)
-{
-	struct sonde_wire w = sonde_wire_on(s->msg), inner;
-	struct sonde_field f, g;
-	struct ncu_domain *d;
-
-	n->domains.nr = 0;
-	while (sonde_wire_next(&w, &f)) {
-		if (!sonde_field_is_bytes(&f, 1))
-			continue;
-		d = sonde_vec_push(&n->domains);
-		if (!d)
-			return sonde_err_nomem(err);
-		d->msg = f.bytes;
-		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);)
-			if (sonde_field_is_int(&g, 1))
-				d->id = g.value;
-			else if (sonde_field_is_bytes(&g, 2))
-				d->name = g.bytes;
-	}
-	if (n->domains.nr > 1)
-		qsort(n->domains.at, n->domains.nr, sizeof(*n->domains.at), by_id);
-	return 0;
-}
-
-/* All empty when the state does not list it. */
-static struct ncu_domain find_domain(const struct ncu_report *n, uint64_t id)
-{
-	struct ncu_domain key = {.id = id}, *d;
-
-	if (!n->domains.nr)
-		return key;
-	d = bsearch(&key, n->domains.at, n->domains.nr, sizeof(key), by_id);
-	return d ? *d : key;
-}
-
-/* The string number of a domain's name, SONDE_NONE for the default domain. */
-static int domain_string(struct ncu_report *n, const struct state *s, uint64_t id, uint32_t *out,
-	struct sonde_err *err)
-{
-	struct sonde_str name = find_domain(n, id).name;
-
-	*out = SONDE_NONE;
-	if (id == s->default_domain || sonde_str_is(name, "<default domain>"))
-		return 0;
-	if (!name.n)
-		name = sonde_arena_printf(&n->r->arena, "domain %llu", (unsigned long long)id);
-	*out = sonde_records__string(n->r, name);
-	return *out == SONDE_NONE ? sonde_err_nomem(err) : 0;
-}
-
-/* A registered string of a domain, by its id. Rarely needed: Nsight writes the text as well. */
-static struct sonde_str registered(
-	const struct ncu_report *n, struct state *s, uint64_t domain, uint64_t id)
-{
-	struct sonde_wire w = sonde_wire_on(find_domain(n, domain).msg), inner;
-	struct sonde_field f, g;
-
-	while (s->lookups_left && sonde_wire_next(&w, &f)) {
-		struct sonde_str text = {NULL, 0};
-		uint64_t its_id = 0;
-
-		if (!sonde_field_is_bytes(&f, 3))
-			continue;
-		s->lookups_left--;
-		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);) {
-			if (sonde_field_is_int(&g, 1))
-				its_id = g.value;
-			else if (sonde_field_is_bytes(&g, 2))
-				text = g.bytes;
-		}
-		if (its_id == id)
-			return text;
-	}
-	return (struct sonde_str){NULL, 0};
-}
-
-/* The label inside a range's attributes{5 message{1 type, 2 text, 3 registered id}}. */
-static struct sonde_str attribute_label(
-	const struct ncu_report *n, struct state *s, uint64_t domain, struct sonde_str attrs)
-{
-	struct sonde_wire w = sonde_wire_on(attrs), inner;
-	struct sonde_str text = {NULL, 0};
-	uint64_t type = 0, id = 0;
-	struct sonde_field f, g;
-
-	while (sonde_wire_next(&w, &f)) {
-		if (!sonde_field_is_bytes(&f, 5))
-			continue;
-		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);) {
-			if (sonde_field_is_int(&g, 1))
-				type = g.value;
-			else if (sonde_field_is_bytes(&g, 2))
-				text = g.bytes;
-			else if (sonde_field_is_int(&g, 3))
-				id = g.value;
-		}
-	}
-	return type == 3 && !text.n ? registered(n, s, domain, id) : text;
-}
-
-/* push/pop: 1 name, 2 attributes, 3 api. start/end: 1 id, 2 name, 3 attributes, 4 api, 5 thread. */
-static struct frame_msg read_frame(const struct ncu_report *n, struct state *s, uint64_t domain,
-	struct sonde_str msg, enum sonde_range_kind kind)
-{
-	uint32_t shift = kind == SONDE_START_END;
-	struct sonde_wire w = sonde_wire_on(msg);
-	struct frame_msg frame = {{NULL, 0}, 0, 0, 0};
-	struct sonde_str attrs = {NULL, 0};
-	struct sonde_field f;
-
-	while (sonde_wire_next(&w, &f)) {
-		if (sonde_field_is_bytes(&f, 1 + shift))
-			frame.label = f.bytes;
-		else if (sonde_field_is_bytes(&f, 2 + shift))
-			attrs = f.bytes;
-		else if (sonde_field_is_int(&f, 3 + shift))
-			frame.api = f.value;
-		else if (shift && sonde_field_is_int(&f, 1))
-			frame.id = f.value;
-		else if (shift && sonde_field_is_int(&f, 5))
-			frame.thread = f.value;
-	}
-	if (!frame.label.n && attrs.n)
-		frame.label = attribute_label(n, s, domain, attrs);
-	return frame;
-}
-
 static struct ncu_stack *find_stack(
 	struct ncu_report *n, uint64_t thread, uint32_t domain, uint32_t kind)
 {
@@ -228,7 +77,7 @@ static size_t count_frames(struct sonde_str msg)
  * Frames equal to last time's keep their entry; the rest are new ones. A range
  * result is always a new entry of its innermost range.
  */
-static int read_stack(struct ncu_report *n, struct state *s, struct sonde_str msg,
+static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
 	const struct sonde_record *rec, struct sonde_err *err)
 {
 	size_t depth = 0, nr = count_frames(msg);
@@ -244,7 +93,7 @@ static int read_stack(struct ncu_report *n, struct state *s, struct sonde_str ms
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
-	rc = domain_string(n, s, domain, &range.domain, err);
+	rc = ncu_domain_string(n, s, domain, &range.domain, err);
 	if (rc)
 		return rc;
 	stack = find_stack(n, rec->thread, range.domain, SONDE_PUSH_POP);
@@ -253,12 +102,12 @@ static int read_stack(struct ncu_report *n, struct state *s, struct sonde_str ms
 	n->too_deep = n->too_deep || nr > NCU_MAX_DEPTH;
 	nr = nr > NCU_MAX_DEPTH ? NCU_MAX_DEPTH : nr;
 	for (w = sonde_wire_on(msg); depth < nr && sonde_wire_next(&w, &f);) {
-		struct frame_msg frame;
+		struct ncu_frame_msg frame;
 		struct ncu_frame *old;
 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
-		frame = read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
+		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
 		range.label = sonde_records__string(n->r, frame.label);
 		old = range.label == SONDE_NONE ? NULL : stack_at(stack, depth);
 		if (!old)
@@ -283,7 +132,7 @@ static int read_stack(struct ncu_report *n, struct state *s, struct sonde_str ms
 
 /* Both lists are in order of their start, that is of ids: one walk over the old one serves all. */
 static struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cursor, uint32_t label,
-	const struct frame_msg *frame)
+	const struct ncu_frame_msg *frame)
 {
 	struct ncu_frame *old;
 
@@ -295,7 +144,7 @@ static struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cur
 }
 
 /* One domain's open start/end ranges; those of last time's list keep their entry. */
-static int read_started(struct ncu_report *n, struct state *s, struct sonde_str msg,
+static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
 	const struct sonde_record *rec, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -310,17 +159,17 @@ static int read_started(struct ncu_report *n, struct state *s, struct sonde_str 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
-	rc = domain_string(n, s, domain, &range.domain, err);
+	rc = ncu_domain_string(n, s, domain, &range.domain, err);
 	stack = rc ? NULL : find_stack(n, 0, range.domain, SONDE_START_END);
 	if (!stack)
 		return rc ? rc : sonde_err_nomem(err);
 	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);) {
-		struct frame_msg frame;
+		struct ncu_frame_msg frame;
 		struct ncu_frame *old, *slot;
 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
-		frame = read_frame(n, s, domain, f.bytes, SONDE_START_END);
+		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_START_END);
 		range.label = sonde_records__string(n->r, frame.label);
 		range.thread = frame.thread;
 		slot = range.label == SONDE_NONE ? NULL : stack_at(&now, now.nr);
@@ -343,7 +192,7 @@ static int read_started(struct ncu_report *n, struct state *s, struct sonde_str 
 }
 
 /* The stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
-static int read_thread(struct ncu_report *n, struct state *s, struct sonde_str msg,
+static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
 	const struct sonde_record *rec, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -381,7 +230,7 @@ static bool has_ranges(struct sonde_str thread)
 
 /* The ranges of the one other thread that has some: attribution may take them. */
 static int lend(
-	struct ncu_report *n, struct state *s, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct ncu_state *s, struct sonde_record *rec, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
 	struct sonde_str lender = {NULL, 0};
@@ -413,7 +262,7 @@ static int lend(
  * that has some.
  */
 static int read_threads(
-	struct ncu_report *n, struct state *s, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct ncu_state *s, struct sonde_record *rec, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
 	uint64_t launcher = rec->thread;
@@ -440,7 +289,7 @@ static int read_threads(
 static int read_state(
 	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
 {
-	struct state s = {.msg = msg, .lookups_left = 100000};
+	struct ncu_state s = {.msg = msg, .lookups_left = 100000};
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_field f;
 	int rc;
@@ -454,7 +303,7 @@ static int read_state(
 	if (w.bad)
 		return ncu_damage(n, &w, err);
 	n->members.nr = 0;
-	rc = read_domains(n, &s, err);
+	rc = ncu_read_domains(n, &s, err);
 	if (rc == 0)
 		rc = read_threads(n, &s, rec, err);
 	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)
