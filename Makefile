@@ -360,6 +360,7 @@ bench: bench-tools inject workloads tools
 
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)
+-include $(BENCH:=.d)
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/rooms.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -55,7 +55,7 @@ struct sonde_change {
 	double base_median, new_median;
 	double ratio;	  /* new ÷ base of the medians */
 	double low, high; /* 95 % interval of the ratio, by block bootstrap */
-	double p;	  /* two-sided, Mann-Whitney with effective numbers of entries */
+	double p; /* two-sided: Mann-Whitney with effective numbers of entries, and whole runs */
 	double base_effective, new_effective;
 };
 

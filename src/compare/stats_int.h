@@ -23,4 +23,23 @@ double sonde_stats__covariance(const double *v, size_t nr, double mean, size_t l
 double *sonde_stats__rank_together(
 	const double *a, size_t nr_a, const double *b, size_t nr_b, double *tied);
 
+/* The state of a generator that is the same everywhere. */
+struct sonde_random {
+	uint64_t state;
+};
+
+/* A side prepared for resampling: its values sorted, and where each entry stands among them. */
+struct sonde_resample {
+	const struct sonde_side *side;
+	double *sorted;
+	uint32_t *place; /* by entry */
+	uint32_t *count; /* by place: how often it was drawn this time */
+	size_t block;	 /* entries drawn together: neighbours resemble each other */
+};
+/* False when memory is short. Release it in any case. */
+bool sonde_resample__init(struct sonde_resample *s, const struct sonde_side *side);
+void sonde_resample__release(struct sonde_resample *s);
+/* The median of one resample: runs first, then blocks of entries within each. */
+double sonde_resample__median(struct sonde_resample *s, struct sonde_random *r);
+
 #endif

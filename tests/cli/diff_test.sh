@@ -146,6 +146,21 @@ ok diff__a_directory_is_a_side directory
 selected() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "report.nvtx.include=[attn]" && ! says mlp; }
 ok diff__settings_select_regions selected
 
+# --- real programs on an H200: a layer that is wider, and an optimizer that became one kernel (and more steps)
+wide() { # the layer's weights are more, so its backward is slower too
+	status 3 "$SONDE" diff tests/data/diff/fused.sonde.gz tests/data/diff/wide.sonde.gz --fail-above 5% -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && python3 - "$TMP/d.json" <<-'PY'
+	import json, sys
+	named = {(r["verdict"], r["id"]) for r in json.load(open(sys.argv[1]))["regions"] if r["verdict"] in ("slower", "faster")}
+	assert named == {("slower", "step" + r) for r in ("", "/backward", "/forward", "/forward/layer1", "/forward/layer1/mlp")}, named
+	PY
+}
+ok diff__a_wider_layer_is_named_with_its_ancestors wide
+fused() {
+	status 0 "$SONDE" diff "$TRAIN" tests/data/diff/fused.sonde.gz && says 'step is entered 60 times a run instead of 10' &&
+		says 'step/optimizer is 49.8 % faster' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 new)'
+}
+ok diff__a_fused_optimizer_is_told fused
+
 # --- ranks: two of them, rank 1 slower in the new side; then one more
 mkdir -p "$TMP/two" "$TMP/slow" "$TMP/three"
 for r in 0 1; do trace 1 1$r "NVIDIA H200" $r 2 >"$TMP/two/$r.json"; done
