@@ -442,11 +442,12 @@ bool sonde_rundir_finish(const struct sonde_rundir *d)
 		return false;
 	if (nr && !mark(d->path, COMPLETE, ""))
 		return false; /* two that end together both see all the others */
+	if (!nr)
+		return true; /* others may come: the link leads them here */
 	if (d->job_nr) {
 		name_link(link, d, d->job_nr);
 		unlink(link);
 	}
-	if (nr)
-		remove_marks(d);
+	remove_marks(d);
 	return true;
 }

@@ -28,6 +28,8 @@ static void raise_page(struct sonde_run *r, const char *dir)
 	const char *from = sonde_arena_printf(&r->arena, "%s/report.html", dir).p,
 		   *to = sonde_run_path(r, "report.html");
 
+	if (to)
+		unlink(to); /* of a rank that ended before, where nobody knows who is the last */
 	r->has_page = from && to && access(from, R_OK) == 0 &&
 		      (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
 }

@@ -97,7 +97,12 @@ pods() { # Kubernetes says the index and not how many there are
 	for r in 0 1; do
 		JOB_NAME=pods JOB_COMPLETION_INDEX=$r WORLD_SIZE=2 "$SONDE" run -q "hydra.run.dir=$dir" -- "$PROG" 3 >"$TMP/pod.$r" 2>&1 || return 1
 	done
-	[ -s "$dir/native/cmd.rank1.txt" ] && [ -e "$dir/.complete" ] && "$SONDE" report --per-scope "$dir" | grep -q 'rank 1 · '
+	[ -s "$dir/native/cmd.rank1.txt" ] && [ -e "$dir/.complete" ] && "$SONDE" report --per-scope "$dir" | grep -q 'rank 1 · ' || return
+	dir=$TMP/uncounted # nobody says how many: each reports what is there
+	for r in 0 1 2; do
+		JOB_NAME=uncounted JOB_COMPLETION_INDEX=$r "$SONDE" run -q "hydra.run.dir=$dir" -- "$PROG" 3 >"$TMP/pod.$r" 2>&1 && ! grep -q 'without a profile' "$TMP/pod.$r" || return 1
+		grep -q "^| layer0.attention | $((r + 1)) " "$dir/report.md" && cmp "$dir/report.html" "$dir/native/regions/report.html" || return 1
+	done
 }
 mpi() { # LAUNCHER…: three real ranks, of which one is profiled
 	local dir=$TMP/mpi.$(basename "$1")
