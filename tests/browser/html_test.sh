@@ -20,6 +20,9 @@ page sampled tests/data/sampled_capture || exit 1
 for f in tests/data/ncu/*.ncu-rep examples/*.ncu-rep; do
 	page "$(basename "$f" .ncu-rep)" "$f" || exit 1
 done
+if [ -x "$BUILD/tools/ranks_make" ]; then
+	"$BUILD/tools/ranks_make" "$TMP/ranks" slow_rank=3 && page ranks "$TMP/ranks" || exit 1
+fi
 PYTHONDONTWRITEBYTECODE=1 python3 tests/browser/make_csv.py hostile >"$TMP/hostile.csv" && page hostile "$TMP/hostile.csv" || exit 1
 if [ -e "$BUILD/libsonde_inject.so" ]; then
 	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"

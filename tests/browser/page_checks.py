@@ -436,6 +436,32 @@ def sampled_figures_have_their_interval_and_counters_over_time():
         clean(page)
 
 
+def ranks_have_a_map_that_shows_the_slow_one_and_selects_its_region():
+    if not os.path.exists(f"{folder}/ranks.html"):
+        return "build/tools/ranks_make is not built"
+    report = report_of("ranks")
+    with page_of("ranks") as page:
+        page.settle()
+        assert report["ranks"]["stragglers"][0]["sentence"] in page.js("document.querySelector('p.slow').textContent")
+        ids = page.js("data.ranks.regions.map((r) => data.regions[r].id)")
+        rows = page.js("data.ranks.v.length / data.ranks.regions.length")
+        assert rows == report["ranks"]["count"] and set(ids) == {"step", "step/fwd", "step/bwd"}, (rows, ids)
+        v = page.js(f"data.ranks.v[3 * {len(ids)} + {ids.index('step/fwd')}]")
+        want = next(r for r in report["aggregate"]["regions"] if r["id"] == "step/fwd")["ranks"]
+        assert abs(v - 100 * (want["max_ms"] / want["median_ms"] - 1)) < 0.06, v
+        where = page.js("(() => { byId('map').scrollIntoView({block: 'center'}); const s = mapSize(byId('map').parentNode, data.ranks), b = byId('map').getBoundingClientRect();"
+                        f" return [b.left + MAP.left + {ids.index('step/fwd') + 0.5} * s.w, b.top + MAP.top + 3.5 * s.h]; }})()")
+        even, slow = page.js("(() => { const s = mapSize(byId('map').parentNode, data.ranks), k = devicePixelRatio || 1, n = Math.round(k * s.h);"
+                             f" const d = byId('map').getContext('2d').getImageData(k * (MAP.left + {ids.index('step/fwd') + 0.5} * s.w), k * MAP.top, 1, 4 * n).data;"
+                             " return [0, 3].map((row) => [...d.slice(4 * Math.round((row + 0.5) * n)).slice(0, 3)]); })()")
+        assert slow[2] < 100 and min(even) > 200, (slow, even)
+        tip = page.js("mapTip(mapCell({clientX: %f, clientY: %f}))" % tuple(where))
+        assert tip.startswith("rank 3 · node0 · GPU 3\nstep/fwd\n"), tip
+        page.click_at(*where)
+        assert page.js("data.regions[state.region].id") == "step/fwd"
+        clean(page)
+
+
 def every_control_has_a_name():
     with page_of("h200_transformer", "#region=step") as page:
         bare = page.js("""[...document.querySelectorAll('button, select, input, [role=tree], [role=treegrid], canvas')].filter((e) =>
