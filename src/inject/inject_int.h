@@ -270,8 +270,9 @@ struct windows {
 	_Atomic uint32_t nr_marks, nr_written;
 	struct sonde_window_mark marks[NR_WINDOW_MARKS]; /* the baton's holder writes them */
 	uint64_t start_ns; /* when the library started */
-	uint32_t order;	   /* the runner's last that was followed */
-	bool clock_wanted; /* what the clock wanted when last asked */
+	/* The flusher's; once there is CUPTI, the collector's: */
+	_Atomic uint32_t order;	   /* the runner's last that was followed */
+	_Atomic bool clock_wanted; /* what the clock wanted when last asked */
 	_Atomic uint64_t open_ticks; /* when the last one opened: nothing in it is earlier */
 	_Atomic uint32_t gpu_on;     /* CUPTI calls us at launches */
 	_Atomic uint32_t phase;	     /* 1 = the budget permits timing */

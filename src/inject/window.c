@@ -166,9 +166,8 @@ static void follow_order(void)
 {
 	uint32_t order = atomic_load(&sonde_inject.attach->order);
 
-	if (order == w->order)
+	if (atomic_exchange(&w->order, order) == order)
 		return;
-	w->order = order;
 	atomic_store(&w->want, (order & 3) == SONDE_ORDER_START);
 }
 
@@ -181,9 +180,8 @@ uint64_t sonde_window__look(bool may_call)
 		return UINT64_MAX; /* the collector looks */
 	if (sonde_inject.config.window.kind == WINDOW_TIME) {
 		wants = clock_wants(now_us, &next_us);
-		if (wants != w->clock_wanted)
+		if (atomic_exchange(&w->clock_wanted, wants) != wants)
 			atomic_store(&w->want, wants);
-		w->clock_wanted = wants;
 	}
 	follow_order();
 	apply(may_call);
