@@ -59,6 +59,10 @@ ok secrets__commands_show_the_mask grep -qF -- "--api-key '***' '--db.password=*
 "$SONDE" report --format html report.sort=time +x.api_key=hush6 tests/data/ncu/none_kernel.ncu-rep >"$TMP/report.html" 2>"$TMP/err"
 ok secrets__report_masks_its_own_command grep -qF 'x.api_key=***' "$TMP/report.html"
 
+sed 's/ --metrics gpu__time/ --api-key gpu__time/' tests/data/ncu/seed_kernel.ncu-rep >"$TMP/told.ncu-rep" # ncu writes what it was told
+for f in json md html; do "$SONDE" report "$TMP/told.ncu-rep" -f $f; done >"$TMP/told" 2>&1
+ok secrets__command_in_a_vendors_file_is_masked bash -c 'grep -qF -- "--api-key ***" "$0" && ! grep -F -- "--api-key gpu" "$0"' "$TMP/told"
+
 # The injected library writes the command line of every process.
 if [ -e "$BUILD/libsonde_inject.so" ]; then
 	"$SONDE" run "hydra.run.dir=$TMP/native" -- "$BUILD/workloads/resnet_cpu" 1 --token=hush7 --token hush8 y >"$TMP/log" 2>&1
