@@ -6,10 +6,14 @@
 #include "cli/shrunk.h"
 
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Lists and arenas this large go back to the system when they are freed: stages follow each other. */
+#define GIVE_BACK_BYTES (512 * 1024)
 
 static const struct sonde_command commands[] = {
 	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run,
@@ -148,6 +152,9 @@ int main(int argc, char **argv)
 	char *help_argv[] = {NULL, "--help", NULL};
 	const struct sonde_command *c;
 
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, GIVE_BACK_BYTES);
+#endif
 	sonde_shrunk_watch();
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
