@@ -26,9 +26,12 @@ static const struct {
 bool sonde_source__host_call(struct sonde_str name, uint8_t *kind)
 {
 	size_t i, skip = sonde_str_starts(name, "cuda") ? 4 : sonde_str_starts(name, "cu") ? 2 : 0;
-	struct sonde_str rest = {name.p + skip, name.n - skip};
+	struct sonde_str rest;
 
-	for (i = 0; skip && i < sizeof(calls) / sizeof(*calls); i++)
+	if (!skip)
+		return false;
+	rest = (struct sonde_str){name.p + skip, name.n - skip};
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (sonde_str_starts(rest, calls[i].begin)) {
 			*kind = calls[i].kind;
 			return true;

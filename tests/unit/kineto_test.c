@@ -284,6 +284,17 @@ static void test_kineto__odd_numbers_and_texts_are_taken(void **state)
 	sonde_records_free(r);
 }
 
+static void test_kineto__a_call_may_lack_its_name(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(
+		RANGE("A", "1", "0", "10") ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"pid\":9,\"tid\":1,"
+		"\"ts\":2,\"dur\":1,\"args\":{\"correlation\":5}}," KERNEL("k", "5", "30", "1")));
+
+	(void)state;
+	assert_string_equal(path_of(r, 0), "A");
+	sonde_records_free(r);
+}
+
 static void test_kineto__quotes_without_backslash_are_part_of_a_name(void **state)
 {
 	struct sonde_records *r = open_text(TRACE(RANGE("load \"x\", \"y\" now", "1", "0", "50") ","
@@ -481,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_kineto__collectives_have_their_bytes_and_group),
 		cmocka_unit_test(test_kineto__hardware_counters_are_samples),
 		cmocka_unit_test(test_kineto__odd_numbers_and_texts_are_taken),
+		cmocka_unit_test(test_kineto__a_call_may_lack_its_name),
 		cmocka_unit_test(test_kineto__quotes_without_backslash_are_part_of_a_name),
 		cmocka_unit_test(test_kineto__a_damaged_event_costs_itself),
 		cmocka_unit_test(test_kineto__duplicate_keys_the_last_one_counts),
