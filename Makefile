@@ -357,6 +357,7 @@ bench: bench-tools inject workloads tools
 	$(BUILD)/bench/compose_bench
 	$(BUILD)/bench/unmix_bench
 	$(BUILD)/bench/diff_bench
+	bench/diff_noise.sh $(BUILD)
 
 .PHONY: bench-tools
 bench-tools: $(BUILD)/sonde $(BENCH)
