@@ -1,5 +1,7 @@
 #include "hydra/datum.h"
 
+#include "hydra/pynumber.h"
+
 #include "base/map.h"
 #include "hydra/pytext.h"
 
@@ -76,27 +78,25 @@ bool hydra_datum__is_sweep(const struct hydra_datum *n)
 	return n && n->kind >= HYDRA_CHOICE;
 }
 
-static bool is_number(const struct hydra_datum *n)
+bool hydra_datum__is_number(const struct hydra_datum *n)
 {
 	return n->kind == HYDRA_BOOL || n->kind == HYDRA_INT || n->kind == HYDRA_FLOAT;
 }
 
-static double as_double(const struct hydra_datum *n)
+double hydra_datum__to_double(const struct hydra_datum *n)
 {
 	if (n->kind == HYDRA_FLOAT)
 		return n->f;
 	if (n->kind == HYDRA_BOOL)
 		return n->b;
-	if (n->s.n)
-		return strtod(n->s.p, NULL);
-	return (double)n->i;
+	return n->s.n ? hydra_pynumber__double(n->s) : (double)n->i;
 }
 
 static bool numbers_equal(const struct hydra_datum *a, const struct hydra_datum *b)
 {
 	if (a->kind == HYDRA_INT && b->kind == HYDRA_INT)
 		return a->i == b->i && sonde_str_eq(a->s, b->s);
-	return as_double(a) == as_double(b);
+	return hydra_datum__to_double(a) == hydra_datum__to_double(b);
 }
 
 static bool maps_equal(const struct hydra_datum *a, const struct hydra_datum *b)
@@ -119,7 +119,7 @@ bool hydra_datum__equal(const struct hydra_datum *a, const struct hydra_datum *b
 {
 	uint32_t i;
 
-	if (is_number(a) && is_number(b))
+	if (hydra_datum__is_number(a) && hydra_datum__is_number(b))
 		return numbers_equal(a, b);
 	if (a->kind != b->kind)
 		return false;
@@ -143,9 +143,9 @@ static uint64_t key_hash(const struct hydra_datum *key)
 
 	if (key->kind == HYDRA_STRING)
 		return sonde_hash(key->s.p, key->s.n);
-	if (!is_number(key))
+	if (!hydra_datum__is_number(key))
 		return 1;
-	d = as_double(key);
+	d = hydra_datum__to_double(key);
 	if (d == 0)
 		d = 0; /* -0.0 is the same key */
 	return sonde_hash(&d, sizeof(d));

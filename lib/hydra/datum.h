@@ -87,6 +87,8 @@ struct hydra_datum *hydra_datum__text(struct hydra_ctx *cx, const char *z); /* c
 
 bool hydra_datum__is_container(const struct hydra_datum *n); /* list or map; NULL is none */
 bool hydra_datum__is_scalar(const struct hydra_datum *n);
+bool hydra_datum__is_number(const struct hydra_datum *n); /* a bool is one, as in Python */
+double hydra_datum__to_double(const struct hydra_datum *n); /* of a number */
 bool hydra_datum__is_sweep(const struct hydra_datum *n);
 
 /* Python's ==: 1 = 1.0 = true, lists and maps deeply. */

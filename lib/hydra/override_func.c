@@ -1,28 +1,10 @@
-/* The functions of the override grammar: casts, sweeps, sort, shuffle, tag. */
-#include "hydra/override.h"
+/* The functions of the override grammar: sweeps, tag, and who does the rest. */
+#include "hydra/override_call.h"
 
-#include "hydra/pynumber.h"
-#include "hydra/pytext.h"
-
-#include <math.h>
-#include <string.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <strings.h>
-
-struct call {
-	struct hydra_ctx *cx;
-	struct sonde_str name, source;
-	struct hydra_datum *args, *kwargs;
-};
-
-typedef struct hydra_datum *cast_fn(struct call *c, struct hydra_datum *n);
-
-static struct hydra_datum *raise(struct call *c, const char *type, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* `TYPE while evaluating 'SOURCE': MESSAGE` */
-static struct hydra_datum *raise(struct call *c, const char *type, const char *fmt, ...)
+struct hydra_datum *hydra_call__raise(struct hydra_call *c, const char *type, const char *fmt, ...)
 {
 	struct sonde_buf b = {0};
 	va_list ap;
@@ -39,20 +21,20 @@ static struct hydra_datum *raise(struct call *c, const char *type, const char *f
 	return NULL;
 }
 
-static struct hydra_datum *mismatch(
-	struct call *c, const char *what, const struct hydra_datum *n, const char *expected)
+struct hydra_datum *hydra_call__mismatch(
+	struct hydra_call *c, const char *what, const struct hydra_datum *n, const char *expected)
 {
-	return raise(c, "TypeError", "mismatch type argument %s: %s is incompatible with %s", what,
+	return hydra_call__raise(c, "TypeError", "mismatch type argument %s: %s is incompatible with %s", what,
 		hydra_datum__type_name(n), expected);
 }
 
-static struct hydra_datum *kwarg(struct call *c, const char *name)
+struct hydra_datum *hydra_call__kwarg(struct hydra_call *c, const char *name)
 {
 	return hydra_datum__getz(c->kwargs, name);
 }
 
 /* Refuses keywords that are not in the NULL-terminated list. */
-static bool keywords_ok(struct call *c, const char *const *names)
+bool hydra_call__check_keywords(struct hydra_call *c, const char *const *names)
 {
 	uint32_t i;
 	const char *const *n;
@@ -63,7 +45,7 @@ static bool keywords_ok(struct call *c, const char *const *names)
 		for (n = names; *n && !sonde_str_is(key, *n); n++)
 			;
 		if (!*n) {
-			raise(c, "TypeError", "got an unexpected keyword argument '%.*s'",
+			hydra_call__raise(c, "TypeError", "got an unexpected keyword argument '%.*s'",
 				SONDE_STR_ARG(key));
 			return false;
 		}
@@ -72,204 +54,54 @@ static bool keywords_ok(struct call *c, const char *const *names)
 }
 
 /* Binds positional and named arguments to `nr` parameters, as Python does. */
-static bool bind(struct call *c, const char *const *names, size_t nr, size_t nr_required,
+static bool bind(struct hydra_call *c, const char *const *names, size_t nr, size_t nr_required,
 	struct hydra_datum **out)
 {
 	size_t i;
 
 	if (c->args->seq.nr > nr) {
-		raise(c, "TypeError", "too many positional arguments");
+		hydra_call__raise(c, "TypeError", "too many positional arguments");
 		return false;
 	}
 	for (i = 0; i < nr; i++) {
-		struct hydra_datum *named = kwarg(c, names[i]);
+		struct hydra_datum *named = hydra_call__kwarg(c, names[i]);
 
 		out[i] = i < c->args->seq.nr ? c->args->seq.at[i] : named;
 		if (i < c->args->seq.nr && named) {
-			raise(c, "TypeError", "multiple values for argument '%s'", names[i]);
+			hydra_call__raise(c, "TypeError", "multiple values for argument '%s'", names[i]);
 			return false;
 		}
 		if (!out[i] && i < nr_required) {
-			raise(c, "TypeError", "missing a required argument: '%s'", names[i]);
+			hydra_call__raise(c, "TypeError", "missing a required argument: '%s'", names[i]);
 			return false;
 		}
 	}
-	return keywords_ok(c, names);
+	return hydra_call__check_keywords(c, names);
 }
 
-static bool is_number(const struct hydra_datum *n)
-{
-	return n->kind == HYDRA_INT || n->kind == HYDRA_FLOAT || n->kind == HYDRA_BOOL;
-}
-
-static double to_double(const struct hydra_datum *n)
-{
-	if (n->kind == HYDRA_FLOAT)
-		return n->f;
-	if (n->kind == HYDRA_BOOL)
-		return n->b;
-	return n->s.n ? hydra_pynumber__double(n->s) : (double)n->i;
-}
-
-/* Casts of scalars. */
-
-static struct hydra_datum *bad_literal(struct call *c, const char *what, struct sonde_str s)
-{
-	struct sonde_buf b = {0};
-
-	hydra_pytext__repr_str(&b, s);
-	raise(c, "ValueError", "%s%s", what, b.p ? b.p : "");
-	sonde_buf_release(&b);
-	return NULL;
-}
-
-static struct sonde_str squeeze(struct call *c, struct sonde_str s)
-{
-	struct sonde_buf b = {0};
-	size_t i;
-
-	s = sonde_str_trim(s);
-	for (i = 0; i < s.n; i++)
-		if (s.p[i] != '_')
-			sonde_buf_putc(&b, s.p[i]);
-	return hydra_ctx__take(c->cx, &b);
-}
-
-static struct hydra_datum *int_of(struct call *c, struct hydra_datum *n)
-{
-	if (n->kind == HYDRA_STRING && !hydra_pynumber__is_py_int(n->s))
-		return bad_literal(c, "invalid literal for int() with base 10: ", n->s);
-	if (n->kind == HYDRA_STRING)
-		return hydra_pynumber__int(c->cx, squeeze(c, n->s), 10);
-	if (n->kind == HYDRA_BOOL)
-		return hydra_datum__int(c->cx, n->b);
-	if (n->kind == HYDRA_INT)
-		return hydra_datum__copy(c->cx, n);
-	if (isnan(n->f))
-		return raise(c, "ValueError", "cannot convert float NaN to integer");
-	if (isinf(n->f))
-		return raise(c, "OverflowError", "cannot convert float infinity to integer");
-	return hydra_pynumber__trunc(c->cx, n->f);
-}
-
-static struct hydra_datum *float_of(struct call *c, struct hydra_datum *n)
-{
-	if (n->kind == HYDRA_STRING && !hydra_pynumber__is_py_float(n->s))
-		return bad_literal(c, "could not convert string to float: ", n->s);
-	if (n->kind == HYDRA_STRING)
-		return hydra_datum__float(c->cx, hydra_pynumber__py_float(n->s));
-	if (n->kind == HYDRA_INT && isinf(to_double(n)))
-		return raise(c, "OverflowError", "int too large to convert to float");
-	return hydra_datum__float(c->cx, to_double(n));
-}
-
-static struct hydra_datum *str_of(struct call *c, struct hydra_datum *n)
-{
-	struct sonde_buf b = {0};
-
-	if (n->kind == HYDRA_BOOL)
-		sonde_buf_puts(&b, n->b ? "true" : "false");
-	else
-		hydra_pytext__str(&b, n);
-	return hydra_datum__string(c->cx, hydra_ctx__take(c->cx, &b));
-}
-
-static struct hydra_datum *bool_of(struct call *c, struct hydra_datum *n)
-{
-	if (n->kind != HYDRA_STRING)
-		return hydra_datum__bool(c->cx, n->kind != HYDRA_NULL && to_double(n) != 0);
-	if (n->s.n == 4 && !strncasecmp(n->s.p, "true", 4))
-		return hydra_datum__bool(c->cx, true);
-	if (n->s.n == 5 && !strncasecmp(n->s.p, "false", 5))
-		return hydra_datum__bool(c->cx, false);
-	return raise(c, "ValueError", "Cannot cast '%.*s' to bool", SONDE_STR_ARG(n->s));
-}
-
-static struct hydra_datum *cast(struct call *c, struct hydra_datum *n, cast_fn *fn);
-
-static struct hydra_datum *cast_items(struct call *c, struct hydra_datum *n, cast_fn *fn)
-{
-	struct hydra_datum *out = hydra_datum__new(c->cx, n->kind);
-	uint32_t i;
-
-	if (!out)
-		return NULL;
-	out->simple = n->simple;
-	for (i = 0; i < n->seq.nr; i++) {
-		struct hydra_datum *item = cast(c, n->seq.at[i], fn);
-
-		if (!item || (n->kind == HYDRA_MAP
-					     ? hydra_datum__set(c->cx, out, n->seq.at[i]->key, item)
-					     : hydra_datum__push(c->cx, out, item)))
-			return NULL;
-	}
-	return out;
-}
-
-static struct hydra_datum *cast(struct call *c, struct hydra_datum *n, cast_fn *fn)
-{
-	bool to_number = fn == int_of || fn == float_of;
-
-	if (n->kind == HYDRA_RANGE && !to_number)
-		return raise(c, "ValueError", "Range can only be cast to int or float");
-	if (n->kind == HYDRA_INTERVAL && !to_number)
-		return raise(c, "ValueError", "Intervals cannot be cast to %s",
-			fn == str_of ? "str" : "bool");
-	if (n->kind == HYDRA_GLOB || (n->kind == HYDRA_NULL && fn != bool_of))
-		return raise(c, "AssertionError", "%s", "");
-	if (!hydra_datum__is_scalar(n))
-		return cast_items(c, n, fn);
-	return fn(c, n);
-}
-
-static struct hydra_datum *call_cast(struct call *c, cast_fn *fn)
-{
-	static const char *const names[] = {"value", NULL};
-	struct hydra_datum *value = kwarg(c, "value"), *choice;
-
-	if (!keywords_ok(c, names))
-		return NULL;
-	if (value && value->kind == HYDRA_NULL)
-		value = NULL;
-	if (c->args->seq.nr && value)
-		return raise(c, "TypeError", "cannot use both position and named arguments");
-	if (value)
-		return cast(c, value, fn);
-	if (c->args->seq.nr == 0)
-		return raise(c, "TypeError", "No positional args or value specified");
-	if (c->args->seq.nr == 1)
-		return cast(c, c->args->seq.at[0], fn);
-	choice = c->args;
-	choice->kind = HYDRA_CHOICE;
-	choice->simple = true;
-	return cast(c, choice, fn);
-}
-
-/* Sweeps. */
-
-static struct hydra_datum *call_choice(struct call *c)
+static struct hydra_datum *call_choice(struct hydra_call *c)
 {
 	static const char *const none[] = {NULL};
 	struct hydra_datum *first;
 	char what[32];
 	uint32_t i;
 
-	if (!keywords_ok(c, none))
+	if (!hydra_call__check_keywords(c, none))
 		return NULL;
 	for (i = 0; i < c->args->seq.nr; i++) {
 		if (c->args->seq.at[i]->kind != HYDRA_NULL &&
 			c->args->seq.at[i]->kind <= HYDRA_CHOICE)
 			continue;
 		snprintf(what, sizeof(what), "args[%u]", i);
-		return mismatch(c, what, c->args->seq.at[i],
+		return hydra_call__mismatch(c, what, c->args->seq.at[i],
 			"Union[str, int, float, bool, Dict[Any, Any], List[Any], ChoiceSweep]");
 	}
 	if (c->args->seq.nr == 0)
-		return raise(c, "ValueError", "empty choice is not legal");
+		return hydra_call__raise(c, "ValueError", "empty choice is not legal");
 	first = c->args->seq.at[0];
 	if (c->args->seq.nr == 1 && first->kind == HYDRA_CHOICE) {
 		if (!first->simple)
-			return raise(c, "ValueError", "nesting choices is not supported");
+			return hydra_call__raise(c, "ValueError", "nesting choices is not supported");
 		first->simple = false;
 		return first;
 	}
@@ -278,7 +110,7 @@ static struct hydra_datum *call_choice(struct call *c)
 }
 
 static struct hydra_datum *make_seq(
-	struct call *c, enum hydra_kind kind, struct hydra_datum **items, size_t nr)
+	struct hydra_call *c, enum hydra_kind kind, struct hydra_datum **items, size_t nr)
 {
 	struct hydra_datum *n = hydra_datum__new(c->cx, kind);
 	size_t i;
@@ -289,7 +121,7 @@ static struct hydra_datum *make_seq(
 	return n;
 }
 
-static struct hydra_datum *call_range(struct call *c)
+static struct hydra_datum *call_range(struct hydra_call *c)
 {
 	static const char *const names[] = {"start", "stop", "step", NULL};
 	struct hydra_datum *v[3];
@@ -298,8 +130,8 @@ static struct hydra_datum *call_range(struct call *c)
 	if (!bind(c, names, 3, 1, v))
 		return NULL;
 	for (i = 0; i < 3; i++)
-		if (v[i] && !is_number(v[i]) && !(i == 1 && v[i]->kind == HYDRA_NULL))
-			return mismatch(c, names[i], v[i],
+		if (v[i] && !hydra_datum__is_number(v[i]) && !(i == 1 && v[i]->kind == HYDRA_NULL))
+			return hydra_call__mismatch(c, names[i], v[i],
 				i == 1 ? "Optional[Union[int, float]]" : "Union[int, float]");
 	if (!v[1] || v[1]->kind == HYDRA_NULL) {
 		v[1] = v[0];
@@ -310,7 +142,7 @@ static struct hydra_datum *call_range(struct call *c)
 	return make_seq(c, HYDRA_RANGE, v, 3);
 }
 
-static struct hydra_datum *call_interval(struct call *c)
+static struct hydra_datum *call_interval(struct hydra_call *c)
 {
 	static const char *const names[] = {"start", "end", NULL};
 	struct hydra_datum *v[2];
@@ -319,14 +151,14 @@ static struct hydra_datum *call_interval(struct call *c)
 	if (!bind(c, names, 2, 2, v))
 		return NULL;
 	for (i = 0; i < 2; i++) {
-		if (!is_number(v[i]))
-			return mismatch(c, names[i], v[i], "Union[int, float]");
-		v[i] = float_of(c, v[i]);
+		if (!hydra_datum__is_number(v[i]))
+			return hydra_call__mismatch(c, names[i], v[i], "Union[int, float]");
+		v[i] = hydra_cast__float(c, v[i]);
 	}
 	return make_seq(c, HYDRA_INTERVAL, v, 2);
 }
 
-static struct hydra_datum *pattern_list(struct call *c, const char *name, struct hydra_datum *n)
+static struct hydra_datum *pattern_list(struct hydra_call *c, const char *name, struct hydra_datum *n)
 {
 	struct hydra_datum *list = n;
 	uint32_t i;
@@ -339,13 +171,13 @@ static struct hydra_datum *pattern_list(struct call *c, const char *name, struct
 		if (list->seq.at[i]->kind != HYDRA_STRING)
 			break;
 	if (list && (list->kind != HYDRA_LIST || i < list->seq.nr))
-		return mismatch(c, name, n,
+		return hydra_call__mismatch(c, name, n,
 			name[0] == 'i' ? "Union[List[str], str]"
 				       : "Optional[Union[List[str], str]]");
 	return list;
 }
 
-static struct hydra_datum *call_glob(struct call *c)
+static struct hydra_datum *call_glob(struct hydra_call *c)
 {
 	static const char *const names[] = {"include", "exclude", NULL};
 	struct hydra_datum *v[2];
@@ -357,204 +189,7 @@ static struct hydra_datum *call_glob(struct call *c)
 	return v[1] ? make_seq(c, HYDRA_GLOB, v, 2) : NULL;
 }
 
-/* sort(): Python's order, with its complaint about mixed types. */
-
-static bool less(
-	struct call *c, const struct hydra_datum *a, const struct hydra_datum *b, bool *out)
-{
-	if (is_number(a) && is_number(b)) {
-		*out = to_double(a) < to_double(b);
-		return true;
-	}
-	if (a->kind == HYDRA_STRING && b->kind == HYDRA_STRING) {
-		*out = sonde_str_cmp(a->s, b->s) < 0;
-		return true;
-	}
-	raise(c, "TypeError", "'<' not supported between instances of '%s' and '%s'",
-		hydra_datum__type_name(a), hydra_datum__type_name(b));
-	return false;
-}
-
-static void reverse(struct hydra_datum **at, uint32_t nr)
-{
-	uint32_t i;
-
-	for (i = 0; i < nr / 2; i++) {
-		struct hydra_datum *t = at[i];
-
-		at[i] = at[nr - 1 - i];
-		at[nr - 1 - i] = t;
-	}
-}
-
-/* The length of the sorted run at the start, made ascending; 0 after a failure. */
-static uint32_t first_run(struct call *c, struct hydra_datum **at, uint32_t nr)
-{
-	bool down, lt;
-	uint32_t run = 2;
-
-	if (nr < 2)
-		return nr;
-	if (!less(c, at[1], at[0], &down))
-		return 0;
-	for (; run < nr; run++) {
-		if (!less(c, at[run], at[run - 1], &lt))
-			return 0;
-		if (lt != down)
-			break;
-	}
-	if (down)
-		reverse(at, run);
-	return run;
-}
-
-/* Binary insertion, stable: compares in the order Python does, which decides the message. */
-static bool sort_items(struct call *c, struct hydra_datum **at, uint32_t nr)
-{
-	uint32_t i = first_run(c, at, nr);
-
-	if (nr && !i)
-		return false;
-	for (; i < nr; i++) {
-		struct hydra_datum *pivot = at[i];
-		uint32_t lo = 0, hi = i;
-
-		while (lo < hi) {
-			uint32_t mid = lo + (hi - lo) / 2;
-			bool lt;
-
-			if (!less(c, pivot, at[mid], &lt))
-				return false;
-			if (lt)
-				hi = mid;
-			else
-				lo = mid + 1;
-		}
-		memmove(at + lo + 1, at + lo, (i - lo) * sizeof(struct hydra_datum *));
-		at[lo] = pivot;
-	}
-	return true;
-}
-
-static struct hydra_datum *sort_seq(struct call *c, struct hydra_datum *n, bool backwards)
-{
-	if (backwards)
-		reverse(n->seq.at, n->seq.nr);
-	if (!sort_items(c, n->seq.at, n->seq.nr))
-		return NULL;
-	if (backwards)
-		reverse(n->seq.at, n->seq.nr);
-	return n;
-}
-
-/* a + sign * |b|, an int while both are. */
-static struct hydra_datum *plus(
-	struct call *c, const struct hydra_datum *a, const struct hydra_datum *b, int sign)
-{
-	if (a->kind == HYDRA_FLOAT || b->kind == HYDRA_FLOAT || a->s.n || b->s.n)
-		return hydra_datum__float(c->cx, to_double(a) + sign * fabs(to_double(b)));
-	return hydra_datum__int(
-		c->cx, (int64_t)((a->kind == HYDRA_BOOL ? a->b : a->i) +
-				 sign * llabs(b->kind == HYDRA_BOOL ? b->b : b->i)));
-}
-
-static struct hydra_datum *sort_range(struct call *c, struct hydra_datum *r, bool backwards)
-{
-	struct hydra_datum **v = r->seq.at, *start, *stop;
-	double first = to_double(v[0]), last = to_double(v[1]);
-
-	if (backwards ? first >= last : first <= last)
-		return r;
-	start = plus(c, v[1], v[2], backwards ? -1 : 1);
-	stop = plus(c, v[0], v[2], backwards ? -1 : 1);
-	if (!start || !stop)
-		return NULL;
-	v[0] = start;
-	v[1] = stop;
-	if (v[2]->kind == HYDRA_FLOAT)
-		v[2]->f = -v[2]->f;
-	else
-		v[2]->i = -v[2]->i;
-	return r;
-}
-
-static struct hydra_datum *sort_one(struct call *c, struct hydra_datum *n, bool backwards)
-{
-	if (n->kind == HYDRA_RANGE)
-		return sort_range(c, n, backwards);
-	if (n->kind == HYDRA_CHOICE || n->kind == HYDRA_LIST)
-		return sort_seq(c, n, backwards);
-	if (hydra_datum__is_scalar(n))
-		return n;
-	return raise(c, "TypeError", "Invalid arguments");
-}
-
-/* The arguments sort() and shuffle() accept. */
-static bool elements_ok(struct call *c)
-{
-	char what[32];
-	uint32_t i;
-
-	for (i = 0; i < c->args->seq.nr; i++) {
-		const struct hydra_datum *n = c->args->seq.at[i];
-
-		if (n->kind != HYDRA_NULL && n->kind <= HYDRA_RANGE)
-			continue;
-		snprintf(what, sizeof(what), "args[%u]", i);
-		mismatch(c, what, n,
-			"Union[str, int, bool, float, list, dict, ChoiceSweep, RangeSweep]");
-		return false;
-	}
-	return true;
-}
-
-static struct hydra_datum *call_sort(struct call *c)
-{
-	static const char *const names[] = {"sweep", "list", "reverse", NULL};
-	struct hydra_datum *back = kwarg(c, "reverse");
-	struct hydra_datum *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
-	bool backwards = back && back->kind == HYDRA_BOOL && back->b;
-	uint32_t i;
-
-	if (!keywords_ok(c, names) || !elements_ok(c))
-		return NULL;
-	if (back && back->kind != HYDRA_BOOL)
-		return mismatch(c, "reverse", back, "bool");
-	if (!one && c->args->seq.nr == 1)
-		one = c->args->seq.at[0];
-	if (one)
-		return sort_one(c, one, backwards);
-	if (c->args->seq.nr == 0)
-		return raise(c, "ValueError", "empty sort input");
-	for (i = 0; i < c->args->seq.nr; i++)
-		if (!hydra_datum__is_scalar(c->args->seq.at[i]))
-			return raise(c, "TypeError", "Invalid arguments");
-	c->args->kind = HYDRA_CHOICE;
-	c->args->simple = true;
-	return sort_seq(c, c->args, backwards);
-}
-
-static struct hydra_datum *call_shuffle(struct call *c)
-{
-	static const char *const names[] = {"sweep", "list", NULL};
-	struct hydra_datum *one = kwarg(c, "list") ? kwarg(c, "list") : kwarg(c, "sweep");
-
-	if (!keywords_ok(c, names) || !elements_ok(c))
-		return NULL;
-	if (!one && c->args->seq.nr == 1)
-		one = hydra_datum__is_scalar(c->args->seq.at[0]) ? c->args : c->args->seq.at[0];
-	if (!one && c->args->seq.nr == 0)
-		return raise(c, "ValueError", "empty shuffle input");
-	if (!one) {
-		one = c->args;
-		one->kind = HYDRA_CHOICE;
-		one->simple = true;
-	}
-	one->shuffle = hydra_datum__is_sweep(one);
-	return one;
-}
-
-static void insert_tag(struct call *c, struct hydra_datum *tags, struct hydra_datum *tag)
+static void insert_tag(struct hydra_call *c, struct hydra_datum *tags, struct hydra_datum *tag)
 {
 	uint32_t i, at;
 
@@ -573,14 +208,14 @@ static void insert_tag(struct call *c, struct hydra_datum *tags, struct hydra_da
 	tags->seq.at[at] = tag;
 }
 
-static struct hydra_datum *call_tag(struct call *c)
+static struct hydra_datum *call_tag(struct hydra_call *c)
 {
 	static const char *const names[] = {"sweep", NULL};
-	struct hydra_datum *sweep = kwarg(c, "sweep");
+	struct hydra_datum *sweep = hydra_call__kwarg(c, "sweep");
 	uint32_t i, nr = c->args->seq.nr;
 	char what[32];
 
-	if (!keywords_ok(c, names))
+	if (!hydra_call__check_keywords(c, names))
 		return NULL;
 	for (i = 0; i < nr; i++) {
 		const struct hydra_datum *n = c->args->seq.at[i];
@@ -588,15 +223,15 @@ static struct hydra_datum *call_tag(struct call *c)
 		if (n->kind == HYDRA_STRING || hydra_datum__is_sweep(n))
 			continue;
 		snprintf(what, sizeof(what), "args[%u]", i);
-		return mismatch(c, what, n, "Union[str, Sweep]");
+		return hydra_call__mismatch(c, what, n, "Union[str, Sweep]");
 	}
 	if (nr < 1)
-		return raise(
+		return hydra_call__raise(
 			c, "ValueError", "Not enough arguments to tag, must take at least a sweep");
 	if (!sweep && hydra_datum__is_sweep(c->args->seq.at[nr - 1]))
 		sweep = c->args->seq.at[--nr];
 	if (!sweep)
-		return raise(c, "ValueError",
+		return hydra_call__raise(c, "ValueError",
 			"Last argument to tag() must be a choice(), range() or interval(), got "
 			"NoneType");
 	if (!sweep->tags)
@@ -606,29 +241,29 @@ static struct hydra_datum *call_tag(struct call *c)
 	return c->cx->fail.code ? NULL : sweep;
 }
 
-static struct hydra_datum *call_int(struct call *c)
+static struct hydra_datum *call_int(struct hydra_call *c)
 {
-	return call_cast(c, int_of);
+	return hydra_call__cast(c, hydra_cast__int);
 }
 
-static struct hydra_datum *call_float(struct call *c)
+static struct hydra_datum *call_float(struct hydra_call *c)
 {
-	return call_cast(c, float_of);
+	return hydra_call__cast(c, hydra_cast__float);
 }
 
-static struct hydra_datum *call_str(struct call *c)
+static struct hydra_datum *call_str(struct hydra_call *c)
 {
-	return call_cast(c, str_of);
+	return hydra_call__cast(c, hydra_cast__str);
 }
 
-static struct hydra_datum *call_bool(struct call *c)
+static struct hydra_datum *call_bool(struct hydra_call *c)
 {
-	return call_cast(c, bool_of);
+	return hydra_call__cast(c, hydra_cast__bool);
 }
 
 static const struct {
 	const char *name;
-	struct hydra_datum *(*fn)(struct call *c);
+	struct hydra_datum *(*fn)(struct hydra_call *c);
 } functions[] = {
 	{"bool", call_bool},
 	{"choice", call_choice},
@@ -637,20 +272,20 @@ static const struct {
 	{"int", call_int},
 	{"interval", call_interval},
 	{"range", call_range},
-	{"shuffle", call_shuffle},
-	{"sort", call_sort},
+	{"shuffle", hydra_call__shuffle},
+	{"sort", hydra_call__sort},
 	{"str", call_str},
 	{"tag", call_tag},
 };
 
-static struct hydra_datum *dispatch(struct call *c)
+static struct hydra_datum *dispatch(struct hydra_call *c)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		if (sonde_str_is(c->name, functions[i].name))
 			return functions[i].fn(c);
-	return raise(c, "HydraException",
+	return hydra_call__raise(c, "HydraException",
 		"Unknown function '%.*s'\nAvailable: "
 		"bool,choice,float,glob,int,interval,range,shuffle,sort,str,tag\n",
 		SONDE_STR_ARG(c->name));
@@ -659,7 +294,7 @@ static struct hydra_datum *dispatch(struct call *c)
 struct hydra_datum *hydra_override__call(struct hydra_ctx *cx, struct sonde_str name,
 	struct hydra_datum *args, struct hydra_datum *kwargs, struct sonde_str source)
 {
-	struct call c = {cx, name, source, args, kwargs};
+	struct hydra_call c = {cx, name, source, args, kwargs};
 	size_t i;
 
 	/* Quotes around an argument itself (not inside a list or dict) are gone before the call. */

@@ -83,13 +83,15 @@ int hydra_scanner__plain(struct hydra_scanner *s);
 int hydra_scanner__quoted(struct hydra_scanner *s, bool dbl);
 int hydra_scanner__block(struct hydra_scanner *s, bool folded);
 
-/* Characters, shared by the two files. */
+/* Characters (yaml_chars.c). */
 uint32_t hydra_scanner__ch(const struct hydra_scanner *s, size_t ahead);
 void hydra_scanner__forward(struct hydra_scanner *s, size_t n);
 bool hydra_scanner__is_break(uint32_t c);  /* a line break, not the end */
 bool hydra_scanner__is_blankz(uint32_t c); /* blank, tab, line break or end */
 /* Takes a line break; returns it as '\n', U+2028, U+2029, or 0 when there is none. */
 uint32_t hydra_scanner__line_break(struct hydra_scanner *s);
+/* Whether three of `c` and a blank are next. */
+bool hydra_scanner__starts_with(const struct hydra_scanner *s, uint32_t c);
 bool hydra_scanner__at_separator(const struct hydra_scanner *s); /* "---" or "..." + blank */
 void hydra_scanner__put(struct sonde_buf *b, uint32_t c);	 /* as UTF-8 */
 

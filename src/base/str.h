@@ -53,6 +53,8 @@ bool sonde_str_ns(struct sonde_str s, uint64_t *ns);
  * an invalid sequence (overlong, surrogate, cut off); `*cp` is then the byte.
  */
 unsigned sonde_utf8_decode(struct sonde_str s, size_t i, uint32_t *cp);
+/* Writes one, at most 0x10ffff; how many bytes. */
+size_t sonde_utf8_encode(char out[4], uint32_t cp);
 
 struct sonde_buf {
 	char *p;

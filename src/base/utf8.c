@@ -26,3 +26,13 @@ unsigned sonde_utf8_decode(struct sonde_str s, size_t i, uint32_t *cp)
 	*cp = v;
 	return len;
 }
+
+size_t sonde_utf8_encode(char out[4], uint32_t cp)
+{
+	size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4, i;
+
+	for (i = n; i-- > 1; cp >>= 6)
+		out[i] = (char)(0x80 | (cp & 0x3f));
+	out[0] = (char)(n == 1 ? cp : (0xf00u >> n & 0xf0) | cp);
+	return n;
+}

@@ -1,6 +1,8 @@
 /* The rarer shapes of a message: new labels, wide ones, registered ones. */
 #include "inject/message_int.h"
 
+#include "base/str.h"
+
 unsigned sonde_message__domain(nvtxDomainHandle_t handle)
 {
 	uintptr_t at = (uintptr_t)handle, base = (uintptr_t)sonde_inject.labels.domains;
@@ -30,30 +32,9 @@ void sonde_message__narrow(struct message *m, unsigned kind, const char *text)
 	find(m, kind);
 }
 
-static size_t utf8_put(char *to, uint32_t c)
+static size_t put_utf8(char *to, uint32_t c)
 {
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		c = 0xfffd;
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
+	return sonde_utf8_encode(to, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
 }
 
 /* `buf` holds WIDE_LIMIT bytes and must live as long as the message. */
@@ -66,7 +47,7 @@ void sonde_message__wide(struct message *m, unsigned kind, const wchar_t *text, 
 			count(&sonde_inject.nr_cut);
 			break;
 		}
-		n += utf8_put(buf + n, (uint32_t)*text);
+		n += put_utf8(buf + n, (uint32_t)*text);
 	}
 	buf[n] = '\0';
 	m->text = buf;

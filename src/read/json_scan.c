@@ -147,20 +147,9 @@ static int hex4(const char *p)
 
 static void add_utf8(struct sonde_buf *out, unsigned cp)
 {
-	if (cp >= 0x10000)
-		sonde_buf_putc(out, (char)(0xf0 | cp >> 18));
-	else if (cp >= 0x800)
-		sonde_buf_putc(out, (char)(0xe0 | cp >> 12));
-	else if (cp >= 0x80)
-		sonde_buf_putc(out, (char)(0xc0 | cp >> 6));
-	else
-		sonde_buf_putc(out, (char)cp);
-	if (cp >= 0x10000)
-		sonde_buf_putc(out, (char)(0x80 | (cp >> 12 & 0x3f)));
-	if (cp >= 0x800)
-		sonde_buf_putc(out, (char)(0x80 | (cp >> 6 & 0x3f)));
-	if (cp >= 0x80)
-		sonde_buf_putc(out, (char)(0x80 | (cp & 0x3f)));
+	char bytes[4];
+
+	sonde_buf_add(out, bytes, sonde_utf8_encode(bytes, cp));
 }
 
 /* `\uXXXX` at p, or a pair of them: how many bytes, 0 when it is none. */
