@@ -322,17 +322,29 @@ static int check_field(struct sonde_validation *v, struct rows *rows, const char
 	return check_sums(v, rows, NULL, key);
 }
 
+/* Whether a region's figure of the metric is made in another way than at the top: no sum. */
+static bool is_made_otherwise(const json_t *region, const char *metric)
+{
+	const json_t *info = json_object_get(json_object_get(region, "metric_info"), metric);
+	const char *method = json_string_value(json_object_get(info, "method"));
+
+	return method && strcmp(method, "sum") != 0;
+}
+
 static int check_metric(struct sonde_validation *v, struct rows *rows, const char *metric)
 {
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
 		const json_t *exclusive = json_object_get(rows->at[i], "exclusive");
+		bool is_sum = !is_made_otherwise(rows->at[i], metric);
 
-		rows->incl[i] =
-			sonde_invariant__number(json_object_get(rows->at[i], "metrics"), metric);
-		rows->excl[i] =
-			sonde_invariant__number(json_object_get(exclusive, "metrics"), metric);
+		rows->incl[i] = is_sum ? sonde_invariant__number(
+						 json_object_get(rows->at[i], "metrics"), metric)
+				       : NAN;
+		rows->excl[i] = is_sum ? sonde_invariant__number(
+						 json_object_get(exclusive, "metrics"), metric)
+				       : NAN;
 	}
 	return check_sums(v, rows, "metrics", metric);
 }

@@ -7,6 +7,8 @@ report() { "$SONDE" report --deterministic "$@"; }
 ok "golden sampled.txt" golden sampled.txt report --width 120 $D
 valid() { report -f json $D >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json"; }
 ok "its JSON is valid and its parts add up" valid
+beside() { report -f json $D tests/data/ncu/seed_kernel.ncu-rep >"$TMP/two.json" && "$SONDE" validate "$TMP/two.json"; }
+ok "so is that of a report beside exact sums of the same metric" beside
 
 ok "a sampled metric can be named" grep -q 'SM clock' <(report --metrics sm__cycles_elapsed.avg.per_second $D)
 errors() { # of one region and counter, in every format that has numbers
