@@ -168,6 +168,7 @@ static void put_clocks(struct sonde_json_export *x)
 		sonde_json_str(&x->w, "name", k->name);
 		sonde_json_u64(&x->w, "ranks", k->nr_ranks);
 		sonde_json_bool(&x->w, "aligned", k->is_aligned);
+		sonde_json_number(&x->w, "with", k->is_aligned ? k->with : NAN);
 		sonde_json_u64(&x->w, "collectives", k->nr);
 		put_ms(x, "ahead_ms", k->is_aligned ? k->ahead_ns : NAN);
 		sonde_json_number(&x->w, "drift_ppm", k->is_aligned ? k->drift * 1e6 : NAN);

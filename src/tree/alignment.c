@@ -131,7 +131,7 @@ int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
 		k = &r->clocks.at[r->rows.at[sonde_ranking__row(x, at)].clock];
 		k->base_ns = at->start_ns < k->base_ns ? at->start_ns : k->base_ns;
 	}
-	if (ok && r->clocks.nr)
+	if (ok && r->clocks.nr) /* the only one, or the one that others are aligned with */
 		r->clocks.at[0].is_aligned = true;
 	sonde_map_release(&names);
 	sonde_buf_release(&key);
@@ -159,12 +159,13 @@ static int align(struct sonde_ranking *x, const struct sonde_members *m,
 	if (!sonde_clock__fit(&fit, moments, nr))
 		return sonde_err_nomem(err);
 	to->is_aligned = true;
+	to->with = from->with;
 	to->nr = nr;
 	to->shift_ns = fit.shift_ns;
 	to->drift = fit.drift;
 	to->at_ns = fit.at_ns;
 	to->error_ns = fit.error_ns + from->error_ns;
-	to->ahead_ns = (double)(int64_t)(to->base_ns - r->clocks.at[0].base_ns) - fit.shift_ns;
+	to->ahead_ns = (double)(int64_t)(to->base_ns - r->clocks.at[to->with].base_ns) - fit.shift_ns;
 	return 0;
 }
 
@@ -174,10 +175,10 @@ static bool is_aligned(const struct sonde_ranking *x, const struct sonde_member 
 }
 
 /* From clock to clock, through communicators that have ranks of both, until nothing is gained. */
-int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+static int spread(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
 {
 	size_t i, k, end;
-	bool has_gained = x->r->clocks.nr > 1;
+	bool has_gained = true;
 	int rc = 0;
 
 	while (has_gained && rc == 0) {
@@ -196,6 +197,27 @@ int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, 
 				has_gained |= is_aligned(x, &m->at.at[k]);
 			}
 		}
+	}
+	return rc;
+}
+
+/*
+ * Where nothing more is gained, clocks that are left have no way to those before: they begin anew
+ * among themselves. A communicator is then all of one beginning, and only its ranks are compared.
+ */
+int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+{
+	int rc = spread(x, m, err);
+	size_t i;
+
+	for (i = 0; i + 1 < m->at.nr && rc == 0; i++) {
+		uint32_t clock = x->r->rows.at[m->at.at[i].rank].clock;
+
+		if (is_aligned(x, &m->at.at[i]) || m->at.at[i + 1].cluster != m->at.at[i].cluster)
+			continue;
+		x->r->clocks.at[clock].is_aligned = true;
+		x->r->clocks.at[clock].with = clock;
+		rc = spread(x, m, err);
 	}
 	return rc;
 }

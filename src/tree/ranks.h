@@ -111,9 +111,10 @@ struct sonde_long_wait {
 struct sonde_rank_clock {
 	struct sonde_str name;
 	uint32_t nr_ranks;
-	bool is_aligned;  /* with the first one, which is so by itself */
+	bool is_aligned;  /* with others … */
+	uint32_t with;	  /* … which is to say, with this one: the first of them */
 	uint64_t nr;	  /* collectives that it was aligned by */
-	double ahead_ns;  /* of the first clock, in the middle of these … */
+	double ahead_ns;  /* of that clock, in the middle of these … */
 	double drift;	  /* … and so much more per nanosecond */
 	double error_ns;  /* 95 % of these collectives end within that of each other */
 	uint64_t base_ns; /* private: times are counted from here … */

@@ -98,15 +98,19 @@ void sonde_straggler_say(struct sonde_buf *line, const struct sonde_ranks *r, co
 void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r)
 {
 	double error = 0;
-	size_t i, nr_left = 0, first_left = 0;
+	size_t i, nr_left = 0, first_left = 0, nr_aligned = 0, nr_firsts = 0;
 
 	for (i = 0; i < r->clocks.nr; i++) {
-		error = r->clocks.at[i].is_aligned ? fmax(error, r->clocks.at[i].error_ns) : error;
-		first_left = r->clocks.at[i].is_aligned || nr_left++ ? first_left : i;
+		const struct sonde_rank_clock *k = &r->clocks.at[i];
+
+		error = k->is_aligned ? fmax(error, k->error_ns) : error;
+		first_left = k->is_aligned || nr_left++ ? first_left : i;
+		nr_firsts += k->is_aligned && k->with == i;
+		nr_aligned += k->is_aligned && k->with != i;
 	}
 	if (r->clocks.nr < 2)
 		return;
-	if (nr_left == r->clocks.nr - 1) {
+	if (!nr_aligned) {
 		sonde_buf_printf(line, "the ranks have %zu clocks and no collective in common by which they "
 				       "could be aligned: moments of one are not compared with those of another",
 			r->clocks.nr);
@@ -114,7 +118,9 @@ void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r)
 	}
 	sonde_buf_printf(line, "%zu clocks were aligned by the ends of collectives, to ±%.1f µs (95 %% of these "
 			       "end within that of each other)",
-		r->clocks.nr - nr_left, error / 1e3);
+		nr_aligned + nr_firsts, error / 1e3);
+	if (nr_firsts > 1)
+		sonde_buf_printf(line, ", in %zu sets that have no collective in common", nr_firsts);
 	if (nr_left)
 		sonde_buf_printf(line, "; %zu could not, the first %.*s: it has no collective in common with "
 				       "them, and is not compared",

@@ -70,6 +70,25 @@ slow_among_many() {
 }
 ok "a slow rank of many is named" slow_among_many
 
+# torch.profiler: groups and sequence numbers say which collectives belong together, whatever was captured first.
+trace() { # RANK FIRST: four ranks in two groups by parity; from collective FIRST on. Rank 3 comes 300 µs late, its clock is 5 s ahead
+	jq -n --argjson rank "$1" --argjson first "$2" '{distributedInfo: {rank: $rank, world_size: 4}, traceEvents: [range($first; 12) as $i |
+		(1000000 + $i * 2000 + (if $rank == 3 then 5000000 else 0 end)) as $at | (if $rank == 3 then 300 else 0 end) as $late |
+		{ph: "X", cat: "user_annotation", name: "step", pid: 9, tid: 9, ts: $at, dur: 1900},
+		{ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 9, tid: 9, ts: ($at + 1), dur: 2, args: {correlation: (2 * $i + 1)}},
+		{ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 9, tid: 9, ts: ($at + 4), dur: 2, args: {correlation: (2 * $i + 2)}},
+		{ph: "X", cat: "kernel", name: "gemm", pid: 0, tid: 7, ts: ($at + 100), dur: 500, args: {device: 0, stream: 7, correlation: (2 * $i + 1)}},
+		{ph: "X", cat: "kernel", name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL()", pid: 0, tid: 20, ts: ($at + 700 + $late), dur: (500 - $late + $i * 7 + $rank % 2 * 40),
+			args: {device: 0, stream: 20, correlation: (2 * $i + 2), "Collective name": "allreduce", "Process Group Name": ($rank % 2 | tostring), Seq: $i, "In msg nelems": 1024, dtype: "Float"}}]}' >"$TMP/torch/rank$1.json"
+}
+torch() {
+	mkdir -p "$TMP/torch" && trace 0 0 && trace 1 0 && trace 2 3 && trace 3 2 && report -f json "$TMP/torch" >"$TMP/torch.json" && "$SONDE" validate "$TMP/torch.json" &&
+		jq -e '.ranks | (.collectives.groups | length == 2 and .[0].group == "group 0" and .[0].compared == 9 and .[1].compared == 10 and .[0].bytes == 9 * 4096) and
+			.per_rank[3].last == 10 and (.per_rank[1].wait_ms - 3 | fabs) < 0.001 and .per_rank[0].wait_ms == 0 and
+			([.clocks[].with] == [0, 1, 0, 1]) and (.clocks[3].ahead_ms - 5000 | fabs) < 0.001' "$TMP/torch.json"
+}
+ok "torch.profiler's groups and sequence numbers match collectives" torch
+
 noticed() { # every figure that follows from others
 	local change
 	for change in '.ranks.count += 1' '.ranks.stragglers[0].slower_pct += 1' '.ranks.per_rank[3].last += 1' '.ranks.per_rank[0].clock = 9' \
