@@ -500,7 +500,7 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 			sonde_cell__figure(t, out->scratch, t->columns.at[c].metric, f);
 		if (t->columns.at[c].sampled != SONDE_NONE && isnan(f->v))
 			set_sampled(f, t, &t->columns.at[c], &r->cells.at[first], nr);
-		if (t->is_mixed && r->is_aggregate && f->quality == SONDE_QUALITY_EXACT &&
+		if (t->is_mixed && r->is_aggregate && r->nr_scopes > 1 && f->quality == SONDE_QUALITY_EXACT &&
 			f->method != 1 && strcmp(t->columns.at[c].unit, "%") == 0)
 			f->quality = SONDE_QUALITY_APPROX;
 	}
