@@ -12,6 +12,7 @@
 #define NEW_CUPTI "install cuda-cupti 12.6 or newer, or name a libcupti.so in SONDE_CUPTI"
 
 #define FAILURE .is_failure = true
+#define PLAIN .is_failure = false
 #define CAUSE .is_failure = true, .is_cause = true
 
 static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
@@ -83,118 +84,118 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_ONLY_START_END] = {"the expressions select only start/end ranges, the program "
 				       "probably pushes and pops",
 		"add a `/` at the end for push/pop ranges (`A/`), or write a label glob (`A*`), "
-		"which takes both kinds"},
+		"which takes both kinds", PLAIN},
 	[SONDE_WHEN_ONLY_PUSH_POP] = {"the expressions select only push/pop ranges, the program "
 				      "probably starts and ends",
 		"leave out the `/` for start/end ranges (`A`), or write a label glob (`A*`), which "
-		"takes both kinds"},
+		"takes both kinds", PLAIN},
 	[SONDE_WHEN_MEMORY_BACKUP] = {"device memory is saved in host memory between passes: slow",
 		"ask for fewer metrics, which need fewer passes; a smaller problem or app-range "
-		"avoids it"},
+		"avoids it", PLAIN},
 
 	[SONDE_WHEN_NO_GPU] = {"no GPU can be asked: %s",
 		"install the NVIDIA driver, or give the container the GPU (`--gpus all`, "
 		"nvidia-container-toolkit); `sonde report` and host-only native captures work "
-		"without one"},
+		"without one", PLAIN},
 	[SONDE_WHEN_MIG] = {"GPU %s is split (MIG): clocks cannot be locked",
 		"use pipeline.ncu.ncu_cli.clock_control=none; some metrics are shared between "
-		"instances"},
+		"instances", PLAIN},
 	[SONDE_WHEN_DRIVERS_DIFFER] = {"the kernel's driver and its libraries differ: %s",
-		"reboot, or reload the nvidia kernel modules"},
+		"reboot, or reload the nvidia kernel modules", PLAIN},
 	[SONDE_WHEN_NCU_MISSING] = {"Nsight Compute (ncu) is not installed",
 		"install nsight-compute (CUDA toolkit or developer.nvidia.com/nsight-compute) and "
-		"put ncu into PATH, or name it in SONDE_NCU; native captures need none"},
+		"put ncu into PATH, or name it in SONDE_NCU; native captures need none", PLAIN},
 	[SONDE_WHEN_NCU_OLD] = {"ncu %s is too old",
-		"install 2022.1 or newer (2021.1 has no app-range replay)"},
+		"install 2022.1 or newer (2021.1 has no app-range replay)", PLAIN},
 	[SONDE_WHEN_NCU_TOO_NEW] = {"ncu is too new for this driver: %s",
-		"update the driver, or use an older ncu"},
+		"update the driver, or use an older ncu", PLAIN},
 	[SONDE_WHEN_NCU_UNUSABLE] = {"Nsight Compute cannot be used: %s",
 		"`sonde doctor` lists what this machine has; pipeline.native.enable=true needs no "
-		"ncu, and `sonde report` reads reports made elsewhere"},
+		"ncu, and `sonde report` reads reports made elsewhere", PLAIN},
 	[SONDE_WHEN_NSYS_MISSING] = {"Nsight Systems (nsys) is not installed",
-		"install nsight-systems if you want its timeline"},
+		"install nsight-systems if you want its timeline", PLAIN},
 	[SONDE_WHEN_NSYS_UNUSABLE] = {"Nsight Systems cannot be used: %s",
 		"`sonde doctor` lists what this machine has; pipeline.native.enable=true gives "
-		"times by region without it"},
+		"times by region without it", PLAIN},
 	[SONDE_WHEN_CUPTI_MISSING] = {"CUPTI was not found",
 		"install cuda-cupti: without it native captures have host times only and plans no "
-		"pass counts"},
+		"pass counts", PLAIN},
 	[SONDE_WHEN_INJECT_MISSING] = {"libsonde_inject.so was not found: no native capture",
-		"build it with `make inject`, or name it in SONDE_INJECT_LIB"},
+		"build it with `make inject`, or name it in SONDE_INJECT_LIB", PLAIN},
 	[SONDE_WHEN_ADMIN_ONLY] = {"performance counters are for administrators only "
 				   "(RmProfilingAdminOnly: 1) and this process has no CAP_SYS_ADMIN",
-		ALLOW_COUNTERS "; native captures need no permission"},
+		ALLOW_COUNTERS "; native captures need no permission", PLAIN},
 	[SONDE_WHEN_COMPANY] = {"tools that may be using the counters are running: %s",
-		"if ncu says that a driver resource is unavailable: " FREE_COUNTERS},
+		"if ncu says that a driver resource is unavailable: " FREE_COUNTERS, PLAIN},
 	[SONDE_WHEN_CONTAINER] = {"this is a container (%s): the host's driver and permissions "
 				  "decide",
-		"start it with --cap-add=SYS_ADMIN"},
+		"start it with --cap-add=SYS_ADMIN", PLAIN},
 
 	[SONDE_WHEN_NSYS_NO_REPORT] = {"nsys left no report: with capture_range=nvtx the range "
 				       "'%s' was never entered, or nsys failed",
 		"compare the range with `sonde regions -- COMMAND` (names are compared exactly); "
-		"nsys's own messages are above"},
+		"nsys's own messages are above", PLAIN},
 	[SONDE_WHEN_NO_RANGES] = {"the program entered no NVTX range at all: nothing "
 				  "region-specific can be profiled",
 		"leave out nvtx.include, which profiles every kernel, or mark the program's steps "
-		"with NVTX ranges"},
+		"with NVTX ranges", PLAIN},
 
-	[SONDE_WHEN_SAMPLING_CUPTI_MISSING] = {"CUPTI was not found", NEW_CUPTI},
+	[SONDE_WHEN_SAMPLING_CUPTI_MISSING] = {"CUPTI was not found", NEW_CUPTI, PLAIN},
 	[SONDE_WHEN_SAMPLING_CUPTI_OLD] = {"this CUPTI is too old to sample counters (it has no "
 					   "%s)",
-		NEW_CUPTI},
+		NEW_CUPTI, PLAIN},
 	[SONDE_WHEN_SAMPLING_NO_DRIVER] = {"the NVIDIA driver cannot be used here (%s)",
-		"check `nvidia-smi` in the same container; `sonde doctor` says what is missing"},
+		"check `nvidia-smi` in the same container; `sonde doctor` says what is missing", PLAIN},
 	[SONDE_WHEN_SAMPLING_ADMIN_ONLY] = {"the counters are for administrators only "
 					    "(ERR_NVGPUCTRPERM; %s)",
-		ALLOW_COUNTERS},
+		ALLOW_COUNTERS, PLAIN},
 	[SONDE_WHEN_SAMPLING_MIG] = {"the GPU is split (MIG), where counters cannot be sampled "
 				     "(%s)",
-		"use a whole GPU"},
+		"use a whole GPU", PLAIN},
 	[SONDE_WHEN_SAMPLING_BUSY] = {"another program samples this GPU already: nsys, ncu, DCGM, "
 				      "another sonde (%s)",
-		FREE_COUNTERS},
+		FREE_COUNTERS, PLAIN},
 	[SONDE_WHEN_SAMPLING_VGPU] = {"the GPU is a virtual one (vGPU) without profiling (%s)",
-		"enable profiling of it at the host"},
+		"enable profiling of it at the host", PLAIN},
 	[SONDE_WHEN_SAMPLING_CONFIDENTIAL] = {"the GPU is in confidential computing mode, which "
 					      "hides its counters (%s)",
-		"use a GPU that is not in this mode; times by region need no counters"},
+		"use a GPU that is not in this mode; times by region need no counters", PLAIN},
 	[SONDE_WHEN_SAMPLING_WSL] = {"counters cannot be sampled under WSL (%s)",
-		"use Linux itself; times by region need no counters"},
+		"use Linux itself; times by region need no counters", PLAIN},
 	[SONDE_WHEN_SAMPLING_UNSUPPORTED] = {"the GPU cannot be sampled, or not so many counters "
 					     "at once (%s)",
-		"use Turing or newer, or ask for fewer counters"},
+		"use Turing or newer, or ask for fewer counters", PLAIN},
 	[SONDE_WHEN_SAMPLING_NO_MEMORY] = {"there is not enough memory for the counters (%s)",
-		"ask for fewer counters, or free memory of the GPU"},
+		"ask for fewer counters, or free memory of the GPU", PLAIN},
 	[SONDE_WHEN_SAMPLING_REFUSED] = {"the driver or CUPTI refuses (%s)",
-		"`sonde doctor` says what this machine permits"},
+		"`sonde doctor` says what this machine permits", PLAIN},
 	[SONDE_WHEN_SAMPLING_NOT_BUILT] = {"this sonde was built without CUPTI's headers: it "
 					   "cannot sample counters",
-		"build it where CUPTI 12.6 or newer is installed"},
+		"build it where CUPTI 12.6 or newer is installed", PLAIN},
 
 	[SONDE_WHEN_COMPUTE_BOUND] = {"It is limited by computation",
-		"a lower precision or less work makes it faster"},
+		"a lower precision or less work makes it faster", PLAIN},
 	[SONDE_WHEN_MEMORY_BOUND] = {"It is limited by memory",
-		"fuse kernels, so that less is read and written"},
+		"fuse kernels, so that less is read and written", PLAIN},
 	[SONDE_WHEN_LATENCY_BOUND] = {"Neither computation nor memory is busy",
-		"give each launch more work, or run several at once"},
+		"give each launch more work, or run several at once", PLAIN},
 
 	[SONDE_WHEN_IDLE] = {"the host did not launch fast enough (launch-bound)",
-		"Launch fewer and larger kernels, or replay them as a CUDA graph"},
+		"Launch fewer and larger kernels, or replay them as a CUDA graph", PLAIN},
 	{"the host was in a synchronisation",
 		"Leave out the synchronisation, or do it later "
-		"(.item(), .cpu(), cudaDeviceSynchronize)"},
+		"(.item(), .cpu(), cudaDeviceSynchronize)", PLAIN},
 	{"the host was in the call of a copy",
-		"Copy from pinned memory, asynchronously and ahead of time"},
+		"Copy from pinned memory, asynchronously and ahead of time", PLAIN},
 	{"the host was allocating or freeing GPU memory",
-		"Allocate once and reuse the memory, or use a memory pool"},
+		"Allocate once and reuse the memory, or use a memory pool", PLAIN},
 	{"the host was outside CUDA",
-		"Do the host's work ahead, in another thread or process, while the GPU has work"},
+		"Do the host's work ahead, in another thread or process, while the GPU has work", PLAIN},
 	{"the next work was launched but had to wait",
-		"Look for events and other dependencies between streams"},
-	{"the GPU was busy with work of other regions", ""},
+		"Look for events and other dependencies between streams", PLAIN},
+	{"the GPU was busy with work of other regions", "", PLAIN},
 	{"for a reason the capture does not tell",
-		"Capture with `sonde run` to see what the host did"},
+		"Capture with `sonde run` to see what the host did", PLAIN},
 };
 
 const struct sonde_advice *sonde_advice_on(enum sonde_situation s)
