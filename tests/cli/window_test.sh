@@ -46,9 +46,9 @@ nsys() {
 		refuses --nsys 'step[1:2]' 'Nsight Systems cannot do that' && refuses --nsys after=500ms 'in whole seconds' && refuses --nsys signal 'Nsight Systems cannot do that'
 }
 
-wait_for() { # COMMAND…: until it does well, at most 30 s
+wait_for() { # COMMAND…: until it does well, at most 120 s
 	local i
-	for i in $(seq 300); do
+	for i in $(seq 1200); do
 		"$@" >"$TMP/waited" 2>&1 && return
 		sleep 0.1
 	done

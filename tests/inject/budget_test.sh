@@ -35,8 +35,8 @@ estimates() { # of a part of the launches; entries and launches are exact, times
 }
 
 formats() { # every format has ±
-	"$SONDE" report "$OUT" | tee /dev/stderr | grep -q '± ms *timed' && "$SONDE" report "$OUT" | tr '\n' ' ' | grep -q 'windowed: [0-9.]*% of *the *launches were timed' &&
-		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',inclusive_ms_error,timed_launches,' && "$SONDE" report "$OUT" -f md | grep -q '± ms' && "$SONDE" report "$OUT" -f html | grep -q 'total_ms_error\|± ms'
+	"$SONDE" report "$OUT" | tee /dev/stderr | grep -q '± .s *timed' && "$SONDE" report "$OUT" | tr '\n' ' ' | grep -q 'windowed: [0-9.]*% of *the *launches were timed' &&
+		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',inclusive_ms_error,timed_launches,' && "$SONDE" report "$OUT" -f md | grep -q '± .s' && "$SONDE" report "$OUT" -f html | grep -q 'total_ms_error\|± ms'
 }
 
 partial() { # a partial report keeps it all
