@@ -142,7 +142,7 @@ ranks() { # two on one device: one samples, neither is refused, both programs ru
 	local r
 	dir=$TMP/ranks
 	for r in 0 1; do
-		FAKE_PM_BUSY=$TMP/busy SLURM_JOB_ID=j$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
+		SECONDS_LONG=4 FAKE_PM_BUSY=$TMP/busy SLURM_JOB_ID=j$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
 			"$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
 	done
 	wait
@@ -156,7 +156,7 @@ ranks_with_local() { # the same with directories of their own on the node: still
 	dir=$TMP/rl
 	mkdir -p "$TMP/place"
 	for r in 0 1; do
-		FAKE_PM_BUSY=$TMP/busy2 SLURM_JOB_ID=l$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
+		SECONDS_LONG=4 FAKE_PM_BUSY=$TMP/busy2 SLURM_JOB_ID=l$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
 			"$SONDE" run "hydra.run.dir=$dir" "capture.local=$TMP/place" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
 	done
 	wait
