@@ -85,6 +85,9 @@ static int check_entries(struct sonde_validation *v, const json_t *region)
 	if (rc == 0 && json_object_get(e, "gpu_ms") &&
 		json_array_size(json_object_get(e, "gpu_ms")) != nr)
 		rc = sonde_invariant__fail(v, "gpu_ms", "does not have as many as begin_ms");
+	if (rc == 0 && json_object_get(e, "labels") &&
+		json_array_size(json_object_get(e, "labels")) != nr)
+		rc = sonde_invariant__fail(v, "labels", "does not have as many as begin_ms");
 	if (rc == 0)
 		rc = check_loads(v, e, nr);
 	if (rc == 0)

@@ -118,6 +118,30 @@ static void write_loads(struct sonde_json_export *x, const struct sonde_entry_ru
 		sonde_json_close(&x->w, '}');
 }
 
+/* "labels" of the same entries, as they were captured; null where that is the region's. */
+static void write_labels(
+	struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
+{
+	size_t i, k, nr = 0;
+
+	for (i = 0; i < runs->at.nr; i++)
+		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step)
+			nr += runs->at.at[i].at[k].label != SONDE_NONE;
+	if (!nr)
+		return;
+	sonde_json_open(&x->w, "labels", '[', true);
+	for (i = 0; i < runs->at.nr; i++)
+		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step) {
+			uint32_t label = runs->at.at[i].at[k].label;
+
+			if (label == SONDE_NONE)
+				sonde_json_null(&x->w, NULL);
+			else
+				sonde_json_str(&x->w, NULL, sonde_tree_str(x->tree, label));
+		}
+	sonde_json_close(&x->w, ']');
+}
+
 static size_t count_listed(const struct sonde_entry_runs *runs, uint32_t step)
 {
 	size_t i, nr = 0;
@@ -153,6 +177,7 @@ void sonde_json__entries(
 		list(x, "host_ms", &s.runs, step, host_of);
 		if (s.runs.has_gpu)
 			list(x, "gpu_ms", &s.runs, step, gpu_of);
+		write_labels(x, &s.runs, step);
 		write_loads(x, &s.runs, step);
 		sonde_json_close(&x->w, '}');
 	}

@@ -23,7 +23,7 @@ static const char schema[] =
 	"NULL, stream INTEGER NOT NULL, launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL);"
 	"CREATE TABLE entries (region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL,"
 	" begin_ms REAL NOT NULL, host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT NULL,"
-	" sm_active_pct REAL, sm_active_error REAL, tensor_pct REAL, tensor_error REAL, dram_pct REAL,"
+	" label TEXT, sm_active_pct REAL, sm_active_error REAL, tensor_pct REAL, tensor_error REAL, dram_pct REAL,"
 	" dram_error REAL);"
 	"CREATE TABLE kernels (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes,"
 	" region INTEGER REFERENCES regions, name TEXT NOT NULL, calls INTEGER NOT NULL, total_ms "
@@ -132,7 +132,7 @@ static int prepare(struct sonde_db *d)
 		[SONDE_DB_NOTE] = "INSERT INTO notes VALUES (?)",
 		[SONDE_DB_SCOPE] = "INSERT INTO scopes VALUES (?,?,?,?,?,?,?,?,?,?)",
 		[SONDE_DB_STREAM] = "INSERT INTO streams VALUES (?,?,?,?,?,?)",
-		[SONDE_DB_ENTRY] = "INSERT INTO entries VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+		[SONDE_DB_ENTRY] = "INSERT INTO entries VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		[SONDE_DB_KERNEL] = "INSERT INTO kernels VALUES (?,?,?,?,?,?,?)",
 		[SONDE_DB_NAME] = "INSERT INTO metric_names VALUES (?,?,?,?,?)",
 		[SONDE_DB_METRIC] = "INSERT INTO metrics VALUES (?,?,?,?,?,?,?,?,?,?,?)",

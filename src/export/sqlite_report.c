@@ -127,8 +127,8 @@ static void bind_load(sqlite3_stmt *st, const struct sonde_entry_load *load)
 	int i;
 
 	for (i = 0; i < SONDE_NR_LOADS; i++) {
-		sonde_db__number(st, 7 + 2 * i, load ? load->v[i] : NAN);
-		sonde_db__number(st, 8 + 2 * i, load ? SONDE_WITHIN_95 * load->error[i] : NAN);
+		sonde_db__number(st, 8 + 2 * i, load ? load->v[i] : NAN);
+		sonde_db__number(st, 9 + 2 * i, load ? SONDE_WITHIN_95 * load->error[i] : NAN);
 	}
 }
 
@@ -154,6 +154,10 @@ static int put_entries(struct sonde_db *d, const struct sonde_report *r, const s
 		sonde_db__number(st, 4, (double)e->host_ns / 1e6);
 		sonde_db__number(st, 5, (double)e->gpu_ns / 1e6);
 		sonde_db__number(st, 6, (double)e->span_ns / 1e6);
+		if (e->label == SONDE_NONE)
+			sqlite3_bind_null(st, 7);
+		else
+			sonde_db__text(st, 7, sonde_tree_str(d->tree, e->label));
 		bind_load(st, sonde_cells_load(d->tree->cells, e));
 		rc = sonde_db__step(d, st);
 	}

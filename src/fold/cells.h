@@ -168,6 +168,7 @@ struct sonde_entry {
 	uint64_t host_ns;  /* how long it was open */
 	uint64_t gpu_ns;   /* the sum of its launches … */
 	uint64_t span_ns;  /* … and from the start of the first to the end of the last */
+	uint32_t label;	   /* string: as captured, where a rule changed it; SONDE_NONE = the region's */
 };
 
 /*

@@ -137,11 +137,37 @@ static void fill(struct sonde_cells *c, const struct sonde_records *r, const uin
 			continue;
 		v = &c->visits.at[visit_of[i]];
 		c->entries.at[v->first_entry + v->nr_entries++] = (struct sonde_entry){
-			t->begin_ns, t->end_ns - t->begin_ns, g->gpu_ns, g->last_ns - g->first_ns};
+			t->begin_ns, t->end_ns - t->begin_ns, g->gpu_ns, g->last_ns - g->first_ns,
+			r->ranges.at[i].label};
 	}
 	for (i = 0; i < c->visits.nr; i++)
 		settle(c, &c->visits.at[i], &nr_kept);
 	c->entries.nr = nr_kept;
+}
+
+/* Labels of entries were the records' strings until here. Only those that say more are kept. */
+static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		const struct sonde_visit *v = &c->visits.at[i];
+		uint32_t usual = c->regions.at[v->region].label;
+
+		for (k = 0; k < v->nr_entries; k++) {
+			struct sonde_entry *e = &c->entries.at[v->first_entry + k];
+			struct sonde_str label = sonde_records_str(r, e->label);
+
+			if (sonde_str_eq(label, sonde_cells_str(c, usual))) {
+				e->label = SONDE_NONE;
+				continue;
+			}
+			e->label = sonde_cells__intern(c, &c->strings, label, NULL);
+			if (e->label == SONDE_NONE)
+				return false;
+		}
+	}
+	return true;
 }
 
 int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
@@ -158,8 +184,10 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 		gain_of_ranges(l, sets, nr_sets, ranges);
 		ok = lay_out(c, visit_of, ranges, r->ranges.nr);
 	}
-	if (ok)
+	if (ok) {
 		fill(c, r, visit_of, ranges);
+		ok = keep_labels(c, r);
+	}
 	sonde_free(sets);
 	sonde_free(ranges);
 	return ok ? 0 : sonde_err_nomem(err);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SONDE_PARTIAL_MAGIC   "SONDECEL"
-#define SONDE_PARTIAL_VERSION 8
+#define SONDE_PARTIAL_VERSION 9
 
 /* Sections. Kinds from SONDE_PARTIAL_OPTIONAL on are skipped by readers that do not know them. */
 enum sonde_partial_kind {

@@ -46,6 +46,7 @@ static bool get_entries(struct sonde_cursor *in, struct sonde_cells *c, struct s
 		e->host_ns = sonde_get_u(in);
 		e->gpu_ns = sonde_get_u(in);
 		e->span_ns = sonde_get_u(in);
+		e->label = sonde_get_maybe(in, c->strings.nr);
 	}
 	return true;
 }

@@ -277,6 +277,7 @@ static void put_entries(
 		sonde_put_u(b, e->host_ns);
 		sonde_put_u(b, e->gpu_ns);
 		sonde_put_u(b, e->span_ns);
+		sonde_put_maybe(b, e->label);
 		last = e->begin_ns;
 	}
 }

@@ -32,6 +32,7 @@ static bool add_entries(struct sonde_rest_moving *m, struct sonde_rest_region *t
 		if (!slot)
 			return false;
 		*slot = (struct sonde_rest_entry){sonde_hash(key, sizeof(key)), m->part->number, *e};
+		slot->entry.label = SONDE_NONE; /* one of the part's strings */
 		if (to->entries.nr == 2 * SONDE_REST_ENTRIES)
 			sonde_rest__sample(to);
 	}

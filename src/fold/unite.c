@@ -211,8 +211,13 @@ static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
 			p->m.scope_of[t->scope], p->m.region_of[t->region], first_folded + t->who,
 			t->time_ns, t->work_ns};
 	}
-	for (i = 0; i < from->entries.nr; i++)
-		to->entries.at[to->entries.nr++] = from->entries.at[i];
+	for (i = 0; i < from->entries.nr; i++) {
+		struct sonde_entry *e = &to->entries.at[to->entries.nr++];
+
+		*e = from->entries.at[i];
+		if (e->label != SONDE_NONE)
+			e->label = p->m.string_of[e->label];
+	}
 	for (i = 0; i < from->loads.nr; i++) {
 		struct sonde_entry_load *load = &to->loads.at[to->loads.nr++];
 

@@ -150,3 +150,13 @@ P
 ok nsys_gpu_metrics_are_split_among_regions figures 1
 ok nsys_gpu_metrics_are_of_their_own_export figures 0.5 1
 ok nsys_gpu_metrics_without_a_role_are_curves bash -c "'$SONDE' report '$TMP/gpu1.sqlite' -f perfetto | grep -q 'PCIe RX Throughput'"
+raw_labels() { # entries keep the label they were captured with, in partial reports too
+	local raw='aten::mul, seq = 45328, op_id = 990726' f
+	"$SONDE" report tests/data/nsys/mfu.sqlite --partial -o "$TMP/mfu.sondecells" || return
+	for f in tests/data/nsys/mfu.sqlite "$TMP/mfu.sondecells"; do
+		"$SONDE" report "$f" -f json | jq -e --arg raw "$raw" 'any(.aggregate.regions[]; .id == "aten::mul" and .entries.labels[0] == $raw)' &&
+			rm -f "$TMP/mfu.db" && "$SONDE" report "$f" -f sqlite -o "$TMP/mfu.db" &&
+			python3 -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(sys.argv[1]).execute("SELECT 1 FROM entries WHERE label = ?", (sys.argv[2],)).fetchone())' "$TMP/mfu.db" "$raw" || return
+	done
+}
+ok nsys_entries_keep_their_labels raw_labels
