@@ -24,7 +24,7 @@ PKGS      := libpcre2-8 jansson libxxhash sqlite3 zlib
 STATIC    ?=
 CUDA_HOME ?= /usr/local/cuda
 
-WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation -Wno-missing-field-initializers
+WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
 CPPFLAGS  += -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
 # One set of objects for the program and the library: position-independent, and hidden but for sonde.h.
 CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) -fPIC -fvisibility=hidden $(shell pkg-config --cflags $(PKGS))
