@@ -49,8 +49,8 @@ struct sonde_windowed_place *sonde_windowed__place(
 	return p;
 }
 
-static bool add_launch(struct sonde_windowed *w, const struct sonde_launch *launch,
-	const struct sonde_record *rec)
+static bool add_launch(
+	struct sonde_windowed *w, const struct sonde_launch *launch, const struct sonde_record *rec)
 {
 	struct sonde_windowed_place *p = sonde_windowed__place(w, launch->scope, launch->place);
 
@@ -97,7 +97,7 @@ void sonde_windowed__release(struct sonde_windowed *w)
 struct scatter {
 	double by_entry, by_time; /* Σ of squares */
 	uint64_t nr_entries, nr_times;
-	double open; /* sum of the time at hand … */
+	double open;	 /* sum of the time at hand … */
 	uint32_t timing; /* … which is this one, plus one; 0 = none yet */
 	uint64_t timed, all;
 	bool is_rare; /* too few entries of its own */
@@ -106,8 +106,8 @@ struct scatter {
 struct errors {
 	struct sonde_folding *f;
 	struct sonde_windowed *w;
-	struct scatter *at;    /* by visit */
-	size_t *first_visit;   /* by scope, and one more */
+	struct scatter *at;  /* by visit */
+	size_t *first_visit; /* by scope, and one more */
 	double *of_sets, *of_ranges;
 	bool *is_touched; /* by range */
 };
@@ -249,7 +249,8 @@ static void add_entries(struct errors *e)
 
 static double error_of(const struct scatter *s)
 {
-	double left = s->all ? 1 - (double)s->timed / (double)s->all : 0, by_time = NAN, by_entry = NAN;
+	double left = s->all ? 1 - (double)s->timed / (double)s->all : 0, by_time = NAN,
+	       by_entry = NAN;
 	double nr = (double)s->nr_entries;
 
 	if (s->timed == s->all)
@@ -260,6 +261,28 @@ static double error_of(const struct scatter *s)
 	if (s->nr_entries >= FEW_ENTRIES)
 		by_entry = reach(nr) * sqrt(left * s->by_entry * nr / (nr - 1));
 	return isnan(by_time) || by_entry > by_time ? by_entry : by_time;
+}
+
+/*
+ * A launch that was not timed has no kernel name: a filter of kernels takes none of them. Where it
+ * takes others of the same place, these stand for some of them too, so they count as not timed.
+ */
+static bool counts(
+	const struct sonde_launches *l, const bool *is_taken, const struct sonde_launch *launch)
+{
+	return launch->state == SONDE_LAUNCH_TAKEN ||
+	       (is_taken[launch->place] && l->records->records.at[launch->record].is_untimed);
+}
+
+static bool *find_taken_places(const struct sonde_launches *l)
+{
+	bool *is_taken = sonde_calloc(l->places.nr + 1, sizeof(*is_taken));
+	size_t i;
+
+	for (i = 0; is_taken && i < l->launches.nr; i++)
+		if (l->launches.at[i].state == SONDE_LAUNCH_TAKEN)
+			is_taken[l->launches.at[i].place] = true;
+	return is_taken;
 }
 
 /* What timestamps of all launches would have told is not known. */
@@ -299,20 +322,20 @@ int sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w, st
 	const struct sonde_launches *l = f->l;
 	size_t nr_sets = f->r->sets.nr + l->sets.nr, i, scope = 0;
 	struct errors e = {.f = f, .w = w};
-	bool ok;
+	bool ok, *is_taken = find_taken_places(l);
 
 	e.at = sonde_calloc(f->c->visits.nr + 1, sizeof(*e.at));
 	e.first_visit = sonde_calloc(f->c->scopes.nr + 2, sizeof(*e.first_visit));
 	e.of_sets = sonde_calloc(nr_sets + 1, sizeof(*e.of_sets));
 	e.of_ranges = sonde_calloc(f->r->ranges.nr + 1, sizeof(*e.of_ranges));
 	e.is_touched = sonde_calloc(f->r->ranges.nr + 1, sizeof(*e.is_touched));
-	ok = e.at && e.first_visit && e.of_sets && e.of_ranges && e.is_touched;
+	ok = e.at && e.first_visit && e.of_sets && e.of_ranges && e.is_touched && is_taken;
 	for (i = 0; ok && i <= f->c->visits.nr; i++)
 		while (scope <= f->c->scopes.nr &&
 			(i == f->c->visits.nr || f->c->visits.at[i].scope >= scope))
 			e.first_visit[scope++] = i;
 	for (i = 0; ok && i < l->launches.nr; i++)
-		if (l->launches.at[i].state == SONDE_LAUNCH_TAKEN)
+		if (counts(l, is_taken, &l->launches.at[i]))
 			add_to_regions(&e, &l->launches.at[i]);
 	if (ok) {
 		if (f->visit_of)
@@ -324,5 +347,6 @@ int sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w, st
 	sonde_free(e.of_sets);
 	sonde_free(e.of_ranges);
 	sonde_free(e.is_touched);
+	sonde_free(is_taken);
 	return ok ? 0 : sonde_err_nomem(err);
 }

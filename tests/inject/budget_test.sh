@@ -62,6 +62,8 @@ selected() { # a choice of kernels is estimated by all launches of their places
 		g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}
 		print(g["train"])
 		assert 31800 <= g["train/step"]["kernel_count"] == g["train"]["kernel_count"] <= 32000
+		for r in g["train"], g["train/step"]: # an estimate has an error, and no times that need every launch
+		  assert r["timed_launches"] < r["kernel_count"] and r["total_ms_error"] > 0 and r.get("busy_ms") is None, r
 	P
 }
 
