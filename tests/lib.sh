@@ -65,3 +65,13 @@ skip_all() {
 	skip "$(basename "$0" .sh)" "$1"
 	exit 0
 }
+
+wait_for() { # COMMAND…: until it does well, at most 120 s
+	local i
+	for i in $(seq 1200); do
+		"$@" >"$TMP/waited" 2>&1 && return
+		sleep 0.1
+	done
+	cat "$TMP/waited"
+	return 1
+}

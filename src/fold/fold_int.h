@@ -92,9 +92,9 @@ bool sonde_cells__keep_selection(struct sonde_cells *c, const struct sonde_selec
 /* Adds a key to a map of the cells, copied when new; SONDE_NONE: no memory. */
 uint32_t sonde_cells__intern(
 	struct sonde_cells *c, struct sonde_map *map, struct sonde_str key, bool *is_new);
-/* Frees the tables but not what they point to. */
 /* Adds a note when ranks of the job are not in the inputs. */
 void sonde_cells__explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes);
+/* Frees the tables but not what they point to. */
 void sonde_cells__shed(struct sonde_cells *c);
 /* Whether two selections choose the same. */
 bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b);

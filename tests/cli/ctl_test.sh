@@ -4,16 +4,6 @@
 [ -e "$BUILD/fake/fake_loop" ] || skip_all "the CUPTI headers were not found when building"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 
-wait_for() { # COMMAND…: until it does well, at most 120 s
-	local i
-	for i in $(seq 1200); do
-		"$@" >"$TMP/waited" 2>&1 && return
-		sleep 0.1
-	done
-	cat "$TMP/waited"
-	return 1
-}
-
 begin() { # NAME ARGUMENT…: a program that runs until `finish`; $run is its directory, $pid its sonde
 	run=$TMP/$1
 	rm -f "$TMP/stop"

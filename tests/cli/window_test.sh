@@ -46,16 +46,6 @@ nsys() {
 		refuses --nsys 'step[1:2]' 'Nsight Systems cannot do that' && refuses --nsys after=500ms 'in whole seconds' && refuses --nsys signal 'Nsight Systems cannot do that'
 }
 
-wait_for() { # COMMAND…: until it does well, at most 120 s
-	local i
-	for i in $(seq 1200); do
-		"$@" >"$TMP/waited" 2>&1 && return
-		sleep 0.1
-	done
-	cat "$TMP/waited"
-	return 1
-}
-
 signal() { # closed at first; the program does not get the signal, which would end it
 	local run=$TMP/run pid status
 	FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$run" pipeline.native.cupti=off capture.window=signal -- "$BUILD/fake/fake_loop" "$PWD/$BUILD/fake/libcupti_fake.so" 1 1 1000 >"$TMP/out" 2>&1 &

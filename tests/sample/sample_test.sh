@@ -34,7 +34,7 @@ as_json() {
 		import json, sys
 		d = json.load(open(sys.argv[1]))
 		read = [c for c in d["counters"] if c["role"] == "dram.read_bytes"][0]
-		assert d["interval_ns"] == 1000000 and d["samples"] > 100, d
+		assert d["interval_ns"] == 1000000 and 150 < d["samples"] < 260, d
 		assert read["total"] == d["samples"] * 11000 and read["time_ns"] == d["samples"] * 1000000, d
 		assert d["gaps"] == d["overflows"] == 0
 	END
