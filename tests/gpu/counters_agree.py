@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Sampled counters beside those of Nsight Compute: what a region, or a kernel in it, counts per step.
+
+    counters_agree.py regions SAMPLED.json TRUTH.json BASE GLOB LIMITS   regions of 5 % of BASE's time and more
+    counters_agree.py kernels SAMPLED.json TRUTH.json BASE GLOB LIMITS   kernels in their region, 2 % and more
+    counters_agree.py times BASE WITH WITHOUT …                          kernels and the loop, with and without sampling
+
+
+BASE is the region of one step: both sides may have done another number of them. WITH and WITHOUT are runs: NAME.json is the
+report, NAME.out the program's output with its line `inner T s for N steps`. LIMITS are per cent by metric,
+`lts__t_sectors.sum=10,…`. A count below 1 % of what all of BASE counts is shown with a *, and not judged: there is
+hardly any of it. Exit status 1 when something judged is beyond its limit.
+"""
+import fnmatch
+import json
+import statistics
+import sys
+
+
+def regions(path):
+    doc = json.load(open(path))
+    agg = doc.get("aggregate") or {}
+    return {r["id"]: r for r in (agg if "regions" in agg else doc["scopes"][0])["regions"]}
+
+
+def own_kernels(all_regions, region):
+    """The kernels of a region that are in no region below it."""
+    below = {}
+    for r in all_regions.values():
+        if r["parent_id"] == region["id"]:
+            for k in r["kernels"]:
+                below[k["kernel_name"]] = below.get(k["kernel_name"], 0) + k["calls"]
+    return {k["kernel_name"]: k for k in region["kernels"] if not below.get(k["kernel_name"])}
+
+
+def rows_of(what, all_regions, glob):
+    """{(region, kernel or None): counted}"""
+    rows = {}
+    for i, r in all_regions.items():
+        if fnmatch.fnmatchcase(i, glob):
+            if what == "regions":
+                rows[i, None] = r
+            else:
+                rows.update({(i, name): k for name, k in own_kernels(all_regions, r).items()})
+    return rows
+
+
+def calls(row):
+    return row.get("calls", row.get("kernel_count"))
+
+
+class Side:
+    def __init__(self, what, path, base, glob):
+        found = regions(path)
+        self.base = found[base]
+        self.steps = self.base["instances"]
+        self.rows = rows_of(what, found, glob)
+
+    def per_step(self, row, metric):
+        value = row["metrics"].get(metric)
+        return None if value is None else value / self.steps
+
+
+def agree(what, sampled, truth, base, glob, limits):
+    limits = {k: float(v) for k, v in (x.split("=") for x in limits.split(","))}
+    a, b = Side(what, sampled, base, glob), Side(what, truth, base, glob)
+    least = (0.05 if what == "regions" else 0.02) * a.base["total_ms"]
+    worst, beyond, within = {m: 0.0 for m in limits}, [], [0, 0]
+    print(f"#   {'':58}{'time':>6}" + "".join(f"{m.split('.')[0][-20:]:>22}" for m in limits))
+    for key, row in a.rows.items():
+        if row["total_ms"] < least:
+            continue
+        name = key[0] if key[1] is None else f"{key[0].split('/', 1)[-1]}: {key[1]}"
+        if key not in b.rows or calls(row) * b.steps != calls(b.rows[key]) * a.steps:
+            print(f"#   {name[:58]:58} another number of launches in both: not compared")
+            beyond.append((name, "launches"))
+            continue
+        line = f"#   {name[:58]:58}{100 * row['total_ms'] / a.base['total_ms']:5.1f}%"
+        for m, limit in limits.items():
+            x, y = a.per_step(row, m), b.per_step(b.rows[key], m)
+            if x is None or y is None:
+                line += f"{'-':>22}"
+                beyond.append((name, m, "missing"))
+                continue
+            little = y < 0.01 * b.per_step(b.base, m)
+            error = row.get("metric_ranges", {}).get(m, {}).get("error", 0) / a.steps
+            if not y:
+                line += f"{'none':>21}*"
+                continue
+            off = 100 * (x / y - 1)
+            line += f"{off:+8.1f} (±{100 * error / y:5.1f}) %" + ("*  " if little else "   ")
+            if little:
+                continue
+            worst[m] = max(worst[m], abs(off))
+            within[0] += abs(x - y) <= error + 0.04 * y
+            within[1] += 1
+            if abs(off) > limit:
+                beyond.append((name, m, round(off, 1)))
+        print(line)
+    print(f"#   * less than 1 % of what all of {base} counts: not judged")
+    print("#   worst", {m: round(v, 1) for m, v in worst.items()}, "limits", limits)
+    print(f"#   {within[0]} of {within[1]} are within their ± and 4 %")
+    for name, *why in beyond:
+        print("#   beyond:", name[:58], *why)
+    return not beyond and within[1] > 0
+
+
+def inner(run):
+    """Seconds a step of the program's own loop takes."""
+    words = next(line for line in open(run + ".out") if line.startswith("inner ")).split()
+    return float(words[1]) / int(words[4])
+
+
+def times(base, *runs):
+    """Medians over pairs: the loop, the GPU time of a step, the mean of each kernel of 2 % of that and more."""
+    loop, step, by_kernel = [], [], {}
+    for one, other in zip(runs[::2], runs[1::2]):
+        loop.append(inner(one) / inner(other))
+        a, b = (Side("kernels", run + ".json", base, base + "*") for run in (one, other))
+        step.append(a.base["total_ms"] / a.steps / (b.base["total_ms"] / b.steps))
+        for key, row in a.rows.items():
+            if row["total_ms"] >= 0.02 * a.base["total_ms"] and key in b.rows:
+                by_kernel.setdefault(key, []).append(row["mean_ms"] / b.rows[key]["mean_ms"])
+    kernels = {k: statistics.median(v) for k, v in by_kernel.items()}
+    for what, ratios in (("the loop", loop), ("GPU time of a step", step)):
+        print(f"#   {what}, with ÷ without, by pair:", " ".join(f"{x:.4f}" for x in ratios))
+    for (region, name), x in sorted(kernels.items(), key=lambda e: -abs(e[1] - 1))[:5]:
+        print(f"#   {region.split('/', 1)[-1]}: {name[:60]}: {x:.4f}")
+    typical = statistics.median(kernels.values())
+    print(f"#   medians: loop {statistics.median(loop):.4f}, step {statistics.median(step):.4f}, "
+          f"the {len(kernels)} kernels of 2 % and more {typical:.4f}")
+    return statistics.median(loop) <= 1.01 and abs(statistics.median(step) - 1) <= 0.01 and abs(typical - 1) <= 0.01
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:]
+    sys.exit(not (times(*rest) if what == "times" else agree(what, *rest)))
