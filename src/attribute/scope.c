@@ -229,24 +229,33 @@ struct counting {
 	struct sonde_map keys;	  /* {scope, region} → number in the presences */
 };
 
-static bool count_one(
-	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, bool is_first)
+/* A region is known in a scope, entered or not. NULL: no memory. */
+static struct sonde_presence *make_presence(
+	struct sonde_build *b, struct counting *c, uint32_t scope, uint32_t region)
 {
-	uint32_t key[2] = {scope, b->stacks.at[b->stack_of[range]].region}, number;
+	uint32_t key[2] = {scope, region}, number;
 	struct sonde_presence *p;
 	bool is_new;
 
 	number = sonde_build__key(b, &c->keys, key, 2, &is_new);
 	if (number == SONDE_NONE)
+		return NULL;
+	p = is_new ? sonde_vec_push(&b->l->presences) : &b->l->presences.at[number];
+	if (p && is_new)
+		*p = (struct sonde_presence){.scope = scope, .region = region};
+	return p;
+}
+
+static bool count_one(
+	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, bool is_first)
+{
+	struct sonde_presence *p =
+		make_presence(b, c, scope, b->stacks.at[b->stack_of[range]].region);
+
+	if (!p)
 		return false;
-	if (is_new) {
-		p = sonde_vec_push(&b->l->presences);
-		if (!p)
-			return false;
-		*p = (struct sonde_presence){.scope = key[0], .region = key[1]};
-	}
-	b->l->presences.at[number].instances++;
-	b->l->presences.at[number].first_instances += is_first && !b->r->ranges.at[range].is_inherited;
+	p->instances++;
+	p->first_instances += is_first && !b->r->ranges.at[range].is_inherited;
 	return true;
 }
 
@@ -275,28 +284,18 @@ static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t rang
 	return true;
 }
 
-/* Regions that were never open have no entries; they are there where something was launched. */
-static bool count_origins(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
+/*
+ * A launch that hangs below where it was written may be in regions nobody entered in its scope.
+ * The kind of a region does not tell: another process may have entered it.
+ */
+static bool count_homes(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
 {
 	const struct sonde_place *place = &b->l->places.at[x->place];
 	uint32_t k;
-	bool is_new;
 
-	for (k = 0; k < place->nr; k++) {
-		uint32_t key[2] = {x->scope, b->l->homes.at[place->first + k]}, number;
-		struct sonde_presence *p;
-
-		if (b->l->regions.at[key[1]].kind < SONDE_REGION_GRAPH)
-			continue;
-		number = sonde_build__key(b, &c->keys, key, 2, &is_new);
-		p = number == SONDE_NONE ? NULL
-		    : is_new		 ? sonde_vec_push(&b->l->presences)
-					 : &b->l->presences.at[number];
-		if (!p)
+	for (k = 0; k < place->nr; k++)
+		if (!make_presence(b, c, x->scope, b->l->homes.at[place->first + k]))
 			return false;
-		if (is_new)
-			*p = (struct sonde_presence){.scope = key[0], .region = key[1]};
-	}
 	return true;
 }
 
@@ -321,7 +320,7 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(b->l, launch->open, &members);
 
-		if (b->hung && !count_origins(b, c, launch))
+		if (b->hung && b->hung[i].stack != SONDE_NONE && !count_homes(b, c, launch))
 			return false;
 		if (c->set_scope[launch->open] == launch->scope)
 			continue;

@@ -175,6 +175,33 @@ static void test_origin__a_region_entered_elsewhere_is_one_region(void **state)
 	made_release(&m);
 }
 
+/* One program ran without a graph, the other with: the second never entered step/attn. */
+static void test_origin__a_region_only_another_process_entered_is_known(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+	uint32_t step, attn, capture, written_in, i, nr = 0;
+
+	(void)state;
+	made_init(&m);
+	step = range(&m, 1, MADE_ROOT, "step", 100, 200);
+	attn = range(&m, 1, step, "attn", 110, 120);
+	launch(&m, 1, 115, attn);
+	made_process(&m, 2);
+	capture = range(&m, 1, MADE_ROOT, "capture", 10, 50);
+	written_in = range(&m, 1, capture, "attn", 11, 20);
+	step = range(&m, 1, MADE_ROOT, "step", 100, 200);
+	written(&m, 150, step, written_in, SONDE_ORIGIN_GRAPH);
+	written(&m, 150, step, capture, SONDE_ORIGIN_GRAPH);
+	l = build(m.r, false);
+	is_in(l, 1, "step/attn");
+	for (i = 0; i < l->presences.nr; i++)
+		nr += &l->regions.at[l->presences.at[i].region] == region(l, "step/attn");
+	assert_int_equal(nr, 2);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 static void test_origin__without_a_launching_place_work_stays_outside(void **state)
 {
 	struct sonde_launches *l;
@@ -407,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_origin__nodes_hang_below_the_launch_of_their_graph),
 		cmocka_unit_test(test_origin__filters_see_the_path_that_was_hung),
 		cmocka_unit_test(test_origin__a_region_entered_elsewhere_is_one_region),
+		cmocka_unit_test(test_origin__a_region_only_another_process_entered_is_known),
 		cmocka_unit_test(test_origin__without_a_launching_place_work_stays_outside),
 		cmocka_unit_test(test_origin__backward_hangs_below_the_adopted_stack),
 		cmocka_unit_test(test_origin__numbered_operators_hang_below_backward),
