@@ -1,7 +1,9 @@
 /*
  * A GPU whose counters can be sampled, without a GPU: as much of the driver and of
- * CUPTI's PM sampling as the sampler calls. Time is real: a sample is there when
- * its interval is over. What goes wrong is told by the environment:
+ * CUPTI's PM sampling as the sampler calls. A sample is there when its interval is over,
+ * on the device's clock: the real time, which stands still while a full image waits for a
+ * reader that is late. A busy machine therefore loses no sample, unless decoding is said to cost
+ * time. What goes wrong is told by the environment:
  *
  *   FAKE_PM_ERROR=STEP:CODE   CUPTI's CODE at STEP (init, available, enable, config, start, decode)
  *   FAKE_PM_DEVICES=N         so many devices (1)
@@ -11,6 +13,7 @@
  *   FAKE_PM_OVERFLOW=N        decoding for the Nth time finds the hardware buffer full
  *   FAKE_PM_IDLE=1            nothing runs on the device
  *   FAKE_PM_BUSY=PATH         the device is another client's while a file is locked there
+ *   FAKE_PM_TOLD=PATH         appends what it did: `start DEVICE INTERVAL_NS`, `gave DEVICE SAMPLES`
  *
  * Counter number k of a set counts (k + 1) × 1000 in each sample, but nothing when idle.
  * That real CUPTI behaves so is for tests/gpu to show.
@@ -59,8 +62,10 @@ struct image {
 static struct {
 	uint64_t interval, begin, done; /* samples handed out since the start */
 	uint64_t skipped;
+	uint64_t still; /* nanoseconds its clock stood still */
+	size_t number;
 	unsigned nr_decodes;
-	bool is_started;
+	bool is_started, is_fresh; /* since the start nobody has looked at the clock */
 } device;
 
 static long number(const char *name, long otherwise)
@@ -85,7 +90,18 @@ static uint64_t now_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - device.still;
+}
+
+static void tell(const char *what, uint64_t value)
+{
+	const char *path = getenv("FAKE_PM_TOLD");
+	FILE *f = path ? fopen(path, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%s %zu %llu\n", what, device.number, (unsigned long long)value);
+	fclose(f);
 }
 
 /* --- the driver ------------------------------------------------------------------------------ */
@@ -142,6 +158,9 @@ EXPORT CUptiResult cuptiGetResultString(CUptiResult r, const char **name)
 EXPORT CUptiResult cuptiGetTimestamp(uint64_t *out)
 {
 	*out = now_ns();
+	if (device.is_fresh) /* a sampler held up between starting and looking misses nothing */
+		device.begin = *out;
+	device.is_fresh = false;
 	return CUPTI_SUCCESS;
 }
 
@@ -237,6 +256,7 @@ EXPORT CUptiResult cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return CUPTI_ERROR_INVALID_OPERATION;
+	device.number = p->deviceIndex;
 	p->pPmSamplingObject = (CUpti_PmSampling_Object *)(void *)&device;
 	return fails("enable");
 }
@@ -258,7 +278,8 @@ EXPORT CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
 	(void)p;
 	device.begin = now_ns();
 	device.done = device.skipped = 0;
-	device.is_started = true;
+	device.is_started = device.is_fresh = true;
+	tell("start", device.interval);
 	return fails("start");
 }
 
@@ -297,18 +318,32 @@ static void add_sample(struct image *image)
 		device.skipped += 10;
 }
 
+/* How many samples there have been since the start; takes the time that decoding them costs. */
+static uint64_t count_ready(const struct image *image)
+{
+	uint64_t ready = (now_ns() - device.begin) / device.interval;
+	uint64_t given = device.done + device.skipped, nr = ready > given ? ready - given : 0;
+	long cost_us = number("FAKE_PM_COST_US", 0);
+
+	if (cost_us) {
+		usleep((unsigned)cost_us * (unsigned)(nr < image->max ? nr : image->max));
+	} else if (nr >= image->max) {
+		device.still += (nr - image->max + 1) * device.interval;
+		ready = given + image->max - 1;
+	}
+	return ready;
+}
+
 EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 {
 	struct image *image = (struct image *)(void *)p->pCounterDataImage;
-	uint64_t ready = (now_ns() - device.begin) / device.interval;
+	uint64_t ready = count_ready(image);
 
 	if (!device.is_started)
 		return CUPTI_ERROR_INVALID_OPERATION;
-	if (number("FAKE_PM_COST_US", 0) && ready > device.done + device.skipped)
-		usleep((unsigned)(number("FAKE_PM_COST_US", 0) *
-				  (long)(ready - device.done - device.skipped)));
 	while (image->nr < image->max && device.done + device.skipped < ready)
 		add_sample(image);
+	tell("gave", image->nr);
 	/* As the real one does: what does not fit into the image is gone. */
 	if (device.done + device.skipped < ready)
 		device.skipped = ready - device.done;

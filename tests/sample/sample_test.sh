@@ -9,42 +9,70 @@ PROG=$PWD/$BUILD/workloads/pairs
 [ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"
 export SONDE_CUPTI=$FAKE
 
+# Nothing here goes by time: what is expected is what the device says it gave ($FAKE_PM_TOLD), and programs and
+# samplers go on until it says that something has happened. Whatever the machine is busy with, these agree.
+export FAKE_PM_TOLD=$TMP/told
+gave() { awk -v n="$1" '$1 == "gave" {sum += $3} END {exit sum < n}' "$TMP/told"; }
+started() { [ "$(grep -c ^start "$TMP/told")" -ge "$1" ]; }
+slowed_to() { awk -v n="$1" '$1 == "start" && $3 >= n {found = 1} END {exit !found}' "$TMP/told"; }
+export -f gave started slowed_to
+kept() { # all samples the device gave, without the first of each session
+	awk '$1 == "start" {n = 0} $1 == "gave" {sum += $3 - (n == 0 && $3 > 0); n += $3} END {print sum + 0}' "$TMP/told"
+}
+firsts() { awk '$1 == "start" {n = 0} $1 == "gave" && $3 {sum += n == 0; n = 1} END {print sum + 0}' "$TMP/told"; }
+
 has() { grep -qF -e "$1" "$2" || { echo "missing: $1" && cat "$2" && false; }; }
 lacks() { ! grep -qF -e "$1" "$2" || { echo "there: $1" && cat "$2" && false; }; }
-sample() { timeout 20 "$SONDE" sample "$@" >"$TMP/out" 2>"$TMP/err"; }
+sample() { rm -f "$TMP/told" && timeout 120 "$SONDE" sample "$@" >"$TMP/out" 2>"$TMP/err"; }
+sample_until() { # "EVENT" ARGS…
+	local pid
+	rm -f "$TMP/told"
+	"$SONDE" sample --seconds 1000 "${@:2}" >"$TMP/out" 2>"$TMP/err" &
+	pid=$!
+	wait_for $1 || echo "waited in vain: $1"
+	kill -TERM "$pid" && wait "$pid"
+}
 
-# A program that takes 0.4 s, has a range, and ends with status 3.
+# A program that has a range, goes on until the event $UNTIL, and ends with status 3.
 cat >"$TMP/prog" <<END
-#!/bin/sh
-"$PROG" 10 >/dev/null && sleep \${SECONDS_LONG:-0.4} && echo output && exit 3
+#!/bin/bash
+"$PROG" 10 >/dev/null
+until \${UNTIL:-true} 2>/dev/null; do sleep 0.02; done
+echo output && exit 3
 END
 chmod +x "$TMP/prog"
 run() { # ARGS…: $dir; the program's output and status are as ever
 	n=$((${n:-0} + 1)) dir=$TMP/run$n
-	timeout 60 "$SONDE" run "hydra.run.dir=$dir" "$@" -- "$TMP/prog" >"$TMP/out" 2>"$TMP/err"
+	rm -f "$TMP/told"
+	timeout 120 "$SONDE" run "hydra.run.dir=$dir" "$@" -- "$TMP/prog" >"$TMP/out" 2>"$TMP/err"
 	[ $? -eq 3 ] && [ "$(head -1 "$TMP/out")" = output ] || { cat "$TMP/out" "$TMP/err" && false; }
 }
 dump() { "$DUMP" "$dir/native" >"$TMP/dump" 2>&1; }
 number() { sed -n "s/^$1 .*$2=\([0-9.]*\).*/\1/p" "$TMP/dump" | head -1; }
+dumped_all() { # the samples of all series are those the device gave
+	local nr
+	nr=$(sed -n 's/^series .* samples=\([0-9]*\).*/\1/p' "$TMP/dump" | awk '{n += $1} END {print n + 0}')
+	[ "$nr" -gt 0 ] && [ "$nr" = "$(kept)" ] || { echo "$nr samples, not $(kept)" && cat "$TMP/dump" "$TMP/told" && false; }
+}
 above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 > b + 0) }'; }
 
 as_text() { sample --seconds 0.2 && has "NVIDIA Fake (GPU 0, GF999)" "$TMP/out" && has "DRAM read" "$TMP/out"; }
 as_json() {
-	sample --seconds 0.2 --interval 1ms -f json && python3 - "$TMP/out" <<-'END'
+	sample --seconds 0.2 --interval 1ms -f json && python3 - "$TMP/out" "$(kept)" <<-'END'
 		import json, sys
-		d = json.load(open(sys.argv[1]))
+		d, kept = json.load(open(sys.argv[1])), int(sys.argv[2])
 		read = [c for c in d["counters"] if c["role"] == "dram.read_bytes"][0]
-		assert d["interval_ns"] == 1000000 and 150 < d["samples"] < 260, d
-		assert read["total"] == d["samples"] * 11000 and read["time_ns"] == d["samples"] * 1000000, d
+		assert d["interval_ns"] == 1000000 and d["samples"] == kept >= 198, (d, kept)
+		assert read["total"] == kept * 11000 and read["time_ns"] == kept * 1000000, d
 		assert d["gaps"] == d["overflows"] == 0
 	END
 }
 as_csv() { # every sample, the first after the start left out
 	sample --seconds 0.2 --interval 1ms --counters dram.read_bytes,lts__t_sectors -f csv &&
 		[ "$(head -1 "$TMP/out")" = start_ns,end_ns,dram__bytes_read.sum,lts__t_sectors.sum ] &&
-		awk -F, 'NR > 1 && ($2 - $1 > 1000500 || $3 != 1000 || $4 != 2000) { exit 1 } END { exit NR < 100 }' "$TMP/out"
+		awk -F, -v kept="$(kept)" 'NR > 1 && ($2 - $1 > 1000500 || $3 != 1000 || $4 != 2000) { exit 1 } END { exit NR - 1 != kept || kept < 198 }' "$TMP/out"
 }
-as_capture() { rm -f "$TMP/a.sonde"; sample --seconds 0.2 -o "$TMP/a.sonde" && "$DUMP" "$TMP/a.sonde" >"$TMP/dump" && above "$(number series samples)" 100; }
+as_capture() { rm -f "$TMP/a.sonde" && sample --seconds 0.2 -o "$TMP/a.sonde" && "$DUMP" "$TMP/a.sonde" >"$TMP/dump" && dumped_all; }
 refused() { # ENV MESSAGE
 	! env "$1" timeout 20 "$SONDE" sample --seconds 0.2 >"$TMP/out" 2>"$TMP/err" && has "$2" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
 }
@@ -75,15 +103,15 @@ ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGP
 ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
 
 gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
-overflow() { FAKE_PM_OVERFLOW=3 sample --seconds 0.3 && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
+overflow() { FAKE_PM_OVERFLOW=3 sample_until "started 2" && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
 slower() { # 400 µs a sample do not keep up with 100 or 200 µs; the interval grows until they do
-	FAKE_PM_COST_US=400 sample --seconds 3 && has "slowed" "$TMP/out" && grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
+	FAKE_PM_COST_US=400 sample_until "slowed_to 500000" && has "slowed" "$TMP/out" && grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
 }
 fixed() { # an interval that was asked for stays: what is lost is told
-	FAKE_PM_COST_US=100 sample --seconds 1.5 --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out"
+	FAKE_PM_COST_US=100 sample_until "gave 3000" --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out"
 }
-asked_bursts() { sample --seconds 0.5 --interval 50us --burst 10ms && grep -qE "; ([5-9]|[1-9][0-9]) first samples" "$TMP/out"; }
-turns() { FAKE_PM_PASS=7 sample --seconds 1.2 && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
+asked_bursts() { sample_until "started 6" --interval 50us --burst 10ms && above "$(firsts)" 4 && has "; $(firsts) first samples" "$TMP/out"; }
+turns() { FAKE_PM_PASS=7 sample_until "started 3" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
 ok sampling__gaps_are_counted gaps
@@ -94,9 +122,9 @@ ok sampling__bursts_can_be_asked_for asked_bursts
 ok sampling__more_counters_than_a_pass_take_turns turns
 ok sampling__full_is_all_of_one_pass full
 
-basic() { run counters=basic && dump && above "$(number series samples)" 1000 && [ "$(number series counters)" = 12 ] && has "12 counters of GPU 0" "$TMP/err"; }
+basic() { UNTIL="gave 1000" run counters=basic && dump && dumped_all && [ "$(number series counters)" = 12 ] && has "12 counters of GPU 0" "$TMP/err"; }
 off() { run counters=off && dump && lacks series "$TMP/dump" && lacks counters "$TMP/err"; }
-named() { run 'counters=[dram.read_bytes,l2.sectors]' counters.interval=1ms && dump && [ "$(number series counters)" = 2 ] && [ "$(number series interval_us)" = 1000 ]; }
+named() { UNTIL="gave 10" run 'counters=[dram.read_bytes,l2.sectors]' counters.interval=1ms && dump && [ "$(number series counters)" = 2 ] && [ "$(number series interval_us)" = 1000 ]; }
 without() { # ENV MESSAGE: times only, one line, a note in the report, the program as ever
 	export "${1?}"
 	run counters=basic
@@ -106,63 +134,75 @@ without() { # ENV MESSAGE: times only, one line, a note in the report, the progr
 	[ $rc -eq 0 ] && has "$2" "$TMP/err" && [ "$(grep -c "no hardware counters" "$TMP/err")" = 1 ] &&
 		grep -q "no hardware counters, times only" "$dir/native/regions/report.json"
 }
-idle() { # a stretch of idleness is one sample
-	FAKE_PM_IDLE=1 run counters=basic && dump && above 40 "$(number series samples)" && above "$(number series span_ms)" 300
+idle() { # a stretch of idleness is one sample, of a tenth of a second at most
+	FAKE_PM_IDLE=1 UNTIL="gave 3000" run counters=basic && dump && above "$(number series span_ms)" 100 &&
+		above "$(awk -v ms="$(number series span_ms)" -v n="$(firsts)" 'BEGIN {print ms / 50 + n}')" "$(number series samples)"
 }
-two_devices() { FAKE_PM_DEVICES=2 run counters=basic && dump && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "series gpu=1" "$TMP/dump"; }
-in_turns() { SECONDS_LONG=1.2 FAKE_PM_PASS=7 run counters=basic && dump && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
+two_devices() { FAKE_PM_DEVICES=2 UNTIL="gave 1000" run counters=basic && dump && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "series gpu=1" "$TMP/dump"; }
+in_turns() { FAKE_PM_PASS=7 UNTIL="started 3" run counters=basic && dump && dumped_all && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
+written() { [ "$(cat "$dir"/native/samples-*.sonde | wc -c)" -gt 20000 ]; }
+is_gone() { # or waits to be, until somebody asks for its status
+	local state
+	state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
+	[ "$state" = Z ] || [ -z "$state" ]
+}
 killed() { # the sampler, midway
 	cat >"$TMP/killer" <<-END
-		#!/bin/sh
-		"$PROG" 10 >/dev/null; sleep 0.3; pkill -KILL -P \$PPID -x sonde-sampler; sleep 0.1; echo output; exit 3
+		#!/bin/bash
+		"$PROG" 10 >/dev/null
+		until written 2>/dev/null; do sleep 0.02; done
+		pkill -KILL -P \$PPID -x sonde-sampler; echo output; exit 3
 	END
 	chmod +x "$TMP/killer"
 	dir=$TMP/killed
-	timeout 60 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/killer" >"$TMP/out" 2>"$TMP/err"
+	export dir
+	export -f written
+	timeout 120 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/killer" >"$TMP/out" 2>"$TMP/err"
 	[ $? -eq 3 ] && has "no hardware counters: the sampler was killed" "$TMP/err" && dump &&
-		above "$(number series samples)" 500 && has "stopped before the program ended" "$TMP/dump"
+		above "$(number series samples)" 100 && has "stopped before the program ended" "$TMP/dump"
 }
 orphaned() { # sonde itself is killed: the sampler ends by itself and leaves a good file
+	local pid sampler
 	dir=$TMP/orphaned
-	SECONDS_LONG=20 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >/dev/null 2>&1 &
-	local pid=$! i
-	for i in $(seq 600); do # the sampler has written something
-		[ "$(cat "$dir"/native/samples-*.sonde 2>/dev/null | wc -c)" -gt 20000 ] && break
-		sleep 0.1
-	done
+	rm -f "$TMP/told"
+	UNTIL="test -e $TMP/end" "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >/dev/null 2>&1 &
+	pid=$!
+	wait_for written && sampler=$(pgrep -P "$pid" -x sonde-sampler) || return
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
-	for i in $(seq 300); do
-		pgrep -x sonde-sampler -P 1 >/dev/null || break
-		sleep 0.1
-	done
-	dump && above "$(number series samples)" 500 && lacks "stopped before" "$TMP/dump"
+	touch "$TMP/end"
+	wait_for is_gone "$sampler" && dump && dumped_all && lacks "stopped before" "$TMP/dump"
 }
+two_ranks() { # NAME ARGS…: both programs run at once; the rank that does not sample ends first, or it would sample after the other
+	local r other pids=() busy=$TMP/busy.$1
+	dir=$TMP/$1
+	rm -f "$TMP"/told* "$TMP"/here? "$TMP"/end?
+	for r in 0 1; do
+		UNTIL="at_end $r" FAKE_PM_TOLD=$TMP/told.$r FAKE_PM_BUSY=$busy SLURM_JOB_ID=$1$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
+			timeout 120 "$SONDE" run "hydra.run.dir=$dir" "${@:2}" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
+		pids+=($!)
+	done
+	wait_for ls "$TMP/here0" "$TMP/here1" && wait_for grep gave "$TMP"/told.? || return
+	[ -e "$TMP/told.0" ] && other=1 || other=0
+	touch "$TMP/end$other"
+	wait "${pids[$other]}"
+	touch "$TMP/end$((1 - other))"
+	wait
+	cat "$TMP/err0" "$TMP/err1" >"$TMP/err"
+	cat "$TMP"/told.? >"$TMP/told"
+	[ "$(cat "$TMP/out0" "$TMP/out1" | grep -cx output)" = 2 ]
+}
+at_end() { # RANK: it is here; whether it may end
+	: >"$TMP/here$1"
+	[ -e "$TMP/end$1" ]
+}
+export -f at_end
 ranks() { # two on one device: one samples, neither is refused, both programs run
-	local r
-	dir=$TMP/ranks
-	for r in 0 1; do
-		SECONDS_LONG=4 FAKE_PM_BUSY=$TMP/busy SLURM_JOB_ID=j$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
-			"$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
-	done
-	wait
-	cat "$TMP/err0" "$TMP/err1" >"$TMP/err"
-	dump && has "sampled by another rank" "$TMP/err" && lacks "no hardware counters" "$TMP/err" &&
-		above "$(number series samples)" 1000 && [ "$(grep -c output "$TMP/out0" "$TMP/out1" | cut -d: -f2 | paste -sd+)" = 1+1 ]
+	two_ranks ranks && dump && dumped_all && has "sampled by another rank" "$TMP/err" && lacks "no hardware counters" "$TMP/err"
 }
-
 ranks_with_local() { # the same with directories of their own on the node: still one sampler, and nobody is a stranger
-	local r
-	dir=$TMP/rl
-	mkdir -p "$TMP/place"
-	for r in 0 1; do
-		SECONDS_LONG=4 FAKE_PM_BUSY=$TMP/busy2 SLURM_JOB_ID=l$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
-			"$SONDE" run "hydra.run.dir=$dir" "capture.local=$TMP/place" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
-	done
-	wait
-	cat "$TMP/err0" "$TMP/err1" >"$TMP/err"
-	lacks "no hardware counters" "$TMP/err" && [ -z "$(ls -A "$TMP/place")" ] && tar xf "$dir/native/$(uname -n).sonde.tar" -C "$dir/native" &&
-		ls "$dir"/native/rank*/samples-*.sonde >/dev/null
+	mkdir -p "$TMP/place" && two_ranks rl "capture.local=$TMP/place" && lacks "no hardware counters" "$TMP/err" && [ -z "$(ls -A "$TMP/place")" ] &&
+		tar xf "$dir/native/$(uname -n).sonde.tar" -C "$dir/native" && [ "$(ls "$dir"/native/rank*/samples-*.sonde | wc -l)" = 1 ]
 }
 
 ok run__counters_basic_writes_samples basic
