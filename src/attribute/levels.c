@@ -190,9 +190,7 @@ static int add(struct sonde_levels *v, const struct sonde_launches *l, uint32_t 
 	if (!at)
 		return sonde_err_nomem(err);
 	sonde_region_expression(&b, l, region);
-	*at = (struct sonde_level){
-		region, level, b.failed ? NULL : sonde_arena_z(&v->arena, sonde_buf_view(&b))};
-	sonde_buf_release(&b);
+	*at = (struct sonde_level){region, level, sonde_arena_take(&v->arena, &b)};
 	return at->expression ? 0 : sonde_err_nomem(err);
 }
 

@@ -101,6 +101,14 @@ char *sonde_arena_z(struct sonde_arena *a, struct sonde_str s)
 	return p;
 }
 
+char *sonde_arena_take(struct sonde_arena *a, struct sonde_buf *b)
+{
+	char *z = b->failed ? NULL : sonde_arena_z(a, sonde_buf_view(b));
+
+	sonde_buf_release(b);
+	return z;
+}
+
 struct sonde_str sonde_arena_printf(struct sonde_arena *a, const char *fmt, ...)
 {
 	va_list ap, again;

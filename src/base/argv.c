@@ -34,11 +34,12 @@ void sonde_argv_printf(struct sonde_argv *a, const char *fmt, ...)
 	va_start(ap, fmt);
 	sonde_buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	if (b.failed)
-		a->failed = true;
-	else
-		push(a, sonde_arena_z(&a->arena, sonde_buf_view(&b)));
-	sonde_buf_release(&b);
+	sonde_argv_take(a, &b);
+}
+
+void sonde_argv_take(struct sonde_argv *a, struct sonde_buf *word)
+{
+	push(a, sonde_arena_take(&a->arena, word));
 }
 
 void sonde_argv_all(struct sonde_argv *a, char *const *words)

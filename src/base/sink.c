@@ -195,3 +195,14 @@ int sonde_sink_finish(struct sonde_sink *s, int rc, struct sonde_err *err)
 	sonde_sink_abort(s);
 	return rc;
 }
+
+int sonde_file_write(const char *path, struct sonde_str text, struct sonde_err *err)
+{
+	struct sonde_sink sink;
+	int rc = sonde_sink_open(&sink, path, err);
+
+	if (rc)
+		return rc;
+	sonde_sink_str(&sink, text);
+	return sonde_sink_close(&sink, err);
+}

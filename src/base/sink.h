@@ -50,6 +50,8 @@ void sonde_sink_printf(struct sonde_sink *s, const char *fmt, ...)
 int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err);
 /* Closes it, or with rc != 0 gives up and returns that: the end of every writer. */
 int sonde_sink_finish(struct sonde_sink *s, int rc, struct sonde_err *err);
+/* All of a file at once. */
+int sonde_file_write(const char *path, struct sonde_str text, struct sonde_err *err);
 /* Gives up: removes the temporary file, releases everything. */
 void sonde_sink_abort(struct sonde_sink *s);
 

@@ -19,4 +19,14 @@ struct sonde_word_list {
 	size_t nr, cap;
 };
 
+/* False when memory is short. */
+static inline bool sonde_word_list_add(struct sonde_word_list *l, const char *word)
+{
+	const char **slot = sonde_vec_push(l);
+
+	if (slot)
+		*slot = word;
+	return slot;
+}
+
 #endif

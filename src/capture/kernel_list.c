@@ -31,10 +31,9 @@ bool sonde_kernel_list_add(struct sonde_kernel_list *l, struct sonde_str name, c
 	else
 		sonde_regex_exact(&b, name);
 	e->name = sonde_arena_z(&l->arena, name);
-	e->regex = b.failed ? NULL : sonde_arena_z(&l->arena, sonde_buf_view(&b));
+	e->regex = sonde_arena_take(&l->arena, &b);
 	if (description)
 		e->description = sonde_arena_z(&l->arena, sonde_str_from(description));
-	sonde_buf_release(&b);
 	return e->name && e->regex && !l->arena.failed;
 }
 

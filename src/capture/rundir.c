@@ -365,18 +365,14 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 {
 	unsigned before = sonde_rundir_begin_private();
 	char path[4096];
-	struct sonde_sink sink;
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", d->path, name);
 	rc = make_parents(path, err);
 	if (rc == 0)
-		rc = sonde_sink_open(&sink, path, err);
+		rc = sonde_file_write(path, text, err);
 	sonde_rundir_end_private(before);
-	if (rc)
-		return rc;
-	sonde_sink_str(&sink, text);
-	return sonde_sink_close(&sink, err);
+	return rc;
 }
 
 static unsigned count_done(const struct sonde_rundir *d)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define PATH_SIZE 1024
+#define MOST_MS	  600000 /* for reading a large report */
 
 static bool is_program(const char *path)
 {
@@ -102,6 +103,19 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	}
 	close(fd);
 	return rc;
+}
+
+int sonde_tool_text(struct sonde_buf *out, const struct sonde_argv *argv, struct sonde_err *err)
+{
+	size_t before = out->n;
+	int status = 0, rc = argv->failed ? sonde_err_nomem(err)
+					  : sonde_tool_output(out, &status, argv->words.at,
+						    MOST_MS, err);
+
+	if (rc || !status)
+		return rc;
+	return sonde_err_set(err, SONDE_ERR_IO, "%s ended with status %d: %.600s", argv->words.at[0],
+		status, out->n > before ? out->p + before : "it said nothing");
 }
 
 static bool is_version_char(char c)

@@ -4,6 +4,7 @@
 #ifndef SONDE_CAPTURE_TOOL_H
 #define SONDE_CAPTURE_TOOL_H
 
+#include "base/argv.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -32,5 +33,7 @@ int sonde_tool_open(struct sonde_tool *out, const char *name, struct sonde_err *
  */
 int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, unsigned timeout_ms,
 	struct sonde_err *err);
+/* The same of a command that has to do well, within ten minutes: else `err` has what it said. */
+int sonde_tool_text(struct sonde_buf *out, const struct sonde_argv *argv, struct sonde_err *err);
 
 #endif

@@ -19,28 +19,26 @@ struct request {
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	{'c', "cfg", "job|hydra|all", "which part to print (default: job)", SONDE_OPTION_CHOICE,
-		INTO(part)},
+		INTO(part), NULL},
 	{'p', "package", "P", "only the part at this dotted key; a single value is printed bare",
-		SONDE_OPTION_WORD, INTO(package)},
+		SONDE_OPTION_WORD, INTO(package), NULL},
 	{0, "resolve", NULL, "replace interpolations by their values", SONDE_OPTION_FLAG,
-		INTO(resolve)},
+		INTO(resolve), NULL},
 	{0, "origin", NULL,
 		"one line per value, with the file and line or the override it comes from",
-		SONDE_OPTION_FLAG, INTO(origin)},
+		SONDE_OPTION_FLAG, INTO(origin), NULL},
 	{'i', "info", "defaults|defaults-tree|searchpath",
 		"what was merged where, how the defaults lists led there, or where configs are "
 		"looked for",
-		SONDE_OPTION_CHOICE, INTO(info)},
+		SONDE_OPTION_CHOICE, INTO(info), NULL},
 	{'m', "multirun", NULL, "expand sweeps (a=1,2) and print every job", SONDE_OPTION_FLAG,
-		INTO(multirun)},
-	{0, "config-dir", "DIR", "a folder of configs, searched first", SONDE_OPTION_WORD,
-		INTO(config_dir)},
-	{0, "config-name", "NAME", "the primary config (default: config)", SONDE_OPTION_WORD,
-		INTO(config_name)},
+		INTO(multirun), NULL},
+	SONDE_OPTION_CONFIG_DIR_AT(INTO(config_dir)),
+	SONDE_OPTION_CONFIG_NAME_AT(INTO(config_name)),
 	{0, "no-check", NULL, "accept keys and values sonde does not know", SONDE_OPTION_FLAG,
-		INTO(no_check)},
+		INTO(no_check), NULL},
 	{0, "markdown", NULL, "print the table of keys as Markdown, for the manual",
-		SONDE_OPTION_FLAG, INTO(markdown)},
+		SONDE_OPTION_FLAG, INTO(markdown), NULL},
 };
 
 static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [options]",
@@ -111,15 +109,11 @@ static int show(
 		.any_keys = q->no_check,
 		.raw = q->no_check || q->info != NO_INFO};
 	struct hydra_config *c;
-	const struct sonde_notes *notes;
-	size_t i;
 	int rc = sonde_settings_compose(&c, &req, false, err);
 
 	if (rc)
 		return rc;
-	notes = hydra_config_notes(c);
-	for (i = 0; i < notes->texts.nr; i++)
-		sonde_say_text(notes->texts.keys[i]);
+	sonde_say_notes(hydra_config_notes(c));
 	rc = q->multirun && q->info == NO_INFO ? print_jobs(q, c, out, err)
 						   : print_one(q, c, out, err);
 	hydra_config_free(c);

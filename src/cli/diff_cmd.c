@@ -6,8 +6,6 @@
 #include "compare/report_in.h"
 #include "lib/pipeline.h"
 
-#include <unistd.h>
-
 #define STATUS_SLOWER	    3
 #define STATUS_INSUFFICIENT 4
 
@@ -82,14 +80,6 @@ static int open_runs(struct runs *runs, const struct sonde_word_list *paths,
 	return rc;
 }
 
-static int open_out(struct sonde_sink *out, const char *path, struct sonde_err *err)
-{
-	if (path)
-		return sonde_sink_open(out, path, err);
-	sonde_sink_init_fd(out, STDOUT_FILENO);
-	return 0;
-}
-
 static int write_diff(
 	const struct sonde_diff *d, const struct sonde_diff_request *q, struct sonde_err *err)
 {
@@ -102,7 +92,7 @@ static int write_diff(
 		.is_coloured = !q->output && sonde_terminal_is_coloured(q->colour),
 		.is_utf8 = sonde_terminal_is_utf8()};
 	struct sonde_sink out;
-	int rc = open_out(&out, q->output, err);
+	int rc = sonde_output_open(&out, q->output, err);
 
 	if (rc)
 		return rc;
@@ -153,7 +143,7 @@ static int test_self(const struct runs *runs, const struct sonde_diff_request *q
 	int rc = sonde_diff_selftest(&t, &side, &q->options, rounds, err);
 
 	if (rc == 0)
-		rc = open_out(&out, q->output, err);
+		rc = sonde_output_open(&out, q->output, err);
 	if (rc)
 		return rc;
 	sonde_sink_printf(&out,
@@ -168,7 +158,7 @@ static int test_self(const struct runs *runs, const struct sonde_diff_request *q
 static int configured_diff(struct sonde_diff_request *q, int *status, struct sonde_err *err)
 {
 	const struct sonde_config_request want = {
-		.overrides = q->overrides.lines.at, .nr_overrides = q->overrides.lines.nr};
+		.overrides = (const char *const *)q->overrides.words.at, .nr_overrides = q->overrides.words.nr};
 	struct hydra_config *config = NULL;
 	struct runs runs = {0};
 	int rc = sonde_settings_compose(&config, &want, false, err);

@@ -13,7 +13,7 @@ struct sonde_diff_request {
 	struct sonde_word_list base, new_side;
 	struct sonde_word_list limit_words;
 	SONDE_VEC(struct sonde_diff_limit) limits;
-	struct sonde_overrides overrides;
+	struct sonde_argv overrides;
 	struct sonde_diff_options options;
 	const char *output, *min_effect;
 	int format, colour;

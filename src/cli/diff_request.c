@@ -10,79 +10,68 @@ void sonde_diff_request_release(struct sonde_diff_request *q)
 {
 	sonde_args_release(&q->args);
 	sonde_vec_release(&q->words);
-	sonde_vec_release(&q->base);
-	sonde_vec_release(&q->new_side);
-	sonde_vec_release(&q->limit_words);
 	sonde_vec_release(&q->limits);
-	sonde_overrides_release(&q->overrides);
+	sonde_argv_release(&q->overrides);
 }
 
 /* `--base A1 A2` is short for `--base A1 --base A2`, up to the next option. */
 static bool spread_sides(struct sonde_diff_request *q, int argc, char **argv)
 {
-	const char *side = NULL, **slot;
+	const char *side = NULL;
+	bool ok = true;
 	int i;
 
-	for (i = 0; i < argc; i++) {
-		bool is_option = argv[i][0] == '-' && argv[i][1];
+	for (i = 0; i < argc && ok; i++) {
 		bool is_side = strcmp(argv[i], "--base") == 0 || strcmp(argv[i], "--new") == 0;
 
-		if (is_option)
+		if (argv[i][0] == '-' && argv[i][1])
 			side = NULL;
-		else if (side && (slot = sonde_vec_push(&q->words)))
-			*slot = side;
-		slot = sonde_vec_push(&q->words);
-		if (!slot)
-			return false;
-		*slot = argv[i];
-		if (is_side && i + 1 < argc) { /* its own input follows by itself */
+		else if (side)
+			ok = sonde_word_list_add(&q->words, side);
+		ok = ok && sonde_word_list_add(&q->words, argv[i]);
+		if (ok && is_side && i + 1 < argc) { /* its own input follows by itself */
 			side = argv[i++];
-			slot = sonde_vec_push(&q->words);
-			if (!slot)
-				return false;
-			*slot = argv[i];
+			ok = sonde_word_list_add(&q->words, argv[i]);
 		}
 	}
-	return true;
+	return ok;
 }
 
 #define INTO(member) offsetof(struct sonde_diff_request, member)
 static const struct sonde_option options[] = {
 	{0, "base", "RUN...",
 		"runs of the base: captures, run directories, partial reports",
-		SONDE_OPTION_WORDS, INTO(base)},
-	{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, INTO(new_side)},
+		SONDE_OPTION_WORDS, INTO(base), NULL},
+	{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, INTO(new_side), NULL},
 	{'f', "format", "text|json|md|html|junit", "what to print (text)",
-		SONDE_OPTION_CHOICE, INTO(format)},
+		SONDE_OPTION_CHOICE, INTO(format), NULL},
 	{'o', "output", "FILE", "write it there instead of printing it", SONDE_OPTION_WORD,
-		INTO(output)},
+		INTO(output), NULL},
 	{0, "min-effect", "PCT", "smaller changes are none (2%)", SONDE_OPTION_WORD,
-		INTO(min_effect)},
+		INTO(min_effect), NULL},
 	{0, "fail-above", "[GLOB=]PCT",
 		"exit with 3 when a region is slower by more than PCT; with GLOB, only for "
 		"regions whose path matches; may be repeated, a GLOB wins over the bound "
 		"for all",
-		SONDE_OPTION_WORDS, INTO(limit_words)},
+		SONDE_OPTION_WORDS, INTO(limit_words), NULL},
 	{0, "allow-insufficient", NULL,
 		"exit with 0, not 4, when entries are too few or too noisy for the gate",
-		SONDE_OPTION_FLAG, INTO(allows_insufficient)},
+		SONDE_OPTION_FLAG, INTO(allows_insufficient), NULL},
 	{0, "per-scope", NULL,
 		"compare ranks one by one, or processes where there are none; else all "
 		"together",
-		SONDE_OPTION_FLAG, INTO(options.per_scope)},
+		SONDE_OPTION_FLAG, INTO(options.per_scope), NULL},
 	{0, "force", NULL, "compare what is not comparable, such as different GPUs",
-		SONDE_OPTION_FLAG, INTO(is_forced)},
+		SONDE_OPTION_FLAG, INTO(is_forced), NULL},
 	{0, "self-test", NULL,
 		"split the entries of the given runs at random and count false alarms",
-		SONDE_OPTION_FLAG, INTO(is_selftest)},
+		SONDE_OPTION_FLAG, INTO(is_selftest), NULL},
 	{0, "rounds", "N", "how often --self-test splits (200)", SONDE_OPTION_NUMBER,
-		INTO(rounds)},
+		INTO(rounds), NULL},
 	{0, "max-regions", "N", "longest table in text and md (100; 0: all)",
-		SONDE_OPTION_LIMIT, INTO(max_regions)},
-	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-		SONDE_OPTION_NUMBER, INTO(width)},
-	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
-		SONDE_OPTION_CHOICE, INTO(colour)},
+		SONDE_OPTION_LIMIT, INTO(max_regions), NULL},
+	SONDE_OPTION_WIDTH_AT(INTO(width)),
+	SONDE_OPTION_COLOUR_AT(INTO(colour)),
 };
 
 static const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [options]\n"
@@ -154,17 +143,15 @@ static int sort_operands(struct sonde_diff_request *q, struct sonde_err *err)
 	size_t i, nr = 0;
 
 	for (i = 0; i < q->args.operands.nr; i++) {
-		const char *word = q->args.operands.at[i], **slot;
+		const char *word = q->args.operands.at[i];
 
 		if (sonde_is_override(word)) {
-			sonde_overrides_add(&q->overrides, word);
+			sonde_argv_add(&q->overrides, word);
 			continue;
 		}
-		slot = q->is_selftest || nr == 0 ? sonde_vec_push(&q->base)
-						 : sonde_vec_push(&q->new_side);
-		if (!slot)
+		if (!sonde_word_list_add(
+			    q->is_selftest || nr == 0 ? &q->base : &q->new_side, word))
 			return sonde_err_nomem(err);
-		*slot = word;
 		nr++;
 	}
 	if (q->overrides.failed)

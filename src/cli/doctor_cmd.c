@@ -27,7 +27,7 @@ struct request {
 
 static const struct sonde_option options[] = {
 	{0, "json", NULL, "as JSON, with all facts", SONDE_OPTION_FLAG,
-		offsetof(struct request, is_json)},
+		offsetof(struct request, is_json), NULL},
 };
 
 static const struct sonde_usage usage = {"sonde doctor [--json]",

@@ -14,24 +14,24 @@
 #define INTO(member) offsetof(struct sonde_kernels_request, member)
 static const struct sonde_option options[] = {
 	{0, "kernel-config", "YAML", "the kernels to profile, as `sonde top` writes them",
-		SONDE_OPTION_WORD, INTO(kernel_config)},
+		SONDE_OPTION_WORD, INTO(kernel_config), NULL},
 	{0, "kernel-regex", "RE", "or one regular expression over demangled names",
-		SONDE_OPTION_WORD, INTO(kernel_regex)},
+		SONDE_OPTION_WORD, INTO(kernel_regex), NULL},
 	{'k', "topk", "K", "only the first K of the list (all)", SONDE_OPTION_LIMIT,
-		INTO(topk)},
+		INTO(topk), NULL},
 	{0, "extra-sections", "S,...", "further sections to collect", SONDE_OPTION_LIST,
-		INTO(sections)},
+		INTO(sections), NULL},
 	{0, "ncu-config", "YAML",
 		"a profiling/ncu preset: set, sections and metrics come from it",
-		SONDE_OPTION_WORD, INTO(ncu_config)},
+		SONDE_OPTION_WORD, INTO(ncu_config), NULL},
 	{0, "num-kernel-call-skip", "N", "launches of a kernel to let pass first (200)",
-		SONDE_OPTION_WORD, INTO(skip)},
+		SONDE_OPTION_WORD, INTO(skip), NULL},
 	{0, "num-kernel-call-profile", "M", "launches to profile then (1)",
-		SONDE_OPTION_LIMIT, INTO(profile)},
+		SONDE_OPTION_LIMIT, INTO(profile), NULL},
 	{0, "force-overwrite", NULL, "replace what is in the output directory",
-		SONDE_OPTION_FLAG, INTO(force)},
+		SONDE_OPTION_FLAG, INTO(force), NULL},
 	{'o', "output-dir", "DIR", "where to write (tmp/kernel-profile/TIME)",
-		SONDE_OPTION_WORD, INTO(output)},
+		SONDE_OPTION_WORD, INTO(output), NULL},
 };
 
 static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex "
@@ -248,7 +248,6 @@ int sonde_cmd_kernels(int argc, char **argv)
 		status = SONDE_STATUS_NOT_STARTED;
 	sonde_kernel_list_release(&j.list);
 	sonde_arena_release(&j.arena);
-	sonde_vec_release(&q.sections);
 	sonde_args_release(&q.args);
 	return is_help ? 0 : status;
 }

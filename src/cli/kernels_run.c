@@ -9,35 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static int write_file(const char *path, struct sonde_str text, struct sonde_err *err)
-{
-	struct sonde_sink out;
-	int rc = sonde_sink_open(&out, path, err);
-
-	if (rc)
-		return rc;
-	sonde_sink_str(&out, text);
-	return sonde_sink_close(&out, err);
-}
-
 static void import_page(
 	struct sonde_kernels_job *j, const char *report, const char *section, const char *to)
 {
 	struct sonde_argv argv = {0};
 	struct sonde_buf text = {0};
 	struct sonde_err why = {0};
-	int status = 0, rc;
+	int rc;
 
 	sonde_ncu_import_args(&argv, &j->ncu, report, "details");
 	sonde_argv_add(&argv, "--csv");
 	if (section)
 		sonde_argv_pair(&argv, "--section", section);
-	rc = argv.failed ? sonde_err_nomem(&why)
-			 : sonde_tool_output(&text, &status, argv.words.at, 600000, &why);
-	if (rc == 0 && status == 0)
-		rc = write_file(to, sonde_buf_view(&text), &why);
-	if (rc || status)
-		sonde_say("%s was not written: %s", to, rc ? why.msg : "ncu --import failed");
+	rc = sonde_tool_text(&text, &argv, &why);
+	if (rc == 0)
+		rc = sonde_file_write(to, sonde_buf_view(&text), &why);
+	if (rc)
+		sonde_say("%s was not written: %s", to, why.msg);
 	sonde_buf_release(&text);
 	sonde_argv_release(&argv);
 }
@@ -131,7 +119,7 @@ int sonde_kernels__provenance(struct sonde_kernels_job *j, char **argv)
 	sonde_argv_yaml(&b, "arguments", argv);
 	sonde_argv_yaml(&b, "command", j->q->program);
 	snprintf(path, sizeof(path), "%s/command.yaml", j->dir);
-	rc = b.failed ? sonde_err_nomem(j->err) : write_file(path, sonde_buf_view(&b), j->err);
+	rc = b.failed ? sonde_err_nomem(j->err) : sonde_file_write(path, sonde_buf_view(&b), j->err);
 	sonde_buf_release(&b);
 	return rc;
 }

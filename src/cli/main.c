@@ -37,21 +37,17 @@ static const struct sonde_command commands[] = {
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
 
-static int help(void)
+static void print_help(struct sonde_sink *out)
 {
-	struct sonde_err err = {0};
-	struct sonde_sink out;
 	size_t i;
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	sonde_sink_puts(&out, "sonde " SONDE_VERSION ": GPU profiling by NVTX region.\n\n"
-			      "usage: sonde COMMAND [options]\n\ncommands:\n");
+	sonde_sink_puts(out, "sonde " SONDE_VERSION ": GPU profiling by NVTX region.\n\n"
+			     "usage: sonde COMMAND [options]\n\ncommands:\n");
 	for (i = 0; i < NR_COMMANDS; i++)
-		sonde_sink_printf(&out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	sonde_sink_puts(&out, "\n`sonde help COMMAND` explains one of them.\n\nexamples:\n  sonde "
-			      "report kernels.ncu-rep\n  sonde report kernels.ncu-rep "
-			      "--nvtx-include 'decode*' -o out\n");
-	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+		sonde_sink_printf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	sonde_sink_puts(out, "\n`sonde help COMMAND` explains one of them.\n\nexamples:\n"
+			     "  sonde report kernels.ncu-rep\n"
+			     "  sonde report kernels.ncu-rep --nvtx-include 'decode*' -o out\n");
 }
 
 /* The head of a page of the manual; `c` NULL = the page of sonde itself. */
@@ -67,49 +63,53 @@ static void print_man_head(struct sonde_sink *out, const struct sonde_command *c
 	sonde_sink_putc(out, '\n');
 }
 
-static int print_man_page(void)
+static void print_man_page(struct sonde_sink *out)
 {
-	struct sonde_err err = {0};
-	struct sonde_sink out;
 	size_t i;
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	print_man_head(&out, NULL);
-	sonde_sink_puts(&out, ".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n.SH "
-			      "DESCRIPTION\nProfiles a program, or reads a capture of one, and "
-			      "shows what each of its NVTX regions cost.\nCaptures are read "
-			      "without a GPU and without NVIDIA software.\n.SH COMMANDS\n");
+	print_man_head(out, NULL);
+	sonde_sink_puts(out, ".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n.SH "
+			     "DESCRIPTION\nProfiles a program, or reads a capture of one, and "
+			     "shows what each of its NVTX regions cost.\nCaptures are read "
+			     "without a GPU and without NVIDIA software.\n.SH COMMANDS\n");
 	for (i = 0; i < NR_COMMANDS; i++) {
-		sonde_sink_printf(&out, ".TP\n.BR sonde\\-%s (1)\n", commands[i].name);
-		sonde_man_text(&out, commands[i].summary);
-		sonde_sink_putc(&out, '\n');
+		sonde_sink_printf(out, ".TP\n.BR sonde\\-%s (1)\n", commands[i].name);
+		sonde_man_text(out, commands[i].summary);
+		sonde_sink_putc(out, '\n');
 	}
-	sonde_sink_puts(&out, ".SH EXIT STATUS\n0 on success, 1 on failure, 2 on wrong usage. "
-			      "Commands that run a "
-			      "program return its status.\n");
-	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+	sonde_sink_puts(out, ".SH EXIT STATUS\n0 on success, 1 on failure, 2 on wrong usage. "
+			     "Commands that run a program return its status.\n");
 }
 
 /* A line per command, for scripts/completions. */
-static int print_table(void)
+static void print_table(struct sonde_sink *out)
 {
-	struct sonde_err err = {0};
-	struct sonde_sink out;
 	size_t i;
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	for (i = 0; i < NR_COMMANDS; i++)
-		sonde_sink_printf(&out, "%s\t%s\n", commands[i].name, commands[i].summary);
-	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
+		sonde_sink_printf(out, "%s\t%s\n", commands[i].name, commands[i].summary);
 }
 
-static int print_version(void)
+static void print_version(struct sonde_sink *out)
+{
+	sonde_sink_puts(out, "sonde " SONDE_VERSION "\n");
+}
+
+/* Words that are no command and are answered at once. */
+static const struct {
+	const char *word;
+	void (*print)(struct sonde_sink *out);
+} answers[] = {{"--version", print_version}, {"-V", print_version}, {"--help", print_help},
+	{"-h", print_help}, {"help", print_help}, {"--help=man", print_man_page},
+	{"--help=table", print_table}};
+
+static int answer(size_t i)
 {
 	struct sonde_err err = {0};
 	struct sonde_sink out;
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	sonde_sink_puts(&out, "sonde " SONDE_VERSION "\n");
+	answers[i].print(&out);
 	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
 }
 
@@ -146,12 +146,8 @@ static void print_head(const struct sonde_command *c)
 	sonde_sink_close(&out, NULL);
 }
 
-int main(int argc, char **argv)
+static void prepare(void)
 {
-	const char *word = argc > 1 ? argv[1] : NULL;
-	char *help_argv[] = {NULL, "--help", NULL};
-	const struct sonde_command *c;
-
 #ifdef M_MMAP_THRESHOLD
 	mallopt(M_MMAP_THRESHOLD, GIVE_BACK_BYTES);
 #endif
@@ -159,30 +155,34 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
 	setlocale(LC_CTYPE, "");
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	bool is_help = argc > 2 && strcmp(word, "help") == 0;
+	char *help_argv[] = {is_help ? argv[2] : NULL, "--help", NULL};
+	const struct sonde_command *c;
+	size_t i;
+
+	prepare();
 	if (!word) {
 		fputs("usage: sonde COMMAND [options]; `sonde --help` lists the commands\n",
 			stderr);
 		return 2;
 	}
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-		return print_version();
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-		return help();
-	if (strcmp(word, "--help=man") == 0)
-		return print_man_page();
-	if (strcmp(word, "--help=table") == 0)
-		return print_table();
-	if (strcmp(word, "help") == 0) {
-		if (argc < 3)
-			return help();
-		c = find(argv[2]);
-		help_argv[0] = argv[2];
-		return c ? c->run(2, help_argv) : refuse_unknown(argv[2]);
-	}
+	for (i = 0; i < sizeof(answers) / sizeof(*answers) && !is_help; i++)
+		if (strcmp(word, answers[i].word) == 0)
+			return answer(i);
+	word = is_help ? argv[2] : word;
 	c = find(word);
-	if (c && c->runs_programs)
+	if (!c)
+		return refuse_unknown(word);
+	if (is_help)
+		return c->run(2, help_argv);
+	if (c->runs_programs)
 		signal(SIGPIPE, SIG_IGN);
-	if (c && argc == 3 && strcmp(argv[2], "--help=man") == 0)
+	if (argc == 3 && strcmp(argv[2], "--help=man") == 0)
 		print_head(c);
-	return c ? c->run(argc - 1, argv + 1) : refuse_unknown(word);
+	return c->run(argc - 1, argv + 1);
 }

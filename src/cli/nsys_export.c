@@ -23,14 +23,16 @@ static int run_export(const struct sonde_tool *nsys, const char *report, const c
 {
 	struct sonde_argv argv = {0};
 	struct sonde_buf text = {0};
-	int status = 0, rc;
+	struct sonde_err why = {0};
+	int rc;
 
 	sonde_nsys_export_args(&argv, nsys, report, sqlite);
-	rc = argv.failed ? sonde_err_nomem(err)
-			 : sonde_tool_output(&text, &status, argv.words.at, 600000, err);
-	if (rc == 0 && (status || access(sqlite, R_OK) != 0))
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: nsys could not export it: %.*s", report,
-			(int)(text.n > 600 ? 600 : text.n), text.n ? text.p : "it said nothing");
+	rc = sonde_tool_text(&text, &argv, &why);
+	if (rc == 0 && access(sqlite, R_OK) != 0)
+		rc = sonde_err_set(&why, SONDE_ERR_IO, "nsys wrote nothing: %.600s",
+			text.n ? text.p : "and said nothing");
+	if (rc)
+		sonde_err_set(err, rc, "%s: cannot be exported: %s", report, why.msg);
 	sonde_buf_release(&text);
 	sonde_argv_release(&argv);
 	return rc;

@@ -7,28 +7,21 @@
 #include <unistd.h>
 
 struct parse {
-	const struct sonde_usage *usage;
-	char *into;
+	struct sonde_args *args;
 	int argc;
 	char **argv;
 	int at;
-	struct sonde_arena *arena;
 	struct sonde_err *err;
 };
 
 static void *into_of(const struct parse *p, const struct sonde_option *o)
 {
-	return p->into + o->into;
+	return p->args->into + o->into;
 }
 
 static int add_word(struct parse *p, struct sonde_word_list *list, const char *word)
 {
-	const char **slot = sonde_vec_push(list);
-
-	if (!slot)
-		return sonde_err_nomem(p->err);
-	*slot = word;
-	return 0;
+	return sonde_word_list_add(list, word) ? 0 : sonde_err_nomem(p->err);
 }
 
 /* `regex:` patterns may hold commas of their own and stay whole. */
@@ -41,7 +34,7 @@ static int add_list(struct parse *p, struct sonde_word_list *list, const char *v
 		return add_word(p, list, value);
 	while (rest.n && rc == 0) {
 		struct sonde_str word = sonde_str_trim(sonde_str_cut(rest, ',', &rest));
-		const char *copy = word.n ? sonde_arena_z(p->arena, word) : NULL;
+		const char *copy = word.n ? sonde_arena_z(&p->args->arena, word) : NULL;
 
 		if (word.n)
 			rc = copy ? add_word(p, list, copy) : sonde_err_nomem(p->err);
@@ -108,37 +101,35 @@ static int set(struct parse *p, const struct sonde_option *o, const char *value)
 	}
 }
 
-static const struct sonde_option *find_long(const struct sonde_usage *u, struct sonde_str name)
+const struct sonde_option *sonde_option_of(const struct sonde_usage *u, const char *word)
 {
+	struct sonde_str rest, name = sonde_str_cut(sonde_str_from(word + 2), '=', &rest);
 	size_t i;
 
-	for (i = 0; i < u->nr_options; i++)
-		if (sonde_str_is(name, u->options[i].name))
-			return &u->options[i];
+	for (i = 0; i < u->nr_options; i++) {
+		const struct sonde_option *o = &u->options[i];
+
+		if (word[1] == '-' ? sonde_str_is(name, o->name) : o->letter == word[1])
+			return o;
+	}
 	return NULL;
 }
 
-static const struct sonde_option *find_letter(const struct sonde_usage *u, char letter)
+static int refuse_unknown(struct parse *p)
 {
+	const struct sonde_usage *u = p->args->usage;
+	const char *word = p->argv[p->at];
+	struct sonde_str rest, name = sonde_str_from(word + (word[1] == '-' ? 2 : 1));
+	struct sonde_nearest near = {.word = sonde_str_cut(name, '=', &rest), .below = 4};
 	size_t i;
 
 	for (i = 0; i < u->nr_options; i++)
-		if (u->options[i].letter == letter)
-			return &u->options[i];
-	return NULL;
-}
-
-static int refuse_unknown(struct parse *p, struct sonde_str name)
-{
-	struct sonde_nearest near = {.word = name, .below = 4};
-	size_t i;
-
-	for (i = 0; i < p->usage->nr_options; i++)
-		sonde_nearest_offer(&near, sonde_str_from(p->usage->options[i].name));
+		sonde_nearest_offer(&near, sonde_str_from(u->options[i].name));
 	if (near.best.n)
 		return sonde_err_set(p->err, SONDE_ERR_USAGE,
-			"unknown option '%s', did you mean '--%s'?", p->argv[p->at], near.best.p);
-	return sonde_err_set(p->err, SONDE_ERR_USAGE, "unknown option '%s'; --help lists the options", p->argv[p->at]);
+			"unknown option '%s', did you mean '--%s'?", word, near.best.p);
+	return sonde_err_set(
+		p->err, SONDE_ERR_USAGE, "unknown option '%s'; --help lists the options", word);
 }
 
 /* One option, with the value attached (`value` not NULL) or in the next word. */
@@ -157,19 +148,13 @@ static int take(struct parse *p, const struct sonde_option *o, const char *value
 
 static int take_word(struct parse *p)
 {
-	const char *word = p->argv[p->at];
-	const struct sonde_option *o;
+	const char *word = p->argv[p->at], *sign = strchr(word, '=');
+	const struct sonde_option *o = sonde_option_of(p->args->usage, word);
 
-	if (word[1] == '-') {
-		struct sonde_str rest, name = sonde_str_cut(sonde_str_from(word + 2), '=', &rest);
-
-		o = find_long(p->usage, name);
-		return o ? take(p, o, word[2 + name.n] ? word + 3 + name.n : NULL)
-			 : refuse_unknown(p, name);
-	}
-	o = find_letter(p->usage, word[1]);
-	if (!o || (o->kind == SONDE_OPTION_FLAG && word[2]))
-		return refuse_unknown(p, sonde_str_from(word + 1));
+	if (!o || (word[1] != '-' && o->kind == SONDE_OPTION_FLAG && word[2]))
+		return refuse_unknown(p);
+	if (word[1] == '-')
+		return take(p, o, sign ? sign + 1 : NULL);
 	return take(p, o, word[2] ? word + 2 : NULL);
 }
 
@@ -194,10 +179,12 @@ static bool asks_help(struct sonde_args *out, const char *word)
 int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
 	char **argv, struct sonde_err *err)
 {
-	struct parse p = {u, into, argc, argv, 1, &out->arena, err};
+	struct parse p = {out, argc, argv, 1, err};
 	bool is_over = false;
 	int rc = 0;
 
+	out->usage = u;
+	out->into = into;
 	for (; p.at < argc && rc == 0; p.at++) {
 		const char *word = argv[p.at];
 
@@ -230,6 +217,14 @@ int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void
 
 void sonde_args_release(struct sonde_args *a)
 {
+	size_t i;
+
+	for (i = 0; a->usage && i < a->usage->nr_options; i++) {
+		const struct sonde_option *o = &a->usage->options[i];
+
+		if (o->kind == SONDE_OPTION_WORDS || o->kind == SONDE_OPTION_LIST)
+			sonde_vec_release((struct sonde_word_list *)(void *)(a->into + o->into));
+	}
 	sonde_vec_release(&a->operands);
 	sonde_arena_release(&a->arena);
 }

@@ -33,7 +33,23 @@ struct sonde_option {
 	const char *help;
 	uint8_t kind;
 	size_t into; /* where in the command's request: offsetof */
+	/* The key of the configuration it is short for (overrides.h), of a flag KEY=VALUE; NULL = none. */
+	const char *key;
 };
+
+/* Rows that several commands have, the same in each. */
+#define SONDE_OPTION_WIDTH_AT(at)                                                                  \
+	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",                     \
+		SONDE_OPTION_NUMBER, at, NULL}
+#define SONDE_OPTION_COLOUR_AT(at)                                                                 \
+	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",                 \
+		SONDE_OPTION_CHOICE, at, NULL}
+#define SONDE_OPTION_CONFIG_DIR_AT(at)                                                             \
+	{0, "config-dir", "DIR", "look for configuration files here first",                        \
+		SONDE_OPTION_WORD, at, NULL}
+#define SONDE_OPTION_CONFIG_NAME_AT(at)                                                            \
+	{0, "config-name", "NAME", "the configuration to start from (config)",                     \
+		SONDE_OPTION_WORD, at, NULL}
 
 /* What a command takes and how its help reads. */
 struct sonde_usage {
@@ -56,6 +72,8 @@ struct sonde_args {
 	bool wants_help; /* --help was there; nothing after it was read */
 	enum sonde_help help_as;
 	struct sonde_arena arena; /* lists that had to be cut up */
+	const struct sonde_usage *usage;
+	char *into; /* the request, whose lists of words are released with this */
 };
 
 /* Fills in the request `into`. Returns 0 or SONDE_ERR_USAGE. */
@@ -64,7 +82,10 @@ int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, voi
 /* The same, and prints the help where it is asked for: 1, there is nothing more to do. */
 int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
 	char **argv, struct sonde_err *err);
+/* With the word lists of the request, which so are neither copied nor released by themselves. */
 void sonde_args_release(struct sonde_args *a);
+/* The option that a word of the command line (`--name`, `--name=VALUE`, `-oVALUE`) means, or NULL. */
+const struct sonde_option *sonde_option_of(const struct sonde_usage *u, const char *word);
 /* The help as `args` asks for it (usage.c). */
 void sonde_usage_print(
 	const struct sonde_usage *u, const struct sonde_args *args, struct sonde_sink *to);

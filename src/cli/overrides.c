@@ -1,25 +1,9 @@
 #include "cli/overrides.h"
 
 #include "cli/say.h"
-#include "export/export.h"
 
 #include <string.h>
 #include <unistd.h>
-
-static void add_line(struct sonde_overrides *o, struct sonde_str line)
-{
-	const char **slot = line.p ? sonde_vec_push(&o->lines) : NULL;
-
-	if (slot)
-		*slot = line.p;
-	else
-		o->failed = true;
-}
-
-void sonde_overrides_add(struct sonde_overrides *o, const char *line)
-{
-	add_line(o, sonde_arena_dup(&o->arena, sonde_str_from(line)));
-}
 
 /* In quotes, as the override grammar wants it: the quote and backslashes before it are escaped. */
 static void quote(struct sonde_buf *b, const char *word)
@@ -39,17 +23,8 @@ static void quote(struct sonde_buf *b, const char *word)
 	sonde_buf_putc(b, '\'');
 }
 
-static void add_buf(struct sonde_overrides *o, struct sonde_buf *b)
-{
-	if (b->failed)
-		o->failed = true;
-	else
-		add_line(o, sonde_arena_dup(&o->arena, sonde_buf_view(b)));
-	sonde_buf_release(b);
-}
-
 void sonde_overrides_list(
-	struct sonde_overrides *o, const char *key, const struct sonde_word_list *words)
+	struct sonde_argv *lines, const char *key, const struct sonde_word_list *words)
 {
 	struct sonde_buf b = {0};
 	size_t i;
@@ -62,10 +37,10 @@ void sonde_overrides_list(
 		quote(&b, words->at[i]);
 	}
 	sonde_buf_putc(&b, ']');
-	add_buf(o, &b);
+	sonde_argv_take(lines, &b);
 }
 
-void sonde_overrides_word(struct sonde_overrides *o, const char *key, const char *word)
+void sonde_overrides_word(struct sonde_argv *lines, const char *key, const char *word)
 {
 	struct sonde_buf b = {0};
 
@@ -73,23 +48,43 @@ void sonde_overrides_word(struct sonde_overrides *o, const char *key, const char
 		return;
 	sonde_buf_printf(&b, "%s=", key);
 	quote(&b, word);
-	add_buf(o, &b);
+	sonde_argv_take(lines, &b);
 }
 
-void sonde_overrides_number(struct sonde_overrides *o, const char *key, size_t number)
+static void take_option(struct sonde_argv *lines, const struct sonde_option *o, const void *value)
 {
-	struct sonde_buf b = {0};
+	size_t number;
 
-	if (!number)
+	switch (o->kind) {
+	case SONDE_OPTION_FLAG:
+		if (*(const bool *)value)
+			sonde_argv_add(lines, o->key);
 		return;
-	sonde_buf_printf(&b, "%s=%zu", key, number == SONDE_NO_LIMIT ? 0 : number);
-	add_buf(o, &b);
+	case SONDE_OPTION_WORDS:
+	case SONDE_OPTION_LIST:
+		sonde_overrides_list(lines, o->key, value);
+		return;
+	case SONDE_OPTION_NUMBER:
+	case SONDE_OPTION_LIMIT:
+		number = *(const size_t *)value; /* 0 = not given, SIZE_MAX = no limit */
+		if (number)
+			sonde_argv_printf(lines, "%s=%zu", o->key, number == SIZE_MAX ? 0 : number);
+		return;
+	default:
+		sonde_overrides_word(lines, o->key, *(const char *const *)value);
+	}
 }
 
-void sonde_overrides_release(struct sonde_overrides *o)
+void sonde_overrides_take(struct sonde_argv *lines, const struct sonde_args *given)
 {
-	sonde_vec_release(&o->lines);
-	sonde_arena_release(&o->arena);
+	size_t i;
+
+	for (i = 0; i < given->usage->nr_options; i++) {
+		const struct sonde_option *o = &given->usage->options[i];
+
+		if (o->key)
+			take_option(lines, o, given->into + o->into);
+	}
 }
 
 int sonde_settings_compose(struct hydra_config **out, const struct sonde_config_request *req,

@@ -8,26 +8,17 @@
 #ifndef SONDE_CLI_OVERRIDES_H
 #define SONDE_CLI_OVERRIDES_H
 
-#include "base/arena.h"
+#include "base/argv.h"
 #include "cli/option.h"
 #include "config/config.h"
 
-/* Override lines in the making. */
-struct sonde_overrides {
-	struct sonde_word_list lines;
-	struct sonde_arena arena;
-	bool failed; /* memory was short */
-};
-
-void sonde_overrides_add(struct sonde_overrides *o, const char *line); /* as typed */
-/* `key=['a','b']`, unless the list is empty. */
+/* Lines, appended to those that are there. `key=['a','b']`, unless the list is empty. */
 void sonde_overrides_list(
-	struct sonde_overrides *o, const char *key, const struct sonde_word_list *words);
-void sonde_overrides_word(
-	struct sonde_overrides *o, const char *key, const char *word); /* NULL: nothing */
-void sonde_overrides_number(
-	struct sonde_overrides *o, const char *key, size_t number); /* 0: nothing */
-void sonde_overrides_release(struct sonde_overrides *o);
+	struct sonde_argv *lines, const char *key, const struct sonde_word_list *words);
+/* `key='word'`; NULL: nothing. */
+void sonde_overrides_word(struct sonde_argv *lines, const char *key, const char *word);
+/* Every option that was given and is short for a key, in the order of the table. */
+void sonde_overrides_take(struct sonde_argv *lines, const struct sonde_args *given);
 
 /* Composes, and says on standard error which ./conf is used or why it is not, unless quiet. */
 int sonde_settings_compose(struct hydra_config **out, const struct sonde_config_request *req,

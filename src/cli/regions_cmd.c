@@ -65,15 +65,13 @@ static int check(const struct request *q, struct sonde_err *err)
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	{'f', "format", "text|json", "what to print (text)", SONDE_OPTION_CHOICE,
-		INTO(format)},
+		INTO(format), NULL},
 	{'o', "output", "FILE", "write the list there instead of printing it",
-		SONDE_OPTION_WORD, INTO(output)},
+		SONDE_OPTION_WORD, INTO(output), NULL},
 	{0, "keep", "DIR", "keep the captures there, for `sonde report DIR`",
-		SONDE_OPTION_WORD, INTO(keep)},
-	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-		SONDE_OPTION_NUMBER, INTO(width)},
-	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
-		SONDE_OPTION_CHOICE, INTO(colour)},
+		SONDE_OPTION_WORD, INTO(keep), NULL},
+	SONDE_OPTION_WIDTH_AT(INTO(width)),
+	SONDE_OPTION_COLOUR_AT(INTO(colour)),
 };
 
 static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"
@@ -158,11 +156,7 @@ static int write_list(
 /* What the list does not say by itself. */
 static void say_rest(const struct sonde_launches *l)
 {
-	const struct sonde_notes *notes = &l->records->notes;
-	size_t i;
-
-	for (i = 0; i < notes->texts.nr; i++)
-		sonde_say_text(notes->texts.keys[i]);
+	sonde_say_notes(&l->records->notes);
 	if (l->tally.nr_outside)
 		sonde_say("%llu of %zu launches were outside any range",
 			(unsigned long long)l->tally.nr_outside, l->launches.nr);

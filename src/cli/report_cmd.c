@@ -94,8 +94,8 @@ static int add_words(struct sonde_pipeline *p, const struct sonde_report_request
 	int rc = sonde_pipeline_set_config(p, q->config_dir, q->config_name);
 	size_t i;
 
-	for (i = 0; i < q->overrides.lines.nr && rc == 0; i++)
-		rc = sonde_pipeline_set(p, q->overrides.lines.at[i]);
+	for (i = 0; i < q->overrides.words.nr && rc == 0; i++)
+		rc = sonde_pipeline_set(p, q->overrides.words.at[i]);
 	for (i = 0; i < q->inputs.nr && rc == 0; i++)
 		rc = sonde_pipeline_add_input(p, q->inputs.at[i]);
 	return rc;

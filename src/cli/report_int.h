@@ -15,7 +15,7 @@ struct sonde_report_request {
 	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;
 	struct sonde_word_list metrics, sections, scopes;
 	struct sonde_word_list inputs;
-	struct sonde_overrides overrides;
+	struct sonde_argv overrides;
 	const char *output, *config_dir, *config_name;
 	const char *sort, *nesting, *by;
 	const char *format_name;

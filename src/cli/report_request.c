@@ -10,15 +10,8 @@
 void sonde_report_request_release(struct sonde_report_request *q)
 {
 	sonde_args_release(&q->args);
-	sonde_vec_release(&q->nvtx_include);
-	sonde_vec_release(&q->nvtx_exclude);
-	sonde_vec_release(&q->kernel_include);
-	sonde_vec_release(&q->kernel_exclude);
-	sonde_vec_release(&q->metrics);
-	sonde_vec_release(&q->sections);
-	sonde_vec_release(&q->scopes);
 	sonde_vec_release(&q->inputs);
-	sonde_overrides_release(&q->overrides);
+	sonde_argv_release(&q->overrides);
 	sonde_buf_release(&q->command);
 }
 
@@ -32,97 +25,86 @@ static void keep_command(struct sonde_report_request *q, int argc, char **argv)
 #define INTO(member) offsetof(struct sonde_report_request, member)
 static const struct sonde_option options[] = {
 	{'f', "format", SONDE_FORMAT_WORDS(SONDE_FORMATS), "what to print (text)",
-		SONDE_OPTION_ONE_OF, INTO(format_name)},
+		SONDE_OPTION_ONE_OF, INTO(format_name), NULL},
 	{'o', "output", "PATH",
-		"with --format, write that to the file PATH; without, write report.json, "
-		"report.md, report.html and a folder per region into the directory PATH",
-		SONDE_OPTION_WORD, INTO(output)},
+		"with --format, write that to the file PATH; without, write report.json, report.md, "
+		"report.html and a folder per region into the directory PATH",
+		SONDE_OPTION_WORD, INTO(output), NULL},
 	{0, "partial", NULL,
-		"write a partial report to the file -o PATH: small, without single "
-		"launches, an input for later reports",
-		SONDE_OPTION_FLAG, INTO(partial)},
+		"write a partial report to the file -o PATH: small, without single launches, an "
+		"input for later reports",
+		SONDE_OPTION_FLAG, INTO(partial), NULL},
 	{0, "by", "METRIC",
-		"what widths mean in folded, speedscope and svg: time, host, launches, "
-		"entries, or a metric that adds up (time)",
-		SONDE_OPTION_WORD, INTO(by)},
+		"what widths mean in folded, speedscope and svg: time, host, launches, entries, or a "
+		"metric that adds up (time)",
+		SONDE_OPTION_WORD, INTO(by), NULL},
 	{0, "nvtx-include", "EXPR",
-		"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a "
-		"glob "
-		"of labels (decode*); may be repeated",
-		SONDE_OPTION_WORDS, INTO(nvtx_include)},
+		"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a glob of "
+		"labels (decode*); may be repeated",
+		SONDE_OPTION_WORDS, INTO(nvtx_include), "report.nvtx.include"},
 	{0, "nvtx-exclude", "EXPR", "leave out launches inside these ranges",
-		SONDE_OPTION_WORDS, INTO(nvtx_exclude)},
+		SONDE_OPTION_WORDS, INTO(nvtx_exclude), "report.nvtx.exclude"},
 	{0, "kernel-include", "PATTERN",
-		"only kernels with this name: whole name, glob or regex:...; may be "
-		"repeated",
-		SONDE_OPTION_WORDS, INTO(kernel_include)},
+		"only kernels with this name: whole name, glob or regex:...; may be repeated",
+		SONDE_OPTION_WORDS, INTO(kernel_include), "report.kernels.include"},
 	{0, "kernel-exclude", "PATTERN", "leave out these kernels; wins over include",
-		SONDE_OPTION_WORDS, INTO(kernel_exclude)},
-	{0, "metrics", "NAME,...", "report these metrics: names, globs, regex:..., all, or default,... for more "
-		"than the usual",
-		SONDE_OPTION_LIST, INTO(metrics)},
+		SONDE_OPTION_WORDS, INTO(kernel_exclude), "report.kernels.exclude"},
+	{0, "metrics", "NAME,...",
+		"report these metrics: names, globs, regex:..., all, or default,... for more than "
+		"the usual",
+		SONDE_OPTION_LIST, INTO(metrics), "report.metrics"},
 	{0, "list-metrics", NULL,
-		"print the metrics of the capture: name, unit, how it rolls up, whether a "
-		"report has it by default",
-		SONDE_OPTION_FLAG, INTO(lists_metrics)},
+		"print the metrics of the capture: name, unit, how it rolls up, whether a report has "
+		"it by default",
+		SONDE_OPTION_FLAG, INTO(lists_metrics), NULL},
 	{0, "sections", "ID,...", "report these sections and their metrics",
-		SONDE_OPTION_LIST, INTO(sections)},
+		SONDE_OPTION_LIST, INTO(sections), "report.sections"},
 	{0, "no-aggregate", NULL, "per process and device only, no summary over them",
-		SONDE_OPTION_FLAG, INTO(no_aggregate)},
+		SONDE_OPTION_FLAG, INTO(no_aggregate), "report.aggregate=false"},
 	{0, "per-scope", NULL,
-		"text and md: the summary, then each process and device; without, where "
-		"there are several, the summary alone",
-		SONDE_OPTION_FLAG, INTO(per_scope)},
+		"text and md: the summary, then each process and device; without, where there are "
+		"several, the summary alone",
+		SONDE_OPTION_FLAG, INTO(per_scope), "report.per_scope=true"},
 	{0, "idle", NULL,
 		"text and md: why the GPU was idle, by cause and region, and the longest gaps",
-		SONDE_OPTION_FLAG, INTO(shows_idle)},
-	{0, "memory", NULL,
-		"text and md: GPU memory allocated, freed, left and held, by region",
-		SONDE_OPTION_FLAG, INTO(shows_memory)},
+		SONDE_OPTION_FLAG, INTO(shows_idle), "report.view=idle"},
+	{0, "memory", NULL, "text and md: GPU memory allocated, freed, left and held, by region",
+		SONDE_OPTION_FLAG, INTO(shows_memory), "report.view=memory"},
 	{0, "ranks", NULL,
-		"text and md: which rank is slow where, and who waits for whom at "
-		"collectives",
-		SONDE_OPTION_FLAG, INTO(shows_ranks)},
+		"text and md: which rank is slow where, and who waits for whom at collectives",
+		SONDE_OPTION_FLAG, INTO(shows_ranks), "report.view=ranks"},
 	{0, "scope", "NAME", "only these: aggregate, process:4519/device:0, globs",
-		SONDE_OPTION_LIST, INTO(scopes)},
-	{0, "entries", NULL,
-		"text: how long single entries of each region took, and the slowest",
-		SONDE_OPTION_FLAG, INTO(entries)},
+		SONDE_OPTION_LIST, INTO(scopes), "report.scope"},
+	{0, "entries", NULL, "text: how long single entries of each region took, and the slowest",
+		SONDE_OPTION_FLAG, INTO(entries), "report.entries=true"},
 	{0, "flat", NULL, "text: all kernels, longest first, instead of regions",
-		SONDE_OPTION_FLAG, INTO(flat)},
-	{0, "full-names", NULL,
-		"whole C++ names of kernels in text, md and html, too, not short ones",
-		SONDE_OPTION_FLAG, INTO(full_names)},
+		SONDE_OPTION_FLAG, INTO(flat), "report.flat=true"},
+	{0, "full-names", NULL, "whole C++ names of kernels in text, md and html, too, not short ones",
+		SONDE_OPTION_FLAG, INTO(full_names), "report.full_names=true"},
 	{0, "nesting", "label|stack",
-		"show A::A1 below A also when it was pushed outside A (label), or only "
-		"when nested (stack)",
-		SONDE_OPTION_ONE_OF, INTO(nesting)},
+		"show A::A1 below A also when it was pushed outside A (label), or only when nested "
+		"(stack)",
+		SONDE_OPTION_ONE_OF, INTO(nesting), "report.nesting"},
 	{0, "sort", "order|time|launches|name", "order of sibling regions (order)",
-		SONDE_OPTION_ONE_OF, INTO(sort)},
+		SONDE_OPTION_ONE_OF, INTO(sort), "report.sort"},
 	{0, "max-regions", "N", "longest region table in text and md (100; 0: all)",
-		SONDE_OPTION_LIMIT, INTO(max_regions)},
+		SONDE_OPTION_LIMIT, INTO(max_regions), "report.max_regions"},
 	{0, "max-kernels", "N",
-		"longest kernel table in md (20; 0: all); in text, show the N longest per "
-		"region",
-		SONDE_OPTION_LIMIT, INTO(max_kernels)},
+		"longest kernel table in md (20; 0: all); in text, show the N longest per region",
+		SONDE_OPTION_LIMIT, INTO(max_kernels), "report.max_kernels"},
 	{0, "strict", NULL, "when nothing is selected, fail: exit status 2, no output",
-		SONDE_OPTION_FLAG, INTO(strict)},
+		SONDE_OPTION_FLAG, INTO(strict), NULL},
 	{0, "deterministic", NULL, "leave out the time of writing: same input, same bytes",
-		SONDE_OPTION_FLAG, INTO(deterministic)},
+		SONDE_OPTION_FLAG, INTO(deterministic), NULL},
 	{0, "export", NULL,
-		"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on "
-		"that",
-		SONDE_OPTION_FLAG, INTO(is_export)},
-	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-		SONDE_OPTION_NUMBER, INTO(width)},
+		"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on that",
+		SONDE_OPTION_FLAG, INTO(is_export), NULL},
+	SONDE_OPTION_WIDTH_AT(INTO(width)),
 	{0, "cores", "N", "cores to fold inputs on (all); the report is the same",
-		SONDE_OPTION_NUMBER, INTO(cores)},
-	{0, "config-dir", "DIR", "look for configuration files here first",
-		SONDE_OPTION_WORD, INTO(config_dir)},
-	{0, "config-name", "NAME", "the configuration to start from (config)",
-		SONDE_OPTION_WORD, INTO(config_name)},
-	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",
-		SONDE_OPTION_CHOICE, INTO(colour)},
+		SONDE_OPTION_NUMBER, INTO(cores), NULL},
+	SONDE_OPTION_CONFIG_DIR_AT(INTO(config_dir)),
+	SONDE_OPTION_CONFIG_NAME_AT(INTO(config_name)),
+	SONDE_OPTION_COLOUR_AT(INTO(colour)),
 };
 
 static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
@@ -139,11 +121,6 @@ static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [
 		{"one region's kernels but memsets, as files",
 			"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
 			"--kernel-exclude '*memset*' -o out"}}};
-
-static int parse(struct sonde_report_request *q, int argc, char **argv, struct sonde_err *err)
-{
-	return sonde_options_read(&q->args, &usage, q, argc, argv, err);
-}
 
 static bool is_dir(const char *path)
 {
@@ -223,52 +200,23 @@ static int check_output(const struct sonde_report_request *q, struct sonde_err *
 	return 0;
 }
 
-/* Operands are inputs or overrides; flags become overrides behind them. */
+/* Operands are inputs or overrides; options become overrides behind them. */
 static int sort_operands(struct sonde_report_request *q, struct sonde_err *err)
 {
-	struct sonde_overrides *o = &q->overrides;
-	const char **slot;
+	struct sonde_argv *o = &q->overrides;
 	size_t i;
 
 	for (i = 0; i < q->args.operands.nr; i++) {
 		const char *operand = q->args.operands.at[i];
 
-		if (sonde_is_override(operand)) {
-			sonde_overrides_add(o, operand);
-			continue;
-		}
-		slot = sonde_vec_push(&q->inputs);
-		if (!slot)
+		if (sonde_is_override(operand))
+			sonde_argv_add(o, operand);
+		else if (!sonde_word_list_add(&q->inputs, operand))
 			return sonde_err_nomem(err);
-		*slot = operand;
 	}
-	sonde_overrides_list(o, "report.nvtx.include", &q->nvtx_include);
-	sonde_overrides_list(o, "report.nvtx.exclude", &q->nvtx_exclude);
-	sonde_overrides_list(o, "report.kernels.include", &q->kernel_include);
-	sonde_overrides_list(o, "report.kernels.exclude", &q->kernel_exclude);
-	sonde_overrides_list(o, "report.metrics", &q->metrics);
+	sonde_overrides_take(o, &q->args);
 	if (q->lists_metrics && !q->metrics.nr)
-		sonde_overrides_add(o, "report.metrics=[all]");
-	sonde_overrides_list(o, "report.sections", &q->sections);
-	sonde_overrides_list(o, "report.scope", &q->scopes);
-	sonde_overrides_word(o, "report.sort", q->sort);
-	sonde_overrides_word(o, "report.nesting", q->nesting);
-	sonde_overrides_number(o, "report.max_regions", q->max_regions);
-	sonde_overrides_number(o, "report.max_kernels", q->max_kernels);
-	if (q->shows_idle || q->shows_memory || q->shows_ranks)
-		sonde_overrides_add(o, q->shows_idle	 ? "report.view=idle"
-				       : q->shows_memory ? "report.view=memory"
-							 : "report.view=ranks");
-	if (q->entries)
-		sonde_overrides_add(o, "report.entries=true");
-	if (q->flat)
-		sonde_overrides_add(o, "report.flat=true");
-	if (q->full_names)
-		sonde_overrides_add(o, "report.full_names=true");
-	if (q->per_scope)
-		sonde_overrides_add(o, "report.per_scope=true");
-	if (q->no_aggregate)
-		sonde_overrides_add(o, "report.aggregate=false");
+		sonde_argv_add(o, "report.metrics=[all]");
 	if (q->inputs.nr == 0)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: no input: name a capture or a run directory (`sonde report "
@@ -282,7 +230,7 @@ int sonde_report_request_read(
 	int rc;
 
 	*q = (struct sonde_report_request){0};
-	rc = parse(q, argc, argv, err);
+	rc = sonde_options_read(&q->args, &usage, q, argc, argv, err);
 	q->format = sonde_format_named(sonde_str_from(q->format_name));
 	keep_command(q, argc, argv);
 	return rc ? rc : sort_operands(q, err);

@@ -1,8 +1,8 @@
 #include "base/argv.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/overrides.h"
 #include "cli/run_int.h"
-#include "cli/run_shorthand.h"
 #include "cli/split.h"
 
 #include <stdarg.h>
@@ -13,12 +13,11 @@
 /* What the command line said. */
 struct request {
 	struct sonde_args own; /* operands: overrides */
-	struct sonde_run_shorthand shorthand;
 	struct sonde_argv overrides; /* of both; an operand counts where both say something */
-	struct sonde_word_list dirs;
-	const char *name, *chip;
+	const char *out, *window, *every, *config_dir, *config_name, *chip;
+	struct sonde_word_list nvtx_include, metrics;
 	struct sonde_run_against against;
-	bool is_dry, is_quiet, is_multirun;
+	bool has_ncu, has_nsys, is_dry, is_quiet, is_multirun;
 	char **program;
 };
 
@@ -37,58 +36,54 @@ static int take_program(struct request *q, int argc, char **argv, int nr_own, st
 
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	{'o', "out", "DIR", "the run directory (hydra.run.dir)", SONDE_OPTION_WORD,
-		INTO(shorthand.out)},
+	{'o', "out", "DIR", "the run directory (hydra.run.dir)", SONDE_OPTION_WORD, INTO(out), NULL},
 	{0, "ncu", NULL, "run Nsight Compute (pipeline.ncu.enable=true)", SONDE_OPTION_FLAG,
-		INTO(shorthand.has_ncu)},
-	{0, "nsys", NULL, "run Nsight Systems (pipeline.nsys.enable=true)",
-		SONDE_OPTION_FLAG, INTO(shorthand.has_nsys)},
+		INTO(has_ncu), "pipeline.ncu.enable=true"},
+	{0, "nsys", NULL, "run Nsight Systems (pipeline.nsys.enable=true)", SONDE_OPTION_FLAG,
+		INTO(has_nsys), "pipeline.nsys.enable=true"},
 	{0, "window", "WHEN",
 		"capture only then: step[100:110], after=30s,for=10s, ... (capture.window)",
-		SONDE_OPTION_WORD, INTO(shorthand.window)},
+		SONDE_OPTION_WORD, INTO(window), "capture.window"},
 	{0, "every", "TIME",
 		"print the tree so far this often while the program runs (capture.every)",
-		SONDE_OPTION_WORD, INTO(shorthand.every)},
-	{0, "nvtx-include", "EXPR",
-		"only these regions: profile them with --ncu, else show them",
-		SONDE_OPTION_WORDS, INTO(shorthand.nvtx_include)},
-	{0, "metrics", "LIST",
-		"only these metrics: collect them with --ncu, else show them",
-		SONDE_OPTION_LIST, INTO(shorthand.metrics)},
-	{0, "config-dir", "DIR", "a folder of config files, searched first",
-		SONDE_OPTION_WORDS, INTO(dirs)},
-	{0, "config-name", "NAME", "the main config file (config)", SONDE_OPTION_WORD,
-		INTO(name)},
+		SONDE_OPTION_WORD, INTO(every), "capture.every"},
+	{0, "nvtx-include", "EXPR", "only these regions: profile them with --ncu, else show them",
+		SONDE_OPTION_WORDS, INTO(nvtx_include), NULL},
+	{0, "metrics", "LIST", "only these metrics: collect them with --ncu, else show them",
+		SONDE_OPTION_LIST, INTO(metrics), NULL},
+	SONDE_OPTION_CONFIG_DIR_AT(INTO(config_dir)),
+	SONDE_OPTION_CONFIG_NAME_AT(INTO(config_name)),
 	{'n', "dry-run", NULL, "show the plan and the command lines, run nothing",
-		SONDE_OPTION_FLAG, INTO(is_dry)},
+		SONDE_OPTION_FLAG, INTO(is_dry), NULL},
 	{0, "chip", "NAME", "count passes for this chip (GH100, GA102, AD102 ...)",
-		SONDE_OPTION_WORD, INTO(chip)},
-	{'m', "multirun", NULL,
-		"sweep: a=1,2 choice() range() glob() give one run each, in order",
-		SONDE_OPTION_FLAG, INTO(is_multirun)},
-	{0, "against", "BASE",
-		"then compare with this run or report (`sonde diff`); may be repeated",
-		SONDE_OPTION_WORDS, INTO(against.base)},
-	{0, "base-cmd", "COMMAND",
-		"the base is this shell command: it runs in turns with COMMAND",
-		SONDE_OPTION_WORD, INTO(against.base_command)},
-	{0, "repeat", "N", "with --against or --base-cmd: run N times (1)",
-		SONDE_OPTION_NUMBER, INTO(against.repeat)},
-	{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, INTO(is_quiet)},
+		SONDE_OPTION_WORD, INTO(chip), NULL},
+	{'m', "multirun", NULL, "sweep: a=1,2 choice() range() glob() give one run each, in order",
+		SONDE_OPTION_FLAG, INTO(is_multirun), NULL},
+	{0, "against", "BASE", "then compare with this run or report (`sonde diff`); may be repeated",
+		SONDE_OPTION_WORDS, INTO(against.base), NULL},
+	{0, "base-cmd", "COMMAND", "the base is this shell command: it runs in turns with COMMAND",
+		SONDE_OPTION_WORD, INTO(against.base_command), NULL},
+	{0, "repeat", "N", "with --against or --base-cmd: run N times (1)", SONDE_OPTION_NUMBER,
+		INTO(against.repeat), NULL},
+	{0, "fail-above", "[GLOB=]PCT",
+		"with --against or --base-cmd: exit with 3 when a region is slower by more than PCT "
+		"(`sonde diff --fail-above`); may be repeated",
+		SONDE_OPTION_WORDS, INTO(against.limits), NULL},
+	{0, "allow-insufficient", NULL,
+		"with --fail-above: exit with 0, not 4, when entries are too few or too noisy",
+		SONDE_OPTION_FLAG, INTO(against.allows_insufficient), NULL},
+	{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, INTO(is_quiet), NULL},
 };
 
 static const struct sonde_usage usage = {
 	"sonde run [KEY=VALUE...] [options] [--] [COMMAND [ARG...]]",
-	"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as "
-	"the\n"
+	"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as the\n"
 	"configuration says, and reports by NVTX region. Everything goes to one run\n"
 	"directory: tmp/profile-output/TIME, or DIR with -o DIR. Without COMMAND the\n"
-	"configured workload runs. Without --ncu and --nsys it is a native capture: "
-	"times,\n"
+	"configured workload runs. Without --ncu and --nsys it is a native capture: times,\n"
 	"and hardware counters where this machine permits it (counters=off|basic|full).\n"
-	"Exit status: the program's; 125 when it or a profiler could not be started; 1 "
-	"when\n"
-	"profiling failed though the program did well.",
+	"Exit status: the program's; 125 when it or a profiler could not be started; 1 when\n"
+	"profiling failed though the program did well; 3 and 4 for a gate, as `sonde diff`.",
 	options, sizeof(options) / sizeof(*options),
 	{{"counters by region, one capture with kernel replay, into out/",
 		 "sonde run -o out --ncu -- ./train --steps 1"},
@@ -103,25 +98,48 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 	return rc ? rc : take_program(q, argc, argv, nr_own, err);
 }
 
+/*
+ * An override as typed. A window (capture.window=step[100:110]) is text, though Hydra's grammar
+ * would want its brackets, commas and equals signs in quotes.
+ */
+static void add_operand(struct sonde_argv *o, const char *operand)
+{
+	static const char window[] = "capture.window=";
+	const char *value = operand + sizeof(window) - 1;
+
+	if (strncmp(operand, window, sizeof(window) - 1) != 0 || *value == '\'' || *value == '"' ||
+		strncmp(value, "null", 5) == 0)
+		sonde_argv_add(o, operand);
+	else
+		sonde_overrides_word(o, "capture.window", value);
+}
+
 /* Everything that is an override, in the order in which it counts. */
 static int gather_overrides(struct request *q, struct sonde_err *err)
 {
+	struct sonde_argv *o = &q->overrides;
 	size_t i;
 
 	for (i = 0; i < q->own.operands.nr; i++)
 		q->is_multirun |= strcmp(q->own.operands.at[i], "hydra.mode=MULTIRUN") == 0;
-	sonde_run_shorthand_add(&q->overrides, &q->shorthand, q->is_multirun);
+	sonde_overrides_word(o, q->is_multirun ? "hydra.sweep.dir" : "hydra.run.dir", q->out);
+	sonde_overrides_take(o, &q->own);
+	sonde_overrides_list(o,
+		q->has_ncu ? "pipeline.ncu.ncu_cli.nvtx.include" : "report.nvtx.include",
+		&q->nvtx_include);
+	sonde_overrides_list(
+		o, q->has_ncu ? "pipeline.ncu.ncu_cli.metrics" : "report.metrics", &q->metrics);
 	for (i = 0; i < q->own.operands.nr; i++)
-		sonde_run_shorthand_override(&q->overrides, q->own.operands.at[i]);
-	return q->overrides.failed ? sonde_err_nomem(err) : 0;
+		add_operand(o, q->own.operands.at[i]);
+	return o->failed ? sonde_err_nomem(err) : 0;
 }
 
 static struct sonde_run_request request_of(const struct request *q)
 {
 	return (struct sonde_run_request){
 		.overrides = {(const char *const *)q->overrides.words.at, q->overrides.words.nr},
-		.dirs = {q->dirs.at, q->dirs.nr},
-		.name = q->name,
+		.config_dir = q->config_dir,
+		.config_name = q->config_name,
 		.chip = q->chip,
 		.is_dry = q->is_dry,
 		.is_quiet = q->is_quiet,
@@ -131,7 +149,7 @@ static struct sonde_run_request request_of(const struct request *q)
 
 int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err)
 {
-	struct sonde_run_config *config = NULL;
+	struct hydra_config *config = NULL;
 	struct sonde_run r;
 	int rc = sonde_run_config_open(&config, q, err), status;
 
@@ -139,39 +157,41 @@ int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err)
 		return sonde_cmd_fail(err);
 	rc = sonde_run_open(&r, config, q, err);
 	if (rc == 0)
-		rc = sonde_run_do(&r, config, err);
+		rc = sonde_run_do(&r, err);
 	status = sonde_run_status(&r, rc, err);
 	sonde_run_release(&r);
-	sonde_run_config_free(config);
+	hydra_config_free(config);
 	return status;
 }
 
 static int sweep(const struct sonde_run_request *q, struct sonde_err *err)
 {
-	struct sonde_run_config *config = NULL;
+	struct hydra_config *config = NULL;
 	int rc = sonde_run_config_open(&config, q, err);
 	int status = rc < 0 ? sonde_cmd_fail(err) : sonde_run_sweep(config, q, err);
 
-	sonde_run_config_free(config);
+	hydra_config_free(config);
 	return status;
 }
 
 /* A comparison has many runs below one directory; each gets its own. */
 static int take_against(struct request *q, const char **out, struct sonde_err *err)
 {
-	bool is_wanted = q->against.base.nr || q->against.base_command;
+	struct sonde_run_against *a = &q->against;
+	bool is_wanted = a->base.nr || a->base_command;
 
-	*out = NULL;
+	if (!is_wanted && (a->repeat || a->limits.nr || a->allows_insufficient))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"run: --repeat, --fail-above and --allow-insufficient compare with a base: name "
+			"one with --against BASE or --base-cmd COMMAND");
 	if (!is_wanted)
-		return q->against.repeat ? sonde_err_set(err, SONDE_ERR_USAGE,
-						   "run: --repeat is for --against and --base-cmd")
-					 : 0;
+		return 0;
 	if (q->is_multirun)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"run: --against compares one program: leave out --multirun");
-	q->against.repeat = q->against.repeat ? q->against.repeat : 1;
-	*out = q->shorthand.out;
-	q->shorthand.out = NULL;
+	a->repeat = a->repeat ? a->repeat : 1;
+	*out = q->out;
+	q->out = NULL;
 	return 0;
 }
 
@@ -195,9 +215,6 @@ int sonde_cmd_run(int argc, char **argv)
 	else if (rc == 0)
 		status = q.is_multirun ? sweep(&q, &err) : sonde_run_once(&q, &err);
 	sonde_args_release(&words.own);
-	sonde_run_shorthand_release(&words.shorthand);
 	sonde_argv_release(&words.overrides);
-	sonde_vec_release(&words.against.base);
-	sonde_vec_release(&words.dirs);
 	return status;
 }

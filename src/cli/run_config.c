@@ -9,21 +9,6 @@
 
 #define MODE "hydra.mode="
 
-struct sonde_run_config {
-	struct hydra_config *config;
-};
-
-static int wrap(struct sonde_run_config **out, struct hydra_config *config, struct sonde_err *err)
-{
-	*out = sonde_calloc(1, sizeof(**out));
-	if (!*out) {
-		hydra_config_free(config);
-		return sonde_err_nomem(err);
-	}
-	(*out)->config = config;
-	return 0;
-}
-
 /* `counters=NAME` is a choice of the group; `counters=[a,b]` names counters instead. */
 static void add_override(struct sonde_argv *lines, const char *line)
 {
@@ -37,13 +22,12 @@ static void add_override(struct sonde_argv *lines, const char *line)
 
 /* Hydra's runner says by an override of its own how it runs. */
 int sonde_run_config_open(
-	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err)
+	struct hydra_config **out, const struct sonde_run_request *q, struct sonde_err *err)
 {
 	struct sonde_config_request req = {
-		.config_dir = q->dirs.nr ? q->dirs.at[q->dirs.nr - 1] : NULL,
-		.config_name = q->name,
+		.config_dir = q->config_dir,
+		.config_name = q->config_name,
 		.multirun = q->is_multirun};
-	struct hydra_config *config = NULL;
 	struct sonde_argv lines = {0};
 	size_t i;
 	int rc;
@@ -55,35 +39,20 @@ int sonde_run_config_open(
 	req.overrides = (const char *const *)lines.words.at;
 	req.nr_overrides = lines.words.nr;
 	rc = lines.failed ? sonde_err_nomem(err)
-			  : sonde_settings_compose(&config, &req, q->is_quiet, err);
+			  : sonde_settings_compose(out, &req, q->is_quiet, err);
 	sonde_argv_release(&lines);
-	return rc ? rc : wrap(out, config, err);
-}
-
-size_t sonde_run_config_nr_jobs(const struct sonde_run_config *master)
-{
-	return hydra_config_nr_jobs(master->config);
-}
-
-int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_run_config *master,
-	size_t job, struct sonde_err *err)
-{
-	struct hydra_config *config = NULL;
-	int rc = hydra_config_job_open(&config, master->config, job, err);
-
-	*out = NULL;
-	return rc ? rc : wrap(out, config, err);
+	return rc;
 }
 
 /* What is the same in the first job, the last one and this goes without saying. */
 void sonde_run_config_job_words(
-	const struct sonde_run_config *master, size_t job, struct sonde_buf *out)
+	const struct hydra_config *master, size_t job, struct sonde_buf *out)
 {
 	const struct sonde_str *lines, *first, *last;
-	size_t nr_jobs = hydra_config_nr_jobs(master->config), i;
-	size_t nr = hydra_config_job_overrides(master->config, job, &lines);
-	bool has_all = nr_jobs < 2 || hydra_config_job_overrides(master->config, 0, &first) != nr ||
-		       hydra_config_job_overrides(master->config, nr_jobs - 1, &last) != nr;
+	size_t nr_jobs = hydra_config_nr_jobs(master), i;
+	size_t nr = hydra_config_job_overrides(master, job, &lines);
+	bool has_all = nr_jobs < 2 || hydra_config_job_overrides(master, 0, &first) != nr ||
+		       hydra_config_job_overrides(master, nr_jobs - 1, &last) != nr;
 	const char *gap = "";
 
 	for (i = 0; i < nr; i++) {
@@ -94,29 +63,7 @@ void sonde_run_config_job_words(
 	}
 }
 
-const char *sonde_run_config_sweep_dir(struct sonde_run_config *master)
-{
-	return hydra_config_str(master->config, "hydra.sweep.dir").p;
-}
-
-struct hydra_config *sonde_run_config_composed(const struct sonde_run_config *c)
-{
-	return c->config;
-}
-
-const char *sonde_run_config_dir(struct sonde_run_config *c)
-{
-	return hydra_config_run_dir(c->config).p;
-}
-
-const char *sonde_run_config_subdir(struct sonde_run_config *c)
-{
-	struct sonde_str dir = hydra_config_str(c->config, "hydra.output_subdir");
-
-	return dir.n ? dir.p : NULL;
-}
-
-int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
+int sonde_run_config_yaml(struct hydra_config *c, struct sonde_buf *out,
 	enum sonde_run_yaml part, struct sonde_err *err)
 {
 	static const enum hydra_part parts[] = {
@@ -128,7 +75,7 @@ int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 	};
 	bool is_list = part == SONDE_RUN_OVERRIDES_YAML;
 	struct hydra_dump how = sonde_config_record(
-		c->config, parts[part], is_list ? "hydra.overrides.task" : NULL);
+		c, parts[part], is_list ? "hydra.overrides.task" : NULL);
 	struct sonde_sink sink;
 	struct sonde_str yaml;
 	int rc;
@@ -136,7 +83,7 @@ int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 	if (part != SONDE_RUN_RESOLVED_YAML)
 		how.resolve = HYDRA_AS_WRITTEN;
 	sonde_sink_init_string(&sink);
-	rc = hydra_config_dump(c->config, &sink, &how, err);
+	rc = hydra_config_dump(c, &sink, &how, err);
 	yaml = sonde_buf_view(&sink.buf);
 	if (is_list) /* without the line that names the package */
 		sonde_str_cut(yaml, '\n', &yaml);
@@ -145,14 +92,14 @@ int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
 	return rc ? rc : out->failed ? sonde_err_nomem(err) : 0;
 }
 
-void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *out)
+void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv *out)
 {
 	static const char *const keys[] = {"hydra.overrides.hydra", "hydra.overrides.task"};
 	const struct sonde_str *lines;
 	size_t k, i, nr;
 
 	for (k = 0; k < 2; k++) {
-		nr = hydra_config_list(c->config, keys[k], &lines);
+		nr = hydra_config_list(c, keys[k], &lines);
 		for (i = 0; i < nr; i++)
 			if (!sonde_str_starts(lines[i], MODE))
 				sonde_argv_add(out, lines[i].p);
@@ -163,11 +110,11 @@ void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *o
 typedef struct sonde_str value_fn(const struct hydra_config *c, const char *key);
 
 /* `PREFIX_NAME=value` for every name below `key`. */
-static void add_below(struct sonde_run_config *c, struct sonde_argv *env, value_fn *value,
+static void add_below(const struct hydra_config *c, struct sonde_argv *env, value_fn *value,
 	const char *key, const char *prefix)
 {
 	const struct sonde_str *names;
-	size_t nr = hydra_config_keys(c->config, key, &names), i, k;
+	size_t nr = hydra_config_keys(c, key, &names), i, k;
 
 	for (i = 0; i < nr; i++) {
 		struct sonde_buf full = {0}, word = {0};
@@ -181,24 +128,24 @@ static void add_below(struct sonde_run_config *c, struct sonde_argv *env, value_
 			env->failed = true;
 		else
 			sonde_argv_printf(
-				env, "%s=%.*s", word.p, SONDE_STR_ARG(value(c->config, full.p)));
+				env, "%s=%.*s", word.p, SONDE_STR_ARG(value(c, full.p)));
 		sonde_buf_release(&full);
 		sonde_buf_release(&word);
 	}
 }
 
-static value_fn *value_for(const struct sonde_run_config *c, bool is_recorded)
+static value_fn *value_for(const struct hydra_config *c, bool is_recorded)
 {
-	return is_recorded && !hydra_config_bool(c->config, "sonde.record_env")
+	return is_recorded && !hydra_config_bool(c, "sonde.record_env")
 		       ? hydra_config_recorded
 		       : hydra_config_str;
 }
 
 int sonde_run_config_env(
-	struct sonde_run_config *c, struct sonde_argv *env, bool is_recorded, struct sonde_err *err)
+	const struct hydra_config *c, struct sonde_argv *env, bool is_recorded, struct sonde_err *err)
 {
 	value_fn *value = value_for(c, is_recorded);
-	struct sonde_str device = value(c->config, "device");
+	struct sonde_str device = value(c, "device");
 
 	add_below(c, env, value, "model", "SONDE_MODEL_");
 	add_below(c, env, value, "infer", "SONDE_INFER_");
@@ -209,25 +156,17 @@ int sonde_run_config_env(
 	return env->failed ? sonde_err_nomem(err) : 0;
 }
 
-void sonde_run_config_command(struct sonde_run_config *c, struct sonde_argv *out)
+void sonde_run_config_command(const struct hydra_config *c, struct sonde_argv *out)
 {
 	static const char key[] = "pipeline.workload.command";
 	const struct sonde_str *words;
-	size_t i, nr = hydra_config_list(c->config, key, &words);
+	size_t i, nr = hydra_config_list(c, key, &words);
 	value_fn *value = value_for(c, true);
-	bool is_list = hydra_config_str(c->config, key).n == 0;
+	bool is_list = hydra_config_str(c, key).n == 0;
 	char at[64];
 
 	for (i = 0; i < nr; i++) {
 		snprintf(at, sizeof(at), "%s.%zu", key, i);
-		sonde_argv_add(out, value(c->config, is_list ? at : key).p);
+		sonde_argv_add(out, value(c, is_list ? at : key).p);
 	}
-}
-
-void sonde_run_config_free(struct sonde_run_config *c)
-{
-	if (!c)
-		return;
-	hydra_config_free(c->config);
-	sonde_free(c);
 }

@@ -22,6 +22,7 @@
 #include "attribute/launches.h"
 #include "base/note.h"
 #include "base/argv.h"
+#include "capture/child.h"
 #include "capture/rundir.h"
 #include "cli/look.h"
 #include "cli/say.h"
@@ -31,8 +32,8 @@
 
 /* What was asked for, before any configuration. Everything is borrowed. */
 struct sonde_run_request {
-	struct sonde_words overrides, dirs; /* --config-dir; the last one counts */
-	const char *name, *chip;	    /* --config-name, --chip; NULL = not given */
+	struct sonde_words overrides;
+	const char *config_dir, *config_name, *chip; /* NULL = not given */
 	bool is_dry, is_quiet, is_multirun;
 	bool hides_report; /* written, and not printed */
 	char *const *program; /* ends with NULL; empty = the configured one */
@@ -63,39 +64,39 @@ struct sonde_run {
 	struct sonde_arena arena;
 };
 
-struct sonde_run_config;
-
 /*
  * Settings, program, environment and places out of a composed configuration,
  * which must outlive the run. To be released also when it fails.
  */
-int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
+int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err);
 void sonde_run_release(struct sonde_run *r);
 /* Makes the run directory, runs the stages, reports. Of a dry run: shows the plan. */
-int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err);
+int sonde_run_do(struct sonde_run *r, struct sonde_err *err);
 /* The exit status after sonde_run_open or sonde_run_do gave `rc`; says what `err` holds. */
 int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err);
 
 /* One run, from its configuration to its report. Returns the exit status. */
 int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err);
 
-/* --against, --base-cmd and --repeat: what to compare with, and how often to run. Borrowed. */
+/* What to compare with, how often to run, and the gate. Borrowed. */
 struct sonde_run_against {
 	struct sonde_word_list base; /* inputs of `sonde diff` */
 	const char *base_command;    /* for a shell; NULL = none */
 	size_t repeat;
+	struct sonde_word_list limits; /* --fail-above */
+	bool allows_insufficient;
 };
 /*
  * Runs into `out`/new-1, … (and base-1, …), then compares. `out` NULL: a directory named by the
- * time. Returns the exit status: the first that is not 0.
+ * time. Returns the exit status: the first that is not 0, the comparison's last.
  */
 int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_against *a,
 	const char *out, struct sonde_err *err);
 
 /* All jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
 int sonde_run_sweep(
-	struct sonde_run_config *master, const struct sonde_run_request *q, struct sonde_err *err);
+	struct hydra_config *master, const struct sonde_run_request *q, struct sonde_err *err);
 
 /*
  * `ranks=[0,8]`: whether this process is one of them. Finds out before anything is made, and
@@ -138,11 +139,7 @@ int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, stru
 
 /* The configuration: what the overrides and config groups compose to. */
 int sonde_run_config_open(
-	struct sonde_run_config **out, const struct sonde_run_request *q, struct sonde_err *err);
-void sonde_run_config_free(struct sonde_run_config *c);
-struct hydra_config *sonde_run_config_composed(const struct sonde_run_config *c);
-const char *sonde_run_config_dir(struct sonde_run_config *c);	 /* the run directory */
-const char *sonde_run_config_subdir(struct sonde_run_config *c); /* hydra.output_subdir, or NULL */
+	struct hydra_config **out, const struct sonde_run_request *q, struct sonde_err *err);
 
 enum sonde_run_yaml {
 	SONDE_RUN_RESOLVED_YAML, /* the job, every value resolved */
@@ -151,24 +148,19 @@ enum sonde_run_yaml {
 	SONDE_RUN_OVERRIDES_YAML, /* the list of the job's override lines */
 	SONDE_RUN_ALL_YAML,
 };
-int sonde_run_config_yaml(struct sonde_run_config *c, struct sonde_buf *out,
-	enum sonde_run_yaml part, struct sonde_err *err);
+int sonde_run_config_yaml(struct hydra_config *c, struct sonde_buf *out, enum sonde_run_yaml part,
+	struct sonde_err *err);
 /* The override lines that lead to this configuration, appended. */
-void sonde_run_config_overrides(struct sonde_run_config *c, struct sonde_argv *out);
+void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv *out);
 /* The variables a configured workload reads, appended to `env`; `is_recorded`: as they may be
  * written into files. */
-int sonde_run_config_env(struct sonde_run_config *c, struct sonde_argv *env, bool is_recorded,
+int sonde_run_config_env(const struct hydra_config *c, struct sonde_argv *env, bool is_recorded,
 	struct sonde_err *err);
 /* pipeline.workload.command as it may be written into files. */
-void sonde_run_config_command(struct sonde_run_config *c, struct sonde_argv *out);
-
-/* Of a sweep: how many jobs, each one's configuration, and what makes it differ (`a=1 b=x`). */
-size_t sonde_run_config_nr_jobs(const struct sonde_run_config *master);
-int sonde_run_config_job_open(struct sonde_run_config **out, const struct sonde_run_config *master,
-	size_t job, struct sonde_err *err);
+void sonde_run_config_command(const struct hydra_config *c, struct sonde_argv *out);
+/* What makes a job of a sweep differ from the others: `a=1 b=x`. */
 void sonde_run_config_job_words(
-	const struct sonde_run_config *master, size_t job, struct sonde_buf *out);
-const char *sonde_run_config_sweep_dir(struct sonde_run_config *master);
+	const struct hydra_config *master, size_t job, struct sonde_buf *out);
 
 /* A command line that ends with the program's words, as files may hold it. */
 void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *const *words);
@@ -177,11 +169,12 @@ void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *co
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-struct sonde_child_end;
-/* Says, there and in the report, that the program ran out of time, if it did. */
+/* How `argv`, the program or a profiler with it, runs in every stage. */
+struct sonde_child_spec sonde_run_spec(const struct sonde_run *r, char *const *argv);
+/* Runs it to its end, and takes over how the program ended. */
+int sonde_run_child(struct sonde_run *r, const struct sonde_child_spec *spec, struct sonde_err *err);
+/* What that is made of. Says, there and in the report, that the program ran out of time, if it did. */
 void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *end);
-
-/* Takes over how the program ended. */
 void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted);
 
 #endif

@@ -53,11 +53,11 @@ static void end_facts(pid_t pid)
 		sonde_say("env.json could not be written");
 }
 
-static int write_yaml(struct sonde_run *r, const char *name, struct sonde_run_config *config,
-	enum sonde_run_yaml part, struct sonde_err *err)
+static int write_yaml(
+	struct sonde_run *r, const char *name, enum sonde_run_yaml part, struct sonde_err *err)
 {
 	struct sonde_buf yaml = {0};
-	int rc = sonde_run_config_yaml(config, &yaml, part, err);
+	int rc = sonde_run_config_yaml(r->config, &yaml, part, err);
 
 	if (rc == 0)
 		rc = sonde_rundir_write(&r->dir, name, sonde_buf_view(&yaml), err);
@@ -66,30 +66,30 @@ static int write_yaml(struct sonde_run *r, const char *name, struct sonde_run_co
 }
 
 /* What Hydra leaves beside a run: hydra.output_subdir, `.hydra` unless configured otherwise. */
-static int write_hydra(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
+static int write_hydra(struct sonde_run *r, struct sonde_err *err)
 {
 	static const struct {
 		const char *name;
 		enum sonde_run_yaml part;
 	} files[] = {{"config.yaml", SONDE_RUN_JOB_YAML}, {"hydra.yaml", SONDE_RUN_HYDRA_YAML},
 		{"overrides.yaml", SONDE_RUN_OVERRIDES_YAML}};
-	const char *subdir = sonde_run_config_subdir(config);
+	struct sonde_str subdir = hydra_config_str(r->config, "hydra.output_subdir");
 	char name[1024];
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; subdir && i < sizeof(files) / sizeof(*files) && rc == 0; i++) {
-		if (snprintf(name, sizeof(name), "%s/%s", subdir, files[i].name) >=
+	for (i = 0; subdir.n && i < sizeof(files) / sizeof(*files) && rc == 0; i++) {
+		if (snprintf(name, sizeof(name), "%s/%s", subdir.p, files[i].name) >=
 			(int)sizeof(name))
 			return sonde_err_set(
-				err, SONDE_ERR_USAGE, "hydra.output_subdir is too long");
-		rc = write_yaml(r, name, config, files[i].part, err);
+				err, SONDE_ERR_USAGE, "hydra.output_subdir is too long: name a short folder, or null for none");
+		rc = write_yaml(r, name, files[i].part, err);
 	}
 	return rc;
 }
 
 /* What makes the run repeatable: written before anything starts. */
-static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
+static int write_inputs(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_buf yaml = {0};
 	struct sonde_argv overrides = {0}, env = {0};
@@ -97,8 +97,8 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, st
 
 	if (!r->dir.is_first)
 		return 0;
-	rc = write_yaml(r, "config.yaml", config, SONDE_RUN_RESOLVED_YAML, err);
-	sonde_run_config_overrides(config, &overrides);
+	rc = write_yaml(r, "config.yaml", SONDE_RUN_RESOLVED_YAML, err);
+	sonde_run_config_overrides(r->config, &overrides);
 	sonde_argv_yaml(&yaml, "command", r->recorded_words.words.at);
 	if (overrides.words.nr)
 		sonde_argv_yaml(&yaml, "overrides", overrides.words.at);
@@ -106,7 +106,7 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, st
 		sonde_buf_printf(&yaml, "ranks: {profiled: '%s', of: %u}\n", r->chosen,
 			r->dir.rank.size);
 	if (rc == 0)
-		rc = sonde_run_config_env(config, &env, true, err);
+		rc = sonde_run_config_env(r->config, &env, true, err);
 	if (env.words.nr)
 		sonde_argv_yaml(&yaml, "environment", env.words.at);
 	if (rc == 0)
@@ -116,7 +116,7 @@ static int write_inputs(struct sonde_run *r, struct sonde_run_config *config, st
 	sonde_argv_release(&overrides);
 	sonde_argv_release(&env);
 	sonde_buf_release(&yaml);
-	return rc ? rc : write_hydra(r, config, err);
+	return rc ? rc : write_hydra(r, err);
 }
 
 static int run_stages(struct sonde_run *r, struct sonde_err *err)
@@ -199,19 +199,16 @@ static int open_dir(struct sonde_run *r, struct sonde_err *err)
  */
 static int run_bare(struct sonde_run *r, const struct sonde_err *why)
 {
-	const struct sonde_child_spec spec = {
-		.argv = r->program, .env = r->env, .dir = r->set.workload_dir, .out_fd = -1};
-	struct sonde_child_end end = {0};
+	const struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 	struct sonde_err err = {0};
-	int rc;
 
 	sonde_say("%s", why->msg);
 	sonde_say("rank %u runs without a profile: its part is missing in the report",
 		r->dir.rank.rank);
-	rc = sonde_child_run(&end, &spec, &err);
-	if (rc)
+	if (sonde_run_child(r, &spec, &err)) {
 		sonde_say("%s", err.msg);
-	r->status = rc ? SONDE_STATUS_NOT_STARTED : end.status;
+		r->status = SONDE_STATUS_NOT_STARTED;
+	}
 	return 0;
 }
 
@@ -231,7 +228,7 @@ static void say_where(const struct sonde_run *r, bool is_last)
 		sonde_say("open %s/report.html", r->dir.path);
 }
 
-int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct sonde_err *err)
+int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 {
 	bool is_last;
 	pid_t facts;
@@ -245,7 +242,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_run_config *config, struct so
 		return sonde_run_bystander(r, err);
 	rc = open_dir(r, err);
 	if (rc == 0)
-		rc = write_inputs(r, config, err);
+		rc = write_inputs(r, err);
 	if (rc && r->dir.rank.is_parallel)
 		return run_bare(r, err);
 	if (rc)

@@ -5,17 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How the program runs in every stage of ours. */
-static struct sonde_child_spec spec_of(const struct sonde_run *r, bool is_helper)
-{
-	return (struct sonde_child_spec){.argv = r->program,
-		.env = r->env,
-		.dir = r->set.workload_dir,
-		.timeout_ms = (unsigned)r->set.timeout_s * 1000u,
-		.is_helper = is_helper,
-		.out_fd = -1};
-}
-
 /* Where captures are written: on a disk of the node, if that was asked for and can be. */
 static const char *open_place(struct sonde_local *l, struct sonde_run *r)
 {
@@ -44,15 +33,9 @@ static void close_place(struct sonde_local *l, const struct sonde_run *r)
 static int write_local(const char *dir, struct sonde_str text, struct sonde_err *err)
 {
 	char path[4096];
-	struct sonde_sink sink;
-	int rc;
 
 	snprintf(path, sizeof(path), "%s/cmd.txt", dir);
-	rc = sonde_sink_open(&sink, path, err);
-	if (rc)
-		return rc;
-	sonde_sink_str(&sink, text);
-	return sonde_sink_close(&sink, err);
+	return sonde_file_write(path, text, err);
 }
 
 static int write_command(struct sonde_run *r, const struct sonde_local *l, struct sonde_err *err)
@@ -107,10 +90,8 @@ static int add_window(const char **line, struct sonde_run *r, struct sonde_err *
 	struct sonde_buf b = {0};
 
 	sonde_window_lines(&r->set.window, &b);
-	if (b.n)
-		*line = sonde_arena_z(&r->arena, sonde_buf_view(&b));
-	sonde_buf_release(&b);
-	return *line && !b.failed ? 0 : sonde_err_nomem(err);
+	*line = sonde_arena_take(&r->arena, &b);
+	return *line ? 0 : sonde_err_nomem(err);
 }
 
 static void say_failure(const struct sonde_child_end *end)
@@ -137,7 +118,7 @@ static void show_plan(const struct sonde_run *r)
 static int capture(struct sonde_child_end *end, struct sonde_run *r,
 	const struct sonde_native_request *q, const struct sonde_local *l, struct sonde_err *err)
 {
-	struct sonde_child_spec spec = spec_of(r, false);
+	struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 	struct sonde_sampler *sampler;
 	struct sonde_run_live live;
 	int rc = sonde_run_live_open(&live, r, q->dir, &spec, err);
@@ -217,12 +198,13 @@ int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sond
 	const char *dir = r->nr_native ? sonde_run_path(r, "native")
 				       : sonde_run_path(r, "discover%s", r->dir.suffix);
 	struct sonde_native_request q = {.dir = dir};
-	const struct sonde_child_spec spec = spec_of(r, true);
+	struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 	struct sonde_child_end end = {0};
 	const char *lines[NR_OPTIONS];
 	int rc = dir ? add_options(&q.options, lines, r, err) : sonde_err_nomem(err);
 
 	*out = NULL;
+	spec.is_helper = true;
 	if (rc == 0 && !r->nr_native) {
 		sonde_say("looking at the program's ranges (one run without its output)");
 		rc = sonde_native_run(&end, &spec, &q, err);

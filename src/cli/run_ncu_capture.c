@@ -67,15 +67,11 @@ static void note_limit(struct sonde_ncu_stage *s, const char *mode, const struct
 static int watch(struct sonde_ncu_stage *s, struct sonde_progress *progress,
 	const struct sonde_argv *argv, const char *log, struct sonde_child_end *end)
 {
-	const struct sonde_child_spec spec = {.argv = argv->words.at,
-		.tick = sonde_progress_tick,
-		.of = progress,
-		.out_fd = -1,
-		.env = s->run->env,
-		.timeout_ms = (unsigned)s->run->set.timeout_s * 1000u,
-		.dir = s->run->set.workload_dir};
+	struct sonde_child_spec spec = sonde_run_spec(s->run, argv->words.at);
 	int rc;
 
+	spec.tick = sonde_progress_tick;
+	spec.of = progress;
 	sonde_progress_begin(progress, "ncu", log);
 	rc = sonde_child_run(end, &spec, s->err);
 	sonde_progress_end(progress);
@@ -156,15 +152,14 @@ static void import_one(
 	struct sonde_argv argv = {0};
 	struct sonde_buf text = {0};
 	struct sonde_err why = {0};
-	int status = 0, rc;
+	int rc;
 
 	sonde_ncu_import_args(&argv, &s->ncu, report, page);
-	rc = argv.failed ? sonde_err_nomem(&why)
-			 : sonde_tool_output(&text, &status, argv.words.at, 600000, &why);
-	if (rc == 0 && status == 0)
+	rc = sonde_tool_text(&text, &argv, &why);
+	if (rc == 0)
 		rc = sonde_rundir_write(&s->run->dir, name, sonde_buf_view(&text), &why);
-	if (rc || status)
-		sonde_say("%s was not written: %s", name, rc ? why.msg : "ncu --import failed");
+	if (rc)
+		sonde_say("%s was not written: %s", name, why.msg);
 	sonde_buf_release(&text);
 	sonde_argv_release(&argv);
 }

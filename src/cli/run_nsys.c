@@ -99,18 +99,11 @@ static void export_all(struct stage *s)
 static int run(struct stage *s, const struct sonde_argv *argv)
 {
 	struct sonde_run *r = s->run;
-	const struct sonde_child_spec spec = {.argv = argv->words.at,
-		.env = r->env,
-		.dir = r->set.workload_dir,
-		.timeout_ms = (unsigned)r->set.timeout_s * 1000u,
-		.out_fd = -1};
-	struct sonde_child_end end = {0};
-	int rc = sonde_child_run(&end, &spec, s->err);
+	const struct sonde_child_spec spec = sonde_run_spec(r, argv->words.at);
+	int rc = sonde_run_child(r, &spec, s->err);
 
 	if (rc)
 		return rc;
-	sonde_run_say_timeout(r, &end);
-	sonde_run_take_end(r, end.status, end.is_interrupted);
 	if (access(s->report, R_OK) == 0) {
 		export_all(s);
 		return 0;

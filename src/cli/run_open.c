@@ -13,16 +13,13 @@
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
 {
 	struct sonde_buf b = {0};
-	const char *path;
 	va_list ap;
 
 	sonde_buf_printf(&b, "%s/", r->dir.path);
 	va_start(ap, fmt);
 	sonde_buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	path = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
-	sonde_buf_release(&b);
-	return path;
+	return sonde_arena_take(&r->arena, &b);
 }
 
 void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted)
@@ -43,6 +40,27 @@ void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *en
 		"the program was stopped after %ld s (pipeline.workload.timeout_s): what ran until "
 		"then is here",
 		r->set.timeout_s);
+}
+
+struct sonde_child_spec sonde_run_spec(const struct sonde_run *r, char *const *argv)
+{
+	return (struct sonde_child_spec){.argv = argv,
+		.env = r->env,
+		.dir = r->set.workload_dir,
+		.timeout_ms = (unsigned)r->set.timeout_s * 1000u,
+		.out_fd = -1};
+}
+
+int sonde_run_child(struct sonde_run *r, const struct sonde_child_spec *spec, struct sonde_err *err)
+{
+	struct sonde_child_end end = {0};
+	int rc = sonde_child_run(&end, spec, err);
+
+	if (rc)
+		return rc;
+	sonde_run_say_timeout(r, &end);
+	sonde_run_take_end(r, end.status, end.is_interrupted);
+	return 0;
 }
 
 /* A workload of our own: beside the program, or installed. */
@@ -88,8 +106,7 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 }
 
 /* The words of the program: given, configured, or a workload of our own. */
-static int choose_program(struct sonde_run *r, struct sonde_run_config *config, char *const *given,
-	struct sonde_err *err)
+static int choose_program(struct sonde_run *r, char *const *given, struct sonde_err *err)
 {
 	struct sonde_argv *to = &r->program_words;
 	size_t i;
@@ -104,7 +121,7 @@ static int choose_program(struct sonde_run *r, struct sonde_run_config *config, 
 	if (*given || r->set.workload.nr == 0)
 		sonde_argv_all(&r->recorded_words, to->words.at ? to->words.at : given);
 	else
-		sonde_run_config_command(config, &r->recorded_words);
+		sonde_run_config_command(r->config, &r->recorded_words);
 	if (rc == 0 && (to->failed || r->recorded_words.failed))
 		rc = sonde_err_nomem(err);
 	r->program = to->words.at;
@@ -127,12 +144,10 @@ static int check_program(const struct sonde_run *r, struct sonde_err *err)
 static const char *absolute(struct sonde_run *r, const char *path)
 {
 	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-	struct sonde_buf b = {0};
-	const char *out;
+	const char *out = sonde_arena_printf(
+		&r->arena, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path)
+				  .p;
 
-	sonde_buf_printf(&b, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
-	out = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
-	sonde_buf_release(&b);
 	free(cwd);
 	return out;
 }
@@ -187,23 +202,23 @@ static void warn_of_unused(const struct sonde_run *r, const struct sonde_run_req
 	}
 }
 
-int sonde_run_open(struct sonde_run *r, struct sonde_run_config *config,
+int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err)
 {
 	int rc;
 
-	*r = (struct sonde_run){.config = sonde_run_config_composed(config),
+	*r = (struct sonde_run){.config = config,
 		.chip = q->chip,
 		.is_dry = q->is_dry,
 		.is_quiet = q->is_quiet,
 		.hides_report = q->hides_report};
 	rc = sonde_capture_settings_read(&r->set, r->config, err);
-	r->set.run_dir = sonde_run_config_dir(config);
+	r->set.run_dir = hydra_config_run_dir(config).p;
 	if (rc == 0)
 		rc = sonde_run_config_env(config, &r->env_words, false, err);
 	r->env = r->env_words.words.at;
 	if (rc == 0)
-		rc = choose_program(r, config, q->program, err);
+		rc = choose_program(r, q->program, err);
 	if (rc == 0)
 		rc = choose_dir(r, err);
 	if (rc == 0)

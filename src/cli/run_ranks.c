@@ -54,8 +54,7 @@ int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err)
 	if (!r->set.ranks.nr)
 		return 0;
 	sonde_rank_list_print(&r->set.ranks, &words);
-	r->chosen = words.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&words));
-	sonde_buf_release(&words);
+	r->chosen = sonde_arena_take(&r->arena, &words);
 	if (!r->chosen)
 		return sonde_err_nomem(err);
 	sonde_rank_find(&rank);
@@ -69,18 +68,8 @@ int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err)
 /* One of several runs, or one that is timed, needs somebody who watches it. */
 int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err)
 {
-	const struct sonde_child_spec spec = {.argv = r->program,
-		.env = r->env,
-		.dir = r->set.workload_dir,
-		.timeout_ms = (unsigned)r->set.timeout_s * 1000u,
-		.out_fd = -1};
-	struct sonde_child_end end = {0};
-	int rc;
+	const struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 
-	if (!r->job && !r->hides_report && !r->set.timeout_s)
-		return sonde_child_become(&spec, err);
-	rc = sonde_child_run(&end, &spec, err);
-	sonde_run_say_timeout(r, &end);
-	sonde_run_take_end(r, end.status, end.is_interrupted);
-	return rc;
+	return r->job || r->hides_report || r->set.timeout_s ? sonde_run_child(r, &spec, err)
+							     : sonde_child_become(&spec, err);
 }

@@ -6,7 +6,7 @@
 
 /* A sweep at work. */
 struct sweep {
-	struct sonde_run_config *master;
+	struct hydra_config *master;
 	const struct sonde_run_request *q;
 	struct sonde_rundir dir;
 	const char *wanted; /* hydra.sweep.dir, before it may get a number */
@@ -26,27 +26,22 @@ static int place(const struct sweep *s, struct sonde_run *r)
 	if (s->q->is_dry || !below || below[n] != '/' || strcmp(s->wanted, s->dir.path) == 0)
 		return 0;
 	sonde_buf_printf(&b, "%.*s%s%s", (int)(below - dir), dir, s->dir.path, below + n);
-	r->set.run_dir = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
-	sonde_buf_release(&b);
+	r->set.run_dir = sonde_arena_take(&r->arena, &b);
 	return r->set.run_dir ? 0 : sonde_err_nomem(s->err);
 }
 
 static const char *describe(const struct sweep *s, struct sonde_run *r, size_t job)
 {
 	struct sonde_buf b = {0};
-	const char *text;
 
 	sonde_buf_printf(&b, "job %zu of %zu: ", job + 1, s->nr_jobs);
 	sonde_run_config_job_words(s->master, job, &b);
-	text = b.failed ? NULL : sonde_arena_z(&r->arena, sonde_buf_view(&b));
-	sonde_buf_release(&b);
-	return text;
+	return sonde_arena_take(&r->arena, &b);
 }
 
-static int open_job(
-	struct sweep *s, struct sonde_run_config **config, struct sonde_run *r, size_t job)
+static int open_job(struct sweep *s, struct hydra_config **config, struct sonde_run *r, size_t job)
 {
-	int rc = sonde_run_config_job_open(config, s->master, job, s->err);
+	int rc = hydra_config_job_open(config, s->master, job, s->err);
 
 	*r = (struct sonde_run){0};
 	if (rc == 0)
@@ -65,7 +60,7 @@ static int check_jobs(struct sweep *s)
 	int rc = 0;
 
 	for (i = 0; i < s->nr_jobs && rc == 0; i++) {
-		struct sonde_run_config *config = NULL;
+		struct hydra_config *config = NULL;
 		struct sonde_run r;
 
 		rc = open_job(s, &config, &r, i);
@@ -77,14 +72,14 @@ static int check_jobs(struct sweep *s)
 		if (rc)
 			sonde_say("%s", r.job ? r.job : "out of memory");
 		sonde_run_release(&r);
-		sonde_run_config_free(config);
+		hydra_config_free(config);
 	}
 	return rc;
 }
 
 static void run_job(struct sweep *s, size_t job)
 {
-	struct sonde_run_config *config = NULL;
+	struct hydra_config *config = NULL;
 	struct sonde_run r;
 	int rc = open_job(s, &config, &r, job), status;
 
@@ -95,7 +90,7 @@ static void run_job(struct sweep *s, size_t job)
 	if (rc == 0)
 		rc = place(s, &r);
 	if (rc == 0)
-		rc = sonde_run_do(&r, config, s->err);
+		rc = sonde_run_do(&r, s->err);
 	status = sonde_run_status(&r, rc, s->err);
 	if (s->status == 0)
 		s->status = status;
@@ -103,7 +98,7 @@ static void run_job(struct sweep *s, size_t job)
 	s->nr_done++;
 	s->is_stopped = r.is_stopped;
 	sonde_run_release(&r);
-	sonde_run_config_free(config);
+	hydra_config_free(config);
 }
 
 /* The directory of all jobs, and what Hydra leaves there. */
@@ -133,12 +128,12 @@ static void say_end(const struct sweep *s)
 }
 
 int sonde_run_sweep(
-	struct sonde_run_config *master, const struct sonde_run_request *q, struct sonde_err *err)
+	struct hydra_config *master, const struct sonde_run_request *q, struct sonde_err *err)
 {
 	struct sweep s = {.master = master,
 		.q = q,
-		.wanted = sonde_run_config_sweep_dir(master),
-		.nr_jobs = sonde_run_config_nr_jobs(master),
+		.wanted = hydra_config_str(master, "hydra.sweep.dir").p,
+		.nr_jobs = hydra_config_nr_jobs(master),
 		.err = err};
 	const struct sonde_run none = {0};
 	size_t i;

@@ -58,16 +58,11 @@ static int find_places(struct stage *s)
 static int copy_file(const char *from, const char *to, struct sonde_err *err)
 {
 	struct sonde_mapping file;
-	struct sonde_sink out;
 	int rc = sonde_mapping_open(&file, from, err);
 
 	if (rc)
 		return rc;
-	rc = sonde_sink_open(&out, to, err);
-	if (rc == 0) {
-		sonde_sink_write(&out, file.data.p, file.data.n);
-		rc = sonde_sink_close(&out, err);
-	}
+	rc = sonde_file_write(to, file.data, err);
 	sonde_mapping_release(&file);
 	return rc;
 }
@@ -117,21 +112,15 @@ static size_t count_traces(struct stage *s)
 static int run(struct stage *s)
 {
 	struct sonde_run *r = s->run;
-	const struct sonde_child_spec spec = {.argv = r->program,
-		.env = (char *const *)s->env.words.at,
-		.dir = r->set.workload_dir,
-		.timeout_ms = (unsigned)r->set.timeout_s * 1000u,
-		.out_fd = -1};
-	struct sonde_child_end end = {0};
+	struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 	int rc;
 
+	spec.env = (char *const *)s->env.words.at;
 	s->begun = time(NULL);
 	s->nr_before = count_traces(s);
-	rc = sonde_child_run(&end, &spec, s->err);
+	rc = sonde_run_child(r, &spec, s->err);
 	if (rc)
 		return rc;
-	sonde_run_say_timeout(r, &end);
-	sonde_run_take_end(r, end.status, end.is_interrupted);
 	rc = collect(s);
 	if (rc == 0 && count_traces(s) > s->nr_before) {
 		r->nr_torch++;

@@ -137,21 +137,21 @@ static int read_times(struct sonde_sample_request *q, struct sonde_err *err)
 #define INTO(member) offsetof(struct sonde_sample_request, member)
 static const struct sonde_option options[] = {
 	{0, "seconds", "N", "how long (5); Ctrl-C ends it earlier", SONDE_OPTION_WORD,
-		INTO(seconds)},
+		INTO(seconds), NULL},
 	{0, "interval", "TIME",
 		"length of a sample: 50us, 1ms; auto = what this machine can do",
-		SONDE_OPTION_WORD, INTO(interval)},
+		SONDE_OPTION_WORD, INTO(interval), NULL},
 	{0, "burst", "TIME",
 		"sample for this long (20ms), pause for a random time, repeat; off",
-		SONDE_OPTION_WORD, INTO(burst)},
+		SONDE_OPTION_WORD, INTO(burst), NULL},
 	{0, "counters", "NAMES",
 		"basic|tensor|memory|nvlink|full, or counters by name (basic)",
-		SONDE_OPTION_LIST, INTO(counters)},
-	{0, "device", "N", "CUDA's number of the GPU (0)", SONDE_OPTION_WORD, INTO(device)},
+		SONDE_OPTION_LIST, INTO(counters), NULL},
+	{0, "device", "N", "CUDA's number of the GPU (0)", SONDE_OPTION_WORD, INTO(device), NULL},
 	{'f', "format", "text|json|csv", "csv has every sample", SONDE_OPTION_CHOICE,
-		INTO(format)},
+		INTO(format), NULL},
 	{'o', "out", "FILE", "also write the samples as a capture (FILE.sonde)",
-		SONDE_OPTION_WORD, INTO(out)},
+		SONDE_OPTION_WORD, INTO(out), NULL},
 };
 
 static const struct sonde_usage usage = {"sonde sample [options]",
@@ -180,6 +180,5 @@ int sonde_cmd_sample(int argc, char **argv)
 	if (rc == 0)
 		rc = run(&q, &err);
 	sonde_args_release(&q.args);
-	sonde_vec_release(&q.counters);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

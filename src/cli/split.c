@@ -18,24 +18,12 @@ static bool is_override(const char *word)
 	return *c == '=';
 }
 
+/* Whether the value of this option is the next word. */
 static bool takes_next(const struct sonde_usage *u, const char *word)
 {
-	struct sonde_str rest, name;
-	size_t i;
+	const struct sonde_option *o = sonde_option_of(u, word);
 
-	if (word[1] != '-') {
-		for (i = 0; i < u->nr_options; i++)
-			if (u->options[i].letter && u->options[i].letter == word[1])
-				return u->options[i].kind != SONDE_OPTION_FLAG && !word[2];
-		return false;
-	}
-	name = sonde_str_cut(sonde_str_from(word + 2), '=', &rest);
-	if (word[2 + name.n] == '=')
-		return false;
-	for (i = 0; i < u->nr_options; i++)
-		if (sonde_str_is(name, u->options[i].name))
-			return u->options[i].kind != SONDE_OPTION_FLAG;
-	return false;
+	return o && o->kind != SONDE_OPTION_FLAG && (word[1] == '-' ? !strchr(word, '=') : !word[2]);
 }
 
 int sonde_split(const struct sonde_usage *usage, int argc, char **argv)

@@ -151,18 +151,17 @@ static int write_top(const char *input, const struct request *q, struct sonde_er
 
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, INTO(topk)},
+	{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, INTO(topk), NULL},
 	{'f', "format", "text|yaml",
 		"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)",
-		SONDE_OPTION_ONE_OF, INTO(format)},
+		SONDE_OPTION_ONE_OF, INTO(format), NULL},
 	{0, "full-names", NULL, "whole C++ names in the table, not short ones",
-		SONDE_OPTION_FLAG, INTO(full_names)},
+		SONDE_OPTION_FLAG, INTO(full_names), NULL},
 	{0, "sort-by", "time_pct|time_ns", "both rank by total time (time_pct)",
-		SONDE_OPTION_CHOICE, INTO(sort)},
+		SONDE_OPTION_CHOICE, INTO(sort), NULL},
 	{'o', "output", "FILE", "write there instead of printing", SONDE_OPTION_WORD,
-		INTO(output)},
-	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",
-		SONDE_OPTION_NUMBER, INTO(width)},
+		INTO(output), NULL},
+	SONDE_OPTION_WIDTH_AT(INTO(width)),
 };
 
 static const struct sonde_usage usage = {"sonde top INPUT [options]",

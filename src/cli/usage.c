@@ -7,7 +7,7 @@
 #define HELP_WIDTH  80
 
 static const struct sonde_option help_option = {
-	'h', "help", NULL, "this text", SONDE_OPTION_FLAG, 0};
+	'h', "help", NULL, "this text", SONDE_OPTION_FLAG, 0, NULL};
 
 /* Words of `text` from HELP_COLUMN on; the cursor is at `column`. */
 static void print_wrapped(struct sonde_sink *to, const char *text, size_t column)

@@ -233,16 +233,25 @@ FAKE=$PWD/$BUILD/fake
 if [ -e "$FAKE/fake_loop" ]; then
 	against_gpu() { # a GPU that is none: kernels take 1,234 ns; layers with more of them, in turns with the base
 		local run="counters=off pipeline.native.cupti=$FAKE/libcupti_fake.so" loop="$FAKE/fake_loop $FAKE/libcupti_fake.so 40"
+		local once="${loop%40}1"
 		status 0 "$SONDE" run -q $run -o "$TMP/gpu" --base-cmd "$loop 2" --repeat 3 -- $loop 4 && [ "$(ls "$TMP/gpu" | xargs)" = "base-1 base-2 base-3 new-1 new-2 new-3" ] &&
 			says 'train/step/layer is 100.0 % slower: 2.47 us → 4.94 us per entry on the GPU' && says 'more launches, 2 → 4 launches per entry: gemm_tile +2.47 us; with it train/step +100.0 %' &&
 			status 0 "$SONDE" run -q $run -o "$TMP/again" --against "$TMP/gpu/base-1" --against "$TMP/gpu/base-2" --repeat 2 -- $loop 2 && says 'No difference is shown' &&
-			status 3 "$SONDE" diff --base "$TMP"/gpu/base-? --new "$TMP"/gpu/new-? --fail-above '*/layer=5%'
+			status 3 "$SONDE" diff --base "$TMP"/gpu/base-? --new "$TMP"/gpu/new-? --fail-above '*/layer=5%' &&
+			status 3 "$SONDE" run -q $run -o "$TMP/gate" --against "$TMP/gpu/base-1" --against "$TMP/gpu/base-2" --repeat 2 --fail-above '*/layer=5%' -- $loop 4 &&
+			status 4 "$SONDE" run -q $run -o "$TMP/few" --base-cmd "$once 2" --fail-above 'train=5%' -- $once 4 &&
+			status 0 "$SONDE" run -q $run -o "$TMP/fewer" --base-cmd "$once 2" --fail-above 'train=5%' --allow-insufficient -- $once 4
 	}
 	ok diff__run_against_compares_gpu_times against_gpu
 else
 	skip diff__run_against_compares_gpu_times "the CUPTI headers were not found when building"
 fi
 ok diff__repeat_without_a_base_is_wrong_usage status 2 "$SONDE" run --repeat 3 -- true
+ok diff__a_gate_without_a_base_is_wrong_usage status 2 "$SONDE" run --fail-above 5% -- true
+bad_gate() { # found before the program runs
+	status 2 "$SONDE" run -o "$TMP/never" --against "$TMP/a.json" --fail-above much -- touch "$TMP/ran" && says 'PCT or GLOB=PCT' && [ ! -e "$TMP/ran" ]
+}
+ok diff__a_bad_gate_is_refused_before_anything_runs bad_gate
 ok diff__docs_have_the_help_as_it_is \
 	bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-diff.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' diff --help)"
 example() {
