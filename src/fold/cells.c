@@ -92,6 +92,18 @@ const struct sonde_device *sonde_cells_device(const struct sonde_cells *c, uint3
 	return device == SONDE_NONE ? NULL : &c->devices.at[device];
 }
 
+uint8_t *sonde_kit__find_methods(
+	const struct sonde_kit *kit, const struct sonde_map *metrics, struct sonde_arena *arena)
+{
+	uint8_t *methods = sonde_arena_calloc(arena, kit->nr + 1, sizeof(*methods));
+	size_t i;
+
+	for (i = 0; methods && i < metrics->nr; i++)
+		if (kit->at[i] != SONDE_NONE)
+			methods[kit->at[i]] = sonde_rule_for(metrics->keys[i])->method;
+	return methods;
+}
+
 void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 {
 	const struct sonde_outcome outcome = {.selection = &c->selection,

@@ -27,7 +27,7 @@
  *   parts_order.c    … in one order
  *   keep.c           … which of them a report keeps
  *   rest*.c          … and the others, added up: names, cells, visits, kinds (part), the end (finish)
- *   partial_*.c      … to a file and back: write, file (its frame), read (tables), rows, sampled
+ *   partial_*.c      … to a file and back: its frame (file), tables, rows, sampled; timeline
  *   unite*.c         parts → cells: tables, then rows
  *   inventory.c      launches → the list of a program's ranges
  */
@@ -84,6 +84,13 @@ double sonde_sampled__nominal_clock(const struct sonde_device *d);
 double sonde_sampled__bandwidth(const struct sonde_device *d);
 /* What a counter can count at most in a nanosecond; 0 = not known. */
 double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role);
+
+/* The times of a visit, each NaN where it is not known. The order is that of partial reports. */
+#define SONDE_NR_VISIT_TIMES (15 + SONDE_NR_IDLE_CAUSES)
+void sonde_visit__list_times(struct sonde_visit *v, double **at);
+/* By accumulator of its cells: the method of the metric's rule. NULL: no memory. */
+uint8_t *sonde_kit__find_methods(
+	const struct sonde_kit *kit, const struct sonde_map *metrics, struct sonde_arena *arena);
 
 /* A copy that lives as long as the cells; {NULL, 0} stays as it is. False: no memory. */
 bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text);

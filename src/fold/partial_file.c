@@ -4,6 +4,16 @@
 #include "base/alloc.h"
 #include "fold/partial_int.h"
 
+typedef void (*move_fn)(struct sonde_wire *w, struct sonde_cells *c);
+static const move_fn sections[] = {
+	[SONDE_PARTIAL_TABLES] = sonde_partial__move_tables,
+	[SONDE_PARTIAL_VISITS] = sonde_partial__move_visits,
+	[SONDE_PARTIAL_CELLS] = sonde_partial__move_cells,
+	[SONDE_PARTIAL_SAMPLED] = sonde_partial__move_sampled,
+};
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
 struct framing {
 	struct sonde_parts *out;
 	struct sonde_str bytes;
@@ -42,15 +52,23 @@ static int read_head(struct framing *f)
 	return 0;
 }
 
-/* Begins, continues or ends a part. */
-static int read_part(struct framing *f, uint32_t kind, struct sonde_cursor *in)
+static int move_section(
+	struct framing *f, uint32_t kind, struct sonde_str payload, struct sonde_cells *c)
 {
-	static bool (*const readers[])(struct sonde_cursor *, struct sonde_cells *, bool *) = {
-		[SONDE_PARTIAL_TABLES] = sonde_partial__tables,
-		[SONDE_PARTIAL_VISITS] = sonde_partial__visits,
-		[SONDE_PARTIAL_CELLS] = sonde_partial__cells};
+	struct sonde_wire w = sonde_wire_reader(payload, &c->arena);
+
+	sections[kind](&w, c);
+	if (sonde_wire_is_done(&w))
+		return 0;
+	return w.is_nomem ? sonde_err_nomem(f->err)
+			  : refuse_damaged(f, "a section has impossible contents");
+}
+
+/* Begins, continues or ends a part. */
+static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
+{
 	struct sonde_cells **slot;
-	bool is_nomem = false;
+	int rc;
 
 	if (kind != f->expected)
 		return refuse_damaged(f, "a section is missing");
@@ -58,9 +76,9 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_cursor *in)
 		f->part = sonde_calloc(1, sizeof(*f->part));
 	if (!f->part)
 		return sonde_err_nomem(f->err);
-	if (!readers[kind](in, f->part, &is_nomem))
-		return is_nomem ? sonde_err_nomem(f->err)
-				: refuse_damaged(f, "a section has impossible contents");
+	rc = move_section(f, kind, payload, f->part);
+	if (rc)
+		return rc;
 	f->expected = kind + 1;
 	if (kind != SONDE_PARTIAL_CELLS)
 		return 0;
@@ -74,24 +92,28 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_cursor *in)
 }
 
 /* Comes after the cells of its part, once. */
-static int read_sampled(struct framing *f, size_t nr_before, struct sonde_cursor *in)
+static int read_sampled(struct framing *f, size_t nr_before, struct sonde_str payload)
 {
 	struct sonde_cells *part = f->out->at.nr > nr_before ? f->out->at.at[f->out->at.nr - 1] : NULL;
-	bool is_nomem = false;
 
 	if (!part || f->expected != SONDE_PARTIAL_TABLES || part->sampled.nr)
 		return refuse_damaged(f, "sampled counters of no cells");
-	if (sonde_partial__sampled(in, part, &is_nomem))
-		return 0;
-	return is_nomem ? sonde_err_nomem(f->err) : refuse_damaged(f, "a section holds what cannot be");
+	return move_section(f, SONDE_PARTIAL_SAMPLED, payload, part);
+}
+
+static bool is_end_right(struct framing *f, size_t nr_before, struct sonde_str payload)
+{
+	struct sonde_wire w = sonde_wire_reader(payload, NULL);
+
+	return f->expected == SONDE_PARTIAL_TABLES &&
+	       sonde_wire_number(&w, 0) == f->out->at.nr - nr_before;
 }
 
 /* One section; `*is_end` after the last. */
 static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 {
 	struct sonde_partial_section s;
-	const char *payload;
-	struct sonde_cursor in = {0};
+	struct sonde_str payload;
 	int rc = 0;
 
 	if (f->bytes.n - f->at < sizeof(s))
@@ -99,21 +121,18 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 	memcpy(&s, f->bytes.p + f->at, sizeof(s));
 	if (s.nr_bytes > f->bytes.n - f->at - sizeof(s))
 		return refuse_damaged(f, "a section is longer than the file");
-	payload = f->bytes.p + f->at + sizeof(s);
-	if (s.zero || s.check != sonde_partial__check(&s, payload))
+	payload = (struct sonde_str){f->bytes.p + f->at + sizeof(s), s.nr_bytes};
+	if (s.zero || s.check != sonde_partial__check(&s, payload.p))
 		return refuse_damaged(f, "a checksum does not match");
-	in.p = (const uint8_t *)payload;
-	in.end = in.p + s.nr_bytes;
 	*is_end = s.kind == SONDE_PARTIAL_END;
-	if (*is_end && (f->expected != SONDE_PARTIAL_TABLES ||
-			       sonde_get_u(&in) != f->out->at.nr - nr_before))
+	if (*is_end && !is_end_right(f, nr_before, payload))
 		return refuse_damaged(f, "a part is missing");
 	if (s.kind > SONDE_PARTIAL_CELLS && s.kind < SONDE_PARTIAL_OPTIONAL)
 		return refuse_damaged(f, "a section of a kind that is not known");
 	if (!*is_end && s.kind <= SONDE_PARTIAL_CELLS)
-		rc = read_part(f, s.kind, &in);
+		rc = read_part(f, s.kind, payload);
 	if (s.kind == SONDE_PARTIAL_SAMPLED)
-		rc = read_sampled(f, nr_before, &in);
+		rc = read_sampled(f, nr_before, payload);
 	f->at += sizeof(s) + s.nr_bytes;
 	return rc;
 }
@@ -137,5 +156,61 @@ int sonde_partial_read(struct sonde_parts *out, struct sonde_str bytes, const ch
 	sonde_cells_free(f.part);
 	while (rc && out->at.nr > nr_before)
 		sonde_cells_free(out->at.at[--out->at.nr]);
+	return rc;
+}
+
+/* --- writing ----------------------------------------------------------------------------------- */
+
+static void write_section(struct sonde_sink *to, uint32_t kind, struct sonde_buf *b)
+{
+	struct sonde_partial_section s = {.kind = kind, .nr_bytes = b->n};
+
+	s.check = sonde_partial__check(&s, b->p ? b->p : "");
+	sonde_sink_write(to, &s, sizeof(s));
+	sonde_sink_str(to, sonde_buf_view(b));
+	to->buf.failed |= b->failed;
+	sonde_buf_clear(b);
+}
+
+static int write_part(
+	struct sonde_sink *to, struct sonde_cells *c, struct sonde_buf *b, struct sonde_err *err)
+{
+	static const uint32_t kinds[] = {SONDE_PARTIAL_TABLES, SONDE_PARTIAL_VISITS,
+		SONDE_PARTIAL_CELLS, SONDE_PARTIAL_SAMPLED};
+	struct sonde_wire w = {.to = b};
+	size_t i;
+
+	for (i = 0; i < 4 && !w.is_nomem && !to->buf.failed; i++) {
+		if (kinds[i] == SONDE_PARTIAL_SAMPLED && !c->sampled.nr)
+			continue;
+		sections[kinds[i]](&w, c);
+		write_section(to, kinds[i], b);
+	}
+	return w.is_nomem || to->buf.failed ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_partial_write(struct sonde_parts *parts, struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_partial_head head = {
+		.version = SONDE_PARTIAL_VERSION, .rules = SONDE_RULES_VERSION};
+	struct sonde_notes doubled = {0};
+	struct sonde_buf b = {0};
+	struct sonde_wire end = {.to = &b};
+	size_t i;
+	int rc = sonde_parts__check(parts->at.at, parts->at.nr, err);
+
+	if (rc)
+		return rc;
+	memcpy(head.magic, SONDE_PARTIAL_MAGIC, sizeof(head.magic));
+	sonde_parts__sort(parts->at.at, &parts->at.nr, &doubled);
+	if (parts->at.nr)
+		sonde_notes_add(&parts->at.at[parts->at.nr - 1]->notes, &doubled);
+	sonde_sink_write(to, &head, sizeof(head));
+	for (i = 0; i < parts->at.nr && rc == 0; i++)
+		rc = write_part(to, parts->at.at[i], &b, err);
+	sonde_wire_number(&end, parts->at.nr);
+	write_section(to, SONDE_PARTIAL_END, &b);
+	sonde_buf_release(&b);
+	sonde_notes_release(&doubled);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* A partial report's visits and cells. What a tree takes for granted of them is checked here. */
+/* A part's visits and cells. What a tree takes for granted of them is required here. */
 #include "fold/partial_int.h"
 
 #include "base/bisect.h"
@@ -7,67 +7,54 @@
 
 #define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
 
-static bool get_streams(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_visit *v)
+static void move_streams(struct sonde_wire *w, struct sonde_cells *c, struct sonde_visit *v)
 {
-	size_t nr = sonde_get_count(in), i;
+	struct sonde_stream *s;
 
-	v->first_stream = (uint32_t)c->streams.nr;
-	v->nr_streams = (uint32_t)nr;
-	for (i = 0; i < nr && !in->failed; i++) {
-		struct sonde_stream *s = sonde_vec_push(&c->streams);
-
-		if (!s)
-			return false;
-		s->context = (uint32_t)sonde_get_u(in);
-		s->stream = sonde_get_u(in);
-		s->launches = sonde_get_u(in);
-		s->time_ns = sonde_get_f64(in);
-		s->busy_ns = sonde_get_f64(in);
+	MOVE_SLICE(w, &c->streams, v->first_stream, v->nr_streams, s) {
+		MOVE_NUMBER(w, s->context);
+		MOVE_NUMBER(w, s->stream);
+		MOVE_NUMBER(w, s->launches);
+		MOVE_DOUBLE(w, s->time_ns);
+		MOVE_DOUBLE(w, s->busy_ns);
 	}
-	return true;
 }
 
-static bool get_entries(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_visit *v)
+/* In order of their begins. */
+static void move_entries(struct sonde_wire *w, struct sonde_cells *c, struct sonde_visit *v)
 {
-	uint64_t last = 0, step = sonde_get_u(in);
-	size_t nr, i;
+	struct sonde_entry *e;
+	uint64_t last = 0;
 
-	nr = sonde_get_count(in);
-	v->first_entry = (uint32_t)c->entries.nr;
-	v->nr_entries = (uint32_t)nr;
-	v->entry_step = (uint32_t)step;
-	in->failed |= step > UINT32_MAX || (nr && !step);
-	for (i = 0; i < nr && !in->failed; i++) {
-		struct sonde_entry *e = sonde_vec_push(&c->entries);
-
-		if (!e)
-			return false;
-		e->begin_ns = last += sonde_get_u(in);
-		e->host_ns = sonde_get_u(in);
-		e->gpu_ns = sonde_get_u(in);
-		e->span_ns = sonde_get_u(in);
-		e->label = sonde_get_maybe(in, c->strings.nr);
+	MOVE_INDEX(w, v->entry_step, (uint64_t)UINT32_MAX + 1);
+	MOVE_SLICE(w, &c->entries, v->first_entry, v->nr_entries, e) {
+		MOVE_SINCE(w, e->begin_ns, last);
+		MOVE_NUMBER(w, e->host_ns);
+		MOVE_NUMBER(w, e->gpu_ns);
+		MOVE_NUMBER(w, e->span_ns);
+		MOVE_MAYBE(w, e->label, c->strings.nr);
+		last = e->begin_ns;
 	}
-	return true;
+	sonde_wire_require(w, v->entry_step || !v->nr_entries);
 }
 
-static void get_visit(struct sonde_cursor *in, const struct sonde_cells *c, struct sonde_visit *v)
+/* Of the times only those that are known: a bit each says which. */
+static void move_times(struct sonde_wire *w, struct sonde_visit *v)
 {
-	double *times[SONDE_PARTIAL_NR_TIMES];
-	uint64_t known;
+	double *times[SONDE_NR_VISIT_TIMES];
+	bool is_known[SONDE_NR_VISIT_TIMES], *flags[2 + SONDE_NR_VISIT_TIMES];
 	size_t i;
 
-	v->scope = sonde_get_index(in, c->scopes.nr);
-	v->region = sonde_get_index(in, c->regions.nr);
-	v->instances = sonde_get_u(in);
-	v->first_instances = sonde_get_u(in);
-	known = sonde_get_u(in);
-	v->is_present = known & 1;
-	v->is_open = known >> 1 & 1;
-	sonde_partial__times(v, times);
-	for (i = 0; i < SONDE_PARTIAL_NR_TIMES; i++)
-		*times[i] = known >> (2 + i) & 1 ? sonde_get_f64(in) : NAN;
-	v->waits.nr_queued = sonde_get_u(in);
+	sonde_visit__list_times(v, times);
+	flags[0] = &v->is_present;
+	flags[1] = &v->is_open;
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
+		is_known[i] = !isnan(*times[i]);
+		flags[2 + i] = &is_known[i];
+	}
+	sonde_wire_flags(w, flags, 2 + SONDE_NR_VISIT_TIMES);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
+		*times[i] = is_known[i] ? sonde_wire_double(w, *times[i]) : NAN;
 }
 
 static int compare(const struct sonde_visit *v, uint32_t scope, uint32_t region)
@@ -77,74 +64,66 @@ static int compare(const struct sonde_visit *v, uint32_t scope, uint32_t region)
 	return v->region < region ? -1 : v->region > region;
 }
 
-static bool get_gaps(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+static void move_visits(struct sonde_wire *w, struct sonde_cells *c)
 {
-	size_t nr = sonde_get_count(in), i;
+	struct sonde_visit *v;
 
-	for (i = 0; i < nr && !in->failed; i++) {
-		struct sonde_gap *gap = sonde_vec_push(&c->gaps);
-
-		*is_nomem = !gap;
-		if (!gap)
-			return false;
-		gap->scope = sonde_get_index(in, c->scopes.nr);
-		gap->region = sonde_get_maybe(in, c->regions.nr);
-		gap->before = sonde_get_maybe(in, c->regions.nr);
-		gap->cause = (uint8_t)sonde_get_index(in, SONDE_NR_IDLE_CAUSES);
-		gap->begin_ns = sonde_get_u(in);
-		gap->ns = sonde_get_u(in);
-		gap->since_ns = sonde_get_u(in);
+	MOVE_ROWS(w, &c->visits, v) {
+		MOVE_INDEX(w, v->scope, c->scopes.nr);
+		MOVE_INDEX(w, v->region, c->regions.nr);
+		MOVE_NUMBER(w, v->instances);
+		MOVE_NUMBER(w, v->first_instances);
+		move_times(w, v);
+		MOVE_NUMBER(w, v->waits.nr_queued);
+		move_streams(w, c, v);
+		move_entries(w, c, v);
+		sonde_wire_require(
+			w, v == c->visits.at || compare(v - 1, v->scope, v->region) < 0);
 	}
-	return !in->failed;
 }
 
-static bool get_collectives(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+static void move_gaps(struct sonde_wire *w, struct sonde_cells *c)
 {
-	size_t nr = sonde_get_count(in), i;
-	struct sonde_collective last = {0};
+	struct sonde_gap *gap;
 
-	for (i = 0; i < nr && !in->failed; i++) {
-		struct sonde_collective *k = sonde_vec_push(&c->collectives);
+	MOVE_ROWS(w, &c->gaps, gap) {
+		MOVE_INDEX(w, gap->scope, c->scopes.nr);
+		MOVE_MAYBE(w, gap->region, c->regions.nr);
+		MOVE_MAYBE(w, gap->before, c->regions.nr);
+		MOVE_INDEX(w, gap->cause, SONDE_NR_IDLE_CAUSES);
+		MOVE_NUMBER(w, gap->begin_ns);
+		MOVE_NUMBER(w, gap->ns);
+		MOVE_NUMBER(w, gap->since_ns);
+	}
+}
 
-		*is_nomem = !k;
-		if (!k)
-			return false;
-		k->scope = sonde_get_index(in, c->scopes.nr);
-		k->who = SONDE_NONE;
-		k->place = sonde_get_index(in, c->places.nr);
-		k->group = sonde_get_index(in, c->strings.nr);
-		k->kind = (uint8_t)sonde_get_index(in, SONDE_NR_COLLECTIVE_KINDS);
-		k->number = last.number + sonde_get_u(in);
-		k->start_ns = last.start_ns + sonde_get_u(in);
-		k->end_ns = k->start_ns + sonde_get_u(in);
-		k->nr_bytes = sonde_get_u(in);
-		in->failed |= k->scope < last.scope ||
-			      (k->scope == last.scope && k->start_ns < last.start_ns) ||
-			      k->end_ns < k->start_ns;
+/* By scope, then start. */
+static void move_collectives(struct sonde_wire *w, struct sonde_cells *c)
+{
+	struct sonde_collective last = {0}, *k;
+
+	MOVE_ROWS(w, &c->collectives, k) {
+		MOVE_INDEX(w, k->scope, c->scopes.nr);
+		k->who = SONDE_NONE; /* no rest is written */
+		MOVE_INDEX(w, k->place, c->places.nr);
+		MOVE_INDEX(w, k->group, c->strings.nr);
+		MOVE_INDEX(w, k->kind, SONDE_NR_COLLECTIVE_KINDS);
+		MOVE_SINCE(w, k->number, last.number);
+		MOVE_SINCE(w, k->start_ns, last.start_ns);
+		MOVE_SINCE(w, k->end_ns, k->start_ns);
+		MOVE_NUMBER(w, k->nr_bytes);
+		sonde_wire_require(w, k->scope > last.scope || (k->scope == last.scope &&
+								k->start_ns >= last.start_ns));
+		sonde_wire_require(w, k->end_ns >= k->start_ns);
 		last = *k;
 	}
-	return !in->failed;
 }
 
-bool sonde_partial__visits(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+void sonde_partial__move_visits(struct sonde_wire *w, struct sonde_cells *c)
 {
-	size_t nr = sonde_get_count(in), i;
-
-	for (i = 0; i < nr && !in->failed; i++) {
-		struct sonde_visit *v = sonde_vec_push(&c->visits);
-
-		if (!v) {
-			*is_nomem = true;
-			return false;
-		}
-		get_visit(in, c, v);
-		in->failed |= i && compare(v - 1, v->scope, v->region) >= 0;
-		if (!get_streams(in, c, v) || !get_entries(in, c, v)) {
-			*is_nomem = true;
-			return false;
-		}
-	}
-	return get_gaps(in, c, is_nomem) && get_collectives(in, c, is_nomem) && in->p == in->end;
+	move_visits(w, c);
+	move_gaps(w, c);
+	move_collectives(w, c);
 }
 
 static bool is_present(const struct sonde_cells *c, uint32_t scope, uint32_t region)
@@ -173,123 +152,128 @@ static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell
 	return true;
 }
 
-static bool get_modes(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_acc *acc)
+static void move_mode(struct sonde_wire *w, struct sonde_mode *m, size_t nr_texts)
 {
-	uint64_t other = sonde_get_u(in), count;
-	uint32_t nr = sonde_get_index(in, SONDE_MAX_MODES + 1), i;
-	struct sonde_modes *m = sonde_arena_calloc(&c->arena, 1, sizeof(*m));
+	uint64_t count = sonde_wire_number(w, m->count << 1 | m->is_text);
 
-	acc->modes = m;
-	if (m)
-		m->at = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*m->at));
-	if (!m || !m->at)
-		return false;
-	m->other = other;
-	m->nr = m->cap = nr;
-	for (i = 0; i < nr && !in->failed; i++) {
-		count = sonde_get_u(in);
-		m->at[i].count = count >> 1;
-		m->at[i].is_text = count & 1;
-		m->at[i].v = count & 1 ? sonde_get_index(in, c->texts.nr) : sonde_get_f64(in);
-	}
-	return true;
+	m->count = count >> 1;
+	m->is_text = count & 1;
+	m->v = m->is_text ? (double)sonde_wire_index(w, (uint64_t)m->v, nr_texts)
+			  : sonde_wire_double(w, m->v);
 }
 
-static bool get_acc(
-	struct sonde_cursor *in, struct sonde_cells *c, struct sonde_acc *acc, uint8_t method)
+static void move_modes(struct sonde_wire *w, struct sonde_acc *acc, size_t nr_texts)
 {
-	acc->nr = sonde_get_u(in);
-	in->failed |= acc->nr == 0;
-	acc->a = sonde_get_f64(in);
+	struct sonde_modes m = {0};
+	uint32_t i;
+
+	if (w->to && acc->modes)
+		m = *acc->modes;
+	MOVE_NUMBER(w, m.other);
+	MOVE_INDEX(w, m.nr, SONDE_MAX_MODES + 1);
+	if (!w->to) {
+		m.at = sonde_arena_calloc(w->arena, m.nr + 1, sizeof(*m.at));
+		m.cap = m.nr;
+		acc->modes = sonde_arena_calloc(w->arena, 1, sizeof(m));
+		if (sonde_wire_got(w, acc->modes) && sonde_wire_got(w, m.at))
+			*acc->modes = m;
+	}
+	for (i = 0; i < m.nr && sonde_wire_ok(w); i++)
+		move_mode(w, &m.at[i], nr_texts);
+}
+
+/* The members that the method of its metric fills. */
+static void move_acc(struct sonde_wire *w, struct sonde_acc *acc, uint8_t method, size_t nr_texts)
+{
+	MOVE_NUMBER(w, acc->nr);
+	sonde_wire_require(w, acc->nr);
+	MOVE_DOUBLE(w, acc->a);
 	if (method == SONDE_METHOD_MAX)
-		return true;
-	acc->b = sonde_get_f64(in);
-	if (method >= SONDE_METHOD_SAME)
-		return get_modes(in, c, acc);
+		return;
+	MOVE_DOUBLE(w, acc->b);
 	if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
-		acc->nr_weighed = sonde_get_u(in);
-		acc->w = sonde_get_f64(in);
-		acc->t = sonde_get_f64(in);
-		acc->top = sonde_get_f64(in);
+		MOVE_NUMBER(w, acc->nr_weighed);
+		MOVE_DOUBLE(w, acc->w);
+		MOVE_DOUBLE(w, acc->t);
+		MOVE_DOUBLE(w, acc->top);
+	} else if (method >= SONDE_METHOD_SAME) {
+		move_modes(w, acc, nr_texts);
 	}
-	return true;
 }
 
-/* `methods`: by accumulator. */
-static bool get_cell(struct sonde_cursor *in, struct sonde_cells *c, struct sonde_cell *cell,
+/* Those that hold something: how many are left out before each, plus one; 0 ends. */
+static void move_accs(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_cell *cell,
 	const uint8_t *methods)
 {
-	uint32_t nr = sonde_cells_kit(c, cell->scope)->nr, at = 0;
-	uint64_t gap;
+	uint32_t nr = sonde_cells_kit(c, cell->scope)->nr, at, skip;
 
-	cell->sampled = SONDE_NONE;
-	cell->place = sonde_get_index(in, c->places.nr);
-	cell->kernel = sonde_get_index(in, c->strings.nr);
-	cell->launches = sonde_get_u(in);
-	cell->time_ns = sonde_get_f64(in);
-	cell->adopted = sonde_get_u(in);
-	cell->copies = sonde_get_u(in);
-	if (cell->copies) {
-		cell->copy_ns = sonde_get_f64(in);
-		cell->copy_bytes = sonde_get_f64(in);
+	for (at = 0; sonde_wire_ok(w); at += skip) {
+		for (skip = 1; w->to && at + skip <= nr && !cell->acc[at + skip - 1].nr; skip++)
+			;
+		skip = (uint32_t)sonde_wire_index(
+			w, at + skip <= nr ? skip : 0, (uint64_t)nr - at + 1);
+		if (!skip)
+			return;
+		move_acc(w, &cell->acc[at + skip - 1], methods[at + skip - 1], c->texts.nr);
 	}
-	in->failed |= !in->failed && !is_placed(c, cell);
-	cell->acc = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*cell->acc));
-	if (!cell->acc)
-		return false;
-	while ((gap = sonde_get_u(in)) && !in->failed) {
-		in->failed |= gap > nr - at;
-		if (in->failed)
-			break;
-		at += (uint32_t)gap;
-		if (!get_acc(in, c, &cell->acc[at - 1], methods[at - 1]))
-			return false;
-	}
-	return true;
 }
 
-/* By kit, then accumulator: its method. NULL: no memory. */
-static uint8_t **find_methods(struct sonde_cells *c)
+static void move_cell(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_cell *cell,
+	const uint8_t *methods)
 {
-	uint8_t *by_metric = sonde_partial__methods(&c->arena, &c->metric_names);
-	uint8_t **methods = sonde_arena_calloc(&c->arena, c->kits.nr + 1, sizeof(*methods));
-	size_t i, k;
+	MOVE_INDEX(w, cell->place, c->places.nr);
+	MOVE_INDEX(w, cell->kernel, c->strings.nr);
+	MOVE_NUMBER(w, cell->launches);
+	MOVE_DOUBLE(w, cell->time_ns);
+	MOVE_NUMBER(w, cell->adopted);
+	MOVE_NUMBER(w, cell->copies);
+	if (cell->copies) {
+		MOVE_DOUBLE(w, cell->copy_ns);
+		MOVE_DOUBLE(w, cell->copy_bytes);
+	}
+	sonde_wire_require(w, w->failed || is_placed(c, cell));
+	if (!w->to) {
+		cell->sampled = SONDE_NONE; /* until its section comes */
+		cell->acc = sonde_arena_calloc(
+			w->arena, sonde_cells_kit(c, cell->scope)->nr + 1, sizeof(*cell->acc));
+	}
+	if (sonde_wire_got(w, cell->acc))
+		move_accs(w, c, cell, methods);
+}
 
-	for (i = 0; by_metric && methods && i < c->kits.nr; i++) {
-		const struct sonde_kit *kit = &c->kits.at[i];
+/* By kit: the methods of its accumulators. NULL: no memory. */
+static uint8_t **find_methods(struct sonde_arena *arena, const struct sonde_cells *c)
+{
+	uint8_t **methods = sonde_arena_calloc(arena, c->kits.nr + 1, sizeof(*methods));
+	size_t i;
 
-		methods[i] = sonde_arena_calloc(&c->arena, kit->nr + 1, 1);
+	for (i = 0; methods && i < c->kits.nr; i++) {
+		methods[i] = sonde_kit__find_methods(&c->kits.at[i], &c->metric_names, arena);
 		if (!methods[i])
 			return NULL;
-		for (k = 0; k < c->metric_names.nr; k++)
-			if (kit->at[k] != SONDE_NONE)
-				methods[i][kit->at[k]] = by_metric[k];
 	}
-	return by_metric ? methods : NULL;
+	return methods;
 }
 
-bool sonde_partial__cells(struct sonde_cursor *in, struct sonde_cells *c, bool *is_nomem)
+void sonde_partial__move_cells(struct sonde_wire *w, struct sonde_cells *c)
 {
-	size_t nr = sonde_get_count(in), i;
-	uint8_t **methods = find_methods(c);
+	struct sonde_arena arena = {0};
+	uint8_t **methods = find_methods(&arena, c);
+	struct sonde_cell *cell;
 	uint64_t bytes = 0;
 
-	*is_nomem = !methods;
-	for (i = 0; i < nr && !in->failed && !*is_nomem; i++) {
-		struct sonde_cell *cell = sonde_vec_push(&c->cells);
+	w->is_nomem |= !methods;
+	MOVE_ROWS(w, &c->cells, cell) {
 		const struct sonde_kit *kit;
 
-		*is_nomem = !cell;
-		if (*is_nomem)
-			break;
-		cell->scope = sonde_get_index(in, c->scopes.nr);
-		if (in->failed)
+		MOVE_INDEX(w, cell->scope, c->scopes.nr);
+		if (w->failed)
 			break;
 		kit = sonde_cells_kit(c, cell->scope);
 		bytes += kit->nr * sizeof(*cell->acc);
-		in->failed |= bytes > MAX_BYTES;
-		if (!in->failed)
-			*is_nomem = !get_cell(in, c, cell, methods[kit - c->kits.at]);
+		sonde_wire_require(w, bytes <= MAX_BYTES);
+		if (!w->failed)
+			move_cell(w, c, cell, methods[kit - c->kits.at]);
 	}
-	return !in->failed && !*is_nomem && in->p == in->end;
+	sonde_arena_release(&arena);
 }

@@ -5,131 +5,122 @@
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-static unsigned flags_of(const struct sonde_fold_request *r)
+static void move_task(struct sonde_wire *w, struct sonde_fold_request *r, struct sonde_words *paths)
 {
-	return (unsigned)r->selection.is_exclude_done | (unsigned)r->choice.metrics_by_default << 1 |
-	       (unsigned)r->choice.sections_by_default << 2 |
-	       (unsigned)r->choice.headline_only << 3 | (unsigned)r->choice.no_aggregate << 4 |
-	       (unsigned)r->keeps_timeline << 5;
-}
+	bool *const flags[] = {&r->selection.is_exclude_done, &r->choice.metrics_by_default,
+		&r->choice.sections_by_default, &r->choice.headline_only, &r->choice.no_aggregate,
+		&r->keeps_timeline};
 
-static void set_flags(struct sonde_fold_request *r, uint64_t flags)
-{
-	r->selection.is_exclude_done = flags & 1;
-	r->choice.metrics_by_default = flags >> 1 & 1;
-	r->choice.sections_by_default = flags >> 2 & 1;
-	r->choice.headline_only = flags >> 3 & 1;
-	r->choice.no_aggregate = flags >> 4 & 1;
-	r->keeps_timeline = flags >> 5 & 1;
+	sonde_partial__move_settings(w, &r->selection, &r->read);
+	sonde_partial__move_words(w, &r->choice.metrics);
+	sonde_partial__move_words(w, &r->choice.sections);
+	sonde_wire_flags(w, flags, sizeof(flags) / sizeof(*flags));
+	MOVE_NUMBER(w, r->cores);
+	sonde_partial__move_words(w, paths);
 }
 
 void sonde_remote_put_task(struct sonde_buf *to, const struct sonde_task *task)
 {
-	const struct sonde_fold_request *r = task->request;
+	struct sonde_wire w = {.to = to};
+	struct sonde_fold_request request = *task->request;
+	struct sonde_words paths = {task->paths, task->nr};
 
-	sonde_partial__put_settings(to, &r->selection, &r->read);
-	sonde_partial__put_words(to, r->choice.metrics);
-	sonde_partial__put_words(to, r->choice.sections);
-	sonde_put_u(to, flags_of(r));
-	sonde_put_u(to, r->cores);
-	sonde_partial__put_words(to, (struct sonde_words){task->paths, task->nr});
+	move_task(&w, &request, &paths);
 }
 
 static int misread(struct sonde_err *err)
 {
 	return sonde_err_set(err, SONDE_ERR_FORMAT,
-		"what another process sent cannot be read: all must be the same sonde-mpi");
+		"what another process sent cannot be read: start the same sonde-mpi on all nodes");
 }
 
 int sonde_remote_get_task(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err)
 {
-	struct sonde_cursor in = {
-		(const uint8_t *)bytes.p, (const uint8_t *)bytes.p + bytes.n, false};
-	struct sonde_fold_request *r = &out->request;
-	struct sonde_words paths;
+	struct sonde_wire w = sonde_wire_reader(bytes, &out->arena);
+	struct sonde_words paths = {0};
 
 	*out = (struct sonde_remote_task){0};
-	if (!sonde_partial__settings(&in, &out->arena, &r->selection, &r->read) ||
-		!sonde_partial__words(&in, &out->arena, &r->choice.metrics) ||
-		!sonde_partial__words(&in, &out->arena, &r->choice.sections))
-		return sonde_err_nomem(err);
-	set_flags(r, sonde_get_u(&in));
-	r->cores = (size_t)sonde_get_u(&in);
-	if (!sonde_partial__words(&in, &out->arena, &paths))
-		return sonde_err_nomem(err);
-	out->task = (struct sonde_task){r, paths.at, paths.nr};
-	return in.failed || in.p != in.end ? misread(err) : 0;
+	move_task(&w, &out->request, &paths);
+	out->task = (struct sonde_task){&out->request, paths.at, paths.nr};
+	if (sonde_wire_is_done(&w))
+		return 0;
+	return w.is_nomem ? sonde_err_nomem(err) : misread(err);
 }
 
 /* --- results ----------------------------------------------------------------------------------- */
 
-static void put_parts(struct sonde_buf *to, struct sonde_parts *parts)
+static void move_timelines(struct sonde_wire *w, struct sonde_parts *parts)
 {
-	struct sonde_sink bytes;
 	size_t i;
 
-	sonde_sink_init_string(&bytes);
-	to->failed |= sonde_partial_write(parts, &bytes, NULL) != 0 || bytes.buf.failed;
-	sonde_put_str(to, sonde_buf_view(&bytes.buf));
-	sonde_sink_abort(&bytes);
 	for (i = 0; i < parts->at.nr; i++) {
-		const struct sonde_timeline *t = parts->at.at[i]->timeline;
+		struct sonde_cells *c = parts->at.at[i];
 
-		sonde_put_u(to, t != NULL);
-		if (t)
-			sonde_partial__put_timeline(to, t);
+		w->arena = &c->arena;
+		if (sonde_wire_number(w, c->timeline != NULL))
+			sonde_partial__move_timeline(w, c);
 	}
+}
+
+static void put_parts(struct sonde_wire *w, struct sonde_parts *parts)
+{
+	struct sonde_sink bytes;
+
+	sonde_sink_init_string(&bytes);
+	w->to->failed |= sonde_partial_write(parts, &bytes, NULL) != 0 || bytes.buf.failed;
+	sonde_wire_bytes(w, sonde_buf_view(&bytes.buf));
+	sonde_sink_abort(&bytes);
+	move_timelines(w, parts);
 }
 
 void sonde_remote_put_result(struct sonde_buf *to, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
-	sonde_put_u(to, number);
-	sonde_put_u(to, (uint64_t)-rc);
+	struct sonde_wire w = {.to = to};
+
+	sonde_wire_number(&w, number);
+	sonde_wire_number(&w, (uint64_t)-rc);
 	if (rc == 0) {
-		put_parts(to, parts);
+		put_parts(&w, parts);
 	} else {
-		sonde_put_u(to, err->pos);
-		sonde_put_str(to, sonde_str_from(err->msg));
+		sonde_wire_number(&w, err->pos);
+		sonde_wire_bytes(&w, sonde_str_from(err->msg));
 	}
 }
 
-static int get_parts(struct sonde_parts *parts, struct sonde_cursor *in, struct sonde_err *err)
+static int get_parts(struct sonde_parts *parts, struct sonde_wire *w, struct sonde_err *err)
 {
-	struct sonde_str bytes = sonde_get_str(in);
-	int rc = in->failed ? misread(err)
-			    : sonde_partial_read(parts, bytes, "another process", err);
-	size_t i;
+	struct sonde_str bytes = sonde_wire_bytes(w, SONDE_STR(""));
+	int rc = w->failed ? misread(err)
+			   : sonde_partial_read(parts, bytes, "another process", err);
 
-	for (i = 0; rc == 0 && i < parts->at.nr; i++)
-		if (sonde_get_u(in) && !sonde_partial__timeline(in, parts->at.at[i]))
-			rc = sonde_err_nomem(err);
-	return rc;
+	if (rc == 0)
+		move_timelines(w, parts);
+	return rc ? rc : w->is_nomem ? sonde_err_nomem(err) : 0;
 }
 
 int sonde_remote_take_results(
 	struct sonde_str bytes, size_t nr, struct sonde_taker *taker, struct sonde_err *err)
 {
-	struct sonde_cursor in = {
-		(const uint8_t *)bytes.p, (const uint8_t *)bytes.p + bytes.n, false};
+	struct sonde_wire w = sonde_wire_reader(bytes, NULL);
 	int rc = 0;
 
-	while (rc == 0 && in.p < in.end) {
+	while (rc == 0 && w.p < w.end) {
 		struct sonde_parts parts = {0};
 		struct sonde_err one = {0};
-		size_t number = sonde_get_index(&in, nr);
+		size_t number = (size_t)sonde_wire_index(&w, 0, nr);
 		struct sonde_str msg;
 
-		one.code = -(int)sonde_get_index(&in, 16);
+		one.code = -(int)sonde_wire_index(&w, 0, 16);
 		if (one.code) {
-			one.pos = sonde_get_u(&in);
-			msg = sonde_get_str(&in);
+			one.pos = sonde_wire_number(&w, 0);
+			msg = sonde_wire_bytes(&w, SONDE_STR(""));
 			if (msg.p && msg.n < sizeof(one.msg))
 				memcpy(one.msg, msg.p, msg.n);
 		} else {
-			rc = get_parts(&parts, &in, err);
+			rc = get_parts(&parts, &w, err);
 		}
-		if (rc == 0 && in.failed)
+		if (rc == 0 && w.failed)
 			rc = misread(err);
 		if (rc == 0)
 			taker->take(taker, number, &parts, one.code, &one);

@@ -97,7 +97,7 @@ static bool finish_entries(struct finishing *f, struct sonde_visit *v, struct so
 static bool finish_visit(struct finishing *f, uint32_t region, struct sonde_rest_region *from)
 {
 	struct sonde_visit *v = from->nr_visits ? sonde_vec_push(&f->c->visits) : NULL;
-	double *times[SONDE_PARTIAL_NR_TIMES];
+	double *times[SONDE_NR_VISIT_TIMES];
 	size_t i;
 
 	if (!from->nr_visits)
@@ -109,8 +109,8 @@ static bool finish_visit(struct finishing *f, uint32_t region, struct sonde_rest
 	v->is_open = from->nr_open > 0;
 	v->instances = from->instances;
 	v->first_instances = from->first_instances;
-	sonde_partial__times(v, times);
-	for (i = 0; i < SONDE_PARTIAL_NR_TIMES; i++)
+	sonde_visit__list_times(v, times);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
 		*times[i] = from->nr_known[i] ? sonde_exact_value(&from->times[i]) : NAN;
 	v->memory.peak = from->peak;
 	v->waits.nr_queued = from->nr_queued;

@@ -46,8 +46,8 @@ struct sonde_rest_region {
 	struct sonde_str first_path; /* of the first part by path … */
 	uint32_t first_number;	     /* … and its number there: what orders regions */
 	uint64_t nr_visits, nr_present, nr_open, instances, first_instances, nr_queued, nr_streams;
-	uint64_t nr_known[SONDE_PARTIAL_NR_TIMES];
-	struct sonde_exact times[SONDE_PARTIAL_NR_TIMES];
+	uint64_t nr_known[SONDE_NR_VISIT_TIMES];
+	struct sonde_exact times[SONDE_NR_VISIT_TIMES];
 	double peak;
 	uint64_t nr_entries; /* kept or not */
 	SONDE_VEC(struct sonde_rest_entry) entries;

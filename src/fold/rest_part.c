@@ -26,18 +26,19 @@ static const struct sonde_device *device_of(const struct sonde_cells *c, const s
 
 static void describe_device(struct sonde_buf *key, const struct sonde_device *d)
 {
+	struct sonde_wire w = {.to = key};
 	size_t i;
 
-	sonde_put_u(key, d != NULL);
+	sonde_wire_number(&w, d != NULL);
 	if (!d)
 		return;
-	sonde_put_str(key, d->name);
-	sonde_put_u(key, d->cc_major);
-	sonde_put_u(key, d->cc_minor);
+	sonde_wire_bytes(&w, d->name);
+	sonde_wire_number(&w, d->cc_major);
+	sonde_wire_number(&w, d->cc_minor);
 	for (i = 0; i < d->nr_attributes; i++) {
-		sonde_put_str(key, d->attributes[i].name);
-		sonde_put_str(key, d->attributes[i].text);
-		sonde_put_f64(key, d->attributes[i].value);
+		sonde_wire_bytes(&w, d->attributes[i].name);
+		sonde_wire_bytes(&w, d->attributes[i].text);
+		sonde_wire_double(&w, d->attributes[i].value);
 	}
 }
 
@@ -70,17 +71,20 @@ bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *c)
 {
 	const struct sonde_input *in = &c->inputs.at[0];
 	const struct sonde_kit *kit = &c->kits.at[0];
+	struct sonde_selection selection = c->selection;
+	struct sonde_read_options read = c->read;
+	struct sonde_wire w = {.to = key};
 	uint32_t i;
 
-	sonde_partial__put_settings(key, &c->selection, &c->read);
-	sonde_put_str(key, in->source);
-	sonde_put_str(key, in->tool);
-	sonde_put_str(key, in->replay_mode);
+	sonde_partial__move_settings(&w, &selection, &read);
+	sonde_wire_bytes(&w, in->source);
+	sonde_wire_bytes(&w, in->tool);
+	sonde_wire_bytes(&w, in->replay_mode);
 	for (i = 0; i < c->metric_names.nr; i++) {
-		sonde_put_str(key, c->metric_names.keys[i]);
-		sonde_put_u(key, sonde_input_has(in, i));
-		sonde_put_maybe(key, kit->at[i]);
-		sonde_put_str(key, kit->breakdowns[i]);
+		sonde_wire_bytes(&w, c->metric_names.keys[i]);
+		sonde_wire_number(&w, sonde_input_has(in, i));
+		sonde_wire_maybe(&w, kit->at[i], SONDE_NONE);
+		sonde_wire_bytes(&w, kit->breakdowns[i]);
 	}
 	describe_device(key, device_of(c, &c->scopes.at[0]));
 	return !key->failed;
@@ -170,20 +174,6 @@ static bool keep_rules(struct sonde_cells *c, const struct sonde_cells *from)
 	return c->tally.is_met && sonde_cells__keep_selection(c, &from->selection);
 }
 
-static bool find_methods(struct sonde_rest *r)
-{
-	uint8_t *by_metric = sonde_partial__methods(&r->arena, &r->c->metric_names);
-	const struct sonde_kit *kit = &r->c->kits.at[0];
-	size_t i;
-
-	r->nr_acc = kit->nr;
-	r->methods = sonde_arena_calloc(&r->arena, kit->nr + 1, 1);
-	for (i = 0; by_metric && r->methods && i < r->c->metric_names.nr; i++)
-		if (kit->at[i] != SONDE_NONE)
-			r->methods[kit->at[i]] = by_metric[i];
-	return by_metric && r->methods;
-}
-
 struct sonde_rest *sonde_rest__new(const struct sonde_cells *first)
 {
 	struct sonde_rest *r = sonde_calloc(1, sizeof(*r));
@@ -192,7 +182,12 @@ struct sonde_rest *sonde_rest__new(const struct sonde_cells *first)
 	if (r)
 		r->c = sonde_calloc(1, sizeof(*r->c));
 	if (r && r->c && keep_input(r->c, first) && keep_device(r->c, d) &&
-		keep_kit(r->c, first) && keep_rules(r->c, first) && find_methods(r))
+		keep_kit(r->c, first) && keep_rules(r->c, first)) {
+		r->nr_acc = r->c->kits.at[0].nr;
+		r->methods = sonde_kit__find_methods(
+			&r->c->kits.at[0], &r->c->metric_names, &r->arena);
+	}
+	if (r && r->methods)
 		return r;
 	sonde_rest__free(r);
 	return NULL;
@@ -223,7 +218,7 @@ void sonde_rest__free(struct sonde_rest *r)
 	for (i = 0; i < r->cells.nr; i++)
 		free_cell(r, &r->cells.at[i]);
 	for (i = 0; i < r->regions.nr; i++) {
-		for (k = 0; k < SONDE_PARTIAL_NR_TIMES; k++)
+		for (k = 0; k < SONDE_NR_VISIT_TIMES; k++)
 			sonde_exact_release(&r->regions.at[i].times[k]);
 		sonde_vec_release(&r->regions.at[i].entries);
 	}

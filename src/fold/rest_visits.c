@@ -42,11 +42,11 @@ static bool add_entries(struct sonde_rest_moving *m, struct sonde_rest_region *t
 /* Spans of several scopes mean nothing; the peak of memory is that of the fullest. */
 static bool add_times(struct sonde_rest_moving *m, struct sonde_rest_region *to, struct sonde_visit *v)
 {
-	double *times[SONDE_PARTIAL_NR_TIMES];
+	double *times[SONDE_NR_VISIT_TIMES];
 	size_t i;
 
-	sonde_partial__times(v, times);
-	for (i = 0; i < SONDE_PARTIAL_NR_TIMES; i++) {
+	sonde_visit__list_times(v, times);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
 		if (isnan(*times[i]) || times[i] == &v->span_ns)
 			continue;
 		if (times[i] == &v->memory.peak) {

@@ -43,22 +43,37 @@ void sonde_waits_forget(struct sonde_waits *w)
 	w->tail_ns = w->queue_ns = w->comm_ns = w->exposed_ns = NAN;
 }
 
+void sonde_visit__list_times(struct sonde_visit *v, double **at)
+{
+	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns,
+		&v->waits.tail_ns, &v->waits.queue_ns, &v->waits.comm_ns, &v->waits.exposed_ns,
+		&v->memory.allocated, &v->memory.freed, &v->memory.left, &v->memory.peak, &v->timed,
+		&v->time_error_ns};
+	size_t nr = sizeof(times) / sizeof(*times), i;
+
+	_Static_assert(sizeof(times) / sizeof(*times) + SONDE_NR_IDLE_CAUSES == SONDE_NR_VISIT_TIMES,
+		"all of them");
+	memcpy(at, times, sizeof(times));
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		at[nr + i] = &v->waits.by[i];
+}
+
 static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, size_t nr,
 	uint32_t *known, bool *is_known)
 {
-	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0;
+	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0, t;
 
 	for (i = 0; i < nr_known; i++) {
 		struct sonde_visit *v = sonde_vec_push(&f->c->visits);
+		double *times[SONDE_NR_VISIT_TIMES];
 
 		if (!v)
 			return false;
 		v->scope = at->scope;
 		v->region = known[i];
-		v->busy_ns = v->span_ns = v->idle_ns = v->host_ns = v->cpu_ns = NAN;
-		sonde_waits_forget(&v->waits);
-		v->timed = v->time_error_ns = NAN;
-		v->memory = (struct sonde_memory_use){NAN, NAN, NAN, NAN};
+		sonde_visit__list_times(v, times);
+		for (t = 0; t < SONDE_NR_VISIT_TIMES; t++)
+			*times[t] = NAN;
 		v->is_present = k < nr && at[k].region == known[i];
 		if (v->is_present) {
 			v->instances = at[k].instances;
