@@ -56,8 +56,7 @@ static uint32_t find_thread(
 	bool is_new;
 
 	if (!may_add)
-		return sonde_map_find(
-			&w->thread_keys, (struct sonde_str){(const char *)key, sizeof(key)});
+		return sonde_map_find(&w->thread_keys, SONDE_BYTES(key));
 	n = sonde_build__key(w->b, &w->thread_keys, key, 3, &is_new);
 	if (n == SONDE_NONE || !is_new)
 		return n;

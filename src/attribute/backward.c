@@ -108,7 +108,7 @@ static uint32_t find_forward(struct search *s, const struct sonde_range *g, bool
 
 	if (is_new)
 		return sonde_build__key(s->b, &s->forward, key, 3, is_new);
-	return sonde_map_find(&s->forward, (struct sonde_str){(const char *)key, sizeof(key)});
+	return sonde_map_find(&s->forward, SONDE_BYTES(key));
 }
 
 /*

@@ -141,8 +141,7 @@ static bool add_pass(struct sonde_build *b, struct passes *p, uint32_t place, ui
 
 static uint32_t shared_at(const struct passes *p, uint32_t place)
 {
-	uint32_t n = sonde_map_find(
-		&p->keys, (struct sonde_str){(const char *)&place, sizeof(place)});
+	uint32_t n = sonde_map_find(&p->keys, SONDE_BYTES(place));
 
 	return n == SONDE_NONE ? SONDE_NONE : p->shared.at[n];
 }

@@ -16,17 +16,9 @@
 uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
 	size_t nr, bool *is_new)
 {
-	struct sonde_str bytes = {(const char *)words, nr * sizeof(*words)};
-	uint32_t number = sonde_map_add(map, bytes, is_new);
-	struct sonde_str copy;
+	const struct sonde_str bytes = {(const char *)words, nr * sizeof(*words)};
 
-	if (number == SONDE_NONE || !*is_new)
-		return number;
-	copy = sonde_arena_dup(&b->l->arena, bytes);
-	if (!copy.p)
-		return SONDE_NONE; /* the map now holds a stale key, but the build ends here */
-	sonde_map_rekey(map, number, copy);
-	return number;
+	return sonde_map_keep(map, &b->l->arena, bytes, is_new);
 }
 
 static void id_label(struct sonde_buf *b, struct sonde_str label)
@@ -97,8 +89,7 @@ static bool is_outermost(
 	uint32_t key[3] = {of->process, of->domain, sonde_map_find(&b->l->labels, label)};
 
 	return key[2] != SONDE_NONE &&
-	       sonde_map_find(&b->outermost, (struct sonde_str){(const char *)key, sizeof(key)}) !=
-		       SONDE_NONE;
+	       sonde_map_find(&b->outermost, SONDE_BYTES(key)) != SONDE_NONE;
 }
 
 /* The longest `P` of a label `P::rest` that is an outermost range of the process too; n = 0 when

@@ -205,8 +205,7 @@ int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 	for (i = 0; i < b->l->scopes.nr; i++) {
 		s = &b->l->scopes.at[i];
 		memcpy(key, (uint32_t[3]){s->process, s->device, s->measured}, sizeof(key));
-		number = sonde_map_find(
-			&b->scope_keys, (struct sonde_str){(const char *)key, sizeof(key)});
+		number = sonde_map_find(&b->scope_keys, SONDE_BYTES(key));
 		rank[number] = (uint32_t)i;
 	}
 	for (i = 0; i < b->l->launches.nr; i++)

@@ -18,17 +18,13 @@ static int rewrite(struct sonde_build *b, struct sonde_labels *rules, uint32_t s
 {
 	struct sonde_str text = sonde_records_str(b->r, string);
 	struct sonde_buf buf = {0};
-	bool is_changed, is_new;
+	bool is_changed;
 	int rc = sonde_labels__apply(rules, text, &buf, &is_changed, err);
 
-	if (rc == 0 && is_changed)
-		text = sonde_buf_view(&buf);
-	*out = rc ? SONDE_NONE : sonde_map_add(&b->l->labels, text, &is_new);
-	if (rc == 0 && *out != SONDE_NONE && is_new && is_changed) {
-		text = sonde_arena_dup(&b->l->arena, text);
-		sonde_map_rekey(&b->l->labels, *out, text);
-	}
-	if (rc == 0 && (*out == SONDE_NONE || (is_changed && !text.p)))
+	*out = rc	    ? SONDE_NONE
+	       : is_changed ? sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(&buf), NULL)
+			    : sonde_map_add(&b->l->labels, text, NULL);
+	if (rc == 0 && *out == SONDE_NONE)
 		rc = sonde_err_nomem(err);
 	sonde_buf_release(&buf);
 	return rc;
@@ -150,23 +146,15 @@ static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, 
 	struct sonde_buf *shape)
 {
 	uint32_t parent = node->parent, key[2] = {parent, 0}, label, *size;
-	struct sonde_str text;
 	bool is_new;
 
 	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
 		!sonde_label__shape(shape, b->l->labels.keys[node->label]))
 		return !shape->failed;
-	text = sonde_buf_view(shape);
-	label = sonde_map_add(&b->l->labels, text, &is_new);
-	if (label == SONDE_NONE)
-		return false;
-	if (is_new) {
-		text = sonde_arena_dup(&b->l->arena, text);
-		sonde_map_rekey(&b->l->labels, label, text);
-	}
-	key[1] = label;
-	node->group = sonde_build__key(b, &g->keys, key, 2, &is_new);
-	if (node->group == SONDE_NONE || !text.p)
+	label = key[1] = sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(shape), NULL);
+	node->group = label == SONDE_NONE ? SONDE_NONE
+					  : sonde_build__key(b, &g->keys, key, 2, &is_new);
+	if (node->group == SONDE_NONE)
 		return false;
 	if (is_new) {
 		size = sonde_vec_push(&g->sizes);

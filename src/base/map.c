@@ -71,7 +71,9 @@ static bool grow(struct sonde_map *m)
 	return true;
 }
 
-uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new)
+/* With an arena, what is inserted is a copy. */
+static uint32_t insert(
+	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new)
 {
 	uint64_t hash = sonde_hash(key.p, key.n);
 	uint32_t *slot;
@@ -83,7 +85,9 @@ uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new)
 		if (*slot != SONDE_NONE)
 			return *slot;
 	}
-	if (!grow(m))
+	if (to)
+		key = sonde_arena_dup(to, key);
+	if ((to && !key.p) || !grow(m))
 		return SONDE_NONE;
 	slot = probe(m, key, hash);
 	*slot = (uint32_t)m->nr;
@@ -94,9 +98,15 @@ uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new)
 	return (uint32_t)m->nr++;
 }
 
-void sonde_map_rekey(struct sonde_map *m, uint32_t number, struct sonde_str key)
+uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new)
 {
-	m->keys[number] = key;
+	return insert(m, NULL, key, is_new);
+}
+
+uint32_t sonde_map_keep(
+	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new)
+{
+	return insert(m, to, key, is_new);
 }
 
 void sonde_map_release(struct sonde_map *m)

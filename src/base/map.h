@@ -3,12 +3,13 @@
  * insertion (0, 1, 2, …). Used to intern labels and names and to look up
  * anything that can be written as a key of bytes.
  *
- * Keys are borrowed: they must outlive the map. Start with `= {0}`.
+ * Keys are borrowed: they must outlive the map, unless `sonde_map_keep` copies them. Start with
+ * `= {0}`.
  */
 #ifndef SONDE_BASE_MAP_H
 #define SONDE_BASE_MAP_H
 
-#include "base/str.h"
+#include "base/arena.h"
 
 #define SONDE_NONE UINT32_MAX
 
@@ -28,8 +29,9 @@ uint32_t sonde_map_find(const struct sonde_map *m, struct sonde_str key);
  */
 uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new);
 
-/* For keys that live in a scratch buffer: after a new insertion, point it at a lasting copy. */
-void sonde_map_rekey(struct sonde_map *m, uint32_t number, struct sonde_str key);
+/* The same for keys that do not last: a new one is copied to `to`. */
+uint32_t sonde_map_keep(
+	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new);
 
 void sonde_map_release(struct sonde_map *m);
 

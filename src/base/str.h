@@ -24,6 +24,8 @@ struct sonde_str {
 };
 
 #define SONDE_STR(lit)	 ((struct sonde_str){(lit), sizeof(lit) - 1})
+/* The bytes of an array or struct without gaps, as a key. */
+#define SONDE_BYTES(x)	 ((struct sonde_str){(const char *)&(x), sizeof(x)})
 #define SONDE_STR_ARG(s) (int)((s).n > 4096 ? 4096 : (s).n), ((s).p ? (s).p : "") /* for "%.*s" */
 
 struct sonde_str sonde_str_from(const char *z); /* NULL gives the empty slice */

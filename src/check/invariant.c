@@ -228,12 +228,10 @@ static int check_parent(struct sonde_validation *v, const json_t *region, const 
 static int check_unique(struct sonde_validation *v, struct sonde_map *ids,
 	struct sonde_arena *arena, struct sonde_buf *key, const json_t *region)
 {
-	struct sonde_str copy;
 	bool is_new;
 
 	sonde_invariant__key(key, region);
-	copy = sonde_arena_dup(arena, sonde_buf_view(key));
-	if (!copy.p || sonde_map_add(ids, copy, &is_new) == SONDE_NONE)
+	if (sonde_map_keep(ids, arena, sonde_buf_view(key), &is_new) == SONDE_NONE)
 		return sonde_err_nomem(v->err);
 	return is_new ? 0 : sonde_invariant__fail(v, "id", "appears twice in this report");
 }

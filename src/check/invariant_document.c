@@ -88,16 +88,10 @@ static bool add_region(struct sums *s, struct sonde_buf *key, const json_t *regi
 	uint32_t n;
 
 	sonde_invariant__key(key, region);
-	n = key->failed ? SONDE_NONE : sonde_map_add(&s->keys, sonde_buf_view(key), &is_new);
-	if (n == SONDE_NONE)
+	n = key->failed ? SONDE_NONE
+			: sonde_map_keep(&s->keys, &s->arena, sonde_buf_view(key), &is_new);
+	if (n == SONDE_NONE || (is_new && !sonde_vec_push(&s->launches)))
 		return false;
-	if (is_new) {
-		struct sonde_str copy = sonde_arena_dup(&s->arena, sonde_buf_view(key));
-
-		if (!copy.p || !sonde_vec_push(&s->launches))
-			return false;
-		sonde_map_rekey(&s->keys, n, copy);
-	}
 	s->launches.at[n] += launches_of(s, region);
 	return true;
 }

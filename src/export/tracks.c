@@ -29,8 +29,7 @@ struct key {
 static struct sonde_str thread_name(struct build *b, const struct key *k)
 {
 	uint64_t words[2] = {k->process, k->line};
-	uint32_t n = sonde_map_find(
-		&b->names, (struct sonde_str){(const char *)words, sizeof(words)});
+	uint32_t n = sonde_map_find(&b->names, SONDE_BYTES(words));
 
 	if (n == SONDE_NONE)
 		return (struct sonde_str){"", 0};
@@ -76,18 +75,15 @@ static uint32_t track_of(struct build *b, struct key k)
 {
 	uint32_t words[6] = {
 		k.kind, k.process, k.device, k.domain, (uint32_t)k.line, (uint32_t)(k.line >> 32)};
-	struct sonde_str key = {(const char *)words, sizeof(words)};
 	struct sonde_track *track;
 	bool is_new = false;
-	uint32_t number = sonde_map_add(&b->keys, key, &is_new);
+	uint32_t number = sonde_map_keep(&b->keys, &b->out->arena, SONDE_BYTES(words), &is_new);
 
 	if (number == SONDE_NONE || !is_new)
 		return number;
-	key = sonde_arena_dup(&b->out->arena, key);
 	track = sonde_vec_push(&b->out->tracks);
-	if (!key.p || !track)
+	if (!track)
 		return SONDE_NONE;
-	sonde_map_rekey(&b->keys, number, key);
 	*track =
 		(struct sonde_track){(uint8_t)k.kind, k.process, k.device, track_name(b, &k), 0, 0};
 	return number;

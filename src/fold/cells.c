@@ -16,18 +16,7 @@ bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text)
 uint32_t sonde_cells__intern(
 	struct sonde_cells *c, struct sonde_map *map, struct sonde_str key, bool *is_new)
 {
-	bool was_new = false;
-	uint32_t number = sonde_map_add(map, key, &was_new);
-
-	if (is_new)
-		*is_new = was_new;
-	if (number == SONDE_NONE || !was_new)
-		return number;
-	key = sonde_arena_dup(&c->arena, key);
-	if (!key.p)
-		return SONDE_NONE; /* the map now holds a stale key, but the build ends here */
-	sonde_map_rekey(map, number, key);
-	return number;
+	return sonde_map_keep(map, &c->arena, key, is_new);
 }
 
 static bool keep_words(struct sonde_cells *c, struct sonde_words *words)

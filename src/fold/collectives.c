@@ -112,19 +112,12 @@ static uint32_t find_group(
 {
 	struct sonde_buf name = {0};
 	uint64_t stream[3] = {0, rec->context, rec->stream};
-	struct sonde_str key = s->group.n ? s->group
-					  : (struct sonde_str){(const char *)stream, sizeof(stream)};
+	struct sonde_str key = s->group.n ? s->group : SONDE_BYTES(stream);
 	bool is_new;
-	uint32_t number = sonde_map_add(&w->groups, key, &is_new);
+	uint32_t number = sonde_map_keep(&w->groups, &w->arena, key, &is_new);
 
-	if (number == SONDE_NONE)
-		return number;
-	if (is_new) {
-		key = sonde_arena_dup(&w->arena, key);
-		if (!key.p || !sonde_vec_push(&w->next))
-			return SONDE_NONE;
-		sonde_map_rekey(&w->groups, number, key);
-	}
+	if (number == SONDE_NONE || (is_new && !sonde_vec_push(&w->next)))
+		return SONDE_NONE;
 	if (s->group.n)
 		sonde_buf_printf(&name, "group %.*s", SONDE_STR_ARG(s->group));
 	else

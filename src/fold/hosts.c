@@ -30,17 +30,8 @@
 static uint32_t find_thread(struct sonde_hosts *h, uint32_t process, uint64_t thread)
 {
 	const uint64_t key[2] = {process, thread};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
-	bool is_new = false;
-	uint32_t number = sonde_map_add(&h->threads, bytes, &is_new);
 
-	if (number == SONDE_NONE || !is_new)
-		return number;
-	bytes = sonde_arena_dup(&h->arena, bytes);
-	if (!bytes.p)
-		return SONDE_NONE;
-	sonde_map_rekey(&h->threads, number, bytes);
-	return number;
+	return sonde_map_keep(&h->threads, &h->arena, SONDE_BYTES(key), NULL);
 }
 
 static const uint8_t cause_of[] = {

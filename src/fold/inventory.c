@@ -29,23 +29,14 @@ static bool add_thread(struct work *w, uint32_t region, const struct sonde_range
 	struct last *last = &w->last[region];
 	uint32_t key[4] = {
 		region, range->process, (uint32_t)range->thread, (uint32_t)(range->thread >> 32)};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	bool is_new;
-	uint32_t number;
 
 	if (last->process == range->process && last->thread == range->thread)
 		return true;
 	*last = (struct last){range->thread, range->process};
-	number = sonde_map_add(&w->threads, bytes, &is_new);
-	if (number == SONDE_NONE)
+	if (sonde_map_keep(&w->threads, &w->v->arena, SONDE_BYTES(key), &is_new) == SONDE_NONE)
 		return false;
-	if (!is_new)
-		return true;
-	bytes = sonde_arena_dup(&w->v->arena, bytes);
-	if (!bytes.p)
-		return false;
-	sonde_map_rekey(&w->threads, number, bytes);
-	w->rows[region].threads++;
+	w->rows[region].threads += is_new;
 	return true;
 }
 

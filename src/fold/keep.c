@@ -73,18 +73,14 @@ static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
 	struct sonde_buf key = {0};
 	struct sonde_rest **slot;
 	uint32_t number = SONDE_NONE;
-	struct sonde_str kept;
 	bool is_new = false;
 
 	if (sonde_rest__describe(&key, part))
-		number = sonde_map_add(&k->kinds, sonde_buf_view(&key), &is_new);
-	if (number != SONDE_NONE && is_new) {
-		kept = sonde_arena_dup(&k->arena, sonde_buf_view(&key));
-		slot = kept.p ? sonde_vec_push(&k->rests) : NULL;
+		number = sonde_map_keep(&k->kinds, &k->arena, sonde_buf_view(&key), &is_new);
+	if (is_new) {
+		slot = sonde_vec_push(&k->rests);
 		if (slot)
 			*slot = sonde_rest__new(part);
-		if (kept.p)
-			sonde_map_rekey(&k->kinds, number, kept);
 		k->failed |= !slot || !*slot;
 	}
 	sonde_buf_release(&key);
@@ -323,11 +319,10 @@ static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 {
 	uint64_t id = id_of(h->part);
-	struct sonde_str key = sonde_arena_dup(&k->arena, (struct sonde_str){(const char *)&id, sizeof(id)});
 	struct sonde_met *met = NULL;
 	bool is_new = false;
 
-	h->number = key.p ? sonde_map_add(&k->ids, key, &is_new) : SONDE_NONE;
+	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(id), &is_new);
 	if (h->number != SONDE_NONE && !is_new) {
 		if (k->met.at[h->number].rest == SONDE_NONE)
 			return true; /* both are held: one goes when there is no room, or at last */

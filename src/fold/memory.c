@@ -66,7 +66,7 @@ static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
 {
 	bool is_new = false;
 	uint32_t number = sonde_map_add(&w->live,
-		(struct sonde_str){(const char *)&m->address, sizeof(m->address)}, &is_new);
+		SONDE_BYTES(m->address), &is_new);
 	uint32_t *slot = number == SONDE_NONE ? NULL
 			 : is_new	      ? sonde_vec_push(&w->of)
 					      : &w->of.at[number];

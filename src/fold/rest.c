@@ -8,18 +8,7 @@
 
 uint32_t sonde_rest__intern(struct sonde_rest *r, struct sonde_map *map, struct sonde_str key, bool *is_new)
 {
-	bool was_new = false;
-	uint32_t number = sonde_map_add(map, key, &was_new);
-
-	if (number != SONDE_NONE && was_new) {
-		key = sonde_arena_dup(&r->arena, key);
-		if (!key.p)
-			return SONDE_NONE;
-		sonde_map_rekey(map, number, key);
-	}
-	if (is_new)
-		*is_new = was_new;
-	return number;
+	return sonde_map_keep(map, &r->arena, key, is_new);
 }
 
 static uint32_t *enter(struct sonde_rest_moving *m, struct sonde_map *to, const struct sonde_map *from)

@@ -39,16 +39,8 @@ static uint32_t key_add(struct work *w, struct sonde_map *map, uint32_t of,
 	const struct sonde_record *rec, bool *is_new)
 {
 	uint32_t key[4] = {of, rec->context, (uint32_t)rec->stream, (uint32_t)(rec->stream >> 32)};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
-	uint32_t number = sonde_map_add(map, bytes, is_new);
 
-	if (number == SONDE_NONE || !*is_new)
-		return number;
-	bytes = sonde_arena_dup(&w->arena, bytes);
-	if (!bytes.p)
-		return SONDE_NONE;
-	sonde_map_rekey(map, number, bytes);
-	return number;
+	return sonde_map_keep(map, &w->arena, SONDE_BYTES(key), is_new);
 }
 
 /* A launch counts once in a region, however many ways lead there. */

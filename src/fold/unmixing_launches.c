@@ -20,15 +20,13 @@ static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
 	struct sonde_unmixing_kind *k;
 	bool is_new;
-	uint32_t number = sonde_map_add(&x->keys, bytes, &is_new);
+	uint32_t number = sonde_map_keep(&x->keys, &x->arena, bytes, &is_new);
 
 	if (number == SONDE_NONE || !is_new)
 		return number;
-	bytes = sonde_arena_dup(&x->arena, bytes);
-	k = bytes.p ? sonde_vec_push(&x->kinds) : NULL;
+	k = sonde_vec_push(&x->kinds);
 	if (!k)
 		return SONDE_NONE;
-	sonde_map_rekey(&x->keys, number, bytes);
 	*k = (struct sonde_unmixing_kind){.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
 	return number;
 }
@@ -189,8 +187,7 @@ bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number)
 	for (i = 0; i < c->cells.nr; i++) {
 		struct sonde_cell *cell = &c->cells.at[i];
 		const uint32_t key[3] = {cell->scope, cell->place, original[cell->kernel]};
-		uint32_t kind = sonde_map_find(
-			&x->keys, (struct sonde_str){(const char *)key, sizeof(key)});
+		uint32_t kind = sonde_map_find(&x->keys, SONDE_BYTES(key));
 
 		if (kind == SONDE_NONE)
 			continue;

@@ -34,15 +34,12 @@ struct sonde_windowed_place *sonde_windowed__place(
 	struct sonde_windowed *w, uint32_t scope, uint32_t place)
 {
 	uint32_t key[2] = {scope, place}, number;
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	struct sonde_windowed_place *p;
+	bool is_new;
 
-	number = sonde_map_find(&w->keys, bytes);
-	if (number != SONDE_NONE)
-		return &w->places.at[number];
-	bytes = sonde_arena_dup(&w->arena, bytes);
-	if (!bytes.p || sonde_map_add(&w->keys, bytes, NULL) == SONDE_NONE)
-		return NULL;
+	number = sonde_map_keep(&w->keys, &w->arena, SONDE_BYTES(key), &is_new);
+	if (number == SONDE_NONE || !is_new)
+		return number == SONDE_NONE ? NULL : &w->places.at[number];
 	p = sonde_vec_push(&w->places);
 	if (p)
 		*p = (struct sonde_windowed_place){.last_call = SONDE_NONE};

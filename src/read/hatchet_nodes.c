@@ -21,14 +21,12 @@ static int check(struct hatchet *h, enum sonde_scan_rc rc)
 
 static uint32_t intern(struct hatchet *h, const struct sonde_scan_text *text)
 {
-	struct sonde_str s = text->raw;
-
 	if (!text->has_escapes)
-		return sonde_records__string(h->r, s); /* points into the file */
+		return sonde_records__string(h->r, text->raw); /* points into the file */
 	sonde_buf_clear(&h->scratch);
-	sonde_scan_unescape(&h->scratch, s);
-	s = sonde_arena_dup(&h->r->arena, sonde_buf_view(&h->scratch));
-	return s.p && !h->scratch.failed ? sonde_records__string(h->r, s) : SONDE_NONE;
+	sonde_scan_unescape(&h->scratch, text->raw);
+	return h->scratch.failed ? SONDE_NONE
+				 : sonde_records__copied(h->r, sonde_buf_view(&h->scratch));
 }
 
 static int read_frame(struct hatchet *h, struct hatchet_node *node)

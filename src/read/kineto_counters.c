@@ -12,20 +12,17 @@
 static struct sonde_series *series_of(struct kineto *k, const struct kineto_event *e)
 {
 	uint64_t key[2] = {e->pid, sonde_kineto__text(k, &e->name)};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	struct sonde_series *s;
 	bool is_new;
-	uint32_t n = sonde_map_add(&k->series_keys, bytes, &is_new);
+	uint32_t n = sonde_map_keep(&k->series_keys, &k->r->arena, SONDE_BYTES(key), &is_new);
 
 	if (n == SONDE_NONE)
 		return NULL;
 	if (!is_new)
 		return &k->r->series.at[k->first_series + n];
-	bytes = sonde_arena_dup(&k->r->arena, bytes);
-	s = bytes.p ? sonde_vec_push(&k->r->series) : NULL;
+	s = sonde_vec_push(&k->r->series);
 	if (!s)
 		return NULL;
-	sonde_map_rekey(&k->series_keys, n, bytes);
 	s->input = k->src->input;
 	s->device = (uint32_t)e->pid & 0x7fffffff;
 	return s;

@@ -6,7 +6,6 @@
 uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text)
 {
 	struct sonde_str s = text->raw;
-	uint32_t n;
 
 	if (text->has_escapes) {
 		sonde_buf_clear(&k->scratch);
@@ -15,17 +14,12 @@ uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text
 			return SONDE_NONE;
 		s = sonde_buf_view(&k->scratch);
 	}
-	n = sonde_map_find(&k->r->strings, s);
-	if (n != SONDE_NONE)
-		return n;
-	s = sonde_arena_dup(&k->r->arena, s);
-	return s.p ? sonde_records__string(k->r, s) : SONDE_NONE;
+	return sonde_records__copied(k->r, s);
 }
 
 static uint32_t thread_of(struct kineto *k, uint64_t pid, uint64_t tid)
 {
 	uint64_t key[2] = {pid, tid};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	struct kineto_thread *t;
 	bool is_new;
 
@@ -34,14 +28,13 @@ static uint32_t thread_of(struct kineto *k, uint64_t pid, uint64_t tid)
 		if (t->pid == pid && t->tid == tid)
 			return k->last_thread;
 	}
-	k->last_thread = sonde_map_add(&k->thread_keys, bytes, &is_new);
+	k->last_thread =
+		sonde_map_keep(&k->thread_keys, &k->r->arena, SONDE_BYTES(key), &is_new);
 	if (k->last_thread == SONDE_NONE || !is_new)
 		return k->last_thread;
-	bytes = sonde_arena_dup(&k->r->arena, bytes);
-	t = bytes.p ? sonde_vec_push(&k->threads) : NULL;
+	t = sonde_vec_push(&k->threads);
 	if (!t)
 		return SONDE_NONE;
-	sonde_map_rekey(&k->thread_keys, k->last_thread, bytes);
 	*t = (struct kineto_thread){.pid = pid, .tid = tid, .process = SONDE_NONE, .top = SONDE_NONE};
 	return k->last_thread;
 }
@@ -202,22 +195,12 @@ static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 		.sequence = kineto_has(a, KINETO_COLLECTIVE_SEQUENCE)
 				    ? a->number[KINETO_COLLECTIVE_SEQUENCE] + 1
 				    : 0};
-	struct sonde_str key = {(const char *)&f, sizeof(f)};
-	uint32_t n;
-	bool is_new;
 
 	if (kineto_has(a, KINETO_GRID))
 		memcpy(f.grid, a->grid, sizeof(f.grid));
 	if (kineto_has(a, KINETO_BLOCK))
 		memcpy(f.block, a->block, sizeof(f.block));
-	n = sonde_map_add(k->facts, key, &is_new);
-	if (n == SONDE_NONE || !is_new)
-		return n;
-	key = sonde_arena_dup(&k->r->arena, key);
-	if (!key.p)
-		return SONDE_NONE;
-	sonde_map_rekey(k->facts, n, key);
-	return n;
+	return sonde_map_keep(k->facts, &k->r->arena, SONDE_BYTES(f), NULL);
 }
 
 /* Copies are listed under the names that native captures give them. */

@@ -12,16 +12,13 @@ struct nodes {
 
 static bool add_node(struct native *n, struct nodes *s, const struct native_node *node)
 {
-	struct sonde_str key = {(const char *)&node->original, sizeof(node->original)};
-	uint32_t number = sonde_map_find(&s->ids, key), range = node->range;
+	uint32_t number = sonde_map_find(&s->ids, SONDE_BYTES(node->original)), range = node->range;
 
 	if (node->original)
 		range = number == SONDE_NONE ? SONDE_NONE : s->ranges[number];
 	if (range == SONDE_NONE)
 		return true;
-	key = sonde_arena_dup(
-		&n->r->arena, (struct sonde_str){(const char *)&node->id, sizeof(node->id)});
-	number = key.p ? sonde_map_add(&s->ids, key, NULL) : SONDE_NONE;
+	number = sonde_map_keep(&s->ids, &n->r->arena, SONDE_BYTES(node->id), NULL);
 	if (number == SONDE_NONE)
 		return false;
 	s->ranges[number] = range;
@@ -76,9 +73,7 @@ int sonde_native__origins(struct native *n, struct sonde_err *err)
 	for (i = n->first_record; i < n->r->records.nr && ok && s.ids.nr; i++) {
 		struct sonde_record *rec = &n->r->records.at[i];
 		uint64_t node = node_of(n, rec);
-		uint32_t number = !node ? SONDE_NONE
-					: sonde_map_find(&s.ids, (struct sonde_str){
-								(const char *)&node, sizeof(node)});
+		uint32_t number = node ? sonde_map_find(&s.ids, SONDE_BYTES(node)) : SONDE_NONE;
 
 		if (number == SONDE_NONE)
 			continue;

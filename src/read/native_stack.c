@@ -110,16 +110,15 @@ static uint64_t region_hash(const struct stream *s, uint32_t label, uint32_t dom
 static bool region_fits(struct stream *s, uint64_t hash, size_t nr_bytes)
 {
 	struct native *n = s->n;
-	struct sonde_str key = {(const char *)&hash, sizeof(hash)};
 	uint64_t max = LONG_PATHS_ALWAYS + (uint64_t)n->src->file.data.n * LONG_PATHS_SHARE;
 
-	if (sonde_map_find(&n->long_paths, key) != SONDE_NONE)
+	if (sonde_map_find(&n->long_paths, SONDE_BYTES(hash)) != SONDE_NONE)
 		return true;
 	if (n->long_path_bytes + nr_bytes > max)
 		return false;
 	n->long_path_bytes += nr_bytes;
-	key = sonde_arena_dup(&n->r->arena, key);
-	s->no_memory |= !key.p || sonde_map_add(&n->long_paths, key, NULL) == SONDE_NONE;
+	s->no_memory |=
+		sonde_map_keep(&n->long_paths, &n->r->arena, SONDE_BYTES(hash), NULL) == SONDE_NONE;
 	return !s->no_memory;
 }
 

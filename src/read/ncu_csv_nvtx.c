@@ -144,17 +144,12 @@ static int read_items(struct csv_nvtx *n, struct sonde_records *r, struct sonde_
 static struct csv_stack *find_stack(
 	struct csv_nvtx *n, struct sonde_records *r, const uint64_t (*key)[4])
 {
-	struct sonde_str bytes = {(const char *)key, sizeof(*key)};
-	uint32_t number = sonde_map_find(&n->stack_keys, bytes);
-	struct csv_stack *stack;
+	bool is_new;
+	uint32_t number = sonde_map_keep(&n->stack_keys, &r->arena, SONDE_BYTES(*key), &is_new);
 
-	if (number != SONDE_NONE)
-		return &n->stacks.at[number];
-	bytes = sonde_arena_dup(&r->arena, bytes);
-	stack = bytes.p ? sonde_vec_push(&n->stacks) : NULL;
-	if (!stack || sonde_map_add(&n->stack_keys, bytes, NULL) == SONDE_NONE)
+	if (number == SONDE_NONE)
 		return NULL;
-	return stack;
+	return is_new ? sonde_vec_push(&n->stacks) : &n->stacks.at[number];
 }
 
 static int enter(struct csv_frame *slot, struct sonde_records *r, const struct sonde_range *range,

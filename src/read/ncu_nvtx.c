@@ -18,17 +18,12 @@ static struct ncu_stack *find_stack(
 		uint64_t thread;
 		uint32_t process, domain, kind, pad;
 	} key = {thread, n->process, domain, kind, 0};
-	struct sonde_str bytes = {(const char *)&key, sizeof(key)};
-	uint32_t number = sonde_map_find(&n->stack_keys, bytes);
-	struct ncu_stack *stack;
+	bool is_new;
+	uint32_t number = sonde_map_keep(&n->stack_keys, &n->r->arena, SONDE_BYTES(key), &is_new);
 
-	if (number != SONDE_NONE)
-		return &n->stacks.at[number];
-	bytes = sonde_arena_dup(&n->r->arena, bytes);
-	stack = bytes.p ? sonde_vec_push(&n->stacks) : NULL;
-	if (!stack || sonde_map_add(&n->stack_keys, bytes, NULL) == SONDE_NONE)
+	if (number == SONDE_NONE)
 		return NULL;
-	return stack;
+	return is_new ? sonde_vec_push(&n->stacks) : &n->stacks.at[number];
 }
 
 static uint32_t add_range(struct ncu_report *n, const struct sonde_range *range)

@@ -72,16 +72,9 @@ void sonde_nsys__column(struct sonde_buf *sql, struct nsys_reader *r, const char
 uint32_t sonde_nsys__intern(struct nsys_reader *r, sqlite3_stmt *q, int column)
 {
 	struct sonde_str text = {(const char *)sqlite3_column_text(q, column), 0};
-	uint32_t n;
 
-	if (!text.p)
-		return SONDE_NONE;
 	text.n = (size_t)sqlite3_column_bytes(q, column);
-	n = sonde_map_find(&r->n.r->strings, text);
-	if (n != SONDE_NONE)
-		return n;
-	text = sonde_arena_dup(&r->n.r->arena, text);
-	return text.p ? sonde_records__string(r->n.r, text) : SONDE_NONE;
+	return text.p ? sonde_records__copied(r->n.r, text) : SONDE_NONE;
 }
 
 uint64_t sonde_nsys__pid(sqlite3_int64 global)
@@ -143,7 +136,6 @@ static int take_domain(struct nsys_reader *r, sqlite3_stmt *q)
 static uint32_t domain_of(struct nsys_reader *r, uint64_t pid, uint64_t id)
 {
 	char name[32];
-	struct sonde_str text;
 	size_t i;
 
 	if (id == 0)
@@ -152,8 +144,7 @@ static uint32_t domain_of(struct nsys_reader *r, uint64_t pid, uint64_t id)
 		if (r->domains.at[i].id == id && r->domains.at[i].pid == pid)
 			return r->domains.at[i].name;
 	snprintf(name, sizeof(name), "domain %llu", (unsigned long long)id);
-	text = sonde_arena_dup(&r->n.r->arena, sonde_str_from(name));
-	return text.p ? sonde_records__string(r->n.r, text) : SONDE_NONE;
+	return sonde_records__copied(r->n.r, sonde_str_from(name));
 }
 
 /* 0 start, 1 end, 2 type, 3 globalTid, 4 domain, 5 text */

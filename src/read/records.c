@@ -16,12 +16,7 @@ uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 
 uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text)
 {
-	uint32_t n = sonde_map_find(&r->strings, text);
-
-	if (n != SONDE_NONE)
-		return n;
-	text = sonde_arena_dup(&r->arena, text);
-	return text.p ? sonde_map_add(&r->strings, text, NULL) : SONDE_NONE;
+	return sonde_map_keep(&r->strings, &r->arena, text, NULL);
 }
 
 #define PASSED_AT_ONCE (16u << 20)
@@ -81,20 +76,16 @@ uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_
 	struct sonde_str host, struct sonde_str name)
 {
 	uint64_t key[3] = {input, pid, sonde_hash(host.p, host.n)};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
-	uint32_t n = sonde_map_find(&r->process_keys, bytes);
 	struct sonde_process *p;
+	bool is_new;
+	uint32_t n = sonde_map_keep(&r->process_keys, &r->arena, SONDE_BYTES(key), &is_new);
 
-	if (n != SONDE_NONE)
+	if (n == SONDE_NONE || !is_new)
 		return n;
-	bytes = sonde_arena_dup(&r->arena, bytes);
-	p = bytes.p ? sonde_vec_push(&r->processes) : NULL;
+	p = sonde_vec_push(&r->processes);
 	if (!p)
 		return SONDE_NONE;
 	*p = (struct sonde_process){.pid = pid, .host = host, .name = name, .input = input};
-	n = sonde_map_add(&r->process_keys, bytes, NULL);
-	if (n == SONDE_NONE)
-		r->processes.nr--;
 	return n;
 }
 
@@ -297,52 +288,44 @@ double sonde_device_attribute(const struct sonde_device *d, const char *name)
 	return NAN;
 }
 
-static struct sonde_str device_key(uint32_t key[3], bool is_shared, uint32_t owner, uint32_t id)
-{
-	key[0] = is_shared;
-	key[1] = owner;
-	key[2] = id;
-	return (struct sonde_str){(const char *)key, 3 * sizeof(*key)};
-}
-
+/* The last device is what `key` means, unless it means one already. */
 static bool add_device_key(struct sonde_records *r, struct sonde_str key)
 {
 	uint32_t *slot;
+	bool is_new;
 
-	if (sonde_map_find(&r->device_keys, key) != SONDE_NONE)
-		return true;
-	key = sonde_arena_dup(&r->arena, key);
-	slot = key.p ? sonde_vec_push(&r->device_of) : NULL;
-	if (!slot)
+	if (sonde_map_keep(&r->device_keys, &r->arena, key, &is_new) == SONDE_NONE)
 		return false;
-	*slot = (uint32_t)(r->devices.nr - 1);
-	return sonde_map_add(&r->device_keys, key, NULL) != SONDE_NONE;
+	slot = is_new ? sonde_vec_push(&r->device_of) : NULL;
+	if (slot)
+		*slot = (uint32_t)(r->devices.nr - 1);
+	return !is_new || slot;
 }
 
 bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device)
 {
-	uint32_t key[3], input = r->processes.at[device->process].input;
-	struct sonde_str own = device_key(key, false, device->process, device->id);
+	const uint32_t own[3] = {false, device->process, device->id},
+		       shared[3] = {true, r->processes.at[device->process].input, device->id};
 	struct sonde_device *slot;
 
-	if (sonde_map_find(&r->device_keys, own) != SONDE_NONE)
+	if (sonde_map_find(&r->device_keys, SONDE_BYTES(own)) != SONDE_NONE)
 		return true;
 	slot = sonde_vec_push(&r->devices);
 	if (!slot)
 		return false;
 	*slot = *device;
-	return add_device_key(r, own) &&
-	       add_device_key(r, device_key(key, true, input, device->id));
+	return add_device_key(r, SONDE_BYTES(own)) && add_device_key(r, SONDE_BYTES(shared));
 }
 
 /* A report of several processes may list the devices for one of them only: ids are then shared. */
 const struct sonde_device *sonde_records_device(
 	const struct sonde_records *r, uint32_t process, uint32_t id)
 {
-	uint32_t key[3], input = r->processes.at[process].input;
-	uint32_t n = sonde_map_find(&r->device_keys, device_key(key, false, process, id));
+	const uint32_t own[3] = {false, process, id},
+		       shared[3] = {true, r->processes.at[process].input, id};
+	uint32_t n = sonde_map_find(&r->device_keys, SONDE_BYTES(own));
 
 	if (n == SONDE_NONE)
-		n = sonde_map_find(&r->device_keys, device_key(key, true, input, id));
+		n = sonde_map_find(&r->device_keys, SONDE_BYTES(shared));
 	return n == SONDE_NONE ? NULL : &r->devices.at[r->device_of.at[n]];
 }

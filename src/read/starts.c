@@ -77,20 +77,17 @@ static bool add_range(struct sweep *s, uint32_t range)
 {
 	const struct sonde_range *g = &s->r->ranges.at[range];
 	uint32_t key[3] = {g->process, g->domain, g->label}, n;
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	struct label *label;
 	struct edge *e;
 	bool is_new;
 
-	n = sonde_map_add(&s->keys, bytes, &is_new);
+	n = sonde_map_keep(&s->keys, &s->r->arena, SONDE_BYTES(key), &is_new);
 	if (n == SONDE_NONE || !sonde_vec_reserve(&s->edges, s->edges.nr + 2))
 		return false;
 	if (is_new) {
-		bytes = sonde_arena_dup(&s->r->arena, bytes);
-		label = bytes.p ? sonde_vec_push(&s->labels) : NULL;
+		label = sonde_vec_push(&s->labels);
 		if (!label)
 			return false;
-		sonde_map_rekey(&s->keys, n, bytes);
 		label->first = label->last = SONDE_NONE;
 	}
 	s->label_of[range - s->first_range] = n;

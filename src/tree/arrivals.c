@@ -85,17 +85,10 @@ static bool add_last(struct sonde_ranking *x, const struct arrival *a)
 		for (region = x->c->homes.at[p->first + k]; region != SONDE_NONE;
 			region = x->c->regions.at[region].parent) {
 			uint32_t key[2] = {region, a->row}, number;
-			struct sonde_str bytes = {(const char *)key, sizeof(key)};
 			bool is_new;
 
-			number = sonde_map_add(&x->last_keys, bytes, &is_new);
-			if (number != SONDE_NONE && is_new) {
-				bytes = sonde_arena_dup(&x->arena, bytes);
-				if (!bytes.p || !sonde_vec_push(&x->last))
-					return false;
-				sonde_map_rekey(&x->last_keys, number, bytes);
-			}
-			if (number == SONDE_NONE)
+			number = sonde_map_keep(&x->last_keys, &x->arena, SONDE_BYTES(key), &is_new);
+			if (number == SONDE_NONE || (is_new && !sonde_vec_push(&x->last)))
 				return false;
 			x->last.at[number] += x->r->rows.at[a->row].step;
 		}

@@ -11,7 +11,7 @@ static bool has_own(const struct sonde_nested *n, uint32_t region, uint32_t scop
 {
 	const uint32_t key[2] = {scope, region};
 
-	return sonde_map_find(&n->own, (struct sonde_str){(const char *)key, sizeof(key)}) !=
+	return sonde_map_find(&n->own, SONDE_BYTES(key)) !=
 	       SONDE_NONE;
 }
 
@@ -53,13 +53,9 @@ static bool add_own(struct sonde_nested *n, const struct sonde_tree *t, const st
 	for (k = 0; k < p->nr; k++) {
 		uint32_t region = t->cells->homes.at[p->first + k];
 		const uint32_t key[2] = {c->scope, region};
-		struct sonde_str bytes = {(const char *)key, sizeof(key)};
 
 		n->is_measured[region] = true;
-		if (sonde_map_find(&n->own, bytes) != SONDE_NONE)
-			continue;
-		bytes = sonde_arena_dup(&n->arena, bytes);
-		if (!bytes.p || sonde_map_add(&n->own, bytes, NULL) == SONDE_NONE)
+		if (sonde_map_keep(&n->own, &n->arena, SONDE_BYTES(key), NULL) == SONDE_NONE)
 			return false;
 	}
 	return true;

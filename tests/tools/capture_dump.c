@@ -60,12 +60,9 @@ static void print_ranges(const struct sonde_records *r, bool times)
 		sonde_buf_puts(
 			&key, r->ranges.at[i].kind == SONDE_PUSH_POP ? "push_pop " : "start_end ");
 		path_of(r, (uint32_t)i, &key);
-		n = sonde_map_add(&paths, sonde_buf_view(&key), &is_new);
-		if (is_new) {
-			sonde_map_rekey(&paths, n, sonde_arena_dup(&arena, sonde_buf_view(&key)));
-			if (!sonde_vec_push(&lines))
-				return;
-		}
+		n = sonde_map_keep(&paths, &arena, sonde_buf_view(&key), &is_new);
+		if (n == SONDE_NONE || (is_new && !sonde_vec_push(&lines)))
+			return;
 		l = &lines.at[n];
 		l->entries += !r->ranges.at[i].is_inherited;
 		l->open += r->ranges.at[i].is_open;

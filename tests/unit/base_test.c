@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/argv.h"
 #include "base/keysort.h"
+#include "base/alloc.h"
 #include "base/map.h"
 #include "base/nearest.h"
 #include "base/note.h"
@@ -132,6 +133,30 @@ static void test_map__numbers_keys_in_order_of_insertion(void **state)
 	sonde_arena_release(&a);
 }
 
+static void test_map__keeps_copies_of_new_keys_and_stays_whole_without_memory(void **state)
+{
+	struct sonde_map m = {0};
+	struct sonde_arena a = {0}, other = {0};
+	uint64_t key = 1;
+	bool is_new;
+
+	(void)state;
+	assert_int_equal(sonde_map_keep(&m, &a, SONDE_BYTES(key), &is_new), 0);
+	assert_true(is_new);
+	key = 2; /* the map has its own */
+	sonde_alloc_fail_at(1);
+	assert_int_equal(sonde_map_keep(&m, &other, SONDE_BYTES(key), &is_new), SONDE_NONE);
+	sonde_alloc_fail_at(0);
+	assert_int_equal(m.nr, 1);
+	assert_int_equal(sonde_map_find(&m, SONDE_BYTES(key)), SONDE_NONE);
+	key = 1;
+	assert_int_equal(sonde_map_keep(&m, &a, SONDE_BYTES(key), &is_new), 0);
+	assert_false(is_new);
+	sonde_map_release(&m);
+	sonde_arena_release(&a);
+	sonde_arena_release(&other);
+}
+
 static void test_notes__keep_the_same_sentence_once(void **state)
 {
 	struct sonde_notes n = {0};
@@ -240,6 +265,8 @@ int main(void)
 		cmocka_unit_test(test_keysort__is_stable_for_runs_and_any_numbers),
 		cmocka_unit_test(test_utf8__refuses_overlong_surrogate_and_cut_sequences),
 		cmocka_unit_test(test_map__numbers_keys_in_order_of_insertion),
+		cmocka_unit_test(
+			test_map__keeps_copies_of_new_keys_and_stays_whole_without_memory),
 		cmocka_unit_test(test_notes__keep_the_same_sentence_once),
 		cmocka_unit_test(test_sink__failed_file_leaves_the_old_one_alone),
 		cmocka_unit_test(test_sink__two_writers_of_one_path_do_not_meet),
