@@ -94,6 +94,25 @@ void sonde_json_z(struct sonde_json *w, const char *key, const char *value)
 		sonde_json_null(w, key);
 }
 
+void sonde_json_maybe(struct sonde_json *w, const char *key, struct sonde_str value)
+{
+	if (value.p)
+		sonde_json_str(w, key, value);
+	else
+		sonde_json_null(w, key);
+}
+
+void sonde_json_texts(
+	struct sonde_json *w, const char *key, const struct sonde_str *texts, size_t nr, bool is_flat)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '[', is_flat);
+	for (i = 0; i < nr; i++)
+		sonde_json_maybe(w, NULL, texts[i]);
+	sonde_json_close(w, ']');
+}
+
 static void put_number(struct sonde_json *w, double value)
 {
 	char text[SONDE_NUMBER_MAX];

@@ -25,6 +25,11 @@ void sonde_json_number(struct sonde_json *w, const char *key, double value); /* 
 void sonde_json_u64(struct sonde_json *w, const char *key, uint64_t value);
 void sonde_json_null(struct sonde_json *w, const char *key);
 void sonde_json_bool(struct sonde_json *w, const char *key, bool value);
+/* A list of texts. */
+void sonde_json_texts(
+	struct sonde_json *w, const char *key, const struct sonde_str *texts, size_t nr, bool is_flat);
+/* The text, or null where there is none (p NULL). */
+void sonde_json_maybe(struct sonde_json *w, const char *key, struct sonde_str value);
 /* The same with any bytes as the key. */
 void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double value);
 void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value);

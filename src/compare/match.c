@@ -5,6 +5,7 @@
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
+#include "base/depth_first.h"
 
 #include <string.h>
 
@@ -113,50 +114,18 @@ static bool fill(struct pool *p, struct sonde_diff *d, const struct sonde_diff__
 	return ok;
 }
 
-/* Depth-first by first child and next sibling; `links` has room for 3 × nr + 1. */
-static void walk(const struct pool *p, uint32_t *links, uint32_t *order)
-{
-	size_t nr = p->regions.nr, i, placed = 0;
-	uint32_t *first = links, *next = links + nr + 1, *last = next + nr, at;
-
-	for (i = 0; i <= nr; i++)
-		first[i] = SONDE_NONE;
-	for (i = 0; i < nr; i++) {
-		uint32_t above = p->regions.at[i].parent == SONDE_NONE ? (uint32_t)nr
-								       : p->regions.at[i].parent;
-
-		next[i] = SONDE_NONE;
-		if (first[above] == SONDE_NONE)
-			first[above] = (uint32_t)i;
-		else
-			next[last[above]] = (uint32_t)i;
-		last[above] = (uint32_t)i;
-	}
-	for (at = first[nr]; at != SONDE_NONE;) {
-		order[placed++] = at;
-		if (first[at] != SONDE_NONE) {
-			at = first[at];
-			continue;
-		}
-		while (at != SONDE_NONE && next[at] == SONDE_NONE)
-			at = p->regions.at[at].parent;
-		at = at == SONDE_NONE ? SONDE_NONE : next[at];
-	}
-}
-
 /* Puts regions and nodes in that order. */
 static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t nr = p->regions.nr, i, k;
-	uint32_t *links = sonde_malloc((3 * nr + 2) * sizeof(*links));
-	uint32_t *order = sonde_malloc((nr + 1) * sizeof(*order)), *place = links;
+	uint32_t *order = sonde_malloc((nr + 1) * sizeof(*order)),
+		 *place = sonde_malloc((nr + 1) * sizeof(*place));
 	bool ok;
 
 	m->nodes = sonde_malloc((nr + 1) * m->nr_runs * sizeof(*m->nodes));
 	m->scope_of = sonde_malloc((nr + 1) * sizeof(*m->scope_of));
-	ok = links && order && m->nodes && m->scope_of && sonde_vec_reserve(&d->regions, nr + 1);
-	if (ok)
-		walk(p, links, order);
+	ok = order && place && m->nodes && m->scope_of && sonde_vec_reserve(&d->regions, nr + 1) &&
+	     (!nr || sonde_depth_first(order, NULL, nr, &p->regions.at->parent, sizeof(*p->regions.at)));
 	for (i = 0; ok && i < nr; i++)
 		place[order[i]] = (uint32_t)i;
 	for (i = 0; ok && i < nr; i++) {
@@ -172,8 +141,8 @@ static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff
 		for (k = 0; k < m->nr_runs; k++)
 			m->nodes[i * m->nr_runs + k] = p->nodes[order[i] * m->nr_runs + k];
 	}
-	sonde_free(links);
 	sonde_free(order);
+	sonde_free(place);
 	return ok;
 }
 

@@ -105,7 +105,7 @@ static void write_region(struct sonde_sink *to, const struct sonde_tree *t, cons
 	write_text(to, sonde_tree_str(t, region->domain));
 	sonde_sink_printf(to, ",%s", sonde_region_kind_name(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
-		write_number(to, sonde_fields[i].number(r, n));
+		write_number(to, sonde_field_number(&sonde_fields[i], r, n));
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
 	write_text(to, sonde_str_from(sonde_limiter(t, f)));
 	write_text(to, sonde_str_from(sonde_bound(n)));
@@ -127,8 +127,8 @@ static void write_special(struct sonde_sink *to, const struct sonde_tree *t, con
 				     : ",,(outside any range),,,,unattributed");
 	for (i = 0; i < sonde_nr_fields; i++) {
 		bool is_count = sonde_fields[i].form == SONDE_FIELD_COUNT;
-		bool is_wanted = !sonde_fields[i].is_exclusive && !sonde_fields[i].is_optional &&
-				 sonde_fields[i].is_in_tables &&
+		bool is_wanted = !sonde_fields[i].flags &&
+				 sonde_fields[i].tables & SONDE_TABLE_PLAIN &&
 				 sonde_fields[i].form != SONDE_FIELD_PERCENT;
 
 		write_number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);

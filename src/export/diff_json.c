@@ -24,12 +24,7 @@ static void write_side(struct sonde_json *w, const char *key, struct sonde_words
 
 static void write_notes(struct sonde_json *w, const char *key, const struct sonde_notes *notes)
 {
-	size_t i;
-
-	sonde_json_open(w, key, '[', false);
-	for (i = 0; i < notes->texts.nr; i++)
-		sonde_json_str(w, NULL, notes->texts.keys[i]);
-	sonde_json_close(w, ']');
+	sonde_json_texts(w, key, notes->texts.keys, notes->texts.nr, false);
 }
 
 static void write_half(struct sonde_json *w, const char *key, const struct sonde_diff_half *h)
@@ -104,14 +99,6 @@ static void write_metrics(
 	sonde_json_close(w, ']');
 }
 
-static void write_str(struct sonde_json *w, const char *key, struct sonde_str s)
-{
-	if (s.p)
-		sonde_json_str(w, key, s);
-	else
-		sonde_json_null(w, key);
-}
-
 static void write_statistics(struct sonde_json *w, const struct sonde_diff_region *r)
 {
 	sonde_json_number(w, "ratio", r->ratio);
@@ -134,14 +121,14 @@ static void write_region(
 {
 	sonde_json_open(w, NULL, '{', false);
 	sonde_json_str(w, "id", r->path);
-	write_str(w, "scope", r->scope);
-	write_str(w, "parent_id",
+	sonde_json_maybe(w, "scope", r->scope);
+	sonde_json_maybe(w, "parent_id",
 		r->parent == SONDE_NONE ? (struct sonde_str){NULL, 0}
 					: d->regions.at[r->parent].path);
 	sonde_json_z(w, "kind", sonde_region_kind_name(r->kind));
-	write_str(w, "domain", r->domain);
+	sonde_json_maybe(w, "domain", r->domain);
 	sonde_json_z(w, "verdict", sonde_verdict_name(r->verdict));
-	write_str(w, "renamed",
+	sonde_json_maybe(w, "renamed",
 		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].path);
 	sonde_json_z(w, "likeness", sonde_likeness_name(r->likeness));
 	sonde_json_z(w, "time", r->is_gpu ? "gpu" : "host");

@@ -45,50 +45,49 @@ static size_t count_rows(const struct sonde_diff *d)
 	return nr;
 }
 
-static void put_cell(struct sonde_table *t, struct sonde_buf *cell, uint8_t style)
+static void put_row(struct sonde_table *t, const struct row *r)
 {
-	sonde_table_cell(t, sonde_buf_view(cell), style, 0);
-	t->failed |= cell->failed;
-	sonde_buf_clear(cell);
+	sonde_table_name(t, r->region->id);
+	sonde_buf_puts(&t->cell, sonde_region_kind_mark(r->region->kind));
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+	sonde_table_text(t, r->column->head, SONDE_STYLE_PLAIN);
+	sonde_figure_put(&t->cell, &r->metric->base, r->column->unit, t->is_utf8);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+	sonde_figure_put(&t->cell, &r->metric->new_figure, r->column->unit, t->is_utf8);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+	sonde_buf_puts(&t->cell, sonde_metric_change_name(r->metric->change));
+	sonde_table_put(t, SONDE_STYLE_BOLD);
 }
 
-static void put_row(struct sonde_table *t, struct sonde_buf *cell, const struct row *r)
+/* The first `max` rows; how many there are. */
+static size_t fill(struct sonde_table *t, const struct sonde_diff *d, const uint32_t *order, size_t max)
 {
-	sonde_escape_terminal(cell, r->region->id, t->is_utf8);
-	sonde_buf_puts(cell, sonde_region_kind_mark(r->region->kind));
-	put_cell(t, cell, SONDE_STYLE_PLAIN);
-	sonde_escape_terminal(cell, r->column->head, t->is_utf8);
-	put_cell(t, cell, SONDE_STYLE_PLAIN);
-	sonde_figure_put(cell, &r->metric->base, r->column->unit, t->is_utf8);
-	put_cell(t, cell, SONDE_STYLE_PLAIN);
-	sonde_figure_put(cell, &r->metric->new_figure, r->column->unit, t->is_utf8);
-	put_cell(t, cell, SONDE_STYLE_PLAIN);
-	sonde_buf_puts(cell, sonde_metric_change_name(r->metric->change));
-	put_cell(t, cell, SONDE_STYLE_BOLD);
+	static const char *const heads[] = {"0region", "0metric", ">0base", ">0new", "0change", NULL};
+	struct row row;
+	size_t at = 0, nr;
+
+	sonde_table_heads(t, heads);
+	for (nr = 0; nr < max && next_row(d, order, &at, &row); nr++)
+		put_row(t, &row);
+	return nr;
 }
 
 int sonde_diff_out__metrics_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	const uint32_t *order, struct sonde_sink *to, struct sonde_err *err)
 {
-	static const char *const heads[] = {"region", "metric", "base", "new", "change"};
 	struct sonde_table t = {
 		.is_utf8 = o->is_utf8, .is_coloured = o->is_coloured, .least_name = 20};
-	struct sonde_buf cell = {0}, dropped = {0};
-	size_t i, at = 0, all = count_rows(d);
-	struct row row;
+	struct sonde_buf dropped = {0};
+	size_t all = count_rows(d), nr;
 	int rc;
 
 	if (!all)
 		return 0;
-	for (i = 0; i < sizeof(heads) / sizeof(*heads); i++)
-		sonde_table_column(&t, sonde_str_from(heads[i]), i == 2 || i == 3, 0);
-	for (i = 0; i < MAX_ROWS && next_row(d, order, &at, &row); i++)
-		put_row(&t, &cell, &row);
+	nr = fill(&t, d, order, MAX_ROWS);
 	sonde_sink_putc(to, '\n');
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
-	if (rc == 0 && i < all)
-		sonde_sink_printf(to, "... and %zu more metrics (-f json)\n", all - i);
-	sonde_buf_release(&cell);
+	if (rc == 0 && nr < all)
+		sonde_sink_printf(to, "... and %zu more metrics (-f json)\n", all - nr);
 	sonde_buf_release(&dropped);
 	sonde_table_release(&t);
 	return rc;
@@ -97,25 +96,16 @@ int sonde_diff_out__metrics_text(const struct sonde_diff *d, const struct sonde_
 void sonde_diff_out__metrics_md(
 	const struct sonde_diff *d, const uint32_t *order, struct sonde_sink *to)
 {
-	size_t at = 0, i, all = count_rows(d);
-	struct row r;
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
+	size_t all = count_rows(d), nr;
 
-	for (i = 0; i < MAX_ROWS && next_row(d, order, &at, &r); i++) {
-		if (i == 0)
-			sonde_sink_puts(to, "\n| region | metric | base | new | change |\n"
-					    "|---|---|---:|---:|---|\n");
-		sonde_sink_puts(to, "| ");
-		sonde_escape_markdown(&to->buf, r.region->id);
-		sonde_sink_printf(to, "%s | ", sonde_region_kind_mark(r.region->kind));
-		sonde_escape_markdown(&to->buf, r.column->head);
-		sonde_sink_puts(to, " | ");
-		sonde_figure_put(&to->buf, &r.metric->base, r.column->unit, true);
-		sonde_sink_puts(to, " | ");
-		sonde_figure_put(&to->buf, &r.metric->new_figure, r.column->unit, true);
-		sonde_sink_printf(to, " | %s |\n", sonde_metric_change_name(r.metric->change));
-	}
-	if (i < all)
-		sonde_sink_printf(to, "\n\u2026 and %zu more metrics.\n", all - i);
+	if (!all)
+		return;
+	nr = fill(&t, d, order, MAX_ROWS);
+	sonde_table_print_markdown(&t, to);
+	if (nr < all)
+		sonde_sink_printf(to, "\n\u2026 and %zu more metrics.\n", all - nr);
+	sonde_table_release(&t);
 }
 
 void sonde_diff_out__metrics_html(

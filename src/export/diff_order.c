@@ -1,15 +1,16 @@
 #include "export/diff_int.h"
 
 #include "base/alloc.h"
+#include "base/depth_first.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-struct place {
-	uint32_t region, parent, scope;
-	double weight; /* the largest change in it, ns of a run; below 0 = none */
+struct order {
+	const struct sonde_diff_region *regions;
+	double *weights; /* by region: the largest change in it, ns of a run; below 0 = none */
 };
 
 static double weight_of(const struct sonde_diff_region *r)
@@ -23,74 +24,47 @@ static double weight_of(const struct sonde_diff_region *r)
 	return r->verdict == SONDE_VERDICT_INSUFFICIENT ? change * 1e-9 : change;
 }
 
-static int by_parent_and_weight(const void *a, const void *b)
+static int by_scope_and_weight(const void *a, const void *b, void *context)
 {
-	const struct place *x = a, *y = b;
+	const struct order *o = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t in_x = o->regions[x].scope_nr, in_y = o->regions[y].scope_nr;
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
-}
-
-/* Every region with the weight of what is in it; roots, whose parent is SONDE_NONE, last. */
-static void weigh(const struct sonde_diff *d, struct place *at)
-{
-	size_t nr = d->regions.nr, i;
-
-	for (i = 0; i < nr; i++)
-		at[i] = (struct place){(uint32_t)i, d->regions.at[i].parent,
-			d->regions.at[i].scope_nr, weight_of(&d->regions.at[i])};
-	for (i = nr; i-- > 0;)
-		if (at[i].parent != SONDE_NONE)
-			at[at[i].parent].weight = fmax(at[at[i].parent].weight, at[i].weight);
-	qsort(at, nr, sizeof(*at), by_parent_and_weight);
-}
-
-/* Depth-first from places sorted by parent. `first` has room for nr + 1 and a stack behind it. */
-static void walk(const struct place *at, size_t nr, size_t *first, uint32_t *out)
-{
-	size_t *stack = first + nr + 1, depth = 0, i, placed = 0;
-
-	for (i = 0; i <= nr; i++)
-		first[i] = nr;
-	for (i = nr; i-- > 0;)
-		first[at[i].parent == SONDE_NONE ? nr : at[i].parent] = i;
-	stack[depth++] = first[nr];
-	while (depth) {
-		size_t k = stack[depth - 1];
-
-		if (k >= nr) { /* the last sibling is done */
-			depth--;
-			continue;
-		}
-		out[placed++] = at[k].region;
-		stack[depth - 1] = k + 1 < nr && at[k + 1].parent == at[k].parent ? k + 1 : nr;
-		if (first[at[k].region] < nr)
-			stack[depth++] = first[at[k].region];
-	}
+	if (in_x != in_y)
+		return in_x < in_y ? -1 : 1;
+	if (o->weights[x] != o->weights[y])
+		return o->weights[x] > o->weights[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
 }
 
 uint32_t *sonde_diff_out__order(const struct sonde_diff *d)
 {
-	size_t nr = d->regions.nr;
-	struct place *at = sonde_malloc((nr + 1) * sizeof(*at));
-	size_t *first = sonde_malloc((2 * nr + 3) * sizeof(*first));
-	uint32_t *out = sonde_malloc((nr + 1) * sizeof(*out));
+	size_t nr = d->regions.nr, i;
+	struct order o = {d->regions.at, sonde_malloc((nr + 1) * sizeof(*o.weights))};
+	uint32_t *out = sonde_malloc((nr + 1) * sizeof(*out)), parent,
+		 *sorted = sonde_malloc((nr + 1) * sizeof(*sorted));
+	bool ok = o.weights && out && sorted;
 
-	if (at && first && out) {
-		weigh(d, at);
-		walk(at, nr, first, out);
-	} else {
-		sonde_free(out);
-		out = NULL;
+	for (i = 0; ok && i < nr; i++) {
+		o.weights[i] = weight_of(&d->regions.at[i]);
+		sorted[i] = (uint32_t)i;
 	}
-	sonde_free(at);
-	sonde_free(first);
-	return out;
+	for (i = nr; ok && i-- > 0;) {
+		parent = d->regions.at[i].parent;
+		if (parent != SONDE_NONE)
+			o.weights[parent] = fmax(o.weights[parent], o.weights[i]);
+	}
+	if (ok && nr) {
+		qsort_r(sorted, nr, sizeof(*sorted), by_scope_and_weight, &o);
+		ok = sonde_depth_first(
+			out, sorted, nr, &d->regions.at->parent, sizeof(*d->regions.at));
+	}
+	sonde_free(o.weights);
+	sonde_free(sorted);
+	if (ok)
+		return out;
+	sonde_free(out);
+	return NULL;
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */

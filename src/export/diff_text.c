@@ -16,37 +16,17 @@ struct scales {
 	struct sonde_scale side, delta;
 };
 
-static void add_columns(struct sonde_table *t, const struct scales *s)
+static void put_heads(struct sonde_table *t, const struct scales *s)
 {
-	static const struct {
-		const char *head;
-		bool is_right;
-		unsigned drop;
-	} all[] = {{"region", false, 0}, {"entries", true, 3}, {"base ms", true, 2},
-		{"new ms", true, 1}, {"\u0394 ms", true, 0}, {"\u0394 %", true, 0},
-		{"95 %", true, 4}, {"verdict", false, 0}};
-	size_t i;
+	static const char *const before[] = {"0region", ">3entries", NULL};
+	static const char *const after[][4] = {{">0diff %", ">495 %", "0verdict", NULL},
+		{">0\u0394 %", ">495 %", "0verdict", NULL}};
 
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		const char *head = all[i].head;
-
-		if (!t->is_utf8 && i == 4)
-			head = "diff ms";
-		if (!t->is_utf8 && i == 5)
-			head = "diff %";
-		if (i >= 2 && i <= 4)
-			sonde_scale_column(t, i == 4 ? &s->delta : &s->side, sonde_str_from(head),
-				all[i].drop);
-		else
-			sonde_table_column(t, sonde_str_from(head), all[i].is_right, all[i].drop);
-	}
-}
-
-static void put(struct sonde_table *t, struct sonde_buf *cell, uint8_t style)
-{
-	sonde_table_cell(t, sonde_buf_view(cell), style, 0);
-	t->failed |= cell->failed;
-	sonde_buf_clear(cell);
+	sonde_table_heads(t, before);
+	sonde_scale_column(t, &s->side, SONDE_STR("base ms"), 2);
+	sonde_scale_column(t, &s->side, SONDE_STR("new ms"), 1);
+	sonde_scale_column(t, &s->delta, sonde_str_from(t->is_utf8 ? "\u0394 ms" : "diff ms"), 0);
+	sonde_table_heads(t, after[t->is_utf8]);
 }
 
 static uint8_t style_of(const struct sonde_diff_region *r)
@@ -64,32 +44,29 @@ static uint8_t style_of(const struct sonde_diff_region *r)
 	}
 }
 
-static void put_name(
-	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff_region *r)
+static void put_name(struct sonde_table *t, const struct sonde_diff_region *r)
 {
 	uint32_t d;
 
 	for (d = 0; d < r->depth && d < MAX_INDENT; d++)
-		sonde_buf_puts(cell, "  ");
+		sonde_buf_puts(&t->cell, "  ");
 	if (r->depth == 0 && r->domain.p) {
-		sonde_escape_terminal(cell, r->domain, t->is_utf8);
-		sonde_buf_putc(cell, '@');
+		sonde_table_name(t, r->domain);
+		sonde_buf_putc(&t->cell, '@');
 	}
-	sonde_escape_terminal(cell, r->label.n ? r->label : SONDE_STR("\"\""), t->is_utf8);
-	sonde_buf_puts(cell, sonde_region_kind_mark(r->kind));
-	put(t, cell, SONDE_STYLE_PLAIN);
+	sonde_table_name(t, r->label.n ? r->label : SONDE_STR("\"\""));
+	sonde_table_words(t, sonde_region_kind_mark(r->kind));
 }
 
-static void put_entries(
-	struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff_region *r)
+static void put_entries(struct sonde_table *t, const struct sonde_diff_region *r)
 {
 	double a = r->base.entries, b = r->new_half.entries;
 
 	if (!r->base.is_there || !r->new_half.is_there || a == b)
-		sonde_buf_printf(cell, "%.6g", r->new_half.is_there ? b : a);
+		sonde_buf_printf(&t->cell, "%.6g", r->new_half.is_there ? b : a);
 	else
-		sonde_buf_printf(cell, "%.6g > %.6g", a, b);
-	put(t, cell, SONDE_STYLE_PLAIN);
+		sonde_buf_printf(&t->cell, "%.6g > %.6g", a, b);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
 }
 
 static double side_ms(const struct sonde_diff_half *h)
@@ -114,31 +91,28 @@ static struct scales choose_scales(
 		sonde_scale_choose(&delta, delta.most, is_utf8)};
 }
 
-static void put_row(struct sonde_table *t, struct sonde_buf *cell, const struct sonde_diff *d,
+static void put_row(struct sonde_table *t, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, const struct scales *s)
 {
 	double delta = sonde_diff_region_delta(r);
-	struct sonde_buf raw = {0};
+	struct sonde_buf verdict = {0};
 
-	put_name(t, cell, r);
-	put_entries(t, cell, r);
-	sonde_scale_print(cell, &s->side, side_ms(&r->base));
-	put(t, cell, SONDE_STYLE_PLAIN);
-	sonde_scale_print(cell, &s->side, side_ms(&r->new_half));
-	put(t, cell, SONDE_STYLE_PLAIN);
+	put_name(t, r);
+	put_entries(t, r);
+	sonde_scale_put(t, &s->side, side_ms(&r->base));
+	sonde_scale_put(t, &s->side, side_ms(&r->new_half));
 	if (delta > 0)
-		sonde_buf_putc(cell, '+');
-	sonde_scale_print(cell, &s->delta, delta / 1e6);
-	put(t, cell, style_of(r));
-	sonde_diff_out__percent(cell, r->ratio);
-	put(t, cell, style_of(r));
-	sonde_diff_out__interval(cell, r, t->is_utf8);
-	put(t, cell, SONDE_STYLE_DIM);
-	sonde_diff_out__verdict(&raw, d, r);
-	sonde_escape_terminal(cell, sonde_buf_view(&raw), t->is_utf8);
-	t->failed |= raw.failed;
-	sonde_buf_release(&raw);
-	put(t, cell, style_of(r));
+		sonde_buf_putc(&t->cell, '+');
+	sonde_scale_print(&t->cell, &s->delta, delta / 1e6);
+	sonde_table_put(t, style_of(r));
+	sonde_diff_out__percent(&t->cell, r->ratio);
+	sonde_table_put(t, style_of(r));
+	sonde_diff_out__interval(&t->cell, r, t->is_utf8);
+	sonde_table_put(t, SONDE_STYLE_DIM);
+	sonde_diff_out__verdict(&verdict, d, r);
+	sonde_table_text(t, sonde_buf_view(&verdict), style_of(r));
+	t->failed |= verdict.failed;
+	sonde_buf_release(&verdict);
 }
 
 static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *o,
@@ -149,20 +123,19 @@ static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *
 		.least_name = LEAST_NAME,
 		.least_last = 12};
 	size_t max = o->max_regions ? o->max_regions : MAX_ROWS, i;
-	struct sonde_buf cell = {0}, dropped = {0};
+	struct sonde_buf dropped = {0};
 	struct scales scales;
 	int rc;
 
 	max = max < d->regions.nr ? max : d->regions.nr;
 	scales = choose_scales(d, order, max, t.is_utf8);
-	add_columns(&t, &scales);
+	put_heads(&t, &scales);
 	for (i = 0; i < max; i++)
-		put_row(&t, &cell, d, &d->regions.at[order[i]], &scales);
+		put_row(&t, d, &d->regions.at[order[i]], &scales);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0 && max < d->regions.nr)
 		sonde_sink_printf(to, "... and %zu more regions (--max-regions, -f json)\n",
 			d->regions.nr - max);
-	sonde_buf_release(&cell);
 	sonde_buf_release(&dropped);
 	sonde_table_release(&t);
 	return rc;

@@ -1,7 +1,5 @@
 #include "export/field.h"
 
-#include "base/glob.h"
-
 #include "base/number.h"
 
 #include <math.h>
@@ -9,267 +7,138 @@
 
 #define NS_PER_MS 1e6
 
-static double instances(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return (double)n->instances;
-}
-
-static double launches(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return (double)n->launches;
-}
-
-static double total_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->time_ns / NS_PER_MS;
-}
-
-static double share(const struct sonde_report *r, const struct sonde_node *n)
+static double make_share(const struct sonde_report *r, const struct sonde_node *n)
 {
 	return r->time_ns > 0 ? 100 * n->time_ns / r->time_ns : NAN;
 }
 
-static double own_launches(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return (double)n->own_launches;
-}
-
-static double own_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->own_time_ns / NS_PER_MS;
-}
-
-static double busy_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->busy_ns / NS_PER_MS;
-}
-
-static double span_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->span_ns / NS_PER_MS;
-}
-
-static double host_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->host_ns / NS_PER_MS;
-}
-
-static double idle_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->idle_ns / NS_PER_MS;
-}
-
-static double cpu_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->cpu_ns / NS_PER_MS;
-}
-
-/* Only a capture with timestamps tells copies and streams apart. */
-static double copy_count(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return isnan(n->busy_ns) ? NAN : (double)n->copies;
-}
-
-static double copy_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return isnan(n->busy_ns) ? NAN : n->copy_ns / NS_PER_MS;
-}
-
-static double copy_bytes(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return isnan(n->busy_ns) ? NAN : n->copy_bytes;
-}
-
-static double streams(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return isnan(n->busy_ns) ? NAN : (double)n->streams;
-}
-
-static double imbalance(const struct sonde_report *r, const struct sonde_node *n)
+static double make_imbalance(const struct sonde_report *r, const struct sonde_node *n)
 {
 	return r->is_aggregate && n->nr_scopes > 1 ? n->imbalance : NAN;
 }
 
-static double adopted(const struct sonde_report *r, const struct sonde_node *n)
+static double make_adopted(const struct sonde_report *r, const struct sonde_node *n)
 {
 	(void)r;
 	return n->adopted ? (double)n->adopted : NAN;
 }
 
-/* The idle time that is due to one cause. */
-#define IDLE(name, cause)                                                                          \
-	static double name(const struct sonde_report *r, const struct sonde_node *n)               \
-	{                                                                                          \
-		(void)r;                                                                           \
-		return n->waits.by[cause] / NS_PER_MS;                                             \
-	}
-IDLE(idle_launch_ms, SONDE_IDLE_LAUNCH)
-IDLE(idle_sync_ms, SONDE_IDLE_SYNC)
-IDLE(idle_copy_ms, SONDE_IDLE_COPY)
-IDLE(idle_alloc_ms, SONDE_IDLE_ALLOC)
-IDLE(idle_host_ms, SONDE_IDLE_HOST)
-IDLE(idle_queued_ms, SONDE_IDLE_QUEUED)
-IDLE(idle_other_stream_ms, SONDE_IDLE_OTHER)
-IDLE(idle_unknown_ms, SONDE_IDLE_UNKNOWN)
-
-static double tail_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->waits.tail_ns / NS_PER_MS;
-}
-
-static double queue_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->waits.queue_ns / NS_PER_MS;
-}
-
-static double queue_mean_ms(const struct sonde_report *r, const struct sonde_node *n)
+static double make_queue_mean(const struct sonde_report *r, const struct sonde_node *n)
 {
 	(void)r;
 	return n->waits.nr_queued ? n->waits.queue_ns / NS_PER_MS / (double)n->waits.nr_queued : NAN;
 }
 
-static double comm_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->waits.comm_ns / NS_PER_MS;
-}
+/* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
+enum type { MADE, NS, BYTES, COUNT };
 
-static double exposed_comm_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->waits.exposed_ns / NS_PER_MS;
-}
-
-static double comm_wait_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->comm_wait_ns / NS_PER_MS;
-}
-
-/* With a budget: how much of a region was timed, and what its time may be off by. */
-static double timed(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->timed;
-}
-
-static double total_error_ms(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return n->time_error_ns / NS_PER_MS;
-}
-
-/* GPU memory, in bytes. */
-#define MEMORY(what)                                                                               \
-	static double memory_##what(const struct sonde_report *r, const struct sonde_node *n)      \
-	{                                                                                          \
-		(void)r;                                                                           \
-		return n->memory.what;                                                             \
-	}
-MEMORY(allocated)
-MEMORY(freed)
-MEMORY(left)
-MEMORY(peak)
+/* key, csv, head; stored, where; tables, flags */
+#define IN(type, member) type, offsetof(struct sonde_node, member), NULL
+#define BY(function)	 MADE, 0, function
+#define MS	SONDE_FIELD_MS
+#define NUMBER	SONDE_FIELD_COUNT
+#define PLAIN	SONDE_TABLE_PLAIN
+#define TIMED	SONDE_TABLE_TIMED
+#define HOST	SONDE_TABLE_HOST
+#define IDLE	SONDE_TABLE_IDLE
+#define MEMORY	SONDE_TABLE_MEMORY
+#define RANKS	SONDE_TABLE_RANKS
+#define OWN	SONDE_FIELD_EXCLUSIVE
+#define MAYBE	SONDE_FIELD_OPTIONAL
+#define CAUSE	(SONDE_FIELD_OPTIONAL | SONDE_FIELD_NOT_ZERO)
+#define COPY	(SONDE_FIELD_OPTIONAL | SONDE_FIELD_WITH_TIMES)
+#define WAIT(name, head, cause)                                                                    \
+	{"idle." name "_ms", "idle_" name "_ms", head " ms", MS, IDLE, CAUSE,                      \
+		IN(NS, waits.by[SONDE_IDLE_##cause])}
+#define HELD(name)                                                                                 \
+	{"memory." #name "_bytes", "memory_" #name "_bytes", #name " bytes", NUMBER, MEMORY,       \
+		MAYBE, IN(BYTES, memory.name)}
 
 const struct sonde_field sonde_fields[] = {
-	/* key, csv, head, number, form; exclusive, optional, in tables, timed, host only */
-	{"instances", "instances", "entries", instances, SONDE_FIELD_COUNT, 0, 0, 0, 0, 1},
-	{"kernel_count", "launches", "launches", launches, SONDE_FIELD_COUNT, 0, 0, 1, 1, 0},
-	{"total_ms", "inclusive_ms", "incl ms", total_ms, SONDE_FIELD_MS, 0, 0, 1, 1, 0},
-	{"total_ms_error", "inclusive_ms_error", "± ms", total_error_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
-	{"timed_launches", "timed_launches", "timed", timed, SONDE_FIELD_COUNT, 0, 1, 0, 1, 0},
-	{"kernel_count", "exclusive_launches", "own", own_launches, SONDE_FIELD_COUNT, 1, 0, 0, 0,
-		0},
-	{"total_ms", "exclusive_ms", "excl ms", own_ms, SONDE_FIELD_MS, 1, 0, 1, 0, 0},
-	{"busy_ms", "busy_ms", "busy ms", busy_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
-	{"span_ms", "span_ms", "span ms", span_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"idle_ms", "idle_ms", "idle ms", idle_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
-	{"idle.launch_ms", "idle_launch_ms", "launch ms", idle_launch_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.sync_ms", "idle_sync_ms", "sync ms", idle_sync_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.copy_ms", "idle_copy_ms", "copy ms", idle_copy_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.alloc_ms", "idle_alloc_ms", "alloc ms", idle_alloc_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.host_ms", "idle_host_ms", "host ms", idle_host_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.queued_ms", "idle_queued_ms", "queued ms", idle_queued_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.other_stream_ms", "idle_other_stream_ms", "other ms", idle_other_stream_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"idle.unknown_ms", "idle_unknown_ms", "unknown ms", idle_unknown_ms, SONDE_FIELD_MS, 0, 1, 0, 0,
-		0},
-	{"tail_ms", "tail_ms", "tail ms", tail_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"queue_ms", "queue_ms", "queue ms", queue_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"queue_mean_ms", "queue_mean_ms", "queue mean ms", queue_mean_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"comm_ms", "comm_ms", "comm ms", comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", exposed_comm_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"comm_wait_ms", "comm_wait_ms", "waited ms", comm_wait_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 0},
-	{"host_ms", "host_ms", "host ms", host_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 1},
-	{"cpu_ms", "cpu_ms", "cpu ms", cpu_ms, SONDE_FIELD_MS, 0, 1, 0, 0, 1},
-	{"memory.allocated_bytes", "memory_allocated_bytes", "allocated bytes", memory_allocated, SONDE_FIELD_COUNT, 0, 1, 0,
-		0, 0},
-	{"memory.freed_bytes", "memory_freed_bytes", "freed bytes", memory_freed, SONDE_FIELD_COUNT, 0, 1, 0,
-		0, 0},
-	{"memory.left_bytes", "memory_left_bytes", "left bytes", memory_left, SONDE_FIELD_COUNT, 0, 1, 0,
-		0, 0},
-	{"memory.peak_bytes", "memory_peak_bytes", "peak bytes", memory_peak, SONDE_FIELD_COUNT, 0, 1, 0,
-		0, 0},
-	{"copy_count", "copy_count", "copies", copy_count, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
-	{"copy_ms", "copy_ms", "copy ms", copy_ms, SONDE_FIELD_MS, 0, 1, 0, 1, 0},
-	{"copy_bytes", "copy_bytes", "copy bytes", copy_bytes, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
-	{"streams", "streams", "streams", streams, SONDE_FIELD_COUNT, 0, 1, 0, 0, 0},
-	{"share_pct", "share_pct", "share", share, SONDE_FIELD_PERCENT, 0, 0, 1, 1, 0},
-	{"imbalance", "imbalance", "imbal", imbalance, SONDE_FIELD_RATIO, 0, 1, 1, 1, 0},
-	{"adopted_launches", "adopted_launches", "adopted", adopted, SONDE_FIELD_COUNT, 0, 1, 0, 0,
-		0},
+	{"instances", "instances", "entries", NUMBER, HOST | MEMORY, 0, IN(COUNT, instances)},
+	{"kernel_count", "launches", "launches", NUMBER, PLAIN | TIMED | IDLE | MEMORY | RANKS, 0,
+		IN(COUNT, launches)},
+	{"total_ms", "inclusive_ms", "incl ms", MS, PLAIN | TIMED | RANKS, 0, IN(NS, time_ns)},
+	{"total_ms_error", "inclusive_ms_error", "± ms", MS, TIMED, MAYBE, IN(NS, time_error_ns)},
+	{"timed_launches", "timed_launches", "timed", NUMBER, TIMED, MAYBE, IN(BYTES, timed)},
+	{"kernel_count", "exclusive_launches", "own", NUMBER, 0, OWN, IN(COUNT, own_launches)},
+	{"total_ms", "exclusive_ms", "excl ms", MS, PLAIN, OWN, IN(NS, own_time_ns)},
+	{"busy_ms", "busy_ms", "busy ms", MS, TIMED | IDLE, MAYBE, IN(NS, busy_ns)},
+	{"span_ms", "span_ms", "span ms", MS, 0, MAYBE, IN(NS, span_ns)},
+	{"idle_ms", "idle_ms", "idle ms", MS, TIMED | IDLE, MAYBE, IN(NS, idle_ns)},
+	WAIT("launch", "launch", LAUNCH),
+	WAIT("sync", "sync", SYNC),
+	WAIT("copy", "copy", COPY),
+	WAIT("alloc", "alloc", ALLOC),
+	WAIT("host", "host", HOST),
+	WAIT("queued", "queued", QUEUED),
+	WAIT("other_stream", "other", OTHER),
+	WAIT("unknown", "unknown", UNKNOWN),
+	{"tail_ms", "tail_ms", "tail ms", MS, IDLE, MAYBE, IN(NS, waits.tail_ns)},
+	{"queue_ms", "queue_ms", "queue ms", MS, 0, MAYBE, IN(NS, waits.queue_ns)},
+	{"queue_mean_ms", "queue_mean_ms", "queue mean ms", MS, IDLE, MAYBE, BY(make_queue_mean)},
+	{"comm_ms", "comm_ms", "comm ms", MS, RANKS, MAYBE, IN(NS, waits.comm_ns)},
+	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", MS, IDLE | RANKS, MAYBE,
+		IN(NS, waits.exposed_ns)},
+	{"comm_wait_ms", "comm_wait_ms", "waited ms", MS, RANKS, MAYBE, IN(NS, comm_wait_ns)},
+	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE, IN(NS, host_ns)},
+	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE, IN(NS, cpu_ns)},
+	HELD(allocated),
+	HELD(freed),
+	HELD(left),
+	HELD(peak),
+	{"copy_count", "copy_count", "copies", NUMBER, 0, COPY, IN(COUNT, copies)},
+	{"copy_ms", "copy_ms", "copy ms", MS, TIMED, COPY | SONDE_FIELD_NOT_ZERO, IN(NS, copy_ns)},
+	{"copy_bytes", "copy_bytes", "copy bytes", NUMBER, 0, COPY, IN(BYTES, copy_bytes)},
+	{"streams", "streams", "streams", NUMBER, 0, COPY, IN(COUNT, streams)},
+	{"share_pct", "share_pct", "share", SONDE_FIELD_PERCENT, PLAIN | TIMED, 0, BY(make_share)},
+	{"imbalance", "imbalance", "imbal", SONDE_FIELD_RATIO, PLAIN | TIMED | RANKS, MAYBE,
+		BY(make_imbalance)},
+	{"adopted_launches", "adopted_launches", "adopted", NUMBER, 0, MAYBE, BY(make_adopted)},
 };
 const size_t sonde_nr_fields = sizeof(sonde_fields) / sizeof(*sonde_fields);
 
+double sonde_field_number(
+	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n)
+{
+	const void *at = (const char *)n + f->at;
+
+	if (f->flags & SONDE_FIELD_WITH_TIMES && isnan(n->busy_ns))
+		return NAN;
+	switch (f->type) {
+	case NS:
+		return *(const double *)at / NS_PER_MS;
+	case BYTES:
+		return *(const double *)at;
+	case COUNT:
+		return (double)*(const uint64_t *)at;
+	default:
+		return f->make(r, n);
+	}
+}
+
+bool sonde_field_is(const struct sonde_field *f, const char *csv)
+{
+	return strcmp(f->csv, csv) == 0;
+}
+
 struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r)
 {
-	return sonde_str_from(r->is_ranges && f->number == launches ? "results" : f->head);
+	return sonde_str_from(r->is_ranges && sonde_field_is(f, "launches") ? "results" : f->head);
 }
 
-static bool is_cause(const struct sonde_field *f)
-{
-	return sonde_str_starts(sonde_str_from(f->key), "idle.");
-}
-
-static bool is_in_view(
-	const struct sonde_field *f, enum sonde_times times, enum sonde_columns_view view)
+/* The table that shows a report in a view. */
+static uint8_t table_of(enum sonde_times times, enum sonde_columns_view view)
 {
 	if (view == SONDE_VIEW_IDLE && times == SONDE_TIMES_GPU)
-		return is_cause(f) || f->number == launches || f->number == busy_ms ||
-		       f->number == idle_ms || f->number == tail_ms ||
-		       f->number == queue_mean_ms || f->number == exposed_comm_ms;
+		return SONDE_TABLE_IDLE;
 	if (view == SONDE_VIEW_RANKS)
-		return f->number == launches || f->number == total_ms || f->number == comm_ms ||
-		       f->number == exposed_comm_ms || f->number == comm_wait_ms ||
-		       f->number == imbalance;
+		return SONDE_TABLE_RANKS;
 	if (view == SONDE_VIEW_MEMORY)
-		return sonde_str_starts(sonde_str_from(f->key), "memory.") ||
-		       f->number == instances || f->number == launches;
-	return times == SONDE_TIMES_GPU	   ? f->is_in_timed
-	       : times == SONDE_TIMES_HOST ? f->is_in_host
-					   : f->is_in_tables;
+		return SONDE_TABLE_MEMORY;
+	return times == SONDE_TIMES_GPU	   ? SONDE_TABLE_TIMED
+	       : times == SONDE_TIMES_HOST ? SONDE_TABLE_HOST
+					   : SONDE_TABLE_PLAIN;
 }
 
 /* Without launches at the same time, busy time is GPU time: the column would be there twice. */
@@ -285,41 +154,29 @@ static bool overlaps(const struct sonde_report *r)
 
 static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
+	bool is_optional = f->flags & SONDE_FIELD_OPTIONAL;
 	size_t i;
 
-	if (f->number == busy_ms && !overlaps(r))
+	if (sonde_field_is(f, "busy_ms") && !overlaps(r))
 		return false;
-	for (i = 0; f->is_optional && i < r->nodes.nr; i++) {
-		double v = f->number(r, &r->nodes.at[i]);
+	for (i = 0; is_optional && i < r->nodes.nr; i++) {
+		double v = sonde_field_number(f, r, &r->nodes.at[i]);
 
-		if (f->number == copy_ms || is_cause(f) ? v > 0 : !isnan(v))
+		if (f->flags & SONDE_FIELD_NOT_ZERO ? v > 0 : !isnan(v))
 			return true;
 	}
-	return !f->is_optional;
-}
-
-const char *sonde_no_launch(const struct sonde_tree *t)
-{
-	const struct sonde_selection *s = &t->cells->selection;
-
-	return s->nvtx_include.nr || s->nvtx_exclude.nr || s->kernel_include.nr ||
-			       s->kernel_exclude.nr
-		       ? "no launch of this region was selected"
-		       : "no GPU work was launched in this region";
+	return !is_optional;
 }
 
 uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_view view)
 {
-	enum sonde_times times = sonde_report_times(r);
+	uint8_t table = table_of(sonde_report_times(r), view);
 	uint64_t set = 0;
 	size_t i;
 
-	for (i = 0; i < sonde_nr_fields; i++) {
-		const struct sonde_field *f = &sonde_fields[i];
-
-		if (is_in_view(f, times, view) && is_used(f, r))
+	for (i = 0; i < sonde_nr_fields; i++)
+		if (sonde_fields[i].tables & table && is_used(&sonde_fields[i], r))
 			set |= 1ull << i;
-	}
 	return set;
 }
 
@@ -370,105 +227,12 @@ void sonde_figure_put(
 	sonde_number_human(to, f->error, unit);
 }
 
-#define CAUTION                                                                                    \
-	"each figure is of the range as a whole, launch gaps included. Not to be compared with "   \
-	"sums over kernels."
-
-const char *sonde_report_caution(const struct sonde_report *r)
+const char *sonde_no_launch(const struct sonde_tree *t)
 {
-	static const char *const cautions[] = {[SONDE_MEASURED_RANGE] = "Replayed ranges: " CAUTION,
-		[SONDE_MEASURED_APP_RANGE] = "Replayed ranges (app-range replay): " CAUTION};
+	const struct sonde_selection *s = &t->cells->selection;
 
-	return cautions[r->measured];
-}
-
-bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o)
-{
-	size_t i;
-
-	for (i = 0; i < o->scopes.nr; i++)
-		if (sonde_str_glob(r->name, sonde_str_from(o->scopes.at[i])))
-			return true;
-	return o->scopes.nr == 0;
-}
-
-bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
-	const struct sonde_export_options *o)
-{
-	size_t i;
-
-	if (o->scopes.nr || o->per_scope || r->is_aggregate)
-		return sonde_report_is_shown(r, o);
-	for (i = 0; i < t->reports.nr; i++) {
-		const struct sonde_report *other = &t->reports.at[i];
-
-		if (other->is_aggregate && other->measured == r->measured && other->nr_scopes > 1)
-			return false;
-	}
-	return true;
-}
-
-bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
-	const struct sonde_export_options *o)
-{
-	size_t i;
-
-	if (r->nr_scopes > 1 || !r->is_aggregate)
-		return false;
-	for (i = 0; i < t->reports.nr; i++) {
-		const struct sonde_report *other = &t->reports.at[i];
-
-		if (!other->is_aggregate && other->measured == r->measured &&
-			sonde_report_is_shown(other, o))
-			return true;
-	}
-	return false;
-}
-
-bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
-	const struct sonde_export_options *o)
-{
-	return r->is_aggregate && !sonde_report_is_doubled(t, r, o);
-}
-
-static bool scope_matches(const struct sonde_tree *t, const char *word)
-{
-	const struct sonde_export_options one = {.scopes = {&word, 1}};
-	size_t i;
-
-	for (i = 0; i < t->reports.nr; i++)
-		if (sonde_report_is_shown(&t->reports.at[i], &one))
-			return true;
-	return false;
-}
-
-int sonde_export_check_scopes(
-	const struct sonde_tree *t, const struct sonde_export_options *o, struct sonde_err *err)
-{
-	struct sonde_buf names = {0};
-	size_t i, k;
-	int rc = 0;
-
-	for (i = 0; i < o->scopes.nr && rc == 0; i++) {
-		if (scope_matches(t, o->scopes.at[i]))
-			continue;
-		for (k = 0; k < t->reports.nr; k++)
-			sonde_buf_printf(&names, "%s%.*s", k ? ", " : "",
-				SONDE_STR_ARG(t->reports.at[k].name));
-		rc = sonde_err_set(err, SONDE_ERR_USAGE, "no scope matches '%s'; there are: %s",
-			o->scopes.at[i], names.p ? names.p : "none");
-	}
-	sonde_buf_release(&names);
-	return rc;
-}
-
-bool sonde_selects_nothing(const struct sonde_tree *t)
-{
-	struct sonde_coverage kernels, ranges;
-
-	sonde_coverage_build(&kernels, t, false);
-	sonde_coverage_build(&ranges, t, true);
-	if (kernels.total + ranges.total == 0) /* ranges of the host only */
-		return t->cells->regions.nr && !t->cells->tally.takes_range;
-	return kernels.not_selected + ranges.not_selected == kernels.total + ranges.total;
+	return s->nvtx_include.nr || s->nvtx_exclude.nr || s->kernel_include.nr ||
+			       s->kernel_exclude.nr
+		       ? "no launch of this region was selected"
+		       : "no GPU work was launched in this region";
 }

@@ -7,7 +7,7 @@
 #ifndef SONDE_EXPORT_FIELD_H
 #define SONDE_EXPORT_FIELD_H
 
-#include "export/export.h"
+#include "export/shown.h"
 #include "tree/judge.h"
 
 enum sonde_field_form {
@@ -17,19 +17,39 @@ enum sonde_field_form {
 	SONDE_FIELD_RATIO,
 };
 
+/* The tables of text and Markdown that have it, a bit each. */
+enum sonde_field_table {
+	SONDE_TABLE_PLAIN = 1,	/* of a capture without timestamps, */
+	SONDE_TABLE_TIMED = 2,	/* with timestamps, */
+	SONDE_TABLE_HOST = 4,	/* and with host times only; */
+	SONDE_TABLE_IDLE = 8,	/* --idle, */
+	SONDE_TABLE_MEMORY = 16, /* --memory, */
+	SONDE_TABLE_RANKS = 32, /* --ranks */
+};
+
+enum sonde_field_flag {
+	SONDE_FIELD_EXCLUSIVE = 1,  /* in JSON inside "exclusive" */
+	SONDE_FIELD_OPTIONAL = 2,   /* left out where it is NaN: only some captures or reports have it */
+	SONDE_FIELD_NOT_ZERO = 4,   /* a column of zeros is left out of tables too */
+	SONDE_FIELD_WITH_TIMES = 8, /* NaN in captures that do not tell launches on the GPU apart */
+};
+
 struct sonde_field {
 	const char *key, *csv, *head;
-	double (*number)(const struct sonde_report *r, const struct sonde_node *n); /* NaN = none */
-	uint8_t form;	   /* enum sonde_field_form */
-	bool is_exclusive; /* in JSON inside "exclusive" */
-	bool is_optional;  /* left out where it is NaN: only some captures or reports have it */
-	bool is_in_tables; /* also in text and Markdown, of a capture without timestamps */
-	bool is_in_timed;  /* the same with timestamps, */
-	bool is_in_host;   /* and where there are host times only */
+	uint8_t form;		/* enum sonde_field_form */
+	uint8_t tables, flags;	/* bits */
+	uint8_t type;		/* private: how it is stored in a node, … */
+	uint16_t at;		/* … where … */
+	double (*make)(const struct sonde_report *r, const struct sonde_node *n); /* … or made */
 };
 
 extern const struct sonde_field sonde_fields[];
 extern const size_t sonde_nr_fields;
+
+/* NaN = there is none. */
+double sonde_field_number(
+	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n);
+bool sonde_field_is(const struct sonde_field *f, const char *csv);
 
 /* `launches`, but `results` where they are replayed ranges. */
 struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
@@ -75,23 +95,6 @@ int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *l,
 	const struct sonde_report *r, struct sonde_err *err);
 void sonde_listing_release(struct sonde_listing *l);
-
-/* What a reader of replayed ranges must know; NULL for kernels. */
-const char *sonde_report_caution(const struct sonde_report *r);
-
-/* Whether `--scope` shows this report. */
-bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
-/* Whether text and Markdown do: of many scopes they show the aggregate, single ones on request. */
-bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
-	const struct sonde_export_options *o);
-
-/* Whether it is printed before the others: the aggregate, unless it is that of one scope. */
-bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
-	const struct sonde_export_options *o);
-
-/* An aggregate over the one scope that is shown anyway: for people one table is enough. */
-bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
-	const struct sonde_export_options *o);
 
 /*
  * The coverage in words; nothing when there is none of that kind. Where `--scope` hides

@@ -251,10 +251,7 @@ static void write_lines(struct sonde_html *h)
 	h->json.buf.failed |= line.failed;
 	sonde_buf_release(&line);
 	sonde_json_z(w, "no_launch", sonde_no_launch(h->x.tree));
-	sonde_json_open(w, "notes", '[', true);
-	for (i = 0; i < h->x.tree->notes.texts.nr; i++)
-		sonde_json_str(w, NULL, h->x.tree->notes.texts.keys[i]);
-	sonde_json_close(w, ']');
+	sonde_json_texts(w, "notes", h->x.tree->notes.texts.keys, h->x.tree->notes.texts.nr, true);
 	sonde_json_z(w, "reproduce", h->x.options->command);
 	sonde_json_open(w, "peaks", '{', true);
 	sonde_json_number(w, "flop_per_s", peaks.flop_per_s);

@@ -103,20 +103,6 @@ static void write_column(struct sonde_json *w, const double *v, size_t nr)
 		sonde_html__list(w, NULL, v, nr);
 }
 
-static void write_texts(struct sonde_json *w, const struct sonde_str *texts, size_t nr)
-{
-	size_t i;
-
-	sonde_json_open(w, NULL, '[', true);
-	for (i = 0; i < nr; i++) {
-		if (texts[i].p)
-			sonde_json_str(w, NULL, texts[i]);
-		else
-			sonde_json_null(w, NULL);
-	}
-	sonde_json_close(w, ']');
-}
-
 static void write_marks(struct sonde_json *w, const char *marks, size_t nr)
 {
 	size_t i;
@@ -146,7 +132,7 @@ void sonde_matrix__write(
 	sonde_json_open(w, "v", '[', true);
 	for (i = 0; i < m->nr_columns; i++) {
 		if (t->columns.at[m->columns[i]].is_text)
-			write_texts(w, m->texts + i * m->nr_rows, m->nr_rows);
+			sonde_json_texts(w, NULL, m->texts + i * m->nr_rows, m->nr_rows, true);
 		else
 			write_column(w, m->v + i * m->nr_rows, m->nr_rows);
 	}

@@ -113,11 +113,6 @@ static void write_map(struct sonde_html *h, const struct map *m)
 		sonde_html__list(w, "who", m->who, m->nr_rows * m->nr_columns);
 }
 
-static void keep_text(struct sonde_buf *to, struct sonde_str text)
-{
-	sonde_buf_str(to, text); /* the page escapes what it shows */
-}
-
 static void write_table(struct sonde_html *h, const struct sonde_table *t)
 {
 	struct sonde_json *w = &h->x.w;
@@ -154,9 +149,9 @@ static void write_words(struct sonde_html *h)
 	sonde_json_close(&h->x.w, ']');
 	sonde_json_open(&h->x.w, "tables", '[', true);
 	for (i = 0; i < SONDE_NR_RANK_TABLES; i++) {
-		struct sonde_table t = {0};
+		struct sonde_table t = {.escape = sonde_buf_str}; /* the page escapes what it shows */
 
-		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, h->x.tree, keep_text);
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, h->x.tree);
 		if (t.columns.nr)
 			write_table(h, &t);
 		h->json.buf.failed |= t.failed;

@@ -42,7 +42,7 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r, str
 		bool has_any = false;
 
 		for (k = 0; k < r->nodes.nr; k++) {
-			l->at[k] = sonde_fields[i].number(r, &r->nodes.at[k]);
+			l->at[k] = sonde_field_number(&sonde_fields[i], r, &r->nodes.at[k]);
 			has_any = has_any || !isnan(l->at[k]);
 		}
 		if (has_any)
@@ -55,24 +55,25 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r, str
 
 static void write_structure(const struct sonde_report *r, struct lists *l)
 {
-	size_t k;
+	static const struct {
+		const char *key;
+		size_t at; /* of a uint32_t in a node */
+	} lists[] = {{"region", offsetof(struct sonde_node, region)},
+		{"parent", offsetof(struct sonde_node, parent)},
+		{"k0", offsetof(struct sonde_node, first_kernel)},
+		{"kn", offsetof(struct sonde_node, nr_kernels)},
+		{"s0", offsetof(struct sonde_node, first_stream)}};
+	size_t i, k, nr = sizeof(lists) / sizeof(*lists) - !r->streams.nr;
 
-	for (k = 0; k < l->nr; k++)
-		l->at[k] = r->nodes.at[k].region;
-	put(l, "region");
-	for (k = 0; k < l->nr; k++)
-		l->at[k] = r->nodes.at[k].parent == SONDE_NONE ? -1.0 : r->nodes.at[k].parent;
-	put(l, "parent");
-	for (k = 0; k < l->nr; k++)
-		l->at[k] = r->nodes.at[k].first_kernel;
-	put(l, "k0");
-	for (k = 0; k < l->nr; k++)
-		l->at[k] = r->nodes.at[k].nr_kernels;
-	put(l, "kn");
-	for (k = 0; k < l->nr; k++)
-		l->at[k] = r->nodes.at[k].first_stream;
-	if (r->streams.nr)
-		put(l, "s0");
+	for (i = 0; i < nr; i++) {
+		for (k = 0; k < l->nr; k++) {
+			const char *node = (const char *)&r->nodes.at[k];
+			uint32_t v = *(const uint32_t *)(const void *)(node + lists[i].at);
+
+			l->at[k] = v == SONDE_NONE ? -1.0 : v;
+		}
+		put(l, lists[i].key);
+	}
 }
 
 static char limiter_letter(const struct sonde_tree *t, const struct sonde_figures *f)

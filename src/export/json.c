@@ -84,15 +84,14 @@ void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r
 {
 	const struct sonde_scope *scope = only_scope(x->tree, r);
 	char device[32];
+	bool has_device;
 
 	if (scope && scope->nr_folded) /* of many */
 		scope = NULL;
-	if (scope && scope->device != SONDE_NONE) {
+	has_device = scope && scope->device != SONDE_NONE;
+	if (has_device)
 		snprintf(device, sizeof(device), "cuda:%u", (unsigned)scope->device);
-		sonde_json_z(&x->w, "device", device);
-	} else {
-		sonde_json_null(&x->w, "device");
-	}
+	sonde_json_z(&x->w, "device", has_device ? device : NULL);
 	if (with_process && scope)
 		sonde_json_u64(&x->w, "process_id",
 			x->tree->cells->processes.at[scope->process].pid);
@@ -121,7 +120,15 @@ static void write_unattributed(struct sonde_json_export *x, const struct sonde_r
 	sonde_json_close(&x->w, '}');
 }
 
-static void write_region_or_null(struct sonde_json_export *x, const char *key, uint32_t region)
+void sonde_json__string(struct sonde_json_export *x, const char *key, uint32_t string)
+{
+	if (string == SONDE_NONE)
+		sonde_json_null(&x->w, key);
+	else
+		sonde_json_str(&x->w, key, sonde_tree_str(x->tree, string));
+}
+
+void sonde_json__region_id(struct sonde_json_export *x, const char *key, uint32_t region)
 {
 	if (region == SONDE_NONE)
 		sonde_json_null(&x->w, key);
@@ -140,8 +147,8 @@ static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r
 	sonde_json_open(&x->w, "longest_gaps", '[', false);
 	for (i = 0; i < nr; i++) {
 		sonde_json_open(&x->w, NULL, '{', true);
-		write_region_or_null(x, "region", at[i]->region);
-		write_region_or_null(x, "before", at[i]->before);
+		sonde_json__region_id(x, "region", at[i]->region);
+		sonde_json__region_id(x, "before", at[i]->before);
 		sonde_json_str(&x->w, "scope", x->tree->reports.at[at[i]->scope].name);
 		sonde_json_z(&x->w, "cause", sonde_idle_cause_name(at[i]->cause));
 		sonde_json_u64(&x->w, "begin_ns", at[i]->begin_ns);
@@ -244,16 +251,6 @@ static void write_aggregates(struct sonde_json_export *x)
 		sonde_json_null(&x->w, "aggregate");
 }
 
-static void write_notes(struct sonde_json_export *x)
-{
-	size_t i;
-
-	sonde_json_open(&x->w, "notes", '[', false);
-	for (i = 0; i < x->tree->notes.texts.nr; i++)
-		sonde_json_str(&x->w, NULL, x->tree->notes.texts.keys[i]);
-	sonde_json_close(&x->w, ']');
-}
-
 int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -268,7 +265,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json__metric_info(&x);
 		write_scopes(&x);
 		write_aggregates(&x);
-		write_notes(&x);
+		sonde_json_texts(&x.w, "notes", t->notes.texts.keys, t->notes.texts.nr, false);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');
 	}

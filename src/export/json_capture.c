@@ -24,35 +24,31 @@ static struct sonde_str common(const struct sonde_cells *r, size_t offset)
 	return value;
 }
 
-static void known(struct sonde_json *w, const char *key, struct sonde_str value)
+static void write_known(struct sonde_json *w, const char *key, struct sonde_str value)
 {
-	if (value.n)
-		sonde_json_str(w, key, value);
-	else
-		sonde_json_null(w, key);
+	sonde_json_maybe(w, key, value.n ? value : (struct sonde_str){NULL, 0});
 }
 
-static void input(struct sonde_json *w, const struct sonde_input *in)
+static void write_input(struct sonde_json *w, const struct sonde_input *in)
 {
 	char created[32];
 	struct tm tm;
 	time_t s = (time_t)in->created_s;
+	bool is_known;
 
 	sonde_json_open(w, NULL, '{', false);
 	sonde_json_str(w, "file", in->path);
-	known(w, "source", in->source);
-	known(w, "tool", in->tool);
-	known(w, "replay_mode", in->replay_mode);
-	known(w, "command", in->command);
-	if (in->created_s && gmtime_r(&s, &tm) &&
-		strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		sonde_json_z(w, "created_at", created);
-	else
-		sonde_json_null(w, "created_at");
+	write_known(w, "source", in->source);
+	write_known(w, "tool", in->tool);
+	write_known(w, "replay_mode", in->replay_mode);
+	write_known(w, "command", in->command);
+	is_known = in->created_s && gmtime_r(&s, &tm) &&
+		   strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	sonde_json_z(w, "created_at", is_known ? created : NULL);
 	sonde_json_close(w, '}');
 }
 
-static void device(struct sonde_json *w, const struct sonde_cells *r, size_t number)
+static void write_device(struct sonde_json *w, const struct sonde_cells *r, size_t number)
 {
 	const struct sonde_device *d = &r->devices.at[number];
 	struct sonde_map seen = {0};
@@ -61,7 +57,7 @@ static void device(struct sonde_json *w, const struct sonde_cells *r, size_t num
 
 	sonde_json_open(w, NULL, '{', false);
 	sonde_json_u64(w, "id", d->id);
-	known(w, "name", d->name);
+	write_known(w, "name", d->name);
 	snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
 	sonde_json_z(w, "cc", d->cc_major ? cc : NULL);
 	if (d->process < r->processes.nr)
@@ -96,17 +92,17 @@ static bool is_used(const struct sonde_tree *t, const struct sonde_device *d)
 	return t->cells->scopes.nr == 0;
 }
 
-void sonde_json__capture(struct sonde_json_export *x)
+static void write_capture(struct sonde_json_export *x)
 {
 	const struct sonde_cells *r = x->tree->cells;
 	uint64_t nr_folded = 0;
 	size_t i;
 
 	sonde_json_open(&x->w, "capture", '{', false);
-	known(&x->w, "source", common(r, offsetof(struct sonde_input, source)));
-	known(&x->w, "replay_mode", common(r, offsetof(struct sonde_input, replay_mode)));
-	known(&x->w, "tool", common(r, offsetof(struct sonde_input, tool)));
-	known(&x->w, "command", common(r, offsetof(struct sonde_input, command)));
+	write_known(&x->w, "source", common(r, offsetof(struct sonde_input, source)));
+	write_known(&x->w, "replay_mode", common(r, offsetof(struct sonde_input, replay_mode)));
+	write_known(&x->w, "tool", common(r, offsetof(struct sonde_input, tool)));
+	write_known(&x->w, "command", common(r, offsetof(struct sonde_input, command)));
 	sonde_json_open(&x->w, "files", '[', true);
 	for (i = 0; i < r->inputs.nr; i++)
 		if (!r->inputs.at[i].nr_folded)
@@ -116,7 +112,7 @@ void sonde_json__capture(struct sonde_json_export *x)
 	for (i = 0; i < r->inputs.nr; i++) {
 		nr_folded += r->inputs.at[i].nr_folded;
 		if (!r->inputs.at[i].nr_folded)
-			input(&x->w, &r->inputs.at[i]);
+			write_input(&x->w, &r->inputs.at[i]);
 	}
 	sonde_json_close(&x->w, ']');
 	if (nr_folded)
@@ -129,8 +125,8 @@ void sonde_json__capture(struct sonde_json_export *x)
 			continue;
 		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_u64(&x->w, "id", p->pid);
-		known(&x->w, "host", p->host);
-		known(&x->w, "name", p->name);
+		write_known(&x->w, "host", p->host);
+		write_known(&x->w, "name", p->name);
 		if (p->has_rank)
 			sonde_json_u64(&x->w, "rank", p->rank);
 		if (p->has_rank && p->world_size)
@@ -141,12 +137,12 @@ void sonde_json__capture(struct sonde_json_export *x)
 	sonde_json_open(&x->w, "devices", '[', false);
 	for (i = 0; i < r->devices.nr; i++)
 		if (is_used(x->tree, &r->devices.at[i]))
-			device(&x->w, r, i);
+			write_device(&x->w, r, i);
 	sonde_json_close(&x->w, ']');
 	sonde_json_close(&x->w, '}');
 }
 
-static void coverage_fields(struct sonde_json *w, const struct sonde_coverage *c)
+static void write_launches(struct sonde_json *w, const struct sonde_coverage *c)
 {
 	sonde_json_u64(w, "launches_total", c->total);
 	sonde_json_u64(w, "launches_attributed", c->attributed);
@@ -157,7 +153,7 @@ static void coverage_fields(struct sonde_json *w, const struct sonde_coverage *c
 	sonde_json_number(w, "gpu_time_ns_unattributed", c->outside_ns);
 }
 
-static void windows(struct sonde_json_export *x)
+static void write_windows(struct sonde_json_export *x)
 {
 	struct sonde_windows windows;
 
@@ -170,7 +166,7 @@ static void windows(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-static void timed(struct sonde_json_export *x)
+static void write_timed(struct sonde_json_export *x)
 {
 	struct sonde_timed timed;
 
@@ -185,7 +181,7 @@ static void timed(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-static void coverage(struct sonde_json_export *x)
+static void write_coverage(struct sonde_json_export *x)
 {
 	const struct sonde_cells *l = x->tree->cells;
 	struct sonde_coverage kernels, ranges;
@@ -194,10 +190,10 @@ static void coverage(struct sonde_json_export *x)
 	size_t i;
 
 	sonde_json_open(&x->w, "coverage", '{', false);
-	coverage_fields(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
+	write_launches(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
 	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
-	windows(x);
-	timed(x);
+	write_windows(x);
+	write_timed(x);
 	sonde_json_open(&x->w, "unattributed_by", '{', true);
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
 		sonde_json_u64(
@@ -215,14 +211,14 @@ static void coverage(struct sonde_json_export *x)
 	sonde_json_close(&x->w, ']');
 	if (has_kernels && has_ranges) {
 		sonde_json_open(&x->w, "ranges", '{', false);
-		coverage_fields(&x->w, &ranges);
+		write_launches(&x->w, &ranges);
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, '}');
 }
 
 /* Which metrics and sections the report has, as they were chosen. */
-static void choice(struct sonde_json_export *x)
+static void write_choice(struct sonde_json_export *x)
 {
 	const struct sonde_choice *c = &x->tree->choice;
 	bool is_unnamed = c->metrics.nr == 0 && c->sections.nr == 0;
@@ -240,7 +236,7 @@ static void choice(struct sonde_json_export *x)
 	sonde_json_u64(&x->w, "metrics_left_out", x->tree->nr_left_out);
 }
 
-static void selection(struct sonde_json_export *x)
+static void write_selection(struct sonde_json_export *x)
 {
 	const struct sonde_selection *s = &x->tree->cells->selection;
 	size_t i;
@@ -253,7 +249,7 @@ static void selection(struct sonde_json_export *x)
 	sonde_json_z(&x->w, "nesting", s->stack_only ? "stack" : "label");
 	sonde_json_z(&x->w, "threads", s->own_threads ? "own" : "adopt");
 	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
-	choice(x);
+	write_choice(x);
 	sonde_json__words(&x->w, "labels", s->labels);
 	sonde_json_open(&x->w, "label_rules", '[', false);
 	for (i = 0; i < x->tree->cells->label_rules.nr; i++) {
@@ -279,9 +275,9 @@ void sonde_json__head(struct sonde_json_export *x)
 	sonde_json_z(&x->w, "config_fingerprint", fingerprint);
 	if (x->options->config)
 		sonde_json_z(&x->w, "config", x->options->config);
-	sonde_json__capture(x);
-	coverage(x);
-	selection(x);
+	write_capture(x);
+	write_coverage(x);
+	write_selection(x);
 }
 
 void sonde_json__metric_info(struct sonde_json_export *x)

@@ -23,26 +23,27 @@ static void write_distribution(
 	sonde_json_close(w, '}');
 }
 
-static double begin_of(const struct sonde_entry *e, uint64_t first_ns)
-{
-	return (double)(e->begin_ns - first_ns) / 1e6;
-}
+/* What a list of entries holds; loads, by metric, are null where an entry is too short for one. */
+enum what { BEGIN, HOST, GPU, LOAD, LOAD_ERROR };
 
-static double host_of(const struct sonde_entry *e, uint64_t first_ns)
+static double value_of(
+	const struct sonde_json_export *x, const struct sonde_entry *e, enum what what, size_t metric)
 {
-	(void)first_ns;
-	return (double)e->host_ns / 1e6;
-}
+	const struct sonde_entry_load *load;
 
-static double gpu_of(const struct sonde_entry *e, uint64_t first_ns)
-{
-	(void)first_ns;
-	return (double)e->gpu_ns / 1e6;
+	if (what == BEGIN)
+		return (double)(e->begin_ns - x->first_ns) / 1e6;
+	if (what == HOST || what == GPU)
+		return (double)(what == HOST ? e->host_ns : e->gpu_ns) / 1e6;
+	load = sonde_cells_load(x->tree->cells, e);
+	if (!load)
+		return NAN;
+	return what == LOAD ? load->v[metric] : SONDE_WITHIN_95 * load->error[metric];
 }
 
 /* Every step-th entry of every scope, scope after scope. */
-static void list(struct sonde_json_export *x, const char *key, const struct sonde_entry_runs *runs,
-	uint32_t step, double (*get)(const struct sonde_entry *e, uint64_t first_ns))
+static void write_list(struct sonde_json_export *x, const char *key,
+	const struct sonde_entry_runs *runs, uint32_t step, enum what what, size_t metric)
 {
 	bool is_first = true;
 	size_t i, k;
@@ -52,30 +53,7 @@ static void list(struct sonde_json_export *x, const char *key, const struct sond
 		const struct sonde_entry_run *run = &runs->at.at[i];
 
 		for (k = 0; k < run->nr; k += step / run->step) {
-			sonde_json_tight(&x->w, get(&run->at[k], x->first_ns), is_first);
-			is_first = false;
-		}
-	}
-	sonde_json_close(&x->w, ']');
-}
-
-/* "metrics": {name: {value: […], error: […]}} of the same entries, null where one is too short. */
-static void list_load(struct sonde_json_export *x, const char *key,
-	const struct sonde_entry_runs *runs, uint32_t step, size_t metric, bool is_error)
-{
-	bool is_first = true;
-	size_t i, k;
-
-	sonde_json_open(&x->w, key, '[', true);
-	for (i = 0; i < runs->at.nr; i++) {
-		const struct sonde_entry_run *run = &runs->at.at[i];
-
-		for (k = 0; k < run->nr; k += step / run->step) {
-			const struct sonde_entry_load *load =
-				sonde_cells_load(x->tree->cells, &run->at[k]);
-			double v = !load ? NAN : is_error ? SONDE_WITHIN_95 * load->error[metric] : load->v[metric];
-
-			sonde_json_tight(&x->w, v, is_first);
+			sonde_json_tight(&x->w, value_of(x, &run->at[k], what, metric), is_first);
 			is_first = false;
 		}
 	}
@@ -88,16 +66,13 @@ static bool has_load(const struct sonde_json_export *x, const struct sonde_entry
 	size_t i, k;
 
 	for (i = 0; i < runs->at.nr && x->tree->cells->loads.nr; i++)
-		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step) {
-			const struct sonde_entry_load *load =
-				sonde_cells_load(x->tree->cells, &runs->at.at[i].at[k]);
-
-			if (load && !isnan(load->v[metric]))
+		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step)
+			if (!isnan(value_of(x, &runs->at.at[i].at[k], LOAD, metric)))
 				return true;
-		}
 	return false;
 }
 
+/* "metrics": {name: {value: […], error: […]}} of the same entries. */
 static void write_loads(struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
 {
 	bool is_open = false;
@@ -110,8 +85,8 @@ static void write_loads(struct sonde_json_export *x, const struct sonde_entry_ru
 			sonde_json_open(&x->w, "metrics", '{', true);
 		is_open = true;
 		sonde_json_open(&x->w, sonde_load_metrics[i], '{', true);
-		list_load(x, "value", runs, step, i, false);
-		list_load(x, "error", runs, step, i, true);
+		write_list(x, "value", runs, step, LOAD, i);
+		write_list(x, "error", runs, step, LOAD_ERROR, i);
 		sonde_json_close(&x->w, '}');
 	}
 	if (is_open)
@@ -131,14 +106,8 @@ static void write_labels(
 		return;
 	sonde_json_open(&x->w, "labels", '[', true);
 	for (i = 0; i < runs->at.nr; i++)
-		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step) {
-			uint32_t label = runs->at.at[i].at[k].label;
-
-			if (label == SONDE_NONE)
-				sonde_json_null(&x->w, NULL);
-			else
-				sonde_json_str(&x->w, NULL, sonde_tree_str(x->tree, label));
-		}
+		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step)
+			sonde_json__string(x, NULL, runs->at.at[i].at[k].label);
 	sonde_json_close(&x->w, ']');
 }
 
@@ -173,10 +142,10 @@ void sonde_json__entries(
 		write_distribution(&x->w, "host", &s.of[SONDE_ENTRY_HOST]);
 		write_distribution(&x->w, "gpu", &s.of[SONDE_ENTRY_GPU]);
 		write_distribution(&x->w, "span", &s.of[SONDE_ENTRY_SPAN]);
-		list(x, "begin_ms", &s.runs, step, begin_of);
-		list(x, "host_ms", &s.runs, step, host_of);
+		write_list(x, "begin_ms", &s.runs, step, BEGIN, 0);
+		write_list(x, "host_ms", &s.runs, step, HOST, 0);
 		if (s.runs.has_gpu)
-			list(x, "gpu_ms", &s.runs, step, gpu_of);
+			write_list(x, "gpu_ms", &s.runs, step, GPU, 0);
 		write_labels(x, &s.runs, step);
 		write_loads(x, &s.runs, step);
 		sonde_json_close(&x->w, '}');

@@ -21,11 +21,13 @@ int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err);
 void sonde_json__release(struct sonde_json_export *x);
 
+/* A string of the tree, the id of a region; null of SONDE_NONE, which an empty one is not. */
+void sonde_json__string(struct sonde_json_export *x, const char *key, uint32_t string);
+void sonde_json__region_id(struct sonde_json_export *x, const char *key, uint32_t region);
 void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words list);
 /* "schema" … "coverage": what stands above the reports. */
 void sonde_json__head(struct sonde_json_export *x);
 void sonde_json__metric_info(struct sonde_json_export *x);
-void sonde_json__capture(struct sonde_json_export *x);
 /* "entries", where the capture has their times. */
 void sonde_json__entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n);
@@ -34,12 +36,8 @@ void sonde_json__ranks(struct sonde_json_export *x);
 void sonde_json__spread(struct sonde_json_export *x, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */
 void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
-/*
- * "metrics", and what there is to say about them, of the part now in x->figures.
- * Of a single launch there is nothing to say: `numbers` are as measured.
- */
+/* "metrics", and what there is to say about them, of the part now in x->figures. */
 void sonde_json__metrics(struct sonde_json_export *x);
-void sonde_json__numbers(struct sonde_json_export *x);
 void sonde_json__kernels(
 	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr);
 /* "device" and "process_id" of a report: null over several. */

@@ -5,18 +5,10 @@
 
 static void put_rank(struct sonde_json_export *x, const char *key, uint32_t rank)
 {
-	if (rank == SONDE_NONE)
-		sonde_json_null(&x->w, key);
-	else
-		sonde_json_str(&x->w, key, sonde_rank_name(x->tree->ranks, rank));
-}
+	const struct sonde_str none = {NULL, 0};
 
-static void put_region(struct sonde_json_export *x, uint32_t region)
-{
-	if (region == SONDE_NONE)
-		sonde_json_null(&x->w, "region");
-	else
-		sonde_json_str(&x->w, "region", x->tree->cells->regions.at[region].id);
+	sonde_json_maybe(
+		&x->w, key, rank == SONDE_NONE ? none : sonde_rank_name(x->tree->ranks, rank));
 }
 
 static void put_ms(struct sonde_json_export *x, const char *key, double ns)
@@ -37,7 +29,7 @@ static void put_stragglers(struct sonde_json_export *x)
 
 		sonde_json_open(&x->w, NULL, '{', true);
 		put_rank(x, "scope", s->rank);
-		put_region(x, s->region);
+		sonde_json__region_id(x, "region", s->region);
 		sonde_json_z(&x->w, "cause", sonde_slow_cause_name(s->cause));
 		sonde_json_u64(&x->w, "ranks", s->nr_ranks);
 		put_ms(x, "ms", is_late ? NAN : s->ns);
@@ -116,7 +108,7 @@ static void put_waits(struct sonde_json_export *x)
 		const struct sonde_place *p = &c->places.at[w->place];
 
 		sonde_json_open(&x->w, NULL, '{', true);
-		put_region(x, p->nr ? c->homes.at[p->first] : SONDE_NONE);
+		sonde_json__region_id(x, "region", p->nr ? c->homes.at[p->first] : SONDE_NONE);
 		sonde_json_str(&x->w, "group", sonde_tree_str(x->tree, w->group));
 		sonde_json_z(&x->w, "kind", sonde_collective_kind_name(w->kind));
 		sonde_json_u64(&x->w, "number", w->number);
@@ -143,7 +135,7 @@ static void put_collectives(struct sonde_json_export *x)
 		const struct sonde_region_row *row = &r->regions.at[i];
 
 		sonde_json_open(&x->w, NULL, '{', true);
-		put_region(x, row->region);
+		sonde_json__region_id(x, "region", row->region);
 		put_ms(x, "wait_ms", row->wait_ns);
 		sonde_json_u64(&x->w, "decided", row->nr);
 		put_rank(x, "last", row->last);
@@ -186,10 +178,7 @@ void sonde_json__ranks(struct sonde_json_export *x)
 		return;
 	sonde_json_open(&x->w, "ranks", '{', false);
 	sonde_json_u64(&x->w, "count", r->nr);
-	if (r->nr_hosts)
-		sonde_json_u64(&x->w, "hosts", r->nr_hosts);
-	else
-		sonde_json_null(&x->w, "hosts");
+	sonde_json_number(&x->w, "hosts", r->nr_hosts ? (double)r->nr_hosts : NAN);
 	put_stragglers(x);
 	put_rows(x);
 	put_collectives(x);

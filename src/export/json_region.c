@@ -77,7 +77,7 @@ static void write_texts(struct sonde_json_export *x)
 		sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__numbers(struct sonde_json_export *x)
+static void write_numbers(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
 	size_t i;
@@ -96,7 +96,7 @@ void sonde_json__numbers(struct sonde_json_export *x)
 
 void sonde_json__metrics(struct sonde_json_export *x)
 {
-	sonde_json__numbers(x);
+	write_numbers(x);
 	write_texts(x);
 	write_ranges(x);
 	write_exceptions(x);
@@ -123,7 +123,7 @@ void sonde_json__kernels(
 		if (k->calls > 1) {
 			sonde_json__metrics(x);
 		} else { /* one launch: the figures are as measured */
-			sonde_json__numbers(x);
+			write_numbers(x);
 			write_texts(x);
 		}
 		sonde_json_close(&x->w, '}');
@@ -153,11 +153,7 @@ static void write_identity(
 		sonde_json_null(&x->w, "parent_id");
 	}
 	sonde_json_u64(&x->w, "depth", n->depth);
-	if (region->domain == SONDE_NONE)
-		sonde_json_null(&x->w, "domain");
-	else
-		sonde_json_str(
-			&x->w, "domain", sonde_tree_str(t, region->domain));
+	sonde_json__string(x, "domain", region->domain);
 	sonde_json_z(&x->w, "kind", sonde_region_kind_name(region->kind));
 	sonde_json__place(x, r, true);
 }
@@ -181,16 +177,17 @@ static const char *enter(struct sonde_json_export *x, struct sonde_str *object, 
 
 /* The columns of the column table, inclusive or exclusive. */
 static void write_fields(struct sonde_json_export *x, const struct sonde_report *r,
-	const struct sonde_node *n, bool is_exclusive)
+	const struct sonde_node *n, uint8_t exclusive)
 {
 	struct sonde_str object = {0};
 	size_t i;
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
-		double v = f->number(r, n);
+		double v = sonde_field_number(f, r, n);
 
-		if (f->is_exclusive != is_exclusive || (f->is_optional && isnan(v)))
+		if ((f->flags & SONDE_FIELD_EXCLUSIVE) != exclusive ||
+			(f->flags & SONDE_FIELD_OPTIONAL && isnan(v)))
 			continue;
 		sonde_json_number(&x->w, enter(x, &object, f->key), v);
 	}
@@ -292,7 +289,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	const struct sonde_node *n = &r->nodes.at[node];
 
 	write_identity(x, r, n);
-	write_fields(x, r, n, false);
+	write_fields(x, r, n, 0);
 	write_streams(x, r, n);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
@@ -302,7 +299,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	sonde_json__metrics(x);
 	write_sections(x);
 	sonde_json_open(&x->w, "exclusive", '{', false);
-	write_fields(x, r, n, true);
+	write_fields(x, r, n, SONDE_FIELD_EXCLUSIVE);
 	sonde_tree_values(x->tree, r, SONDE_PART_EXCLUSIVE, node, &x->figures);
 	sonde_json__metrics(x);
 	sonde_json_close(&x->w, '}');

@@ -1,6 +1,7 @@
 #include "export/field.h"
 
 #include "base/alloc.h"
+#include "base/depth_first.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,35 +90,6 @@ static int compare_cost(const void *pa, const void *pb, void *context)
 	return c ? c : by_index(a, b);
 }
 
-/* Turns siblings sorted in `order` into a depth-first list in `out`. */
-static void walk(uint32_t *out, const uint32_t *order, uint32_t *next, const struct sonde_report *r)
-{
-	size_t nr = r->nodes.nr, i, n = 0;
-	uint32_t *first = next + nr, root = SONDE_NONE, at;
-
-	for (i = 0; i < nr; i++)
-		first[i] = SONDE_NONE;
-	for (i = nr; i-- > 0;) {
-		uint32_t parent = r->nodes.at[order[i]].parent;
-		uint32_t *head = parent == SONDE_NONE ? &root : &first[parent];
-
-		next[order[i]] = *head;
-		*head = order[i];
-	}
-	at = root;
-	while (at != SONDE_NONE && n < nr) {
-		out[n++] = at;
-		if (first[at] != SONDE_NONE) {
-			at = first[at];
-			continue;
-		}
-		while (at != SONDE_NONE && next[at] == SONDE_NONE)
-			at = r->nodes.at[at].parent;
-		if (at != SONDE_NONE)
-			at = next[at];
-	}
-}
-
 /* Keeps the `max` dearest of l->at, in their order. */
 static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct sorting *s)
 {
@@ -143,32 +115,33 @@ int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	size_t nr = r->nodes.nr, max = o->max_regions ? o->max_regions : MAX_REGIONS, i;
 	uint32_t *order;
 	double *costs;
+	bool ok;
 
 	*out = (struct sonde_listing){0};
 	if (nr == 0)
 		return 0;
 	out->at = sonde_calloc(nr, sizeof(*out->at));
-	order = sonde_calloc(nr * 3, sizeof(*order));
+	order = sonde_calloc(nr * 2, sizeof(*order));
 	costs = sonde_calloc(nr * 2, sizeof(*costs));
-	if (!out->at || !order || !costs) {
-		sonde_free(order);
-		sonde_free(costs);
-		sonde_listing_release(out);
-		return sonde_err_nomem(err);
+	ok = out->at && order && costs;
+	if (ok) {
+		find_costs(costs, costs + nr, r);
+		s.cost = costs;
+		s.most = costs + nr;
+		for (i = 0; i < nr; i++)
+			order[i] = (uint32_t)i;
+		qsort_r(order, nr, sizeof(*order), compare_siblings, &s);
+		ok = sonde_depth_first(
+			out->at, order, nr, &r->nodes.at->parent, sizeof(*r->nodes.at));
+		out->nr = nr;
 	}
-	find_costs(costs, costs + nr, r);
-	s.cost = costs;
-	s.most = costs + nr;
-	for (i = 0; i < nr; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, nr, sizeof(*order), compare_siblings, &s);
-	walk(out->at, order, order + nr, r);
-	out->nr = nr;
-	if (nr > max)
+	if (ok && nr > max)
 		cut(out, order, max, &s);
 	sonde_free(order);
 	sonde_free(costs);
-	return 0;
+	if (!ok)
+		sonde_listing_release(out);
+	return ok ? 0 : sonde_err_nomem(err);
 }
 
 int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *l,

@@ -2,6 +2,7 @@
 #include "export/markdown_int.h"
 
 #include "base/escape.h"
+#include "export/table.h"
 #include "tree/first.h"
 #include "tree/idle.h"
 
@@ -158,7 +159,7 @@ static void write_table_row(struct sonde_markdown *m, const struct sonde_report 
 	sonde_sink_printf(m->to, "%s |", sonde_region_kind_mark(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
 		if (m->fields >> i & 1)
-			write_field(m, &sonde_fields[i], sonde_fields[i].number(r, n));
+			write_field(m, &sonde_fields[i], sonde_field_number(&sonde_fields[i], r, n));
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_markdown__headline(m);
 	hint = sonde_hint(m->tree, &m->figures, n);
@@ -180,9 +181,9 @@ static void write_special_row(struct sonde_markdown *m, const struct sonde_repor
 
 		if (!(m->fields >> i & 1))
 			continue;
-		if (strcmp(f->csv, "launches") == 0)
+		if (sonde_field_is(f, "launches"))
 			write_field(m, f, launches);
-		else if (f->form == SONDE_FIELD_MS && !f->is_exclusive && !f->is_optional)
+		else if (f->form == SONDE_FIELD_MS && !f->flags)
 			write_field(m, f, time_ns / 1e6);
 		else
 			sonde_sink_puts(m->to, "  |");
@@ -211,24 +212,29 @@ static int write_first(struct sonde_markdown *m, const struct sonde_report *r, s
 /* The longest gaps, and what they are due to. */
 static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 {
-	const struct sonde_region *all = m->tree->cells->regions.at;
+	static const char *const heads[] = {"0longest gap", ">0ms", ">0at ms", "0cause", NULL};
+	struct sonde_table t = {.escape = sonde_escape_markdown};
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	size_t nr = sonde_report_gaps(m->tree, r, at), i;
 
-	if (nr)
-		sonde_sink_puts(m->to, "\n| longest gap | ms | at ms | cause |\n|---|--:|--:|---|\n");
+	sonde_table_heads(&t, heads);
 	for (i = 0; i < nr; i++) {
 		bool is_inside = at[i]->region != SONDE_NONE;
 		uint32_t region = is_inside ? at[i]->region : at[i]->before;
 
-		sonde_sink_puts(m->to, is_inside	       ? "| "
-				       : region != SONDE_NONE ? "| *before* "
-							      : "| *(outside any range)*");
+		sonde_buf_puts(&t.cell, is_inside	      ? ""
+					: region != SONDE_NONE ? "*before* "
+							       : "*(outside any range)*");
 		if (region != SONDE_NONE)
-			sonde_markdown__name(m, all[region].id);
-		sonde_sink_printf(m->to, " | %.4f | %.4f | %s |\n", (double)at[i]->ns / 1e6,
-			(double)at[i]->since_ns / 1e6, sonde_idle_cause_words(at[i]->cause));
+			sonde_table_name(&t, m->tree->cells->regions.at[region].id);
+		sonde_table_put(&t, SONDE_STYLE_PLAIN);
+		sonde_table_number(&t, (double)at[i]->ns / 1e6, 4, "");
+		sonde_table_number(&t, (double)at[i]->since_ns / 1e6, 4, "");
+		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
 	}
+	if (nr)
+		sonde_table_print_markdown(&t, m->to);
+	sonde_table_release(&t);
 }
 
 static int write_regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)

@@ -29,8 +29,6 @@ void sonde_markdown__region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);
 /* `name` escaped, `""` when it is empty. */
 void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name);
-void sonde_markdown__figure(
-	struct sonde_markdown *m, const struct sonde_figures *f, uint32_t column);
 /* The headline metrics: heads, and the figures now in m->figures. */
 void sonde_markdown__headline_heads(struct sonde_markdown *m);
 void sonde_markdown__headline(struct sonde_markdown *m);

@@ -21,22 +21,6 @@ void sonde_markdown__stragglers(struct sonde_markdown *m)
 	sonde_buf_release(&line);
 }
 
-static void put_table(struct sonde_markdown *m, const struct sonde_table *t)
-{
-	size_t i;
-
-	sonde_sink_puts(m->to, "\n|");
-	for (i = 0; i < t->columns.nr; i++)
-		sonde_sink_printf(m->to, " %.*s |", SONDE_STR_ARG(t->columns.at[i].head));
-	sonde_sink_puts(m->to, "\n|");
-	for (i = 0; i < t->columns.nr; i++)
-		sonde_sink_puts(m->to, t->columns.at[i].is_right ? "--:|" : "---|");
-	for (i = 0; i < t->cells.nr; i++)
-		sonde_sink_printf(m->to, "%s %.*s |", i % t->columns.nr ? "" : "\n|",
-			SONDE_STR_ARG(t->cells.at[i].text));
-	sonde_sink_putc(m->to, '\n');
-}
-
 void sonde_markdown__ranks(struct sonde_markdown *m)
 {
 	size_t i;
@@ -45,12 +29,11 @@ void sonde_markdown__ranks(struct sonde_markdown *m)
 		return;
 	sonde_sink_printf(m->to, "\n## %u ranks\n", m->tree->ranks->nr);
 	for (i = 0; i < SONDE_NR_RANK_TABLES; i++) {
-		struct sonde_table t = {0};
+		struct sonde_table t = {.escape = sonde_escape_markdown};
 
-		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, m->tree, sonde_escape_markdown);
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, m->tree);
 		if (t.columns.nr)
-			put_table(m, &t);
-		m->cell.failed |= t.failed;
+			sonde_table_print_markdown(&t, m->to);
 		sonde_table_release(&t);
 	}
 }

@@ -13,7 +13,7 @@
 #define MAX_METRICS 60
 #define MAX_STREAMS 8
 
-void sonde_markdown__figure(
+static void write_figure(
 	struct sonde_markdown *m, const struct sonde_figures *f, uint32_t column)
 {
 	const struct sonde_figure *figure = &f->at[column];
@@ -45,7 +45,7 @@ void sonde_markdown__headline(struct sonde_markdown *m)
 	size_t i;
 
 	for (i = 0; i < m->tree->nr_headline; i++)
-		sonde_markdown__figure(m, &m->figures, m->tree->headline[i]);
+		write_figure(m, &m->figures, m->tree->headline[i]);
 }
 
 void sonde_markdown__kernels(
@@ -264,8 +264,8 @@ static void write_metric_row(struct sonde_markdown *m, uint32_t column)
 	sonde_sink_puts(m->to, "| ");
 	sonde_escape_markdown(&m->to->buf, c->name);
 	sonde_sink_puts(m->to, " |");
-	sonde_markdown__figure(m, &m->figures, column);
-	sonde_markdown__figure(m, &m->own, column);
+	write_figure(m, &m->figures, column);
+	write_figure(m, &m->own, column);
 	/* Times and bytes carry their unit with them. */
 	sonde_sink_printf(m->to, " %s | %s, %s |\n", has_own_unit(c->unit) ? "" : c->unit,
 		c->methods[f->method], sonde_quality_name(f->quality));

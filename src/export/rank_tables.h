@@ -14,8 +14,8 @@ enum sonde_rank_table {
 };
 #define SONDE_NR_RANK_TABLES 5
 
-/* Columns and rows of a table, empty where there is nothing to show; `escape` is for names. */
-void sonde_rank_table_fill(struct sonde_table *t, enum sonde_rank_table which,
-	const struct sonde_tree *tree, void (*escape)(struct sonde_buf *, struct sonde_str));
+/* Columns and rows of a table, empty where there is nothing to show. */
+void sonde_rank_table_fill(
+	struct sonde_table *t, enum sonde_rank_table which, const struct sonde_tree *tree);
 
 #endif

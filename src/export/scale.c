@@ -48,6 +48,12 @@ void sonde_scale_print(struct sonde_buf *to, const struct sonde_scale *s, double
 		sonde_buf_printf(to, "%.*f", s->decimals, ms * s->per_ms);
 }
 
+void sonde_scale_put(struct sonde_table *t, const struct sonde_scale *s, double ms)
+{
+	sonde_scale_print(&t->cell, s, ms);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+}
+
 void sonde_scale_column(
 	struct sonde_table *t, const struct sonde_scale *s, struct sonde_str head, unsigned drop)
 {

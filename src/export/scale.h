@@ -25,6 +25,8 @@ struct sonde_scale {
 struct sonde_scale sonde_scale_choose(const struct sonde_extent *e, double most_ms, bool is_utf8);
 /* The number alone; "-" of NaN. */
 void sonde_scale_print(struct sonde_buf *to, const struct sonde_scale *s, double ms);
+/* A cell of that column. */
+void sonde_scale_put(struct sonde_table *t, const struct sonde_scale *s, double ms);
 /* A column, right-aligned: "incl ms" becomes "incl µs". */
 void sonde_scale_column(
 	struct sonde_table *t, const struct sonde_scale *s, struct sonde_str head, unsigned drop);

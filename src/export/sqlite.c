@@ -60,15 +60,15 @@ static const char indexes[] =
 	" JOIN regions r ON r.id = m.region JOIN scopes s ON s.id = m.scope WHERE m.kernel IS "
 	"NULL;";
 
-int sonde_db__fail(struct sonde_db *d)
+static int fail(struct sonde_db *d)
 {
 	return sonde_err_set(d->err, SONDE_ERR_IO, "%s: %s", d->path,
 		d->db ? sqlite3_errmsg(d->db) : "cannot open");
 }
 
-int sonde_db__exec(struct sonde_db *d, const char *sql)
+static int execute(struct sonde_db *d, const char *sql)
 {
-	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : sonde_db__fail(d);
+	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(d);
 }
 
 void sonde_db__text(sqlite3_stmt *s, int at, struct sonde_str text)
@@ -99,7 +99,7 @@ int sonde_db__step(struct sonde_db *d, sqlite3_stmt *s)
 
 	sqlite3_reset(s);
 	sqlite3_clear_bindings(s);
-	return rc == SQLITE_DONE ? 0 : sonde_db__fail(d);
+	return rc == SQLITE_DONE ? 0 : fail(d);
 }
 
 /* The columns of the column table come from there. */
@@ -107,7 +107,7 @@ static int create(struct sonde_db *d)
 {
 	struct sonde_buf sql = {0};
 	size_t i;
-	int rc = sonde_db__exec(d, schema);
+	int rc = execute(d, schema);
 
 	sonde_buf_puts(&sql,
 		"CREATE TABLE regions (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES "
@@ -120,7 +120,7 @@ static int create(struct sonde_db *d)
 			sonde_fields[i].form == SONDE_FIELD_COUNT ? "INTEGER" : "REAL");
 	sonde_buf_puts(&sql, "); BEGIN;");
 	if (rc == 0)
-		rc = sql.failed ? sonde_err_nomem(d->err) : sonde_db__exec(d, sql.p);
+		rc = sql.failed ? sonde_err_nomem(d->err) : execute(d, sql.p);
 	sonde_buf_release(&sql);
 	return rc;
 }
@@ -152,7 +152,7 @@ static int prepare(struct sonde_db *d)
 	sonde_buf_putc(&sql, ')');
 	if (rc == SQLITE_OK && !sql.failed)
 		rc = sqlite3_prepare_v2(d->db, sql.p, -1, &d->insert[SONDE_DB_REGION], NULL);
-	rc = sql.failed ? sonde_err_nomem(d->err) : rc == SQLITE_OK ? 0 : sonde_db__fail(d);
+	rc = sql.failed ? sonde_err_nomem(d->err) : rc == SQLITE_OK ? 0 : fail(d);
 	sonde_buf_release(&sql);
 	return rc;
 }
@@ -213,8 +213,8 @@ static int write_all(struct sonde_db *d, const struct sonde_export_options *o)
 	if (rc == 0)
 		rc = sonde_db__launches(d);
 	if (rc == 0)
-		rc = sonde_db__exec(d, indexes);
-	return rc ? rc : sonde_db__exec(d, "COMMIT;");
+		rc = execute(d, indexes);
+	return rc ? rc : execute(d, "COMMIT;");
 }
 
 /* The sink's file is empty and ours; SQLite fills it, and closing the sink gives it its name. */
@@ -229,11 +229,11 @@ int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_op
 		rc = sqlite3_open_v2(sonde_sink_file(to), &d.db, SQLITE_OPEN_READWRITE, NULL) ==
 				     SQLITE_OK
 			     ? write_all(&d, o)
-			     : sonde_db__fail(&d);
+			     : fail(&d);
 	for (i = 0; i < SONDE_DB_NR; i++)
 		sqlite3_finalize(d.insert[i]);
 	if (sqlite3_close(d.db) != SQLITE_OK && rc == 0)
-		rc = sonde_db__fail(&d);
+		rc = fail(&d);
 	sonde_figures_release(&d.figures);
 	return rc;
 }

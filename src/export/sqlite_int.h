@@ -32,8 +32,6 @@ struct sonde_db {
 	struct sonde_err *err;
 };
 
-int sonde_db__fail(struct sonde_db *d);
-int sonde_db__exec(struct sonde_db *d, const char *sql);
 /* Binding: NULL text and NaN become NULL; text is borrowed until the step. */
 void sonde_db__text(sqlite3_stmt *s, int at, struct sonde_str text);
 void sonde_db__z(sqlite3_stmt *s, int at, const char *z);

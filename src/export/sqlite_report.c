@@ -97,7 +97,7 @@ static void bind_region(
 	sonde_db__z(s, 9, sonde_limiter(d->tree, &d->figures));
 	sonde_db__z(s, 10, sonde_bound(n));
 	for (i = 0; i < sonde_nr_fields; i++)
-		sonde_db__number(s, 11 + (int)i, sonde_fields[i].number(r, n));
+		sonde_db__number(s, 11 + (int)i, sonde_field_number(&sonde_fields[i], r, n));
 }
 
 static int put_streams(struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n,

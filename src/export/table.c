@@ -3,6 +3,7 @@
 #include "base/escape.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #define GAP 2
@@ -43,15 +44,60 @@ void sonde_table_least_head(struct sonde_table *t, size_t width)
 		t->columns.at[t->columns.nr - 1].least_head = width;
 }
 
-void sonde_table_cell(struct sonde_table *t, struct sonde_str text, uint8_t style, size_t nr_dim)
+void sonde_table_heads(struct sonde_table *t, const char *const *heads)
+{
+	for (; *heads; heads++) {
+		bool is_right = **heads == '>';
+		unsigned drop = (unsigned)(*heads)[is_right] - '0';
+
+		sonde_table_column(t, sonde_str_from(*heads + is_right + 1), is_right, drop);
+	}
+}
+
+void sonde_table_name(struct sonde_table *t, struct sonde_str name)
+{
+	if (t->escape)
+		t->escape(&t->cell, name);
+	else
+		sonde_escape_terminal(&t->cell, name, t->is_utf8);
+}
+
+void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim)
 {
 	struct sonde_cell_text *c = sonde_vec_push(&t->cells);
-	struct sonde_str copy = sonde_arena_dup(&t->arena, text);
+	struct sonde_str copy = sonde_arena_dup(&t->arena, sonde_buf_view(&t->cell));
 
-	if (c && copy.p)
+	if (c && copy.p && !t->cell.failed)
 		*c = (struct sonde_cell_text){copy, nr_dim, style};
 	else
 		t->failed = true;
+	sonde_buf_clear(&t->cell);
+}
+
+void sonde_table_put(struct sonde_table *t, uint8_t style)
+{
+	sonde_table_put_dim(t, style, 0);
+}
+
+void sonde_table_text(struct sonde_table *t, struct sonde_str name, uint8_t style)
+{
+	sonde_table_name(t, name);
+	sonde_table_put(t, style);
+}
+
+void sonde_table_words(struct sonde_table *t, const char *words)
+{
+	sonde_buf_puts(&t->cell, words);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+}
+
+void sonde_table_number(struct sonde_table *t, double v, int decimals, const char *unit)
+{
+	if (isnan(v))
+		sonde_buf_putc(&t->cell, '-');
+	else
+		sonde_buf_printf(&t->cell, "%.*f%s", decimals, v, unit);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
 }
 
 static void measure(struct sonde_table *t)
@@ -330,9 +376,27 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 	return t->failed ? sonde_err_nomem(err) : 0;
 }
 
+void sonde_table_print_markdown(const struct sonde_table *t, struct sonde_sink *to)
+{
+	size_t i;
+
+	sonde_sink_puts(to, "\n|");
+	for (i = 0; i < t->columns.nr; i++)
+		sonde_sink_printf(to, " %.*s |", SONDE_STR_ARG(t->columns.at[i].head));
+	sonde_sink_puts(to, "\n|");
+	for (i = 0; i < t->columns.nr; i++)
+		sonde_sink_puts(to, t->columns.at[i].is_right ? "---:|" : "---|");
+	for (i = 0; i < t->cells.nr; i++)
+		sonde_sink_printf(to, "%s %.*s |", i % t->columns.nr ? "" : "\n|",
+			SONDE_STR_ARG(t->cells.at[i].text));
+	sonde_sink_putc(to, '\n');
+	to->buf.failed |= t->failed;
+}
+
 void sonde_table_release(struct sonde_table *t)
 {
 	sonde_vec_release(&t->columns);
 	sonde_vec_release(&t->cells);
+	sonde_buf_release(&t->cell);
 	sonde_arena_release(&t->arena);
 }

@@ -7,8 +7,11 @@
  * losing their middle; then
  * droppable columns go, the highest `drop` first. A last column that would not fit
  * even so is cut, to no less than `least_last`, before others go for it. Cells are
- * escaped text. Memory shortage makes the table print nothing and
- * `sonde_table_print` say so.
+ * escaped text: what a cell is to hold is put together in `cell`, names through
+ * `sonde_table_name`, and then becomes the next cell. Memory shortage makes the table
+ * print nothing and `sonde_table_print` say so.
+ *
+ * Markdown and HTML take the columns and cells of the same table as they are.
  */
 #ifndef SONDE_EXPORT_TABLE_H
 #define SONDE_EXPORT_TABLE_H
@@ -47,19 +50,32 @@ struct sonde_table {
 	struct sonde_arena arena;
 	SONDE_VEC(struct sonde_table_column) columns;
 	SONDE_VEC(struct sonde_cell_text) cells; /* row by row */
+	struct sonde_buf cell;			 /* the next cell in the making */
+	void (*escape)(struct sonde_buf *, struct sonde_str); /* for names; NULL = for a terminal */
 	size_t least_name, least_last;		 /* least_last 0 = the last column is never cut */
 	bool is_utf8, is_coloured, failed;
 	bool is_last_cut; /* set by printing */
 };
 
 void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop);
+/* Heads up to NULL, each with a leading '>' where the column is of numbers, and a digit: `drop`. */
+void sonde_table_heads(struct sonde_table *t, const char *const *heads);
 /* The head of the last column may be cut to this. */
 void sonde_table_least_head(struct sonde_table *t, size_t width);
-/* The next cell; its text is copied. */
-void sonde_table_cell(struct sonde_table *t, struct sonde_str text, uint8_t style, size_t nr_dim);
+/* Appends a name to the cell in the making, escaped. */
+void sonde_table_name(struct sonde_table *t, struct sonde_str name);
+/* What is in the making is the next cell; `nr_dim` bytes at its start are dimmed. */
+void sonde_table_put(struct sonde_table *t, uint8_t style);
+void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim);
+/* A whole cell: a name, words of ours, a number ("-" of NaN). */
+void sonde_table_text(struct sonde_table *t, struct sonde_str name, uint8_t style);
+void sonde_table_words(struct sonde_table *t, const char *words);
+void sonde_table_number(struct sonde_table *t, double v, int decimals, const char *unit);
 /* Appends the heads of columns dropped for want of width to `dropped`, comma-separated. */
 int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width,
 	struct sonde_buf *dropped, struct sonde_err *err);
+/* The same as a table of Markdown; a blank line goes before it. */
+void sonde_table_print_markdown(const struct sonde_table *t, struct sonde_sink *to);
 void sonde_table_release(struct sonde_table *t);
 
 /* Turns a style on and off; nothing without colours. */

@@ -329,28 +329,26 @@ static void notes(struct sonde_text_export *x)
 		sonde_text__wrapped(x, bullet, x->tree->notes.texts.keys[i]);
 }
 
-static void legend(struct sonde_text_export *x)
+static void write_legend(struct sonde_text_export *x)
 {
-	bool is_utf8 = x->options->is_utf8;
+	static const struct {
+		const char *utf8, *ascii, *words;
+	} marks[SONDE_NR_MARKS] = {
+		[SONDE_MARK_APPROX] = {"\u2248 ", "~ ",
+			"weighted by time or a near counter: the exact weight was not captured"},
+		[SONDE_MARK_STAT] = {"\u2248 ", "~ ", "the launches differ: the most frequent value"},
+		[SONDE_MARK_BOUND] = {"\u2264 ", "<= ", "a bound: the exact value cannot be recovered"},
+		[SONDE_MARK_SAMPLED] = {"~ ", "~ ",
+			"sampled while the program ran, no kernel replayed; ± is the 95 % interval"},
+		[SONDE_MARK_CUT] = {"\u2026 ", "... ",
+			"long words are cut; --format json has them whole"}};
+	size_t i;
 
 	sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-	if (x->has_approx)
-		sonde_text__wrapped(x, is_utf8 ? "\u2248 " : "~ ",
-			SONDE_STR("weighted by time or a near counter: the exact weight was not "
-				  "captured"));
-	if (x->has_stat)
-		sonde_text__wrapped(x, is_utf8 ? "\u2248 " : "~ ",
-			SONDE_STR("the launches differ: the most frequent value"));
-	if (x->has_bound)
-		sonde_text__wrapped(x, is_utf8 ? "\u2264 " : "<= ",
-			SONDE_STR("a bound: the exact value cannot be recovered"));
-	if (x->has_sampled)
-		sonde_text__wrapped(x, "~ ",
-			SONDE_STR("sampled while the program ran, no kernel replayed; ± is the 95 % "
-				  "interval"));
-	if (x->has_cut)
-		sonde_text__wrapped(x, is_utf8 ? "\u2026 " : "... ",
-			SONDE_STR("long words are cut; --format json has them whole"));
+	for (i = 0; i < SONDE_NR_MARKS; i++)
+		if (x->has[i])
+			sonde_text__wrapped(x, x->options->is_utf8 ? marks[i].utf8 : marks[i].ascii,
+				sonde_str_from(marks[i].words));
 	if (x->dropped.n) {
 		sonde_buf_puts(&x->dropped, " (--width N)");
 		sonde_text__wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
@@ -377,7 +375,7 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 		rc = reports(&x, err);
 		if (rc == 0 && o->view == SONDE_VIEW_RANKS)
 			rc = sonde_text__ranks(&x, err);
-		legend(&x);
+		write_legend(&x);
 	}
 	if (rc == 0)
 		notes(&x);

@@ -2,7 +2,6 @@
 #include "export/text_int.h"
 
 #include "base/alloc.h"
-#include "base/escape.h"
 #include "tree/entries.h"
 
 #include <math.h>
@@ -93,28 +92,10 @@ static void release(struct found *f)
 	sonde_free(f->of);
 }
 
-static void put_number_cell(struct sonde_text_export *x, struct sonde_table *t, double v, int decimals)
-{
-	if (isnan(v))
-		sonde_buf_puts(&x->cell, "-");
-	else
-		sonde_buf_printf(&x->cell, "%.*f", decimals, v);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-}
-
-static void time_cell(
-	struct sonde_text_export *x, struct sonde_table *t, double ms, const struct sonde_scale *s)
-{
-	sonde_scale_print(&x->cell, s, ms);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-}
-
-static void put_region_cell(struct sonde_text_export *x, struct sonde_table *t,
+static void put_region(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t node)
 {
-	sonde_escape_terminal(&x->cell, sonde_node_region(x->tree, &r->nodes.at[node])->id,
-		x->options->is_utf8);
-	sonde_text__put(x, t, SONDE_STYLE_BOLD);
+	sonde_table_text(t, sonde_node_region(x->tree, &r->nodes.at[node])->id, SONDE_STYLE_BOLD);
 }
 
 static const char *time_name(enum sonde_entry_time which)
@@ -129,13 +110,12 @@ static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
 	double ms[NR_TIMES];
 	size_t i;
 
-	put_region_cell(x, t, r, node);
-	put_number_cell(x, t, (double)s->runs.nr_entered, 0);
-	sonde_buf_puts(&x->cell, time_name(which));
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+	put_region(x, t, r, node);
+	sonde_table_number(t, (double)s->runs.nr_entered, 0, "");
+	sonde_table_words(t, time_name(which));
 	times_of(ms, &s->of[which]);
 	for (i = 0; i < NR_TIMES; i++)
-		time_cell(x, t, ms[i], &x->scales[i]);
+		sonde_scale_put(t, &x->scales[i], ms[i]);
 }
 
 /* One unit for all of a distribution. */
@@ -160,25 +140,18 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	static const char *const heads[NR_TIMES] = {
 		"min ms", "median ms", "p95 ms", "p99 ms", "max ms", "mean ms", "sd ms"};
 	static const unsigned drops[NR_TIMES] = {4, 0, 0, 2, 0, 3, 5};
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured,
-		.least_name = LEAST_LABEL};
+	static const char *const before[] = {"0region", ">1entries", "0time", NULL};
+	struct sonde_table t = sonde_text__table(x->options, LEAST_LABEL);
 	size_t i;
-	int rc;
 
 	find_scales(x, f);
-	sonde_table_column(&t, SONDE_STR("region"), false, 0);
-	sonde_table_column(&t, SONDE_STR("entries"), true, 1);
-	sonde_table_column(&t, SONDE_STR("time"), false, 0);
+	sonde_table_heads(&t, before);
 	for (i = 0; i < NR_TIMES; i++)
 		sonde_scale_column(&t, &x->scales[i], sonde_str_from(heads[i]), drops[i]);
 	for (i = 0; i < f->nr; i++)
 		if (f->of[i].runs.nr_entries)
 			put_entry_row(x, &t, r, l->at[i], &f->of[i]);
-	sonde_sink_putc(x->to, '\n');
-	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
-	sonde_table_release(&t);
-	return rc;
+	return sonde_text__finish(x, &t, err);
 }
 
 static bool has_load(const struct found *f, size_t metric)
@@ -192,8 +165,8 @@ static bool has_load(const struct found *f, size_t metric)
 }
 
 /* How busy the device was in the entry: a slow one may have waited, or done more. */
-static void load_cells(struct sonde_text_export *x, struct sonde_table *t, const struct found *f,
-	const struct sonde_entry_load *load)
+static void put_loads(
+	struct sonde_table *t, const struct found *f, const struct sonde_entry_load *load)
 {
 	size_t i;
 
@@ -207,47 +180,38 @@ static void load_cells(struct sonde_text_export *x, struct sonde_table *t, const
 			figure.error = SONDE_WITHIN_95 * load->error[i];
 		}
 		if (isnan(figure.v))
-			sonde_buf_puts(&x->cell, "-");
+			sonde_buf_puts(&t->cell, "-");
 		else
-			sonde_figure_put(&x->cell, &figure, "%", x->options->is_utf8);
-		sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+			sonde_figure_put(&t->cell, &figure, "%", t->is_utf8);
+		sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
 }
 
 static int print_slowest(struct sonde_text_export *x, const struct sonde_report *r,
 	const struct found *f, struct sonde_err *err)
 {
-	static const char *const heads[] = {"at s", "time", "took ms", "median ms"};
+	static const char *const before[] = {"0slowest against their median", ">0at s", "0time", NULL};
 	uint64_t first_ns = sonde_entries_first_ns(x->tree);
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured,
-		.least_name = LEAST_LABEL};
+	struct sonde_table t = sonde_text__table(x->options, LEAST_LABEL);
 	size_t i;
-	int rc;
 
-	sonde_table_column(&t, SONDE_STR("slowest against their median"), false, 0);
-	sonde_table_column(&t, sonde_str_from(heads[0]), true, 0);
-	sonde_table_column(&t, sonde_str_from(heads[1]), false, 0);
-	sonde_scale_column(&t, &x->scales[MAX], sonde_str_from(heads[2]), 0);
-	sonde_scale_column(&t, &x->scales[MEDIAN], sonde_str_from(heads[3]), 1);
+	sonde_table_heads(&t, before);
+	sonde_scale_column(&t, &x->scales[MAX], SONDE_STR("took ms"), 0);
+	sonde_scale_column(&t, &x->scales[MEDIAN], SONDE_STR("median ms"), 1);
 	for (i = 0; i < SONDE_NR_LOADS; i++)
 		if (has_load(f, i))
 			sonde_table_column(&t, sonde_metric_head(sonde_str_from(sonde_load_metrics[i])), true, 2);
 	for (i = 0; i < f->nr_slowest; i++) {
 		const struct slow *s = &f->slowest[i];
 
-		put_region_cell(x, &t, r, s->node);
-		put_number_cell(x, &t, (double)(s->begin_ns - first_ns) / 1e9, 6);
-		sonde_buf_puts(&x->cell, time_name(s->judged));
-		sonde_text__put(x, &t, SONDE_STYLE_PLAIN);
-		time_cell(x, &t, s->ns / 1e6, &x->scales[MAX]);
-		time_cell(x, &t, s->median_ns / 1e6, &x->scales[MEDIAN]);
-		load_cells(x, &t, f, s->load);
+		put_region(x, &t, r, s->node);
+		sonde_table_number(&t, (double)(s->begin_ns - first_ns) / 1e9, 6, "");
+		sonde_table_words(&t, time_name(s->judged));
+		sonde_scale_put(&t, &x->scales[MAX], s->ns / 1e6);
+		sonde_scale_put(&t, &x->scales[MEDIAN], s->median_ns / 1e6);
+		put_loads(&t, f, s->load);
 	}
-	sonde_sink_putc(x->to, '\n');
-	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
-	sonde_table_release(&t);
-	return rc;
+	return sonde_text__finish(x, &t, err);
 }
 
 int sonde_text__entries(

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/cxx_name.h"
-#include "base/escape.h"
 
 #include <math.h>
 
@@ -15,13 +14,6 @@
 static double mean_ns(const struct sonde_kernel_row *k)
 {
 	return k->calls ? k->time_ns / (double)k->calls : NAN;
-}
-
-static struct sonde_table new_table(const struct sonde_export_options *o)
-{
-	return (struct sonde_table){.is_utf8 = o->is_utf8,
-		.is_coloured = o->is_coloured,
-		.least_name = LEAST_KERNEL};
 }
 
 static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
@@ -35,48 +27,26 @@ static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
 static void put_columns(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_extent *total, const struct sonde_extent *mean)
 {
-	static const char *const heads[NR_COLUMNS] = {
-		"kernel", "launches", "total ms", "mean ms", "share", ""};
-	size_t i;
+	static const char *const before[] = {"0kernel", ">0launches", NULL};
 
 	x->scales[0] = sonde_scale_choose(total, total->most, x->options->is_utf8);
 	x->scales[1] = sonde_scale_choose(mean, mean->most, x->options->is_utf8);
-	for (i = 0; i < NR_COLUMNS; i++) {
-		if (i == 2 || i == 3)
-			sonde_scale_column(t, &x->scales[i - 2], sonde_str_from(heads[i]), 0);
-		else
-			sonde_table_column(t, sonde_str_from(heads[i]), i > 0 && i < 5,
-				i == 5 ? SONDE_DROP_BAR : 0);
-	}
-}
-
-static void put_number(
-	struct sonde_text_export *x, struct sonde_table *t, double v, int decimals, const char *unit)
-{
-	if (isnan(v))
-		sonde_buf_putc(&x->cell, '-');
-	else
-		sonde_buf_printf(&x->cell, "%.*f%s", decimals, v, unit);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
-}
-
-static void put_time(
-	struct sonde_text_export *x, struct sonde_table *t, double ns, const struct sonde_scale *s)
-{
-	sonde_scale_print(&x->cell, s, ns / 1e6);
-	sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+	sonde_table_heads(t, before);
+	sonde_scale_column(t, &x->scales[0], SONDE_STR("total ms"), 0);
+	sonde_scale_column(t, &x->scales[1], SONDE_STR("mean ms"), 0);
+	sonde_table_column(t, SONDE_STR("share"), true, 0);
+	sonde_table_column(t, SONDE_STR(""), false, SONDE_DROP_BAR);
 }
 
 static void put_row(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_kernel_row *k)
 {
-	sonde_escape_terminal(&x->cell, k->name, x->options->is_utf8);
-	sonde_text__put(x, t, SONDE_STYLE_BOLD);
-	put_number(x, t, k->calls ? (double)k->calls : NAN, 0, "");
-	put_time(x, t, k->time_ns, &x->scales[0]);
-	put_time(x, t, mean_ns(k), &x->scales[1]);
-	put_number(x, t, k->time_pct, 1, "%");
-	sonde_text__bar(x, t, k->time_pct);
+	sonde_table_text(t, k->name, SONDE_STYLE_BOLD);
+	sonde_table_number(t, k->calls ? (double)k->calls : NAN, 0, "");
+	sonde_scale_put(t, &x->scales[0], k->time_ns / 1e6);
+	sonde_scale_put(t, &x->scales[1], mean_ns(k) / 1e6);
+	sonde_table_number(t, k->time_pct, 1, "%");
+	sonde_text__bar(t, k->time_pct);
 }
 
 static void tell_rest(struct sonde_text_export *x, size_t nr, size_t nr_shown)
@@ -100,7 +70,7 @@ int sonde_text__flat(
 {
 	uint32_t i, first = r->flat_first_kernel;
 	uint32_t nr = (uint32_t)nr_listed(x->options, r->nr_flat_kernels);
-	struct sonde_table t = new_table(x->options);
+	struct sonde_table t = sonde_text__table(x->options, LEAST_KERNEL);
 	struct sonde_extent total = {0}, mean = {0};
 	int rc;
 
@@ -146,7 +116,7 @@ int sonde_export_kernel_table(const struct sonde_kernel_row *rows, size_t nr,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_text_export x = {.to = to, .options = o, .width = o->width ? o->width : 100};
-	struct sonde_table t = new_table(o);
+	struct sonde_table t = sonde_text__table(o, LEAST_KERNEL);
 	struct sonde_extent total = {0}, mean = {0};
 	struct sonde_arena arena = {0};
 	struct sonde_str *names = name_rows(rows, nr, o, &arena);
@@ -170,7 +140,6 @@ int sonde_export_kernel_table(const struct sonde_kernel_row *rows, size_t nr,
 		tell_rest(&x, nr, nr_shown);
 	sonde_table_release(&t);
 	sonde_arena_release(&arena);
-	sonde_buf_release(&x.cell);
 	sonde_buf_release(&x.dropped);
 	sonde_free(names);
 	return rc;

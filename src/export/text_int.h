@@ -5,6 +5,16 @@
 #include "export/field.h"
 #include "export/scale.h"
 
+/* What a figure may be marked with; the legend explains those that were printed, in this order. */
+enum sonde_text_mark {
+	SONDE_MARK_APPROX,
+	SONDE_MARK_STAT,
+	SONDE_MARK_BOUND,
+	SONDE_MARK_SAMPLED,
+	SONDE_MARK_CUT, /* words that are not printed whole */
+};
+#define SONDE_NR_MARKS 5
+
 struct sonde_text_export {
 	struct sonde_sink *to;
 	const struct sonde_tree *tree;
@@ -12,26 +22,25 @@ struct sonde_text_export {
 	struct sonde_figures figures;
 	struct sonde_buf cell;		      /* scratch */
 	struct sonde_buf dropped;	      /* heads of columns there was no room for */
-	bool has_approx, has_bound, has_stat, has_sampled; /* a mark was printed */
-	uint8_t approx_set, bound_set, stat_set,
-		sampled_set;   /* of the table now made: metrics with a mark, a bit each */
-	bool has_cut;	       /* words were printed cut */
-	uint8_t cut_set;       /* of the table now made: metrics with such words */
+	bool has[SONDE_NR_MARKS];     /* marks that were printed */
+	uint8_t marks[SONDE_NR_MARKS]; /* of the table now made: the metrics that have one, a bit each */
 	const char *hint_head; /* of the table now printed; NULL = none */
 	uint64_t fields;       /* of the table now printed, */
 	struct sonde_scale scales[64]; /* and how their times are printed, by field */
 	size_t width;
 };
 
-/* The next cell is what x->cell holds. */
-void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
+/* An empty table in the style of the report, its names never narrower than `least_name`. */
+struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name);
+/* A blank line and the table, which is released. */
+int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struct sonde_err *err);
 /* Columns for the tree's headline metrics, and their cells in a row. */
 void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t);
 void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
 
 /* A bar shows again what the number beside it says: it makes room before any metric. */
 #define SONDE_DROP_BAR (1u << 30)
-void sonde_text__bar(struct sonde_text_export *x, struct sonde_table *t, double pct);
+void sonde_text__bar(struct sonde_table *t, double pct);
 /* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
 int sonde_text__print(
 	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err);
@@ -44,9 +53,9 @@ void sonde_text__find_lines(
 	uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r);
 /* How many columns a level takes, so that the deepest still has room for its label. */
 unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct sonde_report *r);
-/* What stands before a label, appended to x->cell; before a kernel's a bullet, not a branch. */
-void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step,
-	const char *bullet);
+/* What stands before a label, in the cell in the making; before a kernel's a bullet, not a branch. */
+void sonde_text__indent(
+	struct sonde_table *t, uint32_t depth, uint64_t lines, unsigned step, const char *bullet);
 /* What to fix first about idle time, and in the view of it the longest gaps. */
 int sonde_text__idle(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);

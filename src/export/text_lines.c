@@ -20,31 +20,31 @@ void sonde_text__find_lines(
 	}
 }
 
-void sonde_text__indent(struct sonde_text_export *x, uint32_t depth, uint64_t lines, unsigned step,
-	const char *bullet)
+void sonde_text__indent(
+	struct sonde_table *t, uint32_t depth, uint64_t lines, unsigned step, const char *bullet)
 {
 	static const char *const utf8[] = {"\u2502", "\u251c", "\u2514", "\u2500"};
 	static const char *const ascii[] = {"|", "|", "`", "-"};
-	const char *const *glyphs = x->options->is_utf8 ? utf8 : ascii;
+	const char *const *glyphs = t->is_utf8 ? utf8 : ascii;
 	uint32_t d, first = 1;
 	unsigned k;
 
 	if (depth * step > MAX_INDENT) {
 		first = depth - MAX_INDENT / step + 2;
-		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "\u2026" : ".");
+		sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2026" : ".");
 		for (k = 1; k < step; k++)
-			sonde_buf_putc(&x->cell, ' ');
+			sonde_buf_putc(&t->cell, ' ');
 	}
 	for (d = first; d <= depth; d++) {
 		bool goes_on = d < 63 && lines >> d & 1;
 
 		if (d == depth)
-			sonde_buf_puts(&x->cell, bullet ? bullet : glyphs[goes_on ? 1 : 2]);
+			sonde_buf_puts(&t->cell, bullet ? bullet : glyphs[goes_on ? 1 : 2]);
 		else
-			sonde_buf_puts(&x->cell, goes_on ? glyphs[0] : " ");
+			sonde_buf_puts(&t->cell, goes_on ? glyphs[0] : " ");
 		for (k = 1; k < step; k++)
 			sonde_buf_puts(
-				&x->cell, d == depth && !bullet && k + 1 < step ? glyphs[3] : " ");
+				&t->cell, d == depth && !bullet && k + 1 < step ? glyphs[3] : " ");
 	}
 }
 

@@ -10,24 +10,41 @@
 #define MOST_WORDS 24 /* of a metric whose values are words */
 #define DROP	   5  /* metrics go before what tables always have; words before numbers */
 
-void sonde_text__put(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
+struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name)
 {
-	sonde_table_cell(t, sonde_buf_view(&x->cell), style, 0);
-	t->failed |= x->cell.failed;
-	sonde_buf_clear(&x->cell);
+	return (struct sonde_table){
+		.is_utf8 = o->is_utf8, .is_coloured = o->is_coloured, .least_name = least_name};
+}
+
+int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struct sonde_err *err)
+{
+	int rc;
+
+	sonde_sink_putc(x->to, '\n');
+	rc = sonde_table_print(t, x->to, x->width, &x->dropped, err);
+	sonde_table_release(t);
+	return rc;
 }
 
 /* Words may be of any length: a list of hundred names must not take the table for itself. */
-static void put_words(struct sonde_text_export *x, struct sonde_str text, size_t metric)
+static bool put_words(struct sonde_table *t, struct sonde_str text)
 {
-	size_t nr_dots = x->options->is_utf8 ? 1 : 3;
+	size_t nr_dots = t->is_utf8 ? 1 : 3;
 
-	sonde_escape_terminal(&x->cell, text, x->options->is_utf8);
-	if (sonde_width(sonde_buf_view(&x->cell)) <= MOST_WORDS)
-		return;
-	x->cut_set |= (uint8_t)(1u << metric);
-	x->cell.n = sonde_width_cut(sonde_buf_view(&x->cell), MOST_WORDS - nr_dots).n;
-	sonde_buf_puts(&x->cell, x->options->is_utf8 ? "\u2026" : "...");
+	sonde_table_name(t, text);
+	if (sonde_width(sonde_buf_view(&t->cell)) <= MOST_WORDS)
+		return false;
+	t->cell.n = sonde_width_cut(sonde_buf_view(&t->cell), MOST_WORDS - nr_dots).n;
+	sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2026" : "...");
+	return true;
+}
+
+static enum sonde_text_mark mark_of(const struct sonde_figure *f)
+{
+	return f->quality == SONDE_QUALITY_APPROX    ? SONDE_MARK_APPROX
+	       : f->quality == SONDE_QUALITY_STAT    ? SONDE_MARK_STAT
+	       : f->quality == SONDE_QUALITY_SAMPLED ? SONDE_MARK_SAMPLED
+						     : SONDE_MARK_BOUND;
 }
 
 void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
@@ -35,26 +52,17 @@ void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t
 	size_t i;
 
 	for (i = 0; i < x->tree->nr_headline; i++) {
-		uint32_t c = x->tree->headline[i];
-		const struct sonde_figure *f = &x->figures.at[c];
+		const struct sonde_column *c = &x->tree->columns.at[x->tree->headline[i]];
+		const struct sonde_figure *f = &x->figures.at[x->tree->headline[i]];
+		uint8_t bit = (uint8_t)(1u << i);
 
-		if (x->tree->columns.at[c].is_text) {
-			put_words(x, f->text, i);
+		if (c->is_text) {
+			x->marks[SONDE_MARK_CUT] |= put_words(t, f->text) ? bit : 0;
 		} else {
-			const char *mark = sonde_figure_mark(f, x->options->is_utf8);
-
-			if (*mark && f->quality == SONDE_QUALITY_APPROX)
-				x->approx_set |= (uint8_t)(1u << i);
-			else if (*mark && f->quality == SONDE_QUALITY_STAT)
-				x->stat_set |= (uint8_t)(1u << i);
-			else if (*mark && f->quality == SONDE_QUALITY_SAMPLED)
-				x->sampled_set |= (uint8_t)(1u << i);
-			else if (*mark)
-				x->bound_set |= (uint8_t)(1u << i);
-			sonde_figure_put(
-				&x->cell, f, x->tree->columns.at[c].unit, x->options->is_utf8);
+			x->marks[mark_of(f)] |= *sonde_figure_mark(f, t->is_utf8) ? bit : 0;
+			sonde_figure_put(&t->cell, f, c->unit, t->is_utf8);
 		}
-		sonde_text__put(x, t, style);
+		sonde_table_put(t, style);
 	}
 }
 
@@ -103,11 +111,11 @@ void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table 
 	for (i = 0; i < x->tree->nr_headline; i++) {
 		bool is_text = x->tree->columns.at[x->tree->headline[i]].is_text;
 
-		sonde_escape_terminal(&x->cell, head_of(x->tree, i), x->options->is_utf8);
-		sonde_table_column(t, sonde_buf_view(&x->cell), true,
+		sonde_table_name(t, head_of(x->tree, i));
+		sonde_table_column(t, sonde_buf_view(&t->cell), true,
 			DROP + (unsigned)i + (is_text ? (unsigned)x->tree->nr_headline : 0));
 		if (may_be_cut(x->tree, i))
 			sonde_table_least_head(t, LEAST_HEAD);
-		sonde_buf_clear(&x->cell);
+		sonde_buf_clear(&t->cell);
 	}
 }

@@ -2,8 +2,6 @@
 #include "export/rank_tables.h"
 #include "export/text_int.h"
 
-#include "base/escape.h"
-
 #define MOST_SENTENCES 3
 
 void sonde_text__stragglers(struct sonde_text_export *x)
@@ -21,16 +19,6 @@ void sonde_text__stragglers(struct sonde_text_export *x)
 	sonde_buf_release(&line);
 }
 
-static void escape_utf8(struct sonde_buf *to, struct sonde_str text)
-{
-	sonde_escape_terminal(to, text, true);
-}
-
-static void escape_ascii(struct sonde_buf *to, struct sonde_str text)
-{
-	sonde_escape_terminal(to, text, false);
-}
-
 int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err)
 {
 	size_t i;
@@ -39,17 +27,13 @@ int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err)
 	if (!x->tree->ranks)
 		sonde_sink_puts(x->to, "\nThere are not two ranks of one job to compare.\n");
 	for (i = 0; x->tree->ranks && i < SONDE_NR_RANK_TABLES && rc == 0; i++) {
-		struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-			.is_coloured = x->options->is_coloured,
-			.least_name = 24};
+		struct sonde_table t = sonde_text__table(x->options, 24);
 
-		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, x->tree,
-			x->options->is_utf8 ? escape_utf8 : escape_ascii);
-		if (t.columns.nr) {
-			sonde_sink_putc(x->to, '\n');
-			rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
-		}
-		sonde_table_release(&t);
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, x->tree);
+		if (t.columns.nr)
+			rc = sonde_text__finish(x, &t, err);
+		else
+			sonde_table_release(&t);
 	}
 	return rc;
 }

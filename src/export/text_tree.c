@@ -1,8 +1,5 @@
 #include "export/text_int.h"
 
-#include "base/escape.h"
-#include "base/number.h"
-
 #include "base/alloc.h"
 
 #include <math.h>
@@ -21,21 +18,23 @@ struct row {
 	bool has_share;
 };
 
-static void put_number(struct sonde_text_export *x, const struct sonde_field *f, double v)
+static void put_number(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_field *f,
+	double v, uint8_t style)
 {
 	if (isnan(v))
-		sonde_buf_puts(&x->cell, "-");
+		sonde_buf_puts(&t->cell, "-");
 	else if (f->form == SONDE_FIELD_COUNT)
-		sonde_buf_printf(&x->cell, "%.0f", v);
+		sonde_buf_printf(&t->cell, "%.0f", v);
 	else if (f->form == SONDE_FIELD_PERCENT)
-		sonde_buf_printf(&x->cell, "%.1f%%", v);
+		sonde_buf_printf(&t->cell, "%.1f%%", v);
 	else if (f->form == SONDE_FIELD_RATIO)
-		sonde_buf_printf(&x->cell, "%.2f", v);
+		sonde_buf_printf(&t->cell, "%.2f", v);
 	else
-		sonde_scale_print(&x->cell, &x->scales[f - sonde_fields], v);
+		sonde_scale_print(&t->cell, &x->scales[f - sonde_fields], v);
+	sonde_table_put(t, style);
 }
 
-void sonde_text__bar(struct sonde_text_export *x, struct sonde_table *t, double pct)
+void sonde_text__bar(struct sonde_table *t, double pct)
 {
 	static const char *const eighths[] = {
 		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
@@ -46,30 +45,25 @@ void sonde_text__bar(struct sonde_text_export *x, struct sonde_table *t, double 
 	if (n == 0 && pct > 0)
 		n = 1;
 	for (i = 0; i < n / 8; i++)
-		sonde_buf_puts(&x->cell, x->options->is_utf8 ? "\u2588" : "#");
-	if (x->options->is_utf8)
-		sonde_buf_puts(&x->cell, eighths[n % 8]);
+		sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2588" : "#");
+	if (t->is_utf8)
+		sonde_buf_puts(&t->cell, eighths[n % 8]);
 	else if (n % 8 >= 4 || n < 8)
-		sonde_buf_puts(&x->cell, n ? "#" : "");
-	sonde_text__put(x, t, SONDE_STYLE_BAR);
+		sonde_buf_puts(&t->cell, n ? "#" : "");
+	sonde_table_put(t, SONDE_STYLE_BAR);
 }
 
 int sonde_text__print(
 	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err)
 {
 	int rc = sonde_table_print(t, x->to, x->width, &x->dropped, err);
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; rc == 0 && i < x->tree->nr_headline; i++) {
-		if (t->columns.at[first + i].is_gone)
-			continue;
-		x->has_approx |= x->approx_set >> i & 1;
-		x->has_bound |= x->bound_set >> i & 1;
-		x->has_stat |= x->stat_set >> i & 1;
-		x->has_sampled |= x->sampled_set >> i & 1;
-		x->has_cut |= x->cut_set >> i & 1;
+	for (k = 0; k < SONDE_NR_MARKS; k++) {
+		for (i = 0; rc == 0 && i < x->tree->nr_headline; i++)
+			x->has[k] |= !t->columns.at[first + i].is_gone && x->marks[k] >> i & 1;
+		x->marks[k] = 0;
 	}
-	x->approx_set = x->bound_set = x->stat_set = x->sampled_set = x->cut_set = 0;
 	return rc;
 }
 
@@ -88,8 +82,8 @@ static void put_hint_cell(
 	for (i = 0; word && i < sizeof(styles) / sizeof(*styles); i++)
 		if (strcmp(word, styles[i].word) == 0)
 			style = styles[i].style;
-	sonde_buf_puts(&x->cell, word ? word : "");
-	sonde_text__put(x, t, style);
+	sonde_buf_puts(&t->cell, word ? word : "");
+	sonde_table_put(t, style);
 }
 
 /*
@@ -98,21 +92,22 @@ static void put_hint_cell(
  */
 static unsigned drop_order(const struct sonde_text_export *x, const struct sonde_field *f)
 {
-	bool is_aside = strcmp(f->csv, "busy_ms") == 0 || strcmp(f->csv, "host_ms") == 0;
+	bool is_aside = sonde_field_is(f, "busy_ms") || sonde_field_is(f, "host_ms");
+	bool is_optional = f->flags & SONDE_FIELD_OPTIONAL;
 
 	if (is_aside && x->tree->nr_headline)
 		return SONDE_DROP_BAR - 1;
-	if (x->options->view == SONDE_VIEW_IDLE && f->is_optional) /* causes stay longest */
-		return strcmp(f->csv, "idle_ms") == 0 ? 0 : strncmp(f->csv, "idle_", 5) == 0 ? 2 : 5;
-	if (f->is_optional)
+	if (x->options->view == SONDE_VIEW_IDLE && is_optional) /* causes stay longest */
+		return sonde_field_is(f, "idle_ms") ? 0 : strncmp(f->csv, "idle_", 5) == 0 ? 2 : 5;
+	if (is_optional)
 		return 3;
-	if (f->is_exclusive)
+	if (f->flags & SONDE_FIELD_EXCLUSIVE)
 		return 2;
-	return f->form == SONDE_FIELD_MS || f->is_in_host ? 0 : 1;
+	return f->form == SONDE_FIELD_MS || f->tables & SONDE_TABLE_HOST ? 0 : 1;
 }
 
 /* Returns the number of the first metric's. */
-static size_t columns(
+static size_t put_columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r)
 {
 	size_t i, first;
@@ -146,47 +141,43 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 		if (!(x->fields >> i & 1))
 			continue;
 		if (row->node)
-			v = f->number(row->report, row->node);
-		else if (strcmp(f->csv, "launches") == 0)
+			v = sonde_field_number(f, row->report, row->node);
+		else if (sonde_field_is(f, "launches"))
 			v = row->launches;
-		else if (strcmp(f->csv, "inclusive_ms") == 0)
+		else if (sonde_field_is(f, "inclusive_ms"))
 			v = row->time_ns / 1e6;
-		else if (strcmp(f->csv, "share_pct") == 0 && row->has_share)
+		else if (sonde_field_is(f, "share_pct") && row->has_share)
 			v = 100 * row->time_ns / row->report->time_ns;
 		if (row->node || !isnan(v))
-			put_number(x, f, v);
-		sonde_text__put(x, t, row->style);
+			put_number(x, t, f, v, row->style);
+		else
+			sonde_table_put(t, row->style);
 		if (f->form == SONDE_FIELD_PERCENT && row->node)
-			sonde_text__bar(x, t, v);
+			sonde_text__bar(t, v);
 		else if (f->form == SONDE_FIELD_PERCENT)
-			sonde_text__put(x, t, SONDE_STYLE_PLAIN);
+			sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
 	sonde_text__metric_cells(x, t, row->style);
 	if (x->hint_head)
 		put_hint_cell(x, t, row->node);
 }
 
-static void name_cell(struct sonde_text_export *x, struct sonde_table *t,
+static void put_name(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_node *n, uint64_t lines, unsigned step)
 {
 	const struct sonde_region *region = sonde_node_region(x->tree, n);
 	struct sonde_str label = sonde_node_label(x->tree, n);
 	size_t nr_dim;
 
-	sonde_text__indent(x, n->depth, lines, step, NULL);
+	sonde_text__indent(t, n->depth, lines, step, NULL);
 	if (region->domain != SONDE_NONE && n->depth == 0) {
-		sonde_escape_terminal(&x->cell,
-			sonde_tree_str(x->tree, region->domain),
-			x->options->is_utf8);
-		sonde_buf_putc(&x->cell, '@');
+		sonde_table_name(t, sonde_tree_str(x->tree, region->domain));
+		sonde_buf_putc(&t->cell, '@');
 	}
-	nr_dim = x->cell.n;
-	sonde_escape_terminal(&x->cell, label, x->options->is_utf8);
-	if (label.n == 0)
-		sonde_buf_puts(&x->cell, "\"\"");
-	sonde_buf_puts(&x->cell, sonde_region_kind_mark(region->kind));
-	sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_BOLD, nr_dim);
-	sonde_buf_clear(&x->cell);
+	nr_dim = t->cell.n;
+	sonde_table_name(t, label.n ? label : SONDE_STR("\"\""));
+	sonde_buf_puts(&t->cell, sonde_region_kind_mark(region->kind));
+	sonde_table_put_dim(t, SONDE_STYLE_BOLD, nr_dim);
 }
 
 /* How many kernels are listed below a region. */
@@ -201,19 +192,17 @@ static void put_kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, const struct sonde_node *n, uint64_t lines, unsigned step)
 {
 	const char *bullet = x->options->is_utf8 ? "\u00b7" : "-";
-	uint32_t i, nr_dim;
+	size_t nr_dim;
+	uint32_t i;
 
 	for (i = n->first_kernel; i < n->first_kernel + nr_listed(x, n); i++) {
 		const struct sonde_kernel *k = &r->kernels.at[i];
 		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true};
 
-		sonde_text__indent(x, n->depth + 1, lines, step, bullet);
-		nr_dim = (uint32_t)x->cell.n;
-		sonde_escape_terminal(&x->cell,
-			sonde_kernel_name(x->tree, x->options, k->name),
-			x->options->is_utf8);
-		sonde_table_cell(t, sonde_buf_view(&x->cell), SONDE_STYLE_DIM, nr_dim);
-		sonde_buf_clear(&x->cell);
+		sonde_text__indent(t, n->depth + 1, lines, step, bullet);
+		nr_dim = t->cell.n;
+		sonde_table_name(t, sonde_kernel_name(x->tree, x->options, k->name));
+		sonde_table_put_dim(t, SONDE_STYLE_DIM, nr_dim);
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
 		put_cells(x, t, &row);
 	}
@@ -222,8 +211,8 @@ static void put_kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 static void put_special_row(struct sonde_text_export *x, struct sonde_table *t, const char *name,
 	enum sonde_part part, struct row row)
 {
-	sonde_buf_puts(&x->cell, name);
-	sonde_text__put(x, t, SONDE_STYLE_DIM);
+	sonde_buf_puts(&t->cell, name);
+	sonde_table_put(t, SONDE_STYLE_DIM);
 	row.style = SONDE_STYLE_DIM;
 	sonde_tree_values(x->tree, row.report, part, 0, &x->figures);
 	put_cells(x, t, &row);
@@ -232,7 +221,7 @@ static void put_special_row(struct sonde_text_export *x, struct sonde_table *t, 
 static struct sonde_extent extent_of(const struct sonde_text_export *x,
 	const struct sonde_report *r, const struct sonde_listing *l, const struct sonde_field *f)
 {
-	bool is_total = strcmp(f->csv, "inclusive_ms") == 0;
+	bool is_total = sonde_field_is(f, "inclusive_ms");
 	struct sonde_extent e = {0};
 	uint32_t at;
 	size_t k;
@@ -240,7 +229,7 @@ static struct sonde_extent extent_of(const struct sonde_text_export *x,
 	for (k = 0; k < l->nr; k++) {
 		const struct sonde_node *n = &r->nodes.at[l->at[k]];
 
-		sonde_extent_add(&e, f->number(r, n));
+		sonde_extent_add(&e, sonde_field_number(f, r, n));
 		for (at = 0; is_total && at < nr_listed(x, n); at++)
 			sonde_extent_add(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
 	}
@@ -261,10 +250,10 @@ static void find_scales(
 		if (!(x->fields >> i & 1) || f->form != SONDE_FIELD_MS)
 			continue;
 		e = extent_of(x, r, l, f);
-		if (strcmp(f->csv, "inclusive_ms") == 0)
+		if (sonde_field_is(f, "inclusive_ms"))
 			inclusive = e.most;
 		x->scales[i] = sonde_scale_choose(
-			&e, f->is_exclusive ? inclusive : e.most, x->options->is_utf8);
+			&e, f->flags & SONDE_FIELD_EXCLUSIVE ? inclusive : e.most, x->options->is_utf8);
 	}
 }
 
@@ -278,7 +267,7 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 		const struct sonde_node *n = &r->nodes.at[l->at[i]];
 		struct row row = {r, n, 0, 0, SONDE_STYLE_PLAIN, true};
 
-		name_cell(x, t, n, lines[i], step);
+		put_name(x, t, n, lines[i], step);
 		sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, l->at[i], &x->figures);
 		put_cells(x, t, &row);
 		put_kernel_rows(x, t, r, n, lines[i], step);
@@ -295,9 +284,8 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 int sonde_text__tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	struct sonde_table t = {.is_utf8 = x->options->is_utf8,
-		.is_coloured = x->options->is_coloured,
-		.least_name = x->options->lists_kernels ? LEAST_KERNEL : LEAST_LABEL};
+	struct sonde_table t = sonde_text__table(
+		x->options, x->options->lists_kernels ? LEAST_KERNEL : LEAST_LABEL);
 	struct sonde_listing l;
 	uint64_t *lines;
 	size_t first;
@@ -311,7 +299,7 @@ int sonde_text__tree(
 		x->hint_head = sonde_hint_head(x->tree, r);
 		find_scales(x, r, &l);
 		sonde_text__find_lines(lines, &l, r);
-		first = columns(x, &t, r);
+		first = put_columns(x, &t, r);
 		put_rows(x, &t, r, &l, lines);
 		rc = sonde_text__print(x, &t, first, err);
 	} else {

@@ -40,24 +40,6 @@ static const struct {
 };
 #define NR_QUANTITIES (sizeof(quantities) / sizeof(quantities[0]))
 
-const struct sonde_report *sonde_report_main(
-	const struct sonde_tree *t, const struct sonde_export_options *o)
-{
-	const struct sonde_report *first = NULL;
-	size_t i;
-
-	for (i = 0; i < t->reports.nr; i++) {
-		const struct sonde_report *r = &t->reports.at[i];
-
-		if (!sonde_report_is_shown(r, o))
-			continue;
-		if (r->is_aggregate)
-			return r;
-		first = first ? first : r;
-	}
-	return first;
-}
-
 void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
 {
 	const struct sonde_region *region = sonde_node_region(t, n);

@@ -11,7 +11,7 @@
 #ifndef SONDE_EXPORT_WEIGHT_H
 #define SONDE_EXPORT_WEIGHT_H
 
-#include "export/export.h"
+#include "export/shown.h"
 
 struct sonde_weights {
 	double *inclusive, *own; /* by node; 0 where the quantity is missing */
@@ -27,13 +27,6 @@ struct sonde_weights {
 int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const char *by, struct sonde_err *err);
 void sonde_weights_release(struct sonde_weights *w);
-
-/*
- * The report a picture of one tree shows: the first aggregate among those
- * shown, else the first scope. NULL when nothing is shown.
- */
-const struct sonde_report *sonde_report_main(
-	const struct sonde_tree *t, const struct sonde_export_options *o);
 
 /* A frame's name: `io@fetch` for the roots of a domain, `prefetch (start/end)`. Not escaped. */
 void sonde_frame_name(

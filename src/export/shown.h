@@ -1,0 +1,31 @@
+/* Private to the room: which reports of a tree an output shows, and in which order. */
+#ifndef SONDE_EXPORT_SHOWN_H
+#define SONDE_EXPORT_SHOWN_H
+
+#include "export/export.h"
+
+/* What a reader of replayed ranges must know; NULL for kernels. */
+const char *sonde_report_caution(const struct sonde_report *r);
+
+/* Whether `--scope` shows this report. */
+bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
+/* Whether text and Markdown do: of many scopes they show the aggregate, single ones on request. */
+bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
+
+/* Whether it is printed before the others: the aggregate, unless it is that of one scope. */
+bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
+
+/* An aggregate over the one scope that is shown anyway: for people one table is enough. */
+bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
+	const struct sonde_export_options *o);
+
+/*
+ * The report a picture of one tree shows: the first aggregate among those
+ * shown, else the first scope. NULL when nothing is shown.
+ */
+const struct sonde_report *sonde_report_main(
+	const struct sonde_tree *t, const struct sonde_export_options *o);
+
+#endif
