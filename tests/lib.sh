@@ -9,6 +9,7 @@
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
 #   one_make ARGS…     make, for builds that several scripts use: one at a time
+#   wait_for COMMAND…  until it succeeds; is_gone PID is a command for it
 #
 # The working directory is then the repository; $SONDE is the program, $BUILD the build it is in (build),
 # $TMP a folder of the script's own. A script that printed `not ok` exits with 1, whatever it does afterwards.
@@ -66,6 +67,11 @@ skip_all() {
 	exit 0
 }
 
+is_gone() { # PID: or waits to be, until somebody asks for its status
+	local state
+	state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
+	[ "$state" = Z ] || [ -z "$state" ]
+}
 wait_for() { # COMMAND…: until it does well, at most 120 s
 	local i
 	for i in $(seq 1200); do

@@ -24,14 +24,14 @@ fresh() {
 }
 
 traced() {
-	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 60 "$@"
+	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 120 "$@"
 }
 
 # A program that ends without its exit handlers leaves a flusher that writes the rest.
 settle() {
 	local f
 	for f in "$OUT"/*.sonde; do
-		[ ! -e "$f" ] || flock -s -w 5 "$f" true
+		[ ! -e "$f" ] || flock -s -w 120 "$f" true
 	done
 }
 
@@ -40,13 +40,18 @@ dump() {
 	"$BUILD/tools/capture_dump" "$OUT"
 }
 
-may_skip() { # NAME COMMAND: 77 = cannot be tried here
+cannot() { # WHY: for may_skip
+	echo "$1"
+	return 77
+}
+
+may_skip() { # NAME COMMAND: one that says `… || cannot WHY || return` cannot be tried here
 	local name=$1
 	shift
 	"$@" >"$TMP/log" 2>&1
 	case $? in
 	0) pass "$name" ;;
-	77) skip "$name" "not possible here" ;;
+	77) skip "$name" "$(tail -1 "$TMP/log")" ;;
 	*)
 		tail -40 "$TMP/log"
 		not_ok "$name"

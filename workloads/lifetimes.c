@@ -139,20 +139,28 @@ static int do_daemon(void)
 	return 0;
 }
 
-/* A daemon that goes on for a while; it lets go of its output. */
+/* A daemon that goes on until whoever reads its number kills it; it lets go of its output. */
 static int do_service(void)
 {
+	int fds[2];
+	char is_there;
+
 	ranges("before", count);
+	if (pipe(fds) < 0)
+		return 1;
 	if (fork() == 0) {
+		printf("service %ld\n", (long)getpid());
 		if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
 			return 1;
 		setsid();
 		ranges("service", count);
-		sleep(3);
+		close(fds[0]);
+		close(fds[1]); /* by now it has a capture */
+		sleep(600);
 		return 0;
 	}
-	usleep(300000);
-	return 0;
+	close(fds[1]);
+	return read(fds[0], &is_there, 1) != 0;
 }
 
 /* Not enough address space for a profiler: what it took it must give back. */

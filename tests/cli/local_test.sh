@@ -16,20 +16,6 @@ run() { # NAME RANK SIZE ARGS…: one rank of a job into $TMP/NAME
 members() { tar tf "$TMP/$1/native/$NODE.sonde.tar" | sed 's/[0-9]*\.0\.sonde/CAPTURE/; /^node.txt$/d' | sort | tr '\n' ' '; }
 is_empty() { [ -z "$(ls -A "$PLACE")" ] || { find "$PLACE"; return 1; }; }
 local_of() { echo "$PLACE/sonde-$(id -u)-$(printf %s "$(realpath "$TMP/$1")" | md5sum | cut -c1-32)"; }
-await() { # COMMAND…: until it succeeds, a minute at most
-	local i
-	for i in $(seq 1200); do
-		"$@" && return
-		sleep 0.05
-	done
-	echo "waited in vain for: $*"
-	return 1
-}
-is_gone() { # or waits to be, until somebody asks for its status
-	local state
-	state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
-	[ "$state" = Z ] || [ -z "$state" ]
-}
 
 alone() {
 	"$SONDE" run -q "capture.local=$PLACE" "hydra.run.dir=$TMP/alone" -- "$PROG" 3 >"$TMP/out" 2>"$TMP/err" || return
@@ -59,9 +45,9 @@ killed_rank() { # sonde and its program are gone: a rank that ends later takes w
 	SLURM_JOB_ID=dead SLURM_PROCID=1 SLURM_NTASKS=3 SLURM_STEP_ID=0 "$SONDE" run -q "capture.local=$PLACE" "hydra.run.dir=$TMP/dead" \
 		-- sh -c 'echo $$ >'"$TMP/pid.new; $PROG 3; mv $TMP/pid.new $TMP/pid; exec sleep 1000" >"$TMP/out" 2>"$TMP/err" &
 	sonde=$!
-	await test -s "$TMP/pid" && kill -KILL "$sonde" "$(cat "$TMP/pid")" || return
+	wait_for test -s "$TMP/pid" && kill -KILL "$sonde" "$(cat "$TMP/pid")" || return
 	wait "$sonde"
-	await is_gone "$(cat "$TMP/pid")" && run dead 0 3 -- "$PROG" 3 && [ "$(members dead)" = "rank0/CAPTURE rank0/cmd.txt rank1/CAPTURE rank1/cmd.txt " ] &&
+	wait_for is_gone "$(cat "$TMP/pid")" && run dead 0 3 -- "$PROG" 3 && [ "$(members dead)" = "rank0/CAPTURE rank0/cmd.txt rank1/CAPTURE rank1/cmd.txt " ] &&
 		is_empty && "$SONDE" report "$TMP/dead" 2>&1 | grep -q "2 of the job's 3 ranks are here: all but 2"
 }
 killed_runner() { # only sonde is gone, the program goes on: its captures stay until it has ended
@@ -69,9 +55,9 @@ killed_runner() { # only sonde is gone, the program goes on: its captures stay u
 	SLURM_JOB_ID=runner SLURM_PROCID=1 SLURM_NTASKS=3 SLURM_STEP_ID=0 "$SONDE" run -q "capture.local=$PLACE" "hydra.run.dir=$TMP/runner" \
 		-- sh -c 'echo $$ >'"$TMP/runs.new; mv $TMP/runs.new $TMP/runs; exec $PROG 2000000000" >"$TMP/out" 2>"$TMP/err" &
 	sonde=$!
-	await test -s "$TMP/runs" || return
+	wait_for test -s "$TMP/runs" || return
 	program=$(cat "$TMP/runs") dir=$(local_of runner)
-	await sh -c "ls $dir/rank1/$program.*.sonde >/dev/null 2>&1" && kill -KILL "$sonde" || return
+	wait_for sh -c "ls $dir/rank1/$program.*.sonde >/dev/null 2>&1" && kill -KILL "$sonde" || return
 	wait "$sonde" # only then: a group that has lost its parent and is stopped gets SIGHUP
 	kill -STOP "$program"
 	run runner 0 3 -- "$PROG" 3 && [ "$(members runner)" = "rank0/CAPTURE rank0/cmd.txt " ] && ls "$dir"/rank1/*.sonde >/dev/null || {
@@ -81,7 +67,7 @@ killed_runner() { # only sonde is gone, the program goes on: its captures stay u
 		return 1
 	}
 	kill -KILL "$program"
-	await is_gone "$program" && await flock -n "$(echo "$dir"/rank1/*.sonde)" true && run runner 2 3 -- "$PROG" 3 &&
+	wait_for is_gone "$program" && wait_for flock -n "$(echo "$dir"/rank1/*.sonde)" true && run runner 2 3 -- "$PROG" 3 &&
 		[ "$(members runner)" = "rank0/CAPTURE rank0/cmd.txt rank1/CAPTURE rank1/cmd.txt rank2/CAPTURE rank2/cmd.txt " ] && is_empty
 }
 full_disk() { # each capture fits, both together do not: they stay, and the program's status is its own

@@ -244,9 +244,9 @@ run "pipeline.native.nvtx.include=[$(seq -s, 300)]" -- /bin/echo ran
 ok too_many_patterns_are_refused [ $rc -ne 0 -a ! -s "$TMP/out" ]
 run $'hydra.run.dir="'"$TMP"$'/a\nb"' -- /bin/echo ran
 ok a_line_end_in_the_path_is_refused says 'line end'
-"$SONDE" run "hydra.run.dir=$TMP/usr" -- sh -c 'trap "echo caught; exit 4" USR1; echo begun; i=0; while [ $i -lt 900 ]; do sleep 0.1; i=$((i + 1)); done' >"$TMP/out" 2>"$TMP/err" </dev/null &
+"$SONDE" run "hydra.run.dir=$TMP/usr" -- sh -c 'trap "echo caught; exit 4" USR1; echo begun; i=0; while [ $i -lt 6000 ]; do sleep 0.1; i=$((i + 1)); done' >"$TMP/out" 2>"$TMP/err" </dev/null &
 pid=$!
-for _ in $(seq 600); do grep -q begun "$TMP/out" && break; sleep 0.1; done
+wait_for grep -q begun "$TMP/out"
 kill -USR1 $pid
 wait $pid
 ok user_signals_reach_the_program [ $? -eq 4 -a "$(tail -1 "$TMP/out")" = caught ]
@@ -263,9 +263,9 @@ ok of_runs_at_once_one_has_the_directory [ "$(grep -l 'already contains a run' "
 export SONDE_INJECT_LIB=/nonexistent
 for sig in INT TERM; do
 	n=$((n + 1)) dir=$TMP/run$n
-	STANDIN_SLOW=1 "$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/sleep 60 >"$TMP/out" 2>"$TMP/err" </dev/null &
+	STANDIN_SLOW=1 "$SONDE" run $NCU "hydra.run.dir=$dir" -- /bin/sleep 600 >"$TMP/out" 2>"$TMP/err" </dev/null &
 	pid=$!
-	for _ in $(seq 600); do grep -qs Profiling "$dir/ncu/kernel.log" && break; sleep 0.1; done
+	wait_for grep -q Profiling "$dir/ncu/kernel.log"
 	kill -$sig $pid
 	wait $pid
 	rc=$?

@@ -11,31 +11,20 @@ lives() { # MODE COUNT LINE...: behaves as without the library, and the lines ar
 	same_with_and_without "$WORK/lifetimes" "$1" "$2" && has "${@:3}"
 }
 
-all_ended() { # as many ends as beginnings and failures to begin
-	local i
-	for i in $(seq 1200); do
-		set -- $(counts)
-		[ $(($2 + $4 + $6 + $8)) -lt "$1" ] || return 0
-		sleep 0.05
-	done
-	counts
-	return 1
+none_is_left() { # as many ends as beginnings and failures to begin
+	set -- $(counts)
+	echo "$@"
+	[ $(($2 + $4 + $6 + $8)) -ge "$1" ]
 }
+all_ended() { wait_for none_is_left; }
 
 daemon() { # nobody waits for it, so the test does
-	local i
 	fresh
-	same_with_and_without "$WORK/lifetimes" daemon 100 || return
-	for i in $(seq 1200); do
-		has "range push_pop daemon entries=100 open=0 threads=1" >"$TMP/has" && return
-		sleep 0.05
-	done
-	cat "$TMP/has"
-	return 1
+	same_with_and_without "$WORK/lifetimes" daemon 100 && wait_for has "range push_pop daemon entries=100 open=0 threads=1"
 }
 
 sandbox() { # nothing of ours is in it
-	"$WORK/lifetimes" sandbox 1 >/dev/null || return 77
+	"$WORK/lifetimes" sandbox 1 >/dev/null || cannot "a program cannot enter a strict sandbox here" || return
 	lives sandbox 100 "range push_pop before entries=100 open=0 threads=1" "range push_pop inside entries=100 open=0 threads=1"
 }
 
@@ -43,8 +32,14 @@ said() { # MODE TEXT: sonde run passes on what the library says
 	"$SONDE" run hydra.run.dir="$TMP/run-$1" -- "$WORK/lifetimes" "$1" 10 2>&1 | tee /dev/stderr | grep -qF "$2"
 }
 
+service() { # a child that goes on is there as long as the test wants it
+	"$SONDE" run hydra.run.dir="$TMP/run-service" -- "$WORK/lifetimes" service 10 >"$TMP/service" 2>&1
+	cat "$TMP/service"
+	kill "$(sed -n 's/^service \([0-9]*\)$/\1/p' "$TMP/service")" && grep -qF "1 process of the run goes on; what it does from now on is not in the report" "$TMP/service"
+}
+
 said_of_user() {
-	[ "$(id -u)" = 0 ] || return 77
+	[ "$(id -u)" = 0 ] || cannot "only root can become another user" || return
 	said setuid "the native capture could not be made (Permission denied), in 1 process"
 }
 
@@ -63,7 +58,7 @@ gone() { # nothing is missing, so nothing is said
 }
 
 setuid() { # a child that may not write leaves a reason instead
-	[ "$(id -u)" = 0 ] || return 77
+	[ "$(id -u)" = 0 ] || cannot "only root can become another user" || return
 	fresh
 	page
 	chmod 700 "$OUT"
@@ -80,7 +75,7 @@ limited() { # what was reserved is given back, and the reason is there
 full_disk() { # the capture says what ended it, at the cost of its last bytes
 	local small=$TMP/small rc
 	mkdir -p "$small"
-	mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || return 77
+	mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || cannot "a small file system cannot be mounted here" || return
 	fresh flush_ms=5
 	OUT=$small
 	sed -i "s|^output=.*|output=$small|" "$CONF"
@@ -97,7 +92,7 @@ full_disk() { # the capture says what ended it, at the cost of its last bytes
 said_of_disk() { # the runner passes it on
 	local small=$TMP/small rc
 	mkdir -p "$small"
-	mount -t tmpfs -o size=256k tmpfs "$small" 2>/dev/null || return 77
+	mount -t tmpfs -o size=256k tmpfs "$small" 2>/dev/null || cannot "a small file system cannot be mounted here" || return
 	"$SONDE" run hydra.run.dir="$small/run" -- "$WORK/faults" labels 60000 2>&1 | tee /dev/stderr |
 		grep -q 'the native capture could not be written to its end (No space left on device), in 1 process'
 	rc=$?
@@ -106,14 +101,14 @@ said_of_disk() { # the runner passes it on
 }
 
 statically() { # such a program has a second libc for what it loads
-	[ -e "$WORK/static" ] || return 77
+	[ -e "$WORK/static" ] || cannot "there is no static libc" || return
 	fresh
 	page
 	same_with_and_without "$WORK/static" && all_ended && has "range push_pop static entries=100 open=0 threads=1"
 }
 
 python() { # Python counts its threads at a fork and warns
-	python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || return 77
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || cannot "Python warns from 3.12 on" || return
 	fresh
 	cat >"$TMP/fork.py" <<-'P'
 		import ctypes, os, sys, warnings
@@ -160,6 +155,6 @@ may_skip "a full disk is told as that" full_disk
 may_skip "sonde run says that the disk was full" said_of_disk
 may_skip "sonde run says that a child may not write" said_of_user
 ok "sonde run says that there was no memory" said limit "no memory for the buffers of the native capture (Cannot allocate memory), in 1 process"
-ok "sonde run says what goes on after the program" said service "1 process of the run goes on; what it does from now on is not in the report"
+ok "sonde run says what goes on after the program" service
 may_skip "a statically linked program is captured" statically
 may_skip "Python does not warn at a fork" python

@@ -48,7 +48,7 @@ pipes() {
 }
 
 kills() {
-	local i pid delay
+	local i pid delay size
 	for i in $(seq "$TRIES"); do
 		fresh flush_ms=5
 		# The program itself in the background, not a shell around it: its number is needed.
@@ -60,10 +60,9 @@ kills() {
 		wait "$pid" 2>/dev/null
 		[ $? -eq 137 ] || return 1
 		[ -n "$(ls "$OUT")" ] || continue # killed before it began
-		if ! "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde >"$TMP/dump" 2>&1; then
-			# A file without a whole header can only be one that was never begun.
-			[ "$(cat "$OUT"/*.sonde | wc -c)" -lt 64 ] || { cat "$TMP/dump"; return 1; }
-		fi
+		# A file without a whole header has just been begun. Its size comes first: it may grow until it is read.
+		size=$(cat "$OUT"/*.sonde | wc -c)
+		"$BUILD/tools/capture_dump" --count "$OUT"/*.sonde >"$TMP/dump" 2>&1 || [ "$size" -lt 64 ] || { cat "$TMP/dump"; return 1; }
 	done
 }
 
@@ -75,7 +74,7 @@ file_size_limit() {
 full_disk() {
 	local small=$TMP/small
 	mkdir -p "$small"
-	mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || return 77
+	mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || cannot "a small file system cannot be mounted here" || return
 	fresh flush_ms=5
 	sed -i "s|^output=.*|output=$small|" "$CONF"
 	same_with_and_without "$WORK/faults" labels 20000
@@ -122,7 +121,7 @@ two_injectors() {
 sanitizer() {
 	local asan
 	asan=$(gcc -print-file-name=libasan.so)
-	[ -e "$asan" ] || return 77
+	[ -e "$asan" ] || cannot "gcc has no libasan.so" || return
 	fresh
 	[ "$(LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 traced "$WORK/resnet_cpu" 3)" = \
 		"$("$WORK/resnet_cpu" 3)" ] && has "range push_pop step entries=3 open=0 threads=1"
@@ -185,7 +184,7 @@ late_gate() { # labels beyond the table go through the gate like any other
 }
 
 forked_cuda() { # a child of a CUDA program leaves the GPU's records to its parent
-	[ -e "$BUILD/fake/fake_cuda" ] || return 77
+	[ -e "$BUILD/fake/fake_cuda" ] || cannot "the CUPTI headers were not found when building" || return
 	fresh cupti="$PWD/$BUILD/fake/libcupti_fake.so"
 	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_cuda" "$PWD/$BUILD/fake/libcupti_fake.so" fork
 	[ "$(dump | grep -c '^launch kernel fill')" -eq 1 ]

@@ -45,7 +45,7 @@ same_launches() {
 			"$TMP/shapes" "$shape" >"$TMP/ncu.log" 2>&1 || { cat "$TMP/ncu.log"; return 1; }
 	else
 		report=tests/data/ncu/${shape}_kernel.ncu-rep
-		[ -e "$report" ] || return 77
+		[ -e "$report" ] || cannot "there is no $report" || return
 	fi
 	kernels "$report" >"$TMP/ncu.txt"
 	sed -i 's/ in wide 注$/ in /' "$TMP/native.txt" # ncu records wide labels as empty

@@ -8,7 +8,7 @@
  * after it, in `train` alone. Steps 3 and 4 lie between cudaProfilerStart and Stop, steps 6 and 7 in
  * the range `capture` of the domain `sonde`. THREADS others do the same without `train`. END says how
  * it ends: exit, _exit, kill, fork (every 8th step), exec. With $FAKE_LOOP_STOP there are as many steps
- * as it takes until that file exists.
+ * as it takes until that file exists; it says how many, `steps N`.
  */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -126,6 +126,8 @@ int main(int argc, char **argv)
 		end(i);
 	}
 	nvtxRangePop();
+	if (stop)
+		printf("steps %ld\n", i);
 	for (i = 0; i < nr_threads; i++)
 		pthread_join(threads[i], NULL);
 	puts("done");
