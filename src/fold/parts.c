@@ -68,7 +68,7 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 	struct sonde_records *records = NULL;
 	struct sonde_launches *launches = NULL;
 	struct sonde_cells *part = NULL, **slot;
-	int rc = sonde_records_open_with(&records, paths, nr, &request->read, err);
+	int rc = sonde_records_open(&records, paths, nr, &request->read, err);
 
 	if (rc == 0)
 		rc = sonde_launches_build(&launches, records, &request->selection, err);

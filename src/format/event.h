@@ -44,7 +44,7 @@ enum sonde_event_type {
 	SONDE_EVENT_NODE = 11,	       /* graph node id: created by this thread, now */
 	SONDE_EVENT_NODE_COPY = 12,    /* graph node id, id of the node it was copied from */
 	SONDE_EVENT_GPU_CLOCK = 13,    /* CUPTI nanoseconds at this event's ticks */
-	SONDE_EVENT_CALL = 14,	       /* enum sonde_call_kind, ticks it took: a CUDA call ended */
+	SONDE_EVENT_CALL = 14,	       /* a kind of catalogue/calls.h, ticks it took: the call ended */
 	/* What the GPU did: no ticks, no CPU time, but SONDE_GPU_* in front; CUPTI's nanoseconds. */
 	SONDE_EVENT_KERNEL = 16,   /* label; SONDE_KERNEL_* */
 	SONDE_EVENT_MEMCPY = 17,   /* SONDE_COPY_* */
@@ -92,17 +92,6 @@ enum {
 	SONDE_DEVICE_MEMORY_BYTES = 4,
 	SONDE_DEVICE_BANDWIDTH = 5, /* peak memory bytes a second */
 	SONDE_EVENT_FIELDS = 16,    /* no event has more */
-};
-
-/* What a host thread was doing in CUDA: calls that can wait, or make the GPU wait. */
-enum sonde_call_kind {
-	SONDE_CALL_SYNC_STREAM,
-	SONDE_CALL_SYNC_EVENT,
-	SONDE_CALL_SYNC_DEVICE, /* or context */
-	SONDE_CALL_COPY,	/* or fill */
-	SONDE_CALL_ALLOC,
-	SONDE_CALL_FREE,
-	SONDE_NR_CALL_KINDS,
 };
 
 enum sonde_memory_operation {

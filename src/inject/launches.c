@@ -15,6 +15,7 @@
  * the activity record finds the one it names. Where they are known to be equal
  * kernel launches, which come by the million, are seen in the driver only.
  */
+#include "catalogue/calls.h"
 #include "inject/cupti_int.h"
 #include "inject/event_int.h"
 
@@ -162,55 +163,22 @@ static bool starts(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-static const struct {
-	const char *prefix;
-	uint8_t kind; /* enum sonde_call_kind */
-	bool is_launch, is_memory;
-} calls[] = {
-	{"Launch", SONDE_NR_CALL_KINDS, true, false},
-	{"GraphLaunch", SONDE_NR_CALL_KINDS, true, false},
-	{"Memcpy", SONDE_CALL_COPY, true, false},
-	{"Memset", SONDE_CALL_COPY, true, false},
-	{"StreamSynchronize", SONDE_CALL_SYNC_STREAM, false, false},
-	{"EventSynchronize", SONDE_CALL_SYNC_EVENT, false, false},
-	{"CtxSynchronize", SONDE_CALL_SYNC_DEVICE, false, false},
-	{"MemAlloc", SONDE_CALL_ALLOC, false, true},
-	{"MemHostAlloc", SONDE_CALL_ALLOC, false, true},
-	{"MemHostRegister", SONDE_CALL_ALLOC, false, false},
-	{"MemCreate", SONDE_CALL_ALLOC, false, false},
-	{"MemFree", SONDE_CALL_FREE, false, true},
-	{"MemHostUnregister", SONDE_CALL_FREE, false, false},
-	{"MemRelease", SONDE_CALL_FREE, false, false},
-	/* The runtime's names, for the correlation ids of memory. */
-	{"Malloc", SONDE_CALL_ALLOC, false, true},
-	{"HostAlloc", SONDE_CALL_ALLOC, false, true},
-	{"Free", SONDE_CALL_FREE, false, true},
-};
-
 /* What we want of a call; of those that can wait the driver's alone, where they all end. */
-static uint8_t want(const char *text, bool is_driver, bool kernels)
+static uint8_t want(const char *name, bool is_driver, bool kernels)
 {
+	const struct sonde_call_name *call = sonde_call_find(name, strlen(name));
 	const struct config *c = &sonde_inject.config;
 	uint8_t what = 0;
-	size_t i;
 
-	if (!kernels && starts(text, "LaunchKernel"))
+	if (is_driver && c->window.kind == WINDOW_PROFILER && starts(name, "cuProfilerSt"))
+		return starts(name, "cuProfilerStart") ? CALL_WINDOW | 1 : CALL_WINDOW;
+	if (!call || (!kernels && starts(name, "cudaLaunchKernel")))
 		return 0;
-	if (starts(text, "Profiler"))
-		return !is_driver || c->window.kind != WINDOW_PROFILER ? 0
-		       : starts(text, "ProfilerStart")		       ? CALL_WINDOW | 1
-		       : starts(text, "ProfilerStop")		       ? CALL_WINDOW
-								       : 0;
-	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		if (!starts(text, calls[i].prefix))
-			continue;
-		if (calls[i].is_launch || (calls[i].is_memory && c->has_memory))
-			what |= CALL_LAUNCH;
-		if (calls[i].kind < SONDE_NR_CALL_KINDS && is_driver && c->has_calls)
-			what |= (uint8_t)(calls[i].kind + 1);
-		return what;
-	}
-	return 0;
+	if (call->is_launch || (call->is_memory && c->has_memory))
+		what |= CALL_LAUNCH;
+	if (call->kind < SONDE_NR_CALL_KINDS && is_driver && c->has_calls)
+		what |= (uint8_t)(call->kind + 1);
+	return what;
 }
 
 /* By name, since every CUDA version adds launch and copy calls of its own. */
@@ -218,17 +186,13 @@ static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 {
 	bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
 	CUpti_CallbackId id;
-	const char *text;
+	const char *name;
 
 	for (id = 1; id < MAX_CALLBACKS; id++) {
-		text = NULL;
-		if (sonde_cupti.cuptiGetCallbackName(domain, id, &text) != CUPTI_SUCCESS || !text)
+		name = NULL;
+		if (sonde_cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name)
 			break;
-		if (starts(text, "cuda"))
-			text += 4;
-		else if (starts(text, "cu"))
-			text += 2;
-		wanted[is_driver][id] = want(text, is_driver, kernels);
+		wanted[is_driver][id] = want(name, is_driver, kernels);
 		if ((wanted[is_driver][id] & CALL_WINDOW) == CALL_WINDOW)
 			sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, domain, id);
 	}

@@ -135,7 +135,8 @@ int sonde_pipeline_look(struct sonde_pipeline *p, struct sonde_err *err)
 	int rc = take_inputs(p, err);
 
 	if (rc == 0)
-		rc = sonde_records_open(&p->records, p->inputs.at, p->inputs.nr, err);
+		rc = sonde_records_open(&p->records, p->inputs.at, p->inputs.nr,
+			&p->settings.fold.read, err);
 	if (rc)
 		return rc;
 	sonde_records_note(p->records);

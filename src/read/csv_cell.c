@@ -1,4 +1,4 @@
-/* The text of a CSV: cells, numbers, units, names. */
+/* The text of a CSV: cells, numbers, units. */
 #include "read/csv_int.h"
 
 #include <math.h>
@@ -181,32 +181,4 @@ double csv_unit(struct sonde_arena *a, struct sonde_str unit, struct sonde_str *
 				  a, "%.*s/%.*s", SONDE_STR_ARG(above), SONDE_STR_ARG(below))
 			: above;
 	return factor;
-}
-
-/* What follows the last blank or `::` outside brackets, up to its own bracket. */
-struct sonde_str csv_function(struct sonde_str s)
-{
-	static const struct sonde_str anonymous = {"(anonymous namespace)", 21};
-	size_t i, start = 0, end = 0, depth = 0;
-
-	for (i = 0; i < s.n; i++) {
-		struct sonde_str rest = {s.p + i, s.n - i};
-		char c = s.p[i];
-
-		if (depth == 0 && sonde_str_starts(rest, anonymous.p)) {
-			i += anonymous.n - 1;
-		} else if (c == '(' && depth == 0) {
-			end = end > start ? end : i;
-			return end > start ? (struct sonde_str){s.p + start, end - start} : s;
-		} else if (c == '<') {
-			end = depth == 0 && end <= start ? i : end;
-			depth++;
-		} else if (c == '>' && depth > 0) {
-			depth--;
-		} else if (depth == 0 && (c == ' ' || c == ':')) {
-			start = i + 1;
-			end = 0;
-		}
-	}
-	return s;
 }

@@ -35,8 +35,6 @@ double csv_number(struct sonde_str text);
 bool csv_is_missing(struct sonde_str text);
 /* The factor to base units (`usecond` → 1000) and the base unit's name (`ns`), in the arena. */
 double csv_unit(struct sonde_arena *a, struct sonde_str unit, struct sonde_str *base);
-/* `void ns::gemm<2>(float *)` → `gemm`. */
-struct sonde_str csv_function(struct sonde_str demangled);
 
 /* One range open in the last row of a thread (or, start/end, of a process). */
 struct csv_frame {

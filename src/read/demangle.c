@@ -153,7 +153,7 @@ struct sonde_str sonde_demangle_function(struct sonde_str full)
 	}
 	if (i < end)
 		end = i;
-	if (end <= start)
+	if (end <= start || i == full.n)
 		return full;
 	return (struct sonde_str){full.p + start, end - start};
 }

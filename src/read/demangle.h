@@ -10,7 +10,7 @@
  * Lives in `arena`. A name that is not mangled, or in a way not known here, comes back as it is.
  */
 struct sonde_str sonde_demangle(struct sonde_arena *arena, struct sonde_str mangled);
-/* Only the function of a demangled name: `f`. A slice of it. */
+/* Only the function of a demangled name: `f`, a slice of it. Without arguments it is the name itself. */
 struct sonde_str sonde_demangle_function(struct sonde_str full);
 
 #endif

@@ -2,21 +2,6 @@
 
 #include "catalogue/attributes.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-bool sonde_hatchet__number(struct sonde_str word, double *out)
-{
-	char text[64], *end;
-
-	if (word.n == 0 || word.n >= sizeof(text))
-		return false;
-	memcpy(text, word.p, word.n);
-	text[word.n] = '\0';
-	*out = strtod(text, &end);
-	return *end == '\0' && isfinite(*out);
-}
-
 static const struct {
 	const char *key, *name;
 } attributes[] = {
@@ -32,7 +17,7 @@ static void set_arch(struct sonde_device *d, struct sonde_str arch)
 {
 	double v;
 
-	if (sonde_hatchet__number(arch, &v) && v >= 10 && v < 1000) {
+	if (sonde_scan_double(arch, &v) && v >= 10 && v < 1000) {
 		d->cc_major = (unsigned)v / 10;
 		d->cc_minor = (unsigned)v % 10;
 	} else {
@@ -54,15 +39,13 @@ static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
 	for (s->p++, is_first = true;; is_first = false) {
 		if (sonde_scan_member(s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
 			break;
-		if (*s->p == '{' || *s->p == '[' ||
-			(*s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
-				      : sonde_scan_word(s, &text.raw)) != SONDE_SCAN_OK)
+		if (sonde_scan_scalar(s, &text) != SONDE_SCAN_OK)
 			break;
 		if (sonde_str_is(key.raw, "arch"))
 			set_arch(&d, text.raw);
 		for (i = 0; i < NR_ATTRIBUTES && d.nr_attributes < NR_ATTRIBUTES; i++)
 			if (sonde_str_is(key.raw, attributes[i].key) &&
-				sonde_hatchet__number(text.raw, &list[d.nr_attributes].value))
+				sonde_scan_double(text.raw, &list[d.nr_attributes].value))
 				list[d.nr_attributes++].name = sonde_str_from(attributes[i].name);
 	}
 	return sonde_records__device(h->r, &d);
@@ -87,7 +70,7 @@ bool sonde_hatchet__devices(struct hatchet *h)
 				return true;
 			if (is_end)
 				break;
-			if (*s.p != '{' || !sonde_hatchet__number(id.raw, &number) || number < 0 || number > 1e6)
+			if (*s.p != '{' || !sonde_scan_double(id.raw, &number) || number < 0 || number > 1e6)
 				return true;
 			if (!add_device(h, &s, (uint32_t)number))
 				return false;

@@ -107,7 +107,7 @@ static int take_metric(
 	double value, scale;
 	uint32_t metric;
 
-	if (!sonde_hatchet__number(word, &value) || sonde_str_ends(key, "(inc)"))
+	if (!sonde_scan_double(word, &value) || sonde_str_ends(key, "(inc)"))
 		return 0;
 	if (sonde_str_is(key, "device_id")) {
 		rec->device = (uint32_t)(value >= 0 && value < 1e6 ? value : 0);
@@ -136,12 +136,7 @@ static int read_metrics(struct hatchet *h, const struct hatchet_node *n, struct 
 	for (s.p++, is_first = true; rc == 0; is_first = false) {
 		if (sonde_scan_member(&s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
 			break;
-		if (*s.p == '{' || *s.p == '[') {
-			sonde_scan_value(&s);
-			continue;
-		}
-		if ((*s.p == '"' ? sonde_scan_string(&s, &text, SONDE_SCAN_VALUE)
-				 : sonde_scan_word(&s, &text.raw)) != SONDE_SCAN_OK)
+		if (sonde_scan_scalar(&s, &text) != SONDE_SCAN_OK)
 			break;
 		rc = take_metric(h, key.raw, text.raw, rec);
 	}

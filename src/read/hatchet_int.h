@@ -46,7 +46,5 @@ struct hatchet {
 int sonde_hatchet__nodes(struct hatchet *h, uint32_t parent, unsigned depth);
 /* Adds the devices; false when memory is short. What cannot be read of them is left out. */
 bool sonde_hatchet__devices(struct hatchet *h);
-/* A finite number; false for anything else. */
-bool sonde_hatchet__number(struct sonde_str word, double *out);
 
 #endif

@@ -1,7 +1,6 @@
 #include "read/json_scan.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_KEY 256 /* bytes looked at to tell a key from the rest of a text */
@@ -192,17 +191,25 @@ void sonde_scan_unescape(struct sonde_buf *out, struct sonde_str raw)
 	}
 }
 
+bool sonde_scan_double(struct sonde_str word, double *out)
+{
+	char text[64], *end;
+
+	if (word.n == 0 || word.n >= sizeof(text))
+		return false;
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
+	*out = strtod(text, &end);
+	return *end == '\0' && isfinite(*out);
+}
+
 /* With an exponent, which no writer of traces uses: by the library. */
 static bool slow_decimal(struct sonde_str word, unsigned scale, uint64_t *out, bool *is_negative)
 {
-	char text[64], *end;
 	double v;
 
-	if (word.n >= sizeof(text) || !(memchr(word.p, 'e', word.n) || memchr(word.p, 'E', word.n)))
-		return false;
-	snprintf(text, sizeof(text), "%.*s", (int)word.n, word.p);
-	v = strtod(text, &end);
-	if (*end || !isfinite(v))
+	if (!(memchr(word.p, 'e', word.n) || memchr(word.p, 'E', word.n)) ||
+		!sonde_scan_double(word, &v))
 		return false;
 	*is_negative = v < 0;
 	v = fabs(v) * pow(10, scale) + 0.5;

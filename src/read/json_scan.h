@@ -173,6 +173,16 @@ enum sonde_scan_rc sonde_scan_value(struct sonde_scan *s);
  */
 enum sonde_scan_rc sonde_scan_skip(struct sonde_scan *s, struct sonde_scan_skip *state);
 
+/* A string, number or word; a list or an object is skipped, and `out->raw.p` is NULL. */
+static inline enum sonde_scan_rc sonde_scan_scalar(
+	struct sonde_scan *s, struct sonde_scan_text *out)
+{
+	*out = (struct sonde_scan_text){{NULL, 0}, false};
+	if (*s->p == '"')
+		return sonde_scan_string(s, out, SONDE_SCAN_VALUE);
+	return *s->p == '{' || *s->p == '[' ? sonde_scan_value(s) : sonde_scan_word(s, &out->raw);
+}
+
 /* The comma before an element, or the closing bracket. */
 static inline enum sonde_scan_rc sonde_scan__step(
 	struct sonde_scan *s, bool is_first, char close, bool *is_end)
@@ -233,5 +243,7 @@ void sonde_scan_unescape(struct sonde_buf *out, struct sonde_str raw);
  * number, NaN, or beyond 64 bits. `*is_negative` then says the sign.
  */
 bool sonde_scan_decimal(struct sonde_str word, unsigned scale, uint64_t *out, bool *is_negative);
+/* Any finite number; false for anything else. */
+bool sonde_scan_double(struct sonde_str word, double *out);
 
 #endif

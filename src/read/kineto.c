@@ -4,7 +4,6 @@
  * them, and annotations as ranges. docs/sources.md says what is read of it.
  */
 #include "base/alloc.h"
-#include "read/demangle.h"
 #include "read/kineto_int.h"
 
 #include <stdio.h>
@@ -22,40 +21,20 @@ static bool knows(struct sonde_str data, const char *path)
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* The function of each kernel; names repeat, so that of the name before is at hand. */
 static bool add_names(struct kineto *k)
 {
-	struct sonde_map known = {0};
-	SONDE_VEC(struct sonde_record) first = {0}; /* by number in `known`: both names */
-	bool ok = true, is_new;
+	struct sonde_kernel_names names = {0};
+	bool ok = true;
 	size_t i;
 
 	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
-		struct sonde_record *rec = &k->r->records.at[i], *slot;
-		struct sonde_str raw = sonde_records_str(k->r, rec->full_name);
-		uint32_t n = sonde_map_add(&known, raw, &is_new);
+		struct sonde_record *rec = &k->r->records.at[i];
 
-		ok = n != SONDE_NONE;
-		if (ok && is_new) {
-			struct sonde_str full = sonde_demangle(&k->r->arena, raw);
-			bool is_kernel = rec->kind == SONDE_RESULT_KERNEL;
-
-			slot = sonde_vec_push(&first);
-			ok = slot && full.p;
-			if (!ok)
-				break;
-			slot->full_name = sonde_records__string(k->r, full);
-			slot->name = is_kernel ? sonde_records__string(k->r, sonde_demangle_function(full))
-					       : slot->full_name;
-			ok = slot->full_name != SONDE_NONE && slot->name != SONDE_NONE;
-		}
-		if (ok) {
-			rec->full_name = first.at[n].full_name;
-			rec->name = first.at[n].name;
-		}
+		rec->name = rec->full_name;
+		if (rec->kind == SONDE_RESULT_KERNEL)
+			ok = sonde_kernel_names__set(&names, k->r, rec->full_name, rec);
 	}
-	sonde_map_release(&known);
-	sonde_vec_release(&first);
+	sonde_vec_release(&names.of);
 	return ok;
 }
 
@@ -101,9 +80,7 @@ static void describe(struct kineto *k)
 
 static void note(const struct kineto *k, uint64_t nr, const char *one, const char *many)
 {
-	if (nr)
-		sonde_note(&k->r->notes, "%s: %llu %s", k->src->path, (unsigned long long)nr,
-			nr == 1 ? one : many);
+	sonde_source__note(k->src, k->r, nr, one, many);
 }
 
 static void note_all(const struct kineto *k)

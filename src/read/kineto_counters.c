@@ -6,7 +6,6 @@
 #include "read/kineto_int.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The series of a device and name, made when new; NULL when memory is short. */
 static struct sonde_series *series_of(struct kineto *k, const struct kineto_event *e)
@@ -45,19 +44,6 @@ static struct sonde_counter *counter_of(
 	return c;
 }
 
-static double number_of(struct sonde_str word)
-{
-	char text[64], *end;
-	double v;
-
-	if (!word.n || word.n >= sizeof(text))
-		return NAN;
-	memcpy(text, word.p, word.n);
-	text[word.n] = '\0';
-	v = strtod(text, &end);
-	return *end ? NAN : v;
-}
-
 /* Offers each number among the arguments: first for the counters there are, then for values. */
 static void each_value(struct kineto *k, struct sonde_series *s, struct sonde_str args, double *row)
 {
@@ -65,6 +51,7 @@ static void each_value(struct kineto *k, struct sonde_series *s, struct sonde_st
 	struct sonde_scan_text key, text = {0};
 	struct sonde_counter *c;
 	bool is_first, is_end;
+	double value;
 
 	for (scan.p++, is_first = true;; is_first = false) {
 		if (sonde_scan_member(&scan, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
@@ -77,8 +64,8 @@ static void each_value(struct kineto *k, struct sonde_series *s, struct sonde_st
 		if (sonde_scan_word(&scan, &text.raw) != SONDE_SCAN_OK)
 			return;
 		c = counter_of(k, s, &key);
-		if (c && row)
-			row[c - s->counters.at] = number_of(text.raw);
+		if (c && row && sonde_scan_double(text.raw, &value))
+			row[c - s->counters.at] = value;
 	}
 }
 

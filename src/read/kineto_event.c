@@ -62,12 +62,11 @@ static uint64_t number_of(struct sonde_str word, bool *is_known)
 /* An id: mostly a number; a text that is none has the number of its bytes. */
 static enum sonde_scan_rc read_id(struct sonde_scan *s, uint64_t *out, bool *has)
 {
-	struct sonde_scan_text text = {0};
-	enum sonde_scan_rc rc;
+	struct sonde_scan_text text;
+	enum sonde_scan_rc rc = sonde_scan_scalar(s, &text);
 
-	rc = *s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
-			  : sonde_scan_word(s, &text.raw);
-	if (rc != SONDE_SCAN_OK)
+	*has = false;
+	if (rc != SONDE_SCAN_OK || !text.raw.p)
 		return rc;
 	*out = number_of(text.raw, has);
 	if (!*has && text.raw.n) {
@@ -79,13 +78,13 @@ static enum sonde_scan_rc read_id(struct sonde_scan *s, uint64_t *out, bool *has
 
 static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e, bool is_dur)
 {
-	struct sonde_scan_text text = {0};
-	enum sonde_scan_rc rc;
+	struct sonde_scan_text text;
+	enum sonde_scan_rc rc = sonde_scan_scalar(s, &text);
 	bool is_negative;
 	uint64_t ns;
 
-	rc = *s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
-			  : sonde_scan_word(s, &text.raw);
+	if (rc == SONDE_SCAN_OK && !text.raw.p)
+		return SONDE_SCAN_BAD;
 	if (rc != SONDE_SCAN_OK)
 		return rc;
 	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns)) {
@@ -141,10 +140,10 @@ static enum sonde_scan_rc read_member(
 	if (IS(key, "name"))
 		return read_name(s, &e->name);
 	if (IS(key, "ts") || IS(key, "dur"))
-		return *s->p == '{' || *s->p == '[' ? SONDE_SCAN_BAD : read_time(s, e, key.n == 3);
-	if ((IS(key, "pid") || IS(key, "tid")) && *s->p != '{' && *s->p != '[')
+		return read_time(s, e, key.n == 3);
+	if (IS(key, "pid") || IS(key, "tid"))
 		return read_id(s, key.p[0] == 'p' ? &e->pid : &e->tid, &has);
-	if (IS(key, "id") && *s->p != '{' && *s->p != '[')
+	if (IS(key, "id"))
 		return read_id(s, &e->id, &e->has_id);
 	rc = sonde_scan_value(s);
 	if (rc == SONDE_SCAN_OK && IS(key, "args") && *begin == '{')
@@ -260,8 +259,6 @@ static enum sonde_scan_rc read_arg(struct sonde_scan *s, struct kineto_args *a, 
 			return sonde_scan_value(s);
 		rc = read_dims(s, arg == KINETO_GRID ? a->grid : a->block);
 	} else {
-		if (*s->p == '{' || *s->p == '[')
-			return sonde_scan_value(s);
 		rc = read_id(s, &a->number[arg], &has);
 	}
 	a->has |= (uint32_t)(rc == SONDE_SCAN_OK && has) << arg;

@@ -3,17 +3,16 @@
 
 #include "catalogue/attributes.h"
 
-static uint64_t take_number(struct sonde_scan *s, enum sonde_scan_rc *rc, bool *is_known)
+/* A number that is not negative; `*is_known` false: something else stands there. */
+static enum sonde_scan_rc take_number(struct sonde_scan *s, uint64_t *out, bool *is_known)
 {
-	struct sonde_scan_text text = {0};
+	struct sonde_scan_text text;
+	enum sonde_scan_rc rc = sonde_scan_scalar(s, &text);
 	bool is_negative;
-	uint64_t v = 0;
 
-	*rc = *s->p == '"' ? sonde_scan_string(s, &text, SONDE_SCAN_VALUE)
-			   : sonde_scan_word(s, &text.raw);
-	*is_known = *rc == SONDE_SCAN_OK && sonde_scan_decimal(text.raw, 0, &v, &is_negative) &&
-		    !is_negative;
-	return v;
+	*is_known = rc == SONDE_SCAN_OK && text.raw.p &&
+		    sonde_scan_decimal(text.raw, 0, out, &is_negative) && !is_negative;
+	return rc;
 }
 
 enum sonde_scan_rc sonde_kineto__take_base(struct kineto *k, struct sonde_scan *s, void *into)
@@ -23,9 +22,7 @@ enum sonde_scan_rc sonde_kineto__take_base(struct kineto *k, struct sonde_scan *
 	uint64_t v;
 
 	(void)into;
-	if (*s->p == '{' || *s->p == '[')
-		return sonde_scan_value(s);
-	v = take_number(s, &rc, &is_known);
+	rc = take_number(s, &v, &is_known);
 	if (is_known)
 		k->base_ns = v;
 	return rc;
@@ -62,10 +59,8 @@ static enum sonde_scan_rc take_rank_member(
 	uint64_t v;
 
 	(void)into;
-	if (!to || *s->p == '{' || *s->p == '[')
-		return sonde_scan_value(s);
-	v = take_number(s, &rc, &is_known);
-	if (is_known && v < SONDE_NONE)
+	rc = take_number(s, &v, &is_known);
+	if (to && is_known && v < SONDE_NONE)
 		*to = (uint32_t)v;
 	return rc;
 }
@@ -116,15 +111,13 @@ static enum sonde_scan_rc take_device_member(
 	bool is_known;
 	uint64_t v;
 
-	if (*s->p == '{' || *s->p == '[')
-		return sonde_scan_value(s);
 	if (*s->p == '"') {
 		rc = sonde_scan_string(s, &text, SONDE_SCAN_VALUE);
 		if (rc == SONDE_SCAN_OK && sonde_str_is(key, "name"))
 			d->it.name = sonde_records_str(k->r, sonde_kineto__text(k, &text));
 		return rc;
 	}
-	v = take_number(s, &rc, &is_known);
+	rc = take_number(s, &v, &is_known);
 	if (!is_known)
 		return rc;
 	if (sonde_str_is(key, "id"))

@@ -13,7 +13,7 @@
  *   kineto_values.c     metrics, and the values of a record
  *   kineto.c            the reader: all of that in order, names, devices, notes
  *
- * One pass over the text. An event that is kept leaves 32 bytes (a range, an
+ * One pass over the text. An event that is kept leaves 32 bytes (a range, a
  * linked operator), 24 (a call) or a record; everything else
  * leaves nothing, so memory does not depend on how much else a trace holds.
  */
@@ -21,9 +21,9 @@
 #define SONDE_READ_KINETO_INT_H
 
 #include "base/keysort.h"
-#include "read/json_scan.h"
-#include "read/source_int.h"
 #include "base/stream.h"
+#include "read/json_scan.h"
+#include "read/launch_metrics_int.h"
 
 #define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
 /*
@@ -142,13 +142,11 @@ struct kineto_facts {
 	uint64_t sequence; /* of a collective plus one, 0 = not known */
 };
 
-#define KINETO_NR_METRICS 20
-
 /* Kept for the values of records. */
 struct kineto_state {
 	const struct sonde_records *r;
-	uint32_t number[KINETO_NR_METRICS]; /* metric numbers, SONDE_NONE = no record has it */
-	struct sonde_map facts;		    /* struct kineto_facts each, by number */
+	struct sonde_launch_metrics metrics;
+	struct sonde_map facts; /* struct kineto_facts each, by number */
 };
 
 /* A stretch of time on a thread: a range, or an operator that is linked to another. */

@@ -129,15 +129,15 @@ static bool keep_operator(struct kineto *k, const struct kineto_event *e)
 /* A call that the host may have waited in; its thread is a number of the trace's until it is placed. */
 static bool keep_wait(struct kineto *k, const struct kineto_event *e, uint32_t thread)
 {
+	const struct sonde_call_name *name = sonde_call_find(e->name.raw.p, e->name.raw.n);
 	struct sonde_call *call;
-	uint8_t kind;
 
-	if (!sonde_source__host_call(e->name.raw, &kind))
+	if (!name || name->kind == SONDE_NR_CALL_KINDS)
 		return true;
 	call = sonde_vec_push(&k->r->calls);
 	if (call)
 		*call = (struct sonde_call){
-			.begin_ns = e->ts_ns, .end_ns = end_of(e), .thread = thread, .kind = kind};
+			.begin_ns = e->ts_ns, .end_ns = end_of(e), .thread = thread, .kind = name->kind};
 	return call != NULL;
 }
 

@@ -1,52 +1,7 @@
 /* The reader of native captures: libsonde_inject.so's files. */
 #include "base/alloc.h"
-#include "catalogue/metrics.h"
+#include "read/launch_metrics_int.h"
 #include "read/native_int.h"
-
-#include <math.h>
-#include <string.h>
-
-/* What a record's values are, in the order of its fields. */
-enum metric {
-	TIME,
-	GRID_X,
-	GRID_Y,
-	GRID_Z,
-	GRID,
-	BLOCK_X,
-	BLOCK_Y,
-	BLOCK_Z,
-	BLOCK,
-	THREADS,
-	REGISTERS,
-	SHARED_STATIC,
-	SHARED_DYNAMIC,
-	BYTES,
-	NR_METRICS,
-};
-
-static const char *const metrics[NR_METRICS] = {
-	[TIME] = SONDE_METRIC_TIME,
-	[GRID_X] = SONDE_METRIC_GRID_X,
-	[GRID_Y] = SONDE_METRIC_GRID_Y,
-	[GRID_Z] = SONDE_METRIC_GRID_Z,
-	[GRID] = SONDE_METRIC_GRID,
-	[BLOCK_X] = SONDE_METRIC_BLOCK_X,
-	[BLOCK_Y] = SONDE_METRIC_BLOCK_Y,
-	[BLOCK_Z] = SONDE_METRIC_BLOCK_Z,
-	[BLOCK] = SONDE_METRIC_BLOCK,
-	[THREADS] = SONDE_METRIC_THREADS,
-	[REGISTERS] = SONDE_METRIC_REGISTERS,
-	[SHARED_STATIC] = SONDE_METRIC_SHARED_STATIC,
-	[SHARED_DYNAMIC] = SONDE_METRIC_SHARED_DYNAMIC,
-	[BYTES] = SONDE_METRIC_COPIED,
-};
-
-/* Kept for `values`. */
-struct state {
-	uint32_t number[NR_METRICS]; /* metric numbers */
-	const struct sonde_records *r;
-};
 
 static bool knows(struct sonde_str data, const char *path)
 {
@@ -56,25 +11,19 @@ static bool knows(struct sonde_str data, const char *path)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static int add_metrics(struct native *n, struct state *s, struct sonde_err *err)
+static int add_metrics(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
 {
-	size_t i;
+	bool has[NR_LAUNCH_METRICS] = {[LAUNCH_BYTES] = true};
+	unsigned i;
 
-	for (i = 0; i < NR_METRICS; i++) {
-		s->number[i] = sonde_records__metric(n->r, sonde_str_from(metrics[i]));
-		if (s->number[i] == SONDE_NONE)
-			return sonde_err_nomem(err);
-		if (!n->r->metrics.at[s->number[i]].unit.n)
-			n->r->metrics.at[s->number[i]].unit =
-				sonde_str_from(sonde_metric_unit(sonde_str_from(metrics[i])));
-	}
-	return 0;
+	for (i = LAUNCH_TIME; i <= LAUNCH_SHARED_DYNAMIC; i++)
+		has[i] = true;
+	return sonde_launch_metrics__add(m, n->r, has) ? 0 : sonde_err_nomem(err);
 }
 
 static int describe(struct native *n, struct sonde_err *err)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
-	struct sonde_str exe = sonde_native__meta(n, "exe"), name = exe;
 	size_t i;
 
 	in->source = SONDE_STR("native");
@@ -82,14 +31,10 @@ static int describe(struct native *n, struct sonde_err *err)
 	in->tool = sonde_native__meta(n, "tool");
 	in->command = sonde_native__meta(n, "command");
 	in->created_s = n->head.start_ns / 1000000000u;
-	for (i = 0; i < exe.n; i++) {
-		if (exe.p[i] == '/')
-			name = (struct sonde_str){exe.p + i + 1, exe.n - i - 1};
-	}
 	if (sonde_native__is_sampler(n)) /* which is no process of the program's */
 		return 0;
-	n->process = sonde_records__process(
-		n->r, n->src->input, n->head.pid, sonde_native__meta(n, "host"), name);
+	n->process = sonde_records__process(n->r, n->src->input, n->head.pid,
+		sonde_native__meta(n, "host"), sonde_native__program(n));
 	if (n->process != SONDE_NONE)
 		sonde_process__set_rank(&n->r->processes.at[n->process],
 			sonde_native__meta(n, "rank"), sonde_native__meta(n, "ranks"));
@@ -98,7 +43,7 @@ static int describe(struct native *n, struct sonde_err *err)
 	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
-static int read_all(struct native *n, struct state *s, struct sonde_err *err)
+static int read_all(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
 {
 	int rc = sonde_native__blocks(n, err);
 
@@ -113,7 +58,7 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 	if (!rc)
 		rc = sonde_native__join(n, err);
 	if (!rc && n->works.nr)
-		rc = add_metrics(n, s, err);
+		rc = add_metrics(n, m, err);
 	if (!rc)
 		rc = sonde_native__origins(n, err);
 	if (rc)
@@ -125,18 +70,17 @@ static int read_all(struct native *n, struct state *s, struct sonde_err *err)
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
 	struct native *n = sonde_calloc(1, sizeof(*n));
-	struct state *s = sonde_calloc(1, sizeof(*s));
+	struct sonde_launch_metrics *m = sonde_calloc(1, sizeof(*m));
 	int rc = SONDE_ERR_NOMEM;
 
-	src->state = s;
-	if (n && s) {
+	src->state = m;
+	if (n && m) {
 		n->src = src;
 		n->first_name = r->thread_names.nr;
 		n->r = r;
 		n->first_range = (uint32_t)r->ranges.nr;
 		n->first_record = r->records.nr;
-		s->r = r;
-		rc = read_all(n, s, err);
+		rc = read_all(n, m, err);
 		sonde_vec_release(&n->strings);
 		sonde_vec_release(&n->pieces);
 		sonde_vec_release(&n->marks);
@@ -158,30 +102,6 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-static void set(const struct state *s, struct sonde_values *v, enum metric m, double value)
-{
-	v->num[s->number[m]] = value;
-}
-
-static void kernel_values(const struct state *s, struct sonde_values *v, const uint64_t *f)
-{
-	const uint64_t *g = &f[SONDE_KERNEL_GRID_X], *b = &f[SONDE_KERNEL_BLOCK_X];
-	double grid = (double)g[0] * (double)g[1] * (double)g[2];
-	double block = (double)b[0] * (double)b[1] * (double)b[2];
-	unsigned i;
-
-	for (i = 0; i < 3; i++) {
-		set(s, v, GRID_X + i, (double)g[i]);
-		set(s, v, BLOCK_X + i, (double)b[i]);
-	}
-	set(s, v, GRID, grid);
-	set(s, v, BLOCK, block);
-	set(s, v, THREADS, grid * block);
-	set(s, v, REGISTERS, (double)f[SONDE_KERNEL_REGISTERS]);
-	set(s, v, SHARED_STATIC, (double)f[SONDE_KERNEL_SHARED_STATIC]);
-	set(s, v, SHARED_DYNAMIC, (double)f[SONDE_KERNEL_SHARED_DYNAMIC]);
-}
-
 bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct sonde_event *out)
 {
 	const uint8_t *base = (const uint8_t *)src->file.data.p;
@@ -193,20 +113,27 @@ bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct son
 static int values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
-	const struct state *s = src->state;
+	const struct sonde_launch_metrics *m = src->state;
 	struct sonde_event e;
+	const uint64_t *f = e.field;
 
 	(void)err;
 	if (rec->time.end_ns)
-		set(s, v, TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+		sonde_launch_metrics__set(
+			m, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
 	if (rec->is_untimed || !sonde_native__event(src, rec->payload, &e))
 		return 0;
-	if (e.type == SONDE_EVENT_KERNEL)
-		kernel_values(s, v, e.field);
-	else if (e.type == SONDE_EVENT_MEMCPY)
-		set(s, v, BYTES, (double)e.field[SONDE_COPY_BYTES]);
-	else if (e.type == SONDE_EVENT_MEMSET)
-		set(s, v, BYTES, (double)e.field[SONDE_SET_BYTES]);
+	if (e.type == SONDE_EVENT_MEMCPY)
+		sonde_launch_metrics__set(m, v, LAUNCH_BYTES, (double)f[SONDE_COPY_BYTES]);
+	if (e.type == SONDE_EVENT_MEMSET)
+		sonde_launch_metrics__set(m, v, LAUNCH_BYTES, (double)f[SONDE_SET_BYTES]);
+	if (e.type != SONDE_EVENT_KERNEL)
+		return 0;
+	sonde_launch_metrics__set_shape(m, v, &f[SONDE_KERNEL_GRID_X], &f[SONDE_KERNEL_BLOCK_X]);
+	sonde_launch_metrics__set(m, v, LAUNCH_REGISTERS, (double)f[SONDE_KERNEL_REGISTERS]);
+	sonde_launch_metrics__set(m, v, LAUNCH_SHARED_STATIC, (double)f[SONDE_KERNEL_SHARED_STATIC]);
+	sonde_launch_metrics__set(
+		m, v, LAUNCH_SHARED_DYNAMIC, (double)f[SONDE_KERNEL_SHARED_DYNAMIC]);
 	return 0;
 }
 

@@ -303,6 +303,15 @@ struct sonde_str sonde_native__meta(const struct native *n, const char *key)
 	return (struct sonde_str){NULL, 0};
 }
 
+struct sonde_str sonde_native__program(const struct native *n)
+{
+	struct sonde_str rest = sonde_native__meta(n, "exe"), name = rest;
+
+	while (rest.n)
+		name = sonde_str_cut(rest, '/', &rest);
+	return name;
+}
+
 uint32_t sonde_native__domain(const struct native *n, uint64_t number)
 {
 	return number < n->strings.nr && n->strings.at[number].text.p ? n->strings.at[number].domain

@@ -1,4 +1,5 @@
 /* From one clock to another, by moments known on both. */
+#include "base/bisect.h"
 #include "read/native_int.h"
 
 #include <stdlib.h>
@@ -50,21 +51,14 @@ void sonde_native__clock_init(struct native_clock *c)
 
 uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t)
 {
-	size_t low = 0, high = c->points.nr;
+	size_t low = 0;
 	double ns;
 
 	if (!c->points.nr)
 		return sonde_native__u64((double)t * (c->hz > 0 ? 1e9 / c->hz : 1));
 	if (c->points.nr > 1) {
-		while (high - low > 1) {
-			size_t mid = low + (high - low) / 2;
-
-			if (c->points.at[mid].from <= t)
-				low = mid;
-			else
-				high = mid;
-		}
-		use(c, low < c->points.nr - 1 ? low : low - 1);
+		sonde_bisect(low, c->points.nr - 1, mid, c->points.at[mid].from <= t);
+		use(c, low ? low - 1 : 0);
 	}
 	if (t >= c->low) {
 		ns = (double)(t - c->low) * c->ns_per_tick;

@@ -23,14 +23,6 @@ bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 {
-	static const uint8_t kinds[SONDE_NR_CALL_KINDS] = {
-		[SONDE_CALL_SYNC_STREAM] = SONDE_HOST_SYNC_STREAM,
-		[SONDE_CALL_SYNC_EVENT] = SONDE_HOST_SYNC_EVENT,
-		[SONDE_CALL_SYNC_DEVICE] = SONDE_HOST_SYNC_DEVICE,
-		[SONDE_CALL_COPY] = SONDE_HOST_COPY,
-		[SONDE_CALL_ALLOC] = SONDE_HOST_ALLOC,
-		[SONDE_CALL_FREE] = SONDE_HOST_FREE,
-	};
 	struct sonde_call *c;
 
 	if (e->field[0] >= SONDE_NR_CALL_KINDS || e->field[1] > e->ticks)
@@ -45,7 +37,7 @@ bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 		.end_ns = sonde_stream__now(s),
 		.thread = s->tid,
 		.process = s->n->process,
-		.kind = kinds[e->field[0]]};
+		.kind = (uint8_t)e->field[0]};
 	return true;
 }
 
@@ -86,10 +78,8 @@ bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
 /* Threads are called like the program until somebody gives them another name. */
 static bool is_program_name(const struct native *n, struct sonde_str name)
 {
-	struct sonde_str base = sonde_native__meta(n, "exe"), rest = base;
+	struct sonde_str base = sonde_native__program(n);
 
-	while (rest.n)
-		base = sonde_str_cut(rest, '/', &rest);
 	base.n = base.n < SYSTEM_NAME ? base.n : SYSTEM_NAME;
 	return sonde_str_eq(base, name);
 }

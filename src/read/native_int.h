@@ -9,12 +9,12 @@
  *   native_devices.c  devices and what the driver says of them
  *   native_host.c     what else threads did: marks, CUDA calls, and what they are called
  *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
- *   native_sort.c     sorting by time
  *   native_edges.c    start/end ranges ↔ launches
  *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
  *   native_join.c     GPU work ↔ launches → records
  *   native_graph.c    where the nodes of graphs were captured
- *   native.c          the reader: all of that in order, notes, and the values of a record
+ *   native_notes.c    what was lost, in words
+ *   native.c          the reader: all of that in order, and the values of a record
  *
  * Nothing here trusts the file: numbers are bounded before they size anything,
  * and damage costs the block or the chunk it is in, counted.
@@ -151,7 +151,7 @@ struct native_window {
 struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch,
-		overhead_ns, in_graphs, sets_cut, no_time, left_out, bad_samples, unchosen,
+		overhead_ns, sets_cut, no_time, left_out, bad_samples, unchosen,
 		cut_by_windows, out_of_windows, untimed;
 };
 
@@ -230,6 +230,8 @@ void sonde_native__note(struct native *n);
 uint32_t sonde_native__last_with_key(
 	const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key);
 
+/* What the program is called: the last part of its path. */
+struct sonde_str sonde_native__program(const struct native *n);
 /* The value of `key` in the file's META, empty when it is not there. */
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);
 /* The string number of a label; a stand-in when the file does not define it. */

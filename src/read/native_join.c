@@ -1,6 +1,5 @@
 /* Putting the parts together: which launch made which work, and the records in order of launch. */
 #include "base/alloc.h"
-#include "read/demangle.h"
 #include "read/native_int.h"
 
 #include <string.h>
@@ -74,21 +73,6 @@ static bool match_launches(struct native *n)
 	return ok;
 }
 
-struct names {
-	uint32_t function, full;
-};
-
-static bool kernel_names(struct native *n, uint32_t mangled, struct names *out)
-{
-	struct sonde_str full = sonde_records_str(n->r, mangled), function;
-
-	full = sonde_demangle(&n->r->arena, full);
-	function = sonde_demangle_function(full);
-	out->full = sonde_records__string(n->r, full);
-	out->function = sonde_records__string(n->r, function);
-	return out->full != SONDE_NONE && out->function != SONDE_NONE;
-}
-
 /* The label of a kernel, again: it was checked when the event was first read. */
 static uint32_t kernel_label(struct native *n, uint64_t at)
 {
@@ -102,50 +86,19 @@ static uint32_t kernel_label(struct native *n, uint64_t at)
 		sonde_native__text((const uint8_t *)e.label.text, e.label.nr_bytes));
 }
 
-/* The names of each kernel met so far, so that each is demangled once. */
-struct name_table {
-	struct sonde_map known; /* mangled names */
-	SONDE_VEC(struct names) names;
-	uint32_t last, number; /* the label last asked for, plus one, and what it was */
-};
-
-static bool name_kernel(struct native *n, struct name_table *t, struct sonde_record *rec)
-{
-	uint32_t label = kernel_label(n, rec->payload), number;
-	struct names *names;
-	bool is_new;
-
-	if (label == SONDE_NONE)
-		return false;
-	if (label + 1 == t->last) {
-		rec->name = t->names.at[t->number].function;
-		rec->full_name = t->names.at[t->number].full;
-		return true;
-	}
-	number = sonde_map_add(&t->known, sonde_records_str(n->r, label), &is_new);
-	if (number == SONDE_NONE)
-		return false;
-	t->last = label + 1;
-	t->number = number;
-	if (is_new) {
-		names = sonde_vec_push(&t->names);
-		if (!names || !kernel_names(n, label, names))
-			return false;
-	}
-	rec->name = t->names.at[number].function;
-	rec->full_name = t->names.at[number].full;
-	return true;
-}
-
-static bool name_record(struct native *n, struct name_table *t, struct sonde_record *rec)
+static bool name_record(
+	struct native *n, struct sonde_kernel_names *names, struct sonde_record *rec)
 {
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
 	struct sonde_event e;
 
+	if (rec->kind == SONDE_RESULT_KERNEL && !rec->is_untimed) {
+		uint32_t label = kernel_label(n, rec->payload);
+
+		return label != SONDE_NONE && sonde_kernel_names__set(names, n->r, label, rec);
+	}
 	if (rec->is_untimed)
 		text = SONDE_STR(SONDE_NOT_TIMED);
-	else if (rec->kind == SONDE_RESULT_KERNEL)
-		return name_kernel(n, t, rec);
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
 	if (rec->kind == SONDE_RESULT_MEMCPY && sonde_native__event(n->src, rec->payload, &e))
@@ -300,7 +253,7 @@ static struct sonde_keyed *order(struct native *n)
 
 static int add_records(struct native *n, struct sonde_err *err)
 {
-	struct name_table names = {0};
+	struct sonde_kernel_names names = {0};
 	struct sonde_keyed *t;
 	size_t i, first = n->r->records.nr;
 	bool ok = n->works.nr < SONDE_NONE;
@@ -313,8 +266,7 @@ static int add_records(struct native *n, struct sonde_err *err)
 			     : add_record(n, &n->works.at[t[i].index]);
 	for (i = first; i < n->r->records.nr && ok; i++)
 		ok = name_record(n, &names, &n->r->records.at[i]);
-	sonde_map_release(&names.known);
-	sonde_vec_release(&names.names);
+	sonde_vec_release(&names.of);
 	sonde_free(t);
 	return ok ? 0 : sonde_err_nomem(err);
 }

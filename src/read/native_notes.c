@@ -6,9 +6,7 @@
 
 static void note(const struct native *n, uint64_t nr, const char *one, const char *many)
 {
-	if (nr)
-		sonde_note(&n->r->notes, "%s: %llu %s", n->src->path, (unsigned long long)nr,
-			nr == 1 ? one : many);
+	sonde_source__note(n->src, n->r, nr, one, many);
 }
 
 static void note_damage(const struct native *n)

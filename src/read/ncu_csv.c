@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
 #include "read/csv_int.h"
+#include "read/demangle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static int add_record(
 	rec->process = sonde_records__process(t->r, t->src->input,
 		whole_number(&row->cells[CSV_PID]), texts[CSV_HOST], texts[CSV_PROCESS]);
 	rec->full_name = sonde_records__string(t->r, texts[CSV_KERNEL]);
-	rec->name = sonde_records__string(t->r, csv_function(texts[CSV_KERNEL]));
+	rec->name = sonde_records__string(t->r, sonde_demangle_function(texts[CSV_KERNEL]));
 	if (rec->process == SONDE_NONE || rec->full_name == SONDE_NONE || rec->name == SONDE_NONE)
 		return sonde_err_nomem(err);
 	rc = csv_read_nvtx(&t->nvtx, t->r, rec, &texts[CSV_PUSH_POP], err);
@@ -228,20 +229,14 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 
 static void finish(struct csv_table *t)
 {
-	struct sonde_notes *notes = &t->r->notes;
-	const char *path = t->src->path;
-
-	if (t->nvtx.nr_doubtful)
-		sonde_note(notes,
-			"%s: %llu range labels contain ':' as the CSV's own separator does; where "
-			"the domain ends and the label begins is a guess",
-			path, (unsigned long long)t->nvtx.nr_doubtful);
-	if (t->nvtx.nr_lost)
-		sonde_note(notes, "%s: %llu ranges could not be made out and were left out", path,
-			(unsigned long long)t->nvtx.nr_lost);
-	if (t->nr_skipped)
-		sonde_note(notes, "%s: %llu lines of the table are no results and were skipped",
-			path, (unsigned long long)t->nr_skipped);
+#define DOUBT                                                                                      \
+	"':', the CSV's own separator: where its domain ends is a guess; the .ncu-rep is exact"
+	sonde_source__note(t->src, t->r, t->nvtx.nr_doubtful, "range label contains " DOUBT,
+		"range labels contain " DOUBT);
+	sonde_source__note(t->src, t->r, t->nvtx.nr_lost, "range could not be read and is left out",
+		"ranges could not be read and are left out");
+	sonde_source__note(t->src, t->r, t->nr_skipped, "line of the table is no result: skipped",
+		"lines of the table are no results: skipped");
 }
 
 static int read_table(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

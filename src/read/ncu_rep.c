@@ -325,10 +325,9 @@ static void finish(struct ncu_report *n)
 			"%s: ranges nested deeper than %d are counted in their ancestor at that "
 			"depth",
 			n->src->path, NCU_MAX_DEPTH);
-	if (n->bad_strings)
-		sonde_note(&n->r->notes,
-			"%s: %llu metric values name strings the file does not have; left out",
-			n->src->path, (unsigned long long)n->bad_strings);
+	sonde_source__note(n->src, n->r, n->bad_strings,
+		"metric value names a string that the file does not have: left out",
+		"metric values name strings that the file does not have: left out");
 }
 
 static int read_report(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

@@ -20,9 +20,9 @@ static uint32_t number_at(struct sonde_str data, size_t at, size_t n)
 	return v;
 }
 
-int sonde_nsys__mend(struct nsys_reader *r)
+int sonde_nsys__mend(struct nsys *n)
 {
-	struct sonde_source *src = r->n.src;
+	struct sonde_source *src = n->src;
 	struct sonde_str data = src->file.data;
 	uint32_t size = number_at(data, PAGE_SIZE, 2), there;
 	uint64_t whole;
@@ -33,24 +33,24 @@ int sonde_nsys__mend(struct nsys_reader *r)
 	if (size < 512 || size & (size - 1) || whole <= data.n)
 		return 0;
 	there = (uint32_t)(data.n / size);
-	r->cut_pct = (double)data.n * 100 / (double)whole;
-	sonde_buf_add(&r->mended, data.p, (size_t)there * size);
-	if (r->mended.failed)
-		return sonde_err_nomem(r->err);
+	n->cut_pct = (double)data.n * 100 / (double)whole;
+	sonde_buf_add(&n->mended, data.p, (size_t)there * size);
+	if (n->mended.failed)
+		return sonde_err_nomem(n->err);
 	for (i = 0; i < 4 && there; i++)
-		r->mended.p[PAGE_COUNT + i] = (char)(there >> (24 - 8 * i));
+		n->mended.p[PAGE_COUNT + i] = (char)(there >> (24 - 8 * i));
 	return 0;
 }
 
-int sonde_nsys__say_cut(struct nsys_reader *r, int rc)
+int sonde_nsys__say_cut(struct nsys *n, int rc)
 {
-	if (!r->cut_pct || (rc && rc != SONDE_ERR_FORMAT))
+	if (!n->cut_pct || (rc && rc != SONDE_ERR_FORMAT))
 		return rc;
-	r->n.src->says_cut = true;
+	n->src->says_cut = true;
 	if (rc)
-		return sonde_err_set(r->err, rc, "%s: truncated after %.0f %%; copy it again",
-			r->n.src->path, r->cut_pct);
-	sonde_note(&r->n.r->notes, "%s: truncated after %.0f %%; copy it again", r->n.src->path,
-		r->cut_pct);
+		return sonde_err_set(n->err, rc, "%s: truncated after %.0f %%; copy it again",
+			n->src->path, n->cut_pct);
+	sonde_note(&n->r->notes, "%s: truncated after %.0f %%; copy it again", n->src->path,
+		n->cut_pct);
 	return 0;
 }

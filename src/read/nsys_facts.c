@@ -9,20 +9,20 @@
 enum { ID, CUDA_ID, PID, NAME, MAJOR, MINOR, UUID, SMS, CLOCK, BANDWIDTH }; /* of devices */
 
 /* As drivers write it; where there is none, one that holds in this export, for its samples. */
-static struct sonde_str take_uuid(struct nsys_reader *r, sqlite3_stmt *q)
+static struct sonde_str take_uuid(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_str uuid = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, UUID));
+	struct sonde_str uuid = sonde_records_str(n->r, sonde_nsys__intern(n, q, UUID));
 
 	if (!uuid.n)
-		return sonde_arena_printf(&r->n.r->arena, "GPU %u of input %u",
-			(unsigned)sqlite3_column_int(q, ID), r->n.src->input);
+		return sonde_arena_printf(&n->r->arena, "GPU %u of input %u",
+			(unsigned)sqlite3_column_int(q, ID), n->src->input);
 	if (sonde_str_starts(uuid, "GPU-"))
 		return uuid;
-	return sonde_arena_printf(&r->n.r->arena, "GPU-%.*s", SONDE_STR_ARG(uuid));
+	return sonde_arena_printf(&n->r->arena, "GPU-%.*s", SONDE_STR_ARG(uuid));
 }
 
 static const struct sonde_attribute *take_attributes(
-	struct nsys_reader *r, const struct nsys_gpu *gpu, size_t *nr)
+	struct nsys *n, const struct nsys_gpu *gpu, size_t *nr)
 {
 	const struct sonde_attribute all[] = {
 		{.name = SONDE_STR(SONDE_ATTR_SMS), .value = gpu->nr_sms},
@@ -30,7 +30,7 @@ static const struct sonde_attribute *take_attributes(
 		{.name = SONDE_STR(SONDE_ATTR_BANDWIDTH), .value = gpu->bytes_per_s},
 	};
 	struct sonde_attribute *list =
-		sonde_arena_calloc(&r->n.r->arena, sizeof(all) / sizeof(*all), sizeof(*list));
+		sonde_arena_calloc(&n->r->arena, sizeof(all) / sizeof(*all), sizeof(*list));
 	size_t i;
 
 	for (i = 0, *nr = 0; list && i < sizeof(all) / sizeof(*all); i++)
@@ -40,64 +40,64 @@ static const struct sonde_attribute *take_attributes(
 }
 
 /* A device as one process, or every one, calls it. */
-static int take_device(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_device(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, CUDA_ID),
 		.cc_major = (unsigned)sqlite3_column_int(q, MAJOR),
 		.cc_minor = (unsigned)sqlite3_column_int(q, MINOR)};
 	bool is_of_all = sqlite3_column_type(q, PID) == SQLITE_NULL;
-	struct nsys_gpu *gpu = sonde_vec_push(&r->gpus);
+	struct nsys_gpu *gpu = sonde_vec_push(&n->gpus);
 	size_t i;
 
 	if (!gpu)
-		return sonde_err_nomem(r->err);
+		return sonde_err_nomem(n->err);
 	*gpu = (struct nsys_gpu){.id = (uint32_t)sqlite3_column_int64(q, ID),
-		.uuid = take_uuid(r, q),
+		.uuid = take_uuid(n, q),
 		.nr_sms = sqlite3_column_double(q, SMS),
 		.clock_hz = sqlite3_column_double(q, CLOCK),
 		.bytes_per_s = sqlite3_column_double(q, BANDWIDTH)};
-	d.name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, NAME));
+	d.name = sonde_records_str(n->r, sonde_nsys__intern(n, q, NAME));
 	d.uuid = gpu->uuid;
-	d.attributes = take_attributes(r, gpu, &d.nr_attributes);
-	for (i = 0; i < r->n.r->processes.nr; i++) {
-		const struct sonde_process *p = &r->n.r->processes.at[i];
+	d.attributes = take_attributes(n, gpu, &d.nr_attributes);
+	for (i = 0; i < n->r->processes.nr; i++) {
+		const struct sonde_process *p = &n->r->processes.at[i];
 
-		if (p->input != r->n.src->input ||
+		if (p->input != n->src->input ||
 			(!is_of_all && p->pid != (uint64_t)sqlite3_column_int64(q, PID)))
 			continue;
 		d.process = (uint32_t)i;
-		if (!sonde_records__device(r->n.r, &d))
-			return sonde_err_nomem(r->err);
+		if (!sonde_records__device(n->r, &d))
+			return sonde_err_nomem(n->err);
 	}
 	return 0;
 }
 
 /* The process of this export with a serialised id, NULL: it did nothing that is read. */
-static struct sonde_process *process_of(struct nsys_reader *r, sqlite3_int64 global)
+static struct sonde_process *process_of(struct nsys *n, sqlite3_int64 global)
 {
 	uint64_t pid = sonde_nsys__pid(global);
 	size_t i;
 
-	for (i = 0; i < r->n.r->processes.nr; i++)
-		if (r->n.r->processes.at[i].input == r->n.src->input &&
-			r->n.r->processes.at[i].pid == pid)
-			return &r->n.r->processes.at[i];
+	for (i = 0; i < n->r->processes.nr; i++)
+		if (n->r->processes.at[i].input == n->src->input &&
+			n->r->processes.at[i].pid == pid)
+			return &n->r->processes.at[i];
 	return NULL;
 }
 
-static int take_process_name(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_process_name(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_process *p = process_of(r, sqlite3_column_int64(q, 0));
+	struct sonde_process *p = process_of(n, sqlite3_column_int64(q, 0));
 
 	if (p)
-		p->name = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 1));
+		p->name = sonde_records_str(n->r, sonde_nsys__intern(n, q, 1));
 	return 0;
 }
 
 /* Of a program with MPI (`nsys --trace=mpi`) each process tells its rank. */
-static int take_rank(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_rank(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_process *p = process_of(r, sqlite3_column_int64(q, 0));
+	struct sonde_process *p = process_of(n, sqlite3_column_int64(q, 0));
 	sqlite3_int64 rank = sqlite3_column_int64(q, 1);
 
 	if (!p || rank < 0 || rank >= SONDE_NONE)
@@ -107,11 +107,11 @@ static int take_rank(struct nsys_reader *r, sqlite3_stmt *q)
 	return 0;
 }
 
-static int take_version(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_version(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_input *in = &r->n.r->inputs.at[r->n.src->input];
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 
-	in->tool = sonde_arena_printf(&r->n.r->arena, "nsys %s",
+	in->tool = sonde_arena_printf(&n->r->arena, "nsys %s",
 		sqlite3_column_text(q, 0) ? (const char *)sqlite3_column_text(q, 0) : "");
 	return 0;
 }
@@ -131,28 +131,28 @@ static struct sonde_str variable(struct sonde_str list, const char *name)
 }
 
 /* The one process of this export that used the GPU, NULL: none or several did. */
-static struct sonde_process *only_process(struct nsys_reader *r)
+static struct sonde_process *only_process(struct nsys *n)
 {
 	uint32_t only = SONDE_NONE;
 	size_t i;
 
-	for (i = 0; i < r->n.r->records.nr; i++) {
-		uint32_t process = r->n.r->records.at[i].process;
+	for (i = 0; i < n->r->records.nr; i++) {
+		uint32_t process = n->r->records.at[i].process;
 
-		if (r->n.r->processes.at[process].input != r->n.src->input || process == only)
+		if (n->r->processes.at[process].input != n->src->input || process == only)
 			continue;
 		if (only != SONDE_NONE)
 			return NULL;
 		only = process;
 	}
-	return only == SONDE_NONE ? NULL : &r->n.r->processes.at[only];
+	return only == SONDE_NONE ? NULL : &n->r->processes.at[only];
 }
 
 /* The environment nsys ran in is that of the one process that it traced; of several it says nothing. */
-static int take_environment(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_environment(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_str list = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
-	struct sonde_process *only = only_process(r);
+	struct sonde_str list = sonde_records_str(n->r, sonde_nsys__intern(n, q, 0));
+	struct sonde_process *only = only_process(n);
 	size_t i;
 
 	for (i = 0; only && i < SONDE_NR_LAUNCHERS && !only->has_rank; i++)
@@ -161,73 +161,69 @@ static int take_environment(struct nsys_reader *r, sqlite3_stmt *q)
 	return 0;
 }
 
-static int take_host(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_host(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_str host = sonde_records_str(r->n.r, sonde_nsys__intern(r, q, 0));
+	struct sonde_str host = sonde_records_str(n->r, sonde_nsys__intern(n, q, 0));
 	size_t i;
 
-	for (i = 0; i < r->n.r->processes.nr; i++)
-		if (r->n.r->processes.at[i].input == r->n.src->input)
-			r->n.r->processes.at[i].host = host;
+	for (i = 0; i < n->r->processes.nr; i++)
+		if (n->r->processes.at[i].input == n->src->input)
+			n->r->processes.at[i].host = host;
 	return 0;
 }
 
-static int read_system(struct nsys_reader *r)
+static int read_system(struct nsys *n)
 {
 	int rc;
 
-	if (!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "name") ||
-		!sonde_nsys__has(r, "TARGET_INFO_SYSTEM_ENV", "value"))
+	if (!sonde_nsys__has(n, "TARGET_INFO_SYSTEM_ENV", "name value"))
 		return 0;
-	rc = sonde_nsys__rows(r,
+	rc = sonde_nsys__rows(n,
 		"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='Hostname' LIMIT 1", take_host);
 	if (rc == 0)
-		rc = sonde_nsys__rows(r,
+		rc = sonde_nsys__rows(n,
 			"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='DeviceEnvironment' "
 			"LIMIT 1",
 			take_environment);
 	return rc;
 }
 
-static int read_devices(struct nsys_reader *r)
+static int read_devices(struct nsys *n)
 {
 	static const char *const facts[] = {
 		"name", "computeMajor", "computeMinor", "uuid", "smCount", "clockRate", "memoryBandwidth"};
-	bool has_numbers = sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "cudaId") &&
-			   sonde_nsys__has(r, "TARGET_INFO_CUDA_DEVICE", "gpuId");
+	bool has_numbers = sonde_nsys__has(n, "TARGET_INFO_CUDA_DEVICE", "cudaId gpuId");
 	struct sonde_buf sql = {0};
 	size_t i;
 	int rc;
 
-	if (!sonde_nsys__has(r, "TARGET_INFO_GPU", "id"))
+	if (!sonde_nsys__has(n, "TARGET_INFO_GPU", "id"))
 		return 0;
 	sonde_buf_printf(&sql, "SELECT DISTINCT g.id, %s, ", has_numbers ? "c.cudaId" : "g.id");
-	sonde_nsys__column(&sql, r, "TARGET_INFO_CUDA_DEVICE", "c", has_numbers ? "pid" : NULL);
+	sonde_nsys__column(&sql, n, "TARGET_INFO_CUDA_DEVICE", "c", has_numbers ? "pid" : NULL);
 	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
-		sonde_nsys__column(&sql, r, "TARGET_INFO_GPU", "g", facts[i]);
+		sonde_nsys__column(&sql, n, "TARGET_INFO_GPU", "g", facts[i]);
 	sonde_buf_puts(&sql, has_numbers ? "0 FROM TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g "
 					   "ON g.id=c.gpuId LIMIT 4096"
 					 : "0 FROM TARGET_INFO_GPU g LIMIT 4096");
-	rc = sql.failed ? sonde_err_nomem(r->err) : sonde_nsys__rows(r, sql.p, take_device);
+	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__rows(n, sql.p, take_device);
 	sonde_buf_release(&sql);
 	return rc;
 }
 
-int sonde_nsys__facts(struct nsys_reader *r)
+int sonde_nsys__facts(struct nsys *n)
 {
-	int rc = read_devices(r);
+	int rc = read_devices(n);
 
-	if (rc == 0 && sonde_nsys__has(r, "PROCESSES", "globalPid") &&
-		sonde_nsys__has(r, "PROCESSES", "name"))
+	if (rc == 0 && sonde_nsys__has(n, "PROCESSES", "globalPid name"))
 		rc = sonde_nsys__rows(
-			r, "SELECT globalPid, name FROM PROCESSES", take_process_name);
-	if (rc == 0 && sonde_nsys__has(r, "META_DATA_EXPORT", "value"))
-		rc = sonde_nsys__rows(r,
+			n, "SELECT globalPid, name FROM PROCESSES", take_process_name);
+	if (rc == 0 && sonde_nsys__has(n, "META_DATA_EXPORT", "name value"))
+		rc = sonde_nsys__rows(n,
 			"SELECT value FROM META_DATA_EXPORT WHERE name LIKE '%PRODUCT_VERSION%' "
 			"LIMIT 1",
 			take_version);
-	if (rc == 0 && sonde_nsys__has(r, "MPI_RANKS", "globalTid") &&
-		sonde_nsys__has(r, "MPI_RANKS", "rank"))
-		rc = sonde_nsys__rows(r, "SELECT globalTid, rank FROM MPI_RANKS", take_rank);
-	return rc ? rc : read_system(r);
+	if (rc == 0 && sonde_nsys__has(n, "MPI_RANKS", "globalTid rank"))
+		rc = sonde_nsys__rows(n, "SELECT globalTid, rank FROM MPI_RANKS", take_rank);
+	return rc ? rc : read_system(n);
 }

@@ -51,19 +51,15 @@ struct nsys_metric {
 	uint64_t id;
 };
 
+/* One export being read. */
 struct nsys {
 	struct sonde_source *src;
 	struct sonde_records *r;
+	struct sonde_err *err;
+	sqlite3 *db;
 	uint32_t first_range; /* of this export, in the records */
 	SONDE_VEC(struct nsys_launch) launches;
 	SONDE_VEC(struct nsys_range) ranges;
-};
-
-/* One export being read. */
-struct nsys_reader {
-	struct nsys n;
-	sqlite3 *db;
-	struct sonde_err *err;
 	SONDE_VEC(struct nsys_domain) domains;
 	SONDE_VEC(struct nsys_metric) metrics;
 	SONDE_VEC(struct nsys_gpu) gpus;
@@ -72,32 +68,34 @@ struct nsys_reader {
 	double cut_pct;		 /* how much of it is there, 0 = all */
 };
 
-/* Whether there is such a table, with such a column (NULL: any). Views do not count. */
-bool sonde_nsys__has(struct nsys_reader *r, const char *table, const char *column);
+/* Whether there is such a table with all of these columns, `start end`. Views do not count. */
+bool sonde_nsys__has(struct nsys *n, const char *table, const char *columns);
+/* The process with this pid, its name and host not known yet; SONDE_NONE when memory is short. */
+uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid);
 int sonde_nsys__rows(
-	struct nsys_reader *r, const char *sql, int (*take)(struct nsys_reader *, sqlite3_stmt *));
+	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *));
 /* Appends `ALIAS.NAME, ` to a statement, or NULL where the table has no such column. */
-void sonde_nsys__column(struct sonde_buf *sql, struct nsys_reader *r, const char *table,
+void sonde_nsys__column(struct sonde_buf *sql, struct nsys *n, const char *table,
 	const char *alias, const char *name);
 /* The number of a text column, SONDE_NONE for null or when memory is short. */
-uint32_t sonde_nsys__intern(struct nsys_reader *r, sqlite3_stmt *q, int column);
+uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column);
 /* SONDE_ERR_FORMAT when a table gives more rows than a file of that size can hold. */
-int sonde_nsys__check_rows(struct nsys_reader *r, size_t nr);
+int sonde_nsys__check_rows(struct nsys *n, size_t nr);
 uint64_t sonde_nsys__pid(sqlite3_int64 global);
 uint64_t sonde_nsys__tid(sqlite3_int64 global);
 
 /* Makes `mended` where the file is shorter than its header says. */
-int sonde_nsys__mend(struct nsys_reader *r);
+int sonde_nsys__mend(struct nsys *n);
 /* What to say of such a file, after reading it gave `rc`. */
-int sonde_nsys__say_cut(struct nsys_reader *r, int rc);
-int sonde_nsys__launches(struct nsys_reader *r);
-int sonde_nsys__records(struct nsys_reader *r);
-int sonde_nsys__facts(struct nsys_reader *r);
-int sonde_nsys__metrics(struct nsys_reader *r); /* behind the facts */
+int sonde_nsys__say_cut(struct nsys *n, int rc);
+int sonde_nsys__launches(struct nsys *n);
+int sonde_nsys__records(struct nsys *n);
+int sonde_nsys__facts(struct nsys *n);
+int sonde_nsys__metrics(struct nsys *n); /* behind the facts */
 
 /* Sorts the ranges, nests them, appends them to the records. */
-int sonde_nsys__nest(struct nsys *n, struct sonde_err *err);
+int sonde_nsys__nest(struct nsys *n);
 /* Fills in `open` of every launch; sorts them by process and time. */
-int sonde_nsys__open(struct nsys *n, struct sonde_err *err);
+int sonde_nsys__open(struct nsys *n);
 
 #endif

@@ -21,7 +21,7 @@ static const struct kind {
 
 enum { START, END, DEVICE, CONTEXT, STREAM, PID, FULL_NAME, NAME, TID, CALL, COPY, BYTES, KIND };
 
-static uint32_t name_of(struct nsys_reader *r, sqlite3_stmt *q, uint8_t kind)
+static uint32_t name_of(struct nsys *n, sqlite3_stmt *q, uint8_t kind)
 {
 	struct sonde_str text = SONDE_STR("(unnamed kernel)");
 
@@ -29,17 +29,17 @@ static uint32_t name_of(struct nsys_reader *r, sqlite3_stmt *q, uint8_t kind)
 		text = sonde_source__copy_name((uint64_t)sqlite3_column_int64(q, COPY));
 	if (kind == SONDE_RESULT_MEMSET)
 		text = SONDE_STR("[CUDA memset]");
-	return sonde_records__string(r->n.r, text);
+	return sonde_records__string(n->r, text);
 }
 
-static int take_launch(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_launch(struct nsys *n, sqlite3_stmt *q)
 {
-	struct nsys_launch *l = sonde_vec_push(&r->n.launches);
+	struct nsys_launch *l = sonde_vec_push(&n->launches);
 	sqlite3_int64 tid = sqlite3_column_int64(q, TID);
 
 	if (!l)
-		return sonde_err_nomem(r->err);
-	if (sonde_nsys__check_rows(r, r->n.launches.nr))
+		return sonde_err_nomem(n->err);
+	if (sonde_nsys__check_rows(n, n->launches.nr))
 		return SONDE_ERR_FORMAT;
 	l->start_ns = (uint64_t)sqlite3_column_int64(q, START);
 	l->end_ns = (uint64_t)sqlite3_column_int64(q, END);
@@ -53,78 +53,75 @@ static int take_launch(struct nsys_reader *r, sqlite3_stmt *q)
 	l->call_ns = (uint64_t)sqlite3_column_int64(q, CALL);
 	l->bytes = (uint64_t)sqlite3_column_int64(q, BYTES);
 	l->kind = (uint8_t)sqlite3_column_int(q, KIND);
-	l->full_name = sonde_nsys__intern(r, q, FULL_NAME);
-	l->name = sonde_nsys__intern(r, q, NAME);
+	l->full_name = sonde_nsys__intern(n, q, FULL_NAME);
+	l->name = sonde_nsys__intern(n, q, NAME);
 	if (l->full_name == SONDE_NONE)
 		l->full_name = l->name;
 	if (l->full_name == SONDE_NONE)
-		l->full_name = name_of(r, q, l->kind);
+		l->full_name = name_of(n, q, l->kind);
 	if (l->name == SONDE_NONE)
 		l->name = l->full_name;
-	return l->full_name == SONDE_NONE ? sonde_err_nomem(r->err) : 0;
+	return l->full_name == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
 }
 
 static void add_column(
-	struct sonde_buf *sql, struct nsys_reader *r, const char *table, const char *name)
+	struct sonde_buf *sql, struct nsys *n, const char *table, const char *name)
 {
-	sonde_nsys__column(sql, r, table, "k", name);
+	sonde_nsys__column(sql, n, table, "k", name);
 }
 
 static void add_name(
-	struct sonde_buf *sql, struct nsys_reader *r, const struct kind *k, const char *name)
+	struct sonde_buf *sql, struct nsys *n, const struct kind *k, const char *name)
 {
-	if (name && sonde_nsys__has(r, k->table, name) && sonde_nsys__has(r, "StringIds", "value"))
+	if (name && sonde_nsys__has(n, k->table, name) && sonde_nsys__has(n, "StringIds", "value"))
 		sonde_buf_printf(sql, "(SELECT value FROM StringIds WHERE id=k.%s), ", name);
 	else
 		sonde_buf_puts(sql, "NULL, ");
 }
 
-static int read_kind(struct nsys_reader *r, const struct kind *k)
+static int read_kind(struct nsys *n, const struct kind *k)
 {
-	bool has_calls = sonde_nsys__has(r, RUNTIME, "correlationId") &&
-			 sonde_nsys__has(r, RUNTIME, "globalTid") &&
-			 sonde_nsys__has(r, RUNTIME, "start") &&
-			 sonde_nsys__has(r, k->table, "correlationId");
+	bool has_calls = sonde_nsys__has(n, RUNTIME, "correlationId globalTid start") &&
+			 sonde_nsys__has(n, k->table, "correlationId");
 	struct sonde_buf sql = {0};
 	int rc;
 
-	if (!sonde_nsys__has(r, k->table, "start") || !sonde_nsys__has(r, k->table, "end"))
+	if (!sonde_nsys__has(n, k->table, "start end"))
 		return 0;
 	sonde_buf_puts(&sql, "SELECT k.start, k.end, ");
-	add_column(&sql, r, k->table, "deviceId");
-	add_column(&sql, r, k->table, "contextId");
-	add_column(&sql, r, k->table, "streamId");
-	add_column(&sql, r, k->table, "globalPid");
-	add_name(&sql, r, k, k->full_name);
-	add_name(&sql, r, k, k->name);
+	add_column(&sql, n, k->table, "deviceId");
+	add_column(&sql, n, k->table, "contextId");
+	add_column(&sql, n, k->table, "streamId");
+	add_column(&sql, n, k->table, "globalPid");
+	add_name(&sql, n, k, k->full_name);
+	add_name(&sql, n, k, k->name);
 	sonde_buf_puts(&sql, has_calls ? "c.globalTid, c.start, " : "NULL, NULL, ");
-	add_column(&sql, r, k->table, k->copy);
-	add_column(&sql, r, k->table, k->bytes);
+	add_column(&sql, n, k->table, k->copy);
+	add_column(&sql, n, k->table, k->bytes);
 	sonde_buf_printf(&sql, "%d FROM %s k", k->result, k->table);
 	if (has_calls)
 		sonde_buf_puts(&sql, " LEFT JOIN " RUNTIME " c ON c.correlationId=k.correlationId");
-	if (has_calls && sonde_nsys__has(r, k->table, "globalPid"))
+	if (has_calls && sonde_nsys__has(n, k->table, "globalPid"))
 		sonde_buf_puts(&sql, " AND (c.globalTid & ~16777215)=k.globalPid");
-	rc = sql.failed ? sonde_err_nomem(r->err) : sonde_nsys__rows(r, sql.p, take_launch);
+	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__rows(n, sql.p, take_launch);
 	sonde_buf_release(&sql);
 	return rc;
 }
 
-int sonde_nsys__launches(struct nsys_reader *r)
+int sonde_nsys__launches(struct nsys *n)
 {
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds) && rc == 0; i++)
-		rc = read_kind(r, &kinds[i]);
+		rc = read_kind(n, &kinds[i]);
 	return rc;
 }
 
-static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
+static bool add_record(struct nsys *n, const struct nsys_launch *l)
 {
-	struct sonde_records *all = r->n.r;
-	uint32_t process = sonde_records__process(all, r->n.src->input, l->pid,
-		(struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
+	struct sonde_records *all = n->r;
+	uint32_t process = sonde_nsys__process(n, l->pid);
 	struct sonde_record *rec = process == SONDE_NONE ? NULL : sonde_vec_push(&all->records);
 
 	if (!rec)
@@ -147,43 +144,40 @@ static bool add_record(struct nsys_reader *r, const struct nsys_launch *l)
 enum { CALL_TID, CALL_START, CALL_END, CALL_NAME };
 
 /* A call that the host may have waited in. */
-static int take_call(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_call(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_records *all = r->n.r;
-	struct sonde_str name = {(const char *)sqlite3_column_text(q, CALL_NAME),
-		(size_t)sqlite3_column_bytes(q, CALL_NAME)};
+	struct sonde_records *all = n->r;
+	const char *text = (const char *)sqlite3_column_text(q, CALL_NAME);
+	const struct sonde_call_name *name =
+		sonde_call_find(text, (size_t)sqlite3_column_bytes(q, CALL_NAME));
 	sqlite3_int64 tid = sqlite3_column_int64(q, CALL_TID);
 	uint32_t process;
 	struct sonde_call *c;
-	uint8_t kind;
 
-	if (!name.p || !sonde_source__host_call(name, &kind))
+	if (!name || name->kind == SONDE_NR_CALL_KINDS)
 		return 0;
-	process = sonde_records__process(all, r->n.src->input, sonde_nsys__pid(tid),
-		(struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
+	process = sonde_nsys__process(n, sonde_nsys__pid(tid));
 	c = process == SONDE_NONE ? NULL : sonde_vec_push(&all->calls);
 	if (!c)
-		return sonde_err_nomem(r->err);
+		return sonde_err_nomem(n->err);
 	*c = (struct sonde_call){.begin_ns = (uint64_t)sqlite3_column_int64(q, CALL_START),
 		.end_ns = (uint64_t)sqlite3_column_int64(q, CALL_END),
 		.thread = sonde_nsys__tid(tid),
 		.process = process,
-		.kind = kind};
+		.kind = name->kind};
 	return 0;
 }
 
 /* Calls of CUDA other than launches, which come with their kernels. */
-static int read_calls(struct nsys_reader *r)
+static int read_calls(struct nsys *n)
 {
-	static const char *const columns[] = {"globalTid", "start", "end", "nameId"};
 	size_t i;
 
-	for (i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		if (!sonde_nsys__has(r, RUNTIME, columns[i]))
-			return 0;
-	for (i = 0; i < r->n.r->processes.nr; i++)
-		r->n.r->processes.at[i].has_calls |= r->n.r->processes.at[i].input == r->n.src->input;
-	return sonde_nsys__rows(r,
+	if (!sonde_nsys__has(n, RUNTIME, "globalTid start end nameId"))
+		return 0;
+	for (i = 0; i < n->r->processes.nr; i++)
+		n->r->processes.at[i].has_calls |= n->r->processes.at[i].input == n->src->input;
+	return sonde_nsys__rows(n,
 		"SELECT c.globalTid, c.start, c.end, s.value FROM " RUNTIME
 		" c JOIN StringIds s ON s.id=c.nameId WHERE s.value GLOB 'cu*Synchronize*' OR "
 		"s.value GLOB 'cu*Mem*' OR s.value GLOB 'cu*Alloc*' OR s.value GLOB 'cu*Malloc*' OR "
@@ -191,12 +185,12 @@ static int read_calls(struct nsys_reader *r)
 		take_call);
 }
 
-int sonde_nsys__records(struct nsys_reader *r)
+int sonde_nsys__records(struct nsys *n)
 {
 	size_t i;
 
-	for (i = 0; i < r->n.launches.nr; i++)
-		if (!add_record(r, &r->n.launches.at[i]))
-			return sonde_err_nomem(r->err);
-	return read_calls(r);
+	for (i = 0; i < n->launches.nr; i++)
+		if (!add_record(n, &n->launches.at[i]))
+			return sonde_err_nomem(n->err);
+	return read_calls(n);
 }

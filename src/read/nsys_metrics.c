@@ -13,42 +13,42 @@
 enum { DEVICE, METRIC, NAME }; /* of names */
 enum { AT = 1, ID, VALUE };    /* of rows, behind the device */
 
-static struct sonde_series *series_of(struct nsys_reader *r, uint32_t device)
+static struct sonde_series *series_of(struct nsys *n, uint32_t device)
 {
 	size_t i;
 
-	for (i = r->first_series; i < r->n.r->series.nr; i++)
-		if (r->n.r->series.at[i].device == device)
-			return &r->n.r->series.at[i];
+	for (i = n->first_series; i < n->r->series.nr; i++)
+		if (n->r->series.at[i].device == device)
+			return &n->r->series.at[i];
 	return NULL;
 }
 
 /* Counters stand in order of their numbers; `metric_ids` has those beside them. */
-static int take_name(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_name(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t device = (uint32_t)sqlite3_column_int64(q, DEVICE);
-	struct sonde_series *s = series_of(r, device);
+	struct sonde_series *s = series_of(n, device);
 	struct sonde_counter *counter;
 	struct nsys_metric *id;
 
 	if (!s) {
-		s = sonde_vec_push(&r->n.r->series);
+		s = sonde_vec_push(&n->r->series);
 		if (!s)
-			return sonde_err_nomem(r->err);
-		s->input = r->n.src->input;
+			return sonde_err_nomem(n->err);
+		s->input = n->src->input;
 		s->device = device;
 	}
 	counter = sonde_vec_push(&s->counters);
-	id = sonde_vec_push(&r->metrics);
+	id = sonde_vec_push(&n->metrics);
 	if (!counter || !id)
-		return sonde_err_nomem(r->err);
+		return sonde_err_nomem(n->err);
 	*id = (struct nsys_metric){
 		device, (uint32_t)s->counters.nr - 1, (uint64_t)sqlite3_column_int64(q, METRIC)};
 	*counter = (struct sonde_counter){
-		.role = SONDE_NONE, .name = sonde_nsys__intern(r, q, NAME)};
+		.role = SONDE_NONE, .name = sonde_nsys__intern(n, q, NAME)};
 	if (counter->name == SONDE_NONE)
-		counter->name = sonde_records__string(r->n.r, SONDE_STR("(unnamed metric)"));
-	return counter->name == SONDE_NONE ? sonde_err_nomem(r->err) : 0;
+		counter->name = sonde_records__string(n->r, SONDE_STR("(unnamed metric)"));
+	return counter->name == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
 }
 
 /* Rows come sorted: a new moment is a new sample, whose values are not known yet. */
@@ -71,20 +71,20 @@ static bool begin_sample(struct sonde_series *s, uint64_t ns)
 	return true;
 }
 
-static int take_value(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_value(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t device = (uint32_t)sqlite3_column_int64(q, DEVICE);
 	uint64_t id = (uint64_t)sqlite3_column_int64(q, ID);
-	struct sonde_series *s = series_of(r, device);
+	struct sonde_series *s = series_of(n, device);
 	size_t i;
 
 	if (!s || sqlite3_column_int64(q, AT) < 0)
 		return 0;
 	if (!begin_sample(s, (uint64_t)sqlite3_column_int64(q, AT)))
-		return sonde_err_nomem(r->err);
-	for (i = 0; i < r->metrics.nr; i++)
-		if (r->metrics.at[i].device == device && r->metrics.at[i].id == id)
-			s->values.at[s->values.nr - s->counters.nr + r->metrics.at[i].counter] =
+		return sonde_err_nomem(n->err);
+	for (i = 0; i < n->metrics.nr; i++)
+		if (n->metrics.at[i].device == device && n->metrics.at[i].id == id)
+			s->values.at[s->values.nr - s->counters.nr + n->metrics.at[i].counter] =
 				sqlite3_column_double(q, VALUE);
 	return 0;
 }
@@ -114,22 +114,22 @@ static const struct {
 };
 #define CLOCK "GPC Clock Frequency [MHz]"
 
-static const struct nsys_gpu *gpu_of(const struct nsys_reader *r, uint32_t id)
+static const struct nsys_gpu *gpu_of(const struct nsys *n, uint32_t id)
 {
 	size_t i;
 
-	for (i = 0; i < r->gpus.nr; i++)
-		if (r->gpus.at[i].id == id)
-			return &r->gpus.at[i];
+	for (i = 0; i < n->gpus.nr; i++)
+		if (n->gpus.at[i].id == id)
+			return &n->gpus.at[i];
 	return NULL;
 }
 
-static uint32_t counter_of(const struct nsys_reader *r, const struct sonde_series *s, const char *name)
+static uint32_t counter_of(const struct nsys *n, const struct sonde_series *s, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < s->counters.nr; i++)
-		if (sonde_str_is(sonde_records_str(r->n.r, s->counters.at[i].name), name))
+		if (sonde_str_is(sonde_records_str(n->r, s->counters.at[i].name), name))
 			return (uint32_t)i;
 	return SONDE_NONE;
 }
@@ -150,10 +150,10 @@ static void count(struct sonde_series *s, const struct nsys_gpu *gpu, uint32_t c
 }
 
 /* The clock first, as cycles of all SMs: the others are shares of it. */
-static int give_roles(struct nsys_reader *r, struct sonde_series *s)
+static int give_roles(struct nsys *n, struct sonde_series *s)
 {
-	const struct nsys_gpu *gpu = gpu_of(r, s->device);
-	uint32_t clock = counter_of(r, s, CLOCK), at;
+	const struct nsys_gpu *gpu = gpu_of(n, s->device);
+	uint32_t clock = counter_of(n, s, CLOCK), at;
 	size_t i;
 
 	if (!gpu || !(gpu->nr_sms > 0) || (clock == SONDE_NONE && !(gpu->clock_hz > 0)))
@@ -163,39 +163,38 @@ static int give_roles(struct nsys_reader *r, struct sonde_series *s)
 		s->values.at[i * s->counters.nr + clock] *=
 			(double)(s->times.at[i].end_ns - s->times.at[i].start_ns) / 1e3 * gpu->nr_sms;
 	if (clock != SONDE_NONE)
-		s->counters.at[clock].role = sonde_records__string(r->n.r, SONDE_STR("sm.elapsed_cycles"));
+		s->counters.at[clock].role = sonde_records__string(n->r, SONDE_STR("sm.elapsed_cycles"));
 	for (i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
-		at = counter_of(r, s, roles[i].name);
+		at = counter_of(n, s, roles[i].name);
 		if (at == SONDE_NONE || (!roles[i].most && !(gpu->bytes_per_s > 0)))
 			continue;
 		count(s, gpu, at, roles[i].most, clock);
-		s->counters.at[at].role = sonde_records__string(r->n.r, sonde_str_from(roles[i].role));
+		s->counters.at[at].role = sonde_records__string(n->r, sonde_str_from(roles[i].role));
 		if (s->counters.at[at].role == SONDE_NONE)
-			return sonde_err_nomem(r->err);
+			return sonde_err_nomem(n->err);
 	}
 	return 0;
 }
 
-int sonde_nsys__metrics(struct nsys_reader *r)
+int sonde_nsys__metrics(struct nsys *n)
 {
 	size_t i;
 	int rc;
 
-	r->first_series = r->n.r->series.nr;
-	if (!sonde_nsys__has(r, METRICS, "timestamp") || !sonde_nsys__has(r, METRICS, "typeId") ||
-		!sonde_nsys__has(r, METRICS, "metricId") || !sonde_nsys__has(r, METRICS, "value") ||
-		!sonde_nsys__has(r, NAMES, "metricName") || !sonde_nsys__has(r, NAMES, "metricId"))
+	n->first_series = n->r->series.nr;
+	if (!sonde_nsys__has(n, METRICS, "timestamp typeId metricId value") ||
+		!sonde_nsys__has(n, NAMES, "typeId metricName metricId"))
 		return 0;
-	rc = sonde_nsys__rows(r,
+	rc = sonde_nsys__rows(n,
 		"SELECT DISTINCT typeId & 255, metricId, metricName FROM " NAMES " ORDER BY 1, 2 LIMIT 4096",
 		take_name);
 	if (rc == 0)
-		rc = sonde_nsys__rows(r,
+		rc = sonde_nsys__rows(n,
 			"SELECT typeId & 255, timestamp, metricId, value FROM " METRICS " ORDER BY 1, 2",
 			take_value);
-	for (i = r->first_series; i < r->n.r->series.nr && rc == 0; i++) {
-		begin_first(&r->n.r->series.at[i]);
-		rc = give_roles(r, &r->n.r->series.at[i]);
+	for (i = n->first_series; i < n->r->series.nr && rc == 0; i++) {
+		begin_first(&n->r->series.at[i]);
+		rc = give_roles(n, &n->r->series.at[i]);
 	}
 	return rc;
 }

@@ -90,15 +90,14 @@ static void enter(const struct nsys *n, uint32_t *outer, struct stacks *s, uint3
 	st->top = i;
 }
 
-static int append(struct nsys *n, struct nsys_range *g, uint32_t parent, struct sonde_err *err)
+static int append(struct nsys *n, struct nsys_range *g, uint32_t parent)
 {
 	struct sonde_records *r = n->r;
-	uint32_t process = sonde_records__process(
-		r, n->src->input, g->pid, (struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
+	uint32_t process = sonde_nsys__process(n, g->pid);
 	struct sonde_range *range = process == SONDE_NONE ? NULL : sonde_vec_push(&r->ranges);
 
 	if (!range)
-		return sonde_err_nomem(err);
+		return sonde_err_nomem(n->err);
 	g->number = (uint32_t)(r->ranges.nr - 1);
 	*range = (struct sonde_range){.parent = parent,
 		.label = g->label,
@@ -111,7 +110,7 @@ static int append(struct nsys *n, struct nsys_range *g, uint32_t parent, struct 
 	return 0;
 }
 
-int sonde_nsys__nest(struct nsys *n, struct sonde_err *err)
+int sonde_nsys__nest(struct nsys *n)
 {
 	struct stacks s = {0};
 	uint32_t *outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*outer));
@@ -119,7 +118,7 @@ int sonde_nsys__nest(struct nsys *n, struct sonde_err *err)
 	int rc = 0;
 
 	if (!outer)
-		return sonde_err_nomem(err);
+		return sonde_err_nomem(n->err);
 	n->first_range = (uint32_t)n->r->ranges.nr;
 	if (n->ranges.nr)
 		qsort(n->ranges.at, n->ranges.nr, sizeof(*n->ranges.at), by_entry);
@@ -130,7 +129,7 @@ int sonde_nsys__nest(struct nsys *n, struct sonde_err *err)
 		if (g->kind == SONDE_PUSH_POP)
 			enter(n, outer, &s, i);
 		rc = append(n, g,
-			outer[i] == SONDE_NONE ? SONDE_NONE : n->ranges.at[outer[i]].number, err);
+			outer[i] == SONDE_NONE ? SONDE_NONE : n->ranges.at[outer[i]].number);
 	}
 	sonde_free(outer);
 	return rc;
@@ -168,7 +167,7 @@ static void add_stacks(struct sweep *w, const struct nsys_launch *l)
 	}
 }
 
-static int place(struct sweep *w, struct nsys_launch *l, struct sonde_err *err)
+static int place(struct sweep *w, struct nsys_launch *l)
 {
 	struct nsys *n = w->n;
 
@@ -181,13 +180,12 @@ static int place(struct sweep *w, struct nsys_launch *l, struct sonde_err *err)
 	if (l->call_ns)
 		add_stacks(w, l);
 	l->open = sonde_records__set(n->r, w->members, w->nr);
-	return l->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return l->open == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
 }
 
 /* Start/end ranges are open for all threads of their process. */
 static bool add_starts(struct nsys *n)
 {
-	const struct sonde_str none = {NULL, 0};
 	struct sonde_launch_call *calls = sonde_malloc((n->launches.nr + 1) * sizeof(*calls));
 	uint64_t nr_cut = 0;
 	size_t i, nr = 0;
@@ -195,7 +193,7 @@ static bool add_starts(struct nsys *n)
 
 	for (i = 0; i < n->launches.nr && ok; i++) {
 		const struct nsys_launch *l = &n->launches.at[i];
-		uint32_t process = sonde_records__process(n->r, n->src->input, l->pid, none, none);
+		uint32_t process = sonde_nsys__process(n, l->pid);
 
 		ok = process != SONDE_NONE;
 		if (l->call_ns)
@@ -205,15 +203,14 @@ static bool add_starts(struct nsys *n)
 	ok = ok && sonde_records__add_starts(n->r, n->first_range, calls, nr, &nr_cut);
 	for (i = 0; i < nr && ok; i++)
 		n->launches.at[calls[i].index].open = calls[i].set;
-	if (nr_cut)
-		sonde_note(&n->r->notes,
-			"%s: %llu launches lack some of their ranges: too many were open at once",
-			n->src->path, (unsigned long long)nr_cut);
+	sonde_source__note(n->src, n->r, nr_cut,
+		"launch lacks some of its ranges: too many were open at once",
+		"launches lack some of their ranges: too many were open at once");
 	sonde_free(calls);
 	return ok;
 }
 
-int sonde_nsys__open(struct nsys *n, struct sonde_err *err)
+int sonde_nsys__open(struct nsys *n)
 {
 	struct sweep w = {.n = n};
 	size_t i;
@@ -221,13 +218,13 @@ int sonde_nsys__open(struct nsys *n, struct sonde_err *err)
 
 	w.outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.outer));
 	if (!w.outer)
-		rc = sonde_err_nomem(err);
+		rc = sonde_err_nomem(n->err);
 	if (rc == 0 && n->launches.nr)
 		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_thread);
 	for (i = 0; i < n->launches.nr && rc == 0; i++)
-		rc = place(&w, &n->launches.at[i], err);
+		rc = place(&w, &n->launches.at[i]);
 	if (rc == 0 && !add_starts(n))
-		rc = sonde_err_nomem(err);
+		rc = sonde_err_nomem(n->err);
 	if (rc == 0 && n->launches.nr)
 		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_time);
 	sonde_free(w.outer);

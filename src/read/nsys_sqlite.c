@@ -10,7 +10,7 @@
 #include "read/nsys_int.h"
 
 #include "base/alloc.h"
-#include "catalogue/metrics.h"
+#include "read/launch_metrics_int.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,59 +22,69 @@
 /* ENUM_NSYS_EVENT_TYPE */
 enum { PUSH_POP = 59, START_END = 60, PUSH_POP_T = 70, START_END_T = 71, DOMAIN_CREATE = 75 };
 
-/* What reading values needs. */
-struct state {
-	const struct sonde_records *r;
-	uint32_t time_metric, bytes_metric;
-};
-
 static bool knows(struct sonde_str data, const char *path)
 {
 	(void)path;
 	return sonde_str_starts(data, "SQLite format 3") && data.n >= 512;
 }
 
-static int fail(struct nsys_reader *r)
+static int fail(struct nsys *n)
 {
-	if (sqlite3_errcode(r->db) == SQLITE_NOMEM)
-		return sonde_err_nomem(r->err);
+	if (sqlite3_errcode(n->db) == SQLITE_NOMEM)
+		return sonde_err_nomem(n->err);
 	return sonde_err_set(
-		r->err, SONDE_ERR_FORMAT, "%s: %s", r->n.src->path, sqlite3_errmsg(r->db));
+		n->err, SONDE_ERR_FORMAT, "%s: %s", n->src->path, sqlite3_errmsg(n->db));
 }
 
-bool sonde_nsys__has(struct nsys_reader *r, const char *table, const char *column)
+static bool has_column(struct nsys *n, const char *table, struct sonde_str column)
 {
 	static const char sql[] =
 		"SELECT 1 FROM sqlite_master m, pragma_table_info(m.name) c "
-		"WHERE m.type='table' AND m.name=?1 AND (?2 IS NULL OR c.name=?2)";
+		"WHERE m.type='table' AND m.name=?1 AND c.name=?2";
 	sqlite3_stmt *q = NULL;
 	bool is_there = false;
 
-	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(n->db, sql, -1, &q, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
-		if (column)
-			sqlite3_bind_text(q, 2, column, -1, SQLITE_STATIC);
+		sqlite3_bind_text(q, 2, column.p, (int)column.n, SQLITE_STATIC);
 		is_there = sqlite3_step(q) == SQLITE_ROW;
 	}
 	sqlite3_finalize(q);
 	return is_there;
 }
 
-void sonde_nsys__column(struct sonde_buf *sql, struct nsys_reader *r, const char *table,
+bool sonde_nsys__has(struct nsys *n, const char *table, const char *columns)
+{
+	struct sonde_str rest = sonde_str_from(columns);
+	bool has_all = true;
+
+	while (has_all && rest.n)
+		has_all = has_column(n, table, sonde_str_cut(rest, ' ', &rest));
+	return has_all;
+}
+
+uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid)
+{
+	const struct sonde_str none = {NULL, 0};
+
+	return sonde_records__process(n->r, n->src->input, pid, none, none);
+}
+
+void sonde_nsys__column(struct sonde_buf *sql, struct nsys *n, const char *table,
 	const char *alias, const char *name)
 {
-	if (name && sonde_nsys__has(r, table, name))
+	if (name && sonde_nsys__has(n, table, name))
 		sonde_buf_printf(sql, "%s.%s, ", alias, name);
 	else
 		sonde_buf_puts(sql, "NULL, ");
 }
 
-uint32_t sonde_nsys__intern(struct nsys_reader *r, sqlite3_stmt *q, int column)
+uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column)
 {
 	struct sonde_str text = {(const char *)sqlite3_column_text(q, column), 0};
 
 	text.n = (size_t)sqlite3_column_bytes(q, column);
-	return text.p ? sonde_records__copied(r->n.r, text) : SONDE_NONE;
+	return text.p ? sonde_records__copied(n->r, text) : SONDE_NONE;
 }
 
 uint64_t sonde_nsys__pid(sqlite3_int64 global)
@@ -89,73 +99,73 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global)
 
 /* A damaged table gives what comes before the damage; none of it is an error. */
 int sonde_nsys__rows(
-	struct nsys_reader *r, const char *sql, int (*take)(struct nsys_reader *, sqlite3_stmt *))
+	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *))
 {
 	sqlite3_stmt *q = NULL;
 	size_t nr = 0;
 	int rc = 0, step;
 
-	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
-		return fail(r);
+	if (sqlite3_prepare_v2(n->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return fail(n);
 	while ((step = sqlite3_step(q)) == SQLITE_ROW && rc == 0) {
-		rc = take(r, q);
+		rc = take(n, q);
 		nr++;
 	}
 	if (rc == 0 && step != SQLITE_DONE &&
-		((nr == 0 && !r->cut_pct) || step == SQLITE_NOMEM))
-		rc = fail(r);
-	else if (rc == 0 && step != SQLITE_DONE && !r->cut_pct)
-		sonde_note(&r->n.r->notes, "%s: %s; what comes before it is read", r->n.src->path,
-			sqlite3_errmsg(r->db));
+		((nr == 0 && !n->cut_pct) || step == SQLITE_NOMEM))
+		rc = fail(n);
+	else if (rc == 0 && step != SQLITE_DONE && !n->cut_pct)
+		sonde_note(&n->r->notes, "%s: %s; what comes before it is read", n->src->path,
+			sqlite3_errmsg(n->db));
 	sqlite3_finalize(q);
 	return rc;
 }
 
-int sonde_nsys__check_rows(struct nsys_reader *r, size_t nr)
+int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 {
-	if (nr <= r->n.src->file.data.n / MIN_ROW_BYTES)
+	if (nr <= n->src->file.data.n / MIN_ROW_BYTES)
 		return 0;
-	return sonde_err_set(r->err, SONDE_ERR_FORMAT,
+	return sonde_err_set(n->err, SONDE_ERR_FORMAT,
 		"%s: more rows than fit into a file of this size: ids that should be unique are "
 		"not",
-		r->n.src->path);
+		n->src->path);
 }
 
-static int take_domain(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_domain(struct nsys *n, sqlite3_stmt *q)
 {
-	struct nsys_domain *d = sonde_vec_push(&r->domains);
+	struct nsys_domain *d = sonde_vec_push(&n->domains);
 
 	if (!d)
-		return sonde_err_nomem(r->err);
+		return sonde_err_nomem(n->err);
 	d->pid = sonde_nsys__pid(sqlite3_column_int64(q, 0));
 	d->id = (uint64_t)sqlite3_column_int64(q, 1);
-	d->name = sonde_nsys__intern(r, q, 2);
+	d->name = sonde_nsys__intern(n, q, 2);
 	return 0;
 }
 
-static uint32_t domain_of(struct nsys_reader *r, uint64_t pid, uint64_t id)
+static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
 {
 	char name[32];
 	size_t i;
 
 	if (id == 0)
 		return SONDE_NONE;
-	for (i = 0; i < r->domains.nr; i++)
-		if (r->domains.at[i].id == id && r->domains.at[i].pid == pid)
-			return r->domains.at[i].name;
+	for (i = 0; i < n->domains.nr; i++)
+		if (n->domains.at[i].id == id && n->domains.at[i].pid == pid)
+			return n->domains.at[i].name;
 	snprintf(name, sizeof(name), "domain %llu", (unsigned long long)id);
-	return sonde_records__copied(r->n.r, sonde_str_from(name));
+	return sonde_records__copied(n->r, sonde_str_from(name));
 }
 
 /* 0 start, 1 end, 2 type, 3 globalTid, 4 domain, 5 text */
-static int take_range(struct nsys_reader *r, sqlite3_stmt *q)
+static int take_range(struct nsys *n, sqlite3_stmt *q)
 {
 	int type = sqlite3_column_int(q, 2);
-	struct nsys_range *g = sonde_vec_push(&r->n.ranges);
+	struct nsys_range *g = sonde_vec_push(&n->ranges);
 
 	if (!g)
-		return sonde_err_nomem(r->err);
-	if (sonde_nsys__check_rows(r, r->n.ranges.nr))
+		return sonde_err_nomem(n->err);
+	if (sonde_nsys__check_rows(n, n->ranges.nr))
 		return SONDE_ERR_FORMAT;
 	g->begin_ns = (uint64_t)sqlite3_column_int64(q, 0);
 	g->end_ns = sqlite3_column_type(q, 1) == SQLITE_NULL || sqlite3_column_int64(q, 1) <= 0
@@ -164,31 +174,29 @@ static int take_range(struct nsys_reader *r, sqlite3_stmt *q)
 	g->kind = type == START_END || type == START_END_T ? SONDE_START_END : SONDE_PUSH_POP;
 	g->pid = sonde_nsys__pid(sqlite3_column_int64(q, 3));
 	g->tid = sonde_nsys__tid(sqlite3_column_int64(q, 3));
-	g->domain = domain_of(r, g->pid, (uint64_t)sqlite3_column_int64(q, 4));
-	g->label = sonde_nsys__intern(r, q, 5);
+	g->domain = domain_of(n, g->pid, (uint64_t)sqlite3_column_int64(q, 4));
+	g->label = sonde_nsys__intern(n, q, 5);
 	if (g->label == SONDE_NONE)
-		g->label = sonde_records__string(r->n.r, SONDE_STR(""));
-	return g->label == SONDE_NONE ? sonde_err_nomem(r->err) : 0;
+		g->label = sonde_records__string(n->r, SONDE_STR(""));
+	return g->label == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
 }
 
-static int read_ranges(struct nsys_reader *r)
+static int read_ranges(struct nsys *n)
 {
-	bool has_ids = sonde_nsys__has(r, "NVTX_EVENTS", "textId") &&
-		       sonde_nsys__has(r, "StringIds", "value"),
-	     has_domain = sonde_nsys__has(r, "NVTX_EVENTS", "domainId");
+	bool has_ids = sonde_nsys__has(n, "NVTX_EVENTS", "textId") &&
+		       sonde_nsys__has(n, "StringIds", "id value"),
+	     has_domain = sonde_nsys__has(n, "NVTX_EVENTS", "domainId");
 	char sql[640];
 	int rc = 0;
 
-	if (!sonde_nsys__has(r, "NVTX_EVENTS", "start") ||
-		!sonde_nsys__has(r, "NVTX_EVENTS", "eventType") ||
-		!sonde_nsys__has(r, "NVTX_EVENTS", "globalTid"))
+	if (!sonde_nsys__has(n, "NVTX_EVENTS", "start eventType globalTid"))
 		return 0;
 	if (has_domain) {
 		snprintf(sql, sizeof(sql),
 			"SELECT globalTid, domainId, %s FROM NVTX_EVENTS e %s WHERE eventType=%d",
 			has_ids ? "coalesce(e.text, s.value)" : "e.text",
 			has_ids ? "LEFT JOIN StringIds s ON s.id=e.textId" : "", DOMAIN_CREATE);
-		rc = sonde_nsys__rows(r, sql, take_domain);
+		rc = sonde_nsys__rows(n, sql, take_domain);
 	}
 	snprintf(sql, sizeof(sql),
 		"SELECT e.start, e.end, e.eventType, e.globalTid, %s, %s FROM NVTX_EVENTS e %s "
@@ -197,107 +205,86 @@ static int read_ranges(struct nsys_reader *r)
 		has_domain ? "e.domainId" : "0", has_ids ? "coalesce(e.text, s.value)" : "e.text",
 		has_ids ? "LEFT JOIN StringIds s ON s.id=e.textId" : "", PUSH_POP, START_END,
 		PUSH_POP_T, START_END_T);
-	return rc ? rc : sonde_nsys__rows(r, sql, take_range);
+	return rc ? rc : sonde_nsys__rows(n, sql, take_range);
 }
 
-static int open_db(struct nsys_reader *r)
+static int open_db(struct nsys *n)
 {
-	struct sonde_str data = r->mended.n ? sonde_buf_view(&r->mended) : r->n.src->file.data;
+	struct sonde_str data = n->mended.n ? sonde_buf_view(&n->mended) : n->src->file.data;
 
-	if (sqlite3_open_v2(":memory:", &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+	if (sqlite3_open_v2(":memory:", &n->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 		    NULL) != SQLITE_OK ||
-		sqlite3_deserialize(r->db, "main", (unsigned char *)(uintptr_t)data.p,
+		sqlite3_deserialize(n->db, "main", (unsigned char *)(uintptr_t)data.p,
 			(sqlite3_int64)data.n, (sqlite3_int64)data.n,
 			SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-		return fail(r);
-	sqlite3_exec(r->db,
+		return fail(n);
+	sqlite3_exec(n->db,
 		"PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; "
 		"PRAGMA cell_size_check=ON",
 		NULL, NULL, NULL);
-	if (!sonde_nsys__has(r, "NVTX_EVENTS", NULL) && !sonde_nsys__has(r, KERNELS, NULL) &&
-		!sonde_nsys__has(r, "StringIds", NULL))
-		return sonde_err_set(r->err, SONDE_ERR_FORMAT,
-			"%s: an SQLite file, but not an export of Nsight Systems", r->n.src->path);
+	if (!sonde_nsys__has(n, "NVTX_EVENTS", "start") && !sonde_nsys__has(n, KERNELS, "start") &&
+		!sonde_nsys__has(n, "StringIds", "id"))
+		return sonde_err_set(n->err, SONDE_ERR_FORMAT,
+			"%s: an SQLite file, but not an export of Nsight Systems", n->src->path);
 	return 0;
 }
 
 /* The metrics an export has: times, and bytes of copies. */
-static int open_state(struct nsys_reader *r)
+static int open_metrics(struct nsys *n)
 {
-	struct sonde_records *all = r->n.r;
-	struct state *s = sonde_calloc(1, sizeof(*s));
+	struct sonde_launch_metrics *m = sonde_calloc(1, sizeof(*m));
+	const bool has[NR_LAUNCH_METRICS] = {[LAUNCH_TIME] = true,
+		[LAUNCH_BYTES] = sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMCPY", "bytes") ||
+				 sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMSET", "bytes")};
 
-	if (!s)
-		return sonde_err_nomem(r->err);
-	r->n.src->state = s;
-	s->r = all;
-	s->time_metric = sonde_records__metric(all, SONDE_STR(SONDE_METRIC_TIME));
-	s->bytes_metric = SONDE_NONE;
-	if (sonde_nsys__has(r, "CUPTI_ACTIVITY_KIND_MEMCPY", "bytes") ||
-		sonde_nsys__has(r, "CUPTI_ACTIVITY_KIND_MEMSET", "bytes")) {
-		s->bytes_metric = sonde_records__metric(all, SONDE_STR(SONDE_METRIC_COPIED));
-		if (s->bytes_metric == SONDE_NONE)
-			return sonde_err_nomem(r->err);
-		all->metrics.at[s->bytes_metric].unit = SONDE_STR("byte");
-	}
-	if (s->time_metric == SONDE_NONE)
-		return sonde_err_nomem(r->err);
-	all->metrics.at[s->time_metric].unit = SONDE_STR("ns");
-	return 0;
+	n->src->state = m;
+	return m && sonde_launch_metrics__add(m, n->r, has) ? 0 : sonde_err_nomem(n->err);
 }
 
-static int read_all(struct nsys_reader *r)
+static int read_all(struct nsys *n)
 {
-	int rc = open_state(r);
+	static int (*const steps[])(struct nsys *) = {open_metrics, read_ranges,
+		sonde_nsys__launches, sonde_nsys__nest, sonde_nsys__open, sonde_nsys__records,
+		sonde_nsys__facts, sonde_nsys__metrics};
+	size_t i;
+	int rc = 0;
 
-	r->n.r->inputs.at[r->n.src->input].source = SONDE_STR("nsys-sqlite");
-	if (rc == 0)
-		rc = read_ranges(r);
-	if (rc == 0)
-		rc = sonde_nsys__launches(r);
-	if (rc == 0)
-		rc = sonde_nsys__nest(&r->n, r->err);
-	if (rc == 0)
-		rc = sonde_nsys__open(&r->n, r->err);
-	if (rc == 0)
-		rc = sonde_nsys__records(r);
-	if (rc == 0)
-		rc = sonde_nsys__facts(r);
-	if (rc == 0)
-		rc = sonde_nsys__metrics(r);
+	n->r->inputs.at[n->src->input].source = SONDE_STR("nsys-sqlite");
+	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+		rc = steps[i](n);
 	return rc;
 }
 
 static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)
 {
-	struct nsys_reader r = {.n = {.src = src, .r = records}, .err = err};
-	int rc = sonde_nsys__mend(&r);
+	struct nsys n = {.src = src, .r = records, .err = err};
+	int rc = sonde_nsys__mend(&n);
 
 	if (rc == 0)
-		rc = open_db(&r);
+		rc = open_db(&n);
 	if (rc == 0)
-		rc = read_all(&r);
-	rc = sonde_nsys__say_cut(&r, rc);
-	sqlite3_close(r.db);
-	sonde_buf_release(&r.mended);
-	sonde_vec_release(&r.domains);
-	sonde_vec_release(&r.metrics);
-	sonde_vec_release(&r.gpus);
-	sonde_vec_release(&r.n.launches);
-	sonde_vec_release(&r.n.ranges);
+		rc = read_all(&n);
+	rc = sonde_nsys__say_cut(&n, rc);
+	sqlite3_close(n.db);
+	sonde_buf_release(&n.mended);
+	sonde_vec_release(&n.domains);
+	sonde_vec_release(&n.metrics);
+	sonde_vec_release(&n.gpus);
+	sonde_vec_release(&n.launches);
+	sonde_vec_release(&n.ranges);
 	return rc;
 }
 
 static int values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
-	const struct state *s = src->state;
-	const struct sonde_record_time *t = &s->r->records.at[rec - s->r->records.at].time;
+	const struct sonde_launch_metrics *m = src->state;
 
 	(void)err;
-	v->num[s->time_metric] = (double)(t->end_ns - t->start_ns);
-	if (rec->kind != SONDE_RESULT_KERNEL && s->bytes_metric != SONDE_NONE)
-		v->num[s->bytes_metric] = (double)rec->payload;
+	sonde_launch_metrics__set(
+		m, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+	if (rec->kind != SONDE_RESULT_KERNEL)
+		sonde_launch_metrics__set(m, v, LAUNCH_BYTES, (double)rec->payload);
 	return 0;
 }
 

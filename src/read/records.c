@@ -136,12 +136,6 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 }
 
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
-	struct sonde_err *err)
-{
-	return sonde_records_open_with(out, paths, nr_paths, NULL, err);
-}
-
-int sonde_records_open_with(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	const struct sonde_read_options *options, struct sonde_err *err)
 {
 	struct sonde_err local = {0};

@@ -18,6 +18,7 @@
 #define SONDE_READ_RECORDS_H
 
 #include "base/arena.h"
+#include "catalogue/calls.h"
 #include "read/inputs.h"
 
 enum sonde_result {
@@ -113,20 +114,11 @@ struct sonde_set {
 };
 
 /* What a host thread did in CUDA that can make it, or the GPU, wait. */
-enum sonde_host_call {
-	SONDE_HOST_SYNC_STREAM,
-	SONDE_HOST_SYNC_EVENT,
-	SONDE_HOST_SYNC_DEVICE,
-	SONDE_HOST_COPY, /* or fill; the call, not the work */
-	SONDE_HOST_ALLOC,
-	SONDE_HOST_FREE,
-};
-
 struct sonde_call {
 	uint64_t begin_ns, end_ns; /* same clock as ranges */
 	uint64_t thread;
 	uint32_t process;
-	uint8_t kind; /* enum sonde_host_call */
+	uint8_t kind; /* enum sonde_call_kind */
 };
 
 /* Memory of a device, or of the host for it, taken or given back. */
@@ -230,12 +222,9 @@ struct sonde_records {
 /*
  * Reads all of `paths`: files, also compressed ones and archives, or directories of captures. A
  * damaged input gives what could be read before the damage, with a note; it is an error only if
- * that was no result at all.
+ * that was no result at all. `options` may be NULL.
  */
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
-	struct sonde_err *err);
-/* The same; `options` may be NULL. */
-int sonde_records_open_with(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	const struct sonde_read_options *options, struct sonde_err *err);
 void sonde_records_free(struct sonde_records *r);
 /* Adds the notes that look at all inputs together: what was never closed, what was given twice. */

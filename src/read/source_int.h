@@ -53,6 +53,10 @@ bool sonde_source__is_report(struct sonde_str data);
 int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,
 	struct sonde_err *err);
 
+/* "PATH: 3 MANY", "PATH: 1 ONE"; nothing for 0. */
+void sonde_source__note(const struct sonde_source *src, struct sonde_records *r, uint64_t nr,
+	const char *one, const char *many);
+
 /*
  * For readers of large mapped files, after `size` bytes at `at` were read: gives back the memory of
  * what is before, now and then.
@@ -64,6 +68,17 @@ uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
 /* The same for text that does not live: a copy is kept where it is new. */
 uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text);
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
+/* The names of kernels, each demangled once. Start with `= {0}`, end with sonde_vec_release(&t.of). */
+struct sonde_kernel_name {
+	uint32_t full, function;
+	bool is_known;
+};
+struct sonde_kernel_names {
+	SONDE_VEC(struct sonde_kernel_name) of; /* by string number of what the source calls it */
+};
+/* Names a kernel that the source calls string `raw`; false when memory is short. */
+bool sonde_kernel_names__set(struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw,
+	struct sonde_record *rec);
 /* A note where the profiler's own `ns` are a good part of the time between the records. */
 void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns);
 /* The process with this pid and input, appended when new. */
@@ -103,8 +118,5 @@ void sonde_records__follow(struct sonde_records *r);
 
 /* What copies are listed under, by CUPTI's kind of copy. */
 struct sonde_str sonde_source__copy_name(uint64_t kind);
-
-/* What the CUDA call of this name is (enum sonde_host_call); false: none that anybody waits for. */
-bool sonde_source__host_call(struct sonde_str name, uint8_t *kind);
 
 #endif

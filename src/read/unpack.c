@@ -72,6 +72,14 @@ int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t
 	return SONDE_ERR_FORMAT;
 }
 
+void sonde_source__note(const struct sonde_source *src, struct sonde_records *r, uint64_t nr,
+	const char *one, const char *many)
+{
+	if (nr)
+		sonde_note(&r->notes, "%s: %llu %s", src->path, (unsigned long long)nr,
+			nr == 1 ? one : many);
+}
+
 static struct sonde_source *add_source(struct sonde_records *r, const char *path)
 {
 	struct sonde_source *src = sonde_calloc(1, sizeof(*src));

@@ -76,7 +76,7 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	path = name;
-	if (sonde_records_open(&r, &path, 1, &err)) {
+	if (sonde_records_open(&r, &path, 1, NULL, &err)) {
 		fuzz_check(!r && err.code < 0 && err.msg[0]);
 		return;
 	}

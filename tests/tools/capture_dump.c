@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 	if (argc <= first)
 		return 2;
 	if (sonde_records_open(
-		    &r, (const char *const *)argv + first, (size_t)(argc - first), &err)) {
+		    &r, (const char *const *)argv + first, (size_t)(argc - first), NULL, &err)) {
 		printf("error %s\n", err.msg);
 		return 1;
 	}

@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (sonde_records_open(
-		    &r, (const char *const *)argv + first, (size_t)(argc - first), &err)) {
+		    &r, (const char *const *)argv + first, (size_t)(argc - first), NULL, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}

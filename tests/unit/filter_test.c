@@ -19,7 +19,7 @@ static struct sonde_records *open_report(const char *shape)
 	struct sonde_err err = {0};
 
 	snprintf(path, sizeof(path), "tests/data/ncu/%s_kernel.ncu-rep", shape);
-	if (sonde_records_open(&r, paths, 1, &err))
+	if (sonde_records_open(&r, paths, 1, NULL, &err))
 		fail_msg("%s", err.msg);
 	return r;
 }

@@ -90,7 +90,7 @@ static void test_idle__short_kernels_are_launch_bound(void **state)
 	begin(&p);
 	for (i = 0; i < 10; i++)
 		kernel(&p, 100 + 8 * i, 104 + 8 * i, 106 + 8 * i);
-	host_call(&p, SONDE_HOST_SYNC_DEVICE, 500, 600);
+	host_call(&p, SONDE_CALL_SYNC_DEVICE, 500, 600);
 	idle_is(end(&p), SONDE_IDLE_LAUNCH, 9 * 6, SONDE_IDLE_HOST, 0);
 	near(p.run.c->gaps.at[0].ns, 6 * US);
 	assert_int_equal(p.run.c->gaps.at[0].cause, SONDE_IDLE_LAUNCH);
@@ -109,7 +109,7 @@ static void test_idle__what_a_framework_needs_per_launch_is_launching(void **sta
 	kernel(&p, 160, 170, 180);
 	kernel(&p, 220, 230, 240);
 	kernel(&p, 370, 380, 390);
-	host_call(&p, SONDE_HOST_SYNC_DEVICE, 500, 600);
+	host_call(&p, SONDE_CALL_SYNC_DEVICE, 500, 600);
 	idle_is(end(&p), SONDE_IDLE_LAUNCH, 50 + 50 + 10, SONDE_IDLE_HOST, 130);
 	done(&p);
 }
@@ -123,7 +123,7 @@ static void test_idle__work_that_waits_on_an_idle_device_was_queued(void **state
 	begin(&p);
 	kernel(&p, 150, 160, 200);
 	kernel(&p, 210, 400, 410);
-	host_call(&p, SONDE_HOST_SYNC_STREAM, 215, 415);
+	host_call(&p, SONDE_CALL_SYNC_STREAM, 215, 415);
 	idle_is(end(&p), SONDE_IDLE_QUEUED, 170, SONDE_IDLE_LAUNCH, 10 + 20);
 	done(&p);
 }
@@ -137,7 +137,7 @@ static void test_idle__a_launch_that_takes_long_is_a_launch(void **state)
 	begin(&p);
 	kernel(&p, 90, 100, 200);
 	kernel(&p, 150, 400, 410);
-	host_call(&p, SONDE_HOST_SYNC_STREAM, 395, 415);
+	host_call(&p, SONDE_CALL_SYNC_STREAM, 395, 415);
 	idle_is(end(&p), SONDE_IDLE_LAUNCH, 195, SONDE_IDLE_QUEUED, 5);
 	done(&p);
 }
@@ -150,7 +150,7 @@ static void test_idle__a_copy_that_was_called_for_early_is_a_copy(void **state)
 	(void)state;
 	begin(&p);
 	kernel(&p, 90, 100, 200);
-	host_call(&p, SONDE_HOST_COPY, 151, 320);
+	host_call(&p, SONDE_CALL_COPY, 151, 320);
 	kernel(&p, 150, 300, 310)->kind = SONDE_RESULT_MEMCPY;
 	idle_is(end(&p), SONDE_IDLE_COPY, 100, SONDE_IDLE_QUEUED, 0);
 	done(&p);
@@ -181,12 +181,12 @@ static void check_call(uint8_t kind, enum sonde_idle_cause cause)
 static void test_idle__calls_that_wait_are_named(void **state)
 {
 	(void)state;
-	check_call(SONDE_HOST_SYNC_STREAM, SONDE_IDLE_SYNC);
-	check_call(SONDE_HOST_SYNC_EVENT, SONDE_IDLE_SYNC);
-	check_call(SONDE_HOST_SYNC_DEVICE, SONDE_IDLE_SYNC);
-	check_call(SONDE_HOST_COPY, SONDE_IDLE_COPY);
-	check_call(SONDE_HOST_ALLOC, SONDE_IDLE_ALLOC);
-	check_call(SONDE_HOST_FREE, SONDE_IDLE_ALLOC);
+	check_call(SONDE_CALL_SYNC_STREAM, SONDE_IDLE_SYNC);
+	check_call(SONDE_CALL_SYNC_EVENT, SONDE_IDLE_SYNC);
+	check_call(SONDE_CALL_SYNC_DEVICE, SONDE_IDLE_SYNC);
+	check_call(SONDE_CALL_COPY, SONDE_IDLE_COPY);
+	check_call(SONDE_CALL_ALLOC, SONDE_IDLE_ALLOC);
+	check_call(SONDE_CALL_FREE, SONDE_IDLE_ALLOC);
 }
 
 /* A copy that the host stages: its call began long before the device could start. */
@@ -197,7 +197,7 @@ static void test_idle__a_copy_that_starts_late_is_a_copy(void **state)
 	(void)state;
 	begin(&p);
 	kernel(&p, 90, 100, 200);
-	host_call(&p, SONDE_HOST_COPY, 230, 300);
+	host_call(&p, SONDE_CALL_COPY, 230, 300);
 	kernel(&p, 230, 260, 300)->kind = SONDE_RESULT_MEMCPY;
 	idle_is(end(&p), SONDE_IDLE_COPY, 30, SONDE_IDLE_HOST, 30);
 	done(&p);
@@ -211,7 +211,7 @@ static void test_idle__outside_cuda_is_the_host(void **state)
 	(void)state;
 	begin(&p);
 	kernel(&p, 90, 100, 200);
-	host_call(&p, SONDE_HOST_ALLOC, 80, 85);
+	host_call(&p, SONDE_CALL_ALLOC, 80, 85);
 	kernel(&p, 495, 500, 510);
 	idle_is(end(&p), SONDE_IDLE_HOST, 295, SONDE_IDLE_LAUNCH, 5);
 	done(&p);
@@ -261,7 +261,7 @@ static void test_idle__work_of_others_is_another_stream(void **state)
 	p.m.r->ranges.at[other].time = (struct sonde_range_time){1, 2, 0};
 	kernel(&p, 90, 100, 200);
 	kernel_of(&p, "k", &other, 80, 150, 260)->stream = 7;
-	host_call(&p, SONDE_HOST_SYNC_STREAM, 100, 292);
+	host_call(&p, SONDE_CALL_SYNC_STREAM, 100, 292);
 	kernel(&p, 295, 300, 310);
 	{
 		const struct sonde_node *n = end(&p);
@@ -282,7 +282,7 @@ static void test_idle__the_thread_that_handed_over_counts(void **state)
 	(void)state;
 	begin(&p);
 	kernel(&p, 90, 100, 200);
-	host_call(&p, SONDE_HOST_ALLOC, 150, 280);
+	host_call(&p, SONDE_CALL_ALLOC, 150, 280);
 	kernel(&p, 295, 300, 310)->thread = 77;
 	kernel(&p, 400, 401, 402); /* the capture's last: the gap before it is its caller's */
 	{

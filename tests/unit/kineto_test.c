@@ -228,7 +228,7 @@ static void test_kineto__collectives_have_their_bytes_and_group(void **state)
 	size_t i, nr = 0;
 
 	(void)state;
-	assert_int_equal(sonde_records_open(&r, &path, 1, &err), 0);
+	assert_int_equal(sonde_records_open(&r, &path, 1, NULL, &err), 0);
 	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
 	for (i = 0; i < r->records.nr; i++) {
 		assert_int_equal(sonde_records_values(r, (uint32_t)i, &v, NULL), 0);
@@ -354,8 +354,8 @@ static void test_kineto__json_without_events_is_refused(void **state)
 /* What the host did in CUDA besides launching: idle times are told from it. */
 static void test_kineto__calls_the_host_waits_in_are_kept(void **state)
 {
-	static const uint8_t kinds[] = {SONDE_HOST_SYNC_DEVICE, SONDE_HOST_SYNC_STREAM,
-		SONDE_HOST_SYNC_EVENT, SONDE_HOST_COPY, SONDE_HOST_ALLOC, SONDE_HOST_FREE};
+	static const uint8_t kinds[] = {SONDE_CALL_SYNC_DEVICE, SONDE_CALL_SYNC_STREAM,
+		SONDE_CALL_SYNC_EVENT, SONDE_CALL_COPY, SONDE_CALL_ALLOC, SONDE_CALL_FREE};
 	struct sonde_records *r = open_text(TRACE(CALL("1", "5", "10") "," KERNEL("k", "1", "12", "3")
 		"," WAIT("cudaDeviceSynchronize", "20", "4") "," WAIT("cuStreamSynchronize", "30", "1")
 		"," WAIT("cudaEventSynchronize", "31", "1") "," WAIT("cudaMemcpyAsync", "32", "1")

@@ -23,7 +23,7 @@ static inline struct sonde_records *open_bytes(const char *p, size_t n)
 
 	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (sonde_records_open(&r, &path, 1, &err))
+	if (sonde_records_open(&r, &path, 1, NULL, &err))
 		assert_true(r == NULL && err.code < 0 && err.msg[0]);
 	close(fd);
 	return r;

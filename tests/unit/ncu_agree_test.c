@@ -27,7 +27,7 @@ static struct sonde_records *open_one(const char *path)
 	struct sonde_records *r = NULL;
 	struct sonde_err err = {0};
 
-	if (sonde_records_open(&r, &path, 1, &err))
+	if (sonde_records_open(&r, &path, 1, NULL, &err))
 		fail_msg("%s", err.msg);
 	return r;
 }

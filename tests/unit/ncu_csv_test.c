@@ -36,7 +36,7 @@ static int read_text(struct sonde_records **out, const char *text, struct sonde_
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = sonde_records_open(out, paths, 1, err);
+	rc = sonde_records_open(out, paths, 1, NULL, err);
 	close(fd);
 	return rc;
 }

@@ -88,7 +88,7 @@ static inline int open_bytes(
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	*out = NULL;
-	rc = sonde_records_open(out, paths, 1, err);
+	rc = sonde_records_open(out, paths, 1, NULL, err);
 	close(fd);
 	return rc;
 }

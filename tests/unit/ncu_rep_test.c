@@ -269,15 +269,15 @@ static void test_ncu_rep__refuses_what_is_no_report_with_the_reason(void **state
 	assert_non_null(strstr(err.msg, "not a capture"));
 	assert_non_null(mkdtemp(dir));
 	path = dir;
-	assert_int_equal(sonde_records_open(&r, &path, 1, &err), SONDE_ERR_IO);
+	assert_int_equal(sonde_records_open(&r, &path, 1, NULL, &err), SONDE_ERR_IO);
 	assert_non_null(strstr(err.msg, "directory"));
 	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	path = fifo;
-	assert_int_equal(sonde_records_open(&r, &path, 1, &err), SONDE_ERR_IO);
+	assert_int_equal(sonde_records_open(&r, &path, 1, NULL, &err), SONDE_ERR_IO);
 	assert_non_null(strstr(err.msg, "regular file"));
 	path = "/nonexistent/file";
-	assert_int_equal(sonde_records_open(&r, &path, 1, &err), SONDE_ERR_IO);
+	assert_int_equal(sonde_records_open(&r, &path, 1, NULL, &err), SONDE_ERR_IO);
 	unlink(fifo);
 	rmdir(dir);
 }
@@ -293,7 +293,7 @@ static void test_ncu_rep__survives_every_failed_allocation(void **state)
 	(void)state;
 	for (nth = 1; rc == SONDE_ERR_NOMEM && nth < 100000; nth++) {
 		sonde_alloc_fail_at(nth);
-		rc = sonde_records_open(&r, &path, 1, &err);
+		rc = sonde_records_open(&r, &path, 1, NULL, &err);
 		sonde_alloc_fail_at(0);
 		sonde_records_free(r);
 	}

@@ -93,7 +93,7 @@ static int open_bytes(
 	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	*err = (struct sonde_err){0};
-	rc = sonde_records_open(r, &path, 1, err);
+	rc = sonde_records_open(r, &path, 1, NULL, err);
 	close(fd);
 	return rc;
 }
@@ -357,7 +357,7 @@ static void test_nsys__calls_the_host_waits_in_are_kept(void **state)
 	for (i = 0; i < r->calls.nr; i++) {
 		const struct sonde_call *c = &r->calls.at[i];
 
-		if (c->kind != SONDE_HOST_SYNC_DEVICE)
+		if (c->kind != SONDE_CALL_SYNC_DEVICE)
 			continue;
 		nr++;
 		assert_int_equal(c->end_ns - c->begin_ns, 600);

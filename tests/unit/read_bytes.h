@@ -22,7 +22,7 @@ static inline int read_bytes_failing(
 	*err = (struct sonde_err){0};
 	*r = NULL;
 	sonde_alloc_fail_at(nth);
-	rc = sonde_records_open(r, &path, 1, err);
+	rc = sonde_records_open(r, &path, 1, NULL, err);
 	sonde_alloc_fail_at(0);
 	close(fd);
 	return rc;

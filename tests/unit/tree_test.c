@@ -459,7 +459,7 @@ static void check_file(const char *path)
 	struct run run;
 	size_t i;
 
-	if (sonde_records_open(&r, &path, 1, &err) != 0)
+	if (sonde_records_open(&r, &path, 1, NULL, &err) != 0)
 		fail_msg("%s", err.msg);
 	aggregate(&run, r, NULL);
 	assert_int_equal(

@@ -1,0 +1,70 @@
+#include "read/launch_metrics_int.h"
+
+#include "catalogue/metrics.h"
+
+static const char *const names[NR_LAUNCH_METRICS] = {
+	[LAUNCH_TIME] = SONDE_METRIC_TIME,
+	[LAUNCH_GRID_X] = SONDE_METRIC_GRID_X,
+	[LAUNCH_GRID_X + 1] = SONDE_METRIC_GRID_Y,
+	[LAUNCH_GRID_X + 2] = SONDE_METRIC_GRID_Z,
+	[LAUNCH_GRID] = SONDE_METRIC_GRID,
+	[LAUNCH_BLOCK_X] = SONDE_METRIC_BLOCK_X,
+	[LAUNCH_BLOCK_X + 1] = SONDE_METRIC_BLOCK_Y,
+	[LAUNCH_BLOCK_X + 2] = SONDE_METRIC_BLOCK_Z,
+	[LAUNCH_BLOCK] = SONDE_METRIC_BLOCK,
+	[LAUNCH_THREADS] = SONDE_METRIC_THREADS,
+	[LAUNCH_REGISTERS] = SONDE_METRIC_REGISTERS,
+	[LAUNCH_SHARED_STATIC] = SONDE_METRIC_SHARED_STATIC,
+	[LAUNCH_SHARED_DYNAMIC] = SONDE_METRIC_SHARED_DYNAMIC,
+	[LAUNCH_SHARED] = SONDE_METRIC_SHARED,
+	[LAUNCH_BYTES] = SONDE_METRIC_COPIED,
+	[LAUNCH_GRAPH] = "graph__id",
+	[LAUNCH_NODE] = "graph__node_id",
+	[LAUNCH_COLLECTIVE] = SONDE_METRIC_COLLECTIVE,
+	[LAUNCH_GROUP] = SONDE_METRIC_GROUP,
+	[LAUNCH_GROUP_SIZE] = SONDE_METRIC_GROUP_SIZE,
+	[LAUNCH_MESSAGE] = SONDE_METRIC_MESSAGE,
+	[LAUNCH_SEQUENCE] = SONDE_METRIC_SEQUENCE,
+};
+
+bool sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_records *r,
+	const bool has[NR_LAUNCH_METRICS])
+{
+	size_t i;
+
+	for (i = 0; i < NR_LAUNCH_METRICS; i++) {
+		struct sonde_str name = sonde_str_from(names[i]);
+
+		m->number[i] = has[i] ? sonde_records__metric(r, name) : SONDE_NONE;
+		if (!has[i])
+			continue;
+		if (m->number[i] == SONDE_NONE)
+			return false;
+		if (!r->metrics.at[m->number[i]].unit.n)
+			r->metrics.at[m->number[i]].unit = sonde_str_from(sonde_metric_unit(name));
+	}
+	return true;
+}
+
+/* Returns the product. */
+static double set_dimensions(const struct sonde_launch_metrics *m, struct sonde_values *v,
+	enum sonde_launch_metric first, const uint64_t at[3])
+{
+	double product = (double)at[0] * (double)at[1] * (double)at[2];
+	unsigned i;
+
+	for (i = 0; i < 3; i++)
+		sonde_launch_metrics__set(m, v, first + i, (double)at[i]);
+	sonde_launch_metrics__set(m, v, first + 3, product);
+	return product;
+}
+
+void sonde_launch_metrics__set_shape(const struct sonde_launch_metrics *m, struct sonde_values *v,
+	const uint64_t grid[3], const uint64_t block[3])
+{
+	double blocks = grid[0] ? set_dimensions(m, v, LAUNCH_GRID_X, grid) : 0;
+	double threads = block[0] ? set_dimensions(m, v, LAUNCH_BLOCK_X, block) : 0;
+
+	if (grid[0] && block[0])
+		sonde_launch_metrics__set(m, v, LAUNCH_THREADS, blocks * threads);
+}
