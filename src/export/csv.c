@@ -60,7 +60,7 @@ static void write_heads(struct sonde_sink *to, const struct sonde_tree *t)
 	sonde_sink_puts(to, "scope,measured,id,name,parent_id,depth,domain,kind");
 	for (i = 0; i < sonde_nr_fields; i++)
 		sonde_sink_printf(to, ",%s", sonde_fields[i].csv);
-	sonde_sink_puts(to, ",limiter,bound,entry_gpu_median_ms,entry_gpu_p95_ms,entry_gpu_max_ms,"
+	sonde_sink_puts(to, ",limiter,bound,slowest_rank,entry_gpu_median_ms,entry_gpu_p95_ms,entry_gpu_max_ms,"
 			    "entry_host_median_ms,entry_host_p95_ms,entry_host_max_ms");
 	write_metric_heads(to, t);
 }
@@ -109,6 +109,7 @@ static void write_region(struct sonde_sink *to, const struct sonde_tree *t, cons
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
 	write_text(to, sonde_str_from(sonde_limiter(t, f)));
 	write_text(to, sonde_str_from(sonde_bound(n)));
+	write_text(to, sonde_slowest_rank(t, r, n));
 	write_entries(to, t, r, n);
 	write_metrics(to, t, f);
 }
@@ -133,7 +134,7 @@ static void write_special(struct sonde_sink *to, const struct sonde_tree *t, con
 
 		write_number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
 	}
-	sonde_sink_puts(to, ",,,,,,,,");
+	sonde_sink_puts(to, ",,,,,,,,,");
 	sonde_tree_values(t, r, part, 0, f);
 	write_metrics(to, t, f);
 }

@@ -236,3 +236,12 @@ const char *sonde_no_launch(const struct sonde_tree *t)
 		       ? "no launch of this region was selected"
 		       : "no GPU work was launched in this region";
 }
+
+struct sonde_str sonde_slowest_rank(
+	const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n)
+{
+	const struct sonde_rank_spread *s =
+		r->is_aggregate && !r->is_ranges ? sonde_ranks_spread(t->ranks, n->region) : NULL;
+
+	return s && s->nr > 1 ? sonde_rank_name(t->ranks, s->slowest) : (struct sonde_str){NULL, 0};
+}

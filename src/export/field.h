@@ -51,6 +51,10 @@ double sonde_field_number(
 	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n);
 bool sonde_field_is(const struct sonde_field *f, const char *csv);
 
+/* The rank that takes longest in a region of the aggregate; p NULL where there are not two. */
+struct sonde_str sonde_slowest_rank(
+	const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n);
+
 /* `launches`, but `results` where they are replayed ranges. */
 struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sonde_report *r);
 /*

@@ -114,7 +114,7 @@ static int create(struct sonde_db *d)
 		"scopes,"
 		" region_id TEXT NOT NULL, name TEXT NOT NULL, parent INTEGER REFERENCES regions,"
 		" depth INTEGER NOT NULL, domain TEXT, kind TEXT NOT NULL, limiter TEXT, bound "
-		"TEXT");
+		"TEXT, slowest_rank TEXT");
 	for (i = 0; i < sonde_nr_fields; i++)
 		sonde_buf_printf(&sql, ", %s %s", sonde_fields[i].csv,
 			sonde_fields[i].form == SONDE_FIELD_COUNT ? "INTEGER" : "REAL");
@@ -146,7 +146,7 @@ static int prepare(struct sonde_db *d)
 	for (i = 0; i < SONDE_DB_NR && rc == SQLITE_OK; i++)
 		if (inserts[i])
 			rc = sqlite3_prepare_v2(d->db, inserts[i], -1, &d->insert[i], NULL);
-	sonde_buf_puts(&sql, "INSERT INTO regions VALUES (?,?,?,?,?,?,?,?,?,?");
+	sonde_buf_puts(&sql, "INSERT INTO regions VALUES (?,?,?,?,?,?,?,?,?,?,?");
 	for (i = 0; i < sonde_nr_fields; i++)
 		sonde_buf_puts(&sql, ",?");
 	sonde_buf_putc(&sql, ')');

@@ -96,8 +96,9 @@ static void bind_region(
 	sonde_db__z(s, 8, sonde_region_kind_name(region->kind));
 	sonde_db__z(s, 9, sonde_limiter(d->tree, &d->figures));
 	sonde_db__z(s, 10, sonde_bound(n));
+	sonde_db__text(s, 11, sonde_slowest_rank(d->tree, r, n));
 	for (i = 0; i < sonde_nr_fields; i++)
-		sonde_db__number(s, 11 + (int)i, sonde_field_number(&sonde_fields[i], r, n));
+		sonde_db__number(s, 12 + (int)i, sonde_field_number(&sonde_fields[i], r, n));
 }
 
 static int put_streams(struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n,

@@ -43,6 +43,15 @@ waits() { # the others wait for rank 3 at each of the 20 all-reduces, and nobody
 		jq -e '.aggregate.regions[] | select(.id == "step/fwd") | .ranks | .slowest == "rank 3 · node0 · GPU 3" and .cause == "rank" and .count == 8' "$TMP/rank.json"
 }
 ok "who is last and how long the others wait" waits
+tables() { # CSV and SQLite name it too, in regions of the aggregate only
+	report -f csv "$TMP/rank" | python3 -c '
+import csv, sys
+named = [(r["scope"], r["slowest_rank"]) for r in csv.DictReader(sys.stdin) if r["id"] == "step/fwd"]
+sys.exit([n for s, n in named if s == "aggregate"] != ["rank 3 · node0 · GPU 3"] or any(n for s, n in named if s != "aggregate"))' &&
+		report -f sqlite -o "$TMP/rank.db" "$TMP/rank" &&
+		[ "$(sqlite3 "$TMP/rank.db" "SELECT count(*), max(slowest_rank) FROM regions WHERE region_id = 'step/fwd' AND slowest_rank IS NOT NULL")" = "1|rank 3 · node0 · GPU 3" ]
+}
+ok "the slowest rank is in the CSV and the database" tables
 ok "golden ranks.txt" golden ranks.txt report --ranks --width 100 "$TMP/rank"
 
 partials() { # in any order, the same bytes
