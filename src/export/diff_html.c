@@ -211,6 +211,9 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 		sonde_sink_puts(to, i == 0 ? "</b></p>\n" : "</li>\n");
 	}
 	sonde_sink_puts(to, i > 1 ? "</ol>\n" : "");
+	if (sonde_diff_out__gate(d))
+		sonde_sink_printf(to, "<p%s>Gate %s.</p>\n",
+			d->gate == SONDE_GATE_FAIL ? " class=\"not\"" : "", sonde_diff_out__gate(d));
 	write_notes(to, &d->reasons, "<p class=\"not\">Not comparable: ");
 	write_notes(to, &d->warnings, "<p>Differs: ");
 	if (!sonde_diff_out__icicle(d, to)) {

@@ -20,6 +20,9 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 void sonde_diff_out__verdict(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r);
 
+/* How the gate ended, in words; NULL = there is none. */
+const char *sonde_diff_out__gate(const struct sonde_diff *d);
+
 /* The picture of an HTML page; false when memory is short. */
 bool sonde_diff_out__icicle(const struct sonde_diff *d, struct sonde_sink *to);
 

@@ -126,3 +126,12 @@ void sonde_diff_out__verdict(
 		sonde_buf_printf(b, ", %s", cause);
 	}
 }
+
+const char *sonde_diff_out__gate(const struct sonde_diff *d)
+{
+	static const char *const words[] = {NULL, "passed",
+		"undecided: a gated region is insufficient",
+		"failed: a region is slower by more than its limit"};
+
+	return words[d->gate];
+}

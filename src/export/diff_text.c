@@ -166,16 +166,6 @@ static void write_sentences(
 	}
 }
 
-static void write_gate(const struct sonde_diff *d, struct sonde_sink *to)
-{
-	static const char *const words[] = {NULL, "passed",
-		"undecided: a gated region is insufficient",
-		"failed: a region is slower by more than its limit"};
-
-	if (d->gate != SONDE_GATE_NONE)
-		sonde_sink_printf(to, "gate: %s\n", words[d->gate]);
-}
-
 int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -183,7 +173,8 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	int rc;
 
 	write_sentences(d, o, to);
-	write_gate(d, to);
+	if (sonde_diff_out__gate(d))
+		sonde_sink_printf(to, "gate: %s\n", sonde_diff_out__gate(d));
 	write_notes(to, &d->reasons, "not comparable: ", o->is_utf8);
 	write_notes(to, &d->warnings, "differs: ", o->is_utf8);
 	sonde_sink_putc(to, '\n');

@@ -76,6 +76,8 @@ ok diff__a_capture_is_the_same_as_itself status 0 "$SONDE" diff "$TRAIN" "$TRAIN
 
 # --- the gate
 ok diff__slower_than_allowed_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5%
+gate_in_page() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f html && says 'Gate failed: a region is slower by more than its limit'; }
+ok diff__the_page_says_how_the_gate_ended gate_in_page
 ok diff__slower_within_bounds_is_0 status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 50%
 ok diff__faster_is_0 status 0 "$SONDE" diff "$TMP/b.json" "$TMP/a.json" --fail-above 5%
 ok diff__a_gate_of_other_regions_is_0 status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above '*/attn=5%'

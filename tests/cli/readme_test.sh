@@ -1,26 +1,30 @@
 #!/usr/bin/env bash
-# README shows what sonde prints, and links to pages that are there.
+# README and docs show what sonde prints, and link to pages that are there.
 . "$(dirname "$0")/../lib.sh"
-# README with the output of today below every `$ sonde report examples/…`.
-with_trees() {
+# A page with the output of today below every command on data of the repository.
+with_outputs() { # PAGE
 	local line inside=
 	while IFS= read -r line; do
 		case $line in
-		'$ sonde report examples/'*)
+		*' -o '* | *'|'* | *'-f names'*) inside= ;;
+		'$ sonde report tests/data/'* | '$ sonde report examples/'* | '$ sonde top tests/data/'*)
 			inside=yes
 			printf '%s\n' "$line"
-			# shellcheck disable=SC2086
-			"$SONDE" ${line#\$ sonde }
+			eval "\"$SONDE\" ${line#\$ sonde }" 2>&1 </dev/null
 			;;
-		'```'*) inside= ;;
+		'```'* | '$ '*) inside= ;;
 		esac
 		[ -n "$inside" ] || printf '%s\n' "$line"
-	done <README.md
+	done <"$1"
 }
-trees_are_current() {
-	with_trees >"$TMP/README.md" || return
-	[ -z "${ACCEPT:-}" ] || cp "$TMP/README.md" README.md
-	[ "$(grep -c '^\$ sonde report examples/' README.md)" = 2 ] && diff README.md "$TMP/README.md"
+pages_are_current() {
+	local page rc=0
+	for page in README.md docs/*.md; do
+		with_outputs "$page" >"$TMP/page"
+		[ -z "${ACCEPT:-}" ] || cp "$TMP/page" "$page"
+		diff "$page" "$TMP/page" || rc=1
+	done
+	[ "$(cat README.md docs/*.md | grep -c '^\$ sonde \(report\|top\) \(tests/data\|examples\)/')" -ge 12 ] && return $rc
 }
 links_lead_somewhere() {
 	local link rc=0
@@ -29,5 +33,5 @@ links_lead_somewhere() {
 	done
 	return $rc
 }
-ok "the trees in README are all that sonde prints" trees_are_current
+ok "README and docs show all that sonde prints" pages_are_current
 ok "links in README and docs lead somewhere" links_lead_somewhere
