@@ -28,10 +28,13 @@ traced() {
 }
 
 # A program that ends without its exit handlers leaves a flusher that writes the rest.
-settle() {
-	local f
-	for f in "$OUT"/*.sonde; do
-		[ ! -e "$f" ] || flock -s -w 120 "$f" true
+settle() { # it may go on in another file meanwhile
+	local f before=
+	while [ "$before" != "$(echo "$OUT"/*.sonde*)" ]; do
+		before=$(echo "$OUT"/*.sonde*)
+		for f in $before; do
+			[ ! -e "$f" ] || flock -s -w 120 "$f" true
+		done
 	done
 }
 

@@ -10,36 +10,107 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err)
+/* A file to read, and its size; -1 with the reason. */
+static int open_regular(const char *path, size_t *size, struct sonde_err *err)
 {
 	struct stat st;
-	int fd = -1, rc = 0;
+	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		*size = (size_t)st.st_size;
+		return fd;
+	}
+	if (fd < 0 || fstat(fd, &st) != 0)
+		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+	else
+		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
+			S_ISDIR(st.st_mode) ? "is a directory" : "is not a regular file");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err)
+{
+	size_t size = 0;
+	int fd, rc = 0;
 	void *base;
 
 	*out = (struct sonde_mapping){0};
-	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
-			S_ISDIR(st.st_mode) ? "is a directory" : "is not a regular file");
-		goto out;
-	}
-	if (st.st_size == 0)
-		goto out;
-	base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (base == MAP_FAILED) {
+	fd = open_regular(path, &size, err);
+	if (fd < 0)
+		return SONDE_ERR_IO;
+	base = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	if (base == MAP_FAILED)
 		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
-		goto out;
+	else if (size)
+		*out = (struct sonde_mapping){.base = base, .data = {base, size}};
+	close(fd);
+	return rc;
+}
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+/* Room for all files, which may be many: each is open only while it is looked at. */
+static int reserve(struct sonde_mapping *out, const char *const *paths, size_t nr, size_t *room,
+	struct sonde_err *err)
+{
+	size_t i, size = 0;
+	int fd;
+
+	for (i = *room = 0; i < nr; i++) {
+		fd = open_regular(paths[i], &size, err);
+		if (fd < 0)
+			return SONDE_ERR_IO;
+		close(fd);
+		*room += whole_pages(size);
 	}
-	out->base = base;
-	out->data = (struct sonde_str){base, (size_t)st.st_size};
-out:
+	out->base = *room ? mmap(NULL, *room, PROT_READ,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+			  : NULL;
+	if (out->base != MAP_FAILED)
+		return 0;
+	out->base = NULL;
+	return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot map: %s", paths[0], strerror(errno));
+}
+
+/* Maps a file behind what is there; one that has grown meanwhile, as far as there is room. */
+static int map_behind(struct sonde_mapping *m, size_t room, const char *path, struct sonde_err *err)
+{
+	size_t at = whole_pages(m->data.n), size = 0;
+	int fd = open_regular(path, &size, err), rc = fd < 0 ? SONDE_ERR_IO : 0;
+
+	size = size < room - at ? size : room - at;
+	if (rc == 0 && size &&
+		mmap((char *)m->base + at, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
+		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+	else if (rc == 0 && size)
+		m->data = (struct sonde_str){m->base, at + size};
 	if (fd >= 0)
 		close(fd);
+	return rc;
+}
+
+int sonde_mapping_open_all(struct sonde_mapping *out, const char *const *paths, size_t nr,
+	struct sonde_err *err)
+{
+	size_t room, i;
+	int rc;
+
+	*out = (struct sonde_mapping){0};
+	rc = reserve(out, paths, nr, &room, err);
+	for (i = 0; i < nr && rc == 0; i++)
+		rc = map_behind(out, room, paths[i], err);
+	if (out->base && whole_pages(out->data.n) < room) /* some are shorter by now */
+		munmap((char *)out->base + whole_pages(out->data.n), room - whole_pages(out->data.n));
+	if (rc)
+		sonde_mapping_release(out);
 	return rc;
 }
 

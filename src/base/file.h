@@ -24,6 +24,12 @@ int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde
  * or truncated is SONDE_ERR_FORMAT.
  */
 int sonde_mapping_open_inflated(struct sonde_mapping *out, const char *path, struct sonde_err *err);
+/*
+ * Several files side by side as one: each begins on a page of its own, and there are zeros behind
+ * its last byte up to the next. Released as any other.
+ */
+int sonde_mapping_open_all(struct sonde_mapping *out, const char *const *paths, size_t nr,
+	struct sonde_err *err);
 void sonde_mapping_release(struct sonde_mapping *m);
 /*
  * Bytes before `end` will hardly be looked at again: their memory is given back. They stay

@@ -213,13 +213,14 @@ struct sonde_str sonde_buf_view(const struct sonde_buf *b)
 	return (struct sonde_str){b->p, b->n};
 }
 
-bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
+struct unit {
+	const char *name;
+	double times;
+};
+
+/* A number with one of the units behind it. */
+static bool read_amount(struct sonde_str s, const struct unit *units, size_t nr, uint64_t *out)
 {
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9},
-		{"min", 60e9}, {"h", 3600e9}, {"", 1e3}};
 	char text[32], *end;
 	double value;
 	size_t i;
@@ -229,10 +230,27 @@ bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
 	memcpy(text, s.p, s.n);
 	text[s.n] = '\0';
 	value = strtod(text, &end);
-	for (i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 1e18) {
-			*ns = (uint64_t)(value * units[i].ns);
-			return *ns > 0;
+	for (i = 0; i < nr; i++)
+		if (strcmp(end, units[i].name) == 0 && value * units[i].times < 1e18) {
+			*out = (uint64_t)(value * units[i].times);
+			return *out > 0;
 		}
 	return false;
+}
+
+bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
+{
+	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6},
+		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"", 1e3}};
+
+	return read_amount(s, units, sizeof(units) / sizeof(*units), ns);
+}
+
+bool sonde_str_bytes(struct sonde_str s, uint64_t *nr_bytes)
+{
+	static const struct unit units[] = {{"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6},
+		{"GB", 1e9}, {"TB", 1e12}, {"KiB", 1024.0}, {"MiB", 1048576.0},
+		{"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+
+	return read_amount(s, units, sizeof(units) / sizeof(*units), nr_bytes);
 }

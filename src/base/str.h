@@ -49,6 +49,8 @@ unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max
  * microseconds.
  */
 bool sonde_str_ns(struct sonde_str s, uint64_t *ns);
+/* An amount of data: `1GB`, `64MB`, `512kB`, `2GiB`, `100B`. A bare number is none. */
+bool sonde_str_bytes(struct sonde_str s, uint64_t *nr_bytes);
 
 /*
  * Decodes one UTF-8 character at s[i]. Returns its length in bytes, or 0 for

@@ -66,6 +66,7 @@ static const struct setting {
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
 	{"capture.window", TEXT, AT(window_text)},
+	{"capture.rotate", TEXT, AT(rotate_text)},
 	{"capture.every", SPAN, AT(every_ns)},
 	{"counters.set", TEXT, AT(counters_set)},
 	{"counters.names", LIST, AT(counters_names)},
@@ -200,6 +201,31 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 	return 0;
 }
 
+#define LEAST_ROTATE_BYTES (1u << 20)
+#define LEAST_ROTATE_NS	   1000000000u
+
+/* `1GB`, `10min`, or both with a comma or a bar between: whichever is reached first. */
+static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	struct sonde_str rest = sonde_str_trim(sonde_str_from(s->rotate_text)), part;
+	const char *why = NULL;
+
+	while (rest.n && !why) {
+		part = sonde_str_cut(rest, sonde_str_find(rest, '|') < rest.n ? '|' : ',', &rest);
+		part = sonde_str_trim(part);
+		if (!sonde_str_bytes(part, &s->rotate_bytes) && !sonde_str_ns(part, &s->rotate_ns))
+			why = "not a size or time such as 1GB, 10min or 1GB,10min";
+	}
+	if (!why && ((s->rotate_bytes && s->rotate_bytes < LEAST_ROTATE_BYTES) ||
+			    (s->rotate_ns && s->rotate_ns < LEAST_ROTATE_NS)))
+		why = "a file is of 1MiB and of one second at least";
+	if (!why && s->rotate_text && s->capture_local)
+		why = "capture.local takes whole captures to the run directory, so they have one file: "
+		      "leave one of the two out";
+	return why ? sonde_err_set(err, SONDE_ERR_USAGE, "capture.rotate=%s: %s", s->rotate_text, why)
+		   : 0;
+}
+
 /* Native capture is on by itself when nothing else is; with nothing at all there is no run. */
 static int check_enabled(
 	struct sonde_capture_settings *s, const struct hydra_config *c, struct sonde_err *err)
@@ -237,6 +263,8 @@ int sonde_capture_settings_read(
 		rc = check_cupti(out, err);
 	if (rc == 0)
 		rc = check_budget(out, err);
+	if (rc == 0)
+		rc = check_rotate(out, err);
 	if (rc == 0)
 		rc = sonde_window_parse(&out->window, out->window_text, &out->arena, err);
 	if (rc == 0)

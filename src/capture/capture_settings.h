@@ -50,6 +50,8 @@ struct sonde_capture_settings {
 	/* The run. What its report holds is read elsewhere (lib/settings.h). */
 	const char *run_dir;
 	bool chdir; /* the program runs in the run directory */
+	const char *rotate_text; /* how long a file of a native capture may become … */
+	uint64_t rotate_bytes, rotate_ns; /* … and what that means; 0 = any */
 	const char *window_text; /* when the program is captured; NULL = always … */
 	struct sonde_window window; /* … and what that means */
 	uint64_t every_ns; /* how often its tree is printed meanwhile; 0 = never */

@@ -60,14 +60,22 @@ static bool read_attach(struct sonde_attach *out, const char *dir)
 	return ok;
 }
 
+/* A capture, or a further file of one: PID.N.sonde, PID.N.sonde.3. */
+static bool is_capture(const char *name)
+{
+	const char *dot = strstr(name, SONDE_CAPTURE_SUFFIX);
+
+	dot = dot ? dot + strlen(SONDE_CAPTURE_SUFFIX) : NULL;
+	return dot && (!*dot || (*dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, "0123456789")]));
+}
+
 /* Whether this file is a capture that a flusher still writes. */
 static bool is_being_written(int dir, const char *name)
 {
-	const char *dot = strrchr(name, '.');
 	bool is_locked;
 	int fd;
 
-	if (!dot || strcmp(dot, SONDE_CAPTURE_SUFFIX) != 0)
+	if (!is_capture(name))
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;

@@ -56,7 +56,7 @@ static int write_command(struct sonde_run *r, const struct sonde_local *l, struc
 	return rc;
 }
 
-#define NR_OPTIONS 8 /* the last two are empty for whoever adds them */
+#define NR_OPTIONS 9 /* the last three are empty for whoever adds them */
 
 /* Lines for the library's own settings, in the run's arena. */
 static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
@@ -76,7 +76,7 @@ static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], st
 	lines[5] = r->chosen && !r->dir.rank.is_parallel
 			   ? sonde_arena_printf(&r->arena, "ranks=%s", r->chosen).p
 			   : "# all ranks";
-	lines[6] = lines[7] = "";
+	lines[6] = lines[7] = lines[8] = "";
 	for (i = 0; i < NR_OPTIONS; i++)
 		if (!lines[i])
 			return sonde_err_nomem(err);
@@ -169,7 +169,10 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	if (rc == 0)
 		rc = add_window(&lines[6], r, err);
 	lines[7] = sonde_arena_printf(&r->arena, "budget_ppm=%u", r->set.native_budget_ppm).p;
-	if (rc == 0 && !lines[7])
+	lines[8] = sonde_arena_printf(&r->arena, "rotate_bytes=%llu\nrotate_ms=%llu",
+		(unsigned long long)r->set.rotate_bytes, (unsigned long long)r->set.rotate_ns / 1000000)
+			   .p;
+	if (rc == 0 && (!lines[7] || !lines[8]))
 		rc = sonde_err_nomem(err);
 	if (rc)
 		return rc;

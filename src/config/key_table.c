@@ -71,6 +71,9 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("capture.window", "''",
 		"when the program is captured: RANGE[FIRST:END], after=TIME,for=TIME, profiler, "
 		"nvtx, signal or ctl (docs/always-on.md); empty = always"),
+	TEXT("capture.rotate", "''",
+		"how long one file of a native capture may become: 1GB, 10min, or 1GB,10min; it goes "
+		"on in another then (docs/always-on.md); empty = any"),
 	TEXT("capture.local", "''",
 		"a directory of this node (/tmp) for captures while the program runs; they go to "
 		"the run directory at the end, one file per node; empty = to the run directory at "

@@ -2,7 +2,7 @@
  * The native capture file, as it lies on disk. Shared by inject/ (writes) and
  * read/ (reads) and by nobody else; docs/capture-format.md tells it in words.
  *
- * One file per process, only ever appended to: a file header, then blocks.
+ * One file per process, or several that follow each other, only ever appended to: a file header, then blocks.
  * Each block has its length and a checksum, so a file that ends anywhere (the
  * program was killed, the disk was full) is readable up to its last whole
  * block, and a damaged block is skipped by looking for the next good one.
@@ -61,6 +61,8 @@ enum sonde_block {
 	SONDE_BLOCK_END = 8,	 /* 1 byte: enum sonde_end; none = SONDE_END_EXIT */
 	SONDE_BLOCK_WINDOW = 9,	 /* struct sonde_window_mark: the capture paused, or went on */
 	SONDE_BLOCK_BUDGET = 10, /* struct sonde_budget_status */
+	SONDE_BLOCK_ROLLED = 11, /* struct sonde_rolled; behind the first META, if at all */
+	SONDE_BLOCK_CELLS = 12,	 /* bytes of a partial report, in order: what was folded comes to */
 	/* Hardware counters, in files of the sampler; format/samples.h has their codec. */
 	SONDE_BLOCK_COUNTERS = 16, /* a set of counters of a device */
 	SONDE_BLOCK_SAMPLES = 17,  /* samples of a set */
@@ -111,6 +113,17 @@ struct sonde_budget_status {
 	uint32_t record_ns;  /* what timing costs a launch … */
 	uint32_t call_ns;    /* … and what the callback does */
 	uint32_t nr_calibrated; /* launches these are from; 0 = guesses */
+};
+
+/*
+ * A capture goes on in further files, PATH.1, PATH.2, …, each with a header, META and blocks numbered
+ * from 0; chunks that were begun in one are there again from their beginning in the next. Where the
+ * oldest were folded, PATH holds what is left of them: their cells, and the blocks that those behind
+ * them cannot be understood without.
+ */
+struct sonde_rolled {
+	uint32_t next; /* the first of the further files that is still there */
+	uint32_t reserved;
 };
 
 enum sonde_string_kind {

@@ -232,6 +232,36 @@ static void flush(bool last)
 	status_put();
 }
 
+/* Nothing is in the file yet: names, notes and totals are to be written. */
+static void begin_file(void)
+{
+	f.nr_ids = 1;
+	memset(f.written, 0, sizeof(f.written));
+	f.nr_domains = f.nr_notes = 0;
+	memset(&f.status, 0, sizeof(f.status));
+}
+
+/*
+ * Goes on in another file, which can be understood without this one: chunks that threads are still
+ * writing to are in both from their beginning, the reader takes each event once.
+ */
+static void rotate(void)
+{
+	uint32_t i;
+
+	if (!sonde_outfile__next())
+		return;
+	begin_file();
+	for (i = 0; i < sonde_inject.nr_chunks; i++) {
+		struct chunk *c = &sonde_inject.chunks[i];
+
+		if (atomic_load_explicit(&c->state, memory_order_acquire) == CHUNK_FREE)
+			continue;
+		c->flushed = 0;
+		thread_put(c);
+	}
+}
+
 static void end_file(bool is_alone)
 {
 	const uint8_t how = is_alone ? SONDE_END_GONE : SONDE_END_EXIT;
@@ -268,11 +298,8 @@ static void body(void)
 	bool is_alone = false;
 
 	raw_call(SYS_prctl, PR_SET_NAME, (long)"sonde-flush", 0, 0, 0);
-	f.nr_ids = 1;
-	memset(f.written, 0, sizeof(f.written));
-	f.nr_domains = f.nr_notes = 0;
+	begin_file();
 	f.nr_marks = atomic_load(&g->attach->nr_marks);
-	memset(&f.status, 0, sizeof(f.status));
 	sonde_outfile__open();
 	while (!sonde_outfile__failed() && !atomic_load(&g->stop) && !is_alone) {
 		is_alone = await_flush(ms < g->config.flush_ms ? ms : g->config.flush_ms);
@@ -281,6 +308,8 @@ static void body(void)
 			flush(false);
 			sonde_outfile__drain();
 		}
+		if (!is_alone && sonde_outfile__is_due())
+			rotate();
 	}
 	if (!sonde_outfile__failed())
 		end_file(is_alone);

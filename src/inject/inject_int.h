@@ -63,6 +63,7 @@ struct config {
 	uint64_t buffer_bytes;
 	uint32_t flush_ms;
 	uint32_t collect_ms;
+	uint64_t rotate_bytes, rotate_ms; /* a file is as long, or as old, at most; 0 = any */
 	bool use_cupti;
 	bool whole_graphs;
 	bool has_calls;	 /* CUDA calls that can wait */

@@ -1,6 +1,10 @@
 /*
  * The capture file: blocks are gathered in memory and appended in one write.
  *
+ * With `rotate_bytes` or `rotate_ms` it goes on in further files, PATH.1, PATH.2, …: the one at
+ * hand is given up when the next one has its beginning on disk, so a full disk leaves no file
+ * without a head, and somebody who waits for the lock always finds one that is held.
+ *
  * The flusher's descriptor table is its own and empty but for this file, so a
  * host that closes every descriptor cannot close ours, we cannot hold one of
  * its pipes open, and its file locks are not touched.
@@ -26,7 +30,10 @@
 static struct {
 	int fd;
 	bool failed;
-	char path[PATH_MAX];
+	char path[PATH_MAX]; /* of the first file */
+	uint32_t part;	     /* which file it is: 0, 1, … */
+	uint64_t begun_ns;   /* when it was made, by CLOCK_MONOTONIC */
+	uint64_t start_ns;   /* when the first one was, by CLOCK_REALTIME */
 	uint8_t out[OUT_BYTES];
 	size_t nr_out;
 	uint32_t seq; /* of the next block */
@@ -251,11 +258,23 @@ static void meta_put(void)
 	say_number(&t, "flush_ms=", c->flush_ms);
 	if (c->window.text)
 		say(&t, "window=", c->window.text);
+	if (f.part)
+		say_number(&t, "part=", f.part);
 	sonde_outfile__block(SONDE_BLOCK_META, text, t.n, NULL, 0);
 }
 
-/* An errno when the file cannot be made. */
-static int file_make(void)
+/* A new file, its lock held until we end or go on in another; a negative errno when it cannot be. */
+static int file_make(const char *path)
+{
+	int fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd >= 0) /* whoever wants the whole file waits for it */
+		raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0);
+	return fd;
+}
+
+/* The first file: its name is not yet taken. An errno when it cannot be made. */
+static int file_make_first(void)
 {
 	struct raw_text path = {f.path, 0, sizeof(f.path)};
 	int fd = -EEXIST;
@@ -269,15 +288,10 @@ static int file_make(void)
 		sonde_raw__text(&path, ".");
 		sonde_raw__number(&path, i);
 		sonde_raw__text(&path, SONDE_CAPTURE_SUFFIX);
-		fd = raw_open(f.path,
-			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+		fd = file_make(f.path);
 	}
-	if (fd < 0)
-		return -fd;
 	f.fd = fd;
-	/* Held until we end: whoever wants the whole file waits for it. */
-	raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0);
-	return 0;
+	return fd < 0 ? -fd : 0;
 }
 
 static void close_all(void)
@@ -290,37 +304,94 @@ static void close_all(void)
 		raw_close(fd);
 }
 
-bool sonde_outfile__open(void)
+/* What every file begins with. */
+static void head_put(void)
 {
 	struct sonde_capture_head h = {.magic = SONDE_CAPTURE_MAGIC,
 		.version = SONDE_CAPTURE_VERSION,
 		.nr_bytes = sizeof(h),
 		.pid = (uint64_t)sonde_inject.pid,
-		.start_ns = clock_ns(CLOCK_REALTIME),
+		.start_ns = f.start_ns,
 		.tick_hz = sonde_inject.tick_hz};
+
+	h.check = sonde_capture_check(&h);
+	memcpy(f.out, &h, sizeof(h));
+	f.nr_out = sizeof(h);
+	f.seq = 0;
+	f.now = f.before = (struct mark){0, 0};
+	meta_put();
+	sonde_outfile__clock(true);
+	f.begun_ns = f.clock_ns;
+}
+
+bool sonde_outfile__open(void)
+{
 	int error;
 
 	close_all();
 	f.failed = false;
-	f.nr_out = 0;
-	f.seq = 0;
-	f.now = f.before = (struct mark){0, 0};
+	f.part = 0;
+	f.start_ns = clock_ns(CLOCK_REALTIME);
 	f.clock_ns = 0;
 	f.gap_ns = CLOCK_FIRST_NS / 2; /* doubled by the first one */
-	error = file_make();
+	error = file_make_first();
 	if (error) {
 		sonde_attach__fault(SONDE_FAULT_FILE, error);
 		f.failed = true;
 		return false;
 	}
-	h.check = sonde_capture_check(&h);
-	memcpy(f.out, &h, sizeof(h));
-	f.nr_out = sizeof(h);
-	meta_put();
-	sonde_outfile__clock(true);
+	head_put();
 	sonde_outfile__drain();
 	atomic_fetch_add(&sonde_inject.attach->nr_begun, 1);
 	return !f.failed;
+}
+
+/* Not before CUPTI was asked twice: so GPU work is in the file behind its launch's, if not in that. */
+bool sonde_outfile__is_due(void)
+{
+	const struct config *c = &sonde_inject.config;
+	uint64_t ms;
+
+	if (f.failed || (!c->rotate_bytes && !c->rotate_ms))
+		return false;
+	ms = (clock_ns(CLOCK_MONOTONIC) - f.begun_ns) / 1000000;
+	return ms >= 2 * (uint64_t)c->collect_ms &&
+	       ((c->rotate_bytes && f.now.bytes >= c->rotate_bytes) ||
+		       (c->rotate_ms && ms >= c->rotate_ms));
+}
+
+bool sonde_outfile__next(void)
+{
+	static char path[PATH_MAX];
+	struct raw_text name = {path, 0, sizeof(path)};
+	const struct mark now = f.now, before = f.before;
+	const uint32_t seq = f.seq;
+	int fd, old = f.fd;
+
+	sonde_raw__text(&name, f.path);
+	sonde_raw__text(&name, ".");
+	sonde_raw__number(&name, f.part + 1);
+	fd = file_make(path);
+	if (fd < 0)
+		return false; /* the one at hand goes on, and says so should it come to its end */
+	f.fd = fd;
+	f.part++;
+	head_put();
+	if (write_out() == 0) {
+		f.now = f.before = (struct mark){f.nr_out, f.seq};
+		f.nr_out = 0;
+		raw_close(old);
+		return true;
+	}
+	raw_call(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0);
+	raw_close(fd);
+	f.fd = old;
+	f.part--;
+	f.seq = seq;
+	f.now = now;
+	f.before = before;
+	f.nr_out = 0;
+	return false;
 }
 
 bool sonde_outfile__failed(void)

@@ -10,6 +10,10 @@
 /* Makes the file and writes what it starts with. False when that failed. */
 bool sonde_outfile__open(void);
 bool sonde_outfile__failed(void);
+/* Whether the file at hand is as long, or as old, as one may be (rotate_bytes, rotate_ms). */
+bool sonde_outfile__is_due(void);
+/* Goes on in the next file, when everything is drained; false: it cannot be made, nothing changed. */
+bool sonde_outfile__next(void);
 /* Adds one block made of two parts; written by the next drain, or when much has gathered. */
 void sonde_outfile__block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b);
 /* Adds a clock block, if `always` or the last one is old. */

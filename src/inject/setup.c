@@ -7,6 +7,8 @@
  *     buffer_bytes=33554432  memory for events
  *     flush_ms=50            how often they are written
  *     collect_ms=500         how often CUPTI is asked for what it has
+ *     rotate_bytes=0         go on in another file when one is so long; 0 = never …
+ *     rotate_ms=0            … or so old
  *     cupti=auto             auto, off, or the path of libcupti.so
  *     graphs=nodes           nodes: each kernel of a CUDA graph; whole: the graph as one
  *     api=light              light: CUDA calls that can wait, with their times; off: none
@@ -106,6 +108,10 @@ static void set(struct config *c, const char *key, char *value)
 		c->flush_ms = (uint32_t)number(value, 1, 60000);
 	else if (!strcmp(key, "collect_ms"))
 		c->collect_ms = (uint32_t)number(value, 1, 60000);
+	else if (!strcmp(key, "rotate_bytes"))
+		c->rotate_bytes = number(value, 0, UINT64_MAX / 16);
+	else if (!strcmp(key, "rotate_ms"))
+		c->rotate_ms = number(value, 0, UINT64_MAX / 16 / 1000000);
 	else if (!strcmp(key, "cupti"))
 		c->use_cupti = strcmp(value, "off") != 0, c->cupti = value[0] == '/' ? value : NULL;
 	else if (!strcmp(key, "graphs"))

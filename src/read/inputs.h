@@ -83,6 +83,7 @@ enum sonde_kineto_regions {
 /* What readers need to be told. All zero: as the configuration has it by default. */
 struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
+	uint32_t max_parts; /* files a native capture goes on in beside the first; 0 = all */
 };
 
 bool sonde_input_has(const struct sonde_input *in, uint32_t metric);

@@ -45,8 +45,10 @@ static int describe(struct native *n, struct sonde_err *err)
 
 static int read_all(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
 {
-	int rc = sonde_native__blocks(n, err);
+	int rc = sonde_native__go_on(n, err);
 
+	if (!rc)
+		rc = sonde_native__blocks(n, err);
 	if (!rc)
 		rc = describe(n, err);
 	if (!rc && sonde_native__is_sampler(n)) {

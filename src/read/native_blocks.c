@@ -19,6 +19,7 @@ struct walk {
 
 /* Looking for blocks costs at most this many times the bytes of the file. */
 #define MAX_VAIN 16u
+#define MAX_PAGE 65536u
 
 static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *h)
 {
@@ -47,6 +48,25 @@ static bool is_cut_at(const struct walk *w, const uint8_t *p)
 	       h.nr_bytes > left - sizeof(h);
 }
 
+/*
+ * Where the blocks of the next file begin, NULL when no file begins here: zeros up to a whole page
+ * may be before it.
+ */
+static const uint8_t *file_at(const struct walk *w, const uint8_t *p)
+{
+	struct sonde_capture_head h;
+	const uint8_t *most = (size_t)(w->end - p) > MAX_PAGE ? p + MAX_PAGE : w->end;
+
+	while (p < most && !*p)
+		p++;
+	if ((size_t)(w->end - p) < sizeof(h) || memcmp(p, SONDE_CAPTURE_MAGIC, sizeof(h.magic)) != 0)
+		return NULL;
+	memcpy(&h, p, sizeof(h));
+	return h.check == sonde_capture_check(&h) && h.nr_bytes <= (size_t)(w->end - p)
+		       ? p + h.nr_bytes
+		       : NULL;
+}
+
 /* The next good block, NULL at the end. `*skipped` when bytes had to be passed over. */
 static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
 {
@@ -55,8 +75,13 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 
 	*skipped = false;
 	while (w->at < w->end) {
-		const uint8_t *p = w->at;
+		const uint8_t *p = w->at, *next = *skipped ? NULL : file_at(w, p);
 
+		if (next) {
+			w->at = next;
+			w->next_seq = 0;
+			continue;
+		}
 		if (block_at(w, p, h)) {
 			w->at = p + sizeof(*h) + h->nr_bytes;
 			return p + sizeof(*h);
@@ -185,7 +210,7 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 
 	switch (h->type) {
 	case SONDE_BLOCK_META:
-		n->meta = text;
+		n->meta = n->meta.n ? n->meta : text; /* further files say the same, and which they are */
 		break;
 	case SONDE_BLOCK_NOTE:
 		sonde_note(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
@@ -254,6 +279,26 @@ static int read_head(struct native *n, struct sonde_err *err)
 	return 0;
 }
 
+bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out)
+{
+	struct sonde_capture_head head;
+	struct sonde_block_head h;
+	struct walk w = {.base = (const uint8_t *)data.p, .end = (const uint8_t *)data.p + data.n};
+	const uint8_t *p = w.base;
+	unsigned i;
+
+	if (data.n < sizeof(head))
+		return false;
+	memcpy(&head, p, sizeof(head));
+	p += head.nr_bytes < data.n ? head.nr_bytes : data.n;
+	for (i = 0; i < 2 && block_at(&w, p, &h); i++, p += sizeof(h) + h.nr_bytes)
+		if (h.type == SONDE_BLOCK_ROLLED && h.nr_bytes >= sizeof(*out)) {
+			memcpy(out, p + sizeof(h), sizeof(*out));
+			return out->next > 0;
+		}
+	return false;
+}
+
 int sonde_native__blocks(struct native *n, struct sonde_err *err)
 {
 	struct sonde_str data = n->src->file.data;
@@ -281,6 +326,11 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 		if (!read_block(n, &h, p))
 			return sonde_err_nomem(err);
 	}
+	if (sonde_native__meta(n, "part").n)
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: this is a later file of a capture, which is read by the name of its first: "
+			"the one without a number behind " SONDE_CAPTURE_SUFFIX,
+			n->src->path);
 	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
 	n->counts.bad_blocks += skipped && !n->is_cut;
 	if (n->pieces.nr > 1)

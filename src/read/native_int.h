@@ -1,6 +1,7 @@
 /*
  * Inside the reading room: a native capture, file by file.
  *
+ *   native_files.c    the files of a capture that goes on in several
  *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
  *   native_windows.c  when the program was captured
@@ -26,6 +27,7 @@
 #include "format/capture.h"
 #include "format/event.h"
 #include "format/samples.h"
+#include "read/folder_in.h"
 #include "read/source_int.h"
 
 #define NATIVE_MAX_DOMAINS 1024u
@@ -191,6 +193,10 @@ struct native {
 	struct native_counts counts;
 };
 
+/* Maps the files that the capture goes on in behind its first. */
+int sonde_native__go_on(struct native *n, struct sonde_err *err);
+/* Whether some of a capture's files were folded: what the first one, `data`, says of that. */
+bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out);
 /* What the system calls a thread; false when memory is short. */
 bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name);
 /* After all streams: what the driver says of the devices; false when memory is short. */

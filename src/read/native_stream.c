@@ -254,28 +254,45 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	memset(s->top, 0xff, sizeof(s->top));
 }
 
+/* A piece without its first `nr` bytes, which were read already. */
+static struct native_piece rest_of(const struct native_piece *p, uint32_t nr)
+{
+	struct native_piece rest = *p;
+
+	rest.data += nr;
+	rest.offset += nr;
+	rest.nr_bytes -= nr;
+	return rest;
+}
+
 /* All pieces of one stream, from `i`; returns the index after the last. */
 static size_t read_stream(struct stream *s, size_t i)
 {
-	const struct native_piece *pieces = s->n->pieces.at, *p;
+	const struct native_piece *pieces = s->n->pieces.at;
 	uint32_t chunk = 0, offset = 0;
 	bool whole = true, resync = true, is_counted = false;
 	size_t first = i;
 
 	stream_begin(s, &pieces[i]);
 	for (; i < s->n->pieces.nr && pieces[i].stream == pieces[first].stream; i++) {
-		p = &pieces[i];
-		if (p->chunk != chunk || i == first) {
-			resync |= i == first || !whole || p->chunk != chunk + 1;
-			chunk = p->chunk;
+		struct native_piece p = pieces[i];
+
+		if (p.chunk != chunk || i == first) {
+			resync |= i == first || !whole || p.chunk != chunk + 1;
+			chunk = p.chunk;
 			offset = 0;
 			whole = true;
 			is_counted = false;
 		}
-		if (whole && p->offset == offset && (offset || *p->data == SONDE_EVENT_BASE)) {
-			whole = read_piece(s, p, resync);
+		/* In two files of a capture the same bytes may be: see struct sonde_rolled. */
+		if (whole && p.offset < offset)
+			p = rest_of(&p, offset - p.offset < p.nr_bytes ? offset - p.offset : p.nr_bytes);
+		if (!p.nr_bytes)
+			continue;
+		if (whole && p.offset == offset && (offset || *p.data == SONDE_EVENT_BASE)) {
+			whole = read_piece(s, &p, resync);
 			resync = false;
-			offset += p->nr_bytes;
+			offset += p.nr_bytes;
 		} else {
 			whole = false;
 		}

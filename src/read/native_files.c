@@ -1,0 +1,84 @@
+/*
+ * A capture that goes on in further files: PATH, then PATH.1, PATH.2, … are mapped side by side and
+ * read as one. What the runner has folded is gone (PATH says from which file on they are there), and
+ * it may go while we look: PATH is replaced first, so whoever misses a file looks at PATH again.
+ */
+#include "base/alloc.h"
+#include "read/native_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_TRIES 100 /* each time the runner was faster */
+
+/* The first of the further files that is there. */
+static uint32_t first_part(struct sonde_str data)
+{
+	struct sonde_rolled rolled;
+
+	return sonde_native__rolled(data, &rolled) ? rolled.next : 1;
+}
+
+/* The names of all files from `part` on, behind PATH; SONDE_ERR_NOMEM, or 0. */
+static int find_parts(const struct native *n, uint32_t part, struct sonde_paths *out)
+{
+	uint32_t max = n->r->options.max_parts ? n->r->options.max_parts : UINT32_MAX, i;
+	const char **slot = sonde_vec_push(&out->at);
+
+	if (!slot)
+		return SONDE_ERR_NOMEM;
+	*slot = n->src->path;
+	for (i = 0; i < max; i++) {
+		const char *path =
+			sonde_arena_printf(&n->r->arena, "%s.%u", n->src->path, part + i).p;
+
+		if (path && access(path, F_OK) != 0)
+			return 0;
+		slot = path ? sonde_vec_push(&out->at) : NULL;
+		if (!slot)
+			return SONDE_ERR_NOMEM;
+		*slot = path;
+	}
+	return 0;
+}
+
+/* One look: 1 when PATH was replaced meanwhile. */
+static int try_all(struct native *n, struct sonde_mapping *out, struct sonde_err *err)
+{
+	uint32_t part = first_part(n->src->file.data);
+	struct sonde_paths all = {0};
+	struct sonde_err gone = {0};
+	int rc = find_parts(n, part, &all);
+
+	if (rc)
+		sonde_err_nomem(err);
+	else
+		rc = sonde_mapping_open_all(out, all.at.at, all.at.nr, &gone);
+	if (rc == 0 && first_part(out->data) != part)
+		rc = 1;
+	else if (rc == SONDE_ERR_IO)
+		rc = access(n->src->path, F_OK) == 0 ? 1 : sonde_err_set(err, rc, "%s", gone.msg);
+	sonde_vec_release(&all.at);
+	return rc;
+}
+
+int sonde_native__go_on(struct native *n, struct sonde_err *err)
+{
+	struct sonde_mapping all = {0};
+	unsigned i;
+	int rc = 1;
+
+	if (!n->src->file.base) /* it was unpacked: there is nothing beside it */
+		return 0;
+	for (i = 0; i < MAX_TRIES && rc == 1; i++) {
+		rc = try_all(n, &all, err);
+		if (rc < 0)
+			return rc;
+		sonde_mapping_release(&n->src->file);
+		n->src->file = all;
+	}
+	return rc ? sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time", n->src->path)
+		  : 0;
+}
