@@ -1,6 +1,20 @@
 #include "base/quantile.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void sonde_sort_numbers(double *v, size_t nr)
+{
+	if (nr > 1)
+		qsort(v, nr, sizeof(*v), by_number);
+}
 
 double sonde_quantile(const double *sorted, size_t nr, double q)
 {

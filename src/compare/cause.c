@@ -28,7 +28,6 @@ static double per_entry(const struct sonde_diff_half *h)
 
 static void find_causes(struct sonde_diff_region *r, double min_effect)
 {
-	bool is_moved = r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
 	double base = per_entry(&r->base), now = per_entry(&r->new_half);
 
 	if (!r->base.is_there || !r->new_half.is_there)
@@ -38,7 +37,7 @@ static void find_causes(struct sonde_diff_region *r, double min_effect)
 		r->causes |= SONDE_CAUSE_ENTRIES;
 	if (differs(base, now, COUNT_EFFECT))
 		r->causes |= SONDE_CAUSE_LAUNCHES;
-	if (!is_moved)
+	if (!sonde_diff__is_moved(r))
 		return;
 	if (!r->is_gpu || !(base > 0) || !(now > 0))
 		r->causes |= SONDE_CAUSE_DURATION;

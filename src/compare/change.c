@@ -8,20 +8,11 @@
 #include "base/quantile.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NORMAL_LIMIT	1.959963984540054 /* of 95 % */
 #define LEAST_APART	3 /* effective entries a side that show how far they scatter */
 #define MEDIAN_VARIANCE 1.5707963267948966 /* π/2: of a median, against that of a mean */
 #define MOST_MEDIAN	1000		   /* entries that the median of a run is made of */
-
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* What a side is worth: entries that are neighbours say much the same, and whole runs differ. */
 struct worth {
@@ -40,7 +31,7 @@ static double log_median(const double *values, size_t nr)
 
 	for (i = 0; i < kept; i++)
 		v[i] = values[i * nr / kept];
-	qsort(v, kept, sizeof(*v), by_number);
+	sonde_sort_numbers(v, kept);
 	return log(sonde_quantile(v, kept, 0.5));
 }
 
@@ -149,7 +140,7 @@ static void set_interval(struct sonde_change *out, struct sonde_resample *base,
 	for (i = 0; i < rounds; i++)
 		logs[i] =
 			log(sonde_resample__median(new_side, r) / sonde_resample__median(base, r));
-	qsort(logs, rounds, sizeof(*logs), by_number);
+	sonde_sort_numbers(logs, rounds);
 	out->low = exp(centre - by * hypot(drift, centre - sonde_quantile(logs, rounds, 0.025)));
 	out->high = exp(centre + by * hypot(drift, sonde_quantile(logs, rounds, 0.975) - centre));
 }
@@ -262,14 +253,14 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 	struct sonde_random r = {seed};
 	struct sonde_resample a = {0}, b = {0};
 	struct worth wa, wb;
-	double tied, variance, *ranks;
+	double variance, *ranks;
 	bool ok;
 
 	*out = (struct sonde_change){NAN, NAN, NAN, 0, INFINITY, 1, 0, 0};
 	if (!base->nr || !new_side->nr)
 		return true;
 	ranks = sonde_stats__rank_together(
-		base->values, base->nr, new_side->values, new_side->nr, &tied);
+		base->values, base->nr, new_side->values, new_side->nr);
 	ok = ranks && sonde_resample__init(&a, base) && sonde_resample__init(&b, new_side);
 	if (ok) {
 		out->base_median = sonde_quantile(a.sorted, base->nr, 0.5);

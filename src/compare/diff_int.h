@@ -47,6 +47,8 @@ void sonde_diff__match_release(struct sonde_diff__match *m);
 /* Entry times and sums of every region (samples.c). */
 int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+/* The next of the comparison's values; false when memory is short. */
+bool sonde_diff__push_value(struct sonde_diff *d, double ns);
 /* The column of that name, or SONDE_NONE. */
 uint32_t sonde_diff__column(const struct sonde_tree *t, struct sonde_str name);
 /* Metrics of every region (metrics.c). */
@@ -66,6 +68,10 @@ bool sonde_diff__find_parts(struct sonde_diff *d, const uint64_t *loads);
 static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
 {
 	return r->verdict == SONDE_VERDICT_ADDED || r->verdict == SONDE_VERDICT_REMOVED;
+}
+static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
 }
 /* Reasons and warnings (comparable.c). */
 int sonde_diff__check_sides(

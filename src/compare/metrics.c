@@ -103,29 +103,18 @@ static struct sonde_diff_metric compare_piles(
 /* With the rates of false calls over all of them: which ones moved. */
 static bool judge(struct sonde_diff *d)
 {
-	double *p = sonde_malloc((d->metrics.nr + 1) * sizeof(*p));
-	double *q = sonde_malloc((d->metrics.nr + 1) * sizeof(*q));
-	size_t i, nr = 0;
-	bool ok = p && q;
+	struct sonde_diff_metric *m = d->metrics.at, *end = m + d->metrics.nr;
 
-	for (i = 0; ok && i < d->metrics.nr; i++)
-		if (!isnan(d->metrics.at[i].p))
-			p[nr++] = d->metrics.at[i].p;
-	ok = ok && sonde_stats_adjust(q, p, nr);
-	for (i = nr = 0; ok && i < d->metrics.nr; i++) {
-		struct sonde_diff_metric *m = &d->metrics.at[i];
+	if (m && !sonde_stats_adjust(&m->q, &m->p, d->metrics.nr, sizeof(*m)))
+		return false;
+	for (; m < end; m++) {
 		double away = m->new_figure.v - m->base.v;
 
-		if (isnan(m->p))
-			continue;
-		m->q = q[nr++];
 		if (m->p < 1 && m->q < FALSE_CALLS &&
 			fabs(away) >= d->options.min_effect * fabs(m->base.v))
 			m->change = away > 0 ? SONDE_METRIC_HIGHER : SONDE_METRIC_LOWER;
 	}
-	sonde_free(p);
-	sonde_free(q);
-	return ok;
+	return true;
 }
 
 /* --- which metrics ---------------------------------------------------------------------------- */

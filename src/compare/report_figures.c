@@ -46,13 +46,6 @@ bool sonde_report__read_columns(
 	return true;
 }
 
-static double number(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 /* How far it may be trusted: as its region says, else as is said of all. */
 static uint8_t quality_of(const json_t *region, const json_t *info, const char *name)
 {
@@ -81,10 +74,10 @@ bool sonde_report__read_figures(const struct sonde_tree *t, struct sonde_report 
 
 		if (!f)
 			return false;
-		*f = (struct sonde_figure){.v = number(values, name),
-			.low = number(range, "low"),
-			.high = number(range, "high"),
-			.error = number(range, "error"),
+		*f = (struct sonde_figure){.v = sonde_report__number(values, name),
+			.low = sonde_report__number(range, "low"),
+			.high = sonde_report__number(range, "high"),
+			.error = sonde_report__number(range, "error"),
 			.quality = quality_of(region, info, name)};
 	}
 	return true;

@@ -10,20 +10,12 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "catalogue/attributes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PEEK 256
-
-struct reading {
-	struct sonde_cells *c;
-	struct sonde_tree *t;
-	struct sonde_map regions; /* kind and id → region number */
-	bool failed;		  /* memory was short */
-};
 
 bool sonde_report_is_json(const char *path)
 {
@@ -35,130 +27,19 @@ bool sonde_report_is_json(const char *path)
 	return is_report;
 }
 
-static struct sonde_str text(struct reading *r, const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-	struct sonde_str s = {json_string_value(v), json_string_length(v)};
-
-	if (!s.p)
-		return s;
-	s = sonde_arena_dup(&r->c->arena, s);
-	r->failed |= !s.p;
-	return s;
-}
-
-static double number(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static uint64_t count(const json_t *object, const char *key)
 {
-	double v = number(object, key);
+	double v = sonde_report__number(object, key);
 
 	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
 }
 
-static uint32_t intern(struct reading *r, struct sonde_str s)
+static uint32_t intern(struct sonde_reading *r, struct sonde_str s)
 {
 	uint32_t n = s.p ? sonde_map_add(&r->c->strings, s, NULL) : SONDE_NONE;
 
 	r->failed |= s.p && n == SONDE_NONE;
 	return n;
-}
-
-/* A cleared element, or NULL with `failed` set. */
-static void *note_failure(struct reading *r, void *element)
-{
-	r->failed |= !element;
-	return element;
-}
-#define PUSH(r, vec) note_failure(r, sonde_vec_push(vec))
-
-/* --- what was captured ------------------------------------------------------------------------ */
-
-static struct sonde_words words(struct reading *r, const json_t *object, const char *key)
-{
-	const json_t *list = json_object_get(object, key), *word;
-	const char **at = sonde_arena_calloc(&r->c->arena, json_array_size(list) + 1, sizeof(*at));
-	struct sonde_words out = {at, 0};
-	size_t i;
-
-	r->failed |= !at;
-	json_array_foreach(list, i, word)
-	{
-		if (at && json_is_string(word))
-			at[out.nr++] = sonde_arena_z(
-				&r->c->arena, (struct sonde_str){json_string_value(word),
-						      json_string_length(word)});
-	}
-	return out;
-}
-
-static bool is_word(const json_t *object, const char *key, const char *word)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return s && strcmp(s, word) == 0;
-}
-
-static void read_selection(struct reading *r, const json_t *from)
-{
-	struct sonde_selection *s = &r->c->selection;
-
-	s->nvtx_include = words(r, from, "nvtx_include");
-	s->nvtx_exclude = words(r, from, "nvtx_exclude");
-	s->kernel_include = words(r, from, "kernel_include");
-	s->kernel_exclude = words(r, from, "kernel_exclude");
-	s->labels = words(r, from, "labels");
-	s->stack_only = is_word(from, "nesting", "stack");
-	s->own_threads = is_word(from, "threads", "own");
-	s->no_origins = is_word(from, "origins", "off");
-}
-
-/* What may differ between two devices of one model. */
-static void read_clocks(struct reading *r, struct sonde_device *d, const json_t *from)
-{
-	static const char *const names[] = {SONDE_ATTR_CLOCK, SONDE_ATTR_MEMORY_CLOCK};
-	struct sonde_attribute *at = sonde_arena_calloc(&r->c->arena, 2, sizeof(*at));
-	size_t i;
-
-	r->failed |= !at;
-	for (i = 0; at && i < 2; i++)
-		if (number(from, names[i]) > 0)
-			at[d->nr_attributes++] = (struct sonde_attribute){
-				.name = sonde_str_from(names[i]), .value = number(from, names[i])};
-	d->attributes = at;
-}
-
-static void read_capture(struct reading *r, const json_t *capture)
-{
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(json_object_get(capture, "inputs"), i, item)
-	{
-		struct sonde_input *in = PUSH(r, &r->c->inputs);
-
-		if (!in)
-			return;
-		in->path = text(r, item, "file");
-		in->source = text(r, item, "source");
-		in->tool = text(r, item, "tool");
-		in->replay_mode = text(r, item, "replay_mode");
-		in->command = text(r, item, "command");
-	}
-	json_array_foreach(json_object_get(capture, "devices"), i, item)
-	{
-		struct sonde_device *d = PUSH(r, &r->c->devices);
-
-		if (!d)
-			return;
-		d->name = text(r, item, "name");
-		read_clocks(r, d, json_object_get(item, "attributes"));
-	}
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
@@ -168,12 +49,12 @@ static uint8_t kind_of(const json_t *region)
 	unsigned k;
 
 	for (k = 0; k < SONDE_REGION_BACKWARD; k++)
-		if (is_word(region, "kind", sonde_region_kind_name(k)))
+		if (sonde_reading__is_word(region, "kind", sonde_region_kind_name(k)))
 			break;
 	return (uint8_t)k;
 }
 
-static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
+static struct sonde_str key_of(struct sonde_reading *r, uint8_t kind, const char *id)
 {
 	struct sonde_str key = sonde_arena_printf(&r->c->arena, "%c%s", 'a' + kind, id ? id : "");
 
@@ -192,7 +73,7 @@ static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 }
 
 /* Of the aggregate, so that all are there; scopes know them by id and kind. */
-static void read_region(struct reading *r, struct sonde_report *rep, const json_t *from)
+static void read_region(struct sonde_reading *r, struct sonde_report *rep, const json_t *from)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
 	const char *id = json_string_value(json_object_get(from, "id"));
@@ -201,12 +82,12 @@ static void read_region(struct reading *r, struct sonde_report *rep, const json_
 	n->depth = (uint32_t)count(from, "depth");
 	n->parent = parent_of(rep, n->depth);
 	n->region = sonde_map_find(&r->regions, key_of(r, kind_of(from), id));
-	g = n->region == SONDE_NONE ? PUSH(r, &r->c->regions) : NULL;
+	g = n->region == SONDE_NONE ? SONDE_READING_PUSH(r, &r->c->regions) : NULL;
 	if (!g)
 		return;
-	g->id = text(r, from, "id");
-	g->label = intern(r, text(r, from, "name"));
-	g->domain = intern(r, text(r, from, "domain"));
+	g->id = sonde_reading__text(r, from, "id");
+	g->label = intern(r, sonde_reading__text(r, from, "name"));
+	g->domain = intern(r, sonde_reading__text(r, from, "domain"));
 	g->kind = kind_of(from);
 	g->depth = n->depth;
 	g->parent = n->parent == SONDE_NONE ? SONDE_NONE : rep->nodes.at[n->parent].region;
@@ -214,7 +95,7 @@ static void read_region(struct reading *r, struct sonde_report *rep, const json_
 	sonde_map_add(&r->regions, key_of(r, g->kind, g->id.p), NULL);
 }
 
-static void read_kernels(struct reading *r, struct sonde_report *rep, const json_t *list)
+static void read_kernels(struct sonde_reading *r, struct sonde_report *rep, const json_t *list)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
 	const json_t *item;
@@ -223,49 +104,49 @@ static void read_kernels(struct reading *r, struct sonde_report *rep, const json
 	n->first_kernel = (uint32_t)rep->kernels.nr;
 	json_array_foreach(list, i, item)
 	{
-		struct sonde_kernel *k = PUSH(r, &rep->kernels);
+		struct sonde_kernel *k = SONDE_READING_PUSH(r, &rep->kernels);
 
 		if (!k)
 			return;
-		k->name = intern(r, text(r, item, "kernel_name"));
+		k->name = intern(r, sonde_reading__text(r, item, "kernel_name"));
 		k->calls = count(item, "calls");
-		k->time_ns = number(item, "total_ms") * 1e6;
+		k->time_ns = sonde_report__number(item, "total_ms") * 1e6;
 		n->nr_kernels++;
 	}
 }
 
 /* A report of its own: the aggregate, with `scope` SONDE_NONE, then scopes. */
-static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, const json_t *info)
+static void read_nodes(struct sonde_reading *r, uint32_t scope, const json_t *from, const json_t *info)
 {
-	struct sonde_report *rep = PUSH(r, &r->t->reports);
+	struct sonde_report *rep = SONDE_READING_PUSH(r, &r->t->reports);
 	const json_t *item, *totals = json_object_get(from, "totals"),
 			    *outside = json_object_get(from, "unattributed");
 	size_t i;
 
 	if (!rep)
 		return;
-	rep->name = text(r, from, "scope");
+	rep->name = sonde_reading__text(r, from, "scope");
 	rep->is_aggregate = scope == SONDE_NONE;
 	rep->scope = scope;
 	rep->nr_scopes = !rep->is_aggregate;
 	rep->launches = count(totals, "launches");
-	rep->time_ns = number(totals, "total_ms") * 1e6;
+	rep->time_ns = sonde_report__number(totals, "total_ms") * 1e6;
 	rep->outside_launches = count(outside, "kernel_count");
-	rep->outside_time_ns = number(outside, "total_ms") * 1e6;
+	rep->outside_time_ns = sonde_report__number(outside, "total_ms") * 1e6;
 	while (rep->measured + 1 < SONDE_NR_MEASURED &&
-		!is_word(from, "measured", sonde_measured_name(rep->measured)))
+		!sonde_reading__is_word(from, "measured", sonde_measured_name(rep->measured)))
 		rep->measured++;
 	json_array_foreach(json_object_get(from, "regions"), i, item)
 	{
-		struct sonde_node *n = PUSH(r, &rep->nodes);
+		struct sonde_node *n = SONDE_READING_PUSH(r, &rep->nodes);
 
 		if (!n)
 			return;
 		read_region(r, rep, item);
 		n->instances = count(item, "instances");
 		n->launches = count(item, "kernel_count");
-		n->time_ns = number(item, "total_ms") * 1e6;
-		n->host_ns = number(item, "host_ms") * 1e6;
+		n->time_ns = sonde_report__number(item, "total_ms") * 1e6;
+		n->host_ns = sonde_report__number(item, "host_ms") * 1e6;
 		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
 		r->failed |= !sonde_report__read_figures(r->t, rep, item, info);
@@ -281,7 +162,7 @@ static uint64_t ns_at(const json_t *list, size_t i)
 	return v > 0 && v < 1e18 ? (uint64_t)llround(v) : 0;
 }
 
-static void read_entries(struct reading *r, struct sonde_visit *v, const json_t *entries)
+static void read_entries(struct sonde_reading *r, struct sonde_visit *v, const json_t *entries)
 {
 	const json_t *begin = json_object_get(entries, "begin_ms"),
 		     *host = json_object_get(entries, "host_ms"),
@@ -291,7 +172,7 @@ static void read_entries(struct reading *r, struct sonde_visit *v, const json_t 
 	v->first_entry = (uint32_t)r->c->entries.nr;
 	v->entry_step = (uint32_t)count(entries, "step");
 	for (i = 0; i < json_array_size(host); i++) {
-		struct sonde_entry *e = PUSH(r, &r->c->entries);
+		struct sonde_entry *e = SONDE_READING_PUSH(r, &r->c->entries);
 
 		if (!e)
 			return;
@@ -314,17 +195,17 @@ static const json_t *regions_of(const json_t *scope, const json_t *aggregate)
 }
 
 static void read_scope(
-	struct reading *r, const json_t *from, const json_t *aggregate, const json_t *info)
+	struct sonde_reading *r, const json_t *from, const json_t *aggregate, const json_t *info)
 {
-	struct sonde_scope *s = PUSH(r, &r->c->scopes);
+	struct sonde_scope *s = SONDE_READING_PUSH(r, &r->c->scopes);
 	const json_t *item;
 	size_t i;
 
 	if (!s)
 		return;
-	s->name = text(r, from, "scope");
+	s->name = sonde_reading__text(r, from, "scope");
 	while (s->measured + 1 < SONDE_NR_MEASURED &&
-		!is_word(from, "measured", sonde_measured_name(s->measured)))
+		!sonde_reading__is_word(from, "measured", sonde_measured_name(s->measured)))
 		s->measured++;
 	json_array_foreach(regions_of(from, aggregate), i, item)
 	{
@@ -332,7 +213,7 @@ static void read_scope(
 		uint32_t region = sonde_map_find(&r->regions, key_of(r, kind_of(item), id));
 		struct sonde_visit *v;
 
-		if (region == SONDE_NONE || !(v = PUSH(r, &r->c->visits)))
+		if (region == SONDE_NONE || !(v = SONDE_READING_PUSH(r, &r->c->visits)))
 			continue;
 		v->scope = (uint32_t)(r->c->scopes.nr - 1);
 		v->region = region;
@@ -353,14 +234,13 @@ static int by_place(const void *a, const void *b)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void read_document(struct reading *r, const json_t *document)
+static void read_document(struct sonde_reading *r, const json_t *document)
 {
 	const json_t *aggregate = json_object_get(document, "aggregate"), *scope,
 		     *info = json_object_get(document, "metric_info");
 	size_t i;
 
-	read_selection(r, json_object_get(document, "selection"));
-	read_capture(r, json_object_get(document, "capture"));
+	sonde_reading__capture(r, document);
 	r->failed |= !sonde_report__read_columns(r->t, &r->c->arena, document);
 	read_nodes(r, SONDE_NONE, aggregate, info);
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
@@ -400,7 +280,7 @@ static json_t *load(const char *path, struct sonde_err *err)
 int sonde_report_read(struct sonde_cells **cells, struct sonde_tree **tree, const char *path,
 	struct sonde_err *err)
 {
-	struct reading r = {.c = sonde_calloc(1, sizeof(*r.c)), .t = sonde_calloc(1, sizeof(*r.t))};
+	struct sonde_reading r = {.c = sonde_calloc(1, sizeof(*r.c)), .t = sonde_calloc(1, sizeof(*r.t))};
 	json_t *document = load(path, err);
 
 	*cells = r.c;

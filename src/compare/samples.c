@@ -6,7 +6,6 @@
 #include "tree/entries.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Of a region without entries of its own (graphs, backward): those of what is around it. */
 static double divisor(const struct sonde_report *r, const struct sonde_node *n)
@@ -16,7 +15,7 @@ static double divisor(const struct sonde_report *r, const struct sonde_node *n)
 	return n->instances ? (double)n->instances : 1;
 }
 
-static bool push(struct sonde_diff *d, double v)
+bool sonde_diff__push_value(struct sonde_diff *d, double v)
 {
 	double *slot = sonde_vec_push(&d->values);
 
@@ -60,11 +59,11 @@ static bool push_entries(
 
 		for (i = 0; i < runs->at.nr; i++)
 			sum += (double)sonde_entry_ns(&runs->at.at[i].at[k], which);
-		ok = push(d, sum / (double)runs->at.nr);
+		ok = sonde_diff__push_value(d, sum / (double)runs->at.nr);
 	}
 	for (i = 0; !is_even && i < runs->at.nr; i++)
 		for (k = 0; k < runs->at.at[i].nr && ok; k++)
-			ok = push(d, (double)sonde_entry_ns(&runs->at.at[i].at[k], which));
+			ok = sonde_diff__push_value(d, (double)sonde_entry_ns(&runs->at.at[i].at[k], which));
 	return ok;
 }
 
@@ -86,17 +85,10 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 	ok = push_entries(d, &runs, which);
 	sum = which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
 	if (!runs.nr_entries && sum > 0)
-		ok = push(d, sum / divisor(report, n));
+		ok = sonde_diff__push_value(d, sum / divisor(report, n));
 	sonde_entry_runs_release(&runs);
 	*count = (uint32_t)(d->values.nr - before);
 	return ok;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static bool find_median(const struct sonde_diff *d, struct sonde_diff_half *h)
@@ -108,7 +100,7 @@ static bool find_median(const struct sonde_diff *d, struct sonde_diff_half *h)
 		return false;
 	for (i = 0; i < h->nr_values; i++)
 		sorted[i] = d->values.at[h->first_value + i];
-	qsort(sorted, h->nr_values, sizeof(*sorted), by_number);
+	sonde_sort_numbers(sorted, h->nr_values);
 	h->median_ns = sonde_quantile(sorted, h->nr_values, 0.5);
 	sonde_free(sorted);
 	return true;

@@ -30,15 +30,6 @@ static bool deal(uint64_t seed, size_t i, size_t nr, size_t *want)
 	return is_first;
 }
 
-static bool push_value(struct sonde_diff *d, double v)
-{
-	double *slot = sonde_vec_push(&d->values);
-
-	if (slot)
-		*slot = v;
-	return slot;
-}
-
 /* The blocks of one run that go to one half. */
 static bool take_blocks(
 	struct sonde_diff *d, const double *at, size_t nr, uint64_t seed, bool first)
@@ -51,7 +42,7 @@ static bool take_blocks(
 		if (deal(seed, i, nr_blocks, &want) != first)
 			continue;
 		for (k = i * block; k < (i + 1) * block && k < nr; k++)
-			if (!push_value(d, at[k]))
+			if (!sonde_diff__push_value(d, at[k]))
 				return false;
 	}
 	return true;
@@ -78,7 +69,7 @@ static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size
 			return false;
 		is_mine = is_whole && deal(seed, run, nr_runs, &want) == first;
 		for (k = 0; is_mine && k < counts[run]; k++)
-			if (!push_value(to, at[k]))
+			if (!sonde_diff__push_value(to, at[k]))
 				return false;
 		if (!is_whole && counts[run] &&
 			!take_blocks(to, at, counts[run], mix(seed, mix(region, run)), first))
@@ -116,8 +107,7 @@ static int try_many(struct sonde_diff_selftest *out, struct sonde_diff *to,
 		if (rc)
 			return rc;
 		for (i = 0; i < to->regions.nr; i++)
-			nr += to->regions.at[i].verdict == SONDE_VERDICT_SLOWER ||
-			      to->regions.at[i].verdict == SONDE_VERDICT_FASTER;
+			nr += sonde_diff__is_moved(&to->regions.at[i]);
 		out->alarms += nr > 0;
 		out->calls += nr / (double)out->rounds;
 	}

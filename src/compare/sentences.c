@@ -22,11 +22,6 @@ struct news {
 	double weight;	 /* ns of a run */
 };
 
-static bool is_moved(const struct sonde_diff_region *r)
-{
-	return r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
-}
-
 /* The change over all entries of a run. */
 static double total_change(const struct sonde_diff_region *r)
 {
@@ -55,7 +50,7 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : near[r->parent];
 
 		/* The innermost changed region from here outwards, for those inside. */
-		near[i] = is_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
+		near[i] = sonde_diff__is_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
 		own[i] = near[i] == i ? total_change(r) : 0;
 		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].is_gpu == r->is_gpu)
 			own[up] -= total_change(r);
@@ -100,7 +95,7 @@ static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
 		return (r->parent == SONDE_NONE ||
 			       d->regions.at[r->parent].verdict != r->verdict) &&
 		       speaks_for_pair(r);
-	return is_moved(r) && fabs(own) >= OWN_SHARE * fabs(total_change(r));
+	return sonde_diff__is_moved(r) && fabs(own) >= OWN_SHARE * fabs(total_change(r));
 }
 
 static int by_weight(const void *a, const void *b)

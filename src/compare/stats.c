@@ -84,45 +84,27 @@ int sonde_ranked__by_value(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/*
- * Middle ranks, from 1, of nr values; `tied` receives Σ (t³ − t) over groups of equal ones.
- * `scratch` has room for nr.
- */
-static void rank_values(double *ranks, struct sonde_ranked *scratch, size_t nr, double *tied)
+double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b, size_t nr_b)
 {
-	size_t i, k, end;
-
-	qsort(scratch, nr, sizeof(*scratch), sonde_ranked__by_value);
-	*tied = 0;
-	for (i = 0; i < nr; i = end) {
-		double t;
-
-		for (end = i + 1; end < nr && scratch[end].v == scratch[i].v; end++)
-			;
-		t = (double)(end - i);
-		*tied += t * t * t - t;
-		for (k = i; k < end; k++)
-			ranks[scratch[k].index] = ((double)i + (double)end + 1) / 2;
-	}
-}
-
-/* Ranks of a and b together, a first. NULL when memory is short; free with sonde_free. */
-double *sonde_stats__rank_together(
-	const double *a, size_t nr_a, const double *b, size_t nr_b, double *tied)
-{
-	size_t nr = nr_a + nr_b, i;
-	struct sonde_ranked *scratch = sonde_malloc((nr + 1) * sizeof(*scratch));
+	size_t nr = nr_a + nr_b, i, k, end;
+	struct sonde_ranked *sorted = sonde_malloc((nr + 1) * sizeof(*sorted));
 	double *ranks = sonde_malloc((nr + 1) * sizeof(*ranks));
 
-	if (scratch && ranks) {
-		for (i = 0; i < nr; i++)
-			scratch[i] = (struct sonde_ranked){i < nr_a ? a[i] : b[i - nr_a], i};
-		rank_values(ranks, scratch, nr, tied);
-	} else {
+	if (!sorted || !ranks) {
+		sonde_free(sorted);
 		sonde_free(ranks);
-		ranks = NULL;
+		return NULL;
 	}
-	sonde_free(scratch);
+	for (i = 0; i < nr; i++)
+		sorted[i] = (struct sonde_ranked){i < nr_a ? a[i] : b[i - nr_a], i};
+	qsort(sorted, nr, sizeof(*sorted), sonde_ranked__by_value);
+	for (i = 0; i < nr; i = end) {
+		for (end = i + 1; end < nr && sorted[end].v == sorted[i].v; end++)
+			;
+		for (k = i; k < end; k++)
+			ranks[sorted[k].index] = ((double)i + (double)end + 1) / 2;
+	}
+	sonde_free(sorted);
 	return ranks;
 }
 
@@ -136,65 +118,24 @@ double sonde_stats__sum(const double *v, size_t nr)
 	return s;
 }
 
-/* Exact p of U without ties: counts the arrangements with each U, one value after another. */
-#define MAX_EXACT 20
-static double exact_p(size_t n, size_t m, double u)
-{
-	double ways[MAX_EXACT + 1][MAX_EXACT * MAX_EXACT / 4 + 1] = {{0}};
-	double total = 0, tail = 0, low = fmin(u, (double)(n * m) - u);
-	size_t i, k, at, most = n * m;
-
-	/* ways[k][x]: choices of k of the places so far whose ranks sum to x more than the least */
-	ways[0][0] = 1;
-	for (i = 1; i <= n + m; i++)
-		for (k = i < n ? i : n; k >= 1; k--)
-			for (at = most + 1; at-- > i - k;)
-				ways[k][at] += ways[k - 1][at - (i - k)];
-	for (at = 0; at <= most; at++) {
-		total += ways[n][at];
-		tail += (double)at <= low ? ways[n][at] : 0;
-	}
-	return fmin(1, 2 * tail / total);
-}
-
-bool sonde_stats_mann_whitney(
-	struct sonde_rank_test *out, const double *a, size_t nr_a, const double *b, size_t nr_b)
-{
-	double tied, n = (double)nr_a, m = (double)nr_b, all = n + m, spread, away;
-	double *ranks = sonde_stats__rank_together(a, nr_a, b, nr_b, &tied);
-
-	if (!ranks)
-		return false;
-	out->u = sonde_stats__sum(ranks + nr_a, nr_b) - m * (m + 1) / 2;
-	out->p = 1;
-	sonde_free(ranks);
-	if (!nr_a || !nr_b)
-		return true;
-	if (tied == 0 && nr_a + nr_b <= MAX_EXACT) {
-		out->p = exact_p(nr_a, nr_b, out->u);
-		return true;
-	}
-	spread = sqrt(n * m / 12 * (all + 1 - tied / (all * (all - 1))));
-	away = fmax(0, fabs(out->u - n * m / 2) - 0.5);
-	if (spread > 0)
-		out->p = erfc(away / spread / sqrt(2));
-	return true;
-}
-
-bool sonde_stats_adjust(double *q, const double *p, size_t nr)
+bool sonde_stats_adjust(double *q, const double *p, size_t nr, size_t stride)
 {
 	struct sonde_ranked *order = sonde_malloc((nr + 1) * sizeof(*order));
 	double least = 1;
-	size_t i;
+	size_t i, nr_tests = 0;
 
 	if (!order)
 		return false;
-	for (i = 0; i < nr; i++)
-		order[i] = (struct sonde_ranked){p[i], i};
-	qsort(order, nr, sizeof(*order), sonde_ranked__by_value);
-	for (i = nr; i-- > 0;) {
-		least = fmin(least, order[i].v * (double)nr / (double)(i + 1));
-		q[order[i].index] = least;
+	for (i = 0; i < nr; i++) {
+		double v = *(const double *)(const void *)((const char *)p + i * stride);
+
+		if (!isnan(v))
+			order[nr_tests++] = (struct sonde_ranked){v, i};
+	}
+	qsort(order, nr_tests, sizeof(*order), sonde_ranked__by_value);
+	for (i = nr_tests; i-- > 0;) {
+		least = fmin(least, order[i].v * (double)nr_tests / (double)(i + 1));
+		*(double *)(void *)((char *)q + order[i].index * stride) = least;
 	}
 	sonde_free(order);
 	return true;

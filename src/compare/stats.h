@@ -24,18 +24,11 @@ double sonde_stats_student(double t, double df);
 double sonde_stats_student_limit(double p, double df);
 
 /*
- * Mann-Whitney's U of `b` over `a` (pairs in which b is larger, ties half) and its two-sided
- * p: exact up to 20 values without ties, else the normal approximation with corrections for ties
- * and continuity. For independent values. False when memory is short.
+ * Benjamini and Hochberg: q[i] is the smallest false discovery rate at which p[i] is called, over
+ * all p that are not NaN. Both may be members of structs, `stride` bytes apart. False when memory
+ * is short.
  */
-struct sonde_rank_test {
-	double u, p;
-};
-bool sonde_stats_mann_whitney(
-	struct sonde_rank_test *out, const double *a, size_t nr_a, const double *b, size_t nr_b);
-
-/* Benjamini and Hochberg: q[i] is the smallest false discovery rate at which p[i] is called. */
-bool sonde_stats_adjust(double *q, const double *p, size_t nr);
+bool sonde_stats_adjust(double *q, const double *p, size_t nr, size_t stride);
 
 /*
  * How many neighbours say the same: the integrated autocorrelation time of a

@@ -17,11 +17,10 @@ double sonde_stats__sum(const double *v, size_t nr);
 double sonde_stats__covariance(const double *v, size_t nr, double mean, size_t lag);
 
 /*
- * Middle ranks, from 1, of a and b together, a first; `tied` receives Σ (t³ − t) over groups of
- * equal ones. NULL when memory is short; free with sonde_free.
+ * Middle ranks, from 1, of a and b together, a first. NULL when memory is short; free with
+ * sonde_free.
  */
-double *sonde_stats__rank_together(
-	const double *a, size_t nr_a, const double *b, size_t nr_b, double *tied);
+double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b, size_t nr_b);
 
 /* The state of a generator that is the same everywhere. */
 struct sonde_random {

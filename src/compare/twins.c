@@ -63,11 +63,15 @@ static void pair_group(struct sonde_diff *d, const struct lone *at, size_t nr)
 }
 
 /* Where nothing but a count makes them alike: only if there is no other. */
-static void pair_only(
-	struct sonde_diff *d, const struct lone *at, size_t nr, enum sonde_likeness how)
+static bool is_only_pair(const struct lone *at, size_t nr)
 {
-	if (nr == 2 && at[0].is_added != at[1].is_added)
-		pair_two(d, at[at[0].is_added].region, at[!at[0].is_added].region, how);
+	return nr == 2 && at[0].is_added != at[1].is_added;
+}
+
+static void pair_only(struct sonde_diff *d, const struct lone *at, size_t nr)
+{
+	if (is_only_pair(at, nr))
+		pair_two(d, at[at[0].is_added].region, at[!at[0].is_added].region, SONDE_LIKE_MOVED);
 }
 
 /* As many entries are little to go by: they have to take about as long, too. */
@@ -75,27 +79,27 @@ static void pair_host(struct sonde_diff *d, const struct lone *at, size_t nr)
 {
 	double gone, came;
 
-	if (nr != 2 || at[0].is_added == at[1].is_added)
+	if (!is_only_pair(at, nr))
 		return;
 	gone = d->regions.at[at[at[0].is_added].region].base.median_ns;
 	came = d->regions.at[at[!at[0].is_added].region].new_half.median_ns;
 	if (came < 2 * gone && gone < 2 * came)
-		pair_only(d, at, nr, SONDE_LIKE_RENAMED);
+		pair_group(d, at, nr);
 }
 
-static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr, enum look look)
+/* Each group that looks alike, below one parent. */
+static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr,
+	void (*pair)(struct sonde_diff *d, const struct lone *at, size_t nr))
 {
 	size_t i, end;
 
-	qsort(at, nr, sizeof(*at), by_looks);
+	if (nr > 1)
+		qsort(at, nr, sizeof(*at), by_looks);
 	for (i = 0; i < nr; i = end) {
 		for (end = i + 1;
 			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
 			end++;
-		if (look == LOOK_HOST)
-			pair_host(d, &at[i], end - i);
-		else
-			pair_group(d, &at[i], end - i);
+		pair(d, &at[i], end - i);
 	}
 }
 
@@ -140,8 +144,7 @@ static void pair_depth(struct sonde_diff *d, const uint64_t *kernels, const stru
 			scratch[nr++] = (struct lone){region, common_parent(d, r), looks,
 				r->verdict == SONDE_VERDICT_ADDED};
 	}
-	if (nr > 1)
-		pair_alike(d, scratch, nr, look);
+	pair_alike(d, scratch, nr, look == LOOK_HOST ? pair_host : pair_group);
 }
 
 /* --- elsewhere -------------------------------------------------------------------------------- */
@@ -150,7 +153,7 @@ static void pair_depth(struct sonde_diff *d, const uint64_t *kernels, const stru
 static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const struct lone *lones,
 	size_t nr_lones, struct lone *at)
 {
-	size_t i, end, nr = 0;
+	size_t i, nr = 0;
 
 	for (i = 0; i < nr_lones; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[lones[i].region];
@@ -163,21 +166,14 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 					sonde_hash(r->label.p, r->label.n)),
 				r->verdict == SONDE_VERDICT_ADDED};
 	}
-	if (nr > 1)
-		qsort(at, nr, sizeof(*at), by_looks);
-	for (i = 0; i < nr; i = end) {
-		for (end = i + 1;
-			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
-			end++;
-		pair_only(d, &at[i], end - i, SONDE_LIKE_MOVED);
-	}
+	pair_alike(d, at, nr, pair_only);
 }
 
 /* What is inside two that moved goes with them, by label; outer ones come first. */
 static void pair_inside_moved(
 	struct sonde_diff *d, const struct lone *lones, size_t nr_lones, struct lone *at)
 {
-	size_t i, nr = 0, end;
+	size_t i, nr = 0;
 
 	for (i = 0; i < nr_lones; i++) {
 		struct sonde_diff_region *r = &d->regions.at[lones[i].region], *up;
@@ -188,14 +184,7 @@ static void pair_inside_moved(
 		at[nr++] = (struct lone){lones[i].region, common_parent(d, r),
 			sonde_hash(r->label.p, r->label.n), r->verdict == SONDE_VERDICT_ADDED};
 	}
-	if (nr > 1)
-		qsort(at, nr, sizeof(*at), by_looks);
-	for (i = 0; i < nr; i = end) {
-		for (end = i + 1;
-			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
-			end++;
-		pair_only(d, &at[i], end - i, SONDE_LIKE_MOVED);
-	}
+	pair_alike(d, at, nr, pair_only);
 }
 
 /* All of them, by depth: `looks` is that for now. */

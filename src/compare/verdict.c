@@ -103,26 +103,6 @@ static bool compare_all(struct sonde_diff *d)
 	return ok;
 }
 
-/* False discovery rates over the regions that could be tested. */
-static bool adjust(struct sonde_diff *d)
-{
-	double *p = sonde_malloc((d->regions.nr + 1) * sizeof(*p));
-	double *q = sonde_malloc((d->regions.nr + 1) * sizeof(*q));
-	size_t i, nr = 0;
-	bool ok = p && q;
-
-	for (i = 0; ok && i < d->regions.nr; i++)
-		if (!isnan(d->regions.at[i].p))
-			p[nr++] = d->regions.at[i].p;
-	ok = ok && sonde_stats_adjust(q, p, nr);
-	for (i = nr = 0; ok && i < d->regions.nr; i++)
-		if (!isnan(d->regions.at[i].p))
-			d->regions.at[i].q = q[nr++];
-	sonde_free(p);
-	sonde_free(q);
-	return ok;
-}
-
 /* How many times the entries bring q below the bar: the test's z grows with their root. */
 static double by_test(const struct sonde_diff_region *r)
 {
@@ -173,7 +153,9 @@ int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err)
 {
 	size_t i;
 
-	if (!compare_all(d) || !adjust(d))
+	if (!compare_all(d) ||
+		(d->regions.nr && !sonde_stats_adjust(&d->regions.at->q, &d->regions.at->p,
+					  d->regions.nr, sizeof(*d->regions.at))))
 		return sonde_err_nomem(err);
 	for (i = 0; i < d->regions.nr; i++) {
 		struct sonde_diff_region *r = &d->regions.at[i];
