@@ -3,6 +3,7 @@
 #include "base/json_out.h"
 #include "capture/native_env.h"
 #include "catalogue/advice.h"
+#include "sample/calibration.h"
 #include "sample/sampler.h"
 
 #include <limits.h>
@@ -157,6 +158,25 @@ static void judge_company(struct sonde_diagnosis *d, const struct sonde_facts *f
 		needs_admin ? sonde_advice_on(SONDE_WHEN_CONTAINER)->next : NULL);
 }
 
+/* Not calibrated is no defect: the usual offset has to do. */
+static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_counter_set *set)
+{
+	struct sonde_calibration c;
+	struct sonde_buf says = {0};
+	char uuid[sizeof(c.uuid)];
+
+	snprintf(uuid, sizeof(uuid), "%.*s", SONDE_STR_ARG(set->uuid));
+	if (sonde_calibration_find(&c, uuid)) {
+		add_good(d, "clock",
+			"the work of kernels on GPU 0 lies %+.0f ± %.0f ns from their time stamps",
+			c.offset_ns, 1.96 * c.error_ns);
+		return;
+	}
+	sonde_buf_puts(&says, "GPU 0 is not calibrated: samples are split among kernels as on an H200");
+	keep(d, "clock", SONDE_HEALTH_NOTE, &says,
+		"`sonde sample --calibrate`, once, while the GPU is idle (2 s)");
+}
+
 /* By trying: only the driver knows whether it lets this process sample. */
 static void judge_sampling(struct sonde_diagnosis *d)
 {
@@ -173,6 +193,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 		add_good(d, "counters",
 			"%u counters of %s can be sampled beside a native capture (counters=basic)",
 			sonde_sampling_set(s, 0)->nr, sonde_sampling_chip(s));
+		judge_calibration(d, sonde_sampling_set(s, 0));
 		sonde_sampling_close(s);
 		return;
 	}

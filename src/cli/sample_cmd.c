@@ -148,6 +148,10 @@ static const struct sonde_option options[] = {
 		"basic|tensor|memory|nvlink|full, or counters by name (basic)",
 		SONDE_OPTION_LIST, INTO(counters), NULL},
 	{0, "device", "N", "CUDA's number of the GPU (0)", SONDE_OPTION_WORD, INTO(device), NULL},
+	{0, "calibrate", NULL,
+		"measure how kernels' time stamps lie to samples, with kernels of sonde's own, "
+		"and keep it for later captures: once for each GPU, while it is idle",
+		SONDE_OPTION_FLAG, INTO(calibrates), NULL},
 	{'f', "format", "text|json|csv", "csv has every sample", SONDE_OPTION_CHOICE,
 		INTO(format), NULL},
 	{'o', "out", "FILE", "also write the samples as a capture (FILE.sonde)",
@@ -178,7 +182,7 @@ int sonde_cmd_sample(int argc, char **argv)
 	if (rc == 0)
 		rc = read_times(&q, &err);
 	if (rc == 0)
-		rc = run(&q, &err);
+		rc = q.calibrates ? sonde_sample__calibrate(&q, &err) : run(&q, &err);
 	sonde_args_release(&q.args);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

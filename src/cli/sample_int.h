@@ -1,5 +1,6 @@
 /*
- * Inside `sonde sample`: the command (sample_cmd.c) and what it shows (sample_show.c).
+ * Inside `sonde sample`: the command (sample_cmd.c), what it shows (sample_show.c) and
+ * `--calibrate` (sample_calibrate.c).
  */
 #ifndef SONDE_CLI_SAMPLE_INT_H
 #define SONDE_CLI_SAMPLE_INT_H
@@ -16,6 +17,7 @@ struct sonde_sample_request {
 	struct sonde_word_list counters;
 	const char *seconds, *interval, *burst, *device, *out;
 	int format;
+	bool calibrates;
 	uint64_t span_ns, interval_ns, burst_ns;
 };
 
@@ -37,5 +39,8 @@ void sonde_sample__show_text(struct sonde_sample *w);
 void sonde_sample__show_json(struct sonde_sample *w);
 void sonde_sample__put_csv_head(struct sonde_sample *w);
 void sonde_sample__put_csv(struct sonde_sample *w, const struct sonde_sample_rows *rows);
+
+/* sample_calibrate.c */
+int sonde_sample__calibrate(const struct sonde_sample_request *q, struct sonde_err *err);
 
 #endif

@@ -113,7 +113,7 @@ static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct
 		.nr_counters = (uint32_t)x->columns.nr,
 		.limits_per_ns = x->limits.at};
 
-	const struct sonde_unmix_options options = {.offset_ns = SONDE_SAMPLE_OFFSET_NS};
+	const struct sonde_unmix_options options = {.offset_ns = sonde_unmixing__offset(x)};
 
 	return sonde_unmix_solve(&set->unmixed, &in, &options, err);
 }
@@ -228,7 +228,8 @@ static int unmix_set(
 			SONDE_STR_ARG(d->name));
 		return drop_set(x, set);
 	}
-	if (rc == 0 && (!forget_hardly_seen(set) || !sonde_loads__add(x->loads, x, set)))
+	if (rc == 0 && (!forget_hardly_seen(set) || !sonde_loads__add(x->loads, x, set) ||
+			       !sonde_unmixing__check_offset(x, set, d)))
 		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		note_quality(x, set, d);

@@ -44,9 +44,18 @@ struct sonde_unmixing {
 	struct sonde_arena arena;
 };
 
-/* Between the clocks of samples and launches, as docs/counters.md measured it. */
+/*
+ * To be added to launches, ns, as their work is that far from their stamps: as calibrated, else
+ * as it is on an H200 (docs/counters.md).
+ */
 #define SONDE_SAMPLE_OFFSET_NS (-250)
-
+static inline int64_t sonde_unmixing__offset(const struct sonde_unmixing *x)
+{
+	return x->first->is_calibrated ? x->first->offset_ns : SONDE_SAMPLE_OFFSET_NS;
+}
+/* Says so in a note when the set's samples contradict the offset in use. False: no memory. */
+bool sonde_unmixing__check_offset(
+	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);
 /* All launches of the device, with their classes. False: no memory. */
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
 /* The cycles that elapsed while launches ran, by launch and class. False: no memory. */

@@ -2,11 +2,30 @@
 #include "base/alloc.h"
 #include "read/native_int.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool sonde_native__is_sampler(const struct native *n)
 {
 	return sonde_str_is(sonde_native__meta(n, "kind"), "samples");
+}
+
+#define MOST_OFFSET_NS 20000 /* what is beyond is none */
+
+static void read_offset(const struct native *n, struct sonde_series *s)
+{
+	struct sonde_str text = sonde_native__meta(n, "offset_ns");
+	char number[32];
+	double ns;
+
+	if (!text.n || text.n >= sizeof(number))
+		return;
+	snprintf(number, sizeof(number), "%.*s", SONDE_STR_ARG(text));
+	ns = strtod(number, NULL);
+	s->is_calibrated = ns >= -MOST_OFFSET_NS && ns <= MOST_OFFSET_NS;
+	if (s->is_calibrated)
+		s->offset_ns = (int64_t)ns;
 }
 
 static bool add_counters(
@@ -45,6 +64,7 @@ bool sonde_native__counters(struct native *n, struct sonde_str payload)
 			s->uuid = c->uuid;
 			s->host = sonde_native__meta(n, "host");
 			s->interval_ns = c->interval_ns;
+			read_offset(n, s);
 			is_good = add_counters(n, s, c);
 			n->series_of[c->set] = (uint32_t)n->r->series.nr;
 		}

@@ -172,6 +172,8 @@ struct sonde_series {
 	struct sonde_str uuid; /* `GPU-…`, empty = not known */
 	struct sonde_str host;
 	uint64_t interval_ns; /* asked for */
+	bool is_calibrated;   /* the next was measured on this GPU */
+	int64_t offset_ns;    /* to be added to launches: their work is that far from their stamps */
 	SONDE_VEC(struct sonde_counter) counters;
 	SONDE_VEC(struct sonde_sample_time) times; /* in order, never overlapping, with gaps */
 	SONDE_VEC(double) values; /* row by row: values.at[sample * counters.nr + counter] */

@@ -1,58 +1,11 @@
 /* The device's side of PM sampling: reserved, started, drained image by image. */
-#include "base/alloc.h"
 #include "sample/pm_int.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <time.h>
 
 #define MIN_BUFFER_BYTES (32u << 20)
-
-static int make_image(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err)
-{
-	CUpti_PmSampling_GetCounterDataSize_Params p = {
-		.structSize = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
-		.pPmSamplingObject = s->object,
-		.pMetricNames = set->metrics,
-		.numMetrics = set->names.nr,
-		.maxSamples = s->image_samples};
-	CUptiResult why = s->pm.cuptiPmSamplingGetCounterDataSize(&p);
-	struct pm_image *m = &set->image;
-
-	if (why)
-		return pm_refuse(&s->pm, "size the image of samples", why, err);
-	m->size = p.counterDataSize;
-	m->bytes = sonde_malloc(m->size);
-	m->start_ns = sonde_calloc(s->image_samples, sizeof(*m->start_ns));
-	m->end_ns = sonde_calloc(s->image_samples, sizeof(*m->end_ns));
-	m->values = sonde_calloc((size_t)s->image_samples * set->names.nr, sizeof(*m->values));
-	return m->bytes && m->start_ns && m->end_ns && m->values ? 0 : sonde_err_nomem(err);
-}
-
-int pm_device_make_images(struct sonde_sampling *s, struct sonde_err *err)
-{
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; i < s->nr_sets && rc == 0; i++)
-		rc = make_image(s, &s->sets[i], err);
-	return rc;
-}
-
-void pm_device_free_images(struct sonde_sampling *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->nr_sets; i++) {
-		struct pm_image *m = &s->sets[i].image;
-
-		sonde_free(m->bytes);
-		sonde_free(m->start_ns);
-		sonde_free(m->end_ns);
-		sonde_free(m->values);
-		*m = (struct pm_image){0};
-	}
-}
 
 int pm_device_open(struct sonde_sampling *s, struct sonde_err *err)
 {
@@ -120,8 +73,8 @@ static int reopen(struct sonde_sampling *s, struct sonde_err *err)
 {
 	int rc = pm_device_open(s, err);
 
-	pm_device_free_images(s);
-	return rc ? rc : pm_device_make_images(s, err);
+	pm_images_free(s);
+	return rc ? rc : pm_images_make(s, err);
 }
 
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
@@ -139,17 +92,13 @@ int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
 	return why ? pm_refuse(&s->pm, "start sampling", why, err) : 0;
 }
 
-static int clear(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
+int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err)
 {
-	CUpti_PmSampling_CounterDataImage_Initialize_Params p = {
-		.structSize = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
-		.pPmSamplingObject = s->object,
-		.counterDataSize = m->size,
-		.pCounterData = m->bytes};
-	CUptiResult why = s->pm.cuptiPmSamplingCounterDataImageInitialize(&p);
+	CUpti_PmSampling_Stop_Params p = {.structSize = CUpti_PmSampling_Stop_Params_STRUCT_SIZE,
+		.pPmSamplingObject = s->object};
+	CUptiResult why = s->pm.cuptiPmSamplingStop(&p);
 
-	m->nr = 0;
-	return why ? pm_refuse(&s->pm, "clear the image of samples", why, err) : 0;
+	return why ? pm_refuse(&s->pm, "stop sampling", why, err) : 0;
 }
 
 /* When a sample began and ended. */
@@ -177,35 +126,45 @@ static int count(struct sonde_sampling *s, struct pm_image *m, struct sonde_err 
 		.counterDataImageSize = m->size};
 	CUptiResult why = s->pm.cuptiPmSamplingGetCounterDataInfo(&p);
 
-	m->nr = p.numCompletedSamples < s->image_samples ? p.numCompletedSamples : s->image_samples;
+	m->nr = p.numCompletedSamples < m->room ? p.numCompletedSamples : m->room;
 	return why ? pm_refuse(&s->pm, "count decoded samples", why, err) : 0;
 }
 
-int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err)
+static uint64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int pm_device_drain(
+	struct sonde_sampling *s, size_t expected, struct pm_drained *out, struct sonde_err *err)
 {
 	struct pm_image *m = &s->sets[s->current].image;
+	int rc = pm_image_prepare(s, &s->sets[s->current], expected, err);
 	CUpti_PmSampling_DecodeData_Params p = {
 		.structSize = CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
 		.pCounterDataImage = m->bytes,
 		.counterDataImageSize = m->size};
-	int rc = clear(s, m, err);
+	uint64_t begin = mono_ns();
 	CUptiResult why;
 
-	*out = (struct pm_drained){0};
+	*out = (struct pm_drained){.first = m->nr};
 	if (rc)
 		return rc;
 	why = s->pm.cuptiPmSamplingDecodeData(&p);
+	out->decode_ns = mono_ns() - begin;
 	out->has_overflown = p.overflow || why == CUPTI_ERROR_OUT_OF_MEMORY; /* its word for that */
 	if (why == CUPTI_ERROR_OUT_OF_MEMORY)
 		return 0;
 	if (why)
 		return pm_refuse(&s->pm, "decode samples", why, err);
 	rc = count(s, m, err);
-	out->nr = m->nr;
+	out->nr = m->nr > out->first ? m->nr - out->first : 0;
 	out->is_full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-	if (rc == 0 && m->nr && look_up(s, m, m->nr - 1) == CUPTI_SUCCESS)
-		out->end_ns = m->end_ns[m->nr - 1];
+	out->is_end = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
 	return rc;
 }
 

@@ -3,12 +3,11 @@
  *
  *   pm_load.c     CUPTI and the CUDA driver, found at run time; what their refusals mean
  *   pm_host.c     counters → a configuration of the hardware (CUPTI's host half)
+ *   pm_images.c   where samples are decoded to
  *   pm_device.c   the device: start, stop, decode
  *   choice.c      what was asked for → sets of counters the chip has
- *   sampling.c    the loop: drain, keep up, take turns, bursts
- *   samples_out.c samples → a native capture
- *   company.c     which other programs use the device
- *   sampler.c     a process for each device
+ *   sampling.c    a session: all of this set up
+ *   sampling_loop.c  its loop: drain, keep up, take turns, bursts
  */
 #ifndef SONDE_SAMPLE_PM_INT_H
 #define SONDE_SAMPLE_PM_INT_H
@@ -59,9 +58,10 @@
 	X(cuDeviceGetName)                                                                         \
 	X(cuDeviceGetUuid_v2)
 
-#define PM_IMAGE_SAMPLES                                                                           \
-	512 /* decoded at once: the more, the longer the sampler may be held up                    \
-	     */
+/* What a sample costs one core, roughly, by the number of its counters; measured on an H200. */
+#define PM_DECODE_NS(nr)   (36000u + 5800u * (nr))
+#define PM_EVALUATE_NS(nr) (2000u + 1600u * (nr))
+
 #define PM_MAX_SETS 8
 
 /* The libraries. */
@@ -73,11 +73,12 @@ struct pm {
 	void *cupti, *cuda;
 };
 
-/* Samples of one call to decode, and what they evaluate to. */
+/* Decoded samples, call by call one behind the other, and what they evaluate to. */
 struct pm_image {
-	uint8_t *bytes; /* CUPTI's */
+	uint8_t *bytes, *empty; /* CUPTI's; the same without any sample */
 	size_t size;
-	size_t nr; /* samples in it */
+	uint32_t room; /* samples it can hold */
+	size_t nr;     /* samples in it */
 	uint64_t *start_ns, *end_ns;
 	double *values; /* row by row */
 };
@@ -103,7 +104,8 @@ struct sonde_sampling {
 	size_t nr_sets, current;
 	uint64_t interval_ns;	   /* in use */
 	size_t buffer_bytes;	   /* the hardware's */
-	uint32_t image_samples;	   /* that an image holds */
+	uint32_t image_samples;	   /* that an image usually holds */
+	uint32_t most_samples;	   /* that one may hold, after a long pause */
 	struct sonde_buf left_out; /* in words */
 	struct sonde_sampler_status status;
 	struct sonde_arena arena;
@@ -126,30 +128,43 @@ size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr);
 /* Adds the set's counters to its host object and makes the configuration for the hardware. */
 int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err);
 
+/* pm_images.c */
+int pm_images_make(struct sonde_sampling *s, struct sonde_err *err); /* for all sets */
+void pm_images_free(struct sonde_sampling *s);
+/* Of the set with the largest samples. */
+int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sonde_err *err);
+/* Makes room for `nr` samples, behind those that the image has if that will do. */
+int pm_image_prepare(struct sonde_sampling *s, struct pm_set *set, size_t nr, struct sonde_err *err);
+
 /* pm_device.c */
-int pm_device_make_images(struct sonde_sampling *s, struct sonde_err *err);
-void pm_device_free_images(struct sonde_sampling *s);
-/*
- * Reserves the device, with the current set and interval, and starts. A session ends with
- * `stop`: one that is merely stopped and started again decodes its old samples once more and
- * fails when the buffer has been filled once (CUPTI 13.0).
- */
-int pm_device_open(struct sonde_sampling *s, struct sonde_err *err);
-int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
+int pm_device_open(struct sonde_sampling *s, struct sonde_err *err); /* reserves the device */
 void pm_device_close(struct sonde_sampling *s);
+/*
+ * Starts with the current set and interval; reserves the device first where it was closed. After
+ * a stop everything has to be drained before the next start: else old samples are decoded once
+ * more. After an overflow only a device that was closed starts again (CUPTI 13.0).
+ */
+int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
+int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err);
 
 struct pm_drained {
-	size_t nr;	    /* samples in the image */
-	bool is_full;	    /* the image is: what did not fit is gone */
+	size_t first, nr;   /* samples in the image */
+	bool is_full;	    /* the image is: CUPTI has lost its place, or after a stop the rest */
+	bool is_end;	    /* stopped, and nothing is left */
 	bool has_overflown; /* the hardware buffer was full: samples are gone */
-	uint64_t end_ns;    /* of the last sample; 0 = there is none */
+	uint64_t decode_ns;
 };
-/* Decodes what there is into the current set's image. */
-int pm_device_drain(struct sonde_sampling *s, struct pm_drained *out, struct sonde_err *err);
+/* Decodes what there is, `expected` samples or so, into the current set's image. */
+int pm_device_drain(
+	struct sonde_sampling *s, size_t expected, struct pm_drained *out, struct sonde_err *err);
 /* Looks up what the counters of the current set can count at most, where it is not known yet. */
 void pm_device_find_peaks(struct sonde_sampling *s);
 /* Evaluates sample `i` of the image into its arrays. */
 int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
+
+/* sampling.c: the shortest interval of those sonde uses that is not below `ns`. */
+uint64_t pm_step_above(uint64_t ns);
+#define PM_LONGEST_NS 10000000u /* the longest of them */
 
 /* choice.c */
 int pm_choose(struct sonde_sampling *s, struct sonde_err *err);

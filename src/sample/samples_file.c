@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "format/check.h"
+#include "sample/calibration.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +112,9 @@ static void put_head(struct sonde_samples_file *f)
 		.pid = (uint64_t)getpid(),
 		.start_ns = clock_ns(CLOCK_REALTIME),
 		.tick_hz = 1000000000u};
-	char text[1024];
+	const struct sonde_counter_set *set = sonde_sampling_set(f->s, 0);
+	struct sonde_calibration c;
+	char text[1024], uuid[sizeof(c.uuid)];
 	struct utsname u = {0};
 	int n;
 
@@ -121,6 +124,10 @@ static void put_head(struct sonde_samples_file *f)
 	n = snprintf(text, sizeof(text),
 		"kind=samples\ntool=sonde %s\nhost=%s\npid=%ld\nticks=gpu\nchip=%s\n",
 		SONDE_VERSION, u.nodename, (long)getpid(), sonde_sampling_chip(f->s));
+	snprintf(uuid, sizeof(uuid), "%.*s", SONDE_STR_ARG(set->uuid));
+	if (sonde_calibration_find(&c, uuid))
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			"offset_ns=%.0f\noffset_error_ns=%.0f\n", c.offset_ns, c.error_ns);
 	put_block(f, SONDE_BLOCK_META, text, (size_t)n);
 	put_clock(f);
 }

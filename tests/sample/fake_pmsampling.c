@@ -10,13 +10,23 @@
  *   FAKE_PM_PASS=N            so many counters fit into a pass (100)
  *   FAKE_PM_COST_US=N         a sample takes so long to decode (0)
  *   FAKE_PM_GAP=N             after sample N ten are missing
+ *   FAKE_PM_JUMP=N            after sample N the clock is set back by 300 ns
  *   FAKE_PM_OVERFLOW=N        decoding for the Nth time finds the hardware buffer full
  *   FAKE_PM_IDLE=1            nothing runs on the device
  *   FAKE_PM_BUSY=PATH         the device is another client's while a file is locked there
- *   FAKE_PM_TOLD=PATH         appends what it did: `start DEVICE INTERVAL_NS`, `gave DEVICE SAMPLES`
+ *   FAKE_PM_TOLD=PATH         appends what it did: `start DEVICE INTERVAL_NS`, `gave DEVICE SAMPLES`, `full DEVICE 0`
+ *   FAKE_PM_KERNELS=PATH      kernels can be launched; their times go there, and samples count them
+ *   FAKE_PM_FIRST_NS=N        … from so long after a kernel's first stamp …
+ *   FAKE_PM_LAST_NS=N         … until so long after its second
+ *   FAKE_PM_NOISE=N           … and N per cent of other work, now and then
  *
  * Counter number k of a set counts (k + 1) × 1000 in each sample, but nothing when idle.
- * That real CUPTI behaves so is for tests/gpu to show.
+ *
+ * As CUPTI 13.0 does on an H200 (seen there, not documented): a decode adds to what the image has, and
+ * goes on until nothing is left, also of what comes meanwhile. When the image is full before that,
+ * decoding has lost its place; after a stop only what did not fit is gone. A start
+ * with samples left from before loses it too. After an overflow nothing starts any more. A device
+ * that is enabled anew is as good as new.
  */
 #include <cuda.h>
 #include <cupti_activity.h>
@@ -59,13 +69,16 @@ struct image {
 	} at[];
 };
 
+/* What there is to decode: samples from `begin` until now, or until the stop. */
 static struct {
-	uint64_t interval, begin, done; /* samples handed out since the start */
-	uint64_t skipped;
-	uint64_t still; /* nanoseconds its clock stood still */
+	uint64_t interval, begin, stopped;
+	uint64_t done, skipped; /* samples handed out since the start, and left out */
+	uint64_t still;		/* nanoseconds its clock stood still */
 	size_t number;
 	unsigned nr_decodes;
-	bool is_started, is_fresh; /* since the start nobody has looked at the clock */
+	bool is_started;
+	bool is_lost;	    /* it decodes old samples again, until the device is enabled anew */
+	bool has_overflown; /* it does not start, until the device is enabled anew */
 } device;
 
 static long number(const char *name, long otherwise)
@@ -144,6 +157,156 @@ EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice d)
 	return CUDA_SUCCESS;
 }
 
+/* --- kernels: times are known when they are launched ----------------------------------------- */
+
+/* Samples come so late: by then every kernel that ran in them is in the file. */
+#define KERNELS_KNOWN_NS 50000000u
+
+struct span {
+	uint64_t start, end;
+};
+
+static struct {
+	struct span spans[20000]; /* of this process */
+	size_t nr, nr_taken;
+	CUpti_BuffersCallbackRequestFunc request;
+	CUpti_BuffersCallbackCompleteFunc complete;
+} kernels;
+
+EXPORT CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute what, CUdevice d)
+{
+	(void)what, (void)d;
+	*out = 8;
+	return getenv("FAKE_PM_KERNELS") ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice d)
+{
+	(void)d;
+	*out = (CUcontext)(void *)&kernels;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxSetCurrent(CUcontext c)
+{
+	(void)c;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *text)
+{
+	*out = (CUmodule)(void *)&kernels;
+	return strstr(text, ".entry spin") ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+}
+
+EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
+{
+	(void)m;
+	*out = (CUfunction)(void *)&kernels;
+	return strcmp(name, "spin") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* Two cycles take a nanosecond; it begins 2 µs after the call. */
+EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+	unsigned by, unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra)
+{
+	uint64_t cycles, start = now_ns() + 2000;
+	struct span s;
+	int fd = open(getenv("FAKE_PM_KERNELS"), O_WRONLY | O_CREAT | O_APPEND, 0666);
+
+	(void)f, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
+	(void)stream, (void)extra;
+	memcpy(&cycles, arguments[0], sizeof(cycles));
+	s = (struct span){start, start + cycles / 2};
+	if (fd < 0 || write(fd, &s, sizeof(s)) != (ssize_t)sizeof(s) || close(fd) < 0)
+		return CUDA_ERROR_LAUNCH_FAILED;
+	kernels.spans[kernels.nr++ % 20000] = s;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxSynchronize(void)
+{
+	while (kernels.nr && now_ns() < kernels.spans[kernels.nr - 1].end)
+		;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityRegisterCallbacks(
+	CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
+{
+	kernels.request = request;
+	kernels.complete = complete;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? CUPTI_SUCCESS
+							     : CUPTI_ERROR_INVALID_KIND;
+}
+
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	(void)flag;
+	while (kernels.nr_taken < kernels.nr) {
+		size_t size = 0, most = 0, used = 0;
+		uint8_t *buffer = NULL;
+
+		kernels.request(&buffer, &size, &most);
+		while (kernels.nr_taken < kernels.nr && used + sizeof(CUpti_ActivityKernel9) <= size) {
+			CUpti_ActivityKernel9 *k = (void *)(buffer + used);
+
+			memset(k, 0, sizeof(*k));
+			k->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+			k->start = kernels.spans[kernels.nr_taken].start;
+			k->end = kernels.spans[kernels.nr_taken++].end;
+			used += sizeof(*k);
+		}
+		kernels.complete(NULL, 0, buffer, size, used);
+	}
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **at)
+{
+	uint8_t *next = *at ? (uint8_t *)*at + sizeof(CUpti_ActivityKernel9) : buffer;
+
+	*at = (CUpti_Activity *)(void *)next;
+	return next + sizeof(CUpti_ActivityKernel9) <= buffer + valid
+		       ? CUPTI_SUCCESS
+		       : CUPTI_ERROR_MAX_LIMIT_REACHED;
+}
+
+/* What kernels did between `start` and `end`: a hundred a nanosecond. */
+static double count_kernels(uint64_t start, uint64_t end)
+{
+	static struct span all[20000];
+	static size_t nr, from;
+	int64_t first = number("FAKE_PM_FIRST_NS", 0), last = number("FAKE_PM_LAST_NS", 0);
+	double sum = 0;
+	size_t i;
+
+	if (!nr || (int64_t)(all[nr - 1].end + (uint64_t)last) < (int64_t)end) {
+		int fd = open(getenv("FAKE_PM_KERNELS"), O_RDONLY);
+		ssize_t n = fd < 0 ? 0 : pread(fd, all, sizeof(all), 0);
+
+		nr = n > 0 ? (size_t)n / sizeof(*all) : 0;
+		close(fd);
+	}
+	for (i = from; i < nr && (int64_t)all[i].start + first < (int64_t)end; i++) {
+		int64_t a = (int64_t)all[i].start + first, b = (int64_t)all[i].end + last;
+
+		a = a > (int64_t)start ? a : (int64_t)start;
+		b = b < (int64_t)end ? b : (int64_t)end;
+		sum += b > a ? 100 * (double)(b - a) : 0;
+		if ((int64_t)all[i].end + last < (int64_t)start)
+			from = i;
+	}
+	if (number("FAKE_PM_NOISE", 0) && end / 1000 % 3 == 0)
+		sum += (double)(end - start) * (double)number("FAKE_PM_NOISE", 0);
+	return sum;
+}
+
 /* --- CUPTI ----------------------------------------------------------------------------------- */
 
 EXPORT CUptiResult cuptiGetResultString(CUptiResult r, const char **name)
@@ -158,9 +321,6 @@ EXPORT CUptiResult cuptiGetResultString(CUptiResult r, const char **name)
 EXPORT CUptiResult cuptiGetTimestamp(uint64_t *out)
 {
 	*out = now_ns();
-	if (device.is_fresh) /* a sampler held up between starting and looking misses nothing */
-		device.begin = *out;
-	device.is_fresh = false;
 	return CUPTI_SUCCESS;
 }
 
@@ -264,6 +424,8 @@ EXPORT CUptiResult cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 EXPORT CUptiResult cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *p)
 {
 	(void)p;
+	device.is_started = device.is_lost = device.has_overflown = false;
+	device.begin = device.stopped = 0;
 	return CUPTI_SUCCESS;
 }
 
@@ -273,12 +435,24 @@ EXPORT CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p
 	return device.is_started ? CUPTI_ERROR_INVALID_OPERATION : fails("config");
 }
 
+/* Samples that are complete by now. */
+static uint64_t count_ready(void)
+{
+	uint64_t late = getenv("FAKE_PM_KERNELS") ? KERNELS_KNOWN_NS : 0;
+	uint64_t now = device.is_started ? now_ns() - late : device.stopped;
+
+	return now > device.begin ? (now - device.begin) / device.interval : 0;
+}
+
 EXPORT CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
 {
 	(void)p;
+	if (device.has_overflown)
+		return CUPTI_ERROR_UNKNOWN;
+	device.is_lost |= device.begin && device.done + device.skipped < count_ready();
 	device.begin = now_ns();
 	device.done = device.skipped = 0;
-	device.is_started = device.is_fresh = true;
+	device.is_started = true;
 	tell("start", device.interval);
 	return fails("start");
 }
@@ -286,6 +460,9 @@ EXPORT CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
 EXPORT CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
 {
 	(void)p;
+	if (getenv("FAKE_PM_KERNELS")) /* so that all are known */
+		usleep(KERNELS_KNOWN_NS / 1000);
+	device.stopped = now_ns();
 	device.is_started = false;
 	return CUPTI_SUCCESS;
 }
@@ -316,41 +493,75 @@ static void add_sample(struct image *image)
 	image->at[image->nr++].end = device.begin + (i + 1) * device.interval;
 	if (device.done == gap)
 		device.skipped += 10;
+	if (device.done == (uint64_t)number("FAKE_PM_JUMP", -1))
+		device.begin -= 300;
 }
 
-/* How many samples there have been since the start; takes the time that decoding them costs. */
-static uint64_t count_ready(const struct image *image)
+/* Decoding takes its time, in which further samples come. */
+static void take_time(void)
 {
-	uint64_t ready = (now_ns() - device.begin) / device.interval;
-	uint64_t given = device.done + device.skipped, nr = ready > given ? ready - given : 0;
-	long cost_us = number("FAKE_PM_COST_US", 0);
+	static long owed_us;
 
-	if (cost_us) {
-		usleep((unsigned)cost_us * (unsigned)(nr < image->max ? nr : image->max));
-	} else if (nr >= image->max) {
-		device.still += (nr - image->max + 1) * device.interval;
-		ready = given + image->max - 1;
+	owed_us += number("FAKE_PM_COST_US", 0);
+	if (owed_us >= 1000) {
+		usleep((unsigned)owed_us);
+		owed_us = 0;
 	}
-	return ready;
+}
+
+/* Old samples, all at one time. */
+static void fill_with_old(struct image *image)
+{
+	for (; image->nr < image->max; image->nr++)
+		image->at[image->nr].start = image->at[image->nr].end = device.begin - 500000000u;
+}
+
+/* A reader that is late because the machine is busy: the device has waited for it. */
+static void forgive(const struct image *image)
+{
+	uint64_t given = device.done + device.skipped, ready = count_ready();
+	uint64_t nr = ready > given ? ready - given : 0, room = image->max - image->nr;
+
+	if (device.is_started && nr >= room && !number("FAKE_PM_COST_US", 0) && !getenv("FAKE_PM_KERNELS"))
+		device.still += (nr - room + 1) * device.interval;
+}
+
+/* True when everything is decoded. */
+static bool decode_all(struct image *image)
+{
+	forgive(image);
+	while (device.done + device.skipped < count_ready()) {
+		if (image->nr == image->max) {
+			device.is_lost = device.is_started;
+			device.skipped = count_ready() - device.done;
+			return false;
+		}
+		add_sample(image);
+		take_time();
+	}
+	return true;
 }
 
 EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 {
 	struct image *image = (struct image *)(void *)p->pCounterDataImage;
-	uint64_t ready = count_ready(image);
+	size_t before = image->nr;
+	bool is_all;
 
-	if (!device.is_started)
+	if (!device.begin)
 		return CUPTI_ERROR_INVALID_OPERATION;
-	while (image->nr < image->max && device.done + device.skipped < ready)
-		add_sample(image);
-	tell("gave", image->nr);
-	/* As the real one does: what does not fit into the image is gone. */
-	if (device.done + device.skipped < ready)
-		device.skipped = ready - device.done;
-	p->decodeStopReason = image->nr == image->max
-				      ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
-				      : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
-	p->overflow = ++device.nr_decodes == (unsigned)number("FAKE_PM_OVERFLOW", 0);
+	p->overflow = device.has_overflown = ++device.nr_decodes == (unsigned)number("FAKE_PM_OVERFLOW", 0);
+	if (p->overflow) {
+		tell("full", 0);
+		return CUPTI_ERROR_OUT_OF_MEMORY;
+	}
+	if (device.is_lost)
+		fill_with_old(image);
+	is_all = !device.is_lost && decode_all(image);
+	tell("gave", image->nr - before);
+	p->decodeStopReason = !is_all		 ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
+			      : device.is_started ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER
+						  : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
 	return fails("decode");
 }
 
@@ -376,9 +587,13 @@ EXPORT CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(
 EXPORT CUptiResult cuptiProfilerHostEvaluateToGpuValues(
 	CUpti_Profiler_Host_EvaluateToGpuValues_Params *p)
 {
+	const struct image *image = (const struct image *)(const void *)p->pCounterDataImage;
+	double unit = getenv("FAKE_PM_IDLE") ? 0 : 1000;
 	size_t k;
 
+	if (getenv("FAKE_PM_KERNELS"))
+		unit = count_kernels(image->at[p->rangeIndex].start, image->at[p->rangeIndex].end);
 	for (k = 0; k < p->numMetrics; k++)
-		p->pMetricValues[k] = getenv("FAKE_PM_IDLE") ? 0 : (double)(k + 1) * 1000;
+		p->pMetricValues[k] = (double)(k + 1) * unit;
 	return CUPTI_SUCCESS;
 }

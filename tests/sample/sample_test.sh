@@ -14,10 +14,10 @@ export SONDE_CUPTI=$FAKE
 export FAKE_PM_TOLD=$TMP/told
 gave() { awk -v n="$1" '$1 == "gave" {sum += $3} END {exit sum < n}' "$TMP/told"; }
 started() { [ "$(grep -c ^start "$TMP/told")" -ge "$1" ]; }
-slowed_to() { awk -v n="$1" '$1 == "start" && $3 >= n {found = 1} END {exit !found}' "$TMP/told"; }
-export -f gave started slowed_to
-kept() { # all samples the device gave, without the first of each session
-	awk '$1 == "start" {n = 0} $1 == "gave" {sum += $3 - (n == 0 && $3 > 0); n += $3} END {print sum + 0}' "$TMP/told"
+restarted() { awk '$1 == "full" {full = 1} full && $1 == "start" {found = 1} END {exit !found}' "$TMP/told"; }
+export -f gave started restarted
+kept() { # all samples the device gave, without the trial, which is the first stretch, and the first sample of each other one
+	awk '$1 == "start" {s[$2]++; n[$2] = 0} $1 == "gave" && s[$2] > 1 {sum += $3 - (n[$2] == 0 && $3 > 0); n[$2] += $3} END {print sum + 0}' "$TMP/told"
 }
 firsts() { awk '$1 == "start" {n = 0} $1 == "gave" && $3 {sum += n == 0; n = 1} END {print sum + 0}' "$TMP/told"; }
 
@@ -95,30 +95,67 @@ ok sample__a_wrong_time_is_told wrong_time
 
 doctor() { # ENV TEXT REMEDY
 	env "$1" "$SONDE" doctor >"$TMP/out" 2>&1
-	grep -A1 "counters " "$TMP/out" >"$TMP/counters"
+	grep -A1 "^[a-z]*  *\(counters\|clock\) " "$TMP/out" >"$TMP/counters"
 	has "$2" "$TMP/counters" && has "$3" "$TMP/counters"
 }
 ok doctor__sampling_is_possible doctor X= "12 counters of GF999 can be sampled" "ok "
 ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGPUCTRPERM" "remedy: as root"
 ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
 
-gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
-overflow() { FAKE_PM_OVERFLOW=3 sample_until "started 2" && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
-slower() { # 400 µs a sample do not keep up with 100 or 200 µs; the interval grows until they do
-	FAKE_PM_COST_US=400 sample_until "slowed_to 500000" && has "slowed" "$TMP/out" && grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
+# --- calibration: kernels of sonde's own, whose work begins 700 ns after their stamps and ends 300 ns before them
+export XDG_CACHE_HOME=$TMP/cache
+calibrate() { # ENV…
+	rm -f "$TMP/kernels"
+	env FAKE_PM_KERNELS="$TMP/kernels" FAKE_PM_FIRST_NS=700 FAKE_PM_LAST_NS=-300 "$@" timeout 60 "$SONDE" sample --calibrate >"$TMP/out" 2>"$TMP/err"
 }
-fixed() { # an interval that was asked for stays: what is lost is told
-	FAKE_PM_COST_US=100 sample_until "gave 3000" --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out"
+calibrated() { # the clock of the stand-in is the machine's: a series on a busy machine may fail, and says so
+	local i
+	for i in 1 2 3 4 5; do calibrate && break; done
+	grep -qE "lies \+(19[0-9]|20[0-9]|210) ± " "$TMP/out" && has "kept in $XDG_CACHE_HOME/sonde/clock-GPU-a0a0a0a0" "$TMP/out"
+}
+in_capture() { as_capture && [ "$(number calibrated offset_ns)" -ge 190 ] && [ "$(number calibrated offset_ns)" -le 210 ]; }
+not_calibrated() { # ENV MESSAGE: nothing is kept
+	rm -rf "$XDG_CACHE_HOME"
+	! calibrate "$1" && has "$2" "$TMP/err" && [ ! -e "$XDG_CACHE_HOME/sonde" ]
+}
+no_place() { ! calibrate XDG_CACHE_HOME=/proc/nowhere && has "/proc/nowhere" "$TMP/err"; }
+ok doctor__an_uncalibrated_clock_is_told doctor X= "not calibrated" "sonde sample --calibrate"
+ok calibrate__finds_and_keeps_the_offset calibrated
+ok calibrate__captures_have_the_offset in_capture
+ok doctor__a_calibrated_clock_is_told doctor X= "from their time stamps" "ok "
+ok calibrate__needs_an_idle_gpu not_calibrated FAKE_PM_NOISE=30 "run it again when the GPU is idle"
+ok calibrate__needs_permission not_calibrated FAKE_PM_ERROR=enable:35 ERR_NVGPUCTRPERM
+ok calibrate__kernels_that_cannot_run_are_told not_calibrated FAKE_PM_KERNELS=/nowhere/kernels "its kernels cannot run (launch the kernel"
+ok calibrate__no_place_to_keep_it_is_told no_place
+
+gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
+jump() { # the clock of samples is set back a little: nothing is lost by it
+	FAKE_PM_JUMP=50 sample --seconds 0.2 --interval 1ms && lacks missing "$TMP/out" && has ": $(kept) samples" "$TMP/out"
+}
+overflow() { FAKE_PM_OVERFLOW=3 sample_until restarted && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
+slower() { # 400 µs a sample do not keep up with 200 or 300 µs: the trial finds it out, before anything is lost
+	FAKE_PM_COST_US=400 sample_until "started 2" && awk '$1 == "start" && ++n == 2 && $3 < 500000 { exit 1 }' "$TMP/told" &&
+		grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
+}
+fixed() { # an interval that was asked for stays: sampling stops while it is decoded, and what is missing is told
+	FAKE_PM_COST_US=100 sample_until "gave 3000" --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out" &&
+		lacks "begin anew" "$TMP/out"
+}
+bursts_are_whole() { # longer than an image usually is; nothing of a burst is lost, though decoding takes five times as long
+	FAKE_PM_COST_US=50 sample_until "started 4" --interval 10us --burst 60ms -f csv &&
+		awk -F, 'NR > 2 && $1 != end { if (nr < 5000) exit 1; bursts++; nr = 0 } { end = $2; nr++ } END { exit bursts < 2 }' "$TMP/out"
 }
 asked_bursts() { sample_until "started 6" --interval 50us --burst 10ms && above "$(firsts)" 4 && has "; $(firsts) first samples" "$TMP/out"; }
-turns() { FAKE_PM_PASS=7 sample_until "started 3" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
+turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
 ok sampling__gaps_are_counted gaps
+ok sampling__a_clock_that_is_set_back_loses_nothing jump
 ok sampling__a_full_buffer_is_counted_and_answered overflow
 ok sampling__the_interval_grows_until_it_keeps_up slower
 ok sampling__a_fixed_interval_stays_and_losses_are_told fixed
 ok sampling__bursts_can_be_asked_for asked_bursts
+ok sampling__bursts_are_whole bursts_are_whole
 ok sampling__more_counters_than_a_pass_take_turns turns
 ok sampling__full_is_all_of_one_pass full
 
@@ -139,7 +176,7 @@ idle() { # a stretch of idleness is one sample, of a tenth of a second at most
 		above "$(awk -v ms="$(number series span_ms)" -v n="$(firsts)" 'BEGIN {print ms / 50 + n}')" "$(number series samples)"
 }
 two_devices() { FAKE_PM_DEVICES=2 UNTIL="gave 1000" run counters=basic && dump && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "series gpu=1" "$TMP/dump"; }
-in_turns() { FAKE_PM_PASS=7 UNTIL="started 3" run counters=basic && dump && dumped_all && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
+in_turns() { FAKE_PM_PASS=7 UNTIL="started 4" run counters=basic && dump && dumped_all && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
 written() { [ "$(cat "$dir"/native/samples-*.sonde | wc -c)" -gt 20000 ]; }
 killed() { # the sampler, midway
 	cat >"$TMP/killer" <<-END

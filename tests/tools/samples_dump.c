@@ -133,6 +133,8 @@ static void print_series(const struct sonde_records *r, const struct sonde_serie
 		printf("counter %.*s %.*s total=%.10g\n", SONDE_STR_ARG(role), SONDE_STR_ARG(name),
 			total);
 	}
+	if (s->is_calibrated)
+		printf("calibrated offset_ns=%lld\n", (long long)s->offset_ns);
 	print_alignment(r, s);
 }
 

@@ -691,6 +691,29 @@ static void test_sampled__counters_without_a_role_are_curves_too(void **state)
 	end_program(&p);
 }
 
+/* What was calibrated is used; where the samples contradict it the report says so. */
+static void test_sampled__a_wrong_offset_is_noticed(void **state)
+{
+	static const int64_t offsets[] = {-OFFSET_NS, 40000, -90000};
+	struct program p;
+	struct run run;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		run_program(&p, &whole);
+		p.m.r->series.at[0].is_calibrated = true;
+		p.m.r->series.at[0].offset_ns = offsets[i];
+		fold_program(&run, &p);
+		if (i == 0)
+			holds_region(&run, "step/a", p.first + p.second);
+		assert_int_equal(says(&run, "the clocks disagree"), i > 0);
+		assert_int_equal(says(&run, "µs, as calibrated"), i > 0);
+		release(&run);
+		end_program(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -707,6 +730,7 @@ int main(void)
 		cmocka_unit_test(test_sampled__a_partial_report_has_the_same_figures),
 		cmocka_unit_test(test_sampled__counters_over_time_are_curves),
 		cmocka_unit_test(test_sampled__counters_without_a_role_are_curves_too),
+		cmocka_unit_test(test_sampled__a_wrong_offset_is_noticed),
 		cmocka_unit_test(test_sampled__damage_is_found_or_harmless),
 	};
 

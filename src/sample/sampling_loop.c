@@ -1,0 +1,365 @@
+/*
+ * The loop: sampling runs in stretches, each of one set of counters at one interval.
+ *
+ * While a stretch runs, samples are decoded as they come. CUPTI decodes until nothing is left, also
+ * what comes meanwhile, and loses its place in the buffer when its image is full before that. So the
+ * loop foresees how many samples a decode will find. Where an image cannot hold them, or decoding
+ * takes nearly as long as sampling, the stretch is stopped first: what is left then has an end.
+ *
+ * The first stretch is a trial: it tells what decoding costs on this machine, and with it the interval. Its
+ * samples are nobody's.
+ *
+ * A stretch ends in order when it was stopped and decoded to its end. The next one begins a
+ * millisecond later. Only after trouble the device has to be reserved anew, which takes half a second.
+ */
+#include "sample/pm_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define US 1000u
+#define MS 1000000u
+
+#define TURN_NS	     (500 * MS) /* of a set, where several take turns */
+#define TRIAL_NS     (10 * MS)	/* of the first stretch, or … */
+#define TRIAL	     48		/* … so many samples */
+#define STALE_NS     (60000ull * MS)
+#define MARGIN_NS    (2 * MS) /* by which the clocks of host and GPU may be apart */
+#define LEAST_PAUSE  (5 * MS) /* between decodes: even one that finds nothing takes a millisecond */
+#define MOST_PAUSE   (20 * MS)
+#define MOST_DECODES 64 /* after a stop: usually two */
+
+/* Of the time everything may take, over a window; and decoding alone, at any time. */
+#define WINDOW_NS 250000000u
+#define MOST_BUSY 0.85
+#define MOST_LOAD 0.8
+
+struct loop {
+	struct sonde_sampling *s;
+	const struct sonde_sample_taker *to;
+	uint64_t begin_ns;     /* when sampling was last started, on the GPU's clock */
+	uint64_t last_ns;      /* end of the last good sample of this stretch; 0 = none yet */
+	uint64_t until_ns;     /* the stretch ends then, on the host's clock; UINT64_MAX = no such end */
+	uint64_t drained_ns;   /* when a decode last returned, on the host's clock */
+	uint64_t window_ns;    /* when the window began, on the host's clock */
+	uint64_t busy_ns;      /* spent in it */
+	double cost_ns;	       /* of decoding a sample, lately */
+	size_t nr_stale;       /* samples of long ago, in this stretch */
+	bool is_first;	       /* the next sample is the first after a start */
+	bool is_trial;	       /* the first stretch */
+	unsigned seed;
+	struct sonde_err *err;
+};
+
+/* Why a stretch ends. HELD: decoding cannot keep up, but the interval has to stay. */
+enum next { GO_ON, TURN_OVER, TOO_SLOW, HELD, LOST, ALL_OVER, FAILED };
+
+static uint64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = {
+		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	nanosleep(&t, NULL);
+}
+
+/* --- samples ------------------------------------------------------------------------------------ */
+
+/*
+ * Whether a sample counts; what is wrong with it is counted. The clock of samples is set now and
+ * then, by some hundred nanoseconds: a sample that begins before the last one ended begins with its end.
+ */
+static bool judge(struct loop *l, uint64_t *from, uint64_t end)
+{
+	struct sonde_sampler_status *st = &l->s->status;
+	uint64_t start = *from, gap;
+
+	if (start < l->last_ns && l->last_ns - start < l->s->interval_ns / 4)
+		*from = start = l->last_ns;
+	gap = l->last_ns && start > l->last_ns ? start - l->last_ns : 0;
+
+	if (l->is_first) { /* covers the time before the start */
+		st->nr_first++;
+		l->is_first = false;
+		return false;
+	}
+	if (end <= start || start < l->last_ns ||
+		(start + MARGIN_NS < l->begin_ns && l->begin_ns - start < STALE_NS)) {
+		st->nr_refused++;
+		l->nr_stale++;
+		return false;
+	}
+	if (gap > l->s->interval_ns / 2) {
+		st->nr_gaps++;
+		st->gap_ns += gap;
+	}
+	l->last_ns = end;
+	st->nr_samples++;
+	return true;
+}
+
+/* Evaluates what was decoded, and hands over what counts of it. */
+static int take(struct loop *l, const struct pm_drained *d)
+{
+	struct pm_set *set = &l->s->sets[l->s->current];
+	struct pm_image *m = &set->image;
+	struct sonde_sample_rows rows = {.set = &set->names,
+		.start_ns = &m->start_ns[d->first],
+		.end_ns = &m->end_ns[d->first],
+		.values = &m->values[d->first * set->names.nr]};
+	size_t i, to = d->first;
+	int rc = 0;
+
+	for (i = d->first; i < d->first + d->nr && rc == 0; i++) {
+		rc = pm_device_sample(l->s, i, l->err);
+		if (rc || !judge(l, &m->start_ns[i], m->end_ns[i]))
+			continue;
+		m->start_ns[to] = m->start_ns[i];
+		m->end_ns[to] = m->end_ns[i];
+		if (to < i)
+			memcpy(&m->values[to * set->names.nr], &m->values[i * set->names.nr],
+				set->names.nr * sizeof(*m->values));
+		to++;
+	}
+	rows.nr = to - d->first;
+	if (rows.nr) {
+		pm_device_find_peaks(l->s);
+		l->to->take(l->to->of, &rows);
+	}
+	return rc;
+}
+
+/* --- decoding ----------------------------------------------------------------------------------- */
+
+/* Decoding's share of the time, by what a sample cost lately: at 1 it never ends. */
+static double load_of(const struct loop *l)
+{
+	return l->cost_ns / (double)l->s->interval_ns;
+}
+
+/* How many samples the next decode will find; of a stopped stretch those that wait. */
+static size_t foresee(const struct loop *l, bool is_running)
+{
+	double waiting = (double)(mono_ns() - l->drained_ns) / (double)l->s->interval_ns;
+	double rest = 1 - load_of(l);
+
+	if (is_running)
+		waiting /= rest > 0.05 ? rest : 0.05;
+	return (size_t)(waiting * 1.3) + 32;
+}
+
+/* Decodes what there is, evaluates it and hands it over. */
+static enum next drain(struct loop *l, struct pm_drained *d, size_t expected)
+{
+	uint64_t begin = mono_ns(), middle, end;
+
+	if (pm_device_drain(l->s, expected, d, l->err))
+		return FAILED;
+	middle = l->drained_ns = mono_ns();
+	if (!l->is_trial && take(l, d))
+		return FAILED;
+	end = mono_ns();
+	if (d->nr)
+		l->cost_ns += ((double)d->decode_ns / (double)d->nr - l->cost_ns) /
+			      (l->is_trial ? 1 : 4);
+	l->s->status.decode_ns += middle - begin;
+	l->s->status.evaluate_ns += end - middle;
+	l->s->status.nr_overflows += d->has_overflown;
+	l->busy_ns += end - begin;
+	/* Once CUPTI has lost its place in the buffer it stays lost: only a new session helps. */
+	return d->has_overflown || l->nr_stale > l->s->image_samples / 4 ? LOST : GO_ON;
+}
+
+/* Ends the stretch in order: nothing of it stays in the buffer. */
+static enum next end_stretch(struct loop *l, enum next why)
+{
+	struct pm_drained d = {0};
+	size_t expected = foresee(l, false);
+	int k;
+
+	if (pm_device_stop(l->s, l->err))
+		return FAILED;
+	for (k = 0; k < MOST_DECODES && !d.is_end; k++) {
+		enum next next = drain(l, &d, expected);
+
+		if (next != GO_ON)
+			return why == ALL_OVER && next == LOST ? ALL_OVER : next;
+		if (d.nr == 0)
+			break;
+	}
+	return d.is_end || d.nr == 0 ? why : LOST;
+}
+
+/* At the end of a window: whether this machine keeps up. */
+static bool is_too_slow(struct loop *l)
+{
+	uint64_t now = mono_ns(), length = now - l->window_ns;
+	bool is_so = load_of(l) > MOST_LOAD;
+
+	if (length >= WINDOW_NS) {
+		is_so |= (double)l->busy_ns > (double)length * MOST_BUSY;
+		l->window_ns = now;
+		l->busy_ns = 0;
+	}
+	return is_so && !l->s->q.interval_ns;
+}
+
+static enum next drain_running(struct loop *l)
+{
+	size_t expected = foresee(l, true);
+	struct pm_drained d;
+	enum next next;
+
+	if (load_of(l) > MOST_LOAD || expected > l->s->most_samples)
+		return l->s->q.interval_ns ? HELD : TOO_SLOW;
+	next = drain(l, &d, expected);
+	if (next != GO_ON)
+		return next;
+	if (d.is_full)
+		return LOST;
+	return is_too_slow(l) ? TOO_SLOW : GO_ON;
+}
+
+/* --- stretches ---------------------------------------------------------------------------------- */
+
+/* How long to leave the hardware alone. */
+static uint64_t pause_of(const struct loop *l)
+{
+	uint64_t ns = l->s->interval_ns * 32, most = MOST_PAUSE, left;
+
+	if (load_of(l) > MOST_LOAD) /* what comes together is decoded after a stop: half an image */
+		ns = l->s->interval_ns * (l->s->image_samples / 2);
+	ns = ns < LEAST_PAUSE ? LEAST_PAUSE : ns > most ? most : ns;
+	left = l->until_ns - mono_ns();
+	return left < ns ? left : ns;
+}
+
+/* Until the stretch is to end. */
+static enum next sample(struct loop *l)
+{
+	enum next next = GO_ON;
+
+	while (next == GO_ON) {
+		if (!l->is_trial && l->to->is_over(l->to->of)) {
+			sleep_ns(l->s->interval_ns + MS); /* the last sample is complete then */
+			return ALL_OVER;
+		}
+		if (mono_ns() >= l->until_ns)
+			return TURN_OVER;
+		sleep_ns(pause_of(l));
+		if (!l->is_trial && !l->s->q.burst_ns)
+			next = drain_running(l);
+	}
+	return next;
+}
+
+/* Of the next stretch; 0 = without an end. */
+static uint64_t length_of(const struct loop *l)
+{
+	uint64_t trial = TRIAL * l->s->interval_ns;
+
+	if (l->s->q.burst_ns)
+		return l->s->q.burst_ns;
+	if (l->is_trial)
+		return trial > TRIAL_NS ? trial : TRIAL_NS;
+	return l->s->nr_sets > 1 ? TURN_NS : 0;
+}
+
+static int start(struct loop *l)
+{
+	uint64_t length = length_of(l);
+	int rc;
+
+	l->begin_ns = sonde_sampling_now(l->s);
+	rc = pm_device_start(l->s, l->err);
+	if (rc)
+		return rc;
+	l->window_ns = l->drained_ns = mono_ns();
+	l->until_ns = length ? l->window_ns + length : UINT64_MAX;
+	l->busy_ns = l->nr_stale = 0;
+	l->is_first = true;
+	if (!l->is_trial)
+		l->to->begin_set(l->to->of, &l->s->sets[l->s->current].names);
+	return 0;
+}
+
+/* Between two bursts: no rhythm of the program's may coincide with ours. */
+static void pause_at_random(struct loop *l)
+{
+	uint64_t burst = l->s->q.burst_ns;
+
+	if (burst)
+		sleep_ns((uint64_t)rand_r(&l->seed) % (burst / 2 + 1));
+}
+
+/* An interval that was asked for stays. */
+static bool lengthen(struct loop *l)
+{
+	if (l->s->q.interval_ns || l->s->q.burst_ns)
+		return false;
+	l->s->interval_ns = pm_step_above(l->s->interval_ns + 1);
+	return true;
+}
+
+/* The next set of counters, after a pause between bursts. */
+static void take_turns(struct loop *l)
+{
+	struct sonde_sampling *s = l->s;
+
+	if (l->is_trial)
+		while (load_of(l) > MOST_LOAD * 0.9 && s->interval_ns < PM_LONGEST_NS && lengthen(l))
+			;
+	else
+		s->current = (s->current + 1) % s->nr_sets;
+	l->is_trial = false;
+	pause_at_random(l);
+}
+
+/* What is to be different in the next stretch. */
+static void change(struct loop *l, enum next why)
+{
+	if (why == LOST) {
+		l->s->status.nr_lost++;
+		pm_device_close(l->s);
+	}
+	if (why == TOO_SLOW || why == LOST)
+		l->s->status.nr_slower += lengthen(l);
+	/* What is not sampled because of a turn, a pause or a change is no gap. */
+	if (why == TURN_OVER || why == TOO_SLOW)
+		l->last_ns = 0;
+	if (why == TURN_OVER)
+		take_turns(l);
+}
+
+int sonde_sampling_run(
+	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err)
+{
+	struct sonde_err local = {0};
+	struct loop l = {.s = s,
+		.to = to,
+		.cost_ns = PM_DECODE_NS(s->sets[s->current].names.nr),
+		.is_trial = !s->q.burst_ns,
+		.seed = (unsigned)mono_ns(),
+		.err = err ? err : &local};
+	enum next next = GO_ON;
+	int rc = 0;
+
+	while (next != ALL_OVER && next != FAILED) {
+		rc = start(&l);
+		next = rc ? FAILED : sample(&l);
+		if (next != LOST && next != FAILED)
+			next = end_stretch(&l, next);
+		if (next != ALL_OVER && next != FAILED)
+			change(&l, next);
+	}
+	pm_device_close(s);
+	return next == FAILED && rc == 0 ? l.err->code : rc;
+}
