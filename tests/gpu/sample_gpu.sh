@@ -3,9 +3,10 @@
 # the workloads and on PyTorch, samples against the kernels' clock, and what goes wrong.
 #
 #   make gpu-programs                      anywhere; build/gpu travels
-#   tests/gpu/sample_gpu.sh build/gpu      on the machine with the GPU (under two minutes)
+#   tests/gpu/sample_gpu.sh build/gpu      on the machine with the GPU (four minutes)
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. With $OUT the captures go there.
+# One `ok`, `not ok` or `skip` line per check, figures behind `#`. With $OUT the captures go there. $LONG: seconds of the
+# long run with all counters (60).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}
@@ -34,6 +35,7 @@ keep() { # DIRECTORY NAME: the captures of a run
 	[ -z "${OUT:-}" ] || { mkdir -p "$OUT/$2" && cp "$1"/native/*.sonde "$OUT/$2/"; }
 }
 says() { grep -q "$1" "$T/out"; }
+lacks() { ! grep -q "$1" "$T/out"; }
 value() { sed -n "s/.* $1=\([^ ]*\).*/\1/p" "$T/dump" | head -1; }
 is() { python3 -c "import sys; sys.exit(not ($1))" 2>>"$T/err"; }
 sample() { # NAME ARGS…: of whatever runs
@@ -47,6 +49,18 @@ sample() { # NAME ARGS…: of whatever runs
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | show
 echo "# $(nproc) cores"
+
+# --- calibration: the same each time, and kept
+export XDG_CACHE_HOME=$T/cache
+offsets=
+for i in 1 2 3; do
+	"$SONDE" sample --calibrate >"$T/out" 2>"$T/err"
+	check "calibrate: an idle GPU is calibrated, time $i" [ $? -eq 0 ]
+	show "$T/out" "$T/err"
+	offsets="$offsets $(sed -n 's/.*lies \([-+0-9]*\) ±.*/\1/p' "$T/out")"
+done
+check "calibrate: three times agree within 100 ns" is "(lambda v: len(v) == 3 and max(v) - min(v) <= 100)([float(x) for x in '$offsets'.split()])"
+"$SONDE" doctor 2>/dev/null | grep "clock" | show
 
 # --- a device, whatever runs there
 sample "sample: an idle device" --seconds 0.5
@@ -70,7 +84,18 @@ sleep 6
 sample "sample: basic, beside a kernel loop" --seconds 2
 check "sample: SMs were active" grep -q "^SM active  *[1-9]" "$T/out"
 sample "sample: basic at 20 us, more than one core decodes" --seconds 1.5 --interval 20us
-sample "sample: bursts of 20 ms at 10 us" --seconds 1.5 --interval 10us --burst 20ms
+check "sample: 20 us never loses its place" lacks "begin anew"
+for us in 5 10 20; do
+	sample "sample: bursts of 20 ms at $us us" --seconds 3 --interval ${us}us --burst 20ms
+	check "sample: bursts at $us us never lose their place" lacks "begin anew\|missing"
+	check "sample: bursts at $us us: at least five" is "int('0$(sed -n 's/.*; \([0-9]*\) first samples.*/\1/p' "$T/out")') >= 5"
+done
+TURNS=lts__t_requests,lts__t_sectors_srcunit_tex,lts__t_sectors_srcnode_gpc,lts__t_bytes,lts__cycles_active
+TURNS=$TURNS,lts__t_requests_srcunit_tex,lts__m_thread_sys_cycles_pending
+sample "sample: counters that need two passes take turns" --seconds 4 --counters $TURNS
+check "sample: turns: they do" says "took turns"
+check "sample: turns never lose their place" lacks "begin anew\|missing"
+check "sample: turns: most of the time is sampled" is "$(sed -n 's/.* in \([0-9.]*\) s$/\1/p' "$T/out" | head -1) > 3.5"
 sample "sample: full" --seconds 3 --counters full
 sample "sample: memory" --seconds 1 --counters memory
 sample "sample: tensor" --seconds 1 --counters tensor
@@ -119,7 +144,39 @@ if python3 -c 'import torch' 2>/dev/null; then
 	[ -z "${OUT:-}" ] || "$DUMP" --data "$OUT/decode" "$dir/native" >/dev/null
 	run "decode in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
 		python3 workloads/torch_decode.py --steps 400 --graph
-	run "decode, full" counters=full -- python3 workloads/torch_decode.py --steps 400
+	run "decode, full, for ${LONG:-60} s" counters=full -- python3 workloads/torch_decode.py --seconds "${LONG:-60}"
+	check "run: full: at least 50 counters" is "$(value counters) >= 50"
+	check "run: full: no sample is lost" is "not '$(grep -c "missing in" "$T/dump")'.strip('0')"
+	grep "^gap" "$T/dump" | show
+	"$SONDE" run "hydra.run.dir=$T/two" counters=basic -- sh -c \
+		'python3 workloads/torch_decode.py --steps 400 >/dev/null & python3 workloads/torch_decode.py --steps 400; wait' >"$T/out" 2>"$T/err" </dev/null
+	check "run: two processes of one program on the GPU" [ $? -eq 0 ]
+	grep "counters of" "$T/err" | show
+	for r in 0 1; do
+		SLURM_JOB_ID=j$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 "$SONDE" run "hydra.run.dir=$T/ranks" counters=basic -- \
+			python3 workloads/torch_decode.py --steps 1500 >"$T/out$r" 2>"$T/err$r" </dev/null &
+	done
+	wait
+	check "run: two ranks on one GPU: both programs run" is "$(cat "$T/out0" "$T/out1" | grep -c checksum) == 2"
+	check "run: two ranks on one GPU: one samples" is "$(cat "$T/err0" "$T/err1" | grep -c "sampled by another rank") >= 1"
+	cat "$T/err0" "$T/err1" | grep "counters\|rank" | show
+fi
+
+# --- no permission, no CUPTI: times only, and the reason; an old CUPTI is for the stand-in (tests/sample/)
+without() { # NAME MESSAGE ENV COMMAND…
+	local name=$1 message=$2
+	shift 2
+	env "$1" "${@:2}" "$SONDE" run "hydra.run.dir=$T/without$((++k))" counters=basic -- "$PWD/$BUILD/workloads/three_ranges" >"$T/out" 2>"$T/err" </dev/null
+	check "run: $name: the program is as ever" [ $? -eq 0 ]
+	check "run: $name: it is said" grep -q "$message" "$T/err"
+	grep "no hardware" "$T/err" | cut -c1-200 | show
+}
+without "no CUPTI" "CUPTI was not found" SONDE_CUPTI=/nowhere
+if grep -q "RmProfilingAdminOnly: 1" /proc/driver/nvidia/params 2>/dev/null && command -v setpriv >/dev/null; then
+	chmod 777 "$T"
+	without "no permission" "for administrators only" HOME="$T" setpriv --reuid=65534 --clear-groups --bounding-set=-all
+else
+	echo "skip run: no permission: everybody may sample here"
 fi
 
 # --- a sampler that is killed costs counters only

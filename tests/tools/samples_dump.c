@@ -113,8 +113,14 @@ static void print_series(const struct sonde_records *r, const struct sonde_serie
 	double missing = 0, total;
 	size_t i, k;
 
-	for (i = 1; i < s->times.nr; i++)
-		missing += (double)(s->times.at[i].start_ns - s->times.at[i - 1].end_ns);
+	for (i = 1; i < s->times.nr; i++) {
+		double gap = (double)(s->times.at[i].start_ns - s->times.at[i - 1].end_ns);
+
+		missing += gap;
+		if (gap > (double)s->interval_ns / 2)
+			printf("gap us=%.3f after sample %zu at ms=%.3f\n", gap / 1e3, i,
+				(double)(s->times.at[i].start_ns - s->times.at[0].start_ns) / 1e6);
+	}
 	printf("series gpu=%u uuid=%.*s interval_us=%.4g counters=%zu samples=%zu span_ms=%.3f "
 	       "missing_ms=%.3f\n",
 		s->device, SONDE_STR_ARG(s->uuid), (double)s->interval_ns / 1e3, s->counters.nr,
