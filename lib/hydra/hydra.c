@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define CONFIG_NAME   "config"
@@ -56,13 +55,6 @@ static struct hydra_config *new_config(const struct hydra_request *req, int64_t 
 	return c;
 }
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* The search path: Hydra's own configs, the folders of the request, the schema. */
 static int add_sources(struct hydra_config *c)
 {
@@ -72,7 +64,7 @@ static int add_sources(struct hydra_config *c)
 
 	s->cx = &c->cx;
 	for (i = 0; i < c->req.nr_sources; i++)
-		if (src[i].is_required && !is_dir(src[i].dir))
+		if (src[i].is_required && !sonde_dir_exists(src[i].dir))
 			return hydra_ctx__fail(&c->cx, "SearchPathException",
 				"Additional config directory '%s' not found", src[i].dir);
 	hydra_search__add(s, HYDRA_SOURCE_BUILTIN, "hydra", (struct sonde_str){0});

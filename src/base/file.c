@@ -186,6 +186,13 @@ bool sonde_file_head(struct sonde_buf *out, const char *path)
 	return out->n && !out->failed;
 }
 
+bool sonde_dir_exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int sonde_dir_make(const char *path, struct sonde_err *err)
 {
 	struct sonde_buf b = {0};

@@ -46,6 +46,7 @@ bool sonde_file_head(struct sonde_buf *out, const char *path);
 bool sonde_file_slurp(struct sonde_buf *out, const char *path);
 void sonde_fd_slurp(struct sonde_buf *out, int fd); /* from where it is read up to */
 
+bool sonde_dir_exists(const char *path);
 /* Creates `path` and its parents like `mkdir -p`. */
 int sonde_dir_make(const char *path, struct sonde_err *err);
 

@@ -1,12 +1,17 @@
-/* Quantiles of sorted numbers. */
+/* Numbers in order, and what can be read off them then. */
 #ifndef SONDE_BASE_QUANTILE_H
 #define SONDE_BASE_QUANTILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* Sorts, the smallest first. */
-void sonde_sort_numbers(double *v, size_t nr);
+/* Smallest first. */
+void sonde_sort_numbers(double *at, size_t nr);
+void sonde_sort_u32(uint32_t *at, size_t nr);
+
 /* Quantile `q` of sorted values, interpolated (the median of two is their mean); NaN of none. */
 double sonde_quantile(const double *sorted, size_t nr, double q);
+/* The median of values in any order, which it sorts; NaN of none. */
+double sonde_median(double *at, size_t nr);
 
 #endif

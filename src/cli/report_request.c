@@ -1,6 +1,7 @@
 #include "cli/report_int.h"
 
 #include "base/argv.h"
+#include "base/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -122,13 +123,6 @@ static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [
 			"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
 			"--kernel-exclude '*memset*' -o out"}}};
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* A device or pipe would be opened, and a pipe waited for. */
 static bool may_be_file(const char *path)
 {
@@ -163,7 +157,7 @@ static int check_partial(const struct sonde_report_request *q, struct sonde_err 
 	if (q->partial && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: --partial needs a file: name one with -o FILE.sondecells");
-	if (!q->partial && q->output && !is_dir(q->output) &&
+	if (!q->partial && q->output && !sonde_dir_exists(q->output) &&
 		sonde_str_ends(sonde_str_from(q->output), ".sondecells"))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: %s is the name of a partial report: add --partial to write one",
@@ -179,12 +173,12 @@ static int check_output(const struct sonde_report_request *q, struct sonde_err *
 
 	if (rc)
 		return rc;
-	if (sonde_report_request_writes_dir(q) && !is_dir(q->output))
+	if (sonde_report_request_writes_dir(q) && !sonde_dir_exists(q->output))
 		meant = sonde_format_of_file(sonde_str_from(q->output));
 	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: -f %s needs a file of its own: name one with -o FILE", f->name);
-	if (q->output && f && is_dir(q->output))
+	if (q->output && f && sonde_dir_exists(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: %s is a directory, and --format writes one file: name it, or "
 			"leave --format out for a directory of all (report.formats)",

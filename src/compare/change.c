@@ -31,8 +31,7 @@ static double log_median(const double *values, size_t nr)
 
 	for (i = 0; i < kept; i++)
 		v[i] = values[i * nr / kept];
-	sonde_sort_numbers(v, kept);
-	return log(sonde_quantile(v, kept, 0.5));
+	return log(sonde_median(v, kept));
 }
 
 /*

@@ -100,8 +100,7 @@ static bool find_median(const struct sonde_diff *d, struct sonde_diff_half *h)
 		return false;
 	for (i = 0; i < h->nr_values; i++)
 		sorted[i] = d->values.at[h->first_value + i];
-	sonde_sort_numbers(sorted, h->nr_values);
-	h->median_ns = sonde_quantile(sorted, h->nr_values, 0.5);
+	h->median_ns = sonde_median(sorted, h->nr_values);
 	sonde_free(sorted);
 	return true;
 }

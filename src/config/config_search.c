@@ -15,13 +15,6 @@
 #define SONDE_DATADIR "/usr/local/share/sonde"
 #endif
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static bool exists(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -68,7 +61,7 @@ static void add_user(struct sonde_config_sources *s)
 		snprintf(s->user, sizeof(s->user), "%s/sonde", xdg);
 	else if (home && *home)
 		snprintf(s->user, sizeof(s->user), "%s/.config/sonde", home);
-	if (*s->user && is_dir(s->user))
+	if (*s->user && sonde_dir_exists(s->user))
 		add(s, "user", s->user);
 }
 
@@ -109,7 +102,7 @@ static struct hydra_source find_shipped(struct sonde_config_sources *s)
 				i % nr ? "build" : "installed", s->shipped, false};
 	}
 	snprintf(s->shipped, sizeof(s->shipped), "%s/conf", SONDE_DATADIR);
-	return (struct hydra_source){"installed", is_dir(s->shipped) ? s->shipped : NULL, false};
+	return (struct hydra_source){"installed", sonde_dir_exists(s->shipped) ? s->shipped : NULL, false};
 }
 
 static bool is_same(const char *a, const char *b)
@@ -137,7 +130,7 @@ static void add_project(struct sonde_config_sources *s, const struct sonde_confi
 	char why[PATH_MAX + 64];
 	bool is_used;
 
-	if (!is_dir("conf") || !looks_like_ours("conf") || is_same("conf", s->shipped) ||
+	if (!sonde_dir_exists("conf") || !looks_like_ours("conf") || is_same("conf", s->shipped) ||
 		(req->config_dir && is_same("conf", req->config_dir)))
 		return;
 	is_used = is_trusted(req) || sonde_config__is_safe("conf", why, sizeof(why));

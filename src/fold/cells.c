@@ -2,6 +2,7 @@
 #include "fold/sampled.h"
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 
 #include <string.h>
 
@@ -79,6 +80,18 @@ const struct sonde_device *sonde_cells_device(const struct sonde_cells *c, uint3
 	uint32_t device = c->device_of.at[scope];
 
 	return device == SONDE_NONE ? NULL : &c->devices.at[device];
+}
+
+const struct sonde_visit *sonde_cells_visit(
+	const struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	const struct sonde_visit *at = c->visits.at;
+	size_t low = 0;
+
+	sonde_bisect(low, c->visits.nr, mid,
+		at[mid].scope < scope || (at[mid].scope == scope && at[mid].region < region));
+	return low < c->visits.nr && at[low].scope == scope && at[low].region == region ? &at[low]
+											: NULL;
 }
 
 uint8_t *sonde_kit__find_methods(

@@ -300,6 +300,9 @@ struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string); 
 const struct sonde_kit *sonde_cells_kit(const struct sonde_cells *c, uint32_t scope);
 const struct sonde_device *sonde_cells_device(
 	const struct sonde_cells *c, uint32_t scope); /* NULL when unknown */
+/* What a scope knows of a region; NULL: nothing. */
+const struct sonde_visit *sonde_cells_visit(
+	const struct sonde_cells *c, uint32_t scope, uint32_t region);
 /* Of one of the entries; NULL: it has none. */
 const struct sonde_entry_load *sonde_cells_load(
 	const struct sonde_cells *c, const struct sonde_entry *e);

@@ -3,6 +3,7 @@
 #include "attribute/launches.h"
 #include "attribute/levels.h"
 #include "base/alloc.h"
+#include "base/known.h"
 
 #include <math.h>
 
@@ -18,11 +19,6 @@ struct work {
 	uint64_t *counted;	  /* the last launch counted, plus one */
 	struct sonde_map threads; /* {region, process, thread} */
 };
-
-static void add(double *sum, double v)
-{
-	*sum = isnan(*sum) ? v : *sum + v;
-}
 
 static bool add_thread(struct work *w, uint32_t region, const struct sonde_range *range)
 {
@@ -57,10 +53,10 @@ static bool add_entries(struct work *w)
 		if (r->ranges.at[i].time.end_ns) {
 			const struct sonde_range_time *t = &r->ranges.at[i].time;
 
-			add(&w->rows[region].host_ns,
+			sonde_add_known(&w->rows[region].host_ns,
 				t->end_ns > t->begin_ns ? (double)(t->end_ns - t->begin_ns) : 0);
 			if (t->cpu_ns)
-				add(&w->rows[region].cpu_ns, (double)t->cpu_ns);
+				sonde_add_known(&w->rows[region].cpu_ns, (double)t->cpu_ns);
 		}
 	}
 	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of these is not known */

@@ -1,8 +1,6 @@
 /* A part's visits and cells. What a tree takes for granted of them is required here. */
 #include "fold/partial_int.h"
 
-#include "base/bisect.h"
-
 #include <math.h>
 
 #define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
@@ -57,11 +55,9 @@ static void move_times(struct sonde_wire *w, struct sonde_visit *v)
 		*times[i] = is_known[i] ? sonde_wire_double(w, *times[i]) : NAN;
 }
 
-static int compare(const struct sonde_visit *v, uint32_t scope, uint32_t region)
+static bool is_before(const struct sonde_visit *a, const struct sonde_visit *b)
 {
-	if (v->scope != scope)
-		return v->scope < scope ? -1 : 1;
-	return v->region < region ? -1 : v->region > region;
+	return a->scope < b->scope || (a->scope == b->scope && a->region < b->region);
 }
 
 static void move_visits(struct sonde_wire *w, struct sonde_cells *c)
@@ -77,8 +73,7 @@ static void move_visits(struct sonde_wire *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, v->waits.nr_queued);
 		move_streams(w, c, v);
 		move_entries(w, c, v);
-		sonde_wire_require(
-			w, v == c->visits.at || compare(v - 1, v->scope, v->region) < 0);
+		sonde_wire_require(w, v == c->visits.at || is_before(v - 1, v));
 	}
 }
 
@@ -126,24 +121,17 @@ void sonde_partial__move_visits(struct sonde_wire *w, struct sonde_cells *c)
 	move_collectives(w, c);
 }
 
-static bool is_present(const struct sonde_cells *c, uint32_t scope, uint32_t region)
-{
-	size_t low = 0;
-
-	sonde_bisect(low, c->visits.nr, mid, compare(&c->visits.at[mid], scope, region) < 0);
-	return low < c->visits.nr && compare(&c->visits.at[low], scope, region) == 0 &&
-	       c->visits.at[low].is_present;
-}
-
 /* A cell's regions are shown, as all around them, and known to its scope. */
 static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell)
 {
 	const struct sonde_place *p = &c->places.at[cell->place];
+	const struct sonde_visit *v;
 	uint32_t i, region;
 
 	for (i = 0; i < p->nr; i++) {
 		region = c->homes.at[p->first + i];
-		if (!c->tally.takes_range || !is_present(c, cell->scope, region))
+		v = sonde_cells_visit(c, cell->scope, region);
+		if (!c->tally.takes_range || !v || !v->is_present)
 			return false;
 		for (; region != SONDE_NONE; region = c->regions.at[region].parent)
 			if (!c->regions.at[region].is_shown)

@@ -12,7 +12,6 @@
 #include "fold/partial.h"
 #include "read/folder_in.h"
 
-#include <sys/stat.h>
 
 /* What there is to say of files that are left out: said with the next part. */
 struct remark {
@@ -306,13 +305,6 @@ static int check_request(const struct opening *o, const struct sonde_parts *out,
 	return 0;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Remarks come before the notes of the next part, or behind those of the last. */
 static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t until, size_t *at)
 {
@@ -362,7 +354,7 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 
 	for (i = 0; i < nr_paths && rc == 0; i = end) { /* files in a row go together */
 		o.nr_read = 0;
-		for (end = i; end < nr_paths && !is_directory(paths[end]); end++)
+		for (end = i; end < nr_paths && !sonde_dir_exists(paths[end]); end++)
 			;
 		if (end > i)
 			rc = read_all(&o, &paths[i], end - i, leaves_out, err);

@@ -3,26 +3,18 @@
  * were lost.
  */
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "fold/fold_int.h"
 
-#include <stdlib.h>
 
 #define MAX_SPANS 8 /* in words; the rest is "…" */
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* Sorted, each once. */
 static size_t drop_doubles(uint32_t *ranks, size_t nr)
 {
 	size_t i, kept = 0;
 
-	if (nr)
-		qsort(ranks, nr, sizeof(*ranks), by_number);
+	sonde_sort_u32(ranks, nr);
 	for (i = 0; i < nr; i++)
 		if (!kept || ranks[kept - 1] != ranks[i])
 			ranks[kept++] = ranks[i];

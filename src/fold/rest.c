@@ -1,8 +1,9 @@
 /* Parts of one kind, added up or taken out again: their names, and what is counted. */
 #include "fold/rest_int.h"
 
+#include "base/quantile.h"
+
 #include <math.h>
-#include <stdlib.h>
 
 /* --- names ------------------------------------------------------------------------------------- */
 
@@ -69,13 +70,6 @@ static bool enter_region(struct sonde_rest_moving *m, uint32_t number)
 	return slot->region.id.p && order_region(m, slot, number);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool enter_place(struct sonde_rest_moving *m, size_t number)
 {
 	struct sonde_rest *r = m->r;
@@ -88,8 +82,7 @@ static bool enter_place(struct sonde_rest_moving *m, size_t number)
 		return false;
 	for (i = 0; i < from->nr; i++)
 		homes[i] = m->region_of[m->c->homes.at[from->first + i]];
-	if (from->nr > 1)
-		qsort(homes, from->nr, sizeof(*homes), by_number);
+	sonde_sort_u32(homes, from->nr);
 	at = sonde_rest__intern(r, &r->place_keys,
 		(struct sonde_str){(const char *)homes, from->nr * sizeof(*homes)}, &is_new);
 	m->place_of[number] = at;

@@ -1,14 +1,10 @@
 /* What ranks are compared by, of the scopes that are added up: one by one, and little of each. */
 #include "fold/rest_int.h"
 
+#include "base/known.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-static void add_known(double *sum, double v)
-{
-	if (!isnan(v))
-		*sum = isnan(*sum) ? v : *sum + v;
-}
 
 static bool add_scope(struct sonde_rest *r, const struct sonde_rest_part *p, uint32_t scope)
 {
@@ -39,8 +35,8 @@ static bool add_scope(struct sonde_rest *r, const struct sonde_rest_part *p, uin
 	for (i = 0; i < c->visits.nr; i++)
 		if (c->visits.at[i].scope == scope &&
 			c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
-			add_known(&slot->it.comm_ns, c->visits.at[i].waits.comm_ns);
-			add_known(&slot->it.exposed_ns, c->visits.at[i].waits.exposed_ns);
+			sonde_add_known(&slot->it.comm_ns, c->visits.at[i].waits.comm_ns);
+			sonde_add_known(&slot->it.exposed_ns, c->visits.at[i].waits.exposed_ns);
 		}
 	while (slot->it.collective_step &&
 		slot->it.collectives / slot->it.collective_step > SONDE_MAX_FOLDED_COLLECTIVES)

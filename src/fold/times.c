@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/keysort.h"
+#include "base/known.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,12 +166,6 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 	return rc;
 }
 
-static void add(double *sum, double v)
-{
-	if (!isnan(v))
-		*sum = isnan(*sum) ? v : *sum + v;
-}
-
 /*
  * A range entry has no device: its time goes to the first scope of its process that knows the
  * region. Takes from the list at `first` what this scope knows; the rest stays for the next.
@@ -196,8 +191,8 @@ static void take_entries(
 			continue;
 		w->entered[i] = (uint32_t)(visit - w->c->visits.at);
 		visit->is_open |= range->is_open;
-		add(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
-		add(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
+		sonde_add_known(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
+		sonde_add_known(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
 	}
 }
 

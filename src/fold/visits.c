@@ -2,17 +2,10 @@
 #include "fold/fold_int.h"
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* The regions of a scope's presences and those around them, in order. */
 static size_t find_known(const struct sonde_launches *l, const struct sonde_presence *at, size_t nr,
@@ -27,8 +20,7 @@ static size_t find_known(const struct sonde_launches *l, const struct sonde_pres
 			is_known[region] = true;
 			known[nr_known++] = region;
 		}
-	if (nr_known > 1)
-		qsort(known, nr_known, sizeof(*known), by_number);
+	sonde_sort_u32(known, nr_known);
 	for (i = 0; i < nr_known; i++)
 		is_known[known[i]] = false;
 	return nr_known;

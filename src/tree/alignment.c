@@ -15,24 +15,9 @@
 #include "base/quantile.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define LEAST_FOR_DRIFT 8   /* moments … */
 #define LEAST_SPAN_NS	1e9 /* … over a second: shorter runs do not drift */
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-double sonde_ranks__median(double *at, size_t nr)
-{
-	if (nr > 1)
-		qsort(at, nr, sizeof(*at), by_value);
-	return sonde_quantile(at, nr, 0.5);
-}
 
 /* The median slope between moments half the run apart. */
 static double find_drift(const struct sonde_moment *at, size_t nr, double *scratch)
@@ -48,7 +33,7 @@ static double find_drift(const struct sonde_moment *at, size_t nr, double *scrat
 			scratch[n++] = ((at[i].to - at[i].from) - (at[i + half].to - at[i + half].from)) /
 				       span;
 	}
-	return n ? sonde_ranks__median(scratch, n) : 0;
+	return n ? sonde_median(scratch, n) : 0;
 }
 
 struct sonde_clock_fit *sonde_clock__fit(
@@ -63,11 +48,10 @@ struct sonde_clock_fit *sonde_clock__fit(
 	out->drift = find_drift(at, nr, scratch);
 	for (i = 0; i < nr; i++)
 		scratch[i] = at[i].to - at[i].from + out->drift * (at[i].from - out->at_ns);
-	out->shift_ns = nr ? sonde_ranks__median(scratch, nr) : 0;
+	out->shift_ns = nr ? sonde_median(scratch, nr) : 0;
 	for (i = 0; i < nr; i++)
 		scratch[i] = fabs(at[i].to - sonde_clock__map(out, at[i].from));
-	if (nr)
-		qsort(scratch, nr, sizeof(*scratch), by_value);
+	sonde_sort_numbers(scratch, nr);
 	out->error_ns = nr ? sonde_quantile(scratch, nr, 0.95) : 0;
 	sonde_free(scratch);
 	return out;
@@ -97,7 +81,7 @@ static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const
 		sonde_buf_str(key, row->who == SONDE_NONE ? in->path : c->folded_scopes.at[row->who].path);
 }
 
-int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
+int sonde_clocks__find(struct sonde_ranks_build *x, struct sonde_err *err)
 {
 	struct sonde_ranks *r = x->r;
 	struct sonde_map names = {0};
@@ -126,9 +110,9 @@ int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
 	for (i = 0; i < x->c->collectives.nr && ok; i++) {
 		const struct sonde_collective *at = &x->c->collectives.at[i];
 
-		if (sonde_ranking__row(x, at) == SONDE_NONE)
+		if (sonde_ranks__row_of(x, at) == SONDE_NONE)
 			continue;
-		k = &r->clocks.at[r->rows.at[sonde_ranking__row(x, at)].clock];
+		k = &r->clocks.at[r->rows.at[sonde_ranks__row_of(x, at)].clock];
 		k->base_ns = at->start_ns < k->base_ns ? at->start_ns : k->base_ns;
 	}
 	if (ok && r->clocks.nr) /* the only one, or the one that others are aligned with */
@@ -139,7 +123,7 @@ int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err)
 }
 
 /* Takes the clock of `b` from that of `a`, which is aligned, by what they have in common. */
-static int align(struct sonde_ranking *x, const struct sonde_members *m,
+static int align(struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, struct sonde_err *err)
 {
 	struct sonde_ranks *r = x->r;
@@ -169,13 +153,13 @@ static int align(struct sonde_ranking *x, const struct sonde_members *m,
 	return 0;
 }
 
-static bool is_aligned(const struct sonde_ranking *x, const struct sonde_member *m)
+static bool is_aligned(const struct sonde_ranks_build *x, const struct sonde_member *m)
 {
 	return x->r->clocks.at[x->r->rows.at[m->rank].clock].is_aligned;
 }
 
 /* From clock to clock, through communicators that have ranks of both, until nothing is gained. */
-static int spread(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+static int spread(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err)
 {
 	size_t i, k, end;
 	bool has_gained = true;
@@ -205,7 +189,7 @@ static int spread(struct sonde_ranking *x, const struct sonde_members *m, struct
  * Where nothing more is gained, clocks that are left have no way to those before: they begin anew
  * among themselves. A communicator is then all of one beginning, and only its ranks are compared.
  */
-int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+int sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err)
 {
 	int rc = spread(x, m, err);
 	size_t i;

@@ -8,6 +8,7 @@
 #include "tree/ranks_int.h"
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct arrival {
 };
 
 struct work {
-	struct sonde_ranking *x;
+	struct sonde_ranks_build *x;
 	struct arrival *all; /* of the communicator at hand */
 	size_t nr;
 	double *scratch;
@@ -51,7 +52,7 @@ static double median_start(struct work *w, const struct arrival *at, size_t nr)
 
 	for (i = 0; i < nr; i++)
 		w->scratch[i] = at[i].start;
-	sonde_ranks__median(w->scratch, nr); /* sorts them */
+	sonde_median(w->scratch, nr); /* sorts them */
 	return w->scratch[(nr - 1) / 2];
 }
 
@@ -61,12 +62,12 @@ static double median_end(struct work *w, const struct arrival *at, size_t nr)
 
 	for (i = 0; i < nr; i++)
 		w->scratch[i] = at[i].end;
-	return sonde_ranks__median(w->scratch, nr);
+	return sonde_median(w->scratch, nr);
 }
 
 static void add_wait(struct work *w, const struct arrival *a, double ns)
 {
-	sonde_ranking__add(w->x, w->x->r->wait_ns, a->at->scope, a->at->place, ns);
+	sonde_ranks__add_time(w->x, w->x->r->wait_ns, a->at->scope, a->at->place, ns);
 }
 
 /* Only some are kept of many: each stands for so many. */
@@ -76,7 +77,7 @@ static double weight_of(const struct work *w, const struct arrival *a)
 }
 
 /* One rank was last: in all regions of the collective. */
-static bool add_last(struct sonde_ranking *x, const struct arrival *a)
+static bool add_last(struct sonde_ranks_build *x, const struct arrival *a)
 {
 	const struct sonde_place *p = &x->c->places.at[a->at->place];
 	uint32_t k, region;
@@ -215,7 +216,7 @@ static bool compare_all(struct work *w)
 }
 
 /* The regions that have collectives, with whom they were most often last. */
-static bool sum_regions(struct sonde_ranking *x)
+static bool sum_regions(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
 	struct sonde_region_row *rows = sonde_calloc(c->regions.nr + 1, sizeof(*rows)), *slot;
@@ -255,7 +256,7 @@ static bool sum_regions(struct sonde_ranking *x)
 	return ok;
 }
 
-int sonde_arrivals__compare(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err)
+int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err)
 {
 	struct work w = {.x = x};
 	size_t i, end;

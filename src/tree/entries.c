@@ -1,35 +1,18 @@
 #include "tree/entries.h"
 
-#include "base/bisect.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "tree/tree_int.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const struct sonde_distribution no_distribution = {
 	0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
-/* Visits are by scope, then region. */
-static const struct sonde_visit *find_visit(
-	const struct sonde_cells *c, uint32_t scope, uint32_t region)
-{
-	size_t low = 0;
-
-	sonde_bisect(low, c->visits.nr, mid,
-		c->visits.at[mid].scope < scope || (c->visits.at[mid].scope == scope &&
-							   c->visits.at[mid].region < region));
-	if (low == c->visits.nr || c->visits.at[low].scope != scope ||
-		c->visits.at[low].region != region)
-		return NULL;
-	return &c->visits.at[low];
-}
-
 static bool add_run(
 	struct sonde_entry_runs *out, const struct sonde_cells *c, uint32_t scope, uint32_t region)
 {
-	const struct sonde_visit *v = find_visit(c, scope, region);
+	const struct sonde_visit *v = sonde_cells_visit(c, scope, region);
 	struct sonde_entry_run *run;
 	uint32_t i;
 
@@ -93,19 +76,12 @@ uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which
 	return times[which];
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void describe(struct sonde_distribution *out, double *at, size_t nr)
 {
 	double sum = 0, squares = 0;
 	size_t i;
 
-	qsort(at, nr, sizeof(*at), by_number);
+	sonde_sort_numbers(at, nr);
 	for (i = 0; i < nr; i++)
 		sum += at[i];
 	out->mean_ns = sum / (double)nr;

@@ -100,7 +100,7 @@ static int say_busiest(struct sonde_buf *line, const struct sonde_tree *t,
 int sonde_first_say(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_report *r, struct sonde_err *err)
 {
-	struct sonde_verdict idle = sonde_idle_verdict(t, r);
+	struct sonde_idle_finding idle = sonde_idle_judge(t, r);
 	uint32_t node = idle.node;
 
 	if (node == SONDE_NONE && !r->is_ranges && r->time_ns > 0)

@@ -24,17 +24,17 @@ static int compare_u64(uint64_t a, uint64_t b)
 /* By group, rank, number, kind. */
 static int by_member(const void *pa, const void *pb, void *ranking)
 {
-	const struct sonde_ranking *x = ranking;
+	const struct sonde_ranks_build *x = ranking;
 	const struct sonde_collective *all = x->c->collectives.at, *a = &all[*(const uint32_t *)pa],
 				      *b = &all[*(const uint32_t *)pb];
 	int c = compare_u64(a->group, b->group);
 
-	c = c ? c : compare_u64(sonde_ranking__row(x, a), sonde_ranking__row(x, b));
+	c = c ? c : compare_u64(sonde_ranks__row_of(x, a), sonde_ranks__row_of(x, b));
 	c = c ? c : compare_u64(a->number, b->number);
 	return c ? c : compare_u64(a->kind, b->kind);
 }
 
-static bool find_members(struct sonde_members *out, struct sonde_ranking *x)
+static bool find_members(struct sonde_members *out, struct sonde_ranks_build *x)
 {
 	const struct sonde_collective *all = x->c->collectives.at, *k;
 	struct sonde_member *m = NULL;
@@ -44,17 +44,17 @@ static bool find_members(struct sonde_members *out, struct sonde_ranking *x)
 	if (!out->order)
 		return false;
 	for (i = 0; i < x->c->collectives.nr; i++)
-		if (sonde_ranking__row(x, &all[i]) != SONDE_NONE)
+		if (sonde_ranks__row_of(x, &all[i]) != SONDE_NONE)
 			out->order[nr++] = (uint32_t)i;
 	if (nr > 1)
 		qsort_r(out->order, nr, sizeof(*out->order), by_member, x);
 	for (i = 0; i < nr; i++) {
 		k = &all[out->order[i]];
-		if (!m || m->rank != sonde_ranking__row(x, k) || m->group != k->group) {
+		if (!m || m->rank != sonde_ranks__row_of(x, k) || m->group != k->group) {
 			m = sonde_vec_push(&out->at);
 			if (!m)
 				return false;
-			*m = (struct sonde_member){sonde_ranking__row(x, k), k->group, SONDE_NONE, i, 0};
+			*m = (struct sonde_member){sonde_ranks__row_of(x, k), k->group, SONDE_NONE, i, 0};
 		}
 		m->nr++;
 	}
@@ -62,7 +62,7 @@ static bool find_members(struct sonde_members *out, struct sonde_ranking *x)
 }
 
 /* Walks through two members side by side; every `step`-th that both have goes to `out`. */
-static size_t walk(const struct sonde_ranking *x, const struct sonde_members *m,
+static size_t walk(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, size_t step, struct sonde_common *out)
 {
 	const struct sonde_collective *all = x->c->collectives.at;
@@ -84,7 +84,7 @@ static size_t walk(const struct sonde_ranking *x, const struct sonde_members *m,
 	return nr;
 }
 
-size_t sonde_members__common(const struct sonde_ranking *x, const struct sonde_members *m,
+size_t sonde_members__common(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, struct sonde_common *out)
 {
 	size_t nr = walk(x, m, a, b, 1, NULL), step = (nr + SONDE_NR_COMMON - 1) / SONDE_NR_COMMON;
@@ -101,7 +101,7 @@ static bool ends_together(const struct sonde_common *k, double apart_ns)
 }
 
 /* Whether two members are of one communicator. False also when memory is short: `*ok` says so. */
-static bool is_same(const struct sonde_ranking *x, const struct sonde_members *m,
+static bool is_same(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, bool *ok)
 {
 	const struct sonde_ranks *r = x->r;
@@ -125,7 +125,7 @@ static bool is_same(const struct sonde_ranking *x, const struct sonde_members *m
 }
 
 /* Members of one name, each to the first communicator it fits to. */
-static bool split(struct sonde_members *out, const struct sonde_ranking *x, size_t first, size_t end)
+static bool split(struct sonde_members *out, const struct sonde_ranks_build *x, size_t first, size_t end)
 {
 	SONDE_VEC(size_t) heads = {0};
 	bool ok = true;
@@ -157,7 +157,7 @@ static int by_cluster(const void *pa, const void *pb)
 					: compare_u64(a->rank, b->rank);
 }
 
-int sonde_groups__find(struct sonde_members *out, struct sonde_ranking *x, struct sonde_err *err)
+int sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x, struct sonde_err *err)
 {
 	bool ok = find_members(out, x);
 	size_t i, end;

@@ -7,7 +7,6 @@
 #include "catalogue/advice.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define LEAST_SHARE 0.1 /* of a region's time, and of all GPU time: less is no beginning */
 #define MOST_OF_IT  0.6 /* of a region's idle time in one inside it: look there */
@@ -45,13 +44,6 @@ static double idle_of(const struct sonde_node *n)
 	return n->idle_ns - n->waits.by[SONDE_IDLE_OTHER];
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * The share of a region's idle time that there would be if all entries were as the median: of a
  * first entry that loads libraries and others that do not, little is left. 1 where nobody knows.
@@ -73,10 +65,8 @@ static double usual_share(
 			idle[nr] = e->span_ns > e->gpu_ns ? (double)(e->span_ns - e->gpu_ns) : 0;
 			sum += idle[nr];
 		}
-	if (nr >= OFTEN && sum > 0) {
-		qsort(idle, nr, sizeof(*idle), by_number);
-		share = fmin(1, sonde_quantile(idle, nr, 0.5) * (double)nr / sum);
-	}
+	if (nr >= OFTEN && sum > 0)
+		share = fmin(1, sonde_median(idle, nr) * (double)nr / sum);
 	sonde_free(idle);
 	sonde_entry_runs_release(&runs);
 	return share;
@@ -127,10 +117,10 @@ static uint32_t descend(const struct sonde_report *r, uint32_t node)
 	return node;
 }
 
-struct sonde_verdict sonde_idle_verdict(const struct sonde_tree *t, const struct sonde_report *r)
+struct sonde_idle_finding sonde_idle_judge(const struct sonde_tree *t, const struct sonde_report *r)
 {
 	uint64_t often = OFTEN * (r->is_aggregate ? r->nr_scopes : 1);
-	struct sonde_verdict v = {.node = idlest(t, r, repeats(r, often) ? often : 0)};
+	struct sonde_idle_finding v = {.node = idlest(t, r, repeats(r, often) ? often : 0)};
 	const struct sonde_node *n;
 	uint32_t c;
 
@@ -148,7 +138,7 @@ struct sonde_verdict sonde_idle_verdict(const struct sonde_tree *t, const struct
 	return v;
 }
 
-void sonde_idle_say(struct sonde_buf *line, const struct sonde_verdict *v)
+void sonde_idle_say(struct sonde_buf *line, const struct sonde_idle_finding *v)
 {
 	sonde_buf_printf(line,
 		": the GPU was idle for %.3f of %.3f ms (%.0f%%), most of it (%.3f ms) "

@@ -5,6 +5,7 @@
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"
+#include "base/known.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,12 +17,6 @@ static void map_nodes(const struct sonde_tree *t, const struct sonde_report *r, 
 	memset(node_of, 0xff, t->cells->regions.nr * sizeof(*node_of));
 	for (i = 0; i < r->nodes.nr; i++)
 		node_of[r->nodes.at[i].region] = (uint32_t)i;
-}
-
-static void add(double *sum, double v)
-{
-	if (!isnan(v))
-		*sum = isnan(*sum) ? v : *sum + v;
 }
 
 static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struct sonde_node *n,
@@ -93,20 +88,20 @@ static void add_waits(struct sonde_waits *sum, const struct sonde_waits *w)
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		add(&sum->by[i], w->by[i]);
-	add(&sum->tail_ns, w->tail_ns);
-	add(&sum->queue_ns, w->queue_ns);
+		sonde_add_known(&sum->by[i], w->by[i]);
+	sonde_add_known(&sum->tail_ns, w->tail_ns);
+	sonde_add_known(&sum->queue_ns, w->queue_ns);
 	sum->nr_queued += w->nr_queued;
-	add(&sum->comm_ns, w->comm_ns);
-	add(&sum->exposed_ns, w->exposed_ns);
+	sonde_add_known(&sum->comm_ns, w->comm_ns);
+	sonde_add_known(&sum->exposed_ns, w->exposed_ns);
 }
 
 /* Devices have memory of their own: the peak is that of the fullest. */
 static void add_memory(struct sonde_memory_use *sum, const struct sonde_memory_use *m)
 {
-	add(&sum->allocated, m->allocated);
-	add(&sum->freed, m->freed);
-	add(&sum->left, m->left);
+	sonde_add_known(&sum->allocated, m->allocated);
+	sonde_add_known(&sum->freed, m->freed);
+	sonde_add_known(&sum->left, m->left);
 	if (isnan(sum->peak) || m->peak > sum->peak)
 		sum->peak = m->peak;
 }
@@ -114,14 +109,14 @@ static void add_memory(struct sonde_memory_use *sum, const struct sonde_memory_u
 static void add_node(struct sonde_report *to, struct sonde_node *sum, const struct sonde_node *n)
 {
 	sum->streams += n->streams;
-	add(&sum->busy_ns, n->busy_ns);
-	add(&sum->idle_ns, n->idle_ns);
+	sonde_add_known(&sum->busy_ns, n->busy_ns);
+	sonde_add_known(&sum->idle_ns, n->idle_ns);
 	add_waits(&sum->waits, &n->waits);
 	add_memory(&sum->memory, &n->memory);
-	add(&sum->comm_wait_ns, n->comm_wait_ns);
-	add(&sum->host_ns, n->host_ns);
-	add(&sum->cpu_ns, n->cpu_ns);
-	add(&sum->timed, n->timed);
+	sonde_add_known(&sum->comm_wait_ns, n->comm_wait_ns);
+	sonde_add_known(&sum->host_ns, n->host_ns);
+	sonde_add_known(&sum->cpu_ns, n->cpu_ns);
+	sonde_add_known(&sum->timed, n->timed);
 	if (!isnan(n->time_error_ns)) /* scopes err by themselves */
 		sum->time_error_ns = isnan(sum->time_error_ns)
 					     ? n->time_error_ns

@@ -4,11 +4,13 @@
 #include "tree/ranks_int.h"
 
 #include "base/alloc.h"
+#include "base/known.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint32_t region)
+/* The visit of a region in a scope, SIZE_MAX = it has none. */
+static size_t find_visit(const struct sonde_ranks_build *x, uint32_t scope, uint32_t region)
 {
 	const struct sonde_visit *at = x->c->visits.at;
 	size_t low = x->first_visit[scope], end = x->first_visit[scope + 1];
@@ -17,8 +19,8 @@ size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint3
 	return low < end && at[low].region == region ? low : SIZE_MAX;
 }
 
-void sonde_ranking__add(
-	const struct sonde_ranking *x, double *by_visit, uint32_t scope, uint32_t place, double v)
+void sonde_ranks__add_time(
+	const struct sonde_ranks_build *x, double *by_visit, uint32_t scope, uint32_t place, double v)
 {
 	const struct sonde_cells *c = x->c;
 	const struct sonde_place *p = &c->places.at[place];
@@ -27,10 +29,10 @@ void sonde_ranking__add(
 	for (k = 0; k < p->nr; k++)
 		for (region = c->homes.at[p->first + k]; region != SONDE_NONE;
 			region = c->regions.at[region].parent) {
-			size_t visit = sonde_ranking__visit(x, scope, region);
+			size_t visit = find_visit(x, scope, region);
 
 			if (visit != SIZE_MAX)
-				by_visit[visit] = isnan(by_visit[visit]) ? v : by_visit[visit] + v;
+				sonde_add_known(&by_visit[visit], v);
 		}
 }
 
@@ -45,7 +47,7 @@ static void describe_scope(struct sonde_rank_row *row, const struct sonde_cells 
 		.exposed_ns = NAN};
 }
 
-static bool describe_folded(struct sonde_rank_row *row, struct sonde_ranking *x, uint32_t who)
+static bool describe_folded(struct sonde_rank_row *row, struct sonde_ranks_build *x, uint32_t who)
 {
 	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[who];
 	const struct sonde_process p = {.pid = f->pid, .host = f->host, .has_rank = f->has_rank, .rank = f->rank};
@@ -64,7 +66,7 @@ static bool describe_folded(struct sonde_rank_row *row, struct sonde_ranking *x,
 	return true;
 }
 
-static bool add_row(struct sonde_ranking *x, uint32_t scope, uint32_t who)
+static bool add_row(struct sonde_ranks_build *x, uint32_t scope, uint32_t who)
 {
 	struct sonde_rank_row *row = sonde_vec_push(&x->r->rows);
 
@@ -117,7 +119,7 @@ static int by_rank(const void *pa, const void *pb, void *cells)
 }
 
 /* The scopes whose launches were measured one by one, those that are added up too. */
-static bool find_rows(struct sonde_ranking *x)
+static bool find_rows(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
 	size_t i, at = 0;
@@ -160,7 +162,7 @@ static double *by_visit(struct sonde_arena *arena, const struct sonde_cells *c, 
 	return at;
 }
 
-static bool make_room(struct sonde_ranking *x)
+static bool make_room(struct sonde_ranks_build *x)
 {
 	x->launches = by_visit(&x->arena, x->c, 0);
 	x->slower_ns = by_visit(&x->arena, x->c, 0);
@@ -169,14 +171,8 @@ static bool make_room(struct sonde_ranking *x)
 	return x->launches && x->slower_ns && x->r->work_ns && x->r->wait_ns;
 }
 
-static void add(double *sum, double v)
-{
-	if (!isnan(v))
-		*sum = isnan(*sum) ? v : *sum + v;
-}
-
 /* Time of kernels without communication; communication of the outermost regions. */
-static void sum_work(struct sonde_ranking *x)
+static void sum_work(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
 	size_t i;
@@ -188,8 +184,8 @@ static void sum_work(struct sonde_ranking *x)
 		if (row == SONDE_NONE || sonde_kernel_communicates(c->strings.keys[cell->kernel]))
 			continue;
 		x->r->rows.at[row].work_ns += cell->time_ns;
-		sonde_ranking__add(x, x->r->work_ns, cell->scope, cell->place, cell->time_ns);
-		sonde_ranking__add(x, x->launches, cell->scope, cell->place, (double)cell->launches);
+		sonde_ranks__add_time(x, x->r->work_ns, cell->scope, cell->place, cell->time_ns);
+		sonde_ranks__add_time(x, x->launches, cell->scope, cell->place, (double)cell->launches);
 	}
 	for (i = 0; i < c->visits.nr; i++) {
 		const struct sonde_visit *v = &c->visits.at[i];
@@ -197,13 +193,13 @@ static void sum_work(struct sonde_ranking *x)
 
 		if (row == SONDE_NONE || c->regions.at[v->region].parent != SONDE_NONE)
 			continue;
-		add(&x->r->rows.at[row].comm_ns, v->waits.comm_ns);
-		add(&x->r->rows.at[row].exposed_ns, v->waits.exposed_ns);
+		sonde_add_known(&x->r->rows.at[row].comm_ns, v->waits.comm_ns);
+		sonde_add_known(&x->r->rows.at[row].exposed_ns, v->waits.exposed_ns);
 	}
 }
 
 /* Whether these are ranks of one job: all say so, or all talk to others. */
-static bool find_job(struct sonde_ranking *x)
+static bool find_job(struct sonde_ranks_build *x)
 {
 	struct sonde_ranks *r = x->r;
 	bool all_say = true, all_talk = true, has_hosts = true;
@@ -223,7 +219,7 @@ static bool find_job(struct sonde_ranking *x)
 	return r->nr > 1 && (all_say || all_talk);
 }
 
-static int build(struct sonde_ranking *x, struct sonde_err *err)
+static int build(struct sonde_ranks_build *x, struct sonde_err *err)
 {
 	struct sonde_members m = {0};
 	int rc;
@@ -240,14 +236,14 @@ static int build(struct sonde_ranking *x, struct sonde_err *err)
 		rc = sonde_arrivals__compare(x, &m, err);
 	sonde_members__release(&m);
 	if (rc == 0)
-		rc = sonde_ranking__slower(x, err);
+		rc = sonde_ranks__find_slower(x, err);
 	return rc ? rc : sonde_stragglers__find(x, err);
 }
 
 int sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c, struct sonde_err *err)
 {
 	struct sonde_ranks *r = sonde_calloc(1, sizeof(*r));
-	struct sonde_ranking x = {.r = r, .c = c};
+	struct sonde_ranks_build x = {.r = r, .c = c};
 	int rc = r && find_rows(&x) ? 0 : sonde_err_nomem(err);
 	bool is_job = rc == 0 && find_job(&x);
 

@@ -15,7 +15,7 @@
 #include "tree/ranks.h"
 
 /* Everything that is needed while building. */
-struct sonde_ranking {
+struct sonde_ranks_build {
 	struct sonde_ranks *r;
 	const struct sonde_cells *c;
 	uint32_t *row_of;    /* by scope: its rank, SONDE_NONE = none, or several */
@@ -29,13 +29,10 @@ struct sonde_ranking {
 };
 
 /* The rank a collective is of, SONDE_NONE = of none. */
-static inline uint32_t sonde_ranking__row(const struct sonde_ranking *x, const struct sonde_collective *k)
+static inline uint32_t sonde_ranks__row_of(const struct sonde_ranks_build *x, const struct sonde_collective *k)
 {
 	return k->who == SONDE_NONE ? x->row_of[k->scope] : x->row_of_who[k->who];
 }
-
-/* The visit of a region in a scope, SIZE_MAX = it has none. */
-size_t sonde_ranking__visit(const struct sonde_ranking *x, uint32_t scope, uint32_t region);
 
 /*
  * One clock against another by pairs of moments that are the same: `to = from + shift - drift × (from
@@ -76,35 +73,33 @@ struct sonde_members {
 	uint32_t nr_clusters;
 };
 /* Finds which ranks are in one communicator. */
-int sonde_groups__find(struct sonde_members *out, struct sonde_ranking *x, struct sonde_err *err);
+int sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x, struct sonde_err *err);
 void sonde_members__release(struct sonde_members *m);
 /* Collectives that two members have in common, spread over the run; at most SONDE_NR_COMMON. */
 #define SONDE_NR_COMMON 128
 struct sonde_common {
 	const struct sonde_collective *a, *b;
 };
-size_t sonde_members__common(const struct sonde_ranking *x, const struct sonde_members *m,
+size_t sonde_members__common(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, struct sonde_common *out);
 
 /* Each: 0, or a negative code with `err` filled in. */
-int sonde_clocks__find(struct sonde_ranking *x, struct sonde_err *err);
-int sonde_clocks__align(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err);
-int sonde_arrivals__compare(struct sonde_ranking *x, const struct sonde_members *m, struct sonde_err *err);
+int sonde_clocks__find(struct sonde_ranks_build *x, struct sonde_err *err);
+int sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err);
+int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err);
 /* Fills in `slower_ns`: kernel by kernel, place by place. */
-int sonde_ranking__slower(struct sonde_ranking *x, struct sonde_err *err);
-int sonde_stragglers__find(struct sonde_ranking *x, struct sonde_err *err);
+int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err);
+int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err);
 
-/* The median of `nr` numbers, which it sorts. NaN of none. */
-double sonde_ranks__median(double *at, size_t nr);
 /* The region of a place that comes first, SONDE_NONE = none. */
-static inline uint32_t sonde_ranking__home(const struct sonde_cells *c, uint32_t place)
+static inline uint32_t sonde_ranks__first_home(const struct sonde_cells *c, uint32_t place)
 {
 	const struct sonde_place *p = &c->places.at[place];
 
 	return p->nr ? c->homes.at[p->first] : SONDE_NONE;
 }
 /* Adds to all regions a cell of this scope counts in. */
-void sonde_ranking__add(
-	const struct sonde_ranking *x, double *by_visit, uint32_t scope, uint32_t place, double v);
+void sonde_ranks__add_time(
+	const struct sonde_ranks_build *x, double *by_visit, uint32_t scope, uint32_t place, double v);
 
 #endif

@@ -6,11 +6,12 @@
 
 #include "base/bisect.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-bool sonde_cover_has(const struct sonde_cells *l, const struct sonde_cover *c, uint32_t scope)
+static bool has_scope(const struct sonde_cells *l, const struct sonde_cover *c, uint32_t scope)
 {
 	return c->scope == SONDE_NONE ? l->scopes.at[scope].measured == c->measured
 				      : c->scope == scope;
@@ -55,7 +56,7 @@ static void find_present(struct work *w)
 
 		if (is_one && v->scope != w->cover->scope)
 			break;
-		if (!v->is_present || !sonde_cover_has(w->c, w->cover, v->scope) ||
+		if (!v->is_present || !has_scope(w->c, w->cover, v->scope) ||
 			!w->c->regions.at[v->region].is_shown)
 			continue;
 		if (sonde_nested__counts_entries(w->cover->nested, v->region, v->scope))
@@ -68,13 +69,6 @@ static void find_present(struct work *w)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Child lists in order of the regions: first entry, as parents and siblings were met. */
 static void link_children(struct work *w, uint32_t *first_root)
 {
@@ -82,8 +76,7 @@ static void link_children(struct work *w, uint32_t *first_root)
 	size_t i;
 
 	*first_root = SONDE_NONE;
-	if (x->nr > 1)
-		qsort(x->list, x->nr, sizeof(*x->list), by_number);
+	sonde_sort_u32(x->list, x->nr);
 	for (i = x->nr; i-- > 0;) {
 		uint32_t region = x->list[i], parent = w->c->regions.at[region].parent;
 		uint32_t *head = parent == SONDE_NONE ? first_root : &x->first_child[parent];
@@ -185,7 +178,7 @@ static void place_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
 
 static bool covers_cell(const struct work *w, size_t cell)
 {
-	return sonde_cover_has(w->c, w->cover, w->c->cells.at[cell].scope);
+	return has_scope(w->c, w->cover, w->c->cells.at[cell].scope);
 }
 
 /* Whether a cell lies in at least one region. */
@@ -349,7 +342,7 @@ static void sum_scopes(struct work *w)
 	uint32_t time = sonde_map_find(&w->c->metric_names, SONDE_STR(SONDE_METRIC_TIME));
 
 	for (; i < end; i++) {
-		if (!sonde_cover_has(w->c, w->cover, (uint32_t)i))
+		if (!has_scope(w->c, w->cover, (uint32_t)i))
 			continue;
 		w->is_timed |= sonde_input_has(input_of(w->c, i), time);
 		w->r->nr_scopes += w->c->scopes.at[i].nr_folded ? w->c->scopes.at[i].nr_folded : 1;

@@ -1,6 +1,7 @@
 #include "tree/roofline.h"
 
 #include "base/glob.h"
+#include "base/known.h"
 
 #include "catalogue/attributes.h"
 #include "tree/judge.h"
@@ -40,12 +41,6 @@ static double value(const struct sonde_tree *t, const struct sonde_figures *f, c
 	return column == SONDE_NONE ? NAN : f->at[column].v;
 }
 
-static void add(double *sum, double v)
-{
-	if (!isnan(v))
-		*sum = isnan(*sum) ? v : *sum + v;
-}
-
 static double scalar_flop(
 	const struct sonde_tree *t, const struct sonde_figures *f, enum unit unit)
 {
@@ -53,7 +48,7 @@ static double scalar_flop(
 	size_t i;
 
 	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-		add(&sum, operations[i].flop * value(t, f, operations[i].names[unit]));
+		sonde_add_known(&sum, operations[i].flop * value(t, f, operations[i].names[unit]));
 	return sum;
 }
 
@@ -133,7 +128,7 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 			sonde_str_eq(head, whole))
 			continue;
 		whole = (struct sonde_str){name.p, name.n - 4};
-		add(sonde_str_starts(name, "sm__ops_path_tensor_src_") ? &by_type : &by_instruction,
+		sonde_add_known(sonde_str_starts(name, "sm__ops_path_tensor_src_") ? &by_type : &by_instruction,
 			f->at[i].v);
 	}
 	return isnan(by_type) ? by_instruction : by_type;
@@ -154,8 +149,8 @@ struct sonde_roofline sonde_roofline_of(
 	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false};
 	double scalar = scalar_flop(t, figures, OF_SMSP), tensor = tensor_flop(t, figures);
 
-	add(&r.flop, isnan(scalar) ? scalar_flop(t, figures, OF_SM) : scalar);
-	add(&r.flop, tensor);
+	sonde_add_known(&r.flop, isnan(scalar) ? scalar_flop(t, figures, OF_SM) : scalar);
+	sonde_add_known(&r.flop, tensor);
 	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
 	r.dram_bytes = dram_bytes(t, figures);
 	if (r.dram_bytes > 0)

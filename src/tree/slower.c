@@ -39,7 +39,7 @@ static double median_without(const struct entry *at, size_t nr, size_t skip)
 	return (at[low + (low >= skip)].mean_ns + at[high + (high >= skip)].mean_ns) / 2;
 }
 
-int sonde_ranking__slower(struct sonde_ranking *x, struct sonde_err *err)
+int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err)
 {
 	const struct sonde_cells *c = x->c;
 	struct entry *at = sonde_malloc((c->cells.nr + 1) * sizeof(*at));
@@ -52,7 +52,7 @@ int sonde_ranking__slower(struct sonde_ranking *x, struct sonde_err *err)
 
 		if (x->row_of[cell->scope] != SONDE_NONE && cell->launches && cell->time_ns > 0 &&
 			!sonde_kernel_communicates(c->strings.keys[cell->kernel]))
-			at[nr++] = (struct entry){cell->kernel, sonde_ranking__home(c, cell->place),
+			at[nr++] = (struct entry){cell->kernel, sonde_ranks__first_home(c, cell->place),
 				(uint32_t)i, cell->time_ns / (double)cell->launches};
 	}
 	if (nr > 1)
@@ -65,7 +65,7 @@ int sonde_ranking__slower(struct sonde_ranking *x, struct sonde_err *err)
 			const struct sonde_cell *cell = &c->cells.at[at[k].cell];
 
 			if (at[k].mean_ns >= SLOWER * median_without(&at[i], end - i, k - i))
-				sonde_ranking__add(
+				sonde_ranks__add_time(
 					x, x->slower_ns, cell->scope, cell->place, cell->time_ns);
 		}
 	}

@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "catalogue/attributes.h"
 #include "fold/sampled.h"
 
@@ -25,7 +26,7 @@
 #define NR_STRAGGLERS 5
 
 struct finding {
-	struct sonde_ranking *x;
+	struct sonde_ranks_build *x;
 	const struct sonde_rank_time *at; /* by region, then time */
 	size_t nr;
 	bool *is_named;	   /* by rank: a straggler already, or its host is */
@@ -70,7 +71,7 @@ static bool add_time(struct times *to, const struct sonde_rank_time *t)
 }
 
 /* Takes `by_visit` values of ranks, with those of folded ones if these are of work; sorts them. */
-static bool sort_times(struct times *to, const struct sonde_ranking *x, const double *by_visit)
+static bool sort_times(struct times *to, const struct sonde_ranks_build *x, const double *by_visit)
 {
 	const struct sonde_cells *c = x->c;
 	bool ok = true;
@@ -123,7 +124,7 @@ static uint32_t count_node(const struct finding *f, const struct sonde_rank_time
 		}
 	}
 	if (nr_rest && nr_same > 1) {
-		double median = sonde_ranks__median(rest, nr_rest);
+		double median = sonde_median(rest, nr_rest);
 
 		if (least - median >= (at[nr - 1].ns - median) / 2)
 			*others_ns = median;
@@ -145,7 +146,7 @@ static double launches_excess(const struct finding *f, const struct sonde_rank_t
 	for (i = 0; others && i + 1 < nr; i++)
 		if (at[i].visit != SIZE_MAX)
 			others[nr_others++] = f->x->launches[at[i].visit];
-	median = others ? sonde_ranks__median(others, nr_others) : NAN;
+	median = others ? sonde_median(others, nr_others) : NAN;
 	own = at[nr - 1].visit == SIZE_MAX ? NAN : f->x->launches[at[nr - 1].visit];
 	sonde_free(others);
 	return median > 0 && own > 0 ? own / median - 1 : 0;
@@ -272,7 +273,7 @@ static void add_clocks(const struct finding *f, struct sonde_straggler *s)
 		if (!isnan(v))
 			others[nr++] = v;
 	}
-	s->others_ghz = others ? sonde_ranks__median(others, nr) : NAN;
+	s->others_ghz = others ? sonde_median(others, nr) : NAN;
 	sonde_free(others);
 }
 
@@ -398,7 +399,7 @@ static bool add_late(struct finding *f)
 }
 
 /* Busy and idle time without exposed communication: what a rank takes to get through a region. */
-static double *find_device_times(const struct sonde_ranking *x)
+static double *find_device_times(const struct sonde_ranks_build *x)
 {
 	double *at = sonde_malloc((x->c->visits.nr + 1) * sizeof(*at));
 	size_t i;
@@ -450,7 +451,7 @@ static bool find_work_times(struct finding *f)
 	return ok && add_spreads(f);
 }
 
-int sonde_stragglers__find(struct sonde_ranking *x, struct sonde_err *err)
+int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err)
 {
 	struct finding f = {.x = x};
 	struct sonde_ranks *r = x->r;

@@ -96,44 +96,6 @@ static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_
 	return rc;
 }
 
-/* Kernels of several tools are added up, as those of several ranks are; the reader must know. */
-static void note_kernel_modes(struct sonde_tree *t)
-{
-	const struct sonde_cells *l = t->cells;
-	struct sonde_str first = {NULL, 0}, mode;
-	size_t i;
-
-	for (i = 0; i < l->scopes.nr; i++) {
-		const struct sonde_scope *s = &l->scopes.at[i];
-
-		mode = l->inputs.at[l->processes.at[s->process].input].replay_mode;
-		if (s->measured != SONDE_MEASURED_KERNEL || !mode.n)
-			continue;
-		if (first.n && !sonde_str_eq(first, mode)) {
-			sonde_note(&t->notes,
-				"the aggregate adds up captures made in different ways (%.*s, "
-				"%.*s): if "
-				"they are of the same work, look at the scopes instead",
-				SONDE_STR_ARG(first), SONDE_STR_ARG(mode));
-			return;
-		}
-		first = mode;
-	}
-}
-
-static void note_ways(struct sonde_tree *t, const bool *has)
-{
-	if (has[SONDE_MEASURED_KERNEL] &&
-		(has[SONDE_MEASURED_RANGE] || has[SONDE_MEASURED_APP_RANGE]))
-		sonde_note(&t->notes,
-			"the inputs contain kernel results and replayed ranges; they answer "
-			"different questions and are reported side by side, never summed");
-	if (has[SONDE_MEASURED_RANGE] && has[SONDE_MEASURED_APP_RANGE])
-		sonde_note(&t->notes, "the inputs contain ranges of range replay and of app-range "
-				      "replay; they measure the same ranges differently and are "
-				      "reported side by side, never summed");
-}
-
 /* The aggregate of an only scope is that scope again: see share_scope. */
 static bool builds_aggregates(const struct sonde_cells *c, const struct sonde_choice *choice)
 {
@@ -190,9 +152,9 @@ static int build_reports(
 		is_first = false;
 	}
 	sonde_scratch__release(&x);
-	note_ways(t, has);
+	sonde_tree__note_ways(t, has);
 	if (!choice->no_aggregate)
-		note_kernel_modes(t);
+		sonde_tree__note_modes(t);
 	return rc;
 }
 
@@ -257,71 +219,11 @@ static int weigh_devices(struct sonde_tree *t, struct sonde_err *err)
 	return 0;
 }
 
-/* What the cells themselves are not sure of. */
-static void note_doubts(struct sonde_tree *t)
-{
-	const struct sonde_cells *c = t->cells;
-
-	if (t->is_mixed)
-		sonde_note(&t->notes,
-			"devices of different kinds: percentages in the aggregate are weighted "
-			"by multiprocessors × elapsed cycles, an approximation");
-	if (c->nr_damaged)
-		sonde_note(&t->notes, "%.*s; what could be decoded of that result is reported",
-			SONDE_STR_ARG(c->damage));
-	if (c->nr_damaged > 1)
-		sonde_note(&t->notes, "%llu results have damaged metrics",
-			(unsigned long long)c->nr_damaged);
-	if (c->nr_unseen)
-		sonde_note(&t->notes,
-			"%llu launches were too rare to be timed within the budget: they are counted, "
-			"as (not timed), and their time is missing",
-			(unsigned long long)c->nr_unseen);
-	if (c->nr_untimed &&
-		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) != SONDE_NONE)
-		sonde_note(&t->notes,
-			"%llu results have no " SONDE_METRIC_TIME " and count as 0 ns",
-			(unsigned long long)c->nr_untimed);
-}
-
-/* Which of the user's rules changed labels, and how many; the shipped ones do so to most traces. */
-static void note_rules(struct sonde_tree *t)
-{
-	const struct sonde_words *words = &t->cells->selection.labels;
-	const struct sonde_label_rule *rule;
-	size_t i;
-
-	if (words->nr == 1 && strcmp(words->at[0], "known") == 0)
-		return;
-
-	for (i = 0; i < t->cells->label_rules.nr; i++) {
-		rule = &t->cells->label_rules.at[i];
-		if (rule->changed)
-			sonde_note(&t->notes, "report.labels: '%.*s' changed %llu %s",
-				SONDE_STR_ARG(rule->text), (unsigned long long)rule->changed,
-				rule->changed == 1 ? "label" : "labels");
-	}
-}
-
-/* Moments of different clocks are compared only where there are collectives. */
-static void note_clocks(struct sonde_tree *t)
-{
-	struct sonde_buf line = {0};
-
-	if (t->ranks && t->cells->has_times)
-		sonde_clocks_say(&line, t->ranks);
-	if (line.n && !line.failed)
-		sonde_note(&t->notes, "%.*s", SONDE_STR_ARG(sonde_buf_view(&line)));
-	sonde_buf_release(&line);
-}
-
 static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	int rc;
 
-	sonde_notes_add(&t->notes, &t->cells->notes);
-	note_rules(t);
-	sonde_cells_explain(t->cells, &t->notes);
+	sonde_tree__note_cells(t);
 	t->fingerprint = fingerprint(&t->cells->selection, choice);
 	t->plans = sonde_calloc(1, sizeof(*t->plans));
 	if (!t->plans)
@@ -338,11 +240,11 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	if (rc)
 		return rc;
 	describe_columns(t);
-	note_doubts(t);
+	sonde_tree__note_doubts(t);
 	rc = sonde_ranks_build(&t->ranks, t->cells, err);
 	if (rc == 0)
 		rc = build_reports(t, choice, err);
-	note_clocks(t);
+	sonde_tree__note_clocks(t);
 	if (rc == 0)
 		rc = sonde_tree__shorten_names(t, err);
 	if (rc == 0)
@@ -398,112 +300,6 @@ void sonde_tree_free(struct sonde_tree *t)
 	sonde_free(t->short_names);
 	sonde_arena_release(&t->names);
 	sonde_free(t);
-}
-
-int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, struct sonde_err *err)
-{
-	*f = (struct sonde_figures){.nr = t->columns.nr};
-	f->at = sonde_calloc(f->nr, sizeof(*f->at));
-	f->scratch = t->plans ? sonde_cell__scratch(t) : NULL;
-	if (f->at && (f->scratch || !t->plans))
-		return 0;
-	sonde_figures_release(f);
-	return sonde_err_nomem(err);
-}
-
-void sonde_figures_release(struct sonde_figures *f)
-{
-	sonde_free(f->at);
-	sonde_free(f->scratch);
-	*f = (struct sonde_figures){0};
-}
-
-/* The slice of cells a part stands for. */
-static void slice(const struct sonde_report *r, enum sonde_part part, uint32_t index,
-	uint32_t *first, uint32_t *nr)
-{
-	switch (part) {
-	case SONDE_PART_INCLUSIVE:
-		*first = r->nodes.at[index].first_cell;
-		*nr = r->nodes.at[index].nr_cells;
-		break;
-	case SONDE_PART_EXCLUSIVE:
-		*first = r->nodes.at[index].own_first_cell;
-		*nr = r->nodes.at[index].own_nr_cells;
-		break;
-	case SONDE_PART_KERNEL:
-		*first = r->kernels.at[index].first_cell;
-		*nr = r->kernels.at[index].nr_cells;
-		break;
-	case SONDE_PART_TOTAL:
-		*first = r->total_first_cell;
-		*nr = r->total_nr_cells;
-		break;
-	case SONDE_PART_OUTSIDE:
-		*first = r->outside_first_cell;
-		*nr = r->outside_nr_cells;
-		break;
-	}
-}
-
-static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
-	const struct sonde_column *column, const uint32_t *cells, size_t nr)
-{
-	struct sonde_sampled_figure s =
-		sonde_sampled_figure_of(t->cells, cells, nr, column->sampled);
-
-	/* An interval as wide as all there can be says nothing. */
-	if (!isfinite(s.v) || !isfinite(s.error) ||
-		(strcmp(column->unit, "%") == 0 && SONDE_WITHIN_95 * s.error > 50))
-		return;
-	f->v = s.v;
-	f->error = SONDE_WITHIN_95 * s.error;
-	f->low = fmax(0, s.v - f->error);
-	f->high = s.v + f->error;
-	f->quality = SONDE_QUALITY_SAMPLED;
-	f->method = column->sampled_method;
-}
-
-void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
-	enum sonde_part part, uint32_t index, struct sonde_figures *out)
-{
-	uint32_t first = 0, nr = 0, i;
-	size_t c;
-
-	if (!t->plans) { /* read back: what was written */
-		size_t at = index * t->columns.nr;
-
-		for (c = 0; c < t->columns.nr; c++)
-			out->at[c] = part == SONDE_PART_INCLUSIVE && at + c < r->given.nr
-					     ? r->given.at[at + c]
-					     : (struct sonde_figure){.v = NAN};
-		return;
-	}
-	slice(r, part, index, &first, &nr);
-	sonde_cell__clear(t, out->scratch);
-	for (i = 0; i < nr; i++) {
-		const struct sonde_cell *from = &t->cells->cells.at[r->cells.at[first + i]];
-
-		sonde_cell__merge(t, out->scratch, from, nr > 1 ? t->capacity[from->scope] : 1);
-	}
-	out->has_tensor = sonde_tree__has_tensor(t, out->scratch);
-	for (c = 0; c < t->columns.nr; c++) {
-		struct sonde_figure *f = &out->at[c];
-
-		if (t->columns.at[c].metric == SONDE_NONE)
-			*f = (struct sonde_figure){.v = NAN,
-				.low = NAN,
-				.high = NAN,
-				.error = NAN,
-				.quality = SONDE_QUALITY_SAMPLED};
-		else
-			sonde_cell__figure(t, out->scratch, t->columns.at[c].metric, f);
-		if (t->columns.at[c].sampled != SONDE_NONE && isnan(f->v))
-			set_sampled(f, t, &t->columns.at[c], &r->cells.at[first], nr);
-		if (t->is_mixed && r->is_aggregate && r->nr_scopes > 1 && f->quality == SONDE_QUALITY_EXACT &&
-			f->method != 1 && strcmp(t->columns.at[c].unit, "%") == 0)
-			f->quality = SONDE_QUALITY_APPROX;
-	}
 }
 
 const struct sonde_region *sonde_node_region(const struct sonde_tree *t, const struct sonde_node *n)

@@ -13,6 +13,8 @@
  *   ranks*.c …    ranks side by side: see ranks_int.h
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
+ *   values.c      figures of a region, a kernel or all of a report
+ *   tree_notes.c  what the reader must know of how they were made
  *   tree.c        the build itself
  */
 #ifndef SONDE_TREE_TREE_INT_H
@@ -29,6 +31,13 @@ int sonde_tree__choose(
 int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err);
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
 
+/* Each adds notes: of the inputs, of what they are not sure of, of ways of measuring, of clocks. */
+void sonde_tree__note_cells(struct sonde_tree *t);
+void sonde_tree__note_doubts(struct sonde_tree *t);
+void sonde_tree__note_ways(struct sonde_tree *t, const bool *has);
+void sonde_tree__note_modes(struct sonde_tree *t);
+void sonde_tree__note_clocks(struct sonde_tree *t);
+
 /* Fills t->short_names. */
 int sonde_tree__shorten_names(struct sonde_tree *t, struct sonde_err *err);
 
@@ -38,7 +47,6 @@ struct sonde_cover {
 	uint8_t measured; /* enum sonde_measured */
 	const struct sonde_nested *nested;
 };
-bool sonde_cover_has(const struct sonde_cells *l, const struct sonde_cover *c, uint32_t scope);
 
 /*
  * Scratch for building reports: a report costs what it holds, however many

@@ -9,6 +9,8 @@
  */
 #include "unmix/unmix_int.h"
 
+#include "base/quantile.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,13 +82,6 @@ int sonde_unmix__pool_names(uint32_t *nr_joined, struct sonde_unmix__plan *plan,
 	return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* What is judged: the result, and room for a ratio for each counter. */
 struct judge {
 	const struct sonde_unmixed *u;
@@ -113,7 +108,7 @@ static uint32_t list_ratios(
 		if (value > 0)
 			judge->ratios[nr++] = error / value;
 	}
-	qsort(judge->ratios, nr, sizeof(*judge->ratios), compare_doubles);
+	sonde_sort_numbers(judge->ratios, nr);
 	return nr;
 }
 

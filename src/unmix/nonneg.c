@@ -14,8 +14,9 @@
  */
 #include "unmix/unmix_int.h"
 
+#include "base/quantile.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXCHANGES 40   /* of blocks; then one column at a time */
@@ -152,13 +153,6 @@ static double lasting(
 	return r;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The usual residual in units of what its launches count: the median of some thousand. */
 static double usual_deviation(
 	struct sonde_unmix__fit *f, const struct sonde_unmix__windows *w, double *some)
@@ -171,7 +165,7 @@ static double usual_deviation(
 	}
 	if (nr == 0)
 		return 0;
-	qsort(some, nr, sizeof(*some), compare_doubles);
+	sonde_sort_numbers(some, nr);
 	return some[nr / 2] / 0.6745;
 }
 

@@ -9,19 +9,12 @@
 #include "unmix/unmix_int.h"
 
 #include "base/bisect.h"
+#include "base/quantile.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define MARGIN 100  /* samples kept before the first launch and after the last one */
 #define GAP    0.05 /* of a sample: what is shorter is the reading of clocks */
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double length_of(const struct sonde_unmix_input *in, size_t i)
 {
@@ -37,7 +30,7 @@ static double median_length(struct sonde_arena *arena, const struct sonde_unmix_
 		return 0;
 	for (i = 0; i < in->nr_samples; i += step)
 		some[nr++] = length_of(in, i);
-	qsort(some, nr, sizeof(*some), compare_doubles);
+	sonde_sort_numbers(some, nr);
 	return nr > 0 ? some[nr / 2] : 0;
 }
 
