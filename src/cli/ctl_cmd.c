@@ -35,7 +35,7 @@ static int ask(const struct request *q, pid_t pid, struct sonde_err *err)
 }
 
 /* The tree so far: of what the programs have written by now. */
-static int report(const struct request *q, pid_t pid, struct sonde_err *err)
+static int print_report(const struct request *q, pid_t pid, struct sonde_err *err)
 {
 	const struct timespec pause = {.tv_nsec = WRITTEN_MS * 1000000L};
 	struct sonde_buf dir = {0};
@@ -64,7 +64,7 @@ static int run(const struct request *q, struct sonde_err *err)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"ctl: the number of a process comes first: sonde ctl PID start|stop|mark|report");
 	if (strcmp(what, "report") == 0 && q->args.operands.nr == 2)
-		return report(q, (pid_t)pid, err);
+		return print_report(q, (pid_t)pid, err);
 	if (strcmp(what, "mark") == 0 ||
 		((strcmp(what, "start") == 0 || strcmp(what, "stop") == 0) &&
 			q->args.operands.nr == 2))

@@ -155,7 +155,7 @@ static int test_self(const struct runs *runs, const struct sonde_diff_request *q
 }
 
 /* config → read … tree → compare → export */
-static int configured_diff(struct sonde_diff_request *q, int *status, struct sonde_err *err)
+static int run_diff(struct sonde_diff_request *q, int *status, struct sonde_err *err)
 {
 	const struct sonde_config_request want = {
 		.overrides = (const char *const *)q->overrides.words.at, .nr_overrides = q->overrides.words.nr};
@@ -182,7 +182,7 @@ int sonde_cmd_diff(int argc, char **argv)
 	int status = 0, rc = sonde_diff_request_read(&q, argc, argv, &err);
 
 	if (rc == 0)
-		rc = configured_diff(&q, &status, &err);
+		rc = run_diff(&q, &status, &err);
 	sonde_diff_request_release(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : status;
 }

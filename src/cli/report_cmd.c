@@ -101,7 +101,7 @@ static int add_words(struct sonde_pipeline *p, const struct sonde_report_request
 	return rc;
 }
 
-static int report(const struct sonde_report_request *q, struct sonde_sharing *others, struct sonde_err *err)
+static int run_report(const struct sonde_report_request *q, struct sonde_sharing *others, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
 	int rc = p && add_words(p, q) == 0 ? 0 : sonde_err_nomem(err);
@@ -128,7 +128,7 @@ int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others)
 	if (rc == 0)
 		rc = sonde_report_request_export(&q, &err);
 	if (rc == 0)
-		rc = report(&q, others, &err);
+		rc = run_report(&q, others, &err);
 	sonde_report_request_release(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

@@ -164,7 +164,7 @@ int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err)
 	return status;
 }
 
-static int sweep(const struct sonde_run_request *q, struct sonde_err *err)
+static int run_sweep(const struct sonde_run_request *q, struct sonde_err *err)
 {
 	struct hydra_config *config = NULL;
 	int rc = sonde_run_config_open(&config, q, err);
@@ -213,7 +213,7 @@ int sonde_cmd_run(int argc, char **argv)
 	else if (rc == 0 && words.against.repeat)
 		status = sonde_run_against(&q, &words.against, out, &err);
 	else if (rc == 0)
-		status = q.is_multirun ? sweep(&q, &err) : sonde_run_once(&q, &err);
+		status = q.is_multirun ? run_sweep(&q, &err) : sonde_run_once(&q, &err);
 	sonde_args_release(&words.own);
 	sonde_argv_release(&words.overrides);
 	return status;

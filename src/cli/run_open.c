@@ -141,7 +141,7 @@ static int check_program(const struct sonde_run *r, struct sonde_err *err)
 }
 
 /* `path` seen from the directory sonde was started in; NULL when memory is short. */
-static const char *absolute(struct sonde_run *r, const char *path)
+static const char *make_absolute(struct sonde_run *r, const char *path)
 {
 	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
 	const char *out = sonde_arena_printf(
@@ -167,7 +167,7 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	if (r->set.workload_dir && (stat(r->set.workload_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"pipeline.workload.cwd=%s: no such directory", r->set.workload_dir);
-	r->set.run_dir = absolute(r, r->set.run_dir);
+	r->set.run_dir = make_absolute(r, r->set.run_dir);
 	if (!r->set.run_dir)
 		return sonde_err_nomem(err);
 	if (r->set.workload_dir)
@@ -175,7 +175,7 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	if (check_program(r, err))
 		return SONDE_ERR_NOTFOUND;
 	if (strchr(r->program[0], '/')) {
-		program = absolute(r, r->program[0]);
+		program = make_absolute(r, r->program[0]);
 		if (!program)
 			return sonde_err_nomem(err);
 		r->program_words.words.at[0] = (char *)(uintptr_t)program;

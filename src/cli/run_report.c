@@ -86,7 +86,7 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-static int report(struct sonde_run *r, struct sonde_pipeline *p, const char *stage, bool is_shown,
+static int write_report(struct sonde_run *r, struct sonde_pipeline *p, const char *stage, bool is_shown,
 	struct sonde_err *err)
 {
 	const char *from = sonde_run_path(r, "%s", stage),
@@ -114,7 +114,7 @@ static int report(struct sonde_run *r, struct sonde_pipeline *p, const char *sta
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
-	int rc = p ? report(r, p, stage, is_shown, err) : sonde_err_nomem(err);
+	int rc = p ? write_report(r, p, stage, is_shown, err) : sonde_err_nomem(err);
 
 	sonde_pipeline_free(p);
 	return rc;

@@ -18,7 +18,7 @@ static const struct sonde_usage usage = {.synopsis = "sonde validate FILE...",
 	.examples = {{"a report just written", "sonde validate out/report.json"},
 		{"and those of its regions", "sonde validate out/*/report.json"}}};
 
-static int validate(
+static int validate_all(
 	const struct sonde_word_list *files, struct sonde_sink *out, struct sonde_err *err)
 {
 	size_t i;
@@ -43,7 +43,7 @@ int sonde_cmd_validate(int argc, char **argv)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: name a report.json");
 	if (rc == 0) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		rc = validate(&args.operands, &out, &err);
+		rc = validate_all(&args.operands, &out, &err);
 		if (rc)
 			sonde_sink_close(&out, NULL); /* what was valid is said */
 		else

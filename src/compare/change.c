@@ -236,7 +236,7 @@ static double level_p(const struct worth *a, const struct worth *b)
 }
 
 /* Variance of the ranks within the sides, which a real difference between them does not blow up. */
-static double within(const double *ranks, size_t nr_a, size_t nr_b)
+static double variance_within(const double *ranks, size_t nr_a, size_t nr_b)
 {
 	double a = sonde_stats__sum(ranks, nr_a) / (double)nr_a,
 	       b = sonde_stats__sum(ranks + nr_a, nr_b) / (double)nr_b;
@@ -265,7 +265,7 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 		out->base_median = sonde_quantile(a.sorted, base->nr, 0.5);
 		out->new_median = sonde_quantile(b.sorted, new_side->nr, 0.5);
 		out->ratio = out->new_median / out->base_median;
-		variance = within(ranks, base->nr, new_side->nr);
+		variance = variance_within(ranks, base->nr, new_side->nr);
 		wa = worth_of(ranks, base, variance, out->base_median);
 		wb = worth_of(ranks + base->nr, new_side, variance, out->new_median);
 		out->base_effective = wa.effective;

@@ -29,38 +29,38 @@ static size_t count_inputs(const struct sonde_cells *c)
 	return c->inputs.nr;
 }
 
-static struct sonde_str device_name(const struct sonde_cells *c, size_t i)
+static struct sonde_str device_name_of(const struct sonde_cells *c, size_t i)
 {
 	return c->devices.at[i].name;
 }
 
 /* Nsight Compute measures kernels one by one with clocks and caches held; the others a program as
  * it runs. */
-static struct sonde_str way(const struct sonde_cells *c, size_t i)
+static struct sonde_str way_of(const struct sonde_cells *c, size_t i)
 {
 	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? SONDE_STR("Nsight Compute")
 							       : SONDE_STR("a timeline");
 }
 
-static struct sonde_str source(const struct sonde_cells *c, size_t i)
+static struct sonde_str source_of(const struct sonde_cells *c, size_t i)
 {
 	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? SONDE_STR("ncu")
 							       : c->inputs.at[i].source;
 }
 
-static struct sonde_str replay_mode(const struct sonde_cells *c, size_t i)
+static struct sonde_str replay_mode_of(const struct sonde_cells *c, size_t i)
 {
 	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? c->inputs.at[i].replay_mode
 							       : (struct sonde_str){NULL, 0};
 }
 
-static struct sonde_str tool(const struct sonde_cells *c, size_t i)
+static struct sonde_str tool_of(const struct sonde_cells *c, size_t i)
 {
 	return c->inputs.at[i].tool;
 }
 
 /* How ncu was told to treat clocks; empty = not said. */
-static struct sonde_str clocks(const struct sonde_cells *c, size_t i)
+static struct sonde_str clocks_of(const struct sonde_cells *c, size_t i)
 {
 	struct sonde_str rest = c->inputs.at[i].command, word = {NULL, 0};
 
@@ -75,12 +75,12 @@ static struct sonde_str clocks(const struct sonde_cells *c, size_t i)
 }
 
 static const struct property properties[] = {
-	{"device", count_devices, device_name, true},
-	{"way of measuring", count_inputs, way, true},
-	{"replay mode", count_inputs, replay_mode, true},
-	{"source", count_inputs, source, false},
-	{"tool", count_inputs, tool, false},
-	{"clock control", count_inputs, clocks, false},
+	{"device", count_devices, device_name_of, true},
+	{"way of measuring", count_inputs, way_of, true},
+	{"replay mode", count_inputs, replay_mode_of, true},
+	{"source", count_inputs, source_of, false},
+	{"tool", count_inputs, tool_of, false},
+	{"clock control", count_inputs, clocks_of, false},
 };
 
 /* Fills `words` with each different word of the runs once; false when memory is short. */

@@ -32,7 +32,7 @@ static double total_change(const struct sonde_diff_region *r)
 	return isnan(change) ? 0 : change;
 }
 
-static void signed_ms(struct sonde_buf *b, double ns)
+static void put_signed(struct sonde_buf *b, double ns)
 {
 	sonde_buf_puts(b, ns < 0 ? "\u2212" : "+");
 	sonde_diff__put_time(b, fabs(ns));
@@ -152,7 +152,7 @@ static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 		sonde_buf_puts(b, nr++ ? ", " : ": ");
 		sonde_buf_str(b, k->name);
 		sonde_buf_putc(b, ' ');
-		signed_ms(b, k->new_ns - k->base_ns);
+		put_signed(b, k->new_ns - k->base_ns);
 		sonde_buf_puts(b, k->base_calls == 0  ? " (new)"
 				  : k->new_calls == 0 ? " (gone)"
 						      : "");

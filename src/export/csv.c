@@ -139,7 +139,7 @@ static void write_special(struct sonde_sink *to, const struct sonde_tree *t, con
 	write_metrics(to, t, f);
 }
 
-static int report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+static int write_report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o, struct sonde_figures *f)
 {
 	struct sonde_export_options all = *o;
@@ -177,7 +177,7 @@ int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_optio
 	write_heads(to, t);
 	for (i = 0; i < t->reports.nr && rc == 0; i++)
 		if (sonde_report_is_shown(&t->reports.at[i], o) &&
-			report(to, t, &t->reports.at[i], o, &f))
+			write_report(to, t, &t->reports.at[i], o, &f))
 			rc = sonde_err_nomem(err);
 	sonde_figures_release(&f);
 	return rc;

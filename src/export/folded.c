@@ -37,7 +37,7 @@ static bool push(struct stack *s, const struct sonde_tree *t, const struct sonde
 	return !s->path.failed && !s->name.failed;
 }
 
-static int report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
+static int write_report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	const char *by, struct sonde_err *err)
 {
 	struct sonde_weights w;
@@ -70,5 +70,5 @@ int sonde_export_folded(const struct sonde_tree *t, const struct sonde_export_op
 {
 	const struct sonde_report *r = sonde_report_main(t, o);
 
-	return r ? report(to, t, r, o->by, err) : 0;
+	return r ? write_report(to, t, r, o->by, err) : 0;
 }

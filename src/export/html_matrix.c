@@ -85,7 +85,7 @@ void sonde_matrix__set(struct sonde_matrix *m, const struct sonde_tree *t, size_
 	}
 }
 
-static bool same(double a, double b)
+static bool is_same(double a, double b)
 {
 	return a == b || (isnan(a) && isnan(b));
 }
@@ -95,7 +95,7 @@ static void write_column(struct sonde_json *w, const double *v, size_t nr)
 {
 	size_t i;
 
-	for (i = 1; i < nr && same(v[i], v[0]); i++)
+	for (i = 1; i < nr && is_same(v[i], v[0]); i++)
 		;
 	if (i >= nr)
 		sonde_json_number(w, NULL, nr ? v[0] : NAN);

@@ -189,7 +189,7 @@ static void write_regions(struct sonde_json_export *x, const struct sonde_report
 	sonde_json_close(&x->w, ']');
 }
 
-static void report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
+static void write_report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
 {
 	const struct sonde_report *twin = twin_of(x, r);
 
@@ -221,7 +221,7 @@ static void write_scopes(struct sonde_json_export *x)
 		if (r->is_aggregate)
 			continue;
 		if (sonde_report_is_shown(r, x->options))
-			report(x, NULL, r);
+			write_report(x, NULL, r);
 		else
 			nr_omitted++;
 	}
@@ -242,7 +242,7 @@ static void write_aggregates(struct sonde_json_export *x)
 			continue;
 		if (first && x->w.depth == 1)
 			sonde_json_open(&x->w, "range_aggregates", '[', false);
-		report(x, first ? NULL : "aggregate", r);
+		write_report(x, first ? NULL : "aggregate", r);
 		first = first ? first : r;
 	}
 	if (x->w.depth == 2)

@@ -5,7 +5,7 @@
 #include <time.h>
 
 /* What all inputs that say it agree on; NULL-slice = nothing known, "mixed" = they do not. */
-static struct sonde_str common(const struct sonde_cells *r, size_t offset)
+static struct sonde_str find_common(const struct sonde_cells *r, size_t offset)
 {
 	struct sonde_str value = {0};
 	size_t i;
@@ -99,10 +99,10 @@ static void write_capture(struct sonde_json_export *x)
 	size_t i;
 
 	sonde_json_open(&x->w, "capture", '{', false);
-	write_known(&x->w, "source", common(r, offsetof(struct sonde_input, source)));
-	write_known(&x->w, "replay_mode", common(r, offsetof(struct sonde_input, replay_mode)));
-	write_known(&x->w, "tool", common(r, offsetof(struct sonde_input, tool)));
-	write_known(&x->w, "command", common(r, offsetof(struct sonde_input, command)));
+	write_known(&x->w, "source", find_common(r, offsetof(struct sonde_input, source)));
+	write_known(&x->w, "replay_mode", find_common(r, offsetof(struct sonde_input, replay_mode)));
+	write_known(&x->w, "tool", find_common(r, offsetof(struct sonde_input, tool)));
+	write_known(&x->w, "command", find_common(r, offsetof(struct sonde_input, command)));
 	sonde_json_open(&x->w, "files", '[', true);
 	for (i = 0; i < r->inputs.nr; i++)
 		if (!r->inputs.at[i].nr_folded)

@@ -195,7 +195,7 @@ static void write_fields(struct sonde_json_export *x, const struct sonde_report 
 		sonde_json_close(&x->w, '}');
 }
 
-static void spread(struct sonde_json_export *x, const struct sonde_node *n)
+static void write_spread(struct sonde_json_export *x, const struct sonde_node *n)
 {
 	sonde_json_open(&x->w, "scopes", '{', true);
 	sonde_json_u64(&x->w, "count", n->nr_scopes);
@@ -304,7 +304,7 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	sonde_json__metrics(x);
 	sonde_json_close(&x->w, '}');
 	if (r->is_aggregate) {
-		spread(x, n);
+		write_spread(x, n);
 		if (!r->is_ranges)
 			sonde_json__spread(x, n);
 	}

@@ -267,7 +267,7 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 	return 0;
 }
 
-static int report(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+static int write_report(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	sonde_sink_puts(m->to, "\n## ");
 	sonde_escape_markdown(&m->to->buf, r->name);
@@ -305,7 +305,7 @@ static void write_config(struct sonde_markdown *m)
 	}
 }
 
-static void aggregate_is_the_same(struct sonde_markdown *m, const struct sonde_report *r)
+static void write_same_aggregate(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	sonde_sink_puts(m->to, "\n## ");
 	sonde_escape_markdown(&m->to->buf, r->name);
@@ -349,9 +349,9 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 			continue;
 		}
 		if (sonde_report_is_doubled(t, r, o))
-			aggregate_is_the_same(&m, r);
+			write_same_aggregate(&m, r);
 		else
-			rc = report(&m, r, err);
+			rc = write_report(&m, r, err);
 	}
 	if (nr_hidden && !sonde_selects_nothing(t))
 		sonde_sink_printf(to, "\n%zu scopes; `--per-scope` shows each\n", nr_hidden);

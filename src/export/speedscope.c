@@ -43,7 +43,7 @@ static void write_frames(struct sonde_json *w, const struct sonde_tree *t)
 }
 
 /* The regions from the root down to `node`; `stack` holds the node at each depth. */
-static void sample(
+static void write_sample(
 	struct sonde_json *w, const struct sonde_report *r, const uint32_t *stack, uint32_t depth)
 {
 	uint32_t d;
@@ -54,7 +54,7 @@ static void sample(
 	sonde_json_close(w, ']');
 }
 
-static void profile(struct sonde_json_export *x, const struct sonde_report *r,
+static void write_profile(struct sonde_json_export *x, const struct sonde_report *r,
 	const struct sonde_weights *weights)
 {
 	struct sonde_json *w = &x->w;
@@ -69,7 +69,7 @@ static void profile(struct sonde_json_export *x, const struct sonde_report *r,
 	for (i = 0; i < r->nodes.nr; i++) {
 		x->stack[r->nodes.at[i].depth] = (uint32_t)i;
 		if (weights->own[i] > 0)
-			sample(w, r, x->stack, r->nodes.at[i].depth);
+			write_sample(w, r, x->stack, r->nodes.at[i].depth);
 	}
 	sonde_json_close(w, ']');
 	sonde_json_open(w, "weights", '[', true);
@@ -84,7 +84,7 @@ static void profile(struct sonde_json_export *x, const struct sonde_report *r,
 	sonde_json_close(w, '}');
 }
 
-static int profiles(struct sonde_json_export *x, struct sonde_err *err)
+static int write_profiles(struct sonde_json_export *x, struct sonde_err *err)
 {
 	const struct sonde_tree *t = x->tree;
 	struct sonde_weights weights;
@@ -100,7 +100,7 @@ static int profiles(struct sonde_json_export *x, struct sonde_err *err)
 		rc = sonde_weights_build(&weights, t, r, x->options->by, err);
 		if (rc)
 			break;
-		profile(x, r, &weights);
+		write_profile(x, r, &weights);
 		sonde_weights_release(&weights);
 		if (r == sonde_report_main(t, x->options))
 			active = at;
@@ -125,7 +125,7 @@ int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_expor
 		sonde_json_str(&x.w, "name",
 			records->inputs.nr ? records->inputs.at[0].path : SONDE_STR("sonde"));
 		write_frames(&x.w, t);
-		rc = profiles(&x, err);
+		rc = write_profiles(&x, err);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');
 	}

@@ -167,7 +167,7 @@ static void write_ceilings(struct plot *p)
 	write_ceiling(p, "FP16 tensor ", p->peaks.tensor_per_s);
 }
 
-static void dot(struct plot *p, const struct point *at)
+static void write_dot(struct plot *p, const struct point *at)
 {
 	static const char least[] = "stroke=\"#0072b2\" stroke-dasharray=\"3 2\"";
 	double share = at->share > 0 ? fmin(at->share, 1) : 0;
@@ -218,7 +218,7 @@ int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct so
 		write_axes(&p);
 		write_ceilings(&p);
 		for (i = 0; i < p.nr; i++)
-			dot(&p, &p.points[i]);
+			write_dot(&p, &p.points[i]);
 		write_legend(&p);
 		*height = (unsigned)HEIGHT;
 		rc = p.text.failed ? sonde_err_nomem(err) : 0;

@@ -12,7 +12,7 @@ static const char *dot(const struct sonde_text_export *x)
 	return x->options->is_utf8 ? " \u00b7 " : " - ";
 }
 
-static void styled(struct sonde_text_export *x, uint8_t style, struct sonde_str text)
+static void write_styled(struct sonde_text_export *x, uint8_t style, struct sonde_str text)
 {
 	sonde_style_on(x->to, style, x->options->is_coloured);
 	sonde_buf_clear(&x->cell);
@@ -69,7 +69,7 @@ static void add_once(struct sonde_buf *list, struct sonde_str text, const char *
 }
 
 /* What follows the file names: devices, tools, how it was replayed. */
-static void about(struct sonde_text_export *x, struct sonde_buf *line)
+static void add_about(struct sonde_text_export *x, struct sonde_buf *line)
 {
 	const struct sonde_cells *r = x->tree->cells;
 	struct sonde_buf devices = {0}, tools = {0}, modes = {0};
@@ -95,7 +95,7 @@ static void about(struct sonde_text_export *x, struct sonde_buf *line)
 }
 
 /* file · device · tool · replay */
-static void header(struct sonde_text_export *x)
+static void write_header(struct sonde_text_export *x)
 {
 	const struct sonde_cells *r = x->tree->cells;
 	struct sonde_buf line = {0};
@@ -108,12 +108,12 @@ static void header(struct sonde_text_export *x)
 	if (nr_more)
 		sonde_buf_printf(&line, " and %zu more files", nr_more);
 	nr_bold = line.n;
-	about(x, &line);
+	add_about(x, &line);
 	if (sonde_width(sonde_buf_view(&line)) > x->width) {
 		sonde_text__wrapped(x, "", sonde_buf_view(&line));
 	} else if (!line.failed) {
-		styled(x, SONDE_STYLE_BOLD, (struct sonde_str){line.p, nr_bold});
-		styled(x, SONDE_STYLE_PLAIN,
+		write_styled(x, SONDE_STYLE_BOLD, (struct sonde_str){line.p, nr_bold});
+		write_styled(x, SONDE_STYLE_PLAIN,
 			(struct sonde_str){line.p + nr_bold, line.n - nr_bold});
 		sonde_sink_putc(x->to, '\n');
 	}
@@ -122,7 +122,7 @@ static void header(struct sonde_text_export *x)
 }
 
 /* "40 no host call in the trace, 2 no range open": unless all are outside as one expects. */
-static void causes(const struct sonde_tally *t, struct sonde_buf *line)
+static void add_causes(const struct sonde_tally *t, struct sonde_buf *line)
 {
 	bool is_one = false;
 	size_t i, nr = 0;
@@ -139,7 +139,7 @@ static void causes(const struct sonde_tally *t, struct sonde_buf *line)
 	}
 }
 
-static void threads(const struct sonde_cells *l, struct sonde_buf *line)
+static void add_threads(const struct sonde_cells *l, struct sonde_buf *line)
 {
 	size_t i, nr = 0;
 
@@ -158,12 +158,12 @@ static void threads(const struct sonde_cells *l, struct sonde_buf *line)
 }
 
 /* "; 5 outside any range (thread 466)": why, and which threads had no range. */
-static void strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+static void add_strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
 {
 	struct sonde_buf why = {0}, who = {0};
 
-	causes(&t->cells->tally, &why);
-	threads(t->cells, &who);
+	add_causes(&t->cells->tally, &why);
+	add_threads(t->cells, &who);
 	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
 	if (why.n || who.n)
 		sonde_buf_printf(line, " (%s%s%s)", why.n ? why.p : "", why.n && who.n ? "; " : "",
@@ -215,7 +215,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges, adopted",
 			t->cells->tally.nr_adopted);
 	if (c.outside)
-		strays(t, c.outside, line);
+		add_strays(t, c.outside, line);
 	if (c.not_selected)
 		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
 	if (sonde_windows_build(&windows, t))
@@ -230,7 +230,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 			timed.cost_pct);
 }
 
-static void coverage_line(struct sonde_text_export *x, bool is_ranges)
+static void write_coverage(struct sonde_text_export *x, bool is_ranges)
 {
 	struct sonde_buf line = {0};
 
@@ -241,7 +241,7 @@ static void coverage_line(struct sonde_text_export *x, bool is_ranges)
 	sonde_buf_release(&line);
 }
 
-static void title(struct sonde_text_export *x, const struct sonde_report *r)
+static void write_title(struct sonde_text_export *x, const struct sonde_report *r)
 {
 	struct sonde_buf line = {0};
 
@@ -249,12 +249,12 @@ static void title(struct sonde_text_export *x, const struct sonde_report *r)
 	if (r->is_aggregate)
 		sonde_buf_printf(&line, "%sover %u scopes", dot(x), r->nr_scopes);
 	sonde_sink_putc(x->to, '\n');
-	styled(x, SONDE_STYLE_BOLD, sonde_buf_view(&line));
+	write_styled(x, SONDE_STYLE_BOLD, sonde_buf_view(&line));
 	sonde_sink_putc(x->to, '\n');
 	sonde_buf_release(&line);
 }
 
-static int report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+static int write_report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	if (r->is_ranges)
 		sonde_text__wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
@@ -276,7 +276,7 @@ static int report(struct sonde_text_export *x, const struct sonde_report *r, str
 	return sonde_text__flat(x, r, err);
 }
 
-static int reports(struct sonde_text_export *x, struct sonde_err *err)
+static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
 {
 	struct sonde_buf line = {0};
 	size_t i, nr_shown = 0, nr_hidden = 0;
@@ -301,10 +301,10 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 			continue;
 		}
 		if (nr_shown > 1 || (r->is_aggregate && r->nr_scopes > 1))
-			title(x, r);
+			write_title(x, r);
 		else
 			sonde_sink_putc(x->to, '\n');
-		rc = report(x, r, err);
+		rc = write_report(x, r, err);
 	}
 	if (nr_hidden) {
 		sonde_buf_printf(&line, "%zu scopes, the first %.*s: --per-scope shows each",
@@ -318,7 +318,7 @@ static int reports(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
-static void notes(struct sonde_text_export *x)
+static void write_notes(struct sonde_text_export *x)
 {
 	const char *bullet = x->options->is_utf8 ? "  \u2022 " : "  * ";
 	size_t i;
@@ -364,21 +364,21 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 
 	x.width = o->width ? o->width : 100;
 	if (rc == 0) {
-		header(&x);
+		write_header(&x);
 		if (sonde_selects_nothing(t))
 			sonde_text__wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
 		sonde_text__stragglers(&x);
-		coverage_line(&x, false);
-		coverage_line(&x, true);
+		write_coverage(&x, false);
+		write_coverage(&x, true);
 	}
 	if (rc == 0 && !sonde_selects_nothing(t)) {
-		rc = reports(&x, err);
+		rc = write_reports(&x, err);
 		if (rc == 0 && o->view == SONDE_VIEW_RANKS)
 			rc = sonde_text__ranks(&x, err);
 		write_legend(&x);
 	}
 	if (rc == 0)
-		notes(&x);
+		write_notes(&x);
 	if (rc == 0 && x.cell.failed)
 		rc = sonde_err_nomem(err);
 	sonde_buf_release(&x.cell);
