@@ -161,7 +161,7 @@ static int run(const struct request *q, struct sonde_args *args, struct sonde_si
 	}
 	if (q->origin && q->info != NO_INFO)
 		return sonde_err_set(
-			err, SONDE_ERR_USAGE, "config: only one of --origin and --info at a time");
+			err, SONDE_ERR_USAGE, "config: --origin and --info exclude each other: leave one of them out");
 	return show(q, &args->operands, out, err);
 }
 

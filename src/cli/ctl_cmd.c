@@ -25,7 +25,7 @@ static int ask(const struct request *q, pid_t pid, struct sonde_err *err)
 	for (i = 1; i < q->args.operands.nr; i++)
 		sonde_buf_printf(&question, "%s%s", i > 1 ? " " : "", q->args.operands.at[i]);
 	rc = question.failed || memchr(question.p, '\n', question.n)
-		     ? sonde_err_set(err, SONDE_ERR_USAGE, "ctl: the text of a mark is one line")
+		     ? sonde_err_set(err, SONDE_ERR_USAGE, "ctl: the text of a mark has to be one line: leave out line ends")
 		     : sonde_ctl_ask(&answer, pid, sonde_buf_view(&question), err);
 	if (rc == 0)
 		printf("%s\n", answer.p ? answer.p : "");
@@ -69,6 +69,9 @@ static int run(const struct request *q, struct sonde_err *err)
 		((strcmp(what, "start") == 0 || strcmp(what, "stop") == 0) &&
 			q->args.operands.nr == 2))
 		return ask(q, (pid_t)pid, err);
+	if (!*what)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"ctl: say what to do: sonde ctl %ld start|stop|mark [TEXT]|report", pid);
 	return sonde_err_set(err, SONDE_ERR_USAGE,
 		"ctl: '%s' is not start, stop, mark [TEXT] or report", what);
 }

@@ -83,8 +83,7 @@ static int open_runs(struct runs *runs, const struct sonde_word_list *paths,
 static int write_diff(
 	const struct sonde_diff *d, const struct sonde_diff_request *q, struct sonde_err *err)
 {
-#define WRITER(name) sonde_export_diff_##name,
-	static sonde_diff_writer *const writers[] = {SONDE_DIFF_FORMATS(WRITER)};
+	sonde_diff_writer *write = sonde_diff_writer_named(q->format ? q->format : "text");
 	const struct sonde_diff_out o = {.base = {q->base.at, q->base.nr},
 		.new_side = {q->new_side.at, q->new_side.nr},
 		.width = q->width ? q->width : sonde_terminal_width(),
@@ -96,7 +95,7 @@ static int write_diff(
 
 	if (rc)
 		return rc;
-	return sonde_sink_finish(&out, writers[q->format](d, &o, &out, err), err);
+	return sonde_sink_finish(&out, write(d, &o, &out, err), err);
 }
 
 static int refuse(const struct sonde_diff *d, struct sonde_err *err)

@@ -15,8 +15,8 @@ struct sonde_diff_request {
 	SONDE_VEC(struct sonde_diff_limit) limits;
 	struct sonde_argv overrides;
 	struct sonde_diff_options options;
-	const char *output, *min_effect;
-	int format, colour;
+	const char *output, *min_effect, *format; /* format NULL = text */
+	int colour;
 	size_t width, max_regions, rounds;
 	bool allows_insufficient, is_forced, is_selftest;
 };

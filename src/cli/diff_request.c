@@ -43,8 +43,8 @@ static const struct sonde_option options[] = {
 		"runs of the base: captures, run directories, partial reports",
 		SONDE_OPTION_WORDS, INTO(base), NULL},
 	{0, "new", "RUN...", "runs to compare with it", SONDE_OPTION_WORDS, INTO(new_side), NULL},
-	{'f', "format", "text|json|md|html|junit", "what to print (text)",
-		SONDE_OPTION_CHOICE, INTO(format), NULL},
+	{'f', "format", SONDE_DIFF_FORMAT_WORDS, "what to print (text)", SONDE_OPTION_ONE_OF,
+		INTO(format), NULL},
 	{'o', "output", "FILE", "write it there instead of printing it", SONDE_OPTION_WORD,
 		INTO(output), NULL},
 	{0, "min-effect", "PCT", "smaller changes are none (2%)", SONDE_OPTION_WORD,
@@ -160,7 +160,7 @@ static int sort_operands(struct sonde_diff_request *q, struct sonde_err *err)
 		return q->base.nr && !q->new_side.nr
 			       ? 0
 			       : sonde_err_set(err, SONDE_ERR_USAGE,
-					 "diff: --self-test takes the runs of one side");
+					 "diff: --self-test splits the runs of one side: name these alone, without --new");
 	if (has_sides ? nr || !q->base.nr || !q->new_side.nr : nr != 2)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"diff: give BASE and NEW, or several of each with --base and --new (`sonde "

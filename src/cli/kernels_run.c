@@ -97,7 +97,7 @@ int sonde_kernels__profile(
 	snprintf(log, sizeof(log), "%s/ncu.log", dir);
 	if (access(report, F_OK) == 0 && !j->q->force)
 		return sonde_err_set(j->err, SONDE_ERR_USAGE,
-			"%s is already there; --force-overwrite replaces it", report);
+			"%s is already there; --force-overwrite replaces it, -o DIR writes elsewhere", report);
 	rc = sonde_dir_make(dir, j->err);
 	if (rc)
 		return rc;

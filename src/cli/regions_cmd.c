@@ -167,7 +167,8 @@ static int check_any(const struct sonde_launches *l, const char *dir, struct son
 	if (l->regions.nr)
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s",
-		dir ? "the program entered no NVTX range"
+		dir ? "the program entered no NVTX range: mark its steps with some "
+		      "(nvtxRangePush, torch.cuda.nvtx.range_push), or run a part that has them"
 		    : "no NVTX range was captured; a report of Nsight Compute has only those with "
 		      "a "
 		      "launch inside, and only when it was taken with --nvtx");
@@ -217,7 +218,7 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 
 	if (!q->is_marked && strchr(word, '/') && access(word, F_OK) < 0)
 		sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"%s: no such file: neither a program nor a capture", word);
+			"%s: no such file: check the path of the program or capture", word);
 }
 
 /* The program's status in `*status`; a failure after it ran is ours and only said. */

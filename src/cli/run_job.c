@@ -41,7 +41,8 @@ static pid_t begin_facts(const struct sonde_run *r)
 		_exit(write_facts(r, NULL) ? 1 : 0);
 	}
 	if (pid < 0 && write_facts(r, NULL))
-		sonde_say("env.json could not be written");
+		sonde_say("env.json, the facts about this machine, could not be written; the captures "
+			  "are not affected");
 	return pid < 0 ? 0 : pid;
 }
 
@@ -50,7 +51,8 @@ static void end_facts(pid_t pid)
 	int status = 0;
 
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && status)
-		sonde_say("env.json could not be written");
+		sonde_say("env.json, the facts about this machine, could not be written; the captures "
+			  "are not affected");
 }
 
 static int write_yaml(
@@ -157,8 +159,8 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		is_shown = false;
 	}
 	if (is_shown && rc == 0 && r->nr_looks && *look) {
-		sonde_say("nothing region-specific was profiled; the baseline is the look at the "
-			  "program");
+		sonde_say("no capture has a region that was asked for: this report is of the look at "
+			  "the program instead");
 		return sonde_run_report(r, look, is_printed, err);
 	}
 	if (is_shown && rc == 0)

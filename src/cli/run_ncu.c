@@ -120,7 +120,8 @@ static int build_plan(struct sonde_ncu_stage *s)
 static int check_passes(struct sonde_ncu_stage *s)
 {
 	const struct sonde_passes *p = &s->plan.passes;
-	const char *before = p->near[0] ? ", did you mean '" : "", *after = p->near[0] ? "'?" : "";
+	const char *before = p->near[0] ? ", did you mean '" : "",
+		   *after = p->near[0] ? "'?" : "; `ncu --query-metrics` lists them";
 
 	if (!p->nr_unknown)
 		return 0;

@@ -45,7 +45,8 @@ static int judge(struct sonde_ncu_stage *s, const struct sonde_ncu_log *log,
 		sonde_run_take_end(s->run, end->status, end->is_interrupted);
 	else if (end->status && log->nr_processes == 0)
 		return sonde_err_set(s->err, SONDE_ERR_NOTFOUND,
-			"ncu ended with status %d before the program ran", end->status);
+			"ncu ended with status %d before the program ran; ncu/*.log in the run directory "
+			"says why", end->status);
 	else if (end->status)
 		s->run->has_failed = true;
 	return 0;

@@ -34,7 +34,8 @@ void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *en
 {
 	if (!end->is_timed_out)
 		return;
-	sonde_say("the program was stopped after %ld s (pipeline.workload.timeout_s)",
+	sonde_say("the program was stopped after %ld s; a larger pipeline.workload.timeout_s "
+		  "gives it more time",
 		r->set.timeout_s);
 	sonde_note(&r->notes,
 		"the program was stopped after %ld s (pipeline.workload.timeout_s): what ran until "
@@ -137,7 +138,7 @@ static int check_program(const struct sonde_run *r, struct sonde_err *err)
 	if ((r->set.workload_dir && strchr(name, '/')) || sonde_tool_find(path, name))
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
-		strchr(name, '/') ? ", or not executable" : " in PATH");
+		strchr(name, '/') ? ", or not executable: check its path" : " in PATH: give its path");
 }
 
 /* `path` seen from the directory sonde was started in; NULL when memory is short. */
@@ -166,7 +167,7 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 		return check_program(r, err);
 	if (r->set.workload_dir && (stat(r->set.workload_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"pipeline.workload.cwd=%s: no such directory", r->set.workload_dir);
+			"pipeline.workload.cwd=%s: no such directory: make it, or name another", r->set.workload_dir);
 	r->set.run_dir = make_absolute(r, r->set.run_dir);
 	if (!r->set.run_dir)
 		return sonde_err_nomem(err);

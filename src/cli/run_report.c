@@ -58,7 +58,8 @@ static void note_emptiness(const struct sonde_run *r, const char *stage, struct 
 
 	if (c->tally.nr_taken == 0 && c->tally.nr_launches)
 		sonde_note(&t->notes,
-			"no launch is in a selected region: nothing region-specific was profiled");
+			"no launch is in a selected region: nothing region-specific was profiled; "
+			"`sonde regions -- COMMAND` lists the regions there are");
 	if (c->regions.nr == 0 && strcmp(stage, "native") == 0 &&
 		(r->set.native_include.nr || r->set.native_exclude.nr))
 		sonde_note(&t->notes,

@@ -40,7 +40,7 @@ static int find_places(struct stage *s)
 	if (rc)
 		return rc;
 	if (!realpath(dir, full))
-		return sonde_err_set(s->err, SONDE_ERR_IO, "%s: cannot be found", dir);
+		return sonde_err_set(s->err, SONDE_ERR_IO, "%s: the run directory is gone: do not move it while the program runs", dir);
 	s->dir = sonde_arena_printf(&s->run->arena, "%s", full).p;
 	s->pattern = s->run->set.torch_pattern;
 	for (env = s->run->env; env && *env; env++)

@@ -120,13 +120,16 @@ static int read_span(
 		err, SONDE_ERR_USAGE, "--%s %s: not a time such as 50us, 2ms or 1s", option, text);
 }
 
-static int read_times(struct sonde_sample_request *q, struct sonde_err *err)
+static int read_values(struct sonde_sample_request *q, struct sonde_err *err)
 {
 	double seconds = q->seconds ? strtod(q->seconds, NULL) : 5;
 	int rc = read_span(&q->interval_ns, "interval", q->interval, "auto", err);
 
 	if (rc == 0)
 		rc = read_span(&q->burst_ns, "burst", q->burst, "off", err);
+	if (rc == 0 && q->device && (strspn(q->device, "0123456789") != strlen(q->device) || !*q->device))
+		rc = sonde_err_set(err, SONDE_ERR_USAGE,
+			"--device %s: not a number of a GPU: `nvidia-smi -L` lists them", q->device);
 	if (rc == 0 && !(seconds > 0 && seconds < 1e6))
 		rc = sonde_err_set(
 			err, SONDE_ERR_USAGE, "--seconds %s: not a number above 0", q->seconds);
@@ -180,7 +183,7 @@ int sonde_cmd_sample(int argc, char **argv)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "sample takes no operand: leave out '%s'",
 			q.args.operands.at[0]);
 	if (rc == 0)
-		rc = read_times(&q, &err);
+		rc = read_values(&q, &err);
 	if (rc == 0)
 		rc = q.calibrates ? sonde_sample__calibrate(&q, &err) : run(&q, &err);
 	sonde_args_release(&q.args);

@@ -40,7 +40,7 @@ int sonde_cmd_validate(int argc, char **argv)
 	int rc = sonde_options_read(&args, &usage, NULL, argc, argv, &err);
 
 	if (rc == 0 && args.operands.nr == 0)
-		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: name a report.json");
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE, "validate: no file: name a report.json (`sonde report -o DIR` writes one)");
 	if (rc == 0) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 		rc = validate_all(&args.operands, &out, &err);

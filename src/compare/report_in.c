@@ -267,7 +267,7 @@ static json_t *load(const char *path, struct sonde_err *err)
 		JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &where);
 	sonde_mapping_release(&file);
 	if (!document)
-		sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s", path, where.text);
+		sonde_err_set(err, SONDE_ERR_FORMAT, "%s:%d: %s", path, where.line, where.text);
 	else if (!json_is_object(json_object_get(document, "aggregate")))
 		sonde_err_set(err, SONDE_ERR_FORMAT,
 			"%s: the report has no aggregate: write it without --no-aggregate", path);

@@ -172,5 +172,5 @@ int sonde_diff__sample(
 			return sonde_err_nomem(err);
 	return d->values.nr < SONDE_NONE
 		       ? 0
-		       : sonde_err_set(err, SONDE_ERR_LIMIT, "diff: more than 4 billion entries");
+		       : sonde_err_set(err, SONDE_ERR_LIMIT, "diff: more than 4 billion entries: compare fewer runs at a time");
 }

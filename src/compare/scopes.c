@@ -28,8 +28,8 @@ static int find_aggregates(struct sonde_diff__match *m, struct sonde_err *err)
 	for (i = 0; i < m->nr_runs; i++) {
 		m->aggregates[i] = aggregate_of(m->trees[i]);
 		if (!m->aggregates[i])
-			return sonde_err_set(
-				err, SONDE_ERR_FORMAT, "diff: one of the inputs has no report");
+			return sonde_err_set(err, SONDE_ERR_FORMAT,
+				"diff: input %zu has neither regions nor kernels: leave it out", i + 1);
 	}
 	return 0;
 }
@@ -179,7 +179,7 @@ static int take_scopes(struct sonde_diff *d, struct sonde_diff__match *m, struct
 		return sonde_err_nomem(err);
 	return m->nr_scopes ? 0
 			    : sonde_err_set(err, SONDE_ERR_FORMAT,
-				      "diff: no rank and no process is on both sides");
+				      "diff: no rank and no process is on both sides: leave out --per-scope");
 }
 
 int sonde_diff__take_reports(

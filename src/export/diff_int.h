@@ -4,6 +4,10 @@
 
 #include "export/diff_out.h"
 
+#define SONDE_DECLARE_DIFF_WRITER(name) sonde_diff_writer sonde_export_diff_##name;
+SONDE_DIFF_FORMATS(SONDE_DECLARE_DIFF_WRITER)
+#undef SONDE_DECLARE_DIFF_WRITER
+
 /*
  * Region numbers depth-first, siblings by what changed most in them. `*out` has d->regions.nr,
  * freed with sonde_free; NULL when memory is short.

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- order ------------------------------------------------------------------------------------ */
 
@@ -134,4 +135,19 @@ const char *sonde_diff_out__gate(const struct sonde_diff *d)
 		"failed: a region is slower by more than its limit"};
 
 	return words[d->gate];
+}
+
+sonde_diff_writer *sonde_diff_writer_named(const char *format)
+{
+#define ENTRY(name) {#name, sonde_export_diff_##name},
+	static const struct {
+		const char *name;
+		sonde_diff_writer *write;
+	} formats[] = {SONDE_DIFF_FORMATS(ENTRY)};
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (strcmp(formats[i].name, format) == 0)
+			return formats[i].write;
+	return NULL;
 }

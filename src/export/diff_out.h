@@ -23,9 +23,11 @@ typedef int sonde_diff_writer(const struct sonde_diff *d, const struct sonde_dif
 	struct sonde_sink *to, struct sonde_err *err);
 
 /* The formats: X(name), whose writer is `sonde_export_diff_NAME`. */
-#define SONDE_DIFF_FORMATS(X) X(text) X(json) X(md) X(html) X(junit)
-#define SONDE_DECLARE_DIFF_WRITER(name) sonde_diff_writer sonde_export_diff_##name;
-SONDE_DIFF_FORMATS(SONDE_DECLARE_DIFF_WRITER)
-#undef SONDE_DECLARE_DIFF_WRITER
+#define SONDE_DIFF_FORMATS(X)	      X(text) X(json) X(md) X(html) X(junit)
+#define SONDE_DIFF_FORMAT_WORD(name) "|" #name
+#define SONDE_DIFF_FORMAT_WORDS	      (&(SONDE_DIFF_FORMATS(SONDE_DIFF_FORMAT_WORD))[1])
+
+/* The writer of a format by its name, or NULL. */
+sonde_diff_writer *sonde_diff_writer_named(const char *format);
 
 #endif

@@ -63,7 +63,7 @@ static const char indexes[] =
 static int fail(struct sonde_db *d)
 {
 	return sonde_err_set(d->err, SONDE_ERR_IO, "%s: %s", d->path,
-		d->db ? sqlite3_errmsg(d->db) : "cannot open");
+		d->db ? sqlite3_errmsg(d->db) : "SQLite cannot open it");
 }
 
 static int execute(struct sonde_db *d, const char *sql)

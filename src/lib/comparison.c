@@ -32,7 +32,7 @@ static int add_side(struct sonde_comparison *c, struct sonde_pipeline *const *si
 		*tree = side[i]->tree;
 		*name = side[i]->inputs.at[0];
 	}
-	return nr ? 0 : sonde_err_set(err, SONDE_ERR_USAGE, "a side has no run to compare");
+	return nr ? 0 : sonde_err_set(err, SONDE_ERR_USAGE, "a side has no run to compare: give at least one pipeline for each");
 }
 
 static int compare(struct sonde_comparison *c, struct sonde_err *err)
@@ -143,23 +143,17 @@ const char *sonde_comparison_sentence(struct sonde_comparison *c, size_t i)
 int sonde_comparison_export(const struct sonde_comparison *c, const char *format, const char *path,
 	struct sonde_err *err)
 {
-#define ENTRY(name) {#name, sonde_export_diff_##name},
-	static const struct {
-		const char *name;
-		sonde_diff_writer *write;
-	} formats[] = {SONDE_DIFF_FORMATS(ENTRY)};
+	sonde_diff_writer *write = sonde_diff_writer_named(format);
 	const struct sonde_diff_out o = {.base = {c->names.at, c->nr_base},
 		.new_side = {c->names.at + c->nr_base, c->names.nr - c->nr_base},
 		.is_utf8 = true};
 	struct sonde_sink out;
-	size_t i = 0, nr = sizeof(formats) / sizeof(*formats);
 	int rc;
 
-	while (i < nr && strcmp(formats[i].name, format) != 0)
-		i++;
-	if (i == nr)
-		return sonde_err_set(
-			err, SONDE_ERR_USAGE, "there is no format '%s' for comparisons, only text, json, md, html and junit", format);
+	if (!write)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"there is no format '%s' for comparisons, only %s", format,
+			SONDE_DIFF_FORMAT_WORDS);
 	rc = sonde_sink_open(&out, path, err);
-	return rc ? rc : sonde_sink_finish(&out, formats[i].write(c->diff, &o, &out, err), err);
+	return rc ? rc : sonde_sink_finish(&out, write(c->diff, &o, &out, err), err);
 }

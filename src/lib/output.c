@@ -3,7 +3,9 @@
 
 static int check_ran(const struct sonde_pipeline *p, struct sonde_err *err)
 {
-	return p->tree ? 0 : sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has not run yet");
+	return p->tree ? 0
+		       : sonde_err_set(err, SONDE_ERR_USAGE,
+				 "this pipeline has not run yet: call sonde_pipeline_run first");
 }
 
 int sonde_pipeline_export(

@@ -109,9 +109,9 @@ int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err)
 static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	if (p->tree || p->parts.at.nr || p->records)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already");
+		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already: make another (sonde_pipeline_new)");
 	if (!p->inputs.nr)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on: add one first");
+		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on: add one first (sonde_pipeline_add_input)");
 	return sonde_inputs_unite(&p->inputs, &p->notes, err);
 }
 

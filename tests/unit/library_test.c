@@ -108,7 +108,7 @@ static void test_library__mistakes_are_errors_with_a_sentence(void **state)
 	(void)state;
 	assert_int_equal(sonde_pipeline_run(p, &err), SONDE_ERR_USAGE); /* no input */
 	assert_int_equal(sonde_pipeline_json(p, &json, &n, &err), SONDE_ERR_USAGE);
-	assert_string_equal(err.msg, "this pipeline has not run yet");
+	assert_string_equal(err.msg, "this pipeline has not run yet: call sonde_pipeline_run first");
 	sonde_pipeline_add_input(p, "tests/data/ncu/none_such.ncu-rep");
 	assert_int_equal(sonde_pipeline_run(p, &err), SONDE_ERR_IO);
 	assert_non_null(strstr(err.msg, "none_such"));
