@@ -1,7 +1,7 @@
+/* One report: the order of its regions, and what sums up over them. */
 #include "check/validate_int.h"
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -18,196 +18,14 @@ struct rows {
 	bool may_nest; /* an aggregate of replayed ranges, which may come in levels */
 };
 
-static bool is_close(double a, double b)
-{
-	double scale = fmax(fabs(a), fabs(b));
-
-	return a == b || fabs(a - b) <= SONDE_TOLERANCE * scale || scale < 1e-15;
-}
-
-bool sonde_invariant__exceeds(double a, double b)
-{
-	return a > b && !is_close(a, b);
-}
-
-double sonde_invariant__number(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-bool sonde_invariant__is_ranges(const json_t *report)
-{
-	const char *measured = json_string_value(json_object_get(report, "measured"));
-
-	return measured && strcmp(measured, "kernel") != 0;
-}
-
-static bool same_text(const json_t *a, const json_t *b)
-{
-	return a && b && json_equal(a, b);
-}
-
-int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what)
-{
-	sonde_validation__key(v, key);
-	return sonde_validation__fail(v, "%s", what);
-}
-
-static void add_escaped(struct sonde_buf *out, const json_t *text)
-{
-	size_t k;
-
-	for (k = 0; k < json_string_length(text); k++) {
-		char c = json_string_value(text)[k];
-
-		if (c == '/' || c == '\\' || c == '@')
-			sonde_buf_putc(out, '\\');
-		sonde_buf_putc(out, c);
-	}
-}
-
-/*
- * id = [domain@] labels joined by '/', with '/', '\' and '@' escaped inside each, and "@@" behind
- * that of a start/end range.
- */
-static bool id_is_right(const json_t *region)
-{
-	const json_t *domain = json_object_get(region, "domain");
-	const json_t *path = json_object_get(region, "path"), *label;
-	const json_t *id = json_object_get(region, "id");
-	const char *kind = json_string_value(json_object_get(region, "kind"));
-	struct sonde_buf want = {0};
-	bool is_right;
-	size_t i;
-
-	if (json_is_string(domain)) {
-		add_escaped(&want, domain);
-		sonde_buf_putc(&want, '@');
-	}
-	json_array_foreach(path, i, label)
-	{
-		sonde_buf_puts(&want, i ? "/" : "");
-		add_escaped(&want, label);
-	}
-	sonde_buf_puts(&want, strcmp(kind, "start_end") == 0 ? "@@" : "");
-	is_right = !want.failed && want.n == json_string_length(id) &&
-		   (want.n == 0 || memcmp(want.p, json_string_value(id), want.n) == 0);
-	sonde_buf_release(&want);
-	return is_right;
-}
-
-/* Start/end ranges are roots; what was never open lies below a range and was never entered. */
-static int check_kind(struct sonde_validation *v, const json_t *region, bool is_root)
-{
-	const char *kind = json_string_value(json_object_get(region, "kind"));
-	bool is_origin = strcmp(kind, "graph") == 0 || strcmp(kind, "backward") == 0;
-
-	if (!is_root && strcmp(kind, "start_end") == 0)
-		return sonde_invariant__fail(v, "kind", "a start/end range has no parent");
-	if (is_origin && is_root)
-		return sonde_invariant__fail(v, "kind", "hangs below a range, but has no parent");
-	if (is_origin && (sonde_invariant__number(region, "instances") > 0 ||
-				 json_object_get(region, "host_ms")))
-		return sonde_invariant__fail(
-			v, "kind", "was never open, but has entries or host time");
-	return 0;
-}
-
-/* What one region says about itself. */
-static int check_identity(struct sonde_validation *v, const json_t *region)
-{
-	const json_t *path = json_object_get(region, "path");
-	size_t depth = (size_t)json_number_value(json_object_get(region, "depth"));
-	size_t nr = json_array_size(path);
-	bool is_root = depth == 0;
-
-	if (nr != depth + 1)
-		return sonde_invariant__fail(v, "path", "does not have depth + 1 labels");
-	if (!same_text(json_array_get(path, nr - 1), json_object_get(region, "name")))
-		return sonde_invariant__fail(v, "name", "is not the last label of the path");
-	if (is_root != json_is_null(json_object_get(region, "parent")) ||
-		is_root != json_is_null(json_object_get(region, "parent_id")))
-		return sonde_invariant__fail(
-			v, "parent_id", "a region has a parent exactly when its depth is not 0");
-	if (!is_root && !same_text(json_array_get(path, nr - 2), json_object_get(region, "parent")))
-		return sonde_invariant__fail(
-			v, "parent", "is not the label before the last of the path");
-	if (!id_is_right(region))
-		return sonde_invariant__fail(
-			v, "id", "is not domain and labels of the path, joined and escaped");
-	return check_kind(v, region, is_root);
-}
-
-static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, const char *what)
-{
-	sonde_validation__key(v, "kernels");
-	sonde_validation__index(v, i);
-	return sonde_invariant__fail(v, key, what);
-}
-
-/* kernels: calls and times sum up to the region's, longest first. */
-static int check_kernels(struct sonde_validation *v, const json_t *region)
-{
-	const json_t *kernels = json_object_get(region, "kernels"), *k;
-	double calls = 0, ms = 0, before = INFINITY;
-	size_t i;
-
-	json_array_foreach(kernels, i, k)
-	{
-		double total = sonde_invariant__number(k, "total_ms");
-		double nr = sonde_invariant__number(k, "calls");
-
-		calls += nr;
-		ms += total;
-		if (total > before)
-			return fail_kernel(
-				v, i, "total_ms", "is more than that of the kernel before");
-		if (!isnan(total) && !is_close(sonde_invariant__number(k, "mean_ms") * nr, total))
-			return fail_kernel(v, i, "mean_ms", "is not total_ms / calls");
-		before = isnan(total) ? before : total;
-	}
-	if (calls != sonde_invariant__number(region, "kernel_count"))
-		return sonde_invariant__fail(v, "kernels", "calls do not sum up to kernel_count");
-	if (!isnan(ms) && i && !is_close(ms, sonde_invariant__number(region, "total_ms")))
-		return sonde_invariant__fail(v, "kernels", "times do not sum up to total_ms");
-	return 0;
-}
-
-int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
-{
-	int rc = check_identity(v, region);
-
-	if (rc == 0 && sonde_invariant__number(region, "adopted_launches") >
-			       sonde_invariant__number(region, "kernel_count"))
-		rc = sonde_invariant__fail(v, "adopted_launches", "is more than kernel_count");
-	if (rc == 0 && sonde_invariant__number(region, "timed_launches") >
-			       sonde_invariant__number(region, "kernel_count"))
-		rc = sonde_invariant__fail(v, "timed_launches", "is more than kernel_count");
-	if (rc == 0)
-		rc = sonde_invariant__memory(v, region);
-	if (rc == 0)
-		rc = sonde_invariant__times(v, region);
-	return rc ? rc : check_kernels(v, region);
-}
-
-void sonde_invariant__key(struct sonde_buf *out, const json_t *region)
-{
-	const json_t *id = json_object_get(region, "id");
-
-	sonde_buf_clear(out);
-	sonde_buf_add(out, json_string_value(id), json_string_length(id));
-}
-
 static size_t depth_of(const json_t *region)
 {
-	return (size_t)json_integer_value(json_object_get(region, "depth"));
+	return (size_t)sonde_invariant__number(region, "depth");
 }
 
 static bool is_start_end(const json_t *region)
 {
-	return strcmp(json_string_value(json_object_get(region, "kind")), "start_end") == 0;
+	return sonde_invariant__is_word(region, "kind", "start_end");
 }
 
 /* Whether `parent` (NULL: none) is what the region says it is. */
@@ -216,7 +34,7 @@ static int check_parent(struct sonde_validation *v, const json_t *region, const 
 	if (depth_of(region) == 0)
 		return 0;
 	if (!parent ||
-		!same_text(json_object_get(parent, "id"), json_object_get(region, "parent_id")))
+		!json_equal(json_object_get(parent, "id"), json_object_get(region, "parent_id")))
 		return sonde_invariant__fail(
 			v, "parent_id", "is not the region above: not depth-first");
 	if (is_start_end(parent))
@@ -225,13 +43,11 @@ static int check_parent(struct sonde_validation *v, const json_t *region, const 
 	return 0;
 }
 
-static int check_unique(struct sonde_validation *v, struct sonde_map *ids,
-	struct sonde_arena *arena, struct sonde_buf *key, const json_t *region)
+static int check_unique(struct sonde_validation *v, struct sonde_map *ids, const json_t *region)
 {
 	bool is_new;
 
-	sonde_invariant__key(key, region);
-	if (sonde_map_keep(ids, arena, sonde_buf_view(key), &is_new) == SONDE_NONE)
+	if (sonde_map_add(ids, sonde_invariant__id(region), &is_new) == SONDE_NONE)
 		return sonde_err_nomem(v->err);
 	return is_new ? 0 : sonde_invariant__fail(v, "id", "appears twice in this report");
 }
@@ -240,8 +56,6 @@ static int check_unique(struct sonde_validation *v, struct sonde_map *ids,
 static int check_order(struct sonde_validation *v, struct rows *rows)
 {
 	struct sonde_map ids = {0};
-	struct sonde_buf key = {0};
-	struct sonde_arena arena = {0};
 	size_t i, last = SIZE_MAX;
 	int rc = 0;
 
@@ -252,7 +66,7 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 		while (last != SIZE_MAX && depth_of(rows->at[last]) + 1 > depth_of(rows->at[i]))
 			last = rows->parent[last];
 		rows->parent[i] = last;
-		rc = check_unique(v, &ids, &arena, &key, rows->at[i]);
+		rc = check_unique(v, &ids, rows->at[i]);
 		if (rc == 0)
 			rc = check_parent(v, rows->at[i], last == SIZE_MAX ? NULL : rows->at[last]);
 		if (rc == 0)
@@ -262,8 +76,6 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 			sonde_validation__leave(v, mark);
 	}
 	sonde_map_release(&ids);
-	sonde_arena_release(&arena);
-	sonde_buf_release(&key);
 	return rc;
 }
 
@@ -295,7 +107,8 @@ static int check_sums(
 
 		if (isnan(rows->incl[i]) && isnan(rows->excl[i]) && rows->children[i] == 0)
 			continue;
-		if (is_close(rows->incl[i], own + rows->children[i]) || is_nested_sum(rows, i, own))
+		if (sonde_invariant__is_close(rows->incl[i], own + rows->children[i]) ||
+			is_nested_sum(rows, i, own))
 			continue;
 		sonde_validation__index(v, i);
 		if (group)
@@ -324,9 +137,8 @@ static int check_field(struct sonde_validation *v, struct rows *rows, const char
 static bool is_made_otherwise(const json_t *region, const char *metric)
 {
 	const json_t *info = json_object_get(json_object_get(region, "metric_info"), metric);
-	const char *method = json_string_value(json_object_get(info, "method"));
 
-	return method && strcmp(method, "sum") != 0;
+	return info && !sonde_invariant__is_word(info, "method", "sum");
 }
 
 static int check_metric(struct sonde_validation *v, struct rows *rows, const char *metric)
@@ -355,9 +167,7 @@ static int check_metrics(struct sonde_validation *v, struct rows *rows, const js
 
 	json_object_foreach((json_t *)(uintptr_t)info, metric, entry)
 	{
-		const char *method = json_string_value(json_object_get(entry, "method"));
-
-		if (!method || strcmp(method, "sum") != 0)
+		if (!sonde_invariant__is_word(entry, "method", "sum"))
 			continue;
 		rc = check_metric(v, rows, metric);
 		if (rc)
@@ -426,13 +236,13 @@ static int check_figures(struct sonde_validation *v, const struct rows *rows, co
 }
 
 /* What lies outside all regions has kernels and ranges of figures like a region. */
-static int check_outside(struct sonde_validation *v, const json_t *outside)
+static int check_outside(struct sonde_validation *v, const json_t *outside, const json_t *with)
 {
 	int rc;
 
-	sonde_validation__key(v, "unattributed");
+	(void)with;
 	rc = sonde_invariant__ranges(v, outside);
-	return rc || !outside ? rc : check_kernels(v, outside);
+	return rc ? rc : sonde_invariant__kernels(v, outside);
 }
 
 static bool rows_init(struct rows *rows, const json_t *regions)
@@ -491,10 +301,8 @@ int sonde_invariant__report(
 		rc = sonde_invariant__ranges(v, totals);
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
-		rc = check_outside(v, json_object_get(report, "unattributed"));
+		rc = sonde_invariant__in(v, report, "unattributed", check_outside, NULL);
 	}
-	if (rc == 0)
-		sonde_validation__leave(v, start);
 	rows_release(&rows);
 	return rc;
 }

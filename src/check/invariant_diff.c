@@ -2,14 +2,6 @@
 #include "check/validate_int.h"
 
 #include <math.h>
-#include <string.h>
-
-static bool is_word(const json_t *object, const char *key, const char *word)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value && strcmp(value, word) == 0;
-}
 
 static double bound(const json_t *region, size_t which)
 {
@@ -24,20 +16,21 @@ static int check_sides(struct sonde_validation *v, const json_t *region)
 	bool has_base = json_is_object(json_object_get(region, "base"));
 	bool has_new = json_is_object(json_object_get(region, "new"));
 
-	if (has_base == is_word(region, "verdict", "added"))
+	if (has_base == sonde_invariant__is_word(region, "verdict", "added"))
 		return sonde_invariant__fail(v, "base", "does not agree with the verdict");
-	if (has_new == is_word(region, "verdict", "removed"))
+	if (has_new == sonde_invariant__is_word(region, "verdict", "removed"))
 		return sonde_invariant__fail(v, "new", "does not agree with the verdict");
 	return 0;
 }
 
-static int check_verdict(struct sonde_validation *v, const json_t *region, double min_effect)
+static int check_verdict(struct sonde_validation *v, const json_t *region, const json_t *document)
 {
 	double low = bound(region, 0), high = bound(region, 1);
+	double min_effect = sonde_invariant__number(document, "min_effect");
 	double ratio = sonde_invariant__number(region, "ratio"),
 	       q = sonde_invariant__number(region, "q");
-	bool is_slower = is_word(region, "verdict", "slower"),
-	     is_faster = is_word(region, "verdict", "faster");
+	bool is_slower = sonde_invariant__is_word(region, "verdict", "slower"),
+	     is_faster = sonde_invariant__is_word(region, "verdict", "faster");
 
 	if (low > high)
 		return sonde_invariant__fail(v, "ci", "ends before it begins");
@@ -47,7 +40,7 @@ static int check_verdict(struct sonde_validation *v, const json_t *region, doubl
 		return sonde_invariant__fail(v, "q", "does not bear the verdict out");
 	if ((is_slower || is_faster) && sonde_invariant__exceeds(min_effect, fabs(ratio - 1)))
 		return sonde_invariant__fail(v, "ratio", "is below min_effect");
-	if (is_word(region, "verdict", "same") &&
+	if (sonde_invariant__is_word(region, "verdict", "same") &&
 		!(low >= 1 - min_effect - 1e-9 && high <= 1 + min_effect + 1e-9))
 		return sonde_invariant__fail(v, "ci", "is wider than `same` allows");
 	return check_sides(v, region);
@@ -62,7 +55,7 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 
 	json_array_foreach(json_object_get(document, "regions"), i, region)
 	{
-		count += is_word(region, "verdict", verdict);
+		count += sonde_invariant__is_word(region, "verdict", verdict);
 	}
 	mark = sonde_validation__key(v, "totals");
 	if (count != sonde_invariant__number(json_object_get(document, "totals"), verdict))
@@ -75,21 +68,9 @@ int sonde_invariant__diff(struct sonde_validation *v, const json_t *document)
 {
 	static const char *const verdicts[] = {
 		"same", "slower", "faster", "insufficient", "added", "removed"};
-	double min_effect = sonde_invariant__number(document, "min_effect");
-	const json_t *region;
-	size_t i, mark = sonde_validation__key(v, "regions");
-	int rc = 0;
+	size_t i;
+	int rc = sonde_invariant__each(v, document, "regions", check_verdict, document);
 
-	json_array_foreach(json_object_get(document, "regions"), i, region)
-	{
-		size_t inner = sonde_validation__index(v, i);
-
-		rc = check_verdict(v, region, min_effect);
-		if (rc)
-			return rc;
-		sonde_validation__leave(v, inner);
-	}
-	sonde_validation__leave(v, mark);
 	for (i = 0; i < sizeof(verdicts) / sizeof(*verdicts) && rc == 0; i++)
 		rc = check_total(v, document, verdicts[i]);
 	return rc;

@@ -1,6 +1,5 @@
 #include "check/validate_int.h"
 
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -42,34 +41,30 @@ static int check_reference(struct sonde_validation *v, const json_t *document, c
 	return 0;
 }
 
-/* The reports below `key`: scopes, or aggregates of ranges. */
-static int check_reports(
-	struct sonde_validation *v, const json_t *document, const char *key, bool is_aggregate)
+/* One scope, or an aggregate of ranges. */
+static int check_tree(
+	struct sonde_validation *v, const json_t *report, const json_t *document, bool is_aggregate)
 {
-	const json_t *info = json_object_get(document, "metric_info");
-	const json_t *list = json_object_get(document, key), *report;
-	size_t i;
-	int rc;
+	return json_object_get(report, "same_as")
+		       ? check_reference(v, document, report)
+		       : sonde_invariant__report(
+				 v, report, json_object_get(document, "metric_info"), is_aggregate);
+}
 
-	json_array_foreach(list, i, report)
-	{
-		size_t mark = sonde_validation__key(v, key);
+static int check_scope(struct sonde_validation *v, const json_t *scope, const json_t *document)
+{
+	return check_tree(v, scope, document, false);
+}
 
-		sonde_validation__index(v, i);
-		rc = json_object_get(report, "same_as")
-			     ? check_reference(v, document, report)
-			     : sonde_invariant__report(v, report, info, is_aggregate);
-		if (rc)
-			return rc;
-		sonde_validation__leave(v, mark);
-	}
-	return 0;
+static int check_summary(
+	struct sonde_validation *v, const json_t *aggregate, const json_t *document)
+{
+	return json_is_object(aggregate) ? check_tree(v, aggregate, document, true) : 0;
 }
 
 /* Launches of every region over the scopes of one kind. */
 struct sums {
-	struct sonde_map keys;
-	struct sonde_arena arena;
+	struct sonde_map ids;
 	SONDE_VEC(double) launches;
 	double total;
 	bool is_ranges;
@@ -82,22 +77,18 @@ static double launches_of(const struct sums *s, const json_t *region)
 		s->is_ranges ? json_object_get(region, "exclusive") : region, "kernel_count");
 }
 
-static bool add_region(struct sums *s, struct sonde_buf *key, const json_t *region)
+static bool add_region(struct sums *s, const json_t *region)
 {
 	bool is_new;
-	uint32_t n;
+	uint32_t n = sonde_map_add(&s->ids, sonde_invariant__id(region), &is_new);
 
-	sonde_invariant__key(key, region);
-	n = key->failed ? SONDE_NONE
-			: sonde_map_keep(&s->keys, &s->arena, sonde_buf_view(key), &is_new);
 	if (n == SONDE_NONE || (is_new && !sonde_vec_push(&s->launches)))
 		return false;
 	s->launches.at[n] += launches_of(s, region);
 	return true;
 }
 
-static bool add_scopes(
-	struct sums *s, struct sonde_buf *key, const json_t *document, const json_t *measured)
+static bool add_scopes(struct sums *s, const json_t *document, const json_t *measured)
 {
 	const json_t *scope, *region;
 	size_t i, k;
@@ -111,15 +102,14 @@ static bool add_scopes(
 			scope = referred(document, scope);
 		json_array_foreach(json_object_get(scope, "regions"), k, region)
 		{
-			if (!add_region(s, key, region))
+			if (!add_region(s, region))
 				return false;
 		}
 	}
 	return true;
 }
 
-static int compare(struct sonde_validation *v, const struct sums *s, struct sonde_buf *key,
-	const json_t *aggregate)
+static int compare(struct sonde_validation *v, const struct sums *s, const json_t *aggregate)
 {
 	double total = sonde_invariant__number(json_object_get(aggregate, "totals"), "launches");
 	const json_t *region;
@@ -130,10 +120,8 @@ static int compare(struct sonde_validation *v, const struct sums *s, struct sond
 			v, "totals", "launches are not those of the scopes together");
 	json_array_foreach(json_object_get(aggregate, "regions"), i, region)
 	{
-		uint32_t n;
+		uint32_t n = sonde_map_find(&s->ids, sonde_invariant__id(region));
 
-		sonde_invariant__key(key, region);
-		n = sonde_map_find(&s->keys, sonde_buf_view(key));
 		if (n != SONDE_NONE && s->launches.at[n] == launches_of(s, region))
 			continue;
 		sonde_validation__key(v, "regions");
@@ -145,21 +133,17 @@ static int compare(struct sonde_validation *v, const struct sums *s, struct sond
 
 /* The aggregate holds what its scopes hold together. */
 static int check_aggregate(
-	struct sonde_validation *v, const json_t *document, const json_t *aggregate)
+	struct sonde_validation *v, const json_t *aggregate, const json_t *document)
 {
-	const json_t *measured = json_object_get(aggregate, "measured");
-	struct sonde_buf key = {0};
 	struct sums s = {.is_ranges = sonde_invariant__is_ranges(aggregate)};
 	int rc;
 
-	if (add_scopes(&s, &key, document, measured))
-		rc = compare(v, &s, &key, aggregate);
+	if (add_scopes(&s, document, json_object_get(aggregate, "measured")))
+		rc = compare(v, &s, aggregate);
 	else
 		rc = sonde_err_nomem(v->err);
-	sonde_map_release(&s.keys);
-	sonde_arena_release(&s.arena);
+	sonde_map_release(&s.ids);
 	sonde_vec_release(&s.launches);
-	sonde_buf_release(&key);
 	return rc;
 }
 
@@ -182,74 +166,53 @@ static int check_causes(struct sonde_validation *v, const json_t *c)
 	return 0;
 }
 
-static int check_coverage(struct sonde_validation *v, const json_t *document)
+static int check_coverage(struct sonde_validation *v, const json_t *c, const json_t *with)
 {
-	const json_t *c = json_object_get(document, "coverage"), *w = json_object_get(c, "windows");
-	double total = sonde_invariant__number(c, "launches_total"),
-	       attributed = sonde_invariant__number(c, "launches_attributed");
+	static sonde_limits limits = {{"launches_attributed", "launches_total"},
+		{"gpu_time_ns_attributed", "gpu_time_ns_total"}};
+	const json_t *w = json_object_get(c, "windows");
 	double rest = sonde_invariant__number(c, "launches_unattributed") +
 		      sonde_invariant__number(c, "launches_not_selected");
-	double ns = sonde_invariant__number(c, "gpu_time_ns_total"),
-	       ns_in = sonde_invariant__number(c, "gpu_time_ns_attributed"),
-	       ns_out = sonde_invariant__number(c, "gpu_time_ns_unattributed");
+	double ns = sonde_invariant__number(c, "gpu_time_ns_attributed") +
+		    sonde_invariant__number(c, "gpu_time_ns_unattributed");
+	int rc = SONDE_LIMITS(v, c, limits);
 
-	sonde_validation__key(v, "coverage");
-	if (attributed > total)
-		return sonde_invariant__fail(
-			v, "launches_attributed", "is more than launches_total");
-	if (!isnan(rest) && attributed + rest != total)
+	(void)with;
+	if (rc)
+		return rc;
+	if (!isnan(rest) && sonde_invariant__number(c, "launches_attributed") + rest !=
+				    sonde_invariant__number(c, "launches_total"))
 		return sonde_invariant__fail(
 			v, "launches_total", "is not attributed + unattributed + not selected");
-	if (ns_in > ns * (1 + SONDE_TOLERANCE))
-		return sonde_invariant__fail(
-			v, "gpu_time_ns_attributed", "is more than gpu_time_ns_total");
 	if (sonde_invariant__number(c, "launches_not_selected") == 0 &&
-		fabs(ns_in + ns_out - ns) > SONDE_TOLERANCE * ns)
+		sonde_invariant__differs(ns, sonde_invariant__number(c, "gpu_time_ns_total")))
 		return sonde_invariant__fail(
 			v, "gpu_time_ns_total", "is not attributed + unattributed");
-	if (check_causes(v, c))
-		return SONDE_ERR_FORMAT;
 	if (sonde_invariant__number(w, "captured_ms") > sonde_invariant__number(w, "of_ms") + 1e-6)
-		return sonde_invariant__fail(v, "windows", "were captured for longer than the program ran");
-	sonde_validation__leave(v, 1);
-	return 0;
-}
-
-static int check_main(struct sonde_validation *v, const json_t *document)
-{
-	const json_t *aggregate = json_object_get(document, "aggregate");
-	const json_t *info = json_object_get(document, "metric_info");
-	size_t mark = sonde_validation__key(v, "aggregate");
-	int rc = 0;
-
-	if (json_object_get(aggregate, "same_as"))
-		rc = check_reference(v, document, aggregate);
-	else if (json_is_object(aggregate))
-		rc = sonde_invariant__report(v, aggregate, info, true);
-	if (rc == 0)
-		sonde_validation__leave(v, mark);
-	return rc;
+		return sonde_invariant__fail(
+			v, "windows", "were captured for longer than the program ran");
+	return check_causes(v, c);
 }
 
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 {
-	const json_t *aggregate = json_object_get(document, "aggregate");
-	bool is_whole = sonde_invariant__number(document, "scopes_omitted") == 0;
+	bool is_whole = sonde_invariant__number(document, "scopes_omitted") == 0 &&
+			json_is_object(json_object_get(document, "aggregate"));
 	int rc;
 
 	if (!json_object_get(document, "scopes") || json_object_get(document, "kernels"))
 		return sonde_invariant__region(v, document); /* one region's own file */
-	rc = check_coverage(v, document);
+	rc = sonde_invariant__in(v, document, "coverage", check_coverage, NULL);
 	if (rc == 0)
 		rc = sonde_invariant__ranks(v, document);
 	if (rc == 0)
-		rc = check_main(v, document);
+		rc = sonde_invariant__in(v, document, "aggregate", check_summary, document);
 	if (rc == 0)
-		rc = check_reports(v, document, "range_aggregates", true);
+		rc = sonde_invariant__each(
+			v, document, "range_aggregates", check_summary, document);
 	if (rc == 0)
-		rc = check_reports(v, document, "scopes", false);
-	if (rc || !is_whole || !json_is_object(aggregate))
+		rc = sonde_invariant__each(v, document, "scopes", check_scope, document);
+	if (rc || !is_whole)
 		return rc;
-	sonde_validation__key(v, "aggregate");
-	return check_aggregate(v, document, aggregate);
+	return sonde_invariant__in(v, document, "aggregate", check_aggregate, document);
 }

@@ -1,11 +1,6 @@
 /* What single figures must be to each other: ranges around values, shares, the spread of scopes. */
 #include "check/validate_int.h"
 
-static bool differs(double a, double b) /* no when one of them is missing */
-{
-	return sonde_invariant__exceeds(a, b) || sonde_invariant__exceeds(b, a);
-}
-
 /* Of anything with metrics: a region, a part of it, a kernel, totals. */
 int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
 {
@@ -26,21 +21,20 @@ int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
 }
 
 /* The smallest, middle and largest of `count` scopes, and the largest by their mean. */
-static int check_scopes(struct sonde_validation *v, const json_t *region)
+static int check_scopes(struct sonde_validation *v, const json_t *s, const json_t *region)
 {
-	const json_t *s = json_object_get(region, "scopes");
+	static sonde_limits limits = {{"min_ms", "median_ms"}, {"median_ms", "max_ms"}};
 	double least = sonde_invariant__number(s, "min_ms"),
-	       middle = sonde_invariant__number(s, "median_ms"),
 	       most = sonde_invariant__number(s, "max_ms");
 	double mean =
 		sonde_invariant__number(region, "total_ms") / sonde_invariant__number(s, "count");
+	int rc = SONDE_LIMITS(v, s, limits);
 
-	sonde_validation__key(v, "scopes");
-	if (sonde_invariant__exceeds(least, middle) || sonde_invariant__exceeds(middle, most))
-		return sonde_invariant__fail(v, "median_ms", "is not between min_ms and max_ms");
+	if (rc)
+		return rc;
 	if (sonde_invariant__exceeds(least, mean) || sonde_invariant__exceeds(mean, most))
 		return sonde_invariant__fail(v, "count", "makes no mean between min_ms and max_ms");
-	if (differs(sonde_invariant__number(s, "imbalance"), most / mean))
+	if (sonde_invariant__differs(sonde_invariant__number(s, "imbalance"), most / mean))
 		return sonde_invariant__fail(v, "imbalance", "is not max_ms by the mean");
 	return 0;
 }
@@ -49,16 +43,12 @@ int sonde_invariant__figures(struct sonde_validation *v, const json_t *region, c
 {
 	double total = sonde_invariant__number(region, "total_ms"),
 	       all = sonde_invariant__number(totals, "total_ms");
-	size_t start = v->path.n;
 	int rc = sonde_invariant__ranges(v, region);
 
-	if (rc == 0 && differs(sonde_invariant__number(region, "share_pct"), 100 * total / all))
+	if (rc == 0 && sonde_invariant__differs(
+			       sonde_invariant__number(region, "share_pct"), 100 * total / all))
 		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
-	if (rc == 0 && json_object_get(region, "scopes"))
-		rc = check_scopes(v, region);
 	if (rc == 0)
-		sonde_validation__leave(v, start);
-	if (rc == 0)
-		rc = sonde_invariant__spread(v, region);
-	return rc;
+		rc = sonde_invariant__in(v, region, "scopes", check_scopes, region);
+	return rc ? rc : sonde_invariant__spread(v, region);
 }

@@ -53,14 +53,3 @@ int sonde_invariant__parts(
 	sonde_free(inside);
 	return rc;
 }
-
-int sonde_invariant__memory(struct sonde_validation *v, const json_t *region)
-{
-	const json_t *memory = json_object_get(region, "memory");
-
-	if (!sonde_invariant__exceeds(sonde_invariant__number(memory, "left_bytes"),
-		    sonde_invariant__number(memory, "allocated_bytes")))
-		return 0;
-	sonde_validation__key(v, "memory");
-	return sonde_invariant__fail(v, "left_bytes", "is more than allocated_bytes");
-}

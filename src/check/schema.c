@@ -41,10 +41,14 @@ struct eval {
 	const json_t *root, *schema, *value;
 };
 
-static int check(
-	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value)
+/* What lies below the value, entered at `mark`. */
+static int check_below(
+	const struct eval *e, const json_t *schema, const json_t *value, size_t mark)
 {
-	return sonde_schema__check(v, root, schema, value);
+	int rc = sonde_schema__check(e->v, e->root, schema, value);
+
+	sonde_validation__leave(e->v, mark);
+	return rc;
 }
 
 static const char *type_name(const json_t *value)
@@ -107,14 +111,9 @@ static int check_properties(const struct eval *e, const json_t *properties)
 	json_object_foreach((json_t *)(uintptr_t)properties, key, schema)
 	{
 		const json_t *member = json_object_get(e->value, key);
-		size_t mark;
-		int rc;
+		int rc = !member ? 0
+				 : check_below(e, schema, member, sonde_validation__key(e->v, key));
 
-		if (!member)
-			continue;
-		mark = sonde_validation__key(e->v, key);
-		rc = check(e->v, e->root, schema, member);
-		sonde_validation__leave(e->v, mark);
 		if (rc)
 			return rc;
 	}
@@ -131,14 +130,10 @@ static int check_additional(const struct eval *e, const json_t *schema)
 		return 0;
 	json_object_foreach((json_t *)(uintptr_t)e->value, key, member)
 	{
-		size_t mark;
-		int rc;
+		int rc = json_object_get(properties, key)
+				 ? 0
+				 : check_below(e, schema, member, sonde_validation__key(e->v, key));
 
-		if (json_object_get(properties, key))
-			continue;
-		mark = sonde_validation__key(e->v, key);
-		rc = check(e->v, e->root, schema, member);
-		sonde_validation__leave(e->v, mark);
 		if (rc)
 			return rc;
 	}
@@ -154,10 +149,8 @@ static int check_items(const struct eval *e, const json_t *schema)
 		return 0;
 	json_array_foreach(e->value, i, item)
 	{
-		size_t mark = sonde_validation__index(e->v, i);
-		int rc = check(e->v, e->root, schema, item);
+		int rc = check_below(e, schema, item, sonde_validation__index(e->v, i));
 
-		sonde_validation__leave(e->v, mark);
 		if (rc)
 			return rc;
 	}
@@ -234,17 +227,17 @@ static int check_ref(const struct eval *e, const json_t *ref)
 			json_object_get(e->root, "$defs"), name + sizeof(prefix) - 1);
 	if (!target)
 		return sonde_validation__fail(e->v, "schema: no %s", name);
-	return check(e->v, e->root, target, e->value);
+	return sonde_schema__check(e->v, e->root, target, e->value);
 }
 
 static int check_if(const struct eval *e, const json_t *condition)
 {
 	struct sonde_validation silent = {.name = "", .err = NULL};
-	bool holds = check(&silent, e->root, condition, e->value) == 0;
+	bool holds = sonde_schema__check(&silent, e->root, condition, e->value) == 0;
 	const json_t *branch = json_object_get(e->schema, holds ? "then" : "else");
 
 	sonde_buf_release(&silent.path);
-	return branch ? check(e->v, e->root, branch, e->value) : 0;
+	return branch ? sonde_schema__check(e->v, e->root, branch, e->value) : 0;
 }
 
 static int ignore(const struct eval *e, const json_t *argument)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,110 @@ int sonde_validation__fail(struct sonde_validation *v, const char *fmt, ...)
 		v->err, SONDE_ERR_FORMAT, "%s: %s: %s", v->name, v->path.p ? v->path.p : "$", what);
 }
 
+/* --- what the invariants share ---------------------------------------------------------------- */
+
+double sonde_invariant__number(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+bool sonde_invariant__is_word(const json_t *object, const char *key, const char *word)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value && strcmp(value, word) == 0;
+}
+
+bool sonde_invariant__is_ranges(const json_t *report)
+{
+	return json_object_get(report, "measured") &&
+	       !sonde_invariant__is_word(report, "measured", "kernel");
+}
+
+struct sonde_str sonde_invariant__id(const json_t *region)
+{
+	const json_t *id = json_object_get(region, "id");
+
+	return (struct sonde_str){json_string_value(id), json_string_length(id)};
+}
+
+bool sonde_invariant__is_close(double a, double b)
+{
+	double scale = fmax(fabs(a), fabs(b));
+
+	return a == b || fabs(a - b) <= SONDE_TOLERANCE * scale || scale < 1e-15;
+}
+
+bool sonde_invariant__exceeds(double a, double b)
+{
+	return a > b && !sonde_invariant__is_close(a, b);
+}
+
+bool sonde_invariant__differs(double a, double b)
+{
+	return sonde_invariant__exceeds(a, b) || sonde_invariant__exceeds(b, a);
+}
+
+int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what)
+{
+	sonde_validation__key(v, key);
+	return sonde_validation__fail(v, "%s", what);
+}
+
+int sonde_invariant__limits(
+	struct sonde_validation *v, const json_t *of, sonde_limits limits, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (!sonde_invariant__exceeds(sonde_invariant__number(of, limits[i][0]),
+			    sonde_invariant__number(of, limits[i][1])))
+			continue;
+		sonde_validation__key(v, limits[i][0]);
+		return sonde_validation__fail(v, "is more than %s", limits[i][1]);
+	}
+	return 0;
+}
+
+int sonde_invariant__in(struct sonde_validation *v, const json_t *of, const char *key,
+	sonde_rule rule, const json_t *with)
+{
+	const json_t *member = json_object_get(of, key);
+	size_t mark = v->path.n;
+	int rc = 0;
+
+	if (!member)
+		return 0;
+	sonde_validation__key(v, key);
+	rc = rule(v, member, with);
+	if (rc == 0)
+		sonde_validation__leave(v, mark);
+	return rc;
+}
+
+int sonde_invariant__each(struct sonde_validation *v, const json_t *of, const char *key,
+	sonde_rule rule, const json_t *with)
+{
+	size_t i, mark = sonde_validation__key(v, key);
+	const json_t *element;
+
+	json_array_foreach(json_object_get(of, key), i, element)
+	{
+		size_t inner = sonde_validation__index(v, i);
+		int rc = rule(v, element, with);
+
+		if (rc)
+			return rc;
+		sonde_validation__leave(v, inner);
+	}
+	sonde_validation__leave(v, mark);
+	return 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
 /* jansson's integers end at 2^63; where a file has greater ones (thread ids), all are read as reals. */
 static json_t *load(struct sonde_str text, json_error_t *where)
 {
@@ -53,20 +158,13 @@ static json_t *load(struct sonde_str text, json_error_t *where)
 	return document;
 }
 
-static bool is_comparison(const json_t *document)
-{
-	const char *schema = json_string_value(json_object_get(document, "schema"));
-
-	return schema && strcmp(schema, "sonde.diff/1") == 0;
-}
-
 int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_err *err)
 {
 	struct sonde_validation v = {.name = name, .err = err};
 	struct sonde_str schema_text;
 	json_error_t where;
 	json_t *document = load(text, &where);
-	bool is_diff = document && is_comparison(document);
+	bool is_diff = document && sonde_invariant__is_word(document, "schema", "sonde.diff/1");
 	json_t *schema;
 	int rc;
 

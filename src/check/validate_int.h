@@ -22,32 +22,63 @@ int sonde_validation__fail(struct sonde_validation *v, const char *fmt, ...)
 
 int sonde_schema__check(
 	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value);
-/* The arithmetic: of one region, of one report, of the whole document. The schema holds. */
+/*
+ * The arithmetic. The schema holds when these are called, and the first violation ends it all: a
+ * path is left on success only.
+ *
+ *   invariant_document.c   the whole file: coverage, scopes and aggregates
+ *   invariant.c            one report: the order of its regions, and what sums up over them
+ *   invariant_region.c     one region: what it says about itself, its kernels
+ *   invariant_times.c      … and its times, copies, entries
+ *   invariant_figures.c    single figures: ranges around values, shares, the spread of scopes
+ *   invariant_parts.c      what has no exclusive part
+ *   invariant_ranks.c      ranks side by side
+ *   invariant_diff.c       comparisons
+ */
+int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
+int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
+	const json_t *metric_info, bool is_aggregate);
 int sonde_invariant__region(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__kernels(struct sonde_validation *v, const json_t *region);
 int sonde_invariant__times(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__memory(struct sonde_validation *v, const json_t *region);
-/* Of quantities that have no exclusive part; `parent` of a root is SIZE_MAX. */
+/* `parent` of a root is SIZE_MAX. */
 int sonde_invariant__parts(struct sonde_validation *v, const json_t *const *regions,
 	const size_t *parent, size_t nr);
 int sonde_invariant__figures(
 	struct sonde_validation *v, const json_t *region, const json_t *totals);
 int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of);
-int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
-	const json_t *metric_info, bool is_aggregate);
-/* Ranks side by side: of a region, and of the document. */
 int sonde_invariant__spread(struct sonde_validation *v, const json_t *region);
 int sonde_invariant__ranks(struct sonde_validation *v, const json_t *document);
-int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
-/* Of a comparison: verdicts that follow from their figures, and totals that count them. */
 int sonde_invariant__diff(struct sonde_validation *v, const json_t *document);
+
+/* --- what they share -------------------------------------------------------------------------- */
 
 #define SONDE_TOLERANCE 1e-9
 double sonde_invariant__number(const json_t *object, const char *key); /* NaN = null or absent */
+bool sonde_invariant__is_word(const json_t *object, const char *key, const char *word);
 bool sonde_invariant__is_ranges(const json_t *report); /* its figures are of replayed ranges */
-/* Whether `a` is more than `b` by more than rounding; no when one of them is missing. */
+/* The same but for rounding. */
+bool sonde_invariant__is_close(double a, double b);
+/* What makes a region the same in every scope; lives as long as the document. */
+struct sonde_str sonde_invariant__id(const json_t *region);
+/* More than by rounding; no when one of them is missing. */
 bool sonde_invariant__exceeds(double a, double b);
+bool sonde_invariant__differs(double a, double b);
 int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what);
-/* What makes a region the same in every scope: kind, domain, id. */
-void sonde_invariant__key(struct sonde_buf *out, const json_t *region);
+
+/* Of each pair of members the first is at most the second. */
+typedef const char *const sonde_limits[][2];
+int sonde_invariant__limits(
+	struct sonde_validation *v, const json_t *of, sonde_limits limits, size_t nr);
+#define SONDE_LIMITS(v, of, limits)                                                                \
+	sonde_invariant__limits(v, of, limits, sizeof(limits) / sizeof(*(limits)))
+
+/* A rule for what a member, or each element of a list, says; `with` is what it is compared to. */
+typedef int (*sonde_rule)(struct sonde_validation *v, const json_t *of, const json_t *with);
+/* Nothing where there is no such member. */
+int sonde_invariant__in(struct sonde_validation *v, const json_t *of, const char *key,
+	sonde_rule rule, const json_t *with);
+int sonde_invariant__each(struct sonde_validation *v, const json_t *of, const char *key,
+	sonde_rule rule, const json_t *with);
 
 #endif

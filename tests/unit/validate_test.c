@@ -243,7 +243,7 @@ static void test_validate__times_and_streams_must_fit_the_region(void **state)
 	accepts(d);
 	d = timed(&region);
 	json_object_set_new(region, "busy_ms", json_real(1e9));
-	rejects(d, "busy_ms", "is more than the launches took");
+	rejects(d, "busy_ms", "is more than total_ms");
 	d = timed(&region);
 	json_object_set_new(region, "streams", json_integer(3));
 	rejects(d, "per_stream", "does not have as many");
@@ -472,11 +472,11 @@ static void test_validate__entries_are_in_order_and_as_many(void **state)
 	free(text);
 	json_object_set_new(at(d, "aggregate", "regions", "0", "entries", "gpu", NULL), "median_ms",
 		json_real(1));
-	rejects(d, "$.aggregate.regions[0].entries.gpu.median_ms", "more than the one after it");
+	rejects(d, "$.aggregate.regions[0].entries.gpu.median_ms", "is more than p95_ms");
 	d = with_entries();
 	json_object_set_new(at(d, "aggregate", "regions", "0", "entries", "span", NULL), "mean_ms",
 		json_real(1));
-	rejects(d, "entries.span.mean_ms", "not between min_ms and max_ms");
+	rejects(d, "entries.span.mean_ms", "is more than max_ms");
 	for (i = 0; i < 2; i++) {
 		d = with_entries();
 		json_array_remove(
