@@ -215,47 +215,32 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 	return 0;
 }
 
-static void explain(struct sonde_launches *l)
+static int explain(struct sonde_build *b, struct sonde_err *err)
 {
+	struct sonde_launches *l = b->l;
 	const struct sonde_outcome outcome = {.selection = &l->selection,
 		.tally = &l->tally,
 		.regions = l->regions.at,
 		.nr_regions = l->regions.nr,
 		.labels = &l->labels};
 
+	(void)err;
 	l->nr_remarks = l->notes.texts.nr;
 	sonde_outcome_explain(&outcome, &l->notes);
+	return 0;
 }
 
 static int build(struct sonde_build *b, struct sonde_err *err)
 {
-	int rc = init_launches(b, err);
+	static int (*const steps[])(struct sonde_build *, struct sonde_err *) = {init_launches,
+		sonde_build__labels, sonde_build__serial, sonde_build__find_backward,
+		sonde_build__adopt, sonde_build__regions, sonde_build__scopes, make_places,
+		sonde_build__select, sonde_build__presences, count_strays, sonde_build__meet, explain};
+	size_t i;
+	int rc = 0;
 
-	if (rc == 0)
-		rc = sonde_build__labels(b, err);
-	if (rc == 0)
-		rc = sonde_build__serial(b, err);
-	if (rc == 0)
-		rc = sonde_build__find_backward(b, err);
-	if (rc == 0)
-		rc = sonde_build__adopt(b, err);
-	if (rc == 0)
-		rc = sonde_build__regions(b, err);
-	if (rc == 0)
-		rc = sonde_build__scopes(b, err);
-	if (rc == 0)
-		rc = make_places(b, err);
-	if (rc == 0)
-		rc = sonde_build__select(b, err);
-	if (rc == 0)
-		rc = sonde_build__presences(b, err);
-	if (rc == 0)
-		rc = count_strays(b, err);
-	if (rc)
-		return rc;
-	rc = sonde_build__meet(b, err);
-	if (rc == 0)
-		explain(b->l);
+	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+		rc = steps[i](b, err);
 	return rc;
 }
 

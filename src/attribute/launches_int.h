@@ -3,10 +3,11 @@
  *
  *   labels.c     the rules that rewrite labels; serial.c which labels look serial
  *   region.c     range entries → stacks of labels → regions (the nesting rules)
- *   adopt.c      threads without ranges: whose ranges they work in
+ *   adopt.c      threads without ranges: whose ranges they work in; adopted.c puts them there
  *   backward.c   backward operators among the ranges, and what they are the backward of
  *   origin.c     where work was written, hung below where it was launched
- *   scope.c      processes and devices → scopes; which region has entries where
+ *   scope.c      processes and devices → scopes
+ *   presences.c  which region has entries in which scope
  *   selection.c  which launches count, which regions are shown
  *   launches.c   the build itself: places, coverage
  *   explain.c    why little or nothing is left, in words

@@ -67,11 +67,6 @@ static void add_expression(
 	sonde_buf_puts(out, is_regex ? "/" : "");
 }
 
-void sonde_region_expression(struct sonde_buf *out, const struct sonde_launches *l, uint32_t region)
-{
-	add_expression(out, l, region, false);
-}
-
 static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches *l,
 	const struct sonde_region *g, const struct sonde_str *labels, size_t nr)
 {
@@ -189,7 +184,7 @@ static int add(struct sonde_levels *v, const struct sonde_launches *l, uint32_t 
 
 	if (!at)
 		return sonde_err_nomem(err);
-	sonde_region_expression(&b, l, region);
+	add_expression(&b, l, region, false);
 	*at = (struct sonde_level){region, level, sonde_arena_take(&v->arena, &b)};
 	return at->expression ? 0 : sonde_err_nomem(err);
 }

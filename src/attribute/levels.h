@@ -32,14 +32,12 @@ void sonde_levels_release(struct sonde_levels *v);
 int sonde_levels_has(
 	bool *out, const struct sonde_launches *l, const char *word, struct sonde_err *err);
 
-/* ncu's expression for one region: `[A/A::A1`, `libA@[op`, `overlap`; none below 128 levels. */
-void sonde_region_expression(
-	struct sonde_buf *out, const struct sonde_launches *l, uint32_t region);
 /*
- * The same, tried: `*is_good` when the filter takes the region by it and not
- * the region around. False for what the grammar cannot say (an empty label). A
- * `;` or control character in a label makes it `regex:^a.b$/`, which means the
- * same to ncu, in our lists and pasted from a terminal, but at any depth.
+ * ncu's expression for one region: `[A/A::A1`, `libA@[op`, `overlap`; none below 128 levels.
+ * `*is_good` when the filter takes the region by it and not the region around. False for what the
+ * grammar cannot say (an empty label). A `;` or control character in a label makes it
+ * `regex:^a.b$/`, which means the same to ncu, in our lists and pasted from a terminal, but at any
+ * depth.
  */
 int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_launches *l,
 	uint32_t region, bool *is_good, struct sonde_err *err);

@@ -43,22 +43,24 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 	return true;
 }
 
-static int view_place(
-	const struct sonde_build *b, struct view *v, uint32_t place, struct sonde_open_ranges *out)
+/* Whether a filter takes what has these stacks open; false when memory is short. */
+static bool decide(const struct sonde_build *b, struct view *v, const uint32_t *stacks, size_t nr,
+	const struct sonde_nvtx_filter *filter, bool *takes)
 {
-	const struct sonde_place *raw = &b->raw.at[place];
+	struct sonde_open_ranges open;
 	size_t i, at = 0;
 
 	v->stacks.nr = v->starts.nr = v->labels.nr = 0;
-	for (i = 0; i < raw->nr; i++)
-		if (!view_stack(b, v, b->raw_stacks.at[raw->first + i]))
-			return -1;
+	for (i = 0; i < nr; i++)
+		if (!view_stack(b, v, stacks[i]))
+			return false;
 	for (i = 0; i < v->stacks.nr; i++) { /* only now do the labels stay where they are */
 		v->stacks.at[i].labels = &v->labels.at[at];
 		at += v->stacks.at[i].nr;
 	}
-	*out = (struct sonde_open_ranges){v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
-	return 0;
+	open = (struct sonde_open_ranges){v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
+	*takes = sonde_nvtx_filter_takes(filter, &open);
+	return true;
 }
 
 static void show_region(struct sonde_launches *l, uint32_t region)
@@ -75,31 +77,19 @@ static void show_region(struct sonde_launches *l, uint32_t region)
 static int decide_entered(const struct sonde_build *b, struct view *v,
 	const struct sonde_nvtx_filter *filter, bool *takes, struct sonde_err *err)
 {
-	size_t i, nr = b->r->has_range_times ? b->r->ranges.nr : 0;
-	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done));
-	struct sonde_open_ranges open;
+	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done)), ok = is_done;
+	size_t i;
 
-	if (!is_done)
-		return sonde_err_nomem(err);
-	for (i = 0; i < nr && i < b->r->ranges.nr; i++) {
+	for (i = 0; ok && i < b->r->ranges.nr; i++) {
 		uint32_t stack = b->stack_of[i];
 
 		if (is_done[stack] || !b->r->ranges.at[i].time.begin_ns)
 			continue;
 		is_done[stack] = true;
-		v->stacks.nr = v->starts.nr = v->labels.nr = 0;
-		if (!view_stack(b, v, stack)) {
-			sonde_free(is_done);
-			return sonde_err_nomem(err);
-		}
-		if (v->stacks.nr)
-			v->stacks.at[0].labels = v->labels.at;
-		open = (struct sonde_open_ranges){
-			v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
-		takes[stack] = sonde_nvtx_filter_takes(filter, &open);
+		ok = decide(b, v, &stack, 1, filter, &takes[stack]);
 	}
 	sonde_free(is_done);
-	return 0;
+	return ok ? 0 : sonde_err_nomem(err);
 }
 
 /* One verdict for each place, then one for each stack that was entered. */
@@ -113,16 +103,16 @@ static int decide_places(const struct sonde_build *b, struct sonde_words include
 	struct sonde_words exclude, bool *takes, struct sonde_err *err)
 {
 	struct sonde_nvtx_filter *filter = NULL;
-	struct sonde_open_ranges open;
 	struct view v = {0};
 	uint32_t i;
 	int rc = sonde_nvtx_filter_build(&filter, include, exclude, err);
 
 	for (i = 0; rc == 0 && i < b->l->places.nr; i++) {
-		if (view_place(b, &v, i, &open) != 0)
+		const struct sonde_place *raw = &b->raw.at[i];
+		const uint32_t *stacks = raw->nr ? &b->raw_stacks.at[raw->first] : NULL;
+
+		if (!decide(b, &v, stacks, raw->nr, filter, &takes[i]))
 			rc = sonde_err_nomem(err);
-		else
-			takes[i] = sonde_nvtx_filter_takes(filter, &open);
 	}
 	if (rc == 0)
 		rc = decide_entered(b, &v, filter, takes + b->l->places.nr, err);
