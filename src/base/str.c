@@ -238,6 +238,20 @@ static bool read_amount(struct sonde_str s, const struct unit *units, size_t nr,
 	return false;
 }
 
+bool sonde_str_u64(struct sonde_str s, uint64_t *out)
+{
+	uint64_t v = 0;
+	size_t i;
+
+	*out = 0;
+	for (i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9' || __builtin_mul_overflow(v, 10u, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+			return false;
+	*out = v;
+	return s.n > 0;
+}
+
 bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
 {
 	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6},

@@ -44,6 +44,9 @@ bool sonde_str_has(struct sonde_str s, const char *needle, struct sonde_str *aft
 /* Edit distance, at most `max` (returns max+1 beyond it): for "did you mean". */
 unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max);
 
+/* A whole number: digits and nothing else. False, with 0, for other texts and beyond 64 bits. */
+bool sonde_str_u64(struct sonde_str s, uint64_t *out);
+
 /*
  * A span of time: `50us`, `50µs`, `1.5ms`, `2s`, `100ns`, `10min`, `1h`; a bare number is
  * microseconds.

@@ -1,5 +1,7 @@
 #include "capture/archive.h"
 
+#include "base/tar_head.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -8,16 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK	   512u
+#define BLOCK	   SONDE_TAR_BLOCK
 #define BASE_256   ((uint64_t)1 << 33) /* a size from here on does not fit into octal digits */
 #define CHUNK_SIZE (64u * 1024u)
-
-struct header {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
-	char link[100], magic[6], version[2], owner[32], group[32], major[8], minor[8];
-	char prefix[155], pad[12];
-};
-_Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
 static void put_size(char *out, uint64_t size)
 {
@@ -33,23 +28,17 @@ static void put_size(char *out, uint64_t size)
 		out[11 - i] = (char)(size >> 8 * i);
 }
 
-static void fill_header(struct header *h, const char *name, const struct stat *st)
+static void fill_header(struct sonde_tar_head *h, const char *name, const struct stat *st)
 {
-	const unsigned char *p = (const unsigned char *)h;
-	unsigned sum = 0;
-	size_t i;
-
-	*h = (struct header){.type = '0', .magic = "ustar", .version = {'0', '0'}};
+	*h = (struct sonde_tar_head){.type = '0', .magic = "ustar", .version = {'0', '0'}};
 	snprintf(h->name, sizeof(h->name), "%s", name);
 	snprintf(h->mode, sizeof(h->mode), "%07o", 0600u);
 	snprintf(h->uid, sizeof(h->uid), "%07o", 0u);
 	snprintf(h->gid, sizeof(h->gid), "%07o", 0u);
 	put_size(h->size, (uint64_t)st->st_size);
 	snprintf(h->mtime, sizeof(h->mtime), "%011llo", (unsigned long long)st->st_mtime);
-	memset(h->checksum, ' ', sizeof(h->checksum));
-	for (i = 0; i < BLOCK; i++)
-		sum += p[i];
-	snprintf(h->checksum, sizeof(h->checksum), "%06o", sum);
+	snprintf(h->checksum, sizeof(h->checksum), "%06o", sonde_tar_checksum(h));
+	h->checksum[7] = ' ';
 }
 
 /* False with errno. */
@@ -98,7 +87,7 @@ static bool copy_bytes(int to, uint64_t *at, int from, uint64_t size)
 static bool add(struct sonde_archive *a, uint64_t *at, const char *name, int from)
 {
 	static const char zeros[3 * BLOCK];
-	struct header h;
+	struct sonde_tar_head h;
 	struct stat st;
 
 	if (fstat(from, &st) < 0)

@@ -81,14 +81,14 @@ static const struct setting {
 static int read_list(struct sonde_capture_settings *s, const struct setting *t,
 	const struct hydra_config *c, struct sonde_err *err)
 {
-	struct sonde_list *out = (struct sonde_list *)(void *)((char *)s + t->at);
+	struct sonde_words *out = (struct sonde_words *)(void *)((char *)s + t->at);
 	const struct sonde_str *words;
 	size_t i, nr = hydra_config_list(c, t->key, &words);
 	const char **at = sonde_arena_calloc(&s->arena, nr + 1, sizeof(*at));
 
 	if (!at)
 		return sonde_err_nomem(err);
-	*out = (struct sonde_list){at, 0};
+	*out = (struct sonde_words){at, 0};
 	for (i = 0; i < nr; i++)
 		if (words[i].n || t->kind == ARGS) /* an empty word selects nothing */
 			at[out->nr++] = words[i].p;

@@ -21,7 +21,7 @@ struct sonde_capture_settings {
 	bool ncu_gating, ncu_fallback, ncu_csv;
 	const char *ncu_program; /* $SONDE_NCU, else "ncu" */
 	struct sonde_ncu_request ncu;
-	struct sonde_list nvtx_include, nvtx_exclude, kernel_exclude;
+	struct sonde_words nvtx_include, nvtx_exclude, kernel_exclude;
 	/* Nsight Systems. */
 	bool nsys_gating, nsys_stats, nsys_sqlite;
 	const char *nsys_program;
@@ -29,7 +29,7 @@ struct sonde_capture_settings {
 	/* torch.profiler, by the program itself. */
 	const char *torch_pattern; /* where its traces are; NULL = in $TORCH_TRACE_DIR */
 	/* Native capture. */
-	struct sonde_list native_include, native_exclude;
+	struct sonde_words native_include, native_exclude;
 	const char *native_cupti;  /* "auto", "off", a path; NULL = auto */
 	const char *native_graphs; /* "nodes" or "whole" */
 	const char *native_api;	   /* "light" or "off" */
@@ -39,11 +39,11 @@ struct sonde_capture_settings {
 	uint32_t native_budget_ppm; /* … in millionths of the program's time; 0 = any */
 	/* Hardware counters sampled beside the native capture. */
 	const char *counters_set;	  /* "auto", "off" or a set of sample/roles.h */
-	struct sonde_list counters_names; /* instead of a set */
+	struct sonde_words counters_names; /* instead of a set */
 	uint64_t counters_interval_ns;	  /* 0 = auto */
 	uint64_t counters_burst_ns;	  /* 0 = off */
 	/* The program when none is given on the command line. */
-	struct sonde_list workload;
+	struct sonde_words workload;
 	const char *workload_name; /* of the bundled ones */
 	const char *workload_dir;  /* where the program runs; NULL = here */
 	long timeout_s;

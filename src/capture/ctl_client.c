@@ -1,7 +1,7 @@
 /* The asker's side of ctl.h: from the number of a process to the socket of its run. */
 #include "capture/ctl.h"
 
-#include "base/file.h"
+#include "capture/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -19,23 +19,12 @@
 
 #define MAX_DEPTH 64	    /* of parents: more are a loop of recycled numbers */
 #define ANSWER_S  10	    /* how long to wait for an answer */
-#define ENV	  "SONDE_INJECT_CONFIG="
-#define ENV_BYTES (4u << 20) /* of an environment */
 
 static pid_t parent_of(pid_t pid)
 {
-	char path[64], text[512], *p;
-	int fd;
-	ssize_t n;
+	struct sonde_proc p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	p = strrchr(text, ')'); /* a name may hold anything */
-	return p && p[1] && p[2] && p[3] ? (pid_t)strtol(p + 3, NULL, 10) : 0;
+	return sonde_proc_find(&p, pid) ? (pid_t)p.parent : 0;
 }
 
 /* Whether `pid` is `above` or was started by it, or by what it started. */
@@ -54,28 +43,17 @@ static bool is_below(pid_t pid, pid_t above)
 /* The directory of a process's native capture, from its environment; false when it has none. */
 static bool find_dir(char dir[PATH_MAX], pid_t pid)
 {
-	static char text[ENV_BYTES];
-	char path[64], *p, *slash;
-	ssize_t n, all = 0;
-	int fd;
+	struct sonde_buf config = {0};
+	char *slash = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, text + all, sizeof(text) - 1 - (size_t)all)) > 0)
-		all += n;
-	if (fd >= 0)
-		close(fd);
-	text[all] = '\0';
-	for (p = text; p < text + all; p += strlen(p) + 1) {
-		if (strncmp(p, ENV, sizeof(ENV) - 1) != 0)
-			continue;
-		snprintf(dir, PATH_MAX, "%s", p + sizeof(ENV) - 1);
+	if (sonde_proc_variable(&config, pid, "SONDE_INJECT_CONFIG") && config.n) {
+		snprintf(dir, PATH_MAX, "%s", config.p);
 		slash = strrchr(dir, '/');
-		if (slash)
-			*slash = '\0';
-		return slash != NULL;
 	}
-	return false;
+	if (slash)
+		*slash = '\0';
+	sonde_buf_release(&config);
+	return slash != NULL;
 }
 
 /* The process itself, or else one below it that carries the library. */

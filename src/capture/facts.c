@@ -1,7 +1,5 @@
 #include "capture/facts.h"
 
-#include "capture/passes.h"
-
 #include <dirent.h>
 #include <glob.h>
 #include <stdio.h>
@@ -11,7 +9,6 @@
 #include <unistd.h>
 
 #define CAP_SYS_ADMIN_BIT 21
-#define CAP_PERFMON_BIT	  38
 
 /* Where /proc and /etc are, for tests. */
 static void rooted(char *out, size_t size, const char *path)
@@ -111,6 +108,19 @@ static const char *chip_of_model(struct sonde_str model)
 	return NULL;
 }
 
+static const char *chip_of_capability(const char *capability)
+{
+	static const char *const known[][2] = {{"7.0", "GV100"}, {"7.2", "GV11B"}, {"7.5", "TU102"}, {"8.0", "GA100"},
+		{"8.6", "GA102"}, {"8.7", "GA10B"}, {"8.9", "AD102"}, {"9.0", "GH100"},
+		{"10.0", "GB100"}, {"10.3", "GB110"}, {"12.0", "GB202"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(known[i][0], capability) == 0)
+			return known[i][1];
+	return NULL;
+}
+
 static const char *chip_in_proc(void)
 {
 	char pattern[1024];
@@ -136,7 +146,7 @@ bool sonde_facts_chip(char *out, size_t size)
 
 	if (!chip) {
 		find_gpus(&f);
-		chip = f.nr_gpus ? sonde_chip_of(f.gpus[0].compute_capability) : NULL;
+		chip = f.nr_gpus ? chip_of_capability(f.gpus[0].compute_capability) : NULL;
 	}
 	if (chip)
 		snprintf(out, size, "%s", chip);
@@ -180,7 +190,6 @@ static void find_permission(struct sonde_facts *f)
 		bits = strtoull(caps, NULL, 16);
 	}
 	f->can_admin = bits >> CAP_SYS_ADMIN_BIT & 1;
-	f->can_perfmon = bits >> CAP_PERFMON_BIT & 1;
 	sonde_buf_release(&text);
 }
 

@@ -23,7 +23,6 @@ struct sonde_facts {
 	char os[96], host[96];
 	int is_restricted;   /* counters for administrators only: 1, 0, or -1 = cannot tell */
 	bool can_admin;	     /* CAP_SYS_ADMIN is effective */
-	bool can_perfmon;    /* CAP_PERFMON is effective */
 	char container[32];  /* "docker", "podman", "kubernetes", …; empty = none seen */
 	char profilers[256]; /* running tools that may hold the counters: "dcgm-exporter (812)" */
 };

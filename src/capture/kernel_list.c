@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void sonde_regex_exact(struct sonde_buf *out, struct sonde_str name)
+/* The whole name, and nothing else, as a regular expression. */
+static void add_exactly(struct sonde_buf *out, struct sonde_str name)
 {
 	size_t i;
 
@@ -29,7 +30,7 @@ bool sonde_kernel_list_add(struct sonde_kernel_list *l, struct sonde_str name, c
 	if (regex)
 		sonde_buf_puts(&b, regex);
 	else
-		sonde_regex_exact(&b, name);
+		add_exactly(&b, name);
 	e->name = sonde_arena_z(&l->arena, name);
 	e->regex = sonde_arena_take(&l->arena, &b);
 	if (description)

@@ -31,9 +31,6 @@ bool sonde_kernel_list_add(struct sonde_kernel_list *l, struct sonde_str name, c
 void sonde_kernel_list_write(const struct sonde_kernel_list *l, struct sonde_sink *to);
 void sonde_kernel_list_release(struct sonde_kernel_list *l);
 
-/* The whole name, and nothing else, as a regular expression. */
-void sonde_regex_exact(struct sonde_buf *out, struct sonde_str name);
-
 /*
  * The strings at `key` ("ncu_cli.sections") of a YAML file: a list, or one
  * string. `*out` is NULL-terminated and lives in the arena.

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "capture/native_env.h"
+#include "capture/proc.h"
 #include "format/attach.h"
 #include "format/capture.h"
 
@@ -84,27 +85,14 @@ static bool is_being_written(int dir, const char *name)
 	return is_locked;
 }
 
-/* Whether a process has ended and nobody has asked for its status: in a container that may last. */
-static bool is_zombie(long pid)
-{
-	struct sonde_buf text = {0};
-	char path[64];
-	const char *end;
-	bool is;
-
-	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	end = sonde_file_slurp(&text, path) && text.p ? strrchr(text.p, ')') : NULL;
-	is = end && (strncmp(end, ") Z", 3) == 0 || strncmp(end, ") X", 3) == 0);
-	sonde_buf_release(&text);
-	return is;
-}
-
-/* The process a capture is named after. */
+/* The process a capture is named after. In a container one that has ended may stay for long. */
 static bool is_running(const char *name)
 {
+	struct sonde_proc p;
 	long pid = strtol(name, NULL, 10);
 
-	return (kill((pid_t)pid, 0) == 0 || errno != ESRCH) && !is_zombie(pid);
+	return (kill((pid_t)pid, 0) == 0 || errno != ESRCH) &&
+	       !(sonde_proc_find(&p, pid) && (p.state == 'Z' || p.state == 'X'));
 }
 
 /* How many processes go on, and with them their captures. */

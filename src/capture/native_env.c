@@ -38,7 +38,7 @@ bool sonde_native_find(char *path, size_t size)
 	return false;
 }
 
-static void add_lines(struct sonde_sink *to, const char *key, struct sonde_list values)
+static void add_lines(struct sonde_sink *to, const char *key, struct sonde_words values)
 {
 	size_t i;
 
@@ -47,7 +47,7 @@ static void add_lines(struct sonde_sink *to, const char *key, struct sonde_list 
 }
 
 /* The library reads lines, and so many patterns of each kind. */
-static int check_patterns(const char *key, struct sonde_list values, struct sonde_err *err)
+static int check_patterns(const char *key, struct sonde_words values, struct sonde_err *err)
 {
 	size_t i;
 
@@ -85,7 +85,8 @@ static int write_config(const char *path, const char *dir, const struct sonde_na
 	return sonde_sink_close(&sink, err);
 }
 
-int sonde_native_env_build(
+/* Makes the directory with the library's configuration in it, and the variables that lead there. */
+static int build_env(
 	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err)
 {
 	char found[PATH_MAX], library[PATH_MAX], dir[PATH_MAX], config[PATH_MAX + 16];
@@ -141,7 +142,7 @@ int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec 
 
 	if (spec->env)
 		sonde_argv_all(&env, spec->env);
-	rc = sonde_native_env_build(&env, q, err);
+	rc = build_env(&env, q, err);
 	with.env = env.words.at;
 	if (rc == 0)
 		rc = sonde_child_run(out, &with, err);

@@ -13,20 +13,12 @@
 struct sonde_native_request {
 	const char *dir; /* where the captures go; made absolute */
 	const char *mark; /* NAME=VALUE for the program; NULL = none */
-	struct sonde_list nvtx_include, nvtx_exclude;
-	struct sonde_list options; /* further `key=value` lines */
+	struct sonde_words nvtx_include, nvtx_exclude;
+	struct sonde_words options; /* further `key=value` lines */
 };
 
 /* The library: $SONDE_INJECT_LIB, beside the program, or installed. False when nowhere. */
 bool sonde_native_find(char *path, size_t size);
-
-/*
- * Makes the directory with the library's configuration in it and appends the
- * variables to `env` (for struct sonde_child_spec). SONDE_ERR_NOTFOUND without
- * the library.
- */
-int sonde_native_env_build(
-	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err);
 
 /* Whether there is a capture in `dir`: a program that uses neither NVTX nor CUDA leaves none. */
 bool sonde_native_is_there(const char *dir);
@@ -46,7 +38,8 @@ bool sonde_native_settle(const char *dir);
  */
 bool sonde_native_fault(char *text, size_t size, const char *dir);
 
-/* Runs a program with the library in it; its captures are then in q->dir. */
+/* Runs a program with the library in it; its captures are then in q->dir. SONDE_ERR_NOTFOUND without
+ * the library. */
 int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec *spec,
 	const struct sonde_native_request *q, struct sonde_err *err);
 

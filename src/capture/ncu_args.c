@@ -8,7 +8,7 @@ static void option(struct sonde_argv *a, const char *name, const char *value)
 		sonde_argv_pair(a, name, value);
 }
 
-static void option_each(struct sonde_argv *a, const char *name, struct sonde_list values)
+static void option_each(struct sonde_argv *a, const char *name, struct sonde_words values)
 {
 	size_t i;
 
@@ -16,7 +16,7 @@ static void option_each(struct sonde_argv *a, const char *name, struct sonde_lis
 		sonde_argv_pair(a, name, values.at[i]);
 }
 
-static void option_joined(struct sonde_argv *a, const char *name, struct sonde_list values)
+static void option_joined(struct sonde_argv *a, const char *name, struct sonde_words values)
 {
 	struct sonde_buf b = {0};
 	size_t i;
@@ -60,7 +60,7 @@ static void add_glob(struct sonde_buf *out, const char *word)
 	}
 }
 
-const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names, const char *base)
+const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_words names, const char *base)
 {
 	size_t i;
 

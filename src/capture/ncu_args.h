@@ -9,13 +9,8 @@
 #define SONDE_CAPTURE_NCU_ARGS_H
 
 #include "base/argv.h"
+#include "base/words.h"
 #include "capture/tool.h"
-
-/* A borrowed list of C strings. */
-struct sonde_list {
-	const char *const *at;
-	size_t nr;
-};
 
 struct sonde_ncu_request {
 	const char *report; /* -o, without .ncu-rep */
@@ -23,10 +18,10 @@ struct sonde_ncu_request {
 	const char *replay_mode, *target_processes, *set;
 	const char *kernel_name_base, *clock_control;
 	const char *push_pop_scope, *range_filter;
-	struct sonde_list nvtx_include, nvtx_exclude;
-	struct sonde_list metrics, sections;
-	struct sonde_list kernel_name; /* names, globs or regex:…; joined into one -k */
-	struct sonde_list extra;       /* words passed as they are */
+	struct sonde_words nvtx_include, nvtx_exclude;
+	struct sonde_words metrics, sections;
+	struct sonde_words kernel_name; /* names, globs or regex:…; joined into one -k */
+	struct sonde_words extra;       /* words passed as they are */
 	long launch_skip, launch_count;
 	bool force_overwrite;
 	bool import_sass;
@@ -44,7 +39,7 @@ void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
  * request's base. Returns NULL when ncu cannot be told (a demangled name, a
  * regex beside plain names): the report is then filtered when it is read.
  */
-const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_list names, const char *base);
+const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_words names, const char *base);
 
 /*
  * `ncu --import REPORT --page PAGE [--csv]`: NVIDIA's own reading of a report.

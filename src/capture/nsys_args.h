@@ -16,7 +16,7 @@ struct sonde_nsys_request {
 	const char *report; /* -o, without .nsys-rep */
 	const char *trace, *sample, *capture_range, *capture_range_end, *nvtx_capture;
 	uint64_t delay_s, duration_s; /* 0 = from the start, to the end */
-	struct sonde_list extra;
+	struct sonde_words extra;
 	bool force_overwrite;
 };
 

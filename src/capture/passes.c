@@ -6,32 +6,6 @@
 
 #include <string.h>
 
-static const struct {
-	const char *cc, *chip;
-} chips[] = {
-	{"7.0", "GV100"},
-	{"7.2", "GV11B"},
-	{"7.5", "TU102"},
-	{"8.0", "GA100"},
-	{"8.6", "GA102"},
-	{"8.7", "GA10B"},
-	{"8.9", "AD102"},
-	{"9.0", "GH100"},
-	{"10.0", "GB100"},
-	{"10.3", "GB110"},
-	{"12.0", "GB202"},
-};
-
-const char *sonde_chip_of(const char *compute_capability)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(chips) / sizeof(*chips); i++)
-		if (strcmp(chips[i].cc, compute_capability) == 0)
-			return chips[i].chip;
-	return NULL;
-}
-
 #ifdef SONDE_HAVE_CUPTI_HOST
 
 /* cupti_profiler_host.h is C++ by one include of <string>; an empty one stands in for it. */

@@ -23,7 +23,4 @@ struct sonde_passes {
 int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *const *metrics,
 	size_t nr, struct sonde_err *err);
 
-/* The chip of a compute capability ("9.0" → "GH100"), NULL when unknown. */
-const char *sonde_chip_of(const char *compute_capability);
-
 #endif

@@ -53,7 +53,7 @@ static bool lies_in(const char *inner, const char *outer)
 	return false;
 }
 
-static unsigned text_level(struct sonde_list all, size_t i)
+static unsigned text_level(struct sonde_words all, size_t i)
 {
 	unsigned level = 0;
 	size_t k;

@@ -44,12 +44,12 @@ struct sonde_plan_range {
 
 struct sonde_plan_request {
 	const char *replay_mode;
-	struct sonde_list include;	       /* NVTX expressions in ncu's grammar */
-	struct sonde_list words;	       /* what the user wrote for them */
+	struct sonde_words include;	       /* NVTX expressions in ncu's grammar */
+	struct sonde_words words;	       /* what the user wrote for them */
 	const size_t *word_of;		       /* per expression, the word it comes from */
 	const struct sonde_plan_range *ranges; /* NULL = not known */
 	size_t nr_ranges;
-	struct sonde_list metrics; /* for the passes */
+	struct sonde_words metrics; /* for the passes */
 	const char *chip;	   /* NULL = the one here, else assumed */
 	const char *clock_control; /* what ncu does to the card's clocks; NULL = not said */
 };

@@ -9,7 +9,8 @@
 
 #define SECOND UINT64_C(1000000000)
 
-void sonde_duration_show(char *out, size_t size, uint64_t ns)
+/* "0:07", "12:30", "1:02:03". */
+static void show_duration(char *out, size_t size, uint64_t ns)
 {
 	uint64_t s = ns / SECOND;
 
@@ -59,13 +60,13 @@ static void describe(const struct sonde_progress *p, struct sonde_buf *out)
 		sonde_buf_printf(out, ", pass %" PRIu64, log->app_passes);
 	else if (log->nr_passes)
 		sonde_buf_printf(out, ", %" PRIu64 " passes", log->nr_passes);
-	sonde_duration_show(time, sizeof(time), elapsed);
+	show_duration(time, sizeof(time), elapsed);
 	sonde_buf_printf(out, ", %s", time);
 	if (p->expected && log->nr_results && log->nr_results < p->expected) {
 		double left = (double)elapsed / (double)log->nr_results *
 			      (double)(p->expected - log->nr_results);
 
-		sonde_duration_show(time, sizeof(time), (uint64_t)left);
+		show_duration(time, sizeof(time), (uint64_t)left);
 		sonde_buf_printf(out, ", about %s left", time);
 	}
 }

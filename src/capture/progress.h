@@ -29,7 +29,4 @@ void sonde_progress_tick(void *progress);
 void sonde_progress_end(struct sonde_progress *p);
 void sonde_progress_release(struct sonde_progress *p);
 
-/* "0:07", "12:30", "1:02:03". */
-void sonde_duration_show(char *out, size_t size, uint64_t ns);
-
 #endif

@@ -1,7 +1,7 @@
 #include "capture/rank.h"
 
 #include "base/md5.h"
-#include "capture/tool.h"
+#include "capture/proc.h"
 #include "format/launcher.h"
 
 #include <ctype.h>
@@ -31,11 +31,6 @@ static const struct launcher {
 /* Of a launcher on many hosts that names no job: the batch system's does it. */
 static const char *const batch_ids[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 
-struct process {
-	long pid, parent;
-	unsigned long long start; /* in clock ticks since the machine's */
-};
-
 static bool number(const char *name, unsigned *out)
 {
 	const char *text = name ? getenv(name) : NULL;
@@ -51,43 +46,12 @@ static bool number(const char *name, unsigned *out)
 	return true;
 }
 
-static bool slurp(struct sonde_buf *out, long pid, const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", pid, file);
-	return sonde_file_slurp(out, path) && out->n;
-}
-
-static bool look_at(struct process *out, long pid)
-{
-	struct sonde_buf text = {0};
-	/* A program's name may hold anything, also a bracket: the last one ends it. */
-	const char *rest = slurp(&text, pid, "stat") ? strrchr(text.p, ')') : NULL;
-	bool is_good = rest && sscanf(rest,
-				       ") %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-				       "%*s %*s %*s %*s %*s %*s %llu",
-				       &out->parent, &out->start) == 2;
-
-	out->pid = pid;
-	sonde_buf_release(&text);
-	return is_good;
-}
-
 static bool has_variable(long pid, const char *name)
 {
-	struct sonde_buf text = {0};
-	struct sonde_str rest, one;
-	bool has_it = false;
+	struct sonde_buf value = {0};
+	bool has_it = sonde_proc_variable(&value, pid, name);
 
-	slurp(&text, pid, "environ");
-	rest = sonde_buf_view(&text);
-	while (rest.n && !has_it) {
-		one = sonde_str_cut(rest, '\0', &rest);
-		has_it = sonde_str_starts(one, name) && one.n > strlen(name) &&
-			 one.p[strlen(name)] == '=';
-	}
-	sonde_buf_release(&text);
+	sonde_buf_release(&value);
 	return has_it;
 }
 
@@ -95,20 +59,20 @@ static bool has_variable(long pid, const char *name)
  * The process that started the ranks of this host: the nearest one above that is no rank itself.
  * The parent alone would do but for scripts that a launcher runs and that run sonde.
  */
-static bool find_launcher(struct process *out, const struct launcher *l)
+static bool find_launcher(struct sonde_proc *out, const struct launcher *l)
 {
 	const char *mark = l->local && getenv(l->local) ? l->local
 							 : sonde_launchers[l - launchers].rank;
-	struct process above;
+	struct sonde_proc above;
 
-	if (!look_at(out, (long)getppid()))
+	if (!sonde_proc_find(out, (long)getppid()))
 		return false;
-	while (out->pid > 1 && has_variable(out->pid, mark) && look_at(&above, out->parent))
+	while (out->pid > 1 && has_variable(out->pid, mark) && sonde_proc_find(&above, out->parent))
 		*out = above;
 	return true;
 }
 
-static time_t time_of(const struct process *p)
+static time_t time_of(const struct sonde_proc *p)
 {
 	struct timespec now, up;
 
@@ -118,7 +82,7 @@ static time_t time_of(const struct process *p)
 }
 
 /* On one host: no other launch has the same process, not even one with the same number. */
-static void add_process(struct sonde_buf *name, const struct process *p)
+static void add_process(struct sonde_buf *name, const struct sonde_proc *p)
 {
 	const char *restart = getenv("TORCHELASTIC_RESTART_COUNT");
 	struct utsname u;
@@ -172,7 +136,7 @@ static void add_pod(struct sonde_buf *name, const struct sonde_rank *rank)
 static void name_job(struct sonde_rank *out, const struct launcher *l)
 {
 	const char *id = getenv(l->ids[0]);
-	struct process p = {.pid = (long)getppid()};
+	struct sonde_proc p = {.pid = (long)getppid()};
 	struct sonde_buf name = {0};
 	bool is_one_host;
 	unsigned nr_local;

@@ -6,12 +6,11 @@
 
 static bool read_rank(struct sonde_str text, unsigned *out)
 {
-	size_t i;
+	uint64_t v;
+	bool is_rank = sonde_str_u64(text, &v) && v <= MAX_RANK;
 
-	*out = 0;
-	for (i = 0; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && *out <= MAX_RANK; i++)
-		*out = *out * 10 + (unsigned)(text.p[i] - '0');
-	return i && i == text.n && *out <= MAX_RANK;
+	*out = is_rank ? (unsigned)v : 0;
+	return is_rank;
 }
 
 static bool read_span(struct sonde_str text, struct sonde_rank_span *out)

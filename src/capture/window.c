@@ -12,20 +12,6 @@ static int refuse(const char *text, const char *why, struct sonde_err *err)
 		text, why);
 }
 
-/* A number of entries; false when it is none. */
-static bool read_count(struct sonde_str s, uint64_t *out)
-{
-	size_t i;
-
-	*out = 0;
-	for (i = 0; i < s.n; i++) {
-		if (s.p[i] < '0' || s.p[i] > '9' || *out > UINT64_MAX / 100)
-			return false;
-		*out = *out * 10 + (uint64_t)(s.p[i] - '0');
-	}
-	return s.n > 0;
-}
-
 static int parse_entries(struct sonde_window *w, struct sonde_str text, struct sonde_arena *arena,
 	struct sonde_err *err)
 {
@@ -42,7 +28,7 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 	first = sonde_str_cut((struct sonde_str){text.p + at, text.n - at - 1}, ':', &end);
 	w->kind = SONDE_WINDOW_ENTRIES;
 	w->end = UINT64_MAX;
-	if ((first.n && !read_count(first, &w->first)) || (end.n && !read_count(end, &w->end)))
+	if ((first.n && !sonde_str_u64(first, &w->first)) || (end.n && !sonde_str_u64(end, &w->end)))
 		return refuse(w->text, "the entries are not FIRST:END, two numbers from 0 on", err);
 	if (first.n && first.n == text.n - at - 1)
 		w->end = w->first + 1; /* step[5]: that one */

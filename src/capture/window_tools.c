@@ -29,7 +29,7 @@ static int include(struct sonde_capture_settings *s, const struct sonde_window *
 	if (!at)
 		return sonde_err_nomem(err);
 	at[0] = label;
-	s->nvtx_include = (struct sonde_list){at, 1};
+	s->nvtx_include = (struct sonde_words){at, 1};
 	s->ncu_gating = true;
 	return 0;
 }

@@ -92,7 +92,7 @@ static int join_sections(struct sonde_kernels_job *j, const char *const *configu
 		at[from++] = j->q->sections.at[i];
 	for (i = 0; i < j->q->args.operands.nr; i++)
 		at[from++] = j->q->args.operands.at[i];
-	j->ncu_request.sections = (struct sonde_list){at, nr};
+	j->ncu_request.sections = (struct sonde_words){at, nr};
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int read_preset(struct sonde_kernels_job *j)
 		return rc;
 	while (metrics[nr])
 		nr++;
-	j->ncu_request.metrics = (struct sonde_list){metrics, nr};
+	j->ncu_request.metrics = (struct sonde_words){metrics, nr};
 	j->ncu_request.set = set[0];
 	return join_sections(j, sections);
 }

@@ -59,7 +59,7 @@ static int write_command(struct sonde_run *r, const struct sonde_local *l, struc
 #define NR_OPTIONS 9 /* the last three are empty for whoever adds them */
 
 /* Lines for the library's own settings, in the run's arena. */
-static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
+static int add_options(struct sonde_words *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
 	struct sonde_err *err)
 {
 	const struct sonde_capture_settings *set = &r->set;
@@ -80,7 +80,7 @@ static int add_options(struct sonde_list *out, const char *lines[NR_OPTIONS], st
 	for (i = 0; i < NR_OPTIONS; i++)
 		if (!lines[i])
 			return sonde_err_nomem(err);
-	*out = (struct sonde_list){lines, NR_OPTIONS};
+	*out = (struct sonde_words){lines, NR_OPTIONS};
 	return 0;
 }
 

@@ -39,7 +39,7 @@ static int add_expression(
 	return slot && *slot && (of || to != &s->include) ? 0 : sonde_err_nomem(s->err);
 }
 
-static int translate(struct sonde_ncu_stage *s, struct sonde_list words, struct sonde_word_list *to)
+static int translate(struct sonde_ncu_stage *s, struct sonde_words words, struct sonde_word_list *to)
 {
 	struct sonde_buf b = {0};
 	size_t i;
@@ -166,8 +166,8 @@ int sonde_ncu_stage__command(struct sonde_ncu_stage *s, const struct sonde_plan_
 	q.report = base;
 	q.log = *log;
 	q.replay_mode = c->mode;
-	q.nvtx_include = (struct sonde_list){c->include.at, c->include.nr};
-	q.nvtx_exclude = (struct sonde_list){s->exclude.at, s->exclude.nr};
+	q.nvtx_include = (struct sonde_words){c->include.at, c->include.nr};
+	q.nvtx_exclude = (struct sonde_words){s->exclude.at, s->exclude.nr};
 	sonde_ncu_args_build(argv, &s->ncu, &q, r->program);
 	return argv->failed ? sonde_err_nomem(s->err) : 0;
 }

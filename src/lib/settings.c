@@ -150,15 +150,13 @@ static unsigned kineto_regions(const struct hydra_config *c)
 static int read_folders(
 	struct sonde_export_options *o, struct sonde_str word, struct sonde_err *err)
 {
-	size_t i, n = 0;
+	uint64_t n;
 
 	o->no_folders = sonde_str_is(word, "none") || sonde_str_is(word, "0");
 	o->max_folders = SONDE_NO_LIMIT;
 	if (o->no_folders || sonde_str_is(word, "all"))
 		return 0;
-	for (i = 0; i < word.n && word.p[i] >= '0' && word.p[i] <= '9' && n < 100000000; i++)
-		n = n * 10 + (size_t)(word.p[i] - '0');
-	if (i < word.n || i == 0)
+	if (!sonde_str_u64(word, &n))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report.folders must be all, none or a number, not '%.*s'",
 			SONDE_STR_ARG(word));

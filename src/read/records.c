@@ -89,27 +89,17 @@ uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_
 	return n;
 }
 
-static bool read_number(struct sonde_str text, uint32_t *out)
-{
-	size_t i;
-
-	*out = 0;
-	for (i = 0; i < text.n && i < 8 && text.p[i] >= '0' && text.p[i] <= '9'; i++)
-		*out = *out * 10 + (uint32_t)(text.p[i] - '0');
-	return i && i == text.n;
-}
-
 void sonde_process__set_rank(struct sonde_process *p, struct sonde_str rank, struct sonde_str size)
 {
-	uint32_t number, nr;
+	uint64_t number, nr;
 
-	if (!read_number(rank, &number))
+	if (!sonde_str_u64(rank, &number) || number >= SONDE_NONE)
 		return;
-	if (!read_number(size, &nr))
+	if (!sonde_str_u64(size, &nr) || nr >= SONDE_NONE)
 		nr = 0;
 	p->has_rank = nr != 1;
-	p->rank = number;
-	p->world_size = nr;
+	p->rank = (uint32_t)number;
+	p->world_size = (uint32_t)nr;
 }
 
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr)

@@ -1,16 +1,11 @@
 #include "read/tar.h"
 
+#include "base/tar_head.h"
+
 #include <string.h>
 
-#define BLOCK	 512u
+#define BLOCK	 SONDE_TAR_BLOCK
 #define MAX_NAME (64u * 1024u) /* of a long name or a pax header */
-
-struct header {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
-	char link[100], magic[6], version[2], owner[32], group[32], major[8], minor[8];
-	char prefix[155], pad[12];
-};
-_Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
 /* Octal, or base 256 where the first bit says so. */
 static uint64_t number(const char *p, size_t n)
@@ -30,22 +25,16 @@ static uint64_t number(const char *p, size_t n)
 	return v;
 }
 
-/* The sum of all bytes with blanks in place of itself: nothing else has that by chance. */
-static bool is_header(const struct header *h)
+/* Nothing else has the right sum by chance. */
+static bool is_header(const struct sonde_tar_head *h)
 {
-	const unsigned char *p = (const unsigned char *)h;
-	size_t at = offsetof(struct header, checksum), i;
-	uint64_t sum = 0;
-
-	for (i = 0; i < BLOCK; i++)
-		sum += i >= at && i < at + sizeof(h->checksum) ? ' ' : p[i];
 	return h->name[0] && memcmp(h->magic, "ustar", 5) == 0 &&
-	       number(h->checksum, sizeof(h->checksum)) == sum;
+	       number(h->checksum, sizeof(h->checksum)) == sonde_tar_checksum(h);
 }
 
 bool sonde_is_tar(struct sonde_str data)
 {
-	struct header h;
+	struct sonde_tar_head h;
 
 	if (data.n < BLOCK)
 		return false;
@@ -81,7 +70,7 @@ static void add_field(struct sonde_buf *b, const char *p, size_t n)
 	sonde_buf_add(b, p, strnlen(p, n));
 }
 
-static void take_name(struct sonde_tar *t, const struct header *h)
+static void take_name(struct sonde_tar *t, const struct sonde_tar_head *h)
 {
 	if (h->prefix[0] && memcmp(h->version, "00", 2) == 0) {
 		add_field(&t->name, h->prefix, sizeof(h->prefix));
@@ -94,7 +83,6 @@ static void take_name(struct sonde_tar *t, const struct header *h)
 static void take_pax(struct sonde_tar *t, struct sonde_str text, uint64_t *size)
 {
 	struct sonde_str rest = text, line, value;
-	size_t i;
 
 	while (rest.n) {
 		line = sonde_str_cut(rest, '\n', &rest);
@@ -105,15 +93,13 @@ static void take_pax(struct sonde_tar *t, struct sonde_str text, uint64_t *size)
 		}
 		if (sonde_str_starts(line, "size=")) {
 			sonde_str_cut(line, '=', &value);
-			for (*size = 0, i = 0; i < value.n && value.p[i] >= '0' && value.p[i] <= '9';
-				i++)
-				*size = *size * 10 + (uint64_t)(value.p[i] - '0');
+			sonde_str_u64(value, size);
 		}
 	}
 }
 
 /* What stands before a member about it: a long name, or a pax header. */
-static bool take_extra(struct sonde_tar *t, const struct header *h, uint64_t *size)
+static bool take_extra(struct sonde_tar *t, const struct sonde_tar_head *h, uint64_t *size)
 {
 	uint64_t n = number(h->size, sizeof(h->size)), pad = (BLOCK - n % BLOCK) % BLOCK;
 	char text[4096];
@@ -132,7 +118,7 @@ static bool take_extra(struct sonde_tar *t, const struct header *h, uint64_t *si
 	return true;
 }
 
-static void open_member(struct sonde_tar *t, const struct header *h, uint64_t size)
+static void open_member(struct sonde_tar *t, const struct sonde_tar_head *h, uint64_t size)
 {
 	if (!t->name.n)
 		take_name(t, h);
@@ -147,7 +133,7 @@ static void open_member(struct sonde_tar *t, const struct header *h, uint64_t si
 bool sonde_tar_next(struct sonde_tar *t)
 {
 	uint64_t size = UINT64_MAX;
-	struct header h;
+	struct sonde_tar_head h;
 	size_t got;
 
 	if (t->member.from) {

@@ -102,7 +102,7 @@ static void test_ncu_args__kernel_words_become_one_pattern(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct sonde_buf b = {0};
 		const char *base = sonde_ncu_kernel_word(
-			&b, (struct sonde_list){cases[i].names, cases[i].nr}, "demangled");
+			&b, (struct sonde_words){cases[i].names, cases[i].nr}, "demangled");
 
 		if (cases[i].base)
 			assert_string_equal(base, cases[i].base);
