@@ -14,7 +14,7 @@ const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 				       {"dram__bytes.sum.pct_of_peak_sustained_elapsed", "DRAM %"}},
 		true},
 	[SONDE_ROLE_OCCUPANCY] = {{{"sm__warps_active" ACTIVE, "Occ %"}}, true},
-	[SONDE_ROLE_L2] = {{{"lts__throughput" PEAK, "L2 %"}}, false},
+	[SONDE_ROLE_L2] = {{{"lts__throughput" PEAK, "L2 %"}, {"lts__t_sectors" PEAK, "L2 %"}}, false},
 	[SONDE_ROLE_L1] = {{{"l1tex__throughput" ACTIVE, "L1 %"}}, false},
 	[SONDE_ROLE_CLOCK] = {{{"sm__cycles_elapsed.avg.per_second", "SM clock"}}, false},
 	[SONDE_ROLE_OCCUPANCY_MOST] = {{{"sm__maximum_warps_per_active_cycle_pct", NULL}}, false},

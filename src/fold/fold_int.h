@@ -82,6 +82,9 @@ double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_se
 double sonde_sampled__nominal_clock(const struct sonde_device *d);
 /* Bytes its memory moves in a nanosecond; NaN: unknown. */
 double sonde_sampled__bandwidth(const struct sonde_device *d);
+/* The most a counter of the series counts in a cycle of the SMs; 0 = not known. */
+double sonde_sampled__peak(
+	const struct sonde_records *r, const struct sonde_series *s, size_t counter, double nr_sms);
 /* What a counter can count at most in a nanosecond; 0 = not known. */
 double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role);
 

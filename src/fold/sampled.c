@@ -33,6 +33,7 @@ const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{PCT("sm__inst_executed_pipe_alu.avg"), {"alu.instructions"}, SONDE_OVER_ELAPSED, 0},
 	{PCT("sm__pipe_fp64_cycles_active.avg"), {"fp64.cycles"}, SONDE_OVER_ELAPSED, 0},
 	{PCT("l1tex__data_pipe_lsu_wavefronts.avg"), {"l1.wavefronts"}, SONDE_OVER_ELAPSED, 0},
+	{PCT("lts__t_sectors.avg"), {"l2.sectors"}, SONDE_OVER_ELAPSED, 0},
 	{"sm__cycles_elapsed.avg.per_second", {NULL}, SONDE_OVER_TIME, 0},
 	{PCT("dram__bytes.sum"), {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
 };

@@ -36,7 +36,7 @@ struct sonde_sampled {
 	struct sonde_sampled_set { /* counters that were sampled together */
 		struct sonde_unmixed *unmixed;
 		SONDE_VEC(struct sonde_str) roles; /* by counter */
-		SONDE_VEC(double) peaks; /* by counter: in a cycle of the device; 0 = unknown */
+		SONDE_VEC(double) peaks; /* by counter: in a cycle of the SMs; 0 = unknown */
 	} * sets;
 	size_t nr_sets;
 	double cycles_per_ns; /* of all SMs together while they worked; NaN when unknown */

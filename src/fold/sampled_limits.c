@@ -64,6 +64,41 @@ double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_se
 	return ns > 0 ? cycles / ns : NAN;
 }
 
+/* L2 has a clock of its own: its cycles for each of an SM's, while SMs worked; 0 = not known. */
+static double l2_cycles(const struct sonde_records *r, const struct sonde_series *s, double nr_sms)
+{
+	uint32_t l2 = sonde_series_counter(s, r, "l2.elapsed_cycles");
+	uint32_t sm = sonde_series_counter(s, r, "sm.elapsed_cycles");
+	uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
+	double of_slices = 0, of_sms = 0;
+	size_t k;
+
+	if (l2 == SONDE_NONE || sm == SONDE_NONE || active == SONDE_NONE)
+		return 0;
+	for (k = 0; k < s->times.nr; k++) {
+		const double *row = &s->values.at[k * s->counters.nr];
+
+		if (!(row[active] > 0))
+			continue;
+		of_slices += row[l2];
+		of_sms += row[sm];
+	}
+	/* A slice counts one in each of its cycles: the peak is the number of slices. */
+	if (!(of_sms > 0) || !(nr_sms > 0) || !(s->counters.at[l2].peak > 0))
+		return 0;
+	return of_slices / s->counters.at[l2].peak / (of_sms / nr_sms);
+}
+
+double sonde_sampled__peak(
+	const struct sonde_records *r, const struct sonde_series *s, size_t counter, double nr_sms)
+{
+	const struct sonde_counter *c = &s->counters.at[counter];
+
+	if (sonde_str_is(sonde_records_str(r, c->role), "l2.sectors"))
+		return c->peak * l2_cycles(r, s, nr_sms);
+	return c->peak;
+}
+
 double sonde_sampled__nominal_clock(const struct sonde_device *d)
 {
 	return sonde_device_attribute(d, SONDE_ATTR_CLOCK) *

@@ -45,7 +45,7 @@ static bool choose_columns(
 			return false;
 		*slot = role;
 		*column = (uint32_t)i;
-		*peak = series->counters.at[i].peak;
+		*peak = sonde_sampled__peak(x->f->r, series, i, x->s->nr_sms);
 		*limit = sonde_sampled__limit(x->s, role);
 	}
 	return true;

@@ -26,6 +26,7 @@ const struct sonde_role sonde_roles[] = {
 		{"dram__bytes_read", "fbpa__dram_read_bytes"}},
 	{"dram.write_bytes", "bytes written to device memory",
 		{"dram__bytes_write", "fbpa__dram_write_bytes"}},
+	{"l2.elapsed_cycles", "cycles of all slices of L2", {"lts__cycles_elapsed"}},
 	{"pcie.read_bytes", "bytes read over PCIe", {"pcie__read_bytes"}},
 	{"pcie.write_bytes", "bytes written over PCIe", {"pcie__write_bytes"}},
 	{"nvlink.receive_bytes", "user bytes received over NVLink",
@@ -73,17 +74,17 @@ const struct sonde_role sonde_roles[] = {
 #define CORE "sm.elapsed_cycles sm.active_cycles sm.instructions sm.warp_cycles "
 #define DRAM "dram.read_bytes dram.write_bytes "
 
-/* 12 counters are what one core decodes at 50 µs a sample: `basic` has no more. */
+/* 13 counters are what one core decodes at 150 µs a sample: `basic` has no more. */
 static const struct {
 	const char *name, *roles; /* NULL = all */
 } sets[] = {
 	{"basic", CORE DRAM "tensor.cycles fma.instructions alu.instructions fp64.cycles "
-			    "l1.wavefronts l2.sectors "},
+			    "l1.wavefronts l2.sectors l2.elapsed_cycles "},
 	{"tensor", CORE DRAM "sm.thread_instructions tensor.cycles tensor.hmma_cycles "
 			     "tensor.imma_cycles fma.instructions l2.sectors "},
 	{"memory", "sm.elapsed_cycles sm.active_cycles " DRAM
 		   "l1.wavefronts l1.global_wavefronts l1.shared_wavefronts l1.read_sectors "
-		   "l2.sectors l2.sm_sectors pcie.read_bytes pcie.write_bytes "},
+		   "l2.sectors l2.elapsed_cycles l2.sm_sectors pcie.read_bytes pcie.write_bytes "},
 	{"nvlink", "sm.elapsed_cycles sm.active_cycles " DRAM
 		   "nvlink.receive_bytes nvlink.transmit_bytes c2c.receive_bytes "
 		   "c2c.transmit_bytes pcie.read_bytes pcie.write_bytes "},

@@ -48,7 +48,7 @@
 #define NR_BASES    (sizeof(bases) / sizeof(*bases))
 #define MAX_METRICS 512
 
-static const char *bases[] = {"sm__cycles_elapsed", "sm__warps_active_realtime", "lts__t_sectors",
+static const char *bases[] = {"sm__cycles_elapsed", "sm__warps_active_realtime", "lts__t_sectors", "lts__cycles_elapsed",
 	"dram__bytes_read", "dram__bytes_write", "dram__cycles_elapsed",
 	"TPC.TriageCompute.sm__cycles_active", "TPC.TriageCompute.sm__inst_executed_realtime",
 	"sm__cycles_active", "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime",

@@ -98,7 +98,7 @@ doctor() { # ENV TEXT REMEDY
 	grep -A1 "^[a-z]*  *\(counters\|clock\) " "$TMP/out" >"$TMP/counters"
 	has "$2" "$TMP/counters" && has "$3" "$TMP/counters"
 }
-ok doctor__sampling_is_possible doctor X= "12 counters of GF999 can be sampled" "ok "
+ok doctor__sampling_is_possible doctor X= "13 counters of GF999 can be sampled" "ok "
 ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGPUCTRPERM" "remedy: as root"
 ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
 
@@ -157,7 +157,7 @@ ok sampling__bursts_are_whole bursts_are_whole
 ok sampling__more_counters_than_a_pass_take_turns turns
 ok sampling__full_is_all_of_one_pass full
 
-basic() { UNTIL="gave 1000" run counters=basic && dump && dumped_all && [ "$(number series counters)" = 12 ] && has "12 counters of GPU 0" "$TMP/err"; }
+basic() { UNTIL="gave 1000" run counters=basic && dump && dumped_all && [ "$(number series counters)" = 13 ] && has "13 counters of GPU 0" "$TMP/err"; }
 off() { run counters=off && dump && lacks series "$TMP/dump" && lacks counters "$TMP/err"; }
 named() { UNTIL="gave 10" run 'counters=[dram.read_bytes,l2.sectors]' counters.interval=1ms && dump && [ "$(number series counters)" = 2 ] && [ "$(number series interval_us)" = 1000 ]; }
 without() { # ENV MESSAGE: times only, one line, a note in the report, the program as ever

@@ -16,18 +16,20 @@
 #define CLOCK	     "sm__cycles_elapsed.avg.per_second"
 #define FMA_PCT	     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"
 #define ALU_PCT	     "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed"
+#define L2_PCT	     "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"
 #define ACTIVE_PCT   "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 #define NR_STEPS  400
 #define SAMPLE_NS 50000
 #define SMS	  132
 #define CLOCK_KHZ 1500000
+#define SLICES	  94 /* of L2, each at 1.2 GHz */
 #define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters.md */
 
-enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, NR_COUNTERS };
+enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, L2, L2_ELAPSED, NR_COUNTERS };
 static const char *const roles[NR_COUNTERS] = {
 	"sm.elapsed_cycles", "sm.active_cycles", "sm.instructions", "dram.read_bytes",
-	"fma.instructions"};
+	"fma.instructions", "l2.sectors", "l2.elapsed_cycles"};
 
 /* What is sampled of the program. */
 struct sampling {
@@ -114,6 +116,7 @@ static void count_into(const struct program *p, const struct sonde_record_time *
 	size_t i;
 
 	row[ELAPSED] = SMS * CLOCK_KHZ * 1e-6 * length;
+	row[L2_ELAPSED] = SLICES * 1.2 * length;
 	if (how->slows_down && s->start_ns >= p->half_ns)
 		row[ELAPSED] *= 0.8;
 	while (*from < r->records.nr && r->records.at[*from].time.end_ns - OFFSET_NS <= s->start_ns)
@@ -129,6 +132,7 @@ static void count_into(const struct program *p, const struct sonde_record_time *
 		row[ACTIVE] += how->is_by_count ? part * p->counts.at[i]
 						: 0.5 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[EXECUTED] += part * p->counts.at[i];
+		row[L2] += 0.2 * 3 * SLICES * 1.2 * (end - begin);
 		row[FMA] += 0.1 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[DRAM] += how->dram_factor * 2 * part * p->counts.at[i];
 	}
@@ -148,7 +152,7 @@ static struct sonde_series *add_series(struct program *p, const struct sampling 
 
 		assert_non_null(c);
 		c->role = c->name = sonde_records__string(p->m.r, sonde_str_from(roles[i]));
-		c->peak = i == FMA ? 2 * SMS : 0;
+		c->peak = i == FMA ? 2 * SMS : i == L2 ? 3 * SLICES : i == L2_ELAPSED ? SLICES : 0;
 	}
 	return s;
 }
@@ -305,6 +309,8 @@ static void test_sampled__figures_hold_what_launches_counted(void **state)
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
 	/* A tenth of an instruction in a cycle, where two are the device's peak. */
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), FMA_PCT), 5);
+	/* Three sectors in a cycle of a slice are the peak, whatever the clock of the SMs. */
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), L2_PCT), 20);
 	assert_false(has_column(&run, ALU_PCT));
 	release(&run);
 	end_program(&p);
