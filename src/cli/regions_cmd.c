@@ -218,7 +218,7 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 
 	if (!q->is_marked && strchr(word, '/') && access(word, F_OK) < 0)
 		sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"%s: no such file: check the path of the program or capture", word);
+			"%s: no such file: neither a program nor a capture: check its path", word);
 }
 
 /* The program's status in `*status`; a failure after it ran is ours and only said. */
