@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the command line asked for. */
 struct request {
 	const char *config_dir, *config_name, *package;
 	int part, info;

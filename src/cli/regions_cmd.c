@@ -22,7 +22,6 @@
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
-/* What the command line said. */
 struct request {
 	struct sonde_args own; /* operands: the captures */
 	char **program;	       /* ends with NULL; NULL = none, captures */

@@ -9,7 +9,6 @@
 #include "cli/overrides.h"
 #include "export/format.h"
 
-/* What the command line said. */
 struct sonde_report_request {
 	struct sonde_args args;
 	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the command line said. */
 struct request {
 	struct sonde_args own; /* operands: overrides */
 	struct sonde_argv overrides; /* of both; an operand counts where both say something */

@@ -32,7 +32,7 @@ static double make_queue_mean(const struct sonde_report *r, const struct sonde_n
 /* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
 enum type { MADE, NS, BYTES, COUNT };
 
-/* key, csv, head; stored, where; tables, flags */
+/* Short names for the rows: key, csv, head; form, tables, flags; where the number is. */
 #define IN(type, member) type, offsetof(struct sonde_node, member), NULL
 #define BY(function)	 MADE, 0, function
 #define MS	SONDE_FIELD_MS

@@ -53,7 +53,7 @@ static void read_node(struct literal *x, uint32_t node)
 		x, node, SONDE_PART_EXCLUSIVE, x->values + NR_FIXED + x->tree->columns.nr);
 }
 
-/* Escaped, from x->name. */
+/* The name of number k, escaped. */
 static void put_name(struct literal *x, size_t k)
 {
 	size_t nr_columns = x->tree->columns.nr;

@@ -117,7 +117,6 @@ static void fill_rows(struct sonde_table *t, const struct sonde_tree *tree)
 	sonde_free(at);
 }
 
-/* The aggregate over kernels. */
 static const struct sonde_report *aggregate_of(const struct sonde_tree *t)
 {
 	size_t i;

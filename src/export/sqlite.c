@@ -102,7 +102,7 @@ int sonde_db__step(struct sonde_db *d, sqlite3_stmt *s)
 	return rc == SQLITE_DONE ? 0 : fail(d);
 }
 
-/* The columns of the column table come from there. */
+/* The numbers of `regions` are those of the column table. */
 static int create(struct sonde_db *d)
 {
 	struct sonde_buf sql = {0};

@@ -180,7 +180,6 @@ static void put_name(struct sonde_text_export *x, struct sonde_table *t,
 	sonde_table_put_dim(t, SONDE_STYLE_BOLD, nr_dim);
 }
 
-/* How many kernels are listed below a region. */
 static uint32_t nr_listed(const struct sonde_text_export *x, const struct sonde_node *n)
 {
 	size_t max = x->options->lists_kernels ? x->options->max_kernels : 0;

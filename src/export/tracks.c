@@ -168,7 +168,7 @@ static void add_marks(struct build *b)
 	}
 }
 
-/* Numbers, then processes, kinds and names in order: the same input gives the same order. */
+/* By process and kind, then as they appeared: the same input gives the same order. */
 static int by_place(const void *pa, const void *pb, void *tracks)
 {
 	const struct sonde_track *at = tracks;

@@ -19,12 +19,10 @@ static int read_list(struct sonde_word_list *into, const struct hydra_config *c,
 	return 0;
 }
 
-/* Set on the command line, or in a file of the user's: then it must be there. */
+/* Nobody asked for it on the command line: a capture without it is no mistake. */
 static bool is_default(const struct hydra_config *c, const char *key)
 {
-	struct sonde_str origin = hydra_config_origin(c, key);
-
-	return !sonde_str_starts(origin, "override");
+	return !sonde_str_starts(hydra_config_origin(c, key), "override");
 }
 
 static size_t limit_of(int64_t n)

@@ -1,3 +1,4 @@
+/* What the writers of comparisons share: the order of regions, cells of tables, the gate in words. */
 #include "export/diff_int.h"
 
 #include "base/alloc.h"
