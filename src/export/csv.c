@@ -119,21 +119,15 @@ static void write_special(struct sonde_sink *to, const struct sonde_tree *t, con
 	enum sonde_part part, struct sonde_figures *f)
 {
 	bool is_total = part == SONDE_PART_TOTAL;
-	double v[2] = {is_total ? (double)r->launches : (double)r->outside_launches,
-		is_total ? r->time_ns : r->outside_time_ns};
+	double launches = is_total ? (double)r->launches : (double)r->outside_launches,
+	       time_ns = is_total ? r->time_ns : r->outside_time_ns;
 	size_t i;
 
 	write_scope(to, r);
 	sonde_sink_puts(to, is_total ? ",,(total in regions),,,,total"
 				     : ",,(outside any range),,,,unattributed");
-	for (i = 0; i < sonde_nr_fields; i++) {
-		bool is_count = sonde_fields[i].form == SONDE_FIELD_COUNT;
-		bool is_wanted = !sonde_fields[i].flags &&
-				 sonde_fields[i].tables & SONDE_TABLE_PLAIN &&
-				 sonde_fields[i].form != SONDE_FIELD_PERCENT;
-
-		write_number(to, !is_wanted ? NAN : is_count ? v[0] : v[1] / 1e6);
-	}
+	for (i = 0; i < sonde_nr_fields; i++)
+		write_number(to, sonde_field_sum(&sonde_fields[i], launches, time_ns));
 	sonde_sink_puts(to, ",,,,,,,,,");
 	sonde_tree_values(t, r, part, 0, f);
 	write_metrics(to, t, f);

@@ -117,6 +117,13 @@ double sonde_field_number(
 	}
 }
 
+double sonde_field_sum(const struct sonde_field *f, double launches, double time_ns)
+{
+	if (sonde_field_is(f, "launches"))
+		return launches;
+	return sonde_field_is(f, "inclusive_ms") ? time_ns / NS_PER_MS : NAN;
+}
+
 bool sonde_field_is(const struct sonde_field *f, const char *csv)
 {
 	return strcmp(f->csv, csv) == 0;

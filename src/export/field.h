@@ -49,6 +49,8 @@ extern const size_t sonde_nr_fields;
 /* NaN = there is none. */
 double sonde_field_number(
 	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n);
+/* Of what is no region, but has launches and a time: totals, kernels. NaN of other fields. */
+double sonde_field_sum(const struct sonde_field *f, double launches, double time_ns);
 bool sonde_field_is(const struct sonde_field *f, const char *csv);
 
 /* The rank that takes longest in a region of the aggregate; p NULL where there are not two. */

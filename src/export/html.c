@@ -36,24 +36,6 @@ void sonde_html__drain(struct sonde_html *h)
 	sonde_buf_clear(&h->json.buf);
 }
 
-static size_t count_kernels(const struct sonde_html *h)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < h->x.tree->reports.nr; i++)
-		nr += h->x.tree->reports.at[i].kernels.nr;
-	return nr;
-}
-
-static size_t count_nodes(const struct sonde_html *h)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < h->x.tree->reports.nr; i++)
-		nr += h->x.tree->reports.at[i].nodes.nr;
-	return nr;
-}
-
 static int choose_columns(struct sonde_html *h, uint32_t **columns, size_t *nr, size_t nr_rows)
 {
 	const struct sonde_tree *t = h->x.tree;
@@ -264,10 +246,17 @@ static void write_lines(struct sonde_html *h)
 static int write_data(struct sonde_html *h)
 {
 	struct sonde_json *w = &h->x.w;
-	int rc = choose_columns(h, &h->region_columns, &h->nr_region_columns, 2 * count_nodes(h));
+	const struct sonde_tree *t = h->x.tree;
+	size_t i, nr_nodes = 0, nr_kernels = 0;
+	int rc;
 
+	for (i = 0; i < t->reports.nr; i++) {
+		nr_nodes += t->reports.at[i].nodes.nr;
+		nr_kernels += t->reports.at[i].kernels.nr;
+	}
+	rc = choose_columns(h, &h->region_columns, &h->nr_region_columns, 2 * nr_nodes);
 	if (rc == 0)
-		rc = choose_columns(h, &h->kernel_columns, &h->nr_kernel_columns, count_kernels(h));
+		rc = choose_columns(h, &h->kernel_columns, &h->nr_kernel_columns, nr_kernels);
 	if (rc)
 		return rc;
 	sonde_json_open(w, NULL, '{', true);

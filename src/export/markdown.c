@@ -177,16 +177,14 @@ static void write_special_row(struct sonde_markdown *m, const struct sonde_repor
 
 	sonde_sink_puts(m->to, is_total ? "| *total in regions* |" : "| *(outside any range)* |");
 	for (i = 0; i < sonde_nr_fields; i++) {
-		const struct sonde_field *f = &sonde_fields[i];
+		double v = sonde_field_sum(&sonde_fields[i], launches, time_ns);
 
 		if (!(m->fields >> i & 1))
 			continue;
-		if (sonde_field_is(f, "launches"))
-			write_field(m, f, launches);
-		else if (f->form == SONDE_FIELD_MS && !f->flags)
-			write_field(m, f, time_ns / 1e6);
-		else
+		if (isnan(v))
 			sonde_sink_puts(m->to, "  |");
+		else
+			write_field(m, &sonde_fields[i], v);
 	}
 	sonde_tree_values(
 		m->tree, r, is_total ? SONDE_PART_TOTAL : SONDE_PART_OUTSIDE, 0, &m->figures);

@@ -136,17 +136,12 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
-		double v = NAN;
+		double v = row->node ? sonde_field_number(f, row->report, row->node)
+				     : sonde_field_sum(f, row->launches, row->time_ns);
 
 		if (!(x->fields >> i & 1))
 			continue;
-		if (row->node)
-			v = sonde_field_number(f, row->report, row->node);
-		else if (sonde_field_is(f, "launches"))
-			v = row->launches;
-		else if (sonde_field_is(f, "inclusive_ms"))
-			v = row->time_ns / 1e6;
-		else if (sonde_field_is(f, "share_pct") && row->has_share)
+		if (!row->node && sonde_field_is(f, "share_pct") && row->has_share)
 			v = 100 * row->time_ns / row->report->time_ns;
 		if (row->node || !isnan(v))
 			put_number(x, t, f, v, row->style);
