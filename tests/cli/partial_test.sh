@@ -29,6 +29,37 @@ of_a_directory() {
 }
 ok "a directory of them is an input" of_a_directory
 
+# Each kind of capture beside the next: two ranks, a window, a budget, samples, every reader.
+T=$PWD/tests/data
+"$BUILD"/tools/ranks_make "$TMP/ranks" ranks=2 steps=4 && "$BUILD"/tools/ranks_make "$TMP/window" ranks=1 steps=3 window=1 &&
+	"$BUILD"/tools/ranks_make "$TMP/budget" ranks=1 steps=6 budget_ppm=5000 || not_ok "captures are made"
+kinds=("$TMP"/ranks/rank0000{0,1}.sonde "$TMP/window/rank00000.sonde" "$TMP/budget/rank00000.sonde" "$T/sampled_capture" "$T/diff/train.sonde.gz"
+	"$T/kineto/h200_graph.json.gz" "$T/nsys/mock.sqlite" "$T/proton/cuda.json" "$T/ncu/seed_range_A.ncu-rep" "$T/ncu/deep_kernel.raw.csv")
+nr=${#kinds[@]}
+for ((i = 0; i < nr; i++)); do partial "k$i.sondecells" "${kinds[i]}" || not_ok "a partial report of ${kinds[i]}"; done
+beside() { # I K: the capture itself, then its partial report, in both orders
+	report -f json "${kinds[$1]}" "${kinds[$2]}" >"$TMP/want" && report -f json "$TMP"/k{"$1","$2"}.sondecells | cmp - "$TMP/want" &&
+		report -f json "$TMP"/k{"$2","$1"}.sondecells | cmp - "$TMP/want"
+}
+grouped() { # I K L: (I K) L and I (K L)
+	report -f json "${kinds[$1]}" "${kinds[$2]}" "${kinds[$3]}" >"$TMP/want" && report "$TMP"/k{"$1","$2"}.sondecells --partial -o "$TMP/ik.sondecells" &&
+		report "$TMP"/k{"$3","$2"}.sondecells --partial -o "$TMP/kl.sondecells" &&
+		report -f json "$TMP/k$3.sondecells" "$TMP/ik.sondecells" | cmp - "$TMP/want" &&
+		report -f json "$TMP/kl.sondecells" "$TMP/k$1.sondecells" | cmp - "$TMP/want"
+}
+every_kind() {
+	local i
+	for ((i = 0; i < nr; i++)); do
+		beside $i $(((i + 1) % nr)) || { echo "${kinds[i]} and the next differ"; return 1; }
+		[ $((i % 3)) -gt 0 ] || grouped $i $(((i + 1) % nr)) $(((i + 4) % nr)) || { echo "${kinds[i]} and two more differ"; return 1; }
+	done
+}
+ok "every kind of capture gives the same bytes as its partial report" every_kind
+told() { report "$TMP/k$1.sondecells" >"$TMP/out" && grep -q -- "$2" "$TMP/out"; }
+ok "a window is told of a partial report" told 2 'captured in 1 window'
+ok "a budget is told of a partial report" told 3 'budget 0.5%'
+ok "counters are told of a partial report" told 4 'samples split among'
+
 merged() {
 	report "$TMP/a.sondecells" "$TMP/b.sondecells" --partial -o "$TMP/ab.sondecells" &&
 		report -f json "$TMP/ab.sondecells" | cmp - "$TMP/want.json"

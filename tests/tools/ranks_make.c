@@ -3,11 +3,13 @@
  *
  *     ranks_make FOLDER [ranks=8] [per_host=4] [steps=20] [layers=1] [percent=10]
  *                [slow_rank=N] [slow_gpu=N] [late_host=N] [late_us=1000] [offset_ms=0] [ppm=0]
+ *                [window=0] [budget_ppm=0]
  *
  * A step has `fwd` and `bwd` with `layers` regions of two kernels each, then an all-reduce, which
  * ends for all ranks when the last one has come. slow_rank is slower by `percent` in step/fwd,
  * slow_gpu everywhere; late_host waits before each step. The clock of each host is
- * ahead of the one before by offset_ms, and faster by ppm.
+ * ahead of the one before by offset_ms, and faster by ppm. With window=1 the capture is closed
+ * before the program ends; with a budget every second step alone is timed.
  */
 #include "../unit/capture_make.h"
 
@@ -18,9 +20,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { RANKS, PER_HOST, STEPS, LAYERS, PERCENT, SLOW_RANK, SLOW_GPU, LATE_HOST, LATE_US, OFFSET_MS, PPM, NR_KEYS };
+enum { RANKS, PER_HOST, STEPS, LAYERS, PERCENT, SLOW_RANK, SLOW_GPU, LATE_HOST, LATE_US, OFFSET_MS, PPM, WINDOW, BUDGET_PPM, NR_KEYS };
 static const char *const keys[NR_KEYS] = {"ranks", "per_host", "steps", "layers", "percent", "slow_rank", "slow_gpu",
-	"late_host", "late_us", "offset_ms", "ppm"};
+	"late_host", "late_us", "offset_ms", "ppm", "window", "budget_ppm"};
 
 #define NOBODY	     -1
 #define KERNEL_NS    100e3
@@ -38,6 +40,7 @@ struct job {
 
 struct writer {
 	const struct job *j;
+	bool is_untimed;
 	unsigned rank;
 	struct capture c;
 	struct sonde_buf gpu; /* events of the device */
@@ -116,7 +119,8 @@ static void put_kernel(struct writer *w, uint32_t name, uint64_t stream, double 
 	e.field[SONDE_GPU_STREAM] = stream;
 	e.field[SONDE_KERNEL_GRID_X] = e.field[SONDE_KERNEL_GRID_X + 1] = e.field[SONDE_KERNEL_GRID_X + 2] = 1;
 	e.field[SONDE_KERNEL_BLOCK_X] = e.field[SONDE_KERNEL_BLOCK_X + 1] = e.field[SONDE_KERNEL_BLOCK_X + 2] = 1;
-	put(&w->gpu, &w->gpu_base, &e);
+	if (!w->is_untimed)
+		put(&w->gpu, &w->gpu_base, &e);
 	w->at += ns;
 }
 
@@ -136,9 +140,19 @@ static void put_way(struct writer *w, unsigned step, bool is_fwd)
 	put_host(w, SONDE_EVENT_POP, 0);
 }
 
+static void put_mark(struct writer *w, unsigned state, double ns)
+{
+	struct sonde_window_mark mark = {.ticks = shown(w, ns), .state = state};
+
+	capture_block(&w->c, SONDE_BLOCK_WINDOW, &mark, sizeof(mark));
+}
+
 static void put_step(struct writer *w, unsigned step)
 {
 	w->at = begin_of(w->j, w->rank, step);
+	w->is_untimed = w->j->of[BUDGET_PPM] > 0 && step % 2;
+	if (w->j->of[BUDGET_PPM] > 0)
+		put_mark(w, w->is_untimed ? SONDE_WINDOW_UNTIMED : SONDE_WINDOW_TIMED, w->at - 10e3);
 	put_host(w, SONDE_EVENT_PUSH, STEP);
 	put_way(w, step, true);
 	put_way(w, step, false);
@@ -169,6 +183,22 @@ static void put_head(struct writer *w)
 	capture_block(&w->c, SONDE_BLOCK_CLOCK, &clock, sizeof(clock));
 }
 
+static void put_end(struct writer *w)
+{
+	const struct sonde_budget_status budget = {.budget_ppm = (uint32_t)w->j->of[BUDGET_PPM],
+		.cost_ppm = (uint32_t)w->j->of[BUDGET_PPM] / 2,
+		.record_ns = 500,
+		.nr_calibrated = 100};
+
+	if (budget.budget_ppm)
+		capture_block(&w->c, SONDE_BLOCK_BUDGET, &budget, sizeof(budget));
+	if (w->j->of[WINDOW] > 0) {
+		put_mark(w, SONDE_WINDOW_CLOSED, w->at + 1e6);
+		put_mark(w, SONDE_WINDOW_END, w->at + 9e6);
+	}
+	capture_block(&w->c, SONDE_BLOCK_END, "", 1); /* SONDE_END_EXIT */
+}
+
 static bool write_rank(const struct job *j, const char *folder, unsigned rank)
 {
 	struct writer w = {.j = j, .rank = rank};
@@ -187,7 +217,7 @@ static bool write_rank(const struct job *j, const char *folder, unsigned rank)
 	event_base(&w.c, 0, 0, 0);
 	sonde_buf_str(&w.c.events, sonde_buf_view(&w.gpu));
 	capture_chunk(&w.c, 1, 0, 78);
-	capture_block(&w.c, SONDE_BLOCK_END, "", 1); /* SONDE_END_EXIT */
+	put_end(&w);
 	snprintf(path, sizeof(path), "%s/rank%05u.sonde", folder, rank);
 	f = fopen(path, "wb");
 	if (f)
@@ -214,7 +244,7 @@ static bool read_key(struct job *j, const char *word)
 
 int main(int argc, char **argv)
 {
-	struct job j = {{8, 4, 20, 1, 10, NOBODY, NOBODY, NOBODY, 1000, 0, 0}, NULL};
+	struct job j = {{8, 4, 20, 1, 10, NOBODY, NOBODY, NOBODY, 1000, 0, 0, 0, 0}, NULL};
 	unsigned rank;
 	int i;
 
