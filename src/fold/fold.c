@@ -13,8 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_BYTES     (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
-#define MAX_LOOKED_AT 1000	   /* results of an input, for its breakdowns */
+#define MAX_BYTES (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
 
 struct filling {
 	struct sonde_folding f;
@@ -35,7 +34,7 @@ static struct sonde_mode *mode_slot(struct sonde_arena *arena, struct sonde_mode
 	struct sonde_mode *at;
 
 	if (m->nr == m->cap) {
-		if (!arena || m->cap >= SONDE_MAX_MODES)
+		if (m->cap >= SONDE_MAX_MODES)
 			return NULL;
 		at = sonde_arena_calloc(arena, m->cap ? m->cap * 4 : 1, sizeof(*at));
 		if (!at)
@@ -278,67 +277,6 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	return 0;
 }
 
-/* Metrics of an input that list constituents: `breakdown:X`, for a throughput X. */
-static size_t count_breakdowns(const struct sonde_records *r, const struct sonde_input *in)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < r->metrics.nr; i++)
-		nr += sonde_input_has(in, (uint32_t)i) &&
-		      sonde_str_starts(r->metrics.at[i].name, "breakdown:");
-	return nr;
-}
-
-/* Takes the constituents one result lists; false: no memory. */
-static bool take_breakdowns(struct filling *x, struct sonde_kit *kit, size_t *missing)
-{
-	const struct sonde_values *v = &x->values;
-	size_t i;
-
-	for (i = 0; i < v->nr_texts; i++) {
-		struct sonde_str name = x->c->metric_names.keys[v->texts[i].metric];
-		uint32_t metric;
-
-		if (!sonde_str_starts(name, "breakdown:"))
-			continue;
-		name = (struct sonde_str){name.p + 10, name.n - 10};
-		metric = sonde_map_find(&x->c->metric_names, name);
-		if (metric == SONDE_NONE || kit->breakdowns[metric].p)
-			continue;
-		kit->breakdowns[metric] = v->texts[i].text;
-		if (!sonde_cells__keep(x->c, &kit->breakdowns[metric]))
-			return false;
-		--*missing;
-	}
-	return true;
-}
-
-/* The first result that lists the constituents of a throughput tells for the whole input. */
-static bool add_kit(struct filling *x, uint32_t input)
-{
-	const struct sonde_records *r = x->f.r;
-	struct sonde_kit *kit = sonde_vec_push(&x->c->kits);
-	uint32_t *kit_of = sonde_vec_push(&x->c->kit_of);
-	size_t missing = count_breakdowns(r, &r->inputs.at[input]), looked = 0, i;
-
-	if (!kit || !kit_of)
-		return false;
-	*kit_of = kit->input = input;
-	kit->breakdowns =
-		sonde_arena_calloc(&x->c->arena, r->metrics.nr + 1, sizeof(*kit->breakdowns));
-	if (!kit->breakdowns)
-		return false;
-	for (i = 0; i < r->records.nr && looked < MAX_LOOKED_AT && missing; i++) {
-		if (r->processes.at[r->records.at[i].process].input != input)
-			continue;
-		looked++;
-		if (sonde_records_values(r, (uint32_t)i, &x->values, NULL) == 0 &&
-			!take_breakdowns(x, kit, &missing))
-			return false;
-	}
-	return true;
-}
-
 /* Plans what is chosen and what that needs, and lays the accumulators out. */
 static int plan(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
 {
@@ -350,8 +288,8 @@ static int plan(struct filling *x, const struct sonde_choice *choice, struct son
 	int rc = wanted ? sonde_choice_mark(choice, &offer, wanted, NULL, err)
 			: sonde_err_nomem(err);
 
-	for (i = 0; rc == 0 && i < r->inputs.nr; i++)
-		rc = add_kit(x, i) ? 0 : sonde_err_nomem(err);
+	if (rc == 0 && !sonde_fold__kits(&x->f, &x->values))
+		rc = sonde_err_nomem(err);
 	if (rc == 0) {
 		sonde_choice_mark_tensor(&r->metric_names, wanted);
 		rc = sonde_plans_init(&x->plans, x->c, err);

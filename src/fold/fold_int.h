@@ -1,7 +1,7 @@
 /*
  * Inside the folding room.
  *
- *   rule.c, unit.c   how a metric rolls up, and its unit
+ *   rule.c           how a metric rolls up
  *   choice_mark.c    which metrics are wanted
  *   plans.c          what is accumulated, with the weights each input has
  *   tables.c         launches → the tables around the cells
@@ -20,12 +20,14 @@
  *   loads.c          … and of long entries, one by one
  *   sampled.c        reading that off cells
  *   sampled_limits.c … whose device it is, and what that can count at most
+ *   kits.c           what each input's metrics are made of
  *   fold.c           launches → accumulators; the fold itself
  *   parts.c          files and directories → parts
  *   crew.c           … on all cores
  *   remote.c         … in another process: what it is asked for and what it answers, as bytes
  *   parts_order.c    … in one order
- *   keep.c           … which of them a report keeps
+ *   keep.c           … those that a report keeps
+ *   keep_marks.c     … and which these are
  *   rest*.c          … and the others, added up: names, cells, visits, kinds (part), the end (finish)
  *   partial_*.c      … to a file and back: its frame (file), tables, rows, sampled; timeline
  *   unite*.c         parts → cells: tables, then rows
@@ -55,6 +57,8 @@ static inline uint32_t sonde_fold__string(const struct sonde_folding *f, uint32_
 /* Each: 0 or a negative code with `err` filled in. */
 /* Everything but kits, sums, visits and cells; with the strings a timeline needs. */
 int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_err *err);
+/* A kit for each input, without `at`. False: no memory. */
+bool sonde_fold__kits(struct sonde_folding *f, struct sonde_values *values);
 int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err);
 /* Fills in the times of the visits. */
 int sonde_fold__times(struct sonde_folding *f, struct sonde_err *err);

@@ -3,7 +3,8 @@
  *
  *   ranks.c       the build; kernel time of each rank in each region
  *   slower.c      … kernel by kernel: which are slower than on other ranks
- *   straggler.c   … who is slow, and by what
+ *   straggler.c   … who is slow, and where
+ *   slow_causes.c … and by what
  *   alignment.c   which ranks share a clock; one clock against another
  *   groups.c      collectives → communicators
  *   arrivals.c    … who arrives last at each, and how long the others wait
@@ -13,6 +14,8 @@
 #define SONDE_TREE_RANKS_INT_H
 
 #include "tree/ranks.h"
+
+#include <math.h>
 
 /* Everything that is needed while building. */
 struct sonde_ranks_build {
@@ -90,6 +93,24 @@ int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_memb
 /* Fills in `slower_ns`: kernel by kernel, place by place. */
 int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err);
 int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err);
+
+#define SONDE_LEAST_COST 0.002 /* of all its work: less is not worth a sentence */
+#define SONDE_MOST_OF	 0.8   /* that is "everywhere", or "all of it" */
+/* Of times that are sorted. */
+static inline double sonde_slow__median_of(const struct sonde_rank_time *at, size_t nr)
+{
+	return nr ? (at[(nr - 1) / 2].ns + at[nr / 2].ns) / 2 : NAN;
+}
+/* What the slowest rank of a region is slow by: `at` is that region, sorted. */
+uint8_t sonde_slow__judge(
+	const struct sonde_ranks_build *x, const struct sonde_rank_time *at, size_t nr);
+/* Of the ranks of the slowest one's host, how many are as slow: all of two and more, or 0. */
+uint32_t sonde_slow__count_node(const struct sonde_ranks_build *x, const struct sonde_rank_time *at,
+	size_t nr, double *others_ns);
+/* Of a rank's kernel time, in kernels that are slower than elsewhere; but for a visit, or SIZE_MAX. */
+double sonde_slow__share_of(const struct sonde_ranks_build *x, uint32_t rank, size_t but);
+/* The clock of the straggler's GPU, and of the others'. */
+void sonde_slow__add_clocks(const struct sonde_ranks_build *x, struct sonde_straggler *s);
 
 /* The region of a place that comes first, SONDE_NONE = none. */
 static inline uint32_t sonde_ranks__first_home(const struct sonde_cells *c, uint32_t place)

@@ -10,16 +10,12 @@
 #include "base/bisect.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
-#include "catalogue/attributes.h"
-#include "fold/sampled.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define LEAST_EXCESS  0.05  /* of the others' time in the region */
-#define LEAST_COST    0.002 /* of all its work: less is not worth a sentence */
 #define BEYOND_SPREAD 2.0   /* times what the fastest is faster than the median */
-#define MOST_OF	      0.8   /* that is "everywhere", or "all of it" */
 #define LEAST_IDLE    0.02  /* the same where it is idle time, which varies more */
 #define LEAST_LAST    0.5   /* of the collectives, to be the one that the others wait for … */
 #define BEYOND_CHANCE 0.167 /* … and so much more than its share */
@@ -29,7 +25,7 @@ struct finding {
 	struct sonde_ranks_build *x;
 	const struct sonde_rank_time *at; /* by region, then time */
 	size_t nr;
-	bool *is_named;	   /* by rank: a straggler already, or its host is */
+	bool *is_named; /* by rank: a straggler already, or its host is */
 };
 
 static int by_region_and_time(const void *pa, const void *pb)
@@ -43,15 +39,10 @@ static int by_region_and_time(const void *pa, const void *pb)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static double median_of(const struct sonde_rank_time *at, size_t nr)
-{
-	return nr ? (at[(nr - 1) / 2].ns + at[nr / 2].ns) / 2 : NAN;
-}
-
 /* `at` is one region, sorted, of two ranks and more. */
 static bool is_slow(const struct sonde_rank_time *at, size_t nr)
 {
-	double others = median_of(at, nr - 1), excess = at[nr - 1].ns - others;
+	double others = sonde_slow__median_of(at, nr - 1), excess = at[nr - 1].ns - others;
 
 	return excess >= LEAST_EXCESS * others && excess >= BEYOND_SPREAD * (others - at[0].ns);
 }
@@ -90,11 +81,6 @@ static bool sort_times(struct times *to, const struct sonde_ranks_build *x, cons
 	return ok;
 }
 
-static struct sonde_str host_of(const struct finding *f, uint32_t rank)
-{
-	return f->x->r->rows.at[rank].host;
-}
-
 /* The samples of one region. */
 static const struct sonde_rank_time *samples_of(const struct finding *f, uint32_t region, size_t *nr)
 {
@@ -107,51 +93,6 @@ static const struct sonde_rank_time *samples_of(const struct finding *f, uint32_
 	return &f->at[low];
 }
 
-/* Of the ranks of the slowest one's host, how many are as slow: all of two and more, or 0. */
-static uint32_t count_node(const struct finding *f, const struct sonde_rank_time *at, size_t nr, double *others_ns)
-{
-	struct sonde_str host = host_of(f, at[nr - 1].rank);
-	double *rest = f->x->r->nr_hosts > 1 ? sonde_malloc((nr + 1) * sizeof(*rest)) : NULL, least = INFINITY;
-	size_t i, nr_rest = 0;
-	uint32_t nr_same = 0;
-
-	for (i = 0; rest && i < nr; i++) {
-		if (sonde_str_eq(host_of(f, at[i].rank), host)) {
-			nr_same++;
-			least = fmin(least, at[i].ns);
-		} else {
-			rest[nr_rest++] = at[i].ns;
-		}
-	}
-	if (nr_rest && nr_same > 1) {
-		double median = sonde_median(rest, nr_rest);
-
-		if (least - median >= (at[nr - 1].ns - median) / 2)
-			*others_ns = median;
-		else
-			nr_same = 0;
-	} else {
-		nr_same = 0;
-	}
-	sonde_free(rest);
-	return nr_same;
-}
-
-/* By how much more the slowest launches than the median of those that are no others' sum. */
-static double launches_excess(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
-{
-	double *others = sonde_malloc(nr * sizeof(*others)), median, own;
-	size_t i, nr_others = 0;
-
-	for (i = 0; others && i + 1 < nr; i++)
-		if (at[i].visit != SIZE_MAX)
-			others[nr_others++] = f->x->launches[at[i].visit];
-	median = others ? sonde_median(others, nr_others) : NAN;
-	own = at[nr - 1].visit == SIZE_MAX ? NAN : f->x->launches[at[nr - 1].visit];
-	sonde_free(others);
-	return median > 0 && own > 0 ? own / median - 1 : 0;
-}
-
 /* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
 static uint32_t inner(const struct finding *f, uint32_t region, uint32_t rank, double excess_ns)
 {
@@ -161,7 +102,7 @@ static uint32_t inner(const struct finding *f, uint32_t region, uint32_t rank, d
 	for (i = 0; i < f->x->r->spreads.nr; i++) {
 		s = &f->x->r->spreads.at[i];
 		if (f->x->c->regions.at[s->region].parent == region && s->is_slow && s->slowest == rank &&
-			s->max_ns - s->others_ns >= MOST_OF * excess_ns)
+			s->max_ns - s->others_ns >= SONDE_MOST_OF * excess_ns)
 			return s->region;
 	}
 	return SONDE_NONE;
@@ -175,52 +116,9 @@ static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t ran
 	while (next != SONDE_NONE) {
 		const struct sonde_rank_time *at = samples_of(f, region = next, &nr);
 
-		next = inner(f, region, rank, at[nr - 1].ns - median_of(at, nr - 1));
+		next = inner(f, region, rank, at[nr - 1].ns - sonde_slow__median_of(at, nr - 1));
 	}
 	return region;
-}
-
-/* Of the rank's kernel time, in kernels that are slower than elsewhere; in all and outside a visit. */
-static double slower_share(const struct finding *f, uint32_t rank, size_t but)
-{
-	const struct sonde_cells *c = f->x->c;
-	const struct sonde_rank_row *row = &f->x->r->rows.at[rank];
-	double slower = 0, work = 0;
-	size_t i;
-
-	if (row->who != SONDE_NONE)
-		return NAN;
-	for (i = f->x->first_visit[row->scope]; i < f->x->first_visit[row->scope + 1]; i++)
-		if (c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
-			slower += f->x->slower_ns[i];
-			work += f->x->r->work_ns[i];
-		}
-	if (but != SIZE_MAX) {
-		slower -= f->x->slower_ns[but];
-		work -= f->x->r->work_ns[but];
-	}
-	return work > LEAST_COST * row->work_ns ? slower / work : NAN;
-}
-
-/* Everything is slower: what there is beside the region as well. */
-static bool is_gpu(const struct finding *f, const struct sonde_rank_time *slowest)
-{
-	double beside = slower_share(f, slowest->rank, slowest->visit);
-
-	return slower_share(f, slowest->rank, SIZE_MAX) >= MOST_OF &&
-	       (isnan(beside) || beside >= MOST_OF / 2);
-}
-
-/* What the slowest rank of a region is slow by. */
-static uint8_t judge(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
-{
-	double others = median_of(at, nr - 1), excess = at[nr - 1].ns / others - 1;
-
-	if (count_node(f, at, nr, &others))
-		return SONDE_SLOW_NODE;
-	if (is_gpu(f, &at[nr - 1]))
-		return SONDE_SLOW_GPU;
-	return launches_excess(f, at, nr) >= excess / 2 ? SONDE_SLOW_WORK : SONDE_SLOW_RANK;
 }
 
 static bool add_spreads(struct finding *f)
@@ -238,43 +136,14 @@ static bool add_spreads(struct finding *f)
 			.slowest = at[nr - 1].rank,
 			.fastest = at->rank,
 			.min_ns = at->ns,
-			.median_ns = median_of(at, nr),
+			.median_ns = sonde_slow__median_of(at, nr),
 			.max_ns = at[nr - 1].ns,
-			.others_ns = median_of(at, nr - 1),
+			.others_ns = sonde_slow__median_of(at, nr - 1),
 			.is_slow = nr > 1 && is_slow(at, nr)};
 		if (s->is_slow)
-			s->cause = judge(f, at, nr);
+			s->cause = sonde_slow__judge(f->x, at, nr);
 	}
 	return true;
-}
-
-/* GHz of the SMs while they worked, where the device was sampled. */
-static double clock_of(const struct sonde_cells *c, const struct sonde_rank_row *row)
-{
-	const struct sonde_device *d = row->who == SONDE_NONE ? sonde_cells_device(c, row->scope) : NULL;
-	size_t i;
-
-	for (i = 0; d && i < c->cells.nr; i++)
-		if (c->cells.at[i].scope == row->scope && c->cells.at[i].sampled != SONDE_NONE)
-			return c->sampled.at[c->cells.at[i].sampled]->cycles_per_ns /
-			       sonde_device_attribute(d, SONDE_ATTR_SMS);
-	return NAN;
-}
-
-static void add_clocks(const struct finding *f, struct sonde_straggler *s)
-{
-	const struct sonde_ranks *r = f->x->r;
-	double *others = sonde_malloc((r->rows.nr + 1) * sizeof(*others)), v;
-	size_t i, nr = 0;
-
-	s->clock_ghz = clock_of(f->x->c, &r->rows.at[s->rank]);
-	for (i = 0; others && i < r->rows.nr && f->x->c->sampled.nr; i++) {
-		v = i == s->rank ? NAN : clock_of(f->x->c, &r->rows.at[i]);
-		if (!isnan(v))
-			others[nr++] = v;
-	}
-	s->others_ghz = others ? sonde_median(others, nr) : NAN;
-	sonde_free(others);
 }
 
 /* What is known of a straggler besides. It, or its whole host, is not named again. */
@@ -283,11 +152,12 @@ static void finish(struct finding *f, struct sonde_straggler *s)
 	const struct sonde_ranks *r = f->x->r;
 	size_t i;
 
-	s->slower_share = slower_share(f, s->rank, SIZE_MAX);
-	add_clocks(f, s);
+	s->slower_share = sonde_slow__share_of(f->x, s->rank, SIZE_MAX);
+	sonde_slow__add_clocks(f->x, s);
 	s->nr = r->rows.at[s->rank].nr;
 	for (i = 0; i < r->rows.nr; i++) {
-		if (i != s->rank && !(s->nr_ranks > 1 && sonde_str_eq(r->rows.at[i].host, host_of(f, s->rank))))
+		if (i != s->rank && (s->nr_ranks < 2 || !sonde_str_eq(r->rows.at[i].host,
+								r->rows.at[s->rank].host)))
 			continue;
 		f->is_named[i] = true;
 		s->nr_last += r->rows.at[i].nr_last;
@@ -307,15 +177,15 @@ static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 	at = samples_of(f, region, &nr);
 	within = innermost(f, region, at[nr - 1].rank);
 	at = samples_of(f, within, &nr);
-	s->cause = is_idle ? SONDE_SLOW_IDLE : judge(f, at, nr);
+	s->cause = is_idle ? SONDE_SLOW_IDLE : sonde_slow__judge(f->x, at, nr);
 	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
 		at = samples_of(f, within = region, &nr);
 	s->rank = at[nr - 1].rank;
 	s->region = within;
 	s->ns = at[nr - 1].ns;
-	s->others_ns = median_of(at, nr - 1);
+	s->others_ns = sonde_slow__median_of(at, nr - 1);
 	s->nr_ranks = 1;
-	nr_node = count_node(f, at, nr, &s->others_ns);
+	nr_node = sonde_slow__count_node(f->x, at, nr, &s->others_ns);
 	if (nr_node) {
 		s->nr_ranks = nr_node;
 		s->cause = SONDE_SLOW_NODE;
@@ -340,7 +210,7 @@ static uint32_t worst(const struct finding *f, double least_cost)
 		top = &f->at[end - 1];
 		if (end - i < 2 || f->is_named[top->rank] || !is_slow(&f->at[i], end - i))
 			continue;
-		excess = top->ns - median_of(&f->at[i], end - i - 1);
+		excess = top->ns - sonde_slow__median_of(&f->at[i], end - i - 1);
 		if (excess > cost &&
 			excess >= least_cost * f->x->r->rows.at[top->rank].work_ns) {
 			cost = excess;
@@ -460,7 +330,7 @@ int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err)
 
 	f.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named));
 	ok &= f.is_named != NULL;
-	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst(&f, LEAST_COST)) != SONDE_NONE)
+	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst(&f, SONDE_LEAST_COST)) != SONDE_NONE)
 		ok = add_straggler(&f, region, false);
 	if (ok && r->nr_collectives)
 		ok = add_late(&f);
