@@ -48,7 +48,7 @@ static int add_word(
 	}
 	if (rc == 0 && !any)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"NVTX expression '%s': the expression is empty", word);
+			"NVTX expression '%s' is empty: write a range, such as decode*", word);
 	return rc;
 }
 
@@ -128,7 +128,8 @@ static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct 
 		struct sonde_err why = {0};
 
 		if (!word.n)
-			return sonde_err_set(err, SONDE_ERR_USAGE, "a %s is empty", what);
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"a %s is empty: write a name, a glob or regex:...", what);
 		rc = sonde_pattern__word(&out->at[out->nr], pool, word, &why);
 		if (rc == SONDE_ERR_USAGE)
 			refuse_pattern(err, what, word, &why);

@@ -162,7 +162,7 @@ int nvtx_lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str it
 	else
 		lex_plain(out, item);
 	if (!out->nr)
-		return nvtx_bad(out, 0, err, "the expression is empty");
+		return nvtx_bad(out, 0, err, "nothing follows regex:");
 	return 0;
 }
 

@@ -243,7 +243,7 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 	if (b->nr_not_hung)
 		sonde_note(&b->l->notes,
 			"%llu launches count where they were launched only: the paths of where they "
-			"were written take too much memory",
+			"were written take too much memory; report.origins=off leaves all launches there",
 			(unsigned long long)b->nr_not_hung);
 	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
 		rc = sonde_err_nomem(err);

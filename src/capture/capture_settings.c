@@ -118,7 +118,8 @@ static int read_span(uint64_t *out, const char *key, struct sonde_str text, stru
 	if (text.n == 0 || sonde_str_is(text, "auto") || sonde_str_is(text, "off") ||
 		sonde_str_is(text, "false") || sonde_str_ns(text, out))
 		return 0;
-	return sonde_err_set(err, SONDE_ERR_USAGE, "%s=%.*s: not a time such as 50us, 2ms or 1s",
+	return sonde_err_set(err, SONDE_ERR_USAGE, 
+		"%s=%.*s: not a time: write 50us, 2ms or 1s",
 		key, SONDE_STR_ARG(text));
 }
 
@@ -169,9 +170,8 @@ static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err 
 	if (v[0] == '/' && access(v, R_OK) == 0 && !strchr(v, '\n'))
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_USAGE,
-		"pipeline.native.cupti=%s: neither auto, nor off, nor the whole path of a file "
-		"that "
-		"can be read",
+		"pipeline.native.cupti=%s: write auto, off, or the whole path of a file that can be "
+		"read",
 		v);
 }
 
@@ -190,7 +190,8 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 		share = -1;
 	if (!(share >= 1e-4 && share <= 1))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"pipeline.native.budget=%s: not a share of the program's time such as 2%%", v);
+			"pipeline.native.budget=%s: not a share of the program's time: write 2%% or 0.02",
+			v);
 	s->native_budget_ppm = (uint32_t)(share * 1e6 + 0.5);
 	if (s->counters_names.nr || (strcmp(s->counters_set, "auto") != 0 &&
 					    strcmp(s->counters_set, "off") != 0))

@@ -293,7 +293,7 @@ static int refuse(const struct sonde_child_spec *spec, int error, struct sonde_e
 			strchr(name, '/') ? "" : " in PATH");
 	if (error == EACCES)
 		return sonde_err_set(
-			err, SONDE_ERR_NOTFOUND, "%s: not executable (permission denied)", name);
+			err, SONDE_ERR_NOTFOUND, "%s: not executable: `chmod +x` makes it so", name);
 	if (error == ENOEXEC)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"%s: not a program this machine can run (a script needs a #! line)", name);

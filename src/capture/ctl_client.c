@@ -107,10 +107,12 @@ static int open_run(int *fd, pid_t pid, struct sonde_err *err)
 	pid_t carrier;
 
 	if (kill(pid, 0) < 0 && errno == ESRCH)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "there is no process %d", (int)pid);
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, 
+			"there is no process %d: give the program's number, or that of its `sonde run`",
+			(int)pid);
 	if (kill(pid, 0) < 0)
 		return sonde_err_set(
-			err, SONDE_ERR_NOTFOUND, "process %d is another user's", (int)pid);
+			err, SONDE_ERR_NOTFOUND, "process %d is another user's: ask as that user", (int)pid);
 	carrier = find_carrier(dir, pid);
 	if (!carrier)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
@@ -150,7 +152,8 @@ int sonde_ctl_ask(struct sonde_buf *answer, pid_t pid, struct sonde_str question
 		rc = sonde_err_set(err, SONDE_ERR_USAGE, "%.*s", SONDE_STR_ARG(text));
 	else
 		rc = sonde_err_set(err, SONDE_ERR_IO,
-			"the `sonde run` around process %d did not answer (it may be stopped)", (int)pid);
+			"the `sonde run` around process %d did not answer: if it is stopped, `fg` lets it go on",
+			(int)pid);
 	sonde_buf_release(&got);
 	return rc;
 }

@@ -80,7 +80,7 @@ static void answer(const struct sonde_ctl *c, struct sonde_str line, struct sond
 		sonde_orders_flush(c->orders);
 		sonde_buf_printf(to, "ok %s\n", c->dir);
 	} else {
-		sonde_buf_printf(to, "error this sonde run does not know '%.*s'\n",
+		sonde_buf_printf(to, "error this sonde run knows start, stop, mark and where, not '%.*s'\n",
 			SONDE_STR_ARG(word));
 	}
 }

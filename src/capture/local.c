@@ -84,7 +84,7 @@ int sonde_local_open(struct sonde_local *l, const char *place, const struct sond
 
 	*l = (struct sonde_local){.owner = -1};
 	if (strlen(place) > sizeof(l->root) - 100)
-		return sonde_err_set(err, SONDE_ERR_IO, "the path is too long");
+		return sonde_err_set(err, SONDE_ERR_IO, "%.60s…: the path is too long", place);
 	if (!realpath(d->path, whole))
 		return fail(err, d->path);
 	sonde_md5(run, sonde_str_from(whole));
@@ -237,7 +237,8 @@ static int add_rank(
 		snprintf(name, sizeof(name), "%s/%s", rank, e->d_name);
 		rc = strlen(name) < 100
 			     ? sonde_archive_add(a, name, from, err)
-			     : sonde_err_set(err, SONDE_ERR_IO, "%s: the name is too long", name);
+			     : sonde_err_set(err, SONDE_ERR_IO, 
+				       "%s: a name too long for an archive (100 bytes)", name);
 	}
 	if (d)
 		closedir(d);

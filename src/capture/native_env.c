@@ -5,6 +5,7 @@
 #include "format/capture.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -58,7 +59,8 @@ static int check_patterns(const char *key, struct sonde_words values, struct son
 	for (i = 0; i < values.nr; i++)
 		if (strchr(values.at[i], '\n'))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"pipeline.native.%s: a pattern with a line end", key);
+				
+				"pipeline.native.%s: a pattern has a line end: remove it", key);
 	return 0;
 }
 
@@ -101,7 +103,7 @@ static int build_env(
 	if (rc)
 		return rc;
 	if (!realpath(q->dir, dir))
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot be resolved", q->dir);
+		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", q->dir, strerror(errno));
 	snprintf(config, sizeof(config), "%s/inject.conf", dir);
 	rc = sonde_native_attach_make(dir, err);
 	if (rc == 0)

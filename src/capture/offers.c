@@ -135,8 +135,9 @@ static bool is_pattern(struct sonde_str word)
 	       sonde_str_starts(word, "profiler__");
 }
 
-static int check(const struct sonde_map *have, const char *kind, struct sonde_str word,
-	struct sonde_err *err)
+/* `list` is ncu's option that lists what it has of a kind. */
+static int check(const struct sonde_map *have, const char *kind, const char *list,
+	struct sonde_str word, struct sonde_err *err)
 {
 	struct sonde_nearest near = {.word = word, .below = (unsigned)word.n / 3 + 2};
 	size_t i;
@@ -149,8 +150,8 @@ static int check(const struct sonde_map *have, const char *kind, struct sonde_st
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"ncu here has no %s '%.*s', did you mean '%.*s'?", kind,
 			SONDE_STR_ARG(word), SONDE_STR_ARG(near.best));
-	return sonde_err_set(err, SONDE_ERR_USAGE, "ncu here has no %s '%.*s' (%zu others)", kind,
-		SONDE_STR_ARG(word), have->nr);
+	return sonde_err_set(err, SONDE_ERR_USAGE, "ncu here has no %s '%.*s': `ncu --%s` lists those it has",
+		kind, SONDE_STR_ARG(word), list);
 }
 
 int sonde_offers_check(
@@ -161,11 +162,12 @@ int sonde_offers_check(
 	int rc = 0;
 
 	for (i = 0; i < q->sections.nr && rc == 0; i++)
-		rc = check(&o->sections, "section", sonde_str_from(q->sections.at[i]), err);
+		rc = check(&o->sections, "section", "list-sections",
+			sonde_str_from(q->sections.at[i]), err);
 	if (rc == 0 && q->set && strcmp(q->set, "none") != 0)
-		rc = check(&o->sets, "set", sonde_str_from(q->set), err);
+		rc = check(&o->sets, "set", "list-sets", sonde_str_from(q->set), err);
 	for (i = 0; i < q->metrics.nr && rc == 0; i++)
-		rc = check(&o->metrics, "metric",
+		rc = check(&o->metrics, "metric", "query-metrics",
 			sonde_str_cut(sonde_str_from(q->metrics.at[i]), '.', &rest), err);
 	return rc;
 }

@@ -70,11 +70,14 @@ static int make_own(const char *path, struct sonde_err *err)
 	if (mkdir(path, RUN_MODE) == 0)
 		return 0;
 	if (errno != EEXIST)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot make the run directory: %s",
-			path, strerror(errno));
+		return sonde_err_set(err, SONDE_ERR_IO,
+			"%s: cannot make the run directory: %s (hydra.run.dir=DIR names another)", path,
+			strerror(errno));
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"%s: cannot make the run directory: a file of that name is there", path);
+			"%s: cannot make the run directory: a file of that name is there "
+			"(hydra.run.dir=DIR names another)",
+			path);
 	if (sonde_rundir_is_taken(path))
 		return 1;
 	if (access(path, W_OK) < 0)
@@ -143,7 +146,10 @@ static int begin(struct sonde_rundir *out, const char *wanted, struct sonde_err 
 	*out = (struct sonde_rundir){0};
 	sonde_rank_find(&out->rank);
 	if (strlen(wanted) >= sizeof(out->path) - 100)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "the run directory's name is too long");
+		return sonde_err_set(err, SONDE_ERR_USAGE, 
+			"%.60s…: the name of the run directory is too long: hydra.run.dir=DIR names "
+			"another",
+			wanted);
 	snprintf(out->path, sizeof(out->path), "%s", wanted);
 	if (out->rank.is_parallel)
 		snprintf(out->suffix, sizeof(out->suffix), ".rank%u", out->rank.rank);

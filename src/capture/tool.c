@@ -91,7 +91,8 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	rc = sonde_child_run(&end, &spec, err);
 	if (rc == 0 && end.is_timed_out)
 		rc = sonde_err_set(
-			err, SONDE_ERR_IO, "%s: no answer within %u s", argv[0], timeout_ms / 1000);
+			err, SONDE_ERR_IO, "%s: no answer within %u s: try it by hand", argv[0],
+			timeout_ms / 1000);
 	if (rc == 0 && end.is_interrupted)
 		rc = sonde_err_set(err, SONDE_ERR_STOPPED, "interrupted");
 	if (rc == 0) {

@@ -115,8 +115,8 @@ int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_
 		;
 	if (rc == 0 && i == NR_KINDS)
 		rc = sonde_err_set(err, SONDE_ERR_IO,
-			"%s: a directory without captures (no .ncu-rep, .sonde or .sqlite file, no "
-			"torch.profiler trace and no .sondecells file in it)",
+			"%s: a directory without captures (no .ncu-rep, .sonde, .sqlite or .sondecells "
+			"file, no torch.profiler trace): name another, or a file",
 			dir);
 	if (rc == 0) {
 		qsort(w.found[i].at.at, w.found[i].at.nr, sizeof(*w.found[i].at.at), by_name);

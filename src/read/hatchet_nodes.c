@@ -14,7 +14,7 @@ static int check(struct hatchet *h, enum sonde_scan_rc rc)
 	if (rc == SONDE_SCAN_OK)
 		return 0;
 	if (rc == SONDE_SCAN_BAD)
-		return fail(h, "this is no JSON");
+		return fail(h, "not JSON: write the profile again");
 	return sonde_source__truncated(h->src, "a node", (uint64_t)(h->begin - h->src->file.data.p),
 		h->src->file.data.n, h->err);
 }
@@ -108,7 +108,7 @@ int sonde_hatchet__nodes(struct hatchet *h, uint32_t parent, unsigned depth)
 	int rc = 0;
 
 	if (depth > MAX_DEPTH)
-		return fail(h, "nodes are nested more than 512 deep");
+		return fail(h, "nodes are nested deeper than 512, which is as far as sonde reads");
 	for (is_first = true; rc == 0; is_first = false) {
 		rc = check(h, sonde_scan_element(&h->scan, is_first, &is_end));
 		if (rc || is_end)

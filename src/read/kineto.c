@@ -136,7 +136,9 @@ static int end_of_text(struct kineto *k)
 	sonde_buf_clear(&k->scratch);
 	if (!k->has_events && !k->is_cut)
 		return sonde_err_set(k->err, SONDE_ERR_FORMAT,
-			"%s: JSON without traceEvents: not a torch.profiler trace", k->src->path);
+			"%s: JSON without traceEvents: not a torch.profiler trace "
+			"(prof.export_chrome_trace writes one)",
+			k->src->path);
 	if (k->src->stream && sonde_stream_damage(k->src->stream, &k->scratch).p)
 		return sonde_err_set(k->err, SONDE_ERR_FORMAT, "%s: %s; copy it again", k->src->path,
 			k->scratch.p);

@@ -118,7 +118,8 @@ int sonde_kineto__join(struct kineto *k)
 {
 	if (k->r->records.nr >= SONDE_NONE || k->calls.nr >= SONDE_NONE ||
 		k->ranges.nr >= SONDE_NONE || k->ops.nr >= SONDE_NONE)
-		return sonde_err_set(k->err, SONDE_ERR_LIMIT, "%s: more than 4 billion events",
+		return sonde_err_set(k->err, SONDE_ERR_LIMIT, 
+			"%s: more than 4 billion events: record a shorter time",
 			k->src->path);
 	if (!match_calls(k))
 		return sonde_err_nomem(k->err);

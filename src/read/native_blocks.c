@@ -268,14 +268,16 @@ static int read_head(struct native *n, struct sonde_err *err)
 
 	if (data.n < sizeof(n->head))
 		return sonde_err_at(
-			err, SONDE_ERR_FORMAT, n->src->path, data.n, "the file ends in its header");
+			err, SONDE_ERR_FORMAT, n->src->path, data.n, 
+			"the file ends in its header: copy it again");
 	memcpy(&n->head, data.p, sizeof(n->head));
 	if (n->head.version > SONDE_CAPTURE_VERSION)
 		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 8,
-			"capture version %u is newer than this sonde (%u)", n->head.version,
+			"capture version %u is newer than this sonde's (%u): update sonde", n->head.version,
 			SONDE_CAPTURE_VERSION);
 	if (n->head.check != sonde_capture_check(&n->head) || n->head.nr_bytes > data.n)
-		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 0, "damaged header");
+		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 0, 
+			"damaged header: copy it again");
 	return 0;
 }
 

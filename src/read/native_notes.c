@@ -42,7 +42,7 @@ static void note_losses(const struct native *n)
 	const struct sonde_status *s = &n->status;
 	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
 
-#define FULL "lost because the buffers were full (pipeline.native.buffer_mb)"
+#define FULL "lost, as the buffers were full: a larger pipeline.native.buffer_mb loses fewer"
 	note(n, lost, "event was " FULL, "events were " FULL);
 #define CROWD "lost: too many threads at once"
 	note(n, s->nr_no_slot, "event was " CROWD, "events were " CROWD);

@@ -253,7 +253,8 @@ static int read_table(struct sonde_source *src, struct sonde_records *r, struct 
 	t->display_name = SONDE_NONE;
 	r->inputs.at[src->input].source = SONDE_STR("ncu-csv");
 	if (!csv_find_header(&c))
-		return sonde_err_at(err, SONDE_ERR_FORMAT, src->path, 0, "no header row");
+		return sonde_err_at(err, SONDE_ERR_FORMAT, src->path, 0, 
+			"no header row: make the file with 'ncu --import REPORT --csv --page raw'");
 	rc = csv_read_head(t, &c, err);
 	while (rc == 0 && c.p < c.end)
 		rc = read_row(t, &c, err);

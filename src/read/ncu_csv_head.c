@@ -101,7 +101,8 @@ static int read_header(struct csv_table *t, struct csv_cursor *c, struct sonde_e
 			return csv_truncated(t, "the header row", begin, err);
 		if (t->columns.nr == MAX_COLUMNS)
 			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
-				csv_offset(t, c->p), "more than %d columns", MAX_COLUMNS);
+				csv_offset(t, c->p), 
+				"more than %d columns: the raw page of ncu has fewer", MAX_COLUMNS);
 		rc = add_column(t, &cell, err);
 	} while (rc == 0 && !c->at_row_end);
 	return rc;

@@ -33,7 +33,7 @@ static int fail(struct nsys *n)
 	if (sqlite3_errcode(n->db) == SQLITE_NOMEM)
 		return sonde_err_nomem(n->err);
 	return sonde_err_set(
-		n->err, SONDE_ERR_FORMAT, "%s: %s", n->src->path, sqlite3_errmsg(n->db));
+		n->err, SONDE_ERR_FORMAT, "%s: %s: export it again", n->src->path, sqlite3_errmsg(n->db));
 }
 
 static bool has_column(struct nsys *n, const char *table, struct sonde_str column)
@@ -126,8 +126,8 @@ int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 	if (nr <= n->src->file.data.n / MIN_ROW_BYTES)
 		return 0;
 	return sonde_err_set(n->err, SONDE_ERR_FORMAT,
-		"%s: more rows than fit into a file of this size: ids that should be unique are "
-		"not",
+		"%s: more rows than fit into a file of this size, as ids that should be unique are "
+		"not: export it again",
 		n->src->path);
 }
 
@@ -225,7 +225,9 @@ static int open_db(struct nsys *n)
 	if (!sonde_nsys__has(n, "NVTX_EVENTS", "start") && !sonde_nsys__has(n, KERNELS, "start") &&
 		!sonde_nsys__has(n, "StringIds", "id"))
 		return sonde_err_set(n->err, SONDE_ERR_FORMAT,
-			"%s: an SQLite file, but not an export of Nsight Systems", n->src->path);
+			"%s: an SQLite file, but not an export of Nsight Systems: `nsys export --type "
+			"sqlite` makes one",
+			n->src->path);
 	return 0;
 }
 

@@ -35,7 +35,8 @@ bool sonde_source__is_report(struct sonde_str data)
 {
 	size_t n = data.n < REPORT_HEAD ? data.n : REPORT_HEAD;
 
-	return n && (memmem(data.p, n, "\"sonde.report/", 14) || memmem(data.p, n, "\"sonde.diff/", 12));
+	return n && (memmem(data.p, n, "\"sonde.report/", 14) || memmem(data.p, n, "\"sonde.diff/", 12) ||
+		     memmem(data.p, n, "\"sonde.region/", 14));
 }
 
 /* Files people have beside the ones that can be read. */
@@ -54,9 +55,9 @@ static int refuse(const char *path, struct sonde_str data, struct sonde_err *err
 			"export --type sqlite -o trace.sqlite %s (with --export, sonde report does it)",
 			path, path);
 	return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
-		"not a capture sonde can read (expected a native capture, an Nsight Compute report, "
-		"the output of 'ncu --csv --page raw', an Nsight Systems SQLite export, a "
-		"torch.profiler trace, or a Proton profile)");
+		"not a capture sonde can read: it reads native captures, Nsight Compute reports, the "
+		"output of 'ncu --csv --page raw', Nsight Systems SQLite exports, torch.profiler "
+		"traces and Proton profiles");
 }
 
 int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,
@@ -192,7 +193,8 @@ static int read_archive(struct sonde_records *r, const char *path, struct sonde_
 	if (sonde_stream_damage(stream, &why).p)
 		sonde_note(&r->notes, "%s: %s; copy it again", path, why.p);
 	if (rc == 0 && !nr_read)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: an archive without captures%s%s", path,
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, 
+			"%s: an archive without captures%s%s; `tar t` lists what is in it", path,
 			why.n ? ": " : "", why.n ? why.p : "");
 	sonde_tar_release(&tar);
 	sonde_buf_release(&name);
@@ -210,7 +212,8 @@ static int read_stream(struct sonde_records *r, const char *path, struct sonde_s
 	if (!head.p)
 		return sonde_err_nomem(err);
 	if (layers > MAX_LAYERS)
-		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: packed too often", path);
+		return sonde_err_set(err, SONDE_ERR_FORMAT, 
+			"%s: packed more than %d times: unpack it first", path, MAX_LAYERS);
 	if (sonde_is_tar(head))
 		return read_archive(r, path, stream, layers + 1, err);
 	if (!sonde_is_gzip(head))
@@ -271,7 +274,8 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 	}
 	src->file = file;
 	if (file.data.n == 0)
-		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: the file is empty", path);
+		return sonde_err_set(err, SONDE_ERR_FORMAT, 
+			"%s: the file is empty: whoever wrote it was stopped or had no room", path);
 	src->ops = recognise(file.data, path);
 	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
 }

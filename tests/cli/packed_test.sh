@@ -53,3 +53,10 @@ refused() { ! "$SONDE" validate "$1" 2>"$TMP/err" && grep -q 'truncated after [0
 ok cut__a_report_is_refused refused "$(cut_to 60 "$TMP/report.json")"
 ok cut__a_compressed_report_is_refused refused "$(cut_to 60 "$TMP/report.json.gz")"
 ok packed__a_report_is_no_capture says 'not a capture: sonde diff compares such reports' "$TMP/report.json"
+# A run directory as an archive: what sonde itself made of the captures is passed over without a word.
+archived_run() {
+	"$SONDE" report "$D/sampled_capture/decode.sonde" -o "$TMP/run" 2>/dev/null && cp "$D/sampled_capture/decode.sonde" "$TMP/run" &&
+		tar -C "$TMP" -cf "$TMP/run.tar" run && tar tf "$TMP/run.tar" | grep -q 'run/.*/report.json' &&
+		"$SONDE" report "$TMP/run.tar" >"$TMP/out" 2>&1 && ! grep -q 'report.json' "$TMP/out"
+}
+ok packed__reports_of_regions_in_an_archive_are_no_captures archived_run

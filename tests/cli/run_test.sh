@@ -366,7 +366,7 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok cupti_can_be_switched_off [ "$(grep '^cupti=' "$dir/native/inject.conf")" = cupti=off ]
 	run pipeline.native.cupti=lib/libcupti.so -- "$BUILD/workloads/resnet_cpu" 1
 	ok a_cupti_that_is_not_there_is_refused_before_the_run bash -c '[ "$0" = 2 ] && ! [ -e "$1" ]' "$rc" "$dir"
-	ok a_cupti_that_is_not_there_is_named says 'pipeline.native.cupti=lib/libcupti.so: neither auto, nor off'
+	ok a_cupti_that_is_not_there_is_named says 'pipeline.native.cupti=lib/libcupti.so: write auto, off'
 	run "report.formats=[json,csv]" -- "$BUILD/workloads/resnet_cpu" 1
 	ok a_run_writes_the_configured_formats bash -c 'cd "$0" && [ -e report.csv ] && [ -e report.json ] && ! [ -e report.html ]' "$dir/native/regions"
 	fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[Stem/]" -- "$BUILD/workloads/resnet_cpu"

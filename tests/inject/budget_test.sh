@@ -88,7 +88,7 @@ with_windows() { # both: counted and timed inside windows only
 key() {
 	local said
 	"$SONDE" run -n pipeline.native.budget=2% -- true | grep -q '^plan' && said=$("$SONDE" run -n pipeline.native.budget=lots -- true 2>&1)
-	grep -q "not a share of the program's time such as 2%" <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% counters=basic -- true 2>&1)
+	grep -q "not a share of the program's time: write 2%" <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% counters=basic -- true 2>&1)
 	grep -q 'do not go together' <<<"$said"
 }
 

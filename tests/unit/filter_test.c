@@ -203,7 +203,7 @@ static void test_filter__refuses_bad_expressions_with_place_and_reason(void **st
 		{"A]B/", 1, "at the end"},
 		{"decode*/", 6, "no wildcard"},
 		{"@A/", 0, "no domain"},
-		{"regex:", 6, "empty"},
+		{"regex:", 6, "nothing follows"},
 		{"regex:A/(/", 9, "regular expression"},
 		{"B/;regex:A(/", 8, "regular expression"},
 	};
