@@ -34,7 +34,7 @@ sampled() { # NAME KEYS… -- PROGRAM…: a run, and its report
 	"$SONDE" report "$T/$name/native" -f json --metrics '*' >"$T/$name.json" 2>>"$T/$name.err"
 	echo "# $name: $((SECONDS - begin)) s, $(grep -h '^inner' "$T/$name.out")"
 	grep -h "counters of GPU" "$T/$name.err" | sed 's/^/#   /'
-	grep -o '"[^"]*sample[sd] [^"]*"' "$T/$name.json" | grep -v '/' | sort -u | sed 's/^/#   /'
+	grep -o '"[^"]*sample[sd] [^"]*"' "$T/$name.json" | sort -u | sed 's/^/#   /'
 }
 
 truth() { # NAME NCU-OPTION… -- PROGRAM…
