@@ -38,12 +38,12 @@ static struct slot slot_of(uint32_t source, uint32_t nr_sums)
 	return (struct slot){source % nr_sums, hash(source) >> 63 ? 1 : -1};
 }
 
-/* Where a score lies: a block of SOLVE_LANES sums is solved at a time. */
+/* Where a score lies: a block of LANES sums is solved at a time. */
 static double *score_of(double *scores, uint32_t sum, size_t columns, uint32_t column)
 {
-	size_t block = sum / SOLVE_LANES, lane = sum % SOLVE_LANES;
+	size_t block = sum / LANES, lane = sum % LANES;
 
-	return &scores[(block * columns + column) * SOLVE_LANES + lane];
+	return &scores[(block * columns + column) * LANES + lane];
 }
 
 /*
@@ -51,11 +51,11 @@ static double *score_of(double *scores, uint32_t sum, size_t columns, uint32_t c
  * the unknown follows it. What it hides is about its leverage times the noise
  * seen elsewhere, in proportion to what the sample's launches count.
  */
-static double full_residual(const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r,
-	size_t i, double rate)
+static double full_residual(
+	const struct sonde_unmix__look *look, uint32_t lane, double leverage, double rate)
 {
-	double e = fit->residual[i];
-	double size = sqrt(e * e + r->leverage[i] * rate * fit->noise[i]);
+	double e = look->residual[lane];
+	double size = sqrt(e * e + leverage * rate * look->noise[lane]);
 
 	return e < 0 ? -size : size;
 }
@@ -68,49 +68,48 @@ static double shrinkage(const struct sonde_unmix__matrix *m)
 	return rows / fmax(free, 0.1 * rows);
 }
 
-static double noise_rate(const struct sonde_unmix__fit *fit, size_t nr)
-{
-	double residuals = 0, noise = 0;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		residuals += fit->residual[i] * fit->residual[i];
-		noise += fit->lost[i] ? 0 : fit->noise[i];
-	}
-	return noise > 0 ? residuals / noise : 0;
-}
-
 /* Sum by sum: the columns of a cluster are neighbours, which keeps this in the cache. */
 static void sum_residuals(
 	double *sums, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__matrix *m = &r->matrix;
-	double factor = sqrt(shrinkage(m)), rate = factor * factor * noise_rate(fit, m->nr_rows);
+	double factor = sqrt(shrinkage(m));
+	struct sonde_unmix__look look;
+	uint32_t lane;
 	size_t i, j;
 
+	memset(sums, 0, (size_t)RESIDUAL_SUMS * LANES * m->nr_columns * sizeof(*sums));
 	for (i = 0; i < m->nr_rows; i++) {
 		struct slot slot = slot_of(r->windows->cluster[i], RESIDUAL_SUMS);
-		double *to = sums + (size_t)slot.sum * m->nr_columns;
-		double e;
+		double *to = sums + (size_t)slot.sum * m->nr_columns * LANES;
+		double e[LANES] = {0};
 
-		if (fit->lost[i])
-			continue;
-		e = factor * slot.sign * full_residual(fit, r, i, rate);
+		sonde_unmix__fit_look(&look, fit, r, i);
+		for (lane = 0; lane < fit->nr; lane++) {
+			double rate = factor * factor * fit->noise_rate[lane];
+
+			if (!(fit->lost[i] >> lane & 1))
+				e[lane] = factor * slot.sign *
+					  full_residual(&look, lane, r->leverage[i], rate);
+		}
 		for (j = m->row[i]; j < m->row[i + 1]; j++)
-			to[m->column[j]] += m->value[j] * e;
+			lanes_add_scaled(to + (size_t)m->column[j] * LANES, e, m->value[j]);
 	}
 }
 
 /* Into the scores, scaled as the gram is. */
-static void add_residuals(double *scores, const double *sums, const struct sonde_unmix__gram *g)
+static void add_residuals(
+	double *scores, const double *sums, uint32_t lane, const struct sonde_unmix__gram *g)
 {
 	uint32_t sum, k;
 
-	for (k = 0; k < g->nr; k++) {
-		double scale = g->scale[k] > 0 ? 1 / g->scale[k] : 0;
+	for (sum = 0; sum < RESIDUAL_SUMS; sum++) {
+		for (k = 0; k < g->nr; k++) {
+			double scale = g->scale[k] > 0 ? 1 / g->scale[k] : 0;
 
-		for (sum = 0; sum < RESIDUAL_SUMS; sum++)
-			*score_of(scores, sum, g->nr, k) = scale * sums[(size_t)sum * g->nr + k];
+			*score_of(scores, sum, g->nr, k) =
+				scale * sums[((size_t)sum * g->nr + k) * LANES + lane];
+		}
 	}
 }
 
@@ -120,8 +119,8 @@ static double unevenness(const struct sonde_unmix__unknown *x)
 	return fmax(fmin(UNEVEN_PART * x->length, UNEVEN_NS), UNEVEN_PART * x->length / x->nr_bins);
 }
 
-static void add_timing(
-	double *scores, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
+static void add_timing(double *scores, const struct sonde_unmix__fit *fit, uint32_t lane,
+	const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__gram *g = &r->gram;
 	uint32_t k;
@@ -130,12 +129,12 @@ static void add_timing(
 	for (k = 0; k < g->nr; k++) {
 		for (j = g->row[k]; j < g->row[k + 1]; j++) {
 			uint32_t column = g->at.at[j].column, u = r->unknown_of[column];
-			double moved;
+			double x = fit->x[(size_t)column * LANES + lane], moved;
 			struct slot slot;
 
-			if (u == SONDE_UNMIX_NONE || fit->x[column] == 0)
+			if (u == SONDE_UNMIX_NONE || x == 0)
 				continue;
-			moved = g->at.at[j].slope * fit->x[column];
+			moved = g->at.at[j].slope * x;
 			slot = slot_of(u, TIMING_SUMS);
 			*score_of(scores, RESIDUAL_SUMS + slot.sum, g->nr, k) +=
 				slot.sign * moved * unevenness(&r->plan->unknowns[u]);
@@ -192,15 +191,17 @@ void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__f
 	const struct sonde_unmix__round *r)
 {
 	size_t columns = r->gram.nr, block;
+	uint32_t lane;
 
-	memset(fit->scores, 0, SPREAD_WIDTH * columns * sizeof(*fit->scores));
-	memset(fit->sums, 0, RESIDUAL_SUMS * columns * sizeof(*fit->sums));
 	sum_residuals(fit->sums, fit, r);
-	add_residuals(fit->scores, fit->sums, &r->gram);
-	add_timing(fit->scores, fit, r);
-	/* The sums are in the scores now: their room is large enough for the solver. */
-	for (block = 0; block < SPREAD_WIDTH / SOLVE_LANES; block++)
-		sonde_unmix__envelope_solve_lanes(fit->scores + block * columns * SOLVE_LANES,
-			&r->envelope, r->factor, fit->sums);
-	take_deviations(deviations, stride, fit->scores, r);
+	for (lane = 0; lane < fit->nr; lane++) {
+		memset(fit->scores, 0, SPREAD_WIDTH * columns * sizeof(*fit->scores));
+		add_residuals(fit->scores, fit->sums, lane, &r->gram);
+		add_timing(fit->scores, fit, lane, r);
+		for (block = 0; block < SPREAD_WIDTH / LANES; block++)
+			sonde_unmix__envelope_solve(fit->scores + block * columns * LANES,
+				&r->envelope, r->factor, fit->scratch);
+		take_deviations(deviations + (size_t)fit->counter[lane] * SPREAD_WIDTH, stride,
+			fit->scores, r);
+	}
 }

@@ -105,7 +105,7 @@ static void measure_rows(struct sonde_unmix__envelope *e, const struct sonde_unm
 int sonde_unmix__envelope_build(struct sonde_unmix__envelope *e, struct sonde_arena *arena,
 	const struct sonde_unmix__gram *g, uint32_t nr_background)
 {
-	*e = (struct sonde_unmix__envelope){.nr = g->nr};
+	*e = (struct sonde_unmix__envelope){.nr = g->nr, .nr_background = nr_background};
 	e->order = sonde_arena_alloc(arena, e->nr * sizeof(*e->order));
 	e->place = sonde_arena_alloc(arena, e->nr * sizeof(*e->place));
 	e->first = sonde_arena_alloc(arena, e->nr * sizeof(*e->first));
@@ -205,16 +205,15 @@ static void explain(struct sonde_unmix__watch *watch, const struct sonde_unmix__
 }
 
 double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__envelope *e,
-	const struct sonde_unmix__gram *g, const bool *fixed, struct sonde_unmix__watch *watch)
+	const struct sonde_unmix__gram *g, struct sonde_unmix__watch *watch)
 {
 	double least = 1;
 	uint32_t p;
 
 	for (p = 0; p < e->nr; p++) {
 		double *row = at_row(factor, e, p), rest;
-		uint32_t k = e->order[p];
 
-		if (g->scale[k] == 0 || (fixed != NULL && fixed[k])) {
+		if (g->scale[e->order[p]] == 0) {
 			memset(row + e->first[p], 0, (p - e->first[p] + 1) * sizeof(*row));
 			continue;
 		}
@@ -225,77 +224,8 @@ double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__en
 			least = rest < least ? rest : least;
 			continue;
 		}
-		if (watch != NULL)
-			explain(watch, e, factor, p);
+		explain(watch, e, factor, p);
 		memset(row + e->first[p], 0, (p - e->first[p] + 1) * sizeof(*row));
 	}
 	return least;
-}
-
-void sonde_unmix__envelope_solve(
-	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch)
-{
-	uint32_t p;
-
-	for (p = 0; p < e->nr; p++) {
-		const double *row = in_row(factor, e, p);
-		uint32_t first = e->first[p];
-
-		scratch[p] = 0;
-		if (row[p] != 0)
-			scratch[p] =
-				(x[e->order[p]] - dot(row + first, scratch + first, p - first)) /
-				row[p];
-	}
-	solve_back(scratch, e, factor, e->nr);
-	for (p = 0; p < e->nr; p++)
-		x[e->order[p]] = scratch[p];
-}
-
-/* to -= factor · from, lane by lane: no sum across lanes, so the compiler may use wide registers.
- */
-static inline void subtract(double *restrict to, const double *restrict from, double factor)
-{
-	uint32_t lane;
-
-	for (lane = 0; lane < SOLVE_LANES; lane++)
-		to[lane] -= factor * from[lane];
-}
-
-static inline void divide(double *lanes, double by)
-{
-	uint32_t lane;
-
-	for (lane = 0; lane < SOLVE_LANES; lane++)
-		lanes[lane] = by == 0 ? 0 : lanes[lane] / by;
-}
-
-/* The same for SOLVE_LANES right-hand sides at once: x[column · SOLVE_LANES + lane]. */
-void sonde_unmix__envelope_solve_lanes(
-	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch)
-{
-	uint32_t p, q;
-
-	for (p = 0; p < e->nr; p++) {
-		const double *row = in_row(factor, e, p);
-		double *y = scratch + (size_t)p * SOLVE_LANES;
-
-		memcpy(y, x + (size_t)e->order[p] * SOLVE_LANES, SOLVE_LANES * sizeof(*y));
-		for (q = e->first[p]; q < p; q++) {
-			if (row[q] != 0)
-				subtract(y, scratch + (size_t)q * SOLVE_LANES, row[q]);
-		}
-		divide(y, row[p]);
-	}
-	for (p = e->nr; p-- > 0;) {
-		const double *row = in_row(factor, e, p);
-		double *y = scratch + (size_t)p * SOLVE_LANES;
-
-		divide(y, row[p]);
-		for (q = e->first[p]; q < p; q++) {
-			if (row[q] != 0)
-				subtract(scratch + (size_t)q * SOLVE_LANES, y, row[q]);
-		}
-		memcpy(x + (size_t)e->order[p] * SOLVE_LANES, y, SOLVE_LANES * sizeof(*y));
-	}
 }

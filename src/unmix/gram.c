@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIN_TIE	      0.003    /* of the bins' own weight */
+#define BIN_TIE	      0.003    /* of the bins' own weight … */
+#define TIED	      100.0    /* … in so many intervals: the more there are, the more they say */
 #define MOST_MEETINGS 50000000 /* 1.2 GB */
 
 /* A by columns. */
@@ -141,25 +142,38 @@ static double *find(struct sonde_unmix__gram *g, uint32_t row, uint32_t column)
 	return NULL;
 }
 
-/* Adds BIN_TIE · (difference of neighbours)² where neighbours meet in samples at all. */
+/* How long bin `b` of an unknown is, in the mean. */
+static double bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
+{
+	return sonde_unmix__bin_begin(x->length, x->nr_bins, b + 1) -
+	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
+}
+
+/*
+ * Adds BIN_TIE · (difference of what neighbours count in a time)², where they meet in samples at
+ * all. The time is that of the shorter one.
+ */
 static void tie_bins(struct sonde_unmix__gram *g, const struct sonde_unmix__plan *plan)
 {
-	uint32_t u, k;
+	uint32_t u, b;
 
 	for (u = 0; u < plan->nr_unknowns; u++) {
 		const struct sonde_unmix__unknown *x = &plan->unknowns[u];
 
-		for (k = x->column; k + 1 < x->column + x->nr_bins; k++) {
-			double *a = find(g, k, k), *b = find(g, k + 1, k + 1);
-			double *ab = find(g, k, k + 1), *ba = find(g, k + 1, k), tie;
+		for (b = 0; b + 1 < x->nr_bins; b++) {
+			uint32_t k = x->column + b;
+			double *own = find(g, k, k), *next = find(g, k + 1, k + 1);
+			double *there = find(g, k, k + 1), *back = find(g, k + 1, k), tie;
+			double ratio = bin_length(x, b) / bin_length(x, b + 1);
+			double first = ratio > 1 ? 1 / ratio : 1, second = ratio > 1 ? 1 : ratio;
 
-			if (a == NULL || b == NULL || ab == NULL || ba == NULL)
+			if (own == NULL || next == NULL || there == NULL || back == NULL)
 				continue;
-			tie = BIN_TIE * 0.5 * (*a + *b);
-			*a += tie;
-			*b += tie;
-			*ab -= tie;
-			*ba -= tie;
+			tie = BIN_TIE * 0.5 * (*own + *next) * fmin(1, TIED / (double)x->nr_seen);
+			*own += tie * first * first;
+			*next += tie * second * second;
+			*there -= tie * first * second;
+			*back -= tie * first * second;
 		}
 	}
 }

@@ -1,13 +1,13 @@
 /*
  * The matrix: for each sample, the share of each interval that lies inside it.
  *
- * An interval's bins are columns next to each other. The background is what is
+ * An interval's bins are columns next to each other. Most kernels begin and end with work of
+ * another kind than they do in between, so the bins of a long one are short at both ends: what
+ * it does at once is not taken for work of its neighbours. The background is what is
  * counted while no launch runs; it has a column for each segment of the run, since
  * what else happens on a device (copies nobody traced, other programs) changes.
  */
 #include "unmix/unmix_int.h"
-
-#include <string.h>
 
 #define SEGMENT	 200 /* samples of a background segment, at least */
 #define SEGMENTS 16
@@ -49,6 +49,19 @@ static void put_bin(struct rows *r, const struct sonde_unmix__windows *w, size_t
 	}
 }
 
+double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b)
+{
+	double even = length / nr_bins;
+
+	if (b == 0)
+		return 0;
+	if (b == nr_bins)
+		return length;
+	if (nr_bins < LONG_BINS || even < BIN_NS)
+		return b * even;
+	return BIN_NS + (b - 1) * (length - 2 * BIN_NS) / (nr_bins - 2);
+}
+
 static void put_intervals(
 	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
 {
@@ -58,7 +71,7 @@ static void put_intervals(
 	for (i = 0; i < plan->nr_intervals; i++) {
 		const struct sonde_unmix__interval *v = &plan->intervals[i];
 		const struct sonde_unmix__unknown *u = &plan->unknowns[v->unknown];
-		double length = (v->end - v->start) / u->nr_bins;
+		double length = v->end - v->start;
 
 		while (first < w->nr && w->end[first] <= v->start)
 			first++;
@@ -66,8 +79,8 @@ static void put_intervals(
 		for (b = 0; b < u->nr_bins; b++) {
 			struct sonde_unmix__interval bin = *v;
 
-			bin.start = v->start + b * length;
-			bin.end = b + 1 < u->nr_bins ? bin.start + length : v->end;
+			bin.start = v->start + sonde_unmix__bin_begin(length, u->nr_bins, b);
+			bin.end = v->start + sonde_unmix__bin_begin(length, u->nr_bins, b + 1);
 			while (at < w->nr && w->end[at] <= bin.start)
 				at++;
 			put_bin(r, w, at, &bin, u->column + b);
@@ -183,15 +196,4 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 	r.is_counting = false;
 	fill(&r, plan, w);
 	return squeeze(m, arena);
-}
-
-void sonde_unmix__matrix_collect(double *out, const struct sonde_unmix__matrix *m, const double *v)
-{
-	size_t i, j;
-
-	memset(out, 0, m->nr_columns * sizeof(*out));
-	for (i = 0; i < m->nr_rows; i++) {
-		for (j = m->row[i]; j < m->row[i + 1]; j++)
-			out[m->column[j]] += m->value[j] * v[i];
-	}
 }

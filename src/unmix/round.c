@@ -49,8 +49,7 @@ static int factorise(
 		for (b = 0; b < plan->unknowns[plan->unknown[k]].nr_bins; b++)
 			watch.class_of[plan->unknowns[plan->unknown[k]].column + b] = k;
 	}
-	r->condition =
-		1 / sonde_unmix__envelope_factor(r->factor, &r->envelope, &r->gram, NULL, &watch);
+	r->condition = 1 / sonde_unmix__envelope_factor(r->factor, &r->envelope, &r->gram, &watch);
 	*nr_joined = watch.nr_joined;
 	return 0;
 }

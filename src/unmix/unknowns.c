@@ -10,11 +10,10 @@
 
 #include <stdlib.h>
 
-/* Stamps are good to about a microsecond: bins much shorter have no meaning. */
-#define BIN_NS	      1333.0
 #define BINS	      3	 /* of a class */
 #define ENTRY_BINS    4	 /* of a whole region entry */
 #define SEEN_FOR_BINS 30 /* intervals that samples must have seen */
+#define MANY	      2000 /* unknowns: more bins than BINS would make the work several times as much */
 
 int sonde_unmix__plan_init(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
 	const struct sonde_unmix_input *in)
@@ -206,13 +205,21 @@ static void count_seen(struct sonde_unmix__plan *plan, const struct sonde_unmix_
 	}
 }
 
+static uint32_t most_bins(
+	const struct sonde_unmix__plan *plan, const struct sonde_unmix__unknown *x)
+{
+	if (x->fate == SONDE_UNMIX_ENTRY)
+		return ENTRY_BINS;
+	return x->length < LONG_BINS * BIN_NS || plan->nr_unknowns > MANY ? BINS : LONG_BINS;
+}
+
 static void choose_bins(struct sonde_unmix__plan *plan)
 {
 	uint32_t column = 0, u;
 
 	for (u = 0; u < plan->nr_unknowns; u++) {
 		struct sonde_unmix__unknown *x = &plan->unknowns[u];
-		uint32_t most = x->fate == SONDE_UNMIX_ENTRY ? ENTRY_BINS : BINS;
+		uint32_t most = most_bins(plan, x);
 
 		if (plan->without_bins || x->length < most * BIN_NS || x->nr_seen < SEEN_FOR_BINS)
 			most = 1;

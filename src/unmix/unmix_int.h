@@ -6,7 +6,8 @@
  *     overlaps the matrix A, row by row: which share of which column a sample holds
  *     gram     AᵀA, scaled, with what the edges of launches do to it
  *     envelope its Cholesky factor, in an order that keeps it narrow
- *     nonneg   the fit of one counter
+ *     nonneg   the solution of one right-hand side
+ *     fit      some counters at a time: right-hand sides, and which samples lack something
  *     spread   how far that fit may be off
  *
  * Everything of one round lives in the round's arena. Times are nanoseconds since
@@ -17,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "unmix/lanes.h"
 #include "unmix/unmix.h"
 
 /* Deviations kept per unknown and counter: of residuals, of each unknown's timing, of the clock. */
@@ -26,7 +28,10 @@
 #define SPREAD_WIDTH  (CLOCK_SUM + 1)
 _Static_assert(SPREAD_WIDTH == SONDE_UNMIX_DEVIATIONS, "both say how many there are");
 #define MOST_DEVIATION 1e30f
-#define SOLVE_LANES   16 /* right-hand sides solved at a time; divides SPREAD_WIDTH */
+
+/* Stamps are good to about a microsecond: time bins much shorter have no meaning. */
+#define BIN_NS	  1333.0
+#define LONG_BINS 5 /* of a class of long kernels: the first and the last are that short */
 
 struct sonde_unmix__windows {
 	size_t nr;
@@ -91,31 +96,50 @@ struct sonde_unmix__gram {
 };
 
 struct sonde_unmix__envelope {
-	uint32_t nr;
-	uint32_t *order, *place; /* order[place] = column */
-	uint32_t *first;	 /* by place: first column in the row */
-	size_t *row;		 /* by place: where the row begins in a factor */
+	uint32_t nr, nr_background; /* the last ones are the background */
+	uint32_t *order, *place;    /* order[place] = column */
+	uint32_t *first;	    /* by place: first column in the row */
+	size_t *row;		    /* by place: where the row begins in a factor */
 	size_t nr_values;
 	double work; /* multiplications of a factorisation */
 };
 
-struct sonde_unmix__fit {	     /* of one counter after the other */
-	double *x;		     /* by column */
-	double *values;		     /* by row, and so are the next five */
-	double *expected, *launches; /* what the fit says; what of it comes from launches */
-	double *residual;	     /* 0 where the sample was left out */
-	double *noise;		     /* what the launches in it count, squared and summed */
-	double *filled;		     /* values, or what is expected where they were left out */
-	bool *lost;		     /* by row: left out */
-	uint64_t nr_lost;
-	double misfit, background;
-	/* Scratch by column, the factor without fixed columns, x of each counter from the survey.
-	 */
-	double *rhs, *scaled, *scratch, *own_factor, *surveyed;
-	bool *is_fixed, any_fixed;
-	/* Of the spread: a score by column for each of SPREAD_WIDTH, and sums of residuals. */
-	double *scores, *sums;
-	uint16_t *nr_complete; /* by row: counters in which nothing is missing */
+/*
+ * The fit of some counters at a time, LANES of them: the matrix is walked through once for
+ * all. What belongs to a column and a lane lies at [column · LANES + lane].
+ */
+#define FIT_TILE 64
+struct sonde_unmix__tile { /* the values of some samples, by lane; unused lanes are 0 */
+	size_t first;
+	bool is_loaded;
+	double values[FIT_TILE][LANES];
+};
+
+struct sonde_unmix__fit {
+	struct sonde_unmix__tile *tile;
+	uint32_t counter[LANES]; /* which ones */
+	uint32_t nr;		 /* how many */
+	double *x, *rhs;
+	uint8_t *lost; /* by row: a bit for each lane whose counter lacks something there */
+	uint64_t nr_lost[LANES];
+	double misfit[LANES], background[LANES];
+	double noise_rate[LANES]; /* residuals ÷ what the launches count, both squared */
+	/* Of the solver: x and right-hand sides scaled as the gram is, factors without fixed
+	 * columns. */
+	double *scaled, *scratch, *factors;
+	uint8_t *fixed; /* by column: a bit for each lane */
+	/* Of the spread: sums of residuals by sum, column and lane; scores of one lane. */
+	double *sums, *scores;
+	/* From the survey. By counter: x, the usual deviation. By row: how many are complete. */
+	double *surveyed, *usual, *some;
+	uint16_t *nr_complete;
+};
+
+/* What a fit says about one sample, by lane. */
+struct sonde_unmix__look {
+	double expected[LANES], launches[LANES]; /* … of it from launches */
+	double noise[LANES]; /* what the launches in it count, squared and summed */
+	double residual[LANES];
 };
 
 /* One round: a plan and what was built from it. */
@@ -171,10 +195,10 @@ int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *ar
 	const struct sonde_unmix_input *in, const struct sonde_unmix__windows *w,
 	int64_t offset_ns);
 
+/* Where bin `b` of an interval of `length` begins, from its start; bin nr_bins is its end. */
+double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b);
 int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena *arena,
 	const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w);
-/* out = Aᵀ·v */
-void sonde_unmix__matrix_collect(double *out, const struct sonde_unmix__matrix *m, const double *v);
 
 int sonde_unmix__gram_build(struct sonde_unmix__gram *g, struct sonde_arena *arena,
 	const struct sonde_unmix__matrix *m, const struct sonde_unmix__plan *plan);
@@ -182,9 +206,8 @@ int sonde_unmix__gram_build(struct sonde_unmix__gram *g, struct sonde_arena *are
 int sonde_unmix__envelope_build(struct sonde_unmix__envelope *e, struct sonde_arena *arena,
 	const struct sonde_unmix__gram *g, uint32_t nr_background);
 /*
- * Factorises and returns the smallest pivot. Columns with `fixed` (NULL = none) stay out
- * of it: their x is 0. So does a column of which those before it explain all but
- * DEPENDENT of its square; `watch` (may be NULL) is told what explains it.
+ * Factorises and returns the smallest pivot. A column of which those before it explain
+ * all but DEPENDENT of its square stays out of it: its x is 0. `watch` is told what explains it.
  */
 #define DEPENDENT 1e-6
 struct sonde_unmix__watch {
@@ -196,21 +219,32 @@ struct sonde_unmix__watch {
 	uint32_t nr_joined;
 };
 double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__envelope *e,
-	const struct sonde_unmix__gram *g, const bool *fixed, struct sonde_unmix__watch *watch);
-/* In place: right-hand side by column in, solution by column out. `scratch` holds nr values. */
+	const struct sonde_unmix__gram *g, struct sonde_unmix__watch *watch);
+/* A factor for each lane, in which columns with the lane's bit in `fixed` stay out, too. */
+void sonde_unmix__envelope_factor_lanes(double *factors, const struct sonde_unmix__envelope *e,
+	const struct sonde_unmix__gram *g, const uint8_t *fixed);
+/*
+ * In place: right-hand sides by column in, solutions by column out, LANES of them side by
+ * side, all with one factor or each with its own. `scratch` holds LANES · nr values.
+ */
 void sonde_unmix__envelope_solve(
 	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch);
-void sonde_unmix__envelope_solve_lanes(
-	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch);
+void sonde_unmix__envelope_solve_own(
+	double *x, const struct sonde_unmix__envelope *e, const double *factors, double *scratch);
+
+/* Finds x ≥ 0 for the right-hand sides of the lanes in `lanes`. With `has_guess`, columns that are
+ * 0 in x are taken to stay so at first. */
+void sonde_unmix__solve_nonneg(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r,
+	uint32_t lanes, bool has_guess);
 
 int sonde_unmix__fit_start(struct sonde_unmix__fit *fit, struct sonde_unmix__round *r);
 /* The survey of all counters comes first: it finds out which samples are complete. */
-void sonde_unmix__fit_survey(
-	struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r, uint32_t counter);
-void sonde_unmix__fit_counter(
-	struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r, uint32_t counter);
+void sonde_unmix__fit_survey(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r);
+void sonde_unmix__fit_counters(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r);
+void sonde_unmix__fit_look(struct sonde_unmix__look *look, const struct sonde_unmix__fit *fit,
+	const struct sonde_unmix__round *r, size_t row);
 
-/* Fills deviations[unknown · stride + 0 … SPREAD_WIDTH-1]. */
+/* Fills deviations[unknown · stride + counter · SPREAD_WIDTH + 0 … SPREAD_WIDTH-1]. */
 void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r);
 

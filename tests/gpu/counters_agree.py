@@ -13,6 +13,7 @@ hardly any of it. Exit status 1 when something judged is beyond its limit.
 """
 import fnmatch
 import json
+import os
 import statistics
 import sys
 
@@ -45,8 +46,20 @@ def rows_of(what, all_regions, glob):
     return rows
 
 
-def calls(row):
-    return row.get("calls", row.get("kernel_count"))
+def launches(row):
+    """Of kernels: ncu does not see copies and memsets."""
+    if "calls" in row:
+        return row["calls"]
+    return sum(k["calls"] for k in row["kernels"] if not k["kernel_name"].startswith("[CUDA "))
+
+
+def same_row(rows, key):
+    """The row of the same kernel. Both spell some C++ names differently: then the one whose name begins most alike."""
+    if key in rows or key[1] is None:
+        return rows.get(key)
+    alike = lambda name: len(os.path.commonprefix([name, key[1]]))
+    return max((row for (region, _), row in rows.items() if region == key[0]),
+               key=lambda row: alike(row["kernel_name"]), default=None)
 
 
 class Side:
@@ -71,13 +84,14 @@ def agree(what, sampled, truth, base, glob, limits):
         if row["total_ms"] < least:
             continue
         name = key[0] if key[1] is None else f"{key[0].split('/', 1)[-1]}: {key[1]}"
-        if key not in b.rows or calls(row) * b.steps != calls(b.rows[key]) * a.steps:
-            print(f"#   {name[:58]:58} another number of launches in both: not compared")
+        other = same_row(b.rows, key)
+        if other is None or launches(row) * b.steps != launches(other) * a.steps:
+            print(f"#   {name[:58]:58} has no counterpart with as many launches")
             beyond.append((name, "launches"))
             continue
         line = f"#   {name[:58]:58}{100 * row['total_ms'] / a.base['total_ms']:5.1f}%"
         for m, limit in limits.items():
-            x, y = a.per_step(row, m), b.per_step(b.rows[key], m)
+            x, y = a.per_step(row, m), b.per_step(other, m)
             if x is None or y is None:
                 line += f"{'-':>22}"
                 beyond.append((name, m, "missing"))

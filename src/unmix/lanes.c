@@ -1,0 +1,168 @@
+/*
+ * Several right-hand sides side by side. Counters differ in the columns that are held at zero:
+ * then each lane has a factor of its own, all with one envelope.
+ */
+#include "unmix/unmix_int.h"
+
+#include <math.h>
+#include <string.h>
+
+/* So that row_of(…)[q · stride] is the entry of row `p` in column q. */
+static inline const double *row_of(
+	const double *factor, const struct sonde_unmix__envelope *e, uint32_t p, size_t stride)
+{
+	return factor + (e->row[p] - e->first[p]) * stride;
+}
+
+/* x - Σ a[q] · b[q], q = from … to-1 */
+static inline struct sonde_lanes subtract_products(
+	struct sonde_lanes x, const double *a, const double *b, size_t from, size_t to)
+{
+	size_t q;
+
+	for (q = from; q < to; q++)
+		x = lanes_minus(
+			x, lanes_times(lanes_load(a + q * LANES), lanes_load(b + q * LANES)));
+	return x;
+}
+
+void sonde_unmix__envelope_solve(
+	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch)
+{
+	uint32_t p;
+	size_t q;
+
+	for (p = 0; p < e->nr; p++) {
+		const double *row = row_of(factor, e, p, 1);
+		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
+
+		for (q = e->first[p]; q < p; q++)
+			y = lanes_minus(y,
+				lanes_times(lanes_load(scratch + q * LANES), lanes_same(row[q])));
+		lanes_store(scratch + q * LANES, lanes_over(y, lanes_same(row[p])));
+	}
+	for (p = e->nr; p-- > 0;) {
+		const double *row = row_of(factor, e, p, 1);
+		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
+
+		y = lanes_over(y, lanes_same(row[p]));
+		for (q = e->first[p]; q < p; q++) {
+			double *to = scratch + q * LANES;
+
+			lanes_store(to,
+				lanes_minus(lanes_load(to), lanes_times(y, lanes_same(row[q]))));
+		}
+		lanes_store(x + (size_t)e->order[p] * LANES, y);
+	}
+}
+
+void sonde_unmix__envelope_solve_own(
+	double *x, const struct sonde_unmix__envelope *e, const double *factors, double *scratch)
+{
+	uint32_t p;
+	size_t q;
+
+	for (p = 0; p < e->nr; p++) {
+		const double *row = row_of(factors, e, p, LANES);
+		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
+
+		y = subtract_products(y, row, scratch, e->first[p], p);
+		q = p;
+		lanes_store(scratch + q * LANES, lanes_over(y, lanes_load(row + q * LANES)));
+	}
+	for (p = e->nr; p-- > 0;) {
+		const double *row = row_of(factors, e, p, LANES);
+		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
+
+		y = lanes_over(y, lanes_load(row + (size_t)p * LANES));
+		for (q = e->first[p]; q < p; q++) {
+			double *to = scratch + q * LANES;
+
+			lanes_store(to, lanes_minus(lanes_load(to),
+						lanes_times(y, lanes_load(row + q * LANES))));
+		}
+		lanes_store(x + (size_t)e->order[p] * LANES, y);
+	}
+}
+
+static void load_row(double *row, const struct sonde_unmix__envelope *e,
+	const struct sonde_unmix__gram *g, uint32_t p)
+{
+	uint32_t k = e->order[p], lane;
+	size_t j;
+
+	memset(row + (size_t)e->first[p] * LANES, 0,
+		(size_t)(p - e->first[p] + 1) * LANES * sizeof(*row));
+	for (j = g->row[k]; j < g->row[k + 1]; j++) {
+		size_t q = e->place[g->at.at[j].column];
+
+		for (lane = 0; q <= p && lane < LANES; lane++)
+			row[q * LANES + lane] = g->at.at[j].value;
+	}
+}
+
+/* What earlier columns leave of column `p`. Lanes in which that is nothing, or that it is fixed in,
+ * lose it. */
+static void finish_row(double *factors, const struct sonde_unmix__envelope *e,
+	const struct sonde_unmix__gram *g, const uint8_t *fixed, uint32_t p)
+{
+	double *row = factors + (e->row[p] - e->first[p]) * LANES, *own = row + (size_t)p * LANES;
+	uint32_t k = e->order[p], lane;
+	size_t q;
+
+	lanes_store(own, subtract_products(lanes_load(own), row, row, e->first[p], p));
+	for (lane = 0; lane < LANES; lane++) {
+		if (!(fixed[k] >> lane & 1) && g->scale[k] > 0 && own[lane] > DEPENDENT) {
+			own[lane] = sqrt(own[lane]);
+			continue;
+		}
+		for (q = e->first[p]; q <= p; q++)
+			row[q * LANES + lane] = 0;
+	}
+}
+
+static void eliminate(
+	double *factors, const struct sonde_unmix__envelope *e, uint32_t p, uint32_t q)
+{
+	double *row = factors + (e->row[p] - e->first[p]) * LANES, *at = row + (size_t)q * LANES;
+	const double *other = row_of(factors, e, q, LANES);
+	size_t from = e->first[p] > e->first[q] ? e->first[p] : e->first[q];
+	struct sonde_lanes left = subtract_products(lanes_load(at), row, other, from, q);
+
+	lanes_store(at, lanes_over(left, lanes_load(other + (size_t)q * LANES)));
+}
+
+/*
+ * The rows of the background meet all others. They are done together, column by column, so that
+ * the other rows are fetched from memory once and not for each of them.
+ */
+static void factor_background(double *factors, const struct sonde_unmix__envelope *e,
+	const struct sonde_unmix__gram *g, const uint8_t *fixed)
+{
+	uint32_t begin = e->nr - e->nr_background, p, q;
+
+	for (p = begin; p < e->nr; p++)
+		load_row(factors + (e->row[p] - e->first[p]) * LANES, e, g, p);
+	for (q = 0; q < e->nr; q++) {
+		if (q >= begin)
+			finish_row(factors, e, g, fixed, q);
+		for (p = q < begin ? begin : q + 1; p < e->nr; p++) {
+			if (q >= e->first[p])
+				eliminate(factors, e, p, q);
+		}
+	}
+}
+
+void sonde_unmix__envelope_factor_lanes(double *factors, const struct sonde_unmix__envelope *e,
+	const struct sonde_unmix__gram *g, const uint8_t *fixed)
+{
+	uint32_t p, q;
+
+	for (p = 0; p < e->nr - e->nr_background; p++) {
+		load_row(factors + (e->row[p] - e->first[p]) * LANES, e, g, p);
+		for (q = e->first[p]; q < p; q++)
+			eliminate(factors, e, p, q);
+		finish_row(factors, e, g, fixed, p);
+	}
+	factor_background(factors, e, g, fixed);
+}

@@ -1,0 +1,75 @@
+/*
+ * LANES numbers side by side, in registers: eight counters, or eight right-hand sides.
+ *
+ * Nothing is ever summed across lanes, so the bits are the same on every machine, however wide its
+ * registers are. Pairs are what every 64-bit machine can do at once.
+ */
+#ifndef SONDE_UNMIX_LANES_H
+#define SONDE_UNMIX_LANES_H
+
+#include <string.h>
+
+#define LANES 8
+
+typedef double sonde_pair __attribute__((vector_size(16)));
+
+struct sonde_lanes {
+	sonde_pair a, b, c, d;
+};
+_Static_assert(sizeof(struct sonde_lanes) == LANES * sizeof(double), "four pairs");
+
+static inline struct sonde_lanes lanes_load(const double *from)
+{
+	struct sonde_lanes x;
+
+	memcpy(&x, from, sizeof(x));
+	return x;
+}
+
+static inline void lanes_store(double *to, struct sonde_lanes x)
+{
+	memcpy(to, &x, sizeof(x));
+}
+
+static inline struct sonde_lanes lanes_same(double x)
+{
+	sonde_pair p = {x, x};
+
+	return (struct sonde_lanes){p, p, p, p};
+}
+
+static inline struct sonde_lanes lanes_plus(struct sonde_lanes x, struct sonde_lanes y)
+{
+	return (struct sonde_lanes){x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d};
+}
+
+static inline struct sonde_lanes lanes_minus(struct sonde_lanes x, struct sonde_lanes y)
+{
+	return (struct sonde_lanes){x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d};
+}
+
+static inline struct sonde_lanes lanes_times(struct sonde_lanes x, struct sonde_lanes y)
+{
+	return (struct sonde_lanes){x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d};
+}
+
+/* to += from · by */
+static inline void lanes_add_scaled(double *to, const double *from, double by)
+{
+	lanes_store(to, lanes_plus(lanes_load(to), lanes_times(lanes_load(from), lanes_same(by))));
+}
+
+/* x ÷ y, and 0 where y is 0. */
+static inline struct sonde_lanes lanes_over(struct sonde_lanes x, struct sonde_lanes y)
+{
+	double p[LANES], q[LANES];
+	int lane;
+
+	lanes_store(p, x);
+	lanes_store(q, y);
+	for (lane = 0; lane < LANES; lane++)
+		p[lane] = q[lane] == 0 ? 0 : p[lane] / q[lane];
+	return lanes_load(p);
+}
+
+#endif
