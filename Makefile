@@ -236,12 +236,12 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 # What is needed on the machine with the GPU is built into build/gpu; there `make BUILD=build/gpu test-gpu`.
-.PHONY: gpu-programs kernels-only
+.PHONY: gpu-programs cupti-parts
 gpu-programs:
-	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools kernels-only
+	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools cupti-parts
 
-kernels-only: $(if $(CUPTI_INC),$(BUILD)/libkernels_only.so)
-$(BUILD)/libkernels_only.so: bench/lib/kernels_only.c
+cupti-parts: $(if $(CUPTI_INC),$(BUILD)/libcupti_parts.so)
+$(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $< -ldl
 
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)

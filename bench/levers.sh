@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What each way of having CUPTI work for less gives, beside the plain run, all in one go: run it on the
-# GPU, keep what pays (the defaults stand in src/inject/setup.c). Also what api=light and memory=on cost.
+# What each part of CUPTI costs, and what each way of having it work for less gives, beside the plain run, all
+# in one go: run it on the GPU, keep what pays (the defaults stand in src/inject/setup.c).
 #
 #   make gpu-programs && bench/levers.sh build/gpu [SETS [LOOP]]
 #
@@ -8,16 +8,12 @@
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${1:-build/gpu} sets=${2:-7} loop=${3:-bare}
-all=lever.zeroed=on+lever.overhead=off+lever.buffer_kb=1024+lever.device_buffers=8
 exec bench/overhead.py "$BUILD" --loop "$loop" --sets "$sets" --only "$(
-	printf '%s,' empty kernels native \
-		native:lever.zeroed=on \
-		native:lever.overhead=off \
-		native:lever.buffer_kb=1024 \
-		native:lever.buffer_kb=8192+lever.zeroed=on \
-		native:lever.device_buffers=8 \
-		native:lever.device_buffer_kb=16384+lever.device_buffers=4 \
-		native:"$all" \
-		native:api=off
-	printf native:memory=on
+	printf '%s,' empty \
+		cupti:{subscribe,driver,runtime,resource,kernels,kernels+zeroed,kernels+pinned,kernels+zeroed+device} \
+		cupti:kernels+{driver,runtime,calls,external,copies+overhead,hardware} \
+		cupti:{kernels+tenth,kernels+driver+tenth,kernels+driver+tenth+counted} \
+		native:{lever.zeroed=on,lever.overhead=off,lever.buffer_kb=8192+lever.zeroed=on,collect_ms=2000,api=off} \
+		native:budget_ppm=20000{,+lever.count=off}
+	printf native
 )"

@@ -15,7 +15,7 @@ of the least stretches. With --base NAME ratios are to that variant, and plain d
   plain   nothing attached            empty    a library with empty NVTX hooks
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
   native  all of our library          proton   Triton's profiler
-  PATH.so any library to inject, for CUDA and NVTX
+  cupti:PART[+PART...]   parts of CUPTI alone, by the words of bench/lib/cupti_parts.c
   native:LINE[+LINE...]  all of our library, with these lines of its settings besides
 """
 import argparse
@@ -240,11 +240,12 @@ def main():
         f.write(f"output={out}\n")
     library = os.path.join(build, "libsonde_inject.so")
     ranges = {"SONDE_INJECT_CONFIG": os.path.join(out, "conf"), "NVTX_INJECTION64_PATH": library}
+    parts = dict.fromkeys(("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"), os.path.join(build, "libcupti_parts.so"))
     known = {
         "plain": {},
         "empty": {"NVTX_INJECTION64_PATH": os.path.join(build, "libsonde_inject_empty.so")},
         "ranges": ranges,
-        "kernels": {"CUDA_INJECTION64_PATH": os.path.join(build, "libkernels_only.so")},
+        "kernels": parts,
         "native": {**ranges, "CUDA_INJECTION64_PATH": library},
         "proton": {},
     }
@@ -255,9 +256,10 @@ def main():
             with open(conf, "w", encoding="utf-8") as f:
                 f.write(f"output={out}\n" + name.removeprefix("native:").replace("+", "\n") + "\n")
             variants[name] = {**known["native"], "SONDE_INJECT_CONFIG": conf}
-            continue
-        path = os.path.abspath(name)
-        variants[name] = known.get(name, {**ranges, "NVTX_INJECTION64_PATH": path, "CUDA_INJECTION64_PATH": path})
+        elif name.startswith("cupti:"):
+            variants[name] = {**parts, "CUPTI_PARTS": name.removeprefix("cupti:")}
+        else:
+            variants[name] = known[name]
     loop = {"modules": modules, "bare": bare}[args.loop]
     sets = []
     for number in range(args.sets):

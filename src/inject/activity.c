@@ -228,6 +228,8 @@ static void switch_kinds(bool is_on)
 
 void sonde_activity__switch(bool is_on, bool is_timed)
 {
+	if (sonde_inject.config.levers.no_count)
+		is_on = is_timed;
 	switch_kinds(is_timed);
 	if (atomic_exchange(&sonde_inject.windows.gpu_on, is_on) != is_on)
 		sonde_launches__switch(is_on);

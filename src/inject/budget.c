@@ -82,16 +82,19 @@ static uint64_t count_launches(void)
 	return sum;
 }
 
-/* Up at once, down slowly: too much is worse than too little. */
-static void take_rate(uint64_t now)
+/*
+ * Of times in which GPU work was timed and there was some: a program that waits most of the time
+ * must not pay for it when it does not. Up at once, down slowly: too much is worse than too little.
+ */
+static void take_rate(uint64_t now, bool was_timed)
 {
 	uint64_t nr = count_launches(), step = nr - b.nr_launched;
 	double rate;
 
-	if (now - b.rated_ns < 1000000)
-		return;
-	rate = (double)step / (double)(now - b.rated_ns);
-	b.rate = b.rate == 0 || rate > b.rate ? rate : 0.7 * b.rate + 0.3 * rate;
+	if (was_timed && step && now - b.rated_ns >= 1000000) {
+		rate = (double)step / (double)(now - b.rated_ns);
+		b.rate = b.rate == 0 || rate > b.rate ? rate : 0.7 * b.rate + 0.3 * rate;
+	}
 	b.nr_launched = nr;
 	b.rated_ns = now;
 }
@@ -140,7 +143,7 @@ uint64_t sonde_budget__look(void)
 	}
 	if (now < b.until_ns)
 		return (b.until_ns - now) / 1000;
-	take_rate(now);
+	take_rate(now, was_timed);
 	keep_account(now, since, was_timed);
 	since = now;
 	part = share();

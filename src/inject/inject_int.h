@@ -89,6 +89,7 @@ struct config {
 	/* How CUPTI works for us, to be measured (bench/levers.sh); not in the manual. */
 	struct levers {
 		bool zeroed;		    /* buffers are handed over clean, CUPTI does not zero */
+		bool no_count;
 		bool no_overhead;	    /* no records of CUPTI's own overhead */
 		uint32_t buffer_kb;	    /* of a buffer for records */
 		uint32_t device_buffer_kb;  /* 0 = CUPTI's default */

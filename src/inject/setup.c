@@ -61,6 +61,8 @@ static void set_lever(struct levers *l, const char *key, const char *value)
 		l->zeroed = is_on;
 	else if (!strcmp(key, "overhead"))
 		l->no_overhead = !is_on;
+	else if (!strcmp(key, "count"))
+		l->no_count = !is_on;
 	else if (!strcmp(key, "buffer_kb"))
 		l->buffer_kb = (uint32_t)number(value, 64, 65536);
 	else if (!strcmp(key, "device_buffer_kb"))

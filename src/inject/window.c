@@ -89,7 +89,7 @@ static bool is_settled(bool may_call)
 
 	return want == (atomic_load(&w->epoch) & 1) &&
 	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) ||
-		       (atomic_load(&w->gpu_on) == want &&
+		       ((atomic_load(&w->gpu_on) == want || sonde_inject.config.levers.no_count) &&
 			       atomic_load(&w->is_timing) == times(want)));
 }
 

@@ -1,0 +1,286 @@
+/*
+ * Parts of CUPTI and nothing else: no events, callbacks that return at once, records
+ * dropped as they come. What a program costs with this is CUPTI's price, which no
+ * tool that asks it for the same can go below (see bench/overhead.py).
+ *
+ * $CUPTI_PARTS has words with + between them:
+ *   subscribe  a subscriber of callbacks …
+ *   driver     … who is called at launches in the driver, or
+ *   runtime    … in the runtime, or
+ *   resource   … when resources come and go
+ *   kernels    records of kernels …
+ *   copies     … and of copies and fills, and of
+ *   overhead   … CUPTI's own overhead
+ *   calls      records of launches in the driver
+ *   external   ids pushed and popped with NVTX ranges, and records of those
+ *   zeroed     buffers are handed over clean
+ *   pinned     CUPTI keeps times in host memory
+ *   device     it has 8 device buffers of 16 MB from the beginning
+ *   hardware   times by the hardware's event system, where there is one
+ *   tenth      all that for 10 ms of every 100 ms …
+ *   counted    … but for callbacks, which stay
+ */
+#include "inject/nvtx_int.h"
+
+#include <cuda.h>
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT	     __attribute__((visibility("default")))
+#define BUFFER_BYTES (256u << 10)
+#define NR_BUFFERS   64u
+#define NR_CALLS     2048u
+
+#define CALLS(X)                                                                                   \
+	X(cuptiActivityRegisterCallbacks)                                                          \
+	X(cuptiActivityEnable)                                                                     \
+	X(cuptiActivityDisable)                                                                    \
+	X(cuptiActivitySetAttribute)                                                               \
+	X(cuptiActivityEnableDriverApi)                                                            \
+	X(cuptiActivityEnableHWTrace)                                                              \
+	X(cuptiActivityPushExternalCorrelationId)                                                  \
+	X(cuptiActivityPopExternalCorrelationId)                                                   \
+	X(cuptiSubscribe)                                                                          \
+	X(cuptiEnableCallback)                                                                     \
+	X(cuptiEnableDomain)                                                                       \
+	X(cuptiGetCallbackName)
+
+static struct {
+#define MEMBER(name) __typeof__(&name) name;
+	CALLS(MEMBER)
+} cupti;
+
+static const char *parts;
+static CUpti_SubscriberHandle subscriber;
+static _Alignas(64) uint8_t buffers[NR_BUFFERS][BUFFER_BYTES];
+static atomic_flag taken[NR_BUFFERS];
+
+static bool has(const char *word)
+{
+	const char *p = strstr(parts, word);
+
+	return p && (p == parts || p[-1] == '+') &&
+	       (!p[strlen(word)] || p[strlen(word)] == '+');
+}
+
+static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	size_t i;
+
+	*max_records = 0;
+	for (i = 0; i < NR_BUFFERS && atomic_flag_test_and_set(&taken[i]); i++)
+		;
+	*buffer = i < NR_BUFFERS ? buffers[i] : NULL;
+	*size = i < NR_BUFFERS ? BUFFER_BYTES : 0;
+}
+
+static void CUPTIAPI completed(
+	CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	(void)context, (void)stream, (void)valid;
+	if (!buffer)
+		return;
+	if (has("zeroed"))
+		memset(buffer, 0, size);
+	atomic_flag_clear(&taken[(size_t)(buffer - buffers[0]) / BUFFER_BYTES]);
+}
+
+static void CUPTIAPI called(
+	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	(void)user, (void)domain, (void)id, (void)data;
+}
+
+static bool load(void)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_LAZY);
+
+	if (!lib)
+		lib = dlopen("/usr/local/cuda/lib64/libcupti.so", RTLD_LAZY);
+	if (!lib)
+		return false;
+#define FIND(name)                                                                                 \
+	*(void **)&cupti.name = dlsym(lib, #name);                                                 \
+	if (!cupti.name)                                                                           \
+		return false;
+	CALLS(FIND)
+	return true;
+}
+
+static void refuse(const char *what, CUptiResult rc)
+{
+	if (rc != CUPTI_SUCCESS)
+		fprintf(stderr, "%s: %s: CUPTI says %d\n", parts, what, (int)rc);
+}
+
+/* Of launches in a domain: callbacks, or records. */
+static void switch_launches(CUpti_CallbackDomain domain, bool records, uint8_t is_on)
+{
+	const char *name;
+	CUpti_CallbackId id;
+
+	for (id = 1; id < NR_CALLS; id++) {
+		if (cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name)
+			break;
+		if (!strstr(name, "Launch"))
+			continue;
+		if (records)
+			refuse(name, cupti.cuptiActivityEnableDriverApi(id, is_on));
+		else
+			refuse(name, cupti.cuptiEnableCallback(is_on, subscriber, domain, id));
+	}
+}
+
+static void switch_kind(CUpti_ActivityKind kind, bool is_on)
+{
+	refuse("a kind of activity",
+		is_on ? cupti.cuptiActivityEnable(kind) : cupti.cuptiActivityDisable(kind));
+}
+
+static void switch_callbacks(bool is_on)
+{
+	if (has("driver"))
+		switch_launches(CUPTI_CB_DOMAIN_DRIVER_API, false, is_on);
+	if (has("runtime"))
+		switch_launches(CUPTI_CB_DOMAIN_RUNTIME_API, false, is_on);
+	if (has("resource"))
+		cupti.cuptiEnableDomain(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE);
+}
+
+static void switch_records(bool is_on)
+{
+	if (has("kernels"))
+		switch_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, is_on);
+	if (has("copies")) {
+		switch_kind(CUPTI_ACTIVITY_KIND_MEMCPY, is_on);
+		switch_kind(CUPTI_ACTIVITY_KIND_MEMSET, is_on);
+	}
+	if (has("overhead"))
+		switch_kind(CUPTI_ACTIVITY_KIND_OVERHEAD, is_on);
+	if (has("calls"))
+		switch_launches(CUPTI_CB_DOMAIN_DRIVER_API, true, is_on);
+	if (has("external"))
+		switch_kind(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, is_on);
+}
+
+static void set_attribute(CUpti_ActivityAttribute which, size_t value, size_t size)
+{
+	refuse("an attribute", cupti.cuptiActivitySetAttribute(which, &size, &value));
+}
+
+static void set_attributes(void)
+{
+	if (has("zeroed"))
+		set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1, 1);
+	if (has("pinned"))
+		set_attribute(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, 1, 1);
+	if (has("device")) {
+		set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, 16u << 20, sizeof(size_t));
+		set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE, 8,
+			sizeof(size_t));
+	}
+	if (has("hardware"))
+		refuse("hardware times", cupti.cuptiActivityEnableHWTrace(1));
+}
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* Also says how long switching takes. */
+static void *toggle(void *arg)
+{
+	double took[2] = {0}, begin;
+	unsigned i;
+
+	(void)arg;
+	for (i = 1;; i++) {
+		usleep(i % 2 ? 10000 : 90000);
+		begin = now_us();
+		switch_records(i % 2 == 0);
+		if (!has("counted"))
+			switch_callbacks(i % 2 == 0);
+		took[i % 2] += now_us() - begin;
+		if (i == 100)
+			fprintf(stderr, "%s: switching on takes %.0f us, off %.0f us\n", parts,
+				took[0] / 50, took[1] / 50);
+	}
+	return NULL;
+}
+
+int InitializeInjection(void);
+EXPORT int InitializeInjection(void)
+{
+	pthread_t thread;
+
+	parts = getenv("CUPTI_PARTS") ? getenv("CUPTI_PARTS") : "kernels";
+	if (!load())
+		return 0;
+	set_attributes();
+	refuse("buffers", cupti.cuptiActivityRegisterCallbacks(requested, completed));
+	if (has("subscribe") || has("driver") || has("runtime") || has("resource"))
+		refuse("a subscriber", cupti.cuptiSubscribe(&subscriber, called, NULL));
+	switch_callbacks(true);
+	switch_records(true);
+	if (has("tenth"))
+		pthread_create(&thread, NULL, toggle, NULL);
+	return 1;
+}
+
+/* --- NVTX, for external ids ---------------------------------------------------------------- */
+
+static int NVTX_API pushed(const char *text)
+{
+	(void)text;
+	if (cupti.cuptiActivityPushExternalCorrelationId)
+		cupti.cuptiActivityPushExternalCorrelationId(
+			CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 1);
+	return 0;
+}
+
+static int NVTX_API popped(void)
+{
+	uint64_t id;
+
+	if (cupti.cuptiActivityPopExternalCorrelationId)
+		cupti.cuptiActivityPopExternalCorrelationId(
+			CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id);
+	return 0;
+}
+
+static int NVTX_API nothing(void)
+{
+	return 0;
+}
+
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+	static NvtxFunctionPointer hooks[64];
+	static const struct sonde_nvtx_module modules[] = {
+		{NVTX_CB_MODULE_CORE, hooks, NVTX_CBID_CORE_SIZE}};
+	const char *words = getenv("CUPTI_PARTS");
+	size_t i;
+
+	for (i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		hooks[i] = (NvtxFunctionPointer)nothing;
+	if (words && strstr(words, "external")) {
+		hooks[NVTX_CBID_CORE_RangePushA] = (NvtxFunctionPointer)pushed;
+		hooks[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)popped;
+	}
+	return sonde_nvtx__fill(get_table, modules, 1);
+}
