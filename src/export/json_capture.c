@@ -174,6 +174,7 @@ static void write_timed(struct sonde_json_export *x)
 		return;
 	sonde_json_open(&x->w, "timed", '{', true);
 	sonde_json_z(&x->w, "method", "windowed");
+	sonde_json_z(&x->w, "launches_are", timed.is_sampled ? "estimated" : "counted");
 	sonde_json_u64(&x->w, "launches", timed.launches);
 	sonde_json_u64(&x->w, "launches_timed", timed.timed);
 	sonde_json_number(&x->w, "budget_pct", timed.budget_pct);

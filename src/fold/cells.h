@@ -202,6 +202,7 @@ struct sonde_visit {
 	/* With a budget, NaN without: launches that were timed, and ± of the launches' time, at 95 %
 	 * (NaN with `timed`: it cannot be told). */
 	double timed, time_error_ns;
+	double launch_error; /* ± of their number, where that is an estimate; NaN: it is not, or untold */
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
 	uint32_t more_streams; /* that are counted and no more: of scopes that are added up */

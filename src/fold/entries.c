@@ -6,6 +6,7 @@
  * is added up by sets of these first: there are far fewer.
  */
 #include "fold/fold_int.h"
+#include "fold/windowed.h"
 
 #include "base/alloc.h"
 
@@ -38,7 +39,8 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 		const struct sonde_record_time *t = &l->records->records.at[launch->record].time;
 
 		sets[launch->open].is_untimed |=
-			l->records->records.at[launch->record].is_untimed;
+			l->records->records.at[launch->record].is_untimed &&
+			!sonde_record_is_nothing(&l->records->records.at[launch->record]);
 		if (launch->state == SONDE_LAUNCH_TAKEN && t->end_ns >= t->start_ns && t->end_ns)
 			add_gain(&sets[launch->open],
 				&(struct gain){.gpu_ns = t->end_ns - t->start_ns,
@@ -174,7 +176,7 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err)
 {
 	const struct sonde_records *r = l->records;
-	size_t nr_sets = r->sets.nr + l->sets.nr;
+	size_t nr_sets = r->sets.nr + l->sets.nr, i;
 	struct gain *sets = sonde_calloc(nr_sets + 1, sizeof(*sets));
 	struct gain *ranges = sonde_calloc(r->ranges.nr + 1, sizeof(*ranges));
 	bool ok = sets && ranges;
@@ -182,6 +184,8 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	if (ok) {
 		gain_of_sets(l, sets);
 		gain_of_ranges(l, sets, nr_sets, ranges);
+		for (i = 0; r->samplings.nr && i < r->ranges.nr; i++)
+			ranges[i].is_untimed |= !sonde_windowed__is_whole(r, &r->ranges.at[i]);
 		ok = lay_out(c, visit_of, ranges, r->ranges.nr);
 	}
 	if (ok) {

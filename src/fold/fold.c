@@ -226,7 +226,7 @@ static int add_untimed(struct filling *x, const struct sonde_launch *launch, str
 	struct sonde_cell *cell = NULL;
 	int rc = p ? 0 : sonde_err_nomem(err);
 
-	if (rc || p->nr_calls)
+	if (rc || p->nr_calls || sonde_record_is_nothing(&x->f.r->records.at[launch->record]))
 		return rc;
 	x->c->nr_unseen++;
 	x->c->sums.at[launch->scope].launches++;

@@ -93,7 +93,7 @@ double sonde_sampled__peak(
 double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role);
 
 /* The times of a visit, each NaN where it is not known. The order is that of partial reports. */
-#define SONDE_NR_VISIT_TIMES (15 + SONDE_NR_IDLE_CAUSES)
+#define SONDE_NR_VISIT_TIMES (16 + SONDE_NR_IDLE_CAUSES)
 void sonde_visit__list_times(struct sonde_visit *v, double **at);
 /* By accumulator of its cells: the method of the metric's rule. NULL: no memory. */
 uint8_t *sonde_kit__find_methods(

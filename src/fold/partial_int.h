@@ -9,7 +9,7 @@
 #include "fold/wire.h"
 
 #define SONDE_PARTIAL_MAGIC   "SONDECEL"
-#define SONDE_PARTIAL_VERSION 9
+#define SONDE_PARTIAL_VERSION 10
 
 /* Sections. Kinds from SONDE_PARTIAL_OPTIONAL on are skipped by readers that do not know them. */
 enum sonde_partial_kind {

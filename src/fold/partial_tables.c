@@ -76,6 +76,7 @@ static void move_inputs(struct sonde_wire *w, struct sonde_cells *c)
 		in->nr_windows = sonde_wire_optional(w, in->nr_windows, &in->is_windowed);
 		MOVE_NUMBER(w, in->budget_ppm);
 		MOVE_NUMBER(w, in->cost_ppm);
+		MOVE_NUMBER(w, in->is_sampled);
 		MOVE_NUMBER(w, in->captured_ns);
 		MOVE_NUMBER(w, in->total_ns);
 		move_has(w, in, c->metric_names.nr);

@@ -40,7 +40,7 @@ void sonde_visit__list_times(struct sonde_visit *v, double **at)
 	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns,
 		&v->waits.tail_ns, &v->waits.queue_ns, &v->waits.comm_ns, &v->waits.exposed_ns,
 		&v->memory.allocated, &v->memory.freed, &v->memory.left, &v->memory.peak, &v->timed,
-		&v->time_error_ns};
+		&v->time_error_ns, &v->launch_error};
 	size_t nr = sizeof(times) / sizeof(*times), i;
 
 	_Static_assert(sizeof(times) / sizeof(*times) + SONDE_NR_IDLE_CAUSES == SONDE_NR_VISIT_TIMES,

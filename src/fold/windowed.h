@@ -16,16 +16,46 @@ struct sonde_windowed_place {
 	double time_ns;	     /* of the works */
 	double scale;	     /* what was timed stands for this many times as much; NaN: nothing was */
 	uint32_t last_call;
+	uint64_t nr_late; /* of all these launches, those since they are counted at times only … */
+	uint32_t stays;	  /* … and the stays they are estimated by */
+	double more;	  /* each of those stands for so many … */
+	double unseen;	  /* … and so many are taken to be there though nobody looked */
 	double due; /* of the cells so far: launches they stand for, and given to them */
 	uint64_t given;
 };
 
+/* Stays of a process in a region, since launches are counted at times only (windowed_stays.c). */
+struct sonde_windowed_stays {
+	uint64_t nr_early; /* before that, when all launches were counted */
+	uint64_t nr;
+	double seen, seen_at_most; /* so many of them were looked at */
+};
+
+/* A part of a stay that lies in one timing. */
+struct sonde_windowed_piece {
+	uint32_t timing; /* number plus two: 1 is before the first */
+	uint32_t stays;
+	double share; /* of the stay */
+};
+
 struct sonde_windowed {
+	struct sonde_windowed_stays *stays; /* by process, then region, then outside any; NULL = none */
+	SONDE_VEC(struct sonde_windowed_piece) pieces;
 	struct sonde_map keys; /* scope and place */
 	SONDE_VEC(struct sonde_windowed_place) places;
 	struct sonde_arena arena;
 };
 
+/* Each: false when memory is short. */
+/* Looks how much of each region was looked at, where launches were not counted all the time. */
+bool sonde_windowed__look(struct sonde_windowed *w, const struct sonde_launches *l);
+/* The stays that the launches of a place are estimated by. */
+uint32_t sonde_windowed__stays_of(
+	const struct sonde_windowed *w, const struct sonde_launches *l, uint32_t scope, uint32_t place);
+/* Launched since launches were counted at times only. */
+bool sonde_windowed__is_late(const struct sonde_records *r, const struct sonde_record *rec);
+/* Whether all launches of an entry are known. */
+bool sonde_windowed__is_whole(const struct sonde_records *r, const struct sonde_range *range);
 /* Counts all launches; false when memory is short. */
 bool sonde_windowed__count(struct sonde_windowed *w, const struct sonde_launches *l);
 /* The cells as those of all launches; false when memory is short. */

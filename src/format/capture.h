@@ -93,9 +93,10 @@ enum sonde_window_state {
 	SONDE_WINDOW_OPEN = 1,
 	SONDE_WINDOW_END = 2, /* the end of the capture … */
 	SONDE_WINDOW_BEGIN = 3, /* … and its beginning */
-	/* With a budget, of GPU work alone: ranges and launches are recorded all the time. */
+	/* With a budget, of GPU work alone: ranges are recorded all the time, and launches are … */
 	SONDE_WINDOW_TIMED = 4,	  /* from now on it is timed … */
 	SONDE_WINDOW_UNTIMED = 5, /* … and from now on it is not */
+	SONDE_WINDOW_SAMPLED = 6, /* … until here; from now on only while it is timed */
 };
 
 struct sonde_window_mark {
@@ -113,6 +114,9 @@ struct sonde_budget_status {
 	uint32_t record_ns;  /* what timing costs a launch … */
 	uint32_t call_ns;    /* … and what the callback does */
 	uint32_t nr_calibrated; /* launches these are from; 0 = guesses */
+	/* Older files end here. */
+	uint32_t slow_ppm;    /* what timed time loses to it */
+	uint32_t has_own_ids; /* runtime and driver have: a timed launch may be written for each */
 };
 
 /*

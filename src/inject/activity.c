@@ -203,6 +203,10 @@ static void switch_kind(CUpti_ActivityKind kind, bool is_on, const char *refused
 		sonde_flusher__note(refused);
 }
 
+/*
+ * Launches that begin while it says so are taken to be timed: it says so only while all of it is
+ * on. One whose call had begun when it ends may be without a record; the reader knows those.
+ */
 static void switch_kinds(bool is_on)
 {
 	static const CUpti_ActivityKind kinds[] = {
@@ -214,8 +218,10 @@ static void switch_kinds(bool is_on)
 	};
 	size_t i, nr = sizeof(kinds) / sizeof(kinds[0]);
 
-	if (atomic_exchange(&sonde_inject.windows.is_timing, is_on) == is_on)
+	if (atomic_load(&sonde_inject.windows.is_timing) == is_on)
 		return;
+	if (!is_on)
+		atomic_store(&sonde_inject.windows.is_timing, false);
 	nr -= sonde_inject.config.levers.no_overhead;
 	for (i = 0; i < nr; i++)
 		switch_kind(kinds[i], is_on, "CUPTI refused a kind of activity");
@@ -224,12 +230,12 @@ static void switch_kinds(bool is_on)
 			"CUPTI cannot trace allocations of memory");
 	if (sonde_inject.config.whole_graphs)
 		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot trace whole graphs");
+	if (is_on)
+		atomic_store(&sonde_inject.windows.is_timing, true);
 }
 
 void sonde_activity__switch(bool is_on, bool is_timed)
 {
-	if (sonde_inject.config.levers.no_count)
-		is_on = is_timed;
 	switch_kinds(is_timed);
 	if (atomic_exchange(&sonde_inject.windows.gpu_on, is_on) != is_on)
 		sonde_launches__switch(is_on);

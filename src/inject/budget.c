@@ -4,8 +4,13 @@
  *
  * What timing costs is launches × cost of one. The rate of launches is counted; the
  * cost is measured in the run: of every eighth launch how long its call took, in times with
- * and without records. What the program loses elsewhere (CUPTI's own threads) is not seen
- * that way, so the cost is never taken to be less than RECORD_NS.
+ * and without records. What the program loses elsewhere (caches, CUPTI's own threads) is not seen
+ * that way, so the cost is never taken to be less than what it was where somebody looked (setup.c).
+ *
+ * CUPTI's callbacks, which count launches, cost something too. As long as that is less than
+ * half of the budget they stay, and launches are counted all the time. A program that
+ * launches more often than that has them only while GPU work is timed; the reader then
+ * estimates how many launches there were (fold/windowed_stays.c). The budget holds either way.
  *
  * Times begin at random: a program that does the same thing every so many
  * milliseconds would otherwise show the same part of it again and again.
@@ -15,10 +20,9 @@
 
 #define WINDOW_US     10000u /* of timing, on average */
 #define FIRST_US      2000u  /* the first one: nothing is known yet */
-#define MOST_US	      2000000u
-#define RECORD_NS     250u /* what a record costs at least, and what is assumed at first … */
-#define GUESS_NS      500u
-#define CALL_NS	      120u   /* a callback of CUPTI's around ours */
+#define MOST_US	      60000000u
+#define JUDGED_NS     100e6  /* how long counting may cost what it costs */
+#define GUESSED_SWITCH_NS 100000u
 #define FEW	      100u   /* launches that say nothing yet */
 #define LONG_TICKS_US 20u    /* a call that waited for the GPU says nothing either */
 
@@ -31,9 +35,13 @@ static struct {
 	uint64_t nr_launched;	   /* when the rate was last taken … */
 	uint64_t rated_ns;	   /* … and when that was */
 	double rate;		   /* launches a nanosecond */
-	uint64_t timed_ns, all_ns; /* so far */
+	uint64_t nr_counted;	   /* launches when counting was last looked at … */
+	uint64_t counted_ns;	   /* … and when that was */
+	double busy_ns, nr_busy;   /* time with launches, and launches */
+	uint64_t timed_ns, all_ns; /* so far … */
+	uint64_t since_ns;	   /* … to there */
 	uint64_t switch_ns;	   /* what switching takes, both ways */
-	_Atomic uint32_t cost_ppm, base_ppm, record_ns;
+	_Atomic uint32_t cost_ppm, base_ppm, record_ns, slow_ppm;
 } b;
 
 void sonde_budget__measure(uint64_t ticks, bool is_timed)
@@ -64,11 +72,15 @@ static double mean_ns(unsigned which)
 
 static double record_ns(void)
 {
-	double with = mean_ns(1), without = mean_ns(0);
+	double with = mean_ns(1), without = mean_ns(0), least = sonde_inject.config.levers.record_ns;
 
-	if (with == 0 || without == 0)
-		return GUESS_NS;
-	return with - without > RECORD_NS ? with - without : RECORD_NS;
+	return with > 0 && without > 0 && with - without > least ? with - without : least;
+}
+
+/* What it costs to be called at a launch. */
+static double call_ns(void)
+{
+	return sonde_inject.config.levers.call_ns;
 }
 
 static uint64_t count_launches(void)
@@ -99,36 +111,78 @@ static void take_rate(uint64_t now, bool was_timed)
 	b.rated_ns = now;
 }
 
+/* The least of late: a collector that was made to wait by others took nothing from the program. */
+static void take_switch(uint64_t ns)
+{
+	b.switch_ns += b.switch_ns / 4 + 1000;
+	if (ns < b.switch_ns)
+		b.switch_ns = ns;
+}
+
+static bool counts_all(void)
+{
+	return atomic_load(&sonde_inject.windows.counts_all);
+}
+
+/*
+ * Counting launches may take half of the budget, by the time in which there are some; once it takes
+ * more it is given up: the budget holds, and the numbers of launches become estimates. A burst
+ * at the beginning is nothing to judge by, and what is long past counts less and less.
+ */
+static void watch_counting(uint64_t now)
+{
+	uint64_t nr = count_launches(), step = nr - b.nr_counted;
+	double most = sonde_inject.config.budget_ppm / 1e6 / 2;
+
+	if (!counts_all() || now - b.counted_ns < 1000000)
+		return;
+	b.busy_ns += step ? (double)(now - b.counted_ns) : 0;
+	b.nr_busy += (double)step;
+	b.nr_counted = nr;
+	b.counted_ns = now;
+	if (b.busy_ns > JUDGED_NS && b.nr_busy * call_ns() > most * b.busy_ns)
+		sonde_window__stop_counting();
+	if (b.busy_ns > 10 * JUDGED_NS)
+		b.busy_ns /= 2, b.nr_busy /= 2;
+}
+
+/* What a time of timing costs while it lasts, as a share. Switching counts as if the program stood
+ * still meanwhile. */
+static double timing_cost(void)
+{
+	return b.rate * (record_ns() + (counts_all() ? 0 : call_ns())) +
+	       (double)b.switch_ns / (WINDOW_US * 1000.0);
+}
+
 /* The share of time that may be timed. */
 static double share(void)
 {
-	double budget = sonde_inject.config.budget_ppm / 1e6, base = b.rate * CALL_NS;
-	double cost = b.rate * record_ns(), most;
+	double budget = sonde_inject.config.budget_ppm / 1e6, cost = timing_cost(), most;
+	double base = counts_all() ? b.rate * call_ns() : 0;
 
 	atomic_store(&b.record_ns, (uint32_t)record_ns());
 	atomic_store(&b.base_ppm, (uint32_t)(base * 1e6));
-	/* Switching counts as if the program stood still meanwhile. */
-	cost += (double)b.switch_ns / (WINDOW_US * 1000.0);
-	if (budget - base < budget / 10)
-		base = budget * 0.9; /* it cannot be helped; a note says so */
+	atomic_store(&b.slow_ppm, (uint32_t)(b.rate * (record_ns() + call_ns()) * 1e6));
+	if (base > budget / 2) /* counting is about to be given up */
+		base = 0, cost += b.rate * call_ns();
 	most = cost > 0 ? (budget - base) / cost : 1;
-	return most > 1 ? 1 : most < 0.001 ? 0.001 : most;
+	return most > 1 ? 1 : most < 0.0001 ? 0.0001 : most;
 }
 
-static void keep_account(uint64_t now, uint64_t since, bool was_timed)
+static void keep_account(uint64_t now, bool was_timed)
 {
 	double timed;
 
-	b.timed_ns += was_timed ? now - since : 0;
-	b.all_ns += now - since;
+	b.timed_ns += was_timed ? now - b.since_ns : 0;
+	b.all_ns += now - b.since_ns;
+	b.since_ns = now;
 	timed = b.all_ns ? (double)b.timed_ns / (double)b.all_ns : 0;
 	atomic_store(&b.cost_ppm,
-		(uint32_t)(atomic_load(&b.base_ppm) + timed * b.rate * record_ns() * 1e6));
+		(uint32_t)(atomic_load(&b.base_ppm) + timed * timing_cost() * 1e6));
 }
 
 uint64_t sonde_budget__look(void)
 {
-	static uint64_t since;
 	bool was_timed = atomic_load(&sonde_inject.windows.phase);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), length, after;
 	double part;
@@ -138,14 +192,16 @@ uint64_t sonde_budget__look(void)
 	if (!b.until_ns) {
 		b.seed = now ^ (uint64_t)sonde_inject.pid << 32 ^ 0x9e3779b97f4a7c15u;
 		b.until_ns = now + FIRST_US * 1000;
-		b.rated_ns = since = now;
-		b.nr_launched = count_launches();
+		b.rated_ns = b.since_ns = now;
+		b.counted_ns = now;
+		b.switch_ns = GUESSED_SWITCH_NS;
+		b.nr_launched = b.nr_counted = count_launches();
 	}
+	watch_counting(now);
+	keep_account(now, was_timed);
 	if (now < b.until_ns)
 		return (b.until_ns - now) / 1000;
 	take_rate(now, was_timed);
-	keep_account(now, since, was_timed);
-	since = now;
 	part = share();
 	length = WINDOW_US / 2 + draw(WINDOW_US);
 	if (was_timed && part < 1) {
@@ -156,7 +212,7 @@ uint64_t sonde_budget__look(void)
 	}
 	sonde_window__time(!was_timed || part >= 1);
 	after = clock_ns(CLOCK_MONOTONIC);
-	b.switch_ns = b.switch_ns ? (3 * b.switch_ns + 2 * (after - now)) / 4 : 2 * (after - now);
+	take_switch(2 * (after - now));
 	b.until_ns = after + length * 1000;
 	return length;
 }
@@ -168,7 +224,9 @@ void sonde_budget__put(void)
 		.cost_ppm = atomic_load(&b.cost_ppm),
 		.base_ppm = atomic_load(&b.base_ppm),
 		.record_ns = atomic_load(&b.record_ns),
-		.call_ns = CALL_NS,
+		.call_ns = (uint32_t)call_ns(),
+		.slow_ppm = atomic_load(&b.slow_ppm),
+		.has_own_ids = sonde_inject.has_own_ids,
 		.nr_calibrated = (uint32_t)(atomic_load(&b.nr[1]))};
 
 	if (!s.budget_ppm || !memcmp(&s, &last, sizeof(s)))

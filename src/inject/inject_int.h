@@ -89,11 +89,11 @@ struct config {
 	/* How CUPTI works for us, to be measured (bench/levers.sh); not in the manual. */
 	struct levers {
 		bool zeroed;		    /* buffers are handed over clean, CUPTI does not zero */
-		bool no_count;
 		bool no_overhead;	    /* no records of CUPTI's own overhead */
 		uint32_t buffer_kb;	    /* of a buffer for records */
 		uint32_t device_buffer_kb;  /* 0 = CUPTI's default */
 		uint32_t nr_device_buffers; /* allocated beforehand; 0 = CUPTI's default */
+		uint32_t call_ns, record_ns; /* what a launch is taken to cost, see budget.c */
 	} levers;
 };
 
@@ -179,7 +179,7 @@ struct chunk {
 typedef uint64_t open_range;
 
 #define OPEN_RECORDED	   (1ull << 56)
-#define OPEN_CLOSES	   (1ull << 57) /* its end closes the window */
+#define OPEN_CLOSES	   (1ull << 57) /* its end may close the window */
 #define OPEN_LABEL(o)	   ((uint32_t)(o)) /* 0 = written out in full, name not kept */
 #define OPEN_DOMAIN(o)	   ((uint16_t)((o) >> 32))
 #define OPEN_GATE(o)	   ((uint8_t)((o) >> 48))
@@ -268,6 +268,8 @@ struct windows {
 	_Atomic uint32_t want;	/* 1 = it should be open … */
 	_Atomic uint32_t baton; /* … and one thread at a time sees to it */
 	_Atomic uint64_t nr_entries;
+	_Atomic uint64_t nr_ended;    /* of those inside */
+	_Atomic uint32_t has_opened;  /* at least once, or nobody waits for it any more */
 	_Atomic uint32_t nr_holding; /* ranges that hold a window open */
 	_Atomic uint32_t nr_marks, nr_written;
 	struct sonde_window_mark marks[NR_WINDOW_MARKS]; /* the baton's holder writes them */
@@ -278,6 +280,7 @@ struct windows {
 	_Atomic uint64_t open_ticks; /* when the last one opened: nothing in it is earlier */
 	_Atomic uint32_t gpu_on;     /* CUPTI calls us at launches */
 	_Atomic uint32_t phase;	     /* 1 = the budget permits timing */
+	_Atomic uint32_t counts_all; /* … and calls at launches all the time */
 	_Atomic uint32_t is_timing;  /* CUPTI records GPU work */
 };
 
@@ -301,8 +304,10 @@ bool sonde_window__is_open(struct thread *t);
 /* A range was entered whose label may open a window; what its end must know: OPEN_CLOSES or 0. */
 uint64_t sonde_window__enter(struct thread *t);
 void sonde_window__leave(struct thread *t, bool closes);
-/* With a budget: GPU work is timed from now on, or is not. */
+/* With a budget: GPU work is timed from now on, or is not … */
 void sonde_window__time(bool is_timed);
+/* … and launches are from now on recorded only while it is, for good; or not yet, if busy. */
+void sonde_window__stop_counting(void);
 /* The flusher's: writes what has changed since the last time. */
 void sonde_window__put(bool is_last);
 
@@ -357,6 +362,7 @@ struct inject {
 	_Atomic bool gated;	   /* hooks must look closer: there are patterns, or windows */
 	bool has_patterns;
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
+	_Atomic bool has_own_ids;  /* its runtime calls have other ids than the driver's in them */
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
 	int pid;
 	int ppid;

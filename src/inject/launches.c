@@ -221,8 +221,9 @@ bool sonde_launches__subscribe(void)
 {
 	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS)
 		return false;
+	atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
 	choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
-	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_cupti.version < SHARED_IDS);
+	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.has_own_ids);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,

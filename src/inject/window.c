@@ -16,6 +16,8 @@
 
 #include <errno.h>
 
+#define OPENING_NS 50000000u /* how long entries wait for their window at most */
+
 static struct windows *const w = &sonde_inject.windows;
 
 static uint64_t since_start_us(void)
@@ -47,17 +49,22 @@ static bool times(bool is_open)
 	return is_open && atomic_load(&w->phase);
 }
 
-/* Of timing alone: it begins with its mark and ends before it, so that what is timed is in it. */
+/* … and whether CUPTI is to call us at launches. */
+static bool calls(bool is_open)
+{
+	return times(is_open) || (is_open && atomic_load(&w->counts_all));
+}
+
+/* Timing begins before its mark and ends after it: what lies between two marks is complete. */
 static void change_timing(bool is_open)
 {
-	bool is_timed = times(is_open);
+	bool is_timed = times(is_open), has_mark = sonde_inject.config.budget_ppm;
 
-	if (is_timed == atomic_load(&w->is_timing))
-		return;
-	if (sonde_inject.config.budget_ppm && !is_timed)
+	has_mark = has_mark && is_timed != atomic_load(&w->is_timing);
+	if (has_mark && !is_timed)
 		add_mark(SONDE_WINDOW_UNTIMED);
-	sonde_activity__switch(is_open, is_timed);
-	if (sonde_inject.config.budget_ppm && is_timed)
+	sonde_activity__switch(calls(is_open), is_timed);
+	if (has_mark && is_timed)
 		add_mark(SONDE_WINDOW_TIMED);
 }
 
@@ -65,10 +72,8 @@ static void change_timing(bool is_open)
 static void change(bool is_open, bool may_call)
 {
 	may_call = may_call && atomic_load(&sonde_inject.traces_gpu);
-	if (may_call && is_open) {
+	if (may_call && is_open)
 		change_timing(true);
-		sonde_activity__switch(true, times(true));
-	}
 	if (is_open != (atomic_load(&w->epoch) & 1)) {
 		atomic_store(&sonde_inject.gated, true);
 		if (!add_mark(is_open ? SONDE_WINDOW_OPEN : SONDE_WINDOW_CLOSED)) {
@@ -76,11 +81,11 @@ static void change(bool is_open, bool may_call)
 			return;
 		}
 		atomic_fetch_add(&w->epoch, 1);
+		if (!atomic_exchange(&w->has_opened, 1))
+			sonde_futex__wake(&w->has_opened);
 	}
-	if (!is_open && may_call) {
+	if (!is_open && may_call)
 		change_timing(false);
-		sonde_activity__switch(false, false);
-	}
 }
 
 static bool is_settled(bool may_call)
@@ -89,7 +94,7 @@ static bool is_settled(bool may_call)
 
 	return want == (atomic_load(&w->epoch) & 1) &&
 	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) ||
-		       ((atomic_load(&w->gpu_on) == want || sonde_inject.config.levers.no_count) &&
+		       (atomic_load(&w->gpu_on) == calls(want) &&
 			       atomic_load(&w->is_timing) == times(want)));
 }
 
@@ -129,6 +134,17 @@ void sonde_window__set(bool is_open)
 void sonde_window__time(bool is_timed)
 {
 	atomic_store(&w->phase, is_timed);
+	apply(true);
+}
+
+/* The mark comes first: nothing is missing before it. */
+void sonde_window__stop_counting(void)
+{
+	if (atomic_exchange(&w->baton, 1))
+		return; /* the next look is soon */
+	if (add_mark(SONDE_WINDOW_SAMPLED))
+		atomic_store(&w->counts_all, 0);
+	atomic_store(&w->baton, 0);
 	apply(true);
 }
 
@@ -217,6 +233,19 @@ static void follow_holders(struct thread *t)
 	} while (is_held != (atomic_load(&w->nr_holding) > 0));
 }
 
+/*
+ * Another thread is just opening the window that this entry belongs to: as long as that takes, but
+ * not for long, and not again if it did not open.
+ */
+static void await_opening(void)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + OPENING_NS;
+
+	while (!atomic_load(&w->has_opened) && clock_ns(CLOCK_MONOTONIC) < until)
+		sonde_futex__wait(&w->has_opened, 0, 1);
+	atomic_store(&w->has_opened, 1);
+}
+
 uint64_t sonde_window__enter(struct thread *t)
 {
 	const struct window_config *c = &sonde_inject.config.window;
@@ -227,15 +256,21 @@ uint64_t sonde_window__enter(struct thread *t)
 			follow_holders(t);
 		return 0;
 	}
-	if (number == c->first && c->first < c->end)
+	if (number < c->first || number >= c->end)
+		return 0;
+	if (number == c->first)
 		set_in_hook(t, true);
-	return number + 1 == c->end && c->first < c->end ? OPEN_CLOSES : 0;
+	else if (!atomic_load(&w->has_opened))
+		await_opening();
+	return OPEN_CLOSES;
 }
 
 void sonde_window__leave(struct thread *t, bool closes)
 {
-	if (sonde_inject.config.window.kind != WINDOW_RANGE) {
-		if (closes)
+	const struct window_config *c = &sonde_inject.config.window;
+
+	if (c->kind != WINDOW_RANGE) { /* the last of them to end closes it */
+		if (closes && atomic_fetch_add(&w->nr_ended, 1) + 1 == c->end - c->first)
 			set_in_hook(t, false);
 	} else if (atomic_fetch_sub(&w->nr_holding, 1) == 1) {
 		follow_holders(t);
@@ -250,6 +285,7 @@ void sonde_window__init(void)
 
 	w->start_ns = clock_ns(CLOCK_MONOTONIC);
 	atomic_store(&w->phase, 1);
+	atomic_store(&w->counts_all, 1);
 	w->order = atomic_load(&sonde_inject.attach->order);
 	if (sonde_inject.config.window.kind != WINDOW_ALL)
 		add_mark(SONDE_WINDOW_BEGIN);

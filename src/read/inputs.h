@@ -29,6 +29,7 @@ struct sonde_input {
 	uint64_t nr_windows, captured_ns, total_ns;
 	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
 	uint64_t budget_ppm, cost_ppm;
+	bool is_sampled; /* … launches were counted only at times: their numbers are estimates */
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
 

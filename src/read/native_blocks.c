@@ -224,8 +224,9 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 	case SONDE_BLOCK_EVENTS:
 		return read_piece(n, p, h->nr_bytes);
 	case SONDE_BLOCK_BUDGET:
-		if (h->nr_bytes >= sizeof(n->budget))
-			memcpy(&n->budget, p, sizeof(n->budget));
+		if (h->nr_bytes >= offsetof(struct sonde_budget_status, slow_ppm))
+			memcpy(&n->budget, p,
+				h->nr_bytes < sizeof(n->budget) ? h->nr_bytes : sizeof(n->budget));
 		break;
 	case SONDE_BLOCK_WINDOW:
 		return read_mark(n, p, h->nr_bytes);

@@ -116,6 +116,7 @@ struct native_work {
 	uint32_t correlation, device, context, stream;
 	uint32_t launch; /* SONDE_NONE = unknown */
 	uint8_t type;	 /* of the event */
+	bool is_nothing; /* a launch that was timed and made no work */
 };
 
 /* A start/end range: when it began or ended. */
@@ -174,6 +175,7 @@ struct native {
 	bool is_windowed; /* there are windows, if none: ranges and launches are missing */
 	struct sonde_str meta;
 	struct sonde_budget_status budget; /* budget_ppm 0 = there is none */
+	uint64_t sampled_ns; /* launches were counted all the time until then; UINT64_MAX = to the end */
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
 	uint8_t end; /* enum sonde_end */
@@ -211,8 +213,8 @@ uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);
 uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window);
 void sonde_native__note_windows(struct native *n);
 void sonde_native__note_budget(struct native *n);
-/* When GPU work was timed, for those who judge by it; false when memory is short. */
-bool sonde_native__timings(struct native *n);
+/* With a budget: launches without work become work without times; false when memory is short. */
+bool sonde_native__count_untimed(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);
 /* The blocks of a sampler; false when memory is short. */
 bool sonde_native__counters(struct native *n, struct sonde_str payload);

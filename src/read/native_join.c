@@ -121,37 +121,6 @@ static uint8_t kind_of(unsigned type)
 	}
 }
 
-/*
- * Launches whose work was not recorded are results too, so that they are counted where they belong.
- * Their device is not known: it is taken to be that of the work recorded before them.
- */
-static bool add_untimed(struct native *n)
-{
-	size_t i, nr_works = n->works.nr;
-	bool *has_work = sonde_calloc(n->launches.nr + 1, sizeof(*has_work));
-	uint32_t device = nr_works ? n->works.at[0].device : 0;
-	bool ok = has_work;
-
-	for (i = 0; i < nr_works && ok; i++)
-		if (n->works.at[i].launch != SONDE_NONE)
-			has_work[n->works.at[i].launch] = true;
-	for (i = 0; i < n->launches.nr && ok; i++) {
-		struct native_work *w;
-
-		if (!n->launches.at[i].is_untimed || has_work[i])
-			continue;
-		w = sonde_vec_push(&n->works);
-		ok = w != NULL;
-		if (ok)
-			*w = (struct native_work){.launch = (uint32_t)i,
-				.device = device,
-				.type = SONDE_EVENT_LAUNCH};
-	}
-	n->counts.untimed = n->works.nr - nr_works;
-	sonde_free(has_work);
-	return ok;
-}
-
 static bool add_record(struct native *n, const struct native_work *w)
 {
 	const struct native_launch *l = w->launch == SONDE_NONE ? NULL : &n->launches.at[w->launch];
@@ -169,6 +138,7 @@ static bool add_record(struct native *n, const struct native_work *w)
 		.kind = kind_of(w->type),
 		.is_unchosen = l ? l->is_unchosen : n->is_windowed,
 		.is_untimed = w->type == SONDE_EVENT_LAUNCH,
+		.more = w->is_nothing ? -1 : 0,
 		.call = w->launch,
 		.call_ns = l ? l->ns : 0};
 	if (rec->is_untimed)
@@ -275,7 +245,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 {
 	if (!sonde_native__edges(n) || !match_launches(n))
 		return sonde_err_nomem(err);
-	if (n->budget.budget_ppm && (!add_untimed(n) || !sonde_native__timings(n)))
+	if (n->budget.budget_ppm && !sonde_native__count_untimed(n))
 		return sonde_err_nomem(err);
 	return add_records(n, err);
 }

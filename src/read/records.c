@@ -191,6 +191,7 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_vec_release(&r->ranges);
 	sonde_vec_release(&r->calls);
 	sonde_vec_release(&r->timings);
+	sonde_vec_release(&r->samplings);
 	sonde_vec_release(&r->memory);
 	sonde_vec_release(&r->marks);
 	sonde_vec_release(&r->thread_names);

@@ -104,6 +104,12 @@ static inline uint64_t sonde_record_launches(const struct sonde_record *rec)
 	return (uint64_t)((int64_t)rec->more + 1);
 }
 
+/* With a budget: a launch that was looked at and did nothing on the GPU. */
+static inline bool sonde_record_is_nothing(const struct sonde_record *rec)
+{
+	return rec->is_untimed && rec->more < 0;
+}
+
 /*
  * A set of ranges open at a launch: for each domain the *innermost* push/pop
  * entry of the launching thread (its parents are implied), then of each label
@@ -188,6 +194,13 @@ struct sonde_timing {
 	uint32_t process;
 };
 
+/* With a budget: from then on launches were recorded only in the timings of the process. */
+struct sonde_sampling {
+	uint64_t from_ns, end_ns; /* end: the last moment the capture knows */
+	double slow;		  /* the share of time that recording takes while it is on */
+	uint32_t process;
+};
+
 struct sonde_source; /* reader-private, one per input */
 
 struct sonde_records {
@@ -206,6 +219,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
+	SONDE_VEC(struct sonde_sampling) samplings; /* by process, at most one each */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */

@@ -137,6 +137,7 @@ bool sonde_timed_build(struct sonde_timed *out, const struct sonde_tree *t)
 
 		out->budget_pct = fmax(out->budget_pct, (double)in->budget_ppm / 1e4);
 		out->cost_pct = fmax(out->cost_pct, (double)in->cost_ppm / 1e4);
+		out->is_sampled |= in->is_sampled;
 	}
 	for (i = 0; i < t->reports.nr; i++) {
 		const struct sonde_report *r = &t->reports.at[i];

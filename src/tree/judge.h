@@ -55,6 +55,7 @@ bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t);
 /* What captures with a budget timed; false when there is none. */
 struct sonde_timed {
 	uint64_t launches, timed; /* in regions */
+	bool is_sampled;	  /* … by estimate: they were counted at times only */
 	double budget_pct, cost_pct; /* of the program's time: the largest of the inputs */
 };
 bool sonde_timed_build(struct sonde_timed *out, const struct sonde_tree *t);

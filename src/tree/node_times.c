@@ -35,6 +35,7 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	n->cpu_ns = v->cpu_ns;
 	n->timed = v->timed;
 	n->time_error_ns = v->time_error_ns;
+	n->launch_error = v->launch_error;
 	n->is_open = v->is_open;
 	n->streams = (uint64_t)v->nr_streams + v->more_streams;
 	n->first_stream = v->nr_streams ? (uint32_t)r->streams.nr : 0;
@@ -106,6 +107,13 @@ static void add_memory(struct sonde_memory_use *sum, const struct sonde_memory_u
 		sum->peak = m->peak;
 }
 
+/* Scopes err by themselves. */
+static void add_error(double *sum, double error)
+{
+	if (!isnan(error))
+		*sum = isnan(*sum) ? error : hypot(*sum, error);
+}
+
 static void add_node(struct sonde_report *to, struct sonde_node *sum, const struct sonde_node *n)
 {
 	sum->streams += n->streams;
@@ -117,10 +125,8 @@ static void add_node(struct sonde_report *to, struct sonde_node *sum, const stru
 	sonde_add_known(&sum->host_ns, n->host_ns);
 	sonde_add_known(&sum->cpu_ns, n->cpu_ns);
 	sonde_add_known(&sum->timed, n->timed);
-	if (!isnan(n->time_error_ns)) /* scopes err by themselves */
-		sum->time_error_ns = isnan(sum->time_error_ns)
-					     ? n->time_error_ns
-					     : hypot(sum->time_error_ns, n->time_error_ns);
+	add_error(&sum->time_error_ns, n->time_error_ns);
+	add_error(&sum->launch_error, n->launch_error);
 	sum->is_open |= n->is_open;
 	if (to->nr_scopes == 1) {
 		sum->span_ns = n->span_ns;

@@ -98,7 +98,7 @@ struct sonde_node {
 	/* Of the range entries themselves: wall time and their thread's CPU time. */
 	double host_ns, cpu_ns;
 	/* With a budget: of the launches how many were timed, and ± of time_ns; see sonde_visit. */
-	double timed, time_error_ns;
+	double timed, time_error_ns, launch_error;
 	bool is_open; /* an entry was never closed: host_ns is at least that, cpu_ns not known */
 	double comm_wait_ns; /* of communication: waited for the last rank; NaN = not known */
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */

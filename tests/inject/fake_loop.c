@@ -8,7 +8,8 @@
  * after it, in `train` alone. Steps 3 and 4 lie between cudaProfilerStart and Stop, steps 6 and 7 in
  * the range `capture` of the domain `sonde`. THREADS others do the same without `train`. END says how
  * it ends: exit, _exit, kill, fork (every 8th step), exec. With $FAKE_LOOP_STOP there are as many steps
- * as it takes until that file exists; it says how many, `steps N`.
+ * as it takes until that file exists; it says how many, `steps N`. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
+ * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits.
  */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -25,6 +26,8 @@ static void (*launch)(const char *, uint64_t);
 static void (*profiler)(int);
 static long nr_steps, nr_launches = 2, pause_us, nr_threads;
 static const char *ending = "exit";
+static int varies, is_over; /* varies: $FAKE_LOOP_VARIES */
+static long nr_strays;
 static nvtxDomainHandle_t domain;
 
 static void load(const char *path)
@@ -44,19 +47,46 @@ static void load(const char *path)
 	initialize();
 }
 
-static void step(void)
+static void launch_some(long nr)
 {
 	long i;
 
+	for (i = 0; i < nr; i++)
+		launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
+}
+
+static void step(long number)
+{
+	uint64_t mixed = ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
+	long more = varies ? (long)((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 40) % 9 : 0;
+
 	nvtxRangePushA("step");
 	nvtxRangePushA("layer");
-	for (i = 0; i < nr_launches; i++)
-		launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
+	launch_some(nr_launches + more);
 	nvtxRangePop();
 	nvtxRangePop();
 	launch("_Z4fillPfif", 0);
+	if (varies && number % 50 == 49) {
+		nvtxRangePushA("eval");
+		launch_some(20 + more);
+		usleep(2000);
+		launch_some(20);
+		nvtxRangePop();
+	}
 	if (pause_us)
 		usleep((useconds_t)pause_us);
+}
+
+/* Outside any range, the whole time. */
+static void *stray(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+		launch("_Z4fillPfif", 0);
+		__atomic_add_fetch(&nr_strays, 1, __ATOMIC_RELAXED);
+		usleep(300);
+	}
+	return NULL;
 }
 
 static void *worker(void *arg)
@@ -65,7 +95,7 @@ static void *worker(void *arg)
 
 	(void)arg;
 	for (i = 0; i < nr_steps; i++)
-		step();
+		step(i);
 	return NULL;
 }
 
@@ -107,7 +137,7 @@ static void end(long i)
 int main(int argc, char **argv)
 {
 	const char *stop = getenv("FAKE_LOOP_STOP");
-	pthread_t threads[64];
+	pthread_t threads[64], outside;
 	long i;
 
 	nr_steps = argc > 2 ? strtol(argv[2], NULL, 10) : 10;
@@ -115,19 +145,25 @@ int main(int argc, char **argv)
 	pause_us = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	nr_threads = argc > 5 ? strtol(argv[5], NULL, 10) % 64 : 0;
 	ending = argc > 6 ? argv[6] : "exit";
+	varies = getenv("FAKE_LOOP_VARIES") != NULL;
 	load(argc > 1 ? argv[1] : "");
 	domain = nvtxDomainCreateA("sonde");
 	for (i = 0; i < nr_threads; i++)
 		pthread_create(&threads[i], NULL, worker, NULL);
+	if (varies)
+		pthread_create(&outside, NULL, stray, NULL);
 	nvtxRangePushA("train");
 	for (i = 0; stop ? access(stop, F_OK) != 0 : i < nr_steps; i++) {
 		begin(i);
-		step();
+		step(i);
 		end(i);
 	}
 	nvtxRangePop();
 	if (stop)
 		printf("steps %ld\n", i);
+	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+	if (varies && pthread_join(outside, NULL) == 0)
+		printf("strays %ld\n", nr_strays);
 	for (i = 0; i < nr_threads; i++)
 		pthread_join(threads[i], NULL);
 	puts("done");
