@@ -240,7 +240,10 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a
 gpu-programs:
 	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools cupti-parts
 
-cupti-parts: $(if $(CUPTI_INC),$(BUILD)/libcupti_parts.so)
+cupti-parts: $(if $(CUPTI_INC),$(BUILD)/libcupti_parts.so $(BUILD)/bench/launch_cost)
+$(BUILD)/bench/launch_cost: bench/launch_cost.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -isystem $(CUPTI_INC) -o $@ $< -ldl
 $(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $< -ldl
 

@@ -223,19 +223,9 @@ def least(sets, name):
     return min(min(took[name]) for took in sets if name in took)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build")
-    parser.add_argument("--loop", choices=("modules", "bare"), default="modules")
-    parser.add_argument("--sets", type=int, default=7)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--only", default="empty,ranges,kernels,native,proton")
-    parser.add_argument("--base", default="plain")
-    args = parser.parse_args()
-    import torch  # noqa: F401  (in the parent, without touching CUDA)
-
-    build, out = os.path.abspath(args.build), tempfile.mkdtemp()
+def environments(build, names, out):
+    """What each variant has in its environment; captures go to `out`."""
+    build = os.path.abspath(build)
     with open(os.path.join(out, "conf"), "w", encoding="utf-8") as f:
         f.write(f"output={out}\n")
     library = os.path.join(build, "libsonde_inject.so")
@@ -250,7 +240,7 @@ def main():
         "proton": {},
     }
     variants = {}
-    for name in [args.base] + args.only.split(","):
+    for name in names:
         if name.startswith("native:"):
             conf = os.path.join(out, f"conf{len(variants)}")
             with open(conf, "w", encoding="utf-8") as f:
@@ -260,6 +250,23 @@ def main():
             variants[name] = {**parts, "CUPTI_PARTS": name.removeprefix("cupti:")}
         else:
             variants[name] = known[name]
+    return variants
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--loop", choices=("modules", "bare"), default="modules")
+    parser.add_argument("--sets", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--only", default="empty,ranges,kernels,native,proton")
+    parser.add_argument("--base", default="plain")
+    args = parser.parse_args()
+    import torch  # noqa: F401  (in the parent, without touching CUDA)
+
+    out = tempfile.mkdtemp()
+    variants = environments(args.build, [args.base] + args.only.split(","), out)
     loop = {"modules": modules, "bare": bare}[args.loop]
     sets = []
     for number in range(args.sets):

@@ -86,7 +86,7 @@ struct config {
 		uint64_t after_us, for_us, every_us; /* for 0 = to the end; every 0 = once */
 		const char *text; /* as the user said it, for the report; NULL = not told */
 	} window;
-	/* How CUPTI works for us, to be measured (bench/levers.sh); not in the manual. */
+	/* How CUPTI works for us, to be measured (bench/launch_cost.py); not in the manual. */
 	struct levers {
 		bool zeroed;		    /* buffers are handed over clean, CUPTI does not zero */
 		bool no_overhead;	    /* no records of CUPTI's own overhead */
