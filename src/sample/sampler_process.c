@@ -14,11 +14,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LOCK_WAIT_MS 50
+#define PRIORITY     (-10)
 
 struct process {
 	const struct sonde_sampler_spec *spec;
@@ -67,6 +69,9 @@ static void detach(const struct process *p)
 	for (fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	prctl(PR_SET_NAME, "sonde-sampler");
+	/* Samples are lost when it has to wait for a core. Where it may not, it may not. */
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 4)
+		setpriority(PRIO_PROCESS, 0, PRIORITY);
 	for (e = p->spec->env; e && *e; e++)
 		putenv(*e);
 	unsetenv("CUDA_INJECTION64_PATH");

@@ -303,7 +303,7 @@ static void pause_at_random(struct loop *l)
 /* An interval that was asked for stays. */
 static bool lengthen(struct loop *l)
 {
-	if (l->s->q.interval_ns || l->s->q.burst_ns)
+	if (l->s->q.interval_ns || l->s->q.burst_ns || l->s->interval_ns >= PM_LONGEST_NS)
 		return false;
 	l->s->interval_ns = pm_step_above(l->s->interval_ns + 1);
 	return true;
@@ -315,7 +315,7 @@ static void take_turns(struct loop *l)
 	struct sonde_sampling *s = l->s;
 
 	if (l->is_trial)
-		while (load_of(l) > MOST_LOAD * 0.9 && s->interval_ns < PM_LONGEST_NS && lengthen(l))
+		while (load_of(l) > MOST_LOAD * 0.9 && lengthen(l))
 			;
 	else
 		s->current = (s->current + 1) % s->nr_sets;

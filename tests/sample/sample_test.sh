@@ -240,6 +240,8 @@ ok run__counters_off_writes_none off
 ok run__counters_by_name named
 ok run__without_permission_has_times_only without FAKE_PM_ERROR=enable:35 "ERR_NVGPUCTRPERM"
 ok run__without_cupti_has_times_only without SONDE_CUPTI=/nowhere "CUPTI was not found"
+ok run__with_an_old_cupti_has_times_only without "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "this CUPTI is too old"
+ok run__a_taken_device_has_times_only without FAKE_PM_ERROR=enable:7 "another program samples this GPU"
 ok run__a_decoder_that_fails_midway_is_told without FAKE_PM_ERROR=decode:999 "decode samples"
 ok run__idleness_is_one_sample idle
 ok run__each_device_has_a_sampler two_devices
