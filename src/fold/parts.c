@@ -12,7 +12,6 @@
 #include "fold/partial.h"
 #include "read/folder_in.h"
 
-
 /* What there is to say of files that are left out: said with the next part. */
 struct remark {
 	uint64_t order;
@@ -41,7 +40,8 @@ void sonde_parts_release(struct sonde_parts *parts)
 #define PARTS_OF_FILE 24 /* bits */
 
 /* Hands over what a file came to. Memory shortage shows when all are there. */
-static void keep_parts(struct opening *o, struct sonde_parts *parts, uint64_t file, const char *path)
+static void keep_parts(
+	struct opening *o, struct sonde_parts *parts, uint64_t file, const char *path)
 {
 	size_t i;
 
@@ -86,15 +86,53 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 	return 0;
 }
 
+/* The path without the name of the file. */
+static struct sonde_str directory_of(const char *path)
+{
+	struct sonde_str all = sonde_str_from(path);
+
+	while (all.n && all.p[all.n - 1] != '/')
+		all.n--;
+	return all;
+}
+
+static bool is_native(const char *path)
+{
+	return sonde_str_ends(sonde_str_from(path), ".sonde");
+}
+
 /* Whether a sampler of ours wrote it: its name says so. */
 static bool is_samples(const char *path)
 {
-	struct sonde_str name = sonde_str_from(path);
-	size_t at;
+	return sonde_str_starts(sonde_str_from(path + directory_of(path).n), "samples-") &&
+	       is_native(path);
+}
 
-	while ((at = sonde_str_find(name, '/')) < name.n)
-		name = (struct sonde_str){name.p + at + 1, name.n - at - 1};
-	return sonde_str_starts(name, "samples-") && sonde_str_ends(name, ".sonde");
+/* The captures of one directory among `all`; returns how many, and how many of them are samples. */
+static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_paths *all,
+	struct sonde_str directory)
+{
+	size_t nr = 0, i;
+
+	*nr_samples = 0;
+	for (i = 0; i < all->at.nr; i++) {
+		const char *path = all->at.at[i];
+
+		if (!is_native(path) || !sonde_str_eq(directory_of(path), directory))
+			continue;
+		*nr_samples += is_samples(path);
+		beside[nr++] = path;
+	}
+	return nr;
+}
+
+static void mark_taken(bool *taken, const struct sonde_paths *all, struct sonde_str directory)
+{
+	size_t i;
+
+	for (i = 0; i < all->at.nr; i++)
+		taken[i] |= is_native(all->at.at[i]) &&
+			    sonde_str_eq(directory_of(all->at.at[i]), directory);
 }
 
 /*
@@ -104,28 +142,29 @@ static bool is_samples(const char *path)
 static int read_sampled(
 	struct opening *o, const struct sonde_paths *all, bool *taken, struct sonde_err *err)
 {
-	const char **native = sonde_calloc(all->at.nr + 1, sizeof(*native));
-	struct sonde_parts parts = {0};
-	size_t i, nr = 0, nr_samples = 0;
-	int rc = 0;
+	const char **beside = sonde_calloc(all->at.nr + 1, sizeof(*beside));
+	size_t i, nr, nr_samples;
+	int rc = beside ? 0 : sonde_err_nomem(err);
 
-	if (!native)
-		return sonde_err_nomem(err);
-	for (i = 0; i < all->at.nr; i++) {
-		nr_samples += is_samples(all->at.at[i]);
-		if (sonde_str_ends(sonde_str_from(all->at.at[i]), ".sonde"))
-			native[nr++] = all->at.at[i];
+	for (i = 0; i < all->at.nr && rc == 0; i++) {
+		struct sonde_str directory = directory_of(all->at.at[i]);
+		struct sonde_parts parts = {0};
+
+		if (taken[i] || !is_samples(all->at.at[i]))
+			continue;
+		nr = list_beside(beside, &nr_samples, all, directory);
+		if (nr > nr_samples)
+			rc = read_captures(&parts, beside, nr, o->request, err);
+		if (parts.at.nr) {
+			mark_taken(taken, all, directory);
+			keep_parts(o, &parts, o->nr_files++, beside[0]);
+		}
+		sonde_parts_release(&parts);
+		/* One that cannot be read at all is found out, and left out, file by file. */
+		rc = rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
 	}
-	if (nr_samples && nr > nr_samples)
-		rc = read_captures(&parts, native, nr, o->request, err);
-	if (parts.at.nr)
-		keep_parts(o, &parts, o->nr_files++, native[0]);
-	sonde_parts_release(&parts);
-	for (i = 0; nr_samples && nr > nr_samples && i < all->at.nr && rc == 0; i++)
-		taken[i] = sonde_str_ends(sonde_str_from(all->at.at[i]), ".sonde");
-	sonde_free(native);
-	/* One that cannot be read at all is found out, and left out, file by file. */
-	return rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
+	sonde_free(beside);
+	return rc;
 }
 
 static bool is_partial(const char *path)
@@ -143,7 +182,8 @@ static int read_partial(struct sonde_parts *out, const char *path,
 {
 	struct sonde_mapping file = {0};
 	size_t first = out->at.nr, i;
-	int rc = is_partial(path) ? 0 : 1; /* of one that is not there the reader of captures speaks */
+	int rc = is_partial(path) ? 0
+				  : 1; /* of one that is not there the reader of captures speaks */
 
 	if (rc == 0)
 		rc = sonde_mapping_open_inflated(&file, path, err);
@@ -167,7 +207,8 @@ int sonde_parts__read(struct sonde_parts *out, const char *path,
 	return rc == 1 ? read_captures(out, &path, 1, request, err) : rc;
 }
 
-/* --- all inputs of a kind ------------------------------------------------------------------------ */
+/* --- all inputs of a kind ------------------------------------------------------------------------
+ */
 
 /* Takes what is folded; of what cannot be, the error. */
 struct taking {
@@ -221,7 +262,8 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 		if (err)
 			*err = *one;
 		if (leaves_out && (last == SONDE_ERR_FORMAT || last == SONDE_ERR_IO)) {
-			struct sonde_str text = sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
+			struct sonde_str text =
+				sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
 
 			remark(t->o, t->o->nr_files + i, text);
 		} else {
@@ -231,7 +273,8 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 	return rc ? rc : t->o->nr_read ? 0 : last;
 }
 
-/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so with all. */
+/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is
+ * so with all. */
 static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
 	struct sonde_err *err)
 {
@@ -253,36 +296,62 @@ static int read_all(struct opening *o, const char *const *paths, size_t nr, bool
 	return rc;
 }
 
+/* Files that may belong together: samples of a device go with the captures beside them. */
+static int read_files(
+	struct opening *o, struct sonde_paths *all, bool leaves_out, struct sonde_err *err)
+{
+	bool *taken = sonde_calloc(all->at.nr + 1, sizeof(*taken));
+	size_t i, left = 0;
+	int rc = taken ? read_sampled(o, all, taken, err) : sonde_err_nomem(err);
+
+	for (i = 0; i < all->at.nr && rc == 0; i++)
+		if (!taken[i])
+			all->at.at[left++] = all->at.at[i];
+	if (rc == 0)
+		rc = read_all(o, all->at.at, left, leaves_out, err);
+	sonde_free(taken);
+	return rc;
+}
+
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
 {
 	struct sonde_arena arena = {0};
 	struct sonde_paths all = {0};
 	struct sonde_notes notes = {0};
-	size_t i, left = 0;
-	bool *taken;
+	size_t i;
 	int rc = sonde_folder__expand(&all, path, &arena, &notes, err);
 
 	for (i = 0; i < notes.texts.nr; i++)
 		remark(o, o->nr_files, notes.texts.keys[i]);
 	sonde_notes_release(&notes);
-
-	taken = rc == 0 ? sonde_calloc(all.at.nr + 1, sizeof(*taken)) : NULL;
 	if (rc == 0)
-		rc = taken ? read_sampled(o, &all, taken, err) : sonde_err_nomem(err);
-	for (i = 0; i < all.at.nr && rc == 0; i++)
-		if (!taken[i])
-			all.at.at[left++] = all.at.at[i];
-	if (rc == 0)
-		rc = read_all(o, all.at.at, left, true, err);
-	sonde_free(taken);
+		rc = read_files(o, &all, true, err);
 	sonde_vec_release(&all.at);
 	sonde_arena_release(&arena);
 	return rc;
 }
 
+/* Files that were named one after the other. */
+static int read_named(struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
+{
+	bool leaves_out =
+		o->request->sharing != NULL; /* nobody names thousands of files one by one */
+	struct sonde_paths all = {0};
+	size_t i;
+	int rc = sonde_vec_reserve(&all.at, nr) ? 0 : sonde_err_nomem(err);
+
+	for (i = 0; i < nr && rc == 0; i++)
+		all.at.at[all.at.nr++] = paths[i];
+	if (rc == 0)
+		rc = read_files(o, &all, leaves_out, err);
+	sonde_vec_release(&all.at);
+	return rc;
+}
+
 /* A selection that was asked for must be that of every part. None asked for is theirs. */
-static int check_request(const struct opening *o, const struct sonde_parts *out, struct sonde_err *err)
+static int check_request(
+	const struct opening *o, const struct sonde_parts *out, struct sonde_err *err)
 {
 	const char *const known = "known";
 	const struct sonde_selection *s = &o->request->selection;
@@ -348,7 +417,6 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct opening o = {.request = request, .keeper = {.request = request}};
-	bool leaves_out = request->sharing != NULL; /* nobody names thousands of files one by one */
 	size_t i, end;
 	int rc = 0;
 
@@ -357,7 +425,7 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 		for (end = i; end < nr_paths && !sonde_dir_exists(paths[end]); end++)
 			;
 		if (end > i)
-			rc = read_all(&o, &paths[i], end - i, leaves_out, err);
+			rc = read_named(&o, &paths[i], end - i, err);
 		else
 			rc = read_directory(&o, paths[end++], err);
 	}

@@ -10,6 +10,12 @@ ok "its JSON is valid and its parts add up" valid
 beside() { report -f json $D tests/data/ncu/seed_kernel.ncu-rep >"$TMP/two.json" && "$SONDE" validate "$TMP/two.json"; }
 ok "so is that of a report beside exact sums of the same metric" beside
 
+named() { # one after the other, and those of another run between them
+	mkdir -p "$TMP/other" && cp $D/*.sonde "$TMP/other/" && report -f csv $D "$TMP/other" >"$TMP/want" &&
+		report -f csv $D/*.sonde "$TMP"/other/*.sonde | cmp - "$TMP/want" && report -f csv $D >"$TMP/want" &&
+		report -f csv $D/*.sonde | cmp - "$TMP/want"
+}
+ok "files that are named are as good as their directory" named
 ok "a sampled metric can be named" grep -q 'SM clock' <(report --metrics sm__cycles_elapsed.avg.per_second $D)
 errors() { # of one region and counter, in every format that has numbers
 	report -f csv $D >"$TMP/s.csv" && report -f md $D >"$TMP/s.md" && report -f sqlite -o "$TMP/s.db" $D || return
