@@ -233,9 +233,10 @@ static int explain(struct sonde_build *b, struct sonde_err *err)
 static int build(struct sonde_build *b, struct sonde_err *err)
 {
 	static int (*const steps[])(struct sonde_build *, struct sonde_err *) = {init_launches,
-		sonde_build__labels, sonde_build__serial, sonde_build__find_backward,
-		sonde_build__adopt, sonde_build__regions, sonde_build__scopes, make_places,
-		sonde_build__select, sonde_build__presences, count_strays, sonde_build__meet, explain};
+		sonde_build__labels, sonde_build__merge_serial, sonde_build__find_backward,
+		sonde_build__adopt, sonde_build__regions, sonde_build__note_serial,
+		sonde_build__scopes, make_places, sonde_build__select, sonde_build__presences,
+		count_strays, sonde_build__meet, explain};
 	size_t i;
 	int rc = 0;
 

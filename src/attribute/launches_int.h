@@ -17,6 +17,7 @@
 
 #include "attribute/labels_int.h"
 #include "attribute/launches.h"
+#include "attribute/recent_int.h"
 
 /*
  * A distinct stack of labels as it really was, before the label rule moves it:
@@ -60,6 +61,7 @@ struct sonde_build {
 	SONDE_VEC(struct sonde_stack) stacks;
 	struct sonde_map stack_keys, region_keys, place_keys, scope_keys;
 	struct sonde_map outermost; /* {process, domain, label} of outermost ranges */
+	struct sonde_recent recent_stacks, recent_outermost;
 	struct sonde_labels labels;
 	uint32_t *label_of;	    /* by string number, SONDE_NONE = not asked for yet */
 	uint32_t *label_of_range;   /* by range number; NULL: what `label_of` says */
@@ -80,8 +82,10 @@ struct sonde_build {
 /* Every function: 0 or a negative code with `err` filled in. */
 /* Rewrites the labels of all ranges. */
 int sonde_build__labels(struct sonde_build *b, struct sonde_err *err);
-/* Where labels look serial: merges them (report.labels=auto), or notes what would. */
-int sonde_build__serial(struct sonde_build *b, struct sonde_err *err);
+/* With report.labels=auto: merges labels that look serial. */
+int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err);
+/* Without: once there are stacks, notes which setting would leave fewer regions. */
+int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err);
 /* Gives launches of threads without ranges those of the one other thread that has some. */
 int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err);
 /* Finds ranges that are backward operators, their origins and whom they work for. */

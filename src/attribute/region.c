@@ -144,14 +144,19 @@ static bool may_name_parent(struct sonde_str label)
 static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 	const struct sonde_range *of)
 {
-	uint32_t key[5] = {stack->parent, stack->label, stack->domain, stack->kind, SONDE_NONE};
+	uint32_t key[5] = {stack->parent, stack->label, stack->domain, stack->kind,
+		of ? of->process : SONDE_NONE};
+	uint32_t number, *recent = sonde_recent__of(&b->recent_stacks, key);
 	struct sonde_stack *slot;
-	uint32_t number;
 	bool is_new;
 
-	if (of && may_name_parent(b->l->labels.keys[stack->label]))
-		key[4] = of->process; /* what it hangs below is the process's own affair */
+	if (*recent)
+		return *recent - 1;
+	/* What it hangs below is the process's own affair, if its label names that. */
+	if (!of || !may_name_parent(b->l->labels.keys[stack->label]))
+		key[4] = SONDE_NONE;
 	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
+	*recent = number == SONDE_NONE ? 0 : number + 1;
 	if (number == SONDE_NONE || !is_new)
 		return number;
 	if (of)
@@ -220,20 +225,35 @@ static int add_entries(struct sonde_build *b, struct sonde_err *err)
 	return b->backward.nr ? add_backward(b, err) : 0;
 }
 
-int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
+static int list_outermost(struct sonde_build *b, struct sonde_err *err)
 {
-	uint32_t i;
+	uint32_t i, *recent;
 	bool is_new;
-	int rc;
 
 	for (i = 0; i < b->r->ranges.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
-		uint32_t key[3] = {g->process, g->domain, sonde_build__label(b, i)};
+		uint32_t key[SONDE_RECENT_WORDS] = {g->process, g->domain, 0};
 
-		if (g->parent == SONDE_NONE && g->kind == SONDE_PUSH_POP &&
-			sonde_build__key(b, &b->outermost, key, 3, &is_new) == SONDE_NONE)
+		if (g->parent != SONDE_NONE || g->kind != SONDE_PUSH_POP)
+			continue;
+		key[2] = sonde_build__label(b, i);
+		recent = sonde_recent__of(&b->recent_outermost, key);
+		if (*recent)
+			continue;
+		if (sonde_build__key(b, &b->outermost, key, 3, &is_new) == SONDE_NONE)
 			return sonde_err_nomem(err);
+		*recent = 1;
 	}
+	return 0;
+}
+
+int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t i;
+	int rc = list_outermost(b, err);
+
+	if (rc)
+		return rc;
 	b->stack_of = sonde_calloc(b->r->ranges.nr, sizeof(*b->stack_of));
 	if (!b->stack_of)
 		return sonde_err_nomem(err);

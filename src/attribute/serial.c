@@ -94,6 +94,7 @@ struct node {
 
 struct trie {
 	struct sonde_map keys;
+	struct sonde_recent recent;
 	SONDE_VEC(struct node) nodes;
 	uint32_t *of; /* by range */
 };
@@ -117,14 +118,19 @@ static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 		const struct sonde_range *g = &b->r->ranges.at[i];
 		uint32_t label = of_range ? of_range[i] : of_string[g->label];
 		uint32_t parent = g->parent == SONDE_NONE ? SONDE_NONE : t->of[g->parent];
-		uint32_t key[4] = {parent, label, g->domain, g->kind};
-		uint32_t n = sonde_build__key(b, &t->keys, key, 4, &is_new);
-		struct node *node = n == SONDE_NONE ? NULL
-				    : is_new	    ? sonde_vec_push(&t->nodes)
-						    : &t->nodes.at[n];
+		uint32_t key[SONDE_RECENT_WORDS] = {parent, label, g->domain, g->kind};
+		uint32_t *recent = sonde_recent__of(&t->recent, key), n = *recent - 1;
+		struct node *node;
 
+		is_new = false;
+		if (!*recent)
+			n = sonde_build__key(b, &t->keys, key, 4, &is_new);
+		node = n == SONDE_NONE ? NULL
+		       : is_new	       ? sonde_vec_push(&t->nodes)
+				       : &t->nodes.at[n];
 		if (!node)
 			return false;
+		*recent = n + 1;
 		if (is_new)
 			*node = (struct node){parent, label, g->process, 0, 0, SONDE_NONE};
 		node->entered = node->process == g->process ? node->entered + 1 : 1;
@@ -238,38 +244,47 @@ static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
 	return rc;
 }
 
-int sonde_build__serial(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
+{
+	struct sonde_label_rule *rule;
+	uint32_t *merged = NULL;
+	uint64_t nr_merged = 0;
+	bool ok;
+
+	if (!b->labels.is_auto)
+		return 0;
+	ok = merge_serial(b, b->label_of, &merged, &nr_merged);
+	if (!ok || !nr_merged) {
+		sonde_free(merged);
+		return ok ? 0 : sonde_err_nomem(err);
+	}
+	b->label_of_range = merged;
+	rule = sonde_vec_push(&b->l->label_rules);
+	if (!rule)
+		return sonde_err_nomem(err);
+	*rule = (struct sonde_label_rule){SONDE_STR("auto"), nr_merged};
+	return 0;
+}
+
+int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err)
 {
 	uint32_t *merged = NULL;
 	uint64_t nr_merged = 0;
 	size_t nr = 0, left = 0;
-	int rc = 0;
+	bool ok;
 
-	if (!b->labels.is_auto && b->r->ranges.nr <= MANY_REGIONS)
+	if (b->labels.is_auto || b->stacks.nr <= MANY_REGIONS)
 		return 0;
 	if (!count_regions(b, b->label_of, NULL, &nr))
 		return sonde_err_nomem(err);
-	if (!b->labels.is_auto && nr <= MANY_REGIONS)
+	if (nr <= MANY_REGIONS)
 		return 0;
 	if (!b->labels.has_known)
 		return note_known(b, nr, err);
-	if (!merge_serial(b, b->label_of, &merged, &nr_merged))
-		rc = sonde_err_nomem(err);
-	if (rc == 0 && nr_merged && !b->labels.is_auto) {
-		rc = count_regions(b, NULL, merged, &left) ? 0 : sonde_err_nomem(err);
-		if (rc == 0)
-			note_fewer(b, nr, left, "auto");
-	}
-	if (rc == 0 && nr_merged && b->labels.is_auto) {
-		struct sonde_label_rule *rule = sonde_vec_push(&b->l->label_rules);
-
-		if (!rule)
-			rc = sonde_err_nomem(err);
-		else
-			*rule = (struct sonde_label_rule){SONDE_STR("auto"), nr_merged};
-		b->label_of_range = merged;
-		return rc;
-	}
+	ok = merge_serial(b, b->label_of, &merged, &nr_merged) &&
+	     (!nr_merged || count_regions(b, NULL, merged, &left));
+	if (ok && nr_merged)
+		note_fewer(b, nr, left, "auto");
 	sonde_free(merged);
-	return rc;
+	return ok ? 0 : sonde_err_nomem(err);
 }

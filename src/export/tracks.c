@@ -4,12 +4,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct build {
 	struct sonde_tracks *out;
 	const struct sonde_cells *c;
 	struct sonde_map keys;
 	struct sonde_map names; /* {process, thread}: number in the timeline's threads */
+	uint32_t last[6], last_track; /* the key looked up last, and its track; all 0 at first */
 	size_t max_events;
 	bool failed;
 };
@@ -77,8 +79,13 @@ static uint32_t track_of(struct build *b, struct key k)
 		k.kind, k.process, k.device, k.domain, (uint32_t)k.line, (uint32_t)(k.line >> 32)};
 	struct sonde_track *track;
 	bool is_new = false;
-	uint32_t number = sonde_map_keep(&b->keys, &b->out->arena, SONDE_BYTES(words), &is_new);
+	uint32_t number;
 
+	if (b->keys.nr && memcmp(b->last, words, sizeof(words)) == 0)
+		return b->last_track; /* most events are on the track of the one before */
+	number = sonde_map_keep(&b->keys, &b->out->arena, SONDE_BYTES(words), &is_new);
+	memcpy(b->last, words, sizeof(words));
+	b->last_track = number;
 	if (number == SONDE_NONE || !is_new)
 		return number;
 	track = sonde_vec_push(&b->out->tracks);
@@ -193,6 +200,44 @@ static int by_start(const void *pa, const void *pb)
 	return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
+static bool are_in_order(const struct sonde_track_event *at, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr && by_start(&at[i - 1], &at[i]) <= 0; i++)
+		;
+	return i >= nr;
+}
+
+/* Each track's events to its slice; there they are mostly in order. */
+static bool sort_events(struct sonde_tracks *s)
+{
+	struct sonde_tracks sorted = {0};
+	size_t i;
+
+	if (are_in_order(s->events.at, s->events.nr))
+		return true;
+	if (!sonde_vec_reserve(&sorted.events, s->events.nr))
+		return false;
+	for (i = 0; i < s->tracks.nr; i++)
+		s->tracks.at[i].nr = 0;
+	for (i = 0; i < s->events.nr; i++) {
+		struct sonde_track *t = &s->tracks.at[s->events.at[i].track];
+
+		sorted.events.at[t->first + t->nr++] = s->events.at[i];
+	}
+	sorted.events.nr = s->events.nr;
+	sonde_vec_release(&s->events);
+	s->events = sorted.events;
+	for (i = 0; i < s->tracks.nr; i++) {
+		struct sonde_track *t = &s->tracks.at[i];
+
+		if (!are_in_order(&s->events.at[t->first], t->nr))
+			qsort(&s->events.at[t->first], t->nr, sizeof(*s->events.at), by_start);
+	}
+	return true;
+}
+
 /* Brings tracks and events into order and cuts the events into slices. */
 static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 {
@@ -218,11 +263,9 @@ static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 		s->tracks.at[i] = sorted[i];
 	for (i = 0; i < s->events.nr; i++)
 		s->events.at[i].track = place[s->events.at[i].track];
-	if (s->events.nr)
-		qsort(s->events.at, s->events.nr, sizeof(*s->events.at), by_start);
 	sonde_free(order);
 	sonde_free(sorted);
-	return 0;
+	return sort_events(s) ? 0 : sonde_err_nomem(err);
 }
 
 int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, size_t max_events,

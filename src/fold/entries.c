@@ -79,71 +79,107 @@ static int by_begin(const void *a, const void *b)
 	return x->host_ns < y->host_ns ? -1 : x->host_ns > y->host_ns;
 }
 
-/* Sorts a visit's entries and keeps every so many-th of very many, evenly over time. */
-static void settle(struct sonde_cells *c, struct sonde_visit *v, uint32_t *nr_kept)
-{
-	struct sonde_entry *at = &c->entries.at[v->first_entry];
-	uint32_t i, nr = v->nr_entries, kept = 0;
-
-	for (i = 1; i < nr && by_begin(&at[i - 1], &at[i]) <= 0; i++)
-		;
-	if (i < nr)
-		qsort(at, nr, sizeof(*at), by_begin);
-	for (v->entry_step = 1; nr > (uint64_t)SONDE_MAX_ENTRIES * v->entry_step;)
-		v->entry_step *= 2;
-	v->first_entry = *nr_kept;
-	for (i = 0; i < nr; i += v->entry_step, kept++)
-		c->entries.at[*nr_kept + kept] = at[i];
-	v->nr_entries = kept;
-	*nr_kept += kept;
-}
+/*
+ * A visit's entries before they are kept: every so many-th of very many, evenly over time. Ranges
+ * mostly come in order, and then those that are not kept need no memory.
+ */
+struct plan {
+	uint32_t nr, seen, step;
+	bool is_unsorted;
+	struct sonde_entry last;
+};
 
 /* Whether an entry is one to show: its GPU time is known, or it has none. */
-static bool is_shown(const struct gain *g, uint32_t visit)
+static bool is_shown(const struct gain *ranges, size_t range, uint32_t visit)
 {
-	return visit != SONDE_NONE && !g->is_untimed;
+	return visit != SONDE_NONE && !(ranges && ranges[range].is_untimed);
 }
 
-static bool lay_out(struct sonde_cells *c, const uint32_t *visit_of, const struct gain *ranges,
-	size_t nr_ranges)
+static struct sonde_entry make_entry(
+	const struct sonde_range *range, const struct gain *ranges, size_t number)
+{
+	const struct sonde_range_time *t = &range->time;
+	const struct gain g = ranges ? ranges[number] : (struct gain){0};
+
+	return (struct sonde_entry){t->begin_ns, t->end_ns - t->begin_ns, g.gpu_ns,
+		g.last_ns - g.first_ns, range->label};
+}
+
+static void count_entries(struct plan *plans, const struct sonde_records *r,
+	const uint32_t *visit_of, const struct gain *ranges)
+{
+	size_t i;
+
+	for (i = 0; i < r->ranges.nr; i++) {
+		const struct sonde_range_time *t = &r->ranges.at[i].time;
+		struct sonde_entry e = {.begin_ns = t->begin_ns, .host_ns = t->end_ns - t->begin_ns};
+		struct plan *p;
+
+		if (!is_shown(ranges, i, visit_of[i]))
+			continue;
+		p = &plans[visit_of[i]];
+		p->is_unsorted |= p->nr++ && by_begin(&p->last, &e) > 0;
+		p->last = e;
+	}
+}
+
+static bool lay_out(struct sonde_cells *c, struct plan *plans)
 {
 	uint64_t total = 0;
 	size_t i;
 
-	for (i = 0; i < nr_ranges; i++)
-		if (is_shown(&ranges[i], visit_of[i]))
-			c->visits.at[visit_of[i]].nr_entries++;
 	for (i = 0; i < c->visits.nr; i++) {
+		struct plan *p = &plans[i];
+
+		for (p->step = 1; p->nr > (uint64_t)SONDE_MAX_ENTRIES * p->step;)
+			p->step *= 2;
 		c->visits.at[i].first_entry = (uint32_t)total;
-		total += c->visits.at[i].nr_entries;
-		c->visits.at[i].nr_entries = 0;
+		total += p->is_unsorted ? p->nr : (p->nr + p->step - 1) / p->step;
+		if (total >= SONDE_NONE)
+			return false;
 	}
-	if (total >= SONDE_NONE || !sonde_vec_reserve(&c->entries, total + 1))
+	if (!sonde_vec_reserve(&c->entries, total + 1))
 		return false;
 	c->entries.nr = total;
 	return true;
 }
 
+/* Sorts a visit's entries and drops those that are not kept, where that is still to do. */
+static void settle(struct sonde_cells *c, struct sonde_visit *v, const struct plan *p, uint32_t *nr)
+{
+	struct sonde_entry *at = &c->entries.at[v->first_entry];
+	uint32_t i, kept = 0, step = p->is_unsorted ? p->step : 1;
+
+	if (p->is_unsorted)
+		qsort(at, v->nr_entries, sizeof(*at), by_begin);
+	for (i = 0; i < v->nr_entries; i += step, kept++)
+		c->entries.at[*nr + kept] = at[i];
+	v->entry_step = p->step;
+	v->first_entry = *nr;
+	v->nr_entries = kept;
+	*nr += kept;
+}
+
 static void fill(struct sonde_cells *c, const struct sonde_records *r, const uint32_t *visit_of,
-	const struct gain *ranges)
+	const struct gain *ranges, struct plan *plans)
 {
 	uint32_t nr_kept = 0;
 	size_t i;
 
 	for (i = 0; i < r->ranges.nr; i++) {
-		const struct sonde_range_time *t = &r->ranges.at[i].time;
-		const struct gain *g = &ranges[i];
 		struct sonde_visit *v;
+		struct plan *p;
 
-		if (!is_shown(g, visit_of[i]))
+		if (!is_shown(ranges, i, visit_of[i]))
 			continue;
 		v = &c->visits.at[visit_of[i]];
-		c->entries.at[v->first_entry + v->nr_entries++] = (struct sonde_entry){
-			t->begin_ns, t->end_ns - t->begin_ns, g->gpu_ns, g->last_ns - g->first_ns,
-			r->ranges.at[i].label};
+		p = &plans[visit_of[i]];
+		if (p->seen++ % p->step == 0 || p->is_unsorted)
+			c->entries.at[v->first_entry + v->nr_entries++] =
+				make_entry(&r->ranges.at[i], ranges, i);
 	}
 	for (i = 0; i < c->visits.nr; i++)
-		settle(c, &c->visits.at[i], &nr_kept);
+		settle(c, &c->visits.at[i], &plans[i], &nr_kept);
 	c->entries.nr = nr_kept;
 }
 
@@ -172,27 +208,45 @@ static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 	return true;
 }
 
+/* What launches gave to each range; `*out` is NULL where nothing was launched or sampled. */
+static bool find_gains(const struct sonde_launches *l, struct gain **out)
+{
+	const struct sonde_records *r = l->records;
+	size_t nr = r->sets.nr + l->sets.nr, i;
+	struct gain *sets;
+
+	*out = NULL;
+	if (!l->launches.nr && !r->samplings.nr)
+		return true;
+	sets = sonde_calloc(nr + 1, sizeof(*sets));
+	*out = sonde_calloc(r->ranges.nr + 1, sizeof(**out));
+	if (sets && *out) {
+		gain_of_sets(l, sets);
+		gain_of_ranges(l, sets, nr, *out);
+		for (i = 0; r->samplings.nr && i < r->ranges.nr; i++)
+			(*out)[i].is_untimed |= !sonde_windowed__is_whole(r, &r->ranges.at[i]);
+	}
+	sonde_free(sets);
+	return sets && *out;
+}
+
 int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err)
 {
 	const struct sonde_records *r = l->records;
-	size_t nr_sets = r->sets.nr + l->sets.nr, i;
-	struct gain *sets = sonde_calloc(nr_sets + 1, sizeof(*sets));
-	struct gain *ranges = sonde_calloc(r->ranges.nr + 1, sizeof(*ranges));
-	bool ok = sets && ranges;
+	struct plan *plans = sonde_calloc(c->visits.nr + 1, sizeof(*plans));
+	struct gain *ranges = NULL;
+	bool ok = plans && find_gains(l, &ranges);
 
 	if (ok) {
-		gain_of_sets(l, sets);
-		gain_of_ranges(l, sets, nr_sets, ranges);
-		for (i = 0; r->samplings.nr && i < r->ranges.nr; i++)
-			ranges[i].is_untimed |= !sonde_windowed__is_whole(r, &r->ranges.at[i]);
-		ok = lay_out(c, visit_of, ranges, r->ranges.nr);
+		count_entries(plans, r, visit_of, ranges);
+		ok = lay_out(c, plans);
 	}
 	if (ok) {
-		fill(c, r, visit_of, ranges);
+		fill(c, r, visit_of, ranges, plans);
 		ok = keep_labels(c, r);
 	}
-	sonde_free(sets);
+	sonde_free(plans);
 	sonde_free(ranges);
 	return ok ? 0 : sonde_err_nomem(err);
 }

@@ -239,6 +239,17 @@ static bool sweep_calls(struct sweep *s, struct sonde_launch_call *calls, size_t
 	return true;
 }
 
+/* As they come, mostly: then there is nothing to sort. */
+static void sort_calls(struct sonde_launch_call *calls, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr && by_call(&calls[i - 1], &calls[i]) <= 0; i++)
+		;
+	if (i < nr)
+		qsort(calls, nr, sizeof(*calls), by_call);
+}
+
 bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
 	struct sonde_launch_call *calls, size_t nr, uint64_t *nr_cut)
 {
@@ -247,7 +258,7 @@ bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
 	bool ok = collect(&s);
 
 	if (ok && s.edges.nr && nr) {
-		qsort(calls, nr, sizeof(*calls), by_call);
+		sort_calls(calls, nr);
 		ok = sweep_calls(&s, calls, nr);
 	}
 	*nr_cut += s.nr_cut;
