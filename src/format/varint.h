@@ -38,6 +38,10 @@ static inline const uint8_t *sonde_varint_get(const uint8_t *p, const uint8_t *e
 	uint64_t v = 0;
 	unsigned shift;
 
+	if (p < end && *p < 0x80) { /* most are small */
+		*out = *p;
+		return p + 1;
+	}
 	for (shift = 0; p < end && shift < 64; shift += 7) {
 		uint8_t byte = *p++;
 

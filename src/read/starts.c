@@ -7,6 +7,7 @@
  * the last MAX_LABELS begun: programs that leak ranges with ever new labels would
  * have sets that grow with the square of time.
  */
+#include "base/keysort.h"
 #include "base/alloc.h"
 #include "read/source_int.h"
 
@@ -239,15 +240,18 @@ static bool sweep_calls(struct sweep *s, struct sonde_launch_call *calls, size_t
 	return true;
 }
 
-/* As they come, mostly: then there is nothing to sort. */
-static void sort_calls(struct sonde_launch_call *calls, size_t nr)
+/* They come in a few runs in order, mostly of one process: what is left to sort is little. */
+static bool sort_calls(struct sonde_launch_call *calls, size_t nr)
 {
 	size_t i;
 
+	if (!sonde_keysort(calls, nr))
+		return false;
 	for (i = 1; i < nr && by_call(&calls[i - 1], &calls[i]) <= 0; i++)
 		;
 	if (i < nr)
 		qsort(calls, nr, sizeof(*calls), by_call);
+	return true;
 }
 
 bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
@@ -258,8 +262,7 @@ bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
 	bool ok = collect(&s);
 
 	if (ok && s.edges.nr && nr) {
-		sort_calls(calls, nr);
-		ok = sweep_calls(&s, calls, nr);
+		ok = sort_calls(calls, nr) && sweep_calls(&s, calls, nr);
 	}
 	*nr_cut += s.nr_cut;
 	sonde_map_release(&s.keys);
