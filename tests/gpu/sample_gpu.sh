@@ -6,7 +6,7 @@
 #   tests/gpu/sample_gpu.sh build/gpu      on the machine with the GPU (four minutes)
 #
 # One `ok`, `not ok` or `skip` line per check, figures behind `#`. With $OUT the captures go there. $LONG: seconds of the
-# long run with all counters (60).
+# long run with all counters (60). $PARTS: what to do of `calibration device runs full ranks trouble` (all of it).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}
@@ -50,68 +50,6 @@ sample() { # NAME ARGS…: of whatever runs
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | show
 echo "# $(nproc) cores"
 
-# --- calibration: the same each time, and kept
-export XDG_CACHE_HOME=$T/cache
-offsets=
-for i in 1 2 3; do
-	"$SONDE" sample --calibrate >"$T/out" 2>"$T/err"
-	check "calibrate: an idle GPU is calibrated, time $i" [ $? -eq 0 ]
-	show "$T/out" "$T/err"
-	offsets="$offsets $(sed -n 's/.*lies \([-+0-9]*\) ±.*/\1/p' "$T/out")"
-done
-check "calibrate: three times agree within 100 ns" is "(lambda v: len(v) == 3 and max(v) - min(v) <= 100)([float(x) for x in '$offsets'.split()])"
-"$SONDE" doctor 2>/dev/null | grep "clock" | show
-
-# --- a device, whatever runs there
-sample "sample: an idle device" --seconds 0.5
-if python3 -c 'import torch' 2>/dev/null; then
-	python3 -c '
-import torch, time
-a = torch.randn(4096, 4096, device="cuda", dtype=torch.half)
-b = torch.randn(1 << 28, device="cuda")
-end = time.time() + 60
-while time.time() < end:
-    for _ in range(20):
-        a @ a
-        b.add_(1)
-    torch.cuda.synchronize()
-' &
-else
-	"$PWD/$BUILD/workloads/resnet" --steps=1000000 >/dev/null &
-fi
-loop=$!
-sleep 6
-sample "sample: basic, beside a kernel loop" --seconds 2
-check "sample: SMs were active" grep -q "^SM active  *[1-9]" "$T/out"
-sample "sample: basic at 20 us, more than one core decodes" --seconds 1.5 --interval 20us
-check "sample: 20 us never loses its place" lacks "begin anew"
-for us in 5 10 20; do
-	sample "sample: bursts of 20 ms at $us us" --seconds 3 --interval ${us}us --burst 20ms
-	check "sample: bursts at $us us never lose their place" lacks "begin anew\|missing"
-	check "sample: bursts at $us us: at least five" is "int('0$(sed -n 's/.*; \([0-9]*\) first samples.*/\1/p' "$T/out")') >= 5"
-done
-TURNS=lts__t_requests,lts__t_sectors_srcunit_tex,lts__t_sectors_srcnode_gpc,lts__t_bytes,lts__cycles_active
-TURNS=$TURNS,lts__t_requests_srcunit_tex,lts__m_thread_sys_cycles_pending
-sample "sample: counters that need two passes take turns" --seconds 4 --counters $TURNS
-check "sample: turns: they do" says "took turns"
-check "sample: turns never lose their place" lacks "begin anew\|missing"
-check "sample: turns: most of the time is sampled" is "$(sed -n 's/.* in \([0-9.]*\) s$/\1/p' "$T/out" | head -1) > 3.5"
-sample "sample: full" --seconds 3 --counters full
-sample "sample: memory" --seconds 1 --counters memory
-sample "sample: tensor" --seconds 1 --counters tensor
-"$SONDE" sample --seconds 1 -f csv >"$T/basic.csv" 2>"$T/err"
-check "sample: csv has every sample" [ "$(wc -l <"$T/basic.csv")" -gt 1000 ]
-[ -z "${OUT:-}" ] || head -4000 "$T/basic.csv" >"$OUT/basic.csv"
-# One client may sample a device at a time: what the second one hears.
-"$SONDE" sample --seconds 3 >/dev/null 2>&1 &
-first=$!
-sleep 1.5
-"$SONDE" sample --seconds 0.2 >"$T/out" 2>"$T/err"
-check "sample: a second client is told that the device is taken" grep -q "another program samples" "$T/err"
-show "$T/err"
-wait "$first"
-
-# --- runs
 run() { # NAME ARGS… -- PROGRAM…
 	local name=$1 begin=$EPOCHREALTIME
 	shift
@@ -126,16 +64,91 @@ run() { # NAME ARGS… -- PROGRAM…
 	[ "$1" = counters=off ] || check "run: $name: samples were taken" is "int('0$(value samples)') > 0"
 	keep "$dir" "run$n"
 }
-run "another program is on the device, and said to be" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
-check "run: the report tells of the other program" grep -q "other program" "$T/dump"
-kill "$loop"
-wait "$loop" 2>/dev/null
-loop=
+without() { # NAME MESSAGE ENV COMMAND…
+	local name=$1 message=$2
+	shift 2
+	k=$((${k:-0} + 1))
+	env "$1" "${@:2}" "$SONDE" run "hydra.run.dir=$T/without$k" counters=basic -- "$PWD/$BUILD/workloads/three_ranges" >"$T/out" 2>"$T/err" </dev/null
+	check "run: $name: the program is as ever" [ $? -eq 0 ]
+	check "run: $name: it is said" grep -q "$message" "$T/err"
+	grep "no hardware" "$T/err" | cut -c1-200 | show
+}
+torch_is_here() { python3 -c 'import torch' 2>/dev/null; }
+export XDG_CACHE_HOME=$T/cache
 
-run "three ranges" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
-run "residual network" counters=basic -- "$PWD/$BUILD/workloads/resnet" --steps=200
-check "run: samples of the network lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
-if python3 -c 'import torch' 2>/dev/null; then
+calibration() { # the same each time, and kept
+	local offsets="" i
+	for i in 1 2 3; do
+		"$SONDE" sample --calibrate >"$T/out" 2>"$T/err"
+		check "calibrate: an idle GPU is calibrated, time $i" [ $? -eq 0 ]
+		show "$T/out" "$T/err"
+		offsets="$offsets $(sed -n 's/.*lies \([-+0-9]*\) ±.*/\1/p' "$T/out")"
+	done
+	check "calibrate: three times agree within 100 ns" is "(lambda v: len(v) == 3 and max(v) - min(v) <= 100)([float(x) for x in '$offsets'.split()])"
+	"$SONDE" doctor 2>/dev/null | grep "clock" | show
+}
+
+device() { # whatever runs there
+	sample "sample: an idle device" --seconds 0.5
+	if torch_is_here; then
+		python3 -c '
+import torch, time
+a = torch.randn(4096, 4096, device="cuda", dtype=torch.half)
+b = torch.randn(1 << 28, device="cuda")
+end = time.time() + 90
+while time.time() < end:
+    for _ in range(20):
+        a @ a
+        b.add_(1)
+    torch.cuda.synchronize()
+' &
+	else
+		"$PWD/$BUILD/workloads/resnet" --steps=1000000 >/dev/null &
+	fi
+	loop=$!
+	sleep 6
+	sample "sample: basic, beside a kernel loop" --seconds 2
+	check "sample: SMs were active" grep -q "^SM active  *[1-9]" "$T/out"
+	sample "sample: basic at 20 us, more than one core decodes" --seconds 1.5 --interval 20us
+	check "sample: 20 us never loses its place" lacks "begin anew"
+	for us in 5 10 20; do
+		sample "sample: bursts of 20 ms at $us us" --seconds 3 --interval ${us}us --burst 20ms
+		check "sample: bursts at $us us never lose their place" lacks "begin anew\|missing"
+		check "sample: bursts at $us us: at least five" is "int('0$(sed -n 's/.*; \([0-9]*\) first samples.*/\1/p' "$T/out")') >= 5"
+	done
+	TURNS=lts__t_requests,lts__t_sectors_srcunit_tex,lts__t_sectors_srcnode_gpc,lts__t_bytes,lts__cycles_active
+	TURNS=$TURNS,lts__t_requests_srcunit_tex,lts__m_thread_sys_cycles_pending
+	sample "sample: counters that need two passes take turns" --seconds 4 --counters $TURNS
+	check "sample: turns: they do" says "took turns"
+	check "sample: turns never lose their place" lacks "begin anew\|missing"
+	check "sample: turns: most of the time is sampled" is "$(sed -n 's/.* in \([0-9.]*\) s$/\1/p' "$T/out" | head -1) > 3.5"
+	sample "sample: full" --seconds 3 --counters full
+	sample "sample: memory" --seconds 1 --counters memory
+	sample "sample: tensor" --seconds 1 --counters tensor
+	"$SONDE" sample --seconds 1 -f csv >"$T/basic.csv" 2>"$T/err"
+	check "sample: csv has every sample" [ "$(wc -l <"$T/basic.csv")" -gt 1000 ]
+	[ -z "${OUT:-}" ] || head -4000 "$T/basic.csv" >"$OUT/basic.csv"
+	# One client may sample a device at a time: what the second one hears.
+	"$SONDE" sample --seconds 3 >/dev/null 2>&1 &
+	first=$!
+	sleep 1.5
+	"$SONDE" sample --seconds 0.2 >"$T/out" 2>"$T/err"
+	check "sample: a second client is told that the device is taken" grep -q "another program samples" "$T/err"
+	show "$T/err"
+	wait "$first"
+
+	run "another program is on the device, and said to be" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
+	check "run: the report tells of the other program" grep -q "other program" "$T/dump"
+	kill "$loop"
+	wait "$loop" 2>/dev/null
+	loop=
+}
+
+runs() {
+	run "three ranges" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
+	run "residual network" counters=basic -- "$PWD/$BUILD/workloads/resnet" --steps=200
+	check "run: samples of the network lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
+	torch_is_here || return 0
 	run "decode, counters off" counters=off -- python3 workloads/torch_decode.py --steps 400
 	show "$T/out" | grep -i " s$\|checksum" | head -3
 	run "decode" counters=basic -- python3 workloads/torch_decode.py --steps 400
@@ -144,10 +157,18 @@ if python3 -c 'import torch' 2>/dev/null; then
 	[ -z "${OUT:-}" ] || "$DUMP" --data "$OUT/decode" "$dir/native" >/dev/null
 	run "decode in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
 		python3 workloads/torch_decode.py --steps 400 --graph
+}
+
+full() {
+	torch_is_here || return 0
 	run "decode, full, for ${LONG:-60} s" counters=full -- python3 workloads/torch_decode.py --seconds "${LONG:-60}"
 	check "run: full: at least 50 counters" is "$(value counters) >= 50"
 	check "run: full: no sample is lost" is "not '$(grep -c "missing in" "$T/dump")'.strip('0')"
 	grep "^gap" "$T/dump" | show
+}
+
+ranks() {
+	torch_is_here || return 0
 	"$SONDE" run "hydra.run.dir=$T/two" counters=basic -- sh -c \
 		'python3 workloads/torch_decode.py --steps 400 >/dev/null & python3 workloads/torch_decode.py --steps 400; wait' >"$T/out" 2>"$T/err" </dev/null
 	check "run: two processes of one program on the GPU" [ $? -eq 0 ]
@@ -160,31 +181,26 @@ if python3 -c 'import torch' 2>/dev/null; then
 	check "run: two ranks on one GPU: both programs run" is "$(cat "$T/out0" "$T/out1" | grep -c checksum) == 2"
 	check "run: two ranks on one GPU: one samples" is "$(cat "$T/err0" "$T/err1" | grep -c "sampled by another rank") >= 1"
 	cat "$T/err0" "$T/err1" | grep "counters\|rank" | show
-fi
-
-# --- no permission, no CUPTI: times only, and the reason; an old CUPTI is for the stand-in (tests/sample/)
-without() { # NAME MESSAGE ENV COMMAND…
-	local name=$1 message=$2
-	shift 2
-	env "$1" "${@:2}" "$SONDE" run "hydra.run.dir=$T/without$((++k))" counters=basic -- "$PWD/$BUILD/workloads/three_ranges" >"$T/out" 2>"$T/err" </dev/null
-	check "run: $name: the program is as ever" [ $? -eq 0 ]
-	check "run: $name: it is said" grep -q "$message" "$T/err"
-	grep "no hardware" "$T/err" | cut -c1-200 | show
 }
-without "no CUPTI" "CUPTI was not found" SONDE_CUPTI=/nowhere
-if grep -q "RmProfilingAdminOnly: 1" /proc/driver/nvidia/params 2>/dev/null && command -v setpriv >/dev/null; then
-	chmod 777 "$T"
-	without "no permission" "for administrators only" HOME="$T" setpriv --reuid=65534 --clear-groups --bounding-set=-all
-else
-	echo "skip run: no permission: everybody may sample here"
-fi
 
-# --- a sampler that is killed costs counters only
-dir=$T/killed
-"$SONDE" run "hydra.run.dir=$dir" counters=basic -- sh -c \
-	"$PWD/$BUILD/workloads/resnet --steps=300 >/dev/null; pkill -KILL -P \$PPID -x sonde-sampler; exit 7" >"$T/out" 2>"$T/err"
-check "run: killed sampler: the program's status is kept" [ $? -eq 7 ]
-check "run: killed sampler: it is said" grep -q "no hardware counters: the sampler was killed" "$T/err"
-"$DUMP" "$dir/native" >"$T/dump" 2>&1
-check "run: killed sampler: what it had written is kept" is "int('0$(value samples)') > 0"
+trouble() { # times only, and the reason; an old CUPTI is for the stand-in (tests/sample/)
+	without "no CUPTI" "CUPTI was not found" SONDE_CUPTI=/nowhere
+	if grep -q "RmProfilingAdminOnly: 1" /proc/driver/nvidia/params 2>/dev/null && command -v setpriv >/dev/null; then
+		chmod 777 "$T"
+		without "no permission" "for administrators only" HOME="$T" setpriv --reuid=65534 --clear-groups --bounding-set=-all
+	else
+		echo "skip run: no permission: everybody may sample here"
+	fi
+
+	# --- a sampler that is killed costs counters only
+	dir=$T/killed
+	"$SONDE" run "hydra.run.dir=$dir" counters=basic -- sh -c \
+		"$PWD/$BUILD/workloads/resnet --steps=300 >/dev/null; pkill -KILL -P \$PPID -x sonde-sampler; exit 7" >"$T/out" 2>"$T/err"
+	check "run: killed sampler: the program's status is kept" [ $? -eq 7 ]
+	check "run: killed sampler: it is said" grep -q "no hardware counters: the sampler was killed" "$T/err"
+	"$DUMP" "$dir/native" >"$T/dump" 2>&1
+	check "run: killed sampler: what it had written is kept" is "int('0$(value samples)') > 0"
+}
+
+for part in ${PARTS:-calibration device runs full ranks trouble}; do "$part"; done
 echo "# done"
