@@ -25,10 +25,17 @@ static int open_regular(const char *path, size_t *size, struct sonde_err *err)
 		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
 	else
 		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
-			S_ISDIR(st.st_mode) ? "is a directory" : "is not a regular file");
+			S_ISDIR(st.st_mode) ? "is a directory; give a file"
+					    : "is not a regular file; copy it into one first");
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+static int refuse_mapping(const char *path, struct sonde_err *err)
+{
+	return sonde_err_set(err, SONDE_ERR_IO,
+		"%s: cannot be mapped into memory: %s; copy it to a local disk", path, strerror(errno));
 }
 
 int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err)
@@ -43,7 +50,7 @@ int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde
 		return SONDE_ERR_IO;
 	base = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (base == MAP_FAILED)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+		rc = refuse_mapping(path, err);
 	else if (size)
 		*out = (struct sonde_mapping){.base = base, .data = {base, size}};
 	close(fd);
@@ -77,7 +84,7 @@ static int reserve(struct sonde_mapping *out, const char *const *paths, size_t n
 	if (out->base != MAP_FAILED)
 		return 0;
 	out->base = NULL;
-	return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot map: %s", paths[0], strerror(errno));
+	return refuse_mapping(paths[0], err);
 }
 
 /* Maps a file behind what is there; one that has grown meanwhile, as far as there is room. */
@@ -89,7 +96,7 @@ static int map_behind(struct sonde_mapping *m, size_t room, const char *path, st
 	size = size < room - at ? size : room - at;
 	if (rc == 0 && size &&
 		mmap((char *)m->base + at, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+		rc = refuse_mapping(path, err);
 	else if (rc == 0 && size)
 		m->data = (struct sonde_str){m->base, at + size};
 	if (fd >= 0)
@@ -216,7 +223,8 @@ int sonde_dir_make(const char *path, struct sonde_err *err)
 		b.p[i] = end;
 	}
 	if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: exists and is not a directory", path);
+		rc = sonde_err_set(err, SONDE_ERR_IO, 
+			"%s: exists and is not a directory; remove it, or choose another place", path);
 out:
 	sonde_buf_release(&b);
 	return rc;

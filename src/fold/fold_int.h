@@ -7,8 +7,8 @@
  *   tables.c         launches → the tables around the cells
  *   visits.c         … what each scope knows of each region
  *   times.c          … with timestamps: busy time, span and host time
- *   entries.c        … entries, one by one
- *   idle.c           … idle time inside entries
+ *   entry_rows.c     … entries, one by one
+ *   idle_times.c     … idle time inside entries
  *   gaps.c, hosts.c  … why: the gaps of the device, by what the host did meanwhile
  *   memory.c         … GPU memory allocated, freed and held
  *   waits.c          … queue times, and communication that nothing hides
@@ -16,12 +16,14 @@
  *   collectives.c    … NCCL kernels, to be matched across ranks
  *   timeline*.c      … single events, and counters over time (curves)
  *   unmixing*.c      … what samples of the device told of them
+ *   offset.c         … and whether the clocks of both agree
  *   clocks.c         … the clock of the device meanwhile
  *   loads.c          … and of long entries, one by one
  *   sampled.c        reading that off cells
  *   sampled_limits.c … whose device it is, and what that can count at most
  *   kits.c           what each input's metrics are made of
  *   fold.c           launches → accumulators; the fold itself
+ *   windowed*.c      … with a budget: what was timed stands for what was not
  *   parts.c          files and directories → parts
  *   crew.c           … on all cores
  *   remote.c         … in another process: what it is asked for and what it answers, as bytes
@@ -30,7 +32,10 @@
  *   keep_marks.c     … and which these are
  *   rest*.c          … and the others, added up: names, cells, visits, kinds (part), the end (finish)
  *   partial_*.c      … to a file and back: its frame (file), tables, rows, sampled; timeline
+ *   walk.h           … values as bytes, both ways
  *   unite*.c         parts → cells: tables, then rows
+ *   cells.c          looking things up in cells
+ *   ranks_seen.c     … and which ranks of the job they are of
  *   inventory.c      launches → the list of a program's ranges
  */
 #ifndef SONDE_FOLD_FOLD_INT_H
@@ -118,6 +123,8 @@ int sonde_parts__read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err);
 /* A hash of what a part is, whoever holds it. */
 uint64_t sonde_parts__identity(const struct sonde_cells *c);
+/* Says that a part is left out, as it is there already. */
+void sonde_parts__note_double(struct sonde_notes *notes, const struct sonde_cells *c);
 /* Sorts parts by path, then by what they are, and frees those that are there already. */
 void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled);
 /* SONDE_ERR_USAGE when they were not folded with the same settings. */

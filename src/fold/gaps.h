@@ -3,7 +3,7 @@
 #define SONDE_FOLD_GAPS_H
 
 #include "fold/hosts.h"
-#include "fold/idle.h"
+#include "fold/stay.h"
 
 /* A gap, with all there was up to its end. */
 struct sonde_gap_sum {

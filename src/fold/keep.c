@@ -47,12 +47,6 @@ static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
 	h->part = NULL;
 }
 
-static void say_double(struct sonde_keeper *k, const struct sonde_cells *part)
-{
-	sonde_note(&k->notes, "%.*s is there more than once and counts once",
-		SONDE_STR_ARG(part->inputs.at[0].path));
-}
-
 /* By what they are; of the same input the one that keeps most comes first. */
 static int by_number(const void *a, const void *b)
 {
@@ -75,7 +69,7 @@ static void drop_doubles(struct sonde_keeper *k)
 		struct sonde_held h = k->held.at[i];
 
 		if (nr && h.number != SONDE_NONE && k->held.at[nr - 1].number == h.number) {
-			say_double(k, h.part);
+			sonde_parts__note_double(&k->notes, h.part);
 			sonde_cells_free(h.part);
 		} else {
 			k->held.at[nr++] = h;
@@ -135,7 +129,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 	for (i = 0; i < again.at.nr && id_of(again.at.at[i]) != met->id; i++)
 		;
 	if (i == again.at.nr) {
-		sonde_note(&k->notes, "%.*s has changed while it was read: it is not shown by itself",
+		sonde_note(&k->notes, "%.*s has changed while it was read: it is not shown by itself; report again",
 			SONDE_STR_ARG(met->file));
 	} else {
 		const struct sonde_rest_part p = {again.at.at[i], number, met->id};
@@ -196,7 +190,7 @@ static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 	if (h->number != SONDE_NONE && !is_new) {
 		if (k->met.at[h->number].rest == SONDE_NONE)
 			return true; /* both are held: one goes when there is no room, or at last */
-		say_double(k, h->part);
+		sonde_parts__note_double(&k->notes, h->part);
 		return false;
 	}
 	if (h->number != SONDE_NONE)
@@ -291,7 +285,8 @@ static void say(struct sonde_keeper *k)
 		"(report.scopes.keep; 0 = all), the slowest, the fastest, the median and the first",
 		(unsigned long long)k->nr_folded, nr, most);
 	if (k->nr_notes)
-		sonde_note(&k->notes, "%llu notes on the inputs of these are left out",
+		sonde_note(&k->notes, 
+			"%llu notes on the inputs of these are left out; report.scopes.keep=0 shows all",
 			(unsigned long long)k->nr_notes);
 }
 

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "fold/partial_int.h"
 
-typedef void (*move_fn)(struct sonde_wire *w, struct sonde_cells *c);
+typedef void (*move_fn)(struct sonde_walk *w, struct sonde_cells *c);
 static const move_fn sections[] = {
 	[SONDE_PARTIAL_TABLES] = sonde_partial__move_tables,
 	[SONDE_PARTIAL_VISITS] = sonde_partial__move_visits,
@@ -40,7 +40,7 @@ static int read_head(struct framing *f)
 	struct sonde_partial_head head;
 
 	if (f->bytes.n < sizeof(head) || !sonde_partial_knows(f->bytes))
-		return refuse_damaged(f, "no room for the head");
+		return refuse_damaged(f, "the head is cut off");
 	memcpy(&head, f->bytes.p, sizeof(head));
 	if (head.version != SONDE_PARTIAL_VERSION || head.rules != SONDE_RULES_VERSION)
 		return sonde_err_set(f->err, SONDE_ERR_FORMAT,
@@ -55,10 +55,10 @@ static int read_head(struct framing *f)
 static int move_section(
 	struct framing *f, uint32_t kind, struct sonde_str payload, struct sonde_cells *c)
 {
-	struct sonde_wire w = sonde_wire_reader(payload, &c->arena);
+	struct sonde_walk w = sonde_walk_reader(payload, &c->arena);
 
 	sections[kind](&w, c);
-	if (sonde_wire_is_done(&w))
+	if (sonde_walk_is_done(&w))
 		return 0;
 	return w.is_nomem ? sonde_err_nomem(f->err)
 			  : refuse_damaged(f, "a section has impossible contents");
@@ -97,16 +97,16 @@ static int read_sampled(struct framing *f, size_t nr_before, struct sonde_str pa
 	struct sonde_cells *part = f->out->at.nr > nr_before ? f->out->at.at[f->out->at.nr - 1] : NULL;
 
 	if (!part || f->expected != SONDE_PARTIAL_TABLES || part->sampled.nr)
-		return refuse_damaged(f, "sampled counters of no cells");
+		return refuse_damaged(f, "sampled counters come without their cells");
 	return move_section(f, SONDE_PARTIAL_SAMPLED, payload, part);
 }
 
 static bool is_end_right(struct framing *f, size_t nr_before, struct sonde_str payload)
 {
-	struct sonde_wire w = sonde_wire_reader(payload, NULL);
+	struct sonde_walk w = sonde_walk_reader(payload, NULL);
 
 	return f->expected == SONDE_PARTIAL_TABLES &&
-	       sonde_wire_number(&w, 0) == f->out->at.nr - nr_before;
+	       sonde_walk_number(&w, 0) == f->out->at.nr - nr_before;
 }
 
 /* One section; `*is_end` after the last. */
@@ -117,7 +117,7 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 	int rc = 0;
 
 	if (f->bytes.n - f->at < sizeof(s))
-		return refuse_damaged(f, "no room for a section");
+		return refuse_damaged(f, "the head of a section is cut off");
 	memcpy(&s, f->bytes.p + f->at, sizeof(s));
 	if (s.nr_bytes > f->bytes.n - f->at - sizeof(s))
 		return refuse_damaged(f, "a section is longer than the file");
@@ -128,7 +128,7 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 	if (*is_end && !is_end_right(f, nr_before, payload))
 		return refuse_damaged(f, "a part is missing");
 	if (s.kind > SONDE_PARTIAL_CELLS && s.kind < SONDE_PARTIAL_OPTIONAL)
-		return refuse_damaged(f, "a section of a kind that is not known");
+		return refuse_damaged(f, "a section is of an unknown kind");
 	if (!*is_end && s.kind <= SONDE_PARTIAL_CELLS)
 		rc = read_part(f, s.kind, payload);
 	if (s.kind == SONDE_PARTIAL_SAMPLED)
@@ -152,7 +152,7 @@ int sonde_partial_read(struct sonde_parts *out, struct sonde_str bytes, const ch
 	while (rc == 0 && !is_end)
 		rc = read_section(&f, nr_before, &is_end);
 	if (rc == 0 && f.at != bytes.n)
-		rc = refuse_damaged(&f, "bytes after the end");
+		rc = refuse_damaged(&f, "bytes follow the end");
 	sonde_cells_free(f.part);
 	while (rc && out->at.nr > nr_before)
 		sonde_cells_free(out->at.at[--out->at.nr]);
@@ -177,7 +177,7 @@ static int write_part(
 {
 	static const uint32_t kinds[] = {SONDE_PARTIAL_TABLES, SONDE_PARTIAL_VISITS,
 		SONDE_PARTIAL_CELLS, SONDE_PARTIAL_SAMPLED};
-	struct sonde_wire w = {.to = b};
+	struct sonde_walk w = {.to = b};
 	size_t i;
 
 	for (i = 0; i < 4 && !w.is_nomem && !to->buf.failed; i++) {
@@ -195,7 +195,7 @@ int sonde_partial_write(struct sonde_parts *parts, struct sonde_sink *to, struct
 		.version = SONDE_PARTIAL_VERSION, .rules = SONDE_RULES_VERSION};
 	struct sonde_notes doubled = {0};
 	struct sonde_buf b = {0};
-	struct sonde_wire end = {.to = &b};
+	struct sonde_walk end = {.to = &b};
 	size_t i;
 	int rc = sonde_parts__check(parts->at.at, parts->at.nr, err);
 
@@ -208,7 +208,7 @@ int sonde_partial_write(struct sonde_parts *parts, struct sonde_sink *to, struct
 	sonde_sink_write(to, &head, sizeof(head));
 	for (i = 0; i < parts->at.nr && rc == 0; i++)
 		rc = write_part(to, parts->at.at[i], &b, err);
-	sonde_wire_number(&end, parts->at.nr);
+	sonde_walk_number(&end, parts->at.nr);
 	write_section(to, SONDE_PARTIAL_END, &b);
 	sonde_buf_release(&b);
 	sonde_notes_release(&doubled);

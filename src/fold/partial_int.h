@@ -1,12 +1,12 @@
 /*
  * Inside the folding room: the layout of partial reports, as docs/cells-format.md
- * has it. What is in a section is walked once for both ways (wire.h).
+ * has it. What is in a section is walked once for both ways (walk.h).
  */
 #ifndef SONDE_FOLD_PARTIAL_INT_H
 #define SONDE_FOLD_PARTIAL_INT_H
 
 #include "fold/fold_int.h"
-#include "fold/wire.h"
+#include "fold/walk.h"
 
 #define SONDE_PARTIAL_MAGIC   "SONDECEL"
 #define SONDE_PARTIAL_VERSION 10
@@ -41,16 +41,16 @@ static inline uint64_t sonde_partial__check(
 }
 
 /* A section of a part each. A reader starts with a part of zeros, and with the tables. */
-void sonde_partial__move_tables(struct sonde_wire *w, struct sonde_cells *c);
-void sonde_partial__move_visits(struct sonde_wire *w, struct sonde_cells *c);
-void sonde_partial__move_cells(struct sonde_wire *w, struct sonde_cells *c);
-void sonde_partial__move_sampled(struct sonde_wire *w, struct sonde_cells *c);
+void sonde_partial__move_tables(struct sonde_walk *w, struct sonde_cells *c);
+void sonde_partial__move_visits(struct sonde_walk *w, struct sonde_cells *c);
+void sonde_partial__move_cells(struct sonde_walk *w, struct sonde_cells *c);
+void sonde_partial__move_sampled(struct sonde_walk *w, struct sonde_cells *c);
 /* The timeline of a part, which no file has. */
-void sonde_partial__move_timeline(struct sonde_wire *w, struct sonde_cells *c);
+void sonde_partial__move_timeline(struct sonde_walk *w, struct sonde_cells *c);
 
 /* What a report was asked for, as far as it changes what is folded. */
-void sonde_partial__move_words(struct sonde_wire *w, struct sonde_words *words);
+void sonde_partial__move_words(struct sonde_walk *w, struct sonde_words *words);
 void sonde_partial__move_settings(
-	struct sonde_wire *w, struct sonde_selection *s, struct sonde_read_options *read);
+	struct sonde_walk *w, struct sonde_selection *s, struct sonde_read_options *read);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
 
-static void move_streams(struct sonde_wire *w, struct sonde_cells *c, struct sonde_visit *v)
+static void move_streams(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
 {
 	struct sonde_stream *s;
 
@@ -19,7 +19,7 @@ static void move_streams(struct sonde_wire *w, struct sonde_cells *c, struct son
 }
 
 /* In order of their begins. */
-static void move_entries(struct sonde_wire *w, struct sonde_cells *c, struct sonde_visit *v)
+static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
 {
 	struct sonde_entry *e;
 	uint64_t last = 0;
@@ -33,11 +33,11 @@ static void move_entries(struct sonde_wire *w, struct sonde_cells *c, struct son
 		MOVE_MAYBE(w, e->label, c->strings.nr);
 		last = e->begin_ns;
 	}
-	sonde_wire_require(w, v->entry_step || !v->nr_entries);
+	sonde_walk_require(w, v->entry_step || !v->nr_entries);
 }
 
 /* Of the times only those that are known: a bit each says which. */
-static void move_times(struct sonde_wire *w, struct sonde_visit *v)
+static void move_times(struct sonde_walk *w, struct sonde_visit *v)
 {
 	double *times[SONDE_NR_VISIT_TIMES];
 	bool is_known[SONDE_NR_VISIT_TIMES], *flags[2 + SONDE_NR_VISIT_TIMES];
@@ -50,9 +50,9 @@ static void move_times(struct sonde_wire *w, struct sonde_visit *v)
 		is_known[i] = !isnan(*times[i]);
 		flags[2 + i] = &is_known[i];
 	}
-	sonde_wire_flags(w, flags, 2 + SONDE_NR_VISIT_TIMES);
+	sonde_walk_flags(w, flags, 2 + SONDE_NR_VISIT_TIMES);
 	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
-		*times[i] = is_known[i] ? sonde_wire_double(w, *times[i]) : NAN;
+		*times[i] = is_known[i] ? sonde_walk_double(w, *times[i]) : NAN;
 }
 
 static bool is_before(const struct sonde_visit *a, const struct sonde_visit *b)
@@ -60,7 +60,7 @@ static bool is_before(const struct sonde_visit *a, const struct sonde_visit *b)
 	return a->scope < b->scope || (a->scope == b->scope && a->region < b->region);
 }
 
-static void move_visits(struct sonde_wire *w, struct sonde_cells *c)
+static void move_visits(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_visit *v;
 
@@ -73,11 +73,11 @@ static void move_visits(struct sonde_wire *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, v->waits.nr_queued);
 		move_streams(w, c, v);
 		move_entries(w, c, v);
-		sonde_wire_require(w, v == c->visits.at || is_before(v - 1, v));
+		sonde_walk_require(w, v == c->visits.at || is_before(v - 1, v));
 	}
 }
 
-static void move_gaps(struct sonde_wire *w, struct sonde_cells *c)
+static void move_gaps(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_gap *gap;
 
@@ -93,7 +93,7 @@ static void move_gaps(struct sonde_wire *w, struct sonde_cells *c)
 }
 
 /* By scope, then start. */
-static void move_collectives(struct sonde_wire *w, struct sonde_cells *c)
+static void move_collectives(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_collective last = {0}, *k;
 
@@ -107,14 +107,14 @@ static void move_collectives(struct sonde_wire *w, struct sonde_cells *c)
 		MOVE_SINCE(w, k->start_ns, last.start_ns);
 		MOVE_SINCE(w, k->end_ns, k->start_ns);
 		MOVE_NUMBER(w, k->nr_bytes);
-		sonde_wire_require(w, k->scope > last.scope || (k->scope == last.scope &&
+		sonde_walk_require(w, k->scope > last.scope || (k->scope == last.scope &&
 								k->start_ns >= last.start_ns));
-		sonde_wire_require(w, k->end_ns >= k->start_ns);
+		sonde_walk_require(w, k->end_ns >= k->start_ns);
 		last = *k;
 	}
 }
 
-void sonde_partial__move_visits(struct sonde_wire *w, struct sonde_cells *c)
+void sonde_partial__move_visits(struct sonde_walk *w, struct sonde_cells *c)
 {
 	move_visits(w, c);
 	move_gaps(w, c);
@@ -140,17 +140,17 @@ static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell
 	return true;
 }
 
-static void move_mode(struct sonde_wire *w, struct sonde_mode *m, size_t nr_texts)
+static void move_mode(struct sonde_walk *w, struct sonde_mode *m, size_t nr_texts)
 {
-	uint64_t count = sonde_wire_number(w, m->count << 1 | m->is_text);
+	uint64_t count = sonde_walk_number(w, m->count << 1 | m->is_text);
 
 	m->count = count >> 1;
 	m->is_text = count & 1;
-	m->v = m->is_text ? (double)sonde_wire_index(w, (uint64_t)m->v, nr_texts)
-			  : sonde_wire_double(w, m->v);
+	m->v = m->is_text ? (double)sonde_walk_index(w, (uint64_t)m->v, nr_texts)
+			  : sonde_walk_double(w, m->v);
 }
 
-static void move_modes(struct sonde_wire *w, struct sonde_acc *acc, size_t nr_texts)
+static void move_modes(struct sonde_walk *w, struct sonde_acc *acc, size_t nr_texts)
 {
 	struct sonde_modes m = {0};
 	uint32_t i;
@@ -163,18 +163,18 @@ static void move_modes(struct sonde_wire *w, struct sonde_acc *acc, size_t nr_te
 		m.at = sonde_arena_calloc(w->arena, m.nr + 1, sizeof(*m.at));
 		m.cap = m.nr;
 		acc->modes = sonde_arena_calloc(w->arena, 1, sizeof(m));
-		if (sonde_wire_got(w, acc->modes) && sonde_wire_got(w, m.at))
+		if (sonde_walk_got(w, acc->modes) && sonde_walk_got(w, m.at))
 			*acc->modes = m;
 	}
-	for (i = 0; i < m.nr && sonde_wire_ok(w); i++)
+	for (i = 0; i < m.nr && sonde_walk_ok(w); i++)
 		move_mode(w, &m.at[i], nr_texts);
 }
 
 /* The members that the method of its metric fills. */
-static void move_acc(struct sonde_wire *w, struct sonde_acc *acc, uint8_t method, size_t nr_texts)
+static void move_acc(struct sonde_walk *w, struct sonde_acc *acc, uint8_t method, size_t nr_texts)
 {
 	MOVE_NUMBER(w, acc->nr);
-	sonde_wire_require(w, acc->nr);
+	sonde_walk_require(w, acc->nr);
 	MOVE_DOUBLE(w, acc->a);
 	if (method == SONDE_METHOD_MAX)
 		return;
@@ -190,15 +190,15 @@ static void move_acc(struct sonde_wire *w, struct sonde_acc *acc, uint8_t method
 }
 
 /* Those that hold something: how many are left out before each, plus one; 0 ends. */
-static void move_accs(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_cell *cell,
+static void move_accs(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell,
 	const uint8_t *methods)
 {
 	uint32_t nr = sonde_cells_kit(c, cell->scope)->nr, at, skip;
 
-	for (at = 0; sonde_wire_ok(w); at += skip) {
+	for (at = 0; sonde_walk_ok(w); at += skip) {
 		for (skip = 1; w->to && at + skip <= nr && !cell->acc[at + skip - 1].nr; skip++)
 			;
-		skip = (uint32_t)sonde_wire_index(
+		skip = (uint32_t)sonde_walk_index(
 			w, at + skip <= nr ? skip : 0, (uint64_t)nr - at + 1);
 		if (!skip)
 			return;
@@ -206,7 +206,7 @@ static void move_accs(struct sonde_wire *w, const struct sonde_cells *c, struct 
 	}
 }
 
-static void move_cell(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_cell *cell,
+static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell,
 	const uint8_t *methods)
 {
 	MOVE_INDEX(w, cell->place, c->places.nr);
@@ -219,13 +219,13 @@ static void move_cell(struct sonde_wire *w, const struct sonde_cells *c, struct 
 		MOVE_DOUBLE(w, cell->copy_ns);
 		MOVE_DOUBLE(w, cell->copy_bytes);
 	}
-	sonde_wire_require(w, w->failed || is_placed(c, cell));
+	sonde_walk_require(w, w->failed || is_placed(c, cell));
 	if (!w->to) {
 		cell->sampled = SONDE_NONE; /* until its section comes */
 		cell->acc = sonde_arena_calloc(
 			w->arena, sonde_cells_kit(c, cell->scope)->nr + 1, sizeof(*cell->acc));
 	}
-	if (sonde_wire_got(w, cell->acc))
+	if (sonde_walk_got(w, cell->acc))
 		move_accs(w, c, cell, methods);
 }
 
@@ -243,7 +243,7 @@ static uint8_t **find_methods(struct sonde_arena *arena, const struct sonde_cell
 	return methods;
 }
 
-void sonde_partial__move_cells(struct sonde_wire *w, struct sonde_cells *c)
+void sonde_partial__move_cells(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_arena arena = {0};
 	uint8_t **methods = find_methods(&arena, c);
@@ -259,7 +259,7 @@ void sonde_partial__move_cells(struct sonde_wire *w, struct sonde_cells *c)
 			break;
 		kit = sonde_cells_kit(c, cell->scope);
 		bytes += kit->nr * sizeof(*cell->acc);
-		sonde_wire_require(w, bytes <= MAX_BYTES);
+		sonde_walk_require(w, bytes <= MAX_BYTES);
 		if (!w->failed)
 			move_cell(w, c, cell, methods[kit - c->kits.at]);
 	}

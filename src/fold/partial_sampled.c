@@ -13,13 +13,13 @@
 #define UNIT_BIAS     200   /* added to the exponent of a unit; 0 = nothing but zeros follows */
 #define MOST_MULTIPLE 65536 /* of a unit: exact as a float */
 
-static void move_doubles(struct sonde_wire *w, double *at, size_t nr)
+static void move_doubles(struct sonde_walk *w, double *at, size_t nr)
 {
 	size_t i;
 
-	for (i = 0; i < nr && sonde_wire_ok(w); i++) {
+	for (i = 0; i < nr && sonde_walk_ok(w); i++) {
 		MOVE_DOUBLE(w, at[i]);
-		sonde_wire_require(w, isfinite(at[i]) && at[i] >= 0);
+		sonde_walk_require(w, isfinite(at[i]) && at[i] >= 0);
 	}
 }
 
@@ -45,18 +45,18 @@ static uint64_t find_unit(const float *row)
 	return exponent == INT32_MAX ? 0 : (uint64_t)(exponent + UNIT_BIAS);
 }
 
-static void move_row(struct sonde_wire *w, float *row)
+static void move_row(struct sonde_walk *w, float *row)
 {
-	uint64_t unit = sonde_wire_index(w, w->to ? find_unit(row) : 0, 2 * UNIT_BIAS + 1);
+	uint64_t unit = sonde_walk_index(w, w->to ? find_unit(row) : 0, 2 * UNIT_BIAS + 1);
 	int exponent = (int)unit - UNIT_BIAS, i;
 
 	for (i = 0; unit && i < SONDE_UNMIX_DEVIATIONS && !w->failed; i++) {
 		int64_t multiple = sonde_unzigzag(
-			sonde_wire_number(w, sonde_zigzag((int64_t)ldexpf(row[i], -exponent))));
+			sonde_walk_number(w, sonde_zigzag((int64_t)ldexpf(row[i], -exponent))));
 
-		sonde_wire_require(w, multiple <= MOST_MULTIPLE && multiple >= -MOST_MULTIPLE);
+		sonde_walk_require(w, multiple <= MOST_MULTIPLE && multiple >= -MOST_MULTIPLE);
 		row[i] = w->failed ? 0 : ldexpf((float)multiple, exponent);
-		sonde_wire_require(w, isfinite(row[i]));
+		sonde_walk_require(w, isfinite(row[i]));
 	}
 }
 
@@ -66,7 +66,7 @@ struct counter {
 	double limit, peak;
 };
 
-static void move_counter(struct sonde_wire *w, struct counter *at)
+static void move_counter(struct sonde_walk *w, struct counter *at)
 {
 	MOVE_TEXT(w, at->role);
 	MOVE_TEXT(w, at->refused);
@@ -103,7 +103,7 @@ static bool make_set(struct sonde_sampled_set *set, const struct counter *counte
 }
 
 /* Counters, then how many unknowns and classes there are. */
-static void move_head(struct sonde_wire *w, struct sonde_sampled_set *set)
+static void move_head(struct sonde_walk *w, struct sonde_sampled_set *set)
 {
 	struct sonde_unmix_state s = {0};
 	struct counter *counters;
@@ -111,29 +111,29 @@ static void move_head(struct sonde_wire *w, struct sonde_sampled_set *set)
 
 	if (w->to)
 		s = sonde_unmixed_state(set->unmixed);
-	s.nr_counters = (uint32_t)sonde_wire_count(w, s.nr_counters);
+	s.nr_counters = (uint32_t)sonde_walk_count(w, s.nr_counters);
 	counters = sonde_calloc((size_t)s.nr_counters + 1, sizeof(*counters));
 	w->is_nomem |= !counters;
-	for (i = 0; i < s.nr_counters && sonde_wire_ok(w); i++) {
+	for (i = 0; i < s.nr_counters && sonde_walk_ok(w); i++) {
 		if (w->to)
 			counters[i] = counter_of(set, &s, i);
 		move_counter(w, &counters[i]);
 	}
-	s.nr_unknowns = (uint32_t)sonde_wire_count(w, s.nr_unknowns);
-	s.nr_classes = (uint32_t)sonde_wire_count(w, s.nr_classes);
+	s.nr_unknowns = (uint32_t)sonde_walk_count(w, s.nr_unknowns);
+	s.nr_classes = (uint32_t)sonde_walk_count(w, s.nr_classes);
 	/* Each unknown has a byte at least for a counter's figure, and one for its row. */
-	sonde_wire_require(w, !s.nr_counters || s.nr_unknowns <= (size_t)(w->end - w->p) /
+	sonde_walk_require(w, !s.nr_counters || s.nr_unknowns <= (size_t)(w->end - w->p) /
 									  s.nr_counters / 2);
-	if (!w->to && sonde_wire_ok(w))
+	if (!w->to && sonde_walk_ok(w))
 		w->is_nomem = !make_set(set, counters, &s);
 	sonde_free(counters);
 }
 
-static void move_classes(struct sonde_wire *w, const struct sonde_unmix_state *s)
+static void move_classes(struct sonde_walk *w, const struct sonde_unmix_state *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->nr_classes && sonde_wire_ok(w); i++) {
+	for (i = 0; i < s->nr_classes && sonde_walk_ok(w); i++) {
 		MOVE_MAYBE(w, s->classes[i].unknown, s->nr_unknowns);
 		if (!w->to)
 			s->classes[i].fate = s->classes[i].unknown == SONDE_NONE
@@ -144,13 +144,13 @@ static void move_classes(struct sonde_wire *w, const struct sonde_unmix_state *s
 	move_doubles(w, s->time, s->nr_classes);
 }
 
-static void move_set(struct sonde_wire *w, struct sonde_sampled_set *set)
+static void move_set(struct sonde_walk *w, struct sonde_sampled_set *set)
 {
 	struct sonde_unmix_state s;
 	size_t i, cells;
 
 	move_head(w, set);
-	if (!sonde_wire_ok(w))
+	if (!sonde_walk_ok(w))
 		return;
 	s = sonde_unmixed_state(set->unmixed);
 	cells = (size_t)s.nr_unknowns * s.nr_counters;
@@ -159,7 +159,7 @@ static void move_set(struct sonde_wire *w, struct sonde_sampled_set *set)
 	move_doubles(w, s.unknown_weight, s.nr_unknowns);
 	move_classes(w, &s);
 	move_doubles(w, s.x, cells);
-	for (i = 0; i < cells && sonde_wire_ok(w); i++)
+	for (i = 0; i < cells && sonde_walk_ok(w); i++)
 		move_row(w, &s.deviations[i * SONDE_UNMIX_DEVIATIONS]);
 }
 
@@ -169,48 +169,48 @@ static uint32_t count_classes(const struct sonde_sampled *s)
 	return s->nr_sets ? sonde_unmixed_state(s->sets[0].unmixed).nr_classes : 0;
 }
 
-static void move_device(struct sonde_wire *w, struct sonde_sampled *s)
+static void move_device(struct sonde_walk *w, struct sonde_sampled *s)
 {
 	size_t nr, i;
 	bool has_elapsed = s->elapsed != NULL;
 
 	MOVE_DOUBLE(w, s->cycles_per_ns);
 	MOVE_DOUBLE(w, s->bytes_per_ns);
-	nr = sonde_wire_count(w, s->nr_sets);
+	nr = sonde_walk_count(w, s->nr_sets);
 	if (!w->to)
 		s->sets = sonde_calloc(nr + 1, sizeof(*s->sets));
-	for (i = 0; sonde_wire_got(w, s->sets) && i < nr && sonde_wire_ok(w); i++) {
+	for (i = 0; sonde_walk_got(w, s->sets) && i < nr && sonde_walk_ok(w); i++) {
 		s->nr_sets = w->to ? nr : i + 1; /* what is there is freed, whatever comes */
 		move_set(w, &s->sets[i]);
-		sonde_wire_require(w, !sonde_wire_ok(w) ||
+		sonde_walk_require(w, !sonde_walk_ok(w) ||
 				sonde_unmixed_state(s->sets[i].unmixed).nr_classes == count_classes(s));
 	}
 	MOVE_DOUBLE(w, s->nr_sms);
 	MOVE_INDEX(w, has_elapsed, 2);
-	if (!has_elapsed || !sonde_wire_ok(w))
+	if (!has_elapsed || !sonde_walk_ok(w))
 		return;
 	if (!w->to)
 		s->elapsed = sonde_calloc((size_t)count_classes(s) + 1, sizeof(*s->elapsed));
-	if (sonde_wire_got(w, s->elapsed))
+	if (sonde_walk_got(w, s->elapsed))
 		move_doubles(w, s->elapsed, count_classes(s));
 }
 
-static void move_devices(struct sonde_wire *w, struct sonde_cells *c)
+static void move_devices(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_sampled **slot;
 
 	MOVE_ROWS(w, &c->sampled, slot) {
 		if (!w->to)
 			*slot = sonde_calloc(1, sizeof(**slot));
-		if (sonde_wire_got(w, *slot))
+		if (sonde_walk_got(w, *slot))
 			move_device(w, *slot);
 		else
 			c->sampled.nr--;
 	}
-	sonde_wire_require(w, c->sampled.nr);
+	sonde_walk_require(w, c->sampled.nr);
 }
 
-static void move_cell(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_cell *cell)
+static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell)
 {
 	uint32_t classes;
 
@@ -223,21 +223,21 @@ static void move_cell(struct sonde_wire *w, const struct sonde_cells *c, struct 
 }
 
 /* A figure and its error, NaN where there is none. */
-static void move_load(struct sonde_wire *w, float *v)
+static void move_load(struct sonde_walk *w, float *v)
 {
 	MOVE_DOUBLE(w, *v);
-	sonde_wire_require(w, !isinf(*v) && !(*v < 0));
+	sonde_walk_require(w, !isinf(*v) && !(*v < 0));
 }
 
 /* In order of their entries, each once. */
-static void move_loads(struct sonde_wire *w, struct sonde_cells *c)
+static void move_loads(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_entry_load *load;
 	size_t k;
 
 	MOVE_ROWS(w, &c->loads, load) {
 		MOVE_INDEX(w, load->entry, c->entries.nr);
-		sonde_wire_require(w, load == c->loads.at || load->entry > load[-1].entry);
+		sonde_walk_require(w, load == c->loads.at || load->entry > load[-1].entry);
 		for (k = 0; k < SONDE_NR_LOADS; k++) {
 			move_load(w, &load->v[k]);
 			move_load(w, &load->error[k]);
@@ -245,12 +245,12 @@ static void move_loads(struct sonde_wire *w, struct sonde_cells *c)
 	}
 }
 
-void sonde_partial__move_sampled(struct sonde_wire *w, struct sonde_cells *c)
+void sonde_partial__move_sampled(struct sonde_walk *w, struct sonde_cells *c)
 {
 	size_t i;
 
 	move_devices(w, c);
-	for (i = 0; i < c->cells.nr && sonde_wire_ok(w); i++)
+	for (i = 0; i < c->cells.nr && sonde_walk_ok(w); i++)
 		move_cell(w, c, &c->cells.at[i]);
 	move_loads(w, c);
 }

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-static void move_launches(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_timeline *t)
+static void move_launches(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_timeline *t)
 {
 	struct sonde_timeline_launch *l;
 
@@ -24,7 +24,7 @@ static void move_launches(struct sonde_wire *w, const struct sonde_cells *c, str
 	}
 }
 
-static void move_ranges(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_timeline *t)
+static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_timeline *t)
 {
 	struct sonde_timeline_entry *e;
 	struct sonde_timeline_mark *mark;
@@ -51,7 +51,7 @@ static void move_ranges(struct sonde_wire *w, const struct sonde_cells *c, struc
 	}
 }
 
-static void move_curves(struct sonde_wire *w, const struct sonde_cells *c, struct sonde_timeline *t)
+static void move_curves(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_timeline *t)
 {
 	struct sonde_timeline_point *point;
 	struct sonde_timeline_curve *curve;
@@ -73,11 +73,11 @@ static void move_curves(struct sonde_wire *w, const struct sonde_cells *c, struc
 	}
 }
 
-void sonde_partial__move_timeline(struct sonde_wire *w, struct sonde_cells *c)
+void sonde_partial__move_timeline(struct sonde_walk *w, struct sonde_cells *c)
 {
 	if (!w->to)
 		c->timeline = sonde_calloc(1, sizeof(*c->timeline));
-	if (!sonde_wire_got(w, c->timeline))
+	if (!sonde_walk_got(w, c->timeline))
 		return;
 	move_launches(w, c, c->timeline);
 	move_ranges(w, c, c->timeline);

@@ -66,6 +66,11 @@ static int by_input(const void *pa, const void *pb)
 	return nr_kept(a) > nr_kept(b) ? -1 : nr_kept(a) < nr_kept(b);
 }
 
+void sonde_parts__note_double(struct sonde_notes *notes, const struct sonde_cells *c)
+{
+	sonde_note(notes, "%.*s is there more than once and counts once", SONDE_STR_ARG(path_of(c)));
+}
+
 void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled)
 {
 	size_t i, left = 0;
@@ -77,8 +82,7 @@ void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *
 
 		if (last && sonde_str_eq(path_of(last), path_of(at[i])) &&
 			sonde_parts__identity(last) == sonde_parts__identity(at[i]) && !is_rest(last)) {
-			sonde_note(doubled, "%.*s is there more than once and counts once",
-				SONDE_STR_ARG(path_of(at[i])));
+			sonde_parts__note_double(doubled, at[i]);
 			sonde_cells_free(at[i]);
 		} else {
 			at[left++] = at[i];

@@ -5,7 +5,7 @@
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-static void move_task(struct sonde_wire *w, struct sonde_fold_request *r, struct sonde_words *paths)
+static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct sonde_words *paths)
 {
 	bool *const flags[] = {&r->selection.is_exclude_done, &r->choice.metrics_by_default,
 		&r->choice.sections_by_default, &r->choice.headline_only, &r->choice.no_aggregate,
@@ -14,14 +14,14 @@ static void move_task(struct sonde_wire *w, struct sonde_fold_request *r, struct
 	sonde_partial__move_settings(w, &r->selection, &r->read);
 	sonde_partial__move_words(w, &r->choice.metrics);
 	sonde_partial__move_words(w, &r->choice.sections);
-	sonde_wire_flags(w, flags, sizeof(flags) / sizeof(*flags));
+	sonde_walk_flags(w, flags, sizeof(flags) / sizeof(*flags));
 	MOVE_NUMBER(w, r->cores);
 	sonde_partial__move_words(w, paths);
 }
 
 void sonde_remote_put_task(struct sonde_buf *to, const struct sonde_task *task)
 {
-	struct sonde_wire w = {.to = to};
+	struct sonde_walk w = {.to = to};
 	struct sonde_fold_request request = *task->request;
 	struct sonde_words paths = {task->paths, task->nr};
 
@@ -36,20 +36,20 @@ static int misread(struct sonde_err *err)
 
 int sonde_remote_get_task(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err)
 {
-	struct sonde_wire w = sonde_wire_reader(bytes, &out->arena);
+	struct sonde_walk w = sonde_walk_reader(bytes, &out->arena);
 	struct sonde_words paths = {0};
 
 	*out = (struct sonde_remote_task){0};
 	move_task(&w, &out->request, &paths);
 	out->task = (struct sonde_task){&out->request, paths.at, paths.nr};
-	if (sonde_wire_is_done(&w))
+	if (sonde_walk_is_done(&w))
 		return 0;
 	return w.is_nomem ? sonde_err_nomem(err) : misread(err);
 }
 
 /* --- results ----------------------------------------------------------------------------------- */
 
-static void move_timelines(struct sonde_wire *w, struct sonde_parts *parts)
+static void move_timelines(struct sonde_walk *w, struct sonde_parts *parts)
 {
 	size_t i;
 
@@ -57,18 +57,18 @@ static void move_timelines(struct sonde_wire *w, struct sonde_parts *parts)
 		struct sonde_cells *c = parts->at.at[i];
 
 		w->arena = &c->arena;
-		if (sonde_wire_number(w, c->timeline != NULL))
+		if (sonde_walk_number(w, c->timeline != NULL))
 			sonde_partial__move_timeline(w, c);
 	}
 }
 
-static void put_parts(struct sonde_wire *w, struct sonde_parts *parts)
+static void put_parts(struct sonde_walk *w, struct sonde_parts *parts)
 {
 	struct sonde_sink bytes;
 
 	sonde_sink_init_string(&bytes);
 	w->to->failed |= sonde_partial_write(parts, &bytes, NULL) != 0 || bytes.buf.failed;
-	sonde_wire_bytes(w, sonde_buf_view(&bytes.buf));
+	sonde_walk_bytes(w, sonde_buf_view(&bytes.buf));
 	sonde_sink_abort(&bytes);
 	move_timelines(w, parts);
 }
@@ -76,21 +76,21 @@ static void put_parts(struct sonde_wire *w, struct sonde_parts *parts)
 void sonde_remote_put_result(struct sonde_buf *to, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
-	struct sonde_wire w = {.to = to};
+	struct sonde_walk w = {.to = to};
 
-	sonde_wire_number(&w, number);
-	sonde_wire_number(&w, (uint64_t)-rc);
+	sonde_walk_number(&w, number);
+	sonde_walk_number(&w, (uint64_t)-rc);
 	if (rc == 0) {
 		put_parts(&w, parts);
 	} else {
-		sonde_wire_number(&w, err->pos);
-		sonde_wire_bytes(&w, sonde_str_from(err->msg));
+		sonde_walk_number(&w, err->pos);
+		sonde_walk_bytes(&w, sonde_str_from(err->msg));
 	}
 }
 
-static int get_parts(struct sonde_parts *parts, struct sonde_wire *w, struct sonde_err *err)
+static int get_parts(struct sonde_parts *parts, struct sonde_walk *w, struct sonde_err *err)
 {
-	struct sonde_str bytes = sonde_wire_bytes(w, SONDE_STR(""));
+	struct sonde_str bytes = sonde_walk_bytes(w, SONDE_STR(""));
 	int rc = w->failed ? misread(err)
 			   : sonde_partial_read(parts, bytes, "another process", err);
 
@@ -102,19 +102,19 @@ static int get_parts(struct sonde_parts *parts, struct sonde_wire *w, struct son
 int sonde_remote_take_results(
 	struct sonde_str bytes, size_t nr, struct sonde_taker *taker, struct sonde_err *err)
 {
-	struct sonde_wire w = sonde_wire_reader(bytes, NULL);
+	struct sonde_walk w = sonde_walk_reader(bytes, NULL);
 	int rc = 0;
 
 	while (rc == 0 && w.p < w.end) {
 		struct sonde_parts parts = {0};
 		struct sonde_err one = {0};
-		size_t number = (size_t)sonde_wire_index(&w, 0, nr);
+		size_t number = (size_t)sonde_walk_index(&w, 0, nr);
 		struct sonde_str msg;
 
-		one.code = -(int)sonde_wire_index(&w, 0, 16);
+		one.code = -(int)sonde_walk_index(&w, 0, 16);
 		if (one.code) {
-			one.pos = sonde_wire_number(&w, 0);
-			msg = sonde_wire_bytes(&w, SONDE_STR(""));
+			one.pos = sonde_walk_number(&w, 0);
+			msg = sonde_walk_bytes(&w, SONDE_STR(""));
 			if (msg.p && msg.n < sizeof(one.msg))
 				memcpy(one.msg, msg.p, msg.n);
 		} else {

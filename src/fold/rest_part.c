@@ -26,19 +26,19 @@ static const struct sonde_device *device_of(const struct sonde_cells *c, const s
 
 static void describe_device(struct sonde_buf *key, const struct sonde_device *d)
 {
-	struct sonde_wire w = {.to = key};
+	struct sonde_walk w = {.to = key};
 	size_t i;
 
-	sonde_wire_number(&w, d != NULL);
+	sonde_walk_number(&w, d != NULL);
 	if (!d)
 		return;
-	sonde_wire_bytes(&w, d->name);
-	sonde_wire_number(&w, d->cc_major);
-	sonde_wire_number(&w, d->cc_minor);
+	sonde_walk_bytes(&w, d->name);
+	sonde_walk_number(&w, d->cc_major);
+	sonde_walk_number(&w, d->cc_minor);
 	for (i = 0; i < d->nr_attributes; i++) {
-		sonde_wire_bytes(&w, d->attributes[i].name);
-		sonde_wire_bytes(&w, d->attributes[i].text);
-		sonde_wire_double(&w, d->attributes[i].value);
+		sonde_walk_bytes(&w, d->attributes[i].name);
+		sonde_walk_bytes(&w, d->attributes[i].text);
+		sonde_walk_double(&w, d->attributes[i].value);
 	}
 }
 
@@ -73,18 +73,18 @@ bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *c)
 	const struct sonde_kit *kit = &c->kits.at[0];
 	struct sonde_selection selection = c->selection;
 	struct sonde_read_options read = c->read;
-	struct sonde_wire w = {.to = key};
+	struct sonde_walk w = {.to = key};
 	uint32_t i;
 
 	sonde_partial__move_settings(&w, &selection, &read);
-	sonde_wire_bytes(&w, in->source);
-	sonde_wire_bytes(&w, in->tool);
-	sonde_wire_bytes(&w, in->replay_mode);
+	sonde_walk_bytes(&w, in->source);
+	sonde_walk_bytes(&w, in->tool);
+	sonde_walk_bytes(&w, in->replay_mode);
 	for (i = 0; i < c->metric_names.nr; i++) {
-		sonde_wire_bytes(&w, c->metric_names.keys[i]);
-		sonde_wire_number(&w, sonde_input_has(in, i));
-		sonde_wire_maybe(&w, kit->at[i], SONDE_NONE);
-		sonde_wire_bytes(&w, kit->breakdowns[i]);
+		sonde_walk_bytes(&w, c->metric_names.keys[i]);
+		sonde_walk_number(&w, sonde_input_has(in, i));
+		sonde_walk_maybe(&w, kit->at[i], SONDE_NONE);
+		sonde_walk_bytes(&w, kit->breakdowns[i]);
 	}
 	describe_device(key, device_of(c, &c->scopes.at[0]));
 	return !key->failed;

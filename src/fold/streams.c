@@ -7,7 +7,7 @@
  * place on the same stream add to the same rows, so these are looked up once:
  * far fewer pairs of place and stream than launches.
  */
-#include "fold/idle.h"
+#include "fold/stay.h"
 
 #include <stdlib.h>
 #include <string.h>

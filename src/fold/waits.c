@@ -5,7 +5,7 @@
  * other kernel of the process runs on the device: then the GPU does nothing but
  * wait for other ranks and links.
  */
-#include "fold/idle.h"
+#include "fold/stay.h"
 
 #include "base/bisect.h"
 #include "base/alloc.h"

@@ -244,7 +244,9 @@ static int distribute(struct work *w)
 		n->nr_cells = n->own_nr_cells = 0;
 		if (total >= SONDE_NONE)
 			return sonde_err_set(w->err, SONDE_ERR_LIMIT,
-				"too many combinations of nested regions and kernels");
+				"the regions, all they are nested in and their kernels make more "
+				"than 4 billion rows: choose fewer with --nvtx-include or "
+				"--kernel-include");
 	}
 	if (!sonde_vec_reserve(&r->cells, total))
 		return nomem(w);

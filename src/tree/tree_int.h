@@ -2,6 +2,7 @@
  * Inside the tree's room: the steps of building a tree.
  *
  *   choice.c      which metrics and sections are reported
+ *   choice_words.c … and words of the choice that nothing meets
  *   figure.c      merging cells, reading figures
  *   scratch.c     what that needs beside, made once
  *   report.c      cells → nodes and kernel tables of one scope or aggregate
@@ -13,6 +14,8 @@
  *   ranks*.c …    ranks side by side: see ranks_int.h
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
+ *   idle.c        the longest gaps, and what they are due to
+ *   first.c       what to look at first
  *   values.c      figures of a region, a kernel or all of a report
  *   tree_notes.c  what the reader must know of how they were made
  *   tree.c        the build itself

@@ -32,12 +32,15 @@ void sonde_tree__note_doubts(struct sonde_tree *t)
 	if (t->is_mixed)
 		sonde_note(&t->notes,
 			"devices of different kinds: percentages in the aggregate are weighted "
-			"by multiprocessors × elapsed cycles, an approximation");
+			"by multiprocessors × elapsed cycles, an approximation; those of scopes are "
+			"exact");
 	if (c->nr_damaged)
 		sonde_note(&t->notes, "%.*s; what could be decoded of that result is reported",
 			SONDE_STR_ARG(c->damage));
 	if (c->nr_damaged > 1)
-		sonde_note(&t->notes, "%llu results have damaged metrics",
+		sonde_note(&t->notes,
+			"%llu results have damaged metrics: copy the captures again, or make them "
+			"again",
 			(unsigned long long)c->nr_damaged);
 	if (c->nr_unseen)
 		sonde_note(&t->notes,
@@ -47,7 +50,8 @@ void sonde_tree__note_doubts(struct sonde_tree *t)
 	if (c->nr_untimed &&
 		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) != SONDE_NONE)
 		sonde_note(&t->notes,
-			"%llu results have no " SONDE_METRIC_TIME " and count as 0 ns",
+			"%llu results have no " SONDE_METRIC_TIME
+			" and count as 0 ns: capture that metric too",
 			(unsigned long long)c->nr_untimed);
 }
 

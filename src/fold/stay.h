@@ -1,6 +1,6 @@
 /* Inside the folding room: what timestamps tell of the visits of a scope. */
-#ifndef SONDE_FOLD_IDLE_H
-#define SONDE_FOLD_IDLE_H
+#ifndef SONDE_FOLD_STAY_H
+#define SONDE_FOLD_STAY_H
 
 #include "attribute/launches.h"
 #include "fold/cells.h"
