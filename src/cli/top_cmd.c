@@ -4,7 +4,6 @@
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "base/alloc.h"
-#include "catalogue/metrics.h"
 #include "export/kernel_table.h"
 #include "lib/pipeline.h"
 #include "read/ranking.h"
@@ -104,14 +103,16 @@ static int rank_capture(struct sonde_ranking *ranking, struct sonde_pipeline *p,
 	struct sonde_err *err)
 {
 	const struct sonde_view *v;
-	int rc = sonde_pipeline_add_input(p, path) ||
-				 sonde_pipeline_set(p, "report.metrics=[" SONDE_METRIC_TIME "]")
-			 ? sonde_err_nomem(err)
-			 : sonde_pipeline_run(p, err);
+	int rc = sonde_pipeline_add_input(p, path) ? sonde_err_nomem(err)
+						   : sonde_pipeline_configure(p, err);
 
 	if (rc)
 		return rc;
 	sonde_say_notes(&p->config_notes);
+	p->settings.fold.choice.headline_only = true; /* times are there whatever is chosen */
+	rc = sonde_pipeline_run(p, err);
+	if (rc)
+		return rc;
 	v = sonde_pipeline_main_view(p);
 	if (v && !v->report->is_ranges && take_kernels(ranking, p->tree, v->report))
 		return sonde_err_nomem(err);

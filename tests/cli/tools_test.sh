@@ -26,6 +26,13 @@ do_ top
 ok top_without_input_is_usage [ $rc -eq 2 ]
 do_ top Makefile
 ok top_refuses_other_files [ $rc -eq 1 ]
+if [ -e "$BUILD/libsonde_inject.so" ]; then
+	"$SONDE" run -q -o "$TMP/host" -- "$BUILD/workloads/resnet_cpu" 1 >/dev/null 2>&1
+	do_ top "$TMP/host"
+	ok top_of_a_run_without_kernels_says_so grep -q 'host: no kernel in it; `sonde report` shows what it has' "$TMP/err"
+else
+	skip top_of_a_run_without_kernels_says_so "the NVTX headers were not found when building"
+fi
 
 # --- kernels
 STANDIN_RECORD=$TMP/record do_ kernels --kernel-config "$TMP/top.yaml" --topk 1 --extra-sections Occupancy \
