@@ -14,7 +14,7 @@
 #define PARTS	     10	 /* of the series: fitted one by one they tell the error */
 #define MOST_MISFIT  0.1 /* of what was counted: beyond, something else ran */
 #define LEAST_KERNELS 200
-#define LEAST_ERROR_NS 10 /* stamps are no finer than 32 ns */
+#define LEAST_ERROR_NS 50 /* from session to session, as the clocks are set anew */
 
 void sonde_calibration_release(struct sonde_calibration_data *d)
 {

@@ -65,24 +65,28 @@ static int use(struct sonde_sampling *s, struct sonde_err *err)
 	if (why)
 		return pm_refuse(&s->pm, "configure the counters", why, err);
 	s->sets[s->current].names.interval_ns = s->interval_ns;
+	s->used_set = s->current;
+	s->used_ns = s->interval_ns;
 	return 0;
 }
 
 /* Images belong to the session they were made in. */
 static int reopen(struct sonde_sampling *s, struct sonde_err *err)
 {
-	int rc = pm_device_open(s, err);
-
 	pm_images_free(s);
-	return rc ? rc : pm_images_make(s, err);
+	return pm_device_open(s, err);
 }
 
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
 {
 	CUpti_PmSampling_Start_Params p = {.structSize = CUpti_PmSampling_Start_Params_STRUCT_SIZE};
-	int rc = s->object ? 0 : reopen(s, err);
 	CUptiResult why;
+	int rc = 0;
 
+	if (s->object && s->used_ns && (s->used_ns != s->interval_ns || s->used_set != s->current))
+		pm_device_close(s);
+	if (!s->object)
+		rc = reopen(s, err);
 	if (rc == 0)
 		rc = use(s, err);
 	if (rc)

@@ -79,16 +79,6 @@ static int make_image(struct sonde_sampling *s, struct pm_set *set, uint32_t nr,
 	return fill_empty(s, m, err);
 }
 
-int pm_images_make(struct sonde_sampling *s, struct sonde_err *err)
-{
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; i < s->nr_sets && rc == 0; i++)
-		rc = make_image(s, &s->sets[i], s->image_samples, err);
-	return rc;
-}
-
 void pm_images_free(struct sonde_sampling *s)
 {
 	size_t i;
@@ -102,11 +92,11 @@ int pm_image_prepare(struct sonde_sampling *s, struct pm_set *set, size_t nr, st
 	struct pm_image *m = &set->image;
 
 	nr = nr < s->most_samples ? nr : s->most_samples;
-	if (nr > m->room)
-		return make_image(s, set, (uint32_t)nr, err);
+	if (nr > m->room) /* not made yet, or after a long pause */
+		return make_image(s, set, nr > s->image_samples ? (uint32_t)nr : s->image_samples, err);
 	if (m->nr + nr <= m->room)
 		return 0;
-	if (m->room > s->image_samples && nr <= s->image_samples) /* it was made for a long pause */
+	if (m->room > s->image_samples && nr <= s->image_samples) /* the pause is over */
 		return make_image(s, set, s->image_samples, err);
 	memcpy(m->bytes, m->empty, m->size);
 	m->nr = 0;

@@ -102,7 +102,9 @@ struct sonde_sampling {
 	CUpti_PmSampling_Object *object;
 	struct pm_set *sets; /* PM_MAX_SETS of them */
 	size_t nr_sets, current;
-	uint64_t interval_ns;	   /* in use */
+	uint64_t interval_ns;	   /* wanted */
+	uint64_t used_ns;	   /* what the device was configured with; 0 = not yet */
+	size_t used_set;	   /* the same */
 	size_t buffer_bytes;	   /* the hardware's */
 	uint32_t image_samples;	   /* that an image usually holds */
 	uint32_t most_samples;	   /* that one may hold, after a long pause */
@@ -129,11 +131,10 @@ size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr);
 int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err);
 
 /* pm_images.c */
-int pm_images_make(struct sonde_sampling *s, struct sonde_err *err); /* for all sets */
-void pm_images_free(struct sonde_sampling *s);
+void pm_images_free(struct sonde_sampling *s); /* of all sets */
 /* Of the set with the largest samples. */
 int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sonde_err *err);
-/* Makes room for `nr` samples, behind those that the image has if that will do. */
+/* Makes room for `nr` samples, behind those that the image has if that will do; makes the image first. */
 int pm_image_prepare(struct sonde_sampling *s, struct pm_set *set, size_t nr, struct sonde_err *err);
 
 /* pm_device.c */
@@ -142,7 +143,8 @@ void pm_device_close(struct sonde_sampling *s);
 /*
  * Starts with the current set and interval; reserves the device first where it was closed. After
  * a stop everything has to be drained before the next start: else old samples are decoded once
- * more. After an overflow only a device that was closed starts again (CUPTI 13.0).
+ * more. After an overflow only a device that was closed starts again, and only such a one takes
+ * another set or interval, though it says that it does (CUPTI 13.0).
  */
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
 int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err);

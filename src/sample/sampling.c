@@ -14,8 +14,12 @@
 
 #define BURST_STEP_NS (10 * US) /* interval of bursts, where it was not asked for */
 
-/* A raw sample takes 30 to 60 kB of the hardware buffer, which is a second's worth. */
-#define BUFFER_BYTES (512u << 20)
+/*
+ * A raw sample takes 30 to 60 kB of the hardware's buffer. Half a second's worth; more takes longer
+ * to be reserved: 150 ms, and 0.8 ms a megabyte.
+ */
+#define BUFFER_BYTES	   (256u << 20)
+#define BURST_BUFFER_BYTES (512u << 20)
 
 /* Of an image: clearing it costs as much as its size, and a longer one forgives longer pauses. */
 #define IMAGE_BYTES	  (64u << 20)
@@ -145,13 +149,11 @@ int sonde_sampling_open(
 		rc = pm_choose(s, err);
 	if (rc == 0) {
 		s->interval_ns = first_interval(s);
-		s->buffer_bytes = BUFFER_BYTES;
+		s->buffer_bytes = s->q.burst_ns ? BURST_BUFFER_BYTES : BUFFER_BYTES;
 		rc = pm_device_open(s, err);
 	}
 	if (rc == 0)
 		rc = choose_sizes(s, err);
-	if (rc == 0)
-		rc = pm_images_make(s, err);
 	if (rc) {
 		sonde_sampling_close(s);
 		return rc;

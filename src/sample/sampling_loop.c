@@ -9,8 +9,9 @@
  * The first stretch is a trial: it tells what decoding costs on this machine, and with it the interval. Its
  * samples are nobody's.
  *
- * A stretch ends in order when it was stopped and decoded to its end. The next one begins a
- * millisecond later. Only after trouble the device has to be reserved anew, which takes half a second.
+ * A stretch ends in order when it was stopped and decoded to its end. Another one of the same set and
+ * interval begins a millisecond later. For a change, and after trouble, the device has to be reserved
+ * anew, which takes a third of a second.
  */
 #include "sample/pm_int.h"
 
@@ -21,7 +22,7 @@
 #define US 1000u
 #define MS 1000000u
 
-#define TURN_NS	     (500 * MS) /* of a set, where several take turns */
+#define TURN_NS	     (1000 * MS) /* of a set, where several take turns */
 #define TRIAL_NS     (10 * MS)	/* of the first stretch, or … */
 #define TRIAL	     48		/* … so many samples */
 #define STALE_NS     (60000ull * MS)
@@ -32,7 +33,7 @@
 
 /* Of the time everything may take, over a window; and decoding alone, at any time. */
 #define WINDOW_NS 250000000u
-#define MOST_BUSY 0.85
+#define MOST_BUSY 0.95
 #define MOST_LOAD 0.8
 
 struct loop {

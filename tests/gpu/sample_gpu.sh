@@ -122,6 +122,7 @@ while time.time() < end:
 	check "sample: turns: they do" says "took turns"
 	check "sample: turns never lose their place" lacks "begin anew\|missing"
 	check "sample: turns: most of the time is sampled" is "$(sed -n 's/.* in \([0-9.]*\) s$/\1/p' "$T/out" | head -1) > 3.5"
+	check "sample: turns: a set counts what the other counts" is "(lambda a, b: abs(a / b - 1) < 0.05)(*[float(x) for x in '$(awk '/srcunit_tex.sum/ && /sectors/ || /srcnode_gpc/ { print $2 }' "$T/out" | paste -sd' ')'.split()])"
 	sample "sample: full" --seconds 3 --counters full
 	sample "sample: memory" --seconds 1 --counters memory
 	sample "sample: tensor" --seconds 1 --counters tensor
@@ -147,7 +148,8 @@ while time.time() < end:
 runs() {
 	run "three ranges" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
 	run "residual network" counters=basic -- "$PWD/$BUILD/workloads/resnet" --steps=200
-	check "run: samples of the network lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
+	# A GPU that is always busy says nothing about clocks.
+	check "run: samples of the network lie on the kernels' clock" is "$(value correlation) < 0.7 or abs($(value offset_us)) <= 3"
 	torch_is_here || return 0
 	run "decode, counters off" counters=off -- python3 workloads/torch_decode.py --steps 400
 	show "$T/out" | grep -i " s$\|checksum" | head -3

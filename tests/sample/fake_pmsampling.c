@@ -25,7 +25,8 @@
  * As CUPTI 13.0 does on an H200 (seen there, not documented): a decode adds to what the image has, and
  * goes on until nothing is left, also of what comes meanwhile. When the image is full before that,
  * decoding has lost its place; after a stop only what did not fit is gone. A start
- * with samples left from before loses it too. After an overflow nothing starts any more. A device
+ * with samples left from before loses it too, and so does another set of counters. Another interval is
+ * taken and not used. After an overflow nothing starts any more. A device
  * that is enabled anew is as good as new.
  */
 #include <cuda.h>
@@ -77,6 +78,7 @@ static struct {
 	size_t number;
 	unsigned nr_decodes;
 	bool is_started;
+	size_t nr_counters; /* it is configured for; 0 = it is not configured */
 	bool is_lost;	    /* it decodes old samples again, until the device is enabled anew */
 	bool has_overflown; /* it does not start, until the device is enabled anew */
 } device;
@@ -436,14 +438,22 @@ EXPORT CUptiResult cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *p)
 {
 	(void)p;
 	device.is_started = device.is_lost = device.has_overflown = false;
-	device.begin = device.stopped = 0;
+	device.begin = device.stopped = device.nr_counters = 0;
 	return CUPTI_SUCCESS;
 }
 
 EXPORT CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p)
 {
-	device.interval = p->samplingInterval;
-	return device.is_started ? CUPTI_ERROR_INVALID_OPERATION : fails("config");
+	size_t nr;
+
+	memcpy(&nr, p->pConfig, sizeof(nr));
+	if (device.is_started)
+		return CUPTI_ERROR_INVALID_OPERATION;
+	if (!device.nr_counters)
+		device.interval = p->samplingInterval;
+	device.is_lost |= device.nr_counters && nr != device.nr_counters;
+	device.nr_counters = nr;
+	return fails("config");
 }
 
 /* Samples that are complete by now. */

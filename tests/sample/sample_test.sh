@@ -144,7 +144,7 @@ bursts_are_whole() { # longer than an image usually is; nothing of a burst is lo
 		awk -F, 'NR > 2 && $1 != end { if (nr < 5000) exit 1; bursts++; nr = 0 } { end = $2; nr++ } END { exit bursts < 2 }' "$TMP/out"
 }
 asked_bursts() { sample_until "started 6" --interval 50us --burst 10ms && above "$(firsts)" 4 && has "; $(firsts) first samples" "$TMP/out"; }
-turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out"; }
+turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out" && lacks "begin anew" "$TMP/out"; }
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
 ok sampling__gaps_are_counted gaps
