@@ -255,7 +255,7 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 	double variance, *ranks;
 	bool ok;
 
-	*out = (struct sonde_change){NAN, NAN, NAN, 0, INFINITY, 1, 0, 0};
+	*out = (struct sonde_change){NAN, NAN, NAN, 0, INFINITY, 1};
 	if (!base->nr || !new_side->nr)
 		return true;
 	ranks = sonde_stats__rank_together(
@@ -268,8 +268,6 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 		variance = variance_within(ranks, base->nr, new_side->nr);
 		wa = worth_of(ranks, base, variance, out->base_median);
 		wb = worth_of(ranks + base->nr, new_side, variance, out->new_median);
-		out->base_effective = wa.effective;
-		out->new_effective = wb.effective;
 		a.block = block_of((double)base->nr, wa.tau);
 		b.block = block_of((double)new_side->nr, wb.tau);
 		if (base->nr > 1 && new_side->nr > 1) {

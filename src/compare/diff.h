@@ -184,7 +184,6 @@ const char *sonde_diff_cause_name(const struct sonde_diff_region *r);
 struct sonde_diff_selftest {
 	uint32_t rounds, alarms; /* alarms: rounds in which some region was called different */
 	uint32_t regions;	 /* that have enough entries to be split */
-	double calls;		 /* regions called different, per round */
 };
 int sonde_diff_selftest(struct sonde_diff_selftest *out, const struct sonde_diff_side *side,
 	const struct sonde_diff_options *o, uint32_t rounds, struct sonde_err *err);

@@ -40,7 +40,6 @@ static int find_aggregates(struct sonde_diff__match *m, struct sonde_err *err)
 struct census {
 	struct sonde_map who;
 	SONDE_VEC(uint32_t) devices;
-	uint32_t nr_processes;
 };
 
 /* "rank 3" of "rank 3 · node1 · GPU 2", "process:12" of "process:12/device:0". */

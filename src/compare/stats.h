@@ -49,7 +49,6 @@ struct sonde_change {
 	double ratio;	  /* new ÷ base of the medians */
 	double low, high; /* 95 % interval of the ratio, by block bootstrap */
 	double p; /* two-sided: Mann-Whitney with effective numbers of entries, and whole runs */
-	double base_effective, new_effective;
 };
 
 /*
