@@ -7,11 +7,11 @@
 #ifndef SONDE_UNMIX_LANES_H
 #define SONDE_UNMIX_LANES_H
 
-#include <string.h>
-
 #define LANES 8
 
 typedef double sonde_pair __attribute__((vector_size(16)));
+/* One that lies anywhere in an array of numbers. */
+typedef double sonde_loose_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 struct sonde_lanes {
 	sonde_pair a, b, c, d;
@@ -20,15 +20,19 @@ _Static_assert(sizeof(struct sonde_lanes) == LANES * sizeof(double), "four pairs
 
 static inline struct sonde_lanes lanes_load(const double *from)
 {
-	struct sonde_lanes x;
+	const sonde_loose_pair *p = (const sonde_loose_pair *)from;
 
-	memcpy(&x, from, sizeof(x));
-	return x;
+	return (struct sonde_lanes){p[0], p[1], p[2], p[3]};
 }
 
 static inline void lanes_store(double *to, struct sonde_lanes x)
 {
-	memcpy(to, &x, sizeof(x));
+	sonde_loose_pair *p = (sonde_loose_pair *)to;
+
+	p[0] = x.a;
+	p[1] = x.b;
+	p[2] = x.c;
+	p[3] = x.d;
 }
 
 static inline struct sonde_lanes lanes_same(double x)
@@ -60,16 +64,15 @@ static inline void lanes_add_scaled(double *to, const double *from, double by)
 }
 
 /* x ÷ y, and 0 where y is 0. */
+static inline sonde_pair sonde_pair_over(sonde_pair x, sonde_pair y)
+{
+	return (sonde_pair){y[0] == 0 ? 0 : x[0] / y[0], y[1] == 0 ? 0 : x[1] / y[1]};
+}
+
 static inline struct sonde_lanes lanes_over(struct sonde_lanes x, struct sonde_lanes y)
 {
-	double p[LANES], q[LANES];
-	int lane;
-
-	lanes_store(p, x);
-	lanes_store(q, y);
-	for (lane = 0; lane < LANES; lane++)
-		p[lane] = q[lane] == 0 ? 0 : p[lane] / q[lane];
-	return lanes_load(p);
+	return (struct sonde_lanes){sonde_pair_over(x.a, y.a), sonde_pair_over(x.b, y.b),
+		sonde_pair_over(x.c, y.c), sonde_pair_over(x.d, y.d)};
 }
 
 #endif
