@@ -1,21 +1,17 @@
 #!/usr/bin/env bash
-# The bars of windows and the budget on a GPU, in about 90 s with the defaults (more SETS give less noise):
+# What windows and a budget promise, on a GPU; about 8 s a run:
 #
-#   make gpu-programs && bench/always.sh build/gpu [SETS [OUT]]
+#   make gpu-programs && bench/always.sh build/gpu [RUNS [OUT]]
 #
-#   cost      plain, the empty library, all of native, a budget of 2 %, and a capture whose window is closed
-#   accuracy  GPU time by region with a budget of 2 % against a full capture of the same loop
 #   window    step[100:110] has exactly ten entries, and every launch in it has its record
+#   accuracy  GPU time and launches by region with a budget of 2 %, RUNS times, against full captures of the same loop
+#
+# What they cost is for bench/overhead.py: --only empty,native,native:budget_ppm=20000,native:window=order, both loops.
 set -eu
 cd "$(dirname "$0")/.."
-BUILD=${1:-build/gpu} sets=${2:-3} OUT=${3:-$(mktemp -d)}
+BUILD=${1:-build/gpu} runs=${2:-10} OUT=${3:-$(mktemp -d)}
 SONDE=$PWD/$BUILD/sonde
 mkdir -p "$OUT"
-for loop in bare modules; do
-	echo "== cost, $loop loop"
-	bench/overhead.py "$BUILD" --loop $loop --sets "$sets" --only empty,native,native:budget_ppm=20000,native:window=order || echo "$loop: failed"
-done
-
 cat >"$OUT/loop.py" <<'P'
 import sys, torch
 steps = int(sys.argv[1])
@@ -40,28 +36,30 @@ torch.cuda.synchronize()
 P
 capture() { # NAME STEPS KEY…
 	"$SONDE" run -q hydra.run.dir="$OUT/$1" counters=off "${@:3}" -- python3 "$OUT/loop.py" "$2" >"$OUT/$1.log" 2>&1 || tail -5 "$OUT/$1.log"
-	"$SONDE" report "$OUT/$1/native" -f json >"$OUT/$1.json" && "$SONDE" validate "$OUT/$1.json"
+	"$SONDE" report "$OUT/$1/native" -f json >"$OUT/$1.json" && "$SONDE" validate "$OUT/$1.json" >/dev/null
 }
-capture full 20000
-capture budget 20000 pipeline.native.budget=2%
-capture budget2 20000 pipeline.native.budget=2%
 capture window 300 'capture.window=step[100:110]'
-echo "== accuracy and window"
-python3 - "$OUT" <<'P'
+capture full 20000
+for i in $(seq "$runs"); do capture "budget$i" 20000 pipeline.native.budget=2%; done
+capture again 20000
+python3 - "$OUT" "$runs" <<'P'
 import json, sys
-read = lambda n: json.load(open(f"{sys.argv[1]}/{n}.json"))
-full, window = read("full"), read("window")
-truth = {g["id"]: g for g in full["aggregate"]["regions"]}
-total = full["aggregate"]["regions"][0]["total_ms"]
-for name in "budget", "budget2":
-    r = read(name)
-    print(name, r["coverage"].get("timed"), *[n for n in r["notes"] if "budget" in n or "rare" in n], sep="\n  ")
-    for g in r["aggregate"]["regions"]:
-        w, e = truth[g["id"]], g.get("total_ms_error")
-        if w["total_ms"] >= 0.05 * total:
-            off = g["total_ms"] - w["total_ms"]
-            print(f'  {g["id"]:12} full {w["total_ms"]:.3f} ms, estimate {g["total_ms"]:.3f} ms ({100 * off / w["total_ms"]:+.2f} %), ± {e}, launches {g["kernel_count"] - w["kernel_count"]:+d}, entries {g["instances"] - w["instances"]:+d}')
-step = {g["id"]: g for g in window["aggregate"]["regions"]}["step"]
-per_step = truth["step"]["kernel_count"] / truth["step"]["instances"]
-print("window: entries", step["instances"], "(10), launches", step["kernel_count"], f"({10 * per_step:.0f})", *window["notes"], sep="\n  ")
+def read(name):
+    r = json.load(open(f"{sys.argv[1]}/{name}.json"))
+    r["region"] = {g["id"]: g for g in r["aggregate"]["regions"]}
+    return r
+window, full, again = read("window"), read("full"), read("again")
+parts = [read(f"budget{i}") for i in range(1, int(sys.argv[2]) + 1)]
+step, whole = window["region"]["step"], full["region"]["step"]
+print("window: entries", step["instances"], "(10), launches", step["kernel_count"], f'({10 * whole["kernel_count"] / whole["instances"]:.0f})', *window["notes"], sep="\n  ")
+t = [p["coverage"]["timed"] for p in parts]
+print(f'budget 2 %: launches {t[0]["launches_are"]}, {100 * sum(v["launches_timed"] for v in t) / sum(v["launches"] for v in t):.1f} % of them timed, took {sum(v["cost_pct"] for v in t) / len(t):.2f} % by its own account', *parts[0]["notes"], sep="\n  ")
+for name, w in full["region"].items():
+    if w["total_ms"] < 0.05 * whole["total_ms"]:
+        continue
+    for what in "total_ms", "kernel_count":
+        truth = (w[what] + again["region"][name][what]) / 2
+        offs = [p["region"][name][what] - truth for p in parts]
+        errors = [p["region"][name].get(what + "_error", 0) for p in parts]
+        print(f"{name} {what}: full {w[what]:g} and {again['region'][name][what]:g}; off by {100 * min(offs) / truth:+.2f} to {100 * max(offs) / truth:+.2f} %, ± {100 * min(errors) / truth:.2f} to {100 * max(errors) / truth:.2f} %, within ± in {sum(abs(o) <= e for o, e in zip(offs, errors))} of {len(offs)}")
 P

@@ -27,6 +27,7 @@ static const struct shape shapes[SONDE_EVENT_LAST + 1] = {
 	[SONDE_EVENT_NODE_COPY] = {true, true, false, 2, 0},
 	[SONDE_EVENT_GPU_CLOCK] = {true, true, false, 1, 0},
 	[SONDE_EVENT_CALL] = {true, true, false, 2, 0},
+	[SONDE_EVENT_CARRIED] = {true, true, true, 0, 2},
 	[SONDE_EVENT_KERNEL] = {true, false, true, NR_GPU, 10},
 	[SONDE_EVENT_MEMCPY] = {true, false, false, NR_GPU + 3, 0},
 	[SONDE_EVENT_MEMSET] = {true, false, false, NR_GPU + 2, 0},

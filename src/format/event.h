@@ -45,6 +45,7 @@ enum sonde_event_type {
 	SONDE_EVENT_NODE_COPY = 12,    /* graph node id, id of the node it was copied from */
 	SONDE_EVENT_GPU_CLOCK = 13,    /* CUPTI nanoseconds at this event's ticks */
 	SONDE_EVENT_CALL = 14,	       /* a kind of catalogue/calls.h, ticks it took: the call ended */
+	SONDE_EVENT_CARRIED = 15,      /* label; stream and id of a start before this window */
 	/* What the GPU did: no ticks, no CPU time, but SONDE_GPU_* in front; CUPTI's nanoseconds. */
 	SONDE_EVENT_KERNEL = 16,   /* label; SONDE_KERNEL_* */
 	SONDE_EVENT_MEMCPY = 17,   /* SONDE_COPY_* */

@@ -8,34 +8,51 @@
 
 #include <string.h>
 
-/* Start/end ranges that hold the gate, by id: a program may end one twice. */
-#define MAX_HOLDERS 4096u
-static _Atomic uint64_t holders[MAX_HOLDERS];
+/* Start/end ranges that are open, by id: a program may end one twice. */
+#define CLAIMED 1u /* in `id`: somebody is about to fill it in */
+static struct holder {
+	_Atomic uint64_t id; /* 0 = free */
+	_Atomic(const struct label *) label;
+	_Atomic uint32_t epoch;
+} holders[MAX_HOLDERS];
 
-static bool swap(uint64_t from, uint64_t to)
+static struct holder *swap(uint64_t from, uint64_t to)
 {
 	uint64_t was;
 	size_t i;
 
 	for (i = 0; i < MAX_HOLDERS; i++) {
 		was = from;
-		if (atomic_load_explicit(&holders[i], memory_order_relaxed) == from &&
-			atomic_compare_exchange_strong(&holders[i], &was, to))
-			return true;
+		if (atomic_load_explicit(&holders[i].id, memory_order_relaxed) == from &&
+			atomic_compare_exchange_strong(&holders[i].id, &was, to))
+			return &holders[i];
 	}
-	return false;
+	return NULL;
 }
 
-void sonde_gate__hold(uint64_t id, unsigned gate)
+void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uint32_t epoch)
 {
-	if (!swap(0, id)) {
-		sonde_flusher__note("more start/end ranges matched nvtx.include, nvtx.exclude or "
-				    "capture.window at once than can be followed: the rest "
-				    "select nothing");
+	struct holder *h = swap(0, CLAIMED);
+
+	if (!h) {
+		sonde_flusher__note("more start/end ranges were open at once than can be followed: the "
+				    "rest select nothing, and windows that open in them do not know "
+				    "them");
 		return;
 	}
+	atomic_store(&h->label, label);
+	atomic_store(&h->epoch, epoch);
+	atomic_store(&h->id, id);
 	atomic_fetch_add(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
 	atomic_fetch_add(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
+}
+
+const struct label *sonde_gate__held(uint32_t i, uint32_t epoch, uint64_t *id)
+{
+	*id = atomic_load(&holders[i].id);
+	return *id > CLAIMED && atomic_load(&holders[i].epoch) != epoch
+		       ? atomic_load(&holders[i].label)
+		       : NULL;
 }
 
 bool sonde_gate__let_go(uint64_t id, unsigned gate)

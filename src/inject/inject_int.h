@@ -150,8 +150,14 @@ bool sonde_gate__matches(const struct patterns *patterns, const char *domain, co
 struct thread;
 /* Whether the gate lets in what a label has this decision for (0 = a launch), seen from `t`. */
 bool sonde_gate__is_open(const struct thread *t, unsigned gate);
-/* A start/end range holds the gate, or a window, for the whole process until it is ended once. */
-void sonde_gate__hold(uint64_t id, unsigned gate);
+/*
+ * A start/end range is known to the whole process until it is ended once: it may hold the gate, or a
+ * window, and windows that open meanwhile begin in it. `epoch`: the one in which it was written.
+ */
+void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uint32_t epoch);
+/* The i-th that is held, if it was not written in `epoch`; NULL: it is free, or nothing to write. */
+const struct label *sonde_gate__held(uint32_t i, uint32_t epoch, uint64_t *id);
+#define MAX_HOLDERS 4096u
 /* False when it was ended before. */
 bool sonde_gate__let_go(uint64_t id, unsigned gate);
 
@@ -265,6 +271,7 @@ void sonde_ring__give(struct chunk *c);
 struct windows {
 	/* Odd = open. A thread that finds another number than last time begins a new chunk. */
 	_Atomic uint32_t epoch;
+	_Atomic uint32_t carried; /* the last one that open start/end ranges were written in */
 	_Atomic uint32_t want;	/* 1 = it should be open … */
 	_Atomic uint32_t baton; /* … and one thread at a time sees to it */
 	_Atomic uint64_t nr_entries;
@@ -304,6 +311,8 @@ bool sonde_window__is_open(struct thread *t);
 /* A range was entered whose label may open a window; what its end must know: OPEN_CLOSES or 0. */
 uint64_t sonde_window__enter(struct thread *t);
 void sonde_window__leave(struct thread *t, bool closes);
+/* Writes the start/end ranges that are open in a window that has just opened (nvtx.c). */
+void sonde_nvtx__carry(struct thread *t, uint32_t epoch);
 /* With a budget: GPU work is timed from now on, or is not … */
 void sonde_window__time(bool is_timed);
 /* … and launches are from now on recorded only while it is, for good; or not yet, if busy. */

@@ -133,32 +133,59 @@ static HOT int pop(unsigned domain)
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-static uint64_t start(struct thread *t, const struct message *m)
+/* A start where not everything is captured; false: it is not to be written now. */
+static bool start_gated(struct thread *t, const struct message *m, uint64_t *id, uint64_t *ticks)
 {
 	unsigned gate = gate_of(m);
+	bool is_open;
+
+	*id |= sonde_gate__is_open(t, gate) ? 0 : ID_SKIPPED;
+	*id |= gate & GATE_INCLUDED ? ID_INCLUDED : 0;
+	*id |= gate & GATE_EXCLUDED ? ID_EXCLUDED : 0;
+	if (gate & GATE_WINDOW) {
+		*id |= ID_WINDOW | (sonde_window__enter(t) ? ID_CLOSES : 0);
+		*ticks = ticks_now();
+	}
+	is_open = sonde_window__is_open(t) && !(*id & ID_SKIPPED);
+	if (gate || !(*id & ID_SKIPPED))
+		sonde_gate__hold(*id, gate, *id & ID_SKIPPED ? NULL : m->label,
+			is_open ? t->epoch : 0);
+	return is_open;
+}
+
+static uint64_t start(struct thread *t, const struct message *m)
+{
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
 	struct sonde_event e;
 
 	e.ticks = m->now;
-	if (unlikely(is_gated())) {
-		id |= sonde_gate__is_open(t, gate) ? 0 : ID_SKIPPED;
-		id |= gate & GATE_INCLUDED ? ID_INCLUDED : 0;
-		id |= gate & GATE_EXCLUDED ? ID_EXCLUDED : 0;
-		if (gate & GATE_WINDOW) {
-			id |= ID_WINDOW | (sonde_window__enter(t) ? ID_CLOSES : 0);
-			e.ticks = ticks_now();
-		}
-		id |= sonde_window__is_open(t) ? 0 : ID_SKIPPED;
-		if (gate)
-			sonde_gate__hold(id, gate);
-		if (id & ID_SKIPPED)
-			return id;
-	}
+	if (unlikely(is_gated()) && !start_gated(t, m, &id, &e.ticks))
+		return id;
 	e.type = SONDE_EVENT_START;
 	e.label = label_of(m);
 	e.field[0] = id & UINT32_MAX;
 	sonde_ring__write(t, &e);
 	return id;
+}
+
+void sonde_nvtx__carry(struct thread *t, uint32_t epoch)
+{
+	const struct label *label;
+	struct sonde_event e;
+	uint64_t id;
+	uint32_t i;
+
+	for (i = 0; i < MAX_HOLDERS; i++) {
+		label = sonde_gate__held(i, epoch, &id);
+		if (!label)
+			continue;
+		e.type = SONDE_EVENT_CARRIED;
+		e.ticks = ticks_now();
+		e.label = (struct sonde_event_label){label->id, label->domain, NULL, 0};
+		e.field[0] = ID_STREAM(id);
+		e.field[1] = id & UINT32_MAX;
+		sonde_ring__write(t, &e);
+	}
 }
 
 static void put_mark(struct thread *t, const struct message *m)
@@ -183,15 +210,18 @@ static void stop(uint64_t id)
 	unsigned gate = (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
 			(id & ID_EXCLUDED ? GATE_EXCLUDED : 0u) |
 			(id & ID_WINDOW ? GATE_WINDOW : 0u);
-	bool is_first = gate && sonde_gate__let_go(id, gate);
+	bool is_open, is_first;
 	struct thread *t;
 
 	if (!gate && id & ID_SKIPPED)
 		return;
 	t = hook_enter();
+	/* In this order: a window that has just opened begins in it, and may be told so here. */
+	is_open = t && !(id & ID_SKIPPED) && (!is_gated() || sonde_window__is_open(t));
+	is_first = is_gated() && sonde_gate__let_go(id, gate);
 	if (!t)
 		return;
-	if (!(id & ID_SKIPPED) && (!is_gated() || sonde_window__is_open(t)))
+	if (is_open)
 		write_stop(t, id);
 	if (is_first && gate & GATE_WINDOW)
 		sonde_window__leave(t, id & ID_CLOSES);

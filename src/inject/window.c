@@ -215,6 +215,8 @@ bool sonde_window__is_open(struct thread *t)
 	if (t->epoch != now) {
 		t->epoch = now;
 		sonde_ring__hand_over(t);
+		if (atomic_exchange(&w->carried, now) != now)
+			sonde_nvtx__carry(t, now);
 	}
 	return true;
 }

@@ -50,6 +50,18 @@ static bool add_edge(struct stream *s, const struct native_edge *edge)
 	return true;
 }
 
+/* A range that was open already: whoever came first in the window says so, for all of it. */
+static void begin_with_window(struct stream *s, struct native_edge *edge)
+{
+	struct sonde_range_time *t = &s->n->r->ranges.at[edge->range].time;
+
+	if (s->window >= s->n->windows.nr)
+		return;
+	edge->ns = sonde_native__clock_ns(&s->n->host, s->n->windows.at[s->window].begin);
+	t->begin_ns = edge->ns;
+	s->n->counts.cut_by_windows++;
+}
+
 bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 {
 	struct native_edge edge = {
@@ -64,7 +76,11 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
 	edge.key = ((uint64_t)s->number + 1) << 32 | (uint32_t)e->field[0];
+	if (e->type == SONDE_EVENT_CARRIED)
+		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
 	edge.range = sonde_stream__start(s, label, domain);
+	if (edge.range != SONDE_NONE && e->type == SONDE_EVENT_CARRIED)
+		begin_with_window(s, &edge);
 	return edge.range == SONDE_NONE || add_edge(s, &edge);
 }
 

@@ -161,6 +161,7 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 		return true;
 	case SONDE_EVENT_START:
 	case SONDE_EVENT_STOP:
+	case SONDE_EVENT_CARRIED:
 		return sonde_stream__edge(s, e);
 	case SONDE_EVENT_LAUNCH:
 		read_launch(s, e);

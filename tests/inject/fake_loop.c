@@ -10,6 +10,7 @@
  * it ends: exit, _exit, kill, fork (every 8th step), exec. With $FAKE_LOOP_STOP there are as many steps
  * as it takes until that file exists; it says how many, `steps N`. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
  * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits.
+ * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around all of it.
  */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -138,6 +139,7 @@ int main(int argc, char **argv)
 {
 	const char *stop = getenv("FAKE_LOOP_STOP");
 	pthread_t threads[64], outside;
+	nvtxRangeId_t epoch;
 	long i;
 
 	nr_steps = argc > 2 ? strtol(argv[2], NULL, 10) : 10;
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, worker, NULL);
 	if (varies)
 		pthread_create(&outside, NULL, stray, NULL);
+	epoch = getenv("FAKE_LOOP_EPOCH") ? nvtxRangeStartA("epoch") : 0;
 	nvtxRangePushA("train");
 	for (i = 0; stop ? access(stop, F_OK) != 0 : i < nr_steps; i++) {
 		begin(i);
@@ -161,6 +164,8 @@ int main(int argc, char **argv)
 	nvtxRangePop();
 	if (stop)
 		printf("steps %ld\n", i);
+	if (epoch)
+		nvtxRangeEnd(epoch);
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
 	if (varies && pthread_join(outside, NULL) == 0)
 		printf("strays %ld\n", nr_strays);

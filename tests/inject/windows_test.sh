@@ -110,6 +110,21 @@ threads() { # a window is of the process: what other threads do in it is in it
 	P
 }
 
+carried() { # start/end ranges that began before a window are known in it, in every one
+	fresh cupti="$FAKE" window=entries window.label=step window.first=3 window.end=7
+	FAKE_LOOP_EPOCH=1 loop 20 && entries train 1 train/step 4 train/step/layer 4 sonde@capture 1 epoch@@ 1 && covered 11 0 && launches epoch@@ 11 || return 1
+	fresh cupti="$FAKE" window=range window.label=step
+	FAKE_LOOP_EPOCH=1 loop 20 && entries train 20 train/step 20 train/step/layer 20 sonde@capture 2 epoch@@ 20 && launches epoch@@ 40
+}
+
+launches() { # REGION COUNT
+	python3 - "$TMP/r.json" "$@" <<-'P'
+		import json, sys
+		g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}[sys.argv[2]]
+		assert g["kernel_count"] == int(sys.argv[3]), g
+	P
+}
+
 graph() { # captured before the window, launched in it
 	fresh cupti="$FAKE" window=entries window.label=replay window.end=1
 	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_cuda" "$FAKE" >/dev/null &&
@@ -126,4 +141,5 @@ ok "a window that never opened is told with the entries there were" never
 ok "windows work without a GPU" without_gpu
 ok "windows and nvtx.include work together" with_include
 ok "a window holds what all threads do" threads
+ok "start/end ranges begun before a window are known in it" carried
 ok "a graph captured before the window keeps its origin" graph
