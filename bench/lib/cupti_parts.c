@@ -19,6 +19,9 @@
  *   hardware   times by the hardware's event system, where there is one
  *   tenth      all that for 10 ms of every 100 ms …
  *   counted    … but for callbacks, which stay
+ *   once       all that in the first three seconds, and then no more, …
+ *   unsubscribe … nor a subscriber, …
+ *   finalize   … nor CUPTI
  */
 #include "inject/nvtx_int.h"
 
@@ -51,6 +54,8 @@
 	X(cuptiActivityPushExternalCorrelationId)                                                  \
 	X(cuptiActivityPopExternalCorrelationId)                                                   \
 	X(cuptiSubscribe)                                                                          \
+	X(cuptiUnsubscribe)                                                                        \
+	X(cuptiFinalize)                                                                           \
 	X(cuptiEnableCallback)                                                                     \
 	X(cuptiEnableDomain)                                                                       \
 	X(cuptiGetCallbackName)
@@ -62,6 +67,7 @@ static struct {
 
 static const char *parts;
 static CUpti_SubscriberHandle subscriber;
+static atomic_bool is_to_end;
 static _Alignas(64) uint8_t buffers[NR_BUFFERS][BUFFER_BYTES];
 static atomic_flag taken[NR_BUFFERS];
 
@@ -95,10 +101,22 @@ static void CUPTIAPI completed(
 	atomic_flag_clear(&taken[(size_t)(buffer - buffers[0]) / BUFFER_BYTES]);
 }
 
+static void refuse(const char *what, CUptiResult rc)
+{
+	if (rc != CUPTI_SUCCESS)
+		fprintf(stderr, "%s: %s: CUPTI says %d\n", parts, what, (int)rc);
+}
+
 static void CUPTIAPI called(
 	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
-	(void)user, (void)domain, (void)id, (void)data;
+	const CUpti_CallbackData *call = data;
+
+	(void)user, (void)id;
+	/* The only place where CUPTI may be ended is the end of a call. */
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->callbackSite == CUPTI_API_EXIT &&
+		atomic_exchange(&is_to_end, false))
+		refuse("the end", cupti.cuptiFinalize());
 }
 
 static bool load(void)
@@ -115,12 +133,6 @@ static bool load(void)
 		return false;
 	CALLS(FIND)
 	return true;
-}
-
-static void refuse(const char *what, CUptiResult rc)
-{
-	if (rc != CUPTI_SUCCESS)
-		fprintf(stderr, "%s: %s: CUPTI says %d\n", parts, what, (int)rc);
 }
 
 /* Of launches in a domain: callbacks, or records. */
@@ -222,6 +234,21 @@ static void *toggle(void *arg)
 	return NULL;
 }
 
+static void *end_all(void *arg)
+{
+	(void)arg;
+	sleep(3);
+	switch_records(false);
+	if (has("finalize")) {
+		atomic_store(&is_to_end, true);
+		return NULL;
+	}
+	switch_callbacks(false);
+	if (has("unsubscribe"))
+		refuse("to unsubscribe", cupti.cuptiUnsubscribe(subscriber));
+	return NULL;
+}
+
 int InitializeInjection(void);
 EXPORT int InitializeInjection(void)
 {
@@ -238,6 +265,8 @@ EXPORT int InitializeInjection(void)
 	switch_records(true);
 	if (has("tenth"))
 		pthread_create(&thread, NULL, toggle, NULL);
+	if (has("once"))
+		pthread_create(&thread, NULL, end_all, NULL);
 	return 1;
 }
 
