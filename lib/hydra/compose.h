@@ -36,6 +36,8 @@ void hydra_compose__release(struct hydra_compose *c);
 /* For interpolations in the job config or in the whole one. */
 struct hydra_lookup hydra_compose__scope(struct hydra_compose *c);
 
+/* Fills in the `hydra` node of the root, where there is one. */
+int hydra_compose__fill(struct hydra_compose *c);
 /* Task override lines as a directory name (hydra.job.override_dirname). */
 struct sonde_str hydra_compose__dirname(struct hydra_compose *c);
 

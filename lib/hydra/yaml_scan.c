@@ -28,16 +28,10 @@ static int insert(struct hydra_scanner *s, size_t ahead, struct hydra_token toke
 	return 0;
 }
 
-static int append_at(
-	struct hydra_scanner *s, enum hydra_token_kind kind, uint32_t line, uint32_t column)
-{
-	return insert(s, s->queue.nr - s->head,
-		(struct hydra_token){.kind = kind, .line = line + 1, .column = column + 1});
-}
-
 static int append(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	return append_at(s, kind, s->line, s->column);
+	return insert(s, s->queue.nr - s->head,
+		(struct hydra_token){.kind = kind, .line = s->line + 1, .column = s->column + 1});
 }
 
 /* Simple keys: a token that turns out to be a key once its ':' is met. */
@@ -260,100 +254,16 @@ static int fetch_value(struct hydra_scanner *s)
 	return 0;
 }
 
-static bool is_word(uint32_t c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       c == '-' || c == '_';
-}
-
 static int fetch_anchor(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	uint32_t line = s->line, column = s->column;
+	struct hydra_token t = {.kind = kind, .line = s->line + 1, .column = s->column + 1};
 
 	if (save_key(s))
 		return s->cx->fail.code;
 	s->allow_simple_key = false;
-	sonde_buf_clear(&s->text);
-	hydra_scanner__forward(s, 1);
-	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	if (!s->text.n || !(hydra_scanner__is_blankz(peek(s)) ||
-				  (peek(s) < 0x80 && strchr("?:,]}%@`", (int)peek(s)))))
-		return hydra_scanner__fail(
-			s, "an anchor or alias is made of letters, digits, '-' and '_'");
-	if (append_at(s, kind, line, column))
+	if (hydra_scanner__anchor(s, &t))
 		return s->cx->fail.code;
-	s->queue.at[s->queue.nr - 1].value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
-	return s->cx->fail.code;
-}
-
-static bool is_uri(uint32_t c)
-{
-	return c && (is_word(c) || (c < 0x80 && strchr(";/?:@&=+$,.!~*'()[]%", (int)c)));
-}
-
-/* Without %-escapes: they are kept as they stand. */
-static int scan_uri(struct hydra_scanner *s)
-{
-	sonde_buf_clear(&s->text);
-	for (; is_uri(peek(s)); hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	return s->text.n ? 0 : hydra_scanner__fail(s, "a tag needs a name after '!'");
-}
-
-/* "!", "!!" or "!word!"; leaves it in s->text. */
-static int scan_tag_handle(struct hydra_scanner *s)
-{
-	sonde_buf_clear(&s->text);
-	sonde_buf_putc(&s->text, '!');
-	hydra_scanner__forward(s, 1);
-	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	if (peek(s) != '!')
-		return hydra_scanner__fail(s, "expected '!' at the end of the tag handle");
-	sonde_buf_putc(&s->text, '!');
-	hydra_scanner__forward(s, 1);
-	return 0;
-}
-
-static bool tag_has_handle(const struct hydra_scanner *s)
-{
-	size_t i;
-	uint32_t c;
-
-	for (i = 1; (c = hydra_scanner__ch(s, i)) && c != ' ' && !hydra_scanner__is_break(c); i++)
-		if (c == '!')
-			return true;
-	return false;
-}
-
-static int scan_tag(struct hydra_scanner *s, struct hydra_token *t)
-{
-	if (hydra_scanner__ch(s, 1) == '<') {
-		hydra_scanner__forward(s, 2);
-		if (scan_uri(s))
-			return s->cx->fail.code;
-		if (peek(s) != '>')
-			return hydra_scanner__fail(s, "expected '>' at the end of the tag");
-		hydra_scanner__forward(s, 1);
-	} else if (hydra_scanner__is_blankz(hydra_scanner__ch(s, 1))) {
-		sonde_buf_clear(&s->text);
-		sonde_buf_putc(&s->text, '!');
-		hydra_scanner__forward(s, 1);
-	} else {
-		t->extra = SONDE_STR("!");
-		if (!tag_has_handle(s)) {
-			hydra_scanner__forward(s, 1);
-		} else {
-			if (scan_tag_handle(s))
-				return s->cx->fail.code;
-			t->extra = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
-		}
-		if (scan_uri(s))
-			return s->cx->fail.code;
-	}
-	t->value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
-	return s->cx->fail.code;
+	return insert(s, s->queue.nr - s->head, t);
 }
 
 static int fetch_tag(struct hydra_scanner *s)
@@ -363,10 +273,8 @@ static int fetch_tag(struct hydra_scanner *s)
 	if (save_key(s))
 		return s->cx->fail.code;
 	s->allow_simple_key = false;
-	if (scan_tag(s, &t))
+	if (hydra_scanner__tag(s, &t))
 		return s->cx->fail.code;
-	if (peek(s) != ' ' && (peek(s) == '\t' || !hydra_scanner__is_blankz(peek(s))))
-		return hydra_scanner__fail(s, "expected a blank after the tag");
 	return insert(s, s->queue.nr - s->head, t);
 }
 
@@ -374,26 +282,12 @@ static int fetch_directive(struct hydra_scanner *s)
 {
 	struct hydra_token t = {
 		.kind = TOKEN_DIRECTIVE, .line = s->line + 1, .column = s->column + 1};
-	struct sonde_str name;
 
 	if (unwind(s, -1) || drop_current_key(s))
 		return s->cx->fail.code;
 	s->allow_simple_key = false;
-	sonde_buf_clear(&s->text);
-	hydra_scanner__forward(s, 1);
-	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	if (!s->text.n || (peek(s) != ' ' && peek(s) && !hydra_scanner__is_break(peek(s))))
-		return hydra_scanner__fail(s, "a directive has a name of letters after '%%'");
-	for (; peek(s) && peek(s) != '#' && !hydra_scanner__is_break(peek(s));
-		hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	while (peek(s) && !hydra_scanner__is_break(peek(s)))
-		hydra_scanner__forward(s, 1);
-	hydra_scanner__line_break(s);
-	name = sonde_str_trim(sonde_buf_view(&s->text));
-	t.value = hydra_ctx__dup(s->cx, sonde_str_cut(name, ' ', &name));
-	t.extra = hydra_ctx__dup(s->cx, sonde_str_trim(name));
+	if (hydra_scanner__directive(s, &t))
+		return s->cx->fail.code;
 	return insert(s, s->queue.nr - s->head, t);
 }
 

@@ -83,6 +83,11 @@ int hydra_scanner__plain(struct hydra_scanner *s);
 int hydra_scanner__quoted(struct hydra_scanner *s, bool dbl);
 int hydra_scanner__block(struct hydra_scanner *s, bool folded);
 
+/* `&name` or `*name`, `!tag`, `%directive`, into the token; yaml_mark.c. */
+int hydra_scanner__anchor(struct hydra_scanner *s, struct hydra_token *t);
+int hydra_scanner__tag(struct hydra_scanner *s, struct hydra_token *t);
+int hydra_scanner__directive(struct hydra_scanner *s, struct hydra_token *t);
+
 /* Characters (yaml_chars.c). */
 uint32_t hydra_scanner__ch(const struct hydra_scanner *s, size_t ahead);
 void hydra_scanner__forward(struct hydra_scanner *s, size_t n);

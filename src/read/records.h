@@ -78,24 +78,25 @@ struct sonde_record {
 			       SONDE_NONE */
 	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
 	uint8_t kind;	    /* enum sonde_result */
-	bool is_unchosen;   /* launched where the capture's own selection left things out */
-	bool is_untimed;    /* a launch only: what it did was not recorded (a budget) */
+	uint8_t origin_kind; /* enum sonde_origin */
+	bool is_unchosen : 1; /* launched where the capture's own selection left things out */
+	bool is_untimed : 1; /* a launch only: what it did was not recorded (a budget) */
+	bool is_lent_by_several : 1; /* see `lent`: two and more threads have ranges open */
 	uint32_t call;	    /* of those with a budget: the number of its launch in the process */
 	int32_t more;	    /* launches it adds up beyond one; -1 = it is none (a profile's own figures) */
 	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
 	struct sonde_record_time time;
 	/*
 	 * Where the work was written, if elsewhere than it was launched: the innermost push/pop
-	 * entry there (its parents are implied). Means nothing while the kind is NONE.
+	 * entry there (its parents are implied). Means nothing while `origin_kind` is NONE.
 	 */
 	uint32_t origin;
-	uint8_t origin_kind; /* enum sonde_origin */
 	/*
 	 * For sources without times that know other threads' ranges at the launch: if this thread
-	 * has none open, the set of the one other thread that has, 0 = there is none.
+	 * has none open, the set of the one other thread that has, 0 = there is none, or several
+	 * have and nobody can tell which it is.
 	 */
 	uint32_t lent;
-	bool is_lent_by_several; /* two and more threads have: nobody can tell which it is */
 };
 
 /* How many launches a result stands for: of profiles that keep sums only, many. */

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs every libFuzzer target with its seed corpus for FUZZ_SECONDS (10), two at a time.
+# Runs every libFuzzer target with its seed corpus for FUZZ_SECONDS (10), two at a time. The inputs are the same every
+# time (FUZZ_SEED, 1), FUZZ_RUNS (20,000) at most: a test finds today what it found yesterday. FUZZ_SEED=0 tries others.
 # New inputs stay in $TMP; an input that breaks a target is kept under build/fuzz/found/.
 . "$(dirname "$0")/../lib.sh"
-seconds=${FUZZ_SECONDS:-10}
+seconds=${FUZZ_SECONDS:-10} seed=${FUZZ_SEED:-1} runs=${FUZZ_RUNS:-20000}
 targets=(tests/fuzz/*_fuzz.c lib/hydra/tests/*_fuzz.c)
-
 
 command -v clang >/dev/null || skip_all "clang is not installed"
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n);
@@ -22,7 +22,7 @@ run() { # SOURCE
 	name=$(basename "$1" _fuzz.c)
 	corpus=$(dirname "$1")/corpus/$name found=build/fuzz/found/$name
 	mkdir -p "$TMP/$name" "$found"
-	if build/fuzz/tests/"${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1500 \
+	if build/fuzz/tests/"${name}_fuzz" -max_total_time="$seconds" -seed="$seed" -runs="$runs" -timeout=60 -rss_limit_mb=1500 \
 		-max_len=65536 -artifact_prefix="$found/" -print_final_stats=1 -verbosity=0 \
 		"$TMP/$name" "$corpus" >"$TMP/$name.log" 2>&1; then
 		pass "fuzz_${name}__finds_nothing_in_${seconds}_s ($(sed -n 's/^stat::number_of_executed_units: *//p' "$TMP/$name.log") inputs)"
