@@ -25,6 +25,17 @@ bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size)
 	return true;
 }
 
+bool sonde_vec_add(
+	void **at, size_t *nr, size_t *cap, const void *from, size_t nr_more, size_t size)
+{
+	if (!sonde_vec_grow(at, cap, *nr + nr_more + 1, size))
+		return false;
+	if (nr_more)
+		memcpy((char *)*at + *nr * size, from, nr_more * size);
+	*nr += nr_more;
+	return true;
+}
+
 void *sonde_vec_clear_at(void *p, size_t size)
 {
 	return memset(p, 0, size);

@@ -29,6 +29,11 @@
 /* Makes room for `n` elements in all; true on success. Does not change `nr`. */
 #define sonde_vec_reserve(v, n) sonde_vec_grow((void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
 
+/* Appends all of another of the same type; true on success. Room for one more is there then. */
+#define sonde_vec_append(v, from)                                                                  \
+	sonde_vec_add((void **)&(v)->at, &(v)->nr, &(v)->cap,                                      \
+		(1 ? (from)->at : (v)->at), (from)->nr, sizeof(*(v)->at))
+
 #define sonde_vec_release(v)                                                                       \
 	do {                                                                                       \
 		sonde_vec_drop((v)->at);                                                           \
@@ -37,6 +42,8 @@
 	} while (0)
 
 bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size);
+bool sonde_vec_add(
+	void **at, size_t *nr, size_t *cap, const void *from, size_t nr_more, size_t size);
 void *sonde_vec_clear_at(void *p, size_t size);
 void sonde_vec_drop(void *at);
 

@@ -80,15 +80,11 @@ static bool copy_rules(struct sonde_folding *f)
 {
 	size_t i;
 
-	for (i = 0; i < f->l->label_rules.nr; i++) {
-		struct sonde_label_rule *rule = sonde_vec_push(&f->c->label_rules);
-
-		if (!rule)
+	if (!sonde_vec_append(&f->c->label_rules, &f->l->label_rules))
+		return false;
+	for (i = 0; i < f->c->label_rules.nr; i++)
+		if (!sonde_cells__keep(f->c, &f->c->label_rules.at[i].text))
 			return false;
-		*rule = f->l->label_rules.at[i];
-		if (!sonde_cells__keep(f->c, &rule->text))
-			return false;
-	}
 	return true;
 }
 
@@ -106,24 +102,17 @@ static bool copy_inputs(struct sonde_folding *f)
 		*in = *from;
 		in->has.at = NULL;
 		in->has.nr = in->has.cap = 0;
-		if (!sonde_vec_reserve(&in->has, from->has.nr + 1) ||
-			!sonde_cells__keep(c, &in->path) || !sonde_cells__keep(c, &in->source) ||
+		if (!sonde_vec_append(&in->has, &from->has) || !sonde_cells__keep(c, &in->path) || !sonde_cells__keep(c, &in->source) ||
 			!sonde_cells__keep(c, &in->tool) || !sonde_cells__keep(c, &in->command) ||
 			!sonde_cells__keep(c, &in->replay_mode))
 			return false;
-		if (from->has.nr)
-			memcpy(in->has.at, from->has.at, from->has.nr * sizeof(*from->has.at));
-		in->has.nr = from->has.nr;
 	}
-	for (i = 0; i < f->r->processes.nr; i++) {
-		struct sonde_process *p = sonde_vec_push(&c->processes);
-
-		if (!p)
+	if (!sonde_vec_append(&c->processes, &f->r->processes))
+		return false;
+	for (i = 0; i < c->processes.nr; i++)
+		if (!sonde_cells__keep(c, &c->processes.at[i].host) ||
+			!sonde_cells__keep(c, &c->processes.at[i].name))
 			return false;
-		*p = f->r->processes.at[i];
-		if (!sonde_cells__keep(c, &p->host) || !sonde_cells__keep(c, &p->name))
-			return false;
-	}
 	return true;
 }
 
@@ -182,32 +171,20 @@ static bool copy_regions(struct sonde_folding *f)
 	struct sonde_cells *c = f->c;
 	size_t i;
 
-	for (i = 0; i < l->regions.nr; i++) {
-		struct sonde_region *g = sonde_vec_push(&c->regions);
+	if (!sonde_vec_append(&c->regions, &l->regions) || !sonde_vec_append(&c->scopes, &l->scopes))
+		return false;
+	for (i = 0; i < c->regions.nr; i++) {
+		struct sonde_region *g = &c->regions.at[i];
 
-		if (!g)
-			return false;
-		*g = l->regions.at[i];
 		g->label = f->label_of[g->label];
 		g->domain = sonde_fold__string(f, g->domain);
 		if (!sonde_cells__keep(c, &g->id))
 			return false;
 	}
-	for (i = 0; i < l->scopes.nr; i++) {
-		struct sonde_scope *s = sonde_vec_push(&c->scopes);
-
-		if (!s)
-			return false;
-		*s = l->scopes.at[i];
-		s->name = (struct sonde_str){NULL, 0}; /* united ones get theirs */
-	}
+	for (i = 0; i < c->scopes.nr; i++)
+		c->scopes.at[i].name = (struct sonde_str){NULL, 0}; /* united ones get theirs */
 	return true;
 }
-
-#define COPY(to, from)                                                                             \
-	(sonde_vec_reserve(&(to), (from).nr + 1) &&                                                \
-		(!(from).nr || memcpy((to).at, (from).at, (from).nr * sizeof(*(from).at))) &&      \
-		(((to).nr = (from).nr), true))
 
 static bool copy_tally(struct sonde_cells *c, const struct sonde_tally *from)
 {
@@ -237,9 +214,10 @@ int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_
 	for (i = 0; i < l->nr_remarks; i++)
 		sonde_note(&c->notes, "%.*s", SONDE_STR_ARG(l->notes.texts.keys[i]));
 	if (!sonde_cells__keep_selection(c, &l->selection) || !copy_tally(c, &l->tally) ||
-		!copy_strings(f, has_timeline) || !copy_labels(f) || !copy_rules(f) || !copy_inputs(f) || !copy_measured(f) ||
-		!copy_regions(f) || !COPY(c->places, l->places) || !COPY(c->homes, l->homes) ||
-		!COPY(c->strays, l->strays))
+		!copy_strings(f, has_timeline) || !copy_labels(f) || !copy_rules(f) ||
+		!copy_inputs(f) || !copy_measured(f) || !copy_regions(f) ||
+		!sonde_vec_append(&c->places, &l->places) ||
+		!sonde_vec_append(&c->homes, &l->homes) || !sonde_vec_append(&c->strays, &l->strays))
 		return sonde_err_nomem(err);
 	return 0;
 }

@@ -82,19 +82,15 @@ int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err)
 	return 0;
 }
 
-/* Appends all of a vector; false: no memory. */
-#define APPEND(to, from)                                                                           \
-	(sonde_vec_reserve(&(to), (to).nr + (from).nr + 1) &&                                      \
-		(!(from).nr || memcpy(&(to).at[(to).nr], (from).at,                                \
-				       (from).nr * sizeof(*(from).at))) &&                         \
-		(((to).nr += (from).nr), true))
-
 static bool append(struct sonde_timeline *to, const struct sonde_timeline *from)
 {
-	return APPEND(to->launches, from->launches) && APPEND(to->entries, from->entries) &&
-	       APPEND(to->marks, from->marks) && APPEND(to->threads, from->threads) &&
-	       APPEND(to->curves, from->curves) && APPEND(to->points, from->points) &&
-	       APPEND(to->curve_scopes, from->curve_scopes);
+	return sonde_vec_append(&to->launches, &from->launches) &&
+	       sonde_vec_append(&to->entries, &from->entries) &&
+	       sonde_vec_append(&to->marks, &from->marks) &&
+	       sonde_vec_append(&to->threads, &from->threads) &&
+	       sonde_vec_append(&to->curves, &from->curves) &&
+	       sonde_vec_append(&to->points, &from->points) &&
+	       sonde_vec_append(&to->curve_scopes, &from->curve_scopes);
 }
 
 static void translate(struct sonde_timeline *t, const struct sonde_moving *m, const size_t first[4])

@@ -115,6 +115,9 @@ static bool is_translated(const uint32_t *of, size_t nr)
 	return i < nr;
 }
 
+/* Walks the rows that a part has given to a list of the whole: the last ones. */
+#define EACH_MOVED(row, to, from) for ((row) = &(to).at[(to).nr - (from).nr]; (row) < &(to).at[(to).nr]; (row)++)
+
 static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
@@ -122,18 +125,13 @@ static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 				? find_facts(u, &from->metric_names)
 				: NULL;
 	uint32_t first = (uint32_t)to->sampled.nr;
-	size_t i;
+	struct sonde_cell *cell;
 
-	if (!sonde_vec_reserve(&to->cells, to->cells.nr + from->cells.nr + 1) ||
-		!sonde_vec_reserve(&to->sampled, first + from->sampled.nr + 1) || u->arena.failed)
+	if (u->arena.failed || !sonde_vec_append(&to->cells, &from->cells) ||
+		!sonde_vec_append(&to->sampled, &from->sampled))
 		return false;
-	for (i = 0; i < from->sampled.nr; i++)
-		to->sampled.at[to->sampled.nr++] = from->sampled.at[i];
 	from->sampled.nr = 0; /* they have moved */
-	for (i = 0; i < from->cells.nr; i++) {
-		struct sonde_cell *cell = &to->cells.at[to->cells.nr++];
-
-		*cell = from->cells.at[i];
+	EACH_MOVED(cell, to->cells, from->cells) {
 		if (is_fact)
 			rename_texts(p, cell, is_fact);
 		cell->scope = p->m.scope_of[cell->scope];
@@ -144,92 +142,69 @@ static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 	return true;
 }
 
-static void move_gaps(struct sonde_moving_part *p)
+static bool move_gaps(struct sonde_uniting *u, const struct sonde_moving_part *p)
 {
-	const struct sonde_cells *from = p->m.from;
-	size_t i;
+	struct sonde_gap *gap;
 
-	for (i = 0; i < from->gaps.nr; i++) {
-		struct sonde_gap *gap = &p->m.to->gaps.at[p->m.to->gaps.nr++];
-
-		*gap = from->gaps.at[i];
-		gap->scope = p->m.scope_of[gap->scope];
-		if (gap->region != SONDE_NONE)
-			gap->region = p->m.region_of[gap->region];
-		if (gap->before != SONDE_NONE)
-			gap->before = p->m.region_of[gap->before];
-	}
-}
-
-static bool move_collectives(struct sonde_uniting *u, const struct sonde_moving_part *p)
-{
-	const struct sonde_cells *from = p->m.from;
-	size_t i;
-
-	if (!sonde_vec_reserve(&u->c->collectives, u->c->collectives.nr + from->collectives.nr + 1))
+	if (!sonde_vec_append(&u->c->gaps, &p->m.from->gaps))
 		return false;
-	for (i = 0; i < from->collectives.nr; i++) {
-		struct sonde_collective *k = &u->c->collectives.at[u->c->collectives.nr++];
-
-		*k = from->collectives.at[i];
-		k->scope = p->m.scope_of[k->scope];
-		k->place = p->m.place_of[k->place];
-		k->group = p->m.string_of[k->group];
-		if (k->who != SONDE_NONE) /* its part's folded scopes are the last so far */
-			k->who += (uint32_t)(u->c->folded_scopes.nr - from->folded_scopes.nr);
+	EACH_MOVED(gap, u->c->gaps, p->m.from->gaps) {
+		gap->scope = p->m.scope_of[gap->scope];
+		gap->region = sonde_unite__translate(p->m.region_of, gap->region);
+		gap->before = sonde_unite__translate(p->m.region_of, gap->before);
 	}
 	return true;
 }
 
-static bool move_visits(struct sonde_uniting *u, struct sonde_moving_part *p)
+/* Scopes that are added up, their times, and collectives, which name those by number. */
+static bool move_folded(struct sonde_uniting *u, const struct sonde_moving_part *p)
 {
-	struct sonde_cells *from = p->m.from, *to = u->c;
-	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
-	uint32_t first_folded = (uint32_t)to->folded_scopes.nr;
-	size_t i;
+	const struct sonde_cells *from = p->m.from;
+	struct sonde_cells *to = u->c;
+	uint32_t first = (uint32_t)to->folded_scopes.nr;
+	struct sonde_folded_scope *scope;
+	struct sonde_folded_time *time;
+	struct sonde_collective *k;
 
-	if (!sonde_vec_reserve(&to->visits, to->visits.nr + from->visits.nr + 1) ||
-		!sonde_vec_reserve(&to->streams, to->streams.nr + from->streams.nr + 1) ||
-		!sonde_vec_reserve(&to->entries, to->entries.nr + from->entries.nr + 1) ||
-		!sonde_vec_reserve(&to->loads, to->loads.nr + from->loads.nr + 1) ||
-		!sonde_vec_reserve(&to->gaps, to->gaps.nr + from->gaps.nr + 1) ||
-		!sonde_vec_reserve(&to->folded_times,
-			to->folded_times.nr + from->folded_times.nr + 1) ||
-		!sonde_vec_reserve(&to->folded_scopes,
-			to->folded_scopes.nr + from->folded_scopes.nr + 1))
+	if (!sonde_vec_append(&to->folded_scopes, &from->folded_scopes) ||
+		!sonde_vec_append(&to->folded_times, &from->folded_times) ||
+		!sonde_vec_append(&to->collectives, &from->collectives))
 		return false;
-	move_gaps(p);
-	for (i = 0; i < from->folded_scopes.nr; i++) {
-		to->folded_scopes.at[to->folded_scopes.nr] = from->folded_scopes.at[i];
-		to->folded_scopes.at[to->folded_scopes.nr++].scope =
-			p->m.scope_of[from->folded_scopes.at[i].scope];
+	EACH_MOVED(scope, to->folded_scopes, from->folded_scopes)
+		scope->scope = p->m.scope_of[scope->scope];
+	EACH_MOVED(time, to->folded_times, from->folded_times) {
+		time->scope = p->m.scope_of[time->scope];
+		time->region = p->m.region_of[time->region];
+		time->who += first;
 	}
-	for (i = 0; i < from->folded_times.nr; i++) {
-		const struct sonde_folded_time *t = &from->folded_times.at[i];
-
-		to->folded_times.at[to->folded_times.nr++] = (struct sonde_folded_time){
-			p->m.scope_of[t->scope], p->m.region_of[t->region], first_folded + t->who,
-			t->time_ns, t->work_ns};
+	EACH_MOVED(k, to->collectives, from->collectives) {
+		k->scope = p->m.scope_of[k->scope];
+		k->place = p->m.place_of[k->place];
+		k->group = p->m.string_of[k->group];
+		k->who += k->who == SONDE_NONE ? 0 : first;
 	}
-	for (i = 0; i < from->entries.nr; i++) {
-		struct sonde_entry *e = &to->entries.at[to->entries.nr++];
+	return true;
+}
 
-		*e = from->entries.at[i];
-		if (e->label != SONDE_NONE)
-			e->label = p->m.string_of[e->label];
-	}
-	for (i = 0; i < from->loads.nr; i++) {
-		struct sonde_entry_load *load = &to->loads.at[to->loads.nr++];
+static bool move_visits(struct sonde_uniting *u, const struct sonde_moving_part *p)
+{
+	const struct sonde_cells *from = p->m.from;
+	struct sonde_cells *to = u->c;
+	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
+	struct sonde_entry_load *load;
+	struct sonde_entry *e;
+	struct sonde_visit *v;
 
-		*load = from->loads.at[i];
+	if (!sonde_vec_append(&to->visits, &from->visits) ||
+		!sonde_vec_append(&to->streams, &from->streams) ||
+		!sonde_vec_append(&to->entries, &from->entries) ||
+		!sonde_vec_append(&to->loads, &from->loads))
+		return false;
+	EACH_MOVED(e, to->entries, from->entries)
+		e->label = sonde_unite__translate(p->m.string_of, e->label);
+	EACH_MOVED(load, to->loads, from->loads)
 		load->entry += first_entry;
-	}
-	for (i = 0; i < from->streams.nr; i++)
-		to->streams.at[to->streams.nr++] = from->streams.at[i];
-	for (i = 0; i < from->visits.nr; i++) {
-		struct sonde_visit *v = &to->visits.at[to->visits.nr++];
-
-		*v = from->visits.at[i];
+	EACH_MOVED(v, to->visits, from->visits) {
 		v->scope = p->m.scope_of[v->scope];
 		v->region = p->m.region_of[v->region];
 		v->first_stream += first;
@@ -269,7 +244,7 @@ static bool move_all(struct sonde_uniting *u)
 		return false;
 	for (i = 0; i < c->parts.nr; i++)
 		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
-			!move_collectives(u, &u->parts[i]) ||
+			!move_gaps(u, &u->parts[i]) || !move_folded(u, &u->parts[i]) ||
 			(c->timeline && !sonde_timeline__move(&u->parts[i].m)))
 			return false;
 	if (c->parts.nr > 1)

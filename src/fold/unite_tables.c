@@ -16,11 +16,6 @@ uint32_t *sonde_unite__enter(struct sonde_uniting *u, struct sonde_map *to, cons
 	return of;
 }
 
-static uint32_t translate(const uint32_t *of, uint32_t number)
-{
-	return number == SONDE_NONE ? SONDE_NONE : of[number];
-}
-
 static bool move_inputs(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
@@ -44,22 +39,13 @@ static bool move_inputs(struct sonde_uniting *u, struct sonde_moving_part *p)
 		for (k = 0; k < old->has.nr; k++)
 			in->has.at[p->metric_of[k]] = old->has.at[k];
 	}
-	for (i = 0; i < from->processes.nr; i++) {
-		struct sonde_process *process = sonde_vec_push(&to->processes);
-
-		if (!process)
-			return false;
-		*process = from->processes.at[i];
-		process->input += p->input;
-	}
-	for (i = 0; i < from->devices.nr; i++) {
-		struct sonde_device *device = sonde_vec_push(&to->devices);
-
-		if (!device)
-			return false;
-		*device = from->devices.at[i];
-		device->process += p->m.process;
-	}
+	if (!sonde_vec_append(&to->processes, &from->processes) ||
+		!sonde_vec_append(&to->devices, &from->devices))
+		return false;
+	for (i = p->m.process; i < to->processes.nr; i++)
+		to->processes.at[i].input += p->input;
+	for (i = to->devices.nr - from->devices.nr; i < to->devices.nr; i++)
+		to->devices.at[i].process += p->m.process;
 	return true;
 }
 
@@ -100,9 +86,9 @@ static bool move_region(struct sonde_uniting *u, struct sonde_moving_part *p, si
 	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 	bool is_new;
 
-	region.parent = translate(p->m.region_of, region.parent);
+	region.parent = sonde_unite__translate(p->m.region_of, region.parent);
 	region.label = p->m.string_of[region.label];
-	region.domain = translate(p->m.string_of, region.domain);
+	region.domain = sonde_unite__translate(p->m.string_of, region.domain);
 	memcpy(key, (uint32_t[4]){region.parent, region.label, region.domain, region.kind},
 		sizeof(key));
 	at = sonde_cells__intern(u->c, &u->region_keys, bytes, &is_new);
@@ -147,22 +133,13 @@ static bool move_scopes(struct sonde_uniting *u, struct sonde_moving_part *p)
 	struct sonde_cells *from = p->m.from, *to = u->c;
 	size_t i;
 
-	for (i = 0; i < from->scopes.nr; i++) {
-		struct sonde_scope *scope = sonde_vec_push(&to->scopes);
-
-		if (!scope)
-			return false;
-		*scope = from->scopes.at[i];
-		scope->process += p->m.process;
-	}
-	for (i = 0; i < from->strays.nr; i++) {
-		struct sonde_stray *stray = sonde_vec_push(&to->strays);
-
-		if (!stray)
-			return false;
-		*stray = from->strays.at[i];
-		stray->process += p->m.process;
-	}
+	if (!sonde_vec_append(&to->scopes, &from->scopes) ||
+		!sonde_vec_append(&to->strays, &from->strays))
+		return false;
+	for (i = to->scopes.nr - from->scopes.nr; i < to->scopes.nr; i++)
+		to->scopes.at[i].process += p->m.process;
+	for (i = to->strays.nr - from->strays.nr; i < to->strays.nr; i++)
+		to->strays.at[i].process += p->m.process;
 	return true;
 }
 

@@ -73,17 +73,6 @@ static bool take_visits(struct sonde_tree *t, uint32_t *visit_of)
 	return true;
 }
 
-static bool copy_streams(struct sonde_report *to, const struct sonde_report *from)
-{
-	if (!from->streams.nr)
-		return true;
-	if (!sonde_vec_reserve(&to->streams, from->streams.nr))
-		return false;
-	memcpy(to->streams.at, from->streams.at, from->streams.nr * sizeof(*from->streams.at));
-	to->streams.nr = from->streams.nr;
-	return true;
-}
-
 static void add_waits(struct sonde_waits *sum, const struct sonde_waits *w)
 {
 	size_t i;
@@ -151,7 +140,7 @@ static bool sum_aggregates(struct sonde_tree *t, uint32_t *node_of)
 
 			if (from->measured != to->measured)
 				continue;
-			if (to->nr_scopes == 1 && !copy_streams(to, from))
+			if (to->nr_scopes == 1 && !sonde_vec_append(&to->streams, &from->streams))
 				return false;
 			for (i = 0; i < from->nodes.nr; i++)
 				add_node(to, &to->nodes.at[node_of[from->nodes.at[i].region]],
