@@ -67,6 +67,7 @@ static const struct setting {
 	{"pipeline.native.nvtx.exclude", LIST, AT(native_exclude)},
 	{"capture.window", TEXT, AT(window_text)},
 	{"capture.rotate", TEXT, AT(rotate_text)},
+	{"capture.keep", TEXT, AT(keep_text)},
 	{"capture.every", SPAN, AT(every_ns)},
 	{"counters.set", TEXT, AT(counters_set)},
 	{"counters.names", LIST, AT(counters_names)},
@@ -227,6 +228,32 @@ static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 		   : 0;
 }
 
+/* `4` files, or `10GB` of them. What is older is folded, so what needs all of it cannot be had. */
+static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	const char *text = s->keep_text, *why = NULL;
+	char *end = NULL;
+
+	if (!text || strcmp(text, "all") == 0)
+		return 0;
+	if (!sonde_str_bytes(sonde_str_from(text), &s->keep_bytes)) {
+		s->keep_files = strtoul(text, &end, 10);
+		if (*end || !s->keep_files || s->keep_files > UINT32_MAX)
+			why = "not a number of files, or a size such as 10GB";
+	}
+	if (!why && !s->rotate_text)
+		why = "it needs capture.rotate, which says how long a file is";
+	if (!why && s->native_budget_ppm)
+		why = "estimates of a budget are made of the whole capture: leave pipeline.native.budget out";
+	if (!why && (s->counters_names.nr || (strcmp(s->counters_set, "auto") != 0 &&
+						     strcmp(s->counters_set, "off") != 0)))
+		why = "samples of counters are split among the launches of the whole capture: leave counters out";
+	if (why)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "capture.keep=%s: %s", text, why);
+	s->counters_set = "off";
+	return 0;
+}
+
 /* Native capture is on by itself when nothing else is; with nothing at all there is no run. */
 static int check_enabled(
 	struct sonde_capture_settings *s, const struct hydra_config *c, struct sonde_err *err)
@@ -266,6 +293,8 @@ int sonde_capture_settings_read(
 		rc = check_budget(out, err);
 	if (rc == 0)
 		rc = check_rotate(out, err);
+	if (rc == 0)
+		rc = check_keep(out, err);
 	if (rc == 0)
 		rc = sonde_window_parse(&out->window, out->window_text, &out->arena, err);
 	if (rc == 0)

@@ -52,6 +52,8 @@ struct sonde_capture_settings {
 	bool chdir; /* the program runs in the run directory */
 	const char *rotate_text; /* how long a file of a native capture may become … */
 	uint64_t rotate_bytes, rotate_ns; /* … and what that means; 0 = any */
+	const char *keep_text; /* how many of these files are kept, or how much in all … */
+	uint64_t keep_files, keep_bytes; /* … and what that means; 0 = any */
 	const char *window_text; /* when the program is captured; NULL = always … */
 	struct sonde_window window; /* … and what that means */
 	uint64_t every_ns; /* how often its tree is printed meanwhile; 0 = never */

@@ -40,6 +40,7 @@ static void tick(void *of)
 	struct sonde_run_live *l = of;
 
 	sonde_ctl_serve(&l->ctl);
+	sonde_run_keep_look(&l->keep);
 	if (l->reporter > 0 && waitpid(l->reporter, NULL, WNOHANG) == l->reporter)
 		l->reporter = 0;
 	if (!l->every_ns || l->reporter > 0 || sonde_now_ns() < l->next_ns)
@@ -55,7 +56,8 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 	struct sonde_err why = {0};
 	int rc;
 
-	*l = (struct sonde_run_live){.dir = dir, .every_ns = r->set.every_ns, .ctl = {.fd = -1, .dir_fd = -1}};
+	*l = (struct sonde_run_live){.dir = dir, .every_ns = r->set.every_ns, .ctl = {.fd = -1, .dir_fd = -1},
+		.keep = {.run = r, .dir = dir}};
 	rc = sonde_native_attach_make(dir, err);
 	if (rc == 0)
 		rc = sonde_orders_open(&l->orders, dir, err);
@@ -78,6 +80,7 @@ void sonde_run_live_close(struct sonde_run_live *l)
 		kill(l->reporter, SIGTERM); /* the whole report comes now */
 		waitpid(l->reporter, NULL, 0);
 	}
+	sonde_run_keep_end(&l->keep);
 	sonde_ctl_close(&l->ctl);
 	sonde_orders_release(&l->orders);
 }

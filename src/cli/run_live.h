@@ -9,6 +9,7 @@
 #include "capture/native_env.h"
 #include "capture/ctl.h"
 #include "cli/run_int.h"
+#include "cli/run_keep.h"
 
 struct sonde_run_live {
 	struct sonde_orders orders;
@@ -16,6 +17,7 @@ struct sonde_run_live {
 	const char *dir;    /* of the captures */
 	uint64_t every_ns;  /* 0 = no report until the end */
 	uint64_t next_ns;   /* when the next one is due */
+	struct sonde_run_keep keep;
 	pid_t reporter;	    /* the process that makes one; 0 = none */
 };
 

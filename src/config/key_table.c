@@ -74,6 +74,9 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("capture.rotate", "''",
 		"how long one file of a native capture may become: 1GB, 10min, or 1GB,10min; it goes "
 		"on in another then (docs/always-on.md); empty = any"),
+	TEXT("capture.keep", "all",
+		"how many of these files are kept, or how much of them (4, 10GB): older ones are folded "
+		"to sums while the program runs; all = every one"),
 	TEXT("capture.local", "''",
 		"a directory of this node (/tmp) for captures while the program runs; they go to "
 		"the run directory at the end, one file per node; empty = to the run directory at "

@@ -196,6 +196,7 @@ struct sonde_visit {
 	 * without work between the first and last launch of an entry.
 	 */
 	double busy_ns, span_ns, idle_ns;
+	uint64_t first_ns; /* when the first launch began; means nothing while span_ns is NaN */
 	struct sonde_waits waits;
 	struct sonde_memory_use memory;
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */

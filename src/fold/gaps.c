@@ -40,6 +40,8 @@ const char *sonde_idle_cause_words(enum sonde_idle_cause c)
 int sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l, struct sonde_err *err)
 {
 	*g = (struct sonde_gaps){.l = l};
+	if (l->records->rolled.nr)
+		g->since_ns = l->records->rolled.at[0].since_ns;
 	return sonde_hosts__init(&g->hosts, l->records, err);
 }
 
@@ -59,7 +61,7 @@ static void note_longest(
 
 	while (at && g->longest[at - 1].ns < ns)
 		at--;
-	if (at == SONDE_NR_GAPS)
+	if (at == SONDE_NR_GAPS || ends->from_ns < g->since_ns)
 		return;
 	for (i = 1; i < SONDE_NR_IDLE_CAUSES; i++)
 		cause = by[i] > by[cause] ? (uint8_t)i : cause;

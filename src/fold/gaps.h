@@ -13,6 +13,7 @@ struct sonde_gap_sum {
 };
 
 struct sonde_gaps {
+	uint64_t since_ns; /* before it are gaps because files are gone: these are none */
 	const struct sonde_launches *l;
 	struct sonde_hosts hosts;
 	uint64_t first_ns, last_ns; /* of the scope at hand: from its first start to its last end */

@@ -70,6 +70,7 @@ static void move_visits(struct sonde_walk *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, v->instances);
 		MOVE_NUMBER(w, v->first_instances);
 		move_times(w, v);
+		MOVE_NUMBER(w, v->first_ns);
 		MOVE_NUMBER(w, v->waits.nr_queued);
 		move_streams(w, c, v);
 		move_entries(w, c, v);

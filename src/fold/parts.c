@@ -10,7 +10,9 @@
 #include "fold/crew.h"
 #include "fold/keep_int.h"
 #include "fold/partial.h"
+#include "fold/rolled_int.h"
 #include "read/folder_in.h"
+#include "read/rolled.h"
 
 /* What there is to say of files that are left out: said with the next part. */
 struct remark {
@@ -67,11 +69,24 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 	struct sonde_records *records = NULL;
 	struct sonde_launches *launches = NULL;
 	struct sonde_cells *part = NULL, **slot;
-	int rc = sonde_records_open(&records, paths, nr, &request->read, err);
+	bool is_rolled = nr == 1 && sonde_capture_next(paths[0]);
+	int rc = is_rolled ? 0 : sonde_records_open(&records, paths, nr, &request->read, err);
 
-	if (rc == 0)
+	if (nr == 1 && records && records->rolled.nr) { /* by now */
+		sonde_records_free(records);
+		records = NULL;
+		is_rolled = true;
+	}
+	if (rc == 0 && is_rolled)
+		rc = sonde_rolled__fold(&part, paths[0], request, err);
+	if (rc == 0 && records && records->rolled.nr)
+		rc = sonde_err_set(err, SONDE_ERR_USAGE,
+			"%s: its oldest files were folded while it was written, so samples of counters cannot be "
+			"split among its launches: take the samples-*.sonde files out of the directory",
+			paths[0]);
+	if (rc == 0 && records)
 		rc = sonde_launches_build(&launches, records, &request->selection, err);
-	if (rc == 0)
+	if (rc == 0 && records)
 		rc = sonde_cells_fold(&part, launches, request, err);
 	sonde_launches_free(launches);
 	sonde_records_free(records);

@@ -96,6 +96,7 @@ static void track_scope(struct work *w, const struct sonde_stay *stay)
 		if (!w->tracks[i].is_used)
 			continue;
 		stay->at[i].busy_ns = (double)w->tracks[i].busy_ns;
+		stay->at[i].first_ns = w->tracks[i].first_ns;
 		stay->at[i].span_ns = (double)(w->tracks[i].last_ns - w->tracks[i].first_ns);
 	}
 }

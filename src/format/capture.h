@@ -119,6 +119,8 @@ struct sonde_budget_status {
 	uint32_t has_own_ids; /* runtime and driver have: a timed launch may be written for each */
 };
 
+#define SONDE_MAX_ROLLED_COUNTS 32 /* also in read/rolled.h */
+
 /*
  * A capture goes on in further files, PATH.1, PATH.2, …, each with a header, META and blocks numbered
  * from 0; chunks that were begun in one are there again from their beginning in the next. Where the
@@ -127,7 +129,8 @@ struct sonde_budget_status {
  */
 struct sonde_rolled {
 	uint32_t next; /* the first of the further files that is still there */
-	uint32_t reserved;
+	uint32_t nr_counts;
+	uint64_t counts[SONDE_MAX_ROLLED_COUNTS]; /* what the files that are gone add to the reader's */
 };
 
 enum sonde_string_kind {

@@ -147,6 +147,7 @@ static void *collect(void *arg)
 	prctl(PR_SET_NAME, "sonde-collect");
 	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
 		clock_event();
+		atomic_fetch_add(&sonde_inject.nr_collected, 1);
 		await_collection();
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&ending))

@@ -392,6 +392,7 @@ struct inject {
 	struct freelist free_threads;
 	_Atomic uint32_t nr_used; /* slots below this were used at some time */
 	_Atomic uint32_t nr_streams;
+	_Atomic uint32_t nr_collected;	/* how often CUPTI was asked */
 	_Atomic uint32_t nr_collecting; /* threads that write GPU events just now */
 
 	_Atomic uint32_t flusher_runs, wake, stop, done;

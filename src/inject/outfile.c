@@ -32,7 +32,8 @@ static struct {
 	bool failed;
 	char path[PATH_MAX]; /* of the first file */
 	uint32_t part;	     /* which file it is: 0, 1, … */
-	uint64_t begun_ns;   /* when it was made, by CLOCK_MONOTONIC */
+	uint64_t begun_ns;   /* when it was made, by CLOCK_MONOTONIC … */
+	uint32_t collected;  /* … and how often CUPTI had been asked */
 	uint64_t start_ns;   /* when the first one was, by CLOCK_REALTIME */
 	uint8_t out[OUT_BYTES];
 	size_t nr_out;
@@ -322,6 +323,7 @@ static void head_put(void)
 	meta_put();
 	sonde_outfile__clock(true);
 	f.begun_ns = f.clock_ns;
+	f.collected = atomic_load(&sonde_inject.nr_collected);
 }
 
 bool sonde_outfile__open(void)
@@ -346,16 +348,21 @@ bool sonde_outfile__open(void)
 	return !f.failed;
 }
 
-/* Not before CUPTI was asked twice: so GPU work is in the file behind its launch's, if not in that. */
+/*
+ * Not before CUPTI was asked three times, and its clock read: so GPU work is in the file behind its
+ * launch's, if not in that, and so is what its time is told by. A collector that has ended is not waited for.
+ */
 bool sonde_outfile__is_due(void)
 {
 	const struct config *c = &sonde_inject.config;
+	bool is_asked = !atomic_load(&sonde_inject.traces_gpu) ||
+			atomic_load(&sonde_inject.nr_collected) - f.collected >= 3;
 	uint64_t ms;
 
 	if (f.failed || (!c->rotate_bytes && !c->rotate_ms))
 		return false;
 	ms = (clock_ns(CLOCK_MONOTONIC) - f.begun_ns) / 1000000;
-	return ms >= 2 * (uint64_t)c->collect_ms &&
+	return ms >= (is_asked ? 2 : 100) * (uint64_t)c->collect_ms &&
 	       ((c->rotate_bytes && f.now.bytes >= c->rotate_bytes) ||
 		       (c->rotate_ms && ms >= c->rotate_ms));
 }

@@ -84,7 +84,10 @@ enum sonde_kineto_regions {
 /* What readers need to be told. All zero: as the configuration has it by default. */
 struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
-	uint32_t max_parts; /* files a native capture goes on in beside the first; 0 = all */
+	/* Of a native capture that goes on in further files (rolled.h): */
+	uint32_t nr_files;   /* only so many files, the first one included; 0 = all */
+	const char *further; /* the further files are those of this capture; NULL = its own */
+	struct sonde_buf *reduced; /* what is to be left of these files is appended here; NULL = nothing */
 };
 
 bool sonde_input_has(const struct sonde_input *in, uint32_t metric);

@@ -3,6 +3,9 @@
 #include "read/launch_metrics_int.h"
 #include "read/native_int.h"
 
+#include <assert.h>
+#include <string.h>
+
 static bool knows(struct sonde_str data, const char *path)
 {
 	(void)path;
@@ -43,6 +46,33 @@ static int describe(struct native *n, struct sonde_err *err)
 	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
+static_assert(sizeof(struct native_counts) <= SONDE_MAX_ROLLED_COUNTS * sizeof(uint64_t),
+	"they have room in the file");
+
+/* Of files that were folded: what they came to, and what they add to what is counted here. */
+static bool take_rolled(struct native *n)
+{
+	uint64_t *counts = (uint64_t *)(void *)&n->counts;
+	size_t nr = sizeof(n->counts) / sizeof(*counts), i;
+	struct sonde_rolled_up *up;
+
+	for (i = 0; i < nr && i < n->rolled.nr_counts && i < SONDE_MAX_ROLLED_COUNTS; i++)
+		counts[i] += n->rolled.counts[i];
+	n->r->counts.nr = 0;
+	if (!sonde_vec_reserve(&n->r->counts, nr))
+		return false;
+	memcpy(n->r->counts.at, counts, nr * sizeof(*counts));
+	n->r->counts.nr = nr;
+	if (!n->rolled.next)
+		return true;
+	up = sonde_vec_push(&n->r->rolled);
+	if (!up)
+		return false;
+	*up = (struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells, n->since_ns};
+	n->cells = (struct sonde_buf){0};
+	return true;
+}
+
 static int read_all(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
 {
 	int rc = sonde_native__go_on(n, err);
@@ -55,6 +85,10 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 		sonde_native__note_sampler(n);
 		return sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
 	}
+	if (!rc && n->r->options.reduced) {
+		n->kept = sonde_calloc(n->pieces.nr + 1, sizeof(*n->kept));
+		rc = n->kept ? 0 : sonde_err_nomem(err);
+	}
 	if (!rc)
 		rc = sonde_native__streams(n, err);
 	if (!rc)
@@ -63,6 +97,10 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 		rc = add_metrics(n, m, err);
 	if (!rc)
 		rc = sonde_native__origins(n, err);
+	if (!rc && n->kept)
+		rc = sonde_native__reduce(n, n->r->options.reduced, err);
+	if (!rc && !take_rolled(n))
+		rc = sonde_err_nomem(err);
 	if (rc)
 		return rc;
 	sonde_native__note(n);
@@ -84,6 +122,9 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		n->first_record = r->records.nr;
 		rc = read_all(n, m, err);
 		sonde_vec_release(&n->strings);
+		sonde_vec_release(&n->piece_of);
+		sonde_buf_release(&n->cells);
+		sonde_free(n->kept);
 		sonde_vec_release(&n->pieces);
 		sonde_vec_release(&n->marks);
 		sonde_vec_release(&n->windows);

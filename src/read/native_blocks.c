@@ -14,6 +14,7 @@ struct walk {
 	const uint8_t *at;
 	uint64_t next_seq;
 	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
+	const uint8_t *further; /* where the second file begins; NULL = there is none */
 	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
 };
 
@@ -78,6 +79,7 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 		const uint8_t *p = w->at, *next = *skipped ? NULL : file_at(w, p);
 
 		if (next) {
+			w->further = w->further ? w->further : next;
 			w->at = next;
 			w->next_seq = 0;
 			continue;
@@ -157,6 +159,8 @@ static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
 	if (n->host.points.nr == 1)
 		n->epoch_ns = c.real_ns - c.mono_ns;
 	*point = (struct native_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
+	if (n->head_bytes && !n->since_ns)
+		n->since_ns = point->to_ns;
 	return true;
 }
 
@@ -238,6 +242,12 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		n->ended = true;
 		n->end = h->nr_bytes ? *p : SONDE_END_EXIT;
 		break;
+	case SONDE_BLOCK_ROLLED:
+		memcpy(&n->rolled, p, h->nr_bytes < sizeof(n->rolled) ? h->nr_bytes : sizeof(n->rolled));
+		break;
+	case SONDE_BLOCK_CELLS:
+		sonde_buf_add(&n->cells, p, h->nr_bytes);
+		return !n->cells.failed;
 	case SONDE_BLOCK_COUNTERS:
 		return sonde_native__counters(n, text);
 	case SONDE_BLOCK_SAMPLES:
@@ -260,7 +270,9 @@ static int by_place(const void *a, const void *b)
 		return x->stream < y->stream ? -1 : 1;
 	if (x->chunk != y->chunk)
 		return x->chunk < y->chunk ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->data < y->data ? -1 : x->data > y->data; /* of the same bytes the earlier file's */
 }
 
 static int read_head(struct native *n, struct sonde_err *err)
@@ -302,6 +314,21 @@ bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out)
 	return false;
 }
 
+void sonde_native__each_block(const struct native *n,
+	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of)
+{
+	struct sonde_str data = n->src->file.data;
+	struct walk w = {.base = (const uint8_t *)data.p,
+		.end = (const uint8_t *)data.p + data.n,
+		.at = (const uint8_t *)data.p + n->head.nr_bytes};
+	struct sonde_block_head h;
+	const uint8_t *p;
+	bool skipped;
+
+	while ((p = block_next(&w, &h, &skipped)))
+		take(of, &h, p);
+}
+
 int sonde_native__blocks(struct native *n, struct sonde_err *err)
 {
 	struct sonde_str data = n->src->file.data;
@@ -317,6 +344,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	w.end = w.base + data.n;
 	w.at = w.base + n->head.nr_bytes;
 	w.next_seq = w.nr_vain = 0;
+	w.further = NULL;
 	w.is_cut = false;
 	n->domains[0] = SONDE_NONE;
 	for (size_t i = 1; i < NATIVE_NR_DOMAINS; i++)
@@ -326,6 +354,8 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 		if (h.seq > w.next_seq)
 			n->counts.missing_blocks += h.seq - w.next_seq;
 		w.next_seq = (uint64_t)h.seq + 1;
+		if (w.further && !n->head_bytes)
+			n->head_bytes = (size_t)(w.further - w.base);
 		if (!read_block(n, &h, p))
 			return sonde_err_nomem(err);
 	}

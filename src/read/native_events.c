@@ -86,7 +86,12 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 
 void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e)
 {
-	struct native_point *point = sonde_vec_push(&s->n->gpu.points);
+	struct native_point *point = sonde_vec_push(&s->n->gpu.points), *late = s->n->late;
+
+	if (e->field[0] > late[1].from)
+		late[0] = late[1], late[1] = (struct native_point){e->field[0], s->piece};
+	else if (e->field[0] > late[0].from)
+		late[0] = (struct native_point){e->field[0], s->piece};
 
 	if (!point)
 		s->no_memory = true;

@@ -5,6 +5,7 @@
  */
 #include "base/alloc.h"
 #include "read/native_int.h"
+#include "read/rolled.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@ static uint32_t first_part(struct sonde_str data)
 /* The names of all files from `part` on, behind PATH; SONDE_ERR_NOMEM, or 0. */
 static int find_parts(const struct native *n, uint32_t part, struct sonde_paths *out)
 {
-	uint32_t max = n->r->options.max_parts ? n->r->options.max_parts : UINT32_MAX, i;
+	const char *name = n->r->options.further ? n->r->options.further : n->src->path;
+	uint32_t max = n->r->options.nr_files ? n->r->options.nr_files - 1 : UINT32_MAX, i;
 	const char **slot = sonde_vec_push(&out->at);
 
 	if (!slot)
@@ -32,7 +34,7 @@ static int find_parts(const struct native *n, uint32_t part, struct sonde_paths 
 	*slot = n->src->path;
 	for (i = 0; i < max; i++) {
 		const char *path =
-			sonde_arena_printf(&n->r->arena, "%s.%u", n->src->path, part + i).p;
+			sonde_arena_printf(&n->r->arena, "%s.%u", name, part + i).p;
 
 		if (path && access(path, F_OK) != 0)
 			return 0;
@@ -81,4 +83,17 @@ int sonde_native__go_on(struct native *n, struct sonde_err *err)
 	}
 	return rc ? sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time", n->src->path)
 		  : 0;
+}
+
+uint32_t sonde_capture_next(const char *path)
+{
+	struct sonde_rolled rolled = {0};
+	struct sonde_mapping file;
+
+	if (sonde_mapping_open(&file, path, NULL))
+		return 0;
+	if (!sonde_str_starts(file.data, SONDE_CAPTURE_MAGIC) || !sonde_native__rolled(file.data, &rolled))
+		rolled.next = 0;
+	sonde_mapping_release(&file);
+	return rolled.next;
 }

@@ -12,6 +12,7 @@
  *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
  *   native_edges.c    start/end ranges ↔ launches
  *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
+ *   native_reduce.c   what must stay of files that are folded
  *   native_join.c     GPU work ↔ launches → records
  *   native_graph.c    where the nodes of graphs were captured
  *   native_notes.c    what was lost, in words
@@ -107,6 +108,7 @@ struct native_launch {
 	uint32_t set; /* of ranges open */
 	bool is_unchosen;
 	bool is_untimed; /* its work was not recorded: a budget */
+	uint32_t piece;
 };
 
 /* Work of the GPU: the common fields of its event. */
@@ -179,6 +181,13 @@ struct native {
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
 	uint8_t end; /* enum sonde_end */
+	struct sonde_rolled rolled; /* next 0 = no file was folded … */
+	struct sonde_buf cells;	    /* … else what they came to, … */
+	size_t head_bytes;	    /* … where the first further file begins … */
+	uint64_t since_ns;	    /* … and when that was, by the clock of CLOCK blocks */
+	bool *kept; /* by piece, when reducing (native_reduce.c); else NULL */
+	struct native_point late[2];  /* when reducing: the last times of the GPU's clock, and pieces */
+	SONDE_VEC(uint32_t) piece_of; /* by range of this file, when reducing */
 	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
 	struct native_clock host, gpu; /* both to nanoseconds since the epoch */
 	/* From the streams. */
@@ -195,8 +204,21 @@ struct native {
 	struct native_counts counts;
 };
 
+/* Whether it was counted with its launch, which is no longer there: see struct sonde_rolled. */
+static inline bool sonde_native__is_folded(const struct native *n, const struct native_work *w)
+{
+	return n->rolled.next && w->launch == SONDE_NONE && w->at < n->head_bytes;
+}
+
 /* Maps the files that the capture goes on in behind its first. */
 int sonde_native__go_on(struct native *n, struct sonde_err *err);
+/* Whether events of this type say something of all that follows: devices, nodes of graphs. */
+bool sonde_native__is_lasting(unsigned type);
+/* Appends what must stay of what was read: a file, without its cells. */
+int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_err *err);
+/* Calls `take` for each block, in order. */
+void sonde_native__each_block(const struct native *n,
+	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of);
 /* Whether some of a capture's files were folded: what the first one, `data`, says of that. */
 bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out);
 /* What the system calls a thread; false when memory is short. */

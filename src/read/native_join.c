@@ -65,7 +65,8 @@ static bool match_launches(struct native *n)
 
 		if (!w->correlation)
 			w->launch = SONDE_NONE;
-		if (w->launch != SONDE_NONE || w->type == SONDE_EVENT_MEMORY)
+		if (w->launch != SONDE_NONE || w->type == SONDE_EVENT_MEMORY ||
+			sonde_native__is_folded(n, w))
 			continue;
 		n->counts.no_launch += !n->is_windowed;
 		n->counts.out_of_windows += n->is_windowed;
@@ -230,10 +231,14 @@ static int add_records(struct native *n, struct sonde_err *err)
 
 	t = ok ? order(n) : NULL;
 	ok = t != NULL;
-	for (i = 0; i < n->works.nr && ok; i++)
-		ok = n->works.at[t[i].index].type == SONDE_EVENT_MEMORY
-			     ? add_memory(n, &n->works.at[t[i].index])
-			     : add_record(n, &n->works.at[t[i].index]);
+	for (i = 0; i < n->works.nr && ok; i++) {
+		const struct native_work *w = &n->works.at[t[i].index];
+
+		if (w->type == SONDE_EVENT_MEMORY)
+			ok = add_memory(n, w);
+		else if (!sonde_native__is_folded(n, w))
+			ok = add_record(n, w);
+	}
 	for (i = first; i < n->r->records.nr && ok; i++)
 		ok = name_record(n, &names, &n->r->records.at[i]);
 	sonde_vec_release(&names.of);

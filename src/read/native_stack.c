@@ -85,6 +85,13 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 		.thread = s->tid,
 		.kind = (uint8_t)kind,
 		.time.begin_ns = sonde_stream__now(s)};
+	if (n->kept) {
+		uint32_t *piece = sonde_vec_push(&n->piece_of);
+
+		s->no_memory |= !piece;
+		if (piece)
+			*piece = s->piece;
+	}
 	return (uint32_t)(r->ranges.nr - 1);
 }
 
@@ -268,8 +275,11 @@ void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *lab
 			break;
 	}
 	for (; depth > same; depth--) {
+		range = s->top[domain];
 		end_range(s, domain);
-		s->n->counts.closed_by_loss++;
+		s->n->counts.closed_by_loss += !s->is_gap;
+		if (s->is_gap) /* it ended in a file that was folded, and was counted there */
+			s->n->r->ranges.at[range].time.end_ns = ranges[range].time.begin_ns + 1;
 	}
 	for (; same < nr; same++)
 		sonde_stream__push(s, labels[same], domain);

@@ -92,6 +92,7 @@ static const uint8_t *read_base(
 	s->window = window;
 	if (!resync && nr_lost == s->nr_lost)
 		return p;
+	s->is_gap = s->n->rolled.next && nr_lost == s->nr_lost;
 	s->n->counts.lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
 	s->nr_lost = nr_lost;
 	reopen(s, &o);
@@ -135,6 +136,7 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		.correlation = (uint32_t)e->field[0],
 		.set = current_set(s),
 		.is_unchosen = e->is_unchosen,
+		.piece = s->piece,
 		.is_untimed = e->is_untimed};
 }
 
@@ -153,6 +155,8 @@ static bool read_push(struct stream *s, const struct sonde_event *e)
 
 static bool read_event(struct stream *s, const struct sonde_event *e, const uint8_t *at)
 {
+	if (s->n->kept && sonde_native__is_lasting(e->type))
+		s->n->kept[s->piece] = true;
 	switch (e->type) {
 	case SONDE_EVENT_PUSH:
 		return read_push(s, e);
@@ -277,6 +281,8 @@ static size_t read_stream(struct stream *s, size_t i)
 	stream_begin(s, &pieces[i]);
 	for (; i < s->n->pieces.nr && pieces[i].stream == pieces[first].stream; i++) {
 		struct native_piece p = pieces[i];
+
+		s->piece = (uint32_t)i;
 
 		if (p.chunk != chunk || i == first) {
 			resync |= i == first || !whole || p.chunk != chunk + 1;

@@ -22,6 +22,7 @@ struct stream {
 	struct native *n;
 	uint64_t tid;
 	uint32_t number;
+	uint32_t piece; /* the one being read */
 	struct sonde_event_base at; /* of the chunk being read: `ticks` are those of now */
 	uint64_t cpu_ns, cpu_ticks; /* the last reading */
 	/* Of the whole stream. */
@@ -35,6 +36,7 @@ struct stream {
 	uint32_t left_out[NATIVE_NR_DOMAINS];	 /* pushes not kept whose pops are to come */
 	bool is_new; /* its first chunk is just being read */
 	uint32_t window; /* the chunk is in this one */
+	bool is_gap; /* chunks are missing because they were folded, not because they were lost */
 	bool set_is_old;
 	uint32_t set;
 	SONDE_VEC(struct pending) pending;

@@ -192,6 +192,10 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_vec_release(&r->calls);
 	sonde_vec_release(&r->timings);
 	sonde_vec_release(&r->samplings);
+	for (i = 0; i < r->rolled.nr; i++)
+		sonde_buf_release(&r->rolled.at[i].cells);
+	sonde_vec_release(&r->rolled);
+	sonde_vec_release(&r->counts);
 	sonde_vec_release(&r->memory);
 	sonde_vec_release(&r->marks);
 	sonde_vec_release(&r->thread_names);

@@ -202,6 +202,17 @@ struct sonde_sampling {
 	uint32_t process;
 };
 
+/*
+ * Of a capture whose oldest files were folded while it was written: the partial report of everything
+ * up to the end of the first further file that is there, and since when single events are all there.
+ */
+struct sonde_rolled_up {
+	uint32_t input;
+	uint32_t next; /* that file */
+	struct sonde_buf cells;
+	uint64_t since_ns;
+};
+
 struct sonde_source; /* reader-private, one per input */
 
 struct sonde_records {
@@ -221,6 +232,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
 	SONDE_VEC(struct sonde_sampling) samplings; /* by process, at most one each */
+	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */
@@ -234,6 +246,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_source *) sources;
 	struct sonde_read_options options;
 	SONDE_VEC(struct sonde_gpu_clock *) gpu_clocks;
+	SONDE_VEC(uint64_t) counts; /* of the last native capture: what its notes say */
 };
 
 /*

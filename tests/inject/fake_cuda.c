@@ -55,6 +55,42 @@ static void graph(void)
 	nvtxRangePop();
 }
 
+static long id_of(const char *name)
+{
+	return getenv(name) ? strtol(getenv(name), NULL, 10) : 0;
+}
+
+/* With $FAKE_CUDA_ROUNDS, for captures of many files: what began before goes on all the time. */
+static void rounds(long nr)
+{
+	nvtxRangeId_t outer = nr ? nvtxRangeStartA("long") : 0;
+	long i;
+
+	if (nr) {
+		nvtxRangePushA("capture");
+		node(700, 0);
+		nvtxRangePop();
+		memory(0x9000, 65536, 0);
+	}
+	for (i = 0; i < nr; i++) {
+		nvtxRangeId_t inner = i % 7 == 0 ? nvtxRangeStartA("some") : 0;
+
+		nvtxRangePushA("replay");
+		launch("_Z10reduce_sumPKfPfi", 700);
+		copy(64);
+		memory(0xa000 + (uint64_t)i, 128, 0);
+		nvtxRangePop();
+		usleep(500);
+		memory(0xa000 + (uint64_t)i, 128, 1);
+		if (inner)
+			nvtxRangeEnd(inner);
+	}
+	if (nr) {
+		memory(0x9000, 65536, 1);
+		nvtxRangeEnd(outer);
+	}
+}
+
 static void at_the_very_end(void)
 {
 	nvtxRangePushA("late");
@@ -106,6 +142,7 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, worker, "worker");
 	pthread_join(thread, NULL);
 	nvtxRangeEnd(id);
+	rounds(id_of("FAKE_CUDA_ROUNDS"));
 	nvtxRangePushA("move");
 	memory(0x7000, 4096, 0);
 	copy(4096);

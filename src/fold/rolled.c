@@ -1,0 +1,484 @@
+/* What files of one capture come to, added up: counts, and what is of the last files only. */
+#include "fold/rolled_add_int.h"
+
+#include "base/alloc.h"
+#include "fold/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- counts ------------------------------------------------------------------------------------ */
+
+static void add_tally(struct sonde_adding *a)
+{
+	struct sonde_tally *to = &a->to->tally;
+	const struct sonde_tally *from = &a->from->tally;
+	size_t i;
+
+	sonde_adding__count(a, &to->nr_launches, from->nr_launches);
+	sonde_adding__count(a, &to->nr_taken, from->nr_taken);
+	sonde_adding__count(a, &to->nr_outside, from->nr_outside);
+	sonde_adding__count(a, &to->nr_not_selected, from->nr_not_selected);
+	sonde_adding__count(a, &to->nr_adopted, from->nr_adopted);
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		sonde_adding__count(a, &to->nr_outside_by[i], from->nr_outside_by[i]);
+	to->takes_range |= from->takes_range;
+	for (i = 0; i < sonde_selection_nr_words(&a->to->selection); i++)
+		to->is_met[i] |= from->is_met[i];
+	for (i = 0; i < from->nr_functions; i++) {
+		struct sonde_str name = from->functions[i];
+
+		if (sonde_cells__keep(a->to, &name))
+			sonde_tally_add_function(to, name);
+	}
+}
+
+void sonde_adding__counts(struct sonde_adding *a)
+{
+	struct sonde_cells *to = a->to;
+	const struct sonde_cells *from = a->from;
+	size_t i;
+
+	add_tally(a);
+	for (i = 0; i < from->sums.nr; i++) {
+		struct sonde_scope_sum *sum = &to->sums.at[a->scope_of[i]];
+
+		sonde_adding__count(a, &sum->launches, from->sums.at[i].launches);
+		sonde_adding__count(a, &sum->collectives, from->sums.at[i].collectives);
+		sum->time_ns += a->sign * from->sums.at[i].time_ns;
+		sum->collective_step = 0;
+	}
+	sonde_adding__count(a, &to->processes.at[0].nr_launches, from->processes.at[0].nr_launches);
+	to->has_range_times |= from->has_range_times;
+	to->has_times |= from->has_times;
+	sonde_adding__count(a, &to->nr_unclosed, from->nr_unclosed);
+	sonde_adding__count(a, &to->nr_untimed, from->nr_untimed);
+	sonde_adding__count(a, &to->nr_damaged, from->nr_damaged);
+	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++) /* each label once */
+		if (from->label_rules.at[i].changed > to->label_rules.at[i].changed)
+			to->label_rules.at[i].changed = from->label_rules.at[i].changed;
+}
+
+/* Threads with launches in no region. */
+static bool add_strays(struct sonde_adding *a)
+{
+	size_t i, k;
+
+	for (i = 0; i < a->from->strays.nr; i++) {
+		const struct sonde_stray *from = &a->from->strays.at[i];
+		struct sonde_stray *to;
+
+		for (k = 0; k < a->to->strays.nr && a->to->strays.at[k].thread != from->thread; k++)
+			;
+		to = k < a->to->strays.nr ? &a->to->strays.at[k] : sonde_vec_push(&a->to->strays);
+		if (!to)
+			return false;
+		to->thread = from->thread;
+		sonde_adding__count(a, &to->launches, from->launches);
+	}
+	return true;
+}
+
+/* --- what is of the last files only ------------------------------------------------------------ */
+
+/* By scope, the longest first, of equals the earlier. */
+static int by_length(const void *a, const void *b)
+{
+	const struct sonde_gap *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* Those that began since then are in both. */
+static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
+{
+	struct sonde_cells *to = a->to;
+	uint64_t *first = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*first));
+	size_t i, k, nr = 0;
+
+	if (!first)
+		return false;
+	for (i = 0; i < to->gaps.nr; i++) {
+		first[to->gaps.at[i].scope] = to->gaps.at[i].begin_ns - to->gaps.at[i].since_ns;
+		if (to->gaps.at[i].begin_ns < since_ns)
+			to->gaps.at[nr++] = to->gaps.at[i];
+	}
+	to->gaps.nr = nr;
+	for (i = 0; i < a->from->gaps.nr; i++) {
+		struct sonde_gap gap = a->from->gaps.at[i], *slot;
+
+		gap.scope = a->scope_of[gap.scope];
+		gap.region = gap.region == SONDE_NONE ? SONDE_NONE : a->region_of[gap.region];
+		gap.before = gap.before == SONDE_NONE ? SONDE_NONE : a->region_of[gap.before];
+		if (gap.begin_ns < since_ns)
+			continue;
+		if (first[gap.scope]) /* the first launch was in a file that is gone */
+			gap.since_ns = gap.begin_ns - first[gap.scope];
+		slot = sonde_vec_push(&to->gaps);
+		if (!slot)
+			return false;
+		*slot = gap;
+	}
+	if (to->gaps.nr > 1)
+		qsort(to->gaps.at, to->gaps.nr, sizeof(*to->gaps.at), by_length);
+	for (i = k = nr = 0; i < to->gaps.nr; i++) {
+		k = i && to->gaps.at[i].scope == to->gaps.at[i - 1].scope ? k + 1 : 0;
+		if (k < SONDE_NR_GAPS)
+			to->gaps.at[nr++] = to->gaps.at[i];
+	}
+	to->gaps.nr = nr;
+	return true;
+}
+
+static struct sonde_visit *find_visit(const struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	size_t i;
+
+	for (i = 0; i < c->visits.nr; i++)
+		if (c->visits.at[i].scope == scope && c->visits.at[i].region == region)
+			return &c->visits.at[i];
+	return NULL;
+}
+
+static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
+{
+	struct sonde_cells *to = a->to;
+	size_t i, k;
+
+	if (!sonde_vec_reserve(&to->entries, a->from->entries.nr + 1))
+		return false;
+	for (i = 0; i < a->from->visits.nr; i++) {
+		const struct sonde_visit *from = &a->from->visits.at[i];
+		struct sonde_visit *v =
+			find_visit(to, a->scope_of[from->scope], a->region_of[from->region]);
+
+		if (!v)
+			continue;
+		v->first_entry = (uint32_t)to->entries.nr;
+		v->entry_step = from->entry_step;
+		for (k = 0; k < from->nr_entries; k++) {
+			struct sonde_entry e = a->from->entries.at[from->first_entry + k];
+
+			if (e.begin_ns < since_ns)
+				continue;
+			e.label = e.label == SONDE_NONE ? SONDE_NONE : a->string_of[e.label];
+			to->entries.at[to->entries.nr++] = e;
+			v->nr_entries++;
+		}
+	}
+	return true;
+}
+
+void sonde_rolled__forget(struct sonde_cells *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		c->visits.at[i].is_open = false;
+		c->visits.at[i].first_entry = c->visits.at[i].nr_entries = 0;
+	}
+	for (i = 0; i < c->sums.nr; i++)
+		c->sums.at[i].collective_step = 0;
+	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
+}
+
+static bool take_timeline(const struct sonde_adding *a, struct sonde_cells *plus)
+{
+	const struct sonde_moving m = {.to = a->to,
+		.from = plus,
+		.string_of = a->string_of,
+		.region_of = a->region_of,
+		.place_of = a->place_of,
+		.scope_of = a->scope_of};
+
+	if (!plus->timeline)
+		return true;
+	if (!a->to->timeline)
+		a->to->timeline = sonde_calloc(1, sizeof(*a->to->timeline));
+	return a->to->timeline && sonde_timeline__move(&m);
+}
+
+static bool take_last(struct sonde_adding *a, struct sonde_cells *plus, uint64_t since_ns)
+{
+	struct sonde_input *in = &a->to->inputs.at[0];
+	const struct sonde_input *from = &plus->inputs.at[0];
+
+	in->is_windowed = from->is_windowed;
+	in->nr_windows = from->nr_windows;
+	in->captured_ns = from->captured_ns;
+	in->total_ns = from->total_ns;
+	sonde_notes_release(&a->to->notes);
+	a->to->notes = (struct sonde_notes){0};
+	sonde_notes_add(&a->to->notes, &plus->notes);
+	return add_gaps(a, since_ns) && take_entries(a, since_ns) && take_timeline(a, plus);
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+
+static int by_stream(const void *a, const void *b)
+{
+	const struct sonde_adding_stream *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	if (x->sums.context != y->sums.context)
+		return x->sums.context < y->sums.context ? -1 : 1;
+	return x->sums.stream < y->sums.stream ? -1 : x->sums.stream > y->sums.stream;
+}
+
+static int by_busy(const void *a, const void *b)
+{
+	const struct sonde_adding_stream *x = a, *y = b;
+
+	if (x->scope == y->scope && x->region == y->region && x->sums.busy_ns != y->sums.busy_ns)
+		return x->sums.busy_ns > y->sums.busy_ns ? -1 : 1;
+	return by_stream(a, b);
+}
+
+static int by_region(const void *a, const void *b)
+{
+	const struct sonde_visit *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+/* Puts the streams of visits together, and hands them out, busiest first. */
+static bool settle_streams(struct sonde_adding *a)
+{
+	struct sonde_cells *to = a->to;
+	struct sonde_adding_stream *at = a->streams.at;
+	size_t i, k, nr = 0;
+
+	if (a->streams.nr > 1)
+		qsort(at, a->streams.nr, sizeof(*at), by_stream);
+	for (i = 0; i < a->streams.nr; i++) {
+		if (nr && by_stream(&at[nr - 1], &at[i]) == 0) {
+			at[nr - 1].sums.launches += at[i].sums.launches;
+			at[nr - 1].sums.time_ns += at[i].sums.time_ns;
+			at[nr - 1].sums.busy_ns += at[i].sums.busy_ns;
+		} else {
+			at[nr++] = at[i];
+		}
+	}
+	if (nr > 1)
+		qsort(at, nr, sizeof(*at), by_busy);
+	to->streams.nr = 0;
+	if (!sonde_vec_reserve(&to->streams, nr + 1))
+		return false;
+	for (i = k = 0; i < to->visits.nr; i++) {
+		struct sonde_visit *v = &to->visits.at[i];
+
+		v->first_stream = (uint32_t)to->streams.nr;
+		while (k < nr && (at[k].scope < v->scope || (at[k].scope == v->scope && at[k].region < v->region)))
+			k++; /* of a region that was dropped */
+		for (; k < nr && at[k].scope == v->scope && at[k].region == v->region; k++)
+			if (at[k].sums.launches)
+				to->streams.at[to->streams.nr++] = at[k].sums;
+		v->nr_streams = (uint32_t)to->streams.nr - v->first_stream;
+	}
+	return true;
+}
+
+static void drop_empty(struct sonde_cells *c)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < c->cells.nr; i++)
+		if (c->cells.at[i].launches)
+			c->cells.at[nr++] = c->cells.at[i];
+	c->cells.nr = nr;
+	for (i = nr = 0; i < c->strays.nr; i++)
+		if (c->strays.at[i].launches)
+			c->strays.at[nr++] = c->strays.at[i];
+	c->strays.nr = nr;
+}
+
+static void mark_path(const struct sonde_cells *c, bool *is_met, uint32_t region)
+{
+	for (; region != SONDE_NONE && !is_met[region]; region = c->regions.at[region].parent)
+		is_met[region] = true;
+}
+
+/* By region: whether it was entered, or something was launched in it. NULL: no memory. */
+static bool *find_met(struct sonde_adding *a)
+{
+	const struct sonde_cells *c = a->to;
+	bool *is_met = sonde_arena_calloc(&a->arena, c->regions.nr + 1, sizeof(*is_met));
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; is_met && i < c->cells.nr; i++) {
+		const struct sonde_place *p = &c->places.at[c->cells.at[i].place];
+
+		for (k = 0; k < p->nr; k++)
+			mark_path(c, is_met, c->homes.at[p->first + k]);
+	}
+	for (i = 0; is_met && i < c->visits.nr; i++)
+		if (c->visits.at[i].instances)
+			mark_path(c, is_met, c->visits.at[i].region);
+	return is_met;
+}
+
+/*
+ * Regions that were there only because older files are gone, or as long as the next was not there: nothing
+ * is in them. `was_met` is what was known before, of the first `nr_before` regions.
+ */
+static bool drop_unmet(struct sonde_adding *a, const bool *was_met, size_t nr_before)
+{
+	struct sonde_cells *c = a->to;
+	const bool *is_met = find_met(a);
+	size_t i, nr = 0;
+
+	for (i = 0; is_met && i < c->visits.nr; i++) {
+		uint32_t region = c->visits.at[i].region;
+
+		if (is_met[region] || (region < nr_before && !was_met[region]))
+			c->visits.at[nr++] = c->visits.at[i];
+	}
+	c->visits.nr = is_met ? nr : c->visits.nr;
+	return is_met != NULL;
+}
+
+static bool add_part(struct sonde_adding *a, const struct sonde_cells *from, int sign)
+{
+	a->from = from;
+	a->sign = sign;
+	if (!sonde_adding__enter(a) || !sonde_adding__cells(a) || !sonde_adding__visits(a) || !add_strays(a))
+		return false;
+	sonde_adding__counts(a);
+	return true;
+}
+
+/* The streams of what is there, under its own numbers. */
+static bool know_streams(struct sonde_adding *a)
+{
+	const struct sonde_cells *to = a->to;
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < to->visits.nr; i++)
+		for (k = 0; k < to->visits.at[i].nr_streams; k++) {
+			struct sonde_adding_stream *s = sonde_vec_push(&a->streams);
+
+			if (!s)
+				return false;
+			*s = (struct sonde_adding_stream){to->visits.at[i].scope, to->visits.at[i].region,
+				to->streams.at[to->visits.at[i].first_stream + k]};
+		}
+	return true;
+}
+
+static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
+{
+	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->kits.nr == 1 && b->kits.nr == 1 &&
+	       !a->sampled.nr && !b->sampled.nr &&
+	       sonde_selection__is_same(&a->selection, &b->selection);
+}
+
+/*
+ * Sums have all metrics; where fewer were asked for, only those stay. False: memory is short, or `*has_all`
+ * says that sums lack some.
+ */
+static bool choose_metrics(struct sonde_cells *to, const struct sonde_cells *as, bool *has_all)
+{
+	struct sonde_kit *kit = &to->kits.at[0];
+	uint32_t nr = as->kits.at[0].nr, i, k, *at;
+	size_t c;
+
+	*has_all = true;
+	at = sonde_arena_alloc(&to->arena, (to->metric_names.nr + 1) * sizeof(*at));
+	for (i = 0; at && i < to->metric_names.nr; i++) {
+		k = sonde_map_find(&as->metric_names, to->metric_names.keys[i]);
+		at[i] = k == SONDE_NONE ? SONDE_NONE : as->kits.at[0].at[k];
+		*has_all &= at[i] == SONDE_NONE || (at[i] < nr && kit->at[i] != SONDE_NONE);
+	}
+	for (i = 0; i < as->metric_names.nr; i++)
+		*has_all &= sonde_map_find(&to->metric_names, as->metric_names.keys[i]) != SONDE_NONE;
+	for (c = 0; at && *has_all && c < to->cells.nr; c++) {
+		struct sonde_acc *acc = sonde_arena_calloc(&to->arena, nr + 1, sizeof(*acc));
+
+		for (i = 0; acc && i < to->metric_names.nr; i++)
+			if (at[i] != SONDE_NONE)
+				acc[at[i]] = to->cells.at[c].acc[kit->at[i]];
+		if (!acc)
+			return false;
+		to->cells.at[c].acc = acc;
+	}
+	if (at && *has_all) {
+		kit->at = at;
+		kit->nr = nr;
+	}
+	return at && *has_all;
+}
+
+/* So far there were no launches: the first ones say what is accumulated. */
+static bool adopt_kit(struct sonde_cells *to, const struct sonde_cells *from)
+{
+	struct sonde_kit *kit = &to->kits.at[0];
+	size_t nr = from->metric_names.nr, i;
+
+	if (to->cells.nr || to->metric_names.nr || !nr)
+		return true;
+	kit->nr = from->kits.at[0].nr;
+	kit->at = sonde_arena_alloc(&to->arena, (nr + 1) * sizeof(*kit->at));
+	kit->breakdowns = sonde_arena_calloc(&to->arena, nr + 1, sizeof(*kit->breakdowns));
+	if (!kit->at || !kit->breakdowns || !sonde_vec_reserve(&to->inputs.at[0].has, nr + 1))
+		return false;
+	for (i = 0; i < nr; i++) {
+		kit->at[i] = from->kits.at[0].at[i];
+		to->inputs.at[0].has.at[i] = sonde_input_has(&from->inputs.at[0], (uint32_t)i);
+		if (sonde_cells__intern(to, &to->metric_names, from->metric_names.keys[i], NULL) != i)
+			return false;
+	}
+	to->inputs.at[0].has.nr = nr;
+	return true;
+}
+
+int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const struct sonde_cells *minus,
+	uint64_t since_ns, struct sonde_err *err)
+{
+	struct sonde_adding a = {.to = to};
+	size_t nr_before = to->regions.nr;
+	const bool *was_met;
+	bool ok, has_all = are_alike(to, plus) && (!minus || are_alike(to, minus));
+
+	if (has_all && !adopt_kit(to, plus))
+		return sonde_err_nomem(err);
+	if (has_all && plus->cells.nr && !choose_metrics(to, plus, &has_all) && has_all)
+		return sonde_err_nomem(err);
+	if (!has_all)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"%.*s: its oldest files were folded while it was written, with another selection, "
+			"other metrics or without counters, and that cannot be changed afterwards: report "
+			"with the settings of the run",
+			SONDE_STR_ARG(to->inputs.at[0].path));
+	a.methods = sonde_kit__find_methods(&to->kits.at[0], &to->metric_names, &a.arena);
+	was_met = find_met(&a);
+	ok = a.methods && was_met && sonde_adding__know(&a) && know_streams(&a);
+	if (ok)
+		sonde_rolled__forget(to);
+	ok = ok && add_part(&a, plus, 1) && (!minus || add_part(&a, minus, -1));
+	a.from = plus;
+	ok = ok && sonde_adding__enter(&a);
+	if (ok) {
+		drop_empty(to);
+		ok = drop_unmet(&a, was_met, nr_before);
+		if (to->visits.nr > 1)
+			qsort(to->visits.at, to->visits.nr, sizeof(*to->visits.at), by_region);
+		ok = ok && settle_streams(&a) && take_last(&a, plus, since_ns);
+	}
+	sonde_map_release(&a.region_keys);
+	sonde_map_release(&a.place_keys);
+	sonde_vec_release(&a.place_at);
+	sonde_vec_release(&a.streams);
+	sonde_arena_release(&a.arena);
+	return ok ? 0 : sonde_err_nomem(err);
+}

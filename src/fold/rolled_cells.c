@@ -1,0 +1,236 @@
+/* Cells and visits of a part, added to those of the same kernels and regions or taken out. */
+#include "fold/rolled_add_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- cells ------------------------------------------------------------------------------------- */
+
+static bool add_mode(struct sonde_adding *a, struct sonde_modes *m, struct sonde_mode mode)
+{
+	struct sonde_mode *at;
+	uint32_t i;
+
+	if (mode.is_text)
+		mode.v = a->text_of[(uint32_t)mode.v];
+	for (i = 0; i < m->nr && (m->at[i].v != mode.v || m->at[i].is_text != mode.is_text); i++)
+		;
+	if (i == m->nr && i == m->cap && i < SONDE_MAX_MODES) {
+		at = sonde_arena_calloc(&a->to->arena, SONDE_MAX_MODES, sizeof(*at));
+		if (!at)
+			return false;
+		if (m->nr)
+			memcpy(at, m->at, m->nr * sizeof(*at));
+		m->at = at;
+		m->cap = SONDE_MAX_MODES;
+	}
+	if (i == m->nr && i < m->cap) {
+		m->at[m->nr++] = mode;
+		m->at[i].count = 0;
+	}
+	sonde_adding__count(a, i < m->nr ? &m->at[i].count : &m->other, mode.count);
+	return true;
+}
+
+static bool add_modes(struct sonde_adding *a, struct sonde_acc *to, const struct sonde_modes *from)
+{
+	uint32_t i;
+
+	if (!from)
+		return true;
+	if (!to->modes)
+		to->modes = sonde_arena_calloc(&a->to->arena, 1, sizeof(*to->modes));
+	if (!to->modes)
+		return false;
+	sonde_adding__count(a, &to->modes->other, from->other);
+	for (i = 0; i < from->nr; i++)
+		if (!add_mode(a, to->modes, from->at[i]))
+			return false;
+	return true;
+}
+
+/* The larger of two, of which the first may not be there yet. */
+static double larger(bool is_there, double a, double b)
+{
+	return is_there && a >= b ? a : b;
+}
+
+static bool add_acc(struct sonde_adding *a, struct sonde_acc *to, const struct sonde_acc *from, uint8_t method)
+{
+	bool is_there = to->nr > 0;
+
+	if (!from->nr)
+		return true;
+	sonde_adding__count(a, &to->nr, from->nr);
+	if (method == SONDE_METHOD_MAX) {
+		to->a = larger(is_there, to->a, from->a);
+	} else if (method >= SONDE_METHOD_SAME) {
+		to->a = -larger(is_there, -to->a, -from->a);
+		to->b = larger(is_there, to->b, from->b);
+		return add_modes(a, to, from->modes);
+	} else if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
+		sonde_adding__count(a, &to->nr_weighed, from->nr_weighed);
+		to->a += a->sign * from->a;
+		to->w += a->sign * from->w;
+		to->b += a->sign * from->b;
+		to->t += a->sign * from->t;
+		to->top = larger(is_there, to->top, from->top);
+	} else {
+		to->a += a->sign * from->a;
+		to->b = larger(is_there, to->b, from->b);
+	}
+	return true;
+}
+
+static struct sonde_cell *find_cell(struct sonde_adding *a, struct sonde_map *keys, const struct sonde_cell *from)
+{
+	const uint32_t key[3] = {a->scope_of[from->scope], a->place_of[from->place], a->string_of[from->kernel]};
+	struct sonde_cells *to = a->to;
+	struct sonde_cell *cell;
+	bool is_new;
+	uint32_t at = sonde_cells__intern(to, keys, (struct sonde_str){(const char *)key, sizeof(key)}, &is_new);
+
+	if (at == SONDE_NONE || !is_new)
+		return at == SONDE_NONE ? NULL : &to->cells.at[at];
+	cell = sonde_vec_push(&to->cells);
+	if (!cell)
+		return NULL;
+	*cell = (struct sonde_cell){.scope = key[0], .place = key[1], .kernel = key[2], .sampled = SONDE_NONE};
+	cell->acc = sonde_arena_calloc(&to->arena, to->kits.at[0].nr + 1, sizeof(*cell->acc));
+	return cell->acc ? cell : NULL;
+}
+
+bool sonde_adding__cells(struct sonde_adding *a)
+{
+	struct sonde_cells *to = a->to;
+	struct sonde_map keys = {0};
+	bool ok = true;
+	size_t i, k;
+
+	for (i = 0; i < to->cells.nr && ok; i++) {
+		const uint32_t key[3] = {to->cells.at[i].scope, to->cells.at[i].place, to->cells.at[i].kernel};
+
+		ok = sonde_cells__intern(to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, NULL) == i;
+	}
+	for (i = 0; i < a->from->cells.nr && ok; i++) {
+		const struct sonde_cell *from = &a->from->cells.at[i];
+		struct sonde_cell *cell = find_cell(a, &keys, from);
+
+		ok = cell != NULL;
+		for (k = 0; ok && k < to->kits.at[0].nr; k++)
+			ok = add_acc(a, &cell->acc[k], &from->acc[k], a->methods[k]);
+		if (!ok)
+			break;
+		sonde_adding__count(a, &cell->launches, from->launches);
+		sonde_adding__count(a, &cell->copies, from->copies);
+		sonde_adding__count(a, &cell->adopted, from->adopted);
+		cell->time_ns += a->sign * from->time_ns;
+		cell->copy_ns += a->sign * from->copy_ns;
+		cell->copy_bytes += a->sign * from->copy_bytes;
+	}
+	sonde_map_release(&keys);
+	return ok;
+}
+
+/* --- visits ------------------------------------------------------------------------------------ */
+
+static struct sonde_visit *new_visit(struct sonde_cells *to, uint32_t scope, uint32_t region)
+{
+	struct sonde_visit *v = sonde_vec_push(&to->visits);
+	double *times[SONDE_NR_VISIT_TIMES];
+	size_t i;
+
+	if (!v)
+		return NULL;
+	*v = (struct sonde_visit){.scope = scope, .region = region, .entry_step = 1};
+	sonde_visit__list_times(v, times);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
+		*times[i] = NAN;
+	return v;
+}
+
+/* From the first start, which is known already, to the last end: what is taken out was not the last. */
+static void add_span(struct sonde_visit *to, const struct sonde_visit *from)
+{
+	uint64_t end;
+
+	if (isnan(from->span_ns))
+		return;
+	end = from->first_ns + (uint64_t)from->span_ns;
+	if (isnan(to->span_ns)) {
+		to->first_ns = from->first_ns;
+		to->span_ns = from->span_ns;
+	} else if (end > to->first_ns + (uint64_t)to->span_ns) {
+		to->span_ns = (double)(end - to->first_ns);
+	}
+}
+
+static void add_visit(const struct sonde_adding *a, struct sonde_visit *to, struct sonde_visit from)
+{
+	double *sums[SONDE_NR_VISIT_TIMES], *more[SONDE_NR_VISIT_TIMES];
+	size_t i;
+
+	sonde_visit__list_times(to, sums);
+	sonde_visit__list_times(&from, more);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
+		if (isnan(*more[i]) || sums[i] == &to->span_ns)
+			continue;
+		if (sums[i] == &to->memory.peak)
+			*sums[i] = larger(!isnan(*sums[i]), *sums[i], *more[i]);
+		else
+			*sums[i] = (isnan(*sums[i]) ? 0 : *sums[i]) + a->sign * *more[i];
+	}
+	if (a->sign > 0)
+		add_span(to, &from);
+	to->is_present |= from.is_present;
+	to->is_open |= a->sign > 0 && from.is_open;
+	sonde_adding__count(a, &to->instances, from.instances);
+	sonde_adding__count(a, &to->first_instances, from.first_instances);
+	sonde_adding__count(a, &to->waits.nr_queued, from.waits.nr_queued);
+}
+
+static bool add_streams(struct sonde_adding *a, const struct sonde_visit *from)
+{
+	uint32_t scope = a->scope_of[from->scope], region = a->region_of[from->region], i;
+
+	for (i = 0; i < from->nr_streams; i++) {
+		struct sonde_adding_stream *s = sonde_vec_push(&a->streams);
+
+		if (!s)
+			return false;
+		*s = (struct sonde_adding_stream){scope, region, a->from->streams.at[from->first_stream + i]};
+		if (a->sign > 0)
+			continue;
+		s->sums.launches = 0 - s->sums.launches;
+		s->sums.time_ns = -s->sums.time_ns;
+		s->sums.busy_ns = -s->sums.busy_ns;
+	}
+	return true;
+}
+
+bool sonde_adding__visits(struct sonde_adding *a)
+{
+	struct sonde_cells *to = a->to;
+	struct sonde_map keys = {0};
+	bool ok = true, is_new;
+	size_t i;
+
+	for (i = 0; i < to->visits.nr && ok; i++) {
+		const uint32_t key[2] = {to->visits.at[i].scope, to->visits.at[i].region};
+
+		ok = sonde_cells__intern(to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, NULL) == i;
+	}
+	for (i = 0; i < a->from->visits.nr && ok; i++) {
+		const struct sonde_visit *from = &a->from->visits.at[i];
+		const uint32_t key[2] = {a->scope_of[from->scope], a->region_of[from->region]};
+		uint32_t at = sonde_cells__intern(
+			to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, &is_new);
+
+		ok = at != SONDE_NONE && (!is_new || new_visit(to, key[0], key[1])) && add_streams(a, from);
+		if (ok)
+			add_visit(a, &to->visits.at[at], *from);
+	}
+	sonde_map_release(&keys);
+	return ok;
+}

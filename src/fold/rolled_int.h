@@ -1,0 +1,28 @@
+/*
+ * Inside the folding room: cells of files of one capture, added up. What a capture comes to is
+ *
+ *     S + F(c, m … n) - F(c, m)
+ *
+ * S: everything up to the end of file m; c: what was left of the files before it; F: what is folded of
+ * the files that are there. Whatever c makes the reader see is in both F and goes out. Folding file m
+ * too is the same: S' = S + F(c, m, m+1) - F(c, m). Sums of whole numbers are exact.
+ */
+#ifndef SONDE_FOLD_ROLLED_INT_H
+#define SONDE_FOLD_ROLLED_INT_H
+
+#include "fold/fold_int.h"
+
+/*
+ * Adds `plus` to `to` and takes `minus` out, if there is one. Notes, what was open at the end, and
+ * single entries and events are those of `plus`, of what began since `since_ns`: sums have none.
+ * SONDE_ERR_USAGE when they cannot be added up.
+ */
+int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const struct sonde_cells *minus,
+	uint64_t since_ns, struct sonde_err *err);
+/* Forgets what sums cannot have: what was open at the end, single entries and collectives. */
+void sonde_rolled__forget(struct sonde_cells *c);
+/* The cells of a capture whose oldest files were folded (sonde_capture_next). */
+int sonde_rolled__fold(struct sonde_cells **out, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err);
+
+#endif

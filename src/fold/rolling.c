@@ -1,0 +1,231 @@
+#include "fold/rolling.h"
+
+#include "fold/partial.h"
+#include "fold/rolled_int.h"
+#include "base/sink.h"
+#include "read/rolled.h"
+
+#include "attribute/launches.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define MAX_TRIES 100 /* each time the runner was faster */
+
+/* What is read and folded of a capture, or of some of its files. */
+struct folded {
+	struct sonde_records *records;
+	struct sonde_cells *cells;
+};
+
+static void release(struct folded *f)
+{
+	sonde_cells_free(f->cells);
+	sonde_records_free(f->records);
+	*f = (struct folded){0};
+}
+
+static int fold_files(struct folded *out, const char *path, const struct sonde_fold_request *request,
+	uint32_t nr_files, struct sonde_err *err)
+{
+	struct sonde_read_options options = request->read;
+	struct sonde_launches *launches = NULL;
+	int rc;
+
+	*out = (struct folded){0};
+	options.nr_files = nr_files;
+	rc = sonde_records_open(&out->records, &path, 1, &options, err);
+	if (rc == 0)
+		rc = sonde_launches_build(&launches, out->records, &request->selection, err);
+	if (rc == 0)
+		rc = sonde_cells_fold(&out->cells, launches, request, err);
+	sonde_launches_free(launches);
+	return rc;
+}
+
+/* The sums a capture's first file has; `out` gets one part. */
+static int read_sums(struct sonde_parts *out, const struct sonde_records *r, const char *path,
+	struct sonde_err *err)
+{
+	int rc = r->rolled.nr == 1 ? sonde_partial_read(out, sonde_buf_view(&r->rolled.at[0].cells), path, err)
+				   : 0;
+
+	if (rc == 0 && out->at.nr != 1)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: damaged: its folded files are not one part", path);
+	return rc;
+}
+
+static bool is_none(const struct sonde_selection *s)
+{
+	const char *const known = "known";
+	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
+
+	return sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual);
+}
+
+/* One look at the files; 1 when one more was folded meanwhile. */
+static int try_fold(struct sonde_parts *sums, const char *path, const struct sonde_fold_request *request,
+	struct sonde_err *err)
+{
+	struct sonde_fold_request as_then = *request;
+	struct folded all = {0}, first = {0};
+	int rc = fold_files(&first, path, request, 2, err);
+
+	if (rc == 0)
+		rc = read_sums(sums, first.records, path, err);
+	if (rc == 0 && is_none(&request->selection) &&
+		!sonde_selection__is_same(&request->selection, &sums->at.at[0]->selection)) {
+		as_then.selection = sums->at.at[0]->selection;
+		release(&first);
+		rc = fold_files(&first, path, &as_then, 2, err);
+	}
+	if (rc == 0)
+		rc = fold_files(&all, path, &as_then, 0, err);
+	if (rc == 0 && first.records->rolled.at[0].next != all.records->rolled.at[0].next)
+		rc = 1;
+	if (rc == 0)
+		rc = sonde_rolled__add(
+			sums->at.at[0], all.cells, first.cells, all.records->rolled.at[0].since_ns, err);
+	release(&all);
+	release(&first);
+	return rc;
+}
+
+int sonde_rolled__fold(struct sonde_cells **out, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_parts sums = {0};
+	unsigned i;
+	int rc = 1;
+
+	*out = NULL;
+	for (i = 0; i < MAX_TRIES && rc == 1; i++) {
+		sonde_parts_release(&sums);
+		rc = try_fold(&sums, path, request, err);
+	}
+	if (rc == 1)
+		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time", path);
+	if (rc == 0) {
+		sonde_note(&sums.at.at[0]->notes,
+			"%s: its oldest files were folded while it was written: sums have all of it, single "
+			"entries and launches are those of the files that are there",
+			path);
+		*out = sums.at.at[0];
+		sums.at.at[0] = NULL;
+	}
+	sonde_parts_release(&sums);
+	return rc;
+}
+
+/* --- folding one more file ------------------------------------------------------------------------ */
+
+/* One part, as a partial report. */
+static int write_sums(struct sonde_buf *out, struct sonde_parts *sums, struct sonde_err *err)
+{
+	struct sonde_sink to;
+	int rc;
+
+	sonde_rolled__forget(sums->at.at[0]);
+	sonde_sink_init_string(&to);
+	rc = sonde_partial_write(sums, &to, err);
+	sonde_buf_str(out, sonde_buf_view(&to.buf));
+	sonde_sink_abort(&to);
+	return rc == 0 && out->failed ? sonde_err_nomem(err) : rc;
+}
+
+/* What everything up to the end of the second file comes to; and `two`, what was folded for it. */
+static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	uint32_t is_rolled = sonde_capture_next(path) > 0;
+	struct sonde_parts sums = {0};
+	struct folded one = {0};
+	int rc = fold_files(two, path, request, 2 + is_rolled, err);
+
+	if (rc == 0 && is_rolled) {
+		rc = read_sums(&sums, two->records, path, err);
+		if (rc == 0)
+			rc = fold_files(&one, path, request, 2, err);
+		if (rc == 0)
+			rc = sonde_rolled__add(sums.at.at[0], two->cells, one.cells,
+				two->records->rolled.at[0].since_ns, err);
+	} else if (rc == 0) {
+		struct sonde_cells **slot = sonde_vec_push(&sums.at);
+
+		rc = slot ? 0 : sonde_err_nomem(err);
+		if (slot) {
+			*slot = two->cells;
+			two->cells = NULL;
+		}
+	}
+	if (rc == 0)
+		rc = write_sums(cells, &sums, err);
+	release(&one);
+	sonde_parts_release(&sums);
+	return rc;
+}
+
+/* What the notes of the files that are left over count too little, by reading them under a name of their own. */
+static int find_counts(uint64_t *out, size_t nr, const char *path, struct sonde_str file,
+	const struct sonde_records *two, struct sonde_err *err)
+{
+	struct sonde_read_options options = {.nr_files = 2, .further = path};
+	struct sonde_records *left = NULL;
+	char temp[4096];
+	const char *name = temp;
+	size_t i;
+	int rc;
+
+	snprintf(temp, sizeof(temp), "%s.new", path);
+	rc = sonde_file_write(temp, file, err);
+	if (rc == 0)
+		rc = sonde_records_open(&left, &name, 1, &options, err);
+	for (i = 0; i < nr && rc == 0; i++)
+		out[i] = two->counts.at[i] - left->counts.at[i];
+	sonde_records_free(left);
+	unlink(temp);
+	return rc;
+}
+
+/* What must stay of the oldest file, and the sums, take the place of the first. */
+static int replace(const char *path, struct sonde_str cells, const struct sonde_records *two,
+	struct sonde_err *err)
+{
+	struct sonde_buf file = {0};
+	struct sonde_read_options options = {.nr_files = 1 + (sonde_capture_next(path) > 0), .reduced = &file};
+	struct sonde_records *read = NULL;
+	size_t nr = two->counts.nr < SONDE_MAX_ROLLED_COUNTS ? two->counts.nr : SONDE_MAX_ROLLED_COUNTS;
+	uint64_t counts[SONDE_MAX_ROLLED_COUNTS] = {0};
+	int rc = sonde_records_open(&read, &path, 1, &options, err);
+
+	sonde_records_free(read);
+	if (rc == 0)
+		rc = find_counts(counts, nr, path, sonde_buf_view(&file), two, err);
+	if (rc == 0)
+		rc = sonde_capture_complete(&file, counts, nr, cells, err);
+	if (rc == 0)
+		rc = sonde_file_write(path, sonde_buf_view(&file), err);
+	sonde_buf_release(&file);
+	return rc;
+}
+
+int sonde_roll(const char *path, const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	uint32_t next = sonde_capture_next(path);
+	struct sonde_fold_request plain = *request;
+	struct sonde_buf cells = {0};
+	struct folded two = {0};
+	char old[4096];
+	int rc;
+
+	plain.keeps_timeline = false;
+	rc = fold_oldest(&cells, &two, path, &plain, err);
+	if (rc == 0)
+		rc = replace(path, sonde_buf_view(&cells), two.records, err);
+	snprintf(old, sizeof(old), "%s.%u", path, next);
+	if (rc == 0 && next)
+		unlink(old);
+	release(&two);
+	sonde_buf_release(&cells);
+	return rc;
+}

@@ -1,0 +1,17 @@
+/*
+ * Folding the oldest file of a native capture while it is written (capture.rotate, capture.keep): its
+ * cells are kept in the capture's first file, and it is removed.
+ */
+#ifndef SONDE_FOLD_ROLLING_H
+#define SONDE_FOLD_ROLLING_H
+
+#include "fold/fold.h"
+
+/*
+ * Folds the oldest of the files `path`, `path`.1, … of which the next one must be complete. What is
+ * selected and accumulated is fixed by the first time. Whoever reads `path` meanwhile, or after this
+ * was stopped in the middle, finds everything once.
+ */
+int sonde_roll(const char *path, const struct sonde_fold_request *request, struct sonde_err *err);
+
+#endif

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# capture.keep: the oldest files of a capture are folded while it is written, and the report is that of
+# all of them: counts, sums and entries exactly, times that are told by clocks to the microsecond.
+. "$(dirname "$0")/../native.sh"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+[ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
+export CUDA_INJECTION64_PATH=$LIB
+
+same() { # WHOLE FOLDED: two directories have the same report, but for single entries and launches
+	"$SONDE" report "$1" -f json >"$TMP/whole.json" && "$SONDE" report "$2" -f json >"$TMP/folded.json" &&
+		"$SONDE" validate "$TMP/folded.json" && python3 - "$TMP/whole.json" "$TMP/folded.json" <<-'P'
+		import json, sys
+		whole, folded = (json.load(open(f)) for f in sys.argv[1:3])
+		skipped = {"entries", "generated_at", "file", "files", "longest_gaps", "notes", "loads"}
+		bad = []
+
+		def is_same(path, a, b):
+		    if isinstance(a, float) or isinstance(b, float):
+		        return abs(a - b) <= 1e-3 + 1e-9 * abs(a)
+		    return a == b
+
+		def walk(path, a, b):
+		    if isinstance(a, dict) and isinstance(b, dict):
+		        for k in sorted((set(a) | set(b)) - skipped):
+		            walk(path + "." + k, a.get(k), b.get(k))
+		    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+		        if a and isinstance(a[0], dict) and "id" in a[0]: # regions that began in a later file come later
+		            a, b = (sorted(x, key=lambda r: r["id"]) for x in (a, b))
+		        for i, (x, y) in enumerate(zip(a, b)):
+		            walk("%s[%d]" % (path, i), x, y)
+		    elif a is None or b is None or not is_same(path, a, b):
+		        if a != b:
+		            bad.append((path, a, b))
+
+		walk("", whole, folded)
+		own = [n.split(": ", 1)[1] for n in folded["notes"]]
+		assert any("its oldest files were folded" in n for n in folded["notes"]), folded["notes"]
+		assert [n.split(": ", 1)[1] for n in whole["notes"]] == [n for n in own if "its oldest files were" not in n], own
+		print(*bad[:20], sep="\n")
+		assert not bad
+		gaps = [[round(g["ms"], 3) for g in r["aggregate"].get("longest_gaps", [])] for r in (whole, folded)]
+		assert len(gaps[0]) == len(gaps[1]) and all(abs(x - y) <= 2e-3 for x, y in zip(*gaps)), gaps
+	P
+}
+
+loop() { traced "$BUILD/fake/fake_loop" "$FAKE" "$@" >"$TMP/said" && grep -qx done "$TMP/said"; }
+
+folded() { # the capture in $OUT, all but its last two files folded one by one, and as one file
+	local name
+	name=$(basename "$OUT"/*.sonde)
+	rm -rf "$TMP/whole"
+	mkdir "$TMP/whole"
+	cat $(ls -v "$OUT/$name"*) >"$TMP/whole/$name"
+	[ "$(ls "$OUT" | wc -l)" -ge "$1" ] || { echo "too few files"; ls -l "$OUT"; return 1; }
+	"$BUILD/tools/capture_roll" "$OUT/$name" $(($(ls "$OUT" | wc -l) - 2)) && [ "$(ls "$OUT" | wc -l)" -eq 3 ] &&
+		same "$TMP/whole" "$OUT"
+}
+
+one_thread() {
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
+	loop 1000 3 300 && folded 4
+}
+
+threads() {
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
+	loop 1000 2 300 3 && folded 4
+}
+
+no_gpu() { # host times alone; ranges left open
+	fresh cupti=off flush_ms=2 collect_ms=5 rotate_ms=10
+	traced "$WORK/faults" ranges 400 >"$TMP/said" 2>&1 || loop 500 1 200
+	folded 3
+}
+
+all_kinds() { # start/end ranges over many files, graphs captured in the first, memory held, marks, copies
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20 memory=on
+	FAKE_CUDA_ROUNDS=200 traced "$BUILD/fake/fake_cuda" "$FAKE" 3 >"$TMP/said" && folded 4
+}
+
+again() { # whoever is killed between the two leaves a file that counts no more
+	local name
+	name=$(basename "$OUT"/*.sonde)
+	cp "$(ls -v "$OUT/$name".* | head -1)" "$TMP/last"
+	cp "$TMP/last" "$OUT/$name.1"
+	same "$TMP/whole" "$OUT"
+}
+
+in_a_run() { # COUNT-OF-PROCESSES: what `sonde run` leaves is bounded, and every launch is told
+	rm -rf "$TMP/run"
+	"$SONDE" run hydra.run.dir="$TMP/run" capture.rotate=1s capture.keep=1 pipeline.native.cupti="$FAKE" -- \
+		"$BUILD/fake/fake_loop" "$FAKE" 5000 4 1000 2 >"$TMP/said" 2>&1 || { cat "$TMP/said"; return 1; }
+	ls "$TMP/run/native"
+	[ "$(ls "$TMP/run/native" | grep -c '\.sonde')" -le 4 ] && [ -n "$(ls "$TMP/run/native" | grep '\.sonde\.')" ] &&
+		"$SONDE" report "$TMP/run" -f json >"$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
+		print(n, r["coverage"], *r["notes"], sep="\n")
+		assert n == 15000 and r["coverage"]["launches_total"] == 75000
+		assert any("its oldest files were folded" in t for t in r["notes"])
+	P
+}
+
+refused() { # SETTINGS… TEXT: said before anything runs
+	! "$SONDE" run hydra.run.dir="$TMP/no" "${@:1:$#-1}" -- true >"$TMP/said" 2>&1 && grep -qF -- "${@: -1}" "$TMP/said" && [ ! -e "$TMP/no" ]
+}
+
+ok "one thread: files folded one by one have the report of the whole" one_thread
+ok "a file that was folded and not removed counts once" again
+ok "four threads: files folded one by one have the report of the whole" threads
+ok "ranges alone: files folded one by one have the report of the whole" no_gpu
+ok "start/end ranges, graphs and memory over many files are those of the whole" all_kinds
+ok "a run keeps one file and tells every launch" in_a_run
+ok "capture.keep without capture.rotate is refused" refused capture.keep=2 "it needs capture.rotate"
+ok "capture.keep with a budget is refused" refused capture.keep=2 capture.rotate=1GB pipeline.native.budget=2% "leave pipeline.native.budget out"
+ok "capture.keep with counters is refused" refused capture.keep=2 capture.rotate=1GB counters.set=basic "leave counters out"
+ok "a capture.rotate that is no size is refused" refused capture.rotate=often "not a size or time"
