@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define MADE_CLASSES  64
-#define MADE_COUNTERS 4
+#define MADE_COUNTERS 12
 
 struct made {
 	uint64_t seed;

@@ -160,6 +160,45 @@ static void test_unmix__classes_side_by_side_are_merged(void **state)
 	made_release(&m);
 }
 
+/* Counters are fitted some at a time: which ones beside it has nothing to do with any of them. */
+static void test_unmix__a_counter_comes_out_the_same_alone(void **state)
+{
+	struct sonde_unmixed *all, *alone;
+	struct made m, one;
+	uint32_t c, k;
+	size_t i;
+
+	(void)state;
+	start_program(&m, 6, 11);
+	m.vary = 0.3;
+	m.count[2][3] = m.count[4][9] = 0; /* what is not there is held at zero, in these two */
+	run_program(&m, 6);
+	m.limits[5] = 1e-9; /* refused */
+	all = solve(&m);
+	assert_non_null(sonde_unmixed_counter(all, 5)->refused);
+	for (c = 0; c < 11; c++) {
+		if (c == 5)
+			continue;
+		one = m;
+		one.nr_counters = 1;
+		memset(one.limits, 0, sizeof(one.limits));
+		one.values = calloc(m.nr_samples, sizeof(*one.values));
+		for (i = 0; i < m.nr_samples; i++)
+			one.values[i] = m.values[i * 11 + c];
+		alone = solve(&one);
+		for (k = 0; k < 6; k++) {
+			struct sonde_unmix_figure f = sonde_unmixed_figure(all, k, c);
+			struct sonde_unmix_figure g = sonde_unmixed_figure(alone, k, 0);
+
+			assert_memory_equal(&f, &g, sizeof(f));
+		}
+		sonde_unmixed_free(alone);
+		free(one.values);
+	}
+	sonde_unmixed_free(all);
+	made_release(&m);
+}
+
 /* Neighbours that samples can hardly tell apart: each is uncertain, their sum is not. */
 static void test_unmix__sums_know_covariances(void **state)
 {
@@ -588,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_unmix__time_bins_follow_uneven_work),
 		cmocka_unit_test(test_unmix__what_a_long_kernel_does_first_is_its_own),
 		cmocka_unit_test(test_unmix__classes_side_by_side_are_merged),
+		cmocka_unit_test(test_unmix__a_counter_comes_out_the_same_alone),
 		cmocka_unit_test(test_unmix__sums_know_covariances),
 		cmocka_unit_test(test_unmix__weak_classes_of_a_region_become_its_entries),
 		cmocka_unit_test(test_unmix__rare_classes_are_pooled_by_name),

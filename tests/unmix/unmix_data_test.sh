@@ -33,6 +33,7 @@ within decode_50us decode 2.5 4 inst_executed_realtime dram__bytes_read tensor_c
 within decode_100us decode 2.5 6 inst_executed_realtime dram__bytes_read tensor_cycles lts__t_sectors
 within decode_200us decode 2.5 10 inst_executed_realtime dram__bytes_read tensor_cycles lts__t_sectors
 within graph_20us graph 3 12 inst_executed_realtime tensor_cycles pipe_fma lts__t_sectors
+within graph_50us graph 3 15 inst_executed_realtime tensor_cycles pipe_fma lts__t_sectors
 
 # Single kernels of at least 1 % of the total: nine of ten intervals hold what ncu says.
 held=$(awk '{ for (i = 2; i < NF; i++) if ($i == "kernels") { split($(i + 1), k, "/"); held += k[1]; of += k[2] } }
