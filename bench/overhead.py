@@ -19,9 +19,12 @@ of the least stretches. With --base NAME ratios are to that variant, and plain d
   native:LINE[+LINE...]  all of our library, with these lines of its settings besides
 """
 import argparse
+import glob
+import json
 import os
 import random
 import statistics
+import subprocess
 import tempfile
 import time
 import traceback
@@ -214,6 +217,16 @@ def measure_set(variants, loop, steps, rounds):
     return took
 
 
+def tell_timed(build, out, names):
+    """Of variants with a budget: what their last captures say of it."""
+    for number, name in enumerate(names):
+        if "budget_ppm" not in name:
+            continue
+        said = subprocess.run([os.path.join(build, "sonde"), "report", "-f", "json", os.path.join(out, f"captures{number}")], capture_output=True, text=True, check=False)
+        report = json.loads(said.stdout) if said.returncode == 0 else {"coverage": {"timed": said.stderr}, "notes": []}
+        print(name, report["coverage"].get("timed"), *(n.split(": ", 1)[-1] for n in report["notes"] if "budget" in n), sep="\n  ")
+
+
 def ratio(took, name, base):
     """Of a set: the median over its rounds of stretch / the base's stretch of the round."""
     return statistics.median(a / b for a, b in zip(took[name], took[base]))
@@ -242,9 +255,10 @@ def environments(build, names, out):
     variants = {}
     for name in names:
         if name.startswith("native:"):
-            conf = os.path.join(out, f"conf{len(variants)}")
+            conf, captures = os.path.join(out, f"conf{len(variants)}"), os.path.join(out, f"captures{len(variants)}")
+            os.mkdir(captures)
             with open(conf, "w", encoding="utf-8") as f:
-                f.write(f"output={out}\n" + name.removeprefix("native:").replace("+", "\n") + "\n")
+                f.write(f"output={captures}\n" + name.removeprefix("native:").replace("+", "\n") + "\n")
             variants[name] = {**known["native"], "SONDE_INJECT_CONFIG": conf}
         elif name.startswith("cupti:"):
             variants[name] = {**parts, "CUPTI_PARTS": name.removeprefix("cupti:")}
@@ -274,9 +288,9 @@ def main():
         sets.append(took)
         shown = (f"{os.path.basename(n)} {ratio(took, n, args.base):.3f}" for n in variants if n in took)
         print(f"set {number + 1}:", *shown, flush=True)
-        for name in os.listdir(out):
-            if name.endswith(".sonde"):
-                os.unlink(os.path.join(out, name))
+        for path in glob.glob(f"{out}/*.sonde") + glob.glob(f"{out}/captures*/*.sonde"):
+            if number + 1 < args.sets:
+                os.unlink(path)
     print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {args.rounds} rounds")
     print(f"{'':14}{'ms/step':>9}{'ratio':>8}{'range':>15}{'least':>8}")
     for name in variants:
@@ -287,6 +301,7 @@ def main():
         step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps * 1e3
         print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios):8.3f}", end="")
         print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, args.base):8.3f}")
+    tell_timed(args.build, out, list(variants))
 
 
 if __name__ == "__main__":
