@@ -2,9 +2,10 @@
  * The loop: sampling runs in stretches, each of one set of counters at one interval.
  *
  * While a stretch runs, samples are decoded as they come. CUPTI decodes until nothing is left, also
- * what comes meanwhile, and loses its place in the buffer when its image is full before that. So the
- * loop foresees how many samples a decode will find. Where an image cannot hold them, or decoding
- * takes nearly as long as sampling, the stretch is stopped first: what is left then has an end.
+ * what comes meanwhile: beside a GPU that is always busy a decode may take half a second. It loses its
+ * place in the buffer when its image is full before that. So the loop foresees how many samples a
+ * decode will find. Where an image cannot hold them, or decoding costs nearly as much as there is time,
+ * the stretch is stopped first: what is left then has an end.
  *
  * The first stretch is a trial: it tells what decoding costs on this machine, and with it the interval. Its
  * samples are nobody's.
@@ -24,14 +25,16 @@
 
 #define TURN_NS	     (1000 * MS) /* of a set, where several take turns */
 #define TRIAL_NS     (10 * MS)	/* of the first stretch, or … */
-#define TRIAL	     48		/* … so many samples */
+#define TRIAL	     200	/* … so many samples */
 #define STALE_NS     (60000ull * MS)
 #define MARGIN_NS    (2 * MS) /* by which the clocks of host and GPU may be apart */
 #define LEAST_PAUSE  (5 * MS) /* between decodes: even one that finds nothing takes a millisecond */
 #define MOST_PAUSE   (20 * MS)
 #define MOST_DECODES 64 /* after a stop: usually two */
+#define FAST	     0.95 /* a pace at which decodes hardly end */
+#define ENOUGH	     32 /* samples of a decode that tell what it costs */
 
-/* Of the time everything may take, over a window; and decoding alone, at any time. */
+/* Of the time everything may cost, over a window; and decoding alone, at any time. */
 #define WINDOW_NS 250000000u
 #define MOST_BUSY 0.95
 #define MOST_LOAD 0.8
@@ -45,7 +48,8 @@ struct loop {
 	uint64_t drained_ns;   /* when a decode last returned, on the host's clock */
 	uint64_t window_ns;    /* when the window began, on the host's clock */
 	uint64_t busy_ns;      /* spent in it */
-	double cost_ns;	       /* of decoding a sample, lately */
+	double cost_ns;	       /* of decoding a sample */
+	double pace;	       /* of running decodes, lately: their time by that of the samples they found */
 	size_t nr_stale;       /* samples of long ago, in this stretch */
 	bool is_first;	       /* the next sample is the first after a start */
 	bool is_trial;	       /* the first stretch */
@@ -140,25 +144,48 @@ static int take(struct loop *l, const struct pm_drained *d)
 
 /* --- decoding ----------------------------------------------------------------------------------- */
 
-/* Decoding's share of the time, by what a sample cost lately: at 1 it never ends. */
+/* Decoding's share of the time: at 1 it never ends. */
 static double load_of(const struct loop *l)
 {
 	return l->cost_ns / (double)l->s->interval_ns;
 }
 
+/* Samples that wait to be decoded. */
+static double waiting(const struct loop *l)
+{
+	return (double)(mono_ns() - l->drained_ns) / (double)l->s->interval_ns;
+}
+
 /* How many samples the next decode will find; of a stopped stretch those that wait. */
 static size_t foresee(const struct loop *l, bool is_running)
 {
-	double waiting = (double)(mono_ns() - l->drained_ns) / (double)l->s->interval_ns;
-	double rest = 1 - load_of(l);
+	double load = load_of(l), rest = 1 - (load > l->pace ? load : l->pace), nr = waiting(l);
 
 	if (is_running)
-		waiting /= rest > 0.05 ? rest : 0.05;
-	return (size_t)(waiting * 1.3) + 32;
+		nr /= rest > 1 - FAST ? rest : 1 - FAST;
+	return (size_t)(nr * 1.3) + 32;
+}
+
+/*
+ * What decoding a sample costs shows after a stop. While sampling runs, a decode may have waited for
+ * some: it costs that much at most.
+ */
+static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
+{
+	double ns = d->nr ? (double)d->decode_ns / (double)d->nr : 0;
+
+	if (d->nr < ENOUGH)
+		return;
+	if (is_running)
+		l->pace += (ns / (double)l->s->interval_ns - l->pace) / 4;
+	if (l->is_trial)
+		l->cost_ns = ns;
+	else if (ns < l->cost_ns || !is_running)
+		l->cost_ns += (ns - l->cost_ns) / 4;
 }
 
 /* Decodes what there is, evaluates it and hands it over. */
-static enum next drain(struct loop *l, struct pm_drained *d, size_t expected)
+static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bool is_running)
 {
 	uint64_t begin = mono_ns(), middle, end;
 
@@ -168,13 +195,11 @@ static enum next drain(struct loop *l, struct pm_drained *d, size_t expected)
 	if (!l->is_trial && take(l, d))
 		return FAILED;
 	end = mono_ns();
-	if (d->nr)
-		l->cost_ns += ((double)d->decode_ns / (double)d->nr - l->cost_ns) /
-			      (l->is_trial ? 1 : 4);
+	learn(l, d, is_running);
 	l->s->status.decode_ns += middle - begin;
 	l->s->status.evaluate_ns += end - middle;
 	l->s->status.nr_overflows += d->has_overflown;
-	l->busy_ns += end - begin;
+	l->busy_ns += (uint64_t)((double)d->nr * l->cost_ns) + (end - middle);
 	/* Once CUPTI has lost its place in the buffer it stays lost: only a new session helps. */
 	return d->has_overflown || l->nr_stale > l->s->image_samples / 4 ? LOST : GO_ON;
 }
@@ -189,7 +214,7 @@ static enum next end_stretch(struct loop *l, enum next why)
 	if (pm_device_stop(l->s, l->err))
 		return FAILED;
 	for (k = 0; k < MOST_DECODES && !d.is_end; k++) {
-		enum next next = drain(l, &d, expected);
+		enum next next = drain(l, &d, expected, false);
 
 		if (next != GO_ON)
 			return why == ALL_OVER && next == LOST ? ALL_OVER : next;
@@ -215,13 +240,12 @@ static bool is_too_slow(struct loop *l)
 
 static enum next drain_running(struct loop *l)
 {
-	size_t expected = foresee(l, true);
 	struct pm_drained d;
 	enum next next;
 
-	if (load_of(l) > MOST_LOAD || expected > l->s->most_samples)
+	if (load_of(l) > MOST_LOAD || waiting(l) > l->s->most_samples / 2)
 		return l->s->q.interval_ns ? HELD : TOO_SLOW;
-	next = drain(l, &d, expected);
+	next = drain(l, &d, foresee(l, true), true);
 	if (next != GO_ON)
 		return next;
 	if (d.is_full)
@@ -331,8 +355,10 @@ static void change(struct loop *l, enum next why)
 		l->s->status.nr_lost++;
 		pm_device_close(l->s);
 	}
-	if (why == TOO_SLOW || why == LOST)
+	if (why == TOO_SLOW || (why == LOST && l->pace >= FAST))
 		l->s->status.nr_slower += lengthen(l);
+	if (why == LOST) /* the largest image is next, then a longer interval */
+		l->pace = FAST;
 	/* What is not sampled because of a turn, a pause or a change is no gap. */
 	if (why == TURN_OVER || why == TOO_SLOW)
 		l->last_ns = 0;
