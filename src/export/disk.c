@@ -102,48 +102,48 @@ static int write_exported(struct disk *d, uint32_t node, struct sonde_sink *to)
 	return d->export(d->tree, d->options, to, d->err);
 }
 
+/* Goes down to `below`, a file or folder in d->path; returns the way back, to be given to leave(). */
+static size_t enter(struct disk *d, const char *folder, const char *below)
+{
+	size_t back = d->path.n;
+
+	sonde_buf_printf(&d->path, "/%s%s", folder, below);
+	return back;
+}
+
+static void leave(struct disk *d, size_t back)
+{
+	d->path.n = back;
+	if (d->path.p)
+		d->path.p[back] = '\0';
+}
+
 /* Writes DIR/name through `write`; d->path is DIR. */
 static int write_file(struct disk *d, const char *name, writer write, uint32_t node)
 {
-	size_t dir = d->path.n;
+	size_t back = enter(d, "", name);
 	struct sonde_sink to;
-	int rc;
+	int rc = d->path.failed ? sonde_err_nomem(d->err) : sonde_sink_open(&to, d->path.p, d->err);
 
-	sonde_buf_printf(&d->path, "/%s", name);
-	if (d->path.failed)
-		return sonde_err_nomem(d->err);
-	rc = sonde_sink_open(&to, d->path.p, d->err);
-	if (rc == 0) {
-		rc = write(d, node, &to);
-		if (rc)
-			sonde_sink_abort(&to);
-		else
-			rc = sonde_sink_close(&to, d->err);
-	}
-	d->path.n = dir;
-	d->path.p[dir] = '\0';
+	if (rc == 0)
+		rc = sonde_sink_finish(&to, write(d, node, &to), d->err);
+	leave(d, back);
 	return rc;
 }
 
 static int write_region(struct disk *d, uint32_t node, struct sonde_str folder)
 {
-	size_t dir = d->path.n;
-	int rc;
+	static const struct {
+		const char *name;
+		writer write;
+	} files[] = {{"kernels.csv", write_kernels}, {"sections.txt", write_sections},
+		{"report.md", write_markdown}, {"report.json", write_json}};
+	size_t back = enter(d, "", folder.p), i;
+	int rc = d->path.failed ? sonde_err_nomem(d->err) : sonde_dir_make(d->path.p, d->err);
 
-	sonde_buf_printf(&d->path, "/%.*s", SONDE_STR_ARG(folder));
-	if (d->path.failed)
-		return sonde_err_nomem(d->err);
-	rc = sonde_dir_make(d->path.p, d->err);
-	if (rc == 0)
-		rc = write_file(d, "kernels.csv", write_kernels, node);
-	if (rc == 0)
-		rc = write_file(d, "sections.txt", write_sections, node);
-	if (rc == 0)
-		rc = write_file(d, "report.md", write_markdown, node);
-	if (rc == 0)
-		rc = write_file(d, "report.json", write_json, node);
-	d->path.n = dir;
-	d->path.p[dir] = '\0';
+	for (i = 0; i < sizeof(files) / sizeof(*files) && rc == 0; i++)
+		rc = write_file(d, files[i].name, files[i].write, node);
+	leave(d, back);
 	return rc;
 }
 
@@ -206,16 +206,14 @@ static const struct sonde_report *folder_report(const struct disk *d)
 static int write_scope(struct disk *d, const struct sonde_report *r)
 {
 	struct sonde_buf name = {0};
-	size_t dir = d->path.n;
+	size_t back;
 	int rc;
 
 	sonde_folder_name(&name, &r->name, 1);
-	sonde_buf_printf(&d->path, "/scopes/%s", name.p ? name.p : "");
+	back = enter(d, "scopes/", name.p ? name.p : "");
 	rc = d->path.failed || name.failed ? sonde_err_nomem(d->err) : write_regions(d, r);
 	sonde_buf_release(&name);
-	if (d->path.p)
-		d->path.p[dir] = '\0';
-	d->path.n = dir;
+	leave(d, back);
 	return rc;
 }
 
