@@ -30,6 +30,7 @@ struct nsys_range {
 	uint64_t pid, tid, begin_ns, end_ns; /* end UINT64_MAX: never closed */
 	uint32_t label, domain;		     /* string numbers */
 	uint32_t number;		     /* in the records */
+	uint16_t depth;			     /* of nesting, 0 = outermost */
 	uint8_t kind;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define MAX_DOMAINS 64
+#define MAX_DEPTH   512 /* what is deeper counts in its ancestor: ids grow with the square of it */
 
 static int cmp(uint64_t a, uint64_t b)
 {
@@ -77,9 +78,9 @@ static void pop_ended(const struct nsys *n, const uint32_t *outer, struct stack 
 		s->top = outer[s->top];
 }
 
-static void enter(const struct nsys *n, uint32_t *outer, struct stacks *s, uint32_t i)
+static void enter(struct nsys *n, uint32_t *outer, struct stacks *s, uint32_t i)
 {
-	const struct nsys_range *g = &n->ranges.at[i];
+	struct nsys_range *g = &n->ranges.at[i];
 	struct stack *st;
 
 	if (s->pid != g->pid || s->tid != g->tid)
@@ -87,7 +88,9 @@ static void enter(const struct nsys *n, uint32_t *outer, struct stacks *s, uint3
 	st = stack_of(s, g->domain);
 	pop_ended(n, outer, st, g->begin_ns);
 	outer[i] = st->top;
-	st->top = i;
+	g->depth = st->top == SONDE_NONE ? 0 : (uint16_t)(n->ranges.at[st->top].depth + 1);
+	if (g->depth < MAX_DEPTH)
+		st->top = i;
 }
 
 static int append(struct nsys *n, struct nsys_range *g, uint32_t parent)
@@ -114,6 +117,7 @@ int sonde_nsys__nest(struct nsys *n)
 {
 	struct stacks s = {0};
 	uint32_t *outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*outer));
+	uint64_t nr_deep = 0;
 	uint32_t i;
 	int rc = 0;
 
@@ -128,9 +132,13 @@ int sonde_nsys__nest(struct nsys *n)
 		outer[i] = SONDE_NONE;
 		if (g->kind == SONDE_PUSH_POP)
 			enter(n, outer, &s, i);
+		nr_deep += g->depth == MAX_DEPTH;
 		rc = append(n, g,
 			outer[i] == SONDE_NONE ? SONDE_NONE : n->ranges.at[outer[i]].number);
 	}
+	sonde_source__note(n->src, n->r, nr_deep,
+		"range is nested 512 deep: what is in it counts in the one around it",
+		"ranges are nested 512 deep: what is in them counts in the one around them");
 	sonde_free(outer);
 	return rc;
 }
