@@ -15,9 +15,10 @@
 #define LOOK_NS	  1000000000u
 #define RETRY_NS  60000000000u
 #define NICENESS  10
+#define MAX_AT_ONCE 4 /* files: where folding is behind */
 
-/* Whether a capture has complete files beyond what shall be kept; the last file is still being written. */
-static bool has_excess(const char *path, const struct sonde_capture_settings *set)
+/* How many complete files a capture has beyond what shall be kept; the last one is still being written. */
+static uint32_t count_excess(const char *path, const struct sonde_capture_settings *set)
 {
 	uint32_t next = sonde_capture_next(path), part = next ? next : 1;
 	uint64_t nr_bytes = 0, nr = 0, size = 0;
@@ -36,8 +37,11 @@ static bool has_excess(const char *path, const struct sonde_capture_settings *se
 	}
 	nr_bytes -= size;
 	nr -= nr > 0;
-	return nr >= 2 && ((set->keep_files && nr > set->keep_files) ||
-				  (set->keep_bytes && nr_bytes > set->keep_bytes));
+	if (nr < 2 || (set->keep_bytes && nr_bytes <= set->keep_bytes))
+		return 0;
+	if (set->keep_bytes)
+		return 1;
+	return nr <= set->keep_files ? 0 : nr - set->keep_files < MAX_AT_ONCE ? (uint32_t)(nr - set->keep_files) : MAX_AT_ONCE;
 }
 
 static int find_captures(const char *dir, struct sonde_paths *out, struct sonde_arena *arena)
@@ -54,13 +58,14 @@ static int fold_excess(const struct sonde_run_keep *k, const struct sonde_paths 
 {
 	struct sonde_settings s = {0};
 	int rc = sonde_settings_read(&s, k->run->config, SONDE_STAND_IN_NEVER, err);
+	uint32_t nr;
 	size_t i;
 
 	s.fold.choice = (struct sonde_choice){0}; /* all metrics: any report can choose */
 	s.fold.cores = 1;
 	for (i = 0; i < all->at.nr && rc == 0; i++)
-		while (rc == 0 && has_excess(all->at.at[i], &k->run->set))
-			rc = sonde_roll(all->at.at[i], &s.fold, err);
+		while (rc == 0 && (nr = count_excess(all->at.at[i], &k->run->set)))
+			rc = sonde_roll(all->at.at[i], nr, &s.fold, err);
 	return rc;
 }
 
@@ -100,7 +105,7 @@ static void look(struct sonde_run_keep *k)
 
 	k->next_ns = sonde_now_ns() + LOOK_NS;
 	if (find_captures(k->dir, &all, &arena) == 0) {
-		for (i = 0; i < all.at.nr && !has_excess(all.at.at[i], &k->run->set); i++)
+		for (i = 0; i < all.at.nr && !count_excess(all.at.at[i], &k->run->set); i++)
 			;
 		if (i < all.at.nr)
 			start(k, &all);

@@ -133,14 +133,14 @@ static int write_sums(struct sonde_buf *out, struct sonde_parts *sums, struct so
 	return rc == 0 && out->failed ? sonde_err_nomem(err) : rc;
 }
 
-/* What everything up to the end of the second file comes to; and `two`, what was folded for it. */
-static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path,
+/* What everything up to the end of the file behind the `nr` oldest comes to; and `two`, what was folded for it. */
+static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path, uint32_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	uint32_t is_rolled = sonde_capture_next(path) > 0;
 	struct sonde_parts sums = {0};
 	struct folded one = {0};
-	int rc = fold_files(two, path, request, 2 + is_rolled, err);
+	int rc = fold_files(two, path, request, 1 + nr + is_rolled, err);
 
 	if (rc == 0 && is_rolled) {
 		rc = read_sums(&sums, two->records, path, err);
@@ -187,12 +187,12 @@ static int find_counts(uint64_t *out, size_t nr, const char *path, struct sonde_
 	return rc;
 }
 
-/* What must stay of the oldest file, and the sums, take the place of the first. */
-static int replace(const char *path, struct sonde_str cells, const struct sonde_records *two,
+/* What must stay of the oldest files, and the sums, take the place of the first. */
+static int replace(const char *path, uint32_t nr_files, struct sonde_str cells, const struct sonde_records *two,
 	struct sonde_err *err)
 {
 	struct sonde_buf file = {0};
-	struct sonde_read_options options = {.nr_files = 1 + (sonde_capture_next(path) > 0), .reduced = &file};
+	struct sonde_read_options options = {.nr_files = nr_files + (sonde_capture_next(path) > 0), .reduced = &file};
 	struct sonde_records *read = NULL;
 	size_t nr = two->counts.nr < SONDE_MAX_ROLLED_COUNTS ? two->counts.nr : SONDE_MAX_ROLLED_COUNTS;
 	uint64_t counts[SONDE_MAX_ROLLED_COUNTS] = {0};
@@ -209,9 +209,9 @@ static int replace(const char *path, struct sonde_str cells, const struct sonde_
 	return rc;
 }
 
-int sonde_roll(const char *path, const struct sonde_fold_request *request, struct sonde_err *err)
+int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	uint32_t next = sonde_capture_next(path);
+	uint32_t next = sonde_capture_next(path), i;
 	struct sonde_fold_request plain = *request;
 	struct sonde_buf cells = {0};
 	struct folded two = {0};
@@ -219,12 +219,13 @@ int sonde_roll(const char *path, const struct sonde_fold_request *request, struc
 	int rc;
 
 	plain.keeps_timeline = false;
-	rc = fold_oldest(&cells, &two, path, &plain, err);
+	rc = fold_oldest(&cells, &two, path, nr, &plain, err);
 	if (rc == 0)
-		rc = replace(path, sonde_buf_view(&cells), two.records, err);
-	snprintf(old, sizeof(old), "%s.%u", path, next);
-	if (rc == 0 && next)
+		rc = replace(path, nr, sonde_buf_view(&cells), two.records, err);
+	for (i = next ? 0 : 1; i < nr && rc == 0; i++) { /* without further files so far, PATH was the first */
+		snprintf(old, sizeof(old), "%s.%u", path, next + i);
 		unlink(old);
+	}
 	release(&two);
 	sonde_buf_release(&cells);
 	return rc;

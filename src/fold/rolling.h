@@ -8,10 +8,10 @@
 #include "fold/fold.h"
 
 /*
- * Folds the oldest of the files `path`, `path`.1, … of which the next one must be complete. What is
- * selected and accumulated is fixed by the first time. Whoever reads `path` meanwhile, or after this
+ * Folds the `nr` oldest of the files `path`, `path`.1, … of which the next one must be complete: many at once
+ * cost little more than one, but memory for all of them. What is selected and accumulated is fixed by the first time. Whoever reads `path` meanwhile, or after this
  * was stopped in the middle, finds everything once.
  */
-int sonde_roll(const char *path, const struct sonde_fold_request *request, struct sonde_err *err);
+int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *request, struct sonde_err *err);
 
 #endif

@@ -253,7 +253,9 @@ static void put_other(void *of, const struct sonde_block_head *h, const uint8_t 
 int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_err *err)
 {
 	struct reducing x = {.n = n, .out = out};
-	struct sonde_rolled rolled = {.next = n->rolled.next ? n->rolled.next + 1 : 1};
+	/* All that was read is gone from then on; a first file of what was left counts for none. */
+	struct sonde_rolled rolled = {
+		.next = n->rolled.next + n->r->options.nr_files - (n->rolled.next > 0)};
 
 	x.no_memory = !find_places(&x);
 	if (!x.no_memory)

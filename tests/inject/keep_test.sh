@@ -77,6 +77,19 @@ all_kinds() { # start/end ranges over many files, graphs captured in the first, 
 	FAKE_CUDA_ROUNDS=200 traced "$BUILD/fake/fake_cuda" "$FAKE" 3 >"$TMP/said" && folded 4
 }
 
+at_once() { # all but two files in one go
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
+	loop 1000 2 300 2 || return
+	local name nr
+	name=$(basename "$OUT"/*.sonde) nr=$(ls "$OUT" | wc -l)
+	[ "$nr" -ge 5 ] || { echo "too few files"; return 1; }
+	rm -rf "$TMP/whole"
+	mkdir "$TMP/whole"
+	cat $(ls -v "$OUT/$name"*) >"$TMP/whole/$name"
+	"$BUILD/tools/capture_roll" "$OUT/$name" 1 2 && "$BUILD/tools/capture_roll" "$OUT/$name" 1 $((nr - 4)) && [ "$(ls "$OUT" | wc -l)" -eq 3 ] &&
+		same "$TMP/whole" "$OUT"
+}
+
 again() { # whoever is killed between the two leaves a file that counts no more
 	local name
 	name=$(basename "$OUT"/*.sonde)
@@ -108,6 +121,7 @@ refused() { # SETTINGS… TEXT: said before anything runs
 ok "one thread: files folded one by one have the report of the whole" one_thread
 ok "a file that was folded and not removed counts once" again
 ok "four threads: files folded one by one have the report of the whole" threads
+ok "several files folded at once have the report of the whole" at_once
 ok "ranges alone: files folded one by one have the report of the whole" no_gpu
 ok "start/end ranges, graphs and memory over many files are those of the whole" all_kinds
 ok "a run keeps one file and tells every launch" in_a_run
