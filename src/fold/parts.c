@@ -14,6 +14,9 @@
 #include "read/folder_in.h"
 #include "read/rolled.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* What there is to say of files that are left out: said with the next part. */
 struct remark {
 	uint64_t order;
@@ -123,6 +126,11 @@ static bool is_samples(const char *path)
 	       is_native(path);
 }
 
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* The captures of one directory among `all`; returns how many, and how many of them are samples. */
 static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_paths *all,
 	struct sonde_str directory)
@@ -138,6 +146,8 @@ static size_t list_beside(const char **beside, size_t *nr_samples, const struct 
 		*nr_samples += is_samples(path);
 		beside[nr++] = path;
 	}
+	if (nr > 1) /* a report is the same in whatever order they are named */
+		qsort(beside, nr, sizeof(*beside), by_path);
 	return nr;
 }
 

@@ -144,7 +144,10 @@ struct inputs {
 	char nsys[40];
 };
 
-/* Every file of the test data that is a capture, and its partial report. */
+/*
+ * Every file of the test data that is a capture, and its partial report. Samples are split among the
+ * launches of their directory, so these are one input, the directory.
+ */
 static void find_inputs(struct inputs *in)
 {
 	size_t i;
@@ -152,11 +155,13 @@ static void find_inputs(struct inputs *in)
 	*in = (struct inputs){.nsys = "/tmp/sonde_cells_XXXXXX.sqlite"};
 	make_nsys(in->nsys);
 	assert_int_equal(glob("tests/data/*/*", 0, NULL, &in->found), 0);
+	assert_int_equal(glob("tests/data/sampled_capture", GLOB_APPEND, NULL, &in->found), 0);
 	for (i = 0; i <= in->found.gl_pathc; i++) {
 		const char *path = i ? in->found.gl_pathv[i - 1] : in->nsys;
 		struct sonde_parts parts = {0};
 
-		if (sonde_parts_open(&parts, &path, 1, &usual, NULL) == 0) {
+		if (!strstr(path, "sampled_capture/") &&
+			sonde_parts_open(&parts, &path, 1, &usual, NULL) == 0) {
 			*(const char **)sonde_vec_push(&in->paths) = path;
 			*(struct sonde_buf *)sonde_vec_push(&in->partials) = written(&parts);
 		}
@@ -201,6 +206,24 @@ static void test_cells__partial_reports_are_as_good_as_their_captures(void **sta
 				(i + nr / 2) % (nr - 2) == i || (i + nr / 2) % (nr - 2) == i + 1 ? 2 : 3);
 	}
 	release_inputs(&in);
+}
+
+static void test_cells__samples_are_named_in_any_order(void **state)
+{
+	static const char *const named[] = {"tests/data/sampled_capture/samples-gpu0.sonde",
+		"tests/data/sampled_capture/decode.sonde", "tests/data/sampled_capture/samples-gpu0.sonde"};
+	const char *directory = "tests/data/sampled_capture";
+	struct sonde_parts parts = {0};
+	struct sonde_buf want;
+
+	(void)state;
+	open_all(&parts, &directory, 1);
+	want = report_of(&parts);
+	open_all(&parts, named, 2);
+	same(&want, report_of(&parts), "samples before their capture", named[0]);
+	open_all(&parts, named + 1, 2);
+	same(&want, report_of(&parts), "samples behind their capture", named[1]);
+	sonde_buf_release(&want);
 }
 
 static void test_partial__written_again_it_is_the_same(void **state)
@@ -387,6 +410,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cells__partial_reports_are_as_good_as_their_captures),
+		cmocka_unit_test(test_cells__samples_are_named_in_any_order),
 		cmocka_unit_test(test_partial__written_again_it_is_the_same),
 		cmocka_unit_test(test_partial__cut_off_anywhere_is_an_error),
 		cmocka_unit_test(test_partial__a_changed_byte_is_an_error),
