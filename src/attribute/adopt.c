@@ -242,8 +242,7 @@ static bool collect(struct sweep *w, const bool *is_left_out)
 		if (r->ranges.at[i].kind == SONDE_PUSH_POP && r->ranges.at[i].time.end_ns &&
 			!(is_left_out && is_left_out[i]) && !add_range(w, i))
 			return false;
-	if (w->edges.nr)
-		qsort(w->edges.at, w->edges.nr, sizeof(*w->edges.at), by_process_and_time);
+	sonde_vec_sort(&w->edges, by_process_and_time);
 	return true;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct counting {
@@ -164,9 +163,8 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	}
 	if (rc == 0 && !count_all(b, &c))
 		rc = sonde_err_nomem(err);
-	if (rc == 0 && b->l->presences.nr)
-		qsort(b->l->presences.at, b->l->presences.nr, sizeof(*b->l->presences.at),
-			by_scope_and_region);
+	if (rc == 0)
+		sonde_vec_sort(&b->l->presences, by_scope_and_region);
 	sonde_map_release(&c.visited);
 	sonde_map_release(&c.keys);
 	sonde_free(c.seen[0]);

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define SONDE_VEC(type)                                                                            \
 	struct {                                                                                   \
@@ -33,6 +34,13 @@
 #define sonde_vec_append(v, from)                                                                  \
 	sonde_vec_add((void **)&(v)->at, &(v)->nr, &(v)->cap,                                      \
 		(1 ? (from)->at : (v)->at), (from)->nr, sizeof(*(v)->at))
+
+/* By a comparison of qsort's kind; an empty one too, which qsort itself must not be given. */
+#define sonde_vec_sort(v, compare)                                                                 \
+	do {                                                                                       \
+		if ((v)->nr > 1)                                                                   \
+			qsort((v)->at, (v)->nr, sizeof(*(v)->at), compare);                        \
+	} while (0)
 
 #define sonde_vec_release(v)                                                                       \
 	do {                                                                                       \

@@ -34,7 +34,6 @@ struct sonde_child_end {
 	int signal;	     /* 0 = it ended by itself */
 	bool is_interrupted; /* sonde passed a signal to end it on, or it died of SIGINT */
 	bool is_timed_out;
-	uint64_t elapsed_ns;
 };
 
 /*

@@ -60,8 +60,6 @@ static void take_line(struct sonde_ncu_log *log, struct sonde_str line)
 		take_result(log, after);
 	else if (sonde_str_has(line, "==PROF== Connected to process", NULL))
 		log->nr_processes++;
-	else if (sonde_str_has(line, "==PROF== Report:", NULL))
-		log->has_report = true;
 	note_finding(log, line);
 }
 

@@ -16,7 +16,6 @@ struct sonde_ncu_log {
 	uint64_t app_passes;   /* runs of the whole program, in application replay */
 	unsigned nr_processes; /* connected */
 	int program_status;    /* what ncu says the program returned; -1 = says nothing */
-	bool has_report;
 	char current[128]; /* what is being profiled */
 	uint32_t seen;	   /* bit per situation */
 	char details[SONDE_NR_LOG_SITUATIONS][200];

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_LEVELS	 64
@@ -119,8 +118,7 @@ static int plan_ranges(
 		rc = add_range(p, q, q->ranges ? q->ranges[i].expression : q->include.at[i],
 			level < MAX_LEVELS ? level : MAX_LEVELS);
 	}
-	if (p->captures.nr)
-		qsort(p->captures.at, p->captures.nr, sizeof(*p->captures.at), by_level);
+	sonde_vec_sort(&p->captures, by_level);
 	if (!q->ranges && q->words.nr > 1)
 		sonde_note(
 			&p->notes, "the nesting of ranges is guessed from the expressions: where "

@@ -1,6 +1,7 @@
 #include "capture/rank_list.h"
 
-#include <stdlib.h>
+#include "base/vec.h"
+
 
 #define MAX_RANK 10000000u
 
@@ -38,8 +39,7 @@ static void join(struct sonde_rank_list *l)
 {
 	size_t i, nr = 0;
 
-	if (l->nr)
-		qsort(l->at, l->nr, sizeof(*l->at), by_first);
+	sonde_vec_sort(l, by_first);
 	for (i = 0; i < l->nr; i++) {
 		if (nr && l->at[i].first <= l->at[nr - 1].last + 1) {
 			if (l->at[i].last > l->at[nr - 1].last)

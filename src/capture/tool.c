@@ -142,7 +142,6 @@ static void take_version(struct sonde_tool *t, struct sonde_str text)
 			continue; /* what does not fit is no version */
 		snprintf(t->version, sizeof(t->version), "%.*s", (int)end, rest.p);
 		t->major = (unsigned)strtoul(t->version, NULL, 10);
-		t->minor = (unsigned)strtoul(t->version + (dot - rest.p) + 1, NULL, 10);
 		return;
 	}
 }

@@ -14,7 +14,7 @@
 struct sonde_tool {
 	char path[1024];  /* empty = not found */
 	char version[64]; /* "2025.3.1.0", empty = it did not say */
-	unsigned major, minor;
+	unsigned major;
 };
 
 /*

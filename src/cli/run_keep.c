@@ -44,17 +44,17 @@ static uint32_t count_excess(const char *path, const struct sonde_capture_settin
 	return nr <= set->keep_files ? 0 : nr - set->keep_files < MAX_AT_ONCE ? (uint32_t)(nr - set->keep_files) : MAX_AT_ONCE;
 }
 
-static int find_captures(const char *dir, struct sonde_paths *out, struct sonde_arena *arena)
+static int find_captures(const char *dir, struct sonde_word_list *out, struct sonde_arena *arena)
 {
 	struct sonde_notes notes = {0};
-	int rc = sonde_native_is_there(dir) ? sonde_folder__expand(out, dir, arena, &notes, NULL) : -1;
+	int rc = sonde_native_is_there(dir) ? sonde_folder_expand(out, dir, arena, &notes, NULL) : -1;
 
 	sonde_notes_release(&notes);
 	return rc;
 }
 
 /* In the process that folds: all there is too much of, as the report of the run will have it. */
-static int fold_excess(const struct sonde_run_keep *k, const struct sonde_paths *all, struct sonde_err *err)
+static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_list *all, struct sonde_err *err)
 {
 	struct sonde_settings s = {0};
 	int rc = sonde_settings_read(&s, k->run->config, SONDE_STAND_IN_NEVER, err);
@@ -63,13 +63,13 @@ static int fold_excess(const struct sonde_run_keep *k, const struct sonde_paths 
 
 	s.fold.choice = (struct sonde_choice){0}; /* all metrics: any report can choose */
 	s.fold.cores = 1;
-	for (i = 0; i < all->at.nr && rc == 0; i++)
-		while (rc == 0 && (nr = count_excess(all->at.at[i], &k->run->set)))
-			rc = sonde_roll(all->at.at[i], nr, &s.fold, err);
+	for (i = 0; i < all->nr && rc == 0; i++)
+		while (rc == 0 && (nr = count_excess(all->at[i], &k->run->set)))
+			rc = sonde_roll(all->at[i], nr, &s.fold, err);
 	return rc;
 }
 
-static void start(struct sonde_run_keep *k, const struct sonde_paths *all)
+static void start(struct sonde_run_keep *k, const struct sonde_word_list *all)
 {
 	struct sonde_err err = {0};
 	sigset_t none;
@@ -100,17 +100,17 @@ static void take_end(struct sonde_run_keep *k, int status)
 static void look(struct sonde_run_keep *k)
 {
 	struct sonde_arena arena = {0};
-	struct sonde_paths all = {0};
+	struct sonde_word_list all = {0};
 	size_t i;
 
 	k->next_ns = sonde_now_ns() + LOOK_NS;
 	if (find_captures(k->dir, &all, &arena) == 0) {
-		for (i = 0; i < all.at.nr && !count_excess(all.at.at[i], &k->run->set); i++)
+		for (i = 0; i < all.nr && !count_excess(all.at[i], &k->run->set); i++)
 			;
-		if (i < all.at.nr)
+		if (i < all.nr)
 			start(k, &all);
 	}
-	sonde_vec_release(&all.at);
+	sonde_vec_release(&all);
 	sonde_arena_release(&arena);
 }
 

@@ -132,14 +132,14 @@ static int by_path(const void *a, const void *b)
 }
 
 /* The captures of one directory among `all`; returns how many, and how many of them are samples. */
-static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_paths *all,
+static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_word_list *all,
 	struct sonde_str directory)
 {
 	size_t nr = 0, i;
 
 	*nr_samples = 0;
-	for (i = 0; i < all->at.nr; i++) {
-		const char *path = all->at.at[i];
+	for (i = 0; i < all->nr; i++) {
+		const char *path = all->at[i];
 
 		if (!is_native(path) || !sonde_str_eq(directory_of(path), directory))
 			continue;
@@ -151,13 +151,13 @@ static size_t list_beside(const char **beside, size_t *nr_samples, const struct 
 	return nr;
 }
 
-static void mark_taken(bool *taken, const struct sonde_paths *all, struct sonde_str directory)
+static void mark_taken(bool *taken, const struct sonde_word_list *all, struct sonde_str directory)
 {
 	size_t i;
 
-	for (i = 0; i < all->at.nr; i++)
-		taken[i] |= is_native(all->at.at[i]) &&
-			    sonde_str_eq(directory_of(all->at.at[i]), directory);
+	for (i = 0; i < all->nr; i++)
+		taken[i] |= is_native(all->at[i]) &&
+			    sonde_str_eq(directory_of(all->at[i]), directory);
 }
 
 /*
@@ -165,17 +165,17 @@ static void mark_taken(bool *taken, const struct sonde_paths *all, struct sonde_
  * all processes of their directory, so these are folded together. Fills `taken` for those read.
  */
 static int read_sampled(
-	struct opening *o, const struct sonde_paths *all, bool *taken, struct sonde_err *err)
+	struct opening *o, const struct sonde_word_list *all, bool *taken, struct sonde_err *err)
 {
-	const char **beside = sonde_calloc(all->at.nr + 1, sizeof(*beside));
+	const char **beside = sonde_calloc(all->nr + 1, sizeof(*beside));
 	size_t i, nr, nr_samples;
 	int rc = beside ? 0 : sonde_err_nomem(err);
 
-	for (i = 0; i < all->at.nr && rc == 0; i++) {
-		struct sonde_str directory = directory_of(all->at.at[i]);
+	for (i = 0; i < all->nr && rc == 0; i++) {
+		struct sonde_str directory = directory_of(all->at[i]);
 		struct sonde_parts parts = {0};
 
-		if (taken[i] || !is_samples(all->at.at[i]))
+		if (taken[i] || !is_samples(all->at[i]))
 			continue;
 		nr = list_beside(beside, &nr_samples, all, directory);
 		if (nr > nr_samples)
@@ -323,17 +323,17 @@ static int read_all(struct opening *o, const char *const *paths, size_t nr, bool
 
 /* Files that may belong together: samples of a device go with the captures beside them. */
 static int read_files(
-	struct opening *o, struct sonde_paths *all, bool leaves_out, struct sonde_err *err)
+	struct opening *o, struct sonde_word_list *all, bool leaves_out, struct sonde_err *err)
 {
-	bool *taken = sonde_calloc(all->at.nr + 1, sizeof(*taken));
+	bool *taken = sonde_calloc(all->nr + 1, sizeof(*taken));
 	size_t i, left = 0;
 	int rc = taken ? read_sampled(o, all, taken, err) : sonde_err_nomem(err);
 
-	for (i = 0; i < all->at.nr && rc == 0; i++)
+	for (i = 0; i < all->nr && rc == 0; i++)
 		if (!taken[i])
-			all->at.at[left++] = all->at.at[i];
+			all->at[left++] = all->at[i];
 	if (rc == 0)
-		rc = read_all(o, all->at.at, left, leaves_out, err);
+		rc = read_all(o, all->at, left, leaves_out, err);
 	sonde_free(taken);
 	return rc;
 }
@@ -342,17 +342,17 @@ static int read_files(
 static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
 {
 	struct sonde_arena arena = {0};
-	struct sonde_paths all = {0};
+	struct sonde_word_list all = {0};
 	struct sonde_notes notes = {0};
 	size_t i;
-	int rc = sonde_folder__expand(&all, path, &arena, &notes, err);
+	int rc = sonde_folder_expand(&all, path, &arena, &notes, err);
 
 	for (i = 0; i < notes.texts.nr; i++)
 		remark(o, o->nr_files, notes.texts.keys[i]);
 	sonde_notes_release(&notes);
 	if (rc == 0)
 		rc = read_files(o, &all, true, err);
-	sonde_vec_release(&all.at);
+	sonde_vec_release(&all);
 	sonde_arena_release(&arena);
 	return rc;
 }
@@ -362,15 +362,15 @@ static int read_named(struct opening *o, const char *const *paths, size_t nr, st
 {
 	bool leaves_out =
 		o->request->sharing != NULL; /* nobody names thousands of files one by one */
-	struct sonde_paths all = {0};
+	struct sonde_word_list all = {0};
 	size_t i;
-	int rc = sonde_vec_reserve(&all.at, nr) ? 0 : sonde_err_nomem(err);
+	int rc = sonde_vec_reserve(&all, nr) ? 0 : sonde_err_nomem(err);
 
 	for (i = 0; i < nr && rc == 0; i++)
-		all.at.at[all.at.nr++] = paths[i];
+		all.at[all.nr++] = paths[i];
 	if (rc == 0)
 		rc = read_files(o, &all, leaves_out, err);
-	sonde_vec_release(&all.at);
+	sonde_vec_release(&all);
 	return rc;
 }
 

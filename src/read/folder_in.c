@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,7 +16,7 @@ static const char *const suffixes[NR_KINDS] = {
 	".ncu-rep", ".sonde", ".sqlite", ".json", ".sondecells"};
 
 struct walk {
-	struct sonde_paths found[NR_KINDS];
+	struct sonde_word_list found[NR_KINDS];
 	struct sonde_arena *arena;
 	struct sonde_notes *notes;
 	struct sonde_err *err;
@@ -32,7 +31,6 @@ static int by_name(const void *a, const void *b)
 static int add(struct walk *w, const char *path, bool is_empty)
 {
 	struct sonde_str s = sonde_str_from(path);
-	const char **slot;
 	size_t i;
 
 	if (sonde_str_ends(s, ".gz"))
@@ -48,11 +46,7 @@ static int add(struct walk *w, const char *path, bool is_empty)
 			sonde_note(w->notes, "%s: the file is empty; it is left out", path);
 			return 0;
 		}
-		slot = sonde_vec_push(&w->found[i].at);
-		if (!slot)
-			return sonde_err_nomem(w->err);
-		*slot = path;
-		return 0;
+		return sonde_word_list_add(&w->found[i], path) ? 0 : sonde_err_nomem(w->err);
 	}
 	return 0;
 }
@@ -96,22 +90,22 @@ static void note_others(struct walk *w, size_t taken, const char *dir, struct so
 	size_t i;
 
 	for (i = taken + 1; i < NR_KINDS; i++)
-		if (w->found[i].at.nr)
+		if (w->found[i].nr)
 			sonde_note(notes,
 				"%s also contains %zu other capture%s (%s): name the file to "
 				"report on it",
-				dir, w->found[i].at.nr, w->found[i].at.nr == 1 ? "" : "s",
+				dir, w->found[i].nr, w->found[i].nr == 1 ? "" : "s",
 				suffixes[i]);
 }
 
-int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_arena *arena,
+int sonde_folder_expand(struct sonde_word_list *out, const char *dir, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err)
 {
 	struct walk w = {.arena = arena, .notes = notes, .err = err};
 	size_t i, k;
 	int rc = walk(&w, dir, 0);
 
-	for (i = 0; i < NR_KINDS && rc == 0 && !w.found[i].at.nr; i++)
+	for (i = 0; i < NR_KINDS && rc == 0 && !w.found[i].nr; i++)
 		;
 	if (rc == 0 && i == NR_KINDS)
 		rc = sonde_err_set(err, SONDE_ERR_IO,
@@ -119,18 +113,12 @@ int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_
 			"file, no torch.profiler trace): name another, or a file",
 			dir);
 	if (rc == 0) {
-		qsort(w.found[i].at.at, w.found[i].at.nr, sizeof(*w.found[i].at.at), by_name);
+		sonde_vec_sort(&w.found[i], by_name);
 		note_others(&w, i, dir, notes);
-	}
-	for (k = 0; rc == 0 && i < NR_KINDS && k < w.found[i].at.nr; k++) {
-		const char **slot = sonde_vec_push(&out->at);
-
-		if (!slot)
-			rc = sonde_err_nomem(err);
-		else
-			*slot = w.found[i].at.at[k];
+		*out = w.found[i];
+		w.found[i] = (struct sonde_word_list){0};
 	}
 	for (k = 0; k < NR_KINDS; k++)
-		sonde_vec_release(&w.found[k].at);
+		sonde_vec_release(&w.found[k]);
 	return rc;
 }

@@ -4,9 +4,9 @@
  * A run directory may hold several captures of the same work. Those of one kind
  * are taken, the most telling one: Nsight Compute reports (`*.ncu-rep`), else
  * native captures (`*.sonde`), else Nsight Systems exports (`*.sqlite`), else
- * traces (`*.json` that are such); each also compressed (`.gz`). What was left
- * out is said in a note. Reports below `regions/` and hidden folders
- * are not captures.
+ * traces (`*.json` that are such), else partial reports (`*.sondecells`); each
+ * also compressed (`.gz`). What was left out is said in a note. Reports below
+ * `regions/` and hidden folders are not captures.
  */
 #ifndef SONDE_READ_FOLDER_IN_H
 #define SONDE_READ_FOLDER_IN_H
@@ -14,16 +14,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/note.h"
-#include "base/vec.h"
+#include "base/words.h"
 
-struct sonde_paths {
-	SONDE_VEC(const char *) at; /* in the arena, by name */
-};
-
-/*
- * Appends the captures below `dir`. SONDE_ERR_IO when there is none.
- */
-int sonde_folder__expand(struct sonde_paths *out, const char *dir, struct sonde_arena *arena,
+/* The captures below `dir`, by name, in the arena. SONDE_ERR_IO when there is none. */
+int sonde_folder_expand(struct sonde_word_list *out, const char *dir, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err);
 
 #endif

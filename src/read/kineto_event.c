@@ -217,7 +217,6 @@ static const struct {
 	ARG("Group size", KINETO_GROUP_SIZE),
 	ARG("Seq", KINETO_COLLECTIVE_SEQUENCE),
 	ARG("In msg nelems", KINETO_IN_ELEMENTS),
-	ARG("Out msg nelems", KINETO_OUT_ELEMENTS),
 	ARG("grid", KINETO_GRID),
 	ARG("block", KINETO_BLOCK),
 	ARG("Collective name", KINETO_COLLECTIVE),

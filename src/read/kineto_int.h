@@ -97,7 +97,6 @@ enum kineto_arg {
 	KINETO_FWD_THREAD,
 	KINETO_GROUP_SIZE,
 	KINETO_IN_ELEMENTS,
-	KINETO_OUT_ELEMENTS,
 	KINETO_COLLECTIVE_SEQUENCE,
 	KINETO_NR_NUMBERS,
 	KINETO_GRID = KINETO_NR_NUMBERS,
@@ -138,7 +137,7 @@ struct kineto_facts {
 	uint32_t grid[3], block[3], registers, shared;
 	uint32_t collective, group, dtype; /* string numbers, SONDE_NONE */
 	uint32_t group_size;
-	uint64_t in_elements, out_elements, graph, node;
+	uint64_t in_elements, graph, node;
 	uint64_t sequence; /* of a collective plus one, 0 = not known */
 };
 

@@ -189,7 +189,6 @@ static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 		.dtype = text_arg(k, a, KINETO_DTYPE),
 		.group_size = small(a, KINETO_GROUP_SIZE),
 		.in_elements = large(a, KINETO_IN_ELEMENTS),
-		.out_elements = large(a, KINETO_OUT_ELEMENTS),
 		.graph = large(a, KINETO_GRAPH),
 		.node = large(a, KINETO_NODE),
 		.sequence = kineto_has(a, KINETO_COLLECTIVE_SEQUENCE)

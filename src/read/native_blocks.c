@@ -6,7 +6,6 @@
 #include "format/varint.h"
 #include "read/native_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct walk {
@@ -366,8 +365,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 			n->src->path);
 	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
 	n->counts.bad_blocks += skipped && !n->is_cut;
-	if (n->pieces.nr > 1)
-		qsort(n->pieces.at, n->pieces.nr, sizeof(*n->pieces.at), by_place);
+	sonde_vec_sort(&n->pieces, by_place);
 	n->host.hz = (double)n->head.tick_hz;
 	n->gpu.hz = 1e9;
 	sonde_native__clock_init(&n->host);

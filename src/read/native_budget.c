@@ -128,7 +128,6 @@ static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t d
 			.device = device,
 			.type = SONDE_EVENT_LAUNCH,
 			.is_nothing = is_nothing};
-	n->counts.untimed += !is_nothing;
 	return w;
 }
 

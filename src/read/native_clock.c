@@ -2,7 +2,6 @@
 #include "base/bisect.h"
 #include "read/native_int.h"
 
-#include <stdlib.h>
 
 static int by_from(const void *a, const void *b)
 {
@@ -30,7 +29,7 @@ void sonde_native__clock_init(struct native_clock *c)
 
 	if (!c->points.nr)
 		return;
-	qsort(c->points.at, c->points.nr, sizeof(*c->points.at), by_from);
+	sonde_vec_sort(&c->points, by_from);
 	/* Points too close together give no good slope: keep the first and what is 1 ms later. */
 	for (i = 1; i < c->points.nr; i++) {
 		const struct native_point *p = &c->points.at[i];

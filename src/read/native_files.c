@@ -23,25 +23,21 @@ static uint32_t first_part(struct sonde_str data)
 }
 
 /* The names of all files from `part` on, behind PATH; SONDE_ERR_NOMEM, or 0. */
-static int find_parts(const struct native *n, uint32_t part, struct sonde_paths *out)
+static int find_parts(const struct native *n, uint32_t part, struct sonde_word_list *out)
 {
 	const char *name = n->r->options.further ? n->r->options.further : n->src->path;
 	uint32_t max = n->r->options.nr_files ? n->r->options.nr_files - 1 : UINT32_MAX, i;
-	const char **slot = sonde_vec_push(&out->at);
 
-	if (!slot)
+	if (!sonde_word_list_add(out, n->src->path))
 		return SONDE_ERR_NOMEM;
-	*slot = n->src->path;
 	for (i = 0; i < max; i++) {
 		const char *path =
 			sonde_arena_printf(&n->r->arena, "%s.%u", name, part + i).p;
 
 		if (path && access(path, F_OK) != 0)
 			return 0;
-		slot = path ? sonde_vec_push(&out->at) : NULL;
-		if (!slot)
+		if (!path || !sonde_word_list_add(out, path))
 			return SONDE_ERR_NOMEM;
-		*slot = path;
 	}
 	return 0;
 }
@@ -50,19 +46,19 @@ static int find_parts(const struct native *n, uint32_t part, struct sonde_paths 
 static int try_all(struct native *n, struct sonde_mapping *out, struct sonde_err *err)
 {
 	uint32_t part = first_part(n->src->file.data);
-	struct sonde_paths all = {0};
+	struct sonde_word_list all = {0};
 	struct sonde_err gone = {0};
 	int rc = find_parts(n, part, &all);
 
 	if (rc)
 		sonde_err_nomem(err);
 	else
-		rc = sonde_mapping_open_all(out, all.at.at, all.at.nr, &gone);
+		rc = sonde_mapping_open_all(out, all.at, all.nr, &gone);
 	if (rc == 0 && first_part(out->data) != part)
 		rc = 1;
 	else if (rc == SONDE_ERR_IO)
 		rc = access(n->src->path, F_OK) == 0 ? 1 : sonde_err_set(err, rc, "%s", gone.msg);
-	sonde_vec_release(&all.at);
+	sonde_vec_release(&all);
 	return rc;
 }
 
@@ -81,7 +77,9 @@ int sonde_native__go_on(struct native *n, struct sonde_err *err)
 		sonde_mapping_release(&n->src->file);
 		n->src->file = all;
 	}
-	return rc ? sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time", n->src->path)
+	return rc ? sonde_err_set(err, SONDE_ERR_IO,
+			    "%s: its files change all the time: report when the program has ended",
+			    n->src->path)
 		  : 0;
 }
 

@@ -178,7 +178,6 @@ static bool add_memory(struct native *n, const struct native_work *w)
 		.device = w->device,
 		.open = l ? l->set : 0,
 		.is_free = e.field[SONDE_MEMORY_OPERATION] == SONDE_MEMORY_FREE,
-		.is_pooled = e.field[SONDE_MEMORY_POOL] != 0,
 		.is_host = e.field[SONDE_MEMORY_KIND] == PINNED};
 	return true;
 }

@@ -30,8 +30,7 @@ int ncu_read_domains(struct ncu_report *n, const struct ncu_state *s, struct son
 			else if (sonde_field_is_bytes(&g, 2))
 				d->name = g.bytes;
 	}
-	if (n->domains.nr > 1)
-		qsort(n->domains.at, n->domains.nr, sizeof(*n->domains.at), by_id);
+	sonde_vec_sort(&n->domains, by_id);
 	return 0;
 }
 

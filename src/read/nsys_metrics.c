@@ -23,7 +23,7 @@ static struct sonde_series *series_of(struct nsys *n, uint32_t device)
 	return NULL;
 }
 
-/* Counters stand in order of their numbers; `metric_ids` has those beside them. */
+/* Counters stand in order of their numbers; `metrics` of the reader has those. */
 static int take_name(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t device = (uint32_t)sqlite3_column_int64(q, DEVICE);

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 
-#include <stdlib.h>
 
 #define MAX_DOMAINS 64
 #define MAX_DEPTH   512 /* what is deeper counts in its ancestor: ids grow with the square of it */
@@ -124,8 +123,7 @@ int sonde_nsys__nest(struct nsys *n)
 	if (!outer)
 		return sonde_err_nomem(n->err);
 	n->first_range = (uint32_t)n->r->ranges.nr;
-	if (n->ranges.nr)
-		qsort(n->ranges.at, n->ranges.nr, sizeof(*n->ranges.at), by_entry);
+	sonde_vec_sort(&n->ranges, by_entry);
 	for (i = 0; i < n->ranges.nr && rc == 0; i++) {
 		struct nsys_range *g = &n->ranges.at[i];
 
@@ -227,14 +225,14 @@ int sonde_nsys__open(struct nsys *n)
 	w.outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.outer));
 	if (!w.outer)
 		rc = sonde_err_nomem(n->err);
-	if (rc == 0 && n->launches.nr)
-		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_thread);
+	else
+		sonde_vec_sort(&n->launches, by_thread);
 	for (i = 0; i < n->launches.nr && rc == 0; i++)
 		rc = place(&w, &n->launches.at[i]);
 	if (rc == 0 && !add_starts(n))
 		rc = sonde_err_nomem(n->err);
-	if (rc == 0 && n->launches.nr)
-		qsort(n->launches.at, n->launches.nr, sizeof(*n->launches.at), by_time);
+	if (rc == 0)
+		sonde_vec_sort(&n->launches, by_time);
 	sonde_free(w.outer);
 	return rc;
 }

@@ -150,8 +150,7 @@ static void add_shares(struct sonde_ranking *r)
 void sonde_ranking_finish(struct sonde_ranking *r)
 {
 	add_shares(r);
-	if (r->kernels.nr)
-		qsort(r->kernels.at, r->kernels.nr, sizeof(*r->kernels.at), by_time);
+	sonde_vec_sort(&r->kernels, by_time);
 }
 
 int sonde_ranking_open(struct sonde_ranking *out, const char *path, struct sonde_err *err)

@@ -137,7 +137,6 @@ struct sonde_memory {
 	uint32_t device;
 	uint32_t open; /* set of ranges open at the call, in `sets` */
 	bool is_free;
-	bool is_pooled; /* in order of a stream, from a pool */
 	bool is_host;	/* pinned memory of the host */
 };
 

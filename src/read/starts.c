@@ -112,8 +112,7 @@ static bool collect(struct sweep *s)
 		if (s->r->ranges.at[i].kind == SONDE_START_END &&
 			s->r->ranges.at[i].time.begin_ns && !add_range(s, i))
 			return false;
-	if (s->edges.nr)
-		qsort(s->edges.at, s->edges.nr, sizeof(*s->edges.at), by_time);
+	sonde_vec_sort(&s->edges, by_time);
 	return true;
 }
 

@@ -283,19 +283,19 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
 {
-	struct sonde_paths all = {0};
+	struct sonde_word_list all = {0};
 	size_t i, nr_read = 0;
-	int rc = sonde_folder__expand(&all, path, &r->arena, &r->notes, err), one = 0;
+	int rc = sonde_folder_expand(&all, path, &r->arena, &r->notes, err), one = 0;
 
-	for (i = 0; i < all.at.nr && rc == 0; i++) {
-		one = read_file(r, all.at.at[i], err);
+	for (i = 0; i < all.nr && rc == 0; i++) {
+		one = read_file(r, all.at[i], err);
 		nr_read += one == 0;
 		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
 			sonde_note(&r->notes, "%s; it is left out", err->msg);
 		else
 			rc = one;
 	}
-	sonde_vec_release(&all.at);
+	sonde_vec_release(&all);
 	return rc ? rc : nr_read ? 0 : one;
 }
 
