@@ -7,10 +7,15 @@
  *   subscribe  a subscriber of callbacks …
  *   driver     … who is called at launches in the driver, or
  *   runtime    … in the runtime, or
- *   resource   … when resources come and go
+ *   resource   … when resources come and go, or
+ *   nodes      … when nodes of graphs are made, or
+ *   waits      … at copies, allocations and synchronisations in the driver
  *   kernels    records of kernels …
  *   copies     … and of copies and fills, and of
- *   overhead   … CUPTI's own overhead
+ *   overhead   … CUPTI's own overhead, and of
+ *   peers      … copies between devices, and of
+ *   devices    … devices
+ *   flush      CUPTI is asked for what it has every 500 ms
  *   calls      records of launches in the driver
  *   external   ids pushed and popped with NVTX ranges, and records of those
  *   zeroed     buffers are handed over clean
@@ -48,6 +53,7 @@
 	X(cuptiActivityRegisterCallbacks)                                                          \
 	X(cuptiActivityEnable)                                                                     \
 	X(cuptiActivityDisable)                                                                    \
+	X(cuptiActivityFlushAll)                                                                   \
 	X(cuptiActivitySetAttribute)                                                               \
 	X(cuptiActivityEnableDriverApi)                                                            \
 	X(cuptiActivityEnableHWTrace)                                                              \
@@ -135,8 +141,9 @@ static bool load(void)
 	return true;
 }
 
-/* Of launches in a domain: callbacks, or records. */
-static void switch_launches(CUpti_CallbackDomain domain, bool records, uint8_t is_on)
+/* Of calls in a domain: callbacks, or records. */
+static void switch_calls(
+	CUpti_CallbackDomain domain, const char *what, bool records, uint8_t is_on)
 {
 	const char *name;
 	CUpti_CallbackId id;
@@ -144,7 +151,7 @@ static void switch_launches(CUpti_CallbackDomain domain, bool records, uint8_t i
 	for (id = 1; id < NR_CALLS; id++) {
 		if (cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name)
 			break;
-		if (!strstr(name, "Launch"))
+		if (!strstr(name, what))
 			continue;
 		if (records)
 			refuse(name, cupti.cuptiActivityEnableDriverApi(id, is_on));
@@ -162,9 +169,19 @@ static void switch_kind(CUpti_ActivityKind kind, bool is_on)
 static void switch_callbacks(bool is_on)
 {
 	if (has("driver"))
-		switch_launches(CUPTI_CB_DOMAIN_DRIVER_API, false, is_on);
+		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Launch", false, is_on);
 	if (has("runtime"))
-		switch_launches(CUPTI_CB_DOMAIN_RUNTIME_API, false, is_on);
+		switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, "Launch", false, is_on);
+	if (has("waits")) {
+		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Mem", false, is_on);
+		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Synchronize", false, is_on);
+	}
+	if (has("nodes")) {
+		cupti.cuptiEnableCallback(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+			CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+		cupti.cuptiEnableCallback(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+			CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+	}
 	if (has("resource"))
 		cupti.cuptiEnableDomain(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE);
 }
@@ -179,8 +196,10 @@ static void switch_records(bool is_on)
 	}
 	if (has("overhead"))
 		switch_kind(CUPTI_ACTIVITY_KIND_OVERHEAD, is_on);
+	if (has("peers"))
+		switch_kind(CUPTI_ACTIVITY_KIND_MEMCPY2, is_on);
 	if (has("calls"))
-		switch_launches(CUPTI_CB_DOMAIN_DRIVER_API, true, is_on);
+		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Launch", true, is_on);
 	if (has("external"))
 		switch_kind(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, is_on);
 }
@@ -234,6 +253,16 @@ static void *toggle(void *arg)
 	return NULL;
 }
 
+static void *flush(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		usleep(500000);
+		cupti.cuptiActivityFlushAll(0);
+	}
+	return NULL;
+}
+
 static void *end_all(void *arg)
 {
 	(void)arg;
@@ -259,10 +288,15 @@ EXPORT int InitializeInjection(void)
 		return 0;
 	set_attributes();
 	refuse("buffers", cupti.cuptiActivityRegisterCallbacks(requested, completed));
-	if (has("subscribe") || has("driver") || has("runtime") || has("resource"))
+	if (has("subscribe") || has("driver") || has("runtime") || has("resource") || has("nodes") ||
+		has("waits"))
 		refuse("a subscriber", cupti.cuptiSubscribe(&subscriber, called, NULL));
 	switch_callbacks(true);
 	switch_records(true);
+	if (has("devices")) /* they stay: records come with contexts */
+		switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true);
+	if (has("flush"))
+		pthread_create(&thread, NULL, flush, NULL);
 	if (has("tenth"))
 		pthread_create(&thread, NULL, toggle, NULL);
 	if (has("once"))

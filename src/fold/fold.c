@@ -318,7 +318,7 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
 		if (!sonde_vec_push(&x->c->sums))
 			rc = sonde_err_nomem(err);
-	if (rc == 0 && x->f.r->timings.nr && !sonde_windowed__count(&x->windowed, l))
+	if (rc == 0 && x->f.r->timings.nr && !sonde_windowed__count(&x->windowed, l, &x->c->notes))
 		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
 		rc = add_launch(x, &l->launches.at[i], err);

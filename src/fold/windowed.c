@@ -76,7 +76,29 @@ static void settle_place(struct sonde_windowed *w, const struct sonde_launches *
 		   (double)(p->nr_calls ? p->nr_calls : p->nr_untimed);
 }
 
-bool sonde_windowed__count(struct sonde_windowed *w, const struct sonde_launches *l)
+/* Regions that were entered and never looked at since launches are counted at times only. */
+static void note_unseen(struct sonde_windowed *w, const struct sonde_launches *l, struct sonde_notes *to)
+{
+	size_t nr = l->records->processes.nr * (l->regions.nr + 1), i, regions = 0;
+	uint64_t stays = 0;
+
+	for (i = 0; i < nr; i++) {
+		const struct sonde_windowed_stays *s = &w->stays[i];
+
+		if (!s->nr || s->nr_early || s->seen > 0)
+			continue;
+		regions += i % (l->regions.nr + 1) != l->regions.nr;
+		stays += s->nr;
+	}
+	if (regions)
+		sonde_note(to,
+			"regions too rare to be looked at within the budget: %zu, with %llu stays in "
+			"their own code; launches there are not known, and missing",
+			regions, (unsigned long long)stays);
+}
+
+bool sonde_windowed__count(
+	struct sonde_windowed *w, const struct sonde_launches *l, struct sonde_notes *notes)
 {
 	size_t i;
 
@@ -87,6 +109,8 @@ bool sonde_windowed__count(struct sonde_windowed *w, const struct sonde_launches
 			return false;
 	for (i = 0; i < w->places.nr; i++)
 		settle_place(w, l, i);
+	if (w->stays)
+		note_unseen(w, l, notes);
 	return true;
 }
 

@@ -57,7 +57,8 @@ bool sonde_windowed__is_late(const struct sonde_records *r, const struct sonde_r
 /* Whether all launches of an entry are known. */
 bool sonde_windowed__is_whole(const struct sonde_records *r, const struct sonde_range *range);
 /* Counts all launches; false when memory is short. */
-bool sonde_windowed__count(struct sonde_windowed *w, const struct sonde_launches *l);
+bool sonde_windowed__count(
+	struct sonde_windowed *w, const struct sonde_launches *l, struct sonde_notes *notes);
 /* The cells as those of all launches; false when memory is short. */
 bool sonde_windowed__scale(
 	struct sonde_windowed *w, struct sonde_cells *c, const struct sonde_plans *plans);

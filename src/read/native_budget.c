@@ -168,9 +168,10 @@ void sonde_native__note_budget(struct native *n)
 	in->is_sampled = n->sampled_ns != UINT64_MAX;
 	sonde_note(&n->r->notes,
 		"%s: a budget of %g %%: GPU work was timed now and then, and its times are estimates; "
-		"the capture took about %.2f %% of the program's time (%u ns a timed launch, %s)",
+		"the capture took about %.2f %% of the program's time as far as it can see (%u ns a "
+		"timed launch, %s)",
 		n->src->path, PER_CENT(b->budget_ppm), PER_CENT(b->cost_ppm), b->record_ns,
-		b->nr_calibrated ? "measured in this run" : "assumed");
+		b->nr_calibrated ? "at least, and measured in this run" : "assumed");
 	if (in->is_sampled)
 		sonde_note(&n->r->notes,
 			"%s: the program launches so often that counting all launches would have "

@@ -30,7 +30,7 @@ judge() { # NAME…: entries are exact, times within their ±; launches exact, o
 		  assert is_sampled == any("their numbers are estimates too" in n for n in r["notes"])
 		  for g in r["aggregate"]["regions"]:
 		    w = truth[g["id"]]
-		    print(g["id"], w["total_ms"], g["total_ms"], g.get("total_ms_error"), g["timed_launches"], w["kernel_count"], g["kernel_count"], g.get("kernel_count_error"))
+		    print(g["id"], w["total_ms"], g["total_ms"], g.get("total_ms_error"), g.get("timed_launches"), w["kernel_count"], g["kernel_count"], g.get("kernel_count_error"))
 		    assert g["instances"] == w["instances"]
 		    assert is_sampled or (g["kernel_count"] == w["kernel_count"] and "kernel_count_error" not in g), (g, w)
 		    if is_sampled and "kernel_count_error" in g:
@@ -48,6 +48,17 @@ sampled() { # callbacks follow the windows; text says about, and ±
 	FAKE_LOOP_VARIES=1 loop sampled "4000 8 200" budget_ppm=200000 $SAMPLED && "$SONDE" report "$OUT" report.threads=own >"$TMP/text" &&
 		grep -q '^about [0-9]* of [0-9]* launches in regions' "$TMP/text" && tr '\n' ' ' <"$TMP/text" | grep -q 'times and numbers *of *launches *are *estimates' &&
 		grep -q '^region .*launches *± ' "$TMP/text" && FAKE_LOOP_VARIES=1 loop full "4000 8 200" && judge sampled
+}
+
+unseen() { # a region that nobody looked at is said to be unknown, not to be empty
+	FAKE_LOOP_VARIES=1 loop unseen "3000 2 200" budget_ppm=100 lever.call_ns=100000 && python3 - "$TMP/unseen.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		g = {g["id"]: g for g in r["aggregate"]["regions"]}
+		print(r["notes"], g["last"])
+		assert g["last"]["kernel_count"] == 0 and g["last"]["instances"] == 1 and "kernel_count_error" not in g["last"]
+		assert any("too rare to be looked at" in n for n in r["notes"])
+	P
 }
 
 formats() { # every format has ±
@@ -118,3 +129,4 @@ ok "a budget that is large enough times everything" whole_again
 ok "a budget inside a window counts what is in it" with_windows
 ok "the budget is a share of the program's time" key
 ok "where counting exceeds the budget launches are estimates, within their interval" sampled
+ok "regions too rare to be looked at say so" unseen

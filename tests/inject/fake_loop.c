@@ -9,7 +9,8 @@
  * the range `capture` of the domain `sonde`. THREADS others do the same without `train`. END says how
  * it ends: exit, _exit, kill, fork (every 8th step), exec. With $FAKE_LOOP_STOP there are as many steps
  * as it takes until that file exists; it says how many, `steps N`. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
- * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits.
+ * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
+ * a range `last` comes at the end.
  * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around all of it.
  */
 #include <dlfcn.h>
@@ -164,6 +165,11 @@ int main(int argc, char **argv)
 	nvtxRangePop();
 	if (stop)
 		printf("steps %ld\n", i);
+	if (varies) {
+		nvtxRangePushA("last");
+		launch_some(5);
+		nvtxRangePop();
+	}
 	if (epoch)
 		nvtxRangeEnd(epoch);
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
