@@ -25,6 +25,7 @@
  *   fold.c           launches → accumulators; the fold itself
  *   windowed*.c      … with a budget: what was timed stands for what was not
  *   parts.c          files and directories → parts
+ *   parts_read.c     … one by one
  *   crew.c           … on all cores
  *   remote.c         … in another process: what it is asked for and what it answers, as bytes
  *   parts_order.c    … in one order
@@ -118,6 +119,9 @@ void sonde_cells__shed(struct sonde_cells *c);
 /* Whether two selections choose the same. */
 bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b);
 
+/* One part of captures that are folded together: samples, and whose device they are of. */
+int sonde_parts__read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,
+	const struct sonde_fold_request *request, struct sonde_err *err);
 /* The parts of one file, a capture or partial report. */
 int sonde_parts__read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err);
