@@ -1,6 +1,11 @@
 /*
  * Inside the attribution room: one NVTX expression.
  *
+ *   nvtx_lex.c        lists, escapes, and which characters are operators
+ *   nvtx_expr.c       text → patterns (pattern.c), and whether open ranges fit
+ *   nvtx_translate.c  label globs in Nsight Compute's words
+ *   filter.c          include and exclude lists of them; levels.c makes them of regions
+ *
  *   EXPR    := ["regex:"] [DOMAIN "@"] (LIST | STACK)    Nsight Compute's grammar
  *   LIST    := NAME ("," NAME)*                          start/end: inside all of them
  *   STACK   := ["["] ELEM ("/" ELEM)* ["/" | "]"]        push/pop; has a "/", "[" or "]"

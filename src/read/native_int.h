@@ -4,7 +4,9 @@
  *   native_files.c    the files of a capture that goes on in several
  *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
  *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
+ *   native_texts.c    META lines, labels and their domains
  *   native_windows.c  when the program was captured
+ *   native_budget.c   when GPU work was timed, and the launches nobody timed
  *   native_stream.c   pieces → events, launches
  *   native_stack.c    pushes and pops → range entries
  *   native_devices.c  devices and what the driver says of them
