@@ -378,7 +378,8 @@ static bool know_streams(struct sonde_adding *a)
 
 static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 {
-	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->kits.nr == 1 && b->kits.nr == 1 &&
+	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->processes.nr == 1 && b->processes.nr == 1 &&
+	       a->kits.nr == 1 && b->kits.nr == 1 &&
 	       !a->sampled.nr && !b->sampled.nr &&
 	       sonde_selection__is_same(&a->selection, &b->selection);
 }

@@ -150,6 +150,12 @@ static struct sonde_visit *new_visit(struct sonde_cells *to, uint32_t scope, uin
 	return v;
 }
 
+/* Sums come from a file, where a span may be any number. */
+static uint64_t whole_ns(double v)
+{
+	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
+}
+
 /* From the first start, which is known already, to the last end: what is taken out was not the last. */
 static void add_span(struct sonde_visit *to, const struct sonde_visit *from)
 {
@@ -157,11 +163,11 @@ static void add_span(struct sonde_visit *to, const struct sonde_visit *from)
 
 	if (isnan(from->span_ns))
 		return;
-	end = from->first_ns + (uint64_t)from->span_ns;
+	end = from->first_ns + whole_ns(from->span_ns);
 	if (isnan(to->span_ns)) {
 		to->first_ns = from->first_ns;
 		to->span_ns = from->span_ns;
-	} else if (end > to->first_ns + (uint64_t)to->span_ns) {
+	} else if (end > to->first_ns + whole_ns(to->span_ns)) {
 		to->span_ns = (double)(end - to->first_ns);
 	}
 }
