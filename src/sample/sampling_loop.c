@@ -31,6 +31,7 @@
 #define LEAST_PAUSE  (5 * MS) /* between decodes: even one that finds nothing takes a millisecond */
 #define MOST_PAUSE   (20 * MS)
 #define MOST_DECODES 64 /* after a stop: usually two */
+#define HURRY	     4	  /* times the interval of the trial: how far it grows for decodes that wait */
 #define FAST	     0.95 /* a pace at which decodes hardly end */
 #define ENOUGH	     32 /* samples of a decode that tell what it costs */
 
@@ -49,6 +50,7 @@ struct loop {
 	uint64_t window_ns;    /* when the window began, on the host's clock */
 	uint64_t busy_ns;      /* spent in it */
 	double cost_ns;	       /* of decoding a sample */
+	uint64_t chosen_ns;    /* the interval after the trial */
 	double pace;	       /* of running decodes, lately: their time by that of the samples they found */
 	size_t nr_stale;       /* samples of long ago, in this stretch */
 	bool is_first;	       /* the next sample is the first after a start */
@@ -228,7 +230,10 @@ static enum next end_stretch(struct loop *l, enum next why)
 static bool is_too_slow(struct loop *l)
 {
 	uint64_t now = mono_ns(), length = now - l->window_ns;
-	bool is_so = load_of(l) > MOST_LOAD;
+	/* Decodes that wait for samples end sooner at a longer interval, but not at any. */
+	bool is_so = load_of(l) > MOST_LOAD ||
+		     (l->pace > MOST_LOAD &&
+			     pm_step_above(l->s->interval_ns + 1) <= HURRY * l->chosen_ns);
 
 	if (length >= WINDOW_NS) {
 		is_so |= (double)l->busy_ns > (double)length * MOST_BUSY;
@@ -344,6 +349,8 @@ static void take_turns(struct loop *l)
 			;
 	else
 		s->current = (s->current + 1) % s->nr_sets;
+	if (l->is_trial)
+		l->chosen_ns = s->interval_ns;
 	l->is_trial = false;
 	pause_at_random(l);
 }
@@ -357,8 +364,8 @@ static void change(struct loop *l, enum next why)
 	}
 	if (why == TOO_SLOW || (why == LOST && l->pace >= FAST))
 		l->s->status.nr_slower += lengthen(l);
-	if (why == LOST) /* the largest image is next, then a longer interval */
-		l->pace = FAST;
+	/* After a place was lost the largest image is next, then a longer interval. */
+	l->pace = why == LOST ? FAST : why == TOO_SLOW ? 0 : l->pace;
 	/* What is not sampled because of a turn, a pause or a change is no gap. */
 	if (why == TURN_OVER || why == TOO_SLOW)
 		l->last_ns = 0;

@@ -9,6 +9,7 @@
  *   FAKE_PM_DEVICES=N         so many devices (1)
  *   FAKE_PM_PASS=N            so many counters fit into a pass (100)
  *   FAKE_PM_COST_US=N         a sample takes so long to decode (0)
+ *   FAKE_PM_LINGER_MS=N       while it samples a decode goes on for so long, as samples come
  *   FAKE_PM_GAP=N             after sample N ten are missing
  *   FAKE_PM_JUMP=N            after sample N the clock is set back by 300 ns
  *   FAKE_PM_OVERFLOW=N        decoding for the Nth time finds the hardware buffer full
@@ -551,8 +552,14 @@ static void forgive(const struct image *image)
 /* True when everything is decoded. */
 static bool decode_all(struct image *image)
 {
+	uint64_t until = now_ns() + (uint64_t)number("FAKE_PM_LINGER_MS", 0) * 1000000u;
+
 	forgive(image);
-	while (device.done + device.skipped < count_ready()) {
+	while (device.done + device.skipped < count_ready() || (device.is_started && now_ns() < until)) {
+		if (device.done + device.skipped >= count_ready()) {
+			usleep(100);
+			continue;
+		}
 		if (image->nr == image->max) {
 			device.is_lost = device.is_started;
 			device.skipped = count_ready() - device.done;

@@ -135,6 +135,10 @@ slower() { # 400 µs a sample do not keep up with 200 or 300 µs: the trial find
 	FAKE_PM_COST_US=400 sample_until "started 2" && awk '$1 == "start" && ++n == 2 && $3 < 500000 { exit 1 }' "$TMP/told" &&
 		grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
 }
+lingering() { # decodes that wait for samples are no reason to give up short intervals, and nothing is lost by them
+	FAKE_PM_LINGER_MS=100 sample_until "started 3" && lacks "begin anew" "$TMP/out" &&
+		awk '$1 == "start" { if (++n == 2) chosen = $3; if (n > 2 && $3 > 4 * chosen) exit 1 }' "$TMP/told"
+}
 fixed() { # an interval that was asked for stays: sampling stops while it is decoded, and what is missing is told
 	FAKE_PM_COST_US=100 sample_until "gave 3000" --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out" &&
 		lacks "begin anew" "$TMP/out"
@@ -151,6 +155,7 @@ ok sampling__gaps_are_counted gaps
 ok sampling__a_clock_that_is_set_back_loses_nothing jump
 ok sampling__a_full_buffer_is_counted_and_answered overflow
 ok sampling__the_interval_grows_until_it_keeps_up slower
+ok sampling__decodes_that_wait_are_not_slow_ones lingering
 ok sampling__a_fixed_interval_stays_and_losses_are_told fixed
 ok sampling__bursts_can_be_asked_for asked_bursts
 ok sampling__bursts_are_whole bursts_are_whole
