@@ -460,7 +460,7 @@ int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const st
 			"%.*s: its oldest files were folded while it was written, with another selection, "
 			"other metrics or without counters, and that cannot be changed afterwards: report "
 			"with the settings of the run",
-			SONDE_STR_ARG(to->inputs.at[0].path));
+			SONDE_STR_ARG(plus->inputs.at[0].path));
 	a.methods = sonde_kit__find_methods(&to->kits.at[0], &to->metric_names, &a.arena);
 	was_met = find_met(&a);
 	ok = a.methods && was_met && sonde_adding__know(&a) && know_streams(&a);
