@@ -206,17 +206,17 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 #define LEAST_ROTATE_BYTES (1u << 20)
 #define LEAST_ROTATE_NS	   1000000000u
 
-/* `1GB`, `10min`, or both with a comma or a bar between: whichever is reached first. */
+/* `1GB`, `10min`, or `1GB|10min`: whichever is reached first. A comma would be a sweep to the composer. */
 static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	struct sonde_str rest = sonde_str_trim(sonde_str_from(s->rotate_text)), part;
 	const char *why = NULL;
 
 	while (rest.n && !why) {
-		part = sonde_str_cut(rest, sonde_str_find(rest, '|') < rest.n ? '|' : ',', &rest);
+		part = sonde_str_cut(rest, '|', &rest);
 		part = sonde_str_trim(part);
 		if (!sonde_str_bytes(part, &s->rotate_bytes) && !sonde_str_ns(part, &s->rotate_ns))
-			why = "not a size or time such as 1GB, 10min or 1GB,10min";
+			why = "not a size or time such as 1GB, 10min or '1GB|10min'";
 	}
 	if (!why && ((s->rotate_bytes && s->rotate_bytes < LEAST_ROTATE_BYTES) ||
 			    (s->rotate_ns && s->rotate_ns < LEAST_ROTATE_NS)))

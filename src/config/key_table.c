@@ -72,7 +72,7 @@ const struct hydra_key sonde_keys[] = {
 		"when the program is captured: RANGE[FIRST:END], after=TIME,for=TIME, profiler, "
 		"nvtx, signal or ctl (docs/always-on.md); empty = always"),
 	TEXT("capture.rotate", "''",
-		"how long one file of a native capture may become: 1GB, 10min, or 1GB,10min; it goes "
+		"how long one file of a native capture may become: 1GB, 10min, or '1GB|10min'; it goes "
 		"on in another then (docs/always-on.md); empty = any"),
 	TEXT("capture.keep", "all",
 		"how many of these files are kept, or how much of them (4, 10GB): older ones are folded "

@@ -100,7 +100,7 @@ again() { # whoever is killed between the two leaves a file that counts no more
 
 in_a_run() { # COUNT-OF-PROCESSES: what `sonde run` leaves is bounded, and every launch is told
 	rm -rf "$TMP/run"
-	"$SONDE" run hydra.run.dir="$TMP/run" capture.rotate=1s capture.keep=1 pipeline.native.cupti="$FAKE" -- \
+	"$SONDE" run hydra.run.dir="$TMP/run" capture.rotate='1GB|1s' capture.keep=1 pipeline.native.cupti="$FAKE" -- \
 		"$BUILD/fake/fake_loop" "$FAKE" 5000 4 1000 2 >"$TMP/said" 2>&1 || { cat "$TMP/said"; return 1; }
 	ls "$TMP/run/native"
 	[ "$(ls "$TMP/run/native" | grep -c '\.sonde')" -le 4 ] && [ -n "$(ls "$TMP/run/native" | grep '\.sonde\.')" ] &&
