@@ -66,6 +66,7 @@ static const uint64_t lengths[] = {4000, 8000, 16000, 40000};
 /* CUPTI's callbacks have no argument of ours: this process has one series, and it is this. */
 static struct {
 	void *cuda, *cupti;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a field */
 #define FIELD(name) __typeof__(&(name)) name;
 	CALLS(FIELD, FIELD)
 #undef FIELD

@@ -284,7 +284,8 @@ static void test_unmix__rare_classes_are_pooled_by_name(void **state)
 		all[k] = k;
 	}
 	m.count[40][0] = 50000;
-	for (k = 0; k < 400; k++) {
+	/* Many: a kernel of 200 ns stands beside one whose first microsecond is an unknown of its own. */
+	for (k = 0; k < 1600; k++) {
 		made_launch(&m, k % 40, at, 200, 200 * made_normal(&m), 1);
 		at += 200 + (int64_t)made_uniform(&m, 0, 1000);
 		made_launch(&m, 40, at, 10000, 0, 1);
@@ -298,7 +299,7 @@ static void test_unmix__rare_classes_are_pooled_by_name(void **state)
 	sum = sonde_unmixed_sum(u, all, 40, 0);
 	assert_int_equal(nr_pooled, 40);
 	assert_true(fabs(sum.value - truth) < 1.96 * sum.error);
-	assert_true(sum.error < 2 * truth);
+	assert_true(sum.error < truth);
 	sonde_unmixed_free(u);
 	made_release(&m);
 }
