@@ -248,7 +248,7 @@ static enum next drain_running(struct loop *l)
 	struct pm_drained d;
 	enum next next;
 
-	if (load_of(l) > MOST_LOAD || waiting(l) > l->s->most_samples / 2)
+	if (load_of(l) > MOST_LOAD || waiting(l) > 0.5 * l->s->most_samples)
 		return l->s->q.interval_ns ? HELD : TOO_SLOW;
 	next = drain(l, &d, foresee(l, true), true);
 	if (next != GO_ON)

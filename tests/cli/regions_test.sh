@@ -61,7 +61,7 @@ do_ nope.ncu-rep
 ok regions_missing_capture_is_no_program [ $rc -eq 1 ]
 ok regions_missing_capture_is_named grep -q 'nope.ncu-rep: No such file' "$TMP/err"
 do_ runs/nope
-ok regions_missing_path_may_be_either grep -q 'runs/nope: no such file: check the path of the program or capture' "$TMP/err"
+ok regions_missing_path_may_be_either grep -q 'runs/nope: no such file: neither a program nor a capture: check its path' "$TMP/err"
 mkdir "$TMP/nothing"
 do_ "$TMP/nothing"
 ok regions_empty_directory_is_no_program grep -q 'nothing: a directory without captures' "$TMP/err"
