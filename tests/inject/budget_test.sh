@@ -35,8 +35,9 @@ judge() { # NAME…: entries are exact, times within their ±; launches exact, o
 		    assert is_sampled or (g["kernel_count"] == w["kernel_count"] and "kernel_count_error" not in g), (g, w)
 		    if is_sampled and "kernel_count_error" in g:
 		      assert abs(g["kernel_count"] - w["kernel_count"]) <= 1 + 3 * g["kernel_count_error"], (g, w)
-		    if "total_ms_error" in g and w["kernel_count"] > 1000: # the others are too rare; one in twenty is beyond ±, none beyond three times that
+		    if ("total_ms_error" in g or not is_sampled) and w["kernel_count"] > 1000: # the others are too rare; one in twenty is beyond ±, none beyond three times that
 		      assert abs(g["total_ms"] - w["total_ms"]) <= 3 * g["total_ms_error"], (g, w)
+		      assert is_sampled or (abs(g["total_ms"] - w["total_ms"]) < 0.05 * w["total_ms"] and 0 < g["total_ms_error"] < 0.2 * w["total_ms"]), (g, w)
 	P
 }
 
