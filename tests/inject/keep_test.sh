@@ -114,6 +114,18 @@ in_a_run() { # COUNT-OF-PROCESSES: what `sonde run` leaves is bounded, and every
 	P
 }
 
+killed() { # sonde is killed in the middle: the program goes on, and what was folded and what was not is told once
+	rm -rf "$TMP/run"
+	"$SONDE" run -q hydra.run.dir="$TMP/run" counters=off capture.rotate=1s capture.keep=1 pipeline.native.cupti="$FAKE" -- \
+		"$BUILD/fake/fake_loop" "$FAKE" 5000 4 1000 >"$TMP/said" 2>&1 &
+	local runner=$! program
+	wait_for compgen -G "$TMP/run/native/*.sonde.[2-9]" || return 1
+	kill -9 $runner
+	wait $runner 2>/dev/null
+	program=$(basename "$(ls "$TMP"/run/native/*.sonde)" .0.sonde)
+	wait_for is_gone "$program" && "$SONDE" report "$TMP/run/native" >"$TMP/r" && grep '^25000 of 25000 launches in regions' "$TMP/r"
+}
+
 refused() { # SETTINGS… TEXT: said before anything runs
 	! "$SONDE" run hydra.run.dir="$TMP/no" "${@:1:$#-1}" -- true >"$TMP/said" 2>&1 && grep -qF -- "${@: -1}" "$TMP/said" && [ ! -e "$TMP/no" ]
 }
@@ -125,6 +137,7 @@ ok "several files folded at once have the report of the whole" at_once
 ok "ranges alone: files folded one by one have the report of the whole" no_gpu
 ok "start/end ranges, graphs and memory over many files are those of the whole" all_kinds
 ok "a run keeps one file and tells every launch" in_a_run
+ok "sonde is killed while it folds: nothing is lost, nothing told twice" killed
 ok "capture.keep without capture.rotate is refused" refused capture.keep=2 "it needs capture.rotate"
 ok "capture.keep with a budget is refused" refused capture.keep=2 capture.rotate=1GB pipeline.native.budget=2% "leave pipeline.native.budget out"
 ok "capture.keep with counters is refused" refused capture.keep=2 capture.rotate=1GB counters.set=basic "leave counters out"
