@@ -16,25 +16,14 @@ ends() { # HOW LINE…: each step is a window; behaves as without the library, a
 	P
 }
 
-# All of them at once, each opening and closing what the others use. An entry may be over while another thread still opens
-# the window, more so when that one has lost the processor: most entries are there in one run of a few, or something is wrong.
-threads() {
-	local i
-	for i in 1 2 3 4 5; do
-		threads_once "$@" || return
-		[ "$(cat "$TMP/entries")" -lt 1200 ] || return 0
-	done
-	return 1
-}
-threads_once() { # no window is without an entry, and none is counted twice
+threads() { # all of them at once, each opening and closing what the others use; no window is without an entry
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=range window.label=step "$@"
-	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 300 2 500 7 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" "$TMP/entries" <<-'P'
+	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 300 2 500 7 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
 		import json, sys
 		r = json.load(open(sys.argv[1]))
 		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
-		print(n, file=open(sys.argv[2], "w"))
 		print(n, r["coverage"], *r["notes"][:8], sep="\n")
-		assert 1 <= r["coverage"]["windows"]["count"] <= n <= 2400
+		assert 1 <= r["coverage"]["windows"]["count"] <= n and 1200 <= n <= 2400 # an entry may be over while another thread still opens the window
 	P
 }
 

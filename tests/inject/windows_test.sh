@@ -99,14 +99,26 @@ with_include() { # both at once: what the gate leaves out inside a window is lef
 	loop 20 && entries layer 4 && covered 8 0
 }
 
-threads() { # a window is of the process: what other threads do in it is in it
+# A window is of the process: what other threads do in it is in it. All entries asked for are there each time; more of them only
+# where a thread lost the processor in the last ones, while others went on: not every time.
+threads() {
+	local i
+	for i in $(seq 10); do
+		threads_once || return
+		[ "$(cat "$TMP/entries")" -gt 1003 ] || return 0
+	done
+	return 1
+}
+
+threads_once() {
 	fresh cupti="$FAKE" window=entries window.label=step window.first=50 window.end=1050
-	loop 500 2 0 3 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
+	loop 500 2 200 3 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" "$TMP/entries" <<-'P'
 		import json, sys
 		r = json.load(open(sys.argv[1]))
 		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
 		print(n, r["notes"])
-		assert 1000 <= n <= 2000, n # all of them; others that threads were in when it opened or closed are cut
+		print(n, file=open(sys.argv[2], "w"))
+		assert n >= 1000, n
 	P
 }
 
