@@ -5,11 +5,11 @@
     counters_agree.py kernels SAMPLED.json TRUTH.json BASE GLOB LIMITS   kernels in their region, 2 % and more
     counters_agree.py times BASE WITH WITHOUT …                          kernels and the loop, with and without sampling
 
-
 BASE is the region of one step: both sides may have done another number of them. WITH and WITHOUT are runs: NAME.json is the
 report, NAME.out the program's output with its line `inner T s for N steps`. LIMITS are per cent by metric,
-`lts__t_sectors.sum=10,…`. A count below 1 % of what all of BASE counts is shown with a *, and not judged: there is
-hardly any of it. Exit status 1 when something judged is beyond its limit.
+`lts__t_sectors.sum=10,…`. A percentage is compared times the time it is of: alone, under ncu, a short kernel takes
+longer than among others, and has a smaller share of its peak. A count below 1 % of what all of BASE counts is shown
+with a *, and not judged: there is hardly any of it. Exit status 1 when something judged is beyond its limit.
 """
 import fnmatch
 import json
@@ -69,9 +69,18 @@ class Side:
         self.steps = self.base["instances"]
         self.rows = rows_of(what, found, glob)
 
+    def weight(self, row, metric):
+        """Of a count: that of one step. Of a percentage: how many ms a step would take at its peak."""
+        return (row["total_ms"] / 100 if ".pct_" in metric else 1) / self.steps
+
     def per_step(self, row, metric):
         value = row["metrics"].get(metric)
-        return None if value is None else value / self.steps
+        return None if value is None else value * self.weight(row, metric)
+
+
+def head(metric):
+    name, _, rest = metric.partition(".")
+    return name[-18:] + " %" if ".pct_" in rest else name[-20:]
 
 
 def agree(what, sampled, truth, base, glob, limits):
@@ -79,7 +88,7 @@ def agree(what, sampled, truth, base, glob, limits):
     a, b = Side(what, sampled, base, glob), Side(what, truth, base, glob)
     least = (0.05 if what == "regions" else 0.02) * a.base["total_ms"]
     worst, beyond, within = {m: 0.0 for m in limits}, [], [0, 0]
-    print(f"#   {'':58}{'time':>6}" + "".join(f"{m.split('.')[0][-20:]:>22}" for m in limits))
+    print(f"#   {'':58}{'time':>6}" + "".join(f"{head(m):>22}" for m in limits))
     for key, row in a.rows.items():
         if row["total_ms"] < least:
             continue
@@ -97,7 +106,7 @@ def agree(what, sampled, truth, base, glob, limits):
                 beyond.append((name, m, "missing"))
                 continue
             little = y < 0.01 * b.per_step(b.base, m)
-            error = row.get("metric_ranges", {}).get(m, {}).get("error", 0) / a.steps
+            error = row.get("metric_ranges", {}).get(m, {}).get("error", 0) * a.weight(row, m)
             if not y:
                 line += f"{'none':>21}*"
                 continue
@@ -112,6 +121,9 @@ def agree(what, sampled, truth, base, glob, limits):
                 beyond.append((name, m, round(off, 1)))
         print(line)
     print(f"#   * less than 1 % of what all of {base} counts: not judged")
+    for m in limits:
+        if ".pct_" in m:
+            print(f"#   {base}: {head(m)} {a.base['metrics'].get(m)} in life, {b.base['metrics'].get(m)} under ncu")
     print("#   worst", {m: round(v, 1) for m, v in worst.items()}, "limits", limits)
     print(f"#   {within[0]} of {within[1]} are within their ± and 4 %")
     for name, *why in beyond:

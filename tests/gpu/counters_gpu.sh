@@ -24,7 +24,9 @@ fi
 
 INST=sm__inst_executed.sum TENSOR=sm__pipe_tensor_cycles_active.sum FMA=sm__inst_executed_pipe_fma.sum
 L2=lts__t_sectors.sum DRAM=dram__bytes_read.sum
-METRICS=gpu__time_duration.sum,$INST,$TENSOR,$FMA,$L2,$DRAM,sm__cycles_active.sum,sm__warps_active.sum
+OF_PEAK=pct_of_peak_sustained_elapsed
+L2_PCT=lts__t_sectors.avg.$OF_PEAK TENSOR_PCT=sm__pipe_tensor_cycles_active.avg.$OF_PEAK
+METRICS=gpu__time_duration.sum,$INST,$TENSOR,$FMA,$L2,$DRAM,$L2_PCT,$TENSOR_PCT,sm__cycles_active.sum,sm__warps_active.sum
 
 sampled() { # NAME KEYS… -- PROGRAM…: a run, and its report
 	local name=$1 begin=$SECONDS
@@ -64,9 +66,9 @@ agree() { # WHAT SAMPLED TRUTH BASE GLOB LIMITS
 	check "$2: $1 count what ncu counts" "$1" "$T/$2.json" "$T/$3.json" "${@:4}"
 }
 
-CORE=$INST=5,$TENSOR=5,$FMA=5,$L2=10
+CORE=$INST=5,$TENSOR=5,$FMA=5,$L2=10,$L2_PCT=10,$TENSOR_PCT=10
 KERNEL=$INST=10,$TENSOR=10,$FMA=10,$L2=10
-GRAPH=$INST=15,$TENSOR=15,$FMA=15,$L2=15
+GRAPH=$INST=15,$TENSOR=15,$FMA=15,$L2=15,$L2_PCT=15,$TENSOR_PCT=15
 
 truth decode_ncu --nvtx-include decode/ -- python3 workloads/torch_decode.py --steps 2
 runs=()
