@@ -8,7 +8,7 @@
 #   make lib          libsonde.so and libsonde.a, which have the functions of include/sonde.h and no others
 #   make sonde-mpi    build/sonde-mpi, where mpicc is (MPICC=mpicc.mpich: another one)
 #   make install      PREFIX=/usr/local DESTDIR=; make uninstall removes what it put there
-#   make accept       rewrite every output that tests compare with: tests/cli/golden/, tables in docs
+#   make accept       rewrite every output that tests compare with: tests/cli/golden/, README, docs
 #   make lint         clang-tidy over src/ and lib/ (make analyze: the slow checks, and cppcheck)
 #
 # Rooms are folders under src/, lib/hydra is the composer; a new .c file in one is picked up by itself.
@@ -58,29 +58,27 @@ $(BUILD)/rooms.a: $(LIB_OBJ)
 #   make sonde-mpi MPICC=mpicc.mpich
 MPICC     ?= mpicc
 MPI_SRC   := $(sort $(wildcard src/mpi/*.c))
-MPI_BUILD := $(BUILD)/mpi-$(notdir $(MPICC))
-MPI_OBJ   := $(MPI_SRC:%.c=$(MPI_BUILD)/%.o)
-.PHONY: sonde-mpi
-sonde-mpi: $(BUILD)/sonde-mpi
 # One program per compiler, so that a machine with several has all of them (tests/mpi/).
-$(BUILD)/sonde-mpi: $(MPI_BUILD)/sonde-mpi
+MPICCS    := $(or $(notdir $(wildcard /usr/bin/mpicc.openmpi /usr/bin/mpicc.mpich)),$(notdir $(shell command -v mpicc)))
+.PHONY: sonde-mpi mpi-programs
+all: mpi-programs $(if $(shell command -v $(MPICC)),sonde-mpi)
+sonde-mpi: $(BUILD)/sonde-mpi
+mpi-programs: $(MPICCS:%=$(BUILD)/mpi-%/sonde-mpi)
+$(BUILD)/sonde-mpi: $(BUILD)/mpi-$(notdir $(MPICC))/sonde-mpi
 	cp $< $@
 
-$(MPI_BUILD)/sonde-mpi: $(MPI_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(CLI_OBJ)) $(BUILD)/rooms.a
-	$(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+# COMPILER: MPI's header is no C of ours, warnings in it are not ours either.
+define mpi_program
+$(BUILD)/mpi-$(notdir $(1))/sonde-mpi: $(MPI_SRC:%.c=$(BUILD)/mpi-$(notdir $(1))/%.o) $(filter-out $(BUILD)/src/cli/main.o,$(CLI_OBJ)) $(BUILD)/rooms.a
+	$(1) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
 
-# All the MPIs there are: for the tests.
-MPICCS    := $(or $(notdir $(wildcard /usr/bin/mpicc.openmpi /usr/bin/mpicc.mpich)),$(notdir $(shell command -v mpicc)))
-.PHONY: mpi-programs
-mpi-programs:
-	@for c in $(MPICCS); do $(MAKE) --no-print-directory MPICC=$$c $(BUILD)/mpi-$$c/sonde-mpi || exit 1; done
+$(BUILD)/mpi-$(notdir $(1))/%.o: %.c
+	@mkdir -p $$(@D)
+	$(1) $$(CPPFLAGS) $$(filter-out -Wpedantic,$$(CFLAGS)) -MMD -MP -c -o $$@ $$<
 
-# MPI's header is no C of ours: warnings in it are not ours either.
-$(MPI_BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(MPICC) $(CPPFLAGS) $(filter-out -Wpedantic,$(CFLAGS)) -MMD -MP -c -o $@ $<
-
--include $(MPI_OBJ:.o=.d)
+-include $(MPI_SRC:%.c=$(BUILD)/mpi-$(notdir $(1))/%.d)
+endef
+$(foreach c,$(filter-out $(notdir $(MPICC)),$(MPICCS)) $(MPICC),$(eval $(call mpi_program,$(c))))
 # ----------------------------------------------------------------------------------------------
 
 # Objects of build folders older than this line were not position-independent: they are made anew, once.
@@ -344,10 +342,11 @@ $(BUILD)/src/check/schema.o: $(wildcard schema/*.json)
 # So has the HTML exporter its page.
 $(BUILD)/src/export/html_assets.o: $(wildcard src/export/html/*)
 
-# Everything that is compared with a file: golden/ is emptied first, so that a file nobody compares with goes.
-accept: $(BUILD)/sonde
-	rm -f tests/cli/golden/*
-	for t in $$(grep -lE 'golden |ACCEPT' tests/*/*_test.sh); do ACCEPT=1 BUILD=$(BUILD) $$t; done
+# Everything that tests compare with: files of golden/, and in pages what sonde prints.
+accept: all tools
+	rm -f $(BUILD)/golden.used
+	for t in $$(grep -lE 'golden |ACCEPT' tests/*/*_test.sh); do ACCEPT=1 GOLDEN_USED=$(BUILD)/golden.used BUILD=$(BUILD) $$t; done
+	scripts/golden-unused $(BUILD)/golden.used
 
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))

@@ -4,7 +4,8 @@
 #
 #   ok NAME COMMAND…   one test: passes when the command succeeds; what it printed is shown when not
 #   pass NAME, not_ok NAME   the same for a script that has found out by itself
-#   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it)
+#   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it);
+#                      scripts/golden-unused finds files that no test compares with
 #   unread COMMAND…    runs it with nobody reading its output; its status
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
@@ -46,6 +47,7 @@ ok() {
 }
 golden() {
 	local file=tests/cli/golden/$1
+	[ -z "${GOLDEN_USED:-}" ] || echo "$file" >>"$GOLDEN_USED"
 	shift
 	"$@" >"$TMP/.golden" || return
 	[ -z "${ACCEPT:-}" ] || cp "$TMP/.golden" "$file"

@@ -11,17 +11,6 @@ verdict() { # NAME STATUS
 	if [ "$2" -eq 0 ]; then pass "config__$1"; else not_ok "config__$1"; fi
 }
 
-# The table of keys in the manual.
-doc=docs/configuration.md
-{
-	sed '/^<!-- keys:/q' "$doc"
-	"$SONDE" config --markdown
-	sed -n '/^<!-- \/keys -->/,$p' "$doc"
-} >"$TMP/configuration.md"
-[ -z "${ACCEPT:-}" ] || cp "$TMP/configuration.md" "$doc"
-diff -u "$doc" "$TMP/configuration.md"
-verdict manual_lists_the_keys_as_they_are $?
-
 # Every `sonde config` line of the manual.
 failed=0
 while IFS= read -r line; do

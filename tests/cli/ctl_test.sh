@@ -77,4 +77,3 @@ ok "a capture without a window can be paused" without_window
 ok "--every prints the tree while the program runs" every
 ok "who asks for what is not there is told why" errors
 ok "a question that is none does no harm" nonsense
-ok "the manual of ctl has its help" bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-ctl.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' ctl --help)"

@@ -254,10 +254,3 @@ bad_gate() { # found before the program runs
 	status 2 "$SONDE" run -o "$TMP/never" --against "$TMP/a.json" --fail-above much -- touch "$TMP/ran" && says 'PCT or GLOB=PCT' && [ ! -e "$TMP/ran" ]
 }
 ok diff__a_bad_gate_is_refused_before_anything_runs bad_gate
-ok diff__docs_have_the_help_as_it_is \
-	bash -c "sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-diff.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' diff --help)"
-example() {
-	cmp <(sed -n '/^<!-- example -->/,/^<!-- end of example -->/p' docs/sonde-diff.md | sed '1,3d' | head -n -2) \
-		<("$SONDE" diff "$EAGER" "$GRAPH" --max-regions 6 --width 110)
-}
-ok diff__docs_show_what_is_printed example

@@ -21,3 +21,12 @@ without_lib() { ! grep -L '^\. .*/\(lib\|native\)\.sh"' tests/*/*_test.sh lib/*/
 beside_the_checkout() { ! grep -n '"\(\.\./\)*\.\./shared\|\$PWD/\.\.' tests/*/*.sh tests/*/*.[ch] tests/*/*.py lib/*/tests/*.sh lib/*/tests/*.[ch] | grep -v doors_test; }
 ok every_test_script_sources_lib without_lib
 ok no_test_reads_beside_the_checkout beside_the_checkout
+
+# Outputs that tests compare with are files of golden/ or parts of pages, so that `make accept` knows all of them.
+unused_is_found() {
+	printf '%s\n' tests/cli/golden/* >"$TMP/used" && scripts/golden-unused "$TMP/used" && sed -i '/diff\.md/d' "$TMP/used" &&
+		! scripts/golden-unused "$TMP/used" >"$TMP/unused" && grep -q '^tests/cli/golden/diff\.md: ' "$TMP/unused" && [ "$(wc -l <"$TMP/unused")" = 1 ]
+}
+compared_by_hand() { ! grep -nE '\b(cmp|diff) .*(docs/|README|cli/golden|GOLDEN)' tests/*/*_test.sh lib/*/tests/*_test.sh | grep -v 'readme_test\|doors_test'; }
+ok a_golden_file_that_no_test_uses_is_found unused_is_found
+ok only_golden_and_the_test_of_pages_compare_with_files compared_by_hand

@@ -1,18 +1,29 @@
 #!/usr/bin/env bash
 # README and docs show what sonde prints, and link to pages that are there.
 . "$(dirname "$0")/../lib.sh"
-# A page with the output of today below every command on data of the repository.
+sonde() { "$SONDE" "$@"; }
+# A page with the output of today, which is found in two places: below each `$ sonde …` on data of the repository,
+# and between `<!-- made by: COMMAND -->` and `<!-- end -->`, within the fence where there is one.
 with_outputs() { # PAGE
 	local line inside=
 	while IFS= read -r line; do
 		case $line in
-		*' -o '* | *'|'* | *'-f names'*) inside= ;;
-		'$ sonde report tests/data/'* | '$ sonde report examples/'* | '$ sonde top tests/data/'*)
-			inside=yes
+		'<!-- made by: '*' -->') inside=${line#'<!-- made by: '} inside=${inside%' -->'} ;;&
+		'<!-- made by: '*)
 			printf '%s\n' "$line"
-			eval "\"$SONDE\" ${line#\$ sonde }" 2>&1 </dev/null
+			IFS= read -r line
+			case $line in '```'*) printf '%s\n' "$line" ;; esac
+			eval "$inside" 2>&1 </dev/null
+			case $line in '```'*) printf '```\n' ;; esac
 			;;
-		'```'* | '$ '*) inside= ;;
+		'<!-- end -->') inside= ;;
+		*' -o '* | *'|'* | *'-f names'*) [ "$inside" != printed ] || inside= ;;
+		'$ sonde '*' tests/data/'* | '$ sonde '*' examples/'*)
+			inside=printed
+			printf '%s\n' "$line"
+			eval "${line#\$ }" 2>&1 </dev/null
+			;;
+		'```'* | '$ '*) [ "$inside" != printed ] || inside= ;;
 		esac
 		[ -n "$inside" ] || printf '%s\n' "$line"
 	done <"$1"
@@ -24,7 +35,14 @@ pages_are_current() {
 		[ -z "${ACCEPT:-}" ] || cp "$TMP/page" "$page"
 		diff "$page" "$TMP/page" || rc=1
 	done
-	[ "$(cat README.md docs/*.md | grep -c '^\$ sonde \(report\|top\) \(tests/data\|examples\)/')" -ge 12 ] && return $rc
+	[ "$(cat README.md docs/*.md | grep -c '^\$ sonde .* \(tests/data\|examples\)/')" -ge 12 ] && return $rc
+}
+commands_have_pages() {
+	local c rc=0
+	for c in $(sonde --help=table | cut -f1); do
+		grep -qF "<!-- made by: sonde $c --help" "docs/sonde-$c.md" || { echo "$c"; rc=1; }
+	done
+	return $rc
 }
 links_lead_somewhere() {
 	local link rc=0
@@ -34,4 +52,5 @@ links_lead_somewhere() {
 	return $rc
 }
 ok "README and docs show all that sonde prints" pages_are_current
+ok "each command has a page with its help" commands_have_pages
 ok "links in README and docs lead somewhere" links_lead_somewhere

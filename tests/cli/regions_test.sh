@@ -74,9 +74,6 @@ ok regions_finds_out_first_that_it_cannot_write [ $rc -eq 125 ]
 do_ -o "$TMP/nothing" -- touch "$TMP/started"
 ok regions_finds_out_first_that_it_would_replace_a_directory [ $rc -eq 125 ]
 ok regions_starts_no_program_in_vain [ ! -e "$TMP/started" ]
-sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-regions.md | sed '1,2d' | head -n -2 >"$TMP/out"
-"$SONDE" regions --help >"$TMP/err"
-ok docs_of_regions_have_the_help_as_it_is cmp -s "$TMP/out" "$TMP/err"
 
 if [ ! -e "$BUILD/libsonde_inject.so" ]; then
 	do_ -- true

@@ -74,7 +74,6 @@ narrow() { ! LC_ALL=C report --width 40 $DATA/seed_kernel.ncu-rep | grep -E '.{4
 ok "a table of 40 columns fits" narrow
 ok "golden mixed.txt" golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
 ok "golden colour.txt" golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
-ok "golden help.txt" golden help.txt "$SONDE" report --help
 
 ok "the metrics of a capture are listed with unit and method" bash -c \
 	"'$SONDE' report --list-metrics $DATA/seed_kernel.ncu-rep >'$TMP/names' && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault\$' '$TMP/names' && grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound\$' '$TMP/names' && [ \$(wc -l <'$TMP/names') = 295 ]"
@@ -358,11 +357,3 @@ no_half_report() { # a file where a folder must go stops the writing: the old re
 	[ $? = 1 ] && [ "$(cat "$TMP/half/report.json")" = old ] && [ -z "$(find "$TMP/half" -name '*.tmp-*')" ]
 }
 ok "no half-written report.json" no_half_report
-
-# The manual says what the program says.
-if [ -f docs/sonde-report.md ]; then
-	ok "docs/sonde-report.md has the help as it is" bash -c \
-		"sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-report.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' report --help)"
-	ok "docs/sonde-validate.md has the help as it is" bash -c \
-		"sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-validate.md | sed '1,2d' | head -n -2 | cmp - <('$SONDE' validate --help)"
-fi

@@ -176,9 +176,3 @@ mkdir -p "$TMP/empty"
 do_ report "$TMP/empty"
 ok empty_directory_is_an_error grep -q 'a directory without captures' "$TMP/err"
 
-# --- help
-for c in run kernels top doctor sample; do
-	sed -n '/^<!-- help -->/,/^<!-- end -->/p' docs/sonde-$c.md | sed '1,2d' | head -n -2 >"$TMP/out"
-	"$SONDE" $c --help >"$TMP/err"
-	ok "docs_of_${c}_have_the_help_as_it_is" cmp -s "$TMP/out" "$TMP/err"
-done
