@@ -33,6 +33,17 @@ const char *sonde_region_kind_mark(enum sonde_region_kind k)
 	return marks[k];
 }
 
+struct sonde_str sonde_region_path(struct sonde_str id, enum sonde_region_kind k)
+{
+	return (struct sonde_str){id.p, k == SONDE_REGION_START_END && id.n >= 2 ? id.n - 2 : id.n};
+}
+
+void sonde_region_say(struct sonde_buf *out, struct sonde_str id, enum sonde_region_kind k)
+{
+	sonde_buf_str(out, sonde_region_path(id, k));
+	sonde_buf_puts(out, sonde_region_kind_mark(k));
+}
+
 const char *sonde_outside_key(enum sonde_outside o)
 {
 	static const char *const keys[] = {"no_range_open", "two_threads", "no_host_call"};

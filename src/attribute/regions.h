@@ -32,6 +32,9 @@ const char *sonde_region_kind_name(enum sonde_region_kind k);  /* "push_pop", �
 const char *sonde_region_kind_words(enum sonde_region_kind k); /* "push/pop", … for people */
 /* What stands behind the label in lists: " (start/end)", " (graph)", … or nothing. */
 const char *sonde_region_kind_mark(enum sonde_region_kind k);
+/* An id as people read it: the "@@" of start/end ranges is for programs, the mark says it in words. */
+struct sonde_str sonde_region_path(struct sonde_str id, enum sonde_region_kind k);
+void sonde_region_say(struct sonde_buf *out, struct sonde_str id, enum sonde_region_kind k); /* with its mark */
 
 /*
  * A region: a path of labels in one domain. Its parent comes before it; among

@@ -137,11 +137,11 @@ static void print_keys(enum sonde_help as, struct sonde_sink *out)
 			continue;
 		}
 		sonde_sink_puts(out, ".TP\n\\fB");
-		sonde_man_text(out, k->key);
+		sonde_man_text(out, sonde_str_from(k->key));
 		sonde_sink_puts(out, "\\fR=");
-		sonde_man_text(out, k->fallback);
+		sonde_man_text(out, sonde_str_from(k->fallback));
 		sonde_sink_putc(out, '\n');
-		sonde_man_text(out, k->doc);
+		sonde_man_text(out, sonde_str_from(k->doc));
 		sonde_sink_putc(out, '\n');
 	}
 }

@@ -5,6 +5,7 @@
 #include "cli/say.h"
 #include "cli/shrunk.h"
 
+#include <ctype.h>
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
@@ -53,13 +54,15 @@ static void print_help(struct sonde_sink *out)
 /* The head of a page of the manual; `c` NULL = the page of sonde itself. */
 static void print_man_head(struct sonde_sink *out, const struct sonde_command *c)
 {
-	sonde_sink_puts(
-		out, ".\\\" Made by `sonde --help=man` from the tables `--help` is made from.\n");
-	sonde_sink_printf(out,
-		".TH SONDE%s%s 1 \"\" \"sonde " SONDE_VERSION "\" \"User Commands\"\n",
-		c ? "-" : "", c ? c->name : "");
+	const char *p;
+
+	sonde_sink_puts(out, ".\\\" Made by `sonde --help=man` from the tables `--help` is made from.\n"
+			     ".TH SONDE");
+	for (p = c ? c->name : ""; *p; p++)
+		sonde_sink_printf(out, "%s%c", p == c->name ? "-" : "", toupper((unsigned char)*p));
+	sonde_sink_puts(out, " 1 \"\" \"sonde " SONDE_VERSION "\" \"User Commands\"\n");
 	sonde_sink_printf(out, ".SH NAME\nsonde%s%s \\- ", c ? "\\-" : "", c ? c->name : "");
-	sonde_man_text(out, c ? c->summary : "GPU profiling by NVTX region");
+	sonde_man_text(out, sonde_str_from(c ? c->summary : "GPU profiling by NVTX region"));
 	sonde_sink_putc(out, '\n');
 }
 
@@ -74,7 +77,7 @@ static void print_man_page(struct sonde_sink *out)
 			     "without a GPU and without NVIDIA software.\n.SH COMMANDS\n");
 	for (i = 0; i < NR_COMMANDS; i++) {
 		sonde_sink_printf(out, ".TP\n.BR sonde\\-%s (1)\n", commands[i].name);
-		sonde_man_text(out, commands[i].summary);
+		sonde_man_text(out, sonde_str_from(commands[i].summary));
 		sonde_sink_putc(out, '\n');
 	}
 	sonde_sink_puts(out, ".SH EXIT STATUS\n0 on success, 1 on failure, 2 on wrong usage. "

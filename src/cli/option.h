@@ -90,6 +90,6 @@ const struct sonde_option *sonde_option_of(const struct sonde_usage *u, const ch
 void sonde_usage_print(
 	const struct sonde_usage *u, const struct sonde_args *args, struct sonde_sink *to);
 /* Text in a page of the manual: nothing in it is a request. */
-void sonde_man_text(struct sonde_sink *to, const char *text);
+void sonde_man_text(struct sonde_sink *to, struct sonde_str text);
 
 #endif

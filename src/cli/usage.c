@@ -63,20 +63,21 @@ static void print_text(const struct sonde_usage *u, struct sonde_sink *to)
 		sonde_sink_printf(to, "  # %s\n  %s\n", u->examples[i][0], u->examples[i][1]);
 }
 
-void sonde_man_text(struct sonde_sink *to, const char *text)
+void sonde_man_text(struct sonde_sink *to, struct sonde_str text)
 {
-	bool is_start = true;
+	size_t i;
 
-	for (; *text; text++) {
-		if (is_start && (*text == '.' || *text == '\''))
+	for (i = 0; i < text.n; i++) {
+		char c = text.p[i];
+
+		if ((i == 0 || text.p[i - 1] == '\n') && (c == '.' || c == '\''))
 			sonde_sink_puts(to, "\\&");
-		if (*text == '\\')
+		if (c == '\\')
 			sonde_sink_puts(to, "\\e");
-		else if (*text == '-')
+		else if (c == '-')
 			sonde_sink_puts(to, "\\-");
 		else
-			sonde_sink_putc(to, *text);
-		is_start = *text == '\n';
+			sonde_sink_putc(to, c);
 	}
 }
 
@@ -86,26 +87,53 @@ static void print_man_option(struct sonde_sink *to, const struct sonde_option *o
 	if (o->letter)
 		sonde_sink_printf(to, "\\-%c\\fR, \\fB", o->letter);
 	sonde_sink_puts(to, "\\-\\-");
-	sonde_man_text(to, o->name);
+	sonde_man_text(to, sonde_str_from(o->name));
 	sonde_sink_puts(to, "\\fR");
 	if (o->kind != SONDE_OPTION_FLAG) {
 		sonde_sink_puts(to, " \\fI");
-		sonde_man_text(to, o->arg);
+		sonde_man_text(to, sonde_str_from(o->arg));
 		sonde_sink_puts(to, "\\fR");
 	}
 	sonde_sink_putc(to, '\n');
-	sonde_man_text(to, o->help);
+	sonde_man_text(to, sonde_str_from(o->help));
 	sonde_sink_putc(to, '\n');
+}
+
+/* A line each, without the blanks that put them below each other in --help. */
+static void print_man_synopsis(struct sonde_sink *to, const char *synopsis)
+{
+	struct sonde_str rest = sonde_str_from(synopsis);
+
+	sonde_sink_puts(to, ".SH SYNOPSIS\n.nf\n");
+	while (rest.n) {
+		struct sonde_str line = sonde_str_cut(rest, '\n', &rest);
+
+		sonde_man_text(to, sonde_str_trim(line));
+		sonde_sink_putc(to, '\n');
+	}
+	sonde_sink_puts(to, ".fi\n");
+}
+
+/* What --help says of the exit status at the end has a section of its own here. */
+static void print_man_about(struct sonde_sink *to, struct sonde_str about)
+{
+	static const char mark[] = "Exit status: ";
+	const char *status = memmem(about.p, about.n, mark, sizeof(mark) - 1);
+
+	sonde_sink_puts(to, ".SH DESCRIPTION\n");
+	sonde_man_text(to, status ? (struct sonde_str){about.p, (size_t)(status - about.p)} : about);
+	if (status) {
+		sonde_sink_puts(to, "\n.SH EXIT STATUS\n");
+		sonde_man_text(to, sonde_str_from(status + sizeof(mark) - 1));
+	}
 }
 
 static void print_man(const struct sonde_usage *u, struct sonde_sink *to)
 {
 	size_t i;
 
-	sonde_sink_puts(to, ".SH SYNOPSIS\n.nf\n");
-	sonde_man_text(to, u->synopsis);
-	sonde_sink_puts(to, "\n.fi\n.SH DESCRIPTION\n");
-	sonde_man_text(to, u->about);
+	print_man_synopsis(to, u->synopsis);
+	print_man_about(to, sonde_str_from(u->about));
 	sonde_sink_puts(to, "\n.SH OPTIONS\n");
 	for (i = 0; i < u->nr_options; i++)
 		print_man_option(to, &u->options[i]);
@@ -113,11 +141,12 @@ static void print_man(const struct sonde_usage *u, struct sonde_sink *to)
 	sonde_sink_puts(to, ".SH EXAMPLES\n");
 	for (i = 0; i < 2; i++) {
 		sonde_sink_puts(to, ".TP\n");
-		sonde_man_text(to, u->examples[i][0]);
+		sonde_man_text(to, sonde_str_from(u->examples[i][0]));
 		sonde_sink_puts(to, "\n.nf\n");
-		sonde_man_text(to, u->examples[i][1]);
+		sonde_man_text(to, sonde_str_from(u->examples[i][1]));
 		sonde_sink_puts(to, "\n.fi\n");
 	}
+	sonde_sink_puts(to, ".SH SEE ALSO\n.BR sonde (1)\n");
 }
 
 /* KIND, letter, name, what the value is, help; a tab between each. */

@@ -26,7 +26,7 @@ bool sonde_diff__share_fate(const struct sonde_diff_region *a, const struct sond
 void sonde_diff__put_subject(
 	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
 {
-	sonde_buf_str(b, r->id);
+	sonde_region_say(b, r->id, r->kind);
 	if (nr_beside)
 		sonde_buf_printf(b, " and %zu %s beside it", nr_beside,
 			nr_beside > 1 ? "regions" : "region");
@@ -55,7 +55,7 @@ static double put_parts(struct sonde_buf *b, const struct sonde_diff *d, uint32_
 		if (r->twin != whole || r->likeness != w->likeness)
 			continue;
 		sonde_buf_puts(b, nr == 0 ? "" : nr + 1 < w->nr_parts ? ", " : " and ");
-		sonde_buf_str(b, r->id);
+		sonde_region_say(b, r->id, r->kind);
 		sum += r->base.is_there ? r->base.median_ns : r->new_half.median_ns;
 		nr++;
 	}
@@ -69,7 +69,7 @@ static void say_parts(
 	double parts;
 
 	if (r->likeness == SONDE_LIKE_SPLIT) {
-		sonde_buf_str(b, r->id);
+		sonde_region_say(b, r->id, r->kind);
 		sonde_buf_puts(b, " is gone and ");
 		parts = put_parts(b, d, whole);
 		sonde_buf_puts(b, " are new, with its launches: split? ");
@@ -78,7 +78,7 @@ static void say_parts(
 	}
 	parts = put_parts(b, d, whole);
 	sonde_buf_puts(b, " are gone and ");
-	sonde_buf_str(b, r->id);
+	sonde_region_say(b, r->id, r->kind);
 	sonde_buf_puts(b, " is new, with their launches: merged? ");
 	put_times(b, parts, r->new_half.median_ns);
 }
@@ -89,9 +89,9 @@ static void say_twin(
 {
 	bool is_moved = r->likeness == SONDE_LIKE_MOVED;
 
-	sonde_buf_str(b, r->id);
+	sonde_region_say(b, r->id, r->kind);
 	sonde_buf_puts(b, is_moved ? " is now " : " is gone and ");
-	sonde_buf_str(b, now->id);
+	sonde_region_say(b, now->id, now->kind);
 	if (is_moved)
 		sonde_buf_puts(b, ", with the same kernels: moved? ");
 	else if (r->base.launches > 0)

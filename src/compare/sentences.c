@@ -183,7 +183,7 @@ static void add_ancestors(
 		if (a->verdict != r->verdict)
 			continue;
 		sonde_buf_puts(b, nr++ ? ", " : "; with it ");
-		sonde_buf_str(b, a->id);
+		sonde_region_say(b, a->id, a->kind);
 		sonde_buf_printf(b, " %+.1f %%", 100 * (a->ratio - 1));
 	}
 }
@@ -226,7 +226,7 @@ static void say_moved(
 {
 	const char *cause = sonde_diff_cause_words(r);
 
-	sonde_buf_str(b, r->id);
+	sonde_region_say(b, r->id, r->kind);
 	sonde_buf_printf(
 		b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1), sonde_verdict_name(r->verdict));
 	sonde_diff__put_time(b, r->base.median_ns);
@@ -316,9 +316,9 @@ static void say_insufficient(struct sonde_diff *d)
 	if (!most)
 		return;
 	sonde_note(&d->sentences,
-		"%.*s is undecided (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
+		"%.*s%s is undecided (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
 		"there are %u and %u",
-		SONDE_STR_ARG(most->id), 100 * (most->low - 1), 100 * (most->high - 1),
+		SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind), 100 * (most->low - 1), 100 * (most->high - 1),
 		most->needed, most->needs_runs ? "runs" : "entries",
 		most->needs_runs ? most->base.nr_runs : most->base.nr_values,
 		most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);

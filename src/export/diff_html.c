@@ -137,7 +137,7 @@ static void write_row(struct sonde_sink *to, const struct sonde_diff *d,
 
 	sonde_sink_printf(to, "<tr><td style=\"padding-left:%.1fem\" title=\"",
 		0.6 + 1.1 * (r->depth < 20 ? r->depth : 20));
-	put_text(to, r->id);
+	put_text(to, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, "\"><code>");
 	put_text(to, r->label);
 	sonde_sink_printf(to, "</code>%s</td>", sonde_region_kind_mark(r->kind));

@@ -127,7 +127,7 @@ static void write_title(
 	struct sonde_buf words = {0};
 
 	sonde_sink_puts(to, "<title>");
-	sonde_escape_xml(&to->buf, r->id);
+	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
 	sonde_sink_puts(to, ": ");
 	sonde_diff_out__ms(&to->buf, r->base.is_there ? r->base.total_ns : NAN);

@@ -41,7 +41,7 @@ static void write_case(
 	struct sonde_buf b = {0};
 
 	sonde_sink_puts(to, "    <testcase classname=\"sonde.diff\" name=\"");
-	sonde_escape_xml(&to->buf, r->id);
+	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
 	if (!failed && !skipped) {
 		sonde_sink_puts(to, "\"/>\n");

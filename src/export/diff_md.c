@@ -39,7 +39,7 @@ static void write_row(
 	struct sonde_buf b = {0};
 
 	sonde_sink_puts(to, "| ");
-	put_text(to, r->id);
+	put_text(to, sonde_region_path(r->id, r->kind));
 	sonde_sink_printf(to, "%s | ", sonde_region_kind_mark(r->kind));
 	sonde_diff_out__ms(&to->buf, r->base.is_there ? r->base.median_ns : NAN);
 	sonde_sink_puts(to, " | ");

@@ -47,8 +47,7 @@ static size_t count_rows(const struct sonde_diff *d)
 
 static void put_row(struct sonde_table *t, const struct row *r)
 {
-	sonde_table_name(t, r->region->id);
-	sonde_buf_puts(&t->cell, sonde_region_kind_mark(r->region->kind));
+	sonde_table_region(t, r->region->id, r->region->kind);
 	sonde_table_put(t, SONDE_STYLE_PLAIN);
 	sonde_table_text(t, r->column->head, SONDE_STYLE_PLAIN);
 	sonde_figure_put(&t->cell, &r->metric->base, r->column->unit, t->is_utf8);
@@ -120,7 +119,7 @@ void sonde_diff_out__metrics_html(
 					    "<tr><th>region</th><th>metric</th><th>base</th>"
 					    "<th>new</th><th class=\"v\">change</th></tr>\n");
 		sonde_sink_puts(to, "<tr><td><code>");
-		sonde_escape_xml(&to->buf, r.region->id);
+		sonde_escape_xml(&to->buf, sonde_region_path(r.region->id, r.region->kind));
 		sonde_sink_printf(to, "</code>%s</td><td>", sonde_region_kind_mark(r.region->kind));
 		sonde_escape_xml(&to->buf, r.column->head);
 		sonde_sink_puts(to, "</td><td>");

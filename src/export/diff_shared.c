@@ -107,7 +107,7 @@ static void put_twin(
 
 	sonde_buf_printf(b, ", %s? ",
 		r->likeness == SONDE_LIKE_GRAPH ? "renamed" : sonde_likeness_name(r->likeness));
-	sonde_buf_str(b, r->likeness == SONDE_LIKE_MOVED ? t->id : t->label);
+	sonde_buf_str(b, r->likeness == SONDE_LIKE_MOVED ? sonde_region_path(t->id, t->kind) : t->label);
 	sonde_buf_puts(b, sonde_region_kind_mark(t->kind));
 	if (is_whole)
 		sonde_buf_printf(b, " and %u more", r->nr_parts - 1);

@@ -224,7 +224,7 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 					: region != SONDE_NONE ? "*before* "
 							       : "*(outside any range)*");
 		if (region != SONDE_NONE)
-			sonde_table_name(&t, m->tree->cells->regions.at[region].id);
+			sonde_table_region(&t, m->tree->cells->regions.at[region].id, m->tree->cells->regions.at[region].kind);
 		sonde_table_put(&t, SONDE_STYLE_PLAIN);
 		sonde_table_number(&t, (double)at[i]->ns / 1e6, 4, "");
 		sonde_table_number(&t, (double)at[i]->since_ns / 1e6, 4, "");

@@ -10,9 +10,11 @@
 
 static void put_region(struct sonde_table *t, const struct sonde_tree *tree, uint32_t region)
 {
-	sonde_table_text(t,
-		region == SONDE_NONE ? SONDE_STR("(outside any range)") : tree->cells->regions.at[region].id,
-		SONDE_STYLE_BOLD);
+	if (region == SONDE_NONE)
+		sonde_buf_puts(&t->cell, "(outside any range)");
+	else
+		sonde_table_region(t, tree->cells->regions.at[region].id, tree->cells->regions.at[region].kind);
+	sonde_table_put(t, SONDE_STYLE_BOLD);
 }
 
 static void put_rank(struct sonde_table *t, const struct sonde_tree *tree, uint32_t rank)

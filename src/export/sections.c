@@ -29,10 +29,12 @@ static void write_line(struct sonde_sink *to, const struct sonde_column *c, cons
 void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
 	const struct sonde_report *r, uint32_t node, struct sonde_figures *f)
 {
+	const struct sonde_region *g = sonde_node_region(t, &r->nodes.at[node]);
 	size_t i, k;
 
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
-	sonde_escape_terminal(&to->buf, sonde_node_region(t, &r->nodes.at[node])->id, true);
+	sonde_escape_terminal(&to->buf, sonde_region_path(g->id, g->kind), true);
+	sonde_sink_puts(to, sonde_region_kind_mark(g->kind));
 	sonde_sink_putc(to, '\n');
 	if (t->sections.nr == 0)
 		sonde_sink_puts(to, "\nNo sections were asked for (--sections).\n");

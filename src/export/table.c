@@ -61,6 +61,12 @@ void sonde_table_name(struct sonde_table *t, struct sonde_str name)
 		sonde_escape_terminal(&t->cell, name, t->is_utf8);
 }
 
+void sonde_table_region(struct sonde_table *t, struct sonde_str id, enum sonde_region_kind kind)
+{
+	sonde_table_name(t, sonde_region_path(id, kind));
+	sonde_buf_puts(&t->cell, sonde_region_kind_mark(kind));
+}
+
 void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim)
 {
 	struct sonde_cell_text *c = sonde_vec_push(&t->cells);

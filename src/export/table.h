@@ -16,7 +16,7 @@
 #ifndef SONDE_EXPORT_TABLE_H
 #define SONDE_EXPORT_TABLE_H
 
-#include "base/arena.h"
+#include "tree/tree.h"
 #include "base/sink.h"
 #include "base/vec.h"
 
@@ -64,6 +64,8 @@ void sonde_table_heads(struct sonde_table *t, const char *const *heads);
 void sonde_table_least_head(struct sonde_table *t, size_t width);
 /* Appends a name to the cell in the making, escaped. */
 void sonde_table_name(struct sonde_table *t, struct sonde_str name);
+/* The same with the path of a region and the mark of its kind. */
+void sonde_table_region(struct sonde_table *t, struct sonde_str id, enum sonde_region_kind kind);
 /* What is in the making is the next cell; `nr_dim` bytes at its start are dimmed. */
 void sonde_table_put(struct sonde_table *t, uint8_t style);
 void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim);

@@ -95,7 +95,10 @@ static void release(struct found *f)
 static void put_region(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_report *r, uint32_t node)
 {
-	sonde_table_text(t, sonde_node_region(x->tree, &r->nodes.at[node])->id, SONDE_STYLE_BOLD);
+	const struct sonde_region *g = sonde_node_region(x->tree, &r->nodes.at[node]);
+
+	sonde_table_region(t, g->id, g->kind);
+	sonde_table_put(t, SONDE_STYLE_BOLD);
 }
 
 static const char *time_name(enum sonde_entry_time which)

@@ -9,10 +9,11 @@ static void put_place(struct sonde_text_export *x, struct sonde_table *t, const 
 {
 	const struct sonde_region *regions = x->tree->cells->regions.at;
 	bool is_inside = gap->region != SONDE_NONE, is_before = !is_inside && gap->before != SONDE_NONE;
+	uint32_t at = is_inside ? gap->region : gap->before;
 
 	sonde_buf_puts(&t->cell, is_before ? "(before " : "");
-	if (is_inside || is_before)
-		sonde_table_name(t, regions[is_inside ? gap->region : gap->before].id);
+	if (at != SONDE_NONE)
+		sonde_table_region(t, regions[at].id, regions[at].kind);
 	sonde_table_words(t, is_inside ? "" : is_before ? ")" : "(outside any range)");
 }
 

@@ -59,6 +59,7 @@ static bool is_skipped(const char *name)
 static int walk(struct walk *w, const char *dir, unsigned depth)
 {
 	DIR *d = opendir(dir);
+	const char *slash = sonde_str_ends(sonde_str_from(dir), "/") ? "" : "/";
 	struct dirent *e;
 	struct stat st;
 	int rc = 0;
@@ -70,7 +71,7 @@ static int walk(struct walk *w, const char *dir, unsigned depth)
 
 		if (is_skipped(e->d_name))
 			continue;
-		path = sonde_arena_printf(w->arena, "%s/%s", dir, e->d_name).p;
+		path = sonde_arena_printf(w->arena, "%s%s%s", dir, slash, e->d_name).p;
 		if (!path)
 			rc = sonde_err_nomem(w->err);
 		else if (lstat(path, &st) < 0)

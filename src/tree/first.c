@@ -48,8 +48,9 @@ static void advise(struct sonde_buf *line, const char *limiter)
 #define LONG_NAME 60 /* bytes; longer ones are cut: it is a sentence */
 
 /* Of a long path its end, which tells most. */
-static void put_region(struct sonde_buf *line, struct sonde_str id)
+static void put_region(struct sonde_buf *line, const struct sonde_region *g)
 {
+	struct sonde_str id = sonde_region_path(g->id, g->kind);
 	const char *from = id.n > LONG_NAME ? id.p + id.n - LONG_NAME : id.p;
 
 	if (from > id.p) {
@@ -59,6 +60,7 @@ static void put_region(struct sonde_buf *line, struct sonde_str id)
 	}
 	sonde_buf_str(line, id.n ? (struct sonde_str){from, (size_t)(id.p + id.n - from)}
 				 : SONDE_STR("the region without a name"));
+	sonde_buf_puts(line, sonde_region_kind_mark(g->kind));
 }
 
 static void put_kernel(struct sonde_buf *line, struct sonde_str name)
@@ -107,7 +109,7 @@ int sonde_first_say(struct sonde_buf *line, const struct sonde_tree *t,
 		node = busiest(r);
 	if (node == SONDE_NONE)
 		return 0;
-	put_region(line, sonde_node_region(t, &r->nodes.at[node])->id);
+	put_region(line, sonde_node_region(t, &r->nodes.at[node]));
 	if (idle.node == SONDE_NONE)
 		return say_busiest(line, t, r, node, err);
 	sonde_idle_say(line, &idle);

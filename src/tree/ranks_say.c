@@ -76,7 +76,7 @@ static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const 
 {
 	sonde_buf_printf(line, " is %.1f%% slower than the median of the %s in ", 100 * (s->ns / s->others_ns - 1),
 		s->cause == SONDE_SLOW_NODE ? "other hosts' ranks" : "other ranks");
-	sonde_buf_str(line, r->cells->regions.at[s->region].id);
+	sonde_region_say(line, r->cells->regions.at[s->region].id, r->cells->regions.at[s->region].kind);
 	sonde_buf_printf(line, " (%.3f against %.3f ms of %s)", s->ns / 1e6, s->others_ns / 1e6,
 		s->cause == SONDE_SLOW_IDLE ? "GPU busy and idle" : "kernels");
 	if (s->nr_last * 2 > s->nr)

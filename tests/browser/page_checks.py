@@ -398,6 +398,21 @@ def no_number_is_ever_cut():
         assert page.js(cut_cells) == [], page.js(cut_cells)
 
 
+CUT = """[...document.querySelectorAll('#rows td.name')].filter((c) => c.scrollWidth > c.clientWidth + 1)
+    .map((c) => [c.querySelector('.label') ? c.querySelector('.label').textContent : '', c.title])"""
+
+
+def names_have_room_and_those_that_are_cut_can_be_read():
+    with page_of("train", width=1280) as page:
+        assert any(len(r["name"]) > 30 for r in page.js(ROWS)) and page.js(CUT) == [], page.js(CUT)
+    with page_of("hostile", width=1280) as page:
+        cut = page.js(CUT)
+        assert any(label == "x" * 300 for label, _ in cut) and all(label in title for label, title in cut), cut
+    with page_of("overlap_kernel") as page:
+        titles = page.js("[...document.querySelectorAll('#rows td.name')].map((c) => c.title)")
+        assert "outer (start/end)" in titles and not any("@@" in t for t in titles), titles
+
+
 def the_page_fits_a_phone():
     with page_of("h200_transformer", width=390, height=800, phone=True) as page:
         page.settle()

@@ -15,9 +15,13 @@ has_all_options() { # COMMAND
 	done
 }
 page_is_whole() { # COMMAND
-	"$SONDE" "$1" --help=man >"$TMP/page" && head -2 "$TMP/page" | grep -q '^\.TH SONDE' &&
-		for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES; do grep -qx "\.SH $section" "$TMP/page" || return; done &&
+	"$SONDE" "$1" --help=man >"$TMP/page" && head -2 "$TMP/page" | grep -q "^\.TH SONDE-${1^^} 1 " &&
+		for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES "SEE ALSO"; do grep -qx "\.SH $section" "$TMP/page" || return; done &&
 		has_all_options "$1" <"$TMP/page"
+}
+status_is_apart() { # a section where the help says it, and lines of a synopsis that are not indented
+	"$SONDE" diff --help=man >"$TMP/page" && grep -A1 '^\.SH EXIT STATUS' "$TMP/page" | grep -q '^0 good' && ! grep -q 'Exit status' "$TMP/page" &&
+		[ "$(sed -n '/^\.SH SYN/,/^\.fi/p' "$TMP/page" | grep -c '^sonde diff')" = 3 ]
 }
 roff_is_clean() { [ -z "$("$SONDE" $1 --help=man | groff -man -Tutf8 -ww -z 2>&1)" ]; }
 
@@ -26,6 +30,7 @@ for c in $commands; do
 	ok "manual__page_of_${c}_is_whole" page_is_whole "$c"
 	ok "manual__sonde_1_names_$c" grep -q "^\.BR sonde.-$c (1)" <("$SONDE" --help=man)
 done
+ok manual__exit_status_is_a_section status_is_apart
 if command -v groff >/dev/null; then
 	for c in "" $commands; do ok "manual__page_of_${c:-sonde}_has_no_roff_warning" roff_is_clean "$c"; done
 else

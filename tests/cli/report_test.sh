@@ -262,6 +262,10 @@ ok "one folder per region, inside the directory" \
 ok "folder names are safe" \
 	test "$(find "$TMP/dir" -mindepth 1 -type d -printf '%f\n' | grep -vcE '^[A-Za-z0-9._-]{1,80}$')" = 0
 folder_names() { find "$TMP/dir" -mindepth 1 -type d -printf '%f\n' | LC_ALL=C sort; }
+slashes() { # as few as were named
+	mkdir -p "$TMP/slash/below" && cp $DATA/seed_kernel.ncu-rep "$TMP/slash/below" && report -f json "$TMP/slash/" | jq -e '.capture.files == ["'"$TMP"'/slash/below/seed_kernel.ncu-rep"]'
+}
+ok "a directory named with a slash gets no second one" slashes
 ok "folder names are stable" golden folders.list folder_names
 ok "each folder has its four files" \
 	test "$(find "$TMP/dir" -mindepth 2 -type f -printf '%f\n' | LC_ALL=C sort | uniq -c | awk '{print $2}' | tr '\n' ' ')" = \

@@ -110,6 +110,11 @@ function titleOf(region) {
 	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || "(empty label)") + (region.s ? " (start/end)" : region.o ? " (" + region.o + ")" : "");
 }
 
+/* Its path, with what the "@@" of an id stands for in words. */
+function pathText(region) {
+	return seen(region.s ? region.id.slice(0, -2) : region.id) + (region.s ? " (start/end)" : region.o ? " (" + region.o + ")" : "");
+}
+
 /* What a region is that was never open itself. */
 function originOf(region) {
 	return region.o === "graph" ? "No range was open here: this work was launched in the region above, as part of a CUDA graph, and captured in a range of this name." :

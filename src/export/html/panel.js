@@ -169,7 +169,7 @@ function gapTable(report, node) {
 	if (!list.length)
 		return null;
 	const at = (gap) => time(Math.round((data.timeline ? data.timeline.entered : 0) + gap.begin_ms * 1e6));
-	const where = (gap) => gap.region >= 0 ? data.regions[gap.region].id : gap.before >= 0 ? "before " + data.regions[gap.before].id : "outside any range";
+	const where = (gap) => gap.region >= 0 ? pathText(data.regions[gap.region]) : gap.before >= 0 ? "before " + pathText(data.regions[gap.before]) : "outside any range";
 	const row = (gap) => el("tr", {title: where(gap)}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(gap.begin_ms, gap.ms)}, at(gap)) : at(gap)),
 		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, CAUSES[gap.cause]));
 	return el("div", {id: "gaps"}, el("h3", {}, "Longest gaps"), el("table.metrics.slowest", {"aria-label": "Longest gaps"},

@@ -85,7 +85,7 @@ function mapCell(event) {
 function mapTip(cell) {
 	const ranks = data.ranks, v = ranks.v[cell.i], median = ranks.median_ms[cell.c];
 	const name = ranks.who && ranks.who[cell.i] !== null ? rowName(ranks, cell.r) + "\nslowest: " + seen(ranks.names[ranks.who[cell.i]]) : rowName(ranks, cell.r);
-	return name + "\n" + seen(data.regions[ranks.regions[cell.c]].id) + "\n" + (v === null ? "no kernel here" :
+	return name + "\n" + pathText(data.regions[ranks.regions[cell.c]]) + "\n" + (v === null ? "no kernel here" :
 		(median * (1 + v / 100)).toFixed(3) + " ms, " + (v < 0 ? "" : "+") + v.toFixed(1) + " % against the median of " + median.toFixed(3) + " ms");
 }
 

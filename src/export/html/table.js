@@ -88,7 +88,7 @@ function nameCell(report, node) {
 		return el("td.name", {}, node === report.nr ? "total in regions" : "(outside any range)");
 	const region = regionOf(report, node), isParent = report.children[node].length > 0;
 	const isOpen = table.matches ? true : table.open.has(report.region[node]);
-	const cell = el("td.name", {title: seen(region.id), style: {paddingLeft: 4 + Math.min(report.depth[node], 24) * 15 + "px"}});
+	const cell = el("td.name", {title: pathText(region), style: {paddingLeft: 4 + Math.min(report.depth[node], 24) * 15 + "px"}});
 	cell.append(isParent ? el("span.twist", {"aria-hidden": "true"}, isOpen ? "▾" : "▸") : el("span.twist", {}));
 	const label = labelOf(region.n), text = label.textContent, word = state.search.trim().toLowerCase();
 	const hit = word ? text.toLowerCase().indexOf(word) : -1;
@@ -162,8 +162,12 @@ function drawRows(isForced) {
 	byId("rows").replaceChildren(...rows);
 }
 
+/* Names get two fifths of the table if they need that: columns make room first. In pixels, about. */
 function nameWidth() {
-	return innerWidth < 600 ? 140 : 170;
+	const report = state.report, text = (node) => regionOf(report, node).n.length * 7.5 + (regionOf(report, node).s || regionOf(report, node).o ? 70 : 0);
+	if (report.longestName === undefined)
+		report.longestName = report.region.reduce((most, _, node) => Math.max(most, 30 + Math.min(report.depth[node], 24) * 15 + text(node)), 0);
+	return innerWidth < 600 ? 140 : Math.max(170, Math.min(report.longestName, 0.4 * byId("scroll").clientWidth));
 }
 
 /* The columns of the start fit the page; what somebody chose stays. */

@@ -287,7 +287,7 @@ function timelinePointer(canvas) {
 		const hit = eventUnder(event);
 		if (hit)
 			showTip(event, (seen(eventName(hit.track, hit.i, true)) || "(empty label)") + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
-				" from ") + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + seen(data.regions[hit.track.regions[hit.i]].id) : ""));
+				" from ") + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + pathText(data.regions[hit.track.regions[hit.i]]) : ""));
 		else if (curveUnder(event))
 			showTip(event, describePoint(curveUnder(event)));
 		else
