@@ -188,6 +188,16 @@ static int read_system(struct nsys *n)
 	return rc;
 }
 
+/* Appends `ALIAS.NAME, ` to a statement, or NULL where the table has no such column. */
+static void add_column(struct sonde_buf *sql, struct nsys *n, const char *table, const char *alias,
+	const char *name)
+{
+	if (sonde_nsys__has(n, table, name))
+		sonde_buf_printf(sql, "%s.%s, ", alias, name);
+	else
+		sonde_buf_puts(sql, "NULL, ");
+}
+
 static int read_devices(struct nsys *n)
 {
 	static const char *const facts[] = {
@@ -200,9 +210,9 @@ static int read_devices(struct nsys *n)
 	if (!sonde_nsys__has(n, "TARGET_INFO_GPU", "id"))
 		return 0;
 	sonde_buf_printf(&sql, "SELECT DISTINCT g.id, %s, ", has_numbers ? "c.cudaId" : "g.id");
-	sonde_nsys__column(&sql, n, "TARGET_INFO_CUDA_DEVICE", "c", has_numbers ? "pid" : NULL);
+	add_column(&sql, n, "TARGET_INFO_CUDA_DEVICE", "c", has_numbers ? "pid" : "-");
 	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
-		sonde_nsys__column(&sql, n, "TARGET_INFO_GPU", "g", facts[i]);
+		add_column(&sql, n, "TARGET_INFO_GPU", "g", facts[i]);
 	sonde_buf_puts(&sql, has_numbers ? "0 FROM TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g "
 					   "ON g.id=c.gpuId LIMIT 4096"
 					 : "0 FROM TARGET_INFO_GPU g LIMIT 4096");

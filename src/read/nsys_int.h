@@ -2,11 +2,12 @@
  * Inside the reader of Nsight Systems exports.
  *
  *   nsys_sqlite.c   the file, its tables → ranges
+ *   nsys_calls.c    calls of CUDA: who launched what, and where the host may have waited
  *   nsys_launch.c   tables → launches: kernels, copies, memsets
+ *   nsys_open.c     which ranges were open at each launch
  *   nsys_facts.c    devices, processes, ranks, the host
  *   nsys_metrics.c  sampled GPU metrics → series
  *   nsys_cut.c      files that were not copied whole
- *   nsys_open.c     which ranges were open at each launch
  */
 #ifndef SONDE_READ_NSYS_INT_H
 #define SONDE_READ_NSYS_INT_H
@@ -15,23 +16,28 @@
 
 #include <sqlite3.h>
 
-/* A kernel, copy or memset with the API call that launched it. */
-struct nsys_launch {
-	uint64_t pid, tid, call_ns; /* call_ns 0: the call is not in the trace */
-	uint64_t start_ns, end_ns, stream;
-	uint32_t device, context, name, full_name;
-	uint64_t bytes; /* copied or set */
-	uint32_t open;	/* set number */
-	uint8_t kind;	/* enum sonde_result */
+/* A call of CUDA, by what launches name it with. */
+struct nsys_call {
+	uint64_t key; /* for sonde_keysort */
+	uint64_t start_ns;
+	sqlite3_int64 thread; /* serialised, as the export has it */
 };
 
 /* A range as the trace has it. */
 struct nsys_range {
-	uint64_t pid, tid, begin_ns, end_ns; /* end UINT64_MAX: never closed */
-	uint32_t label, domain;		     /* string numbers */
-	uint32_t number;		     /* in the records */
-	uint16_t depth;			     /* of nesting, 0 = outermost */
+	uint64_t begin_ns, end_ns; /* end UINT64_MAX: never closed */
+	uint32_t pid, tid;
+	uint32_t label, domain; /* string numbers */
 	uint8_t kind;
+};
+
+/* A text of the export, by its id there: the last one asked for of those that share a place. */
+#define NSYS_TEXTS 1024
+struct nsys_text {
+	sqlite3_int64 id;
+	uint32_t string; /* SONDE_NONE: there is no such text */
+	uint8_t call;	 /* enum sonde_call_kind of the call that is named so */
+	bool is_used;
 };
 
 struct nsys_domain {
@@ -58,9 +64,17 @@ struct nsys {
 	struct sonde_records *r;
 	struct sonde_err *err;
 	sqlite3 *db;
+	sqlite3_stmt *find_text; /* NULL: texts have no ids */
+	struct nsys_text texts[NSYS_TEXTS];
+	int texts_rc; /* of SQLite, when one could not be looked up; 0 = all could */
+	uint32_t process;     /* the one asked for last, SONDE_NONE = none yet */
 	uint32_t first_range; /* of this export, in the records */
-	SONDE_VEC(struct nsys_launch) launches;
-	SONDE_VEC(struct nsys_range) ranges;
+	size_t first_record;  /* likewise */
+	uint8_t kind;	      /* enum sonde_result of the launches at hand */
+	bool has_starts;      /* start/end ranges */
+	bool has_calls;	      /* those that the host may have waited in */
+	SONDE_VEC(struct nsys_call) calls;
+	SONDE_VEC(struct nsys_range) ranges; /* until they are nested */
 	SONDE_VEC(struct nsys_domain) domains;
 	SONDE_VEC(struct nsys_metric) metrics;
 	SONDE_VEC(struct nsys_gpu) gpus;
@@ -75,11 +89,16 @@ bool sonde_nsys__has(struct nsys *n, const char *table, const char *columns);
 uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid);
 int sonde_nsys__rows(
 	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *));
-/* Appends `ALIAS.NAME, ` to a statement, or NULL where the table has no such column. */
-void sonde_nsys__column(struct sonde_buf *sql, struct nsys *n, const char *table,
-	const char *alias, const char *name);
+/*
+ * The same for columns of one table, `start end`; one that it does not have, like `-`, is NULL. Only
+ * for tables that are there.
+ */
+int sonde_nsys__select(struct nsys *n, const char *table, const char *columns, const char *where,
+	int (*take)(struct nsys *, sqlite3_stmt *));
 /* The number of a text column, SONDE_NONE for null or when memory is short. */
 uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column);
+/* The text whose id a column has. */
+struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column);
 /* SONDE_ERR_FORMAT when a table gives more rows than a file of that size can hold. */
 int sonde_nsys__check_rows(struct nsys *n, size_t nr);
 uint64_t sonde_nsys__pid(sqlite3_int64 global);
@@ -89,12 +108,16 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global);
 int sonde_nsys__mend(struct nsys *n);
 /* What to say of such a file, after reading it gave `rc`. */
 int sonde_nsys__say_cut(struct nsys *n, int rc);
+int sonde_nsys__calls(struct nsys *n);
+/* The call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
+const struct nsys_call *sonde_nsys__call(
+	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process);
+/* To the records, `open` still to be filled in; frees the calls. */
 int sonde_nsys__launches(struct nsys *n);
-int sonde_nsys__records(struct nsys *n);
 int sonde_nsys__facts(struct nsys *n);
 int sonde_nsys__metrics(struct nsys *n); /* behind the facts */
 
-/* Sorts the ranges, nests them, appends them to the records. */
+/* Sorts the ranges, nests them, moves them to the records. */
 int sonde_nsys__nest(struct nsys *n);
 /* Fills in `open` of every launch; sorts them by process and time. */
 int sonde_nsys__open(struct nsys *n);

@@ -1,58 +1,59 @@
+/*
+ * Which ranges were open at each launch: a walk over both, thread by thread, in order of time.
+ */
 #include "read/nsys_int.h"
 
 #include "base/alloc.h"
-
+#include "base/keysort.h"
 
 #define MAX_DOMAINS 64
 #define MAX_DEPTH   512 /* what is deeper counts in its ancestor: ids grow with the square of it */
 
-static int cmp(uint64_t a, uint64_t b)
+/* By the last of several keys, then the one before it …; `of` has what they are keys of. */
+typedef uint64_t key_fn(const void *of, uint32_t index);
+
+static struct sonde_keyed *sort(const void *of, size_t nr, key_fn *const *keys, size_t nr_keys)
 {
-	return a < b ? -1 : a > b;
+	struct sonde_keyed *order = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*order)) : NULL;
+	size_t i, k;
+	bool ok = order != NULL;
+
+	for (i = 0; ok && i < nr; i++)
+		order[i].index = (uint32_t)i;
+	for (k = 0; ok && k < nr_keys; k++) {
+		for (i = 0; i < nr; i++)
+			order[i].key = keys[k](of, order[i].index);
+		ok = sonde_keysort(order, nr);
+	}
+	if (ok)
+		return order;
+	sonde_free(order);
+	return NULL;
 }
 
-/* By thread, then time; of two that begin together the longer one is the outer. */
-static int by_entry(const void *pa, const void *pb)
+/* Pids and thread ids have 24 bits; what is of no thread comes behind all threads of its process. */
+static uint64_t thread_key(uint64_t pid, uint64_t tid, bool has_thread)
 {
-	const struct nsys_range *a = pa, *b = pb;
-	int c = cmp(a->pid, b->pid);
-
-	if (!c)
-		c = cmp(a->kind, b->kind);
-	if (!c && a->kind == SONDE_PUSH_POP)
-		c = cmp(a->tid, b->tid);
-	if (!c)
-		c = cmp(a->begin_ns, b->begin_ns);
-	return c ? c : cmp(b->end_ns, a->end_ns);
+	return pid << 25 | (has_thread ? tid : 1u << 24);
 }
 
-static int by_thread(const void *pa, const void *pb)
+static uint64_t pid_of(const struct sonde_records *r, uint32_t process)
 {
-	const struct nsys_launch *a = pa, *b = pb;
-	int c = cmp(a->pid, b->pid);
-
-	if (!c)
-		c = cmp(a->tid, b->tid);
-	return c ? c : cmp(a->call_ns, b->call_ns);
+	return r->processes.at[process].pid;
 }
 
-static int by_time(const void *pa, const void *pb)
+static uint64_t thread_of(const struct sonde_records *r, const struct sonde_range *g)
 {
-	const struct nsys_launch *a = pa, *b = pb;
-	int c = cmp(a->pid, b->pid);
-
-	if (!c)
-		c = cmp(a->call_ns ? a->call_ns : a->start_ns,
-			b->call_ns ? b->call_ns : b->start_ns);
-	return c ? c : cmp(a->start_ns, b->start_ns);
+	return thread_key(pid_of(r, g->process), g->thread, g->kind == SONDE_PUSH_POP);
 }
 
 /* The innermost open range of each domain, on one thread. */
 struct stacks {
-	uint64_t pid, tid;
+	uint64_t thread; /* its key */
 	struct stack {
 		uint32_t domain;
-		uint32_t top; /* index into the ranges, SONDE_NONE = empty */
+		uint32_t top; /* range, SONDE_NONE = empty */
+		uint32_t depth;
 	} at[MAX_DOMAINS];
 	size_t nr;
 };
@@ -66,42 +67,67 @@ static struct stack *stack_of(struct stacks *s, uint32_t domain)
 			return &s->at[i];
 	if (s->nr == MAX_DOMAINS)
 		return &s->at[MAX_DOMAINS - 1];
-	s->at[s->nr] = (struct stack){domain, SONDE_NONE};
+	s->at[s->nr] = (struct stack){domain, SONDE_NONE, 0};
 	return &s->at[s->nr++];
 }
 
-/* The parent of each range, as an index into the ranges; `outer` has room for all. */
-static void pop_ended(const struct nsys *n, const uint32_t *outer, struct stack *s, uint64_t now)
+static void pop_ended(const struct sonde_records *r, struct stack *s, uint64_t now)
 {
-	while (s->top != SONDE_NONE && n->ranges.at[s->top].end_ns <= now)
-		s->top = outer[s->top];
+	for (; s->top != SONDE_NONE; s->top = r->ranges.at[s->top].parent, s->depth--) {
+		uint64_t end = r->ranges.at[s->top].time.end_ns;
+
+		if (!end || end > now) /* 0: never closed */
+			break;
+	}
 }
 
-static void enter(struct nsys *n, uint32_t *outer, struct stacks *s, uint32_t i)
+/* A range begins: it lies in the innermost open one. False: that is as deep as ranges go. */
+static bool enter(struct sonde_records *r, struct stacks *s, uint32_t number)
 {
-	struct nsys_range *g = &n->ranges.at[i];
+	struct sonde_range *g = &r->ranges.at[number];
+	uint64_t thread = thread_of(r, g);
 	struct stack *st;
 
-	if (s->pid != g->pid || s->tid != g->tid)
-		*s = (struct stacks){.pid = g->pid, .tid = g->tid};
+	if (g->kind != SONDE_PUSH_POP)
+		return true;
+	if (s->thread != thread)
+		*s = (struct stacks){.thread = thread};
 	st = stack_of(s, g->domain);
-	pop_ended(n, outer, st, g->begin_ns);
-	outer[i] = st->top;
-	g->depth = st->top == SONDE_NONE ? 0 : (uint16_t)(n->ranges.at[st->top].depth + 1);
-	if (g->depth < MAX_DEPTH)
-		st->top = i;
+	pop_ended(r, st, g->time.begin_ns);
+	g->parent = st->top;
+	if (st->depth == MAX_DEPTH)
+		return false;
+	st->top = number;
+	st->depth++;
+	return true;
 }
 
-static int append(struct nsys *n, struct nsys_range *g, uint32_t parent)
+/* Of two that begin together the longer one is the outer. */
+static uint64_t end_key(const void *of, uint32_t i)
 {
-	struct sonde_records *r = n->r;
+	return UINT64_MAX - ((const struct nsys_range *)of)[i].end_ns;
+}
+
+static uint64_t begin_key(const void *of, uint32_t i)
+{
+	return ((const struct nsys_range *)of)[i].begin_ns;
+}
+
+static uint64_t range_key(const void *of, uint32_t i)
+{
+	const struct nsys_range *g = (const struct nsys_range *)of + i;
+
+	return thread_key(g->pid, g->tid, g->kind == SONDE_PUSH_POP);
+}
+
+static bool append(struct nsys *n, const struct nsys_range *g)
+{
 	uint32_t process = sonde_nsys__process(n, g->pid);
-	struct sonde_range *range = process == SONDE_NONE ? NULL : sonde_vec_push(&r->ranges);
+	struct sonde_range *range = process == SONDE_NONE ? NULL : sonde_vec_push(&n->r->ranges);
 
 	if (!range)
-		return sonde_err_nomem(n->err);
-	g->number = (uint32_t)(r->ranges.nr - 1);
-	*range = (struct sonde_range){.parent = parent,
+		return false;
+	*range = (struct sonde_range){.parent = SONDE_NONE,
 		.label = g->label,
 		.domain = g->domain,
 		.process = process,
@@ -109,106 +135,135 @@ static int append(struct nsys *n, struct nsys_range *g, uint32_t parent)
 		.kind = g->kind,
 		.time = {.begin_ns = g->begin_ns,
 			.end_ns = g->end_ns == UINT64_MAX ? 0 : g->end_ns}};
-	return 0;
+	n->has_starts |= g->kind == SONDE_START_END;
+	return true;
 }
 
 int sonde_nsys__nest(struct nsys *n)
 {
+	static key_fn *const keys[] = {end_key, begin_key, range_key};
+	struct sonde_keyed *order = sort(n->ranges.at, n->ranges.nr, keys, 3);
 	struct stacks s = {0};
-	uint32_t *outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*outer));
 	uint64_t nr_deep = 0;
-	uint32_t i;
-	int rc = 0;
+	size_t i;
+	bool ok = order != NULL;
 
-	if (!outer)
-		return sonde_err_nomem(n->err);
 	n->first_range = (uint32_t)n->r->ranges.nr;
-	sonde_vec_sort(&n->ranges, by_entry);
-	for (i = 0; i < n->ranges.nr && rc == 0; i++) {
-		struct nsys_range *g = &n->ranges.at[i];
-
-		outer[i] = SONDE_NONE;
-		if (g->kind == SONDE_PUSH_POP)
-			enter(n, outer, &s, i);
-		nr_deep += g->depth == MAX_DEPTH;
-		rc = append(n, g,
-			outer[i] == SONDE_NONE ? SONDE_NONE : n->ranges.at[outer[i]].number);
+	for (i = 0; i < n->ranges.nr && ok; i++) {
+		ok = append(n, &n->ranges.at[order[i].index]);
+		nr_deep += ok && !enter(n->r, &s, n->first_range + (uint32_t)i);
 	}
 	sonde_source__note(n->src, n->r, nr_deep,
 		"range is nested 512 deep: what is in it counts in the one around it",
 		"ranges are nested 512 deep: what is in them counts in the one around them");
-	sonde_free(outer);
-	return rc;
+	sonde_free(order);
+	sonde_vec_release(&n->ranges);
+	return ok ? 0 : sonde_err_nomem(n->err);
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+static const struct sonde_record *record_at(const void *of, uint32_t i)
+{
+	const struct nsys *n = of;
+
+	return &n->r->records.at[n->first_record + i];
+}
+
+static uint64_t start_key(const void *of, uint32_t i)
+{
+	return record_at(of, i)->time.start_ns;
+}
+
+static uint64_t call_key(const void *of, uint32_t i)
+{
+	return record_at(of, i)->call_ns;
+}
+
+static uint64_t time_key(const void *of, uint32_t i)
+{
+	return record_at(of, i)->call_ns ? record_at(of, i)->call_ns : record_at(of, i)->time.start_ns;
+}
+
+static uint64_t process_key(const void *of, uint32_t i)
+{
+	return pid_of(((const struct nsys *)of)->r, record_at(of, i)->process);
+}
+
+static uint64_t launch_key(const void *of, uint32_t i)
+{
+	return thread_key(process_key(of, i), record_at(of, i)->thread, true);
 }
 
 /* A walk over the launches of all threads beside the ranges of the same threads. */
 struct sweep {
-	struct nsys *n;
-	uint32_t *outer;
+	struct sonde_records *r;
 	struct stacks stacks;
 	uint32_t next; /* range */
 	uint32_t members[MAX_DOMAINS];
 	size_t nr;
 };
 
-static bool is_before(const struct nsys_range *g, const struct nsys_launch *l)
-{
-	int c = cmp(g->pid, l->pid);
-
-	if (!c)
-		c = g->kind == SONDE_PUSH_POP ? cmp(g->tid, l->tid) : 1;
-	return c ? c < 0 : g->begin_ns <= l->call_ns;
-}
-
-static void add_stacks(struct sweep *w, const struct nsys_launch *l)
+static void add_stacks(struct sweep *w, uint64_t call_ns)
 {
 	size_t i;
 
-	if (w->stacks.pid != l->pid || w->stacks.tid != l->tid)
-		return;
 	for (i = 0; i < w->stacks.nr; i++) {
-		pop_ended(w->n, w->outer, &w->stacks.at[i], l->call_ns);
+		pop_ended(w->r, &w->stacks.at[i], call_ns);
 		if (w->stacks.at[i].top != SONDE_NONE)
-			w->members[w->nr++] = w->n->ranges.at[w->stacks.at[i].top].number;
+			w->members[w->nr++] = w->stacks.at[i].top;
 	}
 }
 
-static int place(struct sweep *w, struct nsys_launch *l)
+static bool place(struct sweep *w, struct sonde_record *rec, uint64_t thread)
 {
-	struct nsys *n = w->n;
+	struct sonde_records *r = w->r;
 
-	while (w->next < n->ranges.nr && is_before(&n->ranges.at[w->next], l)) {
-		if (n->ranges.at[w->next].kind == SONDE_PUSH_POP)
-			enter(n, w->outer, &w->stacks, w->next);
-		w->next++;
+	for (; w->next < r->ranges.nr; w->next++) {
+		const struct sonde_range *g = &r->ranges.at[w->next];
+		uint64_t other = thread_of(r, g);
+
+		if (other > thread || (other == thread && g->time.begin_ns > rec->call_ns))
+			break;
+		enter(r, &w->stacks, w->next);
 	}
 	w->nr = 0;
-	if (l->call_ns)
-		add_stacks(w, l);
-	l->open = sonde_records__set(n->r, w->members, w->nr);
-	return l->open == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
+	if (rec->call_ns && w->stacks.thread == thread)
+		add_stacks(w, rec->call_ns);
+	rec->open = sonde_records__set(r, w->members, w->nr);
+	return rec->open != SONDE_NONE;
+}
+
+static bool add_stacked(struct nsys *n, size_t nr)
+{
+	static key_fn *const keys[] = {call_key, launch_key};
+	struct sonde_keyed *order = sort(n, nr, keys, 2);
+	struct sweep w = {.r = n->r, .next = n->first_range};
+	size_t i;
+	bool ok = order != NULL;
+
+	for (i = 0; i < nr && ok; i++)
+		ok = place(&w, &n->r->records.at[n->first_record + order[i].index], order[i].key);
+	sonde_free(order);
+	return ok;
 }
 
 /* Start/end ranges are open for all threads of their process. */
-static bool add_starts(struct nsys *n)
+static bool add_starts(struct nsys *n, size_t nr_all)
 {
-	struct sonde_launch_call *calls = sonde_malloc((n->launches.nr + 1) * sizeof(*calls));
+	struct sonde_launch_call *calls = sonde_malloc((nr_all + 1) * sizeof(*calls));
+	struct sonde_record *records = &n->r->records.at[n->first_record];
 	uint64_t nr_cut = 0;
 	size_t i, nr = 0;
-	bool ok = calls && n->launches.nr < SONDE_NONE;
+	bool ok = calls != NULL;
 
-	for (i = 0; i < n->launches.nr && ok; i++) {
-		const struct nsys_launch *l = &n->launches.at[i];
-		uint32_t process = sonde_nsys__process(n, l->pid);
-
-		ok = process != SONDE_NONE;
-		if (l->call_ns)
-			calls[nr++] = (struct sonde_launch_call){
-				l->call_ns, process, (uint32_t)i, l->open};
-	}
+	for (i = 0; i < nr_all && ok; i++)
+		if (records[i].call_ns)
+			calls[nr++] = (struct sonde_launch_call){records[i].call_ns,
+				records[i].process, (uint32_t)i, records[i].open};
 	ok = ok && sonde_records__add_starts(n->r, n->first_range, calls, nr, &nr_cut);
 	for (i = 0; i < nr && ok; i++)
-		n->launches.at[calls[i].index].open = calls[i].set;
+		records[calls[i].index].open = calls[i].set;
 	sonde_source__note(n->src, n->r, nr_cut,
 		"launch lacks some of its ranges: too many were open at once",
 		"launches lack some of their ranges: too many were open at once");
@@ -216,23 +271,33 @@ static bool add_starts(struct nsys *n)
 	return ok;
 }
 
+/* In place, as there are many: what belongs where one was taken away is put there, and so on. */
+static void put_in_order(struct sonde_record *at, struct sonde_keyed *order, size_t nr)
+{
+	size_t i, to, from;
+
+	for (i = 0; i < nr; i++) {
+		struct sonde_record first = at[i];
+
+		for (to = i; order[to].index != SONDE_NONE; to = from) {
+			from = order[to].index;
+			order[to].index = SONDE_NONE;
+			at[to] = from == i ? first : at[from];
+		}
+	}
+}
+
 int sonde_nsys__open(struct nsys *n)
 {
-	struct sweep w = {.n = n};
-	size_t i;
-	int rc = 0;
+	static key_fn *const keys[] = {start_key, time_key, process_key};
+	size_t nr = n->r->records.nr - n->first_record;
+	struct sonde_keyed *order = NULL;
 
-	w.outer = sonde_malloc((n->ranges.nr + 1) * sizeof(*w.outer));
-	if (!w.outer)
-		rc = sonde_err_nomem(n->err);
-	else
-		sonde_vec_sort(&n->launches, by_thread);
-	for (i = 0; i < n->launches.nr && rc == 0; i++)
-		rc = place(&w, &n->launches.at[i]);
-	if (rc == 0 && !add_starts(n))
-		rc = sonde_err_nomem(n->err);
-	if (rc == 0)
-		sonde_vec_sort(&n->launches, by_time);
-	sonde_free(w.outer);
-	return rc;
+	if (add_stacked(n, nr) && (!n->has_starts || add_starts(n, nr)))
+		order = sort(n, nr, keys, 3);
+	if (!order)
+		return sonde_err_nomem(n->err);
+	put_in_order(n->r->records.at + n->first_record, order, nr);
+	sonde_free(order);
+	return 0;
 }

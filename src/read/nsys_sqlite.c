@@ -15,12 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KERNELS	   "CUPTI_ACTIVITY_KIND_KERNEL"
+#define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
+#define EVENTS  "NVTX_EVENTS"
 
 #define MIN_ROW_BYTES 4 /* fewer do not make a row of the tables we ask */
 
 /* ENUM_NSYS_EVENT_TYPE */
-enum { PUSH_POP = 59, START_END = 60, PUSH_POP_T = 70, START_END_T = 71, DOMAIN_CREATE = 75 };
+#define DOMAINS "75"
+#define RANGES	"59,60,70,71" /* push/pop and start/end, then these with texts of other kinds */
+enum { START_END = 60, START_END_T = 71 };
 
 static bool knows(struct sonde_str data, const char *path)
 {
@@ -67,16 +70,9 @@ uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid)
 {
 	const struct sonde_str none = {NULL, 0};
 
-	return sonde_records__process(n->r, n->src->input, pid, none, none);
-}
-
-void sonde_nsys__column(struct sonde_buf *sql, struct nsys *n, const char *table,
-	const char *alias, const char *name)
-{
-	if (name && sonde_nsys__has(n, table, name))
-		sonde_buf_printf(sql, "%s.%s, ", alias, name);
-	else
-		sonde_buf_puts(sql, "NULL, ");
+	if (n->process == SONDE_NONE || n->r->processes.at[n->process].pid != pid)
+		n->process = sonde_records__process(n->r, n->src->input, pid, none, none);
+	return n->process;
 }
 
 uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column)
@@ -85,6 +81,41 @@ uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column)
 
 	text.n = (size_t)sqlite3_column_bytes(q, column);
 	return text.p ? sonde_records__copied(n->r, text) : SONDE_NONE;
+}
+
+static void find_text(struct nsys *n, struct nsys_text *t)
+{
+	const struct sonde_call_name *call = NULL;
+	struct sonde_str text;
+	int step;
+
+	sqlite3_bind_int64(n->find_text, 1, t->id);
+	step = sqlite3_step(n->find_text);
+	if (step == SQLITE_ROW)
+		t->string = sonde_nsys__intern(n, n->find_text, 0);
+	else if (step != SQLITE_DONE)
+		n->texts_rc = step;
+	sqlite3_reset(n->find_text);
+	text = sonde_records_str(n->r, t->string);
+	if (text.n)
+		call = sonde_call_find(text.p, text.n);
+	if (call)
+		t->call = call->kind;
+}
+
+/* Not by a join: the same few are asked for again and again. */
+struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column)
+{
+	struct nsys_text t = {sqlite3_column_int64(q, column), SONDE_NONE, SONDE_NR_CALL_KINDS, true};
+	struct nsys_text *at = &n->texts[(uint64_t)t.id % NSYS_TEXTS];
+
+	if (!n->find_text || sqlite3_column_type(q, column) == SQLITE_NULL)
+		return t;
+	if (!at->is_used || at->id != t.id) {
+		find_text(n, &t);
+		*at = t;
+	}
+	return *at;
 }
 
 uint64_t sonde_nsys__pid(sqlite3_int64 global)
@@ -121,6 +152,28 @@ int sonde_nsys__rows(
 	return rc;
 }
 
+int sonde_nsys__select(struct nsys *n, const char *table, const char *columns, const char *where,
+	int (*take)(struct nsys *, sqlite3_stmt *))
+{
+	struct sonde_str rest = sonde_str_from(columns), column;
+	struct sonde_buf sql = {0};
+	int rc;
+
+	sonde_buf_puts(&sql, "SELECT ");
+	while (rest.n) {
+		column = sonde_str_cut(rest, ' ', &rest);
+		if (has_column(n, table, column))
+			sonde_buf_add(&sql, column.p, column.n);
+		else
+			sonde_buf_puts(&sql, "NULL");
+		sonde_buf_puts(&sql, rest.n ? ", " : "");
+	}
+	sonde_buf_printf(&sql, " FROM %s WHERE %s", table, where);
+	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__rows(n, sql.p, take);
+	sonde_buf_release(&sql);
+	return rc;
+}
+
 int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 {
 	if (nr <= n->src->file.data.n / MIN_ROW_BYTES)
@@ -131,15 +184,25 @@ int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 		n->src->path);
 }
 
+enum { START, END, TYPE, TID, DOMAIN, TEXT, TEXT_ID }; /* of what NVTX did */
+
+/* A text of the event itself, or one that was registered before. */
+static uint32_t take_text(struct nsys *n, sqlite3_stmt *q)
+{
+	uint32_t text = sonde_nsys__intern(n, q, TEXT);
+
+	return text == SONDE_NONE ? sonde_nsys__text(n, q, TEXT_ID).string : text;
+}
+
 static int take_domain(struct nsys *n, sqlite3_stmt *q)
 {
 	struct nsys_domain *d = sonde_vec_push(&n->domains);
 
 	if (!d)
 		return sonde_err_nomem(n->err);
-	d->pid = sonde_nsys__pid(sqlite3_column_int64(q, 0));
-	d->id = (uint64_t)sqlite3_column_int64(q, 1);
-	d->name = sonde_nsys__intern(n, q, 2);
+	d->pid = sonde_nsys__pid(sqlite3_column_int64(q, TID));
+	d->id = (uint64_t)sqlite3_column_int64(q, DOMAIN);
+	d->name = take_text(n, q);
 	return 0;
 }
 
@@ -157,55 +220,39 @@ static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
 	return sonde_records__copied(n->r, sonde_str_from(name));
 }
 
-/* 0 start, 1 end, 2 type, 3 globalTid, 4 domain, 5 text */
 static int take_range(struct nsys *n, sqlite3_stmt *q)
 {
-	int type = sqlite3_column_int(q, 2);
+	int type = sqlite3_column_int(q, TYPE);
 	struct nsys_range *g = sonde_vec_push(&n->ranges);
 
 	if (!g)
 		return sonde_err_nomem(n->err);
 	if (sonde_nsys__check_rows(n, n->ranges.nr))
 		return SONDE_ERR_FORMAT;
-	g->begin_ns = (uint64_t)sqlite3_column_int64(q, 0);
-	g->end_ns = sqlite3_column_type(q, 1) == SQLITE_NULL || sqlite3_column_int64(q, 1) <= 0
-			    ? UINT64_MAX
-			    : (uint64_t)sqlite3_column_int64(q, 1);
+	g->begin_ns = (uint64_t)sqlite3_column_int64(q, START);
+	g->end_ns = sqlite3_column_int64(q, END) <= 0 ? UINT64_MAX
+						      : (uint64_t)sqlite3_column_int64(q, END);
 	g->kind = type == START_END || type == START_END_T ? SONDE_START_END : SONDE_PUSH_POP;
-	g->pid = sonde_nsys__pid(sqlite3_column_int64(q, 3));
-	g->tid = sonde_nsys__tid(sqlite3_column_int64(q, 3));
-	g->domain = domain_of(n, g->pid, (uint64_t)sqlite3_column_int64(q, 4));
-	g->label = sonde_nsys__intern(n, q, 5);
+	g->pid = (uint32_t)sonde_nsys__pid(sqlite3_column_int64(q, TID));
+	g->tid = (uint32_t)sonde_nsys__tid(sqlite3_column_int64(q, TID));
+	g->domain = domain_of(n, g->pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
+	g->label = take_text(n, q);
 	if (g->label == SONDE_NONE)
 		g->label = sonde_records__string(n->r, SONDE_STR(""));
 	return g->label == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
 }
 
+/* Domains first: ranges name them by id. */
 static int read_ranges(struct nsys *n)
 {
-	bool has_ids = sonde_nsys__has(n, "NVTX_EVENTS", "textId") &&
-		       sonde_nsys__has(n, "StringIds", "id value"),
-	     has_domain = sonde_nsys__has(n, "NVTX_EVENTS", "domainId");
-	char sql[640];
-	int rc = 0;
+	static const char columns[] = "start end eventType globalTid domainId text textId";
+	int rc;
 
-	if (!sonde_nsys__has(n, "NVTX_EVENTS", "start eventType globalTid"))
+	if (!sonde_nsys__has(n, EVENTS, "start eventType globalTid"))
 		return 0;
-	if (has_domain) {
-		snprintf(sql, sizeof(sql),
-			"SELECT globalTid, domainId, %s FROM NVTX_EVENTS e %s WHERE eventType=%d",
-			has_ids ? "coalesce(e.text, s.value)" : "e.text",
-			has_ids ? "LEFT JOIN StringIds s ON s.id=e.textId" : "", DOMAIN_CREATE);
-		rc = sonde_nsys__rows(n, sql, take_domain);
-	}
-	snprintf(sql, sizeof(sql),
-		"SELECT e.start, e.end, e.eventType, e.globalTid, %s, %s FROM NVTX_EVENTS e %s "
-		"WHERE e.eventType IN (%d,%d,%d,%d) AND e.start IS NOT NULL AND e.globalTid IS NOT "
-		"NULL",
-		has_domain ? "e.domainId" : "0", has_ids ? "coalesce(e.text, s.value)" : "e.text",
-		has_ids ? "LEFT JOIN StringIds s ON s.id=e.textId" : "", PUSH_POP, START_END,
-		PUSH_POP_T, START_END_T);
-	return rc ? rc : sonde_nsys__rows(n, sql, take_range);
+	rc = sonde_nsys__select(n, EVENTS, columns, "eventType=" DOMAINS, take_domain);
+	return rc ? rc : sonde_nsys__select(n, EVENTS, columns, "eventType IN (" RANGES ") AND start "
+					"IS NOT NULL AND globalTid IS NOT NULL", take_range);
 }
 
 static int open_db(struct nsys *n)
@@ -222,12 +269,16 @@ static int open_db(struct nsys *n)
 		"PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; "
 		"PRAGMA cell_size_check=ON",
 		NULL, NULL, NULL);
-	if (!sonde_nsys__has(n, "NVTX_EVENTS", "start") && !sonde_nsys__has(n, KERNELS, "start") &&
+	if (!sonde_nsys__has(n, EVENTS, "start") && !sonde_nsys__has(n, KERNELS, "start") &&
 		!sonde_nsys__has(n, "StringIds", "id"))
 		return sonde_err_set(n->err, SONDE_ERR_FORMAT,
 			"%s: an SQLite file, but not an export of Nsight Systems: `nsys export --type "
 			"sqlite` makes one",
 			n->src->path);
+	if (sonde_nsys__has(n, "StringIds", "id value") &&
+		sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->find_text,
+			NULL) != SQLITE_OK)
+		return fail(n);
 	return 0;
 }
 
@@ -246,20 +297,23 @@ static int open_metrics(struct nsys *n)
 static int read_all(struct nsys *n)
 {
 	static int (*const steps[])(struct nsys *) = {open_metrics, read_ranges,
-		sonde_nsys__launches, sonde_nsys__nest, sonde_nsys__open, sonde_nsys__records,
+		sonde_nsys__nest, sonde_nsys__calls, sonde_nsys__launches, sonde_nsys__open,
 		sonde_nsys__facts, sonde_nsys__metrics};
 	size_t i;
 	int rc = 0;
 
 	n->r->inputs.at[n->src->input].source = SONDE_STR("nsys-sqlite");
 	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
-		rc = steps[i](n);
+		rc = n->texts_rc == SQLITE_NOMEM ? sonde_err_nomem(n->err) : steps[i](n);
+	if (rc == 0 && n->texts_rc && !n->cut_pct)
+		sonde_note(&n->r->notes, "%s: %s; some names are missing", n->src->path,
+			sqlite3_errstr(n->texts_rc));
 	return rc;
 }
 
 static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)
 {
-	struct nsys n = {.src = src, .r = records, .err = err};
+	struct nsys n = {.src = src, .r = records, .err = err, .process = SONDE_NONE};
 	int rc = sonde_nsys__mend(&n);
 
 	if (rc == 0)
@@ -267,12 +321,13 @@ static int read(struct sonde_source *src, struct sonde_records *records, struct 
 	if (rc == 0)
 		rc = read_all(&n);
 	rc = sonde_nsys__say_cut(&n, rc);
+	sqlite3_finalize(n.find_text);
 	sqlite3_close(n.db);
 	sonde_buf_release(&n.mended);
 	sonde_vec_release(&n.domains);
 	sonde_vec_release(&n.metrics);
 	sonde_vec_release(&n.gpus);
-	sonde_vec_release(&n.launches);
+	sonde_vec_release(&n.calls);
 	sonde_vec_release(&n.ranges);
 	return rc;
 }

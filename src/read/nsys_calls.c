@@ -1,0 +1,81 @@
+/*
+ * Calls of CUDA, from one look at their table. Every call can have launched something, which names
+ * it by its id, and the host may have waited in some.
+ *
+ * They are looked up here and not by a join: SQLite would make an index of the table, which takes
+ * longer than all else.
+ */
+#include "base/bisect.h"
+#include "base/keysort.h"
+#include "read/nsys_int.h"
+
+#define RUNTIME "CUPTI_ACTIVITY_KIND_RUNTIME"
+
+enum { TID, START, END, CORRELATION, NAME };
+
+/* CUPTI's ids have 32 bits and are a process's own; `process` may be the id of its thread. */
+static uint64_t call_key(sqlite3_int64 correlation, sqlite3_int64 process)
+{
+	return (uint64_t)correlation << 32 | (uint32_t)(process >> 24);
+}
+
+static int take_wait(struct nsys *n, sqlite3_stmt *q, uint8_t kind)
+{
+	sqlite3_int64 tid = sqlite3_column_int64(q, TID);
+	uint32_t process = sonde_nsys__process(n, sonde_nsys__pid(tid));
+	struct sonde_call *c = process == SONDE_NONE ? NULL : sonde_vec_push(&n->r->calls);
+
+	if (!c)
+		return sonde_err_nomem(n->err);
+	*c = (struct sonde_call){.begin_ns = (uint64_t)sqlite3_column_int64(q, START),
+		.end_ns = (uint64_t)sqlite3_column_int64(q, END),
+		.thread = sonde_nsys__tid(tid),
+		.process = process,
+		.kind = kind};
+	return 0;
+}
+
+static int take_call(struct nsys *n, sqlite3_stmt *q)
+{
+	uint8_t kind = sonde_nsys__text(n, q, NAME).call;
+	struct nsys_call *c;
+
+	if (sqlite3_column_type(q, CORRELATION) != SQLITE_NULL) {
+		c = sonde_vec_push(&n->calls);
+		if (!c)
+			return sonde_err_nomem(n->err);
+		if (sonde_nsys__check_rows(n, n->calls.nr))
+			return SONDE_ERR_FORMAT;
+		c->thread = sqlite3_column_int64(q, TID);
+		c->start_ns = (uint64_t)sqlite3_column_int64(q, START);
+		c->key = call_key(sqlite3_column_int64(q, CORRELATION), c->thread);
+	}
+	return kind == SONDE_NR_CALL_KINDS ? 0 : take_wait(n, q, kind);
+}
+
+int sonde_nsys__calls(struct nsys *n)
+{
+	int rc;
+
+	if (!sonde_nsys__has(n, RUNTIME, "globalTid start"))
+		return 0;
+	n->has_calls = sonde_nsys__has(n, RUNTIME, "end nameId");
+	rc = sonde_nsys__select(n, RUNTIME,
+		n->has_calls ? "globalTid start end correlationId nameId"
+			     : "globalTid start - correlationId -",
+		"1", take_call);
+	return rc || sonde_keysort(n->calls.at, n->calls.nr) ? rc : sonde_err_nomem(n->err);
+}
+
+const struct nsys_call *sonde_nsys__call(
+	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process)
+{
+	uint64_t key = call_key(correlation, process);
+	size_t low = 0;
+
+	sonde_bisect(low, n->calls.nr, mid, n->calls.at[mid].key < key);
+	if (low == n->calls.nr || (process ? n->calls.at[low].key != key
+					   : n->calls.at[low].key >> 32 != key >> 32))
+		return NULL;
+	return &n->calls.at[low];
+}
