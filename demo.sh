@@ -56,3 +56,5 @@ echo "Look at it:  $out/report.html"
 echo "Read it:     $out/report.md"
 echo "Parse it:    $out/report.json"
 echo "Per region:  $out/*/"
+echo
+echo "The program is build/sonde; 'make install' (PREFIX=$HOME/.local, say) puts it into PATH. Next: build/sonde run -- YOUR PROGRAM"

@@ -22,16 +22,15 @@ static int write_markdown(struct sonde_run *r, struct sonde_pipeline *p, struct 
 	return path ? sonde_pipeline_export(p, "md", path, err) : sonde_err_nomem(err);
 }
 
-/* The page is what people look for: at the top of the run directory, as the same file. */
-static void raise_page(struct sonde_run *r, const char *dir)
+/* What people and programs look for, at the top of the run directory too, as the same file; whether it is there. */
+static bool raise_file(struct sonde_run *r, const char *dir, const char *name)
 {
-	const char *from = sonde_arena_printf(&r->arena, "%s/report.html", dir).p,
-		   *to = sonde_run_path(r, "report.html");
+	const char *from = sonde_arena_printf(&r->arena, "%s/%s", dir, name).p, *to = sonde_run_path(r, "%s", name);
 
 	if (to)
 		unlink(to); /* of a rank that ended before, where nobody knows who is the last */
-	r->has_page = from && to && access(from, R_OK) == 0 &&
-		      (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
+	return from && to && access(from, R_OK) == 0 &&
+	       (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
 }
 
 static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char *dir, bool is_shown,
@@ -44,7 +43,8 @@ static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char 
 		rc = write_markdown(r, p, err);
 	if (rc || !is_shown)
 		return rc;
-	raise_page(r, dir);
+	r->has_page = raise_file(r, dir, "report.html");
+	raise_file(r, dir, "report.json");
 	o->width = sonde_terminal_width();
 	o->is_coloured = sonde_terminal_is_coloured(SONDE_COLOUR_AUTO);
 	o->max_kernels = 0;
