@@ -11,31 +11,7 @@ struct target {
 	bool force;
 };
 
-static struct sonde_str cut_step(struct sonde_str *rest)
-{
-	return sonde_str_cut(*rest, '.', rest);
-}
-
-/* A list index, or -1 when out of range; fails when it is no number. */
-static int64_t list_index(
-	struct hydra_ctx *cx, const struct hydra_datum *list, struct sonde_str step, bool last)
-{
-	struct hydra_datum *n;
-
-	if (!hydra_pynumber__is_py_int(step)) {
-		if (last)
-			hydra_ctx__fail(cx, "ValueError",
-				"invalid literal for int() with base 10: '%.*s'",
-				SONDE_STR_ARG(step));
-		else
-			hydra_ctx__fail(cx, "TypeError", "Index '%.*s' (str) is not an int",
-				SONDE_STR_ARG(step));
-		return -1;
-	}
-	n = hydra_pynumber__int(cx, step, 10);
-	return n && !n->s.n && n->i >= 0 && n->i < list->seq.nr ? n->i : -1;
-}
-
+/* `list[step]` that is not there. */
 static int out_of_range(struct hydra_ctx *cx, struct hydra_datum *list, struct sonde_str step)
 {
 	struct hydra_datum *key = hydra_pynumber__int(cx, step, 10);
@@ -43,18 +19,20 @@ static int out_of_range(struct hydra_ctx *cx, struct hydra_datum *list, struct s
 	if (cx->fail.code)
 		return cx->fail.code;
 	return hydra_datum__fail(cx, "ConfigIndexError", list, hydra_datum__path_to(cx, list, key),
-		"list index out of range");
+		SONDE_STR("list index out of range"));
 }
 
 static struct hydra_datum *child_of(
 	struct hydra_ctx *cx, struct hydra_datum *c, struct sonde_str step)
 {
-	int64_t i;
+	struct hydra_datum *item;
 
 	if (c->kind == HYDRA_MAP)
 		return hydra_datum__get(c, step);
-	i = list_index(cx, c, step, false);
-	return i < 0 ? NULL : c->seq.at[i];
+	if (!hydra_datum__item(cx, c, step, &item))
+		return hydra_ctx__refuse(
+			cx, "TypeError", "Index '%.*s' (str) is not an int", SONDE_STR_ARG(step));
+	return item;
 }
 
 /* Sets child `step` of `c`, which may not exist yet. */
@@ -63,15 +41,15 @@ static int set_child(struct target *t, struct hydra_datum *c, struct sonde_str s
 {
 	struct hydra_ctx *cx = t->sc->cx;
 	struct hydra_datum *old, *key;
-	int64_t i;
 
 	if (c->kind == HYDRA_LIST) {
-		i = list_index(cx, c, step, true);
-		if (cx->fail.code)
-			return cx->fail.code;
-		if (i < 0)
+		if (!hydra_datum__item(cx, c, step, &old))
+			return hydra_ctx__fail(cx, "ValueError",
+				"invalid literal for int() with base 10: '%.*s'",
+				SONDE_STR_ARG(step));
+		if (!old)
 			return out_of_range(cx, c, step);
-		hydra_datum__replace(c->seq.at[i], value);
+		hydra_datum__replace(old, value);
 		return 0;
 	}
 	old = hydra_datum__get(c, step);
@@ -97,7 +75,7 @@ static struct hydra_datum *walk(struct target *t, struct hydra_datum *root, stru
 	unsigned depth = 0;
 
 	while (sonde_str_find(*rest, '.') < rest->n) {
-		struct sonde_str step = cut_step(rest);
+		struct sonde_str step = sonde_str_cut(*rest, '.', rest);
 		struct hydra_datum *next = child_of(cx, root, step);
 
 		if (cx->fail.code)
@@ -157,13 +135,13 @@ static void name_broken_key(struct hydra_ctx *cx, struct hydra_datum *root, stru
 	struct sonde_str msg = cx->fail.msg;
 
 	while (path.n && n && hydra_datum__is_container(n)) {
-		struct sonde_str step = cut_step(&path);
+		struct sonde_str step = sonde_str_cut(path, '.', &path);
 
 		n = n->kind == HYDRA_MAP ? hydra_datum__get(n, step) : NULL;
 		if (!n || !n->interp)
 			continue;
 		hydra_ctx__clear(cx);
-		hydra_datum__fail(cx, type, n->parent, hydra_datum__path(cx, n), msg.p);
+		hydra_datum__fail(cx, type, n->parent, hydra_datum__path(cx, n), msg);
 		return;
 	}
 }
@@ -204,24 +182,20 @@ static int add(struct target *t, struct hydra_datum *root)
 
 static int refuse_value(struct target *t, const struct hydra_datum *now)
 {
-	struct sonde_buf is = {0}, asked = {0};
-	int rc;
+	struct hydra_ctx *cx = t->sc->cx;
+	struct sonde_str is = hydra_pytext__show(cx, now);
+	struct sonde_str asked = hydra_pytext__show(cx, t->o->value);
 
-	hydra_pytext__str(&is, now);
-	hydra_pytext__str(&asked, t->o->value);
-	rc = hydra_ctx__fail(t->sc->cx, "ConfigCompositionException",
-		"Could not delete from config. The value of '%.*s' is %s and not %s.",
-		SONDE_STR_ARG(t->o->key), is.p ? is.p : "", asked.p ? asked.p : "");
-	sonde_buf_release(&is);
-	sonde_buf_release(&asked);
-	return rc;
+	return hydra_ctx__fail(cx, "ConfigCompositionException",
+		"Could not delete from config. The value of '%.*s' is %.*s and not %.*s.",
+		SONDE_STR_ARG(t->o->key), SONDE_STR_ARG(is), SONDE_STR_ARG(asked));
 }
 
 static int del(struct target *t, struct hydra_datum *root)
 {
 	struct hydra_ctx *cx = t->sc->cx;
 	struct sonde_str key = t->o->key, last = key, parent = {key.p, 0};
-	struct hydra_datum *now = current(t, root, key), *c = root, *child;
+	struct hydra_datum *now = current(t, root, key), *c = root;
 	size_t i;
 
 	if (cx->fail.code)
@@ -246,11 +220,9 @@ static int del(struct target *t, struct hydra_datum *root)
 			cx, "TypeError", "list indices must be integers or slices, not str");
 	if (c->klass)
 		return hydra_datum__fail(cx, "ConfigTypeError", c, key,
-			hydra_ctx__printf(cx, "%s (DictConfig) does not support deletion", c->klass)
-				.p);
-	child = hydra_datum__get(c, last);
-	if (child)
-		hydra_datum__remove(c, hydra_datum__index(child));
+			hydra_ctx__printf(
+				cx, "%s (DictConfig) does not support deletion", c->klass));
+	hydra_datum__drop(hydra_datum__get(c, last));
 	return 0;
 }
 

@@ -29,14 +29,10 @@ struct hydra_lookup hydra_compose__scope(struct hydra_compose *c)
 
 static int refuse_searchpath(struct hydra_compose *c, const struct hydra_datum *n)
 {
-	struct sonde_buf b = {0};
-	int rc;
+	struct sonde_str got = hydra_pytext__show(c->cx, n);
 
-	hydra_pytext__str(&b, n);
-	rc = hydra_ctx__fail(c->cx, "ConfigCompositionException",
-		"hydra.searchpath must be a list of strings. Got: %s", b.p ? b.p : "");
-	sonde_buf_release(&b);
-	return rc;
+	return hydra_ctx__fail(c->cx, "ConfigCompositionException",
+		"hydra.searchpath must be a list of strings. Got: %.*s", SONDE_STR_ARG(got));
 }
 
 static int add_searchpath(struct hydra_compose *c, struct hydra_datum *list, const char *provider)
@@ -220,12 +216,8 @@ static int apply_overrides(struct hydra_compose *c)
 
 static int split_result(struct hydra_compose *c)
 {
-	struct hydra_datum *hydra;
-
 	c->job = hydra_datum__copy(c->cx, c->root);
-	hydra = c->job ? hydra_datum__getz(c->job, "hydra") : NULL;
-	if (hydra)
-		hydra_datum__remove(c->job, hydra_datum__index(hydra));
+	hydra_datum__drop(hydra_datum__getz(c->job, "hydra"));
 	return c->cx->fail.code;
 }
 

@@ -17,7 +17,7 @@ struct hydra_compose {
 	const char *version; /* hydra.runtime.version */
 	int64_t now;
 	const struct hydra_key *keys; /* below every file: what they start from; NULL = none */
-	bool multirun; /* sweeps are legal and ignored, `group: ???` is left out */
+	bool multirun;		      /* sweeps are legal and ignored, `group: ???` is left out */
 	bool skip_missing;
 	bool has_job_num; /* one job of a sweep */
 	int64_t job_num;

@@ -1,4 +1,5 @@
-/* What a run knows only when it starts, in its `hydra` node: the job, the overrides, the sources, the environment. */
+/* What a run knows only when it starts, in its `hydra` node: the job, the overrides, the sources,
+ * the environment. */
 #include "hydra/compose.h"
 
 #include <ctype.h>
@@ -50,18 +51,11 @@ struct sonde_str hydra_compose__dirname(struct hydra_compose *c)
 	if (nr)
 		qsort(lines, nr, sizeof(*lines), compare_lines);
 	for (i = 0; i < nr; i++) {
-		struct sonde_buf line = {0};
+		struct sonde_str line = HYDRA_JOIN(c->cx, i ? sep : SONDE_STR(""), lines[i]);
 
-		sonde_buf_str(&line, i ? sep : (struct sonde_str){0});
-		sonde_buf_str(&line, lines[i]);
-		for (k = 0; k < line.n; k++) {
-			if (line.p[k] == '=')
-				sonde_buf_str(&b, kv);
-			else
-				sonde_buf_putc(&b, line.p[k]);
-		}
-		b.failed |= line.failed;
-		sonde_buf_release(&line);
+		for (k = 0; k < line.n; k++)
+			sonde_buf_str(
+				&b, line.p[k] == '=' ? kv : (struct sonde_str){line.p + k, 1});
 	}
 	return hydra_ctx__take(c->cx, &b);
 }

@@ -1,49 +1,57 @@
+/* The context of a composition: its one failure, and its memory within bounds. */
 #include "hydra/ctx.h"
 
 #include <string.h>
 
-static void __attribute__((format(printf, 2, 0)))
-set_message(struct hydra_ctx *cx, const char *fmt, va_list ap)
+/* The first failure stays. */
+static int __attribute__((format(printf, 3, 0)))
+record(struct hydra_ctx *cx, struct hydra_fail fail, const char *fmt, va_list ap)
 {
 	struct sonde_buf b = {0};
 
+	if (cx->fail.code)
+		return cx->fail.code;
 	sonde_buf_vprintf(&b, fmt, ap);
-	cx->fail.msg = sonde_arena_dup(cx->arena, sonde_buf_view(&b));
-	if (b.failed || cx->arena->failed) {
-		cx->fail.code = SONDE_ERR_NOMEM;
-		cx->fail.type = "MemoryError";
-		cx->fail.msg = SONDE_STR("out of memory");
-	}
+	fail.msg = sonde_arena_dup(cx->arena, sonde_buf_view(&b));
+	if (b.failed || cx->arena->failed)
+		hydra_ctx__nomem(cx);
+	else
+		cx->fail = fail;
 	sonde_buf_release(&b);
+	return cx->fail.code;
 }
 
 int hydra_ctx__fail(struct hydra_ctx *cx, const char *type, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (cx->fail.code)
-		return cx->fail.code;
-	cx->fail = (struct hydra_fail){.code = SONDE_ERR_USAGE, .type = type};
 	va_start(ap, fmt);
-	set_message(cx, fmt, ap);
+	record(cx, (struct hydra_fail){.code = SONDE_ERR_USAGE, .type = type}, fmt, ap);
 	va_end(ap);
 	return cx->fail.code;
+}
+
+void *hydra_ctx__refuse(struct hydra_ctx *cx, const char *type, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	record(cx, (struct hydra_fail){.code = SONDE_ERR_USAGE, .type = type}, fmt, ap);
+	va_end(ap);
+	return NULL;
 }
 
 int hydra_ctx__fail_at(struct hydra_ctx *cx, const char *type, struct sonde_str file, uint32_t line,
 	const char *fmt, ...)
 {
+	struct hydra_fail fail = {.code = SONDE_ERR_USAGE, .type = type};
 	va_list ap;
 
-	if (cx->fail.code)
-		return cx->fail.code;
-	cx->fail = (struct hydra_fail){.code = SONDE_ERR_USAGE, .type = type};
+	if (file.n && !cx->fail.code)
+		fail.where = sonde_arena_printf(cx->arena, "%.*s:%u", SONDE_STR_ARG(file), line);
 	va_start(ap, fmt);
-	set_message(cx, fmt, ap);
+	record(cx, fail, fmt, ap);
 	va_end(ap);
-	if (file.n)
-		cx->fail.where =
-			sonde_arena_printf(cx->arena, "%.*s:%u", SONDE_STR_ARG(file), line);
 	return cx->fail.code;
 }
 
@@ -60,13 +68,17 @@ int hydra_ctx__limit(struct hydra_ctx *cx, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (cx->fail.code)
-		return cx->fail.code;
-	cx->fail = (struct hydra_fail){.code = SONDE_ERR_LIMIT, .type = "LimitError"};
 	va_start(ap, fmt);
-	set_message(cx, fmt, ap);
+	record(cx, (struct hydra_fail){.code = SONDE_ERR_LIMIT, .type = "LimitError"}, fmt, ap);
 	va_end(ap);
 	return cx->fail.code;
+}
+
+bool hydra_ctx__is_deep(struct hydra_ctx *cx, unsigned depth)
+{
+	if (depth > HYDRA_MAX_DEPTH)
+		hydra_ctx__limit(cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+	return depth > HYDRA_MAX_DEPTH;
 }
 
 int hydra_ctx__wrap(struct hydra_ctx *cx, const char *type, const char *fmt, ...)
@@ -76,13 +88,15 @@ int hydra_ctx__wrap(struct hydra_ctx *cx, const char *type, const char *fmt, ...
 
 	if (!hydra_ctx__is_user_error(cx))
 		return cx->fail.code;
-	cx->fail = (struct hydra_fail){.code = SONDE_ERR_USAGE,
-		.type = type,
-		.cause_type = inner.type,
-		.cause = inner.msg,
-		.where = inner.where};
+	hydra_ctx__clear(cx);
 	va_start(ap, fmt);
-	set_message(cx, fmt, ap);
+	record(cx,
+		(struct hydra_fail){.code = SONDE_ERR_USAGE,
+			.type = type,
+			.cause_type = inner.type,
+			.cause = inner.msg,
+			.where = inner.where},
+		fmt, ap);
 	va_end(ap);
 	return cx->fail.code;
 }
@@ -155,6 +169,16 @@ struct sonde_str hydra_ctx__take(struct hydra_ctx *cx, struct sonde_buf *buf)
 		s = hydra_ctx__dup(cx, sonde_buf_view(buf));
 	sonde_buf_release(buf);
 	return s;
+}
+
+struct sonde_str hydra_ctx__join(struct hydra_ctx *cx, const struct sonde_str *parts, size_t nr)
+{
+	struct sonde_buf b = {0};
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sonde_buf_str(&b, parts[i]);
+	return hydra_ctx__take(cx, &b);
 }
 
 struct sonde_str hydra_ctx__printf(struct hydra_ctx *cx, const char *fmt, ...)

@@ -43,12 +43,17 @@ struct hydra_ctx {
 /* Records the failure and returns its code; the first one stays. */
 int hydra_ctx__fail(struct hydra_ctx *cx, const char *type, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same in functions that return a pointer: NULL. */
+void *hydra_ctx__refuse(struct hydra_ctx *cx, const char *type, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* The same with "FILE:LINE" in front of what the door prints. */
 int hydra_ctx__fail_at(struct hydra_ctx *cx, const char *type, struct sonde_str file, uint32_t line,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 int hydra_ctx__nomem(struct hydra_ctx *cx);
 int hydra_ctx__limit(struct hydra_ctx *cx, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Whether values nest deeper than any may, which then is the failure. */
+bool hydra_ctx__is_deep(struct hydra_ctx *cx, unsigned depth);
 /* Makes what failed the cause of a new failure with this type and message. */
 int hydra_ctx__wrap(struct hydra_ctx *cx, const char *type, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -67,6 +72,12 @@ void *hydra_ctx__alloc(struct hydra_ctx *cx, size_t nr, size_t size);
 struct sonde_str hydra_ctx__dup(struct hydra_ctx *cx, struct sonde_str s);
 struct sonde_str hydra_ctx__printf(struct hydra_ctx *cx, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The texts one behind the other, whatever bytes and however many: HYDRA_JOIN(cx, a,
+ * SONDE_STR("/"), b). */
+struct sonde_str hydra_ctx__join(struct hydra_ctx *cx, const struct sonde_str *parts, size_t nr);
+#define HYDRA_JOIN(cx, ...)                                                                        \
+	hydra_ctx__join(cx, (const struct sonde_str[]){__VA_ARGS__},                               \
+		sizeof((const struct sonde_str[]){__VA_ARGS__}) / sizeof(struct sonde_str))
 /* Moves the text of `buf` into the arena and releases `buf`. */
 struct sonde_str hydra_ctx__take(struct hydra_ctx *cx, struct sonde_buf *buf);
 

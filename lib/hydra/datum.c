@@ -1,3 +1,6 @@
+/*
+ * Values, and the index that keeps large maps fast: a file may have a hundred thousand keys.
+ */
 #include "hydra/datum.h"
 
 #include "hydra/pynumber.h"
@@ -173,27 +176,29 @@ static void index_build(struct hydra_ctx *cx, struct hydra_datum *map)
 		index_add(map, i);
 }
 
-struct hydra_datum *hydra_datum__find(struct hydra_datum *map, const struct hydra_datum *key)
+/* The number of the child with this key, or SONDE_NONE. */
+static uint32_t find_number(const struct hydra_datum *map, const struct hydra_datum *key)
 {
-	uint32_t i, mask;
+	uint32_t i, mask = map->seq.nr_slots - 1;
 
-	if (!map || map->kind != HYDRA_MAP)
-		return NULL;
 	if (!map->seq.slots) {
 		for (i = 0; i < map->seq.nr; i++)
 			if (hydra_datum__equal(map->seq.at[i]->key, key))
-				return map->seq.at[i];
-		return NULL;
+				return i;
+		return SONDE_NONE;
 	}
-	mask = map->seq.nr_slots - 1;
-	for (i = (uint32_t)key_hash(key) & mask; map->seq.slots[i] != SONDE_NONE;
-		i = (i + 1) & mask) {
-		struct hydra_datum *child = map->seq.at[map->seq.slots[i]];
+	i = (uint32_t)key_hash(key) & mask;
+	while (map->seq.slots[i] != SONDE_NONE &&
+		!hydra_datum__equal(map->seq.at[map->seq.slots[i]]->key, key))
+		i = (i + 1) & mask;
+	return map->seq.slots[i];
+}
 
-		if (hydra_datum__equal(child->key, key))
-			return child;
-	}
-	return NULL;
+struct hydra_datum *hydra_datum__find(struct hydra_datum *map, const struct hydra_datum *key)
+{
+	uint32_t i = map && map->kind == HYDRA_MAP ? find_number(map, key) : SONDE_NONE;
+
+	return i == SONDE_NONE ? NULL : map->seq.at[i];
 }
 
 struct hydra_datum *hydra_datum__get(struct hydra_datum *map, struct sonde_str key)
@@ -276,31 +281,72 @@ int hydra_datum__push(struct hydra_ctx *cx, struct hydra_datum *list, struct hyd
 	return 0;
 }
 
-void hydra_datum__remove(struct hydra_datum *seq, uint32_t i)
+int hydra_datum__put(struct hydra_ctx *cx, struct hydra_datum *seq, struct hydra_datum *key,
+	struct hydra_datum *value)
 {
-	memmove(seq->seq.at + i, seq->seq.at + i + 1,
-		(seq->seq.nr - i - 1) * sizeof(struct hydra_datum *));
-	seq->seq.nr--;
-	seq->seq.slots = NULL;
+	if (seq && seq->kind == HYDRA_MAP)
+		return hydra_datum__set(cx, seq, key, value);
+	return hydra_datum__push(cx, seq, value);
+}
+
+int hydra_datum__push_sorted(
+	struct hydra_ctx *cx, struct hydra_datum *list, struct hydra_datum *text)
+{
+	uint32_t at = 0;
+
+	while (text && at < list->seq.nr && sonde_str_cmp(list->seq.at[at]->s, text->s) < 0)
+		at++;
+	if (text && at < list->seq.nr && sonde_str_eq(list->seq.at[at]->s, text->s))
+		return 0;
+	if (hydra_datum__push(cx, list, text))
+		return cx->fail.code;
+	memmove(list->seq.at + at + 1, list->seq.at + at,
+		(list->seq.nr - 1 - at) * sizeof(struct hydra_datum *));
+	list->seq.at[at] = text;
+	return 0;
 }
 
 uint32_t hydra_datum__index(const struct hydra_datum *child)
 {
 	const struct hydra_datum *p = child->parent;
-	uint32_t i, mask;
+	uint32_t i;
 
 	if (p && p->kind == HYDRA_MAP && p->seq.slots) {
-		mask = p->seq.nr_slots - 1;
-		i = (uint32_t)key_hash(child->key) & mask;
-		for (; p->seq.slots[i] != SONDE_NONE; i = (i + 1) & mask)
-			if (p->seq.at[p->seq.slots[i]] == child)
-				return p->seq.slots[i];
-		return SONDE_NONE;
+		i = find_number(p, child->key);
+		if (i != SONDE_NONE && p->seq.at[i] == child)
+			return i;
 	}
-	for (i = 0; p && i < p->seq.nr; i++)
+	for (i = 0; p && i < p->seq.nr; i++) /* also a key of nan, which equals nothing */
 		if (p->seq.at[i] == child)
 			return i;
 	return SONDE_NONE;
+}
+
+void hydra_datum__drop(struct hydra_datum *child)
+{
+	struct hydra_datum *p = child ? child->parent : NULL;
+	uint32_t i = p ? hydra_datum__index(child) : SONDE_NONE;
+
+	if (i == SONDE_NONE)
+		return;
+	memmove(p->seq.at + i, p->seq.at + i + 1,
+		(p->seq.nr - i - 1) * sizeof(struct hydra_datum *));
+	p->seq.nr--;
+	p->seq.slots = NULL;
+}
+
+bool hydra_datum__item(struct hydra_ctx *cx, const struct hydra_datum *list, struct sonde_str step,
+	struct hydra_datum **out)
+{
+	struct hydra_datum *n;
+
+	*out = NULL;
+	if (!hydra_pynumber__is_py_int(step))
+		return false;
+	n = hydra_pynumber__int(cx, step, 10);
+	if (n && !n->s.n && n->i >= 0 && n->i < list->seq.nr)
+		*out = list->seq.at[n->i];
+	return true;
 }
 
 void hydra_datum__replace(struct hydra_datum *old, struct hydra_datum *now)
@@ -320,10 +366,8 @@ static struct hydra_datum *copy_deep(
 	struct hydra_datum *c;
 	uint32_t i;
 
-	if (depth > HYDRA_MAX_DEPTH) {
-		hydra_ctx__limit(cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+	if (hydra_ctx__is_deep(cx, depth))
 		return NULL;
-	}
 	c = hydra_ctx__alloc(cx, 1, sizeof(*c));
 	if (!c)
 		return NULL;
@@ -331,16 +375,11 @@ static struct hydra_datum *copy_deep(
 	c->parent = c->key = NULL;
 	if (hydra_datum__is_scalar(n))
 		return c;
-	c->seq.at = NULL;
-	c->seq.slots = NULL;
-	c->seq.nr = c->seq.cap = c->seq.nr_slots = 0;
+	memset(&c->seq, 0, sizeof(c->seq));
 	for (i = 0; i < n->seq.nr; i++) {
 		struct hydra_datum *child = copy_deep(cx, n->seq.at[i], depth + 1);
 
-		if (!child)
-			return NULL;
-		if (n->kind == HYDRA_MAP ? hydra_datum__set(cx, c, n->seq.at[i]->key, child)
-					 : hydra_datum__push(cx, c, child))
+		if (!child || hydra_datum__put(cx, c, n->seq.at[i]->key, child))
 			return NULL;
 	}
 	return c;

@@ -87,7 +87,7 @@ struct hydra_datum *hydra_datum__text(struct hydra_ctx *cx, const char *z); /* c
 
 bool hydra_datum__is_container(const struct hydra_datum *n); /* list or map; NULL is none */
 bool hydra_datum__is_scalar(const struct hydra_datum *n);
-bool hydra_datum__is_number(const struct hydra_datum *n); /* a bool is one, as in Python */
+bool hydra_datum__is_number(const struct hydra_datum *n);   /* a bool is one, as in Python */
 double hydra_datum__to_double(const struct hydra_datum *n); /* of a number */
 bool hydra_datum__is_sweep(const struct hydra_datum *n);
 
@@ -101,14 +101,23 @@ struct hydra_datum *hydra_datum__getz(struct hydra_datum *map, const char *key);
 /* Along a dotted path of maps. */
 struct hydra_datum *hydra_datum__path_get(struct hydra_datum *map, const char *path);
 
+/* Item number `step` of a list as Python reads numbers; NULL: none. False: `step` is no number. */
+bool hydra_datum__item(struct hydra_ctx *cx, const struct hydra_datum *list, struct sonde_str step,
+	struct hydra_datum **out);
+
 /* Sets or replaces; `value` becomes the map's. */
 int hydra_datum__set(struct hydra_ctx *cx, struct hydra_datum *map, struct hydra_datum *key,
 	struct hydra_datum *value);
 int hydra_datum__setz(
 	struct hydra_ctx *cx, struct hydra_datum *map, const char *key, struct hydra_datum *value);
 int hydra_datum__push(struct hydra_ctx *cx, struct hydra_datum *list, struct hydra_datum *value);
-/* Removes child number `i`. */
-void hydra_datum__remove(struct hydra_datum *seq, uint32_t i);
+/* Into a map under `key`, into anything else behind the last: for copies of either. */
+int hydra_datum__put(struct hydra_ctx *cx, struct hydra_datum *seq, struct hydra_datum *key,
+	struct hydra_datum *value);
+/* Into its place in a list of sorted strings, unless the text is there already. */
+int hydra_datum__push_sorted(
+	struct hydra_ctx *cx, struct hydra_datum *list, struct hydra_datum *text);
+void hydra_datum__drop(struct hydra_datum *child);	      /* out of its parent; NULL is fine */
 uint32_t hydra_datum__index(const struct hydra_datum *child); /* within its parent */
 /* Puts `now` where `old` is in its parent. */
 void hydra_datum__replace(struct hydra_datum *old, struct hydra_datum *now);
@@ -128,7 +137,7 @@ const char *hydra_datum__object_type(const struct hydra_datum *n); /* "dict", "l
  * the reference prints them. `parent` is the container, `path` the full key.
  */
 int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra_datum *parent,
-	struct sonde_str path, const char *msg);
+	struct sonde_str path, struct sonde_str msg);
 
 /* The name Python's type() gives a value: "NoneType", "int", "str", … */
 const char *hydra_datum__type_name(const struct hydra_datum *n);

@@ -45,7 +45,7 @@ struct sonde_str hydra_datum__path_to(
 }
 
 int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra_datum *parent,
-	struct sonde_str path, const char *msg)
+	struct sonde_str path, struct sonde_str msg)
 {
 	struct sonde_str file = {0};
 	bool typed;
@@ -55,9 +55,9 @@ int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra
 	/* A class inside another is also the declared type of its field. */
 	typed = parent->klass && parent->parent && parent->parent->klass;
 	return hydra_ctx__fail_at(cx, type, file, parent->line,
-		"%s\n    full_key: %.*s%s%s\n    object_type=%s", msg, SONDE_STR_ARG(path),
-		typed ? "\n    reference_type=" : "", typed ? parent->klass : "",
-		hydra_datum__object_type(parent));
+		"%.*s\n    full_key: %.*s%s%s\n    object_type=%s", SONDE_STR_ARG(msg),
+		SONDE_STR_ARG(path), typed ? "\n    reference_type=" : "",
+		typed ? parent->klass : "", hydra_datum__object_type(parent));
 }
 
 const char *hydra_datum__object_type(const struct hydra_datum *n)

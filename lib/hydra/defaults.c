@@ -49,8 +49,7 @@ static int check_self(struct hydra_defaults *d, struct listing *l, const struct 
 		sonde_note(d->cx->notes,
 			"In '%.*s': Defaults list is missing `_self_`. See "
 			"https://hydra.cc/docs/1.2/upgrades/1.0_to_1.1/default_composition_order "
-			"for "
-			"more information",
+			"for more information",
 			SONDE_STR_ARG(l->path));
 	return add_to(
 		sonde_vec_push(&l->items), hydra_item__config(d->cx, SONDE_STR("_self_")), d->cx);
@@ -142,23 +141,18 @@ static int add_options(struct hydra_defaults *d, struct listing *l, struct hydra
 	uint32_t i;
 
 	for (i = it->value->seq.nr; i-- > 0;) {
-		struct sonde_str option = it->value->seq.at[i]->s;
 		struct hydra_item *child = hydra_ctx__alloc(d->cx, 1, sizeof(*child));
-		struct sonde_buf b = {0};
 
 		if (!child)
 			return d->cx->fail.code;
 		if (it->value->seq.at[i]->interp)
 			return hydra_ctx__fail(d->cx, "ConfigCompositionException",
 				"In '%.*s': Defaults List interpolation is not supported in "
-				"options "
-				"list items",
+				"options list items",
 				SONDE_STR_ARG(l->path));
-		sonde_buf_str(&b, it->path);
-		sonde_buf_putc(&b, '/');
-		sonde_buf_str(&b, option);
 		*child = (struct hydra_item){.kind = HYDRA_ITEM_CONFIG,
-			.path = hydra_ctx__take(d->cx, &b),
+			.path = HYDRA_JOIN(
+				d->cx, it->path, SONDE_STR("/"), it->value->seq.at[i]->s),
 			.package = it->package,
 			.has_package = it->has_package,
 			.optional = it->optional};
@@ -203,18 +197,18 @@ static int process_item(struct hydra_defaults *d, struct listing *l, struct hydr
 static int refuse_interpolation(struct hydra_defaults *d, struct sonde_str text)
 {
 	struct sonde_buf b = {0};
+	struct sonde_str keys;
 	uint32_t i;
-	int rc;
 
 	hydra_ctx__clear(d->cx);
 	for (i = 0; i < d->known->seq.nr; i++) {
 		sonde_buf_puts(&b, b.n ? ", " : ", possible interpolation keys: ");
 		sonde_buf_str(&b, d->known->seq.at[i]->key->s);
 	}
-	rc = hydra_ctx__fail(d->cx, "ConfigCompositionException",
-		"Error resolving interpolation '%.*s'%s", SONDE_STR_ARG(text), b.p ? b.p : "");
-	sonde_buf_release(&b);
-	return rc;
+	keys = hydra_ctx__take(d->cx, &b);
+	return hydra_ctx__fail(d->cx, "ConfigCompositionException",
+		"Error resolving interpolation '%.*s'%.*s", SONDE_STR_ARG(text),
+		SONDE_STR_ARG(keys));
 }
 
 static int resolve_name(struct hydra_defaults *d, struct sonde_str text, struct sonde_str *out)
@@ -330,29 +324,23 @@ static int know_choice(struct hydra_defaults *d, struct hydra_item *it)
 	struct sonde_str key = hydra_item__override_key(d->cx, it);
 	struct sonde_str group = hydra_item__group_path(d->cx, it);
 	struct hydra_datum *known = hydra_datum__get(d->known, key), *keys;
-	struct hydra_datum *name = hydra_datum__string(d->cx, key);
 
-	if (!name)
-		return d->cx->fail.code;
 	if (known && !hydra_datum__equal(known, it->value)) {
-		struct sonde_buf b = {0};
-		int rc;
+		struct sonde_str shown = hydra_pytext__show(d->cx, known);
 
-		hydra_pytext__str(&b, known);
-		rc = hydra_ctx__fail(d->cx, "ConfigCompositionException",
-			"Multiple values for %.*s. To override a value use 'override %.*s: %s'",
-			SONDE_STR_ARG(key), SONDE_STR_ARG(key), b.p ? b.p : "");
-		sonde_buf_release(&b);
-		return rc;
+		return hydra_ctx__fail(d->cx, "ConfigCompositionException",
+			"Multiple values for %.*s. To override a value use 'override %.*s: %.*s'",
+			SONDE_STR_ARG(key), SONDE_STR_ARG(key), SONDE_STR_ARG(shown));
 	}
 	if (!known)
-		hydra_datum__set(d->cx, d->known, name, hydra_datum__copy(d->cx, it->value));
+		hydra_datum__set(d->cx, d->known, hydra_datum__string(d->cx, key),
+			hydra_datum__copy(d->cx, it->value));
 	keys = hydra_datum__get(d->by_group, group);
 	if (!keys) {
-		keys = hydra_datum__new(d->cx, HYDRA_MAP);
+		keys = hydra_datum__new(d->cx, HYDRA_LIST);
 		hydra_datum__set(d->cx, d->by_group, hydra_datum__string(d->cx, group), keys);
 	}
-	return hydra_datum__set(d->cx, keys, name, hydra_datum__new(d->cx, HYDRA_NULL));
+	return hydra_datum__push_sorted(d->cx, keys, hydra_datum__string(d->cx, key));
 }
 
 static int check_cycle(struct hydra_defaults *d, struct hydra_item *it, struct sonde_str path)

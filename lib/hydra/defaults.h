@@ -60,7 +60,7 @@ struct hydra_defaults {
 	SONDE_VEC(struct hydra_deletion) deletions;
 	SONDE_VEC(struct hydra_item *) append;
 	struct hydra_datum *known;    /* map: override key → option, in processing order */
-	struct hydra_datum *by_group; /* map: group path → list of override keys */
+	struct hydra_datum *by_group; /* map: group path → sorted list of override keys */
 	SONDE_VEC(const struct hydra_override *) config_overrides;
 	SONDE_VEC(struct hydra_default) list;
 	struct hydra_item *root;

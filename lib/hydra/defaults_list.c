@@ -82,25 +82,16 @@ static void add_candidates(struct hydra_defaults *d, struct sonde_str key, struc
 {
 	struct sonde_str rest;
 	struct hydra_datum *keys = hydra_datum__get(d->by_group, sonde_str_cut(key, '@', &rest));
-	uint32_t i, k;
+	uint32_t i;
 
 	if (!keys || !keys->seq.nr) {
 		sonde_buf_puts(b, " No match in the defaults list.");
 		return;
 	}
-	for (i = 1; i < keys->seq.nr; i++)
-		for (k = i; k > 0 &&
-			    sonde_str_cmp(keys->seq.at[k]->key->s, keys->seq.at[k - 1]->key->s) < 0;
-			k--) {
-			struct hydra_datum *t = keys->seq.at[k];
-
-			keys->seq.at[k] = keys->seq.at[k - 1];
-			keys->seq.at[k - 1] = t;
-		}
 	sonde_buf_printf(b, "\nDid you mean to override %s", keys->seq.nr > 1 ? "one of " : "");
 	for (i = 0; i < keys->seq.nr; i++) {
 		sonde_buf_puts(b, i ? ", " : "");
-		sonde_buf_str(b, keys->seq.at[i]->key->s);
+		sonde_buf_str(b, keys->seq.at[i]->s);
 	}
 	sonde_buf_putc(b, '?');
 }
@@ -108,7 +99,7 @@ static void add_candidates(struct hydra_defaults *d, struct sonde_str key, struc
 static int unused_choice(struct hydra_defaults *d, const struct hydra_group_choice *c)
 {
 	struct sonde_buf b = {0};
-	int rc;
+	struct sonde_str msg;
 
 	if (!c->external)
 		sonde_buf_printf(&b, "In '%.*s': ", SONDE_STR_ARG(c->config));
@@ -119,9 +110,8 @@ static int unused_choice(struct hydra_defaults *d, const struct hydra_group_choi
 			&b, "\nTo append to your default list use +%.*s=", SONDE_STR_ARG(c->key));
 		hydra_pytext__str(&b, c->value);
 	}
-	rc = hydra_ctx__fail(d->cx, "ConfigCompositionException", "%s", b.p ? b.p : "");
-	sonde_buf_release(&b);
-	return rc;
+	msg = hydra_ctx__take(d->cx, &b);
+	return hydra_ctx__fail(d->cx, "ConfigCompositionException", "%.*s", SONDE_STR_ARG(msg));
 }
 
 static int check_used(struct hydra_defaults *d)
@@ -160,10 +150,8 @@ static void print(struct hydra_defaults *d, struct hydra_item *it, struct sonde_
 		sonde_buf_puts(b, "<root>");
 	else if (it->kind == HYDRA_ITEM_SELF) {
 		/* With the folder its config was included from, as the reference shows it. */
-		if (it->parent && it->parent->base_dir.n) {
-			sonde_buf_str(b, it->parent->base_dir);
-			sonde_buf_putc(b, '/');
-		}
+		if (it->parent && it->parent->base_dir.n)
+			sonde_buf_printf(b, "%.*s/", SONDE_STR_ARG(it->parent->base_dir));
 		sonde_buf_puts(b, "_self_");
 	} else if (it->kind == HYDRA_ITEM_CONFIG)
 		sonde_buf_str(b, hydra_item__config_path(d->cx, it));

@@ -100,30 +100,33 @@ int hydra_defaults__take(struct hydra_defaults *d, const struct hydra_override *
 
 /* Not-found messages. */
 
-static int no_config(struct hydra_defaults *d, const char *head, struct sonde_str options_of)
+/* The options of a group, one per line. */
+static void put_options(struct hydra_defaults *d, struct sonde_buf *b, struct sonde_str group)
 {
-	struct sonde_buf b = {0};
-	struct hydra_datum *options = NULL;
+	struct hydra_datum *options = hydra_search__options(d->search, group);
 	uint32_t i;
-	int rc;
 
-	sonde_buf_puts(&b, head);
-	if (options_of.n)
-		options = hydra_search__options(d->search, options_of);
-	if (options && options->seq.nr) {
-		sonde_buf_puts(&b, "\nAvailable options in '");
-		sonde_buf_str(&b, options_of);
-		sonde_buf_puts(&b, "':");
-		for (i = 0; i < options->seq.nr; i++) {
-			sonde_buf_puts(&b, "\n\t");
-			sonde_buf_str(&b, options->seq.at[i]->s);
-		}
+	for (i = 0; options && i < options->seq.nr; i++) {
+		sonde_buf_puts(b, "\n\t");
+		sonde_buf_str(b, options->seq.at[i]->s);
 	}
-	sonde_buf_puts(&b, "\nConfig search path:");
-	hydra_search__describe(d->search, &b);
-	rc = hydra_ctx__fail(d->cx, "MissingConfigException", "%s", b.p ? b.p : "");
-	sonde_buf_release(&b);
-	return rc;
+}
+
+/* `group` may be empty: there is none to list the options of. */
+static int no_config(struct hydra_defaults *d, struct sonde_str head, struct sonde_str group)
+{
+	struct sonde_buf options = {0}, path = {0};
+
+	if (group.n)
+		put_options(d, &options, group);
+	hydra_search__describe(d->search, &path);
+	hydra_ctx__fail(d->cx, "MissingConfigException", "%.*s%s%.*s%s%s\nConfig search path:%s",
+		SONDE_STR_ARG(head), options.n ? "\nAvailable options in '" : "",
+		SONDE_STR_ARG(options.n ? group : SONDE_STR("")), options.n ? "':" : "",
+		options.p ? options.p : "", path.p ? path.p : "");
+	sonde_buf_release(&options);
+	sonde_buf_release(&path);
+	return d->cx->fail.code;
 }
 
 int hydra_defaults__not_found(struct hydra_defaults *d, struct hydra_item *it)
@@ -134,8 +137,7 @@ int hydra_defaults__not_found(struct hydra_defaults *d, struct hydra_item *it)
 	if (it->parent && it->parent->kind != HYDRA_ITEM_ROOT)
 		parent = hydra_item__config_path(d->cx, it->parent);
 	if (it->kind == HYDRA_ITEM_GROUP)
-		group = hydra_item__group_path(d->cx, it);
-	if (it->kind == HYDRA_ITEM_GROUP)
+		group = hydra_item__group_path(d->cx, it),
 		head = hydra_ctx__printf(d->cx, "In '%.*s': Could not find '%.*s'\n",
 			SONDE_STR_ARG(parent), SONDE_STR_ARG(path));
 	else if (parent.n)
@@ -145,7 +147,7 @@ int hydra_defaults__not_found(struct hydra_defaults *d, struct hydra_item *it)
 		head = hydra_ctx__printf(d->cx, "Could not load '%.*s'.\n", SONDE_STR_ARG(path));
 	if (d->cx->fail.code)
 		return d->cx->fail.code;
-	no_config(d, head.p, group);
+	no_config(d, head, group);
 	if (it->file.n)
 		d->cx->fail.where =
 			hydra_ctx__printf(d->cx, "%.*s:%u", SONDE_STR_ARG(it->file), it->line);
@@ -154,26 +156,19 @@ int hydra_defaults__not_found(struct hydra_defaults *d, struct hydra_item *it)
 
 int hydra_defaults__must_specify(struct hydra_defaults *d, struct hydra_item *it)
 {
-	struct hydra_datum *options;
 	struct sonde_buf b = {0};
 	struct sonde_str key;
-	uint32_t i;
-	int rc;
 
 	if (it->kind != HYDRA_ITEM_GROUP)
 		return hydra_ctx__fail(
 			d->cx, "ValueError", "Missing ConfigDefault is not supported");
 	key = hydra_item__override_key(d->cx, it);
-	options = hydra_search__options(d->search, hydra_item__group_path(d->cx, it));
-	for (i = 0; options && i < options->seq.nr; i++) {
-		sonde_buf_puts(&b, "\n\t");
-		sonde_buf_str(&b, options->seq.at[i]->s);
-	}
-	rc = hydra_ctx__fail(d->cx, "ConfigCompositionException",
+	put_options(d, &b, hydra_item__group_path(d->cx, it));
+	hydra_ctx__fail(d->cx, "ConfigCompositionException",
 		"You must specify '%.*s', e.g, %.*s=<OPTION>\nAvailable options:%s",
 		SONDE_STR_ARG(key), SONDE_STR_ARG(key), b.p ? b.p : "");
 	sonde_buf_release(&b);
-	return rc;
+	return d->cx->fail.code;
 }
 
 int hydra_defaults__no_primary(struct hydra_defaults *d, struct sonde_str name)
@@ -182,5 +177,5 @@ int hydra_defaults__no_primary(struct hydra_defaults *d, struct sonde_str name)
 		"Cannot find primary config '%.*s'. Check that it's in your config search path.\n",
 		SONDE_STR_ARG(name));
 
-	return d->cx->fail.code ? d->cx->fail.code : no_config(d, head.p, (struct sonde_str){0});
+	return d->cx->fail.code ? d->cx->fail.code : no_config(d, head, (struct sonde_str){0});
 }

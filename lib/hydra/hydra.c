@@ -131,11 +131,9 @@ static int freeze(struct hydra_config *c)
 /* The frozen tree without hydra, against the table. */
 static int check_keys(struct hydra_config *c)
 {
-	struct hydra_datum *job = hydra_datum__copy(&c->cx, c->frozen), *hydra;
+	struct hydra_datum *job = hydra_datum__copy(&c->cx, c->frozen);
 
-	hydra = hydra_datum__getz(job, "hydra");
-	if (hydra)
-		hydra_datum__remove(job, hydra_datum__index(hydra));
+	hydra_datum__drop(hydra_datum__getz(job, "hydra"));
 	return job ? hydra_keys__check(&c->cx, c->req.keys, c->req.keys_hint, job)
 		   : c->cx.fail.code;
 }
@@ -156,8 +154,7 @@ static int compose(struct hydra_config *c)
 	if (freeze(c) || !c->req.keys || c->req.multirun)
 		return c->cx.fail.code;
 	/* Again, for what a file took away: `report: null`. */
-	return check_keys(c) ? c->cx.fail.code
-			     : hydra_keys__fill(&c->cx, c->req.keys, c->frozen);
+	return check_keys(c) ? c->cx.fail.code : hydra_keys__fill(&c->cx, c->req.keys, c->frozen);
 }
 
 /* A slip of the pen is likelier than a new key, which is what Hydra's sentence thinks of. */
@@ -323,15 +320,8 @@ int hydra_config_job_open(struct hydra_config **out, const struct hydra_config *
 
 struct sonde_str hydra_config_run_dir(const struct hydra_config *c)
 {
-	struct sonde_str dir, sub;
-	struct sonde_buf b = {0};
-
 	if (!c->is_job)
 		return hydra_config_str(c, "hydra.run.dir");
-	dir = hydra_config_str(c, "hydra.sweep.dir");
-	sub = hydra_config_str(c, "hydra.sweep.subdir");
-	sonde_buf_str(&b, dir);
-	sonde_buf_putc(&b, '/');
-	sonde_buf_str(&b, sub);
-	return hydra_ctx__take(hydra_config__scratch(c), &b);
+	return HYDRA_JOIN(hydra_config__scratch(c), hydra_config_str(c, "hydra.sweep.dir"),
+		SONDE_STR("/"), hydra_config_str(c, "hydra.sweep.subdir"));
 }

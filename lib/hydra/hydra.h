@@ -46,13 +46,13 @@ struct hydra_request {
 	size_t nr_sources;
 	const char *const *overrides; /* as typed */
 	size_t nr_overrides;
-	const char *config_name;      /* the primary config; NULL = "config" */
-	const char *job_name;	      /* hydra.job.name */
+	const char *config_name; /* the primary config; NULL = "config" */
+	const char *job_name;	 /* hydra.job.name */
 	/* Static. Files and overrides change its defaults; no other key is accepted, unless added
 	 * by `+key=value`. NULL = every key and value is accepted. */
 	const struct hydra_key *keys;
-	const char *keys_hint;	      /* static; where the user finds the list of keys */
-	bool multirun;		      /* sweeps are allowed; see hydra_config_job_open */
+	const char *keys_hint; /* static; where the user finds the list of keys */
+	bool multirun;	       /* sweeps are allowed; see hydra_config_job_open */
 	bool raw; /* interpolations stay as written and unchecked: for showing, not for using */
 };
 

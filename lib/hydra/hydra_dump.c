@@ -15,14 +15,6 @@ static int failed(struct hydra_config *c, struct sonde_err *err)
 	return code;
 }
 
-static void drop(struct hydra_datum *map, const char *key)
-{
-	struct hydra_datum *n = hydra_datum__getz(map, key);
-
-	if (n)
-		hydra_datum__remove(map, hydra_datum__index(n));
-}
-
 /* A copy of the part, so that it can be resolved in place. */
 static struct hydra_datum *part_of(struct hydra_config *c, enum hydra_part part)
 {
@@ -32,11 +24,11 @@ static struct hydra_datum *part_of(struct hydra_config *c, enum hydra_part part)
 
 	if (!n || part == HYDRA_PART_JOB)
 		return n;
-	drop(hydra_datum__getz(n, "hydra"), "help");
-	drop(hydra_datum__getz(n, "hydra"), "hydra_help");
+	hydra_datum__drop(hydra_datum__path_get(n, "hydra.help"));
+	hydra_datum__drop(hydra_datum__path_get(n, "hydra.hydra_help"));
 	for (i = n->seq.nr; part == HYDRA_PART_HYDRA && i-- > 0;)
 		if (!sonde_str_is(n->seq.at[i]->key->s, "hydra"))
-			hydra_datum__remove(n, i);
+			hydra_datum__drop(n->seq.at[i]);
 	return n;
 }
 
@@ -48,11 +40,7 @@ static int not_found(struct sonde_err *err, const char *package)
 /* Everything up to `visible` bytes, then the mask. */
 static int mask_text(struct hydra_ctx *cx, struct hydra_datum *n, size_t visible)
 {
-	struct sonde_buf b = {0};
-
-	sonde_buf_add(&b, n->s.p, visible);
-	sonde_buf_puts(&b, SONDE_SECRET_MASK);
-	n->s = hydra_ctx__take(cx, &b);
+	n->s = HYDRA_JOIN(cx, (struct sonde_str){n->s.p, visible}, SONDE_STR(SONDE_SECRET_MASK));
 	return cx->fail.code;
 }
 

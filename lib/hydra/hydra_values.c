@@ -5,32 +5,28 @@
 #include "hydra/pytext.h"
 
 /* One step down: a key of a map, a number in a list. */
-static struct hydra_datum *child(struct hydra_datum *n, struct sonde_str step)
+static struct hydra_datum *child(struct hydra_ctx *cx, struct hydra_datum *n, struct sonde_str step)
 {
-	uint32_t i = 0;
-	size_t k;
+	struct hydra_datum *item = NULL;
 
-	if (n->kind == HYDRA_MAP)
-		return hydra_datum__get(n, step);
-	for (k = 0; k < step.n && step.p[k] >= '0' && step.p[k] <= '9' && i < UINT32_MAX / 10 - 9;
-		k++)
-		i = i * 10 + (uint32_t)(step.p[k] - '0');
-	return n->kind == HYDRA_LIST && step.n && k == step.n && i < n->seq.nr ? n->seq.at[i]
-									       : NULL;
+	if (n->kind == HYDRA_LIST)
+		hydra_datum__item(cx, n, step, &item);
+	return n->kind == HYDRA_LIST ? item : hydra_datum__get(n, step);
 }
 
-static struct hydra_datum *node_below(struct hydra_datum *n, const char *key)
+static struct hydra_datum *node_below(
+	const struct hydra_config *c, struct hydra_datum *n, const char *key)
 {
 	struct sonde_str rest = sonde_str_from(key);
 
 	while (n && rest.n)
-		n = child(n, sonde_str_cut(rest, '.', &rest));
+		n = child(hydra_config__scratch(c), n, sonde_str_cut(rest, '.', &rest));
 	return n;
 }
 
 struct hydra_datum *hydra_config__node(const struct hydra_config *c, const char *key)
 {
-	return node_below(c->frozen ? c->frozen : c->compose.root, key);
+	return node_below(c, c->frozen ? c->frozen : c->compose.root, key);
 }
 
 bool hydra_config_bool(const struct hydra_config *c, const char *key)
@@ -56,16 +52,13 @@ struct hydra_ctx *hydra_config__scratch(const struct hydra_config *c)
 
 static struct sonde_str scalar_text(const struct hydra_config *c, const struct hydra_datum *n)
 {
-	struct sonde_buf b = {0};
-
 	if (!hydra_datum__is_scalar(n) || n->kind == HYDRA_NULL)
 		return SONDE_STR("");
 	if (n->kind == HYDRA_STRING)
 		return n->s;
 	if (n->kind == HYDRA_BOOL)
 		return n->b ? SONDE_STR("true") : SONDE_STR("false");
-	hydra_pytext__str(&b, n);
-	return hydra_ctx__take(hydra_config__scratch(c), &b);
+	return hydra_pytext__show(hydra_config__scratch(c), n);
 }
 
 struct sonde_str hydra_config_str(const struct hydra_config *c, const char *key)
@@ -79,7 +72,7 @@ struct sonde_str hydra_config_recorded(const struct hydra_config *c, const char 
 
 	if (!n || !n->from_env)
 		return hydra_config_str(c, key);
-	n = node_below(c->compose.root, key);
+	n = node_below(c, c->compose.root, key);
 	return n && n->interp ? n->s : SONDE_STR("${oc.env:...}");
 }
 

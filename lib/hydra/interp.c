@@ -1,309 +1,19 @@
-/* The grammar of interpolations: one descent that checks, or checks and evaluates. */
-#include "hydra/interp.h"
+/*
+ * ${…}: a path through the tree or a call of a resolver, and the doors to both. A text is
+ * read twice: nothing is evaluated of one that turns out to be wrong.
+ */
+#include "hydra/interp_int.h"
 
-#include "base/vec.h"
 #include "hydra/pytext.h"
-#include "hydra/value_lex.h"
 
 #include <string.h>
 
-struct reader {
-	struct hydra_ctx *cx;
-	struct hydra_lookup *sc; /* NULL: syntax only */
-	struct sonde_str s;
-	size_t at;
-	unsigned depth;
-	struct hydra_datum *container, *self;
-};
-
-/*
- * Pieces of text and values that make one string, unless there is only one
- * value, which then keeps its type.
- */
-struct pieces {
-	struct sonde_buf text;
-	struct hydra_datum *only;
-	unsigned nr;
-};
-
-static struct hydra_datum *interpolation(struct reader *r);
-static struct hydra_datum *element(struct reader *r);
-
-static struct hydra_datum *fail(struct reader *r, const char *what)
-{
-	struct sonde_str rest = {r->s.p + r->at, r->s.n - r->at};
-
-	if (rest.n > 20)
-		rest.n = 20;
-	if (rest.n)
-		hydra_ctx__fail(r->cx, "GrammarParseError", "bad interpolation, %s at '%.*s'", what,
-			SONDE_STR_ARG(rest));
-	else
-		hydra_ctx__fail(
-			r->cx, "GrammarParseError", "bad interpolation, %s at the end", what);
-	return NULL;
-}
-
-/* In a check every value is this. */
-static struct hydra_datum *nothing(void)
-{
-	static struct hydra_datum none = {.kind = HYDRA_NULL};
-
-	return &none;
-}
-
-static char peek(const struct reader *r, size_t ahead)
-{
-	return r->at + ahead < r->s.n ? r->s.p[r->at + ahead] : '\0';
-}
-
-static void skip_blanks(struct reader *r)
-{
-	while (peek(r, 0) == ' ' || peek(r, 0) == '\t')
-		r->at++;
-}
-
-static bool at_interpolation(const struct reader *r, size_t ahead)
-{
-	return peek(r, ahead) == '$' && peek(r, ahead + 1) == '{';
-}
-
-static void add_value(struct reader *r, struct pieces *p, struct hydra_datum *value)
-{
-	if (!value)
-		return;
-	p->nr++;
-	p->only = value;
-	if (r->sc)
-		hydra_pytext__str(&p->text, value);
-	if (p->text.n > HYDRA_MAX_FILE_BYTES)
-		hydra_ctx__limit(r->cx, "an interpolation makes a string of more than %u MiB",
-			HYDRA_MAX_FILE_BYTES >> 20);
-}
-
-/* A single value, unless text surrounds it; the pieces are released. */
-static struct hydra_datum *join(struct reader *r, struct pieces *p, bool keep_type)
-{
-	struct hydra_datum *n = p->only;
-
-	if (r->cx->fail.code) {
-		sonde_buf_release(&p->text);
-		return NULL;
-	}
-	if (!r->sc)
-		n = nothing();
-	else if (!(keep_type && p->nr == 1 && p->only))
-		return hydra_datum__string(r->cx, hydra_ctx__take(r->cx, &p->text));
-	sonde_buf_release(&p->text);
-	return n;
-}
-
-static void add_text(struct pieces *p, const char *text, size_t n)
-{
-	if (!n)
-		return;
-	p->nr += 2; /* never a single value */
-	sonde_buf_add(&p->text, text, n);
-}
-
-/* `n` backslashes, halved. */
-static void add_slashes(struct pieces *p, const struct reader *r, size_t n)
-{
-	add_text(p, r->s.p + r->at, n / 2);
-}
-
-/* What stands at a run of backslashes (or none). False at a closing quote. */
-static bool text_step(struct reader *r, struct pieces *p, char quote)
-{
-	size_t run = 0;
-
-	while (peek(r, run) == '\\')
-		run++;
-	if (at_interpolation(r, run)) {
-		add_slashes(p, r, run);
-		r->at += run;
-		if (run % 2 == 0) {
-			add_value(r, p, interpolation(r));
-			return true;
-		}
-		add_text(p, "${", 2);
-		r->at += 2;
-	} else if (quote && peek(r, run) == quote) {
-		add_slashes(p, r, run);
-		r->at += run + 1;
-		if (run % 2 == 0)
-			return false;
-		add_text(p, &quote, 1);
-	} else {
-		add_text(p, r->s.p + r->at, run ? run : 1);
-		r->at += run ? run : 1;
-	}
-	return true;
-}
-
-/* Free text with interpolations in it. */
-static struct hydra_datum *text(struct reader *r)
-{
-	struct pieces p = {0};
-
-	while (r->at < r->s.n && !r->cx->fail.code)
-		text_step(r, &p, 0);
-	return join(r, &p, true);
-}
-
-static struct hydra_datum *quoted(struct reader *r)
-{
-	struct pieces p = {0};
-	char quote = r->s.p[r->at++];
-
-	p.nr = 2; /* always a string */
-	while (!r->cx->fail.code) {
-		if (r->at >= r->s.n) {
-			fail(r, "the closing quote is missing");
-			break;
-		}
-		if (!text_step(r, &p, quote))
-			break;
-	}
-	return join(r, &p, false);
-}
-
-static struct hydra_lex lex(struct reader *r)
-{
-	return hydra_lex__at(r->s, r->at, true);
-}
-
-static bool accept(struct reader *r, enum hydra_lex_kind kind)
-{
-	struct hydra_lex t = lex(r);
-
-	if (r->cx->fail.code || t.kind != kind)
-		return false;
-	r->at += t.text.n;
-	return true;
-}
-
-static bool is_primitive(enum hydra_lex_kind kind, bool is_key)
-{
-	if (kind == LEX_INTERP || kind == LEX_COLON)
-		return !is_key;
-	return kind == LEX_ID || kind == LEX_NULL || kind == LEX_INT || kind == LEX_FLOAT ||
-	       kind == LEX_BOOL || kind == LEX_CHAR || kind == LEX_ESC || kind == LEX_WS;
-}
-
-static struct hydra_datum *primitive(struct reader *r, bool is_key)
-{
-	struct pieces p = {0};
-	struct hydra_lex t, first = lex(r);
-	unsigned nr = 0;
-
-	for (t = first; !r->cx->fail.code && is_primitive(t.kind, is_key); t = lex(r), nr++) {
-		if (t.kind == LEX_INTERP) {
-			add_value(r, &p, interpolation(r));
-			continue;
-		}
-		p.nr += 2;
-		if (t.kind == LEX_ESC)
-			hydra_lex__unescape(&p.text, t.text);
-		else
-			sonde_buf_str(&p.text, t.text);
-		r->at += t.text.n;
-	}
-	if (!nr && !r->cx->fail.code)
-		fail(r, "expected a value");
-	if (nr == 1 && first.kind != LEX_INTERP && r->sc && !r->cx->fail.code) {
-		sonde_buf_release(&p.text);
-		return hydra_lex__primitive(r->cx, &first, 1);
-	}
-	return join(r, &p, true);
-}
-
-/* [element] {"," [element]} up to `end`; an omitted element is the empty string. */
-static int sequence(struct reader *r, struct hydra_datum *list, enum hydra_lex_kind end)
-{
-	struct hydra_datum *n;
-
-	if (lex(r).kind == end)
-		return 0;
-	do {
-		enum hydra_lex_kind kind = lex(r).kind;
-
-		if (kind == LEX_COMMA || kind == end)
-			n = hydra_datum__string(r->cx, SONDE_STR(""));
-		else
-			n = element(r);
-		if (r->sc && n)
-			hydra_datum__push(r->cx, list, hydra_datum__copy(r->cx, n));
-	} while (accept(r, LEX_COMMA));
-	return r->cx->fail.code;
-}
-
-static struct hydra_datum *list_element(struct reader *r)
-{
-	struct hydra_datum *n = hydra_datum__new(r->cx, HYDRA_LIST);
-
-	r->at += lex(r).text.n;
-	if (!n || sequence(r, n, LEX_RBRACKET))
-		return NULL;
-	n->raw = true;
-	return accept(r, LEX_RBRACKET) ? n : fail(r, "expected ',' or ']'");
-}
-
-static struct hydra_datum *dict_element(struct reader *r)
-{
-	struct hydra_datum *n = hydra_datum__new(r->cx, HYDRA_MAP), *key, *value;
-
-	r->at += lex(r).text.n;
-	if (!n)
-		return NULL;
-	n->raw = true;
-	if (accept(r, LEX_RBRACE))
-		return n;
-	do {
-		key = primitive(r, true);
-		if (!key)
-			return NULL;
-		if (!accept(r, LEX_COLON))
-			return fail(r, "expected ':'");
-		value = element(r);
-		if (r->sc && value)
-			hydra_datum__set(r->cx, n, key, hydra_datum__copy(r->cx, value));
-	} while (accept(r, LEX_COMMA));
-	return accept(r, LEX_RBRACE) ? n : fail(r, "expected ',' or '}'");
-}
-
-static struct hydra_datum *element(struct reader *r)
-{
-	struct hydra_datum *n;
-	enum hydra_lex_kind kind;
-
-	if (r->cx->fail.code)
-		return NULL;
-	if (++r->depth > HYDRA_MAX_DEPTH) {
-		hydra_ctx__limit(
-			r->cx, "an interpolation nests deeper than %d levels", HYDRA_MAX_DEPTH);
-		return NULL;
-	}
-	kind = lex(r).kind;
-	if (kind == LEX_LBRACKET)
-		n = list_element(r);
-	else if (kind == LEX_LBRACE)
-		n = dict_element(r);
-	else if (kind == LEX_QUOTED)
-		n = quoted(r);
-	else
-		n = primitive(r, false);
-	r->depth--;
-	return n;
-}
-
 /* A nested interpolation as (part of) a name: must give a string. */
-static bool name_value(struct reader *r, struct sonde_buf *path, bool is_resolver)
+static bool name_value(struct hydra_reader *r, struct sonde_buf *path, bool is_resolver)
 {
 	size_t start = r->at;
-	struct hydra_datum *n = interpolation(r);
-	struct sonde_buf shown = {0};
-	struct sonde_str source;
+	struct hydra_datum *n = hydra_reader__interpolation(r);
+	struct sonde_str source, shown;
 
 	if (!n || !r->sc)
 		return n != NULL;
@@ -311,22 +21,21 @@ static bool name_value(struct reader *r, struct sonde_buf *path, bool is_resolve
 		sonde_buf_str(path, n->s);
 		return true;
 	}
-	if (!is_resolver && n->kind <= HYDRA_STRING && lex(r).kind == LEX_COLON)
+	if (!is_resolver && n->kind <= HYDRA_STRING && hydra_reader__lex(r).kind == LEX_COLON)
 		is_resolver = true;
 	source = (struct sonde_str){r->s.p + start, r->at - start};
-	hydra_pytext__str(&shown, n);
+	shown = hydra_pytext__show(r->cx, n);
 	if (is_resolver)
 		hydra_ctx__fail(r->cx, "InterpolationResolutionError",
 			"The name of a resolver must be a string, but the interpolation %.*s "
-			"resolved to `%s` which is of type <class '%s'>",
-			SONDE_STR_ARG(source), shown.p ? shown.p : "", hydra_datum__type_name(n));
+			"resolved to `%.*s` which is of type <class '%s'>",
+			SONDE_STR_ARG(source), SONDE_STR_ARG(shown), hydra_datum__type_name(n));
 	else
 		hydra_ctx__fail(r->cx, "InterpolationResolutionError",
 			"The following interpolation is used to denote a config key and thus "
-			"should "
-			"return a string, but instead returned `%s` of type `<class '%s'>`: %.*s",
-			shown.p ? shown.p : "", hydra_datum__type_name(n), SONDE_STR_ARG(source));
-	sonde_buf_release(&shown);
+			"should return a string, but instead returned `%.*s` of type "
+			"`<class '%s'>`: %.*s",
+			SONDE_STR_ARG(shown), hydra_datum__type_name(n), SONDE_STR_ARG(source));
 	return false;
 }
 
@@ -336,16 +45,16 @@ static bool is_name_char(char c)
 }
 
 /* One name of a path; `*ident` is cleared when a resolver could not be called that. */
-static bool name(struct reader *r, struct sonde_buf *path, bool *ident)
+static bool name(struct hydra_reader *r, struct sonde_buf *path, bool *ident)
 {
 	size_t n = 0;
 
-	if (at_interpolation(r, 0))
+	if (hydra_reader__at_interpolation(r, 0))
 		return name_value(r, path, false);
-	while (is_name_char(peek(r, n)))
+	while (is_name_char(hydra_reader__peek(r, n)))
 		n++;
 	if (!n) {
-		fail(r, "expected a name");
+		hydra_reader__fail(r, "expected a name");
 		return false;
 	}
 	if (hydra_lex__ident(r->s, r->at) != n)
@@ -356,30 +65,30 @@ static bool name(struct reader *r, struct sonde_buf *path, bool *ident)
 }
 
 /* {"."} step {"." name | "[" name "]"}: the text in `path`; `*ident` if it may name a resolver. */
-static bool path_text(struct reader *r, struct sonde_buf *path, bool *ident)
+static bool path_text(struct hydra_reader *r, struct sonde_buf *path, bool *ident)
 {
 	bool first = true;
 
 	*ident = true;
-	for (; peek(r, 0) == '.'; r->at++) {
+	for (; hydra_reader__peek(r, 0) == '.'; r->at++) {
 		sonde_buf_putc(path, '.');
 		*ident = false;
 	}
 	for (;;) {
-		if (peek(r, 0) == '[') {
+		if (hydra_reader__peek(r, 0) == '[') {
 			*ident = false;
 			r->at++;
 			sonde_buf_putc(path, '[');
 			if (!name(r, path, ident))
 				return false;
-			if (peek(r, 0) != ']')
-				return fail(r, "expected ']'") != NULL;
+			if (hydra_reader__peek(r, 0) != ']')
+				return hydra_reader__fail(r, "expected ']'") != NULL;
 			r->at++;
 			sonde_buf_putc(path, ']');
 		} else if (first) {
 			if (!name(r, path, ident))
 				return false;
-		} else if (peek(r, 0) == '.') {
+		} else if (hydra_reader__peek(r, 0) == '.') {
 			r->at++;
 			sonde_buf_putc(path, '.');
 			if (!name(r, path, ident))
@@ -391,7 +100,7 @@ static bool path_text(struct reader *r, struct sonde_buf *path, bool *ident)
 	}
 }
 
-static struct hydra_datum *wrap_failure(struct reader *r)
+static struct hydra_datum *wrap_failure(struct hydra_reader *r)
 {
 	struct sonde_str msg = r->cx->fail.msg;
 	const char *type = r->cx->fail.type;
@@ -400,12 +109,11 @@ static struct hydra_datum *wrap_failure(struct reader *r)
 		strcmp(type, "UnsupportedInterpolationType") == 0)
 		return NULL;
 	hydra_ctx__clear(r->cx);
-	hydra_ctx__fail(r->cx, "InterpolationResolutionError",
+	return hydra_ctx__refuse(r->cx, "InterpolationResolutionError",
 		"%s raised while resolving interpolation: %.*s", type, SONDE_STR_ARG(msg));
-	return NULL;
 }
 
-static struct hydra_datum *lookup(struct reader *r, struct sonde_str path)
+static struct hydra_datum *lookup(struct hydra_reader *r, struct sonde_str path)
 {
 	unsigned saved = r->sc->depth;
 	struct hydra_datum *n, *up;
@@ -427,33 +135,28 @@ static struct hydra_datum *lookup(struct reader *r, struct sonde_str path)
 	}
 	while (shown.n && shown.p[0] == '.')
 		shown.p++, shown.n--;
-	if (!n) {
-		hydra_ctx__fail(r->cx, "InterpolationKeyError",
+	if (!n)
+		return hydra_ctx__refuse(r->cx, "InterpolationKeyError",
 			"Interpolation key '%.*s' not found", SONDE_STR_ARG(shown));
-		return NULL;
-	}
-	for (up = r->self ? r->self : r->container; up; up = up->parent) {
-		if (up != n)
-			continue;
-		hydra_ctx__fail(r->cx, "InterpolationResolutionError",
-			"Interpolation to parent node detected");
-		return NULL;
-	}
+	for (up = r->self ? r->self : r->container; up; up = up->parent)
+		if (up == n)
+			return hydra_ctx__refuse(r->cx, "InterpolationResolutionError",
+				"Interpolation to parent node detected");
 	return n;
 }
 
-static struct hydra_datum *call(struct reader *r, struct sonde_str resolver)
+static struct hydra_datum *call(struct hydra_reader *r, struct sonde_str resolver)
 {
 	struct hydra_datum *args = hydra_datum__new(r->cx, HYDRA_LIST), *n;
 	unsigned saved;
 
-	r->at += lex(r).text.n; /* the colon and its blanks */
-	if (!args || sequence(r, args, LEX_RBRACE))
+	r->at += hydra_reader__lex(r).text.n; /* the colon and its blanks */
+	if (!args || hydra_reader__sequence(r, args, LEX_RBRACE))
 		return NULL;
-	if (!accept(r, LEX_RBRACE))
-		return fail(r, "expected ',' or '}'");
+	if (!hydra_reader__accept(r, LEX_RBRACE))
+		return hydra_reader__fail(r, "expected ',' or '}'");
 	if (!r->sc)
-		return nothing();
+		return hydra_reader__nothing();
 	saved = r->sc->depth;
 	r->sc->depth = r->depth;
 	n = hydra_interp__resolver(r->sc, resolver, args, r->container, r->self);
@@ -461,26 +164,32 @@ static struct hydra_datum *call(struct reader *r, struct sonde_str resolver)
 	return n ? n : wrap_failure(r);
 }
 
-static struct hydra_datum *interpolation_body(struct reader *r, struct sonde_buf *path)
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static struct hydra_datum *interpolation_body(struct hydra_reader *r, struct sonde_buf *path)
 {
 	bool ident;
 	size_t blanks = 0;
 
 	r->at += 2;
-	skip_blanks(r);
+	while (is_blank(hydra_reader__peek(r, 0)))
+		r->at++;
 	if (!path_text(r, path, &ident))
 		return NULL;
-	while (peek(r, blanks) == ' ' || peek(r, blanks) == '\t')
+	while (is_blank(hydra_reader__peek(r, blanks)))
 		blanks++;
-	if (ident && peek(r, blanks) == ':')
+	if (ident && hydra_reader__peek(r, blanks) == ':')
 		return call(r, sonde_buf_view(path));
-	if (peek(r, blanks) != '}')
-		return fail(r, "expected '}'");
+	if (hydra_reader__peek(r, blanks) != '}')
+		return hydra_reader__fail(r, "expected '}'");
 	r->at += blanks + 1;
-	return r->sc ? lookup(r, sonde_buf_view(path)) : nothing();
+	return r->sc ? lookup(r, sonde_buf_view(path)) : hydra_reader__nothing();
 }
 
-static struct hydra_datum *interpolation(struct reader *r)
+struct hydra_datum *hydra_reader__interpolation(struct hydra_reader *r)
 {
 	struct sonde_buf path = {0};
 	struct hydra_datum *n = NULL;
@@ -501,13 +210,13 @@ static struct hydra_datum *interpolation(struct reader *r)
 
 int hydra_interp__check(struct hydra_ctx *cx, struct sonde_str s)
 {
-	struct reader r = {.cx = cx, .s = s};
+	struct hydra_reader r = {.cx = cx, .s = s};
 
-	text(&r);
+	hydra_reader__text(&r);
 	return cx->fail.code;
 }
 
-static int check_deep(struct hydra_ctx *cx, struct hydra_datum *n, unsigned depth)
+int hydra_interp__check_tree(struct hydra_ctx *cx, struct hydra_datum *n)
 {
 	uint32_t i;
 
@@ -519,9 +228,14 @@ static int check_deep(struct hydra_ctx *cx, struct hydra_datum *n, unsigned dept
 
 		hydra_ctx__clear(cx);
 		parent->line = n->line;
-		hydra_datum__fail(cx, "GrammarParseError", parent, hydra_datum__path(cx, n), msg.p);
+		hydra_datum__fail(cx, "GrammarParseError", parent, hydra_datum__path(cx, n), msg);
 		parent->line = line;
 	}
+	if (hydra_datum__is_sweep(n))
+		return hydra_datum__fail(cx, "UnsupportedValueType", n->parent ? n->parent : n,
+			hydra_datum__path(cx, n),
+			hydra_ctx__printf(cx, "Value '%s' is not a supported primitive type",
+				hydra_datum__type_name(n)));
 	if (cx->fail.code || !hydra_datum__is_container(n))
 		return cx->fail.code;
 	for (i = 0; i < n->seq.nr; i++) {
@@ -529,47 +243,41 @@ static int check_deep(struct hydra_ctx *cx, struct hydra_datum *n, unsigned dept
 
 		if (child->key && child->key->kind == HYDRA_NULL)
 			return hydra_datum__fail(cx, "KeyValidationError", n,
-				hydra_datum__path(cx, n), "Incompatible key type 'NoneType'");
-		if (check_deep(cx, child, depth + 1))
+				hydra_datum__path(cx, n),
+				SONDE_STR("Incompatible key type 'NoneType'"));
+		if (hydra_interp__check_tree(cx, child))
 			return cx->fail.code;
 	}
 	return 0;
 }
 
-int hydra_interp__check_tree(struct hydra_ctx *cx, struct hydra_datum *n)
+static struct hydra_datum *run(struct hydra_reader r, struct hydra_lookup *sc,
+	struct hydra_datum *(*read)(struct hydra_reader *r))
 {
-	return check_deep(cx, n, 0);
-}
+	struct hydra_datum *n = read(&r);
 
-static struct hydra_datum *run(struct hydra_lookup *sc, struct reader *r, bool is_element)
-{
-	struct hydra_datum *n;
-
-	/* Syntax first: nothing is evaluated of a text that turns out to be wrong. */
-	r->sc = NULL;
-	n = is_element ? element(r) : text(r);
-	if (n && r->at < r->s.n)
-		n = fail(r, "expected the end");
+	if (n && r.at < r.s.n)
+		n = hydra_reader__fail(&r, "expected the end");
 	if (!n)
 		return NULL;
-	r->sc = sc;
-	r->at = 0;
-	r->depth = sc->depth; /* one bound for all that is nested, however it comes about */
-	return is_element ? element(r) : text(r);
+	r.sc = sc;
+	r.at = 0;
+	r.depth = sc->depth; /* one bound for all that is nested, however it comes about */
+	return read(&r);
 }
 
 struct hydra_datum *hydra_interp__eval(struct hydra_lookup *sc, struct sonde_str s,
 	struct hydra_datum *container, struct hydra_datum *self)
 {
-	struct reader r = {.cx = sc->cx, .s = s, .container = container, .self = self};
-
-	return run(sc, &r, false);
+	return run(
+		(struct hydra_reader){.cx = sc->cx, .s = s, .container = container, .self = self},
+		sc, hydra_reader__text);
 }
 
 struct hydra_datum *hydra_interp__eval_element(struct hydra_lookup *sc, struct sonde_str s,
 	struct hydra_datum *container, struct hydra_datum *self)
 {
-	struct reader r = {.cx = sc->cx, .s = s, .container = container, .self = self};
-
-	return run(sc, &r, true);
+	return run(
+		(struct hydra_reader){.cx = sc->cx, .s = s, .container = container, .self = self},
+		sc, hydra_reader__element);
 }

@@ -26,7 +26,7 @@ struct hydra_lookup {
 
 /* Syntax only: GrammarParseError, or 0. */
 int hydra_interp__check(struct hydra_ctx *cx, struct sonde_str text);
-/* Of every string below `n`, with the key in the message. */
+/* Of every string below `n`, with the key in the message; a sweep inside a value is none. */
 int hydra_interp__check_tree(struct hydra_ctx *cx, struct hydra_datum *n);
 
 /*

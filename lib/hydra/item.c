@@ -23,18 +23,12 @@ static struct sonde_str dir_part(struct sonde_str path)
 	return (struct sonde_str){path.p, n ? n - 1 : 0};
 }
 
-static struct sonde_str join(struct hydra_ctx *cx, struct sonde_str a, char sep, struct sonde_str b)
+static struct sonde_str join(
+	struct hydra_ctx *cx, struct sonde_str a, struct sonde_str sep, struct sonde_str b)
 {
-	struct sonde_buf buf = {0};
-
-	if (!a.n)
-		return b;
-	if (!b.n)
-		return a;
-	sonde_buf_str(&buf, a);
-	sonde_buf_putc(&buf, sep);
-	sonde_buf_str(&buf, b);
-	return hydra_ctx__take(cx, &buf);
+	if (!a.n || !b.n)
+		return a.n ? a : b;
+	return HYDRA_JOIN(cx, a, sep, b);
 }
 
 static struct sonde_str dotted(struct hydra_ctx *cx, struct sonde_str path)
@@ -63,7 +57,7 @@ struct sonde_str hydra_item__group_path(struct hydra_ctx *cx, const struct hydra
 {
 	if (is_absolute(it))
 		return relative_group(it);
-	return join(cx, it->base_dir, '/', relative_group(it));
+	return join(cx, it->base_dir, SONDE_STR("/"), relative_group(it));
 }
 
 struct sonde_str hydra_item__name(const struct hydra_item *it)
@@ -83,17 +77,12 @@ struct sonde_str hydra_item__name(const struct hydra_item *it)
 
 struct sonde_str hydra_item__config_path(struct hydra_ctx *cx, const struct hydra_item *it)
 {
-	struct sonde_buf b = {0};
-
-	if (it->kind == HYDRA_ITEM_GROUP) {
-		sonde_buf_str(&b, hydra_item__group_path(cx, it));
-		sonde_buf_putc(&b, '/');
-		sonde_buf_str(&b, hydra_item__name(it));
-		return hydra_ctx__take(cx, &b);
-	}
+	if (it->kind == HYDRA_ITEM_GROUP)
+		return HYDRA_JOIN(
+			cx, hydra_item__group_path(cx, it), SONDE_STR("/"), hydra_item__name(it));
 	if (is_absolute(it))
 		return without_slash(it->path);
-	return join(cx, it->base_dir, '/', it->path);
+	return join(cx, it->base_dir, SONDE_STR("/"), it->path);
 }
 
 bool hydra_item__is_missing(struct hydra_ctx *cx, const struct hydra_item *it)
@@ -128,7 +117,7 @@ static struct sonde_str final_package(
 		package = it->header;
 	else
 		package = dotted(cx, relative_group(it));
-	return after_global(join(cx, it->parent_package, '.', package));
+	return after_global(join(cx, it->parent_package, SONDE_STR("."), package));
 }
 
 struct sonde_str hydra_item__final_package(struct hydra_ctx *cx, const struct hydra_item *it)
@@ -140,14 +129,10 @@ struct sonde_str hydra_item__override_key(struct hydra_ctx *cx, const struct hyd
 {
 	struct sonde_str group = hydra_item__group_path(cx, it);
 	struct sonde_str package = final_package(cx, it, false);
-	struct sonde_buf b = {0};
 
 	if (sonde_str_eq(package, dotted(cx, group)))
 		return group;
-	sonde_buf_str(&b, group);
-	sonde_buf_putc(&b, '@');
-	sonde_buf_str(&b, package.n ? package : SONDE_STR(GLOBAL));
-	return hydra_ctx__take(cx, &b);
+	return HYDRA_JOIN(cx, group, SONDE_STR("@"), package.n ? package : SONDE_STR(GLOBAL));
 }
 
 /* `_group_` in a package is the item's own group path, and the package absolute. */
@@ -212,10 +197,9 @@ struct hydra_item *hydra_item__config(struct hydra_ctx *cx, struct sonde_str pat
 		return NULL;
 	split_package(it, path);
 	if (sonde_str_is(it->path, "_self_")) {
-		if (it->has_package) {
-			hydra_ctx__fail(cx, "ValueError", "_self_@PACKAGE is not supported");
-			return NULL;
-		}
+		if (it->has_package)
+			return hydra_ctx__refuse(
+				cx, "ValueError", "_self_@PACKAGE is not supported");
 		it->kind = HYDRA_ITEM_SELF;
 	}
 	return it;
@@ -251,8 +235,7 @@ static int check_value(struct hydra_ctx *cx, const struct hydra_datum *v, struct
 		if (v->seq.at[i]->kind != HYDRA_STRING)
 			return hydra_ctx__fail_at(cx, "ValueError", file, v->line,
 				"Unsupported item value in defaults : %s, nested list items must "
-				"be "
-				"strings",
+				"be strings",
 				hydra_datum__type_name(v->seq.at[i]));
 	return 0;
 }
@@ -261,21 +244,19 @@ static struct hydra_item *parse_map(struct hydra_ctx *cx, struct hydra_datum *n,
 	struct sonde_str file, struct sonde_str config_path)
 {
 	struct hydra_item *it = new_item(cx, HYDRA_ITEM_GROUP);
-	struct sonde_buf shown = {0}, key = {0};
+	struct sonde_str shown;
 
 	if (!it)
 		return NULL;
 	if (n->seq.nr != 1) {
-		hydra_pytext__str(&shown, n);
-		hydra_ctx__fail_at(cx, "ValueError", file, n->line, "In %.*s: %s %s",
+		shown = hydra_pytext__show(cx, n);
+		hydra_ctx__fail_at(cx, "ValueError", file, n->line, "In %.*s: %s %.*s",
 			SONDE_STR_ARG(config_path),
 			n->seq.nr ? "Too many keys in default item" : "Missing group name in",
-			shown.p ? shown.p : "");
-		sonde_buf_release(&shown);
+			SONDE_STR_ARG(shown));
 		return NULL;
 	}
-	hydra_pytext__str(&key, n->seq.at[0]->key);
-	split_package(it, hydra_ctx__take(cx, &key));
+	split_package(it, hydra_pytext__show(cx, n->seq.at[0]->key));
 	take_keywords(it);
 	it->value = n->seq.at[0];
 	return check_value(cx, it->value, file) ? NULL : it;

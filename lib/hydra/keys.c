@@ -191,8 +191,9 @@ static int check_leaf(struct checker *c, const struct hydra_key *k, const struct
 		return hydra_datum__is_scalar(n) ? 0 : refuse_value(c, n, "a string");
 	case HYDRA_KEY_WORD:
 		snprintf(expected, sizeof(expected), "one of %s", k->words);
-		return n->kind == HYDRA_STRING && is_word(k->words, n->s) ? 0
-									  : refuse_value(c, n, expected);
+		return n->kind == HYDRA_STRING && is_word(k->words, n->s)
+			       ? 0
+			       : refuse_value(c, n, expected);
 	case HYDRA_KEY_LIST:
 		return check_list(c, k, n);
 	default:

@@ -1,10 +1,11 @@
+/*
+ * Configs put over each other: maps key by key, everything else replaced. The hydra
+ * node alone is typed: its keys are fixed, and some take one type only.
+ */
 #include "hydra/merge.h"
 
 #include "hydra/pynumber.h"
 #include "hydra/pytext.h"
-
-#include <string.h>
-#include <strings.h>
 
 struct merger {
 	struct hydra_lookup *sc;
@@ -71,44 +72,23 @@ void hydra_merge__type_hydra(struct hydra_datum *root)
 }
 
 static struct hydra_datum *misfit(
-	struct hydra_ctx *cx, const struct hydra_datum *slot_of, const char *msg)
+	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct sonde_str msg)
 {
 	hydra_datum__fail(cx, "ValidationError", slot_of->parent ? slot_of->parent : slot_of,
 		hydra_datum__path(cx, slot_of), msg);
 	return NULL;
 }
 
-static struct hydra_datum *fit_mode(
-	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct hydra_datum *v)
-{
-	struct sonde_buf b = {0};
-
-	if (v->kind == HYDRA_NULL || sonde_str_is(v->s, "RUN") || sonde_str_is(v->s, "MULTIRUN"))
-		return v;
-	sonde_buf_puts(&b, "Invalid value '");
-	hydra_pytext__str(&b, v);
-	sonde_buf_puts(&b, "', expected one of [RUN, MULTIRUN]");
-	misfit(cx, slot_of, b.p ? b.p : "");
-	sonde_buf_release(&b);
-	return NULL;
-}
-
 static struct hydra_datum *fit_bool(struct hydra_ctx *cx, struct hydra_datum *v)
 {
-	static const char *const yes[] = {"y", "yes", "on", "true", "1"};
-	static const char *const no[] = {"n", "no", "off", "false", "0"};
-	size_t i;
-
 	if (v->kind == HYDRA_BOOL)
 		return v;
 	if (v->kind == HYDRA_INT)
 		return hydra_datum__bool(cx, v->i != 0 || v->s.n);
-	for (i = 0; v->kind == HYDRA_STRING && i < 5; i++) {
-		if (v->s.n == strlen(yes[i]) && !strncasecmp(v->s.p, yes[i], v->s.n))
-			return hydra_datum__bool(cx, true);
-		if (v->s.n == strlen(no[i]) && !strncasecmp(v->s.p, no[i], v->s.n))
-			return hydra_datum__bool(cx, false);
-	}
+	if (v->kind == HYDRA_STRING && hydra_pynumber__is_word(v->s, "y|yes|on|true|1"))
+		return hydra_datum__bool(cx, true);
+	if (v->kind == HYDRA_STRING && hydra_pynumber__is_word(v->s, "n|no|off|false|0"))
+		return hydra_datum__bool(cx, false);
 	return NULL;
 }
 
@@ -116,42 +96,69 @@ static struct hydra_datum *fit_bool(struct hydra_ctx *cx, struct hydra_datum *v)
 static struct hydra_datum *wrong_type(
 	struct hydra_ctx *cx, const struct hydra_datum *slot_of, const struct hydra_datum *v)
 {
+	struct sonde_str value = hydra_pytext__show(cx, v);
 	const char *type = hydra_datum__type_name(v);
-	struct sonde_buf value = {0}, msg = {0};
 
-	hydra_pytext__str(&value, v);
-	if (slot_of->slot == HYDRA_SLOT_INT)
-		sonde_buf_printf(&msg, "Value '%s' of type '%s' could not be converted to Integer",
-			value.p, type);
-	else if (slot_of->slot == HYDRA_SLOT_OPT_BOOL)
-		sonde_buf_printf(&msg, "Value '%s' is not a valid bool (type %s)", value.p, type);
-	else
-		sonde_buf_printf(&msg, "Cannot convert '%s' to string: '%s'", type, value.p);
-	misfit(cx, slot_of, msg.p ? msg.p : "");
-	sonde_buf_release(&value);
-	sonde_buf_release(&msg);
-	return NULL;
+	switch (slot_of->slot) {
+	case HYDRA_SLOT_MODE:
+		return misfit(cx, slot_of,
+			hydra_ctx__printf(cx,
+				"Invalid value '%.*s', expected one of [RUN, MULTIRUN]",
+				SONDE_STR_ARG(value)));
+	case HYDRA_SLOT_INT:
+		return misfit(cx, slot_of,
+			hydra_ctx__printf(cx,
+				"Value '%.*s' of type '%s' could not be converted to Integer",
+				SONDE_STR_ARG(value), type));
+	case HYDRA_SLOT_OPT_BOOL:
+		return misfit(cx, slot_of,
+			hydra_ctx__printf(cx, "Value '%.*s' is not a valid bool (type %s)",
+				SONDE_STR_ARG(value), type));
+	default:
+		return misfit(cx, slot_of,
+			hydra_ctx__printf(cx, "Cannot convert '%s' to string: '%.*s'", type,
+				SONDE_STR_ARG(value)));
+	}
 }
 
-static struct hydra_datum *fit_scalar(
+/* NULL without a failure: the slot takes no such value. */
+static struct hydra_datum *convert(
 	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct hydra_datum *v)
 {
-	struct hydra_datum *out = NULL;
-	struct sonde_buf b = {0};
+	bool is_string = v->kind == HYDRA_STRING;
 
-	if (slot_of->slot == HYDRA_SLOT_INT) {
-		if (v->kind == HYDRA_INT)
-			out = v;
-		else if (v->kind == HYDRA_STRING && hydra_pynumber__is_py_int(v->s))
-			out = hydra_pynumber__int(cx, v->s, 10);
-	} else if (slot_of->slot == HYDRA_SLOT_OPT_BOOL) {
-		out = fit_bool(cx, v);
-	} else if (v->kind == HYDRA_STRING) {
-		out = v;
-	} else if (hydra_datum__is_scalar(v)) {
-		hydra_pytext__str(&b, v);
-		out = hydra_datum__string(cx, hydra_ctx__take(cx, &b));
+	switch (slot_of->slot) {
+	case HYDRA_SLOT_MODE:
+		return sonde_str_is(v->s, "RUN") || sonde_str_is(v->s, "MULTIRUN") ? v : NULL;
+	case HYDRA_SLOT_INT:
+		if (is_string && hydra_pynumber__is_py_int(v->s))
+			return hydra_pynumber__int(cx, v->s, 10);
+		return v->kind == HYDRA_INT ? v : NULL;
+	case HYDRA_SLOT_OPT_BOOL:
+		return fit_bool(cx, v);
+	default:
+		if (is_string || !hydra_datum__is_scalar(v))
+			return is_string ? v : NULL;
+		return hydra_datum__string(cx, hydra_pytext__show(cx, v));
 	}
+}
+
+struct hydra_datum *hydra_merge__fit(
+	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct hydra_datum *v)
+{
+	struct hydra_datum *out;
+
+	if (slot_of->slot == HYDRA_SLOT_ANY || v->interp || v->missing)
+		return v;
+	if (v->kind == HYDRA_NULL && slot_of->slot == HYDRA_SLOT_INT)
+		return misfit(cx, slot_of,
+			SONDE_STR("Incompatible value 'None' for field of type 'int'"));
+	if (v->kind == HYDRA_NULL && slot_of->slot == HYDRA_SLOT_STR)
+		return misfit(cx, slot_of,
+			SONDE_STR("Incompatible value 'None' for field of type 'str'"));
+	if (v->kind == HYDRA_NULL)
+		return v;
+	out = convert(cx, slot_of, v);
 	if (!out)
 		return cx->fail.code ? NULL : wrong_type(cx, slot_of, v);
 	if (out != v)
@@ -159,53 +166,35 @@ static struct hydra_datum *fit_scalar(
 	return out;
 }
 
-struct hydra_datum *hydra_merge__fit(
-	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct hydra_datum *v)
+/* The place of `n` in its file, for the message; what an override says has none. */
+static void blame_file(struct hydra_ctx *cx, const struct hydra_datum *n)
 {
-	bool optional = slot_of->slot == HYDRA_SLOT_OPT_STR || slot_of->slot == HYDRA_SLOT_OPT_BOOL;
-
-	if (slot_of->slot == HYDRA_SLOT_ANY || v->interp || v->missing)
-		return v;
-	if (slot_of->slot == HYDRA_SLOT_MODE)
-		return fit_mode(cx, slot_of, v);
-	if (v->kind != HYDRA_NULL)
-		return fit_scalar(cx, slot_of, v);
-	if (optional)
-		return v;
-	return misfit(cx, slot_of,
-		slot_of->slot == HYDRA_SLOT_INT
-			? "Incompatible value 'None' for field of type 'int'"
-			: "Incompatible value 'None' for field of type 'str'");
+	if (n->from && !n->from->is_override)
+		cx->fail.where =
+			hydra_ctx__printf(cx, "%.*s:%u", SONDE_STR_ARG(n->from->name), n->line);
 }
 
 int hydra_merge__unknown_key(
 	struct hydra_ctx *cx, const char *type, struct hydra_datum *map, struct hydra_datum *key)
 {
-	struct sonde_buf b = {0};
-	int rc;
+	struct sonde_str name = hydra_pytext__show(cx, key), msg;
 
-	sonde_buf_puts(&b, "Key '");
-	hydra_pytext__str(&b, key);
 	if (map->klass)
-		sonde_buf_printf(&b, "' not in '%s'", map->klass);
+		msg = hydra_ctx__printf(
+			cx, "Key '%.*s' not in '%s'", SONDE_STR_ARG(name), map->klass);
 	else
-		sonde_buf_puts(&b, "' is not in struct");
-	rc = hydra_datum__fail(
-		cx, type, map, hydra_datum__path_to(cx, map, key), b.p ? b.p : "unknown key");
-	sonde_buf_release(&b);
-	if (key->from && !key->from->is_override)
-		cx->fail.where =
-			hydra_ctx__printf(cx, "%.*s:%u", SONDE_STR_ARG(key->from->name), key->line);
-	return rc;
+		msg = hydra_ctx__printf(cx, "Key '%.*s' is not in struct", SONDE_STR_ARG(name));
+	hydra_datum__fail(cx, type, map, hydra_datum__path_to(cx, map, key), msg);
+	blame_file(cx, key);
+	return cx->fail.code;
 }
 
 static int refuse_mismatch(struct merger *m, const struct hydra_datum *src)
 {
 	hydra_datum__fail(m->sc->cx, "ConfigTypeError", m->top,
-		hydra_datum__path(m->sc->cx, m->top), "Cannot merge DictConfig with ListConfig");
-	if (src->from && !src->from->is_override)
-		m->sc->cx->fail.where = hydra_ctx__printf(
-			m->sc->cx, "%.*s:%u", SONDE_STR_ARG(src->from->name), src->line);
+		hydra_datum__path(m->sc->cx, m->top),
+		SONDE_STR("Cannot merge DictConfig with ListConfig"));
+	blame_file(m->sc->cx, src);
 	return m->sc->cx->fail.code;
 }
 
@@ -255,9 +244,8 @@ static int merge_map(struct merger *m, struct hydra_datum *dest, const struct hy
 	struct hydra_ctx *cx = m->sc->cx;
 	uint32_t i;
 
-	if (++m->depth > HYDRA_MAX_DEPTH)
-		return hydra_ctx__limit(
-			cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+	if (hydra_ctx__is_deep(cx, ++m->depth))
+		return cx->fail.code;
 	for (i = 0; i < src->seq.nr; i++) {
 		struct hydra_datum *s = src->seq.at[i], *d = hydra_datum__find(dest, s->key);
 

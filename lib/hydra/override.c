@@ -96,7 +96,8 @@ static int parse_key(struct hydra_override_parser *p, struct hydra_override *o)
 	o->key = package(p, &kind);
 	while (kind == KEY_ID && accept_char(p, '/')) {
 		if (key_token(p, &text) != KEY_ID)
-			return p->cx->fail.code ? p->cx->fail.code : hydra_override__refuse_token(p, text);
+			return p->cx->fail.code ? p->cx->fail.code
+						: hydra_override__refuse_token(p, text);
 		p->at += text.n;
 		o->key.n = p->at - start;
 	}
@@ -182,14 +183,8 @@ struct sonde_str hydra_override__key_element(struct hydra_ctx *cx, const struct 
 {
 	static const char *const prefix[] = {"", "+", "++", "~"};
 
-	struct sonde_buf b = {0};
-
-	sonde_buf_puts(&b, prefix[o->kind]);
-	sonde_buf_str(&b, o->key);
-	if (o->has_package)
-		sonde_buf_putc(&b, '@');
-	sonde_buf_str(&b, o->package);
-	return hydra_ctx__take(cx, &b);
+	return HYDRA_JOIN(cx, sonde_str_from(prefix[o->kind]), o->key,
+		o->has_package ? SONDE_STR("@") : SONDE_STR(""), o->package);
 }
 
 bool hydra_override__is_hydra(const struct hydra_override *o)

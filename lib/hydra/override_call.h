@@ -13,8 +13,8 @@ struct hydra_call {
 /* `TYPE while evaluating 'SOURCE': MESSAGE`. Returns NULL. */
 struct hydra_datum *hydra_call__raise(struct hydra_call *c, const char *type, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-struct hydra_datum *hydra_call__mismatch(struct hydra_call *c, const char *what,
-	const struct hydra_datum *n, const char *expected);
+struct hydra_datum *hydra_call__mismatch(
+	struct hydra_call *c, const char *what, const struct hydra_datum *n, const char *expected);
 struct hydra_datum *hydra_call__kwarg(struct hydra_call *c, const char *name); /* NULL: not given */
 /* Refuses keywords that are not in the NULL-terminated list. */
 bool hydra_call__check_keywords(struct hydra_call *c, const char *const *names);

@@ -5,36 +5,24 @@
 #include "hydra/pytext.h"
 
 #include <math.h>
-#include <strings.h>
 
-static struct hydra_datum *bad_literal(struct hydra_call *c, const char *what, struct sonde_str s)
+static struct hydra_datum *bad_literal(
+	struct hydra_call *c, const char *what, const struct hydra_datum *n)
 {
 	struct sonde_buf b = {0};
 
-	hydra_pytext__repr_str(&b, s);
+	hydra_pytext__repr(&b, n);
 	hydra_call__raise(c, "ValueError", "%s%s", what, b.p ? b.p : "");
 	sonde_buf_release(&b);
 	return NULL;
 }
 
-static struct sonde_str squeeze(struct hydra_call *c, struct sonde_str s)
-{
-	struct sonde_buf b = {0};
-	size_t i;
-
-	s = sonde_str_trim(s);
-	for (i = 0; i < s.n; i++)
-		if (s.p[i] != '_')
-			sonde_buf_putc(&b, s.p[i]);
-	return hydra_ctx__take(c->cx, &b);
-}
-
 struct hydra_datum *hydra_cast__int(struct hydra_call *c, struct hydra_datum *n)
 {
 	if (n->kind == HYDRA_STRING && !hydra_pynumber__is_py_int(n->s))
-		return bad_literal(c, "invalid literal for int() with base 10: ", n->s);
+		return bad_literal(c, "invalid literal for int() with base 10: ", n);
 	if (n->kind == HYDRA_STRING)
-		return hydra_pynumber__int(c->cx, squeeze(c, n->s), 10);
+		return hydra_pynumber__int(c->cx, n->s, 10);
 	if (n->kind == HYDRA_BOOL)
 		return hydra_datum__int(c->cx, n->b);
 	if (n->kind == HYDRA_INT)
@@ -42,14 +30,15 @@ struct hydra_datum *hydra_cast__int(struct hydra_call *c, struct hydra_datum *n)
 	if (isnan(n->f))
 		return hydra_call__raise(c, "ValueError", "cannot convert float NaN to integer");
 	if (isinf(n->f))
-		return hydra_call__raise(c, "OverflowError", "cannot convert float infinity to integer");
+		return hydra_call__raise(
+			c, "OverflowError", "cannot convert float infinity to integer");
 	return hydra_pynumber__trunc(c->cx, n->f);
 }
 
 struct hydra_datum *hydra_cast__float(struct hydra_call *c, struct hydra_datum *n)
 {
 	if (n->kind == HYDRA_STRING && !hydra_pynumber__is_py_float(n->s))
-		return bad_literal(c, "could not convert string to float: ", n->s);
+		return bad_literal(c, "could not convert string to float: ", n);
 	if (n->kind == HYDRA_STRING)
 		return hydra_datum__float(c->cx, hydra_pynumber__py_float(n->s));
 	if (n->kind == HYDRA_INT && isinf(hydra_datum__to_double(n)))
@@ -59,29 +48,26 @@ struct hydra_datum *hydra_cast__float(struct hydra_call *c, struct hydra_datum *
 
 struct hydra_datum *hydra_cast__str(struct hydra_call *c, struct hydra_datum *n)
 {
-	struct sonde_buf b = {0};
-
 	if (n->kind == HYDRA_BOOL)
-		sonde_buf_puts(&b, n->b ? "true" : "false");
-	else
-		hydra_pytext__str(&b, n);
-	return hydra_datum__string(c->cx, hydra_ctx__take(c->cx, &b));
+		return hydra_datum__text(c->cx, n->b ? "true" : "false");
+	return hydra_datum__string(c->cx, hydra_pytext__show(c->cx, n));
 }
 
 struct hydra_datum *hydra_cast__bool(struct hydra_call *c, struct hydra_datum *n)
 {
 	if (n->kind != HYDRA_STRING)
-		return hydra_datum__bool(c->cx, n->kind != HYDRA_NULL && hydra_datum__to_double(n) != 0);
-	if (n->s.n == 4 && !strncasecmp(n->s.p, "true", 4))
-		return hydra_datum__bool(c->cx, true);
-	if (n->s.n == 5 && !strncasecmp(n->s.p, "false", 5))
-		return hydra_datum__bool(c->cx, false);
-	return hydra_call__raise(c, "ValueError", "Cannot cast '%.*s' to bool", SONDE_STR_ARG(n->s));
+		return hydra_datum__bool(
+			c->cx, n->kind != HYDRA_NULL && hydra_datum__to_double(n) != 0);
+	if (hydra_pynumber__is_word(n->s, "true|false"))
+		return hydra_datum__bool(c->cx, n->s.n == 4);
+	return hydra_call__raise(
+		c, "ValueError", "Cannot cast '%.*s' to bool", SONDE_STR_ARG(n->s));
 }
 
 static struct hydra_datum *cast(struct hydra_call *c, struct hydra_datum *n, hydra_cast_fn *fn);
 
-static struct hydra_datum *cast_items(struct hydra_call *c, struct hydra_datum *n, hydra_cast_fn *fn)
+static struct hydra_datum *cast_items(
+	struct hydra_call *c, struct hydra_datum *n, hydra_cast_fn *fn)
 {
 	struct hydra_datum *out = hydra_datum__new(c->cx, n->kind);
 	uint32_t i;
@@ -92,9 +78,7 @@ static struct hydra_datum *cast_items(struct hydra_call *c, struct hydra_datum *
 	for (i = 0; i < n->seq.nr; i++) {
 		struct hydra_datum *item = cast(c, n->seq.at[i], fn);
 
-		if (!item || (n->kind == HYDRA_MAP
-					     ? hydra_datum__set(c->cx, out, n->seq.at[i]->key, item)
-					     : hydra_datum__push(c->cx, out, item)))
+		if (!item || hydra_datum__put(c->cx, out, n->seq.at[i]->key, item))
 			return NULL;
 	}
 	return out;
@@ -126,7 +110,8 @@ struct hydra_datum *hydra_call__cast(struct hydra_call *c, hydra_cast_fn *fn)
 	if (value && value->kind == HYDRA_NULL)
 		value = NULL;
 	if (c->args->seq.nr && value)
-		return hydra_call__raise(c, "TypeError", "cannot use both position and named arguments");
+		return hydra_call__raise(
+			c, "TypeError", "cannot use both position and named arguments");
 	if (value)
 		return cast(c, value, fn);
 	if (c->args->seq.nr == 0)

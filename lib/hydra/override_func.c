@@ -24,7 +24,8 @@ struct hydra_datum *hydra_call__raise(struct hydra_call *c, const char *type, co
 struct hydra_datum *hydra_call__mismatch(
 	struct hydra_call *c, const char *what, const struct hydra_datum *n, const char *expected)
 {
-	return hydra_call__raise(c, "TypeError", "mismatch type argument %s: %s is incompatible with %s", what,
+	return hydra_call__raise(c, "TypeError",
+		"mismatch type argument %s: %s is incompatible with %s", what,
 		hydra_datum__type_name(n), expected);
 }
 
@@ -45,8 +46,8 @@ bool hydra_call__check_keywords(struct hydra_call *c, const char *const *names)
 		for (n = names; *n && !sonde_str_is(key, *n); n++)
 			;
 		if (!*n) {
-			hydra_call__raise(c, "TypeError", "got an unexpected keyword argument '%.*s'",
-				SONDE_STR_ARG(key));
+			hydra_call__raise(c, "TypeError",
+				"got an unexpected keyword argument '%.*s'", SONDE_STR_ARG(key));
 			return false;
 		}
 	}
@@ -68,11 +69,13 @@ static bool bind(struct hydra_call *c, const char *const *names, size_t nr, size
 
 		out[i] = i < c->args->seq.nr ? c->args->seq.at[i] : named;
 		if (i < c->args->seq.nr && named) {
-			hydra_call__raise(c, "TypeError", "multiple values for argument '%s'", names[i]);
+			hydra_call__raise(
+				c, "TypeError", "multiple values for argument '%s'", names[i]);
 			return false;
 		}
 		if (!out[i] && i < nr_required) {
-			hydra_call__raise(c, "TypeError", "missing a required argument: '%s'", names[i]);
+			hydra_call__raise(
+				c, "TypeError", "missing a required argument: '%s'", names[i]);
 			return false;
 		}
 	}
@@ -101,7 +104,8 @@ static struct hydra_datum *call_choice(struct hydra_call *c)
 	first = c->args->seq.at[0];
 	if (c->args->seq.nr == 1 && first->kind == HYDRA_CHOICE) {
 		if (!first->simple)
-			return hydra_call__raise(c, "ValueError", "nesting choices is not supported");
+			return hydra_call__raise(
+				c, "ValueError", "nesting choices is not supported");
 		first->simple = false;
 		return first;
 	}
@@ -158,7 +162,8 @@ static struct hydra_datum *call_interval(struct hydra_call *c)
 	return make_seq(c, HYDRA_INTERVAL, v, 2);
 }
 
-static struct hydra_datum *pattern_list(struct hydra_call *c, const char *name, struct hydra_datum *n)
+static struct hydra_datum *pattern_list(
+	struct hydra_call *c, const char *name, struct hydra_datum *n)
 {
 	struct hydra_datum *list = n;
 	uint32_t i;
@@ -187,25 +192,6 @@ static struct hydra_datum *call_glob(struct hydra_call *c)
 	v[0] = pattern_list(c, "include", v[0]);
 	v[1] = v[0] ? pattern_list(c, "exclude", v[1]) : NULL;
 	return v[1] ? make_seq(c, HYDRA_GLOB, v, 2) : NULL;
-}
-
-static void insert_tag(struct hydra_call *c, struct hydra_datum *tags, struct hydra_datum *tag)
-{
-	uint32_t i, at;
-
-	for (at = 0; at < tags->seq.nr; at++) {
-		int order = sonde_str_cmp(tags->seq.at[at]->s, tag->s);
-
-		if (order == 0)
-			return;
-		if (order > 0)
-			break;
-	}
-	if (hydra_datum__push(c->cx, tags, tag))
-		return;
-	for (i = tags->seq.nr - 1; i > at; i--)
-		tags->seq.at[i] = tags->seq.at[i - 1];
-	tags->seq.at[at] = tag;
 }
 
 static struct hydra_datum *call_tag(struct hydra_call *c)
@@ -237,45 +223,27 @@ static struct hydra_datum *call_tag(struct hydra_call *c)
 	if (!sweep->tags)
 		sweep->tags = hydra_datum__new(c->cx, HYDRA_LIST);
 	for (i = 0; sweep->tags && i < nr; i++)
-		insert_tag(c, sweep->tags, c->args->seq.at[i]);
+		hydra_datum__push_sorted(c->cx, sweep->tags, c->args->seq.at[i]);
 	return c->cx->fail.code ? NULL : sweep;
 }
 
-static struct hydra_datum *call_int(struct hydra_call *c)
-{
-	return hydra_call__cast(c, hydra_cast__int);
-}
-
-static struct hydra_datum *call_float(struct hydra_call *c)
-{
-	return hydra_call__cast(c, hydra_cast__float);
-}
-
-static struct hydra_datum *call_str(struct hydra_call *c)
-{
-	return hydra_call__cast(c, hydra_cast__str);
-}
-
-static struct hydra_datum *call_bool(struct hydra_call *c)
-{
-	return hydra_call__cast(c, hydra_cast__bool);
-}
-
+/* A function by itself, or a cast. */
 static const struct {
 	const char *name;
 	struct hydra_datum *(*fn)(struct hydra_call *c);
+	hydra_cast_fn *cast;
 } functions[] = {
-	{"bool", call_bool},
-	{"choice", call_choice},
-	{"float", call_float},
-	{"glob", call_glob},
-	{"int", call_int},
-	{"interval", call_interval},
-	{"range", call_range},
-	{"shuffle", hydra_call__shuffle},
-	{"sort", hydra_call__sort},
-	{"str", call_str},
-	{"tag", call_tag},
+	{"bool", NULL, hydra_cast__bool},
+	{"choice", call_choice, NULL},
+	{"float", NULL, hydra_cast__float},
+	{"glob", call_glob, NULL},
+	{"int", NULL, hydra_cast__int},
+	{"interval", call_interval, NULL},
+	{"range", call_range, NULL},
+	{"shuffle", hydra_call__shuffle, NULL},
+	{"sort", hydra_call__sort, NULL},
+	{"str", NULL, hydra_cast__str},
+	{"tag", call_tag, NULL},
 };
 
 static struct hydra_datum *dispatch(struct hydra_call *c)
@@ -284,7 +252,8 @@ static struct hydra_datum *dispatch(struct hydra_call *c)
 
 	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		if (sonde_str_is(c->name, functions[i].name))
-			return functions[i].fn(c);
+			return functions[i].fn ? functions[i].fn(c)
+					       : hydra_call__cast(c, functions[i].cast);
 	return hydra_call__raise(c, "HydraException",
 		"Unknown function '%.*s'\nAvailable: "
 		"bool,choice,float,glob,int,interval,range,shuffle,sort,str,tag\n",

@@ -1,4 +1,5 @@
-/* Inside overrides: the parser of one line, `KEY=VALUE`. override.c reads the key, override_value.c the value. */
+/* Inside overrides: the parser of one line, `KEY=VALUE`. override.c reads the key, override_value.c
+ * the value. */
 #ifndef HYDRA_OVERRIDE_INT_H
 #define HYDRA_OVERRIDE_INT_H
 
@@ -22,7 +23,8 @@ int hydra_override__refuse(struct hydra_override_parser *p, const char *what);
 int hydra_override__refuse_token(struct hydra_override_parser *p, struct sonde_str text);
 /* The token at the parser's place; a character no token starts with is a failure. */
 struct hydra_lex hydra_override__peek(struct hydra_override_parser *p);
-/* The value there; NULL on failure. Two and more with commas between them are a simple choice sweep. */
+/* The value there; NULL on failure. Two and more with commas between them are a simple choice
+ * sweep. */
 struct hydra_datum *hydra_override__value(struct hydra_override_parser *p);
 
 #endif

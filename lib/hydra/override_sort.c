@@ -99,7 +99,8 @@ static struct hydra_datum *plus(
 	struct hydra_call *c, const struct hydra_datum *a, const struct hydra_datum *b, int sign)
 {
 	if (a->kind == HYDRA_FLOAT || b->kind == HYDRA_FLOAT || a->s.n || b->s.n)
-		return hydra_datum__float(c->cx, hydra_datum__to_double(a) + sign * fabs(hydra_datum__to_double(b)));
+		return hydra_datum__float(
+			c->cx, hydra_datum__to_double(a) + sign * fabs(hydra_datum__to_double(b)));
 	return hydra_datum__int(
 		c->cx, (int64_t)((a->kind == HYDRA_BOOL ? a->b : a->i) +
 				 sign * llabs(b->kind == HYDRA_BOOL ? b->b : b->i)));
@@ -159,7 +160,8 @@ struct hydra_datum *hydra_call__sort(struct hydra_call *c)
 {
 	static const char *const names[] = {"sweep", "list", "reverse", NULL};
 	struct hydra_datum *back = hydra_call__kwarg(c, "reverse");
-	struct hydra_datum *one = hydra_call__kwarg(c, "list") ? hydra_call__kwarg(c, "list") : hydra_call__kwarg(c, "sweep");
+	struct hydra_datum *one = hydra_call__kwarg(c, "list") ? hydra_call__kwarg(c, "list")
+							       : hydra_call__kwarg(c, "sweep");
 	bool backwards = back && back->kind == HYDRA_BOOL && back->b;
 	uint32_t i;
 
@@ -184,7 +186,8 @@ struct hydra_datum *hydra_call__sort(struct hydra_call *c)
 struct hydra_datum *hydra_call__shuffle(struct hydra_call *c)
 {
 	static const char *const names[] = {"sweep", "list", NULL};
-	struct hydra_datum *one = hydra_call__kwarg(c, "list") ? hydra_call__kwarg(c, "list") : hydra_call__kwarg(c, "sweep");
+	struct hydra_datum *one = hydra_call__kwarg(c, "list") ? hydra_call__kwarg(c, "list")
+							       : hydra_call__kwarg(c, "sweep");
 
 	if (!hydra_call__check_keywords(c, names) || !elements_ok(c))
 		return NULL;

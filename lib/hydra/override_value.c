@@ -5,7 +5,6 @@
 
 static struct hydra_datum *element(struct hydra_override_parser *p);
 
-/* Column in characters, not bytes. */
 int hydra_override__refuse_character(struct hydra_override_parser *p, size_t at)
 {
 	size_t i, column = 27;
@@ -49,7 +48,6 @@ int hydra_override__refuse_token(struct hydra_override_parser *p, struct sonde_s
 		SONDE_STR_ARG(text));
 }
 
-/* The token at the parser's place; a character no token starts with is a failure. */
 struct hydra_lex hydra_override__peek(struct hydra_override_parser *p)
 {
 	struct hydra_lex t = hydra_lex__at(p->line, p->at, false);
@@ -90,26 +88,6 @@ static int expect(struct hydra_override_parser *p, enum hydra_lex_kind kind)
 	return p->cx->fail.code ? p->cx->fail.code : hydra_override__refuse_token(p, t.text);
 }
 
-static bool is_primitive(enum hydra_lex_kind kind, bool is_key)
-{
-	switch (kind) {
-	case LEX_ID:
-	case LEX_NULL:
-	case LEX_INT:
-	case LEX_FLOAT:
-	case LEX_BOOL:
-	case LEX_CHAR:
-	case LEX_ESC:
-	case LEX_WS:
-		return true;
-	case LEX_INTERP:
-	case LEX_COLON:
-		return !is_key;
-	default:
-		return false;
-	}
-}
-
 /* Unquoted text, or the key of a dict. */
 static struct hydra_datum *primitive(struct hydra_override_parser *p, bool is_key)
 {
@@ -117,7 +95,7 @@ static struct hydra_datum *primitive(struct hydra_override_parser *p, bool is_ke
 	size_t nr;
 
 	p->tokens.nr = 0;
-	while (is_primitive(hydra_override__peek(p).kind, is_key)) {
+	while (hydra_lex__is_primitive(hydra_override__peek(p).kind, is_key)) {
 		struct hydra_lex *slot = sonde_vec_push(&p->tokens);
 
 		if (!slot) {
@@ -219,7 +197,8 @@ static size_t keyword_length(struct hydra_override_parser *p)
 	return t.kind == LEX_EQUAL ? n : 0;
 }
 
-static int parse_argument(struct hydra_override_parser *p, struct hydra_datum *args, struct hydra_datum *kwargs)
+static int parse_argument(
+	struct hydra_override_parser *p, struct hydra_datum *args, struct hydra_datum *kwargs)
 {
 	size_t n = keyword_length(p);
 	struct sonde_str name = {p->line.p + p->at, n};

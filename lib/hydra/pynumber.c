@@ -1,3 +1,4 @@
+/* Numbers from text, and which texts Python takes for numbers. */
 #include "hydra/pynumber.h"
 
 #include <math.h>
@@ -65,6 +66,32 @@ static struct hydra_datum *int_node(
 	return hydra_datum__int(cx, negative ? -(int64_t)small : (int64_t)small);
 }
 
+/* What Python's str.strip() takes off: any white space of Unicode. */
+static bool is_white(uint32_t c)
+{
+	return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
+	       c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+	       c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+static struct sonde_str strip(struct sonde_str s)
+{
+	uint32_t c;
+	unsigned n;
+	size_t last;
+
+	while (s.n && (n = sonde_utf8_decode(s, 0, &c)) && is_white(c))
+		s.p += n, s.n -= n;
+	while (s.n) {
+		for (last = s.n - 1; last > 0 && ((unsigned char)s.p[last] & 0xc0) == 0x80;)
+			last--;
+		if (!sonde_utf8_decode(s, last, &c) || !is_white(c))
+			break;
+		s.n = last;
+	}
+	return s;
+}
+
 static struct sonde_str cut_sign(struct sonde_str text, bool *negative)
 {
 	*negative = text.n && text.p[0] == '-';
@@ -86,7 +113,9 @@ struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str t
 	bool negative;
 	size_t i;
 
-	text = cut_sign(text, &negative);
+	text = cut_sign(strip(text), &negative);
+	if (base == 2 || base == 16)
+		text = (struct sonde_str){text.p + 2, text.n - 2};
 	for (i = 0; i < text.n; i++) {
 		int d = digit_of(text.p[i]);
 
@@ -129,24 +158,6 @@ struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str
 		}
 	}
 	return int_node(cx, &big, small, negative);
-}
-
-struct hydra_datum *hydra_pynumber__negate(struct hydra_ctx *cx, struct hydra_datum *n)
-{
-	struct sonde_buf b = {0};
-
-	n->i = -n->i;
-	if (!n->s.n)
-		return n;
-	if (n->s.p[0] == '-') {
-		n->s.p++;
-		n->s.n--;
-		return n;
-	}
-	sonde_buf_putc(&b, '-');
-	sonde_buf_str(&b, n->s);
-	n->s = hydra_ctx__take(cx, &b);
-	return cx->fail.code ? NULL : n;
 }
 
 /* Copies without underscores into a bounded buffer; longer texts lose digits that cannot matter. */
@@ -196,41 +207,12 @@ struct hydra_datum *hydra_pynumber__trunc(struct hydra_ctx *cx, double f)
 	return hydra_pynumber__int(cx, sonde_str_from(text), 10);
 }
 
-/* What Python's str.strip() takes off: any white space of Unicode. */
-static bool is_white(uint32_t c)
-{
-	return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
-	       c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
-	       c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
-static struct sonde_str strip(struct sonde_str s)
-{
-	uint32_t c;
-	unsigned n;
-	size_t last;
-
-	while (s.n && (n = sonde_utf8_decode(s, 0, &c)) && is_white(c))
-		s.p += n, s.n -= n;
-	while (s.n) {
-		for (last = s.n - 1; last > 0 && ((unsigned char)s.p[last] & 0xc0) == 0x80;)
-			last--;
-		if (!sonde_utf8_decode(s, last, &c) || !is_white(c))
-			break;
-		s.n = last;
-	}
-	return s;
-}
-
 /* Digits with single underscores between them, from `i`; returns where they end (i if none). */
 static size_t digits_end(struct sonde_str s, size_t i)
 {
-	size_t start = i;
-
 	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9') {
 		i++;
-		if (i + 1 < s.n && s.p[i] == '_' && s.p[i + 1] >= '0' && s.p[i + 1] <= '9' &&
-			i > start)
+		if (i + 1 < s.n && s.p[i] == '_' && s.p[i + 1] >= '0' && s.p[i + 1] <= '9')
 			i++;
 	}
 	return i;
@@ -244,9 +226,17 @@ bool hydra_pynumber__is_py_int(struct sonde_str text)
 	return text.n && digits_end(text, 0) == text.n;
 }
 
-static bool is_word(struct sonde_str s, const char *word)
+bool hydra_pynumber__is_word(struct sonde_str s, const char *words)
 {
-	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+	struct sonde_str rest = sonde_str_from(words);
+
+	while (rest.n) {
+		struct sonde_str word = sonde_str_cut(rest, '|', &rest);
+
+		if (s.n == word.n && strncasecmp(s.p ? s.p : "", word.p, s.n) == 0)
+			return true;
+	}
+	return false;
 }
 
 bool hydra_pynumber__is_py_float(struct sonde_str text)
@@ -255,7 +245,7 @@ bool hydra_pynumber__is_py_float(struct sonde_str text)
 	size_t i, whole, e;
 
 	text = cut_sign(strip(text), &negative);
-	if (is_word(text, "inf") || is_word(text, "infinity") || is_word(text, "nan"))
+	if (hydra_pynumber__is_word(text, "inf|infinity|nan"))
 		return true;
 	i = whole = digits_end(text, 0);
 	if (i < text.n && text.p[i] == '.') {

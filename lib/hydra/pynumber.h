@@ -8,12 +8,10 @@
 
 #include "hydra/datum.h"
 
-/* Digits of `base` (2, 8, 10, 16; underscores skipped) with an optional sign in front. */
+/* Digits of `base` (0b 2, 8, 10, 0x 16; underscores skipped) with an optional sign in front. */
 struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str text, unsigned base);
 /* Base 60: 190:20:30. */
 struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str text);
-/* Changes the sign of an int in place. */
-struct hydra_datum *hydra_pynumber__negate(struct hydra_ctx *cx, struct hydra_datum *n);
 /* A decimal float, underscores skipped. */
 double hydra_pynumber__double(struct sonde_str text);
 double hydra_pynumber__double60(struct sonde_str text);
@@ -24,5 +22,7 @@ struct hydra_datum *hydra_pynumber__trunc(struct hydra_ctx *cx, double f);
 bool hydra_pynumber__is_py_int(struct sonde_str text);
 bool hydra_pynumber__is_py_float(struct sonde_str text);
 double hydra_pynumber__py_float(struct sonde_str text);
+/* Whether the text is one of the words "a|b|c", in upper or lower case. */
+bool hydra_pynumber__is_word(struct sonde_str text, const char *words);
 
 #endif

@@ -1,3 +1,4 @@
+/* Values as Python prints them; floats by their shortest digits that read back the same. */
 #include "hydra/pytext.h"
 
 #include <inttypes.h>
@@ -77,23 +78,19 @@ void hydra_pytext__int(struct sonde_buf *b, const struct hydra_datum *n)
 
 static void repr_char(struct sonde_buf *b, struct sonde_str s, size_t i, unsigned n)
 {
+	static const char from[] = "\n\r\t\\", to[] = "nrt\\";
 	unsigned char c = (unsigned char)s.p[i];
+	const char *named = c ? strchr(from, c) : NULL;
 
-	if (c == '\n')
-		sonde_buf_puts(b, "\\n");
-	else if (c == '\r')
-		sonde_buf_puts(b, "\\r");
-	else if (c == '\t')
-		sonde_buf_puts(b, "\\t");
-	else if (c == '\\')
-		sonde_buf_puts(b, "\\\\");
+	if (named)
+		sonde_buf_printf(b, "\\%c", to[named - from]);
 	else if (n == 0 || c < 0x20 || c == 0x7f)
 		sonde_buf_printf(b, "\\x%02x", c);
 	else
 		sonde_buf_add(b, s.p + i, n);
 }
 
-void hydra_pytext__repr_str(struct sonde_buf *b, struct sonde_str s)
+static void repr_str(struct sonde_buf *b, struct sonde_str s)
 {
 	bool single = memchr(s.p ? s.p : "", '\'', s.n) != NULL;
 	bool dbl = memchr(s.p ? s.p : "", '"', s.n) != NULL;
@@ -116,7 +113,7 @@ void hydra_pytext__repr_str(struct sonde_buf *b, struct sonde_str s)
 void hydra_pytext__repr(struct sonde_buf *b, const struct hydra_datum *n)
 {
 	if (n->kind == HYDRA_STRING)
-		hydra_pytext__repr_str(b, n->s);
+		repr_str(b, n->s);
 	else
 		hydra_pytext__str(b, n);
 }
@@ -160,4 +157,12 @@ void hydra_pytext__str(struct sonde_buf *b, const struct hydra_datum *n)
 	default:
 		put_container(b, n);
 	}
+}
+
+struct sonde_str hydra_pytext__show(struct hydra_ctx *cx, const struct hydra_datum *n)
+{
+	struct sonde_buf b = {0};
+
+	hydra_pytext__str(&b, n);
+	return hydra_ctx__take(cx, &b);
 }

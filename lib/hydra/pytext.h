@@ -14,6 +14,7 @@ void hydra_pytext__int(struct sonde_buf *b, const struct hydra_datum *n);
 void hydra_pytext__str(struct sonde_buf *b, const struct hydra_datum *n);
 /* repr(): strings quoted. */
 void hydra_pytext__repr(struct sonde_buf *b, const struct hydra_datum *n);
-void hydra_pytext__repr_str(struct sonde_buf *b, struct sonde_str s);
+/* str() as a text of its own, for messages. */
+struct sonde_str hydra_pytext__show(struct hydra_ctx *cx, const struct hydra_datum *n);
 
 #endif

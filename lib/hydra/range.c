@@ -146,15 +146,6 @@ static void add(struct decimal *a, const struct decimal *b)
 	round_to_precision(a);
 }
 
-static double as_double(const struct hydra_datum *n)
-{
-	if (n->kind == HYDRA_FLOAT)
-		return n->f;
-	if (n->kind == HYDRA_BOOL)
-		return n->b;
-	return n->s.n ? strtod(n->s.p, NULL) : (double)n->i;
-}
-
 static struct hydra_datum *too_many(struct hydra_ctx *cx)
 {
 	hydra_ctx__limit(cx, "the range has more than %d values", HYDRA_MAX_SWEEP);
@@ -163,8 +154,7 @@ static struct hydra_datum *too_many(struct hydra_ctx *cx)
 
 static struct hydra_datum *zero_step(struct hydra_ctx *cx)
 {
-	hydra_ctx__fail(cx, "ValueError", "range() arg 3 must not be zero");
-	return NULL;
+	return hydra_ctx__refuse(cx, "ValueError", "range() arg 3 must not be zero");
 }
 
 static struct hydra_datum *float_range(struct hydra_ctx *cx, const struct hydra_datum *r)
@@ -175,11 +165,9 @@ static struct hydra_datum *float_range(struct hydra_ctx *cx, const struct hydra_
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
-		f[i] = as_double(r->seq.at[i]);
-		if (!isfinite(f[i])) {
-			hydra_ctx__fail(cx, "ValueError", "a range needs finite numbers");
-			return NULL;
-		}
+		f[i] = hydra_datum__to_double(r->seq.at[i]);
+		if (!isfinite(f[i]))
+			return hydra_ctx__refuse(cx, "ValueError", "a range needs finite numbers");
 		from_double(&v[i], f[i]);
 	}
 	if (f[2] == 0)

@@ -1,10 +1,6 @@
 /* Where interpolations lead: paths through the tree, chains, whole trees. */
 #include "hydra/interp.h"
 
-#include "hydra/pynumber.h"
-
-#include <string.h>
-
 struct hydra_frame {
 	const struct hydra_datum *node;
 	const struct hydra_frame *prev;
@@ -17,13 +13,10 @@ struct hydra_datum *hydra_interp__deref(struct hydra_lookup *sc, struct hydra_da
 
 	if (!n || !n->interp)
 		return n;
-	for (f = sc->frame; f; f = f->prev) {
-		if (f->node != n)
-			continue;
-		hydra_ctx__fail(
-			sc->cx, "InterpolationResolutionError", "Recursive interpolation detected");
-		return NULL;
-	}
+	for (f = sc->frame; f; f = f->prev)
+		if (f->node == n)
+			return hydra_ctx__refuse(sc->cx, "InterpolationResolutionError",
+				"Recursive interpolation detected");
 	sc->frame = &frame;
 	n = hydra_interp__eval(sc, n->s, n->parent, n);
 	sc->frame = frame.prev;
@@ -53,36 +46,22 @@ static struct sonde_str next_step(struct sonde_str *path)
 	return step;
 }
 
-static struct hydra_datum *list_item(
-	struct hydra_lookup *sc, struct hydra_datum *list, struct sonde_str step)
-{
-	struct hydra_datum *index;
-
-	if (!hydra_pynumber__is_py_int(step)) {
-		hydra_ctx__fail(sc->cx, "TypeError", "Index '%.*s' (str) is not an int",
-			SONDE_STR_ARG(step));
-		return NULL;
-	}
-	index = hydra_pynumber__int(sc->cx, step, 10);
-	if (!index || index->s.n || index->i < 0 || index->i >= list->seq.nr)
-		return NULL;
-	return list->seq.at[index->i];
-}
-
 static struct hydra_datum *select_one(
 	struct hydra_lookup *sc, struct hydra_datum *c, struct sonde_str step, bool throw_missing)
 {
 	struct hydra_datum *n;
+	struct sonde_str path;
 
-	n = c->kind == HYDRA_LIST ? list_item(sc, c, step) : hydra_datum__get(c, step);
-	if (n && n->missing && throw_missing) {
-		struct sonde_str path = hydra_datum__path(sc->cx, n);
-
-		hydra_ctx__fail(sc->cx, "MissingMandatoryValue", "Missing mandatory value: %.*s",
-			SONDE_STR_ARG(path));
-		return NULL;
-	}
-	return n;
+	if (c->kind != HYDRA_LIST)
+		n = hydra_datum__get(c, step);
+	else if (!hydra_datum__item(sc->cx, c, step, &n))
+		return hydra_ctx__refuse(sc->cx, "TypeError", "Index '%.*s' (str) is not an int",
+			SONDE_STR_ARG(step));
+	if (!n || !n->missing || !throw_missing)
+		return n;
+	path = hydra_datum__path(sc->cx, n);
+	return hydra_ctx__refuse(sc->cx, "MissingMandatoryValue", "Missing mandatory value: %.*s",
+		SONDE_STR_ARG(path));
 }
 
 static struct hydra_datum *not_container(struct hydra_lookup *sc, struct sonde_str whole,
@@ -90,12 +69,10 @@ static struct hydra_datum *not_container(struct hydra_lookup *sc, struct sonde_s
 {
 	while (done.n && done.p[done.n - 1] == '.')
 		done.n--;
-	hydra_ctx__fail(sc->cx, "ConfigTypeError",
+	return hydra_ctx__refuse(sc->cx, "ConfigTypeError",
 		"Error trying to access %.*s: node `%.*s` is not a container and thus cannot "
-		"contain "
-		"`%.*s`",
+		"contain `%.*s`",
 		SONDE_STR_ARG(whole), SONDE_STR_ARG(done), SONDE_STR_ARG(step));
-	return NULL;
 }
 
 static struct hydra_datum *walk(struct hydra_lookup *sc, struct hydra_datum *root,
@@ -137,12 +114,11 @@ struct hydra_datum *hydra_interp__select(struct hydra_lookup *sc, struct hydra_d
 	}
 	for (path.p++, path.n--; path.n && path.p[0] == '.'; path.p++, path.n--) {
 		root = root->parent;
-		if (root)
-			continue;
-		hydra_ctx__fail(sc->cx, "InterpolationKeyError",
-			"ConfigKeyError while resolving interpolation: Error resolving key '%.*s'",
-			SONDE_STR_ARG(whole));
-		return NULL;
+		if (!root)
+			return hydra_ctx__refuse(sc->cx, "InterpolationKeyError",
+				"ConfigKeyError while resolving interpolation: Error resolving key "
+				"'%.*s'",
+				SONDE_STR_ARG(whole));
 	}
 	return walk(sc, root, path, throw_missing);
 }
@@ -198,9 +174,8 @@ static int resolve_deep(struct hydra_lookup *sc, struct hydra_datum *n, unsigned
 {
 	uint32_t i;
 
-	if (depth > HYDRA_MAX_DEPTH)
-		return hydra_ctx__limit(
-			sc->cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+	if (hydra_ctx__is_deep(sc->cx, depth))
+		return sc->cx->fail.code;
 	if (!hydra_datum__is_container(n))
 		return 0;
 	for (i = 0; i < n->seq.nr; i++)

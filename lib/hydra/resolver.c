@@ -39,7 +39,6 @@ static struct hydra_datum *env(const struct call *c)
 {
 	struct hydra_datum *fallback = arg(c, 1);
 	struct sonde_str name;
-	struct sonde_buf b = {0};
 	const char *value;
 
 	if (!text_arg(c, "oc.env", &name))
@@ -51,13 +50,10 @@ static struct hydra_datum *env(const struct call *c)
 	}
 	if (fallback && fallback->kind == HYDRA_NULL)
 		return null(c);
-	if (fallback) {
-		hydra_pytext__str(&b, fallback);
-		return hydra_datum__string(c->sc->cx, hydra_ctx__take(c->sc->cx, &b));
-	}
-	hydra_ctx__fail(c->sc->cx, "KeyError", "\"Environment variable '%.*s' not found\"",
+	if (fallback)
+		return hydra_datum__string(c->sc->cx, hydra_pytext__show(c->sc->cx, fallback));
+	return hydra_ctx__refuse(c->sc->cx, "KeyError", "\"Environment variable '%.*s' not found\"",
 		SONDE_STR_ARG(name));
-	return NULL;
 }
 
 static struct hydra_datum *select_key(const struct call *c)
@@ -78,18 +74,16 @@ static struct hydra_datum *select_key(const struct call *c)
 static struct hydra_datum *decode(const struct call *c)
 {
 	struct hydra_datum *n = arg(c, 0);
-	struct sonde_buf shown = {0};
+	struct sonde_str shown;
 
 	if (!n || n->kind == HYDRA_NULL)
 		return null(c);
 	if (n->kind == HYDRA_STRING)
 		return hydra_interp__eval_element(c->sc, n->s, c->container, c->self);
-	hydra_pytext__str(&shown, n);
-	hydra_ctx__fail(c->sc->cx, "TypeError",
-		"`oc.decode` can only take strings or None as input, but `%s` is of type %s",
-		shown.p ? shown.p : "", hydra_datum__type_name(n));
-	sonde_buf_release(&shown);
-	return NULL;
+	shown = hydra_pytext__show(c->sc->cx, n);
+	return hydra_ctx__refuse(c->sc->cx, "TypeError",
+		"`oc.decode` can only take strings or None as input, but `%.*s` is of type %s",
+		SONDE_STR_ARG(shown), hydra_datum__type_name(n));
 }
 
 static void clear_raw(struct hydra_datum *n)
@@ -128,13 +122,11 @@ static struct hydra_datum *dict_arg(const struct call *c, const char *name, stru
 	if (n && n->kind == HYDRA_MAP)
 		return n;
 	if (!n)
-		hydra_ctx__fail(
+		return hydra_ctx__refuse(
 			c->sc->cx, "ConfigKeyError", "Key not found: '%.*s'", SONDE_STR_ARG(*path));
-	else
-		hydra_ctx__fail(c->sc->cx, "TypeError",
-			"`%s` cannot be applied to objects of type: %s", name,
-			n->kind == HYDRA_LIST ? "ListConfig" : hydra_datum__type_name(n));
-	return NULL;
+	return hydra_ctx__refuse(c->sc->cx, "TypeError",
+		"`%s` cannot be applied to objects of type: %s", name,
+		n->kind == HYDRA_LIST ? "ListConfig" : hydra_datum__type_name(n));
 }
 
 static struct hydra_datum *dict_keys(const struct call *c)
@@ -167,14 +159,12 @@ static struct hydra_datum *dict_values(const struct call *c)
 		return NULL;
 	list->parent = c->container;
 	for (i = 0; i < map->seq.nr; i++) {
-		struct sonde_buf b = {0};
+		struct sonde_str text = HYDRA_JOIN(cx,
+			path.n && path.p[0] == '.' ? SONDE_STR("${.") : SONDE_STR("${"), path,
+			SONDE_STR("."), hydra_pytext__show(cx, map->seq.at[i]->key),
+			SONDE_STR("}"));
 
-		sonde_buf_puts(&b, path.n && path.p[0] == '.' ? "${." : "${");
-		sonde_buf_str(&b, path);
-		sonde_buf_putc(&b, '.');
-		hydra_pytext__str(&b, map->seq.at[i]->key);
-		sonde_buf_putc(&b, '}');
-		if (hydra_datum__push(cx, list, hydra_datum__string(cx, hydra_ctx__take(cx, &b))))
+		if (hydra_datum__push(cx, list, hydra_datum__string(cx, text)))
 			return NULL;
 	}
 	return list;
@@ -193,12 +183,10 @@ static struct hydra_datum *deprecated(const struct call *c)
 	n = hydra_interp__select(c->sc, c->container, path, false);
 	if (cx->fail.code)
 		return NULL;
-	if (!n) {
-		hydra_ctx__fail(cx, "ConfigKeyError",
+	if (!n)
+		return hydra_ctx__refuse(cx, "ConfigKeyError",
 			"In oc.deprecated resolver at '%.*s': Key not found: '%.*s'",
 			SONDE_STR_ARG(old), SONDE_STR_ARG(path));
-		return NULL;
-	}
 	now = hydra_datum__path(cx, n);
 	if (cx->notes && arg(c, 1) && arg(c, 1)->kind == HYDRA_STRING)
 		sonde_note(cx->notes, "%.*s", SONDE_STR_ARG(arg(c, 1)->s));
@@ -227,10 +215,8 @@ static struct hydra_datum *now(const struct call *c)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	n = format.n < 200 ? strftime(out, sizeof(out), format.p, &tm) : 0;
 #pragma GCC diagnostic pop
-	if (!n) {
-		hydra_ctx__fail(c->sc->cx, "ValueError", "the time format is too long");
-		return NULL;
-	}
+	if (!n)
+		return hydra_ctx__refuse(c->sc->cx, "ValueError", "the time format is too long");
 	return hydra_datum__string(
 		c->sc->cx, hydra_ctx__dup(c->sc->cx, (struct sonde_str){out, n}));
 }
@@ -238,18 +224,13 @@ static struct hydra_datum *now(const struct call *c)
 static struct hydra_datum *hydra(const struct call *c)
 {
 	struct hydra_datum *n;
-	struct sonde_buf b = {0};
 	struct sonde_str path;
 
 	if (!text_arg(c, "hydra", &path))
 		return NULL;
-	if (!c->sc->hydra) {
-		hydra_ctx__fail(c->sc->cx, "ValueError", "HydraConfig was not set");
-		return NULL;
-	}
-	sonde_buf_puts(&b, "hydra.");
-	sonde_buf_str(&b, path);
-	path = hydra_ctx__take(c->sc->cx, &b);
+	if (!c->sc->hydra)
+		return hydra_ctx__refuse(c->sc->cx, "ValueError", "HydraConfig was not set");
+	path = HYDRA_JOIN(c->sc->cx, SONDE_STR("hydra."), path);
 	n = hydra_interp__select(c->sc, c->sc->hydra, path, false);
 	if (c->sc->cx->fail.code)
 		return NULL;
@@ -271,26 +252,18 @@ static const struct {
 	{"hydra", hydra},
 };
 
-static struct hydra_datum *dispatch(const struct call *c, struct sonde_str name)
-{
-	struct hydra_datum *n = NULL;
-	size_t i;
-
-	for (i = 0; i < sizeof(resolvers) / sizeof(resolvers[0]); i++)
-		if (sonde_str_is(name, resolvers[i].name))
-			return resolvers[i].fn(c);
-	if (c->sc->extra)
-		n = c->sc->extra(c->sc, name, c->args);
-	if (!n)
-		hydra_ctx__fail(c->sc->cx, "UnsupportedInterpolationType",
-			"Unsupported interpolation type %.*s", SONDE_STR_ARG(name));
-	return n;
-}
-
 struct hydra_datum *hydra_interp__resolver(struct hydra_lookup *sc, struct sonde_str name,
 	struct hydra_datum *args, struct hydra_datum *container, struct hydra_datum *self)
 {
 	struct call c = {sc, args, container, self};
+	struct hydra_datum *n;
+	size_t i;
 
-	return dispatch(&c, name);
+	for (i = 0; i < sizeof(resolvers) / sizeof(resolvers[0]); i++)
+		if (sonde_str_is(name, resolvers[i].name))
+			return resolvers[i].fn(&c);
+	n = sc->extra ? sc->extra(sc, name, args) : NULL;
+	return n ? n
+		 : hydra_ctx__refuse(sc->cx, "UnsupportedInterpolationType",
+			   "Unsupported interpolation type %.*s", SONDE_STR_ARG(name));
 }

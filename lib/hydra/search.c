@@ -1,3 +1,6 @@
+/*
+ * Configs found by path, each read once: built in, in folders, and what stands for no config.
+ */
 #include "hydra/search.h"
 
 #include "base/file.h"
@@ -34,21 +37,14 @@ void hydra_search__release(struct hydra_search *s)
 }
 
 /* DIR/PATH[.yaml] as a C string in the arena, NULL when it cannot be a file name. */
-static const char *file_name(struct hydra_search *s, const struct hydra_conf_source *src,
-	struct sonde_str path, bool yaml)
+static const char *file_name(
+	struct hydra_search *s, struct sonde_str dir, struct sonde_str path, bool yaml)
 {
-	struct sonde_buf b = {0};
-	struct sonde_str z;
-
-	if (memchr(path.p ? path.p : "", '\0', path.n) || path.n + src->dir.n > PATH_MAX)
+	if (memchr(path.p ? path.p : "", '\0', path.n) || path.n + dir.n > PATH_MAX)
 		return NULL;
-	sonde_buf_str(&b, src->dir);
-	sonde_buf_putc(&b, '/');
-	sonde_buf_str(&b, path);
-	if (yaml && !sonde_str_ends(path, ".yaml"))
-		sonde_buf_puts(&b, ".yaml");
-	z = hydra_ctx__take(s->cx, &b);
-	return z.p;
+	return HYDRA_JOIN(s->cx, dir, SONDE_STR("/"), path,
+		yaml && !sonde_str_ends(path, ".yaml") ? SONDE_STR(".yaml") : SONDE_STR(""))
+		.p;
 }
 
 static bool is_kind(const char *name, mode_t kind)
@@ -114,8 +110,7 @@ static int parse(struct hydra_search *s, struct hydra_loaded *l, struct sonde_st
 		return s->cx->fail.code;
 	l->config = node;
 	l->defaults = hydra_datum__getz(node, "defaults");
-	if (l->defaults)
-		hydra_datum__remove(node, hydra_datum__index(l->defaults));
+	hydra_datum__drop(l->defaults);
 	l->found = true;
 	return 0;
 }
@@ -151,7 +146,7 @@ static bool load_from(struct hydra_search *s, const struct hydra_conf_source *sr
 		return true;
 	l->from = from;
 	if (src->kind == HYDRA_SOURCE_DIR) {
-		name = file_name(s, src, path, true);
+		name = file_name(s, src->dir, path, true);
 		if (!is_kind(name, S_IFREG))
 			return false;
 		from->name = sonde_str_from(name);
@@ -189,14 +184,23 @@ const struct hydra_loaded *hydra_search__load(struct hydra_search *s, struct son
 	return l->found && !s->cx->fail.code ? l : NULL;
 }
 
+/* What is behind `group/` in the path of a built-in config, or NULL. */
+static const char *below_group(const char *path, struct sonde_str group)
+{
+	if (!group.n)
+		return path;
+	if (strlen(path) <= group.n || memcmp(path, group.p, group.n) != 0)
+		return NULL;
+	return path[group.n] == '/' ? path + group.n + 1 : NULL;
+}
+
 static bool builtin_has_group(struct sonde_str group)
 {
 	const char *path;
 	size_t i;
 
 	for (i = 0; (path = hydra_builtin__path(i)); i++)
-		if (strlen(path) > group.n && !strncmp(path, group.p ? group.p : "", group.n) &&
-			(group.n == 0 || path[group.n] == '/'))
+		if (below_group(path, group))
 			return true;
 	return false;
 }
@@ -209,7 +213,7 @@ bool hydra_search__has_group(struct hydra_search *s, struct sonde_str group)
 		const struct hydra_conf_source *src = &s->sources.at[i];
 
 		if (src->kind == HYDRA_SOURCE_DIR &&
-			is_kind(file_name(s, src, group, false), S_IFDIR))
+			is_kind(file_name(s, src->dir, group, false), S_IFDIR))
 			return true;
 		if (src->kind == HYDRA_SOURCE_BUILTIN && builtin_has_group(group))
 			return true;
@@ -219,44 +223,15 @@ bool hydra_search__has_group(struct hydra_search *s, struct sonde_str group)
 
 static int add_option(struct hydra_search *s, struct hydra_datum *list, struct sonde_str name)
 {
-	uint32_t i, at = 0;
-
-	for (; at < list->seq.nr; at++) {
-		int order = sonde_str_cmp(list->seq.at[at]->s, name);
-
-		if (order == 0)
-			return 0;
-		if (order > 0)
-			break;
-	}
-	if (hydra_datum__push(
-		    s->cx, list, hydra_datum__string(s->cx, hydra_ctx__dup(s->cx, name))) ||
-		s->cx->fail.code)
-		return s->cx->fail.code;
-	for (i = list->seq.nr - 1; i > at; i--) {
-		struct hydra_datum *t = list->seq.at[i];
-
-		list->seq.at[i] = list->seq.at[i - 1];
-		list->seq.at[i - 1] = t;
-	}
-	return 0;
-}
-
-static struct sonde_str cut_extension(struct sonde_str name)
-{
-	size_t n = name.n;
-
-	while (n > 0 && name.p[n - 1] != '.')
-		n--;
-	return n > 1 ? (struct sonde_str){name.p, n - 1} : name;
+	return hydra_datum__push_sorted(
+		s->cx, list, hydra_datum__string(s->cx, hydra_ctx__dup(s->cx, name)));
 }
 
 static void list_dir_options(struct hydra_search *s, const struct hydra_conf_source *src,
 	struct sonde_str group, struct hydra_datum *list)
 {
-	const char *dir = file_name(s, src, group, false);
+	const char *dir = file_name(s, src->dir, group, false);
 	DIR *d = dir ? opendir(dir) : NULL;
-	struct hydra_conf_source sub = {.dir = sonde_str_from(dir)};
 	struct dirent *e;
 
 	if (!d)
@@ -264,10 +239,10 @@ static void list_dir_options(struct hydra_search *s, const struct hydra_conf_sou
 	while ((e = readdir(d)) && !s->cx->fail.code) {
 		struct sonde_str name = sonde_str_from(e->d_name);
 
-		if (!is_kind(file_name(s, &sub, name, true), S_IFREG))
+		if (!is_kind(file_name(s, sonde_str_from(dir), name, true), S_IFREG))
 			continue;
-		if (sonde_str_ends(name, ".yaml"))
-			name = cut_extension(name);
+		if (sonde_str_ends(name, ".yaml") && name.n > 5)
+			name.n -= 5;
 		add_option(s, list, name);
 	}
 	closedir(d);
@@ -276,14 +251,13 @@ static void list_dir_options(struct hydra_search *s, const struct hydra_conf_sou
 static void builtin_options(
 	struct hydra_search *s, struct sonde_str group, struct hydra_datum *list)
 {
-	const char *path;
-	size_t i, skip = group.n ? group.n + 1 : 0;
+	const char *path, *name;
+	size_t i;
 
 	for (i = 0; (path = hydra_builtin__path(i)); i++) {
-		if (strlen(path) <= skip || strncmp(path, group.p ? group.p : "", group.n) != 0 ||
-			(group.n && path[group.n] != '/') || strchr(path + skip, '/'))
-			continue;
-		add_option(s, list, sonde_str_from(path + skip));
+		name = below_group(path, group);
+		if (name && !strchr(name, '/'))
+			add_option(s, list, sonde_str_from(name));
 	}
 }
 
@@ -320,9 +294,8 @@ void hydra_search__describe(struct hydra_search *s, struct sonde_buf *b)
 	size_t i;
 
 	for (i = 0; i < s->sources.nr; i++) {
-		sonde_buf_puts(b, "\n\tprovider=");
-		sonde_buf_str(b, s->sources.at[i].provider);
-		sonde_buf_puts(b, ", path=");
+		sonde_buf_printf(
+			b, "\n\tprovider=%.*s, path=", SONDE_STR_ARG(s->sources.at[i].provider));
 		hydra_search__location(&s->sources.at[i], b);
 	}
 }

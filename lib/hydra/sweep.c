@@ -56,11 +56,9 @@ static struct hydra_datum *sweep_values(struct plan *p, const struct hydra_overr
 {
 	struct hydra_datum *list;
 
-	if (o->value->kind == HYDRA_INTERVAL) {
-		hydra_ctx__fail(p->cx, "HydraException",
+	if (o->value->kind == HYDRA_INTERVAL)
+		return hydra_ctx__refuse(p->cx, "HydraException",
 			"BasicSweeper does not support sweep type : INTERVAL_SWEEP");
-		return NULL;
-	}
 	if (o->value->kind == HYDRA_GLOB)
 		return glob_values(p, o);
 	list = hydra_override__expand(p->cx, o->value);
@@ -72,7 +70,7 @@ static struct hydra_datum *sweep_values(struct plan *p, const struct hydra_overr
 static int add_argument(struct plan *p, struct sonde_str line)
 {
 	struct hydra_override o;
-	struct hydra_datum *texts = hydra_datum__new(p->cx, HYDRA_LIST), *values, *old;
+	struct hydra_datum *texts = hydra_datum__new(p->cx, HYDRA_LIST), *values;
 	struct sonde_str key;
 	uint32_t i;
 
@@ -89,11 +87,6 @@ static int add_argument(struct plan *p, struct sonde_str line)
 	}
 	if (p->cx->fail.code)
 		return p->cx->fail.code;
-	old = hydra_datum__get(p->args, key);
-	if (old) {
-		hydra_datum__replace(old, texts);
-		return 0;
-	}
 	return hydra_datum__set(p->cx, p->args, hydra_datum__string(p->cx, key), texts);
 }
 
@@ -103,12 +96,10 @@ static int add_params(struct plan *p)
 	uint32_t i;
 
 	for (i = 0; params && params->kind == HYDRA_MAP && i < params->seq.nr; i++) {
-		struct sonde_buf b = {0};
+		struct sonde_str key = hydra_pytext__show(p->cx, params->seq.at[i]->key);
+		struct sonde_str value = hydra_pytext__show(p->cx, params->seq.at[i]);
 
-		hydra_pytext__str(&b, params->seq.at[i]->key);
-		sonde_buf_putc(&b, '=');
-		hydra_pytext__str(&b, params->seq.at[i]);
-		if (add_argument(p, hydra_ctx__take(p->cx, &b)))
+		if (add_argument(p, HYDRA_JOIN(p->cx, key, SONDE_STR("="), value)))
 			return p->cx->fail.code;
 	}
 	return p->cx->fail.code;

@@ -207,6 +207,13 @@ struct hydra_lex hydra_lex__at(struct sonde_str s, size_t i, bool in_interp)
 	return (struct hydra_lex){best.kind, {s.p + i, best.n}};
 }
 
+bool hydra_lex__is_primitive(enum hydra_lex_kind kind, bool is_key)
+{
+	if (kind == LEX_INTERP || kind == LEX_COLON)
+		return !is_key;
+	return kind >= LEX_FLOAT && kind <= LEX_WS;
+}
+
 void hydra_lex__unescape(struct sonde_buf *b, struct sonde_str text)
 {
 	size_t i;

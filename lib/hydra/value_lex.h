@@ -44,6 +44,8 @@ struct hydra_lex hydra_lex__at(struct sonde_str text, size_t at, bool in_interp)
 size_t hydra_lex__ident(struct sonde_str text, size_t at);
 size_t hydra_lex__int(struct sonde_str text, size_t at); /* without a sign */
 
+/* Whether a token may be part of unquoted text, or of a dict's key. */
+bool hydra_lex__is_primitive(enum hydra_lex_kind kind, bool is_key);
 /*
  * The value of an unquoted primitive made of these tokens: one token keeps its
  * type, several make a string.

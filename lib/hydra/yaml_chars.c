@@ -21,6 +21,12 @@ void hydra_scanner__forward(struct hydra_scanner *s, size_t n)
 	}
 }
 
+void hydra_scanner__skip_line(struct hydra_scanner *s)
+{
+	while (hydra_scanner__ch(s, 0) && !hydra_scanner__is_break(hydra_scanner__ch(s, 0)))
+		hydra_scanner__forward(s, 1);
+}
+
 bool hydra_scanner__is_break(uint32_t c)
 {
 	return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
@@ -43,8 +49,8 @@ uint32_t hydra_scanner__line_break(struct hydra_scanner *s)
 
 bool hydra_scanner__starts_with(const struct hydra_scanner *s, uint32_t c)
 {
-	return hydra_scanner__ch(s, 0) == c && hydra_scanner__ch(s, 1) == c && hydra_scanner__ch(s, 2) == c &&
-	       hydra_scanner__is_blankz(hydra_scanner__ch(s, 3));
+	return hydra_scanner__ch(s, 0) == c && hydra_scanner__ch(s, 1) == c &&
+	       hydra_scanner__ch(s, 2) == c && hydra_scanner__is_blankz(hydra_scanner__ch(s, 3));
 }
 
 bool hydra_scanner__at_separator(const struct hydra_scanner *s)

@@ -5,8 +5,11 @@
 #include "hydra/interp.h"
 #include "hydra/pynumber.h"
 
-#include <strings.h>
 #include <string.h>
+
+#define NO_TAG	 "tag not understood here, quote the value or write !!str:"
+#define NO_MERGE "'<<' needs a mapping or a list of mappings"
+#define LOOP	 "the alias refers to a value it is part of"
 
 struct builder {
 	struct hydra_ctx *cx;
@@ -16,22 +19,18 @@ struct builder {
 
 static struct hydra_datum *build(struct builder *b, struct hydra_yaml *y);
 
-/* `arg` is quoted behind the sentence when it is not empty. */
-static int fail(struct builder *b, uint32_t line, const char *what, struct sonde_str arg)
+static int fail(struct builder *b, const struct hydra_yaml *y, const char *what)
 {
-	return hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, line, "%s%s%.*s%s",
-		what, arg.n ? " '" : "", SONDE_STR_ARG(arg), arg.n ? "'" : "");
+	return hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, y->line, "%s", what);
 }
 
-/* The part of a tag behind tag:yaml.org,2002:, or empty. */
-static struct sonde_str core_tag(struct sonde_str tag)
+/* The same with `text` quoted behind the sentence. Returns NULL. */
+static struct hydra_datum *refuse(
+	struct builder *b, const struct hydra_yaml *y, const char *what, struct sonde_str text)
 {
-	static const char prefix[] = "tag:yaml.org,2002:";
-	size_t n = sizeof(prefix) - 1;
-
-	if (!sonde_str_starts(tag, prefix))
-		return (struct sonde_str){0};
-	return (struct sonde_str){tag.p + n, tag.n - n};
+	hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, y->line, "%s '%.*s'", what,
+		SONDE_STR_ARG(text));
+	return NULL;
 }
 
 static enum hydra_yaml_tag tag_of(const struct hydra_yaml *y, bool *known)
@@ -39,9 +38,8 @@ static enum hydra_yaml_tag tag_of(const struct hydra_yaml *y, bool *known)
 	static const struct {
 		const char *name;
 		enum hydra_yaml_tag tag;
-	} tags[] = {{"str", YAML_TAG_STR}, {"null", YAML_TAG_NULL}, {"bool", YAML_TAG_BOOL},
-		{"int", YAML_TAG_INT}, {"float", YAML_TAG_FLOAT}, {"merge", YAML_TAG_MERGE}};
-	struct sonde_str core = core_tag(y->tag);
+	} tags[] = {{"!!str", YAML_TAG_STR}, {"!!null", YAML_TAG_NULL}, {"!!bool", YAML_TAG_BOOL},
+		{"!!int", YAML_TAG_INT}, {"!!float", YAML_TAG_FLOAT}, {"!!merge", YAML_TAG_MERGE}};
 	size_t i;
 
 	*known = true;
@@ -50,7 +48,7 @@ static enum hydra_yaml_tag tag_of(const struct hydra_yaml *y, bool *known)
 	if (sonde_str_is(y->tag, "!"))
 		return hydra_yaml__resolve_loose(y->value);
 	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
-		if (sonde_str_is(core, tags[i].name))
+		if (sonde_str_is(y->tag, tags[i].name))
 			return tags[i].tag;
 	*known = false;
 	return YAML_TAG_STR;
@@ -58,32 +56,27 @@ static enum hydra_yaml_tag tag_of(const struct hydra_yaml *y, bool *known)
 
 static struct hydra_datum *build_bool(struct builder *b, const struct hydra_yaml *y)
 {
-	static const char *const yes[] = {"yes", "true", "on"};
-	static const char *const no[] = {"no", "false", "off"};
-	size_t i;
+	bool yes = hydra_pynumber__is_word(y->value, "yes|true|on");
 
-	for (i = 0; i < 3; i++) {
-		if (y->value.n == strlen(yes[i]) && !strncasecmp(y->value.p, yes[i], y->value.n))
-			return hydra_datum__bool(b->cx, true);
-		if (y->value.n == strlen(no[i]) && !strncasecmp(y->value.p, no[i], y->value.n))
-			return hydra_datum__bool(b->cx, false);
-	}
-	fail(b, y->line, "not a boolean:", y->value);
-	return NULL;
+	if (!yes && !hydra_pynumber__is_word(y->value, "no|false|off"))
+		return refuse(b, y, "not a boolean:", y->value);
+	return hydra_datum__bool(b->cx, yes);
+}
+
+static struct sonde_str without_sign(struct sonde_str s)
+{
+	size_t sign = s.n && (s.p[0] == '-' || s.p[0] == '+');
+
+	return (struct sonde_str){s.p + sign, s.n - sign};
 }
 
 static struct hydra_datum *build_int(struct builder *b, const struct hydra_yaml *y)
 {
-	struct sonde_str s = y->value;
-	size_t sign = s.n && (s.p[0] == '-' || s.p[0] == '+');
-	struct sonde_str rest = {s.p + sign, s.n - sign};
-	struct hydra_datum *n;
+	struct sonde_str s = y->value, rest = without_sign(s);
 	unsigned base = 10;
 
-	if (hydra_yaml__resolve(s) != YAML_TAG_INT && !hydra_pynumber__is_py_int(s)) {
-		fail(b, y->line, "not an integer:", s);
-		return NULL;
-	}
+	if (hydra_yaml__resolve(s) != YAML_TAG_INT && !hydra_pynumber__is_py_int(s))
+		return refuse(b, y, "not an integer:", s);
 	if (memchr(rest.p, ':', rest.n))
 		return hydra_pynumber__int60(b->cx, s);
 	if (sonde_str_starts(rest, "0b"))
@@ -92,28 +85,21 @@ static struct hydra_datum *build_int(struct builder *b, const struct hydra_yaml 
 		base = 16;
 	else if (rest.n > 1 && rest.p[0] == '0')
 		base = 8;
-	if (base == 2 || base == 16)
-		rest.p += 2, rest.n -= 2;
-	n = hydra_pynumber__int(b->cx, rest, base);
-	return n && sign && s.p[0] == '-' ? hydra_pynumber__negate(b->cx, n) : n;
+	return hydra_pynumber__int(b->cx, s, base);
 }
 
 static struct hydra_datum *build_float(struct builder *b, const struct hydra_yaml *y)
 {
-	struct sonde_str s = y->value;
-	size_t sign = s.n && (s.p[0] == '-' || s.p[0] == '+');
-	struct sonde_str rest = {s.p + sign, s.n - sign};
+	struct sonde_str s = y->value, rest = without_sign(s);
 	double f;
 
-	if (hydra_yaml__resolve_loose(s) != YAML_TAG_FLOAT && !hydra_pynumber__is_py_float(s)) {
-		fail(b, y->line, "not a number:", s);
-		return NULL;
-	}
+	if (hydra_yaml__resolve_loose(s) != YAML_TAG_FLOAT && !hydra_pynumber__is_py_float(s))
+		return refuse(b, y, "not a number:", s);
 	if (memchr(rest.p, ':', rest.n))
 		f = hydra_pynumber__double60(s);
-	else if (rest.n == 4 && rest.p[0] == '.' && (rest.p[1] == 'i' || rest.p[1] == 'I'))
+	else if (hydra_pynumber__is_word(rest, ".inf"))
 		f = s.p[0] == '-' ? -__builtin_inf() : __builtin_inf();
-	else if (rest.n == 4 && rest.p[0] == '.' && (rest.p[1] == 'n' || rest.p[1] == 'N'))
+	else if (hydra_pynumber__is_word(rest, ".nan"))
 		f = __builtin_nan("");
 	else
 		f = hydra_pynumber__py_float(s);
@@ -135,15 +121,12 @@ static struct hydra_datum *build_scalar(struct builder *b, const struct hydra_ya
 		return build_float(b, y);
 	case YAML_TAG_MERGE:
 	case YAML_TAG_VALUE:
-		fail(b, y->line, "this has a meaning of its own in YAML, quote it:", y->value);
-		return NULL;
+		return refuse(b, y, "this has a meaning of its own in YAML, quote it:", y->value);
 	default:
 		break;
 	}
-	if (!known) {
-		fail(b, y->line, "tag not understood here:", y->tag);
-		return NULL;
-	}
+	if (!known)
+		return refuse(b, y, NO_TAG, y->tag);
 	return hydra_datum__string(b->cx, y->value);
 }
 
@@ -161,8 +144,7 @@ static struct hydra_datum *build_key(struct builder *b, struct hydra_yaml *key)
 	bool known;
 
 	if (key->kind != YAML_SCALAR) {
-		fail(b, key->line, "a key must be a scalar, found unhashable key",
-			(struct sonde_str){0});
+		fail(b, key, "a key must be a scalar, found unhashable key");
 		return NULL;
 	}
 	if (tag_of(key, &known) == YAML_TAG_VALUE)
@@ -189,7 +171,7 @@ static int check_duplicates(struct builder *b, struct hydra_yaml *y)
 		if (sonde_map_add(&seen, key->value, &is_new) == SONDE_NONE)
 			rc = hydra_ctx__nomem(b->cx);
 		else if (!is_new)
-			rc = fail(b, key->line, "found duplicate key", key->value);
+			rc = (refuse(b, key, "found duplicate key", key->value), b->cx->fail.code);
 	}
 	sonde_map_release(&seen);
 	return rc;
@@ -203,17 +185,14 @@ static int add_merged(struct builder *b, struct hydra_datum *map, struct hydra_y
 	uint32_t i;
 
 	if (value->busy)
-		return fail(b, value->line, "the alias refers to a value it is part of",
-			(struct sonde_str){0});
+		return fail(b, value, LOOP);
 	if (value->kind == YAML_MAPPING)
 		return add_pairs(b, map, value);
 	if (value->kind != YAML_SEQUENCE)
-		return fail(b, value->line, "'<<' needs a mapping or a list of mappings",
-			(struct sonde_str){0});
+		return fail(b, value, NO_MERGE);
 	for (i = value->nr; i-- > 0;) {
 		if (value->items[i]->kind != YAML_MAPPING || value->items[i]->busy)
-			return fail(b, value->line, "'<<' needs a mapping or a list of mappings",
-				(struct sonde_str){0});
+			return fail(b, value, NO_MERGE);
 		if (add_pairs(b, map, value->items[i]))
 			return b->cx->fail.code;
 	}
@@ -224,9 +203,8 @@ static int add_pairs(struct builder *b, struct hydra_datum *map, struct hydra_ya
 {
 	uint32_t i;
 
-	if (++b->depth > HYDRA_MAX_DEPTH)
-		return hydra_ctx__limit(
-			b->cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
+	if (hydra_ctx__is_deep(b->cx, ++b->depth))
+		return b->cx->fail.code;
 	y->busy = true;
 	for (i = 0; i < y->nr; i += 2)
 		if (is_merge(y->items[i]) && add_merged(b, map, y->items[i + 1]))
@@ -246,11 +224,6 @@ static int add_pairs(struct builder *b, struct hydra_datum *map, struct hydra_ya
 	return 0;
 }
 
-static bool has_core_tag(const struct hydra_yaml *y, const char *name)
-{
-	return !y->tag.n || sonde_str_is(y->tag, "!") || sonde_str_is(core_tag(y->tag), name);
-}
-
 static struct hydra_datum *build_map(struct builder *b, struct hydra_yaml *y)
 {
 	struct hydra_datum *map = hydra_datum__new(b->cx, HYDRA_MAP);
@@ -265,12 +238,8 @@ static struct hydra_datum *build_list(struct builder *b, struct hydra_yaml *y)
 	struct hydra_datum *list = hydra_datum__new(b->cx, HYDRA_LIST);
 	uint32_t i;
 
-	if (!list)
+	if (!list || hydra_ctx__is_deep(b->cx, ++b->depth))
 		return NULL;
-	if (++b->depth > HYDRA_MAX_DEPTH) {
-		hydra_ctx__limit(b->cx, "values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
-		return NULL;
-	}
 	y->busy = true;
 	for (i = 0; i < y->nr; i++)
 		if (hydra_datum__push(b->cx, list, build(b, y->items[i])) || b->cx->fail.code)
@@ -287,12 +256,11 @@ static struct hydra_datum *build(struct builder *b, struct hydra_yaml *y)
 	if (b->cx->fail.code)
 		return NULL;
 	if (y->busy)
-		fail(b, y->line, "the alias refers to a value it is part of",
-			(struct sonde_str){0});
+		fail(b, y, LOOP);
 	else if (y->kind == YAML_SCALAR)
 		n = build_scalar(b, y);
-	else if (!has_core_tag(y, y->kind == YAML_MAPPING ? "map" : "seq"))
-		fail(b, y->line, "tag not understood here:", y->tag);
+	else if (y->tag.n > 1 && !sonde_str_is(y->tag, y->kind == YAML_MAPPING ? "!!map" : "!!seq"))
+		refuse(b, y, NO_TAG, y->tag);
 	else
 		n = y->kind == YAML_MAPPING ? build_map(b, y) : build_list(b, y);
 	if (n)

@@ -37,95 +37,41 @@ int hydra_scanner__anchor(struct hydra_scanner *s, struct hydra_token *t)
 	return s->cx->fail.code;
 }
 
-static bool is_uri(uint32_t c)
+static bool is_tag(uint32_t c)
 {
 	return c && (is_word(c) || (c < 0x80 && strchr(";/?:@&=+$,.!~*'()[]%", (int)c)));
 }
 
-/* Without %-escapes: they are kept as they stand. */
-static int scan_uri(struct hydra_scanner *s)
-{
-	sonde_buf_clear(&s->text);
-	for (; is_uri(peek(s)); hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	return s->text.n ? 0 : hydra_scanner__fail(s, "a tag needs a name after '!'");
-}
-
-/* "!", "!!" or "!word!"; leaves it in s->text. */
-static int scan_tag_handle(struct hydra_scanner *s)
-{
-	sonde_buf_clear(&s->text);
-	sonde_buf_putc(&s->text, '!');
-	hydra_scanner__forward(s, 1);
-	scan_word(s);
-	if (peek(s) != '!')
-		return hydra_scanner__fail(s, "expected '!' at the end of the tag handle");
-	sonde_buf_putc(&s->text, '!');
-	hydra_scanner__forward(s, 1);
-	return 0;
-}
-
-static bool tag_has_handle(const struct hydra_scanner *s)
-{
-	size_t i;
-	uint32_t c;
-
-	for (i = 1; (c = hydra_scanner__ch(s, i)) && c != ' ' && !hydra_scanner__is_break(c); i++)
-		if (c == '!')
-			return true;
-	return false;
-}
-
+/* `!`, `!name` or `!!name`, as written: handles of one's own (%TAG) are not known here. */
 int hydra_scanner__tag(struct hydra_scanner *s, struct hydra_token *t)
 {
-	if (hydra_scanner__ch(s, 1) == '<') {
-		hydra_scanner__forward(s, 2);
-		if (scan_uri(s))
-			return s->cx->fail.code;
-		if (peek(s) != '>')
-			return hydra_scanner__fail(s, "expected '>' at the end of the tag");
-		hydra_scanner__forward(s, 1);
-	} else if (hydra_scanner__is_blankz(hydra_scanner__ch(s, 1))) {
-		sonde_buf_clear(&s->text);
-		sonde_buf_putc(&s->text, '!');
-		hydra_scanner__forward(s, 1);
-	} else {
-		t->extra = SONDE_STR("!");
-		if (!tag_has_handle(s)) {
-			hydra_scanner__forward(s, 1);
-		} else {
-			if (scan_tag_handle(s))
-				return s->cx->fail.code;
-			t->extra = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
-		}
-		if (scan_uri(s))
-			return s->cx->fail.code;
-	}
+	sonde_buf_clear(&s->text);
+	for (; is_tag(peek(s)); hydra_scanner__forward(s, 1))
+		hydra_scanner__put(&s->text, peek(s));
+	if (peek(s) == '\t' || !hydra_scanner__is_blankz(peek(s)))
+		return hydra_scanner__fail(s, "a tag has a name of letters and a blank behind it");
 	t->value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
-	if (s->cx->fail.code)
-		return s->cx->fail.code;
-	if (peek(s) != ' ' && (peek(s) == '\t' || !hydra_scanner__is_blankz(peek(s))))
-		return hydra_scanner__fail(s, "expected a blank after the tag");
-	return 0;
+	return s->cx->fail.code;
 }
 
-int hydra_scanner__directive(struct hydra_scanner *s, struct hydra_token *t)
+/* `%YAML 1.x` says nothing new; directives that nobody knows are passed over, as PyYAML does. */
+int hydra_scanner__directive(struct hydra_scanner *s)
 {
 	struct sonde_str name;
 
 	sonde_buf_clear(&s->text);
 	hydra_scanner__forward(s, 1);
 	scan_word(s);
-	if (!s->text.n || (peek(s) != ' ' && peek(s) && !hydra_scanner__is_break(peek(s))))
+	name = sonde_buf_view(&s->text);
+	if (!name.n || (peek(s) != ' ' && peek(s) && !hydra_scanner__is_break(peek(s))))
 		return hydra_scanner__fail(s, "a directive has a name of letters after '%%'");
-	for (; peek(s) && peek(s) != '#' && !hydra_scanner__is_break(peek(s));
-		hydra_scanner__forward(s, 1))
-		hydra_scanner__put(&s->text, peek(s));
-	while (peek(s) && !hydra_scanner__is_break(peek(s)))
+	if (sonde_str_is(name, "TAG"))
+		return hydra_scanner__fail(s, "tag handles are not known here, write !!str");
+	while (peek(s) == ' ')
 		hydra_scanner__forward(s, 1);
+	if (sonde_str_is(name, "YAML") && (peek(s) != '1' || hydra_scanner__ch(s, 1) != '.'))
+		return hydra_scanner__fail(s, "only YAML 1.x is understood");
+	hydra_scanner__skip_line(s);
 	hydra_scanner__line_break(s);
-	name = sonde_str_trim(sonde_buf_view(&s->text));
-	t->value = hydra_ctx__dup(s->cx, sonde_str_cut(name, ' ', &name));
-	t->extra = hydra_ctx__dup(s->cx, sonde_str_trim(name));
-	return s->cx->fail.code;
+	return 0;
 }

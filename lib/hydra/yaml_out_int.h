@@ -1,4 +1,5 @@
-/* Inside the writing of YAML: what keeps track of the line. yaml_out.c writes structure, yaml_out_text.c strings. */
+/* Inside the writing of YAML: what keeps track of the line. yaml_out.c writes structure,
+ * yaml_out_text.c strings. */
 #ifndef HYDRA_YAML_OUT_INT_H
 #define HYDRA_YAML_OUT_INT_H
 
@@ -14,8 +15,7 @@ struct hydra_emitter {
 /* To the current indentation, on a new line if this one has something else. */
 void hydra_emitter__indent(struct hydra_emitter *e);
 /* An indicator such as `-`, `:` or a quote. */
-void hydra_emitter__put(
-	struct hydra_emitter *e, const char *text, bool need_blank, bool indention);
+void hydra_emitter__put(struct hydra_emitter *e, const char *text, bool need_blank, bool indention);
 /* Text that needs no quotes; `split`: over several lines where it is long. */
 void hydra_emitter__plain(struct hydra_emitter *e, struct sonde_str s, bool split);
 /* Whether a key can stand before its `:` on one line, without `?`. */

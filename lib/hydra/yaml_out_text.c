@@ -120,13 +120,18 @@ static struct analysis analyze(struct sonde_str s)
 	return a;
 }
 
+static int count_chars(struct sonde_str s, size_t start, size_t end)
+{
+	int nr = 0;
+
+	for (; start < end; start++)
+		nr += ((unsigned char)s.p[start] & 0xc0) != 0x80;
+	return nr;
+}
+
 static void write_chars(struct hydra_emitter *e, struct sonde_str s, size_t start, size_t end)
 {
-	size_t i;
-
-	for (i = start; i < end; i++)
-		if (((unsigned char)s.p[i] & 0xc0) != 0x80)
-			e->column++;
+	e->column += count_chars(s, start, end);
 	sonde_buf_add(e->out, s.p + start, end - start);
 }
 
@@ -144,13 +149,7 @@ void hydra_emitter__plain(struct hydra_emitter *e, struct sonde_str s, bool spli
 {
 	size_t start = 0, end = 0;
 
-	if (!s.n)
-		return;
-	if (!e->whitespace) {
-		sonde_buf_putc(e->out, ' ');
-		e->column++;
-	}
-	e->whitespace = e->indention = false;
+	hydra_emitter__put(e, "", s.n, false);
 	while (start < s.n) {
 		bool blanks = s.p[start] == ' ';
 
@@ -226,10 +225,8 @@ static void write_escape(struct hydra_emitter *e, uint32_t c, unsigned char byte
 			break;
 	if (i < sizeof(from) / sizeof(from[0]))
 		sonde_buf_printf(e->out, "\\%c", to[i]);
-	else if (c == UINT32_MAX)
-		sonde_buf_printf(e->out, "\\x%02X", byte);
-	else if (c <= 0xff)
-		sonde_buf_printf(e->out, "\\x%02X", c);
+	else if (c <= 0xff || c == UINT32_MAX)
+		sonde_buf_printf(e->out, "\\x%02X", c <= 0xff ? c : byte);
 	else if (c <= 0xffff)
 		sonde_buf_printf(e->out, "\\u%04X", c);
 	else
@@ -257,15 +254,6 @@ static void break_line(struct hydra_emitter *e, struct sonde_str s, size_t end)
 	}
 }
 
-static size_t count_chars(struct sonde_str s, size_t start, size_t end)
-{
-	size_t i, nr = 0;
-
-	for (i = start; i < end; i++)
-		nr += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-	return nr;
-}
-
 static void write_double_quoted(struct hydra_emitter *e, struct sonde_str s, bool split)
 {
 	size_t start = 0, end, n;
@@ -283,8 +271,7 @@ static void write_double_quoted(struct hydra_emitter *e, struct sonde_str s, boo
 			start = end + n;
 		}
 		if (end == 0 || last || !split || !(c == ' ' || start >= end) ||
-			e->column + (end < start ? -1 : (int)count_chars(s, start, end)) <=
-				BEST_WIDTH)
+			e->column + (end < start ? -1 : count_chars(s, start, end)) <= BEST_WIDTH)
 			continue;
 		if (start < end) {
 			write_chars(e, s, start, end);
@@ -296,25 +283,19 @@ static void write_double_quoted(struct hydra_emitter *e, struct sonde_str s, boo
 	hydra_emitter__put(e, "\"", false, false);
 }
 
-/* Strings that other readers of YAML 1.1 or of numbers would take for something else. */
+/* Strings that would be read as something else: also y and n, and what Python takes for a number.
+ */
 static bool wants_quotes(struct sonde_str s)
 {
-	static const char *const words[] = {"y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No",
-		"NO", "true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off",
-		"Off", "OFF"};
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (sonde_str_is(s, words[i]))
-			return true;
-	return hydra_pynumber__is_py_int(s) || hydra_pynumber__is_py_float(s);
+	return hydra_yaml__resolve(s) != YAML_TAG_STR || hydra_pynumber__is_word(s, "y|n") ||
+	       hydra_pynumber__is_py_int(s) || hydra_pynumber__is_py_float(s);
 }
 
 void hydra_emitter__string(struct hydra_emitter *e, struct sonde_str s, bool is_key)
 {
 	struct analysis a = analyze(s);
 
-	if (!wants_quotes(s) && hydra_yaml__resolve(s) == YAML_TAG_STR && a.plain && !a.empty)
+	if (a.plain && !a.empty && !wants_quotes(s))
 		hydra_emitter__plain(e, s, !is_key);
 	else if (a.single_quoted && !(is_key && a.multiline))
 		write_single_quoted(e, s, !is_key);

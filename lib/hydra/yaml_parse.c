@@ -11,7 +11,6 @@ struct parser {
 	struct hydra_scanner scanner;
 	struct sonde_map anchors; /* number = index into targets */
 	SONDE_VEC(struct hydra_yaml *) targets;
-	SONDE_VEC(struct sonde_str) handles; /* %TAG handle, prefix, handle, prefix, … */
 	unsigned depth;
 };
 
@@ -83,14 +82,14 @@ static int add(struct parser *p, struct hydra_yaml *y, struct hydra_yaml *item)
 	return 0;
 }
 
-static int is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *set, size_t nr)
+static bool is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *set, size_t nr)
 {
 	size_t i;
 
 	for (i = 0; i < nr; i++)
 		if (set[i] == kind)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 #define IS(p, ...)                                                                                 \
@@ -98,18 +97,21 @@ static int is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *se
 		sizeof((const enum hydra_token_kind[]){__VA_ARGS__}) /                             \
 			sizeof(enum hydra_token_kind))
 
-static int parse_block_sequence(struct parser *p, struct hydra_yaml *y)
+/* `- item` again and again. As the value of a key it need not be indented, and no token ends it. */
+static int block_sequence(struct parser *p, struct hydra_yaml *y, bool indentless)
 {
-	skip(p);
 	while (peek(p) == TOKEN_BLOCK_ENTRY) {
 		uint32_t line = line_of(p);
+		bool empty;
 
 		skip(p);
-		if (add(p, y,
-			    IS(p, TOKEN_BLOCK_ENTRY, TOKEN_BLOCK_END) ? empty_scalar(p, line)
-								      : parse_node(p, true, false)))
+		empty = IS(p, TOKEN_BLOCK_ENTRY, TOKEN_BLOCK_END) ||
+			(indentless && IS(p, TOKEN_KEY, TOKEN_VALUE));
+		if (add(p, y, empty ? empty_scalar(p, line) : parse_node(p, true, false)))
 			return p->cx->fail.code;
 	}
+	if (indentless)
+		return p->cx->fail.code;
 	if (peek(p) != TOKEN_BLOCK_END)
 		return fail(p, "ParserError", line_of(p),
 			"expected another '- ' entry or less indentation");
@@ -117,48 +119,32 @@ static int parse_block_sequence(struct parser *p, struct hydra_yaml *y)
 	return p->cx->fail.code;
 }
 
-static int indentless_sequence(struct parser *p, struct hydra_yaml *y)
+/* What follows `first`, KEY or VALUE, as one side of a pair; nothing is an empty scalar. */
+static int pair_side(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind first,
+	enum hydra_token_kind end)
 {
-	while (peek(p) == TOKEN_BLOCK_ENTRY) {
-		uint32_t line = line_of(p);
+	bool block = end == TOKEN_BLOCK_END, empty = peek(p) != first;
+	uint32_t line = line_of(p);
 
+	if (!empty) {
 		skip(p);
-		if (add(p, y,
-			    IS(p, TOKEN_BLOCK_ENTRY, TOKEN_KEY, TOKEN_VALUE, TOKEN_BLOCK_END)
-				    ? empty_scalar(p, line)
-				    : parse_node(p, true, false)))
-			return p->cx->fail.code;
+		empty = IS(p, TOKEN_VALUE, end) || IS(p, block ? TOKEN_KEY : TOKEN_FLOW_ENTRY);
 	}
-	return p->cx->fail.code;
+	return add(p, y, empty ? empty_scalar(p, line) : parse_node(p, block, block));
 }
 
-/* A key or a value of a block mapping, after its indicator. */
-static int parse_block_side(struct parser *p, struct hydra_yaml *y, uint32_t line)
+/* KEY node? (VALUE node?)? inside what `end` closes. */
+static int pair(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
 {
-	return add(p, y,
-		IS(p, TOKEN_KEY, TOKEN_VALUE, TOKEN_BLOCK_END) ? empty_scalar(p, line)
-							       : parse_node(p, true, true));
+	return pair_side(p, y, TOKEN_KEY, end) ? p->cx->fail.code
+					       : pair_side(p, y, TOKEN_VALUE, end);
 }
 
-static int parse_block_mapping(struct parser *p, struct hydra_yaml *y)
+static int block_mapping(struct parser *p, struct hydra_yaml *y)
 {
-	skip(p);
-	while (peek(p) == TOKEN_KEY) {
-		uint32_t line = line_of(p);
-
-		skip(p);
-		if (parse_block_side(p, y, line))
+	while (peek(p) == TOKEN_KEY)
+		if (pair(p, y, TOKEN_BLOCK_END))
 			return p->cx->fail.code;
-		line = line_of(p);
-		if (peek(p) != TOKEN_VALUE) {
-			if (add(p, y, empty_scalar(p, line)))
-				return p->cx->fail.code;
-			continue;
-		}
-		skip(p);
-		if (parse_block_side(p, y, line))
-			return p->cx->fail.code;
-	}
 	if (peek(p) != TOKEN_BLOCK_END)
 		return fail(
 			p, "ParserError", line_of(p), "expected 'key: value' or less indentation");
@@ -166,70 +152,36 @@ static int parse_block_mapping(struct parser *p, struct hydra_yaml *y)
 	return p->cx->fail.code;
 }
 
-/* KEY node? (VALUE node?)? inside brackets that `end` closes. */
-static int flow_pair(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
+/* One item inside brackets: in a list `a: b` is a map of its own, in a map `a` has an empty value.
+ */
+static int flow_item(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
 {
-	uint32_t line = line_of(p);
+	bool in_map = end == TOKEN_FLOW_MAPPING_END;
+	struct hydra_yaml *map = y;
 
-	skip(p);
-	if (add(p, y,
-		    IS(p, TOKEN_VALUE, TOKEN_FLOW_ENTRY, end) ? empty_scalar(p, line)
-							      : parse_node(p, false, false)))
-		return p->cx->fail.code;
-	line = line_of(p);
-	if (peek(p) != TOKEN_VALUE)
-		return add(p, y, empty_scalar(p, line));
-	skip(p);
-	return add(p, y,
-		IS(p, TOKEN_FLOW_ENTRY, end) ? empty_scalar(p, line) : parse_node(p, false, false));
-}
-
-static int flow_sequence(struct parser *p, struct hydra_yaml *y)
-{
-	bool first = true;
-
-	skip(p);
-	for (; peek(p) != TOKEN_FLOW_SEQUENCE_END; first = false) {
-		if (!first && peek(p) != TOKEN_FLOW_ENTRY)
-			return fail(p, "ParserError", line_of(p), "expected ',' or ']'");
-		if (!first)
-			skip(p);
-		if (peek(p) == TOKEN_KEY) {
-			struct hydra_yaml *map = new_node(p, YAML_MAPPING, line_of(p));
-
-			if (!map || flow_pair(p, map, TOKEN_FLOW_SEQUENCE_END) || add(p, y, map))
-				return p->cx->fail.code;
-		} else if (peek(p) != TOKEN_FLOW_SEQUENCE_END) {
-			if (add(p, y, parse_node(p, false, false)))
-				return p->cx->fail.code;
-		} else {
-			break;
-		}
+	if (peek(p) != TOKEN_KEY) {
+		if (add(p, y, parse_node(p, false, false)) || !in_map)
+			return p->cx->fail.code;
+		return add(p, y, empty_scalar(p, line_of(p)));
 	}
-	skip(p);
-	return p->cx->fail.code;
+	if (!in_map)
+		map = new_node(p, YAML_MAPPING, line_of(p));
+	if (!map || pair(p, map, end))
+		return p->cx->fail.code;
+	return in_map ? 0 : add(p, y, map);
 }
 
-static int flow_mapping(struct parser *p, struct hydra_yaml *y)
+static int flow_items(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
 {
-	bool first = true;
-
-	skip(p);
-	for (; peek(p) != TOKEN_FLOW_MAPPING_END; first = false) {
-		if (!first && peek(p) != TOKEN_FLOW_ENTRY)
-			return fail(p, "ParserError", line_of(p), "expected ',' or '}'");
-		if (!first)
+	while (peek(p) != end) {
+		if (flow_item(p, y, end))
+			return p->cx->fail.code;
+		if (peek(p) == TOKEN_FLOW_ENTRY)
 			skip(p);
-		if (peek(p) == TOKEN_KEY) {
-			if (flow_pair(p, y, TOKEN_FLOW_MAPPING_END))
-				return p->cx->fail.code;
-		} else if (peek(p) != TOKEN_FLOW_MAPPING_END) {
-			if (add(p, y, parse_node(p, false, false)) ||
-				add(p, y, empty_scalar(p, line_of(p))))
-				return p->cx->fail.code;
-		} else {
-			break;
-		}
+		else if (peek(p) != end)
+			return fail(p, "ParserError", line_of(p),
+				end == TOKEN_FLOW_MAPPING_END ? "expected ',' or '}'"
+							      : "expected ',' or ']'");
 	}
 	skip(p);
 	return p->cx->fail.code;
@@ -250,27 +202,6 @@ static struct hydra_yaml *alias(struct parser *p)
 	return NULL;
 }
 
-static int resolve_handle(struct parser *p, const struct hydra_token *t, struct sonde_str *tag)
-{
-	struct sonde_str prefix = {0};
-	size_t i;
-
-	*tag = t->value;
-	if (!t->extra.n)
-		return 0;
-	if (sonde_str_is(t->extra, "!"))
-		prefix = SONDE_STR("!");
-	else if (sonde_str_is(t->extra, "!!"))
-		prefix = SONDE_STR("tag:yaml.org,2002:");
-	for (i = 0; i + 1 < p->handles.nr; i += 2)
-		if (sonde_str_eq(p->handles.at[i], t->extra))
-			prefix = p->handles.at[i + 1];
-	if (!prefix.n)
-		return fail(p, "ParserError", t->line, "undefined tag handle");
-	*tag = hydra_ctx__printf(p->cx, "%.*s%.*s", SONDE_STR_ARG(prefix), SONDE_STR_ARG(t->value));
-	return p->cx->fail.code;
-}
-
 /* TAG ANCHOR? | ANCHOR TAG? */
 static int parse_properties(struct parser *p, struct sonde_str *anchor, struct sonde_str *tag)
 {
@@ -284,10 +215,7 @@ static int parse_properties(struct parser *p, struct sonde_str *anchor, struct s
 			break;
 		if (hydra_scanner__next(&p->scanner, &t))
 			return p->cx->fail.code;
-		if (kind == TOKEN_ANCHOR)
-			*anchor = t.value;
-		else if (resolve_handle(p, &t, tag))
-			return p->cx->fail.code;
+		*(kind == TOKEN_ANCHOR ? anchor : tag) = t.value;
 	}
 	return p->cx->fail.code;
 }
@@ -319,27 +247,28 @@ static int scalar(struct parser *p, struct hydra_yaml *y)
 	return 0;
 }
 
+/* The node behind its tag and anchor; -1 when there is none. */
 static int parse_content(struct parser *p, struct hydra_yaml *y, bool block, bool indentless)
 {
 	enum hydra_token_kind kind = peek(p);
 
-	y->kind = YAML_SEQUENCE;
-	if (indentless && kind == TOKEN_BLOCK_ENTRY)
-		return indentless_sequence(p, y);
-	if (kind == TOKEN_FLOW_SEQUENCE_START)
-		return flow_sequence(p, y);
-	if (block && kind == TOKEN_BLOCK_SEQUENCE_START)
-		return parse_block_sequence(p, y);
-	y->kind = YAML_MAPPING;
-	if (kind == TOKEN_FLOW_MAPPING_START)
-		return flow_mapping(p, y);
-	if (block && kind == TOKEN_BLOCK_MAPPING_START)
-		return parse_block_mapping(p, y);
-	y->kind = YAML_SCALAR;
 	if (kind == TOKEN_SCALAR)
 		return scalar(p, y);
+	y->kind = YAML_SEQUENCE;
+	if (indentless && kind == TOKEN_BLOCK_ENTRY)
+		return block_sequence(p, y, true);
+	if (kind == TOKEN_FLOW_SEQUENCE_START)
+		return skip(p), flow_items(p, y, TOKEN_FLOW_SEQUENCE_END);
+	if (block && kind == TOKEN_BLOCK_SEQUENCE_START)
+		return skip(p), block_sequence(p, y, false);
+	y->kind = YAML_MAPPING;
+	if (kind == TOKEN_FLOW_MAPPING_START)
+		return skip(p), flow_items(p, y, TOKEN_FLOW_MAPPING_END);
+	if (block && kind == TOKEN_BLOCK_MAPPING_START)
+		return skip(p), block_mapping(p, y);
+	y->kind = YAML_SCALAR;
 	y->plain = true;
-	return -1; /* nothing there: fine after a tag or an anchor */
+	return -1;
 }
 
 static struct hydra_yaml *node_body(struct parser *p, bool block, bool indentless)
@@ -383,36 +312,12 @@ static struct hydra_yaml *parse_node(struct parser *p, bool block, bool indentle
 	return y;
 }
 
-static int parse_directive(struct parser *p)
-{
-	struct hydra_token t;
-	struct sonde_str *handle, *prefix;
-
-	if (hydra_scanner__next(&p->scanner, &t))
-		return p->cx->fail.code;
-	if (sonde_str_is(t.value, "YAML") && !sonde_str_starts(t.extra, "1."))
-		return fail(p, "ParserError", t.line, "only YAML 1.x is understood");
-	if (!sonde_str_is(t.value, "TAG"))
-		return 0;
-	handle = sonde_vec_push(&p->handles);
-	if (!handle || !sonde_vec_push(&p->handles))
-		return hydra_ctx__nomem(p->cx);
-	handle = &p->handles.at[p->handles.nr - 2];
-	prefix = handle + 1;
-	*handle = sonde_str_cut(t.extra, ' ', prefix);
-	*prefix = sonde_str_trim(*prefix);
-	return 0;
-}
-
 static int parse_document(struct parser *p, struct hydra_yaml **out)
 {
 	bool explicit_start = false;
 
-	while (peek(p) == TOKEN_DIRECTIVE) {
+	for (; peek(p) == TOKEN_DIRECTIVE; skip(p))
 		explicit_start = true;
-		if (parse_directive(p))
-			return p->cx->fail.code;
-	}
 	if (peek(p) == TOKEN_DOCUMENT_START) {
 		explicit_start = true;
 		skip(p);
@@ -458,6 +363,5 @@ int hydra_yaml__parse(
 	hydra_scanner__release(&p.scanner);
 	sonde_map_release(&p.anchors);
 	sonde_vec_release(&p.targets);
-	sonde_vec_release(&p.handles);
 	return rc;
 }

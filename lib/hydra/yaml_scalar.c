@@ -233,8 +233,7 @@ static int scan_block_header(struct hydra_scanner *s, char *chomp, int *incremen
 	while (peek(s) == ' ')
 		hydra_scanner__forward(s, 1);
 	if (peek(s) == '#')
-		while (peek(s) && !hydra_scanner__is_break(peek(s)))
-			hydra_scanner__forward(s, 1);
+		hydra_scanner__skip_line(s);
 	if (peek(s) && !hydra_scanner__is_break(peek(s)))
 		return hydra_scanner__fail(s, "unexpected text after '|' or '>'");
 	hydra_scanner__line_break(s);

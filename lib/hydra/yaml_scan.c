@@ -1,13 +1,15 @@
+/*
+ * Tokens out of characters, in PyYAML's order of doing things.
+ *
+ * Whether a token is the key of a map is known only when its ':' comes, so tokens
+ * wait in a queue: KEY (and the start of the map) is then put in front of it. Which
+ * token that may be is remembered per bracket, and forgotten at the end of the line.
+ */
 #include "hydra/yaml_token.h"
 
 #include <string.h>
 
 #define MAX_FLOW_LEVEL 2000
-
-static uint32_t peek(const struct hydra_scanner *s)
-{
-	return hydra_scanner__ch(s, 0);
-}
 
 /* Inserts a token `ahead` places behind the next one to be taken. */
 static int insert(struct hydra_scanner *s, size_t ahead, struct hydra_token token)
@@ -28,10 +30,23 @@ static int insert(struct hydra_scanner *s, size_t ahead, struct hydra_token toke
 	return 0;
 }
 
-static int append(struct hydra_scanner *s, enum hydra_token_kind kind)
+static struct hydra_token token_here(const struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	return insert(s, s->queue.nr - s->head,
-		(struct hydra_token){.kind = kind, .line = s->line + 1, .column = s->column + 1});
+	return (struct hydra_token){.kind = kind, .line = s->line + 1};
+}
+
+static int append(struct hydra_scanner *s, struct hydra_token token)
+{
+	return insert(s, s->queue.nr - s->head, token);
+}
+
+/* A token that is its `n` characters, which are left behind. */
+static int append_mark(struct hydra_scanner *s, enum hydra_token_kind kind, size_t n)
+{
+	if (append(s, token_here(s, kind)))
+		return s->cx->fail.code;
+	hydra_scanner__forward(s, n);
+	return 0;
 }
 
 /* Simple keys: a token that turns out to be a key once its ':' is met. */
@@ -104,7 +119,7 @@ static int unwind(struct hydra_scanner *s, int column)
 		return 0;
 	while (s->indent > column) {
 		s->indent = s->indents.at[--s->indents.nr];
-		if (append(s, TOKEN_BLOCK_END))
+		if (append(s, token_here(s, TOKEN_BLOCK_END)))
 			return s->cx->fail.code;
 	}
 	return 0;
@@ -126,29 +141,39 @@ static bool indent_to(struct hydra_scanner *s, int column)
 	return true;
 }
 
-/* One function per token. */
+/* Outside brackets an indicator may begin a collection, where `what` may stand at all. */
+static int begin_block(struct hydra_scanner *s, enum hydra_token_kind kind, const char *what)
+{
+	if (s->flow_level)
+		return 0;
+	if (!s->allow_simple_key)
+		return hydra_scanner__fail(s, "%s are not allowed here", what);
+	if (indent_to(s, (int)s->column))
+		append(s, token_here(s, kind));
+	return s->cx->fail.code;
+}
+
+/* One function per kind of token. */
 
 static int fetch_end(struct hydra_scanner *s)
 {
 	if (unwind(s, -1) || drop_current_key(s))
 		return s->cx->fail.code;
-	s->allow_simple_key = false;
 	s->done = true;
-	return append(s, TOKEN_STREAM_END);
+	return append(s, token_here(s, TOKEN_STREAM_END));
 }
 
 static int fetch_document(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	if (unwind(s, -1) || drop_current_key(s) || append(s, kind))
+	if (unwind(s, -1) || drop_current_key(s))
 		return s->cx->fail.code;
 	s->allow_simple_key = false;
-	hydra_scanner__forward(s, 3);
-	return 0;
+	return append_mark(s, kind, 3);
 }
 
 static int fetch_flow_start(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	if (save_key(s) || append(s, kind))
+	if (save_key(s) || append_mark(s, kind, 1))
 		return s->cx->fail.code;
 	if (++s->flow_level > MAX_FLOW_LEVEL)
 		return hydra_ctx__fail_at(s->cx, "LimitError", s->file, s->line + 1,
@@ -158,142 +183,100 @@ static int fetch_flow_start(struct hydra_scanner *s, enum hydra_token_kind kind)
 			return hydra_ctx__nomem(s->cx);
 	s->keys.at[s->flow_level].possible = false;
 	s->allow_simple_key = true;
-	hydra_scanner__forward(s, 1);
 	return 0;
 }
 
 static int fetch_flow_end(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	if (drop_current_key(s) || append(s, kind))
+	if (drop_current_key(s))
 		return s->cx->fail.code;
 	/* A stray bracket outside any: the parser refuses the token before the level matters. */
 	if (s->flow_level > 0)
 		s->flow_level--;
 	s->allow_simple_key = false;
-	hydra_scanner__forward(s, 1);
-	return 0;
+	return append_mark(s, kind, 1);
 }
 
 static int fetch_flow_entry(struct hydra_scanner *s)
 {
 	s->allow_simple_key = true;
-	if (drop_current_key(s) || append(s, TOKEN_FLOW_ENTRY))
-		return s->cx->fail.code;
-	hydra_scanner__forward(s, 1);
-	return 0;
+	return drop_current_key(s) ? s->cx->fail.code : append_mark(s, TOKEN_FLOW_ENTRY, 1);
 }
 
 static int fetch_block_entry(struct hydra_scanner *s)
 {
-	if (!s->flow_level) {
-		if (!s->allow_simple_key)
-			return hydra_scanner__fail(s, "sequence entries are not allowed here");
-		if (indent_to(s, (int)s->column) && append(s, TOKEN_BLOCK_SEQUENCE_START))
-			return s->cx->fail.code;
-	}
-	s->allow_simple_key = true;
-	if (drop_current_key(s) || append(s, TOKEN_BLOCK_ENTRY))
+	if (begin_block(s, TOKEN_BLOCK_SEQUENCE_START, "sequence entries"))
 		return s->cx->fail.code;
-	hydra_scanner__forward(s, 1);
-	return 0;
+	s->allow_simple_key = true;
+	return drop_current_key(s) ? s->cx->fail.code : append_mark(s, TOKEN_BLOCK_ENTRY, 1);
 }
 
 static int fetch_key(struct hydra_scanner *s)
 {
-	if (!s->flow_level) {
-		if (!s->allow_simple_key)
-			return hydra_scanner__fail(s, "mapping keys are not allowed here");
-		if (indent_to(s, (int)s->column) && append(s, TOKEN_BLOCK_MAPPING_START))
-			return s->cx->fail.code;
-	}
-	s->allow_simple_key = !s->flow_level;
-	if (drop_current_key(s) || append(s, TOKEN_KEY))
+	if (begin_block(s, TOKEN_BLOCK_MAPPING_START, "mapping keys"))
 		return s->cx->fail.code;
-	hydra_scanner__forward(s, 1);
-	return 0;
+	s->allow_simple_key = !s->flow_level;
+	return drop_current_key(s) ? s->cx->fail.code : append_mark(s, TOKEN_KEY, 1);
 }
 
 /* The ':' that makes the saved token a key. */
-static int value_of_simple_key(struct hydra_scanner *s, struct hydra_simple_key *k)
+static int put_key_before(struct hydra_scanner *s, struct hydra_simple_key *k)
 {
-	struct hydra_token t = {.line = k->line + 1, .column = k->column + 1};
+	struct hydra_token t = {.kind = TOKEN_KEY, .line = k->line + 1};
 	size_t ahead = k->number - s->taken;
 
 	k->possible = false;
-	t.kind = TOKEN_KEY;
 	if (insert(s, ahead, t))
 		return s->cx->fail.code;
 	t.kind = TOKEN_BLOCK_MAPPING_START;
-	if (!s->flow_level && indent_to(s, (int)k->column) && insert(s, ahead, t))
-		return s->cx->fail.code;
+	if (!s->flow_level && indent_to(s, (int)k->column))
+		insert(s, ahead, t);
 	s->allow_simple_key = false;
 	return s->cx->fail.code;
-}
-
-static int value_of_complex_key(struct hydra_scanner *s)
-{
-	if (!s->flow_level) {
-		if (!s->allow_simple_key)
-			return hydra_scanner__fail(s, "mapping values are not allowed here");
-		if (indent_to(s, (int)s->column) && append(s, TOKEN_BLOCK_MAPPING_START))
-			return s->cx->fail.code;
-	}
-	s->allow_simple_key = !s->flow_level;
-	return drop_current_key(s);
 }
 
 static int fetch_value(struct hydra_scanner *s)
 {
 	struct hydra_simple_key *k = &s->keys.at[s->flow_level];
 
-	if (k->possible ? value_of_simple_key(s, k) : value_of_complex_key(s))
-		return s->cx->fail.code;
-	if (append(s, TOKEN_VALUE))
-		return s->cx->fail.code;
-	hydra_scanner__forward(s, 1);
-	return 0;
+	if (k->possible) {
+		if (put_key_before(s, k))
+			return s->cx->fail.code;
+	} else {
+		if (begin_block(s, TOKEN_BLOCK_MAPPING_START, "mapping values"))
+			return s->cx->fail.code;
+		s->allow_simple_key = !s->flow_level;
+		drop_current_key(s);
+	}
+	return s->cx->fail.code ? s->cx->fail.code : append_mark(s, TOKEN_VALUE, 1);
 }
 
-static int fetch_anchor(struct hydra_scanner *s, enum hydra_token_kind kind)
+/* `&name`, `*name` or `!tag`: what is in front of a node may be the start of a key. */
+static int fetch_property(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
-	struct hydra_token t = {.kind = kind, .line = s->line + 1, .column = s->column + 1};
+	struct hydra_token t = token_here(s, kind);
 
 	if (save_key(s))
 		return s->cx->fail.code;
 	s->allow_simple_key = false;
-	if (hydra_scanner__anchor(s, &t))
+	if (kind == TOKEN_TAG ? hydra_scanner__tag(s, &t) : hydra_scanner__anchor(s, &t))
 		return s->cx->fail.code;
-	return insert(s, s->queue.nr - s->head, t);
-}
-
-static int fetch_tag(struct hydra_scanner *s)
-{
-	struct hydra_token t = {.kind = TOKEN_TAG, .line = s->line + 1, .column = s->column + 1};
-
-	if (save_key(s))
-		return s->cx->fail.code;
-	s->allow_simple_key = false;
-	if (hydra_scanner__tag(s, &t))
-		return s->cx->fail.code;
-	return insert(s, s->queue.nr - s->head, t);
+	return append(s, t);
 }
 
 static int fetch_directive(struct hydra_scanner *s)
 {
-	struct hydra_token t = {
-		.kind = TOKEN_DIRECTIVE, .line = s->line + 1, .column = s->column + 1};
+	struct hydra_token t = token_here(s, TOKEN_DIRECTIVE);
 
 	if (unwind(s, -1) || drop_current_key(s))
 		return s->cx->fail.code;
 	s->allow_simple_key = false;
-	if (hydra_scanner__directive(s, &t))
-		return s->cx->fail.code;
-	return insert(s, s->queue.nr - s->head, t);
+	return hydra_scanner__directive(s) ? s->cx->fail.code : append(s, t);
 }
 
 static int fetch_scalar(struct hydra_scanner *s, uint32_t c)
 {
-	struct hydra_token t = {.kind = TOKEN_SCALAR, .line = s->line + 1, .column = s->column + 1};
+	struct hydra_token t = token_here(s, TOKEN_SCALAR);
 	int rc;
 
 	sonde_buf_clear(&s->text);
@@ -313,19 +296,18 @@ static int fetch_scalar(struct hydra_scanner *s, uint32_t c)
 	if (s->text.failed)
 		return hydra_ctx__nomem(s->cx);
 	t.value = hydra_ctx__dup(s->cx, sonde_buf_view(&s->text));
-	return s->cx->fail.code ? s->cx->fail.code : insert(s, s->queue.nr - s->head, t);
+	return s->cx->fail.code ? s->cx->fail.code : append(s, t);
 }
 
 static void skip_to_token(struct hydra_scanner *s)
 {
-	if (s->at == 0 && peek(s) == 0xfeff)
+	if (s->at == 0 && hydra_scanner__ch(s, 0) == 0xfeff)
 		hydra_scanner__forward(s, 1);
 	for (;;) {
-		while (peek(s) == ' ')
+		while (hydra_scanner__ch(s, 0) == ' ')
 			hydra_scanner__forward(s, 1);
-		if (peek(s) == '#')
-			while (peek(s) && !hydra_scanner__is_break(peek(s)))
-				hydra_scanner__forward(s, 1);
+		if (hydra_scanner__ch(s, 0) == '#')
+			hydra_scanner__skip_line(s);
 		if (!hydra_scanner__line_break(s))
 			return;
 		if (!s->flow_level)
@@ -362,11 +344,11 @@ static int fetch_flow_or_block(struct hydra_scanner *s, uint32_t c)
 	if (c == ':' && (s->flow_level || blank_next))
 		return fetch_value(s);
 	if (c == '*')
-		return fetch_anchor(s, TOKEN_ALIAS);
+		return fetch_property(s, TOKEN_ALIAS);
 	if (c == '&')
-		return fetch_anchor(s, TOKEN_ANCHOR);
+		return fetch_property(s, TOKEN_ANCHOR);
 	if (c == '!')
-		return fetch_tag(s);
+		return fetch_property(s, TOKEN_TAG);
 	if (c == '\'' || c == '"' || ((c == '|' || c == '>') && !s->flow_level) ||
 		can_start_plain(s, c))
 		return fetch_scalar(s, c);
@@ -382,7 +364,7 @@ static int fetch(struct hydra_scanner *s)
 	skip_to_token(s);
 	if (drop_stale_keys(s) || unwind(s, (int)s->column))
 		return s->cx->fail.code;
-	c = peek(s);
+	c = hydra_scanner__ch(s, 0);
 	if (s->at >= s->nr_ch)
 		return fetch_end(s);
 	if (c == '%' && s->column == 0)

@@ -37,9 +37,8 @@ enum hydra_token_kind {
 struct hydra_token {
 	enum hydra_token_kind kind;
 	bool plain;		/* scalar without quotes */
-	uint32_t line, column;	/* from 1 */
-	struct sonde_str value; /* scalar, anchor, tag suffix, directive name */
-	struct sonde_str extra; /* tag handle ("" = none), directive argument */
+	uint32_t line;		/* from 1 */
+	struct sonde_str value; /* scalar; name of an anchor or alias; tag with its ! */
 };
 
 struct hydra_simple_key {
@@ -83,16 +82,17 @@ int hydra_scanner__plain(struct hydra_scanner *s);
 int hydra_scanner__quoted(struct hydra_scanner *s, bool dbl);
 int hydra_scanner__block(struct hydra_scanner *s, bool folded);
 
-/* `&name` or `*name`, `!tag`, `%directive`, into the token; yaml_mark.c. */
+/* `&name` or `*name`, `!tag`, into the token; a line `%…`; yaml_mark.c. */
 int hydra_scanner__anchor(struct hydra_scanner *s, struct hydra_token *t);
 int hydra_scanner__tag(struct hydra_scanner *s, struct hydra_token *t);
-int hydra_scanner__directive(struct hydra_scanner *s, struct hydra_token *t);
+int hydra_scanner__directive(struct hydra_scanner *s);
 
 /* Characters (yaml_chars.c). */
 uint32_t hydra_scanner__ch(const struct hydra_scanner *s, size_t ahead);
 void hydra_scanner__forward(struct hydra_scanner *s, size_t n);
-bool hydra_scanner__is_break(uint32_t c);  /* a line break, not the end */
-bool hydra_scanner__is_blankz(uint32_t c); /* blank, tab, line break or end */
+void hydra_scanner__skip_line(struct hydra_scanner *s); /* up to its break */
+bool hydra_scanner__is_break(uint32_t c);		/* a line break, not the end */
+bool hydra_scanner__is_blankz(uint32_t c);		/* blank, tab, line break or end */
 /* Takes a line break; returns it as '\n', U+2028, U+2029, or 0 when there is none. */
 uint32_t hydra_scanner__line_break(struct hydra_scanner *s);
 /* Whether three of `c` and a blank are next. */

@@ -61,6 +61,10 @@ static void test_hydra__malformed_yaml_names_file_and_line(void **state)
 	assert_refused(&t, "grammar", NULL, "grammar.yaml:2: ");
 	assert_refused(&t, "bytes", NULL, "bytes.yaml:2: byte 0xff is not valid UTF-8");
 	assert_refused(&t, "nul", NULL, "nul.yaml:2: ");
+	put(&t, "tag.yaml", "x: 1\na: !!python/tuple [1]\n");
+	put(&t, "handle.yaml", "%TAG ! tag:yaml.org,2002:\n---\na: !str 1\n");
+	assert_refused(&t, "tag", NULL, "tag.yaml:2: tag not understood here");
+	assert_refused(&t, "handle", NULL, "handle.yaml:1: tag handles are not known here");
 	remove_tree(&t);
 }
 
@@ -158,6 +162,19 @@ static void test_hydra__cycles_missing_groups_and_duplicates_are_explained(void 
 	remove_tree(&t);
 }
 
+static void test_hydra__a_sweep_inside_a_value_is_refused(void **state)
+{
+	struct tree t;
+
+	(void)state;
+	setup_tree(&t);
+	put(&t, "flat.yaml", "a: 1\nb: [1]\n");
+	assert_refused(&t, "flat", "+x=[range(1,3)]", "Value 'RangeSweep' is not a supported");
+	assert_refused(&t, "flat", "+x={k:choice(1,2)}", "Value 'ChoiceSweep' is not a supported");
+	assert_refused(&t, "flat", "b=[choice(1,2)]", "Error merging override b=[choice(1,2)]");
+	remove_tree(&t);
+}
+
 static void test_hydra__huge_files_are_refused(void **state)
 {
 	struct tree t;
@@ -221,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_hydra__deep_nesting_is_refused),
 		cmocka_unit_test(test_hydra__alias_bombs_and_growing_interpolations_are_bounded),
 		cmocka_unit_test(test_hydra__cycles_missing_groups_and_duplicates_are_explained),
+		cmocka_unit_test(test_hydra__a_sweep_inside_a_value_is_refused),
 		cmocka_unit_test(test_hydra__huge_files_are_refused),
 		cmocka_unit_test(test_hydra__tables_of_keys_check_and_give_defaults),
 		cmocka_unit_test(test_hydra__a_required_folder_must_exist),

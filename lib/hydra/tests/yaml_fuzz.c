@@ -63,8 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_round_trip(&cx, n);
 		hydra_ctx__clear(&cx);
 		defaults = hydra_datum__getz(n, "defaults");
-		if (defaults)
-			hydra_datum__remove(n, hydra_datum__index(defaults));
+		hydra_datum__drop(defaults);
 		compose(&cx, n, defaults);
 	}
 	hydra_ctx__report(&cx, &err);
