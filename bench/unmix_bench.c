@@ -24,6 +24,7 @@ struct run {
 	int64_t *start_ns, *end_ns;
 	double *values;
 	double *counts; /* class · counters + counter */
+	double *limits; /* far above all of it: what the device could count */
 	uint64_t seed;
 };
 
@@ -80,12 +81,15 @@ static void make(struct run *r, size_t samples, uint32_t classes, uint32_t count
 	r->end_ns = take(samples, sizeof(*r->end_ns));
 	r->values = take(samples * counters, sizeof(*r->values));
 	r->counts = take((size_t)classes * counters, sizeof(*r->counts));
+	r->limits = take(counters, sizeof(*r->limits));
 	for (i = 0; i < samples; i++) {
 		r->start_ns[i] = (int64_t)i * INTERVAL;
 		r->end_ns[i] = r->start_ns[i] + INTERVAL;
 	}
 	for (i = 0; i < (size_t)classes * counters; i++)
 		r->counts[i] = uniform(r, 0, 1e6);
+	for (i = 0; i < counters; i++)
+		r->limits[i] = 1e6;
 	for (i = 0; i < classes; i++)
 		r->classes[i] = (struct sonde_unmix_class){(uint32_t)i, SONDE_UNMIX_NONE};
 	r->in = (struct sonde_unmix_input){.classes = r->classes,
@@ -95,7 +99,8 @@ static void make(struct run *r, size_t samples, uint32_t classes, uint32_t count
 		.end_ns = r->end_ns,
 		.values = r->values,
 		.nr_samples = samples,
-		.nr_counters = counters};
+		.nr_counters = counters,
+		.limits_per_ns = r->limits};
 	while (at + 40000 < end && r->in.nr_launches < room) {
 		struct sonde_unmix_launch *l = &r->launches[r->in.nr_launches++];
 		int64_t length = 2000 + 1800 * (int64_t)(k % 11);
@@ -162,5 +167,6 @@ int main(int argc, char **argv)
 	free(r.end_ns);
 	free(r.values);
 	free(r.counts);
+	free(r.limits);
 	return 0;
 }

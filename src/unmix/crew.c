@@ -11,46 +11,36 @@
 #include <string.h>
 
 #define MOST_WORKERS	8
-#define VALUES_FOR_CREW 5000000 /* samples × counters; less is done before a thread has started */
+#define VALUES_FOR_CREW 500000 /* samples × counters; less is done before a thread has started */
 
 struct worker {
 	struct sonde_unmixed *u;
 	const struct sonde_unmix__round *r;
 	struct sonde_unmix__fit fit;
+	struct sonde_unmix__set *sets; /* of all counters */
+	uint32_t nr_sets;
 	pthread_t thread;
-	uint32_t first, step; /* its sets of counters */
+	uint32_t first, step; /* its sets */
 	bool is_survey;	      /* the first of two rounds */
 	bool has_thread;
 };
 
 static void take_fit(const struct worker *w, uint32_t lane)
 {
-	const struct sonde_unmix__fit *fit = &w->fit;
-	uint32_t counter = fit->counter[lane], k, b;
+	const struct sonde_unmix__set *set = w->fit.set;
+	uint32_t counter = set->counter[lane], k, b;
 	struct sonde_unmix_counter_result *c = &w->u->counters[counter];
 
-	c->misfit = fit->misfit[lane];
-	c->background = fit->background[lane];
-	c->nr_lost = fit->nr_lost[lane];
+	c->misfit = set->misfit[lane];
+	c->background = set->background[lane];
+	c->nr_lost = set->nr_lost[lane];
 	for (k = 0; k < w->u->nr_unknowns; k++) {
 		const struct sonde_unmix__unknown *x = &w->r->plan->unknowns[k];
 		double sum = 0;
 
 		for (b = 0; b < x->nr_bins; b++)
-			sum += fit->x[(size_t)(x->column + b) * LANES + lane];
+			sum += set->x[(size_t)(x->column + b) * LANES + lane];
 		w->u->x[(size_t)k * w->u->nr_counters + counter] = sum;
-	}
-}
-
-/* The counters of a set that are not refused. */
-static void choose_counters(struct worker *w, uint32_t set)
-{
-	uint32_t c;
-
-	w->fit.nr = 0;
-	for (c = set * LANES; c < w->u->nr_counters && c < (set + 1) * LANES; c++) {
-		if (w->u->counters[c].refused == NULL)
-			w->fit.counter[w->fit.nr++] = c;
 	}
 }
 
@@ -60,9 +50,9 @@ static void *work(void *arg)
 	size_t stride = (size_t)w->u->nr_counters * SPREAD_WIDTH;
 	uint32_t set, lane;
 
-	for (set = w->first; set * LANES < w->u->nr_counters; set += w->step) {
-		choose_counters(w, set);
-		if (w->fit.nr == 0)
+	for (set = w->first; set < w->nr_sets; set += w->step) {
+		w->fit.set = &w->sets[set];
+		if (w->fit.set->nr == 0)
 			continue;
 		if (w->is_survey) {
 			sonde_unmix__fit_survey(&w->fit, w->r);
@@ -70,7 +60,7 @@ static void *work(void *arg)
 		}
 		sonde_unmix__fit_counters(&w->fit, w->r);
 		sonde_unmix__spread(w->u->deviations, stride, &w->fit, w->r);
-		for (lane = 0; lane < w->fit.nr; lane++)
+		for (lane = 0; lane < w->fit.set->nr; lane++)
 			take_fit(w, lane);
 	}
 	return NULL;
@@ -96,11 +86,10 @@ static void run(struct worker *workers, uint32_t nr, bool is_survey)
 	}
 }
 
-static uint32_t count_workers(const struct sonde_unmix__round *r)
+static uint32_t count_workers(const struct sonde_unmix__round *r, uint32_t sets)
 {
 	size_t cores = sonde_cores();
 	uint32_t nr = cores > MOST_WORKERS ? MOST_WORKERS : (uint32_t)cores;
-	uint32_t sets = (r->in->nr_counters + LANES - 1) / LANES;
 
 	if (r->windows->nr * r->in->nr_counters < VALUES_FOR_CREW)
 		return 1;
@@ -122,20 +111,39 @@ static void merge_surveys(struct worker *workers, uint32_t nr)
 			rows * sizeof(*workers[0].fit.nr_complete));
 }
 
+/* Set number `number`: its counters that are not refused. */
+static int start_set(struct sonde_unmix__set *set, uint32_t number, const struct sonde_unmixed *u,
+	struct sonde_unmix__round *r)
+{
+	size_t lanes = (size_t)r->gram.nr * LANES * sizeof(double);
+	uint32_t c;
+
+	for (c = number * LANES; c < u->nr_counters && c < (number + 1) * LANES; c++) {
+		if (u->counters[c].refused == NULL)
+			set->counter[set->nr++] = c;
+	}
+	set->is_row = set->nr == LANES;
+	set->x = sonde_arena_alloc(&r->arena, lanes);
+	set->rhs = sonde_arena_alloc(&r->arena, lanes);
+	set->lost = sonde_arena_alloc(&r->arena, r->windows->nr * sizeof(*set->lost));
+	return r->arena.failed ? SONDE_ERR_NOMEM : 0;
+}
+
 int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 {
-	size_t columns = r->gram.nr;
 	struct worker workers[MOST_WORKERS] = {0};
-	double *surveyed = sonde_arena_calloc(&r->arena, u->nr_counters, columns * sizeof(double));
-	double *usual = sonde_arena_calloc(&r->arena, u->nr_counters, sizeof(double));
-	uint32_t nr = count_workers(r), k;
+	uint32_t nr_sets = (u->nr_counters + LANES - 1) / LANES, nr = count_workers(r, nr_sets), k;
+	struct sonde_unmix__set *sets = sonde_arena_calloc(&r->arena, nr_sets, sizeof(*sets));
 
-	if (surveyed == NULL || usual == NULL)
+	if (sets == NULL)
 		return SONDE_ERR_NOMEM;
+	for (k = 0; k < nr_sets; k++) {
+		if (start_set(&sets[k], k, u, r) < 0)
+			return SONDE_ERR_NOMEM;
+	}
 	for (k = 0; k < nr; k++) {
-		workers[k] = (struct worker){.u = u, .r = r, .first = k, .step = nr};
-		workers[k].fit.surveyed = surveyed;
-		workers[k].fit.usual = usual;
+		workers[k] = (struct worker){
+			.u = u, .r = r, .sets = sets, .nr_sets = nr_sets, .first = k, .step = nr};
 		if (sonde_unmix__fit_start(&workers[k].fit, r) < 0)
 			return SONDE_ERR_NOMEM;
 	}

@@ -38,14 +38,6 @@ static struct slot slot_of(uint32_t source, uint32_t nr_sums)
 	return (struct slot){source % nr_sums, hash(source) >> 63 ? 1 : -1};
 }
 
-/* Where a score lies: a block of LANES sums is solved at a time. */
-static double *score_of(double *scores, uint32_t sum, size_t columns, uint32_t column)
-{
-	size_t block = sum / LANES, lane = sum % LANES;
-
-	return &scores[(block * columns + column) * LANES + lane];
-}
-
 /*
  * The residual of a sample that decides an unknown nearly alone is small because
  * the unknown follows it. What it hides is about its leverage times the noise
@@ -55,9 +47,8 @@ static double full_residual(
 	const struct sonde_unmix__look *look, uint32_t lane, double leverage, double rate)
 {
 	double e = look->residual[lane];
-	double size = sqrt(e * e + leverage * rate * look->noise[lane]);
 
-	return e < 0 ? -size : size;
+	return copysign(sqrt(e * e + leverage * rate * look->noise[lane]), e);
 }
 
 /* Samples ÷ (samples - columns): residuals are that much smaller than the noise, squared. */
@@ -68,9 +59,7 @@ static double shrinkage(const struct sonde_unmix__matrix *m)
 	return rows / fmax(free, 0.1 * rows);
 }
 
-/* Sum by sum: the columns of a cluster are neighbours, which keeps this in the cache. */
-static void sum_residuals(
-	double *sums, const struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
+static void sum_residuals(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__matrix *m = &r->matrix;
 	double factor = sqrt(shrinkage(m));
@@ -78,38 +67,22 @@ static void sum_residuals(
 	uint32_t lane;
 	size_t i, j;
 
-	memset(sums, 0, (size_t)RESIDUAL_SUMS * LANES * m->nr_columns * sizeof(*sums));
 	for (i = 0; i < m->nr_rows; i++) {
 		struct slot slot = slot_of(r->windows->cluster[i], RESIDUAL_SUMS);
-		double *to = sums + (size_t)slot.sum * m->nr_columns * LANES;
-		double e[LANES] = {0};
+		double *to = fit->sums + (size_t)slot.sum * m->nr_columns * LANES, e[LANES];
 
 		sonde_unmix__fit_look(&look, fit, r, i);
-		for (lane = 0; lane < fit->nr; lane++) {
-			double rate = factor * factor * fit->noise_rate[lane];
+		for (lane = 0; lane < LANES; lane++) {
+			double rate = factor * factor * fit->set->noise_rate[lane];
 
-			if (!(fit->lost[i] >> lane & 1))
-				e[lane] = factor * slot.sign *
-					  full_residual(&look, lane, r->leverage[i], rate);
+			e[lane] = fit->set->lost[i] >> lane & 1
+					  ? 0
+					  : factor * slot.sign *
+						    full_residual(&look, lane, r->leverage[i], rate);
 		}
 		for (j = m->row[i]; j < m->row[i + 1]; j++)
-			lanes_add_scaled(to + (size_t)m->column[j] * LANES, e, m->value[j]);
-	}
-}
-
-/* Into the scores, scaled as the gram is. */
-static void add_residuals(
-	double *scores, const double *sums, uint32_t lane, const struct sonde_unmix__gram *g)
-{
-	uint32_t sum, k;
-
-	for (sum = 0; sum < RESIDUAL_SUMS; sum++) {
-		for (k = 0; k < g->nr; k++) {
-			double scale = g->scale[k] > 0 ? 1 / g->scale[k] : 0;
-
-			*score_of(scores, sum, g->nr, k) =
-				scale * sums[((size_t)sum * g->nr + k) * LANES + lane];
-		}
+			lanes_add_scaled(to + (size_t)m->column[j] * LANES, e,
+				m->value[j] / r->gram.scale[m->column[j]]);
 	}
 }
 
@@ -119,26 +92,28 @@ static double unevenness(const struct sonde_unmix__unknown *x)
 	return fmax(fmin(UNEVEN_PART * x->length, UNEVEN_NS), UNEVEN_PART * x->length / x->nr_bins);
 }
 
-static void add_timing(double *scores, const struct sonde_unmix__fit *fit, uint32_t lane,
-	const struct sonde_unmix__round *r)
+/* Each unknown by itself; in the last sum, all together. */
+static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__gram *g = &r->gram;
 	uint32_t k;
 	size_t j;
 
 	for (k = 0; k < g->nr; k++) {
+		double *to = fit->sums + (size_t)k * LANES;
+
 		for (j = g->row[k]; j < g->row[k + 1]; j++) {
 			uint32_t column = g->at.at[j].column, u = r->unknown_of[column];
-			double x = fit->x[(size_t)column * LANES + lane], moved;
+			const double *x = fit->set->x + (size_t)column * LANES;
 			struct slot slot;
 
-			if (u == SONDE_UNMIX_NONE || x == 0)
+			if (u == SONDE_UNMIX_NONE)
 				continue;
-			moved = g->at.at[j].slope * x;
 			slot = slot_of(u, TIMING_SUMS);
-			*score_of(scores, RESIDUAL_SUMS + slot.sum, g->nr, k) +=
-				slot.sign * moved * unevenness(&r->plan->unknowns[u]);
-			*score_of(scores, CLOCK_SUM, g->nr, k) += moved * r->offset_error_ns;
+			lanes_add_scaled(to + (size_t)slot.sum * g->nr * LANES, x,
+				slot.sign * g->at.at[j].slope * unevenness(&r->plan->unknowns[u]));
+			lanes_add_scaled(to + (size_t)TIMING_SUMS * g->nr * LANES, x,
+				g->at.at[j].slope * r->offset_error_ns);
 		}
 	}
 }
@@ -165,43 +140,58 @@ static void round_row(float *row)
 		row[sum] = unit > 0 ? rintf(row[sum] / unit) * unit : 0;
 }
 
-static void take_deviations(
-	float *deviations, size_t stride, double *scores, const struct sonde_unmix__round *r)
+/* Sums of scores → deviations, from number `first` on. */
+static void take_deviations(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
+	const struct sonde_unmix__round *r, uint32_t first)
 {
-	uint32_t u, k, sum;
+	uint32_t u, k, sum, lane;
 
 	for (u = 0; u < r->plan->nr_unknowns; u++) {
 		const struct sonde_unmix__unknown *x = &r->plan->unknowns[u];
 
-		for (sum = 0; sum < SPREAD_WIDTH; sum++) {
-			double moved = 0;
+		for (sum = 0; sum < RESIDUAL_SUMS; sum++) {
+			double moved[LANES] = {0};
 
 			for (k = x->column; k < x->column + x->nr_bins; k++) {
 				if (r->gram.scale[k] > 0)
-					moved += *score_of(scores, sum, r->gram.nr, k) /
-						 r->gram.scale[k];
+					lanes_add_scaled(moved,
+						fit->sums + ((size_t)sum * r->gram.nr + k) * LANES,
+						r->few_factor[u] / r->gram.scale[k]);
 			}
-			deviations[u * stride + sum] = (float)(moved * r->few_factor[u]);
+			for (lane = 0; lane < fit->set->nr; lane++)
+				deviations[u * stride + fit->set->counter[lane] * SPREAD_WIDTH +
+					   first + sum] = (float)moved[lane];
 		}
-		round_row(deviations + u * stride);
 	}
+}
+
+/* All counters of a set side by side, half of the sums at a time. */
+static void spread_half(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
+	const struct sonde_unmix__round *r, bool is_timing)
+{
+	size_t values = (size_t)r->gram.nr * LANES, sum;
+
+	memset(fit->sums, 0, RESIDUAL_SUMS * values * sizeof(*fit->sums));
+	if (is_timing)
+		sum_timing(fit, r);
+	else
+		sum_residuals(fit, r);
+	for (sum = 0; sum < RESIDUAL_SUMS; sum++)
+		sonde_unmix__envelope_solve(
+			fit->sums + sum * values, &r->envelope, r->factor, fit->scratch);
+	take_deviations(deviations, stride, fit, r, is_timing ? RESIDUAL_SUMS : 0);
 }
 
 void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r)
 {
-	size_t columns = r->gram.nr, block;
-	uint32_t lane;
+	uint32_t u, lane;
 
-	sum_residuals(fit->sums, fit, r);
-	for (lane = 0; lane < fit->nr; lane++) {
-		memset(fit->scores, 0, SPREAD_WIDTH * columns * sizeof(*fit->scores));
-		add_residuals(fit->scores, fit->sums, lane, &r->gram);
-		add_timing(fit->scores, fit, lane, r);
-		for (block = 0; block < SPREAD_WIDTH / LANES; block++)
-			sonde_unmix__envelope_solve(fit->scores + block * columns * LANES,
-				&r->envelope, r->factor, fit->scratch);
-		take_deviations(deviations + (size_t)fit->counter[lane] * SPREAD_WIDTH, stride,
-			fit->scores, r);
+	spread_half(deviations, stride, fit, r, false);
+	spread_half(deviations, stride, fit, r, true);
+	for (u = 0; u < r->plan->nr_unknowns; u++) {
+		for (lane = 0; lane < fit->set->nr; lane++)
+			round_row(deviations + u * stride +
+				  fit->set->counter[lane] * SPREAD_WIDTH);
 	}
 }

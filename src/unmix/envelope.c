@@ -2,6 +2,9 @@
  * Cholesky within an envelope: every row is kept from its first entry to the
  * diagonal. The order of Cuthill and McKee, reversed, keeps neighbours close
  * and rows short; the background meets everything and comes last.
+ *
+ * The diagonal of a factor holds 1 ÷ what belongs there, so that solving multiplies and never
+ * divides. A column that stays out has 0 there: whatever is multiplied by it is gone.
  */
 #include "unmix/unmix_int.h"
 
@@ -159,7 +162,7 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 	}
 }
 
-/* What earlier columns leave of column `p`, squared. A column left out has 0 on its diagonal. */
+/* What earlier columns leave of column `p`, squared. */
 static double eliminate(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
 {
 	double *row = at_row(factor, e, p);
@@ -169,10 +172,7 @@ static double eliminate(double *factor, const struct sonde_unmix__envelope *e, u
 		const double *other = in_row(factor, e, q);
 		uint32_t from = e->first[p] > e->first[q] ? e->first[p] : e->first[q];
 
-		if (other[q] == 0)
-			row[q] = 0;
-		else
-			row[q] = (row[q] - dot(row + from, other + from, q - from)) / other[q];
+		row[q] = (row[q] - dot(row + from, other + from, q - from)) * other[q];
 	}
 	return row[p] - dot(row + e->first[p], row + e->first[p], p - e->first[p]);
 }
@@ -186,7 +186,7 @@ static void solve_back(
 	for (p = nr; p-- > 0;) {
 		const double *row = in_row(factor, e, p);
 
-		x[p] = row[p] == 0 ? 0 : x[p] / row[p];
+		x[p] *= row[p];
 		for (q = e->first[p]; q < p; q++)
 			x[q] -= row[q] * x[p];
 	}
@@ -220,7 +220,7 @@ double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__en
 		load_row(row, e, g, p);
 		rest = eliminate(factor, e, p);
 		if (rest > DEPENDENT) {
-			row[p] = sqrt(rest);
+			row[p] = 1 / sqrt(rest);
 			least = rest < least ? rest : least;
 			continue;
 		}

@@ -14,16 +14,40 @@ static inline const double *row_of(
 	return factor + (e->row[p] - e->first[p]) * stride;
 }
 
-/* x - Σ a[q] · b[q], q = from … to-1 */
+/* x - Σ a[q] · b[q], q = from … to-1. Two sums side by side: one would wait for itself. */
 static inline struct sonde_lanes subtract_products(
 	struct sonde_lanes x, const double *a, const double *b, size_t from, size_t to)
 {
+	struct sonde_lanes y = lanes_same(0);
 	size_t q;
 
-	for (q = from; q < to; q++)
+	for (q = from; q + 2 <= to; q += 2) {
 		x = lanes_minus(
 			x, lanes_times(lanes_load(a + q * LANES), lanes_load(b + q * LANES)));
-	return x;
+		y = lanes_plus(y, lanes_times(lanes_load(a + (q + 1) * LANES),
+					  lanes_load(b + (q + 1) * LANES)));
+	}
+	if (q < to)
+		x = lanes_minus(
+			x, lanes_times(lanes_load(a + q * LANES), lanes_load(b + q * LANES)));
+	return lanes_minus(x, y);
+}
+
+/* The same with one b for all lanes. */
+static inline struct sonde_lanes subtract_scaled(
+	struct sonde_lanes x, const double *a, const double *b, size_t from, size_t to)
+{
+	struct sonde_lanes y = lanes_same(0);
+	size_t q;
+
+	for (q = from; q + 2 <= to; q += 2) {
+		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), lanes_same(b[q])));
+		y = lanes_plus(
+			y, lanes_times(lanes_load(a + (q + 1) * LANES), lanes_same(b[q + 1])));
+	}
+	if (q < to)
+		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), lanes_same(b[q])));
+	return lanes_minus(x, y);
 }
 
 void sonde_unmix__envelope_solve(
@@ -36,16 +60,14 @@ void sonde_unmix__envelope_solve(
 		const double *row = row_of(factor, e, p, 1);
 		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
 
-		for (q = e->first[p]; q < p; q++)
-			y = lanes_minus(y,
-				lanes_times(lanes_load(scratch + q * LANES), lanes_same(row[q])));
-		lanes_store(scratch + q * LANES, lanes_over(y, lanes_same(row[p])));
+		y = subtract_scaled(y, scratch, row, e->first[p], p);
+		lanes_store(scratch + (size_t)p * LANES, lanes_times(y, lanes_same(row[p])));
 	}
 	for (p = e->nr; p-- > 0;) {
 		const double *row = row_of(factor, e, p, 1);
 		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
 
-		y = lanes_over(y, lanes_same(row[p]));
+		y = lanes_times(y, lanes_same(row[p]));
 		for (q = e->first[p]; q < p; q++) {
 			double *to = scratch + q * LANES;
 
@@ -67,14 +89,14 @@ void sonde_unmix__envelope_solve_own(
 		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
 
 		y = subtract_products(y, row, scratch, e->first[p], p);
-		q = p;
-		lanes_store(scratch + q * LANES, lanes_over(y, lanes_load(row + q * LANES)));
+		lanes_store(scratch + (size_t)p * LANES,
+			lanes_times(y, lanes_load(row + (size_t)p * LANES)));
 	}
 	for (p = e->nr; p-- > 0;) {
 		const double *row = row_of(factors, e, p, LANES);
 		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
 
-		y = lanes_over(y, lanes_load(row + (size_t)p * LANES));
+		y = lanes_times(y, lanes_load(row + (size_t)p * LANES));
 		for (q = e->first[p]; q < p; q++) {
 			double *to = scratch + q * LANES;
 
@@ -113,7 +135,7 @@ static void finish_row(double *factors, const struct sonde_unmix__envelope *e,
 	lanes_store(own, subtract_products(lanes_load(own), row, row, e->first[p], p));
 	for (lane = 0; lane < LANES; lane++) {
 		if (!(fixed[k] >> lane & 1) && g->scale[k] > 0 && own[lane] > DEPENDENT) {
-			own[lane] = sqrt(own[lane]);
+			own[lane] = 1 / sqrt(own[lane]);
 			continue;
 		}
 		for (q = e->first[p]; q <= p; q++)
@@ -129,7 +151,7 @@ static void eliminate(
 	size_t from = e->first[p] > e->first[q] ? e->first[p] : e->first[q];
 	struct sonde_lanes left = subtract_products(lanes_load(at), row, other, from, q);
 
-	lanes_store(at, lanes_over(left, lanes_load(other + (size_t)q * LANES)));
+	lanes_store(at, lanes_times(left, lanes_load(other + (size_t)q * LANES)));
 }
 
 /*

@@ -63,16 +63,4 @@ static inline void lanes_add_scaled(double *to, const double *from, double by)
 	lanes_store(to, lanes_plus(lanes_load(to), lanes_times(lanes_load(from), lanes_same(by))));
 }
 
-/* x ÷ y, and 0 where y is 0. */
-static inline sonde_pair sonde_pair_over(sonde_pair x, sonde_pair y)
-{
-	return (sonde_pair){y[0] == 0 ? 0 : x[0] / y[0], y[1] == 0 ? 0 : x[1] / y[1]};
-}
-
-static inline struct sonde_lanes lanes_over(struct sonde_lanes x, struct sonde_lanes y)
-{
-	return (struct sonde_lanes){sonde_pair_over(x.a, y.a), sonde_pair_over(x.b, y.b),
-		sonde_pair_over(x.c, y.c), sonde_pair_over(x.d, y.d)};
-}
-
 #endif

@@ -25,7 +25,11 @@ static void solve_once(struct sonde_unmix__fit *f, const struct sonde_unmix__rou
 		sonde_unmix__envelope_solve(f->scaled, &r->envelope, r->factor, f->scratch);
 		return;
 	}
-	sonde_unmix__envelope_factor_lanes(f->factors, &r->envelope, &r->gram, f->fixed);
+	if (!f->has_factors || memcmp(f->fixed, f->factored, r->gram.nr) != 0) {
+		sonde_unmix__envelope_factor_lanes(f->factors, &r->envelope, &r->gram, f->fixed);
+		memcpy(f->factored, f->fixed, r->gram.nr);
+		f->has_factors = true;
+	}
 	sonde_unmix__envelope_solve_own(f->scaled, &r->envelope, f->factors, f->scratch);
 }
 
@@ -80,7 +84,7 @@ static void begin(double *tolerance, struct sonde_unmix__fit *f, const struct so
 			size_t at = (size_t)k * LANES + lane;
 
 			tolerance[lane] = fmax(tolerance[lane], TOLERANCE * fabs(f->rhs[at]));
-			if (has_guess && (lanes >> lane & 1) && f->x[at] == 0)
+			if (has_guess && (lanes >> lane & 1) && f->set->x[at] == 0)
 				f->fixed[k] |= (uint8_t)(1u << lane);
 		}
 	}
@@ -105,7 +109,7 @@ void sonde_unmix__solve_nonneg(struct sonde_unmix__fit *f, const struct sonde_un
 				g->scale[k] == 0 || f->scaled[at] <= 0 || (f->fixed[k] >> lane & 1);
 
 			if (lanes >> lane & 1)
-				f->x[at] = is_zero ? 0 : f->scaled[at] / g->scale[k];
+				f->set->x[at] = is_zero ? 0 : f->scaled[at] / g->scale[k];
 		}
 	}
 }

@@ -70,29 +70,51 @@ static struct sonde_unmixed *start_result(const struct sonde_unmix_input *in)
 	return u;
 }
 
-/* A counter that is above its limit more than now and then is not what it seems to be. */
-static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_input *in)
+/* Of a counter: how many samples are above its limit, and how high the highest is. */
+struct above {
+	uint64_t nr;
+	double most; /* per ns */
+};
+
+/* Sample by sample: all counters of one lie together. */
+static void find_above(struct above *above, const double *limits, const struct sonde_unmix_input *in)
 {
 	uint32_t c;
 	size_t i;
 
-	for (c = 0; c < in->nr_counters; c++) {
-		uint64_t nr_above = 0;
-		double most = 0;
+	for (i = 0; i < in->nr_samples; i++) {
+		double length = (double)(in->end_ns[i] - in->start_ns[i]);
 
-		for (i = 0; u->limits[c] > 0 && i < in->nr_samples; i++) {
-			double length = (double)(in->end_ns[i] - in->start_ns[i]);
+		for (c = 0; length > 0 && c < in->nr_counters; c++) {
 			double rate = in->values[i * in->nr_counters + c] / length;
 
-			nr_above += length > 0 && rate > LIMIT_SLACK * u->limits[c];
-			most = length > 0 && rate > most ? rate : most;
+			if (!(limits[c] > 0 && rate > LIMIT_SLACK * limits[c]))
+				continue;
+			above[c].nr++;
+			above[c].most = rate > above[c].most ? rate : above[c].most;
 		}
-		if ((double)nr_above <= REFUSED_SHARE * (double)in->nr_samples)
+	}
+}
+
+/* A counter that is above its limit more than now and then is not what it seems to be. */
+static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_input *in)
+{
+	struct above *above = sonde_arena_calloc(&u->arena, in->nr_counters, sizeof(*above));
+	uint32_t c;
+
+	if (above == NULL)
+		return SONDE_ERR_NOMEM;
+	if (in->limits_per_ns != NULL)
+		find_above(above, u->limits, in);
+	for (c = 0; c < in->nr_counters; c++) {
+		double share = (double)above[c].nr / (double)in->nr_samples;
+
+		if (!(share > REFUSED_SHARE))
 			continue;
 		u->counters[c].refused = sonde_arena_printf(&u->arena,
 			"%.0f %% of its samples are above what the device can count, up to %.1f "
 			"times",
-			100.0 * (double)nr_above / (double)in->nr_samples, most / u->limits[c])
+			100.0 * share, above[c].most / u->limits[c])
 						 .p;
 		if (u->counters[c].refused == NULL)
 			return SONDE_ERR_NOMEM;

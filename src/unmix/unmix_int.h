@@ -7,7 +7,8 @@
  *     gram     AᵀA, scaled, with what the edges of launches do to it
  *     envelope its Cholesky factor, in an order that keeps it narrow
  *     nonneg   the solution of one right-hand side
- *     fit      some counters at a time: right-hand sides, and which samples lack something
+ *     fit      some counters at a time: right-hand sides, and what each column counts
+ *     losses   the same without samples that lack something
  *     spread   how far that fit may be off
  *
  * Everything of one round lives in the round's arena. Times are nanoseconds since
@@ -21,11 +22,11 @@
 #include "unmix/lanes.h"
 #include "unmix/unmix.h"
 
-/* Deviations kept per unknown and counter: of residuals, of each unknown's timing, of the clock. */
+/* Deviations kept per unknown and counter: half of them of residuals, the other half of each
+ * unknown's timing and, the last one, of the clock. */
 #define RESIDUAL_SUMS 32
-#define TIMING_SUMS   31
-#define CLOCK_SUM     (RESIDUAL_SUMS + TIMING_SUMS)
-#define SPREAD_WIDTH  (CLOCK_SUM + 1)
+#define TIMING_SUMS   (RESIDUAL_SUMS - 1)
+#define SPREAD_WIDTH  (2 * RESIDUAL_SUMS)
 _Static_assert(SPREAD_WIDTH == SONDE_UNMIX_DEVIATIONS, "both say how many there are");
 #define MOST_DEVIATION 1e30f
 
@@ -108,31 +109,31 @@ struct sonde_unmix__envelope {
  * The fit of some counters at a time, LANES of them: the matrix is walked through once for
  * all. What belongs to a column and a lane lies at [column · LANES + lane].
  */
-#define FIT_TILE 64
-struct sonde_unmix__tile { /* the values of some samples, by lane; unused lanes are 0 */
-	size_t first;
-	bool is_loaded;
-	double values[FIT_TILE][LANES];
-};
-
-struct sonde_unmix__fit {
-	struct sonde_unmix__tile *tile;
+struct sonde_unmix__set {
 	uint32_t counter[LANES]; /* which ones */
 	uint32_t nr;		 /* how many */
-	double *x, *rhs;
+	bool is_row;		 /* all lanes, one behind the other: as they lie in the input */
+	double *x;
+	double *rhs;   /* scaled as the gram is */
 	uint8_t *lost; /* by row: a bit for each lane whose counter lacks something there */
 	uint64_t nr_lost[LANES];
+	double usual[LANES]; /* deviation of a sample, for what its launches count */
 	double misfit[LANES], background[LANES];
 	double noise_rate[LANES]; /* residuals ÷ what the launches count, both squared */
-	/* Of the solver: x and right-hand sides scaled as the gram is, factors without fixed
-	 * columns. */
-	double *scaled, *scratch, *factors;
-	uint8_t *fixed; /* by column: a bit for each lane */
-	/* Of the spread: sums of residuals by sum, column and lane; scores of one lane. */
-	double *sums, *scores;
-	/* From the survey. By counter: x, the usual deviation. By row: how many are complete. */
-	double *surveyed, *usual, *some;
-	uint16_t *nr_complete;
+};
+
+/* What a worker needs to fit one set after the other. */
+struct sonde_unmix__fit {
+	struct sonde_unmix__set *set; /* at hand */
+	double values[LANES];	      /* of a sample, for a set that is no row; unused lanes are 0 */
+	/* Of the solver: right-hand sides, x scaled as the gram is, factors without fixed
+	 * columns and which ones these are without. */
+	double *rhs, *scaled, *scratch, *factors;
+	uint8_t *fixed, *factored; /* by column: a bit for each lane */
+	bool has_factors;
+	double *sums;	       /* of the spread: one half of them, by sum, column and lane */
+	double *some;	       /* of the survey: deviations of some samples, by lane */
+	uint16_t *nr_complete; /* by row: counters that lack nothing there */
 };
 
 /* What a fit says about one sample, by lane. */
@@ -140,6 +141,13 @@ struct sonde_unmix__look {
 	double expected[LANES], launches[LANES]; /* … of it from launches */
 	double noise[LANES]; /* what the launches in it count, squared and summed */
 	double residual[LANES];
+};
+
+/* A walk along the samples: what is said about one and about its neighbours. */
+struct sonde_unmix__walk {
+	struct sonde_unmix__look at[3];
+	size_t row[3]; /* that each of them is about, plus one; 0 = none yet */
+	const struct sonde_unmix__look *here, *before, *behind; /* NULL = there is a gap */
 };
 
 /* One round: a plan and what was built from it. */
@@ -241,8 +249,27 @@ int sonde_unmix__fit_start(struct sonde_unmix__fit *fit, struct sonde_unmix__rou
 /* The survey of all counters comes first: it finds out which samples are complete. */
 void sonde_unmix__fit_survey(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r);
 void sonde_unmix__fit_counters(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r);
-void sonde_unmix__fit_look(struct sonde_unmix__look *look, const struct sonde_unmix__fit *fit,
+void sonde_unmix__fit_look(struct sonde_unmix__look *look, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r, size_t row);
+/* To a sample, from the one before it or from anywhere; `w` is zeroed at first. */
+void sonde_unmix__fit_step(struct sonde_unmix__walk *w, struct sonde_unmix__fit *fit,
+	const struct sonde_unmix__round *r, size_t row);
+/*
+ * The residual, or its sum with that of a neighbour where that is smaller: what lies
+ * at the edge of two samples is missing in one and too much in the other.
+ */
+double sonde_unmix__fit_lasting(const struct sonde_unmix__walk *w, uint32_t lane);
+/* Whether so much less than expected looks like a loss, if it is unusual. */
+bool sonde_unmix__fit_is_low(const struct sonde_unmix__walk *w, uint32_t lane, double lasting);
+
+/* What is summed over the samples that count, by lane, and what it says about the fit. */
+struct sonde_unmix__tally {
+	double squares[LANES], residuals[LANES], noise[LANES];
+	double sum[LANES], background[LANES];
+};
+void sonde_unmix__fit_tally(
+	struct sonde_unmix__tally *t, const struct sonde_unmix__look *look, uint8_t lost);
+void sonde_unmix__fit_judge(struct sonde_unmix__set *set, const struct sonde_unmix__tally *t);
 
 /* Fills deviations[unknown · stride + counter · SPREAD_WIDTH + 0 … SPREAD_WIDTH-1]. */
 void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__fit *fit,

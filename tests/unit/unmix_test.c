@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "unmix_made.h"
 
+#include <sched.h>
+
 #define STEPS	 400
 #define INTERVAL 50000
 
@@ -450,6 +452,62 @@ static void test_unmix__order_of_launches_does_not_matter(void **state)
 	made_release(&m);
 }
 
+/* A program long enough for several threads, with samples that lack something. */
+static void make_long_program(struct made *m)
+{
+	int64_t at = 3 * INTERVAL, end;
+	uint32_t k, c;
+	size_t i;
+
+	*m = (struct made){.seed = 7, .nr_counters = MADE_COUNTERS, .vary = 0.02};
+	for (k = 0; k < 30; k++) {
+		made_class(m, k, k, SONDE_UNMIX_NONE);
+		for (c = 0; c < m->nr_counters; c++)
+			m->count[k][c] = fmax(0, made_uniform(m, -500, 1000));
+	}
+	made_samples(m, 0, INTERVAL, 45000);
+	end = m->end_ns[m->nr_samples - 1];
+	for (k = 0; at + INTERVAL < end; k = (k + 1) % 30) {
+		made_launch(m, k, at, 5000 + 2000 * k, 0, 1);
+		at += 5000 + 2000 * k + (int64_t)made_uniform(m, 1000, 10000);
+	}
+	for (i = 100; i < m->nr_samples; i += 1000)
+		m->values[i * m->nr_counters + 3] *= 0.2;
+}
+
+static void test_unmix__any_number_of_threads_gives_the_same_bits(void **state)
+{
+	struct sonde_unmix_state one, many;
+	struct sonde_unmixed *alone, *together;
+	cpu_set_t all, first;
+	struct made m;
+	int core = 0;
+	size_t cells;
+
+	(void)state;
+	make_long_program(&m);
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(core, &all))
+		core++;
+	CPU_ZERO(&first);
+	CPU_SET(core, &first);
+	assert_int_equal(sched_setaffinity(0, sizeof(first), &first), 0);
+	alone = solve(&m);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	together = solve(&m);
+	one = sonde_unmixed_state(alone);
+	many = sonde_unmixed_state(together);
+	cells = (size_t)one.nr_unknowns * one.nr_counters;
+	assert_int_equal(one.nr_unknowns, many.nr_unknowns);
+	assert_memory_equal(one.x, many.x, cells * sizeof(*one.x));
+	assert_memory_equal(one.deviations, many.deviations,
+		cells * SONDE_UNMIX_DEVIATIONS * sizeof(*one.deviations));
+	assert_true(sonde_unmixed_counter(alone, 3)->nr_lost > 20);
+	sonde_unmixed_free(alone);
+	sonde_unmixed_free(together);
+	made_release(&m);
+}
+
 static void test_unmix__a_fixed_offset_is_found_and_used(void **state)
 {
 	struct sonde_unmix_options opt = {0};
@@ -638,6 +696,7 @@ int main(void)
 		cmocka_unit_test(test_unmix__kernels_that_vary_keep_their_mean),
 		cmocka_unit_test(test_unmix__what_no_sample_saw_has_no_figure),
 		cmocka_unit_test(test_unmix__order_of_launches_does_not_matter),
+		cmocka_unit_test(test_unmix__any_number_of_threads_gives_the_same_bits),
 		cmocka_unit_test(test_unmix__a_fixed_offset_is_found_and_used),
 		cmocka_unit_test(test_unmix__input_that_contradicts_itself_is_an_error),
 		cmocka_unit_test(test_unmix__odd_values_are_survived),
