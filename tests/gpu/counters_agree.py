@@ -3,12 +3,12 @@
 
     counters_agree.py regions SAMPLED.json TRUTH.json BASE GLOB LIMITS   regions of 5 % of BASE's time and more
     counters_agree.py kernels SAMPLED.json TRUTH.json BASE GLOB LIMITS   kernels in their region, 2 % and more
-    counters_agree.py times BASE WITH WITHOUT …                          kernels and the loop, with and without sampling
+    counters_agree.py times BASE WITH WITHOUT …                          kernels, with and without sampling
 
 BASE is the region of one step: both sides may have done another number of them. WITH and WITHOUT are runs: NAME.json is the
 report, NAME.out the program's output with its line `inner T s for N steps`. LIMITS are per cent by metric,
-`lts__t_sectors.sum=10,…`. A percentage is compared times the time it is of: alone, under ncu, a short kernel takes
-longer than among others, and has a smaller share of its peak. A count below 1 % of what all of BASE counts is shown
+`lts__t_sectors.sum=10,…`. A percentage is compared times the time it is of, one of the SMs' peak times their cycles: alone,
+under ncu, a short kernel takes longer than among others, at another clock, and has a smaller share of its peak. A count below 1 % of what all of BASE counts is shown
 with a *, and not judged: there is hardly any of it. Exit status 1 when something judged is beyond its limit.
 """
 import fnmatch
@@ -16,6 +16,8 @@ import json
 import os
 import statistics
 import sys
+
+CLOCK = "sm__cycles_elapsed.avg.per_second"
 
 
 def regions(path):
@@ -70,8 +72,9 @@ class Side:
         self.rows = rows_of(what, found, glob)
 
     def weight(self, row, metric):
-        """Of a count: that of one step. Of a percentage: how many ms a step would take at its peak."""
-        return (row["total_ms"] / 100 if ".pct_" in metric else 1) / self.steps
+        """Of a count: that of one step. Of a percentage: the time, or cycles, that a step would take at its peak."""
+        weight = (row["total_ms"] / 100 if ".pct_" in metric else 1) / self.steps
+        return weight * (row["metrics"].get(CLOCK) or float("nan")) if metric.startswith("sm__") and ".pct_" in metric else weight
 
     def per_step(self, row, metric):
         value = row["metrics"].get(metric)
@@ -101,7 +104,7 @@ def agree(what, sampled, truth, base, glob, limits):
         line = f"#   {name[:58]:58}{100 * row['total_ms'] / a.base['total_ms']:5.1f}%"
         for m, limit in limits.items():
             x, y = a.per_step(row, m), b.per_step(other, m)
-            if x is None or y is None:
+            if x is None or y is None or x != x or y != y:
                 line += f"{'-':>22}"
                 beyond.append((name, m, "missing"))
                 continue
@@ -123,7 +126,8 @@ def agree(what, sampled, truth, base, glob, limits):
     print(f"#   * less than 1 % of what all of {base} counts: not judged")
     for m in limits:
         if ".pct_" in m:
-            print(f"#   {base}: {head(m)} {a.base['metrics'].get(m)} in life, {b.base['metrics'].get(m)} under ncu")
+            print(f"#   {base}: {m} {a.base['metrics'].get(m)} in life, {b.base['metrics'].get(m)} under ncu; SM clock "
+                  f"{a.base['metrics'].get(CLOCK)} and {b.base['metrics'].get(CLOCK)}")
     print("#   worst", {m: round(v, 1) for m, v in worst.items()}, "limits", limits)
     print(f"#   {within[0]} of {within[1]} are within their ± and 4 %")
     for name, *why in beyond:
@@ -138,7 +142,8 @@ def inner(run):
 
 
 def times(base, *runs):
-    """Medians over pairs: the loop, the GPU time of a step, the mean of each kernel of 2 % of that and more."""
+    """Medians over pairs: the GPU time of a step, the mean of each kernel of 2 % of that and more. The loop is shown only:
+    three pairs of processes say little about it on a machine that others use too (bench/sampling.py does)."""
     loop, step, by_kernel = [], [], {}
     for one, other in zip(runs[::2], runs[1::2]):
         loop.append(inner(one) / inner(other))
@@ -155,7 +160,7 @@ def times(base, *runs):
     typical = statistics.median(kernels.values())
     print(f"#   medians: loop {statistics.median(loop):.4f}, step {statistics.median(step):.4f}, "
           f"the {len(kernels)} kernels of 2 % and more {typical:.4f}")
-    return statistics.median(loop) <= 1.01 and abs(statistics.median(step) - 1) <= 0.01 and abs(typical - 1) <= 0.01
+    return abs(statistics.median(step) - 1) <= 0.01 and abs(typical - 1) <= 0.01
 
 
 if __name__ == "__main__":

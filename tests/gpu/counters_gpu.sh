@@ -7,7 +7,7 @@
 #   tests/gpu/counters_gpu.sh build/gpu        on the machine with the GPU, ncu and PyTorch (about 3 minutes)
 #
 # One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs; $OUT: for what is worth
-# taking home, one small archive per program.
+# taking home, one small archive per program. $ROUNDS: runs with and without sampling (3).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}
@@ -26,7 +26,8 @@ INST=sm__inst_executed.sum TENSOR=sm__pipe_tensor_cycles_active.sum FMA=sm__inst
 L2=lts__t_sectors.sum DRAM=dram__bytes_read.sum
 OF_PEAK=pct_of_peak_sustained_elapsed
 L2_PCT=lts__t_sectors.avg.$OF_PEAK TENSOR_PCT=sm__pipe_tensor_cycles_active.avg.$OF_PEAK
-METRICS=gpu__time_duration.sum,$INST,$TENSOR,$FMA,$L2,$DRAM,$L2_PCT,$TENSOR_PCT,sm__cycles_active.sum,sm__warps_active.sum
+METRICS=gpu__time_duration.sum,$INST,$TENSOR,$FMA,$L2,$DRAM,$L2_PCT,$TENSOR_PCT,sm__cycles_elapsed.avg.per_second
+METRICS=$METRICS,sm__cycles_active.sum,sm__warps_active.sum
 
 sampled() { # NAME KEYS… -- PROGRAM…: a run, and its report
 	local name=$1 begin=$SECONDS
@@ -51,19 +52,22 @@ truth() { # NAME NCU-OPTION… -- PROGRAM…
 }
 
 home() { # PROGRAM TRUTH: the capture and ncu's report
-	[ -z "${OUT:-}" ] || tar czf "$OUT/$1.tar.gz" -C "$T" "$1/native" "$2.ncu-rep" "$1.out" "$1.err"
+	[ -z "${OUT:-}" ] || [ ! -d "$T/$1" ] || tar czf "$OUT/$1.tar.gz" -C "$T" "$1/native" "$2.ncu-rep" "$1.out" "$1.err"
 }
 
-check() { # NAME ARGS…: of counters_agree.py
-	local name=$1
+check() { # NAME COMMAND…
+	local name=$1 failure
 	shift
-	if python3 tests/gpu/counters_agree.py "$@"; then echo "ok $name"; else
+	python3 "$@" >"$T/check" 2>&1
+	failure=$?
+	sed '/^#/!s/^/#   /' "$T/check"
+	if [ $failure = 0 ]; then echo "ok $name"; else
 		echo "not ok $name"
 		failed=$((failed + 1))
 	fi
 }
 agree() { # WHAT SAMPLED TRUTH BASE GLOB LIMITS
-	check "$2: $1 count what ncu counts" "$1" "$T/$2.json" "$T/$3.json" "${@:4}"
+	check "$2: $1 count what ncu counts" tests/gpu/counters_agree.py "$1" "$T/$2.json" "$T/$3.json" "${@:4}"
 }
 
 CORE=$INST=5,$TENSOR=5,$FMA=5,$L2=10,$L2_PCT=10,$TENSOR_PCT=10
@@ -72,9 +76,9 @@ GRAPH=$INST=15,$TENSOR=15,$FMA=15,$L2=15,$L2_PCT=15,$TENSOR_PCT=15
 
 truth decode_ncu --nvtx-include decode/ -- python3 workloads/torch_decode.py --steps 2
 runs=()
-for i in 1 2 3; do # by turns which comes first: a GPU that warms up is nobody's advantage
+for ((i = 1; i <= ${ROUNDS:-3}; i++)); do # by turns which comes first: a GPU that warms up is nobody's advantage
 	order=(with without)
-	[ "$i" != 2 ] || order=(without with)
+	((i % 2)) || order=(without with)
 	for side in "${order[@]}"; do
 		set=basic
 		[ "$side" != without ] || set=off
@@ -84,7 +88,8 @@ for i in 1 2 3; do # by turns which comes first: a GPU that warms up is nobody's
 done
 agree regions with1 decode_ncu decode/step 'decode/step*' "$CORE,$DRAM=10"
 agree kernels with1 decode_ncu decode/step 'decode/step*' "$KERNEL,$DRAM=10"
-check "sampling changes neither the loop nor its kernels" times decode/step "${runs[@]}"
+check "sampling changes no kernel" tests/gpu/counters_agree.py times decode/step "${runs[@]}"
+check "sampling does not slow the loop down" bench/sampling.py "$BUILD"
 home with1 decode_ncu
 home with2 decode_ncu
 

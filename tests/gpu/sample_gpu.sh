@@ -73,6 +73,9 @@ without() { # NAME MESSAGE ENV COMMAND…
 	check "run: $name: it is said" grep -q "$message" "$T/err"
 	grep "no hardware" "$T/err" | cut -c1-200 | show
 }
+lie_on_clock() { # and elsewhere they fit so much worse that this says something
+	is "abs($(value offset_us)) <= 3 and $(value misfit) < 0.5 * $(value worst)"
+}
 torch_is_here() { python3 -c 'import torch' 2>/dev/null; }
 export XDG_CACHE_HOME=$T/cache
 
@@ -148,17 +151,20 @@ while time.time() < end:
 runs() {
 	run "three ranges" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
 	run "residual network" counters=basic -- "$PWD/$BUILD/workloads/resnet" --steps=200
-	# A GPU that is always busy says nothing about clocks.
-	check "run: samples of the network lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
+	# A GPU that is always busy: only where one kernel follows the other do samples tell when that was.
+	run "residual network in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
+		"$PWD/$BUILD/workloads/resnet" --steps=400
+	check "run: samples of the network lie on the kernels' clock" lie_on_clock
 	torch_is_here || return 0
 	run "decode, counters off" counters=off -- python3 workloads/torch_decode.py --steps 400
 	show "$T/out" | grep -i " s$\|checksum" | head -3
 	run "decode" counters=basic -- python3 workloads/torch_decode.py --steps 400
 	show "$T/out" | grep -i " s$\|checksum" | head -3
-	check "run: samples of decode lie on the kernels' clock" is "abs($(value offset_us)) <= 3"
+	check "run: samples of decode lie on the kernels' clock" lie_on_clock
 	[ -z "${OUT:-}" ] || "$DUMP" --data "$OUT/decode" "$dir/native" >/dev/null
 	run "decode in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
 		python3 workloads/torch_decode.py --steps 400 --graph
+	check "run: samples in bursts lie on the kernels' clock" lie_on_clock
 }
 
 full() {

@@ -5,7 +5,8 @@
  *
  *     series gpu=N interval_us=N counters=N samples=N span_ms=N missing_ms=N
  *     counter ROLE NAME total=N
- *     align offset_us=N correlation=N        of SM activity with kernels, best of -20 … 20 µs
+ *     align offset_us=N misfit=N worst=N     where instructions fit the kernels best, of -20 … 20 µs,
+ *                                            how well they do there, and where they do worst
  *     note TEXT
  *
  * With --data the samples of the first series and all kernels go to PREFIX.samples and
@@ -13,6 +14,7 @@
  */
 #include "base/alloc.h"
 #include "read/records.h"
+#include "unmix/unmix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,92 +22,103 @@
 #include <string.h>
 
 #define MAX_OFFSET_US 20
+#define MOST_SAMPLES  20000 /* a clock that is wrong is so from the beginning */
 
-struct spans {
-	size_t nr;
-	struct sonde_record_time *at; /* in order of start, merged */
+/* Kernels as launches. Those of one name that take about as long are one class. */
+struct kernels {
+	struct sonde_unmix_class *classes;
+	struct sonde_unmix_launch *launches;
+	size_t nr_classes, nr;
 };
 
-static int by_start(const void *a, const void *b)
+#define LENGTHS 32
+
+static void find_kernels(struct kernels *k, const struct sonde_records *r)
 {
-	const struct sonde_record_time *x = a, *y = b;
-
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-/* When a kernel ran. */
-static struct spans find_busy(const struct sonde_records *r)
-{
-	struct spans s = {.at = sonde_calloc(r->records.nr + 1, sizeof(*s.at))};
-	size_t i, nr = 0;
-
-	for (i = 0; i < r->records.nr; i++)
-		if (r->records.at[i].kind == SONDE_RESULT_KERNEL && r->records.at[i].time.end_ns)
-			s.at[s.nr++] = r->records.at[i].time;
-	qsort(s.at, s.nr, sizeof(*s.at), by_start);
-	for (i = 1; i < s.nr; i++) {
-		if (s.at[i].start_ns > s.at[nr].end_ns)
-			s.at[++nr] = s.at[i];
-		else if (s.at[i].end_ns > s.at[nr].end_ns)
-			s.at[nr].end_ns = s.at[i].end_ns;
-	}
-	s.nr = s.nr ? nr + 1 : 0;
-	return s;
-}
-
-static double overlap(const struct spans *s, size_t *from, double start, double end)
-{
-	double sum = 0, a, b;
+	uint32_t *class_of = sonde_calloc(r->strings.nr * LENGTHS + 1, sizeof(*class_of)), *class;
 	size_t i;
 
-	while (*from < s->nr && (double)s->at[*from].end_ns <= start)
-		(*from)++;
-	for (i = *from; i < s->nr && (double)s->at[i].start_ns < end; i++) {
-		a = fmax(start, (double)s->at[i].start_ns);
-		b = fmin(end, (double)s->at[i].end_ns);
-		sum += b > a ? b - a : 0;
+	k->classes = sonde_calloc(r->records.nr + 1, sizeof(*k->classes));
+	k->launches = sonde_calloc(r->records.nr + 1, sizeof(*k->launches));
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record *x = &r->records.at[i];
+		double length = (double)(x->time.end_ns - x->time.start_ns);
+
+		if (x->kind != SONDE_RESULT_KERNEL || x->time.end_ns <= x->time.start_ns)
+			continue;
+		class = &class_of[x->name * LENGTHS + (int)fmin(log2(length), LENGTHS - 1)];
+		if (!*class) {
+			k->classes[k->nr_classes] = (struct sonde_unmix_class){
+				(uint32_t)k->nr_classes, SONDE_UNMIX_NONE};
+			*class = (uint32_t)++k->nr_classes;
+		}
+		k->launches[k->nr++] = (struct sonde_unmix_launch){(int64_t)x->time.start_ns,
+			(int64_t)x->time.end_ns, *class - 1, SONDE_UNMIX_NONE};
 	}
-	return sum / (end - start);
+	sonde_free(class_of);
 }
 
-/* Correlation of busy time with active cycles, samples moved by `offset_ns`. */
-static double correlate(
-	const struct sonde_series *s, uint32_t active, const struct spans *busy, double offset_ns)
+/* What a counter is off at most, when launches are moved by `offset_ns`; NaN = it cannot be said. */
+static double misfit_at(const struct sonde_unmix_input *in, int64_t offset_ns)
 {
-	double n = 0, sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
-	size_t i, from = 0;
+	struct sonde_unmix_options options = {.offset_ns = offset_ns};
+	struct sonde_err err = {0};
+	struct sonde_unmixed *u;
+	double misfit;
 
-	for (i = 0; i < s->times.nr; i++) {
-		double a = (double)s->times.at[i].start_ns, b = (double)s->times.at[i].end_ns, x, y;
+	if (sonde_unmix_solve(&u, in, &options, &err) < 0)
+		return NAN;
+	misfit = sonde_unmixed_counter(u, 0)->misfit;
+	sonde_unmixed_free(u);
+	return misfit;
+}
 
-		if (!busy->nr || b < (double)busy->at[0].start_ns ||
-			a > (double)busy->at[busy->nr - 1].end_ns)
-			continue;
-		x = overlap(busy, &from, a + offset_ns, b + offset_ns);
-		y = s->values.at[i * s->counters.nr + active] / (b - a);
-		n++, sx += x, sy += y, sxx += x * x, syy += y * y, sxy += x * y;
+static void print_best(const struct sonde_unmix_input *in)
+{
+	double best = INFINITY, worst = 0, misfit;
+	int us, at = 0;
+
+	for (us = -MAX_OFFSET_US; us <= MAX_OFFSET_US; us++) {
+		misfit = misfit_at(in, us * 1000);
+		worst = misfit > worst ? misfit : worst;
+		if (misfit < best) {
+			best = misfit;
+			at = us;
+		}
 	}
-	return (n * sxy - sx * sy) / sqrt((n * sxx - sx * sx) * (n * syy - sy * sy));
+	if (isfinite(best))
+		printf("align offset_us=%d misfit=%.4f worst=%.4f\n", at, best, worst);
 }
 
 static void print_alignment(const struct sonde_records *r, const struct sonde_series *s)
 {
-	uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
-	struct spans busy = find_busy(r);
-	double best = -2, c;
-	int us, at = 0;
+	uint32_t counter = sonde_series_counter(s, r, "sm.instructions");
+	size_t nr = s->times.nr < MOST_SAMPLES ? s->times.nr : MOST_SAMPLES, i;
+	int64_t *start = sonde_calloc(nr + 1, sizeof(*start)), *end = sonde_calloc(nr + 1, sizeof(*end));
+	double *values = sonde_calloc(nr + 1, sizeof(*values));
+	struct kernels k = {0};
 
-	for (us = -MAX_OFFSET_US; us <= MAX_OFFSET_US && active != SONDE_NONE && busy.nr; us++) {
-		c = correlate(s, active, &busy, us * 1e3);
-		if (c > best) {
-			best = c;
-			at = us;
-		}
+	find_kernels(&k, r);
+	for (i = 0; i < nr && counter != SONDE_NONE; i++) {
+		start[i] = (int64_t)s->times.at[i].start_ns;
+		end[i] = (int64_t)s->times.at[i].end_ns;
+		values[i] = s->values.at[i * s->counters.nr + counter];
 	}
-	if (best > -2)
-		printf("align offset_us=%d correlation=%.4f at_0=%.4f\n", at, best,
-			correlate(s, active, &busy, 0));
-	sonde_free(busy.at);
+	if (counter != SONDE_NONE && k.nr)
+		print_best(&(struct sonde_unmix_input){.classes = k.classes,
+			.nr_classes = (uint32_t)k.nr_classes,
+			.launches = k.launches,
+			.nr_launches = k.nr,
+			.start_ns = start,
+			.end_ns = end,
+			.values = values,
+			.nr_samples = nr,
+			.nr_counters = 1});
+	sonde_free(k.classes);
+	sonde_free(k.launches);
+	sonde_free(start);
+	sonde_free(end);
+	sonde_free(values);
 }
 
 static void print_series(const struct sonde_records *r, const struct sonde_series *s)
