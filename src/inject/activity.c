@@ -235,11 +235,16 @@ static void switch_kinds(bool is_on)
 		atomic_store(&sonde_inject.windows.is_timing, true);
 }
 
+/* Calls come before records and go after them: what records cost is seen in calls. */
 void sonde_activity__switch(bool is_on, bool is_timed)
 {
+	bool was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
+
+	if (is_on && !was_on)
+		sonde_launches__switch(true);
 	switch_kinds(is_timed);
-	if (atomic_exchange(&sonde_inject.windows.gpu_on, is_on) != is_on)
-		sonde_launches__switch(is_on);
+	if (!is_on && was_on)
+		sonde_launches__switch(false);
 }
 
 void sonde_activity__start(void)

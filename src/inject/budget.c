@@ -1,123 +1,97 @@
 /*
  * The budget: GPU work is timed at random times, as much as the program's time
- * allows.
+ * allows. pace.c says when; here is what it goes by, and the switching.
  *
- * What timing costs is launches × cost of one. The rate of launches is counted; the
- * cost is measured in the run: of every eighth launch how long its call took, in times with
- * and without records. What the program loses elsewhere (caches, CUPTI's own threads) is not seen
- * that way, so the cost is never taken to be less than what it was where somebody looked (setup.c).
+ * Of every eighth launch how long its call took, in times with and without records: the difference is
+ * what timing costs. Of the launches whose calls met a switch, how much longer than usual they took: a
+ * thread that launches while CUPTI is switched waits for CUPTI's locks. The program's loss is the sum of
+ * that in the thread that waited longest, never more than the switch took.
  *
  * CUPTI's callbacks, which count launches, cost something too. As long as that is less than
  * half of the budget they stay, and launches are counted all the time. A program that
  * launches more often than that has them only while GPU work is timed; the reader then
  * estimates how many launches there were (fold/windowed_stays.c). The budget holds either way.
- *
- * Times begin at random: a program that does the same thing every so many
- * milliseconds would otherwise show the same part of it again and again.
  */
 #include "inject/event_int.h"
 #include "inject/outfile_int.h"
+#include "inject/pace.h"
 
-#define WINDOW_US     10000u /* of timing, on average */
-#define FIRST_US      2000u  /* the first one: nothing is known yet */
-#define MOST_US	      60000000u
-#define JUDGED_NS     100e6  /* how long counting may cost what it costs */
-#define GUESSED_SWITCH_NS 100000u
-#define FEW	      100u   /* launches that say nothing yet */
-#define LONG_TICKS_US 20u    /* a call that waited for the GPU says nothing either */
+#define FEW	      100u /* launches that say nothing yet */
+#define LONG_TICKS_US 20u  /* a call that waited for the GPU says nothing either */
+#define AIMED	      0.8  /* of the budget: ranges, and caches after a switch, take the rest unseen */
 
 static struct {
 	_Atomic uint64_t ticks[2]; /* of measured calls: without, with records … */
 	_Atomic uint64_t nr[2];	   /* … and how many */
+	_Atomic uint32_t turn;	   /* odd = CUPTI is being switched */
+	_Atomic uint64_t waited;   /* ticks that a thread's launches waited for the last switch */
+	_Atomic uint64_t charged_ns; /* what switching is known to have cost besides */
 	/* The collector's. */
-	uint64_t seed;
-	uint64_t until_ns;	   /* when the present time ends; 0 = not begun */
-	uint64_t nr_launched;	   /* when the rate was last taken … */
-	uint64_t rated_ns;	   /* … and when that was */
-	double rate;		   /* launches a nanosecond */
-	uint64_t nr_counted;	   /* launches when counting was last looked at … */
-	uint64_t counted_ns;	   /* … and when that was */
-	double busy_ns, nr_busy;   /* time with launches, and launches */
-	uint64_t timed_ns, all_ns; /* so far … */
-	uint64_t since_ns;	   /* … to there */
-	uint64_t switch_ns;	   /* what switching takes, both ways */
+	struct pace pace;
+	uint64_t begin_ns, until_ns; /* when the present time ends; 0 = not begun */
+	uint64_t switch_ns;	     /* how long the last switch took, 0 = nothing changed … */
+	uint64_t least_ns;	     /* … and the shortest of late */
+	uint64_t nr_counted;	     /* launches while all of them are */
 	_Atomic uint32_t cost_ppm, base_ppm, record_ns, slow_ppm;
 } b;
 
-void sonde_budget__measure(uint64_t ticks, bool is_timed)
+static uint64_t ticks_to_ns(uint64_t ticks)
 {
-	if (ticks > LONG_TICKS_US * (sonde_inject.tick_hz / 1000000))
+	return (uint64_t)((double)ticks * 1e9 / (double)sonde_inject.tick_hz);
+}
+
+static uint64_t mean_ticks(unsigned which)
+{
+	uint64_t nr = atomic_load_explicit(&b.nr[which], memory_order_relaxed);
+
+	return nr < FEW ? 0 : atomic_load_explicit(&b.ticks[which], memory_order_relaxed) / nr;
+}
+
+/* --- in the threads that launch ------------------------------------------------------------------ */
+
+void sonde_budget__enter_call(struct thread *t, uint32_t correlation)
+{
+	t->call.ticks = ticks_now();
+	t->call.correlation = correlation;
+	t->call.turn = atomic_load_explicit(&b.turn, memory_order_relaxed);
+}
+
+/* What a thread waited for one switch adds up over its calls. */
+static void add_wait(struct thread *t, uint64_t ticks, bool is_timed)
+{
+	uint64_t usual = mean_ticks(is_timed), longest = atomic_load(&b.waited);
+
+	if (t->call.waited_turn != t->call.turn / 2 + 1)
+		t->call.waited = 0;
+	t->call.waited_turn = t->call.turn / 2 + 1;
+	t->call.waited += ticks > usual ? ticks - usual : 0;
+	while (t->call.waited > longest &&
+		!atomic_compare_exchange_weak(&b.waited, &longest, t->call.waited))
+		;
+}
+
+void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_timed)
+{
+	uint64_t ticks = ticks_now() - t->call.ticks;
+	uint32_t turn = atomic_load_explicit(&b.turn, memory_order_relaxed);
+
+	if (t->call.correlation != correlation) /* its beginning was not seen */
 		return;
-	atomic_fetch_add_explicit(&b.ticks[is_timed], ticks, memory_order_relaxed);
-	atomic_fetch_add_explicit(&b.nr[is_timed], 1, memory_order_relaxed);
-}
-
-/* xorshift: the program's own random numbers are not touched. */
-static uint64_t draw(uint64_t below)
-{
-	b.seed ^= b.seed << 13;
-	b.seed ^= b.seed >> 7;
-	b.seed ^= b.seed << 17;
-	return b.seed % below;
-}
-
-static double mean_ns(unsigned which)
-{
-	uint64_t nr = atomic_load(&b.nr[which]);
-
-	return nr < FEW ? 0
-			: (double)atomic_load(&b.ticks[which]) / (double)nr * 1e9 /
-				  (double)sonde_inject.tick_hz;
-}
-
-static double record_ns(void)
-{
-	double with = mean_ns(1), without = mean_ns(0), least = sonde_inject.config.levers.record_ns;
-
-	return with > 0 && without > 0 && with - without > least ? with - without : least;
-}
-
-/* What it costs to be called at a launch. */
-static double call_ns(void)
-{
-	return sonde_inject.config.levers.call_ns;
-}
-
-static uint64_t count_launches(void)
-{
-	struct inject *g = &sonde_inject;
-	uint32_t i, nr = atomic_load(&g->nr_used);
-	uint64_t sum = 0;
-
-	for (i = 0; i < nr && i < MAX_THREADS; i++)
-		sum += atomic_load_explicit(&g->threads[i].nr_launched, memory_order_relaxed);
-	return sum;
-}
-
-/*
- * Of times in which GPU work was timed and there was some: a program that waits most of the time
- * must not pay for it when it does not. Up at once, down slowly: too much is worse than too little.
- */
-static void take_rate(uint64_t now, bool was_timed)
-{
-	uint64_t nr = count_launches(), step = nr - b.nr_launched;
-	double rate;
-
-	if (was_timed && step && now - b.rated_ns >= 1000000) {
-		rate = (double)step / (double)(now - b.rated_ns);
-		b.rate = b.rate == 0 || rate > b.rate ? rate : 0.7 * b.rate + 0.3 * rate;
+	if (turn != t->call.turn || turn & 1) {
+		add_wait(t, ticks, is_timed);
+	} else if (t->nr_launched % 8 == 0 &&
+		   ticks <= LONG_TICKS_US * (sonde_inject.tick_hz / 1000000)) {
+		atomic_fetch_add_explicit(&b.ticks[is_timed], ticks, memory_order_relaxed);
+		atomic_fetch_add_explicit(&b.nr[is_timed], 1, memory_order_relaxed);
 	}
-	b.nr_launched = nr;
-	b.rated_ns = now;
 }
 
-/* The least of late: a collector that was made to wait by others took nothing from the program. */
-static void take_switch(uint64_t ns)
+void sonde_budget__charge(uint64_t ns)
 {
-	b.switch_ns += b.switch_ns / 4 + 1000;
-	if (ns < b.switch_ns)
-		b.switch_ns = ns;
+	atomic_fetch_add(&b.charged_ns, ns);
 }
+
+/* --- in the collector ---------------------------------------------------------------------------- */
 
 static bool counts_all(void)
 {
@@ -125,96 +99,108 @@ static bool counts_all(void)
 }
 
 /*
- * Counting launches may take half of the budget, by the time in which there are some; once it takes
- * more it is given up: the budget holds, and the numbers of launches become estimates. A burst
- * at the beginning is nothing to judge by, and what is long past counts less and less.
+ * What the last switch took from the program: what its launches waited; and where none was seen, as
+ * if it had stood still meanwhile. The least of late then: a collector that was made to wait by
+ * others took nothing from the program.
  */
-static void watch_counting(uint64_t now)
+static double take_switch(void)
 {
-	uint64_t nr = count_launches(), step = nr - b.nr_counted;
-	double most = sonde_inject.config.budget_ppm / 1e6 / 2;
+	uint64_t waited = ticks_to_ns(atomic_load(&b.waited)), took = b.switch_ns;
+	uint64_t charged = atomic_exchange(&b.charged_ns, 0);
 
-	if (!counts_all() || now - b.counted_ns < 1000000)
+	if (!took)
+		return (double)charged;
+	b.least_ns += b.least_ns / 4 + 1000;
+	b.least_ns = took < b.least_ns ? took : b.least_ns;
+	waited = waited < took ? waited : took;
+	b.switch_ns = 0;
+	return (double)(charged + (waited > b.least_ns ? waited : b.least_ns));
+}
+
+static struct pace_sight look(uint64_t now)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t i, nr = atomic_load(&g->nr_used);
+	uint64_t with = mean_ticks(1), without = mean_ticks(0);
+	struct pace_sight s = {.ns = now,
+		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.record_ns = without && with > without ? (double)ticks_to_ns(with - without) : 0,
+		.counts_all = counts_all()};
+
+	for (i = 0; i < nr && i < MAX_THREADS; i++) {
+		s.nr_launches += atomic_load_explicit(&g->threads[i].nr_launched, memory_order_relaxed);
+		s.nr_ranges += atomic_load_explicit(&g->threads[i].nr_entered, memory_order_relaxed);
+	}
+	return s;
+}
+
+static void begin(const struct pace_sight *s)
+{
+	const struct config *c = &sonde_inject.config;
+
+	b.pace = (struct pace){.budget = c->budget_ppm < 1000000 ? AIMED * c->budget_ppm / 1e6 : 1,
+		.least_record_ns = c->levers.record_ns,
+		.call_ns = c->levers.call_ns};
+	b.least_ns = UINT64_MAX / 4;
+	b.begin_ns = s->ns;
+	b.until_ns = s->ns + sonde_pace__begin(&b.pace, s,
+				     s->ns ^ (uint64_t)sonde_inject.pid << 32 ^ 0x9e3779b97f4a7c15u);
+}
+
+static void keep_account(const struct pace_sight *s)
+{
+	const struct pace *p = &b.pace;
+	double all = (double)(s->ns - b.begin_ns), slow;
+
+	if (s->counts_all)
+		b.nr_counted = s->nr_launches;
+	slow = p->rate * (p->record_ns + p->call_ns * p->factor);
+	atomic_store(&b.record_ns, (uint32_t)p->record_ns);
+	atomic_store(&b.base_ppm, (uint32_t)(p->base * 1e6));
+	atomic_store(&b.slow_ppm, (uint32_t)((slow < 1 ? slow : 1) * 1e6));
+	if (all > 0)
+		atomic_store(&b.cost_ppm,
+			(uint32_t)((p->spent_ns + (double)b.nr_counted * p->call_ns) / all * 1e6));
+}
+
+/* Nothing waits for a switch that changes nothing. */
+static void change(bool is_timed)
+{
+	uint64_t before = clock_ns(CLOCK_MONOTONIC);
+	struct pace_sight s;
+
+	if (is_timed == (bool)atomic_load(&sonde_inject.windows.phase))
 		return;
-	b.busy_ns += step ? (double)(now - b.counted_ns) : 0;
-	b.nr_busy += (double)step;
-	b.nr_counted = nr;
-	b.counted_ns = now;
-	if (b.busy_ns > JUDGED_NS && b.nr_busy * call_ns() > most * b.busy_ns)
-		sonde_window__stop_counting();
-	if (b.busy_ns > 10 * JUDGED_NS)
-		b.busy_ns /= 2, b.nr_busy /= 2;
-}
-
-/* What a time of timing costs while it lasts, as a share. Switching counts as if the program stood
- * still meanwhile. */
-static double timing_cost(void)
-{
-	return b.rate * (record_ns() + (counts_all() ? 0 : call_ns())) +
-	       (double)b.switch_ns / (WINDOW_US * 1000.0);
-}
-
-/* The share of time that may be timed. */
-static double share(void)
-{
-	double budget = sonde_inject.config.budget_ppm / 1e6, cost = timing_cost(), most;
-	double base = counts_all() ? b.rate * call_ns() : 0;
-
-	atomic_store(&b.record_ns, (uint32_t)record_ns());
-	atomic_store(&b.base_ppm, (uint32_t)(base * 1e6));
-	atomic_store(&b.slow_ppm, (uint32_t)(b.rate * (record_ns() + call_ns()) * 1e6));
-	if (base > budget / 2) /* counting is about to be given up */
-		base = 0, cost += b.rate * call_ns();
-	most = cost > 0 ? (budget - base) / cost : 1;
-	return most > 1 ? 1 : most < 0.0001 ? 0.0001 : most;
-}
-
-static void keep_account(uint64_t now, bool was_timed)
-{
-	double timed;
-
-	b.timed_ns += was_timed ? now - b.since_ns : 0;
-	b.all_ns += now - b.since_ns;
-	b.since_ns = now;
-	timed = b.all_ns ? (double)b.timed_ns / (double)b.all_ns : 0;
-	atomic_store(&b.cost_ppm,
-		(uint32_t)(atomic_load(&b.base_ppm) + timed * timing_cost() * 1e6));
+	atomic_store(&b.waited, 0);
+	atomic_fetch_add(&b.turn, 1);
+	sonde_window__time(is_timed);
+	atomic_fetch_add(&b.turn, 1);
+	s = look(clock_ns(CLOCK_MONOTONIC));
+	b.switch_ns = s.ns - before;
+	sonde_pace__settle(&b.pace, &s);
 }
 
 uint64_t sonde_budget__look(void)
 {
-	bool was_timed = atomic_load(&sonde_inject.windows.phase);
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), length, after;
-	double part;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), length;
+	struct pace_sight s;
 
 	if (!sonde_inject.config.budget_ppm)
 		return UINT64_MAX;
-	if (!b.until_ns) {
-		b.seed = now ^ (uint64_t)sonde_inject.pid << 32 ^ 0x9e3779b97f4a7c15u;
-		b.until_ns = now + FIRST_US * 1000;
-		b.rated_ns = b.since_ns = now;
-		b.counted_ns = now;
-		b.switch_ns = GUESSED_SWITCH_NS;
-		b.nr_launched = b.nr_counted = count_launches();
+	s = look(now);
+	if (!b.until_ns)
+		begin(&s);
+	if (s.counts_all && !sonde_pace__may_count(&b.pace, &s))
+		sonde_window__stop_counting();
+	if (now >= b.until_ns) {
+		s.switch_ns = take_switch();
+		length = sonde_pace__turn(&b.pace, &s);
+		change(b.pace.is_timed);
+		now = clock_ns(CLOCK_MONOTONIC);
+		b.until_ns = now + length;
 	}
-	watch_counting(now);
-	keep_account(now, was_timed);
-	if (now < b.until_ns)
-		return (b.until_ns - now) / 1000;
-	take_rate(now, was_timed);
-	part = share();
-	length = WINDOW_US / 2 + draw(WINDOW_US);
-	if (was_timed && part < 1) {
-		double pause = (double)length * (1 - part) / part;
-
-		length = pause < MOST_US ? (uint64_t)pause : MOST_US;
-		length = length / 2 + draw(length + 1);
-	}
-	sonde_window__time(!was_timed || part >= 1);
-	after = clock_ns(CLOCK_MONOTONIC);
-	take_switch(2 * (after - now));
-	b.until_ns = after + length * 1000;
-	return length;
+	keep_account(&s);
+	return (b.until_ns - now) / 1000;
 }
 
 void sonde_budget__put(void)
@@ -224,7 +210,7 @@ void sonde_budget__put(void)
 		.cost_ppm = atomic_load(&b.cost_ppm),
 		.base_ppm = atomic_load(&b.base_ppm),
 		.record_ns = atomic_load(&b.record_ns),
-		.call_ns = (uint32_t)call_ns(),
+		.call_ns = sonde_inject.config.levers.call_ns,
 		.slow_ppm = atomic_load(&b.slow_ppm),
 		.has_own_ids = sonde_inject.has_own_ids,
 		.nr_calibrated = (uint32_t)(atomic_load(&b.nr[1]))};

@@ -198,8 +198,15 @@ struct thread {
 	struct sonde_event_base base; /* what the chunk's next event counts from */
 	uint64_t cpu_ticks;	      /* when the CPU clock was last read */
 	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
-	_Atomic uint64_t nr_launched; /* with a budget: launches, counted for its controller … */
-	uint64_t launch_ticks;	      /* … and when one began whose call is measured; 0 = none */
+	_Atomic uint64_t nr_entered;  /* ranges, for a budget: how fast the program goes on */
+	_Atomic uint64_t nr_launched; /* with a budget: launches … */
+	struct {
+		uint64_t ticks; /* … when the last one's call began, … */
+		uint32_t correlation;
+		uint32_t turn; /* … while CUPTI was switched or not (budget.c), … */
+		uint64_t waited; /* … and ticks that calls waited for a switch … */
+		uint32_t waited_turn; /* … which is this one */
+	} call;
 	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
 	uint32_t epoch;	      /* of windows, when it last wrote a range or launch */
@@ -324,8 +331,11 @@ void sonde_window__put(bool is_last);
 
 /* The collector's: decides what is due, returns microseconds until it is to be asked again. */
 uint64_t sonde_budget__look(void);
-/* How long a call of a launch took. */
-void sonde_budget__measure(uint64_t ticks, bool is_timed);
+/* A call of a launch begins and ends: how long it takes is measured. */
+void sonde_budget__enter_call(struct thread *t, uint32_t correlation);
+void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_timed);
+/* Whoever switches CUPTI says what the program lost to it, beyond what its launches waited. */
+void sonde_budget__charge(uint64_t ns);
 void sonde_budget__put(void); /* the flusher's */
 
 /* --- the flusher --------------------------------------------------------------------------- */
@@ -411,6 +421,13 @@ extern __thread struct thread *sonde_self __attribute__((tls_model("initial-exec
 static inline void count(_Atomic uint64_t *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* Of a thread's own: others may read it. */
+static inline void count_own(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter,
+		atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 static inline uint64_t ticks_now(void)

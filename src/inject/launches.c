@@ -100,28 +100,27 @@ static void call_ended(unsigned kind, uint64_t began)
 
 /*
  * With a budget. Work that is not recorded cannot tell which of two ids it would have carried:
- * its launch is the driver's, where every launch comes by once. Every 8th call is measured.
+ * its launch is the driver's, where every launch comes by once. Calls that can wait by themselves say
+ * nothing about what timing costs.
  */
 static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
-	bool is_timed = atomic_load_explicit(
-		&sonde_inject.windows.is_timing, memory_order_relaxed);
-	struct thread *t = sonde_self;
-	uint64_t nr;
+	const struct windows *w = &sonde_inject.windows;
+	bool is_timed = atomic_load_explicit(&w->is_timing, memory_order_relaxed);
+	bool is_counted = is_driver && atomic_load_explicit(&w->counts_all, memory_order_relaxed);
+	bool is_enter = call->callbackSite == CUPTI_API_ENTER;
+	struct thread *t;
 
-	if (call->callbackSite == CUPTI_API_ENTER) {
-		if (is_timed || is_driver)
-			launch(call->correlationId, is_timed);
-		t = sonde_self;
-		if (!t || !is_driver || what & CALL_KIND)
-			return;
-		nr = atomic_load_explicit(&t->nr_launched, memory_order_relaxed);
-		atomic_store_explicit(&t->nr_launched, nr + 1, memory_order_relaxed);
-		if (nr % 8 == 0)
-			t->launch_ticks = ticks_now();
-	} else if (t && is_driver && t->launch_ticks) {
-		sonde_budget__measure(ticks_now() - t->launch_ticks, is_timed);
-		t->launch_ticks = 0;
+	if (is_enter && (is_timed || is_counted))
+		launch(call->correlationId, is_timed);
+	t = sonde_self;
+	if (!t || !is_driver || what & CALL_KIND)
+		return;
+	if (is_enter) {
+		count_own(&t->nr_launched);
+		sonde_budget__enter_call(t, call->correlationId);
+	} else {
+		sonde_budget__leave_call(t, call->correlationId, is_timed);
 	}
 }
 

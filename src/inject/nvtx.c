@@ -64,6 +64,7 @@ static HOT void push(struct thread *t, const struct message *m)
 	unsigned gate = gate_of(m);
 	open_range o = OPEN_MAKE(m->label ? m->label->id : 0, m->domain, gate) | OPEN_RECORDED;
 
+	count_own(&t->nr_entered);
 	if (unlikely(t->nr_open == SONDE_OPEN_LIMIT)) {
 		t->nr_too_deep++;
 		t->too_deep[m->domain]++;
@@ -158,6 +159,7 @@ static uint64_t start(struct thread *t, const struct message *m)
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
 	struct sonde_event e;
 
+	count_own(&t->nr_entered);
 	e.ticks = m->now;
 	if (unlikely(is_gated()) && !start_gated(t, m, &id, &e.ticks))
 		return id;

@@ -6,6 +6,7 @@
  * for tests/gpu to show.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -118,16 +119,88 @@ EXPORT CUptiResult cuptiActivitySetAttribute(
 	return CUPTI_SUCCESS;
 }
 
+/*
+ * What it costs the program: a launch that is recorded takes $FAKE_CUPTI_RECORD_NS longer; while kernels
+ * are switched on or off launches wait, $FAKE_CUPTI_SWITCH_US; the first one that is recorded then takes
+ * $FAKE_CUPTI_FIRST_US longer, behind its call where no callback sees it. How much it came to, and of
+ * how long a run, is written to the file $FAKE_CUPTI_COST at the end: by the number of times, not by a clock.
+ */
+static struct {
+	uint64_t record_ns, switch_ns, first_ns;
+	uint64_t nr_recorded, nr_switches, nr_firsts, begin_ns;
+	int is_first;
+} cost;
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t environment(const char *name)
+{
+	return getenv(name) ? strtoull(getenv(name), NULL, 10) : 0;
+}
+
+static void spin(uint64_t ns)
+{
+	uint64_t until = now_ns() + ns;
+
+	while (ns && now_ns() < until)
+		;
+}
+
+static CUptiResult set_kind(CUpti_ActivityKind kind, unsigned is_on)
+{
+	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+		pthread_mutex_lock(&switching);
+		spin(cost.switch_ns);
+		__atomic_add_fetch(&cost.nr_switches, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&cost.is_first, (int)is_on, __ATOMIC_RELAXED);
+		pthread_mutex_unlock(&switching);
+	}
+	__atomic_store_n(&kinds[kind], is_on, __ATOMIC_RELAXED);
+	return CUPTI_SUCCESS;
+}
+
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	__atomic_store_n(&kinds[kind], 1, __ATOMIC_RELAXED);
-	return CUPTI_SUCCESS;
+	return set_kind(kind, 1);
 }
 
 EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-	__atomic_store_n(&kinds[kind], 0, __ATOMIC_RELAXED);
-	return CUPTI_SUCCESS;
+	return set_kind(kind, 0);
+}
+
+/* Inside the call of a launch, and behind it. */
+static void pay_in_call(void)
+{
+	if (cost.switch_ns) {
+		pthread_mutex_lock(&switching);
+		pthread_mutex_unlock(&switching);
+	}
+	if (cost.record_ns && __atomic_load_n(&kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], __ATOMIC_RELAXED)) {
+		__atomic_add_fetch(&cost.nr_recorded, 1, __ATOMIC_RELAXED);
+		spin(cost.record_ns);
+	}
+}
+
+static void pay_behind_call(void)
+{
+	if (cost.first_ns && __atomic_exchange_n(&cost.is_first, 0, __ATOMIC_RELAXED)) {
+		__atomic_add_fetch(&cost.nr_firsts, 1, __ATOMIC_RELAXED);
+		spin(cost.first_ns);
+	}
+}
+
+__attribute__((destructor)) static void tell_cost(void)
+{
+	FILE *f = getenv("FAKE_CUPTI_COST") ? fopen(getenv("FAKE_CUPTI_COST"), "w") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "lost %llu of %llu switches %llu recorded %llu\n",
+		(unsigned long long)(cost.nr_recorded * cost.record_ns + cost.nr_switches * cost.switch_ns +
+				     cost.nr_firsts * cost.first_ns),
+		(unsigned long long)(now_ns() - cost.begin_ns), (unsigned long long)cost.nr_switches,
+		(unsigned long long)cost.nr_recorded);
+	fclose(f);
 }
 
 static size_t size_of(CUpti_ActivityKind kind)
@@ -284,8 +357,10 @@ static uint32_t api(CUpti_CallbackId id)
 		inner = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_ENTER);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_ENTER);
+	pay_in_call();
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_EXIT);
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_EXIT);
+	pay_behind_call();
 	return whose && !strcmp(whose, "driver") ? inner : outer;
 }
 
@@ -315,6 +390,10 @@ static int varies; /* $FAKE_CUPTI_VARIES */
 __attribute__((constructor)) static void look_around(void)
 {
 	varies = getenv("FAKE_CUPTI_VARIES") != NULL;
+	cost.record_ns = environment("FAKE_CUPTI_RECORD_NS");
+	cost.switch_ns = environment("FAKE_CUPTI_SWITCH_US") * 1000;
+	cost.first_ns = environment("FAKE_CUPTI_FIRST_US") * 1000;
+	cost.begin_ns = now_ns();
 }
 
 /* How long a kernel takes: the same for the same launch of every run, and not the same for all. */

@@ -1,0 +1,238 @@
+/*
+ * The arithmetic of a budget.
+ *
+ * What one launch costs is measured in the run, as the difference between calls in and outside times of
+ * timing; what switching costs, as the time launches waited for it. The program also loses time where
+ * nobody looks: caches, CUPTI's own threads, the first launches after a switch. Times of timing are
+ * random, so they are an experiment: if ranges come more slowly in them than around them, by processor
+ * time, than launches and switches account for, then that is what timing really costs, and the `factor`
+ * between the two is believed once it is two standard errors above one. It is never below: a program that
+ * waits for the GPU loses nothing now, and all of it when it no longer does.
+ *
+ * How long a time of timing should be. Each costs its switches, and as much as its launches do while it
+ * lasts; each shows one more stretch of the program, and neighbours in a stretch resemble each other. That
+ * is sampling by clusters: for a cost C of a cluster, c of an element and a correlation r within, the
+ * scatter is least with sqrt(C ÷ c × (1 − r) ÷ r) elements in each. With entries of a millisecond and a
+ * correlation of a tenth that is about the length at which switching costs as much as timing, and the
+ * scatter hardly changes around it. So that is the length, between 10 and 500 ms.
+ */
+#include "inject/pace.h"
+
+#define FIRST_NS   2000000u /* the first time of timing: nothing is known yet */
+#define WINDOW_NS  10e6
+#define LONGEST_NS 500e6
+#define PAUSE_NS   2e6 /* a pause is as long at least: less is owed */
+#define MOST_NS	   3.6e12
+#define JUDGED_NS  100e6 /* how long counting may cost what it costs */
+#define FEW_RANGES 100 /* say nothing about how fast they come */
+#define FEW_CHECKS 8
+#define MOST_WINDOWS 100u /* that follow each other without a pause */
+#define FORGET	   (1.0 / 256) /* of what is known, with each check */
+#define MOST_FACTOR 20.0
+
+/* xorshift: the program's own random numbers are not touched. Half to one and a half of `mean`. */
+static double draw(struct pace *p, double mean)
+{
+	p->seed ^= p->seed << 13;
+	p->seed ^= p->seed >> 7;
+	p->seed ^= p->seed << 17;
+	return mean * (0.5 + (double)(p->seed >> 11) / 9007199254740992.0);
+}
+
+static struct pace_span since(const struct pace_sight *a, const struct pace_sight *b)
+{
+	return (struct pace_span){(double)(b->ns - a->ns), (double)(b->cpu_ns - a->cpu_ns),
+		(double)(b->nr_launches - a->nr_launches), (double)(b->nr_ranges - a->nr_ranges)};
+}
+
+static struct pace_span join(struct pace_span a, struct pace_span b)
+{
+	return (struct pace_span){a.ns + b.ns, a.cpu_ns + b.cpu_ns, a.launches + b.launches,
+		a.ranges + b.ranges};
+}
+
+uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_t seed)
+{
+	p->seed = seed | 1;
+	p->is_timed = true;
+	p->factor = 1;
+	p->last = *now;
+	p->counting.ns = now->ns;
+	p->counting.nr_launches = now->nr_launches;
+	return FIRST_NS;
+}
+
+/*
+ * Of times of timing in which there was some: a program that waits most of the time must not pay for
+ * it when it does not. Up at once, down slowly: too much is worse than too little.
+ */
+static void take_rate(struct pace *p, const struct pace_span *s)
+{
+	double rate = s->ns > 0 ? s->launches / s->ns : 0;
+
+	if (rate > p->rate)
+		p->rate = rate;
+	else if (rate > 0)
+		p->rate = 0.7 * p->rate + 0.3 * rate;
+}
+
+/* Counting is given up once it takes half of the budget: what it costs is then timing's. */
+static void take_costs(struct pace *p, const struct pace_sight *now)
+{
+	double record = now->record_ns > p->least_record_ns ? now->record_ns : p->least_record_ns;
+
+	p->base = now->counts_all ? p->rate * p->call_ns : 0;
+	if (p->base > p->budget / 2)
+		p->base = 0;
+	p->record_ns = record * p->factor;
+	p->per_launch = (record + (p->base > 0 ? 0 : p->call_ns)) * p->factor;
+}
+
+/*
+ * Where there is room for everything, pauses are still needed to know that: a few at first, one in a
+ * hundred later. With all of the time for a budget there is nothing to know.
+ */
+static bool may_go_on(struct pace *p, double pause)
+{
+	return p->budget >= 1 || (pause < PAUSE_NS && p->nr_pauses > 2 * FEW_CHECKS &&
+					 p->nr_going_on++ < MOST_WINDOWS);
+}
+
+/* What a time of timing cost, and how long a pause pays for it; 0 = it goes on. */
+static double pay(struct pace *p, const struct pace_span *s)
+{
+	double due = p->rate * s->ns, switches = p->unpaid_ns * p->factor, cost, pause;
+
+	p->spent_ns += s->launches * p->per_launch + switches;
+	p->reckoned_ns += (s->launches * p->per_launch + switches) / p->factor;
+	if (p->unpaid_ns > 0)
+		p->pair_ns += (p->unpaid_ns - p->pair_ns) / (p->pair_ns > 0 ? 8 : 1);
+	p->unpaid_ns = 0;
+	cost = (s->launches > due ? s->launches : due) * p->per_launch + switches;
+	p->owed_ns += cost - (s->ns > cost ? s->ns - cost : 0) * (p->budget - p->base);
+	pause = p->owed_ns / (p->budget - p->base);
+	if (pause <= 0)
+		p->owed_ns = 0;
+	if (may_go_on(p, pause))
+		return 0;
+	p->owed_ns = 0;
+	p->nr_going_on = 0;
+	p->nr_pauses++;
+	return pause < PAUSE_NS ? WINDOW_NS : pause < MOST_NS ? pause : MOST_NS;
+}
+
+/*
+ * A time of timing lies between two pauses: what it cost by how fast ranges came. By the difference to
+ * the pauses around it, so that the program may change its pace; by the mean of all pauses, so that
+ * those without ranges count as well as those with many.
+ */
+static void check(struct pace *p, const struct pace_span *after)
+{
+	struct pace_span off = join(p->before, *after), *on = &p->window;
+	double keep = 1 - FORGET, base = on->ns < on->cpu_ns ? on->ns : on->cpu_ns, lost;
+	struct pace_check *c = &p->check;
+
+	c->ranges = c->ranges * keep + after->ranges;
+	c->cpu_ns = c->cpu_ns * keep + after->cpu_ns;
+	if (c->ranges < FEW_RANGES || off.cpu_ns <= 0 || on->cpu_ns <= 0 || p->before.ns <= 0)
+		return;
+	lost = base * (off.ranges / off.cpu_ns - on->ranges / on->cpu_ns) * c->cpu_ns / c->ranges;
+	c->nr = c->nr * keep + 1;
+	c->lost = c->lost * keep + lost;
+	c->lost2 = c->lost2 * keep + lost * lost;
+	c->reckoned = c->reckoned * keep + p->reckoned_ns;
+	c->reckoned2 = c->reckoned2 * keep + p->reckoned_ns * p->reckoned_ns;
+	c->both = c->both * keep + lost * p->reckoned_ns;
+}
+
+/* The ratio of the sums; its variance by the scatter of what it leaves unexplained. */
+static void take_factor(struct pace *p)
+{
+	const struct pace_check *c = &p->check;
+	double ratio, left;
+
+	p->factor = 1;
+	if (c->nr < FEW_CHECKS || c->reckoned <= 0)
+		return;
+	ratio = c->lost / c->reckoned;
+	left = c->lost2 - 2 * ratio * c->both + ratio * ratio * c->reckoned2;
+	if (ratio > 1 && (ratio - 1) * (ratio - 1) * c->reckoned * c->reckoned > 4 * left)
+		p->factor = ratio < MOST_FACTOR ? ratio : MOST_FACTOR;
+}
+
+static double window_ns(const struct pace *p)
+{
+	double timing = p->rate * p->per_launch;
+	double length = timing > 0 ? p->pair_ns * p->factor / timing : WINDOW_NS;
+
+	return length < WINDOW_NS ? WINDOW_NS : length > LONGEST_NS ? LONGEST_NS : length;
+}
+
+static double end_window(struct pace *p, const struct pace_span *s)
+{
+	double pause;
+
+	p->window = join(p->window, *s);
+	pause = pay(p, s);
+	p->is_timed = pause <= 0;
+	return p->is_timed ? draw(p, window_ns(p)) : draw(p, pause);
+}
+
+static double end_pause(struct pace *p, const struct pace_span *s)
+{
+	check(p, s);
+	take_factor(p);
+	p->before = *s;
+	p->window = (struct pace_span){0};
+	p->reckoned_ns = 0;
+	p->is_timed = true;
+	return draw(p, window_ns(p));
+}
+
+uint64_t sonde_pace__turn(struct pace *p, const struct pace_sight *now)
+{
+	struct pace_span s = since(&p->last, now);
+	double length;
+
+	p->last = *now;
+	p->unpaid_ns += now->switch_ns;
+	if (p->is_timed)
+		take_rate(p, &s);
+	take_costs(p, now);
+	length = p->is_timed ? end_window(p, &s) : end_pause(p, &s);
+	return (uint64_t)length;
+}
+
+/* Switching is part of the time of timing, before and after. */
+void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
+{
+	struct pace_span s = since(&p->last, now);
+
+	if (p->is_timed)
+		return;
+	p->window = join(p->window, s);
+	p->last = *now;
+}
+
+/*
+ * Counting launches may take half of the budget, by the time in which there are some; once it takes
+ * more it is given up: the budget holds, and the numbers of launches become estimates. A burst
+ * at the beginning is nothing to judge by, and what is long past counts less and less.
+ */
+bool sonde_pace__may_count(struct pace *p, const struct pace_sight *now)
+{
+	struct pace_counting *c = &p->counting;
+	uint64_t step = now->nr_launches - c->nr_launches;
+
+	if (now->ns - c->ns < 1000000)
+		return true;
+	c->busy_ns += step ? (double)(now->ns - c->ns) : 0;
+	c->nr += (double)step;
+	c->nr_launches = now->nr_launches;
+	c->ns = now->ns;
+	if (c->busy_ns > JUDGED_NS && c->nr * p->call_ns > p->budget / 2 * c->busy_ns)
+		return false;
+	if (c->busy_ns > 10 * JUDGED_NS)
+		c->busy_ns /= 2, c->nr /= 2;
+	return true;
+}
