@@ -360,7 +360,7 @@ void hydra_datum__replace(struct hydra_datum *old, struct hydra_datum *now)
 		old->parent->seq.at[i] = now;
 }
 
-static struct hydra_datum *copy_deep(
+struct hydra_datum *hydra_datum__copy_below(
 	struct hydra_ctx *cx, const struct hydra_datum *n, unsigned depth)
 {
 	struct hydra_datum *c;
@@ -377,7 +377,7 @@ static struct hydra_datum *copy_deep(
 		return c;
 	memset(&c->seq, 0, sizeof(c->seq));
 	for (i = 0; i < n->seq.nr; i++) {
-		struct hydra_datum *child = copy_deep(cx, n->seq.at[i], depth + 1);
+		struct hydra_datum *child = hydra_datum__copy_below(cx, n->seq.at[i], depth + 1);
 
 		if (!child || hydra_datum__put(cx, c, n->seq.at[i]->key, child))
 			return NULL;
@@ -387,5 +387,5 @@ static struct hydra_datum *copy_deep(
 
 struct hydra_datum *hydra_datum__copy(struct hydra_ctx *cx, const struct hydra_datum *n)
 {
-	return n ? copy_deep(cx, n, 0) : NULL;
+	return n ? hydra_datum__copy_below(cx, n, 0) : NULL;
 }

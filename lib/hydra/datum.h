@@ -124,6 +124,9 @@ void hydra_datum__replace(struct hydra_datum *old, struct hydra_datum *now);
 
 /* A deep copy without a parent; origins are kept. */
 struct hydra_datum *hydra_datum__copy(struct hydra_ctx *cx, const struct hydra_datum *n);
+/* The same for a place that is `depth` levels down already. */
+struct hydra_datum *hydra_datum__copy_below(
+	struct hydra_ctx *cx, const struct hydra_datum *n, unsigned depth);
 
 /* "a.b[0].c", empty for a root. */
 struct sonde_str hydra_datum__path(struct hydra_ctx *cx, const struct hydra_datum *n);

@@ -1,9 +1,11 @@
+/*
+ * The tree of configs that the defaults lists make. Of one list first the overrides are
+ * registered, forward; then its items are built, backward; then those whose names are
+ * interpolations, which may refer to all the others.
+ */
 #include "hydra/defaults_int.h"
 
-#include "hydra/interp.h"
 #include "hydra/pytext.h"
-
-#include <string.h>
 
 /* One defaults list while it is processed. */
 struct listing {
@@ -128,13 +130,6 @@ static int register_overrides(struct hydra_defaults *d, struct listing *l)
 	return d->cx->fail.code;
 }
 
-static bool is_interpolation(const struct hydra_item *it)
-{
-	if (it->kind == HYDRA_ITEM_GROUP)
-		return it->value->kind == HYDRA_STRING && it->value->interp;
-	return it->path.n && memmem(it->path.p, it->path.n, "${", 2);
-}
-
 /* `group: [a, b]`: each option is a config of its own. */
 static int add_options(struct hydra_defaults *d, struct listing *l, struct hydra_item *it)
 {
@@ -186,68 +181,10 @@ static int process_item(struct hydra_defaults *d, struct listing *l, struct hydr
 		if (it->value->kind == HYDRA_LIST)
 			return add_options(d, l, it);
 	}
-	if (!is_interpolation(it) && build(d, it, false, l->interpolated))
+	if (!hydra_defaults__is_interpolation(it) && build(d, it, false, l->interpolated))
 		return d->cx->fail.code;
 	return d->cx->fail.code ? d->cx->fail.code
 				: add_to(sonde_vec_push(&l->children), it, d->cx);
-}
-
-/* Interpolated options, against the groups known by now. */
-
-static int refuse_interpolation(struct hydra_defaults *d, struct sonde_str text)
-{
-	struct sonde_buf b = {0};
-	struct sonde_str keys;
-	uint32_t i;
-
-	hydra_ctx__clear(d->cx);
-	for (i = 0; i < d->known->seq.nr; i++) {
-		sonde_buf_puts(&b, b.n ? ", " : ", possible interpolation keys: ");
-		sonde_buf_str(&b, d->known->seq.at[i]->key->s);
-	}
-	keys = hydra_ctx__take(d->cx, &b);
-	return hydra_ctx__fail(d->cx, "ConfigCompositionException",
-		"Error resolving interpolation '%.*s'%.*s", SONDE_STR_ARG(text),
-		SONDE_STR_ARG(keys));
-}
-
-static int resolve_name(struct hydra_defaults *d, struct sonde_str text, struct sonde_str *out)
-{
-	struct hydra_lookup sc = {.cx = d->cx};
-	struct hydra_datum *n = hydra_interp__eval(&sc, text, d->known, NULL);
-
-	if (n && n->kind == HYDRA_STRING) {
-		*out = n->s;
-		return 0;
-	}
-	if (d->cx->fail.code && !hydra_ctx__is_user_error(d->cx))
-		return d->cx->fail.code;
-	return refuse_interpolation(d, text);
-}
-
-static int resolve_item(struct hydra_defaults *d, struct hydra_item *it)
-{
-	struct sonde_str out, text, key;
-
-	if (it->kind != HYDRA_ITEM_GROUP) {
-		/* The directory comes in twice in a nested config, as in the reference. */
-		text = hydra_item__config_path(d->cx, it);
-		return resolve_name(d, text, &it->path);
-	}
-	text = it->value->s;
-	if (sonde_str_starts(text, "${defaults.") && text.n > 12 && text.p[11] >= '0' &&
-		text.p[11] <= '9' && text.p[12] == '.') {
-		key = hydra_item__override_key(d->cx, it);
-		return hydra_ctx__fail(d->cx, "ConfigCompositionException",
-			"\nDefaults list element '%.*s=%.*s' is using a deprecated interpolation "
-			"form.\nSee http://hydra.cc/docs/1.1/upgrades/1.0_to_1.1/"
-			"defaults_list_interpolation for migration information.",
-			SONDE_STR_ARG(key), SONDE_STR_ARG(text));
-	}
-	if (resolve_name(d, text, &out))
-		return d->cx->fail.code;
-	it->value = hydra_datum__string(d->cx, out);
-	return d->cx->fail.code;
 }
 
 static int process_deferred(struct hydra_defaults *d, struct listing *l)
@@ -257,9 +194,9 @@ static int process_deferred(struct hydra_defaults *d, struct listing *l)
 	for (i = 0; i < l->children.nr; i++) {
 		struct hydra_item *it = l->children.at[i];
 
-		if (it->kind == HYDRA_ITEM_SELF || !is_interpolation(it))
+		if (it->kind == HYDRA_ITEM_SELF || !hydra_defaults__is_interpolation(it))
 			continue;
-		if (resolve_item(d, it))
+		if (hydra_defaults__resolve(d, it))
 			return d->cx->fail.code;
 		hydra_item__set_parent(d->cx, it, l->node);
 		if (build(d, it, false, true))
@@ -299,25 +236,6 @@ static int build_list(
 }
 
 /* One node of the tree. */
-
-static bool is_deleted(struct hydra_defaults *d, struct hydra_item *it)
-{
-	struct sonde_str key = hydra_item__override_key(d->cx, it);
-	size_t i;
-
-	for (i = 0; i < d->deletions.nr; i++) {
-		struct hydra_deletion *del = &d->deletions.at[i];
-
-		if (!sonde_str_eq(del->key, key))
-			continue;
-		if (del->has_name && !sonde_str_eq(del->name, hydra_item__name(it)))
-			continue;
-		del->used = true;
-		it->deleted = true;
-		return true;
-	}
-	return false;
-}
 
 static int know_choice(struct hydra_defaults *d, struct hydra_item *it)
 {
@@ -376,7 +294,8 @@ static int build_node(
 	}
 	if (d->cx->fail.code)
 		return d->cx->fail.code;
-	if (it->kind == HYDRA_ITEM_GROUP && (is_deleted(d, it) || know_choice(d, it)))
+	if (it->kind == HYDRA_ITEM_GROUP &&
+		(hydra_defaults__is_deleted(d, it) || know_choice(d, it)))
 		return d->cx->fail.code;
 	if (is_null)
 		return d->cx->fail.code;

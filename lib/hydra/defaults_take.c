@@ -71,6 +71,25 @@ static int take_deletion(struct hydra_defaults *d, const struct hydra_override *
 	return d->cx->fail.code;
 }
 
+bool hydra_defaults__is_deleted(struct hydra_defaults *d, struct hydra_item *it)
+{
+	struct sonde_str key = hydra_item__override_key(d->cx, it);
+	size_t i;
+
+	for (i = 0; i < d->deletions.nr; i++) {
+		struct hydra_deletion *del = &d->deletions.at[i];
+
+		if (!sonde_str_eq(del->key, key))
+			continue;
+		if (del->has_name && !sonde_str_eq(del->name, hydra_item__name(it)))
+			continue;
+		del->used = true;
+		it->deleted = true;
+		return true;
+	}
+	return false;
+}
+
 int hydra_defaults__take(struct hydra_defaults *d, const struct hydra_override *o)
 {
 	const struct hydra_override **slot;

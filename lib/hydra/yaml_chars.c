@@ -47,6 +47,22 @@ uint32_t hydra_scanner__line_break(struct hydra_scanner *s)
 	return c == 0x2028 || c == 0x2029 ? c : '\n';
 }
 
+void hydra_scanner__skip_to_token(struct hydra_scanner *s)
+{
+	if (s->at == 0 && hydra_scanner__ch(s, 0) == 0xfeff)
+		hydra_scanner__forward(s, 1);
+	for (;;) {
+		while (hydra_scanner__ch(s, 0) == ' ')
+			hydra_scanner__forward(s, 1);
+		if (hydra_scanner__ch(s, 0) == '#')
+			hydra_scanner__skip_line(s);
+		if (!hydra_scanner__line_break(s))
+			return;
+		if (!s->flow_level)
+			s->allow_simple_key = true;
+	}
+}
+
 bool hydra_scanner__starts_with(const struct hydra_scanner *s, uint32_t c)
 {
 	return hydra_scanner__ch(s, 0) == c && hydra_scanner__ch(s, 1) == c &&

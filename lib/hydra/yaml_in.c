@@ -1,39 +1,34 @@
-/* A parsed document to values: types, merge keys, duplicate keys, aliases. */
+/* What the parser reads as values: scalars by their type, maps of pairs, whole files. */
 #include "hydra/yaml.h"
 
-#include "base/map.h"
 #include "hydra/interp.h"
 #include "hydra/pynumber.h"
 
 #include <string.h>
 
-#define NO_TAG	 "tag not understood here, quote the value or write !!str:"
-#define NO_MERGE "'<<' needs a mapping or a list of mappings"
-#define LOOP	 "the alias refers to a value it is part of"
-
-struct builder {
+struct scalar {
 	struct hydra_ctx *cx;
 	const struct hydra_from *from;
-	unsigned depth;
+	uint32_t line;
+	struct sonde_str text;
 };
 
-static struct hydra_datum *build(struct builder *b, struct hydra_yaml *y);
-
-static int fail(struct builder *b, const struct hydra_yaml *y, const char *what)
+/* The sentence with the text quoted behind it. */
+static struct hydra_datum *refuse(const struct scalar *b, const char *what)
 {
-	return hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, y->line, "%s", what);
-}
-
-/* The same with `text` quoted behind the sentence. Returns NULL. */
-static struct hydra_datum *refuse(
-	struct builder *b, const struct hydra_yaml *y, const char *what, struct sonde_str text)
-{
-	hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, y->line, "%s '%.*s'", what,
-		SONDE_STR_ARG(text));
+	hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, b->line, "%s '%.*s'", what,
+		SONDE_STR_ARG(b->text));
 	return NULL;
 }
 
-static enum hydra_yaml_tag tag_of(const struct hydra_yaml *y, bool *known)
+void hydra_yaml__refuse_tag(
+	struct hydra_ctx *cx, const struct hydra_from *from, uint32_t line, struct sonde_str tag)
+{
+	refuse(&(struct scalar){cx, from, line, tag},
+		"tag not understood here, quote the value or write !!str:");
+}
+
+enum hydra_yaml_tag hydra_yaml__type_of(struct sonde_str text, bool plain, struct sonde_str tag)
 {
 	static const struct {
 		const char *name;
@@ -42,24 +37,22 @@ static enum hydra_yaml_tag tag_of(const struct hydra_yaml *y, bool *known)
 		{"!!int", YAML_TAG_INT}, {"!!float", YAML_TAG_FLOAT}, {"!!merge", YAML_TAG_MERGE}};
 	size_t i;
 
-	*known = true;
-	if (!y->tag.n)
-		return y->plain ? hydra_yaml__resolve_loose(y->value) : YAML_TAG_STR;
-	if (sonde_str_is(y->tag, "!"))
-		return hydra_yaml__resolve_loose(y->value);
+	if (!tag.n && !plain)
+		return YAML_TAG_STR;
+	if (!tag.n || sonde_str_is(tag, "!"))
+		return hydra_yaml__resolve_loose(text);
 	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
-		if (sonde_str_is(y->tag, tags[i].name))
+		if (sonde_str_is(tag, tags[i].name))
 			return tags[i].tag;
-	*known = false;
-	return YAML_TAG_STR;
+	return YAML_TAG_UNKNOWN;
 }
 
-static struct hydra_datum *build_bool(struct builder *b, const struct hydra_yaml *y)
+static struct hydra_datum *build_bool(const struct scalar *b)
 {
-	bool yes = hydra_pynumber__is_word(y->value, "yes|true|on");
+	bool yes = hydra_pynumber__is_word(b->text, "yes|true|on");
 
-	if (!yes && !hydra_pynumber__is_word(y->value, "no|false|off"))
-		return refuse(b, y, "not a boolean:", y->value);
+	if (!yes && !hydra_pynumber__is_word(b->text, "no|false|off"))
+		return refuse(b, "not a boolean:");
 	return hydra_datum__bool(b->cx, yes);
 }
 
@@ -70,13 +63,13 @@ static struct sonde_str without_sign(struct sonde_str s)
 	return (struct sonde_str){s.p + sign, s.n - sign};
 }
 
-static struct hydra_datum *build_int(struct builder *b, const struct hydra_yaml *y)
+static struct hydra_datum *build_int(const struct scalar *b)
 {
-	struct sonde_str s = y->value, rest = without_sign(s);
+	struct sonde_str s = b->text, rest = without_sign(s);
 	unsigned base = 10;
 
 	if (hydra_yaml__resolve(s) != YAML_TAG_INT && !hydra_pynumber__is_py_int(s))
-		return refuse(b, y, "not an integer:", s);
+		return refuse(b, "not an integer:");
 	if (memchr(rest.p, ':', rest.n))
 		return hydra_pynumber__int60(b->cx, s);
 	if (sonde_str_starts(rest, "0b"))
@@ -88,13 +81,13 @@ static struct hydra_datum *build_int(struct builder *b, const struct hydra_yaml 
 	return hydra_pynumber__int(b->cx, s, base);
 }
 
-static struct hydra_datum *build_float(struct builder *b, const struct hydra_yaml *y)
+static struct hydra_datum *build_float(const struct scalar *b)
 {
-	struct sonde_str s = y->value, rest = without_sign(s);
+	struct sonde_str s = b->text, rest = without_sign(s);
 	double f;
 
 	if (hydra_yaml__resolve_loose(s) != YAML_TAG_FLOAT && !hydra_pynumber__is_py_float(s))
-		return refuse(b, y, "not a number:", s);
+		return refuse(b, "not a number:");
 	if (memchr(rest.p, ':', rest.n))
 		f = hydra_pynumber__double60(s);
 	else if (hydra_pynumber__is_word(rest, ".inf"))
@@ -106,181 +99,89 @@ static struct hydra_datum *build_float(struct builder *b, const struct hydra_yam
 	return hydra_datum__float(b->cx, f);
 }
 
-static struct hydra_datum *build_scalar(struct builder *b, const struct hydra_yaml *y)
+struct hydra_datum *hydra_yaml__scalar(struct hydra_ctx *cx, const struct hydra_from *from,
+	uint32_t line, struct sonde_str text, enum hydra_yaml_tag type)
 {
-	bool known;
+	const struct scalar b = {cx, from, line, text};
 
-	switch (tag_of(y, &known)) {
+	switch (type) {
 	case YAML_TAG_NULL:
-		return hydra_datum__new(b->cx, HYDRA_NULL);
+		return hydra_datum__new(cx, HYDRA_NULL);
 	case YAML_TAG_BOOL:
-		return build_bool(b, y);
+		return build_bool(&b);
 	case YAML_TAG_INT:
-		return build_int(b, y);
+		return build_int(&b);
 	case YAML_TAG_FLOAT:
-		return build_float(b, y);
+		return build_float(&b);
 	case YAML_TAG_MERGE:
 	case YAML_TAG_VALUE:
-		return refuse(b, y, "this has a meaning of its own in YAML, quote it:", y->value);
+		return refuse(&b, "this has a meaning of its own in YAML, quote it:");
 	default:
-		break;
+		return hydra_datum__string(cx, text);
 	}
-	if (!known)
-		return refuse(b, y, NO_TAG, y->tag);
-	return hydra_datum__string(b->cx, y->value);
 }
 
-static bool is_merge(const struct hydra_yaml *key)
+static int fail_at(struct hydra_ctx *cx, const struct hydra_datum *n, const char *what)
 {
-	bool known;
-
-	return key->kind == YAML_SCALAR && tag_of(key, &known) == YAML_TAG_MERGE;
+	return hydra_ctx__fail_at(cx, "ConstructorError", n->from->name, n->line, "%s", what);
 }
 
-/* Scalar keys only; `=` is an ordinary key. */
-static struct hydra_datum *build_key(struct builder *b, struct hydra_yaml *key)
+/* The earlier of several maps wins. */
+static int merge(struct hydra_ctx *cx, struct hydra_yaml_pairs *m, struct hydra_datum *from)
 {
-	struct hydra_datum *n;
-	bool known;
+	struct hydra_datum **maps = from->kind == HYDRA_LIST ? from->seq.at : &from;
+	uint32_t i, k, nr = from->kind == HYDRA_LIST ? from->seq.nr : 1;
 
-	if (key->kind != YAML_SCALAR) {
-		fail(b, key, "a key must be a scalar, found unhashable key");
-		return NULL;
+	if (!m->merged)
+		m->merged = hydra_datum__new(cx, HYDRA_MAP);
+	for (i = nr; i-- > 0;) {
+		if (maps[i]->kind != HYDRA_MAP)
+			return fail_at(cx, from, "'<<' needs a mapping or a list of mappings");
+		for (k = 0; k < maps[i]->seq.nr; k++)
+			hydra_datum__set(
+				cx, m->merged, maps[i]->seq.at[k]->key, maps[i]->seq.at[k]);
 	}
-	if (tag_of(key, &known) == YAML_TAG_VALUE)
-		n = hydra_datum__string(b->cx, key->value);
-	else
-		n = build_scalar(b, key);
-	if (n)
-		n->from = b->from, n->line = key->line;
-	return n;
+	return cx->fail.code;
 }
 
-static int check_duplicates(struct builder *b, struct hydra_yaml *y)
+int hydra_yaml__add_pair(struct hydra_ctx *cx, struct hydra_yaml_pairs *m, struct hydra_datum *key,
+	struct hydra_datum *value)
 {
-	struct sonde_map seen = {0};
-	uint32_t i;
-	bool known, is_new;
-	int rc = 0;
-
-	for (i = 0; i < y->nr && !rc; i += 2) {
-		struct hydra_yaml *key = y->items[i];
-
-		if (key->kind != YAML_SCALAR || tag_of(key, &known) != YAML_TAG_STR)
-			continue;
-		if (sonde_map_add(&seen, key->value, &is_new) == SONDE_NONE)
-			rc = hydra_ctx__nomem(b->cx);
-		else if (!is_new)
-			rc = (refuse(b, key, "found duplicate key", key->value), b->cx->fail.code);
-	}
-	sonde_map_release(&seen);
-	return rc;
+	if (!key || !value)
+		return cx->fail.code;
+	if (key == m->merge_key)
+		return merge(cx, m, value);
+	if (hydra_datum__is_container(key))
+		return fail_at(cx, key, "a key must be a scalar, found unhashable key");
+	if (key->kind == HYDRA_STRING && hydra_datum__find(m->own, key))
+		return hydra_ctx__fail_at(cx, "ConstructorError", key->from->name, key->line,
+			"found duplicate key '%.*s'", SONDE_STR_ARG(key->s));
+	return hydra_datum__set(cx, m->own, key, value);
 }
 
-static int add_pairs(struct builder *b, struct hydra_datum *map, struct hydra_yaml *y);
-
-/* `<<: *x` or `<<: [*x, *y]`: the earlier of several wins, all lose against the map's own keys. */
-static int add_merged(struct builder *b, struct hydra_datum *map, struct hydra_yaml *value)
+struct hydra_datum *hydra_yaml__close_map(struct hydra_ctx *cx, struct hydra_yaml_pairs *m)
 {
+	struct hydra_datum *own = m->own;
 	uint32_t i;
 
-	if (value->busy)
-		return fail(b, value, LOOP);
-	if (value->kind == YAML_MAPPING)
-		return add_pairs(b, map, value);
-	if (value->kind != YAML_SEQUENCE)
-		return fail(b, value, NO_MERGE);
-	for (i = value->nr; i-- > 0;) {
-		if (value->items[i]->kind != YAML_MAPPING || value->items[i]->busy)
-			return fail(b, value, NO_MERGE);
-		if (add_pairs(b, map, value->items[i]))
-			return b->cx->fail.code;
-	}
-	return 0;
-}
-
-static int add_pairs(struct builder *b, struct hydra_datum *map, struct hydra_yaml *y)
-{
-	uint32_t i;
-
-	if (hydra_ctx__is_deep(b->cx, ++b->depth))
-		return b->cx->fail.code;
-	y->busy = true;
-	for (i = 0; i < y->nr; i += 2)
-		if (is_merge(y->items[i]) && add_merged(b, map, y->items[i + 1]))
-			return b->cx->fail.code;
-	for (i = 0; i < y->nr; i += 2) {
-		struct hydra_datum *key;
-
-		if (is_merge(y->items[i]))
-			continue;
-		key = build_key(b, y->items[i]);
-		if (!key || hydra_datum__set(b->cx, map, key, build(b, y->items[i + 1])) ||
-			b->cx->fail.code)
-			return b->cx->fail.code;
-	}
-	y->busy = false;
-	b->depth--;
-	return 0;
-}
-
-static struct hydra_datum *build_map(struct builder *b, struct hydra_yaml *y)
-{
-	struct hydra_datum *map = hydra_datum__new(b->cx, HYDRA_MAP);
-
-	if (!map || check_duplicates(b, y) || add_pairs(b, map, y))
-		return NULL;
-	return map;
-}
-
-static struct hydra_datum *build_list(struct builder *b, struct hydra_yaml *y)
-{
-	struct hydra_datum *list = hydra_datum__new(b->cx, HYDRA_LIST);
-	uint32_t i;
-
-	if (!list || hydra_ctx__is_deep(b->cx, ++b->depth))
-		return NULL;
-	y->busy = true;
-	for (i = 0; i < y->nr; i++)
-		if (hydra_datum__push(b->cx, list, build(b, y->items[i])) || b->cx->fail.code)
-			return NULL;
-	y->busy = false;
-	b->depth--;
-	return list;
-}
-
-static struct hydra_datum *build(struct builder *b, struct hydra_yaml *y)
-{
-	struct hydra_datum *n = NULL;
-
-	if (b->cx->fail.code)
-		return NULL;
-	if (y->busy)
-		fail(b, y, LOOP);
-	else if (y->kind == YAML_SCALAR)
-		n = build_scalar(b, y);
-	else if (y->tag.n > 1 && !sonde_str_is(y->tag, y->kind == YAML_MAPPING ? "!!map" : "!!seq"))
-		refuse(b, y, NO_TAG, y->tag);
-	else
-		n = y->kind == YAML_MAPPING ? build_map(b, y) : build_list(b, y);
-	if (n)
-		n->from = b->from, n->line = y->line;
-	return n;
+	for (i = 0; m->merged && i < own->seq.nr; i++)
+		hydra_datum__set(cx, m->merged, own->seq.at[i]->key, own->seq.at[i]);
+	if (cx->fail.code || !m->merged)
+		return cx->fail.code ? NULL : own;
+	m->merged->from = own->from;
+	m->merged->line = own->line;
+	return m->merged;
 }
 
 int hydra_yaml__load(struct hydra_datum **out, struct hydra_ctx *cx, const struct hydra_from *from,
 	struct sonde_str data)
 {
-	struct builder b = {.cx = cx, .from = from};
-	struct hydra_yaml *y;
-
 	*out = NULL;
 	if (data.n > HYDRA_MAX_FILE_BYTES)
 		return hydra_ctx__fail_at(cx, "LimitError", from->name, 1,
 			"the file has more than %u MiB", HYDRA_MAX_FILE_BYTES >> 20);
-	if (hydra_yaml__parse(&y, cx, from->name, data))
-		return cx->fail.code;
-	*out = y ? build(&b, y) : hydra_datum__new(cx, HYDRA_NULL);
+	if (hydra_yaml__parse(out, cx, from, data) == 0 && !*out)
+		*out = hydra_datum__new(cx, HYDRA_NULL);
 	return cx->fail.code;
 }
 

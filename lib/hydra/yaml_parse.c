@@ -1,24 +1,32 @@
-/* Tokens to a document: a recursive descent with bounded depth. */
+/*
+ * Tokens to values: a recursive descent with bounded depth.
+ *
+ * An alias is a copy of what its anchor named, which must be complete by then. `<<: map` puts the
+ * keys of the map in front of one's own, which win.
+ */
 #include "hydra/yaml.h"
 
 #include "base/map.h"
 #include "hydra/yaml_token.h"
 
-#include <string.h>
+/* Where a node is: what may begin it, and what a scalar means. */
+enum { IN_FLOW, IN_BLOCK = 1, INDENTLESS = 2, AS_KEY = 4 };
 
 struct parser {
 	struct hydra_ctx *cx;
+	const struct hydra_from *from;
 	struct hydra_scanner scanner;
-	struct sonde_map anchors; /* number = index into targets */
-	SONDE_VEC(struct hydra_yaml *) targets;
+	struct sonde_map anchors;		 /* number = index into targets */
+	SONDE_VEC(struct hydra_datum *) targets; /* NULL while the value is being read */
+	struct hydra_datum merge_key;		 /* what stands for the key `<<` */
 	unsigned depth;
 };
 
-static struct hydra_yaml *parse_node(struct parser *p, bool block, bool indentless);
+static struct hydra_datum *parse_node(struct parser *p, unsigned where);
 
 static int fail(struct parser *p, const char *type, uint32_t line, const char *what)
 {
-	return hydra_ctx__fail_at(p->cx, type, p->scanner.file, line, "%s", what);
+	return hydra_ctx__fail_at(p->cx, type, p->from->name, line, "%s", what);
 }
 
 /* The kind of the next token; STREAM_END stands in after a failure. */
@@ -43,43 +51,13 @@ static void skip(struct parser *p)
 	hydra_scanner__next(&p->scanner, &t);
 }
 
-static struct hydra_yaml *new_node(struct parser *p, enum hydra_yaml_kind kind, uint32_t line)
+static struct hydra_datum *new_node(struct parser *p, enum hydra_kind kind, uint32_t line)
 {
-	struct hydra_yaml *y = hydra_ctx__alloc(p->cx, 1, sizeof(*y));
+	struct hydra_datum *n = hydra_datum__new(p->cx, kind);
 
-	if (y) {
-		y->kind = kind;
-		y->line = line;
-	}
-	return y;
-}
-
-static struct hydra_yaml *empty_scalar(struct parser *p, uint32_t line)
-{
-	struct hydra_yaml *y = new_node(p, YAML_SCALAR, line);
-
-	if (y)
-		y->plain = true;
-	return y;
-}
-
-static int add(struct parser *p, struct hydra_yaml *y, struct hydra_yaml *item)
-{
-	if (!item)
-		return p->cx->fail.code;
-	if (y->nr == y->cap) {
-		uint32_t cap = y->cap ? y->cap * 2 : 4;
-		struct hydra_yaml **items = hydra_ctx__alloc(p->cx, cap, sizeof(*items));
-
-		if (!items)
-			return p->cx->fail.code;
-		if (y->nr)
-			memcpy(items, y->items, y->nr * sizeof(*items));
-		y->items = items;
-		y->cap = cap;
-	}
-	y->items[y->nr++] = item;
-	return 0;
+	if (n)
+		n->from = p->from, n->line = line;
+	return n;
 }
 
 static bool is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *set, size_t nr)
@@ -98,7 +76,7 @@ static bool is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *s
 			sizeof(enum hydra_token_kind))
 
 /* `- item` again and again. As the value of a key it need not be indented, and no token ends it. */
-static int block_sequence(struct parser *p, struct hydra_yaml *y, bool indentless)
+static int block_sequence(struct parser *p, struct hydra_datum *list, bool indentless)
 {
 	while (peek(p) == TOKEN_BLOCK_ENTRY) {
 		uint32_t line = line_of(p);
@@ -107,7 +85,8 @@ static int block_sequence(struct parser *p, struct hydra_yaml *y, bool indentles
 		skip(p);
 		empty = IS(p, TOKEN_BLOCK_ENTRY, TOKEN_BLOCK_END) ||
 			(indentless && IS(p, TOKEN_KEY, TOKEN_VALUE));
-		if (add(p, y, empty ? empty_scalar(p, line) : parse_node(p, true, false)))
+		if (hydra_datum__push(p->cx, list,
+			    empty ? new_node(p, HYDRA_NULL, line) : parse_node(p, IN_BLOCK)))
 			return p->cx->fail.code;
 	}
 	if (indentless)
@@ -119,31 +98,36 @@ static int block_sequence(struct parser *p, struct hydra_yaml *y, bool indentles
 	return p->cx->fail.code;
 }
 
-/* What follows `first`, KEY or VALUE, as one side of a pair; nothing is an empty scalar. */
-static int pair_side(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind first,
-	enum hydra_token_kind end)
+/* What follows `first`, KEY or VALUE, as one side of a pair; nothing is null. */
+static struct hydra_datum *pair_side(
+	struct parser *p, enum hydra_token_kind first, enum hydra_token_kind end)
 {
-	bool block = end == TOKEN_BLOCK_END, empty = peek(p) != first;
+	unsigned where = end == TOKEN_BLOCK_END ? IN_BLOCK | INDENTLESS : IN_FLOW;
+	bool empty = peek(p) != first;
 	uint32_t line = line_of(p);
 
 	if (!empty) {
 		skip(p);
-		empty = IS(p, TOKEN_VALUE, end) || IS(p, block ? TOKEN_KEY : TOKEN_FLOW_ENTRY);
+		empty = IS(p, TOKEN_VALUE, end) || IS(p, where ? TOKEN_KEY : TOKEN_FLOW_ENTRY);
 	}
-	return add(p, y, empty ? empty_scalar(p, line) : parse_node(p, block, block));
+	if (empty)
+		return new_node(p, HYDRA_NULL, line);
+	return parse_node(p, first == TOKEN_KEY ? where | AS_KEY : where);
 }
 
 /* KEY node? (VALUE node?)? inside what `end` closes. */
-static int pair(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
+static int pair(struct parser *p, struct hydra_yaml_pairs *m, enum hydra_token_kind end)
 {
-	return pair_side(p, y, TOKEN_KEY, end) ? p->cx->fail.code
-					       : pair_side(p, y, TOKEN_VALUE, end);
+	struct hydra_datum *key = pair_side(p, TOKEN_KEY, end);
+
+	return key ? hydra_yaml__add_pair(p->cx, m, key, pair_side(p, TOKEN_VALUE, end))
+		   : p->cx->fail.code;
 }
 
-static int block_mapping(struct parser *p, struct hydra_yaml *y)
+static int block_mapping(struct parser *p, struct hydra_yaml_pairs *m)
 {
 	while (peek(p) == TOKEN_KEY)
-		if (pair(p, y, TOKEN_BLOCK_END))
+		if (pair(p, m, TOKEN_BLOCK_END))
 			return p->cx->fail.code;
 	if (peek(p) != TOKEN_BLOCK_END)
 		return fail(
@@ -152,42 +136,50 @@ static int block_mapping(struct parser *p, struct hydra_yaml *y)
 	return p->cx->fail.code;
 }
 
-/* One item inside brackets: in a list `a: b` is a map of its own, in a map `a` has an empty value.
- */
-static int flow_item(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
+/* Inside {}: `a: b`, or `a` alone, whose value is null. */
+static int flow_pair(struct parser *p, struct hydra_yaml_pairs *m)
 {
-	bool in_map = end == TOKEN_FLOW_MAPPING_END;
-	struct hydra_yaml *map = y;
+	struct hydra_datum *key;
 
-	if (peek(p) != TOKEN_KEY) {
-		if (add(p, y, parse_node(p, false, false)) || !in_map)
-			return p->cx->fail.code;
-		return add(p, y, empty_scalar(p, line_of(p)));
-	}
-	if (!in_map)
-		map = new_node(p, YAML_MAPPING, line_of(p));
-	if (!map || pair(p, map, end))
-		return p->cx->fail.code;
-	return in_map ? 0 : add(p, y, map);
+	if (peek(p) == TOKEN_KEY)
+		return pair(p, m, TOKEN_FLOW_MAPPING_END);
+	key = parse_node(p, IN_FLOW | AS_KEY);
+	return key ? hydra_yaml__add_pair(p->cx, m, key, new_node(p, HYDRA_NULL, line_of(p)))
+		   : p->cx->fail.code;
 }
 
-static int flow_items(struct parser *p, struct hydra_yaml *y, enum hydra_token_kind end)
+/* Inside []: a value, or `a: b`, which is a map of its own. */
+static int flow_item(struct parser *p, struct hydra_datum *list)
 {
+	struct hydra_yaml_pairs m = {.merge_key = &p->merge_key};
+
+	if (peek(p) != TOKEN_KEY)
+		return hydra_datum__push(p->cx, list, parse_node(p, IN_FLOW));
+	m.own = new_node(p, HYDRA_MAP, line_of(p));
+	if (!m.own || pair(p, &m, TOKEN_FLOW_SEQUENCE_END))
+		return p->cx->fail.code;
+	return hydra_datum__push(p->cx, list, hydra_yaml__close_map(p->cx, &m));
+}
+
+/* The items of a list, or the pairs of a map: the other is NULL. */
+static int flow_items(struct parser *p, struct hydra_datum *list, struct hydra_yaml_pairs *m)
+{
+	enum hydra_token_kind end = list ? TOKEN_FLOW_SEQUENCE_END : TOKEN_FLOW_MAPPING_END;
+
 	while (peek(p) != end) {
-		if (flow_item(p, y, end))
+		if (list ? flow_item(p, list) : flow_pair(p, m))
 			return p->cx->fail.code;
 		if (peek(p) == TOKEN_FLOW_ENTRY)
 			skip(p);
 		else if (peek(p) != end)
 			return fail(p, "ParserError", line_of(p),
-				end == TOKEN_FLOW_MAPPING_END ? "expected ',' or '}'"
-							      : "expected ',' or ']'");
+				list ? "expected ',' or ']'" : "expected ',' or '}'");
 	}
 	skip(p);
 	return p->cx->fail.code;
 }
 
-static struct hydra_yaml *alias(struct parser *p)
+static struct hydra_datum *alias(struct parser *p)
 {
 	struct hydra_token t;
 	uint32_t i;
@@ -195,10 +187,13 @@ static struct hydra_yaml *alias(struct parser *p)
 	if (hydra_scanner__next(&p->scanner, &t))
 		return NULL;
 	i = sonde_map_find(&p->anchors, t.value);
+	if (i != SONDE_NONE && p->targets.at[i])
+		return hydra_datum__copy_below(p->cx, p->targets.at[i], p->depth);
 	if (i != SONDE_NONE)
-		return p->targets.at[i];
-	hydra_ctx__fail_at(p->cx, "ComposerError", p->scanner.file, t.line,
-		"found undefined alias '%.*s'", SONDE_STR_ARG(t.value));
+		fail(p, "ConstructorError", t.line, "the alias refers to a value it is part of");
+	else
+		hydra_ctx__fail_at(p->cx, "ComposerError", p->from->name, t.line,
+			"found undefined alias '%.*s'", SONDE_STR_ARG(t.value));
 	return NULL;
 }
 
@@ -220,146 +215,153 @@ static int parse_properties(struct parser *p, struct sonde_str *anchor, struct s
 	return p->cx->fail.code;
 }
 
-static int define_anchor(struct parser *p, struct sonde_str anchor, struct hydra_yaml *y)
+/* `n` NULL: the value is yet to come. */
+static int set_anchor(struct parser *p, struct sonde_str anchor, struct hydra_datum *n)
 {
 	bool is_new;
 	uint32_t i;
-	struct hydra_yaml **slot;
 
+	if (!anchor.n)
+		return 0;
 	i = sonde_map_add(&p->anchors, anchor, &is_new);
-	if (i == SONDE_NONE)
+	if (i == SONDE_NONE || (is_new && !sonde_vec_push(&p->targets)))
 		return hydra_ctx__nomem(p->cx);
-	slot = is_new ? sonde_vec_push(&p->targets) : &p->targets.at[i];
-	if (!slot)
-		return hydra_ctx__nomem(p->cx);
-	*slot = y;
+	p->targets.at[i] = n;
 	return 0;
 }
 
-static int scalar(struct parser *p, struct hydra_yaml *y)
+/* The scalar that is next, or behind a tag or an anchor an empty one. */
+static struct hydra_datum *scalar(
+	struct parser *p, uint32_t line, struct sonde_str tag, unsigned where)
 {
-	struct hydra_token t;
+	struct hydra_token t = {.plain = true, .line = line_of(p)};
+	enum hydra_yaml_tag type;
 
-	if (hydra_scanner__next(&p->scanner, &t))
-		return p->cx->fail.code;
-	y->value = t.value;
-	y->plain = t.plain;
-	return 0;
+	if (peek(p) == TOKEN_SCALAR && hydra_scanner__next(&p->scanner, &t))
+		return NULL;
+	type = hydra_yaml__type_of(t.value, t.plain, tag);
+	if ((where & AS_KEY) && type == YAML_TAG_MERGE)
+		return &p->merge_key;
+	if ((where & AS_KEY) && type == YAML_TAG_VALUE)
+		type = YAML_TAG_STR;
+	if (type == YAML_TAG_UNKNOWN)
+		hydra_yaml__refuse_tag(p->cx, p->from, line, tag);
+	return hydra_yaml__scalar(p->cx, p->from, t.line, t.value, type);
 }
 
-/* The node behind its tag and anchor; -1 when there is none. */
-static int parse_content(struct parser *p, struct hydra_yaml *y, bool block, bool indentless)
+static struct hydra_datum *collection(struct parser *p, uint32_t line, struct sonde_str tag)
 {
 	enum hydra_token_kind kind = peek(p);
+	bool is_map = kind == TOKEN_FLOW_MAPPING_START || kind == TOKEN_BLOCK_MAPPING_START;
+	bool indentless = kind == TOKEN_BLOCK_ENTRY;
+	struct hydra_datum *n = new_node(p, is_map ? HYDRA_MAP : HYDRA_LIST, line);
+	struct hydra_yaml_pairs m = {.own = n, .merge_key = &p->merge_key};
 
-	if (kind == TOKEN_SCALAR)
-		return scalar(p, y);
-	y->kind = YAML_SEQUENCE;
-	if (indentless && kind == TOKEN_BLOCK_ENTRY)
-		return block_sequence(p, y, true);
-	if (kind == TOKEN_FLOW_SEQUENCE_START)
-		return skip(p), flow_items(p, y, TOKEN_FLOW_SEQUENCE_END);
-	if (block && kind == TOKEN_BLOCK_SEQUENCE_START)
-		return skip(p), block_sequence(p, y, false);
-	y->kind = YAML_MAPPING;
-	if (kind == TOKEN_FLOW_MAPPING_START)
-		return skip(p), flow_items(p, y, TOKEN_FLOW_MAPPING_END);
-	if (block && kind == TOKEN_BLOCK_MAPPING_START)
-		return skip(p), block_mapping(p, y);
-	y->kind = YAML_SCALAR;
-	y->plain = true;
-	return -1;
+	if (tag.n > 1 && !sonde_str_is(tag, is_map ? "!!map" : "!!seq"))
+		hydra_yaml__refuse_tag(p->cx, p->from, line, tag);
+	if (p->cx->fail.code)
+		return NULL;
+	if (!indentless)
+		skip(p);
+	if (kind == TOKEN_FLOW_SEQUENCE_START || kind == TOKEN_FLOW_MAPPING_START)
+		flow_items(p, is_map ? NULL : n, &m);
+	else if (is_map)
+		block_mapping(p, &m);
+	else
+		block_sequence(p, n, indentless);
+	if (p->cx->fail.code)
+		return NULL;
+	return is_map ? hydra_yaml__close_map(p->cx, &m) : n;
 }
 
-static struct hydra_yaml *node_body(struct parser *p, bool block, bool indentless)
+static bool is_collection(struct parser *p, unsigned where)
+{
+	if (IS(p, TOKEN_FLOW_SEQUENCE_START, TOKEN_FLOW_MAPPING_START))
+		return true;
+	if ((where & IN_BLOCK) && IS(p, TOKEN_BLOCK_SEQUENCE_START, TOKEN_BLOCK_MAPPING_START))
+		return true;
+	return (where & INDENTLESS) && peek(p) == TOKEN_BLOCK_ENTRY;
+}
+
+static struct hydra_datum *node_body(struct parser *p, unsigned where)
 {
 	struct sonde_str anchor = {0}, tag = {0};
-	struct hydra_yaml *y;
-	int rc;
+	uint32_t line = line_of(p);
+	struct hydra_datum *n;
 
 	if (peek(p) == TOKEN_ALIAS)
 		return alias(p);
-	y = new_node(p, YAML_SCALAR, line_of(p));
-	if (!y || parse_properties(p, &anchor, &tag))
+	if (parse_properties(p, &anchor, &tag) || set_anchor(p, anchor, NULL))
 		return NULL;
-	y->tag = tag;
-	if (anchor.n && define_anchor(p, anchor, y))
+	if (is_collection(p, where))
+		n = collection(p, line, tag);
+	else if (peek(p) == TOKEN_SCALAR || anchor.n || tag.n)
+		n = scalar(p, line, tag, where);
+	else
+		n = (fail(p, "ParserError", line_of(p), "expected a value here"), NULL);
+	if (!n || set_anchor(p, anchor, n))
 		return NULL;
-	rc = parse_content(p, y, block, indentless);
-	if (p->cx->fail.code)
-		return NULL;
-	if (rc && !anchor.n && !tag.n) {
-		fail(p, "ParserError", line_of(p), "expected a value here");
-		return NULL;
-	}
-	return y;
+	n->from = p->from;
+	n->line = line;
+	return n;
 }
 
-static struct hydra_yaml *parse_node(struct parser *p, bool block, bool indentless)
+static struct hydra_datum *parse_node(struct parser *p, unsigned where)
 {
-	struct hydra_yaml *y;
+	struct hydra_datum *n;
 
 	if (p->cx->fail.code)
 		return NULL;
 	if (p->depth >= HYDRA_MAX_DEPTH) {
-		hydra_ctx__fail_at(p->cx, "LimitError", p->scanner.file, line_of(p),
+		hydra_ctx__fail_at(p->cx, "LimitError", p->from->name, line_of(p),
 			"values are nested deeper than %d levels", HYDRA_MAX_DEPTH);
 		return NULL;
 	}
 	p->depth++;
-	y = node_body(p, block, indentless);
+	n = node_body(p, where);
 	p->depth--;
-	return y;
+	return p->cx->fail.code ? NULL : n;
 }
 
-static int parse_document(struct parser *p, struct hydra_yaml **out)
+static bool at_document_edge(struct parser *p)
 {
-	bool explicit_start = false;
+	return IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START, TOKEN_DOCUMENT_END, TOKEN_STREAM_END);
+}
 
-	for (; peek(p) == TOKEN_DIRECTIVE; skip(p))
-		explicit_start = true;
-	if (peek(p) == TOKEN_DOCUMENT_START) {
-		explicit_start = true;
+static int parse_document(struct parser *p, struct hydra_datum **out)
+{
+	bool is_explicit = IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START);
+
+	while (peek(p) == TOKEN_DIRECTIVE)
 		skip(p);
-	} else if (explicit_start) {
+	if (is_explicit && peek(p) != TOKEN_DOCUMENT_START)
 		return fail(p, "ParserError", line_of(p), "expected '---' after the directives");
-	}
-	if (peek(p) == TOKEN_STREAM_END && !explicit_start)
+	if (is_explicit)
+		skip(p);
+	if (peek(p) == TOKEN_STREAM_END && !is_explicit)
 		return p->cx->fail.code;
-	*out = explicit_start && IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START, TOKEN_DOCUMENT_END,
-					 TOKEN_STREAM_END)
-		       ? empty_scalar(p, line_of(p))
-		       : parse_node(p, true, false);
-	return p->cx->fail.code;
-}
-
-static int parse_stream(struct parser *p, struct hydra_yaml **out)
-{
-	if (parse_document(p, out))
-		return p->cx->fail.code;
-	if (*out &&
-		!IS(p, TOKEN_DIRECTIVE, TOKEN_DOCUMENT_START, TOKEN_DOCUMENT_END, TOKEN_STREAM_END))
-		return p->cx->fail.code ? p->cx->fail.code
-					: fail(p, "ParserError", line_of(p),
-						  "expected the end of the document");
+	*out = is_explicit && at_document_edge(p) ? new_node(p, HYDRA_NULL, line_of(p))
+						  : parse_node(p, IN_BLOCK);
+	if (*out && !at_document_edge(p))
+		return fail(p, "ParserError", line_of(p), "expected the end of the document");
 	while (peek(p) == TOKEN_DOCUMENT_END)
 		skip(p);
-	if (!p->cx->fail.code && peek(p) != TOKEN_STREAM_END)
+	if (peek(p) != TOKEN_STREAM_END)
 		return fail(p, "ComposerError", line_of(p),
 			"a config file holds one document, here starts another");
 	return p->cx->fail.code;
 }
 
-int hydra_yaml__parse(
-	struct hydra_yaml **out, struct hydra_ctx *cx, struct sonde_str file, struct sonde_str data)
+int hydra_yaml__parse(struct hydra_datum **out, struct hydra_ctx *cx, const struct hydra_from *from,
+	struct sonde_str data)
 {
-	struct parser p = {.cx = cx};
+	struct parser p = {.cx = cx, .from = from};
 	int rc;
 
 	*out = NULL;
-	rc = hydra_scanner__init(&p.scanner, cx, file, data);
+	rc = hydra_scanner__init(&p.scanner, cx, from->name, data);
 	if (!rc)
-		rc = parse_stream(&p, out);
+		rc = parse_document(&p, out);
 	hydra_scanner__release(&p.scanner);
 	sonde_map_release(&p.anchors);
 	sonde_vec_release(&p.targets);

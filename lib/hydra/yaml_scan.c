@@ -299,22 +299,6 @@ static int fetch_scalar(struct hydra_scanner *s, uint32_t c)
 	return s->cx->fail.code ? s->cx->fail.code : append(s, t);
 }
 
-static void skip_to_token(struct hydra_scanner *s)
-{
-	if (s->at == 0 && hydra_scanner__ch(s, 0) == 0xfeff)
-		hydra_scanner__forward(s, 1);
-	for (;;) {
-		while (hydra_scanner__ch(s, 0) == ' ')
-			hydra_scanner__forward(s, 1);
-		if (hydra_scanner__ch(s, 0) == '#')
-			hydra_scanner__skip_line(s);
-		if (!hydra_scanner__line_break(s))
-			return;
-		if (!s->flow_level)
-			s->allow_simple_key = true;
-	}
-}
-
 static bool can_start_plain(const struct hydra_scanner *s, uint32_t c)
 {
 	if (!hydra_scanner__is_blankz(c) && !(c < 0x80 && strchr("-?:,[]{}#&*!|>'\"%@`", (int)c)))
@@ -361,7 +345,7 @@ static int fetch(struct hydra_scanner *s)
 {
 	uint32_t c;
 
-	skip_to_token(s);
+	hydra_scanner__skip_to_token(s);
 	if (drop_stale_keys(s) || unwind(s, (int)s->column))
 		return s->cx->fail.code;
 	c = hydra_scanner__ch(s, 0);

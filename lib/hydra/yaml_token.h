@@ -95,6 +95,8 @@ bool hydra_scanner__is_break(uint32_t c);		/* a line break, not the end */
 bool hydra_scanner__is_blankz(uint32_t c);		/* blank, tab, line break or end */
 /* Takes a line break; returns it as '\n', U+2028, U+2029, or 0 when there is none. */
 uint32_t hydra_scanner__line_break(struct hydra_scanner *s);
+/* Past blanks, comments and line breaks; behind one a key may begin. */
+void hydra_scanner__skip_to_token(struct hydra_scanner *s);
 /* Whether three of `c` and a blank are next. */
 bool hydra_scanner__starts_with(const struct hydra_scanner *s, uint32_t c);
 bool hydra_scanner__at_separator(const struct hydra_scanner *s); /* "---" or "..." + blank */

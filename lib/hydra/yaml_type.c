@@ -133,64 +133,46 @@ static bool is_loose_float(struct sonde_str s)
 	return is_exponent(s, i, false);
 }
 
-/* nr digits, at least `min` and at most `max`, at *i. */
-static bool take_digits(struct sonde_str s, size_t *i, size_t min, size_t max)
+/*
+ * Where the pattern ends that begins at i: `d` is a digit, `o` one that may lack, `w` any number
+ * of blanks, all else itself. SIZE_MAX, also for i, when it does not match.
+ */
+static size_t match(struct sonde_str s, size_t i, const char *pattern)
 {
-	size_t nr = 0;
-
-	while (nr < max && is_digit(s, *i))
-		nr++, (*i)++;
-	return nr >= min;
+	for (; *pattern && i <= s.n; pattern++) {
+		if (*pattern == 'w')
+			i = skip_set(s, i, " \t");
+		else if (*pattern == 'd' || *pattern == 'o')
+			i = is_digit(s, i) ? i + 1 : *pattern == 'o' ? i : SIZE_MAX;
+		else
+			i = i < s.n && s.p[i] == *pattern ? i + 1 : SIZE_MAX;
+	}
+	return i <= s.n ? i : SIZE_MAX;
 }
 
+/* [blanks] "Z" | [blanks] sign hours [":" minutes] */
 static bool is_zone(struct sonde_str s, size_t i)
 {
 	i = skip_set(s, i, " \t");
 	if (is_at(s, i, "Z"))
 		return i + 1 == s.n;
-	if (!is_at(s, i, "+-"))
-		return false;
-	i++;
-	if (!take_digits(s, &i, 1, 2))
-		return false;
-	if (i == s.n)
-		return true;
-	return is_at(s, i, ":") && (i++, take_digits(s, &i, 2, 2)) && i == s.n;
+	return is_at(s, i, "+-") &&
+	       (match(s, i + 1, "do") == s.n || match(s, i + 1, "do:dd") == s.n);
 }
 
-static bool is_time(struct sonde_str s, size_t i)
-{
-	if (is_at(s, i, "Tt"))
-		i++;
-	else if (is_at(s, i, " \t"))
-		i = skip_set(s, i, " \t");
-	else
-		return false;
-	if (!take_digits(s, &i, 1, 2) || !is_at(s, i, ":") || (i++, !take_digits(s, &i, 2, 2)) ||
-		!is_at(s, i, ":") || (i++, !take_digits(s, &i, 2, 2)))
-		return false;
-	if (is_at(s, i, "."))
-		i = skip_set(s, i + 1, DIGITS);
-	return i == s.n || is_zone(s, i);
-}
-
+/* 2001-12-14, or with a time of day and a zone behind it. */
 static bool is_timestamp(struct sonde_str s)
 {
-	size_t i = 0, month, day;
+	size_t i = match(s, 0, "dddd-do-do");
 
-	if (!take_digits(s, &i, 4, 4) || !is_at(s, i, "-"))
+	if (match(s, 0, "dddd-dd-dd") == s.n)
+		return true;
+	if (i == SIZE_MAX || !is_at(s, i, "Tt \t"))
 		return false;
-	month = ++i;
-	if (!take_digits(s, &i, 1, 2) || !is_at(s, i, "-"))
-		return false;
-	month = i - month;
-	day = ++i;
-	if (!take_digits(s, &i, 1, 2))
-		return false;
-	day = i - day;
-	if (i == s.n)
-		return month == 2 && day == 2;
-	return is_time(s, i);
+	i = match(s, i + 1, is_at(s, i, "Tt") ? "do:dd:dd" : "wdo:dd:dd");
+	if (i != SIZE_MAX && is_at(s, i, "."))
+		i = skip_set(s, i + 1, DIGITS);
+	return i != SIZE_MAX && (i == s.n || is_zone(s, i));
 }
 
 enum hydra_yaml_tag hydra_yaml__resolve(struct sonde_str s)
