@@ -132,7 +132,7 @@ static int start_set(struct sonde_unmix__set *set, uint32_t number, const struct
 int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 {
 	struct worker workers[MOST_WORKERS] = {0};
-	uint32_t nr_sets = (u->nr_counters + LANES - 1) / LANES, nr = count_workers(r, nr_sets), k;
+	uint32_t nr_sets = (u->nr_counters + LANES - 1) / LANES, nr = count_workers(r, nr_sets), k, i;
 	struct sonde_unmix__set *sets = sonde_arena_calloc(&r->arena, nr_sets, sizeof(*sets));
 
 	if (sets == NULL)
@@ -150,5 +150,10 @@ int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 	run(workers, nr, true);
 	merge_surveys(workers, nr);
 	run(workers, nr, false);
+	r->has_edges = workers[0].fit.has_edges;
+	for (k = 1; k < nr; k++) {
+		for (i = 0; i < r->plan->nr_unknowns; i++)
+			r->has_edges[i] |= workers[k].fit.has_edges[i];
+	}
 	return 0;
 }

@@ -18,6 +18,7 @@
 
 #define UNEVEN_PART 0.1	  /* of a bin's length, at least; of the interval's … */
 #define UNEVEN_NS   500.0 /* … up to this */
+#define NOTABLE	    2.0	  /* standard errors: a step that is hardly one by chance */
 
 static uint64_t hash(uint64_t n) /* splitmix64 */
 {
@@ -140,6 +141,66 @@ static void round_row(float *row)
 		row[sum] = unit > 0 ? rintf(row[sum] / unit) * unit : 0;
 }
 
+/*
+ * The step at one edge of an unknown with short bins there: what the bin counts in a time, less
+ * what the one beside it does. Where no counter has a notable step, the bins told nothing.
+ */
+struct step {
+	uint32_t column, beside;
+	double by, by_beside; /* 1 ÷ their lengths */
+};
+
+static struct step step_of(const struct sonde_unmix__unknown *x, bool is_last)
+{
+	uint32_t bin = is_last ? x->nr_bins - 1 : 0, beside = is_last ? bin - 1 : 1;
+
+	return (struct step){x->column + bin, x->column + beside,
+		1 / sonde_unmix__bin_length(x, bin), 1 / sonde_unmix__bin_length(x, beside)};
+}
+
+static void add_step_variances(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r,
+	uint32_t u, const double *scores)
+{
+	const double *scale = r->gram.scale;
+	uint32_t edge, lane;
+
+	for (edge = 0; edge < 2; edge++) {
+		struct step s = step_of(&r->plan->unknowns[u], edge == 1);
+		double *to = fit->steps + ((size_t)u * 2 + edge) * LANES, moved[LANES] = {0};
+
+		if (!(scale[s.column] > 0 && scale[s.beside] > 0))
+			continue;
+		lanes_add_scaled(moved, scores + (size_t)s.column * LANES, s.by / scale[s.column]);
+		lanes_add_scaled(
+			moved, scores + (size_t)s.beside * LANES, -s.by_beside / scale[s.beside]);
+		for (lane = 0; lane < LANES; lane++)
+			to[lane] += moved[lane] * moved[lane];
+	}
+}
+
+static void find_edges(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
+{
+	const double *x = fit->set->x;
+	uint32_t u, edge, lane;
+
+	for (u = 0; u < r->plan->nr_unknowns; u++) {
+		if (r->plan->unknowns[u].nr_bins != LONG_BINS)
+			continue;
+		for (edge = 0; edge < 2; edge++) {
+			struct step s = step_of(&r->plan->unknowns[u], edge == 1);
+			const double *variance = fit->steps + ((size_t)u * 2 + edge) * LANES;
+
+			for (lane = 0; lane < fit->set->nr; lane++) {
+				double step = x[(size_t)s.column * LANES + lane] * s.by -
+					      x[(size_t)s.beside * LANES + lane] * s.by_beside;
+
+				fit->has_edges[u] |=
+					fabs(step) > NOTABLE * r->few_factor[u] * sqrt(variance[lane]);
+			}
+		}
+	}
+}
+
 /* Sums of scores → deviations, from number `first` on. */
 static void take_deviations(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r, uint32_t first)
@@ -150,12 +211,15 @@ static void take_deviations(float *deviations, size_t stride, struct sonde_unmix
 		const struct sonde_unmix__unknown *x = &r->plan->unknowns[u];
 
 		for (sum = 0; sum < RESIDUAL_SUMS; sum++) {
+			const double *scores = fit->sums + (size_t)sum * r->gram.nr * LANES;
 			double moved[LANES] = {0};
+
+			if (x->nr_bins == LONG_BINS)
+				add_step_variances(fit, r, u, scores);
 
 			for (k = x->column; k < x->column + x->nr_bins; k++) {
 				if (r->gram.scale[k] > 0)
-					lanes_add_scaled(moved,
-						fit->sums + ((size_t)sum * r->gram.nr + k) * LANES,
+					lanes_add_scaled(moved, scores + (size_t)k * LANES,
 						r->few_factor[u] / r->gram.scale[k]);
 			}
 			for (lane = 0; lane < fit->set->nr; lane++)
@@ -187,8 +251,10 @@ void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__f
 {
 	uint32_t u, lane;
 
+	memset(fit->steps, 0, 2 * LANES * r->plan->nr_unknowns * sizeof(*fit->steps));
 	spread_half(deviations, stride, fit, r, false);
 	spread_half(deviations, stride, fit, r, true);
+	find_edges(fit, r);
 	for (u = 0; u < r->plan->nr_unknowns; u++) {
 		for (lane = 0; lane < fit->set->nr; lane++)
 			round_row(deviations + u * stride +

@@ -231,6 +231,9 @@ int sonde_unmix__fit_start(struct sonde_unmix__fit *f, struct sonde_unmix__round
 	f->fixed = sonde_arena_alloc(arena, columns * sizeof(*f->fixed));
 	f->factored = sonde_arena_alloc(arena, columns * sizeof(*f->factored));
 	f->sums = sonde_arena_alloc(arena, RESIDUAL_SUMS * lanes);
+	f->steps = sonde_arena_alloc(
+		arena, 2 * LANES * r->plan->nr_unknowns * sizeof(*f->steps));
+	f->has_edges = sonde_arena_calloc(arena, r->plan->nr_unknowns, sizeof(*f->has_edges));
 	f->some = sonde_arena_alloc(arena, LANES * SOME * sizeof(*f->some));
 	f->nr_complete = sonde_arena_calloc(arena, r->windows->nr, sizeof(*f->nr_complete));
 	return arena->failed ? SONDE_ERR_NOMEM : 0;

@@ -142,13 +142,6 @@ static double *find(struct sonde_unmix__gram *g, uint32_t row, uint32_t column)
 	return NULL;
 }
 
-/* How long bin `b` of an unknown is, in the mean. */
-static double bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
-{
-	return sonde_unmix__bin_begin(x->length, x->nr_bins, b + 1) -
-	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
-}
-
 /*
  * Adds BIN_TIE · (difference of what neighbours count in a time)², where they meet in samples at
  * all. The time is that of the shorter one.
@@ -164,7 +157,7 @@ static void tie_bins(struct sonde_unmix__gram *g, const struct sonde_unmix__plan
 			uint32_t k = x->column + b;
 			double *own = find(g, k, k), *next = find(g, k + 1, k + 1);
 			double *there = find(g, k, k + 1), *back = find(g, k + 1, k), tie;
-			double ratio = bin_length(x, b) / bin_length(x, b + 1);
+			double ratio = sonde_unmix__bin_length(x, b) / sonde_unmix__bin_length(x, b + 1);
 			double first = ratio > 1 ? 1 / ratio : 1, second = ratio > 1 ? 1 : ratio;
 
 			if (own == NULL || next == NULL || there == NULL || back == NULL)

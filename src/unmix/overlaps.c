@@ -62,6 +62,12 @@ double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b)
 	return BIN_NS + (b - 1) * (length - 2 * BIN_NS) / (nr_bins - 2);
 }
 
+double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
+{
+	return sonde_unmix__bin_begin(x->length, x->nr_bins, b + 1) -
+	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
+}
+
 static void put_intervals(
 	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
 {

@@ -23,7 +23,8 @@ int sonde_unmix__plan_init(struct sonde_unmix__plan *plan, struct sonde_arena *a
 	*plan = (struct sonde_unmix__plan){0};
 	plan->leader = sonde_arena_alloc(arena, in->nr_classes * sizeof(*plan->leader));
 	plan->fate = sonde_arena_calloc(arena, in->nr_classes, sizeof(*plan->fate));
-	if (plan->leader == NULL || plan->fate == NULL)
+	plan->is_smooth = sonde_arena_calloc(arena, in->nr_classes, sizeof(*plan->is_smooth));
+	if (arena->failed)
 		return SONDE_ERR_NOMEM;
 	for (k = 0; k < in->nr_classes; k++)
 		plan->leader[k] = k;
@@ -81,6 +82,7 @@ static int number_unknowns(struct sonde_unmix__plan *plan, struct sonde_arena *a
 		plan->unknown[k] = leader < k ? plan->unknown[leader] : SONDE_UNMIX_NONE;
 		if (leader == k && has_launches[k]) {
 			plan->unknowns[plan->nr_unknowns].fate = plan->fate[k];
+			plan->unknowns[plan->nr_unknowns].is_smooth = plan->is_smooth[k];
 			plan->unknown[k] = plan->nr_unknowns++;
 		}
 	}
@@ -210,7 +212,20 @@ static uint32_t most_bins(
 {
 	if (x->fate == SONDE_UNMIX_ENTRY)
 		return ENTRY_BINS;
-	return x->length < LONG_BINS * BIN_NS || plan->nr_unknowns > MANY ? BINS : LONG_BINS;
+	return x->length < LONG_BINS * BIN_NS || x->is_smooth || plan->nr_unknowns > MANY ? BINS
+											     : LONG_BINS;
+}
+
+void sonde_unmix__plan_smooth(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in,
+	const bool *has_edges)
+{
+	uint32_t k, u;
+
+	for (k = 0; k < in->nr_classes; k++) {
+		u = plan->unknown[k];
+		plan->is_smooth[k] = u != SONDE_UNMIX_NONE &&
+				     plan->unknowns[u].nr_bins == LONG_BINS && !has_edges[u];
+	}
 }
 
 static void choose_bins(struct sonde_unmix__plan *plan)

@@ -219,6 +219,7 @@ static int solve_twice(struct sonde_unmixed *u, struct sonde_unmix__round *r,
 	rc = solve_plan(u, r, &plan, offset_ns);
 	if (rc < 0)
 		return rc;
+	sonde_unmix__plan_smooth(&plan, r->in, r->has_edges);
 	if (sonde_unmix__coarsen(&nr_joined, &plan, arena, r->in, u) < 0)
 		return SONDE_ERR_NOMEM;
 	return nr_joined > 0 ? solve_plan(u, r, &plan, offset_ns) : 0;

@@ -55,6 +55,7 @@ struct sonde_unmix__interval {
 
 struct sonde_unmix__unknown {
 	enum sonde_unmix_fate fate;
+	bool is_smooth;		  /* as its first class is */
 	uint32_t column, nr_bins; /* first column, columns */
 	double weight;		  /* sum over its intervals: its total is x · weight */
 	double length;		  /* of its mean interval */
@@ -66,6 +67,7 @@ struct sonde_unmix__plan {
 	uint32_t *leader;	     /* by class: the class that stands for its unknown */
 	enum sonde_unmix_fate *fate; /* by class */
 	uint32_t *unknown;	     /* by class, SONDE_UNMIX_NONE = no launches */
+	bool *is_smooth;	     /* by class: short bins at its edges told nothing */
 	double *weight;		     /* by class: its share in unknown's weight */
 	struct sonde_unmix__unknown *unknowns;
 	uint32_t nr_unknowns;
@@ -132,6 +134,8 @@ struct sonde_unmix__fit {
 	uint8_t *fixed, *factored; /* by column: a bit for each lane */
 	bool has_factors;
 	double *sums;	       /* of the spread: one half of them, by sum, column and lane */
+	double *steps;	       /* … variances of the steps at both edges, by unknown and lane */
+	bool *has_edges;       /* by unknown: some counter of those fitted has such a step */
 	double *some;	       /* of the survey: deviations of some samples, by lane */
 	uint16_t *nr_complete; /* by row: counters that lack nothing there */
 };
@@ -163,6 +167,7 @@ struct sonde_unmix__round {
 	double *leverage;     /* by row */
 	uint32_t *unknown_of; /* by column, SONDE_UNMIX_NONE = background */
 	double *few_factor;   /* by unknown: how much wider its error is for being seen seldom */
+	bool *has_edges;      /* by unknown, after the fit: its short bins are unlike those beside */
 	double condition;
 	double offset_error_ns, most_work;
 };
@@ -203,8 +208,14 @@ int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *ar
 	const struct sonde_unmix_input *in, const struct sonde_unmix__windows *w,
 	int64_t offset_ns);
 
+/* Unknowns whose short bins told nothing have none when laid again: others are known better. */
+void sonde_unmix__plan_smooth(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in,
+	const bool *has_edges);
+
 /* Where bin `b` of an interval of `length` begins, from its start; bin nr_bins is its end. */
 double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b);
+/* How long bin `b` of an unknown is, in the mean. */
+double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b);
 int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena *arena,
 	const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w);
 
