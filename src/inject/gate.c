@@ -68,7 +68,7 @@ bool sonde_gate__is_open(const struct thread *t, unsigned gate)
 {
 	const struct inject *g = &sonde_inject;
 
-	if (gate & GATE_EXCLUDED || t->nr_excluded ||
+	if (gate & GATE_EXCLUDED || t->nr_excluded || t->is_left_out ||
 		atomic_load_explicit(&g->nr_excluded, memory_order_relaxed))
 		return false;
 	return !g->config.include.nr || gate & GATE_INCLUDED || t->nr_included ||

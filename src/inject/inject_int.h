@@ -186,6 +186,7 @@ typedef uint64_t open_range;
 
 #define OPEN_RECORDED	   (1ull << 56)
 #define OPEN_CLOSES	   (1ull << 57) /* its end may close the window */
+#define OPEN_BESIDE	   (1ull << 58) /* not kept: see sonde_window__enter */
 #define OPEN_LABEL(o)	   ((uint32_t)(o)) /* 0 = written out in full, name not kept */
 #define OPEN_DOMAIN(o)	   ((uint16_t)((o) >> 32))
 #define OPEN_GATE(o)	   ((uint8_t)((o) >> 48))
@@ -208,6 +209,8 @@ struct thread {
 		uint32_t waited_turn; /* … which is this one */
 	} call;
 	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
+	uint32_t nr_window;   /* open ranges of those that may open a window */
+	bool is_left_out;     /* it is in one whose number is not asked for (window.c) */
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
 	uint32_t epoch;	      /* of windows, when it last wrote a range or launch */
 	bool lists_open;      /* its next chunk says what is open though no window is */
@@ -315,7 +318,10 @@ uint64_t sonde_window__look(bool may_call);
  * unless the thread's last one was in the same window.
  */
 bool sonde_window__is_open(struct thread *t);
-/* A range was entered whose label may open a window; what its end must know: OPEN_CLOSES or 0. */
+/*
+ * A range was entered whose label may open a window; what its end must know: OPEN_CLOSES, or OPEN_BESIDE
+ * for an entry whose number is not asked for, or 0.
+ */
 uint64_t sonde_window__enter(struct thread *t);
 void sonde_window__leave(struct thread *t, bool closes);
 /* Writes the start/end ranges that are open in a window that has just opened (nvtx.c). */

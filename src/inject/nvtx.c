@@ -45,16 +45,23 @@ static __attribute__((noinline)) void push_gated(
 {
 	unsigned gate = OPEN_GATE(o);
 	struct message late = *m;
+	bool is_open;
 
+	if (gate & GATE_WINDOW) {
+		o |= sonde_window__enter(t) & OPEN_CLOSES;
+		late.now = ticks_now();
+	}
+	is_open = sonde_window__is_open(t);
+	if (o & OPEN_CLOSES && t->is_left_out) { /* the ranges around it count from now on */
+		t->is_left_out = false;
+		sonde_ring__hand_over(t);
+	}
 	if (!sonde_gate__is_open(t, gate))
 		o &= ~OPEN_RECORDED;
 	t->nr_included += gate & GATE_INCLUDED ? 1 : 0;
 	t->nr_excluded += gate & GATE_EXCLUDED ? 1 : 0;
-	if (gate & GATE_WINDOW) {
-		o |= sonde_window__enter(t);
-		late.now = ticks_now();
-	}
-	if (sonde_window__is_open(t) && o & OPEN_RECORDED)
+	t->nr_window += gate & GATE_WINDOW ? 1 : 0;
+	if (is_open && o & OPEN_RECORDED)
 		event_put(t, SONDE_EVENT_PUSH, &late);
 	t->open[t->nr_open++] = o;
 }
@@ -100,8 +107,10 @@ static HOT void unstack(struct thread *t, uint32_t i)
 	if (unlikely(OPEN_GATE(o))) {
 		t->nr_included -= OPEN_GATE(o) & GATE_INCLUDED ? 1 : 0;
 		t->nr_excluded -= OPEN_GATE(o) & GATE_EXCLUDED ? 1 : 0;
-		if (OPEN_GATE(o) & GATE_WINDOW)
+		if (OPEN_GATE(o) & GATE_WINDOW) {
+			t->is_left_out &= --t->nr_window > 0;
 			sonde_window__leave(t, o & OPEN_CLOSES);
+		}
 	}
 }
 
@@ -123,7 +132,7 @@ static HOT int pop(unsigned domain)
 	i = innermost(t, domain);
 	/* A pop of nothing is written too: the reader counts those. */
 	if (likely(i ? t->open[i - 1] & OPEN_RECORDED : !is_gated()) &&
-		likely(!is_gated() || sonde_window__is_open(t))) {
+		likely(!is_gated() || (sonde_window__is_open(t) && !t->is_left_out))) {
 		p = event_open(t, SONDE_EVENT_POP | (domain ? SONDE_EVENT_DOMAIN : 0u), now);
 		if (likely(p))
 			event_close(t, domain ? sonde_varint_put(p, domain) : p);
@@ -134,20 +143,34 @@ static HOT int pop(unsigned domain)
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
+/* What a start does to windows: flags of its id. It is not the thread that is in the range. */
+static uint64_t start_in_window(struct thread *t)
+{
+	bool was_left_out = t->is_left_out;
+	uint64_t how = sonde_window__enter(t);
+
+	t->is_left_out = was_left_out;
+	return ID_WINDOW | (how & OPEN_CLOSES ? ID_CLOSES : 0) | (how & OPEN_BESIDE ? ID_SKIPPED : 0);
+}
+
 /* A start where not everything is captured; false: it is not to be written now. */
 static bool start_gated(struct thread *t, const struct message *m, uint64_t *id, uint64_t *ticks)
 {
 	unsigned gate = gate_of(m);
-	bool is_open;
+	bool is_open, was_left_out;
 
-	*id |= sonde_gate__is_open(t, gate) ? 0 : ID_SKIPPED;
 	*id |= gate & GATE_INCLUDED ? ID_INCLUDED : 0;
 	*id |= gate & GATE_EXCLUDED ? ID_EXCLUDED : 0;
 	if (gate & GATE_WINDOW) {
-		*id |= ID_WINDOW | (sonde_window__enter(t) ? ID_CLOSES : 0);
+		*id |= start_in_window(t);
 		*ticks = ticks_now();
 	}
-	is_open = sonde_window__is_open(t) && !(*id & ID_SKIPPED);
+	is_open = sonde_window__is_open(t);
+	was_left_out = t->is_left_out;
+	t->is_left_out = was_left_out && !(*id & ID_CLOSES);
+	*id |= sonde_gate__is_open(t, gate) ? 0 : ID_SKIPPED;
+	t->is_left_out = was_left_out;
+	is_open = is_open && !(*id & ID_SKIPPED);
 	if (gate || !(*id & ID_SKIPPED))
 		sonde_gate__hold(*id, gate, *id & ID_SKIPPED ? NULL : m->label,
 			is_open ? t->epoch : 0);

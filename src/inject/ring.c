@@ -246,6 +246,7 @@ struct thread *sonde_ring__enroll(void)
 	if (t->nr_too_deep)
 		memset(t->too_deep, 0, sizeof(t->too_deep));
 	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
+	t->nr_window = t->is_left_out = 0;
 	t->seq = 0;
 	atomic_store_explicit(&t->launched, 0, memory_order_relaxed);
 	t->epoch = atomic_load(&sonde_inject.windows.epoch);
@@ -300,6 +301,9 @@ static uint8_t *base_put(struct thread *t, uint8_t *p)
 	if ((epoch & 1 && t->epoch == epoch) || t->lists_open)
 		nr_listed = t->nr_open;
 	t->lists_open = false;
+	for (i = 0; i < nr_listed && t->is_left_out; i++)
+		if (OPEN_GATE(t->open[i]) & GATE_WINDOW)
+			nr_listed = i; /* it and what is in it */
 	for (i = 0; i < nr_listed; i++)
 		nr += t->open[i] & OPEN_RECORDED ? 1 : 0;
 	p = sonde_base_put(

@@ -206,6 +206,29 @@ uint64_t sonde_window__look(bool may_call)
 
 /* --- what ranges want --------------------------------------------------------------------------- */
 
+/* Somebody asked for what runs now, whatever the numbers. */
+static bool is_ordered(void)
+{
+	return (atomic_load(&w->order) & 3) == SONDE_ORDER_START;
+}
+
+/*
+ * Entries that other threads are in when the first that is asked for opens the window, and those they
+ * begin before the last has ended, are left out with all that is in them: as many are in the report
+ * as were asked for. Not where a range of the same thread that is asked for is inside or around.
+ */
+static bool is_beside(const struct thread *t)
+{
+	uint32_t i;
+
+	if (sonde_inject.config.window.kind != WINDOW_ENTRIES || !t->nr_window || is_ordered())
+		return false;
+	for (i = 0; i < t->nr_open; i++)
+		if (t->open[i] & OPEN_CLOSES)
+			return false;
+	return true;
+}
+
 bool sonde_window__is_open(struct thread *t)
 {
 	uint32_t now = atomic_load_explicit(&w->epoch, memory_order_acquire);
@@ -214,6 +237,7 @@ bool sonde_window__is_open(struct thread *t)
 		return false;
 	if (t->epoch != now) {
 		t->epoch = now;
+		t->is_left_out = is_beside(t);
 		sonde_ring__hand_over(t);
 		if (atomic_exchange(&w->carried, now) != now)
 			sonde_nvtx__carry(t, now);
@@ -258,8 +282,11 @@ uint64_t sonde_window__enter(struct thread *t)
 			follow_holders(t);
 		return 0;
 	}
-	if (number < c->first || number >= c->end)
-		return 0;
+	if (number < c->first || number >= c->end) {
+		t->is_left_out |= number >= c->end && !t->nr_window && !is_ordered() &&
+				  atomic_load(&w->epoch) & 1;
+		return c->kind == WINDOW_ENTRIES && !is_ordered() ? OPEN_BESIDE : 0;
+	}
 	if (number == c->first)
 		set_in_hook(t, true);
 	else if (!atomic_load(&w->has_opened))
