@@ -18,7 +18,7 @@
 
 #define UNEVEN_PART 0.1	  /* of a bin's length, at least; of the interval's … */
 #define UNEVEN_NS   500.0 /* … up to this */
-#define NOTABLE	    2.0	  /* standard errors: a step that is hardly one by chance */
+#define NOTABLE	    3.0	  /* standard errors: a step that is hardly one by chance */
 
 static uint64_t hash(uint64_t n) /* splitmix64 */
 {
@@ -143,7 +143,8 @@ static void round_row(float *row)
 
 /*
  * The step at one edge of an unknown with short bins there: what the bin counts in a time, less
- * what the one beside it does. Where no counter has a notable step, the bins told nothing.
+ * what the one beside it does. Where no counter has a notable step, the bins told nothing. Only
+ * residuals say how notable: when a kernel does its work is what such bins are there to find out.
  */
 struct step {
 	uint32_t column, beside;
@@ -214,7 +215,7 @@ static void take_deviations(float *deviations, size_t stride, struct sonde_unmix
 			const double *scores = fit->sums + (size_t)sum * r->gram.nr * LANES;
 			double moved[LANES] = {0};
 
-			if (x->nr_bins == LONG_BINS)
+			if (x->nr_bins == LONG_BINS && first == 0)
 				add_step_variances(fit, r, u, scores);
 
 			for (k = x->column; k < x->column + x->nr_bins; k++) {
