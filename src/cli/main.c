@@ -5,7 +5,6 @@
 #include "cli/say.h"
 #include "cli/shrunk.h"
 
-#include <ctype.h>
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
@@ -51,26 +50,11 @@ static void print_help(struct sonde_sink *out)
 			     "  sonde report kernels.ncu-rep --nvtx-include 'decode*' -o out\n");
 }
 
-/* The head of a page of the manual; `c` NULL = the page of sonde itself. */
-static void print_man_head(struct sonde_sink *out, const struct sonde_command *c)
-{
-	const char *p;
-
-	sonde_sink_puts(out, ".\\\" Made by `sonde --help=man` from the tables `--help` is made from.\n"
-			     ".TH SONDE");
-	for (p = c ? c->name : ""; *p; p++)
-		sonde_sink_printf(out, "%s%c", p == c->name ? "-" : "", toupper((unsigned char)*p));
-	sonde_sink_puts(out, " 1 \"\" \"sonde " SONDE_VERSION "\" \"User Commands\"\n");
-	sonde_sink_printf(out, ".SH NAME\nsonde%s%s \\- ", c ? "\\-" : "", c ? c->name : "");
-	sonde_man_text(out, sonde_str_from(c ? c->summary : "GPU profiling by NVTX region"));
-	sonde_sink_putc(out, '\n');
-}
-
 static void print_man_page(struct sonde_sink *out)
 {
 	size_t i;
 
-	print_man_head(out, NULL);
+	sonde_man_head(out, "sonde", "GPU profiling by NVTX region");
 	sonde_sink_puts(out, ".SH SYNOPSIS\n.B sonde\n.I COMMAND\n.RI [ options ]\n.SH "
 			     "DESCRIPTION\nProfiles a program, or reads a capture of one, and "
 			     "shows what each of its NVTX regions cost.\nCaptures are read "
@@ -143,9 +127,11 @@ static int refuse_unknown(const char *word)
 static void print_head(const struct sonde_command *c)
 {
 	struct sonde_sink out;
+	char name[32];
 
+	snprintf(name, sizeof(name), "sonde-%s", c->name);
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	print_man_head(&out, c);
+	sonde_man_head(&out, name, c->summary);
 	sonde_sink_close(&out, NULL);
 }
 

@@ -62,7 +62,7 @@ struct sonde_usage {
 
 enum sonde_help {
 	SONDE_HELP_TEXT,  /* --help */
-	SONDE_HELP_MAN,	  /* --help=man: a page of the manual, without its head (see main.c) */
+	SONDE_HELP_MAN,	  /* --help=man: a page of the manual, without its head */
 	SONDE_HELP_TABLE, /* --help=table: a line per option, for scripts/completions */
 };
 
@@ -89,7 +89,8 @@ const struct sonde_option *sonde_option_of(const struct sonde_usage *u, const ch
 /* The help as `args` asks for it (usage.c). */
 void sonde_usage_print(
 	const struct sonde_usage *u, const struct sonde_args *args, struct sonde_sink *to);
-/* Text in a page of the manual: nothing in it is a request. */
+/* The head of a page of the manual, and text in one: nothing in it is a request. */
+void sonde_man_head(struct sonde_sink *to, const char *name, const char *summary);
 void sonde_man_text(struct sonde_sink *to, struct sonde_str text);
 
 #endif

@@ -132,9 +132,9 @@ int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sond
 /* Nothing profiled: names the ranges there really are, and near expressions. Looks when needed. */
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_pipeline **look);
 
-/* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
-/* Whether its selection can be read: before anything runs. */
+/* Whether the selection of the report can be read: before anything runs. */
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err);
+/* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);
 
 /* The configuration: what the overrides and config groups compose to. */
@@ -164,6 +164,8 @@ void sonde_run_config_job_words(
 
 /* A command line that ends with the program's words, as files may hold it. */
 void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *const *words);
+/* Of a dry run: what would be done, and by which command line. */
+void sonde_run_show_plan(const char *plan, const char *before, char *const *words);
 
 /* A path below the run directory, in the run's arena; NULL when memory is short. */
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)

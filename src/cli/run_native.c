@@ -105,15 +105,6 @@ static void say_failure(const struct sonde_child_end *end)
 		sonde_say("the program ended with status %d", end->status);
 }
 
-static void show_plan(const struct sonde_run *r)
-{
-	struct sonde_buf line = {0};
-
-	sonde_argv_show(&line, r->program);
-	printf("plan: one native capture, one run of the program\n  $ %s\n", line.failed ? "" : line.p);
-	sonde_buf_release(&line);
-}
-
 /* The program's run, with whoever samples and asks meanwhile. */
 static int capture(struct sonde_child_end *end, struct sonde_run *r,
 	const struct sonde_native_request *q, const struct sonde_local *l, struct sonde_err *err)
@@ -177,7 +168,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	if (rc)
 		return rc;
 	if (r->is_dry) {
-		show_plan(r);
+		sonde_run_show_plan("one native capture, one run of the program", "", r->program);
 		return 0;
 	}
 	q.dir = open_place(&local, r);

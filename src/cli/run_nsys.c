@@ -117,21 +117,16 @@ int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err)
 {
 	struct stage s = {.run = r, .err = err};
 	struct sonde_argv argv = {0};
-	struct sonde_buf line = {0};
 	int rc = open_nsys(&s);
 
 	if (rc == 0)
 		rc = build_command(&s, &argv);
-	if (rc == 0 && r->is_dry) {
-		sonde_argv_show(&line, argv.words.at);
-		printf("plan: one nsys capture, one run of the program\n  $ %s\n",
-			line.failed ? "" : line.p);
-	} else if (rc == 0) {
+	if (rc == 0 && r->is_dry)
+		sonde_run_show_plan("one nsys capture, one run of the program", "", argv.words.at);
+	else if (rc == 0)
 		rc = write_command(&s, &argv);
-		if (rc == 0)
-			rc = run(&s, &argv);
-	}
-	sonde_buf_release(&line);
+	if (rc == 0 && !r->is_dry)
+		rc = run(&s, &argv);
 	sonde_argv_release(&argv);
 	return rc;
 }

@@ -255,3 +255,12 @@ void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *co
 		sonde_argv_record(out, shown.words.at);
 	sonde_argv_release(&shown);
 }
+
+void sonde_run_show_plan(const char *plan, const char *before, char *const *words)
+{
+	struct sonde_buf line = {0};
+
+	sonde_argv_show(&line, words);
+	printf("plan: %s\n  $ %s%s\n", plan, before, line.failed ? "" : line.p);
+	sonde_buf_release(&line);
+}

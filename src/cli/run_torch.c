@@ -138,15 +138,11 @@ static int run(struct stage *s)
 int sonde_run_torch(struct sonde_run *r, struct sonde_err *err)
 {
 	struct stage s = {.run = r, .err = err};
-	struct sonde_buf line = {0};
 	int rc;
 
 	if (r->is_dry) {
-		sonde_argv_show(&line, r->program);
-		printf("plan: the program profiles itself with torch.profiler, one run of it\n  $ " VARIABLE
-		       "=torch_profiler %s\n",
-			line.failed ? "" : line.p);
-		sonde_buf_release(&line);
+		sonde_run_show_plan("the program profiles itself with torch.profiler, one run of it",
+			VARIABLE "=torch_profiler ", r->program);
 		return 0;
 	}
 	rc = find_places(&s);

@@ -1,6 +1,7 @@
 /* Help from option tables: for a terminal, for the manual, for completions. */
 #include "cli/option.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define HELP_COLUMN 30
@@ -79,6 +80,20 @@ void sonde_man_text(struct sonde_sink *to, struct sonde_str text)
 		else
 			sonde_sink_putc(to, c);
 	}
+}
+
+void sonde_man_head(struct sonde_sink *to, const char *name, const char *summary)
+{
+	const char *p;
+
+	sonde_sink_puts(to, ".\\\" Made by `--help=man` from the tables `--help` is made from.\n.TH ");
+	for (p = name; *p; p++)
+		sonde_sink_putc(to, (char)toupper((unsigned char)*p));
+	sonde_sink_puts(to, " 1 \"\" \"sonde " SONDE_VERSION "\" \"User Commands\"\n.SH NAME\n");
+	sonde_man_text(to, sonde_str_from(name));
+	sonde_sink_puts(to, " \\- ");
+	sonde_man_text(to, sonde_str_from(summary));
+	sonde_sink_putc(to, '\n');
 }
 
 static void print_man_option(struct sonde_sink *to, const struct sonde_option *o)

@@ -60,55 +60,53 @@ static const char indexes[] =
 	" JOIN regions r ON r.id = m.region JOIN scopes s ON s.id = m.scope WHERE m.kernel IS "
 	"NULL;";
 
-static int fail(struct sonde_db *d)
+static void fail(struct sonde_db *d)
 {
-	return sonde_err_set(d->err, SONDE_ERR_IO, "%s: %s", d->path,
+	d->rc = sonde_err_set(d->err, SONDE_ERR_IO, "%s: %s", d->path,
 		d->db ? sqlite3_errmsg(d->db) : "SQLite cannot open it");
 }
 
-static int execute(struct sonde_db *d, const char *sql)
+static void execute(struct sonde_db *d, const char *sql)
 {
-	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(d);
+	if (d->rc == 0 && sqlite3_exec(d->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		fail(d);
 }
 
-void sonde_db__text(sqlite3_stmt *s, int at, struct sonde_str text)
+static void bind(sqlite3_stmt *s, int at, const struct sonde_db_value *v)
 {
-	if (text.p)
-		sqlite3_bind_text(s, at, text.p, (int)(text.n < INT32_MAX ? text.n : INT32_MAX),
-			SQLITE_STATIC);
-	else
+	size_t n = v->text.n < INT32_MAX ? v->text.n : INT32_MAX;
+
+	if (v->is_null)
 		sqlite3_bind_null(s, at);
-}
-
-void sonde_db__z(sqlite3_stmt *s, int at, const char *z)
-{
-	sonde_db__text(s, at, sonde_str_from(z));
-}
-
-void sonde_db__number(sqlite3_stmt *s, int at, double v)
-{
-	if (isnan(v))
-		sqlite3_bind_null(s, at);
+	else if (v->type == SQLITE_INTEGER)
+		sqlite3_bind_int64(s, at, v->i);
+	else if (v->type == SQLITE_FLOAT) /* NaN is NULL to SQLite */
+		sqlite3_bind_double(s, at, v->v);
 	else
-		sqlite3_bind_double(s, at, v);
+		sqlite3_bind_text(s, at, v->text.p, (int)n, SQLITE_STATIC); /* so is p NULL */
 }
 
-int sonde_db__step(struct sonde_db *d, sqlite3_stmt *s)
+void sonde_db__insert(struct sonde_db *d, enum sonde_db_insert into, const struct sonde_db_value *values, size_t nr)
 {
-	int rc = sqlite3_step(s);
+	sqlite3_stmt *s = d->insert[into];
+	size_t i;
 
+	if (d->rc)
+		return;
+	for (i = 0; i < nr; i++)
+		bind(s, (int)i + 1, &values[i]);
+	if (sqlite3_step(s) != SQLITE_DONE)
+		fail(d);
 	sqlite3_reset(s);
-	sqlite3_clear_bindings(s);
-	return rc == SQLITE_DONE ? 0 : fail(d);
 }
 
 /* The numbers of `regions` are those of the column table. */
-static int create(struct sonde_db *d)
+static void create(struct sonde_db *d)
 {
 	struct sonde_buf sql = {0};
 	size_t i;
-	int rc = execute(d, schema);
 
+	execute(d, schema);
 	sonde_buf_puts(&sql,
 		"CREATE TABLE regions (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES "
 		"scopes,"
@@ -119,102 +117,80 @@ static int create(struct sonde_db *d)
 		sonde_buf_printf(&sql, ", %s %s", sonde_fields[i].csv,
 			sonde_fields[i].form == SONDE_FIELD_COUNT ? "INTEGER" : "REAL");
 	sonde_buf_puts(&sql, "); BEGIN;");
-	if (rc == 0)
-		rc = sql.failed ? sonde_err_nomem(d->err) : execute(d, sql.p);
+	if (sql.failed)
+		d->rc = sonde_err_nomem(d->err);
+	execute(d, sql.p);
 	sonde_buf_release(&sql);
-	return rc;
 }
 
-static int prepare(struct sonde_db *d)
+static void prepare(struct sonde_db *d)
 {
-	static const char *const inserts[SONDE_DB_NR] = {
-		[SONDE_DB_INFO] = "INSERT OR IGNORE INTO info VALUES (?,?)",
-		[SONDE_DB_NOTE] = "INSERT INTO notes VALUES (?)",
-		[SONDE_DB_SCOPE] = "INSERT INTO scopes VALUES (?,?,?,?,?,?,?,?,?,?)",
-		[SONDE_DB_STREAM] = "INSERT INTO streams VALUES (?,?,?,?,?,?)",
-		[SONDE_DB_ENTRY] = "INSERT INTO entries VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-		[SONDE_DB_KERNEL] = "INSERT INTO kernels VALUES (?,?,?,?,?,?,?)",
-		[SONDE_DB_NAME] = "INSERT INTO metric_names VALUES (?,?,?,?,?)",
-		[SONDE_DB_METRIC] = "INSERT INTO metrics VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		[SONDE_DB_LAUNCH] = "INSERT INTO launches VALUES (?,?,?,?,?,?,?,?,?)",
-		[SONDE_DB_LAUNCH_REGION] = "INSERT INTO launch_regions VALUES (?,?)",
-	};
+	static const struct {
+		const char *table;
+		size_t nr_values;
+	} tables[SONDE_DB_NR] = {[SONDE_DB_INFO] = {"info", 2}, [SONDE_DB_NOTE] = {"notes", 1},
+		[SONDE_DB_SCOPE] = {"scopes", 10}, [SONDE_DB_REGION] = {"regions", SONDE_DB_NR_WORDS},
+		[SONDE_DB_STREAM] = {"streams", 6}, [SONDE_DB_ENTRY] = {"entries", 13},
+		[SONDE_DB_KERNEL] = {"kernels", 7}, [SONDE_DB_NAME] = {"metric_names", 5},
+		[SONDE_DB_METRIC] = {"metrics", 11}, [SONDE_DB_LAUNCH] = {"launches", 9},
+		[SONDE_DB_LAUNCH_REGION] = {"launch_regions", 2}};
 	struct sonde_buf sql = {0};
-	size_t i;
-	int rc = SQLITE_OK;
+	size_t i, k, nr;
 
-	for (i = 0; i < SONDE_DB_NR && rc == SQLITE_OK; i++)
-		if (inserts[i])
-			rc = sqlite3_prepare_v2(d->db, inserts[i], -1, &d->insert[i], NULL);
-	sonde_buf_puts(&sql, "INSERT INTO regions VALUES (?,?,?,?,?,?,?,?,?,?,?");
-	for (i = 0; i < sonde_nr_fields; i++)
-		sonde_buf_puts(&sql, ",?");
-	sonde_buf_putc(&sql, ')');
-	if (rc == SQLITE_OK && !sql.failed)
-		rc = sqlite3_prepare_v2(d->db, sql.p, -1, &d->insert[SONDE_DB_REGION], NULL);
-	rc = sql.failed ? sonde_err_nomem(d->err) : rc == SQLITE_OK ? 0 : fail(d);
+	for (i = 0; i < SONDE_DB_NR && d->rc == 0; i++) {
+		nr = tables[i].nr_values + (i == SONDE_DB_REGION ? sonde_nr_fields : 0);
+		sonde_buf_clear(&sql);
+		sonde_buf_printf(&sql, "INSERT OR %s INTO %s VALUES (?", i == SONDE_DB_INFO ? "IGNORE" : "ABORT",
+			tables[i].table);
+		for (k = 1; k < nr; k++)
+			sonde_buf_puts(&sql, ",?");
+		sonde_buf_putc(&sql, ')');
+		if (sql.failed)
+			d->rc = sonde_err_nomem(d->err);
+		else if (sqlite3_prepare_v2(d->db, sql.p, -1, &d->insert[i], NULL) != SQLITE_OK)
+			fail(d);
+	}
 	sonde_buf_release(&sql);
-	return rc;
 }
 
-static int put_info(struct sonde_db *d, const char *key, struct sonde_str value)
+static void put_info(struct sonde_db *d, const char *key, struct sonde_str value)
 {
-	sqlite3_stmt *s = d->insert[SONDE_DB_INFO];
-
-	if (!value.n)
-		return 0;
-	sonde_db__z(s, 1, key);
-	sonde_db__text(s, 2, value);
-	return sonde_db__step(d, s);
+	if (value.n)
+		SONDE_DB_ROW(d, SONDE_DB_INFO, SONDE_DB_WORD(key), SONDE_DB_TEXT(value));
 }
 
-static int write_head(struct sonde_db *d, const struct sonde_export_options *o)
+static void write_head(struct sonde_db *d, const struct sonde_export_options *o)
 {
 	const struct sonde_cells *r = d->tree->cells;
-	char fingerprint[32];
+	char text[32];
 	size_t i;
-	int rc = put_info(d, "generator", SONDE_STR("sonde " SONDE_VERSION));
 
-	snprintf(fingerprint, sizeof(fingerprint), "xxh3:%016llx",
-		(unsigned long long)d->tree->fingerprint);
-	if (rc == 0)
-		rc = put_info(d, "config_fingerprint", sonde_str_from(fingerprint));
-	if (rc == 0)
-		rc = put_info(d, "generated_at", sonde_str_from(o->generated_at));
-	if (rc == 0)
-		rc = put_info(d, "config", sonde_str_from(o->config));
-	for (i = 0; i < r->inputs.nr && rc == 0; i++) {
-		char key[32];
-
-		snprintf(key, sizeof(key), "file.%zu", i + 1);
-		rc = put_info(d, key, r->inputs.at[i].path);
+	put_info(d, "generator", SONDE_STR("sonde " SONDE_VERSION));
+	snprintf(text, sizeof(text), "xxh3:%016llx", (unsigned long long)d->tree->fingerprint);
+	put_info(d, "config_fingerprint", sonde_str_from(text));
+	put_info(d, "generated_at", sonde_str_from(o->generated_at));
+	put_info(d, "config", sonde_str_from(o->config));
+	for (i = 0; i < r->inputs.nr; i++) {
+		snprintf(text, sizeof(text), "file.%zu", i + 1);
+		put_info(d, text, r->inputs.at[i].path);
 	}
-	if (rc == 0 && r->inputs.nr)
-		rc = put_info(d, "tool", r->inputs.at[0].tool);
-	if (rc == 0 && r->inputs.nr)
-		rc = put_info(d, "command", r->inputs.at[0].command);
-	for (i = 0; i < d->tree->notes.texts.nr && rc == 0; i++) {
-		sonde_db__text(d->insert[SONDE_DB_NOTE], 1, d->tree->notes.texts.keys[i]);
-		rc = sonde_db__step(d, d->insert[SONDE_DB_NOTE]);
+	if (r->inputs.nr) {
+		put_info(d, "tool", r->inputs.at[0].tool);
+		put_info(d, "command", r->inputs.at[0].command);
 	}
-	return rc;
+	for (i = 0; i < d->tree->notes.texts.nr; i++)
+		SONDE_DB_ROW(d, SONDE_DB_NOTE, SONDE_DB_TEXT(d->tree->notes.texts.keys[i]));
 }
 
-static int write_all(struct sonde_db *d, const struct sonde_export_options *o)
+static void write_all(struct sonde_db *d, const struct sonde_export_options *o)
 {
-	int rc = create(d);
-
-	if (rc == 0)
-		rc = prepare(d);
-	if (rc == 0)
-		rc = write_head(d, o);
-	if (rc == 0)
-		rc = sonde_db__reports(d, o);
-	if (rc == 0)
-		rc = sonde_db__launches(d);
-	if (rc == 0)
-		rc = execute(d, indexes);
-	return rc ? rc : execute(d, "COMMIT;");
+	create(d);
+	prepare(d);
+	write_head(d, o);
+	sonde_db__reports(d, o);
+	sonde_db__launches(d);
+	execute(d, indexes);
+	execute(d, "COMMIT;");
 }
 
 /* The sink's file is empty and ours; SQLite fills it, and closing the sink gives it its name. */
@@ -223,17 +199,15 @@ int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_op
 {
 	struct sonde_db d = {.tree = t, .path = to->path.p, .err = err, .first_ns = sonde_entries_first_ns(t)};
 	size_t i;
-	int rc = sonde_figures_init(&d.figures, t, err);
 
-	if (rc == 0)
-		rc = sqlite3_open_v2(sonde_sink_file(to), &d.db, SQLITE_OPEN_READWRITE, NULL) ==
-				     SQLITE_OK
-			     ? write_all(&d, o)
-			     : fail(&d);
+	d.rc = sonde_figures_init(&d.figures, t, err);
+	if (d.rc == 0 && sqlite3_open_v2(sonde_sink_file(to), &d.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+		fail(&d);
+	write_all(&d, o);
 	for (i = 0; i < SONDE_DB_NR; i++)
 		sqlite3_finalize(d.insert[i]);
-	if (sqlite3_close(d.db) != SQLITE_OK && rc == 0)
-		rc = fail(&d);
+	if (sqlite3_close(d.db) != SQLITE_OK && d.rc == 0)
+		fail(&d);
 	sonde_figures_release(&d.figures);
-	return rc;
+	return d.rc;
 }
