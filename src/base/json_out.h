@@ -35,6 +35,14 @@ void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double va
 void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value);
 /* A number and no blanks, for long lists: in an array that holds nothing else. NaN: null. */
 void sonde_json_tight(struct sonde_json *w, double value, bool is_first);
+/* Such a list: `value` is an expression of `i`, which counts to `nr`. */
+#define SONDE_JSON_LIST(w, key, i, nr, value)                                                      \
+	do {                                                                                       \
+		sonde_json_open(w, key, '[', true);                                                \
+		for ((i) = 0; (i) < (nr); (i)++)                                                   \
+			sonde_json_tight(w, value, (i) == 0);                                      \
+		sonde_json_close(w, ']');                                                          \
+	} while (0)
 /* The hot one: `member` is `"key": `, escaped before and at most SONDE_JSON_MEMBER_MAX bytes. */
 #define SONDE_JSON_MEMBER_MAX 400
 void sonde_json_member_number(struct sonde_json *w, struct sonde_str member, double value);

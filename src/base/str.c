@@ -38,6 +38,13 @@ bool sonde_str_starts(struct sonde_str s, const char *prefix)
 	return s.n >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
 }
 
+struct sonde_str sonde_str_base(struct sonde_str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n - 1) : NULL;
+
+	return slash ? (struct sonde_str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
+}
+
 bool sonde_str_ends(struct sonde_str s, const char *suffix)
 {
 	size_t n = strlen(suffix);

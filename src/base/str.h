@@ -34,6 +34,7 @@ bool sonde_str_is(struct sonde_str a, const char *z);
 int sonde_str_cmp(struct sonde_str a, struct sonde_str b); /* by bytes, shorter first */
 bool sonde_str_starts(struct sonde_str s, const char *prefix);
 bool sonde_str_ends(struct sonde_str s, const char *suffix);
+struct sonde_str sonde_str_base(struct sonde_str path); /* behind its last slash that something follows */
 struct sonde_str sonde_str_trim(struct sonde_str s); /* blanks, tabs and line ends off both sides */
 /* Index of `c` in `s`, or s.n. */
 size_t sonde_str_find(struct sonde_str s, char c);

@@ -155,10 +155,7 @@ static void put_figures(struct sonde_sample *w, struct sonde_json *j)
 		sonde_json_z(j, "name", f->name);
 		sonde_json_z(j, "unit", f->unit);
 		sonde_json_number(j, "mean", mean);
-		sonde_json_open(j, "over_time", '[', true);
-		for (i = 0; i < SONDE_TALLY_SLICES; i++)
-			sonde_json_tight(j, sonde_tally_value(f, &w->tally->slices[i]), i == 0);
-		sonde_json_close(j, ']');
+		SONDE_JSON_LIST(j, "over_time", i, SONDE_TALLY_SLICES, sonde_tally_value(f, &w->tally->slices[i]));
 		sonde_json_close(j, '}');
 	}
 	sonde_json_close(j, ']');

@@ -4,7 +4,7 @@
 
 #include "export/field.h"
 
-/* The kernels first … first + nr - 1 of a report, one per line, with every metric. */
+/* The kernels of a region, one per line, with every metric. */
 void sonde_csv__kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n, struct sonde_figures *f);
 

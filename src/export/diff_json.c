@@ -1,7 +1,7 @@
 /* A comparison as sonde.diff/1 (schema/sonde.diff-1.schema.json). */
 #include "export/diff_int.h"
 
-#include "base/json_out.h"
+#include "export/json_int.h"
 
 #include <math.h>
 
@@ -10,13 +10,8 @@ static const char *const gate_names[] = {NULL, "pass", "insufficient", "fail"};
 static void write_side(struct sonde_json *w, const char *key, struct sonde_words inputs,
 	uint32_t nr_runs, double total_ns)
 {
-	size_t i;
-
 	sonde_json_open(w, key, '{', false);
-	sonde_json_open(w, "inputs", '[', true);
-	for (i = 0; i < inputs.nr; i++)
-		sonde_json_z(w, NULL, inputs.at[i]);
-	sonde_json_close(w, ']');
+	sonde_json__words(w, "inputs", inputs);
 	sonde_json_u64(w, "runs", nr_runs);
 	sonde_json_number(w, "total_ms", total_ns / 1e6);
 	sonde_json_close(w, '}');

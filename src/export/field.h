@@ -1,8 +1,8 @@
 /*
  * The column table: what a region row has, said once for every format.
  *
- * JSON takes `key` (`idle.sync_ms` is member sync_ms of the object idle), CSV `csv`, tables for people `head`; all take the number
- * from the same function. The metric columns that follow come from the tree.
+ * JSON takes `key` (`idle.sync_ms` is member sync_ms of the object idle), CSV
+ * `csv`, tables for people `head`; all take the number from the same function. The metric columns that follow come from the tree.
  */
 #ifndef SONDE_EXPORT_FIELD_H
 #define SONDE_EXPORT_FIELD_H

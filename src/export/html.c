@@ -59,10 +59,7 @@ static void write_numbers(struct sonde_json *w, const char *key, const uint32_t 
 {
 	size_t i;
 
-	sonde_json_open(w, key, '[', true);
-	for (i = 0; i < nr; i++)
-		sonde_json_tight(w, at[i], i == 0);
-	sonde_json_close(w, ']');
+	SONDE_JSON_LIST(w, key, i, nr, at[i]);
 }
 
 /* Where inputs captured different weights: how the others make the figures. */
@@ -297,12 +294,8 @@ static void put_hash(struct sonde_sink *to, struct sonde_str text)
 static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
 {
 	const struct sonde_cells *r = t->cells;
-	struct sonde_str path = r->inputs.nr ? r->inputs.at[0].path : SONDE_STR("report");
-	const char *slash = path.n ? memrchr(path.p, '/', path.n - 1) : NULL;
 
-	if (slash)
-		path = (struct sonde_str){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
-	sonde_escape_xml(&to->buf, path);
+	sonde_escape_xml(&to->buf, sonde_str_base(r->inputs.nr ? r->inputs.at[0].path : SONDE_STR("report")));
 }
 
 /* page.html names the places of the other parts: {{title}}, {{csp}}, {{style}}, {{data}},

@@ -10,8 +10,8 @@
 /*
  * How a figure was made, in one letter: e exact, a approximate, u an upper and l
  * a lower bound, x and y a bound and an approximation whose limits meet (no
- * mark), c constant, s statistic, t one of launches that differ, p sampled. Upper case: by the column's second
- * method. For methods beyond it the matrix has their numbers.
+ * mark), c constant, s statistic, t one of launches that differ, p sampled. Upper
+ * case: by the column's second method. For methods beyond it the matrix has their numbers.
  */
 static char mark_of(const struct sonde_figure *f)
 {

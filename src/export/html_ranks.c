@@ -100,14 +100,8 @@ static void write_map(struct sonde_html *h, const struct map *m)
 	for (i = 0; i < m->r->rows.nr; i++)
 		sonde_json_str(w, NULL, sonde_rank_name(m->r, (uint32_t)i));
 	sonde_json_close(w, ']');
-	sonde_json_open(w, "regions", '[', true);
-	for (i = 0; i < m->nr_columns; i++)
-		sonde_json_tight(w, m->columns[i]->region, i == 0);
-	sonde_json_close(w, ']');
-	sonde_json_open(w, "median_ms", '[', true);
-	for (i = 0; i < m->nr_columns; i++)
-		sonde_json_tight(w, m->columns[i]->median_ns / 1e6, i == 0);
-	sonde_json_close(w, ']');
+	SONDE_JSON_LIST(w, "regions", i, m->nr_columns, m->columns[i]->region);
+	SONDE_JSON_LIST(w, "median_ms", i, m->nr_columns, m->columns[i]->median_ns / 1e6);
 	sonde_html__list(w, "v", m->v, m->nr_rows * m->nr_columns);
 	if (m->per_row > 1)
 		sonde_html__list(w, "who", m->who, m->nr_rows * m->nr_columns);
@@ -137,15 +131,11 @@ static void write_table(struct sonde_html *h, const struct sonde_table *t)
 static void write_words(struct sonde_html *h)
 {
 	const struct sonde_ranks *r = h->x.tree->ranks;
-	struct sonde_buf line = {0};
 	size_t i;
 
 	sonde_json_open(&h->x.w, "slow", '[', true);
-	for (i = 0; i < r->stragglers.nr; i++) {
-		sonde_buf_clear(&line);
-		sonde_straggler_say(&line, r, &r->stragglers.at[i]);
-		sonde_json_str(&h->x.w, NULL, sonde_buf_view(&line));
-	}
+	for (i = 0; i < r->stragglers.nr; i++)
+		sonde_json_str(&h->x.w, NULL, r->stragglers.at[i].sentence);
 	sonde_json_close(&h->x.w, ']');
 	sonde_json_open(&h->x.w, "tables", '[', true);
 	for (i = 0; i < SONDE_NR_RANK_TABLES; i++) {
@@ -158,8 +148,6 @@ static void write_words(struct sonde_html *h)
 		sonde_table_release(&t);
 	}
 	sonde_json_close(&h->x.w, ']');
-	h->json.buf.failed |= line.failed;
-	sonde_buf_release(&line);
 }
 
 int sonde_html__ranks(struct sonde_html *h)

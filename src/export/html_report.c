@@ -5,8 +5,6 @@
 #include "tree/idle.h"
 #include "tree/roofline.h"
 #include "base/alloc.h"
-#include "base/escape.h"
-#include "base/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,10 +13,7 @@ void sonde_html__list(struct sonde_json *w, const char *key, const double *at, s
 {
 	size_t i;
 
-	sonde_json_open(w, key, '[', true);
-	for (i = 0; i < nr; i++)
-		sonde_json_tight(w, at[i], i == 0);
-	sonde_json_close(w, ']');
+	SONDE_JSON_LIST(w, key, i, nr, at[i]);
 }
 
 /* The numbers of rows that are written as lists; one array is reused for each. */
@@ -167,66 +162,53 @@ static int write_exclusive(struct sonde_html *h, const struct sonde_report *r)
 static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 {
 	const struct sonde_tree *t = h->x.tree;
-	size_t nr = r->kernels.nr, nr_lists = 5, i;
-	double *lists = sonde_calloc(nr * 6 + 1, sizeof(*lists));
-	static const char *const keys[] = {"name", "calls", "ns", "flop", "dram", "least"};
+	const struct sonde_kernel *k = r->kernels.at;
+	struct sonde_json *w = &h->x.w;
+	size_t nr = r->kernels.nr, i;
+	struct sonde_roofline *roofs = sonde_calloc(nr + 1, sizeof(*roofs));
+	bool has_least = false;
 	struct sonde_matrix m = {0};
 
-	if (!lists || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, h->x.tree->cells->sampled.nr > 0)) {
-		sonde_free(lists);
+	if (!roofs || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, t->cells->sampled.nr > 0)) {
+		sonde_free(roofs);
 		return sonde_err_nomem(h->err);
 	}
 	for (i = 0; i < nr; i++) {
-		const struct sonde_kernel *k = &r->kernels.at[i];
-		struct sonde_roofline roof;
-
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
 		sonde_matrix__set(&m, t, i, &h->x.figures);
-		roof = sonde_roofline_of(t, &h->x.figures, k->time_ns);
-		lists[i] = k->name;
-		lists[nr + i] = (double)k->calls;
-		lists[2 * nr + i] = k->time_ns;
-		lists[3 * nr + i] = roof.flop;
-		lists[4 * nr + i] = roof.dram_bytes;
-		lists[5 * nr + i] = roof.is_least;
-		nr_lists = roof.is_least ? 6 : nr_lists;
+		roofs[i] = sonde_roofline_of(t, &h->x.figures, k[i].time_ns);
+		has_least |= roofs[i].is_least;
 	}
-	sonde_json_open(&h->x.w, "kernels", '{', true);
-	for (i = 0; i < nr_lists; i++)
-		sonde_html__list(&h->x.w, keys[i], lists + i * nr, nr);
-	sonde_matrix__write(&m, t, "m", &h->x.w);
-	sonde_json_close(&h->x.w, '}');
+	sonde_json_open(w, "kernels", '{', true);
+	SONDE_JSON_LIST(w, "name", i, nr, k[i].name);
+	SONDE_JSON_LIST(w, "calls", i, nr, (double)k[i].calls);
+	SONDE_JSON_LIST(w, "ns", i, nr, k[i].time_ns);
+	SONDE_JSON_LIST(w, "flop", i, nr, roofs[i].flop);
+	SONDE_JSON_LIST(w, "dram", i, nr, roofs[i].dram_bytes);
+	if (has_least)
+		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].is_least);
+	sonde_matrix__write(&m, t, "m", w);
+	sonde_json_close(w, '}');
 	sonde_matrix__release(&m);
-	sonde_free(lists);
+	sonde_free(roofs);
 	return 0;
 }
 
-static int write_streams(struct sonde_html *h, const struct sonde_report *r)
+static void write_streams(struct sonde_html *h, const struct sonde_report *r)
 {
-	static const char *const keys[] = {"context", "stream", "launches", "ms", "busy_ms"};
+	const struct sonde_stream *s = r->streams.at;
+	struct sonde_json *w = &h->x.w;
 	size_t nr = r->streams.nr, i;
-	double *lists;
 
 	if (!nr)
-		return 0;
-	lists = sonde_calloc(nr * 5, sizeof(*lists));
-	if (!lists)
-		return sonde_err_nomem(h->err);
-	for (i = 0; i < nr; i++) {
-		const struct sonde_stream *s = &r->streams.at[i];
-
-		lists[i] = s->context;
-		lists[nr + i] = (double)s->stream;
-		lists[2 * nr + i] = (double)s->launches;
-		lists[3 * nr + i] = s->time_ns / 1e6;
-		lists[4 * nr + i] = s->busy_ns / 1e6;
-	}
-	sonde_json_open(&h->x.w, "streams", '{', true);
-	for (i = 0; i < 5; i++)
-		sonde_html__list(&h->x.w, keys[i], lists + i * nr, nr);
-	sonde_json_close(&h->x.w, '}');
-	sonde_free(lists);
-	return 0;
+		return;
+	sonde_json_open(w, "streams", '{', true);
+	SONDE_JSON_LIST(w, "context", i, nr, s[i].context);
+	SONDE_JSON_LIST(w, "stream", i, nr, (double)s[i].stream);
+	SONDE_JSON_LIST(w, "launches", i, nr, (double)s[i].launches);
+	SONDE_JSON_LIST(w, "ms", i, nr, s[i].time_ns / 1e6);
+	SONDE_JSON_LIST(w, "busy_ms", i, nr, s[i].busy_ns / 1e6);
+	sonde_json_close(w, '}');
 }
 
 /* By node, as report.json has them; a single one says nothing that the times do not. */
@@ -334,8 +316,7 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	if (rc == 0)
 		rc = write_kernels(h, r);
 	sonde_html__drain(h);
-	if (rc == 0)
-		rc = write_streams(h, r);
+	write_streams(h, r);
 	sonde_json_close(&h->x.w, '}');
 	sonde_free(scratch);
 	return rc;

@@ -30,11 +30,7 @@ static void write_raw(struct sonde_json *w, const struct sonde_cells *c,
 		;
 	if (i == nr)
 		return;
-	sonde_json_open(w, "raw", '[', true);
-	for (i = 0; i < nr; i++)
-		sonde_json_tight(w,
-			e[i].name == c->regions.at[e[i].region].label ? -1.0 : e[i].name, i == 0);
-	sonde_json_close(w, ']');
+	SONDE_JSON_LIST(w, "raw", i, nr, e[i].name == c->regions.at[e[i].region].label ? -1.0 : e[i].name);
 }
 
 static void write_track(struct sonde_json *w, const struct sonde_cells *c,
@@ -51,22 +47,12 @@ static void write_track(struct sonde_json *w, const struct sonde_cells *c,
 	if (track->device != SONDE_NONE)
 		sonde_json_u64(w, "device", track->device);
 	write_starts(w, e, track->nr, s->first_ns);
-	sonde_json_open(w, "d", '[', true);
-	for (i = 0; i < track->nr; i++)
-		sonde_json_tight(w, (double)(e[i].end_ns - e[i].start_ns), i == 0);
-	sonde_json_close(w, ']');
-	if (track->kind == SONDE_TRACK_STREAM || track->kind == SONDE_TRACK_MARKS) {
-		sonde_json_open(w, "n", '[', true);
-		for (i = 0; i < track->nr; i++)
-			sonde_json_tight(w, e[i].name, i == 0);
-		sonde_json_close(w, ']');
-	} else {
+	SONDE_JSON_LIST(w, "d", i, track->nr, (double)(e[i].end_ns - e[i].start_ns));
+	if (track->kind == SONDE_TRACK_STREAM || track->kind == SONDE_TRACK_MARKS)
+		SONDE_JSON_LIST(w, "n", i, track->nr, e[i].name);
+	else
 		write_raw(w, c, e, track->nr);
-	}
-	sonde_json_open(w, "r", '[', true);
-	for (i = 0; i < track->nr; i++)
-		sonde_json_tight(w, e[i].region == SONDE_NONE ? -1.0 : e[i].region, i == 0);
-	sonde_json_close(w, ']');
+	SONDE_JSON_LIST(w, "r", i, track->nr, e[i].region == SONDE_NONE ? -1.0 : e[i].region);
 	sonde_json_close(w, '}');
 }
 

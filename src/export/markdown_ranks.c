@@ -7,18 +7,13 @@
 void sonde_markdown__stragglers(struct sonde_markdown *m)
 {
 	const struct sonde_ranks *r = m->tree->ranks;
-	struct sonde_buf line = {0};
 	size_t i;
 
 	for (i = 0; r && i < r->stragglers.nr; i++) {
-		sonde_buf_clear(&line);
-		sonde_straggler_say(&line, r, &r->stragglers.at[i]);
 		sonde_sink_puts(m->to, i ? "**Also slow**: " : "**Slow**: ");
-		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
+		sonde_escape_markdown(&m->to->buf, r->stragglers.at[i].sentence);
 		sonde_sink_puts(m->to, "\n\n");
 	}
-	m->cell.failed |= line.failed;
-	sonde_buf_release(&line);
 }
 
 void sonde_markdown__ranks(struct sonde_markdown *m)

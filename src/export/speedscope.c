@@ -48,10 +48,7 @@ static void write_sample(
 {
 	uint32_t d;
 
-	sonde_json_open(w, NULL, '[', true);
-	for (d = 0; d <= depth; d++)
-		sonde_json_tight(w, r->nodes.at[stack[d]].region, d == 0);
-	sonde_json_close(w, ']');
+	SONDE_JSON_LIST(w, NULL, d, depth + 1, r->nodes.at[stack[d]].region);
 }
 
 static void write_profile(struct sonde_json_export *x, const struct sonde_report *r,

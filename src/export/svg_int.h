@@ -11,7 +11,7 @@ int sonde_svg__icicle(struct sonde_sink *to, unsigned *height, const struct sond
 	const struct sonde_export_options *o, struct sonde_err *err);
 int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err);
-/* Text at a place, escaped and cut to `columns`. `anchor` is "start", "middle" or "end". */
+/* Text at a place, escaped. `anchor` is "start", "middle" or "end". */
 void sonde_svg__text(
 	struct sonde_sink *to, double x, double y, const char *anchor, struct sonde_str text);
 

@@ -4,8 +4,7 @@
  *
  * Where they do not fit, heads that may be cut give way first. The first column
  * is flexible: it gives way next, to no less than `least_name` columns, its names
- * losing their middle; then
- * droppable columns go, the highest `drop` first. A last column that would not fit
+ * losing their middle; then droppable columns go, the highest `drop` first. A last column that would not fit
  * even so is cut, to no less than `least_last`, before others go for it. Cells are
  * escaped text: what a cell is to hold is put together in `cell`, names through
  * `sonde_table_name`, and then becomes the next cell. Memory shortage makes the table

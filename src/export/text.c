@@ -49,16 +49,6 @@ void sonde_text__wrapped(struct sonde_text_export *x, const char *bullet, struct
 	sonde_buf_clear(&x->cell);
 }
 
-static struct sonde_str base_name(struct sonde_str path)
-{
-	size_t i;
-
-	for (i = path.n; i > 0; i--)
-		if (path.p[i - 1] == '/')
-			return (struct sonde_str){path.p + i, path.n - i};
-	return path;
-}
-
 /* Each different text once. */
 static void add_once(struct sonde_buf *list, struct sonde_str text, const char *separator)
 {
@@ -102,7 +92,7 @@ static void write_header(struct sonde_text_export *x)
 	size_t i, nr_bold, nr_more = 0;
 
 	for (i = 0; i < r->inputs.nr && i < 3; i++)
-		add_once(&line, base_name(r->inputs.at[i].path), ", ");
+		add_once(&line, sonde_str_base(r->inputs.at[i].path), ", ");
 	for (i = 3; i < r->inputs.nr; i++)
 		nr_more += r->inputs.at[i].nr_folded ? r->inputs.at[i].nr_folded : 1;
 	if (nr_more)
@@ -310,7 +300,7 @@ static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
 		rc = write_report(x, r, err);
 	}
 	if (nr_hidden) {
-		sonde_buf_printf(&line, "%zu scopes, the first %.*s: --per-scope shows each",
+		sonde_buf_printf(&line, "%zu scopes, the first is %.*s; --per-scope shows each",
 			nr_hidden, SONDE_STR_ARG(x->tree->reports.at[0].name));
 		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 		sonde_text__wrapped(x, "", sonde_buf_view(&line));

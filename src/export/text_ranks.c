@@ -7,16 +7,10 @@
 void sonde_text__stragglers(struct sonde_text_export *x)
 {
 	const struct sonde_ranks *r = x->tree->ranks;
-	struct sonde_buf line = {0};
 	size_t i;
 
-	for (i = 0; r && i < r->stragglers.nr && i < MOST_SENTENCES; i++) {
-		sonde_buf_clear(&line);
-		sonde_straggler_say(&line, r, &r->stragglers.at[i]);
-		sonde_text__wrapped(x, i ? "also: " : "slow: ", sonde_buf_view(&line));
-	}
-	x->cell.failed |= line.failed;
-	sonde_buf_release(&line);
+	for (i = 0; r && i < r->stragglers.nr && i < MOST_SENTENCES; i++)
+		sonde_text__wrapped(x, i ? "also: " : "slow: ", r->stragglers.at[i].sentence);
 }
 
 int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err)

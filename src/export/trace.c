@@ -1,8 +1,8 @@
 /*
  * Chrome's trace format, which Perfetto reads: complete events (X) for range
  * entries and launches, asynchronous pairs (b, e) for start/end ranges, instants
- * (i) for marks, counters (C) of devices, names of processes and tracks as metadata (M). Times are microseconds from the
- * first event on.
+ * (i) for marks, counters (C) of devices, names of processes and tracks as
+ * metadata (M). Times are microseconds from the first event on.
  */
 #include "base/escape.h"
 #include "base/number.h"

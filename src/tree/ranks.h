@@ -56,6 +56,7 @@ struct sonde_straggler {
 	uint64_t nr, nr_last;	  /* collectives compared, and where one of them was last */
 	double slower_share;	  /* of its kernel time, in kernels that are slower than elsewhere */
 	double clock_ghz, others_ghz; /* of the SMs while they worked; NaN when not sampled */
+	struct sonde_str sentence;    /* all this for people */
 };
 
 /* One rank. */
@@ -155,8 +156,7 @@ void sonde_ranks_free(struct sonde_ranks *r);
 const struct sonde_rank_spread *sonde_ranks_spread(const struct sonde_ranks *r, uint32_t region);
 /* What a rank is called. */
 struct sonde_str sonde_rank_name(const struct sonde_ranks *r, uint32_t rank);
-/* Sentences for people: one straggler; how clocks were aligned, or why not (nothing for one clock). */
-void sonde_straggler_say(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s);
+/* A sentence for people: how clocks were aligned, or why not (nothing for one clock). */
 void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r);
 
 #endif

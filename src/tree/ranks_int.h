@@ -93,6 +93,8 @@ int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_memb
 /* Fills in `slower_ns`: kernel by kernel, place by place. */
 int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err);
 int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err);
+/* Makes the sentence of a straggler of which all else is known. */
+bool sonde_straggler__say(struct sonde_straggler *s, struct sonde_ranks *r);
 
 #define SONDE_LEAST_COST 0.002 /* of all its work: less is not worth a sentence */
 #define SONDE_MOST_OF	 0.8   /* that is "everywhere", or "all of it" */

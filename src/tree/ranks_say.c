@@ -1,5 +1,5 @@
 /* Ranks side by side, in sentences. */
-#include "tree/ranks.h"
+#include "tree/ranks_int.h"
 
 #include <math.h>
 
@@ -84,15 +84,19 @@ static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const 
 			(unsigned long long)s->nr);
 }
 
-void sonde_straggler_say(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
+bool sonde_straggler__say(struct sonde_straggler *s, struct sonde_ranks *r)
 {
-	say_who(line, r, s);
+	struct sonde_buf line = {0};
+
+	say_who(&line, r, s);
 	if (s->region == SONDE_NONE)
-		say_late(line, r, s);
+		say_late(&line, r, s);
 	else
-		say_slow(line, r, s);
-	say_cause(line, s);
-	sonde_buf_putc(line, '.');
+		say_slow(&line, r, s);
+	say_cause(&line, s);
+	sonde_buf_putc(&line, '.');
+	s->sentence = sonde_str_from(sonde_arena_take(&r->arena, &line));
+	return s->sentence.p;
 }
 
 void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r)

@@ -327,6 +327,7 @@ int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err)
 	struct sonde_ranks *r = x->r;
 	bool ok = find_work_times(&f);
 	uint32_t region = SONDE_NONE;
+	size_t i;
 
 	f.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named));
 	ok &= f.is_named != NULL;
@@ -338,6 +339,8 @@ int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err)
 		ok = add_idle(&f);
 	if (r->stragglers.nr > 1)
 		qsort(r->stragglers.at, r->stragglers.nr, sizeof(*r->stragglers.at), by_cost);
+	for (i = 0; i < r->stragglers.nr; i++)
+		ok &= sonde_straggler__say(&r->stragglers.at[i], r);
 	sonde_free(f.is_named);
 	return ok ? 0 : sonde_err_nomem(err);
 }

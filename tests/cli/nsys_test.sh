@@ -38,7 +38,7 @@ ok nsys_other_processes_line_up line_up mfu.sqlite
 
 text=$("$SONDE" report $data/h100.sqlite --width 200)
 ok nsys_says_why_launches_are_outside grep -q '421 outside any range (no host call in the trace)' <<<"$text"
-ok nsys_shows_the_aggregate_first grep -q '^2 scopes, the first process:111/device:0: --per-scope shows each' <<<"$text"
+ok nsys_shows_the_aggregate_first grep -q '^2 scopes, the first is process:111/device:0; --per-scope shows each' <<<"$text"
 ok nsys_shows_single_scopes_on_request [ "$("$SONDE" report $data/h100.sqlite --per-scope | grep -c '^process:11[12]/device:[01]$')" = 2 ]
 text=$("$SONDE" report $data/h100.sqlite report.labels=raw)
 ok nsys_notes_what_would_be_left grep -q 'report.labels=known would leave 160' <<<"$(tr -s ' \n' ' ' <<<"$text")"
