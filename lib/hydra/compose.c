@@ -1,3 +1,7 @@
+/*
+ * One composition in order: the search path, the defaults list, the files merged under their
+ * packages, the overrides, what only a run knows.
+ */
 #include "hydra/compose.h"
 
 #include "hydra/keys_int.h"

@@ -133,7 +133,6 @@ struct sonde_str hydra_datum__path(struct hydra_ctx *cx, const struct hydra_datu
 /* The same for a child that does not exist yet. */
 struct sonde_str hydra_datum__path_to(
 	struct hydra_ctx *cx, const struct hydra_datum *parent, const struct hydra_datum *key);
-const char *hydra_datum__object_type(const struct hydra_datum *n); /* "dict", "list", a class */
 
 /*
  * A failure about one value: MSG, then its full key and its container's type, as

@@ -44,6 +44,14 @@ struct sonde_str hydra_datum__path_to(
 	return hydra_ctx__take(cx, &b);
 }
 
+/* "dict", "list", a class of the hydra node. */
+static const char *object_type(const struct hydra_datum *n)
+{
+	if (n->kind == HYDRA_LIST)
+		return "list";
+	return n->klass ? n->klass : "dict";
+}
+
 int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra_datum *parent,
 	struct sonde_str path, struct sonde_str msg)
 {
@@ -57,14 +65,7 @@ int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra
 	return hydra_ctx__fail_at(cx, type, file, parent->line,
 		"%.*s\n    full_key: %.*s%s%s\n    object_type=%s", SONDE_STR_ARG(msg),
 		SONDE_STR_ARG(path), typed ? "\n    reference_type=" : "",
-		typed ? parent->klass : "", hydra_datum__object_type(parent));
-}
-
-const char *hydra_datum__object_type(const struct hydra_datum *n)
-{
-	if (n->kind == HYDRA_LIST)
-		return "list";
-	return n->klass ? n->klass : "dict";
+		typed ? parent->klass : "", object_type(parent));
 }
 
 const char *hydra_datum__type_name(const struct hydra_datum *n)

@@ -16,8 +16,6 @@ struct hydra_config {
 	bool is_job;		    /* one job of a sweep */
 };
 
-/* The node a getter sees, or NULL. */
-struct hydra_datum *hydra_config__node(const struct hydra_config *c, const char *key);
 /* The arena is the config's own scratch: getters stay const for their callers. */
 struct hydra_ctx *hydra_config__scratch(const struct hydra_config *c);
 /* Fills in `err` from the failure, with the nearest key where that helps. */

@@ -24,21 +24,21 @@ static struct hydra_datum *node_below(
 	return n;
 }
 
-struct hydra_datum *hydra_config__node(const struct hydra_config *c, const char *key)
+static struct hydra_datum *node_at(const struct hydra_config *c, const char *key)
 {
 	return node_below(c, c->frozen ? c->frozen : c->compose.root, key);
 }
 
 bool hydra_config_bool(const struct hydra_config *c, const char *key)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 
 	return n && n->kind == HYDRA_BOOL && n->b;
 }
 
 int64_t hydra_config_int(const struct hydra_config *c, const char *key)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 
 	if (n && n->kind == HYDRA_BOOL)
 		return n->b;
@@ -63,12 +63,12 @@ static struct sonde_str scalar_text(const struct hydra_config *c, const struct h
 
 struct sonde_str hydra_config_str(const struct hydra_config *c, const char *key)
 {
-	return scalar_text(c, hydra_config__node(c, key));
+	return scalar_text(c, node_at(c, key));
 }
 
 struct sonde_str hydra_config_recorded(const struct hydra_config *c, const char *key)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 
 	if (!n || !n->from_env)
 		return hydra_config_str(c, key);
@@ -79,7 +79,7 @@ struct sonde_str hydra_config_recorded(const struct hydra_config *c, const char 
 size_t hydra_config_list(
 	const struct hydra_config *c, const char *key, const struct sonde_str **items)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 	size_t i, nr = n && n->kind == HYDRA_LIST ? n->seq.nr : 0;
 	struct sonde_str *out;
 
@@ -102,7 +102,7 @@ size_t hydra_config_list(
 size_t hydra_config_keys(
 	const struct hydra_config *c, const char *key, const struct sonde_str **names)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 	struct sonde_str *out;
 	uint32_t i;
 
@@ -120,7 +120,7 @@ size_t hydra_config_keys(
 
 bool hydra_config_is_null(const struct hydra_config *c, const char *key)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 
 	return !n || n->kind == HYDRA_NULL || n->missing;
 }
@@ -139,7 +139,7 @@ void hydra_config__put_origin(struct sonde_buf *b, const struct hydra_datum *n)
 
 struct sonde_str hydra_config_origin(const struct hydra_config *c, const char *key)
 {
-	const struct hydra_datum *n = hydra_config__node(c, key);
+	const struct hydra_datum *n = node_at(c, key);
 	struct sonde_buf b = {0};
 
 	if (!n || !n->from)

@@ -1,3 +1,4 @@
+/* A table of keys at work: values checked against it, its defaults given, its help printed. */
 #include "hydra/keys_int.h"
 
 #include "base/nearest.h"

@@ -1,3 +1,7 @@
+/*
+ * The jobs of a sweep: every argument is a list of override lines, and the jobs are all ways to
+ * take one of each.
+ */
 #include "hydra/sweep.h"
 
 #include "hydra/pytext.h"

@@ -1,3 +1,7 @@
+/*
+ * One token at a time: every kind says how long it would be here, and the longest wins, the
+ * first of equals, as in the grammars of Hydra and OmegaConf.
+ */
 #include "hydra/value_lex.h"
 
 #include "hydra/pynumber.h"

@@ -1,3 +1,7 @@
+/*
+ * The only place that calls malloc. A test lets the n-th allocation of its thread and all
+ * behind it fail, and so walks through every way out of memory.
+ */
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Blocks that double up to a megabyte: few mallocs for much, little waste for little. In the
+ * sanitizers' build every allocation is a block of its own.
+ */
 #include "base/arena.h"
 
 #include "base/alloc.h"

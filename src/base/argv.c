@@ -1,3 +1,7 @@
+/*
+ * Words kept as words, and three ways to write them down: for a shell, for a record, for YAML.
+ * Records mask secrets; what is shown to the user who typed it is not masked.
+ */
 #include "base/argv.h"
 
 #include "base/secret.h"

@@ -1,3 +1,4 @@
+/* The affinity mask and not the machine: in a container or a job they differ. */
 #include "base/cores.h"
 
 #include <sched.h>

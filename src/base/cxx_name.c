@@ -1,3 +1,8 @@
+/*
+ * Names are taken apart into the function and its template arguments and grouped by function.
+ * Of a group those arguments are written that differ, in steps: what they are called, what
+ * theirs are called, all of them. The step after which no two names read the same ends it.
+ */
 #include "base/cxx_name.h"
 
 #include "base/alloc.h"

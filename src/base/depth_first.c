@@ -1,3 +1,7 @@
+/*
+ * Children are chained behind their parents, and the walk goes up by the parents: no recursion
+ * and no stack, since a hostile file may nest as deep as it likes.
+ */
 #include "base/depth_first.h"
 
 #include "base/alloc.h"

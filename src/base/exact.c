@@ -1,3 +1,7 @@
+/*
+ * Adding splits each rounding error off and keeps it (Shewchuk 1997): nothing is lost, so the
+ * order of adding cannot matter. Reading rounds once, as if the sum had been exact all along.
+ */
 #include "base/exact.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/*
+ * Files are mapped and not read: a capture may be larger than memory, and most of it is looked
+ * at once. Compressed ones are inflated into memory, within a limit.
+ */
 #include "base/file.h"
 
 #include "base/alloc.h"

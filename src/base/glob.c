@@ -1,3 +1,7 @@
+/*
+ * `*` and `?` over characters of UTF-8. Of several `*` only the last one is ever taken back, so
+ * that no pattern takes longer than text times pattern.
+ */
 #include "base/glob.h"
 
 /* Either form of a pattern. */

@@ -1,3 +1,7 @@
+/*
+ * Text goes straight into the sink: no tree of values is made. Whether a level has items yet and
+ * whether it is on one line are one bit each per level; reports nest some ten levels deep.
+ */
 #include "base/json_out.h"
 
 #include "base/escape.h"

@@ -1,3 +1,7 @@
+/*
+ * A radix sort, eleven bits at a time, of the part of the keys that differs. Captures are nearly
+ * in order: an array of a few sorted runs is merged instead, and a sorted one only looked at.
+ */
 #include "base/keysort.h"
 
 #include "base/alloc.h"

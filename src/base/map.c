@@ -1,3 +1,7 @@
+/*
+ * Open addressing over numbers. Keys and hashes are arrays by number, in order of insertion:
+ * walking a map is walking an array, and growing it compares no keys.
+ */
 #include "base/map.h"
 
 #include "base/alloc.h"
@@ -71,8 +75,7 @@ static bool grow(struct sonde_map *m)
 	return true;
 }
 
-/* With an arena, what is inserted is a copy. */
-static uint32_t insert(
+uint32_t sonde_map_keep(
 	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new)
 {
 	uint64_t hash = sonde_hash(key.p, key.n);
@@ -100,13 +103,7 @@ static uint32_t insert(
 
 uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new)
 {
-	return insert(m, NULL, key, is_new);
-}
-
-uint32_t sonde_map_keep(
-	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new)
-{
-	return insert(m, to, key, is_new);
+	return sonde_map_keep(m, NULL, key, is_new);
 }
 
 void sonde_map_release(struct sonde_map *m)

@@ -1,3 +1,4 @@
+/* RFC 1321, with its table of sines computed where it is needed: names are short. */
 #include "base/md5.h"
 
 #include <math.h>

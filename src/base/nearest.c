@@ -1,3 +1,4 @@
+/* The bound shrinks with every better name, and the distance is not computed beyond it. */
 #include "base/nearest.h"
 
 bool sonde_nearest_take(struct sonde_nearest *n, struct sonde_str name, unsigned distance)

@@ -1,3 +1,7 @@
+/*
+ * A double is m times a power of two, so fifteen of its digits are one product of 128 bits and
+ * a shift. What that cannot hold, very large and very small, goes through printf.
+ */
 #include "base/number.h"
 
 #include <math.h>

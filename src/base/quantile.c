@@ -1,3 +1,4 @@
+/* Quantiles between two values are interpolated, as numpy does by default. */
 #include "base/quantile.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A whole line, word by word. Most lines have no secret and are not copied. */
 #include "base/secret.h"
 
 #include "base/arena.h"

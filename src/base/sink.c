@@ -1,3 +1,7 @@
+/*
+ * Bytes collect in a buffer and leave it in large pieces. A failure is remembered and told at
+ * the end, so that writers need not ask after every line.
+ */
 #include "base/sink.h"
 
 #include <errno.h>
@@ -13,19 +17,14 @@
 
 #define FLUSH_AT (256u * 1024u)
 
-static void init(struct sonde_sink *s, int fd)
+void sonde_sink_init_fd(struct sonde_sink *s, int fd)
 {
 	*s = (struct sonde_sink){.fd = fd};
 }
 
-void sonde_sink_init_fd(struct sonde_sink *s, int fd)
-{
-	init(s, fd);
-}
-
 void sonde_sink_init_string(struct sonde_sink *s)
 {
-	init(s, -1);
+	sonde_sink_init_fd(s, -1);
 }
 
 /* A new file beside s->path, under a name nobody can guess or has. */
@@ -79,7 +78,7 @@ static int fail_without_folder(const char *path, struct sonde_err *err)
 
 int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err)
 {
-	init(s, -1);
+	sonde_sink_init_string(s);
 	s->fd = open_target(s, path);
 	if (s->fd < 0) {
 		int rc = errno == ENOMEM   ? sonde_err_nomem(err)

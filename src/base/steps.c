@@ -1,3 +1,7 @@
+/*
+ * gcc's -fsanitize-coverage=trace-pc calls the function below in every piece of straight code.
+ * It is weak: a program that brings another, as the fuzzer does, uses that.
+ */
 #include "base/steps.h"
 
 static uint64_t steps; /* threads may lose some: an estimate is enough */

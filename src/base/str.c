@@ -1,3 +1,4 @@
+/* Slices borrow, buffers own. A buffer that could not grow stays as it was and says so once. */
 #include "base/str.h"
 
 #include "base/alloc.h"

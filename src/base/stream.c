@@ -1,3 +1,7 @@
+/*
+ * Streams in streams: a member of an archive inside a gzip file reads from the one below it.
+ * Each keeps what it peeked at, and where it broke off; the innermost reason is the one told.
+ */
 #include "base/stream.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/*
+ * Strict: what is overlong, a surrogate, or cut off is no character, so that no two spellings
+ * of a label pass for one.
+ */
 #include "base/str.h"
 
 unsigned sonde_utf8_decode(struct sonde_str s, size_t i, uint32_t *cp)

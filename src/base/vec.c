@@ -1,3 +1,4 @@
+/* Arrays grow by half. The type is the macro's business; here are bytes. */
 #include "base/vec.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/*
+ * One table: what can go wrong or be improved, in words, and what to do next. A second one
+ * knows the lines by which NVIDIA's tools say so.
+ */
 #include "catalogue/advice.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Which metrics play which role, the best one first: sources have one or another of them. */
 #include "catalogue/metrics.h"
 
 #define PEAK ".avg.pct_of_peak_sustained_elapsed"

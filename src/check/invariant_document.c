@@ -1,3 +1,7 @@
+/*
+ * A whole report.json: what its parts must be to each other. The aggregate has what its scopes
+ * have together, coverage adds up, and a scope may refer to an aggregate that says the same.
+ */
 #include "check/validate_int.h"
 
 #include "base/map.h"

@@ -1,3 +1,7 @@
+/*
+ * JSON Schema, as much of it as the two shipped schemas use, checked by the text that is
+ * shipped. A keyword it does not know is an error: no rule is skipped in silence.
+ */
 #include "check/validate_int.h"
 
 #include <math.h>
@@ -75,6 +79,24 @@ static bool is_type(const json_t *value, const char *type)
 	return strcmp(type, type_name(value)) == 0;
 }
 
+/* `is` and the words of the schema that it may be: "a, b or c". */
+static int refuse(const struct eval *e, const char *is, const json_t *words)
+{
+	size_t i, nr = json_array_size(words);
+	struct sonde_buf list = {0};
+	int rc;
+
+	for (i = 0; i < nr; i++) {
+		const char *word = json_string_value(json_array_get(words, i));
+
+		sonde_buf_printf(&list, "%s%s", i == 0 ? "" : i + 1 < nr ? ", " : " or ",
+			word ? word : "null");
+	}
+	rc = sonde_validation__fail(e->v, "is %s, must be %s", is, list.failed ? "" : list.p);
+	sonde_buf_release(&list);
+	return rc;
+}
+
 static int check_type(const struct eval *e, const json_t *types)
 {
 	const json_t *type;
@@ -86,7 +108,7 @@ static int check_type(const struct eval *e, const json_t *types)
 			       : sonde_validation__fail(e->v, "is %s, must be %s",
 					 type_name(e->value), json_string_value(types));
 	json_array_foreach(types, i, type) if (is_type(e->value, json_string_value(type))) return 0;
-	return sonde_validation__fail(e->v, "must not be %s", type_name(e->value));
+	return refuse(e, type_name(e->value), types);
 }
 
 static int check_required(const struct eval *e, const json_t *keys)
@@ -171,8 +193,9 @@ static int check_enum(const struct eval *e, const json_t *choices)
 	size_t i;
 
 	json_array_foreach(choices, i, choice) if (json_equal(e->value, choice)) return 0;
-	return sonde_validation__fail(e->v, "'%s' is none of the allowed values",
-		json_is_string(e->value) ? json_string_value(e->value) : type_name(e->value));
+	return refuse(e,
+		json_is_string(e->value) ? json_string_value(e->value) : type_name(e->value),
+		choices);
 }
 
 static int check_pattern(const struct eval *e, const json_t *pattern)
@@ -205,7 +228,8 @@ static int check_min_length(const struct eval *e, const json_t *least)
 	if (!json_is_string(e->value) ||
 		(json_int_t)json_string_length(e->value) >= json_integer_value(least))
 		return 0;
-	return sonde_validation__fail(e->v, "is too short");
+	return sonde_validation__fail(e->v, "has %zu bytes, must have %lld or more",
+		json_string_length(e->value), (long long)json_integer_value(least));
 }
 
 static int check_min_items(const struct eval *e, const json_t *least)
@@ -213,7 +237,8 @@ static int check_min_items(const struct eval *e, const json_t *least)
 	if (!json_is_array(e->value) ||
 		(json_int_t)json_array_size(e->value) >= json_integer_value(least))
 		return 0;
-	return sonde_validation__fail(e->v, "has too few elements");
+	return sonde_validation__fail(e->v, "has %zu elements, must have %lld or more",
+		json_array_size(e->value), (long long)json_integer_value(least));
 }
 
 static int check_ref(const struct eval *e, const json_t *ref)

@@ -95,8 +95,7 @@ static bool collect(struct rows *rows, const struct sonde_diff *d,
 	for (run = 0; run < m->nr_runs; run++)
 		if (!add_rows(rows, m, &d->regions.at[region], region, run))
 			return false;
-	if (rows->nr > 1)
-		qsort(rows->at, rows->nr, sizeof(*rows->at), by_name);
+	sonde_vec_sort(rows, by_name);
 	for (i = 0; i < rows->nr; i++) {
 		struct sonde_diff_kernel *to = nr ? &rows->at[nr - 1] : NULL, *k = &rows->at[i];
 
@@ -137,8 +136,7 @@ static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, stru
 	if (r->causes & (SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION) && r->is_gpu &&
 		is_replaced(r, rows))
 		r->causes |= SONDE_CAUSE_KERNELS;
-	if (rows->nr > 1)
-		qsort(rows->at, rows->nr, sizeof(*rows->at), by_change);
+	sonde_vec_sort(rows, by_change);
 	r->first_kernel = (uint32_t)d->kernels.nr;
 	for (i = 0; i < rows->nr && i < MOST_KERNELS; i++) {
 		struct sonde_diff_kernel *k = sonde_vec_push(&d->kernels);
@@ -174,11 +172,8 @@ static uint64_t hash_names(const struct rows *rows)
 	uint64_t h = 0;
 	size_t i;
 
-	for (i = 0; i < rows->nr; i++) {
-		uint64_t both[2] = {h, sonde_hash(rows->at[i].name.p, rows->at[i].name.n)};
-
-		h = sonde_hash(both, sizeof(both));
-	}
+	for (i = 0; i < rows->nr; i++)
+		h = sonde_diff__mix(h, sonde_hash(rows->at[i].name.p, rows->at[i].name.n));
 	return h;
 }
 

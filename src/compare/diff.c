@@ -1,3 +1,7 @@
+/*
+ * A comparison from its two sides, step by step: match, sample, judge, explain. Each step is a
+ * file of its own.
+ */
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"

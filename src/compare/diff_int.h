@@ -44,14 +44,14 @@ int sonde_diff__take_reports(
 int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
 void sonde_diff__match_release(struct sonde_diff__match *m);
 
-/* Entry times and sums of every region (samples.c). */
+/* Entry times and sums of every region (run_values.c). */
 int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
 /* The next of the comparison's values; false when memory is short. */
 bool sonde_diff__push_value(struct sonde_diff *d, double ns);
 /* The column of that name, or SONDE_NONE. */
 uint32_t sonde_diff__column(const struct sonde_tree *t, struct sonde_str name);
-/* Metrics of every region (metrics.c). */
+/* Metrics of every region (metric_changes.c). */
 int sonde_diff__measure(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
 /* Ratio, interval, p, q and verdict of every region (verdict.c). */
@@ -62,8 +62,16 @@ int sonde_diff__explain(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
 /* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
-/* Regions split or merged, given what each launches per entry as a sum of hashes (parts.c). */
+/* Regions split or merged, given what each launches per entry as a sum of hashes (split.c). */
 bool sonde_diff__find_parts(struct sonde_diff *d, const uint64_t *loads);
+
+/* A hash of two hashes. */
+static inline uint64_t sonde_diff__mix(uint64_t a, uint64_t b)
+{
+	uint64_t both[2] = {a, b};
+
+	return sonde_hash(both, sizeof(both));
+}
 
 static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
 {
@@ -76,7 +84,7 @@ static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 /* Reasons and warnings (comparable.c). */
 int sonde_diff__check_sides(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
-/* Warnings on clocks (clocks.c); false when memory is short. */
+/* Warnings on clocks (same_clocks.c); false when memory is short. */
 bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
 

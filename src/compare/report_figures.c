@@ -34,8 +34,7 @@ bool sonde_report__read_columns(
 		c->metric = c->sampled = SONDE_NONE;
 		c->unit = sonde_metric_unit(c->name);
 	}
-	if (t->columns.nr > 1)
-		qsort(t->columns.at, t->columns.nr, sizeof(*t->columns.at), by_name);
+	sonde_vec_sort(&t->columns, by_name);
 	for (role = 0; role < SONDE_NR_ROLES; role++) {
 		uint32_t column = sonde_tree_role(t, role);
 

@@ -251,8 +251,7 @@ static void read_document(struct sonde_reading *r, const json_t *document)
 		r->t->reports.at[0].nr_scopes +=
 			r->c->scopes.at[i].measured == r->t->reports.at[0].measured;
 	}
-	if (r->c->visits.nr > 1)
-		qsort(r->c->visits.at, r->c->visits.nr, sizeof(*r->c->visits.at), by_place);
+	sonde_vec_sort(&r->c->visits, by_place);
 }
 
 static json_t *load(const char *path, struct sonde_err *err)

@@ -14,17 +14,10 @@
 #define LEAST_VALUES 4 /* two for each half */
 #define LEAST_RUNS   4
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint64_t both[2] = {a, b};
-
-	return sonde_hash(both, sizeof(both));
-}
-
 /* Whether number `i` of `nr` goes to the first half; `*want` of the rest still shall. */
 static bool deal(uint64_t seed, size_t i, size_t nr, size_t *want)
 {
-	bool is_first = mix(seed, i) % (nr - i) < *want;
+	bool is_first = sonde_diff__mix(seed, i) % (nr - i) < *want;
 
 	*want -= is_first;
 	return is_first;
@@ -72,7 +65,7 @@ static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size
 			if (!sonde_diff__push_value(to, at[k]))
 				return false;
 		if (!is_whole && counts[run] &&
-			!take_blocks(to, at, counts[run], mix(seed, mix(region, run)), first))
+			!take_blocks(to, at, counts[run], sonde_diff__mix(seed, sonde_diff__mix(region, run)), first))
 			return false;
 		to->values_of_run.at[to->values_of_run.nr - 1] = (uint32_t)(to->values.nr - before);
 	}
@@ -102,7 +95,7 @@ static int try_many(struct sonde_diff_selftest *out, struct sonde_diff *to,
 
 	for (round = 0; round < out->rounds; round++) {
 		uint32_t nr = 0;
-		int rc = try_once(to, from, mix(0x736f6e6465, round), err);
+		int rc = try_once(to, from, sonde_diff__mix(0x736f6e6465, round), err);
 
 		if (rc)
 			return rc;

@@ -1,3 +1,7 @@
+/*
+ * The statistics behind verdicts, with no knowledge of regions: Student's distribution, the
+ * time over which neighbouring values hang together, and p-values adjusted for their number.
+ */
 #include "compare/stats_int.h"
 
 #include "base/alloc.h"

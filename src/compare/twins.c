@@ -110,13 +110,6 @@ static uint32_t common_parent(const struct sonde_diff *d, const struct sonde_dif
 	return twin != SONDE_NONE && twin < r->parent ? twin : sonde_diff__siblings(r);
 }
 
-static uint64_t hash_two(uint64_t a, uint64_t b)
-{
-	uint64_t both[2] = {a, b};
-
-	return sonde_hash(both, sizeof(both));
-}
-
 /* 0 = it has no such look. */
 static uint64_t look_of(const struct sonde_diff_region *r, uint64_t kernels, enum look look)
 {
@@ -125,8 +118,8 @@ static uint64_t look_of(const struct sonde_diff_region *r, uint64_t kernels, enu
 	if (look == LOOK_LABEL)
 		return sonde_hash(r->label.p, r->label.n);
 	if (look == LOOK_KERNELS)
-		return kernels ? hash_two(kernels, r->kind) : 0;
-	return kernels ? 0 : hash_two((uint64_t)llround(h->entries), r->kind);
+		return kernels ? sonde_diff__mix(kernels, r->kind) : 0;
+	return kernels ? 0 : sonde_diff__mix((uint64_t)llround(h->entries), r->kind);
 }
 
 /* Regions of one depth; those that have a twin already stay out. */
@@ -162,7 +155,7 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 
 		if (r->twin == SONDE_NONE && kernels[lones[i].region] && !is_inner)
 			at[nr++] = (struct lone){lones[i].region, r->scope_nr,
-				hash_two(kernels[lones[i].region],
+				sonde_diff__mix(kernels[lones[i].region],
 					sonde_hash(r->label.p, r->label.n)),
 				r->verdict == SONDE_VERDICT_ADDED};
 	}

@@ -4,13 +4,11 @@
  */
 #include "compare/diff_int.h"
 
-#include "base/glob.h"
-
 #include "base/alloc.h"
-#include "base/cores.h"
+#include "base/glob.h"
+#include "base/workers.h"
 
 #include <math.h>
-#include <pthread.h>
 
 #define MOST_WORKERS	8
 #define VALUES_FOR_CREW 20000 /* less is done before a thread has started */
@@ -19,8 +17,7 @@
 struct worker {
 	struct sonde_diff *d;
 	size_t first, step; /* its regions */
-	pthread_t thread;
-	bool has_thread, failed;
+	bool failed;
 };
 
 /* How many values each run that has some gave. */
@@ -66,7 +63,7 @@ static bool compare_region(const struct worker *w, struct sonde_diff_region *r, 
 	return true;
 }
 
-static void *work(void *arg)
+static void work(void *arg)
 {
 	struct worker *w = arg;
 	struct sonde_diff *d = w->d;
@@ -77,29 +74,19 @@ static void *work(void *arg)
 	for (i = w->first; i < d->regions.nr && !w->failed; i += w->step)
 		w->failed = !compare_region(w, &d->regions.at[i], runs);
 	sonde_free(runs);
-	return NULL;
 }
 
 static bool compare_all(struct sonde_diff *d)
 {
 	struct worker workers[MOST_WORKERS];
-	size_t cores = d->values.nr < VALUES_FOR_CREW ? 1 : sonde_cores();
-	size_t nr = cores > MOST_WORKERS ? MOST_WORKERS : cores, i;
+	size_t nr = d->values.nr < VALUES_FOR_CREW ? 1 : sonde_workers_count(MOST_WORKERS), i;
 	bool ok = true;
 
 	for (i = 0; i < nr; i++)
 		workers[i] = (struct worker){.d = d, .first = i, .step = nr};
-	for (i = 1; i < nr; i++)
-		workers[i].has_thread =
-			pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+	sonde_workers_run(workers, nr, sizeof(*workers), work);
 	for (i = 0; i < nr; i++)
-		if (!workers[i].has_thread)
-			work(&workers[i]);
-	for (i = 0; i < nr; i++) {
-		if (workers[i].has_thread)
-			pthread_join(workers[i].thread, NULL);
 		ok = ok && !workers[i].failed;
-	}
 	return ok;
 }
 

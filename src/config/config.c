@@ -1,3 +1,4 @@
+/* The table of keys and the search path, handed to the composer. */
 #include "config/config_int.h"
 
 #include <string.h>

@@ -1,12 +1,11 @@
+/* Whoever has a hand free takes the next file: files differ in size, so none is shared out before. */
 #include "fold/crew.h"
 
-#include "base/cores.h"
+#include "base/workers.h"
 #include "fold/fold_int.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define MAX_THREADS 64
 
 struct crew {
 	const struct sonde_task *task;
@@ -16,7 +15,7 @@ struct crew {
 	pthread_mutex_t lock; /* of the taker */
 };
 
-static void *work(void *arg)
+static void work(void *arg)
 {
 	struct crew *crew = arg;
 	const struct sonde_task *task = crew->task;
@@ -32,25 +31,19 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&crew->lock);
 		sonde_parts_release(&parts);
 	}
-	return NULL;
 }
 
-/* A thread that cannot be had is work for the others. */
 void sonde_crew_fold(
 	const struct sonde_task *task, size_t first, size_t step, struct sonde_taker *taker)
 {
 	struct crew crew = {.task = task, .taker = taker, .step = step};
-	size_t nr = 0, cores = task->request->cores ? task->request->cores : sonde_cores();
-	size_t most = cores > MAX_THREADS ? MAX_THREADS : cores;
-	pthread_t threads[MAX_THREADS];
+	size_t files = first < task->nr ? (task->nr - first + step - 1) / step : 1;
+	size_t nr = task->request->cores ? task->request->cores
+					 : sonde_workers_count(SONDE_MOST_WORKERS);
 
 	atomic_init(&crew.next, first);
 	pthread_mutex_init(&crew.lock, NULL);
-	while (nr + 1 < most && first + (nr + 1) * step < task->nr &&
-		pthread_create(&threads[nr], NULL, work, &crew) == 0)
-		nr++;
-	work(&crew);
-	while (nr)
-		pthread_join(threads[--nr], NULL);
+	nr = nr < SONDE_MOST_WORKERS ? nr : SONDE_MOST_WORKERS;
+	sonde_workers_run(&crew, nr < files ? nr : files, 0, work);
 	pthread_mutex_destroy(&crew.lock);
 }

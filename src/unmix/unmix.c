@@ -1,3 +1,7 @@
+/*
+ * One counter after the other, of one device: check the input, weigh every class in every
+ * sample, solve, and say how sure each figure is.
+ */
 #include "unmix/unmix_int.h"
 
 #include <math.h>

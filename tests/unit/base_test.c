@@ -8,6 +8,7 @@
 #include "base/note.h"
 #include "base/sink.h"
 #include "base/vec.h"
+#include "base/workers.h"
 
 #include "unit.h"
 
@@ -255,9 +256,32 @@ static void test_glob__takes_whole_texts_and_whole_characters(void **state)
 	assert_false(sonde_glob_takes(plain, 2, SONDE_STR("ab")));
 }
 
+static void count_up(void *worker)
+{
+	__atomic_add_fetch((int *)worker, 1, __ATOMIC_RELAXED);
+}
+
+static void test_workers__each_works_once_however_many_there_are(void **state)
+{
+	size_t nr, i;
+
+	(void)state;
+	for (nr = 0; nr <= SONDE_MOST_WORKERS; nr += 16) {
+		int each[SONDE_MOST_WORKERS] = {0}, shared = 0;
+
+		sonde_workers_run(each, nr, sizeof(*each), count_up);
+		for (i = 0; i < SONDE_MOST_WORKERS; i++)
+			assert_int_equal(each[i], i < nr);
+		sonde_workers_run(&shared, nr, 0, count_up);
+		assert_int_equal(shared, nr);
+	}
+	assert_in_range(sonde_workers_count(4), 1, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_workers__each_works_once_however_many_there_are),
 		cmocka_unit_test(test_glob__takes_whole_texts_and_whole_characters),
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
 		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),

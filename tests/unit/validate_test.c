@@ -124,7 +124,8 @@ static void test_validate__names_a_wrong_type_or_value(void **state)
 	rejects(d, "$.aggregate.regions[0].depth: ", "must be integer");
 	d = good();
 	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "kind", json_string("x"));
-	rejects(d, "$.aggregate.regions[0].kind: ", "none of the allowed");
+	rejects(d, "$.aggregate.regions[0].kind: ",
+		"is x, must be push_pop, start_end, graph or backward");
 	d = good();
 	json_object_set_new(d, "config_fingerprint", json_string("md5:0"));
 	rejects(d, "$.config_fingerprint: ", "does not match");
@@ -134,7 +135,7 @@ static void test_validate__names_a_wrong_type_or_value(void **state)
 	d = good();
 	json_object_set_new(
 		at(d, "aggregate", "totals", "metrics", NULL), TIME, json_string("much"));
-	rejects(d, "$.aggregate.totals.metrics[\"" TIME "\"]: ", "must not be string");
+	rejects(d, "$.aggregate.totals.metrics[\"" TIME "\"]: ", "is string, must be number or null");
 	d = good();
 	json_object_set_new(d, "schema", json_string("sonde.report/9"));
 	rejects(d, "$.schema: ", "sonde.report/1");

@@ -69,8 +69,7 @@ static bool list_lones(
 		if (c)
 			*c = (struct child){sonde_diff__siblings(r), (uint32_t)i};
 	}
-	if (all.nr > 1)
-		qsort(all.at, all.nr, sizeof(*all.at), by_parent);
+	sonde_vec_sort(&all, by_parent);
 	for (i = 0; i < all.nr && ok; i++) {
 		to = sonde_vec_push(&l->at);
 		ok = to;
@@ -100,8 +99,7 @@ static bool list_pieces(struct lones *l, const struct sonde_diff *d, const uint6
 			*p = (struct piece){parent, load, (uint32_t)i, (uint32_t)(k - i + 1)};
 		}
 	}
-	if (l->pieces.nr > 1)
-		qsort(l->pieces.at, l->pieces.nr, sizeof(*l->pieces.at), by_load);
+	sonde_vec_sort(&l->pieces, by_load);
 	return true;
 }
 

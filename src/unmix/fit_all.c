@@ -5,9 +5,8 @@
  */
 #include "unmix/unmix_int.h"
 
-#include "base/cores.h"
+#include "base/workers.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #define MOST_WORKERS	8
@@ -19,10 +18,8 @@ struct worker {
 	struct sonde_unmix__fit fit;
 	struct sonde_unmix__set *sets; /* of all counters */
 	uint32_t nr_sets;
-	pthread_t thread;
 	uint32_t first, step; /* its sets */
 	bool is_survey;	      /* the first of two rounds */
-	bool has_thread;
 };
 
 static void take_fit(const struct worker *w, uint32_t lane)
@@ -44,7 +41,7 @@ static void take_fit(const struct worker *w, uint32_t lane)
 	}
 }
 
-static void *work(void *arg)
+static void work(void *arg)
 {
 	struct worker *w = arg;
 	size_t stride = (size_t)w->u->nr_counters * SPREAD_WIDTH;
@@ -63,33 +60,20 @@ static void *work(void *arg)
 		for (lane = 0; lane < w->fit.set->nr; lane++)
 			take_fit(w, lane);
 	}
-	return NULL;
 }
 
 static void run(struct worker *workers, uint32_t nr, bool is_survey)
 {
 	uint32_t i;
 
-	for (i = 0; i < nr; i++) {
-		struct worker *w = &workers[i];
-
-		w->is_survey = is_survey;
-		w->has_thread = i > 0 && pthread_create(&w->thread, NULL, work, w) == 0;
-	}
-	for (i = 0; i < nr; i++) {
-		if (!workers[i].has_thread)
-			work(&workers[i]);
-	}
-	for (i = 0; i < nr; i++) {
-		if (workers[i].has_thread)
-			pthread_join(workers[i].thread, NULL);
-	}
+	for (i = 0; i < nr; i++)
+		workers[i].is_survey = is_survey;
+	sonde_workers_run(workers, nr, sizeof(*workers), work);
 }
 
 static uint32_t count_workers(const struct sonde_unmix__round *r, uint32_t sets)
 {
-	size_t cores = sonde_cores();
-	uint32_t nr = cores > MOST_WORKERS ? MOST_WORKERS : (uint32_t)cores;
+	uint32_t nr = (uint32_t)sonde_workers_count(MOST_WORKERS);
 
 	if (r->windows->nr * r->in->nr_counters < VALUES_FOR_CREW)
 		return 1;

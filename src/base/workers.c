@@ -1,0 +1,47 @@
+/* Threads are made for one piece of work and joined: none waits for the next. */
+#include "base/workers.h"
+
+#include "base/cores.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct hand {
+	void (*work)(void *worker);
+	void *worker;
+	pthread_t thread;
+	bool has_thread;
+};
+
+static void *run_one(void *arg)
+{
+	const struct hand *h = arg;
+
+	h->work(h->worker);
+	return NULL;
+}
+
+size_t sonde_workers_count(size_t most)
+{
+	size_t cores = sonde_cores();
+
+	return cores < most ? cores : most;
+}
+
+void sonde_workers_run(void *workers, size_t nr, size_t size, void (*work)(void *worker))
+{
+	struct hand hands[SONDE_MOST_WORKERS];
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		hands[i] = (struct hand){.work = work, .worker = (char *)workers + i * size};
+		hands[i].has_thread =
+			i > 0 && pthread_create(&hands[i].thread, NULL, run_one, &hands[i]) == 0;
+	}
+	for (i = 0; i < nr; i++)
+		if (!hands[i].has_thread)
+			run_one(&hands[i]);
+	for (i = 1; i < nr; i++)
+		if (hands[i].has_thread)
+			pthread_join(hands[i].thread, NULL);
+}
