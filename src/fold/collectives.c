@@ -34,6 +34,23 @@ bool sonde_kernel_communicates(struct sonde_str name)
 	return sonde_str_starts(name, "nccl") || sonde_str_starts(name, "void nccl");
 }
 
+int sonde_fold__communication(struct sonde_folding *f, struct sonde_err *err)
+{
+	const struct sonde_map *strings = &f->r->strings;
+	size_t i;
+
+	for (i = 0; i < strings->nr; i++) { /* of names, labels and all; there are few */
+		if (!sonde_kernel_communicates(strings->keys[i]))
+			continue;
+		if (!f->communicates)
+			f->communicates = sonde_calloc(strings->nr, sizeof(*f->communicates));
+		if (!f->communicates)
+			return sonde_err_nomem(err);
+		f->communicates[i] = true;
+	}
+	return 0;
+}
+
 /* Reads a kind off the name of a kernel or what a framework calls the collective. */
 static enum sonde_collective_kind kind_of(struct sonde_str name)
 {
@@ -176,9 +193,8 @@ static bool is_collective(const struct sonde_folding *f, size_t launch)
 {
 	const struct sonde_record *rec = &f->r->records.at[f->l->launches.at[launch].record];
 
-	return rec->kind == SONDE_RESULT_KERNEL && rec->time.end_ns &&
-	       rec->time.end_ns >= rec->time.start_ns &&
-	       sonde_kernel_communicates(sonde_records_str(f->r, rec->name));
+	return sonde_fold__communicates(f, rec) && rec->time.end_ns &&
+	       rec->time.end_ns >= rec->time.start_ns;
 }
 
 /* Those of one scope, sorted. Steps are powers of two: what a larger one keeps, a smaller keeps too. */
@@ -235,7 +251,7 @@ int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err)
 	size_t i, nr = 0;
 	int rc = 0;
 
-	for (i = 0; f->r->has_record_times && i < f->l->launches.nr; i++)
+	for (i = 0; f->communicates && f->r->has_record_times && i < f->l->launches.nr; i++)
 		nr += is_collective(f, i);
 	if (nr)
 		rc = add_all(&w, nr, err);

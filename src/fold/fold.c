@@ -342,6 +342,8 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	if (rc == 0)
 		rc = fill(&x, &request->choice, err);
 	if (rc == 0)
+		rc = sonde_fold__communication(&x.f, err);
+	if (rc == 0)
 		rc = sonde_fold__visits(&x.f, err);
 	if (rc == 0 && l->records->timings.nr)
 		rc = sonde_windowed__errors(&x.f, &x.windowed, err);
@@ -359,6 +361,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	sonde_free(x.f.string_of);
 	sonde_free(x.f.label_of);
 	sonde_free(x.f.visit_of);
+	sonde_free(x.f.communicates);
 	if (rc)
 		sonde_cells_free(c);
 	else

@@ -6,13 +6,13 @@
  *   plans.c          what is accumulated, with the weights each input has
  *   tables.c         launches → the tables around the cells
  *   visits.c         … what each scope knows of each region
- *   times.c          … with timestamps: busy time, span and host time
+ *   times.c          … with timestamps: launches in order of start; host time
  *   entry_rows.c     … entries, one by one
  *   idle_times.c     … idle time inside entries
  *   gaps.c, hosts.c  … why: the gaps of the device, by what the host did meanwhile
  *   memory.c         … GPU memory allocated, freed and held
- *   waits.c          … queue times, and communication that nothing hides
- *   streams.c        … what each stream did
+ *   streams.c        … busy time, span, queue times, and what each stream did
+ *   waits.c          … communication that nothing hides
  *   collectives.c    … NCCL kernels, to be matched across ranks
  *   timeline*.c      … single events, and counters over time (curves)
  *   unmixing*.c      … what samples of the device told of them
@@ -54,6 +54,7 @@ struct sonde_folding {
 	uint32_t *label_of; /* the same for the labels of the launches */
 	uint32_t *visit_of; /* by range: the visit it is an entry of, SONDE_NONE = counts nowhere;
 			     * NULL without times of ranges */
+	bool *communicates; /* by string number of the records: a kernel named so does; NULL: none */
 };
 static inline uint32_t sonde_fold__string(const struct sonde_folding *f, uint32_t string)
 {
@@ -73,6 +74,13 @@ int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
 	const uint32_t *visit_of, struct sonde_err *err);
 /* Fills in the memory of the visits. */
 int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
+/* Finds the kernels that communicate. */
+int sonde_fold__communication(struct sonde_folding *f, struct sonde_err *err);
+static inline bool sonde_fold__communicates(
+	const struct sonde_folding *f, const struct sonde_record *rec)
+{
+	return f->communicates && rec->kind == SONDE_RESULT_KERNEL && f->communicates[rec->name];
+}
 /* The collectives of all scopes, where they have times. */
 int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err);
 int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);

@@ -37,12 +37,11 @@ const char *sonde_idle_cause_words(enum sonde_idle_cause c)
 	return sonde_advice_on(SONDE_WHEN_IDLE + c)->says;
 }
 
-int sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l, struct sonde_err *err)
+void sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l)
 {
 	*g = (struct sonde_gaps){.l = l};
 	if (l->records->rolled.nr)
 		g->since_ns = l->records->rolled.at[0].since_ns;
-	return sonde_hosts__init(&g->hosts, l->records, err);
 }
 
 void sonde_gaps__release(struct sonde_gaps *g)
@@ -80,7 +79,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 	struct sonde_gap_sum *sum = sonde_vec_push(&g->sums);
 	size_t i;
 
-	if (!sum)
+	if (!sum || (!g->hosts.r && !sonde_hosts__init(&g->hosts, g->l->records)))
 		return false;
 	if (g->sums.nr > 1)
 		*sum = sum[-1];
@@ -96,24 +95,20 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 
 bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr)
 {
-	const struct sonde_record *records = g->l->records->records.at;
 	uint32_t last = nr ? stamps[0].launch : 0;
 	size_t i;
 
 	g->sums.nr = g->nr_longest = 0;
-	g->first_ns = g->last_ns = nr ? stamps[0].start_ns : 0;
+	g->first_ns = g->last_ns = nr ? stamps[0].time.start_ns : 0;
 	for (i = 0; i < nr; i++) {
-		uint32_t launch = stamps[i].launch;
-		uint64_t end = records[launch].time.end_ns;
-		const struct sonde_gap_ends ends = {
-			g->last_ns, stamps[i].start_ns, last, launch};
+		const struct sonde_stamp *s = &stamps[i];
+		const struct sonde_gap_ends ends = {g->last_ns, s->time.start_ns, last, s->launch};
 
 		if (ends.to_ns > ends.from_ns && !add_gap(g, &ends))
 			return false;
-		end = end > ends.to_ns ? end : ends.to_ns;
-		if (end >= g->last_ns) {
-			g->last_ns = end;
-			last = launch;
+		if (s->time.end_ns >= g->last_ns) {
+			g->last_ns = s->time.end_ns;
+			last = s->launch;
 		}
 	}
 	return true;

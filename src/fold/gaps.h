@@ -15,7 +15,7 @@ struct sonde_gap_sum {
 struct sonde_gaps {
 	uint64_t since_ns; /* before it are gaps because files are gone: these are none */
 	const struct sonde_launches *l;
-	struct sonde_hosts hosts;
+	struct sonde_hosts hosts; /* made for the first gap: a GPU may have none */
 	uint64_t first_ns, last_ns; /* of the scope at hand: from its first start to its last end */
 	SONDE_VEC(struct sonde_gap_sum) sums;
 	struct sonde_gap longest[SONDE_NR_GAPS];
@@ -23,7 +23,7 @@ struct sonde_gaps {
 	size_t nr_longest;
 };
 
-int sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l, struct sonde_err *err);
+void sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
 /* Finds the gaps of one scope from all its launches, sorted. False: no memory. */
 bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr);

@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/keysort.h"
 
-#include <string.h>
 
 /*
  * A pause up to this belongs to the call before it. Behind a launch it may be longer: a framework
@@ -43,99 +42,165 @@ static const uint8_t cause_of[] = {
 	[SONDE_CALL_FREE] = SONDE_IDLE_ALLOC,
 };
 
-/* All launches and calls, in no order; how many, or SIZE_MAX: no memory. */
-static size_t collect(struct sonde_hosts *h, struct sonde_act *acts)
+/* Which thread called for each record, and which made each call. False: no memory. */
+static bool find_threads(struct sonde_hosts *h, uint32_t *callers)
 {
 	const struct sonde_records *r = h->r;
 	const struct sonde_record *last = NULL;
-	uint32_t thread = 0;
-	size_t i, nr = 0;
+	uint32_t thread = SONDE_NONE;
+	size_t i;
 
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
 
+		h->thread_of[i] = SONDE_NONE;
 		if (!rec->call_ns)
 			continue;
 		if (!last || last->thread != rec->thread || last->process != rec->process)
 			thread = find_thread(h, rec->process, rec->thread);
 		if (thread == SONDE_NONE)
-			return SIZE_MAX;
+			return false;
 		h->thread_of[i] = thread;
-		if (nr && acts[nr - 1].thread == thread && acts[nr - 1].begin_ns == rec->call_ns)
-			continue; /* one launch of a graph, its many kernels */
-		acts[nr++] = (struct sonde_act){
-			rec->call_ns, rec->call_ns, thread, SONDE_IDLE_LAUNCH};
 		last = rec;
 	}
 	for (i = 0; i < r->calls.nr; i++) {
-		const struct sonde_call *c = &r->calls.at[i];
-
-		thread = find_thread(h, c->process, c->thread);
-		if (thread == SONDE_NONE)
-			return SIZE_MAX;
-		h->has_calls[c->process] = true;
-		acts[nr++] = (struct sonde_act){c->begin_ns,
-			c->end_ns > c->begin_ns ? c->end_ns : c->begin_ns, thread,
-			cause_of[c->kind]};
+		callers[i] = find_thread(h, r->calls.at[i].process, r->calls.at[i].thread);
+		if (callers[i] == SONDE_NONE)
+			return false;
 	}
-	return nr;
-}
-
-/* Sorted by begin, they go to their threads one by one. */
-static bool arrange(struct sonde_hosts *h, struct sonde_act *acts, size_t nr)
-{
-	size_t i;
-
-	h->first = sonde_calloc(h->threads.nr + 2, sizeof(*h->first));
-	h->acts = sonde_malloc((nr + 1) * sizeof(*h->acts));
-	if (!h->first || !h->acts || !sonde_keysort(acts, nr))
-		return false;
-	for (i = 0; i < nr; i++)
-		h->first[acts[i].thread + 2]++;
-	for (i = 2; i < h->threads.nr + 2; i++)
-		h->first[i] += h->first[i - 1];
-	for (i = 0; i < nr; i++)
-		h->acts[h->first[acts[i].thread + 1]++] = acts[i];
 	return true;
 }
 
-int sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r, struct sonde_err *err)
+/* Where each thread's own begin, from the thread of each: one number on, ready to be filled. */
+static size_t *find_firsts(const struct sonde_hosts *h, const uint32_t *thread_of, size_t nr)
 {
-	struct sonde_act *acts = sonde_malloc((r->records.nr + r->calls.nr + 1) * sizeof(*acts));
-	size_t nr = SIZE_MAX, i;
+	size_t *first = sonde_calloc(h->threads.nr + 2, sizeof(*first)), i;
+
+	for (i = 0; first && i < nr; i++)
+		if (thread_of[i] != SONDE_NONE)
+			first[thread_of[i] + 2]++;
+	for (i = 2; first && i < h->threads.nr + 2; i++)
+		first[i] += first[i - 1];
+	return first;
+}
+
+/* Each thread's own by time, where they are: they mostly come in order. False: no memory. */
+static bool sort_each(const struct sonde_hosts *h, void *at, const size_t *first, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < h->threads.nr; i++)
+		if (!sonde_keysort_size((char *)at + first[i] * size, first[i + 1] - first[i], size))
+			return false;
+	return true;
+}
+
+static bool spread_launches(struct sonde_hosts *h)
+{
+	const struct sonde_records *r = h->r;
+	size_t *first = h->first_launch = find_firsts(h, h->thread_of, r->records.nr), i;
+
+	h->launches = sonde_malloc((r->records.nr + 1) * sizeof(*h->launches));
+	if (!first || !h->launches)
+		return false;
+	for (i = 0; i < r->records.nr; i++)
+		if (h->thread_of[i] != SONDE_NONE)
+			h->launches[first[h->thread_of[i] + 1]++] = r->records.at[i].call_ns;
+	return sort_each(h, h->launches, first, sizeof(*h->launches));
+}
+
+static bool spread_calls(struct sonde_hosts *h, const uint32_t *callers)
+{
+	const struct sonde_records *r = h->r;
+	size_t *first = h->first_call = find_firsts(h, callers, r->calls.nr), i;
+
+	h->calls = sonde_malloc((r->calls.nr + 1) * sizeof(*h->calls));
+	if (!first || !h->calls)
+		return false;
+	for (i = 0; i < r->calls.nr; i++) {
+		const struct sonde_call *c = &r->calls.at[i];
+
+		h->has_calls[c->process] = true;
+		h->calls[first[callers[i] + 1]++] = (struct sonde_act){c->begin_ns,
+			c->end_ns > c->begin_ns ? c->end_ns : c->begin_ns, cause_of[c->kind]};
+	}
+	return sort_each(h, h->calls, first, sizeof(*h->calls));
+}
+
+bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
+{
+	uint32_t *callers = sonde_malloc((r->calls.nr + 1) * sizeof(*callers));
+	size_t i;
 	bool ok;
 
 	*h = (struct sonde_hosts){.r = r};
 	h->thread_of = sonde_malloc((r->records.nr + 1) * sizeof(*h->thread_of));
 	h->has_calls = sonde_calloc(r->processes.nr + 1, sizeof(*h->has_calls));
-	if (acts && h->thread_of && h->has_calls) {
-		memset(h->thread_of, 0xff, r->records.nr * sizeof(*h->thread_of));
-		for (i = 0; i < r->processes.nr; i++)
-			h->has_calls[i] = r->processes.at[i].has_calls;
-		nr = collect(h, acts);
-	}
-	ok = nr != SIZE_MAX && arrange(h, acts, nr);
-	sonde_free(acts);
-	return ok ? 0 : sonde_err_nomem(err);
+	for (i = 0; h->has_calls && i < r->processes.nr; i++)
+		h->has_calls[i] = r->processes.at[i].has_calls;
+	ok = callers && h->thread_of && h->has_calls && find_threads(h, callers) &&
+	     spread_launches(h) && spread_calls(h, callers);
+	sonde_free(callers);
+	return ok;
 }
 
 void sonde_hosts__release(struct sonde_hosts *h)
 {
-	sonde_free(h->acts);
-	sonde_free(h->first);
+	sonde_free(h->calls);
+	sonde_free(h->launches);
+	sonde_free(h->first_call);
+	sonde_free(h->first_launch);
 	sonde_free(h->thread_of);
 	sonde_free(h->has_calls);
 	sonde_map_release(&h->threads);
 	sonde_arena_release(&h->arena);
 }
 
-/* How many acts of a thread begin at or before `ns`, as the number behind the last of them. */
-static size_t acts_until(const struct sonde_hosts *h, uint32_t thread, uint64_t ns)
-{
-	size_t low = h->first[thread];
+/* A moment of a thread: behind its last call and its last launch that begin until then. */
+struct moment {
+	size_t call, launch;
+};
 
-	sonde_bisect(low, h->first[thread + 1], mid, h->acts[mid].begin_ns <= ns);
-	return low;
+static struct moment find_moment(const struct sonde_hosts *h, uint32_t thread, uint64_t ns)
+{
+	struct moment m = {h->first_call[thread], h->first_launch[thread]};
+
+	sonde_bisect(m.call, h->first_call[thread + 1], mid, h->calls[mid].begin_ns <= ns);
+	sonde_bisect(m.launch, h->first_launch[thread + 1], mid, h->launches[mid] <= ns);
+	return m;
+}
+
+static struct sonde_act make_launch(const struct sonde_hosts *h, size_t i)
+{
+	return (struct sonde_act){h->launches[i], h->launches[i], SONDE_IDLE_LAUNCH};
+}
+
+/* What a thread did last before a moment, which goes back behind it; false: nothing. */
+static bool step_back(
+	const struct sonde_hosts *h, uint32_t thread, struct moment *m, struct sonde_act *out)
+{
+	bool has_call = m->call > h->first_call[thread];
+	bool has_launch = m->launch > h->first_launch[thread];
+
+	if (has_call && (!has_launch || h->calls[m->call - 1].begin_ns >= h->launches[m->launch - 1]))
+		*out = h->calls[--m->call];
+	else if (has_launch)
+		*out = make_launch(h, --m->launch);
+	return has_call || has_launch;
+}
+
+/* What a thread did first after a moment; false: nothing. */
+static bool look_ahead(
+	const struct sonde_hosts *h, uint32_t thread, struct moment m, struct sonde_act *out)
+{
+	bool has_call = m.call < h->first_call[thread + 1];
+	bool has_launch = m.launch < h->first_launch[thread + 1];
+
+	if (has_launch && (!has_call || h->launches[m.launch] <= h->calls[m.call].begin_ns))
+		*out = make_launch(h, m.launch);
+	else if (has_call)
+		*out = h->calls[m.call];
+	return has_call || has_launch;
 }
 
 /* One stretch of a gap, the thread to look at, and the one that may have handed over to it. */
@@ -164,14 +229,14 @@ static void pause(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 /* From the end of the stretch backwards, act by act, each with the pause behind it. */
 static void walk(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 {
-	size_t i = acts_until(h, s.thread, s.to_ns), first = h->first[s.thread];
+	struct moment at = find_moment(h, s.thread, s.to_ns);
+	struct sonde_act a;
 
-	while (s.to_ns > s.from_ns && i-- > first) {
-		const struct sonde_act *a = &h->acts[i];
-		uint64_t end = a->end_ns < s.to_ns ? a->end_ns : s.to_ns;
-		uint64_t begin = a->begin_ns > s.from_ns ? a->begin_ns : s.from_ns;
+	while (s.to_ns > s.from_ns && step_back(h, s.thread, &at, &a)) {
+		uint64_t end = a.end_ns < s.to_ns ? a.end_ns : s.to_ns;
+		uint64_t begin = a.begin_ns > s.from_ns ? a.begin_ns : s.from_ns;
 
-		if (s.to_ns - end > (a->cause == SONDE_IDLE_LAUNCH ? BETWEEN_NS : NEAR_NS)) {
+		if (s.to_ns - end > (a.cause == SONDE_IDLE_LAUNCH ? BETWEEN_NS : NEAR_NS)) {
 			struct stretch behind = s;
 
 			behind.from_ns = end > s.from_ns ? end : s.from_ns;
@@ -179,7 +244,7 @@ static void walk(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 			s.to_ns = behind.from_ns;
 		}
 		if (begin < s.to_ns) {
-			by[a->cause] += s.to_ns - begin;
+			by[a.cause] += s.to_ns - begin;
 			s.to_ns = begin;
 		}
 	}
@@ -194,15 +259,14 @@ static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_
 	uint64_t call_ns, bool is_copy)
 {
 	uint32_t thread = h->thread_of[gap->after];
-	size_t next = acts_until(h, thread, call_ns);
 	uint64_t soon = call_ns + LATENCY_NS;
-	const struct sonde_act *a = &h->acts[next];
+	struct sonde_act a;
 
-	if (next == h->first[thread + 1]) /* it did nothing more: was the work waiting already? */
+	if (!look_ahead(h, thread, find_moment(h, thread, call_ns), &a)) /* was it waiting already? */
 		return call_ns > gap->from_ns ? gap->to_ns : soon;
-	if (is_copy && a->cause == SONDE_IDLE_COPY)
-		return a->end_ns > soon ? a->end_ns : soon;
-	return a->begin_ns > soon ? a->begin_ns : soon;
+	if (is_copy && a.cause == SONDE_IDLE_COPY)
+		return a.end_ns > soon ? a.end_ns : soon;
+	return a.begin_ns > soon ? a.begin_ns : soon;
 }
 
 static uint64_t clamp(uint64_t ns, const struct sonde_gap_ends *gap)

@@ -5,24 +5,25 @@
 #include "attribute/launches.h"
 #include "fold/cells.h"
 
-/* A launch (a moment: its end is not known), or a call that can wait. */
+/* What a thread did: a launch (a moment: its end is not known), or a call that can wait. */
 struct sonde_act {
 	uint64_t begin_ns, end_ns;
-	uint32_t thread; /* number of the thread here */
-	uint8_t cause;	 /* enum sonde_idle_cause: what a gap it fills is due to */
+	uint8_t cause; /* enum sonde_idle_cause: what a gap it fills is due to */
 };
 
 struct sonde_hosts {
 	const struct sonde_records *r;
-	struct sonde_act *acts; /* by thread, then begin */
-	size_t *first;		/* by thread, one more than there are: where its acts begin */
+	struct sonde_act *calls; /* that can wait: by thread, then begin */
+	uint64_t *launches;	 /* by thread, then time; there are many, so no more than that */
+	size_t *first_call, *first_launch; /* by thread, one more than there are: where its own begin */
 	uint32_t *thread_of;	/* by record: its thread, SONDE_NONE = call not known */
 	bool *has_calls;	/* by process: calls that can wait were captured */
 	struct sonde_map threads;
 	struct sonde_arena arena;
 };
 
-int sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r, struct sonde_err *err);
+/* False: no memory; to be released in any case. */
+bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r);
 void sonde_hosts__release(struct sonde_hosts *h);
 
 /* The time from `from_ns` on in which nothing ran, by what the host did; adds to `by`. */

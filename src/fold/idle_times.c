@@ -15,14 +15,14 @@
 #include <math.h>
 #include <string.h>
 
-int sonde_idle__init(struct sonde_idle *x, const struct sonde_launches *l,
-	const struct sonde_gaps *gaps, struct sonde_err *err)
+bool sonde_idle__init(
+	struct sonde_idle *x, const struct sonde_launches *l, const struct sonde_gaps *gaps)
 {
 	*x = (struct sonde_idle){.l = l, .gaps = gaps};
 	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
 	x->of_sets = sonde_calloc(l->records->sets.nr + l->sets.nr + 1, sizeof(*x->of_sets));
 	x->tracks = sonde_malloc((l->regions.nr + 1) * sizeof(*x->tracks));
-	return x->windows && x->of_sets && x->tracks ? 0 : sonde_err_nomem(err);
+	return x->windows && x->of_sets && x->tracks;
 }
 
 void sonde_idle__release(struct sonde_idle *x)
@@ -140,15 +140,11 @@ static void count_idle(struct sonde_idle *x, const struct sonde_stay *stay)
 bool sonde_idle__scope(struct sonde_idle *x, const struct sonde_stay *stay,
 	const struct sonde_stamp *stamps, size_t nr)
 {
-	const struct sonde_records *records = x->l->records;
 	size_t i, k;
 	bool ok = true;
 
-	for (i = 0; i < nr && ok; i++) {
-		const struct sonde_launch *launch = &x->l->launches.at[stamps[i].launch];
-
-		ok = touch_set(x, launch->open, &records->records.at[launch->record].time);
-	}
+	for (i = 0; i < nr && ok; i++)
+		ok = touch_set(x, x->l->launches.at[stamps[i].launch].open, &stamps[i].time);
 	for (i = 0; i < x->sets.nr && ok; i++) {
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);

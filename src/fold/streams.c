@@ -1,13 +1,16 @@
 /*
- * What each stream did for a region: launches, their time, and how long the
- * stream was busy with them (nodes of one graph launch may overlap, so that is
- * a union again).
+ * How long the GPU was busy with a region, how long its launches waited to start, and what each
+ * stream did for it: launches, their time, and how long the stream was busy with them (nodes of
+ * one graph launch may overlap, so that is a union again).
  *
  * A launch adds to one row for every region it lies in. Launches at the same
  * place on the same stream add to the same rows, so these are looked up once:
  * far fewer pairs of place and stream than launches.
  */
+#include "fold/fold_int.h"
 #include "fold/stay.h"
+
+#include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +23,21 @@ struct row {
 };
 
 struct pair {
+	uint32_t place;
 	uint32_t first, nr; /* slice of `members` */
+	uint64_t nr_queued, queue_ns;
 };
 
 struct work {
 	const struct sonde_launches *l;
 	const struct sonde_stay *stay;
+	struct sonde_track *tracks; /* by visit: of all streams */
 	struct sonde_map row_keys;  /* {visit, context, stream} */
 	struct sonde_map pair_keys; /* {place, context, stream} */
 	SONDE_VEC(struct row) rows;
 	SONDE_VEC(struct pair) pairs;
 	SONDE_VEC(uint32_t) members; /* row numbers */
+	uint32_t last;		     /* record */
 	struct sonde_arena arena;
 };
 
@@ -76,7 +83,8 @@ static bool pair_fill(struct work *w, const struct sonde_launch *launch)
 {
 	const struct sonde_record *rec = &w->l->records->records.at[launch->record];
 	const struct sonde_place *place = &w->l->places.at[launch->place];
-	struct pair *slot = sonde_vec_push(&w->pairs), p = {.first = (uint32_t)w->members.nr};
+	struct pair *slot = sonde_vec_push(&w->pairs),
+		    p = {.place = launch->place, .first = (uint32_t)w->members.nr};
 	uint32_t k, region;
 
 	if (!slot)
@@ -90,40 +98,82 @@ static bool pair_fill(struct work *w, const struct sonde_launch *launch)
 	return true;
 }
 
+/* The pair of a launch, made when new; NULL: no memory. Launches of a pair come in a row. */
+static struct pair *find_pair(struct work *w, const struct sonde_launch *launch, uint32_t *number)
+{
+	const struct sonde_record *records = w->l->records->records.at,
+				  *rec = &records[launch->record], *last = &records[w->last];
+	bool is_new;
+
+	if (*number == SONDE_NONE || w->pairs.at[*number].place != launch->place ||
+		last->stream != rec->stream || last->context != rec->context) {
+		*number = key_add(w, &w->pair_keys, launch->place, rec, &is_new);
+		if (*number == SONDE_NONE || (is_new && !pair_fill(w, launch)))
+			return NULL;
+	}
+	w->last = launch->record;
+	return &w->pairs.at[*number];
+}
+
 static bool add_launches(struct work *w, const struct sonde_stamp *stamps, size_t nr)
 {
-	const struct sonde_records *records = w->l->records;
-	const struct sonde_launch *last = NULL;
 	uint32_t number = SONDE_NONE, k;
-	bool is_new;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
+		const struct sonde_record_time *time = &stamps[i].time;
 		const struct sonde_launch *launch = &w->l->launches.at[stamps[i].launch];
-		const struct sonde_record *rec = &records->records.at[launch->record];
-		const struct sonde_record_time *time = &records->records.at[launch->record].time;
-		double duration =
-			time->end_ns > time->start_ns ? (double)(time->end_ns - time->start_ns) : 0;
-		const struct pair *p;
+		uint64_t call_ns = w->l->records->records.at[launch->record].call_ns;
+		struct pair *p = find_pair(w, launch, &number);
 
-		if (!last || last->place != launch->place ||
-			records->records.at[last->record].stream != rec->stream ||
-			records->records.at[last->record].context != rec->context) {
-			number = key_add(w, &w->pair_keys, launch->place, rec, &is_new);
-			if (number == SONDE_NONE || (is_new && !pair_fill(w, launch)))
-				return false;
-		}
-		last = launch;
-		p = &w->pairs.at[number];
+		if (!p)
+			return false;
+		p->nr_queued += call_ns != 0;
+		p->queue_ns += call_ns && time->start_ns > call_ns ? time->start_ns - call_ns : 0;
 		for (k = 0; k < p->nr; k++) {
 			struct row *row = &w->rows.at[w->members.at[p->first + k]];
 
 			row->sums.launches++;
-			row->sums.time_ns += duration;
+			row->sums.time_ns += (double)(time->end_ns - time->start_ns);
 			sonde_track__extend(&row->track, time);
+			sonde_track__extend(&w->tracks[row->visit], time);
 		}
 	}
 	return true;
+}
+
+/* Once for every way that leads to a region. */
+static void add_queue(struct work *w, const struct pair *p)
+{
+	const struct sonde_place *place = &w->l->places.at[p->place];
+	uint32_t k, region;
+
+	for (k = 0; p->nr_queued && k < place->nr; k++)
+		for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
+			region = w->l->regions.at[region].parent) {
+			struct sonde_waits *waits = &w->stay->at[w->stay->of[region]].waits;
+
+			if (!waits->nr_queued)
+				waits->queue_ns = 0;
+			waits->nr_queued += p->nr_queued;
+			waits->queue_ns += (double)p->queue_ns;
+		}
+}
+
+/* What does not depend on the stream. */
+static void settle(struct work *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->pairs.nr; i++)
+		add_queue(w, &w->pairs.at[i]);
+	for (i = 0; i < w->stay->nr; i++) {
+		if (!w->tracks[i].is_used)
+			continue;
+		w->stay->at[i].busy_ns = (double)w->tracks[i].busy_ns;
+		w->stay->at[i].first_ns = w->tracks[i].first_ns;
+		w->stay->at[i].span_ns = (double)(w->tracks[i].last_ns - w->tracks[i].first_ns);
+	}
 }
 
 static int by_visit_then_time(const void *a, const void *b)
@@ -160,12 +210,19 @@ static bool hand_out(struct work *w, struct sonde_cells *c)
 	return true;
 }
 
-bool sonde_streams__scope(struct sonde_cells *c, const struct sonde_launches *l,
-	const struct sonde_stay *stay, const struct sonde_stamp *stamps, size_t nr)
+bool sonde_streams__scope(const struct sonde_folding *f, const struct sonde_stay *stay,
+	const struct sonde_stamp *stamps, size_t nr)
 {
-	struct work w = {.l = l, .stay = stay};
-	bool ok = add_launches(&w, stamps, nr) && hand_out(&w, c);
+	struct work w = {.l = f->l, .stay = stay};
+	bool ok;
 
+	w.tracks = sonde_calloc(stay->nr + 1, sizeof(*w.tracks));
+	ok = w.tracks && add_launches(&w, stamps, nr);
+	if (ok) {
+		settle(&w);
+		ok = hand_out(&w, f->c);
+	}
+	sonde_free(w.tracks);
 	sonde_map_release(&w.row_keys);
 	sonde_map_release(&w.pair_keys);
 	sonde_vec_release(&w.rows);

@@ -1,10 +1,11 @@
 /*
- * How long launches waited to start, and communication that nothing hides.
+ * Communication that nothing hides.
  *
  * Communication is what kernels of NCCL do (`nccl…`). It is exposed while no
  * other kernel of the process runs on the device: then the GPU does nothing but
  * wait for other ranks and links.
  */
+#include "fold/fold_int.h"
 #include "fold/stay.h"
 
 #include "base/bisect.h"
@@ -19,25 +20,21 @@ struct stretch {
 };
 
 struct work {
-	const struct sonde_launches *l;
+	const struct sonde_folding *f;
 	const struct sonde_stay *stay;
 	SONDE_VEC(struct stretch) compute;
 	struct sonde_track *tracks; /* of communication, by visit */
 };
 
-static bool is_comm(const struct sonde_launches *l, uint32_t launch)
+static const struct sonde_record *record_of(const struct work *w, const struct sonde_stamp *s)
 {
-	const struct sonde_record *rec = &l->records->records.at[launch];
-
-	return rec->kind == SONDE_RESULT_KERNEL &&
-	       sonde_kernel_communicates(sonde_records_str(l->records, rec->name));
+	return &w->f->r->records.at[s->launch];
 }
 
-static bool is_compute(const struct sonde_launches *l, uint32_t launch)
+static bool is_compute(const struct work *w, const struct sonde_record *rec)
 {
-	uint8_t kind = l->records->records.at[launch].kind;
-
-	return kind != SONDE_RESULT_MEMCPY && kind != SONDE_RESULT_MEMSET && !is_comm(l, launch);
+	return rec->kind != SONDE_RESULT_MEMCPY && rec->kind != SONDE_RESULT_MEMSET &&
+	       !sonde_fold__communicates(w->f, rec);
 }
 
 /* One more kernel; they come by start. */
@@ -89,60 +86,37 @@ static void add_comm(struct work *w, uint32_t visit, const struct sonde_record_t
 	waits->exposed_ns += (double)(time->end_ns - from - hidden);
 }
 
-static void add_queue(struct sonde_waits *w, const struct sonde_record *rec)
-{
-	if (!rec->call_ns)
-		return;
-	if (!w->nr_queued++)
-		w->queue_ns = 0;
-	if (rec->time.start_ns > rec->call_ns)
-		w->queue_ns += (double)(rec->time.start_ns - rec->call_ns);
-}
-
 /* Every region of a selected launch. */
-static void add_launch(struct work *w, uint32_t launch)
+static void add_launch(struct work *w, const struct sonde_stamp *s)
 {
-	const struct sonde_record *rec = &w->l->records->records.at[launch];
-	const struct sonde_place *place = &w->l->places.at[w->l->launches.at[launch].place];
-	bool communicates = w->tracks && is_comm(w->l, launch);
+	const struct sonde_launches *l = w->f->l;
+	const struct sonde_place *place = &l->places.at[l->launches.at[s->launch].place];
 	uint32_t k, region;
 
 	for (k = 0; k < place->nr; k++)
-		for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
-			region = w->l->regions.at[region].parent) {
-			add_queue(&w->stay->at[w->stay->of[region]].waits, rec);
-			if (communicates)
-				add_comm(w, w->stay->of[region], &rec->time);
-		}
+		for (region = l->homes.at[place->first + k]; region != SONDE_NONE;
+			region = l->regions.at[region].parent)
+			add_comm(w, w->stay->of[region], &s->time);
 }
 
-/* When other kernels ran, if there is communication at all. */
-static bool find_compute(struct work *w, const struct sonde_stamp *stamps, size_t nr)
+bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_stay *stay,
+	const struct sonde_stamp *stamps, size_t nr)
 {
+	struct work w = {.f = f, .stay = stay};
 	size_t i;
 	bool ok = true;
 
-	for (i = 0; i < nr && !is_comm(w->l, stamps[i].launch); i++)
-		;
-	if (i == nr)
+	if (!f->communicates)
 		return true;
-	w->tracks = sonde_calloc(w->stay->nr + 1, sizeof(*w->tracks));
+	w.tracks = sonde_calloc(stay->nr + 1, sizeof(*w.tracks));
 	for (i = 0; i < nr && ok; i++)
-		if (is_compute(w->l, stamps[i].launch))
-			ok = add_compute(w, &w->l->records->records.at[stamps[i].launch].time);
-	return ok && w->tracks;
-}
-
-bool sonde_waits__scope(const struct sonde_launches *l, const struct sonde_stay *stay,
-	const struct sonde_stamp *stamps, size_t nr)
-{
-	struct work w = {.l = l, .stay = stay};
-	bool ok = find_compute(&w, stamps, nr);
-	size_t i;
-
-	for (i = 0; i < nr && ok; i++)
-		if (l->launches.at[stamps[i].launch].state == SONDE_LAUNCH_TAKEN)
-			add_launch(&w, stamps[i].launch);
+		if (is_compute(&w, record_of(&w, &stamps[i])))
+			ok = add_compute(&w, &stamps[i].time);
+	for (i = 0; i < nr && ok && w.tracks; i++)
+		if (f->l->launches.at[stamps[i].launch].state == SONDE_LAUNCH_TAKEN &&
+			sonde_fold__communicates(f, record_of(&w, &stamps[i])))
+			add_launch(&w, &stamps[i]);
+	ok = ok && w.tracks;
 	sonde_free(w.tracks);
 	sonde_vec_release(&w.compute);
 	return ok;
