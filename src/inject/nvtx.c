@@ -49,6 +49,7 @@ static __attribute__((noinline)) void push_gated(
 
 	if (gate & GATE_WINDOW) {
 		o |= sonde_window__enter(t) & OPEN_CLOSES;
+		t->nr_window++; /* another thread may have opened the window by now: it is in this one */
 		late.now = ticks_now();
 	}
 	is_open = sonde_window__is_open(t);
@@ -60,7 +61,6 @@ static __attribute__((noinline)) void push_gated(
 		o &= ~OPEN_RECORDED;
 	t->nr_included += gate & GATE_INCLUDED ? 1 : 0;
 	t->nr_excluded += gate & GATE_EXCLUDED ? 1 : 0;
-	t->nr_window += gate & GATE_WINDOW ? 1 : 0;
 	if (is_open && o & OPEN_RECORDED)
 		event_put(t, SONDE_EVENT_PUSH, &late);
 	t->open[t->nr_open++] = o;

@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-#define OPENING_NS 50000000u /* how long entries wait for their window at most */
+#define OPENING_NS 1000000000u /* how long entries wait for their window at most; CUPTI may take a tenth of it */
 
 static struct windows *const w = &sonde_inject.windows;
 

@@ -103,11 +103,11 @@ threads() { # a window is of the process: entries are counted over all threads, 
 	local i
 	for i in 1 2 3; do
 		fresh cupti="$FAKE" window=entries window.label=step window.first=50 window.end=1050
-		loop 500 2 200 3 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P' || return
+		loop 500 2 200 3 && "$SONDE" report "$OUT" report.threads=own -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P' || return
 			import json, sys
 			r = json.load(open(sys.argv[1]))
 			sum_of = lambda key, end: sum(g[key] for g in r["aggregate"]["regions"] if g["id"].endswith(end))
-			print(r["coverage"], r["notes"], *r["aggregate"]["regions"], sep="\n")
+			print(r["coverage"], r["notes"], *((g["id"], g["instances"], g["kernel_count"]) for g in r["aggregate"]["regions"]), sep="\n")
 			assert sum_of("instances", "step") == sum_of("instances", "layer") == 1000 and sum_of("kernel_count", "layer") == 2000
 		P
 	done
