@@ -14,7 +14,6 @@ struct hydra_compose {
 	struct hydra_search search; /* sources; the last one is the schema source */
 	struct sonde_str name;	    /* of the primary config; empty = none */
 	const char *job_name;
-	const char *version; /* hydra.runtime.version */
 	int64_t now;
 	const struct hydra_key *keys; /* below every file: what they start from; NULL = none */
 	bool multirun;		      /* sweeps are legal and ignored, `group: ???` is left out */

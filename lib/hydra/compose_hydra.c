@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HYDRA_VERSION "1.3.2" /* whose language this is */
+
 static int compare_lines(const void *a, const void *b)
 {
 	return sonde_str_cmp(*(const struct sonde_str *)a, *(const struct sonde_str *)b);
@@ -110,7 +112,7 @@ static int fill_runtime(struct hydra_compose *c, struct hydra_datum *runtime)
 {
 	char *cwd = getcwd(NULL, 0);
 
-	hydra_datum__setz(c->cx, runtime, "version", hydra_datum__text(c->cx, c->version));
+	hydra_datum__setz(c->cx, runtime, "version", hydra_datum__text(c->cx, HYDRA_VERSION));
 	hydra_datum__setz(c->cx, runtime, "version_base", hydra_datum__text(c->cx, "1.3"));
 	hydra_datum__setz(c->cx, runtime, "cwd", hydra_datum__text(c->cx, cwd ? cwd : "."));
 	hydra_datum__setz(c->cx, runtime, "config_sources", sources_node(c));

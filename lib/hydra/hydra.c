@@ -11,8 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define CONFIG_NAME   "config"
-#define HYDRA_VERSION "1.3.2" /* whose language this is */
+#define CONFIG_NAME "config"
 
 static const char *copy_text(struct hydra_config *c, const char *z)
 {
@@ -48,7 +47,6 @@ static struct hydra_config *new_config(const struct hydra_request *req, int64_t 
 	c->compose = (struct hydra_compose){.cx = &c->cx,
 		.name = sonde_str_from(c->req.config_name),
 		.job_name = c->req.job_name,
-		.version = HYDRA_VERSION,
 		.now = now,
 		.keys = req->keys,
 		.multirun = req->multirun};
@@ -140,12 +138,10 @@ static int check_keys(struct hydra_config *c)
 
 static int compose(struct hydra_config *c)
 {
-	uint32_t batch;
-
 	if (c->cx.fail.code || add_sources(c) || hydra_compose__run(&c->compose))
 		return c->cx.fail.code;
 	if (c->req.multirun) {
-		c->jobs = hydra_sweep__plan(&c->compose, &batch);
+		c->jobs = hydra_sweep__plan(&c->compose);
 		if (!c->jobs)
 			return c->cx.fail.code;
 	}

@@ -6,20 +6,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool less(
-	struct hydra_call *c, const struct hydra_datum *a, const struct hydra_datum *b, bool *out)
+static bool less(const struct hydra_datum *a, const struct hydra_datum *b)
 {
-	if (hydra_datum__is_number(a) && hydra_datum__is_number(b)) {
-		*out = hydra_datum__to_double(a) < hydra_datum__to_double(b);
-		return true;
+	if (a->kind == HYDRA_STRING)
+		return sonde_str_cmp(a->s, b->s) < 0;
+	return hydra_datum__to_double(a) < hydra_datum__to_double(b);
+}
+
+/* All numbers or all strings. Neighbours are looked at, as Python does first: that decides the
+ * message. */
+static bool are_alike(struct hydra_call *c, struct hydra_datum *const *at, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 1; i < nr; i++) {
+		const struct hydra_datum *a = at[i], *b = at[i - 1];
+
+		if ((hydra_datum__is_number(a) && hydra_datum__is_number(b)) ||
+			(a->kind == HYDRA_STRING && b->kind == HYDRA_STRING))
+			continue;
+		hydra_call__raise(c, "TypeError",
+			"'<' not supported between instances of '%s' and '%s'",
+			hydra_datum__type_name(a), hydra_datum__type_name(b));
+		return false;
 	}
-	if (a->kind == HYDRA_STRING && b->kind == HYDRA_STRING) {
-		*out = sonde_str_cmp(a->s, b->s) < 0;
-		return true;
-	}
-	hydra_call__raise(c, "TypeError", "'<' not supported between instances of '%s' and '%s'",
-		hydra_datum__type_name(a), hydra_datum__type_name(b));
-	return false;
+	return true;
 }
 
 static void reverse(struct hydra_datum **at, uint32_t nr)
@@ -34,61 +45,27 @@ static void reverse(struct hydra_datum **at, uint32_t nr)
 	}
 }
 
-/* The length of the sorted run at the start, made ascending; 0 after a failure. */
-static uint32_t first_run(struct hydra_call *c, struct hydra_datum **at, uint32_t nr)
+/* By insertion, so that equal ones keep their order; sweeps are short. */
+static void sort_items(struct hydra_datum **at, uint32_t nr)
 {
-	bool down, lt;
-	uint32_t run = 2;
+	uint32_t i, k;
 
-	if (nr < 2)
-		return nr;
-	if (!less(c, at[1], at[0], &down))
-		return 0;
-	for (; run < nr; run++) {
-		if (!less(c, at[run], at[run - 1], &lt))
-			return 0;
-		if (lt != down)
-			break;
-	}
-	if (down)
-		reverse(at, run);
-	return run;
-}
-
-/* Binary insertion, stable: compares in the order Python does, which decides the message. */
-static bool sort_items(struct hydra_call *c, struct hydra_datum **at, uint32_t nr)
-{
-	uint32_t i = first_run(c, at, nr);
-
-	if (nr && !i)
-		return false;
-	for (; i < nr; i++) {
+	for (i = 1; i < nr; i++) {
 		struct hydra_datum *pivot = at[i];
-		uint32_t lo = 0, hi = i;
 
-		while (lo < hi) {
-			uint32_t mid = lo + (hi - lo) / 2;
-			bool lt;
-
-			if (!less(c, pivot, at[mid], &lt))
-				return false;
-			if (lt)
-				hi = mid;
-			else
-				lo = mid + 1;
-		}
-		memmove(at + lo + 1, at + lo, (i - lo) * sizeof(struct hydra_datum *));
-		at[lo] = pivot;
+		for (k = i; k > 0 && less(pivot, at[k - 1]); k--)
+			at[k] = at[k - 1];
+		at[k] = pivot;
 	}
-	return true;
 }
 
 static struct hydra_datum *sort_seq(struct hydra_call *c, struct hydra_datum *n, bool backwards)
 {
 	if (backwards)
 		reverse(n->seq.at, n->seq.nr);
-	if (!sort_items(c, n->seq.at, n->seq.nr))
+	if (!are_alike(c, n->seq.at, n->seq.nr))
 		return NULL;
+	sort_items(n->seq.at, n->seq.nr);
 	if (backwards)
 		reverse(n->seq.at, n->seq.nr);
 	return n;

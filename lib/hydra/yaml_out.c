@@ -8,21 +8,23 @@
 
 static void emit(struct hydra_emitter *e, const struct hydra_datum *n, bool in_map);
 
+/* As Python prints it, but YAML's exponents need a point in front. */
 static void write_float(struct sonde_buf *b, double f)
 {
+	const char *exponent;
+
 	if (isnan(f) || isinf(f)) {
 		sonde_buf_puts(b, isnan(f) ? ".nan" : f < 0 ? "-.inf" : ".inf");
 		return;
 	}
 	hydra_pytext__float(b, f);
-	if (!memchr(b->p, '.', b->n) && memchr(b->p, 'e', b->n)) {
-		char *exponent = memchr(b->p, 'e', b->n);
-		struct sonde_buf copy = {0};
+	exponent = b->failed || strchr(b->p, '.') ? NULL : strchr(b->p, 'e');
+	if (exponent) {
+		struct sonde_buf whole = {0};
 
-		sonde_buf_add(&copy, b->p, (size_t)(exponent - b->p));
-		sonde_buf_printf(&copy, ".0%s", exponent);
+		sonde_buf_printf(&whole, "%.*s.0%s", (int)(exponent - b->p), b->p, exponent);
 		sonde_buf_release(b);
-		*b = copy;
+		*b = whole;
 	}
 }
 

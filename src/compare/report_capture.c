@@ -1,5 +1,5 @@
 /* What a finished report says of its capture and its selection. */
-#include "compare/report_int.h"
+#include "compare/reading_int.h"
 
 #include "catalogue/attributes.h"
 

@@ -1,5 +1,5 @@
 /* The metrics of a finished report: columns and figures as they were written. */
-#include "compare/report_int.h"
+#include "compare/reading_int.h"
 
 #include <math.h>
 #include <stdlib.h>

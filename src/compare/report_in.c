@@ -6,7 +6,7 @@
  */
 #include "compare/report_in.h"
 
-#include "compare/report_int.h"
+#include "compare/reading_int.h"
 
 #include "base/alloc.h"
 #include "base/file.h"

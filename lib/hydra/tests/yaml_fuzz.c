@@ -27,8 +27,7 @@ static void check_round_trip(struct hydra_ctx *cx, const struct hydra_datum *n)
 
 static void compose(struct hydra_ctx *cx, struct hydra_datum *config, struct hydra_datum *defaults)
 {
-	struct hydra_compose c = {
-		.cx = cx, .name = SONDE_STR("fuzz"), .job_name = "fuzz", .version = ""};
+	struct hydra_compose c = {.cx = cx, .name = SONDE_STR("fuzz"), .job_name = "fuzz"};
 	struct hydra_loaded file = {.config = config, .defaults = defaults, .found = true};
 	struct hydra_from from = {.name = {"fuzz.yaml", 9}};
 	struct hydra_loaded **slot;

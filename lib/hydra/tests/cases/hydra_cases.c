@@ -1,10 +1,10 @@
 /*
  * Runs recorded cases of the configuration language.
  *
- *   hydra_cases [--configs DIR] FILE…
+ *   hydra_cases --configs DIR FILE…
  *
- * Each file is JSON with a `format` and `cases`; DIR is the folder the cases'
- * config trees are in (default: ../configs beside the file). Failing ids are
+ * Each file is JSON with a `format` and `cases`, by its absolute path; DIR is the folder
+ * the cases' config trees are in. Failing ids are
  * printed, then `FORMAT: N passed, N failed` per file and, last, the sum. The exit status
  * is 0 when every file could be read, whatever its cases gave: the caller
  * decides what rate is enough.
@@ -17,8 +17,6 @@
 
 #include "base/file.h"
 
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,47 +128,17 @@ static bool run_file(struct hydra_runner *r, const char *path)
 	return true;
 }
 
-/* Absolute before the working directory changes to the configs'. */
-static char *absolute(const char *path)
-{
-	char *full = realpath(path, NULL);
-
-	if (!full)
-		fprintf(stderr, "%s: no such file\n", path);
-	return full;
-}
-
 int main(int argc, char **argv)
 {
 	struct hydra_runner r = {0};
-	char *configs = NULL, **files;
-	int i, first = 1;
-	bool ok = true;
+	bool ok = argc > 3 && strcmp(argv[1], "--configs") == 0;
+	int i;
 
-	if (argc > 2 && strcmp(argv[1], "--configs") == 0) {
-		configs = absolute(argv[2]);
-		first = 3;
-	}
-	files = calloc((size_t)argc + 1, sizeof(*files));
-	for (i = first; files && i < argc; i++) {
-		files[i] = absolute(argv[i]);
-		ok &= files[i] != NULL;
-	}
-	for (i = first; ok && files && i < argc; i++) {
-		char beside[PATH_MAX + 16];
-		char *copy = strdup(files[i]);
-
-		snprintf(beside, sizeof(beside), "%s/../configs", dirname(copy));
-		free(copy);
-		r.configs = configs ? configs : realpath(beside, NULL);
-		ok &= r.configs && chdir(r.configs) == 0 && run_file(&r, files[i]);
-		if (!configs)
-			free((char *)r.configs);
-	}
-	for (i = first; files && i < argc; i++)
-		free(files[i]);
-	free(files);
-	free(configs);
+	r.configs = ok ? realpath(argv[2], NULL) : NULL;
+	ok = r.configs && chdir(r.configs) == 0; /* cases name files relative to it */
+	for (i = 3; ok && i < argc; i++)
+		ok = run_file(&r, argv[i]);
+	free((char *)(uintptr_t)r.configs);
 	printf("%u passed, %u failed\n", r.all_passed, r.all_failed);
 	return ok ? 0 : 2;
 }

@@ -1,6 +1,6 @@
 /* Private to reading finished reports back: report_in.c and what it hands to other files. */
-#ifndef SONDE_COMPARE_REPORT_INT_H
-#define SONDE_COMPARE_REPORT_INT_H
+#ifndef SONDE_COMPARE_READING_INT_H
+#define SONDE_COMPARE_READING_INT_H
 
 #include "tree/tree.h"
 
