@@ -37,11 +37,6 @@ bool sonde_vec_add(
 	return true;
 }
 
-void *sonde_vec_clear_at(void *p, size_t size)
-{
-	return memset(p, 0, size);
-}
-
 void sonde_vec_drop(void *at)
 {
 	sonde_free(at);

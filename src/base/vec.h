@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SONDE_VEC(type)                                                                            \
 	struct {                                                                                   \
@@ -23,8 +24,8 @@
 	}
 
 #define sonde_vec_push(v)                                                                          \
-	(sonde_vec_grow((void **)&(v)->at, &(v)->cap, (v)->nr + 1, sizeof(*(v)->at))               \
-			? sonde_vec_clear_at(&(v)->at[(v)->nr++], sizeof(*(v)->at))                \
+	((v)->nr < (v)->cap || sonde_vec_reserve(v, (v)->nr + 1)                                   \
+			? memset(&(v)->at[(v)->nr++], 0, sizeof(*(v)->at))                         \
 			: NULL)
 
 /* Makes room for `n` elements in all; true on success. Does not change `nr`. */
@@ -52,7 +53,6 @@
 bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size);
 bool sonde_vec_add(
 	void **at, size_t *nr, size_t *cap, const void *from, size_t nr_more, size_t size);
-void *sonde_vec_clear_at(void *p, size_t size);
 void sonde_vec_drop(void *at);
 
 #endif
