@@ -93,10 +93,8 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 		rc = sonde_native__streams(n, err);
 	if (!rc)
 		rc = sonde_native__join(n, err);
-	if (!rc && n->works.nr)
+	if (!rc && n->nr_works)
 		rc = add_metrics(n, m, err);
-	if (!rc)
-		rc = sonde_native__origins(n, err);
 	if (!rc && n->kept)
 		rc = sonde_native__reduce(n, n->r->options.reduced, err);
 	if (!rc && !take_rolled(n))
@@ -131,7 +129,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		sonde_vec_release(&n->host.points);
 		sonde_vec_release(&n->gpu.points);
 		sonde_vec_release(&n->launches);
-		sonde_vec_release(&n->works);
+		sonde_vec_release(&n->memory);
 		sonde_vec_release(&n->edges);
 		sonde_vec_release(&n->nodes);
 		sonde_vec_release(&n->attributes);

@@ -84,13 +84,13 @@ static bool is_stray(const struct native *n, size_t first, uint32_t launch)
 
 static void drop_strays(struct native *n, size_t first)
 {
-	size_t i, nr = 0;
+	struct sonde_record *recs = n->r->records.at;
+	size_t i, nr = n->first_record;
 
-	for (i = 0; i < n->works.nr; i++)
-		if (n->works.at[i].type == SONDE_EVENT_MEMORY ||
-			!is_stray(n, first, n->works.at[i].launch))
-			n->works.at[nr++] = n->works.at[i];
-	n->works.nr = nr;
+	for (i = nr; i < n->r->records.nr; i++)
+		if (!is_stray(n, first, recs[i].call))
+			recs[nr++] = recs[i];
+	n->r->records.nr = nr;
 	if (n->sampled_ns != UINT64_MAX)
 		n->counts.no_launch = 0; /* they are among those */
 }
@@ -118,17 +118,27 @@ static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t d
 	bool is_complete = n->ended && n->end == SONDE_END_EXIT && !n->status.nr_gpu_dropped;
 	bool is_nothing = !n->launches.at[launch].is_untimed && is_complete &&
 			  !is_at_edge(n, first, launch);
-	struct native_work *w;
+	struct sonde_record *rec;
 
 	if (is_stray(n, first, launch) || (is_nothing && n->budget.has_own_ids))
 		return true;
-	w = sonde_vec_push(&n->works);
-	if (w)
-		*w = (struct native_work){.launch = launch,
+	rec = sonde_vec_push(&n->r->records);
+	if (rec)
+		*rec = (struct sonde_record){.process = n->process,
 			.device = device,
-			.type = SONDE_EVENT_LAUNCH,
-			.is_nothing = is_nothing};
-	return w;
+			.kind = SONDE_RESULT_KERNEL,
+			.call = launch,
+			.more = is_nothing ? -1 : 0,
+			.is_untimed = true};
+	return rec;
+}
+
+/* Where work is done, as far as the first shows. */
+static uint32_t first_device(const struct native *n)
+{
+	if (n->r->records.nr > n->first_record)
+		return n->r->records.at[n->first_record].device;
+	return n->memory.nr ? n->memory.at[0].memory.device : 0;
 }
 
 /*
@@ -138,16 +148,15 @@ static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t d
 bool sonde_native__count_untimed(struct native *n)
 {
 	size_t i, first = n->r->timings.nr;
-	bool *has_work = sonde_calloc(n->launches.nr + 1, sizeof(*has_work));
-	bool ok = has_work && read_timings(n);
+	bool *has_work = NULL, ok = read_timings(n);
 	uint32_t device;
 
-	if (ok)
+	if (ok) {
 		drop_strays(n, first);
-	device = n->works.nr ? n->works.at[0].device : 0;
-	for (i = 0; i < n->works.nr && ok; i++)
-		if (n->works.at[i].launch != SONDE_NONE)
-			has_work[n->works.at[i].launch] = true;
+		has_work = sonde_native__have_work(n);
+	}
+	ok = has_work;
+	device = first_device(n);
 	for (i = 0; i < n->launches.nr && ok; i++)
 		ok = has_work[i] || add_call(n, first, (uint32_t)i, device);
 	sonde_free(has_work);

@@ -102,32 +102,84 @@ void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e)
 /* --- GPU events ---------------------------------------------------------------------------------
  */
 
+#define PINNED 2u /* CUPTI's number for such memory */
+
+static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
+{
+	struct native_memory *m = sonde_vec_push(&s->n->memory);
+
+	if (!m) {
+		s->no_memory = true;
+		return;
+	}
+	m->at = at;
+	m->correlation = (uint32_t)f[SONDE_GPU_CORRELATION];
+	m->memory = (struct sonde_memory){.ns = f[SONDE_GPU_START],
+		.address = f[SONDE_MEMORY_ADDRESS],
+		.nr_bytes = f[SONDE_MEMORY_BYTES],
+		.process = s->n->process,
+		.device = (uint32_t)f[SONDE_GPU_DEVICE],
+		.is_free = f[SONDE_MEMORY_OPERATION] == SONDE_MEMORY_FREE,
+		.is_host = f[SONDE_MEMORY_KIND] == PINNED};
+}
+
+/* What only some work has: its kind, its name, its node in a graph. */
+static void describe(struct sonde_record *rec, const struct sonde_event *e, uint32_t label)
+{
+	switch (e->type) {
+	case SONDE_EVENT_KERNEL:
+		rec->kind = SONDE_RESULT_KERNEL;
+		rec->name = label;
+		rec->thread = e->field[SONDE_KERNEL_NODE];
+		break;
+	case SONDE_EVENT_MEMCPY:
+		rec->kind = SONDE_RESULT_MEMCPY;
+		rec->name = (uint32_t)e->field[SONDE_COPY_KIND];
+		rec->thread = e->field[SONDE_COPY_NODE];
+		break;
+	case SONDE_EVENT_MEMSET:
+		rec->kind = SONDE_RESULT_MEMSET;
+		rec->thread = e->field[SONDE_SET_NODE];
+		break;
+	default:
+		rec->kind = SONDE_RESULT_GRAPH;
+		break;
+	}
+}
+
+static void add_record(struct stream *s, const struct sonde_event *e, uint32_t label, uint64_t at)
+{
+	struct sonde_record *rec = sonde_vec_push(&s->n->r->records);
+	const uint64_t *f = e->field;
+
+	if (!rec) {
+		s->no_memory = true;
+		return;
+	}
+	rec->time.start_ns = f[SONDE_GPU_START];
+	rec->time.end_ns = f[SONDE_GPU_START] + f[SONDE_GPU_DURATION];
+	rec->payload = at;
+	rec->call = (uint32_t)f[SONDE_GPU_CORRELATION];
+	rec->process = s->n->process;
+	rec->device = (uint32_t)f[SONDE_GPU_DEVICE];
+	rec->context = (uint32_t)f[SONDE_GPU_CONTEXT];
+	rec->stream = (uint32_t)f[SONDE_GPU_STREAM];
+	describe(rec, e, label);
+}
+
 bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at)
 {
-	const uint64_t *f = e->field;
-	struct native *n = s->n;
-	uint32_t label, domain;
-	struct native_work *w;
+	uint64_t offset = (uint64_t)(at - (const uint8_t *)s->n->src->file.data.p);
+	uint32_t label = 0, domain;
 
 	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
 		return false;
-	if (e->type == SONDE_EVENT_OVERHEAD) {
-		n->counts.overhead_ns += f[SONDE_GPU_DURATION];
-		return true;
-	}
-	w = sonde_vec_push(&n->works);
-	if (!w) {
-		s->no_memory = true;
-		return true;
-	}
-	*w = (struct native_work){.start_ns = f[SONDE_GPU_START],
-		.end_ns = f[SONDE_GPU_START] + f[SONDE_GPU_DURATION],
-		.at = (uint64_t)(at - (const uint8_t *)n->src->file.data.p),
-		.correlation = (uint32_t)f[SONDE_GPU_CORRELATION],
-		.device = (uint32_t)f[SONDE_GPU_DEVICE],
-		.context = (uint32_t)f[SONDE_GPU_CONTEXT],
-		.stream = (uint32_t)f[SONDE_GPU_STREAM],
-		.launch = SONDE_NONE,
-		.type = e->type};
+	s->no_memory |= label == SONDE_NONE;
+	if (e->type == SONDE_EVENT_OVERHEAD)
+		s->n->counts.overhead_ns += e->field[SONDE_GPU_DURATION];
+	else if (e->type == SONDE_EVENT_MEMORY)
+		add_memory(s, e->field, offset);
+	else
+		add_record(s, e, label, offset);
 	return true;
 }

@@ -5,12 +5,7 @@
 #include "base/alloc.h"
 #include "read/native_int.h"
 
-struct nodes {
-	struct sonde_map ids; /* of nodes that have an origin, 8 bytes each */
-	uint32_t *ranges;     /* by number in `ids` */
-};
-
-static bool add_node(struct native *n, struct nodes *s, const struct native_node *node)
+static bool add_node(struct native *n, struct native_origins *s, const struct native_node *node)
 {
 	uint32_t number = sonde_map_find(&s->ids, SONDE_BYTES(node->original)), range = node->range;
 
@@ -29,7 +24,7 @@ static bool add_node(struct native *n, struct nodes *s, const struct native_node
  * In order of time, over all threads: a copy takes the origin of what it was copied from, which
  * was there earlier, but maybe in a thread that is read later.
  */
-static bool add_nodes(struct native *n, struct nodes *s)
+static bool add_nodes(struct native *n, struct native_origins *s)
 {
 	struct sonde_keyed *t = sonde_malloc((n->nodes.nr + 1) * sizeof(*t));
 	bool ok = t && n->nodes.nr < SONDE_NONE;
@@ -45,42 +40,20 @@ static bool add_nodes(struct native *n, struct nodes *s)
 	return ok;
 }
 
-/* The node of a graph that a record is, 0 = none. */
-static uint64_t node_of(const struct native *n, const struct sonde_record *rec)
+bool sonde_native__find_origins(struct native *n, struct native_origins *out)
 {
-	struct sonde_event e;
-
-	if (rec->is_untimed || !sonde_native__event(n->src, rec->payload, &e))
-		return 0;
-	switch (e.type) {
-	case SONDE_EVENT_KERNEL:
-		return e.field[SONDE_KERNEL_NODE];
-	case SONDE_EVENT_MEMCPY:
-		return e.field[SONDE_COPY_NODE];
-	case SONDE_EVENT_MEMSET:
-		return e.field[SONDE_SET_NODE];
-	default:
-		return 0;
-	}
+	return !n->nodes.nr || add_nodes(n, out);
 }
 
-int sonde_native__origins(struct native *n, struct sonde_err *err)
+uint32_t sonde_native__origin(const struct native_origins *o, uint64_t id)
 {
-	struct nodes s = {0};
-	bool ok = !n->nodes.nr || add_nodes(n, &s);
-	size_t i;
+	uint32_t number = id && o->ids.nr ? sonde_map_find(&o->ids, SONDE_BYTES(id)) : SONDE_NONE;
 
-	for (i = n->first_record; i < n->r->records.nr && ok && s.ids.nr; i++) {
-		struct sonde_record *rec = &n->r->records.at[i];
-		uint64_t node = node_of(n, rec);
-		uint32_t number = node ? sonde_map_find(&s.ids, SONDE_BYTES(node)) : SONDE_NONE;
+	return number == SONDE_NONE ? SONDE_NONE : o->ranges[number];
+}
 
-		if (number == SONDE_NONE)
-			continue;
-		rec->origin = s.ranges[number];
-		rec->origin_kind = SONDE_ORIGIN_GRAPH;
-	}
-	sonde_map_release(&s.ids);
-	sonde_free(s.ranges);
-	return ok ? 0 : sonde_err_nomem(err);
+void sonde_native__release_origins(struct native_origins *o)
+{
+	sonde_map_release(&o->ids);
+	sonde_free(o->ranges);
 }

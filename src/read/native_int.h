@@ -113,14 +113,12 @@ struct native_launch {
 	uint32_t piece;
 };
 
-/* Work of the GPU: the common fields of its event. */
-struct native_work {
-	uint64_t start_ns, end_ns; /* CUPTI's clock */
-	uint64_t at;		   /* offset of its event in the file */
-	uint32_t correlation, device, context, stream;
+/* Memory taken or given back. What the GPU did goes into the records at once: see sonde_stream__work. */
+struct native_memory {
+	struct sonde_memory memory; /* `ns` by CUPTI's clock; thread and ranges come with the launch */
+	uint64_t at;		    /* offset of its event in the file */
+	uint32_t correlation;
 	uint32_t launch; /* SONDE_NONE = unknown */
-	uint8_t type;	 /* of the event */
-	bool is_nothing; /* a launch that was timed and made no work */
 };
 
 /* A start/end range: when it began or ended. */
@@ -194,7 +192,8 @@ struct native {
 	struct native_clock host, gpu; /* both to nanoseconds since the epoch */
 	/* From the streams. */
 	SONDE_VEC(struct native_launch) launches;
-	SONDE_VEC(struct native_work) works;
+	SONDE_VEC(struct native_memory) memory;
+	size_t nr_works; /* of the GPU, memory included, as soon as they are all there */
 	SONDE_VEC(struct native_edge) edges;
 	SONDE_VEC(struct native_node) nodes;
 	SONDE_VEC(struct native_attribute) attributes;
@@ -207,9 +206,9 @@ struct native {
 };
 
 /* Whether it was counted with its launch, which is no longer there: see struct sonde_rolled. */
-static inline bool sonde_native__is_folded(const struct native *n, const struct native_work *w)
+static inline bool sonde_native__is_folded(const struct native *n, const struct sonde_record *rec)
 {
-	return n->rolled.next && w->launch == SONDE_NONE && w->at < n->head_bytes;
+	return n->rolled.next && rec->call == SONDE_NONE && rec->payload < n->head_bytes;
 }
 
 /* Maps the files that the capture goes on in behind its first. */
@@ -237,6 +236,8 @@ uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);
 uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window);
 void sonde_native__note_windows(struct native *n);
 void sonde_native__note_budget(struct native *n);
+/* By launch: whether work of it is there; NULL when memory is short. The caller's to free. */
+bool *sonde_native__have_work(const struct native *n);
 /* With a budget: launches without work become work without times; false when memory is short. */
 bool sonde_native__count_untimed(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);
@@ -249,8 +250,15 @@ bool sonde_native__keep_clock(struct native *n);
 void sonde_native__note_sampler(const struct native *n);
 /* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
 bool sonde_native__edges(struct native *n);
-/* Once there are records: where those of graphs were captured. */
-int sonde_native__origins(struct native *n, struct sonde_err *err);
+/* Where the nodes of graphs were captured. Start with `= {0}`. */
+struct native_origins {
+	struct sonde_map ids; /* of nodes that have an origin, 8 bytes each */
+	uint32_t *ranges;     /* by number in `ids` */
+};
+bool sonde_native__find_origins(struct native *n, struct native_origins *out); /* false: no memory */
+/* The range that node `id` was captured in, SONDE_NONE when that is not known. */
+uint32_t sonde_native__origin(const struct native_origins *o, uint64_t id);
+void sonde_native__release_origins(struct native_origins *o);
 /* Notes what was lost, left open or not understood. */
 void sonde_native__note(struct native *n);
 

@@ -24,7 +24,7 @@ static void note_damage(const struct native *n)
 			"is damaged); copy it again, unless it is still being written or was killed with "
 			"the program",
 			n->src->path, n->src->file.data.n);
-	if (n->ended && n->end == SONDE_END_GONE && n->works.nr)
+	if (n->ended && n->end == SONDE_END_GONE && n->nr_works)
 		sonde_note(&n->r->notes,
 			"%s: the program ended without its exit handlers (killed, crashed, _exit "
 			"or exec): GPU work that CUPTI had not yet handed over is missing",

@@ -139,14 +139,11 @@ static void keep_open(struct reducing *x)
 static void keep_awaited(struct reducing *x)
 {
 	struct native *n = x->n;
-	bool *has_work = sonde_calloc(n->launches.nr + 1, sizeof(*has_work));
+	bool *has_work = sonde_native__have_work(n);
 	uint64_t last_ns = 0;
 	size_t i;
 
 	x->no_memory |= !has_work;
-	for (i = 0; i < n->works.nr && has_work; i++)
-		if (n->works.at[i].launch != SONDE_NONE)
-			has_work[n->works.at[i].launch] = true;
 	for (i = 0; i < n->launches.nr; i++)
 		last_ns = n->launches.at[i].ns > last_ns ? n->launches.at[i].ns : last_ns;
 	for (i = 0; i < n->launches.nr && has_work; i++)
@@ -160,34 +157,28 @@ static void keep_memory(struct reducing *x)
 {
 	struct native *n = x->n;
 	struct sonde_map live = {0};
-	SONDE_VEC(uint32_t) work = {0}; /* by number in `live`; SONDE_NONE = freed */
-	struct sonde_event e;
+	SONDE_VEC(uint32_t) last = {0}; /* by number in `live`; SONDE_NONE = freed */
 	size_t i;
 
-	for (i = 0; i < n->works.nr && !x->no_memory; i++) {
-		struct sonde_str key = {(const char *)&e.field[SONDE_MEMORY_ADDRESS], sizeof(uint64_t)};
+	for (i = 0; i < n->memory.nr && !x->no_memory; i++) {
+		const struct sonde_memory *m = &n->memory.at[i].memory;
 		uint32_t number, *slot;
-		bool is_new = false;
+		bool is_new;
 
-		if (n->works.at[i].type != SONDE_EVENT_MEMORY ||
-			!sonde_native__event(n->src, n->works.at[i].at, &e))
-			continue;
-		key = sonde_arena_dup(&n->r->arena, key);
-		number = key.p ? sonde_map_add(&live, key, &is_new) : SONDE_NONE;
-		slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&work) : &work.at[number];
+		number = sonde_map_keep(&live, &n->r->arena, SONDE_BYTES(m->address), &is_new);
+		slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&last) : &last.at[number];
 		x->no_memory |= !slot;
 		if (slot)
-			*slot = e.field[SONDE_MEMORY_OPERATION] == SONDE_MEMORY_FREE ? SONDE_NONE
-										       : (uint32_t)i;
+			*slot = m->is_free ? SONDE_NONE : (uint32_t)i;
 	}
-	for (i = 0; i < work.nr && !x->no_memory; i++) {
-		if (work.at[i] == SONDE_NONE)
+	for (i = 0; i < last.nr && !x->no_memory; i++) {
+		if (last.at[i] == SONDE_NONE)
 			continue;
-		keep_event(x, n->works.at[work.at[i]].at);
-		if (n->works.at[work.at[i]].launch != SONDE_NONE)
-			keep_launch(x, n->works.at[work.at[i]].launch);
+		keep_event(x, n->memory.at[last.at[i]].at);
+		if (n->memory.at[last.at[i]].launch != SONDE_NONE)
+			keep_launch(x, n->memory.at[last.at[i]].launch);
 	}
-	sonde_vec_release(&work);
+	sonde_vec_release(&last);
 	sonde_map_release(&live);
 }
 

@@ -14,7 +14,7 @@ bool sonde_native__keep_clock(struct native *n)
 	struct native_clock *from = is_sampler ? &n->host : &n->gpu;
 	struct sonde_gpu_clock *c, **slot;
 
-	if (!is_sampler && (!n->works.nr || !n->gpu.points.nr))
+	if (!is_sampler && (!n->nr_works || !n->gpu.points.nr))
 		return true;
 	c = sonde_calloc(1, sizeof(*c));
 	slot = c ? sonde_vec_push(&n->r->gpu_clocks) : NULL;
@@ -26,7 +26,7 @@ bool sonde_native__keep_clock(struct native *n)
 	*c = (struct sonde_gpu_clock){.clock = *from,
 		.host = sonde_native__meta(n, "host"),
 		.input = n->src->input,
-		.nr_works = is_sampler ? 0 : n->works.nr};
+		.nr_works = is_sampler ? 0 : n->nr_works};
 	from->points.at = NULL;
 	from->points.nr = from->points.cap = 0;
 	return true;
