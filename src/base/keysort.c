@@ -5,6 +5,7 @@
 #include "base/keysort.h"
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 
 #include <string.h>
 
@@ -72,51 +73,90 @@ INLINE size_t find_runs(struct array a, size_t nr, size_t *starts)
 	return runs;
 }
 
-/* Merges neighbouring runs into `to`; how many are left. An odd last one is copied. */
-INLINE size_t merge_runs(struct array to, struct array from, size_t *starts, size_t runs)
+/* The second of two neighbouring runs waits elsewhere: from the back, the later one of both. */
+INLINE void merge_back(struct array a, size_t first, size_t mid, size_t end, struct array second)
 {
-	size_t k, left = 0;
+	size_t left = end - mid, at = end;
 
-	for (k = 0; k < runs; k += 2) {
-		size_t a = starts[k], a_end = starts[k + 1], b = a_end, at = a;
-		size_t b_end = k + 1 < runs ? starts[k + 2] : a_end;
-
-		while (a < a_end && b < b_end) {
-			bool is_second = key(from, b) < key(from, a);
-
-			copy(to, at++, from, is_second ? b++ : a++);
-		}
-		memcpy(item(to, at), item(from, a), (a_end - a) * to.size);
-		memcpy(item(to, at + a_end - a), item(from, b), (b_end - b) * to.size);
-		starts[left++] = starts[k];
-		starts[left] = b_end;
+	while (left) {
+		if (mid > first && key(a, mid - 1) > key(second, left - 1))
+			copy(a, --at, a, --mid);
+		else
+			copy(a, --at, second, --left);
 	}
-	return left;
 }
 
-INLINE bool sort(void *at, size_t nr, size_t size)
+/* The same where the first one waits: from the front, the earlier one of both. */
+INLINE void merge_front(struct array a, size_t first, size_t mid, size_t end, struct array waiting)
 {
-	struct array from = {at, size}, to = {NULL, size}, swap;
-	uint64_t least = UINT64_MAX, most = 0;
-	size_t i, starts[MAX_RUNS + 1], runs = find_runs(from, nr, starts);
-	unsigned char *other;
-	unsigned shift = 0;
+	size_t nr = mid - first, i = 0, at = first;
 
-	if (runs == 1)
+	while (i < nr) {
+		if (mid < end && key(a, mid) < key(waiting, i))
+			copy(a, at++, a, mid++);
+		else
+			copy(a, at++, waiting, i++);
+	}
+}
+
+/*
+ * Merges two neighbouring runs. What is before or behind all of the other stays where it is, and of
+ * the rest the shorter one is copied: one thread does most, and the others little in between.
+ */
+INLINE bool merge(struct array a, size_t first, size_t mid, size_t end)
+{
+	struct array other = {NULL, a.size};
+	size_t low = mid;
+	uint64_t bound = key(a, mid - 1);
+
+	sonde_bisect(first, mid, i, key(a, i) <= key(a, low));
+	sonde_bisect(low, end, i, key(a, i) < bound);
+	end = low;
+	if (first == mid || mid == end)
 		return true;
-	for (i = 0; i < nr && runs == 0; i++) {
+	other.p = sonde_malloc((mid - first < end - mid ? mid - first : end - mid) * a.size);
+	if (!other.p)
+		return false;
+	if (mid - first < end - mid) {
+		memcpy(other.p, item(a, first), (mid - first) * a.size);
+		merge_front(a, first, mid, end, other);
+	} else {
+		memcpy(other.p, item(a, mid), (end - mid) * a.size);
+		merge_back(a, first, mid, end, other);
+	}
+	sonde_free(other.p);
+	return true;
+}
+
+/* Merges neighbours until one run is left. */
+INLINE bool merge_runs(struct array a, const size_t *starts, size_t runs)
+{
+	size_t width, k;
+
+	for (width = 1; width < runs; width *= 2)
+		for (k = 0; k + width < runs; k += 2 * width)
+			if (!merge(a, starts[k], starts[k + width],
+				    starts[k + 2 * width < runs ? k + 2 * width : runs]))
+				return false;
+	return true;
+}
+
+INLINE bool radix_sort(void *at, size_t nr, size_t size)
+{
+	struct array from = {at, size}, to = {sonde_malloc(nr * size), size}, swap;
+	uint64_t least = UINT64_MAX, most = 0;
+	unsigned char *other = to.p;
+	unsigned shift;
+	size_t i;
+
+	if (!other)
+		return false;
+	for (i = 0; i < nr; i++) {
 		least = key(from, i) < least ? key(from, i) : least;
 		most = key(from, i) > most ? key(from, i) : most;
 	}
-	other = to.p = sonde_malloc(nr * size);
-	if (!other)
-		return false;
-	while (runs ? runs > 1 : shift < 64 && (most - least) >> shift) {
-		if (runs)
-			runs = merge_runs(to, from, starts, runs);
-		else
-			sort_pass(to, from, nr, least, shift);
-		shift += DIGIT;
+	for (shift = 0; shift < 64 && (most - least) >> shift; shift += DIGIT) {
+		sort_pass(to, from, nr, least, shift);
 		swap = from;
 		from = to;
 		to = swap;
@@ -125,6 +165,13 @@ INLINE bool sort(void *at, size_t nr, size_t size)
 		memcpy(at, from.p, nr * size);
 	sonde_free(other);
 	return true;
+}
+
+INLINE bool sort(void *at, size_t nr, size_t size)
+{
+	size_t starts[MAX_RUNS + 1], runs = find_runs((struct array){at, size}, nr, starts);
+
+	return runs ? merge_runs((struct array){at, size}, starts, runs) : radix_sort(at, nr, size);
 }
 
 bool sonde_keysort_size(void *at, size_t nr, size_t size)

@@ -19,7 +19,7 @@ struct sonde_keyed {
 	uint32_t index;
 };
 
-/* False, with the array as it was, when memory is short. */
+/* False when memory is short: all elements are still there, in no order. */
 #define sonde_keysort(at, nr) sonde_keysort_size((at), (nr), sizeof(*(at)))
 bool sonde_keysort_size(void *at, size_t nr, size_t size);
 

@@ -104,9 +104,9 @@ static bool is_at_edge(const struct native *n, size_t first, size_t i)
 	const struct native_launch *l = &n->launches.at[i], *next = l + 1;
 	size_t timing = timing_of(n, first, l->ns);
 
-	return !is_in(n, timing, l->ns) || i + 1 == n->launches.nr || next->tid != l->tid ||
-	       next->is_untimed || timing_of(n, first, next->ns) != timing ||
-	       !is_in(n, timing, next->ns);
+	return !is_in(n, timing, l->ns) || i + 1 == n->launches.nr ||
+	       sonde_native__thread(n, next) != sonde_native__thread(n, l) || next->is_untimed ||
+	       timing_of(n, first, next->ns) != timing || !is_in(n, timing, next->ns);
 }
 
 /*

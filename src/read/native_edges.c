@@ -65,20 +65,22 @@ static bool match_edges(struct native *n)
 
 static bool add_starts(struct native *n)
 {
-	struct sonde_launch_call *calls = sonde_malloc((n->launches.nr + 1) * sizeof(*calls));
-	bool ok = calls && n->launches.nr < SONDE_NONE;
+	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
+	struct sonde_keyed *t = sonde_malloc((n->launches.nr + 1) * sizeof(*t));
+	bool ok = s && t && n->launches.nr < SONDE_NONE;
 	size_t i;
 
 	for (i = 0; i < n->launches.nr && ok; i++)
-		calls[i] = (struct sonde_launch_call){.ns = n->launches.at[i].ns,
-			.process = n->process,
-			.index = (uint32_t)i,
-			.set = n->launches.at[i].set};
-	ok = ok && sonde_records__add_starts(n->r, n->first_range, calls, n->launches.nr,
-			   &n->counts.sets_cut);
-	for (i = 0; i < n->launches.nr && ok; i++)
-		n->launches.at[calls[i].index].set = calls[i].set;
-	sonde_free(calls);
+		t[i] = (struct sonde_keyed){n->launches.at[i].ns, (uint32_t)i};
+	ok = ok && sonde_keysort(t, n->launches.nr);
+	for (i = 0; i < n->launches.nr && ok; i++) {
+		uint32_t *set = &n->launches.at[t[i].index].set;
+
+		*set = sonde_starts__open_at(s, n->process, t[i].key, *set);
+		ok = *set != SONDE_NONE;
+	}
+	n->counts.sets_cut += sonde_starts__free(s);
+	sonde_free(t);
 	return ok;
 }
 

@@ -105,12 +105,11 @@ static inline uint64_t sonde_native__clock_ns(struct native_clock *c, uint64_t t
 /* A call that makes the GPU work. */
 struct native_launch {
 	uint64_t ns;
-	uint64_t tid;
 	uint32_t correlation;
-	uint32_t set; /* of ranges open */
+	uint32_t set;	/* of ranges open */
+	uint32_t piece; /* it is in, which knows its thread */
 	bool is_unchosen;
 	bool is_untimed; /* its work was not recorded: a budget */
-	uint32_t piece;
 };
 
 /* Memory taken or given back. What the GPU did goes into the records at once: see sonde_stream__work. */
@@ -209,6 +208,11 @@ struct native {
 static inline bool sonde_native__is_folded(const struct native *n, const struct sonde_record *rec)
 {
 	return n->rolled.next && rec->call == SONDE_NONE && rec->payload < n->head_bytes;
+}
+
+static inline uint64_t sonde_native__thread(const struct native *n, const struct native_launch *l)
+{
+	return n->pieces.at[l->piece].tid;
 }
 
 /* Maps the files that the capture goes on in behind its first. */

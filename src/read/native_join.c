@@ -241,7 +241,7 @@ static void complete_record(
 		rec->origin = origin;
 		rec->origin_kind = SONDE_ORIGIN_GRAPH;
 	}
-	rec->thread = l ? l->tid : 0;
+	rec->thread = l ? sonde_native__thread(n, l) : 0;
 	rec->open = l ? l->set : 0;
 	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
 	rec->call_ns = l ? l->ns : 0;
@@ -292,7 +292,7 @@ static bool complete_memory(struct native *n)
 		m->ns = sonde_native__clock_ns(&n->gpu, m->ns);
 		if (from->launch == SONDE_NONE)
 			continue;
-		m->thread = n->launches.at[from->launch].tid;
+		m->thread = sonde_native__thread(n, &n->launches.at[from->launch]);
 		m->open = n->launches.at[from->launch].set;
 	}
 	n->r->memory.nr = first + (ok ? nr : 0);

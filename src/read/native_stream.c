@@ -132,7 +132,6 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		return;
 	}
 	*l = (struct native_launch){.ns = sonde_stream__now(s),
-		.tid = s->tid,
 		.correlation = (uint32_t)e->field[0],
 		.set = current_set(s),
 		.is_unchosen = e->is_unchosen,
@@ -273,7 +272,7 @@ static struct native_piece rest_of(const struct native_piece *p, uint32_t nr)
 /* All pieces of one stream, from `i`; returns the index after the last. */
 static size_t read_stream(struct stream *s, size_t i)
 {
-	const struct native_piece *pieces = s->n->pieces.at;
+	struct native_piece *pieces = s->n->pieces.at;
 	uint32_t chunk = 0, offset = 0;
 	bool whole = true, resync = true, is_counted = false;
 	size_t first = i;
@@ -283,7 +282,7 @@ static size_t read_stream(struct stream *s, size_t i)
 		struct native_piece p = pieces[i];
 
 		s->piece = (uint32_t)i;
-
+		pieces[i].tid = s->tid; /* one thread writes a stream */
 		if (p.chunk != chunk || i == first) {
 			resync |= i == first || !whole || p.chunk != chunk + 1;
 			chunk = p.chunk;

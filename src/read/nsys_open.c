@@ -248,26 +248,31 @@ static bool add_stacked(struct nsys *n, size_t nr)
 	return ok;
 }
 
-/* Start/end ranges are open for all threads of their process. */
-static bool add_starts(struct nsys *n, size_t nr_all)
+static uint64_t number_key(const void *of, uint32_t i)
 {
-	struct sonde_launch_call *calls = sonde_malloc((nr_all + 1) * sizeof(*calls));
-	struct sonde_record *records = &n->r->records.at[n->first_record];
-	uint64_t nr_cut = 0;
-	size_t i, nr = 0;
-	bool ok = calls != NULL;
+	return record_at(of, i)->process;
+}
 
-	for (i = 0; i < nr_all && ok; i++)
-		if (records[i].call_ns)
-			calls[nr++] = (struct sonde_launch_call){records[i].call_ns,
-				records[i].process, (uint32_t)i, records[i].open};
-	ok = ok && sonde_records__add_starts(n->r, n->first_range, calls, nr, &nr_cut);
-	for (i = 0; i < nr && ok; i++)
-		records[calls[i].index].open = calls[i].set;
-	sonde_source__note(n->src, n->r, nr_cut,
+/* Start/end ranges are open for all threads of their process. */
+static bool add_starts(struct nsys *n, size_t nr)
+{
+	static key_fn *const keys[] = {call_key, number_key};
+	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
+	struct sonde_keyed *order = s ? sort(n, nr, keys, 2) : NULL;
+	bool ok = order;
+	size_t i;
+
+	for (i = 0; i < nr && ok; i++) {
+		struct sonde_record *rec = &n->r->records.at[n->first_record + order[i].index];
+
+		if (rec->call_ns)
+			rec->open = sonde_starts__open_at(s, rec->process, rec->call_ns, rec->open);
+		ok = rec->open != SONDE_NONE;
+	}
+	sonde_source__note(n->src, n->r, sonde_starts__free(s),
 		"launch lacks some of its ranges: too many were open at once",
 		"launches lack some of their ranges: too many were open at once");
-	sonde_free(calls);
+	sonde_free(order);
 	return ok;
 }
 

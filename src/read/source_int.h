@@ -91,20 +91,17 @@ void sonde_process__set_rank(
 bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
-/* A launch as start/end ranges see it: when it was, and its set, to which they are added. */
-struct sonde_launch_call {
-	uint64_t ns;
-	uint32_t process;
-	uint32_t index; /* the reader's own */
-	uint32_t set;
-};
 /*
- * Adds the start/end ranges open at each call, of those from `first_range` on, to its set; sorts
- * the calls. A set has one entry per label and a bounded number of labels: `*nr_cut` is raised by
- * the calls that lack some. A range with the end 0 was never ended.
+ * The start/end ranges of the records from `first_range` on, asked in order of process and time
+ * what was open. NULL when memory is short. A range with the end 0 was never ended.
  */
-bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
-	struct sonde_launch_call *calls, size_t nr, uint64_t *nr_cut);
+struct sonde_starts;
+struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first_range);
+/* `set` with those open then added, one entry per label; SONDE_NONE when memory is short. */
+uint32_t sonde_starts__open_at(
+	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set);
+/* Returns how many of the sets asked for lack some, as too many labels were open. */
+uint64_t sonde_starts__free(struct sonde_starts *s);
 /* Appends a text value to `v`; false when memory is short. */
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
 

@@ -7,7 +7,6 @@
  * the last MAX_LABELS begun: programs that leak ranges with ever new labels would
  * have sets that grow with the square of time.
  */
-#include "base/keysort.h"
 #include "base/alloc.h"
 #include "read/source_int.h"
 
@@ -33,7 +32,7 @@ struct link {
 	uint32_t older, newer; /* entries of the same label */
 };
 
-struct sweep {
+struct sonde_starts {
 	struct sonde_records *r;
 	uint32_t first_range;
 	struct sonde_map keys; /* {process, domain, label} */
@@ -41,6 +40,8 @@ struct sweep {
 	SONDE_VEC(struct edge) edges;
 	struct link *links;  /* by range, from `first_range` on */
 	uint32_t *label_of;  /* likewise */
+	size_t next;	     /* edge */
+	uint32_t process;    /* of the last launch */
 	uint32_t newest;     /* label, SONDE_NONE = none is open */
 	uint32_t nr_open;    /* labels */
 	uint32_t plain, made; /* the last set asked for, and what came of it */
@@ -63,18 +64,7 @@ static int by_time(const void *pa, const void *pb)
 	return a->range < b->range ? -1 : a->range > b->range;
 }
 
-static int by_call(const void *pa, const void *pb)
-{
-	const struct sonde_launch_call *a = pa, *b = pb;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
-}
-
-static bool add_range(struct sweep *s, uint32_t range)
+static bool add_range(struct sonde_starts *s, uint32_t range)
 {
 	const struct sonde_range *g = &s->r->ranges.at[range];
 	uint32_t key[3] = {g->process, g->domain, g->label}, n;
@@ -99,7 +89,7 @@ static bool add_range(struct sweep *s, uint32_t range)
 	return true;
 }
 
-static bool collect(struct sweep *s)
+static bool collect(struct sonde_starts *s)
 {
 	size_t nr = s->r->ranges.nr - s->first_range;
 	uint32_t i;
@@ -116,7 +106,7 @@ static bool collect(struct sweep *s)
 	return true;
 }
 
-static void open_label(struct sweep *s, uint32_t n)
+static void open_label(struct sonde_starts *s, uint32_t n)
 {
 	s->labels.at[n].older = s->newest;
 	s->labels.at[n].newer = SONDE_NONE;
@@ -127,7 +117,7 @@ static void open_label(struct sweep *s, uint32_t n)
 	s->has_changed = true;
 }
 
-static void close_label(struct sweep *s, uint32_t n)
+static void close_label(struct sonde_starts *s, uint32_t n)
 {
 	const struct label *l = &s->labels.at[n];
 
@@ -141,7 +131,7 @@ static void close_label(struct sweep *s, uint32_t n)
 	s->has_changed = true;
 }
 
-static void begin(struct sweep *s, uint32_t range)
+static void begin(struct sonde_starts *s, uint32_t range)
 {
 	uint32_t n = s->label_of[range - s->first_range];
 	struct label *l = &s->labels.at[n];
@@ -156,7 +146,7 @@ static void begin(struct sweep *s, uint32_t range)
 	l->last = range;
 }
 
-static void end(struct sweep *s, uint32_t range)
+static void end(struct sonde_starts *s, uint32_t range)
 {
 	uint32_t n = s->label_of[range - s->first_range];
 	const struct link *at = &s->links[range - s->first_range];
@@ -176,7 +166,7 @@ static void end(struct sweep *s, uint32_t range)
 }
 
 /* The set `plain` with the open start/end ranges added, in order of their start. */
-static uint32_t make_set(struct sweep *s, uint32_t plain)
+static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 {
 	struct sonde_records *r = s->r;
 	struct sonde_set set = r->sets.at[plain];
@@ -200,7 +190,7 @@ static uint32_t make_set(struct sweep *s, uint32_t plain)
 	return s->made;
 }
 
-static void reset(struct sweep *s)
+static void reset(struct sonde_starts *s)
 {
 	while (s->newest != SONDE_NONE) {
 		struct label *l = &s->labels.at[s->newest];
@@ -212,63 +202,54 @@ static void reset(struct sweep *s)
 	s->has_changed = true;
 }
 
-static bool sweep_calls(struct sweep *s, struct sonde_launch_call *calls, size_t nr)
+uint32_t sonde_starts__open_at(
+	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set)
 {
-	size_t i, k = 0;
+	if (process != s->process)
+		reset(s);
+	s->process = process;
+	for (; s->next < s->edges.nr; s->next++) {
+		const struct edge *e = &s->edges.at[s->next];
 
-	for (i = 0; i < nr; i++) {
-		if (i && calls[i].process != calls[i - 1].process)
-			reset(s);
-		for (; k < s->edges.nr; k++) {
-			const struct edge *e = &s->edges.at[k];
-
-			if (e->process > calls[i].process ||
-				(e->process == calls[i].process && e->ns > calls[i].ns))
-				break;
-			if (e->process < calls[i].process)
-				continue; /* nobody launched anything any more */
-			if (e->is_end)
-				end(s, e->range);
-			else
-				begin(s, e->range);
-		}
-		calls[i].set = make_set(s, calls[i].set);
-		if (calls[i].set == SONDE_NONE)
-			return false;
+		if (e->process > process || (e->process == process && e->ns > ns))
+			break;
+		if (e->process < process)
+			continue; /* nobody launched anything any more */
+		if (e->is_end)
+			end(s, e->range);
+		else
+			begin(s, e->range);
 	}
-	return true;
+	return make_set(s, set);
 }
 
-/* They come in a few runs in order, mostly of one process: what is left to sort is little. */
-static bool sort_calls(struct sonde_launch_call *calls, size_t nr)
+struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first_range)
 {
-	size_t i;
+	struct sonde_starts *s = sonde_calloc(1, sizeof(*s));
 
-	if (!sonde_keysort(calls, nr))
-		return false;
-	for (i = 1; i < nr && by_call(&calls[i - 1], &calls[i]) <= 0; i++)
-		;
-	if (i < nr)
-		qsort(calls, nr, sizeof(*calls), by_call);
-	return true;
+	if (!s)
+		return NULL;
+	s->r = r;
+	s->first_range = first_range;
+	s->newest = s->plain = s->process = SONDE_NONE;
+	if (collect(s))
+		return s;
+	sonde_starts__free(s);
+	return NULL;
 }
 
-bool sonde_records__add_starts(struct sonde_records *r, uint32_t first_range,
-	struct sonde_launch_call *calls, size_t nr, uint64_t *nr_cut)
+uint64_t sonde_starts__free(struct sonde_starts *s)
 {
-	struct sweep s = {
-		.r = r, .first_range = first_range, .newest = SONDE_NONE, .plain = SONDE_NONE};
-	bool ok = collect(&s);
+	uint64_t nr_cut = s ? s->nr_cut : 0;
 
-	if (ok && s.edges.nr && nr) {
-		ok = sort_calls(calls, nr) && sweep_calls(&s, calls, nr);
-	}
-	*nr_cut += s.nr_cut;
-	sonde_map_release(&s.keys);
-	sonde_vec_release(&s.labels);
-	sonde_vec_release(&s.edges);
-	sonde_vec_release(&s.members);
-	sonde_free(s.links);
-	sonde_free(s.label_of);
-	return ok;
+	if (!s)
+		return 0;
+	sonde_map_release(&s->keys);
+	sonde_vec_release(&s->labels);
+	sonde_vec_release(&s->edges);
+	sonde_vec_release(&s->members);
+	sonde_free(s->links);
+	sonde_free(s->label_of);
+	sonde_free(s);
+	return nr_cut;
 }

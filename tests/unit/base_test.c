@@ -89,6 +89,17 @@ static uint64_t in_three_runs(size_t i)
 	return i % 400;
 }
 
+/* A few, then many that belong between them; and many, then a few of those. */
+static uint64_t in_a_short_and_a_long_run(size_t i)
+{
+	return i < 6 ? i * 300 : i / 2;
+}
+
+static uint64_t in_a_long_and_a_short_run(size_t i)
+{
+	return i < 1000 ? i / 2 : (i - 1000) * 100;
+}
+
 static uint64_t at_the_ends(size_t i)
 {
 	return i % 2 ? UINT64_MAX : 0;
@@ -101,6 +112,8 @@ static void test_keysort__is_stable_for_runs_and_any_numbers(void **state)
 	check_keysort(1, scattered);
 	check_keysort(5000, scattered);
 	check_keysort(1100, in_three_runs);
+	check_keysort(1000, in_a_short_and_a_long_run);
+	check_keysort(1006, in_a_long_and_a_short_run);
 	check_keysort(300, at_the_ends);
 }
 
