@@ -185,3 +185,10 @@ bool sonde_keysort_size(void *at, size_t nr, size_t size)
 		return sort(at, nr, size);
 	}
 }
+
+bool sonde_keysort_runs(void *at, size_t nr, size_t size)
+{
+	size_t starts[MAX_RUNS + 1], runs = find_runs((struct array){at, size}, nr, starts);
+
+	return runs && merge_runs((struct array){at, size}, starts, runs);
+}

@@ -22,5 +22,7 @@ struct sonde_keyed {
 /* False when memory is short: all elements are still there, in no order. */
 #define sonde_keysort(at, nr) sonde_keysort_size((at), (nr), sizeof(*(at)))
 bool sonde_keysort_size(void *at, size_t nr, size_t size);
+/* For large elements: sorts a few runs in order, false where there are more of them. */
+bool sonde_keysort_runs(void *at, size_t nr, size_t size);
 
 #endif

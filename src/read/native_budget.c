@@ -88,8 +88,12 @@ static void drop_strays(struct native *n, size_t first)
 	size_t i, nr = n->first_record;
 
 	for (i = nr; i < n->r->records.nr; i++)
-		if (!is_stray(n, first, recs[i].call))
+		if (!is_stray(n, first, recs[i].call)) {
 			recs[nr++] = recs[i];
+		} else {
+			n->counts.unchosen -= recs[i].call != SONDE_NONE && recs[i].is_unchosen;
+			n->counts.no_time -= !recs[i].time.end_ns;
+		}
 	n->r->records.nr = nr;
 	if (n->sampled_ns != UINT64_MAX)
 		n->counts.no_launch = 0; /* they are among those */
@@ -116,21 +120,28 @@ static bool is_at_edge(const struct native *n, size_t first, size_t i)
 static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t device)
 {
 	bool is_complete = n->ended && n->end == SONDE_END_EXIT && !n->status.nr_gpu_dropped;
-	bool is_nothing = !n->launches.at[launch].is_untimed && is_complete &&
-			  !is_at_edge(n, first, launch);
+	const struct native_launch *l = &n->launches.at[launch];
+	bool is_nothing = !l->is_untimed && is_complete && !is_at_edge(n, first, launch);
+	uint32_t name = sonde_records__string(n->r, SONDE_STR(SONDE_NOT_TIMED));
 	struct sonde_record *rec;
 
 	if (is_stray(n, first, launch) || (is_nothing && n->budget.has_own_ids))
 		return true;
 	rec = sonde_vec_push(&n->r->records);
 	if (rec)
-		*rec = (struct sonde_record){.process = n->process,
+		*rec = (struct sonde_record){.thread = sonde_native__thread(n, l),
+			.process = n->process,
 			.device = device,
+			.name = name,
+			.full_name = name,
+			.open = l->set,
 			.kind = SONDE_RESULT_KERNEL,
+			.is_unchosen = l->is_unchosen,
+			.is_untimed = true,
 			.call = launch,
 			.more = is_nothing ? -1 : 0,
-			.is_untimed = true};
-	return rec;
+			.call_ns = l->ns};
+	return rec && name != SONDE_NONE;
 }
 
 /* Where work is done, as far as the first shows. */

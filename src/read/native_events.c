@@ -149,7 +149,7 @@ static void describe(struct sonde_record *rec, const struct sonde_event *e, uint
 
 static void add_record(struct stream *s, const struct sonde_event *e, uint32_t label, uint64_t at)
 {
-	struct sonde_record *rec = sonde_vec_push(&s->n->r->records);
+	struct sonde_record *rec = sonde_vec_push(&s->works);
 	const uint64_t *f = e->field;
 
 	if (!rec) {

@@ -69,28 +69,6 @@ static uint32_t launch_of(const struct launch_ids *ids, uint32_t id)
 	return low && ids->sorted[low - 1].key == id ? ids->sorted[low - 1].index : SONDE_NONE;
 }
 
-static bool match_launches(struct native *n)
-{
-	struct launch_ids ids = {0};
-	bool ok = n->launches.nr < SONDE_NONE && find_ids(n, &ids);
-	size_t i;
-
-	for (i = n->first_record; i < n->r->records.nr && ok; i++) {
-		struct sonde_record *rec = &n->r->records.at[i];
-
-		rec->call = launch_of(&ids, rec->call);
-		if (rec->call != SONDE_NONE || sonde_native__is_folded(n, rec))
-			continue;
-		n->counts.no_launch += !n->is_windowed;
-		n->counts.out_of_windows += n->is_windowed;
-	}
-	for (i = 0; i < n->memory.nr && ok; i++)
-		n->memory.at[i].launch = launch_of(&ids, n->memory.at[i].correlation);
-	sonde_free(ids.launches);
-	sonde_free(ids.sorted);
-	return ok;
-}
-
 bool *sonde_native__have_work(const struct native *n)
 {
 	bool *have = sonde_calloc(n->launches.nr + 1, sizeof(*have));
@@ -105,115 +83,42 @@ bool *sonde_native__have_work(const struct native *n)
 	return have;
 }
 
-/* --- the order of launch ------------------------------------------------------------------------ */
-
-/* When it was launched; what has no launch, when it started. */
-static uint64_t moment_of(struct native *n, uint32_t launch, uint64_t start_ns)
-{
-	return launch != SONDE_NONE ? n->launches.at[launch].ns
-				    : sonde_native__clock_ns(&n->gpu, start_ns);
-}
-
-/* Work in order of launch, and what one launch made by its start: `start` tells that. */
-static bool sort_by_moment(struct native *n, struct sonde_keyed *t, size_t nr,
-	uint64_t (*start)(const struct native *n, uint32_t index))
-{
-	bool ok = sonde_keysort(t, nr);
-	size_t i, k, first;
-
-	for (first = 0; first < nr && ok; first = i) {
-		for (i = first + 1; i < nr && t[i].key == t[first].key; i++)
-			;
-		if (i - first < 2)
-			continue;
-		for (k = first; k < i; k++)
-			t[k].key = start(n, t[k].index);
-		ok = sonde_keysort(&t[first], i - first);
-	}
-	return ok;
-}
-
-static uint64_t record_start(const struct native *n, uint32_t index)
-{
-	return n->r->records.at[n->first_record + index].time.start_ns;
-}
-
-static uint64_t memory_start(const struct native *n, uint32_t index)
-{
-	return n->memory.at[index].memory.ns;
-}
-
-/* Mostly they are: the GPU works in order of launch. */
-static bool are_in_order(struct native *n, const struct sonde_record *recs, size_t nr)
-{
-	uint64_t last = 0, last_start = 0;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		uint64_t start = recs[i].time.start_ns, at = moment_of(n, recs[i].call, start);
-
-		if (at < last || (at == last && start < last_start))
-			return false;
-		last = at;
-		last_start = start;
-	}
-	return true;
-}
-
-/* Puts what `t` has at each place there; says then that everything is where it belongs. */
-static void permute(struct sonde_record *recs, struct sonde_keyed *t, size_t nr)
-{
-	size_t i, at, from;
-
-	for (i = 0; i < nr; i++) {
-		struct sonde_record first = recs[i];
-
-		for (at = i; t[at].index != i; at = from) {
-			from = t[at].index;
-			recs[at] = recs[from];
-			t[at].index = (uint32_t)at;
-		}
-		recs[at] = first;
-		t[at].index = (uint32_t)at;
-	}
-}
-
-static bool order_records(struct native *n)
-{
-	struct sonde_record *recs = n->r->records.at + n->first_record;
-	size_t i, nr = n->r->records.nr - n->first_record;
-	struct sonde_keyed *t;
-	bool ok;
-
-	if (!nr || are_in_order(n, recs, nr))
-		return true;
-	t = nr < SONDE_NONE ? sonde_malloc(nr * sizeof(*t)) : NULL;
-	for (i = 0; i < nr && t; i++)
-		t[i] = (struct sonde_keyed){
-			moment_of(n, recs[i].call, recs[i].time.start_ns), (uint32_t)i};
-	ok = t && sort_by_moment(n, t, nr, record_start);
-	if (ok)
-		permute(recs, t, nr);
-	sonde_free(t);
-	return ok;
-}
-
 /* --- completing --------------------------------------------------------------------------------- */
 
-static bool name_record(
-	struct native *n, struct sonde_kernel_names *names, struct sonde_record *rec)
+struct joining {
+	struct native *n;
+	struct launch_ids ids;
+	struct native_origins origins;
+	struct sonde_kernel_names names;
+	size_t nr_folded, nr_uncalled;
+	uint64_t last_ns, last_start_ns; /* of the record before … */
+	bool is_out_of_order;		 /* … and whether one came before that */
+};
+
+/* Until they are in order, what has no launch counts as called for when it started. */
+static void follow_order(struct joining *j, struct sonde_record *rec)
+{
+	uint64_t start_ns = rec->time.start_ns;
+
+	rec->call_ns = rec->call == SONDE_NONE ? start_ns : rec->call_ns;
+	j->is_out_of_order |= rec->call_ns < j->last_ns ||
+			      (rec->call_ns == j->last_ns && start_ns < j->last_start_ns);
+	j->last_ns = rec->call_ns;
+	j->last_start_ns = start_ns;
+	j->nr_uncalled += rec->call == SONDE_NONE;
+}
+
+static bool name_record(struct joining *j, struct sonde_record *rec)
 {
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
 
-	if (rec->kind == SONDE_RESULT_KERNEL && !rec->is_untimed)
-		return sonde_kernel_names__set(names, n->r, rec->name, rec);
-	if (rec->is_untimed)
-		text = SONDE_STR(SONDE_NOT_TIMED);
+	if (rec->kind == SONDE_RESULT_KERNEL)
+		return sonde_kernel_names__set(&j->names, j->n->r, rec->name, rec);
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
 	if (rec->kind == SONDE_RESULT_MEMCPY)
 		text = sonde_source__copy_name(rec->name);
-	rec->name = rec->full_name = sonde_records__string(n->r, text);
+	rec->name = rec->full_name = sonde_records__string(j->n->r, text);
 	return rec->name != SONDE_NONE;
 }
 
@@ -231,70 +136,143 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 	t->end_ns = t->start_ns + nr_ns;
 }
 
-static void complete_record(
-	struct native *n, const struct native_origins *origins, struct sonde_record *rec)
+/* What its launch tells, or that it is not there. */
+static void complete_launch(struct native *n, struct sonde_record *rec)
 {
 	const struct native_launch *l = rec->call == SONDE_NONE ? NULL : &n->launches.at[rec->call];
-	uint32_t origin = sonde_native__origin(origins, rec->thread);
+
+	rec->thread = l ? sonde_native__thread(n, l) : 0;
+	rec->open = l ? l->set : 0;
+	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
+	rec->call_ns = l ? l->ns : 0;
+	n->counts.unchosen += l && rec->is_unchosen;
+	n->counts.no_launch += !l && !n->is_windowed;
+	n->counts.out_of_windows += !l && n->is_windowed;
+}
+
+/* False when memory is short. */
+static bool complete_record(struct joining *j, struct sonde_record *rec)
+{
+	uint32_t origin = sonde_native__origin(&j->origins, rec->thread);
 
 	if (origin != SONDE_NONE) {
 		rec->origin = origin;
 		rec->origin_kind = SONDE_ORIGIN_GRAPH;
 	}
-	rec->thread = l ? sonde_native__thread(n, l) : 0;
-	rec->open = l ? l->set : 0;
-	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
-	rec->call_ns = l ? l->ns : 0;
-	if (rec->is_untimed)
-		return;
-	n->counts.unchosen += l && rec->is_unchosen;
-	complete_time(n, &rec->time);
+	complete_launch(j->n, rec);
+	complete_time(j->n, &rec->time);
+	follow_order(j, rec);
+	return name_record(j, rec);
 }
 
-static bool complete_records(struct native *n)
+static bool complete_records(struct joining *j)
 {
-	struct sonde_kernel_names names = {0};
-	struct native_origins origins = {0};
-	bool ok = sonde_native__find_origins(n, &origins);
-	size_t i, to = n->first_record;
+	struct native *n = j->n;
+	struct sonde_record *recs = n->r->records.at;
+	size_t i, nr = n->first_record;
+	bool ok = true;
 
-	for (i = to; i < n->r->records.nr && ok; i++) {
-		struct sonde_record *rec = &n->r->records.at[to];
-
-		if (sonde_native__is_folded(n, &n->r->records.at[i]))
+	for (i = nr; i < n->r->records.nr && ok; i++) {
+		recs[i].call = launch_of(&j->ids, recs[i].call);
+		if (sonde_native__is_folded(n, &recs[i])) {
+			j->nr_folded++;
 			continue;
-		if (to++ != i)
-			*rec = n->r->records.at[i];
-		complete_record(n, &origins, rec);
-		ok = name_record(n, &names, rec);
+		}
+		if (nr != i)
+			recs[nr] = recs[i];
+		ok = complete_record(j, &recs[nr++]);
 	}
-	n->r->records.nr = to;
-	sonde_vec_release(&names.of);
-	sonde_native__release_origins(&origins);
+	n->r->records.nr = nr;
 	return ok;
 }
 
-static bool complete_memory(struct native *n)
+/* --- the order of launch ------------------------------------------------------------------------ */
+
+/* Puts what `t` has at each place there; says then that everything is where it belongs. */
+static void permute(struct sonde_record *recs, struct sonde_keyed *t, size_t nr)
 {
+	size_t i, at, from;
+
+	for (i = 0; i < nr; i++) {
+		struct sonde_record first;
+
+		if (t[i].index == i)
+			continue;
+		first = recs[i];
+		for (at = i; t[at].index != i; at = from) {
+			from = t[at].index;
+			recs[at] = recs[from];
+			t[at].index = (uint32_t)at;
+		}
+		recs[at] = first;
+		t[at].index = (uint32_t)at;
+	}
+}
+
+static bool sort_records(struct sonde_record *recs, size_t nr, bool by_start)
+{
+	struct sonde_keyed *t = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*t)) : NULL;
+	bool ok = t;
+	size_t i;
+
+	for (i = 0; i < nr && ok; i++)
+		t[i] = (struct sonde_keyed){
+			by_start ? recs[i].time.start_ns : recs[i].call_ns, (uint32_t)i};
+	ok = ok && sonde_keysort(t, nr);
+	if (ok)
+		permute(recs, t, nr);
+	sonde_free(t);
+	return ok;
+}
+
+/* In order of launch, and what one launch made by its start. */
+static bool order_records(struct native *n)
+{
+	struct sonde_record *recs = n->r->records.at + n->first_record;
+	size_t i, first, nr = n->r->records.nr - n->first_record;
+	bool ok = sonde_keysort_runs(recs, nr, sizeof(*recs)) || sort_records(recs, nr, false);
+
+	for (first = 0; first < nr && ok; first = i) {
+		bool is_in_order = true;
+
+		for (i = first + 1; i < nr && recs[i].call_ns == recs[first].call_ns; i++)
+			is_in_order &= recs[i - 1].time.start_ns <= recs[i].time.start_ns;
+		ok = is_in_order || sort_records(&recs[first], i - first, true);
+	}
+	return ok;
+}
+
+static void forget_moments(struct native *n)
+{
+	size_t i;
+
+	for (i = n->first_record; i < n->r->records.nr; i++)
+		if (n->r->records.at[i].call == SONDE_NONE)
+			n->r->records.at[i].call_ns = 0;
+}
+
+static bool add_memory(struct joining *j)
+{
+	struct native *n = j->n;
 	size_t i, nr = n->memory.nr, first = n->r->memory.nr;
 	struct sonde_keyed *t = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*t)) : NULL;
 	bool ok = t && sonde_vec_reserve(&n->r->memory, first + nr);
 
-	for (i = 0; i < nr && ok; i++)
-		t[i] = (struct sonde_keyed){
-			moment_of(n, n->memory.at[i].launch, n->memory.at[i].memory.ns), (uint32_t)i};
-	ok = ok && sort_by_moment(n, t, nr, memory_start);
 	for (i = 0; i < nr && ok; i++) {
-		const struct native_memory *from = &n->memory.at[t[i].index];
-		struct sonde_memory *m = &n->r->memory.at[first + i];
+		struct native_memory *m = &n->memory.at[i];
 
-		*m = from->memory;
-		m->ns = sonde_native__clock_ns(&n->gpu, m->ns);
-		if (from->launch == SONDE_NONE)
+		m->memory.ns = sonde_native__clock_ns(&n->gpu, m->memory.ns);
+		t[i] = (struct sonde_keyed){m->memory.ns, (uint32_t)i};
+		m->launch = launch_of(&j->ids, m->correlation);
+		if (m->launch == SONDE_NONE)
 			continue;
-		m->thread = sonde_native__thread(n, &n->launches.at[from->launch]);
-		m->open = n->launches.at[from->launch].set;
+		m->memory.thread = sonde_native__thread(n, &n->launches.at[m->launch]);
+		m->memory.open = n->launches.at[m->launch].set;
+		t[i].key = n->launches.at[m->launch].ns;
 	}
+	ok = ok && sonde_keysort(t, nr);
+	for (i = 0; i < nr && ok; i++)
+		n->r->memory.at[first + i] = n->memory.at[t[i].index].memory;
 	n->r->memory.nr = first + (ok ? nr : 0);
 	sonde_free(t);
 	return ok;
@@ -302,10 +280,21 @@ static bool complete_memory(struct native *n)
 
 int sonde_native__join(struct native *n, struct sonde_err *err)
 {
-	bool ok = sonde_native__edges(n) && match_launches(n) &&
-		  (!n->budget.budget_ppm || sonde_native__count_untimed(n));
+	struct joining j = {.n = n};
+	bool ok = n->launches.nr < SONDE_NONE && sonde_native__edges(n) && find_ids(n, &j.ids) &&
+		  sonde_native__find_origins(n, &j.origins) && complete_records(&j) && add_memory(&j);
 
-	n->nr_works = n->r->records.nr - n->first_record + n->memory.nr;
-	ok = ok && order_records(n) && complete_records(n) && complete_memory(n);
+	if (ok && n->budget.budget_ppm) {
+		ok = sonde_native__count_untimed(n);
+		j.is_out_of_order = true;
+	}
+	n->nr_works = n->r->records.nr - n->first_record + n->memory.nr + j.nr_folded;
+	ok = ok && (!j.is_out_of_order || order_records(n));
+	if (j.nr_uncalled)
+		forget_moments(n);
+	sonde_free(j.ids.launches);
+	sonde_free(j.ids.sorted);
+	sonde_native__release_origins(&j.origins);
+	sonde_vec_release(&j.names.of);
 	return ok ? 0 : sonde_err_nomem(err);
 }

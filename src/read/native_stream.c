@@ -242,6 +242,28 @@ static void stream_end(struct stream *s)
 	}
 }
 
+/*
+ * One stream has nearly all work, and what others have, at the end say, mostly comes later: it goes
+ * behind that. Much need not move then.
+ */
+static void take_works(struct stream *s)
+{
+	struct native *n = s->n;
+	struct sonde_record *at = n->r->records.at;
+	size_t nr = n->r->records.nr, cap = n->r->records.cap;
+
+	if (!n->first_record && s->works.nr > nr) {
+		n->r->records.at = s->works.at;
+		n->r->records.nr = s->works.nr;
+		n->r->records.cap = s->works.cap;
+		s->works.at = at;
+		s->works.nr = nr;
+		s->works.cap = cap;
+	}
+	s->no_memory |= s->works.nr && !sonde_vec_append(&n->r->records, &s->works);
+	s->works.nr = 0;
+}
+
 static void stream_begin(struct stream *s, const struct native_piece *first)
 {
 	s->tid = first->tid;
@@ -308,6 +330,7 @@ static size_t read_stream(struct stream *s, size_t i)
 		}
 	}
 	stream_end(s);
+	take_works(s);
 	return i;
 }
 
@@ -324,6 +347,7 @@ int sonde_native__streams(struct native *n, struct sonde_err *err)
 		i = read_stream(s, i);
 	no_memory = s->no_memory || !sonde_native__devices(n);
 	sonde_vec_release(&s->pending);
+	sonde_vec_release(&s->works);
 	sonde_free(s);
 	sonde_native__clock_init(&n->gpu);
 	return no_memory ? sonde_err_nomem(err) : 0;

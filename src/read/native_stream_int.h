@@ -40,6 +40,7 @@ struct stream {
 	bool set_is_old;
 	uint32_t set;
 	SONDE_VEC(struct pending) pending;
+	SONDE_VEC(struct sonde_record) works; /* of the GPU, in events of this stream */
 	bool no_memory;
 };
 

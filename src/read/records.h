@@ -66,7 +66,8 @@ enum sonde_origin {
 
 /* One result. */
 struct sonde_record {
-	uint64_t thread; /* that launched it */
+	uint64_t call_ns; /* when the host called for it, same clock as `time`; 0 when unknown */
+	uint64_t thread;  /* that launched it */
 	uint64_t stream;
 	uint64_t payload; /* the reader's own: where the metric values are */
 	uint32_t payload_size;
@@ -84,7 +85,6 @@ struct sonde_record {
 	bool is_lent_by_several : 1; /* see `lent`: two and more threads have ranges open */
 	uint32_t call;	    /* of those with a budget: the number of its launch in the process */
 	int32_t more;	    /* launches it adds up beyond one; -1 = it is none (a profile's own figures) */
-	uint64_t call_ns;   /* when the host called for it, same clock; 0 when unknown */
 	struct sonde_record_time time;
 	/*
 	 * Where the work was written, if elsewhere than it was launched: the innermost push/pop
