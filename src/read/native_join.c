@@ -188,27 +188,6 @@ static bool complete_records(struct joining *j)
 
 /* --- the order of launch ------------------------------------------------------------------------ */
 
-/* Puts what `t` has at each place there; says then that everything is where it belongs. */
-static void permute(struct sonde_record *recs, struct sonde_keyed *t, size_t nr)
-{
-	size_t i, at, from;
-
-	for (i = 0; i < nr; i++) {
-		struct sonde_record first;
-
-		if (t[i].index == i)
-			continue;
-		first = recs[i];
-		for (at = i; t[at].index != i; at = from) {
-			from = t[at].index;
-			recs[at] = recs[from];
-			t[at].index = (uint32_t)at;
-		}
-		recs[at] = first;
-		t[at].index = (uint32_t)at;
-	}
-}
-
 static bool sort_records(struct sonde_record *recs, size_t nr, bool by_start)
 {
 	struct sonde_keyed *t = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*t)) : NULL;
@@ -220,7 +199,7 @@ static bool sort_records(struct sonde_record *recs, size_t nr, bool by_start)
 			by_start ? recs[i].time.start_ns : recs[i].call_ns, (uint32_t)i};
 	ok = ok && sonde_keysort(t, nr);
 	if (ok)
-		permute(recs, t, nr);
+		sonde_records__put_in_order(recs, t, nr);
 	sonde_free(t);
 	return ok;
 }

@@ -276,22 +276,6 @@ static bool add_starts(struct nsys *n, size_t nr)
 	return ok;
 }
 
-/* In place, as there are many: what belongs where one was taken away is put there, and so on. */
-static void put_in_order(struct sonde_record *at, struct sonde_keyed *order, size_t nr)
-{
-	size_t i, to, from;
-
-	for (i = 0; i < nr; i++) {
-		struct sonde_record first = at[i];
-
-		for (to = i; order[to].index != SONDE_NONE; to = from) {
-			from = order[to].index;
-			order[to].index = SONDE_NONE;
-			at[to] = from == i ? first : at[from];
-		}
-	}
-}
-
 int sonde_nsys__open(struct nsys *n)
 {
 	static key_fn *const keys[] = {start_key, time_key, process_key};
@@ -302,7 +286,7 @@ int sonde_nsys__open(struct nsys *n)
 		order = sort(n, nr, keys, 3);
 	if (!order)
 		return sonde_err_nomem(n->err);
-	put_in_order(n->r->records.at + n->first_record, order, nr);
+	sonde_records__put_in_order(n->r->records.at + n->first_record, order, nr);
 	sonde_free(order);
 	return 0;
 }

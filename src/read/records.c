@@ -1,6 +1,7 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
+#include "base/keysort.h"
 #include "read/source_int.h"
 #include "read/unpack.h"
 
@@ -123,6 +124,26 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 	r->members.nr = first + nr;
 	*set = (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr};
 	return (uint32_t)(r->sets.nr - 1);
+}
+
+void sonde_records__put_in_order(struct sonde_record *at, struct sonde_keyed *order, size_t nr)
+{
+	size_t i, to, from;
+
+	for (i = 0; i < nr; i++) {
+		struct sonde_record first;
+
+		if (order[i].index == i)
+			continue;
+		first = at[i];
+		for (to = i; order[to].index != i; to = from) {
+			from = order[to].index;
+			order[to].index = (uint32_t)to;
+			at[to] = at[from];
+		}
+		order[to].index = (uint32_t)to;
+		at[to] = first;
+	}
 }
 
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
