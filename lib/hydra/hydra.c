@@ -220,9 +220,7 @@ static int load_file(struct hydra_config *c, const char *path, struct sonde_err 
 	code = sonde_mapping_open(&file, path, err);
 	if (code)
 		return code;
-	if (file.data.n > HYDRA_MAX_FILE_BYTES)
-		code = sonde_err_set(err, SONDE_ERR_LIMIT, "%s: larger than 16 MiB", path);
-	else if (hydra_yaml__load(&c->frozen, &c->cx, from, sonde_arena_dup(&c->arena, file.data)))
+	if (hydra_yaml__load(&c->frozen, &c->cx, from, file.data))
 		code = hydra_config__report(c, err);
 	sonde_mapping_release(&file);
 	return code;

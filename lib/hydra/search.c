@@ -119,11 +119,7 @@ static int read_file(struct hydra_search *s, struct hydra_loaded *l, const char 
 {
 	struct sonde_mapping m;
 	struct sonde_err err = {0};
-	struct stat st;
 
-	if (stat(name, &st) == 0 && st.st_size > (off_t)HYDRA_MAX_FILE_BYTES)
-		return hydra_ctx__limit(s->cx, "%s: a config file of more than %u MiB", name,
-			HYDRA_MAX_FILE_BYTES >> 20);
 	if (sonde_mapping_open(&m, name, &err)) {
 		hydra_ctx__fail(s->cx, "OSError", "%s", err.msg);
 		s->cx->fail.code = err.code;

@@ -179,7 +179,7 @@ int hydra_yaml__load(struct hydra_datum **out, struct hydra_ctx *cx, const struc
 	*out = NULL;
 	if (data.n > HYDRA_MAX_FILE_BYTES)
 		return hydra_ctx__fail_at(cx, "LimitError", from->name, 1,
-			"the file has more than %u MiB", HYDRA_MAX_FILE_BYTES >> 20);
+			"a config file of more than %u MiB, divide it", HYDRA_MAX_FILE_BYTES >> 20);
 	if (hydra_yaml__parse(out, cx, from, data) == 0 && !*out)
 		*out = hydra_datum__new(cx, HYDRA_NULL);
 	return cx->fail.code;

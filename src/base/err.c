@@ -1,8 +1,10 @@
 /* Messages have a fixed size, so that an error can be told when memory is short. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 int sonde_err_set(struct sonde_err *err, int code, const char *fmt, ...)
 {
@@ -36,6 +38,34 @@ int sonde_err_at(
 	vsnprintf(err->msg + n, sizeof(err->msg) - (size_t)n, fmt, ap);
 	va_end(ap);
 	return code;
+}
+
+static const char *next_step(int number)
+{
+	switch (number) {
+	case ENOENT:
+		return "; check the name";
+	case ENOTDIR:
+		return "; a part of it is a file: choose another place";
+	case EACCES:
+	case EPERM:
+		return "; change who may use it, or choose another place";
+	case ENOSPC:
+	case EDQUOT:
+		return "; free some space, or choose another place";
+	case EROFS:
+		return "; choose another place";
+	case EMFILE:
+		return "; raise the limit of open files: ulimit -n";
+	default:
+		return "";
+	}
+}
+
+int sonde_err_io(struct sonde_err *err, const char *path, int number)
+{
+	return sonde_err_set(
+		err, SONDE_ERR_IO, "%s: %s%s", path, strerror(number), next_step(number));
 }
 
 int sonde_err_nomem(struct sonde_err *err)

@@ -26,7 +26,7 @@ static int open_regular(const char *path, size_t *size, struct sonde_err *err)
 		return fd;
 	}
 	if (fd < 0 || fstat(fd, &st) != 0)
-		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+		sonde_err_io(err, path, errno);
 	else
 		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
 			S_ISDIR(st.st_mode) ? "is a directory; give a file"
@@ -223,7 +223,7 @@ int sonde_dir_make(const char *path, struct sonde_err *err)
 
 		b.p[i] = '\0';
 		if (mkdir(b.p, 0777) != 0 && errno != EEXIST)
-			rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", b.p, strerror(errno));
+			rc = sonde_err_io(err, b.p, errno);
 		b.p[i] = end;
 	}
 	if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))

@@ -83,8 +83,7 @@ int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *er
 	if (s->fd < 0) {
 		int rc = errno == ENOMEM   ? sonde_err_nomem(err)
 			 : errno == ENOENT ? fail_without_folder(path, err)
-					   : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
-						     strerror(errno));
+					   : sonde_err_io(err, path, errno);
 
 		sonde_buf_clear(&s->temp); /* nothing to remove */
 		sonde_sink_abort(s);
@@ -169,8 +168,7 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 	if (s->temp.n && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)
 		s->saved_errno = errno;
 	if (s->saved_errno) {
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", is_file ? s->path.p : "output",
-			strerror(s->saved_errno));
+		rc = sonde_err_io(err, is_file ? s->path.p : "output", s->saved_errno);
 		if (s->temp.n)
 			unlink(s->temp.p);
 	}

@@ -1,4 +1,7 @@
-/* Whose folder of configs it is. */
+/*
+ * Whose folder of configs it is. A configuration can have programs run, so one that others may
+ * write to is theirs as much as ours.
+ */
 #include "config/config_int.h"
 
 #include <errno.h>

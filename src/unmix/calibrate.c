@@ -59,8 +59,7 @@ int sonde_unmix_calibrate(double *offset_ns, const struct sonde_unmix_input *in,
 	*offset_ns = 0;
 	if (counter >= in->nr_counters || reach_ns <= 0 || reach_ns > 1000000000)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"unmix: calibration needs a counter of the samples and a reach of up to 1 "
-			"s");
+			"unmix: calibration needs a counter of the samples and a reach of up to 1 s");
 	values = sonde_malloc((in->nr_samples + 1) * sizeof(*values));
 	if (values == NULL)
 		return sonde_err_nomem(err);

@@ -7,9 +7,9 @@
  */
 #include "unmix/unmix_int.h"
 
+#include "base/quantile.h"
+
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define BIN_TIE	      0.003    /* of the bins' own weight … */
 #define TIED	      100.0    /* … in so many intervals: the more there are, the more they say */
@@ -79,13 +79,6 @@ static void sum_row(struct sums *s, const struct turned *t, const struct sonde_u
 	}
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int store_row(struct sonde_unmix__gram *g, struct sums *s, uint32_t column)
 {
 	uint32_t i;
@@ -94,7 +87,7 @@ static int store_row(struct sonde_unmix__gram *g, struct sums *s, uint32_t colum
 		return SONDE_ERR_LIMIT;
 	if (!sonde_vec_reserve(&g->at, g->at.nr + s->nr_met))
 		return SONDE_ERR_NOMEM;
-	qsort(s->met, s->nr_met, sizeof(*s->met), compare_numbers);
+	sonde_sort_u32(s->met, s->nr_met);
 	for (i = 0; i < s->nr_met; i++) {
 		uint32_t k = s->met[i];
 

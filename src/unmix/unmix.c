@@ -1,6 +1,7 @@
 /*
- * One counter after the other, of one device: check the input, weigh every class in every
- * sample, solve, and say how sure each figure is.
+ * A solve from end to end: the input checked, counters refused that cannot be right, all others
+ * fitted twice. First with the finest unknowns; how sure these came out says which of them are to
+ * be coarser the second time.
  */
 #include "unmix/unmix_int.h"
 
@@ -33,10 +34,10 @@ static int check_launches(const struct sonde_unmix_input *in, struct sonde_err *
 				l->class, in->nr_classes);
 		if (l->end_ns < l->start_ns)
 			return sonde_err_set(
-				err, SONDE_ERR_USAGE, "unmix: launch %zu ends before it starts", i);
+				err, SONDE_ERR_USAGE, "unmix: launch %zu ends before it starts: capture again", i);
 		if (!is_time(l->start_ns) || !is_time(l->end_ns))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"unmix: the times of launch %zu are out of range", i);
+				"unmix: the times of launch %zu are out of range: capture again", i);
 	}
 	return 0;
 }
@@ -48,10 +49,10 @@ static int check_samples(const struct sonde_unmix_input *in, struct sonde_err *e
 	for (i = 0; i < in->nr_samples; i++) {
 		if (!is_time(in->start_ns[i]) || !is_time(in->end_ns[i]))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"unmix: the times of sample %zu are out of range", i);
+				"unmix: the times of sample %zu are out of range: capture again", i);
 		if (i > 0 && in->start_ns[i] < in->start_ns[i - 1])
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"unmix: sample %zu starts before the one in front of it", i);
+				"unmix: sample %zu starts before the one in front of it: capture again", i);
 	}
 	return 0;
 }
@@ -263,7 +264,7 @@ int sonde_unmix_solve(struct sonde_unmixed **out, const struct sonde_unmix_input
 	if (opt != NULL && (opt->offset_ns > MOST_OFFSET_NS || opt->offset_ns < -MOST_OFFSET_NS))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"unmix: an offset of %lld ns between two clocks of one device cannot be "
-			"right",
+			"right: give less than a second",
 			(long long)opt->offset_ns);
 	if (check_launches(in, err) < 0 || check_samples(in, err) < 0)
 		return SONDE_ERR_USAGE;

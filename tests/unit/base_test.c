@@ -1,6 +1,7 @@
 #include "base/glob.h"
 #include "base/arena.h"
 #include "base/argv.h"
+#include "base/file.h"
 #include "base/keysort.h"
 #include "base/alloc.h"
 #include "base/map.h"
@@ -269,6 +270,20 @@ static void test_glob__takes_whole_texts_and_whole_characters(void **state)
 	assert_false(sonde_glob_takes(plain, 2, SONDE_STR("ab")));
 }
 
+static void test_err__names_the_file_and_the_next_step(void **state)
+{
+	struct sonde_mapping m;
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(sonde_mapping_open(&m, "/nonexistent/x", &err), SONDE_ERR_IO);
+	assert_string_equal(
+		err.msg, "/nonexistent/x: No such file or directory; check the name");
+	assert_int_equal(sonde_dir_make("/dev/null/x", &err), SONDE_ERR_IO);
+	assert_string_equal(err.msg, "/dev/null/x: Not a directory; a part of it is a file: "
+				     "choose another place");
+}
+
 static void count_up(void *worker)
 {
 	__atomic_add_fetch((int *)worker, 1, __ATOMIC_RELAXED);
@@ -294,6 +309,7 @@ static void test_workers__each_works_once_however_many_there_are(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_err__names_the_file_and_the_next_step),
 		cmocka_unit_test(test_workers__each_works_once_however_many_there_are),
 		cmocka_unit_test(test_glob__takes_whole_texts_and_whole_characters),
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
