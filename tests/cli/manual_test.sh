@@ -70,5 +70,9 @@ ok completions__options offers "--format" sonde report --for
 ok completions__values offers "speedscope" sonde report --format sp
 ok completions__values_of_a_letter offers "perfetto" sonde report -f pe
 ok completions__keys offers "report.sort=" sonde run report.so
+ok completions__keys_of_diff offers "report.sort=" sonde diff report.so
+ok completions__values_of_a_key offers "order time launches name" sonde report report.sort =
+ok completions__begun_values_of_a_key offers "time" sonde run report.sort = t
+ok completions__values_behind_an_equals_sign offers "speedscope" sonde report --format = sp
 ok completions__commands_behind_help offers "validate" sonde help va
 ok completions__nothing_of_ours_behind_dashes offers "" sonde run -- --con
