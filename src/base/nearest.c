@@ -3,7 +3,9 @@
 
 bool sonde_nearest_take(struct sonde_nearest *n, struct sonde_str name, unsigned distance)
 {
-	if (distance >= n->below || distance >= name.n)
+	bool is_other = distance > 2 && distance * 2 > name.n; /* a guess like that only puzzles */
+
+	if (distance >= n->below || distance >= name.n || is_other)
 		return false;
 	n->below = distance;
 	n->best = name;

@@ -9,7 +9,7 @@
  *             …
  *
  * Of names equally near the first one wins. A name of which no letter would
- * stay is never near.
+ * stay is never near, nor is one of which three or more change, and not half would stay.
  */
 #ifndef SONDE_BASE_NEAREST_H
 #define SONDE_BASE_NEAREST_H

@@ -37,6 +37,10 @@ static void test_nearest__the_first_of_the_nearest_wins(void **state)
 	assert_string_equal(near.best.p, "report");
 	near = (struct sonde_nearest){.word = SONDE_STR("x"), .below = 4};
 	assert_false(sonde_nearest_offer(&near, SONDE_STR("o"))); /* nothing would stay */
+	near = (struct sonde_nearest){.word = SONDE_STR("nope"), .below = 4};
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("model"))); /* less than half would */
+	near = (struct sonde_nearest){.word = SONDE_STR("tpo"), .below = 4};
+	assert_true(sonde_nearest_offer(&near, SONDE_STR("top"))); /* two letters change places */
 	near = (struct sonde_nearest){.word = SONDE_STR("o"), .below = 4};
 	assert_true(sonde_nearest_offer(&near, SONDE_STR("o")));
 	assert_false(sonde_nearest_offer(&near, SONDE_STR("o")));
