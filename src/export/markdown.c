@@ -2,7 +2,6 @@
 #include "export/markdown_int.h"
 
 #include "base/escape.h"
-#include "export/table.h"
 #include "tree/first.h"
 #include "tree/idle.h"
 
@@ -105,91 +104,89 @@ void sonde_markdown__head(struct sonde_markdown *m)
 	}
 }
 
-static void write_table_heads(struct sonde_markdown *m, const struct sonde_report *r)
+static void put_field(struct sonde_table *t, const struct sonde_field *f, double v)
 {
-	size_t i, nr = 0;
+	static const struct {
+		int decimals;
+		const char *unit;
+	} forms[] = {[SONDE_FIELD_COUNT] = {0, ""},
+		[SONDE_FIELD_MS] = {4, ""},
+		[SONDE_FIELD_PERCENT] = {1, " %"},
+		[SONDE_FIELD_RATIO] = {2, ""}};
 
-	sonde_sink_puts(m->to, "\n| region |");
-	for (i = 0; i < sonde_nr_fields; i++) {
-		if (!(m->fields >> i & 1))
-			continue;
-		sonde_sink_printf(
-			m->to, " %.*s |", SONDE_STR_ARG(sonde_field_head(&sonde_fields[i], r)));
-		nr++;
-	}
-	sonde_markdown__headline_heads(m);
-	if (m->hint_head)
-		sonde_sink_printf(m->to, " %s |", m->hint_head);
-	sonde_sink_puts(m->to, "\n|---|");
-	for (i = 0; i < nr + m->tree->nr_headline; i++)
-		sonde_sink_puts(m->to, "---:|");
-	sonde_sink_puts(m->to, m->hint_head ? "---|\n" : "\n");
+	sonde_table_number(t, v, forms[f->form].decimals, forms[f->form].unit);
 }
 
-static void write_field(struct sonde_markdown *m, const struct sonde_field *f, double v)
-{
-	if (isnan(v))
-		sonde_sink_puts(m->to, " - |");
-	else if (f->form == SONDE_FIELD_COUNT)
-		sonde_sink_printf(m->to, " %.0f |", v);
-	else if (f->form == SONDE_FIELD_MS)
-		sonde_sink_printf(m->to, " %.4f |", v);
-	else if (f->form == SONDE_FIELD_PERCENT)
-		sonde_sink_printf(m->to, " %.1f %% |", v);
-	else
-		sonde_sink_printf(m->to, " %.2f |", v);
-}
-
-static void write_table_row(struct sonde_markdown *m, const struct sonde_report *r, uint32_t node)
+static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
+	struct sonde_str label = sonde_node_label(m->tree, n);
 	const char *hint;
 	size_t i;
 
-	sonde_sink_puts(m->to, "| ");
 	for (i = 0; i < n->depth && i < 40; i++)
-		sonde_sink_puts(m->to, "&emsp;");
+		sonde_buf_puts(&t->cell, "&emsp;");
 	if (region->domain != SONDE_NONE && n->depth == 0) {
-		sonde_escape_markdown(
-			&m->to->buf, sonde_tree_str(m->tree, region->domain));
-		sonde_sink_puts(m->to, "@");
+		sonde_table_name(t, sonde_tree_str(m->tree, region->domain));
+		sonde_buf_putc(&t->cell, '@');
 	}
-	sonde_markdown__name(m, sonde_node_label(m->tree, n));
-	sonde_sink_printf(m->to, "%s |", sonde_region_kind_mark(region->kind));
+	sonde_table_name(t, label.n ? label : SONDE_STR("\"\""));
+	sonde_table_words(t, sonde_region_kind_mark(region->kind));
 	for (i = 0; i < sonde_nr_fields; i++)
 		if (m->fields >> i & 1)
-			write_field(m, &sonde_fields[i], sonde_field_number(&sonde_fields[i], r, n));
+			put_field(t, &sonde_fields[i], sonde_field_number(&sonde_fields[i], r, n));
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
-	sonde_markdown__headline(m);
+	sonde_markdown__headline(m, t);
 	hint = sonde_hint(m->tree, &m->figures, n);
 	if (m->hint_head)
-		sonde_sink_printf(m->to, " %s |", hint ? hint : "");
-	sonde_sink_putc(m->to, '\n');
+		sonde_table_words(t, hint ? hint : "");
 }
 
 /* Totals and what lies outside: the same columns, most of them empty. */
-static void write_special_row(struct sonde_markdown *m, const struct sonde_report *r, bool is_total)
+static void put_special_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r, bool is_total)
 {
 	double launches = is_total ? (double)r->launches : (double)r->outside_launches;
 	double time_ns = is_total ? r->time_ns : r->outside_time_ns;
 	size_t i;
 
-	sonde_sink_puts(m->to, is_total ? "| *total in regions* |" : "| *(outside any range)* |");
+	sonde_table_words(t, is_total ? "*total in regions*" : "*(outside any range)*");
 	for (i = 0; i < sonde_nr_fields; i++) {
 		double v = sonde_field_sum(&sonde_fields[i], launches, time_ns);
 
-		if (!(m->fields >> i & 1))
-			continue;
-		if (isnan(v))
-			sonde_sink_puts(m->to, "  |");
-		else
-			write_field(m, &sonde_fields[i], v);
+		if (m->fields >> i & 1 && isnan(v))
+			sonde_table_words(t, "");
+		else if (m->fields >> i & 1)
+			put_field(t, &sonde_fields[i], v);
 	}
 	sonde_tree_values(
 		m->tree, r, is_total ? SONDE_PART_TOTAL : SONDE_PART_OUTSIDE, 0, &m->figures);
-	sonde_markdown__headline(m);
-	sonde_sink_puts(m->to, m->hint_head ? "  |\n" : "\n");
+	sonde_markdown__headline(m, t);
+	if (m->hint_head)
+		sonde_table_words(t, "");
+}
+
+static void write_table(struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_listing *l)
+{
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
+	size_t i;
+
+	m->fields = sonde_fields_in_table(r, m->options->view);
+	m->hint_head = sonde_hint_head(m->tree, r);
+	sonde_table_column(&t, SONDE_STR("region"), false, 0);
+	for (i = 0; i < sonde_nr_fields; i++)
+		if (m->fields >> i & 1)
+			sonde_table_column(&t, sonde_field_head(&sonde_fields[i], r), true, 0);
+	sonde_markdown__headline_columns(m, &t);
+	if (m->hint_head)
+		sonde_table_column(&t, sonde_str_from(m->hint_head), false, 0);
+	for (i = 0; i < l->nr; i++)
+		put_row(m, &t, r, l->at[i]);
+	if (sonde_report_times(r) != SONDE_TIMES_HOST)
+		put_special_row(m, &t, r, true);
+	if (r->outside_launches)
+		put_special_row(m, &t, r, false);
+	sonde_markdown__finish(m, &t);
 }
 
 static int write_first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
@@ -230,9 +227,7 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 		sonde_table_number(&t, (double)at[i]->since_ns / 1e6, 4, "");
 		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
 	}
-	if (nr)
-		sonde_table_print_markdown(&t, m->to);
-	sonde_table_release(&t);
+	sonde_markdown__finish(m, &t);
 }
 
 static int write_regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
@@ -244,15 +239,7 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 
 	if (rc)
 		return rc;
-	m->fields = sonde_fields_in_table(r, m->options->view);
-	m->hint_head = sonde_hint_head(m->tree, r);
-	write_table_heads(m, r);
-	for (i = 0; i < l.nr; i++)
-		write_table_row(m, r, l.at[i]);
-	if (sonde_report_times(r) != SONDE_TIMES_HOST)
-		write_special_row(m, r, true);
-	if (r->outside_launches)
-		write_special_row(m, r, false);
+	write_table(m, r, &l);
 	if (l.nr_left_out)
 		sonde_sink_printf(m->to,
 			"\n\u2026 and %zu more regions, each shorter than these; all of them are "

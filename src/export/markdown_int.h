@@ -3,6 +3,7 @@
 #define SONDE_EXPORT_MARKDOWN_INT_H
 
 #include "export/field.h"
+#include "export/table.h"
 
 struct sonde_markdown {
 	struct sonde_sink *to;
@@ -10,7 +11,7 @@ struct sonde_markdown {
 	const struct sonde_export_options *options;
 	struct sonde_figures figures, own;
 	struct sonde_buf cell; /* scratch */
-	uint64_t fields;       /* of the table now printed … */
+	uint64_t fields;       /* of the table of regions now made … */
 	const char *hint_head; /* … and the head of its last column, NULL = none */
 };
 
@@ -29,9 +30,11 @@ void sonde_markdown__region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);
 /* `name` escaped, `""` when it is empty. */
 void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name);
-/* The headline metrics: heads, and the figures now in m->figures. */
-void sonde_markdown__headline_heads(struct sonde_markdown *m);
-void sonde_markdown__headline(struct sonde_markdown *m);
+/* The headline metrics: columns of a table, and cells with the figures now in m->figures. */
+void sonde_markdown__headline_columns(struct sonde_markdown *m, struct sonde_table *t);
+void sonde_markdown__headline(struct sonde_markdown *m, struct sonde_table *t);
+/* Prints the table and releases it; a table without rows is none. */
+void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t);
 /* At most max_kernels rows. */
 void sonde_markdown__kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr);

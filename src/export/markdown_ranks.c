@@ -27,9 +27,7 @@ void sonde_markdown__ranks(struct sonde_markdown *m)
 		struct sonde_table t = {.escape = sonde_escape_markdown};
 
 		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, m->tree);
-		if (t.columns.nr)
-			sonde_table_print_markdown(&t, m->to);
-		sonde_table_release(&t);
+		sonde_markdown__finish(m, &t);
 	}
 }
 

@@ -13,68 +13,66 @@
 #define MAX_METRICS 60
 #define MAX_STREAMS 8
 
-static void write_figure(
-	struct sonde_markdown *m, const struct sonde_figures *f, uint32_t column)
+void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t)
 {
-	const struct sonde_figure *figure = &f->at[column];
-
-	sonde_sink_putc(m->to, ' ');
-	if (m->tree->columns.at[column].is_text) {
-		sonde_escape_markdown(&m->to->buf, figure->text);
-	} else {
-		sonde_buf_clear(&m->cell);
-		sonde_figure_put(&m->cell, figure, m->tree->columns.at[column].unit, true);
-		sonde_sink_str(m->to, sonde_buf_view(&m->cell));
-	}
-	sonde_sink_puts(m->to, " |");
+	if (t->cells.nr)
+		sonde_table_print_markdown(t, m->to);
+	m->to->buf.failed |= t->failed;
+	sonde_table_release(t);
 }
 
-void sonde_markdown__headline_heads(struct sonde_markdown *m)
+static void put_figure(
+	struct sonde_markdown *m, struct sonde_table *t, const struct sonde_figures *f, uint32_t column)
+{
+	const struct sonde_column *c = &m->tree->columns.at[column];
+
+	if (c->is_text)
+		sonde_table_name(t, f->at[column].text);
+	else
+		sonde_figure_put(&t->cell, &f->at[column], c->unit, true);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+}
+
+void sonde_markdown__headline_columns(struct sonde_markdown *m, struct sonde_table *t)
 {
 	size_t i;
 
 	for (i = 0; i < m->tree->nr_headline; i++) {
-		sonde_sink_putc(m->to, ' ');
-		sonde_escape_markdown(&m->to->buf, sonde_headline_head(m->tree, i));
-		sonde_sink_puts(m->to, " |");
+		sonde_table_name(t, sonde_headline_head(m->tree, i));
+		sonde_table_column(t, sonde_buf_view(&t->cell), true, 0);
+		sonde_buf_clear(&t->cell);
 	}
 }
 
-void sonde_markdown__headline(struct sonde_markdown *m)
+void sonde_markdown__headline(struct sonde_markdown *m, struct sonde_table *t)
 {
 	size_t i;
 
 	for (i = 0; i < m->tree->nr_headline; i++)
-		write_figure(m, &m->figures, m->tree->headline[i]);
+		put_figure(m, t, &m->figures, m->tree->headline[i]);
 }
 
 void sonde_markdown__kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr)
 {
+	static const char *const heads[] = {"0kernel", ">0calls", ">0total ms", ">0mean ms", NULL};
 	size_t max = m->options->max_kernels ? m->options->max_kernels : MAX_KERNELS, i;
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
 
-	sonde_sink_puts(m->to, "\n| kernel | calls | total ms | mean ms |");
-	sonde_markdown__headline_heads(m);
-	sonde_sink_puts(m->to, "\n|---|---:|---:|---:|");
-	for (i = 0; i < m->tree->nr_headline; i++)
-		sonde_sink_puts(m->to, "---:|");
-	sonde_sink_putc(m->to, '\n');
-	for (i = 0; i < nr && i < max; i++) {
-		const struct sonde_kernel *k = &r->kernels.at[first + i];
+	sonde_table_heads(&t, heads);
+	sonde_markdown__headline_columns(m, &t);
+	for (i = first; i < first + nr && i < first + max; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[i];
+		struct sonde_str name = sonde_kernel_name(m->tree, m->options, k->name);
 
-		sonde_sink_puts(m->to, "| ");
-		sonde_markdown__name(m, sonde_kernel_name(m->tree, m->options, k->name));
-		sonde_sink_printf(m->to, " | %" PRIu64 " |", k->calls);
-		if (isnan(k->time_ns))
-			sonde_sink_puts(m->to, " - | - |");
-		else
-			sonde_sink_printf(m->to, " %.4f | %.4f |", k->time_ns / 1e6,
-				k->time_ns / 1e6 / (double)(k->calls ? k->calls : 1));
-		sonde_tree_values(
-			m->tree, r, SONDE_PART_KERNEL, (uint32_t)(first + i), &m->figures);
-		sonde_markdown__headline(m);
-		sonde_sink_putc(m->to, '\n');
+		sonde_table_text(&t, name.n ? name : SONDE_STR("\"\""), SONDE_STYLE_PLAIN);
+		sonde_table_number(&t, (double)k->calls, 0, "");
+		sonde_table_number(&t, k->time_ns / 1e6, 4, "");
+		sonde_table_number(&t, k->time_ns / 1e6 / (double)(k->calls ? k->calls : 1), 4, "");
+		sonde_tree_values(m->tree, r, SONDE_PART_KERNEL, (uint32_t)i, &m->figures);
+		sonde_markdown__headline(m, &t);
 	}
+	sonde_markdown__finish(m, &t);
 	if (nr > max)
 		sonde_sink_printf(m->to, "\n\u2026 and %zu more kernels; all of them are in %s.\n",
 			nr - max, m->options->more_at ? m->options->more_at : "`--format json`");
@@ -256,25 +254,27 @@ static bool has_own_unit(const char *unit)
 	return strcmp(unit, "ns") == 0 || strncmp(unit, "byte", 4) == 0;
 }
 
-static void write_metric_row(struct sonde_markdown *m, uint32_t column)
+static struct sonde_table metric_table(void)
+{
+	static const char *const heads[] = {"0metric", ">0incl", ">0excl", "0unit", "0how", NULL};
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
+
+	sonde_table_heads(&t, heads);
+	return t;
+}
+
+static void put_metric(struct sonde_markdown *m, struct sonde_table *t, uint32_t column)
 {
 	const struct sonde_column *c = &m->tree->columns.at[column];
 	const struct sonde_figure *f = &m->figures.at[column];
 
-	sonde_sink_puts(m->to, "| ");
-	sonde_escape_markdown(&m->to->buf, c->name);
-	sonde_sink_puts(m->to, " |");
-	write_figure(m, &m->figures, column);
-	write_figure(m, &m->own, column);
+	sonde_table_text(t, c->name, SONDE_STYLE_PLAIN);
+	put_figure(m, t, &m->figures, column);
+	put_figure(m, t, &m->own, column);
 	/* Times and bytes carry their unit with them. */
-	sonde_sink_printf(m->to, " %s | %s, %s |\n", has_own_unit(c->unit) ? "" : c->unit,
-		c->methods[f->method], sonde_quality_name(f->quality));
-}
-
-static void write_metric_heads(struct sonde_markdown *m)
-{
-	sonde_sink_puts(
-		m->to, "\n| metric | incl | excl | unit | how |\n|---|---:|---:|---|---|\n");
+	sonde_table_words(t, has_own_unit(c->unit) ? "" : c->unit);
+	sonde_buf_printf(&t->cell, "%s, ", c->methods[f->method]);
+	sonde_table_words(t, sonde_quality_name(f->quality));
 }
 
 static bool is_in_section(const struct sonde_tree *t, size_t column)
@@ -291,17 +291,17 @@ static bool is_in_section(const struct sonde_tree *t, size_t column)
 /* The metrics that no section shows. */
 static void write_metrics(struct sonde_markdown *m)
 {
+	struct sonde_table t = metric_table();
 	size_t i, nr = 0;
 
 	for (i = 0; i < m->tree->columns.nr; i++) {
 		if (m->tree->columns.at[i].is_chart || is_in_section(m->tree, i))
 			continue;
-		if (nr == 0)
-			write_metric_heads(m);
 		if (nr < MAX_METRICS)
-			write_metric_row(m, (uint32_t)i);
+			put_metric(m, &t, (uint32_t)i);
 		nr++;
 	}
+	sonde_markdown__finish(m, &t);
 	if (nr > MAX_METRICS)
 		sonde_sink_printf(m->to, "\n\u2026 and %zu more metrics; all of them are in %s.\n",
 			nr - MAX_METRICS,
@@ -314,14 +314,15 @@ static void write_sections(struct sonde_markdown *m)
 
 	for (i = 0; i < m->tree->sections.nr; i++) {
 		const struct sonde_chosen_section *s = &m->tree->sections.at[i];
+		struct sonde_table t = metric_table();
 
 		sonde_sink_puts(m->to, "\n**");
 		sonde_markdown__name(m, s->name.n ? s->name : s->id);
 		sonde_sink_puts(m->to, "**\n");
-		write_metric_heads(m);
 		for (k = 0; k < s->columns.nr; k++)
 			if (!m->tree->columns.at[s->columns.at[k]].is_chart)
-				write_metric_row(m, s->columns.at[k]);
+				put_metric(m, &t, s->columns.at[k]);
+		sonde_markdown__finish(m, &t);
 	}
 }
 

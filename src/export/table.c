@@ -304,19 +304,27 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 	return t->failed ? sonde_err_nomem(err) : 0;
 }
 
+static void put_markdown_cell(struct sonde_sink *to, struct sonde_str text)
+{
+	sonde_sink_putc(to, ' ');
+	sonde_sink_str(to, text);
+	sonde_sink_puts(to, " |");
+}
+
 void sonde_table_print_markdown(const struct sonde_table *t, struct sonde_sink *to)
 {
 	size_t i;
 
 	sonde_sink_puts(to, "\n|");
 	for (i = 0; i < t->columns.nr; i++)
-		sonde_sink_printf(to, " %.*s |", SONDE_STR_ARG(t->columns.at[i].head));
+		put_markdown_cell(to, t->columns.at[i].head);
 	sonde_sink_puts(to, "\n|");
 	for (i = 0; i < t->columns.nr; i++)
 		sonde_sink_puts(to, t->columns.at[i].is_right ? "---:|" : "---|");
-	for (i = 0; i < t->cells.nr; i++)
-		sonde_sink_printf(to, "%s %.*s |", i % t->columns.nr ? "" : "\n|",
-			SONDE_STR_ARG(t->cells.at[i].text));
+	for (i = 0; i < t->cells.nr; i++) {
+		sonde_sink_puts(to, i % t->columns.nr ? "" : "\n|");
+		put_markdown_cell(to, t->cells.at[i].text);
+	}
 	sonde_sink_putc(to, '\n');
 	to->buf.failed |= t->failed;
 }
