@@ -126,6 +126,43 @@ killed() { # sonde is killed in the middle: the program goes on, and what was fo
 	wait_for is_gone "$program" && "$SONDE" report "$TMP/run/native" >"$TMP/r" && grep '^25000 of 25000 launches in regions' "$TMP/r"
 }
 
+# Files are folded, replaced and removed while `sonde ctl PID report` and --every read them. What a report has is never more than the program has
+# done by its end (nothing twice), and never less than an earlier one had (nothing lost); the last one has it all. Kernels come in
+# later than launches: they are counted at the end.
+live() {
+	local runner
+	rm -rf "$TMP/run" "$TMP/stop" "$TMP/reports"
+	mkdir "$TMP/reports"
+	head -c 8 /dev/zero >"$TMP/count"
+	FAKE_LOOP_COUNT=$TMP/count FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$TMP/run" counters=off capture.rotate=1s capture.keep=1 \
+		capture.every=200ms pipeline.native.cupti="$FAKE" -- "$BUILD/fake/fake_loop" "$FAKE" 1 3 500 >"$TMP/said" 2>"$TMP/trees" &
+	runner=$!
+	wait_for sh -c "ls $TMP/run/native/*.sonde $TMP/run/native/ctl.$runner"
+	wait_for tells || return
+	touch "$TMP/stop"
+	wait $runner && "$SONDE" report "$TMP/run/native" -f json >"$TMP/r.json" && python3 - "$TMP" <<-'P'
+		import glob, json, re, sys
+		tmp = sys.argv[1]
+		def steps(r): return next((g["instances"] for g in r["aggregate"]["regions"] if g["id"] == "train/step"), 0) if r["aggregate"] else 0
+		def read(f): return json.load(open(f))
+		names = sorted(glob.glob(tmp + "/reports/*.json"))
+		told = [(steps(read(f)), int(open(f[:-5] + ".done").read())) for f in names]
+		last, n = read(tmp + "/r.json"), int(re.search(r"steps (\d+)", open(tmp + "/said").read())[1])
+		trees = [int(m) for m in re.findall(r"^(\d+) of \d+ launches in regions", open(tmp + "/trees").read(), re.M)]
+		print(n, told, trees, last["coverage"], last["notes"], sep="\n")
+		assert all(0 < s <= done + 1 for s, done in told) and [s for s, _ in told] == sorted(s for s, _ in told)
+		assert len(trees) > 2 and trees == sorted(trees) and trees[-1] <= 4 * n
+		assert steps(last) == n and last["coverage"]["launches_total"] == 4 * n
+	P
+}
+tells() { # one more report, and how far the program was when it had been made; enough when three were of files that had been folded
+	local name
+	name=$TMP/reports/$(printf %03d $(ls "$TMP/reports" | wc -l))
+	"$SONDE" ctl "$runner" report -f json >"$name.json" || { rm "$name.json"; return 1; }
+	od -An -tu8 "$TMP/count" | tr -d ' ' >"$name.done"
+	[ "$(grep -l 'its oldest files were folded' "$TMP"/reports/*.json | wc -l)" -ge 3 ]
+}
+
 refused() { # SETTINGS… TEXT: said before anything runs
 	! "$SONDE" run hydra.run.dir="$TMP/no" "${@:1:$#-1}" -- true >"$TMP/said" 2>&1 && grep -qF -- "${@: -1}" "$TMP/said" && [ ! -e "$TMP/no" ]
 }
@@ -138,6 +175,7 @@ ok "ranges alone: files folded one by one have the report of the whole" no_gpu
 ok "start/end ranges, graphs and memory over many files are those of the whole" all_kinds
 ok "a run keeps one file and tells every launch" in_a_run
 ok "sonde is killed while it folds: nothing is lost, nothing told twice" killed
+ok "reports of a capture whose files are being folded have everything once" live
 ok "capture.keep without capture.rotate is refused" refused capture.keep=2 "it needs capture.rotate"
 ok "capture.keep with a budget is refused" refused capture.keep=2 capture.rotate=1GB pipeline.native.budget=2% "leave pipeline.native.budget out"
 ok "capture.keep with counters is refused" refused capture.keep=2 capture.rotate=1GB counters.set=basic "leave counters out"
