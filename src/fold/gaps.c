@@ -37,11 +37,12 @@ const char *sonde_idle_cause_words(enum sonde_idle_cause c)
 	return sonde_advice_on(SONDE_WHEN_IDLE + c)->says;
 }
 
-void sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l)
+bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l)
 {
 	*g = (struct sonde_gaps){.l = l};
 	if (l->records->rolled.nr)
 		g->since_ns = l->records->rolled.at[0].since_ns;
+	return sonde_hosts__init(&g->hosts, l->records);
 }
 
 void sonde_gaps__release(struct sonde_gaps *g)
@@ -79,7 +80,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 	struct sonde_gap_sum *sum = sonde_vec_push(&g->sums);
 	size_t i;
 
-	if (!sum || (!g->hosts.r && !sonde_hosts__init(&g->hosts, g->l->records)))
+	if (!sum || (!g->hosts.launches && !sonde_hosts__settle(&g->hosts)))
 		return false;
 	if (g->sums.nr > 1)
 		*sum = sum[-1];
@@ -93,7 +94,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 	return true;
 }
 
-bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr)
+static bool find_gaps(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr)
 {
 	uint32_t last = nr ? stamps[0].launch : 0;
 	size_t i;
@@ -195,17 +196,19 @@ static void place_gap(
 	}
 }
 
-bool sonde_gaps__keep(const struct sonde_gaps *g, struct sonde_cells *c, uint32_t scope)
+bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stay *stay, struct sonde_cells *c)
 {
 	size_t i;
 
+	if (!find_gaps(g, stay->stamps, stay->nr_stamps))
+		return false;
 	for (i = 0; i < g->nr_longest; i++) {
 		struct sonde_gap *gap = sonde_vec_push(&c->gaps);
 
 		if (!gap)
 			return false;
 		*gap = g->longest[i];
-		gap->scope = scope;
+		gap->scope = stay->scope;
 		place_gap(g->l, &g->ends[i], gap);
 	}
 	return true;

@@ -15,7 +15,7 @@ struct sonde_gap_sum {
 struct sonde_gaps {
 	uint64_t since_ns; /* before it are gaps because files are gone: these are none */
 	const struct sonde_launches *l;
-	struct sonde_hosts hosts; /* made for the first gap: a GPU may have none */
+	struct sonde_hosts hosts;
 	uint64_t first_ns, last_ns; /* of the scope at hand: from its first start to its last end */
 	SONDE_VEC(struct sonde_gap_sum) sums;
 	struct sonde_gap longest[SONDE_NR_GAPS];
@@ -23,12 +23,12 @@ struct sonde_gaps {
 	size_t nr_longest;
 };
 
-void sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
+/* False: no memory; to be released in any case. `hosts` is to be told of the records. */
+bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
-/* Finds the gaps of one scope from all its launches, sorted. False: no memory. */
-bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr);
-/* Adds the longest of the scope at hand to the cells. False: no memory. */
-bool sonde_gaps__keep(const struct sonde_gaps *g, struct sonde_cells *c, uint32_t scope);
+/* Finds the gaps of one scope from all its launches; the longest go to the cells. False: no memory. */
+bool sonde_gaps__scope(
+	struct sonde_gaps *g, const struct sonde_stay *stay, struct sonde_cells *c);
 
 /* Adds what lies between two moments, each the start or the end of a launch. */
 void sonde_gaps__add(

@@ -42,33 +42,21 @@ static const uint8_t cause_of[] = {
 	[SONDE_CALL_FREE] = SONDE_IDLE_ALLOC,
 };
 
-/* Which thread called for each record, and which made each call. False: no memory. */
-static bool find_threads(struct sonde_hosts *h, uint32_t *callers)
+bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record)
 {
-	const struct sonde_records *r = h->r;
-	const struct sonde_record *last = NULL;
-	uint32_t thread = SONDE_NONE;
-	size_t i;
+	const struct sonde_record *records = h->r->records.at, *rec = &records[record];
 
-	for (i = 0; i < r->records.nr; i++) {
-		const struct sonde_record *rec = &r->records.at[i];
-
-		h->thread_of[i] = SONDE_NONE;
-		if (!rec->call_ns)
-			continue;
-		if (!last || last->thread != rec->thread || last->process != rec->process)
-			thread = find_thread(h, rec->process, rec->thread);
-		if (thread == SONDE_NONE)
-			return false;
-		h->thread_of[i] = thread;
-		last = rec;
-	}
-	for (i = 0; i < r->calls.nr; i++) {
-		callers[i] = find_thread(h, r->calls.at[i].process, r->calls.at[i].thread);
-		if (callers[i] == SONDE_NONE)
-			return false;
-	}
-	return true;
+	h->call_of[record] = rec->call_ns;
+	h->thread_of[record] = SONDE_NONE;
+	if (!rec->call_ns)
+		return true;
+	if (h->last != SONDE_NONE && records[h->last].thread == rec->thread &&
+		records[h->last].process == rec->process)
+		h->thread_of[record] = h->thread_of[h->last];
+	else
+		h->thread_of[record] = find_thread(h, rec->process, rec->thread);
+	h->last = record;
+	return h->thread_of[record] != SONDE_NONE;
 }
 
 /* Where each thread's own begin, from the thread of each: one number on, ready to be filled. */
@@ -105,7 +93,7 @@ static bool spread_launches(struct sonde_hosts *h)
 		return false;
 	for (i = 0; i < r->records.nr; i++)
 		if (h->thread_of[i] != SONDE_NONE)
-			h->launches[first[h->thread_of[i] + 1]++] = r->records.at[i].call_ns;
+			h->launches[first[h->thread_of[i] + 1]++] = h->call_of[i];
 	return sort_each(h, h->launches, first, sizeof(*h->launches));
 }
 
@@ -127,21 +115,33 @@ static bool spread_calls(struct sonde_hosts *h, const uint32_t *callers)
 	return sort_each(h, h->calls, first, sizeof(*h->calls));
 }
 
-bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
+bool sonde_hosts__settle(struct sonde_hosts *h)
 {
+	const struct sonde_records *r = h->r;
 	uint32_t *callers = sonde_malloc((r->calls.nr + 1) * sizeof(*callers));
 	size_t i;
-	bool ok;
+	bool ok = callers != NULL;
 
-	*h = (struct sonde_hosts){.r = r};
+	for (i = 0; i < r->calls.nr && ok; i++) {
+		callers[i] = find_thread(h, r->calls.at[i].process, r->calls.at[i].thread);
+		ok = callers[i] != SONDE_NONE;
+	}
+	ok = ok && spread_launches(h) && spread_calls(h, callers);
+	sonde_free(callers);
+	return ok;
+}
+
+bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
+{
+	size_t i;
+
+	*h = (struct sonde_hosts){.r = r, .last = SONDE_NONE};
+	h->call_of = sonde_malloc((r->records.nr + 1) * sizeof(*h->call_of));
 	h->thread_of = sonde_malloc((r->records.nr + 1) * sizeof(*h->thread_of));
 	h->has_calls = sonde_calloc(r->processes.nr + 1, sizeof(*h->has_calls));
 	for (i = 0; h->has_calls && i < r->processes.nr; i++)
 		h->has_calls[i] = r->processes.at[i].has_calls;
-	ok = callers && h->thread_of && h->has_calls && find_threads(h, callers) &&
-	     spread_launches(h) && spread_calls(h, callers);
-	sonde_free(callers);
-	return ok;
+	return h->call_of && h->thread_of && h->has_calls;
 }
 
 void sonde_hosts__release(struct sonde_hosts *h)
@@ -150,6 +150,7 @@ void sonde_hosts__release(struct sonde_hosts *h)
 	sonde_free(h->launches);
 	sonde_free(h->first_call);
 	sonde_free(h->first_launch);
+	sonde_free(h->call_of);
 	sonde_free(h->thread_of);
 	sonde_free(h->has_calls);
 	sonde_map_release(&h->threads);

@@ -16,14 +16,20 @@ struct sonde_hosts {
 	struct sonde_act *calls; /* that can wait: by thread, then begin */
 	uint64_t *launches;	 /* by thread, then time; there are many, so no more than that */
 	size_t *first_call, *first_launch; /* by thread, one more than there are: where its own begin */
-	uint32_t *thread_of;	/* by record: its thread, SONDE_NONE = call not known */
+	uint64_t *call_of;	/* by record: when it was called for, 0 = not known; and … */
+	uint32_t *thread_of;	/* … by which thread, SONDE_NONE = not known */
+	uint32_t last;		/* record whose thread was looked up last, SONDE_NONE = none */
 	bool *has_calls;	/* by process: calls that can wait were captured */
 	struct sonde_map threads;
 	struct sonde_arena arena;
 };
 
-/* False: no memory; to be released in any case. */
+/* Each false: no memory; to be released in any case. */
 bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r);
+/* To be told of all records before anything is asked. */
+bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record);
+/* Puts what threads did in order: for the first gap, as a GPU may have none. */
+bool sonde_hosts__settle(struct sonde_hosts *h);
 void sonde_hosts__release(struct sonde_hosts *h);
 
 /* The time from `from_ns` on in which nothing ran, by what the host did; adds to `by`. */

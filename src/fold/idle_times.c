@@ -137,14 +137,14 @@ static void count_idle(struct sonde_idle *x, const struct sonde_stay *stay)
 	x->touched.nr = 0;
 }
 
-bool sonde_idle__scope(struct sonde_idle *x, const struct sonde_stay *stay,
-	const struct sonde_stamp *stamps, size_t nr)
+bool sonde_idle__scope(struct sonde_idle *x, const struct sonde_stay *stay)
 {
 	size_t i, k;
 	bool ok = true;
 
-	for (i = 0; i < nr && ok; i++)
-		ok = touch_set(x, x->l->launches.at[stamps[i].launch].open, &stamps[i].time);
+	for (i = 0; i < stay->nr_stamps && ok; i++)
+		ok = touch_set(x, x->l->launches.at[stay->stamps[i].launch].open,
+			&stay->stamps[i].time);
 	for (i = 0; i < x->sets.nr && ok; i++) {
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);

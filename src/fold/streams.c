@@ -23,39 +23,46 @@ struct row {
 };
 
 struct pair {
-	uint32_t place;
+	uint32_t place, stream;
 	uint32_t first, nr; /* slice of `members` */
 	uint64_t nr_queued, queue_ns;
 };
 
 struct work {
+	const struct sonde_streams *s;
 	const struct sonde_launches *l;
 	const struct sonde_stay *stay;
 	struct sonde_track *tracks; /* by visit: of all streams */
-	struct sonde_map row_keys;  /* {visit, context, stream} */
-	struct sonde_map pair_keys; /* {place, context, stream} */
+	struct sonde_map row_keys;  /* {visit, stream} */
+	struct sonde_map pair_keys; /* {place, stream} */
 	SONDE_VEC(struct row) rows;
 	SONDE_VEC(struct pair) pairs;
 	SONDE_VEC(uint32_t) members; /* row numbers */
-	uint32_t last;		     /* record */
 	struct sonde_arena arena;
 };
 
-/* The number of {of, the record's stream}, SONDE_NONE when memory is short. */
-static uint32_t key_add(struct work *w, struct sonde_map *map, uint32_t of,
-	const struct sonde_record *rec, bool *is_new)
+uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_record *rec)
 {
-	uint32_t key[4] = {of, rec->context, (uint32_t)rec->stream, (uint32_t)(rec->stream >> 32)};
+	const uint64_t key[2] = {rec->context, rec->stream};
 
-	return sonde_map_keep(map, &w->arena, SONDE_BYTES(key), is_new);
+	if (s->last >= s->keys.nr || memcmp(s->keys.keys[s->last].p, key, sizeof(key)) != 0)
+		s->last = sonde_map_keep(&s->keys, &s->arena, SONDE_BYTES(key), NULL);
+	return s->last;
+}
+
+void sonde_streams__release(struct sonde_streams *s)
+{
+	sonde_map_release(&s->keys);
+	sonde_arena_release(&s->arena);
 }
 
 /* A launch counts once in a region, however many ways lead there. */
-static bool pair_join(
-	struct work *w, struct pair *p, uint32_t region, const struct sonde_record *rec)
+static bool pair_join(struct work *w, struct pair *p, uint32_t region)
 {
+	const uint32_t key[2] = {w->stay->of[region], p->stream};
+	uint64_t stream[2];
 	bool is_new;
-	uint32_t number = key_add(w, &w->row_keys, w->stay->of[region], rec, &is_new), *slot;
+	uint32_t number = sonde_map_keep(&w->row_keys, &w->arena, SONDE_BYTES(key), &is_new), *slot;
 
 	if (number == SONDE_NONE)
 		return false;
@@ -64,9 +71,10 @@ static bool pair_join(
 
 		if (!row)
 			return false;
+		memcpy(stream, w->s->keys.keys[p->stream].p, sizeof(stream));
 		row->visit = w->stay->of[region];
-		row->sums.context = rec->context;
-		row->sums.stream = rec->stream;
+		row->sums.context = (uint32_t)stream[0];
+		row->sums.stream = stream[1];
 	}
 	if (w->rows.at[number].last_pair == w->pairs.nr)
 		return true;
@@ -79,12 +87,11 @@ static bool pair_join(
 	return true;
 }
 
-static bool pair_fill(struct work *w, const struct sonde_launch *launch)
+static bool pair_fill(struct work *w, uint32_t number, uint32_t stream)
 {
-	const struct sonde_record *rec = &w->l->records->records.at[launch->record];
-	const struct sonde_place *place = &w->l->places.at[launch->place];
+	const struct sonde_place *place = &w->l->places.at[number];
 	struct pair *slot = sonde_vec_push(&w->pairs),
-		    p = {.place = launch->place, .first = (uint32_t)w->members.nr};
+		    p = {.place = number, .stream = stream, .first = (uint32_t)w->members.nr};
 	uint32_t k, region;
 
 	if (!slot)
@@ -92,40 +99,39 @@ static bool pair_fill(struct work *w, const struct sonde_launch *launch)
 	for (k = 0; k < place->nr; k++)
 		for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
 			region = w->l->regions.at[region].parent)
-			if (!pair_join(w, &p, region, rec))
+			if (!pair_join(w, &p, region))
 				return false;
 	*slot = p;
 	return true;
 }
 
-/* The pair of a launch, made when new; NULL: no memory. Launches of a pair come in a row. */
-static struct pair *find_pair(struct work *w, const struct sonde_launch *launch, uint32_t *number)
+/* The pair of a launch, made when new; NULL: no memory. Those of a pair come in a row: `last`. */
+static struct pair *find_pair(struct work *w, uint32_t place, uint32_t stream, struct pair *last)
 {
-	const struct sonde_record *records = w->l->records->records.at,
-				  *rec = &records[launch->record], *last = &records[w->last];
+	const uint32_t key[2] = {place, stream};
+	uint32_t number;
 	bool is_new;
 
-	if (*number == SONDE_NONE || w->pairs.at[*number].place != launch->place ||
-		last->stream != rec->stream || last->context != rec->context) {
-		*number = key_add(w, &w->pair_keys, launch->place, rec, &is_new);
-		if (*number == SONDE_NONE || (is_new && !pair_fill(w, launch)))
-			return NULL;
-	}
-	w->last = launch->record;
-	return &w->pairs.at[*number];
+	if (last && last->place == place && last->stream == stream)
+		return last;
+	number = sonde_map_keep(&w->pair_keys, &w->arena, SONDE_BYTES(key), &is_new);
+	if (number == SONDE_NONE || (is_new && !pair_fill(w, place, stream)))
+		return NULL;
+	return &w->pairs.at[number];
 }
 
-static bool add_launches(struct work *w, const struct sonde_stamp *stamps, size_t nr)
+static bool add_launches(struct work *w)
 {
-	uint32_t number = SONDE_NONE, k;
+	struct pair *p = NULL;
+	uint32_t k;
 	size_t i;
 
-	for (i = 0; i < nr; i++) {
-		const struct sonde_record_time *time = &stamps[i].time;
-		const struct sonde_launch *launch = &w->l->launches.at[stamps[i].launch];
-		uint64_t call_ns = w->l->records->records.at[launch->record].call_ns;
-		struct pair *p = find_pair(w, launch, &number);
+	for (i = 0; i < w->stay->nr_stamps; i++) {
+		const struct sonde_stamp *s = &w->stay->stamps[i];
+		const struct sonde_record_time *time = &s->time;
+		uint64_t call_ns = w->s->call_of[s->launch];
 
+		p = find_pair(w, w->l->launches.at[s->launch].place, s->stream, p);
 		if (!p)
 			return false;
 		p->nr_queued += call_ns != 0;
@@ -210,17 +216,16 @@ static bool hand_out(struct work *w, struct sonde_cells *c)
 	return true;
 }
 
-bool sonde_streams__scope(const struct sonde_folding *f, const struct sonde_stay *stay,
-	const struct sonde_stamp *stamps, size_t nr)
+bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_stay *stay)
 {
-	struct work w = {.l = f->l, .stay = stay};
+	struct work w = {.s = s, .l = s->f->l, .stay = stay};
 	bool ok;
 
 	w.tracks = sonde_calloc(stay->nr + 1, sizeof(*w.tracks));
-	ok = w.tracks && add_launches(&w, stamps, nr);
+	ok = w.tracks && add_launches(&w);
 	if (ok) {
 		settle(&w);
-		ok = hand_out(&w, f->c);
+		ok = hand_out(&w, s->f->c);
 	}
 	sonde_free(w.tracks);
 	sonde_map_release(&w.row_keys);

@@ -23,91 +23,102 @@ struct work {
 };
 
 /* The visits of a scope: where those of `*first` end, they end. */
-static struct sonde_stay take_stay(struct work *w, uint32_t scope, size_t *first)
+static void take_stay(struct work *w, struct sonde_stay *stay, uint32_t scope, size_t *first)
 {
-	struct sonde_stay stay = {scope, w->c->visits.at + *first, 0, w->visit_of};
-
+	stay->scope = scope;
+	stay->at = w->c->visits.at + *first;
+	stay->nr = 0;
+	stay->of = w->visit_of;
 	memset(w->visit_of, 0xff, w->l->regions.nr * sizeof(*w->visit_of));
 	for (; *first < w->c->visits.nr && w->c->visits.at[*first].scope == scope; ++*first)
-		w->visit_of[w->c->visits.at[*first].region] = (uint32_t)stay.nr++;
-	return stay;
+		w->visit_of[w->c->visits.at[*first].region] = (uint32_t)stay->nr++;
 }
 
-/* The timed launches of a scope. */
-struct batch {
-	struct sonde_stamp *at;
-	size_t nr;
+/* What the times of scopes are found with. */
+struct tools {
+	struct sonde_streams streams;
+	struct sonde_gaps gaps;
+	struct sonde_idle idle;
+	struct sonde_stay *stays;   /* by scope */
+	struct sonde_stamp *stamps; /* of all scopes, one behind the other */
 };
 
-/* Into `batches`, one for each scope, made of `stamps`. */
-static void group(const struct sonde_launches *l, struct batch *batches, struct sonde_stamp *stamps)
+/* Gives each scope its timed launches; the only look at the records. False: no memory. */
+static bool group(struct tools *t, const struct sonde_launches *l)
 {
+	struct sonde_stamp *next = t->stamps;
 	size_t i;
 
 	for (i = 0; i < l->launches.nr; i++)
-		batches[l->launches.at[i].scope].nr++;
+		t->stays[l->launches.at[i].scope].nr_stamps++;
 	for (i = 0; i < l->scopes.nr; i++) {
-		batches[i].at = stamps;
-		stamps += batches[i].nr;
-		batches[i].nr = 0;
+		t->stays[i].stamps = next;
+		next += t->stays[i].nr_stamps;
+		t->stays[i].nr_stamps = 0;
 	}
 	for (i = 0; i < l->launches.nr; i++) {
-		const struct sonde_record_time t = l->records->records.at[i].time;
-		struct batch *b = &batches[l->launches.at[i].scope];
+		const struct sonde_record *rec = &l->records->records.at[i];
+		const struct sonde_record_time time = rec->time;
+		struct sonde_stay *stay = &t->stays[l->launches.at[i].scope];
+		uint32_t stream = sonde_streams__number(&t->streams, rec);
 
-		if (t.end_ns)
-			b->at[b->nr++] = (struct sonde_stamp){
-				{t.start_ns, t.end_ns > t.start_ns ? t.end_ns : t.start_ns},
-				(uint32_t)i};
+		if (stream == SONDE_NONE || !sonde_hosts__add(&t->gaps.hosts, (uint32_t)i))
+			return false;
+		if (time.end_ns)
+			stay->stamps[stay->nr_stamps++] = (struct sonde_stamp){
+				{time.start_ns, time.end_ns > time.start_ns ? time.end_ns : time.start_ns},
+				(uint32_t)i, stream};
 	}
+	return true;
 }
 
-/* Leaves the selected ones in regions. */
-static void drop_others(const struct sonde_launches *l, struct batch *b)
+/* Leaves the selected launches in regions. */
+static void drop_others(const struct sonde_launches *l, struct sonde_stay *stay)
 {
 	size_t i, nr = 0;
 
-	for (i = 0; i < b->nr; i++)
-		if (l->launches.at[b->at[i].launch].state == SONDE_LAUNCH_TAKEN)
-			b->at[nr++] = b->at[i];
-	b->nr = nr;
+	for (i = 0; i < stay->nr_stamps; i++)
+		if (l->launches.at[stay->stamps[i].launch].state == SONDE_LAUNCH_TAKEN)
+			stay->stamps[nr++] = stay->stamps[i];
+	stay->nr_stamps = nr;
 }
 
 /* One scope's visits from its launches; gaps are those of all, selected or not. */
-static bool gpu_times_of(struct work *w, struct sonde_gaps *gaps, struct sonde_idle *idle,
-	const struct sonde_stay *stay, struct batch b)
+static bool gpu_times_of(struct work *w, struct tools *t, struct sonde_stay *stay)
 {
-	if (!sonde_keysort(b.at, b.nr) || !sonde_gaps__scope(gaps, b.at, b.nr) ||
-		!sonde_gaps__keep(gaps, w->c, stay->scope) ||
-		!sonde_waits__scope(w->f, stay, b.at, b.nr))
+	if (!sonde_keysort(stay->stamps, stay->nr_stamps) ||
+		!sonde_gaps__scope(&t->gaps, stay, w->c) || !sonde_waits__scope(w->f, stay))
 		return false;
-	drop_others(w->l, &b);
-	return sonde_streams__scope(w->f, stay, b.at, b.nr) &&
-	       sonde_idle__scope(idle, stay, b.at, b.nr);
+	drop_others(w->l, stay);
+	return sonde_streams__scope(&t->streams, stay) && sonde_idle__scope(&t->idle, stay);
+}
+
+static bool init_tools(struct tools *t, struct work *w)
+{
+	bool ok = sonde_gaps__init(&t->gaps, w->l);
+
+	t->streams.f = w->f;
+	t->streams.call_of = t->gaps.hosts.call_of;
+	t->stays = sonde_calloc(w->l->scopes.nr + 1, sizeof(*t->stays));
+	t->stamps = sonde_malloc((w->l->launches.nr + 1) * sizeof(*t->stamps));
+	return ok && t->stays && t->stamps && sonde_idle__init(&t->idle, w->l, &t->gaps);
 }
 
 static int gpu_times(struct work *w, struct sonde_err *err)
 {
-	const struct sonde_launches *l = w->l;
-	struct batch *batches = sonde_calloc(l->scopes.nr + 1, sizeof(*batches));
-	struct sonde_stamp *stamps = sonde_malloc((l->launches.nr + 1) * sizeof(*stamps));
-	struct sonde_gaps gaps = {0};
-	struct sonde_idle idle = {0};
+	struct tools t = {0};
 	size_t i, visit = 0;
-	bool ok = batches && stamps && sonde_idle__init(&idle, l, &gaps);
+	bool ok = init_tools(&t, w) && group(&t, w->l);
 
-	sonde_gaps__init(&gaps, l);
-	if (ok)
-		group(l, batches, stamps);
-	for (i = 0; ok && i < l->scopes.nr; i++) {
-		const struct sonde_stay stay = take_stay(w, (uint32_t)i, &visit);
-
-		ok = gpu_times_of(w, &gaps, &idle, &stay, batches[i]);
+	for (i = 0; ok && i < w->l->scopes.nr; i++) {
+		take_stay(w, &t.stays[i], (uint32_t)i, &visit);
+		ok = gpu_times_of(w, &t, &t.stays[i]);
 	}
-	sonde_idle__release(&idle);
-	sonde_gaps__release(&gaps);
-	sonde_free(batches);
-	sonde_free(stamps);
+	sonde_idle__release(&t.idle);
+	sonde_gaps__release(&t.gaps);
+	sonde_streams__release(&t.streams);
+	sonde_free(t.stays);
+	sonde_free(t.stamps);
 	return ok ? 0 : sonde_err_nomem(err);
 }
 
@@ -161,8 +172,9 @@ static int host_times(struct work *w, struct sonde_err *err)
 		by_process[r->ranges.at[i].process] = i;
 	}
 	for (s = 0; rc == 0 && s < w->l->scopes.nr; s++) {
-		const struct sonde_stay stay = take_stay(w, (uint32_t)s, &visit);
+		struct sonde_stay stay = {0};
 
+		take_stay(w, &stay, (uint32_t)s, &visit);
 		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process], next);
 	}
 	if (rc == 0)

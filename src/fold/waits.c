@@ -99,11 +99,11 @@ static void add_launch(struct work *w, const struct sonde_stamp *s)
 			add_comm(w, w->stay->of[region], &s->time);
 }
 
-bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_stay *stay,
-	const struct sonde_stamp *stamps, size_t nr)
+bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_stay *stay)
 {
 	struct work w = {.f = f, .stay = stay};
-	size_t i;
+	const struct sonde_stamp *stamps = stay->stamps;
+	size_t nr = stay->nr_stamps, i;
 	bool ok = true;
 
 	if (!f->communicates)
