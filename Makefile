@@ -161,7 +161,7 @@ $(BUILD)/lib/hydra/tests/%.o: CPPFLAGS += -Itests/unit -Ilib/hydra/tests/cases
 CUDA_HOME  ?= /usr/local/cuda
 NVTX_INC   := $(firstword $(foreach d,$(CUDA_HOME)/include /usr/include,$(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d))))
 CUPTI_INC  := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_activity.h),$(d))))
-INJ_CUPTI  := src/inject/activity.c src/inject/records.c src/inject/launches.c src/inject/devices.c src/inject/cupti_load.c src/inject/rivals.c
+INJ_CUPTI  := src/inject/activity.c src/inject/records.c src/inject/launches.c src/inject/devices.c src/inject/cupti_load.c src/inject/rivals.c src/inject/presence.c
 INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/activity_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
 INJ_SRC    := $(INJ_ALL) src/format/event.c src/base/glob.c src/base/utf8.c $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/activity_absent.c)
 INJ_OBJ    := $(INJ_SRC:%.c=$(BUILD)/pic/%.o)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What native capture costs a CPU-bound PyTorch decode loop, beside the plain run and Triton Proton.
 
-    bench/overhead.py BUILD [--loop modules|bare] [--sets N] [--rounds N] [--steps N] [--only NAME,...] [--base NAME]
+    bench/overhead.py BUILD [--loop modules|bare] [--sets N] [--rounds N] [--steps N] [--warm SECONDS] [--only NAME,...] [--base NAME]
 
 Thousands of small kernels under nested NVTX ranges. `modules` is a small language model written the usual
 way (nn.Module, KV cache, attention, logits); `bare` does nothing but call operators, the worst case.
@@ -9,8 +9,8 @@ way (nn.Module, KV cache, attention, logits); `bare` does nothing but call opera
 A set is one process per variant, all alive at once, their main threads on one core; a token goes round
 and whoever has it runs a stretch of the loop. Variants are so compared within milliseconds of each other
 on the same core, and what else the machine does cancels out. A set's ratio is the median over its rounds
-of stretch / plain stretch of that round; the table has the median over sets, the range, and the ratio
-of the least stretches. With --base NAME ratios are to that variant, and plain does not run.
+of stretch / plain stretch of that round; the table has the median over sets, the range, the ratio
+of the least stretches, and that of all stretches together (median over sets), which has in it what happens now and then. With --base NAME ratios are to that variant, and plain does not run.
 
   plain   nothing attached            empty    a library with empty NVTX hooks
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
@@ -135,7 +135,7 @@ def modules():
     return step, torch.zeros(1, 1, dtype=torch.long, device="cuda")
 
 
-def work(orders, answers, loop, steps, use_proton):
+def work(orders, answers, loop, steps, warm, use_proton):
     """Runs a stretch for every x that comes, and answers with its seconds."""
     import torch
 
@@ -154,8 +154,11 @@ def work(orders, answers, loop, steps, use_proton):
         torch.cuda.synchronize()
         return x
 
+    begin = time.monotonic()
     with torch.no_grad():
         for _ in range(3):
+            x = stretch(x)
+        while time.monotonic() - begin < warm:
             x = stretch(x)
         # The threads of CUDA and the profilers exist by now, and keep all cores.
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -169,7 +172,7 @@ def work(orders, answers, loop, steps, use_proton):
 
 
 class Worker:
-    def __init__(self, env, loop, steps, use_proton):
+    def __init__(self, env, loop, steps, warm, use_proton):
         orders, self.orders = os.pipe()
         read, answers = os.pipe()
         self.pid = os.fork()
@@ -180,7 +183,7 @@ class Worker:
                 os.environ.update(env)
                 if os.geteuid() == 0:
                     os.nice(-20)  # other work on the machine counts as little as can be
-                work(orders, answers, loop, steps, use_proton)
+                work(orders, answers, loop, steps, warm, use_proton)
             except Exception:  # pylint: disable=broad-except
                 traceback.print_exc()
                 os._exit(1)
@@ -202,9 +205,9 @@ class Worker:
         os.waitpid(self.pid, 0)
 
 
-def measure_set(variants, loop, steps, rounds):
+def measure_set(variants, loop, steps, warm, rounds):
     """The stretches of each variant, round by round."""
-    started = {name: Worker(env, loop, steps, name == "proton") for name, env in variants.items()}
+    started = {name: Worker(env, loop, steps, warm, name == "proton") for name, env in variants.items()}
     workers = {name: worker for name, worker in started.items() if worker.ready()}
     order = list(workers)
     took = {name: [] for name in workers}
@@ -230,6 +233,11 @@ def tell_timed(build, out, names):
 def ratio(took, name, base):
     """Of a set: the median over its rounds of stretch / the base's stretch of the round."""
     return statistics.median(a / b for a, b in zip(took[name], took[base]))
+
+
+def whole(took, name, base):
+    """Of a set: all stretches together / all of the base's; what happens now and then is in it."""
+    return sum(took[name]) / sum(took[base])
 
 
 def least(sets, name):
@@ -272,6 +280,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--loop", choices=("modules", "bare"), default="modules")
     parser.add_argument("--sets", type=int, default=7)
+    parser.add_argument("--warm", type=float, default=0, help="seconds that all run before they take turns")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--only", default="empty,ranges,kernels,native,proton")
@@ -284,7 +293,7 @@ def main():
     loop = {"modules": modules, "bare": bare}[args.loop]
     sets = []
     for number in range(args.sets):
-        took = measure_set(variants, loop, args.steps, args.rounds)
+        took = measure_set(variants, loop, args.steps, args.warm, args.rounds)
         sets.append(took)
         shown = (f"{os.path.basename(n)} {ratio(took, n, args.base):.3f}" for n in variants if n in took)
         print(f"set {number + 1}:", *shown, flush=True)
@@ -292,7 +301,7 @@ def main():
             if number + 1 < args.sets:
                 os.unlink(path)
     print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {args.rounds} rounds")
-    print(f"{'':14}{'ms/step':>9}{'ratio':>8}{'range':>15}{'least':>8}")
+    print(f"{'':14}{'ms/step':>9}{'ratio':>8}{'range':>15}{'least':>8}{'whole':>8}")
     for name in variants:
         ratios = [ratio(took, name, args.base) for took in sets if name in took]
         if not ratios:
@@ -300,7 +309,8 @@ def main():
             continue
         step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps * 1e3
         print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios):8.3f}", end="")
-        print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, args.base):8.3f}")
+        print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, args.base):8.3f}", end="")
+        print(f"{statistics.median(whole(took, name, args.base) for took in sets if name in took):8.3f}")
     tell_timed(args.build, out, list(variants))
 
 

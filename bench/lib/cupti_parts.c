@@ -7,15 +7,10 @@
  *   subscribe  a subscriber of callbacks …
  *   driver     … who is called at launches in the driver, or
  *   runtime    … in the runtime, or
- *   resource   … when resources come and go, or
- *   nodes      … when nodes of graphs are made, or
- *   waits      … at copies, allocations and synchronisations in the driver
+ *   resource   … when resources come and go
  *   kernels    records of kernels …
  *   copies     … and of copies and fills, and of
- *   overhead   … CUPTI's own overhead, and of
- *   peers      … copies between devices, and of
- *   devices    … devices
- *   flush      CUPTI is asked for what it has every 500 ms
+ *   overhead   … CUPTI's own overhead
  *   calls      records of launches in the driver
  *   external   ids pushed and popped with NVTX ranges, and records of those
  *   zeroed     buffers are handed over clean
@@ -24,7 +19,8 @@
  *   hardware   times by the hardware's event system, where there is one
  *   tenth      all that for 10 ms of every 100 ms …
  *   counted    … but for callbacks, which stay
- *   once       all that in the first three seconds, and then no more, …
+ *   late       all that for 10 ms, five seconds after the beginning, and then no more, or
+ *   once       … in the first three seconds, and then no more, …
  *   unsubscribe … nor a subscriber, …
  *   finalize   … nor CUPTI
  */
@@ -53,7 +49,6 @@
 	X(cuptiActivityRegisterCallbacks)                                                          \
 	X(cuptiActivityEnable)                                                                     \
 	X(cuptiActivityDisable)                                                                    \
-	X(cuptiActivityFlushAll)                                                                   \
 	X(cuptiActivitySetAttribute)                                                               \
 	X(cuptiActivityEnableDriverApi)                                                            \
 	X(cuptiActivityEnableHWTrace)                                                              \
@@ -172,16 +167,6 @@ static void switch_callbacks(bool is_on)
 		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Launch", false, is_on);
 	if (has("runtime"))
 		switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, "Launch", false, is_on);
-	if (has("waits")) {
-		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Mem", false, is_on);
-		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Synchronize", false, is_on);
-	}
-	if (has("nodes")) {
-		cupti.cuptiEnableCallback(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-			CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
-		cupti.cuptiEnableCallback(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-			CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
-	}
 	if (has("resource"))
 		cupti.cuptiEnableDomain(is_on, subscriber, CUPTI_CB_DOMAIN_RESOURCE);
 }
@@ -196,8 +181,6 @@ static void switch_records(bool is_on)
 	}
 	if (has("overhead"))
 		switch_kind(CUPTI_ACTIVITY_KIND_OVERHEAD, is_on);
-	if (has("peers"))
-		switch_kind(CUPTI_ACTIVITY_KIND_MEMCPY2, is_on);
 	if (has("calls"))
 		switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, "Launch", true, is_on);
 	if (has("external"))
@@ -253,20 +236,25 @@ static void *toggle(void *arg)
 	return NULL;
 }
 
-static void *flush(void *arg)
+static void begin(void)
 {
-	(void)arg;
-	for (;;) {
-		usleep(500000);
-		cupti.cuptiActivityFlushAll(0);
-	}
-	return NULL;
+	refuse("buffers", cupti.cuptiActivityRegisterCallbacks(requested, completed));
+	if (has("subscribe") || has("driver") || has("runtime") || has("resource"))
+		refuse("a subscriber", cupti.cuptiSubscribe(&subscriber, called, NULL));
+	switch_callbacks(true);
+	switch_records(true);
 }
 
 static void *end_all(void *arg)
 {
 	(void)arg;
-	sleep(3);
+	if (has("late")) {
+		sleep(5);
+		begin();
+		usleep(10000);
+	} else {
+		sleep(3);
+	}
 	switch_records(false);
 	if (has("finalize")) {
 		atomic_store(&is_to_end, true);
@@ -287,19 +275,11 @@ EXPORT int InitializeInjection(void)
 	if (!load())
 		return 0;
 	set_attributes();
-	refuse("buffers", cupti.cuptiActivityRegisterCallbacks(requested, completed));
-	if (has("subscribe") || has("driver") || has("runtime") || has("resource") || has("nodes") ||
-		has("waits"))
-		refuse("a subscriber", cupti.cuptiSubscribe(&subscriber, called, NULL));
-	switch_callbacks(true);
-	switch_records(true);
-	if (has("devices")) /* they stay: records come with contexts */
-		switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true);
-	if (has("flush"))
-		pthread_create(&thread, NULL, flush, NULL);
+	if (!has("late"))
+		begin();
 	if (has("tenth"))
 		pthread_create(&thread, NULL, toggle, NULL);
-	if (has("once"))
+	if (has("once") || has("late"))
 		pthread_create(&thread, NULL, end_all, NULL);
 	return 1;
 }

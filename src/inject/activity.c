@@ -21,7 +21,6 @@ static uint8_t *buffers;
 static size_t buffer_bytes; /* of each */
 static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
 static _Atomic uint32_t ending;
-static _Atomic uint64_t nr_records; /* that came */
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
@@ -53,7 +52,7 @@ static void CUPTIAPI completed(
 	t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	while (valid &&
 		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
-		atomic_fetch_add_explicit(&nr_records, 1, memory_order_relaxed);
+		count(&sonde_inject.nr_gpu_records);
 		if (t)
 			sonde_activity__record(t, r);
 		else
@@ -94,7 +93,7 @@ static bool clock_read(uint64_t *ticks, uint64_t *ns)
 	return true;
 }
 
-static void clock_event(void)
+void sonde_activity__stamp(void)
 {
 	struct thread *t = hook_enter();
 	struct sonde_event e;
@@ -127,12 +126,14 @@ static void await_collection(void)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + sonde_inject.config.collect_ms * 1000000ull;
 	uint32_t nr_flushes = atomic_load(&sonde_inject.attach->nr_flushes);
-	uint64_t now, next_ms, budget_ms;
+	uint64_t now, next_ms, other_ms;
 
 	do {
 		next_ms = sonde_window__look(true) / 1000 + 1;
-		budget_ms = sonde_budget__look() / 1000 + 1;
-		next_ms = budget_ms < next_ms ? budget_ms : next_ms;
+		other_ms = sonde_budget__look() / 1000 + 1;
+		next_ms = other_ms < next_ms ? other_ms : next_ms;
+		other_ms = sonde_presence__look() / 1000 + 1;
+		next_ms = other_ms < next_ms ? other_ms : next_ms;
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now < until && (until - now) / 1000000 < next_ms)
 			next_ms = (until - now) / 1000000 + 1;
@@ -146,14 +147,19 @@ static void *collect(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-collect");
 	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
-		clock_event();
+		if (sonde_presence__hold()) {
+			sonde_activity__stamp();
+			sonde_presence__release();
+		}
 		atomic_fetch_add(&sonde_inject.nr_collected, 1);
 		await_collection();
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
-		if (!atomic_load(&ending))
+		if (!atomic_load(&ending) && sonde_presence__hold()) {
 			sonde_cupti.cuptiActivityFlushAll(0);
+			sonde_presence__release();
+		}
 		sonde_devices__describe();
-		sonde_rivals__look(atomic_load(&nr_records));
+		sonde_rivals__look();
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 	}
 	return NULL;
@@ -166,8 +172,10 @@ static void collect_rest(void)
 		!atomic_load(&sonde_inject.traces_gpu) || !sonde_ring__is_own())
 		return; /* CUPTI does not survive a fork */
 	sonde_futex__wake(&ending);
-	clock_event();
-	sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	if (sonde_presence__hold()) { /* for good */
+		sonde_activity__stamp();
+		sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	}
 	sonde_flusher__await_collectors(); /* what the collector took is not in there */
 	sonde_devices__describe();
 	atomic_store(&sonde_inject.is_collected, true);
@@ -204,12 +212,9 @@ static void switch_kind(CUpti_ActivityKind kind, bool is_on, const char *refused
 		sonde_flusher__note(refused);
 }
 
-/*
- * Launches that begin while it says so are taken to be timed: it says so only while all of it is
- * on. One whose call had begun when it ends may be without a record; the reader knows those.
- */
-static void switch_kinds(bool is_on)
+static void set_kinds(bool is_on)
 {
+	static bool are_on;
 	static const CUpti_ActivityKind kinds[] = {
 		CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -218,11 +223,11 @@ static void switch_kinds(bool is_on)
 		CUPTI_ACTIVITY_KIND_OVERHEAD, /* the last */
 	};
 	size_t i, nr = sizeof(kinds) / sizeof(kinds[0]);
+	uint64_t off_ns;
 
-	if (atomic_load(&sonde_inject.windows.is_timing) == is_on)
+	if (are_on == is_on)
 		return;
-	if (!is_on)
-		atomic_store(&sonde_inject.windows.is_timing, false);
+	are_on = is_on;
 	nr -= sonde_inject.config.levers.no_overhead;
 	for (i = 0; i < nr; i++)
 		switch_kind(kinds[i], is_on, "CUPTI refused a kind of activity");
@@ -231,20 +236,63 @@ static void switch_kinds(bool is_on)
 			"CUPTI cannot trace allocations of memory");
 	if (sonde_inject.config.whole_graphs)
 		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot trace whole graphs");
+	if (!is_on && sonde_cupti.cuptiGetTimestamp(&off_ns) == CUPTI_SUCCESS)
+		atomic_store(&sonde_inject.off_ns, off_ns);
+}
+
+void sonde_activity__end_records(void)
+{
+	set_kinds(false);
+}
+
+/*
+ * Launches that begin while it says so are taken to be timed: it says so only while all of it is
+ * on. One whose call had begun when it ends may be without a record; the reader knows those.
+ */
+static void switch_kinds(bool is_on)
+{
+	if (!is_on)
+		atomic_store(&sonde_inject.windows.is_timing, false);
+	if (is_on || !sonde_presence__lingers())
+		set_kinds(is_on);
 	if (is_on)
 		atomic_store(&sonde_inject.windows.is_timing, true);
+}
+
+/* Also after cuptiFinalize: as if it had never been there. */
+static bool begin(void)
+{
+	set_levers(&sonde_inject.config.levers);
+	return sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed) == CUPTI_SUCCESS;
+}
+
+bool sonde_activity__begin_again(void)
+{
+	if (sonde_launches__subscribe() && begin())
+		return true;
+	sonde_rivals__note_subscriber();
+	return false;
 }
 
 /* Calls come before records and go after them: what records cost is seen in calls. */
 void sonde_activity__switch(bool is_on, bool is_timed)
 {
-	bool was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
+	bool was_on, was_timed = atomic_load(&sonde_inject.windows.is_timing);
 
+	if (is_on && !sonde_presence__come()) {
+		atomic_store(&sonde_inject.traces_gpu, false); /* it is another's now */
+		return;
+	}
+	was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
 	if (is_on && !was_on)
 		sonde_launches__switch(true);
 	switch_kinds(is_timed);
-	if (!is_on && was_on)
-		sonde_launches__switch(false);
+	if (is_timed && !was_timed)
+		sonde_activity__stamp();
+	if (!is_on && was_on && sonde_presence__is_kept())
+		sonde_launches__switch(false); /* a thread that is in no call says so */
+	if (!is_on && was_timed)
+		sonde_presence__go();
 }
 
 void sonde_activity__start(void)
@@ -260,15 +308,14 @@ void sonde_activity__start(void)
 	}
 	buffer_bytes = (size_t)sonde_inject.config.levers.buffer_kb << 10;
 	buffers = sonde_ring__reserve(NR_BUFFERS * buffer_bytes);
-	set_levers(&sonde_inject.config.levers);
-	if (!buffers ||
-		sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS) {
+	if (!buffers || !begin()) {
 		sonde_flusher__note("CUPTI does not start: host times only, no kernels");
 		return;
 	}
 	if (!sonde_launches__subscribe())
 		sonde_rivals__note_subscriber();
 	switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true, "CUPTI refused a kind of activity");
+	sonde_presence__begin();
 	atomic_store(&sonde_inject.traces_gpu, true);
 	sonde_window__settle();
 	if (atexit(collect_rest) || at_quick_exit(collect_rest))

@@ -10,3 +10,7 @@ void sonde_activity__switch(bool is_on, bool is_timed)
 {
 	(void)is_on, (void)is_timed;
 }
+
+void sonde_activity__end_records(void)
+{
+}

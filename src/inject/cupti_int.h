@@ -14,6 +14,7 @@
 
 #define SONDE_CUPTI_CALLS(X)                                                                       \
 	X(cuptiGetVersion)                                                                         \
+	X(cuptiFinalize)                                                                           \
 	X(cuptiSubscribe)                                                                          \
 	X(cuptiEnableCallback)                                                                     \
 	X(cuptiGetCallbackName)                                                                    \
@@ -43,11 +44,40 @@ struct thread;
 
 /* CUPTI refused us as subscriber: says who has it. */
 void sonde_rivals__note_subscriber(void);
-/* After each collection, with the records so far: says so when somebody else has them. */
-void sonde_rivals__look(uint64_t nr_records);
+/* After each collection: says so when somebody else has the records. */
+void sonde_rivals__look(void);
+/* Another number than before when there were launches since. */
+uint64_t sonde_rivals__sum_of_launches(void);
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
 bool sonde_cupti__load(const char *path);
+/* --- CUPTI comes and goes (presence.c) --------------------------------------------------------- */
+
+/* Whoever is not called by CUPTI and calls it holds it meanwhile. False when it is not there. */
+bool sonde_presence__hold(void);
+void sonde_presence__release(void);
+void sonde_presence__begin(void); /* it is there */
+/* There must be CUPTI: waits for it. False when somebody else has it now. The baton's holder's, as is … */
+bool sonde_presence__come(void);
+/* … this: nothing is recorded any more, CUPTI need not be there. */
+void sonde_presence__go(void);
+/* Records are to go on for a while. */
+bool sonde_presence__lingers(void);
+/* It stays for good. */
+void sonde_presence__stay(void);
+/* In callbacks, at the end of a call: if it is to go, it goes now. */
+void sonde_presence__end_call(void);
+/* The program itself opens and closes windows: it must not wait for CUPTI to come, so CUPTI stays. */
+bool sonde_presence__is_kept(void);
+/* The collector's: has it leave once it has nothing more; microseconds until it is to be asked again. */
+uint64_t sonde_presence__look(void);
+/* CUPTI as at the beginning; false when it refuses. */
+bool sonde_activity__begin_again(void);
+/* Writes what time it is on CUPTI's clock and ours. */
+void sonde_activity__stamp(void);
+
+/* --------------------------------------------------------------------------------------------- */
+
 /* Asks to be called at every graph node, and once switched on at every launch and copy. False when
  * CUPTI refuses. */
 bool sonde_launches__subscribe(void);

@@ -330,6 +330,8 @@ void sonde_nvtx__carry(struct thread *t, uint32_t epoch);
 void sonde_window__time(bool is_timed);
 /* … and launches are from now on recorded only while it is, for good; or not yet, if busy. */
 void sonde_window__stop_counting(void);
+/* The collector's: GPU work need not be recorded any more, unless it is to be timed again. False: not now. */
+bool sonde_window__end_records(void);
 /* The flusher's: writes what has changed since the last time. */
 void sonde_window__put(bool is_last);
 
@@ -379,6 +381,8 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 void sonde_activity__start(void);
 /* Calls at launches, and records of GPU work. Only the holder of the windows' baton may switch. */
 void sonde_activity__switch(bool is_on, bool is_timed);
+/* … or have records end that went on when they were no longer wanted. */
+void sonde_activity__end_records(void);
 
 /* --- the state ------------------------------------------------------------------------------ */
 
@@ -417,6 +421,10 @@ struct inject {
 		nr_too_deep;
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
+	_Atomic uint64_t nr_gpu_records; /* that CUPTI handed over */
+	/* On CUPTI's clock: when records last ended, and when the latest recorded work began. */
+	_Atomic uint64_t off_ns, latest_ns;
+	_Atomic uint32_t id_base;	 /* is added to CUPTI's ids, which begin again when it comes back */
 	struct windows windows;
 	struct config config;
 };

@@ -34,6 +34,7 @@ static void launch(uint32_t correlation, bool is_timed)
 	t = hook_enter();
 	if (!t)
 		return;
+	correlation += atomic_load_explicit(&sonde_inject.id_base, memory_order_relaxed);
 	if (correlation != atomic_load_explicit(&t->launched, memory_order_relaxed)) {
 		atomic_store_explicit(&t->launched, correlation, memory_order_relaxed);
 		if (unlikely(atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed))) {
@@ -55,6 +56,7 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	struct sonde_event e;
 	struct thread *t;
 
+	sonde_presence__stay();
 	if (!g || sonde_cupti.cuptiGetGraphNodeId(g->node, &e.field[0]) != CUPTI_SUCCESS)
 		return;
 	if (copy && sonde_cupti.cuptiGetGraphNodeId(g->originalNode, &e.field[1]) != CUPTI_SUCCESS)
@@ -76,9 +78,11 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 
 /* What is wanted of each call of the driver and the runtime: CALL_LAUNCH, the kind + 1. */
 #define CALL_LAUNCH 0x80u
-#define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes */
+#define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes … */
+#define CALL_GRAPH  0x40u /* … or that it launches a graph: both are always listened to */
 #define CALL_KIND   0x1fu
 static uint8_t wanted[2][MAX_CALLBACKS];
+static bool are_on; /* the callbacks that are not always listened to */
 
 /* A call that can wait has ended; CUPTI kept for us when it began. */
 static void call_ended(unsigned kind, uint64_t began)
@@ -124,8 +128,24 @@ static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 	}
 }
 
+/* Nothing is captured, and CUPTI still calls: it may be on its way. */
+static void unwanted_call(const CUpti_CallbackData *call)
+{
+	if (call->callbackSite == CUPTI_API_ENTER)
+		*call->correlationData = 0; /* should its end be captured again */
+	else
+		sonde_presence__end_call();
+}
+
 static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
+	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
+		sonde_presence__stay();
+	if (unlikely(!atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)) &&
+		(what & CALL_WINDOW) != CALL_WINDOW) {
+		unwanted_call(call);
+		return;
+	}
 	if (unlikely(sonde_inject.config.budget_ppm) && what & CALL_LAUNCH) {
 		budget_call(what, call, is_driver);
 		what &= ~CALL_LAUNCH;
@@ -140,7 +160,7 @@ static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driv
 			launch(call->correlationId, true);
 		if (what & CALL_KIND)
 			*call->correlationData = ticks_now();
-	} else if (what & CALL_KIND) {
+	} else if (what & CALL_KIND && *call->correlationData) {
 		call_ended((what & CALL_KIND) - 1, *call->correlationData);
 	}
 }
@@ -175,6 +195,8 @@ static uint8_t want(const char *name, bool is_driver, bool kernels)
 		return 0;
 	if (call->is_launch || (call->is_memory && c->has_memory))
 		what |= CALL_LAUNCH;
+	if (strstr(name, "GraphLaunch"))
+		what |= CALL_GRAPH;
 	if (call->kind < SONDE_NR_CALL_KINDS && is_driver && c->has_calls)
 		what |= (uint8_t)(call->kind + 1);
 	return what;
@@ -192,37 +214,51 @@ static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 		if (sonde_cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name)
 			break;
 		wanted[is_driver][id] = want(name, is_driver, kernels);
-		if ((wanted[is_driver][id] & CALL_WINDOW) == CALL_WINDOW)
-			sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, domain, id);
 	}
 }
 
-static void switch_calls(CUpti_CallbackDomain domain, bool is_on)
+/* Those that are always listened to, or the others. */
+static void switch_calls(CUpti_CallbackDomain domain, bool always, bool is_on)
 {
 	const uint8_t *what = wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API];
 	CUpti_CallbackId id;
 
 	for (id = 1; id < MAX_CALLBACKS; id++)
-		if (what[id] && (what[id] & CALL_WINDOW) != CALL_WINDOW)
+		if (what[id] && !(what[id] & CALL_WINDOW) == !always)
 			sonde_cupti.cuptiEnableCallback(
 				is_on, sonde_cupti.subscriber, domain, id);
 }
 
+/*
+ * Not to be switched off while a thread may be inside a call: CUPTI would go on giving that thread's
+ * calls the id of the one whose end it was not allowed to tell.
+ */
 void sonde_launches__switch(bool is_on)
 {
-	if (!sonde_cupti.subscriber)
+	if (!sonde_cupti.subscriber || are_on == is_on)
 		return;
-	switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, is_on);
-	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, is_on);
+	are_on = is_on;
+	switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, false, is_on);
+	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, false, is_on);
 }
 
 bool sonde_launches__subscribe(void)
 {
-	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS)
+	static bool is_chosen;
+
+	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS) {
+		sonde_cupti.subscriber = NULL;
 		return false;
-	atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
-	choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
-	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.has_own_ids);
+	}
+	if (!is_chosen) { /* the first time */
+		atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
+		choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
+		choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.has_own_ids);
+		is_chosen = true;
+	}
+	are_on = false;
+	switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, true, true);
+	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, true, true);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 	sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,

@@ -21,13 +21,36 @@ typedef CUpti_ActivityOverhead2 overhead_record;
 typedef CUpti_ActivityDevice4 device_record;
 #endif
 
+static uint32_t id_of(uint32_t correlation)
+{
+	return correlation ? correlation + atomic_load_explicit(&sonde_inject.id_base,
+						   memory_order_relaxed)
+			   : 0;
+}
+
+/*
+ * Of a graph that still ran when timing ended CUPTI has wrong times: its work ends when timing
+ * begins again.
+ */
+static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
+{
+	uint64_t off = atomic_load_explicit(&sonde_inject.off_ns, memory_order_relaxed);
+
+	if (start > atomic_load_explicit(&sonde_inject.latest_ns, memory_order_relaxed))
+		atomic_store_explicit(&sonde_inject.latest_ns, start, memory_order_relaxed);
+	if (!node || start >= off || end <= off)
+		return false;
+	sonde_flusher__note("CUDA graphs that ran when timing ended have no times: their work is left out");
+	return true;
+}
+
 /* The vendor's records have these in common, by name only. */
 #define WHERE(e, r)                                                                                \
 	do {                                                                                       \
 		(e)->field[SONDE_GPU_START] = (r)->start;                                          \
 		(e)->field[SONDE_GPU_DURATION] =                                                   \
 			(r)->end > (r)->start ? (r)->end - (r)->start : 0;                         \
-		(e)->field[SONDE_GPU_CORRELATION] = (r)->correlationId;                            \
+		(e)->field[SONDE_GPU_CORRELATION] = id_of((r)->correlationId);                     \
 		(e)->field[SONDE_GPU_DEVICE] = (r)->deviceId;                                      \
 		(e)->field[SONDE_GPU_CONTEXT] = (r)->contextId;                                    \
 		(e)->field[SONDE_GPU_STREAM] = (r)->streamId;                                      \
@@ -70,6 +93,8 @@ static void kernel(struct thread *t, const kernel_record *k)
 {
 	struct sonde_event e;
 
+	if (is_cut(k->graphNodeId, k->start, k->end))
+		return;
 	e.type = SONDE_EVENT_KERNEL;
 	WHERE(&e, k);
 	e.label = kernel_name(k->name ? k->name : "");
@@ -91,6 +116,8 @@ static void kernel(struct thread *t, const kernel_record *k)
 	do {                                                                                       \
 		struct sonde_event e;                                                              \
                                                                                                    \
+		if (is_cut((r)->graphNodeId, (r)->start, (r)->end))                                \
+			break;                                                                     \
 		e.type = SONDE_EVENT_MEMCPY;                                                       \
 		WHERE(&e, r);                                                                      \
 		e.field[SONDE_COPY_KIND] = (r)->copyKind;                                          \
@@ -113,6 +140,8 @@ static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 {
 	struct sonde_event e;
 
+	if (is_cut(m->graphNodeId, m->start, m->end))
+		return;
 	e.type = SONDE_EVENT_MEMSET;
 	WHERE(&e, m);
 	e.field[SONDE_SET_BYTES] = m->bytes;
@@ -197,7 +226,7 @@ static void memory(struct thread *t, const CUpti_ActivityMemory4 *m)
 	e.type = SONDE_EVENT_MEMORY;
 	e.field[SONDE_GPU_START] = m->timestamp;
 	e.field[SONDE_GPU_DURATION] = 0;
-	e.field[SONDE_GPU_CORRELATION] = m->correlationId;
+	e.field[SONDE_GPU_CORRELATION] = id_of(m->correlationId);
 	e.field[SONDE_GPU_DEVICE] = m->deviceId;
 	e.field[SONDE_GPU_CONTEXT] = m->contextId;
 	e.field[SONDE_GPU_STREAM] = m->streamId;

@@ -148,6 +148,17 @@ void sonde_window__stop_counting(void)
 	apply(true);
 }
 
+bool sonde_window__end_records(void)
+{
+	if (atomic_exchange(&w->baton, 1))
+		return false;
+	if (!atomic_load(&w->is_timing))
+		sonde_activity__end_records();
+	atomic_store(&w->baton, 0);
+	apply(true);
+	return true;
+}
+
 void sonde_window__settle(void)
 {
 	apply(true);

@@ -39,8 +39,33 @@ static unsigned kinds[4096];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t buffer_size, used, nr_dropped;
-static uint32_t correlation = 100;
+static uint32_t correlation = 100, first_id; /* ids count from there */
 static int must_be_zero;
+
+/*
+ * After cuptiFinalize nothing may be called but what begins again, and it may be called at the end of a CUDA
+ * call only; ids begin again. The real one kills the program when there is a graph it has seen: so does this one.
+ * $FAKE_CUPTI_LOG gets a line each time.
+ */
+static int is_gone, has_graph;
+static __thread int is_at_end; /* of a call */
+
+static void must_be(int is_right, int status)
+{
+	if (!is_right)
+		_exit(status);
+}
+
+static uint32_t next_id(void)
+{
+	return __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&first_id, __ATOMIC_RELAXED);
+}
+
+static void must_be_there(void)
+{
+	must_be(!__atomic_load_n(&is_gone, __ATOMIC_RELAXED), 11);
+}
 
 /* With `$FAKE_CUPTI_HOLDS` full buffers wait until somebody asks. */
 #define MAX_HELD 64
@@ -76,7 +101,8 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFun
 	(void)user;
 	if (getenv("FAKE_CUPTI_TAKEN"))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-	callback = fn;
+	__atomic_store_n(&is_gone, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&callback, fn, __ATOMIC_RELEASE);
 	*out = (CUpti_SubscriberHandle)&callback;
 	return CUPTI_SUCCESS;
 }
@@ -85,6 +111,7 @@ EXPORT CUptiResult cuptiEnableCallback(
 	uint32_t enable, CUpti_SubscriberHandle s, CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
 	(void)s;
+	must_be_there();
 	if (domain >= CUPTI_CB_DOMAIN_SIZE || id >= 64)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	__atomic_store_n(&is_enabled[domain][id], (unsigned char)enable, __ATOMIC_RELAXED);
@@ -145,8 +172,11 @@ static void spin(uint64_t ns)
 		;
 }
 
+static void end_graph(uint64_t end);
+
 static CUptiResult set_kind(CUpti_ActivityKind kind, unsigned is_on)
 {
+	must_be_there();
 	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
 		pthread_mutex_lock(&switching);
 		spin(cost.switch_ns);
@@ -155,6 +185,8 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, unsigned is_on)
 		pthread_mutex_unlock(&switching);
 	}
 	__atomic_store_n(&kinds[kind], is_on, __ATOMIC_RELAXED);
+	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && !is_on)
+		end_graph(now_ns() + 10000000000);
 	return CUPTI_SUCCESS;
 }
 
@@ -255,21 +287,53 @@ static size_t take_held(struct held *out)
 	return n;
 }
 
-EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+static void hand_over(void)
 {
 	struct held full[MAX_HELD + 1];
 	size_t i, n = take_held(full);
 
-	(void)flag;
 	for (i = 0; i < n; i++) {
 		complete(NULL, 0, full[i].buffer, full[i].size, full[i].used);
 		__atomic_sub_fetch(&nr_out, 1, __ATOMIC_RELAXED);
 	}
+}
+
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	must_be_there();
+	if (flag)
+		end_graph(0);
+	hand_over();
+	return CUPTI_SUCCESS;
+}
+
+/* What is not handed over yet is lost. */
+EXPORT CUptiResult cuptiFinalize(void)
+{
+	const char *log = getenv("FAKE_CUPTI_LOG");
+	FILE *f = log ? fopen(log, "a") : NULL;
+	size_t i;
+
+	must_be_there();
+	must_be(is_at_end, 12);
+	must_be(!__atomic_load_n(&has_graph, __ATOMIC_RELAXED), 13);
+	if (f) {
+		fputs("gone\n", f);
+		fclose(f);
+	}
+	__atomic_store_n(&is_gone, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
+	for (i = 0; i < sizeof(is_enabled); i++)
+		__atomic_store_n(&is_enabled[0][0] + i, 0, __ATOMIC_RELAXED);
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		__atomic_store_n(&kinds[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&first_id, __atomic_load_n(&correlation, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	return CUPTI_SUCCESS;
 }
 
 EXPORT CUptiResult cuptiGetTimestamp(uint64_t *ns)
 {
+	must_be_there();
 	*ns = now_ns();
 	return CUPTI_SUCCESS;
 }
@@ -297,13 +361,19 @@ static void hold(void)
 		usleep(1000);
 }
 
+static void put(const void *record, size_t n);
+
 static void add(const void *record, size_t n)
+{
+	if (__atomic_load_n(&kinds[((const CUpti_Activity *)record)->kind], __ATOMIC_RELAXED))
+		put(record, n); /* somebody asked for it */
+}
+
+static void put(const void *record, size_t n)
 {
 	size_t max;
 	int is_full;
 
-	if (!__atomic_load_n(&kinds[((const CUpti_Activity *)record)->kind], __ATOMIC_RELAXED))
-		return; /* nobody asked for it */
 	if (getenv("FAKE_CUPTI_STOLEN"))
 		return; /* they go to whoever registered last */
 	pthread_mutex_lock(&lock);
@@ -312,7 +382,7 @@ static void add(const void *record, size_t n)
 	if (is_full && getenv("FAKE_CUPTI_HOLDS"))
 		hold();
 	else if (is_full)
-		cuptiActivityFlushAll(0);
+		hand_over();
 	pthread_mutex_lock(&lock);
 	if (!buffer && request) {
 		request(&buffer, &buffer_size, &max);
@@ -332,6 +402,24 @@ static void add(const void *record, size_t n)
 	pthread_mutex_unlock(&lock);
 }
 
+static void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, int is_end)
+{
+	CUpti_CallbackFunc fn = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+
+	is_at_end = is_end;
+	if (fn && __atomic_load_n(&is_enabled[domain][id], __ATOMIC_RELAXED))
+		fn(NULL, domain, id, data);
+	is_at_end = 0;
+}
+
+/* CUPTI is there, and a graph is: it is changed by it. */
+static void meet_graph(void)
+{
+	if (!__atomic_load_n(&is_gone, __ATOMIC_RELAXED) &&
+		__atomic_load_n(&callback, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&has_graph, 1, __ATOMIC_RELAXED);
+}
+
 static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site)
 {
 	static __thread uint64_t kept[2]; /* what a tool keeps from entry to exit of a call */
@@ -340,8 +428,7 @@ static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr
 	d.callbackSite = (CUpti_ApiCallbackSite)site;
 	d.correlationId = corr;
 	d.correlationData = &kept[domain == CUPTI_CB_DOMAIN_DRIVER_API];
-	if (callback && __atomic_load_n(&is_enabled[domain][id], __ATOMIC_RELAXED))
-		callback(NULL, domain, id, &d);
+	tell(domain, id, &d, site == CUPTI_API_EXIT);
 }
 
 /*
@@ -351,10 +438,10 @@ static void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr
 static uint32_t api(CUpti_CallbackId id)
 {
 	const char *whose = getenv("FAKE_CUPTI_IDS");
-	uint32_t outer = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED), inner = outer;
+	uint32_t outer = next_id(), inner = outer;
 
 	if (whose)
-		inner = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+		inner = next_id();
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_ENTER);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_ENTER);
 	pay_in_call();
@@ -362,6 +449,33 @@ static uint32_t api(CUpti_CallbackId id)
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_EXIT);
 	pay_behind_call();
 	return whose && !strcmp(whose, "driver") ? inner : outer;
+}
+
+/* The graph that was launched last. If it still runs when kernels are switched off it does not end well. */
+static kernel_record running;
+
+static void end_graph(uint64_t end)
+{
+	kernel_record k;
+
+	pthread_mutex_lock(&switching);
+	k = running;
+	running.kind = 0;
+	pthread_mutex_unlock(&switching);
+	if (end && k.end > now_ns())
+		k.end = end;
+	if (k.kind && !__atomic_load_n(&is_gone, __ATOMIC_RELAXED))
+		put(&k, sizeof(k));
+}
+
+static void run_graph(const kernel_record *k)
+{
+	end_graph(0);
+	if (!__atomic_load_n(&kinds[k->kind], __ATOMIC_RELAXED))
+		return;
+	pthread_mutex_lock(&switching);
+	running = *k;
+	pthread_mutex_unlock(&switching);
 }
 
 static void kernel(const char *name, uint64_t node, uint32_t corr, uint32_t stream,
@@ -382,7 +496,10 @@ static void kernel(const char *name, uint64_t node, uint32_t corr, uint32_t stre
 	k.blockX = 256;
 	k.registersPerThread = 32;
 	k.graphNodeId = node;
-	add(&k, sizeof(k));
+	if (node)
+		run_graph(&k);
+	else
+		add(&k, sizeof(k));
 }
 
 static int varies; /* $FAKE_CUPTI_VARIES */
@@ -407,11 +524,16 @@ static uint64_t varied(uint32_t id, const char *name)
 void fake_launch(const char *name, uint64_t node);
 EXPORT void fake_launch(const char *name, uint64_t node)
 {
-	uint32_t corr = api(node ? 3 : 2);
-	uint64_t start = now_ns();
+	uint32_t corr, number;
+	uint64_t start;
 
+	if (node)
+		meet_graph();
+	corr = api(node ? 3 : 2);
+	number = corr + __atomic_load_n(&first_id, __ATOMIC_RELAXED);
+	start = now_ns();
 	kernel(name, node, corr, strstr(name, "axpy") ? 13 : 7,
-		(const uint64_t[2]){start, start + (varies ? varied(corr, name) : 1234)});
+		(const uint64_t[2]){start, start + (strstr(name, "slow") ? 5000000 : varies ? varied(number, name) : 1234)});
 }
 
 /* A kernel whose times the program knows. */
@@ -443,7 +565,7 @@ EXPORT void fake_copy_late(uint64_t bytes, unsigned us)
 	m.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
 	m.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
 	m.bytes = bytes;
-	m.correlationId = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	m.correlationId = next_id();
 	call(CUPTI_CB_DOMAIN_DRIVER_API, 4, m.correlationId, CUPTI_API_ENTER);
 	if (us)
 		usleep(us);
@@ -464,7 +586,7 @@ EXPORT void fake_copy(uint64_t bytes)
 void fake_wait(unsigned id, unsigned us);
 EXPORT void fake_wait(unsigned id, unsigned us)
 {
-	uint32_t corr = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	uint32_t corr = next_id();
 
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, corr, CUPTI_API_ENTER);
 	usleep(us);
@@ -482,7 +604,7 @@ EXPORT void fake_sync(unsigned us)
 void fake_profiler(int is_start);
 EXPORT void fake_profiler(int is_start)
 {
-	uint32_t id = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	uint32_t id = next_id();
 
 	call(CUPTI_CB_DOMAIN_DRIVER_API, is_start ? 9 : 10, id, CUPTI_API_ENTER);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, is_start ? 9 : 10, id, CUPTI_API_EXIT);
@@ -499,7 +621,7 @@ EXPORT void fake_memory(uint64_t address, uint64_t bytes, int is_free)
 	m.memoryOperationType = is_free ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
 					: CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
 	m.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-	m.correlationId = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+	m.correlationId = next_id();
 	m.address = address;
 	m.bytes = bytes;
 	call(CUPTI_CB_DOMAIN_DRIVER_API, is_free ? 8 : 7, m.correlationId, CUPTI_API_ENTER);
@@ -541,8 +663,8 @@ EXPORT void fake_node(uint64_t id, uint64_t original)
 	g.node = (CUgraphNode)(uintptr_t)id;
 	g.originalNode = (CUgraphNode)(uintptr_t)original;
 	r.resourceDescriptor = &g;
-	if (callback && is_enabled[CUPTI_CB_DOMAIN_RESOURCE][cb])
-		callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, cb, &r);
+	meet_graph();
+	tell(CUPTI_CB_DOMAIN_RESOURCE, cb, &r, 0);
 }
 
 void fake_device(void);

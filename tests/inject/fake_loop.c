@@ -11,6 +11,7 @@
  * as it takes until that file exists; it says how many, `steps N`. The file $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
  * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
  * a range `last` comes at the end.
+ * With $FAKE_LOOP_GRAPH=N a graph is made in step N, and launched in each step from there on, in `replay`.
  * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around all of it.
  */
 #include <dlfcn.h>
@@ -28,6 +29,8 @@
 
 static void (*launch)(const char *, uint64_t);
 static void (*profiler)(int);
+static void (*node)(uint64_t, uint64_t);
+static long graph_step = -1; /* $FAKE_LOOP_GRAPH */
 static long nr_steps, nr_launches = 2, pause_us, nr_threads;
 static const char *ending = "exit";
 static int varies, is_over; /* varies: $FAKE_LOOP_VARIES */
@@ -44,6 +47,7 @@ static void load(const char *path)
 		exit(2);
 	*(void **)&launch = dlsym(cupti, "fake_launch");
 	*(void **)&profiler = dlsym(cupti, "fake_profiler");
+	*(void **)&node = dlsym(cupti, "fake_node");
 	injected = library ? dlopen(library, RTLD_NOW) : NULL;
 	if (!injected)
 		return;
@@ -57,6 +61,17 @@ static void launch_some(long nr)
 
 	for (i = 0; i < nr; i++)
 		launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
+}
+
+static void replay(long number)
+{
+	if (number == graph_step) {
+		node(1, 0); /* made … */
+		node(2, 1); /* … and instantiated */
+	}
+	nvtxRangePushA("replay");
+	launch("_Z4slowPf", 2); /* 5 ms */
+	nvtxRangePop();
 }
 
 static void step(long number)
@@ -77,6 +92,8 @@ static void step(long number)
 		launch_some(20);
 		nvtxRangePop();
 	}
+	if (graph_step >= 0 && number >= graph_step)
+		replay(number);
 	if (pause_us)
 		usleep((useconds_t)pause_us);
 }
@@ -162,6 +179,7 @@ int main(int argc, char **argv)
 	pause_us = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	nr_threads = argc > 5 ? strtol(argv[5], NULL, 10) % 64 : 0;
 	ending = argc > 6 ? argv[6] : "exit";
+	graph_step = getenv("FAKE_LOOP_GRAPH") ? strtol(getenv("FAKE_LOOP_GRAPH"), NULL, 10) : -1;
 	varies = getenv("FAKE_LOOP_VARIES") != NULL;
 	load(argc > 1 ? argv[1] : "");
 	domain = nvtxDomainCreateA("sonde");

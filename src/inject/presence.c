@@ -1,0 +1,205 @@
+/*
+ * CUPTI comes and goes.
+ *
+ * Once CUPTI has recorded kernels, every launch of the process is slower, recorded or not, for as
+ * long as CUPTI is there (docs/performance.md). Only cuptiFinalize cures that, and CUPTI wants it
+ * called at the end of a CUDA call. So when nothing is to be recorded any more, what CUPTI still has
+ * is fetched, and then the next call of the program that ends takes CUPTI with it. It comes back
+ * when GPU work is to be timed again. That takes some 15 ms: who asks for it must not do so often.
+ *
+ * A graph that was made or launched while CUPTI was there needs it: the program dies without. So
+ * once there is one CUPTI stays. It also stays where somebody else has its records: they are not
+ * ours to end.
+ *
+ * Nobody waits in a thread of the host: whoever calls CUPTI holds it, and who would end it finds it
+ * held and leaves that to a later call.
+ */
+#include "inject/cupti_int.h"
+#include "inject/event_int.h"
+
+#define ROUND_NS 10000000u   /* between two looks for what is left */
+#define DRAIN_NS 1000000000u /* how long to wait for work that does not end */
+#define SLOW_PCT 7u	     /* the program is slower by so much until CUPTI has gone */
+#define RETURNS	 130000u     /* from this version on CUPTI was seen to come back unharmed */
+
+enum { ABSENT, THERE, LEAVING, BUSY, REFUSED };
+
+static struct {
+	_Atomic uint32_t state;
+	_Atomic uint32_t nr_held;
+	_Atomic bool stays;    /* for good */
+	_Atomic bool is_idle;  /* nothing is recorded, it may go … */
+	_Atomic uint64_t off_ns; /* … since then … */
+	_Atomic uint64_t gpu_off_ns; /* … on CUPTI's clock */
+	/* When timing began: what there was. */
+	uint64_t sum_of_launches, nr_records;
+	/* The collector's. */
+	uint64_t looked_ns, nr_looked;
+} p;
+
+bool sonde_presence__hold(void)
+{
+	uint32_t state;
+
+	atomic_fetch_add(&p.nr_held, 1);
+	state = atomic_load(&p.state);
+	if (state == THERE || state == LEAVING)
+		return true;
+	atomic_fetch_sub(&p.nr_held, 1);
+	return false;
+}
+
+void sonde_presence__release(void)
+{
+	atomic_fetch_sub(&p.nr_held, 1);
+}
+
+void sonde_presence__stay(void)
+{
+	uint32_t leaving = LEAVING;
+
+	if (likely(atomic_load_explicit(&p.stays, memory_order_relaxed)))
+		return;
+	atomic_store(&p.stays, true);
+	atomic_compare_exchange_strong(&p.state, &leaving, THERE);
+}
+
+/* CUPTI's ids begin again when it comes back; ours go on. */
+static void count_ids_on(void)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t i, id, nr = atomic_load(&g->nr_used), base = atomic_load(&g->id_base), most = 0;
+
+	for (i = 0; i < nr && i < MAX_THREADS; i++) {
+		id = atomic_load_explicit(&g->threads[i].launched, memory_order_relaxed) - base;
+		most = id > most && id < UINT32_MAX / 2 ? id : most;
+	}
+	atomic_store(&g->id_base, base + most);
+}
+
+void sonde_presence__end_call(void)
+{
+	uint64_t before, after;
+	uint32_t leaving = LEAVING;
+
+	if (atomic_load_explicit(&p.state, memory_order_relaxed) != LEAVING ||
+		!atomic_compare_exchange_strong(&p.state, &leaving, BUSY))
+		return;
+	if (atomic_load(&p.nr_held) || atomic_load(&p.stays)) {
+		atomic_store(&p.state, atomic_load(&p.stays) ? THERE : LEAVING);
+		return;
+	}
+	before = clock_ns(CLOCK_MONOTONIC);
+	sonde_cupti.cuptiFinalize();
+	sonde_cupti.subscriber = NULL;
+	count_ids_on();
+	after = clock_ns(CLOCK_MONOTONIC);
+	sonde_budget__charge(after - before + (before - atomic_load(&p.off_ns)) * SLOW_PCT / 100);
+	atomic_store(&p.state, ABSENT);
+}
+
+/* --- the holder of the windows' baton ------------------------------------------------------------ */
+
+bool sonde_presence__is_kept(void)
+{
+	unsigned kind = sonde_inject.config.window.kind;
+
+	return kind == WINDOW_PROFILER || kind == WINDOW_RANGE;
+}
+
+static bool may_leave(void)
+{
+	return sonde_cupti.version >= RETURNS && !sonde_presence__is_kept() &&
+	       !atomic_load(&p.stays);
+}
+
+void sonde_presence__begin(void)
+{
+	atomic_store(&p.state, THERE);
+}
+
+bool sonde_presence__come(void)
+{
+	uint64_t before = clock_ns(CLOCK_MONOTONIC);
+	uint32_t state = LEAVING;
+
+	atomic_store(&p.is_idle, false);
+	p.sum_of_launches = sonde_rivals__sum_of_launches();
+	p.nr_records = atomic_load(&sonde_inject.nr_gpu_records);
+	if (atomic_compare_exchange_strong(&p.state, &state, THERE))
+		return true;
+	while ((state = atomic_load(&p.state)) == BUSY)
+		sonde_futex__wait(&p.state, BUSY, 1);
+	if (state == ABSENT) {
+		state = sonde_activity__begin_again() ? THERE : REFUSED;
+			atomic_store(&p.state, state);
+		sonde_budget__charge(clock_ns(CLOCK_MONOTONIC) - before);
+	}
+	return state == THERE;
+}
+
+/*
+ * CUPTI has no times of graphs that run when records end. So those of a window go on until something
+ * later was recorded. With a budget such graphs are left out: they are as any other, and time is dear.
+ */
+bool sonde_presence__lingers(void)
+{
+	return atomic_load(&p.stays) && !sonde_inject.config.budget_ppm;
+}
+
+void sonde_presence__go(void)
+{
+	uint64_t gpu_ns = UINT64_MAX;
+
+	if (!may_leave() && !sonde_presence__lingers())
+		return;
+	sonde_cupti.cuptiGetTimestamp(&gpu_ns);
+	atomic_store(&p.gpu_off_ns, gpu_ns);
+	atomic_store(&p.off_ns, clock_ns(CLOCK_MONOTONIC));
+	atomic_store(&p.is_idle, true);
+}
+
+/* --- the collector ------------------------------------------------------------------------------- */
+
+/* Work was launched while it was to be recorded, and no record came: somebody else has them. */
+static bool has_rival(uint64_t nr_records)
+{
+	return nr_records == p.nr_records && sonde_rivals__sum_of_launches() != p.sum_of_launches;
+}
+
+/* False while there may be more to come. */
+static bool fetch_rest(uint64_t now)
+{
+	uint64_t nr = atomic_load(&sonde_inject.nr_gpu_records), off = atomic_load(&p.off_ns);
+	bool is_quiet = nr == p.nr_looked && p.looked_ns > off;
+
+	p.nr_looked = nr;
+	p.looked_ns = now;
+	sonde_cupti.cuptiActivityFlushAll(0);
+	is_quiet = is_quiet || (sonde_presence__lingers() &&
+				       atomic_load(&sonde_inject.latest_ns) > atomic_load(&p.gpu_off_ns));
+	if (!is_quiet && now - off < DRAIN_NS)
+		return false;
+	if (has_rival(nr))
+		sonde_presence__stay();
+	sonde_activity__stamp();
+	return true;
+}
+
+uint64_t sonde_presence__look(void)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint32_t there = THERE;
+	bool is_done;
+
+	if (!atomic_load(&p.is_idle))
+		return UINT64_MAX;
+	if (now - p.looked_ns < ROUND_NS || !sonde_presence__hold())
+		return ROUND_NS / 1000;
+	is_done = fetch_rest(now);
+	is_done = is_done && sonde_window__end_records();
+	if (is_done && atomic_exchange(&p.is_idle, false) && may_leave())
+		atomic_compare_exchange_strong(&p.state, &there, LEAVING);
+	sonde_presence__release();
+	return is_done ? UINT64_MAX : ROUND_NS / 1000;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# CUPTI leaves the process when nothing is recorded any more, and comes back; the stand-in dies where the real one would harm the program.
+. "$(dirname "$0")/../native.sh"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+[ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
+export FAKE_CUPTI_LOG=$TMP/log
+
+loop() { # ARGUMENTS LINE…: a run and its report
+	rm -f "$TMP/log" && touch "$TMP/log" && fresh cupti="$FAKE" "${@:2}"
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" $1 >"$TMP/said" && grep -qx done "$TMP/said" &&
+		"$SONDE" report "$OUT" report.threads=own -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json"
+}
+
+until_gone() { # TIMES ARGUMENTS LINE…: the same, for as many steps as that takes; a minute at most
+	local i code
+	rm -f "$TMP/stop"
+	(for ((i = 0; i < 1200; i++)); do
+		sleep 0.05
+		[ "$(grep -c gone "$TMP/log" 2>/dev/null)" -lt "$1" ] || break
+	done && sleep 0.3 && touch "$TMP/stop") &
+	FAKE_LOOP_STOP=$TMP/stop loop "${@:2}"
+	code=$?
+	wait
+	return $code
+}
+
+gone() { local n; n=$(grep -c gone "$TMP/log"); echo "CUPTI went $n times"; test "$n" "$@"; }
+
+# Callbacks are taken to cost so much that launches are not counted all the time: CUPTI goes between the windows.
+SAMPLED="budget_ppm=200000 lever.call_ns=30000"
+
+comes_back() { # every kernel has the region that launched it, though ids begin again
+	until_gone 2 "1 8 100" $SAMPLED && gone -ge 2 && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		t = r["coverage"]["timed"]
+		print(t, r["notes"])
+		assert t["launches_are"] == "estimated" and t["launches_timed"] > 100
+		assert r["coverage"]["launches_unattributed"] == 0
+		names = {g["id"]: {k["kernel_name"].split("<")[0] for k in g["kernels"]} - {"(not timed)"} for g in r["aggregate"]["regions"]}
+		print(names)
+		assert names["train/step/layer"] == {"void gemm_tile"} and names["train"] == {"void gemm_tile", "fill(float *, int, float)"}, names
+	P
+}
+
+counted() { # where launches are counted all the time it stays
+	loop "3000 8 100" budget_ppm=6000 lever.call_ns=0 lever.record_ns=2000 && gone -eq 0
+}
+
+graphs() { # STEP: with a graph that CUPTI has seen it stays; the program goes on, and no work ends when timing begins again
+	FAKE_LOOP_GRAPH=$1 loop "8000 8 100" $SAMPLED && gone "${@:2}" && python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+g = {g["id"]: g for g in r["aggregate"]["regions"]}["train/replay"]
+print(g["kernel_count"], g["timed_launches"], g["total_ms"], r["notes"])
+assert g["timed_launches"] and g["total_ms"] < 6 * g["kernel_count"]' "$TMP/r.json"
+}
+
+stolen() { # records that go to somebody else are not ours to end
+	FAKE_CUPTI_STOLEN=1 loop "4000 8 100" $SAMPLED && gone -eq 0
+}
+
+after_time() { # a window of time: open once, and then CUPTI has gone
+	loop "4000 8 100" window=time window.after_us=20000 window.for_us=100000 && gone -eq 1
+}
+
+after_entries() {
+	loop "4000 8 100" window=entries window.label=step window.first=10 window.end=20 && gone -eq 1 &&
+		python3 -c 'import json, sys; g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}["train/step"]; print(g); assert g["instances"] == 10 and g["kernel_count"] == 80' "$TMP/r.json"
+}
+
+again_and_again() { # windows of time that the collector opens
+	until_gone 2 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=200000 && gone -ge 2 &&
+		python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["coverage"]); g = {g["id"]: g for g in r["aggregate"]["regions"]}["train/step"]; assert g["kernel_count"] == 8 * g["instances"] and g["total_ms"] > 0' "$TMP/r.json"
+}
+
+threads() { # while others launch
+	until_gone 1 "1000 8 100 4" $SAMPLED && gone -ge 1
+}
+
+ok "between windows of a budget CUPTI goes, and comes back" comes_back
+ok "where launches are counted it stays" counted
+ok "a graph from the beginning keeps it" graphs 0 -eq 0
+ok "a graph that comes later keeps it from then on" graphs 4000 -ge 1
+ok "it stays where somebody else has the records" stolen
+ok "after a window of time it goes" after_time
+ok "after a window of entries it goes, which has them all" after_entries
+ok "windows of time may come again" again_and_again
+ok "it goes while several threads launch" threads
