@@ -48,6 +48,9 @@ enum sonde_metric_role {
 	SONDE_ROLE_MEMORY,	   /* the whole memory system where it was measured, else DRAM */
 	SONDE_ROLE_OCCUPANCY,	   /* warps there were, % of what an SM can hold */
 	SONDE_ROLE_ISSUE,	   /* instructions, % of what the SMs can issue */
+	SONDE_ROLE_FMA,		   /* pipes of the SMs, % of their peaks */
+	SONDE_ROLE_ALU,
+	SONDE_ROLE_FP64,
 	SONDE_ROLE_L2,
 	SONDE_ROLE_L1,
 	SONDE_ROLE_CLOCK,	   /* of the multiprocessors while kernels ran */

@@ -238,6 +238,8 @@ static void write_lines(struct sonde_html *h)
 	sonde_json_number(w, "bytes_per_s", peaks.bytes_per_s);
 	sonde_json_close(w, '}');
 	sonde_json_z(w, "uncounted", SONDE_TENSOR_UNCOUNTED);
+	if (sonde_roofline_source(h->x.tree))
+		sonde_json_z(w, "of_pipes", sonde_roofline_source(h->x.tree));
 }
 
 static int write_data(struct sonde_html *h)

@@ -223,6 +223,9 @@ static void write_roofline(struct sonde_json_export *x, double time_ns)
 		sonde_json_z(&x->w, "quality", sonde_quality_name(SONDE_QUALITY_BOUND));
 		sonde_json_z(&x->w, "note",
 			"flop, intensity and flop_per_s are lower bounds; " SONDE_TENSOR_UNCOUNTED);
+	} else if (r.is_of_pipes) {
+		sonde_json_z(&x->w, "quality", sonde_quality_name(SONDE_QUALITY_SAMPLED));
+		sonde_json_z(&x->w, "note", SONDE_FLOP_OF_PIPES);
 	}
 	sonde_json_close(&x->w, '}');
 }

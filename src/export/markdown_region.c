@@ -197,16 +197,16 @@ static void write_entries(
 
 static void write_roofline(struct sonde_markdown *m, const struct sonde_roofline *roof)
 {
-	const char *sign = roof->is_least ? "\u2265 " : "";
+	const char *sign = sonde_roofline_sign(roof), *note = sonde_roofline_note(roof);
 
 	if (isnan(roof->intensity))
 		return;
 	sonde_buf_clear(&m->cell);
 	sonde_number_human(&m->cell, roof->flop_per_s, "FLOP/s");
 	sonde_sink_printf(m->to,
-		"- arithmetic intensity: %s%.3g FLOP per byte of DRAM traffic, at %s%.*s%s\n", sign,
-		roof->intensity, sign, SONDE_STR_ARG(sonde_buf_view(&m->cell)),
-		roof->is_least ? " (" SONDE_TENSOR_UNCOUNTED ")" : "");
+		"- arithmetic intensity: %s%.3g FLOP per byte of DRAM traffic, at %s%.*s%s%s%s\n", sign,
+		roof->intensity, sign, SONDE_STR_ARG(sonde_buf_view(&m->cell)), note ? " (" : "",
+		note ? note : "", note ? ")" : "");
 }
 
 static void write_facts(

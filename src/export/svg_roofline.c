@@ -16,9 +16,9 @@
 #define HEIGHT 440.0
 
 struct point {
+	struct sonde_roofline roof;
 	double x, y, share;
 	uint32_t node;
-	bool is_least;
 };
 
 struct plot {
@@ -58,8 +58,8 @@ static int gather(struct plot *p, struct sonde_err *err)
 		sonde_tree_values(p->tree, p->report, SONDE_PART_INCLUSIVE, (uint32_t)i, &f);
 		r = sonde_roofline_of(p->tree, &f, n->time_ns);
 		if (r.intensity > 0 && r.flop_per_s > 0)
-			p->points[p->nr++] = (struct point){r.intensity, r.flop_per_s,
-				n->time_ns / p->report->time_ns, (uint32_t)i, r.is_least};
+			p->points[p->nr++] = (struct point){r, r.intensity, r.flop_per_s,
+				n->time_ns / p->report->time_ns, (uint32_t)i};
 	}
 	sonde_figures_release(&f);
 	return rc;
@@ -171,7 +171,7 @@ static void write_dot(struct plot *p, const struct point *at)
 {
 	static const char least[] = "stroke=\"#0072b2\" stroke-dasharray=\"3 2\"";
 	double share = at->share > 0 ? fmin(at->share, 1) : 0;
-	const char *sign = at->is_least ? "\u2265 " : "";
+	const char *sign = sonde_roofline_sign(&at->roof), *note = sonde_roofline_note(&at->roof);
 
 	sonde_sink_puts(p->to, "<g><title>");
 	sonde_buf_clear(&p->text);
@@ -180,26 +180,31 @@ static void write_dot(struct plot *p, const struct point *at)
 	sonde_number_human(&p->text, at->x, "FLOP/B");
 	sonde_buf_printf(&p->text, ", %s", sign);
 	sonde_number_human(&p->text, at->y, "FLOP/s");
-	sonde_buf_puts(&p->text, at->is_least ? "; " SONDE_TENSOR_UNCOUNTED : "");
+	sonde_buf_printf(&p->text, "%s%s", note ? "; " : "", note ? note : "");
 	sonde_escape_xml(&p->to->buf, sonde_buf_view(&p->text));
 	sonde_sink_printf(p->to,
 		"</title><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#0072b2\" "
 		"fill-opacity=\"%s\" %s/></g>\n",
-		px(p, at->x), py(p, at->y), 4 + 10 * sqrt(share), at->is_least ? "0.35" : "0.75",
-		at->is_least ? least : "stroke=\"#ffffff\"");
+		px(p, at->x), py(p, at->y), 4 + 10 * sqrt(share), at->roof.is_least ? "0.35" : "0.75",
+		at->roof.is_least ? least : "stroke=\"#ffffff\"");
 }
 
-/* Below the drawing, where the axis leaves room: what dashed circles mean. */
+/* Below the drawing, where the axis leaves room: what dashed circles mean, or where FLOP are from. */
 static void write_legend(struct plot *p)
 {
+	bool is_least = false, is_of_pipes = false;
 	size_t i;
 
-	for (i = 0; i < p->nr && !p->points[i].is_least; i++)
-		;
-	if (i == p->nr)
-		return;
-	sonde_svg__text(p->to, LEFT, HEIGHT - 8, "start",
-		SONDE_STR("dashed: at least this much, tensor operations were not counted"));
+	for (i = 0; i < p->nr; i++) {
+		is_least |= p->points[i].roof.is_least;
+		is_of_pipes |= p->points[i].roof.is_of_pipes;
+	}
+	if (is_least)
+		sonde_svg__text(p->to, LEFT, HEIGHT - 8, "start",
+			SONDE_STR("dashed: at least this much, tensor operations were not counted"));
+	else if (is_of_pipes)
+		sonde_svg__text(p->to, LEFT, HEIGHT - 8, "start",
+			SONDE_STR("~ from sampled pipes: as if all were 16-bit operations and multiply-adds"));
 }
 
 int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,

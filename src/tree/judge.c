@@ -18,14 +18,31 @@ double sonde_figure_of(
 	return NAN;
 }
 
+/* Of parts that were sampled one by one: the busiest, as Nsight Compute makes its throughputs. */
+static double busiest_of(const struct sonde_tree *t, const struct sonde_figures *f,
+	const enum sonde_metric_role *roles, size_t nr)
+{
+	double most = NAN;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		most = fmax(most, sonde_figure_of(t, f, roles[i])); /* of a NaN and a number: the number */
+	return most;
+}
+
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f)
 {
+	static const enum sonde_metric_role pipes[] = {SONDE_ROLE_ISSUE, SONDE_ROLE_TENSOR,
+		SONDE_ROLE_FMA, SONDE_ROLE_ALU, SONDE_ROLE_FP64};
+	static const enum sonde_metric_role caches[] = {
+		SONDE_ROLE_MEMORY, SONDE_ROLE_L2, SONDE_ROLE_L1};
 	double sm = sonde_figure_of(t, f, SONDE_ROLE_SM);
 	double mem = sonde_figure_of(t, f, SONDE_ROLE_MEMORY);
 
-	if (isnan(sm)) /* sampled: the busier of issue slots and tensor cores */
-		sm = fmax(sonde_figure_of(t, f, SONDE_ROLE_ISSUE),
-			sonde_figure_of(t, f, SONDE_ROLE_TENSOR));
+	if (isnan(sm)) {
+		sm = busiest_of(t, f, pipes, sizeof(pipes) / sizeof(*pipes));
+		mem = isnan(mem) ? mem : busiest_of(t, f, caches, sizeof(caches) / sizeof(*caches));
+	}
 	if (isnan(sm) || isnan(mem))
 		return NULL;
 	if (sm < SONDE_LOW_PCT && mem < SONDE_LOW_PCT)

@@ -143,25 +143,6 @@ static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures 
 			: v;
 }
 
-struct sonde_roofline sonde_roofline_of(
-	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns)
-{
-	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false};
-	double scalar = scalar_flop(t, figures, OF_SMSP), tensor = tensor_flop(t, figures);
-
-	sonde_add_known(&r.flop, isnan(scalar) ? scalar_flop(t, figures, OF_SM) : scalar);
-	sonde_add_known(&r.flop, tensor);
-	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
-	r.dram_bytes = dram_bytes(t, figures);
-	if (r.dram_bytes > 0)
-		r.intensity = r.flop / r.dram_bytes;
-	if (time_ns > 0) {
-		r.flop_per_s = r.flop / time_ns * 1e9;
-		r.bytes_per_s = r.dram_bytes / time_ns * 1e9;
-	}
-	return r;
-}
-
 /* Single-precision lanes of one multiprocessor, by compute capability. */
 static double lanes(const struct sonde_device *d)
 {
@@ -193,6 +174,80 @@ static double tensor_ops(const struct sonde_device *d)
 	}
 }
 
+static double agreed(double a, double b)
+{
+	return a == b ? a : NAN;
+}
+
+/* Of the devices the capture used; NaN where they differ. */
+static double agreed_tensor_ops(const struct sonde_tree *t)
+{
+	double ops = NAN;
+	size_t i;
+
+	for (i = 0; i < t->cells->scopes.nr; i++) {
+		const struct sonde_device *d = sonde_cells_device(t->cells, (uint32_t)i);
+		double own = d ? tensor_ops(d) : NAN;
+
+		ops = i == 0 ? own : agreed(ops, own);
+	}
+	return ops;
+}
+
+const char *sonde_roofline_sign(const struct sonde_roofline *r)
+{
+	return r->is_least ? "\u2265 " : r->is_of_pipes ? "~" : "";
+}
+
+const char *sonde_roofline_note(const struct sonde_roofline *r)
+{
+	return r->is_least ? SONDE_TENSOR_UNCOUNTED : r->is_of_pipes ? SONDE_FLOP_OF_PIPES : NULL;
+}
+
+const char *sonde_roofline_source(const struct sonde_tree *t)
+{
+	return t->cells->sampled.nr && !counts_flop(t) ? SONDE_FLOP_OF_PIPES : NULL;
+}
+
+/* The figure of a metric that was sampled, else NaN. */
+static double sampled(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
+{
+	uint32_t column = sonde_tree_column(t, name);
+
+	return column == SONDE_NONE || f->at[column].quality != SONDE_QUALITY_SAMPLED ? NAN
+										       : f->at[column].v;
+}
+
+/* Each of an SM's four tensor cores counts its own cycles. */
+static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	return sampled(t, f, "sm__pipe_tensor_cycles_active.sum") * agreed_tensor_ops(t) / 4 +
+	       sampled(t, f, "sm__inst_executed_pipe_fma.sum") * 32 * 2;
+}
+
+struct sonde_roofline sonde_roofline_of(
+	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns)
+{
+	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false, false};
+	double scalar = scalar_flop(t, figures, OF_SMSP), tensor = tensor_flop(t, figures);
+
+	sonde_add_known(&r.flop, isnan(scalar) ? scalar_flop(t, figures, OF_SM) : scalar);
+	sonde_add_known(&r.flop, tensor);
+	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
+	if (isnan(r.flop)) {
+		r.flop = pipes_flop(t, figures);
+		r.is_of_pipes = !isnan(r.flop);
+	}
+	r.dram_bytes = dram_bytes(t, figures);
+	if (r.dram_bytes > 0)
+		r.intensity = r.flop / r.dram_bytes;
+	if (time_ns > 0) {
+		r.flop_per_s = r.flop / time_ns * 1e9;
+		r.bytes_per_s = r.dram_bytes / time_ns * 1e9;
+	}
+	return r;
+}
+
 static struct sonde_peaks device_peaks(const struct sonde_device *d)
 {
 	/* Clock rates are in kHz; DRAM moves two words per clock. */
@@ -205,11 +260,6 @@ static struct sonde_peaks device_peaks(const struct sonde_device *d)
 		.bytes_per_s = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH) / 8 * 2 *
 			       sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3,
 	};
-}
-
-static double agreed(double a, double b)
-{
-	return a == b ? a : NAN;
 }
 
 struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t)

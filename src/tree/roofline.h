@@ -4,6 +4,10 @@
  * Made from figures of a tree where the capture has FLOP and DRAM counters;
  * otherwise everything is NaN. FLOPs are counted as Nsight Compute does: one per
  * add or multiply, two per fused multiply-add, tensor operations as reported.
+ *
+ * Sampled counters have no operations, but what the pipes did. Tensor cycles are taken for dense
+ * 16-bit operations, instructions of the FMA pipe for 32 multiply-adds. Whatever the type of the
+ * numbers is, a point then lies as far below its ceiling as the pipe was idle.
  */
 #ifndef SONDE_TREE_ROOFLINE_H
 #define SONDE_TREE_ROOFLINE_H
@@ -17,11 +21,21 @@ struct sonde_roofline {
 	double flop_per_s; /* flop ÷ time */
 	double bytes_per_s;
 	bool is_least; /* flop, intensity and flop_per_s are lower bounds: SONDE_TENSOR_UNCOUNTED */
+	bool is_of_pipes; /* they are made from sampled pipes: SONDE_FLOP_OF_PIPES */
 };
 
 #define SONDE_TENSOR_UNCOUNTED                                                                     \
 	"tensor operations were not counted: add the device's sm__ops_path_tensor metrics to the " \
 	"capture (ncu --query-metrics lists them)"
+
+#define SONDE_FLOP_OF_PIPES                                                                        \
+	"from sampled pipes, as if they did dense 16-bit operations and multiply-adds only"
+/* That, where all operations of the tree are of this kind; else NULL. */
+const char *sonde_roofline_source(const struct sonde_tree *t);
+
+/* What is to be said of a point: "≥ " and why, "~" and from what; "" and NULL where it is exact. */
+const char *sonde_roofline_sign(const struct sonde_roofline *r);
+const char *sonde_roofline_note(const struct sonde_roofline *r);
 
 /* `time_ns` is the time of the same part the figures were made for. */
 struct sonde_roofline sonde_roofline_of(

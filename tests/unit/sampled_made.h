@@ -15,6 +15,8 @@
 #define CLOCK	     "sm__cycles_elapsed.avg.per_second"
 #define FMA_PCT	     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"
 #define ALU_PCT	     "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed"
+#define TENSOR_PCT   "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
+#define L1_PCT	     "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
 #define L2_PCT	     "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"
 #define ACTIVE_PCT   "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 
@@ -25,10 +27,11 @@
 #define SLICES	  94 /* of L2, each at 1.2 GHz */
 #define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters.md */
 
-enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, L2, L2_ELAPSED, NR_COUNTERS };
+enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, L2, L2_ELAPSED, WRITTEN, TENSOR, L1, NR_COUNTERS };
 static const char *const roles[NR_COUNTERS] = {
 	"sm.elapsed_cycles", "sm.active_cycles", "sm.instructions", "dram.read_bytes",
-	"fma.instructions", "l2.sectors", "l2.elapsed_cycles"};
+	"fma.instructions", "l2.sectors", "l2.elapsed_cycles", "dram.write_bytes",
+	"tensor.cycles", "l1.wavefronts"};
 
 /* What is sampled of the program. */
 struct sampling {
@@ -40,6 +43,7 @@ struct sampling {
 	bool ends_early;     /* in the first step of the second half */
 	bool is_by_count;    /* active cycles are what a launch counts */
 	bool slows_down;     /* from the second half on, whose steps are late */
+	bool has_all;	     /* of the counters; else those before WRITTEN */
 };
 
 struct program {
@@ -80,6 +84,7 @@ static inline void add_device(struct program *p)
 		.process = p->m.process,
 		.name = SONDE_STR("made GPU"),
 		.uuid = SONDE_STR("GPU-1"),
+		.cc_major = 9,
 		.attributes = at,
 		.nr_attributes = 4};
 
@@ -133,9 +138,14 @@ static inline void count_into(const struct program *p, const struct sonde_record
 		row[EXECUTED] += part * p->counts.at[i];
 		row[L2] += 0.2 * 3 * SLICES * 1.2 * (end - begin);
 		row[FMA] += 0.1 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
+		row[TENSOR] += 0.4 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
+		row[L1] += 0.7 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[DRAM] += how->dram_factor * 2 * part * p->counts.at[i];
 	}
 }
+
+static const double peaks[NR_COUNTERS] = {
+	[FMA] = 2 * SMS, [L2] = 3 * SLICES, [L2_ELAPSED] = SLICES, [L1] = SMS};
 
 static inline struct sonde_series *add_series(struct program *p, const struct sampling *how)
 {
@@ -146,12 +156,12 @@ static inline struct sonde_series *add_series(struct program *p, const struct sa
 	s->uuid = how->is_elsewhere ? SONDE_STR("GPU-2") : SONDE_STR("GPU-1");
 	s->host = SONDE_STR("host");
 	s->interval_ns = SAMPLE_NS;
-	for (i = how->no_elapsed ? 1 : 0; i < NR_COUNTERS; i++) {
+	for (i = how->no_elapsed ? 1 : 0; i < (how->has_all ? NR_COUNTERS : WRITTEN); i++) {
 		struct sonde_counter *c = sonde_vec_push(&s->counters);
 
 		assert_non_null(c);
 		c->role = c->name = sonde_records__string(p->m.r, sonde_str_from(roles[i]));
-		c->peak = i == FMA ? 2 * SMS : i == L2 ? 3 * SLICES : i == L2_ELAPSED ? SLICES : 0;
+		c->peak = peaks[i];
 	}
 	return s;
 }
@@ -178,7 +188,7 @@ static inline void sample(struct program *p, const struct sampling *how)
 		assert_non_null(slot);
 		*slot = (struct sonde_sample_time){time.start_ns, time.end_ns};
 		count_into(p, &time, row, &launch, how);
-		for (k = first; k < NR_COUNTERS; k++) {
+		for (k = first; k < first + s->counters.nr; k++) {
 			double *value = sonde_vec_push(&s->values);
 
 			assert_non_null(value);

@@ -1,6 +1,9 @@
 /* Samples and launches → figures of regions, kernels and totals. */
 #include "sampled_made.h"
 
+#include "tree/judge.h"
+#include "tree/roofline.h"
+
 static void test_sampled__figures_hold_what_launches_counted(void **state)
 {
 	struct program p;
@@ -24,6 +27,32 @@ static void test_sampled__figures_hold_what_launches_counted(void **state)
 	/* Three sectors in a cycle of a slice are the peak, whatever the clock of the SMs. */
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), L2_PCT), 20);
 	assert_false(has_column(&run, ALU_PCT));
+	release(&run);
+	end_program(&p);
+}
+
+/* The pipes, the caches and DRAM are seen one by one: the busiest of them holds the region back. */
+static void test_sampled__limiter_and_roofline_follow_from_the_figures(void **state)
+{
+	double cycles = SMS * CLOCK_KHZ * 1e-6 * 2 * 8000 * NR_STEPS; /* of the launches in `a` */
+	struct sampling how = whole;
+	struct sonde_roofline point;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.has_all = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), TENSOR_PCT), 10);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), L1_PCT), 70);
+	assert_string_equal(sonde_limiter(run.t, &run.f), "memory"); /* 24 % of DRAM's peak, 32 % issue slots */
+	point = sonde_roofline_of(run.t, &run.f, 2 * 8000 * NR_STEPS);
+	assert_true(point.is_of_pipes);
+	assert_string_equal(sonde_roofline_sign(&point), "~");
+	/* A tensor core does 1024 operations of 16 bits in a cycle, an FMA instruction 32 twice. */
+	assert_true(fabs(point.flop / (cycles * (0.4 * 1024 + 0.1 * 64)) - 1) < 0.01);
+	assert_true(fabs(point.intensity / (point.flop / (2 * (p.first + p.second))) - 1) < 0.01);
 	release(&run);
 	end_program(&p);
 }
@@ -258,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sampled__figures_hold_what_launches_counted),
+		cmocka_unit_test(test_sampled__limiter_and_roofline_follow_from_the_figures),
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
 		cmocka_unit_test(test_sampled__each_region_has_its_clock),
 		cmocka_unit_test(test_sampled__long_entries_have_figures_of_their_own),

@@ -93,7 +93,8 @@ function facts(report, node) {
 	const occupancy = columnOf.get("sm__maximum_warps_per_active_cycle_pct");
 	const possible = occupancy === undefined ? null : figure(report, node, occupancy, false).v;
 	const flop = report.flop[node], dram = report.dram[node], seconds = get("inclusive_ms") / 1e3;
-	const isLeast = report.least && report.least[node], least = isLeast ? "≥ " : "", why = isLeast ? "at least: " + data.uncounted : "";
+	const isLeast = report.least && report.least[node], least = isLeast ? "≥ " : data.of_pipes ? "~" : "",
+		why = isLeast ? "at least: " + data.uncounted : data.of_pipes || "";
 	list.append(...[
 		fact("GPU time", ms(get("inclusive_ms")), "with nested regions", get("inclusive_ms")),
 		fact("its own", ms(get("exclusive_ms")), "without nested regions", get("exclusive_ms")),

@@ -91,8 +91,8 @@ function drawCeilings(s, peaks) {
 function roofTip(p) {
 	const report = state.report;
 	const name = p.node === undefined ? seen(kernelName(report.kernels.name[p.kernel])) : titleOf(regionOf(report, p.node));
-	const least = p.isLeast ? "≥ " : "";
-	return name + "\n" + least + factor(p.x, "FLOP/B") + " · " + least + factor(p.y, "FLOP/s") + (p.isLeast ? "\n" + data.uncounted : "");
+	const sign = p.isLeast ? "≥ " : data.of_pipes ? "~" : "", why = p.isLeast ? data.uncounted : data.of_pipes;
+	return name + "\n" + sign + factor(p.x, "FLOP/B") + " · " + sign + factor(p.y, "FLOP/s") + (why ? "\n" + why : "");
 }
 
 function drawPoint(s, p) {
@@ -133,7 +133,7 @@ function drawRoofline() {
 		"The report does not tell the device's peaks: points only, no ceilings.";
 	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " +
 		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") +
-		(points.some((p) => p.isLeast) ? "Dashed points lie further up and right: " + data.uncounted + ". " : "") + note));
+		(points.some((p) => p.isLeast) ? "Dashed points lie further up and right: " + data.uncounted + ". " : "") + (data.of_pipes ? "FLOP are " + data.of_pipes + ". " : "") + note));
 	markRoofline();
 }
 
