@@ -120,5 +120,5 @@ int sonde_archive_add(
 	}
 	if (fd >= 0)
 		close(fd);
-	return error ? sonde_err_set(err, SONDE_ERR_IO, "%s: %s", a->path, strerror(error)) : 0;
+	return error ? sonde_err_io(err, a->path, error) : 0;
 }

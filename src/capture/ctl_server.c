@@ -33,7 +33,7 @@ int sonde_ctl_open(
 	c->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	c->fd = c->dir_fd < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd < 0)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", dir, strerror(errno));
+		return sonde_err_io(err, dir, errno);
 	address(&a, c);
 	unlinkat(c->dir_fd, c->name, 0); /* of a process that had our number */
 	was = umask(0177);

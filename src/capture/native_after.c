@@ -44,7 +44,7 @@ int sonde_native_attach_make(const char *dir, struct sonde_err *err)
 	if (!write_zeros(own) || (link(own, path) < 0 && errno != EEXIST))
 		error = errno;
 	unlink(own);
-	return error ? sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(error)) : 0;
+	return error ? sonde_err_io(err, path, error) : 0;
 }
 
 static bool read_attach(struct sonde_attach *out, const char *dir)

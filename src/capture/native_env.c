@@ -103,7 +103,7 @@ static int build_env(
 	if (rc)
 		return rc;
 	if (!realpath(q->dir, dir))
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", q->dir, strerror(errno));
+		return sonde_err_io(err, q->dir, errno);
 	snprintf(config, sizeof(config), "%s/inject.conf", dir);
 	rc = sonde_native_attach_make(dir, err);
 	if (rc == 0)

@@ -25,7 +25,7 @@ int sonde_orders_open(struct sonde_orders *o, const char *dir, struct sonde_err 
 	if (fd >= 0)
 		close(fd);
 	if (page == MAP_FAILED)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+		return sonde_err_io(err, path, errno);
 	o->page = page;
 	return 0;
 }

@@ -91,7 +91,7 @@ static int lead(struct sonde_rundir *d, const char *wanted, unsigned nr, struct 
 	snprintf(copy, sizeof(copy), "%s", d->path);
 	if (symlink(basename(copy), link) < 0) {
 		if (errno != EEXIST)
-			return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", link, strerror(errno));
+			return sonde_err_io(err, link, errno);
 		if (sonde_rundir_is_timed(wanted))
 			rmdir(d->path); /* nobody else has it */
 		snprintf(d->path, sizeof(d->path), "%s", wanted);

@@ -65,7 +65,7 @@ static int walk(struct walk *w, const char *dir, unsigned depth)
 	int rc = 0;
 
 	if (!d && depth == 0)
-		return sonde_err_set(w->err, SONDE_ERR_IO, "%s: %s", dir, strerror(errno));
+		return sonde_err_io(w->err, dir, errno);
 	while (d && rc == 0 && (e = readdir(d))) {
 		const char *path;
 

@@ -144,7 +144,7 @@ int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
 	snprintf(f->path, sizeof(f->path), "%s", path);
 	f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (f->fd < 0) {
-		int rc = sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
+		int rc = sonde_err_io(err, path, errno);
 
 		sonde_free(f);
 		return rc;
