@@ -24,13 +24,19 @@ static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
 }
 
 /* The columns before the metrics, in units that fit what is listed. */
-static void put_columns(struct sonde_text_export *x, struct sonde_table *t,
-	const struct sonde_extent *total, const struct sonde_extent *mean)
+static void put_columns(
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_kernel_row *rows, size_t nr)
 {
 	static const char *const before[] = {"0kernel", ">0launches", NULL};
+	struct sonde_extent total = {0}, mean = {0};
+	size_t i;
 
-	x->scales[0] = sonde_scale_choose(total, total->most, x->options->is_utf8);
-	x->scales[1] = sonde_scale_choose(mean, mean->most, x->options->is_utf8);
+	for (i = 0; i < nr; i++) {
+		sonde_extent_add(&total, rows[i].time_ns / 1e6);
+		sonde_extent_add(&mean, mean_ns(&rows[i]) / 1e6);
+	}
+	x->scales[0] = sonde_scale_choose(&total, total.most, x->options->is_utf8);
+	x->scales[1] = sonde_scale_choose(&mean, mean.most, x->options->is_utf8);
 	sonde_table_heads(t, before);
 	sonde_scale_column(t, &x->scales[0], SONDE_STR("total ms"), 0);
 	sonde_scale_column(t, &x->scales[1], SONDE_STR("mean ms"), 0);
@@ -49,98 +55,83 @@ static void put_row(
 	sonde_text__bar(t, k->time_pct);
 }
 
-static void tell_rest(struct sonde_text_export *x, size_t nr, size_t nr_shown)
+/* `nr` rows, of `nr_all` kernels; with the metrics of the report they are the first of, or NULL. */
+static int print_rows(struct sonde_text_export *x, const struct sonde_kernel_row *rows, size_t nr,
+	size_t nr_all, const struct sonde_report *r, struct sonde_err *err)
 {
-	if (nr > nr_shown)
+	struct sonde_table t = sonde_text__table(x->options, LEAST_KERNEL);
+	size_t i;
+	int rc;
+
+	put_columns(x, &t, rows, nr);
+	if (r)
+		sonde_text__metric_columns(x, &t);
+	for (i = 0; i < nr; i++) {
+		put_row(x, &t, &rows[i]);
+		if (!r)
+			continue;
+		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, r->flat_first_kernel + (uint32_t)i, &x->figures);
+		sonde_text__metric_cells(x, &t, SONDE_STYLE_PLAIN);
+	}
+	rc = r ? sonde_text__print(x, &t, NR_COLUMNS, err)
+	       : sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	if (rc == 0 && nr_all > nr)
 		sonde_sink_printf(x->to, "%s and %zu more kernels\n",
-			x->options->is_utf8 ? "\u2026" : "...", nr - nr_shown);
-}
-
-static struct sonde_kernel_row row_of(
-	const struct sonde_text_export *x, const struct sonde_report *r, uint32_t kernel)
-{
-	const struct sonde_kernel *k = &r->kernels.at[kernel];
-
-	return (struct sonde_kernel_row){sonde_kernel_name(x->tree, x->options, k->name), k->calls,
-		k->time_ns, 100 * k->time_ns / (r->time_ns + r->outside_time_ns)};
+			x->options->is_utf8 ? "\u2026" : "...", nr_all - nr);
+	sonde_table_release(&t);
+	return rc;
 }
 
 int sonde_text__flat(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	uint32_t i, first = r->flat_first_kernel;
-	uint32_t nr = (uint32_t)nr_listed(x->options, r->nr_flat_kernels);
-	struct sonde_table t = sonde_text__table(x->options, LEAST_KERNEL);
-	struct sonde_extent total = {0}, mean = {0};
+	size_t nr = nr_listed(x->options, r->nr_flat_kernels), i;
+	struct sonde_kernel_row *rows = sonde_calloc(nr + 1, sizeof(*rows));
 	int rc;
 
-	for (i = first; i < first + nr; i++) {
-		const struct sonde_kernel_row row = row_of(x, r, i);
+	for (i = 0; rows && i < nr; i++) {
+		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
 
-		sonde_extent_add(&total, row.time_ns / 1e6);
-		sonde_extent_add(&mean, mean_ns(&row) / 1e6);
+		rows[i] = (struct sonde_kernel_row){sonde_kernel_name(x->tree, x->options, k->name),
+			k->calls, k->time_ns, 100 * k->time_ns / (r->time_ns + r->outside_time_ns)};
 	}
-	put_columns(x, &t, &total, &mean);
-	sonde_text__metric_columns(x, &t);
-	for (i = first; i < first + nr; i++) {
-		const struct sonde_kernel_row row = row_of(x, r, i);
-
-		put_row(x, &t, &row);
-		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
-		sonde_text__metric_cells(x, &t, SONDE_STYLE_PLAIN);
-	}
-	rc = sonde_text__print(x, &t, NR_COLUMNS, err);
-	if (rc == 0)
-		tell_rest(x, r->nr_flat_kernels, nr);
-	sonde_table_release(&t);
+	rc = rows ? print_rows(x, rows, nr, r->nr_flat_kernels, r, err) : sonde_err_nomem(err);
+	sonde_free(rows);
 	return rc;
 }
 
-/* Names for people, by row; full ones where these are asked for. NULL when memory is short. */
-static struct sonde_str *name_rows(const struct sonde_kernel_row *rows, size_t nr,
+/* The rows by names for people, distinct among all; full ones where these are asked for. */
+static bool name_rows(struct sonde_kernel_row *out, const struct sonde_kernel_row *rows, size_t nr,
 	const struct sonde_export_options *o, struct sonde_arena *arena)
 {
 	struct sonde_str *names = sonde_calloc(2 * nr + 1, sizeof(*names));
+	bool ok = names != NULL;
 	size_t i;
 
-	for (i = 0; names && i < nr; i++)
+	for (i = 0; ok && i < nr; i++)
 		names[i] = names[nr + i] = rows[i].name;
-	if (names && !o->full_names && !sonde_cxx_names_shorten(names, names + nr, nr, arena)) {
-		sonde_free(names);
-		return NULL;
+	if (ok && !o->full_names)
+		ok = sonde_cxx_names_shorten(names, names + nr, nr, arena);
+	for (i = 0; ok && i < nr; i++) {
+		out[i] = rows[i];
+		out[i].name = names[i];
 	}
-	return names;
+	sonde_free(names);
+	return ok;
 }
 
 int sonde_export_kernel_table(const struct sonde_kernel_row *rows, size_t nr,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_text_export x = {.to = to, .options = o, .width = o->width ? o->width : 100};
-	struct sonde_table t = sonde_text__table(o, LEAST_KERNEL);
-	struct sonde_extent total = {0}, mean = {0};
+	struct sonde_kernel_row *named = sonde_calloc(nr + 1, sizeof(*named));
 	struct sonde_arena arena = {0};
-	struct sonde_str *names = name_rows(rows, nr, o, &arena);
-	size_t i, nr_shown = nr_listed(o, nr);
-	int rc = names ? 0 : sonde_err_nomem(err);
+	int rc = named && name_rows(named, rows, nr, o, &arena)
+			 ? print_rows(&x, named, nr_listed(o, nr), nr, NULL, err)
+			 : sonde_err_nomem(err);
 
-	for (i = 0; i < nr_shown; i++) {
-		sonde_extent_add(&total, rows[i].time_ns / 1e6);
-		sonde_extent_add(&mean, mean_ns(&rows[i]) / 1e6);
-	}
-	put_columns(&x, &t, &total, &mean);
-	for (i = 0; i < nr_shown && rc == 0; i++) {
-		struct sonde_kernel_row row = rows[i];
-
-		row.name = names[i];
-		put_row(&x, &t, &row);
-	}
-	if (rc == 0)
-		rc = sonde_table_print(&t, to, x.width, &x.dropped, err);
-	if (rc == 0)
-		tell_rest(&x, nr, nr_shown);
-	sonde_table_release(&t);
 	sonde_arena_release(&arena);
 	sonde_buf_release(&x.dropped);
-	sonde_free(names);
+	sonde_free(named);
 	return rc;
 }
