@@ -39,17 +39,6 @@ static void put_text(struct sonde_sink *to, struct sonde_str s)
 	sonde_escape_xml(&to->buf, s);
 }
 
-static void write_notes(struct sonde_sink *to, const struct sonde_notes *notes, const char *before)
-{
-	size_t i;
-
-	for (i = 0; i < notes->texts.nr; i++) {
-		sonde_sink_puts(to, before);
-		put_text(to, notes->texts.keys[i]);
-		sonde_sink_puts(to, "</p>\n");
-	}
-}
-
 /* --- pictures --------------------------------------------------------------------------------- */
 
 /* The change as a bar from the middle: to the right slower. `most` ns fill a half. */
@@ -122,41 +111,21 @@ static void write_spread(
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static void write_ms(struct sonde_sink *to, double ns)
-{
-	sonde_sink_puts(to, "<td>");
-	sonde_diff_out__ms(&to->buf, ns);
-	sonde_sink_puts(to, "</td>");
-}
-
 static void write_row(struct sonde_sink *to, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, double most)
 {
-	struct sonde_buf b = {0};
-	double delta = sonde_diff_region_delta(r);
-
 	sonde_sink_printf(to, "<tr><td style=\"padding-left:%.1fem\" title=\"",
 		0.6 + 1.1 * (r->depth < 20 ? r->depth : 20));
 	put_text(to, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, "\"><code>");
 	put_text(to, r->label);
 	sonde_sink_printf(to, "</code>%s</td>", sonde_region_kind_mark(r->kind));
-	write_ms(to, r->base.is_there ? r->base.median_ns : NAN);
-	write_ms(to, r->new_half.is_there ? r->new_half.median_ns : NAN);
-	write_ms(to, delta);
-	sonde_sink_puts(to, "<td>");
-	sonde_diff_out__percent(&to->buf, r->ratio);
-	sonde_sink_puts(to, "</td><td>");
-	sonde_diff_out__interval(&to->buf, r, true);
-	sonde_sink_puts(to, "</td>");
-	write_bar(to, delta, most);
+	sonde_diff_out__figures(&to->buf, r, "<td>", "</td>");
+	write_bar(to, sonde_diff_region_delta(r), most);
 	write_spread(to, d, r);
 	sonde_sink_printf(to, "<td class=\"v %s\">", sonde_verdict_name(r->verdict));
-	sonde_diff_out__verdict(&b, d, r);
-	put_text(to, sonde_buf_view(&b));
+	sonde_diff_out__put_verdict(to, d, r, sonde_escape_xml);
 	sonde_sink_puts(to, "</td></tr>\n");
-	to->buf.failed |= b.failed;
-	sonde_buf_release(&b);
 }
 
 static void write_table(const struct sonde_diff *d, const uint32_t *order, struct sonde_sink *to)
@@ -214,8 +183,8 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 	if (sonde_diff_out__gate(d))
 		sonde_sink_printf(to, "<p%s>Gate %s.</p>\n",
 			d->gate == SONDE_GATE_FAIL ? " class=\"not\"" : "", sonde_diff_out__gate(d));
-	write_notes(to, &d->reasons, "<p class=\"not\">Not comparable: ");
-	write_notes(to, &d->warnings, "<p>Differs: ");
+	sonde_diff_out__notes(to, &d->reasons, "<p class=\"not\">Not comparable: ", "</p>\n", sonde_escape_xml);
+	sonde_diff_out__notes(to, &d->warnings, "<p>Differs: ", "</p>\n", sonde_escape_xml);
 	if (!sonde_diff_out__icicle(d, to)) {
 		sonde_free(order);
 		return sonde_err_nomem(err);

@@ -124,8 +124,6 @@ static double strength_of(const struct sonde_diff_region *r)
 static void write_title(
 	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	struct sonde_buf words = {0};
-
 	sonde_sink_puts(to, "<title>");
 	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
@@ -136,11 +134,8 @@ static void write_title(
 	sonde_sink_puts(to, " ms a run; per entry ");
 	sonde_diff_out__percent(&to->buf, r->ratio);
 	sonde_sink_puts(to, ", ");
-	sonde_diff_out__verdict(&words, d, r);
-	sonde_escape_xml(&to->buf, sonde_buf_view(&words));
+	sonde_diff_out__put_verdict(to, d, r, sonde_escape_xml);
 	sonde_sink_puts(to, "</title>");
-	to->buf.failed |= words.failed;
-	sonde_buf_release(&words);
 }
 
 static void write_box(struct sonde_sink *to, const struct icicle *c, size_t region)

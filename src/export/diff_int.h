@@ -24,6 +24,16 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 void sonde_diff_out__verdict(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r);
 
+/* For Markdown and HTML, whose texts `escape` makes inert. */
+typedef void sonde_diff_escape(struct sonde_buf *to, struct sonde_str text);
+/* The times of a region on both sides and what changed, each between `before` and `after`. */
+void sonde_diff_out__figures(struct sonde_buf *b, const struct sonde_diff_region *r,
+	const char *before, const char *after);
+void sonde_diff_out__put_verdict(struct sonde_sink *to, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, sonde_diff_escape *escape);
+void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *notes,
+	const char *before, const char *after, sonde_diff_escape *escape);
+
 /* How the gate ended, in words; NULL = there is none. */
 const char *sonde_diff_out__gate(const struct sonde_diff *d);
 

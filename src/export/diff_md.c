@@ -4,24 +4,11 @@
 #include "base/alloc.h"
 #include "base/escape.h"
 
-#include <math.h>
-
 #define MAX_ROWS 100
 
 static void put_text(struct sonde_sink *to, struct sonde_str s)
 {
 	sonde_escape_markdown(&to->buf, s);
-}
-
-static void write_list(struct sonde_sink *to, const struct sonde_notes *notes, const char *before)
-{
-	size_t i;
-
-	for (i = 0; i < notes->texts.nr; i++) {
-		sonde_sink_puts(to, before);
-		put_text(to, notes->texts.keys[i]);
-		sonde_sink_putc(to, '\n');
-	}
 }
 
 static const char *mark_of(const struct sonde_diff_region *r)
@@ -35,27 +22,13 @@ static const char *mark_of(const struct sonde_diff_region *r)
 static void write_row(
 	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	double delta = sonde_diff_region_delta(r);
-	struct sonde_buf b = {0};
-
 	sonde_sink_puts(to, "| ");
 	put_text(to, sonde_region_path(r->id, r->kind));
 	sonde_sink_printf(to, "%s | ", sonde_region_kind_mark(r->kind));
-	sonde_diff_out__ms(&to->buf, r->base.is_there ? r->base.median_ns : NAN);
-	sonde_sink_puts(to, " | ");
-	sonde_diff_out__ms(&to->buf, r->new_half.is_there ? r->new_half.median_ns : NAN);
-	sonde_sink_puts(to, delta > 0 ? " | +" : " | ");
-	sonde_diff_out__ms(&to->buf, delta);
-	sonde_sink_puts(to, " | ");
-	sonde_diff_out__percent(&to->buf, r->ratio);
-	sonde_sink_puts(to, " | ");
-	sonde_diff_out__interval(&to->buf, r, true);
-	sonde_sink_printf(to, " | %s", mark_of(r));
-	sonde_diff_out__verdict(&b, d, r);
-	put_text(to, sonde_buf_view(&b));
+	sonde_diff_out__figures(&to->buf, r, "", " | ");
+	sonde_sink_puts(to, mark_of(r));
+	sonde_diff_out__put_verdict(to, d, r, sonde_escape_markdown);
 	sonde_sink_puts(to, " |\n");
-	to->buf.failed |= b.failed;
-	sonde_buf_release(&b);
 }
 
 static void write_table(
@@ -96,8 +69,8 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 		sonde_sink_puts(to, i ? "\n" : "\n\n");
 	}
 	sonde_sink_putc(to, '\n');
-	write_list(to, &d->reasons, "- **Not comparable:** ");
-	write_list(to, &d->warnings, "- **Differs:** ");
+	sonde_diff_out__notes(to, &d->reasons, "- **Not comparable:** ", "\n", sonde_escape_markdown);
+	sonde_diff_out__notes(to, &d->warnings, "- **Differs:** ", "\n", sonde_escape_markdown);
 	if (d->regions.nr > d->nr_by_verdict[SONDE_VERDICT_SAME])
 		write_table(d, order, o->max_regions ? o->max_regions : MAX_ROWS, to);
 	sonde_diff_out__metrics_md(d, order, to);

@@ -129,6 +129,49 @@ void sonde_diff_out__verdict(
 	}
 }
 
+void sonde_diff_out__figures(struct sonde_buf *b, const struct sonde_diff_region *r,
+	const char *before, const char *after)
+{
+	const double ns[] = {r->base.is_there ? r->base.median_ns : NAN,
+		r->new_half.is_there ? r->new_half.median_ns : NAN, sonde_diff_region_delta(r)};
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		sonde_buf_puts(b, before);
+		sonde_buf_puts(b, i == 2 && ns[i] > 0 ? "+" : "");
+		sonde_diff_out__ms(b, ns[i]);
+		sonde_buf_puts(b, after);
+	}
+	sonde_buf_puts(b, before);
+	sonde_diff_out__percent(b, r->ratio);
+	sonde_buf_printf(b, "%s%s", after, before);
+	sonde_diff_out__interval(b, r, true);
+	sonde_buf_puts(b, after);
+}
+
+void sonde_diff_out__put_verdict(struct sonde_sink *to, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, sonde_diff_escape *escape)
+{
+	struct sonde_buf words = {0};
+
+	sonde_diff_out__verdict(&words, d, r);
+	escape(&to->buf, sonde_buf_view(&words));
+	to->buf.failed |= words.failed;
+	sonde_buf_release(&words);
+}
+
+void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *notes,
+	const char *before, const char *after, sonde_diff_escape *escape)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++) {
+		sonde_sink_puts(to, before);
+		escape(&to->buf, notes->texts.keys[i]);
+		sonde_sink_puts(to, after);
+	}
+}
+
 const char *sonde_diff_out__gate(const struct sonde_diff *d)
 {
 	static const char *const words[] = {NULL, "passed",

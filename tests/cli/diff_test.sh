@@ -67,6 +67,8 @@ icicle() { # a box per region, coloured by its verdict; one with another name is
 		"$SONDE" diff "$EAGER" "$GRAPH" -f html >"$TMP/out" && grep -q '<title>decode/step/layer0 (graph)' "$TMP/out" && ! grep -q '<title>decode/step/layer0: ' "$TMP/out"
 }
 ok diff__html_has_a_differential_icicle icicle
+signed() { "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f html | grep 'class="v slower"' | grep -q '</td><td>+[0-9.]*</td><td>+[0-9.]* %</td>'; }
+ok diff__html_has_the_signs_of_text_and_markdown signed
 
 slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 slower, 0 faster'; }
 ok diff__a_slower_region_is_named slower
