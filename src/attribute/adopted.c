@@ -109,7 +109,7 @@ static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
 	for (i = 0; i < b->l->launches.nr && rc == 0; i++) {
 		const struct sonde_record *rec = &b->r->records.at[i];
 
-		if (has_stack(b, rec->open))
+		if (has_stack(b, b->l->launches.at[i].open))
 			continue;
 		if (!rec->call_ns && rec->time.end_ns)
 			b->l->launches.at[i].cause = SONDE_OUTSIDE_NO_CALL;

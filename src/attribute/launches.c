@@ -148,8 +148,8 @@ static bool works_for_another(const struct sonde_build *b, uint32_t set_number)
 
 static int make_places(struct sonde_build *b, struct sonde_err *err)
 {
-	const struct sonde_hung plain = {SONDE_NONE, SONDE_NONE};
-	size_t i, nr = b->r->sets.nr + b->l->sets.nr;
+	const struct sonde_hung plain = {SONDE_NONE, SONDE_NONE, SONDE_NONE}, *hung;
+	size_t i, next = 0, nr = b->r->sets.nr + b->l->sets.nr;
 	int rc = 0;
 
 	b->place_of = sonde_malloc(nr * sizeof(*b->place_of));
@@ -162,8 +162,9 @@ static int make_places(struct sonde_build *b, struct sonde_err *err)
 		struct sonde_launch *launch = &b->l->launches.at[i];
 		uint32_t *place = &b->place_of[launch->open];
 
-		if (b->hung && b->hung[i].stack != SONDE_NONE) {
-			launch->place = make_place(b, launch->open, b->hung[i]);
+		hung = sonde_build__hung(b, i, &next);
+		if (hung) {
+			launch->place = make_place(b, launch->open, *hung);
 		} else {
 			if (*place == SONDE_NONE)
 				*place = make_place(b, launch->open, plain);
@@ -185,13 +186,14 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 
 	for (i = 0; rc == 0 && i < l->launches.nr; i++) {
 		const struct sonde_record *rec = &b->r->records.at[i];
-		uint32_t key[3] = {rec->process, (uint32_t)rec->thread,
-			(uint32_t)(rec->thread >> 32)},
-			 n;
+		uint32_t key[3], n;
 		bool is_new;
 
 		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE)
 			continue;
+		key[0] = rec->process;
+		key[1] = (uint32_t)rec->thread;
+		key[2] = (uint32_t)(rec->thread >> 32);
 		n = sonde_build__key(b, &keys, key, 3, &is_new);
 		stray = n == SONDE_NONE ? NULL
 			: is_new	? sonde_vec_push(&l->strays)
@@ -208,22 +210,40 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
+/* What its record alone tells of a launch; false when memory is short. */
+static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
+{
+	const struct sonde_record *rec = &b->r->records.at[i];
+	struct sonde_launch *launch = &b->l->launches.at[i];
+	struct sonde_hung *hung;
+
+	*launch = (struct sonde_launch){.record = i, .kernel = rec->full_name, .open = rec->open};
+	launch->scope = sonde_build__scope(b, rec);
+	b->l->tally.nr_launches += sonde_record_launches(rec);
+	if (rec->name != SONDE_NONE && !is_known[rec->name]) {
+		is_known[rec->name] = true;
+		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, rec->name));
+	}
+	if (rec->origin_kind != SONDE_ORIGIN_NONE && !b->l->selection.no_origins) {
+		hung = sonde_vec_push(&b->hung);
+		if (!hung)
+			return false;
+		*hung = (struct sonde_hung){i, SONDE_NONE, SONDE_NONE};
+	}
+	return launch->scope != SONDE_NONE;
+}
+
 static int init_launches(struct sonde_build *b, struct sonde_err *err)
 {
-	struct sonde_launches *l = b->l;
-	size_t i;
+	bool *is_known = sonde_calloc(b->r->strings.nr + 1, sizeof(*is_known)); /* a function's name */
+	bool ok = is_known && sonde_vec_reserve(&b->l->launches, b->r->records.nr);
+	uint32_t i;
 
-	if (!sonde_vec_reserve(&l->launches, b->r->records.nr))
-		return sonde_err_nomem(err);
-	l->launches.nr = b->r->records.nr;
-	for (i = 0; i < l->launches.nr; i++) {
-		const struct sonde_record *rec = &b->r->records.at[i];
-
-		l->tally.nr_launches += sonde_record_launches(rec);
-		l->launches.at[i] = (struct sonde_launch){
-			.record = (uint32_t)i, .kernel = rec->full_name, .open = rec->open};
-	}
-	return 0;
+	b->l->launches.nr = ok ? b->r->records.nr : 0;
+	for (i = 0; i < b->l->launches.nr && ok; i++)
+		ok = init_launch(b, i, is_known);
+	sonde_free(is_known);
+	return ok ? 0 : sonde_err_nomem(err);
 }
 
 static int explain(struct sonde_build *b, struct sonde_err *err)
@@ -274,7 +294,7 @@ static void release_build(struct sonde_build *b)
 	sonde_vec_release(&b->backward);
 	sonde_free(b->backward_of);
 	sonde_free(b->is_left_out);
-	sonde_free(b->hung);
+	sonde_vec_release(&b->hung);
 	sonde_free(b->stack_of);
 	sonde_free(b->place_of);
 	sonde_free(b->seen_in);

@@ -40,9 +40,9 @@ struct sonde_backward {
 	uint32_t stack;	 /* what it hangs below, SONDE_NONE = nothing */
 };
 
-/* A launch whose stack `place` is replaced by `stack`; SONDE_NONE = it is not. */
+/* A launch with an origin: its stack `place` is replaced by `stack`; SONDE_NONE = it is not. */
 struct sonde_hung {
-	uint32_t place, stack;
+	uint32_t launch, place, stack;
 };
 
 /* Which ranges somebody without any works in, at a moment. */
@@ -60,6 +60,7 @@ struct sonde_build {
 	const struct sonde_records *r;
 	SONDE_VEC(struct sonde_stack) stacks;
 	struct sonde_map stack_keys, region_keys, place_keys, scope_keys;
+	uint32_t last_scope;	    /* of the record before */
 	struct sonde_map outermost; /* {process, domain, label} of outermost ranges */
 	struct sonde_recent recent_stacks, recent_outermost;
 	struct sonde_labels labels;
@@ -68,7 +69,7 @@ struct sonde_build {
 	SONDE_VEC(struct sonde_backward) backward;
 	uint32_t *backward_of; /* by range: which of these it is in, SONDE_NONE; NULL: none is */
 	bool *is_left_out;     /* by range: it is in one; NULL likewise */
-	struct sonde_hung *hung; /* by launch; NULL: none is */
+	SONDE_VEC(struct sonde_hung) hung; /* in order of launch */
 	uint64_t hung_bytes, nr_not_hung; /* of the ids made by that; what was too much */
 	uint32_t *stack_of;	    /* by range number */
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
@@ -98,11 +99,25 @@ int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	const bool *is_left_out, struct sonde_err *err);
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
+/* The scope of a record, made when new; SONDE_NONE: no memory. sonde_build__scopes sorts them. */
+uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__select(struct sonde_build *b, struct sonde_err *err);
 /* Finds out which words of the selection anything in the capture meets. */
 int sonde_build__meet(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
+
+/* How launch `i` is hung, NULL = it is not; to be asked in order, with `*next` 0 at first. */
+static inline const struct sonde_hung *sonde_build__hung(
+	const struct sonde_build *b, size_t i, size_t *next)
+{
+	const struct sonde_hung *hung = *next < b->hung.nr ? &b->hung.at[*next] : NULL;
+
+	if (!hung || hung->launch != i)
+		return NULL;
+	++*next;
+	return hung->stack == SONDE_NONE ? NULL : hung;
+}
 
 /* The stack with a frame of `label` inside `parent`, made when new; SONDE_NONE: no memory. */
 uint32_t sonde_build__child(

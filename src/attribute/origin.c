@@ -174,10 +174,11 @@ static bool is_same_call(const struct sonde_record *a, const struct sonde_record
 static bool group_records(struct sonde_build *b, struct graphs *g, struct passes *p)
 {
 	const struct sonde_record *last = NULL;
-	uint32_t i, place;
+	uint32_t place;
+	size_t i;
 
-	for (i = 0; i < b->r->records.nr; i++) {
-		const struct sonde_record *rec = &b->r->records.at[i];
+	for (i = 0; i < b->hung.nr; i++) {
+		const struct sonde_record *rec = &b->r->records.at[b->hung.at[i].launch];
 
 		if (rec->origin_kind == SONDE_ORIGIN_GRAPH) {
 			unite(g, b->stack_of[rec->origin],
@@ -185,8 +186,9 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 									    : rec->origin]);
 			last = rec;
 		}
-		place = rec->origin_kind == SONDE_ORIGIN_BACKWARD ? place_of_launch(b, i)
-								  : SONDE_NONE;
+		place = rec->origin_kind == SONDE_ORIGIN_BACKWARD
+				? place_of_launch(b, b->hung.at[i].launch)
+				: SONDE_NONE;
 		if (place != SONDE_NONE && !add_pass(b, p, place, b->stack_of[rec->origin]))
 			return false;
 	}
@@ -194,43 +196,35 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 	return true;
 }
 
-static bool hang_record(struct sonde_build *b, struct graphs *g, struct passes *p, uint32_t i)
+static bool hang_record(
+	struct sonde_build *b, struct graphs *g, struct passes *p, struct sonde_hung *hung)
 {
-	const struct sonde_record *rec = &b->r->records.at[i];
+	const struct sonde_record *rec = &b->r->records.at[hung->launch];
 	bool is_graph = rec->origin_kind == SONDE_ORIGIN_GRAPH;
-	uint32_t place, origin, cut;
+	uint32_t place = place_of_launch(b, hung->launch), origin, cut;
 
-	if (rec->origin_kind == SONDE_ORIGIN_NONE)
-		return true;
-	place = place_of_launch(b, i);
 	if (place == SONDE_NONE)
 		return true;
 	origin = b->stack_of[rec->origin];
 	cut = is_graph ? g->shared[root_of(g, origin)] : shared_at(p, place);
-	b->hung[i].place = place;
-	b->hung[i].stack = hang(b, place, origin, cut,
+	hung->place = place;
+	hung->stack = hang(b, place, origin, cut,
 		is_graph ? SONDE_REGION_GRAPH : SONDE_REGION_BACKWARD);
-	return b->hung[i].stack != SONDE_NONE;
+	return hung->stack != SONDE_NONE;
 }
 
 int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err)
 {
 	struct graphs g = {0};
 	struct passes p = {0};
-	uint32_t i, nr = (uint32_t)b->r->records.nr;
 	bool ok;
+	size_t i;
 
-	for (i = 0; i < nr && b->r->records.at[i].origin_kind == SONDE_ORIGIN_NONE; i++)
-		;
-	if (i == nr || b->l->selection.no_origins)
+	if (!b->hung.nr)
 		return 0;
-	b->hung = sonde_malloc((nr + 1) * sizeof(*b->hung));
-	ok = b->hung && graphs_init(&g, b->stacks.nr);
-	if (ok)
-		memset(b->hung, 0xff, nr * sizeof(*b->hung));
-	ok = ok && group_records(b, &g, &p);
-	for (i = 0; i < nr && ok; i++)
-		ok = hang_record(b, &g, &p, i);
+	ok = graphs_init(&g, b->stacks.nr) && group_records(b, &g, &p);
+	for (i = 0; i < b->hung.nr && ok; i++)
+		ok = hang_record(b, &g, &p, &b->hung.at[i]);
 	graphs_release(&g);
 	sonde_map_release(&p.keys);
 	sonde_vec_release(&p.shared);

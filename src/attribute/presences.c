@@ -103,14 +103,14 @@ static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t
 static bool count_all(struct sonde_build *b, struct counting *c)
 {
 	const struct sonde_records *r = b->r;
-	size_t i, k;
+	size_t i, k, next = 0;
 
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_launch *launch = &b->l->launches.at[i];
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(b->l, launch->open, &members);
 
-		if (b->hung && b->hung[i].stack != SONDE_NONE && !count_homes(b, c, launch))
+		if (sonde_build__hung(b, i, &next) && !count_homes(b, c, launch))
 			return false;
 		if (c->set_scope[launch->open] == launch->scope)
 			continue;

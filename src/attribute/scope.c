@@ -28,23 +28,37 @@ static enum sonde_measured measured_of(
 							  : SONDE_MEASURED_RANGE;
 }
 
-static int add_scope(struct sonde_build *b, const struct sonde_scope *scope, uint32_t *out,
-	struct sonde_err *err)
+static uint32_t add_scope(struct sonde_build *b, const struct sonde_scope *scope)
 {
 	uint32_t key[3] = {scope->process, scope->device, scope->measured};
 	struct sonde_scope *slot;
 	bool is_new;
+	uint32_t number = sonde_build__key(b, &b->scope_keys, key, 3, &is_new);
 
-	*out = sonde_build__key(b, &b->scope_keys, key, 3, &is_new);
-	if (*out == SONDE_NONE)
-		return sonde_err_nomem(err);
-	if (!is_new)
-		return 0;
+	if (number == SONDE_NONE || !is_new)
+		return number;
 	slot = sonde_vec_push(&b->l->scopes);
 	if (!slot)
-		return sonde_err_nomem(err);
+		return SONDE_NONE;
 	*slot = *scope;
-	return 0;
+	return number;
+}
+
+/* Mostly that of the record before. */
+uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec)
+{
+	uint8_t measured = (uint8_t)measured_of(b->r, rec);
+	const struct sonde_scope *last = b->l->scopes.nr ? &b->l->scopes.at[b->last_scope] : NULL;
+	uint32_t number;
+
+	if (last && last->process == rec->process && last->device == rec->device &&
+		last->measured == measured)
+		return b->last_scope;
+	number = add_scope(b, &(struct sonde_scope){.process = rec->process,
+				      .device = rec->device,
+				      .measured = measured});
+	b->last_scope = number == SONDE_NONE ? b->last_scope : number;
+	return number;
 }
 
 /* By pid, host and input: the order of scopes does not depend on file layout. */
@@ -160,7 +174,6 @@ bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde
 static int add_host_scopes(struct sonde_build *b, struct sonde_err *err)
 {
 	bool *has = sonde_calloc(b->r->processes.nr, sizeof(*has));
-	uint32_t number;
 	size_t i;
 	int rc = has ? 0 : sonde_err_nomem(err);
 
@@ -173,45 +186,44 @@ static int add_host_scopes(struct sonde_build *b, struct sonde_err *err)
 		if (has[scope.process])
 			continue;
 		has[scope.process] = true;
-		rc = add_scope(b, &scope, &number, err);
+		rc = add_scope(b, &scope) == SONDE_NONE ? sonde_err_nomem(err) : 0;
 	}
 	sonde_free(has);
 	return rc;
 }
 
-int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
+/* Sorts the scopes, which launches know by the order they were met in. */
+static bool sort_scopes(struct sonde_build *b)
 {
-	uint32_t *rank = NULL;
+	uint32_t *rank = sonde_calloc(b->l->scopes.nr + 1, sizeof(*rank));
+	bool has_moved = false;
 	size_t i;
-	int rc = 0;
 
-	for (i = 0; rc == 0 && i < b->r->records.nr; i++) {
-		const struct sonde_record *rec = &b->r->records.at[i];
-		struct sonde_scope scope = {.process = rec->process,
-			.device = rec->device,
-			.measured = (uint8_t)measured_of(b->r, rec)};
-
-		rc = add_scope(b, &scope, &b->l->launches.at[i].scope, err);
-	}
-	if (rc == 0)
-		rc = add_host_scopes(b, err);
-	if (rc || !b->l->scopes.nr)
-		return rc;
-	sonde_scopes_sort(b->l->scopes.at, b->l->scopes.nr, b->r->processes.at);
-	rank = sonde_calloc(b->l->scopes.nr, sizeof(*rank));
 	if (!rank)
-		return sonde_err_nomem(err);
+		return false;
+	sonde_scopes_sort(b->l->scopes.at, b->l->scopes.nr, b->r->processes.at);
 	for (i = 0; i < b->l->scopes.nr; i++) {
 		const struct sonde_scope *s = &b->l->scopes.at[i];
 		const uint32_t key[3] = {s->process, s->device, s->measured};
+		uint32_t number = sonde_map_find(&b->scope_keys, SONDE_BYTES(key));
 
-		rank[sonde_map_find(&b->scope_keys, SONDE_BYTES(key))] = (uint32_t)i;
+		rank[number] = (uint32_t)i;
+		has_moved |= number != i;
 	}
-	for (i = 0; i < b->l->launches.nr; i++)
+	for (i = 0; i < b->l->launches.nr && has_moved; i++)
 		b->l->launches.at[i].scope = rank[b->l->launches.at[i].scope];
 	sonde_free(rank);
-	return sonde_scopes_name(
-		       b->l->scopes.at, b->l->scopes.nr, b->r->processes.at, &b->l->arena)
+	return true;
+}
+
+int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
+{
+	int rc = add_host_scopes(b, err);
+
+	if (rc || !b->l->scopes.nr)
+		return rc;
+	return sort_scopes(b) && sonde_scopes_name(b->l->scopes.at, b->l->scopes.nr,
+					  b->r->processes.at, &b->l->arena)
 		       ? 0
 		       : sonde_err_nomem(err);
 }

@@ -284,7 +284,5 @@ int sonde_build__meet(struct sonde_build *b, struct sonde_err *err)
 		for (k = 0; k < lists[i].nr && rc == 0; k++)
 			rc = (i < 2 ? meet_range : meet_kernel)(
 				b, &lists[i].at[k], is_met++, err);
-	for (i = 0; i < b->r->records.nr && t->nr_functions < SONDE_MAX_FUNCTIONS; i++)
-		sonde_tally_add_function(t, sonde_records_str(b->r, b->r->records.at[i].name));
 	return rc;
 }

@@ -60,7 +60,7 @@ void sonde_records__note_overhead(struct sonde_records *r, const char *path, uin
 	uint64_t first = UINT64_MAX, last = 0;
 	size_t i;
 
-	for (i = 0; i < r->records.nr; i++) {
+	for (i = 0; i < r->records.nr && ns; i++) {
 		const struct sonde_record_time *t = &r->records.at[i].time;
 
 		first = t->start_ns < first ? t->start_ns : first;
