@@ -55,18 +55,23 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 	return n != SONDE_NONE && mark_metric(r, n) ? n : SONDE_NONE;
 }
 
+/* The more time is known to be between them, the less is much. */
+static bool may_be_much(uint64_t ns, uint64_t first, uint64_t last)
+{
+	return last <= first || (double)ns > MUCH_OVERHEAD * (double)(last - first);
+}
+
 void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns)
 {
-	uint64_t first = UINT64_MAX, last = 0;
-	size_t i;
+	const struct sonde_record *at = r->records.at;
+	size_t i, nr = r->records.nr;
+	uint64_t first = nr ? at[0].time.start_ns : 0, last = nr ? at[nr - 1].time.end_ns : 0;
 
-	for (i = 0; i < r->records.nr && ns; i++) {
-		const struct sonde_record_time *t = &r->records.at[i].time;
-
-		first = t->start_ns < first ? t->start_ns : first;
-		last = t->end_ns > last ? t->end_ns : last;
+	for (i = 0; i < nr && may_be_much(ns, first, last); i++) {
+		first = at[i].time.start_ns < first ? at[i].time.start_ns : first;
+		last = at[i].time.end_ns > last ? at[i].time.end_ns : last;
 	}
-	if (last > first && (double)ns > MUCH_OVERHEAD * (double)(last - first))
+	if (last > first && may_be_much(ns, first, last))
 		sonde_note(&r->notes,
 			"%s: the profiler itself took %.3f ms of the %.3f ms in which the GPU was used: times of "
 			"the host are too long",
