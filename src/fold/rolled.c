@@ -1,13 +1,8 @@
-/* What files of one capture come to, added up: counts, and what is of the last files only. */
+/* What files of one capture come to, added up: names, cells, visits (rolled_*.c), counts; and what stays of it. */
 #include "fold/rolled_add_int.h"
-
-#include "base/alloc.h"
-#include "fold/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- counts ------------------------------------------------------------------------------------ */
 
 static void add_tally(struct sonde_adding *a)
 {
@@ -33,7 +28,7 @@ static void add_tally(struct sonde_adding *a)
 	}
 }
 
-void sonde_adding__counts(struct sonde_adding *a)
+static void add_counts(struct sonde_adding *a)
 {
 	struct sonde_cells *to = a->to;
 	const struct sonde_cells *from = a->from;
@@ -79,168 +74,6 @@ static bool add_strays(struct sonde_adding *a)
 	return true;
 }
 
-/* --- what is of the last files only ------------------------------------------------------------ */
-
-/* By scope, the longest first, of equals the earlier. */
-static int by_length(const void *a, const void *b)
-{
-	const struct sonde_gap *x = a, *y = b;
-
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
-
-/* Those that began since then are in both. */
-static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
-{
-	struct sonde_cells *to = a->to;
-	uint64_t *first = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*first));
-	size_t i, k, nr = 0;
-
-	if (!first)
-		return false;
-	for (i = 0; i < to->gaps.nr; i++) {
-		first[to->gaps.at[i].scope] = to->gaps.at[i].begin_ns - to->gaps.at[i].since_ns;
-		if (to->gaps.at[i].begin_ns < since_ns)
-			to->gaps.at[nr++] = to->gaps.at[i];
-	}
-	to->gaps.nr = nr;
-	for (i = 0; i < a->from->gaps.nr; i++) {
-		struct sonde_gap gap = a->from->gaps.at[i], *slot;
-
-		gap.scope = a->scope_of[gap.scope];
-		gap.region = gap.region == SONDE_NONE ? SONDE_NONE : a->region_of[gap.region];
-		gap.before = gap.before == SONDE_NONE ? SONDE_NONE : a->region_of[gap.before];
-		if (gap.begin_ns < since_ns)
-			continue;
-		if (first[gap.scope]) /* the first launch was in a file that is gone */
-			gap.since_ns = gap.begin_ns - first[gap.scope];
-		slot = sonde_vec_push(&to->gaps);
-		if (!slot)
-			return false;
-		*slot = gap;
-	}
-	if (to->gaps.nr > 1)
-		qsort(to->gaps.at, to->gaps.nr, sizeof(*to->gaps.at), by_length);
-	for (i = k = nr = 0; i < to->gaps.nr; i++) {
-		k = i && to->gaps.at[i].scope == to->gaps.at[i - 1].scope ? k + 1 : 0;
-		if (k < SONDE_NR_GAPS)
-			to->gaps.at[nr++] = to->gaps.at[i];
-	}
-	to->gaps.nr = nr;
-	return true;
-}
-
-static struct sonde_visit *find_visit(const struct sonde_cells *c, uint32_t scope, uint32_t region)
-{
-	size_t i;
-
-	for (i = 0; i < c->visits.nr; i++)
-		if (c->visits.at[i].scope == scope && c->visits.at[i].region == region)
-			return &c->visits.at[i];
-	return NULL;
-}
-
-static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
-{
-	struct sonde_cells *to = a->to;
-	size_t i, k;
-
-	if (!sonde_vec_reserve(&to->entries, a->from->entries.nr + 1))
-		return false;
-	for (i = 0; i < a->from->visits.nr; i++) {
-		const struct sonde_visit *from = &a->from->visits.at[i];
-		struct sonde_visit *v =
-			find_visit(to, a->scope_of[from->scope], a->region_of[from->region]);
-
-		if (!v)
-			continue;
-		v->first_entry = (uint32_t)to->entries.nr;
-		v->entry_step = from->entry_step;
-		for (k = 0; k < from->nr_entries; k++) {
-			struct sonde_entry e = a->from->entries.at[from->first_entry + k];
-
-			if (e.begin_ns < since_ns)
-				continue;
-			e.label = e.label == SONDE_NONE ? SONDE_NONE : a->string_of[e.label];
-			to->entries.at[to->entries.nr++] = e;
-			v->nr_entries++;
-		}
-	}
-	return true;
-}
-
-void sonde_rolled__forget(struct sonde_cells *c)
-{
-	size_t i;
-
-	for (i = 0; i < c->visits.nr; i++) {
-		c->visits.at[i].is_open = false;
-		c->visits.at[i].first_entry = c->visits.at[i].nr_entries = 0;
-	}
-	for (i = 0; i < c->sums.nr; i++)
-		c->sums.at[i].collective_step = 0;
-	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
-}
-
-static bool take_timeline(const struct sonde_adding *a, struct sonde_cells *plus)
-{
-	const struct sonde_moving m = {.to = a->to,
-		.from = plus,
-		.string_of = a->string_of,
-		.region_of = a->region_of,
-		.place_of = a->place_of,
-		.scope_of = a->scope_of};
-
-	if (!plus->timeline)
-		return true;
-	if (!a->to->timeline)
-		a->to->timeline = sonde_calloc(1, sizeof(*a->to->timeline));
-	return a->to->timeline && sonde_timeline__move(&m);
-}
-
-static bool take_last(struct sonde_adding *a, struct sonde_cells *plus, uint64_t since_ns)
-{
-	struct sonde_input *in = &a->to->inputs.at[0];
-	const struct sonde_input *from = &plus->inputs.at[0];
-
-	in->is_windowed = from->is_windowed;
-	in->nr_windows = from->nr_windows;
-	in->captured_ns = from->captured_ns;
-	in->total_ns = from->total_ns;
-	sonde_notes_release(&a->to->notes);
-	a->to->notes = (struct sonde_notes){0};
-	sonde_notes_add(&a->to->notes, &plus->notes);
-	return add_gaps(a, since_ns) && take_entries(a, since_ns) && take_timeline(a, plus);
-}
-
-/* --- all of it --------------------------------------------------------------------------------- */
-
-static int by_stream(const void *a, const void *b)
-{
-	const struct sonde_adding_stream *x = a, *y = b;
-
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	if (x->sums.context != y->sums.context)
-		return x->sums.context < y->sums.context ? -1 : 1;
-	return x->sums.stream < y->sums.stream ? -1 : x->sums.stream > y->sums.stream;
-}
-
-static int by_busy(const void *a, const void *b)
-{
-	const struct sonde_adding_stream *x = a, *y = b;
-
-	if (x->scope == y->scope && x->region == y->region && x->sums.busy_ns != y->sums.busy_ns)
-		return x->sums.busy_ns > y->sums.busy_ns ? -1 : 1;
-	return by_stream(a, b);
-}
-
 static int by_region(const void *a, const void *b)
 {
 	const struct sonde_visit *x = a, *y = b;
@@ -248,43 +81,6 @@ static int by_region(const void *a, const void *b)
 	if (x->scope != y->scope)
 		return x->scope < y->scope ? -1 : 1;
 	return x->region < y->region ? -1 : x->region > y->region;
-}
-
-/* Puts the streams of visits together, and hands them out, busiest first. */
-static bool settle_streams(struct sonde_adding *a)
-{
-	struct sonde_cells *to = a->to;
-	struct sonde_adding_stream *at = a->streams.at;
-	size_t i, k, nr = 0;
-
-	if (a->streams.nr > 1)
-		qsort(at, a->streams.nr, sizeof(*at), by_stream);
-	for (i = 0; i < a->streams.nr; i++) {
-		if (nr && by_stream(&at[nr - 1], &at[i]) == 0) {
-			at[nr - 1].sums.launches += at[i].sums.launches;
-			at[nr - 1].sums.time_ns += at[i].sums.time_ns;
-			at[nr - 1].sums.busy_ns += at[i].sums.busy_ns;
-		} else {
-			at[nr++] = at[i];
-		}
-	}
-	if (nr > 1)
-		qsort(at, nr, sizeof(*at), by_busy);
-	to->streams.nr = 0;
-	if (!sonde_vec_reserve(&to->streams, nr + 1))
-		return false;
-	for (i = k = 0; i < to->visits.nr; i++) {
-		struct sonde_visit *v = &to->visits.at[i];
-
-		v->first_stream = (uint32_t)to->streams.nr;
-		while (k < nr && (at[k].scope < v->scope || (at[k].scope == v->scope && at[k].region < v->region)))
-			k++; /* of a region that was dropped */
-		for (; k < nr && at[k].scope == v->scope && at[k].region == v->region; k++)
-			if (at[k].sums.launches)
-				to->streams.at[to->streams.nr++] = at[k].sums;
-		v->nr_streams = (uint32_t)to->streams.nr - v->first_stream;
-	}
-	return true;
 }
 
 static void drop_empty(struct sonde_cells *c)
@@ -353,26 +149,7 @@ static bool add_part(struct sonde_adding *a, const struct sonde_cells *from, int
 	a->sign = sign;
 	if (!sonde_adding__enter(a) || !sonde_adding__cells(a) || !sonde_adding__visits(a) || !add_strays(a))
 		return false;
-	sonde_adding__counts(a);
-	return true;
-}
-
-/* The streams of what is there, under its own numbers. */
-static bool know_streams(struct sonde_adding *a)
-{
-	const struct sonde_cells *to = a->to;
-	size_t i;
-	uint32_t k;
-
-	for (i = 0; i < to->visits.nr; i++)
-		for (k = 0; k < to->visits.at[i].nr_streams; k++) {
-			struct sonde_adding_stream *s = sonde_vec_push(&a->streams);
-
-			if (!s)
-				return false;
-			*s = (struct sonde_adding_stream){to->visits.at[i].scope, to->visits.at[i].region,
-				to->streams.at[to->visits.at[i].first_stream + k]};
-		}
+	add_counts(a);
 	return true;
 }
 
@@ -463,7 +240,7 @@ int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const st
 			SONDE_STR_ARG(plus->inputs.at[0].path));
 	a.methods = sonde_kit__find_methods(&to->kits.at[0], &to->metric_names, &a.arena);
 	was_met = find_met(&a);
-	ok = a.methods && was_met && sonde_adding__know(&a) && know_streams(&a);
+	ok = a.methods && was_met && sonde_adding__know(&a) && sonde_adding__know_streams(&a);
 	if (ok)
 		sonde_rolled__forget(to);
 	ok = ok && add_part(&a, plus, 1) && (!minus || add_part(&a, minus, -1));
@@ -474,7 +251,7 @@ int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const st
 		ok = drop_unmet(&a, was_met, nr_before);
 		if (to->visits.nr > 1)
 			qsort(to->visits.at, to->visits.nr, sizeof(*to->visits.at), by_region);
-		ok = ok && settle_streams(&a) && take_last(&a, plus, since_ns);
+		ok = ok && sonde_adding__settle_streams(&a) && sonde_adding__take_last(&a, plus, since_ns);
 	}
 	sonde_map_release(&a.region_keys);
 	sonde_map_release(&a.place_keys);

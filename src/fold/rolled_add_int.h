@@ -31,6 +31,10 @@ bool sonde_adding__know(struct sonde_adding *a);  /* what `to` has */
 bool sonde_adding__enter(struct sonde_adding *a); /* the names of `from` */
 bool sonde_adding__cells(struct sonde_adding *a);
 bool sonde_adding__visits(struct sonde_adding *a);
-void sonde_adding__counts(struct sonde_adding *a);
+bool sonde_adding__know_streams(struct sonde_adding *a); /* of what `to` has, under its own numbers */
+bool sonde_adding__streams(struct sonde_adding *a, const struct sonde_visit *from);
+bool sonde_adding__settle_streams(struct sonde_adding *a); /* added up, and handed out to visits */
+/* What is of the last files only; visits are in order. */
+bool sonde_adding__take_last(struct sonde_adding *a, struct sonde_cells *plus, uint64_t since_ns);
 
 #endif

@@ -196,25 +196,6 @@ static void add_visit(const struct sonde_adding *a, struct sonde_visit *to, stru
 	sonde_adding__count(a, &to->waits.nr_queued, from.waits.nr_queued);
 }
 
-static bool add_streams(struct sonde_adding *a, const struct sonde_visit *from)
-{
-	uint32_t scope = a->scope_of[from->scope], region = a->region_of[from->region], i;
-
-	for (i = 0; i < from->nr_streams; i++) {
-		struct sonde_adding_stream *s = sonde_vec_push(&a->streams);
-
-		if (!s)
-			return false;
-		*s = (struct sonde_adding_stream){scope, region, a->from->streams.at[from->first_stream + i]};
-		if (a->sign > 0)
-			continue;
-		s->sums.launches = 0 - s->sums.launches;
-		s->sums.time_ns = -s->sums.time_ns;
-		s->sums.busy_ns = -s->sums.busy_ns;
-	}
-	return true;
-}
-
 bool sonde_adding__visits(struct sonde_adding *a)
 {
 	struct sonde_cells *to = a->to;
@@ -233,7 +214,7 @@ bool sonde_adding__visits(struct sonde_adding *a)
 		uint32_t at = sonde_cells__intern(
 			to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, &is_new);
 
-		ok = at != SONDE_NONE && (!is_new || new_visit(to, key[0], key[1])) && add_streams(a, from);
+		ok = at != SONDE_NONE && (!is_new || new_visit(to, key[0], key[1])) && sonde_adding__streams(a, from);
 		if (ok)
 			add_visit(a, &to->visits.at[at], *from);
 	}

@@ -1,0 +1,156 @@
+/*
+ * Files of one capture, added up: what sums cannot have and the last files say. Gaps, single entries, the
+ * timeline, windows and notes are those of what began since the last file that was folded.
+ */
+#include "fold/rolled_add_int.h"
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "fold/timeline.h"
+
+#include <stdlib.h>
+
+/* By scope, the longest first, of equals the earlier. */
+static int by_length(const void *a, const void *b)
+{
+	const struct sonde_gap *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* The longest of each scope stay. */
+static void cut_gaps(struct sonde_cells *to)
+{
+	size_t i, k, nr = 0;
+
+	if (to->gaps.nr > 1)
+		qsort(to->gaps.at, to->gaps.nr, sizeof(*to->gaps.at), by_length);
+	for (i = k = 0; i < to->gaps.nr; i++) {
+		k = i && to->gaps.at[i].scope == to->gaps.at[i - 1].scope ? k + 1 : 0;
+		if (k < SONDE_NR_GAPS)
+			to->gaps.at[nr++] = to->gaps.at[i];
+	}
+	to->gaps.nr = nr;
+}
+
+/* Those that began since then are in both: they are taken from what was folded last, where they may go on. */
+static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
+{
+	struct sonde_cells *to = a->to;
+	uint64_t *first = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*first));
+	size_t i, nr = 0;
+
+	if (!first)
+		return false;
+	for (i = 0; i < to->gaps.nr; i++) {
+		first[to->gaps.at[i].scope] = to->gaps.at[i].begin_ns - to->gaps.at[i].since_ns;
+		if (to->gaps.at[i].begin_ns < since_ns)
+			to->gaps.at[nr++] = to->gaps.at[i];
+	}
+	to->gaps.nr = nr;
+	for (i = 0; i < a->from->gaps.nr; i++) {
+		struct sonde_gap gap = a->from->gaps.at[i], *slot;
+
+		gap.scope = a->scope_of[gap.scope];
+		gap.region = gap.region == SONDE_NONE ? SONDE_NONE : a->region_of[gap.region];
+		gap.before = gap.before == SONDE_NONE ? SONDE_NONE : a->region_of[gap.before];
+		if (gap.begin_ns < since_ns)
+			continue;
+		if (first[gap.scope]) /* the first launch was in a file that is gone */
+			gap.since_ns = gap.begin_ns - first[gap.scope];
+		slot = sonde_vec_push(&to->gaps);
+		if (!slot)
+			return false;
+		*slot = gap;
+	}
+	cut_gaps(to);
+	return true;
+}
+
+/* Visits are in order of scope and region by now. */
+static struct sonde_visit *find_visit(const struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	struct sonde_visit *v = c->visits.at;
+	size_t low = 0;
+
+	sonde_bisect(low, c->visits.nr, mid,
+		v[mid].scope < scope || (v[mid].scope == scope && v[mid].region < region));
+	return low < c->visits.nr && v[low].scope == scope && v[low].region == region ? &v[low] : NULL;
+}
+
+static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
+{
+	struct sonde_cells *to = a->to;
+	size_t i, k;
+
+	if (!sonde_vec_reserve(&to->entries, a->from->entries.nr + 1))
+		return false;
+	for (i = 0; i < a->from->visits.nr; i++) {
+		const struct sonde_visit *from = &a->from->visits.at[i];
+		struct sonde_visit *v =
+			find_visit(to, a->scope_of[from->scope], a->region_of[from->region]);
+
+		if (!v)
+			continue;
+		v->first_entry = (uint32_t)to->entries.nr;
+		v->entry_step = from->entry_step;
+		for (k = 0; k < from->nr_entries; k++) {
+			struct sonde_entry e = a->from->entries.at[from->first_entry + k];
+
+			if (e.begin_ns < since_ns)
+				continue;
+			e.label = e.label == SONDE_NONE ? SONDE_NONE : a->string_of[e.label];
+			to->entries.at[to->entries.nr++] = e;
+			v->nr_entries++;
+		}
+	}
+	return true;
+}
+
+void sonde_rolled__forget(struct sonde_cells *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		c->visits.at[i].is_open = false;
+		c->visits.at[i].first_entry = c->visits.at[i].nr_entries = 0;
+	}
+	for (i = 0; i < c->sums.nr; i++)
+		c->sums.at[i].collective_step = 0;
+	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
+}
+
+static bool take_timeline(const struct sonde_adding *a, struct sonde_cells *plus)
+{
+	const struct sonde_moving m = {.to = a->to,
+		.from = plus,
+		.string_of = a->string_of,
+		.region_of = a->region_of,
+		.place_of = a->place_of,
+		.scope_of = a->scope_of};
+
+	if (!plus->timeline)
+		return true;
+	if (!a->to->timeline)
+		a->to->timeline = sonde_calloc(1, sizeof(*a->to->timeline));
+	return a->to->timeline && sonde_timeline__move(&m);
+}
+
+bool sonde_adding__take_last(struct sonde_adding *a, struct sonde_cells *plus, uint64_t since_ns)
+{
+	struct sonde_input *in = &a->to->inputs.at[0];
+	const struct sonde_input *from = &plus->inputs.at[0];
+
+	in->is_windowed = from->is_windowed;
+	in->nr_windows = from->nr_windows;
+	in->captured_ns = from->captured_ns;
+	in->total_ns = from->total_ns;
+	sonde_notes_release(&a->to->notes);
+	a->to->notes = (struct sonde_notes){0};
+	sonde_notes_add(&a->to->notes, &plus->notes);
+	return add_gaps(a, since_ns) && take_entries(a, since_ns) && take_timeline(a, plus);
+}

@@ -1,0 +1,282 @@
+/*
+ * With a budget: how far what was timed scatters. A timed launch that took r more than the mean of its
+ * place moves the estimate by r × N ÷ n. These are added up by entry of a region (of one that was entered
+ * rarely, by the innermost entries in it), since launches of an entry go together, and by the time in
+ * which they were timed, since entries that follow each other do too. Launches that were counted at
+ * times only move the estimates of their number and of the time by how many more or less there were than
+ * the stays looked at would have had.
+ */
+#include "fold/windowed_int.h"
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/keysort.h"
+
+#include <string.h>
+
+/* How far a timed launch moves the estimate of the regions it is in. */
+static double move_of(struct errors *e, const struct sonde_launch *launch)
+{
+	const struct sonde_record *rec = &e->f->r->records.at[launch->record];
+	const struct sonde_windowed_place *p =
+		sonde_windowed__place(e->w, launch->scope, launch->place);
+	double t = (double)(rec->time.end_ns - rec->time.start_ns);
+
+	return p && p->nr_works && !rec->is_untimed
+		       ? p->scale * (t - p->time_ns / (double)p->nr_works)
+		       : 0;
+}
+
+static uint32_t find_visit(const struct errors *e, uint32_t scope, uint32_t region)
+{
+	size_t low = e->first_visit[scope], end = e->first_visit[scope + 1];
+	const struct sonde_visit *v = e->f->c->visits.at;
+
+	sonde_bisect(low, end, mid, v[mid].region < region);
+	return low < end && v[low].region == region ? (uint32_t)low : SONDE_NONE;
+}
+
+/* Which time a launch was timed in, plus two; 1 = it was before the first. */
+static uint32_t timing_of(const struct sonde_records *r, const struct sonde_record *rec)
+{
+	const struct sonde_timing *t = r->timings.at;
+	size_t low = 0;
+
+	/* the first that begins later, or in a later process */
+	sonde_bisect(low, r->timings.nr, mid,
+		t[mid].process < rec->process ||
+			(t[mid].process == rec->process && t[mid].begin_ns <= rec->call_ns));
+	return (uint32_t)low + 1;
+}
+
+void sonde_scatter__close_time(struct scatter *s)
+{
+	if (s->timing) {
+		s->by_time += s->open * s->open;
+		s->nr_by_time += s->nr_open * s->nr_open;
+		s->nr_times++;
+	}
+	s->open = s->nr_open = 0;
+}
+
+/* Launches come in order of their calls, so each time is over when another one is met. */
+static void add_move(struct scatter *s, uint32_t timing, double move, double nr_move)
+{
+	if (s->timing != timing)
+		sonde_scatter__close_time(s);
+	s->timing = timing;
+	s->open += move;
+	s->nr_open += nr_move;
+}
+
+/* What happened in a place, for all regions it is in. */
+struct happening {
+	uint32_t timing; /* 0 = it moves nothing */
+	double move, nr_move;
+	double timed, known, all;
+	double bias, nr_bias;
+	bool is_unseen;
+};
+
+static void add_to_regions(
+	struct errors *e, uint32_t scope, uint32_t number, const struct happening *h)
+{
+	const struct sonde_launches *l = e->f->l;
+	const struct sonde_place *place = &l->places.at[number];
+	uint32_t region, visit;
+	struct scatter *s;
+	size_t k;
+
+	for (k = 0; k < place->nr; k++)
+		for (region = l->homes.at[place->first + k]; region != SONDE_NONE;
+			region = l->regions.at[region].parent) {
+			visit = find_visit(e, scope, region);
+			if (visit == SONDE_NONE)
+				continue;
+			s = &e->at[visit];
+			s->timed += h->timed;
+			s->known += h->known;
+			s->all += h->all;
+			s->bias += h->bias;
+			s->nr_bias += h->nr_bias;
+			s->is_unseen |= h->is_unseen;
+			if (h->timing)
+				add_move(s, h->timing, h->move, h->nr_move);
+		}
+}
+
+/* What one more launch that was counted at times only adds: to the time, to the launches. */
+static double time_of_late(const struct sonde_windowed_place *p)
+{
+	return p->nr_calls ? p->more * p->time_ns / (double)p->nr_calls : 0;
+}
+
+static double works_of_late(const struct sonde_windowed_place *p)
+{
+	return p->nr_calls ? p->more * (double)p->nr_works / (double)p->nr_calls : p->more;
+}
+
+/*
+ * A launch that was not timed has no kernel name: a filter of kernels takes none of them. Where it
+ * takes others of the same place, these stand for some of them too, so they count as not timed.
+ */
+static void add_launch(struct errors *e, const struct sonde_launch *launch)
+{
+	const struct sonde_record *rec = &e->f->r->records.at[launch->record];
+	struct sonde_windowed_place *p =
+		sonde_windowed__place(e->w, launch->scope, launch->place);
+	bool is_late = sonde_windowed__is_late(e->f->r, rec), is_first = rec->call != p->last_call;
+	bool is_timed = !rec->is_untimed && launch->state == SONDE_LAUNCH_TAKEN;
+	bool is_work = is_timed || (rec->is_untimed && !sonde_record_is_nothing(rec));
+	struct happening h = {.move = is_timed ? move_of(e, launch) : 0,
+		.timed = is_timed,
+		.known = is_work,
+		.all = is_work ? (is_late ? p->more : 1) : 0};
+
+	p->last_call = rec->call;
+	if (is_timed || (is_late && is_first))
+		h.timing = timing_of(e->f->r, rec);
+	if (is_late && is_first) {
+		h.move += time_of_late(p);
+		h.nr_move = works_of_late(p);
+	}
+	if (is_work || h.timing)
+		add_to_regions(e, launch->scope, launch->place, &h);
+}
+
+/* A part of a stay that was looked at: so many launches were to be expected in it. */
+static void add_piece(struct errors *e, const struct sonde_windowed_piece *piece)
+{
+	uint32_t number = e->first_place[piece->stays], key[2];
+
+	for (; number; number = e->next_place[number - 1]) {
+		const struct sonde_windowed_place *p = &e->w->places.at[number - 1];
+		double due = (double)p->nr_late / e->w->stays[piece->stays].seen * piece->share;
+		struct happening h = {.timing = piece->timing,
+			.move = -due * time_of_late(p),
+			.nr_move = -due * works_of_late(p)};
+
+		memcpy(key, e->w->keys.keys[number - 1].p, sizeof(key));
+		add_to_regions(e, key[0], key[1], &h);
+	}
+}
+
+/* Which places go by which stays, and what is uncertain about these. */
+static bool link_places(struct errors *e)
+{
+	size_t nr = (e->f->r->processes.nr + 1) * (e->f->l->regions.nr + 1), i;
+	uint32_t key[2];
+
+	e->first_place = sonde_calloc(nr, sizeof(*e->first_place));
+	e->next_place = sonde_calloc(e->w->places.nr + 1, sizeof(*e->next_place));
+	if (!e->first_place || !e->next_place)
+		return false;
+	for (i = 0; i < e->w->places.nr; i++) {
+		const struct sonde_windowed_place *p = &e->w->places.at[i];
+		const struct sonde_windowed_stays *stays = &e->w->stays[p->stays];
+		double off = p->nr_late && stays->seen > 0
+				     ? (double)p->nr_late * (stays->seen_at_most / stays->seen - 1)
+				     : 0;
+
+		memcpy(key, e->w->keys.keys[i].p, sizeof(key));
+		if (!e->is_taken[key[1]])
+			continue;
+		if (p->nr_late) {
+			e->next_place[i] = e->first_place[p->stays];
+			e->first_place[p->stays] = (uint32_t)i + 1;
+		}
+		add_to_regions(e, key[0], key[1],
+			&(struct happening){.bias = off * time_of_late(p),
+				.nr_bias = off * works_of_late(p),
+				.all = p->unseen,
+				.is_unseen = p->unseen > 0});
+	}
+	return true;
+}
+
+static bool sort_pieces(struct sonde_windowed *w, struct sonde_keyed *order)
+{
+	size_t i;
+
+	for (i = 0; i < w->pieces.nr; i++)
+		order[i] = (struct sonde_keyed){w->pieces.at[i].timing, (uint32_t)i};
+	return w->pieces.nr < SONDE_NONE && sonde_keysort(order, w->pieces.nr);
+}
+
+/* All launches and all pieces, in order of time. */
+bool sonde_scatter__add_all(struct errors *e)
+{
+	const struct sonde_launches *l = e->f->l;
+	struct sonde_keyed *order = sonde_calloc(e->w->pieces.nr + 1, sizeof(*order));
+	bool ok = order && sort_pieces(e->w, order) && (!e->w->stays || link_places(e));
+	size_t i, k = 0;
+
+	for (i = 0; ok && i < e->w->places.nr; i++)
+		e->w->places.at[i].last_call = SONDE_NONE;
+	for (i = 0; ok && i < l->launches.nr; i++) {
+		const struct sonde_launch *launch = &l->launches.at[i];
+
+		if (!e->is_taken[launch->place])
+			continue;
+		if (k < e->w->pieces.nr) {
+			uint32_t timing = timing_of(e->f->r, &e->f->r->records.at[launch->record]);
+
+			for (; k < e->w->pieces.nr && order[k].key <= timing; k++)
+				add_piece(e, &e->w->pieces.at[order[k].index]);
+		}
+		add_launch(e, launch);
+	}
+	for (; ok && k < e->w->pieces.nr; k++)
+		add_piece(e, &e->w->pieces.at[order[k].index]);
+	sonde_free(order);
+	return ok;
+}
+
+static void add_sum(struct scatter *s, double sum)
+{
+	s->by_entry += sum * sum;
+	s->nr_entries++;
+}
+
+/* A set of open ranges, which is an innermost entry: those around it have it in them. */
+static void add_set(struct errors *e, size_t number, bool is_unit)
+{
+	const struct sonde_range *ranges = e->f->r->ranges.at;
+	const uint32_t *members;
+	struct sonde_set set = sonde_launches_set(e->f->l, (uint32_t)number, &members);
+	uint32_t range, visit;
+	size_t k;
+
+	for (k = 0; k < set.nr && e->of_sets[number] != 0; k++)
+		for (range = members[k]; range != SONDE_NONE; range = ranges[range].parent) {
+			visit = e->f->visit_of[range];
+			if (is_unit && visit != SONDE_NONE && e->at[visit].is_rare)
+				add_sum(&e->at[visit], e->of_sets[number]);
+			e->of_ranges[range] += is_unit ? 0 : e->of_sets[number];
+			e->is_touched[range] = true;
+		}
+}
+
+void sonde_scatter__add_entries(struct errors *e)
+{
+	const struct sonde_launches *l = e->f->l;
+	const struct sonde_records *r = e->f->r;
+	size_t nr_sets = r->sets.nr + l->sets.nr, i;
+
+	for (i = 0; i < l->launches.nr; i++)
+		if (l->launches.at[i].state == SONDE_LAUNCH_TAKEN &&
+			!r->records.at[l->launches.at[i].record].is_untimed)
+			e->of_sets[l->launches.at[i].open] += move_of(e, &l->launches.at[i]);
+	for (i = 0; i < nr_sets; i++)
+		add_set(e, i, false);
+	for (i = 0; i < r->ranges.nr; i++)
+		if (e->is_touched[i] && e->f->visit_of[i] != SONDE_NONE)
+			add_sum(&e->at[e->f->visit_of[i]], e->of_ranges[i]);
+	for (i = 0; i < e->f->c->visits.nr; i++) {
+		e->at[i].is_rare = e->at[i].nr_entries < FEW_ENTRIES;
+		if (e->at[i].is_rare)
+			e->at[i].by_entry = 0, e->at[i].nr_entries = 0;
+	}
+	for (i = 0; i < nr_sets; i++)
+		add_set(e, i, true);
+}
