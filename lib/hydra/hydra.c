@@ -298,9 +298,8 @@ int hydra_config_job_open(struct hydra_config **out, const struct hydra_config *
 	c = new_config(&req, master->compose.now);
 	if (!c)
 		return sonde_err_nomem(err);
-	c->is_job = master->jobs != NULL;
 	c->compose.job_num = (int64_t)job;
-	c->compose.has_job_num = c->is_job;
+	c->compose.has_job_num = master->jobs != NULL;
 	for (i = 0; i < master->compose.overrides.nr && !c->cx.fail.code; i++) {
 		const struct hydra_override *o = &master->compose.overrides.at[i];
 
@@ -314,7 +313,7 @@ int hydra_config_job_open(struct hydra_config **out, const struct hydra_config *
 
 struct sonde_str hydra_config_run_dir(const struct hydra_config *c)
 {
-	if (!c->is_job)
+	if (!c->compose.has_job_num)
 		return hydra_config_str(c, "hydra.run.dir");
 	return HYDRA_JOIN(hydra_config__scratch(c), hydra_config_str(c, "hydra.sweep.dir"),
 		SONDE_STR("/"), hydra_config_str(c, "hydra.sweep.subdir"));

@@ -170,116 +170,97 @@ int hydra_config_dump_origins(
 	return 0;
 }
 
-/* Tables as the reference prints them: padded, with a ruler. */
+/* Tables as the reference prints them: padded, with a ruler around the heads and at the end. */
 
 #define MAX_COLUMNS 4
-
-struct table {
-	struct hydra_datum *rows; /* list of lists of strings */
-	size_t width[MAX_COLUMNS];
-	size_t nr_columns;
+struct row {
+	struct sonde_str cell[MAX_COLUMNS]; /* NUL-terminated */
 };
 
-static void add_row(struct hydra_ctx *cx, struct table *t, const struct sonde_str *cells)
-{
-	struct hydra_datum *row = hydra_datum__new(cx, HYDRA_LIST);
-	size_t i;
-
-	for (i = 0; row && i < t->nr_columns; i++) {
-		if (cells[i].n > t->width[i])
-			t->width[i] = cells[i].n;
-		hydra_datum__push(cx, row, hydra_datum__string(cx, cells[i]));
-	}
-	hydra_datum__push(cx, t->rows, row);
-}
-
-static void print_ruler(struct sonde_sink *out, const struct table *t)
+static void print_ruler(struct sonde_sink *out, const size_t *width, size_t nr_columns)
 {
 	size_t i, n = 1;
 
-	for (i = 0; i < t->nr_columns; i++)
-		n += t->width[i] + 3;
+	for (i = 0; i < nr_columns; i++)
+		n += width[i] + 3;
 	while (n--)
 		sonde_sink_putc(out, '-');
 	sonde_sink_putc(out, '\n');
 }
 
-static void print_table(struct sonde_sink *out, const struct table *t)
+static void print_table(
+	struct sonde_sink *out, const struct row *rows, size_t nr, size_t nr_columns)
 {
-	uint32_t r, i;
+	size_t width[MAX_COLUMNS] = {0}, r, i;
 
-	for (r = 0; r < t->rows->seq.nr; r++) {
-		const struct hydra_datum *row = t->rows->seq.at[r];
-
+	for (r = 0; r < nr; r++)
+		for (i = 0; i < nr_columns; i++)
+			width[i] = rows[r].cell[i].n > width[i] ? rows[r].cell[i].n : width[i];
+	for (r = 0; r < nr; r++) {
 		if (r < 2)
-			print_ruler(out, t);
-		for (i = 0; i < t->nr_columns; i++)
-			sonde_sink_printf(out, "| %-*s ", (int)t->width[i], row->seq.at[i]->s.p);
+			print_ruler(out, width, nr_columns);
+		for (i = 0; i < nr_columns; i++)
+			sonde_sink_printf(out, "| %-*s ", (int)width[i],
+				rows[r].cell[i].p ? rows[r].cell[i].p : "");
 		sonde_sink_puts(out, "|\n");
 	}
-	print_ruler(out, t);
+	print_ruler(out, width, nr_columns);
 }
 
-static void print_defaults(struct hydra_config *c, struct sonde_sink *out, struct table *t)
+static void print_defaults(struct hydra_config *c, struct sonde_sink *out)
 {
-	const struct sonde_str head[] = {SONDE_STR("Config path"), SONDE_STR("Package"),
-		SONDE_STR("_self_"), SONDE_STR("Parent")};
-	size_t i;
+	size_t nr = c->compose.defaults.list.nr, i;
+	struct row *rows = hydra_ctx__alloc(&c->cx, nr + 1, sizeof(*rows));
 
-	t->nr_columns = 4;
-	add_row(&c->cx, t, head);
-	for (i = 0; i < c->compose.defaults.list.nr; i++) {
+	if (!rows)
+		return;
+	rows[0] = (struct row){{SONDE_STR("Config path"), SONDE_STR("Package"), SONDE_STR("_self_"),
+		SONDE_STR("Parent")}};
+	for (i = 0; i < nr; i++) {
 		const struct hydra_default *d = &c->compose.defaults.list.at[i];
-		const struct sonde_str row[] = {hydra_ctx__dup(&c->cx, d->config_path),
-			hydra_ctx__dup(&c->cx, d->package),
-			d->is_self ? SONDE_STR("True") : SONDE_STR("False"),
-			hydra_ctx__dup(&c->cx, d->parent)};
 
-		add_row(&c->cx, t, row);
+		rows[i + 1].cell[0] = hydra_ctx__dup(&c->cx, d->config_path);
+		rows[i + 1].cell[1] = hydra_ctx__dup(&c->cx, d->package);
+		rows[i + 1].cell[2] = d->is_self ? SONDE_STR("True") : SONDE_STR("False");
+		rows[i + 1].cell[3] = hydra_ctx__dup(&c->cx, d->parent);
 	}
 	sonde_sink_puts(out, "\nDefaults List\n*************\n");
+	print_table(out, rows, nr + 1, 4);
 }
 
-static void print_searchpath(struct hydra_config *c, struct sonde_sink *out, struct table *t)
+static void print_searchpath(struct hydra_config *c, struct sonde_sink *out)
 {
-	const struct sonde_str head[] = {SONDE_STR("Provider"), SONDE_STR("Search path")};
-	size_t i;
+	size_t nr = c->compose.search.sources.nr, i;
+	struct row *rows = hydra_ctx__alloc(&c->cx, nr + 1, sizeof(*rows));
 
-	t->nr_columns = 2;
-	add_row(&c->cx, t, head);
-	for (i = 0; i < c->compose.search.sources.nr; i++) {
-		const struct hydra_conf_source *src = &c->compose.search.sources.at[i];
+	if (!rows)
+		return;
+	rows[0] = (struct row){{SONDE_STR("Provider"), SONDE_STR("Search path")}};
+	for (i = 0; i < nr; i++) {
 		struct sonde_buf b = {0};
-		struct sonde_str row[2] = {src->provider};
 
-		hydra_search__location(src, &b);
-		row[1] = hydra_ctx__take(&c->cx, &b);
-		add_row(&c->cx, t, row);
+		hydra_search__location(&c->compose.search.sources.at[i], &b);
+		rows[i + 1].cell[0] = c->compose.search.sources.at[i].provider;
+		rows[i + 1].cell[1] = hydra_ctx__take(&c->cx, &b);
 	}
 	sonde_sink_puts(out, "\nConfig search path\n******************\n");
+	print_table(out, rows, nr + 1, 2);
 }
 
 int hydra_config_print_info(
 	struct hydra_config *c, struct sonde_sink *out, enum hydra_info info, struct sonde_err *err)
 {
-	struct table t = {.rows = hydra_datum__new(&c->cx, HYDRA_LIST)};
 	struct sonde_buf b = {0};
 
-	if (info == HYDRA_INFO_DEFAULTS_TREE) {
+	if (info == HYDRA_INFO_DEFAULTS) {
+		print_defaults(c, out);
+	} else if (info == HYDRA_INFO_SEARCHPATH) {
+		print_searchpath(c, out);
+	} else {
 		hydra_defaults__print(&c->compose.defaults, &b);
 		sonde_sink_puts(out, "\nDefaults Tree\n*************\n");
 		sonde_sink_str(out, sonde_buf_view(&b));
 		sonde_buf_release(&b);
-		return 0;
 	}
-	if (!t.rows)
-		return failed(c, err);
-	if (info == HYDRA_INFO_DEFAULTS)
-		print_defaults(c, out, &t);
-	else
-		print_searchpath(c, out, &t);
-	if (c->cx.fail.code)
-		return failed(c, err);
-	print_table(out, &t);
-	return 0;
+	return c->cx.fail.code ? failed(c, err) : 0;
 }

@@ -13,7 +13,6 @@ struct hydra_config {
 	struct hydra_request req;   /* its strings are copies; without the overrides */
 	struct hydra_datum *frozen; /* resolved, with the table's defaults; NULL when raw */
 	struct hydra_datum *jobs;   /* of a multirun: list of lists of lines */
-	bool is_job;		    /* one job of a sweep */
 };
 
 /* The arena is the config's own scratch: getters stay const for their callers. */

@@ -121,41 +121,24 @@ static bool is_word(const char *words, struct sonde_str s)
 	return false;
 }
 
-static bool is_text_list(const struct hydra_datum *n)
+/* Texts, or of `words` those alone; a single one is a list of one, null an empty one. */
+static bool is_list_of(const char *words, const struct hydra_datum *n)
 {
 	uint32_t i;
 
+	if (n->kind == HYDRA_NULL)
+		return true;
 	if (n->kind != HYDRA_LIST)
-		return n->kind == HYDRA_STRING || n->kind == HYDRA_INT || n->kind == HYDRA_NULL;
-	for (i = 0; i < n->seq.nr; i++)
-		if (!hydra_datum__is_scalar(n->seq.at[i]) || n->seq.at[i]->kind == HYDRA_NULL)
+		return words ? n->kind == HYDRA_STRING && is_word(words, n->s)
+			     : n->kind == HYDRA_STRING || n->kind == HYDRA_INT;
+	for (i = 0; i < n->seq.nr; i++) {
+		const struct hydra_datum *item = n->seq.at[i];
+
+		if (words ? item->kind != HYDRA_STRING || !is_word(words, item->s)
+			  : !hydra_datum__is_scalar(item) || item->kind == HYDRA_NULL)
 			return false;
+	}
 	return true;
-}
-
-/* Whether every string of a list is one of `words`. */
-static bool is_word_list(const char *words, const struct hydra_datum *n)
-{
-	uint32_t i;
-
-	if (n->kind == HYDRA_STRING)
-		return is_word(words, n->s);
-	for (i = 0; n->kind == HYDRA_LIST && i < n->seq.nr; i++)
-		if (n->seq.at[i]->kind != HYDRA_STRING || !is_word(words, n->seq.at[i]->s))
-			return false;
-	return true;
-}
-
-static int check_list(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
-{
-	char expected[128];
-
-	if (!is_text_list(n))
-		return refuse_value(c, n, "a list of strings");
-	if (!k->words || is_word_list(k->words, n))
-		return 0;
-	snprintf(expected, sizeof(expected), "a list of %s", k->words);
-	return refuse_value(c, n, expected);
 }
 
 static int check_int(struct checker *c, const struct hydra_key *k, const struct hydra_datum *n)
@@ -196,7 +179,9 @@ static int check_leaf(struct checker *c, const struct hydra_key *k, const struct
 			       ? 0
 			       : refuse_value(c, n, expected);
 	case HYDRA_KEY_LIST:
-		return check_list(c, k, n);
+		snprintf(expected, sizeof(expected), "a list of %s",
+			k->words ? k->words : "strings");
+		return is_list_of(k->words, n) ? 0 : refuse_value(c, n, expected);
 	default:
 		return 0;
 	}

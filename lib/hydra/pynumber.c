@@ -58,12 +58,16 @@ static struct hydra_datum *big_node(struct hydra_ctx *cx, const struct big *big,
 	return n;
 }
 
-static struct hydra_datum *int_node(
-	struct hydra_ctx *cx, const struct big *big, uint64_t small, bool negative)
+static struct hydra_datum *int_node(struct hydra_ctx *cx, const struct big *big, bool negative)
 {
+	int64_t small = 0;
+	size_t i;
+
 	if (big->n > 18)
 		return big_node(cx, big, negative);
-	return hydra_datum__int(cx, negative ? -(int64_t)small : (int64_t)small);
+	for (i = big->n; i-- > 0;)
+		small = small * 10 + big->d[i];
+	return hydra_datum__int(cx, negative ? -small : small);
 }
 
 /* What Python's str.strip() takes off: any white space of Unicode. */
@@ -109,7 +113,6 @@ static struct hydra_datum *too_long(struct hydra_ctx *cx)
 struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str text, unsigned base)
 {
 	struct big big = {.n = 0};
-	uint64_t small = 0;
 	bool negative;
 	size_t i;
 
@@ -125,39 +128,34 @@ struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str t
 			break;
 		if (!big_muladd(&big, base, (unsigned)d))
 			return too_long(cx);
-		small = small * base + (unsigned)d;
 	}
-	return int_node(cx, &big, small, negative);
+	return int_node(cx, &big, negative);
 }
 
+/* The first part has any number of digits, those behind it one or two. */
 struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str text)
 {
 	struct big big = {.n = 0};
-	uint64_t small = 0;
-	bool negative;
+	bool negative, first = true;
 
 	text = cut_sign(text, &negative);
-	while (text.n) {
+	for (; text.n; first = false) {
 		struct sonde_str part = sonde_str_cut(text, ':', &text);
-		bool first = true;
+		unsigned value = 0;
 		size_t i;
 
-		/* The parts after the first have at most two digits: one step of 60, then of 1. */
 		for (i = 0; i < part.n; i++) {
-			unsigned d = (unsigned)digit_of(part.p[i]);
-			unsigned mul = big.n == 0 || !first ? 10 : 6;
-
 			if (part.p[i] == '_')
 				continue;
-			if (big.n && first && part.n == 1)
-				mul = 60;
-			if (!big_muladd(&big, mul, d))
+			value = value * 10 + (unsigned)digit_of(part.p[i]);
+			if (first && !big_muladd(&big, 10, value))
 				return too_long(cx);
-			small = small * mul + d;
-			first = false;
+			value = first ? 0 : value;
 		}
+		if (!first && !big_muladd(&big, 60, value))
+			return too_long(cx);
 	}
-	return int_node(cx, &big, small, negative);
+	return int_node(cx, &big, negative);
 }
 
 /* Copies without underscores into a bounded buffer; longer texts lose digits that cannot matter. */

@@ -194,7 +194,9 @@ static void test_hydra__tables_of_keys_check_and_give_defaults(void **state)
 	static const struct hydra_key keys[] = {
 		{"server.port", HYDRA_KEY_INT, "80", 1, 65535, NULL, "where it listens"},
 		{"server.names", HYDRA_KEY_LIST, "[a, b]", 0, 0, NULL, "what it is called"},
-		{"mode", HYDRA_KEY_WORD, "fast", 0, 0, "fast|slow", "how"}, {0}};
+		{"mode", HYDRA_KEY_WORD, "fast", 0, 0, "fast|slow", "how"},
+		{"colours", HYDRA_KEY_LIST, "[]", 0, 0, "red|blue", "which"}, {0}};
+	static const char *const number[] = {"colours=5", NULL}, *const one[] = {"colours=red", NULL};
 	static const char *const far[] = {"server.port=70000", NULL};
 	const struct sonde_str *names;
 	struct sonde_err err = {0};
@@ -216,6 +218,11 @@ static void test_hydra__tables_of_keys_check_and_give_defaults(void **state)
 	assert_non_null(strstr(err.msg, "did you mean 'server.port'?"));
 	assert_null(open_tree(&t, "config", keys, &err, far));
 	assert_non_null(strstr(err.msg, "an integer from 1 to 65535"));
+	assert_null(open_tree(&t, "config", keys, &err, number));
+	assert_non_null(strstr(err.msg, "colours must be a list of red|blue, not 5"));
+	c = open_tree(&t, "config", keys, &err, one);
+	assert_int_equal(hydra_config_list(c, "colours", &names), 1);
+	hydra_config_free(c);
 	remove_tree(&t);
 }
 
