@@ -86,7 +86,6 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 		*sum = sum[-1];
 	sonde_hosts__explain(&g->hosts, ends, by);
 	sum->from_ns = ends->from_ns;
-	sum->to_ns = ends->to_ns;
 	sum->total_ns += ends->to_ns - ends->from_ns;
 	for (i = 0; i < SONDE_IDLE_OTHER; i++)
 		sum->by[i] += by[i];
@@ -94,12 +93,28 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 	return true;
 }
 
+/* How many there are: growing step by step, their sums would be there twice. */
+static size_t count_gaps(const struct sonde_stamp *stamps, size_t nr)
+{
+	uint64_t last_ns = UINT64_MAX;
+	size_t i, nr_gaps = 0;
+
+	for (i = 0; i < nr; i++) {
+		nr_gaps += stamps[i].time.start_ns > last_ns;
+		if (i == 0 || stamps[i].time.end_ns > last_ns)
+			last_ns = stamps[i].time.end_ns;
+	}
+	return nr_gaps;
+}
+
 static bool find_gaps(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr)
 {
 	uint32_t last = nr ? stamps[0].launch : 0;
-	size_t i;
+	size_t i, nr_gaps = count_gaps(stamps, nr);
 
 	g->sums.nr = g->nr_longest = 0;
+	if (nr_gaps && !sonde_vec_reserve(&g->sums, nr_gaps))
+		return false;
 	g->first_ns = g->last_ns = nr ? stamps[0].time.start_ns : 0;
 	for (i = 0; i < nr; i++) {
 		const struct sonde_stamp *s = &stamps[i];
@@ -144,11 +159,13 @@ static uint64_t gaps_until(const struct sonde_gaps *g, uint64_t ns)
 {
 	size_t nr = gaps_before(g, ns);
 	const struct sonde_gap_sum *last = nr ? &g->sums.at[nr - 1] : NULL;
+	uint64_t before = nr > 1 ? last[-1].total_ns : 0, to_ns;
 	uint64_t behind = ns > g->last_ns ? ns - g->last_ns : 0; /* all its work is done */
 
 	if (!last)
 		return behind;
-	return last->total_ns - (ns < last->to_ns ? last->to_ns - ns : 0) + behind;
+	to_ns = last->from_ns + last->total_ns - before;
+	return last->total_ns - (ns < to_ns ? to_ns - ns : 0) + behind;
 }
 
 uint64_t sonde_gaps__between(const struct sonde_gaps *g, uint64_t from_ns, uint64_t to_ns)

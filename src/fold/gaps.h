@@ -5,9 +5,9 @@
 #include "fold/hosts.h"
 #include "fold/stay.h"
 
-/* A gap, with all there was up to its end. */
+/* A gap, with all there was up to its end. There may be one for every launch. */
 struct sonde_gap_sum {
-	uint64_t from_ns, to_ns;
+	uint64_t from_ns;
 	uint64_t total_ns;
 	uint64_t by[SONDE_IDLE_OTHER]; /* … and of that UNKNOWN is the rest */
 };

@@ -46,7 +46,6 @@ bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record)
 {
 	const struct sonde_record *records = h->r->records.at, *rec = &records[record];
 
-	h->call_of[record] = rec->call_ns;
 	h->thread_of[record] = SONDE_NONE;
 	if (!rec->call_ns)
 		return true;
@@ -93,7 +92,7 @@ static bool spread_launches(struct sonde_hosts *h)
 		return false;
 	for (i = 0; i < r->records.nr; i++)
 		if (h->thread_of[i] != SONDE_NONE)
-			h->launches[first[h->thread_of[i] + 1]++] = h->call_of[i];
+			h->launches[first[h->thread_of[i] + 1]++] = r->records.at[i].call_ns;
 	return sort_each(h, h->launches, first, sizeof(*h->launches));
 }
 
@@ -136,12 +135,11 @@ bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
 	size_t i;
 
 	*h = (struct sonde_hosts){.r = r, .last = SONDE_NONE};
-	h->call_of = sonde_malloc((r->records.nr + 1) * sizeof(*h->call_of));
 	h->thread_of = sonde_malloc((r->records.nr + 1) * sizeof(*h->thread_of));
 	h->has_calls = sonde_calloc(r->processes.nr + 1, sizeof(*h->has_calls));
 	for (i = 0; h->has_calls && i < r->processes.nr; i++)
 		h->has_calls[i] = r->processes.at[i].has_calls;
-	return h->call_of && h->thread_of && h->has_calls;
+	return h->thread_of && h->has_calls;
 }
 
 void sonde_hosts__release(struct sonde_hosts *h)
@@ -150,7 +148,6 @@ void sonde_hosts__release(struct sonde_hosts *h)
 	sonde_free(h->launches);
 	sonde_free(h->first_call);
 	sonde_free(h->first_launch);
-	sonde_free(h->call_of);
 	sonde_free(h->thread_of);
 	sonde_free(h->has_calls);
 	sonde_map_release(&h->threads);

@@ -16,8 +16,7 @@ struct sonde_hosts {
 	struct sonde_act *calls; /* that can wait: by thread, then begin */
 	uint64_t *launches;	 /* by thread, then time; there are many, so no more than that */
 	size_t *first_call, *first_launch; /* by thread, one more than there are: where its own begin */
-	uint64_t *call_of;	/* by record: when it was called for, 0 = not known; and … */
-	uint32_t *thread_of;	/* … by which thread, SONDE_NONE = not known */
+	uint32_t *thread_of;	/* by record: its thread, SONDE_NONE = call not known */
 	uint32_t last;		/* record whose thread was looked up last, SONDE_NONE = none */
 	bool *has_calls;	/* by process: calls that can wait were captured */
 	struct sonde_map threads;

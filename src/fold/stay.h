@@ -28,8 +28,7 @@ struct sonde_stay {
 /* The streams of all scopes, each with a number. */
 struct sonde_streams {
 	struct sonde_folding *f;
-	const uint64_t *call_of; /* by record: when it was called for, 0 = not known */
-	struct sonde_map keys;	 /* {context, stream} */
+	struct sonde_map keys; /* {context, stream} */
 	struct sonde_arena arena;
 	uint32_t last; /* number asked for last */
 };

@@ -129,7 +129,7 @@ static bool add_launches(struct work *w)
 	for (i = 0; i < w->stay->nr_stamps; i++) {
 		const struct sonde_stamp *s = &w->stay->stamps[i];
 		const struct sonde_record_time *time = &s->time;
-		uint64_t call_ns = w->s->call_of[s->launch];
+		uint64_t call_ns = w->l->records->records.at[s->launch].call_ns;
 
 		p = find_pair(w, w->l->launches.at[s->launch].place, s->stream, p);
 		if (!p)

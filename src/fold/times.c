@@ -43,7 +43,7 @@ struct tools {
 	struct sonde_stamp *stamps; /* of all scopes, one behind the other */
 };
 
-/* Gives each scope its timed launches; the only look at the records. False: no memory. */
+/* Gives each scope its timed launches. False: no memory. */
 static bool group(struct tools *t, const struct sonde_launches *l)
 {
 	struct sonde_stamp *next = t->stamps;
@@ -98,7 +98,6 @@ static bool init_tools(struct tools *t, struct work *w)
 	bool ok = sonde_gaps__init(&t->gaps, w->l);
 
 	t->streams.f = w->f;
-	t->streams.call_of = t->gaps.hosts.call_of;
 	t->stays = sonde_calloc(w->l->scopes.nr + 1, sizeof(*t->stays));
 	t->stamps = sonde_malloc((w->l->launches.nr + 1) * sizeof(*t->stamps));
 	return ok && t->stays && t->stamps && sonde_idle__init(&t->idle, w->l, &t->gaps);
