@@ -8,12 +8,16 @@
 #include "unmix/unmix_int.h"
 
 #include "base/quantile.h"
+#include "base/workers.h"
 
 #include <math.h>
+#include <string.h>
 
 #define BIN_TIE	      0.003    /* of the bins' own weight … */
 #define TIED	      100.0    /* … in so many intervals: the more there are, the more they say */
 #define MOST_MEETINGS 50000000 /* 1.2 GB */
+#define MOST_SHARES   8	       /* of columns, one for each thread … */
+#define MANY_ENTRIES  100000   /* … where the matrix has so many: less is done before one starts */
 
 /* A by columns. */
 struct turned {
@@ -79,48 +83,113 @@ static void sum_row(struct sums *s, const struct turned *t, const struct sonde_u
 	}
 }
 
-static int store_row(struct sonde_unmix__gram *g, struct sums *s, uint32_t column)
+/* Some columns, one behind the other, and what they meet: the share of one thread. */
+struct share {
+	const struct turned *turned;
+	const struct sonde_unmix__matrix *matrix;
+	struct sums sums;
+	uint32_t first, end;
+	size_t *nr_met; /* by column, of all shares */
+	SONDE_VEC(struct sonde_unmix__meeting) at;
+	int rc;
+};
+
+static int store_row(struct share *h, uint32_t column)
 {
+	struct sums *s = &h->sums;
 	uint32_t i;
 
-	if (g->at.nr + s->nr_met > MOST_MEETINGS)
+	if (h->at.nr + s->nr_met > MOST_MEETINGS)
 		return SONDE_ERR_LIMIT;
-	if (!sonde_vec_reserve(&g->at, g->at.nr + s->nr_met))
+	if (!sonde_vec_reserve(&h->at, h->at.nr + s->nr_met))
 		return SONDE_ERR_NOMEM;
 	sonde_sort_u32(s->met, s->nr_met);
 	for (i = 0; i < s->nr_met; i++) {
 		uint32_t k = s->met[i];
 
-		g->at.at[g->at.nr++] = (struct sonde_unmix__meeting){k, s->value[k], s->slope[k]};
+		h->at.at[h->at.nr++] = (struct sonde_unmix__meeting){k, s->value[k], s->slope[k]};
 		s->value[k] = s->slope[k] = 0;
 		s->is_met[k] = false;
 	}
+	h->nr_met[column] = s->nr_met;
 	s->nr_met = 0;
-	g->row[column + 1] = g->at.nr;
+	return 0;
+}
+
+static void multiply_share(void *arg)
+{
+	struct share *h = arg;
+	uint32_t k;
+
+	for (k = h->first; k < h->end && h->rc == 0; k++) {
+		sum_row(&h->sums, h->turned, h->matrix, k);
+		h->rc = store_row(h, k);
+	}
+}
+
+/* As many columns each; a sum is the same whoever adds it up. */
+static uint32_t share_out(struct share *shares, struct sonde_arena *arena, const struct turned *t,
+	const struct sonde_unmix__matrix *m, size_t *nr_met)
+{
+	size_t nr = m->row[m->nr_rows] < MANY_ENTRIES ? 1 : sonde_workers_count(MOST_SHARES), i;
+
+	for (i = 0; i < nr; i++)
+		shares[i] = (struct share){.turned = t,
+			.matrix = m,
+			.sums.value = sonde_arena_calloc(arena, m->nr_columns, sizeof(double)),
+			.sums.slope = sonde_arena_calloc(arena, m->nr_columns, sizeof(double)),
+			.sums.is_met = sonde_arena_calloc(arena, m->nr_columns, sizeof(bool)),
+			.sums.met = sonde_arena_alloc(arena, m->nr_columns * sizeof(uint32_t)),
+			.first = (uint32_t)(m->nr_columns * i / nr),
+			.end = (uint32_t)(m->nr_columns * (i + 1) / nr),
+			.nr_met = nr_met};
+	return (uint32_t)nr;
+}
+
+/* One share behind the other. */
+static int put_together(struct sonde_unmix__gram *g, const struct share *shares, uint32_t nr)
+{
+	size_t all = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < nr; i++) {
+		if (shares[i].rc < 0)
+			return shares[i].rc;
+		all += shares[i].at.nr;
+	}
+	if (all > MOST_MEETINGS)
+		return SONDE_ERR_LIMIT;
+	if (!sonde_vec_reserve(&g->at, all))
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < nr; i++) {
+		if (shares[i].at.nr > 0)
+			memcpy(g->at.at + g->at.nr, shares[i].at.at,
+				shares[i].at.nr * sizeof(*g->at.at));
+		g->at.nr += shares[i].at.nr;
+	}
+	for (k = 0; k < g->nr; k++)
+		g->row[k + 1] += g->row[k];
 	return 0;
 }
 
 static int multiply(
 	struct sonde_unmix__gram *g, struct sonde_arena *arena, const struct sonde_unmix__matrix *m)
 {
+	struct share shares[MOST_SHARES];
 	struct turned t = {0};
-	struct sums s = {0};
-	uint32_t k;
-	int rc = 0;
+	uint32_t nr, i;
+	int rc;
 
-	if (turn(&t, arena, m) < 0)
-		return SONDE_ERR_NOMEM;
 	g->row = sonde_arena_calloc(arena, (size_t)g->nr + 1, sizeof(*g->row));
-	s.value = sonde_arena_calloc(arena, g->nr, sizeof(*s.value));
-	s.slope = sonde_arena_calloc(arena, g->nr, sizeof(*s.slope));
-	s.is_met = sonde_arena_calloc(arena, g->nr, sizeof(*s.is_met));
-	s.met = sonde_arena_alloc(arena, g->nr * sizeof(*s.met));
+	if (g->row == NULL || turn(&t, arena, m) < 0)
+		return SONDE_ERR_NOMEM;
+	nr = share_out(shares, arena, &t, m, g->row + 1);
 	if (arena->failed)
 		return SONDE_ERR_NOMEM;
-	for (k = 0; k < g->nr && rc == 0; k++) {
-		sum_row(&s, &t, m, k);
-		rc = store_row(g, &s, k);
-	}
+	sonde_workers_run(shares, nr, sizeof(*shares), multiply_share);
+	rc = put_together(g, shares, nr);
+	for (i = 0; i < nr; i++)
+		sonde_vec_release(&shares[i].at);
 	return rc;
 }
 
