@@ -413,6 +413,15 @@ def names_have_room_and_those_that_are_cut_can_be_read():
         assert "outer (start/end)" in titles and not any("@@" in t for t in titles), titles
 
 
+def without_gpu_work_nothing_is_added_up():
+    if not os.path.exists(f"{folder}/native.html"):
+        return "the NVTX headers were not found when building"
+    with page_of("native") as page:
+        assert page.js("document.querySelectorAll('#rows tr').length") > 5 and page.js("document.querySelectorAll('#rows tr.sum').length") == 0
+    with page_of("train") as page:
+        assert page.js("document.querySelector('#rows tr.sum').textContent").startswith("total in regions")
+
+
 def the_page_fits_a_phone():
     with page_of("h200_transformer", width=390, height=800, phone=True) as page:
         page.settle()

@@ -55,7 +55,8 @@ function listRows() {
 			stack.push(...[...sortedChildren(report, report.children[node])].reverse());
 	}
 	if (!table.matches) {
-		rows.push(report.nr);
+		if (report.launches) /* host times do not add up */
+			rows.push(report.nr);
 		if (report.outside_launches)
 			rows.push(report.nr + 1);
 	}
