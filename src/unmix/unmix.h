@@ -26,8 +26,8 @@
  * ask for the sum of a region, never add up the errors of its classes.
  *
  * **Determinism.** No random numbers, fixed order of sums: the same input gives the
- * same bits on every machine. Large inputs are fitted by some threads, counter by
- * counter; they are gone when the solve returns, and the bits stay the same.
+ * same bits on every machine. Large inputs are worked on by some threads, each with columns or
+ * counters of its own; they are gone when the solve returns, and the bits stay the same.
  */
 #ifndef SONDE_UNMIX_UNMIX_H
 #define SONDE_UNMIX_UNMIX_H
