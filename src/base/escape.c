@@ -1,6 +1,7 @@
 /*
- * JSON can say every byte. All other languages share one walk over the characters, which makes
- * visible what must not be seen raw; what is special in the language is left to its function.
+ * JSON can say every byte, and a script element holds JSON. All other languages share one walk
+ * over the characters, `next_printable`, which makes visible what must not be seen raw; what is
+ * special in the language is left to its function.
  */
 #include "base/escape.h"
 

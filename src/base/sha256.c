@@ -1,4 +1,4 @@
-/* FIPS 180-4. Our own, so that a checksum of a file needs no library. */
+/* FIPS 180-4, byte by byte: what is hashed, the scripts and styles of a page, is small. */
 #include "base/sha256.h"
 
 #include <string.h>

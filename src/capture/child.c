@@ -1,5 +1,7 @@
 #include "capture/child.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,14 +27,6 @@ struct watch {
 	struct sigaction old_ttou, old_chld;
 	struct sonde_child_end *end;
 };
-
-uint64_t sonde_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /*
  * Gives the terminal from one group to another. While a third one has it (the shell, after Ctrl-Z

@@ -50,7 +50,4 @@ int sonde_child_run(
  */
 int sonde_child_become(const struct sonde_child_spec *spec, struct sonde_err *err);
 
-/* Nanoseconds of a clock that never jumps. */
-uint64_t sonde_now_ns(void);
-
 #endif

@@ -1,5 +1,7 @@
 #include "capture/progress.h"
 
+#include "base/clock.h"
+
 #include "capture/child.h"
 
 #include <fcntl.h>

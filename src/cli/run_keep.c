@@ -1,5 +1,7 @@
 #include "cli/run_keep.h"
 
+#include "base/clock.h"
+
 #include "capture/native_env.h"
 #include "fold/rolling.h"
 #include "lib/settings.h"

@@ -1,5 +1,7 @@
 #include "cli/run_live.h"
 
+#include "base/clock.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

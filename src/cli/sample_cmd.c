@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/sample_int.h"
 
@@ -6,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t is_stopped;
@@ -19,10 +19,7 @@ static void stop(int signal)
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+	return sonde_now_ns() / 1000000u;
 }
 
 static void begin_set(void *of, const struct sonde_counter_set *set)

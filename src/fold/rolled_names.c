@@ -1,6 +1,8 @@
 /* The names, regions, places and scopes of a part among those it is added to. */
 #include "fold/rolled_add_int.h"
 
+#include "base/quantile.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +31,6 @@ static uint32_t region_key(struct sonde_adding *a, const struct sonde_region *r,
 	return sonde_cells__intern(a->to, &a->region_keys, bytes_of(key, sizeof(key)), is_new);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* A place is the regions it is in, in whatever order: the first like it, `new` when there is none. */
 static uint32_t find_place(struct sonde_adding *a, const uint32_t *homes, size_t nr, uint32_t new)
 {
@@ -46,8 +41,7 @@ static uint32_t find_place(struct sonde_adding *a, const uint32_t *homes, size_t
 		return SONDE_NONE;
 	if (nr)
 		memcpy(sorted, homes, nr * sizeof(*sorted));
-	if (nr > 1)
-		qsort(sorted, nr, sizeof(*sorted), by_number);
+	sonde_sort_u32(sorted, nr);
 	key = sonde_cells__intern(a->to, &a->place_keys, bytes_of(sorted, nr * sizeof(*sorted)), &is_new);
 	slot = is_new ? sonde_vec_push(&a->place_at) : NULL;
 	if (slot)

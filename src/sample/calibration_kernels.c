@@ -3,6 +3,8 @@
  * CUPTI's activity records, the sampler has neither.
  */
 #include "sample/calibration_int.h"
+
+#include "base/clock.h"
 #include "sample/cupti_open.h"
 #include "sample/pm_int.h"
 
@@ -11,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define THREADS	     128
@@ -181,14 +182,10 @@ static bool set_up(unsigned number)
 
 static void wait_us(unsigned us)
 {
-	struct timespec t;
-	uint64_t end = 0, now;
+	uint64_t end = sonde_now_ns() + (uint64_t)us * 1000u;
 
-	do { /* by looking at the clock: sleeping is too coarse */
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		now = (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-		end = end ? end : now + us;
-	} while (now < end);
+	while (sonde_now_ns() < end) /* sleeping is too coarse */
+		;
 }
 
 static bool run_one(uint64_t cycles)

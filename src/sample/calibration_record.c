@@ -1,5 +1,7 @@
 /* A series is recorded by two processes: one runs the kernels, this one samples meanwhile. */
 #include "sample/calibration_int.h"
+
+#include "base/clock.h"
 #include "sample/sampling.h"
 
 #include <errno.h>
@@ -26,10 +28,7 @@ struct recorder {
 
 static time_t now_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return (time_t)(sonde_now_ns() / 1000000000u);
 }
 
 static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *err)

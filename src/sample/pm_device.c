@@ -1,9 +1,10 @@
 /* The device's side of PM sampling: reserved, started, drained image by image. */
 #include "sample/pm_int.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 #define MIN_BUFFER_BYTES (32u << 20)
 
@@ -134,14 +135,6 @@ static int count(struct sonde_sampling *s, struct pm_image *m, struct sonde_err 
 	return why ? pm_refuse(&s->pm, "count decoded samples", why, err) : 0;
 }
 
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int pm_device_drain(
 	struct sonde_sampling *s, size_t expected, struct pm_drained *out, struct sonde_err *err)
 {
@@ -152,14 +145,14 @@ int pm_device_drain(
 		.pPmSamplingObject = s->object,
 		.pCounterDataImage = m->bytes,
 		.counterDataImageSize = m->size};
-	uint64_t begin = mono_ns();
+	uint64_t begin = sonde_now_ns();
 	CUptiResult why;
 
 	*out = (struct pm_drained){.first = m->nr};
 	if (rc)
 		return rc;
 	why = s->pm.cuptiPmSamplingDecodeData(&p);
-	out->decode_ns = mono_ns() - begin;
+	out->decode_ns = sonde_now_ns() - begin;
 	out->has_overflown = p.overflow || why == CUPTI_ERROR_OUT_OF_MEMORY; /* its word for that */
 	if (why == CUPTI_ERROR_OUT_OF_MEMORY)
 		return 0;

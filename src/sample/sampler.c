@@ -1,6 +1,7 @@
 #include "sample/sampler.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "sample/sampler_int.h"
 
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define READY_MS 5000 /* for the libraries and the device to be set up: usually one second */
@@ -37,10 +37,7 @@ struct sonde_sampler {
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(sonde_now_ns() / 1000000u);
 }
 
 bool sonde_sampler_has_gpu(void)

@@ -1,6 +1,7 @@
 #include "sample/samples_file.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "format/check.h"
 #include "sample/calibration.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CLOCK_EVERY_NS 1000000000u
@@ -66,14 +66,6 @@ static void put_block(struct sonde_samples_file *f, unsigned type, const void *p
 	sonde_buf_release(&b);
 }
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The GPU's clock and the host's at one moment: the quickest of a few readings is the best. */
 static void put_clock(struct sonde_samples_file *f)
 {
@@ -82,11 +74,11 @@ static void put_clock(struct sonde_samples_file *f)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		before = clock_ns(CLOCK_MONOTONIC);
+		before = sonde_clock_ns(CLOCK_MONOTONIC);
 		c.ticks = sonde_sampling_now(f->s);
-		after = clock_ns(CLOCK_MONOTONIC);
+		after = sonde_clock_ns(CLOCK_MONOTONIC);
 		c.mono_ns = before + (after - before) / 2;
-		c.real_ns = clock_ns(CLOCK_REALTIME);
+		c.real_ns = sonde_clock_ns(CLOCK_REALTIME);
 		if (after - before < least) {
 			least = after - before;
 			best = c;
@@ -110,7 +102,7 @@ static void put_head(struct sonde_samples_file *f)
 		.version = SONDE_CAPTURE_VERSION,
 		.nr_bytes = sizeof(h),
 		.pid = (uint64_t)getpid(),
-		.start_ns = clock_ns(CLOCK_REALTIME),
+		.start_ns = sonde_clock_ns(CLOCK_REALTIME),
 		.tick_hz = 1000000000u};
 	const struct sonde_counter_set *set = sonde_sampling_set(f->s, 0);
 	struct sonde_calibration c;
@@ -267,7 +259,7 @@ void sonde_samples_file_see_others(struct sonde_samples_file *f, unsigned nr)
 
 bool sonde_samples_file_tick(struct sonde_samples_file *f)
 {
-	if (clock_ns(CLOCK_MONOTONIC) - f->clock_ns > CLOCK_EVERY_NS) {
+	if (sonde_now_ns() - f->clock_ns > CLOCK_EVERY_NS) {
 		put_clock(f);
 		put_status(f);
 	}

@@ -2,11 +2,11 @@
 #include "sample/sampling.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "sample/pm_int.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define US 1000u
@@ -36,12 +36,10 @@ static const uint64_t steps_ns[] = {50 * US, 75 * US, 100 * US, 150 * US, 200 * 
 uint64_t sonde_sampling_now(const struct sonde_sampling *s)
 {
 	uint64_t now = 0;
-	struct timespec t;
 
 	if (s->pm.cuptiGetTimestamp(&now) == CUPTI_SUCCESS && now)
 		return now;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return sonde_clock_ns(CLOCK_REALTIME);
 }
 
 static int get_available(struct sonde_sampling *s, struct sonde_err *err)

@@ -16,6 +16,8 @@
  */
 #include "sample/pm_int.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -61,14 +63,6 @@ struct loop {
 
 /* Why a stretch ends. HELD: decoding cannot keep up, but the interval has to stay. */
 enum next { GO_ON, TURN_OVER, TOO_SLOW, HELD, LOST, ALL_OVER, FAILED };
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void sleep_ns(uint64_t ns)
 {
@@ -155,7 +149,7 @@ static double load_of(const struct loop *l)
 /* Samples that wait to be decoded. */
 static double waiting(const struct loop *l)
 {
-	return (double)(mono_ns() - l->drained_ns) / (double)l->s->interval_ns;
+	return (double)(sonde_now_ns() - l->drained_ns) / (double)l->s->interval_ns;
 }
 
 /* How many samples the next decode will find; of a stopped stretch those that wait. */
@@ -189,14 +183,14 @@ static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
 /* Decodes what there is, evaluates it and hands it over. */
 static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bool is_running)
 {
-	uint64_t begin = mono_ns(), middle, end;
+	uint64_t begin = sonde_now_ns(), middle, end;
 
 	if (pm_device_drain(l->s, expected, d, l->err))
 		return FAILED;
-	middle = l->drained_ns = mono_ns();
+	middle = l->drained_ns = sonde_now_ns();
 	if (!l->is_trial && take(l, d))
 		return FAILED;
-	end = mono_ns();
+	end = sonde_now_ns();
 	learn(l, d, is_running);
 	l->s->status.decode_ns += middle - begin;
 	l->s->status.evaluate_ns += end - middle;
@@ -229,7 +223,7 @@ static enum next end_stretch(struct loop *l, enum next why)
 /* At the end of a window: whether this machine keeps up. */
 static bool is_too_slow(struct loop *l)
 {
-	uint64_t now = mono_ns(), length = now - l->window_ns;
+	uint64_t now = sonde_now_ns(), length = now - l->window_ns;
 	/* Decodes that wait for samples end sooner at a longer interval, but not at any. */
 	bool is_so = load_of(l) > MOST_LOAD ||
 		     (l->pace > MOST_LOAD &&
@@ -268,7 +262,7 @@ static uint64_t pause_of(const struct loop *l)
 	if (load_of(l) > MOST_LOAD) /* what comes together is decoded after a stop: half an image */
 		ns = l->s->interval_ns * (l->s->image_samples / 2);
 	ns = ns < LEAST_PAUSE ? LEAST_PAUSE : ns > most ? most : ns;
-	left = l->until_ns - mono_ns();
+	left = l->until_ns - sonde_now_ns();
 	return left < ns ? left : ns;
 }
 
@@ -282,7 +276,7 @@ static enum next sample(struct loop *l)
 			sleep_ns(l->s->interval_ns + MS); /* the last sample is complete then */
 			return ALL_OVER;
 		}
-		if (mono_ns() >= l->until_ns)
+		if (sonde_now_ns() >= l->until_ns)
 			return TURN_OVER;
 		sleep_ns(pause_of(l));
 		if (!l->is_trial && !l->s->q.burst_ns)
@@ -312,7 +306,7 @@ static int start(struct loop *l)
 	rc = pm_device_start(l->s, l->err);
 	if (rc)
 		return rc;
-	l->window_ns = l->drained_ns = mono_ns();
+	l->window_ns = l->drained_ns = sonde_now_ns();
 	l->until_ns = length ? l->window_ns + length : UINT64_MAX;
 	l->busy_ns = l->nr_stale = 0;
 	l->is_first = true;
@@ -381,7 +375,7 @@ int sonde_sampling_run(
 		.to = to,
 		.cost_ns = PM_DECODE_NS(s->sets[s->current].names.nr),
 		.is_trial = !s->q.burst_ns,
-		.seed = (unsigned)mono_ns(),
+		.seed = (unsigned)sonde_now_ns(),
 		.err = err ? err : &local};
 	enum next next = GO_ON;
 	int rc = 0;

@@ -1,0 +1,22 @@
+/* The system's clocks in nanoseconds. */
+#ifndef SONDE_BASE_CLOCK_H
+#define SONDE_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t sonde_clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Of a clock that never jumps: for how long something takes, and when to do it. */
+static inline uint64_t sonde_now_ns(void)
+{
+	return sonde_clock_ns(CLOCK_MONOTONIC);
+}
+
+#endif
