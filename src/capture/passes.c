@@ -182,8 +182,10 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 	}
 }
 
-/* A fresh host object for each try: a refused metric may leave an old one half-configured. */
-/* The usual case: the chip has them all. */
+/*
+ * The usual case: the chip has them all. Whoever tries again begins with a fresh host object: a refused
+ * metric may leave an old one half-configured.
+ */
 static bool count_together(
 	struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr)
 {

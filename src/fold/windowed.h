@@ -14,7 +14,7 @@ struct sonde_windowed_place {
 	uint64_t nr_calls;   /* … of so many launches: a graph is many works … */
 	uint64_t nr_untimed; /* … and launches that were not */
 	double time_ns;	     /* of the works */
-	double scale;	     /* what was timed stands for this many times as much; NaN: nothing was */
+	double scale;	     /* what was timed, or counted where nothing was, stands for this many times as much */
 	uint32_t last_call;
 	uint64_t nr_late; /* of all these launches, those since they are counted at times only … */
 	uint32_t stays;	  /* … and the stays they are estimated by */

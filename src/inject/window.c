@@ -5,7 +5,8 @@
  * cudaProfilerStart and Stop, the clock, the runner. Nobody waits for anybody: who
  * wants a change says so and takes the baton; who finds it taken leaves, since its
  * holder looks again before it lets go. (A signal handler that jumps out of a
- * change never lets go: the windows then stay as they are.)
+ * change never lets go: the windows then stay as they are.) But for one: an entry that
+ * is asked for waits, once, for the thread that is just opening its window, or it would be missing.
  *
  * Switching CUPTI is a call into the driver's world, in a thread of the host: the
  * one place where a hook does more than write memory. It must be there and then,
