@@ -61,6 +61,8 @@ void sonde_presence__begin(void); /* it is there */
 bool sonde_presence__come(void);
 /* … this: nothing is recorded any more, CUPTI need not be there. */
 void sonde_presence__go(void);
+/* Timing begins, or has ended. */
+void sonde_presence__note_timing(bool begins);
 /* Records are to go on for a while. */
 bool sonde_presence__lingers(void);
 /* It stays for good. */

@@ -31,8 +31,9 @@ static struct {
 	_Atomic bool is_idle;  /* nothing is recorded, it may go … */
 	_Atomic uint64_t off_ns; /* … since then … */
 	_Atomic uint64_t gpu_off_ns; /* … on CUPTI's clock */
-	/* When timing began: what there was. */
-	uint64_t sum_of_launches, nr_records;
+	uint64_t nr_when_come;	     /* records, when CUPTI last came … */
+	uint64_t nr_records;	     /* … and when timing last began … */
+	uint64_t sum_of_launches[2]; /* … then, and when it ended */
 	/* The collector's. */
 	uint64_t looked_ns, nr_looked;
 } p;
@@ -124,18 +125,24 @@ bool sonde_presence__come(void)
 	uint32_t state = LEAVING;
 
 	atomic_store(&p.is_idle, false);
-	p.sum_of_launches = sonde_rivals__sum_of_launches();
-	p.nr_records = atomic_load(&sonde_inject.nr_gpu_records);
 	if (atomic_compare_exchange_strong(&p.state, &state, THERE))
 		return true;
 	while ((state = atomic_load(&p.state)) == BUSY)
 		sonde_futex__wait(&p.state, BUSY, 1);
 	if (state == ABSENT) {
+		p.nr_when_come = atomic_load(&sonde_inject.nr_gpu_records);
 		state = sonde_activity__begin_again() ? THERE : REFUSED;
 			atomic_store(&p.state, state);
 		sonde_budget__charge(clock_ns(CLOCK_MONOTONIC) - before);
 	}
 	return state == THERE;
+}
+
+void sonde_presence__note_timing(bool begins)
+{
+	p.sum_of_launches[!begins] = sonde_rivals__sum_of_launches();
+	if (begins)
+		p.nr_records = atomic_load(&sonde_inject.nr_gpu_records);
 }
 
 /*
@@ -164,7 +171,7 @@ void sonde_presence__go(void)
 /* Work was launched while it was to be recorded, and no record came: somebody else has them. */
 static bool has_rival(uint64_t nr_records)
 {
-	return nr_records == p.nr_records && sonde_rivals__sum_of_launches() != p.sum_of_launches;
+	return nr_records == p.nr_records && p.sum_of_launches[0] != p.sum_of_launches[1];
 }
 
 /* False while there may be more to come. */
@@ -186,6 +193,12 @@ static bool fetch_rest(uint64_t now)
 	return true;
 }
 
+/* It has given us records: it is ours to end, and there is a reason. */
+static bool should_leave(void)
+{
+	return may_leave() && atomic_load(&sonde_inject.nr_gpu_records) != p.nr_when_come;
+}
+
 uint64_t sonde_presence__look(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -198,7 +211,7 @@ uint64_t sonde_presence__look(void)
 		return ROUND_NS / 1000;
 	is_done = fetch_rest(now);
 	is_done = is_done && sonde_window__end_records();
-	if (is_done && atomic_exchange(&p.is_idle, false) && may_leave())
+	if (is_done && atomic_exchange(&p.is_idle, false) && should_leave())
 		atomic_compare_exchange_strong(&p.state, &there, LEAVING);
 	sonde_presence__release();
 	return is_done ? UINT64_MAX : ROUND_NS / 1000;

@@ -132,8 +132,8 @@ EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id
 EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 	CUpti_BuffersCallbackRequestFunc r, CUpti_BuffersCallbackCompleteFunc c)
 {
-	request = r;
-	complete = c;
+	__atomic_store_n(&request, r, __ATOMIC_RELEASE);
+	__atomic_store_n(&complete, c, __ATOMIC_RELEASE);
 	return CUPTI_SUCCESS;
 }
 
@@ -142,7 +142,7 @@ EXPORT CUptiResult cuptiActivitySetAttribute(
 	CUpti_ActivityAttribute which, size_t *size, void *value)
 {
 	if (which == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER && *size == 1)
-		must_be_zero = *(uint8_t *)value;
+		__atomic_store_n(&must_be_zero, *(uint8_t *)value, __ATOMIC_RELAXED);
 	return CUPTI_SUCCESS;
 }
 
@@ -293,7 +293,7 @@ static void hand_over(void)
 	size_t i, n = take_held(full);
 
 	for (i = 0; i < n; i++) {
-		complete(NULL, 0, full[i].buffer, full[i].size, full[i].used);
+		__atomic_load_n(&complete, __ATOMIC_ACQUIRE)(NULL, 0, full[i].buffer, full[i].size, full[i].used);
 		__atomic_sub_fetch(&nr_out, 1, __ATOMIC_RELAXED);
 	}
 }
@@ -384,12 +384,12 @@ static void put(const void *record, size_t n)
 	else if (is_full)
 		hand_over();
 	pthread_mutex_lock(&lock);
-	if (!buffer && request) {
-		request(&buffer, &buffer_size, &max);
+	if (!buffer && __atomic_load_n(&request, __ATOMIC_ACQUIRE)) {
+		__atomic_load_n(&request, __ATOMIC_ACQUIRE)(&buffer, &buffer_size, &max);
 		used = 0;
 		if (buffer)
 			__atomic_add_fetch(&nr_out, 1, __ATOMIC_RELAXED);
-		if (buffer && must_be_zero &&
+		if (buffer && __atomic_load_n(&must_be_zero, __ATOMIC_RELAXED) &&
 			(buffer[0] || memcmp(buffer, buffer + 1, buffer_size - 1) != 0))
 			_exit(9); /* a buffer was handed over dirty */
 	}
