@@ -5,7 +5,7 @@
  *   pm_host.c     counters → a configuration of the hardware (CUPTI's host half)
  *   pm_images.c   where samples are decoded to
  *   pm_device.c   the device: start, stop, decode
- *   choice.c      what was asked for → sets of counters the chip has
+ *   counter_sets.c what was asked for → sets of counters the chip has
  *   sampling.c    a session: all of this set up
  *   sampling_loop.c  its loop: drain, keep up, take turns, bursts
  */
@@ -168,7 +168,7 @@ int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
 uint64_t pm_step_above(uint64_t ns);
 #define PM_LONGEST_NS 10000000u /* the longest of them */
 
-/* choice.c */
+/* counter_sets.c */
 int pm_choose(struct sonde_sampling *s, struct sonde_err *err);
 
 #endif
