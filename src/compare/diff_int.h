@@ -62,7 +62,7 @@ int sonde_diff__explain(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
 /* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
-/* Regions split or merged, given what each launches per entry as a sum of hashes (split.c). */
+/* Regions split or merged, given what each launches per entry as a sum of hashes (split_regions.c). */
 bool sonde_diff__find_parts(struct sonde_diff *d, const uint64_t *loads);
 
 /* A hash of two hashes. */
