@@ -228,7 +228,7 @@ static void pause(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 static void walk(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 {
 	struct moment at = find_moment(h, s.thread, s.to_ns);
-	struct sonde_act a;
+	struct sonde_act a = {0};
 
 	while (s.to_ns > s.from_ns && step_back(h, s.thread, &at, &a)) {
 		uint64_t end = a.end_ns < s.to_ns ? a.end_ns : s.to_ns;
@@ -258,7 +258,7 @@ static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_
 {
 	uint32_t thread = h->thread_of[gap->after];
 	uint64_t soon = call_ns + LATENCY_NS;
-	struct sonde_act a;
+	struct sonde_act a = {0};
 
 	if (!look_ahead(h, thread, find_moment(h, thread, call_ns), &a)) /* was it waiting already? */
 		return call_ns > gap->from_ns ? gap->to_ns : soon;
