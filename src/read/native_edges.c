@@ -63,21 +63,42 @@ static bool match_edges(struct native *n)
 	return ok;
 }
 
-static bool add_starts(struct native *n)
+/* Whether launches are asked about thread by thread: going back as often takes less than sorting. */
+static bool are_few_runs(const struct native *n)
 {
-	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
+	size_t i, nr = 1;
+
+	for (i = 1; i < n->launches.nr; i++)
+		nr += n->launches.at[i].ns < n->launches.at[i - 1].ns;
+	return nr <= n->launches.nr / n->edges.nr;
+}
+
+static struct sonde_keyed *sort_launches(const struct native *n)
+{
 	struct sonde_keyed *t = sonde_malloc((n->launches.nr + 1) * sizeof(*t));
-	bool ok = s && t && n->launches.nr < SONDE_NONE;
 	size_t i;
 
-	for (i = 0; i < n->launches.nr && ok; i++)
+	for (i = 0; i < n->launches.nr && t; i++)
 		t[i] = (struct sonde_keyed){n->launches.at[i].ns, (uint32_t)i};
-	ok = ok && sonde_keysort(t, n->launches.nr);
-	for (i = 0; i < n->launches.nr && ok; i++) {
-		uint32_t *set = &n->launches.at[t[i].index].set;
+	if (t && sonde_keysort(t, n->launches.nr))
+		return t;
+	sonde_free(t);
+	return NULL;
+}
 
-		*set = sonde_starts__open_at(s, n->process, t[i].key, *set);
-		ok = *set != SONDE_NONE;
+static bool add_starts(struct native *n)
+{
+	bool as_is = are_few_runs(n), ok;
+	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
+	struct sonde_keyed *t = as_is ? NULL : sort_launches(n);
+	size_t i;
+
+	ok = s && (as_is || t);
+	for (i = 0; i < n->launches.nr && ok; i++) {
+		struct native_launch *l = &n->launches.at[as_is ? i : t[i].index];
+
+		l->set = sonde_starts__open_at(s, n->process, l->ns, l->set);
+		ok = l->set != SONDE_NONE;
 	}
 	n->counts.sets_cut += sonde_starts__free(s);
 	sonde_free(t);

@@ -95,8 +95,9 @@ struct sonde_keyed; /* of base/keysort.h */
 /* Puts the record that `order` names at each place there, in place; `order` is used up. */
 void sonde_records__put_in_order(struct sonde_record *at, struct sonde_keyed *order, size_t nr);
 /*
- * The start/end ranges of the records from `first_range` on, asked in order of process and time
- * what was open. NULL when memory is short. A range with the end 0 was never ended.
+ * The start/end ranges of the records from `first_range` on, asked what was open: process by process
+ * and in order of time, as going back takes a walk from the beginning. NULL when memory is short.
+ * A range with the end 0 was never ended.
  */
 struct sonde_starts;
 struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first_range);

@@ -41,7 +41,8 @@ struct sonde_starts {
 	struct link *links;  /* by range, from `first_range` on */
 	uint32_t *label_of;  /* likewise */
 	size_t next;	     /* edge */
-	uint32_t process;    /* of the last launch */
+	uint32_t process;    /* of the last launch … */
+	uint64_t ns;	     /* … and when that was */
 	uint32_t newest;     /* label, SONDE_NONE = none is open */
 	uint32_t nr_open;    /* labels */
 	uint32_t plain, made; /* the last set asked for, and what came of it */
@@ -205,9 +206,12 @@ static void reset(struct sonde_starts *s)
 uint32_t sonde_starts__open_at(
 	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set)
 {
-	if (process != s->process)
+	if (process != s->process || ns < s->ns)
 		reset(s);
+	if (process == s->process && ns < s->ns)
+		s->next = 0;
 	s->process = process;
+	s->ns = ns;
 	for (; s->next < s->edges.nr; s->next++) {
 		const struct edge *e = &s->edges.at[s->next];
 
