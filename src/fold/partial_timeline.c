@@ -12,15 +12,19 @@ static void move_launches(struct sonde_walk *w, const struct sonde_cells *c, str
 	struct sonde_timeline_launch *l;
 
 	MOVE_ROWS(w, &t->launches, l) {
+		uint32_t scope = l->scope, state = l->state;
+
 		MOVE_NUMBER(w, l->start_ns);
 		MOVE_NUMBER(w, l->end_ns);
 		MOVE_NUMBER(w, l->thread);
 		MOVE_NUMBER(w, l->stream);
 		MOVE_NUMBER(w, l->context);
-		MOVE_INDEX(w, l->scope, c->scopes.nr);
+		MOVE_INDEX(w, scope, c->scopes.nr);
 		MOVE_INDEX(w, l->place, c->places.nr);
 		MOVE_INDEX(w, l->kernel, c->strings.nr);
-		MOVE_NUMBER(w, l->state);
+		MOVE_NUMBER(w, state);
+		l->scope = scope & 0x3fffffff;
+		l->state = state & 3;
 	}
 }
 

@@ -13,8 +13,8 @@
 struct sonde_timeline_launch {
 	uint64_t start_ns, end_ns; /* 0 when unknown */
 	uint64_t thread, stream;
-	uint32_t context, scope, place, kernel;
-	uint8_t state; /* enum sonde_launch_state */
+	uint32_t context, place, kernel;
+	uint32_t scope : 30, state : 2; /* enum sonde_launch_state; there may be millions of these */
 };
 
 struct sonde_timeline_entry {

@@ -123,25 +123,27 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 
 /*
  * A range entry has no device: its time goes to the first scope of its process that knows the
- * region. Takes from the list at `first` what this scope knows; the rest stays for the next.
+ * region. Takes from the list at `first` what this scope knows; the rest stays for the next. Until
+ * an entry is taken, `entered` has the number of the next one.
  */
-static void take_entries(
-	struct work *w, const struct sonde_stay *stay, size_t *first, size_t *next)
+static void take_entries(struct work *w, const struct sonde_stay *stay, uint32_t *first)
 {
-	size_t i, *link = first;
+	uint32_t i, next, *link = first;
 
-	for (i = *first; i != SIZE_MAX; i = next[i]) {
+	for (i = *first; i != SONDE_NONE; i = next) {
 		const struct sonde_range *range = &w->l->records->ranges.at[i];
 		const struct sonde_range_time *time = &range->time;
 		uint32_t number = stay->of[w->l->region_of.at[i]];
 		struct sonde_visit *visit;
 
+		next = w->entered[i];
 		if (number == SONDE_NONE) {
-			link = &next[i];
+			link = &w->entered[i];
 			continue;
 		}
-		*link = next[i];
+		*link = next;
 		visit = &stay->at[number];
+		w->entered[i] = SONDE_NONE;
 		if (time->end_ns < time->begin_ns || !time->end_ns)
 			continue;
 		w->entered[i] = (uint32_t)(visit - w->c->visits.at);
@@ -151,35 +153,44 @@ static void take_entries(
 	}
 }
 
+/* What no scope knows counts nowhere. */
+static void drop_entries(struct work *w, uint32_t first)
+{
+	uint32_t next;
+
+	for (; first != SONDE_NONE; first = next) {
+		next = w->entered[first];
+		w->entered[first] = SONDE_NONE;
+	}
+}
+
 static int host_times(struct work *w, struct sonde_err *err)
 {
 	const struct sonde_records *r = w->l->records;
-	size_t s, i, visit = 0, *by_process, *next;
+	uint32_t *by_process = sonde_malloc((r->processes.nr + 1) * sizeof(*by_process));
+	size_t s, i, visit = 0;
 	int rc = 0;
 
-	by_process = sonde_malloc((r->processes.nr + 1) * sizeof(*by_process));
-	next = sonde_malloc((r->ranges.nr + 1) * sizeof(*next));
 	w->entered = sonde_malloc((r->ranges.nr + 1) * sizeof(*w->entered));
-	if (!by_process || !next || !w->entered)
+	if (!by_process || !w->entered)
 		rc = sonde_err_nomem(err);
-	else
-		memset(w->entered, 0xff, r->ranges.nr * sizeof(*w->entered));
 	for (i = 0; rc == 0 && i < r->processes.nr; i++)
-		by_process[i] = SIZE_MAX;
+		by_process[i] = SONDE_NONE;
 	for (i = r->ranges.nr; rc == 0 && i-- > 0;) { /* lists of entries, by process */
-		next[i] = by_process[r->ranges.at[i].process];
-		by_process[r->ranges.at[i].process] = i;
+		w->entered[i] = by_process[r->ranges.at[i].process];
+		by_process[r->ranges.at[i].process] = (uint32_t)i;
 	}
 	for (s = 0; rc == 0 && s < w->l->scopes.nr; s++) {
 		struct sonde_stay stay = {0};
 
 		take_stay(w, &stay, (uint32_t)s, &visit);
-		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process], next);
+		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process]);
 	}
+	for (i = 0; rc == 0 && i < r->processes.nr; i++)
+		drop_entries(w, by_process[i]);
 	if (rc == 0)
 		rc = sonde_fold__entries(w->c, w->l, w->entered, err);
 	sonde_free(by_process);
-	sonde_free(next);
 	return rc;
 }
 
