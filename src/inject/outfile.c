@@ -9,7 +9,6 @@
  * host that closes every descriptor cannot close ours, we cannot hold one of
  * its pipes open, and its file locks are not touched.
  */
-#include "base/secret.h"
 #include "format/check.h"
 #include "inject/outfile_int.h"
 #include "inject/raw_int.h"
@@ -19,7 +18,6 @@
 #include <linux/close_range.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/utsname.h>
 
 #define OUT_BYTES (256u << 10)
 /* Often at first, for programs that are killed soon; twice as long between any two. */
@@ -169,101 +167,6 @@ void sonde_outfile__clock(bool always)
 	sonde_outfile__block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
 }
 
-/* Words that end with a NUL each: what looks like a secret becomes a mask. Returns what is left. */
-static size_t mask_words(char *text, size_t len)
-{
-	static const char mask[] = SONDE_SECRET_MASK;
-	size_t at = 0, out = 0, n, visible, nr_mask;
-	bool is_value = false;
-
-	for (; at < len; at += n + 1) {
-		n = strnlen(text + at, len - at);
-		visible = sonde_secret_visible(text + at, n, &is_value);
-		nr_mask = n - visible < sizeof(mask) - 1 ? n - visible : sizeof(mask) - 1;
-		memmove(text + out, text + at, visible);
-		memcpy(text + out + visible, mask, nr_mask);
-		out += visible + nr_mask;
-		text[out++] = '\0';
-	}
-	return out;
-}
-
-/* The host's command line, its words apart by blanks. */
-static const char *host_command(char *to, size_t cap)
-{
-	char path[64];
-	struct raw_text name = {path, 0, sizeof(path)};
-	size_t i, n;
-
-	sonde_raw__text(&name, "/proc/");
-	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
-	sonde_raw__text(&name, "/cmdline");
-	n = mask_words(to, sonde_raw__slurp(path, to, cap));
-	while (n && (to[n - 1] == '\0' || to[n - 1] == '\n'))
-		n--;
-	for (i = 0; i < n; i++) {
-		if (to[i] == '\0' || to[i] == '\n')
-			to[i] = ' ';
-	}
-	to[n] = '\0';
-	return to;
-}
-
-static const char *host_exe(char *to, size_t cap)
-{
-	char path[64];
-	struct raw_text name = {path, 0, sizeof(path)};
-	long n;
-
-	sonde_raw__text(&name, "/proc/");
-	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
-	sonde_raw__text(&name, "/exe");
-	n = raw_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)cap - 1, 0);
-	to[n > 0 ? n : 0] = '\0';
-	return to;
-}
-
-static void say(struct raw_text *t, const char *key, const char *value)
-{
-	sonde_raw__text(t, key);
-	sonde_raw__text(t, value);
-	sonde_raw__text(t, "\n");
-}
-
-static void say_number(struct raw_text *t, const char *key, uint64_t value)
-{
-	sonde_raw__text(t, key);
-	sonde_raw__number(t, value);
-	sonde_raw__text(t, "\n");
-}
-
-static void meta_put(void)
-{
-	static char text[8192 + PATH_MAX], command[4096], exe[PATH_MAX];
-	static struct utsname u;
-	const struct config *c = &sonde_inject.config;
-	struct raw_text t = {text, 0, sizeof(text)};
-
-	raw_call(SYS_uname, (long)&u, 0, 0, 0, 0);
-	say(&t, "tool=sonde ", SONDE_VERSION);
-	say(&t, "host=", u.nodename);
-	say_number(&t, "pid=", (uint64_t)sonde_inject.pid);
-	say_number(&t, "ppid=", (uint64_t)sonde_inject.ppid);
-	say(&t, "rank=", sonde_inject.rank);
-	say(&t, "ranks=", sonde_inject.nr_ranks);
-	say(&t, "command=", host_command(command, sizeof(command)));
-	say(&t, "exe=", host_exe(exe, sizeof(exe)));
-	say(&t, "ticks=", sonde_inject.use_counter ? "counter" : "monotonic");
-	say(&t, "cupti=", c->use_cupti ? "wanted" : "off");
-	say(&t, "graphs=", c->whole_graphs ? "whole" : "nodes");
-	say_number(&t, "flush_ms=", c->flush_ms);
-	if (c->window.text)
-		say(&t, "window=", c->window.text);
-	if (f.part)
-		say_number(&t, "part=", f.part);
-	sonde_outfile__block(SONDE_BLOCK_META, text, t.n, NULL, 0);
-}
-
 /* A new file, its lock held until we end or go on in another; a negative errno when it cannot be. */
 static int file_make(const char *path)
 {
@@ -320,7 +223,7 @@ static void head_put(void)
 	f.nr_out = sizeof(h);
 	f.seq = 0;
 	f.now = f.before = (struct mark){0, 0};
-	meta_put();
+	sonde_outfile__meta(f.part);
 	sonde_outfile__clock(true);
 	f.begun_ns = f.clock_ns;
 	f.collected = atomic_load(&sonde_inject.nr_collected);

@@ -18,6 +18,8 @@ bool sonde_outfile__next(void);
 void sonde_outfile__block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b);
 /* Adds a clock block, if `always` or the last one is old. */
 void sonde_outfile__clock(bool always);
+/* Adds the block that says what the file is of; `part`: which file of the capture. */
+void sonde_outfile__meta(uint32_t part);
 void sonde_outfile__drain(void);
 
 #endif
