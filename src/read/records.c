@@ -88,7 +88,7 @@ uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_
 
 	if (n == SONDE_NONE || !is_new)
 		return n;
-	p = sonde_vec_push(&r->processes);
+	p = n < SONDE_MAX_PROCESSES ? sonde_vec_push(&r->processes) : NULL;
 	if (!p)
 		return SONDE_NONE;
 	*p = (struct sonde_process){.pid = pid, .host = host, .name = name, .input = input};

@@ -30,6 +30,8 @@ enum sonde_result {
 	SONDE_RESULT_MEMSET,
 };
 
+#define SONDE_MAX_PROCESSES (1u << 28)
+
 /* The times of a range entry, for sources that have them, else 0. All in the source's clock. */
 struct sonde_range_time {
 	uint64_t begin_ns, end_ns;
@@ -44,11 +46,12 @@ struct sonde_range {
 	uint32_t parent; /* range number, SONDE_NONE = outermost; always smaller than its own */
 	uint32_t label;	 /* string number */
 	uint32_t domain; /* string number, SONDE_NONE = the default domain */
-	uint32_t process;
-	uint64_t thread; /* that entered it */
-	uint8_t kind;	 /* enum sonde_range_kind */
-	bool is_open;	 /* never closed: it ends with the last moment of its process */
-	bool is_inherited; /* entered before a fork, by the parent: counts there, has no times */
+	/* There are millions of them: these four take four bytes. */
+	uint32_t process : 28;	 /* below SONDE_MAX_PROCESSES */
+	uint8_t kind : 2;	 /* enum sonde_range_kind */
+	bool is_open : 1;	 /* never closed: it ends with the last moment of its process */
+	bool is_inherited : 1; /* entered before a fork, by the parent: counts there, has no times */
+	uint64_t thread;	 /* that entered it */
 	struct sonde_range_time time;
 };
 
