@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/keysort.h"
 
-
 /*
  * A pause up to this belongs to the call before it. Behind a launch it may be longer: a framework
  * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. What is
