@@ -287,8 +287,6 @@ void sonde_activity__switch(bool is_on, bool is_timed)
 	if (is_on && !was_on)
 		sonde_launches__switch(true);
 	switch_kinds(is_timed);
-	if (is_timed != was_timed)
-		sonde_presence__note_timing(is_timed);
 	if (is_timed && !was_timed)
 		sonde_activity__stamp();
 	if (!is_on && was_on && sonde_presence__is_kept())

@@ -46,8 +46,6 @@ struct thread;
 void sonde_rivals__note_subscriber(void);
 /* After each collection: says so when somebody else has the records. */
 void sonde_rivals__look(void);
-/* Another number than before when there were launches since. */
-uint64_t sonde_rivals__sum_of_launches(void);
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
 bool sonde_cupti__load(const char *path);
@@ -61,8 +59,6 @@ void sonde_presence__begin(void); /* it is there */
 bool sonde_presence__come(void);
 /* … this: nothing is recorded any more, CUPTI need not be there. */
 void sonde_presence__go(void);
-/* Timing begins, or has ended. */
-void sonde_presence__note_timing(bool begins);
 /* Records are to go on for a while. */
 bool sonde_presence__lingers(void);
 /* It stays for good. */

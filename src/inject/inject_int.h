@@ -421,7 +421,10 @@ struct inject {
 		nr_too_deep;
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
-	_Atomic uint64_t nr_gpu_records; /* that CUPTI handed over */
+	_Atomic uint64_t nr_gpu_records; /* that CUPTI handed over … */
+	_Atomic uint64_t nr_kernels;	 /* … of kernels that were launched by themselves … */
+	_Atomic uint64_t nr_owed;	 /* … which must be so many … */
+	_Atomic uint64_t nr_perhaps_owed; /* … or some more, if this has changed */
 	/* On CUPTI's clock: when records last ended, and when the latest recorded work began. */
 	_Atomic uint64_t off_ns, latest_ns;
 	_Atomic uint32_t id_base;	 /* is added to CUPTI's ids, which begin again when it comes back */

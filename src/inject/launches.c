@@ -80,7 +80,10 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 #define CALL_LAUNCH 0x80u
 #define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes … */
 #define CALL_GRAPH  0x40u /* … or that it launches a graph: both are always listened to */
-#define CALL_KIND   0x1fu
+#define CALL_KERNEL 0x08u /* … a kernel, in the driver: CUPTI has one record of it at least */
+#define CALL_KIND   0x07u
+#define IN_TIMING   0x736f6e6465ull /* what such a call keeps if it began while GPU work was timed */
+_Static_assert(SONDE_NR_CALL_KINDS <= CALL_KIND, "kinds of calls");
 static uint8_t wanted[2][MAX_CALLBACKS];
 static bool are_on; /* the callbacks that are not always listened to */
 
@@ -137,8 +140,28 @@ static void unwanted_call(const CUpti_CallbackData *call)
 		sonde_presence__end_call();
 }
 
+/* How many records CUPTI owes us; of a call during which timing began or ended nobody knows. */
+static void count_owed(const CUpti_CallbackData *call)
+{
+	bool is_timed = atomic_load(&sonde_inject.windows.is_timing), was_timed;
+
+	if (call->callbackSite == CUPTI_API_ENTER) {
+		*call->correlationData = is_timed ? IN_TIMING : 0;
+		return;
+	}
+	was_timed = *call->correlationData == IN_TIMING;
+	if (was_timed && is_timed)
+		count(&sonde_inject.nr_owed);
+	else if (was_timed || is_timed)
+		count(&sonde_inject.nr_perhaps_owed);
+}
+
 static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
+	if (what & CALL_KERNEL)
+		count_owed(call);
+	else if (what & CALL_LAUNCH && atomic_load_explicit(&sonde_inject.windows.is_timing, memory_order_relaxed))
+		count(&sonde_inject.nr_perhaps_owed);
 	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
 		sonde_presence__stay();
 	if (unlikely(!atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)) &&
@@ -197,6 +220,8 @@ static uint8_t want(const char *name, bool is_driver, bool kernels)
 		what |= CALL_LAUNCH;
 	if (strstr(name, "GraphLaunch"))
 		what |= CALL_GRAPH;
+	if (is_driver && starts(name, "cuLaunch") && !strstr(name, "HostFunc"))
+		what |= CALL_KERNEL;
 	if (call->kind < SONDE_NR_CALL_KINDS && is_driver && c->has_calls)
 		what |= (uint8_t)(call->kind + 1);
 	return what;

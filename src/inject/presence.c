@@ -8,8 +8,8 @@
  * when GPU work is to be timed again. That takes some 15 ms: who asks for it must not do so often.
  *
  * A graph that was made or launched while CUPTI was there needs it: the program dies without. So
- * once there is one CUPTI stays. It also stays where somebody else has its records: they are not
- * ours to end.
+ * once there is one CUPTI stays. It also stays while work that it records may still run, and where
+ * somebody else has its records: they are not ours to end.
  *
  * Nobody waits in a thread of the host: whoever calls CUPTI holds it, and who would end it finds it
  * held and leaves that to a later call.
@@ -18,7 +18,8 @@
 #include "inject/event_int.h"
 
 #define ROUND_NS 10000000u   /* between two looks for what is left */
-#define DRAIN_NS 1000000000u /* how long to wait for work that does not end */
+#define QUIET_NS 100000000u  /* how long nothing must come where CUPTI perhaps owes a record */
+#define LATE_NS  2000000000u /* how long a window waits for graphs */
 #define SLOW_PCT 7u	     /* the program is slower by so much until CUPTI has gone */
 #define RETURNS	 130000u     /* from this version on CUPTI was seen to come back unharmed */
 
@@ -31,11 +32,11 @@ static struct {
 	_Atomic bool is_idle;  /* nothing is recorded, it may go … */
 	_Atomic uint64_t off_ns; /* … since then … */
 	_Atomic uint64_t gpu_off_ns; /* … on CUPTI's clock */
-	uint64_t nr_when_come;	     /* records, when CUPTI last came … */
-	uint64_t nr_records;	     /* … and when timing last began … */
-	uint64_t sum_of_launches[2]; /* … then, and when it ended */
 	/* The collector's. */
 	uint64_t looked_ns, nr_looked;
+	uint64_t quiet_ns; /* since when nothing has come */
+	/* What there was when CUPTI came. */
+	uint64_t nr_records, nr_kernels, nr_owed, nr_perhaps_owed;
 } p;
 
 bool sonde_presence__hold(void)
@@ -119,6 +120,16 @@ void sonde_presence__begin(void)
 	atomic_store(&p.state, THERE);
 }
 
+static void note_coming(void)
+{
+	const struct inject *g = &sonde_inject;
+
+	p.nr_records = atomic_load(&g->nr_gpu_records);
+	p.nr_kernels = atomic_load(&g->nr_kernels);
+	p.nr_owed = atomic_load(&g->nr_owed);
+	p.nr_perhaps_owed = atomic_load(&g->nr_perhaps_owed);
+}
+
 bool sonde_presence__come(void)
 {
 	uint64_t before = clock_ns(CLOCK_MONOTONIC);
@@ -130,19 +141,12 @@ bool sonde_presence__come(void)
 	while ((state = atomic_load(&p.state)) == BUSY)
 		sonde_futex__wait(&p.state, BUSY, 1);
 	if (state == ABSENT) {
-		p.nr_when_come = atomic_load(&sonde_inject.nr_gpu_records);
+		note_coming();
 		state = sonde_activity__begin_again() ? THERE : REFUSED;
 			atomic_store(&p.state, state);
 		sonde_budget__charge(clock_ns(CLOCK_MONOTONIC) - before);
 	}
 	return state == THERE;
-}
-
-void sonde_presence__note_timing(bool begins)
-{
-	p.sum_of_launches[!begins] = sonde_rivals__sum_of_launches();
-	if (begins)
-		p.nr_records = atomic_load(&sonde_inject.nr_gpu_records);
 }
 
 /*
@@ -168,27 +172,39 @@ void sonde_presence__go(void)
 
 /* --- the collector ------------------------------------------------------------------------------- */
 
-/* Work was launched while it was to be recorded, and no record came: somebody else has them. */
-static bool has_rival(uint64_t nr_records)
+/*
+ * Whether GPU work that CUPTI records may still run: CUPTI's end would take the memory away that its
+ * times go to. Kernels are counted. Of copies, and of calls during which timing began or ended, nobody
+ * knows whether they are recorded: then nothing must have come for a while.
+ * Where somebody else has the records they never come.
+ */
+static bool may_run(uint64_t now)
 {
-	return nr_records == p.nr_records && p.sum_of_launches[0] != p.sum_of_launches[1];
+	const struct inject *g = &sonde_inject;
+	uint64_t came = atomic_load(&g->nr_kernels) - p.nr_kernels;
+	uint64_t owed = atomic_load(&g->nr_owed) - p.nr_owed;
+	bool is_sure = atomic_load(&g->nr_perhaps_owed) == p.nr_perhaps_owed;
+	uint64_t quiet = p.quiet_ns < now ? now - p.quiet_ns : 0;
+
+	return came < owed || quiet < (is_sure ? ROUND_NS : QUIET_NS);
 }
 
 /* False while there may be more to come. */
 static bool fetch_rest(uint64_t now)
 {
-	uint64_t nr = atomic_load(&sonde_inject.nr_gpu_records), off = atomic_load(&p.off_ns);
-	bool is_quiet = nr == p.nr_looked && p.looked_ns > off;
+	uint64_t nr, off = atomic_load(&p.off_ns);
 
+	sonde_cupti.cuptiActivityFlushAll(0);
+	nr = atomic_load(&sonde_inject.nr_gpu_records);
+	if (nr != p.nr_looked || p.quiet_ns < off)
+		p.quiet_ns = now;
 	p.nr_looked = nr;
 	p.looked_ns = now;
-	sonde_cupti.cuptiActivityFlushAll(0);
-	is_quiet = is_quiet || (sonde_presence__lingers() &&
-				       atomic_load(&sonde_inject.latest_ns) > atomic_load(&p.gpu_off_ns));
-	if (!is_quiet && now - off < DRAIN_NS)
-		return false;
-	if (has_rival(nr))
-		sonde_presence__stay();
+	if (sonde_presence__lingers())
+		return now - off > LATE_NS ||
+		       atomic_load(&sonde_inject.latest_ns) > atomic_load(&p.gpu_off_ns);
+	if (may_run(now))
+		return atomic_load(&p.stays);
 	sonde_activity__stamp();
 	return true;
 }
@@ -196,7 +212,13 @@ static bool fetch_rest(uint64_t now)
 /* It has given us records: it is ours to end, and there is a reason. */
 static bool should_leave(void)
 {
-	return may_leave() && atomic_load(&sonde_inject.nr_gpu_records) != p.nr_when_come;
+	return may_leave() && atomic_load(&sonde_inject.nr_gpu_records) != p.nr_records;
+}
+
+/* Ever longer: what did not come for a second need not be asked for a hundred times in the next. */
+static uint64_t round_ns(uint64_t now)
+{
+	return ROUND_NS + (now - atomic_load(&p.off_ns)) / 8;
 }
 
 uint64_t sonde_presence__look(void)
@@ -207,7 +229,7 @@ uint64_t sonde_presence__look(void)
 
 	if (!atomic_load(&p.is_idle))
 		return UINT64_MAX;
-	if (now - p.looked_ns < ROUND_NS || !sonde_presence__hold())
+	if (now - p.looked_ns < round_ns(now) || !sonde_presence__hold())
 		return ROUND_NS / 1000;
 	is_done = fetch_rest(now);
 	is_done = is_done && sonde_window__end_records();

@@ -93,6 +93,8 @@ static void kernel(struct thread *t, const kernel_record *k)
 {
 	struct sonde_event e;
 
+	if (!k->graphNodeId)
+		count(&sonde_inject.nr_kernels);
 	if (is_cut(k->graphNodeId, k->start, k->end))
 		return;
 	e.type = SONDE_EVENT_KERNEL;

@@ -54,7 +54,7 @@ void sonde_rivals__note_subscriber(void)
 	sonde_flusher__note(find()->taken);
 }
 
-uint64_t sonde_rivals__sum_of_launches(void)
+static uint64_t sum_of_launches(void)
 {
 	const struct inject *g = &sonde_inject;
 	uint32_t i, nr = atomic_load(&g->nr_used);
@@ -69,7 +69,7 @@ void sonde_rivals__look(void)
 {
 	static uint64_t last_sum, last_records;
 	static unsigned nr_silent;
-	uint64_t sum = sonde_rivals__sum_of_launches();
+	uint64_t sum = sum_of_launches();
 	uint64_t nr_records = atomic_load(&sonde_inject.nr_gpu_records);
 
 	if (nr_records != last_records || !atomic_load(&sonde_inject.windows.is_timing))

@@ -39,6 +39,7 @@ static unsigned kinds[4096];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t buffer_size, used, nr_dropped;
+static uint64_t added_ns; /* when the last record was: with $FAKE_CUPTI_LATE_MS work runs on for so long */
 static uint32_t correlation = 100, first_id; /* ids count from there */
 static int must_be_zero;
 
@@ -153,7 +154,7 @@ EXPORT CUptiResult cuptiActivitySetAttribute(
  * how long a run, is written to the file $FAKE_CUPTI_COST at the end: by the number of times, not by a clock.
  */
 static struct {
-	uint64_t record_ns, switch_ns, first_ns;
+	uint64_t record_ns, switch_ns, first_ns, late_ns;
 	uint64_t nr_recorded, nr_switches, nr_firsts, begin_ns;
 	int is_first;
 } cost;
@@ -303,11 +304,13 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	must_be_there();
 	if (flag)
 		end_graph(0);
+	else if (now_ns() - __atomic_load_n(&added_ns, __ATOMIC_RELAXED) < cost.late_ns)
+		return CUPTI_SUCCESS;
 	hand_over();
 	return CUPTI_SUCCESS;
 }
 
-/* What is not handed over yet is lost. */
+/* Work that is not told yet still runs, and its times go to memory that is gone now. */
 EXPORT CUptiResult cuptiFinalize(void)
 {
 	const char *log = getenv("FAKE_CUPTI_LOG");
@@ -317,6 +320,7 @@ EXPORT CUptiResult cuptiFinalize(void)
 	must_be_there();
 	must_be(is_at_end, 12);
 	must_be(!__atomic_load_n(&has_graph, __ATOMIC_RELAXED), 13);
+	must_be(!__atomic_load_n(&used, __ATOMIC_RELAXED), 14);
 	if (f) {
 		fputs("gone\n", f);
 		fclose(f);
@@ -396,6 +400,7 @@ static void put(const void *record, size_t n)
 	if (buffer && used + n <= buffer_size) {
 		memcpy(buffer + used, record, n);
 		used += n;
+		__atomic_store_n(&added_ns, now_ns(), __ATOMIC_RELAXED);
 	} else {
 		__atomic_add_fetch(&nr_dropped, 1, __ATOMIC_RELAXED);
 	}
@@ -510,6 +515,7 @@ __attribute__((constructor)) static void look_around(void)
 	cost.record_ns = environment("FAKE_CUPTI_RECORD_NS");
 	cost.switch_ns = environment("FAKE_CUPTI_SWITCH_US") * 1000;
 	cost.first_ns = environment("FAKE_CUPTI_FIRST_US") * 1000;
+	cost.late_ns = environment("FAKE_CUPTI_LATE_MS") * 1000000;
 	cost.begin_ns = now_ns();
 }
 

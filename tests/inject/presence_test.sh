@@ -74,6 +74,10 @@ again_and_again() { # windows of time that the collector opens
 		python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["coverage"]); g = {g["id"]: g for g in r["aggregate"]["regions"]}["train/step"]; assert g["kernel_count"] == 8 * g["instances"] and g["total_ms"] > 0' "$TMP/r.json"
 }
 
+runs_on() { # work that was recorded must have ended before it goes
+	FAKE_CUPTI_LATE_MS=150 until_gone 1 "1 8 100" $SAMPLED && gone -ge 1
+}
+
 threads() { # while others launch
 	until_gone 1 "1000 8 100 4" $SAMPLED && gone -ge 1
 }
@@ -86,4 +90,5 @@ ok "it stays where somebody else has the records" stolen
 ok "after a window of time it goes" after_time
 ok "after a window of entries it goes, which has them all" after_entries
 ok "windows of time may come again" again_and_again
+ok "it waits for work that still runs" runs_on
 ok "it goes while several threads launch" threads
