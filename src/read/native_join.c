@@ -207,9 +207,10 @@ static bool sort_records(struct sonde_record *recs, size_t nr, bool by_start)
 /* In order of launch, and what one launch made by its start. */
 static bool order_records(struct native *n)
 {
-	struct sonde_record *recs = n->r->records.at + n->first_record;
 	size_t i, first, nr = n->r->records.nr - n->first_record;
-	bool ok = sonde_keysort_runs(recs, nr, sizeof(*recs)) || sort_records(recs, nr, false);
+	struct sonde_record *recs = nr ? &n->r->records.at[n->first_record] : NULL;
+	bool ok = !nr || sonde_keysort_runs(recs, nr, sizeof(*recs)) ||
+		  sort_records(recs, nr, false);
 
 	for (first = 0; first < nr && ok; first = i) {
 		bool is_in_order = true;

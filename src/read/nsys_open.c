@@ -286,7 +286,8 @@ int sonde_nsys__open(struct nsys *n)
 		order = sort(n, nr, keys, 3);
 	if (!order)
 		return sonde_err_nomem(n->err);
-	sonde_records__put_in_order(n->r->records.at + n->first_record, order, nr);
+	if (nr)
+		sonde_records__put_in_order(&n->r->records.at[n->first_record], order, nr);
 	sonde_free(order);
 	return 0;
 }

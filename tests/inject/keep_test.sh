@@ -45,6 +45,16 @@ same() { # WHOLE FOLDED: two directories have the same report, but for single en
 
 loop() { traced "$BUILD/fake/fake_loop" "$FAKE" "$@" >"$TMP/said" && grep -qx done "$TMP/said"; }
 
+loop_files() { # NUMBER ARGUMENT…: a loop that goes on until there are so many files; a minute at most
+	local i
+	rm -f "$TMP/stop"
+	(for ((i = 0; i < 600; i++)); do
+		sleep 0.1
+		[ "$(ls "$OUT" | wc -l)" -lt "$1" ] || break
+	done && touch "$TMP/stop") &
+	FAKE_LOOP_STOP=$TMP/stop traced "$BUILD/fake/fake_loop" "$FAKE" "${@:2}" >"$TMP/said" && wait && grep -qx done "$TMP/said"
+}
+
 folded() { # the capture in $OUT, all but its last two files folded one by one, and as one file
 	local name
 	name=$(basename "$OUT"/*.sonde)
@@ -58,12 +68,12 @@ folded() { # the capture in $OUT, all but its last two files folded one by one, 
 
 one_thread() {
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
-	loop 1000 3 300 && folded 4
+	loop_files 6 1 3 300 && folded 4
 }
 
 threads() {
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
-	loop 1000 2 300 3 && folded 4
+	loop_files 6 300 2 300 3 && folded 4
 }
 
 no_gpu() { # host times alone; ranges left open
@@ -79,7 +89,7 @@ all_kinds() { # start/end ranges over many files, graphs captured in the first, 
 
 at_once() { # all but two files in one go
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
-	loop 1000 2 300 2 || return
+	loop_files 6 300 2 300 2 || return
 	local name nr
 	name=$(basename "$OUT"/*.sonde) nr=$(ls "$OUT" | wc -l)
 	[ "$nr" -ge 5 ] || { echo "too few files"; return 1; }
