@@ -138,10 +138,12 @@ static int check_keys(struct hydra_config *c)
 
 static int compose(struct hydra_config *c)
 {
+	uint32_t batch; /* jobs run one after the other, however many are in one */
+
 	if (c->cx.fail.code || add_sources(c) || hydra_compose__run(&c->compose))
 		return c->cx.fail.code;
 	if (c->req.multirun) {
-		c->jobs = hydra_sweep__plan(&c->compose);
+		c->jobs = hydra_sweep__plan(&c->compose, &batch);
 		if (!c->jobs)
 			return c->cx.fail.code;
 	}

@@ -138,10 +138,10 @@ static struct hydra_datum *make_job(struct plan *p, uint64_t n)
 	return job;
 }
 
-struct hydra_datum *hydra_sweep__plan(struct hydra_compose *master)
+struct hydra_datum *hydra_sweep__plan(struct hydra_compose *master, uint32_t *batch)
 {
 	struct plan p = {.master = master, .cx = master->cx};
-	struct hydra_datum *jobs = hydra_datum__new(p.cx, HYDRA_LIST);
+	struct hydra_datum *jobs = hydra_datum__new(p.cx, HYDRA_LIST), *size;
 	uint64_t i, nr;
 	size_t k;
 
@@ -160,5 +160,7 @@ struct hydra_datum *hydra_sweep__plan(struct hydra_compose *master)
 	for (i = 0; i < nr; i++)
 		if (hydra_datum__push(p.cx, jobs, make_job(&p, i)) || p.cx->fail.code)
 			return NULL;
+	size = hydra_datum__path_get(master->root, "hydra.sweeper.max_batch_size");
+	*batch = size && size->kind == HYDRA_INT && size->i > 0 ? (uint32_t)size->i : 0;
 	return jobs;
 }

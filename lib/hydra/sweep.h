@@ -8,9 +8,9 @@
 
 /*
  * The jobs of a composed master configuration: a list of lists of override
- * lines, last argument fastest. hydra.sweeper.max_batch_size says nothing here:
- * jobs run one after the other.
+ * lines, last argument fastest. `*batch` is hydra.sweeper.max_batch_size, 0 for
+ * all at once.
  */
-struct hydra_datum *hydra_sweep__plan(struct hydra_compose *master);
+struct hydra_datum *hydra_sweep__plan(struct hydra_compose *master, uint32_t *batch);
 
 #endif

@@ -221,15 +221,31 @@ static bool check_job(struct hydra_case *t, struct hydra_compose *master,
 	return ok;
 }
 
+static bool check_batches(struct hydra_case *t, const json_t *want, uint32_t batch, size_t nr_jobs)
+{
+	json_t *size;
+	size_t i, left = nr_jobs;
+
+	json_array_foreach(want, i, size)
+	{
+		size_t n = batch && batch < left ? batch : left;
+
+		if ((size_t)json_integer_value(size) != n)
+			return case_bad(t, "batch %zu has %zu jobs", i, n);
+		left -= n;
+	}
+	return true;
+}
+
 static bool check_jobs(struct hydra_case *t, struct hydra_compose *master)
 {
 	const json_t *want = json_object_get(json_object_get(t->json, "expect"), "jobs");
 	struct hydra_datum *jobs = NULL;
-	uint32_t i;
+	uint32_t i, batch = 0;
 	bool done, ok;
 
 	if (!t->cx.fail.code)
-		jobs = hydra_sweep__plan(master);
+		jobs = hydra_sweep__plan(master, &batch);
 	if (jobs && want && json_array_size(want) != jobs->seq.nr)
 		return case_bad(t, "%u jobs", jobs->seq.nr);
 	for (i = 0; jobs && i < jobs->seq.nr; i++) {
@@ -239,7 +255,11 @@ static bool check_jobs(struct hydra_case *t, struct hydra_compose *master)
 		if (!ok)
 			return false;
 	}
-	return case_failed(t, &done);
+	ok = case_failed(t, &done);
+	if (done)
+		return ok;
+	return check_batches(t, json_object_get(json_object_get(t->json, "expect"), "batches"),
+		batch, jobs->seq.nr);
 }
 
 bool case_run_sweep(struct hydra_case *t)
