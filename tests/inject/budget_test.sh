@@ -120,7 +120,7 @@ with_windows() { # both: counted and timed inside windows only
 # to is counted by it, in numbers of launches and switches. (tests/unit/pace_test.c has many programs, and made-up time.)
 kept() { # LINE…
 	FAKE_CUPTI_COST=$TMP/cost FAKE_CUPTI_RECORD_NS=6000 FAKE_CUPTI_SWITCH_US=200 FAKE_CUPTI_FIRST_US=2000 \
-		loop kept "16000 8 100" budget_ppm=50000 lever.record_ns=500 "$@" && cat "$TMP/cost" && awk '{ exit !($6 >= 10 && $2 > 0.005 * ($4 - $2) && $2 < 0.075 * ($4 - $2)) }' "$TMP/cost"
+		loop kept "40000 8 100" budget_ppm=50000 lever.record_ns=500 "$@" && cat "$TMP/cost" && awk '{ exit !($6 >= 10 && $2 > 0.005 * ($4 - $2) && $2 < 0.075 * ($4 - $2)) }' "$TMP/cost"
 }
 
 key() {
