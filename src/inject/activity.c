@@ -124,7 +124,7 @@ static bool main_has_ended(void)
 /* Until it is time to collect; meanwhile the clock or the runner may open and close windows. */
 static void await_collection(void)
 {
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + sonde_inject.config.collect_ms * 1000000ull;
+	uint64_t until = sonde_now_ns() + sonde_inject.config.collect_ms * 1000000ull;
 	uint32_t nr_flushes = atomic_load(&sonde_inject.attach->nr_flushes);
 	uint64_t now, next_ms, other_ms;
 
@@ -134,11 +134,11 @@ static void await_collection(void)
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
 		other_ms = sonde_presence__look() / 1000 + 1;
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = sonde_now_ns();
 		if (now < until && (until - now) / 1000000 < next_ms)
 			next_ms = (until - now) / 1000000 + 1;
 		sonde_futex__wait(&ending, 0, (uint32_t)(next_ms < LOOK_MS ? next_ms : LOOK_MS));
-	} while (!atomic_load(&ending) && clock_ns(CLOCK_MONOTONIC) < until &&
+	} while (!atomic_load(&ending) && sonde_now_ns() < until &&
 		 atomic_load(&sonde_inject.attach->nr_flushes) == nr_flushes);
 }
 
@@ -271,6 +271,8 @@ bool sonde_activity__begin_again(void)
 	if (sonde_launches__subscribe() && begin())
 		return true;
 	sonde_rivals__note_subscriber();
+	sonde_flusher__note("CUPTI was not to be had again after sonde had left it: no more GPU work is "
+			    "timed, ranges go on. Without a budget or a window it stays");
 	return false;
 }
 

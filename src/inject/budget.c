@@ -123,7 +123,7 @@ static struct pace_sight look(uint64_t now)
 	uint32_t i, nr = atomic_load(&g->nr_used);
 	uint64_t with = mean_ticks(1), without = mean_ticks(0);
 	struct pace_sight s = {.ns = now,
-		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.cpu_ns = sonde_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
 		.record_ns = without && with > without ? (double)ticks_to_ns(with - without) : 0,
 		.counts_all = counts_all()};
 
@@ -166,7 +166,7 @@ static void keep_account(const struct pace_sight *s)
 /* Nothing waits for a switch that changes nothing. */
 static void change(bool is_timed)
 {
-	uint64_t before = clock_ns(CLOCK_MONOTONIC);
+	uint64_t before = sonde_now_ns();
 	struct pace_sight s;
 
 	if (is_timed == (bool)atomic_load(&sonde_inject.windows.phase))
@@ -175,14 +175,14 @@ static void change(bool is_timed)
 	atomic_fetch_add(&b.turn, 1);
 	sonde_window__time(is_timed);
 	atomic_fetch_add(&b.turn, 1);
-	s = look(clock_ns(CLOCK_MONOTONIC));
+	s = look(sonde_now_ns());
 	b.switch_ns = s.ns - before;
 	sonde_pace__settle(&b.pace, &s);
 }
 
 uint64_t sonde_budget__look(void)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), length;
+	uint64_t now = sonde_now_ns(), length;
 	struct pace_sight s;
 
 	if (!sonde_inject.config.budget_ppm)
@@ -196,7 +196,7 @@ uint64_t sonde_budget__look(void)
 		s.switch_ns = take_switch();
 		length = sonde_pace__turn(&b.pace, &s);
 		change(b.pace.is_timed);
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = sonde_now_ns();
 		b.until_ns = now + length;
 	}
 	keep_account(&s);

@@ -334,17 +334,17 @@ bool sonde_flusher__start(void)
 
 void sonde_flusher__await_collectors(void)
 {
-	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	uint64_t start = sonde_now_ns();
 
 	while (atomic_load(&sonde_inject.nr_collecting) &&
-		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)COLLECT_MS * 1000000)
+		sonde_now_ns() - start < (uint64_t)COLLECT_MS * 1000000)
 		sched_yield();
 }
 
 void sonde_flusher__finish(void)
 {
 	struct inject *g = &sonde_inject;
-	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	uint64_t start = sonde_now_ns();
 
 	if (!atomic_load(&g->flusher_runs))
 		return;
@@ -355,5 +355,5 @@ void sonde_flusher__finish(void)
 	do
 		sonde_futex__wait(&g->done, 0, 100);
 	while (!atomic_load(&g->done) && !sonde_helper__has_ended() &&
-		clock_ns(CLOCK_MONOTONIC) - start < (uint64_t)FINISH_MS * 1000000);
+		sonde_now_ns() - start < (uint64_t)FINISH_MS * 1000000);
 }

@@ -61,9 +61,9 @@ static void clock_init(struct inject *g)
 	g->use_counter = counter_is_clock();
 	g->tick_hz = 1000000000u;
 	if (g->use_counter) {
-		start_ns = clock_ns(CLOCK_MONOTONIC);
+		start_ns = sonde_now_ns();
 		start = counter_read();
-		while ((ns = clock_ns(CLOCK_MONOTONIC) - start_ns) < 50000)
+		while ((ns = sonde_now_ns() - start_ns) < 50000)
 			;
 		g->tick_hz = (counter_read() - start) * 1000000000u / ns;
 	}

@@ -449,7 +449,7 @@ static inline void count_own(_Atomic uint64_t *counter)
 
 static inline uint64_t ticks_now(void)
 {
-	return likely(sonde_inject.use_counter) ? counter_read() : clock_ns(CLOCK_MONOTONIC);
+	return likely(sonde_inject.use_counter) ? counter_read() : sonde_now_ns();
 }
 
 #endif

@@ -141,10 +141,15 @@ static void unwanted_call(const CUpti_CallbackData *call)
 }
 
 /* How many records CUPTI owes us; of a call during which timing began or ended nobody knows. */
-static void count_owed(const CUpti_CallbackData *call)
+static void count_owed(unsigned what, const CUpti_CallbackData *call)
 {
 	bool is_timed = atomic_load(&sonde_inject.windows.is_timing), was_timed;
 
+	if (!(what & CALL_KERNEL)) { /* copies and fills: not all are recorded */
+		if (what & CALL_LAUNCH && is_timed)
+			count(&sonde_inject.nr_perhaps_owed);
+		return;
+	}
 	if (call->callbackSite == CUPTI_API_ENTER) {
 		*call->correlationData = is_timed ? IN_TIMING : 0;
 		return;
@@ -158,10 +163,10 @@ static void count_owed(const CUpti_CallbackData *call)
 
 static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
-	if (what & CALL_KERNEL)
-		count_owed(call);
-	else if (what & CALL_LAUNCH && atomic_load_explicit(&sonde_inject.windows.is_timing, memory_order_relaxed))
-		count(&sonde_inject.nr_perhaps_owed);
+	const struct config *c = &sonde_inject.config;
+
+	if (unlikely(c->budget_ppm || c->window.kind != WINDOW_ALL)) /* else CUPTI stays */
+		count_owed(what, call);
 	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
 		sonde_presence__stay();
 	if (unlikely(!atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)) &&

@@ -144,10 +144,10 @@ static struct sonde_clock clock_read(void)
 
 	for (i = 0; i < 4; i++) {
 		before = ticks_now();
-		c.mono_ns = clock_ns(CLOCK_MONOTONIC);
+		c.mono_ns = sonde_now_ns();
 		after = ticks_now();
 		c.ticks = before + (after - before) / 2;
-		c.real_ns = clock_ns(CLOCK_REALTIME);
+		c.real_ns = sonde_clock_ns(CLOCK_REALTIME);
 		if (after - before < least) {
 			least = after - before;
 			best = c;
@@ -236,7 +236,7 @@ bool sonde_outfile__open(void)
 	close_all();
 	f.failed = false;
 	f.part = 0;
-	f.start_ns = clock_ns(CLOCK_REALTIME);
+	f.start_ns = sonde_clock_ns(CLOCK_REALTIME);
 	f.clock_ns = 0;
 	f.gap_ns = CLOCK_FIRST_NS / 2; /* doubled by the first one */
 	error = file_make_first();
@@ -264,7 +264,7 @@ bool sonde_outfile__is_due(void)
 
 	if (f.failed || (!c->rotate_bytes && !c->rotate_ms))
 		return false;
-	ms = (clock_ns(CLOCK_MONOTONIC) - f.begun_ns) / 1000000;
+	ms = (sonde_now_ns() - f.begun_ns) / 1000000;
 	return ms >= (is_asked ? 2 : 100) * (uint64_t)c->collect_ms &&
 	       ((c->rotate_bytes && f.now.bytes >= c->rotate_bytes) ||
 		       (c->rotate_ms && ms >= c->rotate_ms));

@@ -91,11 +91,11 @@ void sonde_presence__end_call(void)
 		atomic_store(&p.state, atomic_load(&p.stays) ? THERE : LEAVING);
 		return;
 	}
-	before = clock_ns(CLOCK_MONOTONIC);
+	before = sonde_now_ns();
 	sonde_cupti.cuptiFinalize();
 	sonde_cupti.subscriber = NULL;
 	count_ids_on();
-	after = clock_ns(CLOCK_MONOTONIC);
+	after = sonde_now_ns();
 	sonde_budget__charge(after - before + (before - atomic_load(&p.off_ns)) * SLOW_PCT / 100);
 	atomic_store(&p.state, ABSENT);
 }
@@ -132,7 +132,7 @@ static void note_coming(void)
 
 bool sonde_presence__come(void)
 {
-	uint64_t before = clock_ns(CLOCK_MONOTONIC);
+	uint64_t before = sonde_now_ns();
 	uint32_t state = LEAVING;
 
 	atomic_store(&p.is_idle, false);
@@ -143,8 +143,8 @@ bool sonde_presence__come(void)
 	if (state == ABSENT) {
 		note_coming();
 		state = sonde_activity__begin_again() ? THERE : REFUSED;
-			atomic_store(&p.state, state);
-		sonde_budget__charge(clock_ns(CLOCK_MONOTONIC) - before);
+		atomic_store(&p.state, state);
+		sonde_budget__charge(sonde_now_ns() - before);
 	}
 	return state == THERE;
 }
@@ -166,7 +166,7 @@ void sonde_presence__go(void)
 		return;
 	sonde_cupti.cuptiGetTimestamp(&gpu_ns);
 	atomic_store(&p.gpu_off_ns, gpu_ns);
-	atomic_store(&p.off_ns, clock_ns(CLOCK_MONOTONIC));
+	atomic_store(&p.off_ns, sonde_now_ns());
 	atomic_store(&p.is_idle, true);
 }
 
@@ -223,7 +223,7 @@ static uint64_t round_ns(uint64_t now)
 
 uint64_t sonde_presence__look(void)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = sonde_now_ns();
 	uint32_t there = THERE;
 	bool is_done;
 

@@ -343,7 +343,7 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 	t->data = g->data + (size_t)n * CHUNK_BYTES;
 	t->limit = t->data + CHUNK_BYTES - SONDE_EVENT_LIMIT;
 	t->base = (struct sonde_event_base){
-		.ticks = now, .cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+		.ticks = now, .cpu_ns = sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
 	t->cpu_ticks = now;
 	t->at = base_put(t, t->data);
 	return t->at;
@@ -354,7 +354,7 @@ __attribute__((noinline)) uint8_t *sonde_ring__cpu(
 {
 	t->cpu_ticks = now;
 	return sonde_event_put_cpu(p, &t->base, type | SONDE_EVENT_CPU, now,
-		clock_ns(CLOCK_THREAD_CPUTIME_ID));
+		sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
 void sonde_ring__write(struct thread *t, struct sonde_event *e)
@@ -374,7 +374,7 @@ void sonde_ring__write(struct thread *t, struct sonde_event *e)
 	}
 	if (e->has_cpu) {
 		t->cpu_ticks = e->ticks;
-		e->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		e->cpu_ns = sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	}
 	event_close(t, sonde_event_put(p, &t->base, e));
 }

@@ -5,16 +5,7 @@
 #ifndef SONDE_INJECT_TICKS_H
 #define SONDE_INJECT_TICKS_H
 
-#include <stdint.h>
-#include <time.h>
-
-static inline uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "base/clock.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -33,7 +24,7 @@ static inline uint64_t counter_read(void)
 #else
 static inline uint64_t counter_read(void)
 {
-	return clock_ns(CLOCK_MONOTONIC);
+	return sonde_now_ns();
 }
 #endif
 

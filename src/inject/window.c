@@ -23,7 +23,7 @@ static struct windows *const w = &sonde_inject.windows;
 
 static uint64_t since_start_us(void)
 {
-	return (clock_ns(CLOCK_MONOTONIC) - w->start_ns) / 1000;
+	return (sonde_now_ns() - w->start_ns) / 1000;
 }
 
 /* False when too many wait to be written: then nothing may change. */
@@ -277,9 +277,9 @@ static void follow_holders(struct thread *t)
  */
 static void await_opening(void)
 {
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + OPENING_NS;
+	uint64_t until = sonde_now_ns() + OPENING_NS;
 
-	while (!atomic_load(&w->has_opened) && clock_ns(CLOCK_MONOTONIC) < until)
+	while (!atomic_load(&w->has_opened) && sonde_now_ns() < until)
 		sonde_futex__wait(&w->has_opened, 0, 1);
 	atomic_store(&w->has_opened, 1);
 }
@@ -324,7 +324,7 @@ void sonde_window__init(void)
 {
 	uint64_t next_us;
 
-	w->start_ns = clock_ns(CLOCK_MONOTONIC);
+	w->start_ns = sonde_now_ns();
 	atomic_store(&w->phase, 1);
 	atomic_store(&w->counts_all, 1);
 	w->order = atomic_load(&sonde_inject.attach->order);

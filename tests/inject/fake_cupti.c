@@ -100,7 +100,7 @@ EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
 EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user)
 {
 	(void)user;
-	if (getenv("FAKE_CUPTI_TAKEN"))
+	if (getenv("FAKE_CUPTI_TAKEN") || (__atomic_load_n(&is_gone, __ATOMIC_RELAXED) && getenv("FAKE_CUPTI_TAKEN_LATER")))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	__atomic_store_n(&is_gone, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&callback, fn, __ATOMIC_RELEASE);

@@ -60,6 +60,10 @@ stolen() { # records that go to somebody else are not ours to end
 	FAKE_CUPTI_STOLEN=1 loop "4000 8 100" $SAMPLED && gone -eq 0
 }
 
+taken() { # somebody else came while it was away: the program goes on, and the report says so
+	FAKE_CUPTI_TAKEN_LATER=1 loop "12000 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=400000 && gone -eq 1 && grep -q 'no more GPU work is timed' "$TMP/r.json"
+}
+
 after_time() { # a window of time: open once, and then CUPTI has gone
 	loop "4000 8 100" window=time window.after_us=20000 window.for_us=100000 && gone -eq 1
 }
@@ -87,6 +91,7 @@ ok "where launches are counted it stays" counted
 ok "a graph from the beginning keeps it" graphs 0 -eq 0
 ok "a graph that comes later keeps it from then on" graphs 4000 -ge 1
 ok "it stays where somebody else has the records" stolen
+ok "where it is another's when it should come back the report says so" taken
 ok "after a window of time it goes" after_time
 ok "after a window of entries it goes, which has them all" after_entries
 ok "windows of time may come again" again_and_again
