@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
 """What sampling hardware counters costs a captured program: an eager decode loop, sampled and not, in one process.
 
-    bench/sampling.py BUILD [--pairs 200] [--steps 40] [--counters basic] [--most 1.01]
+    bench/sampling.py BUILD [--quads 3000] [--steps 2] [--counters basic] [--interval 150us] [--most 1.01]
 
-The loop runs in one process under the native capture, its main thread on one core. `sonde sample` reads the counters on the
-other cores, as the sampler of `sonde run` does, and is stopped (SIGSTOP) during every second stretch of --steps steps: some
-50 ms, as a machine that others use too is faster in one second than in the next. What came meanwhile the sampler decodes when
-it goes on, so that a sampled stretch has twice the decoding it would have. A sampled stretch is compared with the mean of
-the two around it. The noise is the same with no sampler at all. Exit status 1: the median is above --most.
+The loop runs under `sonde run counters=basic`. It stops the sampler (SIGSTOP) and lets it go on by turns, every few
+milliseconds: a machine that others use too is 20 % faster in one second than in the next, and on every scale down to two
+steps its noise is the same, so that the shortest stretches say most. Four stretches are one figure: not sampled, sampled,
+sampled, not sampled, and the other way round in the next four. Both sides have the same noise, and drift cancels. Of every
+fourth such four none is sampled: these are the noise.
+
+What comes while it is stopped the sampler decodes when it goes on: a sampled stretch has more of its work than usual, and the
+shares of a core are printed to show it. The GPU's own side of sampling goes on throughout; whether that changes kernels is
+for tests/gpu/counters_gpu.sh. --interval is what `auto` takes on an H200: left to itself the sampler would slow down, as it
+is stopped half of the time.
+
+Exit status 1: the median is above --most, or sampled stretches had less of the sampler's work than usual.
 """
 import argparse
 import math
@@ -19,114 +26,126 @@ import sys
 import tempfile
 import time
 
-OTHERS = os.sched_getaffinity(0)
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def stretch(model, x, steps):
-    import torch
-
-    start = time.perf_counter()
-    for _ in range(steps):
-        with torch.cuda.nvtx.range("step"):
-            model(x)
-    torch.cuda.synchronize()
-    return time.perf_counter() - start
+NOISE = 4  # of so many figures one is of the noise
 
 
 class Sampler:
-    """`sonde sample`, which can be stopped and go on."""
+    """The samplers of the `sonde run` that started this process."""
 
-    def __init__(self, sonde, counters):
-        command = [sonde, "sample", "--seconds", "1000", "--counters", counters, "-f", "csv"]
-        env = {k: v for k, v in os.environ.items() if not k.endswith("_INJECTION64_PATH")}
-        self.out = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(command, stdout=self.out, env=env, start_new_session=True,
-                                        preexec_fn=lambda: os.sched_setaffinity(0, OTHERS))
-        while os.fstat(self.out.fileno()).st_size < 100000:
-            self.check()
-            time.sleep(0.05)
+    def __init__(self):
+        self.pids = [int(p) for p in os.listdir("/proc") if p.isdigit() and self.is_one(p)]
+        if not self.pids:
+            sys.exit("sampling.py: `sonde run` has no sampler here: `sonde doctor` says why")
 
-    def check(self):
-        if self.process.poll() is not None:
-            sys.exit("sampling.py: the counters cannot be sampled here")
+    @staticmethod
+    def is_one(pid):
+        try:
+            name, rest = open(f"/proc/{pid}/stat").read().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            return False
+        return name == "sonde-sampler" and int(rest.split()[1]) == os.getppid()
 
     def go(self, is_on):
-        self.check()
-        os.killpg(self.process.pid, signal.SIGCONT if is_on else signal.SIGSTOP)
+        for pid in self.pids:
+            os.kill(pid, signal.SIGCONT if is_on else signal.SIGSTOP)
 
-    def end(self):
-        """The number of samples."""
-        os.killpg(self.process.pid, signal.SIGCONT)
-        self.process.terminate()
-        self.process.wait()
-        self.out.seek(0)
-        return sum(1 for _ in self.out) - 1
+    def cpu_s(self):
+        return sum(time.clock_gettime((~pid << 3) | 2) for pid in self.pids)
 
 
-def ratios(pairs, work, go):
-    """Every second stretch ÷ the mean of its neighbours; go(True) before it, go(False) behind."""
-    times = []
-    for i in range(2 * pairs + 1):
-        go(i % 2 == 1)
-        times.append(work())
-    return [2 * t / (p + q) for p, t, q in zip(times[::2], times[1::2], times[2::2])], statistics.median(times[::2])
-
-
-def describe(found):
-    """The median and its 95 % interval, by ranks: whatever the noise is like."""
-    found = sorted(found)
-    middle, reach = len(found) / 2, 0.98 * math.sqrt(len(found))
-    low, high = max(0, int(middle - reach)), min(len(found) - 1, math.ceil(middle + reach))
-    q = statistics.quantiles(found, n=4)
-    return (f"median {statistics.median(found):.4f} (95 %: {found[low]:.4f} to {found[high]:.4f}), "
-            f"quartiles {q[0]:.4f} {q[2]:.4f}, {len(found)} pairs")
-
-
-def inner(a):
+def model_loop(steps):
+    """A function that does so many steps and says how long they took."""
     import torch
 
-    sys.path.insert(0, os.path.join(HERE, "..", "workloads"))
+    sys.path[:0] = [os.path.join(HERE, "..", "workloads"), "workloads"]
     from torch_decode import Model
 
     torch.manual_seed(0)
-    with torch.inference_mode():
-        model = Model(argparse.Namespace(width=2048, layers=4, context=512)).half().cuda().eval()
-        x = torch.randn(1, 1, 2048, device="cuda", dtype=torch.half)
-        own = max(OTHERS)
-        if len(OTHERS) > 1:
-            OTHERS.discard(own)
-        os.sched_setaffinity(0, {own})
-        stretch(model, x, 2000)
-        work = lambda: stretch(model, x, a.steps)
-        noise, _ = ratios(a.pairs, work, lambda is_on: None)
-        sampler = Sampler(a.sonde, a.counters)
-        begin = time.perf_counter()
-        found, usual = ratios(a.pairs, work, sampler.go)
-        took = time.perf_counter() - begin
-        nr = sampler.end()
-    print(f"{a.counters}: {nr} samples in {took:.1f} s, a step takes {1e6 * usual / a.steps:.0f} us")
-    print(f"sampled / not sampled: {describe(found)}")
-    print(f"noise (no sampler):    {describe(noise)}")
-    return int(statistics.median(found) > a.most)
+    model = Model(argparse.Namespace(width=2048, layers=4, context=512)).half().cuda().eval()
+    x = torch.randn(1, 1, 2048, device="cuda", dtype=torch.half)
+
+    def work():
+        start = time.perf_counter()
+        with torch.inference_mode():
+            for _ in range(steps):
+                with torch.cuda.nvtx.range("step"):
+                    model(x)
+        torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    return work
+
+
+def measure(quads, work, go):
+    """What four stretches say, each as (two sampled ÷ two not); the same of the noise; seconds of both kinds of stretches."""
+    found, noise, seconds = [], [], [0.0, 0.0]
+    for i in range(quads):
+        order = (0, 1, 1, 0) if i % 2 else (1, 0, 0, 1)
+        is_noise = i % NOISE == NOISE - 1
+        sides = [0.0, 0.0]
+        for side in order:
+            go(side == 1 and not is_noise)
+            took = work()
+            sides[side] += took
+            seconds[side == 1 and not is_noise] += took
+        (noise if is_noise else found).append(sides[1] / sides[0])
+    go(True)
+    return found, noise, seconds
+
+
+def describe(ratios):
+    """The median and its 95 % interval, by ranks: whatever the noise is like."""
+    ratios = sorted(ratios)
+    middle, reach = len(ratios) / 2, 0.98 * math.sqrt(len(ratios))
+    low, high = ratios[max(0, int(middle - reach))], ratios[min(len(ratios) - 1, math.ceil(middle + reach))]
+    q = statistics.quantiles(ratios, n=4)
+    return (f"median {statistics.median(ratios):.4f} (95 %: {low:.4f} to {high:.4f}, standard error {(high - low) / 3.92:.4f}), "
+            f"quartiles {q[0]:.4f} {q[2]:.4f}, {len(ratios)} fours")
+
+
+def inner(a):
+    sampler = Sampler()
+    work = model_loop(a.steps)
+    for _ in range(a.warmup):
+        work()
+    cpu, usual = sampler.cpu_s(), sum(work() for _ in range(a.warmup))
+    usual_share = (sampler.cpu_s() - cpu) / usual
+    cpu = sampler.cpu_s()
+    found, noise, (off, on) = measure(a.quads, work, sampler.go)
+    share = (sampler.cpu_s() - cpu) / on
+    nr_off, nr_on = 2 * len(found) + 4 * len(noise), 2 * len(found)
+    with open(a.inner, "w") as out:
+        print(f"{a.counters} every {a.interval}: a step takes {1e6 * off / nr_off / a.steps:.0f} us, the sampler {usual_share:.2f} of a "
+              f"core as a rule and {share:.2f} in sampled stretches", file=out)
+        print(f"sampled / not sampled: {describe(found)}; all of it {on / nr_on / (off / nr_off):.4f}", file=out)
+        print(f"noise (both not):      {describe(noise)}", file=out)
+        if share < usual_share:
+            print("sampled stretches had less of the sampler's work than usual: this shows nothing", file=out)
+    return int(statistics.median(found) > a.most or share < usual_share)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("build")
-    p.add_argument("--pairs", type=int, default=200)
-    p.add_argument("--steps", type=int, default=40)
+    p.add_argument("--quads", type=int, default=3000)
+    p.add_argument("--steps", type=int, default=2)
+    p.add_argument("--warmup", type=int, default=500, help="stretches before anything is measured (500)")
     p.add_argument("--counters", default="basic")
+    p.add_argument("--interval", default="150us")
     p.add_argument("--most", type=float, default=1.01)
-    p.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
+    p.add_argument("--inner", metavar="FILE", help=argparse.SUPPRESS)
     a = p.parse_args()
-    a.sonde = os.path.join(os.path.abspath(a.build), "sonde")
     if a.inner:
         return inner(a)
-    own = [sys.executable, os.path.abspath(__file__), a.build, "--inner", "--pairs", str(a.pairs), "--steps", str(a.steps),
-           "--counters", a.counters, "--most", str(a.most)]
     with tempfile.TemporaryDirectory() as top:
-        return subprocess.call([a.sonde, "run", "-q", f"hydra.run.dir={top}/run", "counters=off", "--"] + own)
+        sonde = os.path.join(os.path.abspath(a.build), "sonde")
+        keys = [f"hydra.run.dir={top}/run", f"counters={a.counters}", f"counters.interval={a.interval}"]
+        own = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:] + ["--inner", f"{top}/figures"]
+        status = subprocess.call([sonde, "run", "-q"] + keys + ["--"] + own, stdout=subprocess.DEVNULL)
+        if os.path.exists(f"{top}/figures"):
+            sys.stdout.write(open(f"{top}/figures").read())
+        return status
 
 
 if __name__ == "__main__":
