@@ -4,7 +4,7 @@
 # long kernels take. The tables are printed.
 #
 #   make gpu-programs                          anywhere; build/gpu travels
-#   tests/gpu/counters_gpu.sh build/gpu        on the machine with the GPU, ncu and PyTorch (about 3 minutes)
+#   tests/gpu/counters_gpu.sh build/gpu        on the machine with the GPU, ncu and PyTorch (about 4 minutes)
 #
 # One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs; $OUT: for what is worth
 # taking home, one small archive per program. $ROUNDS: runs with and without sampling (3).

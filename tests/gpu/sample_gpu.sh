@@ -73,8 +73,11 @@ without() { # NAME MESSAGE ENV COMMAND…
 	check "run: $name: it is said" grep -q "$message" "$T/err"
 	grep "no hardware" "$T/err" | cut -c1-200 | show
 }
-lie_on_clock() { # and elsewhere they fit so much worse that this says something
-	is "abs($(value offset_us)) <= 3 and $(value misfit) < 0.5 * $(value worst)"
+lie_on_clock() { # and elsewhere they fit so much worse that this says something; the series that has most samples tells
+	local at misfit worst
+	read -r at misfit worst < <(sed 's/[a-z_]*=//g' "$T/dump" | awk '$1 == "series" { n = $6 } $1 == "align" && n >= most { most = n; best = $2 " " $3 " " $4 } END { print best }')
+	echo "#   best at $at us, misfit $misfit, at worst $worst"
+	is "abs($at) <= 3 and $misfit < 0.5 * $worst"
 }
 torch_is_here() { python3 -c 'import torch' 2>/dev/null; }
 export XDG_CACHE_HOME=$T/cache
@@ -163,7 +166,7 @@ runs() {
 	check "run: samples of decode lie on the kernels' clock" lie_on_clock
 	[ -z "${OUT:-}" ] || "$DUMP" --data "$OUT/decode" "$dir/native" >/dev/null
 	run "decode in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
-		python3 workloads/torch_decode.py --steps 400 --graph
+		python3 workloads/torch_decode.py --steps 8000 --graph # two seconds: a dozen bursts
 	check "run: samples in bursts lie on the kernels' clock" lie_on_clock
 }
 
