@@ -16,21 +16,23 @@
 #define GIVE_BACK_BYTES (512 * 1024)
 
 static const struct sonde_command commands[] = {
-	{"run", "profile a program by region: ncu, nsys or the native capture", sonde_cmd_run,
+	{"run", "profile a program: times and counters of each region, from one run", sonde_cmd_run,
 		true},
-	{"ctl", "talk to a running `sonde run`: start, stop, mark, report", sonde_cmd_ctl, false},
-	{"regions", "the NVTX ranges a program really has, and how to select each",
-		sonde_cmd_regions, true},
-	{"kernels", "profile chosen kernels one by one", sonde_cmd_kernels, true},
-	{"top", "the longest kernels of a capture: a table, or a list for `kernels`", sonde_cmd_top, false},
-	{"sample", "what a GPU does right now: its hardware counters, sampled", sonde_cmd_sample,
-		false},
-	{"doctor", "can this machine profile, and if not, what to change", sonde_cmd_doctor, false},
-	{"config", "the configuration that would be used, and where it comes from",
-		sonde_cmd_config, false},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report, false},
 	{"diff", "two profiles compared: what got slower, why, and how sure that is",
 		sonde_cmd_diff, false},
+	{"regions", "the NVTX ranges a program really has, and how to select each",
+		sonde_cmd_regions, true},
+	{"top", "the longest kernels of a capture: a table, or a list for `kernels`", sonde_cmd_top,
+		false},
+	{"kernels", "profile chosen kernels one by one, with Nsight Compute", sonde_cmd_kernels,
+		true},
+	{"sample", "what a GPU does right now: its hardware counters, sampled", sonde_cmd_sample,
+		false},
+	{"ctl", "talk to a running `sonde run`: start, stop, mark, report", sonde_cmd_ctl, false},
+	{"doctor", "can this machine profile, and if not, what to change", sonde_cmd_doctor, false},
+	{"config", "the configuration that would be used, and where it comes from",
+		sonde_cmd_config, false},
 	{"validate", "check a report.json against its schema and its arithmetic",
 		sonde_cmd_validate, false},
 };
@@ -46,7 +48,7 @@ static void print_help(struct sonde_sink *out)
 	for (i = 0; i < NR_COMMANDS; i++)
 		sonde_sink_printf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	sonde_sink_puts(out, "\n`sonde help COMMAND` explains one of them.\n\nexamples:\n"
-			     "  sonde report kernels.ncu-rep\n"
+			     "  sonde run -- python3 train.py\n"
 			     "  sonde report kernels.ncu-rep --nvtx-include 'decode*' -o out\n");
 }
 
@@ -117,7 +119,9 @@ static int refuse_unknown(const char *word)
 
 	for (i = 0; i < NR_COMMANDS; i++)
 		sonde_nearest_offer(&near, sonde_str_from(commands[i].name));
-	if (near.best.n)
+	if (word[0] == '-')
+		sonde_say("unknown option '%s': a command comes first; `sonde --help` lists them", word);
+	else if (near.best.n)
 		sonde_say("unknown command '%s', did you mean '%s'?", word, near.best.p);
 	else
 		sonde_say("unknown command '%s'; `sonde --help` lists them", word);

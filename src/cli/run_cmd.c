@@ -76,17 +76,16 @@ static const struct sonde_option options[] = {
 
 static const struct sonde_usage usage = {
 	"sonde run [KEY=VALUE...] [options] [--] [COMMAND [ARG...]]",
-	"Runs a program under Nsight Compute, Nsight Systems or sonde's own library, as the\n"
-	"configuration says, and reports by NVTX region. Everything goes to one run\n"
-	"directory: tmp/profile-output/TIME, or DIR with -o DIR. Without COMMAND the\n"
-	"configured workload runs. Without --ncu and --nsys it is a native capture: times,\n"
-	"and hardware counters where this machine permits it (counters=off|basic|full).\n"
+	"Runs a program with sonde's own library in it and reports by NVTX region: times, and\n"
+	"hardware counters where this machine permits it (counters=off|basic|full). With --ncu\n"
+	"it runs under Nsight Compute, with --nsys under Nsight Systems, as the configuration\n"
+	"says. Everything goes to one run directory: tmp/profile-output/TIME, or DIR with\n"
+	"-o DIR. Without COMMAND the configured workload runs.\n"
 	"Exit status: the program's; 125 when it or a profiler could not be started; 1 when\n"
 	"profiling failed though the program did well; 3 and 4 for a gate, as `sonde diff`.",
 	options, sizeof(options) / sizeof(*options),
-	{{"counters by region, one capture with kernel replay, into out/",
-		 "sonde run -o out --ncu -- ./train --steps 1"},
-		{"only what runs inside decode..., and its plan first",
+	{{"times and counters by region, into out/", "sonde run -o out -- python3 train.py"},
+		{"the plan for exact counters of what runs inside decode...",
 			"sonde run -n --ncu --nvtx-include 'decode*' -- ./serve"}}};
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)

@@ -298,6 +298,7 @@ fi
 # Usage errors and failures: one line each.
 fails "no command" 2 "usage: sonde COMMAND" "$SONDE"
 fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
+fails "an unknown option before the command" 2 "a command comes first" "$SONDE" --reprot
 fails "no input" 2 "no input" "$SONDE" report
 fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
 fails "unknown format" 2 "'xml' is none of text|json|md|html|csv|svg" "$SONDE" report --format xml x

@@ -36,8 +36,17 @@ function wordColumn(key, title) {
 	};
 }
 
+/* The last column of the terminal's table: what limits the kernels matters where the GPU is what is waited for. */
+function hintColumn() {
+	const limiter = wordColumn("limiter"), bound = wordColumn("bound");
+	return {
+		key: "hint", head: tells("bound") ? "bound" : "limiter", title: "whom the region waited for, or what limits its kernels where that is the GPU", form: "word",
+		get: (report, node) => "-gm".includes(report.bound[node]) && report.limiter[node] !== "-" ? limiter.get(report, node) : bound.get(report, node),
+	};
+}
+
 const allColumns = [
-	...data.fields.map(fieldColumn), wordColumn("limiter", "what holds the region back (inclusive)"),
+	...data.fields.map(fieldColumn), hintColumn(), wordColumn("limiter", "what holds the region back (inclusive)"),
 	wordColumn("bound", "whom the region waited for: the GPU, copies, the CPU, or something else"), ...data.region_columns.map(metricColumn),
 ];
 const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
@@ -66,7 +75,8 @@ function defaultColumns() {
 	for (const column of data.headline)
 		if (slotOf.has(column))
 			keys.push("m" + column);
-	keys.push(...["limiter", "bound"].filter(tells).slice(0, 1));
+	if (tells("limiter") || tells("bound"))
+		keys.push("hint");
 	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 
@@ -80,12 +90,25 @@ function longestField(column, report) {
 	return fieldText(most, column.form).length;
 }
 
+/* The widest ± of a column, in pixels; 0 where nothing was sampled. Kept, since fitting asks often. */
+function errorWidth(column, report) {
+	const slot = slotOf.get(column.metric), unit = data.metrics[column.metric].u;
+	report.errorWidths ||= new Map();
+	if (!report.errorWidths.has(slot)) {
+		let most = 0;
+		for (let node = 0; report.inc.q[slot].includes("p") && node < report.nr + 2; node++)
+			most = Math.max(most, errorText(figure(report, node, column.metric, false), unit).length);
+		report.errorWidths.set(slot, 6.6 * most);
+	}
+	return report.errorWidths.get(slot);
+}
+
 /* In pixels: wide enough that no number is ever cut. */
 function columnWidth(column) {
 	const unit = column.form === "metric" ? data.metrics[column.metric].u : "";
 	const characters = column.form === "word" ? 8 : column.form !== "metric" ? longestField(column, state.report) :
 		unit === "%" ? 6 : unit === "ns" ? 10 : unit.startsWith("byte") ? 8 + unit.length - 4 : 7; /* with its mark */
-	return Math.max(18 + 8.7 * characters, Math.min(150, 18 + 7.2 * column.head.length));
+	return Math.max(18 + 8.7 * characters + (column.form === "metric" ? errorWidth(column, state.report) : 0), Math.min(150, 18 + 7.2 * column.head.length));
 }
 
 function cellText(column, cell) {

@@ -74,6 +74,11 @@ function errorOf(f) {
 	return f.quality === "sampled" && isNumber(f.v) && isNumber(f.hi) ? f.hi - f.v : null;
 }
 
+function errorText(f, unit) {
+	const error = errorOf(f);
+	return error === null ? "" : "±" + human(error, unit);
+}
+
 function howMade(column, f) {
 	const metric = data.metrics[column];
 	let text = metric.n + "\n" + (f.v === null ? "not in this capture for this row" : f.method + " · " + QUALITY_WORDS[f.quality]);

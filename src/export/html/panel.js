@@ -10,11 +10,6 @@ function whisker(f, most) {
 	return el("s.whisker", {style: {left: left + "%", width: right - left + "%"}});
 }
 
-function plusMinus(f, unit) {
-	const error = errorOf(f);
-	return error === null ? null : el("span.soft", {}, " ±" + human(error, unit));
-}
-
 function meters(report, node) {
 	const box = el("div", {});
 	for (const column of data.headline) {
@@ -23,7 +18,7 @@ function meters(report, node) {
 			continue;
 		box.append(el("div.meter", {title: howMade(column, f)}, el("span", {}, metric.h || metric.n),
 			el("span.track", {role: "img", "aria-label": human(f.v, "%") + " %"}, el("i", {style: {width: Math.max(0, Math.min(100, f.v)) + "%"}}), whisker(f, 100)),
-			el("span", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, "%"), plusMinus(f, "%"), " %")));
+			el("span", {}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, "%"), el("span.pm", {}, errorText(f, "%")), " %")));
 	}
 	return box;
 }
@@ -194,7 +189,7 @@ function metricTable(report, node, columns) {
 	const body = el("tbody", {});
 	for (const column of columns) {
 		const metric = data.metrics[column], f = figure(report, node, column, state.exclusive);
-		const value = el("td", {title: errorOf(f) === null ? null : howMade(column, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, metric.u), plusMinus(f, metric.u), metric.u === "%" && isNumber(f.v) ? " %" : "");
+		const value = el("td", {title: errorOf(f) === null ? null : howMade(column, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, metric.u), el("span.pm", {}, errorText(f, metric.u)), metric.u === "%" && isNumber(f.v) ? " %" : "");
 		const bar = metric.u === "%" ? whisker(f, 100) : whisker(f, f.hi);
 		if (bar)
 			value.append(el("span.track", {role: "img", "aria-label": "95 %: " + human(f.lo, metric.u) + " to " + human(f.hi, metric.u)},

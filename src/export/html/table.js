@@ -127,6 +127,8 @@ function valueCell(report, node, column) {
 	} else {
 		td.append(text);
 	}
+	if (column.form === "metric")
+		td.append(el("span.pm", {}, errorText(cell, data.metrics[column.metric].u)));
 	return td;
 }
 
