@@ -117,6 +117,11 @@ class Page:
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, url):
+        self.load(url)
+        self.settle()
+
+    def load(self, url):
+        """Until its scripts have run; what they put off may be to come."""
         self.url, self.loaded = url, False
         self.send("Page.navigate", url=url)
         end = time.time() + 60

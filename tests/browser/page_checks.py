@@ -195,6 +195,18 @@ def the_longest_gaps_lead_to_the_timeline():
         clean(page)
 
 
+def a_gap_chosen_before_the_timeline_is_there_is_shown_by_it():
+    with page_of("train") as page:
+        page.send("Page.addScriptToEvaluateOnNewDocument", source="var held = [], draw = requestAnimationFrame; requestAnimationFrame = (f) => held.push(f);")
+        page.load(page.url)
+        page.js("document.querySelector('#gaps button').click()")
+        assert page.js("[held.length > 0, !!byId('time-canvas'), view.to < view.end]") == [True, False, True]
+        page.js("requestAnimationFrame = draw; for (const f of held) f()")
+        page.js("new Promise((done) => { const ask = () => byId('time-span') && byId('time-span').textContent ? done() : setTimeout(ask, 10); ask(); })")
+        assert page.js("byId('time-span').textContent === time(Math.round(view.from)) + ' – ' + time(Math.round(view.to)) && view.to < view.end")
+        clean(page)
+
+
 def adopted_launches_are_told_in_words():
     regions = report_of("train")["aggregate"]["regions"]
     region = next(r for r in regions if r.get("adopted_launches"))

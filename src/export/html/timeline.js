@@ -218,8 +218,9 @@ function drawTimeline() {
 	byId("time-span").textContent = time(Math.round(view.from)) + " – " + time(Math.round(view.to));
 }
 
+/* Nothing before the canvas is there: initTimeline asks again. */
 function requestTimeline() {
-	if (view.wanted || !view.tracks.length)
+	if (view.wanted || !byId("time-canvas"))
 		return;
 	view.wanted = true;
 	requestAnimationFrame(drawTimeline);
