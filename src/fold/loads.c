@@ -176,17 +176,10 @@ struct walk {
 static struct walk walk_from(const struct sonde_unmixing *x, size_t launch)
 {
 	const struct sonde_unmix_launch *u = &x->launches.at[launch];
-	struct walk w = {u->start_ns + SONDE_SAMPLE_OFFSET_NS, u->end_ns + SONDE_SAMPLE_OFFSET_NS, 0};
-	size_t high = x->ends.nr;
+	int64_t offset = sonde_unmixing__offset(x);
+	struct walk w = {u->start_ns + offset, u->end_ns + offset, 0};
 
-	while (w.sample < high) {
-		size_t mid = w.sample + (high - w.sample) / 2;
-
-		if (x->ends.at[mid] <= w.start_ns)
-			w.sample = mid + 1;
-		else
-			high = mid;
-	}
+	sonde_bisect(w.sample, x->ends.nr, mid, x->ends.at[mid] <= w.start_ns);
 	return w;
 }
 

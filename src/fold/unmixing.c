@@ -120,31 +120,6 @@ static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct
 
 /* --- one device ------------------------------------------------------------------------------- */
 
-#define ENOUGH_SEEN 0.9 /* of the launches' time: with less a note says so */
-
-static void note_quality(
-	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d)
-{
-	const struct sonde_unmix_quality *q = sonde_unmixed_quality(set->unmixed);
-	size_t i;
-
-	if (q->seen_time < ENOUGH_SEEN)
-		sonde_note(&x->f->c->notes,
-			"hardware counters of %.*s: %llu samples split among %llu launches in %u "
-			"classes, %.1f %% of their time sampled; ± is the 95 %% interval "
-			"(docs/counters.md)",
-			SONDE_STR_ARG(d->name), (unsigned long long)q->nr_samples,
-			(unsigned long long)x->launches.nr, q->nr_unknowns, 100 * q->seen_time);
-	for (i = 0; i < set->roles.nr; i++) {
-		const struct sonde_unmix_counter_result *c =
-			sonde_unmixed_counter(set->unmixed, (uint32_t)i);
-
-		if (c->refused)
-			sonde_note(&x->f->c->notes, "%.*s is not shown: %s",
-				SONDE_STR_ARG(set->roles.at[i]), c->refused);
-	}
-}
-
 #define FEW_SEEN   4  /* launches … */
 #define FEW_AMONG  20 /* … of each of which there are so many that nobody saw */
 
@@ -229,22 +204,10 @@ static int unmix_set(
 		return drop_set(x, set);
 	}
 	if (rc == 0 && (!forget_hardly_seen(set) || !sonde_loads__add(x->loads, x, set) ||
-			       !sonde_unmixing__check_offset(x, set, d)))
+			       !sonde_unmixing__check_offset(x, set, d) ||
+			       !sonde_unmixing__note_set(x, set, d)))
 		rc = sonde_err_nomem(err);
-	if (rc == 0)
-		note_quality(x, set, d);
 	return rc;
-}
-
-/* Without elapsed cycles among the samples the device's own clock has to do. */
-static void note_clock(struct sonde_unmixing *x, const struct sonde_device *d)
-{
-	if (sonde_sampled__clock(x->f->r, x->first) > 0 || !(x->s->cycles_per_ns > 0))
-		return;
-	sonde_note(&x->f->c->notes,
-		"%.*s: elapsed cycles were not sampled, so %% of the SMs' cycles is taken of %.0f "
-		"MHz, the highest clock of the device",
-		SONDE_STR_ARG(d->name), sonde_device_attribute(d, SONDE_ATTR_CLOCK) / 1e3);
 }
 
 static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
@@ -280,7 +243,7 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 			rc = unmix_set(x, i, d, err);
 	if (rc || !x->s->nr_sets)
 		return rc;
-	note_clock(x, d);
+	sonde_unmixing__note_clock(x, d);
 	if (!sonde_loads__end(x->loads, x))
 		return sonde_err_nomem(err);
 	return sonde_unmixing__mark_cells(x, (uint32_t)x->f->c->sampled.nr - 1) ? 0 : sonde_err_nomem(err);

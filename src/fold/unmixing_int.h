@@ -56,6 +56,10 @@ static inline int64_t sonde_unmixing__offset(const struct sonde_unmixing *x)
 /* Says so in a note when the set's samples contradict the offset in use. False: no memory. */
 bool sonde_unmixing__check_offset(
 	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);
+/* Notes: how a set came out, and whether the clock had to be guessed. False: no memory. */
+bool sonde_unmixing__note_set(
+	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);
+void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_device *d);
 /* All launches of the device, with their classes. False: no memory. */
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
 /* The cycles that elapsed while launches ran, by launch and class. False: no memory. */

@@ -151,6 +151,87 @@ static void test_sampled__long_entries_have_figures_of_their_own(void **state)
 	end_program(&p);
 }
 
+/* The samples' clock is two epochs ahead, and the capture says so. */
+static void test_sampled__entries_use_the_calibrated_offset(void **state)
+{
+	double truth[NR_EPOCHS];
+	struct sonde_series *s;
+	struct program p;
+	struct run run;
+	uint64_t ahead;
+	size_t i;
+
+	(void)state;
+	run_epochs(&p, truth);
+	s = &p.m.r->series.at[0];
+	ahead = p.m.r->ranges.at[2].time.begin_ns - p.m.r->ranges.at[0].time.begin_ns;
+	for (i = 0; i < s->times.nr; i++) {
+		s->times.at[i].start_ns += ahead;
+		s->times.at[i].end_ns += ahead;
+	}
+	s->is_calibrated = true;
+	s->offset_ns = (int64_t)ahead - OFFSET_NS;
+	aggregate(&run, p.m.r, NULL);
+	for (i = 0; i < NR_EPOCHS - 1; i++) {
+		const struct sonde_entry_load *load = sonde_cells_load(run.c, &run.c->entries.at[i]);
+
+		assert_non_null(load);
+		assert_true(fabs(load->v[0] - truth[i]) < 1);
+	}
+	release(&run);
+	end_program(&p);
+}
+
+/* Two kernels that run at the same time, each time. */
+static void run_together(struct program *p, double *left, double *right)
+{
+	int i;
+
+	*p = (struct program){.now = 1000000, .seed = 7};
+	*left = *right = 0;
+	made_init(&p->m);
+	add_device(p);
+	for (i = 0; i < NR_STEPS; i++) {
+		uint32_t step = made_push(&p->m, MADE_ROOT, "step");
+		uint32_t a = made_push(&p->m, step, "a"), b = made_push(&p->m, step, "b");
+		struct sonde_record *rec;
+		uint64_t now;
+
+		launch(p, a, "alone", 8000, 1e6);
+		*left += launch(p, a, "left", 8000, 1e6);
+		now = p->now;
+		*right += launch(p, b, "right", 8000, 3e6);
+		p->now = now;
+		rec = &p->m.r->records.at[p->m.r->records.nr - 1];
+		rec->time = rec[-1].time;
+	}
+	p->m.r->has_record_times = true;
+	sample(p, &whole);
+}
+
+static void test_sampled__kernels_that_always_run_together_are_named(void **state)
+{
+	const struct sonde_figure *f;
+	double left, right;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_together(&p, &left, &right);
+	fold_program(&run, &p);
+	assert_true(says(&run, "each has between nothing and all of it: left in step/a; right in step/b"));
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/b"), INSTRUCTIONS);
+	assert_true(f->low <= 0.02 * (left + right) && f->high >= 0.98 * (left + right));
+	holds_region(&run, "step", NR_STEPS * 1e6 + left + right);
+	release(&run);
+	end_program(&p);
+	run_program(&p, &whole);
+	fold_program(&run, &p);
+	assert_false(says(&run, "always run together"));
+	release(&run);
+	end_program(&p);
+}
+
 static void test_sampled__what_cannot_be_is_refused_and_said(void **state)
 {
 	struct sampling how = whole;
@@ -291,6 +372,8 @@ int main(void)
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
 		cmocka_unit_test(test_sampled__each_region_has_its_clock),
 		cmocka_unit_test(test_sampled__long_entries_have_figures_of_their_own),
+		cmocka_unit_test(test_sampled__entries_use_the_calibrated_offset),
+		cmocka_unit_test(test_sampled__kernels_that_always_run_together_are_named),
 		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
 		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),
