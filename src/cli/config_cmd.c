@@ -41,18 +41,14 @@ static const struct sonde_option options[] = {
 };
 
 static const struct sonde_usage usage = {.synopsis = "sonde config [OVERRIDES] [options]",
-	.about = "Prints the configuration that would be used, composed from the search path and "
-		 "the\n"
-		 "overrides: key=value, +key=value, ++key=value, ~key, group=option, "
-		 "group@package=option.\n"
-		 "Exit status: 0 good, 1 the package does not exist, 2 wrong usage or "
-		 "configuration.",
+	.about = "Prints the configuration that would be used, composed from the search path and the\n"
+		 "overrides: key=value, +key=value, ++key=value, ~key, group=option, group@package=option.\n"
+		 "Exit status: 0 good, 1 the package does not exist, 2 wrong usage or configuration.",
 	.options = options,
 	.nr_options = sizeof(options) / sizeof(*options),
 	.examples = {{"where every value comes from", "sonde config report.sort=time --origin"},
 		{"what another preset would collect",
-			"sonde config profiling/ncu@pipeline.ncu=ncu.high --package "
-			"pipeline.ncu.ncu_cli"}}};
+			"sonde config profiling/ncu@pipeline.ncu=ncu.high --package pipeline.ncu.ncu_cli"}}};
 
 static int print_one(const struct request *q, struct hydra_config *c, struct sonde_sink *out,
 	struct sonde_err *err)

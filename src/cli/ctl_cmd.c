@@ -84,10 +84,8 @@ static const struct sonde_option options[] = {
 
 static const struct sonde_usage usage = {"sonde ctl PID start|stop|mark [TEXT]|report [options]",
 	"Talks to a running `sonde run`. PID is the program, a process it started, or\n"
-	"`sonde run` itself. start and stop open and close a capture window "
-	"(capture.window)\n"
-	"within 50 ms, mark puts a mark on the timeline, report prints the region tree "
-	"of\n"
+	"`sonde run` itself. start and stop open and close a capture window (capture.window)\n"
+	"within 50 ms, mark puts a mark on the timeline, report prints the region tree of\n"
 	"what was captured so far. Only the same user can.\n"
 	"Exit status: 0 good, 1 nobody answers, 2 wrong usage.",
 	options, sizeof(options) / sizeof(*options),

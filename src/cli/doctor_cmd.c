@@ -36,8 +36,7 @@ static const struct sonde_usage usage = {"sonde doctor [--json]",
 	"Exit status: 0 when `sonde run` with ncu should work, 1 when something is in its way.",
 	options, sizeof(options) / sizeof(*options),
 	{{"what is missing here", "sonde doctor"},
-		{"in a script", "sonde doctor --json | jq -r '.findings[] | "
-				"select(.health==\"bad\").says'"}}};
+		{"in a script", "sonde doctor --json | jq -r '.findings[] | select(.health==\"bad\").says'"}}};
 
 int sonde_cmd_doctor(int argc, char **argv)
 {

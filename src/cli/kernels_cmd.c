@@ -34,20 +34,16 @@ static const struct sonde_option options[] = {
 		SONDE_OPTION_WORD, INTO(output), NULL},
 };
 
-static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex "
-				  "RE) [options] -- COMMAND [ARG...]",
-	"Profiles chosen kernels with Nsight Compute, one run of the program per kernel. "
-	"Each\n"
+static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex RE) [options] -- COMMAND [ARG...]",
+	"Profiles chosen kernels with Nsight Compute, one run of the program per kernel. Each\n"
 	"gets a folder kernel_RANK_MD5 with ncu.ncu-rep, ncu.details.csv and\n"
-	"ncu.section_S.csv per section. Exit status: the program's; 125 when it or ncu "
-	"could\n"
+	"ncu.section_S.csv per section. Exit status: the program's; 125 when it or ncu could\n"
 	"not be started.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the three longest kernels",
 		 "sonde kernels --kernel-config top.yaml --topk 3 -- ./train"},
 		{"one kernel, from its first launch on",
-			"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- "
-			"./train"}}};
+			"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- ./train"}}};
 
 static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct sonde_err *err)
 {

@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,7 +102,8 @@ static int set(struct parse *p, const struct sonde_option *o, const char *value)
 	}
 }
 
-const struct sonde_option *sonde_option_of(const struct sonde_usage *u, const char *word)
+/* The option that a word of the command line (`--name`, `--name=VALUE`, `-oVALUE`) means, or NULL. */
+static const struct sonde_option *option_of(const struct sonde_usage *u, const char *word)
 {
 	struct sonde_str rest, name = sonde_str_cut(sonde_str_from(word + 2), '=', &rest);
 	size_t i;
@@ -149,7 +151,7 @@ static int take(struct parse *p, const struct sonde_option *o, const char *value
 static int take_word(struct parse *p)
 {
 	const char *word = p->argv[p->at], *sign = strchr(word, '=');
-	const struct sonde_option *o = sonde_option_of(p->args->usage, word);
+	const struct sonde_option *o = option_of(p->args->usage, word);
 
 	if (!o || (word[1] != '-' && o->kind == SONDE_OPTION_FLAG && word[2]))
 		return refuse_unknown(p);
@@ -213,6 +215,44 @@ int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void
 	sonde_usage_print(u, out, &to);
 	rc = sonde_sink_close(&to, err);
 	return rc ? rc : 1;
+}
+
+static bool is_override(const char *word)
+{
+	const char *c = word;
+
+	if (*c == '~')
+		return c[1] != '\0';
+	while (*c == '+')
+		c++;
+	if (!isalpha((unsigned char)*c) && *c != '_')
+		return false;
+	while (isalnum((unsigned char)*c) || (*c && strchr("_./@:-", *c)))
+		c++;
+	return *c == '=';
+}
+
+/* Whether the value of this option is the next word. */
+static bool takes_next(const struct sonde_usage *u, const char *word)
+{
+	const struct sonde_option *o = option_of(u, word);
+
+	return o && o->kind != SONDE_OPTION_FLAG && (word[1] == '-' ? !strchr(word, '=') : !word[2]);
+}
+
+int sonde_options_split(const struct sonde_usage *u, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0)
+			return i;
+		if (argv[i][0] == '-' && argv[i][1])
+			i += takes_next(u, argv[i]);
+		else if (!is_override(argv[i]))
+			return i;
+	}
+	return argc;
 }
 
 void sonde_args_release(struct sonde_args *a)

@@ -82,10 +82,14 @@ int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, voi
 /* The same, and prints the help where it is asked for: 1, there is nothing more to do. */
 int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
 	char **argv, struct sonde_err *err);
+/*
+ * Where sonde's own words end and the program's begin: how many words of argv are own, argv[0]
+ * included. Own words are the options of `u` with their values, and `KEY=VALUE` overrides (also
+ * `+KEY=`, `++KEY=`, `~KEY`). The first other word, or `--`, begins the program.
+ */
+int sonde_options_split(const struct sonde_usage *u, int argc, char **argv);
 /* With the word lists of the request, which so are neither copied nor released by themselves. */
 void sonde_args_release(struct sonde_args *a);
-/* The option that a word of the command line (`--name`, `--name=VALUE`, `-oVALUE`) means, or NULL. */
-const struct sonde_option *sonde_option_of(const struct sonde_usage *u, const char *word);
 /* The help as `args` asks for it (usage.c). */
 void sonde_usage_print(
 	const struct sonde_usage *u, const struct sonde_args *args, struct sonde_sink *to);

@@ -5,7 +5,6 @@
 #include "cli/look.h"
 #include "cli/option.h"
 #include "cli/say.h"
-#include "cli/split.h"
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
 #include "lib/input.h"
@@ -75,26 +74,20 @@ static const struct sonde_option options[] = {
 
 static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"
 				  "       sonde regions [options] CAPTURE...",
-	"Lists the NVTX ranges a program really has, and the expression that selects each "
-	"in\n"
-	"Nsight Compute. The program runs once with sonde's library in it, at nearly its "
-	"usual\n"
-	"speed; no GPU is needed. A first word that is a folder or a file that cannot be "
-	"run,\n"
-	"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made "
-	"before.\n"
-	"Exit status: the program's; 125 when it could not be started; 1 when it did "
-	"well,\n"
+	"Lists the NVTX ranges a program really has, and the expression that selects each in\n"
+	"Nsight Compute. The program runs once with sonde's library in it, at nearly its usual\n"
+	"speed; no GPU is needed. A first word that is a folder or a file that cannot be run,\n"
+	"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made before.\n"
+	"Exit status: the program's; 125 when it could not be started; 1 when it did well,\n"
 	"or a capture was read, and there is nothing to list.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
 		{"of a run, for other programs",
-			"sonde regions -f json "
-			"tmp/profile-output/20260131-120000/native"}}};
+			"sonde regions -f json tmp/profile-output/20260131-120000/native"}}};
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
-	int nr_own = sonde_split(&usage, argc, argv);
+	int nr_own = sonde_options_split(&usage, argc, argv);
 	int rc;
 
 	q->is_marked = nr_own < argc && strcmp(argv[nr_own], "--") == 0;

@@ -120,8 +120,7 @@ static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [
 	options, sizeof(options) / sizeof(*options),
 	{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
 		{"one region's kernels but memsets, as files",
-			"sonde report kernels.ncu-rep --nvtx-include 'decode*' "
-			"--kernel-exclude '*memset*' -o out"}}};
+			"sonde report kernels.ncu-rep --nvtx-include 'decode*' --kernel-exclude '*memset*' -o out"}}};
 
 /* A device or pipe would be opened, and a pipe waited for. */
 static bool may_be_file(const char *path)

@@ -3,7 +3,6 @@
 #include "cli/option.h"
 #include "cli/overrides.h"
 #include "cli/run_int.h"
-#include "cli/split.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -90,7 +89,7 @@ static const struct sonde_usage usage = {
 
 static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
-	int nr_own = sonde_split(&usage, argc, argv);
+	int nr_own = sonde_options_split(&usage, argc, argv);
 	int rc = sonde_options_read(&q->own, &usage, q, nr_own, argv, err);
 
 	return rc ? rc : take_program(q, argc, argv, nr_own, err);

@@ -171,6 +171,9 @@ void sonde_run_show_plan(const char *plan, const char *before, char *const *word
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* As fork, for a process of ours that works while the program runs: a Ctrl-C is not for it. */
+pid_t sonde_run_fork(void);
+
 /* How `argv`, the program or a profiler with it, runs in every stage. */
 struct sonde_child_spec sonde_run_spec(const struct sonde_run *r, char *const *argv);
 /* Runs it to its end, and takes over how the program ended. */

@@ -8,7 +8,6 @@
 #include "read/folder_in.h"
 #include "read/rolled.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -74,16 +73,11 @@ static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_l
 static void start(struct sonde_run_keep *k, const struct sonde_word_list *all)
 {
 	struct sonde_err err = {0};
-	sigset_t none;
 	int rc;
 
-	fflush(stdout);
-	k->folder = fork();
+	k->folder = sonde_run_fork();
 	if (k->folder != 0)
 		return;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0); /* a Ctrl-C is for the program */
 	rc = nice(NICENESS);
 	rc = fold_excess(k, all, &err);
 	if (rc && !k->has_failed)

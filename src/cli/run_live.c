@@ -22,15 +22,10 @@ static void toggle(void *of)
 /* In a process of its own: a large report takes a while, and the program is to be watched. */
 static void start_report(struct sonde_run_live *l)
 {
-	sigset_t none;
-
 	sonde_orders_flush(&l->orders);
-	l->reporter = fork();
+	l->reporter = sonde_run_fork();
 	if (l->reporter != 0)
 		return;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0); /* a Ctrl-C is for the program */
 	usleep(250000); /* until what was recorded is written */
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* that one is the program's */
 	execl("/proc/self/exe", "sonde", "report", l->dir, (char *)NULL);

@@ -56,42 +56,37 @@ static int write_command(struct sonde_run *r, const struct sonde_local *l, struc
 	return rc;
 }
 
-#define NR_OPTIONS 9 /* the last three are empty for whoever adds them */
-
-/* Lines for the library's own settings, in the run's arena. */
-static int add_options(struct sonde_words *out, const char *lines[NR_OPTIONS], struct sonde_run *r,
-	struct sonde_err *err)
+/* Lines for the library's own settings. */
+static void add_options(struct sonde_argv *to, const struct sonde_run *r)
 {
 	const struct sonde_capture_settings *set = &r->set;
-	size_t i;
 
-	lines[0] = sonde_arena_printf(
-		&r->arena, "cupti=%s", set->native_cupti ? set->native_cupti : "auto")
-			   .p;
-	lines[1] = sonde_arena_printf(&r->arena, "graphs=%s", set->native_graphs).p;
-	lines[2] = sonde_arena_printf(&r->arena, "buffer_bytes=%ld", set->native_buffer_mb << 20).p;
-	lines[3] = sonde_arena_printf(&r->arena, "api=%s", set->native_api).p;
-	lines[4] = set->native_memory ? "memory=on" : "memory=off";
+	sonde_argv_printf(to, "cupti=%s", set->native_cupti ? set->native_cupti : "auto");
+	sonde_argv_printf(to, "graphs=%s", set->native_graphs);
+	sonde_argv_printf(to, "buffer_bytes=%ld", set->native_buffer_mb << 20);
+	sonde_argv_printf(to, "api=%s", set->native_api);
+	sonde_argv_add(to, set->native_memory ? "memory=on" : "memory=off");
 	/* Of a rank that runs sonde itself it is decided: its children may be ranks of another job. */
-	lines[5] = r->chosen && !r->dir.rank.is_parallel
-			   ? sonde_arena_printf(&r->arena, "ranks=%s", r->chosen).p
-			   : "# all ranks";
-	lines[6] = lines[7] = lines[8] = "";
-	for (i = 0; i < NR_OPTIONS; i++)
-		if (!lines[i])
-			return sonde_err_nomem(err);
-	*out = (struct sonde_words){lines, NR_OPTIONS};
-	return 0;
+	if (r->chosen && !r->dir.rank.is_parallel)
+		sonde_argv_printf(to, "ranks=%s", r->chosen);
 }
 
-/* When to capture: not of a look at the program, which is to see all of it. */
-static int add_window(const char **line, struct sonde_run *r, struct sonde_err *err)
+/* When to capture, and how much: not of a look at the program, which is to see all of it. */
+static void add_limits(struct sonde_argv *to, const struct sonde_run *r)
 {
-	struct sonde_buf b = {0};
+	struct sonde_buf window = {0};
 
-	sonde_window_lines(&r->set.window, &b);
-	*line = sonde_arena_take(&r->arena, &b);
-	return *line ? 0 : sonde_err_nomem(err);
+	sonde_window_lines(&r->set.window, &window);
+	sonde_argv_take(to, &window);
+	sonde_argv_printf(to, "budget_ppm=%u", r->set.native_budget_ppm);
+	sonde_argv_printf(to, "rotate_bytes=%llu\nrotate_ms=%llu",
+		(unsigned long long)r->set.rotate_bytes,
+		(unsigned long long)r->set.rotate_ns / 1000000);
+}
+
+static struct sonde_words words_of(const struct sonde_argv *a)
+{
+	return (struct sonde_words){(const char *const *)a->words.at, a->words.nr};
 }
 
 static void say_failure(const struct sonde_child_end *end)
@@ -148,29 +143,15 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const char
 	r->has_failed = true;
 }
 
-int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
+static int run_stage(struct sonde_run *r, const struct sonde_argv *options, struct sonde_err *err)
 {
-	struct sonde_native_request q = {
-		.nvtx_include = r->set.native_include, .nvtx_exclude = r->set.native_exclude};
+	struct sonde_native_request q = {.nvtx_include = r->set.native_include,
+		.nvtx_exclude = r->set.native_exclude,
+		.options = words_of(options)};
 	struct sonde_child_end end = {0};
-	const char *lines[NR_OPTIONS];
 	struct sonde_local local;
-	int rc = add_options(&q.options, lines, r, err);
+	int rc;
 
-	if (rc == 0)
-		rc = add_window(&lines[6], r, err);
-	lines[7] = sonde_arena_printf(&r->arena, "budget_ppm=%u", r->set.native_budget_ppm).p;
-	lines[8] = sonde_arena_printf(&r->arena, "rotate_bytes=%llu\nrotate_ms=%llu",
-		(unsigned long long)r->set.rotate_bytes, (unsigned long long)r->set.rotate_ns / 1000000)
-			   .p;
-	if (rc == 0 && (!lines[7] || !lines[8]))
-		rc = sonde_err_nomem(err);
-	if (rc)
-		return rc;
-	if (r->is_dry) {
-		sonde_run_show_plan("one native capture, one run of the program", "", r->program);
-		return 0;
-	}
 	q.dir = open_place(&local, r);
 	q.mark = local.owner >= 0 ? local.mark : NULL;
 	rc = q.dir ? write_command(r, &local, err) : sonde_err_nomem(err);
@@ -187,6 +168,22 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
+int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
+{
+	struct sonde_argv options = {0};
+	int rc;
+
+	if (r->is_dry) {
+		sonde_run_show_plan("one native capture, one run of the program", "", r->program);
+		return 0;
+	}
+	add_options(&options, r);
+	add_limits(&options, r);
+	rc = options.failed ? sonde_err_nomem(err) : run_stage(r, &options, err);
+	sonde_argv_release(&options);
+	return rc;
+}
+
 int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sonde_err *err)
 {
 	const char *dir = r->nr_native ? sonde_run_path(r, "native")
@@ -194,11 +191,14 @@ int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sond
 	struct sonde_native_request q = {.dir = dir};
 	struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 	struct sonde_child_end end = {0};
-	const char *lines[NR_OPTIONS];
-	int rc = dir ? add_options(&q.options, lines, r, err) : sonde_err_nomem(err);
+	struct sonde_argv options = {0};
+	int rc;
 
 	*out = NULL;
 	spec.is_helper = true;
+	add_options(&options, r);
+	q.options = words_of(&options);
+	rc = dir && !options.failed ? 0 : sonde_err_nomem(err);
 	if (rc == 0 && !r->nr_native) {
 		sonde_say("looking at the program's ranges (one run without its output)");
 		rc = sonde_native_run(&end, &spec, &q, err);
@@ -211,5 +211,6 @@ int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sond
 		rc = sonde_look_open_run(out, dir, err);
 	if (rc == 0 && !r->nr_native)
 		r->nr_looks++;
+	sonde_argv_release(&options);
 	return rc;
 }

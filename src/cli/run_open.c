@@ -4,6 +4,7 @@
 
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,21 @@ int sonde_run_child(struct sonde_run *r, const struct sonde_child_spec *spec, st
 		return rc;
 	sonde_run_say_timeout(r, &end);
 	sonde_run_take_end(r, end.status, end.is_interrupted);
+	return 0;
+}
+
+pid_t sonde_run_fork(void)
+{
+	sigset_t none;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0); /* a Ctrl-C is for the program */
 	return 0;
 }
 

@@ -159,16 +159,13 @@ static const struct sonde_option options[] = {
 };
 
 static const struct sonde_usage usage = {"sonde sample [options]",
-	"Samples the hardware counters of a GPU, whatever runs there, and shows what it "
-	"did.\n"
-	"Nothing is launched and no program is touched. The samples are of the device: "
-	"every\n"
+	"Samples the hardware counters of a GPU, whatever runs there, and shows what it did.\n"
+	"Nothing is launched and no program is touched. The samples are of the device: every\n"
 	"program on it is in them. `sonde doctor` says whether this machine permits it.",
 	options, sizeof(options) / sizeof(*options),
 	{{"two seconds of the first GPU", "sonde sample --seconds 2"},
 		{"every sample of two counters, as CSV",
-			"sonde sample --counters dram.read_bytes,l2.sectors -f csv > "
-			"samples.csv"}}};
+			"sonde sample --counters dram.read_bytes,l2.sectors -f csv > samples.csv"}}};
 
 int sonde_cmd_sample(int argc, char **argv)
 {

@@ -6,14 +6,10 @@
 #include <unistd.h>
 
 static const struct sonde_usage usage = {.synopsis = "sonde validate FILE...",
-	.about = "Checks report.json files against the schema sonde.report/1 and against the "
-		 "arithmetic\n"
-		 "a report must keep: regions depth-first, inclusive = exclusive + children, "
-		 "kernels and\n"
-		 "scopes that sum up. Comparisons (`sonde diff -f json`) are checked against "
-		 "sonde.diff/1.\n"
-		 "Names the first violation with its JSON path. Exit status: 0 all good, 1 a "
-		 "violation or\n"
+	.about = "Checks report.json files against the schema sonde.report/1 and against the arithmetic\n"
+		 "a report must keep: regions depth-first, inclusive = exclusive + children, kernels and\n"
+		 "scopes that sum up. Comparisons (`sonde diff -f json`) are checked against sonde.diff/1.\n"
+		 "Names the first violation with its JSON path. Exit status: 0 all good, 1 a violation or\n"
 		 "an unreadable file, 2 wrong usage.",
 	.examples = {{"a report just written", "sonde validate out/report.json"},
 		{"and those of its regions", "sonde validate out/*/report.json"}}};
