@@ -229,6 +229,11 @@ static void write_lines(struct sonde_html *h)
 	sonde_json_close(w, ']');
 	h->json.buf.failed |= line.failed;
 	sonde_buf_release(&line);
+	sonde_json_open(w, "causes", '{', true);
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		sonde_json_z(w, sonde_idle_cause_name((enum sonde_idle_cause)i),
+			sonde_idle_cause_words((enum sonde_idle_cause)i));
+	sonde_json_close(w, '}');
 	sonde_json_z(w, "no_launch", sonde_no_launch(h->x.tree));
 	sonde_json_texts(w, "notes", h->x.tree->notes.texts.keys, h->x.tree->notes.texts.nr, true);
 	sonde_json_z(w, "reproduce", h->x.options->command);

@@ -46,10 +46,7 @@ function drawRest() {
 }
 
 function listenToWindow() {
-	listen((changed) => {
-		if (changed.has("region") || changed.has("report"))
-			history.replaceState(null, "", toFragment() || location.pathname + location.search);
-	});
+	listenTo(["region", "report"], () => history.replaceState(null, "", toFragment() || location.pathname + location.search));
 	addEventListener("hashchange", followAddress);
 	addEventListener("keydown", globalKey);
 	let width = innerWidth;

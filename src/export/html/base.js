@@ -64,6 +64,35 @@ function segments(label, values, chosen, then) {
 	return box;
 }
 
+/* The head of a table. */
+function headRow(...heads) {
+	return el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", {scope: "col"}, head))));
+}
+
+/* The first of `nr` numbers in order, from 0 on, that is not before. */
+function bisect(nr, isBefore) {
+	let low = 0, high = nr;
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (isBefore(mid))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* A canvas of so many pixels of the page, ready to be drawn on; and the theme's colours. */
+function openCanvas(canvas, width, height, font) {
+	const ratio = devicePixelRatio || 1, g = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
+	canvas.width = width * ratio;
+	canvas.height = height * ratio;
+	canvas.style.height = height + "px";
+	g.scale(ratio, ratio);
+	g.font = font + " system-ui, sans-serif";
+	return {g, colour: (name) => style.getPropertyValue("--" + name)};
+}
+
 /* A label as it is seen: what moves, hides or reorders text becomes visible. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
@@ -72,8 +101,10 @@ function seen(text) {
 		"\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
+const EMPTY_LABEL = "(empty label)";
+
 function labelOf(text) {
-	return text === "" ? el("span.label.empty-label", {}, "(empty label)") : el("span.label", {dir: "auto"}, seen(text));
+	return text === "" ? el("span.label.empty-label", {}, EMPTY_LABEL) : el("span.label", {dir: "auto"}, seen(text));
 }
 
 /* Numbers for people, as the terminal report prints them. */

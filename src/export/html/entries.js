@@ -38,7 +38,7 @@ function slowest(e, region) {
 	};
 	if (!order.length)
 		return null;
-	return el("table.metrics.slowest", {"aria-label": "Slowest entries"}, el("thead", {}, el("tr", {}, ...["slowest, begun at", name, "host", "of median", ...heads].map((h) => el("th", {scope: "col"}, h)))),
+	return el("table.metrics.slowest", {"aria-label": "Slowest entries"}, headRow("slowest, begun at", name, "host", "of median", ...heads),
 		el("tbody", {}, ...order.map(row)));
 }
 

@@ -31,10 +31,7 @@ function scopeChoice() {
 		return null;
 	const values = reports.map((r, i) => [String(i), r.scope + (r.aggregate && r.nr_scopes > 1 ? " over " + r.nr_scopes + " scopes" : "")]);
 	const box = choice("Scope", values, String(reports.indexOf(state.report)), (i) => change({report: reports[Number(i)], zoom: -1}));
-	listen((changed) => {
-		if (changed.has("report"))
-			box.querySelector("select").value = String(reports.indexOf(state.report));
-	});
+	listenTo(["report"], () => box.querySelector("select").value = String(reports.indexOf(state.report)));
 	return box;
 }
 
@@ -76,7 +73,7 @@ function drawHeader() {
 		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));
 	top.append(el("p", {id: "first"}));
 	drawAdvice();
-	listen((changed) => changed.has("report") && drawAdvice());
+	listenTo(["report"], drawAdvice);
 	if (data.notes.length)
 		top.append(el("details.notes.small", {}, el("summary", {}, data.notes.length === 1 ? "One note on these figures" : data.notes.length + " notes on these figures"),
 			el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));
@@ -115,7 +112,7 @@ function drawAbout() {
 		byId("about").append(el("h3", {}, "This page was made with"), code(data.reproduce, "the command of this page"));
 	if (head.config)
 		byId("about").append(el("details", {}, el("summary", {}, "Settings"), code(head.config, "the settings")));
-	const legendLine = "≈ approximate · ≤ ≥ a bound · inclusive: with nested regions, exclusive: without · " +
+	const legendLine = "≈ approximate · ≤ ≥ a bound · ~ sampled while the program ran, ± its 95 % interval · inclusive: with nested regions, exclusive: without · " +
 		"keys: / search, arrows move, Enter zooms the chart, Escape zooms out";
 	byId("about").append(el("p.small.soft", {}, legendLine));
 }

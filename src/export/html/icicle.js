@@ -73,7 +73,7 @@ function frame(report, [node, left, w, level], total, widthPx) {
 	});
 	e.dataset.node = node;
 	if (w * widthPx > 26)
-		e.textContent = seen(region.n) || "(empty label)";
+		e.textContent = seen(region.n) || EMPTY_LABEL;
 	else
 		e.classList.add("tiny");
 	if (report.region[node] === state.region)
@@ -128,7 +128,7 @@ function drawCrumbs() {
 	box.append(el("button", {type: "button", onclick: () => change({zoom: -1})}, "all regions"));
 	const path = pathOf(report, zoom);
 	path.forEach((node, i) => {
-		const name = seen(regionOf(report, node).n) || "(empty label)";
+		const name = seen(regionOf(report, node).n) || EMPTY_LABEL;
 		box.append("›", i + 1 < path.length ?
 			el("button", {type: "button", onclick: () => change({zoom: report.region[node], region: report.region[node]})}, name) :
 			el("span.here", {"aria-current": "location"}, name));

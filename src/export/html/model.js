@@ -111,13 +111,17 @@ function pathOf(report, node) {
 	return path;
 }
 
+function kindMark(region) {
+	return region.s ? " (start/end)" : region.o ? " (" + region.o + ")" : "";
+}
+
 function titleOf(region) {
-	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || "(empty label)") + (region.s ? " (start/end)" : region.o ? " (" + region.o + ")" : "");
+	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || EMPTY_LABEL) + kindMark(region);
 }
 
 /* Its path, with what the "@@" of an id stands for in words. */
 function pathText(region) {
-	return seen(region.s ? region.id.slice(0, -2) : region.id) + (region.s ? " (start/end)" : region.o ? " (" + region.o + ")" : "");
+	return seen(region.s ? region.id.slice(0, -2) : region.id) + kindMark(region);
 }
 
 /* What a region is that was never open itself. */
@@ -167,6 +171,11 @@ const listeners = [];
 
 function listen(f) {
 	listeners.push(f);
+}
+
+/* Calls back when one of these changes. */
+function listenTo(keys, f) {
+	listen((changed) => keys.some((key) => changed.has(key)) && f());
 }
 
 /* The longest GPU time of a report decides how many decimals its times get; without any, the host's. */

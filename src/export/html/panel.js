@@ -67,14 +67,6 @@ function fact(name, text, title, raw) {
 	return text === null ? null : el("div", {title: title || null}, el("dt", {}, name), dd);
 }
 
-/* Why the GPU had nothing to do. */
-const CAUSES = {
-	launch: "the host did not launch fast enough (launch-bound)", sync: "the host was in a synchronisation",
-	copy: "the host was in the call of a copy", alloc: "the host was allocating or freeing GPU memory",
-	host: "the host was outside CUDA", queued: "the next work was launched but had to wait",
-	other_stream: "the GPU was busy with work of other regions", unknown: "for a reason the capture does not tell",
-};
-
 function facts(report, node) {
 	const list = el("dl.facts");
 	const ms = (v) => isNumber(v) ? fieldText(v, "ms") + " ms" : null;
@@ -99,8 +91,8 @@ function facts(report, node) {
 		fact("busy", ms(get("busy_ms")), "overlapping launches counted once"),
 		fact("span", ms(get("span_ms")), "first start to last end"),
 		fact("idle", ms(get("idle_ms")), "without work between the first and last launch of an entry"),
-		...["launch", "sync", "copy", "alloc", "host", "queued", "other_stream", "unknown"].map((cause) =>
-			fact("idle: " + cause.replace("_", " "), get("idle_" + cause + "_ms") > 0 ? ms(get("idle_" + cause + "_ms")) : null, CAUSES[cause])),
+		...Object.entries(data.causes).map(([cause, words]) =>
+			fact("idle: " + cause.replace("_", " "), get("idle_" + cause + "_ms") > 0 ? ms(get("idle_" + cause + "_ms")) : null, words)),
 		fact("tail", get("tail_ms") > 0 ? ms(get("tail_ms")) : null, "nothing ran from the last launch to the end of an entry"),
 		fact("queue", ms(get("queue_mean_ms")), "from the launch call to the start, on average"),
 		fact("exposed", ms(get("exposed_comm_ms")), "communication (NCCL) while no other kernel ran"),
@@ -119,23 +111,24 @@ function facts(report, node) {
 	return list;
 }
 
+/* The metrics of a kernel's row: those with a short head. */
+const kernelHeads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
+
 function kernelRow(report, kernel, most) {
 	const k = report.kernels, name = k.name[kernel], ms = k.ns[kernel] === null ? null : k.ns[kernel] / 1e6;
-	const heads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
 	const share = el("td.share", {role: "cell"}, el("i", {style: {width: most > 0 ? 92 * k.ns[kernel] / most + "%" : "0"}}), el("b", {}, fieldText(ms, "ms")));
 	if (ms !== null)
 		share.dataset.v = ms;
 	return el("tr", {role: "row"}, el("td", {title: seen(data.strings[name]), role: "cell"}, el("span.label", {}, seen(kernelName(name)))), el("td", {role: "cell"}, fieldText(k.calls[kernel], "count")), share,
-		...heads.map((c) => {
+		...kernelHeads.map((c) => {
 			const f = kernelFigure(report, kernel, c);
 			return el("td", {role: "cell", title: howMade(c, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, data.metrics[c].u));
 		}));
 }
 
-function kernelTable(report, first, nr) {
+function kernelTable(title, report, first, nr) {
 	if (!nr)
 		return null;
-	const heads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
 	const most = Math.max(...report.kernels.ns.slice(first, first + nr).map((v) => v || 0));
 	const body = el("tbody", {});
 	const fill = (count) => body.replaceChildren(...Array.from({length: count}, (_, i) => kernelRow(report, first + i, most)));
@@ -146,8 +139,8 @@ function kernelTable(report, first, nr) {
 			fill(nr);
 			more.remove();
 		});
-	return el("div", {}, el("h3", {}, "Kernels"), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
-		el("thead", {}, el("tr", {}, ...["kernel", "calls", "ms", ...heads.map((c) => data.metrics[c].h)].map((h) => el("th", {scope: "col"}, h)))),
+	return el("div", {}, el("h3", {}, title), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
+		headRow("kernel", "calls", "ms", ...kernelHeads.map((c) => data.metrics[c].h)),
 		body)), more);
 }
 
@@ -167,9 +160,9 @@ function gapTable(report, node) {
 	const at = (gap) => time(Math.round((data.timeline ? data.timeline.entered : 0) + gap.begin_ms * 1e6));
 	const where = (gap) => gap.region >= 0 ? pathText(data.regions[gap.region]) : gap.before >= 0 ? "before " + pathText(data.regions[gap.before]) : "outside any range";
 	const row = (gap) => el("tr", {title: where(gap)}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(gap.begin_ms, gap.ms)}, at(gap)) : at(gap)),
-		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, CAUSES[gap.cause]));
+		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, data.causes[gap.cause]));
 	return el("div", {id: "gaps"}, el("h3", {}, "Longest gaps"), el("table.metrics.slowest", {"aria-label": "Longest gaps"},
-		el("thead", {}, el("tr", {}, ...["begun at", "ms", "because"].map((h) => el("th", {scope: "col"}, h)))), el("tbody", {}, ...list.map(row))));
+		headRow("begun at", "ms", "because"), el("tbody", {}, ...list.map(row))));
 }
 
 /* What each stream did, where there are several. */
@@ -180,7 +173,7 @@ function streamTable(report, node) {
 	const row = (i) => el("tr", {}, el("td", {title: "context " + s.context[i]}, String(s.stream[i])), el("td", {}, fieldText(s.launches[i], "count")),
 		el("td", {title: "sum of launches: " + fieldText(s.ms[i], "ms") + " ms"}, fieldText(s.busy_ms[i], "ms")));
 	return el("div", {}, el("h3", {}, "Streams"), el("div.wide", {}, el("table.metrics", {"aria-label": "Streams"},
-		el("thead", {}, el("tr", {}, ...["stream", "launches", "busy ms"].map((h) => el("th", {scope: "col"}, h)))),
+		headRow("stream", "launches", "busy ms"),
 		el("tbody", {}, ...Array.from({length: Math.min(nr, MANY_STREAMS)}, (_, i) => row(report.s0[node] + i))))),
 		nr > MANY_STREAMS ? el("p.small.soft", {}, "The other " + (nr - MANY_STREAMS) + " streams are in report.json.") : null);
 }
@@ -200,7 +193,7 @@ function metricTable(report, node, columns) {
 		body.append(el("tr", {}, el("td", {}, metric.n), value, el("td.how", {}, f.v === null ? "" : f.method + (f.quality === "exact" ? "" : ", " + f.quality))));
 	}
 	return el("table.metrics", {"aria-label": "Metrics"},
-		el("thead", {}, el("tr", {}, ...["metric", "value", "how"].map((h) => el("th", {scope: "col"}, h)))), body);
+		headRow("metric", "value", "how"), body);
 }
 
 /* Long lists are made when they are opened. */
@@ -260,14 +253,8 @@ function spread(region) {
 function drawWhole(panel, report) {
 	panel.append(el("h2", {}, report.scope), el("p.soft.small", {}, report.nr ? "Select a region for its metrics and kernels." :
 		"No regions: these are the kernels of the whole run."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
-	for (const [title, first, nr] of [["All kernels", report.flat_k0, report.flat_kn], ["Kernels outside any range", report.outside_k0, report.nr ? report.outside_kn : 0]]) {
-		const table = kernelTable(report, first, nr);
-		if (table) {
-			table.firstChild.textContent = title;
-			panel.append(table);
-		}
-	}
-	panel.append(gapTable(report, report.nr) || "");
+	panel.append(kernelTable("All kernels", report, report.flat_k0, report.flat_kn) || "",
+		report.nr && kernelTable("Kernels outside any range", report, report.outside_k0, report.outside_kn) || "", gapTable(report, report.nr) || "");
 }
 
 function drawPanel() {
@@ -282,7 +269,7 @@ function drawPanel() {
 	const region = regionOf(report, node), path = pathOf(report, node).slice(0, -1);
 	panel.append(
 		path.length || region.d !== undefined ? el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
-			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || "(empty label)"), "›"])) : "",
+			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || EMPTY_LABEL), "›"])) : "",
 		el("div.row.between", {}, el("h2", {id: "selected"}, labelOf(region.n), region.s || region.o ? el("span.tag", {}, region.o || "start/end") : null),
 			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region", "Copy link"))));
 	if (region.o)
@@ -292,15 +279,12 @@ function drawPanel() {
 	if (field(report, node, "adopted_launches") > 0)
 		panel.append(el("p.soft", {id: "adopted"}, adoptedIn(report, node)));
 	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node), gapTable(report, node),
-		kernelTable(report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
+		kernelTable("Kernels", report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);
 	panel.scrollTop = 0;
 }
 
 function initPanel() {
-	listen((changed) => {
-		if (["report", "region", "exclusive"].some((key) => changed.has(key)))
-			drawPanel();
-	});
+	listenTo(["report", "region", "exclusive"], drawPanel);
 }

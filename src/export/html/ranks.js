@@ -55,21 +55,15 @@ function drawMapHeads(context, ranks, s) {
 
 function drawMap() {
 	const ranks = data.ranks, canvas = byId("map"), s = mapSize(canvas.parentNode, ranks), top = mapTop(ranks.v);
-	const width = MAP.left + s.nrColumns * s.w + 90, height = MAP.top + s.nrRows * s.h + 4, ratio = devicePixelRatio || 1;
-	canvas.width = width * ratio;
-	canvas.height = height * ratio;
+	const width = MAP.left + s.nrColumns * s.w + 90, {g, colour} = openCanvas(canvas, width, MAP.top + s.nrRows * s.h + 4, "11px");
 	canvas.style.width = width + "px";
-	canvas.style.height = height + "px";
-	const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-	context.scale(ratio, ratio);
-	context.font = "11px system-ui, sans-serif";
-	context.fillStyle = style.getPropertyValue("--soft");
-	drawMapHeads(context, ranks, s);
+	g.fillStyle = colour("soft");
+	drawMapHeads(g, ranks, s);
 	for (let r = 0; r < s.nrRows; r++)
 		for (let c = 0; c < s.nrColumns; c++) {
 			const v = ranks.v[r * s.nrColumns + c];
-			context.fillStyle = v === null ? style.getPropertyValue("--line") : apart(v, top);
-			context.fillRect(MAP.left + c * s.w, MAP.top + r * s.h, s.w - 1, s.h - (s.h > 6 ? 1 : 0));
+			g.fillStyle = v === null ? colour("line") : apart(v, top);
+			g.fillRect(MAP.left + c * s.w, MAP.top + r * s.h, s.w - 1, s.h - (s.h > 6 ? 1 : 0));
 		}
 	byId("map-low").textContent = "−" + top + " %";
 	byId("map-high").textContent = "+" + top + " %";
@@ -112,7 +106,7 @@ function initRanks() {
 		el("p.small.soft", {}, "Time of kernels without communication, against the median of the region. A click selects the region." +
 			(ranks.per_row > 1 ? " Each row is " + ranks.per_row + " ranks, and shows the slowest of them." : "")),
 		el("div.canvas-box", {}, canvas), ...ranks.tables.map(rankTable));
-	listen((changed) => changed.has("theme") && drawMap());
+	listenTo(["theme"], drawMap);
 	addEventListener("resize", drawMap);
 	drawMap();
 }

@@ -23,13 +23,14 @@ function lanesOf(track, starts, ends) {
 	return lanes.map((list) => Int32Array.from(list));
 }
 
+/* Times that are told each from the one before. */
+function sumUp(list) {
+	let t = 0;
+	return Float64Array.from(list, (d) => t += d);
+}
+
 function unpack(track) {
-	const nr = track.s.length, starts = new Float64Array(nr), ends = new Float64Array(nr);
-	for (let i = 0, t = 0; i < nr; i++) {
-		t += track.s[i];
-		starts[i] = t;
-		ends[i] = t + track.d[i];
-	}
+	const starts = sumUp(track.s), ends = starts.map((t, i) => t + track.d[i]);
 	return {...track, starts, ends, lanes: lanesOf(track, starts, ends), regions: Int32Array.from(track.r)};
 }
 
@@ -41,11 +42,8 @@ function tracksShown() {
 
 /* A counter over time; percentages have 100 on top, others the most there is. */
 function unpackCurve(curve) {
-	const nr = curve.s.length, starts = new Float64Array(nr);
-	for (let i = 0, t = 0; i < nr; i++)
-		starts[i] = t += curve.s[i];
 	const most = curve.v.reduce((a, b) => Math.max(a, b), 0);
-	return {...curve, starts, most, top: /%\]?$/.test(curve.name) ? Math.max(100, most) : most || 1};
+	return {...curve, starts: sumUp(curve.s), most, top: /%\]?$/.test(curve.name) ? Math.max(100, most) : most || 1};
 }
 
 function curvesShown() {
@@ -55,15 +53,7 @@ function curvesShown() {
 
 /* Number of the last point that starts before `t`, -1 = none. */
 function pointBefore(curve, t) {
-	let low = 0, high = curve.starts.length;
-	while (low < high) {
-		const mid = (low + high) >> 1;
-		if (curve.starts[mid] <= t)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low - 1;
+	return bisect(curve.starts.length, (i) => curve.starts[i] <= t) - 1;
 }
 
 function drawCurve(g, curve, colour, width, line) {
@@ -101,15 +91,7 @@ function eventColour(track, i) {
 
 /* First event of a lane that ends after `from`: within a lane neither starts nor ends go back. */
 function firstIn(lane, ends, from) {
-	let low = 0, high = lane.length;
-	while (low < high) {
-		const mid = (low + high) >> 1;
-		if (ends[lane[mid]] < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(lane.length, (k) => ends[lane[k]] < from);
 }
 
 /* Runs of events narrower than a pixel become one block; wide ones get their name. */
@@ -148,7 +130,7 @@ function drawEvent(g, track, i, x, y, w) {
 	g.fillStyle = colour;
 	g.fillRect(x, y, Math.max(w - 0.5, 1), LANE_PX - 2);
 	if (w > 34) {
-		const name = seen(eventName(track, i)) || "(empty label)", fits = Math.max(1, Math.floor((w - 8) / 6.2));
+		const name = seen(eventName(track, i)) || EMPTY_LABEL, fits = Math.max(1, Math.floor((w - 8) / 6.2));
 		g.fillStyle = inkOn(colour);
 		g.fillText(name.length > fits ? name.slice(0, fits - 1) + "…" : name, x + 4, y + 12);
 	}
@@ -194,15 +176,9 @@ function drawTimeline() {
 	view.wanted = false;
 	view.lit = litRegions();
 	placeTracks();
-	const canvas = byId("time-canvas"), ratio = devicePixelRatio || 1, width = canvas.parentNode.clientWidth || 900;
-	canvas.width = width * ratio;
-	canvas.height = view.height * ratio;
-	canvas.style.height = view.height + "px";
-	const g = canvas.getContext("2d"), css = getComputedStyle(document.documentElement);
-	const ink = css.getPropertyValue("--soft"), line = css.getPropertyValue("--line");
-	view.dim = css.getPropertyValue("--bar");
-	g.scale(ratio, ratio);
-	g.font = "11.5px system-ui, sans-serif";
+	const canvas = byId("time-canvas"), width = canvas.parentNode.clientWidth || 900;
+	const {g, colour} = openCanvas(canvas, width, view.height, "11.5px"), ink = colour("soft"), line = colour("line");
+	view.dim = colour("bar");
 	drawTimeAxis(g, width, ink, line);
 	const severalProcesses = new Set(view.tracks.map((t) => t.process)).size > 1;
 	for (const t of tracksShown()) {
@@ -287,7 +263,7 @@ function timelinePointer(canvas) {
 		}
 		const hit = eventUnder(event);
 		if (hit)
-			showTip(event, (seen(eventName(hit.track, hit.i, true)) || "(empty label)") + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
+			showTip(event, (seen(eventName(hit.track, hit.i, true)) || EMPTY_LABEL) + "\n" + (hit.track.kind === "marks" ? "marked at " : time(hit.track.ends[hit.i] - hit.track.starts[hit.i]) +
 				" from ") + time(hit.track.starts[hit.i]) + (hit.track.kind === "stream" && hit.track.regions[hit.i] >= 0 ? "\nin " + pathText(data.regions[hit.track.regions[hit.i]]) : ""));
 		else if (curveUnder(event))
 			showTip(event, describePoint(curveUnder(event)));
@@ -339,10 +315,7 @@ function initTimeline() {
 		(data.timeline.left_out ? " The last " + data.timeline.left_out + " events are left out." : "")));
 	timelinePointer(canvas);
 	canvas.addEventListener("keydown", timelineKey);
-	listen((changed) => {
-		if (["report", "region", "theme"].some((key) => changed.has(key)))
-			requestTimeline();
-	});
+	listenTo(["report", "region", "theme"], requestTimeline);
 	addEventListener("resize", requestTimeline);
 	requestTimeline();
 }
