@@ -78,6 +78,13 @@ struct sonde_place {
 	uint32_t first, nr;
 };
 
+/* Walks the regions of a place of launches or cells, each home and then all around it, as `region`. */
+#define SONDE_EACH_REGION(of, place, region)                                                       \
+	for (struct sonde_place sonde_homes = (of)->places.at[place]; sonde_homes.nr;              \
+		sonde_homes.first++, sonde_homes.nr--)                                             \
+		for (region = (of)->homes.at[sonde_homes.first]; region != SONDE_NONE;             \
+			region = (of)->regions.at[region].parent)
+
 enum sonde_launch_state {
 	SONDE_LAUNCH_TAKEN,	   /* selected, inside at least one region */
 	SONDE_LAUNCH_OUTSIDE,	   /* selected, but no range was open */

@@ -3,6 +3,7 @@
  *
  *     SONDE_VEC(struct sonde_range) ranges = {0};
  *     struct sonde_range *r = sonde_vec_push(&ranges);   // NULL when memory is short
+ *     bool ok = sonde_vec_put(&ranges, range);           // false when memory is short
  *     ranges.at[0], ranges.nr
  *     sonde_vec_release(&ranges);
  *
@@ -28,6 +29,11 @@
 			? memset(&(v)->at[(v)->nr++], 0, sizeof(*(v)->at))                         \
 			: NULL)
 
+/* Appends a value, which is looked at when there is room for it. */
+#define sonde_vec_put(v, ...)                                                                      \
+	(((v)->nr < (v)->cap || sonde_vec_reserve(v, (v)->nr + 1)) &&                              \
+		((v)->at[(v)->nr] = (__VA_ARGS__), (v)->nr++, true))
+
 /* Makes room for `n` elements in all; true on success. Does not change `nr`. */
 #define sonde_vec_reserve(v, n) sonde_vec_grow((void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
 
@@ -41,6 +47,20 @@
 	do {                                                                                       \
 		if ((v)->nr > 1)                                                                   \
 			qsort((v)->at, (v)->nr, sizeof(*(v)->at), compare);                        \
+	} while (0)
+
+/* What such a comparison returns for two numbers. */
+#define sonde_cmp(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+/* Leaves the elements for whose number `i` the expression `keeps` is true. */
+#define sonde_vec_filter(v, i, keeps)                                                              \
+	do {                                                                                       \
+		size_t sonde_nr = 0;                                                               \
+                                                                                                   \
+		for (size_t i = 0; (i) < (v)->nr; (i)++)                                           \
+			if (keeps)                                                                 \
+				(v)->at[sonde_nr++] = (v)->at[i];                                  \
+		(v)->nr = sonde_nr;                                                                \
 	} while (0)
 
 #define sonde_vec_release(v)                                                                       \

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 
+#include <math.h>
 #include <string.h>
 
 bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text)
@@ -14,10 +15,116 @@ bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text)
 	return text->p != NULL;
 }
 
-uint32_t sonde_cells__intern(
-	struct sonde_cells *c, struct sonde_map *map, struct sonde_str key, bool *is_new)
+uint32_t *sonde_map__enter(struct sonde_map *to, struct sonde_arena *keep,
+	const struct sonde_map *from, struct sonde_arena *scratch)
 {
-	return sonde_map_keep(map, &c->arena, key, is_new);
+	uint32_t *of = sonde_arena_alloc(scratch, (from->nr + 1) * sizeof(*of));
+	size_t i;
+
+	for (i = 0; of && i < from->nr; i++) {
+		of[i] = keep ? sonde_map_keep(to, keep, from->keys[i], NULL)
+			     : sonde_map_add(to, from->keys[i], NULL);
+		if (of[i] == SONDE_NONE)
+			return NULL;
+	}
+	return of;
+}
+
+struct sonde_region sonde_region__in(
+	struct sonde_region r, const uint32_t *region_of, const uint32_t *string_of)
+{
+	r.parent = sonde_number__in(region_of, r.parent);
+	r.label = string_of[r.label];
+	r.domain = sonde_number__in(string_of, r.domain);
+	return r;
+}
+
+uint32_t sonde_region__meet(struct sonde_map *keys, struct sonde_arena *keep,
+	const struct sonde_region *r, bool *is_new)
+{
+	const uint32_t key[4] = {r->parent, r->label, r->domain, r->kind};
+
+	return sonde_map_keep(keys, keep, SONDE_BYTES(key), is_new);
+}
+
+struct sonde_device *sonde_cells__add_device(struct sonde_cells *c, const struct sonde_device *from)
+{
+	struct sonde_device *d = sonde_vec_push(&c->devices);
+	struct sonde_attribute *at =
+		sonde_arena_calloc(&c->arena, from->nr_attributes + 1, sizeof(*at));
+	bool ok = d && at;
+	size_t i;
+
+	if (ok) {
+		*d = *from;
+		d->attributes = at;
+		ok = sonde_cells__keep(c, &d->name) && sonde_cells__keep(c, &d->uuid);
+	}
+	for (i = 0; ok && i < from->nr_attributes; i++) {
+		at[i] = from->attributes[i];
+		ok = sonde_cells__keep(c, &at[i].name) && sonde_cells__keep(c, &at[i].text);
+	}
+	return ok ? d : NULL;
+}
+
+struct sonde_visit *sonde_cells__add_visit(struct sonde_cells *c, uint32_t scope, uint32_t region)
+{
+	struct sonde_visit *v = sonde_vec_push(&c->visits);
+	double *times[SONDE_NR_VISIT_TIMES];
+	size_t i;
+
+	if (!v)
+		return NULL;
+	v->scope = scope;
+	v->region = region;
+	sonde_visit__list_times(v, times);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
+		*times[i] = NAN;
+	return v;
+}
+
+void sonde_cells__add_counts(struct sonde_cells *to, const struct sonde_cells *from, int sign)
+{
+	struct sonde_tally *t = &to->tally;
+	const struct sonde_tally *f = &from->tally;
+	size_t i;
+
+	sonde_count__add(&t->nr_launches, f->nr_launches, sign);
+	sonde_count__add(&t->nr_taken, f->nr_taken, sign);
+	sonde_count__add(&t->nr_outside, f->nr_outside, sign);
+	sonde_count__add(&t->nr_not_selected, f->nr_not_selected, sign);
+	sonde_count__add(&t->nr_adopted, f->nr_adopted, sign);
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		sonde_count__add(&t->nr_outside_by[i], f->nr_outside_by[i], sign);
+	t->takes_range |= f->takes_range;
+	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
+		t->is_met[i] |= f->is_met[i];
+	to->has_range_times |= from->has_range_times;
+	to->has_times |= from->has_times;
+	sonde_count__add(&to->nr_unclosed, from->nr_unclosed, sign);
+	sonde_count__add(&to->nr_untimed, from->nr_untimed, sign);
+}
+
+struct sonde_mode *sonde_modes_find(
+	struct sonde_modes *m, const struct sonde_mode *mode, struct sonde_arena *arena)
+{
+	struct sonde_mode *at;
+	uint32_t i, cap = !m->cap ? 1 : m->cap * 4 < SONDE_MAX_MODES ? m->cap * 4 : SONDE_MAX_MODES;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->at[i].v == mode->v && m->at[i].is_text == mode->is_text)
+			return &m->at[i];
+	if (m->nr == m->cap) {
+		at = m->cap < SONDE_MAX_MODES ? sonde_arena_calloc(arena, cap, sizeof(*at)) : NULL;
+		if (!at)
+			return NULL;
+		if (m->nr)
+			memcpy(at, m->at, m->nr * sizeof(*at));
+		m->at = at;
+		m->cap = cap;
+	}
+	m->at[m->nr] = (struct sonde_mode){.v = mode->v, .is_text = mode->is_text};
+	return &m->at[m->nr++];
 }
 
 static bool keep_words(struct sonde_cells *c, struct sonde_words *words)
@@ -63,6 +170,14 @@ bool sonde_selection__is_same(const struct sonde_selection *a, const struct sond
 	       are_same(a->kernel_exclude, b->kernel_exclude);
 }
 
+bool sonde_selection__is_usual(const struct sonde_selection *s)
+{
+	const char *const known = "known";
+	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
+
+	return sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual);
+}
+
 struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string)
 {
 	return string == SONDE_NONE ? (struct sonde_str){NULL, 0} : c->strings.keys[string];
@@ -92,6 +207,19 @@ const struct sonde_visit *sonde_cells_visit(
 		at[mid].scope < scope || (at[mid].scope == scope && at[mid].region < region));
 	return low < c->visits.nr && at[low].scope == scope && at[low].region == region ? &at[low]
 											: NULL;
+}
+
+static int by_scope_and_region(const void *a, const void *b)
+{
+	const struct sonde_visit *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
+
+	return c ? c : sonde_cmp(x->region, y->region);
+}
+
+void sonde_cells_sort_visits(struct sonde_cells *c)
+{
+	sonde_vec_sort(&c->visits, by_scope_and_region);
 }
 
 uint8_t *sonde_kit__find_methods(

@@ -34,6 +34,13 @@ struct sonde_modes {
 	} * at;
 };
 
+/*
+ * Where a value is counted: added, with nothing counted, when new. NULL where there is no room, for
+ * which more is taken from the arena up to SONDE_MAX_MODES.
+ */
+struct sonde_mode *sonde_modes_find(
+	struct sonde_modes *m, const struct sonde_mode *mode, struct sonde_arena *arena);
+
 /* One accumulator; which members count depends on the method of the metric's rule. */
 struct sonde_acc {
 	uint64_t nr;	     /* launches that had the metric */
@@ -305,11 +312,12 @@ const struct sonde_device *sonde_cells_device(
 /* What a scope knows of a region; NULL: nothing. */
 const struct sonde_visit *sonde_cells_visit(
 	const struct sonde_cells *c, uint32_t scope, uint32_t region);
+/* Puts the visits in their order. */
+void sonde_cells_sort_visits(struct sonde_cells *c);
 /* Of one of the entries; NULL: it has none. */
 const struct sonde_entry_load *sonde_cells_load(
 	const struct sonde_cells *c, const struct sonde_entry *e);
-/* Adds the notes that look at all inputs together, among them why little or nothing was selected.
- */
+/* Adds the notes that look at all inputs together, among them why little or nothing was selected. */
 void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes);
 
 #endif

@@ -34,7 +34,7 @@ bool sonde_kernel_communicates(struct sonde_str name)
 	return sonde_str_starts(name, "nccl") || sonde_str_starts(name, "void nccl");
 }
 
-int sonde_fold__communication(struct sonde_folding *f, struct sonde_err *err)
+bool sonde_fold__communication(struct sonde_folding *f)
 {
 	const struct sonde_map *strings = &f->r->strings;
 	size_t i;
@@ -45,10 +45,10 @@ int sonde_fold__communication(struct sonde_folding *f, struct sonde_err *err)
 		if (!f->communicates)
 			f->communicates = sonde_calloc(strings->nr, sizeof(*f->communicates));
 		if (!f->communicates)
-			return sonde_err_nomem(err);
+			return false;
 		f->communicates[i] = true;
 	}
-	return 0;
+	return true;
 }
 
 /* Reads a kind off the name of a kernel or what a framework calls the collective. */
@@ -97,11 +97,6 @@ struct work {
 	struct sonde_arena arena;
 };
 
-struct stamp { /* for sonde_keysort */
-	uint64_t start_ns;
-	uint32_t launch;
-};
-
 static struct said ask(struct work *w, uint32_t record)
 {
 	struct said s = {.nr_bytes = NAN, .sequence = NAN};
@@ -140,7 +135,7 @@ static uint32_t find_group(
 	else
 		sonde_buf_printf(&name, "NCCL stream %u", number + 1);
 	*string = name.failed ? SONDE_NONE
-			      : sonde_cells__intern(w->f->c, &w->f->c->strings, sonde_buf_view(&name), NULL);
+			      : sonde_map_keep(&w->f->c->strings, &w->f->c->arena, sonde_buf_view(&name), NULL);
 	sonde_buf_release(&name);
 	return *string == SONDE_NONE ? SONDE_NONE : number;
 }
@@ -164,7 +159,6 @@ static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
 	const struct said s = ask(w, l->record);
 	enum sonde_collective_kind kind = kind_of(sonde_records_str(w->f->r, rec->name));
 	uint32_t string, group = find_group(w, rec, &s, &string);
-	struct sonde_collective *k;
 	uint64_t number;
 
 	if (group == SONDE_NONE)
@@ -174,19 +168,16 @@ static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
 		return true;
 	if (s.name.n && (kind == SONDE_COLLECTIVE_OTHER || kind == SONDE_COLLECTIVE_SEND_RECV))
 		kind = kind_of(s.name) == SONDE_COLLECTIVE_OTHER ? kind : kind_of(s.name);
-	k = sonde_vec_push(&w->f->c->collectives);
-	if (!k)
-		return false;
-	*k = (struct sonde_collective){.scope = l->scope,
-		.who = SONDE_NONE,
-		.place = l->state == SONDE_LAUNCH_TAKEN ? l->place : 0,
-		.group = string,
-		.kind = (uint8_t)kind,
-		.number = number,
-		.start_ns = rec->time.start_ns,
-		.end_ns = rec->time.end_ns,
-		.nr_bytes = s.nr_bytes > 0 && s.nr_bytes < 1e18 ? (uint64_t)s.nr_bytes : 0};
-	return true;
+	return sonde_vec_put(&w->f->c->collectives,
+		(struct sonde_collective){.scope = l->scope,
+			.who = SONDE_NONE,
+			.place = l->state == SONDE_LAUNCH_TAKEN ? l->place : 0,
+			.group = string,
+			.kind = (uint8_t)kind,
+			.number = number,
+			.start_ns = rec->time.start_ns,
+			.end_ns = rec->time.end_ns,
+			.nr_bytes = s.nr_bytes > 0 && s.nr_bytes < 1e18 ? (uint64_t)s.nr_bytes : 0});
 }
 
 static bool is_collective(const struct sonde_folding *f, size_t launch)
@@ -198,7 +189,7 @@ static bool is_collective(const struct sonde_folding *f, size_t launch)
 }
 
 /* Those of one scope, sorted. Steps are powers of two: what a larger one keeps, a smaller keeps too. */
-static bool add_scope(struct work *w, uint32_t scope, struct stamp *stamps, size_t nr)
+static bool add_scope(struct work *w, uint32_t scope, struct sonde_keyed *stamps, size_t nr)
 {
 	struct sonde_scope_sum *sum = &w->f->c->sums.at[scope];
 	uint64_t step = 1;
@@ -210,38 +201,37 @@ static bool add_scope(struct work *w, uint32_t scope, struct stamp *stamps, size
 	sum->collectives = nr;
 	sum->collective_step = nr ? (uint32_t)step : 0;
 	for (i = 0; i < nr && ok; i++)
-		ok = add_collective(w, stamps[i].launch, step);
+		ok = add_collective(w, stamps[i].index, step);
 	sonde_map_release(&w->groups);
 	w->groups = (struct sonde_map){0};
 	w->next.nr = 0;
 	return ok;
 }
 
-static int add_all(struct work *w, size_t nr, struct sonde_err *err)
+static bool add_all(struct work *w, size_t nr)
 {
 	const struct sonde_launches *l = w->f->l;
-	struct stamp *stamps = sonde_malloc((nr + 1) * sizeof(*stamps));
+	struct sonde_keyed *stamps = sonde_malloc((nr + 1) * sizeof(*stamps));
 	size_t *first = sonde_calloc(l->scopes.nr + 2, sizeof(*first)), i;
-	int rc = stamps && first ? sonde_values_init(&w->values, w->f->r, err) : sonde_err_nomem(err);
+	bool ok = stamps && first && sonde_values_init(&w->values, w->f->r, NULL) == 0;
 
-	for (i = 0; rc == 0 && i < l->launches.nr; i++)
+	for (i = 0; ok && i < l->launches.nr; i++)
 		first[l->launches.at[i].scope + 2] += is_collective(w->f, i);
-	for (i = 2; rc == 0 && i < l->scopes.nr + 2; i++)
+	for (i = 2; ok && i < l->scopes.nr + 2; i++)
 		first[i] += first[i - 1];
-	for (i = 0; rc == 0 && i < l->launches.nr; i++)
+	for (i = 0; ok && i < l->launches.nr; i++)
 		if (is_collective(w->f, i))
-			stamps[first[l->launches.at[i].scope + 1]++] = (struct stamp){
+			stamps[first[l->launches.at[i].scope + 1]++] = (struct sonde_keyed){
 				w->f->r->records.at[l->launches.at[i].record].time.start_ns,
 				(uint32_t)i};
-	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
-		if (!add_scope(w, (uint32_t)i, &stamps[first[i]], first[i + 1] - first[i]))
-			rc = sonde_err_nomem(err);
+	for (i = 0; ok && i < l->scopes.nr; i++)
+		ok = add_scope(w, (uint32_t)i, &stamps[first[i]], first[i + 1] - first[i]);
 	sonde_free(stamps);
 	sonde_free(first);
-	return rc;
+	return ok;
 }
 
-int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err)
+bool sonde_fold__collectives(struct sonde_folding *f)
 {
 	struct work w = {.f = f,
 		.group = sonde_records_metric(f->r, SONDE_METRIC_GROUP),
@@ -249,14 +239,13 @@ int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err)
 		.nr_bytes = sonde_records_metric(f->r, SONDE_METRIC_MESSAGE),
 		.sequence = sonde_records_metric(f->r, SONDE_METRIC_SEQUENCE)};
 	size_t i, nr = 0;
-	int rc = 0;
+	bool ok;
 
 	for (i = 0; f->communicates && f->r->has_record_times && i < f->l->launches.nr; i++)
 		nr += is_collective(f, i);
-	if (nr)
-		rc = add_all(&w, nr, err);
+	ok = !nr || add_all(&w, nr);
 	sonde_values_release(&w.values);
 	sonde_vec_release(&w.next);
 	sonde_arena_release(&w.arena);
-	return rc;
+	return ok;
 }

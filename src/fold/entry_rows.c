@@ -74,9 +74,8 @@ static int by_begin(const void *a, const void *b)
 {
 	const struct sonde_entry *x = a, *y = b;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->host_ns < y->host_ns ? -1 : x->host_ns > y->host_ns;
+	return x->begin_ns != y->begin_ns ? sonde_cmp(x->begin_ns, y->begin_ns)
+					  : sonde_cmp(x->host_ns, y->host_ns);
 }
 
 /*
@@ -105,19 +104,19 @@ static struct sonde_entry make_entry(
 		g.last_ns - g.first_ns, range->label};
 }
 
-static void count_entries(struct plan *plans, const struct sonde_records *r,
-	const uint32_t *visit_of, const struct gain *ranges)
+static void count_entries(
+	const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
 {
 	size_t i;
 
-	for (i = 0; i < r->ranges.nr; i++) {
-		const struct sonde_range_time *t = &r->ranges.at[i].time;
+	for (i = 0; i < f->r->ranges.nr; i++) {
+		const struct sonde_range_time *t = &f->r->ranges.at[i].time;
 		struct sonde_entry e = {.begin_ns = t->begin_ns, .host_ns = t->end_ns - t->begin_ns};
 		struct plan *p;
 
-		if (!is_shown(ranges, i, visit_of[i]))
+		if (!is_shown(ranges, i, f->visit_of[i]))
 			continue;
-		p = &plans[visit_of[i]];
+		p = &plans[f->visit_of[i]];
 		p->is_unsorted |= p->nr++ && by_begin(&p->last, &e) > 0;
 		p->last = e;
 	}
@@ -160,23 +159,23 @@ static void settle(struct sonde_cells *c, struct sonde_visit *v, const struct pl
 	*nr += kept;
 }
 
-static void fill(struct sonde_cells *c, const struct sonde_records *r, const uint32_t *visit_of,
-	const struct gain *ranges, struct plan *plans)
+static void fill(const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
 {
+	struct sonde_cells *c = f->c;
 	uint32_t nr_kept = 0;
 	size_t i;
 
-	for (i = 0; i < r->ranges.nr; i++) {
+	for (i = 0; i < f->r->ranges.nr; i++) {
 		struct sonde_visit *v;
 		struct plan *p;
 
-		if (!is_shown(ranges, i, visit_of[i]))
+		if (!is_shown(ranges, i, f->visit_of[i]))
 			continue;
-		v = &c->visits.at[visit_of[i]];
-		p = &plans[visit_of[i]];
+		v = &c->visits.at[f->visit_of[i]];
+		p = &plans[f->visit_of[i]];
 		if (p->seen++ % p->step == 0 || p->is_unsorted)
 			c->entries.at[v->first_entry + v->nr_entries++] =
-				make_entry(&r->ranges.at[i], ranges, i);
+				make_entry(&f->r->ranges.at[i], ranges, i);
 	}
 	for (i = 0; i < c->visits.nr; i++)
 		settle(c, &c->visits.at[i], &plans[i], &nr_kept);
@@ -200,7 +199,7 @@ static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 				e->label = SONDE_NONE;
 				continue;
 			}
-			e->label = sonde_cells__intern(c, &c->strings, label, NULL);
+			e->label = sonde_map_keep(&c->strings, &c->arena, label, NULL);
 			if (e->label == SONDE_NONE)
 				return false;
 		}
@@ -230,23 +229,21 @@ static bool find_gains(const struct sonde_launches *l, struct gain **out)
 	return sets && *out;
 }
 
-int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
-	const uint32_t *visit_of, struct sonde_err *err)
+bool sonde_fold__entries(struct sonde_folding *f)
 {
-	const struct sonde_records *r = l->records;
-	struct plan *plans = sonde_calloc(c->visits.nr + 1, sizeof(*plans));
+	struct plan *plans = sonde_calloc(f->c->visits.nr + 1, sizeof(*plans));
 	struct gain *ranges = NULL;
-	bool ok = plans && find_gains(l, &ranges);
+	bool ok = plans && find_gains(f->l, &ranges);
 
 	if (ok) {
-		count_entries(plans, r, visit_of, ranges);
-		ok = lay_out(c, plans);
+		count_entries(f, plans, ranges);
+		ok = lay_out(f->c, plans);
 	}
 	if (ok) {
-		fill(c, r, visit_of, ranges, plans);
-		ok = keep_labels(c, r);
+		fill(f, plans, ranges);
+		ok = keep_labels(f->c, f->r);
 	}
 	sonde_free(plans);
 	sonde_free(ranges);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }

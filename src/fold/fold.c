@@ -11,7 +11,6 @@
 #include "fold/windowed.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MAX_BYTES (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
 
@@ -29,50 +28,17 @@ struct filling {
 	struct sonde_windowed windowed; /* of captures with a budget */
 };
 
-static struct sonde_mode *mode_slot(struct sonde_arena *arena, struct sonde_modes *m)
-{
-	struct sonde_mode *at;
-
-	if (m->nr == m->cap) {
-		if (m->cap >= SONDE_MAX_MODES)
-			return NULL;
-		at = sonde_arena_calloc(arena, m->cap ? m->cap * 4 : 1, sizeof(*at));
-		if (!at)
-			return NULL;
-		if (m->nr)
-			memcpy(at, m->at, m->nr * sizeof(*at));
-		m->at = at;
-		m->cap = m->cap ? m->cap * 4 : 1;
-	}
-	return &m->at[m->nr++];
-}
-
-static void add_mode(
-	struct sonde_arena *arena, struct sonde_modes *m, const struct sonde_mode *mode)
-{
-	struct sonde_mode *slot;
-	uint32_t i;
-
-	for (i = 0; i < m->nr; i++)
-		if (m->at[i].v == mode->v && m->at[i].is_text == mode->is_text) {
-			m->at[i].count += mode->count;
-			return;
-		}
-	slot = mode_slot(arena, m);
-	if (slot)
-		*slot = *mode;
-	else
-		m->other += mode->count;
-}
-
 static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
 {
-	struct sonde_mode mode = {.v = v, .count = x->nr, .is_text = is_text};
+	const struct sonde_mode value = {.v = v, .is_text = is_text};
+	struct sonde_mode *mode;
 
 	if (!acc->modes)
 		acc->modes = sonde_arena_calloc(&x->c->arena, 1, sizeof(*acc->modes));
-	if (acc->modes)
-		add_mode(&x->c->arena, acc->modes, &mode);
+	if (acc->modes) {
+		mode = sonde_modes_find(acc->modes, &value, &x->c->arena);
+		*(mode ? &mode->count : &acc->modes->other) += x->nr;
+	}
 	if (!is_text) {
 		acc->a = acc->nr == 0 || v < acc->a ? v : acc->a;
 		acc->b = acc->nr == 0 || v > acc->b ? v : acc->b;
@@ -152,7 +118,7 @@ static void add_values(struct filling *x, struct sonde_cell *cell)
 
 		if (slot == SONDE_NONE || x->plans.plans.at[slot].method < SONDE_METHOD_SAME)
 			continue; /* words where a number belongs: missing */
-		text = sonde_cells__intern(x->c, &x->c->texts, values->texts[i].text, NULL);
+		text = sonde_map_keep(&x->c->texts, &x->c->arena, values->texts[i].text, NULL);
 		if (text != SONDE_NONE)
 			add_fact(x, &cell->acc[at[metric]], text, true);
 	}
@@ -162,8 +128,8 @@ static void add_values(struct filling *x, struct sonde_cell *cell)
 static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *key,
 	struct sonde_err *err)
 {
+	const struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
 	size_t nr = sonde_cells_kit(x->c, key[0])->nr;
-	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
 	struct sonde_cell *cell = NULL;
 
 	x->nr_bytes += nr * sizeof(*cell->acc);
@@ -172,8 +138,7 @@ static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *
 			"%zu metrics over %zu combinations of region and kernel need more than "
 			"4 GiB; choose fewer with --metrics",
 			nr, x->c->cells.nr);
-	bytes = sonde_arena_dup(&x->plans.arena, bytes);
-	if (bytes.p && sonde_map_add(&x->cell_keys, bytes, NULL) != SONDE_NONE)
+	if (sonde_map_keep(&x->cell_keys, &x->plans.arena, bytes, NULL) != SONDE_NONE)
 		cell = sonde_vec_push(&x->c->cells);
 	if (!cell)
 		return sonde_err_nomem(err);
@@ -190,7 +155,6 @@ static int find_cell(struct sonde_cell **out, struct filling *x, const struct so
 	struct sonde_err *err)
 {
 	uint32_t key[3] = {launch->scope, launch->place, launch->kernel};
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 
 	if (x->last_cell < x->c->cells.nr) { /* launches of a kind come in a row */
 		struct sonde_cell *cell = *out = &x->c->cells.at[x->last_cell];
@@ -199,7 +163,7 @@ static int find_cell(struct sonde_cell **out, struct filling *x, const struct so
 			cell->kernel == x->f.string_of[key[2]])
 			return 0;
 	}
-	x->last_cell = sonde_map_find(&x->cell_keys, bytes);
+	x->last_cell = sonde_map_find(&x->cell_keys, SONDE_BYTES(key));
 	if (x->last_cell == SONDE_NONE)
 		return add_cell(out, x, key, err);
 	*out = &x->c->cells.at[x->last_cell];
@@ -284,23 +248,19 @@ static int plan(struct filling *x, const struct sonde_choice *choice, struct son
 	const struct sonde_offer offer = {
 		&r->metric_names, r->sections.at, r->sections.nr, &r->strings, true};
 	bool *wanted = sonde_calloc(r->metrics.nr + 1, sizeof(*wanted));
+	bool ok;
 	uint32_t i;
 	int rc = wanted ? sonde_choice_mark(choice, &offer, wanted, NULL, err)
 			: sonde_err_nomem(err);
 
-	if (rc == 0 && !sonde_fold__kits(&x->f, &x->values))
-		rc = sonde_err_nomem(err);
 	if (rc == 0) {
 		sonde_choice_mark_tensor(&r->metric_names, wanted);
-		rc = sonde_plans_init(&x->plans, x->c, err);
+		ok = sonde_fold__kits(&x->f, &x->values) && sonde_plans_init(&x->plans, x->c);
+		for (i = 0; ok && i < r->metrics.nr; i++)
+			ok = !wanted[i] || sonde_plans_add(&x->plans, i);
+		ok = ok && sonde_plans_complete(&x->plans) && sonde_plans_settle(&x->plans, x->c);
+		rc = ok ? 0 : sonde_err_nomem(err);
 	}
-	for (i = 0; rc == 0 && i < r->metrics.nr; i++)
-		if (wanted[i] && !sonde_plans_add(&x->plans, i))
-			rc = sonde_err_nomem(err);
-	if (rc == 0)
-		rc = sonde_plans_complete(&x->plans, err);
-	if (rc == 0)
-		rc = sonde_plans_settle(&x->plans, x->c, err);
 	sonde_free(wanted);
 	return rc;
 }
@@ -308,6 +268,7 @@ static int plan(struct filling *x, const struct sonde_choice *choice, struct son
 static int fill(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_launches *l = x->f.l;
+	bool has_budget = x->f.r->timings.nr;
 	size_t i;
 	int rc = sonde_values_init(&x->values, x->f.r, err);
 
@@ -318,15 +279,28 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
 		if (!sonde_vec_push(&x->c->sums))
 			rc = sonde_err_nomem(err);
-	if (rc == 0 && x->f.r->timings.nr && !sonde_windowed__count(&x->windowed, l, &x->c->notes))
+	if (rc == 0 && has_budget && !sonde_windowed__count(&x->windowed, l, &x->c->notes))
 		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
 		rc = add_launch(x, &l->launches.at[i], err);
-	if (rc == 0 && x->f.r->timings.nr &&
-		!sonde_windowed__scale(&x->windowed, x->c, &x->plans))
+	if (rc == 0 && has_budget && !sonde_windowed__scale(&x->windowed, x->c, &x->plans))
 		rc = sonde_err_nomem(err);
 	sonde_values_release(&x->values);
 	return rc;
+}
+
+/* What is known of regions, beyond the cells. */
+static int add_times(struct filling *x, bool keeps_timeline, struct sonde_err *err)
+{
+	struct sonde_folding *f = &x->f;
+	int rc;
+
+	if (!sonde_fold__communication(f) || !sonde_fold__visits(f) ||
+		(f->r->timings.nr && !sonde_windowed__errors(f, &x->windowed)) ||
+		!sonde_fold__collectives(f) || !sonde_fold__memory(f))
+		return sonde_err_nomem(err);
+	rc = sonde_fold__sampled(f, err);
+	return rc == 0 && keeps_timeline && !sonde_fold__timeline(f) ? sonde_err_nomem(err) : rc;
 }
 
 int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
@@ -334,27 +308,15 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 {
 	struct sonde_cells *c = sonde_calloc(1, sizeof(*c));
 	struct filling x = {.f = {.c = c, .l = l, .r = l->records}, .c = c};
-	int rc = c ? sonde_fold__tables(&x.f, request->keeps_timeline, err) : sonde_err_nomem(err);
+	int rc = c && sonde_fold__tables(&x.f, request->keeps_timeline)
+			 ? fill(&x, &request->choice, err)
+			 : sonde_err_nomem(err);
 
 	*out = NULL;
-	if (rc == 0)
+	if (rc == 0) {
 		c->read = request->read;
-	if (rc == 0)
-		rc = fill(&x, &request->choice, err);
-	if (rc == 0)
-		rc = sonde_fold__communication(&x.f, err);
-	if (rc == 0)
-		rc = sonde_fold__visits(&x.f, err);
-	if (rc == 0 && l->records->timings.nr)
-		rc = sonde_windowed__errors(&x.f, &x.windowed, err);
-	if (rc == 0)
-		rc = sonde_fold__collectives(&x.f, err);
-	if (rc == 0)
-		rc = sonde_fold__memory(c, l, err);
-	if (rc == 0)
-		rc = sonde_fold__sampled(&x.f, err);
-	if (rc == 0 && request->keeps_timeline)
-		rc = sonde_fold__timeline(&x.f, err);
+		rc = add_times(&x, request->keeps_timeline, err);
+	}
 	sonde_windowed__release(&x.windowed);
 	sonde_plans_release(&x.plans);
 	sonde_map_release(&x.cell_keys);

@@ -56,36 +56,36 @@ struct sonde_folding {
 			     * NULL without times of ranges */
 	bool *communicates; /* by string number of the records: a kernel named so does; NULL: none */
 };
-static inline uint32_t sonde_fold__string(const struct sonde_folding *f, uint32_t string)
+/* A number there as a number here; SONDE_NONE stays. */
+static inline uint32_t sonde_number__in(const uint32_t *of, uint32_t number)
 {
-	return string == SONDE_NONE ? SONDE_NONE : f->string_of[string];
+	return number == SONDE_NONE ? SONDE_NONE : of[number];
 }
 
-/* Each: 0 or a negative code with `err` filled in. */
+/* Each false when memory is short. */
 /* Everything but kits, sums, visits and cells; with the strings a timeline needs. */
-int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_err *err);
-/* A kit for each input, without `at`. False: no memory. */
+bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline);
+/* A kit for each input, without `at`. */
 bool sonde_fold__kits(struct sonde_folding *f, struct sonde_values *values);
-int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err);
+bool sonde_fold__visits(struct sonde_folding *f);
 /* Fills in the times of the visits. */
-int sonde_fold__times(struct sonde_folding *f, struct sonde_err *err);
-/* The entries of visits; `visit_of` is by range, SONDE_NONE = counts nowhere. */
-int sonde_fold__entries(struct sonde_cells *c, const struct sonde_launches *l,
-	const uint32_t *visit_of, struct sonde_err *err);
+bool sonde_fold__times(struct sonde_folding *f);
+/* The entries of visits: `visit_of` is there. */
+bool sonde_fold__entries(struct sonde_folding *f);
 /* Fills in the memory of the visits. */
-int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err);
+bool sonde_fold__memory(struct sonde_folding *f);
 /* Finds the kernels that communicate. */
-int sonde_fold__communication(struct sonde_folding *f, struct sonde_err *err);
+bool sonde_fold__communication(struct sonde_folding *f);
 static inline bool sonde_fold__communicates(
 	const struct sonde_folding *f, const struct sonde_record *rec)
 {
 	return f->communicates && rec->kind == SONDE_RESULT_KERNEL && f->communicates[rec->name];
 }
+bool sonde_fold__timeline(struct sonde_folding *f);
+bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t);
 /* The collectives of all scopes, where they have times. */
-int sonde_fold__collectives(struct sonde_folding *f, struct sonde_err *err);
-int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err);
-bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t); /* false: no memory */
-/* Splits samples among the cells, where the device was sampled. */
+bool sonde_fold__collectives(struct sonde_folding *f);
+/* Splits samples among the cells, where the device was sampled. 0, or a negative code. */
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err);
 
 /* Whether some counter is one of sonde's roles: others can be shown, not split. */
@@ -117,15 +117,34 @@ uint8_t *sonde_kit__find_methods(
 bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text);
 /* Copies what a selection borrows. */
 bool sonde_cells__keep_selection(struct sonde_cells *c, const struct sonde_selection *s);
-/* Adds a key to a map of the cells, copied when new; SONDE_NONE: no memory. */
-uint32_t sonde_cells__intern(
-	struct sonde_cells *c, struct sonde_map *map, struct sonde_str key, bool *is_new);
+/* Adds a copy of a device. NULL: no memory. */
+struct sonde_device *sonde_cells__add_device(struct sonde_cells *c, const struct sonde_device *from);
+/* Adds a visit of which no time is known. NULL: no memory. */
+struct sonde_visit *sonde_cells__add_visit(struct sonde_cells *c, uint32_t scope, uint32_t region);
+/* Adds to the tally, or takes from it (sign -1), what was counted elsewhere. */
+void sonde_cells__add_counts(struct sonde_cells *to, const struct sonde_cells *from, int sign);
+static inline void sonde_count__add(uint64_t *to, uint64_t n, int sign)
+{
+	*to = sign > 0 ? *to + n : *to - n;
+}
+/* A region under the numbers of other tables. */
+struct sonde_region sonde_region__in(
+	struct sonde_region r, const uint32_t *region_of, const uint32_t *string_of);
+/* Its number among those met: regions are the same by parent, label, domain and kind. */
+uint32_t sonde_region__meet(struct sonde_map *keys, struct sonde_arena *keep,
+	const struct sonde_region *r, bool *is_new);
+/* The names of one map in another: their numbers there, in `scratch`. Copied to `keep` unless that is
+ * NULL. NULL: no memory. */
+uint32_t *sonde_map__enter(struct sonde_map *to, struct sonde_arena *keep,
+	const struct sonde_map *from, struct sonde_arena *scratch);
 /* Adds a note when ranks of the job are not in the inputs. */
 void sonde_cells__explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes);
 /* Frees the tables but not what they point to. */
 void sonde_cells__shed(struct sonde_cells *c);
 /* Whether two selections choose the same. */
 bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b);
+/* Whether nobody selected anything: what was folded with another selection is taken as it is. */
+bool sonde_selection__is_usual(const struct sonde_selection *s);
 
 /* One part of captures that are folded together: samples, and whose device they are of. */
 int sonde_parts__read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,

@@ -65,8 +65,7 @@ static void add_all(struct work *w, uint32_t set, const struct change *by)
 static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
 {
 	bool is_new = false;
-	uint32_t number = sonde_map_add(&w->live,
-		SONDE_BYTES(m->address), &is_new);
+	uint32_t number = sonde_map_add(&w->live, SONDE_BYTES(m->address), &is_new);
 	uint32_t *slot = number == SONDE_NONE ? NULL
 			 : is_new	      ? sonde_vec_push(&w->of)
 					      : &w->of.at[number];
@@ -157,7 +156,6 @@ static void find_peaks(struct work *w, uint32_t process)
 static bool take_scope(struct work *w, const struct sonde_scope *scope)
 {
 	double held = 0;
-	uint64_t *ns;
 	size_t i;
 
 	sonde_map_release(&w->live);
@@ -171,10 +169,8 @@ static bool take_scope(struct work *w, const struct sonde_scope *scope)
 
 		if (m->process != scope->process || m->device != scope->device || m->is_host)
 			continue;
-		ns = sonde_vec_push(&w->ns);
-		if (!ns || !take(w, (uint32_t)i, &held))
+		if (!sonde_vec_put(&w->ns, m->ns) || !take(w, (uint32_t)i, &held))
 			return false;
-		*ns = m->ns;
 		w->most[w->ns.nr - 1] = held;
 	}
 	memmove(&w->most[w->ns.nr], w->most, w->ns.nr * sizeof(*w->most)); /* the leaves */
@@ -183,14 +179,16 @@ static bool take_scope(struct work *w, const struct sonde_scope *scope)
 	return true;
 }
 
-int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, struct sonde_err *err)
+bool sonde_fold__memory(struct sonde_folding *f)
 {
-	struct work w = {.c = c, .l = l, .r = l->records};
+	struct sonde_cells *c = f->c;
+	const struct sonde_launches *l = f->l;
+	struct work w = {.c = c, .l = l, .r = f->r};
 	size_t i, visit = 0;
 	bool ok;
 
-	if (!l->records->memory.nr)
-		return 0;
+	if (!f->r->memory.nr)
+		return true;
 	w.visit_of = sonde_malloc((l->regions.nr + 1) * sizeof(*w.visit_of));
 	ok = w.visit_of != NULL;
 	for (i = 0; i < l->scopes.nr && ok; i++) {
@@ -204,5 +202,5 @@ int sonde_fold__memory(struct sonde_cells *c, const struct sonde_launches *l, st
 	sonde_map_release(&w.live);
 	sonde_vec_release(&w.of);
 	sonde_vec_release(&w.ns);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }

@@ -12,7 +12,7 @@ static void move_texts(struct sonde_walk *w, struct sonde_cells *c, struct sonde
 
 		if (w->to)
 			continue;
-		w->is_nomem |= sonde_cells__intern(c, map, text.p ? text : SONDE_STR(""), &is_new) ==
+		w->is_nomem |= sonde_map_keep(map, &c->arena, text.p ? text : SONDE_STR(""), &is_new) ==
 			       SONDE_NONE;
 		sonde_walk_require(w, is_new);
 	}

@@ -296,12 +296,10 @@ static int read_named(struct opening *o, const char *const *paths, size_t nr, st
 static int check_request(
 	const struct opening *o, const struct sonde_parts *out, struct sonde_err *err)
 {
-	const char *const known = "known";
 	const struct sonde_selection *s = &o->request->selection;
-	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
 	size_t i;
 
-	if (sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual))
+	if (sonde_selection__is_usual(s))
 		return 0;
 	for (i = 0; i < out->at.nr; i++) {
 		const struct sonde_cells *part = out->at.at[i];

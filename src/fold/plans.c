@@ -6,23 +6,25 @@
 
 #define MAX_CONSTITUENTS 512
 
-int sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c, struct sonde_err *err)
+/* A slot for each metric, SONDE_NONE so far. NULL: no memory. */
+static uint32_t *make_slots(struct sonde_plans *p)
 {
-	size_t nr = c->metric_names.nr, i;
+	size_t size = (p->cells->metric_names.nr + 1) * sizeof(uint32_t);
+	uint32_t *slots = sonde_arena_alloc(&p->arena, size);
+
+	return slots ? memset(slots, 0xff, size) : NULL;
+}
+
+bool sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c)
+{
+	size_t i;
 
 	*p = (struct sonde_plans){.cells = c};
-	p->slot_of = sonde_arena_alloc(&p->arena, (nr + 1) * sizeof(*p->slot_of));
+	p->slot_of = make_slots(p);
 	p->kits = sonde_arena_calloc(&p->arena, c->kits.nr + 1, sizeof(*p->kits));
-	if (!p->slot_of || !p->kits)
-		return sonde_err_nomem(err);
-	memset(p->slot_of, 0xff, nr * sizeof(*p->slot_of));
-	for (i = 0; i < c->kits.nr; i++) {
-		p->kits[i].slots = sonde_arena_alloc(&p->arena, (nr + 1) * sizeof(uint32_t));
-		if (!p->kits[i].slots)
-			return sonde_err_nomem(err);
-		memset(p->kits[i].slots, 0xff, nr * sizeof(uint32_t));
-	}
-	return 0;
+	for (i = 0; p->kits && i < c->kits.nr; i++)
+		p->kits[i].slots = make_slots(p);
+	return !p->arena.failed;
 }
 
 void sonde_plans_release(struct sonde_plans *p)
@@ -49,7 +51,7 @@ static struct sonde_capture capture_of(const struct sonde_plans *p, size_t kit)
 static bool list_constituents(
 	struct sonde_rollup *p, const struct sonde_capture *c, struct sonde_str list)
 {
-	uint32_t metric, *at;
+	uint32_t metric;
 
 	while (list.n) {
 		metric = sonde_map_find(
@@ -61,10 +63,8 @@ static bool list_constituents(
 			p->constituents.nr = 0; /* of some the maximum is not known */
 			return true;
 		}
-		at = sonde_vec_push(&p->constituents);
-		if (!at)
+		if (!sonde_vec_put(&p->constituents, metric))
 			return false;
-		*at = metric;
 	}
 	if (p->constituents.nr)
 		p->says[0] = "max over its constituents of their weighted means";
@@ -82,7 +82,6 @@ static bool is_same(const struct sonde_rollup *a, const struct sonde_rollup *b)
 static uint32_t find_slot(struct sonde_plans *s, struct sonde_rollup *plan)
 {
 	uint32_t *link = &s->slot_of[plan->metric], slot = (uint32_t)s->plans.nr;
-	struct sonde_rollup *at;
 
 	while (*link != SONDE_NONE && !is_same(&s->plans.at[*link], plan))
 		link = &s->plans.at[*link].next;
@@ -91,13 +90,10 @@ static uint32_t find_slot(struct sonde_plans *s, struct sonde_rollup *plan)
 		return *link;
 	}
 	*link = slot; /* before the vector may move */
-	at = sonde_vec_push(&s->plans);
-	if (!at) {
-		sonde_vec_release(&plan->constituents);
-		return SONDE_NONE;
-	}
-	*at = *plan;
-	return slot;
+	if (sonde_vec_put(&s->plans, *plan))
+		return slot;
+	sonde_vec_release(&plan->constituents);
+	return SONDE_NONE;
 }
 
 static bool add_to_kit(struct sonde_plans *p, size_t number, uint32_t metric)
@@ -151,24 +147,24 @@ static void settle_peak(const struct sonde_plans *s, struct sonde_rollup *p)
 		p->quality = quality;
 }
 
-int sonde_plans_complete(struct sonde_plans *s, struct sonde_err *err)
+bool sonde_plans_complete(struct sonde_plans *s)
 {
 	size_t i, k;
 
 	for (i = 0; i < s->plans.nr; i++) { /* grows meanwhile */
 		if (s->plans.at[i].sibling != SONDE_NONE &&
 			!sonde_plans_add(s, s->plans.at[i].sibling))
-			return sonde_err_nomem(err);
+			return false;
 		for (k = 0; k < s->plans.at[i].constituents.nr; k++)
 			if (!sonde_plans_add(s, s->plans.at[i].constituents.at[k]))
-				return sonde_err_nomem(err);
+				return false;
 	}
 	for (i = 0; i < s->plans.nr; i++)
 		settle_peak(s, &s->plans.at[i]);
-	return 0;
+	return true;
 }
 
-int sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c, struct sonde_err *err)
+bool sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c)
 {
 	size_t nr = c->metric_names.nr, i, k;
 
@@ -178,7 +174,7 @@ int sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c, struct sond
 
 		kit->at = sonde_arena_alloc(&c->arena, (nr + 1) * sizeof(*kit->at));
 		if (!kit->at)
-			return sonde_err_nomem(err);
+			return false;
 		for (k = 0; k < nr; k++)
 			kit->at[k] = planned->slots[k] == SONDE_NONE ? SONDE_NONE : kit->nr++;
 		for (k = 0; k < planned->list.nr; k++) {
@@ -187,5 +183,5 @@ int sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c, struct sond
 			item->at = kit->at[p->plans.at[item->slot].metric];
 		}
 	}
-	return 0;
+	return true;
 }

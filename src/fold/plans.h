@@ -31,14 +31,15 @@ struct sonde_plans {
 	struct sonde_arena arena;
 };
 
+/* Each false when memory is short. */
 /* A kit without `at` may keep whatever its inputs have: so it is while folding, until settled. */
-int sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c, struct sonde_err *err);
-/* Plans a metric for every kit that keeps it, unless that is done; false on no memory. */
+bool sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c);
+/* Plans a metric for every kit that keeps it, unless that is done. */
 bool sonde_plans_add(struct sonde_plans *p, uint32_t metric);
 /* Plans what the metrics so far need: constituents, `.avg` for bounds. */
-int sonde_plans_complete(struct sonde_plans *p, struct sonde_err *err);
+bool sonde_plans_complete(struct sonde_plans *p);
 /* Lays out the accumulators of kits without `at`: what was planned, in order of metrics. */
-int sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c, struct sonde_err *err);
+bool sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c);
 void sonde_plans_release(struct sonde_plans *p);
 
 #endif

@@ -7,24 +7,6 @@
 
 /* --- names ------------------------------------------------------------------------------------- */
 
-uint32_t sonde_rest__intern(struct sonde_rest *r, struct sonde_map *map, struct sonde_str key, bool *is_new)
-{
-	return sonde_map_keep(map, &r->arena, key, is_new);
-}
-
-static uint32_t *enter(struct sonde_rest_moving *m, struct sonde_map *to, const struct sonde_map *from)
-{
-	uint32_t *of = sonde_arena_alloc(&m->arena, (from->nr + 1) * sizeof(*of));
-	size_t i;
-
-	for (i = 0; of && i < from->nr; i++) {
-		of[i] = sonde_rest__intern(m->r, to, from->keys[i], NULL);
-		if (of[i] == SONDE_NONE)
-			return NULL;
-	}
-	return of;
-}
-
 static struct sonde_str path_of(const struct sonde_cells *c)
 {
 	return c->inputs.at[0].path;
@@ -46,17 +28,12 @@ static bool order_region(struct sonde_rest_moving *m, struct sonde_rest_region *
 static bool enter_region(struct sonde_rest_moving *m, uint32_t number)
 {
 	struct sonde_rest *r = m->r;
-	struct sonde_region region = m->c->regions.at[number];
-	uint32_t key[4], at;
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
-	struct sonde_rest_region *slot;
+	const struct sonde_region region =
+		sonde_region__in(m->c->regions.at[number], m->region_of, m->string_of);
 	bool is_new;
+	uint32_t at = sonde_region__meet(&r->region_keys, &r->arena, &region, &is_new);
+	struct sonde_rest_region *slot;
 
-	region.parent = region.parent == SONDE_NONE ? SONDE_NONE : m->region_of[region.parent];
-	region.label = m->string_of[region.label];
-	region.domain = region.domain == SONDE_NONE ? SONDE_NONE : m->string_of[region.domain];
-	memcpy(key, (uint32_t[4]){region.parent, region.label, region.domain, region.kind}, sizeof(key));
-	at = sonde_rest__intern(r, &r->region_keys, bytes, &is_new);
 	slot = at == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&r->regions) : &r->regions.at[at];
 	if (!slot)
 		return false;
@@ -75,7 +52,6 @@ static bool enter_place(struct sonde_rest_moving *m, size_t number)
 	struct sonde_rest *r = m->r;
 	const struct sonde_place *from = &m->c->places.at[number];
 	uint32_t *homes = sonde_arena_alloc(&m->arena, (from->nr + 1) * sizeof(*homes)), i, at;
-	struct sonde_place *place;
 	bool is_new;
 
 	if (!homes || !sonde_vec_reserve(&r->homes, r->homes.nr + from->nr + 1))
@@ -83,15 +59,13 @@ static bool enter_place(struct sonde_rest_moving *m, size_t number)
 	for (i = 0; i < from->nr; i++)
 		homes[i] = m->region_of[m->c->homes.at[from->first + i]];
 	sonde_sort_u32(homes, from->nr);
-	at = sonde_rest__intern(r, &r->place_keys,
+	at = sonde_map_keep(&r->place_keys, &r->arena,
 		(struct sonde_str){(const char *)homes, from->nr * sizeof(*homes)}, &is_new);
 	m->place_of[number] = at;
 	if (at == SONDE_NONE || !is_new)
 		return at != SONDE_NONE;
-	place = sonde_vec_push(&r->places);
-	if (!place)
+	if (!sonde_vec_put(&r->places, (struct sonde_place){(uint32_t)r->homes.nr, from->nr}))
 		return false;
-	*place = (struct sonde_place){(uint32_t)r->homes.nr, from->nr};
 	for (i = 0; i < from->nr; i++)
 		r->homes.at[r->homes.nr++] = homes[i];
 	return true;
@@ -102,8 +76,8 @@ static bool enter_names(struct sonde_rest_moving *m)
 	const struct sonde_cells *c = m->c;
 	uint32_t i;
 
-	m->string_of = enter(m, &m->r->strings, &c->strings);
-	m->text_of = enter(m, &m->r->texts, &c->texts);
+	m->string_of = sonde_map__enter(&m->r->strings, &m->r->arena, &c->strings, &m->arena);
+	m->text_of = sonde_map__enter(&m->r->texts, &m->r->arena, &c->texts, &m->arena);
 	m->region_of = sonde_arena_alloc(&m->arena, (c->regions.nr + 1) * sizeof(uint32_t));
 	m->place_of = sonde_arena_alloc(&m->arena, (c->places.nr + 1) * sizeof(uint32_t));
 	if (!m->string_of || !m->text_of || !m->region_of || !m->place_of)
@@ -122,23 +96,9 @@ static bool enter_names(struct sonde_rest_moving *m)
 static void add_tally(struct sonde_rest_moving *m)
 {
 	struct sonde_cells *to = m->r->c;
-	const struct sonde_tally *f = &m->c->tally;
 	size_t i;
 
-	sonde_rest__count(m, &to->tally.nr_launches, f->nr_launches);
-	sonde_rest__count(m, &to->tally.nr_taken, f->nr_taken);
-	sonde_rest__count(m, &to->tally.nr_outside, f->nr_outside);
-	sonde_rest__count(m, &to->tally.nr_not_selected, f->nr_not_selected);
-	sonde_rest__count(m, &to->tally.nr_adopted, f->nr_adopted);
-	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
-		sonde_rest__count(m, &to->tally.nr_outside_by[i], f->nr_outside_by[i]);
-	to->tally.takes_range |= f->takes_range;
-	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
-		to->tally.is_met[i] |= f->is_met[i];
-	to->has_range_times |= m->c->has_range_times;
-	to->has_times |= m->c->has_times;
-	sonde_rest__count(m, &to->nr_unclosed, m->c->nr_unclosed);
-	sonde_rest__count(m, &to->nr_untimed, m->c->nr_untimed);
+	sonde_cells__add_counts(to, m->c, m->sign);
 	to->inputs.at[0].is_windowed |= m->c->inputs.at[0].is_windowed;
 	sonde_rest__count(m, &to->inputs.at[0].nr_windows, m->c->inputs.at[0].nr_windows);
 	sonde_rest__count(m, &to->inputs.at[0].captured_ns, m->c->inputs.at[0].captured_ns);
@@ -184,17 +144,14 @@ bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p)
 {
 	struct sonde_rest_moving m = {.r = r, .c = p->c, .part = p, .sign = -1};
 	bool ok = move_part(&m);
-	size_t i, k, nr = 0;
+	size_t i;
 
 	sonde_rest__drop_ranks(r, p->number);
-	for (k = 0; k < r->regions.nr; k++) {
-		struct sonde_rest_region *region = &r->regions.at[k];
+	for (i = 0; i < r->regions.nr; i++) {
+		struct sonde_rest_region *region = &r->regions.at[i];
 
 		sonde_rest__sample(region); /* before: what is left must not depend on who came when */
-		for (i = nr = 0; i < region->entries.nr; i++)
-			if (region->entries.at[i].part != p->number)
-				region->entries.at[nr++] = region->entries.at[i];
-		region->entries.nr = nr;
+		sonde_vec_filter(&region->entries, k, region->entries.at[k].part != p->number);
 	}
 	sonde_arena_release(&m.arena);
 	return ok;

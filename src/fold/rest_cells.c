@@ -86,7 +86,7 @@ static struct sonde_rest_cell *find_cell(struct sonde_rest_moving *m, const stru
 	struct sonde_rest_cell *cell;
 	bool is_new;
 
-	at = sonde_rest__intern(r, &r->cell_keys, SONDE_BYTES(key), &is_new);
+	at = sonde_map_keep(&r->cell_keys, &r->arena, SONDE_BYTES(key), &is_new);
 	if (at == SONDE_NONE || !is_new)
 		return at == SONDE_NONE ? NULL : &r->cells.at[at];
 	cell = sonde_vec_push(&r->cells);
@@ -118,4 +118,3 @@ bool sonde_rest__add_cell(struct sonde_rest_moving *m, const struct sonde_cell *
 			return false;
 	return true;
 }
-

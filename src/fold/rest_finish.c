@@ -42,7 +42,7 @@ static uint32_t *name(struct finishing *f, struct sonde_map *to, struct sonde_ma
 	uint32_t *of = sonde_arena_alloc(&f->arena, (from->nr + 1) * sizeof(*of));
 
 	for (i = 0; order && of && i < from->nr; i++) {
-		of[order[i]] = sonde_cells__intern(f->c, to, from->keys[order[i]], NULL);
+		of[order[i]] = sonde_map_keep(to, &f->c->arena, from->keys[order[i]], NULL);
 		if (of[order[i]] == SONDE_NONE)
 			return NULL;
 	}
@@ -55,12 +55,10 @@ static int by_first(const void *a, const void *b, void *rest)
 	const struct sonde_rest_region *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
 	int c = sonde_str_cmp(x->first_path, y->first_path);
 
-	if (c || x->first_number != y->first_number)
-		return c ? c : x->first_number < y->first_number ? -1 : 1;
-	if (x->region.depth != y->region.depth)
-		return x->region.depth < y->region.depth ? -1 : 1;
-	c = sonde_str_cmp(x->region.id, y->region.id);
-	return c ? c : (int)x->region.kind - (int)y->region.kind;
+	c = c ? c : sonde_cmp(x->first_number, y->first_number);
+	c = c ? c : sonde_cmp(x->region.depth, y->region.depth);
+	c = c ? c : sonde_str_cmp(x->region.id, y->region.id);
+	return c ? c : sonde_cmp(x->region.kind, y->region.kind);
 }
 
 /* --- visits ------------------------------------------------------------------------------------ */
@@ -69,9 +67,9 @@ static int by_begin(const void *a, const void *b)
 {
 	const struct sonde_rest_entry *x = a, *y = b;
 
-	if (x->entry.begin_ns != y->entry.begin_ns)
-		return x->entry.begin_ns < y->entry.begin_ns ? -1 : 1;
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
+	return x->entry.begin_ns != y->entry.begin_ns
+		       ? sonde_cmp(x->entry.begin_ns, y->entry.begin_ns)
+		       : sonde_cmp(x->hash, y->hash);
 }
 
 static bool finish_entries(struct finishing *f, struct sonde_visit *v, struct sonde_rest_region *from)
@@ -126,16 +124,11 @@ static bool finish_regions(struct finishing *f)
 	f->region_of = sonde_arena_alloc(&f->arena, (r->regions.nr + 1) * sizeof(uint32_t));
 	for (i = 0; order && f->region_of && i < r->regions.nr; i++) {
 		struct sonde_rest_region *from = &r->regions.at[order[i]];
-		struct sonde_region *to = sonde_vec_push(&f->c->regions);
+		struct sonde_region to = sonde_region__in(from->region, f->region_of, f->string_of);
 
-		if (!to)
-			return false;
 		f->region_of[order[i]] = i;
-		*to = from->region;
-		to->parent = to->parent == SONDE_NONE ? SONDE_NONE : f->region_of[to->parent];
-		to->label = f->string_of[to->label];
-		to->domain = to->domain == SONDE_NONE ? SONDE_NONE : f->string_of[to->domain];
-		if (!sonde_cells__keep(f->c, &to->id) || !finish_visit(f, i, from))
+		if (!sonde_cells__keep(f->c, &to.id) || !sonde_vec_put(&f->c->regions, to) ||
+			!finish_visit(f, i, from))
 			return false;
 	}
 	return order && f->region_of;
@@ -169,9 +162,8 @@ static int by_homes(const void *a, const void *b, void *finishing)
 static int by_region(const void *a, const void *b, void *finishing)
 {
 	const uint32_t *of = ((const struct finishing *)finishing)->region_of;
-	uint32_t x = of[*(const uint32_t *)a], y = of[*(const uint32_t *)b];
 
-	return x < y ? -1 : x > y;
+	return sonde_cmp(of[*(const uint32_t *)a], of[*(const uint32_t *)b]);
 }
 
 /* The place without regions is the smallest, and so number 0. */
@@ -188,12 +180,12 @@ static bool finish_places(struct finishing *f)
 	f->place_of = sonde_arena_alloc(&f->arena, (r->places.nr + 1) * sizeof(uint32_t));
 	for (i = 0; order && f->place_of && i < r->places.nr; i++) {
 		const struct sonde_place *from = &r->places.at[order[i]];
-		struct sonde_place *to = sonde_vec_push(&f->c->places);
 
 		f->place_of[order[i]] = i;
-		if (!to || !sonde_vec_reserve(&f->c->homes, f->c->homes.nr + from->nr + 1))
+		if (!sonde_vec_put(&f->c->places,
+			    (struct sonde_place){(uint32_t)f->c->homes.nr, from->nr}) ||
+			!sonde_vec_reserve(&f->c->homes, f->c->homes.nr + from->nr + 1))
 			return false;
-		*to = (struct sonde_place){(uint32_t)f->c->homes.nr, from->nr};
 		for (k = 0; k < from->nr; k++)
 			f->c->homes.at[f->c->homes.nr++] = f->region_of[r->homes.at[from->first + k]];
 	}
@@ -203,12 +195,10 @@ static bool finish_places(struct finishing *f)
 static int by_count(const void *a, const void *b)
 {
 	const struct sonde_mode *x = a, *y = b;
+	int c = sonde_cmp(y->count, x->count);
 
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	if (x->is_text != y->is_text)
-		return x->is_text ? 1 : -1;
-	return x->v < y->v ? -1 : x->v > y->v;
+	c = c ? c : sonde_cmp(x->is_text, y->is_text);
+	return c ? c : sonde_cmp(x->v, y->v);
 }
 
 /* The most frequent ones, as many as there is room for. */
@@ -223,8 +213,7 @@ static bool finish_modes(struct finishing *f, struct sonde_acc *to, struct sonde
 	for (i = 0; i < from->modes.nr; i++)
 		if (from->modes.at[i].is_text)
 			from->modes.at[i].v = f->text_of[(uint32_t)from->modes.at[i].v];
-	if (from->modes.nr > 1)
-		qsort(from->modes.at, from->modes.nr, sizeof(*from->modes.at), by_count);
+	sonde_vec_sort(&from->modes, by_count);
 	m->other = from->other;
 	m->cap = SONDE_MAX_MODES;
 	m->at = sonde_arena_calloc(&f->c->arena, SONDE_MAX_MODES, sizeof(*m->at));
@@ -289,13 +278,9 @@ static int by_place_and_kernel(const void *a, const void *b, void *finishing)
 	const struct finishing *f = finishing;
 	const struct sonde_rest_cell *x = &f->r->cells.at[*(const uint32_t *)a];
 	const struct sonde_rest_cell *y = &f->r->cells.at[*(const uint32_t *)b];
-	uint32_t p = f->place_of[x->place], q = f->place_of[y->place];
+	int c = sonde_cmp(f->place_of[x->place], f->place_of[y->place]);
 
-	if (p != q)
-		return p < q ? -1 : 1;
-	p = f->string_of[x->kernel];
-	q = f->string_of[y->kernel];
-	return p < q ? -1 : p > q;
+	return c ? c : sonde_cmp(f->string_of[x->kernel], f->string_of[y->kernel]);
 }
 
 static bool finish_cells(struct finishing *f)

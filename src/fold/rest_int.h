@@ -138,11 +138,9 @@ static inline bool sonde_rest__sum(const struct sonde_rest_moving *m, struct son
 
 static inline void sonde_rest__count(const struct sonde_rest_moving *m, uint64_t *to, uint64_t n)
 {
-	*to = m->sign > 0 ? *to + n : *to - n;
+	sonde_count__add(to, n, m->sign);
 }
 
-/* A key in a map of the rest, copied when new; SONDE_NONE: no memory. */
-uint32_t sonde_rest__intern(struct sonde_rest *r, struct sonde_map *map, struct sonde_str key, bool *is_new);
 /* Each false when memory is short. */
 bool sonde_rest__add_cell(struct sonde_rest_moving *m, const struct sonde_cell *from);
 bool sonde_rest__add_visit(struct sonde_rest_moving *m, struct sonde_visit v);

@@ -112,25 +112,13 @@ static bool keep_input(struct sonde_cells *c, const struct sonde_cells *from)
 
 static bool keep_device(struct sonde_cells *c, const struct sonde_device *from)
 {
-	struct sonde_device *d = from ? sonde_vec_push(&c->devices) : NULL;
-	struct sonde_attribute *at;
-	size_t i;
+	struct sonde_device *d = from ? sonde_cells__add_device(c, from) : NULL;
 
-	if (!from)
-		return true;
-	at = sonde_arena_calloc(&c->arena, from->nr_attributes + 1, sizeof(*at));
-	if (!d || !at)
-		return false;
-	*d = *from;
-	d->id = d->process = 0;
-	d->uuid = SONDE_STR("");
-	d->attributes = at;
-	for (i = 0; i < from->nr_attributes; i++) {
-		at[i] = from->attributes[i];
-		if (!sonde_cells__keep(c, &at[i].name) || !sonde_cells__keep(c, &at[i].text))
-			return false;
+	if (d) {
+		d->id = d->process = 0;
+		d->uuid = SONDE_STR("");
 	}
-	return sonde_cells__keep(c, &d->name);
+	return d || !from;
 }
 
 static bool keep_kit(struct sonde_cells *c, const struct sonde_cells *from)
@@ -148,7 +136,7 @@ static bool keep_kit(struct sonde_cells *c, const struct sonde_cells *from)
 		kit->at[i] = from->kits.at[0].at[i];
 		kit->breakdowns[i] = from->kits.at[0].breakdowns[i];
 		if (!sonde_cells__keep(c, &kit->breakdowns[i]) ||
-			sonde_cells__intern(c, &c->metric_names, from->metric_names.keys[i], NULL) ==
+			sonde_map_keep(&c->metric_names, &c->arena, from->metric_names.keys[i], NULL) ==
 				SONDE_NONE)
 			return false;
 	}
@@ -160,12 +148,9 @@ static bool keep_rules(struct sonde_cells *c, const struct sonde_cells *from)
 	size_t i;
 
 	for (i = 0; i < from->label_rules.nr; i++) {
-		struct sonde_label_rule *rule = sonde_vec_push(&c->label_rules);
+		struct sonde_label_rule rule = {.text = from->label_rules.at[i].text};
 
-		if (!rule)
-			return false;
-		rule->text = from->label_rules.at[i].text;
-		if (!sonde_cells__keep(c, &rule->text))
+		if (!sonde_cells__keep(c, &rule.text) || !sonde_vec_put(&c->label_rules, rule))
 			return false;
 	}
 	c->read = from->read;

@@ -72,39 +72,24 @@ bool sonde_rest__add_ranks(struct sonde_rest_moving *m)
 	return true;
 }
 
-#define DROP(vec, number)                                                                          \
-	do {                                                                                       \
-		size_t i_, nr_ = 0;                                                                \
-                                                                                                   \
-		for (i_ = 0; i_ < (vec)->nr; i_++)                                                 \
-			if ((vec)->at[i_].part != (number))                                        \
-				(vec)->at[nr_++] = (vec)->at[i_];                                  \
-		(vec)->nr = nr_;                                                                   \
-	} while (0)
-
 void sonde_rest__drop_ranks(struct sonde_rest *r, uint32_t part)
 {
-	DROP(&r->times, part);
-	DROP(&r->scopes, part);
-	DROP(&r->collectives, part);
+	sonde_vec_filter(&r->times, i, r->times.at[i].part != part);
+	sonde_vec_filter(&r->scopes, i, r->scopes.at[i].part != part);
+	sonde_vec_filter(&r->collectives, i, r->collectives.at[i].part != part);
 }
 
 /* As scopes are sorted; the part decides between those that are alike. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct sonde_rest_scope *a = pa, *b = pb;
-	int c;
+	int c = sonde_cmp(b->it.has_rank, a->it.has_rank);
 
-	if (a->it.has_rank != b->it.has_rank)
-		return a->it.has_rank ? -1 : 1;
-	if (a->it.rank != b->it.rank)
-		return a->it.rank < b->it.rank ? -1 : 1;
-	if (a->it.pid != b->it.pid)
-		return a->it.pid < b->it.pid ? -1 : 1;
-	c = sonde_str_cmp(a->it.host, b->it.host);
-	if (c || a->it.device != b->it.device)
-		return c ? c : a->it.device < b->it.device ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
+	c = c ? c : sonde_cmp(a->it.rank, b->it.rank);
+	c = c ? c : sonde_cmp(a->it.pid, b->it.pid);
+	c = c ? c : sonde_str_cmp(a->it.host, b->it.host);
+	c = c ? c : sonde_cmp(a->it.device, b->it.device);
+	return c ? c : sonde_cmp(a->id, b->id);
 }
 
 /* A scope by its part, and its number among the sorted ones. */
@@ -116,9 +101,7 @@ static int by_part(const void *pa, const void *pb)
 {
 	const struct where *a = pa, *b = pb;
 
-	if (a->part != b->part)
-		return a->part < b->part ? -1 : 1;
-	return a->scope < b->scope ? -1 : a->scope > b->scope;
+	return a->part != b->part ? sonde_cmp(a->part, b->part) : sonde_cmp(a->scope, b->scope);
 }
 
 static uint32_t find_who(const struct where *at, size_t nr, uint32_t part, uint32_t scope)
@@ -131,12 +114,10 @@ static uint32_t find_who(const struct where *at, size_t nr, uint32_t part, uint3
 static int by_who_and_start(const void *pa, const void *pb)
 {
 	const struct sonde_collective *a = pa, *b = pb;
+	int c = sonde_cmp(a->who, b->who);
 
-	if (a->who != b->who)
-		return a->who < b->who ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	c = c ? c : sonde_cmp(a->start_ns, b->start_ns);
+	return c ? c : sonde_cmp(a->number, b->number);
 }
 
 static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
@@ -144,8 +125,7 @@ static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
 	struct where *at = sonde_arena_alloc(&r->arena, (r->scopes.nr + 1) * sizeof(*at));
 	uint32_t i;
 
-	if (r->scopes.nr > 1)
-		qsort(r->scopes.at, r->scopes.nr, sizeof(*r->scopes.at), by_rank);
+	sonde_vec_sort(&r->scopes, by_rank);
 	for (i = 0; at && i < r->scopes.nr; i++) {
 		struct sonde_folded_scope *to = sonde_vec_push(&c->folded_scopes);
 
@@ -169,12 +149,12 @@ bool sonde_rest__finish_ranks(
 
 	for (i = 0; at && i < r->times.nr; i++) {
 		const struct sonde_rest_time *from = &r->times.at[i];
-		struct sonde_folded_time *to = sonde_vec_push(&c->folded_times);
+		uint32_t who = find_who(at, r->scopes.nr, from->part, from->scope);
 
-		if (!to)
+		if (!sonde_vec_put(&c->folded_times,
+			    (struct sonde_folded_time){0, n->region_of[from->region], who, from->time_ns,
+				    from->work_ns}))
 			return false;
-		*to = (struct sonde_folded_time){0, n->region_of[from->region],
-			find_who(at, r->scopes.nr, from->part, from->scope), from->time_ns, from->work_ns};
 	}
 	for (i = 0; at && i < r->collectives.nr; i++) {
 		const struct sonde_rest_collective *from = &r->collectives.at[i];
@@ -187,7 +167,6 @@ bool sonde_rest__finish_ranks(
 		to->place = n->place_of[to->place];
 		to->group = n->string_of[to->group];
 	}
-	if (at && c->collectives.nr > 1)
-		qsort(c->collectives.at, c->collectives.nr, sizeof(*c->collectives.at), by_who_and_start);
+	sonde_vec_sort(&c->collectives, by_who_and_start);
 	return at != NULL;
 }

@@ -8,13 +8,12 @@ static int by_hash(const void *a, const void *b)
 {
 	const struct sonde_rest_entry *x = a, *y = b;
 
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
+	return sonde_cmp(x->hash, y->hash);
 }
 
 void sonde_rest__sample(struct sonde_rest_region *r)
 {
-	if (r->entries.nr > 1)
-		qsort(r->entries.at, r->entries.nr, sizeof(*r->entries.at), by_hash);
+	sonde_vec_sort(&r->entries, by_hash);
 	if (r->entries.nr > SONDE_REST_ENTRIES)
 		r->entries.nr = SONDE_REST_ENTRIES;
 }
@@ -108,16 +107,14 @@ static bool add_scope_times(struct sonde_rest_moving *m, uint32_t scope)
 	}
 	for (i = 0; i < c->visits.nr; i++) {
 		const struct sonde_visit *v = &c->visits.at[i];
-		struct sonde_rest_time *slot;
+		uint32_t region = m->region_of[v->region];
 
-		if (v->scope != scope || !c->regions.at[v->region].is_shown)
-			continue;
-		slot = sonde_vec_push(&m->r->times);
-		if (!slot)
+		if (v->scope == scope && c->regions.at[v->region].is_shown &&
+			!sonde_vec_put(&m->r->times,
+				(struct sonde_rest_time){m->part->number, scope, region,
+					is_timed ? m->time_of[region] : NAN,
+					is_timed ? m->work_of[region] : NAN}))
 			return false;
-		*slot = (struct sonde_rest_time){m->part->number, scope, m->region_of[v->region],
-			is_timed ? m->time_of[m->region_of[v->region]] : NAN,
-			is_timed ? m->work_of[m->region_of[v->region]] : NAN};
 	}
 	return true;
 }

@@ -1,30 +1,15 @@
 /* What files of one capture come to, added up: names, cells, visits (rolled_*.c), counts; and what stays of it. */
 #include "fold/rolled_add_int.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static void add_tally(struct sonde_adding *a)
+static void add_functions(struct sonde_adding *a)
 {
-	struct sonde_tally *to = &a->to->tally;
-	const struct sonde_tally *from = &a->from->tally;
 	size_t i;
 
-	sonde_adding__count(a, &to->nr_launches, from->nr_launches);
-	sonde_adding__count(a, &to->nr_taken, from->nr_taken);
-	sonde_adding__count(a, &to->nr_outside, from->nr_outside);
-	sonde_adding__count(a, &to->nr_not_selected, from->nr_not_selected);
-	sonde_adding__count(a, &to->nr_adopted, from->nr_adopted);
-	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
-		sonde_adding__count(a, &to->nr_outside_by[i], from->nr_outside_by[i]);
-	to->takes_range |= from->takes_range;
-	for (i = 0; i < sonde_selection_nr_words(&a->to->selection); i++)
-		to->is_met[i] |= from->is_met[i];
-	for (i = 0; i < from->nr_functions; i++) {
-		struct sonde_str name = from->functions[i];
+	for (i = 0; i < a->from->tally.nr_functions; i++) {
+		struct sonde_str name = a->from->tally.functions[i];
 
 		if (sonde_cells__keep(a->to, &name))
-			sonde_tally_add_function(to, name);
+			sonde_tally_add_function(&a->to->tally, name);
 	}
 }
 
@@ -34,7 +19,8 @@ static void add_counts(struct sonde_adding *a)
 	const struct sonde_cells *from = a->from;
 	size_t i;
 
-	add_tally(a);
+	sonde_cells__add_counts(to, from, a->sign);
+	add_functions(a);
 	for (i = 0; i < from->sums.nr; i++) {
 		struct sonde_scope_sum *sum = &to->sums.at[a->scope_of[i]];
 
@@ -44,10 +30,6 @@ static void add_counts(struct sonde_adding *a)
 		sum->collective_step = 0;
 	}
 	sonde_adding__count(a, &to->processes.at[0].nr_launches, from->processes.at[0].nr_launches);
-	to->has_range_times |= from->has_range_times;
-	to->has_times |= from->has_times;
-	sonde_adding__count(a, &to->nr_unclosed, from->nr_unclosed);
-	sonde_adding__count(a, &to->nr_untimed, from->nr_untimed);
 	sonde_adding__count(a, &to->nr_damaged, from->nr_damaged);
 	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++) /* each label once */
 		if (from->label_rules.at[i].changed > to->label_rules.at[i].changed)
@@ -72,29 +54,6 @@ static bool add_strays(struct sonde_adding *a)
 		sonde_adding__count(a, &to->launches, from->launches);
 	}
 	return true;
-}
-
-static int by_region(const void *a, const void *b)
-{
-	const struct sonde_visit *x = a, *y = b;
-
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
-}
-
-static void drop_empty(struct sonde_cells *c)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < c->cells.nr; i++)
-		if (c->cells.at[i].launches)
-			c->cells.at[nr++] = c->cells.at[i];
-	c->cells.nr = nr;
-	for (i = nr = 0; i < c->strays.nr; i++)
-		if (c->strays.at[i].launches)
-			c->strays.at[nr++] = c->strays.at[i];
-	c->strays.nr = nr;
 }
 
 static void mark_path(const struct sonde_cells *c, bool *is_met, uint32_t region)
@@ -129,17 +88,12 @@ static bool *find_met(struct sonde_adding *a)
  */
 static bool drop_unmet(struct sonde_adding *a, const bool *was_met, size_t nr_before)
 {
-	struct sonde_cells *c = a->to;
 	const bool *is_met = find_met(a);
-	size_t i, nr = 0;
+	const struct sonde_visit *v = a->to->visits.at;
 
-	for (i = 0; is_met && i < c->visits.nr; i++) {
-		uint32_t region = c->visits.at[i].region;
-
-		if (is_met[region] || (region < nr_before && !was_met[region]))
-			c->visits.at[nr++] = c->visits.at[i];
-	}
-	c->visits.nr = is_met ? nr : c->visits.nr;
+	if (is_met)
+		sonde_vec_filter(&a->to->visits, i, is_met[v[i].region] ||
+			(v[i].region < nr_before && !was_met[v[i].region]));
 	return is_met != NULL;
 }
 
@@ -213,7 +167,7 @@ static bool adopt_kit(struct sonde_cells *to, const struct sonde_cells *from)
 	for (i = 0; i < nr; i++) {
 		kit->at[i] = from->kits.at[0].at[i];
 		to->inputs.at[0].has.at[i] = sonde_input_has(&from->inputs.at[0], (uint32_t)i);
-		if (sonde_cells__intern(to, &to->metric_names, from->metric_names.keys[i], NULL) != i)
+		if (sonde_map_keep(&to->metric_names, &to->arena, from->metric_names.keys[i], NULL) != i)
 			return false;
 	}
 	to->inputs.at[0].has.nr = nr;
@@ -247,10 +201,10 @@ int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const st
 	a.from = plus;
 	ok = ok && sonde_adding__enter(&a);
 	if (ok) {
-		drop_empty(to);
+		sonde_vec_filter(&to->cells, i, to->cells.at[i].launches);
+		sonde_vec_filter(&to->strays, i, to->strays.at[i].launches);
 		ok = drop_unmet(&a, was_met, nr_before);
-		if (to->visits.nr > 1)
-			qsort(to->visits.at, to->visits.nr, sizeof(*to->visits.at), by_region);
+		sonde_cells_sort_visits(to);
 		ok = ok && sonde_adding__settle_streams(&a) && sonde_adding__take_last(&a, plus, since_ns);
 	}
 	sonde_map_release(&a.region_keys);

@@ -23,7 +23,7 @@ struct sonde_adding {
 
 static inline void sonde_adding__count(const struct sonde_adding *a, uint64_t *to, uint64_t n)
 {
-	*to = a->sign > 0 ? *to + n : *to - n;
+	sonde_count__add(to, n, a->sign);
 }
 
 /* Each false when memory is short. */

@@ -7,30 +7,14 @@
 
 /* --- cells ------------------------------------------------------------------------------------- */
 
-static bool add_mode(struct sonde_adding *a, struct sonde_modes *m, struct sonde_mode mode)
+static void add_mode(struct sonde_adding *a, struct sonde_modes *m, struct sonde_mode mode)
 {
-	struct sonde_mode *at;
-	uint32_t i;
+	struct sonde_mode *to;
 
 	if (mode.is_text)
 		mode.v = a->text_of[(uint32_t)mode.v];
-	for (i = 0; i < m->nr && (m->at[i].v != mode.v || m->at[i].is_text != mode.is_text); i++)
-		;
-	if (i == m->nr && i == m->cap && i < SONDE_MAX_MODES) {
-		at = sonde_arena_calloc(&a->to->arena, SONDE_MAX_MODES, sizeof(*at));
-		if (!at)
-			return false;
-		if (m->nr)
-			memcpy(at, m->at, m->nr * sizeof(*at));
-		m->at = at;
-		m->cap = SONDE_MAX_MODES;
-	}
-	if (i == m->nr && i < m->cap) {
-		m->at[m->nr++] = mode;
-		m->at[i].count = 0;
-	}
-	sonde_adding__count(a, i < m->nr ? &m->at[i].count : &m->other, mode.count);
-	return true;
+	to = sonde_modes_find(m, &mode, &a->to->arena);
+	sonde_adding__count(a, to ? &to->count : &m->other, mode.count);
 }
 
 static bool add_modes(struct sonde_adding *a, struct sonde_acc *to, const struct sonde_modes *from)
@@ -45,9 +29,8 @@ static bool add_modes(struct sonde_adding *a, struct sonde_acc *to, const struct
 		return false;
 	sonde_adding__count(a, &to->modes->other, from->other);
 	for (i = 0; i < from->nr; i++)
-		if (!add_mode(a, to->modes, from->at[i]))
-			return false;
-	return true;
+		add_mode(a, to->modes, from->at[i]);
+	return !a->to->arena.failed;
 }
 
 /* The larger of two, of which the first may not be there yet. */
@@ -89,7 +72,7 @@ static struct sonde_cell *find_cell(struct sonde_adding *a, struct sonde_map *ke
 	struct sonde_cells *to = a->to;
 	struct sonde_cell *cell;
 	bool is_new;
-	uint32_t at = sonde_cells__intern(to, keys, (struct sonde_str){(const char *)key, sizeof(key)}, &is_new);
+	uint32_t at = sonde_map_keep(keys, &a->arena, SONDE_BYTES(key), &is_new);
 
 	if (at == SONDE_NONE || !is_new)
 		return at == SONDE_NONE ? NULL : &to->cells.at[at];
@@ -111,7 +94,7 @@ bool sonde_adding__cells(struct sonde_adding *a)
 	for (i = 0; i < to->cells.nr && ok; i++) {
 		const uint32_t key[3] = {to->cells.at[i].scope, to->cells.at[i].place, to->cells.at[i].kernel};
 
-		ok = sonde_cells__intern(to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, NULL) == i;
+		ok = sonde_map_keep(&keys, &a->arena, SONDE_BYTES(key), NULL) == i;
 	}
 	for (i = 0; i < a->from->cells.nr && ok; i++) {
 		const struct sonde_cell *from = &a->from->cells.at[i];
@@ -135,18 +118,12 @@ bool sonde_adding__cells(struct sonde_adding *a)
 
 /* --- visits ------------------------------------------------------------------------------------ */
 
-static struct sonde_visit *new_visit(struct sonde_cells *to, uint32_t scope, uint32_t region)
+static bool make_visit(struct sonde_cells *to, uint32_t scope, uint32_t region)
 {
-	struct sonde_visit *v = sonde_vec_push(&to->visits);
-	double *times[SONDE_NR_VISIT_TIMES];
-	size_t i;
+	struct sonde_visit *v = sonde_cells__add_visit(to, scope, region);
 
-	if (!v)
-		return NULL;
-	*v = (struct sonde_visit){.scope = scope, .region = region, .entry_step = 1};
-	sonde_visit__list_times(v, times);
-	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
-		*times[i] = NAN;
+	if (v)
+		v->entry_step = 1;
 	return v;
 }
 
@@ -206,15 +183,14 @@ bool sonde_adding__visits(struct sonde_adding *a)
 	for (i = 0; i < to->visits.nr && ok; i++) {
 		const uint32_t key[2] = {to->visits.at[i].scope, to->visits.at[i].region};
 
-		ok = sonde_cells__intern(to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, NULL) == i;
+		ok = sonde_map_keep(&keys, &a->arena, SONDE_BYTES(key), NULL) == i;
 	}
 	for (i = 0; i < a->from->visits.nr && ok; i++) {
 		const struct sonde_visit *from = &a->from->visits.at[i];
 		const uint32_t key[2] = {a->scope_of[from->scope], a->region_of[from->region]};
-		uint32_t at = sonde_cells__intern(
-			to, &keys, (struct sonde_str){(const char *)key, sizeof(key)}, &is_new);
+		uint32_t at = sonde_map_keep(&keys, &a->arena, SONDE_BYTES(key), &is_new);
 
-		ok = at != SONDE_NONE && (!is_new || new_visit(to, key[0], key[1])) && sonde_adding__streams(a, from);
+		ok = at != SONDE_NONE && (!is_new || make_visit(to, key[0], key[1])) && sonde_adding__streams(a, from);
 		if (ok)
 			add_visit(a, &to->visits.at[at], *from);
 	}

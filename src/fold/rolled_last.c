@@ -5,7 +5,6 @@
 #include "fold/rolled_add_int.h"
 
 #include "base/alloc.h"
-#include "base/bisect.h"
 #include "fold/timeline.h"
 
 #include <stdlib.h>
@@ -14,12 +13,10 @@
 static int by_length(const void *a, const void *b)
 {
 	const struct sonde_gap *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
 
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	c = c ? c : sonde_cmp(y->ns, x->ns);
+	return c ? c : sonde_cmp(x->begin_ns, y->begin_ns);
 }
 
 /* The longest of each scope stay. */
@@ -27,8 +24,7 @@ static void cut_gaps(struct sonde_cells *to)
 {
 	size_t i, k, nr = 0;
 
-	if (to->gaps.nr > 1)
-		qsort(to->gaps.at, to->gaps.nr, sizeof(*to->gaps.at), by_length);
+	sonde_vec_sort(&to->gaps, by_length);
 	for (i = k = 0; i < to->gaps.nr; i++) {
 		k = i && to->gaps.at[i].scope == to->gaps.at[i - 1].scope ? k + 1 : 0;
 		if (k < SONDE_NR_GAPS)
@@ -42,44 +38,28 @@ static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
 {
 	struct sonde_cells *to = a->to;
 	uint64_t *first = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*first));
-	size_t i, nr = 0;
+	size_t i;
 
 	if (!first)
 		return false;
-	for (i = 0; i < to->gaps.nr; i++) {
+	for (i = 0; i < to->gaps.nr; i++)
 		first[to->gaps.at[i].scope] = to->gaps.at[i].begin_ns - to->gaps.at[i].since_ns;
-		if (to->gaps.at[i].begin_ns < since_ns)
-			to->gaps.at[nr++] = to->gaps.at[i];
-	}
-	to->gaps.nr = nr;
+	sonde_vec_filter(&to->gaps, k, to->gaps.at[k].begin_ns < since_ns);
 	for (i = 0; i < a->from->gaps.nr; i++) {
-		struct sonde_gap gap = a->from->gaps.at[i], *slot;
+		struct sonde_gap gap = a->from->gaps.at[i];
 
 		gap.scope = a->scope_of[gap.scope];
-		gap.region = gap.region == SONDE_NONE ? SONDE_NONE : a->region_of[gap.region];
-		gap.before = gap.before == SONDE_NONE ? SONDE_NONE : a->region_of[gap.before];
+		gap.region = sonde_number__in(a->region_of, gap.region);
+		gap.before = sonde_number__in(a->region_of, gap.before);
 		if (gap.begin_ns < since_ns)
 			continue;
 		if (first[gap.scope]) /* the first launch was in a file that is gone */
 			gap.since_ns = gap.begin_ns - first[gap.scope];
-		slot = sonde_vec_push(&to->gaps);
-		if (!slot)
+		if (!sonde_vec_put(&to->gaps, gap))
 			return false;
-		*slot = gap;
 	}
 	cut_gaps(to);
 	return true;
-}
-
-/* Visits are in order of scope and region by now. */
-static struct sonde_visit *find_visit(const struct sonde_cells *c, uint32_t scope, uint32_t region)
-{
-	struct sonde_visit *v = c->visits.at;
-	size_t low = 0;
-
-	sonde_bisect(low, c->visits.nr, mid,
-		v[mid].scope < scope || (v[mid].scope == scope && v[mid].region < region));
-	return low < c->visits.nr && v[low].scope == scope && v[low].region == region ? &v[low] : NULL;
 }
 
 static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
@@ -91,11 +71,13 @@ static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
 		return false;
 	for (i = 0; i < a->from->visits.nr; i++) {
 		const struct sonde_visit *from = &a->from->visits.at[i];
-		struct sonde_visit *v =
-			find_visit(to, a->scope_of[from->scope], a->region_of[from->region]);
+		const struct sonde_visit *found =
+			sonde_cells_visit(to, a->scope_of[from->scope], a->region_of[from->region]);
+		struct sonde_visit *v;
 
-		if (!v)
+		if (!found)
 			continue;
+		v = &to->visits.at[found - to->visits.at];
 		v->first_entry = (uint32_t)to->entries.nr;
 		v->entry_step = from->entry_step;
 		for (k = 0; k < from->nr_entries; k++) {
@@ -103,7 +85,7 @@ static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
 
 			if (e.begin_ns < since_ns)
 				continue;
-			e.label = e.label == SONDE_NONE ? SONDE_NONE : a->string_of[e.label];
+			e.label = sonde_number__in(a->string_of, e.label);
 			to->entries.at[to->entries.nr++] = e;
 			v->nr_entries++;
 		}

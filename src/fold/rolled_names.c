@@ -6,35 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sonde_str bytes_of(const void *p, size_t n)
+static uint32_t meet_region(struct sonde_adding *a, const struct sonde_region *r, bool *is_new)
 {
-	return (struct sonde_str){p, n};
-}
-
-static uint32_t *enter(struct sonde_adding *a, struct sonde_map *to, const struct sonde_map *from)
-{
-	uint32_t *of = sonde_arena_alloc(&a->arena, (from->nr + 1) * sizeof(*of));
-	size_t i;
-
-	for (i = 0; of && i < from->nr; i++) {
-		of[i] = sonde_cells__intern(a->to, to, from->keys[i], NULL);
-		if (of[i] == SONDE_NONE)
-			return NULL;
-	}
-	return of;
-}
-
-static uint32_t region_key(struct sonde_adding *a, const struct sonde_region *r, bool *is_new)
-{
-	const uint32_t key[4] = {r->parent, r->label, r->domain, r->kind};
-
-	return sonde_cells__intern(a->to, &a->region_keys, bytes_of(key, sizeof(key)), is_new);
+	return sonde_region__meet(&a->region_keys, &a->to->arena, r, is_new);
 }
 
 /* A place is the regions it is in, in whatever order: the first like it, `new` when there is none. */
 static uint32_t find_place(struct sonde_adding *a, const uint32_t *homes, size_t nr, uint32_t new)
 {
-	uint32_t *sorted = sonde_arena_alloc(&a->arena, (nr + 1) * sizeof(*sorted)), key, *slot;
+	uint32_t *sorted = sonde_arena_alloc(&a->arena, (nr + 1) * sizeof(*sorted)), key;
 	bool is_new = false;
 
 	if (!sorted)
@@ -42,11 +22,11 @@ static uint32_t find_place(struct sonde_adding *a, const uint32_t *homes, size_t
 	if (nr)
 		memcpy(sorted, homes, nr * sizeof(*sorted));
 	sonde_sort_u32(sorted, nr);
-	key = sonde_cells__intern(a->to, &a->place_keys, bytes_of(sorted, nr * sizeof(*sorted)), &is_new);
-	slot = is_new ? sonde_vec_push(&a->place_at) : NULL;
-	if (slot)
-		*slot = new;
-	return key == SONDE_NONE || (is_new && !slot) ? SONDE_NONE : a->place_at.at[key];
+	key = sonde_map_keep(&a->place_keys, &a->to->arena,
+		(struct sonde_str){(const char *)sorted, nr * sizeof(*sorted)}, &is_new);
+	if (key == SONDE_NONE || (is_new && !sonde_vec_put(&a->place_at, new)))
+		return SONDE_NONE;
+	return a->place_at.at[key];
 }
 
 bool sonde_adding__know(struct sonde_adding *a)
@@ -56,7 +36,7 @@ bool sonde_adding__know(struct sonde_adding *a)
 	size_t i;
 
 	for (i = 0; i < to->regions.nr; i++)
-		if (region_key(a, &to->regions.at[i], &is_new) != i)
+		if (meet_region(a, &to->regions.at[i], &is_new) != i)
 			return false;
 	for (i = 0; i < to->places.nr; i++)
 		if (find_place(a, &to->homes.at[to->places.at[i].first], to->places.at[i].nr,
@@ -67,24 +47,17 @@ bool sonde_adding__know(struct sonde_adding *a)
 
 static bool enter_region(struct sonde_adding *a, size_t number)
 {
-	struct sonde_region region = a->from->regions.at[number], *slot;
+	struct sonde_region region =
+		sonde_region__in(a->from->regions.at[number], a->region_of, a->string_of);
 	bool is_new;
+	uint32_t at = meet_region(a, &region, &is_new);
 
-	region.parent = region.parent == SONDE_NONE ? SONDE_NONE : a->region_of[region.parent];
-	region.label = a->string_of[region.label];
-	region.domain = region.domain == SONDE_NONE ? SONDE_NONE : a->string_of[region.domain];
-	a->region_of[number] = region_key(a, &region, &is_new);
-	if (a->region_of[number] == SONDE_NONE)
-		return false;
-	if (!is_new) {
-		a->to->regions.at[a->region_of[number]].is_shown |= region.is_shown;
-		return true;
-	}
-	slot = sonde_vec_push(&a->to->regions);
-	if (!slot)
-		return false;
-	*slot = region;
-	return sonde_cells__keep(a->to, &slot->id);
+	a->region_of[number] = at;
+	if (at == SONDE_NONE || is_new)
+		return at != SONDE_NONE && sonde_cells__keep(a->to, &region.id) &&
+		       sonde_vec_put(&a->to->regions, region);
+	a->to->regions.at[at].is_shown |= region.is_shown;
+	return true;
 }
 
 static bool enter_place(struct sonde_adding *a, size_t number)
@@ -92,7 +65,6 @@ static bool enter_place(struct sonde_adding *a, size_t number)
 	const struct sonde_place *from = &a->from->places.at[number];
 	struct sonde_cells *to = a->to;
 	uint32_t first = (uint32_t)to->homes.nr, new = (uint32_t)to->places.nr, i;
-	struct sonde_place *place;
 
 	if (!sonde_vec_reserve(&to->homes, first + from->nr + 1))
 		return false;
@@ -101,12 +73,8 @@ static bool enter_place(struct sonde_adding *a, size_t number)
 	a->place_of[number] = find_place(a, &to->homes.at[first], from->nr, new);
 	if (a->place_of[number] != new)
 		return a->place_of[number] != SONDE_NONE;
-	place = sonde_vec_push(&to->places);
-	if (!place)
-		return false;
-	*place = (struct sonde_place){first, from->nr};
 	to->homes.nr += from->nr;
-	return true;
+	return sonde_vec_put(&to->places, (struct sonde_place){first, from->nr});
 }
 
 /* Makes room for a scope at `at`: those behind it get another number. */
@@ -159,29 +127,14 @@ static bool enter_scope(struct sonde_adding *a, size_t number)
 static bool enter_devices(struct sonde_adding *a)
 {
 	struct sonde_cells *to = a->to;
-	size_t i, k, m;
+	size_t i, k;
 
 	for (i = 0; i < a->from->devices.nr; i++) {
 		const struct sonde_device *from = &a->from->devices.at[i];
-		struct sonde_attribute *at;
-		struct sonde_device *d;
 
 		for (k = 0; k < to->devices.nr && to->devices.at[k].id != from->id; k++)
 			;
-		if (k < to->devices.nr)
-			continue;
-		d = sonde_vec_push(&to->devices);
-		at = sonde_arena_calloc(&to->arena, from->nr_attributes + 1, sizeof(*at));
-		if (!d || !at)
-			return false;
-		*d = *from;
-		d->attributes = at;
-		for (m = 0; m < from->nr_attributes; m++) {
-			at[m] = from->attributes[m];
-			if (!sonde_cells__keep(to, &at[m].name) || !sonde_cells__keep(to, &at[m].text))
-				return false;
-		}
-		if (!sonde_cells__keep(to, &d->name) || !sonde_cells__keep(to, &d->uuid))
+		if (k == to->devices.nr && !sonde_cells__add_device(to, from))
 			return false;
 	}
 	return true;
@@ -192,8 +145,8 @@ bool sonde_adding__enter(struct sonde_adding *a)
 	const struct sonde_cells *from = a->from;
 	size_t i;
 
-	a->string_of = enter(a, &a->to->strings, &from->strings);
-	a->text_of = enter(a, &a->to->texts, &from->texts);
+	a->string_of = sonde_map__enter(&a->to->strings, &a->to->arena, &from->strings, &a->arena);
+	a->text_of = sonde_map__enter(&a->to->texts, &a->to->arena, &from->texts, &a->arena);
 	a->region_of = sonde_arena_alloc(&a->arena, (from->regions.nr + 1) * sizeof(uint32_t));
 	a->place_of = sonde_arena_alloc(&a->arena, (from->places.nr + 1) * sizeof(uint32_t));
 	a->scope_of = sonde_arena_alloc(&a->arena, (from->scopes.nr + 1) * sizeof(uint32_t));

@@ -15,12 +15,11 @@ bool sonde_adding__know_streams(struct sonde_adding *a)
 
 	for (i = 0; i < to->visits.nr; i++)
 		for (k = 0; k < to->visits.at[i].nr_streams; k++) {
-			struct sonde_adding_stream *s = sonde_vec_push(&a->streams);
+			const struct sonde_visit *v = &to->visits.at[i];
 
-			if (!s)
+			if (!sonde_vec_put(&a->streams, (struct sonde_adding_stream){v->scope, v->region,
+							to->streams.at[v->first_stream + k]}))
 				return false;
-			*s = (struct sonde_adding_stream){to->visits.at[i].scope, to->visits.at[i].region,
-				to->streams.at[to->visits.at[i].first_stream + k]};
 		}
 	return true;
 }
@@ -47,14 +46,11 @@ bool sonde_adding__streams(struct sonde_adding *a, const struct sonde_visit *fro
 static int by_stream(const void *a, const void *b)
 {
 	const struct sonde_adding_stream *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
 
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	if (x->sums.context != y->sums.context)
-		return x->sums.context < y->sums.context ? -1 : 1;
-	return x->sums.stream < y->sums.stream ? -1 : x->sums.stream > y->sums.stream;
+	c = c ? c : sonde_cmp(x->region, y->region);
+	c = c ? c : sonde_cmp(x->sums.context, y->sums.context);
+	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
 }
 
 static int by_busy(const void *a, const void *b)

@@ -55,14 +55,6 @@ static int read_sums(struct sonde_parts *out, const struct sonde_records *r, con
 	return rc;
 }
 
-static bool is_none(const struct sonde_selection *s)
-{
-	const char *const known = "known";
-	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
-
-	return sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual);
-}
-
 /* One look at the files; 1 when one more was folded meanwhile. */
 static int try_fold(struct sonde_parts *sums, const char *path, const struct sonde_fold_request *request,
 	struct sonde_err *err)
@@ -73,7 +65,7 @@ static int try_fold(struct sonde_parts *sums, const char *path, const struct son
 
 	if (rc == 0)
 		rc = read_sums(sums, first.records, path, err);
-	if (rc == 0 && is_none(&request->selection) &&
+	if (rc == 0 && sonde_selection__is_usual(&request->selection) &&
 		!sonde_selection__is_same(&request->selection, &sums->at.at[0]->selection)) {
 		as_then.selection = sums->at.at[0]->selection;
 		release(&first);
@@ -150,13 +142,10 @@ static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *
 			rc = sonde_rolled__add(sums.at.at[0], two->cells, one.cells,
 				two->records->rolled.at[0].since_ns, err);
 	} else if (rc == 0) {
-		struct sonde_cells **slot = sonde_vec_push(&sums.at);
-
-		rc = slot ? 0 : sonde_err_nomem(err);
-		if (slot) {
-			*slot = two->cells;
+		if (sonde_vec_put(&sums.at, two->cells))
 			two->cells = NULL;
-		}
+		else
+			rc = sonde_err_nomem(err);
 	}
 	if (rc == 0)
 		rc = write_sums(cells, &sums, err);

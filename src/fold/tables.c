@@ -46,7 +46,7 @@ static bool copy_strings(struct sonde_folding *f, bool has_timeline)
 	if (ok)
 		mark_used(f, has_timeline, used);
 	for (i = 0; ok && i < strings->nr; i++) {
-		f->string_of[i] = used[i] ? sonde_cells__intern(f->c, &f->c->strings,
+		f->string_of[i] = used[i] ? sonde_map_keep(&f->c->strings, &f->c->arena,
 						    strings->keys[i], NULL)
 					  : SONDE_NONE;
 		ok = !used[i] || f->string_of[i] != SONDE_NONE;
@@ -69,7 +69,7 @@ static bool copy_labels(struct sonde_folding *f)
 		uint32_t label = f->l->regions.at[i].label;
 
 		f->label_of[label] =
-			sonde_cells__intern(f->c, &f->c->strings, labels->keys[label], NULL);
+			sonde_map_keep(&f->c->strings, &f->c->arena, labels->keys[label], NULL);
 		if (f->label_of[label] == SONDE_NONE)
 			return false;
 	}
@@ -116,38 +116,17 @@ static bool copy_inputs(struct sonde_folding *f)
 	return true;
 }
 
-static bool copy_device(struct sonde_cells *c, const struct sonde_device *from)
-{
-	struct sonde_device *d = sonde_vec_push(&c->devices);
-	struct sonde_attribute *at;
-	size_t i;
-
-	if (!d)
-		return false;
-	*d = *from;
-	at = sonde_arena_calloc(&c->arena, d->nr_attributes + 1, sizeof(*at));
-	d->attributes = at;
-	if (!at || !sonde_cells__keep(c, &d->name) || !sonde_cells__keep(c, &d->uuid))
-		return false;
-	for (i = 0; i < d->nr_attributes; i++) {
-		at[i] = from->attributes[i];
-		if (!sonde_cells__keep(c, &at[i].name) || !sonde_cells__keep(c, &at[i].text))
-			return false;
-	}
-	return true;
-}
-
 static bool copy_measured(struct sonde_folding *f)
 {
 	struct sonde_cells *c = f->c;
 	size_t i, k;
 
 	for (i = 0; i < f->r->metric_names.nr; i++)
-		if (sonde_cells__intern(c, &c->metric_names, f->r->metric_names.keys[i], NULL) ==
+		if (sonde_map_keep(&c->metric_names, &c->arena, f->r->metric_names.keys[i], NULL) ==
 			SONDE_NONE)
 			return false;
 	for (i = 0; i < f->r->devices.nr; i++)
-		if (!copy_device(c, &f->r->devices.at[i]))
+		if (!sonde_cells__add_device(c, &f->r->devices.at[i]))
 			return false;
 	for (i = 0; i < f->r->sections.nr; i++) {
 		const struct sonde_section *from = &f->r->sections.at[i];
@@ -177,7 +156,7 @@ static bool copy_regions(struct sonde_folding *f)
 		struct sonde_region *g = &c->regions.at[i];
 
 		g->label = f->label_of[g->label];
-		g->domain = sonde_fold__string(f, g->domain);
+		g->domain = sonde_number__in(f->string_of, g->domain);
 		if (!sonde_cells__keep(c, &g->id))
 			return false;
 	}
@@ -201,7 +180,7 @@ static bool copy_tally(struct sonde_cells *c, const struct sonde_tally *from)
 	return true;
 }
 
-int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_err *err)
+bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline)
 {
 	const struct sonde_launches *l = f->l;
 	struct sonde_cells *c = f->c;
@@ -213,11 +192,8 @@ int sonde_fold__tables(struct sonde_folding *f, bool has_timeline, struct sonde_
 	sonde_notes_add(&c->notes, &f->r->notes);
 	for (i = 0; i < l->nr_remarks; i++)
 		sonde_note(&c->notes, "%.*s", SONDE_STR_ARG(l->notes.texts.keys[i]));
-	if (!sonde_cells__keep_selection(c, &l->selection) || !copy_tally(c, &l->tally) ||
-		!copy_strings(f, has_timeline) || !copy_labels(f) || !copy_rules(f) ||
-		!copy_inputs(f) || !copy_measured(f) || !copy_regions(f) ||
-		!sonde_vec_append(&c->places, &l->places) ||
-		!sonde_vec_append(&c->homes, &l->homes) || !sonde_vec_append(&c->strays, &l->strays))
-		return sonde_err_nomem(err);
-	return 0;
+	return sonde_cells__keep_selection(c, &l->selection) && copy_tally(c, &l->tally) &&
+	       copy_strings(f, has_timeline) && copy_labels(f) && copy_rules(f) && copy_inputs(f) &&
+	       copy_measured(f) && copy_regions(f) && sonde_vec_append(&c->places, &l->places) &&
+	       sonde_vec_append(&c->homes, &l->homes) && sonde_vec_append(&c->strays, &l->strays);
 }

@@ -71,15 +71,15 @@ static bool add_marks(struct sonde_folding *f, struct sonde_timeline *t)
 	return true;
 }
 
-int sonde_fold__timeline(struct sonde_folding *f, struct sonde_err *err)
+bool sonde_fold__timeline(struct sonde_folding *f)
 {
 	struct sonde_timeline *t = f->c->timeline = sonde_calloc(1, sizeof(*t));
 
 	if (!t || !sonde_vec_reserve(&t->launches, f->l->launches.nr + 1) || !add_entries(f, t) ||
 		!add_marks(f, t) || !sonde_fold__curves(f, t))
-		return sonde_err_nomem(err);
+		return false;
 	add_launches(f, t);
-	return 0;
+	return true;
 }
 
 static bool append(struct sonde_timeline *to, const struct sonde_timeline *from)

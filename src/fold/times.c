@@ -19,7 +19,6 @@ struct work {
 	struct sonde_cells *c;
 	const struct sonde_launches *l;
 	uint32_t *visit_of; /* by region, in the stay at hand */
-	uint32_t *entered;  /* by range: the visit its entry belongs to */
 };
 
 /* The visits of a scope: where those of `*first` end, they end. */
@@ -84,7 +83,7 @@ static void drop_others(const struct sonde_launches *l, struct sonde_stay *stay)
 }
 
 /* One scope's visits from its launches; gaps are those of all, selected or not. */
-static bool gpu_times_of(struct work *w, struct tools *t, struct sonde_stay *stay)
+static bool find_times_of(struct work *w, struct tools *t, struct sonde_stay *stay)
 {
 	if (!sonde_keysort(stay->stamps, stay->nr_stamps) ||
 		!sonde_gaps__scope(&t->gaps, stay, w->c) || !sonde_waits__scope(w->f, stay))
@@ -103,7 +102,7 @@ static bool init_tools(struct tools *t, struct work *w)
 	return ok && t->stays && t->stamps && sonde_idle__init(&t->idle, w->l, &t->gaps);
 }
 
-static int gpu_times(struct work *w, struct sonde_err *err)
+static bool find_gpu_times(struct work *w)
 {
 	struct tools t = {0};
 	size_t i, visit = 0;
@@ -111,24 +110,24 @@ static int gpu_times(struct work *w, struct sonde_err *err)
 
 	for (i = 0; ok && i < w->l->scopes.nr; i++) {
 		take_stay(w, &t.stays[i], (uint32_t)i, &visit);
-		ok = gpu_times_of(w, &t, &t.stays[i]);
+		ok = find_times_of(w, &t, &t.stays[i]);
 	}
 	sonde_idle__release(&t.idle);
 	sonde_gaps__release(&t.gaps);
 	sonde_streams__release(&t.streams);
 	sonde_free(t.stays);
 	sonde_free(t.stamps);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }
 
 /*
  * A range entry has no device: its time goes to the first scope of its process that knows the
  * region. Takes from the list at `first` what this scope knows; the rest stays for the next. Until
- * an entry is taken, `entered` has the number of the next one.
+ * an entry is taken, the folding's `visit_of` has the number of the next one.
  */
 static void take_entries(struct work *w, const struct sonde_stay *stay, uint32_t *first)
 {
-	uint32_t i, next, *link = first;
+	uint32_t i, next, *link = first, *entered = w->f->visit_of;
 
 	for (i = *first; i != SONDE_NONE; i = next) {
 		const struct sonde_range *range = &w->l->records->ranges.at[i];
@@ -136,17 +135,17 @@ static void take_entries(struct work *w, const struct sonde_stay *stay, uint32_t
 		uint32_t number = stay->of[w->l->region_of.at[i]];
 		struct sonde_visit *visit;
 
-		next = w->entered[i];
+		next = entered[i];
 		if (number == SONDE_NONE) {
-			link = &w->entered[i];
+			link = &entered[i];
 			continue;
 		}
 		*link = next;
 		visit = &stay->at[number];
-		w->entered[i] = SONDE_NONE;
+		entered[i] = SONDE_NONE;
 		if (time->end_ns < time->begin_ns || !time->end_ns)
 			continue;
-		w->entered[i] = (uint32_t)(visit - w->c->visits.at);
+		entered[i] = (uint32_t)(visit - w->c->visits.at);
 		visit->is_open |= range->is_open;
 		sonde_add_known(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
 		sonde_add_known(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
@@ -154,63 +153,52 @@ static void take_entries(struct work *w, const struct sonde_stay *stay, uint32_t
 }
 
 /* What no scope knows counts nowhere. */
-static void drop_entries(struct work *w, uint32_t first)
+static void drop_entries(uint32_t *entered, uint32_t first)
 {
 	uint32_t next;
 
 	for (; first != SONDE_NONE; first = next) {
-		next = w->entered[first];
-		w->entered[first] = SONDE_NONE;
+		next = entered[first];
+		entered[first] = SONDE_NONE;
 	}
 }
 
-static int host_times(struct work *w, struct sonde_err *err)
+static bool find_host_times(struct work *w)
 {
-	const struct sonde_records *r = w->l->records;
+	const struct sonde_records *r = w->f->r;
 	uint32_t *by_process = sonde_malloc((r->processes.nr + 1) * sizeof(*by_process));
+	uint32_t *entered = w->f->visit_of = sonde_malloc((r->ranges.nr + 1) * sizeof(*entered));
+	bool ok = by_process && entered;
 	size_t s, i, visit = 0;
-	int rc = 0;
 
-	w->entered = sonde_malloc((r->ranges.nr + 1) * sizeof(*w->entered));
-	if (!by_process || !w->entered)
-		rc = sonde_err_nomem(err);
-	for (i = 0; rc == 0 && i < r->processes.nr; i++)
+	for (i = 0; ok && i < r->processes.nr; i++)
 		by_process[i] = SONDE_NONE;
-	for (i = r->ranges.nr; rc == 0 && i-- > 0;) { /* lists of entries, by process */
-		w->entered[i] = by_process[r->ranges.at[i].process];
+	for (i = r->ranges.nr; ok && i-- > 0;) { /* lists of entries, by process */
+		entered[i] = by_process[r->ranges.at[i].process];
 		by_process[r->ranges.at[i].process] = (uint32_t)i;
 	}
-	for (s = 0; rc == 0 && s < w->l->scopes.nr; s++) {
+	for (s = 0; ok && s < w->l->scopes.nr; s++) {
 		struct sonde_stay stay = {0};
 
 		take_stay(w, &stay, (uint32_t)s, &visit);
 		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process]);
 	}
-	for (i = 0; rc == 0 && i < r->processes.nr; i++)
-		drop_entries(w, by_process[i]);
-	if (rc == 0)
-		rc = sonde_fold__entries(w->c, w->l, w->entered, err);
+	for (i = 0; ok && i < r->processes.nr; i++)
+		drop_entries(entered, by_process[i]);
 	sonde_free(by_process);
-	return rc;
+	return ok && sonde_fold__entries(w->f);
 }
 
-int sonde_fold__times(struct sonde_folding *f, struct sonde_err *err)
+bool sonde_fold__times(struct sonde_folding *f)
 {
-	const struct sonde_launches *l = f->l;
-	struct work w = {.f = f, .c = f->c, .l = l};
-	const struct sonde_records *r = l->records;
-	int rc = 0;
+	struct work w = {.f = f, .c = f->c, .l = f->l};
+	bool ok;
 
-	if (!r->has_record_times && !r->has_range_times)
-		return 0;
-	w.visit_of = sonde_malloc(l->regions.nr * sizeof(*w.visit_of));
-	if (!w.visit_of)
-		return sonde_err_nomem(err);
-	if (r->has_record_times)
-		rc = gpu_times(&w, err);
-	if (rc == 0 && r->has_range_times)
-		rc = host_times(&w, err);
-	f->visit_of = w.entered;
+	if (!f->r->has_record_times && !f->r->has_range_times)
+		return true;
+	w.visit_of = sonde_malloc(f->l->regions.nr * sizeof(*w.visit_of));
+	ok = w.visit_of && (!f->r->has_record_times || find_gpu_times(&w)) &&
+	     (!f->r->has_range_times || find_host_times(&w));
 	sonde_free(w.visit_of);
-	return rc;
+	return ok;
 }

@@ -8,15 +8,12 @@
 
 #include "base/alloc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static uint32_t device_key(struct sonde_uniting *u, uint32_t kind, uint32_t owner, uint32_t id, bool *is_new)
 {
 	const uint32_t key[3] = {kind, owner, id};
 	struct sonde_str bytes = {(const char *)key, sizeof(key)};
 
-	return is_new ? sonde_cells__intern(u->c, &u->device_keys, bytes, is_new)
+	return is_new ? sonde_map_keep(&u->device_keys, &u->arena, bytes, is_new)
 		      : sonde_map_find(&u->device_keys, bytes);
 }
 
@@ -150,8 +147,8 @@ static bool move_gaps(struct sonde_uniting *u, const struct sonde_moving_part *p
 		return false;
 	EACH_MOVED(gap, u->c->gaps, p->m.from->gaps) {
 		gap->scope = p->m.scope_of[gap->scope];
-		gap->region = sonde_unite__translate(p->m.region_of, gap->region);
-		gap->before = sonde_unite__translate(p->m.region_of, gap->before);
+		gap->region = sonde_number__in(p->m.region_of, gap->region);
+		gap->before = sonde_number__in(p->m.region_of, gap->before);
 	}
 	return true;
 }
@@ -201,7 +198,7 @@ static bool move_visits(struct sonde_uniting *u, const struct sonde_moving_part 
 		!sonde_vec_append(&to->loads, &from->loads))
 		return false;
 	EACH_MOVED(e, to->entries, from->entries)
-		e->label = sonde_unite__translate(p->m.string_of, e->label);
+		e->label = sonde_number__in(p->m.string_of, e->label);
 	EACH_MOVED(load, to->loads, from->loads)
 		load->entry += first_entry;
 	EACH_MOVED(v, to->visits, from->visits) {
@@ -213,15 +210,6 @@ static bool move_visits(struct sonde_uniting *u, const struct sonde_moving_part 
 	return true;
 }
 
-static int by_scope_and_region(const void *a, const void *b)
-{
-	const struct sonde_visit *x = a, *y = b;
-
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
-}
-
 static bool move_all(struct sonde_uniting *u)
 {
 	struct sonde_cells *c = u->c;
@@ -231,7 +219,7 @@ static bool move_all(struct sonde_uniting *u)
 		u->parts[i].m.to = c;
 		u->parts[i].m.from = c->parts.at[i];
 		u->parts[i].metric_of =
-			sonde_unite__enter(u, &c->metric_names, &c->parts.at[i]->metric_names);
+			sonde_map__enter(&c->metric_names, NULL, &c->parts.at[i]->metric_names, &u->arena);
 		if (!u->parts[i].metric_of)
 			return false;
 	}
@@ -248,7 +236,7 @@ static bool move_all(struct sonde_uniting *u)
 			(c->timeline && !sonde_timeline__move(&u->parts[i].m)))
 			return false;
 	if (c->parts.nr > 1)
-		qsort(c->visits.at, c->visits.nr, sizeof(*c->visits.at), by_scope_and_region);
+		sonde_cells_sort_visits(c);
 	return true;
 }
 

@@ -18,15 +18,6 @@ struct sonde_uniting {
 	struct sonde_arena arena;
 };
 
-/* A number of a part, or SONDE_NONE, which stays. */
-static inline uint32_t sonde_unite__translate(const uint32_t *of, uint32_t number)
-{
-	return number == SONDE_NONE ? SONDE_NONE : of[number];
-}
-
-/* Enters all names of a part: their numbers in the whole. NULL: no memory. */
-uint32_t *sonde_unite__enter(
-	struct sonde_uniting *u, struct sonde_map *to, const struct sonde_map *from);
 /* Adds up what was counted. */
 void sonde_unite__tally(struct sonde_cells *to, const struct sonde_cells *from);
 /* Moves everything that is named by numbers of its own; scopes come unsorted. False: no memory. */

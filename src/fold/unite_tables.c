@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-uint32_t *sonde_unite__enter(struct sonde_uniting *u, struct sonde_map *to, const struct sonde_map *from)
-{
-	uint32_t *of = sonde_arena_alloc(&u->arena, (from->nr + 1) * sizeof(*of));
-	size_t i;
-
-	for (i = 0; of && i < from->nr; i++) {
-		of[i] = sonde_map_add(to, from->keys[i], NULL); /* the part's memory stays */
-		if (of[i] == SONDE_NONE)
-			return NULL;
-	}
-	return of;
-}
-
 static bool move_inputs(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
@@ -53,7 +40,7 @@ static bool move_inputs(struct sonde_uniting *u, struct sonde_moving_part *p)
 static bool move_section(struct sonde_uniting *u, struct sonde_moving_part *p, const struct sonde_section *from)
 {
 	bool is_new;
-	uint32_t number = sonde_map_add(&u->section_ids, from->id, &is_new), *slot;
+	uint32_t number = sonde_map_add(&u->section_ids, from->id, &is_new);
 	struct sonde_section *s;
 	size_t i, k;
 
@@ -69,40 +56,23 @@ static bool move_section(struct sonde_uniting *u, struct sonde_moving_part *p, c
 
 		for (k = 0; k < s->metrics.nr && s->metrics.at[k] != metric; k++)
 			;
-		if (k < s->metrics.nr)
-			continue;
-		slot = sonde_vec_push(&s->metrics);
-		if (!slot)
+		if (k == s->metrics.nr && !sonde_vec_put(&s->metrics, metric))
 			return false;
-		*slot = metric;
 	}
 	return true;
 }
 
 static bool move_region(struct sonde_uniting *u, struct sonde_moving_part *p, size_t number)
 {
-	struct sonde_region region = p->m.from->regions.at[number], *slot;
-	uint32_t key[4], at;
-	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+	const struct sonde_region region = sonde_region__in(
+		p->m.from->regions.at[number], p->m.region_of, p->m.string_of);
 	bool is_new;
+	uint32_t at = sonde_region__meet(&u->region_keys, &u->arena, &region, &is_new);
 
-	region.parent = sonde_unite__translate(p->m.region_of, region.parent);
-	region.label = p->m.string_of[region.label];
-	region.domain = sonde_unite__translate(p->m.string_of, region.domain);
-	memcpy(key, (uint32_t[4]){region.parent, region.label, region.domain, region.kind},
-		sizeof(key));
-	at = sonde_cells__intern(u->c, &u->region_keys, bytes, &is_new);
-	if (at == SONDE_NONE)
-		return false;
 	p->m.region_of[number] = at;
-	if (!is_new) {
-		u->c->regions.at[at].is_shown |= region.is_shown;
-		return true;
-	}
-	slot = sonde_vec_push(&u->c->regions);
-	if (!slot)
-		return false;
-	*slot = region;
+	if (at == SONDE_NONE || is_new)
+		return at != SONDE_NONE && sonde_vec_put(&u->c->regions, region);
+	u->c->regions.at[at].is_shown |= region.is_shown;
 	return true;
 }
 
@@ -115,12 +85,11 @@ static bool move_places(struct sonde_uniting *u, struct sonde_moving_part *p)
 		return false;
 	for (i = to->places.nr ? 1 : 0; i < from->places.nr; i++) { /* 0 is the same for all */
 		const struct sonde_place *old = &from->places.at[i];
-		struct sonde_place *place = sonde_vec_push(&to->places);
 
-		if (!place)
+		if (!sonde_vec_put(&to->places,
+			    (struct sonde_place){(uint32_t)to->homes.nr, old->nr}))
 			return false;
 		p->m.place_of[i] = (uint32_t)to->places.nr - 1;
-		*place = (struct sonde_place){(uint32_t)to->homes.nr, old->nr};
 		for (k = 0; k < old->nr; k++)
 			to->homes.at[to->homes.nr++] =
 				p->m.region_of[from->homes.at[old->first + k]];
@@ -215,8 +184,7 @@ static bool move_kits(struct sonde_uniting *u, struct sonde_moving_part *p)
 
 		sonde_buf_clear(&key);
 		number = kit_of && describe_kit(&key, from, kit)
-				 ? sonde_cells__intern(
-					   u->c, &u->kit_keys, sonde_buf_view(&key), &is_new)
+				 ? sonde_map_keep(&u->kit_keys, &u->arena, sonde_buf_view(&key), &is_new)
 				 : SONDE_NONE;
 		ok = number != SONDE_NONE && (!is_new || add_kit(u, p, kit));
 		if (ok)
@@ -228,26 +196,11 @@ static bool move_kits(struct sonde_uniting *u, struct sonde_moving_part *p)
 
 void sonde_unite__tally(struct sonde_cells *to, const struct sonde_cells *from)
 {
-	struct sonde_tally *t = &to->tally;
-	const struct sonde_tally *f = &from->tally;
 	size_t i;
 
-	t->nr_launches += f->nr_launches;
-	t->nr_taken += f->nr_taken;
-	t->nr_outside += f->nr_outside;
-	t->nr_not_selected += f->nr_not_selected;
-	t->nr_adopted += f->nr_adopted;
-	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
-		t->nr_outside_by[i] += f->nr_outside_by[i];
-	t->takes_range |= f->takes_range;
-	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
-		t->is_met[i] |= f->is_met[i];
-	for (i = 0; i < f->nr_functions; i++)
-		sonde_tally_add_function(t, f->functions[i]);
-	to->has_range_times |= from->has_range_times;
-	to->has_times |= from->has_times;
-	to->nr_unclosed += from->nr_unclosed;
-	to->nr_untimed += from->nr_untimed;
+	sonde_cells__add_counts(to, from, 1);
+	for (i = 0; i < from->tally.nr_functions; i++)
+		sonde_tally_add_function(&to->tally, from->tally.functions[i]);
 	to->nr_unseen += from->nr_unseen;
 	if (!to->nr_damaged)
 		to->damage = from->damage;
@@ -260,8 +213,9 @@ bool sonde_unite__tables(struct sonde_uniting *u, struct sonde_moving_part *p)
 	struct sonde_cells *from = p->m.from;
 	size_t i;
 
-	p->m.string_of = sonde_unite__enter(u, &u->c->strings, &from->strings);
-	p->text_of = sonde_unite__enter(u, &u->c->texts, &from->texts);
+	/* Keys are borrowed: the part's memory stays. */
+	p->m.string_of = sonde_map__enter(&u->c->strings, NULL, &from->strings, &u->arena);
+	p->text_of = sonde_map__enter(&u->c->texts, NULL, &from->texts, &u->arena);
 	p->m.region_of = sonde_arena_alloc(&u->arena, (from->regions.nr + 1) * sizeof(uint32_t));
 	p->m.place_of = sonde_arena_calloc(&u->arena, from->places.nr + 1, sizeof(uint32_t));
 	p->m.scope_of = sonde_arena_alloc(&u->arena, (from->scopes.nr + 1) * sizeof(uint32_t));

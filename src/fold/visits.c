@@ -53,19 +53,13 @@ void sonde_visit__list_times(struct sonde_visit *v, double **at)
 static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, size_t nr,
 	uint32_t *known, bool *is_known)
 {
-	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0, t;
+	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0;
 
 	for (i = 0; i < nr_known; i++) {
-		struct sonde_visit *v = sonde_vec_push(&f->c->visits);
-		double *times[SONDE_NR_VISIT_TIMES];
+		struct sonde_visit *v = sonde_cells__add_visit(f->c, at->scope, known[i]);
 
 		if (!v)
 			return false;
-		v->scope = at->scope;
-		v->region = known[i];
-		sonde_visit__list_times(v, times);
-		for (t = 0; t < SONDE_NR_VISIT_TIMES; t++)
-			*times[t] = NAN;
 		v->is_present = k < nr && at[k].region == known[i];
 		if (v->is_present) {
 			v->instances = at[k].instances;
@@ -75,7 +69,7 @@ static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, 
 	return true;
 }
 
-int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err)
+bool sonde_fold__visits(struct sonde_folding *f)
 {
 	const struct sonde_launches *l = f->l;
 	uint32_t *known = sonde_malloc((l->regions.nr + 1) * sizeof(*known));
@@ -92,5 +86,5 @@ int sonde_fold__visits(struct sonde_folding *f, struct sonde_err *err)
 	}
 	sonde_free(known);
 	sonde_free(is_known);
-	return ok ? sonde_fold__times(f, err) : sonde_err_nomem(err);
+	return ok && sonde_fold__times(f);
 }

@@ -66,8 +66,7 @@ bool sonde_windowed__scale(
 struct sonde_windowed_place *sonde_windowed__place(
 	struct sonde_windowed *w, uint32_t scope, uint32_t place);
 /* After the visits have their times: which of them are estimates, and how good they are. */
-int sonde_windowed__errors(
-	struct sonde_folding *f, struct sonde_windowed *w, struct sonde_err *err);
+bool sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w);
 void sonde_windowed__release(struct sonde_windowed *w);
 
 #endif

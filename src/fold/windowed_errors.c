@@ -69,7 +69,7 @@ static void forget_times(struct sonde_visit *v)
 static void settle_visits(struct errors *e)
 {
 	struct sonde_cells *c = e->f->c;
-	size_t i, nr = 0;
+	size_t i;
 
 	for (i = 0; i < c->visits.nr; i++) {
 		struct scatter *s = &e->at[i];
@@ -85,14 +85,11 @@ static void settle_visits(struct errors *e)
 		if (s->timed < s->all)
 			forget_times(&c->visits.at[i]);
 	}
-	for (i = 0; i < c->gaps.nr; i++) /* between what was not timed there are no gaps */
-		if (!c->inputs.at[c->processes.at[c->scopes.at[c->gaps.at[i].scope].process].input]
-				.budget_ppm)
-			c->gaps.at[nr++] = c->gaps.at[i];
-	c->gaps.nr = nr;
+	sonde_vec_filter(&c->gaps, k, /* between what was not timed there are no gaps */
+		!c->inputs.at[c->processes.at[c->scopes.at[c->gaps.at[k].scope].process].input].budget_ppm);
 }
 
-int sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w, struct sonde_err *err)
+bool sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w)
 {
 	const struct sonde_launches *l = f->l;
 	size_t nr_sets = f->r->sets.nr + l->sets.nr, i, scope = 0;
@@ -123,5 +120,5 @@ int sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w, st
 	sonde_free(e.is_taken);
 	sonde_free(e.first_place);
 	sonde_free(e.next_place);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }

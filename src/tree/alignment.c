@@ -36,14 +36,13 @@ static double find_drift(const struct sonde_moment *at, size_t nr, double *scrat
 	return n ? sonde_median(scratch, n) : 0;
 }
 
-struct sonde_clock_fit *sonde_clock__fit(
-	struct sonde_clock_fit *out, const struct sonde_moment *at, size_t nr)
+bool sonde_clock__fit(struct sonde_clock_fit *out, const struct sonde_moment *at, size_t nr)
 {
 	double *scratch = sonde_malloc((nr + 1) * sizeof(*scratch));
 	size_t i;
 
 	if (!scratch)
-		return NULL;
+		return false;
 	out->at_ns = nr ? at[nr / 2].from : 0;
 	out->drift = find_drift(at, nr, scratch);
 	for (i = 0; i < nr; i++)
@@ -54,7 +53,7 @@ struct sonde_clock_fit *sonde_clock__fit(
 	sonde_sort_numbers(scratch, nr);
 	out->error_ns = nr ? sonde_quantile(scratch, nr, 0.95) : 0;
 	sonde_free(scratch);
-	return out;
+	return true;
 }
 
 double sonde_ranks__since(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
@@ -81,7 +80,7 @@ static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const
 		sonde_buf_str(key, row->who == SONDE_NONE ? in->path : c->folded_scopes.at[row->who].path);
 }
 
-int sonde_clocks__find(struct sonde_ranks_build *x, struct sonde_err *err)
+bool sonde_clocks__find(struct sonde_ranks_build *x)
 {
 	struct sonde_ranks *r = x->r;
 	struct sonde_map names = {0};
@@ -98,12 +97,9 @@ int sonde_clocks__find(struct sonde_ranks_build *x, struct sonde_err *err)
 		name = sonde_arena_dup(&r->arena, sonde_buf_view(&key));
 		r->rows.at[i].clock = name.p ? sonde_map_add(&names, name, &is_new) : SONDE_NONE;
 		ok = r->rows.at[i].clock != SONDE_NONE && !key.failed;
-		if (ok && is_new) {
-			k = sonde_vec_push(&r->clocks);
-			ok = k != NULL;
-			if (k)
-				*k = (struct sonde_rank_clock){.name = name, .base_ns = UINT64_MAX};
-		}
+		if (ok && is_new)
+			ok = sonde_vec_put(&r->clocks,
+				(struct sonde_rank_clock){.name = name, .base_ns = UINT64_MAX});
 		if (ok)
 			r->clocks.at[r->rows.at[i].clock].nr_ranks++;
 	}
@@ -119,12 +115,12 @@ int sonde_clocks__find(struct sonde_ranks_build *x, struct sonde_err *err)
 		r->clocks.at[0].is_aligned = true;
 	sonde_map_release(&names);
 	sonde_buf_release(&key);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }
 
 /* Takes the clock of `b` from that of `a`, which is aligned, by what they have in common. */
-static int align(struct sonde_ranks_build *x, const struct sonde_members *m,
-	const struct sonde_member *a, const struct sonde_member *b, struct sonde_err *err)
+static bool align(struct sonde_ranks_build *x, const struct sonde_members *m,
+	const struct sonde_member *a, const struct sonde_member *b)
 {
 	struct sonde_ranks *r = x->r;
 	struct sonde_rank_clock *from = &r->clocks.at[r->rows.at[a->rank].clock],
@@ -138,10 +134,8 @@ static int align(struct sonde_ranks_build *x, const struct sonde_members *m,
 		moments[i] = (struct sonde_moment){
 			sonde_ranks__since(r, b->rank, common[i].b->end_ns),
 			sonde_ranks__time(r, a->rank, common[i].a->end_ns)};
-	if (!nr)
-		return 0;
-	if (!sonde_clock__fit(&fit, moments, nr))
-		return sonde_err_nomem(err);
+	if (!nr || !sonde_clock__fit(&fit, moments, nr))
+		return !nr;
 	to->is_aligned = true;
 	to->with = from->with;
 	to->nr = nr;
@@ -150,7 +144,7 @@ static int align(struct sonde_ranks_build *x, const struct sonde_members *m,
 	to->at_ns = fit.at_ns;
 	to->error_ns = fit.error_ns + from->error_ns;
 	to->ahead_ns = (double)(int64_t)(to->base_ns - r->clocks.at[to->with].base_ns) - fit.shift_ns;
-	return 0;
+	return true;
 }
 
 static bool is_aligned(const struct sonde_ranks_build *x, const struct sonde_member *m)
@@ -159,49 +153,48 @@ static bool is_aligned(const struct sonde_ranks_build *x, const struct sonde_mem
 }
 
 /* From clock to clock, through communicators that have ranks of both, until nothing is gained. */
-static int spread(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err)
+static bool spread(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
 	size_t i, k, end;
-	bool has_gained = true;
-	int rc = 0;
+	bool has_gained = true, ok = true;
 
-	while (has_gained && rc == 0) {
+	while (has_gained && ok) {
 		has_gained = false;
-		for (i = 0; i < m->at.nr && rc == 0; i = end) {
+		for (i = 0; i < m->at.nr && ok; i = end) {
 			const struct sonde_member *known = NULL;
 
 			for (end = i; end < m->at.nr && m->at.at[end].cluster == m->at.at[i].cluster;
 				end++)
 				if (!known && is_aligned(x, &m->at.at[end]))
 					known = &m->at.at[end];
-			for (k = i; known && k < end && rc == 0; k++) {
+			for (k = i; known && k < end && ok; k++) {
 				if (is_aligned(x, &m->at.at[k]))
 					continue;
-				rc = align(x, m, known, &m->at.at[k], err);
+				ok = align(x, m, known, &m->at.at[k]);
 				has_gained |= is_aligned(x, &m->at.at[k]);
 			}
 		}
 	}
-	return rc;
+	return ok;
 }
 
 /*
  * Where nothing more is gained, clocks that are left have no way to those before: they begin anew
  * among themselves. A communicator is then all of one beginning, and only its ranks are compared.
  */
-int sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err)
+bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
-	int rc = spread(x, m, err);
+	bool ok = spread(x, m);
 	size_t i;
 
-	for (i = 0; i + 1 < m->at.nr && rc == 0; i++) {
+	for (i = 0; i + 1 < m->at.nr && ok; i++) {
 		uint32_t clock = x->r->rows.at[m->at.at[i].rank].clock;
 
 		if (is_aligned(x, &m->at.at[i]) || m->at.at[i + 1].cluster != m->at.at[i].cluster)
 			continue;
 		x->r->clocks.at[clock].is_aligned = true;
 		x->r->clocks.at[clock].with = clock;
-		rc = spread(x, m, err);
+		ok = spread(x, m);
 	}
-	return rc;
+	return ok;
 }

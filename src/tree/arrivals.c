@@ -37,12 +37,10 @@ struct work {
 static int by_collective(const void *pa, const void *pb)
 {
 	const struct arrival *a = pa, *b = pb;
+	int c = sonde_cmp(a->at->kind, b->at->kind);
 
-	if (a->at->kind != b->at->kind)
-		return a->at->kind < b->at->kind ? -1 : 1;
-	if (a->at->number != b->at->number)
-		return a->at->number < b->at->number ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	c = c ? c : sonde_cmp(a->at->number, b->at->number);
+	return c ? c : sonde_cmp(a->row, b->row);
 }
 
 /* The lower one of two in the middle: half of the ranks may be late together. */
@@ -79,20 +77,17 @@ static double weight_of(const struct work *w, const struct arrival *a)
 /* One rank was last: in all regions of the collective. */
 static bool add_last(struct sonde_ranks_build *x, const struct arrival *a)
 {
-	const struct sonde_place *p = &x->c->places.at[a->at->place];
-	uint32_t k, region;
+	uint32_t region;
 
-	for (k = 0; k < p->nr; k++)
-		for (region = x->c->homes.at[p->first + k]; region != SONDE_NONE;
-			region = x->c->regions.at[region].parent) {
-			uint32_t key[2] = {region, a->row}, number;
-			bool is_new;
+	SONDE_EACH_REGION(x->c, a->at->place, region) {
+		uint32_t key[2] = {region, a->row}, number;
+		bool is_new;
 
-			number = sonde_map_keep(&x->last_keys, &x->arena, SONDE_BYTES(key), &is_new);
-			if (number == SONDE_NONE || (is_new && !sonde_vec_push(&x->last)))
-				return false;
-			x->last.at[number] += x->r->rows.at[a->row].step;
-		}
+		number = sonde_map_keep(&x->last_keys, &x->arena, SONDE_BYTES(key), &is_new);
+		if (number == SONDE_NONE || (is_new && !sonde_vec_push(&x->last)))
+			return false;
+		x->last.at[number] += x->r->rows.at[a->row].step;
+	}
 	return true;
 }
 
@@ -219,7 +214,7 @@ static bool compare_all(struct work *w)
 static bool sum_regions(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
-	struct sonde_region_row *rows = sonde_calloc(c->regions.nr + 1, sizeof(*rows)), *slot;
+	struct sonde_region_row *rows = sonde_calloc(c->regions.nr + 1, sizeof(*rows));
 	bool ok = rows != NULL;
 	size_t i;
 
@@ -244,19 +239,15 @@ static bool sum_regions(struct sonde_ranks_build *x)
 	for (i = 0; i < c->regions.nr && ok; i++) {
 		if (!rows[i].region)
 			continue;
-		slot = sonde_vec_push(&x->r->regions);
-		ok = slot != NULL;
-		if (!ok)
-			break;
-		*slot = rows[i];
-		slot->region--;
-		slot->last = slot->nr_last ? slot->last : SONDE_NONE;
+		rows[i].region--;
+		rows[i].last = rows[i].nr_last ? rows[i].last : SONDE_NONE;
+		ok = sonde_vec_put(&x->r->regions, rows[i]);
 	}
 	sonde_free(rows);
 	return ok;
 }
 
-int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err)
+bool sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
 	struct work w = {.x = x};
 	size_t i, end;
@@ -276,5 +267,5 @@ int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_memb
 	ok = ok && sum_regions(x);
 	sonde_free(w.all);
 	sonde_free(w.scratch);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }

@@ -16,22 +16,17 @@
 
 #define LEAST_FIT 0.8 /* of the collectives that two have in common, must end together */
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* By group, rank, number, kind. */
 static int by_member(const void *pa, const void *pb, void *ranking)
 {
 	const struct sonde_ranks_build *x = ranking;
 	const struct sonde_collective *all = x->c->collectives.at, *a = &all[*(const uint32_t *)pa],
 				      *b = &all[*(const uint32_t *)pb];
-	int c = compare_u64(a->group, b->group);
+	int c = sonde_cmp(a->group, b->group);
 
-	c = c ? c : compare_u64(sonde_ranks__row_of(x, a), sonde_ranks__row_of(x, b));
-	c = c ? c : compare_u64(a->number, b->number);
-	return c ? c : compare_u64(a->kind, b->kind);
+	c = c ? c : sonde_cmp(sonde_ranks__row_of(x, a), sonde_ranks__row_of(x, b));
+	c = c ? c : sonde_cmp(a->number, b->number);
+	return c ? c : sonde_cmp(a->kind, b->kind);
 }
 
 static bool find_members(struct sonde_members *out, struct sonde_ranks_build *x)
@@ -70,9 +65,9 @@ static size_t walk(const struct sonde_ranks_build *x, const struct sonde_members
 
 	while (i < a->first + a->nr && k < b->first + b->nr) {
 		const struct sonde_collective *p = &all[m->order[i]], *q = &all[m->order[k]];
-		int c = compare_u64(p->number, q->number);
+		int c = sonde_cmp(p->number, q->number);
 
-		c = c ? c : compare_u64(p->kind, q->kind);
+		c = c ? c : sonde_cmp(p->kind, q->kind);
 		if (c == 0) {
 			if (out && nr % step == 0)
 				out[nr / step] = (struct sonde_common){p, q};
@@ -117,7 +112,7 @@ static bool is_same(const struct sonde_ranks_build *x, const struct sonde_member
 		moments[i] = (struct sonde_moment){sonde_ranks__since(r, from, common[i].a->end_ns),
 			sonde_ranks__since(r, to, common[i].b->end_ns)};
 	if (r->rows.at[from].clock != r->rows.at[to].clock)
-		*ok &= sonde_clock__fit(&fit, moments, nr) != NULL;
+		*ok &= sonde_clock__fit(&fit, moments, nr);
 	for (i = 0; i < nr; i++)
 		nr_fit += ends_together(
 			&common[i], moments[i].to - sonde_clock__map(&fit, moments[i].from));
@@ -129,7 +124,7 @@ static bool split(struct sonde_members *out, const struct sonde_ranks_build *x, 
 {
 	SONDE_VEC(size_t) heads = {0};
 	bool ok = true;
-	size_t i, k, *head;
+	size_t i, k;
 
 	for (i = first; i < end && ok; i++) {
 		struct sonde_member *m = &out->at.at[i];
@@ -139,10 +134,7 @@ static bool split(struct sonde_members *out, const struct sonde_ranks_build *x, 
 				m->cluster = out->at.at[heads.at[k]].cluster;
 		if (m->cluster != SONDE_NONE)
 			continue;
-		head = sonde_vec_push(&heads);
-		ok &= head != NULL;
-		if (head)
-			*head = i;
+		ok &= sonde_vec_put(&heads, i);
 		m->cluster = out->nr_clusters++;
 	}
 	sonde_vec_release(&heads);
@@ -153,11 +145,11 @@ static int by_cluster(const void *pa, const void *pb)
 {
 	const struct sonde_member *a = pa, *b = pb;
 
-	return a->cluster != b->cluster ? compare_u64(a->cluster, b->cluster)
-					: compare_u64(a->rank, b->rank);
+	return a->cluster != b->cluster ? sonde_cmp(a->cluster, b->cluster)
+					: sonde_cmp(a->rank, b->rank);
 }
 
-int sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x, struct sonde_err *err)
+bool sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x)
 {
 	bool ok = find_members(out, x);
 	size_t i, end;
@@ -167,9 +159,8 @@ int sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x, s
 			;
 		ok = split(out, x, i, end);
 	}
-	if (ok && out->at.nr > 1)
-		qsort(out->at.at, out->at.nr, sizeof(*out->at.at), by_cluster);
-	return ok ? 0 : sonde_err_nomem(err);
+	sonde_vec_sort(&out->at, by_cluster);
+	return ok;
 }
 
 void sonde_members__release(struct sonde_members *m)

@@ -5,14 +5,11 @@
  */
 #include "tree/tree_int.h"
 
-#include "base/alloc.h"
-
 static bool has_own(const struct sonde_nested *n, uint32_t region, uint32_t scope)
 {
 	const uint32_t key[2] = {scope, region};
 
-	return sonde_map_find(&n->own, SONDE_BYTES(key)) !=
-	       SONDE_NONE;
+	return sonde_map_find(&n->own, SONDE_BYTES(key)) != SONDE_NONE;
 }
 
 bool sonde_nested__covers(const struct sonde_nested *n, uint32_t region, uint32_t scope)
@@ -61,48 +58,38 @@ static bool add_own(struct sonde_nested *n, const struct sonde_tree *t, const st
 	return true;
 }
 
-int sonde_nested__init(
-	struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured, struct sonde_err *err)
+bool sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured)
 {
-	const struct sonde_cells *l = t->cells;
-	const struct sonde_cells *s = t->cells;
-	bool *has_outer;
+	const struct sonde_cells *c = t->cells;
+	bool *has_outer = sonde_arena_calloc(&n->arena, c->scopes.nr + 1, sizeof(*has_outer));
 	size_t i;
 
-	n->is_measured = sonde_calloc(l->regions.nr + 1, sizeof(*n->is_measured));
-	n->is_inner = sonde_calloc(l->scopes.nr + 1, sizeof(*n->is_inner));
-	has_outer = sonde_calloc(l->scopes.nr + 1, sizeof(*has_outer));
-	if (!n->is_measured || !n->is_inner || !has_outer) {
-		sonde_free(has_outer);
-		return sonde_err_nomem(err);
-	}
-	for (i = 0; i < s->cells.nr; i++)
-		if (l->scopes.at[s->cells.at[i].scope].measured == measured &&
-			!add_own(n, t, &s->cells.at[i])) {
-			sonde_free(has_outer);
-			return sonde_err_nomem(err);
-		}
-	for (i = 0; i < s->cells.nr; i++) {
-		const struct sonde_cell *c = &s->cells.at[i];
+	n->is_measured = sonde_arena_calloc(&n->arena, c->regions.nr + 1, sizeof(*n->is_measured));
+	n->is_inner = sonde_arena_calloc(&n->arena, c->scopes.nr + 1, sizeof(*n->is_inner));
+	if (n->arena.failed)
+		return false;
+	for (i = 0; i < c->cells.nr; i++)
+		if (c->scopes.at[c->cells.at[i].scope].measured == measured &&
+			!add_own(n, t, &c->cells.at[i]))
+			return false;
+	for (i = 0; i < c->cells.nr; i++) {
+		const struct sonde_cell *cell = &c->cells.at[i];
 
-		if (l->scopes.at[c->scope].measured != measured)
+		if (c->scopes.at[cell->scope].measured != measured)
 			continue;
-		if (sonde_nested__is_inside(n, t, c->place, c->scope))
-			n->is_inner[c->scope] = n->has_levels = true;
+		if (sonde_nested__is_inside(n, t, cell->place, cell->scope))
+			n->is_inner[cell->scope] = n->has_levels = true;
 		else
-			has_outer[c->scope] = true;
+			has_outer[cell->scope] = true;
 	}
-	for (i = 0; i < l->scopes.nr; i++)
+	for (i = 0; i < c->scopes.nr; i++)
 		n->is_inner[i] = n->is_inner[i] && !has_outer[i];
-	sonde_free(has_outer);
-	return 0;
+	return true;
 }
 
 void sonde_nested__release(struct sonde_nested *n)
 {
 	sonde_map_release(&n->own);
 	sonde_arena_release(&n->arena);
-	sonde_free(n->is_measured);
-	sonde_free(n->is_inner);
 	*n = (struct sonde_nested){0};
 }

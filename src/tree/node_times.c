@@ -39,13 +39,9 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	n->is_open = v->is_open;
 	n->streams = (uint64_t)v->nr_streams + v->more_streams;
 	n->first_stream = v->nr_streams ? (uint32_t)r->streams.nr : 0;
-	for (i = 0; i < v->nr_streams; i++) {
-		struct sonde_stream *s = sonde_vec_push(&r->streams);
-
-		if (!s)
+	for (i = 0; i < v->nr_streams; i++)
+		if (!sonde_vec_put(&r->streams, t->cells->streams.at[v->first_stream + i]))
 			return false;
-		*s = t->cells->streams.at[v->first_stream + i];
-	}
 	return true;
 }
 
@@ -161,14 +157,14 @@ static void forget_cpu_of_open(struct sonde_tree *t)
 				t->reports.at[i].nodes.at[k].cpu_ns = NAN;
 }
 
-int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err)
+bool sonde_tree__times(struct sonde_tree *t)
 {
 	uint32_t *by_region = sonde_malloc(t->cells->regions.nr * sizeof(*by_region));
 	bool ok = by_region && take_visits(t, by_region) && sum_aggregates(t, by_region);
 
 	forget_cpu_of_open(t);
 	sonde_free(by_region);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }
 
 void sonde_tree__forget_times(struct sonde_report *r)

@@ -9,31 +9,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The visit of a region in a scope, SIZE_MAX = it has none. */
-static size_t find_visit(const struct sonde_ranks_build *x, uint32_t scope, uint32_t region)
-{
-	const struct sonde_visit *at = x->c->visits.at;
-	size_t low = x->first_visit[scope], end = x->first_visit[scope + 1];
-
-	sonde_bisect(low, end, mid, at[mid].region < region);
-	return low < end && at[low].region == region ? low : SIZE_MAX;
-}
-
 void sonde_ranks__add_time(
 	const struct sonde_ranks_build *x, double *by_visit, uint32_t scope, uint32_t place, double v)
 {
-	const struct sonde_cells *c = x->c;
-	const struct sonde_place *p = &c->places.at[place];
-	uint32_t k, region;
+	uint32_t region;
 
-	for (k = 0; k < p->nr; k++)
-		for (region = c->homes.at[p->first + k]; region != SONDE_NONE;
-			region = c->regions.at[region].parent) {
-			size_t visit = find_visit(x, scope, region);
+	SONDE_EACH_REGION(x->c, place, region) {
+		const struct sonde_visit *visit = sonde_cells_visit(x->c, scope, region);
 
-			if (visit != SIZE_MAX)
-				sonde_add_known(&by_visit[visit], v);
-		}
+		if (visit)
+			sonde_add_known(&by_visit[visit - x->c->visits.at], v);
+	}
 }
 
 static void describe_scope(struct sonde_rank_row *row, const struct sonde_cells *c, uint32_t scope)
@@ -102,20 +88,14 @@ static int by_rank(const void *pa, const void *pb, void *cells)
 {
 	const struct sonde_rank_row *a = pa, *b = pb;
 	const struct identity x = identify(cells, a), y = identify(cells, b);
-	int c;
+	int c = sonde_cmp(y.has_rank, x.has_rank);
 
-	if (x.has_rank != y.has_rank)
-		return x.has_rank ? -1 : 1;
-	if (x.rank != y.rank)
-		return x.rank < y.rank ? -1 : 1;
-	if (x.pid != y.pid)
-		return x.pid < y.pid ? -1 : 1;
-	c = sonde_str_cmp(a->host, b->host);
-	if (c || x.device != y.device)
-		return c ? c : x.device < y.device ? -1 : 1;
-	if (a->scope != b->scope)
-		return a->scope < b->scope ? -1 : 1;
-	return a->who < b->who ? -1 : a->who > b->who;
+	c = c ? c : sonde_cmp(x.rank, y.rank);
+	c = c ? c : sonde_cmp(x.pid, y.pid);
+	c = c ? c : sonde_str_cmp(a->host, b->host);
+	c = c ? c : sonde_cmp(x.device, y.device);
+	c = c ? c : sonde_cmp(a->scope, b->scope);
+	return c ? c : sonde_cmp(a->who, b->who);
 }
 
 /* The scopes whose launches were measured one by one, those that are added up too. */
@@ -219,47 +199,40 @@ static bool find_job(struct sonde_ranks_build *x)
 	return r->nr > 1 && (all_say || all_talk);
 }
 
-static int build(struct sonde_ranks_build *x, struct sonde_err *err)
+static bool build(struct sonde_ranks_build *x)
 {
 	struct sonde_members m = {0};
-	int rc;
+	bool ok = make_room(x);
 
-	if (!make_room(x))
-		return sonde_err_nomem(err);
+	if (!ok)
+		return false;
 	sum_work(x);
-	rc = sonde_clocks__find(x, err);
-	if (rc == 0)
-		rc = sonde_groups__find(&m, x, err);
-	if (rc == 0)
-		rc = sonde_clocks__align(x, &m, err);
-	if (rc == 0)
-		rc = sonde_arrivals__compare(x, &m, err);
+	ok = sonde_clocks__find(x) && sonde_groups__find(&m, x) && sonde_clocks__align(x, &m) &&
+	     sonde_arrivals__compare(x, &m) && sonde_ranks__find_slower(x) &&
+	     sonde_stragglers__find(x);
 	sonde_members__release(&m);
-	if (rc == 0)
-		rc = sonde_ranks__find_slower(x, err);
-	return rc ? rc : sonde_stragglers__find(x, err);
+	return ok;
 }
 
-int sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c, struct sonde_err *err)
+bool sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c)
 {
 	struct sonde_ranks *r = sonde_calloc(1, sizeof(*r));
 	struct sonde_ranks_build x = {.r = r, .c = c};
-	int rc = r && find_rows(&x) ? 0 : sonde_err_nomem(err);
-	bool is_job = rc == 0 && find_job(&x);
+	bool ok = r && find_rows(&x), is_job = ok && find_job(&x);
 
 	*out = NULL;
 	if (is_job) {
 		r->cells = c;
-		rc = build(&x, err);
+		ok = build(&x);
 	}
 	sonde_map_release(&x.last_keys);
 	sonde_vec_release(&x.last);
 	sonde_arena_release(&x.arena);
-	if (rc || !is_job)
-		sonde_ranks_free(r);
-	else
+	if (ok && is_job)
 		*out = r;
-	return rc;
+	else
+		sonde_ranks_free(r);
+	return ok;
 }
 
 void sonde_ranks_free(struct sonde_ranks *r)

@@ -148,8 +148,8 @@ struct sonde_ranks {
 	struct sonde_arena arena;
 };
 
-/* `*out` is NULL, with 0, where there are not two ranks to compare. */
-int sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c, struct sonde_err *err);
+/* `*out` is NULL where there are not two ranks to compare. False: no memory. */
+bool sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c);
 void sonde_ranks_free(struct sonde_ranks *r);
 
 /* The spread of a region, NULL when it has none. */

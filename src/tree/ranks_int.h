@@ -48,9 +48,8 @@ struct sonde_clock_fit {
 	double shift_ns, drift, at_ns;
 	double error_ns; /* 95 % of the pairs are within that */
 };
-/* Moments in order. NULL: no memory; else `out`. */
-struct sonde_clock_fit *sonde_clock__fit(
-	struct sonde_clock_fit *out, const struct sonde_moment *at, size_t nr);
+/* Moments in order. False: no memory. */
+bool sonde_clock__fit(struct sonde_clock_fit *out, const struct sonde_moment *at, size_t nr);
 static inline double sonde_clock__map(const struct sonde_clock_fit *f, double from)
 {
 	return from + f->shift_ns - f->drift * (from - f->at_ns);
@@ -75,8 +74,8 @@ struct sonde_members {
 	uint32_t *order;		   /* numbers of collectives */
 	uint32_t nr_clusters;
 };
-/* Finds which ranks are in one communicator. */
-int sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x, struct sonde_err *err);
+/* Finds which ranks are in one communicator. False: no memory. */
+bool sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x);
 void sonde_members__release(struct sonde_members *m);
 /* Collectives that two members have in common, spread over the run; at most SONDE_NR_COMMON. */
 #define SONDE_NR_COMMON 128
@@ -86,13 +85,13 @@ struct sonde_common {
 size_t sonde_members__common(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, struct sonde_common *out);
 
-/* Each: 0, or a negative code with `err` filled in. */
-int sonde_clocks__find(struct sonde_ranks_build *x, struct sonde_err *err);
-int sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err);
-int sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m, struct sonde_err *err);
+/* Each false when memory is short. */
+bool sonde_clocks__find(struct sonde_ranks_build *x);
+bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m);
+bool sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m);
 /* Fills in `slower_ns`: kernel by kernel, place by place. */
-int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err);
-int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err);
+bool sonde_ranks__find_slower(struct sonde_ranks_build *x);
+bool sonde_stragglers__find(struct sonde_ranks_build *x);
 /* Makes the sentence of a straggler of which all else is known. */
 bool sonde_straggler__say(struct sonde_straggler *s, struct sonde_ranks *r);
 

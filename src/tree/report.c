@@ -64,25 +64,8 @@ static void find_present(struct work *w)
 		for (region = v->region; region != SONDE_NONE && !w->x->present[region];
 			region = w->c->regions.at[region].parent) {
 			w->x->present[region] = true;
-			w->x->list[w->x->nr++] = region;
+			w->x->list[w->x->nr++] = w->x->place_of[region];
 		}
-	}
-}
-
-/* Child lists in order of the regions: first entry, as parents and siblings were met. */
-static void link_children(struct work *w, uint32_t *first_root)
-{
-	struct sonde_scratch *x = w->x;
-	size_t i;
-
-	*first_root = SONDE_NONE;
-	sonde_sort_u32(x->list, x->nr);
-	for (i = x->nr; i-- > 0;) {
-		uint32_t region = x->list[i], parent = w->c->regions.at[region].parent;
-		uint32_t *head = parent == SONDE_NONE ? first_root : &x->first_child[parent];
-
-		x->next[region] = *head;
-		*head = region;
 	}
 }
 
@@ -107,23 +90,15 @@ static int add_node(struct work *w, uint32_t region)
 	return 0;
 }
 
-/* Depth-first without recursion: down to the first child, else along, else up and along. */
+/* Depth-first, siblings in order of first entry, as the regions are. */
 static int add_nodes(struct work *w)
 {
-	uint32_t at;
+	size_t i;
 	int rc = 0;
 
-	link_children(w, &at);
-	while (at != SONDE_NONE && rc == 0) {
-		rc = add_node(w, at);
-		if (w->x->first_child[at] != SONDE_NONE) {
-			at = w->x->first_child[at];
-			continue;
-		}
-		while (at != SONDE_NONE && w->x->next[at] == SONDE_NONE)
-			at = w->c->regions.at[at].parent;
-		at = at == SONDE_NONE ? SONDE_NONE : w->x->next[at];
-	}
+	sonde_sort_u32(w->x->list, w->x->nr);
+	for (i = 0; i < w->x->nr && rc == 0; i++)
+		rc = add_node(w, w->x->order[w->x->list[i]]);
 	return rc;
 }
 

@@ -62,29 +62,26 @@ static bool counts_flop(const struct sonde_tree *t)
 	return false;
 }
 
-int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err)
+bool sonde_tree__watch_tensor(struct sonde_tree *t)
 {
 	const struct sonde_map *names = &t->cells->metric_names;
-	uint32_t i, *slot;
+	uint32_t i;
 	size_t k;
 
 	if (!counts_flop(t))
-		return 0;
+		return true;
 	for (k = 0; k < SONDE_NR_TENSOR; k++)
 		for (i = 0; i < names->nr; i++) {
 			if (!sonde_str_glob(
 				    names->keys[i], sonde_str_from(sonde_tensor_patterns[k])))
 				continue;
 			if (!sonde_plans_add(t->plans, i))
-				return sonde_err_nomem(err);
-			if (t->plans->slot_of[i] == SONDE_NONE)
-				continue; /* no cell keeps it */
-			slot = sonde_vec_push(&t->tensor_metrics);
-			if (!slot)
-				return sonde_err_nomem(err);
-			*slot = i;
+				return false;
+			if (t->plans->slot_of[i] != SONDE_NONE && /* some cell keeps it */
+				!sonde_vec_put(&t->tensor_metrics, i))
+				return false;
 		}
-	return 0;
+	return true;
 }
 
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)

@@ -2,8 +2,7 @@
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"
-
-#include <string.h>
+#include "base/depth_first.h"
 
 /* Cells sorted by scope, within a scope in order. */
 static void sort_cells(struct sonde_scratch *x, const struct sonde_tree *t)
@@ -21,7 +20,19 @@ static void sort_cells(struct sonde_scratch *x, const struct sonde_tree *t)
 	x->first_of[0] = 0;
 }
 
-int sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t, struct sonde_err *err)
+/* All regions depth-first, so that those of a report are in order once their places are sorted. */
+static bool order_regions(struct sonde_scratch *x, const struct sonde_cells *c)
+{
+	uint32_t i, nr = (uint32_t)c->regions.nr;
+
+	if (nr && !sonde_depth_first(x->order, NULL, nr, &c->regions.at->parent, sizeof(*c->regions.at)))
+		return false;
+	for (i = 0; i < nr; i++)
+		x->place_of[x->order[i]] = i;
+	return true;
+}
+
+bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t)
 {
 	size_t nr = t->cells->regions.nr;
 
@@ -30,18 +41,15 @@ int sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t, str
 	x->present = sonde_calloc(nr, sizeof(*x->present));
 	x->list = sonde_malloc(nr * sizeof(*x->list));
 	x->node_of = sonde_malloc(nr * sizeof(*x->node_of));
-	x->first_child = sonde_malloc(nr * sizeof(*x->first_child));
-	x->next = sonde_malloc(nr * sizeof(*x->next));
+	x->order = sonde_malloc(nr * sizeof(*x->order));
+	x->place_of = sonde_malloc(nr * sizeof(*x->place_of));
 	x->cells = sonde_malloc(t->cells->cells.nr * sizeof(*x->cells));
 	x->first_of = sonde_calloc(t->cells->scopes.nr + 2, sizeof(*x->first_of));
-	if (!x->instances || !x->present || !x->list || !x->node_of || !x->first_child ||
-		!x->next || !x->cells || !x->first_of)
-		return sonde_err_nomem(err);
-	memset(x->node_of, 0xff, nr * sizeof(*x->node_of));
-	memset(x->first_child, 0xff, nr * sizeof(*x->first_child));
-	memset(x->next, 0xff, nr * sizeof(*x->next));
+	if (!x->instances || !x->present || !x->list || !x->node_of || !x->order || !x->place_of ||
+		!x->cells || !x->first_of || !order_regions(x, t->cells))
+		return false;
 	sort_cells(x, t);
-	return 0;
+	return true;
 }
 
 void sonde_scratch__clear(struct sonde_scratch *x)
@@ -49,11 +57,8 @@ void sonde_scratch__clear(struct sonde_scratch *x)
 	size_t i;
 
 	for (i = 0; i < x->nr; i++) {
-		uint32_t region = x->list[i];
-
-		x->instances[region] = 0;
-		x->present[region] = false;
-		x->node_of[region] = x->first_child[region] = x->next[region] = SONDE_NONE;
+		x->instances[x->order[x->list[i]]] = 0;
+		x->present[x->order[x->list[i]]] = false;
 	}
 	x->nr = 0;
 }
@@ -64,8 +69,8 @@ void sonde_scratch__release(struct sonde_scratch *x)
 	sonde_free(x->present);
 	sonde_free(x->list);
 	sonde_free(x->node_of);
-	sonde_free(x->first_child);
-	sonde_free(x->next);
+	sonde_free(x->order);
+	sonde_free(x->place_of);
 	sonde_free(x->cells);
 	sonde_free(x->first_of);
 }

@@ -20,7 +20,7 @@ static size_t gather(const struct sonde_cells *c, struct sonde_str *by_string,
 	return nr;
 }
 
-int sonde_tree__shorten_names(struct sonde_tree *t, struct sonde_err *err)
+bool sonde_tree__shorten_names(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
 	size_t max = c->strings.nr + 1, nr = 0, i;
@@ -39,7 +39,7 @@ int sonde_tree__shorten_names(struct sonde_tree *t, struct sonde_err *err)
 		t->short_names[strings[i]] = out[i];
 	sonde_free(names);
 	sonde_free(strings);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }
 
 struct sonde_str sonde_tree_short_name(const struct sonde_tree *t, uint32_t string)

@@ -21,14 +21,11 @@ struct entry {
 static int by_kernel_and_mean(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
+	int c = sonde_cmp(a->kernel, b->kernel);
 
-	if (a->kernel != b->kernel)
-		return a->kernel < b->kernel ? -1 : 1;
-	if (a->home != b->home)
-		return a->home < b->home ? -1 : 1;
-	if (a->mean_ns != b->mean_ns)
-		return a->mean_ns < b->mean_ns ? -1 : 1;
-	return a->cell < b->cell ? -1 : a->cell > b->cell;
+	c = c ? c : sonde_cmp(a->home, b->home);
+	c = c ? c : sonde_cmp(a->mean_ns, b->mean_ns);
+	return c ? c : sonde_cmp(a->cell, b->cell);
 }
 
 /* The median of a sorted run without its element `skip`. */
@@ -39,14 +36,14 @@ static double median_without(const struct entry *at, size_t nr, size_t skip)
 	return (at[low + (low >= skip)].mean_ns + at[high + (high >= skip)].mean_ns) / 2;
 }
 
-int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err)
+bool sonde_ranks__find_slower(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
 	struct entry *at = sonde_malloc((c->cells.nr + 1) * sizeof(*at));
 	size_t i, k, end, nr = 0;
 
 	if (!at)
-		return sonde_err_nomem(err);
+		return false;
 	for (i = 0; i < c->cells.nr; i++) {
 		const struct sonde_cell *cell = &c->cells.at[i];
 
@@ -70,5 +67,5 @@ int sonde_ranks__find_slower(struct sonde_ranks_build *x, struct sonde_err *err)
 		}
 	}
 	sonde_free(at);
-	return 0;
+	return true;
 }

@@ -49,15 +49,11 @@ static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregat
 
 	for (i = 0; i < c->folded_times.nr; i++) {
 		const struct sonde_folded_time *from = &c->folded_times.at[i];
-		struct sample *s;
 
-		if (c->scopes.at[from->scope].measured != aggregate->measured ||
-			(isnan(from->time_ns) && !isnan(aggregate->time_ns)))
-			continue;
-		s = sonde_vec_push(to);
-		if (!s)
+		if (c->scopes.at[from->scope].measured == aggregate->measured &&
+			!(isnan(from->time_ns) && !isnan(aggregate->time_ns)) &&
+			!sonde_vec_put(to, (struct sample){from->region, from->time_ns}))
 			return false;
-		*s = (struct sample){from->region, from->time_ns};
 	}
 	return true;
 }
@@ -70,36 +66,37 @@ static bool is_sample(const struct sonde_report *aggregate, const struct sonde_n
 	       !(isnan(n->time_ns) && !isnan(aggregate->time_ns));
 }
 
-int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
-	const struct sonde_nested *nested, struct sonde_err *err)
+static bool add_scope(const struct sonde_report *aggregate, const struct sonde_nested *nested,
+	const struct sonde_report *r, struct samples *to)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		const struct sonde_node *n = &r->nodes.at[i];
+
+		if (is_sample(aggregate, nested, r, n) &&
+			!sonde_vec_put(to, (struct sample){n->region, n->time_ns}))
+			return false;
+	}
+	return true;
+}
+
+bool sonde_tree__spread(
+	struct sonde_tree *t, struct sonde_report *aggregate, const struct sonde_nested *nested)
 {
 	struct samples samples = {0};
-	struct sample *s;
-	size_t i, k, first;
-	int rc = 0;
+	size_t i, first;
+	bool ok = add_folded(t, aggregate, &samples);
 
-	for (i = 0; i < t->reports.nr && rc == 0; i++) {
+	for (i = 0; i < t->reports.nr && ok; i++) {
 		const struct sonde_report *r = &t->reports.at[i];
 
-		for (k = 0;
-			!r->is_aggregate && r->measured == aggregate->measured &&
-			!t->cells->scopes.at[r->scope].nr_folded && k < r->nodes.nr;
-			k++) {
-			if (!is_sample(aggregate, nested, r, &r->nodes.at[k]))
-				continue;
-			s = sonde_vec_push(&samples);
-			if (!s) {
-				rc = sonde_err_nomem(err);
-				break;
-			}
-			*s = (struct sample){r->nodes.at[k].region, r->nodes.at[k].time_ns};
-		}
+		if (!r->is_aggregate && r->measured == aggregate->measured &&
+			!t->cells->scopes.at[r->scope].nr_folded)
+			ok = add_scope(aggregate, nested, r, &samples);
 	}
-	if (rc == 0 && !add_folded(t, aggregate, &samples))
-		rc = sonde_err_nomem(err);
-	if (rc == 0 && samples.nr)
-		qsort(samples.at, samples.nr, sizeof(*samples.at), by_region_and_time);
-	for (i = 0; i < aggregate->nodes.nr && rc == 0; i++) {
+	sonde_vec_sort(&samples, by_region_and_time);
+	for (i = 0; i < aggregate->nodes.nr && ok; i++) {
 		struct sample key = {aggregate->nodes.at[i].region, -INFINITY};
 		size_t low = 0;
 
@@ -110,5 +107,5 @@ int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
 			set_spread(&aggregate->nodes.at[i], &samples.at[first], low - first);
 	}
 	sonde_vec_release(&samples);
-	return rc;
+	return ok;
 }

@@ -31,12 +31,10 @@ struct finding {
 static int by_region_and_time(const void *pa, const void *pb)
 {
 	const struct sonde_rank_time *a = pa, *b = pb;
+	int c = sonde_cmp(a->region, b->region);
 
-	if (a->region != b->region)
-		return a->region < b->region ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
+	c = c ? c : sonde_cmp(a->ns, b->ns);
+	return c ? c : sonde_cmp(a->rank, b->rank);
 }
 
 /* `at` is one region, sorted, of two ranks and more. */
@@ -54,11 +52,7 @@ struct times {
 
 static bool add_time(struct times *to, const struct sonde_rank_time *t)
 {
-	struct sonde_rank_time *slot = t->ns > 0 ? sonde_vec_push(to) : NULL;
-
-	if (slot)
-		*slot = *t;
-	return slot || !(t->ns > 0);
+	return !(t->ns > 0) || sonde_vec_put(to, *t);
 }
 
 /* Takes `by_visit` values of ranks, with those of folded ones if these are of work; sorts them. */
@@ -76,8 +70,7 @@ static bool sort_times(struct times *to, const struct sonde_ranks_build *x, cons
 		ok = add_time(to, &(struct sonde_rank_time){c->folded_times.at[i].region,
 					x->row_of_who[c->folded_times.at[i].who], SIZE_MAX,
 					c->folded_times.at[i].work_ns});
-	if (ok && to->nr > 1)
-		qsort(to->at, to->nr, sizeof(*to->at), by_region_and_time);
+	sonde_vec_sort(to, by_region_and_time);
 	return ok;
 }
 
@@ -285,9 +278,8 @@ static double *find_device_times(const struct sonde_ranks_build *x)
 static int by_cost(const void *pa, const void *pb)
 {
 	const struct sonde_straggler *a = pa, *b = pb;
-	double x = a->ns - a->others_ns, y = b->ns - b->others_ns;
 
-	return x > y ? -1 : x < y;
+	return sonde_cmp(b->ns - b->others_ns, a->ns - a->others_ns);
 }
 
 /* Nobody's kernels are slower, and nobody is late: a GPU may still wait for its host. */
@@ -321,7 +313,7 @@ static bool find_work_times(struct finding *f)
 	return ok && add_spreads(f);
 }
 
-int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err)
+bool sonde_stragglers__find(struct sonde_ranks_build *x)
 {
 	struct finding f = {.x = x};
 	struct sonde_ranks *r = x->r;
@@ -337,10 +329,9 @@ int sonde_stragglers__find(struct sonde_ranks_build *x, struct sonde_err *err)
 		ok = add_late(&f);
 	if (ok && !r->stragglers.nr)
 		ok = add_idle(&f);
-	if (r->stragglers.nr > 1)
-		qsort(r->stragglers.at, r->stragglers.nr, sizeof(*r->stragglers.at), by_cost);
+	sonde_vec_sort(&r->stragglers, by_cost);
 	for (i = 0; i < r->stragglers.nr; i++)
 		ok &= sonde_straggler__say(&r->stragglers.at[i], r);
 	sonde_free(f.is_named);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }

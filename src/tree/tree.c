@@ -77,15 +77,14 @@ static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_
 	const struct sonde_cover cover = {
 		.scope = SONDE_NONE, .measured = measured, .nested = &nested};
 	struct sonde_report *r;
-	int rc = measured == SONDE_MEASURED_KERNEL ? 0
-						   : sonde_nested__init(&nested, t, measured, err);
+	int rc = measured == SONDE_MEASURED_KERNEL || sonde_nested__init(&nested, t, measured)
+			 ? sonde_tree__report(t, x, &cover, err)
+			 : sonde_err_nomem(err);
 
-	if (rc == 0)
-		rc = sonde_tree__report(t, x, &cover, err);
 	if (rc == 0) {
 		r = &t->reports.at[t->reports.nr - 1];
 		r->name = sonde_str_from(is_first ? "aggregate" : names[measured]);
-		rc = sonde_tree__spread(t, r, &nested, err);
+		rc = sonde_tree__spread(t, r, &nested) ? 0 : sonde_err_nomem(err);
 	}
 	if (nested.has_levels)
 		sonde_note(&t->notes,
@@ -106,22 +105,20 @@ static bool builds_aggregates(const struct sonde_cells *c, const struct sonde_ch
  * The only scope as the aggregate too. Nodes and all else are the scope's: a capture may have a
  * million regions, and making them twice would cost twice the time and memory.
  */
-static int share_scope(
-	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+static bool share_scope(struct sonde_tree *t, const struct sonde_choice *choice)
 {
 	const struct sonde_nested none = {0};
 	struct sonde_report *r;
 
 	if (t->cells->scopes.nr != 1 || choice->no_aggregate)
-		return 0;
-	r = sonde_vec_push(&t->reports);
-	if (!r)
-		return sonde_err_nomem(err);
-	*r = t->reports.at[0];
+		return true;
+	if (!sonde_vec_put(&t->reports, t->reports.at[0]))
+		return false;
+	r = &t->reports.at[t->reports.nr - 1];
 	r->name = SONDE_STR("aggregate");
 	r->is_aggregate = r->is_shared = true;
 	r->scope = SONDE_NONE;
-	return sonde_tree__spread(t, r, &none, err);
+	return sonde_tree__spread(t, r, &none);
 }
 
 static int build_reports(
@@ -133,7 +130,7 @@ static int build_reports(
 	bool has[SONDE_NR_MEASURED] = {false}, is_first = true;
 	uint8_t k;
 	size_t i;
-	int rc = sonde_scratch__init(&x, t, err);
+	int rc = sonde_scratch__init(&x, t) ? 0 : sonde_err_nomem(err);
 
 	for (i = 0; i < l->scopes.nr && rc == 0; i++) {
 		const struct sonde_cover cover = {.scope = (uint32_t)i,
@@ -198,7 +195,7 @@ static double device_capacity(const struct sonde_device *d)
 	return nr > 0 ? nr : 1;
 }
 
-static int weigh_devices(struct sonde_tree *t, struct sonde_err *err)
+static bool weigh_devices(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
 	const struct sonde_device *first = NULL, *d;
@@ -206,7 +203,7 @@ static int weigh_devices(struct sonde_tree *t, struct sonde_err *err)
 
 	t->capacity = sonde_calloc(c->scopes.nr, sizeof(*t->capacity));
 	if (!t->capacity)
-		return sonde_err_nomem(err);
+		return false;
 	for (i = 0; i < c->scopes.nr; i++) {
 		d = sonde_cells_device(c, (uint32_t)i);
 		t->capacity[i] = device_capacity(d);
@@ -216,7 +213,7 @@ static int weigh_devices(struct sonde_tree *t, struct sonde_err *err)
 	}
 	for (i = 0; i < c->scopes.nr && !t->is_mixed; i++)
 		t->capacity[i] = 1;
-	return 0;
+	return true;
 }
 
 static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
@@ -226,30 +223,24 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	sonde_tree__note_cells(t);
 	t->fingerprint = fingerprint(&t->cells->selection, choice);
 	t->plans = sonde_calloc(1, sizeof(*t->plans));
-	if (!t->plans)
+	if (!t->plans || !sonde_plans_init(t->plans, t->cells))
 		return sonde_err_nomem(err);
-	rc = sonde_plans_init(t->plans, t->cells, err);
-	if (rc == 0)
-		rc = sonde_tree__choose(t, choice, err);
-	if (rc == 0)
-		rc = sonde_tree__watch_tensor(t, err);
-	if (rc == 0)
-		rc = sonde_plans_complete(t->plans, err);
-	if (rc == 0)
-		rc = weigh_devices(t, err);
+	rc = sonde_tree__choose(t, choice, err);
 	if (rc)
 		return rc;
+	if (!sonde_tree__watch_tensor(t) || !sonde_plans_complete(t->plans) || !weigh_devices(t))
+		return sonde_err_nomem(err);
 	describe_columns(t);
 	sonde_tree__note_doubts(t);
-	rc = sonde_ranks_build(&t->ranks, t->cells, err);
-	if (rc == 0)
-		rc = build_reports(t, choice, err);
+	if (!sonde_ranks_build(&t->ranks, t->cells))
+		return sonde_err_nomem(err);
+	rc = build_reports(t, choice, err);
+	if (rc)
+		return rc;
 	sonde_tree__note_clocks(t);
-	if (rc == 0)
-		rc = sonde_tree__shorten_names(t, err);
-	if (rc == 0)
-		rc = sonde_tree__times(t, err);
-	return rc ? rc : share_scope(t, choice, err);
+	return sonde_tree__shorten_names(t) && sonde_tree__times(t) && share_scope(t, choice)
+		       ? 0
+		       : sonde_err_nomem(err);
 }
 
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,

@@ -30,8 +30,8 @@
 int sonde_tree__choose(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err);
 
-/* Plans what tells whether tensor cores worked, where operations are reported. */
-int sonde_tree__watch_tensor(struct sonde_tree *t, struct sonde_err *err);
+/* Plans what tells whether tensor cores worked, where operations are reported. False: no memory. */
+bool sonde_tree__watch_tensor(struct sonde_tree *t);
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
 
 /* Each adds notes: of the inputs, of what they are not sure of, of ways of measuring, of clocks. */
@@ -41,8 +41,8 @@ void sonde_tree__note_ways(struct sonde_tree *t, const bool *has);
 void sonde_tree__note_modes(struct sonde_tree *t);
 void sonde_tree__note_clocks(struct sonde_tree *t);
 
-/* Fills t->short_names. */
-int sonde_tree__shorten_names(struct sonde_tree *t, struct sonde_err *err);
+/* Fills t->short_names. False: no memory. */
+bool sonde_tree__shorten_names(struct sonde_tree *t);
 
 /* Which scopes a report covers. */
 struct sonde_cover {
@@ -58,14 +58,14 @@ struct sonde_cover {
 struct sonde_scratch {
 	uint64_t *instances;	      /* by region */
 	bool *present;		      /* by region */
-	uint32_t *node_of;	      /* by region, SONDE_NONE = not in this report */
-	uint32_t *first_child, *next; /* by region: children in order */
-	uint32_t *list;		      /* the regions present … */
+	uint32_t *node_of;	      /* by region, of those present */
+	uint32_t *order, *place_of;   /* all regions depth-first, and by region its place there */
+	uint32_t *list;		      /* the places of regions present … */
 	size_t nr;		      /* … so many: all others are as after `init` */
 	uint32_t *cells;	      /* all cells, by scope */
 	uint32_t *first_of;	      /* by scope: where its cells begin; one more at the end */
 };
-int sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t, struct sonde_err *err);
+bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t); /* false: no memory */
 void sonde_scratch__clear(struct sonde_scratch *x);
 void sonde_scratch__release(struct sonde_scratch *x);
 
@@ -80,8 +80,8 @@ struct sonde_nested {
 	struct sonde_map own; /* {scope, region}: has results of its own there */
 	struct sonde_arena arena;
 };
-int sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured,
-	struct sonde_err *err);
+/* False: no memory; to be released in any case. */
+bool sonde_nested__init(struct sonde_nested *n, const struct sonde_tree *t, uint8_t measured);
 void sonde_nested__release(struct sonde_nested *n);
 /* Whether `region` was measured, though not in `scope`: results there are not added to it. */
 bool sonde_nested__covers(const struct sonde_nested *n, uint32_t region, uint32_t scope);
@@ -94,14 +94,15 @@ bool sonde_nested__counts_entries(const struct sonde_nested *n, uint32_t region,
 /* Appends the report of the scopes in `cover` to t->reports. */
 int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 	const struct sonde_cover *cover, struct sonde_err *err);
-/* Fills in the spread over scopes of an aggregate from the scopes' own reports. */
-int sonde_tree__spread(struct sonde_tree *t, struct sonde_report *aggregate,
-	const struct sonde_nested *nested, struct sonde_err *err);
+/* Fills in the spread over scopes of an aggregate from the scopes' own reports. False: no memory. */
+bool sonde_tree__spread(
+	struct sonde_tree *t, struct sonde_report *aggregate, const struct sonde_nested *nested);
 
 /* A capture without times has none, not zero. */
 void sonde_tree__forget_times(struct sonde_report *r);
-/* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. */
-int sonde_tree__times(struct sonde_tree *t, struct sonde_err *err);
+/* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. False: no
+ * memory. */
+bool sonde_tree__times(struct sonde_tree *t);
 
 /* A cell to merge into, with one accumulator per slot: reusable. NULL when memory is short. */
 struct sonde_cell *sonde_cell__scratch(const struct sonde_tree *t);

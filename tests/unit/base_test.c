@@ -57,6 +57,34 @@ static void test_argv__is_shown_as_a_shell_takes_it(void **state)
 	sonde_buf_release(&b);
 }
 
+static int by_size(const void *a, const void *b)
+{
+	return sonde_cmp(*(const int *)a, *(const int *)b);
+}
+
+static void test_vec__values_are_put_sorted_and_filtered(void **state)
+{
+	SONDE_VEC(int) v = {0};
+	int i;
+
+	(void)state;
+	sonde_vec_sort(&v, by_size); /* nothing */
+	for (i = 0; i < 20; i++)
+		assert_true(sonde_vec_put(&v, i * 7 % 20));
+	sonde_vec_sort(&v, by_size);
+	sonde_vec_filter(&v, k, v.at[k] % 3 == 0);
+	assert_int_equal(v.nr, 7);
+	for (i = 0; i < 7; i++)
+		assert_int_equal(v.at[i], 3 * i);
+	sonde_alloc_fail_at(1);
+	while (v.nr < v.cap)
+		assert_true(sonde_vec_put(&v, 0));
+	assert_false(sonde_vec_put(&v, 0));
+	sonde_alloc_fail_at(0);
+	assert_int_equal(v.nr, v.cap);
+	sonde_vec_release(&v);
+}
+
 static void check_keysort(size_t nr, uint64_t (*key_of)(size_t i))
 {
 	struct {
@@ -319,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
 		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),
 		cmocka_unit_test(test_argv__is_shown_as_a_shell_takes_it),
+		cmocka_unit_test(test_vec__values_are_put_sorted_and_filtered),
 		cmocka_unit_test(test_keysort__is_stable_for_runs_and_any_numbers),
 		cmocka_unit_test(test_utf8__refuses_overlong_surrogate_and_cut_sequences),
 		cmocka_unit_test(test_map__numbers_keys_in_order_of_insertion),
