@@ -1,6 +1,6 @@
 #include "check/validate.h"
 #include "cli/command.h"
-#include "cli/diff_int.h"
+#include "cli/diff_request.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "compare/report_in.h"

@@ -1,4 +1,4 @@
-#include "cli/diff_int.h"
+#include "cli/diff_request.h"
 
 #include <math.h>
 #include <stdio.h>

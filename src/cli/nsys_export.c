@@ -1,7 +1,7 @@
 /* `sonde report --export`: reports of Nsight Systems, which only nsys reads, as SQLite beside them. */
 #include "base/argv.h"
 #include "capture/capture_settings.h" /* brings nsys and its command lines */
-#include "cli/report_int.h"
+#include "cli/report_request.h"
 #include "cli/say.h"
 
 #include <stdlib.h>

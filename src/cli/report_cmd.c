@@ -1,5 +1,5 @@
 #include "cli/command.h"
-#include "cli/report_int.h"
+#include "cli/report_request.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "lib/pipeline.h"

@@ -1,4 +1,4 @@
-#include "cli/report_int.h"
+#include "cli/report_request.h"
 
 #include "base/argv.h"
 #include "base/file.h"

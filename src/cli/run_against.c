@@ -4,7 +4,7 @@
  * (clocks, temperature, neighbours) then meets both sides alike.
  */
 #include "cli/command.h"
-#include "cli/diff_int.h"
+#include "cli/diff_request.h"
 #include "cli/overrides.h"
 #include "cli/run_int.h"
 

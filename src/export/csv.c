@@ -1,4 +1,4 @@
-#include "export/csv_int.h"
+#include "export/csv.h"
 
 #include "base/escape.h"
 #include "export/format.h"

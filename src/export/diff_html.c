@@ -2,7 +2,7 @@
  * A comparison as one HTML page without scripts or outside files: sentences, a differential
  * icicle, and a row per region with a bar for its change and both distributions side by side.
  */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"

@@ -6,7 +6,7 @@
  * it. A region that has another name now is drawn once, under that name. Boxes too narrow to be
  * seen are left out, with all that is in them.
  */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"

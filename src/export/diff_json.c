@@ -1,5 +1,5 @@
 /* A comparison as sonde.diff/1 (schema/sonde.diff-1.schema.json). */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "export/json_int.h"
 

@@ -1,5 +1,5 @@
 /* A comparison as JUnit XML: a test per gated region, or per region without a gate. */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/escape.h"
 

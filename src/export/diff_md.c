@@ -1,5 +1,5 @@
 /* A comparison for a pull request: sentences, then a table of what changed. */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"

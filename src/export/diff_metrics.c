@@ -2,7 +2,7 @@
  * The metrics that are higher or lower than before, one row each, in the order of the regions:
  * as text, Markdown and HTML. -f json has all metrics, the others too.
  */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/escape.h"
 #include "export/field.h"

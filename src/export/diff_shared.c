@@ -1,5 +1,5 @@
 /* What the writers of comparisons share: the order of regions, cells of tables, the gate in words. */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/alloc.h"
 #include "base/depth_first.h"

@@ -1,5 +1,5 @@
 /* A comparison on a terminal: what happened in sentences, then the tree. */
-#include "export/diff_int.h"
+#include "export/diff_shared.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"

@@ -1,4 +1,4 @@
-#include "export/csv_int.h"
+#include "export/csv.h"
 #include "export/folder.h"
 #include "export/format.h"
 #include "export/json_int.h"

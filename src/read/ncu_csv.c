@@ -7,7 +7,7 @@
  */
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
-#include "read/csv_int.h"
+#include "read/ncu_csv_int.h"
 #include "read/demangle.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The head of the CSV: where the table begins, which column is what, in which unit. */
-#include "read/csv_int.h"
+#include "read/ncu_csv_int.h"
 
 #include "catalogue/attributes.h"
 

@@ -9,7 +9,7 @@
  * one entry, which makes instance counts lower bounds.
  */
 #include "base/alloc.h"
-#include "read/csv_int.h"
+#include "read/ncu_csv_int.h"
 
 #include <stdlib.h>
 #include <string.h>

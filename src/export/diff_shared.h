@@ -1,6 +1,6 @@
 /* Private to the writers of comparisons: what they share. */
-#ifndef SONDE_EXPORT_DIFF_INT_H
-#define SONDE_EXPORT_DIFF_INT_H
+#ifndef SONDE_EXPORT_DIFF_SHARED_H
+#define SONDE_EXPORT_DIFF_SHARED_H
 
 #include "export/diff_out.h"
 

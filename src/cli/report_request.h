@@ -2,8 +2,8 @@
  * What the command line of `sonde report` said: inputs, output and format, and
  * everything else as overrides of the configuration.
  */
-#ifndef SONDE_CLI_REPORT_INT_H
-#define SONDE_CLI_REPORT_INT_H
+#ifndef SONDE_CLI_REPORT_REQUEST_H
+#define SONDE_CLI_REPORT_REQUEST_H
 
 #include "cli/option.h"
 #include "cli/overrides.h"

@@ -6,8 +6,8 @@
  *   csv_cell.c       cells, numbers, units: the text of it
  *   ncu_csv_nvtx.c   NVTX cells → range entries and the open set
  */
-#ifndef SONDE_READ_CSV_INT_H
-#define SONDE_READ_CSV_INT_H
+#ifndef SONDE_READ_NCU_CSV_INT_H
+#define SONDE_READ_NCU_CSV_INT_H
 
 #include "read/source_int.h"
 

@@ -1,6 +1,6 @@
 /* Private to the room: tables as CSV. */
-#ifndef SONDE_EXPORT_CSV_INT_H
-#define SONDE_EXPORT_CSV_INT_H
+#ifndef SONDE_EXPORT_CSV_H
+#define SONDE_EXPORT_CSV_H
 
 #include "export/field.h"
 

@@ -1,6 +1,6 @@
 /* What the command line of `sonde diff` said. */
-#ifndef SONDE_CLI_DIFF_INT_H
-#define SONDE_CLI_DIFF_INT_H
+#ifndef SONDE_CLI_DIFF_REQUEST_H
+#define SONDE_CLI_DIFF_REQUEST_H
 
 #include "cli/overrides.h"
 #include "compare/diff.h"
