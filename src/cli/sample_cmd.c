@@ -90,9 +90,11 @@ static int run(const struct sonde_sample_request *q, struct sonde_err *err)
 	if (rc == 0 && q->out)
 		rc = sonde_samples_file_open(&w.file, q->out, w.sampling, err);
 	if (rc == 0) {
-		sonde_tally_init(w.tally, q->span_ns);
+		sonde_tally_init(w.tally, q->span_ns, sonde_sampling_bandwidth(w.sampling));
 		rc = sample(&w, err);
 	}
+	if (rc == 0)
+		sonde_tally_end(w.tally);
 	if (rc == 0 && q->format != SONDE_SAMPLE_CSV)
 		(q->format == SONDE_SAMPLE_JSON ? sonde_sample__show_json
 						: sonde_sample__show_text)(&w);

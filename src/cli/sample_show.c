@@ -87,9 +87,31 @@ static void show_counters(struct sonde_sample *w)
 		double seconds = (double)w->tally->set_ns[k] * 1e-9;
 
 		for (i = 0; i < set->nr; i++)
-			sonde_sink_printf(&w->out, "%16.0f %16.6g  %.*s\n", w->tally->totals[k][i],
+			if (!sonde_tally_refused(w->tally, set->at[i].role))
+				sonde_sink_printf(&w->out, "%16.0f %16.6g  %.*s\n", w->tally->totals[k][i],
 				seconds > 0 ? w->tally->totals[k][i] / seconds : 0,
 				SONDE_STR_ARG(set->at[i].name));
+	}
+}
+
+/* Counters that cannot be right, one line each. */
+static void show_refused(struct sonde_sample *w)
+{
+	size_t k;
+	uint32_t i;
+
+	for (k = 0; k < sonde_sampling_nr_sets(w->sampling); k++) {
+		const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, k);
+
+		for (i = 0; i < set->nr; i++) {
+			double share = sonde_tally_refused(w->tally, set->at[i].role);
+
+			if (share > 0)
+				sonde_sink_printf(&w->out,
+					"%.*s is not shown: %.0f %% of its samples are above what the GPU can "
+					"count; sample again\n",
+					SONDE_STR_ARG(set->at[i].role), 100 * share);
+		}
 	}
 }
 
@@ -136,6 +158,7 @@ void sonde_sample__show_text(struct sonde_sample *w)
 		(unsigned long long)w->tally->nr_samples, (double)set->interval_ns / 1e3,
 		(double)(w->tally->last_ns - w->tally->first_ns) * 1e-9);
 	show_losses(w);
+	show_refused(w);
 	show_figures(w);
 	show_counters(w);
 }
@@ -176,7 +199,9 @@ static void put_counters(struct sonde_sample *w, struct sonde_json *j)
 			sonde_json_str(j, "role", set->at[i].role);
 			sonde_json_u64(j, "set", k);
 			sonde_json_u64(j, "time_ns", w->tally->set_ns[k]);
-			sonde_json_number(j, "total", w->tally->totals[k][i]);
+			sonde_json_number(j, "total",
+				sonde_tally_refused(w->tally, set->at[i].role) > 0 ? NAN
+										   : w->tally->totals[k][i]);
 			sonde_json_close(j, '}');
 		}
 	}

@@ -103,8 +103,6 @@ double sonde_sampled__bandwidth(const struct sonde_device *d);
 /* The most a counter of the series counts in a cycle of the SMs; 0 = not known. */
 double sonde_sampled__peak(
 	const struct sonde_records *r, const struct sonde_series *s, size_t counter, double nr_sms);
-/* What a counter can count at most in a nanosecond; 0 = not known. */
-double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role);
 
 /* The times of a visit, each NaN where it is not known. The order is that of partial reports. */
 #define SONDE_NR_VISIT_TIMES (16 + SONDE_NR_IDLE_CAUSES)

@@ -114,19 +114,3 @@ double sonde_sampled__bandwidth(const struct sonde_device *d)
 		return sonde_device_attribute(d, SONDE_ATTR_BANDWIDTH) / 1e9;
 	return bits / 8 * 2 * clock * 1e3 / 1e9; /* the clock is in kHz; memory moves two words a clock */
 }
-
-double sonde_sampled__limit(const struct sonde_sampled *s, struct sonde_str role)
-{
-	if (sonde_str_starts(role, "dram."))
-		return s->bytes_per_ns > 0 ? s->bytes_per_ns : 0;
-	if (!(s->cycles_per_ns > 0))
-		return 0;
-	if (sonde_str_is(role, "sm.warp_cycles"))
-		return 64 * s->cycles_per_ns;
-	if (sonde_str_ends(role, "instructions"))
-		return (sonde_str_starts(role, "sm.thread") ? 128 : 4) * s->cycles_per_ns;
-	if (sonde_str_starts(role, "tensor.")) /* four pipes in an SM */
-		return 4 * s->cycles_per_ns;
-	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "fp64.") ? s->cycles_per_ns
-										: 0;
-}

@@ -7,6 +7,7 @@
 #include "fold/timeline.h"
 
 #include "base/alloc.h"
+#include "catalogue/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +33,9 @@ struct drawing {
 	struct sonde_timeline *t;
 	const struct sonde_series *first; /* of the device's series */
 	double cycles_per_ns;		  /* where elapsed cycles are not among the counters */
+	double bytes_per_ns;
 	SONDE_VEC(struct sonde_timeline_point) raw;
+	size_t nr_above; /* samples that are not in it: more than the device can do */
 };
 
 static bool add_raw(struct drawing *d, const struct sonde_sample_time *time, double v)
@@ -45,6 +48,21 @@ static bool add_raw(struct drawing *d, const struct sonde_sample_time *time, dou
 	if (p)
 		*p = (struct sonde_timeline_point){time->start_ns, time->end_ns, v};
 	return p != NULL;
+}
+
+/* Whether one of the counters is more than the device can count in that time. */
+static bool is_above(const struct drawing *d, const struct recipe *c, const double *row,
+	const uint32_t *at, double ns, double cycles)
+{
+	size_t k;
+
+	for (k = 0; k < 2 && c->above[k]; k++) {
+		double limit = sonde_limit_of(sonde_str_from(c->above[k]), cycles / ns, d->bytes_per_ns);
+
+		if (limit > 0 && row[at[k]] > SONDE_LIMIT_SLACK * limit * ns)
+			return true;
+	}
+	return false;
 }
 
 /* The samples of one series as a recipe has them; those that lack a counter have none. */
@@ -64,6 +82,10 @@ static bool follow(struct drawing *d, const struct sonde_series *s, const struct
 		double ns = (double)(s->times.at[i].end_ns - s->times.at[i].start_ns), v = 0;
 		double below = elapsed != SONDE_NONE ? row[elapsed] : d->cycles_per_ns * ns;
 
+		if (is_above(d, c, row, at, ns, below)) {
+			d->nr_above++;
+			continue;
+		}
 		for (k = 0; k < nr; k++)
 			v += row[at[k]];
 		v *= c->factor / (c->is_of_cycles ? below : ns);
@@ -159,11 +181,14 @@ static bool draw_roles(struct drawing *d)
 	size_t i, k;
 
 	for (k = 0; k < sizeof(recipes) / sizeof(*recipes); k++) {
-		d->raw.nr = 0;
+		d->raw.nr = d->nr_above = 0;
 		for (i = 0; i < r->series.nr; i++)
 			if (sonde_series__is_same_device(&r->series.at[i], d->first) &&
 				!follow(d, &r->series.at[i], &recipes[k]))
 				return false;
+		/* As with the figures: a note says which counters are not shown. */
+		if ((double)d->nr_above > SONDE_REFUSED_SHARE * (double)(d->raw.nr + d->nr_above))
+			continue;
 		if (!add_curve(d, sonde_str_from(recipes[k].name)))
 			return false;
 	}
@@ -213,6 +238,7 @@ bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t)
 		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], d.first); k++)
 			;
 		d.cycles_per_ns = device ? sonde_sampled__nominal_clock(device) : NAN;
+		d.bytes_per_ns = device ? sonde_sampled__bandwidth(device) : NAN;
 		if (sonde_series__has_roles(d.first) && k == i)
 			is_ok = draw_roles(&d);
 		is_ok = is_ok && draw_names(&d);

@@ -5,6 +5,7 @@
  */
 #include "fold/unmixing_int.h"
 #include "catalogue/attributes.h"
+#include "catalogue/limits.h"
 
 #include "base/alloc.h"
 
@@ -46,7 +47,7 @@ static bool choose_columns(
 		*slot = role;
 		*column = (uint32_t)i;
 		*peak = sonde_sampled__peak(x->f->r, series, i, x->s->nr_sms);
-		*limit = sonde_sampled__limit(x->s, role);
+		*limit = sonde_limit_of(role, x->s->cycles_per_ns, x->s->bytes_per_ns);
 	}
 	return true;
 }

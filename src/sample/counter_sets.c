@@ -183,25 +183,35 @@ static void place_extras(struct choice *c)
 	}
 }
 
+/* The name that is most like what was asked for. */
+struct likeness {
+	const char *name, *ending; /* NULL = none is */
+	unsigned distance;
+};
+
+static void compare_name(struct likeness *best, struct sonde_str asked, const char *name, const char *ending)
+{
+	unsigned d = sonde_str_distance(asked, sonde_str_from(name), best->distance - 1);
+
+	if (d < best->distance)
+		*best = (struct likeness){name, ending, d};
+}
+
 static int refuse_name(struct choice *c, struct sonde_str name)
 {
-	const char *near = NULL;
-	unsigned best = 8;
+	struct likeness best = {.distance = 8};
+	const struct sonde_role *r;
+	struct sonde_str rest;
 	size_t i;
 
-	for (i = 0; i < c->nr_bases; i++) {
-		unsigned d = sonde_str_distance(sonde_str_cut(name, '.', &(struct sonde_str){0}),
-			sonde_str_from(c->bases[i]), best - 1);
-
-		if (d < best) {
-			best = d;
-			near = c->bases[i];
-		}
-	}
+	for (i = 0; i < c->nr_bases; i++)
+		compare_name(&best, sonde_str_cut(name, '.', &rest), c->bases[i], ".sum");
+	for (r = sonde_roles; r->name; r++)
+		compare_name(&best, name, r->name, "");
 	return sonde_err_set(c->err, SONDE_ERR_USAGE,
-		"%s cannot sample the counter '%.*s'%s%s%s; sets of counters are %s", c->s->chip,
-		SONDE_STR_ARG(name), near ? ", did you mean '" : "", near ? near : "",
-		near ? ".sum'?" : "", sonde_set_names());
+		"%s cannot sample the counter '%.*s'%s%s%s%s; sets of counters are %s", c->s->chip,
+		SONDE_STR_ARG(name), best.name ? ", did you mean '" : "", best.name ? best.name : "",
+		best.name ? best.ending : "", best.name ? "'?" : "", sonde_set_names());
 }
 
 /* A set, a role, or a name of NVIDIA's with or without its `.sum`. */

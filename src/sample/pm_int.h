@@ -55,6 +55,7 @@
 	X(cuGetErrorName)                                                                          \
 	X(cuDeviceGet)                                                                             \
 	X(cuDeviceGetCount)                                                                        \
+	X(cuDeviceGetAttribute)                                                                    \
 	X(cuDeviceGetName)                                                                         \
 	X(cuDeviceGetUuid_v2)
 

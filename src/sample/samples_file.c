@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "format/check.h"
+#include "format/varint.h"
 #include "sample/calibration.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #define CLOCK_EVERY_NS 1000000000u
 #define IDLE_BYTES     65536	  /* of device memory in a sample: below, nothing ran */
 #define IDLE_LIMIT_NS  100000000u /* no stretch of idle samples is longer */
+#define ROW_BYTES      ((SONDE_COUNTER_LIMIT + 2) * SONDE_VARINT_MAX) /* a sample at most */
 
 struct sonde_samples_file {
 	const struct sonde_sampling *s;
@@ -186,8 +188,19 @@ static bool is_idle(const struct sonde_samples_file *f, const double *row)
 	       row[f->read] + row[f->write] < IDLE_BYTES;
 }
 
+static void flush(struct sonde_samples_file *f)
+{
+	if (f->block.failed)
+		f->error = ENOMEM;
+	else if (f->block.n)
+		put_block(f, SONDE_BLOCK_SAMPLES, f->block.p, f->block.n);
+	sonde_buf_clear(&f->block);
+}
+
 static void put_row(struct sonde_samples_file *f, uint64_t start, uint64_t end, const double *row)
 {
+	if (f->block.n + ROW_BYTES > SONDE_BLOCK_LIMIT) /* readers take a longer block for damage */
+		flush(f);
 	if (!f->block.n)
 		sonde_samples_begin(&f->out, &f->block, f->set, start);
 	sonde_samples_put(&f->out, start, end, row);
@@ -216,15 +229,6 @@ static bool add_idle(struct sonde_samples_file *f, uint64_t start, uint64_t end,
 		f->idle[i] += row[i];
 	f->idle_end_ns = end;
 	return true;
-}
-
-static void flush(struct sonde_samples_file *f)
-{
-	if (f->block.failed)
-		f->error = ENOMEM;
-	else if (f->block.n)
-		put_block(f, SONDE_BLOCK_SAMPLES, f->block.p, f->block.n);
-	sonde_buf_clear(&f->block);
 }
 
 void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sample_rows *rows)

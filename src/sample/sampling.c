@@ -13,6 +13,9 @@
 #define MS 1000000u
 
 #define BURST_STEP_NS (10 * US) /* interval of bursts, where it was not asked for */
+#define LEAST_STEP_NS (1 * US)	/* of what may be asked for … */
+#define MOST_STEP_NS  (1000 * MS)
+#define LEAST_BURST   10 /* … and samples of a burst: the first one is left out */
 
 /*
  * A raw sample takes 30 to 60 kB of the hardware's buffer. Half a second's worth; more takes longer
@@ -66,6 +69,20 @@ uint64_t pm_step_above(uint64_t ns)
 	for (i = 0; i < NR_STEPS - 1 && steps_ns[i] < ns; i++)
 		;
 	return steps_ns[i];
+}
+
+static int check_times(const struct sonde_sampling_request *q, struct sonde_err *err)
+{
+	uint64_t step = q->interval_ns ? q->interval_ns : BURST_STEP_NS;
+
+	if (step < LEAST_STEP_NS || step > MOST_STEP_NS)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"an interval of %.4g us cannot be sampled: ask for 1us to 1s", (double)step / 1e3);
+	if (q->burst_ns && q->burst_ns < LEAST_BURST * step)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"a burst of %.4g us is too short for samples of %.4g us: ask for %.4g us or more",
+			(double)q->burst_ns / 1e3, (double)step / 1e3, LEAST_BURST * (double)step / 1e3);
+	return 0;
 }
 
 /* As short as this machine is likely to decode; the loop finds out whether it is. */
@@ -138,7 +155,9 @@ int sonde_sampling_open(
 		return sonde_err_nomem(err);
 	s->q = *q;
 	s->sets = sonde_calloc(PM_MAX_SETS, sizeof(*s->sets));
-	rc = s->sets ? pm_load(&s->pm, err) : sonde_err_nomem(err);
+	rc = s->sets ? check_times(q, err) : sonde_err_nomem(err);
+	if (rc == 0)
+		rc = pm_load(&s->pm, err);
 	if (rc == 0)
 		rc = pm_describe(s, &s->sets[0].names, err);
 	if (rc == 0)
@@ -197,6 +216,18 @@ const char *sonde_sampling_chip(const struct sonde_sampling *s)
 const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s)
 {
 	return &s->status;
+}
+
+double sonde_sampling_bandwidth(const struct sonde_sampling *s)
+{
+	int khz = 0, bits = 0;
+	CUdevice device;
+
+	if (s->pm.cuDeviceGet(&device, (int)s->q.device) != CUDA_SUCCESS ||
+		s->pm.cuDeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device) != CUDA_SUCCESS ||
+		s->pm.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device) != CUDA_SUCCESS)
+		return 0;
+	return 2.0 * khz * bits / 8 / 1e6; /* two words a clock */
 }
 
 const char *sonde_sampling_left_out(const struct sonde_sampling *s)

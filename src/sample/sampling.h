@@ -63,6 +63,8 @@ size_t sonde_sampling_nr_sets(const struct sonde_sampling *s);
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i);
 const char *sonde_sampling_chip(const struct sonde_sampling *s);
 const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s);
+/* Bytes the device's memory moves in a nanosecond at most; 0 = not known. */
+double sonde_sampling_bandwidth(const struct sonde_sampling *s);
 /* What was asked for and is not counted, in words; empty = nothing. */
 const char *sonde_sampling_left_out(const struct sonde_sampling *s);
 

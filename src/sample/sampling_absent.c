@@ -61,6 +61,12 @@ const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_samp
 	return NULL;
 }
 
+double sonde_sampling_bandwidth(const struct sonde_sampling *s)
+{
+	(void)s;
+	return 0;
+}
+
 const char *sonde_sampling_left_out(const struct sonde_sampling *s)
 {
 	(void)s;

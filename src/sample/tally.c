@@ -1,5 +1,6 @@
 #include "sample/tally.h"
 
+#include "catalogue/limits.h"
 #include "sample/roles.h"
 
 #include <math.h>
@@ -25,10 +26,16 @@ const struct sonde_tally_figure sonde_tally_figures[] = {
 	{0},
 };
 
-void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns)
+#define SHORTEST_SLICE_NS 10000000u
+
+/* The slices of the whole span, halved as often as makes sense. */
+void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns, double bytes_per_ns)
 {
 	memset(t, 0, sizeof(*t));
-	t->slice_ns = span_ns / SONDE_TALLY_SLICES + 1;
+	t->last_slice_ns = t->slice_ns = span_ns / SONDE_TALLY_SLICES + 1;
+	t->bytes_per_ns = bytes_per_ns;
+	while (t->slice_ns / 2 >= SHORTEST_SLICE_NS)
+		t->slice_ns = t->slice_ns / 2 + t->slice_ns % 2;
 }
 
 /* The number of a role in the table of all; SONDE_TALLY_ROLES = none. */
@@ -46,27 +53,78 @@ static void add(struct sonde_tally_sums *s, size_t role, double value, uint64_t 
 	s->ns[role] += ns;
 }
 
+/* Slices of twice the length: each has what two had. */
+static void join_slices(struct sonde_tally *t)
+{
+	size_t i, k;
+
+	for (i = 0; i < SONDE_TALLY_SLICES; i++) {
+		struct sonde_tally_sums joined = {0};
+		size_t from = 2 * i, to = from + 2 < SONDE_TALLY_SLICES ? from + 2 : SONDE_TALLY_SLICES;
+
+		for (; from < to; from++)
+			for (k = 0; k < SONDE_TALLY_ROLES; k++)
+				add(&joined, k, t->slices[from].sum[k], t->slices[from].ns[k]);
+		t->slices[i] = joined;
+	}
+	t->slice_ns *= 2;
+}
+
+static struct sonde_tally_sums *find_slice(struct sonde_tally *t, uint64_t start_ns)
+{
+	uint64_t at;
+
+	while ((start_ns - t->first_ns) / t->slice_ns >= SONDE_TALLY_SLICES && t->slice_ns < t->last_slice_ns)
+		join_slices(t);
+	at = (start_ns - t->first_ns) / t->slice_ns;
+	return &t->slices[at < SONDE_TALLY_SLICES ? at : SONDE_TALLY_SLICES - 1];
+}
+
+/* Cycles of all SMs in a nanosecond of the sample; 0 = not among its counters. */
+static double clock_of(const double *row, const size_t *roles, uint32_t nr, uint64_t ns)
+{
+	size_t elapsed = role_number(SONDE_STR("sm.elapsed_cycles"));
+	uint32_t k;
+
+	for (k = 0; k < nr; k++)
+		if (roles[k] == elapsed && ns)
+			return row[k] / (double)ns;
+	return 0;
+}
+
+static bool is_above(struct sonde_tally *t, size_t role, double value, uint64_t ns, double clock)
+{
+	double limit = sonde_limit_of(sonde_str_from(sonde_roles[role].name), clock, t->bytes_per_ns);
+	bool is_so = limit > 0 && value > SONDE_LIMIT_SLACK * limit * (double)ns;
+
+	t->limits[role].nr++;
+	t->limits[role].nr_above += is_so;
+	return is_so;
+}
+
 static void add_row(
 	struct sonde_tally *t, const struct sonde_sample_rows *rows, size_t i, const size_t *roles)
 {
 	const struct sonde_counter_set *set = rows->set;
 	const double *row = &rows->values[i * set->nr];
-	uint64_t ns = rows->end_ns[i] - rows->start_ns[i], slice;
+	uint64_t ns = rows->end_ns[i] - rows->start_ns[i];
+	double clock = clock_of(row, roles, set->nr, ns);
+	struct sonde_tally_sums *slice;
 	uint32_t k;
 
 	if (!t->first_ns)
 		t->first_ns = rows->start_ns[i];
 	t->last_ns = rows->end_ns[i];
-	slice = (rows->start_ns[i] - t->first_ns) / t->slice_ns;
-	if (slice >= SONDE_TALLY_SLICES)
-		slice = SONDE_TALLY_SLICES - 1;
+	slice = find_slice(t, rows->start_ns[i]);
 	for (k = 0; k < set->nr; k++) {
+		if (roles[k] != SONDE_TALLY_ROLES && is_above(t, roles[k], row[k], ns, clock))
+			continue;
 		t->totals[set->set][k] += row[k];
 		if (roles[k] == SONDE_TALLY_ROLES)
 			continue;
 		add(&t->all, roles[k], row[k], ns);
 		add(&t->latest, roles[k], row[k], ns);
-		add(&t->slices[slice], roles[k], row[k], ns);
+		add(slice, roles[k], row[k], ns);
 	}
 	t->set_ns[set->set] += ns;
 	t->nr_samples++;
@@ -80,6 +138,29 @@ void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *row
 		roles[i] = role_number(rows->set->at[i].role);
 	for (i = 0; i < rows->nr; i++)
 		add_row(t, rows, i, roles);
+}
+
+double sonde_tally_refused(const struct sonde_tally *t, struct sonde_str role)
+{
+	size_t n = role_number(role);
+	double share = n == SONDE_TALLY_ROLES || !t->limits[n].nr
+			       ? 0
+			       : (double)t->limits[n].nr_above / (double)t->limits[n].nr;
+
+	return share > SONDE_REFUSED_SHARE ? share : 0;
+}
+
+void sonde_tally_end(struct sonde_tally *t)
+{
+	size_t n, i;
+
+	for (n = 0; n < SONDE_TALLY_ROLES && sonde_roles[n].name; n++) {
+		if (!sonde_tally_refused(t, sonde_str_from(sonde_roles[n].name)))
+			continue;
+		t->all.ns[n] = t->latest.ns[n] = 0;
+		for (i = 0; i < SONDE_TALLY_SLICES; i++)
+			t->slices[i].ns[n] = 0;
+	}
 }
 
 static double rate(const struct sonde_tally_sums *s, const char *role)

@@ -28,20 +28,34 @@ struct sonde_tally_sums {
 	uint64_t ns[SONDE_TALLY_ROLES];
 };
 
+/* How many samples a role has, and how many of them are more than the device can count: these are left out. */
+struct sonde_tally_limit {
+	uint64_t nr, nr_above;
+};
+
 struct sonde_tally {
 	uint64_t first_ns, last_ns; /* of the GPU's clock */
-	uint64_t slice_ns;
+	uint64_t slice_ns, last_slice_ns; /* now, and when the whole span is there */
+	double bytes_per_ns; /* the device's memory moves at most; 0 = not known */
 	struct sonde_tally_sums all, latest; /* `latest`: since it was last cleared */
 	struct sonde_tally_sums slices[SONDE_TALLY_SLICES];
 	/* By set and counter, roles or not. */
 	double totals[SONDE_SET_LIMIT][SONDE_COUNTER_LIMIT];
 	uint64_t set_ns[SONDE_SET_LIMIT];
 	uint64_t nr_samples;
+	struct sonde_tally_limit limits[SONDE_TALLY_ROLES];
 };
 
-/* For samples of about `span_ns` in all; later ones go into the last slice. */
-void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns);
+/*
+ * For samples of about `span_ns` in all. Slices are short in the beginning and grow with the samples: those of
+ * a short part of the span have a picture, too. Later ones go into the last slice.
+ */
+void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns, double bytes_per_ns);
 void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *rows);
+/* All samples are there: what cannot be right loses its figures. */
+void sonde_tally_end(struct sonde_tally *t);
+/* The share of the role's samples above what the device can count, where there are no figures because of it; else 0. */
+double sonde_tally_refused(const struct sonde_tally *t, struct sonde_str role);
 /* NaN when the counters for it are not there. */
 double sonde_tally_value(const struct sonde_tally_figure *f, const struct sonde_tally_sums *sums);
 

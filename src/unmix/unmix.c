@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "catalogue/limits.h"
 
 #define OFFSET_ERROR_NS 400.0
 #define MOST_WORK	2e11
 #define MOST_OFFSET_NS	1000000000
-#define REFUSED_SHARE	0.01 /* of samples above the limit: the counter is wrong, not a sample */
 
 /* Times beyond these (the years 1843 to 2096) could overflow when subtracted. */
 static bool is_time(int64_t t)
@@ -93,7 +93,7 @@ static void find_above(struct above *above, const double *limits, const struct s
 		for (c = 0; length > 0 && c < in->nr_counters; c++) {
 			double rate = in->values[i * in->nr_counters + c] / length;
 
-			if (!(limits[c] > 0 && rate > LIMIT_SLACK * limits[c]))
+			if (!(limits[c] > 0 && rate > SONDE_LIMIT_SLACK * limits[c]))
 				continue;
 			above[c].nr++;
 			above[c].most = rate > above[c].most ? rate : above[c].most;
@@ -114,7 +114,7 @@ static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_inp
 	for (c = 0; c < in->nr_counters; c++) {
 		double share = (double)above[c].nr / (double)in->nr_samples;
 
-		if (!(share > REFUSED_SHARE))
+		if (!(share > SONDE_REFUSED_SHARE))
 			continue;
 		u->counters[c].refused = sonde_arena_printf(&u->arena,
 			"%.0f %% of its samples are above what the device can count, up to %.1f "

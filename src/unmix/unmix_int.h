@@ -179,8 +179,6 @@ int sonde_unmix__windows_make(struct sonde_unmix__windows *w, struct sonde_unmix
 /* How much of [start, end] lies inside windows. */
 double sonde_unmix__windows_cover(const struct sonde_unmix__windows *w, double start, double end);
 
-#define LIMIT_SLACK 1.05 /* clocks differ a little from their nominal rate */
-
 struct sonde_unmixed {
 	struct sonde_arena arena;
 	uint32_t nr_classes, nr_counters, nr_unknowns;

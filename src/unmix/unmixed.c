@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "catalogue/limits.h"
 
 #define POOLED_SPREAD 0.25 /* kernels of one name differ by about this from their time's share */
 
@@ -107,7 +108,7 @@ struct sonde_unmix_figure sonde_unmixed_sum(
 		return none;
 	/* More than the device can do in that time, and not by the error alone. */
 	if (u->limits[counter] > 0 &&
-		f.value - 2 * f.error > LIMIT_SLACK * u->limits[counter] * time)
+		f.value - 2 * f.error > SONDE_LIMIT_SLACK * u->limits[counter] * time)
 		return none;
 	return f;
 }

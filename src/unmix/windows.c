@@ -10,6 +10,7 @@
 
 #include "base/bisect.h"
 #include "base/quantile.h"
+#include "catalogue/limits.h"
 
 #include <math.h>
 
@@ -50,7 +51,7 @@ static bool is_possible(const struct sonde_unmix_input *in, const double *limits
 	for (c = 0; c < in->nr_counters; c++) {
 		if (!isfinite(v[c]) || v[c] < 0)
 			return false;
-		if (limits[c] > 0 && v[c] > LIMIT_SLACK * limits[c] * length)
+		if (limits[c] > 0 && v[c] > SONDE_LIMIT_SLACK * limits[c] * length)
 			return false;
 	}
 	return length > 0;

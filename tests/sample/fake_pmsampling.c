@@ -19,9 +19,11 @@
  *   FAKE_PM_KERNELS=PATH      kernels can be launched; their times go there, and samples count them
  *   FAKE_PM_FIRST_NS=N        … from so long after a kernel's first stamp …
  *   FAKE_PM_LAST_NS=N         … until so long after its second
+ *   FAKE_PM_ELAPSED=N         cycles of all SMs in a sample (1000000)
+ *   FAKE_PM_BUS_BITS=N        width of the memory's bus, at 2 GHz (6144)
  *   FAKE_PM_NOISE=N           … and N per cent of other work, now and then
  *
- * Counter number k of a set counts (k + 1) × 1000 in each sample, but nothing when idle.
+ * Counter number k of a set counts (k + 1) × 1000 in each sample, but nothing when idle. Elapsed cycles are more.
  *
  * As CUPTI 13.0 does on an H200 (seen there, not documented): a decode adds to what the image has, and
  * goes on until nothing is left, also of what comes meanwhile. When the image is full before that,
@@ -175,9 +177,13 @@ static struct {
 
 EXPORT CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute what, CUdevice d)
 {
-	(void)what, (void)d;
-	*out = 8;
-	return getenv("FAKE_PM_KERNELS") ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+	(void)d;
+	*out = what == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE		  ? 2000000
+	       : what == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH ? (int)number("FAKE_PM_BUS_BITS", 6144)
+								     : 8;
+	return what == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE || what == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH ||
+			       getenv("FAKE_PM_KERNELS")
+		       ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice d)
@@ -623,6 +629,8 @@ EXPORT CUptiResult cuptiProfilerHostEvaluateToGpuValues(
 	if (getenv("FAKE_PM_KERNELS"))
 		unit = count_kernels(image->at[p->rangeIndex].start, image->at[p->rangeIndex].end);
 	for (k = 0; k < p->numMetrics; k++)
-		p->pMetricValues[k] = (double)(k + 1) * unit;
+		p->pMetricValues[k] = unit > 0 && strcmp(p->ppMetricNames[k], "sm__cycles_elapsed.sum") == 0
+					      ? (double)number("FAKE_PM_ELAPSED", 1000000)
+					      : (double)(k + 1) * unit;
 	return CUPTI_SUCCESS;
 }

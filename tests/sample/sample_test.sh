@@ -77,7 +77,31 @@ refused() { # ENV MESSAGE
 	! env "$1" timeout 120 "$SONDE" sample --seconds 0.2 >"$TMP/out" 2>"$TMP/err" && has "$2" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
 }
 unknown_counter() { ! sample --counters dram__byte_read.sum && has "did you mean 'dram__bytes_read.sum'" "$TMP/err"; }
+unknown_role() { ! sample --counters dram.reed_bytes && has "did you mean 'dram.read_bytes'?" "$TMP/err"; }
 wrong_time() { ! sample --interval soon && has "not a time such as" "$TMP/err"; }
+impossible_time() { # ARGS MESSAGE
+	! sample $1 && has "$2" "$TMP/err"
+}
+impossible() { # above what the GPU can count: no figure, no total, a line that says so
+	FAKE_PM_ELAPSED=1000 FAKE_PM_BUS_BITS=8 sample --seconds 0.1 --interval 2us --burst 2ms && has "sm.active_cycles is not shown: 100 %" "$TMP/out" &&
+		has "dram.read_bytes is not shown: 100 %" "$TMP/out" && lacks "SM active" "$TMP/out" && lacks sm__cycles_active "$TMP/out" &&
+		lacks "DRAM read" "$TMP/out" && has "issue slots used" "$TMP/out"
+}
+early_end() { # half of the picture at least, however much was asked for
+	sample_until "gave 5000" -f json && python3 - "$TMP/out" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		line = d["figures"][0]["over_time"]
+		known = [v for v in line if v is not None]
+		assert len(known) >= 30 and len(set(known)) == 1, line
+		assert d["slice_ns"] * len(known) > 0.9 * (d["end_ns"] - d["start_ns"]), d
+	END
+}
+long_burst() { # more than a block of a capture holds
+	rm -f "$TMP/long.sonde" && sample_until "started 3" --interval 10us --burst 400ms -o "$TMP/long.sonde" &&
+		"$DUMP" "$TMP/long.sonde" >"$TMP/dump" 2>&1 && lacks damaged "$TMP/dump" &&
+		[ "$(number series samples)" = "$(awk '$1 == "start" {n = 0} $1 == "gave" {sum += $3 - (n == 0 && $3 > 0); n += $3} END {print sum}' "$TMP/told")" ]
+}
 
 ok sample__summary_and_plot as_text
 ok sample__json_adds_up as_json
@@ -91,7 +115,14 @@ ok sample__no_cupti_is_told refused SONDE_CUPTI=/nowhere "CUPTI was not found"
 ok sample__an_old_cupti_is_told refused "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "this CUPTI is too old"
 ok sample__a_failing_decoder_is_told refused FAKE_PM_ERROR=decode:999 "asked to decode samples"
 ok sample__an_unknown_counter_is_told unknown_counter
+ok sample__an_unknown_role_is_told unknown_role
 ok sample__a_wrong_time_is_told wrong_time
+ok sample__an_interval_that_cannot_be_is_told impossible_time "--interval 900ns" "ask for 1us to 1s"
+ok sample__an_endless_interval_is_told impossible_time "--interval 10s" "ask for 1us to 1s"
+ok sample__a_burst_without_samples_is_told impossible_time "--burst 50us" "ask for 100 us or more"
+ok sample__impossible_counters_are_not_shown impossible
+ok sample__an_early_end_has_a_picture early_end
+ok sample__a_burst_may_be_longer_than_a_block long_burst
 
 doctor() { # ENV TEXT REMEDY
 	env "$1" "$SONDE" doctor >"$TMP/out" 2>&1

@@ -146,6 +146,42 @@ static void test_sampled__counters_over_time_are_curves(void **state)
 	end_program(&p);
 }
 
+static size_t count_points(struct program *p, const char *curve)
+{
+	struct run run;
+	size_t i, nr = 0;
+
+	fold_program(&run, p);
+	for (i = 0; i < run.c->timeline->curves.nr; i++)
+		if (sonde_str_is(run.c->timeline->curves.at[i].name, curve))
+			nr = run.c->timeline->curves.at[i].nr;
+	release(&run);
+	return nr;
+}
+
+/* Above what the device can do: a sample is left out, a counter that is so again and again has no curve. */
+static void test_sampled__what_cannot_be_is_in_no_curve(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	size_t nr;
+
+	(void)state;
+	how.has_all = true;
+	run_program(&p, &how);
+	nr = count_points(&p, "Tensor %");
+	assert_int_equal(count_points(&p, "DRAM GB/s"), nr);
+	p.m.r->series.at[0].values.at[20 * NR_COUNTERS + TENSOR] = 1e12;
+	assert_int_equal(count_points(&p, "Tensor %"), nr - 1);
+	assert_int_equal(count_points(&p, "SM active %"), nr);
+	end_program(&p);
+	how.dram_factor = 1e6;
+	run_program(&p, &how);
+	assert_int_equal(count_points(&p, "DRAM GB/s"), 0);
+	assert_int_equal(count_points(&p, "SM active %"), nr);
+	end_program(&p);
+}
+
 /* Counters of other tools have names only; they are shown, thinned, and not split. */
 static void test_sampled__counters_without_a_role_are_curves_too(void **state)
 {
@@ -190,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_sampled__a_partial_report_has_the_same_figures),
 		cmocka_unit_test(test_sampled__damage_is_found_or_harmless),
 		cmocka_unit_test(test_sampled__counters_over_time_are_curves),
+		cmocka_unit_test(test_sampled__what_cannot_be_is_in_no_curve),
 		cmocka_unit_test(test_sampled__counters_without_a_role_are_curves_too),
 	};
 

@@ -1,0 +1,16 @@
+#include "catalogue/limits.h"
+
+double sonde_limit_of(struct sonde_str role, double cycles_per_ns, double bytes_per_ns)
+{
+	if (sonde_str_starts(role, "dram.") && sonde_str_ends(role, "_bytes"))
+		return bytes_per_ns > 0 ? bytes_per_ns : 0;
+	if (!(cycles_per_ns > 0))
+		return 0;
+	if (sonde_str_is(role, "sm.warp_cycles"))
+		return 64 * cycles_per_ns;
+	if (sonde_str_ends(role, "instructions"))
+		return (sonde_str_starts(role, "sm.thread") ? 128 : 4) * cycles_per_ns;
+	if (sonde_str_starts(role, "tensor.")) /* four pipes in an SM */
+		return 4 * cycles_per_ns;
+	return sonde_str_starts(role, "sm.") || sonde_str_starts(role, "fp64.") ? cycles_per_ns : 0;
+}
