@@ -125,6 +125,7 @@ def modules():
             with Region("logits"):
                 return self.head(self.norm(x)).argmax(-1)
 
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it takes 50 ms to make a plan for each length
     model, at = Model().to("cuda").half().eval(), 0
 
     def step(token):
