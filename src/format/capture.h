@@ -110,7 +110,7 @@ struct sonde_window_mark {
 struct sonde_budget_status {
 	uint32_t budget_ppm; /* millionths of the program's time */
 	uint32_t cost_ppm;   /* what it took, by the figures below */
-	uint32_t base_ppm;   /* of that: callbacks at launches, timed or not */
+	uint32_t base_ppm;   /* of that: ranges, and callbacks at launches, timed or not */
 	uint32_t record_ns;  /* what timing costs a launch … */
 	uint32_t call_ns;    /* … and what the callback does */
 	uint32_t nr_calibrated; /* launches these are from; 0 = guesses */

@@ -228,6 +228,7 @@ static void set_kinds(bool is_on)
 	if (are_on == is_on)
 		return;
 	are_on = is_on;
+	atomic_fetch_add(&sonde_inject.records_turn, 1);
 	nr -= sonde_inject.config.levers.no_overhead;
 	for (i = 0; i < nr; i++)
 		switch_kind(kinds[i], is_on, "CUPTI refused a kind of activity");
@@ -236,8 +237,26 @@ static void set_kinds(bool is_on)
 			"CUPTI cannot trace allocations of memory");
 	if (sonde_inject.config.whole_graphs)
 		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot trace whole graphs");
+	atomic_fetch_add(&sonde_inject.records_turn, 1);
 	if (!is_on && sonde_cupti.cuptiGetTimestamp(&off_ns) == CUPTI_SUCCESS)
 		atomic_store(&sonde_inject.off_ns, off_ns);
+}
+
+/* A call of ours must come back as a record. If not, what was switched on is another's by now. */
+bool sonde_activity__is_ours(void)
+{
+	uint64_t nr = atomic_load(&sonde_inject.nr_gpu_records);
+	int value;
+
+	if (!sonde_cupti.device_attribute ||
+		sonde_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER) != CUPTI_SUCCESS)
+		return false;
+	sonde_cupti.device_attribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+	sonde_cupti.cuptiActivityFlushAll(0);
+	if (atomic_load(&sonde_inject.nr_gpu_records) == nr)
+		return false;
+	sonde_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER);
+	return true;
 }
 
 void sonde_activity__end_records(void)

@@ -7,6 +7,8 @@
  * thread that launches while CUPTI is switched waits for CUPTI's locks. The program's loss is the sum of
  * that in the thread that waited longest, never more than the switch took.
  *
+ * Ranges are recorded all the time. What that costs is measured too, of every 64th push, and paid first.
+ *
  * CUPTI's callbacks, which count launches, cost something too. As long as that is less than
  * half of the budget they stay, and launches are counted all the time. A program that
  * launches more often than that has them only while GPU work is timed; the reader then
@@ -18,7 +20,7 @@
 
 #define FEW	      100u /* launches that say nothing yet */
 #define LONG_TICKS_US 20u  /* a call that waited for the GPU says nothing either */
-#define AIMED	      0.8  /* of the budget: ranges, and caches after a switch, take the rest unseen */
+#define AIMED	      0.8  /* of the budget: caches after ranges and switches take the rest unseen */
 
 static struct {
 	_Atomic uint64_t ticks[2]; /* of measured calls: without, with records … */
@@ -26,6 +28,7 @@ static struct {
 	_Atomic uint32_t turn;	   /* odd = CUPTI is being switched */
 	_Atomic uint64_t waited;   /* ticks that a thread's launches waited for the last switch */
 	_Atomic uint64_t charged_ns; /* what switching is known to have cost besides */
+	_Atomic uint64_t range_ticks, nr_ranges; /* of measured pushes */
 	/* The collector's. */
 	struct pace pace;
 	uint64_t begin_ns, until_ns; /* when the present time ends; 0 = not begun */
@@ -86,6 +89,16 @@ void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_ti
 	}
 }
 
+void sonde_budget__pushed(uint64_t since)
+{
+	uint64_t ticks = ticks_now() - since;
+
+	if (!sonde_inject.config.budget_ppm || ticks > LONG_TICKS_US * (sonde_inject.tick_hz / 1000000))
+		return;
+	atomic_fetch_add_explicit(&b.range_ticks, ticks, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b.nr_ranges, 1, memory_order_relaxed);
+}
+
 void sonde_budget__charge(uint64_t ns)
 {
 	atomic_fetch_add(&b.charged_ns, ns);
@@ -117,6 +130,14 @@ static double take_switch(void)
 	return (double)(charged + (waited > b.least_ns ? waited : b.least_ns));
 }
 
+/* A pop takes as long as a push. */
+static double range_ns(void)
+{
+	uint64_t nr = atomic_load(&b.nr_ranges);
+
+	return nr ? 2.0 * (double)ticks_to_ns(atomic_load(&b.range_ticks)) / (double)nr : 0;
+}
+
 static struct pace_sight look(uint64_t now)
 {
 	struct inject *g = &sonde_inject;
@@ -125,6 +146,7 @@ static struct pace_sight look(uint64_t now)
 	struct pace_sight s = {.ns = now,
 		.cpu_ns = sonde_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
 		.record_ns = without && with > without ? (double)ticks_to_ns(with - without) : 0,
+		.range_ns = range_ns(),
 		.counts_all = counts_all()};
 
 	for (i = 0; i < nr && i < MAX_THREADS; i++) {
@@ -156,11 +178,12 @@ static void keep_account(const struct pace_sight *s)
 		b.nr_counted = s->nr_launches;
 	slow = p->rate * (p->record_ns + p->call_ns * p->factor);
 	atomic_store(&b.record_ns, (uint32_t)p->record_ns);
-	atomic_store(&b.base_ppm, (uint32_t)(p->base * 1e6));
+	atomic_store(&b.base_ppm, (uint32_t)((p->ranges + p->counted) * 1e6));
 	atomic_store(&b.slow_ppm, (uint32_t)((slow < 1 ? slow : 1) * 1e6));
 	if (all > 0)
 		atomic_store(&b.cost_ppm,
-			(uint32_t)((p->spent_ns + (double)b.nr_counted * p->call_ns) / all * 1e6));
+			(uint32_t)((p->spent_ns + (double)b.nr_counted * p->call_ns +
+					   (double)s->nr_ranges * s->range_ns) / all * 1e6));
 }
 
 /* Nothing waits for a switch that changes nothing. */

@@ -64,13 +64,15 @@ bool sonde_presence__lingers(void);
 /* It stays for good. */
 void sonde_presence__stay(void);
 /* In callbacks, at the end of a call: if it is to go, it goes now. */
-void sonde_presence__end_call(void);
+void sonde_presence__end_call(bool is_kernel);
 /* The program itself opens and closes windows: it must not wait for CUPTI to come, so CUPTI stays. */
 bool sonde_presence__is_kept(void);
 /* The collector's: has it leave once it has nothing more; microseconds until it is to be asked again. */
 uint64_t sonde_presence__look(void);
 /* CUPTI as at the beginning; false when it refuses. */
 bool sonde_activity__begin_again(void);
+/* Whether records come to us, and not to another user of CUPTI. */
+bool sonde_activity__is_ours(void);
 /* Writes what time it is on CUPTI's clock and ours. */
 void sonde_activity__stamp(void);
 

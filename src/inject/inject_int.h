@@ -37,7 +37,7 @@
 #define MAX_DOMAINS   1024u
 #define MAX_NOTES     16u
 #define NR_RECENT     64u
-#define CPU_PERIOD_NS 100000u
+#define CPU_PERIOD_NS 100000u /* at least; more where reading it takes long */
 #define NONE	      UINT32_MAX
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -192,14 +192,20 @@ typedef uint64_t open_range;
 #define OPEN_GATE(o)	   ((uint8_t)((o) >> 48))
 #define OPEN_MAKE(l, d, g) ((uint64_t)(l) | (uint64_t)(d) << 32 | (uint64_t)(g) << 48)
 
-struct thread {
-	uint8_t *at, *limit; /* next byte; beyond `limit` the chunk counts as full */
+struct thread { /* what every hook needs comes first: two cache lines */
+	_Alignas(64) uint8_t *at; /* next byte; beyond `limit` the chunk counts as full */
+	uint8_t *limit;
 	struct chunk *chunk; /* NULL = none, and then at > limit */
 	uint8_t *data;
 	struct sonde_event_base base; /* what the chunk's next event counts from */
 	uint64_t cpu_ticks;	      /* when the CPU clock was last read */
-	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
+	const void *volatile frame;   /* of the hook it is in */
 	_Atomic uint64_t nr_entered;  /* ranges, for a budget: how fast the program goes on */
+	uint32_t nr_open, nr_too_deep;
+	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
+	uint32_t epoch;		      /* of windows, when it last wrote a range or launch */
+	volatile bool busy;	      /* inside a hook */
+	bool is_left_out;     /* it is in one whose number is not asked for (window.c) */
 	_Atomic uint64_t nr_launched; /* with a budget: launches … */
 	struct {
 		uint64_t ticks; /* … when the last one's call began, … */
@@ -207,19 +213,16 @@ struct thread {
 		uint32_t turn; /* … while CUPTI was switched or not (budget.c), … */
 		uint64_t waited; /* … and ticks that calls waited for a switch … */
 		uint32_t waited_turn; /* … which is this one */
+		uint32_t records_turn; /* … when it began, plus one; 0 = that was not seen */
 	} call;
-	uint32_t nr_open, nr_too_deep, nr_included, nr_excluded, nr_starts;
+	uint32_t nr_included, nr_excluded, nr_starts;
 	uint32_t nr_window;   /* open ranges of those that may open a window */
-	bool is_left_out;     /* it is in one whose number is not asked for (window.c) */
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
-	uint32_t epoch;	      /* of windows, when it last wrote a range or launch */
 	bool lists_open;      /* its next chunk says what is open though no window is */
 	uint64_t tid;
 	_Atomic uint64_t nr_lost;
 	_Atomic uint32_t next;	    /* in the list of free threads */
 	_Atomic bool is_live;	    /* the slot is some thread's */
-	volatile bool busy;	    /* inside a hook … */
-	const void *volatile frame; /* … whose frame is this */
 	/* Calls that came while inside a hook, since the hook's thread last wrote anything. */
 	uint32_t nr_nested;
 	uint64_t nested_since;
@@ -277,6 +280,8 @@ void sonde_ring__give(struct chunk *c);
 /* --- windows ------------------------------------------------------------------------------- */
 
 #define NR_WINDOW_MARKS 4096u /* not yet written; a power of two */
+
+enum { RECORDS_OFF, RECORDS_BEGIN, RECORDS_ON, RECORDS_END };
 
 struct windows {
 	/* Odd = open. A thread that finds another number than last time begins a new chunk. */
@@ -344,6 +349,8 @@ void sonde_budget__enter_call(struct thread *t, uint32_t correlation);
 void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_timed);
 /* Whoever switches CUPTI says what the program lost to it, beyond what its launches waited. */
 void sonde_budget__charge(uint64_t ns);
+/* … and now and then of a push, which began then. */
+void sonde_budget__pushed(uint64_t since);
 void sonde_budget__put(void); /* the flusher's */
 
 /* --- the flusher --------------------------------------------------------------------------- */
@@ -393,15 +400,15 @@ struct inject {
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
 	_Atomic bool has_own_ids;  /* its runtime calls have other ids than the driver's in them */
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
+	bool use_counter;	   /* ticks are the processor's, not CLOCK_MONOTONIC */
+	uint64_t cpu_period; /* ticks */
 	int pid;
 	int ppid;
 	char rank[16], nr_ranks[16]; /* as the launcher says, empty = it does not */
 	int helper;		     /* the flusher's process */
 	int fault_errno;	     /* why there is none */
 	struct sonde_attach *attach; /* never NULL */
-	bool use_counter;	   /* ticks are the processor's, not CLOCK_MONOTONIC */
 	uint64_t tick_hz;
-	uint64_t cpu_period; /* ticks */
 	struct labels labels;
 
 	struct chunk *chunks;
@@ -422,9 +429,12 @@ struct inject {
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
 	_Atomic uint64_t nr_gpu_records; /* that CUPTI handed over … */
-	_Atomic uint64_t nr_kernels;	 /* … of kernels that were launched by themselves … */
-	_Atomic uint64_t nr_owed;	 /* … which must be so many … */
-	_Atomic uint64_t nr_perhaps_owed; /* … or some more, if this has changed */
+	/* Of work outside graphs, since CUPTI came: the records that it gave, and those it owes us. */
+	struct {
+		_Atomic uint64_t kernels, others;
+		_Atomic uint64_t owed_kernels, perhaps_others;
+	} records;
+	_Atomic uint32_t records_turn; /* RECORDS_…, and four more each time around */
 	/* On CUPTI's clock: when records last ended, and when the latest recorded work began. */
 	_Atomic uint64_t off_ns, latest_ns;
 	_Atomic uint32_t id_base;	 /* is added to CUPTI's ids, which begin again when it comes back */
@@ -440,11 +450,13 @@ static inline void count(_Atomic uint64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* Of a thread's own: others may read it. */
-static inline void count_own(_Atomic uint64_t *counter)
+/* Of a thread's own: others may read it. How many there were before. */
+static inline uint64_t count_own(_Atomic uint64_t *counter)
 {
-	atomic_store_explicit(counter,
-		atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+	uint64_t nr = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, nr + 1, memory_order_relaxed);
+	return nr;
 }
 
 static inline uint64_t ticks_now(void)

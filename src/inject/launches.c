@@ -82,7 +82,6 @@ static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 #define CALL_GRAPH  0x40u /* … or that it launches a graph: both are always listened to */
 #define CALL_KERNEL 0x08u /* … a kernel, in the driver: CUPTI has one record of it at least */
 #define CALL_KIND   0x07u
-#define IN_TIMING   0x736f6e6465ull /* what such a call keeps if it began while GPU work was timed */
 _Static_assert(SONDE_NR_CALL_KINDS <= CALL_KIND, "kinds of calls");
 static uint8_t wanted[2][MAX_CALLBACKS];
 static bool are_on; /* the callbacks that are not always listened to */
@@ -132,46 +131,45 @@ static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 }
 
 /* Nothing is captured, and CUPTI still calls: it may be on its way. */
-static void unwanted_call(const CUpti_CallbackData *call)
+static void unwanted_call(unsigned what, const CUpti_CallbackData *call)
 {
 	if (call->callbackSite == CUPTI_API_ENTER)
 		*call->correlationData = 0; /* should its end be captured again */
 	else
-		sonde_presence__end_call();
+		sonde_presence__end_call(what & CALL_KERNEL);
 }
 
-/* How many records CUPTI owes us; of a call during which timing began or ended nobody knows. */
+/*
+ * How many records CUPTI owes us: one of each kernel whose call began and ended while it recorded; of copies
+ * and fills not all have one. Of calls during which recording began or ended nobody knows.
+ */
 static void count_owed(unsigned what, const CUpti_CallbackData *call)
 {
-	bool is_timed = atomic_load(&sonde_inject.windows.is_timing), was_timed;
+	struct thread *t = sonde_self;
+	uint32_t turn = atomic_load(&sonde_inject.records_turn), began;
+	const CUresult *result = call->functionReturnValue;
 
-	if (!(what & CALL_KERNEL)) { /* copies and fills: not all are recorded */
-		if (what & CALL_LAUNCH && is_timed)
-			count(&sonde_inject.nr_perhaps_owed);
+	if (!t)
 		return;
-	}
-	if (call->callbackSite == CUPTI_API_ENTER) {
-		*call->correlationData = is_timed ? IN_TIMING : 0;
-		return;
-	}
-	was_timed = *call->correlationData == IN_TIMING;
-	if (was_timed && is_timed)
-		count(&sonde_inject.nr_owed);
-	else if (was_timed || is_timed)
-		count(&sonde_inject.nr_perhaps_owed);
+	began = t->call.records_turn;
+	t->call.records_turn = call->callbackSite == CUPTI_API_ENTER ? turn + 1 : 0;
+	if (call->callbackSite == CUPTI_API_EXIT && began == turn + 1 && turn % 4 == RECORDS_ON &&
+		(!result || *result == CUDA_SUCCESS))
+		count(what & CALL_KERNEL ? &sonde_inject.records.owed_kernels
+					 : &sonde_inject.records.perhaps_others);
 }
 
 static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
 	const struct config *c = &sonde_inject.config;
 
-	if (unlikely(c->budget_ppm || c->window.kind != WINDOW_ALL)) /* else CUPTI stays */
-		count_owed(what, call);
+	if (unlikely(c->budget_ppm || c->window.kind != WINDOW_ALL) && is_driver && what & CALL_LAUNCH)
+		count_owed(what, call); /* else CUPTI stays */
 	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
 		sonde_presence__stay();
 	if (unlikely(!atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)) &&
 		(what & CALL_WINDOW) != CALL_WINDOW) {
-		unwanted_call(call);
+		unwanted_call(what, call);
 		return;
 	}
 	if (unlikely(sonde_inject.config.budget_ppm) && what & CALL_LAUNCH) {

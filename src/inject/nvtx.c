@@ -70,8 +70,8 @@ static HOT void push(struct thread *t, const struct message *m)
 {
 	unsigned gate = gate_of(m);
 	open_range o = OPEN_MAKE(m->label ? m->label->id : 0, m->domain, gate) | OPEN_RECORDED;
+	uint64_t nr = count_own(&t->nr_entered);
 
-	count_own(&t->nr_entered);
 	if (unlikely(t->nr_open == SONDE_OPEN_LIMIT)) {
 		t->nr_too_deep++;
 		t->too_deep[m->domain]++;
@@ -85,6 +85,8 @@ static HOT void push(struct thread *t, const struct message *m)
 	/* In this order: a chunk begun by the event must list what was open before it. */
 	event_put(t, SONDE_EVENT_PUSH, m);
 	t->open[t->nr_open++] = o;
+	if (unlikely(nr % 64 == 0))
+		sonde_budget__pushed(m->now);
 }
 
 /* Where the innermost open range of `domain` is on the stack, plus one; 0 = there is none. */

@@ -63,29 +63,38 @@ uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_
 }
 
 /*
- * Of times of timing in which there was some: a program that waits most of the time must not pay for
+ * Of times in which there was something: a program that waits most of the time must not pay for
  * it when it does not. Up at once, down slowly: too much is worse than too little.
  */
-static void take_rate(struct pace *p, const struct pace_span *s)
+static void take_rate(double *known, double nr, double ns)
 {
-	double rate = s->ns > 0 ? s->launches / s->ns : 0;
+	double rate = ns > 0 ? nr / ns : 0;
 
-	if (rate > p->rate)
-		p->rate = rate;
+	if (rate > *known)
+		*known = rate;
 	else if (rate > 0)
-		p->rate = 0.7 * p->rate + 0.3 * rate;
+		*known = 0.7 * *known + 0.3 * rate;
 }
 
-/* Counting is given up once it takes half of the budget: what it costs is then timing's. */
+/* What is left when ranges are paid; half of the budget at least, or nothing would be timed. */
+static double left(const struct pace *p)
+{
+	return p->budget - p->ranges;
+}
+
+/* Counting is given up once it takes half of what is left: what it costs is then timing's. */
 static void take_costs(struct pace *p, const struct pace_sight *now)
 {
 	double record = now->record_ns > p->least_record_ns ? now->record_ns : p->least_record_ns;
 
-	p->base = now->counts_all ? p->rate * p->call_ns : 0;
-	if (p->base > p->budget / 2)
-		p->base = 0;
+	p->ranges = p->range_rate * now->range_ns;
+	if (p->ranges > p->budget / 2)
+		p->ranges = p->budget / 2;
+	p->counted = now->counts_all ? p->rate * p->call_ns : 0;
+	if (p->counted > left(p) / 2)
+		p->counted = 0;
 	p->record_ns = record * p->factor;
-	p->per_launch = (record + (p->base > 0 ? 0 : p->call_ns)) * p->factor;
+	p->per_launch = (record + (p->counted > 0 ? 0 : p->call_ns)) * p->factor;
 }
 
 /*
@@ -102,6 +111,7 @@ static bool may_go_on(struct pace *p, double pause)
 static double pay(struct pace *p, const struct pace_span *s)
 {
 	double due = p->rate * s->ns, switches = p->unpaid_ns * p->factor, cost, pause;
+	double timing = left(p) - p->counted;
 
 	p->spent_ns += s->launches * p->per_launch + switches;
 	p->reckoned_ns += (s->launches * p->per_launch + switches) / p->factor;
@@ -109,8 +119,8 @@ static double pay(struct pace *p, const struct pace_span *s)
 		p->pair_ns += (p->unpaid_ns - p->pair_ns) / (p->pair_ns > 0 ? 8 : 1);
 	p->unpaid_ns = 0;
 	cost = (s->launches > due ? s->launches : due) * p->per_launch + switches;
-	p->owed_ns += cost - (s->ns > cost ? s->ns - cost : 0) * (p->budget - p->base);
-	pause = p->owed_ns / (p->budget - p->base);
+	p->owed_ns += cost - (s->ns > cost ? s->ns - cost : 0) * timing;
+	pause = p->owed_ns / timing;
 	if (pause <= 0)
 		p->owed_ns = 0;
 	if (may_go_on(p, pause))
@@ -197,7 +207,8 @@ uint64_t sonde_pace__turn(struct pace *p, const struct pace_sight *now)
 	p->last = *now;
 	p->unpaid_ns += now->switch_ns;
 	if (p->is_timed)
-		take_rate(p, &s);
+		take_rate(&p->rate, s.launches, s.ns);
+	take_rate(&p->range_rate, s.ranges, s.ns);
 	take_costs(p, now);
 	length = p->is_timed ? end_window(p, &s) : end_pause(p, &s);
 	return (uint64_t)length;
@@ -215,7 +226,7 @@ void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
 }
 
 /*
- * Counting launches may take half of the budget, by the time in which there are some; once it takes
+ * Counting launches may take half of what is left, by the time in which there are some; once it takes
  * more it is given up: the budget holds, and the numbers of launches become estimates. A burst
  * at the beginning is nothing to judge by, and what is long past counts less and less.
  */
@@ -230,7 +241,7 @@ bool sonde_pace__may_count(struct pace *p, const struct pace_sight *now)
 	c->nr += (double)step;
 	c->nr_launches = now->nr_launches;
 	c->ns = now->ns;
-	if (c->busy_ns > JUDGED_NS && c->nr * p->call_ns > p->budget / 2 * c->busy_ns)
+	if (c->busy_ns > JUDGED_NS && c->nr * p->call_ns > left(p) / 2 * c->busy_ns)
 		return false;
 	if (c->busy_ns > 10 * JUDGED_NS)
 		c->busy_ns /= 2, c->nr /= 2;

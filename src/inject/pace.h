@@ -26,6 +26,7 @@ struct pace_sight {
 	uint64_t nr_ranges;   /* that were entered */
 	double switch_ns;     /* what the program lost to the last switch; 0 = there was none since */
 	double record_ns;     /* how much longer a timed call takes; 0 = not known */
+	double range_ns;      /* what a range takes, timed or not */
 	bool counts_all;      /* launches are seen all the time */
 };
 
@@ -43,12 +44,14 @@ struct pace {
 	double rate;	    /* launches a nanosecond, where there are some */
 	double per_launch;  /* ns that a timed launch costs, factor and callback included */
 	double record_ns;   /* … and without the callback */
-	double base;	    /* share of time that counting launches takes */
+	double ranges;	    /* share of time that ranges take, half of the budget at most … */
+	double counted;	    /* … and counting launches */
 	double spent_ns;    /* by timing, so far */
 	double factor;	    /* ranges say that timing costs so many times what launches and switches say */
 	/* Its own. */
 	uint64_t seed;
 	struct pace_sight last;
+	double range_rate; /* ranges a nanosecond */
 	struct pace_span window, before; /* the last time of timing, and the pause before it */
 	double reckoned_ns;		 /* what that one was taken to cost, without the factor */
 	double unpaid_ns;		 /* switches since the last payment */

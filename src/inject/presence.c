@@ -7,9 +7,12 @@
  * is fetched, and then the next call of the program that ends takes CUPTI with it. It comes back
  * when GPU work is to be timed again. That takes some 15 ms: who asks for it must not do so often.
  *
+ * Coming and going both wait until the GPU has nothing to do (seen with CUPTI 13.0): also for kernels
+ * that nobody records. What that takes is charged to the budget.
+ *
  * A graph that was made or launched while CUPTI was there needs it: the program dies without. So
- * once there is one CUPTI stays. It also stays while work that it records may still run, and where
- * somebody else has its records: they are not ours to end.
+ * once there is one CUPTI stays. It also stays while it owes us records, and where
+ * somebody else has them: they are not ours to end.
  *
  * Nobody waits in a thread of the host: whoever calls CUPTI holds it, and who would end it finds it
  * held and leaves that to a later call.
@@ -20,7 +23,7 @@
 #define ROUND_NS 10000000u   /* between two looks for what is left */
 #define QUIET_NS 100000000u  /* how long nothing must come where CUPTI perhaps owes a record */
 #define LATE_NS  2000000000u /* how long a window waits for graphs */
-#define SLOW_PCT 7u	     /* the program is slower by so much until CUPTI has gone */
+#define SLOW_NS	 1500u	     /* a launch takes so much longer until CUPTI has gone */
 #define RETURNS	 130000u     /* from this version on CUPTI was seen to come back unharmed */
 
 enum { ABSENT, THERE, LEAVING, BUSY, REFUSED };
@@ -32,11 +35,11 @@ static struct {
 	_Atomic bool is_idle;  /* nothing is recorded, it may go … */
 	_Atomic uint64_t off_ns; /* … since then … */
 	_Atomic uint64_t gpu_off_ns; /* … on CUPTI's clock */
+	_Atomic uint64_t nr_slow;    /* launches since then */
 	/* The collector's. */
 	uint64_t looked_ns, nr_looked;
 	uint64_t quiet_ns; /* since when nothing has come */
-	/* What there was when CUPTI came. */
-	uint64_t nr_records, nr_kernels, nr_owed, nr_perhaps_owed;
+	uint64_t nr_records; /* that there were when CUPTI came */
 } p;
 
 bool sonde_presence__hold(void)
@@ -79,11 +82,18 @@ static void count_ids_on(void)
 	atomic_store(&g->id_base, base + most);
 }
 
-void sonde_presence__end_call(void)
+static void charge_slow(void)
 {
-	uint64_t before, after;
+	sonde_budget__charge(atomic_exchange(&p.nr_slow, 0) * SLOW_NS);
+}
+
+void sonde_presence__end_call(bool is_kernel)
+{
+	uint64_t before;
 	uint32_t leaving = LEAVING;
 
+	if (is_kernel)
+		count(&p.nr_slow);
 	if (atomic_load_explicit(&p.state, memory_order_relaxed) != LEAVING ||
 		!atomic_compare_exchange_strong(&p.state, &leaving, BUSY))
 		return;
@@ -95,8 +105,8 @@ void sonde_presence__end_call(void)
 	sonde_cupti.cuptiFinalize();
 	sonde_cupti.subscriber = NULL;
 	count_ids_on();
-	after = sonde_now_ns();
-	sonde_budget__charge(after - before + (before - atomic_load(&p.off_ns)) * SLOW_PCT / 100);
+	sonde_budget__charge(sonde_now_ns() - before);
+	charge_slow();
 	atomic_store(&p.state, ABSENT);
 }
 
@@ -120,14 +130,16 @@ void sonde_presence__begin(void)
 	atomic_store(&p.state, THERE);
 }
 
-static void note_coming(void)
+/* Nobody is in a callback, nothing is owed. */
+static void begin_account(void)
 {
-	const struct inject *g = &sonde_inject;
+	struct inject *g = &sonde_inject;
 
 	p.nr_records = atomic_load(&g->nr_gpu_records);
-	p.nr_kernels = atomic_load(&g->nr_kernels);
-	p.nr_owed = atomic_load(&g->nr_owed);
-	p.nr_perhaps_owed = atomic_load(&g->nr_perhaps_owed);
+	atomic_store(&g->records.kernels, 0);
+	atomic_store(&g->records.others, 0);
+	atomic_store(&g->records.owed_kernels, 0);
+	atomic_store(&g->records.perhaps_others, 0);
 }
 
 bool sonde_presence__come(void)
@@ -135,13 +147,14 @@ bool sonde_presence__come(void)
 	uint64_t before = sonde_now_ns();
 	uint32_t state = LEAVING;
 
-	atomic_store(&p.is_idle, false);
+	if (atomic_exchange(&p.is_idle, false) || atomic_load(&p.state) == LEAVING)
+		charge_slow();
 	if (atomic_compare_exchange_strong(&p.state, &state, THERE))
 		return true;
 	while ((state = atomic_load(&p.state)) == BUSY)
 		sonde_futex__wait(&p.state, BUSY, 1);
 	if (state == ABSENT) {
-		note_coming();
+		begin_account();
 		state = sonde_activity__begin_again() ? THERE : REFUSED;
 		atomic_store(&p.state, state);
 		sonde_budget__charge(sonde_now_ns() - before);
@@ -167,26 +180,21 @@ void sonde_presence__go(void)
 	sonde_cupti.cuptiGetTimestamp(&gpu_ns);
 	atomic_store(&p.gpu_off_ns, gpu_ns);
 	atomic_store(&p.off_ns, sonde_now_ns());
+	atomic_store(&p.nr_slow, 0);
 	atomic_store(&p.is_idle, true);
 }
 
 /* --- the collector ------------------------------------------------------------------------------- */
 
-/*
- * Whether GPU work that CUPTI records may still run: CUPTI's end would take the memory away that its
- * times go to. Kernels are counted. Of copies, and of calls during which timing began or ended, nobody
- * knows whether they are recorded: then nothing must have come for a while.
- * Where somebody else has the records they never come.
- */
-static bool may_run(uint64_t now)
+/* Whether records are still to come. Of copies not all have one: they have none if nothing comes for a while. */
+static bool owes(uint64_t now)
 {
 	const struct inject *g = &sonde_inject;
-	uint64_t came = atomic_load(&g->nr_kernels) - p.nr_kernels;
-	uint64_t owed = atomic_load(&g->nr_owed) - p.nr_owed;
-	bool is_sure = atomic_load(&g->nr_perhaps_owed) == p.nr_perhaps_owed;
 	uint64_t quiet = p.quiet_ns < now ? now - p.quiet_ns : 0;
 
-	return came < owed || quiet < (is_sure ? ROUND_NS : QUIET_NS);
+	return atomic_load(&g->records.kernels) < atomic_load(&g->records.owed_kernels) ||
+	       (atomic_load(&g->records.others) < atomic_load(&g->records.perhaps_others) &&
+		       quiet < QUIET_NS);
 }
 
 /* False while there may be more to come. */
@@ -203,16 +211,17 @@ static bool fetch_rest(uint64_t now)
 	if (sonde_presence__lingers())
 		return now - off > LATE_NS ||
 		       atomic_load(&sonde_inject.latest_ns) > atomic_load(&p.gpu_off_ns);
-	if (may_run(now))
+	if (owes(now))
 		return atomic_load(&p.stays);
 	sonde_activity__stamp();
 	return true;
 }
 
-/* It has given us records: it is ours to end, and there is a reason. */
+/* Only if its records come to us is it ours to end. */
 static bool should_leave(void)
 {
-	return may_leave() && atomic_load(&sonde_inject.nr_gpu_records) != p.nr_records;
+	return may_leave() && (atomic_load(&sonde_inject.nr_gpu_records) != p.nr_records ||
+				      sonde_activity__is_ours());
 }
 
 /* Ever longer: what did not come for a second need not be asked for a hundred times in the next. */

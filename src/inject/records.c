@@ -94,7 +94,7 @@ static void kernel(struct thread *t, const kernel_record *k)
 	struct sonde_event e;
 
 	if (!k->graphNodeId)
-		count(&sonde_inject.nr_kernels);
+		count(&sonde_inject.records.kernels);
 	if (is_cut(k->graphNodeId, k->start, k->end))
 		return;
 	e.type = SONDE_EVENT_KERNEL;
@@ -118,6 +118,8 @@ static void kernel(struct thread *t, const kernel_record *k)
 	do {                                                                                       \
 		struct sonde_event e;                                                              \
                                                                                                    \
+		if (!(r)->graphNodeId)                                                             \
+			count(&sonde_inject.records.others);                                       \
 		if (is_cut((r)->graphNodeId, (r)->start, (r)->end))                                \
 			break;                                                                     \
 		e.type = SONDE_EVENT_MEMCPY;                                                       \
@@ -142,6 +144,8 @@ static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 {
 	struct sonde_event e;
 
+	if (!m->graphNodeId)
+		count(&sonde_inject.records.others);
 	if (is_cut(m->graphNodeId, m->start, m->end))
 		return;
 	e.type = SONDE_EVENT_MEMSET;
@@ -225,6 +229,7 @@ static void memory(struct thread *t, const CUpti_ActivityMemory4 *m)
 	if (m->memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION &&
 		m->memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
 		return;
+	count(&sonde_inject.records.others);
 	e.type = SONDE_EVENT_MEMORY;
 	e.field[SONDE_GPU_START] = m->timestamp;
 	e.field[SONDE_GPU_DURATION] = 0;

@@ -247,6 +247,8 @@ static size_t size_of(CUpti_ActivityKind kind)
 		return sizeof(CUpti_ActivityMemset4);
 	case CUPTI_ACTIVITY_KIND_MEMORY2:
 		return sizeof(CUpti_ActivityMemory4);
+	case CUPTI_ACTIVITY_KIND_DRIVER:
+		return sizeof(CUpti_ActivityAPI);
 	case CUPTI_ACTIVITY_KIND_OVERHEAD: /* an older version's is shorter */
 		return getenv("FAKE_CUPTI_IDS") ? sizeof(CUpti_ActivityOverhead2)
 						: sizeof(overhead_record);
@@ -310,19 +312,38 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return CUPTI_SUCCESS;
 }
 
-/* Work that is not told yet still runs, and its times go to memory that is gone now. */
+/* As the real one it waits until recorded work has ended; records that were not asked for are lost. */
+static size_t forget_records(void)
+{
+	struct held left[MAX_HELD + 1];
+	CUpti_Activity *r;
+	size_t i, n, nr = 0;
+
+	while (__atomic_load_n(&used, __ATOMIC_RELAXED) &&
+		now_ns() - __atomic_load_n(&added_ns, __ATOMIC_RELAXED) < cost.late_ns)
+		usleep(1000);
+	n = take_held(left);
+	for (i = 0; i < n; i++) {
+		for (r = NULL; cuptiActivityGetNextRecord(left[i].buffer, left[i].used, &r) == CUPTI_SUCCESS; nr++)
+			;
+		__atomic_load_n(&complete, __ATOMIC_ACQUIRE)(NULL, 0, left[i].buffer, left[i].size, 0);
+		__atomic_sub_fetch(&nr_out, 1, __ATOMIC_RELAXED);
+	}
+	return nr;
+}
+
 EXPORT CUptiResult cuptiFinalize(void)
 {
 	const char *log = getenv("FAKE_CUPTI_LOG");
 	FILE *f = log ? fopen(log, "a") : NULL;
-	size_t i;
+	size_t i, nr_lost;
 
 	must_be_there();
 	must_be(is_at_end, 12);
 	must_be(!__atomic_load_n(&has_graph, __ATOMIC_RELAXED), 13);
-	must_be(!__atomic_load_n(&used, __ATOMIC_RELAXED), 14);
+	nr_lost = forget_records();
 	if (f) {
-		fputs("gone\n", f);
+		fprintf(f, "gone %zu\n", nr_lost);
 		fclose(f);
 	}
 	__atomic_store_n(&is_gone, 1, __ATOMIC_RELAXED);
@@ -639,8 +660,11 @@ EXPORT void fake_memory(uint64_t address, uint64_t bytes, int is_free)
 /* The driver's: a card of 1.5 GHz with 2 GHz memory, 4096 bits wide. */
 EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
+	CUpti_ActivityAPI call = {.kind = CUPTI_ACTIVITY_KIND_DRIVER};
+
 	if (device != 0)
 		return CUDA_ERROR_INVALID_DEVICE;
+	add(&call, sizeof(call));
 	switch (which) {
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
 		*value = 1500000;

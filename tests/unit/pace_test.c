@@ -14,6 +14,7 @@ struct program {
 	double late_ns;	   /* … and what of that nobody sees */
 	double busy_ns, wait_ns; /* it works and waits in turn; 0 = it works all the time */
 	double launches_a_range;
+	double range_ns; /* what each range takes, timed or not */
 	double waver; /* ranges come so much faster or more slowly, from one time to the next */
 	bool is_counted;
 };
@@ -49,7 +50,8 @@ static double work(struct run *r, double ns)
 		}
 		ns = p->busy_ns - into < ns ? p->busy_ns - into : ns;
 	}
-	each = p->launch_ns + (r->pace.is_timed ? p->record_ns + p->hidden_ns : 0);
+	each = p->launch_ns + (r->pace.is_timed ? p->record_ns + p->hidden_ns : 0) +
+	       p->range_ns / p->launches_a_range;
 	nr = ns / each;
 	r->launches += nr;
 	r->out.timed += r->pace.is_timed ? nr : 0;
@@ -68,6 +70,7 @@ static struct pace_sight look(const struct run *r, double switch_ns)
 		.nr_ranges = (uint64_t)r->ranges,
 		.switch_ns = switch_ns,
 		.record_ns = r->p->record_ns,
+		.range_ns = r->p->range_ns,
 		.counts_all = r->p->is_counted};
 }
 
@@ -146,6 +149,23 @@ static void test_pace__budget_is_kept_and_used(void **state)
 				if (p.record_ns / p.launch_ns > budgets[i])
 					assert_kept(&p, budgets[i], 0.8, 1.08);
 			}
+}
+
+/* Ranges cost something all the time: that much less is timed. */
+static void test_pace__ranges_are_paid_first(void **state)
+{
+	struct program p = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 2e6, .launches_a_range = 3,
+		.range_ns = 400};
+	struct program dear = p;
+	struct outcome paid, unpaid;
+
+	(void)state;
+	paid = assert_kept(&p, 0.02, 0.8, 1.08);
+	p.range_ns = 0;
+	unpaid = assert_kept(&p, 0.02, 0.8, 1.08);
+	assert_true(paid.timed / paid.launches < 0.75 * unpaid.timed / unpaid.launches);
+	dear.range_ns = 3000; /* more than all of the budget: half of it is still for timing */
+	assert_kept(&dear, 0.02, 2.5 + 0.4, 2.5 + 0.54);
 }
 
 static void test_pace__dear_switches_are_fewer_and_times_longer(void **state)
@@ -240,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pace__budget_is_kept_and_used),
+		cmocka_unit_test(test_pace__ranges_are_paid_first),
 		cmocka_unit_test(test_pace__dear_switches_are_fewer_and_times_longer),
 		cmocka_unit_test(test_pace__what_no_call_shows_is_found_in_ranges),
 		cmocka_unit_test(test_pace__timing_all_the_time_is_checked_too),
