@@ -59,10 +59,12 @@ static bool take_lent(struct sonde_build *b, uint32_t record)
 	const struct sonde_record *rec = &b->r->records.at[record];
 	struct sonde_launch *launch = &b->l->launches.at[record];
 
-	if (rec->is_lent_by_several)
-		launch->cause = SONDE_OUTSIDE_TWO_THREADS;
-	if (!rec->lent)
+	if (rec->origin_kind != SONDE_ORIGIN_LENT || !rec->lent)
 		return true;
+	if (rec->lent == SONDE_NONE) {
+		launch->cause = SONDE_OUTSIDE_TWO_THREADS;
+		return true;
+	}
 	launch->is_adopted = true;
 	launch->open = join_sets(b, rec->open, rec->lent, SONDE_NONE);
 	return launch->open != SONDE_NONE;
@@ -122,8 +124,8 @@ static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
 		slot = sonde_vec_push(&q);
 		if (slot)
 			*slot = (struct sonde_question){.ns = rec->call_ns,
-				.thread = rec->thread,
-				.process = rec->process,
+				.thread = sonde_record_caller(b->r, rec)->thread,
+				.process = sonde_record_caller(b->r, rec)->process,
 				.index = i};
 		else
 			rc = sonde_err_nomem(err);

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+_Static_assert(sizeof(struct sonde_launch) == 12, "there are millions of them");
+
 const char *sonde_region_kind_name(enum sonde_region_kind k)
 {
 	static const char *const names[] = {"push_pop", "start_end", "graph", "backward"};
@@ -186,15 +188,13 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 
 	for (i = 0; rc == 0 && i < l->launches.nr; i++) {
 		const struct sonde_record *rec = &b->r->records.at[i];
-		uint32_t key[3], n;
+		const struct sonde_caller *caller = sonde_record_caller(b->r, rec);
+		uint32_t n;
 		bool is_new;
 
 		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE)
 			continue;
-		key[0] = rec->process;
-		key[1] = (uint32_t)rec->thread;
-		key[2] = (uint32_t)(rec->thread >> 32);
-		n = sonde_build__key(b, &keys, key, 3, &is_new);
+		n = sonde_map_add(&keys, SONDE_BYTES(*caller), &is_new);
 		stray = n == SONDE_NONE ? NULL
 			: is_new	? sonde_vec_push(&l->strays)
 					: &l->strays.at[n];
@@ -202,8 +202,8 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 			rc = sonde_err_nomem(err);
 			break;
 		}
-		stray->process = rec->process;
-		stray->thread = rec->thread;
+		stray->process = caller->process;
+		stray->thread = caller->thread;
 		stray->launches += sonde_record_launches(rec);
 	}
 	sonde_map_release(&keys);
@@ -215,22 +215,24 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 {
 	const struct sonde_record *rec = &b->r->records.at[i];
 	struct sonde_launch *launch = &b->l->launches.at[i];
+	uint32_t name = sonde_record_function(b->r, rec)->name, scope = sonde_build__scope(b, rec);
+	bool has_origin = rec->origin_kind == SONDE_ORIGIN_GRAPH ||
+			  rec->origin_kind == SONDE_ORIGIN_BACKWARD;
 	struct sonde_hung *hung;
 
-	*launch = (struct sonde_launch){.record = i, .kernel = rec->full_name, .open = rec->open};
-	launch->scope = sonde_build__scope(b, rec);
+	*launch = (struct sonde_launch){.open = rec->open, .scope = scope};
 	b->l->tally.nr_launches += sonde_record_launches(rec);
-	if (rec->name != SONDE_NONE && !is_known[rec->name]) {
-		is_known[rec->name] = true;
-		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, rec->name));
+	if (!is_known[name]) {
+		is_known[name] = true;
+		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, name));
 	}
-	if (rec->origin_kind != SONDE_ORIGIN_NONE && !b->l->selection.no_origins) {
+	if (has_origin && !b->l->selection.no_origins) {
 		hung = sonde_vec_push(&b->hung);
 		if (!hung)
 			return false;
 		*hung = (struct sonde_hung){i, SONDE_NONE, SONDE_NONE};
 	}
-	return launch->scope != SONDE_NONE;
+	return scope != SONDE_NONE;
 }
 
 static int init_launches(struct sonde_build *b, struct sonde_err *err)

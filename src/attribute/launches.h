@@ -15,15 +15,16 @@
 #include "read/records.h"
 
 struct sonde_launch {
-	uint32_t record;
-	uint32_t scope;
-	uint32_t place;	 /* place 0 = no region */
-	uint32_t kernel; /* string number of the name it is listed under */
-	uint32_t open;	 /* the set of range entries it counts in, see sonde_launches_set */
-	uint8_t state;	 /* enum sonde_launch_state */
-	uint8_t cause;	 /* enum sonde_outside, if that is where it is */
-	bool is_adopted; /* in ranges of another thread: its own had none open */
+	uint32_t place; /* place 0 = no region */
+	uint32_t open;	/* the set of range entries it counts in, see sonde_launches_set */
+	/* There are millions of them: these take four bytes. */
+	uint32_t scope : 27;  /* below SONDE_MAX_SCOPES */
+	uint32_t state : 2;   /* enum sonde_launch_state */
+	uint32_t cause : 2;   /* enum sonde_outside, if that is where it is */
+	bool is_adopted : 1; /* in ranges of another thread: its own had none open */
 };
+
+#define SONDE_MAX_SCOPES (1u << 27)
 
 /* Entries of one region in one scope. */
 struct sonde_presence {
@@ -55,6 +56,20 @@ struct sonde_launches {
 	/* Private to the room. */
 	struct sonde_arena arena;
 };
+
+/* What a launch was read as. */
+static inline const struct sonde_record *sonde_launch_record(
+	const struct sonde_launches *l, const struct sonde_launch *launch)
+{
+	return &l->records->records.at[launch - l->launches.at];
+}
+
+/* String number of the name a launch is listed under. */
+static inline uint32_t sonde_launch_kernel(
+	const struct sonde_launches *l, const struct sonde_launch *launch)
+{
+	return sonde_record_function(l->records, sonde_launch_record(l, launch))->full_name;
+}
 
 static inline struct sonde_str sonde_region_label(
 	const struct sonde_launches *l, const struct sonde_region *region)

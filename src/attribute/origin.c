@@ -168,7 +168,7 @@ static uint32_t place_of_launch(const struct sonde_build *b, uint32_t launch)
 
 static bool is_same_call(const struct sonde_record *a, const struct sonde_record *c)
 {
-	return a->process == c->process && a->thread == c->thread && a->call_ns == c->call_ns;
+	return a->caller == c->caller && a->call_ns == c->call_ns;
 }
 
 static bool group_records(struct sonde_build *b, struct graphs *g, struct passes *p)

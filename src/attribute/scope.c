@@ -20,10 +20,11 @@ const char *sonde_measured_name(enum sonde_measured m)
 static enum sonde_measured measured_of(
 	const struct sonde_records *r, const struct sonde_record *rec)
 {
-	const struct sonde_input *in = &r->inputs.at[r->processes.at[rec->process].input];
+	const struct sonde_input *in;
 
 	if (rec->kind != SONDE_RESULT_RANGE)
 		return SONDE_MEASURED_KERNEL;
+	in = &r->inputs.at[r->processes.at[sonde_record_caller(r, rec)->process].input];
 	return sonde_str_is(in->replay_mode, "app-range") ? SONDE_MEASURED_APP_RANGE
 							  : SONDE_MEASURED_RANGE;
 }
@@ -37,7 +38,7 @@ static uint32_t add_scope(struct sonde_build *b, const struct sonde_scope *scope
 
 	if (number == SONDE_NONE || !is_new)
 		return number;
-	slot = sonde_vec_push(&b->l->scopes);
+	slot = number < SONDE_MAX_SCOPES ? sonde_vec_push(&b->l->scopes) : NULL;
 	if (!slot)
 		return SONDE_NONE;
 	*slot = *scope;
@@ -49,14 +50,14 @@ uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *re
 {
 	uint8_t measured = (uint8_t)measured_of(b->r, rec);
 	const struct sonde_scope *last = b->l->scopes.nr ? &b->l->scopes.at[b->last_scope] : NULL;
-	uint32_t number;
+	uint32_t process = sonde_record_caller(b->r, rec)->process,
+		 device = sonde_record_queue(b->r, rec)->device, number;
 
-	if (last && last->process == rec->process && last->device == rec->device &&
+	if (last && last->process == process && last->device == device &&
 		last->measured == measured)
 		return b->last_scope;
-	number = add_scope(b, &(struct sonde_scope){.process = rec->process,
-				      .device = rec->device,
-				      .measured = measured});
+	number = add_scope(b, &(struct sonde_scope){
+				      .process = process, .device = device, .measured = measured});
 	b->last_scope = number == SONDE_NONE ? b->last_scope : number;
 	return number;
 }

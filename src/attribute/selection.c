@@ -123,29 +123,22 @@ static int decide_places(const struct sonde_build *b, struct sonde_words include
 	return rc;
 }
 
-/* Verdicts of the kernel filter, remembered by the demangled name. */
+/* Verdicts of the kernel filter. */
 struct verdicts {
 	struct sonde_kernel_filter *filter;
-	struct verdict {
-		uint32_t name; /* function name it was decided for */
-		uint8_t known; /* 0 = not yet, 1 = no, 2 = yes */
-	} * of;		       /* by string number */
+	uint8_t *of; /* by function: 0 = not yet, 1 = no, 2 = yes */
 };
 
 static bool takes_kernel(
 	const struct sonde_build *b, struct verdicts *v, const struct sonde_record *rec)
 {
-	struct verdict *known = &v->of[rec->full_name];
+	const struct sonde_function *f = sonde_record_function(b->r, rec);
+	uint8_t *known = &v->of[rec->function];
 
-	if (!known->known || known->name != rec->name) {
-		known->name = rec->name;
-		known->known =
-			sonde_kernel_filter_takes(v->filter, sonde_records_str(b->r, rec->name),
-				sonde_records_str(b->r, rec->full_name))
-				? 2
-				: 1;
-	}
-	return known->known == 2;
+	if (!*known)
+		*known = 1 + sonde_kernel_filter_takes(v->filter, sonde_records_str(b->r, f->name),
+				     sonde_records_str(b->r, f->full_name));
+	return *known == 2;
 }
 
 static void select_launches(struct sonde_build *b, const bool *takes, struct verdicts *v)
@@ -177,7 +170,7 @@ static int verdicts_init(struct verdicts *v, const struct sonde_build *b,
 {
 	int rc = sonde_kernel_filter_build(&v->filter, include, exclude, err);
 
-	v->of = rc ? NULL : sonde_calloc(b->r->strings.nr, sizeof(*v->of));
+	v->of = rc ? NULL : sonde_calloc(b->r->functions.nr + 1, sizeof(*v->of));
 	return rc == 0 && !v->of ? sonde_err_nomem(err) : rc;
 }
 

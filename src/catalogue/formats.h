@@ -19,8 +19,9 @@ enum sonde_format_flag {
 	SONDE_FORMAT_WIDTHS = 8,	/* `--by` says what widths mean */
 	SONDE_FORMAT_TIMELINE = 16,	/* needs a capture with timestamps */
 	SONDE_FORMAT_FILE = 32,		/* needs a file of its own: no stream, pipe or device */
-	SONDE_FORMAT_EVENTS = 128,	/* shows single launches and entries where there are any */
 	SONDE_FORMAT_HEADLINE = 64,	/* shows the headline metrics only, unless others are named */
+	SONDE_FORMAT_EVENTS = 128,	/* shows single launches and entries that have times */
+	SONDE_FORMAT_LAUNCHES = 256,	/* lists launches without times too */
 };
 
 /* What a directory may have. In reverse order of writing: where report.json is, the rest is. */
@@ -38,7 +39,7 @@ enum sonde_format_flag {
 	X(perfetto, "", SONDE_FORMAT_TIMELINE | SONDE_FORMAT_EVENTS)                               \
 	X(folded, ".folded", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                      \
 	X(hatchet, "", SONDE_FORMAT_REGIONS_ONLY)                                                  \
-	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE | SONDE_FORMAT_EVENTS)
+	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE | SONDE_FORMAT_EVENTS | SONDE_FORMAT_LAUNCHES)
 
 /* The names of such a list as one constant text, "json|md|html|csv". */
 #define SONDE_FORMAT_WORD(name, extensions, flags) "|" #name

@@ -26,6 +26,7 @@ static void fit_options(struct sonde_pipeline *p, const struct sonde_report_requ
 	p->settings.fold.cores = q->cores;
 	p->settings.fold.keeps_timeline = sonde_report_request_writes_dir(q) ||
 					  (q->format && (q->format->flags & SONDE_FORMAT_EVENTS));
+	p->settings.fold.keeps_untimed = q->format && (q->format->flags & SONDE_FORMAT_LAUNCHES);
 }
 
 /* To standard output, or to the file q->output. */

@@ -123,7 +123,8 @@ static uint32_t find_group(
 	struct work *w, const struct sonde_record *rec, const struct said *s, uint32_t *string)
 {
 	struct sonde_buf name = {0};
-	uint64_t stream[3] = {0, rec->context, rec->stream};
+	const struct sonde_queue *q = sonde_record_queue(w->f->r, rec);
+	uint64_t stream[3] = {0, q->context, q->stream};
 	struct sonde_str key = s->group.n ? s->group : SONDE_BYTES(stream);
 	bool is_new;
 	uint32_t number = sonde_map_keep(&w->groups, &w->arena, key, &is_new);
@@ -155,9 +156,10 @@ static uint64_t number_of(uint64_t *next, const struct said *s)
 static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
 {
 	const struct sonde_launch *l = &w->f->l->launches.at[launch];
-	const struct sonde_record *rec = &w->f->r->records.at[l->record];
-	const struct said s = ask(w, l->record);
-	enum sonde_collective_kind kind = kind_of(sonde_records_str(w->f->r, rec->name));
+	const struct sonde_record *rec = &w->f->r->records.at[launch];
+	const struct said s = ask(w, launch);
+	enum sonde_collective_kind kind =
+		kind_of(sonde_records_str(w->f->r, sonde_record_function(w->f->r, rec)->name));
 	uint32_t string, group = find_group(w, rec, &s, &string);
 	uint64_t number;
 
@@ -182,7 +184,7 @@ static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
 
 static bool is_collective(const struct sonde_folding *f, size_t launch)
 {
-	const struct sonde_record *rec = &f->r->records.at[f->l->launches.at[launch].record];
+	const struct sonde_record *rec = &f->r->records.at[launch];
 
 	return sonde_fold__communicates(f, rec) && rec->time.end_ns &&
 	       rec->time.end_ns >= rec->time.start_ns;
@@ -222,8 +224,7 @@ static bool add_all(struct work *w, size_t nr)
 	for (i = 0; ok && i < l->launches.nr; i++)
 		if (is_collective(w->f, i))
 			stamps[first[l->launches.at[i].scope + 1]++] = (struct sonde_keyed){
-				w->f->r->records.at[l->launches.at[i].record].time.start_ns,
-				(uint32_t)i};
+				w->f->r->records.at[i].time.start_ns, (uint32_t)i};
 	for (i = 0; ok && i < l->scopes.nr; i++)
 		ok = add_scope(w, (uint32_t)i, &stamps[first[i]], first[i + 1] - first[i]);
 	sonde_free(stamps);

@@ -36,11 +36,10 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_launch *launch = &l->launches.at[i];
-		const struct sonde_record_time *t = &l->records->records.at[launch->record].time;
+		const struct sonde_record *rec = &l->records->records.at[i];
+		const struct sonde_record_time *t = &rec->time;
 
-		sets[launch->open].is_untimed |=
-			l->records->records.at[launch->record].is_untimed &&
-			!sonde_record_is_nothing(&l->records->records.at[launch->record]);
+		sets[launch->open].is_untimed |= rec->is_untimed && !rec->is_nothing;
 		if (launch->state == SONDE_LAUNCH_TAKEN && t->end_ns >= t->start_ns && t->end_ns)
 			add_gain(&sets[launch->open],
 				&(struct gain){.gpu_ns = t->end_ns - t->start_ns,

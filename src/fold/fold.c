@@ -154,7 +154,8 @@ static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *
 static int find_cell(struct sonde_cell **out, struct filling *x, const struct sonde_launch *launch,
 	struct sonde_err *err)
 {
-	uint32_t key[3] = {launch->scope, launch->place, launch->kernel};
+	uint32_t key[3] = {
+		launch->scope, launch->place, sonde_launch_kernel(x->f.l, launch)};
 
 	if (x->last_cell < x->c->cells.nr) { /* launches of a kind come in a row */
 		struct sonde_cell *cell = *out = &x->c->cells.at[x->last_cell];
@@ -190,7 +191,7 @@ static int add_untimed(struct filling *x, const struct sonde_launch *launch, str
 	struct sonde_cell *cell = NULL;
 	int rc = p ? 0 : sonde_err_nomem(err);
 
-	if (rc || p->nr_calls || sonde_record_is_nothing(&x->f.r->records.at[launch->record]))
+	if (rc || p->nr_calls || sonde_launch_record(x->f.l, launch)->is_nothing)
 		return rc;
 	x->c->nr_unseen++;
 	x->c->sums.at[launch->scope].launches++;
@@ -207,7 +208,7 @@ static int add_untimed(struct filling *x, const struct sonde_launch *launch, str
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
-	const struct sonde_record *rec = &x->f.r->records.at[launch->record];
+	const struct sonde_record *rec = sonde_launch_record(x->f.l, launch);
 	struct sonde_err damage; /* filled in on failure only: a kilobyte a launch is dear */
 	struct sonde_cell *cell = NULL;
 	double t;
@@ -216,7 +217,7 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	if (rec->is_untimed)
 		return add_untimed(x, launch, err);
 	damage.msg[0] = '\0';
-	if (sonde_records_values(x->f.r, launch->record, &x->values, &damage) != 0 &&
+	if (sonde_records_values(x->f.r, (uint32_t)(rec - x->f.r->records.at), &x->values, &damage) &&
 		x->c->nr_damaged++ == 0) {
 		x->c->damage = sonde_str_from(damage.msg);
 		if (!sonde_cells__keep(x->c, &x->c->damage))
@@ -290,7 +291,8 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 }
 
 /* What is known of regions, beyond the cells. */
-static int add_times(struct filling *x, bool keeps_timeline, struct sonde_err *err)
+static int add_times(
+	struct filling *x, const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct sonde_folding *f = &x->f;
 	int rc;
@@ -300,7 +302,9 @@ static int add_times(struct filling *x, bool keeps_timeline, struct sonde_err *e
 		!sonde_fold__collectives(f) || !sonde_fold__memory(f))
 		return sonde_err_nomem(err);
 	rc = sonde_fold__sampled(f, err);
-	return rc == 0 && keeps_timeline && !sonde_fold__timeline(f) ? sonde_err_nomem(err) : rc;
+	if (rc == 0 && request->keeps_timeline && !sonde_fold__timeline(f, request->keeps_untimed))
+		return sonde_err_nomem(err);
+	return rc;
 }
 
 int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
@@ -315,7 +319,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	*out = NULL;
 	if (rc == 0) {
 		c->read = request->read;
-		rc = add_times(&x, request->keeps_timeline, err);
+		rc = add_times(&x, request, err);
 	}
 	sonde_windowed__release(&x.windowed);
 	sonde_plans_release(&x.plans);

@@ -23,7 +23,8 @@ struct sonde_fold_request {
 	struct sonde_read_options read;
 	struct sonde_selection selection;
 	struct sonde_choice choice;
-	bool keeps_timeline; /* single events too, for formats that show them */
+	bool keeps_timeline; /* single events too, for formats that show them … */
+	bool keeps_untimed;  /* … and launches without times, for formats that list all */
 	size_t keep;	     /* inputs whose scopes stay apart, the rest is added up; 0 = all */
 	size_t cores;	     /* to use; 0 = all at hand */
 	struct sonde_sharing *sharing; /* other processes that fold too (crew.h); NULL = none */

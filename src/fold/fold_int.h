@@ -79,9 +79,10 @@ bool sonde_fold__communication(struct sonde_folding *f);
 static inline bool sonde_fold__communicates(
 	const struct sonde_folding *f, const struct sonde_record *rec)
 {
-	return f->communicates && rec->kind == SONDE_RESULT_KERNEL && f->communicates[rec->name];
+	return f->communicates && rec->kind == SONDE_RESULT_KERNEL &&
+	       f->communicates[sonde_record_function(f->r, rec)->name];
 }
-bool sonde_fold__timeline(struct sonde_folding *f);
+bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed); /* launches without times too */
 bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t);
 /* The collectives of all scopes, where they have times. */
 bool sonde_fold__collectives(struct sonde_folding *f);

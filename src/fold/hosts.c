@@ -44,15 +44,15 @@ static const uint8_t cause_of[] = {
 bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record)
 {
 	const struct sonde_record *records = h->r->records.at, *rec = &records[record];
+	const struct sonde_caller *caller = sonde_record_caller(h->r, rec);
 
 	h->thread_of[record] = SONDE_NONE;
 	if (!rec->call_ns)
 		return true;
-	if (h->last != SONDE_NONE && records[h->last].thread == rec->thread &&
-		records[h->last].process == rec->process)
+	if (h->last != SONDE_NONE && records[h->last].caller == rec->caller)
 		h->thread_of[record] = h->thread_of[h->last];
 	else
-		h->thread_of[record] = find_thread(h, rec->process, rec->thread);
+		h->thread_of[record] = find_thread(h, caller->process, caller->thread);
 	h->last = record;
 	return h->thread_of[record] != SONDE_NONE;
 }
@@ -278,7 +278,8 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 	bool is_copy = after->kind == SONDE_RESULT_MEMCPY || after->kind == SONDE_RESULT_MEMSET;
 	struct stretch s = {gap->from_ns, clamp(after->call_ns, gap), h->thread_of[gap->after],
 		h->thread_of[gap->before],
-		h->has_calls[after->process] ? SONDE_IDLE_HOST : SONDE_IDLE_UNKNOWN};
+		h->has_calls[sonde_record_caller(h->r, after)->process] ? SONDE_IDLE_HOST
+									: SONDE_IDLE_UNKNOWN};
 	uint64_t returned;
 
 	if (s.thread == SONDE_NONE) {

@@ -55,7 +55,9 @@ static bool add_kit(struct sonde_folding *f, struct sonde_values *values, uint32
 	if (!kit->breakdowns)
 		return false;
 	for (i = 0; i < r->records.nr && looked < MAX_LOOKED_AT && missing; i++) {
-		if (r->processes.at[r->records.at[i].process].input != input)
+		uint32_t process = sonde_record_caller(r, &r->records.at[i])->process;
+
+		if (r->processes.at[process].input != input)
 			continue;
 		looked++;
 		if (sonde_records_values(r, (uint32_t)i, values, NULL) == 0 &&

@@ -9,7 +9,7 @@ static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct
 {
 	bool *const flags[] = {&r->selection.is_exclude_done, &r->choice.metrics_by_default,
 		&r->choice.sections_by_default, &r->choice.headline_only, &r->choice.no_aggregate,
-		&r->keeps_timeline};
+		&r->keeps_timeline, &r->keeps_untimed};
 
 	sonde_partial__move_settings(w, &r->selection, &r->read);
 	sonde_partial__move_words(w, &r->choice.metrics);

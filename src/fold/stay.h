@@ -33,7 +33,7 @@ struct sonde_streams {
 	uint32_t last; /* number asked for last */
 };
 /* The number of the stream of a record, SONDE_NONE when memory is short. */
-uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_record *rec);
+uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_queue *q);
 void sonde_streams__release(struct sonde_streams *s);
 /* Busy times, spans, queue times and streams of visits, from selected launches. False: no memory. */
 bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_stay *stay);

@@ -41,9 +41,9 @@ struct work {
 	struct sonde_arena arena;
 };
 
-uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_record *rec)
+uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_queue *q)
 {
-	const uint64_t key[2] = {rec->context, rec->stream};
+	const uint64_t key[2] = {q->context, q->stream};
 
 	if (s->last >= s->keys.nr || memcmp(s->keys.keys[s->last].p, key, sizeof(key)) != 0)
 		s->last = sonde_map_keep(&s->keys, &s->arena, SONDE_BYTES(key), NULL);

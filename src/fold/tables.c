@@ -23,7 +23,7 @@ static void mark_used(const struct sonde_folding *f, bool has_timeline, bool *us
 		use(used, l->regions.at[i].domain);
 	for (i = 0; i < l->launches.nr; i++)
 		if (has_timeline || l->launches.at[i].state != SONDE_LAUNCH_NOT_SELECTED)
-			use(used, l->launches.at[i].kernel);
+			use(used, sonde_launch_kernel(l, &l->launches.at[i]));
 	for (i = 0; has_timeline && i < f->r->ranges.nr; i++)
 		use(used, f->r->ranges.at[i].label);
 	for (i = 0; has_timeline && i < f->r->marks.nr; i++)

@@ -28,25 +28,29 @@ static bool add_entries(struct sonde_folding *f, struct sonde_timeline *t)
 	return true;
 }
 
-static void add_launches(struct sonde_folding *f, struct sonde_timeline *t)
+static bool add_launches(struct sonde_folding *f, struct sonde_timeline *t)
 {
 	size_t i;
 
+	if (!sonde_vec_reserve(&t->launches, f->l->launches.nr + 1))
+		return false;
 	for (i = 0; i < f->l->launches.nr; i++) {
 		const struct sonde_launch *l = &f->l->launches.at[i];
-		const struct sonde_record *rec = &f->r->records.at[l->record];
+		const struct sonde_record *rec = &f->r->records.at[i];
+		const struct sonde_queue *q = sonde_record_queue(f->r, rec);
 
 		t->launches.at[t->launches.nr++] = (struct sonde_timeline_launch){
 			.start_ns = rec->time.end_ns ? rec->time.start_ns : 0,
 			.end_ns = rec->time.end_ns,
-			.thread = rec->thread,
-			.stream = rec->stream,
-			.context = rec->context,
+			.thread = sonde_record_caller(f->r, rec)->thread,
+			.stream = q->stream,
+			.context = q->context,
 			.scope = l->scope,
 			.place = l->place,
-			.kernel = f->string_of[l->kernel],
+			.kernel = f->string_of[sonde_launch_kernel(f->l, l)],
 			.state = l->state};
 	}
+	return true;
 }
 
 static bool add_marks(struct sonde_folding *f, struct sonde_timeline *t)
@@ -71,15 +75,14 @@ static bool add_marks(struct sonde_folding *f, struct sonde_timeline *t)
 	return true;
 }
 
-bool sonde_fold__timeline(struct sonde_folding *f)
+bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed)
 {
 	struct sonde_timeline *t = f->c->timeline = sonde_calloc(1, sizeof(*t));
+	bool ok = t && add_entries(f, t) && add_marks(f, t) && sonde_fold__curves(f, t);
 
-	if (!t || !sonde_vec_reserve(&t->launches, f->l->launches.nr + 1) || !add_entries(f, t) ||
-		!add_marks(f, t) || !sonde_fold__curves(f, t))
-		return false;
-	add_launches(f, t);
-	return true;
+	if (ok && (f->r->has_record_times || keeps_untimed))
+		ok = add_launches(f, t);
+	return ok;
 }
 
 static bool append(struct sonde_timeline *to, const struct sonde_timeline *from)

@@ -59,7 +59,7 @@ static bool group(struct tools *t, const struct sonde_launches *l)
 		const struct sonde_record *rec = &l->records->records.at[i];
 		const struct sonde_record_time time = rec->time;
 		struct sonde_stay *stay = &t->stays[l->launches.at[i].scope];
-		uint32_t stream = sonde_streams__number(&t->streams, rec);
+		uint32_t stream = sonde_streams__number(&t->streams, sonde_record_queue(l->records, rec));
 
 		if (stream == SONDE_NONE || !sonde_hosts__add(&t->gaps.hosts, (uint32_t)i))
 			return false;

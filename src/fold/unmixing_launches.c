@@ -45,11 +45,11 @@ static uint32_t take_turn(struct sonde_unmixing_kind *k, uint32_t entry)
 static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *launch)
 {
 	const struct sonde_launches *l = x->f->l;
-	const struct sonde_record *rec = &x->f->r->records.at[launch->record];
+	const struct sonde_record *rec = sonde_launch_record(l, launch);
 	const struct sonde_place *place = &l->places.at[launch->place];
 	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
 	const uint32_t key[3] = {
-		launch->scope, is_selected ? launch->place : SONDE_NONE, launch->kernel};
+		launch->scope, is_selected ? launch->place : SONDE_NONE, sonde_launch_kernel(l, launch)};
 	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn, *open;
 	struct sonde_unmix_launch *slot;
 	const uint32_t *members;

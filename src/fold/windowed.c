@@ -29,9 +29,9 @@ struct sonde_windowed_place *sonde_windowed__place(
 }
 
 static bool add_launch(
-	struct sonde_windowed *w, const struct sonde_records *r, const struct sonde_launch *launch)
+	struct sonde_windowed *w, const struct sonde_launches *l, const struct sonde_launch *launch)
 {
-	const struct sonde_record *rec = &r->records.at[launch->record];
+	const struct sonde_record *rec = sonde_launch_record(l, launch);
 	struct sonde_windowed_place *p = sonde_windowed__place(w, launch->scope, launch->place);
 
 	bool is_new;
@@ -40,8 +40,8 @@ static bool add_launch(
 		return false;
 	is_new = rec->call != p->last_call || rec->call == SONDE_NONE;
 	p->last_call = rec->call;
-	p->nr_late += is_new && sonde_windowed__is_late(r, rec);
-	if (rec->is_untimed && !sonde_record_is_nothing(rec)) {
+	p->nr_late += is_new && sonde_windowed__is_late(l->records, rec);
+	if (rec->is_untimed && !rec->is_nothing) {
 		p->nr_untimed++;
 		return true;
 	}
@@ -105,7 +105,7 @@ bool sonde_windowed__count(
 	if (!sonde_windowed__look(w, l))
 		return false;
 	for (i = 0; i < l->launches.nr; i++)
-		if (!add_launch(w, l->records, &l->launches.at[i]))
+		if (!add_launch(w, l, &l->launches.at[i]))
 			return false;
 	for (i = 0; i < w->places.nr; i++)
 		settle_place(w, l, i);

@@ -17,7 +17,7 @@
 /* How far a timed launch moves the estimate of the regions it is in. */
 static double move_of(struct errors *e, const struct sonde_launch *launch)
 {
-	const struct sonde_record *rec = &e->f->r->records.at[launch->record];
+	const struct sonde_record *rec = sonde_launch_record(e->f->l, launch);
 	const struct sonde_windowed_place *p =
 		sonde_windowed__place(e->w, launch->scope, launch->place);
 	double t = (double)(rec->time.end_ns - rec->time.start_ns);
@@ -40,12 +40,13 @@ static uint32_t find_visit(const struct errors *e, uint32_t scope, uint32_t regi
 static uint32_t timing_of(const struct sonde_records *r, const struct sonde_record *rec)
 {
 	const struct sonde_timing *t = r->timings.at;
+	uint32_t process = sonde_record_caller(r, rec)->process;
 	size_t low = 0;
 
 	/* the first that begins later, or in a later process */
 	sonde_bisect(low, r->timings.nr, mid,
-		t[mid].process < rec->process ||
-			(t[mid].process == rec->process && t[mid].begin_ns <= rec->call_ns));
+		t[mid].process < process ||
+			(t[mid].process == process && t[mid].begin_ns <= rec->call_ns));
 	return (uint32_t)low + 1;
 }
 
@@ -122,12 +123,12 @@ static double works_of_late(const struct sonde_windowed_place *p)
  */
 static void add_launch(struct errors *e, const struct sonde_launch *launch)
 {
-	const struct sonde_record *rec = &e->f->r->records.at[launch->record];
+	const struct sonde_record *rec = sonde_launch_record(e->f->l, launch);
 	struct sonde_windowed_place *p =
 		sonde_windowed__place(e->w, launch->scope, launch->place);
 	bool is_late = sonde_windowed__is_late(e->f->r, rec), is_first = rec->call != p->last_call;
 	bool is_timed = !rec->is_untimed && launch->state == SONDE_LAUNCH_TAKEN;
-	bool is_work = is_timed || (rec->is_untimed && !sonde_record_is_nothing(rec));
+	bool is_work = is_timed || (rec->is_untimed && !rec->is_nothing);
 	struct happening h = {.move = is_timed ? move_of(e, launch) : 0,
 		.timed = is_timed,
 		.known = is_work,
@@ -219,7 +220,7 @@ bool sonde_scatter__add_all(struct errors *e)
 		if (!e->is_taken[launch->place])
 			continue;
 		if (k < e->w->pieces.nr) {
-			uint32_t timing = timing_of(e->f->r, &e->f->r->records.at[launch->record]);
+			uint32_t timing = timing_of(e->f->r, &e->f->r->records.at[i]);
 
 			for (; k < e->w->pieces.nr && order[k].key <= timing; k++)
 				add_piece(e, &e->w->pieces.at[order[k].index]);
@@ -265,7 +266,7 @@ void sonde_scatter__add_entries(struct errors *e)
 
 	for (i = 0; i < l->launches.nr; i++)
 		if (l->launches.at[i].state == SONDE_LAUNCH_TAKEN &&
-			!r->records.at[l->launches.at[i].record].is_untimed)
+			!r->records.at[i].is_untimed)
 			e->of_sets[l->launches.at[i].open] += move_of(e, &l->launches.at[i]);
 	for (i = 0; i < nr_sets; i++)
 		add_set(e, i, false);

@@ -176,7 +176,7 @@ uint32_t sonde_windowed__stays_of(
 bool sonde_windowed__is_late(const struct sonde_records *r, const struct sonde_record *rec)
 {
 	const struct sonde_sampling *s =
-		r->samplings.nr ? sampling_of(r, rec->process) : NULL;
+		r->samplings.nr ? sampling_of(r, sonde_record_caller(r, rec)->process) : NULL;
 
 	return s && rec->call_ns >= s->from_ns;
 }

@@ -71,7 +71,7 @@ int sonde_pipeline_set_config(struct sonde_pipeline *p, const char *dir, const c
 
 void sonde_pipeline_keep_launches(struct sonde_pipeline *p)
 {
-	p->settings.fold.keeps_timeline = true;
+	p->settings.fold.keeps_timeline = p->settings.fold.keeps_untimed = true;
 }
 
 int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *config,

@@ -16,9 +16,10 @@ void sonde_records__follow(struct sonde_records *r)
 
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
-		struct sonde_process *p = &r->processes.at[rec->process];
+		struct sonde_process *p = &r->processes.at[sonde_record_caller(r, rec)->process];
+		uint64_t name = r->strings.hashes[sonde_record_function(r, rec)->name];
 
-		p->trail = (p->trail ^ (r->strings.hashes[rec->name] + rec->device)) * TRAIL;
+		p->trail = (p->trail ^ (name + sonde_record_queue(r, rec)->device)) * TRAIL;
 		p->trail ^= p->trail >> 32;
 		p->nr_launches++;
 	}

@@ -100,8 +100,8 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 }
 
 /* One metric of a node; totals over what lies below are ours to make. */
-static int take_metric(
-	struct hatchet *h, struct sonde_str key, struct sonde_str word, struct sonde_record *rec)
+static int take_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
+	struct sonde_record *rec, uint32_t *device)
 {
 	struct hatchet_figure *f;
 	double value, scale;
@@ -110,21 +110,21 @@ static int take_metric(
 	if (!sonde_scan_double(word, &value) || sonde_str_ends(key, "(inc)"))
 		return 0;
 	if (sonde_str_is(key, "device_id")) {
-		rec->device = (uint32_t)(value >= 0 && value < 1e6 ? value : 0);
+		*device = (uint32_t)(value >= 0 && value < 1e6 ? value : 0);
 		return 0;
 	}
 	if (sonde_str_is(key, "count") && value >= 1 && value < INT32_MAX)
-		rec->more = (int32_t)value - 1;
+		rec->nr_launches = (uint32_t)value;
 	metric = metric_of(h, key, &scale);
 	f = metric == SONDE_NONE ? NULL : sonde_vec_push(&h->state->figures);
 	if (!f)
 		return sonde_err_nomem(h->err);
 	*f = (struct hatchet_figure){metric, value * scale};
-	rec->payload_size++;
 	return 0;
 }
 
-static int read_metrics(struct hatchet *h, const struct hatchet_node *n, struct sonde_record *rec)
+static int read_metrics(
+	struct hatchet *h, const struct hatchet_node *n, struct sonde_record *rec, uint32_t *device)
 {
 	struct sonde_scan s = sonde_scan_of(n->metrics);
 	struct sonde_scan_text key, text = {0};
@@ -138,7 +138,7 @@ static int read_metrics(struct hatchet *h, const struct hatchet_node *n, struct 
 			break;
 		if (sonde_scan_scalar(&s, &text) != SONDE_SCAN_OK)
 			break;
-		rc = take_metric(h, key.raw, text.raw, rec);
+		rc = take_metric(h, key.raw, text.raw, rec, device);
 	}
 	return rc;
 }
@@ -149,24 +149,30 @@ static int add_record(struct hatchet *h, const struct hatchet_node *n)
 	uint32_t range = n->range != SONDE_NONE	   ? n->range
 			 : n->parent != SONDE_NONE ? h->nodes.at[n->parent].range
 						   : SONDE_NONE;
-	struct sonde_record rec = {.process = h->process,
+	struct sonde_record rec = {.caller = h->caller,
 		.payload = h->state->figures.nr,
-		.more = n->range == SONDE_NONE ? 0 : -1}, *slot; /* a region is launched if it says so */
+		.is_sum = true,
+		.nr_launches = n->range == SONDE_NONE}, *slot; /* a region is launched if it says so */
+	uint32_t device = 0, name = n->name;
+	struct hatchet_figure *end;
 	bool is_any = false;
 	size_t i;
-	int rc = read_metrics(h, n, &rec);
+	int rc = read_metrics(h, n, &rec, &device);
 
 	for (i = rec.payload; i < h->state->figures.nr && rc == 0; i++)
 		is_any |= h->state->figures.at[i].value != 0;
 	if (rc || !is_any)
 		return rc;
-	rec.full_name = rec.name = n->range == SONDE_NONE ? n->name
-							  : sonde_records__string(h->r, SONDE_STR("(scope)"));
+	if (n->range != SONDE_NONE)
+		name = sonde_records__string(h->r, SONDE_STR("(scope)"));
+	rec.function = sonde_records__function(h->r, name, name);
+	rec.queue = sonde_records__queue(h->r, device, 0, 0);
 	rec.open = range == SONDE_NONE ? 0 : sonde_records__set(h->r, &range, 1);
-	slot = rec.open == SONDE_NONE || rec.name == SONDE_NONE ? NULL
-								: sonde_vec_push(&h->r->records);
-	if (!slot)
+	end = sonde_vec_push(&h->state->figures);
+	slot = end ? sonde_vec_push(&h->r->records) : NULL;
+	if (!slot || rec.open == SONDE_NONE || rec.function == SONDE_NONE || rec.queue == SONDE_NONE)
 		return sonde_err_nomem(h->err);
+	end->metric = SONDE_NONE;
 	*slot = rec;
 	return 0;
 }
@@ -210,7 +216,8 @@ static int read_all(struct hatchet *h)
 
 	h->process = sonde_records__process(h->r, h->src->input, 0, (struct sonde_str){NULL, 0},
 		(struct sonde_str){NULL, 0});
-	if (h->process == SONDE_NONE)
+	h->caller = sonde_records__caller(h->r, h->process, 0);
+	if (h->caller == SONDE_NONE)
 		return sonde_err_nomem(h->err);
 	h->begin = h->scan.p;
 	sonde_scan_space(&h->scan);
@@ -246,14 +253,11 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct hatchet_state *s = src->state;
-	uint32_t i;
+	const struct hatchet_figure *f;
 
 	(void)err;
-	for (i = 0; i < rec->payload_size; i++) {
-		const struct hatchet_figure *f = &s->figures.at[rec->payload + i];
-
+	for (f = &s->figures.at[rec->payload]; f->metric != SONDE_NONE; f++)
 		v->num[f->metric] = f->value;
-	}
 	return 0;
 }
 

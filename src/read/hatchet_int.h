@@ -25,7 +25,8 @@ struct hatchet_figure {
 };
 
 struct hatchet_state {
-	SONDE_VEC(struct hatchet_figure) figures; /* of one record behind the other */
+	SONDE_VEC(struct hatchet_figure) figures; /* of one record behind the other, each with an end:
+						     metric SONDE_NONE */
 };
 
 struct hatchet {
@@ -36,7 +37,7 @@ struct hatchet {
 	struct sonde_scan scan;
 	const char *begin; /* of the last node that began */
 	struct sonde_str devices; /* the text of the object that lists them */
-	uint32_t process;
+	uint32_t process, caller;
 	SONDE_VEC(struct hatchet_node) nodes;
 	struct sonde_buf scratch;
 	bool has_time, has_plain_time;

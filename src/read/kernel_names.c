@@ -1,23 +1,21 @@
 #include "read/demangle.h"
 #include "read/source_int.h"
 
-bool sonde_kernel_names__set(struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw,
-	struct sonde_record *rec)
+uint32_t sonde_kernel_names__function(
+	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw)
 {
-	struct sonde_kernel_name *name;
 	struct sonde_str full;
+	uint32_t full_name;
 
 	while (t->of.nr <= raw)
 		if (!sonde_vec_push(&t->of))
-			return false;
-	name = &t->of.at[raw];
-	if (!name->is_known) {
+			return SONDE_NONE;
+	if (!t->of.at[raw]) {
 		full = sonde_demangle(&r->arena, sonde_records_str(r, raw));
-		name->full = sonde_records__string(r, full);
-		name->function = sonde_records__string(r, sonde_demangle_function(full));
-		name->is_known = true;
+		full_name = sonde_records__string(r, full);
+		t->of.at[raw] = 1 + sonde_records__function(r,
+					    sonde_records__string(r, sonde_demangle_function(full)),
+					    full_name);
 	}
-	rec->full_name = name->full;
-	rec->name = name->function;
-	return name->full != SONDE_NONE && name->function != SONDE_NONE;
+	return t->of.at[raw] - 1;
 }

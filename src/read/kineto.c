@@ -30,9 +30,10 @@ static bool add_names(struct kineto *k)
 	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
 
-		rec->name = rec->full_name;
-		if (rec->kind == SONDE_RESULT_KERNEL)
-			ok = sonde_kernel_names__set(&names, k->r, rec->full_name, rec);
+		rec->function = rec->kind == SONDE_RESULT_KERNEL
+			? sonde_kernel_names__function(&names, k->r, rec->function)
+			: sonde_records__function(k->r, rec->function, rec->function);
+		ok = rec->function != SONDE_NONE;
 	}
 	sonde_vec_release(&names.of);
 	return ok;
@@ -41,20 +42,20 @@ static bool add_names(struct kineto *k)
 /* Devices that did something; a trace lists all there are. */
 static bool add_devices(struct kineto *k)
 {
-	uint32_t process = SONDE_NONE, device = SONDE_NONE;
+	uint32_t caller = SONDE_NONE, queue = SONDE_NONE;
 	size_t i, d;
 
 	for (i = k->first_record; i < k->r->records.nr; i++) {
 		const struct sonde_record *rec = &k->r->records.at[i];
 
-		if (rec->process == process && rec->device == device)
+		if (rec->caller == caller && rec->queue == queue)
 			continue;
-		process = rec->process;
-		device = rec->device;
+		caller = rec->caller;
+		queue = rec->queue;
 		for (d = 0; d < k->devices.nr; d++) {
-			if (k->devices.at[d].id != device)
+			if (k->devices.at[d].id != sonde_record_queue(k->r, rec)->device)
 				continue;
-			k->devices.at[d].process = process;
+			k->devices.at[d].process = sonde_record_caller(k->r, rec)->process;
 			if (!sonde_records__device(k->r, &k->devices.at[d]))
 				return false;
 		}

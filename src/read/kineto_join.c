@@ -32,6 +32,7 @@ static uint32_t earliest(const struct kineto *k, const struct sonde_keyed *calls
 	return best;
 }
 
+/* Until it is placed, `call` is the thread of the call. */
 static void match(struct kineto *k, const struct sonde_keyed *works, const struct sonde_keyed *calls)
 {
 	size_t nr = k->r->records.nr - k->first_record, i, c = 0;
@@ -48,7 +49,7 @@ static void match(struct kineto *k, const struct sonde_keyed *works, const struc
 			best = c < k->calls.nr && calls[c].key == last ? earliest(k, calls, c)
 								       : SONDE_NONE;
 		}
-		rec->thread = best == SONDE_NONE ? SONDE_NONE : k->calls.at[best].thread;
+		rec->call = best == SONDE_NONE ? SONDE_NONE : k->calls.at[best].thread;
 		rec->call_ns = best == SONDE_NONE ? 0 : k->calls.at[best].ns;
 		k->counts.no_call += best == SONDE_NONE;
 	}
@@ -63,7 +64,7 @@ static bool match_calls(struct kineto *k)
 
 	for (i = 0; i < nr && ok; i++)
 		works[i] = (struct sonde_keyed){
-			k->r->records.at[k->first_record + i].thread, (uint32_t)i};
+			k->r->records.at[k->first_record + i].call_ns, (uint32_t)i};
 	for (i = 0; i < k->calls.nr && ok; i++)
 		calls[i] = (struct sonde_keyed){k->calls.at[i].correlation, (uint32_t)i};
 	ok = ok && sonde_keysort(works, nr) && sonde_keysort(calls, k->calls.nr);

@@ -232,33 +232,32 @@ static uint32_t name_of(struct kineto *k, const struct kineto_event *e)
 }
 
 /*
- * A record as far as the event says it: `thread` is the correlation until the call is known, `name`
- * comes once all are there.
+ * A record as far as the event says it: `call_ns` is the correlation until the call is known, and
+ * `function` the kernel's name until all are there.
  */
 static bool keep_work(struct kineto *k, const struct kineto_event *e)
 {
 	struct sonde_record *rec = sonde_vec_push(&k->r->records);
 	struct kineto_args a;
+	uint64_t device;
 
 	if (!rec)
 		return false;
 	sonde_kineto__args(e->args, &a);
+	device = kineto_has(&a, KINETO_DEVICE) ? a.number[KINETO_DEVICE] : e->pid;
 	rec->kind = e->category == KINETO_KERNEL   ? SONDE_RESULT_KERNEL
 		    : e->category == KINETO_MEMCPY ? SONDE_RESULT_MEMCPY
 						   : SONDE_RESULT_MEMSET;
-	rec->thread = large(&a, KINETO_CORRELATION);
-	rec->stream = kineto_has(&a, KINETO_STREAM) ? a.number[KINETO_STREAM] : e->tid;
-	rec->device = (uint32_t)(kineto_has(&a, KINETO_DEVICE) ? a.number[KINETO_DEVICE] : e->pid) &
-		      0x7fffffff;
-	rec->context = small(&a, KINETO_CONTEXT);
+	rec->call_ns = large(&a, KINETO_CORRELATION);
+	rec->queue = sonde_records__queue(k->r, (uint32_t)device & 0x7fffffff,
+		small(&a, KINETO_CONTEXT),
+		kineto_has(&a, KINETO_STREAM) ? a.number[KINETO_STREAM] : e->tid);
 	rec->time.start_ns = e->ts_ns;
 	rec->time.end_ns = end_of(e);
-	rec->full_name = name_of(k, e);
-	if (rec->kind == SONDE_RESULT_KERNEL)
-		rec->payload_size = keep_facts(k, &a);
-	else
-		rec->payload = large(&a, KINETO_BYTES);
-	return rec->full_name != SONDE_NONE && rec->payload_size != SONDE_NONE;
+	rec->function = name_of(k, e);
+	rec->payload = rec->kind == SONDE_RESULT_KERNEL ? keep_facts(k, &a) : large(&a, KINETO_BYTES);
+	return rec->queue != SONDE_NONE && rec->function != SONDE_NONE &&
+	       (rec->kind != SONDE_RESULT_KERNEL || rec->payload != SONDE_NONE);
 }
 
 static bool keep_name(struct kineto *k, const struct kineto_event *e)

@@ -185,9 +185,9 @@ static void set_origins(struct origins *o)
 		struct sonde_record *rec = &k->r->records.at[i];
 		uint32_t op;
 
-		if (rec->thread == SONDE_NONE)
+		if (rec->call == SONDE_NONE)
 			continue;
-		op = sonde_kineto__open_at(&w, (uint32_t)rec->thread, rec->call_ns);
+		op = sonde_kineto__open_at(&w, rec->call, rec->call_ns);
 		while (op != SONDE_NONE && !fwd_of(&k->ops.at[op]))
 			op = k->ops.at[op].parent;
 		if (op == SONDE_NONE || o->home[op] == SONDE_NONE)

@@ -126,38 +126,42 @@ static uint32_t set_of(struct kineto *k, struct kineto_thread *t, uint32_t span)
 /* Work without a call belongs to the process the trace is of. */
 static bool place_stray(struct kineto *k, struct sonde_record *rec)
 {
-	rec->thread = 0;
-	rec->process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid);
-	return rec->process != SONDE_NONE;
+	uint32_t process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid),
+		 caller = sonde_records__caller(k->r, process, 0);
+
+	rec->caller = caller;
+	return caller != SONDE_NONE;
+}
+
+static bool place_called(
+	struct kineto *k, struct kineto_walk *w, struct sonde_record *rec, uint32_t thread)
+{
+	struct kineto_thread *t = &k->threads.at[thread];
+	uint32_t caller = sonde_records__caller(k->r, t->process, t->tid);
+
+	rec->open = set_of(k, t, sonde_kineto__open_at(w, thread, rec->call_ns));
+	rec->call_ns += k->base_ns;
+	rec->caller = caller;
+	return rec->open != SONDE_NONE && caller != SONDE_NONE;
 }
 
 static bool place_records(struct kineto *k)
 {
 	struct kineto_walk w;
+	bool ok = true;
 	size_t i;
 
 	sonde_kineto__walk(&w, k, k->ranges.at, k->ranges.nr);
-	for (i = k->first_record; i < k->r->records.nr; i++) {
+	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
-		struct kineto_thread *t;
+		uint32_t thread = rec->call;
 
+		rec->call = 0;
 		rec->time.start_ns += k->base_ns;
 		rec->time.end_ns += k->base_ns;
-		if (rec->thread == SONDE_NONE) {
-			if (!place_stray(k, rec))
-				return false;
-			continue;
-		}
-		t = &k->threads.at[rec->thread];
-		rec->open = set_of(k, t,
-			sonde_kineto__open_at(&w, (uint32_t)rec->thread, rec->call_ns));
-		rec->call_ns += k->base_ns;
-		rec->thread = t->tid;
-		rec->process = t->process;
-		if (rec->open == SONDE_NONE)
-			return false;
+		ok = thread == SONDE_NONE ? place_stray(k, rec) : place_called(k, &w, rec, thread);
 	}
-	return true;
+	return ok;
 }
 
 static void place_calls(struct kineto *k)

@@ -1,9 +1,9 @@
 /* Which metrics the launches of a trace have, and their values. */
 #include "read/kineto_int.h"
 
-static const struct kineto_facts *facts_of(const struct kineto_state *s, const struct sonde_record *rec)
+static const struct kineto_facts *facts_of(const struct kineto_state *s, uint64_t number)
 {
-	return (const struct kineto_facts *)(const void *)s->facts.keys[rec->payload_size].p;
+	return (const struct kineto_facts *)(const void *)s->facts.keys[number].p;
 }
 
 /* Which metrics the kernels of this trace have. */
@@ -13,8 +13,7 @@ static void find_metrics(const struct kineto_state *s, bool has[NR_LAUNCH_METRIC
 
 	has[LAUNCH_TIME] = true;
 	for (i = 0; i < s->facts.nr; i++) {
-		const struct sonde_record rec = {.payload_size = (uint32_t)i};
-		const struct kineto_facts *f = facts_of(s, &rec);
+		const struct kineto_facts *f = facts_of(s, i);
 		unsigned m;
 
 		for (m = LAUNCH_GRID_X; m <= LAUNCH_GRID && f->grid[0]; m++)
@@ -104,7 +103,7 @@ int sonde_kineto__values(const struct sonde_source *src, const struct sonde_reco
 		sonde_launch_metrics__set(&s->metrics, v, LAUNCH_BYTES, (double)rec->payload);
 		return 0;
 	}
-	f = facts_of(s, rec);
+	f = facts_of(s, rec->payload);
 	sonde_launch_metrics__set_shape(&s->metrics, v,
 		(uint64_t[3]){f->grid[0], f->grid[1], f->grid[2]},
 		(uint64_t[3]){f->block[0], f->block[1], f->block[2]});

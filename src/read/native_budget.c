@@ -117,38 +117,38 @@ static bool is_at_edge(const struct native *n, size_t first, size_t i)
  * A launch that was timed and has no work did none (a copy from host to host, a host function), and
  * counts among those that were timed; unless records were lost.
  */
-static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t device)
+static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t queue)
 {
 	bool is_complete = n->ended && n->end == SONDE_END_EXIT && !n->status.nr_gpu_dropped;
 	const struct native_launch *l = &n->launches.at[launch];
 	bool is_nothing = !l->is_untimed && is_complete && !is_at_edge(n, first, launch);
-	uint32_t name = sonde_records__string(n->r, SONDE_STR(SONDE_NOT_TIMED));
+	uint32_t name = sonde_records__string(n->r, SONDE_STR(SONDE_NOT_TIMED)),
+		 function = sonde_records__function(n->r, name, name), caller;
 	struct sonde_record *rec;
 
 	if (is_stray(n, first, launch) || (is_nothing && n->budget.has_own_ids))
 		return true;
+	caller = sonde_records__caller(n->r, n->process, sonde_native__thread(n, l));
 	rec = sonde_vec_push(&n->r->records);
 	if (rec)
-		*rec = (struct sonde_record){.thread = sonde_native__thread(n, l),
-			.process = n->process,
-			.device = device,
-			.name = name,
-			.full_name = name,
+		*rec = (struct sonde_record){.caller = caller,
+			.queue = queue,
+			.function = function,
 			.open = l->set,
 			.kind = SONDE_RESULT_KERNEL,
 			.is_unchosen = l->is_unchosen,
 			.is_untimed = true,
 			.call = launch,
-			.more = is_nothing ? -1 : 0,
+			.is_nothing = is_nothing,
 			.call_ns = l->ns};
-	return rec && name != SONDE_NONE;
+	return rec && function != SONDE_NONE && caller != SONDE_NONE;
 }
 
 /* Where work is done, as far as the first shows. */
 static uint32_t first_device(const struct native *n)
 {
 	if (n->r->records.nr > n->first_record)
-		return n->r->records.at[n->first_record].device;
+		return sonde_record_queue(n->r, &n->r->records.at[n->first_record])->device;
 	return n->memory.nr ? n->memory.at[0].memory.device : 0;
 }
 
@@ -160,16 +160,16 @@ bool sonde_native__count_untimed(struct native *n)
 {
 	size_t i, first = n->r->timings.nr;
 	bool *has_work = NULL, ok = read_timings(n);
-	uint32_t device;
+	uint32_t queue;
 
 	if (ok) {
 		drop_strays(n, first);
 		has_work = sonde_native__have_work(n);
 	}
-	ok = has_work;
-	device = first_device(n);
+	queue = sonde_records__queue(n->r, first_device(n), 0, 0);
+	ok = has_work && queue != SONDE_NONE;
 	for (i = 0; i < n->launches.nr && ok; i++)
-		ok = has_work[i] || add_call(n, first, (uint32_t)i, device);
+		ok = has_work[i] || add_call(n, first, (uint32_t)i, queue);
 	sonde_free(has_work);
 	return ok;
 }

@@ -129,17 +129,17 @@ static void describe(struct sonde_record *rec, const struct sonde_event *e, uint
 	switch (e->type) {
 	case SONDE_EVENT_KERNEL:
 		rec->kind = SONDE_RESULT_KERNEL;
-		rec->name = label;
-		rec->thread = e->field[SONDE_KERNEL_NODE];
+		rec->function = label;
+		rec->call_ns = e->field[SONDE_KERNEL_NODE];
 		break;
 	case SONDE_EVENT_MEMCPY:
 		rec->kind = SONDE_RESULT_MEMCPY;
-		rec->name = (uint32_t)e->field[SONDE_COPY_KIND];
-		rec->thread = e->field[SONDE_COPY_NODE];
+		rec->function = (uint32_t)e->field[SONDE_COPY_KIND];
+		rec->call_ns = e->field[SONDE_COPY_NODE];
 		break;
 	case SONDE_EVENT_MEMSET:
 		rec->kind = SONDE_RESULT_MEMSET;
-		rec->thread = e->field[SONDE_SET_NODE];
+		rec->call_ns = e->field[SONDE_SET_NODE];
 		break;
 	default:
 		rec->kind = SONDE_RESULT_GRAPH;
@@ -149,8 +149,10 @@ static void describe(struct sonde_record *rec, const struct sonde_event *e, uint
 
 static void add_record(struct stream *s, const struct sonde_event *e, uint32_t label, uint64_t at)
 {
-	struct sonde_record *rec = sonde_vec_push(&s->works);
 	const uint64_t *f = e->field;
+	uint32_t queue = sonde_records__queue(s->n->r, (uint32_t)f[SONDE_GPU_DEVICE],
+		(uint32_t)f[SONDE_GPU_CONTEXT], (uint32_t)f[SONDE_GPU_STREAM]);
+	struct sonde_record *rec = queue == SONDE_NONE ? NULL : sonde_vec_push(&s->works);
 
 	if (!rec) {
 		s->no_memory = true;
@@ -160,10 +162,7 @@ static void add_record(struct stream *s, const struct sonde_event *e, uint32_t l
 	rec->time.end_ns = f[SONDE_GPU_START] + f[SONDE_GPU_DURATION];
 	rec->payload = at;
 	rec->call = (uint32_t)f[SONDE_GPU_CORRELATION];
-	rec->process = s->n->process;
-	rec->device = (uint32_t)f[SONDE_GPU_DEVICE];
-	rec->context = (uint32_t)f[SONDE_GPU_CONTEXT];
-	rec->stream = (uint32_t)f[SONDE_GPU_STREAM];
+	rec->queue = queue;
 	describe(rec, e, label);
 }
 

@@ -112,14 +112,19 @@ static bool name_record(struct joining *j, struct sonde_record *rec)
 {
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
 
-	if (rec->kind == SONDE_RESULT_KERNEL)
-		return sonde_kernel_names__set(&j->names, j->n->r, rec->name, rec);
+	uint32_t name;
+
+	if (rec->kind == SONDE_RESULT_KERNEL) {
+		rec->function = sonde_kernel_names__function(&j->names, j->n->r, rec->function);
+		return rec->function != SONDE_NONE;
+	}
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
 	if (rec->kind == SONDE_RESULT_MEMCPY)
-		text = sonde_source__copy_name(rec->name);
-	rec->name = rec->full_name = sonde_records__string(j->n->r, text);
-	return rec->name != SONDE_NONE;
+		text = sonde_source__copy_name(rec->function);
+	name = sonde_records__string(j->n->r, text);
+	rec->function = sonde_records__function(j->n->r, name, name);
+	return rec->function != SONDE_NONE;
 }
 
 static void complete_time(struct native *n, struct sonde_record_time *t)
@@ -136,30 +141,34 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 	t->end_ns = t->start_ns + nr_ns;
 }
 
-/* What its launch tells, or that it is not there. */
-static void complete_launch(struct native *n, struct sonde_record *rec)
+/* What its launch tells, or that it is not there; false when memory is short. */
+static bool complete_launch(struct native *n, struct sonde_record *rec)
 {
 	const struct native_launch *l = rec->call == SONDE_NONE ? NULL : &n->launches.at[rec->call];
+	uint32_t caller =
+		sonde_records__caller(n->r, n->process, l ? sonde_native__thread(n, l) : 0);
 
-	rec->thread = l ? sonde_native__thread(n, l) : 0;
+	rec->caller = caller;
 	rec->open = l ? l->set : 0;
 	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
 	rec->call_ns = l ? l->ns : 0;
 	n->counts.unchosen += l && rec->is_unchosen;
 	n->counts.no_launch += !l && !n->is_windowed;
 	n->counts.out_of_windows += !l && n->is_windowed;
+	return caller != SONDE_NONE;
 }
 
 /* False when memory is short. */
 static bool complete_record(struct joining *j, struct sonde_record *rec)
 {
-	uint32_t origin = sonde_native__origin(&j->origins, rec->thread);
+	uint32_t origin = sonde_native__origin(&j->origins, rec->call_ns);
 
 	if (origin != SONDE_NONE) {
 		rec->origin = origin;
 		rec->origin_kind = SONDE_ORIGIN_GRAPH;
 	}
-	complete_launch(j->n, rec);
+	if (!complete_launch(j->n, rec))
+		return false;
 	complete_time(j->n, &rec->time);
 	follow_order(j, rec);
 	return name_record(j, rec);

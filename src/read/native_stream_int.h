@@ -71,8 +71,8 @@ void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e);
 /*
  * `at` is the event's first byte: metric values are read from there later. Work becomes a record at
  * once, which sonde_native__join completes when all is known. Until then `call` is its correlation id,
- * `thread` its node in a graph, `name` the label of a kernel or the kind of a copy, and its times are
- * CUPTI's.
+ * `call_ns` its node in a graph, `function` the label of a kernel or the kind of a copy, and its times
+ * are CUPTI's.
  */
 bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at);
 bool sonde_stream__device(struct stream *s, const struct sonde_event *e);

@@ -122,19 +122,20 @@ static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t
 	return true;
 }
 
-static int add_device(struct csv_table *t, const struct row *row, const struct sonde_record *rec,
+static int add_device(struct csv_table *t, const struct row *row, const struct csv_result *res,
 	struct sonde_err *err)
 {
-	struct sonde_device d = {.id = rec->device, .process = rec->process};
-	const struct sonde_device *known = sonde_records_device(t->r, rec->process, rec->device);
+	struct sonde_device d = {
+		.id = (uint32_t)whole_number(&row->cells[CSV_DEVICE]), .process = res->process};
+	const struct sonde_device *known = sonde_records_device(t->r, d.process, d.id);
 	struct sonde_str rest;
 
-	if (known && known->process == rec->process)
+	if (known && known->process == d.process)
 		return 0;
 	d.name = csv_text(&t->r->arena, &row->display_name);
 	d.cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
 	d.cc_minor = small_number(rest);
-	if (!add_attributes(t, &d, rec->payload) || !sonde_records__device(t->r, &d))
+	if (!add_attributes(t, &d, res->rec.payload) || !sonde_records__device(t->r, &d))
 		return sonde_err_nomem(err);
 	return 0;
 }
@@ -165,31 +166,34 @@ static bool texts_of(
 }
 
 static int add_record(
-	struct csv_table *t, const struct row *row, struct sonde_record *rec, struct sonde_err *err)
+	struct csv_table *t, const struct row *row, struct csv_result *res, struct sonde_err *err)
 {
 	struct sonde_str texts[NR_CSV_ROLES];
+	uint32_t caller, full_name;
 	struct sonde_record *slot;
 	int rc;
 
 	if (!texts_of(t, row, texts))
 		return sonde_err_nomem(err);
-	rec->kind = kind_of(texts[CSV_KERNEL]);
-	rec->context = (uint32_t)whole_number(&row->cells[CSV_CONTEXT]);
-	rec->stream = whole_number(&row->cells[CSV_STREAM]);
-	rec->device = (uint32_t)whole_number(&row->cells[CSV_DEVICE]);
-	rec->process = sonde_records__process(t->r, t->src->input,
+	res->rec.kind = kind_of(texts[CSV_KERNEL]);
+	res->rec.queue = sonde_records__queue(t->r, (uint32_t)whole_number(&row->cells[CSV_DEVICE]),
+		(uint32_t)whole_number(&row->cells[CSV_CONTEXT]), whole_number(&row->cells[CSV_STREAM]));
+	res->process = sonde_records__process(t->r, t->src->input,
 		whole_number(&row->cells[CSV_PID]), texts[CSV_HOST], texts[CSV_PROCESS]);
-	rec->full_name = sonde_records__string(t->r, texts[CSV_KERNEL]);
-	rec->name = sonde_records__string(t->r, sonde_demangle_function(texts[CSV_KERNEL]));
-	if (rec->process == SONDE_NONE || rec->full_name == SONDE_NONE || rec->name == SONDE_NONE)
+	full_name = sonde_records__string(t->r, texts[CSV_KERNEL]);
+	res->rec.function = sonde_records__function(t->r,
+		sonde_records__string(t->r, sonde_demangle_function(texts[CSV_KERNEL])), full_name);
+	if (res->rec.queue == SONDE_NONE || res->process == SONDE_NONE || res->rec.function == SONDE_NONE)
 		return sonde_err_nomem(err);
-	rc = csv_read_nvtx(&t->nvtx, t->r, rec, &texts[CSV_PUSH_POP], err);
+	rc = csv_read_nvtx(&t->nvtx, t->r, res, &texts[CSV_PUSH_POP], err);
 	if (rc == 0)
-		rc = add_device(t, row, rec, err);
-	slot = rc ? NULL : sonde_vec_push(&t->r->records);
+		rc = add_device(t, row, res, err);
+	caller = rc ? SONDE_NONE : sonde_records__caller(t->r, res->process, res->thread);
+	slot = caller == SONDE_NONE ? NULL : sonde_vec_push(&t->r->records);
 	if (!slot)
 		return rc ? rc : sonde_err_nomem(err);
-	*slot = *rec;
+	*slot = res->rec;
+	slot->caller = caller;
 	return 0;
 }
 
@@ -202,9 +206,8 @@ static bool is_row(const struct csv_cursor *c)
 
 static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
 {
-	struct sonde_record rec = {.payload = csv_offset(t, c->p)};
+	struct csv_result res = {.rec.payload = csv_offset(t, c->p)};
 	struct row row;
-	size_t size;
 	int rc;
 
 	if (!is_row(c)) {
@@ -215,16 +218,14 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 	rc = scan_row(t, c, &row, err);
 	if (rc)
 		return rc;
-	size = (size_t)(csv_offset(t, c->p) - rec.payload);
 	if (row.nr < t->columns.nr && c->p == c->end)
-		return csv_truncated(t, "a row", t->src->file.data.p + rec.payload, err);
-	if (row.nr != t->columns.nr || size > UINT32_MAX) {
+		return csv_truncated(t, "a row", t->src->file.data.p + res.rec.payload, err);
+	if (row.nr != t->columns.nr) {
 		t->nr_skipped++;
 		return 0;
 	}
-	rec.payload_size = (uint32_t)size;
-	sonde_source__passed(t->src, rec.payload, size);
-	return add_record(t, &row, &rec, err);
+	sonde_source__passed(t->src, res.rec.payload, csv_offset(t, c->p) - res.rec.payload);
+	return add_record(t, &row, &res, err);
 }
 
 static void finish(struct csv_table *t)
@@ -287,7 +288,6 @@ static int read_values(const struct sonde_source *src, const struct sonde_record
 	struct csv_cell cell;
 	size_t i;
 
-	sonde_source__passed(src, rec->payload, rec->payload_size);
 	for (i = 0; i < t->columns.nr && csv_next(&c, &cell); i++) {
 		const struct csv_column *col = &t->columns.at[i];
 		double number;
@@ -299,6 +299,7 @@ static int read_values(const struct sonde_source *src, const struct sonde_record
 		if (isnan(number) && !sonde_values__text(v, col->metric, unquoted(t, &cell)))
 			return sonde_err_nomem(err);
 	}
+	sonde_source__passed(src, rec->payload, csv_offset(t, c.p) - rec->payload);
 	return 0;
 }
 

@@ -62,8 +62,15 @@ struct csv_nvtx {
 	uint64_t nr_lost;		  /* pieces of NVTX cells that make no sense */
 };
 
-/* Sets rec->open and, where the push/pop cell tells it, rec->thread. */
-int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct sonde_record *rec,
+/* A row while it is read. */
+struct csv_result {
+	struct sonde_record rec; /* its caller comes last */
+	uint32_t process;
+	uint64_t thread;
+};
+
+/* Sets rec.open and, where the push/pop cell tells it, the thread. */
+int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
 	const struct sonde_str cells[2], struct sonde_err *err);
 void csv_nvtx_release(struct csv_nvtx *n);
 

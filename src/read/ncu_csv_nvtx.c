@@ -175,19 +175,19 @@ static int add_member(struct csv_nvtx *n, uint32_t range, struct sonde_err *err)
 }
 
 /* The stack of one domain: the items from `first` on that are of its domain. */
-static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct sonde_record *rec,
+static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
 	size_t first, struct sonde_err *err)
 {
 	uint32_t domain = n->items.at[first].domain;
 	struct sonde_range range = {
-		.parent = SONDE_NONE, .domain = domain, .process = rec->process};
-	const uint64_t key[4] = {rec->process, rec->thread, domain, SONDE_PUSH_POP};
+		.parent = SONDE_NONE, .domain = domain, .process = res->process};
+	const uint64_t key[4] = {res->process, res->thread, domain, SONDE_PUSH_POP};
 	struct csv_stack *stack = find_stack(n, r, &key);
 	size_t i, depth = 0, last = first;
 	bool same = stack != NULL;
 	int rc = stack ? 0 : sonde_err_nomem(err);
 
-	range.thread = rec->thread;
+	range.thread = res->thread;
 	for (i = first; i < n->items.nr; i++)
 		last = n->items.at[i].domain == domain ? i : last;
 	for (i = first; i <= last && rc == 0; i++) {
@@ -200,7 +200,7 @@ static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct 
 			return sonde_err_nomem(err);
 		old = &stack->frames.at[depth];
 		same = same && depth < stack->frames.nr && old->label == range.label &&
-		       !(rec->kind == SONDE_RESULT_RANGE && i == last);
+		       !(res->rec.kind == SONDE_RESULT_RANGE && i == last);
 		if (!same)
 			rc = enter(old, r, &range, 0, err);
 		stack->frames.nr = same ? stack->frames.nr : depth + 1;
@@ -214,7 +214,7 @@ static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct 
 }
 
 /* `1108  "…` → 1108 */
-static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct sonde_record *rec,
+static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
 	struct sonde_str cell, struct sonde_err *err)
 {
 	struct sonde_str rest, thread = sonde_str_cut(cell, ' ', &rest);
@@ -223,7 +223,7 @@ static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct son
 	size_t i, nr_domains = 0;
 
 	if (number >= 0 && number < 1e18)
-		rec->thread = (uint64_t)number;
+		res->thread = (uint64_t)number;
 	for (i = 0; i < n->items.nr && rc == 0; i++) {
 		if (n->items.at[i].id)
 			continue;
@@ -231,7 +231,7 @@ static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct son
 			n->nr_lost++;
 			break;
 		}
-		rc = read_stack(n, r, rec, i, err);
+		rc = read_stack(n, r, res, i, err);
 	}
 	return rc;
 }
@@ -252,10 +252,10 @@ static const struct csv_frame *find_started(
 	return NULL;
 }
 
-static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struct sonde_record *rec,
+static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
 	struct sonde_str cell, struct sonde_err *err)
 {
-	const uint64_t key[4] = {rec->process, 0, 0, SONDE_START_END};
+	const uint64_t key[4] = {res->process, 0, 0, SONDE_START_END};
 	struct csv_stack *stack = find_stack(n, r, &key), now = {{NULL, 0, 0}};
 	int rc = stack ? read_items(n, r, cell, SONDE_START_END, err) : sonde_err_nomem(err);
 	size_t i;
@@ -265,11 +265,11 @@ static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struc
 		struct sonde_range range = {.parent = SONDE_NONE,
 			.label = item->label,
 			.domain = item->domain,
-			.process = rec->process,
+			.process = res->process,
 			.kind = SONDE_START_END};
 		struct csv_frame *slot = sonde_vec_push(&now.frames);
 		const struct csv_frame *old =
-			rec->kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r);
+			res->rec.kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r);
 
 		if (!slot)
 			rc = sonde_err_nomem(err);
@@ -286,20 +286,20 @@ static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struc
 	return rc;
 }
 
-int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct sonde_record *rec,
+int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
 	const struct sonde_str cells[2], struct sonde_err *err)
 {
 	int rc = 0;
 
 	n->members.nr = 0;
 	if (cells[0].n)
-		rc = read_push_pop(n, r, rec, cells[0], err);
+		rc = read_push_pop(n, r, res, cells[0], err);
 	if (rc == 0 && (cells[1].n || n->stacks.nr))
-		rc = read_started(n, r, rec, cells[1], err);
+		rc = read_started(n, r, res, cells[1], err);
 	if (rc)
 		return rc;
-	rec->open = sonde_records__set(r, n->members.at, n->members.nr);
-	return rec->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	res->rec.open = sonde_records__set(r, n->members.at, n->members.nr);
+	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 void csv_nvtx_release(struct csv_nvtx *n)

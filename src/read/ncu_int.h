@@ -54,7 +54,14 @@ struct ncu_report {
 	uint64_t last_thread;
 	uint32_t last_process, last_set; /* … and what it came to */
 	uint32_t last_lent;
-	bool last_by_several;
+	uint8_t last_origin_kind;
+};
+
+/* A result while it is read. */
+struct ncu_result {
+	struct sonde_record rec; /* its caller and queue come last */
+	struct sonde_queue queue;
+	uint64_t thread;
 };
 
 /* One frame as the message has it. */
@@ -78,6 +85,8 @@ struct ncu_layout {
 	const char *name; /* for results without a name of their own */
 };
 
+#define NCU_LENGTH_BYTES 4 /* before each message, as ncu_u32 reads them */
+uint32_t ncu_u32(const char *p);
 int ncu_damage(const struct ncu_report *n, const struct sonde_wire *w, struct sonde_err *err);
 uint64_t ncu_offset(const struct sonde_source *src, const void *p);
 
@@ -93,8 +102,8 @@ int ncu_domain_string(struct ncu_report *n, const struct ncu_state *s, uint64_t 
 	struct sonde_err *err);
 struct ncu_frame_msg ncu_read_frame(const struct ncu_report *n, struct ncu_state *s,
 	uint64_t domain, struct sonde_str msg, enum sonde_range_kind kind);
-/* Sets rec->open from the NVTX state `msg`; rec->thread, process and kind are known. */
-int ncu_read_nvtx(struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec,
+/* Sets rec.open from the NVTX state `msg`; thread and kind are known. */
+int ncu_read_nvtx(struct ncu_report *n, struct sonde_str msg, struct ncu_result *res,
 	struct sonde_err *err);
 
 /* The number in a metric's value message; NaN when it holds text (then in `*text`) or nothing. */

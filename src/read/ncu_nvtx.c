@@ -73,12 +73,12 @@ static size_t count_frames(struct sonde_str msg)
  * result is always a new entry of its innermost range.
  */
 static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
-	const struct sonde_record *rec, struct sonde_err *err)
+	const struct ncu_result *res, struct sonde_err *err)
 {
 	size_t depth = 0, nr = count_frames(msg);
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_range range = {
-		.parent = SONDE_NONE, .process = rec->process, .thread = rec->thread};
+		.parent = SONDE_NONE, .process = n->process, .thread = res->thread};
 	struct ncu_stack *stack;
 	struct sonde_field f;
 	uint64_t domain = 0;
@@ -91,7 +91,7 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 	rc = ncu_domain_string(n, s, domain, &range.domain, err);
 	if (rc)
 		return rc;
-	stack = find_stack(n, rec->thread, range.domain, SONDE_PUSH_POP);
+	stack = find_stack(n, res->thread, range.domain, SONDE_PUSH_POP);
 	if (!stack)
 		return sonde_err_nomem(err);
 	n->too_deep = n->too_deep || nr > NCU_MAX_DEPTH;
@@ -109,7 +109,7 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 			return sonde_err_nomem(err);
 		same = same && depth < stack->nr && old->label == range.label &&
 		       old->api == frame.api &&
-		       !(rec->kind == SONDE_RESULT_RANGE && depth + 1 == nr);
+		       !(res->rec.kind == SONDE_RESULT_RANGE && depth + 1 == nr);
 		if (!same) {
 			stack->nr = depth; /* what was above is over */
 			*old = (struct ncu_frame){.label = range.label, .api = frame.api};
@@ -140,11 +140,11 @@ static struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cur
 
 /* One domain's open start/end ranges; those of last time's list keep their entry. */
 static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
-	const struct sonde_record *rec, struct sonde_err *err)
+	const struct ncu_result *res, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_range range = {
-		.parent = SONDE_NONE, .process = rec->process, .kind = SONDE_START_END};
+		.parent = SONDE_NONE, .process = n->process, .kind = SONDE_START_END};
 	struct ncu_stack *stack, now = {NULL, 0, 0};
 	struct sonde_field f;
 	uint64_t domain = 0;
@@ -172,7 +172,7 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 			rc = sonde_err_nomem(err);
 			break;
 		}
-		old = rec->kind == SONDE_RESULT_RANGE
+		old = res->rec.kind == SONDE_RESULT_RANGE
 			      ? NULL
 			      : find_started(stack, &cursor, range.label, &frame);
 		*slot = (struct ncu_frame){.label = range.label, .api = frame.api, .id = frame.id};
@@ -188,7 +188,7 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 
 /* The stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
 static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
-	const struct sonde_record *rec, struct sonde_err *err)
+	const struct ncu_result *res, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_field f;
@@ -196,7 +196,7 @@ static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_s
 
 	while (rc == 0 && sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2))
-			rc = read_stack(n, s, f.bytes, rec, err);
+			rc = read_stack(n, s, f.bytes, res, err);
 	return rc;
 }
 
@@ -225,30 +225,35 @@ static bool has_ranges(struct sonde_str thread)
 
 /* The ranges of the one other thread that has some: attribution may take them. */
 static int lend(
-	struct ncu_report *n, struct ncu_state *s, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
 	struct sonde_str lender = {NULL, 0};
-	uint64_t launcher = rec->thread;
+	uint64_t launcher = res->thread;
+	bool is_by_several = false;
 	struct sonde_field f;
 	int rc;
 
-	while (!rec->is_lent_by_several && sonde_wire_next(&w, &f)) {
+	while (!is_by_several && sonde_wire_next(&w, &f)) {
 		if (!sonde_field_is_bytes(&f, 2) || !has_ranges(f.bytes))
 			continue;
-		rec->is_lent_by_several = lender.p != NULL;
+		is_by_several = lender.p != NULL;
 		lender = f.bytes;
 	}
-	if (!lender.p || rec->is_lent_by_several)
+	if (!lender.p)
 		return 0;
-	rec->thread = thread_id(lender);
-	rc = read_thread(n, s, lender, rec, err);
-	rec->thread = launcher;
+	res->rec.origin_kind = SONDE_ORIGIN_LENT;
+	res->rec.lent = SONDE_NONE;
+	if (is_by_several)
+		return 0;
+	res->thread = thread_id(lender);
+	rc = read_thread(n, s, lender, res, err);
+	res->thread = launcher;
 	if (rc)
 		return rc;
-	rec->lent = sonde_records__set(n->r, n->members.at, n->members.nr);
+	res->rec.lent = sonde_records__set(n->r, n->members.at, n->members.nr);
 	n->members.nr = 0;
-	return rec->lent == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return res->rec.lent == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 /*
@@ -257,32 +262,32 @@ static int lend(
  * that has some.
  */
 static int read_threads(
-	struct ncu_report *n, struct ncu_state *s, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
-	uint64_t launcher = rec->thread;
+	uint64_t launcher = res->thread;
 	struct sonde_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2) && thread_id(f.bytes) == launcher)
-			rc = read_thread(n, s, f.bytes, rec, err);
+			rc = read_thread(n, s, f.bytes, res, err);
 	if (rc || n->members.nr)
 		return rc;
 	if (!s->scope)
-		return lend(n, s, rec, err);
+		return lend(n, s, res, err);
 	for (w = sonde_wire_on(s->msg); rc == 0 && !n->members.nr && sonde_wire_next(&w, &f);) {
 		if (!sonde_field_is_bytes(&f, 2))
 			continue;
-		rec->thread = thread_id(f.bytes);
-		rc = read_thread(n, s, f.bytes, rec, err);
+		res->thread = thread_id(f.bytes);
+		rc = read_thread(n, s, f.bytes, res, err);
 	}
-	rec->thread = launcher;
+	res->thread = launcher;
 	return rc;
 }
 
 static int read_state(
-	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
 {
 	struct ncu_state s = {.msg = msg, .lookups_left = 100000};
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -300,35 +305,35 @@ static int read_state(
 	n->members.nr = 0;
 	rc = ncu_read_domains(n, &s, err);
 	if (rc == 0)
-		rc = read_threads(n, &s, rec, err);
+		rc = read_threads(n, &s, res, err);
 	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)
 		if (sonde_field_is_bytes(&f, 3))
-			rc = read_started(n, &s, f.bytes, rec, err);
+			rc = read_started(n, &s, f.bytes, res, err);
 	if (rc)
 		return rc;
-	rec->open = sonde_records__set(n->r, n->members.at, n->members.nr);
-	return rec->open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	res->rec.open = sonde_records__set(n->r, n->members.at, n->members.nr);
+	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 int ncu_read_nvtx(
-	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
 {
-	bool same = rec->kind != SONDE_RESULT_RANGE && rec->process == n->last_process &&
-		    rec->thread == n->last_thread && sonde_str_eq(msg, n->last_state);
+	bool same = res->rec.kind != SONDE_RESULT_RANGE && n->process == n->last_process &&
+		    res->thread == n->last_thread && sonde_str_eq(msg, n->last_state);
 	int rc;
 
 	if (same) {
-		rec->open = n->last_set;
-		rec->lent = n->last_lent;
-		rec->is_lent_by_several = n->last_by_several;
+		res->rec.open = n->last_set;
+		res->rec.origin_kind = n->last_origin_kind;
+		res->rec.lent = n->last_lent;
 		return 0;
 	}
-	rc = read_state(n, msg, rec, err);
+	rc = read_state(n, msg, res, err);
 	n->last_state = msg;
-	n->last_thread = rec->thread;
-	n->last_process = rec->process;
-	n->last_set = rec->open;
-	n->last_lent = rec->lent;
-	n->last_by_several = rec->is_lent_by_several;
+	n->last_thread = res->thread;
+	n->last_process = n->process;
+	n->last_set = res->rec.open;
+	n->last_origin_kind = res->rec.origin_kind;
+	n->last_lent = res->rec.lent;
 	return rc;
 }

@@ -27,6 +27,14 @@ struct block {
 	struct sonde_str process;
 };
 
+uint32_t ncu_u32(const char *p)
+{
+	unsigned char b[NCU_LENGTH_BYTES];
+
+	memcpy(b, p, sizeof(b));
+	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
 uint64_t ncu_offset(const struct sonde_source *src, const void *p)
 {
 	return (uint64_t)((const char *)p - src->file.data.p);
@@ -264,16 +272,10 @@ static int take(const struct ncu_report *n, struct sonde_str *s, uint64_t size, 
 static int take_item(const struct ncu_report *n, struct sonde_str *s, const char *what,
 	struct sonde_str *out, struct sonde_err *err)
 {
-	unsigned char b[4];
 	struct sonde_str len = {NULL, 0};
-	uint32_t size;
-	int rc = take(n, s, 4, "a length", &len, err);
+	int rc = take(n, s, NCU_LENGTH_BYTES, "a length", &len, err);
 
-	if (rc)
-		return rc;
-	memcpy(b, len.p, 4);
-	size = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-	return take(n, s, size, what, out, err);
+	return rc ? rc : take(n, s, ncu_u32(len.p), what, out, err);
 }
 
 static int read_payload(struct ncu_report *n, struct sonde_str payload, const struct block *b,

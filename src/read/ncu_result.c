@@ -108,7 +108,7 @@ static struct sonde_str metric_value_msg(struct sonde_str msg)
 /* Makes sure the metric has a number; remembers the device when this is the metric that tells it.
  */
 static int note_metric(
-	struct ncu_report *n, struct sonde_str msg, struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
 {
 	uint64_t string;
 	double v;
@@ -127,7 +127,7 @@ static int note_metric(
 	if (string == n->device_string) {
 		v = ncu_value(metric_value_msg(msg), NULL);
 		if (v >= 0 && v < 65536)
-			rec->device = (uint32_t)v;
+			res->queue.device = (uint32_t)v;
 	}
 	return 0;
 }
@@ -252,26 +252,46 @@ static int set_names(struct ncu_report *n, const struct ncu_layout *layout,
 				: names->mangled.n   ? names->mangled
 						     : sonde_str_from(layout->name);
 
-	rec->full_name = sonde_records__string(n->r, full);
-	rec->name = sonde_records__string(n->r, names->function.n ? names->function : full);
-	return rec->full_name == SONDE_NONE || rec->name == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	uint32_t full_name = sonde_records__string(n->r, full);
+
+	rec->function = sonde_records__function(n->r,
+		sonde_records__string(n->r, names->function.n ? names->function : full), full_name);
+	return rec->function == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 static int read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_field *f,
-	struct sonde_record *rec, struct sonde_err *err)
+	struct ncu_result *res, struct sonde_err *err)
 {
 	if (f->type == SONDE_WIRE_BYTES) {
 		if (f->number == l->metrics)
-			return note_metric(n, f->bytes, rec, err);
+			return note_metric(n, f->bytes, res, err);
 		if (f->number == l->sections)
 			return read_section(n, f->bytes, err);
 	} else if (f->number == 1) {
-		rec->thread = f->value;
+		res->thread = f->value;
 	} else if (f->number == l->context) {
-		rec->context = (uint32_t)f->value;
+		res->queue.context = (uint32_t)f->value;
 	} else if (f->number == l->stream && l->stream) {
-		rec->stream = f->value;
+		res->queue.stream = f->value;
 	}
+	return 0;
+}
+
+/* Appends the record; what it has in common with others is known now. */
+static int add_record(struct ncu_report *n, const struct ncu_result *res, struct sonde_err *err)
+{
+	uint32_t caller = sonde_records__caller(n->r, n->process, res->thread),
+		 queue = sonde_records__queue(
+			 n->r, res->queue.device, res->queue.context, res->queue.stream);
+	struct sonde_record *slot = caller == SONDE_NONE || queue == SONDE_NONE
+					    ? NULL
+					    : sonde_vec_push(&n->r->records);
+
+	if (!slot)
+		return sonde_err_nomem(err);
+	*slot = res->rec;
+	slot->caller = caller;
+	slot->queue = queue;
 	return 0;
 }
 
@@ -279,17 +299,15 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 	struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_record rec = {.kind = (uint8_t)layout->kind, .payload_size = (uint32_t)msg.n},
-			    *slot;
+	struct ncu_result res = {
+		.rec = {.kind = layout->kind, .payload = ncu_offset(n->src, msg.p)}};
 	struct sonde_str nvtx = {0};
 	struct names names = {0};
 	struct sonde_field f;
 	int rc = 0;
 
-	rec.payload = ncu_offset(n->src, msg.p);
 	if (n->process == SONDE_NONE)
 		n->process = sonde_records__process(n->r, n->src->input, 0, nvtx, nvtx);
-	rec.process = n->process;
 	while (rc == 0 && sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_bytes(&f, layout->nvtx))
 			nvtx = f.bytes;
@@ -297,21 +315,15 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 			 f.number > 4)
 			kernel_name(&f, &names);
 		else
-			rc = read_field(n, layout, &f, &rec, err);
+			rc = read_field(n, layout, &f, &res, err);
 	}
 	if (rc == 0 && w.bad)
 		return ncu_damage(n, &w, err);
 	if (rc == 0)
-		rc = set_names(n, layout, &names, &rec, err);
+		rc = set_names(n, layout, &names, &res.rec, err);
 	if (rc == 0)
-		rc = ncu_read_nvtx(n, nvtx, &rec, err);
-	if (rc)
-		return rc;
-	slot = n->process == SONDE_NONE ? NULL : sonde_vec_push(&n->r->records);
-	if (!slot)
-		return sonde_err_nomem(err);
-	*slot = rec;
-	return 0;
+		rc = ncu_read_nvtx(n, nvtx, &res, err);
+	return rc ? rc : add_record(n, &res, err);
 }
 
 /* A metric message: {1 string, 2 value}, as a rule in that order. */
@@ -363,8 +375,9 @@ int ncu_read_values(const struct sonde_source *src, const struct sonde_record *r
 {
 	const struct ncu_report *n = src->state;
 	uint32_t field = rec->kind == SONDE_RESULT_KERNEL ? 13 : 4;
-	struct sonde_wire w = sonde_wire_on(
-		(struct sonde_str){src->file.data.p + rec->payload, rec->payload_size});
+	const char *msg = src->file.data.p + rec->payload;
+	struct sonde_wire w =
+		sonde_wire_on((struct sonde_str){msg, ncu_u32(msg - NCU_LENGTH_BYTES)});
 	struct sonde_field f;
 
 	while (sonde_wire_next(&w, &f))

@@ -137,7 +137,7 @@ static struct sonde_process *only_process(struct nsys *n)
 	size_t i;
 
 	for (i = 0; i < n->r->records.nr; i++) {
-		uint32_t process = n->r->records.at[i].process;
+		uint32_t process = sonde_record_caller(n->r, &n->r->records.at[i])->process;
 
 		if (n->r->processes.at[process].input != n->src->input || process == only)
 			continue;

@@ -28,15 +28,15 @@ static uint32_t name_of(struct nsys *n, sqlite3_stmt *q)
 /* A name that is missing is the other one; without either, what it is. */
 static bool take_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 {
-	rec->full_name = sonde_nsys__text(n, q, FULL_NAME).string;
-	rec->name = sonde_nsys__text(n, q, NAME).string;
-	if (rec->full_name == SONDE_NONE)
-		rec->full_name = rec->name;
-	if (rec->full_name == SONDE_NONE)
-		rec->full_name = name_of(n, q);
-	if (rec->name == SONDE_NONE)
-		rec->name = rec->full_name;
-	return rec->full_name != SONDE_NONE;
+	uint32_t full_name = sonde_nsys__text(n, q, FULL_NAME).string,
+		 name = sonde_nsys__text(n, q, NAME).string;
+
+	if (full_name == SONDE_NONE)
+		full_name = name == SONDE_NONE ? name_of(n, q) : name;
+	if (name == SONDE_NONE)
+		name = full_name;
+	rec->function = sonde_records__function(n->r, name, full_name);
+	return rec->function != SONDE_NONE;
 }
 
 /* Who launched it and when; a launch whose call is not in the trace has no thread. */
@@ -44,16 +44,18 @@ static bool take_call(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 {
 	sqlite3_int64 thread = sqlite3_column_int64(q, PID);
 	const struct nsys_call *call = NULL;
+	uint32_t caller;
 
 	if (sqlite3_column_type(q, CORRELATION) != SQLITE_NULL)
 		call = sonde_nsys__call(n, sqlite3_column_int64(q, CORRELATION), thread);
 	if (call) {
 		thread = call->thread;
 		rec->call_ns = call->start_ns;
-		rec->thread = sonde_nsys__tid(thread);
 	}
-	rec->process = sonde_nsys__process(n, sonde_nsys__pid(thread));
-	return rec->process != SONDE_NONE;
+	caller = sonde_records__caller(n->r, sonde_nsys__process(n, sonde_nsys__pid(thread)),
+		call ? sonde_nsys__tid(thread) : 0);
+	rec->caller = caller;
+	return caller != SONDE_NONE;
 }
 
 static int take_launch(struct nsys *n, sqlite3_stmt *q)
@@ -68,12 +70,15 @@ static int take_launch(struct nsys *n, sqlite3_stmt *q)
 	rec->time.end_ns = (uint64_t)sqlite3_column_int64(q, END);
 	if (rec->time.end_ns < rec->time.start_ns)
 		rec->time.end_ns = rec->time.start_ns;
-	rec->device = (uint32_t)sqlite3_column_int64(q, DEVICE) & 0x7fffffff;
-	rec->context = (uint32_t)sqlite3_column_int64(q, CONTEXT);
-	rec->stream = (uint64_t)sqlite3_column_int64(q, STREAM);
+	rec->queue = sonde_records__queue(n->r,
+		(uint32_t)sqlite3_column_int64(q, DEVICE) & 0x7fffffff,
+		(uint32_t)sqlite3_column_int64(q, CONTEXT),
+		(uint64_t)sqlite3_column_int64(q, STREAM));
 	rec->payload = (uint64_t)sqlite3_column_int64(q, BYTES);
 	rec->kind = n->kind;
-	return take_call(n, q, rec) && take_names(n, q, rec) ? 0 : sonde_err_nomem(n->err);
+	return rec->queue != SONDE_NONE && take_call(n, q, rec) && take_names(n, q, rec)
+		       ? 0
+		       : sonde_err_nomem(n->err);
 }
 
 int sonde_nsys__launches(struct nsys *n)

@@ -185,14 +185,19 @@ static uint64_t time_key(const void *of, uint32_t i)
 	return record_at(of, i)->call_ns ? record_at(of, i)->call_ns : record_at(of, i)->time.start_ns;
 }
 
+static const struct sonde_caller *caller_at(const void *of, uint32_t i)
+{
+	return sonde_record_caller(((const struct nsys *)of)->r, record_at(of, i));
+}
+
 static uint64_t process_key(const void *of, uint32_t i)
 {
-	return pid_of(((const struct nsys *)of)->r, record_at(of, i)->process);
+	return pid_of(((const struct nsys *)of)->r, caller_at(of, i)->process);
 }
 
 static uint64_t launch_key(const void *of, uint32_t i)
 {
-	return thread_key(process_key(of, i), record_at(of, i)->thread, true);
+	return thread_key(process_key(of, i), caller_at(of, i)->thread, true);
 }
 
 /* A walk over the launches of all threads beside the ranges of the same threads. */
@@ -250,7 +255,7 @@ static bool add_stacked(struct nsys *n, size_t nr)
 
 static uint64_t number_key(const void *of, uint32_t i)
 {
-	return record_at(of, i)->process;
+	return caller_at(of, i)->process;
 }
 
 /* Start/end ranges are open for all threads of their process. */
@@ -266,7 +271,8 @@ static bool add_starts(struct nsys *n, size_t nr)
 		struct sonde_record *rec = &n->r->records.at[n->first_record + order[i].index];
 
 		if (rec->call_ns)
-			rec->open = sonde_starts__open_at(s, rec->process, rec->call_ns, rec->open);
+			rec->open = sonde_starts__open_at(s, sonde_record_caller(n->r, rec)->process,
+				rec->call_ns, rec->open);
 		ok = rec->open != SONDE_NONE;
 	}
 	sonde_source__note(n->src, n->r, sonde_starts__free(s),

@@ -19,9 +19,10 @@ static void find_ends(const struct sonde_records *r, uint64_t *last)
 		*at = t->end_ns > *at ? t->end_ns : *at;
 	}
 	for (i = 0; i < r->records.nr; i++) {
-		uint64_t *at = &last[r->records.at[i].process];
+		const struct sonde_record *rec = &r->records.at[i];
+		uint64_t *at = &last[sonde_record_caller(r, rec)->process];
 
-		*at = r->records.at[i].time.end_ns > *at ? r->records.at[i].time.end_ns : *at;
+		*at = rec->time.end_ns > *at ? rec->time.end_ns : *at;
 	}
 }
 

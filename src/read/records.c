@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert(sizeof(struct sonde_record) == 56, "there are millions of them");
+
 #define MUCH_OVERHEAD 0.1 /* of the time from the first launch to the end of the last */
 
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
@@ -18,6 +20,46 @@ uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text)
 {
 	return sonde_map_keep(&r->strings, &r->arena, text, NULL);
+}
+
+/* Mostly the one that was asked for last. */
+static uint32_t number_of(
+	struct sonde_records *r, struct sonde_map *table, uint32_t *last, struct sonde_str what)
+{
+	uint32_t n;
+
+	if (table->nr && sonde_str_eq(table->keys[*last], what))
+		return *last;
+	n = sonde_map_keep(table, &r->arena, what, NULL);
+	*last = n == SONDE_NONE ? *last : n;
+	return n;
+}
+
+uint32_t sonde_records__caller(struct sonde_records *r, uint32_t process, uint64_t thread)
+{
+	const struct sonde_caller caller = {.thread = thread, .process = process};
+	uint32_t n = process == SONDE_NONE
+			     ? SONDE_NONE
+			     : number_of(r, &r->callers, &r->last_caller, SONDE_BYTES(caller));
+
+	return n < SONDE_MAX_CALLERS ? n : SONDE_NONE;
+}
+
+uint32_t sonde_records__queue(
+	struct sonde_records *r, uint32_t device, uint32_t context, uint64_t stream)
+{
+	const struct sonde_queue queue = {stream, device, context};
+
+	return number_of(r, &r->queues, &r->last_queue, SONDE_BYTES(queue));
+}
+
+uint32_t sonde_records__function(struct sonde_records *r, uint32_t name, uint32_t full_name)
+{
+	const struct sonde_function function = {name, full_name};
+
+	if (name == SONDE_NONE || full_name == SONDE_NONE)
+		return SONDE_NONE;
+	return number_of(r, &r->functions, &r->last_function, SONDE_BYTES(function));
 }
 
 #define PASSED_AT_ONCE (16u << 20)
@@ -226,6 +268,9 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_vec_release(&r->marks);
 	sonde_vec_release(&r->thread_names);
 	sonde_vec_release(&r->records);
+	sonde_map_release(&r->callers);
+	sonde_map_release(&r->queues);
+	sonde_map_release(&r->functions);
 	sonde_vec_release(&r->sets);
 	sonde_vec_release(&r->members);
 	sonde_vec_release(&r->metrics);
@@ -269,7 +314,8 @@ int sonde_records_values(const struct sonde_records *r, uint32_t record, struct 
 	struct sonde_err *err)
 {
 	const struct sonde_record *rec = &r->records.at[record];
-	const struct sonde_source *src = r->sources.at[r->processes.at[rec->process].input];
+	uint32_t process = sonde_record_caller(r, rec)->process;
+	const struct sonde_source *src = r->sources.at[r->processes.at[process].input];
 	size_t i;
 
 	for (i = 0; i < v->nr_metrics; i++)

@@ -65,53 +65,64 @@ enum sonde_origin {
 	SONDE_ORIGIN_NONE,
 	SONDE_ORIGIN_GRAPH,    /* a node of a CUDA graph: where it was captured */
 	SONDE_ORIGIN_BACKWARD, /* of a backward operator: where its forward operator ran */
+	SONDE_ORIGIN_LENT,     /* its thread has no range open, and others have */
 };
+
+/*
+ * Who called for a result, where it ran and what it was. Few of these are different, and there may be
+ * millions of results: each kind has a table, which is a map from their bytes, so none has a gap.
+ */
+struct sonde_caller {
+	uint64_t thread;
+	uint32_t process;
+	uint32_t zero;
+};
+
+struct sonde_queue {
+	uint64_t stream;
+	uint32_t device; /* device id as the process sees it */
+	uint32_t context;
+};
+
+struct sonde_function {
+	uint32_t name;	    /* string number: `gemm_tile` */
+	uint32_t full_name; /* string number: demangled, `void gemm_tile<2>(float *)`; never SONDE_NONE */
+};
+
+#define SONDE_MAX_CALLERS (1u << 23)
 
 /* One result. */
 struct sonde_record {
 	uint64_t call_ns; /* when the host called for it, same clock as `time`; 0 when unknown */
-	uint64_t thread;  /* that launched it */
-	uint64_t stream;
 	uint64_t payload; /* the reader's own: where the metric values are */
-	uint32_t payload_size;
-	uint32_t process;
-	uint32_t device; /* device id as the process sees it */
-	uint32_t context;
-	uint32_t name;	    /* string number: function name, `gemm_tile` */
-	uint32_t full_name; /* string number: demangled, `void gemm_tile<2>(float *)`; never
-			       SONDE_NONE */
-	uint32_t open;	    /* number of the set of ranges open at the launch, in `sets` */
-	uint8_t kind;	    /* enum sonde_result */
-	uint8_t origin_kind; /* enum sonde_origin */
-	bool is_unchosen : 1; /* launched where the capture's own selection left things out */
-	bool is_untimed : 1; /* a launch only: what it did was not recorded (a budget) */
-	bool is_lent_by_several : 1; /* see `lent`: two and more threads have ranges open */
-	uint32_t call;	    /* of those with a budget: the number of its launch in the process */
-	int32_t more;	    /* launches it adds up beyond one; -1 = it is none (a profile's own figures) */
 	struct sonde_record_time time;
-	/*
-	 * Where the work was written, if elsewhere than it was launched: the innermost push/pop
-	 * entry there (its parents are implied). Means nothing while `origin_kind` is NONE.
-	 */
-	uint32_t origin;
-	/*
-	 * For sources without times that know other threads' ranges at the launch: if this thread
-	 * has none open, the set of the one other thread that has, 0 = there is none, or several
-	 * have and nobody can tell which it is.
-	 */
-	uint32_t lent;
+	uint32_t queue;	   /* number in `queues`, as the next is in `functions` */
+	uint32_t function;
+	uint32_t open; /* number of the set of ranges open at the launch, in `sets` */
+	union {
+		uint32_t call;	      /* of native captures: the number of its launch in the process */
+		uint32_t nr_launches; /* if it is a sum: of so many, 0 = a profile's own figures */
+	};
+	union {
+		/* By a graph, a backward operator: the innermost push/pop entry there, its parents are implied. */
+		uint32_t origin;
+		/* The set of the one other thread with ranges open; SONDE_NONE: several have, nobody can tell. */
+		uint32_t lent;
+	};
+	/* There are millions of them: these take four bytes. */
+	uint32_t caller : 23;	  /* number in `callers`, below SONDE_MAX_CALLERS */
+	uint32_t kind : 3;	  /* enum sonde_result */
+	uint32_t origin_kind : 2; /* enum sonde_origin: what `origin` and `lent` mean, if anything */
+	bool is_unchosen : 1;	  /* launched where the capture's own selection left things out */
+	bool is_untimed : 1;	  /* a launch only: what it did was not recorded (a budget) */
+	bool is_nothing : 1;	  /* … because it did nothing on the GPU, though it was looked at */
+	bool is_sum : 1;
 };
 
 /* How many launches a result stands for: of profiles that keep sums only, many. */
-static inline uint64_t sonde_record_launches(const struct sonde_record *rec)
+static inline uint32_t sonde_record_launches(const struct sonde_record *rec)
 {
-	return (uint64_t)((int64_t)rec->more + 1);
-}
-
-/* With a budget: a launch that was looked at and did nothing on the GPU. */
-static inline bool sonde_record_is_nothing(const struct sonde_record *rec)
-{
-	return rec->is_untimed && rec->more < 0;
+	return rec->is_sum ? rec->nr_launches : !rec->is_nothing;
 }
 
 /*
@@ -224,6 +235,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_section) sections;
 	SONDE_VEC(struct sonde_range) ranges;	/* in order of entry per thread */
 	SONDE_VEC(struct sonde_record) records; /* in order of the inputs, then of launch */
+	struct sonde_map callers, queues, functions; /* see sonde_record_caller and its like */
 	SONDE_VEC(struct sonde_call) calls;	/* per thread in order of their ends */
 	SONDE_VEC(struct sonde_memory) memory;	/* per process in order of time */
 	SONDE_VEC(struct sonde_mark) marks;	/* per thread in order of time */
@@ -242,6 +254,7 @@ struct sonde_records {
 	struct sonde_notes notes;
 	/* Private to the room. */
 	struct sonde_arena arena;
+	uint32_t last_caller, last_queue, last_function; /* the ones asked for last */
 	struct sonde_map process_keys, section_ids;
 	struct sonde_map device_keys;  /* {0, process, id} and {1, input, id} … */
 	SONDE_VEC(uint32_t) device_of; /* … → number in `devices`, by the key's number */
@@ -250,6 +263,24 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_gpu_clock *) gpu_clocks;
 	SONDE_VEC(uint64_t) counts; /* of the last native capture: what its notes say */
 };
+
+static inline const struct sonde_caller *sonde_record_caller(
+	const struct sonde_records *r, const struct sonde_record *rec)
+{
+	return (const void *)r->callers.keys[rec->caller].p;
+}
+
+static inline const struct sonde_queue *sonde_record_queue(
+	const struct sonde_records *r, const struct sonde_record *rec)
+{
+	return (const void *)r->queues.keys[rec->queue].p;
+}
+
+static inline const struct sonde_function *sonde_record_function(
+	const struct sonde_records *r, const struct sonde_record *rec)
+{
+	return (const void *)r->functions.keys[rec->function].p;
+}
 
 /*
  * Reads all of `paths`: files, also compressed ones and archives, or directories of captures. A

@@ -68,17 +68,18 @@ uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
 /* The same for text that does not live: a copy is kept where it is new. */
 uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text);
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
-/* The names of kernels, each demangled once. Start with `= {0}`, end with sonde_vec_release(&t.of). */
-struct sonde_kernel_name {
-	uint32_t full, function;
-	bool is_known;
-};
+/* The numbers of what records have in common; SONDE_NONE when memory is short, or they are too many. */
+uint32_t sonde_records__caller(struct sonde_records *r, uint32_t process, uint64_t thread);
+uint32_t sonde_records__queue(
+	struct sonde_records *r, uint32_t device, uint32_t context, uint64_t stream);
+uint32_t sonde_records__function(struct sonde_records *r, uint32_t name, uint32_t full_name);
+/* The functions of kernels, each demangled once. Start with `= {0}`, end with sonde_vec_release(&t.of). */
 struct sonde_kernel_names {
-	SONDE_VEC(struct sonde_kernel_name) of; /* by string number of what the source calls it */
+	SONDE_VEC(uint32_t) of; /* by string number of what the source calls it: function + 1, 0 = not yet */
 };
-/* Names a kernel that the source calls string `raw`; false when memory is short. */
-bool sonde_kernel_names__set(struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw,
-	struct sonde_record *rec);
+/* The function of a kernel that the source calls string `raw`; SONDE_NONE when memory is short. */
+uint32_t sonde_kernel_names__function(
+	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw);
 /* A note where the profiler's own `ns` are a good part of the time between the records. */
 void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns);
 /* The process with this pid and input, appended when new. */

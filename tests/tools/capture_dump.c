@@ -130,7 +130,7 @@ static void print_records(const struct sonde_records *r, bool times)
 		const struct sonde_record *rec = &r->records.at[i];
 
 		printf("launch %s %.*s in", kinds[rec->kind],
-			SONDE_STR_ARG(sonde_records_str(r, rec->full_name)));
+			SONDE_STR_ARG(sonde_records_str(r, sonde_record_function(r, rec)->full_name)));
 		print_set(r, r->sets.at[rec->open]);
 		if (rec->origin_kind == SONDE_ORIGIN_GRAPH) {
 			sonde_buf_clear(&origin);

@@ -148,10 +148,10 @@ static void launch(struct program *p, uint32_t range, uint32_t kernel, double ns
 	struct sonde_record *rec = must(sonde_vec_push(&p->r->records));
 	uint64_t whole = (uint64_t)ns;
 
-	*rec = (struct sonde_record){.thread = 1,
-		.payload = p->times.nr,
-		.name = kernel,
-		.full_name = kernel,
+	*rec = (struct sonde_record){.payload = p->times.nr,
+		.caller = sonde_records__caller(p->r, 0, 1),
+		.queue = sonde_records__queue(p->r, 0, 0, 0),
+		.function = sonde_records__function(p->r, kernel, kernel),
 		.open = sonde_records__set(p->r, &range, 1),
 		.time = {p->now, p->now + whole}};
 	*(double *)must(sonde_vec_push(&p->times)) = (double)whole;

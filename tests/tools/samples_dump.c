@@ -46,7 +46,7 @@ static void find_kernels(struct kernels *k, const struct sonde_records *r)
 
 		if (x->kind != SONDE_RESULT_KERNEL || x->time.end_ns <= x->time.start_ns)
 			continue;
-		class = &class_of[x->name * LENGTHS + (int)fmin(log2(length), LENGTHS - 1)];
+		class = &class_of[sonde_record_function(r, x)->name * LENGTHS + (int)fmin(log2(length), LENGTHS - 1)];
 		if (!*class) {
 			k->classes[k->nr_classes] = (struct sonde_unmix_class){
 				(uint32_t)k->nr_classes, SONDE_UNMIX_NONE};
@@ -184,12 +184,14 @@ static void write_data(const struct sonde_records *r, const char *prefix)
 			fprintf(samples, " %.15g", s->values.at[i * s->counters.nr + k]);
 	}
 	fputs("\n", samples);
-	for (i = 0; i < r->records.nr; i++)
-		fprintf(kernels, "K %llu %llu %llu %.*s\n",
-			(unsigned long long)r->records.at[i].time.start_ns,
-			(unsigned long long)r->records.at[i].time.end_ns,
-			(unsigned long long)r->records.at[i].stream,
-			SONDE_STR_ARG(sonde_records_str(r, r->records.at[i].name)));
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+
+		fprintf(kernels, "K %llu %llu %llu %.*s\n", (unsigned long long)rec->time.start_ns,
+			(unsigned long long)rec->time.end_ns,
+			(unsigned long long)sonde_record_queue(r, rec)->stream,
+			SONDE_STR_ARG(sonde_records_str(r, sonde_record_function(r, rec)->name)));
+	}
 	fclose(samples);
 	fclose(kernels);
 }

@@ -191,8 +191,10 @@ static void test_adopt__takes_what_a_state_lends(void **state)
 	m.thread = 2;
 	made_launch(&m, "k", 0, NULL);
 	m.r->records.at[0].lent = lent;
+	m.r->records.at[0].origin_kind = SONDE_ORIGIN_LENT;
 	made_launch(&m, "k", 0, NULL);
-	m.r->records.at[1].is_lent_by_several = true;
+	m.r->records.at[1].lent = SONDE_NONE;
+	m.r->records.at[1].origin_kind = SONDE_ORIGIN_LENT;
 	l = attribute(&m, false);
 	is_in(l, 0, "A", true);
 	is_in(l, 1, "", false);

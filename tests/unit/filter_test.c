@@ -44,8 +44,8 @@ static int taken(const char *shape, struct sonde_words include, struct sonde_wor
 
 		open_ranges_of(&open, r, i);
 		nr += sonde_nvtx_filter_takes(nvtx, &open.view) &&
-		      sonde_kernel_filter_takes(kernel, sonde_records_str(r, rec->name),
-			      sonde_records_str(r, rec->full_name));
+		      sonde_kernel_filter_takes(kernel, sonde_records_str(r, sonde_record_function(r, rec)->name),
+			      sonde_records_str(r, sonde_record_function(r, rec)->full_name));
 	}
 	sonde_nvtx_filter_free(nvtx);
 	sonde_kernel_filter_free(kernel);

@@ -11,7 +11,7 @@
 static inline struct sonde_cells *folded(
 	const struct sonde_records *r, const struct sonde_choice *choice)
 {
-	struct sonde_fold_request request = {.keeps_timeline = true};
+	struct sonde_fold_request request = {.keeps_timeline = true, .keeps_untimed = true};
 	struct sonde_launches *l = NULL;
 	struct sonde_cells *part = NULL, *c = NULL;
 

@@ -260,7 +260,8 @@ static void test_idle__work_of_others_is_another_stream(void **state)
 	other = made_push(&p.m, MADE_ROOT, "other");
 	p.m.r->ranges.at[other].time = (struct sonde_range_time){1, 2, 0};
 	kernel(&p, 90, 100, 200);
-	kernel_of(&p, "k", &other, 80, 150, 260)->stream = 7;
+	kernel_of(&p, "k", &other, 80, 150, 260);
+	made_set_stream(&p.m, 1, 7);
 	host_call(&p, SONDE_CALL_SYNC_STREAM, 100, 292);
 	kernel(&p, 295, 300, 310);
 	{
@@ -283,7 +284,8 @@ static void test_idle__the_thread_that_handed_over_counts(void **state)
 	begin(&p);
 	kernel(&p, 90, 100, 200);
 	host_call(&p, SONDE_CALL_ALLOC, 150, 280);
-	kernel(&p, 295, 300, 310)->thread = 77;
+	kernel(&p, 295, 300, 310);
+	made_set_thread(&p.m, 1, 77);
 	kernel(&p, 400, 401, 402); /* the capture's last: the gap before it is its caller's */
 	{
 		const struct sonde_node *n = end(&p);
@@ -328,7 +330,8 @@ static void test_idle__communication_is_exposed_where_nothing_else_runs(void **s
 	(void)state;
 	begin(&p);
 	kernel(&p, 90, 100, 230);
-	kernel_of(&p, "ncclDevKernel_AllReduce_Sum_f32", &p.step, 150, 200, 300)->stream = 9;
+	kernel_of(&p, "ncclDevKernel_AllReduce_Sum_f32", &p.step, 150, 200, 300);
+	made_set_stream(&p.m, 1, 9);
 	n = end(&p);
 	near(n->waits.comm_ns, 100 * US);
 	near(n->waits.exposed_ns, 70 * US);

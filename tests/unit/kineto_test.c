@@ -86,7 +86,7 @@ static void test_kineto__a_launch_is_where_its_call_was(void **state)
 	assert_int_equal(r->records.at[0].time.start_ns, 90001);
 	assert_int_equal(r->records.at[0].time.end_ns, 92501);
 	assert_int_equal(r->records.at[0].call_ns, 12250);
-	assert_int_equal(r->records.at[0].thread, 1);
+	assert_int_equal(sonde_record_caller(r, &r->records.at[0])->thread, 1);
 	assert_true(value(r, 0, "launch__grid_size") == 6 && value(r, 0, "launch__thread_count") == 192);
 	assert_true(value(r, 0, "gpu__time_duration.sum") == 2500);
 	sonde_records_free(r);
@@ -145,7 +145,7 @@ static void test_kineto__old_names_and_a_bare_array_are_read(void **state)
 	(void)state;
 	assert_int_equal(r->records.nr, 2);
 	assert_int_equal(r->records.at[0].time.start_ns, 1665536373729077000u);
-	assert_true(sonde_str_is(sonde_records_str(r, r->records.at[1].full_name),
+	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[1])->full_name),
 		"[CUDA memcpy Device-to-Host]"));
 	assert_true(value(r, 1, "memory__bytes.sum") == 64);
 	assert_true(has_note(r, "1 kernel or copy has no host call in the trace"));
@@ -326,7 +326,7 @@ static void test_kineto__duplicate_keys_the_last_one_counts(void **state)
 		"\"args\":{\"correlation\":1,\"correlation\":1}}"));
 
 	(void)state;
-	assert_true(sonde_str_is(sonde_records_str(r, r->records.at[0].name), "b"));
+	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[0])->name), "b"));
 	assert_int_equal(r->records.at[0].time.start_ns, 2000);
 	assert_int_equal(r->records.at[0].call_ns, 2000);
 	sonde_records_free(r);
@@ -367,12 +367,12 @@ static void test_kineto__calls_the_host_waits_in_are_kept(void **state)
 	assert_int_equal(r->calls.nr, sizeof(kinds));
 	for (i = 0; i < sizeof(kinds); i++) {
 		assert_int_equal(r->calls.at[i].kind, kinds[i]);
-		assert_int_equal(r->calls.at[i].thread, r->records.at[0].thread);
-		assert_int_equal(r->calls.at[i].process, r->records.at[0].process);
+		assert_int_equal(r->calls.at[i].thread, sonde_record_caller(r, &r->records.at[0])->thread);
+		assert_int_equal(r->calls.at[i].process, sonde_record_caller(r, &r->records.at[0])->process);
 	}
 	assert_int_equal(r->calls.at[0].begin_ns - r->records.at[0].call_ns, 10000);
 	assert_int_equal(r->calls.at[0].end_ns - r->calls.at[0].begin_ns, 4000);
-	assert_true(r->processes.at[r->records.at[0].process].has_calls);
+	assert_true(r->processes.at[sonde_record_caller(r, &r->records.at[0])->process].has_calls);
 	sonde_records_free(r);
 }
 
@@ -414,7 +414,7 @@ static void survive(const char *p, size_t n)
 	}
 	if (sonde_values_init(&v, r, NULL) == 0)
 		for (i = 0; i < r->records.nr; i++) {
-			assert_true(r->records.at[i].name < r->strings.nr);
+			assert_true(sonde_record_function(r, &r->records.at[i])->name < r->strings.nr);
 			assert_true(r->records.at[i].open < r->sets.nr);
 			sonde_records_values(r, i, &v, NULL);
 		}

@@ -98,16 +98,37 @@ uint32_t made_start(struct made *m, const char *label)
 uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open)
 {
 	struct sonde_record *rec = sonde_vec_push(&m->r->records);
+	uint32_t name = string(m, kernel);
 
 	assert_non_null(rec);
-	*rec = (struct sonde_record){.thread = m->thread,
-		.process = m->process,
-		.device = m->device,
+	*rec = (struct sonde_record){
+		.caller = sonde_records__caller(m->r, m->process, m->thread),
+		.queue = sonde_records__queue(m->r, m->device, 0, 0),
+		.function = sonde_records__function(m->r, name, name),
 		.payload = m->r->records.nr - 1,
-		.name = string(m, kernel),
-		.full_name = string(m, kernel),
 		.open = sonde_records__set(m->r, open, nr)};
 	return (uint32_t)(m->r->records.nr - 1);
+}
+
+void made_set_thread(struct made *m, size_t record, uint64_t thread)
+{
+	struct sonde_record *rec = &m->r->records.at[record];
+
+	rec->caller = sonde_records__caller(m->r, sonde_record_caller(m->r, rec)->process, thread);
+}
+
+void made_set_device(struct made *m, size_t record, uint32_t device)
+{
+	struct sonde_record *rec = &m->r->records.at[record];
+
+	rec->queue = sonde_records__queue(m->r, device, 0, sonde_record_queue(m->r, rec)->stream);
+}
+
+void made_set_stream(struct made *m, size_t record, uint64_t stream)
+{
+	struct sonde_record *rec = &m->r->records.at[record];
+
+	rec->queue = sonde_records__queue(m->r, sonde_record_queue(m->r, rec)->device, 0, stream);
 }
 
 static struct made_value *value(struct made *m, const char *name)

@@ -37,6 +37,10 @@ uint32_t made_push(struct made *m, uint32_t parent, const char *label);
 uint32_t made_start(struct made *m, const char *label);
 /* A kernel launched while the entries `open` (innermost ones) were open. */
 uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open);
+/* Makes a launch that of another thread, or work of another device or stream. */
+void made_set_thread(struct made *m, size_t record, uint64_t thread);
+void made_set_device(struct made *m, size_t record, uint32_t device);
+void made_set_stream(struct made *m, size_t record, uint64_t stream);
 void made_metric(struct made *m, const char *name, double v);
 void made_text(struct made *m, const char *name, const char *text);
 /* Makes further processes come from another file, and starts one. */

@@ -94,13 +94,13 @@ static void test_native__a_launch_belongs_to_what_was_open_at_it(void **state)
 	assert_int_equal(r->sets.at[rec[0].open].nr, 1);
 	assert_int_equal(r->members.at[r->sets.at[rec[0].open].first], 0);
 	assert_int_equal(r->sets.at[rec[1].open].nr, 3);
-	assert_int_equal(rec[0].thread, 77);
+	assert_int_equal(sonde_record_caller(r, &rec[0])->thread, 77);
 	assert_int_equal(rec[2].open, 0);
 	assert_int_equal(rec[2].kind, SONDE_RESULT_MEMCPY);
-	assert_true(is(r, rec[0].name, "gemm_tile"));
-	assert_true(is(r, rec[0].full_name,
+	assert_true(is(r, sonde_record_function(r, &rec[0])->name, "gemm_tile"));
+	assert_true(is(r, sonde_record_function(r, &rec[0])->full_name,
 		"void gemm_tile<(int)2>(const float *, const float *, float *, int)"));
-	assert_true(is(r, rec[2].name, "[CUDA memcpy Host-to-Device]"));
+	assert_true(is(r, sonde_record_function(r, &rec[2])->name, "[CUDA memcpy Host-to-Device]"));
 	assert_int_equal(r->records.at[1].time.end_ns - r->records.at[1].time.start_ns, 40);
 	/* The GPU's clock is 500 µs ahead: its 503000 is the host's 3000. */
 	assert_int_equal(r->records.at[1].time.start_ns, EPOCH + 3000);

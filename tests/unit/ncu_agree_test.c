@@ -39,12 +39,12 @@ static void order_by_pid(const struct sonde_records *r, uint32_t *order)
 
 	assert_true(r->records.nr <= NR_RECORDS);
 	for (i = 0; i < r->records.nr; i++) {
-		uint64_t pid = r->processes.at[r->records.at[i].process].pid;
+		uint64_t pid = r->processes.at[sonde_record_caller(r, &r->records.at[i])->process].pid;
 
 		for (k = i; k > 0; k--) {
 			uint32_t before = order[k - 1];
 
-			if (r->processes.at[r->records.at[before].process].pid <= pid)
+			if (r->processes.at[sonde_record_caller(r, &r->records.at[before])->process].pid <= pid)
 				break;
 			order[k] = before;
 		}
@@ -139,23 +139,23 @@ static void check_records(struct pair *p)
 	for (i = 0; i < p->rep->records.nr; i++) {
 		const struct sonde_record *a = &p->rep->records.at[p->rep_order[i]];
 		const struct sonde_record *b = &p->csv->records.at[p->csv_order[i]];
-		const struct sonde_process *pa = &p->rep->processes.at[a->process];
-		const struct sonde_process *pb = &p->csv->processes.at[b->process];
+		const struct sonde_process *pa = &p->rep->processes.at[sonde_record_caller(p->rep, a)->process];
+		const struct sonde_process *pb = &p->csv->processes.at[sonde_record_caller(p->csv, b)->process];
 
 		assert_int_equal(a->kind, b->kind);
-		assert_int_equal(a->device, b->device);
-		assert_int_equal(a->context, b->context);
-		assert_int_equal(a->stream, b->stream);
+		assert_int_equal(sonde_record_queue(p->rep, a)->device, sonde_record_queue(p->csv, b)->device);
+		assert_int_equal(sonde_record_queue(p->rep, a)->context, sonde_record_queue(p->csv, b)->context);
+		assert_int_equal(sonde_record_queue(p->rep, a)->stream, sonde_record_queue(p->csv, b)->stream);
 		assert_int_equal(pa->pid, pb->pid);
 		assert_true(pb->name.n && pa->name.n >= pb->name.n); /* a path, its last part */
 		assert_memory_equal(pa->name.p + pa->name.n - pb->name.n, pb->name.p, pb->name.n);
 		assert_true(sonde_str_eq(pa->host, pb->host));
-		if (b->thread)
-			assert_int_equal(a->thread, b->thread);
+		if (sonde_record_caller(p->csv, b)->thread)
+			assert_int_equal(sonde_record_caller(p->rep, a)->thread, sonde_record_caller(p->csv, b)->thread);
 		same_name(
-			p, sonde_records_str(p->rep, a->name), sonde_records_str(p->csv, b->name));
-		same_name(p, sonde_records_str(p->rep, a->full_name),
-			sonde_records_str(p->csv, b->full_name));
+			p, sonde_records_str(p->rep, sonde_record_function(p->rep, a)->name), sonde_records_str(p->csv, sonde_record_function(p->csv, b)->name));
+		same_name(p, sonde_records_str(p->rep, sonde_record_function(p->rep, a)->full_name),
+			sonde_records_str(p->csv, sonde_record_function(p->csv, b)->full_name));
 	}
 }
 

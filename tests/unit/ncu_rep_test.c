@@ -26,8 +26,8 @@ static void walk_all(const struct sonde_records *r)
 
 		if (i < DECODED)
 			sonde_records_values(r, i, &v, NULL);
-		assert_true(rec->open < r->sets.nr && rec->process < r->processes.nr);
-		sonde_records_str(r, rec->name);
+		assert_true(rec->open < r->sets.nr && sonde_record_caller(r, rec)->process < r->processes.nr);
+		sonde_records_str(r, sonde_record_function(r, rec)->name);
 	}
 	sonde_values_release(&v);
 }
@@ -366,17 +366,16 @@ static void test_ncu_rep__the_one_other_thread_with_ranges_lends_them(void **sta
 
 	(void)state;
 	assert_int_equal(rec->open, 0);
+	assert_int_equal(rec->origin_kind, SONDE_ORIGIN_LENT);
 	assert_int_equal(r->sets.at[rec->lent].nr, 1);
 	assert_int_equal(r->ranges.at[r->members.at[r->sets.at[rec->lent].first]].thread, 7);
-	assert_false(rec->is_lent_by_several);
 	sonde_records_free(r);
 	r = open_threads(2);
-	assert_int_equal(r->records.at[0].lent, 0);
-	assert_true(r->records.at[0].is_lent_by_several);
+	assert_int_equal(r->records.at[0].origin_kind, SONDE_ORIGIN_LENT);
+	assert_int_equal(r->records.at[0].lent, SONDE_NONE);
 	sonde_records_free(r);
 	r = open_threads(0);
-	assert_int_equal(r->records.at[0].lent, 0);
-	assert_false(r->records.at[0].is_lent_by_several);
+	assert_int_equal(r->records.at[0].origin_kind, SONDE_ORIGIN_NONE);
 	sonde_records_free(r);
 }
 

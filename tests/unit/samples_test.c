@@ -183,8 +183,8 @@ static void test_samples__lie_on_the_clock_of_the_kernels(void **state)
 	write_file(b, &c);
 	assert_int_equal(sonde_records_open(&r, paths, 2, NULL, NULL), 0);
 	assert_int_equal(r->series.at[0].times.at[0].start_ns, r->records.at[1].time.start_ns);
-	assert_false(sonde_series_is_of(&r->series.at[0], r, r->records.at[1].process, 0));
-	assert_true(sonde_series_is_of(&r->series.at[0], r, r->records.at[1].process, 1));
+	assert_false(sonde_series_is_of(&r->series.at[0], r, sonde_record_caller(r, &r->records.at[1])->process, 0));
+	assert_true(sonde_series_is_of(&r->series.at[0], r, sonde_record_caller(r, &r->records.at[1])->process, 1));
 	sonde_records_free(r);
 	unlink(a);
 	unlink(b);

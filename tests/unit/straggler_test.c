@@ -89,7 +89,7 @@ static void add_kernel(struct job *j, unsigned rank, const char *name, uint32_t 
 	made_launch(&j->m, name, 1, &range);
 	rec = &j->m.r->records.at[j->m.r->records.nr - 1];
 	rec->time = (struct sonde_record_time){shown(j, rank, *at), shown(j, rank, *at + ns)};
-	rec->stream = strncmp(name, "nccl", 4) == 0 ? 100 + rank : 7;
+	made_set_stream(&j->m, j->m.r->records.nr - 1, strncmp(name, "nccl", 4) == 0 ? 100 + rank : 7);
 	made_metric(&j->m, TIME, ns);
 	*at += ns;
 }

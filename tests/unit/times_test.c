@@ -58,7 +58,7 @@ static void test_times__overlapping_launches_are_busy_once(void **state)
 static void launch_on(struct made *m, uint32_t range, uint64_t stream, uint64_t start, uint64_t end)
 {
 	made_launch(m, "k", 1, &range);
-	m->r->records.at[m->r->records.nr - 1].stream = stream;
+	made_set_stream(m, m->r->records.nr - 1, stream);
 	stamp(m, start, end);
 }
 
@@ -134,9 +134,9 @@ static void test_times__a_process_with_two_devices_counts_entries_and_host_time_
 	b = made_push(&m, MADE_ROOT, "B");
 	launch_on(&m, a, 7, 100, 200);
 	launch_on(&m, a, 7, 300, 400);
-	m.r->records.at[1].device = 1;
+	made_set_device(&m, 1, 1);
 	launch_on(&m, b, 7, 500, 600);
-	m.r->records.at[2].device = 1;
+	made_set_device(&m, 2, 1);
 	enter(&m, 7);
 	aggregate(&run, m.r, NULL);
 	all = &run.t->reports.at[run.t->reports.nr - 1];
@@ -162,7 +162,7 @@ static void test_times__an_entry_without_launches_is_where_the_one_around_it_is(
 	a = made_push(&m, MADE_ROOT, "A");
 	made_push(&m, a, "B");
 	launch_on(&m, a, 7, 100, 200);
-	m.r->records.at[0].device = 1;
+	made_set_device(&m, 0, 1);
 	made_launch(&m, "stray", 0, NULL);
 	stamp(&m, 300, 400);
 	enter(&m, 0);
@@ -189,7 +189,7 @@ static void test_times__idle_is_inside_entries_and_copies_are_counted(void **sta
 	made_launch(&m, "k", 1, &first);
 	stamp(&m, 100, 200);
 	made_launch(&m, "k", 1, &first);
-	m.r->records.at[m.r->records.nr - 1].stream = 7;
+	made_set_stream(&m, m.r->records.nr - 1, 7);
 	stamp(&m, 250, 300);
 	second = made_push(&m, MADE_ROOT, "step");
 	made_launch(&m, "[CUDA memcpy]", 1, &second);

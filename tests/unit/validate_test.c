@@ -84,7 +84,7 @@ static void test_validate__accepts_reports_of_hostile_captures(void **state)
 	made_metric(&m, "m.n.sum", 5);
 	made_launch(&m, "outside", 0, NULL);
 	made_metric(&m, TIME, 3000);
-	m.r->records.at[m.r->records.nr - 1].thread = UINT64_MAX;
+	made_set_thread(&m, m.r->records.nr - 1, UINT64_MAX);
 	m.r->strings.keys[m.r->ranges.at[a].label] = (struct sonde_str){"A\0x", 3};
 	m.r->metrics.at[1].name = (struct sonde_str){"m\0n.sum", 7};
 	m.r->metric_names.keys[1] = m.r->metrics.at[1].name;
@@ -92,7 +92,7 @@ static void test_validate__accepts_reports_of_hostile_captures(void **state)
 	assert_non_null(device);
 	*device = (struct sonde_device){.attributes = twice, .nr_attributes = 3};
 	for (i = 0; i < m.r->records.nr; i++)
-		m.r->records.at[i].device = 0;
+		made_set_device(&m, i, 0);
 	b = exported(&m, sonde_export_json, NULL);
 	assert_non_null(strstr(b.p, "18446744073709551615"));
 	assert_non_null(strstr(b.p, "\"a\ufffd" "00b\": 1"));
