@@ -320,8 +320,10 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 		sonde_markdown__head(&m);
 		if (sonde_selects_nothing(t))
 			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
-		sonde_sink_puts(to, "\n\u2248 approximate \u00b7 \u2264 \u2265 a bound \u00b7 "
-				    "incl/excl: with and without nested regions\n");
+		sonde_sink_printf(to,
+			"\n\u2248 approximate \u00b7 %s\u2264 \u2265 a bound \u00b7 "
+			"incl/excl: with and without nested regions\n",
+			t->cells->sampled.nr ? "~ sampled while the program ran, ± its 95 % interval \u00b7 " : "");
 		write_charts(&m);
 	}
 	for (i = 0; i < 2 * t->reports.nr && rc == 0; i++) {

@@ -458,6 +458,20 @@ def streams_and_the_bound_of_a_region_are_those_of_report_json():
         clean(page)
 
 
+def a_sampled_verdict_names_the_busiest_part_as_the_limiter_does():
+    region = next(r for r in report_of("sampled")["aggregate"]["regions"] if r["id"] == "warmup/lm_head")
+    of_peak = lambda name: name + ".pct_of_peak_sustained_elapsed"
+    dram, active = (region["metrics"][of_peak(n)] for n in ("dram__bytes.sum", "sm__cycles_active.avg"))
+    with page_of("sampled", "#region=warmup/lm_head") as page:
+        page.settle()
+        assert f"at ~{dram:.1f} % of its peak" in page.js("document.querySelector('#panel .verdict').textContent")
+        # The capture has no figures of L2: those of another column take their place, to see that L2 counts.
+        page.js(f"columnOf.set('{of_peak('lts__t_sectors.avg')}', columnOf.get('{of_peak('sm__cycles_active.avg')}'))")
+        words = page.js("amounts(state.report, selectedNode())[1]")
+        assert words == f"~{max(dram, active):.1f} %" and active > dram, (words, dram, active)
+        clean(page)
+
+
 def sampled_figures_have_their_interval_and_counters_over_time():
     want = next(r for r in report_of("sampled")["aggregate"]["regions"] if r["id"] == "warmup")
     name = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"

@@ -16,6 +16,7 @@ named() { # one after the other, and those of another run between them
 		report -f csv $D/*.sonde | cmp - "$TMP/want"
 }
 ok "files that are named are as good as their directory" named
+ok "Markdown says what ~ and ± are" grep -q '~ sampled while the program ran, ± its 95 % interval' <(report -f md $D)
 ok "a sampled metric can be named" grep -q 'SM clock' <(report --metrics sm__cycles_elapsed.avg.per_second $D)
 errors() { # of one region and counter, in every format that has numbers
 	report -f csv $D >"$TMP/s.csv" && report -f md $D >"$TMP/s.md" && report -f sqlite -o "$TMP/s.db" $D || return

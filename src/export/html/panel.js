@@ -23,19 +23,24 @@ function meters(report, node) {
 	return box;
 }
 
-/* Of a sampled run the multiprocessors are as busy as the busier of issue slots and tensor cores. */
-const SAMPLED_SM = ["sm__inst_executed.avg.pct_of_peak_sustained_elapsed", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"];
+/* Of a sampled run the multiprocessors are as busy as the busiest of these, and so is the memory system: as in tree/judge.c. */
+const PIPES = ["sm__inst_executed", "sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_fma", "sm__inst_executed_pipe_alu", "sm__pipe_fp64_cycles_active"];
+const CACHES = ["lts__t_sectors", "l1tex__data_pipe_lsu_wavefronts"];
 
-function amount(report, node, names, instead) {
+/* How busy multiprocessors and memory system were, as texts. */
+function amounts(report, node) {
+	const ofPeak = (list) => list.map((name) => name + ".avg.pct_of_peak_sustained_elapsed");
 	const known = (list) => list.filter((name) => columnOf.has(name)).map((name) => figure(report, node, columnOf.get(name), false)).filter((f) => isNumber(f.v));
-	const f = known(names)[0] || known(instead || []).sort((a, b) => b.v - a.v)[0];
-	return f ? f.mark + f.v.toFixed(1) + " %" : "unknown";
+	const busiest = (list) => list.sort((a, b) => b.v - a.v)[0];
+	const sm = known(AMOUNTS[0][1])[0], memory = known(AMOUNTS[1][1])[0];
+	const both = sm ? [sm, memory] : [busiest(known(ofPeak(PIPES))), memory && busiest([memory, ...known(ofPeak(CACHES))])];
+	return both.map((f) => f ? f.mark + f.v.toFixed(1) + " %" : "unknown");
 }
 
 /* The limiter in words. */
 function verdict(report, node) {
 	const letter = node < report.nr ? report.limiter[node] : "-";
-	const sm = amount(report, node, AMOUNTS[0][1], SAMPLED_SM), memory = amount(report, node, AMOUNTS[1][1]);
+	const [sm, memory] = amounts(report, node);
 	const words = {
 		c: "Bound by compute: the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
 		m: "Bound by memory: the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
