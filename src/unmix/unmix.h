@@ -162,14 +162,4 @@ struct sonde_unmix_state sonde_unmixed_state(struct sonde_unmixed *u);
 struct sonde_unmixed *sonde_unmixed_new(
 	uint32_t nr_classes, uint32_t nr_counters, uint32_t nr_unknowns);
 
-/*
- * The offset (ns, to be used as `offset_ns`) at which `counter` fits best, for
- * calibrating once per machine: run a series of short kernels with pauses between
- * them and give a counter that counts evenly while they run, such as active SM
- * cycles. Looks from -`reach_ns` to +`reach_ns`. Do not fit it per run: on
- * periodic work the best fit may be microseconds off.
- */
-int sonde_unmix_calibrate(double *offset_ns, const struct sonde_unmix_input *in, uint32_t counter,
-	int64_t reach_ns, struct sonde_err *err);
-
 #endif

@@ -1,12 +1,12 @@
 /*
  * Unmixes recorded samples and compares with what Nsight Compute measured:
  *
- *     unmix_data [-o OFFSET_NS] [-w WARM_UP] [-k] [-c COUNTER] SAMPLES KERNELS TRUTH
+ *     unmix_data [-o OFFSET_NS] [-w WARM_UP] [-k] SAMPLES KERNELS TRUTH
  *
  * SAMPLES and KERNELS as described in tests/data/sampled/README.md, plain or
  * .gz; TRUTH has `M counter…` and a line `P region value…` for each kernel of a step.
  * The first WARM_UP kernels belong to no step and are classes by name. -k adds
- * a line for each kernel of the step, -c only says at which offset a counter fits best.
+ * a line for each kernel of the step.
  *
  * One line for each counter of TRUTH: how far the total and each region are off,
  * and how often the 95 % interval (with a floor of 4 % added, since ncu measures
@@ -288,22 +288,6 @@ static struct sonde_unmix_input input_of(const struct data *d)
 		.nr_counters = (uint32_t)d->counters.nr};
 }
 
-static void calibrate(const struct data *d, const char *counter)
-{
-	struct sonde_unmix_input in = input_of(d);
-	struct sonde_err err = {0};
-	double offset_ns;
-	uint32_t c;
-
-	for (c = 0; c < d->counters.nr; c++) {
-		if (strstr(d->counters.keys[c].p, counter) == NULL)
-			continue;
-		if (sonde_unmix_calibrate(&offset_ns, &in, c, 3000, &err) < 0)
-			die(err.msg, "calibrate");
-		printf("%s fits best at %.0f ns\n", d->counters.keys[c].p, offset_ns);
-	}
-}
-
 static void unmix(struct data *d, size_t warm_up, int64_t offset_ns, bool with_places)
 {
 	struct sonde_unmix_input in = input_of(d);
@@ -352,17 +336,14 @@ int main(int argc, char **argv)
 	struct data d = {0};
 	int64_t offset_ns = 0;
 	size_t warm_up = 0;
-	const char *counter = NULL;
 	bool with_places = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "o:w:c:k")) != -1) {
+	while ((option = getopt(argc, argv, "o:w:k")) != -1) {
 		if (option == 'o')
 			offset_ns = strtoll(optarg, NULL, 10);
 		else if (option == 'w')
 			warm_up = strtoul(optarg, NULL, 10);
-		else if (option == 'c')
-			counter = optarg;
 		else if (option == 'k')
 			with_places = true;
 		else
@@ -376,10 +357,7 @@ int main(int argc, char **argv)
 	if (d.launches.nr < warm_up || d.place_regions.nr == 0)
 		die("fewer kernels than the warm-up", argv[optind + 1]);
 	make_classes(&d, warm_up);
-	if (counter != NULL)
-		calibrate(&d, counter);
-	else
-		unmix(&d, warm_up, offset_ns, with_places);
+	unmix(&d, warm_up, offset_ns, with_places);
 	release(&d);
 	return 0;
 }
