@@ -16,23 +16,22 @@
 
 static const char style[] =
 	"body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;"
-	"color:#1b1f24;background:#fff}h1{font-size:1.4em}table{border-collapse:collapse;width:100%"
-	"}"
-	"th,td{padding:.25em .6em;border-bottom:1px solid "
-	"#d0d7de;text-align:right;white-space:nowrap}"
+	"color:#1b1f24;background:#fff}"
+	"h1{font-size:1.4em}table{border-collapse:collapse;width:100%}"
+	"th,td{padding:.25em .6em;border-bottom:1px solid #d0d7de;text-align:right;"
+	"white-space:nowrap}"
 	"th:first-child,td:first-child,td.v,th.v{text-align:left}td.v{white-space:normal}"
-	".t{overflow-x:auto}.icicle{width:100%;display:block;margin-top:1em}.icicle "
-	"text{font-size:11px;fill:#1b1f24;"
-	"pointer-events:none}rect.i{stroke:#fff;stroke-width:.6}rect.slower{fill:#e5534b}"
-	"rect.faster{fill:#46a758}rect.same{fill:#dfe3e8}rect.insufficient{fill:#eef0f2;stroke:#"
-	"b6bcc4}"
+	".t{overflow-x:auto}.icicle{width:100%;display:block;margin-top:1em}"
+	".icicle text{font-size:11px;fill:#1b1f24;pointer-events:none}"
+	"rect.i{stroke:#fff;stroke-width:.6}rect.slower{fill:#e5534b}rect.faster{fill:#46a758}"
+	"rect.same{fill:#dfe3e8}rect.insufficient{fill:#eef0f2;stroke:#b6bcc4}"
 	"rect.added{fill:#f2b84b}rect.removed{fill:#fff;stroke:#8c959f;stroke-dasharray:3 2}"
-	".legend{color:#6e7781;font-size:.9em}"
-	".slower{color:#b42318}.faster{color:#18794e}.same,.insufficient{color:#6e7781}"
-	"svg{vertical-align:middle}.b{fill:#8c959f}.n{fill:#0969da;opacity:.6}.up{fill:#d1432f}"
-	".down{fill:#2da44e}.not{color:#b42318}code{font-size:.92em}"
-	"@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}"
-	"th,td{border-color:#30363d}.slower,.not{color:#ff7b72}.faster{color:#56d364}}";
+	".legend{color:#6e7781;font-size:.9em}.slower{color:#b42318}.faster{color:#18794e}"
+	".same,.insufficient{color:#6e7781}svg{vertical-align:middle}.b{fill:#8c959f}"
+	".n{fill:#0969da;opacity:.6}.up{fill:#d1432f}.down{fill:#2da44e}.not{color:#b42318}"
+	"code{font-size:.92em}"
+	"@media(prefers-color-scheme:dark){body{background:#0d1117;"
+	"color:#e6edf3}th,td{border-color:#30363d}.slower,.not{color:#ff7b72}.faster{color:#56d364}}";
 
 static void put_text(struct sonde_sink *to, struct sonde_str s)
 {

@@ -50,11 +50,7 @@ static void put_name(struct sonde_table *t, const struct sonde_diff_region *r)
 
 	for (d = 0; d < r->depth && d < MAX_INDENT; d++)
 		sonde_buf_puts(&t->cell, "  ");
-	if (r->depth == 0 && r->domain.p) {
-		sonde_table_name(t, r->domain);
-		sonde_buf_putc(&t->cell, '@');
-	}
-	sonde_table_name(t, r->label.n ? r->label : SONDE_STR("\"\""));
+	sonde_table_label(t, r->depth == 0 ? r->domain : (struct sonde_str){0}, r->label);
 	sonde_table_words(t, sonde_region_kind_mark(r->kind));
 }
 

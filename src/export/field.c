@@ -212,6 +212,11 @@ struct sonde_str sonde_kernel_name(
 	return o->full_names ? sonde_tree_str(t, string) : sonde_tree_short_name(t, string);
 }
 
+struct sonde_str sonde_shown_domain(const struct sonde_tree *t, const struct sonde_node *n)
+{
+	return sonde_tree_str(t, n->depth ? SONDE_NONE : sonde_node_region(t, n)->domain);
+}
+
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 {
 	bool is_least = f->v == f->low;
@@ -239,6 +244,13 @@ void sonde_figure_put(
 		return;
 	sonde_buf_puts(to, is_utf8 ? "±" : "+-");
 	sonde_number_human(to, f->error, unit);
+}
+
+struct sonde_figure sonde_load_figure(const struct sonde_entry_load *load, size_t metric)
+{
+	return (struct sonde_figure){.v = load ? load->v[metric] : NAN,
+		.error = load ? SONDE_WITHIN_95 * load->error[metric] : NAN,
+		.quality = SONDE_QUALITY_SAMPLED};
 }
 
 const char *sonde_no_launch(const struct sonde_tree *t)

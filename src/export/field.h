@@ -72,6 +72,9 @@ struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 struct sonde_str sonde_kernel_name(
 	const struct sonde_tree *t, const struct sonde_export_options *o, uint32_t string);
 
+/* The domain that stands before a region's label: roots show it; p NULL = none. */
+struct sonde_str sonde_shown_domain(const struct sonde_tree *t, const struct sonde_node *n);
+
 /* The line of coverage where nothing was launched; the page looks for it too. */
 #define SONDE_NO_GPU_WORK "no GPU work: regions have host times only"
 
@@ -85,6 +88,9 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);
 /* A figure for people: mark, number, and `±` half its 95 % interval where it is sampled. */
 void sonde_figure_put(
 	struct sonde_buf *to, const struct sonde_figure *f, const char *unit, bool is_utf8);
+
+/* How busy the device was in an entry, with half its 95 % interval; NaN without samples (load NULL). */
+struct sonde_figure sonde_load_figure(const struct sonde_entry_load *load, size_t metric);
 
 /* Why a region has no launch, in words. */
 const char *sonde_no_launch(const struct sonde_tree *t);

@@ -256,11 +256,8 @@ static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
 static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 {
 	struct sonde_json *w = &h->x.w;
-	const struct sonde_scope *scope =
-		r->scope == SONDE_NONE ? NULL : &h->x.tree->cells->scopes.at[r->scope];
+	const struct sonde_scope *scope = sonde_report_scope(h->x.tree, r);
 
-	if (scope && scope->nr_folded) /* of many */
-		scope = NULL;
 	sonde_json_str(w, "scope", r->name);
 	sonde_json_bool(w, "aggregate", r->is_aggregate);
 	sonde_json_z(w, "measured", sonde_measured_name(r->measured));

@@ -32,11 +32,9 @@ static void put_name(struct sonde_table *t, const struct sonde_inventory_row *ro
 
 	for (d = 0; d < g->depth && d < MAX_INDENT; d++)
 		sonde_buf_puts(&t->cell, "  ");
-	if (g->depth == 0 && g->domain != SONDE_NONE) {
-		sonde_table_name(t, row->domain);
-		sonde_buf_putc(&t->cell, '@');
-	}
-	sonde_table_text(t, row->label.n ? row->label : SONDE_STR("\"\""), SONDE_STYLE_BOLD);
+	sonde_table_label(t, g->depth == 0 && g->domain != SONDE_NONE ? row->domain : (struct sonde_str){0},
+		row->label);
+	sonde_table_put(t, SONDE_STYLE_BOLD);
 }
 
 static void put_row(

@@ -69,29 +69,20 @@ static const struct sonde_scope *only_scope(
 {
 	size_t i;
 
-	if (r->scope != SONDE_NONE)
-		return &t->cells->scopes.at[r->scope];
-	for (i = 0; r->nr_scopes == 1 && i < t->reports.nr; i++) {
-		const struct sonde_report *other = &t->reports.at[i];
-
-		if (other->scope != SONDE_NONE && other->measured == r->measured)
-			return &t->cells->scopes.at[other->scope];
-	}
-	return NULL;
+	for (i = 0; r->is_aggregate && r->nr_scopes == 1 && i < t->reports.nr; i++)
+		if (!t->reports.at[i].is_aggregate && t->reports.at[i].measured == r->measured)
+			return sonde_report_scope(t, &t->reports.at[i]);
+	return sonde_report_scope(t, r);
 }
 
 void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r, bool with_process)
 {
 	const struct sonde_scope *scope = only_scope(x->tree, r);
-	char device[32];
-	bool has_device;
+	char device[32] = "";
 
-	if (scope && scope->nr_folded) /* of many */
-		scope = NULL;
-	has_device = scope && scope->device != SONDE_NONE;
-	if (has_device)
+	if (scope && scope->device != SONDE_NONE)
 		snprintf(device, sizeof(device), "cuda:%u", (unsigned)scope->device);
-	sonde_json_z(&x->w, "device", has_device ? device : NULL);
+	sonde_json_z(&x->w, "device", *device ? device : NULL);
 	if (with_process && scope)
 		sonde_json_u64(&x->w, "process_id",
 			x->tree->cells->processes.at[scope->process].pid);

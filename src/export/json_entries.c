@@ -23,93 +23,11 @@ static void write_distribution(
 	sonde_json_close(w, '}');
 }
 
-/* What a list of entries holds; loads, by metric, are null where an entry is too short for one. */
-enum what { BEGIN, HOST, GPU, LOAD, LOAD_ERROR };
-
-static double value_of(
-	const struct sonde_json_export *x, const struct sonde_entry *e, enum what what, size_t metric)
-{
-	const struct sonde_entry_load *load;
-
-	if (what == BEGIN)
-		return (double)(e->begin_ns - x->first_ns) / 1e6;
-	if (what == HOST || what == GPU)
-		return (double)(what == HOST ? e->host_ns : e->gpu_ns) / 1e6;
-	load = sonde_cells_load(x->tree->cells, e);
-	if (!load)
-		return NAN;
-	return what == LOAD ? load->v[metric] : SONDE_WITHIN_95 * load->error[metric];
-}
-
-/* Every step-th entry of every scope, scope after scope. */
-static void write_list(struct sonde_json_export *x, const char *key,
-	const struct sonde_entry_runs *runs, uint32_t step, enum what what, size_t metric)
-{
-	bool is_first = true;
-	size_t i, k;
-
-	sonde_json_open(&x->w, key, '[', true);
-	for (i = 0; i < runs->at.nr; i++) {
-		const struct sonde_entry_run *run = &runs->at.at[i];
-
-		for (k = 0; k < run->nr; k += step / run->step) {
-			sonde_json_tight(&x->w, value_of(x, &run->at[k], what, metric), is_first);
-			is_first = false;
-		}
-	}
-	sonde_json_close(&x->w, ']');
-}
-
-static bool has_load(const struct sonde_json_export *x, const struct sonde_entry_runs *runs,
-	uint32_t step, size_t metric)
-{
-	size_t i, k;
-
-	for (i = 0; i < runs->at.nr && x->tree->cells->loads.nr; i++)
-		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step)
-			if (!isnan(value_of(x, &runs->at.at[i].at[k], LOAD, metric)))
-				return true;
-	return false;
-}
-
-/* "metrics": {name: {value: […], error: […]}} of the same entries. */
-static void write_loads(struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
-{
-	bool is_open = false;
-	size_t i;
-
-	for (i = 0; i < SONDE_NR_LOADS; i++) {
-		if (!has_load(x, runs, step, i))
-			continue;
-		if (!is_open)
-			sonde_json_open(&x->w, "metrics", '{', true);
-		is_open = true;
-		sonde_json_open(&x->w, sonde_load_metrics[i], '{', true);
-		write_list(x, "value", runs, step, LOAD, i);
-		write_list(x, "error", runs, step, LOAD_ERROR, i);
-		sonde_json_close(&x->w, '}');
-	}
-	if (is_open)
-		sonde_json_close(&x->w, '}');
-}
-
-/* "labels" of the same entries, as they were captured; null where that is the region's. */
-static void write_labels(
-	struct sonde_json_export *x, const struct sonde_entry_runs *runs, uint32_t step)
-{
-	size_t i, k, nr = 0;
-
-	for (i = 0; i < runs->at.nr; i++)
-		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step)
-			nr += runs->at.at[i].at[k].label != SONDE_NONE;
-	if (!nr)
-		return;
-	sonde_json_open(&x->w, "labels", '[', true);
-	for (i = 0; i < runs->at.nr; i++)
-		for (k = 0; k < runs->at.at[i].nr; k += step / runs->at.at[i].step)
-			sonde_json__string(x, NULL, runs->at.at[i].at[k].label);
-	sonde_json_close(&x->w, ']');
-}
+/* The entries that are listed: every step-th of every scope, scope after scope. */
+struct listed {
+	SONDE_VEC(const struct sonde_entry *) at;
+	uint32_t step;
+};
 
 static size_t count_listed(const struct sonde_entry_runs *runs, uint32_t step)
 {
@@ -123,33 +41,99 @@ static size_t count_listed(const struct sonde_entry_runs *runs, uint32_t step)
 	return nr;
 }
 
+static bool list_entries(struct listed *l, const struct sonde_entry_runs *runs)
+{
+	size_t i, k, nr = count_listed(runs, runs->step);
+
+	for (l->step = runs->step; nr > MAX_LISTED && nr > runs->at.nr && l->step < UINT32_MAX / 2;
+		nr = count_listed(runs, l->step))
+		l->step *= 2;
+	if (!sonde_vec_reserve(&l->at, nr))
+		return false;
+	for (i = 0; i < runs->at.nr; i++)
+		for (k = 0; k < runs->at.at[i].nr; k += l->step / runs->at.at[i].step)
+			l->at.at[l->at.nr++] = &runs->at.at[i].at[k];
+	return true;
+}
+
+static struct sonde_figure load_of(
+	const struct sonde_json_export *x, const struct sonde_entry *e, size_t metric)
+{
+	return sonde_load_figure(sonde_cells_load(x->tree->cells, e), metric);
+}
+
+/* "metrics": {name: {value: […], error: […]}} of the same entries; null where one is too short. */
+static void write_loads(struct sonde_json_export *x, const struct listed *l)
+{
+	bool is_open = false;
+	size_t i, k;
+
+	for (i = 0; i < SONDE_NR_LOADS && x->tree->cells->loads.nr; i++) {
+		for (k = 0; k < l->at.nr && isnan(load_of(x, l->at.at[k], i).v); k++)
+			;
+		if (k == l->at.nr)
+			continue;
+		if (!is_open)
+			sonde_json_open(&x->w, "metrics", '{', true);
+		is_open = true;
+		sonde_json_open(&x->w, sonde_load_metrics[i], '{', true);
+		SONDE_JSON_LIST(&x->w, "value", k, l->at.nr, load_of(x, l->at.at[k], i).v);
+		SONDE_JSON_LIST(&x->w, "error", k, l->at.nr, load_of(x, l->at.at[k], i).error);
+		sonde_json_close(&x->w, '}');
+	}
+	if (is_open)
+		sonde_json_close(&x->w, '}');
+}
+
+/* "labels" of the same entries, as they were captured; null where that is the region's. */
+static void write_labels(struct sonde_json_export *x, const struct listed *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->at.nr && l->at.at[i]->label == SONDE_NONE; i++)
+		;
+	if (i == l->at.nr)
+		return;
+	sonde_json_open(&x->w, "labels", '[', true);
+	for (i = 0; i < l->at.nr; i++)
+		sonde_json__string(x, NULL, l->at.at[i]->label);
+	sonde_json_close(&x->w, ']');
+}
+
+static void write_summary(
+	struct sonde_json_export *x, const struct sonde_entry_summary *s, const struct listed *l)
+{
+	const struct sonde_entry *const *e = l->at.at;
+	size_t nr = l->at.nr, i;
+
+	sonde_json_open(&x->w, "entries", '{', true);
+	sonde_json_u64(&x->w, "count", s->runs.nr_entered);
+	sonde_json_u64(&x->w, "step", l->step);
+	write_distribution(&x->w, "host", &s->of[SONDE_ENTRY_HOST]);
+	write_distribution(&x->w, "gpu", &s->of[SONDE_ENTRY_GPU]);
+	write_distribution(&x->w, "span", &s->of[SONDE_ENTRY_SPAN]);
+	SONDE_JSON_LIST(&x->w, "begin_ms", i, nr, (double)(e[i]->begin_ns - x->first_ns) / 1e6);
+	SONDE_JSON_LIST(&x->w, "host_ms", i, nr, (double)e[i]->host_ns / 1e6);
+	if (s->runs.has_gpu)
+		SONDE_JSON_LIST(&x->w, "gpu_ms", i, nr, (double)e[i]->gpu_ns / 1e6);
+	write_labels(x, l);
+	write_loads(x, l);
+	sonde_json_close(&x->w, '}');
+}
+
 void sonde_json__entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n)
 {
 	struct sonde_entry_summary s;
+	struct listed l = {0};
 	bool ok = sonde_entry_summary_build(&s, x->tree, r, n);
-	uint32_t step = s.runs.step;
 
 	if (ok && s.runs.nr_entries) {
-		size_t nr = count_listed(&s.runs, step);
-
-		for (; nr > MAX_LISTED && nr > s.runs.at.nr && step < UINT32_MAX / 2;
-			nr = count_listed(&s.runs, step))
-			step *= 2;
-		sonde_json_open(&x->w, "entries", '{', true);
-		sonde_json_u64(&x->w, "count", s.runs.nr_entered);
-		sonde_json_u64(&x->w, "step", step);
-		write_distribution(&x->w, "host", &s.of[SONDE_ENTRY_HOST]);
-		write_distribution(&x->w, "gpu", &s.of[SONDE_ENTRY_GPU]);
-		write_distribution(&x->w, "span", &s.of[SONDE_ENTRY_SPAN]);
-		write_list(x, "begin_ms", &s.runs, step, BEGIN, 0);
-		write_list(x, "host_ms", &s.runs, step, HOST, 0);
-		if (s.runs.has_gpu)
-			write_list(x, "gpu_ms", &s.runs, step, GPU, 0);
-		write_labels(x, &s.runs, step);
-		write_loads(x, &s.runs, step);
-		sonde_json_close(&x->w, '}');
+		ok = list_entries(&l, &s.runs);
+		if (ok)
+			write_summary(x, &s, &l);
 	}
+	sonde_vec_release(&l.at);
 	sonde_entry_summary_release(&s);
 	x->w.sink->buf.failed |= !ok;
 }

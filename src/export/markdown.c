@@ -117,53 +117,45 @@ static void put_field(struct sonde_table *t, const struct sonde_field *f, double
 	sonde_table_number(t, v, forms[f->form].decimals, forms[f->form].unit);
 }
 
-static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r, uint32_t node)
+static void put_name(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_node *n)
 {
-	const struct sonde_node *n = &r->nodes.at[node];
-	const struct sonde_region *region = sonde_node_region(m->tree, n);
-	struct sonde_str label = sonde_node_label(m->tree, n);
-	const char *hint;
 	size_t i;
 
 	for (i = 0; i < n->depth && i < 40; i++)
 		sonde_buf_puts(&t->cell, "&emsp;");
-	if (region->domain != SONDE_NONE && n->depth == 0) {
-		sonde_table_name(t, sonde_tree_str(m->tree, region->domain));
-		sonde_buf_putc(&t->cell, '@');
-	}
-	sonde_table_name(t, label.n ? label : SONDE_STR("\"\""));
-	sonde_table_words(t, sonde_region_kind_mark(region->kind));
-	for (i = 0; i < sonde_nr_fields; i++)
-		if (m->fields >> i & 1)
-			put_field(t, &sonde_fields[i], sonde_field_number(&sonde_fields[i], r, n));
-	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
-	sonde_markdown__headline(m, t);
-	hint = sonde_hint(m->tree, &m->figures, n);
-	if (m->hint_head)
-		sonde_table_words(t, hint ? hint : "");
+	sonde_table_label(t, sonde_shown_domain(m->tree, n), sonde_node_label(m->tree, n));
+	sonde_table_words(t, sonde_region_kind_mark(sonde_node_region(m->tree, n)->kind));
 }
 
-/* Totals and what lies outside: the same columns, most of them empty. */
-static void put_special_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r, bool is_total)
+/* A region; or totals and what lies outside: the same columns, most of them empty. */
+static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r,
+	enum sonde_part part, uint32_t node)
 {
+	const struct sonde_node *n = part == SONDE_PART_INCLUSIVE ? &r->nodes.at[node] : NULL;
+	bool is_total = part == SONDE_PART_TOTAL;
 	double launches = is_total ? (double)r->launches : (double)r->outside_launches;
 	double time_ns = is_total ? r->time_ns : r->outside_time_ns;
+	const char *hint;
 	size_t i;
 
-	sonde_table_words(t, is_total ? "*total in regions*" : "*(outside any range)*");
+	if (n)
+		put_name(m, t, n);
+	else
+		sonde_table_words(t, is_total ? "*total in regions*" : "*(outside any range)*");
 	for (i = 0; i < sonde_nr_fields; i++) {
-		double v = sonde_field_sum(&sonde_fields[i], launches, time_ns);
+		const struct sonde_field *f = &sonde_fields[i];
+		double v = n ? sonde_field_number(f, r, n) : sonde_field_sum(f, launches, time_ns);
 
-		if (m->fields >> i & 1 && isnan(v))
+		if (m->fields >> i & 1 && !n && isnan(v))
 			sonde_table_words(t, "");
 		else if (m->fields >> i & 1)
-			put_field(t, &sonde_fields[i], v);
+			put_field(t, f, v);
 	}
-	sonde_tree_values(
-		m->tree, r, is_total ? SONDE_PART_TOTAL : SONDE_PART_OUTSIDE, 0, &m->figures);
+	sonde_tree_values(m->tree, r, part, node, &m->figures);
 	sonde_markdown__headline(m, t);
+	hint = n ? sonde_hint(m->tree, &m->figures, n) : NULL;
 	if (m->hint_head)
-		sonde_table_words(t, "");
+		sonde_table_words(t, hint ? hint : "");
 }
 
 static void write_table(struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_listing *l)
@@ -181,11 +173,11 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 	if (m->hint_head)
 		sonde_table_column(&t, sonde_str_from(m->hint_head), false, 0);
 	for (i = 0; i < l->nr; i++)
-		put_row(m, &t, r, l->at[i]);
+		put_row(m, &t, r, SONDE_PART_INCLUSIVE, l->at[i]);
 	if (sonde_report_times(r) != SONDE_TIMES_HOST)
-		put_special_row(m, &t, r, true);
+		put_row(m, &t, r, SONDE_PART_TOTAL, 0);
 	if (r->outside_launches)
-		put_special_row(m, &t, r, false);
+		put_row(m, &t, r, SONDE_PART_OUTSIDE, 0);
 	sonde_markdown__finish(m, &t);
 }
 

@@ -16,6 +16,13 @@ const char *sonde_report_caution(const struct sonde_report *r)
 	return cautions[r->measured];
 }
 
+const struct sonde_scope *sonde_report_scope(const struct sonde_tree *t, const struct sonde_report *r)
+{
+	const struct sonde_scope *s = r->scope == SONDE_NONE ? NULL : &t->cells->scopes.at[r->scope];
+
+	return s && !s->nr_folded ? s : NULL;
+}
+
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o)
 {
 	size_t i;

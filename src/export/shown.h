@@ -7,6 +7,9 @@
 /* What a reader of replayed ranges must know; NULL for kernels. */
 const char *sonde_report_caution(const struct sonde_report *r);
 
+/* The one scope a report is of; NULL: an aggregate, or many that were added up. */
+const struct sonde_scope *sonde_report_scope(const struct sonde_tree *t, const struct sonde_report *r);
+
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
 /* Whether text and Markdown do: of many scopes they show the aggregate, single ones on request. */

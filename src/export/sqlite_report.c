@@ -96,12 +96,6 @@ static void put_streams(
 	}
 }
 
-/* How busy the device was in an entry; of one too short for samples to tell, nothing. */
-static struct sonde_db_value load_of(const struct sonde_entry_load *load, size_t i, bool is_error)
-{
-	return SONDE_DB_REAL(!load ? NAN : is_error ? SONDE_WITHIN_95 * load->error[i] : load->v[i]);
-}
-
 /* Of single scopes: those of an aggregate are theirs. */
 static void put_entries(
 	struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n, const struct owner *o)
@@ -118,14 +112,17 @@ static void put_entries(
 	for (i = 0; i < runs.nr_entries; i++) {
 		const struct sonde_entry *e = &runs.at.at[0].at[i];
 		const struct sonde_entry_load *load = sonde_cells_load(d->tree->cells, e);
+		struct sonde_figure sm = sonde_load_figure(load, 0),
+				    tensor = sonde_load_figure(load, 1),
+				    dram = sonde_load_figure(load, 2);
 
 		SONDE_DB_ROW(d, SONDE_DB_ENTRY, SONDE_DB_ID(o->region), SONDE_DB_INT(runs.step),
 			SONDE_DB_REAL((double)(e->begin_ns - d->first_ns) / 1e6),
 			SONDE_DB_REAL((double)e->host_ns / 1e6), SONDE_DB_REAL((double)e->gpu_ns / 1e6),
 			SONDE_DB_REAL((double)e->span_ns / 1e6),
-			SONDE_DB_TEXT(sonde_tree_str(d->tree, e->label)), load_of(load, 0, false),
-			load_of(load, 0, true), load_of(load, 1, false), load_of(load, 1, true),
-			load_of(load, 2, false), load_of(load, 2, true));
+			SONDE_DB_TEXT(sonde_tree_str(d->tree, e->label)), SONDE_DB_REAL(sm.v),
+			SONDE_DB_REAL(sm.error), SONDE_DB_REAL(tensor.v), SONDE_DB_REAL(tensor.error),
+			SONDE_DB_REAL(dram.v), SONDE_DB_REAL(dram.error));
 	}
 	sonde_entry_runs_release(&runs);
 }
@@ -149,12 +146,9 @@ static void put_region(struct sonde_db *d, const struct sonde_report *r, uint32_
 
 static void put_scope(struct sonde_db *d, const struct sonde_report *r, int64_t id)
 {
-	const struct sonde_scope *scope =
-		r->scope == SONDE_NONE ? NULL : &d->tree->cells->scopes.at[r->scope];
+	const struct sonde_scope *scope = sonde_report_scope(d->tree, r);
 	const struct sonde_db_value none = {.is_null = true};
 
-	if (scope && scope->nr_folded) /* of many */
-		scope = NULL;
 	SONDE_DB_ROW(d, SONDE_DB_SCOPE, SONDE_DB_ID(id), SONDE_DB_TEXT(r->name),
 		SONDE_DB_INT(r->is_aggregate), SONDE_DB_WORD(sonde_measured_name(r->measured)),
 		scope ? SONDE_DB_INT(d->tree->cells->processes.at[scope->process].pid) : none,

@@ -61,6 +61,19 @@ void sonde_table_name(struct sonde_table *t, struct sonde_str name)
 		sonde_escape_terminal(&t->cell, name, t->is_utf8);
 }
 
+size_t sonde_table_label(struct sonde_table *t, struct sonde_str domain, struct sonde_str label)
+{
+	size_t before;
+
+	if (domain.p) {
+		sonde_table_name(t, domain);
+		sonde_buf_putc(&t->cell, '@');
+	}
+	before = t->cell.n;
+	sonde_table_name(t, label.n ? label : SONDE_STR("\"\""));
+	return before;
+}
+
 void sonde_table_region(struct sonde_table *t, struct sonde_str id, enum sonde_region_kind kind)
 {
 	sonde_table_name(t, sonde_region_path(id, kind));

@@ -63,6 +63,9 @@ void sonde_table_heads(struct sonde_table *t, const char *const *heads);
 void sonde_table_least_head(struct sonde_table *t, size_t width);
 /* Appends a name to the cell in the making, escaped. */
 void sonde_table_name(struct sonde_table *t, struct sonde_str name);
+/* The same with a label, `""` where it is empty, and before it `domain@` unless that is none (p NULL).
+ * Returns how many bytes of the cell stand before the label. */
+size_t sonde_table_label(struct sonde_table *t, struct sonde_str domain, struct sonde_str label);
 /* The same with the path of a region and the mark of its kind. */
 void sonde_table_region(struct sonde_table *t, struct sonde_str id, enum sonde_region_kind kind);
 /* What is in the making is the next cell; `nr_dim` bytes at its start are dimmed. */

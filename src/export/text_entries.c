@@ -174,18 +174,11 @@ static void put_loads(
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_LOADS; i++) {
-		struct sonde_figure figure = {.v = NAN, .error = NAN, .quality = SONDE_QUALITY_SAMPLED};
+		struct sonde_figure figure = sonde_load_figure(load, i);
 
 		if (!has_load(f, i))
 			continue;
-		if (load && !isnan(load->v[i])) {
-			figure.v = load->v[i];
-			figure.error = SONDE_WITHIN_95 * load->error[i];
-		}
-		if (isnan(figure.v))
-			sonde_buf_puts(&t->cell, "-");
-		else
-			sonde_figure_put(&t->cell, &figure, "%", t->is_utf8);
+		sonde_figure_put(&t->cell, &figure, "%", t->is_utf8); /* "-" without one */
 		sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
 }

@@ -160,18 +160,12 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 static void put_name(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_node *n, uint64_t lines, unsigned step)
 {
-	const struct sonde_region *region = sonde_node_region(x->tree, n);
-	struct sonde_str label = sonde_node_label(x->tree, n);
 	size_t nr_dim;
 
 	sonde_text__indent(t, n->depth, lines, step, NULL);
-	if (region->domain != SONDE_NONE && n->depth == 0) {
-		sonde_table_name(t, sonde_tree_str(x->tree, region->domain));
-		sonde_buf_putc(&t->cell, '@');
-	}
-	nr_dim = t->cell.n;
-	sonde_table_name(t, label.n ? label : SONDE_STR("\"\""));
-	sonde_buf_puts(&t->cell, sonde_region_kind_mark(region->kind));
+	nr_dim = sonde_table_label(
+		t, sonde_shown_domain(x->tree, n), sonde_node_label(x->tree, n));
+	sonde_buf_puts(&t->cell, sonde_region_kind_mark(sonde_node_region(x->tree, n)->kind));
 	sonde_table_put_dim(t, SONDE_STYLE_BOLD, nr_dim);
 }
 

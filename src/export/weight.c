@@ -42,15 +42,12 @@ static const struct {
 
 void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
 {
-	const struct sonde_region *region = sonde_node_region(t, n);
-	struct sonde_str label = sonde_node_label(t, n);
+	struct sonde_str domain = sonde_shown_domain(t, n), label = sonde_node_label(t, n);
 
-	if (region->domain != SONDE_NONE && n->depth == 0) {
-		sonde_buf_str(out, sonde_tree_str(t, region->domain));
-		sonde_buf_putc(out, '@');
-	}
+	sonde_buf_str(out, domain);
+	sonde_buf_puts(out, domain.p ? "@" : "");
 	sonde_buf_str(out, label.n ? label : SONDE_STR("\"\""));
-	sonde_buf_puts(out, sonde_region_kind_mark(region->kind));
+	sonde_buf_puts(out, sonde_region_kind_mark(sonde_node_region(t, n)->kind));
 }
 
 static bool is_additive(const struct sonde_column *c)
