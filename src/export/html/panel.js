@@ -42,9 +42,9 @@ function verdict(report, node) {
 	const letter = node < report.nr ? report.limiter[node] : "-";
 	const [sm, memory] = amounts(report, node);
 	const words = {
-		c: "Bound by compute: the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
-		m: "Bound by memory: the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
-		l: "Bound by latency: neither the multiprocessors (" + sm + ") nor the memory system (" + memory +
+		c: "Its kernels are limited by compute: the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
+		m: "Its kernels are limited by memory: the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
+		l: "Its kernels are limited by latency: neither the multiprocessors (" + sm + ") nor the memory system (" + memory +
 			") reach 40 % of their peak. Too little parallel work, too short kernels, or loads that wait for each other.",
 	}[letter];
 	return words ? el("p.verdict", {style: {borderColor: LIMITERS[letter][0]}}, words) : null;
@@ -283,7 +283,7 @@ function drawPanel() {
 		panel.append(el("p.soft", {}, data.no_launch[0].toUpperCase() + data.no_launch.slice(1) + "."));
 	if (field(report, node, "adopted_launches") > 0)
 		panel.append(el("p.soft", {id: "adopted"}, adoptedIn(report, node)));
-	for (const part of [verdict(report, node), waited(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node), gapTable(report, node),
+	for (const part of [waited(report, node), verdict(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node), gapTable(report, node),
 		kernelTable("Kernels", report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);

@@ -101,6 +101,8 @@ function initRanks() {
 	canvas.addEventListener("click", (event) => mapCell(event) && change({region: ranks.regions[mapCell(event).c]}));
 	const stops = [apart(-1, 1), apart(0, 1), apart(1, 1)].join(",");
 	const key = el("span.legend", {}, el("span", {id: "map-low"}), el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), el("span", {id: "map-high"}));
+	const longest = ranks.regions.reduce((most, r) => Math.max(most, titleOf(data.regions[r]).length), 0);
+	MAP.top = Math.min(MAP.top, 30 + 4.4 * longest); /* heads are aslant */
 	byId("ranks").hidden = false;
 	byId("ranks").append(el("div.row.between", {}, el("h2", {}, ranks.names.length + " ranks"), key),
 		el("p.small.soft", {}, "Time of kernels without communication, against the median of the region. A click selects the region." +
