@@ -61,7 +61,7 @@ static void note_longest(
 
 	while (at && g->longest[at - 1].ns < ns)
 		at--;
-	if (at == SONDE_NR_GAPS || ends->from_ns < g->since_ns)
+	if (at == SONDE_NR_GAPS || ends->to_ns <= g->since_ns)
 		return;
 	for (i = 1; i < SONDE_NR_IDLE_CAUSES; i++)
 		cause = by[i] > by[cause] ? (uint8_t)i : cause;

@@ -85,20 +85,19 @@ static bool take(struct work *w, uint32_t number, double *held)
 
 	if (!slot)
 		return false;
-	if (!m->is_free) {
-		*slot = number;
-		*held += bytes;
-		add_all(w, open[number], &(struct change){.allocated = bytes, .left = bytes});
-		return true;
-	}
 	taken = *slot;
-	*slot = SONDE_NONE;
-	if (taken != SONDE_NONE) { /* else it was allocated before the capture began */
-		bytes = (double)w->r->memory.at[taken].nr_bytes;
-		*held -= bytes;
-		add_all(w, open[taken], &(struct change){.left = -bytes, .until_ns = m->ns});
+	*slot = m->is_free ? SONDE_NONE : number;
+	/* Allocated where something is: that was freed unseen, between two windows say. */
+	if (taken != SONDE_NONE) { /* else a free is of what was allocated before the capture began */
+		double old = (double)w->r->memory.at[taken].nr_bytes;
+
+		bytes = m->is_free ? old : bytes;
+		*held -= old;
+		add_all(w, open[taken], &(struct change){.left = -old, .until_ns = m->ns});
 	}
-	add_all(w, open[number], &(struct change){.freed = bytes});
+	*held += m->is_free ? 0 : bytes;
+	add_all(w, open[number],
+		m->is_free ? &(struct change){.freed = bytes} : &(struct change){.allocated = bytes, .left = bytes});
 	return true;
 }
 
@@ -132,6 +131,7 @@ static double most_between(const struct work *w, uint64_t from_ns, uint64_t to_n
 
 static void find_peaks(struct work *w, uint32_t process)
 {
+	uint64_t until_ns = w->r->settled_ns ? w->r->settled_ns : UINT64_MAX;
 	size_t i;
 
 	for (i = w->ns.nr; i-- > 1;)
@@ -144,10 +144,11 @@ static void find_peaks(struct work *w, uint32_t process)
 		double most;
 
 		if (range->process != process || region == SONDE_NONE || !range->time.end_ns ||
-			w->visit_of[region] == SONDE_NONE)
+			w->visit_of[region] == SONDE_NONE || range->time.begin_ns > until_ns)
 			continue;
 		v = &w->c->visits.at[w->visit_of[region]];
-		most = most_between(w, range->time.begin_ns, range->time.end_ns);
+		most = most_between(w, range->time.begin_ns,
+			range->time.end_ns < until_ns ? range->time.end_ns : until_ns);
 		if (isnan(v->memory.peak) || most > v->memory.peak)
 			v->memory.peak = most;
 	}

@@ -159,10 +159,10 @@ static void add_visit(const struct sonde_adding *a, struct sonde_visit *to, stru
 	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
 		if (isnan(*more[i]) || sums[i] == &to->span_ns)
 			continue;
-		if (sums[i] == &to->memory.peak)
-			*sums[i] = larger(!isnan(*sums[i]), *sums[i], *more[i]);
-		else
+		if (sums[i] != &to->memory.peak)
 			*sums[i] = (isnan(*sums[i]) ? 0 : *sums[i]) + a->sign * *more[i];
+		else if (a->sign > 0) /* what is taken out did not know all that had been freed */
+			*sums[i] = larger(!isnan(*sums[i]), *sums[i], *more[i]);
 	}
 	if (a->sign > 0)
 		add_span(to, &from);

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define CLOCK_ERROR_NS 1000u /* a moment may be told differently by so much: clocks are compared anew */
+
 /* By scope, the longest first, of equals the earlier. */
 static int by_length(const void *a, const void *b)
 {
@@ -33,26 +35,48 @@ static void cut_gaps(struct sonde_cells *to)
 	to->gaps.nr = nr;
 }
 
-/* Those that began since then are in both: they are taken from what was folded last, where they may go on. */
+static uint64_t end_of(const struct sonde_gap *gap)
+{
+	return gap->begin_ns + gap->ns;
+}
+
+/* The gap around the moment is the same as it was: why is told better by the files that are gone. */
+static bool is_same_gap(const struct sonde_gap *old, const struct sonde_gap *gap, uint64_t since_ns)
+{
+	return gap->begin_ns < since_ns && old->ns < gap->ns + CLOCK_ERROR_NS && gap->ns < old->ns + CLOCK_ERROR_NS;
+}
+
+/*
+ * Those that ended since then may be in both: they are taken from what was folded last, where they may go on,
+ * or be none since work came late.
+ */
 static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
 {
 	struct sonde_cells *to = a->to;
 	uint64_t *first = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*first));
+	struct sonde_gap *around = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*around));
 	size_t i;
 
-	if (!first)
+	if (!first || !around)
 		return false;
-	for (i = 0; i < to->gaps.nr; i++)
-		first[to->gaps.at[i].scope] = to->gaps.at[i].begin_ns - to->gaps.at[i].since_ns;
-	sonde_vec_filter(&to->gaps, k, to->gaps.at[k].begin_ns < since_ns);
+	for (i = 0; i < to->gaps.nr; i++) {
+		const struct sonde_gap *gap = &to->gaps.at[i];
+
+		first[gap->scope] = gap->begin_ns - gap->since_ns;
+		if (gap->begin_ns < since_ns && end_of(gap) > since_ns)
+			around[gap->scope] = *gap;
+	}
+	sonde_vec_filter(&to->gaps, k, end_of(&to->gaps.at[k]) <= since_ns);
 	for (i = 0; i < a->from->gaps.nr; i++) {
 		struct sonde_gap gap = a->from->gaps.at[i];
 
 		gap.scope = a->scope_of[gap.scope];
 		gap.region = sonde_number__in(a->region_of, gap.region);
 		gap.before = sonde_number__in(a->region_of, gap.before);
-		if (gap.begin_ns < since_ns)
+		if (end_of(&gap) <= since_ns)
 			continue;
+		if (is_same_gap(&around[gap.scope], &gap, since_ns))
+			gap.cause = around[gap.scope].cause;
 		if (first[gap.scope]) /* the first launch was in a file that is gone */
 			gap.since_ns = gap.begin_ns - first[gap.scope];
 		if (!sonde_vec_put(&to->gaps, gap))

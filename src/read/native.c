@@ -63,6 +63,7 @@ static bool take_rolled(struct native *n)
 		return false;
 	memcpy(n->r->counts.at, counts, nr * sizeof(*counts));
 	n->r->counts.nr = nr;
+	n->r->settled_ns = n->r->options.nr_files ? n->last_ns : 0;
 	if (!n->rolled.next)
 		return true;
 	up = sonde_vec_push(&n->r->rolled);

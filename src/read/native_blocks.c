@@ -14,6 +14,7 @@ struct walk {
 	uint64_t next_seq;
 	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
 	const uint8_t *further; /* where the second file begins; NULL = there is none */
+	bool is_begun;		/* a file has begun since this was last looked at */
 	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
 };
 
@@ -79,6 +80,7 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 
 		if (next) {
 			w->further = w->further ? w->further : next;
+			w->is_begun = true;
 			w->at = next;
 			w->next_seq = 0;
 			continue;
@@ -160,6 +162,8 @@ static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
 	*point = (struct native_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
 	if (n->head_bytes && !n->since_ns)
 		n->since_ns = point->to_ns;
+	if (!n->last_ns)
+		n->last_ns = point->to_ns;
 	return true;
 }
 
@@ -344,7 +348,7 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	w.at = w.base + n->head.nr_bytes;
 	w.next_seq = w.nr_vain = 0;
 	w.further = NULL;
-	w.is_cut = false;
+	w.is_begun = w.is_cut = false;
 	n->domains[0] = SONDE_NONE;
 	for (size_t i = 1; i < NATIVE_NR_DOMAINS; i++)
 		n->domains[i] = SONDE_NONE;
@@ -355,6 +359,9 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 		w.next_seq = (uint64_t)h.seq + 1;
 		if (w.further && !n->head_bytes)
 			n->head_bytes = (size_t)(w.further - w.base);
+		if (w.is_begun)
+			n->last_ns = 0;
+		w.is_begun = false;
 		if (!read_block(n, &h, p))
 			return sonde_err_nomem(err);
 	}

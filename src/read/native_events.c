@@ -113,8 +113,9 @@ static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 		return;
 	}
 	m->at = at;
+	m->start_ns = f[SONDE_GPU_START];
 	m->correlation = (uint32_t)f[SONDE_GPU_CORRELATION];
-	m->memory = (struct sonde_memory){.ns = f[SONDE_GPU_START],
+	m->memory = (struct sonde_memory){.ns = m->start_ns,
 		.address = f[SONDE_MEMORY_ADDRESS],
 		.nr_bytes = f[SONDE_MEMORY_BYTES],
 		.process = s->n->process,

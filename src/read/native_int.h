@@ -115,7 +115,8 @@ struct native_launch {
 /* Memory taken or given back. What the GPU did goes into the records at once: see sonde_stream__work. */
 struct native_memory {
 	struct sonde_memory memory; /* `ns` by CUPTI's clock; thread and ranges come with the launch */
-	uint64_t at;		    /* offset of its event in the file */
+	uint64_t at;		    /* offset of its event in the file … */
+	uint64_t start_ns;	    /* … and its start, which cannot be read there alone */
 	uint32_t correlation;
 	uint32_t launch; /* SONDE_NONE = unknown */
 };
@@ -183,7 +184,8 @@ struct native {
 	struct sonde_rolled rolled; /* next 0 = no file was folded … */
 	struct sonde_buf cells;	    /* … else what they came to, … */
 	size_t head_bytes;	    /* … where the first further file begins … */
-	uint64_t since_ns;	    /* … and when that was, by the clock of CLOCK blocks */
+	uint64_t since_ns;	    /* … and when that was, by the clock of CLOCK blocks; … */
+	uint64_t last_ns;	    /* … when the last file began, which may be the first */
 	bool *kept; /* by piece, when reducing (native_reduce.c); else NULL */
 	struct native_point late[2];  /* when reducing: the last times of the GPU's clock, and pieces */
 	SONDE_VEC(uint32_t) piece_of; /* by range of this file, when reducing */
@@ -242,6 +244,8 @@ void sonde_native__note_windows(struct native *n);
 void sonde_native__note_budget(struct native *n);
 /* By launch: whether work of it is there; NULL when memory is short. The caller's to free. */
 bool *sonde_native__have_work(const struct native *n);
+/* The numbers of `memory` by time, when their launches are known; NULL when memory is short. The caller's to free. */
+struct sonde_keyed *sonde_native__order_memory(const struct native *n);
 /* With a budget: launches without work become work without times; false when memory is short. */
 bool sonde_native__count_untimed(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);

@@ -240,26 +240,42 @@ static void forget_moments(struct native *n)
 			n->r->records.at[i].call_ns = 0;
 }
 
+struct sonde_keyed *sonde_native__order_memory(const struct native *n)
+{
+	size_t i, nr = n->memory.nr;
+	struct sonde_keyed *t = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*t)) : NULL;
+
+	for (i = 0; i < nr && t; i++) {
+		const struct native_memory *m = &n->memory.at[i];
+
+		t[i] = (struct sonde_keyed){
+			m->launch == SONDE_NONE ? m->memory.ns : n->launches.at[m->launch].ns, (uint32_t)i};
+	}
+	if (t && sonde_keysort(t, nr))
+		return t;
+	sonde_free(t);
+	return NULL;
+}
+
 static bool add_memory(struct joining *j)
 {
 	struct native *n = j->n;
 	size_t i, nr = n->memory.nr, first = n->r->memory.nr;
-	struct sonde_keyed *t = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*t)) : NULL;
-	bool ok = t && sonde_vec_reserve(&n->r->memory, first + nr);
+	struct sonde_keyed *t;
+	bool ok;
 
-	for (i = 0; i < nr && ok; i++) {
+	for (i = 0; i < nr; i++) {
 		struct native_memory *m = &n->memory.at[i];
 
-		m->memory.ns = sonde_native__clock_ns(&n->gpu, m->memory.ns);
-		t[i] = (struct sonde_keyed){m->memory.ns, (uint32_t)i};
+		m->memory.ns = sonde_native__clock_ns(&n->gpu, m->start_ns);
 		m->launch = launch_of(&j->ids, m->correlation);
 		if (m->launch == SONDE_NONE)
 			continue;
 		m->memory.thread = sonde_native__thread(n, &n->launches.at[m->launch]);
 		m->memory.open = n->launches.at[m->launch].set;
-		t[i].key = n->launches.at[m->launch].ns;
 	}
-	ok = ok && sonde_keysort(t, nr);
+	t = sonde_native__order_memory(n);
+	ok = t && sonde_vec_reserve(&n->r->memory, first + nr);
 	for (i = 0; i < nr && ok; i++)
 		n->r->memory.at[first + i] = n->memory.at[t[i].index].memory;
 	n->r->memory.nr = first + (ok ? nr : 0);

@@ -1,28 +1,16 @@
 /*
  * What must stay of files whose launches were folded, so that those behind them are understood: chunks
- * with devices and nodes of graphs, with the beginnings of ranges that are open at the cut and the last
- * work of each, with launches whose work is still to come, with memory that is still allocated, and the
+ * with devices and nodes of graphs, with the beginnings of ranges that are open at the cut, the last
+ * work of each and of each device, with launches whose work is still to come, with memory that is still allocated, and the
  * clocks around these moments. Chunks stay as they are: what else is in them is read again with each of
- * the files before and behind, and goes out as a difference (fold/rolling.c).
+ * the files before and behind, and goes out as a difference (fold/rolling.c). The most that was held is no
+ * sum: allocations in them whose end is in a chunk that goes have their end written again.
  */
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "format/check.h"
-#include "read/native_int.h"
-#include "read/rolled.h"
-
-#include <string.h>
+#include "read/native_reduce_int.h"
 
 #define AWAITED_NS 60000000000u /* how long the work of a launch is waited for */
-
-struct reducing {
-	struct native *n;
-	struct sonde_buf *out;
-	uint32_t seq;
-	struct sonde_keyed *by_place; /* pieces, by where they are */
-	SONDE_VEC(struct sonde_keyed) moments; /* whose clocks are to be kept */
-	bool no_memory;
-};
 
 bool sonde_native__is_lasting(unsigned type)
 {
@@ -31,24 +19,13 @@ bool sonde_native__is_lasting(unsigned type)
 	       type == SONDE_EVENT_UUID;
 }
 
-static void put(struct reducing *x, unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b)
+bool *sonde_reducing__kept(const struct reducing *x, uint64_t at)
 {
-	struct sonde_block_head h = {.magic = SONDE_BLOCK_MAGIC,
-		.type = (uint16_t)type,
-		.nr_bytes = (uint32_t)(nr_a + nr_b),
-		.seq = x->seq++};
-	size_t at = x->out->n;
+	size_t low = 0;
 
-	sonde_buf_add(x->out, &h, sizeof(h));
-	sonde_buf_add(x->out, a, nr_a);
-	sonde_buf_add(x->out, b, nr_b);
-	if (x->out->failed)
-		return;
-	h.check = sonde_block_check(&h, x->out->p + at + sizeof(h));
-	memcpy(x->out->p + at, &h, sizeof(h));
+	sonde_bisect(low, x->n->pieces.nr, mid, x->by_place[mid].key <= at);
+	return &x->n->kept[low ? x->by_place[low - 1].index : x->n->pieces.nr];
 }
-
-/* --- which chunks -------------------------------------------------------------------------------- */
 
 static void keep_moment(struct reducing *x, uint64_t ns)
 {
@@ -67,16 +44,6 @@ static void keep_launch(struct reducing *x, uint32_t launch)
 	keep_moment(x, l->ns);
 }
 
-/* The piece with the event at this offset. */
-static void keep_event(struct reducing *x, uint64_t at)
-{
-	size_t low = 0;
-
-	sonde_bisect(low, x->n->pieces.nr, mid, x->by_place[mid].key <= at);
-	if (low)
-		x->n->kept[x->by_place[low - 1].index] = true;
-}
-
 static bool find_places(struct reducing *x)
 {
 	const struct native *n = x->n;
@@ -93,6 +60,38 @@ static bool find_places(struct reducing *x)
 static bool is_open(const struct native *n, uint32_t range)
 {
 	return !n->r->ranges.at[range].time.end_ns;
+}
+
+static void keep_work(struct reducing *x, const struct sonde_record *rec)
+{
+	*sonde_reducing__kept(x, rec->payload) = true;
+	if (rec->call != SONDE_NONE)
+		keep_launch(x, rec->call);
+}
+
+/* The work that ended last on each device: nothing ran from there to the next. */
+static void keep_last(struct reducing *x)
+{
+	const struct sonde_records *r = x->n->r;
+	struct sonde_map devices = {0};
+	SONDE_VEC(uint32_t) last = {0}; /* by number of a device */
+	size_t i;
+
+	for (i = x->n->first_record; i < r->records.nr && !x->no_memory; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+		bool is_new;
+		uint32_t device = sonde_record_queue(r, rec)->device,
+			 number = sonde_map_keep(&devices, &x->n->r->arena, SONDE_BYTES(device), &is_new),
+			 *slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&last) : &last.at[number];
+
+		x->no_memory |= !slot;
+		if (slot && (is_new || rec->time.end_ns >= r->records.at[*slot].time.end_ns))
+			*slot = (uint32_t)i;
+	}
+	for (i = 0; i < last.nr && !x->no_memory; i++)
+		keep_work(x, &r->records.at[last.at[i]]);
+	sonde_vec_release(&last);
+	sonde_map_release(&devices);
 }
 
 /* Ranges that are open, and the work that ended last in each. */
@@ -125,13 +124,9 @@ static void keep_open(struct reducing *x)
 					*to = (uint32_t)i;
 			}
 	}
-	for (i = 0; i < nr && !x->no_memory; i++) {
-		if (last[i] == SONDE_NONE)
-			continue;
-		keep_event(x, r->records.at[last[i]].payload);
-		if (r->records.at[last[i]].call != SONDE_NONE)
-			keep_launch(x, r->records.at[last[i]].call);
-	}
+	for (i = 0; i < nr && !x->no_memory; i++)
+		if (last[i] != SONDE_NONE)
+			keep_work(x, &r->records.at[last[i]]);
 	sonde_free(last);
 }
 
@@ -152,105 +147,62 @@ static void keep_awaited(struct reducing *x)
 	sonde_free(has_work);
 }
 
+/* False when memory is short. */
+static bool find_ends(struct reducing *x)
+{
+	struct native *n = x->n;
+	struct sonde_keyed *order = sonde_native__order_memory(n);
+	struct sonde_map addresses = {0};
+	SONDE_VEC(uint32_t) last = {0}; /* by number of an address */
+	bool ok = order != NULL;
+	size_t i;
+
+	x->ends = sonde_malloc((n->memory.nr + 1) * sizeof(*x->ends));
+	for (i = 0; i < n->memory.nr && ok && x->ends; i++) {
+		uint32_t at = order[i].index, number, *slot;
+		bool is_new;
+
+		number = sonde_map_keep(
+			&addresses, &n->r->arena, SONDE_BYTES(n->memory.at[at].memory.address), &is_new);
+		slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&last) : &last.at[number];
+		ok = slot != NULL;
+		if (ok && !is_new)
+			x->ends[*slot] = at;
+		if (ok)
+			*slot = at;
+		x->ends[at] = SONDE_NONE;
+	}
+	sonde_free(order);
+	sonde_vec_release(&last);
+	sonde_map_release(&addresses);
+	return ok && x->ends;
+}
+
 /* Memory that is allocated, with the calls that did it. */
 static void keep_memory(struct reducing *x)
 {
-	struct native *n = x->n;
-	struct sonde_map live = {0};
-	SONDE_VEC(uint32_t) last = {0}; /* by number in `live`; SONDE_NONE = freed */
+	const struct native *n = x->n;
 	size_t i;
 
+	x->no_memory |= !find_ends(x);
 	for (i = 0; i < n->memory.nr && !x->no_memory; i++) {
-		const struct sonde_memory *m = &n->memory.at[i].memory;
-		uint32_t number, *slot;
-		bool is_new;
-
-		number = sonde_map_keep(&live, &n->r->arena, SONDE_BYTES(m->address), &is_new);
-		slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&last) : &last.at[number];
-		x->no_memory |= !slot;
-		if (slot)
-			*slot = m->is_free ? SONDE_NONE : (uint32_t)i;
-	}
-	for (i = 0; i < last.nr && !x->no_memory; i++) {
-		if (last.at[i] == SONDE_NONE)
+		if (n->memory.at[i].memory.is_free || x->ends[i] != SONDE_NONE)
 			continue;
-		keep_event(x, n->memory.at[last.at[i]].at);
-		if (n->memory.at[last.at[i]].launch != SONDE_NONE)
-			keep_launch(x, n->memory.at[last.at[i]].launch);
+		*sonde_reducing__kept(x, n->memory.at[i].at) = true;
+		if (n->memory.at[i].launch != SONDE_NONE)
+			keep_launch(x, n->memory.at[i].launch);
 	}
-	sonde_vec_release(&last);
-	sonde_map_release(&live);
-}
-
-/* --- writing them -------------------------------------------------------------------------------- */
-
-/* Chunks with a piece that is kept, whole, each byte once: the next one goes on where a chunk ended. */
-static void put_chunks(struct reducing *x)
-{
-	const struct native *n = x->n;
-	const struct native_piece *at = n->pieces.at;
-	size_t i, end;
-
-	for (i = 0; i < n->pieces.nr; i = end) {
-		uint32_t offset = 0;
-		bool is_kept = false;
-
-		for (end = i; end < n->pieces.nr && at[end].stream == at[i].stream &&
-			      at[end].chunk == at[i].chunk;
-			end++)
-			is_kept |= n->kept[end];
-		for (; is_kept && i < end; i++) {
-			uint32_t skip = at[i].offset < offset ? offset - at[i].offset : 0;
-			struct sonde_events head = {at[i].tid, at[i].stream, at[i].chunk,
-				at[i].offset + skip, at[i].nr_bytes - skip};
-
-			if (skip >= at[i].nr_bytes)
-				continue;
-			put(x, SONDE_BLOCK_EVENTS, &head, sizeof(head), at[i].data + skip, head.nr_bytes);
-			offset = head.offset + head.nr_bytes;
-		}
-	}
-}
-
-/* The clocks on both sides of a moment, the first and the last ones. */
-static bool is_needed(const struct reducing *x, size_t point)
-{
-	const struct native_point *p = x->n->host.points.at;
-	size_t nr = x->n->host.points.nr, low = 0;
-
-	if (!point || point + 3 >= nr)
-		return true;
-	sonde_bisect(low, x->moments.nr, mid, x->moments.at[mid].key < p[point - 1].to_ns);
-	return low < x->moments.nr && x->moments.at[low].key <= p[point + 1].to_ns;
-}
-
-static void put_other(void *of, const struct sonde_block_head *h, const uint8_t *p)
-{
-	struct reducing *x = of;
-	const struct native_clock *host = &x->n->host;
-	struct sonde_clock c;
-	size_t low = 0;
-
-	if (h->type == SONDE_BLOCK_WINDOW)
-		put(x, h->type, p, h->nr_bytes, NULL, 0);
-	if (h->type != SONDE_BLOCK_CLOCK || h->nr_bytes < sizeof(c))
-		return;
-	memcpy(&c, p, sizeof(c));
-	sonde_bisect(low, host->points.nr, mid, host->points.at[mid].from < c.ticks);
-	if (low < host->points.nr && host->points.at[low].from == c.ticks && is_needed(x, low))
-		put(x, h->type, p, h->nr_bytes, NULL, 0);
 }
 
 int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_err *err)
 {
 	struct reducing x = {.n = n, .out = out};
-	/* All that was read is gone from then on; a first file of what was left counts for none. */
-	struct sonde_rolled rolled = {
-		.next = n->rolled.next + n->r->options.nr_files - (n->rolled.next > 0)};
 
 	x.no_memory = !find_places(&x);
 	if (!x.no_memory)
 		keep_open(&x);
+	if (!x.no_memory)
+		keep_last(&x);
 	if (!x.no_memory)
 		keep_awaited(&x);
 	if (!x.no_memory)
@@ -258,41 +210,10 @@ int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_e
 	if (n->pieces.nr)
 		n->kept[n->late[0].to_ns] = n->kept[n->late[1].to_ns] = true;
 	x.no_memory |= !sonde_keysort(x.moments.at, x.moments.nr);
-	if (!x.no_memory) {
-		sonde_buf_add(out, &n->head, sizeof(n->head));
-		put(&x, SONDE_BLOCK_META, n->meta.p, n->meta.n, NULL, 0);
-		put(&x, SONDE_BLOCK_ROLLED, &rolled, sizeof(rolled), NULL, 0);
-		sonde_native__each_block(n, put_other, &x);
-		put_chunks(&x);
-	}
+	if (!x.no_memory)
+		sonde_reducing__write(&x);
 	sonde_free(x.by_place);
+	sonde_free(x.ends);
 	sonde_vec_release(&x.moments);
 	return x.no_memory || out->failed ? sonde_err_nomem(err) : 0;
-}
-
-int sonde_capture_complete(struct sonde_buf *file, const uint64_t *counts, size_t nr,
-	struct sonde_str cells, struct sonde_err *err)
-{
-	struct reducing x = {.out = file};
-	struct sonde_block_head h;
-	struct sonde_rolled rolled;
-	size_t at = sizeof(struct sonde_capture_head), more;
-
-	memcpy(&h, file->p + at, sizeof(h)); /* META; ROLLED is behind it */
-	at += sizeof(h) + h.nr_bytes;
-	memcpy(&h, file->p + at, sizeof(h));
-	memcpy(&rolled, file->p + at + sizeof(h), sizeof(rolled));
-	rolled.nr_counts = (uint32_t)nr;
-	memcpy(rolled.counts, counts, nr * sizeof(*counts));
-	memcpy(file->p + at + sizeof(h), &rolled, sizeof(rolled));
-	h.check = sonde_block_check(&h, file->p + at + sizeof(h));
-	memcpy(file->p + at, &h, sizeof(h));
-	for (; at < file->n; at += sizeof(h) + h.nr_bytes, x.seq++)
-		memcpy(&h, file->p + at, sizeof(h));
-	x.seq++; /* META, which was not counted */
-	for (at = 0; at < cells.n; at += more) {
-		more = cells.n - at < SONDE_BLOCK_LIMIT ? cells.n - at : SONDE_BLOCK_LIMIT;
-		put(&x, SONDE_BLOCK_CELLS, cells.p + at, more, NULL, 0);
-	}
-	return file->failed ? sonde_err_nomem(err) : 0;
 }

@@ -247,6 +247,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
 	SONDE_VEC(struct sonde_sampling) samplings; /* by process, at most one each */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
+	uint64_t settled_ns; /* of some files of a capture: what the GPU did until then is all in them; 0 = it is anyway */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */
