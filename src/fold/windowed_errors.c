@@ -1,6 +1,7 @@
 /*
  * How far off the estimates of captures with a budget may be. Sums by entry and by time of timing scatter
- * as the estimate does (windowed_scatter.c): ± is the larger of the two, at 95 %.
+ * as the estimate does (windowed_scatter.c): ± is the larger of the two, at 95 %. Entries alone say nothing: those of
+ * one time resemble each other.
  */
 #include "fold/windowed_int.h"
 
@@ -8,26 +9,36 @@
 
 #include <math.h>
 
+#define LEAST_TIMES 1.5 /* of a scatter by times: one alone has none */
+
 /* Half of the interval that holds 95 %, in standard errors, for a scatter of nr sums. */
 static double reach(double nr)
 {
-	static const double t[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
-	size_t df = nr < 2 ? 1 : (size_t)nr - 1;
+	static const double t[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20};
+	double df = nr < 2 ? 1 : nr - 1;
+	size_t low = (size_t)df;
 
-	return df <= sizeof(t) / sizeof(*t) ? t[df - 1] : 1.96 + 2.5 / (double)df;
+	if (low >= sizeof(t) / sizeof(*t))
+		return 1.96 + 2.5 / df;
+	return t[low - 1] + (df - (double)low) * (t[low] - t[low - 1]);
 }
 
-/* What scatters by the time in which it was timed; NaN: there were too few. */
-static double reach_by_time(const struct scatter *s, double squares, double known)
+/*
+ * What scatters by the time in which it was timed; NaN: there were too few. A time in which hardly anything was
+ * timed tells hardly anything of the scatter: there are as many as would tell as much if all were alike. Each drew
+ * the mean it is compared with towards itself by its share of all, which the last factor undoes.
+ */
+static double reach_by_time(const struct scatter *s, const struct sonde_scatter_sums *sums, double known)
 {
-	double nr = (double)s->nr_times, left = known < s->all ? 1 - known / s->all : 0;
+	double nr = sums->weight2 > 0 ? sums->weight * sums->weight / sums->weight2 : 0;
+	double left = known < s->all ? 1 - known / s->all : 0;
 
-	return nr < 2 ? NAN : reach(nr) * sqrt(left * squares * nr / (nr - 1));
+	return nr < LEAST_TIMES ? NAN : reach(nr) * sqrt(left * sums->squares) * nr / (nr - 1);
 }
 
 static double error_of(const struct scatter *s)
 {
-	double by_time = reach_by_time(s, s->by_time, s->timed), by_entry = NAN;
+	double by_time = reach_by_time(s, &s->by_time, s->timed), by_entry = NAN;
 	double left = 1 - s->timed / s->all, nr = (double)s->nr_entries;
 
 	if (s->timed >= s->all)
@@ -36,14 +47,14 @@ static double error_of(const struct scatter *s)
 		return NAN;
 	if (s->nr_entries >= FEW_ENTRIES)
 		by_entry = reach(nr) * sqrt(left * s->by_entry * nr / (nr - 1));
-	return hypot(s->bias, isnan(by_time) || by_entry > by_time ? by_entry : by_time);
+	return hypot(s->bias, by_entry > by_time ? by_entry : by_time);
 }
 
 static double launch_error_of(const struct scatter *s)
 {
 	return s->is_unseen	   ? NAN
 	       : s->known >= s->all ? 0
-		       : hypot(s->nr_bias, reach_by_time(s, s->nr_by_time, s->known));
+		       : hypot(s->nr_bias, reach_by_time(s, &s->nr_by_time, s->known));
 }
 
 static bool *find_taken_places(const struct sonde_launches *l)

@@ -8,10 +8,14 @@
 
 /* What is known of a visit's scatter, of its time and of its number of launches. */
 struct scatter {
-	double by_entry, by_time, nr_by_time; /* Σ of squares */
-	uint64_t nr_entries, nr_times;
-	double open, nr_open; /* sums of the time at hand … */
-	uint32_t timing;      /* … which is this one, as timing_of; 0 = none yet */
+	double by_entry; /* Σ of squares … */
+	uint64_t nr_entries;
+	struct sonde_scatter_sums {
+		double squares;		/* … of the moves of all times … */
+		double weight, weight2; /* … and Σ of the launches that each stands for, and of their squares */
+		double move, open;	/* move and launches of the time at hand … */
+	} by_time, nr_by_time;
+	uint32_t timing; /* … which is this one, as timing_of; 0 = none yet */
 	double bias, nr_bias; /* how far off it may be though nothing scatters */
 	double timed, known, all; /* launches */
 	bool is_rare; /* too few entries of its own */

@@ -50,34 +50,41 @@ static uint32_t timing_of(const struct sonde_records *r, const struct sonde_reco
 	return (uint32_t)low + 1;
 }
 
-void sonde_scatter__close_time(struct scatter *s)
+static void close_sums(struct sonde_scatter_sums *s)
 {
-	if (s->timing) {
-		s->by_time += s->open * s->open;
-		s->nr_by_time += s->nr_open * s->nr_open;
-		s->nr_times++;
-	}
-	s->open = s->nr_open = 0;
+	s->squares += s->move * s->move;
+	s->weight += s->open;
+	s->weight2 += s->open * s->open;
+	s->move = s->open = 0;
 }
 
-/* Launches come in order of their calls, so each time is over when another one is met. */
-static void add_move(struct scatter *s, uint32_t timing, double move, double nr_move)
+void sonde_scatter__close_time(struct scatter *s)
 {
-	if (s->timing != timing)
-		sonde_scatter__close_time(s);
-	s->timing = timing;
-	s->open += move;
-	s->nr_open += nr_move;
+	close_sums(&s->by_time);
+	close_sums(&s->nr_by_time);
 }
 
 /* What happened in a place, for all regions it is in. */
 struct happening {
 	uint32_t timing; /* 0 = it moves nothing */
 	double move, nr_move;
+	double weight, nr_weight; /* it stands for so many launches that are timed, or counted at times only */
 	double timed, known, all;
 	double bias, nr_bias;
 	bool is_unseen;
 };
+
+/* Launches come in order of their calls, so each time is over when another one is met. */
+static void add_move(struct scatter *s, const struct happening *h)
+{
+	if (s->timing != h->timing)
+		sonde_scatter__close_time(s);
+	s->timing = h->timing;
+	s->by_time.move += h->move;
+	s->by_time.open += h->weight;
+	s->nr_by_time.move += h->nr_move;
+	s->nr_by_time.open += h->nr_weight;
+}
 
 static void add_to_regions(
 	struct errors *e, uint32_t scope, uint32_t number, const struct happening *h)
@@ -102,7 +109,7 @@ static void add_to_regions(
 			s->nr_bias += h->nr_bias;
 			s->is_unseen |= h->is_unseen;
 			if (h->timing)
-				add_move(s, h->timing, h->move, h->nr_move);
+				add_move(s, h);
 		}
 }
 
@@ -130,6 +137,7 @@ static void add_launch(struct errors *e, const struct sonde_launch *launch)
 	bool is_timed = !rec->is_untimed && launch->state == SONDE_LAUNCH_TAKEN;
 	bool is_work = is_timed || (rec->is_untimed && !rec->is_nothing);
 	struct happening h = {.move = is_timed ? move_of(e, launch) : 0,
+		.weight = is_timed ? p->scale : 0,
 		.timed = is_timed,
 		.known = is_work,
 		.all = is_work ? (is_late ? p->more : 1) : 0};
@@ -155,7 +163,8 @@ static void add_piece(struct errors *e, const struct sonde_windowed_piece *piece
 		double due = (double)p->nr_late / e->w->stays[piece->stays].seen * piece->share;
 		struct happening h = {.timing = piece->timing,
 			.move = -due * time_of_late(p),
-			.nr_move = -due * works_of_late(p)};
+			.nr_move = -due * works_of_late(p),
+			.nr_weight = due * works_of_late(p)};
 
 		memcpy(key, e->w->keys.keys[number - 1].p, sizeof(key));
 		add_to_regions(e, key[0], key[1], &h);
