@@ -81,12 +81,6 @@ endef
 $(foreach c,$(filter-out $(notdir $(MPICC)),$(MPICCS)) $(MPICC),$(eval $(call mpi_program,$(c))))
 # ----------------------------------------------------------------------------------------------
 
-# Objects of build folders older than this line were not position-independent: they are made anew, once.
-$(LIB_OBJ): $(BUILD)/.pic
-$(BUILD)/.pic:
-	@mkdir -p $(@D)
-	@touch $@
-
 # --- libsonde: what src/lib/ needs of the rooms -------------------------------------------------
 SONAME    := libsonde.so.$(firstword $(subst ., ,$(VERSION)))
 API_OBJ   := $(filter $(BUILD)/src/lib/%,$(LIB_OBJ))
@@ -116,6 +110,11 @@ $(BUILD)/sonde.pc: Makefile
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Flags of test builds for folders that need not be fast: compiling them is most of their time.
+LIGHT     ?=
+LIGHT_IN  ?= src/cli tests/unit
+$(foreach d,$(LIGHT_IN),$(BUILD)/$(d)/%.o): CFLAGS += $(LIGHT)
 
 # Unmixing and comparing give the same bits on every machine: no multiply-add where the source has two operations.
 # (errno of sqrt is asked for nowhere.)
@@ -220,7 +219,7 @@ $(BUILD)/fake/fake_%: tests/inject/fake_%.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
 
 # The library under ThreadSanitizer, with a program that has it too.
-TSAN := BUILD=build/tsan OPT="-O1 -g -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
+TSAN := BUILD=build/tsan OPT="-O0 -g1 -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
 .PHONY: tsan
 tsan:
 	$(MAKE) --no-print-directory $(TSAN) inject workloads
@@ -253,7 +252,7 @@ $(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
-ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" WERROR=-Werror
+ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" LIGHT=-O0 WERROR=-Werror
 
 test:
 	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools mpi-programs
@@ -262,8 +261,9 @@ test:
 .PHONY: unit-programs
 unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
-# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them.
-FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC"
+# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them. LIGHT: no target comes there.
+FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
+	LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
 
 fuzz:

@@ -9,7 +9,8 @@
 #   unread COMMAND…    runs it with nobody reading its output; its status
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
-#   one_make ARGS…     make, for builds that several scripts use: one at a time
+#   one_make FOLDER ARGS…   make into build/FOLDER, which several scripts use: one at a time
+#   needs_tsan         skip_all where there is no ThreadSanitizer
 #   wait_for COMMAND…  until it succeeds; is_gone PID is a command for it
 #
 # The working directory is then the repository; $SONDE is the program, $BUILD the build it is in (build),
@@ -62,11 +63,18 @@ unread() { # COMMAND…: its standard output is a pipe that nobody reads any mor
 	exec {gone}>&-
 	return $rc
 }
-one_make() { flock -o Makefile make --no-print-directory "$@"; }
+one_make() {
+	mkdir -p build
+	flock -o "build/$1.lock" make --no-print-directory "${@:2}"
+}
 skip() { echo "skip $1: $2"; }
 skip_all() {
 	skip "$(basename "$0" .sh)" "$1"
 	exit 0
+}
+needs_tsan() {
+	echo 'int main(void) { return 0; }' >"$TMP/probe.c"
+	gcc -fsanitize=thread -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null && "$TMP/probe" 2>/dev/null || skip_all "no ThreadSanitizer here"
 }
 
 is_gone() { # PID: or waits to be, until somebody asks for its status

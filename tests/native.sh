@@ -9,10 +9,7 @@ OUT=$TMP/out CONF=$TMP/inject.conf
 LIB=$PWD/$BUILD/libsonde_inject.so
 WORK=$PWD/$BUILD/workloads
 
-if [ ! -e "$LIB" ]; then
-	echo "skip $(basename "$0"): the NVTX headers were not found when building"
-	exit 0
-fi
+[ -e "$LIB" ] || skip_all "the NVTX headers were not found when building"
 
 fresh() {
 	rm -rf "$OUT"

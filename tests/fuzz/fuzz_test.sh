@@ -11,7 +11,7 @@ echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n);
 int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return !p && n; }' >"$TMP/probe.c"
 clang -fsanitize=fuzzer,address -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null ||
 	skip_all "clang has no libFuzzer runtime"
-one_make -j"$(nproc)" fuzz >"$TMP/make.log" 2>&1 || {
+one_make fuzz -j"$(nproc)" fuzz >"$TMP/make.log" 2>&1 || {
 	cat "$TMP/make.log"
 	not_ok fuzz__targets_build
 	exit 1

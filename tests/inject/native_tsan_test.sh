@@ -2,15 +2,10 @@
 # The injected library under ThreadSanitizer, 16 threads at a time.
 . "$(dirname "$0")/../native.sh"
 LIB=$PWD/build/tsan/libsonde_inject.so
-name="16 threads under ThreadSanitizer show no race"
-echo 'int main(void) { return 0; }' >"$TMP/probe.c"
-if ! gcc -fsanitize=thread -o "$TMP/probe" "$TMP/probe.c" 2>/dev/null || ! "$TMP/probe" 2>/dev/null; then
-	echo "skip $name: no ThreadSanitizer here"
-	exit 0
-fi
-one_make tsan >"$TMP/make.log" 2>&1 || {
+needs_tsan
+one_make tsan -j"$(nproc)" tsan >"$TMP/make.log" 2>&1 || {
 	cat "$TMP/make.log"
-	echo "not ok the library builds with ThreadSanitizer"
+	not_ok "the library builds with ThreadSanitizer"
 	exit 1
 }
 export TSAN_OPTIONS="exitcode=66 log_path=$TMP/tsan"
@@ -54,7 +49,7 @@ presence() { # until it went twice; a minute at most
 		wait && [ "$(grep -c gone "$TMP/gone")" -ge 2 ]
 }
 
-ok "$name" quiet pairs 5000 16 64
+ok "16 threads under ThreadSanitizer show no race" quiet pairs 5000 16 64
 ok "320 short threads under ThreadSanitizer show no race" quiet faults threads 20
 ok "new labels under ThreadSanitizer show no race" quiet faults labels 5000
 ok "the CPU workload under ThreadSanitizer shows no race" quiet resnet_cpu 3
