@@ -64,29 +64,42 @@ double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_se
 	return ns > 0 ? cycles / ns : NAN;
 }
 
-/* L2 has a clock of its own: its cycles for each of an SM's, while SMs worked; 0 = not known. */
-static double l2_cycles(const struct sonde_records *r, const struct sonde_series *s, double nr_sms)
+/* Adds up the cycles of L2's slices and of SMs while SMs worked. */
+static void add_cycles(
+	const struct sonde_records *r, const struct sonde_series *s, double *of_slices, double *of_sms)
 {
 	uint32_t l2 = sonde_series_counter(s, r, "l2.elapsed_cycles");
 	uint32_t sm = sonde_series_counter(s, r, "sm.elapsed_cycles");
 	uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
-	double of_slices = 0, of_sms = 0;
 	size_t k;
 
 	if (l2 == SONDE_NONE || sm == SONDE_NONE || active == SONDE_NONE)
-		return 0;
+		return;
 	for (k = 0; k < s->times.nr; k++) {
 		const double *row = &s->values.at[k * s->counters.nr];
 
 		if (!(row[active] > 0))
 			continue;
-		of_slices += row[l2];
-		of_sms += row[sm];
+		*of_slices += row[l2];
+		*of_sms += row[sm];
 	}
-	/* A slice counts one in each of its cycles: the peak is the number of slices. */
-	if (!(of_sms > 0) || !(nr_sms > 0) || !(s->counters.at[l2].peak > 0))
-		return 0;
-	return of_slices / s->counters.at[l2].peak / (of_sms / nr_sms);
+}
+
+/*
+ * L2 has a clock of its own: its cycles for each of an SM's; 0 = not known. By all series of the device:
+ * when the interval changes another one begins, in which perhaps nothing ran.
+ */
+static double l2_cycles(const struct sonde_records *r, const struct sonde_series *of, double nr_sms)
+{
+	uint32_t l2 = sonde_series_counter(of, r, "l2.elapsed_cycles");
+	double slices = l2 != SONDE_NONE ? of->counters.at[l2].peak : 0; /* each counts one in a cycle */
+	double of_slices = 0, of_sms = 0;
+	size_t i;
+
+	for (i = 0; i < r->series.nr; i++)
+		if (sonde_series__is_same_device(&r->series.at[i], of))
+			add_cycles(r, &r->series.at[i], &of_slices, &of_sms);
+	return of_sms > 0 && nr_sms > 0 && slices > 0 ? of_slices / slices / (of_sms / nr_sms) : 0;
 }
 
 double sonde_sampled__peak(

@@ -301,6 +301,28 @@ static void test_sampled__samples_are_put_in_order(void **state)
 	end_program(&p);
 }
 
+/* The interval changed while nothing ran: the clock of L2 is known by the rest. */
+static void test_sampled__an_idle_series_hides_no_percentage(void **state)
+{
+	struct sampling how = whole;
+	struct sonde_series *s;
+	struct program p;
+	struct run run;
+	size_t i;
+
+	(void)state;
+	how.is_in_two = true;
+	run_program(&p, &how);
+	s = &p.m.r->series.at[0];
+	for (i = 0; i < s->times.nr; i++)
+		s->values.at[i * s->counters.nr +
+			     sonde_series_counter(s, p.m.r, "sm.active_cycles")] = 0;
+	fold_program(&run, &p);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), L2_PCT), 20);
+	release(&run);
+	end_program(&p);
+}
+
 static void test_sampled__without_the_clock_the_device_tells_it(void **state)
 {
 	struct sampling how = whole;
@@ -378,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
 		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),
 		cmocka_unit_test(test_sampled__samples_are_put_in_order),
+		cmocka_unit_test(test_sampled__an_idle_series_hides_no_percentage),
 		cmocka_unit_test(test_sampled__without_the_clock_the_device_tells_it),
 		cmocka_unit_test(test_sampled__no_samples_no_figures),
 		cmocka_unit_test(test_sampled__a_wrong_offset_is_noticed),
