@@ -17,31 +17,6 @@ static struct sonde_launches *attribute(const struct made *m, bool own)
 	return l;
 }
 
-/* A range of `thread` from `begin` to `end`. */
-static uint32_t range(
-	struct made *m, uint64_t thread, uint32_t parent, const char *label, int begin, int end)
-{
-	uint32_t n;
-
-	m->thread = thread;
-	n = made_push(m, parent, label);
-	m->r->ranges.at[n].time.begin_ns = (uint64_t)begin;
-	m->r->ranges.at[n].time.end_ns = (uint64_t)end;
-	return n;
-}
-
-/* A launch of `thread` at `ns`, with one range open (SONDE_NONE: none). */
-static uint32_t launch(struct made *m, uint64_t thread, int ns, uint32_t open)
-{
-	uint32_t n;
-
-	m->thread = thread;
-	n = made_launch(m, "k", open != SONDE_NONE, &open);
-	m->r->records.at[n].call_ns = (uint64_t)ns;
-	m->r->records.at[n].time = (struct sonde_record_time){(uint64_t)ns + 1000, (uint64_t)ns + 1001};
-	return n;
-}
-
 /* The id of the only region a launch is in; "" outside. */
 static struct sonde_str home(const struct sonde_launches *l, uint32_t launch_number)
 {
@@ -66,18 +41,18 @@ static void test_adopt__takes_the_open_stack_of_the_one_other_thread(void **stat
 
 	(void)state;
 	made_init(&m);
-	step = range(&m, 1, MADE_ROOT, "step", 100, 500);
-	fwd = range(&m, 1, step, "forward", 110, 200);
-	range(&m, 1, step, "backward", 300, 400);
-	own = range(&m, 2, MADE_ROOT, "load", 350, 360);
-	launch(&m, 1, 150, fwd);	/* 0 */
-	launch(&m, 2, 299, SONDE_NONE); /* 1: between the two */
-	launch(&m, 2, 300, SONDE_NONE); /* 2: just begun */
-	launch(&m, 2, 355, own);	/* 3 */
-	launch(&m, 2, 399, SONDE_NONE); /* 4 */
-	launch(&m, 2, 400, SONDE_NONE); /* 5: just over */
-	launch(&m, 2, 500, SONDE_NONE); /* 6 */
-	launch(&m, 2, 99, SONDE_NONE);	/* 7 */
+	step = made_push_at(&m, 1, MADE_ROOT, "step", 100, 500);
+	fwd = made_push_at(&m, 1, step, "forward", 110, 200);
+	made_push_at(&m, 1, step, "backward", 300, 400);
+	own = made_push_at(&m, 2, MADE_ROOT, "load", 350, 360);
+	made_launch_at(&m, 1, 150, fwd);	/* 0 */
+	made_launch_at(&m, 2, 299, SONDE_NONE); /* 1: between the two */
+	made_launch_at(&m, 2, 300, SONDE_NONE); /* 2: just begun */
+	made_launch_at(&m, 2, 355, own);	/* 3 */
+	made_launch_at(&m, 2, 399, SONDE_NONE); /* 4 */
+	made_launch_at(&m, 2, 400, SONDE_NONE); /* 5: just over */
+	made_launch_at(&m, 2, 500, SONDE_NONE); /* 6 */
+	made_launch_at(&m, 2, 99, SONDE_NONE);	/* 7 */
 	l = attribute(&m, false);
 	is_in(l, 0, "step/forward", false);
 	is_in(l, 1, "step", true);
@@ -105,12 +80,12 @@ static void test_adopt__two_threads_with_ranges_lend_nothing(void **state)
 
 	(void)state;
 	made_init(&m);
-	range(&m, 1, MADE_ROOT, "A", 100, 300);
-	range(&m, 2, MADE_ROOT, "B", 200, 400);
-	launch(&m, 3, 150, SONDE_NONE);
-	launch(&m, 3, 250, SONDE_NONE);
-	launch(&m, 3, 350, SONDE_NONE);
-	launch(&m, 3, 450, SONDE_NONE);
+	made_push_at(&m, 1, MADE_ROOT, "A", 100, 300);
+	made_push_at(&m, 2, MADE_ROOT, "B", 200, 400);
+	made_launch_at(&m, 3, 150, SONDE_NONE);
+	made_launch_at(&m, 3, 250, SONDE_NONE);
+	made_launch_at(&m, 3, 350, SONDE_NONE);
+	made_launch_at(&m, 3, 450, SONDE_NONE);
 	l = attribute(&m, false);
 	is_in(l, 0, "A", true);
 	is_in(l, 1, "", false);
@@ -129,9 +104,9 @@ static void test_adopt__stays_in_its_process(void **state)
 
 	(void)state;
 	made_init(&m);
-	range(&m, 1, MADE_ROOT, "A", 100, 300);
+	made_push_at(&m, 1, MADE_ROOT, "A", 100, 300);
 	made_process(&m, 2);
-	launch(&m, 2, 150, SONDE_NONE);
+	made_launch_at(&m, 2, 150, SONDE_NONE);
 	l = attribute(&m, false);
 	is_in(l, 0, "", false);
 	sonde_launches_free(l);
@@ -145,8 +120,8 @@ static void test_adopt__a_launch_without_a_call_stays_outside(void **state)
 
 	(void)state;
 	made_init(&m);
-	range(&m, 1, MADE_ROOT, "A", 100, 3000);
-	launch(&m, 2, 0, SONDE_NONE);
+	made_push_at(&m, 1, MADE_ROOT, "A", 100, 3000);
+	made_launch_at(&m, 2, 0, SONDE_NONE);
 	l = attribute(&m, false);
 	is_in(l, 0, "", false);
 	assert_int_equal(l->tally.nr_outside_by[SONDE_OUTSIDE_NO_CALL], 1);
@@ -164,10 +139,10 @@ static void test_adopt__start_end_ranges_stay_beside_the_adopted_stack(void **st
 
 	(void)state;
 	made_init(&m);
-	range(&m, 1, MADE_ROOT, "A", 100, 300);
+	made_push_at(&m, 1, MADE_ROOT, "A", 100, 300);
 	start = made_start(&m, "request");
-	n = launch(&m, 2, 150, start);
-	launch(&m, 2, 160, start);
+	n = made_launch_at(&m, 2, 150, start);
+	made_launch_at(&m, 2, 160, start);
 	l = attribute(&m, false);
 	p = &l->places.at[l->launches.at[n].place];
 	assert_int_equal(p->nr, 2);
@@ -212,9 +187,9 @@ static void test_adopt__entries_count_in_the_scope_of_the_adopted(void **state)
 
 	(void)state;
 	made_init(&m);
-	range(&m, 1, MADE_ROOT, "A", 100, 300);
+	made_push_at(&m, 1, MADE_ROOT, "A", 100, 300);
 	m.device = 3;
-	launch(&m, 2, 150, SONDE_NONE);
+	made_launch_at(&m, 2, 150, SONDE_NONE);
 	l = attribute(&m, false);
 	for (i = 0; i < l->presences.nr; i++)
 		seen += l->presences.at[i].instances;
@@ -235,8 +210,8 @@ static void test_adopt__odd_times_and_short_memory(void **state)
 	(void)state;
 	made_init(&m);
 	for (i = 0; i < 300; i++) {
-		range(&m, i % 7, MADE_ROOT, "A", (int)(i * 37 % 500), (int)(i * 91 % 500));
-		launch(&m, 9, (int)(i * 53 % 500), SONDE_NONE);
+		made_push_at(&m, i % 7, MADE_ROOT, "A", (int)(i * 37 % 500), (int)(i * 91 % 500));
+		made_launch_at(&m, 9, (int)(i * 53 % 500), SONDE_NONE);
 	}
 	before = sonde_alloc_count();
 	sonde_launches_free(attribute(&m, false));

@@ -12,19 +12,6 @@ static const char small[] =
 	"\"frame\":{\"name\":\"ROOT\"},\"metrics\":{\"count\":0}},"
 	"{\"CUDA\":{\"1\":{\"arch\":\"90\",\"num_sms\":132,\"bus_width\":6144}}}]";
 
-static double value(const struct sonde_records *r, uint32_t record, const char *metric)
-{
-	struct sonde_values v = {0};
-	double out;
-
-	assert_int_not_equal(sonde_records_metric(r, metric), SONDE_NONE);
-	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
-	assert_int_equal(sonde_records_values(r, record, &v, NULL), 0);
-	out = v.num[sonde_records_metric(r, metric)];
-	sonde_values_release(&v);
-	return out;
-}
-
 static void test_hatchet__scopes_are_ranges_and_leaves_what_ran(void **state)
 {
 	struct sonde_records *r;
@@ -35,34 +22,15 @@ static void test_hatchet__scopes_are_ranges_and_leaves_what_ran(void **state)
 	assert_int_equal(r->ranges.nr, 1);
 	assert_true(sonde_str_is(sonde_records_str(r, r->ranges.at[0].label), "scope"));
 	assert_int_equal(r->records.nr, 2);
-	assert_true(value(r, 0, "bytes.sum") == 64);
+	assert_true(metric_of(r, 0, "bytes.sum") == 64);
 	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[1])->name), "k\xc3\xa9"));
-	assert_true(value(r, 1, "gpu__time_duration.sum") == 2500);
-	assert_true(value(r, 1, "count.sum") == 3);
+	assert_true(metric_of(r, 1, "gpu__time_duration.sum") == 2500);
+	assert_true(metric_of(r, 1, "count.sum") == 3);
 	assert_int_equal(sonde_record_launches(&r->records.at[1]), 3);
 	assert_int_equal(sonde_record_launches(&r->records.at[0]), 0); /* the scope's own bytes */
 	assert_int_equal(sonde_record_queue(r, &r->records.at[1])->device, 1);
 	assert_int_equal(r->devices.at[0].cc_major, 9);
 	assert_int_equal(sonde_records_metric(r, "time (inc).sum"), SONDE_NONE);
-	sonde_records_free(r);
-}
-
-/* Whatever happens, it is an error with words or records that can be walked. */
-static void survive(const char *p, size_t n)
-{
-	struct sonde_records *r;
-	struct sonde_values v = {0};
-	struct sonde_err err;
-	uint32_t i;
-
-	if (read_bytes(&r, p, n, &err)) {
-		assert_true(!r && err.code < 0 && err.msg[0]);
-		return;
-	}
-	if (sonde_values_init(&v, r, NULL) == 0)
-		for (i = 0; i < r->records.nr; i++)
-			sonde_records_values(r, i, &v, NULL);
-	sonde_values_release(&v);
 	sonde_records_free(r);
 }
 
@@ -104,19 +72,8 @@ static void test_hatchet__nesting_without_end_is_refused(void **state)
 
 static void test_hatchet__survives_every_failed_allocation(void **state)
 {
-	struct sonde_records *r = NULL;
-	struct sonde_err err;
-	uint64_t nth;
-	int rc = SONDE_ERR_NOMEM;
-
 	(void)state;
-	for (nth = 1; rc == SONDE_ERR_NOMEM && nth < 10000; nth++) {
-		rc = read_bytes_failing(&r, small, sizeof(small) - 1, nth, &err);
-		sonde_records_free(r);
-		r = NULL;
-	}
-	assert_int_equal(rc, 0);
-	assert_true(nth > 10);
+	survive_failed_allocations(small, sizeof(small) - 1, 10);
 }
 
 int main(void)

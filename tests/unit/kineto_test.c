@@ -1,79 +1,9 @@
-/* The reader of torch.profiler traces: what it makes of odd, damaged and hostile ones. */
+/* The reader of torch.profiler traces: what a trace says. */
 #include "unit.h"
 
-#include "base/alloc.h"
-#include "read/records.h"
-#include "read_bytes.h"
+#include "kineto_made.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#define RANGE(name, tid, ts, dur)                                                                  \
-	"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"" name                               \
-	"\",\"pid\":9,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur "}"
-#define CALL(id, tid, ts)                                                                          \
-	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,\"tid\":"  \
-	tid ",\"ts\":" ts ",\"dur\":1,\"args\":{\"cbid\":211,\"correlation\":" id "}}"
-#define KERNEL(name, id, ts, dur)                                                                  \
-	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts    \
-	",\"dur\":" dur ",\"args\":{\"device\":0,\"stream\":7,\"correlation\":" id                 \
-	",\"grid\":[2,3,1],\"block\":[32,1,1],\"registers per thread\":40}}"
-#define TRACE(events) "{\"schemaVersion\":1,\"traceEvents\":[" events "],\"traceName\":\"t\"}"
-
-static struct sonde_records *open_text(const char *text)
-{
-	struct sonde_records *r = NULL;
-	struct sonde_err err;
-
-	if (read_bytes(&r, text, strlen(text), &err))
-		fail_msg("%s", err.msg);
-	return r;
-}
-
-/* The labels around a record, outermost first, joined by '/'. */
-static const char *path_of(const struct sonde_records *r, uint32_t record)
-{
-	static char text[256];
-	char rest[sizeof(text)];
-	const struct sonde_set *set = &r->sets.at[r->records.at[record].open];
-	uint32_t at = set->nr ? r->members.at[set->first] : SONDE_NONE;
-
-	text[0] = '\0';
-	for (; at != SONDE_NONE; at = r->ranges.at[at].parent) {
-		struct sonde_str label = sonde_records_str(r, r->ranges.at[at].label);
-
-		memcpy(rest, text, sizeof(rest));
-		snprintf(text, sizeof(text), "%.*s%s%.200s", SONDE_STR_ARG(label),
-			rest[0] ? "/" : "", rest);
-	}
-	return text;
-}
-
-static bool has_note(const struct sonde_records *r, const char *words)
-{
-	size_t i;
-
-	for (i = 0; i < r->notes.texts.nr; i++)
-		if (memmem(r->notes.texts.keys[i].p, r->notes.texts.keys[i].n, words, strlen(words)))
-			return true;
-	return false;
-}
-
-static double value(struct sonde_records *r, uint32_t record, const char *metric)
-{
-	struct sonde_values v = {0};
-	uint32_t m = sonde_records_metric(r, metric);
-	double out;
-
-	assert_int_not_equal(m, SONDE_NONE);
-	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
-	assert_int_equal(sonde_records_values(r, record, &v, NULL), 0);
-	out = v.num[m];
-	sonde_values_release(&v);
-	return out;
-}
-
-/* --- what a trace says ------------------------------------------------------------------------ */
 
 static void test_kineto__a_launch_is_where_its_call_was(void **state)
 {
@@ -87,8 +17,8 @@ static void test_kineto__a_launch_is_where_its_call_was(void **state)
 	assert_int_equal(r->records.at[0].time.end_ns, 92501);
 	assert_int_equal(r->records.at[0].call_ns, 12250);
 	assert_int_equal(sonde_record_caller(r, &r->records.at[0])->thread, 1);
-	assert_true(value(r, 0, "launch__grid_size") == 6 && value(r, 0, "launch__thread_count") == 192);
-	assert_true(value(r, 0, "gpu__time_duration.sum") == 2500);
+	assert_true(metric_of(r, 0, "launch__grid_size") == 6 && metric_of(r, 0, "launch__thread_count") == 192);
+	assert_true(metric_of(r, 0, "gpu__time_duration.sum") == 2500);
 	sonde_records_free(r);
 }
 
@@ -112,7 +42,7 @@ static void test_kineto__a_range_that_outlives_its_parent_ends_with_it(void **st
 	(void)state;
 	assert_string_equal(path_of(r, 0), "A/B");
 	assert_string_equal(path_of(r, 1), "");
-	assert_true(has_note(r, "1 range outlives the range around it"));
+	assert_true(noted(r, "1 range outlives the range around it"));
 	sonde_records_free(r);
 }
 
@@ -147,15 +77,10 @@ static void test_kineto__old_names_and_a_bare_array_are_read(void **state)
 	assert_int_equal(r->records.at[0].time.start_ns, 1665536373729077000u);
 	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[1])->full_name),
 		"[CUDA memcpy Device-to-Host]"));
-	assert_true(value(r, 1, "memory__bytes.sum") == 64);
-	assert_true(has_note(r, "1 kernel or copy has no host call in the trace"));
+	assert_true(metric_of(r, 1, "memory__bytes.sum") == 64);
+	assert_true(noted(r, "1 kernel or copy has no host call in the trace"));
 	sonde_records_free(r);
 }
-
-#define OP(name, tid, ts, dur, seq, fwd)                                                           \
-	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":9,\"tid\":" tid            \
-	",\"ts\":" ts ",\"dur\":" dur ",\"args\":{\"Sequence number\":" seq                        \
-	",\"Fwd thread id\":" fwd "}}"
 
 static void test_kineto__backward_work_has_its_forward_range_as_origin(void **state)
 {
@@ -211,11 +136,11 @@ static void test_kineto__without_sequence_numbers_flows_tell_the_origin(void **s
 			sonde_records_str(r, r->ranges.at[rec->origin].label), homes[i]));
 	}
 	assert_int_equal(r->records.at[3].origin_kind, SONDE_ORIGIN_NONE);
-	assert_false(has_note(r, "fwdbwd"));
+	assert_false(noted(r, "fwdbwd"));
 	sonde_records_free(r);
 	r = open_text(TRACE(FLOW("s", "1", "1", "2") "," FLOW("f", "1", "2", "9") "," CALL("1", "1",
 		"3") "," KERNEL("k", "1", "5", "1")));
-	assert_true(has_note(r, "2 links of forward and backward (fwdbwd) stand beside no operators"));
+	assert_true(noted(r, "2 links of forward and backward (fwdbwd) stand beside no operators"));
 	sonde_records_free(r);
 }
 
@@ -266,87 +191,6 @@ static void test_kineto__hardware_counters_are_samples(void **state)
 	sonde_records_free(r);
 }
 
-/* --- hazards ---------------------------------------------------------------------------------- */
-
-static void test_kineto__odd_numbers_and_texts_are_taken(void **state)
-{
-	struct sonde_records *r = open_text(TRACE(
-		"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"a\\u00e9\\ud83d\\ude00\\/\xff\","
-		"\"pid\":9,\"tid\":1,\"ts\":0,\"dur\":50,\"args\":{\"x\":NaN,\"y\":-Infinity,"
-		"\"big\":123456789012345678901234567890,\"deep\":[[[[{\"a\":[1,\"]\"]}]]]]}},"
-		"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"bad\",\"pid\":9,\"tid\":1,"
-		"\"ts\":NaN,\"dur\":1}," CALL("1", "1", "2") "," KERNEL("k", "1", "20", "1.2346")));
-
-	(void)state;
-	assert_string_equal(path_of(r, 0), "a\xc3\xa9\xf0\x9f\x98\x80/\xff");
-	assert_int_equal(r->records.at[0].time.end_ns, 21235);
-	assert_true(has_note(r, "1 event has no usable time"));
-	sonde_records_free(r);
-}
-
-static void test_kineto__a_call_may_lack_its_name(void **state)
-{
-	struct sonde_records *r = open_text(TRACE(
-		RANGE("A", "1", "0", "10") ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"pid\":9,\"tid\":1,"
-		"\"ts\":2,\"dur\":1,\"args\":{\"correlation\":5}}," KERNEL("k", "5", "30", "1")));
-
-	(void)state;
-	assert_string_equal(path_of(r, 0), "A");
-	sonde_records_free(r);
-}
-
-static void test_kineto__quotes_without_backslash_are_part_of_a_name(void **state)
-{
-	struct sonde_records *r = open_text(TRACE(RANGE("load \"x\", \"y\" now", "1", "0", "50") ","
-		CALL("1", "1", "2") "," KERNEL("k", "1", "20", "1")));
-
-	(void)state;
-	assert_string_equal(path_of(r, 0), "load \"x\", \"y\" now");
-	assert_false(has_note(r, "damaged"));
-	sonde_records_free(r);
-}
-
-static void test_kineto__a_damaged_event_costs_itself(void **state)
-{
-	struct sonde_records *r = open_text(TRACE(RANGE("A", "1", "0", "50") "," CALL("1", "1", "2")
-		",{\"ph\":\"X\",\"cat\" \"kernel\",:::{{" "," KERNEL("k", "1", "20", "1")));
-
-	(void)state;
-	assert_int_equal(r->records.nr, 1);
-	assert_string_equal(path_of(r, 0), "A");
-	assert_true(has_note(r, "1 event is damaged, the first at byte"));
-	sonde_records_free(r);
-}
-
-static void test_kineto__duplicate_keys_the_last_one_counts(void **state)
-{
-	struct sonde_records *r = open_text(TRACE(CALL("1", "1", "2") ","
-		"{\"ph\":\"C\",\"ph\":\"X\",\"cat\":\"x\",\"cat\":\"kernel\",\"name\":\"a\",\"name\":\"b\","
-		"\"pid\":0,\"tid\":7,\"ts\":1,\"ts\":2,\"dur\":1,\"args\":{\"correlation\":3},"
-		"\"args\":{\"correlation\":1,\"correlation\":1}}"));
-
-	(void)state;
-	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[0])->name), "b"));
-	assert_int_equal(r->records.at[0].time.start_ns, 2000);
-	assert_int_equal(r->records.at[0].call_ns, 2000);
-	sonde_records_free(r);
-}
-
-static void test_kineto__json_without_events_is_refused(void **state)
-{
-	static const char *const texts[] = {"{}", "{\"traceEvents\":5}", "{\"a\":{\"traceEvents\":[]}}"};
-	struct sonde_records *r;
-	struct sonde_err err;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		assert_int_equal(
-			read_bytes(&r, texts[i], strlen(texts[i]), &err), SONDE_ERR_FORMAT);
-		assert_non_null(strstr(err.msg, "without traceEvents"));
-	}
-}
-
 #define WAIT(name, ts, dur)                                                                        \
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name                                  \
 	"\",\"pid\":9,\"tid\":5,\"ts\":" ts ",\"dur\":" dur "}"
@@ -376,109 +220,6 @@ static void test_kineto__calls_the_host_waits_in_are_kept(void **state)
 	sonde_records_free(r);
 }
 
-static void test_kineto__nesting_and_length_do_not_matter(void **state)
-{
-	size_t depth = 3000000, n, i;
-	char *text = malloc(2 * depth + 4096);
-	struct sonde_records *r = NULL;
-	struct sonde_err err;
-
-	(void)state;
-	assert_non_null(text);
-	n = (size_t)sprintf(text, "{\"meta\":");
-	for (i = 0; i < depth; i++)
-		text[n++] = '[';
-	for (i = 0; i < depth; i++)
-		text[n++] = ']';
-	n += (size_t)sprintf(text + n, ",\"traceEvents\":[" CALL("1", "1", "2") "," KERNEL("k", "1",
-						"20", "1") "]}");
-	assert_int_equal(read_bytes(&r, text, n, &err), 0);
-	assert_int_equal(r->records.nr, 1);
-	sonde_records_free(r);
-	memset(text + 8, '[', 2 * depth); /* never closed */
-	assert_int_equal(read_bytes(&r, text, n, &err), SONDE_ERR_FORMAT);
-	free(text);
-}
-
-/* Whatever happens, it is an error with words or records that can be walked. */
-static void survive(const char *p, size_t n)
-{
-	struct sonde_records *r = NULL;
-	struct sonde_values v = {0};
-	struct sonde_err err;
-	uint32_t i;
-
-	if (read_bytes(&r, p, n, &err)) {
-		assert_true(!r && err.code < 0 && err.msg[0]);
-		return;
-	}
-	if (sonde_values_init(&v, r, NULL) == 0)
-		for (i = 0; i < r->records.nr; i++) {
-			assert_true(sonde_record_function(r, &r->records.at[i])->name < r->strings.nr);
-			assert_true(r->records.at[i].open < r->sets.nr);
-			sonde_records_values(r, i, &v, NULL);
-		}
-	sonde_values_release(&v);
-	sonde_records_free(r);
-}
-
-static const char small[] = TRACE(
-	RANGE("a \\\"b\\\" c", "1", "0.5", "50") "," RANGE("q \"r\" s", "1", "2", "5") ","
-	OP("addmm", "1", "3", "2", "7", "0") "," CALL("1", "1", "2") ","
-	"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":9,\"tid\":0,\"args\":{\"name\":\"py\"}},"
-	OP("Backward", "2", "30", "9", "7", "1") "," CALL("2", "2", "31") ","
-	KERNEL("_Z1kv", "1", "20", "1.25") "," KERNEL("k<int>(int)", "2", "40", "1e1"));
-
-static void test_kineto__survives_truncation_anywhere(void **state)
-{
-	size_t n, nr_partial = 0;
-	struct sonde_records *r;
-	struct sonde_err err;
-
-	(void)state;
-	for (n = 1; n < sizeof(small) - 1; n++) {
-		survive(small, n);
-		if (read_bytes(&r, small, n, &err) == 0) {
-			/* Behind the events nothing is missing but facts. */
-			nr_partial += has_note(r, "truncated");
-			sonde_records_free(r);
-		}
-	}
-	assert_true(nr_partial > 100);
-}
-
-static void test_kineto__survives_damage_anywhere(void **state)
-{
-	static const char bytes[] = {'"', '{', '}', '[', ',', '\\', '\0', '9', (char)0xff};
-	char text[sizeof(small)];
-	size_t i, b;
-
-	(void)state;
-	for (i = 0; i < sizeof(small) - 1; i++)
-		for (b = 0; b < sizeof(bytes); b++) {
-			memcpy(text, small, sizeof(small));
-			text[i] = bytes[b];
-			survive(text, sizeof(small) - 1);
-		}
-}
-
-static void test_kineto__survives_every_failed_allocation(void **state)
-{
-	struct sonde_records *r = NULL;
-	struct sonde_err err;
-	uint64_t nth;
-	int rc = SONDE_ERR_NOMEM;
-
-	(void)state;
-	for (nth = 1; rc == SONDE_ERR_NOMEM && nth < 10000; nth++) {
-		rc = read_bytes_failing(&r, small, sizeof(small) - 1, nth, &err);
-		sonde_records_free(r);
-		r = NULL;
-	}
-	assert_int_equal(rc, 0);
-	assert_true(nth > 20);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,18 +232,8 @@ int main(void)
 		cmocka_unit_test(test_kineto__without_sequence_numbers_flows_tell_the_origin),
 		cmocka_unit_test(test_kineto__collectives_have_their_bytes_and_group),
 		cmocka_unit_test(test_kineto__hardware_counters_are_samples),
-		cmocka_unit_test(test_kineto__odd_numbers_and_texts_are_taken),
-		cmocka_unit_test(test_kineto__a_call_may_lack_its_name),
-		cmocka_unit_test(test_kineto__quotes_without_backslash_are_part_of_a_name),
-		cmocka_unit_test(test_kineto__a_damaged_event_costs_itself),
-		cmocka_unit_test(test_kineto__duplicate_keys_the_last_one_counts),
-		cmocka_unit_test(test_kineto__json_without_events_is_refused),
 		cmocka_unit_test(test_kineto__calls_the_host_waits_in_are_kept),
-		cmocka_unit_test(test_kineto__nesting_and_length_do_not_matter),
-		cmocka_unit_test(test_kineto__survives_truncation_anywhere),
-		cmocka_unit_test(test_kineto__survives_damage_anywhere),
-		cmocka_unit_test(test_kineto__survives_every_failed_allocation),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kineto", tests, NULL, NULL);
 }

@@ -142,6 +142,29 @@ static struct made_value *value(struct made *m, const char *name)
 	return v;
 }
 
+uint32_t made_push_at(
+	struct made *m, uint64_t thread, uint32_t parent, const char *label, int begin, int end)
+{
+	uint32_t n;
+
+	m->thread = thread;
+	n = made_push(m, parent, label);
+	m->r->ranges.at[n].time.begin_ns = (uint64_t)begin;
+	m->r->ranges.at[n].time.end_ns = (uint64_t)end;
+	return n;
+}
+
+uint32_t made_launch_at(struct made *m, uint64_t thread, int ns, uint32_t open)
+{
+	uint32_t n;
+
+	m->thread = thread;
+	n = made_launch(m, "k", open != SONDE_NONE, &open);
+	m->r->records.at[n].call_ns = (uint64_t)ns;
+	m->r->records.at[n].time = (struct sonde_record_time){(uint64_t)ns + 1000, (uint64_t)ns + 1001};
+	return n;
+}
+
 void made_metric(struct made *m, const char *name, double v)
 {
 	value(m, name)->v = v;

@@ -41,6 +41,10 @@ uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32
 void made_set_thread(struct made *m, size_t record, uint64_t thread);
 void made_set_device(struct made *m, size_t record, uint32_t device);
 void made_set_stream(struct made *m, size_t record, uint64_t stream);
+/* The same of `thread`, with times in ns: a range, and a launch with one range open (SONDE_NONE: none). */
+uint32_t made_push_at(
+	struct made *m, uint64_t thread, uint32_t parent, const char *label, int begin, int end);
+uint32_t made_launch_at(struct made *m, uint64_t thread, int ns, uint32_t open);
 void made_metric(struct made *m, const char *name, double v);
 void made_text(struct made *m, const char *name, const char *text);
 /* Makes further processes come from another file, and starts one. */

@@ -6,26 +6,18 @@
 #include "read/native_int.h"
 #include "unit.h"
 
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "read_bytes.h"
 
 #define EPOCH 1000000000000000u /* what capture_clock adds */
 
-/* Opens the first `n` bytes of `c` as a file. NULL when they cannot be read. */
+/* Opens the first `n` bytes of a capture as a file. NULL when they cannot be read. */
 static inline struct sonde_records *open_bytes(const char *p, size_t n)
 {
-	char name[64];
-	const char *path = name;
-	struct sonde_records *r = NULL;
-	struct sonde_err err = {0};
-	int fd = memfd_create("capture", MFD_CLOEXEC);
+	struct sonde_records *r;
+	struct sonde_err err;
 
-	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (sonde_records_open(&r, &path, 1, NULL, &err))
+	if (read_bytes(&r, p, n, &err))
 		assert_true(r == NULL && err.code < 0 && err.msg[0]);
-	close(fd);
 	return r;
 }
 
@@ -43,17 +35,6 @@ static inline struct sonde_records *open_capture(struct capture *c)
 static inline bool is(const struct sonde_records *r, uint32_t string, const char *text)
 {
 	return sonde_str_is(sonde_records_str(r, string), text);
-}
-
-static inline bool noted(const struct sonde_records *r, const char *text)
-{
-	size_t i;
-
-	for (i = 0; i < r->notes.texts.nr; i++) {
-		if (memmem(r->notes.texts.keys[i].p, r->notes.texts.keys[i].n, text, strlen(text)))
-			return true;
-	}
-	return false;
 }
 
 static inline void labels(struct capture *c)

@@ -4,6 +4,8 @@
 #include "open_ranges.h"
 #include "unit.h"
 
+#include "read_bytes.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,19 +28,9 @@
 	"\",\"void ns::gemm<2>(float *)\",\"1\",\"7\",\"0\",\"9.0\",\"" time                       \
 	"\",\"1,234.50\",\"2.00\",\"a \"\"b\"\" c\"\n"
 
-/* Reads `text` as a file of its own; the code, and the records in `*out`. */
 static int read_text(struct sonde_records **out, const char *text, struct sonde_err *err)
 {
-	int fd = memfd_create("csv", 0), rc;
-	char path[64];
-	const char *paths[] = {path};
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = sonde_records_open(out, paths, 1, NULL, err);
-	close(fd);
-	return rc;
+	return read_bytes(out, text, strlen(text), err);
 }
 
 static struct sonde_records *must_read(const char *text)
@@ -51,18 +43,6 @@ static struct sonde_records *must_read(const char *text)
 	return r;
 }
 
-static double number(const struct sonde_records *r, uint32_t record, const char *metric)
-{
-	struct sonde_values v;
-	double d;
-
-	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
-	assert_int_equal(sonde_records_values(r, record, &v, NULL), 0);
-	d = v.num[sonde_records_metric(r, metric)];
-	sonde_values_release(&v);
-	return d;
-}
-
 static void test_csv__scales_to_base_units_and_takes_thousands_apart(void **state)
 {
 	struct sonde_records *r = must_read("==PROF== Connected\nhello\n" HEAD UNITS ROW(
@@ -71,10 +51,10 @@ static void test_csv__scales_to_base_units_and_takes_thousands_apart(void **stat
 
 	(void)state;
 	assert_int_equal(r->records.nr, 2);
-	assert_true(fabs(number(r, 0, "time") - 1980250.0) < 1e-6);
-	assert_true(fabs(number(r, 0, "bytes") - 1234500.0) < 1e-6);
-	assert_true(fabs(number(r, 0, "rate") - 2e9) < 1e-3);
-	assert_true(isnan(number(r, 1, "time")));
+	assert_true(fabs(metric_of(r, 0, "time") - 1980250.0) < 1e-6);
+	assert_true(fabs(metric_of(r, 0, "bytes") - 1234500.0) < 1e-6);
+	assert_true(fabs(metric_of(r, 0, "rate") - 2e9) < 1e-3);
+	assert_true(isnan(metric_of(r, 1, "time")));
 	assert_true(sonde_str_is(r->metrics.at[0].unit, "ns"));
 	assert_true(sonde_str_is(r->metrics.at[1].unit, "byte"));
 	assert_true(sonde_str_is(r->metrics.at[2].unit, "byte/s"));
@@ -238,25 +218,12 @@ static void test_csv__work_grows_with_the_size_whatever_there_is_much_of(void **
 
 static void test_csv__survives_every_failed_allocation(void **state)
 {
-	struct sonde_records *r = NULL;
-	struct sonde_err err;
-	int rc = SONDE_ERR_NOMEM;
-	uint64_t nth;
+	static const char text[] = HEAD UNITS
+		ROW("1  \"\"<default domain>:A" NONES "\"\"  \"\"D:b" NONES "\"\" ",
+			" \"\"5:<default domain>:s" NONES "\"\" ", "1") ROW("", "", "1");
 
 	(void)state;
-	for (nth = 1; rc == SONDE_ERR_NOMEM && nth < 10000; nth++) {
-		sonde_alloc_fail_at(nth);
-		rc = read_text(&r,
-			HEAD UNITS ROW("1  \"\"<default domain>:A" NONES "\"\"  \"\"D:b" NONES
-				       "\"\" ",
-				" \"\"5:<default domain>:s" NONES "\"\" ", "1") ROW("", "", "1"),
-			&err);
-		sonde_alloc_fail_at(0);
-		sonde_records_free(r);
-		r = NULL;
-	}
-	assert_int_equal(rc, 0);
-	assert_true(nth > 20);
+	survive_failed_allocations(text, sizeof(text) - 1, 20);
 }
 
 int main(void)

@@ -49,32 +49,9 @@ static uint64_t entries(const struct sonde_launches *l, const char *id)
 	return 0;
 }
 
-static uint32_t range(struct made *m, uint64_t thread, uint32_t parent, const char *label,
-	int begin, int end)
-{
-	uint32_t n;
-
-	m->thread = thread;
-	n = made_push(m, parent, label);
-	m->r->ranges.at[n].time.begin_ns = (uint64_t)begin;
-	m->r->ranges.at[n].time.end_ns = (uint64_t)end;
-	return n;
-}
-
-static uint32_t launch(struct made *m, uint64_t thread, int ns, uint32_t open)
-{
-	uint32_t n;
-
-	m->thread = thread;
-	n = made_launch(m, "k", open != SONDE_NONE, &open);
-	m->r->records.at[n].call_ns = (uint64_t)ns;
-	m->r->records.at[n].time = (struct sonde_record_time){(uint64_t)ns + 1000, (uint64_t)ns + 1001};
-	return n;
-}
-
 static uint32_t written(struct made *m, int ns, uint32_t open, uint32_t origin, int kind)
 {
-	uint32_t n = launch(m, 1, ns, open);
+	uint32_t n = made_launch_at(m, 1, ns, open);
 
 	m->r->records.at[n].origin = origin;
 	m->r->records.at[n].origin_kind = (uint8_t)kind;
@@ -84,20 +61,20 @@ static uint32_t written(struct made *m, int ns, uint32_t open, uint32_t origin, 
 /* The nodes of two graphs, captured once, launched twice. */
 static void make_graphs(struct made *m)
 {
-	uint32_t capture = range(m, 1, MADE_ROOT, "capture", 10, 50);
-	uint32_t l0 = range(m, 1, capture, "layer0", 11, 20), a = range(m, 1, l0, "attn", 12, 15);
-	uint32_t l1 = range(m, 1, capture, "layer1", 21, 30), b = range(m, 1, l1, "mlp", 22, 25);
-	uint32_t other = range(m, 1, MADE_ROOT, "other", 60, 90);
-	uint32_t x = range(m, 1, other, "layer0", 61, 70), y = range(m, 1, other, "y", 71, 80);
-	uint32_t decode = range(m, 1, MADE_ROOT, "decode", 100, 900), step, i;
+	uint32_t capture = made_push_at(m, 1, MADE_ROOT, "capture", 10, 50);
+	uint32_t l0 = made_push_at(m, 1, capture, "layer0", 11, 20), a = made_push_at(m, 1, l0, "attn", 12, 15);
+	uint32_t l1 = made_push_at(m, 1, capture, "layer1", 21, 30), b = made_push_at(m, 1, l1, "mlp", 22, 25);
+	uint32_t other = made_push_at(m, 1, MADE_ROOT, "other", 60, 90);
+	uint32_t x = made_push_at(m, 1, other, "layer0", 61, 70), y = made_push_at(m, 1, other, "y", 71, 80);
+	uint32_t decode = made_push_at(m, 1, MADE_ROOT, "decode", 100, 900), step, i;
 
 	for (i = 0; i < 2; i++) {
 		int t = 200 + 100 * (int)i;
 
-		step = range(m, 1, decode, "step", t, t + 50);
+		step = made_push_at(m, 1, decode, "step", t, t + 50);
 		written(m, t + 1, step, a, SONDE_ORIGIN_GRAPH);
 		written(m, t + 1, step, b, SONDE_ORIGIN_GRAPH);
-		launch(m, 1, t + 2, step);
+		made_launch_at(m, 1, t + 2, step);
 		written(m, t + 3, step, x, SONDE_ORIGIN_GRAPH);
 		written(m, t + 3, step, y, SONDE_ORIGIN_GRAPH);
 	}
@@ -158,12 +135,12 @@ static void test_origin__a_region_entered_elsewhere_is_one_region(void **state)
 
 	(void)state;
 	made_init(&m);
-	c = range(&m, 1, MADE_ROOT, "capture", 10, 50);
-	a = range(&m, 1, c, "attn", 11, 20);
-	b = range(&m, 1, c, "mlp", 21, 30);
-	step = range(&m, 1, MADE_ROOT, "step", 100, 200);
-	own = range(&m, 1, step, "attn", 110, 120);
-	launch(&m, 1, 115, own);
+	c = made_push_at(&m, 1, MADE_ROOT, "capture", 10, 50);
+	a = made_push_at(&m, 1, c, "attn", 11, 20);
+	b = made_push_at(&m, 1, c, "mlp", 21, 30);
+	step = made_push_at(&m, 1, MADE_ROOT, "step", 100, 200);
+	own = made_push_at(&m, 1, step, "attn", 110, 120);
+	made_launch_at(&m, 1, 115, own);
 	written(&m, 150, step, a, SONDE_ORIGIN_GRAPH);
 	written(&m, 150, step, b, SONDE_ORIGIN_GRAPH);
 	l = build(m.r, false);
@@ -184,13 +161,13 @@ static void test_origin__a_region_only_another_process_entered_is_known(void **s
 
 	(void)state;
 	made_init(&m);
-	step = range(&m, 1, MADE_ROOT, "step", 100, 200);
-	attn = range(&m, 1, step, "attn", 110, 120);
-	launch(&m, 1, 115, attn);
+	step = made_push_at(&m, 1, MADE_ROOT, "step", 100, 200);
+	attn = made_push_at(&m, 1, step, "attn", 110, 120);
+	made_launch_at(&m, 1, 115, attn);
 	made_process(&m, 2);
-	capture = range(&m, 1, MADE_ROOT, "capture", 10, 50);
-	written_in = range(&m, 1, capture, "attn", 11, 20);
-	step = range(&m, 1, MADE_ROOT, "step", 100, 200);
+	capture = made_push_at(&m, 1, MADE_ROOT, "capture", 10, 50);
+	written_in = made_push_at(&m, 1, capture, "attn", 11, 20);
+	step = made_push_at(&m, 1, MADE_ROOT, "step", 100, 200);
 	written(&m, 150, step, written_in, SONDE_ORIGIN_GRAPH);
 	written(&m, 150, step, capture, SONDE_ORIGIN_GRAPH);
 	l = build(m.r, false);
@@ -210,7 +187,7 @@ static void test_origin__without_a_launching_place_work_stays_outside(void **sta
 
 	(void)state;
 	made_init(&m);
-	c = range(&m, 1, MADE_ROOT, "capture", 10, 50);
+	c = made_push_at(&m, 1, MADE_ROOT, "capture", 10, 50);
 	written(&m, 60, SONDE_NONE, c, SONDE_ORIGIN_GRAPH);
 	l = build(m.r, false);
 	is_in(l, 0, "");
@@ -227,16 +204,16 @@ static void test_origin__backward_hangs_below_the_adopted_stack(void **state)
 
 	(void)state;
 	made_init(&m);
-	step = range(&m, 1, MADE_ROOT, "step", 100, 900);
-	fwd = range(&m, 1, step, "forward", 110, 400);
-	l0 = range(&m, 1, fwd, "layer0", 120, 200);
-	attn = range(&m, 1, l0, "attn", 130, 150);
-	l1 = range(&m, 1, fwd, "layer1", 210, 300);
-	range(&m, 1, step, "backward", 500, 800);
-	n = launch(&m, 2, 600, SONDE_NONE);
+	step = made_push_at(&m, 1, MADE_ROOT, "step", 100, 900);
+	fwd = made_push_at(&m, 1, step, "forward", 110, 400);
+	l0 = made_push_at(&m, 1, fwd, "layer0", 120, 200);
+	attn = made_push_at(&m, 1, l0, "attn", 130, 150);
+	l1 = made_push_at(&m, 1, fwd, "layer1", 210, 300);
+	made_push_at(&m, 1, step, "backward", 500, 800);
+	n = made_launch_at(&m, 2, 600, SONDE_NONE);
 	m.r->records.at[n].origin = attn;
 	m.r->records.at[n].origin_kind = SONDE_ORIGIN_BACKWARD;
-	n = launch(&m, 2, 610, SONDE_NONE);
+	n = made_launch_at(&m, 2, 610, SONDE_NONE);
 	m.r->records.at[n].origin = l1;
 	m.r->records.at[n].origin_kind = SONDE_ORIGIN_BACKWARD;
 	l = build(m.r, false);
@@ -251,32 +228,32 @@ static void test_origin__backward_hangs_below_the_adopted_stack(void **state)
 /* emit_nvtx: ranges for operators, numbered on both sides; the engine has a thread of its own. */
 static void make_emit_nvtx(struct made *m, uint64_t engine)
 {
-	uint32_t step = range(m, 1, MADE_ROOT, "step", 100, 900);
-	uint32_t fwd = range(m, 1, step, "forward", 110, 400);
-	uint32_t l0 = range(m, 1, fwd, "layer0", 120, 200), l1 = range(m, 1, fwd, "layer1", 210, 300);
-	uint32_t lin = range(m, 1, l0, "aten::linear, seq = 5, op_id = 9", 130, 150), bwd, op;
-	uint32_t mm = range(m, 1, lin, "aten::addmm, seq = 6, op_id = 10", 135, 145);
+	uint32_t step = made_push_at(m, 1, MADE_ROOT, "step", 100, 900);
+	uint32_t fwd = made_push_at(m, 1, step, "forward", 110, 400);
+	uint32_t l0 = made_push_at(m, 1, fwd, "layer0", 120, 200), l1 = made_push_at(m, 1, fwd, "layer1", 210, 300);
+	uint32_t lin = made_push_at(m, 1, l0, "aten::linear, seq = 5, op_id = 9", 130, 150), bwd, op;
+	uint32_t mm = made_push_at(m, 1, lin, "aten::addmm, seq = 6, op_id = 10", 135, 145);
 
-	launch(m, 1, 140, mm); /* 0 */
-	range(m, 1, l1, "aten::mul, seq = 7, op_id = 11", 220, 230);
-	bwd = range(m, 1, step, "backward", 500, 800);
+	made_launch_at(m, 1, 140, mm); /* 0 */
+	made_push_at(m, 1, l1, "aten::mul, seq = 7, op_id = 11", 220, 230);
+	bwd = made_push_at(m, 1, step, "backward", 500, 800);
 	bwd = engine == 1 ? bwd : MADE_ROOT;
-	op = range(m, engine, bwd, "autograd::engine::evaluate_function: MulBackward0, op_id = 20", 510,
+	op = made_push_at(m, engine, bwd, "autograd::engine::evaluate_function: MulBackward0, op_id = 20", 510,
 		530);
-	op = range(m, engine, op, "MulBackward0, seq = 7, op_id = 21", 512, 528);
-	op = range(m, engine, op, "aten::mul, op_id = 22", 514, 520);
-	launch(m, engine, 515, op); /* 1 */
-	op = range(m, engine, bwd,
+	op = made_push_at(m, engine, op, "MulBackward0, seq = 7, op_id = 21", 512, 528);
+	op = made_push_at(m, engine, op, "aten::mul, op_id = 22", 514, 520);
+	made_launch_at(m, engine, 515, op); /* 1 */
+	op = made_push_at(m, engine, bwd,
 		"autograd::engine::evaluate_function: AddmmBackward0, op_id = 23", 540, 560);
-	launch(m, engine, 542, op); /* 2 */
-	op = range(m, engine, op, "AddmmBackward0, seq = 6, op_id = 24", 545, 555);
-	launch(m, engine, 550, op); /* 3 */
-	op = range(m, engine, bwd,
+	made_launch_at(m, engine, 542, op); /* 2 */
+	op = made_push_at(m, engine, op, "AddmmBackward0, seq = 6, op_id = 24", 545, 555);
+	made_launch_at(m, engine, 550, op); /* 3 */
+	op = made_push_at(m, engine, bwd,
 		"autograd::engine::evaluate_function: torch::autograd::AccumulateGrad, op_id = 25",
 		570, 580);
-	launch(m, engine, 575, op);		/* 4: no number, no origin */
+	made_launch_at(m, engine, 575, op);		/* 4: no number, no origin */
 	if (engine != 1)
-		launch(m, engine, 590, SONDE_NONE); /* 5: between operators */
+		made_launch_at(m, engine, 590, SONDE_NONE); /* 5: between operators */
 }
 
 #define EVAL "autograd::engine::evaluate_function: "
@@ -326,11 +303,11 @@ static void test_origin__names_and_numbers_that_only_look_like_it(void **state)
 
 	(void)state;
 	made_init(&m);
-	a = range(&m, 1, MADE_ROOT, "step", 100, 900);
-	op = range(&m, 1, a, "RegisterPostBackwardFunction, seq = 3, op_id = 9", 130, 150);
-	launch(&m, 1, 140, op);
-	op = range(&m, 1, a, "XBackward, seq = 99, op_id = 9", 160, 170);
-	launch(&m, 1, 165, op);
+	a = made_push_at(&m, 1, MADE_ROOT, "step", 100, 900);
+	op = made_push_at(&m, 1, a, "RegisterPostBackwardFunction, seq = 3, op_id = 9", 130, 150);
+	made_launch_at(&m, 1, 140, op);
+	op = made_push_at(&m, 1, a, "XBackward, seq = 99, op_id = 9", 160, 170);
+	made_launch_at(&m, 1, 165, op);
 	l = build(m.r, false);
 	is_in(l, 0, "step/RegisterPostBackwardFunction");
 	is_in(l, 1, "step/XBackward");
@@ -384,13 +361,13 @@ static void test_origin__long_paths_are_bounded(void **state)
 	(void)state;
 	made_init(&m);
 	memset(label, 'x', sizeof(label) - 1);
-	a = range(&m, 1, MADE_ROOT, label, 1, 9);
-	b = range(&m, 1, MADE_ROOT, "b", 10, 19);
+	a = made_push_at(&m, 1, MADE_ROOT, label, 1, 9);
+	b = made_push_at(&m, 1, MADE_ROOT, "b", 10, 19);
 	for (i = 0; i < 20000; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "s%u", i);
-		step = range(&m, 1, MADE_ROOT, name, 20 + (int)i, 21 + (int)i);
+		step = made_push_at(&m, 1, MADE_ROOT, name, 20 + (int)i, 21 + (int)i);
 		written(&m, 20 + (int)i, step, a, SONDE_ORIGIN_GRAPH);
 		written(&m, 20 + (int)i, step, b, SONDE_ORIGIN_GRAPH);
 	}

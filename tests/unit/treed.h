@@ -63,4 +63,41 @@ static inline const struct sonde_node *node_named(
 	return NULL;
 }
 
+/* Region A with two launches, B nested in it with one. */
+static inline void small(struct made *m)
+{
+	uint32_t a, b;
+
+	made_init(m);
+	a = made_push(m, MADE_ROOT, "A");
+	b = made_push(m, a, "B");
+	made_launch(m, "k1", 1, &a);
+	made_metric(m, TIME, 100);
+	made_metric(m, "sm__cycles_elapsed.avg", 1000);
+	made_metric(m, "sm__inst_executed.sum", 10);
+	made_metric(m, "sm__inst_executed.avg", 1);
+	made_metric(m, "sm__inst_executed.max", 4);
+	made_metric(m, "sm__inst_executed.min", 0);
+	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 10);
+	made_metric(m, "launch__block_size", 128);
+	made_launch(m, "k2", 1, &a);
+	made_metric(m, TIME, 300);
+	made_metric(m, "sm__cycles_elapsed.avg", 5000);
+	made_metric(m, "sm__inst_executed.sum", 20);
+	made_metric(m, "sm__inst_executed.avg", 7);
+	made_metric(m, "sm__inst_executed.max", 9);
+	made_metric(m, "sm__inst_executed.min", 2);
+	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 40);
+	made_metric(m, "launch__block_size", 128);
+	made_launch(m, "k1", 1, &b);
+	made_metric(m, TIME, 50);
+	made_metric(m, "sm__cycles_elapsed.avg", 500);
+	made_metric(m, "sm__inst_executed.sum", 5);
+	made_metric(m, "sm__inst_executed.avg", 1);
+	made_metric(m, "sm__inst_executed.max", 1);
+	made_metric(m, "sm__inst_executed.min", 1);
+	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 90);
+	made_metric(m, "launch__block_size", 64);
+}
+
 #endif

@@ -1,0 +1,173 @@
+/* The reader of torch.profiler traces: what it makes of odd, damaged and hostile ones. */
+#include "unit.h"
+
+#include "kineto_made.h"
+
+#include <stdlib.h>
+
+static void test_kineto__odd_numbers_and_texts_are_taken(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(
+		"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"a\\u00e9\\ud83d\\ude00\\/\xff\","
+		"\"pid\":9,\"tid\":1,\"ts\":0,\"dur\":50,\"args\":{\"x\":NaN,\"y\":-Infinity,"
+		"\"big\":123456789012345678901234567890,\"deep\":[[[[{\"a\":[1,\"]\"]}]]]]}},"
+		"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"bad\",\"pid\":9,\"tid\":1,"
+		"\"ts\":NaN,\"dur\":1}," CALL("1", "1", "2") "," KERNEL("k", "1", "20", "1.2346")));
+
+	(void)state;
+	assert_string_equal(path_of(r, 0), "a\xc3\xa9\xf0\x9f\x98\x80/\xff");
+	assert_int_equal(r->records.at[0].time.end_ns, 21235);
+	assert_true(noted(r, "1 event has no usable time"));
+	sonde_records_free(r);
+}
+
+static void test_kineto__a_call_may_lack_its_name(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(
+		RANGE("A", "1", "0", "10") ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"pid\":9,\"tid\":1,"
+		"\"ts\":2,\"dur\":1,\"args\":{\"correlation\":5}}," KERNEL("k", "5", "30", "1")));
+
+	(void)state;
+	assert_string_equal(path_of(r, 0), "A");
+	sonde_records_free(r);
+}
+
+static void test_kineto__quotes_without_backslash_are_part_of_a_name(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(RANGE("load \"x\", \"y\" now", "1", "0", "50") ","
+		CALL("1", "1", "2") "," KERNEL("k", "1", "20", "1")));
+
+	(void)state;
+	assert_string_equal(path_of(r, 0), "load \"x\", \"y\" now");
+	assert_false(noted(r, "damaged"));
+	sonde_records_free(r);
+}
+
+static void test_kineto__a_damaged_event_costs_itself(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(RANGE("A", "1", "0", "50") "," CALL("1", "1", "2")
+		",{\"ph\":\"X\",\"cat\" \"kernel\",:::{{" "," KERNEL("k", "1", "20", "1")));
+
+	(void)state;
+	assert_int_equal(r->records.nr, 1);
+	assert_string_equal(path_of(r, 0), "A");
+	assert_true(noted(r, "1 event is damaged, the first at byte"));
+	sonde_records_free(r);
+}
+
+static void test_kineto__duplicate_keys_the_last_one_counts(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(CALL("1", "1", "2") ","
+		"{\"ph\":\"C\",\"ph\":\"X\",\"cat\":\"x\",\"cat\":\"kernel\",\"name\":\"a\",\"name\":\"b\","
+		"\"pid\":0,\"tid\":7,\"ts\":1,\"ts\":2,\"dur\":1,\"args\":{\"correlation\":3},"
+		"\"args\":{\"correlation\":1,\"correlation\":1}}"));
+
+	(void)state;
+	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[0])->name), "b"));
+	assert_int_equal(r->records.at[0].time.start_ns, 2000);
+	assert_int_equal(r->records.at[0].call_ns, 2000);
+	sonde_records_free(r);
+}
+
+static void test_kineto__json_without_events_is_refused(void **state)
+{
+	static const char *const texts[] = {"{}", "{\"traceEvents\":5}", "{\"a\":{\"traceEvents\":[]}}"};
+	struct sonde_records *r;
+	struct sonde_err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		assert_int_equal(
+			read_bytes(&r, texts[i], strlen(texts[i]), &err), SONDE_ERR_FORMAT);
+		assert_non_null(strstr(err.msg, "without traceEvents"));
+	}
+}
+
+static void test_kineto__nesting_and_length_do_not_matter(void **state)
+{
+	size_t depth = 3000000, n, i;
+	char *text = malloc(2 * depth + 4096);
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+
+	(void)state;
+	assert_non_null(text);
+	n = (size_t)sprintf(text, "{\"meta\":");
+	for (i = 0; i < depth; i++)
+		text[n++] = '[';
+	for (i = 0; i < depth; i++)
+		text[n++] = ']';
+	n += (size_t)sprintf(text + n, ",\"traceEvents\":[" CALL("1", "1", "2") "," KERNEL("k", "1",
+						"20", "1") "]}");
+	assert_int_equal(read_bytes(&r, text, n, &err), 0);
+	assert_int_equal(r->records.nr, 1);
+	sonde_records_free(r);
+	memset(text + 8, '[', 2 * depth); /* never closed */
+	assert_int_equal(read_bytes(&r, text, n, &err), SONDE_ERR_FORMAT);
+	free(text);
+}
+
+static const char small[] = TRACE(
+	RANGE("a \\\"b\\\" c", "1", "0.5", "50") "," RANGE("q \"r\" s", "1", "2", "5") ","
+	OP("addmm", "1", "3", "2", "7", "0") "," CALL("1", "1", "2") ","
+	"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":9,\"tid\":0,\"args\":{\"name\":\"py\"}},"
+	OP("Backward", "2", "30", "9", "7", "1") "," CALL("2", "2", "31") ","
+	KERNEL("_Z1kv", "1", "20", "1.25") "," KERNEL("k<int>(int)", "2", "40", "1e1"));
+
+static void test_kineto__survives_truncation_anywhere(void **state)
+{
+	size_t n, nr_partial = 0;
+	struct sonde_records *r;
+	struct sonde_err err;
+
+	(void)state;
+	for (n = 1; n < sizeof(small) - 1; n++) {
+		survive(small, n);
+		if (read_bytes(&r, small, n, &err) == 0) {
+			/* Behind the events nothing is missing but facts. */
+			nr_partial += noted(r, "truncated");
+			sonde_records_free(r);
+		}
+	}
+	assert_true(nr_partial > 100);
+}
+
+static void test_kineto__survives_damage_anywhere(void **state)
+{
+	static const char bytes[] = {'"', '{', '}', '[', ',', '\\', '\0', '9', (char)0xff};
+	char text[sizeof(small)];
+	size_t i, b;
+
+	(void)state;
+	for (i = 0; i < sizeof(small) - 1; i++)
+		for (b = 0; b < sizeof(bytes); b++) {
+			memcpy(text, small, sizeof(small));
+			text[i] = bytes[b];
+			survive(text, sizeof(small) - 1);
+		}
+}
+
+static void test_kineto__survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	survive_failed_allocations(small, sizeof(small) - 1, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kineto__odd_numbers_and_texts_are_taken),
+		cmocka_unit_test(test_kineto__a_call_may_lack_its_name),
+		cmocka_unit_test(test_kineto__quotes_without_backslash_are_part_of_a_name),
+		cmocka_unit_test(test_kineto__a_damaged_event_costs_itself),
+		cmocka_unit_test(test_kineto__duplicate_keys_the_last_one_counts),
+		cmocka_unit_test(test_kineto__json_without_events_is_refused),
+		cmocka_unit_test(test_kineto__nesting_and_length_do_not_matter),
+		cmocka_unit_test(test_kineto__survives_truncation_anywhere),
+		cmocka_unit_test(test_kineto__survives_damage_anywhere),
+		cmocka_unit_test(test_kineto__survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests_name("kineto, odd traces", tests, NULL, NULL);
+}
