@@ -224,7 +224,6 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 
 static int write_regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
-	const char *more = m->options->more_at ? m->options->more_at : "`--format json`";
 	struct sonde_listing l;
 	size_t i;
 	int rc = sonde_listing_build(&l, m->tree, r, m->options, err);
@@ -233,10 +232,7 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 		return rc;
 	write_table(m, r, &l);
 	if (l.nr_left_out)
-		sonde_sink_printf(m->to,
-			"\n\u2026 and %zu more regions, each shorter than these; all of them are "
-			"in %s.\n",
-			l.nr_left_out, more);
+		sonde_markdown__more(m, l.nr_left_out, "regions, each shorter than these");
 	write_gaps(m, r);
 	for (i = 0; i < l.nr; i++)
 		sonde_markdown__region(m, r, l.at[i], 3);

@@ -35,6 +35,8 @@ void sonde_markdown__headline_columns(struct sonde_markdown *m, struct sonde_tab
 void sonde_markdown__headline(struct sonde_markdown *m, struct sonde_table *t);
 /* Prints the table and releases it; a table without rows is none. */
 void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t);
+/* A line below a table that was cut: how many are not in it, and where they are. */
+void sonde_markdown__more(struct sonde_markdown *m, size_t nr, const char *what);
 /* At most max_kernels rows. */
 void sonde_markdown__kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr);

@@ -21,6 +21,12 @@ void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t)
 	sonde_table_release(t);
 }
 
+void sonde_markdown__more(struct sonde_markdown *m, size_t nr, const char *what)
+{
+	sonde_sink_printf(m->to, "\n\u2026 and %zu more %s; all of them are in %s.\n", nr, what,
+		m->options->more_at ? m->options->more_at : "`--format json`");
+}
+
 static void put_figure(
 	struct sonde_markdown *m, struct sonde_table *t, const struct sonde_figures *f, uint32_t column)
 {
@@ -74,8 +80,7 @@ void sonde_markdown__kernels(
 	}
 	sonde_markdown__finish(m, &t);
 	if (nr > max)
-		sonde_sink_printf(m->to, "\n\u2026 and %zu more kernels; all of them are in %s.\n",
-			nr - max, m->options->more_at ? m->options->more_at : "`--format json`");
+		sonde_markdown__more(m, nr - max, "kernels");
 }
 
 static void write_occupancy(struct sonde_markdown *m)
@@ -303,9 +308,7 @@ static void write_metrics(struct sonde_markdown *m)
 	}
 	sonde_markdown__finish(m, &t);
 	if (nr > MAX_METRICS)
-		sonde_sink_printf(m->to, "\n\u2026 and %zu more metrics; all of them are in %s.\n",
-			nr - MAX_METRICS,
-			m->options->more_at ? m->options->more_at : "`--format json`");
+		sonde_markdown__more(m, nr - MAX_METRICS, "metrics");
 }
 
 static void write_sections(struct sonde_markdown *m)

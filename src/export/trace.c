@@ -68,14 +68,18 @@ static void put_region(struct trace *x, const struct sonde_track_event *e)
 	sonde_sink_puts(x->to, "}}");
 }
 
+static void open_named(struct trace *x, char phase, const struct sonde_track *track,
+	const char *category, const struct sonde_track_event *e)
+{
+	open_event(x, phase, track);
+	put_text(x, "cat", sonde_str_from(category));
+	put_text(x, "name", sonde_tree_str(x->tree, e->name));
+}
+
 static void put_complete(
 	struct trace *x, const struct sonde_track *track, const struct sonde_track_event *e)
 {
-	bool is_launch = track->kind == SONDE_TRACK_STREAM;
-
-	open_event(x, 'X', track);
-	put_text(x, "cat", is_launch ? SONDE_STR("gpu") : SONDE_STR("nvtx"));
-	put_text(x, "name", sonde_tree_str(x->tree, e->name));
+	open_named(x, 'X', track, track->kind == SONDE_TRACK_STREAM ? "gpu" : "nvtx", e);
 	put_us(x, "ts", e->start_ns - x->tracks->first_ns);
 	put_us(x, "dur", e->end_ns - e->start_ns);
 	put_region(x, e);
@@ -84,9 +88,7 @@ static void put_complete(
 static void put_mark(
 	struct trace *x, const struct sonde_track *track, const struct sonde_track_event *e)
 {
-	open_event(x, 'i', track);
-	put_text(x, "cat", SONDE_STR("nvtx"));
-	put_text(x, "name", sonde_tree_str(x->tree, e->name));
+	open_named(x, 'i', track, "nvtx", e);
 	put_us(x, "ts", e->start_ns - x->tracks->first_ns);
 	sonde_sink_puts(x->to, ",\"s\":\"p\"}");
 }
@@ -97,9 +99,7 @@ static void put_pair(struct trace *x, const struct sonde_track *track, const str
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		open_event(x, i ? 'e' : 'b', track);
-		put_text(x, "cat", SONDE_STR("nvtx_start_end"));
-		put_text(x, "name", sonde_tree_str(x->tree, e->name));
+		open_named(x, i ? 'e' : 'b', track, "nvtx_start_end", e);
 		sonde_sink_printf(x->to, ",\"id\":\"%zu\"", id);
 		put_us(x, "ts", (i ? e->end_ns : e->start_ns) - x->tracks->first_ns);
 		put_region(x, e);

@@ -7,38 +7,25 @@
 #include <string.h>
 
 /* Quantities every report may have beside its metrics. */
-static double time_of(const struct sonde_node *n)
-{
-	return n->time_ns;
-}
-
-static double host_of(const struct sonde_node *n)
-{
-	return n->host_ns;
-}
-
-static double launches_of(const struct sonde_node *n)
-{
-	return (double)n->launches;
-}
-
-/* Of its own: entries of what is nested are no part of those around it. */
-static double entries_of(const struct sonde_node *n)
-{
-	return (double)n->instances;
-}
-
 static const struct {
 	const char *word, *name, *unit;
-	double (*of)(const struct sonde_node *n);
-	bool is_own; /* `of` is without nested regions */
+	size_t at;     /* in a node: a double, … */
+	bool is_count; /* … or an uint64_t */
+	bool is_own;   /* without nested regions: entries of these are no part of those around them */
 } quantities[] = {
-	{"time", "GPU time", "ns", time_of, false},
-	{"host", "host time", "ns", host_of, false},
-	{"launches", "launches", "", launches_of, false},
-	{"entries", "entries", "", entries_of, true},
+	{"time", "GPU time", "ns", offsetof(struct sonde_node, time_ns), false, false},
+	{"host", "host time", "ns", offsetof(struct sonde_node, host_ns), false, false},
+	{"launches", "launches", "", offsetof(struct sonde_node, launches), true, false},
+	{"entries", "entries", "", offsetof(struct sonde_node, instances), true, true},
 };
 #define NR_QUANTITIES (sizeof(quantities) / sizeof(quantities[0]))
+
+static double value_of(const struct sonde_node *n, size_t which)
+{
+	const void *at = (const char *)n + quantities[which].at;
+
+	return quantities[which].is_count ? (double)*(const uint64_t *)at : *(const double *)at;
+}
 
 void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
 {
@@ -60,7 +47,7 @@ static bool has_any(const struct sonde_report *r, size_t which)
 	size_t i;
 
 	for (i = 0; i < r->nodes.nr; i++)
-		if (quantities[which].of(&r->nodes.at[i]) > 0)
+		if (value_of(&r->nodes.at[i], which) > 0)
 			return true;
 	return false;
 }
@@ -101,7 +88,7 @@ static void fill_quantity(struct sonde_weights *w, const struct sonde_report *r,
 	size_t i;
 
 	for (i = 0; i < r->nodes.nr; i++)
-		w->inclusive[i] = quantities[which].of(&r->nodes.at[i]);
+		w->inclusive[i] = value_of(&r->nodes.at[i], which);
 	for (i = r->nodes.nr; quantities[which].is_own && i-- > 0;) /* children come after parents */
 		if (r->nodes.at[i].parent != SONDE_NONE)
 			w->inclusive[r->nodes.at[i].parent] += w->inclusive[i];
