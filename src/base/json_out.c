@@ -78,6 +78,17 @@ void sonde_json_close(struct sonde_json *w, char bracket)
 	sonde_sink_putc(w->sink, bracket);
 }
 
+bool sonde_json_next(struct sonde_json *w, bool is_first, bool is_over)
+{
+	if (!is_first)
+		sonde_json_close(w, '}');
+	if (is_over)
+		sonde_json_close(w, ']');
+	else
+		sonde_json_open(w, NULL, '{', true);
+	return !is_over;
+}
+
 void sonde_json_str(struct sonde_json *w, const char *key, struct sonde_str value)
 {
 	put_key_z(w, key);
@@ -111,10 +122,8 @@ void sonde_json_texts(
 {
 	size_t i;
 
-	sonde_json_open(w, key, '[', is_flat);
-	for (i = 0; i < nr; i++)
+	sonde_json_array(w, key, is_flat, i, nr)
 		sonde_json_maybe(w, NULL, texts[i]);
-	sonde_json_close(w, ']');
 }
 
 static void put_number(struct sonde_json *w, double value)

@@ -28,6 +28,18 @@ void sonde_json_bool(struct sonde_json *w, const char *key, bool value);
 /* A list of texts. */
 void sonde_json_texts(
 	struct sonde_json *w, const char *key, const struct sonde_str *texts, size_t nr, bool is_flat);
+/*
+ * An array, on one line (`is_line`) or an item each: the body writes item `i`, which counts to `nr`,
+ * or none. It does not leave the loop.
+ */
+#define sonde_json_array(w, key, is_line, i, nr)                                                   \
+	for ((i) = 0, sonde_json_open(w, key, '[', is_line);                                       \
+		(i) < (nr) || (sonde_json_close(w, ']'), false); (i)++)
+/* An array of objects, each on one line: the body writes the members of object `i`, and skips none. */
+#define sonde_json_each(w, key, is_line, i, nr)                                                    \
+	for ((i) = 0, sonde_json_open(w, key, '[', is_line);                                       \
+		sonde_json_next(w, (i) == 0, (i) >= (nr)); (i)++)
+bool sonde_json_next(struct sonde_json *w, bool is_first, bool is_over);
 /* The text, or null where there is none (p NULL). */
 void sonde_json_maybe(struct sonde_json *w, const char *key, struct sonde_str value);
 /* The same with any bytes as the key. */
@@ -38,10 +50,8 @@ void sonde_json_tight(struct sonde_json *w, double value, bool is_first);
 /* Such a list: `value` is an expression of `i`, which counts to `nr`. */
 #define SONDE_JSON_LIST(w, key, i, nr, value)                                                      \
 	do {                                                                                       \
-		sonde_json_open(w, key, '[', true);                                                \
-		for ((i) = 0; (i) < (nr); (i)++)                                                   \
+		sonde_json_array(w, key, true, i, nr)                                              \
 			sonde_json_tight(w, value, (i) == 0);                                      \
-		sonde_json_close(w, ']');                                                          \
 	} while (0)
 /* The hot one: `member` is `"key": `, escaped before and at most SONDE_JSON_MEMBER_MAX bytes. */
 #define SONDE_JSON_MEMBER_MAX 400

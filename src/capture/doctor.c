@@ -255,18 +255,14 @@ void sonde_diagnosis_json(
 
 	sonde_json_open(&w, NULL, '{', false);
 	sonde_json_z(&w, "health", health_names[sonde_diagnosis_worst(d)]);
-	sonde_json_open(&w, "findings", '[', false);
-	for (i = 0; i < d->symptoms.nr; i++) {
+	sonde_json_each(&w, "findings", false, i, d->symptoms.nr) {
 		const struct sonde_symptom *s = &d->symptoms.at[i];
 
-		sonde_json_open(&w, NULL, '{', true);
 		sonde_json_z(&w, "topic", s->topic);
 		sonde_json_z(&w, "health", health_names[s->health]);
 		sonde_json_z(&w, "says", s->says);
 		sonde_json_z(&w, "remedy", s->remedy);
-		sonde_json_close(&w, '}');
 	}
-	sonde_json_close(&w, ']');
 	sonde_facts_json(f, &w, "facts");
 	sonde_json_close(&w, '}');
 	sonde_sink_putc(to, '\n');

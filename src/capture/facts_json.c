@@ -24,20 +24,16 @@ static void put_gpus(struct sonde_json *w, const struct sonde_facts *f)
 {
 	size_t i;
 
-	sonde_json_open(w, "gpus", '[', false);
-	for (i = 0; i < f->nr_gpus; i++) {
+	sonde_json_each(w, "gpus", false, i, f->nr_gpus) {
 		const struct sonde_gpu *g = &f->gpus[i];
 
-		sonde_json_open(w, NULL, '{', true);
 		put(w, "name", g->name);
 		put(w, "driver", g->driver);
 		put(w, "compute_capability", g->compute_capability);
 		put(w, "memory_mib", g->memory_mib);
 		put(w, "uuid", g->uuid);
 		put(w, "mig", g->mig);
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 void sonde_facts_json(const struct sonde_facts *f, struct sonde_json *w, const char *key)

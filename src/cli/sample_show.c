@@ -189,8 +189,7 @@ static void put_counters(struct sonde_sample *w, struct sonde_json *j)
 	size_t k;
 	uint32_t i;
 
-	sonde_json_open(j, "counters", '[', false);
-	for (k = 0; k < sonde_sampling_nr_sets(w->sampling); k++) {
+	sonde_json_array(j, "counters", false, k, sonde_sampling_nr_sets(w->sampling)) {
 		const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, k);
 
 		for (i = 0; i < set->nr; i++) {
@@ -205,7 +204,6 @@ static void put_counters(struct sonde_sample *w, struct sonde_json *j)
 			sonde_json_close(j, '}');
 		}
 	}
-	sonde_json_close(j, ']');
 }
 
 void sonde_sample__show_json(struct sonde_sample *w)

@@ -44,19 +44,15 @@ static void write_kernels(
 {
 	uint32_t i;
 
-	sonde_json_open(w, "kernels", '[', r->nr_kernels == 0);
-	for (i = 0; i < r->nr_kernels; i++) {
+	sonde_json_each(w, "kernels", r->nr_kernels == 0, i, r->nr_kernels) {
 		const struct sonde_diff_kernel *k = &d->kernels.at[r->first_kernel + i];
 
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "name", k->name);
 		sonde_json_number(w, "base_ms", k->base_ns / 1e6);
 		sonde_json_number(w, "new_ms", k->new_ns / 1e6);
 		sonde_json_number(w, "base_calls", k->base_calls);
 		sonde_json_number(w, "new_calls", k->new_calls);
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 static void write_figure(struct sonde_json *w, const char *key, const struct sonde_figure *f)
@@ -78,20 +74,16 @@ static void write_metrics(
 {
 	size_t region = (size_t)(r - d->regions.at), i;
 
-	sonde_json_open(w, "metrics", '[', d->columns.nr == 0);
-	for (i = 0; i < d->columns.nr; i++) {
+	sonde_json_each(w, "metrics", d->columns.nr == 0, i, d->columns.nr) {
 		const struct sonde_diff_metric *m = &d->metrics.at[region * d->columns.nr + i];
 
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "name", d->columns.at[i].name);
 		sonde_json_z(w, "unit", d->columns.at[i].unit);
 		write_figure(w, "base", &m->base);
 		write_figure(w, "new", &m->new_figure);
 		sonde_json_number(w, "q", m->q);
 		sonde_json_z(w, "change", sonde_metric_change_name(m->change));
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 static void write_statistics(struct sonde_json *w, const struct sonde_diff_region *r)
@@ -168,10 +160,8 @@ int sonde_export_diff_json(const struct sonde_diff *d, const struct sonde_diff_o
 	sonde_json_close(&w, '}');
 	sonde_json_number(&w, "min_effect", d->options.min_effect);
 	write_notes(&w, "summary", &d->sentences);
-	sonde_json_open(&w, "regions", '[', false);
-	for (i = 0; i < d->regions.nr; i++)
+	sonde_json_array(&w, "regions", false, i, d->regions.nr)
 		write_region(&w, d, &d->regions.at[i]);
-	sonde_json_close(&w, ']');
 	write_totals(&w, d);
 	write_notes(&w, "notes", &d->warnings);
 	sonde_json_close(&w, '}');

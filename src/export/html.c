@@ -81,12 +81,10 @@ static void write_metrics(struct sonde_html *h)
 	struct sonde_json *w = &h->x.w;
 	size_t i;
 
-	sonde_json_open(w, "metrics", '[', true);
-	for (i = 0; i < t->columns.nr; i++) {
+	sonde_json_each(w, "metrics", true, i, t->columns.nr) {
 		const struct sonde_column *c = &t->columns.at[i];
 		struct sonde_str head = sonde_metric_head(c->name);
 
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "n", c->name);
 		if (!sonde_str_eq(head, c->name))
 			sonde_json_str(w, "h", head);
@@ -96,21 +94,15 @@ static void write_metrics(struct sonde_html *h)
 		write_other_methods(w, c);
 		if (c->is_text)
 			sonde_json_bool(w, "t", true);
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 	write_numbers(w, "headline", t->headline, t->nr_headline);
 	write_numbers(w, "region_columns", h->region_columns, h->nr_region_columns);
 	write_numbers(w, "kernel_columns", h->kernel_columns, h->nr_kernel_columns);
-	sonde_json_open(w, "sections", '[', true);
-	for (i = 0; i < t->sections.nr; i++) {
-		sonde_json_open(w, NULL, '{', true);
+	sonde_json_each(w, "sections", true, i, t->sections.nr) {
 		sonde_json_str(w, "id", t->sections.at[i].id);
 		sonde_json_str(w, "name", t->sections.at[i].name);
 		write_numbers(w, "c", t->sections.at[i].columns.at, t->sections.at[i].columns.nr);
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 /* Shown at first is what a table in text would have. */
@@ -128,16 +120,12 @@ static void write_fields(struct sonde_html *h)
 	for (i = 0; i < t->reports.nr; i++)
 		if (sonde_report_is_shown(&t->reports.at[i], h->x.options))
 			shown |= sonde_fields_in_table(&t->reports.at[i], SONDE_VIEW_COST);
-	sonde_json_open(w, "fields", '[', true);
-	for (i = 0; i < sonde_nr_fields; i++) {
-		sonde_json_open(w, NULL, '{', true);
+	sonde_json_each(w, "fields", true, i, sonde_nr_fields) {
 		sonde_json_z(w, "key", sonde_fields[i].csv);
 		sonde_json_z(w, "head", sonde_fields[i].head);
 		sonde_json_z(w, "form", forms[sonde_fields[i].form]);
 		sonde_json_bool(w, "shown", shown >> i & 1);
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 /* By string number, null where there is nothing to shorten. */
@@ -177,11 +165,9 @@ static int write_strings(struct sonde_html *h)
 
 		is_shown[e->label] |= e->label != c->regions.at[e->region].label;
 	}
-	sonde_json_open(&h->x.w, "strings", '[', true);
-	for (i = 0; i < strings->nr; i++)
+	sonde_json_array(&h->x.w, "strings", true, i, strings->nr)
 		sonde_json_str(
 			&h->x.w, NULL, is_shown[i] ? strings->keys[i] : (struct sonde_str){0});
-	sonde_json_close(&h->x.w, ']');
 	write_short_names(h);
 	sonde_free(is_shown);
 	return 0;
@@ -193,11 +179,9 @@ static int write_names(struct sonde_html *h)
 	struct sonde_json *w = &h->x.w;
 	size_t i;
 
-	sonde_json_open(w, "regions", '[', true);
-	for (i = 0; i < l->regions.nr; i++) {
+	sonde_json_each(w, "regions", true, i, l->regions.nr) {
 		const struct sonde_region *r = &l->regions.at[i];
 
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "id", r->id);
 		sonde_json_str(w, "n", sonde_cells_str(l, r->label));
 		if (r->domain != SONDE_NONE)
@@ -206,9 +190,7 @@ static int write_names(struct sonde_html *h)
 			sonde_json_bool(w, "s", true);
 		if (r->kind >= SONDE_REGION_GRAPH)
 			sonde_json_z(w, "o", sonde_region_kind_name(r->kind));
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 	return write_strings(h);
 }
 
@@ -219,14 +201,12 @@ static void write_lines(struct sonde_html *h)
 	struct sonde_buf line = {0};
 	size_t i;
 
-	sonde_json_open(w, "coverage_lines", '[', true);
-	for (i = 0; i < 2; i++) {
+	sonde_json_array(w, "coverage_lines", true, i, 2) {
 		sonde_buf_clear(&line);
 		sonde_coverage_print(&line, h->x.tree, h->x.options, i == 1);
 		if (line.n)
 			sonde_json_str(w, NULL, sonde_buf_view(&line));
 	}
-	sonde_json_close(w, ']');
 	h->json.buf.failed |= line.failed;
 	sonde_buf_release(&line);
 	sonde_json_open(w, "causes", '{', true);

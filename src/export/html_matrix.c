@@ -117,10 +117,8 @@ static void write_part(
 {
 	size_t i;
 
-	sonde_json_open(w, key, '[', true);
-	for (i = 0; i < m->nr_columns; i++)
+	sonde_json_array(w, key, true, i, m->nr_columns)
 		write_column(w, v + i * m->nr_rows, m->nr_rows);
-	sonde_json_close(w, ']');
 }
 
 void sonde_matrix__write(
@@ -129,18 +127,14 @@ void sonde_matrix__write(
 	size_t i;
 
 	sonde_json_open(w, key, '{', true);
-	sonde_json_open(w, "v", '[', true);
-	for (i = 0; i < m->nr_columns; i++) {
+	sonde_json_array(w, "v", true, i, m->nr_columns) {
 		if (t->columns.at[m->columns[i]].is_text)
 			sonde_json_texts(w, NULL, m->texts + i * m->nr_rows, m->nr_rows, true);
 		else
 			write_column(w, m->v + i * m->nr_rows, m->nr_rows);
 	}
-	sonde_json_close(w, ']');
-	sonde_json_open(w, "q", '[', true);
-	for (i = 0; i < m->nr_columns; i++)
+	sonde_json_array(w, "q", true, i, m->nr_columns)
 		write_marks(w, m->marks + i * m->nr_rows, m->nr_rows);
-	sonde_json_close(w, ']');
 	if (m->has_others)
 		write_part(m, m->methods, "k", w);
 	if (m->low) {

@@ -96,10 +96,8 @@ static void write_map(struct sonde_html *h, const struct map *m)
 	size_t i;
 
 	sonde_json_u64(w, "per_row", m->per_row);
-	sonde_json_open(w, "names", '[', true);
-	for (i = 0; i < m->r->rows.nr; i++)
+	sonde_json_array(w, "names", true, i, m->r->rows.nr)
 		sonde_json_str(w, NULL, sonde_rank_name(m->r, (uint32_t)i));
-	sonde_json_close(w, ']');
 	SONDE_JSON_LIST(w, "regions", i, m->nr_columns, m->columns[i]->region);
 	SONDE_JSON_LIST(w, "median_ms", i, m->nr_columns, m->columns[i]->median_ns / 1e6);
 	sonde_html__list(w, "v", m->v, m->nr_rows * m->nr_columns);
@@ -113,18 +111,12 @@ static void write_table(struct sonde_html *h, const struct sonde_table *t)
 	size_t i;
 
 	sonde_json_open(w, NULL, '{', true);
-	sonde_json_open(w, "heads", '[', true);
-	for (i = 0; i < t->columns.nr; i++)
+	sonde_json_array(w, "heads", true, i, t->columns.nr)
 		sonde_json_str(w, NULL, t->columns.at[i].head);
-	sonde_json_close(w, ']');
-	sonde_json_open(w, "words", '[', true);
-	for (i = 0; i < t->columns.nr; i++)
+	sonde_json_array(w, "words", true, i, t->columns.nr)
 		sonde_json_bool(w, NULL, !t->columns.at[i].is_right);
-	sonde_json_close(w, ']');
-	sonde_json_open(w, "cells", '[', true);
-	for (i = 0; i < t->cells.nr; i++)
+	sonde_json_array(w, "cells", true, i, t->cells.nr)
 		sonde_json_str(w, NULL, t->cells.at[i].text);
-	sonde_json_close(w, ']');
 	sonde_json_close(w, '}');
 }
 
@@ -133,12 +125,9 @@ static void write_words(struct sonde_html *h)
 	const struct sonde_ranks *r = h->x.tree->ranks;
 	size_t i;
 
-	sonde_json_open(&h->x.w, "slow", '[', true);
-	for (i = 0; i < r->stragglers.nr; i++)
+	sonde_json_array(&h->x.w, "slow", true, i, r->stragglers.nr)
 		sonde_json_str(&h->x.w, NULL, r->stragglers.at[i].sentence);
-	sonde_json_close(&h->x.w, ']');
-	sonde_json_open(&h->x.w, "tables", '[', true);
-	for (i = 0; i < SONDE_NR_RANK_TABLES; i++) {
+	sonde_json_array(&h->x.w, "tables", true, i, SONDE_NR_RANK_TABLES) {
 		struct sonde_table t = {.escape = sonde_buf_str}; /* the page escapes what it shows */
 
 		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, h->x.tree);
@@ -147,7 +136,6 @@ static void write_words(struct sonde_html *h)
 		h->json.buf.failed |= t.failed;
 		sonde_table_release(&t);
 	}
-	sonde_json_close(&h->x.w, ']');
 }
 
 int sonde_html__ranks(struct sonde_html *h)

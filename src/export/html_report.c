@@ -32,8 +32,7 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r, str
 {
 	size_t i, k;
 
-	sonde_json_open(&h->x.w, "f", '[', true);
-	for (i = 0; i < sonde_nr_fields; i++) {
+	sonde_json_array(&h->x.w, "f", true, i, sonde_nr_fields) {
 		bool has_any = false;
 
 		for (k = 0; k < r->nodes.nr; k++) {
@@ -45,7 +44,6 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r, str
 		else
 			sonde_json_null(&h->x.w, NULL);
 	}
-	sonde_json_close(&h->x.w, ']');
 }
 
 static void write_structure(const struct sonde_report *r, struct lists *l)
@@ -218,14 +216,10 @@ static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 
 	if (!h->x.first_ns)
 		return;
-	sonde_json_open(&h->x.w, "entries", '[', true);
-	for (i = 0; i < r->nodes.nr; i++) {
-		sonde_json_open(&h->x.w, NULL, '{', true);
+	sonde_json_each(&h->x.w, "entries", true, i, r->nodes.nr) {
 		if (r->nodes.at[i].instances > 1)
 			sonde_json__entries(&h->x, r, &r->nodes.at[i]);
-		sonde_json_close(&h->x.w, '}');
 	}
-	sonde_json_close(&h->x.w, ']');
 }
 
 /* Times in which nothing ran, the longest first; on the clock of the entries. */
@@ -237,20 +231,16 @@ static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
 
 	if (!nr || !h->x.first_ns)
 		return;
-	sonde_json_open(w, "gaps", '[', true);
-	for (i = 0; i < nr; i++) {
+	sonde_json_each(w, "gaps", true, i, nr) {
 		uint32_t region = at[i]->region, before = at[i]->before;
 
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_number(w, "region", region == SONDE_NONE ? -1.0 : region);
 		sonde_json_number(w, "before", before == SONDE_NONE ? -1.0 : before);
 		sonde_json_number(
 			w, "begin_ms", ((double)at[i]->begin_ns - (double)h->x.first_ns) / 1e6);
 		sonde_json_number(w, "ms", (double)at[i]->ns / 1e6);
 		sonde_json_z(w, "cause", sonde_idle_cause_name(at[i]->cause));
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 static void write_facts(struct sonde_html *h, const struct sonde_report *r)

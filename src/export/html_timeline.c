@@ -92,24 +92,18 @@ static void write_curves(
 	const struct sonde_timeline *t = c->timeline;
 	size_t i, k;
 
-	sonde_json_open(w, "curves", '[', true);
-	for (i = 0; i < t->curves.nr; i++) {
+	sonde_json_each(w, "curves", true, i, t->curves.nr) {
 		const struct sonde_timeline_curve *curve = &t->curves.at[i];
 
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "name", curve->name);
-		sonde_json_open(w, "of", '[', true);
-		for (k = 0; k < 2 * curve->nr_scopes; k++) {
+		sonde_json_array(w, "of", true, k, 2 * curve->nr_scopes) {
 			const struct sonde_scope *scope =
 				&c->scopes.at[t->curve_scopes.at[curve->first_scope + k / 2]];
 
 			sonde_json_u64(w, NULL, k % 2 ? scope->device : scope->process);
 		}
-		sonde_json_close(w, ']');
 		write_points(w, s, &t->points.at[curve->first], curve->nr);
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 }
 
 int sonde_html__timeline(struct sonde_html *h)
@@ -129,14 +123,10 @@ int sonde_html__timeline(struct sonde_html *h)
 	/* When the first range was entered, which begins of entries are told from. */
 	sonde_json_number(w, "entered", (double)h->x.first_ns - (double)s.first_ns);
 	sonde_json_u64(w, "left_out", s.nr_left_out);
-	sonde_json_open(w, "processes", '[', true);
-	for (i = 0; i < h->x.tree->cells->processes.nr; i++)
+	sonde_json_array(w, "processes", true, i, h->x.tree->cells->processes.nr)
 		sonde_json_u64(w, NULL, h->x.tree->cells->processes.at[i].pid);
-	sonde_json_close(w, ']');
-	sonde_json_open(w, "tracks", '[', true);
-	for (i = 0; i < s.tracks.nr; i++)
+	sonde_json_array(w, "tracks", true, i, s.tracks.nr)
 		write_track(w, h->x.tree->cells, &s, &s.tracks.at[i]);
-	sonde_json_close(w, ']');
 	write_curves(w, h->x.tree->cells, &s);
 	sonde_json_close(w, '}');
 	sonde_tracks_release(&s);

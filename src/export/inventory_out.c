@@ -117,10 +117,8 @@ void sonde_export_inventory_json(const struct sonde_inventory *v, struct sonde_s
 	sonde_json_z(&w, "generator", "sonde " SONDE_VERSION);
 	sonde_json_u64(&w, "launches_total", v->nr_launches);
 	sonde_json_u64(&w, "launches_outside", v->nr_outside);
-	sonde_json_open(&w, "regions", '[', false);
-	for (i = 0; i < v->rows.nr; i++)
+	sonde_json_array(&w, "regions", false, i, v->rows.nr)
 		write_json_row(&w, &v->rows.at[i]);
-	sonde_json_close(&w, ']');
 	sonde_json_texts(&w, "notes", v->notes.texts.keys, v->notes.texts.nr, false);
 	sonde_json_close(&w, '}');
 	sonde_sink_putc(to, '\n');

@@ -57,10 +57,8 @@ void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words
 {
 	size_t i;
 
-	sonde_json_open(w, key, '[', true);
-	for (i = 0; i < list.nr; i++)
+	sonde_json_array(w, key, true, i, list.nr)
 		sonde_json_z(w, NULL, list.at[i]);
-	sonde_json_close(w, ']');
 }
 
 /* The scope a report speaks of: its own, or the only one there is of an aggregate's kind. */
@@ -135,9 +133,7 @@ static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r
 
 	if (!nr)
 		return;
-	sonde_json_open(&x->w, "longest_gaps", '[', false);
-	for (i = 0; i < nr; i++) {
-		sonde_json_open(&x->w, NULL, '{', true);
+	sonde_json_each(&x->w, "longest_gaps", false, i, nr) {
 		sonde_json__region_id(x, "region", at[i]->region);
 		sonde_json__region_id(x, "before", at[i]->before);
 		sonde_json_str(&x->w, "scope", x->tree->reports.at[at[i]->scope].name);
@@ -145,9 +141,7 @@ static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r
 		sonde_json_u64(&x->w, "begin_ns", at[i]->begin_ns);
 		sonde_json_number(&x->w, "since_ms", (double)at[i]->since_ns / 1e6);
 		sonde_json_number(&x->w, "ms", (double)at[i]->ns / 1e6);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 /* The aggregate over this scope alone, where it is written too: it says the same. */
@@ -170,14 +164,12 @@ static void write_regions(struct sonde_json_export *x, const struct sonde_report
 {
 	size_t i;
 
-	sonde_json_open(&x->w, "regions", '[', false);
-	for (i = 0; i < r->nodes.nr; i++) {
+	sonde_json_array(&x->w, "regions", false, i, r->nodes.nr) {
 		sonde_json_open(&x->w, NULL, '{', false);
 		x->stack[r->nodes.at[i].depth] = (uint32_t)i;
 		sonde_json__region(x, r, (uint32_t)i);
 		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 static void write_report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
@@ -205,8 +197,7 @@ static void write_scopes(struct sonde_json_export *x)
 {
 	size_t i, nr_omitted = 0;
 
-	sonde_json_open(&x->w, "scopes", '[', false);
-	for (i = 0; i < x->tree->reports.nr; i++) {
+	sonde_json_array(&x->w, "scopes", false, i, x->tree->reports.nr) {
 		const struct sonde_report *r = &x->tree->reports.at[i];
 
 		if (r->is_aggregate)
@@ -216,7 +207,6 @@ static void write_scopes(struct sonde_json_export *x)
 		else
 			nr_omitted++;
 	}
-	sonde_json_close(&x->w, ']');
 	sonde_json_u64(&x->w, "scopes_omitted", nr_omitted);
 }
 

@@ -103,22 +103,17 @@ static void write_capture(struct sonde_json_export *x)
 	write_known(&x->w, "replay_mode", find_common(r, offsetof(struct sonde_input, replay_mode)));
 	write_known(&x->w, "tool", find_common(r, offsetof(struct sonde_input, tool)));
 	write_known(&x->w, "command", find_common(r, offsetof(struct sonde_input, command)));
-	sonde_json_open(&x->w, "files", '[', true);
-	for (i = 0; i < r->inputs.nr; i++)
+	sonde_json_array(&x->w, "files", true, i, r->inputs.nr)
 		if (!r->inputs.at[i].nr_folded)
 			sonde_json_str(&x->w, NULL, r->inputs.at[i].path);
-	sonde_json_close(&x->w, ']');
-	sonde_json_open(&x->w, "inputs", '[', false);
-	for (i = 0; i < r->inputs.nr; i++) {
+	sonde_json_array(&x->w, "inputs", false, i, r->inputs.nr) {
 		nr_folded += r->inputs.at[i].nr_folded;
 		if (!r->inputs.at[i].nr_folded)
 			write_input(&x->w, &r->inputs.at[i]);
 	}
-	sonde_json_close(&x->w, ']');
 	if (nr_folded)
 		sonde_json_u64(&x->w, "inputs_folded", nr_folded);
-	sonde_json_open(&x->w, "processes", '[', false);
-	for (i = 0; i < r->processes.nr; i++) {
+	sonde_json_array(&x->w, "processes", false, i, r->processes.nr) {
 		const struct sonde_process *p = &r->processes.at[i];
 
 		if (r->inputs.at[p->input].nr_folded)
@@ -133,12 +128,9 @@ static void write_capture(struct sonde_json_export *x)
 			sonde_json_u64(&x->w, "world_size", p->world_size);
 		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
-	sonde_json_open(&x->w, "devices", '[', false);
-	for (i = 0; i < r->devices.nr; i++)
+	sonde_json_array(&x->w, "devices", false, i, r->devices.nr)
 		if (is_used(x->tree, &r->devices.at[i]))
 			write_device(&x->w, r, i);
-	sonde_json_close(&x->w, ']');
 	sonde_json_close(&x->w, '}');
 }
 
@@ -200,16 +192,12 @@ static void write_coverage(struct sonde_json_export *x)
 		sonde_json_u64(
 			&x->w, sonde_outside_key((enum sonde_outside)i), l->tally.nr_outside_by[i]);
 	sonde_json_close(&x->w, '}');
-	sonde_json_open(&x->w, "threads", '[', false);
-	for (i = 0; i < l->strays.nr; i++) {
-		sonde_json_open(&x->w, NULL, '{', true);
+	sonde_json_each(&x->w, "threads", false, i, l->strays.nr) {
 		sonde_json_u64(
 			&x->w, "process_id", l->processes.at[l->strays.at[i].process].pid);
 		sonde_json_u64(&x->w, "thread", l->strays.at[i].thread);
 		sonde_json_u64(&x->w, "launches", l->strays.at[i].launches);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 	if (has_kernels && has_ranges) {
 		sonde_json_open(&x->w, "ranges", '{', false);
 		write_launches(&x->w, &ranges);
@@ -252,16 +240,12 @@ static void write_selection(struct sonde_json_export *x)
 	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
 	write_choice(x);
 	sonde_json__words(&x->w, "labels", s->labels);
-	sonde_json_open(&x->w, "label_rules", '[', false);
-	for (i = 0; i < x->tree->cells->label_rules.nr; i++) {
+	sonde_json_each(&x->w, "label_rules", false, i, x->tree->cells->label_rules.nr) {
 		const struct sonde_label_rule *rule = &x->tree->cells->label_rules.at[i];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_str(&x->w, "rule", rule->text);
 		sonde_json_u64(&x->w, "labels_changed", rule->changed);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 	sonde_json_close(&x->w, '}');
 }
 

@@ -94,10 +94,8 @@ static void write_labels(struct sonde_json_export *x, const struct listed *l)
 		;
 	if (i == l->at.nr)
 		return;
-	sonde_json_open(&x->w, "labels", '[', true);
-	for (i = 0; i < l->at.nr; i++)
+	sonde_json_array(&x->w, "labels", true, i, l->at.nr)
 		sonde_json__string(x, NULL, l->at.at[i]->label);
-	sonde_json_close(&x->w, ']');
 }
 
 static void write_summary(

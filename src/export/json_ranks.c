@@ -21,12 +21,10 @@ static void put_stragglers(struct sonde_json_export *x)
 	const struct sonde_ranks *r = x->tree->ranks;
 	size_t i;
 
-	sonde_json_open(&x->w, "stragglers", '[', false);
-	for (i = 0; i < r->stragglers.nr; i++) {
+	sonde_json_each(&x->w, "stragglers", false, i, r->stragglers.nr) {
 		const struct sonde_straggler *s = &r->stragglers.at[i];
 		bool is_late = s->region == SONDE_NONE;
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		put_rank(x, "scope", s->rank);
 		sonde_json__region_id(x, "region", s->region);
 		sonde_json_z(&x->w, "cause", sonde_slow_cause_name(s->cause));
@@ -38,9 +36,7 @@ static void put_stragglers(struct sonde_json_export *x)
 		sonde_json_u64(&x->w, "last", s->nr_last);
 		sonde_json_u64(&x->w, "collectives", s->nr);
 		sonde_json_str(&x->w, "sentence", s->sentence);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 static void put_rows(struct sonde_json_export *x)
@@ -48,11 +44,9 @@ static void put_rows(struct sonde_json_export *x)
 	const struct sonde_ranks *r = x->tree->ranks;
 	size_t i;
 
-	sonde_json_open(&x->w, "per_rank", '[', false);
-	for (i = 0; i < r->rows.nr; i++) {
+	sonde_json_each(&x->w, "per_rank", false, i, r->rows.nr) {
 		const struct sonde_rank_row *row = &r->rows.at[i];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		put_rank(x, "scope", (uint32_t)i);
 		sonde_json_str(&x->w, "host", row->host);
 		sonde_json_u64(&x->w, "clock", row->clock);
@@ -63,9 +57,7 @@ static void put_rows(struct sonde_json_export *x)
 		sonde_json_u64(&x->w, "last", row->nr_last);
 		put_ms(x, "late_ms", row->nr ? row->late_ns : NAN);
 		put_ms(x, "wait_ms", row->wait_ns);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 static void put_groups(struct sonde_json_export *x)
@@ -73,11 +65,9 @@ static void put_groups(struct sonde_json_export *x)
 	const struct sonde_ranks *r = x->tree->ranks;
 	size_t i;
 
-	sonde_json_open(&x->w, "groups", '[', false);
-	for (i = 0; i < r->groups.nr; i++) {
+	sonde_json_each(&x->w, "groups", false, i, r->groups.nr) {
 		const struct sonde_group_row *g = &r->groups.at[i];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_str(&x->w, "group", sonde_tree_str(x->tree, g->name));
 		sonde_json_z(&x->w, "kind", sonde_collective_kind_name(g->kind));
 		sonde_json_u64(&x->w, "ranks", g->nr_ranks);
@@ -86,9 +76,7 @@ static void put_groups(struct sonde_json_export *x)
 		sonde_json_number(&x->w, "bytes", g->nr_bytes > 0 ? g->nr_bytes : NAN);
 		put_ms(x, "wait_ms", g->wait_ns);
 		put_ms(x, "transfer_ms", g->transfer_ns);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 static void put_waits(struct sonde_json_export *x)
@@ -97,12 +85,10 @@ static void put_waits(struct sonde_json_export *x)
 	const struct sonde_cells *c = x->tree->cells;
 	size_t i;
 
-	sonde_json_open(&x->w, "longest_waits", '[', false);
-	for (i = 0; i < r->nr_waits; i++) {
+	sonde_json_each(&x->w, "longest_waits", false, i, r->nr_waits) {
 		const struct sonde_long_wait *w = &r->waits[i];
 		const struct sonde_place *p = &c->places.at[w->place];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json__region_id(x, "region", p->nr ? c->homes.at[p->first] : SONDE_NONE);
 		sonde_json_str(&x->w, "group", sonde_tree_str(x->tree, w->group));
 		sonde_json_z(&x->w, "kind", sonde_collective_kind_name(w->kind));
@@ -111,9 +97,7 @@ static void put_waits(struct sonde_json_export *x)
 		put_rank(x, "last", w->last);
 		put_ms(x, "late_ms", w->late_ns);
 		put_ms(x, "wait_ms", w->wait_ns);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 static void put_collectives(struct sonde_json_export *x)
@@ -125,19 +109,15 @@ static void put_collectives(struct sonde_json_export *x)
 	sonde_json_u64(&x->w, "compared", r->nr_collectives);
 	sonde_json_u64(&x->w, "odd", r->nr_odd);
 	put_groups(x);
-	sonde_json_open(&x->w, "regions", '[', false);
-	for (i = 0; i < r->regions.nr; i++) {
+	sonde_json_each(&x->w, "regions", false, i, r->regions.nr) {
 		const struct sonde_region_row *row = &r->regions.at[i];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json__region_id(x, "region", row->region);
 		put_ms(x, "wait_ms", row->wait_ns);
 		sonde_json_u64(&x->w, "decided", row->nr);
 		put_rank(x, "last", row->last);
 		sonde_json_u64(&x->w, "last_count", row->nr_last);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 	put_waits(x);
 	sonde_json_close(&x->w, '}');
 }
@@ -147,11 +127,9 @@ static void put_clocks(struct sonde_json_export *x)
 	const struct sonde_ranks *r = x->tree->ranks;
 	size_t i;
 
-	sonde_json_open(&x->w, "clocks", '[', false);
-	for (i = 0; i < r->clocks.nr; i++) {
+	sonde_json_each(&x->w, "clocks", false, i, r->clocks.nr) {
 		const struct sonde_rank_clock *k = &r->clocks.at[i];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_str(&x->w, "name", k->name);
 		sonde_json_u64(&x->w, "ranks", k->nr_ranks);
 		sonde_json_bool(&x->w, "aligned", k->is_aligned);
@@ -160,9 +138,7 @@ static void put_clocks(struct sonde_json_export *x)
 		put_ms(x, "ahead_ms", k->is_aligned ? k->ahead_ns : NAN);
 		sonde_json_number(&x->w, "drift_ppm", k->is_aligned ? k->drift * 1e6 : NAN);
 		sonde_json_number(&x->w, "error_us", k->is_aligned ? k->error_ns / 1e3 : NAN);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 void sonde_json__ranks(struct sonde_json_export *x)

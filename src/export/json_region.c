@@ -272,19 +272,15 @@ static void write_streams(
 
 	if (!n->streams || !r->streams.nr)
 		return;
-	sonde_json_open(&x->w, "per_stream", '[', true);
-	for (i = 0; i < n->streams; i++) {
+	sonde_json_each(&x->w, "per_stream", true, i, n->streams) {
 		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
 
-		sonde_json_open(&x->w, NULL, '{', true);
 		sonde_json_u64(&x->w, "context", s->context);
 		sonde_json_u64(&x->w, "stream", s->stream);
 		sonde_json_u64(&x->w, "kernel_count", s->launches);
 		sonde_json_number(&x->w, "total_ms", s->time_ns / 1e6);
 		sonde_json_number(&x->w, "busy_ms", s->busy_ns / 1e6);
-		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_close(&x->w, ']');
 }
 
 void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node)

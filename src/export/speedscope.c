@@ -25,18 +25,14 @@ static void write_frames(struct sonde_json *w, const struct sonde_tree *t)
 	size_t i;
 
 	sonde_json_open(w, "shared", '{', false);
-	sonde_json_open(w, "frames", '[', false);
-	for (i = 0; i < l->regions.nr; i++) {
+	sonde_json_each(w, "frames", false, i, l->regions.nr) {
 		const struct sonde_node node = {
 			.region = (uint32_t)i, .depth = l->regions.at[i].depth};
 
 		sonde_buf_clear(&name);
 		sonde_frame_name(&name, t, &node);
-		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "name", sonde_buf_view(&name));
-		sonde_json_close(w, '}');
 	}
-	sonde_json_close(w, ']');
 	sonde_json_close(w, '}');
 	w->sink->buf.failed |= name.failed;
 	sonde_buf_release(&name);
@@ -62,20 +58,16 @@ static void write_profile(struct sonde_json_export *x, const struct sonde_report
 	sonde_json_z(w, "type", "sampled");
 	sonde_json_str(w, "name", r->name);
 	sonde_json_z(w, "unit", unit_of(weights));
-	sonde_json_open(w, "samples", '[', false);
-	for (i = 0; i < r->nodes.nr; i++) {
+	sonde_json_array(w, "samples", false, i, r->nodes.nr) {
 		x->stack[r->nodes.at[i].depth] = (uint32_t)i;
 		if (weights->own[i] > 0)
 			write_sample(w, r, x->stack, r->nodes.at[i].depth);
 	}
-	sonde_json_close(w, ']');
-	sonde_json_open(w, "weights", '[', true);
-	for (i = 0; i < r->nodes.nr; i++) {
+	sonde_json_array(w, "weights", true, i, r->nodes.nr) {
 		if (weights->own[i] > 0)
 			sonde_json_number(w, NULL, weights->own[i]);
 		sum += weights->own[i];
 	}
-	sonde_json_close(w, ']');
 	sonde_json_number(w, "startValue", 0);
 	sonde_json_number(w, "endValue", sum);
 	sonde_json_close(w, '}');
