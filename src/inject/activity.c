@@ -183,8 +183,10 @@ static void collect_rest(void)
 
 static void set_attribute(CUpti_ActivityAttribute which, void *value, size_t size)
 {
-	if (sonde_cupti.cuptiActivitySetAttribute(which, &size, value) != CUPTI_SUCCESS)
-		sonde_flusher__note("CUPTI refused an attribute of its buffers");
+	CUptiResult rc = sonde_cupti.cuptiActivitySetAttribute(which, &size, value);
+
+	if (rc != CUPTI_SUCCESS)
+		sonde_rivals__note_refusal(rc, "CUPTI refused an attribute of its buffers");
 }
 
 static void set_levers(const struct levers *l)
@@ -209,7 +211,7 @@ static void switch_kind(CUpti_ActivityKind kind, bool is_on, const char *refused
 			       : sonde_cupti.cuptiActivityDisable(kind);
 
 	if (rc != CUPTI_SUCCESS)
-		sonde_flusher__note(refused);
+		sonde_rivals__note_refusal(rc, refused);
 }
 
 static void set_kinds(bool is_on)
@@ -279,15 +281,15 @@ static void switch_kinds(bool is_on)
 }
 
 /* Also after cuptiFinalize: as if it had never been there. */
-static bool begin(void)
+static CUptiResult begin(void)
 {
 	set_levers(&sonde_inject.config.levers);
-	return sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed) == CUPTI_SUCCESS;
+	return sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed);
 }
 
 bool sonde_activity__begin_again(void)
 {
-	if (sonde_launches__subscribe() && begin())
+	if (sonde_launches__subscribe() && begin() == CUPTI_SUCCESS)
 		return true;
 	sonde_rivals__note_subscriber();
 	sonde_flusher__note("CUPTI was not to be had again after sonde had left it: no more GPU work is "
@@ -318,6 +320,8 @@ void sonde_activity__switch(bool is_on, bool is_timed)
 
 void sonde_activity__start(void)
 {
+	CUptiResult rc;
+
 	if (!sonde_inject.config.use_cupti) {
 		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
 		return;
@@ -329,8 +333,9 @@ void sonde_activity__start(void)
 	}
 	buffer_bytes = (size_t)sonde_inject.config.levers.buffer_kb << 10;
 	buffers = sonde_ring__reserve(NR_BUFFERS * buffer_bytes);
-	if (!buffers || !begin()) {
-		sonde_flusher__note("CUPTI does not start: host times only, no kernels");
+	rc = buffers ? begin() : CUPTI_ERROR_OUT_OF_MEMORY;
+	if (rc != CUPTI_SUCCESS) {
+		sonde_rivals__note_refusal(rc, "CUPTI does not start: host times only, no kernels");
 		return;
 	}
 	if (!sonde_launches__subscribe())

@@ -32,6 +32,11 @@ struct sonde_cupti {
 #define FIELD(name) __typeof__(&(name)) name;
 	SONDE_CUPTI_CALLS(FIELD)
 #undef FIELD
+#ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+	/* Not in every version: NULL then. */
+	__typeof__(&cuptiSubscribe_v2) subscribe_v2;
+	__typeof__(&cuptiUnsubscribe) unsubscribe;
+#endif
 	CUpti_SubscriberHandle subscriber;
 	/* The driver's own; NULL where it is not found. */
 	CUresult(CUDAAPI *device_attribute)(int *, CUdevice_attribute, CUdevice);
@@ -44,6 +49,8 @@ struct thread;
 
 /* CUPTI refused us as subscriber: says who has it. */
 void sonde_rivals__note_subscriber(void);
+/* CUPTI refused what `what` says, a constant; or everything, since somebody else has another way of using it. */
+void sonde_rivals__note_refusal(CUptiResult why, const char *what);
 /* After each collection: says so when somebody else has the records. */
 void sonde_rivals__look(void);
 

@@ -62,6 +62,10 @@ bool sonde_cupti__load(const char *path)
 		return false;
 	SONDE_CUPTI_CALLS(LOAD)
 #undef LOAD
+#ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+	*(void **)&sonde_cupti.subscribe_v2 = dlsym(lib, "cuptiSubscribe_v2");
+	*(void **)&sonde_cupti.unsubscribe = dlsym(lib, "cuptiUnsubscribe");
+#endif
 	find_driver(lib);
 	return sonde_cupti.cuptiGetVersion(&sonde_cupti.version) == CUPTI_SUCCESS;
 }

@@ -1,12 +1,17 @@
 /*
  * Who else uses CUPTI in the process. It has one subscriber and one owner of
- * activity records; who comes second takes them over or is refused. CUPTI does
- * not say who it was: the libraries that are loaded do, as far as we know them.
+ * activity records; who comes second takes them over or is refused. From version 13 on
+ * CUPTI can be asked who the subscriber is. Of the rest it does not say: the libraries that are
+ * loaded do, as far as we know them.
+ *
+ * Newer versions also have records of each subscriber's own (functions called _v2, used by PyTorch's
+ * monitor). Whoever uses these first has the process: ours are refused from then on, all of them.
  */
 #include "inject/cupti_int.h"
 #include "inject/inject_int.h"
 
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SILENT 20u /* times in a row that nothing came, though there were launches */
@@ -15,16 +20,21 @@
 #define STOLEN(who)                                                                                \
 	"GPU work was launched, and CUPTI gave no record of it for a while: another user of CUPTI" \
 	" in the process" who " took the records over; ranges go on"
+#define SCOPED(who)                                                                                \
+	"another user of CUPTI in the process" who " has records of its own (V2), beside which CUPTI"   \
+	" gives none to sonde: host times only, no kernels; ranges go on"
+#define RIVAL(library, who) {library, TAKEN(who), STOLEN(who), SCOPED(who)}
 
 static const struct rival {
 	const char *library; /* how its file name begins */
-	const char *taken, *stolen;
+	const char *taken, *stolen, *scoped;
 } rivals[] = {
-	{"libproton", TAKEN(" (Triton's Proton)"), STOLEN(" (Triton's Proton)")},
-	{"libToolsInjection", TAKEN(" (Nsight Systems)"), STOLEN(" (Nsight Systems)")},
-	{"libkineto", TAKEN(" (torch.profiler)"), STOLEN(" (torch.profiler)")},
-	{"libtorch_cpu", TAKEN(" (probably torch.profiler)"), STOLEN(" (probably torch.profiler)")},
-	{"", TAKEN(""), STOLEN("")},
+	RIVAL("libproton", " (Triton's Proton)"),
+	RIVAL("libToolsInjection", " (Nsight Systems)"),
+	RIVAL("libkineto", " (torch.profiler)"),
+	{"libtorch_cpu", TAKEN(" (probably torch.profiler)"), STOLEN(" (probably torch.profiler)"),
+		SCOPED(" (probably PyTorch's monitor)")},
+	RIVAL("", ""),
 };
 
 static int meet(struct dl_phdr_info *info, size_t size, void *out)
@@ -49,9 +59,63 @@ static const struct rival *find(void)
 	return found;
 }
 
+#ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+static void CUPTIAPI ignore(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	(void)user, (void)domain, (void)id, (void)data;
+}
+
+/* What CUPTI calls its subscriber; empty when it does not say. */
+static void ask(char *name, size_t size)
+{
+	CUpti_SubscriberHandle mine;
+	CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+		.subscriberName = "sonde",
+		.oldSubscriberName = name,
+		.oldSubscriberSize = size};
+	size_t i;
+
+	if (sonde_cupti.subscribe_v2(&mine, ignore, NULL, &params) == CUPTI_SUCCESS) {
+		sonde_cupti.unsubscribe(mine); /* it has gone meanwhile */
+		name[0] = 0;
+	}
+	name[size - 1] = 0;
+	for (i = 0; name[i]; i++)
+		name[i] = name[i] < ' ' || name[i] > '~' ? '?' : name[i];
+}
+
+static const char *ask_subscriber(void)
+{
+	static char text[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 64]; /* a note is a constant: this one from here on */
+	static const char usual[] = "CUPTI for ";
+	char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
+	size_t skipped;
+
+	if (text[0] || !sonde_cupti.subscribe_v2 || !sonde_cupti.unsubscribe)
+		return text[0] ? text : NULL;
+	ask(name, sizeof(name));
+	skipped = strncmp(name, usual, sizeof(usual) - 1) ? 0 : sizeof(usual) - 1;
+	if (name[skipped])
+		snprintf(text, sizeof(text), TAKEN(" (%s)"), name + skipped);
+	return text[0] ? text : NULL;
+}
+#else
+static const char *ask_subscriber(void)
+{
+	return NULL;
+}
+#endif
+
 void sonde_rivals__note_subscriber(void)
 {
-	sonde_flusher__note(find()->taken);
+	const char *said = ask_subscriber();
+
+	sonde_flusher__note(said ? said : find()->taken);
+}
+
+void sonde_rivals__note_refusal(CUptiResult why, const char *what)
+{
+	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find()->scoped : what);
 }
 
 static uint64_t sum_of_launches(void)

@@ -108,6 +108,27 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFun
 	return CUPTI_SUCCESS;
 }
 
+#ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+/* $FAKE_CUPTI_TAKEN may be a name: that is what the subscriber is called. */
+EXPORT CUptiResult cuptiSubscribe_v2(
+	CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user, CUpti_SubscriberParams *p)
+{
+	CUptiResult rc = cuptiSubscribe(out, fn, user);
+	const char *name = getenv("FAKE_CUPTI_TAKEN");
+
+	if (rc != CUPTI_SUCCESS && p && p->structSize == CUpti_SubscriberParams_STRUCT_SIZE && name && strcmp(name, "1") != 0)
+		snprintf(p->oldSubscriberName, p->oldSubscriberSize, "CUPTI for %s", name);
+	return rc;
+}
+
+EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle s)
+{
+	(void)s;
+	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
+	return CUPTI_SUCCESS;
+}
+#endif
+
 EXPORT CUptiResult cuptiEnableCallback(
 	uint32_t enable, CUpti_SubscriberHandle s, CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
@@ -133,6 +154,8 @@ EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id
 EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 	CUpti_BuffersCallbackRequestFunc r, CUpti_BuffersCallbackCompleteFunc c)
 {
+	if (getenv("FAKE_CUPTI_SCOPED")) /* somebody uses the functions called _v2 */
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	__atomic_store_n(&request, r, __ATOMIC_RELEASE);
 	__atomic_store_n(&complete, c, __ATOMIC_RELEASE);
 	return CUPTI_SUCCESS;
@@ -142,6 +165,8 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 EXPORT CUptiResult cuptiActivitySetAttribute(
 	CUpti_ActivityAttribute which, size_t *size, void *value)
 {
+	if (getenv("FAKE_CUPTI_SCOPED"))
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	if (which == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER && *size == 1)
 		__atomic_store_n(&must_be_zero, *(uint8_t *)value, __ATOMIC_RELAXED);
 	return CUPTI_SUCCESS;

@@ -216,6 +216,18 @@ ok "kernels of late exit handlers are missing with a note" late
 ok "kernels have the GPU's own durations" times
 ok "200000 launches are kept at under 64 bytes each" many
 ok "what is being collected when the program ends is kept" at_exit
+named() { # by the name it has given CUPTI
+	fresh cupti="$FAKE"
+	FAKE_CUPTI_TAKEN="PyTorch Profiler" cuda && has "note CUPTI has another subscriber (PyTorch Profiler): kernels have no region" \
+		"range push_pop A/B entries=1 open=0 threads=1"
+}
+scoped() { # PyTorch's monitor has come first: no records for anybody else
+	fresh cupti="$FAKE"
+	cp "$FAKE" "$TMP/libtorch_cpu.so"
+	[ "$(FAKE_CUPTI_SCOPED=1 FAKE_CUPTI_TAKEN="PyTorch CUPTI monitor" LD_PRELOAD=$TMP/libtorch_cpu.so cuda)" = done ] &&
+		has "note another user of CUPTI in the process (probably PyTorch's monitor) has records of its own (V2), beside which CUPTI gives none to sonde: host times only, no kernels; ranges go on" \
+			"range push_pop A/B entries=1 open=0 threads=1" && ! dump | grep '^launch\|does not start\|refused'
+}
 rival() { # by the libraries in the process
 	cp "$FAKE" "$TMP/libproton.so"
 	fresh cupti="$FAKE"
@@ -235,6 +247,8 @@ stolen() { # noticed while the program runs, however long that takes
 noted() { "$BUILD/tools/capture_dump" "$OUT" | grep -F "note $1"; }
 
 ok "another user of CUPTI is noticed and named" rival
+ok "a subscriber of CUPTI is called as CUPTI calls it" named
+ok "a user of CUPTI's V2 records is noticed and named, and ranges go on" scoped
 ok "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
 ok "a missing CUPTI leaves ranges, with a note" missing
 ok "CUPTI can be switched off" off
