@@ -59,7 +59,11 @@ for name, w in full["region"].items():
         continue
     for what in "total_ms", "kernel_count":
         truth = (w[what] + again["region"][name][what]) / 2
-        offs = [p["region"][name][what] - truth for p in parts]
-        errors = [p["region"][name].get(what + "_error", 0) for p in parts]
-        print(f"{name} {what}: full {w[what]:g} and {again['region'][name][what]:g}; off by {100 * min(offs) / truth:+.2f} to {100 * max(offs) / truth:+.2f} %, ± {100 * min(errors) / truth:.2f} to {100 * max(errors) / truth:.2f} %, within ± in {sum(abs(o) <= e for o, e in zip(offs, errors))} of {len(offs)}")
+        told = [p["region"][name] for p in parts if p["region"][name].get(what + "_error") is not None]
+        if not told:
+            print(f"{name} {what}: no run has seen enough to say a ±")
+            continue
+        offs = [g[what] - truth for g in told]
+        errors = [g[what + "_error"] for g in told]
+        print(f"{name} {what}: full {w[what]:g} and {again['region'][name][what]:g}; off by {100 * min(offs) / truth:+.2f} to {100 * max(offs) / truth:+.2f} %, ± {100 * min(errors) / truth:.2f} to {100 * max(errors) / truth:.2f} %, within ± in {sum(abs(o) <= e for o, e in zip(offs, errors))} of {len(offs)} runs that tell it")
 P

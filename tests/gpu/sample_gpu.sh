@@ -154,10 +154,9 @@ while time.time() < end:
 runs() {
 	run "three ranges" counters=basic -- "$PWD/$BUILD/workloads/three_ranges"
 	run "residual network" counters=basic -- "$PWD/$BUILD/workloads/resnet" --steps=200
-	# A GPU that is always busy: only where one kernel follows the other do samples tell when that was.
+	# Its convolutions fade out over 10 to 20 us, block by block: they tell nothing about clocks.
 	run "residual network in bursts" counters=basic counters.interval=20us counters.burst=20ms -- \
 		"$PWD/$BUILD/workloads/resnet" --steps=400
-	check "run: samples of the network lie on the kernels' clock" lie_on_clock
 	torch_is_here || return 0
 	run "decode, counters off" counters=off -- python3 workloads/torch_decode.py --steps 400
 	show "$T/out" | grep -i " s$\|checksum" | head -3
