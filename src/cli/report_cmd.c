@@ -59,16 +59,21 @@ static void warn_if_empty(const struct sonde_cells *c, const struct sonde_report
 	sonde_notes_release(&notes);
 }
 
-/* With --strict, no output where the selections take nothing; the first note says why. */
+/* With --strict, no output where the selections take nothing; the first thing there is to say of them is why. */
 static int check_strict(
 	const struct sonde_tree *t, const struct sonde_report_request *q, struct sonde_err *err)
 {
-	const struct sonde_map *notes = &t->notes.texts;
+	struct sonde_notes why = {0};
+	int rc;
 
 	if (!q->strict || !sonde_selects_nothing(t))
 		return 0;
-	return sonde_err_set(err, SONDE_ERR_USAGE, "report: nothing is selected (--strict)%s%.*s",
-		notes->nr ? ": " : "", SONDE_STR_ARG(notes->nr ? notes->keys[0] : SONDE_STR("")));
+	sonde_cells_explain(t->cells, &why);
+	rc = sonde_err_set(err, SONDE_ERR_USAGE, "report: nothing is selected (--strict)%s%.*s",
+		why.texts.nr ? ": " : "",
+		SONDE_STR_ARG(why.texts.nr ? why.texts.keys[0] : SONDE_STR("")));
+	sonde_notes_release(&why);
+	return rc;
 }
 
 static int write_report(

@@ -137,6 +137,7 @@ no_zeros() {
 }
 ok "selecting nothing is said first, without a table of zeros" no_zeros
 fails "--strict: selecting nothing is an error" 2 "nothing is selected" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep
+fails "--strict says why, whatever else there is to note" 2 "no launch matches the NVTX selection" report --strict --nvtx-include nosuch examples/h200_train
 ok "--strict prints nothing then" bash -c "! '$SONDE' report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null | grep ."
 ok "--strict changes nothing where something is selected" bash -c "'$SONDE' report --strict $DATA/seed_kernel.ncu-rep >/dev/null"
 fails "a missing output folder says how to make it" 1 "mkdir -p '$TMP/no/such'" report -f json -o "$TMP/no/such/x.json" $DATA/seed_kernel.ncu-rep
