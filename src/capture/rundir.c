@@ -71,12 +71,12 @@ static int make_own(const char *path, struct sonde_err *err)
 		return 0;
 	if (errno != EEXIST)
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"%s: cannot make the run directory: %s (hydra.run.dir=DIR names another)", path,
+			"%s: cannot make the run directory: %s (-o DIR names another)", path,
 			strerror(errno));
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return sonde_err_set(err, SONDE_ERR_IO,
 			"%s: cannot make the run directory: a file of that name is there "
-			"(hydra.run.dir=DIR names another)",
+			"(-o DIR names another)",
 			path);
 	if (sonde_rundir_is_taken(path))
 		return 1;
@@ -143,17 +143,21 @@ int sonde_rundir__open_alone(struct sonde_rundir *d, const char *wanted, struct 
 /* What all kinds begin with: the rank, the name, the folders above. */
 static int begin(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
 {
+	struct sonde_err why = {0};
+	int rc;
+
 	*out = (struct sonde_rundir){0};
 	sonde_rank_find(&out->rank);
 	if (strlen(wanted) >= sizeof(out->path) - 100)
 		return sonde_err_set(err, SONDE_ERR_USAGE, 
-			"%.60s…: the name of the run directory is too long: hydra.run.dir=DIR names "
+			"%.60s…: the name of the run directory is too long: -o DIR names "
 			"another",
 			wanted);
 	snprintf(out->path, sizeof(out->path), "%s", wanted);
 	if (out->rank.is_parallel)
 		snprintf(out->suffix, sizeof(out->suffix), ".rank%u", out->rank.rank);
-	return make_parents(wanted, err);
+	rc = make_parents(wanted, &why);
+	return rc ? sonde_err_set(err, rc, "%s; -o DIR names another run directory", why.msg) : 0;
 }
 
 int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)

@@ -114,13 +114,13 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_NCU_TOO_NEW] = {"ncu is too new for this driver: %s",
 		"update the driver, or use an older ncu", PLAIN},
 	[SONDE_WHEN_NCU_UNUSABLE] = {"Nsight Compute cannot be used: %s",
-		"`sonde doctor` lists what this machine has; pipeline.native.enable=true needs no "
-		"ncu, and `sonde report` reads reports made elsewhere", PLAIN},
+		"`sonde doctor` lists what this machine has; a native capture (`sonde run` without "
+		"--ncu) needs no ncu, and `sonde report` reads reports made elsewhere", PLAIN},
 	[SONDE_WHEN_NSYS_MISSING] = {"Nsight Systems (nsys) is not installed",
 		"install nsight-systems if you want its timeline", PLAIN},
 	[SONDE_WHEN_NSYS_UNUSABLE] = {"Nsight Systems cannot be used: %s",
-		"`sonde doctor` lists what this machine has; pipeline.native.enable=true gives "
-		"times by region without it", PLAIN},
+		"`sonde doctor` lists what this machine has; a native capture (`sonde run` without "
+		"--nsys) gives times by region without it", PLAIN},
 	[SONDE_WHEN_CUPTI_MISSING] = {"CUPTI was not found",
 		"install cuda-cupti: without it native captures have host times only and plans no "
 		"pass counts", PLAIN},
