@@ -71,6 +71,9 @@ static const char *quantity(struct sonde_str name)
 {
 	size_t i, k, n, end = sonde_str_find(name, '.');
 
+	/* A role of sonde's (`l1.read_sectors`), or a group before the name (`TPC.TriageCompute.sm__…`). */
+	if (!memmem(name.p, end, "__", 2))
+		end = name.n;
 	for (i = 0; i < sizeof(quantities) / sizeof(quantities[0]); i++) {
 		n = strlen(quantities[i].word);
 		for (k = 0; k + n <= end; k++)

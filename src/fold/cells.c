@@ -295,6 +295,7 @@ void sonde_cells_free(struct sonde_cells *c)
 	for (i = 0; i < c->sampled.nr; i++)
 		sonde_sampled_free(c->sampled.at[i]);
 	sonde_vec_release(&c->sampled);
+	sonde_vec_release(&c->sampled_others);
 	sonde_cells__shed(c);
 	sonde_arena_release(&c->arena);
 	for (i = 0; i < c->parts.nr; i++)

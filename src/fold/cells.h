@@ -290,6 +290,7 @@ struct sonde_cells {
 	struct sonde_notes notes; /* of reading */
 	struct sonde_timeline *timeline; /* NULL: not kept */
 	SONDE_VEC(struct sonde_sampled *) sampled; /* by device that was sampled */
+	SONDE_VEC(const char *) sampled_others; /* private: counters of theirs that have no row in sampled.h's table */
 	struct sonde_arena arena;
 	SONDE_VEC(struct sonde_cells *) parts; /* private: whose memory united cells borrow */
 };

@@ -95,6 +95,8 @@ bool sonde_series__has_roles(const struct sonde_series *s);
 const struct sonde_device *sonde_fold__sampled_device(
 	const struct sonde_folding *f, const struct sonde_series *s);
 bool sonde_series__is_same_device(const struct sonde_series *a, const struct sonde_series *b);
+/* Fills `sampled_others` of cells that are complete. False: no memory. */
+bool sonde_sampled__list_others(struct sonde_cells *c);
 /* Cycles of all SMs in a nanosecond while they worked, by all series of the device; NaN: unknown. */
 double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of);
 /* The same at the highest clock the device has. */

@@ -6,40 +6,6 @@
 
 #include <math.h>
 
-#define PCT(name) name ".pct_of_peak_sustained_elapsed"
-
-const struct sonde_sampled_metric sonde_sampled_metrics[] = {
-	{"sm__cycles_active.sum", {"sm.active_cycles"}, SONDE_OVER_NOTHING, 0},
-	{"sm__inst_executed.sum", {"sm.instructions"}, SONDE_OVER_NOTHING, 0},
-	{"sm__warps_active.sum", {"sm.warp_cycles"}, SONDE_OVER_NOTHING, 0},
-	{"sm__pipe_tensor_cycles_active.sum", {"tensor.cycles"}, SONDE_OVER_NOTHING, 0},
-	{"sm__inst_executed_pipe_fma.sum", {"fma.instructions"}, SONDE_OVER_NOTHING, 0},
-	{"sm__inst_executed_pipe_alu.sum", {"alu.instructions"}, SONDE_OVER_NOTHING, 0},
-	{"sm__pipe_fp64_cycles_active.sum", {"fp64.cycles"}, SONDE_OVER_NOTHING, 0},
-	{"l1tex__data_pipe_lsu_wavefronts.sum", {"l1.wavefronts"}, SONDE_OVER_NOTHING, 0},
-	{"lts__t_sectors.sum", {"l2.sectors"}, SONDE_OVER_NOTHING, 0},
-	{"dram__bytes_read.sum", {"dram.read_bytes"}, SONDE_OVER_NOTHING, 0},
-	{"dram__bytes_write.sum", {"dram.write_bytes"}, SONDE_OVER_NOTHING, 0},
-	{"pcie__read_bytes.sum", {"pcie.read_bytes"}, SONDE_OVER_NOTHING, 0},
-	{"pcie__write_bytes.sum", {"pcie.write_bytes"}, SONDE_OVER_NOTHING, 0},
-	{"nvlrx__bytes.sum", {"nvlink.receive_bytes"}, SONDE_OVER_NOTHING, 0},
-	{"nvltx__bytes.sum", {"nvlink.transmit_bytes"}, SONDE_OVER_NOTHING, 0},
-	{PCT("sm__cycles_active.avg"), {"sm.active_cycles"}, SONDE_OVER_ELAPSED, 1},
-	{PCT("sm__inst_executed.avg"), {"sm.instructions"}, SONDE_OVER_ELAPSED, 4},
-	{PCT("sm__pipe_tensor_cycles_active.avg"), {"tensor.cycles"}, SONDE_OVER_ELAPSED, 4},
-	{"sm__warps_active.avg.pct_of_peak_sustained_active", {"sm.warp_cycles"}, SONDE_OVER_ACTIVE,
-		64},
-	{PCT("sm__inst_executed_pipe_fma.avg"), {"fma.instructions"}, SONDE_OVER_ELAPSED, 0},
-	{PCT("sm__inst_executed_pipe_alu.avg"), {"alu.instructions"}, SONDE_OVER_ELAPSED, 0},
-	{PCT("sm__pipe_fp64_cycles_active.avg"), {"fp64.cycles"}, SONDE_OVER_ELAPSED, 0},
-	{PCT("l1tex__data_pipe_lsu_wavefronts.avg"), {"l1.wavefronts"}, SONDE_OVER_ELAPSED, 0},
-	{PCT("lts__t_sectors.avg"), {"l2.sectors"}, SONDE_OVER_ELAPSED, 0},
-	{"sm__cycles_elapsed.avg.per_second", {NULL}, SONDE_OVER_TIME, 0},
-	{PCT("dram__bytes.sum"), {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
-};
-const size_t sonde_nr_sampled_metrics =
-	sizeof(sonde_sampled_metrics) / sizeof(*sonde_sampled_metrics);
-
 void sonde_sampled_free(struct sonde_sampled *s)
 {
 	size_t i;
@@ -108,10 +74,11 @@ static bool has_metric(const struct sonde_sampled *s, const struct sonde_sampled
 
 bool sonde_sampled_is_there(const struct sonde_cells *c, size_t metric)
 {
+	struct sonde_sampled_metric m = sonde_sampled_metric_of(c, metric);
 	size_t i;
 
 	for (i = 0; i < c->sampled.nr; i++)
-		if (has_metric(c->sampled.at[i], &sonde_sampled_metrics[metric]))
+		if (has_metric(c->sampled.at[i], &m))
 			return true;
 	return false;
 }
@@ -229,7 +196,7 @@ static size_t count_classes(const struct sonde_cells *c, const uint32_t *cells, 
 struct sonde_sampled_figure sonde_sampled_figure_of(
 	const struct sonde_cells *c, const uint32_t *cells, size_t nr, size_t metric)
 {
-	const struct sonde_sampled_metric *m = &sonde_sampled_metrics[metric];
+	const struct sonde_sampled_metric m = sonde_sampled_metric_of(c, metric);
 	uint32_t *classes = sonde_malloc((count_classes(c, cells, nr) + 1) * sizeof(*classes)), n;
 	struct fraction x = {0};
 	size_t i, k, nr_met = 0, nr_cells;
@@ -247,13 +214,13 @@ struct sonde_sampled_figure sonde_sampled_figure_of(
 				classes[h.nr++] = cell->first_class + n;
 			h.time_ns += cell->time_ns;
 		}
-		if (!h.nr || !has_metric(h.s, m))
+		if (!h.nr || !has_metric(h.s, &m))
 			continue;
 		nr_met += nr_cells;
-		add_share(&x, &h, m);
+		add_share(&x, &h, &m);
 	}
 	sonde_free(classes);
 	if (!nr_met || nr_met < nr) /* of some there are no samples: the sum is not known */
 		return (struct sonde_sampled_figure){NAN, NAN};
-	return divide(&x, m->over);
+	return divide(&x, m.over);
 }

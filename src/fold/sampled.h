@@ -28,14 +28,20 @@ struct sonde_sampled_metric {
 	double most; /* the largest ratio there can be: 100 %; 0 = the device's peak, if known */
 };
 extern const struct sonde_sampled_metric sonde_sampled_metrics[];
-extern const size_t sonde_nr_sampled_metrics;
+
+/*
+ * The metrics there may be: those of the table, then a sum for each other counter, which is named as its role is
+ * (`l1.read_sectors`) or, without one, as NVIDIA names it. They are not verified against Nsight Compute.
+ */
+size_t sonde_sampled_nr_metrics(const struct sonde_cells *c);
+struct sonde_sampled_metric sonde_sampled_metric_of(const struct sonde_cells *c, size_t metric);
 
 /* The counters of one device, split among the cells of its scopes. */
 struct sonde_unmixed;
 struct sonde_sampled {
 	struct sonde_sampled_set { /* counters that were sampled together */
 		struct sonde_unmixed *unmixed;
-		SONDE_VEC(struct sonde_str) roles; /* by counter */
+		SONDE_VEC(struct sonde_str) roles; /* by counter; of one without, NVIDIA's name */
 		SONDE_VEC(double) peaks; /* by counter: in a cycle of the SMs; 0 = unknown */
 	} * sets;
 	size_t nr_sets;

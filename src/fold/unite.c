@@ -304,6 +304,8 @@ int sonde_cells_unite(struct sonde_cells **out, struct sonde_cells **parts, size
 	for (i = 0; i < nr_parts; i++)
 		c->parts.at[c->parts.nr++] = parts[i];
 	rc = unite(c, err);
+	if (rc == 0 && !sonde_sampled__list_others(c))
+		rc = sonde_err_nomem(err);
 	if (rc)
 		sonde_cells_free(c);
 	else

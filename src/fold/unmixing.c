@@ -11,14 +11,42 @@
 
 #include <stdlib.h>
 
+/*
+ * What a counter is known by: its role, or NVIDIA's name. Empty for what cannot be split: elapsed cycles, which go on
+ * whether or not anything runs, and what is no sum (percentages of Nsight Systems).
+ */
+static struct sonde_str name_counter(const struct sonde_records *r, const struct sonde_counter *c)
+{
+	struct sonde_str role = sonde_records_str(r, c->role), name = sonde_records_str(r, c->name);
+
+	if (role.n)
+		return sonde_str_ends(role, "elapsed_cycles") ? (struct sonde_str){0} : role;
+	return sonde_str_ends(name, ".sum") && !sonde_str_ends(name, "__cycles_elapsed.sum") ? name
+											     : (struct sonde_str){0};
+}
+
 static bool is_same_set(const struct sonde_series *a, const struct sonde_series *b)
 {
 	size_t i;
 
 	for (i = 0; i < a->counters.nr && i < b->counters.nr; i++)
-		if (a->counters.at[i].role != b->counters.at[i].role)
+		if (a->counters.at[i].role != b->counters.at[i].role ||
+			(a->counters.at[i].role == SONDE_NONE && a->counters.at[i].name != b->counters.at[i].name))
 			return false;
 	return a->counters.nr == b->counters.nr;
+}
+
+/* Whether some counter of the device can be split, in whichever of its series. */
+static bool can_be_split(const struct sonde_records *r, const struct sonde_series *of)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->series.nr; i++)
+		for (k = 0; k < r->series.at[i].counters.nr; k++)
+			if (sonde_series__is_same_device(&r->series.at[i], of) &&
+				name_counter(r, &r->series.at[i].counters.at[k]).n)
+				return true;
+	return false;
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -30,13 +58,11 @@ static bool choose_columns(
 
 	x->columns.nr = x->limits.nr = x->found.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
 	for (i = 0; i < series->counters.nr; i++) {
-		struct sonde_str role = sonde_records_str(x->f->r, series->counters.at[i].role);
-		struct sonde_str *slot;
+		struct sonde_str role = name_counter(x->f->r, &series->counters.at[i]), *slot;
 		uint32_t *column;
 		double *limit, *peak;
 
-		/* Elapsed cycles go on whether or not anything runs: there is nothing to split. */
-		if (!role.n || sonde_str_ends(role, "elapsed_cycles"))
+		if (!role.n)
 			continue;
 		slot = sonde_vec_push(&set->roles);
 		column = sonde_vec_push(&x->columns);
@@ -263,7 +289,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 
 		for (k = 0; k < i && !sonde_series__is_same_device(&r->series.at[k], x.first); k++)
 			;
-		if (k == i && sonde_series__has_roles(x.first))
+		if (k == i && can_be_split(r, x.first))
 			rc = unmix_device(&x, err);
 		sonde_map_release(&x.keys);
 		sonde_vec_release(&x.kinds);

@@ -214,9 +214,25 @@ static int refuse_name(struct choice *c, struct sonde_str name)
 		best.name ? best.ending : "", best.name ? "'?" : "", sonde_set_names());
 }
 
-/* A set, a role, or a name of NVIDIA's with or without its `.sum`. */
-static int place_word(struct choice *c, struct sonde_str word)
+/* The role of a name of NVIDIA's, so that it counts as that; NULL = none. */
+static const char *role_of(struct sonde_str name)
 {
+	const struct sonde_role *r;
+	size_t i;
+
+	if (sonde_str_ends(name, ".sum"))
+		name.n -= strlen(".sum");
+	for (r = sonde_roles; r->name; r++)
+		for (i = 0; i < sizeof(r->bases) / sizeof(*r->bases) && r->bases[i]; i++)
+			if (sonde_str_is(name, r->bases[i]) || is_in_group(name, "", r->bases[i]))
+				return r->name;
+	return NULL;
+}
+
+/* A set, a role, or a name of NVIDIA's with or without its `.sum`. */
+static int place_word(struct choice *c, const char *text)
+{
+	struct sonde_str word = sonde_str_from(text);
 	const struct sonde_role *role = sonde_role_find(word);
 	struct wish w = {0};
 	size_t i;
@@ -232,8 +248,11 @@ static int place_word(struct choice *c, struct sonde_str word)
 	for (i = 0; i < c->nr_bases; i++)
 		if (sonde_str_is(word, c->bases[i]))
 			add_name(c, &w, word, ".sum");
+	if (!w.nr) /* the chip may have it in a group only */
+		add_base(c, &w, text);
 	if (!w.nr)
 		add_name(c, &w, word, "");
+	w.role = role_of(word);
 	if (!w.nr || pm_host_passes(c->s, w.names, 1) != 1)
 		return refuse_name(c, word);
 	place(c, &w);
@@ -248,7 +267,7 @@ static int choose(struct choice *c)
 
 	s->nr_sets = 1; /* the first may be empty still */
 	for (i = 0; i < s->q.nr_counters && rc == 0; i++)
-		rc = place_word(c, sonde_str_from(s->q.counters[i]));
+		rc = place_word(c, s->q.counters[i]);
 	place_extras(c);
 	if (rc == 0 && s->arena.failed)
 		rc = sonde_err_nomem(c->err);

@@ -56,8 +56,8 @@ static int add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
 {
 	size_t i, k, nr = t->columns.nr;
 
-	for (i = 0; i < sonde_nr_sampled_metrics; i++) {
-		struct sonde_str name = sonde_str_from(sonde_sampled_metrics[i].name);
+	for (i = 0; i < sonde_sampled_nr_metrics(t->cells); i++) {
+		struct sonde_str name = sonde_str_from(sonde_sampled_metric_of(t->cells, i).name);
 		struct sonde_column *c = NULL;
 
 		if (!sonde_sampled_is_there(t->cells, i) ||
@@ -264,19 +264,19 @@ static bool list_names(struct choosing *x, const struct sonde_cells *c)
 	size_t i;
 
 	x->is_shown = sonde_calloc(
-		c->metric_names.nr + sonde_nr_sampled_metrics + 1, sizeof(*x->is_shown));
+		c->metric_names.nr + sonde_sampled_nr_metrics(c) + 1, sizeof(*x->is_shown));
 	for (i = 0; x->is_shown && i < c->metric_names.nr; i++) {
 		if (sonde_map_add(&x->names, c->metric_names.keys[i], NULL) == SONDE_NONE)
 			return false;
 		x->is_shown[i] = x->is_kept[i];
 	}
-	for (i = 0; x->is_shown && i < sonde_nr_sampled_metrics; i++) {
+	for (i = 0; x->is_shown && i < sonde_sampled_nr_metrics(c); i++) {
 		uint32_t name;
 
 		if (!sonde_sampled_is_there(c, i))
 			continue;
 		name = sonde_map_add(
-			&x->names, sonde_str_from(sonde_sampled_metrics[i].name), NULL);
+			&x->names, sonde_str_from(sonde_sampled_metric_of(c, i).name), NULL);
 		if (name == SONDE_NONE)
 			return false;
 		x->is_shown[name] = true;

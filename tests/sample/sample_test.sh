@@ -205,6 +205,10 @@ without() { # ENV MESSAGE: times only, one line, a note in the report, the progr
 	[ $rc -eq 0 ] && has "$2" "$TMP/err" && [ "$(grep -c "no hardware counters" "$TMP/err")" = 1 ] &&
 		grep -q "no hardware counters, times only" "$dir/native/regions/report.json"
 }
+by_name() { # of NVIDIA's, which have roles all the same
+	UNTIL="gave 10" run 'counters=[lts__t_sectors,TPC.TriageCompute.sm__cycles_active.sum,tpc__something_else]' counters.interval=1ms; dump && has "counter l2.sectors lts__t_sectors.sum" "$TMP/dump" &&
+		has "counter sm.active_cycles TPC.TriageCompute.sm__cycles_active.sum" "$TMP/dump" && has "TPC.TriageCompute.tpc__something_else.sum" "$TMP/dump"
+}
 idle() { # a stretch of idleness is one sample, of a tenth of a second at most
 	FAKE_PM_IDLE=1 UNTIL="gave 3000" run counters=basic && dump && above "$(number series span_ms)" 100 &&
 		above "$(awk -v ms="$(number series span_ms)" -v n="$(firsts)" 'BEGIN {print ms / 50 + n}')" "$(number series samples)"
@@ -274,6 +278,7 @@ ranks_with_local() { # the same with directories of their own on the node: still
 ok run__counters_basic_writes_samples basic
 ok run__counters_off_writes_none off
 ok run__counters_by_name named
+ok run__counters_by_nvidias_name_have_their_role by_name
 ok run__without_permission_has_times_only without FAKE_PM_ERROR=enable:35 "ERR_NVGPUCTRPERM"
 ok run__without_cupti_has_times_only without SONDE_CUPTI=/nowhere "CUPTI was not found"
 ok run__with_an_old_cupti_has_times_only without "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "this CUPTI is too old"

@@ -33,6 +33,10 @@ static const char *const roles[NR_COUNTERS] = {
 	"fma.instructions", "l2.sectors", "l2.elapsed_cycles", "dram.write_bytes",
 	"tensor.cycles", "l1.wavefronts"};
 
+/* Names that no role has. Elapsed cycles are one, and so is something that is no sum. */
+static const char *const names[NR_COUNTERS] = {
+	"x__cycles_elapsed.sum", "x__active.sum", "TPC.Group.x__inst_executed.sum", "x__requests.sum", "Some Throughput %"};
+
 /* What is sampled of the program. */
 struct sampling {
 	double dram_factor;  /* 1, or what no device can do */
@@ -44,6 +48,7 @@ struct sampling {
 	bool is_by_count;    /* active cycles are what a launch counts */
 	bool slows_down;     /* from the second half on, whose steps are late */
 	bool has_all;	     /* of the counters; else those before WRITTEN */
+	bool is_unnamed;     /* no counter has a role: NVIDIA's names only */
 };
 
 struct program {
@@ -161,6 +166,10 @@ static inline struct sonde_series *add_series(struct program *p, const struct sa
 
 		assert_non_null(c);
 		c->role = c->name = sonde_records__string(p->m.r, sonde_str_from(roles[i]));
+		if (how->is_unnamed) {
+			c->role = SONDE_NONE;
+			c->name = sonde_records__string(p->m.r, sonde_str_from(names[i]));
+		}
 		c->peak = peaks[i];
 	}
 	return s;

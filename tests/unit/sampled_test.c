@@ -232,6 +232,46 @@ static void test_sampled__kernels_that_always_run_together_are_named(void **stat
 	end_program(&p);
 }
 
+static void test_sampled__counters_without_a_role_are_split_too(void **state)
+{
+	struct sampling how = whole;
+	const struct sonde_figure *f;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.is_unnamed = true;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), "TPC.Group.x__inst_executed.sum"), p.first + p.second);
+	f = figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/b"), "x__requests.sum");
+	holds(f, 2 * p.b);
+	assert_false(has_column(&run, "x__cycles_elapsed.sum"));
+	assert_false(has_column(&run, "Some Throughput %"));
+	assert_false(has_column(&run, INSTRUCTIONS));
+	release(&run);
+	end_program(&p);
+}
+
+/* Roles beyond the table are figures by their own name. */
+static void test_sampled__other_roles_have_figures(void **state)
+{
+	struct sonde_counter *c;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_program(&p, &whole);
+	c = &p.m.r->series.at[0].counters.at[L2];
+	c->role = sonde_records__string(p.m.r, SONDE_STR("l1.read_sectors"));
+	fold_program(&run, &p);
+	assert_true(has_column(&run, "l1.read_sectors"));
+	assert_string_equal(run.t->columns.at[sonde_tree_column(run.t, "l1.read_sectors")].unit, "sector");
+	assert_false(has_column(&run, "lts__t_sectors.sum"));
+	release(&run);
+	end_program(&p);
+}
+
 static void test_sampled__what_cannot_be_is_refused_and_said(void **state)
 {
 	struct sampling how = whole;
@@ -396,6 +436,8 @@ int main(void)
 		cmocka_unit_test(test_sampled__long_entries_have_figures_of_their_own),
 		cmocka_unit_test(test_sampled__entries_use_the_calibrated_offset),
 		cmocka_unit_test(test_sampled__kernels_that_always_run_together_are_named),
+		cmocka_unit_test(test_sampled__counters_without_a_role_are_split_too),
+		cmocka_unit_test(test_sampled__other_roles_have_figures),
 		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
 		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),
