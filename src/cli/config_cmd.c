@@ -3,8 +3,6 @@
 #include "cli/say.h"
 #include "cli/overrides.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 struct request {

@@ -1,7 +1,6 @@
 #include "capture/ctl.h"
 #include "cli/command.h"
 #include "cli/option.h"
-#include "cli/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>

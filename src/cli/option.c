@@ -3,7 +3,6 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 

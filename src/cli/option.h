@@ -8,7 +8,6 @@
 #ifndef SONDE_CLI_OPTION_H
 #define SONDE_CLI_OPTION_H
 
-#include "attribute/filter.h"
 #include "base/arena.h"
 #include "base/sink.h"
 #include "base/words.h"

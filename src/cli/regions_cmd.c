@@ -1,5 +1,4 @@
 #include "fold/inventory.h"
-#include "base/file.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
 #include "cli/look.h"
@@ -7,7 +6,6 @@
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
-#include "lib/input.h"
 
 #include <dirent.h>
 #include <limits.h>

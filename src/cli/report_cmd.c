@@ -4,8 +4,6 @@
 #include "cli/terminal.h"
 #include "lib/pipeline.h"
 
-#include <unistd.h>
-
 /* What the terminal and the command line add to the configured options. */
 static void fit_options(struct sonde_pipeline *p, const struct sonde_report_request *q)
 {

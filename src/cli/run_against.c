@@ -8,7 +8,6 @@
 #include "cli/overrides.h"
 #include "cli/run_int.h"
 
-#include <stdio.h>
 #include <time.h>
 
 struct series {

@@ -4,29 +4,26 @@
 #include "cli/overrides.h"
 #include "cli/run_int.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct request {
 	struct sonde_args own; /* operands: overrides */
 	struct sonde_argv overrides; /* of both; an operand counts where both say something */
-	const char *out, *window, *every, *config_dir, *config_name, *chip;
+	const char *out, *window, *every;
 	struct sonde_word_list nvtx_include, metrics;
 	struct sonde_run_against against;
-	bool has_ncu, has_nsys, is_dry, is_quiet, is_multirun;
-	char **program;
+	bool has_ncu, has_nsys;
+	struct sonde_run_request run; /* what it comes to */
 };
 
 /* The words behind sonde's own. */
 static int take_program(struct request *q, int argc, char **argv, int nr_own, struct sonde_err *err)
 {
-	q->program = argv + nr_own;
+	q->run.program = argv + nr_own;
 	if (nr_own == argc || strcmp(argv[nr_own], "--") != 0)
 		return 0;
-	q->program++;
-	return *q->program ? 0
+	q->run.program++;
+	return *q->run.program ? 0
 			   : sonde_err_set(err, SONDE_ERR_USAGE,
 				     "no program behind `--`: name one, or leave `--` out to run "
 				     "the configured workload");
@@ -49,14 +46,14 @@ static const struct sonde_option options[] = {
 		SONDE_OPTION_WORDS, INTO(nvtx_include), NULL},
 	{0, "metrics", "LIST", "only these metrics: collect them with --ncu, else show them",
 		SONDE_OPTION_LIST, INTO(metrics), NULL},
-	SONDE_OPTION_CONFIG_DIR_AT(INTO(config_dir)),
-	SONDE_OPTION_CONFIG_NAME_AT(INTO(config_name)),
+	SONDE_OPTION_CONFIG_DIR_AT(INTO(run.config_dir)),
+	SONDE_OPTION_CONFIG_NAME_AT(INTO(run.config_name)),
 	{'n', "dry-run", NULL, "show the plan and the command lines, run nothing",
-		SONDE_OPTION_FLAG, INTO(is_dry), NULL},
+		SONDE_OPTION_FLAG, INTO(run.is_dry), NULL},
 	{0, "chip", "NAME", "count passes for this chip (GH100, GA102, AD102 ...)",
-		SONDE_OPTION_WORD, INTO(chip), NULL},
+		SONDE_OPTION_WORD, INTO(run.chip), NULL},
 	{'m', "multirun", NULL, "sweep: a=1,2 choice() range() glob() give one run each, in order",
-		SONDE_OPTION_FLAG, INTO(is_multirun), NULL},
+		SONDE_OPTION_FLAG, INTO(run.is_multirun), NULL},
 	{0, "against", "BASE", "then compare with this run or report (`sonde diff`); may be repeated",
 		SONDE_OPTION_WORDS, INTO(against.base), NULL},
 	{0, "base-cmd", "COMMAND", "the base is this shell command: it runs in turns with COMMAND",
@@ -70,7 +67,7 @@ static const struct sonde_option options[] = {
 	{0, "allow-insufficient", NULL,
 		"with --fail-above: exit with 0, not 4, when entries are too few or too noisy",
 		SONDE_OPTION_FLAG, INTO(against.allows_insufficient), NULL},
-	{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, INTO(is_quiet), NULL},
+	{'q', "quiet", NULL, "no plan and no progress", SONDE_OPTION_FLAG, INTO(run.is_quiet), NULL},
 };
 
 static const struct sonde_usage usage = {
@@ -118,8 +115,8 @@ static int gather_overrides(struct request *q, struct sonde_err *err)
 	size_t i;
 
 	for (i = 0; i < q->own.operands.nr; i++)
-		q->is_multirun |= strcmp(q->own.operands.at[i], "hydra.mode=MULTIRUN") == 0;
-	sonde_overrides_word(o, q->is_multirun ? "hydra.sweep.dir" : "hydra.run.dir", q->out);
+		q->run.is_multirun |= strcmp(q->own.operands.at[i], "hydra.mode=MULTIRUN") == 0;
+	sonde_overrides_word(o, q->run.is_multirun ? "hydra.sweep.dir" : "hydra.run.dir", q->out);
 	sonde_overrides_take(o, &q->own);
 	sonde_overrides_list(o,
 		q->has_ncu ? "pipeline.ncu.ncu_cli.nvtx.include" : "report.nvtx.include",
@@ -128,20 +125,8 @@ static int gather_overrides(struct request *q, struct sonde_err *err)
 		o, q->has_ncu ? "pipeline.ncu.ncu_cli.metrics" : "report.metrics", &q->metrics);
 	for (i = 0; i < q->own.operands.nr; i++)
 		add_operand(o, q->own.operands.at[i]);
+	q->run.overrides = (struct sonde_words){(const char *const *)o->words.at, o->words.nr};
 	return o->failed ? sonde_err_nomem(err) : 0;
-}
-
-static struct sonde_run_request request_of(const struct request *q)
-{
-	return (struct sonde_run_request){
-		.overrides = {(const char *const *)q->overrides.words.at, q->overrides.words.nr},
-		.config_dir = q->config_dir,
-		.config_name = q->config_name,
-		.chip = q->chip,
-		.is_dry = q->is_dry,
-		.is_quiet = q->is_quiet,
-		.is_multirun = q->is_multirun,
-		.program = q->program};
 }
 
 int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err)
@@ -183,7 +168,7 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 			"one with --against BASE or --base-cmd COMMAND");
 	if (!is_wanted)
 		return 0;
-	if (q->is_multirun)
+	if (q->run.is_multirun)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"run: --against compares one program: leave out --multirun");
 	a->repeat = a->repeat ? a->repeat : 1;
@@ -194,24 +179,22 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 
 int sonde_cmd_run(int argc, char **argv)
 {
-	struct request words = {0};
-	struct sonde_run_request q;
+	struct request q = {0};
 	struct sonde_err err = {0};
 	const char *out = NULL;
-	int rc = parse(&words, argc, argv, &err), status = 0;
+	int rc = parse(&q, argc, argv, &err), status = 0;
 
 	if (rc == 0)
-		rc = take_against(&words, &out, &err);
+		rc = take_against(&q, &out, &err);
 	if (rc == 0)
-		rc = gather_overrides(&words, &err);
-	q = request_of(&words);
+		rc = gather_overrides(&q, &err);
 	if (rc < 0)
 		status = sonde_cmd_fail(&err);
-	else if (rc == 0 && words.against.repeat)
-		status = sonde_run_against(&q, &words.against, out, &err);
+	else if (rc == 0 && q.against.repeat)
+		status = sonde_run_against(&q.run, &q.against, out, &err);
 	else if (rc == 0)
-		status = q.is_multirun ? run_sweep(&q, &err) : sonde_run_once(&q, &err);
-	sonde_args_release(&words.own);
-	sonde_argv_release(&words.overrides);
+		status = q.run.is_multirun ? run_sweep(&q.run, &err) : sonde_run_once(&q.run, &err);
+	sonde_args_release(&q.own);
+	sonde_argv_release(&q.overrides);
 	return status;
 }

@@ -1,4 +1,3 @@
-#include "base/alloc.h"
 #include "base/argv.h"
 #include "cli/run_int.h"
 #include "cli/overrides.h"

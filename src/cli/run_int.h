@@ -19,7 +19,6 @@
 #ifndef SONDE_CLI_RUN_INT_H
 #define SONDE_CLI_RUN_INT_H
 
-#include "attribute/launches.h"
 #include "base/note.h"
 #include "base/argv.h"
 #include "capture/child.h"

@@ -2,10 +2,7 @@
 
 #include "base/clock.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include "cli/run_ncu_int.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int open_ncu(struct sonde_ncu_stage *s)
 {

@@ -1,5 +1,4 @@
 /* `ranks=[0,8]`: these ranks of a job are profiled, the others run their program as it is. */
-#include "base/argv.h"
 #include "capture/child.h"
 #include "cli/run_int.h"
 

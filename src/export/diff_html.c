@@ -6,10 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
-#include "base/quantile.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define NR_BINS	 24
 #define MAX_ROWS 2000 /* a page people scroll; -f json has all */

@@ -3,11 +3,9 @@
 #include "export/format.h"
 #include "export/json_int.h"
 #include "export/markdown_int.h"
-#include "base/number.h"
 
 #include "base/file.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

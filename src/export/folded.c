@@ -3,7 +3,6 @@
  * `step;prefill;attn 27392`, as flame-graph tools read them.
  */
 #include "base/escape.h"
-#include "export/field.h"
 #include "export/format.h"
 #include "base/number.h"
 #include "export/weight.h"

@@ -14,7 +14,6 @@
 #include "base/sha256.h"
 #include "base/escape.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Beyond so many figures, rows carry those of the narrow tables only. */

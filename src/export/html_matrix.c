@@ -1,11 +1,8 @@
 #include "export/html_int.h"
 
 #include "base/alloc.h"
-#include "base/escape.h"
-#include "base/number.h"
 
 #include <math.h>
-#include <string.h>
 
 /*
  * How a figure was made, in one letter: e exact, a approximate, u an upper and l

@@ -7,8 +7,6 @@
 #include "base/escape.h"
 #include "tree/entries.h"
 
-#include <math.h>
-
 /* Metric names are printed thousands of times: escape each once. */
 static bool make_members(struct sonde_json_export *x)
 {

@@ -1,7 +1,6 @@
 #include "export/json_int.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <time.h>
 
 /* What all inputs that say it agree on; NULL-slice = nothing known, "mixed" = they do not. */

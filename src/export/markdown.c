@@ -6,7 +6,6 @@
 #include "tree/idle.h"
 
 #include <math.h>
-#include <string.h>
 
 int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)

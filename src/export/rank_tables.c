@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 

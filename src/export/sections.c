@@ -3,8 +3,6 @@
 #include "base/escape.h"
 #include "base/number.h"
 
-#include <math.h>
-
 static void write_line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
 {
 	char number[SONDE_NUMBER_MAX];

@@ -7,7 +7,6 @@
 #include "export/json_int.h"
 #include "export/weight.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char *unit_of(const struct sonde_weights *w)

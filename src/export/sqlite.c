@@ -6,9 +6,7 @@
 #include "export/sqlite_int.h"
 #include "tree/entries.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char schema[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version=1;"

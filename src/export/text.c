@@ -4,7 +4,6 @@
 #include "base/escape.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 static const char *dot(const struct sonde_text_export *x)

@@ -2,9 +2,6 @@
 #include "export/text_int.h"
 
 #include "base/escape.h"
-#include "base/number.h"
-
-#include <math.h>
 
 #define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
 #define MOST_WORDS 24 /* of a metric whose values are words */

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "export/field.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Quantities every report may have beside its metrics. */

@@ -5,7 +5,6 @@
 #include "lib/pipeline.h"
 
 #include <math.h>
-#include <string.h>
 
 struct sonde_comparison {
 	struct sonde_diff *diff;
