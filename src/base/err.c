@@ -57,15 +57,40 @@ static const char *next_step(int number)
 		return "; choose another place";
 	case EMFILE:
 		return "; raise the limit of open files: ulimit -n";
+	case ENFILE:
+	case EAGAIN:
+	case ENOMEM:
+		return "; end other programs, or raise the limits: ulimit -a";
+	case EIO:
+	case ESTALE:
+		return "; choose a place on another disk";
+	case EISDIR:
+		return "; name a file";
+	case EEXIST:
+		return "; remove it, or choose another name";
+	case ENAMETOOLONG:
+	case ELOOP:
+		return "; choose another name";
 	default:
-		return "";
+		return "; try again, or choose another place";
 	}
+}
+
+int sonde_err_system(struct sonde_err *err, int number, const char *fmt, ...)
+{
+	char text[sizeof(err->msg)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return sonde_err_set(
+		err, SONDE_ERR_IO, "%s: %s%s", text, strerror(number), next_step(number));
 }
 
 int sonde_err_io(struct sonde_err *err, const char *path, int number)
 {
-	return sonde_err_set(
-		err, SONDE_ERR_IO, "%s: %s%s", path, strerror(number), next_step(number));
+	return sonde_err_system(err, number, "%s", path);
 }
 
 int sonde_err_nomem(struct sonde_err *err)

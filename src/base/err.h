@@ -19,8 +19,10 @@ int sonde_err_set(struct sonde_err *err, int code, const char *fmt, ...)
 int sonde_err_at(struct sonde_err *err, int code, const char *file, uint64_t byte, const char *fmt,
 	...) __attribute__((format(printf, 5, 6)));
 
-/* SONDE_ERR_IO: what the system says about `path` with that errno, and what to do then. */
-int sonde_err_io(struct sonde_err *err, const char *path, int number);
+/* SONDE_ERR_IO: the text, what the system says with that errno, and what to do then. */
+int sonde_err_system(struct sonde_err *err, int number, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int sonde_err_io(struct sonde_err *err, const char *path, int number); /* the text is the path */
 
 /* "out of memory", for the many places that only pass that on. */
 int sonde_err_nomem(struct sonde_err *err);

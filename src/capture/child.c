@@ -282,16 +282,15 @@ static int refuse(const struct sonde_child_spec *spec, int error, struct sonde_e
 	const char *name = spec->argv[0];
 
 	if (error == ENOENT)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
-			strchr(name, '/') ? "" : " in PATH");
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s: check the name",
+			name, strchr(name, '/') ? "" : " in PATH");
 	if (error == EACCES)
 		return sonde_err_set(
 			err, SONDE_ERR_NOTFOUND, "%s: not executable: `chmod +x` makes it so", name);
 	if (error == ENOEXEC)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"%s: not a program this machine can run (a script needs a #! line)", name);
-	return sonde_err_set(
-		err, SONDE_ERR_IO, "%s: could not be started: %s", name, strerror(error));
+	return sonde_err_system(err, error, "%s: could not be started", name);
 }
 
 int sonde_child_run(

@@ -41,7 +41,7 @@ int sonde_ctl_open(
 	umask(was);
 	if (ok && listen(c->fd, 16) == 0)
 		return 0;
-	sonde_err_set(err, SONDE_ERR_IO, "%s/%s: %s", dir, c->name, strerror(errno));
+	sonde_err_system(err, errno, "%s/%s", dir, c->name);
 	sonde_ctl_close(c);
 	return SONDE_ERR_IO;
 }

@@ -81,8 +81,7 @@ static int make_own(const char *path, struct sonde_err *err)
 	if (sonde_rundir_is_taken(path))
 		return 1;
 	if (access(path, W_OK) < 0)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: cannot write to the run directory: %s",
-			path, strerror(errno));
+		return sonde_err_system(err, errno, "%s: cannot write to the run directory", path);
 	return 0;
 }
 

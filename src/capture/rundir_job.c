@@ -99,8 +99,7 @@ static int lead(struct sonde_rundir *d, const char *wanted, unsigned nr, struct 
 	}
 	if (!claim(d->path, d->suffix)) {
 		int rc = errno == EEXIST ? sonde_err_set(err, SONDE_ERR_USAGE, SONDE_RUNDIR_TAKEN, d->path)
-					 : sonde_err_set(err, SONDE_ERR_IO, "%s: %s", d->path,
-						   strerror(errno));
+					 : sonde_err_io(err, d->path, errno);
 
 		unlink(link);
 		return rc;

@@ -86,8 +86,7 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	int rc;
 
 	if (fd < 0)
-		return sonde_err_set(err, SONDE_ERR_IO, "%s: no room for its output: %s", argv[0],
-			strerror(errno));
+		return sonde_err_system(err, errno, "%s: no room for its output", argv[0]);
 	rc = sonde_child_run(&end, &spec, err);
 	if (rc == 0 && end.is_timed_out)
 		rc = sonde_err_set(

@@ -59,8 +59,7 @@ static int write_file(const char *path, struct sonde_str text, struct sonde_err 
 	fd = fresh.failed ? -1 : open(fresh.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || close(fd) < 0 ||
 		rename(fresh.p, path) < 0)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: the calibration cannot be kept: %s", path,
-			strerror(errno));
+		rc = sonde_err_system(err, errno, "%s: the calibration cannot be kept", path);
 	sonde_buf_release(&fresh);
 	return rc;
 }

@@ -36,8 +36,7 @@ static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-		return sonde_err_set(err, SONDE_ERR_IO,
-			"calibration: no socket for its kernels: %s", strerror(errno));
+		return sonde_err_system(err, errno, "calibration: no socket for its kernels");
 	r->pid = fork();
 	if (r->pid == 0) {
 		close(fds[0]);
@@ -48,8 +47,7 @@ static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *
 	if (r->pid > 0)
 		return 0;
 	close(r->fd);
-	return sonde_err_set(err, SONDE_ERR_IO, "calibration: no process for its kernels: %s",
-		strerror(errno));
+	return sonde_err_system(err, errno, "calibration: no process for its kernels");
 }
 
 static void end_kernels(struct recorder *r)

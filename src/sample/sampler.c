@@ -52,8 +52,7 @@ static int add_worker(struct sonde_sampler *s, struct sonde_err *err)
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return sonde_err_set(
-			err, SONDE_ERR_IO, "no pipe for a sampler: %s", strerror(errno));
+		return sonde_err_system(err, errno, "no pipe for a sampler");
 	w->pid = fork();
 	if (w->pid == 0) {
 		close(s->stop_fds[1]);
@@ -63,8 +62,7 @@ static int add_worker(struct sonde_sampler *s, struct sonde_err *err)
 	close(fds[1]);
 	if (w->pid < 0) {
 		close(fds[0]);
-		return sonde_err_set(
-			err, SONDE_ERR_IO, "no process for a sampler: %s", strerror(errno));
+		return sonde_err_system(err, errno, "no process for a sampler");
 	}
 	w->fd = fds[0];
 	s->nr++;
@@ -207,8 +205,7 @@ int sonde_sampler_start(
 	s->spec = *spec;
 	if (pipe2(s->stop_fds, O_CLOEXEC) < 0) {
 		sonde_free(s);
-		return sonde_err_set(
-			err, SONDE_ERR_IO, "no pipe for a sampler: %s", strerror(errno));
+		return sonde_err_system(err, errno, "no pipe for a sampler");
 	}
 	rc = sonde_dir_make(spec->dir, err);
 	if (rc == 0)

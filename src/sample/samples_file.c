@@ -285,8 +285,7 @@ int sonde_samples_file_close(struct sonde_samples_file *f, struct sonde_err *err
 	if (close(f->fd) < 0 && !f->error)
 		f->error = errno;
 	if (f->error)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: samples could not be written: %s",
-			f->path, strerror(f->error));
+		rc = sonde_err_system(err, f->error, "%s: samples could not be written", f->path);
 	sonde_buf_release(&f->block);
 	sonde_free(f);
 	return rc;

@@ -13,6 +13,7 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -314,6 +315,9 @@ static void test_err__names_the_file_and_the_next_step(void **state)
 	assert_int_equal(sonde_dir_make("/dev/null/x", &err), SONDE_ERR_IO);
 	assert_string_equal(err.msg, "/dev/null/x: Not a directory; a part of it is a file: "
 				     "choose another place");
+	assert_int_equal(sonde_err_system(&err, EXDEV, "%s: no room", "x"), SONDE_ERR_IO);
+	assert_string_equal(
+		err.msg, "x: no room: Invalid cross-device link; try again, or choose another place");
 }
 
 static void count_up(void *worker)

@@ -144,7 +144,7 @@ static void test_child__ends_are_told_apart(void **state)
 	assert_true(end.is_timed_out);
 	spec.argv = missing;
 	assert_int_equal(sonde_child_run(&end, &spec, &err), SONDE_ERR_NOTFOUND);
-	assert_string_equal(err.msg, "/nonexistent/x: no such program");
+	assert_string_equal(err.msg, "/nonexistent/x: no such program: check the name");
 }
 
 /* Some shells and supervisors start programs so; the kernel then reaps by itself. */
