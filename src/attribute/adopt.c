@@ -52,7 +52,6 @@ static uint32_t find_thread(
 	struct sweep *w, uint32_t process, uint64_t thread, bool may_add)
 {
 	uint32_t key[3] = {process, (uint32_t)thread, (uint32_t)(thread >> 32)}, n;
-	struct thread *t;
 	bool is_new;
 
 	if (!may_add)
@@ -60,10 +59,9 @@ static uint32_t find_thread(
 	n = sonde_build__key(w->b, &w->thread_keys, key, 3, &is_new);
 	if (n == SONDE_NONE || !is_new)
 		return n;
-	t = sonde_vec_push(&w->threads);
-	if (!t)
+	if (!sonde_vec_put(&w->threads,
+		    (struct thread){SONDE_NONE, SONDE_NONE, SONDE_NONE, SONDE_NONE, 0, SONDE_NONE}))
 		return SONDE_NONE;
-	*t = (struct thread){SONDE_NONE, SONDE_NONE, SONDE_NONE, SONDE_NONE, 0, SONDE_NONE};
 	return n;
 }
 
@@ -155,7 +153,7 @@ static uint32_t set_of(struct sweep *w, uint32_t thread, uint64_t ns)
 {
 	const struct sonde_range *ranges = w->b->r->ranges.at;
 	struct thread *t = &w->threads.at[thread];
-	uint32_t n, *slot;
+	uint32_t n;
 
 	if (!enter(w, thread, ns))
 		return SONDE_NONE;
@@ -167,10 +165,8 @@ static uint32_t set_of(struct sweep *w, uint32_t thread, uint64_t ns)
 			*top = ranges[*top].parent;
 		if (*top == SONDE_NONE)
 			continue;
-		slot = sonde_vec_push(&w->scratch);
-		if (!slot)
+		if (!sonde_vec_put(&w->scratch, *top))
 			return SONDE_NONE;
-		*slot = *top;
 	}
 	if (w->b->l->members.nr > MAX_MEMBERS) {
 		w->nr_left++;

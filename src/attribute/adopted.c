@@ -104,7 +104,6 @@ static int adopt_memory(struct sonde_build *b, struct sonde_err *err)
 static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
 {
 	SONDE_VEC(struct sonde_question) q = {0};
-	struct sonde_question *slot;
 	uint32_t i;
 	int rc = 0;
 
@@ -121,13 +120,10 @@ static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
 			rc = take_lent(b, i) ? 0 : sonde_err_nomem(err);
 			continue;
 		}
-		slot = sonde_vec_push(&q);
-		if (slot)
-			*slot = (struct sonde_question){.ns = rec->call_ns,
-				.thread = sonde_record_caller(b->r, rec)->thread,
-				.process = sonde_record_caller(b->r, rec)->process,
-				.index = i};
-		else
+		if (!sonde_vec_put(&q, (struct sonde_question){.ns = rec->call_ns,
+					       .thread = sonde_record_caller(b->r, rec)->thread,
+					       .process = sonde_record_caller(b->r, rec)->process,
+					       .index = i}))
 			rc = sonde_err_nomem(err);
 	}
 	if (rc == 0)

@@ -86,16 +86,14 @@ static bool find_operators(struct search *s)
 	for (i = 0; i < b->r->ranges.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
 		uint32_t around = g->parent == SONDE_NONE ? SONDE_NONE : b->backward_of[g->parent];
-		struct sonde_backward *w;
 
 		b->backward_of[i] = around;
 		if (around != SONDE_NONE || g->kind != SONDE_PUSH_POP ||
 			!look_at(s, g->label)->is_backward)
 			continue;
-		w = sonde_vec_push(&b->backward);
-		if (!w)
+		if (!sonde_vec_put(&b->backward,
+			    (struct sonde_backward){.range = i, .origin = SONDE_NONE}))
 			return false;
-		*w = (struct sonde_backward){.range = i, .origin = SONDE_NONE};
 		b->backward_of[i] = (uint32_t)(b->backward.nr - 1);
 	}
 	return true;

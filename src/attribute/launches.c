@@ -218,7 +218,6 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 	uint32_t name = sonde_record_function(b->r, rec)->name, scope = sonde_build__scope(b, rec);
 	bool has_origin = rec->origin_kind == SONDE_ORIGIN_GRAPH ||
 			  rec->origin_kind == SONDE_ORIGIN_BACKWARD;
-	struct sonde_hung *hung;
 
 	*launch = (struct sonde_launch){.open = rec->open, .scope = scope};
 	b->l->tally.nr_launches += sonde_record_launches(rec);
@@ -227,10 +226,8 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, name));
 	}
 	if (has_origin && !b->l->selection.no_origins) {
-		hung = sonde_vec_push(&b->hung);
-		if (!hung)
+		if (!sonde_vec_put(&b->hung, (struct sonde_hung){i, SONDE_NONE, SONDE_NONE}))
 			return false;
-		*hung = (struct sonde_hung){i, SONDE_NONE, SONDE_NONE};
 	}
 	return scope != SONDE_NONE;
 }

@@ -66,7 +66,6 @@ static uint32_t add_region(
 		.label = label,
 		.domain = stack->domain,
 		.kind = stack->kind};
-	struct sonde_region *slot;
 	bool is_new;
 	uint32_t number = sonde_build__key(b, &b->region_keys, key, 4, &is_new);
 
@@ -76,11 +75,7 @@ static uint32_t add_region(
 		return number;
 	region.depth = parent == SONDE_NONE ? 0 : b->l->regions.at[parent].depth + 1;
 	region.id = make_id(b, &region);
-	slot = region.id.p ? sonde_vec_push(&b->l->regions) : NULL;
-	if (!slot)
-		return SONDE_NONE;
-	*slot = region;
-	return number;
+	return region.id.p && sonde_vec_put(&b->l->regions, region) ? number : SONDE_NONE;
 }
 
 static bool is_outermost(
@@ -114,17 +109,15 @@ static uint32_t root_region(
 	struct sonde_build *b, const struct sonde_stack *stack, const struct sonde_range *of)
 {
 	struct sonde_str label = b->l->labels.keys[stack->label];
-	uint32_t region = SONDE_NONE, *slot;
+	uint32_t region = SONDE_NONE;
 
 	b->scratch.nr = 0;
 	while (!b->l->selection.stack_only && stack->kind == SONDE_PUSH_POP) {
 		label = named_parent(b, of, label);
 		if (!label.n)
 			break;
-		slot = sonde_vec_push(&b->scratch);
-		if (!slot)
+		if (!sonde_vec_put(&b->scratch, sonde_map_find(&b->l->labels, label)))
 			return SONDE_NONE;
-		*slot = sonde_map_find(&b->l->labels, label);
 	}
 	while (b->scratch.nr) {
 		region = add_region(b, region, stack, b->scratch.at[--b->scratch.nr]);
@@ -147,7 +140,6 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 	uint32_t key[5] = {stack->parent, stack->label, stack->domain, stack->kind,
 		of ? of->process : SONDE_NONE};
 	uint32_t number, *recent = sonde_recent__of(&b->recent_stacks, key);
-	struct sonde_stack *slot;
 	bool is_new;
 
 	if (*recent)
@@ -165,10 +157,8 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 		stack->region = add_region(
 			b, b->stacks.at[stack->parent].region, stack, stack->label);
 	stack->depth = of ? 0 : b->stacks.at[stack->parent].depth + 1;
-	slot = stack->region == SONDE_NONE ? NULL : sonde_vec_push(&b->stacks);
-	if (!slot)
+	if (stack->region == SONDE_NONE || !sonde_vec_put(&b->stacks, *stack))
 		return SONDE_NONE;
-	*slot = *stack;
 	return number;
 }
 

@@ -32,17 +32,13 @@ static enum sonde_measured measured_of(
 static uint32_t add_scope(struct sonde_build *b, const struct sonde_scope *scope)
 {
 	uint32_t key[3] = {scope->process, scope->device, scope->measured};
-	struct sonde_scope *slot;
 	bool is_new;
 	uint32_t number = sonde_build__key(b, &b->scope_keys, key, 3, &is_new);
 
 	if (number == SONDE_NONE || !is_new)
 		return number;
-	slot = number < SONDE_MAX_SCOPES ? sonde_vec_push(&b->l->scopes) : NULL;
-	if (!slot)
-		return SONDE_NONE;
-	*slot = *scope;
-	return number;
+	return number < SONDE_MAX_SCOPES && sonde_vec_put(&b->l->scopes, *scope) ? number
+										 : SONDE_NONE;
 }
 
 /* Mostly that of the record before. */

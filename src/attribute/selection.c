@@ -20,23 +20,18 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 	const struct sonde_stack *s = &b->stacks.at[stack];
 	struct sonde_str domain = s->domain == SONDE_NONE ? (struct sonde_str){NULL, 0}
 							  : sonde_records_str(b->r, s->domain);
-	struct sonde_open_stack *open;
-	struct sonde_open_start *start;
 	size_t nr = 0, i;
 	uint32_t up;
 
 	if (s->kind == SONDE_START_END) {
-		start = sonde_vec_push(&v->starts);
-		if (start)
-			*start = (struct sonde_open_start){domain, b->l->labels.keys[s->label]};
-		return start != NULL;
+		return sonde_vec_put(&v->starts,
+			(struct sonde_open_start){domain, b->l->labels.keys[s->label]});
 	}
 	for (up = stack; up != SONDE_NONE; up = b->stacks.at[up].parent)
 		nr++;
-	open = sonde_vec_push(&v->stacks);
-	if (!open || !sonde_vec_reserve(&v->labels, v->labels.nr + nr))
+	if (!sonde_vec_put(&v->stacks, (struct sonde_open_stack){domain, NULL, nr}) ||
+		!sonde_vec_reserve(&v->labels, v->labels.nr + nr))
 		return false;
-	*open = (struct sonde_open_stack){domain, NULL, nr};
 	for (up = stack, i = nr; i-- > 0; up = b->stacks.at[up].parent)
 		v->labels.at[v->labels.nr + i] = b->l->labels.keys[b->stacks.at[up].label];
 	v->labels.nr += nr;

@@ -246,7 +246,6 @@ static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
 
 int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 {
-	struct sonde_label_rule *rule;
 	uint32_t *merged = NULL;
 	uint64_t nr_merged = 0;
 	bool ok;
@@ -259,11 +258,10 @@ int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 		return ok ? 0 : sonde_err_nomem(err);
 	}
 	b->label_of_range = merged;
-	rule = sonde_vec_push(&b->l->label_rules);
-	if (!rule)
-		return sonde_err_nomem(err);
-	*rule = (struct sonde_label_rule){SONDE_STR("auto"), nr_merged};
-	return 0;
+	return sonde_vec_put(
+		       &b->l->label_rules, (struct sonde_label_rule){SONDE_STR("auto"), nr_merged})
+		       ? 0
+		       : sonde_err_nomem(err);
 }
 
 int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err)

@@ -192,3 +192,45 @@ bool sonde_keysort_runs(void *at, size_t nr, size_t size)
 
 	return runs && merge_runs((struct array){at, size}, starts, runs);
 }
+
+struct sonde_keyed *sonde_order_by(
+	const void *of, size_t nr, sonde_key_fn *const *keys, size_t nr_keys)
+{
+	struct sonde_keyed *order = nr < UINT32_MAX ? sonde_malloc((nr + 1) * sizeof(*order)) : NULL;
+	bool ok = order != NULL;
+	size_t i, k;
+
+	for (i = 0; ok && i < nr; i++)
+		order[i].index = (uint32_t)i;
+	for (k = 0; ok && k < nr_keys; k++) {
+		for (i = 0; i < nr; i++)
+			order[i].key = keys[k](of, order[i].index);
+		ok = sonde_keysort(order, nr);
+	}
+	if (ok)
+		return order;
+	sonde_free(order);
+	return NULL;
+}
+
+bool sonde_order_apply(struct sonde_keyed *order, void *at, size_t nr, size_t size)
+{
+	char *a = at, *spare = order ? sonde_malloc(size) : NULL;
+	bool ok = spare != NULL;
+	size_t i, to, from;
+
+	for (i = 0; i < nr && ok; i++) {
+		if (order[i].index == i)
+			continue;
+		memcpy(spare, a + i * size, size);
+		for (to = i; (from = order[to].index) != i; to = from) {
+			memcpy(a + to * size, a + from * size, size);
+			order[to].index = (uint32_t)to;
+		}
+		memcpy(a + to * size, spare, size);
+		order[to].index = (uint32_t)to;
+	}
+	sonde_free(spare);
+	sonde_free(order);
+	return ok;
+}

@@ -22,6 +22,16 @@ struct sonde_keyed {
 /* False when memory is short: all elements are still there, in no order. */
 #define sonde_keysort(at, nr) sonde_keysort_size((at), (nr), sizeof(*(at)))
 bool sonde_keysort_size(void *at, size_t nr, size_t size);
+/*
+ * The numbers of `nr` elements in order: by the last of several keys, then by the one before it,
+ * and so on. A key is told by what the elements are `of` and their number. NULL when memory is
+ * short; to be freed.
+ */
+typedef uint64_t sonde_key_fn(const void *of, uint32_t number);
+struct sonde_keyed *sonde_order_by(
+	const void *of, size_t nr, sonde_key_fn *const *keys, size_t nr_keys);
+/* Puts elements of any size in that order, which is used up and freed; false when it is NULL. */
+bool sonde_order_apply(struct sonde_keyed *order, void *at, size_t nr, size_t size);
 /* For large elements: sorts a few runs in order, false where there are more of them. */
 bool sonde_keysort_runs(void *at, size_t nr, size_t size);
 

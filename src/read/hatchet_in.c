@@ -103,7 +103,6 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 static int take_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
 	struct sonde_record *rec, uint32_t *device)
 {
-	struct hatchet_figure *f;
 	double value, scale;
 	uint32_t metric;
 
@@ -116,10 +115,9 @@ static int take_metric(struct hatchet *h, struct sonde_str key, struct sonde_str
 	if (sonde_str_is(key, "count") && value >= 1 && value < INT32_MAX)
 		rec->nr_launches = (uint32_t)value;
 	metric = metric_of(h, key, &scale);
-	f = metric == SONDE_NONE ? NULL : sonde_vec_push(&h->state->figures);
-	if (!f)
+	if (metric == SONDE_NONE ||
+		!sonde_vec_put(&h->state->figures, (struct hatchet_figure){metric, value * scale}))
 		return sonde_err_nomem(h->err);
-	*f = (struct hatchet_figure){metric, value * scale};
 	return 0;
 }
 
@@ -152,9 +150,8 @@ static int add_record(struct hatchet *h, const struct hatchet_node *n)
 	struct sonde_record rec = {.caller = h->caller,
 		.payload = h->state->figures.nr,
 		.is_sum = true,
-		.nr_launches = n->range == SONDE_NONE}, *slot; /* a region is launched if it says so */
+		.nr_launches = n->range == SONDE_NONE}; /* a region is launched if it says so */
 	uint32_t device = 0, name = n->name;
-	struct hatchet_figure *end;
 	bool is_any = false;
 	size_t i;
 	int rc = read_metrics(h, n, &rec, &device);
@@ -168,12 +165,10 @@ static int add_record(struct hatchet *h, const struct hatchet_node *n)
 	rec.function = sonde_records__function(h->r, name, name);
 	rec.queue = sonde_records__queue(h->r, device, 0, 0);
 	rec.open = range == SONDE_NONE ? 0 : sonde_records__set(h->r, &range, 1);
-	end = sonde_vec_push(&h->state->figures);
-	slot = end ? sonde_vec_push(&h->r->records) : NULL;
-	if (!slot || rec.open == SONDE_NONE || rec.function == SONDE_NONE || rec.queue == SONDE_NONE)
+	if (rec.open == SONDE_NONE || rec.function == SONDE_NONE || rec.queue == SONDE_NONE ||
+		!sonde_vec_put(&h->state->figures, (struct hatchet_figure){.metric = SONDE_NONE}) ||
+		!sonde_vec_put(&h->r->records, rec))
 		return sonde_err_nomem(h->err);
-	end->metric = SONDE_NONE;
-	*slot = rec;
 	return 0;
 }
 

@@ -73,7 +73,6 @@ bool sonde_kineto__keep_counters(struct kineto *k, const struct kineto_event *e)
 {
 	struct sonde_series *s = e->args.n ? series_of(k, e) : NULL;
 	uint64_t last;
-	struct sonde_sample_time *time;
 	size_t i;
 
 	if (!s)
@@ -84,10 +83,8 @@ bool sonde_kineto__keep_counters(struct kineto *k, const struct kineto_event *e)
 	each_value(k, s, e->args, NULL);
 	if (!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
 		return false;
-	time = s->counters.nr ? sonde_vec_push(&s->times) : NULL;
-	if (!time)
+	if (!s->counters.nr || !sonde_vec_put(&s->times, (struct sonde_sample_time){last, e->ts_ns}))
 		return !s->counters.nr;
-	*time = (struct sonde_sample_time){last, e->ts_ns};
 	for (i = 0; i < s->counters.nr; i++)
 		s->values.at[s->values.nr + i] = NAN;
 	each_value(k, s, e->args, &s->values.at[s->values.nr]);

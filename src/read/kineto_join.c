@@ -2,24 +2,6 @@
 #include "base/alloc.h"
 #include "read/kineto_int.h"
 
-/* Moves the element `order[i].index` to place i, for all i; `order` is used up. */
-static void permute(char *a, size_t size, struct sonde_keyed *order, size_t nr, char *spare)
-{
-	size_t i, j, next;
-
-	for (i = 0; i < nr; i++) {
-		if (order[i].index == i)
-			continue;
-		memcpy(spare, a + i * size, size);
-		for (j = i; (next = order[j].index) != i; j = next) {
-			memcpy(a + j * size, a + next * size, size);
-			order[j].index = (uint32_t)j;
-		}
-		memcpy(a + j * size, spare, size);
-		order[j].index = (uint32_t)j;
-	}
-}
-
 /* Of several calls with one id, a runtime call and the driver call in it, the earliest. */
 static uint32_t earliest(const struct kineto *k, const struct sonde_keyed *calls, size_t from)
 {
@@ -55,19 +37,26 @@ static void match(struct kineto *k, const struct sonde_keyed *works, const struc
 	}
 }
 
+static uint64_t correlation_of_work(const void *records, uint32_t i)
+{
+	return ((const struct sonde_record *)records)[i].call_ns;
+}
+
+static uint64_t correlation_of_call(const void *calls, uint32_t i)
+{
+	return ((const struct kineto_call *)calls)[i].correlation;
+}
+
 static bool match_calls(struct kineto *k)
 {
-	size_t nr = k->r->records.nr - k->first_record, i;
-	struct sonde_keyed *works = sonde_malloc((nr + 1) * sizeof(*works));
-	struct sonde_keyed *calls = sonde_malloc((k->calls.nr + 1) * sizeof(*calls));
+	static sonde_key_fn *const of_work[] = {correlation_of_work}, *const of_call[] = {
+									      correlation_of_call};
+	size_t nr = k->r->records.nr - k->first_record;
+	struct sonde_keyed *works = sonde_order_by(
+		nr ? &k->r->records.at[k->first_record] : NULL, nr, of_work, 1);
+	struct sonde_keyed *calls = sonde_order_by(k->calls.at, k->calls.nr, of_call, 1);
 	bool ok = works && calls;
 
-	for (i = 0; i < nr && ok; i++)
-		works[i] = (struct sonde_keyed){
-			k->r->records.at[k->first_record + i].call_ns, (uint32_t)i};
-	for (i = 0; i < k->calls.nr && ok; i++)
-		calls[i] = (struct sonde_keyed){k->calls.at[i].correlation, (uint32_t)i};
-	ok = ok && sonde_keysort(works, nr) && sonde_keysort(calls, k->calls.nr);
 	if (ok)
 		match(k, works, calls);
 	sonde_free(works);
@@ -75,44 +64,43 @@ static bool match_calls(struct kineto *k)
 	return ok;
 }
 
+static uint64_t start_of(const void *records, uint32_t i)
+{
+	return ((const struct sonde_record *)records)[i].time.start_ns;
+}
+
+static uint64_t time_of(const void *records, uint32_t i)
+{
+	const struct sonde_record *rec = (const struct sonde_record *)records + i;
+
+	return rec->call_ns ? rec->call_ns : rec->time.start_ns;
+}
+
 /* By the call, or the start of what has none; what one call made, by its start. */
 static bool order_records(struct kineto *k)
 {
-	size_t nr = k->r->records.nr - k->first_record, i;
-	struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL, spare;
-	struct sonde_keyed *t = sonde_malloc((nr + 1) * sizeof(*t));
-	bool ok = t;
+	static sonde_key_fn *const keys[] = {start_of, time_of};
+	size_t nr = k->r->records.nr - k->first_record;
+	struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL;
 
-	for (i = 0; i < nr && ok; i++)
-		t[i] = (struct sonde_keyed){at[i].time.start_ns, (uint32_t)i};
-	ok = ok && sonde_keysort(t, nr);
-	for (i = 0; i < nr && ok; i++)
-		t[i].key = at[t[i].index].call_ns ? at[t[i].index].call_ns
-						  : at[t[i].index].time.start_ns;
-	ok = ok && sonde_keysort(t, nr);
-	if (ok)
-		permute((char *)at, sizeof(*at), t, nr, (char *)&spare);
-	sonde_free(t);
-	return ok;
+	return sonde_order_apply(sonde_order_by(at, nr, keys, 2), at, nr, sizeof(*at));
+}
+
+static uint64_t end_of(const void *spans, uint32_t i)
+{
+	return ~((const struct kineto_span *)spans)[i].end_ns;
+}
+
+static uint64_t begin_of(const void *spans, uint32_t i)
+{
+	return ((const struct kineto_span *)spans)[i].begin_ns;
 }
 
 bool sonde_kineto__sort_spans(struct kineto_span *at, size_t nr)
 {
-	struct sonde_keyed *t = sonde_malloc((nr + 1) * sizeof(*t));
-	struct kineto_span spare;
-	bool ok = t;
-	size_t i;
+	static sonde_key_fn *const keys[] = {end_of, begin_of};
 
-	for (i = 0; i < nr && ok; i++)
-		t[i] = (struct sonde_keyed){~at[i].end_ns, (uint32_t)i};
-	ok = ok && sonde_keysort(t, nr);
-	for (i = 0; i < nr && ok; i++)
-		t[i].key = at[t[i].index].begin_ns;
-	ok = ok && sonde_keysort(t, nr);
-	if (ok)
-		permute((char *)at, sizeof(*at), t, nr, (char *)&spare);
-	sonde_free(t);
-	return ok;
+	return sonde_order_apply(sonde_order_by(at, nr, keys, 2), at, nr, sizeof(*at));
 }
 
 int sonde_kineto__join(struct kineto *k)

@@ -32,11 +32,10 @@ static uint32_t thread_of(struct kineto *k, uint64_t pid, uint64_t tid)
 		sonde_map_keep(&k->thread_keys, &k->r->arena, SONDE_BYTES(key), &is_new);
 	if (k->last_thread == SONDE_NONE || !is_new)
 		return k->last_thread;
-	t = sonde_vec_push(&k->threads);
-	if (!t)
-		return SONDE_NONE;
-	*t = (struct kineto_thread){.pid = pid, .tid = tid, .process = SONDE_NONE, .top = SONDE_NONE};
-	return k->last_thread;
+	return sonde_vec_put(&k->threads, (struct kineto_thread){.pid = pid, .tid = tid,
+						  .process = SONDE_NONE, .top = SONDE_NONE})
+		       ? k->last_thread
+		       : SONDE_NONE;
 }
 
 static uint64_t end_of(const struct kineto_event *e)
@@ -130,21 +129,18 @@ static bool keep_operator(struct kineto *k, const struct kineto_event *e)
 static bool keep_wait(struct kineto *k, const struct kineto_event *e, uint32_t thread)
 {
 	const struct sonde_call_name *name = sonde_call_find(e->name.raw.p, e->name.raw.n);
-	struct sonde_call *call;
 
 	if (!name || name->kind == SONDE_NR_CALL_KINDS)
 		return true;
-	call = sonde_vec_push(&k->r->calls);
-	if (call)
-		*call = (struct sonde_call){
-			.begin_ns = e->ts_ns, .end_ns = end_of(e), .thread = thread, .kind = name->kind};
-	return call != NULL;
+	return sonde_vec_put(&k->r->calls, (struct sonde_call){.begin_ns = e->ts_ns,
+						   .end_ns = end_of(e),
+						   .thread = thread,
+						   .kind = name->kind});
 }
 
 static bool keep_call(struct kineto *k, const struct kineto_event *e)
 {
 	uint32_t thread = thread_of(k, e->pid, e->tid);
-	struct kineto_call *call;
 	struct kineto_args a;
 
 	if (thread == SONDE_NONE || !keep_wait(k, e, thread))
@@ -154,13 +150,10 @@ static bool keep_call(struct kineto *k, const struct kineto_event *e)
 	sonde_kineto__args(e->args, &a);
 	if (!kineto_has(&a, KINETO_CORRELATION) || !a.number[KINETO_CORRELATION])
 		return true;
-	call = sonde_vec_push(&k->calls);
-	if (!call)
-		return false;
-	*call = (struct kineto_call){.correlation = a.number[KINETO_CORRELATION],
-		.ns = e->ts_ns,
-		.thread = thread};
-	return true;
+	return sonde_vec_put(
+		&k->calls, (struct kineto_call){.correlation = a.number[KINETO_CORRELATION],
+				   .ns = e->ts_ns,
+				   .thread = thread});
 }
 
 static uint32_t small(const struct kineto_args *a, enum kineto_arg arg)

@@ -54,7 +54,6 @@ static bool take_rolled(struct native *n)
 {
 	uint64_t *counts = (uint64_t *)(void *)&n->counts;
 	size_t nr = sizeof(n->counts) / sizeof(*counts), i;
-	struct sonde_rolled_up *up;
 
 	for (i = 0; i < nr && i < n->rolled.nr_counts && i < SONDE_MAX_ROLLED_COUNTS; i++)
 		counts[i] += n->rolled.counts[i];
@@ -66,10 +65,9 @@ static bool take_rolled(struct native *n)
 	n->r->settled_ns = n->r->options.nr_files ? n->last_ns : 0;
 	if (!n->rolled.next)
 		return true;
-	up = sonde_vec_push(&n->r->rolled);
-	if (!up)
+	if (!sonde_vec_put(&n->r->rolled,
+		    (struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells, n->since_ns}))
 		return false;
-	*up = (struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells, n->since_ns};
 	n->cells = (struct sonde_buf){0};
 	return true;
 }

@@ -170,23 +170,18 @@ static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
 static bool read_piece(struct native *n, const uint8_t *p, size_t nr)
 {
 	struct sonde_events e;
-	struct native_piece *piece;
 
 	if (nr < sizeof(e))
 		return true;
 	memcpy(&e, p, sizeof(e));
 	if (!e.nr_bytes || e.nr_bytes > nr - sizeof(e))
 		return true;
-	piece = sonde_vec_push(&n->pieces);
-	if (!piece)
-		return false;
-	*piece = (struct native_piece){.stream = e.stream,
+	return sonde_vec_put(&n->pieces, (struct native_piece){.stream = e.stream,
 		.chunk = e.chunk,
 		.offset = e.offset,
 		.nr_bytes = e.nr_bytes,
 		.tid = e.tid,
-		.data = p + sizeof(e)};
-	return true;
+		.data = p + sizeof(e)});
 }
 
 static bool read_thread(struct native *n, const uint8_t *p, const uint8_t *end)

@@ -9,25 +9,13 @@
 #include "base/bisect.h"
 #include "read/native_int.h"
 
-static bool add_timing(struct native *n, uint64_t begin_ns)
-{
-	struct sonde_timing *t = sonde_vec_push(&n->r->timings);
-
-	if (t)
-		*t = (struct sonde_timing){begin_ns, UINT64_MAX, n->process};
-	return t;
-}
-
 static bool add_sampling(struct native *n)
 {
-	struct sonde_sampling *s = sonde_vec_push(&n->r->samplings);
 	double slow = n->budget.slow_ppm / 1e6;
+	uint64_t last = sonde_native__clock_ns(&n->host, n->marks.at[n->marks.nr - 1].ticks);
 
-	if (s)
-		*s = (struct sonde_sampling){n->sampled_ns,
-			sonde_native__clock_ns(&n->host, n->marks.at[n->marks.nr - 1].ticks),
-			slow < 0.9 ? slow : 0.9, n->process};
-	return s;
+	return sonde_vec_put(&n->r->samplings,
+		(struct sonde_sampling){n->sampled_ns, last, slow < 0.9 ? slow : 0.9, n->process});
 }
 
 /* When GPU work was timed, and from when on launches were recorded only then. */
@@ -42,7 +30,8 @@ static bool read_timings(struct native *n)
 		uint64_t ns = sonde_native__clock_ns(&n->host, n->marks.at[i].ticks);
 
 		if (state == SONDE_WINDOW_TIMED && !is_timed) {
-			ok = add_timing(n, ns);
+			ok = sonde_vec_put(
+				&n->r->timings, (struct sonde_timing){ns, UINT64_MAX, n->process});
 			is_timed = true;
 		} else if (state == SONDE_WINDOW_UNTIMED && is_timed) {
 			n->r->timings.at[n->r->timings.nr - 1].end_ns = ns;
@@ -124,24 +113,21 @@ static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t q
 	bool is_nothing = !l->is_untimed && is_complete && !is_at_edge(n, first, launch);
 	uint32_t name = sonde_records__string(n->r, SONDE_STR(SONDE_NOT_TIMED)),
 		 function = sonde_records__function(n->r, name, name), caller;
-	struct sonde_record *rec;
 
 	if (is_stray(n, first, launch) || (is_nothing && n->budget.has_own_ids))
 		return true;
 	caller = sonde_records__caller(n->r, n->process, sonde_native__thread(n, l));
-	rec = sonde_vec_push(&n->r->records);
-	if (rec)
-		*rec = (struct sonde_record){.caller = caller,
-			.queue = queue,
-			.function = function,
-			.open = l->set,
-			.kind = SONDE_RESULT_KERNEL,
-			.is_unchosen = l->is_unchosen,
-			.is_untimed = true,
-			.call = launch,
-			.is_nothing = is_nothing,
-			.call_ns = l->ns};
-	return rec && function != SONDE_NONE && caller != SONDE_NONE;
+	return function != SONDE_NONE && caller != SONDE_NONE &&
+	       sonde_vec_put(&n->r->records, (struct sonde_record){.caller = caller,
+						     .queue = queue,
+						     .function = function,
+						     .open = l->set,
+						     .kind = SONDE_RESULT_KERNEL,
+						     .is_unchosen = l->is_unchosen,
+						     .is_untimed = true,
+						     .call = launch,
+						     .is_nothing = is_nothing,
+						     .call_ns = l->ns});
 }
 
 /* Where work is done, as far as the first shows. */

@@ -55,19 +55,14 @@ bool sonde_stream__device(struct stream *s, const struct sonde_event *e)
 
 bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e)
 {
-	struct native_attribute *a;
 	uint32_t label, domain;
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	a = label == SONDE_NONE ? NULL : sonde_vec_push(&s->n->attributes);
-	if (!a) {
-		s->no_memory = true;
-		return true;
-	}
-	*a = (struct native_attribute){.device = (uint32_t)e->field[0],
-		.text = label,
-		.value = e->type == SONDE_EVENT_UUID ? NAN : (double)e->field[1]};
+	s->no_memory |= label == SONDE_NONE ||
+			!sonde_vec_put(&s->n->attributes,
+				(struct native_attribute){(uint32_t)e->field[0], label,
+					e->type == SONDE_EVENT_UUID ? NAN : (double)e->field[1]});
 	return true;
 }
 

@@ -73,24 +73,18 @@ static bool are_few_runs(const struct native *n)
 	return nr <= n->launches.nr / n->edges.nr;
 }
 
-static struct sonde_keyed *sort_launches(const struct native *n)
+static uint64_t time_of(const void *launches, uint32_t i)
 {
-	struct sonde_keyed *t = sonde_malloc((n->launches.nr + 1) * sizeof(*t));
-	size_t i;
-
-	for (i = 0; i < n->launches.nr && t; i++)
-		t[i] = (struct sonde_keyed){n->launches.at[i].ns, (uint32_t)i};
-	if (t && sonde_keysort(t, n->launches.nr))
-		return t;
-	sonde_free(t);
-	return NULL;
+	return ((const struct native_launch *)launches)[i].ns;
 }
 
 static bool add_starts(struct native *n)
 {
+	static sonde_key_fn *const by_time[] = {time_of};
 	bool as_is = are_few_runs(n), ok;
 	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
-	struct sonde_keyed *t = as_is ? NULL : sort_launches(n);
+	struct sonde_keyed *t =
+		as_is ? NULL : sonde_order_by(n->launches.at, n->launches.nr, by_time, 1);
 	size_t i;
 
 	ok = s && (as_is || t);

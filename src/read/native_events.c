@@ -27,26 +27,17 @@ bool sonde_stream__label(
 void sonde_stream__node(struct stream *s, const struct sonde_event *e)
 {
 	bool copy = e->type == SONDE_EVENT_NODE_COPY;
-	struct native_node *node = sonde_vec_push(&s->n->nodes);
 
-	if (!node) {
-		s->no_memory = true;
-		return;
-	}
-	*node = (struct native_node){.ns = sonde_stream__now(s),
-		.id = e->field[0],
-		.original = copy ? e->field[1] : 0,
-		.range = copy ? SONDE_NONE : s->top[0]};
+	s->no_memory |=
+		!sonde_vec_put(&s->n->nodes, (struct native_node){.ns = sonde_stream__now(s),
+						     .id = e->field[0],
+						     .original = copy ? e->field[1] : 0,
+						     .range = copy ? SONDE_NONE : s->top[0]});
 }
 
 static bool add_edge(struct stream *s, const struct native_edge *edge)
 {
-	struct native_edge *at = sonde_vec_push(&s->n->edges);
-
-	if (at)
-		*at = *edge;
-	else
-		s->no_memory = true;
+	s->no_memory |= !sonde_vec_put(&s->n->edges, *edge);
 	return true;
 }
 
@@ -86,17 +77,14 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 
 void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e)
 {
-	struct native_point *point = sonde_vec_push(&s->n->gpu.points), *late = s->n->late;
+	struct native_point *late = s->n->late;
 
 	if (e->field[0] > late[1].from)
 		late[0] = late[1], late[1] = (struct native_point){e->field[0], s->piece};
 	else if (e->field[0] > late[0].from)
 		late[0] = (struct native_point){e->field[0], s->piece};
-
-	if (!point)
-		s->no_memory = true;
-	else
-		*point = (struct native_point){.from = e->field[0], .to_ns = sonde_stream__now(s)};
+	s->no_memory |= !sonde_vec_put(
+		&s->n->gpu.points, (struct native_point){e->field[0], sonde_stream__now(s)});
 }
 
 /* --- GPU events ---------------------------------------------------------------------------------

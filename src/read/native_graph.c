@@ -20,20 +20,24 @@ static bool add_node(struct native *n, struct native_origins *s, const struct na
 	return true;
 }
 
+static uint64_t time_of(const void *nodes, uint32_t i)
+{
+	return ((const struct native_node *)nodes)[i].ns;
+}
+
 /*
  * In order of time, over all threads: a copy takes the origin of what it was copied from, which
  * was there earlier, but maybe in a thread that is read later.
  */
 static bool add_nodes(struct native *n, struct native_origins *s)
 {
-	struct sonde_keyed *t = sonde_malloc((n->nodes.nr + 1) * sizeof(*t));
-	bool ok = t && n->nodes.nr < SONDE_NONE;
+	static sonde_key_fn *const by_time[] = {time_of};
+	struct sonde_keyed *t = sonde_order_by(n->nodes.at, n->nodes.nr, by_time, 1);
+	bool ok;
 	size_t i;
 
 	s->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->ranges));
-	for (i = 0; i < n->nodes.nr && ok; i++)
-		t[i] = (struct sonde_keyed){n->nodes.at[i].ns, (uint32_t)i};
-	ok = ok && s->ranges && sonde_keysort(t, n->nodes.nr);
+	ok = t && s->ranges;
 	for (i = 0; i < n->nodes.nr && ok; i++)
 		ok = add_node(n, s, &n->nodes.at[t[i].index]);
 	sonde_free(t);

@@ -3,41 +3,31 @@
 
 bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 {
-	struct sonde_mark *m;
 	uint32_t label, domain;
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	m = label == SONDE_NONE ? NULL : sonde_vec_push(&s->n->r->marks);
-	if (!m) {
-		s->no_memory = true;
-		return true;
-	}
-	*m = (struct sonde_mark){.ns = sonde_stream__now(s),
-		.thread = s->tid,
-		.process = s->n->process,
-		.label = label,
-		.domain = s->n->domains[domain]};
+	s->no_memory |=
+		label == SONDE_NONE ||
+		!sonde_vec_put(&s->n->r->marks, (struct sonde_mark){.ns = sonde_stream__now(s),
+							.thread = s->tid,
+							.process = s->n->process,
+							.label = label,
+							.domain = s->n->domains[domain]});
 	return true;
 }
 
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 {
-	struct sonde_call *c;
-
 	if (e->field[0] >= SONDE_NR_CALL_KINDS || e->field[1] > e->ticks)
 		return false;
-	c = sonde_vec_push(&s->n->r->calls);
-	if (!c) {
-		s->no_memory = true;
-		return true;
-	}
-	*c = (struct sonde_call){
-		.begin_ns = sonde_native__clock_ns(&s->n->host, e->ticks - e->field[1]),
-		.end_ns = sonde_stream__now(s),
-		.thread = s->tid,
-		.process = s->n->process,
-		.kind = (uint8_t)e->field[0]};
+	s->no_memory |= !sonde_vec_put(&s->n->r->calls,
+		(struct sonde_call){
+			.begin_ns = sonde_native__clock_ns(&s->n->host, e->ticks - e->field[1]),
+			.end_ns = sonde_stream__now(s),
+			.thread = s->tid,
+			.process = s->n->process,
+			.kind = (uint8_t)e->field[0]});
 	return true;
 }
 

@@ -29,15 +29,18 @@ static bool put_in_array(const struct native *n, struct launch_ids *ids)
 	return true;
 }
 
+static uint64_t id_of(const void *launches, uint32_t i)
+{
+	return ((const struct native_launch *)launches)[i].correlation;
+}
+
 static bool sort_by_id(const struct native *n, struct launch_ids *ids)
 {
-	size_t i;
+	static sonde_key_fn *const by_id[] = {id_of};
 
 	ids->nr = n->launches.nr;
-	ids->sorted = sonde_malloc((ids->nr + 1) * sizeof(*ids->sorted));
-	for (i = 0; i < ids->nr && ids->sorted; i++)
-		ids->sorted[i] = (struct sonde_keyed){n->launches.at[i].correlation, (uint32_t)i};
-	return ids->sorted && sonde_keysort(ids->sorted, ids->nr);
+	ids->sorted = sonde_order_by(n->launches.at, ids->nr, by_id, 1);
+	return ids->sorted;
 }
 
 static bool find_ids(const struct native *n, struct launch_ids *ids)
@@ -197,20 +200,19 @@ static bool complete_records(struct joining *j)
 
 /* --- the order of launch ------------------------------------------------------------------------ */
 
-static bool sort_records(struct sonde_record *recs, size_t nr, bool by_start)
+static uint64_t start_of(const void *records, uint32_t i)
 {
-	struct sonde_keyed *t = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*t)) : NULL;
-	bool ok = t;
-	size_t i;
+	return ((const struct sonde_record *)records)[i].time.start_ns;
+}
 
-	for (i = 0; i < nr && ok; i++)
-		t[i] = (struct sonde_keyed){
-			by_start ? recs[i].time.start_ns : recs[i].call_ns, (uint32_t)i};
-	ok = ok && sonde_keysort(t, nr);
-	if (ok)
-		sonde_records__put_in_order(recs, t, nr);
-	sonde_free(t);
-	return ok;
+static uint64_t call_of(const void *records, uint32_t i)
+{
+	return ((const struct sonde_record *)records)[i].call_ns;
+}
+
+static bool sort_records(struct sonde_record *recs, size_t nr, sonde_key_fn *key)
+{
+	return sonde_order_apply(sonde_order_by(recs, nr, &key, 1), recs, nr, sizeof(*recs));
 }
 
 /* In order of launch, and what one launch made by its start. */
@@ -219,14 +221,14 @@ static bool order_records(struct native *n)
 	size_t i, first, nr = n->r->records.nr - n->first_record;
 	struct sonde_record *recs = nr ? &n->r->records.at[n->first_record] : NULL;
 	bool ok = !nr || sonde_keysort_runs(recs, nr, sizeof(*recs)) ||
-		  sort_records(recs, nr, false);
+		  sort_records(recs, nr, call_of);
 
 	for (first = 0; first < nr && ok; first = i) {
 		bool is_in_order = true;
 
 		for (i = first + 1; i < nr && recs[i].call_ns == recs[first].call_ns; i++)
 			is_in_order &= recs[i - 1].time.start_ns <= recs[i].time.start_ns;
-		ok = is_in_order || sort_records(&recs[first], i - first, true);
+		ok = is_in_order || sort_records(&recs[first], i - first, start_of);
 	}
 	return ok;
 }

@@ -80,7 +80,6 @@ static bool add_samples(struct native *n, struct sonde_series *s, struct sonde_s
 {
 	uint64_t start = 0, end = 0, last = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : 0;
 	double row[SONDE_COUNTER_LIMIT];
-	struct sonde_sample_time *time;
 
 	while (sonde_samples_get(in, &start, &end, row, (uint32_t)s->counters.nr)) {
 		if (start < last || end <= start) {
@@ -90,10 +89,8 @@ static bool add_samples(struct native *n, struct sonde_series *s, struct sonde_s
 		last = end;
 		if (!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
 			return false;
-		time = sonde_vec_push(&s->times);
-		if (!time)
+		if (!sonde_vec_put(&s->times, (struct sonde_sample_time){start, end}))
 			return false;
-		*time = (struct sonde_sample_time){start, end};
 		memcpy(&s->values.at[s->values.nr], row, s->counters.nr * sizeof(*row));
 		s->values.nr += s->counters.nr;
 	}

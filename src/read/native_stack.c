@@ -40,13 +40,8 @@ void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 
 static void cpu_later(struct stream *s, uint32_t range, bool is_end)
 {
-	struct pending *p = sonde_vec_push(&s->pending);
-
-	if (!p) {
-		s->no_memory = true;
-		return;
-	}
-	*p = (struct pending){.range = range, .is_end = is_end, .ticks = s->at.ticks};
+	s->no_memory |= !sonde_vec_put(&s->pending,
+		(struct pending){.range = range, .is_end = is_end, .ticks = s->at.ticks});
 }
 
 /* --- ranges ----------------------------------------------------------------------------------- */
@@ -71,27 +66,19 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 {
 	struct native *n = s->n;
 	struct sonde_records *r = n->r;
-	struct sonde_range *range;
 
 	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE || !name_domain(s, domain) ||
-		!(range = sonde_vec_push(&r->ranges))) {
+		!sonde_vec_put(&r->ranges, (struct sonde_range){.parent = SONDE_NONE,
+						   .label = label,
+						   .domain = n->domains[domain],
+						   .process = n->process,
+						   .thread = s->tid,
+						   .kind = (uint8_t)kind,
+						   .time.begin_ns = sonde_stream__now(s)})) {
 		s->no_memory = true;
 		return SONDE_NONE;
 	}
-	*range = (struct sonde_range){.parent = SONDE_NONE,
-		.label = label,
-		.domain = n->domains[domain],
-		.process = n->process,
-		.thread = s->tid,
-		.kind = (uint8_t)kind,
-		.time.begin_ns = sonde_stream__now(s)};
-	if (n->kept) {
-		uint32_t *piece = sonde_vec_push(&n->piece_of);
-
-		s->no_memory |= !piece;
-		if (piece)
-			*piece = s->piece;
-	}
+	s->no_memory |= n->kept && !sonde_vec_put(&n->piece_of, s->piece);
 	return (uint32_t)(r->ranges.nr - 1);
 }
 

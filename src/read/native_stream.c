@@ -125,18 +125,14 @@ static uint32_t current_set(struct stream *s)
 
 static void read_launch(struct stream *s, const struct sonde_event *e)
 {
-	struct native_launch *l = sonde_vec_push(&s->n->launches);
-
-	if (!l) {
-		s->no_memory = true;
-		return;
-	}
-	*l = (struct native_launch){.ns = sonde_stream__now(s),
+	const struct native_launch launch = {.ns = sonde_stream__now(s),
 		.correlation = (uint32_t)e->field[0],
 		.set = current_set(s),
 		.is_unchosen = e->is_unchosen,
 		.piece = s->piece,
 		.is_untimed = e->is_untimed};
+
+	s->no_memory |= !sonde_vec_put(&s->n->launches, launch);
 }
 
 static bool read_push(struct stream *s, const struct sonde_event *e)

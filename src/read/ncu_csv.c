@@ -39,12 +39,11 @@ struct row {
 static int keep_quoted(struct csv_table *t, const struct csv_cell *cell, struct sonde_err *err)
 {
 	struct sonde_str text = csv_text(&t->r->arena, cell);
-	struct csv_quoted *q = text.p ? sonde_vec_push(&t->quoted) : NULL;
 
-	if (!q)
-		return sonde_err_nomem(err);
-	*q = (struct csv_quoted){csv_offset(t, cell->raw.p), text};
-	return 0;
+	return text.p && sonde_vec_put(
+				 &t->quoted, (struct csv_quoted){csv_offset(t, cell->raw.p), text})
+		       ? 0
+		       : sonde_err_nomem(err);
 }
 
 static int scan_row(
@@ -170,7 +169,6 @@ static int add_record(
 {
 	struct sonde_str texts[NR_CSV_ROLES];
 	uint32_t caller, full_name;
-	struct sonde_record *slot;
 	int rc;
 
 	if (!texts_of(t, row, texts))
@@ -189,11 +187,9 @@ static int add_record(
 	if (rc == 0)
 		rc = add_device(t, row, res, err);
 	caller = rc ? SONDE_NONE : sonde_records__caller(t->r, res->process, res->thread);
-	slot = caller == SONDE_NONE ? NULL : sonde_vec_push(&t->r->records);
-	if (!slot)
+	res->rec.caller = caller;
+	if (caller == SONDE_NONE || !sonde_vec_put(&t->r->records, res->rec))
 		return rc ? rc : sonde_err_nomem(err);
-	*slot = res->rec;
-	slot->caller = caller;
 	return 0;
 }
 

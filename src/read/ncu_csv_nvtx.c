@@ -155,23 +155,15 @@ static struct csv_stack *find_stack(
 static int enter(struct csv_frame *slot, struct sonde_records *r, const struct sonde_range *range,
 	uint64_t id, struct sonde_err *err)
 {
-	struct sonde_range *entry = sonde_vec_push(&r->ranges);
-
-	if (!entry)
+	if (!sonde_vec_put(&r->ranges, *range))
 		return sonde_err_nomem(err);
-	*entry = *range;
 	*slot = (struct csv_frame){(uint32_t)(r->ranges.nr - 1), range->label, id};
 	return 0;
 }
 
 static int add_member(struct csv_nvtx *n, uint32_t range, struct sonde_err *err)
 {
-	uint32_t *slot = sonde_vec_push(&n->members);
-
-	if (!slot)
-		return sonde_err_nomem(err);
-	*slot = range;
-	return 0;
+	return sonde_vec_put(&n->members, range) ? 0 : sonde_err_nomem(err);
 }
 
 /* The stack of one domain: the items from `first` on that are of its domain. */

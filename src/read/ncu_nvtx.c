@@ -28,11 +28,8 @@ static struct ncu_stack *find_stack(
 
 static uint32_t add_range(struct ncu_report *n, const struct sonde_range *range)
 {
-	struct sonde_range *slot = sonde_vec_push(&n->r->ranges);
-
-	if (!slot)
+	if (!sonde_vec_put(&n->r->ranges, *range))
 		return SONDE_NONE;
-	*slot = *range;
 	return (uint32_t)(n->r->ranges.nr - 1);
 }
 
@@ -48,12 +45,7 @@ static struct ncu_frame *stack_at(struct ncu_stack *stack, size_t depth)
 
 static int add_member(struct ncu_report *n, uint32_t range, struct sonde_err *err)
 {
-	uint32_t *slot = sonde_vec_push(&n->members);
-
-	if (!slot)
-		return sonde_err_nomem(err);
-	*slot = range;
-	return 0;
+	return sonde_vec_put(&n->members, range) ? 0 : sonde_err_nomem(err);
 }
 
 static size_t count_frames(struct sonde_str msg)

@@ -54,13 +54,8 @@ static bool knows(struct sonde_str data, const char *path)
 
 static int add_string(struct ncu_report *n, struct sonde_str s, struct sonde_err *err)
 {
-	struct sonde_str *slot = sonde_vec_push(&n->strings);
-	uint32_t *metric = slot ? sonde_vec_push(&n->metric_of) : NULL;
-
-	if (!metric)
+	if (!sonde_vec_put(&n->strings, s) || !sonde_vec_put(&n->metric_of, SONDE_NONE))
 		return sonde_err_nomem(err);
-	*slot = s;
-	*metric = SONDE_NONE;
 	if (n->device_string == SONDE_NONE && sonde_str_is(s, "launch__device_id"))
 		n->device_string = (uint32_t)(n->strings.nr - 1);
 	return 0;

@@ -136,7 +136,7 @@ static int add_section_metric(
 	struct ncu_report *n, size_t section, struct sonde_str name, struct sonde_err *err)
 {
 	struct sonde_section *s = &n->r->sections.at[section];
-	uint32_t string, *slot;
+	uint32_t string;
 	size_t i;
 
 	if (s->metrics.nr >= MAX_SECTION_METRICS)
@@ -145,10 +145,8 @@ static int add_section_metric(
 	for (i = 0; i < s->metrics.nr; i++)
 		if (s->metrics.at[i] == string)
 			return 0;
-	slot = string == SONDE_NONE ? NULL : sonde_vec_push(&s->metrics);
-	if (!slot)
+	if (string == SONDE_NONE || !sonde_vec_put(&s->metrics, string))
 		return sonde_err_nomem(err);
-	*slot = string;
 	return 0;
 }
 
@@ -278,20 +276,16 @@ static int read_field(struct ncu_report *n, const struct ncu_layout *l, const st
 }
 
 /* Appends the record; what it has in common with others is known now. */
-static int add_record(struct ncu_report *n, const struct ncu_result *res, struct sonde_err *err)
+static int add_record(struct ncu_report *n, struct ncu_result *res, struct sonde_err *err)
 {
 	uint32_t caller = sonde_records__caller(n->r, n->process, res->thread),
 		 queue = sonde_records__queue(
 			 n->r, res->queue.device, res->queue.context, res->queue.stream);
-	struct sonde_record *slot = caller == SONDE_NONE || queue == SONDE_NONE
-					    ? NULL
-					    : sonde_vec_push(&n->r->records);
 
-	if (!slot)
+	res->rec.caller = caller;
+	res->rec.queue = queue;
+	if (caller == SONDE_NONE || queue == SONDE_NONE || !sonde_vec_put(&n->r->records, res->rec))
 		return sonde_err_nomem(err);
-	*slot = res->rec;
-	slot->caller = caller;
-	slot->queue = queue;
 	return 0;
 }
 

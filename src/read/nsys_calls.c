@@ -23,15 +23,15 @@ static int take_wait(struct nsys *n, sqlite3_stmt *q, uint8_t kind)
 {
 	sqlite3_int64 tid = sqlite3_column_int64(q, TID);
 	uint32_t process = sonde_nsys__process(n, sonde_nsys__pid(tid));
-	struct sonde_call *c = process == SONDE_NONE ? NULL : sonde_vec_push(&n->r->calls);
 
-	if (!c)
+	if (process == SONDE_NONE ||
+		!sonde_vec_put(&n->r->calls,
+			(struct sonde_call){.begin_ns = (uint64_t)sqlite3_column_int64(q, START),
+				.end_ns = (uint64_t)sqlite3_column_int64(q, END),
+				.thread = sonde_nsys__tid(tid),
+				.process = process,
+				.kind = kind}))
 		return sonde_err_nomem(n->err);
-	*c = (struct sonde_call){.begin_ns = (uint64_t)sqlite3_column_int64(q, START),
-		.end_ns = (uint64_t)sqlite3_column_int64(q, END),
-		.thread = sonde_nsys__tid(tid),
-		.process = process,
-		.kind = kind};
 	return 0;
 }
 

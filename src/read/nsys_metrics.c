@@ -54,7 +54,7 @@ static int take_name(struct nsys *n, sqlite3_stmt *q)
 /* Rows come sorted: a new moment is a new sample, whose values are not known yet. */
 static bool begin_sample(struct sonde_series *s, uint64_t ns)
 {
-	struct sonde_sample_time *last = s->times.nr ? &s->times.at[s->times.nr - 1] : NULL, *next;
+	struct sonde_sample_time *last = s->times.nr ? &s->times.at[s->times.nr - 1] : NULL;
 	uint64_t start = last ? last->end_ns : ns;
 	size_t i;
 
@@ -62,10 +62,9 @@ static bool begin_sample(struct sonde_series *s, uint64_t ns)
 		return true;
 	if (last && (!s->interval_ns || ns - start < s->interval_ns))
 		s->interval_ns = ns - start;
-	next = sonde_vec_push(&s->times);
-	if (!next || !sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
+	if (!sonde_vec_put(&s->times, (struct sonde_sample_time){start, ns}) ||
+		!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
 		return false;
-	*next = (struct sonde_sample_time){start, ns};
 	for (i = 0; i < s->counters.nr; i++)
 		s->values.at[s->values.nr++] = NAN;
 	return true;

@@ -9,28 +9,6 @@
 #define MAX_DOMAINS 64
 #define MAX_DEPTH   512 /* what is deeper counts in its ancestor: ids grow with the square of it */
 
-/* By the last of several keys, then the one before it …; `of` has what they are keys of. */
-typedef uint64_t key_fn(const void *of, uint32_t index);
-
-static struct sonde_keyed *sort(const void *of, size_t nr, key_fn *const *keys, size_t nr_keys)
-{
-	struct sonde_keyed *order = nr < SONDE_NONE ? sonde_malloc((nr + 1) * sizeof(*order)) : NULL;
-	size_t i, k;
-	bool ok = order != NULL;
-
-	for (i = 0; ok && i < nr; i++)
-		order[i].index = (uint32_t)i;
-	for (k = 0; ok && k < nr_keys; k++) {
-		for (i = 0; i < nr; i++)
-			order[i].key = keys[k](of, order[i].index);
-		ok = sonde_keysort(order, nr);
-	}
-	if (ok)
-		return order;
-	sonde_free(order);
-	return NULL;
-}
-
 /* Pids and thread ids have 24 bits; what is of no thread comes behind all threads of its process. */
 static uint64_t thread_key(uint64_t pid, uint64_t tid, bool has_thread)
 {
@@ -123,26 +101,26 @@ static uint64_t range_key(const void *of, uint32_t i)
 static bool append(struct nsys *n, const struct nsys_range *g)
 {
 	uint32_t process = sonde_nsys__process(n, g->pid);
-	struct sonde_range *range = process == SONDE_NONE ? NULL : sonde_vec_push(&n->r->ranges);
 
-	if (!range)
+	if (process == SONDE_NONE ||
+		!sonde_vec_put(&n->r->ranges,
+			(struct sonde_range){.parent = SONDE_NONE,
+				.label = g->label,
+				.domain = g->domain,
+				.process = process,
+				.thread = g->tid,
+				.kind = g->kind,
+				.time = {.begin_ns = g->begin_ns,
+					.end_ns = g->end_ns == UINT64_MAX ? 0 : g->end_ns}}))
 		return false;
-	*range = (struct sonde_range){.parent = SONDE_NONE,
-		.label = g->label,
-		.domain = g->domain,
-		.process = process,
-		.thread = g->tid,
-		.kind = g->kind,
-		.time = {.begin_ns = g->begin_ns,
-			.end_ns = g->end_ns == UINT64_MAX ? 0 : g->end_ns}};
 	n->has_starts |= g->kind == SONDE_START_END;
 	return true;
 }
 
 int sonde_nsys__nest(struct nsys *n)
 {
-	static key_fn *const keys[] = {end_key, begin_key, range_key};
-	struct sonde_keyed *order = sort(n->ranges.at, n->ranges.nr, keys, 3);
+	static sonde_key_fn *const keys[] = {end_key, begin_key, range_key};
+	struct sonde_keyed *order = sonde_order_by(n->ranges.at, n->ranges.nr, keys, 3);
 	struct stacks s = {0};
 	uint64_t nr_deep = 0;
 	size_t i;
@@ -241,8 +219,8 @@ static bool place(struct sweep *w, struct sonde_record *rec, uint64_t thread)
 
 static bool add_stacked(struct nsys *n, size_t nr)
 {
-	static key_fn *const keys[] = {call_key, launch_key};
-	struct sonde_keyed *order = sort(n, nr, keys, 2);
+	static sonde_key_fn *const keys[] = {call_key, launch_key};
+	struct sonde_keyed *order = sonde_order_by(n, nr, keys, 2);
 	struct sweep w = {.r = n->r, .next = n->first_range};
 	size_t i;
 	bool ok = order != NULL;
@@ -261,9 +239,9 @@ static uint64_t number_key(const void *of, uint32_t i)
 /* Start/end ranges are open for all threads of their process. */
 static bool add_starts(struct nsys *n, size_t nr)
 {
-	static key_fn *const keys[] = {call_key, number_key};
+	static sonde_key_fn *const keys[] = {call_key, number_key};
 	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
-	struct sonde_keyed *order = s ? sort(n, nr, keys, 2) : NULL;
+	struct sonde_keyed *order = s ? sonde_order_by(n, nr, keys, 2) : NULL;
 	bool ok = order;
 	size_t i;
 
@@ -284,16 +262,11 @@ static bool add_starts(struct nsys *n, size_t nr)
 
 int sonde_nsys__open(struct nsys *n)
 {
-	static key_fn *const keys[] = {start_key, time_key, process_key};
+	static sonde_key_fn *const keys[] = {start_key, time_key, process_key};
 	size_t nr = n->r->records.nr - n->first_record;
-	struct sonde_keyed *order = NULL;
+	struct sonde_record *at = nr ? &n->r->records.at[n->first_record] : NULL;
+	bool ok = add_stacked(n, nr) && (!n->has_starts || add_starts(n, nr)) &&
+		  sonde_order_apply(sonde_order_by(n, nr, keys, 3), at, nr, sizeof(*at));
 
-	if (add_stacked(n, nr) && (!n->has_starts || add_starts(n, nr)))
-		order = sort(n, nr, keys, 3);
-	if (!order)
-		return sonde_err_nomem(n->err);
-	if (nr)
-		sonde_records__put_in_order(&n->r->records.at[n->first_record], order, nr);
-	sonde_free(order);
-	return 0;
+	return ok ? 0 : sonde_err_nomem(n->err);
 }

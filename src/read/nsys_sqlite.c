@@ -196,14 +196,11 @@ static uint32_t take_text(struct nsys *n, sqlite3_stmt *q)
 
 static int take_domain(struct nsys *n, sqlite3_stmt *q)
 {
-	struct nsys_domain *d = sonde_vec_push(&n->domains);
+	const struct nsys_domain d = {.pid = sonde_nsys__pid(sqlite3_column_int64(q, TID)),
+		.id = (uint64_t)sqlite3_column_int64(q, DOMAIN),
+		.name = take_text(n, q)};
 
-	if (!d)
-		return sonde_err_nomem(n->err);
-	d->pid = sonde_nsys__pid(sqlite3_column_int64(q, TID));
-	d->id = (uint64_t)sqlite3_column_int64(q, DOMAIN);
-	d->name = take_text(n, q);
-	return 0;
+	return sonde_vec_put(&n->domains, d) ? 0 : sonde_err_nomem(n->err);
 }
 
 static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)

@@ -78,7 +78,6 @@ static int take_row(struct sonde_ranking *r, const struct columns *c, struct son
 	struct sonde_err *err)
 {
 	struct sonde_ranked row = {.time_pct = NAN};
-	struct sonde_ranked *slot;
 	int i;
 
 	for (i = 0; line.n; i++) {
@@ -95,11 +94,7 @@ static int take_row(struct sonde_ranking *r, const struct columns *c, struct son
 	}
 	if (!row.name.n)
 		return r->arena.failed ? sonde_err_nomem(err) : 0;
-	slot = sonde_vec_push(&r->kernels);
-	if (!slot)
-		return sonde_err_nomem(err);
-	*slot = row;
-	return 0;
+	return sonde_vec_put(&r->kernels, row) ? 0 : sonde_err_nomem(err);
 }
 
 /* Whether its first bytes are those of one; a compressed trace is not inflated to find out. */

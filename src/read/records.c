@@ -173,26 +173,6 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 	return (uint32_t)(r->sets.nr - 1);
 }
 
-void sonde_records__put_in_order(struct sonde_record *at, struct sonde_keyed *order, size_t nr)
-{
-	size_t i, to, from;
-
-	for (i = 0; i < nr; i++) {
-		struct sonde_record first;
-
-		if (order[i].index == i)
-			continue;
-		first = at[i];
-		for (to = i; order[to].index != i; to = from) {
-			from = order[to].index;
-			order[to].index = (uint32_t)to;
-			at[to] = at[from];
-		}
-		order[to].index = (uint32_t)to;
-		at[to] = first;
-	}
-}
-
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	const struct sonde_read_options *options, struct sonde_err *err)
 {
@@ -367,14 +347,11 @@ bool sonde_records__device(struct sonde_records *r, const struct sonde_device *d
 {
 	const uint32_t own[3] = {false, device->process, device->id},
 		       shared[3] = {true, r->processes.at[device->process].input, device->id};
-	struct sonde_device *slot;
 
 	if (sonde_map_find(&r->device_keys, SONDE_BYTES(own)) != SONDE_NONE)
 		return true;
-	slot = sonde_vec_push(&r->devices);
-	if (!slot)
+	if (!sonde_vec_put(&r->devices, *device))
 		return false;
-	*slot = *device;
 	return add_device_key(r, SONDE_BYTES(own)) && add_device_key(r, SONDE_BYTES(shared));
 }
 

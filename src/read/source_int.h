@@ -92,9 +92,6 @@ void sonde_process__set_rank(
 bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
-struct sonde_keyed; /* of base/keysort.h */
-/* Puts the record that `order` names at each place there, in place; `order` is used up. */
-void sonde_records__put_in_order(struct sonde_record *at, struct sonde_keyed *order, size_t nr);
 /*
  * The start/end ranges of the records from `first_range` on, asked what was open: process by process
  * and in order of time, as going back takes a walk from the beginning. NULL when memory is short.

@@ -320,6 +320,29 @@ static void test_err__names_the_file_and_the_next_step(void **state)
 		err.msg, "x: no room: Invalid cross-device link; try again, or choose another place");
 }
 
+static uint64_t tens_of(const void *numbers, uint32_t i)
+{
+	return ((const unsigned *)numbers)[i] / 10;
+}
+
+static uint64_t ones_of(const void *numbers, uint32_t i)
+{
+	return ((const unsigned *)numbers)[i] % 10;
+}
+
+/* By the ones, and where they are the same by the tens. */
+static void test_keysort__orders_by_several_keys_in_place(void **state)
+{
+	static sonde_key_fn *const keys[] = {tens_of, ones_of};
+	unsigned at[] = {42, 17, 22, 31, 12, 11}, wanted[] = {11, 31, 12, 22, 42, 17};
+
+	(void)state;
+	assert_true(sonde_order_apply(sonde_order_by(at, 6, keys, 2), at, 6, sizeof(*at)));
+	assert_memory_equal(at, wanted, sizeof(at));
+	assert_true(sonde_order_apply(sonde_order_by(NULL, 0, keys, 2), NULL, 0, sizeof(*at)));
+	assert_false(sonde_order_apply(NULL, at, 6, sizeof(*at)));
+}
+
 static void count_up(void *worker)
 {
 	__atomic_add_fetch((int *)worker, 1, __ATOMIC_RELAXED);
@@ -346,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_err__names_the_file_and_the_next_step),
+		cmocka_unit_test(test_keysort__orders_by_several_keys_in_place),
 		cmocka_unit_test(test_workers__each_works_once_however_many_there_are),
 		cmocka_unit_test(test_glob__takes_whole_texts_and_whole_characters),
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
