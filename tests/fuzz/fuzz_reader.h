@@ -27,8 +27,11 @@ static inline void fuzz_record(
 	struct sonde_set set;
 	uint32_t i;
 
-	fuzz_check(rec->open < r->sets.nr && rec->process < r->processes.nr);
-	fuzz_check(rec->name < r->strings.nr && rec->full_name < r->strings.nr);
+	fuzz_check(rec->open < r->sets.nr && rec->caller < r->callers.nr);
+	fuzz_check(rec->queue < r->queues.nr && rec->function < r->functions.nr);
+	fuzz_check(sonde_record_caller(r, rec)->process < r->processes.nr);
+	fuzz_check(sonde_record_function(r, rec)->name < r->strings.nr);
+	fuzz_check(sonde_record_function(r, rec)->full_name < r->strings.nr);
 	set = r->sets.at[rec->open];
 	for (i = 0; i < set.nr; i++) {
 		uint32_t range = r->members.at[set.first + i];
@@ -40,7 +43,8 @@ static inline void fuzz_record(
 				   r->ranges.at[range].parent < range);
 		}
 	}
-	sonde_records_device(r, rec->process, rec->device);
+	sonde_records_device(
+		r, sonde_record_caller(r, rec)->process, sonde_record_queue(r, rec)->device);
 	sonde_records_values(r, number, v, NULL);
 	for (i = 0; i < v->nr_texts; i++)
 		fuzz_check(v->texts[i].metric < r->metrics.nr);
