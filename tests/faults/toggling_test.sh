@@ -16,6 +16,36 @@ ends() { # HOW LINE…: each step is a window; behaves as without the library, a
 	P
 }
 
+by_time() { # HOW: a thousand windows a second, in each of which CUPTI is told to go and to stay
+	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=time window.for_us=500 window.every_us=1000
+	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 200 2 500 0 "$1" && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
+		python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["coverage"]; print(c); assert c["windows"]["count"] >= 1' "$TMP/r.json"
+}
+
+# A budget with which CUPTI leaves the process between windows and comes back (inject/presence.c): until it has gone three times, a minute at most.
+comes_and_goes() { # HOW STATUS: the program ends as it would, and all its steps are there
+	local i watcher status
+	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 budget_ppm=200000 lever.call_ns=30000
+	rm -f "$TMP/stop" && : >"$TMP/gone"
+	(for ((i = 0; i < 1200; i++)); do
+		sleep 0.05
+		[ "$(grep -c gone "$TMP/gone")" -lt 3 ] || break
+	done && touch "$TMP/stop") &
+	watcher=$!
+	FAKE_CUPTI_LOG=$TMP/gone FAKE_LOOP_STOP=$TMP/stop traced "$BUILD/fake/fake_loop" "$FAKE" 1 8 100 0 "$1" >"$TMP/said" 2>&1
+	status=$?
+	wait $watcher
+	cat "$TMP/said"
+	[ $status -eq "$2" ] && grep -qx done "$TMP/said" && [ "$(grep -c gone "$TMP/gone")" -ge 3 ] && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
+		python3 - "$TMP/r.json" "$(sed -n 's/^steps //p' "$TMP/said")" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"] == "train/step")
+		print(n, r["coverage"], *r["notes"][:8], sep="\n")
+		assert n == int(sys.argv[2]) and r["coverage"]["timed"]["launches_timed"] > 0
+	P
+}
+
 threads() { # all of them at once, each opening and closing what the others use; no window is without an entry
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=range window.label=step "$@"
 	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 300 2 500 7 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
@@ -36,6 +66,12 @@ for how in exit _exit kill fork exec; do
 	ok "a program that ends by $how keeps its windows" ends $how
 done
 ok "a program with a budget that is killed keeps its windows" ends kill budget_ppm=20000
+for how in exit _exit kill fork exec; do
+	ok "a program that ends by $how does so with a thousand windows a second" by_time $how
+done
+for how in "exit 0" "_exit 3" "kill 137" "fork 0" "exec 0" "signals 0"; do
+	ok "while CUPTI comes and goes a program ends by ${how% *} as without it" comes_and_goes $how
+done
 ok "eight threads open and close windows at once" threads
 ok "eight threads open and close windows at once, with a budget" threads budget_ppm=20000
 if "$WORK/faults" signals 10 >/dev/null 2>&1; then

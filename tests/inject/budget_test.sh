@@ -41,8 +41,17 @@ judge() { # NAME…: entries are exact, times within their ±; launches exact, o
 	P
 }
 
+# How many windows there are is a matter of time. Those of few steps are enough, or it takes more steps.
+STEPS=4000
 estimates() {
-	loop full "4000 8 200" && loop part "4000 8 200" budget_ppm=3000 $COUNTED && loop more "4000 8 200" budget_ppm=6000 $COUNTED && judge part more
+	for STEPS in 4000 8000 16000 32000; do
+		loop part "$STEPS 8 200" budget_ppm=3000 $COUNTED && loop more "$STEPS 8 200" budget_ppm=6000 $COUNTED || return
+		if tells part && tells more; then break; fi
+	done
+	cp -r "$OUT" "$TMP/more" && loop full "$STEPS 8 200" && rm -r "$OUT" && mv "$TMP/more" "$OUT" && judge part more
+}
+tells() { # NAME: of what was launched often enough ± is narrower than a fifth
+	python3 -c 'import json, sys; sys.exit(not all(g.get("total_ms_error", g["total_ms"]) < 0.2 * g["total_ms"] for g in json.load(open(sys.argv[1]))["aggregate"]["regions"] if g["kernel_count"] > 1000))' "$TMP/$1.json"
 }
 
 sampled() { # callbacks follow the windows; text says about, and ±
@@ -86,13 +95,13 @@ rare() { # what was never timed is counted and said
 }
 
 selected() { # a choice of kernels is estimated by all launches of their places; where nothing was timed no name is known, and they are not among the chosen
-	"$SONDE" report "$OUT" -f json >"$TMP/a.json" && "$SONDE" report "$OUT" --kernel-include gemm_tile -f json >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json" && python3 - "$TMP/s.json" "$TMP/a.json" <<-'P'
+	"$SONDE" report "$OUT" -f json >"$TMP/a.json" && "$SONDE" report "$OUT" --kernel-include gemm_tile -f json >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json" && python3 - "$TMP/s.json" "$TMP/a.json" "$STEPS" <<-'P'
 		import json, sys
-		g, all = ({g["id"]: g for g in json.load(open(f))["aggregate"]["regions"]} for f in sys.argv[1:])
+		g, all = ({g["id"]: g for g in json.load(open(f))["aggregate"]["regions"]} for f in sys.argv[1:3])
 		unnamed = sum(k["calls"] for k in all["train/step"]["kernels"] if k["kernel_name"] == "(not timed)")
 		print(g["train"], unnamed)
 		assert unnamed in (0, 16) # two steps lie in a second range as well: a place of their own, where perhaps nothing was timed
-		assert g["train/step"]["kernel_count"] == g["train"]["kernel_count"] == 32000 - unnamed
+		assert g["train/step"]["kernel_count"] == g["train"]["kernel_count"] == 8 * int(sys.argv[3]) - unnamed
 		for r in g["train"], g["train/step"]: # an estimate has an error, and no times that need every launch
 		  assert r["timed_launches"] < r["kernel_count"] and r["total_ms_error"] > 0 and r.get("busy_ms") is None, r
 	P
@@ -118,9 +127,15 @@ with_windows() { # both: counted and timed inside windows only
 
 # The stand-in takes time: 6 µs of each recorded launch, 0.2 ms of a switch, and 2 ms behind it that no callback shows. What that came
 # to is counted by it, in numbers of launches and switches. (tests/unit/pace_test.c has many programs, and made-up time.)
-kept() { # LINE…
-	FAKE_CUPTI_COST=$TMP/cost FAKE_CUPTI_RECORD_NS=6000 FAKE_CUPTI_SWITCH_US=200 FAKE_CUPTI_FIRST_US=2000 \
-		loop kept "40000 8 100" budget_ppm=50000 lever.record_ns=500 "$@" && cat "$TMP/cost" && awk '{ exit !($6 >= 10 && $2 > 0.005 * ($4 - $2) && $2 < 0.075 * ($4 - $2)) }' "$TMP/cost"
+kept() { # LINE…: eight seconds, and as many switches as it takes to tell; a minute at most
+	local i
+	rm -f "$TMP/stop" "$TMP/cost"
+	(for ((i = 0; i < 1200; i++)); do
+		sleep 0.05
+		[ $i -lt 160 ] || ! awk '{ n = $6 } END { exit !(n >= 12) }' "$TMP/cost" || break
+	done && touch "$TMP/stop") &
+	FAKE_LOOP_STOP=$TMP/stop FAKE_CUPTI_COST=$TMP/cost FAKE_CUPTI_RECORD_NS=6000 FAKE_CUPTI_SWITCH_US=200 FAKE_CUPTI_FIRST_US=2000 \
+		loop kept "1 8 100" budget_ppm=50000 lever.record_ns=500 "$@" && wait && cat "$TMP/cost" && awk '{ exit !($6 >= 10 && $2 > 0.005 * ($4 - $2) && $2 < 0.075 * ($4 - $2)) }' "$TMP/cost"
 }
 
 key() {

@@ -176,7 +176,8 @@ EXPORT CUptiResult cuptiActivitySetAttribute(
  * What it costs the program: a launch that is recorded takes $FAKE_CUPTI_RECORD_NS longer; while kernels
  * are switched on or off launches wait, $FAKE_CUPTI_SWITCH_US; the first one that is recorded then takes
  * $FAKE_CUPTI_FIRST_US longer, behind its call where no callback sees it. How much it came to, and of
- * how long a run, is written to the file $FAKE_CUPTI_COST at the end: by the number of times, not by a clock.
+ * how long a run, is written to the file $FAKE_CUPTI_COST with each switch and at the end: by the number of times, not by
+ * a clock.
  */
 static struct {
 	uint64_t record_ns, switch_ns, first_ns, late_ns;
@@ -198,6 +199,20 @@ static void spin(uint64_t ns)
 		;
 }
 
+__attribute__((destructor)) static void tell_cost(void)
+{
+	FILE *f = getenv("FAKE_CUPTI_COST") ? fopen(getenv("FAKE_CUPTI_COST"), "w") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "lost %llu of %llu switches %llu recorded %llu\n",
+		(unsigned long long)(cost.nr_recorded * cost.record_ns + cost.nr_switches * cost.switch_ns +
+				     cost.nr_firsts * cost.first_ns),
+		(unsigned long long)(now_ns() - cost.begin_ns), (unsigned long long)cost.nr_switches,
+		(unsigned long long)cost.nr_recorded);
+	fclose(f);
+}
+
 static void end_graph(uint64_t end);
 
 static CUptiResult set_kind(CUpti_ActivityKind kind, unsigned is_on)
@@ -208,6 +223,7 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, unsigned is_on)
 		spin(cost.switch_ns);
 		__atomic_add_fetch(&cost.nr_switches, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&cost.is_first, (int)is_on, __ATOMIC_RELAXED);
+		tell_cost();
 		pthread_mutex_unlock(&switching);
 	}
 	__atomic_store_n(&kinds[kind], is_on, __ATOMIC_RELAXED);
@@ -245,20 +261,6 @@ static void pay_behind_call(void)
 		__atomic_add_fetch(&cost.nr_firsts, 1, __ATOMIC_RELAXED);
 		spin(cost.first_ns);
 	}
-}
-
-__attribute__((destructor)) static void tell_cost(void)
-{
-	FILE *f = getenv("FAKE_CUPTI_COST") ? fopen(getenv("FAKE_CUPTI_COST"), "w") : NULL;
-
-	if (!f)
-		return;
-	fprintf(f, "lost %llu of %llu switches %llu recorded %llu\n",
-		(unsigned long long)(cost.nr_recorded * cost.record_ns + cost.nr_switches * cost.switch_ns +
-				     cost.nr_firsts * cost.first_ns),
-		(unsigned long long)(now_ns() - cost.begin_ns), (unsigned long long)cost.nr_switches,
-		(unsigned long long)cost.nr_recorded);
-	fclose(f);
 }
 
 static size_t size_of(CUpti_ActivityKind kind)

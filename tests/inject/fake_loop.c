@@ -7,7 +7,7 @@
  * Each step is `step` (in `train`) with LAUNCHES kernels in `layer`, and one kernel
  * after it, in `train` alone. Steps 3 and 4 lie between cudaProfilerStart and Stop, steps 6 and 7 in
  * the range `capture` of the domain `sonde`. THREADS others do the same without `train`. END says how
- * it ends: exit, _exit, kill, fork (every 8th step), exec. With $FAKE_LOOP_STOP there are as many steps
+ * it ends: exit, _exit, kill, fork (every 8th step), exec; signals: a handler enters a range a thousand times a second. With $FAKE_LOOP_STOP there are as many steps
  * as it takes until that file exists; it says how many, `steps N`. The file $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
  * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
  * a range `last` comes at the end.
@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,22 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+static void handle(int number)
+{
+	(void)number;
+	nvtxRangePushA("handler");
+	nvtxRangePop();
+}
+
+static void send_signals(void)
+{
+	const struct itimerval each = {{0, 1000}, {0, 1000}};
+	const struct sigaction by = {.sa_handler = handle, .sa_flags = SA_RESTART};
+
+	sigaction(SIGALRM, &by, NULL);
+	setitimer(ITIMER_REAL, &each, NULL);
+}
+
 static void fork_child(void)
 {
 	pid_t child = fork();
@@ -183,6 +200,8 @@ int main(int argc, char **argv)
 	varies = getenv("FAKE_LOOP_VARIES") != NULL;
 	load(argc > 1 ? argv[1] : "");
 	domain = nvtxDomainCreateA("sonde");
+	if (!strcmp(ending, "signals"))
+		send_signals();
 	for (i = 0; i < nr_threads; i++)
 		pthread_create(&threads[i], NULL, worker, NULL);
 	if (varies)

@@ -38,14 +38,15 @@ windows() { # LINE…: windows and a budget, changed by five threads
 	}
 }
 
-presence() { # until it went twice; a minute at most
+presence() { # LINE…: until it went twice; a minute at most
 	local i
 	[ -e build/tsan/fake/fake_loop ] || return 0
+	rm -f "$TMP/stop" "$TMP/gone"
 	(for ((i = 0; i < 1200; i++)); do
 		sleep 0.05
-		[ "$(grep -c gone "$TMP/gone" 2>/dev/null)" != 2 ] || break
+		[ "$(cat "$TMP/gone" 2>/dev/null | grep -c gone)" -lt 2 ] || break
 	done && touch "$TMP/stop") &
-	FAKE_CUPTI_LOG=$TMP/gone FAKE_LOOP_STOP=$TMP/stop windows window=time window.after_us=20000 window.for_us=20000 window.every_us=300000 &&
+	FAKE_CUPTI_LOG=$TMP/gone FAKE_LOOP_STOP=$TMP/stop windows "$@" &&
 		wait && [ "$(grep -c gone "$TMP/gone")" -ge 2 ]
 }
 
@@ -58,4 +59,5 @@ ok "GPU activity under ThreadSanitizer shows no race" gpu
 ok "windows by ranges of five threads under ThreadSanitizer show no race" windows window=range window.label=step
 ok "windows by time and a budget under ThreadSanitizer show no race" windows window=time window.for_us=1000 window.every_us=2000 budget_ppm=20000
 FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 ok "launches counted at times only under ThreadSanitizer show no race" windows window=range window.label=eval budget_ppm=200000 lever.call_ns=1000000
-ok "CUPTI that goes and comes back under ThreadSanitizer shows no race" presence
+ok "CUPTI that goes and comes back under ThreadSanitizer shows no race" presence window=time window.after_us=20000 window.for_us=20000 window.every_us=300000
+ok "CUPTI that goes between windows of a budget under ThreadSanitizer shows no race" presence budget_ppm=200000 lever.call_ns=30000
