@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 """What sampling hardware counters costs a captured program: an eager decode loop, sampled and not, in one process.
 
-    bench/sampling.py BUILD [--quads 3000] [--steps 2] [--counters basic] [--interval 150us] [--most 1.01]
+    bench/sampling.py BUILD [--quads 3000] [--steps 2] [--seconds 30] [--counters basic] [--interval 150us] [--most 1.01]
 
 The loop runs under `sonde run counters=basic`. It stops the sampler (SIGSTOP) and lets it go on by turns, every few
 milliseconds: a machine that others use too is 20 % faster in one second than in the next, and on every scale down to two
 steps its noise is the same, so that the shortest stretches say most. Four stretches are one figure: not sampled, sampled,
 sampled, not sampled, and the other way round in the next four. Both sides have the same noise, and drift cancels. Of every
-fourth such four none is sampled: these are the noise.
+fifth such four none is sampled: these are the noise. A stretch begins with a step that does not count: what the last one
+left in caches is not its own.
 
 What comes while it is stopped the sampler decodes when it goes on: a sampled stretch has more of its work than usual, and the
-shares of a core are printed to show it. The GPU's own side of sampling goes on throughout; whether that changes kernels is
-for tests/gpu/counters_gpu.sh. --interval is what `auto` takes on an H200: left to itself the sampler would slow down, as it
-is stopped half of the time.
+shares of a core are printed to show it. --interval is what `auto` takes on an H200: left to itself the sampler would slow
+down, as it is stopped half of the time.
+
+The GPU's own side of sampling goes on throughout. So a second run, of --seconds, samples in bursts of 20 ms: in them the GPU counts
+and the sampler sleeps, between them the GPU does not and the sampler decodes. A burst is compared with the pauses around it.
+Whether kernels change is for tests/gpu/counters_gpu.sh.
 
 Exit status 1: the median is above --most, or sampled stretches had less of the sampler's work than usual.
 """
 import argparse
+import bisect
 import math
 import os
 import signal
@@ -27,7 +32,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NOISE = 4  # of so many figures one is of the noise
+NOISE = 5  # of so many figures one is of the noise; odd, so that its order turns round as well
+EDGE_NS = 2_000_000  # by which the clocks of host and GPU may be apart
+STOP_NS = 5_000_000  # sampling takes so long to stop
 
 
 class Sampler:
@@ -65,14 +72,18 @@ def model_loop(steps):
     model = Model(argparse.Namespace(width=2048, layers=4, context=512)).half().cuda().eval()
     x = torch.randn(1, 1, 2048, device="cuda", dtype=torch.half)
 
-    def work():
+    def some(nr):
         start = time.perf_counter()
         with torch.inference_mode():
-            for _ in range(steps):
+            for _ in range(nr):
                 with torch.cuda.nvtx.range("step"):
                     model(x)
         torch.cuda.synchronize()
         return time.perf_counter() - start
+
+    def work():
+        some(1)
+        return some(steps)
 
     return work
 
@@ -94,6 +105,36 @@ def measure(quads, work, go):
     return found, noise, seconds
 
 
+def bursts_of(path):
+    """[start, end] of every stretch of samples without a pause, in ns."""
+    found = []
+    for line in open(path):
+        words = line.split(maxsplit=3)
+        if words[0] == "M":
+            continue
+        start, end = int(words[1]), int(words[2])
+        if found and start - found[-1][1] < EDGE_NS:
+            found[-1][1] = end
+        else:
+            found.append([start, end])
+    return found
+
+
+def compare_bursts(bursts, stamps):
+    """Of each burst: its steps ÷ those of the pauses around it."""
+    def mean_step(start, end):
+        first, last = bisect.bisect_left(stamps, start), bisect.bisect_right(stamps, end) - 1
+        return (stamps[last] - stamps[first]) / (last - first) if last > first + 1 else None
+
+    ratios = []
+    for before, own, behind in zip(bursts, bursts[1:], bursts[2:]):
+        inside = mean_step(own[0] + EDGE_NS, own[1] - EDGE_NS)
+        around = mean_step(before[1] + STOP_NS, own[0] - EDGE_NS), mean_step(own[1] + STOP_NS, behind[0] - EDGE_NS)
+        if inside and all(around):
+            ratios.append(2 * inside / sum(around))
+    return ratios
+
+
 def describe(ratios):
     """The median and its 95 % interval, by ranks: whatever the noise is like."""
     ratios = sorted(ratios)
@@ -101,10 +142,24 @@ def describe(ratios):
     low, high = ratios[max(0, int(middle - reach))], ratios[min(len(ratios) - 1, math.ceil(middle + reach))]
     q = statistics.quantiles(ratios, n=4)
     return (f"median {statistics.median(ratios):.4f} (95 %: {low:.4f} to {high:.4f}, standard error {(high - low) / 3.92:.4f}), "
-            f"quartiles {q[0]:.4f} {q[2]:.4f}, {len(ratios)} fours")
+            f"quartiles {q[0]:.4f} {q[2]:.4f}, {len(ratios)} of them")
 
 
-def inner(a):
+def stamp(a):
+    """Steps until --seconds are over; when each began, in ns."""
+    work, stamps = model_loop(1), []
+    for _ in range(a.warmup):
+        work()
+    end = time.time() + a.seconds
+    while time.time() < end:
+        stamps.append(time.time_ns())
+        work()
+    with open(a.inner, "w") as out:
+        out.write("\n".join(map(str, stamps)))
+    return 0
+
+
+def toggle(a):
     sampler = Sampler()
     work = model_loop(a.steps)
     for _ in range(a.warmup):
@@ -131,20 +186,33 @@ def main():
     p.add_argument("--quads", type=int, default=3000)
     p.add_argument("--steps", type=int, default=2)
     p.add_argument("--warmup", type=int, default=500, help="stretches before anything is measured (500)")
+    p.add_argument("--seconds", type=float, default=30, help="of the run in bursts (30)")
     p.add_argument("--counters", default="basic")
     p.add_argument("--interval", default="150us")
     p.add_argument("--most", type=float, default=1.01)
+    p.add_argument("--stamps", action="store_true", help=argparse.SUPPRESS)
     p.add_argument("--inner", metavar="FILE", help=argparse.SUPPRESS)
     a = p.parse_args()
     if a.inner:
-        return inner(a)
+        return stamp(a) if a.stamps else toggle(a)
+    build = os.path.abspath(a.build)
+
+    def run(name, *keys):
+        """Itself under `sonde run`; what it wrote, and the status."""
+        own = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:] + ["--inner", f"{top}/{name}.txt"]
+        status = subprocess.call([f"{build}/sonde", "run", "-q", f"hydra.run.dir={top}/{name}", f"counters={a.counters}",
+                                  f"counters.interval={a.interval}", *keys, "--"] + own + (["--stamps"] if keys else []),
+                                 stdout=subprocess.DEVNULL)
+        return open(f"{top}/{name}.txt").read() if os.path.exists(f"{top}/{name}.txt") else "", status
+
     with tempfile.TemporaryDirectory() as top:
-        sonde = os.path.join(os.path.abspath(a.build), "sonde")
-        keys = [f"hydra.run.dir={top}/run", f"counters={a.counters}", f"counters.interval={a.interval}"]
-        own = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:] + ["--inner", f"{top}/figures"]
-        status = subprocess.call([sonde, "run", "-q"] + keys + ["--"] + own, stdout=subprocess.DEVNULL)
-        if os.path.exists(f"{top}/figures"):
-            sys.stdout.write(open(f"{top}/figures").read())
+        figures, status = run("stopped")
+        sys.stdout.write(figures)
+        if figures and a.seconds > 0:
+            stamps, _ = run("bursts", "counters.burst=20ms")
+            subprocess.call([f"{build}/tools/samples_dump", "--data", f"{top}/data", f"{top}/bursts/native"], stdout=subprocess.DEVNULL)
+            ratios = compare_bursts(bursts_of(f"{top}/data.samples"), [int(x) for x in stamps.split()])
+            print(f"in bursts / between:   {describe(ratios) if len(ratios) > 3 else 'too few bursts to tell'}")
         return status
 
 
