@@ -1,9 +1,10 @@
 #include "lib/pipeline.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "fold/partial.h"
-#include "lib/input.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 struct sonde_pipeline *sonde_pipeline_new(void)
@@ -105,6 +106,41 @@ int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err)
 	return rc ? rc : sonde_pipeline_configure_by(p, p->config, SONDE_STAND_IN_NAMED, err);
 }
 
+/*
+ * Leaves out inputs that were named before, also by another path or through a link: the same
+ * capture read twice would count twice. Each that goes is noted.
+ */
+static int unite_inputs(
+	struct sonde_word_list *paths, struct sonde_notes *notes, struct sonde_err *err)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_map seen = {0};
+	size_t i, nr = 0;
+	int rc = 0;
+
+	for (i = 0; i < paths->nr && rc == 0; i++) {
+		const char *path = paths->at[i];
+		struct sonde_str key;
+		struct stat st;
+		bool is_new = true;
+
+		if (stat(path, &st) == 0) { /* what is not there, reading will tell */
+			key = sonde_arena_printf(&arena, "%llx:%llx", (unsigned long long)st.st_dev,
+				(unsigned long long)st.st_ino);
+			if (!key.p || sonde_map_add(&seen, key, &is_new) == SONDE_NONE)
+				rc = sonde_err_nomem(err);
+		}
+		if (is_new)
+			paths->at[nr++] = path;
+		else
+			sonde_note(notes, "%s was given more than once; it is read once", path);
+	}
+	paths->nr = nr;
+	sonde_map_release(&seen);
+	sonde_arena_release(&arena);
+	return rc;
+}
+
 /* The inputs, each once, of a pipeline that has not run. */
 static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 {
@@ -112,7 +148,7 @@ static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already: make another (sonde_pipeline_new)");
 	if (!p->inputs.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on: add one first (sonde_pipeline_add_input)");
-	return sonde_inputs_unite(&p->inputs, &p->notes, err);
+	return unite_inputs(&p->inputs, &p->notes, err);
 }
 
 int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err)
