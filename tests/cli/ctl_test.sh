@@ -72,7 +72,28 @@ nonsense() { # whoever says nothing, or something else, is no harm
 	P
 }
 
+another_user() { # even where anybody may connect
+	local n status
+	[ "$(id -u)" = 0 ] || cannot "only root can be another user" || return
+	begin other && chmod 755 "$run/native" && chmod 666 "$run/native/ctl.$pid" && python3 - "$run/native/ctl.$pid" <<-'P'
+		import os, socket, sys
+		os.chdir(os.path.dirname(sys.argv[1]))
+		os.setgid(65534)
+		os.setuid(65534)
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(os.path.basename(sys.argv[1]))
+		s.send(b"stop\n")
+		got = s.recv(100)
+		print(got)
+		assert got == b"error this run is another user's\n"
+	P
+	status=$?
+	n=$(steps $pid) && wait_for more_than "$n" $pid || status=1 # not paused
+	finish && [ $status = 0 ]
+}
+
 ok "windows open and close from outside, and the tree so far is told" whole
+may_skip "another user's orders are refused" another_user
 ok "a capture without a window can be paused" without_window
 ok "--every prints the tree while the program runs" every
 ok "who asks for what is not there is told why" errors
