@@ -9,6 +9,7 @@
 #include "capture_make.h"
 #include "unit.h"
 
+#include "base/alloc.h"
 #include "base/sink.h"
 #include "fold/rolling.h"
 
@@ -338,6 +339,41 @@ static void test_rolled__a_gap_in_which_work_is_told_late_is_none(void **state)
 	check_gaps(&f, 4);
 }
 
+/* Wherever memory ends while files are folded, it is an error, and everything is still there once. */
+static void test_rolled__memory_may_end_anywhere(void **state)
+{
+	const struct sonde_fold_request request = {.cores = 1};
+	const double expected[] = {1100, 1000, 1000, 1000, 1000, NAN};
+	struct sonde_memory_use all;
+	struct sonde_err err = {0};
+	double peaks[NR_NAMES];
+	uint64_t nr, at, before;
+	struct files f;
+	unsigned i;
+	int rc;
+
+	(void)state;
+	for (at = 0, nr = 1; at < nr; at += 1 + nr / 50) { /* the first time nothing ends */
+		begin_files(&f, 0);
+		TELL(&f, 0, 1, {3, 0x1000, 100}, {4, 0x2000, 1000});
+		TELL(&f, 0, 1, {6, 0x1000, 0});
+		write_files(&f);
+		fold_one(&f);
+		before = sonde_alloc_count();
+		sonde_alloc_fail_at(at);
+		rc = sonde_roll(f.path, 1, &request, &err);
+		sonde_alloc_fail_at(0);
+		nr = at ? nr : sonde_alloc_count() - before;
+		assert_true(rc == (at ? SONDE_ERR_NOMEM : 0) || (at && rc == 0));
+		find_peaks(&f, peaks, &all);
+		for (i = 0; i < NR_NAMES; i++)
+			if (!(peaks[i] == expected[i]) && !(isnan(peaks[i]) && isnan(expected[i])))
+				fail_msg("without memory at %llu: %c holds %g, not %g", (unsigned long long)at, 'A' + i,
+					peaks[i], expected[i]);
+		remove_files(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_rolled__memory_of_a_long_region_is_that_of_all_its_files),
 		cmocka_unit_test(test_rolled__a_gap_over_several_files_is_one_of_the_longest),
 		cmocka_unit_test(test_rolled__a_gap_in_which_work_is_told_late_is_none),
+		cmocka_unit_test(test_rolled__memory_may_end_anywhere),
 	};
 
 	return cmocka_run_group_tests_name("rolled", tests, NULL, NULL);
