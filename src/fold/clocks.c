@@ -30,14 +30,13 @@ static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
 		if (elapsed == SONDE_NONE || !sonde_series__is_same_device(s, x->first))
 			continue;
 		for (k = 0; k < s->times.nr; k++) {
-			struct clocked *slot = sonde_vec_push(&c->at);
 			const struct sonde_sample_time *t = &s->times.at[k];
+			double rate = s->values.at[k * s->counters.nr + elapsed] /
+				      (double)(t->end_ns - t->start_ns);
 
-			if (!slot)
+			if (!sonde_vec_put(&c->at,
+				    (struct clocked){(int64_t)t->start_ns, (int64_t)t->end_ns, rate}))
 				return false;
-			*slot = (struct clocked){(int64_t)t->start_ns, (int64_t)t->end_ns,
-				s->values.at[k * s->counters.nr + elapsed] /
-					(double)(t->end_ns - t->start_ns)};
 		}
 	}
 	return true;
@@ -47,7 +46,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct clocked *x = a, *y = b;
 
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return sonde_cmp(x->start_ns, y->start_ns);
 }
 
 /* Two samplers may follow each other; of two samples that overlap the first one counts. */
@@ -55,8 +54,7 @@ static void sort_clocks(struct clocks *c)
 {
 	size_t i, nr = 0;
 
-	if (c->at.nr)
-		qsort(c->at.at, c->at.nr, sizeof(*c->at.at), by_start);
+	sonde_vec_sort(&c->at, by_start);
 	for (i = 0; i < c->at.nr; i++)
 		if (c->at.at[i].rate > 0 && c->at.at[i].end_ns > c->at.at[i].start_ns &&
 			(!nr || c->at.at[i].start_ns >= c->at.at[nr - 1].end_ns))

@@ -220,13 +220,10 @@ bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stay *stay, stru
 	if (!find_gaps(g, stay->stamps, stay->nr_stamps))
 		return false;
 	for (i = 0; i < g->nr_longest; i++) {
-		struct sonde_gap *gap = sonde_vec_push(&c->gaps);
-
-		if (!gap)
+		g->longest[i].scope = stay->scope;
+		place_gap(g->l, &g->ends[i], &g->longest[i]);
+		if (!sonde_vec_put(&c->gaps, g->longest[i]))
 			return false;
-		*gap = g->longest[i];
-		gap->scope = stay->scope;
-		place_gap(g->l, &g->ends[i], gap);
 	}
 	return true;
 }

@@ -34,44 +34,30 @@ void sonde_idle__release(struct sonde_idle *x)
 	sonde_vec_release(&x->sets);
 }
 
+/* Launches come by start, so the first to touch a window has its start. Says whether it is that. */
+static bool widen(struct sonde_record_time *window, const struct sonde_record_time *time)
+{
+	bool is_first = !window->end_ns;
+
+	if (is_first)
+		*window = *time;
+	else if (time->end_ns > window->end_ns)
+		window->end_ns = time->end_ns;
+	return is_first;
+}
+
 /* Launches in the same open ranges go together: there may be many of both. */
 static bool touch_set(struct sonde_idle *x, uint32_t set, const struct sonde_record_time *time)
 {
-	struct sonde_record_time *window = &x->of_sets[set];
-	uint32_t *slot;
-
-	if (window->end_ns) {
-		window->end_ns = time->end_ns > window->end_ns ? time->end_ns : window->end_ns;
-		return true;
-	}
-	slot = sonde_vec_push(&x->sets);
-	if (!slot)
-		return false;
-	*slot = set;
-	*window = *time;
-	return true;
+	return !widen(&x->of_sets[set], time) || sonde_vec_put(&x->sets, set);
 }
 
-/* The entries a launch lies in: launches come by start, so the first to touch has the first. */
+/* The entries a launch lies in. */
 static bool touch(struct sonde_idle *x, uint32_t range, const struct sonde_record_time *time)
 {
-	const struct sonde_range *ranges = x->l->records->ranges.at;
-	uint32_t *slot;
-
-	for (; range != SONDE_NONE; range = ranges[range].parent) {
-		struct sonde_record_time *window = &x->windows[range];
-
-		if (window->end_ns) {
-			window->end_ns =
-				time->end_ns > window->end_ns ? time->end_ns : window->end_ns;
-			continue;
-		}
-		slot = sonde_vec_push(&x->touched);
-		if (!slot)
+	for (; range != SONDE_NONE; range = x->l->records->ranges.at[range].parent)
+		if (widen(&x->windows[range], time) && !sonde_vec_put(&x->touched, range))
 			return false;
-		*slot = range;
-		*window = *time;
-	}
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #include "attribute/launches.h"
 #include "attribute/levels.h"
 #include "base/alloc.h"
+#include "base/depth_first.h"
 #include "base/known.h"
 
 #include <math.h>
@@ -43,6 +44,7 @@ static bool add_entries(struct work *w)
 	size_t i;
 
 	for (i = 0; i < r->ranges.nr; i++) {
+		const struct sonde_range_time *t = &r->ranges.at[i].time;
 		uint32_t region = l->region_of.at[i];
 
 		if (region == SONDE_NONE)
@@ -50,14 +52,11 @@ static bool add_entries(struct work *w)
 		w->rows[region].instances += !r->ranges.at[i].is_inherited;
 		if (!add_thread(w, region, &r->ranges.at[i]))
 			return false;
-		if (r->ranges.at[i].time.end_ns) {
-			const struct sonde_range_time *t = &r->ranges.at[i].time;
-
-			sonde_add_known(&w->rows[region].host_ns,
-				t->end_ns > t->begin_ns ? (double)(t->end_ns - t->begin_ns) : 0);
-			if (t->cpu_ns)
-				sonde_add_known(&w->rows[region].cpu_ns, (double)t->cpu_ns);
-		}
+		if (!t->end_ns)
+			continue;
+		sonde_add_known(&w->rows[region].host_ns,
+			t->end_ns > t->begin_ns ? (double)(t->end_ns - t->begin_ns) : 0);
+		sonde_add_known(&w->rows[region].cpu_ns, t->cpu_ns ? (double)t->cpu_ns : NAN);
 	}
 	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of these is not known */
 		if (r->ranges.at[i].is_open && l->region_of.at[i] != SONDE_NONE)
@@ -102,42 +101,18 @@ static int add_expression(struct work *w, uint32_t region, struct sonde_err *err
 }
 
 /* Parents come before their children in the launches, but not next to them. */
-static int order_rows(struct work *w, struct sonde_err *err)
+static bool order_rows(struct work *w)
 {
-	const struct sonde_launches *l = w->l;
-	size_t nr = l->regions.nr, i;
-	uint32_t *child = sonde_malloc((2 * nr + 1) * sizeof(*child)), *next = child + nr, at;
+	const struct sonde_region *regions = w->l->regions.at;
+	size_t nr = w->l->regions.nr, i;
+	uint32_t *order = sonde_malloc((nr + 1) * sizeof(*order));
+	bool ok = order && sonde_vec_reserve(&w->v->rows, nr + 1) &&
+		  (!nr || sonde_depth_first(order, NULL, nr, &regions->parent, sizeof(*regions)));
 
-	if (!child)
-		return sonde_err_nomem(err);
-	for (i = 0, at = SONDE_NONE; i < nr; i++)
-		child[i] = SONDE_NONE;
-	for (i = nr; i-- > 0;) {
-		uint32_t *head = l->regions.at[i].parent == SONDE_NONE
-					 ? &at
-					 : &child[l->regions.at[i].parent];
-
-		next[i] = *head;
-		*head = (uint32_t)i;
-	}
-	while (at != SONDE_NONE) {
-		struct sonde_inventory_row *row = sonde_vec_push(&w->v->rows);
-
-		if (!row) {
-			sonde_free(child);
-			return sonde_err_nomem(err);
-		}
-		*row = w->rows[at];
-		if (child[at] != SONDE_NONE) {
-			at = child[at];
-			continue;
-		}
-		while (at != SONDE_NONE && next[at] == SONDE_NONE)
-			at = l->regions.at[at].parent;
-		at = at == SONDE_NONE ? at : next[at];
-	}
-	sonde_free(child);
-	return 0;
+	for (i = 0; ok && i < nr; i++)
+		w->v->rows.at[w->v->rows.nr++] = w->rows[order[i]];
+	sonde_free(order);
+	return ok;
 }
 
 static bool work_init(struct work *w)
@@ -182,8 +157,8 @@ int sonde_inventory_build(
 		add_launches(&w);
 	for (i = 0; i < l->regions.nr && rc == 0; i++)
 		rc = add_expression(&w, i, err);
-	if (rc == 0)
-		rc = order_rows(&w, err);
+	if (rc == 0 && !order_rows(&w))
+		rc = sonde_err_nomem(err);
 	sonde_map_release(&w.threads);
 	sonde_free(w.rows);
 	sonde_free(w.last);

@@ -10,7 +10,7 @@ static int by_order(const void *a, const void *b)
 {
 	const struct sonde_held *x = a, *y = b;
 
-	return x->order < y->order ? -1 : x->order > y->order;
+	return sonde_cmp(x->order, y->order);
 }
 
 /* --- the rest ---------------------------------------------------------------------------------- */
@@ -18,17 +18,15 @@ static int by_order(const void *a, const void *b)
 static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
 {
 	struct sonde_buf key = {0};
-	struct sonde_rest **slot;
+	struct sonde_rest *rest;
 	uint32_t number = SONDE_NONE;
 	bool is_new = false;
 
 	if (sonde_rest__describe(&key, part))
 		number = sonde_map_keep(&k->kinds, &k->arena, sonde_buf_view(&key), &is_new);
 	if (is_new) {
-		slot = sonde_vec_push(&k->rests);
-		if (slot)
-			*slot = sonde_rest__new(part);
-		k->failed |= !slot || !*slot;
+		rest = sonde_rest__new(part);
+		k->failed |= !rest || !sonde_vec_put(&k->rests, rest);
 	}
 	sonde_buf_release(&key);
 	return k->failed ? SONDE_NONE : number;
@@ -51,20 +49,18 @@ static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
 static int by_number(const void *a, const void *b)
 {
 	const struct sonde_held *x = a, *y = b;
+	int c = sonde_cmp(x->number, y->number);
 
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	if (x->number != SONDE_NONE && x->part->kits.at[0].nr != y->part->kits.at[0].nr)
-		return x->part->kits.at[0].nr > y->part->kits.at[0].nr ? -1 : 1;
-	return by_order(a, b);
+	if (c == 0 && x->number != SONDE_NONE)
+		c = sonde_cmp(y->part->kits.at[0].nr, x->part->kits.at[0].nr);
+	return c ? c : by_order(a, b);
 }
 
 static void drop_doubles(struct sonde_keeper *k)
 {
 	size_t i, nr = 0;
 
-	if (k->held.nr > 1)
-		qsort(k->held.at, k->held.nr, sizeof(*k->held.at), by_number);
+	sonde_vec_sort(&k->held, by_number);
 	for (i = 0; i < k->held.nr; i++) {
 		struct sonde_held h = k->held.at[i];
 
@@ -121,7 +117,6 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 {
 	struct sonde_met *met = &k->met.at[number];
 	struct sonde_parts again = {0};
-	struct sonde_held *h;
 	size_t i;
 
 	if (sonde_parts__read(&again, met->file.p, k->request, NULL) != 0)
@@ -138,12 +133,11 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 		met->rest = SONDE_NONE;
 		k->nr_folded -= p.c->scopes.nr;
 		k->nr_notes -= p.c->notes.texts.nr;
-		h = sonde_vec_push(&k->held);
-		if (h) {
-			*h = (struct sonde_held){again.at.at[i], met->order, number, true};
+		if (sonde_vec_put(&k->held,
+			    (struct sonde_held){again.at.at[i], met->order, number, true}))
 			again.at.at[i] = NULL;
-		}
-		k->failed |= !h;
+		else
+			k->failed = true;
 	}
 	sonde_parts_release(&again);
 }
@@ -210,20 +204,18 @@ static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 void sonde_keeper__add(
 	struct sonde_keeper *k, struct sonde_cells *part, uint64_t order, const char *file)
 {
-	struct sonde_held h = {part, order, SONDE_NONE, false}, *slot;
+	struct sonde_held h = {part, order, SONDE_NONE, false};
 	size_t most = k->request->keep;
 
 	if (k->failed || (most && sonde_rest__may_take(part) && !meet(k, &h, file))) {
 		sonde_cells_free(part);
 		return;
 	}
-	slot = sonde_vec_push(&k->held);
-	if (!slot) {
+	if (!sonde_vec_put(&k->held, h)) {
 		sonde_cells_free(part);
 		k->failed = true;
 		return;
 	}
-	*slot = h;
 	if (most && k->met.nr > most && k->held.nr > 2 * most + 16)
 		make_room(k);
 }
@@ -260,16 +252,15 @@ static bool append_rests(struct sonde_keeper *k)
 	size_t i;
 
 	for (i = 0; i < k->rests.nr; i++) {
-		struct sonde_held *slot;
+		struct sonde_held h = {NULL, UINT64_MAX, 0, true};
 
 		if (!k->rests.at[i]->nr_inputs) /* whoever was in it is kept */
 			continue;
-		slot = sonde_vec_push(&k->held);
-		if (!slot)
+		h.part = sonde_rest__finish(k->rests.at[i]);
+		if (!h.part || !sonde_vec_put(&k->held, h)) {
+			sonde_cells_free(h.part);
 			return false;
-		*slot = (struct sonde_held){sonde_rest__finish(k->rests.at[i]), UINT64_MAX, 0, true};
-		if (!slot->part)
-			return false;
+		}
 	}
 	return true;
 }
@@ -296,8 +287,7 @@ int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err)
 
 	if (most && k->met.nr > most && !k->failed)
 		choose(k);
-	if (k->held.nr > 1)
-		qsort(k->held.at, k->held.nr, sizeof(*k->held.at), by_order);
+	sonde_vec_sort(&k->held, by_order);
 	if (k->nr_folded && !k->failed)
 		say(k);
 	if (!k->failed)

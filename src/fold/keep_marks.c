@@ -12,9 +12,7 @@ static int by_time(const void *a, const void *b, void *keeper)
 	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
 	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
 
-	if (x->work_ns != y->work_ns)
-		return x->work_ns > y->work_ns ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return x->work_ns != y->work_ns ? sonde_cmp(y->work_ns, x->work_ns) : sonde_cmp(x->id, y->id);
 }
 
 /* Those that wait least first, those that do not communicate last. */
@@ -22,24 +20,21 @@ static int by_comm(const void *a, const void *b, void *keeper)
 {
 	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
 	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+	int c = sonde_cmp(y->comm_ns > 0, x->comm_ns > 0);
 
-	if ((x->comm_ns > 0) != (y->comm_ns > 0))
-		return x->comm_ns > 0 ? -1 : 1;
-	if (x->comm_ns != y->comm_ns)
-		return x->comm_ns < y->comm_ns ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	c = c ? c : sonde_cmp(x->comm_ns, y->comm_ns);
+	return c ? c : sonde_cmp(x->id, y->id);
 }
 
 static int by_rank(const struct sonde_cells *a, const struct sonde_cells *b)
 {
 	const struct sonde_process *p = &a->processes.at[a->scopes.at[0].process];
 	const struct sonde_process *q = &b->processes.at[b->scopes.at[0].process];
+	int c = sonde_cmp(q->has_rank, p->has_rank);
 
-	if (p->has_rank != q->has_rank)
-		return p->has_rank ? -1 : 1;
-	if (p->has_rank && p->rank != q->rank)
-		return p->rank < q->rank ? -1 : 1;
-	return sonde_str_cmp(a->inputs.at[0].path, b->inputs.at[0].path);
+	if (c == 0 && p->has_rank)
+		c = sonde_cmp(p->rank, q->rank);
+	return c ? c : sonde_str_cmp(a->inputs.at[0].path, b->inputs.at[0].path);
 }
 
 /* First ranks first; what cannot go to the rest before all. */
@@ -52,9 +47,7 @@ static int by_first(const void *a, const void *b, void *keeper)
 	if (x->number == SONDE_NONE || y->number == SONDE_NONE)
 		return (y->number == SONDE_NONE) - (x->number == SONDE_NONE);
 	c = by_rank(x->part, y->part);
-	if (c)
-		return c;
-	return at[x->number].id < at[y->number].id ? -1 : at[x->number].id > at[y->number].id;
+	return c ? c : sonde_cmp(at[x->number].id, at[y->number].id);
 }
 
 /* By number of those met: where it is held, SONDE_NONE = nowhere. NULL: no memory. */

@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct row {
@@ -62,45 +61,32 @@ static bool pair_join(struct work *w, struct pair *p, uint32_t region)
 	const uint32_t key[2] = {w->stay->of[region], p->stream};
 	uint64_t stream[2];
 	bool is_new;
-	uint32_t number = sonde_map_keep(&w->row_keys, &w->arena, SONDE_BYTES(key), &is_new), *slot;
+	uint32_t number = sonde_map_keep(&w->row_keys, &w->arena, SONDE_BYTES(key), &is_new);
 
-	if (number == SONDE_NONE)
+	memcpy(stream, w->s->keys.keys[p->stream].p, sizeof(stream));
+	if (number == SONDE_NONE ||
+		(is_new && !sonde_vec_put(&w->rows,
+				   (struct row){.visit = key[0],
+					   .sums = {.context = (uint32_t)stream[0], .stream = stream[1]}})))
 		return false;
-	if (is_new) {
-		struct row *row = sonde_vec_push(&w->rows);
-
-		if (!row)
-			return false;
-		memcpy(stream, w->s->keys.keys[p->stream].p, sizeof(stream));
-		row->visit = w->stay->of[region];
-		row->sums.context = (uint32_t)stream[0];
-		row->sums.stream = stream[1];
-	}
 	if (w->rows.at[number].last_pair == w->pairs.nr)
 		return true;
 	w->rows.at[number].last_pair = w->pairs.nr;
-	slot = sonde_vec_push(&w->members);
-	if (!slot)
-		return false;
-	*slot = number;
 	p->nr++;
-	return true;
+	return sonde_vec_put(&w->members, number);
 }
 
 static bool pair_fill(struct work *w, uint32_t number, uint32_t stream)
 {
-	const struct sonde_place *place = &w->l->places.at[number];
 	struct pair *slot = sonde_vec_push(&w->pairs),
 		    p = {.place = number, .stream = stream, .first = (uint32_t)w->members.nr};
-	uint32_t k, region;
+	uint32_t region;
 
 	if (!slot)
 		return false;
-	for (k = 0; k < place->nr; k++)
-		for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
-			region = w->l->regions.at[region].parent)
-			if (!pair_join(w, &p, region))
-				return false;
+	SONDE_EACH_REGION(w->l, number, region)
+		if (!pair_join(w, &p, region))
+			return false;
 	*slot = p;
 	return true;
 }
@@ -151,19 +137,18 @@ static bool add_launches(struct work *w)
 /* Once for every way that leads to a region. */
 static void add_queue(struct work *w, const struct pair *p)
 {
-	const struct sonde_place *place = &w->l->places.at[p->place];
-	uint32_t k, region;
+	uint32_t region;
 
-	for (k = 0; p->nr_queued && k < place->nr; k++)
-		for (region = w->l->homes.at[place->first + k]; region != SONDE_NONE;
-			region = w->l->regions.at[region].parent) {
-			struct sonde_waits *waits = &w->stay->at[w->stay->of[region]].waits;
+	if (!p->nr_queued)
+		return;
+	SONDE_EACH_REGION(w->l, p->place, region) {
+		struct sonde_waits *waits = &w->stay->at[w->stay->of[region]].waits;
 
-			if (!waits->nr_queued)
-				waits->queue_ns = 0;
-			waits->nr_queued += p->nr_queued;
-			waits->queue_ns += (double)p->queue_ns;
-		}
+		if (!waits->nr_queued)
+			waits->queue_ns = 0;
+		waits->nr_queued += p->nr_queued;
+		waits->queue_ns += (double)p->queue_ns;
+	}
 }
 
 /* What does not depend on the stream. */
@@ -185,31 +170,25 @@ static void settle(struct work *w)
 static int by_visit_then_time(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
+	int c = sonde_cmp(x->visit, y->visit);
 
-	if (x->visit != y->visit)
-		return x->visit < y->visit ? -1 : 1;
-	if (x->track.busy_ns != y->track.busy_ns)
-		return x->track.busy_ns > y->track.busy_ns ? -1 : 1;
-	if (x->sums.context != y->sums.context)
-		return x->sums.context < y->sums.context ? -1 : 1;
-	return x->sums.stream < y->sums.stream ? -1 : x->sums.stream > y->sums.stream;
+	c = c ? c : sonde_cmp(y->track.busy_ns, x->track.busy_ns);
+	c = c ? c : sonde_cmp(x->sums.context, y->sums.context);
+	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
 }
 
 static bool hand_out(struct work *w, struct sonde_cells *c)
 {
 	size_t i;
 
-	if (w->rows.nr)
-		qsort(w->rows.at, w->rows.nr, sizeof(*w->rows.at), by_visit_then_time);
+	sonde_vec_sort(&w->rows, by_visit_then_time);
 	for (i = 0; i < w->rows.nr; i++) {
-		const struct row *row = &w->rows.at[i];
+		struct row *row = &w->rows.at[i];
 		struct sonde_visit *v = &w->stay->at[row->visit];
-		struct sonde_stream *s = sonde_vec_push(&c->streams);
 
-		if (!s)
+		row->sums.busy_ns = (double)row->track.busy_ns;
+		if (!sonde_vec_put(&c->streams, row->sums))
 			return false;
-		*s = row->sums;
-		s->busy_ns = (double)row->track.busy_ns;
 		if (!v->nr_streams++)
 			v->first_stream = (uint32_t)c->streams.nr - 1;
 	}

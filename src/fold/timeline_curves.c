@@ -40,14 +40,8 @@ struct drawing {
 
 static bool add_raw(struct drawing *d, const struct sonde_sample_time *time, double v)
 {
-	struct sonde_timeline_point *p;
-
-	if (!isfinite(v) || time->end_ns <= time->start_ns)
-		return true;
-	p = sonde_vec_push(&d->raw);
-	if (p)
-		*p = (struct sonde_timeline_point){time->start_ns, time->end_ns, v};
-	return p != NULL;
+	return !isfinite(v) || time->end_ns <= time->start_ns ||
+	       sonde_vec_put(&d->raw, (struct sonde_timeline_point){time->start_ns, time->end_ns, v});
 }
 
 /* Whether one of the counters is more than the device can count in that time. */
@@ -99,7 +93,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct sonde_timeline_point *x = a, *y = b;
 
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return sonde_cmp(x->start_ns, y->start_ns);
 }
 
 /* Neighbours become one point, their mean by time; none reaches over a gap that could be seen. */
@@ -137,7 +131,7 @@ static bool thin(struct drawing *d, struct sonde_timeline_curve *curve)
 static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
 {
 	const struct sonde_launches *l = d->f->l;
-	uint32_t i, *slot;
+	uint32_t i;
 
 	for (i = 0; i < l->scopes.nr; i++) {
 		const struct sonde_scope *s = &l->scopes.at[i];
@@ -145,10 +139,8 @@ static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
 		if (s->device == SONDE_NONE ||
 			!sonde_series_is_of(d->first, d->f->r, s->process, s->device))
 			continue;
-		slot = sonde_vec_push(&d->t->curve_scopes);
-		if (!slot)
+		if (!sonde_vec_put(&d->t->curve_scopes, i))
 			return false;
-		*slot = i;
 		curve->nr_scopes++;
 	}
 	return true;
@@ -159,7 +151,7 @@ static bool add_curve(struct drawing *d, struct sonde_str name)
 {
 	struct sonde_timeline_curve curve = {.name = name,
 		.first = d->t->points.nr,
-		.first_scope = d->t->curve_scopes.nr}, *slot;
+		.first_scope = d->t->curve_scopes.nr};
 
 	if (!d->raw.nr)
 		return true;
@@ -167,12 +159,9 @@ static bool add_curve(struct drawing *d, struct sonde_str name)
 		return false;
 	if (!curve.nr_scopes)
 		return true;
-	qsort(d->raw.at, d->raw.nr, sizeof(*d->raw.at), by_start);
-	slot = sonde_cells__keep(d->f->c, &curve.name) ? sonde_vec_push(&d->t->curves) : NULL;
-	if (!slot || !thin(d, &curve))
-		return false;
-	*slot = curve;
-	return true;
+	sonde_vec_sort(&d->raw, by_start);
+	return sonde_cells__keep(d->f->c, &curve.name) && thin(d, &curve) &&
+	       sonde_vec_put(&d->t->curves, curve);
 }
 
 static bool draw_roles(struct drawing *d)

@@ -58,22 +58,16 @@ static bool choose_columns(
 
 	x->columns.nr = x->limits.nr = x->found.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
 	for (i = 0; i < series->counters.nr; i++) {
-		struct sonde_str role = name_counter(x->f->r, &series->counters.at[i]), *slot;
-		uint32_t *column;
-		double *limit, *peak;
+		struct sonde_str role = name_counter(x->f->r, &series->counters.at[i]);
 
 		if (!role.n)
 			continue;
-		slot = sonde_vec_push(&set->roles);
-		column = sonde_vec_push(&x->columns);
-		limit = sonde_vec_push(&x->limits);
-		peak = sonde_vec_push(&set->peaks);
-		if (!slot || !column || !limit || !peak || !sonde_cells__keep(x->f->c, &role))
+		if (!sonde_cells__keep(x->f->c, &role) || !sonde_vec_put(&set->roles, role) ||
+			!sonde_vec_put(&x->columns, (uint32_t)i) ||
+			!sonde_vec_put(&x->limits, sonde_limit_of(role, x->s->cycles_per_ns, x->s->bytes_per_ns)) ||
+			!sonde_vec_put(&set->peaks,
+				sonde_sampled__peak(x->f->r, series, i, x->s->nr_sms)))
 			return false;
-		*slot = role;
-		*column = (uint32_t)i;
-		*peak = sonde_sampled__peak(x->f->r, series, i, x->s->nr_sms);
-		*limit = sonde_limit_of(role, x->s->cycles_per_ns, x->s->bytes_per_ns);
 	}
 	return true;
 }
@@ -82,23 +76,19 @@ static bool find_samples(struct sonde_unmixing *x, const struct sonde_series *se
 {
 	size_t i;
 
-	for (i = 0; i < series->times.nr; i++) {
-		struct sonde_unmixing_found *f = sonde_vec_push(&x->found);
-
-		if (!f)
+	for (i = 0; i < series->times.nr; i++)
+		if (!sonde_vec_put(&x->found,
+			    (struct sonde_unmixing_found){
+				    series->times.at[i], &series->values.at[i * series->counters.nr]}))
 			return false;
-		*f = (struct sonde_unmixing_found){
-			series->times.at[i], &series->values.at[i * series->counters.nr]};
-	}
 	return true;
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct sonde_sample_time *x = &((const struct sonde_unmixing_found *)a)->time;
-	const struct sonde_sample_time *y = &((const struct sonde_unmixing_found *)b)->time;
+	const struct sonde_unmixing_found *x = a, *y = b;
 
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return sonde_cmp(x->time.start_ns, y->time.start_ns);
 }
 
 /* In order of time, whichever sampler took them; of two that overlap the first one. */
@@ -111,8 +101,7 @@ static bool take_samples(struct sonde_unmixing *x)
 		!sonde_vec_reserve(&x->ends, x->found.nr + 1) ||
 		!sonde_vec_reserve(&x->values, x->found.nr * x->columns.nr + 1))
 		return false;
-	if (x->found.nr)
-		qsort(x->found.at, x->found.nr, sizeof(*x->found.at), by_start);
+	sonde_vec_sort(&x->found, by_start);
 	for (i = 0; i < x->found.nr; i++) {
 		const struct sonde_unmixing_found *f = &x->found.at[i];
 
@@ -241,7 +230,6 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f->r;
 	const struct sonde_device *d = sonde_fold__sampled_device(x->f, x->first);
-	struct sonde_sampled **slot;
 	size_t i;
 	int rc = 0;
 
@@ -251,12 +239,10 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 	if (!d || !sonde_unmixing__launches(x))
 		return d ? sonde_err_nomem(err) : 0;
 	x->s = sonde_calloc(1, sizeof(*x->s));
-	slot = x->s ? sonde_vec_push(&x->f->c->sampled) : NULL;
-	if (!slot) {
+	if (!x->s || !sonde_vec_put(&x->f->c->sampled, x->s)) {
 		sonde_free(x->s);
 		return sonde_err_nomem(err);
 	}
-	*slot = x->s;
 	x->s->sets = sonde_calloc(r->series.nr, sizeof(*x->s->sets));
 	x->s->cycles_per_ns = sonde_sampled__clock(r, x->first);
 	if (!(x->s->cycles_per_ns > 0))

@@ -18,17 +18,12 @@ static bool is_of_device(const struct sonde_unmixing *x, uint32_t scope)
 static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_t region)
 {
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
-	struct sonde_unmixing_kind *k;
+	const struct sonde_unmixing_kind kind = {
+		.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
 	bool is_new;
 	uint32_t number = sonde_map_keep(&x->keys, &x->arena, bytes, &is_new);
 
-	if (number == SONDE_NONE || !is_new)
-		return number;
-	k = sonde_vec_push(&x->kinds);
-	if (!k)
-		return SONDE_NONE;
-	*k = (struct sonde_unmixing_kind){.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
-	return number;
+	return number != SONDE_NONE && is_new && !sonde_vec_put(&x->kinds, kind) ? SONDE_NONE : number;
 }
 
 /* Which launch of its kind in this entry it is. */
@@ -50,26 +45,22 @@ static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *laun
 	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
 	const uint32_t key[3] = {
 		launch->scope, is_selected ? launch->place : SONDE_NONE, sonde_launch_kernel(l, launch)};
-	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, *turn, *open;
-	struct sonde_unmix_launch *slot;
+	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, entry;
 	const uint32_t *members;
 	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
 
 	if (rec->time.end_ns <= rec->time.start_ns)
 		return true;
+	entry = set.nr ? members[0] : SONDE_NONE;
 	kind = find_kind(x, key, region);
-	slot = kind == SONDE_NONE ? NULL : sonde_vec_push(&x->launches);
-	turn = slot ? sonde_vec_push(&x->turns) : NULL;
-	open = turn ? sonde_vec_push(&x->opens) : NULL;
-	if (!open)
-		return false;
-	*open = launch->open;
-	*slot = (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
-		.end_ns = (int64_t)rec->time.end_ns,
-		.class = kind,
-		.entry = set.nr ? members[0] : SONDE_UNMIX_NONE};
-	*turn = take_turn(&x->kinds.at[kind], set.nr ? members[0] : SONDE_NONE);
-	return true;
+	return kind != SONDE_NONE &&
+	       sonde_vec_put(&x->launches,
+		       (struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
+			       .end_ns = (int64_t)rec->time.end_ns,
+			       .class = kind,
+			       .entry = set.nr ? entry : SONDE_UNMIX_NONE}) &&
+	       sonde_vec_put(&x->turns, take_turn(&x->kinds.at[kind], entry)) &&
+	       sonde_vec_put(&x->opens, launch->open);
 }
 
 /*
@@ -115,17 +106,14 @@ static void measure_turns(struct sonde_unmixing *x, struct turn *turns)
 
 static bool add_classes(struct sonde_unmixing *x, const struct sonde_unmixing_kind *kind, struct turn *t)
 {
+	const struct sonde_unmix_class class = {
+		kind->name, kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
 	uint32_t nr = doublings(t->shortest, t->longest) + 1, i;
 
 	t->first = (uint32_t)x->classes.nr;
-	for (i = 0; i < nr; i++) {
-		struct sonde_unmix_class *c = sonde_vec_push(&x->classes);
-
-		if (!c)
+	for (i = 0; i < nr; i++)
+		if (!sonde_vec_put(&x->classes, class))
 			return false;
-		*c = (struct sonde_unmix_class){
-			kind->name, kind->region == SONDE_NONE ? SONDE_UNMIX_NONE : kind->region};
-	}
 	return true;
 }
 

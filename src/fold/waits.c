@@ -40,7 +40,7 @@ static bool is_compute(const struct work *w, const struct sonde_record *rec)
 /* One more kernel; they come by start. */
 static bool add_compute(struct work *w, const struct sonde_record_time *time)
 {
-	struct stretch *last = w->compute.nr ? &w->compute.at[w->compute.nr - 1] : NULL, *new;
+	struct stretch *last = w->compute.nr ? &w->compute.at[w->compute.nr - 1] : NULL;
 	uint64_t before = last ? last->before_ns + last->to_ns - last->from_ns : 0;
 
 	if (time->end_ns <= time->start_ns)
@@ -49,10 +49,7 @@ static bool add_compute(struct work *w, const struct sonde_record_time *time)
 		last->to_ns = time->end_ns > last->to_ns ? time->end_ns : last->to_ns;
 		return true;
 	}
-	new = sonde_vec_push(&w->compute);
-	if (new)
-		*new = (struct stretch){time->start_ns, time->end_ns, before};
-	return new != NULL;
+	return sonde_vec_put(&w->compute, (struct stretch){time->start_ns, time->end_ns, before});
 }
 
 /* How long other kernels ran until `ns`. */
@@ -90,13 +87,10 @@ static void add_comm(struct work *w, uint32_t visit, const struct sonde_record_t
 static void add_launch(struct work *w, const struct sonde_stamp *s)
 {
 	const struct sonde_launches *l = w->f->l;
-	const struct sonde_place *place = &l->places.at[l->launches.at[s->launch].place];
-	uint32_t k, region;
+	uint32_t region;
 
-	for (k = 0; k < place->nr; k++)
-		for (region = l->homes.at[place->first + k]; region != SONDE_NONE;
-			region = l->regions.at[region].parent)
-			add_comm(w, w->stay->of[region], &s->time);
+	SONDE_EACH_REGION(l, l->launches.at[s->launch].place, region)
+		add_comm(w, w->stay->of[region], &s->time);
 }
 
 bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_stay *stay)

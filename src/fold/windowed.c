@@ -16,16 +16,13 @@ struct sonde_windowed_place *sonde_windowed__place(
 	struct sonde_windowed *w, uint32_t scope, uint32_t place)
 {
 	uint32_t key[2] = {scope, place}, number;
-	struct sonde_windowed_place *p;
 	bool is_new;
 
 	number = sonde_map_keep(&w->keys, &w->arena, SONDE_BYTES(key), &is_new);
-	if (number == SONDE_NONE || !is_new)
-		return number == SONDE_NONE ? NULL : &w->places.at[number];
-	p = sonde_vec_push(&w->places);
-	if (p)
-		*p = (struct sonde_windowed_place){.last_call = SONDE_NONE};
-	return p;
+	if (number == SONDE_NONE || (is_new && !sonde_vec_put(&w->places,
+						(struct sonde_windowed_place){.last_call = SONDE_NONE})))
+		return NULL;
+	return &w->places.at[number];
 }
 
 static bool add_launch(

@@ -103,28 +103,22 @@ static void settle_visits(struct errors *e)
 bool sonde_windowed__errors(struct sonde_folding *f, struct sonde_windowed *w)
 {
 	const struct sonde_launches *l = f->l;
-	size_t nr_sets = f->r->sets.nr + l->sets.nr, i, scope = 0;
+	size_t nr_sets = f->r->sets.nr + l->sets.nr;
 	struct errors e = {.f = f, .w = w, .is_taken = find_taken_places(l)};
 	bool ok;
 
 	e.at = sonde_calloc(f->c->visits.nr + 1, sizeof(*e.at));
-	e.first_visit = sonde_calloc(f->c->scopes.nr + 2, sizeof(*e.first_visit));
 	e.of_sets = sonde_calloc(nr_sets + 1, sizeof(*e.of_sets));
 	e.of_ranges = sonde_calloc(f->r->ranges.nr + 1, sizeof(*e.of_ranges));
 	e.is_touched = sonde_calloc(f->r->ranges.nr + 1, sizeof(*e.is_touched));
-	ok = e.at && e.first_visit && e.of_sets && e.of_ranges && e.is_touched && e.is_taken;
-	for (i = 0; ok && i <= f->c->visits.nr; i++)
-		while (scope <= f->c->scopes.nr &&
-			(i == f->c->visits.nr || f->c->visits.at[i].scope >= scope))
-			e.first_visit[scope++] = i;
-	ok = ok && sonde_scatter__add_all(&e);
+	ok = e.at && e.of_sets && e.of_ranges && e.is_touched && e.is_taken &&
+	     sonde_scatter__add_all(&e);
 	if (ok) {
 		if (f->visit_of)
 			sonde_scatter__add_entries(&e);
 		settle_visits(&e);
 	}
 	sonde_free(e.at);
-	sonde_free(e.first_visit);
 	sonde_free(e.of_sets);
 	sonde_free(e.of_ranges);
 	sonde_free(e.is_touched);

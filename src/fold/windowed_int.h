@@ -26,7 +26,6 @@ struct errors {
 	struct sonde_folding *f;
 	struct sonde_windowed *w;
 	struct scatter *at;  /* by visit */
-	size_t *first_visit; /* by scope, and one more */
 	double *of_sets, *of_ranges;
 	bool *is_touched; /* by range */
 	bool *is_taken;	  /* by place */

@@ -27,15 +27,6 @@ static double move_of(struct errors *e, const struct sonde_launch *launch)
 		       : 0;
 }
 
-static uint32_t find_visit(const struct errors *e, uint32_t scope, uint32_t region)
-{
-	size_t low = e->first_visit[scope], end = e->first_visit[scope + 1];
-	const struct sonde_visit *v = e->f->c->visits.at;
-
-	sonde_bisect(low, end, mid, v[mid].region < region);
-	return low < end && v[low].region == region ? (uint32_t)low : SONDE_NONE;
-}
-
 /* Which time a launch was timed in, plus two; 1 = it was before the first. */
 static uint32_t timing_of(const struct sonde_records *r, const struct sonde_record *rec)
 {
@@ -89,28 +80,23 @@ static void add_move(struct scatter *s, const struct happening *h)
 static void add_to_regions(
 	struct errors *e, uint32_t scope, uint32_t number, const struct happening *h)
 {
-	const struct sonde_launches *l = e->f->l;
-	const struct sonde_place *place = &l->places.at[number];
-	uint32_t region, visit;
-	struct scatter *s;
-	size_t k;
+	uint32_t region;
 
-	for (k = 0; k < place->nr; k++)
-		for (region = l->homes.at[place->first + k]; region != SONDE_NONE;
-			region = l->regions.at[region].parent) {
-			visit = find_visit(e, scope, region);
-			if (visit == SONDE_NONE)
-				continue;
-			s = &e->at[visit];
-			s->timed += h->timed;
-			s->known += h->known;
-			s->all += h->all;
-			s->bias += h->bias;
-			s->nr_bias += h->nr_bias;
-			s->is_unseen |= h->is_unseen;
-			if (h->timing)
-				add_move(s, h);
-		}
+	SONDE_EACH_REGION(e->f->l, number, region) {
+		const struct sonde_visit *visit = sonde_cells_visit(e->f->c, scope, region);
+		struct scatter *s = visit ? &e->at[visit - e->f->c->visits.at] : NULL;
+
+		if (!s)
+			continue;
+		s->timed += h->timed;
+		s->known += h->known;
+		s->all += h->all;
+		s->bias += h->bias;
+		s->nr_bias += h->nr_bias;
+		s->is_unseen |= h->is_unseen;
+		if (h->timing)
+			add_move(s, h);
+	}
 }
 
 /* What one more launch that was counted at times only adds: to the time, to the launches. */

@@ -62,12 +62,11 @@ static bool add_pieces(struct looking *k, size_t timing, uint32_t process, uint3
 	const uint64_t span[2], double share)
 {
 	for (; is_of(k->r, timing, process, span[1]); timing++) {
-		struct sonde_windowed_piece *p = sonde_vec_push(&k->w->pieces);
+		double seen = (double)overlap(&k->r->timings.at[timing], span[0], span[1]);
 
-		if (!p)
+		if (!sonde_vec_put(&k->w->pieces,
+			    (struct sonde_windowed_piece){(uint32_t)timing + 2, number, share * seen}))
 			return false;
-		*p = (struct sonde_windowed_piece){(uint32_t)timing + 2, number,
-			share * (double)overlap(&k->r->timings.at[timing], span[0], span[1])};
 	}
 	return true;
 }
