@@ -13,6 +13,17 @@ struct sonde_words {
 	size_t nr;
 };
 
+/* Whether they are the same words in the same order. */
+static inline bool sonde_words_are_same(struct sonde_words a, struct sonde_words b)
+{
+	size_t i;
+
+	for (i = 0; a.nr == b.nr && i < a.nr; i++)
+		if (strcmp(a.at[i], b.at[i]) != 0)
+			return false;
+	return a.nr == b.nr;
+}
+
 /* Growing; the words stay the caller's. Freed with sonde_vec_release. */
 struct sonde_word_list {
 	const char **at;

@@ -66,21 +66,20 @@ static bool add_rows(struct rows *rows, const struct sonde_diff__match *m,
 	const struct sonde_diff_region *r, size_t region, size_t run)
 {
 	const struct sonde_node *n = sonde_diff__node(m, region, run);
-	const struct sonde_diff_half *h = run < m->nr_base ? &r->base : &r->new_half;
+	bool is_base = run < m->nr_base;
+	const struct sonde_diff_half *h = is_base ? &r->base : &r->new_half;
 	double by = (double)(h->nr_runs ? h->nr_runs : 1) * (h->entries > 0 ? h->entries : 1);
 	uint32_t i;
 
 	for (i = 0; n && i < n->nr_kernels; i++) {
 		const struct sonde_kernel *k =
 			&sonde_diff__report(m, region, run)->kernels.at[n->first_kernel + i];
-		struct sonde_diff_kernel *row = sonde_vec_push(rows);
-		double ns = isnan(k->time_ns) ? 0 : k->time_ns / by;
+		struct sonde_diff_kernel row = {.name = sonde_tree_str(m->trees[run], k->name)};
 
-		if (!row)
+		*(is_base ? &row.base_ns : &row.new_ns) = isnan(k->time_ns) ? 0 : k->time_ns / by;
+		*(is_base ? &row.base_calls : &row.new_calls) = (double)k->calls / by;
+		if (!sonde_vec_put(rows, row))
 			return false;
-		row->name = sonde_tree_str(m->trees[run], k->name);
-		*(run < m->nr_base ? &row->base_ns : &row->new_ns) = ns;
-		*(run < m->nr_base ? &row->base_calls : &row->new_calls) = (double)k->calls / by;
 	}
 	return true;
 }
@@ -138,14 +137,9 @@ static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, stru
 		r->causes |= SONDE_CAUSE_KERNELS;
 	sonde_vec_sort(rows, by_change);
 	r->first_kernel = (uint32_t)d->kernels.nr;
-	for (i = 0; i < rows->nr && i < MOST_KERNELS; i++) {
-		struct sonde_diff_kernel *k = sonde_vec_push(&d->kernels);
-
-		if (!k)
+	for (i = 0; i < rows->nr && i < MOST_KERNELS; i++, r->nr_kernels++)
+		if (!sonde_vec_put(&d->kernels, rows->at[i]))
 			return false;
-		*k = rows->at[i];
-		r->nr_kernels++;
-	}
 	return true;
 }
 

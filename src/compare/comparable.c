@@ -14,20 +14,10 @@
 typedef struct sonde_str word_of(const struct sonde_cells *c, size_t i);
 struct property {
 	const char *name;
-	size_t (*count)(const struct sonde_cells *c);
 	word_of *word;
+	bool is_device; /* of each device, else of each input */
 	bool refuses;
 };
-
-static size_t count_devices(const struct sonde_cells *c)
-{
-	return c->devices.nr;
-}
-
-static size_t count_inputs(const struct sonde_cells *c)
-{
-	return c->inputs.nr;
-}
 
 static struct sonde_str device_name_of(const struct sonde_cells *c, size_t i)
 {
@@ -75,12 +65,12 @@ static struct sonde_str clocks_of(const struct sonde_cells *c, size_t i)
 }
 
 static const struct property properties[] = {
-	{"device", count_devices, device_name_of, true},
-	{"way of measuring", count_inputs, way_of, true},
-	{"replay mode", count_inputs, replay_mode_of, true},
-	{"source", count_inputs, source_of, false},
-	{"tool", count_inputs, tool_of, false},
-	{"clock control", count_inputs, clocks_of, false},
+	{"device", device_name_of, true, true},
+	{"way of measuring", way_of, false, true},
+	{"replay mode", replay_mode_of, false, true},
+	{"source", source_of, false, false},
+	{"tool", tool_of, false, false},
+	{"clock control", clocks_of, false, false},
 };
 
 /* Fills `words` with each different word of the runs once; false when memory is short. */
@@ -92,7 +82,7 @@ static bool list_words(struct sonde_map *words, const struct property *p,
 	for (; run < end; run++) {
 		const struct sonde_cells *c = m->trees[run]->cells;
 
-		for (i = 0; i < p->count(c); i++) {
+		for (i = 0; i < (p->is_device ? c->devices.nr : c->inputs.nr); i++) {
 			struct sonde_str w = p->word(c, i);
 
 			if (w.n && sonde_map_add(words, w, NULL) == SONDE_NONE)
@@ -157,18 +147,6 @@ static bool check_property(
 
 /* --- what was asked for ----------------------------------------------------------------------- */
 
-static bool is_same_list(struct sonde_words a, struct sonde_words b)
-{
-	size_t i;
-
-	if (a.nr != b.nr)
-		return false;
-	for (i = 0; i < a.nr; i++)
-		if (!sonde_str_is(sonde_str_from(a.at[i]), b.at[i]))
-			return false;
-	return true;
-}
-
 static void check_selection(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	const struct sonde_selection *a = &m->trees[0]->cells->selection;
@@ -177,13 +155,13 @@ static void check_selection(struct sonde_diff *d, const struct sonde_diff__match
 	for (i = 1; i < m->nr_runs; i++) {
 		const struct sonde_selection *b = &m->trees[i]->cells->selection;
 
-		if (!is_same_list(a->nvtx_include, b->nvtx_include) ||
-			!is_same_list(a->nvtx_exclude, b->nvtx_exclude) ||
-			!is_same_list(a->kernel_include, b->kernel_include) ||
-			!is_same_list(a->kernel_exclude, b->kernel_exclude))
+		if (!sonde_words_are_same(a->nvtx_include, b->nvtx_include) ||
+			!sonde_words_are_same(a->nvtx_exclude, b->nvtx_exclude) ||
+			!sonde_words_are_same(a->kernel_include, b->kernel_include) ||
+			!sonde_words_are_same(a->kernel_exclude, b->kernel_exclude))
 			sonde_note(&d->reasons, "selection: the inputs were made with different "
 						"--nvtx-… or --kernel-… selections");
-		if (!is_same_list(a->labels, b->labels) || a->stack_only != b->stack_only ||
+		if (!sonde_words_are_same(a->labels, b->labels) || a->stack_only != b->stack_only ||
 			a->own_threads != b->own_threads || a->no_origins != b->no_origins)
 			sonde_note(&d->warnings, "label rules: report.labels, nesting, threads or "
 						 "origins differ, so regions may not match");
@@ -199,7 +177,7 @@ static void check_methods(struct sonde_diff *d, const struct sonde_diff__match *
 	for (run = m->nr_base; run < m->nr_runs; run++)
 		for (b = m->trees[run], i = 0; i < a->nr_headline; i++) {
 			const struct sonde_column *x = &a->columns.at[a->headline[i]], *y;
-			uint32_t at = sonde_diff__column(b, x->name);
+			uint32_t at = sonde_tree_find_column(b, x->name);
 
 			y = at == SONDE_NONE ? x : &b->columns.at[at];
 			if (x->methods[0] && y->methods[0] &&

@@ -49,8 +49,6 @@ int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
 /* The next of the comparison's values; false when memory is short. */
 bool sonde_diff__push_value(struct sonde_diff *d, double ns);
-/* The column of that name, or SONDE_NONE. */
-uint32_t sonde_diff__column(const struct sonde_tree *t, struct sonde_str name);
 /* Metrics of every region (metric_changes.c). */
 int sonde_diff__measure(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);

@@ -12,7 +12,6 @@
 
 #include <math.h>
 
-#define WITHIN_95   1.959963984540054
 #define MANY	    1e9 /* degrees of freedom of an error that is known */
 #define FALSE_CALLS 0.05
 #define RUN_SPREAD                                                                                 \
@@ -58,7 +57,7 @@ static struct told sum_up(const struct pile *p)
 	if (!p->nr)
 		return t;
 	t = (struct told){
-		p->sum / n, p->low / n, p->high / n, sqrt(p->errors) / n / WITHIN_95, MANY};
+		p->sum / n, p->low / n, p->high / n, sqrt(p->errors) / n / SONDE_WITHIN_95, MANY};
 	if (p->nr > 1) { /* what runs scatter holds what each one's error is */
 		between = fmax(p->squares / n - t.v * t.v, 0) / (n - 1);
 		t.error = fmax(t.error, sqrt(between));
@@ -137,31 +136,17 @@ static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m
 		for (i = 0; i < m->trees[run]->nr_headline && ok; i++) {
 			const struct sonde_tree *t = m->trees[run];
 			const struct sonde_column *c = &t->columns.at[t->headline[i]];
-			struct sonde_diff_column *to;
 
 			if (c->is_text)
 				continue;
 			ok = sonde_map_add(&names, c->name, &is_new) != SONDE_NONE;
-			if (!ok || !is_new)
-				continue;
-			to = sonde_vec_push(&d->columns);
-			ok = to;
-			if (to)
-				*to = (struct sonde_diff_column){
-					c->name, sonde_metric_head(c->name), c->unit};
+			if (ok && is_new)
+				ok = sonde_vec_put(&d->columns,
+					(struct sonde_diff_column){
+						c->name, sonde_metric_head(c->name), c->unit});
 		}
 	sonde_map_release(&names);
 	return ok;
-}
-
-uint32_t sonde_diff__column(const struct sonde_tree *t, struct sonde_str name)
-{
-	uint32_t i;
-
-	for (i = 0; i < t->columns.nr; i++)
-		if (sonde_str_eq(t->columns.at[i].name, name))
-			return i;
-	return SONDE_NONE;
 }
 
 static int open_gauges(struct gauges *g, const struct sonde_diff *d,
@@ -178,7 +163,7 @@ static int open_gauges(struct gauges *g, const struct sonde_diff *d,
 	for (run = 0; run < m->nr_runs && rc == 0; run++) {
 		for (i = 0; i < nr; i++)
 			g->columns[run * nr + i] =
-				sonde_diff__column(m->trees[run], d->columns.at[i].name);
+				sonde_tree_find_column(m->trees[run], d->columns.at[i].name);
 		rc = sonde_figures_init(&g->figures[run], m->trees[run], err);
 	}
 	return rc;
@@ -214,13 +199,10 @@ static bool measure(
 				add_figure(&g->piles[(run < m->nr_base ? 0 : nr) + i],
 					&g->figures[run].at[g->columns[run * nr + i]]);
 	}
-	for (i = 0; i < nr; i++) {
-		struct sonde_diff_metric *to = sonde_vec_push(&d->metrics);
-
-		if (!to)
+	for (i = 0; i < nr; i++)
+		if (!sonde_vec_put(&d->metrics,
+			    compare_piles(&g->piles[i], &g->piles[nr + i], d->options.min_effect)))
 			return false;
-		*to = compare_piles(&g->piles[i], &g->piles[nr + i], d->options.min_effect);
-	}
 	return true;
 }
 

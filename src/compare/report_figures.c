@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
-{
-	const struct sonde_column *x = a, *y = b;
-
-	return sonde_str_cmp(x->name, y->name);
-}
-
 bool sonde_report__read_columns(
 	struct sonde_tree *t, struct sonde_arena *names, const json_t *document)
 {
@@ -34,7 +27,7 @@ bool sonde_report__read_columns(
 		c->metric = c->sampled = SONDE_NONE;
 		c->unit = sonde_metric_unit(c->name);
 	}
-	sonde_vec_sort(&t->columns, by_name);
+	sonde_tree_sort_columns(t);
 	for (role = 0; role < SONDE_NR_ROLES; role++) {
 		uint32_t column = sonde_tree_role(t, role);
 

@@ -54,6 +54,16 @@ static uint8_t kind_of(const json_t *region)
 	return (uint8_t)k;
 }
 
+static uint8_t measured_of(const json_t *report)
+{
+	unsigned m;
+
+	for (m = 0; m + 1 < SONDE_NR_MEASURED; m++)
+		if (sonde_reading__is_word(report, "measured", sonde_measured_name(m)))
+			break;
+	return (uint8_t)m;
+}
+
 static struct sonde_str key_of(struct sonde_reading *r, uint8_t kind, const char *id)
 {
 	struct sonde_str key = sonde_arena_printf(&r->c->arena, "%c%s", 'a' + kind, id ? id : "");
@@ -129,13 +139,11 @@ static void read_nodes(struct sonde_reading *r, uint32_t scope, const json_t *fr
 	rep->is_aggregate = scope == SONDE_NONE;
 	rep->scope = scope;
 	rep->nr_scopes = !rep->is_aggregate;
+	rep->measured = measured_of(from);
 	rep->launches = count(totals, "launches");
 	rep->time_ns = sonde_report__number(totals, "total_ms") * 1e6;
 	rep->outside_launches = count(outside, "kernel_count");
 	rep->outside_time_ns = sonde_report__number(outside, "total_ms") * 1e6;
-	while (rep->measured + 1 < SONDE_NR_MEASURED &&
-		!sonde_reading__is_word(from, "measured", sonde_measured_name(rep->measured)))
-		rep->measured++;
 	json_array_foreach(json_object_get(from, "regions"), i, item)
 	{
 		struct sonde_node *n = SONDE_READING_PUSH(r, &rep->nodes);
@@ -204,9 +212,7 @@ static void read_scope(
 	if (!s)
 		return;
 	s->name = sonde_reading__text(r, from, "scope");
-	while (s->measured + 1 < SONDE_NR_MEASURED &&
-		!sonde_reading__is_word(from, "measured", sonde_measured_name(s->measured)))
-		s->measured++;
+	s->measured = measured_of(from);
 	json_array_foreach(regions_of(from, aggregate), i, item)
 	{
 		const char *id = json_string_value(json_object_get(item, "id"));
@@ -221,15 +227,6 @@ static void read_scope(
 	}
 	if (json_object_get(from, "regions"))
 		read_nodes(r, (uint32_t)(r->c->scopes.nr - 1), from, info);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct sonde_visit *x = a, *y = b;
-
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -251,7 +248,7 @@ static void read_document(struct sonde_reading *r, const json_t *document)
 		r->t->reports.at[0].nr_scopes +=
 			r->c->scopes.at[i].measured == r->t->reports.at[0].measured;
 	}
-	sonde_vec_sort(&r->c->visits, by_place);
+	sonde_cells_sort_visits(r->c);
 }
 
 static json_t *load(const char *path, struct sonde_err *err)

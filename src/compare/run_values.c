@@ -17,11 +17,7 @@ static double divisor(const struct sonde_report *r, const struct sonde_node *n)
 
 bool sonde_diff__push_value(struct sonde_diff *d, double v)
 {
-	double *slot = sonde_vec_push(&d->values);
-
-	if (slot)
-		*slot = fmax(v, 1); /* a nanosecond: ratios need something */
-	return slot;
+	return sonde_vec_put(&d->values, fmax(v, 1)); /* a nanosecond: ratios need something */
 }
 
 /* Leaves out scopes that never did any of it; says whether all others have as many entries. */

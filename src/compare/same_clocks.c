@@ -53,7 +53,7 @@ static bool mean_clock(double *out, const struct sonde_diff__match *m, size_t ru
 	double sum = 0, nr = 0;
 
 	for (; run < end; run++) {
-		uint32_t column = sonde_diff__column(m->trees[run], name),
+		uint32_t column = sonde_tree_find_column(m->trees[run], name),
 			 root = largest_root(m->aggregates[run]);
 		struct sonde_figures f;
 

@@ -89,13 +89,9 @@ static bool note_scope(struct found *f, const struct sonde_diff__match *m, struc
 
 	if (at == SONDE_NONE)
 		return false;
-	while (f->reports.nr < f->names.nr * m->nr_runs) {
-		const struct sonde_report **slot = sonde_vec_push(&f->reports);
-
-		if (!slot)
+	while (f->reports.nr < f->names.nr * m->nr_runs)
+		if (!sonde_vec_put(&f->reports, NULL))
 			return false;
-		*slot = NULL;
-	}
 	f->reports.at[at * m->nr_runs + run] = report;
 	return true;
 }

@@ -102,9 +102,7 @@ static int by_weight(const void *a, const void *b)
 {
 	const struct news *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
+	return x->weight != y->weight ? sonde_cmp(y->weight, x->weight) : sonde_cmp(x->region, y->region);
 }
 
 static size_t find_news(const struct sonde_diff *d, const double *own, struct news *news)

@@ -7,8 +7,7 @@
 
 #include "base/bisect.h"
 #include "base/alloc.h"
-
-#include <stdlib.h>
+#include "base/keysort.h"
 
 #define MOST_PARTS 8
 
@@ -27,55 +26,31 @@ struct lones {
 static int by_load(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
+	int c = sonde_cmp(x->parent, y->parent);
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->load != y->load)
-		return x->load < y->load ? -1 : 1;
-	return x->first != y->first ? (x->first < y->first ? -1 : 1)
-				    : (x->nr > y->nr) - (x->nr < y->nr);
-}
-
-struct child {
-	uint32_t parent, region;
-};
-
-static int by_parent(const void *a, const void *b)
-{
-	const struct child *x = a, *y = b;
-
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
+	c = c ? c : sonde_cmp(x->load, y->load);
+	c = c ? c : sonde_cmp(x->first, y->first);
+	return c ? c : sonde_cmp(x->nr, y->nr);
 }
 
 /* Those of a side that nothing is known about yet and that launch something, by parent. */
 static bool list_lones(
 	struct lones *l, const struct sonde_diff *d, const uint64_t *loads, enum sonde_verdict side)
 {
-	SONDE_VEC(struct child) all = {0};
-	struct child *c;
-	uint32_t *to;
+	SONDE_VEC(struct sonde_keyed) all = {0};
 	size_t i;
 	bool ok = true;
 
 	for (i = 0; i < d->regions.nr && ok; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[i];
 
-		if (r->verdict != side || r->twin != SONDE_NONE || !loads[i])
-			continue;
-		c = sonde_vec_push(&all);
-		ok = c;
-		if (c)
-			*c = (struct child){sonde_diff__siblings(r), (uint32_t)i};
+		if (r->verdict == side && r->twin == SONDE_NONE && loads[i])
+			ok = sonde_vec_put(
+				&all, (struct sonde_keyed){sonde_diff__siblings(r), (uint32_t)i});
 	}
-	sonde_vec_sort(&all, by_parent);
-	for (i = 0; i < all.nr && ok; i++) {
-		to = sonde_vec_push(&l->at);
-		ok = to;
-		if (to)
-			*to = all.at[i].region;
-	}
+	ok = ok && sonde_keysort(all.at, all.nr);
+	for (i = 0; i < all.nr && ok; i++)
+		ok = sonde_vec_put(&l->at, all.at[i].index);
 	sonde_vec_release(&all);
 	return ok;
 }
@@ -91,12 +66,10 @@ static bool list_pieces(struct lones *l, const struct sonde_diff *d, const uint6
 		for (k = i + 1; k < l->at.nr && k < i + MOST_PARTS &&
 				sonde_diff__siblings(&d->regions.at[l->at.at[k]]) == parent;
 			k++) {
-			struct piece *p = sonde_vec_push(&l->pieces);
-
-			if (!p)
-				return false;
 			load += loads[l->at.at[k]];
-			*p = (struct piece){parent, load, (uint32_t)i, (uint32_t)(k - i + 1)};
+			if (!sonde_vec_put(&l->pieces,
+				    (struct piece){parent, load, (uint32_t)i, (uint32_t)(k - i + 1)}))
+				return false;
 		}
 	}
 	sonde_vec_sort(&l->pieces, by_load);

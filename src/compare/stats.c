@@ -5,6 +5,7 @@
 #include "compare/stats_int.h"
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,9 +84,7 @@ int sonde_ranked__by_value(const void *a, const void *b)
 {
 	const struct sonde_ranked *x = a, *y = b;
 
-	if (x->v != y->v)
-		return x->v < y->v ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return x->v != y->v ? sonde_cmp(x->v, y->v) : sonde_cmp(x->index, y->index);
 }
 
 double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b, size_t nr_b)

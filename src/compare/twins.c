@@ -26,12 +26,10 @@ enum look { LOOK_LABEL, LOOK_KERNELS, LOOK_HOST, NR_LOOKS };
 static int by_looks(const void *a, const void *b)
 {
 	const struct lone *x = a, *y = b;
+	int c = sonde_cmp(x->parent, y->parent);
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->looks != y->looks)
-		return x->looks < y->looks ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
+	c = c ? c : sonde_cmp(x->looks, y->looks);
+	return c ? c : sonde_cmp(x->region, y->region);
 }
 
 static void pair_two(struct sonde_diff *d, uint32_t gone, uint32_t came, enum sonde_likeness how)

@@ -150,24 +150,14 @@ bool sonde_cells__keep_selection(struct sonde_cells *c, const struct sonde_selec
 	       keep_words(c, &c->selection.kernel_exclude) && keep_words(c, &c->selection.labels);
 }
 
-static bool are_same(struct sonde_words a, struct sonde_words b)
-{
-	size_t i;
-
-	for (i = 0; a.nr == b.nr && i < a.nr; i++)
-		if (strcmp(a.at[i], b.at[i]) != 0)
-			return false;
-	return a.nr == b.nr;
-}
-
 bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b)
 {
 	return a->stack_only == b->stack_only && a->own_threads == b->own_threads &&
-	       a->no_origins == b->no_origins && are_same(a->labels, b->labels) &&
-	       are_same(a->nvtx_include, b->nvtx_include) &&
-	       are_same(a->nvtx_exclude, b->nvtx_exclude) &&
-	       are_same(a->kernel_include, b->kernel_include) &&
-	       are_same(a->kernel_exclude, b->kernel_exclude);
+	       a->no_origins == b->no_origins && sonde_words_are_same(a->labels, b->labels) &&
+	       sonde_words_are_same(a->nvtx_include, b->nvtx_include) &&
+	       sonde_words_are_same(a->nvtx_exclude, b->nvtx_exclude) &&
+	       sonde_words_are_same(a->kernel_include, b->kernel_include) &&
+	       sonde_words_are_same(a->kernel_exclude, b->kernel_exclude);
 }
 
 bool sonde_selection__is_usual(const struct sonde_selection *s)

@@ -6,10 +6,9 @@
 
 #include "base/bisect.h"
 #include "base/alloc.h"
+#include "base/keysort.h"
 
-#include <stdlib.h>
-
-struct clocked {
+struct clocked { /* for sonde_keysort */
 	int64_t start_ns, end_ns;
 	double rate; /* cycles of all SMs in a nanosecond */
 };
@@ -42,33 +41,19 @@ static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
 	return true;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct clocked *x = a, *y = b;
-
-	return sonde_cmp(x->start_ns, y->start_ns);
-}
-
 /* Two samplers may follow each other; of two samples that overlap the first one counts. */
-static void sort_clocks(struct clocks *c)
+static bool sort_clocks(struct clocks *c)
 {
 	size_t i, nr = 0;
 
-	sonde_vec_sort(&c->at, by_start);
+	if (!sonde_keysort(c->at.at, c->at.nr))
+		return false;
 	for (i = 0; i < c->at.nr; i++)
 		if (c->at.at[i].rate > 0 && c->at.at[i].end_ns > c->at.at[i].start_ns &&
 			(!nr || c->at.at[i].start_ns >= c->at.at[nr - 1].end_ns))
 			c->at.at[nr++] = c->at.at[i];
 	c->at.nr = nr;
-}
-
-/* The first sample that ends after `ns`. */
-static size_t sample_at(const struct clocks *c, int64_t ns)
-{
-	size_t low = 0;
-
-	sonde_bisect(low, c->at.nr, mid, c->at.at[mid].end_ns <= ns);
-	return low;
+	return true;
 }
 
 /* Where no sample lies, the clock was what it was on average. */
@@ -76,9 +61,10 @@ static double cycles_of(
 	const struct clocks *c, const struct sonde_unmix_launch *l, double mean_rate)
 {
 	double cycles = 0, seen = 0;
-	size_t i;
+	size_t i = 0;
 
-	for (i = sample_at(c, l->start_ns); i < c->at.nr && c->at.at[i].start_ns < l->end_ns; i++) {
+	sonde_bisect(i, c->at.nr, mid, c->at.at[mid].end_ns <= l->start_ns);
+	for (; i < c->at.nr && c->at.at[i].start_ns < l->end_ns; i++) {
 		const struct clocked *s = &c->at.at[i];
 		int64_t from = s->start_ns > l->start_ns ? s->start_ns : l->start_ns;
 		int64_t to = s->end_ns < l->end_ns ? s->end_ns : l->end_ns;
@@ -92,10 +78,9 @@ static double cycles_of(
 bool sonde_unmixing__clocks(struct sonde_unmixing *x)
 {
 	struct clocks c = {{0}};
-	bool ok = find_clocks(&c, x);
+	bool ok = find_clocks(&c, x) && sort_clocks(&c);
 	size_t i;
 
-	sort_clocks(&c);
 	ok = ok && sonde_vec_reserve(&x->cycles, x->launches.nr + 1);
 	if (ok && c.at.nr) {
 		x->s->elapsed = sonde_calloc(x->classes.nr + 1, sizeof(*x->s->elapsed));

@@ -94,33 +94,28 @@ static void add_number(
 	}
 }
 
-static const struct sonde_planned *planned_of(const struct filling *x, uint32_t scope)
-{
-	return &x->plans.kits[sonde_cells_kit(x->c, scope) - x->c->kits.at];
-}
-
 static void add_values(struct filling *x, struct sonde_cell *cell)
 {
-	const struct sonde_planned *kit = planned_of(x, cell->scope);
+	const struct sonde_kit *kit = sonde_cells_kit(x->c, cell->scope);
+	const struct sonde_planned *planned = &x->plans.kits[kit - x->c->kits.at];
 	const struct sonde_values *values = &x->values;
-	const uint32_t *at = sonde_cells_kit(x->c, cell->scope)->at;
 	size_t i;
 
-	for (i = 0; i < kit->list.nr; i++) {
-		const struct sonde_rollup *p = &x->plans.plans.at[kit->list.at[i].slot];
+	for (i = 0; i < planned->list.nr; i++) {
+		const struct sonde_rollup *p = &x->plans.plans.at[planned->list.at[i].slot];
 		double v = values->num[p->metric];
 
 		if (!isnan(v))
-			add_number(x, p, &cell->acc[kit->list.at[i].at], v);
+			add_number(x, p, &cell->acc[planned->list.at[i].at], v);
 	}
 	for (i = 0; i < values->nr_texts; i++) {
-		uint32_t metric = values->texts[i].metric, slot = kit->slots[metric], text;
+		uint32_t metric = values->texts[i].metric, slot = planned->slots[metric], text;
 
 		if (slot == SONDE_NONE || x->plans.plans.at[slot].method < SONDE_METHOD_SAME)
 			continue; /* words where a number belongs: missing */
 		text = sonde_map_keep(&x->c->texts, &x->c->arena, values->texts[i].text, NULL);
 		if (text != SONDE_NONE)
-			add_fact(x, &cell->acc[at[metric]], text, true);
+			add_fact(x, &cell->acc[kit->at[metric]], text, true);
 	}
 }
 

@@ -6,9 +6,9 @@
 #include "fold/unmixing_int.h"
 
 #include "base/alloc.h"
+#include "base/keysort.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define ENOUGH_SAMPLES 200
 #define MOST_SAMPLES   200000 /* a clock that is wrong is so from the beginning */
@@ -18,18 +18,11 @@
 /* Microseconds to either side. What is nearer is a matter of when kernels do their work. */
 static const int64_t tried_us[] = {10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000};
 
-struct busy {
+struct busy { /* for sonde_keysort */
 	int64_t start_ns, end_ns;
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct busy *x = a, *y = b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-/* Times in which at least one launch ran, in order; to be freed. */
+/* Times in which at least one launch ran, in order; to be freed. NULL: no memory. */
 static struct busy *find_busy(const struct sonde_unmixing *x, size_t *nr)
 {
 	struct busy *all = sonde_malloc((x->launches.nr + 1) * sizeof(*all));
@@ -37,8 +30,10 @@ static struct busy *find_busy(const struct sonde_unmixing *x, size_t *nr)
 
 	for (i = 0; all && i < x->launches.nr; i++)
 		all[i] = (struct busy){x->launches.at[i].start_ns, x->launches.at[i].end_ns};
-	if (all && x->launches.nr)
-		qsort(all, x->launches.nr, sizeof(*all), by_start);
+	if (all && !sonde_keysort(all, x->launches.nr)) {
+		sonde_free(all);
+		all = NULL;
+	}
 	for (i = 0; all && i < x->launches.nr; i++) {
 		if (n && all[i].start_ns <= all[n - 1].end_ns) {
 			if (all[i].end_ns > all[n - 1].end_ns)

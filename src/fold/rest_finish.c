@@ -13,7 +13,7 @@
 struct finishing {
 	struct sonde_rest *r;
 	struct sonde_cells *c;
-	uint32_t *string_of, *text_of, *region_of, *place_of; /* numbers there → numbers here */
+	struct sonde_rest_numbers n;
 	struct sonde_arena arena;
 };
 
@@ -121,24 +121,17 @@ static bool finish_regions(struct finishing *f)
 	struct sonde_rest *r = f->r;
 	uint32_t *order = sort(f, r->regions.nr, by_first, r), i;
 
-	f->region_of = sonde_arena_alloc(&f->arena, (r->regions.nr + 1) * sizeof(uint32_t));
-	for (i = 0; order && f->region_of && i < r->regions.nr; i++) {
+	f->n.region_of = sonde_arena_alloc(&f->arena, (r->regions.nr + 1) * sizeof(uint32_t));
+	for (i = 0; order && f->n.region_of && i < r->regions.nr; i++) {
 		struct sonde_rest_region *from = &r->regions.at[order[i]];
-		struct sonde_region to = sonde_region__in(from->region, f->region_of, f->string_of);
+		struct sonde_region to = sonde_region__in(from->region, f->n.region_of, f->n.string_of);
 
-		f->region_of[order[i]] = i;
+		f->n.region_of[order[i]] = i;
 		if (!sonde_cells__keep(f->c, &to.id) || !sonde_vec_put(&f->c->regions, to) ||
 			!finish_visit(f, i, from))
 			return false;
 	}
-	return order && f->region_of;
-}
-
-static bool finish_ranks(struct finishing *f)
-{
-	const struct sonde_rest_numbers n = {f->region_of, f->place_of, f->string_of};
-
-	return sonde_rest__finish_ranks(f->r, f->c, &n);
+	return order && f->n.region_of;
 }
 
 /* --- cells ------------------------------------------------------------------------------------- */
@@ -151,8 +144,8 @@ static int by_homes(const void *a, const void *b, void *finishing)
 	uint32_t i, p, q;
 
 	for (i = 0; i < x->nr && i < y->nr; i++) {
-		p = f->region_of[f->r->homes.at[x->first + i]];
-		q = f->region_of[f->r->homes.at[y->first + i]];
+		p = f->n.region_of[f->r->homes.at[x->first + i]];
+		q = f->n.region_of[f->r->homes.at[y->first + i]];
 		if (p != q)
 			return p < q ? -1 : 1;
 	}
@@ -161,7 +154,7 @@ static int by_homes(const void *a, const void *b, void *finishing)
 
 static int by_region(const void *a, const void *b, void *finishing)
 {
-	const uint32_t *of = ((const struct finishing *)finishing)->region_of;
+	const uint32_t *of = ((const struct finishing *)finishing)->n.region_of;
 
 	return sonde_cmp(of[*(const uint32_t *)a], of[*(const uint32_t *)b]);
 }
@@ -177,19 +170,19 @@ static bool finish_places(struct finishing *f)
 			qsort_r(&r->homes.at[r->places.at[i].first], r->places.at[i].nr,
 				sizeof(uint32_t), by_region, f);
 	order = sort(f, r->places.nr, by_homes, f);
-	f->place_of = sonde_arena_alloc(&f->arena, (r->places.nr + 1) * sizeof(uint32_t));
-	for (i = 0; order && f->place_of && i < r->places.nr; i++) {
+	f->n.place_of = sonde_arena_alloc(&f->arena, (r->places.nr + 1) * sizeof(uint32_t));
+	for (i = 0; order && f->n.place_of && i < r->places.nr; i++) {
 		const struct sonde_place *from = &r->places.at[order[i]];
 
-		f->place_of[order[i]] = i;
+		f->n.place_of[order[i]] = i;
 		if (!sonde_vec_put(&f->c->places,
 			    (struct sonde_place){(uint32_t)f->c->homes.nr, from->nr}) ||
 			!sonde_vec_reserve(&f->c->homes, f->c->homes.nr + from->nr + 1))
 			return false;
 		for (k = 0; k < from->nr; k++)
-			f->c->homes.at[f->c->homes.nr++] = f->region_of[r->homes.at[from->first + k]];
+			f->c->homes.at[f->c->homes.nr++] = f->n.region_of[r->homes.at[from->first + k]];
 	}
-	return order && f->place_of;
+	return order && f->n.place_of;
 }
 
 static int by_count(const void *a, const void *b)
@@ -212,7 +205,7 @@ static bool finish_modes(struct finishing *f, struct sonde_acc *to, struct sonde
 		return false;
 	for (i = 0; i < from->modes.nr; i++)
 		if (from->modes.at[i].is_text)
-			from->modes.at[i].v = f->text_of[(uint32_t)from->modes.at[i].v];
+			from->modes.at[i].v = f->n.text_of[(uint32_t)from->modes.at[i].v];
 	sonde_vec_sort(&from->modes, by_count);
 	m->other = from->other;
 	m->cap = SONDE_MAX_MODES;
@@ -258,8 +251,8 @@ static bool finish_cell(struct finishing *f, struct sonde_rest_cell *from)
 	if (!to)
 		return false;
 	to->sampled = SONDE_NONE;
-	to->place = f->place_of[from->place];
-	to->kernel = f->string_of[from->kernel];
+	to->place = f->n.place_of[from->place];
+	to->kernel = f->n.string_of[from->kernel];
 	to->launches = from->launches;
 	to->copies = from->copies;
 	to->adopted = from->adopted;
@@ -278,9 +271,9 @@ static int by_place_and_kernel(const void *a, const void *b, void *finishing)
 	const struct finishing *f = finishing;
 	const struct sonde_rest_cell *x = &f->r->cells.at[*(const uint32_t *)a];
 	const struct sonde_rest_cell *y = &f->r->cells.at[*(const uint32_t *)b];
-	int c = sonde_cmp(f->place_of[x->place], f->place_of[y->place]);
+	int c = sonde_cmp(f->n.place_of[x->place], f->n.place_of[y->place]);
 
-	return c ? c : sonde_cmp(f->string_of[x->kernel], f->string_of[y->kernel]);
+	return c ? c : sonde_cmp(f->n.string_of[x->kernel], f->n.string_of[y->kernel]);
 }
 
 static bool finish_cells(struct finishing *f)
@@ -319,10 +312,10 @@ struct sonde_cells *sonde_rest__finish(struct sonde_rest *r)
 	struct sonde_cells *c = r->c;
 	bool ok;
 
-	f.string_of = name(&f, &c->strings, &r->strings);
-	f.text_of = name(&f, &c->texts, &r->texts);
-	ok = f.string_of && f.text_of && finish_regions(&f) && finish_places(&f) &&
-	     finish_cells(&f) && finish_ranks(&f) && finish_scope(&f);
+	f.n.string_of = name(&f, &c->strings, &r->strings);
+	f.n.text_of = name(&f, &c->texts, &r->texts);
+	ok = f.n.string_of && f.n.text_of && finish_regions(&f) && finish_places(&f) &&
+	     finish_cells(&f) && sonde_rest__finish_ranks(r, c, &f.n) && finish_scope(&f);
 	sonde_arena_release(&f.arena);
 	if (!ok)
 		return NULL;

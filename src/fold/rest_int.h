@@ -107,8 +107,8 @@ bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p)
 struct sonde_rest_moving;
 bool sonde_rest__add_ranks(struct sonde_rest_moving *m);
 /* … forgets those of a part with its times, and puts them into what the rest comes to. */
-struct sonde_rest_numbers {
-	const uint32_t *region_of, *place_of, *string_of;
+struct sonde_rest_numbers { /* of the rest → of what it comes to */
+	uint32_t *string_of, *text_of, *region_of, *place_of;
 };
 void sonde_rest__drop_ranks(struct sonde_rest *r, uint32_t part);
 bool sonde_rest__finish_ranks(

@@ -7,58 +7,57 @@
 
 #define TIME SONDE_METRIC_TIME
 
+/* Device facts and the like are reported on request only. */
+#define ON_REQUEST(pattern, quality) \
+	{pattern, SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_##quality, true}
+#define RULE(pattern, method, weight, quality) \
+	{pattern, SONDE_METHOD_##method, SONDE_WEIGHT_##weight, SONDE_QUALITY_##quality, false}
+
 /*
  * The roll-up rules, in the order they are tried. docs/attribution.md explains
  * them to users; this table is what runs.
  */
 static const struct sonde_rule rules[] = {
-	/* pattern                            method               weight                    quality
-	 */
-	{"breakdown:*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, true},
-	{"device__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
-	{"nvlink__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
-	{"numa__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
-	{"c2clink__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, true},
-	{"profiler__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, true},
+	ON_REQUEST("breakdown:*", STAT),
+	ON_REQUEST("device__*", CONST),
+	ON_REQUEST("nvlink__*", CONST),
+	ON_REQUEST("numa__*", CONST),
+	ON_REQUEST("c2clink__*", CONST),
+	ON_REQUEST("profiler__*", STAT),
 	/* launch facts */
-	{"launch__grid_size", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"launch__thread_count", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"launch__*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, false},
-	{"sm*__maximum_warps_*", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME, SONDE_QUALITY_STAT, false},
+	RULE("launch__grid_size", SUM, NONE, EXACT),
+	RULE("launch__thread_count", SUM, NONE, EXACT),
+	RULE("launch__*", MODE, NONE, STAT),
+	RULE("sm*__maximum_warps_*", MEAN, TIME, STAT),
 	/* throughputs: the maximum of their constituents */
-	{"*throughput.*.pct_of_peak_sustained_elapsed", SONDE_METHOD_PEAK, SONDE_WEIGHT_ELAPSED,
-		SONDE_QUALITY_EXACT, false},
-	{"*throughput.*.pct_of_peak_sustained_active", SONDE_METHOD_PEAK, SONDE_WEIGHT_ACTIVE,
-		SONDE_QUALITY_EXACT, false},
+	RULE("*throughput.*.pct_of_peak_sustained_elapsed", PEAK, ELAPSED, EXACT),
+	RULE("*throughput.*.pct_of_peak_sustained_active", PEAK, ACTIVE, EXACT),
 	/* submetrics of counters */
-	{"*.pct_of_peak_sustained_elapsed", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED,
-		SONDE_QUALITY_EXACT, false},
-	{"*.pct_of_peak_sustained_active", SONDE_METHOD_MEAN, SONDE_WEIGHT_ACTIVE,
-		SONDE_QUALITY_EXACT, false},
-	{"*.per_second", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME, SONDE_QUALITY_EXACT, false},
-	{"*.per_cycle_elapsed", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED, SONDE_QUALITY_EXACT,
-		false},
-	{"*.per_cycle_active", SONDE_METHOD_MEAN, SONDE_WEIGHT_ACTIVE, SONDE_QUALITY_EXACT, false},
-	{"*.per_cycle_*", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED, SONDE_QUALITY_APPROX, false},
-	{"*.pct_of_*", SONDE_METHOD_MEAN, SONDE_WEIGHT_ELAPSED, SONDE_QUALITY_APPROX, false},
-	{"*.peak_sustained", SONDE_METHOD_SAME, SONDE_WEIGHT_NONE, SONDE_QUALITY_CONST, false},
-	{"*.peak_sustained_*", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
+	RULE("*.pct_of_peak_sustained_elapsed", MEAN, ELAPSED, EXACT),
+	RULE("*.pct_of_peak_sustained_active", MEAN, ACTIVE, EXACT),
+	RULE("*.per_second", MEAN, TIME, EXACT),
+	RULE("*.per_cycle_elapsed", MEAN, ELAPSED, EXACT),
+	RULE("*.per_cycle_active", MEAN, ACTIVE, EXACT),
+	RULE("*.per_cycle_*", MEAN, ELAPSED, APPROX),
+	RULE("*.pct_of_*", MEAN, ELAPSED, APPROX),
+	RULE("*.peak_sustained", SAME, NONE, CONST),
+	RULE("*.peak_sustained_*", SUM, NONE, EXACT),
 	/* ratios */
-	{"*.max_rate", SONDE_METHOD_MAX, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"*.pct", SONDE_METHOD_MEAN, SONDE_WEIGHT_DENOMINATOR, SONDE_QUALITY_EXACT, false},
-	{"*.ratio", SONDE_METHOD_MEAN, SONDE_WEIGHT_DENOMINATOR, SONDE_QUALITY_EXACT, false},
+	RULE("*.max_rate", MAX, NONE, EXACT),
+	RULE("*.pct", MEAN, DENOMINATOR, EXACT),
+	RULE("*.ratio", MEAN, DENOMINATOR, EXACT),
 	/* counters */
-	{"*.sum", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"*.avg", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"*.max", SONDE_METHOD_UPPER, SONDE_WEIGHT_NONE, SONDE_QUALITY_BOUND, false},
-	{"*.min", SONDE_METHOD_LOWER, SONDE_WEIGHT_NONE, SONDE_QUALITY_BOUND, false},
-	{"smsp__pcsamp_*", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"inst_executed", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"thread_inst_executed", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"sass__*", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"derived__*_x2", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE, SONDE_QUALITY_EXACT, false},
-	{"*_pct", SONDE_METHOD_MEAN, SONDE_WEIGHT_TIME, SONDE_QUALITY_APPROX, false},
-	{"*", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_STAT, false},
+	RULE("*.sum", SUM, NONE, EXACT),
+	RULE("*.avg", SUM, NONE, EXACT),
+	RULE("*.max", UPPER, NONE, BOUND),
+	RULE("*.min", LOWER, NONE, BOUND),
+	RULE("smsp__pcsamp_*", SUM, NONE, EXACT),
+	RULE("inst_executed", SUM, NONE, EXACT),
+	RULE("thread_inst_executed", SUM, NONE, EXACT),
+	RULE("sass__*", SUM, NONE, EXACT),
+	RULE("derived__*_x2", SUM, NONE, EXACT),
+	RULE("*_pct", MEAN, TIME, APPROX),
+	RULE("*", MODE, NONE, STAT),
 };
 
 const char *sonde_quality_name(enum sonde_quality q)

@@ -7,10 +7,10 @@
 #include "fold/timeline.h"
 
 #include "base/alloc.h"
+#include "base/keysort.h"
 #include "catalogue/limits.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define MOST_POINTS 4000
 #define MOST_CURVES 24 /* of a device, of counters without a role */
@@ -89,13 +89,6 @@ static bool follow(struct drawing *d, const struct sonde_series *s, const struct
 	return true;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct sonde_timeline_point *x = a, *y = b;
-
-	return sonde_cmp(x->start_ns, y->start_ns);
-}
-
 /* Neighbours become one point, their mean by time; none reaches over a gap that could be seen. */
 static bool thin(struct drawing *d, struct sonde_timeline_curve *curve)
 {
@@ -159,8 +152,8 @@ static bool add_curve(struct drawing *d, struct sonde_str name)
 		return false;
 	if (!curve.nr_scopes)
 		return true;
-	sonde_vec_sort(&d->raw, by_start);
-	return sonde_cells__keep(d->f->c, &curve.name) && thin(d, &curve) &&
+	return sonde_keysort(d->raw.at, d->raw.nr) && /* by start */
+	       sonde_cells__keep(d->f->c, &curve.name) && thin(d, &curve) &&
 	       sonde_vec_put(&d->t->curves, curve);
 }
 

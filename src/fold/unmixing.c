@@ -8,8 +8,7 @@
 #include "catalogue/limits.h"
 
 #include "base/alloc.h"
-
-#include <stdlib.h>
+#include "base/keysort.h"
 
 /*
  * What a counter is known by: its role, or NVIDIA's name. Empty for what cannot be split: elapsed cycles, which go on
@@ -84,13 +83,6 @@ static bool find_samples(struct sonde_unmixing *x, const struct sonde_series *se
 	return true;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct sonde_unmixing_found *x = a, *y = b;
-
-	return sonde_cmp(x->time.start_ns, y->time.start_ns);
-}
-
 /* In order of time, whichever sampler took them; of two that overlap the first one. */
 static bool take_samples(struct sonde_unmixing *x)
 {
@@ -99,9 +91,9 @@ static bool take_samples(struct sonde_unmixing *x)
 
 	if (!sonde_vec_reserve(&x->starts, x->found.nr + 1) ||
 		!sonde_vec_reserve(&x->ends, x->found.nr + 1) ||
-		!sonde_vec_reserve(&x->values, x->found.nr * x->columns.nr + 1))
+		!sonde_vec_reserve(&x->values, x->found.nr * x->columns.nr + 1) ||
+		!sonde_keysort(x->found.at, x->found.nr))
 		return false;
-	sonde_vec_sort(&x->found, by_start);
 	for (i = 0; i < x->found.nr; i++) {
 		const struct sonde_unmixing_found *f = &x->found.at[i];
 

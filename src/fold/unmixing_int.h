@@ -19,7 +19,7 @@ struct sonde_unmixing_kind {
 };
 
 /* A sample where it lies in its series. */
-struct sonde_unmixing_found {
+struct sonde_unmixing_found { /* for sonde_keysort: its start comes first */
 	struct sonde_sample_time time;
 	const double *row;
 };

@@ -13,23 +13,20 @@ static int by_column_name(const void *a, const void *b)
 		((const struct sonde_column *)a)->name, ((const struct sonde_column *)b)->name);
 }
 
-static int add_columns(struct sonde_tree *t, const bool *wanted, struct sonde_err *err)
+static bool add_columns(struct sonde_tree *t, const bool *wanted)
 {
 	const struct sonde_map *names = &t->cells->metric_names;
-	struct sonde_column *c;
 	uint32_t i;
 
-	for (i = 0; i < names->nr; i++) {
-		if (!wanted[i])
-			continue;
-		c = sonde_vec_push(&t->columns);
-		if (!c || !sonde_plans_add(t->plans, i))
-			return sonde_err_nomem(err);
-		*c = (struct sonde_column){
-			.metric = i, .sampled = SONDE_NONE, .name = names->keys[i]};
-		c->unit = sonde_metric_unit(c->name);
-	}
-	return 0;
+	for (i = 0; i < names->nr; i++)
+		if (wanted[i] && (!sonde_plans_add(t->plans, i) ||
+					 !sonde_vec_put(&t->columns,
+						 (struct sonde_column){.metric = i,
+							 .sampled = SONDE_NONE,
+							 .name = names->keys[i],
+							 .unit = sonde_metric_unit(names->keys[i])})))
+			return false;
+	return true;
 }
 
 static bool is_sampled_wanted(const struct sonde_choice *choice,
@@ -51,32 +48,29 @@ static bool is_sampled_wanted(const struct sonde_choice *choice,
 }
 
 /* Sampled metrics have columns of their own, or share that of the same metric of other inputs. */
-static int add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
-	const struct sonde_name_filter *metrics, struct sonde_err *err)
+static bool add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
+	const struct sonde_name_filter *metrics)
 {
 	size_t i, k, nr = t->columns.nr;
 
 	for (i = 0; i < sonde_sampled_nr_metrics(t->cells); i++) {
-		struct sonde_str name = sonde_str_from(sonde_sampled_metric_of(t->cells, i).name);
-		struct sonde_column *c = NULL;
+		struct sonde_column c = {.metric = SONDE_NONE,
+			.sampled = (uint32_t)i,
+			.name = sonde_str_from(sonde_sampled_metric_of(t->cells, i).name)};
 
 		if (!sonde_sampled_is_there(t->cells, i) ||
-			!is_sampled_wanted(choice, metrics, name))
+			!is_sampled_wanted(choice, metrics, c.name))
 			continue;
-		for (k = 0; k < nr && !c; k++)
-			c = sonde_str_eq(t->columns.at[k].name, name) ? &t->columns.at[k] : NULL;
-		if (!c) {
-			c = sonde_vec_push(&t->columns);
-			if (!c)
-				return sonde_err_nomem(err);
-			*c = (struct sonde_column){.metric = SONDE_NONE, .name = name};
-			c->unit = sonde_metric_unit(name);
-		}
-		c->sampled = (uint32_t)i;
+		for (k = 0; k < nr && !sonde_str_eq(t->columns.at[k].name, c.name); k++)
+			;
+		c.unit = sonde_metric_unit(c.name);
+		if (k < nr)
+			t->columns.at[k].sampled = c.sampled;
+		else if (!sonde_vec_put(&t->columns, c))
+			return false;
 	}
-	if (t->columns.nr)
-		qsort(t->columns.at, t->columns.nr, sizeof(*t->columns.at), by_column_name);
-	return 0;
+	sonde_tree_sort_columns(t);
+	return true;
 }
 
 /* Arrays that ncu draws as charts: as one figure they mean nothing. */
@@ -95,7 +89,12 @@ static void mark_charts(
 	}
 }
 
-static uint32_t column_of(const struct sonde_tree *t, struct sonde_str name)
+void sonde_tree_sort_columns(struct sonde_tree *t)
+{
+	sonde_vec_sort(&t->columns, by_column_name);
+}
+
+uint32_t sonde_tree_find_column(const struct sonde_tree *t, struct sonde_str name)
 {
 	struct sonde_column key = {.name = name}, *c;
 
@@ -107,7 +106,7 @@ static uint32_t column_of(const struct sonde_tree *t, struct sonde_str name)
 
 uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name)
 {
-	return column_of(t, sonde_str_from(name));
+	return sonde_tree_find_column(t, sonde_str_from(name));
 }
 
 uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role)
@@ -122,35 +121,31 @@ uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role
 }
 
 /* The sections `take` says, with those of their metrics that have a column. */
-static int add_sections(struct sonde_tree *t, const bool *take, struct sonde_err *err)
+static bool add_sections(struct sonde_tree *t, const bool *take)
 {
-	const struct sonde_cells *r = t->cells;
+	const struct sonde_cells *c = t->cells;
 	struct sonde_chosen_section *s;
 	size_t i, k;
 
-	for (i = 0; i < r->sections.nr; i++) {
-		const struct sonde_section *from = &r->sections.at[i];
+	for (i = 0; i < c->sections.nr; i++) {
+		const struct sonde_section *from = &c->sections.at[i];
 
-		s = take[i] ? sonde_vec_push(&t->sections) : NULL;
-		if (take[i] && !s)
-			return sonde_err_nomem(err);
-		if (!s)
+		if (!take[i])
 			continue;
+		s = sonde_vec_push(&t->sections);
+		if (!s)
+			return false;
 		s->id = from->id;
 		s->name = from->name;
 		for (k = 0; k < from->metrics.nr; k++) {
-			uint32_t column = column_of(t, sonde_cells_str(r, from->metrics.at[k])),
-				 *slot;
+			uint32_t column =
+				sonde_tree_find_column(t, sonde_cells_str(c, from->metrics.at[k]));
 
-			if (column == SONDE_NONE)
-				continue;
-			slot = sonde_vec_push(&s->columns);
-			if (!slot)
-				return sonde_err_nomem(err);
-			*slot = column;
+			if (column != SONDE_NONE && !sonde_vec_put(&s->columns, column))
+				return false;
 		}
 	}
-	return 0;
+	return true;
 }
 
 static void add_headline(struct sonde_tree *t, uint32_t column)
@@ -331,14 +326,11 @@ static int choose(struct choosing *x, struct sonde_tree *t, struct sonde_err *er
 		t->nr_left_out += !x->wanted[i];
 		x->wanted[i] &= x->is_kept[i];
 	}
-	if (rc == 0)
-		rc = add_columns(t, x->wanted, err);
-	if (rc == 0)
-		rc = add_sampled(t, choice, x->metrics, err);
+	if (rc == 0 && (!add_columns(t, x->wanted) || !add_sampled(t, choice, x->metrics) ||
+			       !add_sections(t, x->take)))
+		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		rc = mark_defaults(t, &offer, err);
-	if (rc == 0)
-		rc = add_sections(t, x->take, err);
 	if (rc)
 		return rc;
 	note_gaps(t);

@@ -56,20 +56,12 @@ void sonde_cell__clear(const struct sonde_tree *t, struct sonde_cell *scratch)
 
 static void merge_modes(struct sonde_modes *to, const struct sonde_modes *from)
 {
-	uint32_t i, k;
+	uint32_t i;
 
 	for (i = 0; from && i < from->nr; i++) {
-		const struct sonde_mode *mode = &from->at[i];
+		struct sonde_mode *mode = sonde_modes_find(to, &from->at[i], NULL); /* there is room */
 
-		for (k = 0; k < to->nr; k++)
-			if (to->at[k].v == mode->v && to->at[k].is_text == mode->is_text)
-				break;
-		if (k < to->nr)
-			to->at[k].count += mode->count;
-		else if (to->nr < to->cap)
-			to->at[to->nr++] = *mode;
-		else
-			to->other += mode->count;
+		*(mode ? &mode->count : &to->other) += from->at[i].count;
 	}
 	to->other += from ? from->other : 0;
 }

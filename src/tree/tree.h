@@ -187,6 +187,9 @@ struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string); /*
 /* The name of a kernel as people say it (cxx_name.h), distinct in the tree. */
 struct sonde_str sonde_tree_short_name(const struct sonde_tree *t, uint32_t string);
 uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name); /* or SONDE_NONE */
+uint32_t sonde_tree_find_column(const struct sonde_tree *t, struct sonde_str name); /* the same */
+/* Puts columns in their order: whoever makes a tree does so before any is looked for. */
+void sonde_tree_sort_columns(struct sonde_tree *t);
 /* The column of the best metric there is for a role, or SONDE_NONE. */
 uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role);
 
