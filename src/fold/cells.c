@@ -105,6 +105,36 @@ void sonde_cells__add_counts(struct sonde_cells *to, const struct sonde_cells *f
 	sonde_count__add(&to->nr_untimed, from->nr_untimed, sign);
 }
 
+/* The larger of two, of which the first may not be there yet. */
+static double larger(bool is_there, double a, double b)
+{
+	return is_there && a >= b ? a : b;
+}
+
+void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t method, double factor, int sign)
+{
+	bool is_there = to->nr > 0;
+
+	if (method >= SONDE_METHOD_SAME) {
+		to->a = -larger(is_there, -to->a, -from->a);
+		to->b = larger(is_there, to->b, from->b);
+	} else if (method == SONDE_METHOD_MAX) {
+		to->a = larger(is_there, to->a, from->a);
+	} else {
+		to->a += factor * from->a;
+		if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
+			to->w += factor * from->w;
+			to->b += factor * from->b;
+			to->t += factor * from->t;
+			to->top = larger(is_there, to->top, from->top);
+			sonde_count__add(&to->nr_weighed, from->nr_weighed, sign);
+		} else {
+			to->b = larger(is_there, to->b, from->b);
+		}
+	}
+	sonde_count__add(&to->nr, from->nr, sign);
+}
+
 struct sonde_mode *sonde_modes_find(
 	struct sonde_modes *m, const struct sonde_mode *mode, struct sonde_arena *arena)
 {

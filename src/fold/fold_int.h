@@ -147,6 +147,9 @@ bool sonde_selection__is_same(const struct sonde_selection *a, const struct sond
 /* Whether nobody selected anything: what was folded with another selection is taken as it is. */
 bool sonde_selection__is_usual(const struct sonde_selection *s);
 
+/* Records → launches → cells. */
+int sonde_parts__fold(struct sonde_cells **out, const struct sonde_records *records,
+	const struct sonde_fold_request *request, struct sonde_err *err);
 /* One part of captures that are folded together: samples, and whose device they are of. */
 int sonde_parts__read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err);

@@ -176,29 +176,23 @@ static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 /* Its number among those that may go to the rest. One that is in the rest already goes. */
 static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 {
-	uint64_t id = id_of(h->part);
-	struct sonde_met *met = NULL;
+	struct sonde_met met = {.id = id_of(h->part),
+		.order = h->order,
+		.file = sonde_arena_dup(&k->arena, sonde_str_from(file)),
+		.rest = SONDE_NONE};
 	bool is_new = false;
 
-	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(id), &is_new);
+	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(met.id), &is_new);
 	if (h->number != SONDE_NONE && !is_new) {
 		if (k->met.at[h->number].rest == SONDE_NONE)
 			return true; /* both are held: one goes when there is no room, or at last */
 		sonde_parts__note_double(&k->notes, h->part);
 		return false;
 	}
-	if (h->number != SONDE_NONE)
-		met = sonde_vec_push(&k->met);
-	k->failed |= !met;
-	if (met)
-		*met = (struct sonde_met){.id = id,
-			.order = h->order,
-			.file = sonde_arena_dup(&k->arena, sonde_str_from(file)),
-			.rest = SONDE_NONE};
-	if (met)
-		find_times(h->part, met);
-	k->has_comm |= met && met->comm_ns > 0;
-	return met != NULL;
+	find_times(h->part, &met);
+	k->has_comm |= met.comm_ns > 0;
+	k->failed |= h->number == SONDE_NONE || !sonde_vec_put(&k->met, met);
+	return !k->failed;
 }
 
 void sonde_keeper__add(

@@ -67,7 +67,6 @@ static int move_section(
 /* Begins, continues or ends a part. */
 static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
 {
-	struct sonde_cells **slot;
 	int rc;
 
 	if (kind != f->expected)
@@ -82,10 +81,8 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
 	f->expected = kind + 1;
 	if (kind != SONDE_PARTIAL_CELLS)
 		return 0;
-	slot = sonde_vec_push(&f->out->at);
-	if (!slot)
+	if (!sonde_vec_put(&f->out->at, f->part))
 		return sonde_err_nomem(f->err);
-	*slot = f->part;
 	f->part = NULL;
 	f->expected = SONDE_PARTIAL_TABLES;
 	return 0;

@@ -56,10 +56,9 @@ static void keep_parts(
 
 static void remark(struct opening *o, uint64_t file, struct sonde_str text)
 {
-	struct remark *r = sonde_vec_push(&o->remarks);
+	const struct remark r = {file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text)};
 
-	if (r) /* notes never make a stage fail */
-		*r = (struct remark){file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text)};
+	(void)sonde_vec_put(&o->remarks, r); /* notes never make a stage fail */
 }
 
 /* The path without the name of the file. */
@@ -216,8 +215,8 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 	return rc ? rc : t->o->nr_read ? 0 : last;
 }
 
-/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is
- * so with all. */
+/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so
+ * with all. */
 static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
 	struct sonde_err *err)
 {
@@ -256,39 +255,25 @@ static int read_files(
 	return rc;
 }
 
-/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
-static int read_directory(struct opening *o, const char *path, struct sonde_err *err)
+/* A directory, or files that were named one after the other: nobody names thousands one by one. */
+static int read_inputs(struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
 {
+	bool is_directory = nr == 0, leaves_out = is_directory || o->request->sharing;
 	struct sonde_arena arena = {0};
 	struct sonde_word_list all = {0};
 	struct sonde_notes notes = {0};
 	size_t i;
-	int rc = sonde_folder_expand(&all, path, &arena, &notes, err);
-
-	for (i = 0; i < notes.texts.nr; i++)
-		remark(o, o->nr_files, notes.texts.keys[i]);
-	sonde_notes_release(&notes);
-	if (rc == 0)
-		rc = read_files(o, &all, true, err);
-	sonde_vec_release(&all);
-	sonde_arena_release(&arena);
-	return rc;
-}
-
-/* Files that were named one after the other. */
-static int read_named(struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
-{
-	bool leaves_out =
-		o->request->sharing != NULL; /* nobody names thousands of files one by one */
-	struct sonde_word_list all = {0};
-	size_t i;
-	int rc = sonde_vec_reserve(&all, nr) ? 0 : sonde_err_nomem(err);
+	int rc = is_directory ? sonde_folder_expand(&all, paths[0], &arena, &notes, err) : 0;
 
 	for (i = 0; i < nr && rc == 0; i++)
-		all.at[all.nr++] = paths[i];
+		rc = sonde_word_list_add(&all, paths[i]) ? 0 : sonde_err_nomem(err);
+	for (i = 0; i < notes.texts.nr; i++)
+		remark(o, o->nr_files, notes.texts.keys[i]);
 	if (rc == 0)
 		rc = read_files(o, &all, leaves_out, err);
+	sonde_notes_release(&notes);
 	sonde_vec_release(&all);
+	sonde_arena_release(&arena);
 	return rc;
 }
 
@@ -365,10 +350,8 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 		o.nr_read = 0;
 		for (end = i; end < nr_paths && !sonde_dir_exists(paths[end]); end++)
 			;
-		if (end > i)
-			rc = read_named(&o, &paths[i], end - i, err);
-		else
-			rc = read_directory(&o, paths[end++], err);
+		rc = read_inputs(&o, &paths[i], end - i, err);
+		end += end == i; /* a directory */
 	}
 	if (request->sharing)
 		request->sharing->end(request->sharing);

@@ -6,12 +6,23 @@
 #include "fold/rolled_int.h"
 #include "read/rolled.h"
 
+int sonde_parts__fold(struct sonde_cells **out, const struct sonde_records *records,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_launches *launches = NULL;
+	int rc = sonde_launches_build(&launches, records, &request->selection, err);
+
+	if (rc == 0)
+		rc = sonde_cells_fold(out, launches, request, err);
+	sonde_launches_free(launches);
+	return rc;
+}
+
 int sonde_parts__read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct sonde_records *records = NULL;
-	struct sonde_launches *launches = NULL;
-	struct sonde_cells *part = NULL, **slot;
+	struct sonde_cells *part = NULL;
 	bool is_rolled = nr == 1 && sonde_capture_next(paths[0]);
 	int rc = is_rolled ? 0 : sonde_records_open(&records, paths, nr, &request->read, err);
 
@@ -28,20 +39,13 @@ int sonde_parts__read_captures(struct sonde_parts *out, const char *const *paths
 			"split among its launches: take the samples-*.sonde files out of the directory",
 			paths[0]);
 	if (rc == 0 && records)
-		rc = sonde_launches_build(&launches, records, &request->selection, err);
-	if (rc == 0 && records)
-		rc = sonde_cells_fold(&part, launches, request, err);
-	sonde_launches_free(launches);
+		rc = sonde_parts__fold(&part, records, request, err);
 	sonde_records_free(records);
-	if (rc)
-		return rc;
-	slot = sonde_vec_push(&out->at);
-	if (!slot) {
+	if (rc == 0 && !sonde_vec_put(&out->at, part)) {
 		sonde_cells_free(part);
-		return sonde_err_nomem(err);
+		rc = sonde_err_nomem(err);
 	}
-	*slot = part;
-	return 0;
+	return rc;
 }
 
 static bool is_partial(const char *path)
@@ -53,25 +57,19 @@ static bool is_partial(const char *path)
 	return is;
 }
 
-/* A partial report among captures; 1: it is none. */
 static int read_partial(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct sonde_mapping file = {0};
-	size_t first = out->at.nr, i;
-	int rc = is_partial(path) ? 0
-				  : 1; /* of one that is not there the reader of captures speaks */
+	size_t i = out->at.nr;
+	int rc = sonde_mapping_open_inflated(&file, path, err);
 
 	if (rc == 0)
-		rc = sonde_mapping_open_inflated(&file, path, err);
-	if (rc == 0)
 		rc = sonde_partial_read(out, file.data, path, err);
-	for (i = first; rc == 0 && i < out->at.nr; i++) {
-		if (request->keeps_timeline)
-			sonde_note(&out->at.at[i]->notes,
-				"partial reports contain no single launches: what is shown by "
-				"launch or over time lacks them; report on the captures for that");
-	}
+	for (; rc == 0 && i < out->at.nr && request->keeps_timeline; i++)
+		sonde_note(&out->at.at[i]->notes,
+			"partial reports contain no single launches: what is shown by "
+			"launch or over time lacks them; report on the captures for that");
 	sonde_mapping_release(&file);
 	return rc;
 }
@@ -79,7 +77,7 @@ static int read_partial(struct sonde_parts *out, const char *path,
 int sonde_parts__read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	int rc = read_partial(out, path, request, err);
-
-	return rc == 1 ? sonde_parts__read_captures(out, &path, 1, request, err) : rc;
+	/* Of a file that is not there the reader of captures speaks. */
+	return is_partial(path) ? read_partial(out, path, request, err)
+				: sonde_parts__read_captures(out, &path, 1, request, err);
 }

@@ -55,19 +55,17 @@ bool sonde_rest__add_ranks(struct sonde_rest_moving *m)
 		if (!add_scope(r, p, (uint32_t)i))
 			return false;
 	for (i = 0; i < c->collectives.nr; i++) {
-		const struct sonde_collective *k = &c->collectives.at[i];
-		struct sonde_rest_collective *slot;
+		struct sonde_collective k = c->collectives.at[i];
+		uint32_t scope = k.scope;
 
 		/* as when they were folded, so that all ranks keep the same ones */
-		if (sonde_hash(&k->number, sizeof(k->number)) % r->scopes.at[first + k->scope].it.collective_step)
+		if (sonde_hash(&k.number, sizeof(k.number)) % r->scopes.at[first + scope].it.collective_step)
 			continue;
-		slot = sonde_vec_push(&r->collectives);
-		if (!slot)
+		k.place = m->place_of[k.place];
+		k.group = m->string_of[k.group];
+		k.scope = 0;
+		if (!sonde_vec_put(&r->collectives, (struct sonde_rest_collective){p->number, scope, k}))
 			return false;
-		*slot = (struct sonde_rest_collective){p->number, k->scope, *k};
-		slot->it.place = m->place_of[k->place];
-		slot->it.group = m->string_of[k->group];
-		slot->it.scope = 0;
 	}
 	return true;
 }
@@ -127,13 +125,11 @@ static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
 
 	sonde_vec_sort(&r->scopes, by_rank);
 	for (i = 0; at && i < r->scopes.nr; i++) {
-		struct sonde_folded_scope *to = sonde_vec_push(&c->folded_scopes);
+		struct sonde_folded_scope to = r->scopes.at[i].it;
 
-		if (!to)
-			return NULL;
-		*to = r->scopes.at[i].it;
 		at[i] = (struct where){r->scopes.at[i].part, r->scopes.at[i].scope, i};
-		if (!sonde_cells__keep(c, &to->host) || !sonde_cells__keep(c, &to->path))
+		if (!sonde_cells__keep(c, &to.host) || !sonde_cells__keep(c, &to.path) ||
+			!sonde_vec_put(&c->folded_scopes, to))
 			return NULL;
 	}
 	if (at && r->scopes.nr > 1)
@@ -158,14 +154,13 @@ bool sonde_rest__finish_ranks(
 	}
 	for (i = 0; at && i < r->collectives.nr; i++) {
 		const struct sonde_rest_collective *from = &r->collectives.at[i];
-		struct sonde_collective *to = sonde_vec_push(&c->collectives);
+		struct sonde_collective to = from->it;
 
-		if (!to)
+		to.who = find_who(at, r->scopes.nr, from->part, from->scope);
+		to.place = n->place_of[to.place];
+		to.group = n->string_of[to.group];
+		if (!sonde_vec_put(&c->collectives, to))
 			return false;
-		*to = from->it;
-		to->who = find_who(at, r->scopes.nr, from->part, from->scope);
-		to->place = n->place_of[to->place];
-		to->group = n->string_of[to->group];
 	}
 	sonde_vec_sort(&c->collectives, by_who_and_start);
 	return at != NULL;

@@ -24,14 +24,13 @@ static bool add_entries(struct sonde_rest_moving *m, struct sonde_rest_region *t
 
 	sonde_rest__count(m, &to->nr_entries, (uint64_t)v->nr_entries * (v->entry_step ? v->entry_step : 1));
 	for (i = 0; m->sign > 0 && i < v->nr_entries; i++) {
-		const struct sonde_entry *e = &m->c->entries.at[v->first_entry + i];
+		struct sonde_entry e = m->c->entries.at[v->first_entry + i];
 		uint64_t key[4] = {m->part->id, sonde_hash(to->region.id.p, to->region.id.n), i, v->scope};
-		struct sonde_rest_entry *slot = sonde_vec_push(&to->entries);
 
-		if (!slot)
+		e.label = SONDE_NONE; /* one of the part's strings */
+		if (!sonde_vec_put(&to->entries,
+			    (struct sonde_rest_entry){sonde_hash(key, sizeof(key)), m->part->number, e}))
 			return false;
-		*slot = (struct sonde_rest_entry){sonde_hash(key, sizeof(key)), m->part->number, *e};
-		slot->entry.label = SONDE_NONE; /* one of the part's strings */
 		if (to->entries.nr == 2 * SONDE_REST_ENTRIES)
 			sonde_rest__sample(to);
 	}

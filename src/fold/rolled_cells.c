@@ -33,37 +33,12 @@ static bool add_modes(struct sonde_adding *a, struct sonde_acc *to, const struct
 	return !a->to->arena.failed;
 }
 
-/* The larger of two, of which the first may not be there yet. */
-static double larger(bool is_there, double a, double b)
-{
-	return is_there && a >= b ? a : b;
-}
-
 static bool add_acc(struct sonde_adding *a, struct sonde_acc *to, const struct sonde_acc *from, uint8_t method)
 {
-	bool is_there = to->nr > 0;
-
 	if (!from->nr)
 		return true;
-	sonde_adding__count(a, &to->nr, from->nr);
-	if (method == SONDE_METHOD_MAX) {
-		to->a = larger(is_there, to->a, from->a);
-	} else if (method >= SONDE_METHOD_SAME) {
-		to->a = -larger(is_there, -to->a, -from->a);
-		to->b = larger(is_there, to->b, from->b);
-		return add_modes(a, to, from->modes);
-	} else if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
-		sonde_adding__count(a, &to->nr_weighed, from->nr_weighed);
-		to->a += a->sign * from->a;
-		to->w += a->sign * from->w;
-		to->b += a->sign * from->b;
-		to->t += a->sign * from->t;
-		to->top = larger(is_there, to->top, from->top);
-	} else {
-		to->a += a->sign * from->a;
-		to->b = larger(is_there, to->b, from->b);
-	}
-	return true;
+	sonde_acc_add(to, from, method, a->sign, a->sign);
+	return method < SONDE_METHOD_SAME || add_modes(a, to, from->modes);
 }
 
 static struct sonde_cell *find_cell(struct sonde_adding *a, struct sonde_map *keys, const struct sonde_cell *from)
@@ -162,7 +137,7 @@ static void add_visit(const struct sonde_adding *a, struct sonde_visit *to, stru
 		if (sums[i] != &to->memory.peak)
 			*sums[i] = (isnan(*sums[i]) ? 0 : *sums[i]) + a->sign * *more[i];
 		else if (a->sign > 0) /* what is taken out did not know all that had been freed */
-			*sums[i] = larger(!isnan(*sums[i]), *sums[i], *more[i]);
+			*sums[i] = fmax(*sums[i], *more[i]); /* of a NaN and a number: the number */
 	}
 	if (a->sign > 0)
 		add_span(to, &from);

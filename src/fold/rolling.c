@@ -5,8 +5,6 @@
 #include "base/sink.h"
 #include "read/rolled.h"
 
-#include "attribute/launches.h"
-
 #include <stdio.h>
 #include <unistd.h>
 
@@ -29,18 +27,12 @@ static int fold_files(struct folded *out, const char *path, const struct sonde_f
 	uint32_t nr_files, struct sonde_err *err)
 {
 	struct sonde_read_options options = request->read;
-	struct sonde_launches *launches = NULL;
 	int rc;
 
 	*out = (struct folded){0};
 	options.nr_files = nr_files;
 	rc = sonde_records_open(&out->records, &path, 1, &options, err);
-	if (rc == 0)
-		rc = sonde_launches_build(&launches, out->records, &request->selection, err);
-	if (rc == 0)
-		rc = sonde_cells_fold(&out->cells, launches, request, err);
-	sonde_launches_free(launches);
-	return rc;
+	return rc ? rc : sonde_parts__fold(&out->cells, out->records, request, err);
 }
 
 /* The sums a capture's first file has; `out` gets one part. */

@@ -71,33 +71,9 @@ static void merge_acc(const struct sonde_rollup *p, struct sonde_acc *to,
 {
 	if (from->nr == 0)
 		return;
-	switch (p->method) {
-	case SONDE_METHOD_MEAN:
-	case SONDE_METHOD_PEAK:
-		scale = p->per_instance ? scale : 1;
-		to->a += scale * from->a;
-		to->w += scale * from->w;
-		to->b += scale * from->b;
-		to->t += scale * from->t;
-		to->top = to->nr == 0 || from->top > to->top ? from->top : to->top;
-		to->nr_weighed += from->nr_weighed;
-		break;
-	case SONDE_METHOD_SUM:
-	case SONDE_METHOD_UPPER:
-	case SONDE_METHOD_LOWER:
-		to->b = to->nr == 0 || from->b > to->b ? from->b : to->b;
-		to->a += from->a;
-		break;
-	case SONDE_METHOD_MAX:
-		to->a = to->nr == 0 || from->a > to->a ? from->a : to->a;
-		break;
-	default:
-		to->a = to->nr == 0 || from->a < to->a ? from->a : to->a;
-		to->b = to->nr == 0 || from->b > to->b ? from->b : to->b;
+	sonde_acc_add(to, from, p->method, p->per_instance ? scale : 1, 1);
+	if (p->method >= SONDE_METHOD_SAME)
 		merge_modes(to->modes, from->modes);
-		break;
-	}
-	to->nr += from->nr;
 }
 
 void sonde_cell__merge(const struct sonde_tree *t, struct sonde_cell *to,
