@@ -135,15 +135,12 @@ void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t m
 	sonde_count__add(&to->nr, from->nr, sign);
 }
 
-struct sonde_mode *sonde_modes_find(
-	struct sonde_modes *m, const struct sonde_mode *mode, struct sonde_arena *arena)
+struct sonde_mode *sonde_modes_add(
+	struct sonde_modes *m, double v, bool is_text, struct sonde_arena *arena)
 {
 	struct sonde_mode *at;
-	uint32_t i, cap = !m->cap ? 1 : m->cap * 4 < SONDE_MAX_MODES ? m->cap * 4 : SONDE_MAX_MODES;
+	uint32_t cap = !m->cap ? 1 : m->cap * 4 < SONDE_MAX_MODES ? m->cap * 4 : SONDE_MAX_MODES;
 
-	for (i = 0; i < m->nr; i++)
-		if (m->at[i].v == mode->v && m->at[i].is_text == mode->is_text)
-			return &m->at[i];
 	if (m->nr == m->cap) {
 		at = m->cap < SONDE_MAX_MODES ? sonde_arena_calloc(arena, cap, sizeof(*at)) : NULL;
 		if (!at)
@@ -153,7 +150,7 @@ struct sonde_mode *sonde_modes_find(
 		m->at = at;
 		m->cap = cap;
 	}
-	m->at[m->nr] = (struct sonde_mode){.v = mode->v, .is_text = mode->is_text};
+	m->at[m->nr] = (struct sonde_mode){.v = v, .is_text = is_text};
 	return &m->at[m->nr++];
 }
 

@@ -34,12 +34,20 @@ struct sonde_modes {
 	} * at;
 };
 
-/*
- * Where a value is counted: added, with nothing counted, when new. NULL where there is no room, for
- * which more is taken from the arena up to SONDE_MAX_MODES.
- */
-struct sonde_mode *sonde_modes_find(
-	struct sonde_modes *m, const struct sonde_mode *mode, struct sonde_arena *arena);
+/* A new value, with nothing counted. NULL when there is no room: up to SONDE_MAX_MODES the arena has it. */
+struct sonde_mode *sonde_modes_add(
+	struct sonde_modes *m, double v, bool is_text, struct sonde_arena *arena);
+/* Where a value is counted, added when new. Inline: asked for every fact of every launch. */
+static inline struct sonde_mode *sonde_modes_find(
+	struct sonde_modes *m, double v, bool is_text, struct sonde_arena *arena)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->at[i].v == v && m->at[i].is_text == is_text)
+			return &m->at[i];
+	return sonde_modes_add(m, v, is_text, arena);
+}
 
 /* One accumulator; which members count depends on the method of the metric's rule. */
 struct sonde_acc {

@@ -30,13 +30,12 @@ struct filling {
 
 static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
 {
-	const struct sonde_mode value = {.v = v, .is_text = is_text};
 	struct sonde_mode *mode;
 
 	if (!acc->modes)
 		acc->modes = sonde_arena_calloc(&x->c->arena, 1, sizeof(*acc->modes));
 	if (acc->modes) {
-		mode = sonde_modes_find(acc->modes, &value, &x->c->arena);
+		mode = sonde_modes_find(acc->modes, v, is_text, &x->c->arena);
 		*(mode ? &mode->count : &acc->modes->other) += x->nr;
 	}
 	if (!is_text) {

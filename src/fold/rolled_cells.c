@@ -13,7 +13,7 @@ static void add_mode(struct sonde_adding *a, struct sonde_modes *m, struct sonde
 
 	if (mode.is_text)
 		mode.v = a->text_of[(uint32_t)mode.v];
-	to = sonde_modes_find(m, &mode, &a->to->arena);
+	to = sonde_modes_find(m, mode.v, mode.is_text, &a->to->arena);
 	sonde_adding__count(a, to ? &to->count : &m->other, mode.count);
 }
 

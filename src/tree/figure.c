@@ -59,9 +59,10 @@ static void merge_modes(struct sonde_modes *to, const struct sonde_modes *from)
 	uint32_t i;
 
 	for (i = 0; from && i < from->nr; i++) {
-		struct sonde_mode *mode = sonde_modes_find(to, &from->at[i], NULL); /* there is room */
+		const struct sonde_mode *mode = &from->at[i];
+		struct sonde_mode *slot = sonde_modes_find(to, mode->v, mode->is_text, NULL);
 
-		*(mode ? &mode->count : &to->other) += from->at[i].count;
+		*(slot ? &slot->count : &to->other) += mode->count;
 	}
 	to->other += from ? from->other : 0;
 }
