@@ -12,10 +12,11 @@
 
 #include <math.h>
 
-/* The numbers of a node: these, then every metric inclusive, then every metric exclusive. */
+/* The numbers of a node: these, then every metric inclusive, then exclusive, then the errors of both. */
 static const char *const fixed[] = {
 	"time (inc)", "time", "launches (inc)", "launches", "host (inc)"};
 #define NR_FIXED (sizeof(fixed) / sizeof(*fixed))
+enum { INCLUSIVE, EXCLUSIVE, INCLUSIVE_ERROR, EXCLUSIVE_ERROR, NR_KINDS };
 
 struct literal {
 	struct sonde_sink *to;
@@ -29,13 +30,19 @@ struct literal {
 	size_t nr;	/* of both */
 };
 
-static void read_figures(struct literal *x, uint32_t node, enum sonde_part part, double *into)
+static void read_figures(struct literal *x, uint32_t node, enum sonde_part part, int kind)
 {
-	size_t i;
+	size_t nr = x->tree->columns.nr, i;
+	double *values = x->values + NR_FIXED + (size_t)kind * nr;
+	double *errors = x->values + NR_FIXED + (size_t)(kind + INCLUSIVE_ERROR) * nr;
 
 	sonde_tree_values(x->tree, x->report, part, node, &x->figures);
-	for (i = 0; i < x->tree->columns.nr; i++)
-		into[i] = x->tree->columns.at[i].is_text ? NAN : x->figures.at[i].v;
+	for (i = 0; i < nr; i++) {
+		bool is_text = x->tree->columns.at[i].is_text;
+
+		values[i] = is_text ? NAN : x->figures.at[i].v;
+		errors[i] = is_text || isnan(values[i]) ? NAN : x->figures.at[i].error;
+	}
 }
 
 static void read_node(struct literal *x, uint32_t node)
@@ -48,9 +55,8 @@ static void read_node(struct literal *x, uint32_t node)
 	x->values[2] = (double)n->launches;
 	x->values[3] = (double)n->own_launches;
 	x->values[4] = n->host_ns / 1e6;
-	read_figures(x, node, SONDE_PART_INCLUSIVE, x->values + NR_FIXED);
-	read_figures(
-		x, node, SONDE_PART_EXCLUSIVE, x->values + NR_FIXED + x->tree->columns.nr);
+	read_figures(x, node, SONDE_PART_INCLUSIVE, INCLUSIVE);
+	read_figures(x, node, SONDE_PART_EXCLUSIVE, EXCLUSIVE);
 }
 
 /* The name of number k, escaped. */
@@ -62,8 +68,11 @@ static void put_name(struct literal *x, size_t k)
 	if (k < NR_FIXED) {
 		sonde_buf_puts(&x->name, fixed[k]);
 	} else {
+		size_t kind = (k - NR_FIXED) / nr_columns;
+
 		sonde_buf_str(&x->name, x->tree->columns.at[(k - NR_FIXED) % nr_columns].name);
-		sonde_buf_puts(&x->name, k < NR_FIXED + nr_columns ? " (inc)" : "");
+		sonde_buf_puts(&x->name, kind >= INCLUSIVE_ERROR ? ".error" : "");
+		sonde_buf_puts(&x->name, kind == INCLUSIVE || kind == INCLUSIVE_ERROR ? " (inc)" : "");
 	}
 	sonde_escape_json(&x->to->buf, sonde_buf_view(&x->name));
 }
@@ -105,7 +114,7 @@ static int prepare(struct literal *x, struct sonde_err *err)
 	size_t nr_nodes = x->report ? x->report->nodes.nr : 0, i, k;
 	int rc = sonde_figures_init(&x->figures, x->tree, err);
 
-	x->nr = NR_FIXED + 2 * x->tree->columns.nr;
+	x->nr = NR_FIXED + NR_KINDS * x->tree->columns.nr;
 	x->values = sonde_calloc(x->nr, sizeof(*x->values));
 	x->is_known = sonde_calloc(x->nr, sizeof(*x->is_known));
 	if (rc == 0 && (!x->values || !x->is_known))

@@ -19,7 +19,7 @@ ok "files that are named are as good as their directory" named
 ok "Markdown says what ~ and ± are" grep -q '~ sampled while the program ran, ± its 95 % interval' <(report -f md $D)
 ok "a sampled metric can be named" grep -q 'SM clock' <(report --metrics sm__cycles_elapsed.avg.per_second $D)
 errors() { # of one region and counter, in every format that has numbers
-	report -f csv $D >"$TMP/s.csv" && report -f md $D >"$TMP/s.md" && report -f sqlite -o "$TMP/s.db" $D || return
+	report -f csv $D >"$TMP/s.csv" && report -f md $D >"$TMP/s.md" && report -f sqlite -o "$TMP/s.db" $D && report -f hatchet $D >"$TMP/s.hatchet" || return
 	python3 - "$TMP" <<-'END'
 		import csv, json, sqlite3, sys
 		top, name = sys.argv[1], "dram__bytes_read.sum"
@@ -31,13 +31,15 @@ errors() { # of one region and counter, in every format that has numbers
 		got = db.execute("SELECT error, high - value FROM metrics m JOIN metric_names n ON n.id = m.metric JOIN regions r ON r.id = m.region"
 		    " WHERE n.name = ? AND r.region_id = 'warmup' AND m.part = 'inclusive' LIMIT 1", (name,)).fetchone()
 		assert abs(got[0] - want) < 1e-9 * want and abs(got[1] - want) < 1e-6 * want, got
+		node = next(n for n in json.load(open(top + "/s.hatchet")) if n["frame"]["name"] == "warmup")
+		assert node["metrics"][name + ".error (inc)"] == want, node["metrics"]
 		assert "±" in next(l for l in open(top + "/s.md") if l.startswith("| warmup "))
 	END
 }
 if command -v python3 >/dev/null; then
-	ok "CSV, SQLite and Markdown have the errors of JSON" errors
+	ok "CSV, SQLite, Hatchet and Markdown have the errors of JSON" errors
 else
-	skip "CSV, SQLite and Markdown have the errors of JSON" "no python3"
+	skip "CSV, SQLite, Hatchet and Markdown have the errors of JSON" "no python3"
 fi
 over_time() {
 	report -f perfetto $D >"$TMP/trace.json" && jq -e '[.traceEvents[] | select(.ph == "C")] |
