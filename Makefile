@@ -1,15 +1,20 @@
-# sonde: GPU profiling by NVTX region.
+# sonde: GPU profiling by NVTX region. `make help` prints these lines:
 #
-#   make              build/sonde (optimised)
+#   make              build/sonde (optimised), libsonde, the injected library, workloads
 #   make test         build with ASan + UBSan under build/asan/ and run every test
 #   make test-gpu     the tests that need a GPU
-#   make fuzz         the libFuzzer targets (clang); make clang: everything by clang, without a warning
+#   make fuzz         the libFuzzer targets (clang)
+#   make clang        everything by clang, without a warning
+#   make tsan         the injected library under ThreadSanitizer
 #   make bench        ratios measured side by side
 #   make lib          libsonde.so and libsonde.a, which have the functions of include/sonde.h and no others
 #   make sonde-mpi    build/sonde-mpi, where mpicc is (MPICC=mpicc.mpich: another one)
-#   make install      PREFIX=/usr/local DESTDIR=; make uninstall removes what it put there
+#   make install      PREFIX=/usr/local DESTDIR=
+#   make uninstall    removes what install put there
 #   make accept       rewrite every output that tests compare with: tests/cli/golden/, README, docs
-#   make lint         clang-tidy over src/ and lib/ (make analyze: the slow checks, and cppcheck)
+#   make lint         clang-tidy over src/ and lib/
+#   make analyze      its slow checks, and cppcheck
+#   make clean        removes build/
 #
 # Rooms are folders under src/, lib/hydra is the composer; a new .c file in one is picked up by itself.
 
@@ -23,6 +28,8 @@ PKGS      := libpcre2-8 jansson libxxhash sqlite3 zlib
 # STATIC=1 links our libraries (not libc) statically, for machines that lack them.
 STATIC    ?=
 CUDA_HOME ?= /usr/local/cuda
+# The folder of a vendor's header, in FOLDERS too; nothing where there is none: HEADER,FOLDERS
+folder_of  = $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include $(2),$(if $(wildcard $(d)/$(1)),$(d))))
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
 CPPFLAGS  += -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
@@ -34,7 +41,7 @@ LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,
 ROOMS     := base catalogue config format sample capture read attribute unmix fold tree compare export lib check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 # The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
-CUPTI_PM_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_pmsampling.h),$(d))))
+CUPTI_PM_INC := $(call folder_of,cupti_pmsampling.h)
 PM_SRC    := $(addprefix src/sample/,calibration_kernels.c counter_sets.c pm_device.c pm_host.c pm_images.c pm_load.c sampling.c sampling_loop.c)
 PM_LEFT   := $(if $(CUPTI_PM_INC),src/sample/sampling_absent.c,$(PM_SRC))
 LIB_SRC   := $(filter-out $(PM_LEFT),$(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))) $(HYDRA_SRC)
@@ -44,8 +51,11 @@ CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_SRC  := $(sort $(wildcard tests/unit/*_test.c))
 TESTS     := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 
-.PHONY: all test unit cli test-gpu fuzz bench install accept lint analyze clean
+.PHONY: all help test test-gpu fuzz bench install accept lint analyze clean
 all: $(BUILD)/sonde
+
+help:
+	@sed -n 's/^#   make/make/p' Makefile
 
 $(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/rooms.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -55,7 +65,6 @@ $(BUILD)/rooms.a: $(LIB_OBJ)
 	$(AR) rcs $@ $^
 
 # --- sonde-mpi: `sonde report` by all processes of an MPI job; nothing else needs MPI -----------
-#   make sonde-mpi MPICC=mpicc.mpich
 MPICC     ?= mpicc
 MPI_SRC   := $(sort $(wildcard src/mpi/*.c))
 # One program per compiler, so that a machine with several has all of them (tests/mpi/).
@@ -157,9 +166,8 @@ $(BUILD)/lib/hydra/tests/%.o: CPPFLAGS += -Itests/unit -Ilib/hydra/tests/cases
 
 # --- the injected library and the programs it is tried on -------------------------------------
 # Needs the NVTX headers; its CUPTI half needs the CUPTI headers too. Without them: everything else.
-CUDA_HOME  ?= /usr/local/cuda
-NVTX_INC   := $(firstword $(foreach d,$(CUDA_HOME)/include /usr/include,$(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d))))
-CUPTI_INC  := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_activity.h),$(d))))
+NVTX_INC   := $(call folder_of,nvtx3/nvToolsExt.h,/usr/include)
+CUPTI_INC  := $(call folder_of,cupti_activity.h)
 INJ_CUPTI  := src/inject/activity.c src/inject/records.c src/inject/launches.c src/inject/devices.c src/inject/cupti_load.c src/inject/rivals.c src/inject/presence.c
 INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/activity_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
 INJ_SRC    := $(INJ_ALL) src/format/event.c src/base/glob.c src/base/utf8.c $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/activity_absent.c)
@@ -169,6 +177,7 @@ INJ_FLAGS  := -fPIC -fno-plt -fno-stack-protector -fvisibility=hidden -ftls-mode
 INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
 # Sanitizers are for programs; a library loaded into one follows it only when asked (make tsan).
 INJ_OPT    ?= -O2 -g
+INJ_CC      = $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT)
 INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
 HAS_STATIC := $(filter /%,$(shell $(CC) -print-file-name=libc.a))
 WORK_SRC   := $(sort $(wildcard workloads/*.c))
@@ -187,15 +196,15 @@ $(BUILD)/libsonde_inject_empty.so: $(BUILD)/pic/src/inject/empty_hooks.o
 
 $(BUILD)/pic/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -MMD -MP -c -o $@ $<
+	$(INJ_CC) $(INJ_FLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/workloads/%: workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -MMD -MP -o $@ $< -pthread -ldl
+	$(INJ_CC) -isystem $(NVTX_INC) -MMD -MP -o $@ $< -pthread -ldl
 
 $(BUILD)/workloads/plugin.so: workloads/lib/plugin.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -fPIC -shared -o $@ $< -ldl
+	$(INJ_CC) -isystem $(NVTX_INC) -fPIC -shared -o $@ $< -ldl
 
 $(BUILD)/workloads/static: workloads/lib/static.c
 	@mkdir -p $(@D)
@@ -207,16 +216,16 @@ workloads: $(FAKES)
 
 $(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
+	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $<
 
 $(BUILD)/fake/libpm_fake.so: tests/sample/fake_pmsampling.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -isystem src/sample/c_only -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $<
+	$(INJ_CC) -isystem src/sample/c_only $(INJ_FLAGS) -shared -o $@ $<
 
 $(BUILD)/fake/fake_idle: workloads/idle_causes.h
 $(BUILD)/fake/fake_%: tests/inject/fake_%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
+	$(INJ_CC) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
 
 # The library under ThreadSanitizer, with a program that has it too.
 TSAN := BUILD=build/tsan OPT="-O0 -g1 -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
@@ -245,9 +254,9 @@ gpu-programs:
 cupti-parts: $(if $(CUPTI_INC),$(BUILD)/libcupti_parts.so $(BUILD)/bench/launch_cost)
 $(BUILD)/bench/launch_cost: bench/launch_cost.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) -isystem $(NVTX_INC) -isystem $(CUPTI_INC) -o $@ $< -ldl
+	$(INJ_CC) -isystem $(NVTX_INC) -isystem $(CUPTI_INC) -o $@ $< -ldl
 $(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
-	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT) $(INJ_FLAGS) -shared -o $@ $< -ldl
+	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $< -ldl
 
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
@@ -376,7 +385,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/rooms.a
 # --- captures --------------------------------------------------------------------------------
 # Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
 # at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
-CUPTI_HOST_INC := $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_profiler_host.h),$(d))))
+CUPTI_HOST_INC := $(call folder_of,cupti_profiler_host.h)
 PM_OBJ := $(PM_SRC:%.c=$(BUILD)/%.o)
 $(BUILD)/src/capture/passes.o $(PM_OBJ): CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
 
