@@ -2,6 +2,7 @@
 #ifndef SONDE_COMPARE_DIFF_INT_H
 #define SONDE_COMPARE_DIFF_INT_H
 
+#include "base/number.h"
 #include "compare/diff.h"
 #include "compare/stats.h"
 
@@ -85,5 +86,20 @@ int sonde_diff__check_sides(
 /* Warnings on clocks (same_clocks.c); false when memory is short. */
 bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
+
+/* What sentences on regions that one side alone has (fates.c) share with the others. */
+static inline void sonde_diff__put_time(struct sonde_buf *b, double ns)
+{
+	sonde_number_human(b, ns, "ns");
+}
+
+/* "a/b is", "a/b and 3 regions beside it are". */
+void sonde_diff__put_subject(
+	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside);
+/* What became of a region that one side alone has, and of as many beside it. */
+void sonde_diff__say_lone(struct sonde_buf *b, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, size_t nr_beside);
+/* Whether that is the same for two siblings, so that one sentence says both. */
+bool sonde_diff__share_fate(const struct sonde_diff_region *a, const struct sonde_diff_region *b);
 
 #endif

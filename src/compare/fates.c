@@ -2,7 +2,7 @@
  * Sentences on regions that one side alone has: new, gone, and what they may be on the other side.
  * Siblings with the same fate are one sentence.
  */
-#include "compare/sentences_int.h"
+#include "compare/diff_int.h"
 
 #include <math.h>
 

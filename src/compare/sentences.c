@@ -4,10 +4,9 @@
  * A region whose change is that of regions inside it is not news: each region is weighed by
  * what is left of its change without theirs, and the heaviest come first.
  */
-#include "compare/sentences_int.h"
+#include "compare/diff_int.h"
 
 #include "base/alloc.h"
-#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/*
+ * What is added to cells and looked up in them. Cells come about in four ways: folded from launches,
+ * united from parts, added up from scopes that a report does not show one by one (rest*.c) or from
+ * files of one capture (rolled*.c). What these have in common is here, so that a new member of a
+ * table is one line and not four.
+ */
 #include "fold/fold_int.h"
 #include "fold/sampled.h"
 

@@ -35,7 +35,7 @@
  *   partial_*.c      … to a file and back: its frame (file), tables, rows, sampled; timeline
  *   walk.h           … values as bytes, both ways
  *   unite*.c         parts → cells: tables, then rows
- *   cells.c          looking things up in cells
+ *   cells.c          what all who make cells add to them; looking things up in them
  *   ranks_seen.c     … and which ranks of the job they are of
  *   inventory.c      launches → the list of a program's ranges
  */

@@ -80,19 +80,16 @@ static bool find_long(struct sonde_loads *l, const struct sonde_unmixing *x, con
 	size_t i, k, nr = x->f->r->ranges.nr;
 
 	for (i = 0; i < nr; i++) {
-		struct long_entry *e;
+		struct long_entry e = {.range = (uint32_t)i, .gpu_ns = gpu_ns[i], .cycles = cycles[i]};
 
 		l->entry_of[i] = SONDE_NONE;
 		if (x->f->visit_of[i] == SONDE_NONE || !(least > 0 && gpu_ns[i] >= least))
 			continue;
 		l->entry_of[i] = (uint32_t)l->entries.nr;
-		e = sonde_vec_push(&l->entries);
-		if (!e)
-			return false;
-		*e = (struct long_entry){
-			.range = (uint32_t)i, .gpu_ns = gpu_ns[i], .cycles = cycles[i]};
 		for (k = 0; k < SONDE_NR_LOADS; k++)
-			e->load.v[k] = e->load.error[k] = NAN;
+			e.load.v[k] = e.load.error[k] = NAN;
+		if (!sonde_vec_put(&l->entries, e))
+			return false;
 	}
 	return true;
 }
@@ -349,27 +346,22 @@ bool sonde_loads__end(struct sonde_loads *l, struct sonde_unmixing *x)
 
 	for (i = 0; l && i < l->entries.nr; i++) {
 		struct long_entry *e = &l->entries.at[i];
-		struct sonde_entry_load *slot;
 
 		e->load.entry = find_entry(x, e->range);
 		for (k = 0; k < SONDE_NR_LOADS && isnan(e->load.v[k]); k++)
 			;
-		if (k == SONDE_NR_LOADS || e->load.entry == SONDE_NONE)
-			continue;
-		slot = sonde_vec_push(&x->f->c->loads);
-		if (!slot)
+		if (k < SONDE_NR_LOADS && e->load.entry != SONDE_NONE &&
+			!sonde_vec_put(&x->f->c->loads, e->load))
 			return false;
-		*slot = e->load;
 	}
 	return true;
 }
 
 static int by_entry(const void *a, const void *b)
 {
-	uint32_t x = ((const struct sonde_entry_load *)a)->entry;
-	uint32_t y = ((const struct sonde_entry_load *)b)->entry;
+	const struct sonde_entry_load *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return sonde_cmp(x->entry, y->entry);
 }
 
 /* An entry may have work on two devices: it has no load then, as it has no one device. */
@@ -377,8 +369,7 @@ void sonde_loads__sort(struct sonde_cells *c)
 {
 	size_t i, k, nr = 0;
 
-	if (c->loads.nr)
-		qsort(c->loads.at, c->loads.nr, sizeof(*c->loads.at), by_entry);
+	sonde_vec_sort(&c->loads, by_entry);
 	for (i = 0; i < c->loads.nr; i = k) {
 		for (k = i + 1; k < c->loads.nr && c->loads.at[k].entry == c->loads.at[i].entry; k++)
 			;

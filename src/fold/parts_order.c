@@ -53,17 +53,15 @@ static int by_input(const void *pa, const void *pb)
 {
 	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
 	const struct sonde_cells *b = *(const struct sonde_cells *const *)pb;
-	int c = is_rest(a) != is_rest(b) ? (int)is_rest(a) - (int)is_rest(b)
-					 : sonde_str_cmp(path_of(a), path_of(b));
-	uint64_t x, y;
+	int c = sonde_cmp(is_rest(a), is_rest(b));
 
-	if (c)
-		return c;
-	x = sonde_parts__identity(a);
-	y = sonde_parts__identity(b);
-	if (x != y)
-		return x < y ? -1 : 1;
-	return nr_kept(a) > nr_kept(b) ? -1 : nr_kept(a) < nr_kept(b);
+	c = c ? c : sonde_str_cmp(path_of(a), path_of(b));
+	if (c == 0) {
+		uint64_t x = sonde_parts__identity(a), y = sonde_parts__identity(b);
+
+		c = sonde_cmp(x, y);
+	}
+	return c ? c : sonde_cmp(nr_kept(b), nr_kept(a));
 }
 
 void sonde_parts__note_double(struct sonde_notes *notes, const struct sonde_cells *c)

@@ -6,7 +6,6 @@
 #include "base/quantile.h"
 #include "fold/fold_int.h"
 
-
 #define MAX_SPANS 8 /* in words; the rest is "…" */
 
 /* Sorted, each once. */

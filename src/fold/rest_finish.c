@@ -94,22 +94,20 @@ static bool finish_entries(struct finishing *f, struct sonde_visit *v, struct so
 
 static bool finish_visit(struct finishing *f, uint32_t region, struct sonde_rest_region *from)
 {
-	struct sonde_visit *v = from->nr_visits ? sonde_vec_push(&f->c->visits) : NULL;
+	struct sonde_visit *v = from->nr_visits ? sonde_cells__add_visit(f->c, 0, region) : NULL;
 	double *times[SONDE_NR_VISIT_TIMES];
 	size_t i;
 
-	if (!from->nr_visits)
-		return true;
 	if (!v)
-		return false;
-	v->region = region;
+		return !from->nr_visits;
 	v->is_present = from->nr_present > 0;
 	v->is_open = from->nr_open > 0;
 	v->instances = from->instances;
 	v->first_instances = from->first_instances;
 	sonde_visit__list_times(v, times);
 	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
-		*times[i] = from->nr_known[i] ? sonde_exact_value(&from->times[i]) : NAN;
+		if (from->nr_known[i])
+			*times[i] = sonde_exact_value(&from->times[i]);
 	v->memory.peak = from->peak;
 	v->waits.nr_queued = from->nr_queued;
 	v->more_streams = (uint32_t)from->nr_streams;
@@ -246,10 +244,8 @@ static bool finish_cell(struct finishing *f, struct sonde_rest_cell *from)
 	struct sonde_cell *to = from->launches ? sonde_vec_push(&f->c->cells) : NULL;
 	uint32_t nr = f->c->kits.at[0].nr, i;
 
-	if (!from->launches)
-		return true;
 	if (!to)
-		return false;
+		return !from->launches;
 	to->sampled = SONDE_NONE;
 	to->place = f->n.place_of[from->place];
 	to->kernel = f->n.string_of[from->kernel];

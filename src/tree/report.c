@@ -243,9 +243,7 @@ static int by_kernel(const void *a, const void *b, void *cells)
 	const struct sonde_cell *at = cells;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (at[x].kernel != at[y].kernel)
-		return at[x].kernel < at[y].kernel ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return at[x].kernel != at[y].kernel ? sonde_cmp(at[x].kernel, at[y].kernel) : sonde_cmp(x, y);
 }
 
 static int by_time_then_name(const void *a, const void *b, void *names)
