@@ -9,7 +9,7 @@
 #ifndef SONDE_READ_NCU_CSV_INT_H
 #define SONDE_READ_NCU_CSV_INT_H
 
-#include "read/source_int.h"
+#include "read/ncu_entries_int.h"
 
 /* Walks the cells of rows. Nothing outside [p, end) is touched. */
 struct csv_cursor {
@@ -36,16 +36,6 @@ bool csv_is_missing(struct sonde_str text);
 /* The factor to base units (`usecond` → 1000) and the base unit's name (`ns`), in the arena. */
 double csv_unit(struct sonde_arena *a, struct sonde_str unit, struct sonde_str *base);
 
-/* One range open in the last row of a thread (or, start/end, of a process). */
-struct csv_frame {
-	uint32_t range, label;
-	uint64_t id; /* start/end only */
-};
-
-struct csv_stack {
-	SONDE_VEC(struct csv_frame) frames;
-};
-
 /* One range as a cell has it. */
 struct csv_item {
 	uint32_t domain, label;
@@ -54,10 +44,8 @@ struct csv_item {
 
 /* NVTX: what is open, as the rows so far say. */
 struct csv_nvtx {
-	struct sonde_map stack_keys; /* {process, thread, domain, kind} → number in `stacks` */
-	SONDE_VEC(struct csv_stack) stacks;
+	struct ncu_entries entries;
 	SONDE_VEC(struct csv_item) items; /* scratch: of the current cell, in order */
-	SONDE_VEC(uint32_t) members;	  /* scratch: the set being built */
 	uint64_t nr_doubtful;		  /* labels whose border with the domain is a guess */
 	uint64_t nr_lost;		  /* pieces of NVTX cells that make no sense */
 };

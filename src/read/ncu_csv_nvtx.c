@@ -141,68 +141,34 @@ static int read_items(struct csv_nvtx *n, struct sonde_records *r, struct sonde_
 	return rc;
 }
 
-static struct csv_stack *find_stack(
-	struct csv_nvtx *n, struct sonde_records *r, const uint64_t (*key)[4])
-{
-	bool is_new;
-	uint32_t number = sonde_map_keep(&n->stack_keys, &r->arena, SONDE_BYTES(*key), &is_new);
-
-	if (number == SONDE_NONE)
-		return NULL;
-	return is_new ? sonde_vec_push(&n->stacks) : &n->stacks.at[number];
-}
-
-static int enter(struct csv_frame *slot, struct sonde_records *r, const struct sonde_range *range,
-	uint64_t id, struct sonde_err *err)
-{
-	if (!sonde_vec_put(&r->ranges, *range))
-		return sonde_err_nomem(err);
-	*slot = (struct csv_frame){(uint32_t)(r->ranges.nr - 1), range->label, id};
-	return 0;
-}
-
-static int add_member(struct csv_nvtx *n, uint32_t range, struct sonde_err *err)
-{
-	return sonde_vec_put(&n->members, range) ? 0 : sonde_err_nomem(err);
-}
-
 /* The stack of one domain: the items from `first` on that are of its domain. */
 static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
 	size_t first, struct sonde_err *err)
 {
 	uint32_t domain = n->items.at[first].domain;
-	struct sonde_range range = {
-		.parent = SONDE_NONE, .domain = domain, .process = res->process};
-	const uint64_t key[4] = {res->process, res->thread, domain, SONDE_PUSH_POP};
-	struct csv_stack *stack = find_stack(n, r, &key);
+	struct sonde_range range = {.parent = SONDE_NONE,
+		.domain = domain,
+		.process = res->process,
+		.thread = res->thread};
+	struct ncu_stack *stack = ncu_entries_stack(&n->entries, r, &range);
 	size_t i, depth = 0, last = first;
-	bool same = stack != NULL;
-	int rc = stack ? 0 : sonde_err_nomem(err);
+	bool same = true;
 
-	range.thread = res->thread;
+	if (!stack)
+		return sonde_err_nomem(err);
 	for (i = first; i < n->items.nr; i++)
 		last = n->items.at[i].domain == domain ? i : last;
-	for (i = first; i <= last && rc == 0; i++) {
-		struct csv_frame *old;
-
-		range.label = n->items.at[i].label;
+	for (i = first; i <= last; i++) {
 		if (n->items.at[i].domain != domain)
 			continue;
-		if (!sonde_vec_reserve(&stack->frames, depth + 1))
+		range.label = n->items.at[i].label;
+		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && i == last);
+		if (!ncu_stack_frame(stack, r, depth++, &range, 0, &same))
 			return sonde_err_nomem(err);
-		old = &stack->frames.at[depth];
-		same = same && depth < stack->frames.nr && old->label == range.label &&
-		       !(res->rec.kind == SONDE_RESULT_RANGE && i == last);
-		if (!same)
-			rc = enter(old, r, &range, 0, err);
-		stack->frames.nr = same ? stack->frames.nr : depth + 1;
-		range.parent = old->range;
 		n->items.at[i].id = 1; /* done */
-		depth++;
 	}
-	if (stack && rc == 0)
-		stack->frames.nr = depth;
-	return rc ? rc : add_member(n, range.parent, err);
+	stack->frames.nr = depth;
+	return sonde_vec_put(&n->entries.members, range.parent) ? 0 : sonde_err_nomem(err);
 }
 
 /* `1108  "…` → 1108 */
@@ -229,13 +195,13 @@ static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct csv
 }
 
 /* The entry of last time's list that `item` continues. */
-static const struct csv_frame *find_started(
-	const struct csv_stack *stack, const struct csv_item *item, const struct sonde_records *r)
+static const struct ncu_frame *find_started(
+	const struct ncu_stack *stack, const struct csv_item *item, const struct sonde_records *r)
 {
 	size_t i;
 
 	for (i = 0; i < stack->frames.nr; i++) {
-		const struct csv_frame *f = &stack->frames.at[i];
+		const struct ncu_frame *f = &stack->frames.at[i];
 
 		if (f->id == item->id && f->label == item->label &&
 			r->ranges.at[f->range].domain == item->domain)
@@ -244,32 +210,25 @@ static const struct csv_frame *find_started(
 	return NULL;
 }
 
+/* The ranges of all domains are in one list. */
 static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
 	struct sonde_str cell, struct sonde_err *err)
 {
-	const uint64_t key[4] = {res->process, 0, 0, SONDE_START_END};
-	struct csv_stack *stack = find_stack(n, r, &key), now = {{NULL, 0, 0}};
+	struct sonde_range range = {
+		.parent = SONDE_NONE, .process = res->process, .kind = SONDE_START_END};
+	struct ncu_stack *stack = ncu_entries_stack(&n->entries, r, &range), now = {0};
 	int rc = stack ? read_items(n, r, cell, SONDE_START_END, err) : sonde_err_nomem(err);
 	size_t i;
 
 	for (i = 0; i < n->items.nr && rc == 0; i++) {
 		const struct csv_item *item = &n->items.at[i];
-		struct sonde_range range = {.parent = SONDE_NONE,
-			.label = item->label,
-			.domain = item->domain,
-			.process = res->process,
-			.kind = SONDE_START_END};
-		struct csv_frame *slot = sonde_vec_push(&now.frames);
-		const struct csv_frame *old =
-			res->rec.kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r);
 
-		if (!slot)
+		range.label = item->label;
+		range.domain = item->domain;
+		if (!ncu_entries_started(&n->entries, r, &now,
+			    res->rec.kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r),
+			    &range, 0, item->id))
 			rc = sonde_err_nomem(err);
-		else if (old)
-			*slot = *old;
-		else
-			rc = enter(slot, r, &range, item->id, err);
-		rc = rc ? rc : add_member(n, slot->range, err);
 	}
 	if (stack) {
 		sonde_vec_release(&stack->frames);
@@ -283,25 +242,19 @@ int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result
 {
 	int rc = 0;
 
-	n->members.nr = 0;
+	n->entries.members.nr = 0;
 	if (cells[0].n)
 		rc = read_push_pop(n, r, res, cells[0], err);
-	if (rc == 0 && (cells[1].n || n->stacks.nr))
+	if (rc == 0 && (cells[1].n || n->entries.stacks.nr))
 		rc = read_started(n, r, res, cells[1], err);
 	if (rc)
 		return rc;
-	res->rec.open = sonde_records__set(r, n->members.at, n->members.nr);
+	res->rec.open = sonde_records__set(r, n->entries.members.at, n->entries.members.nr);
 	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 void csv_nvtx_release(struct csv_nvtx *n)
 {
-	size_t i;
-
-	for (i = 0; i < n->stacks.nr; i++)
-		sonde_vec_release(&n->stacks.at[i].frames);
-	sonde_vec_release(&n->stacks);
+	ncu_entries_release(&n->entries);
 	sonde_vec_release(&n->items);
-	sonde_vec_release(&n->members);
-	sonde_map_release(&n->stack_keys);
 }

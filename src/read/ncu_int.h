@@ -5,6 +5,7 @@
  *   ncu_result.c   one result: its fields, sections and metric values
  *   ncu_labels.c   the NVTX state of a result: domains and labels
  *   ncu_nvtx.c     the NVTX state of a result → range entries and the open set
+ *   ncu_entries.c  which of them are those of last time; the CSV's reader has that too
  *
  * Every function that reads returns 0, SONDE_ERR_FORMAT with the byte in `err`,
  * or SONDE_ERR_NOMEM.
@@ -12,19 +13,8 @@
 #ifndef SONDE_READ_NCU_INT_H
 #define SONDE_READ_NCU_INT_H
 
-#include "read/source_int.h"
+#include "read/ncu_entries_int.h"
 #include "read/wire.h"
-
-/* The stack one thread had in one domain (or the start/end ranges a process had open) last time. */
-struct ncu_stack {
-	struct ncu_frame {
-		uint32_t range; /* its range number */
-		uint32_t label;
-		uint64_t api; /* last API call before it was entered: tells instances apart */
-		uint64_t id;  /* start/end only */
-	} * frames;
-	size_t nr, cap;
-};
 
 /* A domain as the current NVTX state lists it. */
 struct ncu_domain {
@@ -45,9 +35,7 @@ struct ncu_report {
 	uint64_t bad_strings;		     /* metrics that named a string beyond the table */
 	struct sonde_map section_keys;	     /* sections already taken, by identifier */
 	/* NVTX */
-	struct sonde_map stack_keys; /* {process, thread, domain} → number in `stacks` */
-	SONDE_VEC(struct ncu_stack) stacks;
-	SONDE_VEC(uint32_t) members;	      /* scratch: the set being built */
+	struct ncu_entries entries;
 	SONDE_VEC(struct ncu_domain) domains; /* scratch: of the current state, by id */
 	bool too_deep;			      /* a stack was cut at NCU_MAX_DEPTH */
 	struct sonde_str last_state;	      /* bytes of the previous NVTX state … */

@@ -11,43 +11,6 @@
 #include "base/alloc.h"
 #include "read/ncu_int.h"
 
-static struct ncu_stack *find_stack(
-	struct ncu_report *n, uint64_t thread, uint32_t domain, uint32_t kind)
-{
-	struct {
-		uint64_t thread;
-		uint32_t process, domain, kind, pad;
-	} key = {thread, n->process, domain, kind, 0};
-	bool is_new;
-	uint32_t number = sonde_map_keep(&n->stack_keys, &n->r->arena, SONDE_BYTES(key), &is_new);
-
-	if (number == SONDE_NONE)
-		return NULL;
-	return is_new ? sonde_vec_push(&n->stacks) : &n->stacks.at[number];
-}
-
-static uint32_t add_range(struct ncu_report *n, const struct sonde_range *range)
-{
-	if (!sonde_vec_put(&n->r->ranges, *range))
-		return SONDE_NONE;
-	return (uint32_t)(n->r->ranges.nr - 1);
-}
-
-static struct ncu_frame *stack_at(struct ncu_stack *stack, size_t depth)
-{
-	void *at = stack->frames;
-
-	if (!sonde_vec_grow(&at, &stack->cap, depth + 1, sizeof(*stack->frames)))
-		return NULL;
-	stack->frames = at;
-	return &stack->frames[depth];
-}
-
-static int add_member(struct ncu_report *n, uint32_t range, struct sonde_err *err)
-{
-	return sonde_vec_put(&n->members, range) ? 0 : sonde_err_nomem(err);
-}
-
 static size_t count_frames(struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -83,49 +46,37 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 	rc = ncu_domain_string(n, s, domain, &range.domain, err);
 	if (rc)
 		return rc;
-	stack = find_stack(n, res->thread, range.domain, SONDE_PUSH_POP);
+	stack = ncu_entries_stack(&n->entries, n->r, &range);
 	if (!stack)
 		return sonde_err_nomem(err);
 	n->too_deep = n->too_deep || nr > NCU_MAX_DEPTH;
 	nr = nr > NCU_MAX_DEPTH ? NCU_MAX_DEPTH : nr;
 	for (w = sonde_wire_on(msg); depth < nr && sonde_wire_next(&w, &f);) {
 		struct ncu_frame_msg frame;
-		struct ncu_frame *old;
 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
 		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
 		range.label = sonde_records__string(n->r, frame.label);
-		old = range.label == SONDE_NONE ? NULL : stack_at(stack, depth);
-		if (!old)
+		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && depth + 1 == nr);
+		if (range.label == SONDE_NONE ||
+			!ncu_stack_frame(stack, n->r, depth, &range, frame.api, &same))
 			return sonde_err_nomem(err);
-		same = same && depth < stack->nr && old->label == range.label &&
-		       old->api == frame.api &&
-		       !(res->rec.kind == SONDE_RESULT_RANGE && depth + 1 == nr);
-		if (!same) {
-			stack->nr = depth; /* what was above is over */
-			*old = (struct ncu_frame){.label = range.label, .api = frame.api};
-			old->range = add_range(n, &range);
-			if (old->range == SONDE_NONE)
-				return sonde_err_nomem(err);
-			stack->nr = depth + 1;
-		}
-		range.parent = old->range;
 		depth++;
 	}
-	stack->nr = depth;
-	return depth ? add_member(n, range.parent, err) : 0;
+	stack->frames.nr = depth;
+	return !depth || sonde_vec_put(&n->entries.members, range.parent) ? 0 : sonde_err_nomem(err);
 }
 
 /* Both lists are in order of their start, that is of ids: one walk over the old one serves all. */
-static struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cursor, uint32_t label,
-	const struct ncu_frame_msg *frame)
+static const struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cursor,
+	uint32_t label, const struct ncu_frame_msg *frame)
 {
-	struct ncu_frame *old;
+	const struct ncu_frame *old;
 
-	while (*cursor < stack->nr && stack->frames[*cursor].id < frame->id)
+	while (*cursor < stack->frames.nr && stack->frames.at[*cursor].id < frame->id)
 		++*cursor;
-	old = *cursor < stack->nr ? &stack->frames[*cursor] : NULL;
+	old = *cursor < stack->frames.nr ? &stack->frames.at[*cursor] : NULL;
 	return old && old->id == frame->id && old->label == label && old->api == frame->api ? old
 											    : NULL;
 }
@@ -137,7 +88,7 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_range range = {
 		.parent = SONDE_NONE, .process = n->process, .kind = SONDE_START_END};
-	struct ncu_stack *stack, now = {NULL, 0, 0};
+	struct ncu_stack *stack, now = {0};
 	struct sonde_field f;
 	uint64_t domain = 0;
 	size_t cursor = 0;
@@ -147,33 +98,25 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
 	rc = ncu_domain_string(n, s, domain, &range.domain, err);
-	stack = rc ? NULL : find_stack(n, 0, range.domain, SONDE_START_END);
+	stack = rc ? NULL : ncu_entries_stack(&n->entries, n->r, &range);
 	if (!stack)
 		return rc ? rc : sonde_err_nomem(err);
 	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);) {
 		struct ncu_frame_msg frame;
-		struct ncu_frame *old, *slot;
+		const struct ncu_frame *old = NULL;
 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
 		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_START_END);
 		range.label = sonde_records__string(n->r, frame.label);
 		range.thread = frame.thread;
-		slot = range.label == SONDE_NONE ? NULL : stack_at(&now, now.nr);
-		if (!slot) {
+		if (res->rec.kind != SONDE_RESULT_RANGE)
+			old = find_started(stack, &cursor, range.label, &frame);
+		if (range.label == SONDE_NONE ||
+			!ncu_entries_started(&n->entries, n->r, &now, old, &range, frame.api, frame.id))
 			rc = sonde_err_nomem(err);
-			break;
-		}
-		old = res->rec.kind == SONDE_RESULT_RANGE
-			      ? NULL
-			      : find_started(stack, &cursor, range.label, &frame);
-		*slot = (struct ncu_frame){.label = range.label, .api = frame.api, .id = frame.id};
-		slot->range = old ? old->range : add_range(n, &range);
-		now.nr++;
-		rc = slot->range == SONDE_NONE ? sonde_err_nomem(err)
-					       : add_member(n, slot->range, err);
 	}
-	sonde_free(stack->frames);
+	sonde_vec_release(&stack->frames);
 	*stack = now;
 	return rc;
 }
@@ -243,8 +186,8 @@ static int lend(
 	res->thread = launcher;
 	if (rc)
 		return rc;
-	res->rec.lent = sonde_records__set(n->r, n->members.at, n->members.nr);
-	n->members.nr = 0;
+	res->rec.lent = sonde_records__set(n->r, n->entries.members.at, n->entries.members.nr);
+	n->entries.members.nr = 0;
 	return res->rec.lent == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
@@ -264,11 +207,11 @@ static int read_threads(
 	while (rc == 0 && sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2) && thread_id(f.bytes) == launcher)
 			rc = read_thread(n, s, f.bytes, res, err);
-	if (rc || n->members.nr)
+	if (rc || n->entries.members.nr)
 		return rc;
 	if (!s->scope)
 		return lend(n, s, res, err);
-	for (w = sonde_wire_on(s->msg); rc == 0 && !n->members.nr && sonde_wire_next(&w, &f);) {
+	for (w = sonde_wire_on(s->msg); rc == 0 && !n->entries.members.nr && sonde_wire_next(&w, &f);) {
 		if (!sonde_field_is_bytes(&f, 2))
 			continue;
 		res->thread = thread_id(f.bytes);
@@ -294,7 +237,7 @@ static int read_state(
 	}
 	if (w.bad)
 		return ncu_damage(n, &w, err);
-	n->members.nr = 0;
+	n->entries.members.nr = 0;
 	rc = ncu_read_domains(n, &s, err);
 	if (rc == 0)
 		rc = read_threads(n, &s, res, err);
@@ -303,7 +246,7 @@ static int read_state(
 			rc = read_started(n, &s, f.bytes, res, err);
 	if (rc)
 		return rc;
-	res->rec.open = sonde_records__set(n->r, n->members.at, n->members.nr);
+	res->rec.open = sonde_records__set(n->r, n->entries.members.at, n->entries.members.nr);
 	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 

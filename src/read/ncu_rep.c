@@ -350,18 +350,13 @@ static int read_report(struct sonde_source *src, struct sonde_records *r, struct
 static void release(struct sonde_source *src)
 {
 	struct ncu_report *n = src->state;
-	size_t i;
 
 	if (!n)
 		return;
-	for (i = 0; i < n->stacks.nr; i++)
-		sonde_free(n->stacks.at[i].frames);
-	sonde_vec_release(&n->stacks);
 	sonde_vec_release(&n->strings);
 	sonde_vec_release(&n->metric_of);
-	sonde_vec_release(&n->members);
 	sonde_vec_release(&n->domains);
-	sonde_map_release(&n->stack_keys);
+	ncu_entries_release(&n->entries);
 	sonde_map_release(&n->section_keys);
 	sonde_free(n);
 }
