@@ -99,11 +99,13 @@ static bool is_settled(bool may_call)
 			       atomic_load(&w->is_timing) == times(want)));
 }
 
-static void apply(bool may_call)
+static void apply(bool may_call, bool by_holders)
 {
 	while (!is_settled(may_call)) {
 		if (atomic_exchange(&w->baton, 1))
 			return;
+		if (by_holders) /* what was wanted on the way here may be long ago */
+			atomic_store(&w->want, atomic_load(&w->nr_holding) > 0);
 		if (!is_settled(may_call))
 			change(atomic_load(&w->want), may_call);
 		atomic_store(&w->baton, 0);
@@ -111,13 +113,13 @@ static void apply(bool may_call)
 }
 
 /* In a hook: CUPTI may call us back, and what it does to errno is not the host's affair. */
-static void set_in_hook(struct thread *t, bool is_open)
+static void set_in_hook(struct thread *t, bool is_open, bool by_holders)
 {
 	int was = errno;
 
 	atomic_store(&w->want, is_open);
 	hook_leave(t);
-	apply(true);
+	apply(true, by_holders);
 	t->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	errno = was;
@@ -128,14 +130,14 @@ void sonde_window__set(bool is_open)
 	int was = errno;
 
 	atomic_store(&w->want, is_open);
-	apply(true);
+	apply(true, false);
 	errno = was;
 }
 
 void sonde_window__time(bool is_timed)
 {
 	atomic_store(&w->phase, is_timed);
-	apply(true);
+	apply(true, false);
 }
 
 /* The mark comes first: nothing is missing before it. */
@@ -146,7 +148,7 @@ void sonde_window__stop_counting(void)
 	if (add_mark(SONDE_WINDOW_SAMPLED))
 		atomic_store(&w->counts_all, 0);
 	atomic_store(&w->baton, 0);
-	apply(true);
+	apply(true, false);
 }
 
 bool sonde_window__end_records(void)
@@ -156,13 +158,13 @@ bool sonde_window__end_records(void)
 	if (!atomic_load(&w->is_timing))
 		sonde_activity__end_records();
 	atomic_store(&w->baton, 0);
-	apply(true);
+	apply(true, false);
 	return true;
 }
 
 void sonde_window__settle(void)
 {
-	apply(true);
+	apply(true, false);
 }
 
 /* --- what the clock and the runner want --------------------------------------------------------- */
@@ -212,7 +214,7 @@ uint64_t sonde_window__look(bool may_call)
 			atomic_store(&w->want, wants);
 	}
 	follow_order();
-	apply(may_call);
+	apply(may_call, false);
 	return next_us == UINT64_MAX ? UINT64_MAX : next_us - now_us;
 }
 
@@ -259,7 +261,8 @@ bool sonde_window__is_open(struct thread *t)
 
 /*
  * Open while a range holds it. Two threads may come here at once, one that was the last and one
- * that is the first again: whoever says so later must have looked later.
+ * that is the first again: whoever says so later must have looked later, and looks once more with the
+ * baton. One that comes between that look and the change is in two windows.
  */
 static void follow_holders(struct thread *t)
 {
@@ -267,7 +270,7 @@ static void follow_holders(struct thread *t)
 
 	do {
 		is_held = atomic_load(&w->nr_holding) > 0;
-		set_in_hook(t, is_held);
+		set_in_hook(t, is_held, true);
 	} while (is_held != (atomic_load(&w->nr_holding) > 0));
 }
 
@@ -300,7 +303,7 @@ uint64_t sonde_window__enter(struct thread *t)
 		return c->kind == WINDOW_ENTRIES && !is_ordered() ? OPEN_BESIDE : 0;
 	}
 	if (number == c->first)
-		set_in_hook(t, true);
+		set_in_hook(t, true, false);
 	else if (!atomic_load(&w->has_opened))
 		await_opening();
 	return OPEN_CLOSES;
@@ -312,7 +315,7 @@ void sonde_window__leave(struct thread *t, bool closes)
 
 	if (c->kind != WINDOW_RANGE) { /* the last of them to end closes it */
 		if (closes && atomic_fetch_add(&w->nr_ended, 1) + 1 == c->end - c->first)
-			set_in_hook(t, false);
+			set_in_hook(t, false, false);
 	} else if (atomic_fetch_sub(&w->nr_holding, 1) == 1) {
 		follow_holders(t);
 	}
@@ -337,7 +340,7 @@ void sonde_window__init(void)
 			(w->order & 3) == SONDE_ORDER_START);
 	if (sonde_inject.config.window.kind == WINDOW_ALL)
 		atomic_store(&w->epoch, 1);
-	apply(false);
+	apply(false, false);
 }
 
 /* An open window goes on in the child, in a file of its own. */
