@@ -28,14 +28,11 @@ static int open_ncu(struct sonde_ncu_stage *s)
 static int add_expression(
 	struct sonde_ncu_stage *s, struct sonde_word_list *to, struct sonde_str line, size_t word)
 {
-	const char **slot = sonde_vec_push(to);
-	size_t *of = to == &s->include ? sonde_vec_push(&s->word_of) : NULL;
+	const char *copy = sonde_arena_z(&s->run->arena, line);
+	bool ok = copy && sonde_word_list_add(to, copy) &&
+		  (to != &s->include || sonde_vec_put(&s->word_of, word));
 
-	if (slot)
-		*slot = sonde_arena_z(&s->run->arena, line);
-	if (of)
-		*of = word;
-	return slot && *slot && (of || to != &s->include) ? 0 : sonde_err_nomem(s->err);
+	return ok ? 0 : sonde_err_nomem(s->err);
 }
 
 static int translate(struct sonde_ncu_stage *s, struct sonde_words words, struct sonde_word_list *to)
@@ -92,15 +89,11 @@ static int build_plan(struct sonde_ncu_stage *s)
 
 	if (s->look)
 		rc = sonde_levels_build(&levels, s->look->launches, include, exclude, s->err);
-	for (i = 0; i < levels.at.nr && rc == 0; i++) {
-		struct sonde_plan_range *p = sonde_vec_push(&ranges);
-
-		if (!p)
+	for (i = 0; i < levels.at.nr && rc == 0; i++)
+		if (!sonde_vec_put(&ranges,
+			    (struct sonde_plan_range){
+				    levels.at.at[i].expression, levels.at.at[i].level}))
 			rc = sonde_err_nomem(s->err);
-		else
-			*p = (struct sonde_plan_range){
-				levels.at.at[i].expression, levels.at.at[i].level};
-	}
 	q.ranges = ranges.nr ? ranges.at : NULL;
 	q.nr_ranges = ranges.nr;
 	if (rc == 0)

@@ -115,14 +115,9 @@ static int fall_back(struct sonde_ncu_stage *s)
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < s->include.nr && rc == 0; i++) {
-		const char **slot = sonde_vec_push(&kernel.include);
-
-		if (!slot)
+	for (i = 0; i < s->include.nr && rc == 0; i++)
+		if (!sonde_vec_put(&kernel.include, s->include.at[i]))
 			rc = sonde_err_nomem(s->err);
-		else
-			*slot = s->include.at[i];
-	}
 	sonde_say("falling back to kernel replay (pipeline.ncu.fallback=false refuses)");
 	s->has_fallen_back = true;
 	s->is_nothing = false;

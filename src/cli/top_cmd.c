@@ -85,15 +85,12 @@ static int take_kernels(
 
 	for (i = 0; i < r->nr_flat_kernels; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
-		struct sonde_ranked *slot;
 
-		if (sonde_kernel_is_copy(t, r, k))
-			continue;
-		slot = sonde_vec_push(&ranking->kernels);
-		if (!slot)
+		if (!sonde_kernel_is_copy(t, r, k) &&
+			!sonde_vec_put(&ranking->kernels,
+				(struct sonde_ranked){sonde_tree_str(t, k->name), k->calls,
+					isnan(k->time_ns) ? 0 : k->time_ns, NAN}))
 			return SONDE_ERR_NOMEM;
-		*slot = (struct sonde_ranked){sonde_tree_str(t, k->name), k->calls,
-			isnan(k->time_ns) ? 0 : k->time_ns, NAN};
 	}
 	return 0;
 }

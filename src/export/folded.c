@@ -18,16 +18,12 @@ struct stack {
 
 static bool push(struct stack *s, const struct sonde_tree *t, const struct sonde_node *n)
 {
-	size_t *slot;
-
 	if (n->depth < s->lengths.nr) {
 		s->path.n = s->lengths.at[n->depth];
 		s->lengths.nr = n->depth;
 	}
-	slot = sonde_vec_push(&s->lengths);
-	if (!slot)
+	if (!sonde_vec_put(&s->lengths, s->path.n))
 		return false;
-	*slot = s->path.n;
 	sonde_buf_clear(&s->name);
 	sonde_frame_name(&s->name, t, n);
 	if (s->path.n)

@@ -28,12 +28,9 @@ void sonde_style_off(struct sonde_sink *to, uint8_t style, bool is_coloured)
 
 void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop)
 {
-	struct sonde_table_column *c = sonde_vec_push(&t->columns);
-	struct sonde_str copy = sonde_arena_dup(&t->arena, head);
+	struct sonde_table_column c = {sonde_arena_dup(&t->arena, head), .is_right = is_right, .drop = drop};
 
-	if (c && copy.p)
-		*c = (struct sonde_table_column){.head = copy, .is_right = is_right, .drop = drop};
-	else
+	if (!c.head.p || !sonde_vec_put(&t->columns, c))
 		t->failed = true;
 }
 
@@ -82,12 +79,10 @@ void sonde_table_region(struct sonde_table *t, struct sonde_str id, enum sonde_r
 
 void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim)
 {
-	struct sonde_cell_text *c = sonde_vec_push(&t->cells);
 	struct sonde_str copy = sonde_arena_dup(&t->arena, sonde_buf_view(&t->cell));
 
-	if (c && copy.p && !t->cell.failed)
-		*c = (struct sonde_cell_text){copy, nr_dim, style};
-	else
+	if (!copy.p || t->cell.failed ||
+		!sonde_vec_put(&t->cells, (struct sonde_cell_text){copy, nr_dim, style}))
 		t->failed = true;
 	sonde_buf_clear(&t->cell);
 }
@@ -298,14 +293,9 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 	SONDE_VEC(struct sonde_cell_text) heads = {0};
 	size_t i;
 
-	for (i = 0; i < t->columns.nr; i++) {
-		struct sonde_cell_text *c = sonde_vec_push(&heads);
-
-		if (!c)
-			t->failed = true;
-		else
-			*c = (struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM};
-	}
+	for (i = 0; i < t->columns.nr; i++)
+		t->failed |= !sonde_vec_put(&heads,
+			(struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM});
 	if (!t->failed) {
 		measure(t);
 		fit(t, width, dropped);
@@ -328,6 +318,9 @@ void sonde_table_print_markdown(const struct sonde_table *t, struct sonde_sink *
 {
 	size_t i;
 
+	to->buf.failed |= t->failed;
+	if (t->failed) /* columns may be missing */
+		return;
 	sonde_sink_puts(to, "\n|");
 	for (i = 0; i < t->columns.nr; i++)
 		put_markdown_cell(to, t->columns.at[i].head);
@@ -339,7 +332,6 @@ void sonde_table_print_markdown(const struct sonde_table *t, struct sonde_sink *
 		put_markdown_cell(to, t->cells.at[i].text);
 	}
 	sonde_sink_putc(to, '\n');
-	to->buf.failed |= t->failed;
 }
 
 void sonde_table_release(struct sonde_table *t)

@@ -77,7 +77,6 @@ static uint32_t track_of(struct build *b, struct key k)
 {
 	uint32_t words[6] = {
 		k.kind, k.process, k.device, k.domain, (uint32_t)k.line, (uint32_t)(k.line >> 32)};
-	struct sonde_track *track;
 	bool is_new = false;
 	uint32_t number;
 
@@ -88,12 +87,11 @@ static uint32_t track_of(struct build *b, struct key k)
 	b->last_track = number;
 	if (number == SONDE_NONE || !is_new)
 		return number;
-	track = sonde_vec_push(&b->out->tracks);
-	if (!track)
-		return SONDE_NONE;
-	*track =
-		(struct sonde_track){(uint8_t)k.kind, k.process, k.device, track_name(b, &k), 0, 0};
-	return number;
+	return sonde_vec_put(&b->out->tracks,
+		       (struct sonde_track){(uint8_t)k.kind, k.process, k.device,
+			       track_name(b, &k), 0, 0})
+		       ? number
+		       : SONDE_NONE;
 }
 
 static void add(struct build *b, uint32_t track, const struct sonde_track_event *e)

@@ -20,16 +20,12 @@ static int add_side(struct sonde_comparison *c, struct sonde_pipeline *const *si
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		const struct sonde_tree **tree = sonde_vec_push(&c->trees);
-		const char **name = sonde_vec_push(&c->names);
-
-		if (!tree || !name)
-			return sonde_err_nomem(err);
 		if (!side[i]->tree)
 			return sonde_err_set(err, SONDE_ERR_USAGE,
 				"pipelines must have run before they are compared: call sonde_pipeline_run");
-		*tree = side[i]->tree;
-		*name = side[i]->inputs.at[0];
+		if (!sonde_vec_put(&c->trees, side[i]->tree) ||
+			!sonde_vec_put(&c->names, side[i]->inputs.at[0]))
+			return sonde_err_nomem(err);
 	}
 	return nr ? 0 : sonde_err_set(err, SONDE_ERR_USAGE, "a side has no run to compare: give at least one pipeline for each");
 }

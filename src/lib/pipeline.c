@@ -45,12 +45,8 @@ void sonde_pipeline_free(struct sonde_pipeline *p)
 static int add_word(struct sonde_pipeline *p, struct sonde_word_list *to, const char *word)
 {
 	const char *copy = sonde_arena_z(&p->arena, sonde_str_from(word));
-	const char **slot = copy ? sonde_vec_push(to) : NULL;
 
-	if (!slot)
-		return SONDE_ERR_NOMEM;
-	*slot = copy;
-	return 0;
+	return copy && sonde_vec_put(to, copy) ? 0 : SONDE_ERR_NOMEM;
 }
 
 int sonde_pipeline_add_input(struct sonde_pipeline *p, const char *path)
@@ -184,13 +180,9 @@ static int make_views(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	size_t i;
 
-	for (i = 0; i < p->tree->reports.nr; i++) {
-		struct sonde_view *v = sonde_vec_push(&p->views);
-
-		if (!v)
+	for (i = 0; i < p->tree->reports.nr; i++)
+		if (!sonde_vec_put(&p->views, (struct sonde_view){p, &p->tree->reports.at[i]}))
 			return sonde_err_nomem(err);
-		*v = (struct sonde_view){p, &p->tree->reports.at[i]};
-	}
 	return sonde_figures_init(&p->figures, p->tree, err);
 }
 

@@ -8,13 +8,9 @@ static int read_list(struct sonde_word_list *into, const struct hydra_config *c,
 	const struct sonde_str *items;
 	size_t i, nr = hydra_config_list(c, key, &items);
 
-	for (i = 0; i < nr; i++) {
-		const char **slot = sonde_vec_push(into);
-
-		if (!slot)
+	for (i = 0; i < nr; i++)
+		if (!sonde_vec_put(into, items[i].p)) /* NUL-terminated, as the config's door promises */
 			return sonde_err_nomem(err);
-		*slot = items[i].p; /* NUL-terminated, as the config's door promises */
-	}
 	*out = (struct sonde_words){into->at, into->nr};
 	return 0;
 }
