@@ -12,15 +12,17 @@
 
 /*
  * What a counter is known by: its role, or NVIDIA's name. Empty for what cannot be split: elapsed cycles, which go on
- * whether or not anything runs, and what is no sum (percentages of Nsight Systems).
+ * whether or not anything runs, and what is no sum over its time, as counters of traces may be.
  */
-static struct sonde_str name_counter(const struct sonde_records *r, const struct sonde_counter *c)
+static struct sonde_str name_counter(
+	const struct sonde_records *r, const struct sonde_series *s, const struct sonde_counter *c)
 {
+	bool is_native = s->host.n > 0; /* traces know no host */
 	struct sonde_str role = sonde_records_str(r, c->role), name = sonde_records_str(r, c->name);
 
 	if (role.n)
 		return sonde_str_ends(role, "elapsed_cycles") ? (struct sonde_str){0} : role;
-	return sonde_str_ends(name, ".sum") && !sonde_str_ends(name, "__cycles_elapsed.sum") ? name
+	return is_native && sonde_str_ends(name, ".sum") && !sonde_str_ends(name, "__cycles_elapsed.sum") ? name
 											     : (struct sonde_str){0};
 }
 
@@ -43,7 +45,7 @@ static bool can_be_split(const struct sonde_records *r, const struct sonde_serie
 	for (i = 0; i < r->series.nr; i++)
 		for (k = 0; k < r->series.at[i].counters.nr; k++)
 			if (sonde_series__is_same_device(&r->series.at[i], of) &&
-				name_counter(r, &r->series.at[i].counters.at[k]).n)
+				name_counter(r, &r->series.at[i], &r->series.at[i].counters.at[k]).n)
 				return true;
 	return false;
 }
@@ -57,7 +59,7 @@ static bool choose_columns(
 
 	x->columns.nr = x->limits.nr = x->found.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
 	for (i = 0; i < series->counters.nr; i++) {
-		struct sonde_str role = name_counter(x->f->r, &series->counters.at[i]);
+		struct sonde_str role = name_counter(x->f->r, series, &series->counters.at[i]);
 
 		if (!role.n)
 			continue;
