@@ -143,7 +143,7 @@ static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, stru
 	return true;
 }
 
-static int shorten(struct sonde_diff *d, struct sonde_err *err)
+static bool shorten(struct sonde_diff *d)
 {
 	struct sonde_str *names = sonde_calloc(d->kernels.nr + 1, sizeof(*names));
 	struct sonde_map map = {0};
@@ -157,7 +157,7 @@ static int shorten(struct sonde_diff *d, struct sonde_err *err)
 		d->kernels.at[i].name = names[sonde_map_find(&map, d->kernels.at[i].name)];
 	sonde_map_release(&map);
 	sonde_free(names);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }
 
 /* Of the kernels' names, which are sorted; 0 = there are none. */
@@ -189,8 +189,7 @@ static uint64_t load_of(const struct rows *rows)
 	return load;
 }
 
-int sonde_diff__explain(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	struct rows rows = {0};
 	uint64_t *looks = sonde_calloc(d->regions.nr + 1, sizeof(*looks));
@@ -217,5 +216,5 @@ int sonde_diff__explain(
 	sonde_vec_release(&rows);
 	sonde_free(looks);
 	sonde_free(loads);
-	return ok ? shorten(d, err) : sonde_err_nomem(err);
+	return ok && shorten(d);
 }

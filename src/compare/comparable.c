@@ -244,20 +244,19 @@ static void check_scopes(struct sonde_diff *d, const struct sonde_diff__match *m
 				"measured: kernels on one side, replayed ranges on the other");
 }
 
-int sonde_diff__check_sides(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(properties) / sizeof(*properties); i++)
 		if (!check_property(d, &properties[i], m))
-			return sonde_err_nomem(err);
+			return false;
 	if (!sonde_diff__check_clocks(d, m))
-		return sonde_err_nomem(err);
+		return false;
 	check_selection(d, m);
 	check_methods(d, m);
 	check_coverage(d, m);
 	check_scopes(d, m);
 	d->is_comparable = !d->reasons.texts.nr;
-	return 0;
+	return true;
 }

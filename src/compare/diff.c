@@ -125,21 +125,14 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 		return sonde_err_nomem(err);
 	d->options = *o;
 	rc = lay_out(d, &m, base, new_side, err);
-	if (rc == 0) {
-		d->nr_base_runs = (uint32_t)base->nr;
-		d->nr_new_runs = (uint32_t)new_side->nr;
-		rc = sonde_diff__match(d, &m, err);
-	}
-	if (rc == 0)
-		rc = sonde_diff__check_sides(d, &m, err);
+	d->nr_base_runs = (uint32_t)base->nr;
+	d->nr_new_runs = (uint32_t)new_side->nr;
+	if (rc == 0 && !(sonde_diff__match(d, &m) && sonde_diff__check_sides(d, &m)))
+		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		rc = sonde_diff__sample(d, &m, err);
-	if (rc == 0)
-		rc = sonde_diff__judge(d, err);
-	if (rc == 0)
-		rc = sonde_diff__measure(d, &m, err);
-	if (rc == 0)
-		rc = sonde_diff__explain(d, &m, err);
+	if (rc == 0 && !(sonde_diff__judge(d) && sonde_diff__measure(d, &m) && sonde_diff__explain(d, &m)))
+		rc = sonde_err_nomem(err);
 	if (rc == 0) {
 		sum_up(d, &m);
 		sonde_diff__gate(d);

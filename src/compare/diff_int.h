@@ -41,24 +41,23 @@ static inline uint32_t sonde_diff__siblings(const struct sonde_diff_region *r)
 int sonde_diff__take_reports(
 	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
 
+/* Where nothing else is said, false is: no memory. */
 /* Fills in regions and `m->nodes`, depth-first (match.c). */
-int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
+bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m);
 void sonde_diff__match_release(struct sonde_diff__match *m);
 
 /* Entry times and sums of every region (run_values.c). */
 int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
-/* The next of the comparison's values; false when memory is short. */
+/* The next of the comparison's values. */
 bool sonde_diff__push_value(struct sonde_diff *d, double ns);
 /* Metrics of every region (metric_changes.c). */
-int sonde_diff__measure(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+bool sonde_diff__measure(struct sonde_diff *d, const struct sonde_diff__match *m);
 /* Ratio, interval, p, q and verdict of every region (verdict.c). */
-int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err);
+bool sonde_diff__judge(struct sonde_diff *d);
 void sonde_diff__gate(struct sonde_diff *d);
 /* Kernels and causes, then other names (cause.c). */
-int sonde_diff__explain(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m);
 /* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
 /* Regions split or merged, given what each launches per entry as a sum of hashes (split_regions.c). */
@@ -81,9 +80,8 @@ static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 	return r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
 }
 /* Reasons and warnings (comparable.c). */
-int sonde_diff__check_sides(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
-/* Warnings on clocks (same_clocks.c); false when memory is short. */
+bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m);
+/* Warnings on clocks (same_clocks.c). */
 bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
 

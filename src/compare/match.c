@@ -146,7 +146,7 @@ static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff
 	return ok;
 }
 
-int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err)
+bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	struct pool p = {0};
 	bool ok = fill(&p, d, m) && settle(&p, d, m);
@@ -154,7 +154,7 @@ int sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m, struct 
 	sonde_map_release(&p.keys);
 	sonde_vec_release(&p.regions);
 	sonde_free(p.nodes);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok;
 }
 
 void sonde_diff__match_release(struct sonde_diff__match *m)

@@ -149,24 +149,24 @@ static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m
 	return ok;
 }
 
-static int open_gauges(struct gauges *g, const struct sonde_diff *d,
-	const struct sonde_diff__match *m, struct sonde_err *err)
+static bool open_gauges(
+	struct gauges *g, const struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	size_t run, i, nr = d->columns.nr;
-	int rc = 0;
 
 	g->figures = sonde_calloc(m->nr_runs, sizeof(*g->figures));
 	g->columns = sonde_calloc(m->nr_runs * nr, sizeof(*g->columns));
 	g->piles = sonde_calloc(2 * nr, sizeof(*g->piles));
 	if (!g->figures || !g->columns || !g->piles)
-		return sonde_err_nomem(err);
-	for (run = 0; run < m->nr_runs && rc == 0; run++) {
+		return false;
+	for (run = 0; run < m->nr_runs; run++) {
 		for (i = 0; i < nr; i++)
 			g->columns[run * nr + i] =
 				sonde_tree_find_column(m->trees[run], d->columns.at[i].name);
-		rc = sonde_figures_init(&g->figures[run], m->trees[run], err);
+		if (sonde_figures_init(&g->figures[run], m->trees[run], NULL) != 0)
+			return false;
 	}
-	return rc;
+	return true;
 }
 
 static void close_gauges(struct gauges *g, size_t nr_runs)
@@ -206,21 +206,19 @@ static bool measure(
 	return true;
 }
 
-int sonde_diff__measure(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+bool sonde_diff__measure(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	struct gauges g = {0};
 	size_t i;
-	int rc = list_columns(d, m) ? 0 : sonde_err_nomem(err);
+	bool ok = list_columns(d, m);
 
-	if (rc || !d->columns.nr)
-		return rc;
-	rc = open_gauges(&g, d, m, err);
-	for (i = 0; i < d->regions.nr && rc == 0; i++)
-		if (!measure(d, m, &g, i))
-			rc = sonde_err_nomem(err);
+	if (!ok || !d->columns.nr)
+		return ok;
+	ok = open_gauges(&g, d, m);
+	for (i = 0; i < d->regions.nr && ok; i++)
+		ok = measure(d, m, &g, i);
 	close_gauges(&g, m->nr_runs);
-	return rc || judge(d) ? rc : sonde_err_nomem(err);
+	return ok && judge(d);
 }
 
 const char *sonde_metric_change_name(enum sonde_metric_change c)

@@ -73,8 +73,7 @@ static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size
 	return true;
 }
 
-static int try_once(
-	struct sonde_diff *to, const struct sonde_diff *from, uint64_t seed, struct sonde_err *err)
+static bool try_once(struct sonde_diff *to, const struct sonde_diff *from, uint64_t seed)
 {
 	size_t i;
 
@@ -82,28 +81,27 @@ static int try_once(
 	for (i = 0; i < from->regions.nr; i++) {
 		to->regions.at[i] = from->regions.at[i];
 		if (!take_half(to, from, i, seed, true) || !take_half(to, from, i, seed, false))
-			return sonde_err_nomem(err);
+			return false;
 	}
-	return sonde_diff__judge(to, err);
+	return sonde_diff__judge(to);
 }
 
-static int try_many(struct sonde_diff_selftest *out, struct sonde_diff *to,
-	const struct sonde_diff *from, struct sonde_err *err)
+static bool try_many(
+	struct sonde_diff_selftest *out, struct sonde_diff *to, const struct sonde_diff *from)
 {
 	uint32_t round;
 	size_t i;
 
 	for (round = 0; round < out->rounds; round++) {
 		uint32_t nr = 0;
-		int rc = try_once(to, from, sonde_diff__mix(0x736f6e6465, round), err);
 
-		if (rc)
-			return rc;
+		if (!try_once(to, from, sonde_diff__mix(0x736f6e6465, round)))
+			return false;
 		for (i = 0; i < to->regions.nr; i++)
 			nr += sonde_diff__is_moved(&to->regions.at[i]);
 		out->alarms += nr > 0;
 	}
-	return 0;
+	return true;
 }
 
 int sonde_diff_selftest(struct sonde_diff_selftest *out, const struct sonde_diff_side *side,
@@ -120,11 +118,10 @@ int sonde_diff_selftest(struct sonde_diff_selftest *out, const struct sonde_diff
 	to.nr_base_runs = to.nr_new_runs = from->nr_base_runs;
 	for (i = 0; i < from->regions.nr; i++)
 		out->regions += from->regions.at[i].base.nr_values >= LEAST_VALUES;
-	if (!sonde_vec_reserve(&to.regions, from->regions.nr + 1))
+	if (sonde_vec_reserve(&to.regions, from->regions.nr + 1))
+		to.regions.nr = from->regions.nr;
+	if (!to.regions.at || !try_many(out, &to, from))
 		rc = sonde_err_nomem(err);
-	to.regions.nr = rc ? 0 : from->regions.nr;
-	if (rc == 0)
-		rc = try_many(out, &to, from, err);
 	sonde_vec_release(&to.regions);
 	sonde_vec_release(&to.values);
 	sonde_vec_release(&to.values_of_run);

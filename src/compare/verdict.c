@@ -136,14 +136,14 @@ static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double m
 								     : SONDE_VERDICT_INSUFFICIENT;
 }
 
-int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err)
+bool sonde_diff__judge(struct sonde_diff *d)
 {
 	size_t i;
 
 	if (!compare_all(d) ||
 		(d->regions.nr && !sonde_stats_adjust(&d->regions.at->q, &d->regions.at->p,
 					  d->regions.nr, sizeof(*d->regions.at))))
-		return sonde_err_nomem(err);
+		return false;
 	for (i = 0; i < d->regions.nr; i++) {
 		struct sonde_diff_region *r = &d->regions.at[i];
 
@@ -152,7 +152,7 @@ int sonde_diff__judge(struct sonde_diff *d, struct sonde_err *err)
 		if (r->verdict == SONDE_VERDICT_INSUFFICIENT)
 			r->needed = needed_entries(r, d->options.min_effect);
 	}
-	return 0;
+	return true;
 }
 
 /* The last one that matches; one for all regions counts where none does. */
