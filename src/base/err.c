@@ -55,6 +55,8 @@ static const char *next_step(int number)
 		return "; free some space, or choose another place";
 	case EROFS:
 		return "; choose another place";
+	case EFBIG:
+		return "; raise the limit of file sizes: ulimit -f";
 	case EMFILE:
 		return "; raise the limit of open files: ulimit -n";
 	case ENFILE:

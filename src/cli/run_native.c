@@ -25,9 +25,9 @@ static void close_place(struct sonde_local *l, const struct sonde_run *r)
 	struct sonde_err why = {0};
 
 	if (l->owner >= 0 && sonde_local_return(l, &r->dir, &why))
-		sonde_say("the captures could not be taken to the run directory (%s): they are in "
-			  "%s, which `sonde report` reads too",
-			why.msg, l->dir);
+		sonde_say("the captures could not be taken to the run directory: they are in %s, "
+			  "which `sonde report` reads too (%s)",
+			l->dir, why.msg);
 }
 
 static int write_local(const char *dir, struct sonde_str text, struct sonde_err *err)
