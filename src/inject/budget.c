@@ -172,18 +172,18 @@ static void begin(const struct pace_sight *s)
 static void keep_account(const struct pace_sight *s)
 {
 	const struct pace *p = &b.pace;
-	double all = (double)(s->ns - b.begin_ns), slow;
+	double all = (double)(s->ns - b.begin_ns), slow, base;
 
 	if (s->counts_all)
 		b.nr_counted = s->nr_launches;
+	base = (double)b.nr_counted * p->call_ns + (double)s->nr_ranges * s->range_ns;
 	slow = p->rate * (p->record_ns + p->call_ns * p->factor);
 	atomic_store(&b.record_ns, (uint32_t)p->record_ns);
-	atomic_store(&b.base_ppm, (uint32_t)((p->ranges + p->counted) * 1e6));
 	atomic_store(&b.slow_ppm, (uint32_t)((slow < 1 ? slow : 1) * 1e6));
-	if (all > 0)
-		atomic_store(&b.cost_ppm,
-			(uint32_t)((p->spent_ns + (double)b.nr_counted * p->call_ns +
-					   (double)s->nr_ranges * s->range_ns) / all * 1e6));
+	if (all > 0) {
+		atomic_store(&b.base_ppm, (uint32_t)(base / all * 1e6));
+		atomic_store(&b.cost_ppm, (uint32_t)((p->spent_ns + base) / all * 1e6));
+	}
 }
 
 /* Nothing waits for a switch that changes nothing. */

@@ -174,9 +174,11 @@ void sonde_native__note_budget(struct native *n)
 	in->is_sampled = n->sampled_ns != UINT64_MAX;
 	sonde_note(&n->r->notes,
 		"%s: a budget of %g %%: GPU work was timed now and then, and its times are estimates; "
-		"the capture took about %.2f %% of the program's time as far as it can see (%u ns a "
+		"the capture took about %.2f %% of the program's time as far as it can see, %.2f %% for "
+		"what goes on all the time (ranges, counting launches) and the rest for timing (%u ns a "
 		"timed launch, %s)",
-		n->src->path, PER_CENT(b->budget_ppm), PER_CENT(b->cost_ppm), b->record_ns,
+		n->src->path, PER_CENT(b->budget_ppm), PER_CENT(b->cost_ppm),
+		PER_CENT(b->base_ppm), b->record_ns,
 		b->nr_calibrated ? "at least, and measured in this run" : "assumed");
 	if (in->is_sampled)
 		sonde_note(&n->r->notes,
