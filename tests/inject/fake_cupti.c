@@ -421,31 +421,37 @@ static void add(const void *record, size_t n)
 		put(record, n); /* somebody asked for it */
 }
 
-static void put(const void *record, size_t n)
+/* A buffer of the library's with room for `n` bytes; NULL: it has none. With the lock held. */
+static uint8_t *room(size_t n)
 {
 	size_t max;
-	int is_full;
 
+	while (buffer && used + n > buffer_size) { /* other threads may fill the next one meanwhile */
+		pthread_mutex_unlock(&lock);
+		if (getenv("FAKE_CUPTI_HOLDS"))
+			hold();
+		else
+			hand_over();
+		pthread_mutex_lock(&lock);
+	}
+	if (buffer || !__atomic_load_n(&request, __ATOMIC_ACQUIRE))
+		return buffer;
+	__atomic_load_n(&request, __ATOMIC_ACQUIRE)(&buffer, &buffer_size, &max);
+	used = 0;
+	if (buffer)
+		__atomic_add_fetch(&nr_out, 1, __ATOMIC_RELAXED);
+	if (buffer && __atomic_load_n(&must_be_zero, __ATOMIC_RELAXED) &&
+		(buffer[0] || memcmp(buffer, buffer + 1, buffer_size - 1) != 0))
+		_exit(9); /* a buffer was handed over dirty */
+	return buffer && used + n <= buffer_size ? buffer : NULL;
+}
+
+static void put(const void *record, size_t n)
+{
 	if (getenv("FAKE_CUPTI_STOLEN"))
 		return; /* they go to whoever registered last */
 	pthread_mutex_lock(&lock);
-	is_full = buffer && used + n > buffer_size;
-	pthread_mutex_unlock(&lock);
-	if (is_full && getenv("FAKE_CUPTI_HOLDS"))
-		hold();
-	else if (is_full)
-		hand_over();
-	pthread_mutex_lock(&lock);
-	if (!buffer && __atomic_load_n(&request, __ATOMIC_ACQUIRE)) {
-		__atomic_load_n(&request, __ATOMIC_ACQUIRE)(&buffer, &buffer_size, &max);
-		used = 0;
-		if (buffer)
-			__atomic_add_fetch(&nr_out, 1, __ATOMIC_RELAXED);
-		if (buffer && __atomic_load_n(&must_be_zero, __ATOMIC_RELAXED) &&
-			(buffer[0] || memcmp(buffer, buffer + 1, buffer_size - 1) != 0))
-			_exit(9); /* a buffer was handed over dirty */
-	}
-	if (buffer && used + n <= buffer_size) {
+	if (room(n)) {
 		memcpy(buffer + used, record, n);
 		used += n;
 		__atomic_store_n(&added_ns, now_ns(), __ATOMIC_RELAXED);
