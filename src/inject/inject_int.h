@@ -349,7 +349,7 @@ void sonde_budget__enter_call(struct thread *t, uint32_t correlation);
 void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_timed);
 /* Whoever switches CUPTI says what the program lost to it, beyond what its launches waited. */
 void sonde_budget__charge(uint64_t ns);
-/* … and now and then of a push, which began then. */
+/* A push that began at these ticks has just ended: one in 64 is measured. */
 void sonde_budget__pushed(uint64_t since);
 void sonde_budget__put(void); /* the flusher's */
 

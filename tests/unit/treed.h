@@ -63,6 +63,19 @@ static inline const struct sonde_node *node_named(
 	return NULL;
 }
 
+/* A launch, with what the metrics of `small` are in it. */
+static inline void small_launch(struct made *m, const char *kernel, uint32_t range, const double *values)
+{
+	static const char *const names[] = {TIME, "sm__cycles_elapsed.avg", "sm__inst_executed.sum",
+		"sm__inst_executed.avg", "sm__inst_executed.max", "sm__inst_executed.min",
+		"sm__pipe_x.avg.pct_of_peak_sustained_elapsed", "launch__block_size"};
+	size_t i;
+
+	made_launch(m, kernel, 1, &range);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		made_metric(m, names[i], values[i]);
+}
+
 /* Region A with two launches, B nested in it with one. */
 static inline void small(struct made *m)
 {
@@ -71,33 +84,9 @@ static inline void small(struct made *m)
 	made_init(m);
 	a = made_push(m, MADE_ROOT, "A");
 	b = made_push(m, a, "B");
-	made_launch(m, "k1", 1, &a);
-	made_metric(m, TIME, 100);
-	made_metric(m, "sm__cycles_elapsed.avg", 1000);
-	made_metric(m, "sm__inst_executed.sum", 10);
-	made_metric(m, "sm__inst_executed.avg", 1);
-	made_metric(m, "sm__inst_executed.max", 4);
-	made_metric(m, "sm__inst_executed.min", 0);
-	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 10);
-	made_metric(m, "launch__block_size", 128);
-	made_launch(m, "k2", 1, &a);
-	made_metric(m, TIME, 300);
-	made_metric(m, "sm__cycles_elapsed.avg", 5000);
-	made_metric(m, "sm__inst_executed.sum", 20);
-	made_metric(m, "sm__inst_executed.avg", 7);
-	made_metric(m, "sm__inst_executed.max", 9);
-	made_metric(m, "sm__inst_executed.min", 2);
-	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 40);
-	made_metric(m, "launch__block_size", 128);
-	made_launch(m, "k1", 1, &b);
-	made_metric(m, TIME, 50);
-	made_metric(m, "sm__cycles_elapsed.avg", 500);
-	made_metric(m, "sm__inst_executed.sum", 5);
-	made_metric(m, "sm__inst_executed.avg", 1);
-	made_metric(m, "sm__inst_executed.max", 1);
-	made_metric(m, "sm__inst_executed.min", 1);
-	made_metric(m, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed", 90);
-	made_metric(m, "launch__block_size", 64);
+	small_launch(m, "k1", a, (const double[]){100, 1000, 10, 1, 4, 0, 10, 128});
+	small_launch(m, "k2", a, (const double[]){300, 5000, 20, 7, 9, 2, 40, 128});
+	small_launch(m, "k1", b, (const double[]){50, 500, 5, 1, 1, 1, 90, 64});
 }
 
 #endif
