@@ -239,7 +239,7 @@ tsan-threads:
 	$(MAKE) --no-print-directory $(TSAN) build/tsan/tests/threads_test
 
 # Programs of ours that tests and benches call.
-TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c))) $(BUILD)/bench/capture_many
+TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c))) $(BUILD)/bench/capture_many $(BUILD)/bench/unmix_bench
 .PHONY: tools
 tools: $(TOOLS)
 $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a

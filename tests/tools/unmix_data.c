@@ -11,7 +11,8 @@
  * One line for each counter of TRUTH: how far the total and each region are off,
  * and how often the 95 % interval (with a floor of 4 % added, since ncu measures
  * under other conditions) holds what ncu says, over regions and over kernels that
- * make up at least 1 % of the total.
+ * make up at least 1 % of the total. How long it took goes to stderr: seconds on the
+ * clock, and those of all threads together.
  */
 #include "base/arena.h"
 #include "base/map.h"
@@ -267,11 +268,11 @@ static void print_counter(const struct data *d, const struct sonde_unmixed *u, s
 		print_places(d, u, column, steps);
 }
 
-static double seconds(void)
+static double seconds(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -296,13 +297,14 @@ static void unmix(struct data *d, size_t warm_up, int64_t offset_ns, bool with_p
 	const struct sonde_unmix_quality *q;
 	struct sonde_unmixed *u;
 	struct sonde_err err = {0};
-	double before = seconds();
+	double before = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	size_t i;
 
 	if (sonde_unmix_solve(&u, &in, &opt, &err) < 0)
 		die(err.msg, "solve");
 	q = sonde_unmixed_quality(u);
-	fprintf(stderr, "seconds %.3f\n", seconds() - before);
+	fprintf(stderr, "seconds %.3f cpu %.3f\n", seconds(CLOCK_MONOTONIC) - before,
+		seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 	printf("samples %llu gaps %llu seen %.3f unknowns %u columns %u merged %u entry %u pooled "
 	       "%u "
 	       "condition %.0f\n",
