@@ -5,8 +5,6 @@
  */
 #include "hydra/search.h"
 
-#include <string.h>
-
 #define LOGGING_DISABLED "version: 1\nroot:\n  handlers: null\ndisable_existing_loggers: false\n"
 #define LOGGING_NONE	 "root: null\ndisable_existing_loggers: false\n"
 

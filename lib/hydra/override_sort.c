@@ -2,7 +2,6 @@
 #include "hydra/override_call.h"
 
 #include <math.h>
-#include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
 

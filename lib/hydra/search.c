@@ -7,12 +7,10 @@
 #include "hydra/yaml.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define HEADER_CHARS 512
 

@@ -6,8 +6,6 @@
 
 #include "hydra/pytext.h"
 
-#include <stdlib.h>
-
 struct plan {
 	struct hydra_compose *master;
 	struct hydra_ctx *cx;

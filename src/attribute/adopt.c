@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_MEMBERS (1u << 26) /* of all sets made here: 256 MiB */
 

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_ARGUMENTS 32   /* template arguments looked at; names have few */
 #define MAX_SHOWN     96   /* bytes of the differing part, about */

@@ -4,7 +4,6 @@
  */
 #include "base/file.h"
 
-#include "base/alloc.h"
 #include "base/stream.h"
 
 #include <errno.h>

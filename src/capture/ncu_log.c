@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <stdio.h>
-#include <string.h>
 
 static void note_finding(struct sonde_ncu_log *log, struct sonde_str line)
 {

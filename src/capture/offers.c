@@ -3,7 +3,6 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ASK_MS 60000

@@ -13,7 +13,6 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define CALLS(X)                                                                                   \
 	X(cuptiProfilerHostInitialize)                                                             \

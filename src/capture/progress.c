@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 
-#include "capture/child.h"
-
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

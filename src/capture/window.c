@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdlib.h>
 
 static int refuse(const char *text, const char *why, struct sonde_err *err)
 {

@@ -1,10 +1,8 @@
 #include "cli/diff_request.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void sonde_diff_request_release(struct sonde_diff_request *q)
 {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define INTO(member) offsetof(struct sonde_kernels_request, member)
 static const struct sonde_option options[] = {

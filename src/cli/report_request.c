@@ -3,9 +3,7 @@
 #include "base/argv.h"
 #include "base/file.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 void sonde_report_request_release(struct sonde_report_request *q)
 {

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MOST_KERNELS 8	   /* kept of a region */
 #define COUNT_EFFECT 0.005 /* launches and entries are exact: half a percent is a change */

@@ -1,8 +1,6 @@
 /* The metrics of a finished report: columns and figures as they were written. */
 #include "compare/reading_int.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool sonde_report__read_columns(

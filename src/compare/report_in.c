@@ -12,7 +12,6 @@
 #include "base/file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PEEK 256

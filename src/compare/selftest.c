@@ -7,8 +7,6 @@
  */
 #include "compare/diff_int.h"
 
-#include "base/alloc.h"
-
 #include <math.h>
 
 #define LEAST_VALUES 4 /* two for each half */

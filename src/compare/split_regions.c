@@ -6,7 +6,6 @@
 #include "compare/diff_int.h"
 
 #include "base/bisect.h"
-#include "base/alloc.h"
 #include "base/keysort.h"
 
 #define MOST_PARTS 8

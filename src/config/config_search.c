@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #ifndef SONDE_DATADIR
 #define SONDE_DATADIR "/usr/local/share/sonde"

@@ -13,7 +13,6 @@
 #include "catalogue/advice.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 static_assert(SONDE_WHEN_IDLE + SONDE_NR_IDLE_CAUSES == SONDE_NR_SITUATIONS, "one for each cause");

@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 
-#include <math.h>
 #include <string.h>
 
 bool sonde_idle__init(

@@ -1,9 +1,7 @@
 #include "fold/keep_int.h"
 
-#include "base/alloc.h"
 #include "fold/rest_int.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static int by_order(const void *a, const void *b)

@@ -1,7 +1,5 @@
 #include "fold/plans.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 #define MAX_CONSTITUENTS 512

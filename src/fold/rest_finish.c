@@ -5,9 +5,6 @@
  */
 #include "fold/rest_int.h"
 
-#include "base/alloc.h"
-
-#include <math.h>
 #include <stdlib.h>
 
 struct finishing {

@@ -3,9 +3,6 @@
 
 #include "base/alloc.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 /* --- what parts have in common ------------------------------------------------------------------ */
 
 static const struct sonde_device *device_of(const struct sonde_cells *c, const struct sonde_scope *s)

@@ -2,8 +2,6 @@
 #include "fold/rolled_add_int.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- cells ------------------------------------------------------------------------------------- */
 

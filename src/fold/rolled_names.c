@@ -3,7 +3,6 @@
 
 #include "base/quantile.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static uint32_t meet_region(struct sonde_adding *a, const struct sonde_region *r, bool *is_new)

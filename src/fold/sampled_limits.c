@@ -1,7 +1,6 @@
 /* What a device can count at most: impossible samples and figures are known by it. */
 #include "fold/fold_int.h"
 #include "catalogue/attributes.h"
-#include "fold/sampled.h"
 
 #include <math.h>
 

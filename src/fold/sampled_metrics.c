@@ -2,8 +2,6 @@
 #include "fold/fold_int.h"
 #include "fold/sampled.h"
 
-#include <string.h>
-
 #define PCT(name) name ".pct_of_peak_sustained_elapsed"
 
 const struct sonde_sampled_metric sonde_sampled_metrics[] = {

@@ -3,8 +3,6 @@
 #include "base/alloc.h"
 #include "fold/fold_int.h"
 
-#include <string.h>
-
 static bool add_entries(struct sonde_folding *f, struct sonde_timeline *t)
 {
 	size_t i;

@@ -6,7 +6,6 @@
 #include "fold/fold_int.h"
 #include "fold/timeline.h"
 
-#include "base/alloc.h"
 #include "base/keysort.h"
 #include "catalogue/limits.h"
 

@@ -11,9 +11,6 @@
 #include "base/bisect.h"
 #include "base/alloc.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Other kernels ran from `from_ns` to `to_ns`, and `before_ns` in all until then. */
 struct stretch {
 	uint64_t from_ns, to_ns, before_ns;

@@ -3,7 +3,7 @@
  *
  * CUPTI fills buffers of ours and hands them back in a thread of its own, or
  * in the collector's, or at exit in the host's; the records in them become
- * events there (records.c).
+ * events there (cupti_records.c).
  */
 #include "inject/cupti_int.h"
 #include "inject/event_int.h"

@@ -1,6 +1,6 @@
 /*
  * CUPTI as found in the running process: the functions we call, by dlsym.
- * Vendor types stay in records.c and devices.c, callbacks in launches.c, loading in cupti_load.c.
+ * Vendor types stay in cupti_records.c and devices.c, callbacks in cupti_launches.c, loading in cupti_load.c.
  */
 #ifndef SONDE_INJECT_CUPTI_INT_H
 #define SONDE_INJECT_CUPTI_INT_H

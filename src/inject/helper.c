@@ -24,7 +24,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define STACK_BYTES (256u << 10)
 /* The host's thread-local memory is taken from a thread's stack. */

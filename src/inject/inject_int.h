@@ -205,7 +205,7 @@ struct thread { /* what every hook needs comes first: two cache lines */
 	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
 	uint32_t epoch;		      /* of windows, when it last wrote a range or launch */
 	volatile bool busy;	      /* inside a hook */
-	bool is_left_out;     /* it is in one whose number is not asked for (window.c) */
+	bool is_left_out;     /* it is in one whose number is not asked for (windows.c) */
 	_Atomic uint64_t nr_launched; /* with a budget: launches … */
 	struct {
 		uint64_t ticks; /* … when the last one's call began, … */

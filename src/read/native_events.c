@@ -4,8 +4,6 @@
  */
 #include "read/native_stream_int.h"
 
-#include <string.h>
-
 bool sonde_stream__label(
 	struct stream *s, const struct sonde_event *e, uint32_t *label, uint32_t *domain)
 {

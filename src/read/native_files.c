@@ -3,13 +3,9 @@
  * read as one. What the runner has folded is gone (PATH says from which file on they are there), and
  * it may go while we look: PATH is replaced first, so whoever misses a file looks at PATH again.
  */
-#include "base/alloc.h"
 #include "read/native_int.h"
 #include "read/rolled.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define MAX_TRIES 100 /* each time the runner was faster */

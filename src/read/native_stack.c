@@ -5,7 +5,6 @@
  * share of memory that grows with the file: every region is told by its path
  * later on, so few bytes of pushes could ask for any amount of it.
  */
-#include "base/alloc.h"
 #include "read/native_stream_int.h"
 
 #define LONG_PATH	  1024u	      /* bytes; shorter ones are free */

@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offset)
 {

@@ -8,10 +8,8 @@
  * Rows say nothing about entries: equal neighbours of one thread are taken for
  * one entry, which makes instance counts lower bounds.
  */
-#include "base/alloc.h"
 #include "read/ncu_csv_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NR_FIELDS  6   /* payload type, value, colour type, colour, message type, message */

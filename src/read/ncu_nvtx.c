@@ -8,7 +8,6 @@
  * call before it was pushed; since an entry is over once it leaves its
  * thread's stack, comparing with the previous stack of that thread is enough.
  */
-#include "base/alloc.h"
 #include "read/ncu_int.h"
 
 static size_t count_frames(struct sonde_str msg)

@@ -10,7 +10,6 @@
 #include "read/ncu_int.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define MAGIC "NVR\0"
 

@@ -5,8 +5,6 @@
  */
 #include "read/nsys_int.h"
 
-#include <string.h>
-
 #define PAGE_SIZE  16 /* where the header has it: two bytes, 1 means 65536 */
 #define PAGE_COUNT 28 /* four bytes */
 

@@ -13,7 +13,6 @@
 #include "read/launch_metrics_int.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
 #define EVENTS  "NVTX_EVENTS"

@@ -1,7 +1,6 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
-#include "base/keysort.h"
 #include "read/source_int.h"
 #include "read/unpack.h"
 

@@ -5,7 +5,6 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define MAX_PROCESSES 128

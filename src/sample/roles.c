@@ -1,7 +1,5 @@
 #include "sample/roles.h"
 
-#include <string.h>
-
 const struct sonde_role sonde_roles[] = {
 	{"sm.elapsed_cycles", "cycles of all SMs: clock × SMs × time", {"sm__cycles_elapsed"}},
 	{"sm.active_cycles", "SM cycles with a warp resident", {"sm__cycles_active"}},

@@ -5,8 +5,6 @@
 #include "base/clock.h"
 #include "sample/pm_int.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define US 1000u

@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int by_column_name(const void *a, const void *b)
 {

@@ -1,8 +1,6 @@
 /* Words that name metrics or sections: each must name one, or it is said which are near. */
 #include "tree/tree_int.h"
 
-#include "base/alloc.h"
-
 /* Up to three names near `word`, then how many there are in all. */
 static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
 {

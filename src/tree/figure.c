@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A scratch cell is one block: the cell, its accumulators, and full-size mode tables. */
 struct sonde_cell *sonde_cell__scratch(const struct sonde_tree *t)

@@ -4,7 +4,6 @@
 #include "tree/idle.h"
 #include "tree/judge.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The region with the most time of its own, SONDE_NONE without times. */

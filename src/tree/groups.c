@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LEAST_FIT 0.8 /* of the collectives that two have in common, must end together */
 

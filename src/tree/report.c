@@ -5,7 +5,6 @@
 #include "tree/tree_int.h"
 
 #include "base/bisect.h"
-#include "base/alloc.h"
 #include "base/quantile.h"
 
 #include <math.h>

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define SLOWER 1.03 /* than the median of the others: less is noise */

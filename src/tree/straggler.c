@@ -9,7 +9,6 @@
 
 #include "base/bisect.h"
 #include "base/alloc.h"
-#include "base/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>

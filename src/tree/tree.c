@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The number of a method among those of a column, added when new. */

@@ -2,7 +2,7 @@
 #include "capture/capture_settings.h"
 #include "config/config.h"
 
-#include "hydra/tests/tree.h"
+#include "hydra/tests/config_tree.h"
 
 /* Opens the primary `name` of the tree with up to three overrides. */
 static struct hydra_config *open_tree(struct tree *t, const char *name, bool any_keys,

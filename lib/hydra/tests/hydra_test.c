@@ -3,10 +3,9 @@
 #include "base/alloc.h"
 #include "hydra/hydra.h"
 
-#include "tree.h"
+#include "config_tree.h"
 #include "unit.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 static struct hydra_config *open_tree(struct tree *t, const char *name,

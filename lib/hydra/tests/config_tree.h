@@ -1,6 +1,6 @@
 /* Folders of configs made for one test. Needs unit.h's headers. */
-#ifndef HYDRA_TESTS_TREE_H
-#define HYDRA_TESTS_TREE_H
+#ifndef HYDRA_TESTS_CONFIG_TREE_H
+#define HYDRA_TESTS_CONFIG_TREE_H
 
 #include "base/file.h"
 
