@@ -4,6 +4,7 @@
 #   fresh     empties it and writes a configuration with the given extra lines
 #   traced    runs a program under the library
 #   dump      what all captures say, without times
+#   goes_on_until   a loop of fake_loop.c that lasts until something has happened, however long that takes
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 OUT=$TMP/out CONF=$TMP/inject.conf
 LIB=$PWD/$BUILD/libsonde_inject.so
@@ -21,7 +22,24 @@ fresh() {
 }
 
 traced() {
-	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 120 "$@"
+	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 600 "$@"
+}
+
+# Whether it happens after a tenth of a second or after ten, a loop that waits for it is right on any machine.
+goes_on_until() { # "CONDITION…" COMMAND…: what the command, whose loop ends by then, returns
+	local watcher code
+	rm -f "$TMP/stop"
+	(wait_for $1; : >"$TMP/stop") &
+	watcher=$!
+	FAKE_LOOP_STOP=$TMP/stop "${@:2}"
+	code=$?
+	kill $watcher 2>/dev/null # where it ended by itself
+	wait $watcher
+	return $code
+}
+# What the stand-in of CUPTI has done ($FAKE_CUPTI_LOG), and a moment to see what comes next.
+logged() { # WORD TIMES
+	[ "$(grep -c "$1" "$TMP/log")" -ge "$2" ] && sleep 0.3
 }
 
 # A program that ends without its exit handlers leaves a flusher that writes the rest.

@@ -22,21 +22,15 @@ by_time() { # HOW: a thousand windows a second, in each of which CUPTI is told t
 		python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["coverage"]; print(c); assert c["windows"]["count"] >= 1' "$TMP/r.json"
 }
 
-# A budget with which CUPTI leaves the process between windows and comes back (inject/presence.c): until it has gone three times, a minute at most.
+# A budget with which CUPTI leaves the process between windows and comes back (inject/presence.c), until it has gone three times.
 comes_and_goes() { # HOW STATUS: the program ends as it would, and all its steps are there
-	local i watcher status
+	local status
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 budget_ppm=200000 lever.call_ns=30000
-	rm -f "$TMP/stop" && : >"$TMP/gone"
-	(for ((i = 0; i < 1200; i++)); do
-		sleep 0.05
-		[ "$(grep -c gone "$TMP/gone")" -lt 3 ] || break
-	done && touch "$TMP/stop") &
-	watcher=$!
-	FAKE_CUPTI_LOG=$TMP/gone FAKE_LOOP_STOP=$TMP/stop traced "$BUILD/fake/fake_loop" "$FAKE" 1 8 100 0 "$1" >"$TMP/said" 2>&1
+	: >"$TMP/log"
+	FAKE_CUPTI_LOG=$TMP/log goes_on_until "logged gone 3" traced "$BUILD/fake/fake_loop" "$FAKE" 1 8 100 0 "$1" >"$TMP/said" 2>&1
 	status=$?
-	wait $watcher
 	cat "$TMP/said"
-	[ $status -eq "$2" ] && grep -qx done "$TMP/said" && [ "$(grep -c gone "$TMP/gone")" -ge 3 ] && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
+	[ $status -eq "$2" ] && grep -qx done "$TMP/said" && logged gone 3 && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
 		python3 - "$TMP/r.json" "$(sed -n 's/^steps //p' "$TMP/said")" <<-'P'
 		import json, sys
 		r = json.load(open(sys.argv[1]))

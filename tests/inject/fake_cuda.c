@@ -55,40 +55,35 @@ static void graph(void)
 	nvtxRangePop();
 }
 
-static long id_of(const char *name)
+/* For captures of many files: what began before goes on all the time, until there is the file $FAKE_LOOP_STOP. */
+static void go_round(long i)
 {
-	return getenv(name) ? strtol(getenv(name), NULL, 10) : 0;
+	nvtxRangeId_t inner = i % 7 == 0 ? nvtxRangeStartA("some") : 0;
+
+	nvtxRangePushA("replay");
+	launch("_Z10reduce_sumPKfPfi", 700);
+	copy(64);
+	memory(0xa000 + (uint64_t)i, 128, 0);
+	nvtxRangePop();
+	usleep(500);
+	memory(0xa000 + (uint64_t)i, 128, 1);
+	if (inner)
+		nvtxRangeEnd(inner);
 }
 
-/* With $FAKE_CUDA_ROUNDS, for captures of many files: what began before goes on all the time. */
-static void rounds(long nr)
+static void go_on_until(const char *stop)
 {
-	nvtxRangeId_t outer = nr ? nvtxRangeStartA("long") : 0;
+	nvtxRangeId_t outer = nvtxRangeStartA("long");
 	long i;
 
-	if (nr) {
-		nvtxRangePushA("capture");
-		node(700, 0);
-		nvtxRangePop();
-		memory(0x9000, 65536, 0);
-	}
-	for (i = 0; i < nr; i++) {
-		nvtxRangeId_t inner = i % 7 == 0 ? nvtxRangeStartA("some") : 0;
-
-		nvtxRangePushA("replay");
-		launch("_Z10reduce_sumPKfPfi", 700);
-		copy(64);
-		memory(0xa000 + (uint64_t)i, 128, 0);
-		nvtxRangePop();
-		usleep(500);
-		memory(0xa000 + (uint64_t)i, 128, 1);
-		if (inner)
-			nvtxRangeEnd(inner);
-	}
-	if (nr) {
-		memory(0x9000, 65536, 1);
-		nvtxRangeEnd(outer);
-	}
+	nvtxRangePushA("capture");
+	node(700, 0);
+	nvtxRangePop();
+	memory(0x9000, 65536, 0);
+	for (i = 0; i < 200 || access(stop, F_OK) != 0; i++)
+		go_round(i);
+	memory(0x9000, 65536, 1);
+	nvtxRangeEnd(outer);
 }
 
 static void at_the_very_end(void)
@@ -142,7 +137,8 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, worker, "worker");
 	pthread_join(thread, NULL);
 	nvtxRangeEnd(id);
-	rounds(id_of("FAKE_CUDA_ROUNDS"));
+	if (getenv("FAKE_LOOP_STOP"))
+		go_on_until(getenv("FAKE_LOOP_STOP"));
 	nvtxRangePushA("move");
 	memory(0x7000, 4096, 0);
 	copy(4096);

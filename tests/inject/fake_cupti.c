@@ -46,10 +46,22 @@ static int must_be_zero;
 /*
  * After cuptiFinalize nothing may be called but what begins again, and it may be called at the end of a CUDA
  * call only; ids begin again. The real one kills the program when there is a graph it has seen: so does this one.
- * $FAKE_CUPTI_LOG gets a line each time.
+ * $FAKE_CUPTI_LOG gets a line each time: `gone N`, with N records that were lost by it; `refused` where it could not
+ * begin again; `graph` when a graph is recorded for the first time.
  */
 static int is_gone, has_graph;
 static __thread int is_at_end; /* of a call */
+
+static void log_line(const char *word, size_t number)
+{
+	const char *path = getenv("FAKE_CUPTI_LOG");
+	FILE *f = path ? fopen(path, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%s %zu\n", word, number);
+	fclose(f);
+}
 
 static void must_be(int is_right, int status)
 {
@@ -100,7 +112,11 @@ EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
 EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user)
 {
 	(void)user;
-	if (getenv("FAKE_CUPTI_TAKEN") || (__atomic_load_n(&is_gone, __ATOMIC_RELAXED) && getenv("FAKE_CUPTI_TAKEN_LATER")))
+	if (__atomic_load_n(&is_gone, __ATOMIC_RELAXED) && getenv("FAKE_CUPTI_TAKEN_LATER")) {
+		log_line("refused", 0);
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	}
+	if (getenv("FAKE_CUPTI_TAKEN"))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	__atomic_store_n(&is_gone, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&callback, fn, __ATOMIC_RELEASE);
@@ -176,12 +192,12 @@ EXPORT CUptiResult cuptiActivitySetAttribute(
  * What it costs the program: a launch that is recorded takes $FAKE_CUPTI_RECORD_NS longer; while kernels
  * are switched on or off launches wait, $FAKE_CUPTI_SWITCH_US; the first one that is recorded then takes
  * $FAKE_CUPTI_FIRST_US longer, behind its call where no callback sees it. How much it came to, and of
- * how long a run, is written to the file $FAKE_CUPTI_COST with each switch and at the end: by the number of times, not by
- * a clock.
+ * how long a run, is written to the file $FAKE_CUPTI_COST with each switch and at the end: by the number of times, and
+ * as a clock saw it, for which a machine that is busy with others takes longer.
  */
 static struct {
 	uint64_t record_ns, switch_ns, first_ns, late_ns;
-	uint64_t nr_recorded, nr_switches, nr_firsts, begin_ns;
+	uint64_t nr_recorded, nr_switches, nr_firsts, begin_ns, spent_ns;
 	int is_first;
 } cost;
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
@@ -193,10 +209,11 @@ static uint64_t environment(const char *name)
 
 static void spin(uint64_t ns)
 {
-	uint64_t until = now_ns() + ns;
+	uint64_t begin = now_ns(), now = begin;
 
-	while (ns && now_ns() < until)
-		;
+	while (now < begin + ns)
+		now = now_ns();
+	__atomic_add_fetch(&cost.spent_ns, now - begin, __ATOMIC_RELAXED);
 }
 
 __attribute__((destructor)) static void tell_cost(void)
@@ -205,11 +222,11 @@ __attribute__((destructor)) static void tell_cost(void)
 
 	if (!f)
 		return;
-	fprintf(f, "lost %llu of %llu switches %llu recorded %llu\n",
+	fprintf(f, "lost %llu of %llu switches %llu recorded %llu spent %llu\n",
 		(unsigned long long)(cost.nr_recorded * cost.record_ns + cost.nr_switches * cost.switch_ns +
 				     cost.nr_firsts * cost.first_ns),
 		(unsigned long long)(now_ns() - cost.begin_ns), (unsigned long long)cost.nr_switches,
-		(unsigned long long)cost.nr_recorded);
+		(unsigned long long)cost.nr_recorded, (unsigned long long)cost.spent_ns);
 	fclose(f);
 }
 
@@ -361,18 +378,12 @@ static size_t forget_records(void)
 
 EXPORT CUptiResult cuptiFinalize(void)
 {
-	const char *log = getenv("FAKE_CUPTI_LOG");
-	FILE *f = log ? fopen(log, "a") : NULL;
-	size_t i, nr_lost;
+	size_t i;
 
 	must_be_there();
 	must_be(is_at_end, 12);
 	must_be(!__atomic_load_n(&has_graph, __ATOMIC_RELAXED), 13);
-	nr_lost = forget_records();
-	if (f) {
-		fprintf(f, "gone %zu\n", nr_lost);
-		fclose(f);
-	}
+	log_line("gone", forget_records());
 	__atomic_store_n(&is_gone, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
 	for (i = 0; i < sizeof(is_enabled); i++)
@@ -529,9 +540,13 @@ static void end_graph(uint64_t end)
 
 static void run_graph(const kernel_record *k)
 {
+	static int is_logged;
+
 	end_graph(0);
 	if (!__atomic_load_n(&kinds[k->kind], __ATOMIC_RELAXED))
 		return;
+	if (!__atomic_exchange_n(&is_logged, 1, __ATOMIC_RELAXED))
+		log_line("graph", 0);
 	pthread_mutex_lock(&switching);
 	running = *k;
 	pthread_mutex_unlock(&switching);

@@ -11,7 +11,7 @@
  * as it takes until that file exists; it says how many, `steps N`. The file $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
  * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
  * a range `last` comes at the end.
- * With $FAKE_LOOP_GRAPH=N a graph is made in step N, and launched in each step from there on, in `replay`.
+ * When there is a file $FAKE_LOOP_GRAPH a graph is made, and launched in each step from there on, in `replay`.
  * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around all of it.
  */
 #include <dlfcn.h>
@@ -31,7 +31,8 @@
 static void (*launch)(const char *, uint64_t);
 static void (*profiler)(int);
 static void (*node)(uint64_t, uint64_t);
-static long graph_step = -1; /* $FAKE_LOOP_GRAPH */
+static const char *graph_file; /* $FAKE_LOOP_GRAPH */
+static int has_graph;
 static long nr_steps, nr_launches = 2, pause_us, nr_threads;
 static const char *ending = "exit";
 static int varies, is_over; /* varies: $FAKE_LOOP_VARIES */
@@ -64,11 +65,12 @@ static void launch_some(long nr)
 		launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
 }
 
-static void replay(long number)
+static void replay(void)
 {
-	if (number == graph_step) {
+	if (!has_graph) {
 		node(1, 0); /* made … */
 		node(2, 1); /* … and instantiated */
+		has_graph = 1;
 	}
 	nvtxRangePushA("replay");
 	launch("_Z4slowPf", 2); /* 5 ms */
@@ -93,8 +95,8 @@ static void step(long number)
 		launch_some(20);
 		nvtxRangePop();
 	}
-	if (graph_step >= 0 && number >= graph_step)
-		replay(number);
+	if (has_graph || (graph_file && access(graph_file, F_OK) == 0))
+		replay();
 	if (pause_us)
 		usleep((useconds_t)pause_us);
 }
@@ -196,7 +198,7 @@ int main(int argc, char **argv)
 	pause_us = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	nr_threads = argc > 5 ? strtol(argv[5], NULL, 10) % 64 : 0;
 	ending = argc > 6 ? argv[6] : "exit";
-	graph_step = getenv("FAKE_LOOP_GRAPH") ? strtol(getenv("FAKE_LOOP_GRAPH"), NULL, 10) : -1;
+	graph_file = getenv("FAKE_LOOP_GRAPH");
 	varies = getenv("FAKE_LOOP_VARIES") != NULL;
 	load(argc > 1 ? argv[1] : "");
 	domain = nvtxDomainCreateA("sonde");

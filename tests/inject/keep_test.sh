@@ -45,15 +45,10 @@ same() { # WHOLE FOLDED: two directories have the same report, but for single en
 
 loop() { traced "$BUILD/fake/fake_loop" "$FAKE" "$@" >"$TMP/said" && grep -qx done "$TMP/said"; }
 
-loop_files() { # NUMBER ARGUMENT…: a loop that goes on until there are so many files; a minute at most
-	local i
-	rm -f "$TMP/stop"
-	(for ((i = 0; i < 600; i++)); do
-		sleep 0.1
-		[ "$(ls "$OUT" | wc -l)" -lt "$1" ] || break
-	done && touch "$TMP/stop") &
-	FAKE_LOOP_STOP=$TMP/stop traced "$BUILD/fake/fake_loop" "$FAKE" "${@:2}" >"$TMP/said" && wait && grep -qx done "$TMP/said"
+loop_files() { # NUMBER ARGUMENT…: a loop that goes on until there are so many files
+	goes_on_until "has_files $1" loop "${@:2}"
 }
+has_files() { [ "$(ls "$OUT" | wc -l)" -ge "$1" ]; }
 
 folded() { # the capture in $OUT, all but its last two files folded one by one, and as one file
 	local name
@@ -76,15 +71,14 @@ threads() {
 	loop_files 6 300 2 300 3 && folded 4
 }
 
-no_gpu() { # host times alone; ranges left open
+no_gpu() { # host times alone
 	fresh cupti=off flush_ms=2 collect_ms=5 rotate_ms=10
-	traced "$WORK/faults" ranges 400 >"$TMP/said" 2>&1 || loop 500 1 200
-	folded 3
+	loop_files 6 1 1 200 && folded 4
 }
 
 all_kinds() { # start/end ranges over many files, graphs captured in the first, memory held, marks, copies
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20 memory=on
-	FAKE_CUDA_ROUNDS=200 traced "$BUILD/fake/fake_cuda" "$FAKE" 3 >"$TMP/said" && folded 4
+	goes_on_until "has_files 6" traced "$BUILD/fake/fake_cuda" "$FAKE" 3 >"$TMP/said" && folded 4
 }
 
 at_once() { # all but two files in one go

@@ -6,22 +6,14 @@ FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 export FAKE_CUPTI_LOG=$TMP/log
 
 loop() { # ARGUMENTS LINE…: a run and its report
-	rm -f "$TMP/log" && touch "$TMP/log" && fresh cupti="$FAKE" "${@:2}"
+	: >"$TMP/log" && fresh cupti="$FAKE" "${@:2}"
 	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" $1 >"$TMP/said" && grep -qx done "$TMP/said" &&
 		"$SONDE" report "$OUT" report.threads=own -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json"
 }
 
-until_gone() { # TIMES ARGUMENTS LINE…: the same, for as many steps as that takes; a minute at most
-	local i code
-	rm -f "$TMP/stop"
-	(for ((i = 0; i < 1200; i++)); do
-		sleep 0.05
-		[ "$(grep -c gone "$TMP/log" 2>/dev/null)" -lt "$1" ] || break
-	done && sleep 0.3 && touch "$TMP/stop") &
-	FAKE_LOOP_STOP=$TMP/stop loop "${@:2}"
-	code=$?
-	wait
-	return $code
+until_logged() { # WORD TIMES ARGUMENTS LINE…: the same, for as many steps as that takes
+	: >"$TMP/log" # not that of the test before
+	goes_on_until "logged $1 $2" loop "${@:3}"
 }
 
 # How often it went, and that no record was lost but of a call during which recording ended: one a thread.
@@ -36,7 +28,7 @@ gone() {
 SAMPLED="budget_ppm=200000 lever.call_ns=30000"
 
 comes_back() { # every kernel has the region that launched it, though ids begin again
-	until_gone 2 "1 8 100" $SAMPLED && gone -ge 2 && python3 - "$TMP/r.json" <<-'P'
+	until_logged gone 2 "1 8 100" $SAMPLED && gone -ge 2 && python3 - "$TMP/r.json" <<-'P'
 		import json, sys
 		r = json.load(open(sys.argv[1]))
 		t = r["coverage"]["timed"]
@@ -53,8 +45,9 @@ counted() { # where launches are counted all the time it stays
 	loop "3000 8 100" budget_ppm=6000 lever.call_ns=0 lever.record_ns=2000 && gone -eq 0
 }
 
-graphs() { # STEP: with a graph that CUPTI has seen it stays; the program goes on, and no work ends when timing begins again
-	FAKE_LOOP_GRAPH=$1 loop "8000 8 100" $SAMPLED && gone "${@:2}" && python3 -c '
+graphs() { # FILE CONDITION TEST…: with a graph that CUPTI has seen it stays; the program goes on, and no work ends when timing begins again
+	: >"$TMP/log" && rm -f "$TMP/graph"
+	FAKE_LOOP_GRAPH=$1 goes_on_until "$2" loop "1 8 100" $SAMPLED && gone "${@:3}" && python3 -c '
 import json, sys
 r = json.load(open(sys.argv[1]))
 g = {g["id"]: g for g in r["aggregate"]["regions"]}["train/replay"]
@@ -62,44 +55,47 @@ print(g["kernel_count"], g["timed_launches"], g["total_ms"], r["notes"])
 assert g["timed_launches"] and g["total_ms"] < 6 * g["kernel_count"]' "$TMP/r.json"
 }
 
+recorded() { logged graph 1 && sleep 1; } # a second in which it could go
+later() { logged gone 1 && : >"$TMP/graph" && recorded; }
+
 stolen() { # records that go to somebody else are not ours to end
 	FAKE_CUPTI_STOLEN=1 loop "4000 8 100" $SAMPLED && gone -eq 0
 }
 
 taken() { # somebody else came while it was away: the program goes on, and the report says so
-	FAKE_CUPTI_TAKEN_LATER=1 loop "12000 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=400000 && gone -eq 1 && grep -q 'no more GPU work is timed' "$TMP/r.json"
+	FAKE_CUPTI_TAKEN_LATER=1 until_logged refused 1 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=400000 && gone -eq 1 && grep -q 'no more GPU work is timed' "$TMP/r.json"
 }
 
 after_time() { # a window of time: open once, and then CUPTI has gone
-	loop "4000 8 100" window=time window.after_us=20000 window.for_us=100000 && gone -eq 1
+	until_logged gone 1 "1 8 100" window=time window.after_us=20000 window.for_us=100000 && gone -eq 1
 }
 
 after_entries() {
-	loop "4000 8 100" window=entries window.label=step window.first=10 window.end=20 && gone -eq 1 &&
+	until_logged gone 1 "1 8 100" window=entries window.label=step window.first=10 window.end=20 && gone -eq 1 &&
 		python3 -c 'import json, sys; g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}["train/step"]; print(g); assert g["instances"] == 10 and g["kernel_count"] == 80' "$TMP/r.json"
 }
 
 again_and_again() { # windows of time that the collector opens; each may cut a step at its beginning and one at its end
-	until_gone 2 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=200000 && gone -ge 2 &&
+	until_logged gone 2 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=200000 && gone -ge 2 &&
 		python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["coverage"]); g = {g["id"]: g for g in r["aggregate"]["regions"]}["train/step"]; n = g["instances"]; cut = 2 * r["coverage"]["windows"]["count"]; assert n > cut and 8 * (n - cut) <= g["kernel_count"] <= 8 * n and g["total_ms"] > 0' "$TMP/r.json"
 }
 
 runs_on() { # work that was recorded must have ended before it goes
-	FAKE_CUPTI_LATE_MS=150 until_gone 1 "1 8 100" $SAMPLED && gone -ge 1
+	FAKE_CUPTI_LATE_MS=150 until_logged gone 1 "1 8 100" $SAMPLED && gone -ge 1
 }
 
 threads() { # while others launch
-	until_gone 1 "1000 8 100 4" $SAMPLED && THREADS=5 gone -ge 1
+	until_logged gone 1 "1000 8 100 4" $SAMPLED && THREADS=5 gone -ge 1
 }
 
 idle() { # a window in which the program does nothing
-	loop "4 8 400000" window=time window.after_us=100000 window.for_us=50000 && gone -eq 1
+	until_logged gone 1 "1 8 400000" window=time window.after_us=100000 window.for_us=50000 && gone -eq 1
 }
 
 ok "between windows of a budget CUPTI goes, and comes back" comes_back
 ok "where launches are counted it stays" counted
-ok "a graph from the beginning keeps it" graphs 0 -eq 0
-ok "a graph that comes later keeps it from then on" graphs 4000 -ge 1
+ok "a graph from the beginning keeps it" graphs "$FAKE" recorded -eq 0
+ok "a graph that comes later keeps it from then on" graphs "$TMP/graph" later -ge 1
 ok "it stays where somebody else has the records" stolen
 ok "where it is another's when it should come back the report says so" taken
 ok "after a window of time it goes" after_time
