@@ -239,7 +239,8 @@ tsan-threads:
 	$(MAKE) --no-print-directory $(TSAN) build/tsan/tests/threads_test
 
 # Programs of ours that tests and benches call.
-TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c))) $(BUILD)/bench/capture_many $(BUILD)/bench/unmix_bench
+TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c))) $(BUILD)/bench/capture_many $(BUILD)/bench/unmix_bench \
+	$(if $(CUPTI_PM_INC),$(BUILD)/bench/sampling_toggle)
 .PHONY: tools
 tools: $(TOOLS)
 $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a
@@ -363,7 +364,7 @@ accept: all tools
 	scripts/golden-unused $(BUILD)/golden.used
 
 # Tools that measure: one program per bench/X.c, run by the scripts beside them.
-BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard bench/*.c)))
+BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(filter-out $(if $(CUPTI_PM_INC),,bench/sampling_toggle.c),$(wildcard bench/*.c))))
 
 bench: bench-tools inject workloads tools
 	bench/report.sh
@@ -387,7 +388,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/rooms.a
 # at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
 CUPTI_HOST_INC := $(call folder_of,cupti_profiler_host.h)
 PM_OBJ := $(PM_SRC:%.c=$(BUILD)/%.o)
-$(BUILD)/src/capture/passes.o $(PM_OBJ): CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
+$(BUILD)/src/capture/passes.o $(BUILD)/bench/sampling_toggle.o $(PM_OBJ): CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
 
 # The CUDA workloads, where there is an nvcc: code for the H200 and portable PTX.
 NVCC       ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))

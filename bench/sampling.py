@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 """What sampling hardware counters costs a captured program: an eager decode loop, sampled and not, in one process.
 
-    bench/sampling.py BUILD [--quads 3000] [--steps 2] [--seconds 30] [--counters basic] [--interval 150us] [--most 1.01]
+    bench/sampling.py BUILD [--quads 3000] [--steps 2] [--seconds 50] [--counters basic] [--interval 150us] [--most 1.01]
 
-The loop runs under `sonde run counters=basic`. It stops the sampler (SIGSTOP) and lets it go on by turns, every few
-milliseconds: a machine that others use too is 20 % faster in one second than in the next, and on every scale down to two
-steps its noise is the same, so that the shortest stretches say most. Four stretches are one figure: not sampled, sampled,
-sampled, not sampled, and the other way round in the next four. Both sides have the same noise, and drift cancels. Of every
-fifth such four none is sampled: these are the noise. A stretch begins with a step that does not count: what the last one
-left in caches is not its own.
+A machine that others use too is 20 % faster in one second than in the next: two processes cannot be compared. Here
+sampling changes every few milliseconds beside one process, and what is compared are neighbours. Three runs:
 
-What comes while it is stopped the sampler decodes when it goes on: a sampled stretch has more of its work than usual, and the
-shares of a core are printed to show it. --interval is what `auto` takes on an H200: left to itself the sampler would slow
-down, as it is stopped half of the time.
+1. `stopped`, of --quads: the loop runs under `sonde run counters=basic`. It stops the sampler (SIGSTOP) and lets it go on by turns. Four
+   stretches are one figure: not sampled, sampled, sampled, not sampled, and the other way round in the next four: drift cancels. Of
+   every fifth such four none is sampled: these are the noise. A stretch begins with a step that does not count: what the
+   last one left in caches is not its own. What comes while it is stopped the sampler decodes when it goes on: a sampled stretch
+   has more of its work than usual, and the shares of a core are printed to show it. The GPU itself counts throughout.
+2. `toggled`, of --seconds: the loop runs under `sonde run counters=off`, and bench/sampling_toggle beside it starts and
+   stops the GPU's sampling itself: 20 ms on, with decoding, and 60 ms off, with nothing. A slot that is on is
+   compared with those before and behind it; the middle one of three that are off in the same way: that is the noise. The loop is that of
+   torch_decode.py, and nothing in it knows of slots. Kernels are compared too: the mean duration of those in a slot.
+3. `given back`, of --seconds: the same, and the GPU's sampling unit is not even reserved while it is off. Reserving it takes a
+   third of a second: there are fewer slots, and the one before lies further off.
 
-The GPU's own side of sampling goes on throughout. So a second run, of --seconds, samples in bursts of 20 ms: in them the GPU counts
-and the sampler sleeps, between them the GPU does not and the sampler decodes. A burst is compared with the pauses around it.
-Whether kernels change is for tests/gpu/counters_gpu.sh.
+--interval is what `auto` takes on an H200: left to itself the sampler would slow down, as it is stopped half of the time.
 
-Exit status 1: the median is above --most, or sampled stretches had less of the sampler's work than usual.
+Exit status 1: a median of the loop is above --most, or sampled stretches had less of the sampler's work than usual.
 """
 import argparse
 import bisect
@@ -34,7 +36,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOISE = 5  # of so many figures one is of the noise; odd, so that its order turns round as well
 EDGE_NS = 2_000_000  # by which the clocks of host and GPU may be apart
-STOP_NS = 5_000_000  # sampling takes so long to stop
+INJECTED = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
 
 class Sampler:
@@ -61,8 +63,7 @@ class Sampler:
         return sum(time.clock_gettime((~pid << 3) | 2) for pid in self.pids)
 
 
-def model_loop(steps):
-    """A function that does so many steps and says how long they took."""
+def make_model():
     import torch
 
     sys.path[:0] = [os.path.join(HERE, "..", "workloads"), "workloads"]
@@ -72,13 +73,22 @@ def model_loop(steps):
     model = Model(argparse.Namespace(width=2048, layers=4, context=512)).half().cuda().eval()
     x = torch.randn(1, 1, 2048, device="cuda", dtype=torch.half)
 
+    def step():
+        with torch.inference_mode(), torch.cuda.nvtx.range("step"):
+            model(x)
+
+    return step, torch.cuda.synchronize
+
+
+def model_loop(steps):
+    """A function that does so many steps and says how long they took."""
+    step, synchronize = make_model()
+
     def some(nr):
         start = time.perf_counter()
-        with torch.inference_mode():
-            for _ in range(nr):
-                with torch.cuda.nvtx.range("step"):
-                    model(x)
-        torch.cuda.synchronize()
+        for _ in range(nr):
+            step()
+        synchronize()
         return time.perf_counter() - start
 
     def work():
@@ -105,34 +115,49 @@ def measure(quads, work, go):
     return found, noise, seconds
 
 
-def bursts_of(path):
-    """[start, end] of every stretch of samples without a pause, in ns."""
-    found = []
-    for line in open(path):
-        words = line.split(maxsplit=3)
-        if words[0] == "M":
+def read_slots(path):
+    """[is on, begin, end, samples] of each slot, and the toggler's share of a core while it was on."""
+    slots, share = [], 0.0
+    for kind, begin, end, samples in map(str.split, open(path)):
+        if kind == "cpu":
+            share = float(begin)
+        elif kind != "lost":  # what began anew has no neighbour before it
+            slots.append((kind == "1", int(begin), int(end), int(samples)))
+    return slots, share
+
+
+def compare_slots(slots, mean):
+    """Of each slot that is on, and of each that lies between two others that are off: it ÷ those around it.
+    Both, and all that are on ÷ all that are off. `mean` says what is compared, from when to when; None = too little."""
+    means = [mean(begin, end) for _, begin, end, _ in slots]
+    kinds = [is_on for is_on, *_ in slots]
+    found, noise = [], []
+    for i in range(1, len(slots) - 1):
+        before, own, behind = means[i - 1:i + 2]
+        if kinds[i - 1] or kinds[i + 1] or not (before and own and behind):
             continue
-        start, end = int(words[1]), int(words[2])
-        if found and start - found[-1][1] < EDGE_NS:
-            found[-1][1] = end
-        else:
-            found.append([start, end])
-    return found
+        (found if kinds[i] else noise).append(own / math.sqrt(before * behind))
+    on, off = ([m for m, k in zip(means, kinds) if m and k == kind] for kind in (True, False))
+    return found, noise, statistics.fmean(on) / statistics.fmean(off) if on and off else math.nan
 
 
-def compare_bursts(bursts, stamps):
-    """Of each burst: its steps ÷ those of the pauses around it."""
-    def mean_step(start, end):
-        first, last = bisect.bisect_left(stamps, start), bisect.bisect_right(stamps, end) - 1
+def step_mean(stamps):
+    def mean(begin, end):
+        first, last = bisect.bisect_left(stamps, begin), bisect.bisect_right(stamps, end) - 1
         return (stamps[last] - stamps[first]) / (last - first) if last > first + 1 else None
+    return mean
 
-    ratios = []
-    for before, own, behind in zip(bursts, bursts[1:], bursts[2:]):
-        inside = mean_step(own[0] + EDGE_NS, own[1] - EDGE_NS)
-        around = mean_step(before[1] + STOP_NS, own[0] - EDGE_NS), mean_step(own[1] + STOP_NS, behind[0] - EDGE_NS)
-        if inside and all(around):
-            ratios.append(2 * inside / sum(around))
-    return ratios
+
+def kernel_mean(path):
+    kernels = sorted((int(w[1]), int(w[2])) for w in (line.split(maxsplit=3) for line in open(path)))
+    starts, sums = [k[0] for k in kernels], [0]
+    for begin, end in kernels:
+        sums.append(sums[-1] + end - begin)
+
+    def mean(begin, end):
+        first, last = bisect.bisect_left(starts, begin + EDGE_NS), bisect.bisect_left(starts, end - EDGE_NS)
+        return (sums[last] - sums[first]) / (last - first) if last > first else None
+    return mean
 
 
 def describe(ratios):
@@ -146,20 +171,28 @@ def describe(ratios):
 
 
 def stamp(a):
-    """Steps until --seconds are over; when each began, in ns."""
-    work, stamps = model_loop(1), []
+    """Steps as long as sampling is toggled; when each began, in ns."""
+    step, synchronize = make_model()
     for _ in range(a.warmup):
-        work()
-    end = time.time() + a.seconds
-    while time.time() < end:
-        stamps.append(time.time_ns())
-        work()
-    with open(a.inner, "w") as out:
-        out.write("\n".join(map(str, stamps)))
-    return 0
+        step()
+    synchronize()
+    env = {k: v for k, v in os.environ.items() if k not in INJECTED}
+    stamps = []
+    with open(a.inner + ".slots", "w") as slots:
+        toggler = subprocess.Popen([f"{a.build}/bench/sampling_toggle", "-s", str(a.seconds), "-i", a.interval.removesuffix("us"), *a.toggle,
+                                    a.counters], stdout=slots, env=env)
+        while toggler.poll() is None:
+            for _ in range(50):
+                stamps.append(time.time_ns())
+                step()
+            synchronize()
+    if toggler.returncode == 0:
+        with open(a.inner, "w") as out:
+            out.write("\n".join(map(str, stamps)))
+    return toggler.returncode
 
 
-def toggle(a):
+def stop_and_go(a):
     sampler = Sampler()
     work = model_loop(a.steps)
     for _ in range(a.warmup):
@@ -180,40 +213,69 @@ def toggle(a):
     return int(statistics.median(found) > a.most or share < usual_share)
 
 
+def judge_slots(name, figures, most):
+    found, noise, everything = figures
+    if len(found) < 4 or len(noise) < 4:
+        print(f"{name}: too few slots to tell")
+        return 0
+    print(f"{name}, on / off:     {describe(found)}; all of it {everything:.4f}")
+    print(f"{name}, noise (both off): {describe(noise)}")
+    return int(statistics.median(found) > most)
+
+
+def toggled(a, run, name, *options):
+    """The runs in which sampling_toggle switches sampling on and off."""
+    folder, status = run(name, "counters=off", "--toggle=" + " ".join(options))
+    if not os.path.exists(f"{folder}.txt"):
+        return status
+    slots, share = read_slots(f"{folder}.txt.slots")
+    on = [s for s in slots if s[0]]
+    print(f"{name}: {len(on)} slots of {statistics.fmean(s[2] - s[1] for s in on) / 1e6 if on else 0:.0f} ms on, "
+          f"{sum(s[3] for s in on)} samples, {share:.2f} of a core; {len(slots) - len(on)} off")
+    stamps = [int(x) for x in open(f"{folder}.txt").read().split()]
+    status = judge_slots(f"{name}: loop", compare_slots(slots, step_mean(stamps)), a.most)
+    subprocess.call([f"{a.build}/tools/samples_dump", "--data", folder, f"{folder}/native"], stdout=subprocess.DEVNULL)
+    if os.path.exists(f"{folder}.kernels"):
+        judge_slots(f"{name}: kernels", compare_slots(slots, kernel_mean(f"{folder}.kernels")), a.most)
+        os.unlink(f"{folder}.kernels")
+    return status
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("build")
-    p.add_argument("--quads", type=int, default=3000)
+    p.add_argument("--quads", type=int, default=3000, help="fours of stretches with the sampler stopped and going on (3000; 0 = none)")
     p.add_argument("--steps", type=int, default=2)
-    p.add_argument("--warmup", type=int, default=500, help="stretches before anything is measured (500)")
-    p.add_argument("--seconds", type=float, default=30, help="of the run in bursts (30)")
+    p.add_argument("--warmup", type=int, default=500, help="stretches or steps before anything is measured (500)")
+    p.add_argument("--seconds", type=float, default=50, help="of each of the two runs in which sampling is toggled (50; 0 = none)")
     p.add_argument("--counters", default="basic")
     p.add_argument("--interval", default="150us")
     p.add_argument("--most", type=float, default=1.01)
-    p.add_argument("--stamps", action="store_true", help=argparse.SUPPRESS)
+    p.add_argument("--toggle", type=str.split, help=argparse.SUPPRESS)
     p.add_argument("--inner", metavar="FILE", help=argparse.SUPPRESS)
     a = p.parse_args()
     if a.inner:
-        return stamp(a) if a.stamps else toggle(a)
-    build = os.path.abspath(a.build)
+        return stop_and_go(a) if a.toggle is None else stamp(a)
+    a.build = os.path.abspath(a.build)
 
-    def run(name, *keys):
-        """Itself under `sonde run`; what it wrote, and the status."""
-        own = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:] + ["--inner", f"{top}/{name}.txt"]
-        status = subprocess.call([f"{build}/sonde", "run", "-q", f"hydra.run.dir={top}/{name}", f"counters={a.counters}",
-                                  f"counters.interval={a.interval}", *keys, "--"] + own + (["--stamps"] if keys else []),
-                                 stdout=subprocess.DEVNULL)
-        return open(f"{top}/{name}.txt").read() if os.path.exists(f"{top}/{name}.txt") else "", status
+    def run(name, counters, *options):
+        """Itself under `sonde run`; where it was, and its status."""
+        folder = f"{top}/{name.replace(' ', '_')}"
+        own = [sys.executable, os.path.abspath(__file__), a.build, *sys.argv[2:], "--inner", f"{folder}.txt", *options]
+        status = subprocess.call([f"{a.build}/sonde", "run", "-q", f"hydra.run.dir={folder}", counters, *(
+            [] if counters == "counters=off" else [f"counters.interval={a.interval}"]), "--"] + own, stdout=subprocess.DEVNULL)
+        return folder, status
 
+    statuses = []
     with tempfile.TemporaryDirectory() as top:
-        figures, status = run("stopped")
-        sys.stdout.write(figures)
-        if figures and a.seconds > 0:
-            stamps, _ = run("bursts", "counters.burst=20ms")
-            subprocess.call([f"{build}/tools/samples_dump", "--data", f"{top}/data", f"{top}/bursts/native"], stdout=subprocess.DEVNULL)
-            ratios = compare_bursts(bursts_of(f"{top}/data.samples"), [int(x) for x in stamps.split()])
-            print(f"in bursts / between:   {describe(ratios) if len(ratios) > 3 else 'too few bursts to tell'}")
-        return status
+        if a.quads:
+            folder, status = run("stopped", f"counters={a.counters}")
+            statuses.append(status)
+            if os.path.exists(f"{folder}.txt"):
+                sys.stdout.write(open(f"{folder}.txt").read())
+        if a.seconds > 0:
+            statuses += [toggled(a, run, "toggled"), toggled(a, run, "given back", "-c")]
+    return int(any(statuses))
 
 
 if __name__ == "__main__":

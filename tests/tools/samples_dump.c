@@ -165,13 +165,13 @@ static FILE *create(const char *prefix, const char *ending)
 	return fopen(path, "w");
 }
 
-static void write_data(const struct sonde_records *r, const char *prefix)
+static void write_samples(const struct sonde_records *r, const char *prefix)
 {
 	const struct sonde_series *s = &r->series.at[0];
-	FILE *samples = create(prefix, ".samples"), *kernels = create(prefix, ".kernels");
+	FILE *samples = create(prefix, ".samples");
 	size_t i, k;
 
-	if (!samples || !kernels || !r->series.nr)
+	if (!samples)
 		exit(1);
 	fputs("M", samples);
 	for (k = 0; k < s->counters.nr; k++)
@@ -184,6 +184,16 @@ static void write_data(const struct sonde_records *r, const char *prefix)
 			fprintf(samples, " %.15g", s->values.at[i * s->counters.nr + k]);
 	}
 	fputs("\n", samples);
+	fclose(samples);
+}
+
+static void write_kernels(const struct sonde_records *r, const char *prefix)
+{
+	FILE *kernels = create(prefix, ".kernels");
+	size_t i;
+
+	if (!kernels)
+		exit(1);
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
 
@@ -192,7 +202,6 @@ static void write_data(const struct sonde_records *r, const char *prefix)
 			(unsigned long long)sonde_record_queue(r, rec)->stream,
 			SONDE_STR_ARG(sonde_records_str(r, sonde_record_function(r, rec)->name)));
 	}
-	fclose(samples);
 	fclose(kernels);
 }
 
@@ -213,8 +222,10 @@ int main(int argc, char **argv)
 		print_series(r, &r->series.at[i]);
 	for (i = 0; i < r->notes.texts.nr; i++)
 		printf("note %.*s\n", SONDE_STR_ARG(r->notes.texts.keys[i]));
+	if (prefix && r->series.nr)
+		write_samples(r, prefix);
 	if (prefix)
-		write_data(r, prefix);
+		write_kernels(r, prefix);
 	sonde_records_free(r);
 	return 0;
 }
