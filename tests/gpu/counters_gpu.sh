@@ -4,10 +4,11 @@
 # long kernels take. The tables are printed.
 #
 #   make gpu-programs                          anywhere; build/gpu travels
-#   tests/gpu/counters_gpu.sh build/gpu        on the machine with the GPU, ncu and PyTorch (about 4 minutes)
+#   tests/gpu/counters_gpu.sh build/gpu        on the machine with the GPU, ncu and PyTorch (about 6 minutes)
 #
 # One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs; $OUT: for what is worth
-# taking home, one small archive per program. $ROUNDS: runs with and without sampling (3).
+# taking home, one small archive per program. $ROUNDS: runs with and without sampling (3). $PARTS: what to do of
+# `eager cost graph train` (all of it).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}
@@ -74,37 +75,50 @@ CORE=$INST=5,$TENSOR=5,$FMA=5,$L2=10,$L2_PCT=10,$TENSOR_PCT=10
 KERNEL=$INST=10,$TENSOR=10,$FMA=10,$L2=10
 GRAPH=$INST=15,$TENSOR=15,$FMA=15,$L2=15,$L2_PCT=15,$TENSOR_PCT=15
 
-truth decode_ncu --nvtx-include decode/ -- python3 workloads/torch_decode.py --steps 2
-runs=()
-for ((i = 1; i <= ${ROUNDS:-3}; i++)); do # by turns which comes first: a GPU that warms up is nobody's advantage
-	order=(with without)
-	((i % 2)) || order=(without with)
-	for side in "${order[@]}"; do
-		set=basic
-		[ "$side" != without ] || set=off
-		sampled "$side$i" counters=$set -- python3 workloads/torch_decode.py --steps 3000
-	done
-	runs+=("$T/with$i" "$T/without$i")
-done
-agree regions with1 decode_ncu decode/step 'decode/step*' "$CORE,$DRAM=10"
-agree kernels with1 decode_ncu decode/step 'decode/step*' "$KERNEL,$DRAM=10"
-check "sampling changes no kernel" tests/gpu/counters_agree.py times decode/step "${runs[@]}"
-check "sampling does not slow the loop down" bench/sampling.py "$BUILD"
-home with1 decode_ncu
-home with2 decode_ncu
+does() { [[ " ${PARTS:-eager cost graph train} " == *" $1 "* ]]; }
 
-sampled graph counters=basic counters.interval=20us counters.burst=20ms -- \
-	python3 workloads/torch_decode.py --steps 15000 --graph
-agree regions graph decode_ncu decode/step 'decode/step*' "$GRAPH,$DRAM=15"
-home graph decode_ncu
+eager() {
+	local runs=() order side set i
+	for ((i = 1; i <= ${ROUNDS:-3}; i++)); do # by turns which comes first: a GPU that warms up is nobody's advantage
+		order=(with without)
+		((i % 2)) || order=(without with)
+		for side in "${order[@]}"; do
+			set=basic
+			[ "$side" != without ] || set=off
+			sampled "$side$i" counters=$set -- python3 workloads/torch_decode.py --steps 3000
+		done
+		runs+=("$T/with$i" "$T/without$i")
+	done
+	agree regions with1 decode_ncu decode/step 'decode/step*' "$CORE,$DRAM=10"
+	agree kernels with1 decode_ncu decode/step 'decode/step*' "$KERNEL,$DRAM=10"
+	check "sampling changes no kernel" tests/gpu/counters_agree.py times decode/step "${runs[@]}"
+	home with1 decode_ncu
+	home with2 decode_ncu
+}
+
+graph() {
+	sampled graph counters=basic counters.interval=20us counters.burst=20ms -- \
+		python3 workloads/torch_decode.py --steps 15000 --graph
+	agree regions graph decode_ncu decode/step 'decode/step*' "$GRAPH,$DRAM=15"
+	home graph decode_ncu
+}
 
 # Backward runs on a thread without ranges: ncu's filter would leave it out, sonde adopts it.
-truth train_ncu -- python3 workloads/torch_train.py --steps 1 --warmup 1 --fused
-sampled train counters=basic -- python3 workloads/torch_train.py --steps 1200 --fused
-agree regions train train_ncu step 'step*' "$CORE"
-agree kernels train train_ncu step 'step*' "$KERNEL"
-home train train_ncu
+train() {
+	truth train_ncu -- python3 workloads/torch_train.py --steps 1 --warmup 1 --fused
+	sampled train counters=basic -- python3 workloads/torch_train.py --steps 1200 --fused
+	agree regions train train_ncu step 'step*' "$CORE"
+	agree kernels train train_ncu step 'step*' "$KERNEL"
+	home train train_ncu
+	"$SONDE" report "$T/train/native" --width 190 2>/dev/null | sed -n '1,30p' | sed 's/^/#   /'
+}
 
-"$SONDE" report "$T/train/native" --width 190 2>/dev/null | sed -n '1,30p' | sed 's/^/#   /'
+if does eager || does graph; then
+	truth decode_ncu --nvtx-include decode/ -- python3 workloads/torch_decode.py --steps 2
+fi
+if does eager; then eager; fi
+if does cost; then check "sampling does not slow the loop down" bench/sampling.py "$BUILD"; fi
+if does graph; then graph; fi
+if does train; then train; fi
 echo "# $SECONDS s in all"
 exit $((failed > 0))
