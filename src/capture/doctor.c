@@ -89,11 +89,11 @@ static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_facts *f)
 	size_t i;
 
 	if (!f->ncu.path[0]) {
-		add(d, "ncu", SONDE_HEALTH_BAD, SONDE_WHEN_NCU_MISSING, "%s", "");
+		add(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_MISSING, "%s", "");
 		return;
 	}
 	if (f->ncu.major && f->ncu.major < SONDE_NCU_OLDEST) {
-		add(d, "ncu", SONDE_HEALTH_BAD, SONDE_WHEN_NCU_OLD, "%s (%s)", f->ncu.version,
+		add(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_OLD, "%s (%s)", f->ncu.version,
 			f->ncu.path);
 		return;
 	}
@@ -101,7 +101,7 @@ static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_facts *f)
 		f->ncu.path);
 	for (i = 0; i < sizeof(needs) / sizeof(*needs); i++)
 		if (driver && f->ncu.major == needs[i].ncu_year && driver < needs[i].driver)
-			add(d, "ncu", SONDE_HEALTH_BAD, SONDE_WHEN_NCU_TOO_NEW,
+			add(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_TOO_NEW,
 				"ncu %s needs driver %u or newer, this is %s", f->ncu.version,
 				needs[i].driver, f->gpus[0].driver);
 }
@@ -121,7 +121,7 @@ static void judge_others(struct sonde_diagnosis *d, const struct sonde_facts *f)
 	if (sonde_native_find(library, sizeof(library)))
 		add_good(d, "native", "%s", library);
 	else
-		add(d, "native", SONDE_HEALTH_NOTE, SONDE_WHEN_INJECT_MISSING, "%s", "");
+		add(d, "native", SONDE_HEALTH_BAD, SONDE_WHEN_INJECT_MISSING, "%s", "");
 }
 
 static void judge_permission(struct sonde_diagnosis *d, const struct sonde_facts *f)
@@ -199,7 +199,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 	sonde_buf_puts(&says, "hardware counters cannot be sampled, so native captures have times "
 			      "only: ");
 	sonde_buf_str(&says, sonde_advice_split(sonde_str_from(err.msg), &remedy));
-	keep(d, "counters", SONDE_HEALTH_NOTE, &says,
+	keep(d, "counters", SONDE_HEALTH_BAD, &says,
 		remedy.n ? sonde_arena_z(&d->arena, remedy) : NULL);
 }
 

@@ -12,8 +12,8 @@
 
 enum sonde_health {
 	SONDE_HEALTH_OK,
-	SONDE_HEALTH_NOTE, /* good to know, or only a second way is missing */
-	SONDE_HEALTH_BAD,  /* `sonde run` with ncu will fail */
+	SONDE_HEALTH_NOTE, /* good to know, or only a second way (ncu, nsys) is missing */
+	SONDE_HEALTH_BAD,  /* `sonde run` will have no times of kernels, or no counters */
 };
 
 struct sonde_symptom {

@@ -22,8 +22,7 @@
 static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_NO_PERMISSION] = {"this user may not read the GPU's performance counters "
 				      "(ERR_NVGPUCTRPERM)",
-		ALLOW_COUNTERS "; without it `pipeline.native.enable=true "
-			       "pipeline.ncu.enable=false` still gives times by region",
+		ALLOW_COUNTERS "; without it `sonde run` without --ncu still gives times by region",
 		CAUSE},
 	[SONDE_WHEN_COUNTERS_HELD] = {"another tool is using the performance counters (a driver "
 				      "resource was unavailable)",
@@ -107,8 +106,9 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_DRIVERS_DIFFER] = {"the kernel's driver and its libraries differ: %s",
 		"reboot, or reload the nvidia kernel modules", PLAIN},
 	[SONDE_WHEN_NCU_MISSING] = {"Nsight Compute (ncu) is not installed",
-		"install nsight-compute (CUDA toolkit or developer.nvidia.com/nsight-compute) and "
-		"put ncu into PATH, or name it in SONDE_NCU; native captures need none", PLAIN},
+		"only `sonde run --ncu` needs it: install nsight-compute (CUDA toolkit or "
+		"developer.nvidia.com/nsight-compute) and put ncu into PATH, or name it in SONDE_NCU",
+		PLAIN},
 	[SONDE_WHEN_NCU_OLD] = {"ncu %s is too old",
 		"install 2022.1 or newer (2021.1 has no app-range replay)", PLAIN},
 	[SONDE_WHEN_NCU_TOO_NEW] = {"ncu is too new for this driver: %s",
@@ -117,7 +117,7 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 		"`sonde doctor` lists what this machine has; a native capture (`sonde run` without "
 		"--ncu) needs no ncu, and `sonde report` reads reports made elsewhere", PLAIN},
 	[SONDE_WHEN_NSYS_MISSING] = {"Nsight Systems (nsys) is not installed",
-		"install nsight-systems if you want its timeline", PLAIN},
+		"only `sonde run --nsys` needs it: install nsight-systems", PLAIN},
 	[SONDE_WHEN_NSYS_UNUSABLE] = {"Nsight Systems cannot be used: %s",
 		"`sonde doctor` lists what this machine has; a native capture (`sonde run` without "
 		"--nsys) gives times by region without it", PLAIN},
@@ -128,7 +128,7 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 		"build it with `make inject`, or name it in SONDE_INJECT_LIB", PLAIN},
 	[SONDE_WHEN_ADMIN_ONLY] = {"performance counters are for administrators only "
 				   "(RmProfilingAdminOnly: 1) and this process has no CAP_SYS_ADMIN",
-		ALLOW_COUNTERS "; native captures need no permission", PLAIN},
+		ALLOW_COUNTERS "; without them `sonde run` has times only", PLAIN},
 	[SONDE_WHEN_COMPANY] = {"tools that may be using the counters are running: %s",
 		"if ncu says that a driver resource is unavailable: " FREE_COUNTERS, PLAIN},
 	[SONDE_WHEN_CONTAINER] = {"this is a container (%s): the host's driver and permissions "

@@ -33,7 +33,8 @@ static const struct sonde_option options[] = {
 static const struct sonde_usage usage = {"sonde doctor [--json]",
 	"Looks at this machine: GPU, driver, Nsight Compute and Systems, CUPTI, permission to\n"
 	"read the counters, other profilers, containers; each finding with its remedy.\n"
-	"Exit status: 0 when `sonde run` with ncu should work, 1 when something is in its way.",
+	"Exit status: 0 when `sonde run` has times and counters here, 1 when something is in\n"
+	"its way (bad). A missing ncu or nsys is a note: only --ncu and --nsys need them.",
 	options, sizeof(options) / sizeof(*options),
 	{{"what is missing here", "sonde doctor"},
 		{"in a script", "sonde doctor --json | jq -r '.findings[] | select(.health==\"bad\").says'"}}};

@@ -96,6 +96,7 @@ static void write_curves(
 		const struct sonde_timeline_curve *curve = &t->curves.at[i];
 
 		sonde_json_str(w, "name", curve->name);
+		sonde_json_u64(w, "device", curve->device);
 		sonde_json_array(w, "of", true, k, 2 * curve->nr_scopes) {
 			const struct sonde_scope *scope =
 				&c->scopes.at[t->curve_scopes.at[curve->first_scope + k / 2]];

@@ -254,8 +254,10 @@ static int write_report(struct sonde_markdown *m, const struct sonde_report *r, 
 		return rc ? rc : write_regions(m, r, err);
 	}
 	sonde_sink_puts(m->to,
-		"\nNo NVTX range was open at any launch: nothing region-specific was "
-		"profiled. The kernels of the run:\n");
+		r->nr_outside_kernels
+			? "\nNo NVTX range was open at any launch: nothing region-specific was "
+			  "profiled. The kernels of the run:\n"
+			: "\nNo launch to show.\n");
 	sonde_markdown__kernels(m, r, r->outside_first_kernel, r->nr_outside_kernels);
 	return 0;
 }

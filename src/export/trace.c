@@ -108,16 +108,16 @@ static void put_pair(struct trace *x, const struct sonde_track *track, const str
 
 static void put_count(struct trace *x, const struct sonde_timeline_curve *c, uint64_t ns, double v)
 {
-	const struct sonde_timeline *t = x->tree->cells->timeline;
-	const struct sonde_scope *s =
-		&x->tree->cells->scopes.at[t->curve_scopes.at[c->first_scope]];
+	const struct sonde_cells *cells = x->tree->cells;
+	const uint32_t *scope = cells->timeline->curve_scopes.at + c->first_scope;
 	char text[SONDE_NUMBER_MAX];
 
 	sonde_sink_printf(x->to, "%s{\"ph\":\"C\",\"pid\":%" PRIu64 ",\"tid\":0",
-		x->has_any ? ",\n" : "", x->tree->cells->processes.at[s->process].pid);
+		x->has_any ? ",\n" : "",
+		c->nr_scopes ? cells->processes.at[cells->scopes.at[*scope].process].pid : 0);
 	x->has_any = true;
 	sonde_buf_clear(&x->name);
-	sonde_buf_printf(&x->name, "GPU %u · %.*s", s->device, SONDE_STR_ARG(c->name));
+	sonde_buf_printf(&x->name, "GPU %u · %.*s", c->device, SONDE_STR_ARG(c->name));
 	put_text(x, "name", sonde_buf_view(&x->name));
 	put_us(x, "ts", ns - x->tracks->first_ns);
 	sonde_number_format(text, v);
@@ -169,7 +169,7 @@ int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_
 				put_complete(&x, track, &tracks.events.at[k]);
 		}
 	}
-	for (i = 0; tracks.tracks.nr && i < t->cells->timeline->curves.nr; i++)
+	for (i = 0; i < t->cells->timeline->curves.nr; i++)
 		put_curve(&x, &t->cells->timeline->curves.at[i]);
 	sonde_sink_puts(to, "\n]}\n");
 	to->buf.failed |= x.name.failed;

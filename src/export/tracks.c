@@ -266,6 +266,21 @@ static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 	return sort_events(s) ? 0 : sonde_err_nomem(err);
 }
 
+/* Samples outside the events are of no interest, unless there are no events. */
+static void span_curves(struct sonde_tracks *s, const struct sonde_timeline *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->points.nr; i++) {
+		if (t->points.at[i].start_ns < s->first_ns)
+			s->first_ns = t->points.at[i].start_ns;
+		if (t->points.at[i].end_ns > s->last_ns)
+			s->last_ns = t->points.at[i].end_ns;
+	}
+	if (!t->points.nr)
+		s->first_ns = 0;
+}
+
 int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, size_t max_events,
 	struct sonde_err *err)
 {
@@ -280,7 +295,7 @@ int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, siz
 	sonde_map_release(&b.keys);
 	sonde_map_release(&b.names);
 	if (out->events.nr == 0)
-		out->first_ns = 0;
+		span_curves(out, t->cells->timeline);
 	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : arrange(out, err);
 	if (rc)
 		sonde_tracks_release(out);

@@ -36,7 +36,7 @@ struct sonde_track {
 struct sonde_tracks {
 	SONDE_VEC(struct sonde_track) tracks; /* by process; threads, start/end ranges, streams */
 	SONDE_VEC(struct sonde_track_event) events;
-	uint64_t first_ns, last_ns;
+	uint64_t first_ns, last_ns; /* of the events; without any, of the curves */
 	size_t nr_left_out; /* events beyond `max_events` */
 	struct sonde_arena arena;
 };

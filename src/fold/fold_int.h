@@ -84,6 +84,9 @@ static inline bool sonde_fold__communicates(
 }
 bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed); /* launches without times too */
 bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t);
+/* "SM active % 41.2, DRAM GB/s 812.0": the device's samples on average; nothing of counters without a role. */
+bool sonde_fold__describe_load(
+	struct sonde_folding *f, const struct sonde_series *first, struct sonde_buf *to);
 /* The collectives of all scopes, where they have times. */
 bool sonde_fold__collectives(struct sonde_folding *f);
 /* Splits samples among the cells, where the device was sampled. 0, or a negative code. */

@@ -70,6 +70,7 @@ static void move_curves(struct sonde_walk *w, const struct sonde_cells *c, struc
 		MOVE_INDEX(w, *scope, c->scopes.nr);
 	MOVE_ROWS(w, &t->curves, curve) {
 		MOVE_TEXT(w, curve->name);
+		MOVE_NUMBER(w, curve->device);
 		MOVE_INDEX(w, curve->first, t->points.nr + 1);
 		MOVE_INDEX(w, curve->nr, t->points.nr - curve->first + 1);
 		MOVE_INDEX(w, curve->first_scope, t->curve_scopes.nr + 1);

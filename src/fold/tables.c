@@ -187,7 +187,7 @@ bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline)
 	size_t i;
 
 	c->has_range_times = f->r->has_range_times;
-	c->has_times = f->r->has_range_times || f->r->has_record_times;
+	c->has_times = f->r->has_range_times || f->r->has_record_times || f->r->series.nr;
 	c->nr_unclosed = f->r->nr_unclosed;
 	sonde_notes_add(&c->notes, &f->r->notes);
 	for (i = 0; i < l->nr_remarks; i++)

@@ -45,8 +45,9 @@ struct sonde_timeline_point {
 
 struct sonde_timeline_curve {
 	struct sonde_str name;	       /* with its unit: "SM active %", "DRAM GB/s" */
+	uint32_t device;	       /* its number: that of the first scope, or the sampler's */
 	size_t first, nr;	       /* slice of the points, in order of time */
-	size_t first_scope, nr_scopes; /* slice of `curve_scopes`: those on its device */
+	size_t first_scope, nr_scopes; /* slice of `curve_scopes`; none where no launch was captured */
 };
 
 struct sonde_timeline {

@@ -133,15 +133,20 @@ static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
 			continue;
 		if (!sonde_vec_put(&d->t->curve_scopes, i))
 			return false;
-		curve->nr_scopes++;
+		if (!curve->nr_scopes++)
+			curve->device = s->device; /* its number may differ from the sampler's */
 	}
 	return true;
 }
 
-/* What was collected, as a curve; nothing where nothing was, or nobody used the device. */
+/*
+ * What was collected, as a curve; nothing where nothing was. A device that nobody used is
+ * left out beside those that were used; without a launch the samples are all there is.
+ */
 static bool add_curve(struct drawing *d, struct sonde_str name)
 {
 	struct sonde_timeline_curve curve = {.name = name,
+		.device = d->first->device,
 		.first = d->t->points.nr,
 		.first_scope = d->t->curve_scopes.nr};
 
@@ -149,31 +154,62 @@ static bool add_curve(struct drawing *d, struct sonde_str name)
 		return true;
 	if (!add_scopes(d, &curve))
 		return false;
-	if (!curve.nr_scopes)
+	if (!curve.nr_scopes && d->f->l->scopes.nr)
 		return true;
 	return sonde_keysort(d->raw.at, d->raw.nr) && /* by start */
 	       sonde_cells__keep(d->f->c, &curve.name) && thin(d, &curve) &&
 	       sonde_vec_put(&d->t->curves, curve);
 }
 
-static bool draw_roles(struct drawing *d)
+/* The samples of all the device's series as a recipe has them. */
+static bool collect(struct drawing *d, const struct recipe *c)
 {
 	const struct sonde_records *r = d->f->r;
+	size_t i;
+
+	d->raw.nr = d->nr_above = 0;
+	for (i = 0; i < r->series.nr; i++)
+		if (sonde_series__is_same_device(&r->series.at[i], d->first) &&
+			!follow(d, &r->series.at[i], c))
+			return false;
+	/* As with the figures: a note says which counters are not shown. */
+	if ((double)d->nr_above > SONDE_REFUSED_SHARE * (double)(d->raw.nr + d->nr_above))
+		d->raw.nr = 0;
+	return true;
+}
+
+static bool draw_roles(struct drawing *d)
+{
+	size_t k;
+
+	for (k = 0; k < sizeof(recipes) / sizeof(*recipes); k++)
+		if (!collect(d, &recipes[k]) || !add_curve(d, sonde_str_from(recipes[k].name)))
+			return false;
+	return true;
+}
+
+bool sonde_fold__describe_load(
+	struct sonde_folding *f, const struct sonde_series *first, struct sonde_buf *to)
+{
+	struct drawing d = {.f = f, .first = first, .cycles_per_ns = NAN, .bytes_per_ns = NAN};
+	bool is_ok = true;
 	size_t i, k;
 
-	for (k = 0; k < sizeof(recipes) / sizeof(*recipes); k++) {
-		d->raw.nr = d->nr_above = 0;
-		for (i = 0; i < r->series.nr; i++)
-			if (sonde_series__is_same_device(&r->series.at[i], d->first) &&
-				!follow(d, &r->series.at[i], &recipes[k]))
-				return false;
-		/* As with the figures: a note says which counters are not shown. */
-		if ((double)d->nr_above > SONDE_REFUSED_SHARE * (double)(d->raw.nr + d->nr_above))
-			continue;
-		if (!add_curve(d, sonde_str_from(recipes[k].name)))
-			return false;
+	for (k = 0; k < sizeof(recipes) / sizeof(*recipes) && is_ok; k++) {
+		double sum = 0, ns = 0;
+
+		is_ok = collect(&d, &recipes[k]);
+		for (i = 0; i < d.raw.nr; i++) {
+			double length = (double)(d.raw.at[i].end_ns - d.raw.at[i].start_ns);
+
+			sum += d.raw.at[i].v * length;
+			ns += length;
+		}
+		if (ns > 0)
+			sonde_buf_printf(to, "%s%s %.1f", to->n ? ", " : "", recipes[k].name, sum / ns);
 	}
-	return true;
+	sonde_vec_release(&d.raw);
+	return is_ok && !to->failed;
 }
 
 /* Counters that never change tell nothing. */

@@ -220,6 +220,27 @@ static int unmix_set(
 	return rc;
 }
 
+/* A device without a launch: its samples are nobody's, but they say how busy it was. */
+static int note_unused(struct sonde_unmixing *x, struct sonde_err *err)
+{
+	const struct sonde_series *s = x->first;
+	struct sonde_buf load = {0};
+	bool is_ok = sonde_fold__describe_load(x->f, s, &load);
+
+	if (is_ok && load.n && s->times.nr)
+		sonde_note(&x->f->c->notes,
+			"device %u was sampled for %.3f s, but no launch there was captured; on average: %s. "
+			"--format html and perfetto show it over time; report on the program's capture "
+			"together with it to see it by region",
+			s->device, (double)(s->times.at[s->times.nr - 1].end_ns - s->times.at[0].start_ns) / 1e9,
+			load.p);
+	else if (is_ok)
+		sonde_note(&x->f->c->notes,
+			"device %u was sampled, but no launch there was captured", s->device);
+	sonde_buf_release(&load);
+	return is_ok ? 0 : sonde_err_nomem(err);
+}
+
 static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f->r;
@@ -228,10 +249,9 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 	int rc = 0;
 
 	if (!d)
-		sonde_note(&x->f->c->notes,
-			"device %u was sampled, but nothing was launched there", x->first->device);
-	if (!d || !sonde_unmixing__launches(x))
-		return d ? sonde_err_nomem(err) : 0;
+		return note_unused(x, err);
+	if (!sonde_unmixing__launches(x))
+		return sonde_err_nomem(err);
 	x->s = sonde_calloc(1, sizeof(*x->s));
 	if (!x->s || !sonde_vec_put(&x->f->c->sampled, x->s)) {
 		sonde_free(x->s);

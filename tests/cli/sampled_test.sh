@@ -60,7 +60,15 @@ of_kineto() { # the counters of a torch.profiler trace take the same way
 		jq -e '[.traceEvents[] | select(.ph == "C") | [.name, .args.value]] | index([["GPU 0 · active", 3]]) != null' "$TMP/trace.json" &&
 		report -f html "$TMP/counters.json" | grep -q '"curves": \[{"name": "active"'
 }
+samples_alone() { # as `sonde sample -o` writes them: no launch, but how busy the device was
+	report examples/h200_train/samples-*.sonde >"$TMP/out" && tr -s '\n ' ' ' <"$TMP/out" | grep -q 'no launch there was captured; on average: SM active % 0.2, DRAM GB/s 3.7, Tensor % 0.1[.]' &&
+		! grep -q 'kernels of the run' <(report -f md examples/h200_train/samples-*.sonde) &&
+		report -f html examples/h200_train/samples-*.sonde | grep -q '"curves": \[{"name": "SM active %", "device": 0, "of": \[\], "s": \[0,' &&
+		report -f perfetto examples/h200_train/samples-*.sonde >"$TMP/trace.json" &&
+		jq -e '.traceEvents | length > 100 and all(.[]; .ph == "C" and .ts >= 0) and .[0].ts == 0' "$TMP/trace.json"
+}
 if command -v jq >/dev/null; then
+	ok "samples without a program are shown, too" samples_alone
 	ok "the trace has the counters over time" over_time
 	ok "so have traces with counters of their own" of_kineto
 else

@@ -93,6 +93,8 @@ echo "NVIDIA H200, 580.65.06, 9.0, 143771, GPU-1234, Disabled"
 END
 chmod +x "$TMP/bin/nvidia-smi"
 export SONDE_SYSROOT=$root
+: >"$TMP/inject.so" # without the NVTX headers there is no real one
+export SONDE_INJECT_LIB=$TMP/inject.so
 PATH=$TMP/bin:$PATH do_ doctor
 ok doctor_sees_the_gpu grep -q 'NVIDIA H200, compute capability 9.0, driver 580.65.06' "$TMP/out"
 ok doctor_sees_ncu grep -q 'ncu 2025.3.1.0' "$TMP/out"
@@ -105,6 +107,11 @@ sed -i 's/Only: 1/Only: 0/' "$root/proc/driver/nvidia/params"
 PATH=$TMP/bin:$PATH do_ doctor --json
 ok doctor_status_says_good [ $rc -eq 0 ]
 ok doctor_json_is_json python3 -m json.tool "$TMP/out" /dev/null
+SONDE_NCU=/nowhere/ncu PATH=$TMP/bin:/usr/bin:/bin do_ doctor
+ok doctor_without_ncu_is_good [ $rc -eq 0 ]
+ok doctor_notes_the_missing_ncu grep -q '^note  ncu .* not installed' "$TMP/out"
+SONDE_INJECT_LIB=/nowhere/lib.so PATH=$TMP/bin:$PATH do_ doctor
+ok doctor_without_the_injected_library_is_bad [ $rc -eq 1 ]
 STANDIN_VERSION=2019.1.0 PATH=$TMP/bin:$PATH do_ doctor
 ok doctor_sees_an_old_ncu grep -q 'ncu 2019.1.0 (.*) is too old' "$TMP/out"
 mkdir "$TMP/odd" && printf '#!/bin/sh\nprintf "$ODD"\n' >"$TMP/odd/ncu" && chmod +x "$TMP/odd/ncu"
@@ -117,7 +124,7 @@ ODD='Version 2025.3.1.0.\n' PATH=$TMP/odd:$TMP/bin:$PATH do_ doctor
 ok doctor_reads_a_version_that_ends_a_sentence grep -q 'ncu 2025.3.1.0 (' "$TMP/out"
 "$SONDE" doctor >"$TMP/out" <&- 2>&-
 ok doctor_needs_no_stdin grep -q 'ncu 2025.3.1.0' "$TMP/out"
-unset SONDE_SYSROOT
+unset SONDE_SYSROOT SONDE_INJECT_LIB
 (PATH=/usr/bin:/bin "$SONDE" doctor) >"$TMP/out" 2>"$TMP/err"
 ok doctor_without_gpu_is_bad [ $? -eq 1 ]
 

@@ -401,7 +401,7 @@ static void test_sampled__no_samples_no_figures(void **state)
 		fold_program(&run, &p);
 		assert_false(has_column(&run, INSTRUCTIONS));
 		assert_int_equal(says(&run, "no launch ran during any sample"), i == 2);
-		assert_int_equal(says(&run, "nothing was launched there"), i == 1);
+		assert_int_equal(says(&run, "no launch there was captured"), i == 1);
 		release(&run);
 		end_program(&p);
 	}

@@ -142,7 +142,7 @@ function drawIcicle() {
 	drawCrumbs();
 	byId("legend").replaceChildren(legend());
 	if (!state.report.nr)
-		frames.append(el("p.soft", {}, "No NVTX range was open at any launch: nothing region-specific was profiled. The kernels of the run are below."));
+		frames.append(el("p.soft", {}, state.report.flat_kn ? "No NVTX range was open at any launch: nothing region-specific was profiled. The kernels of the run are below." : "No launch to show: the notes say why."));
 	for (const group of strips(state.report))
 		drawStrip(frames, group, widthPx);
 	markFrame();

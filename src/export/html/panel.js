@@ -257,7 +257,7 @@ function spread(region) {
 
 function drawWhole(panel, report) {
 	panel.append(el("h2", {}, report.scope), el("p.soft.small", {}, report.nr ? "Select a region for its metrics and kernels." :
-		"No regions: these are the kernels of the whole run."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
+		report.flat_kn ? "No regions: these are the kernels of the whole run." : "No launch to show."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
 	panel.append(kernelTable("All kernels", report, report.flat_k0, report.flat_kn) || "",
 		report.nr && kernelTable("Kernels outside any range", report, report.outside_k0, report.outside_kn) || "", gapTable(report, report.nr) || "");
 }

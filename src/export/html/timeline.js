@@ -188,7 +188,7 @@ function drawTimeline() {
 	}
 	curvesShown().forEach((c, k) => {
 		g.fillStyle = ink;
-		g.fillText("GPU " + c.of[1] + " · " + seen(c.name) + " · up to " + human(c.most, ""), 4, c.y + 13);
+		g.fillText("GPU " + c.device + " · " + seen(c.name) + " · up to " + human(c.most, ""), 4, c.y + 13);
 		drawCurve(g, c, PALETTE[k % PALETTE.length], width, line);
 	});
 	byId("time-span").textContent = time(Math.round(view.from)) + " – " + time(Math.round(view.to));
@@ -293,7 +293,7 @@ function timelineKey(event) {
 
 /* Makes the tracks ready; the panel asks for entries before anything is drawn. */
 function loadTimeline() {
-	if (!data.timeline || !data.timeline.tracks.length)
+	if (!data.timeline)
 		return;
 	view.tracks = data.timeline.tracks.map(unpack);
 	view.curves = data.timeline.curves.map(unpackCurve);
@@ -302,7 +302,7 @@ function loadTimeline() {
 }
 
 function initTimeline() {
-	if (!view.tracks.length)
+	if (!view.tracks.length && !view.curves.length)
 		return;
 	const canvas = el("canvas", {id: "time-canvas", tabindex: "0", role: "img",
 		"aria-label": "Timeline of ranges, launches and counters; arrow keys move, plus and minus zoom, zero shows all"});
