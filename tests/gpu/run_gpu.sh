@@ -75,6 +75,8 @@ run $NCU pipeline.ncu.ncu_cli.set=null "pipeline.ncu.ncu_cli.sections=[Occupancy
 check "SC-002 the report holds the chosen groups, no other" judge "$(json)" "all({'gpu__time_duration.sum', 'dram__bytes_read.sum'} <= set(r['metrics']) and list(r['sections']) == ['Occupancy'] and not any('throughput' in m for m in r['metrics']) for r in agg['regions'])"
 run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" "pipeline.ncu.ncu_cli.nvtx.include=[A]" -- "$three" 1
 check "US1 only the chosen range is collected" judge "$(json)" "ids == ['A', 'A/A::A1'] and d['coverage']['launches_total'] == 14"
+run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" 'capture.window=A[1:3]' -- "$three" 5
+check "a window is two entries, by ncu too" judge "$(json)" "ids == ['A', 'A/A::A1'] and d['coverage']['launches_total'] == 28"
 run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" pipeline.ncu.ncu_cli.kernel_name=axpy -- "$three" 1
 check "SC-003 include: only that kernel is collected" judge "$(json)" "d['coverage']['launches_total'] == 12 and byid['A']['kernel_count'] == 7"
 "$SONDE" report "$three_dir" --kernel-include '*axpy*' --kernel-include '*scale*' --kernel-exclude '*scale*' -f json >"$T/sel.json" 2>"$T/err"
