@@ -78,7 +78,8 @@ static bool find_samples(struct sonde_unmixing *x, const struct sonde_series *se
 	size_t i;
 
 	for (i = 0; i < series->times.nr; i++)
-		if (!sonde_vec_put(&x->found,
+		if (sonde_unmixing__is_known(x, &series->times.at[i]) &&
+			!sonde_vec_put(&x->found,
 			    (struct sonde_unmixing_found){
 				    series->times.at[i], &series->values.at[i * series->counters.nr]}))
 			return false;
@@ -250,7 +251,7 @@ static int unmix_device(struct sonde_unmixing *x, struct sonde_err *err)
 
 	if (!d)
 		return note_unused(x, err);
-	if (!sonde_unmixing__launches(x))
+	if (!sonde_unmixing__launches(x) || !sonde_unmixing__windows(x))
 		return sonde_err_nomem(err);
 	x->s = sonde_calloc(1, sizeof(*x->s));
 	if (!x->s || !sonde_vec_put(&x->f->c->sampled, x->s)) {
@@ -305,6 +306,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_vec_release(&x.values);
 		sonde_vec_release(&x.limits);
 		sonde_vec_release(&x.columns);
+		sonde_vec_release(&x.known);
 		sonde_arena_release(&x.arena);
 	}
 	sonde_loads__sort(f->c);

@@ -41,6 +41,7 @@ struct sonde_unmixing {
 	SONDE_VEC(int64_t) starts, ends;
 	SONDE_VEC(double) values, limits;
 	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
+	SONDE_VEC(struct sonde_timing) known; /* unmixing_windows.c */
 	struct sonde_arena arena;
 };
 
@@ -60,8 +61,13 @@ bool sonde_unmixing__check_offset(
 bool sonde_unmixing__note_set(
 	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);
 void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_device *d);
+bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope);
 /* All launches of the device, with their classes. False: no memory. */
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
+/* Where programs were captured at times only: finds when all that ran is known. False: no memory. */
+bool sonde_unmixing__windows(struct sonde_unmixing *x);
+/* Whether that holds for all of this time. */
+bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time);
 /* The cycles that elapsed while launches ran, by launch and class. False: no memory. */
 bool sonde_unmixing__clocks(struct sonde_unmixing *x);
 /* Loads of long entries: begin, add each set as it is solved, end. False: no memory. */

@@ -6,7 +6,7 @@
 #define MAX_TURNS 256
 #define MAX_SIZES 16
 
-static bool is_of_device(const struct sonde_unmixing *x, uint32_t scope)
+bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope)
 {
 	const struct sonde_scope *s = &x->f->l->scopes.at[scope];
 
@@ -156,7 +156,7 @@ bool sonde_unmixing__launches(struct sonde_unmixing *x)
 	size_t i;
 
 	for (i = 0; i < l->launches.nr; i++)
-		if (is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
+		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
 			return false;
 	return number_classes(x);
 }

@@ -101,7 +101,7 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 	if (rc)
 		return rc;
 	sonde_native__note(n);
-	return sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
+	return sonde_native__keep_windows(n) && sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
 }
 
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

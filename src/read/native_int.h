@@ -241,6 +241,8 @@ uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);
 /* When a window ended; 0 when it was open to the end. */
 uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window);
 void sonde_native__note_windows(struct native *n);
+/* Puts them among the records; false when memory is short. */
+bool sonde_native__keep_windows(struct native *n);
 void sonde_native__note_budget(struct native *n);
 /* By launch: whether work of it is there; NULL when memory is short. The caller's to free. */
 bool *sonde_native__have_work(const struct native *n);

@@ -62,6 +62,21 @@ uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window)
 	return end == UINT64_MAX ? 0 : sonde_native__clock_ns(&n->host, end);
 }
 
+bool sonde_native__keep_windows(struct native *n)
+{
+	bool ok = true;
+	uint32_t i;
+
+	for (i = 0; i < n->windows.nr && ok; i++) {
+		uint64_t begin = sonde_native__clock_ns(&n->host, n->windows.at[i].begin);
+		uint64_t end = sonde_native__window_end_ns(n, i);
+
+		ok = sonde_vec_put(&n->r->windows,
+			(struct sonde_timing){begin, end ? end : UINT64_MAX, n->process});
+	}
+	return ok;
+}
+
 /* From the first moment the file knows to the last, in ticks. */
 static struct native_window whole(const struct native *n)
 {

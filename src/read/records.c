@@ -238,6 +238,7 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_vec_release(&r->ranges);
 	sonde_vec_release(&r->calls);
 	sonde_vec_release(&r->timings);
+	sonde_vec_release(&r->windows);
 	sonde_vec_release(&r->samplings);
 	for (i = 0; i < r->rolled.nr; i++)
 		sonde_buf_release(&r->rolled.at[i].cells);

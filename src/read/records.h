@@ -202,7 +202,7 @@ struct sonde_series {
 
 #define SONDE_NOT_TIMED "(not timed)" /* the name of launches whose work was not recorded */
 
-/* With a budget: a time in which GPU work was recorded. */
+/* A time in which GPU work was recorded: with a budget a timing, with capture.window a window. */
 struct sonde_timing {
 	uint64_t begin_ns, end_ns;
 	uint32_t process;
@@ -245,6 +245,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
+	SONDE_VEC(struct sonde_timing) windows; /* likewise, of processes that were captured at times only */
 	SONDE_VEC(struct sonde_sampling) samplings; /* by process, at most one each */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
 	uint64_t settled_ns; /* of some files of a capture: what the GPU did until then is all in them; 0 = it is anyway */

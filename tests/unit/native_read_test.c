@@ -455,6 +455,30 @@ static void test_native__a_long_name_takes_no_more_than_its_text(void **state)
 	sonde_arena_release(&arena);
 }
 
+/* When the program was captured, on the clock of ranges and samples: the last window has no end. */
+static void test_native__windows_are_among_the_records(void **state)
+{
+	static const struct sonde_window_mark marks[] = {{.ticks = 100, .state = SONDE_WINDOW_BEGIN},
+		{.ticks = 2000, .state = SONDE_WINDOW_OPEN},
+		{.ticks = 3000, .state = SONDE_WINDOW_CLOSED},
+		{.ticks = 5000, .state = SONDE_WINDOW_OPEN}};
+	struct sonde_records *r;
+	struct capture c;
+	size_t i;
+
+	(void)state;
+	labels(&c);
+	for (i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		capture_block(&c, SONDE_BLOCK_WINDOW, &marks[i], sizeof(marks[i]));
+	r = open_capture(&c);
+	assert_int_equal(r->windows.nr, 2);
+	assert_int_equal(r->windows.at[0].begin_ns, EPOCH + 2000);
+	assert_int_equal(r->windows.at[0].end_ns, EPOCH + 3000);
+	assert_int_equal(r->windows.at[1].begin_ns, EPOCH + 5000);
+	assert_true(r->windows.at[1].end_ns == UINT64_MAX);
+	sonde_records_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_native__lost_events_are_counted_and_open_ranges_found_again),
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
 		cmocka_unit_test(test_native__kernel_names_read_as_nsight_prints_them),
+		cmocka_unit_test(test_native__windows_are_among_the_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
