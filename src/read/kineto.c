@@ -105,8 +105,7 @@ static void note_all(const struct kineto *k)
 	note(k, c->no_call,
 		"kernel or copy has no host call in the trace: it is outside all regions",
 		"kernels or copies have no host call in the trace: they are outside all regions");
-	note(k, c->crossing, "range outlives the range around it: it ends where that one ends",
-		"ranges outlive the ranges around them: they end where those end");
+	sonde_spans__note(&k->ranges, k->src, k->r);
 	if (!c->linked)
 		note(k, c->flows,
 			"link of forward and backward (fwdbwd) stands beside no operator and is left out",
@@ -202,8 +201,8 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 	if (rc && rc != SONDE_ERR_FORMAT)
 		r->records.nr = k.first_record, r->calls.nr = k.first_call; /* not whole */
 	sonde_kineto__window_release(&k.window);
-	sonde_vec_release(&k.ranges);
-	sonde_vec_release(&k.ops);
+	sonde_spans__release(&k.ranges);
+	sonde_spans__release(&k.ops);
 	sonde_vec_release(&k.calls);
 	sonde_vec_release(&k.threads);
 	sonde_vec_release(&k.names);

@@ -24,6 +24,7 @@
 #include "base/stream.h"
 #include "read/json_scan.h"
 #include "read/launch_metrics_int.h"
+#include "read/spans_int.h"
 
 #define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
 /*
@@ -148,14 +149,6 @@ struct kineto_state {
 	struct sonde_map facts; /* struct kineto_facts each, by number */
 };
 
-/* A stretch of time on a thread: a range, or an operator that is linked to another. */
-struct kineto_span {
-	uint64_t begin_ns, end_ns;
-	uint64_t what; /* label, or link with the forward thread in front */
-	uint32_t thread;
-	uint32_t parent; /* the one it is nested in, SONDE_NONE = outermost */
-};
-
 struct kineto_call {
 	uint64_t correlation, ns;
 	uint32_t thread;
@@ -165,7 +158,6 @@ struct kineto_thread {
 	uint64_t pid, tid;
 	uint32_t process;
 	bool has_calls; /* of CUDA: the trace has them */
-	uint32_t top;		 /* of the sweep: the innermost open span, SONDE_NONE */
 	uint32_t last, last_set; /* the set last made, of this span */
 };
 
@@ -175,7 +167,7 @@ struct kineto_name {
 };
 
 struct kineto_counts {
-	uint64_t events, damaged, too_long, no_time, no_call, crossing, overhead_ns, syncs, sync_ns;
+	uint64_t events, damaged, too_long, no_time, no_call, overhead_ns, syncs, sync_ns;
 	uint64_t flows, linked; /* between forward and backward operators; operators linked */
 };
 
@@ -192,8 +184,8 @@ struct kineto {
 	bool has_events, is_in_events, is_cut; /* is_in_events: its list has not ended */
 	uint64_t damage_at; /* byte */
 	struct kineto_beside beside;
-	SONDE_VEC(struct kineto_span) ranges;
-	SONDE_VEC(struct kineto_span) ops;
+	/* A thread is a lane. Of ranges `what` is the label, of operators the link. */
+	struct sonde_spans ranges, ops;
 	SONDE_VEC(struct kineto_call) calls;
 	size_t first_call; /* of the records' calls: these are the trace's */
 	SONDE_VEC(struct kineto_thread) threads;
@@ -222,26 +214,6 @@ int sonde_kineto__join(struct kineto *k);
 int sonde_kineto__place(struct kineto *k);
 
 int sonde_kineto__origins(struct kineto *k); /* before the records are placed */
-
-/* Sorts spans by begin, the longer one first; false when memory is short. */
-bool sonde_kineto__sort_spans(struct kineto_span *at, size_t nr);
-/*
- * Sorts and nests spans. Those of one thread lie in each other: one that outlives the span around
- * it ends with it, counted.
- */
-bool sonde_kineto__nest(
-	struct kineto *k, struct kineto_span *at, size_t nr, uint64_t *nr_crossing);
-
-/* A walk over nested spans. */
-struct kineto_walk {
-	const struct kineto_span *at;
-	size_t nr, next;
-	struct kineto_thread *threads;
-};
-void sonde_kineto__walk(
-	struct kineto_walk *w, struct kineto *k, const struct kineto_span *at, size_t nr);
-/* The innermost span open on a thread, SONDE_NONE when there is none. Times never go back. */
-uint32_t sonde_kineto__open_at(struct kineto_walk *w, uint32_t thread, uint64_t ns);
 
 /* Registers the metrics that some launch has; false when memory is short. */
 bool sonde_kineto__add_metrics(struct kineto *k, struct kineto_state *s);

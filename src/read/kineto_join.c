@@ -86,23 +86,6 @@ static bool order_records(struct kineto *k)
 	return sonde_order_apply(sonde_order_by(at, nr, keys, 2), at, nr, sizeof(*at));
 }
 
-static uint64_t end_of(const void *spans, uint32_t i)
-{
-	return ~((const struct kineto_span *)spans)[i].end_ns;
-}
-
-static uint64_t begin_of(const void *spans, uint32_t i)
-{
-	return ((const struct kineto_span *)spans)[i].begin_ns;
-}
-
-bool sonde_kineto__sort_spans(struct kineto_span *at, size_t nr)
-{
-	static sonde_key_fn *const keys[] = {end_of, begin_of};
-
-	return sonde_order_apply(sonde_order_by(at, nr, keys, 2), at, nr, sizeof(*at));
-}
-
 int sonde_kineto__join(struct kineto *k)
 {
 	if (k->r->records.nr >= SONDE_NONE || k->calls.nr >= SONDE_NONE ||

@@ -33,7 +33,7 @@ static uint32_t thread_of(struct kineto *k, uint64_t pid, uint64_t tid)
 	if (k->last_thread == SONDE_NONE || !is_new)
 		return k->last_thread;
 	return sonde_vec_put(&k->threads, (struct kineto_thread){.pid = pid, .tid = tid,
-						  .process = SONDE_NONE, .top = SONDE_NONE})
+						  .process = SONDE_NONE})
 		       ? k->last_thread
 		       : SONDE_NONE;
 }
@@ -45,20 +45,19 @@ static uint64_t end_of(const struct kineto_event *e)
 	return __builtin_add_overflow(e->ts_ns, e->dur_ns, &end) ? UINT64_MAX : end;
 }
 
-static bool fill_span(struct kineto *k, struct kineto_span *span, const struct kineto_event *e)
+static bool fill_span(struct kineto *k, struct sonde_span *span, const struct kineto_event *e)
 {
 	if (!span)
 		return false;
-	*span = (struct kineto_span){.begin_ns = e->ts_ns,
+	*span = (struct sonde_span){.begin_ns = e->ts_ns,
 		.end_ns = end_of(e),
-		.thread = thread_of(k, e->pid, e->tid),
-		.parent = SONDE_NONE};
-	return span->thread != SONDE_NONE;
+		.lane = thread_of(k, e->pid, e->tid)};
+	return span->lane != SONDE_NONE;
 }
 
 static bool keep_range(struct kineto *k, const struct kineto_event *e)
 {
-	struct kineto_span *span = sonde_vec_push(&k->ranges);
+	struct sonde_span *span = sonde_vec_push(&k->ranges);
 	uint32_t label = sonde_kineto__text(k, &e->name);
 
 	if (!fill_span(k, span, e) || label == SONDE_NONE)
@@ -69,7 +68,7 @@ static bool keep_range(struct kineto *k, const struct kineto_event *e)
 
 static bool keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t link)
 {
-	struct kineto_span *span = sonde_vec_push(&k->ops);
+	struct sonde_span *span = sonde_vec_push(&k->ops);
 
 	if (!fill_span(k, span, e))
 		return false;

@@ -28,12 +28,12 @@ struct origins {
 	SONDE_VEC(struct vote) votes; /* few: forward threads × threads */
 };
 
-static uint32_t fwd_of(const struct kineto_span *op)
+static uint32_t fwd_of(const struct sonde_span *op)
 {
 	return (uint32_t)(op->what >> KINETO_LINK_BITS);
 }
 
-static bool is_flow(const struct kineto_span *op)
+static bool is_flow(const struct sonde_span *op)
 {
 	return op->what & KINETO_FLOW_BIT;
 }
@@ -52,7 +52,7 @@ static bool list_forward(struct origins *o)
 }
 
 /* The first forward operator with the link of `op`; they follow each other. */
-static size_t find_forward(const struct origins *o, const struct kineto_span *op)
+static size_t find_forward(const struct origins *o, const struct sonde_span *op)
 {
 	uint64_t want = op->what & KINETO_LINK_MASK;
 	size_t low = 0;
@@ -61,7 +61,7 @@ static size_t find_forward(const struct origins *o, const struct kineto_span *op
 	return low;
 }
 
-static bool is_forward_of(const struct origins *o, size_t i, const struct kineto_span *op)
+static bool is_forward_of(const struct origins *o, size_t i, const struct sonde_span *op)
 {
 	return i < o->nr_forward && o->forward[i].key == (op->what & KINETO_LINK_MASK) &&
 	       o->k->ops.at[o->forward[i].index].begin_ns <= op->begin_ns;
@@ -92,14 +92,14 @@ static void vote(struct origins *o)
 	size_t i, c, n;
 
 	for (i = 0; i < k->ops.nr; i++) {
-		const struct kineto_span *op = &k->ops.at[i];
+		const struct sonde_span *op = &k->ops.at[i];
 
 		if (!fwd_of(op) || is_flow(op))
 			continue;
 		last = SONDE_NONE;
 		c = find_forward(o, op);
 		for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++) {
-			uint32_t thread = k->ops.at[o->forward[c].index].thread;
+			uint32_t thread = k->ops.at[o->forward[c].index].lane;
 			struct vote *v = thread == last ? NULL : vote_of(o, fwd_of(op), thread);
 
 			last = thread;
@@ -110,7 +110,7 @@ static void vote(struct origins *o)
 }
 
 /* The thread most of them were on; of equals, not the backward thread itself. */
-static uint32_t forward_thread(const struct origins *o, const struct kineto_span *op)
+static uint32_t forward_thread(const struct origins *o, const struct sonde_span *op)
 {
 	const struct vote *best = NULL;
 	size_t i;
@@ -120,21 +120,21 @@ static uint32_t forward_thread(const struct origins *o, const struct kineto_span
 
 		if (v->fwd != fwd_of(op))
 			continue;
-		if (!best || v->nr > best->nr || (v->nr == best->nr && best->thread == op->thread))
+		if (!best || v->nr > best->nr || (v->nr == best->nr && best->thread == op->lane))
 			best = v;
 	}
 	return best ? best->thread : SONDE_NONE;
 }
 
 /* The forward operator of a backward one, SONDE_NONE. */
-static uint32_t forward_of(const struct origins *o, const struct kineto_span *op)
+static uint32_t forward_of(const struct origins *o, const struct sonde_span *op)
 {
 	uint32_t thread = forward_thread(o, op), found = SONDE_NONE;
 	size_t c, n;
 
 	c = find_forward(o, op);
 	for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++)
-		if (is_flow(op) || o->k->ops.at[o->forward[c].index].thread == thread)
+		if (is_flow(op) || o->k->ops.at[o->forward[c].index].lane == thread)
 			found = o->forward[c].index;
 	return found;
 }
@@ -142,7 +142,7 @@ static uint32_t forward_of(const struct origins *o, const struct kineto_span *op
 /* What autograd puts around an operator belongs where that one does; it comes before it. */
 static void pass_on(struct origins *o, size_t i)
 {
-	const struct kineto_span *op = &o->k->ops.at[i];
+	const struct sonde_span *op = &o->k->ops.at[i];
 
 	if (op->parent != SONDE_NONE && o->k->ops.at[op->parent].what == KINETO_ENGINE)
 		o->home[op->parent] = o->home[i];
@@ -152,15 +152,14 @@ static void pass_on(struct origins *o, size_t i)
 static bool find_homes(struct origins *o)
 {
 	struct kineto *k = o->k;
-	struct kineto_walk w;
 	size_t i;
 
 	o->home = sonde_malloc((k->ops.nr + 1) * sizeof(*o->home));
 	if (!o->home)
 		return false;
-	sonde_kineto__walk(&w, k, k->ranges.at, k->ranges.nr);
+	sonde_spans__rewind(&k->ranges);
 	for (i = 0; i < k->ops.nr; i++)
-		o->home[i] = sonde_kineto__open_at(&w, k->ops.at[i].thread, k->ops.at[i].begin_ns);
+		o->home[i] = sonde_spans__open_at(&k->ranges, k->ops.at[i].lane, k->ops.at[i].begin_ns);
 	for (i = 0; i < k->ops.nr; i++) {
 		uint32_t forward;
 
@@ -177,17 +176,15 @@ static bool find_homes(struct origins *o)
 static void set_origins(struct origins *o)
 {
 	struct kineto *k = o->k;
-	struct kineto_walk w;
 	size_t i;
 
-	sonde_kineto__walk(&w, k, k->ops.at, k->ops.nr);
 	for (i = k->first_record; i < k->r->records.nr; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
 		uint32_t op;
 
 		if (rec->call == SONDE_NONE)
 			continue;
-		op = sonde_kineto__open_at(&w, rec->call, rec->call_ns);
+		op = sonde_spans__open_at(&k->ops, rec->call, rec->call_ns);
 		while (op != SONDE_NONE && !fwd_of(&k->ops.at[op]))
 			op = k->ops.at[op].parent;
 		if (op == SONDE_NONE || o->home[op] == SONDE_NONE)
@@ -200,10 +197,9 @@ static void set_origins(struct origins *o)
 int sonde_kineto__origins(struct kineto *k)
 {
 	struct origins o = {.k = k};
-	uint64_t nr_crossing = 0;
 	bool ok = k->ops.nr == 0 || k->ranges.nr == 0;
 
-	if (!ok && sonde_kineto__nest(k, k->ops.at, k->ops.nr, &nr_crossing) && list_forward(&o)) {
+	if (!ok && sonde_spans__nest(&k->ops, k->threads.nr) && list_forward(&o)) {
 		vote(&o);
 		ok = find_homes(&o);
 		if (ok)
@@ -212,6 +208,6 @@ int sonde_kineto__origins(struct kineto *k)
 	sonde_free(o.forward);
 	sonde_free(o.home);
 	sonde_vec_release(&o.votes);
-	sonde_vec_release(&k->ops);
+	sonde_spans__release(&k->ops);
 	return ok ? 0 : sonde_err_nomem(k->err);
 }

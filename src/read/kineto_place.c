@@ -4,51 +4,6 @@
  */
 #include "read/kineto_int.h"
 
-void sonde_kineto__walk(
-	struct kineto_walk *w, struct kineto *k, const struct kineto_span *at, size_t nr)
-{
-	size_t i;
-
-	*w = (struct kineto_walk){.at = at, .nr = nr, .threads = k->threads.at};
-	for (i = 0; i < k->threads.nr; i++)
-		k->threads.at[i].top = SONDE_NONE;
-}
-
-uint32_t sonde_kineto__open_at(struct kineto_walk *w, uint32_t thread, uint64_t ns)
-{
-	uint32_t *top = &w->threads[thread].top;
-
-	for (; w->next < w->nr && w->at[w->next].begin_ns <= ns; w->next++)
-		w->threads[w->at[w->next].thread].top = (uint32_t)w->next;
-	while (*top != SONDE_NONE && w->at[*top].end_ns <= ns)
-		*top = w->at[*top].parent;
-	return *top;
-}
-
-bool sonde_kineto__nest(
-	struct kineto *k, struct kineto_span *at, size_t nr, uint64_t *nr_crossing)
-{
-	size_t i;
-
-	if (!sonde_kineto__sort_spans(at, nr))
-		return false;
-	for (i = 0; i < k->threads.nr; i++)
-		k->threads.at[i].top = SONDE_NONE;
-	for (i = 0; i < nr; i++) {
-		uint32_t *top = &k->threads.at[at[i].thread].top;
-
-		while (*top != SONDE_NONE && at[*top].end_ns <= at[i].begin_ns)
-			*top = at[*top].parent;
-		at[i].parent = *top;
-		if (*top != SONDE_NONE && at[i].end_ns > at[*top].end_ns) {
-			at[i].end_ns = at[*top].end_ns;
-			++*nr_crossing;
-		}
-		*top = (uint32_t)i;
-	}
-	return true;
-}
-
 /* The process of a thread; the trace may name it. */
 static uint32_t process_of(struct kineto *k, uint64_t pid)
 {
@@ -90,7 +45,7 @@ static bool add_ranges(struct kineto *k)
 	size_t i;
 
 	for (i = 0; i < k->ranges.nr; i++) {
-		const struct kineto_span *span = &k->ranges.at[i];
+		const struct sonde_span *span = &k->ranges.at[i];
 		struct sonde_range *range = sonde_vec_push(&k->r->ranges);
 
 		if (!range)
@@ -98,8 +53,8 @@ static bool add_ranges(struct kineto *k)
 		*range = (struct sonde_range){.parent = SONDE_NONE,
 			.label = (uint32_t)span->what,
 			.domain = SONDE_NONE,
-			.process = k->threads.at[span->thread].process,
-			.thread = k->threads.at[span->thread].tid,
+			.process = k->threads.at[span->lane].process,
+			.thread = k->threads.at[span->lane].tid,
 			.kind = SONDE_PUSH_POP,
 			.time = {.begin_ns = span->begin_ns + k->base_ns,
 				.end_ns = span->end_ns + k->base_ns}};
@@ -133,13 +88,12 @@ static bool place_stray(struct kineto *k, struct sonde_record *rec)
 	return caller != SONDE_NONE;
 }
 
-static bool place_called(
-	struct kineto *k, struct kineto_walk *w, struct sonde_record *rec, uint32_t thread)
+static bool place_called(struct kineto *k, struct sonde_record *rec, uint32_t thread)
 {
 	struct kineto_thread *t = &k->threads.at[thread];
 	uint32_t caller = sonde_records__caller(k->r, t->process, t->tid);
 
-	rec->open = set_of(k, t, sonde_kineto__open_at(w, thread, rec->call_ns));
+	rec->open = set_of(k, t, sonde_spans__open_at(&k->ranges, thread, rec->call_ns));
 	rec->call_ns += k->base_ns;
 	rec->caller = caller;
 	return rec->open != SONDE_NONE && caller != SONDE_NONE;
@@ -147,11 +101,10 @@ static bool place_called(
 
 static bool place_records(struct kineto *k)
 {
-	struct kineto_walk w;
 	bool ok = true;
 	size_t i;
 
-	sonde_kineto__walk(&w, k, k->ranges.at, k->ranges.nr);
+	sonde_spans__rewind(&k->ranges);
 	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
 		uint32_t thread = rec->call;
@@ -159,7 +112,7 @@ static bool place_records(struct kineto *k)
 		rec->call = 0;
 		rec->time.start_ns += k->base_ns;
 		rec->time.end_ns += k->base_ns;
-		ok = thread == SONDE_NONE ? place_stray(k, rec) : place_called(k, &w, rec, thread);
+		ok = thread == SONDE_NONE ? place_stray(k, rec) : place_called(k, rec, thread);
 	}
 	return ok;
 }
@@ -184,8 +137,7 @@ static void place_calls(struct kineto *k)
 
 int sonde_kineto__place(struct kineto *k)
 {
-	bool ok = sonde_kineto__nest(k, k->ranges.at, k->ranges.nr, &k->counts.crossing) &&
-		  add_processes(k) && add_ranges(k);
+	bool ok = sonde_spans__nest(&k->ranges, k->threads.nr) && add_processes(k) && add_ranges(k);
 	int rc = ok ? sonde_kineto__origins(k) : sonde_err_nomem(k->err);
 
 	if (rc)

@@ -4,7 +4,7 @@
  *   nsys_sqlite.c   the file, its tables → ranges
  *   nsys_calls.c    calls of CUDA: who launched what, and where the host may have waited
  *   nsys_launch.c   tables → launches: kernels, copies, memsets
- *   nsys_open.c     which ranges were open at each launch
+ *   nsys_open.c     lanes of ranges, and which were open at each launch
  *   nsys_facts.c    devices, processes, ranks, the host
  *   nsys_metrics.c  sampled GPU metrics → series
  *   nsys_cut.c      files that were not copied whole
@@ -12,7 +12,7 @@
 #ifndef SONDE_READ_NSYS_INT_H
 #define SONDE_READ_NSYS_INT_H
 
-#include "read/source_int.h"
+#include "read/spans_int.h"
 
 #include <sqlite3.h>
 
@@ -23,12 +23,16 @@ struct nsys_call {
 	sqlite3_int64 thread; /* serialised, as the export has it */
 };
 
-/* A range as the trace has it. */
-struct nsys_range {
-	uint64_t begin_ns, end_ns; /* end UINT64_MAX: never closed */
-	uint32_t pid, tid;
-	uint32_t label, domain; /* string numbers */
-	uint8_t kind;
+/* Ranges of different domains nest apart: a thread has a lane for each, in a list. */
+struct nsys_thread {
+	uint64_t pid, tid;
+	uint32_t first_lane, last_lane; /* SONDE_NONE = it has none */
+	uint32_t nr_lanes;
+};
+
+struct nsys_lane {
+	uint32_t thread, domain;
+	uint32_t next; /* of the same thread, SONDE_NONE */
 };
 
 /* A text of the export, by its id there: the last one asked for of those that share a place. */
@@ -68,13 +72,17 @@ struct nsys {
 	struct nsys_text texts[NSYS_TEXTS];
 	int texts_rc; /* of SQLite, when one could not be looked up; 0 = all could */
 	uint32_t process;     /* the one asked for last, SONDE_NONE = none yet */
-	uint32_t first_range; /* of this export, in the records */
+	uint32_t first_range; /* of this export, in the records: the first of `spans`, then of `starts` */
 	size_t first_record;  /* likewise */
 	uint8_t kind;	      /* enum sonde_result of the launches at hand */
-	bool has_starts;      /* start/end ranges */
 	bool has_calls;	      /* those that the host may have waited in */
 	SONDE_VEC(struct nsys_call) calls;
-	SONDE_VEC(struct nsys_range) ranges; /* until they are nested */
+	/* Ranges; `what` is domain and label. Start/end ranges do not nest: their lane is a thread. */
+	struct sonde_spans spans, starts;
+	struct sonde_map thread_keys; /* {pid, tid} */
+	SONDE_VEC(struct nsys_thread) threads;
+	SONDE_VEC(struct nsys_lane) lanes;
+	SONDE_VEC(uint64_t) lane_order; /* by lane: threads follow each other */
 	SONDE_VEC(struct nsys_domain) domains;
 	SONDE_VEC(struct nsys_metric) metrics;
 	SONDE_VEC(struct nsys_gpu) gpus;
@@ -117,9 +125,10 @@ int sonde_nsys__launches(struct nsys *n);
 int sonde_nsys__facts(struct nsys *n);
 int sonde_nsys__metrics(struct nsys *n); /* behind the facts */
 
-/* Sorts the ranges, nests them, moves them to the records. */
-int sonde_nsys__nest(struct nsys *n);
-/* Fills in `open` of every launch; sorts them by process and time. */
+/* The numbers of a thread, and of the lane of one of its domains; SONDE_NONE when memory is short. */
+uint32_t sonde_nsys__thread(struct nsys *n, uint64_t pid, uint64_t tid);
+uint32_t sonde_nsys__lane(struct nsys *n, uint32_t thread, uint32_t domain);
+/* Moves the ranges to the records and fills in `open` of every launch; sorts all by process and time. */
 int sonde_nsys__open(struct nsys *n);
 
 #endif

@@ -219,23 +219,22 @@ static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
 static int take_range(struct nsys *n, sqlite3_stmt *q)
 {
 	int type = sqlite3_column_int(q, TYPE);
-	struct nsys_range *g = sonde_vec_push(&n->ranges);
+	bool is_start = type == START_END || type == START_END_T;
+	sqlite3_int64 tid = sqlite3_column_int64(q, TID), end = sqlite3_column_int64(q, END);
+	uint64_t pid = sonde_nsys__pid(tid);
+	uint32_t domain = domain_of(n, pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
+	uint32_t thread = sonde_nsys__thread(n, pid, sonde_nsys__tid(tid)), label = take_text(n, q);
+	struct sonde_span span = {.begin_ns = (uint64_t)sqlite3_column_int64(q, START),
+		.end_ns = end <= 0 ? UINT64_MAX : (uint64_t)end,
+		.lane = is_start ? thread : sonde_nsys__lane(n, thread, domain)};
 
-	if (!g)
+	if (label == SONDE_NONE)
+		label = sonde_records__string(n->r, SONDE_STR(""));
+	span.what = (uint64_t)domain << 32 | label;
+	if (label == SONDE_NONE || span.lane == SONDE_NONE ||
+		!(is_start ? sonde_vec_put(&n->starts, span) : sonde_vec_put(&n->spans, span)))
 		return sonde_err_nomem(n->err);
-	if (sonde_nsys__check_rows(n, n->ranges.nr))
-		return SONDE_ERR_FORMAT;
-	g->begin_ns = (uint64_t)sqlite3_column_int64(q, START);
-	g->end_ns = sqlite3_column_int64(q, END) <= 0 ? UINT64_MAX
-						      : (uint64_t)sqlite3_column_int64(q, END);
-	g->kind = type == START_END || type == START_END_T ? SONDE_START_END : SONDE_PUSH_POP;
-	g->pid = (uint32_t)sonde_nsys__pid(sqlite3_column_int64(q, TID));
-	g->tid = (uint32_t)sonde_nsys__tid(sqlite3_column_int64(q, TID));
-	g->domain = domain_of(n, g->pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
-	g->label = take_text(n, q);
-	if (g->label == SONDE_NONE)
-		g->label = sonde_records__string(n->r, SONDE_STR(""));
-	return g->label == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
+	return sonde_nsys__check_rows(n, n->spans.nr + n->starts.nr);
 }
 
 /* Domains first: ranges name them by id. */
@@ -293,7 +292,7 @@ static int open_metrics(struct nsys *n)
 static int read_all(struct nsys *n)
 {
 	static int (*const steps[])(struct nsys *) = {open_metrics, read_ranges,
-		sonde_nsys__nest, sonde_nsys__calls, sonde_nsys__launches, sonde_nsys__open,
+		sonde_nsys__calls, sonde_nsys__launches, sonde_nsys__open,
 		sonde_nsys__facts, sonde_nsys__metrics};
 	size_t i;
 	int rc = 0;
@@ -324,7 +323,12 @@ static int read(struct sonde_source *src, struct sonde_records *records, struct 
 	sonde_vec_release(&n.metrics);
 	sonde_vec_release(&n.gpus);
 	sonde_vec_release(&n.calls);
-	sonde_vec_release(&n.ranges);
+	sonde_spans__release(&n.spans);
+	sonde_spans__release(&n.starts);
+	sonde_map_release(&n.thread_keys);
+	sonde_vec_release(&n.threads);
+	sonde_vec_release(&n.lanes);
+	sonde_vec_release(&n.lane_order);
 	return rc;
 }
 

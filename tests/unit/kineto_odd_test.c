@@ -108,6 +108,28 @@ static void test_kineto__nesting_and_length_do_not_matter(void **state)
 	free(text);
 }
 
+/* Ids of regions grow with the square of how deep they are: they stay bounded. */
+static void test_kineto__nesting_of_ranges_is_cut(void **state)
+{
+	char *text = malloc(1u << 20);
+	struct sonde_records *r;
+	size_t n;
+	int i;
+
+	(void)state;
+	assert_non_null(text);
+	n = (size_t)sprintf(text, "{\"traceEvents\":[");
+	for (i = 0; i < 2000; i++)
+		n += (size_t)sprintf(text + n, RANGE("r%d", "1", "%d", "%d") ",", i, i, 5000 - 2 * i);
+	sprintf(text + n, CALL("1", "1", "2001") "," KERNEL("k", "1", "2002", "1") "]}");
+	r = open_text(text);
+	free(text);
+	assert_int_equal(deepest_range(r), 512);
+	assert_true(noted(r, "1488 ranges are nested deeper than 512"));
+	assert_int_equal(r->members.at[r->sets.at[r->records.at[0].open].first], 511);
+	sonde_records_free(r);
+}
+
 static const char small[] = TRACE(
 	RANGE("a \\\"b\\\" c", "1", "0.5", "50") "," RANGE("q \"r\" s", "1", "2", "5") ","
 	OP("addmm", "1", "3", "2", "7", "0") "," CALL("1", "1", "2") ","
@@ -164,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_kineto__duplicate_keys_the_last_one_counts),
 		cmocka_unit_test(test_kineto__json_without_events_is_refused),
 		cmocka_unit_test(test_kineto__nesting_and_length_do_not_matter),
+		cmocka_unit_test(test_kineto__nesting_of_ranges_is_cut),
 		cmocka_unit_test(test_kineto__survives_truncation_anywhere),
 		cmocka_unit_test(test_kineto__survives_damage_anywhere),
 		cmocka_unit_test(test_kineto__survives_every_failed_allocation),

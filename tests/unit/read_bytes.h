@@ -64,6 +64,19 @@ static inline bool noted(const struct sonde_records *r, const char *words)
 	return false;
 }
 
+/* How many ranges lie in each other at most. */
+static inline uint32_t deepest_range(const struct sonde_records *r)
+{
+	uint32_t i, at, depth, deepest = 0;
+
+	for (i = 0; i < r->ranges.nr; i++) {
+		for (depth = 0, at = i; at != SONDE_NONE; at = r->ranges.at[at].parent)
+			depth++;
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
+
 /* A metric of a record, as a number. */
 static inline double metric_of(const struct sonde_records *r, uint32_t record, const char *metric)
 {
