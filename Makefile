@@ -214,13 +214,13 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle $(BUILD)/fake/fake_loop)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
 workloads: $(FAKES)
 
-$(BUILD)/fake/libcupti_fake.so: tests/inject/fake_cupti.c
+$(BUILD)/fake/libcupti_fake.so: $(wildcard tests/inject/cupti/*)
 	@mkdir -p $(@D)
-	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $<
+	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $(filter %.c,$^)
 
-$(BUILD)/fake/libpm_fake.so: tests/sample/fake_pmsampling.c
+$(BUILD)/fake/libpm_fake.so: $(wildcard tests/sample/device/*)
 	@mkdir -p $(@D)
-	$(INJ_CC) -isystem src/sample/c_only $(INJ_FLAGS) -shared -o $@ $<
+	$(INJ_CC) -isystem src/sample/c_only $(INJ_FLAGS) -shared -o $@ $(filter %.c,$^)
 
 $(BUILD)/fake/fake_idle: workloads/idle_causes.h
 $(BUILD)/fake/fake_%: tests/inject/fake_%.c

@@ -1,6 +1,6 @@
 /*
  * A CUDA program without CUDA: loads the injected library as the driver would
- * and tells fake_cupti.c what its kernels did.
+ * and tells cupti/ what its kernels did.
  *
  *     fake_cuda FAKE_CUPTI [COUNT|fork|quick|late]
  */

@@ -1,6 +1,6 @@
 /*
  * workloads/idle.cu without CUDA: the same regions (idle_causes.h) on a device that is
- * two streams, each busy until a moment of the clock, told to fake_cupti.c.
+ * two streams, each busy until a moment of the clock, told to cupti/.
  *
  *     fake_idle FAKE_CUPTI
  */

@@ -1,6 +1,6 @@
 /*
  * A training loop without CUDA, for windows: the injected library is loaded as
- * the driver would, and fake_cupti.c is told what the kernels did.
+ * the driver would, and cupti/ is told what the kernels did.
  *
  *     fake_loop FAKE_CUPTI STEPS [LAUNCHES [PAUSE_US [THREADS [END]]]]
  *

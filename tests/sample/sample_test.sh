@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sampled counters from device to report, against a GPU of our own (fake_pmsampling.c): no GPU needed, and
+# Sampled counters from device to report, against a GPU of our own (device/): no GPU needed, and
 # no proof that NVIDIA's behaves the same (tests/gpu/sample_gpu.sh is).
 . "$(dirname "$0")/../lib.sh"
 FAKE=$PWD/$BUILD/fake/libpm_fake.so

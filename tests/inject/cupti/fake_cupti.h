@@ -1,0 +1,109 @@
+/*
+ * A CUPTI without a GPU: as much of it as the injected library calls, with
+ * "work" that is told by the program (fake_cuda.c, fake_loop.c, fake_idle.c) instead of done. Records
+ * have the vendor's own layout, buffers and callbacks come as CUPTI's do, so
+ * the library's CUPTI half runs on any machine. That real CUPTI behaves so is
+ * for tests/gpu to show.
+ *
+ * fake_presence.c   being there at all, and leaving
+ * fake_callbacks.c  calls that the library is told of
+ * fake_buffers.c    records on their way to the library
+ * fake_cost.c       what is recorded, and what that costs the program
+ * fake_work.c       what the program says its GPU did
+ */
+#ifndef FAKE_CUPTI_H
+#define FAKE_CUPTI_H
+
+#include <cuda.h>
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_version.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 kernel_record;
+typedef CUpti_ActivityMemcpy6 memcpy_record;
+typedef CUpti_ActivityDevice5 device_record;
+typedef CUpti_ActivityOverhead3 overhead_record;
+#else
+typedef CUpti_ActivityKernel9 kernel_record;
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityDevice4 device_record;
+typedef CUpti_ActivityOverhead2 overhead_record;
+#endif
+
+/* --- fake_presence.c ------------------------------------------------------------------------- */
+
+uint64_t now_ns(void);
+/* A line `WORD NUMBER` of the file $FAKE_CUPTI_LOG. */
+void log_line(const char *word, size_t number);
+int is_there(void);
+/* Ends the program where the real one would harm it. */
+void must_be_there(void);
+
+/* --- fake_callbacks.c ------------------------------------------------------------------------ */
+
+/* NULL: nobody. */
+void set_callback(CUpti_CallbackFunc fn);
+int has_callback(void);
+/* Nobody is called any more, and ids begin again. */
+void forget_callbacks(void);
+/* Whether this thread is told of the end of a call right now. */
+int is_at_end_of_call(void);
+uint32_t next_id(void);
+/* The how manyth id of the process it is. */
+uint32_t number_of(uint32_t id);
+void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, int is_end);
+void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site);
+/* A runtime call around a driver call; the id that its records carry. */
+uint32_t call_both(CUpti_CallbackId id);
+
+/* --- fake_buffers.c -------------------------------------------------------------------------- */
+
+/* Puts the record into a buffer of the library's; add_record does so if somebody asked for its kind. */
+void put_record(const void *record, size_t n);
+void add_record(const void *record, size_t n);
+size_t size_of(CUpti_ActivityKind kind);
+/* How many were lost. */
+size_t forget_records(void);
+
+/* --- fake_cost.c ----------------------------------------------------------------------------- */
+
+int is_recorded(CUpti_ActivityKind kind);
+void forget_kinds(void);
+/* So long after the last record the work still runs. */
+uint64_t late_ns(void);
+/* Inside the call of a launch, and behind it. */
+void pay_in_call(void);
+void pay_behind_call(void);
+
+/* --- fake_work.c: what the program tells, and of graphs --------------------------------------- */
+
+/* Writes the record of the graph that was launched last; where it still runs it ends at `end`, or by itself (0). */
+void end_graph(uint64_t end);
+/* CUPTI has seen one. */
+int has_met_graph(void);
+
+/* `node` is a kernel of a graph, or 0. */
+void fake_launch(const char *name, uint64_t node);
+/* A kernel whose times the program knows. */
+void fake_kernel(const char *name, uint32_t stream, const uint64_t times[2]);
+void fake_copy(uint64_t bytes);
+/* The copy begins after so long, and the call returns with it. */
+void fake_copy_late(uint64_t bytes, unsigned us);
+/* A call of the driver that takes a while: 6 synchronises, 7 allocates, 8 frees. */
+void fake_wait(unsigned id, unsigned us);
+/* Waits as if for a stream. */
+void fake_sync(unsigned us);
+/* cudaProfilerStart and cudaProfilerStop. */
+void fake_profiler(int is_start);
+/* Takes or gives back memory. */
+void fake_memory(uint64_t address, uint64_t bytes, int is_free);
+/* A node of a graph is made, or cloned from another. */
+void fake_node(uint64_t id, uint64_t original);
+void fake_device(void);
+
+#endif

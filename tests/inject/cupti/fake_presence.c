@@ -1,0 +1,113 @@
+/* Being there: who subscribes, when CUPTI is another's, and leaving the process. */
+#include "fake_cupti.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * After cuptiFinalize nothing may be called but what begins again, and it may be called at the end of a CUDA
+ * call only; ids begin again. The real one kills the program when there is a graph it has seen: so does this one.
+ * $FAKE_CUPTI_LOG gets a line each time: `gone N`, with N records that were lost by it; `refused` where it could not
+ * begin again; `graph` when a graph is recorded for the first time.
+ */
+static int is_gone;
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void log_line(const char *word, size_t number)
+{
+	const char *path = getenv("FAKE_CUPTI_LOG");
+	FILE *f = path ? fopen(path, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%s %zu\n", word, number);
+	fclose(f);
+}
+
+static void must_be(int is_right, int status)
+{
+	if (!is_right)
+		_exit(status);
+}
+
+int is_there(void)
+{
+	return !__atomic_load_n(&is_gone, __ATOMIC_RELAXED);
+}
+
+void must_be_there(void)
+{
+	must_be(is_there(), 11);
+}
+
+/* Runtime and driver calls with ids of their own are an older version's. */
+EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
+{
+	*version = getenv("FAKE_CUPTI_IDS") ? 120000 : 130000;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user)
+{
+	(void)user;
+	if (!is_there() && getenv("FAKE_CUPTI_TAKEN_LATER")) {
+		log_line("refused", 0);
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	}
+	if (getenv("FAKE_CUPTI_TAKEN"))
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	__atomic_store_n(&is_gone, 0, __ATOMIC_RELAXED);
+	set_callback(fn);
+	*out = (CUpti_SubscriberHandle)&is_gone;
+	return CUPTI_SUCCESS;
+}
+
+#ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+/* $FAKE_CUPTI_TAKEN may be a name: that is what the subscriber is called. */
+EXPORT CUptiResult cuptiSubscribe_v2(
+	CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user, CUpti_SubscriberParams *p)
+{
+	CUptiResult rc = cuptiSubscribe(out, fn, user);
+	const char *name = getenv("FAKE_CUPTI_TAKEN");
+
+	if (rc != CUPTI_SUCCESS && p && p->structSize == CUpti_SubscriberParams_STRUCT_SIZE && name && strcmp(name, "1") != 0)
+		snprintf(p->oldSubscriberName, p->oldSubscriberSize, "CUPTI for %s", name);
+	return rc;
+}
+
+EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle s)
+{
+	(void)s;
+	set_callback(NULL);
+	return CUPTI_SUCCESS;
+}
+#endif
+
+EXPORT CUptiResult cuptiFinalize(void)
+{
+	must_be_there();
+	must_be(is_at_end_of_call(), 12);
+	must_be(!has_met_graph(), 13);
+	log_line("gone", forget_records());
+	__atomic_store_n(&is_gone, 1, __ATOMIC_RELAXED);
+	forget_callbacks();
+	forget_kinds();
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiGetTimestamp(uint64_t *ns)
+{
+	must_be_there();
+	*ns = now_ns();
+	return CUPTI_SUCCESS;
+}
