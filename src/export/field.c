@@ -238,11 +238,17 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 void sonde_figure_put(
 	struct sonde_buf *to, const struct sonde_figure *f, const char *unit, bool is_utf8)
 {
+	const char *pm = is_utf8 ? "±" : "+-";
+
 	sonde_buf_puts(to, sonde_figure_mark(f, is_utf8));
+	if (!isnan(f->v) && f->error >= 10 && strcmp(unit, "%") == 0) { /* tenths would say nothing */
+		sonde_buf_printf(to, "%.0f%s%.0f", f->v, pm, f->error);
+		return;
+	}
 	sonde_number_human(to, f->v, unit);
 	if (isnan(f->v) || !(f->error > 0)) /* a clock has none */
 		return;
-	sonde_buf_puts(to, is_utf8 ? "±" : "+-");
+	sonde_buf_puts(to, pm);
 	sonde_number_human(to, f->error, unit);
 }
 

@@ -332,6 +332,8 @@ static void write_legend(struct sonde_text_export *x)
 		[SONDE_MARK_BOUND] = {"\u2264 ", "<= ", "a bound: the exact value cannot be recovered"},
 		[SONDE_MARK_SAMPLED] = {"~ ", "~ ",
 			"sampled while the program ran, no kernel replayed; ± is the 95 % interval"},
+		[SONDE_MARK_UNKNOWN] = {"- ", "- ",
+			"beside ~: samples saw too little of it to tell, or ± would be above 50 %"},
 		[SONDE_MARK_CUT] = {"\u2026 ", "... ",
 			"long words are cut; --format json has them whole"}};
 	size_t i;

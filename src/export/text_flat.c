@@ -71,7 +71,7 @@ static int print_rows(struct sonde_text_export *x, const struct sonde_kernel_row
 		if (!r)
 			continue;
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, r->flat_first_kernel + (uint32_t)i, &x->figures);
-		sonde_text__metric_cells(x, &t, SONDE_STYLE_PLAIN);
+		sonde_text__metric_cells(x, &t, SONDE_STYLE_PLAIN, true);
 	}
 	rc = r ? sonde_text__print(x, &t, NR_COLUMNS, err)
 	       : sonde_table_print(&t, x->to, x->width, &x->dropped, err);

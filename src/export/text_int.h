@@ -11,9 +11,10 @@ enum sonde_text_mark {
 	SONDE_MARK_STAT,
 	SONDE_MARK_BOUND,
 	SONDE_MARK_SAMPLED,
+	SONDE_MARK_UNKNOWN, /* sampled, but not well enough */
 	SONDE_MARK_CUT, /* words that are not printed whole */
 };
-#define SONDE_NR_MARKS 5
+#define SONDE_NR_MARKS 6
 
 struct sonde_text_export {
 	struct sonde_sink *to;
@@ -34,9 +35,12 @@ struct sonde_text_export {
 struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name);
 /* A blank line and the table, which is released. */
 int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struct sonde_err *err);
-/* Columns for the tree's headline metrics, and their cells in a row. */
+/* Columns for the tree's headline metrics, and their cells in a row, which something ran in or not. */
 void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t);
-void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style);
+void sonde_text__metric_cells(
+	struct sonde_text_export *x, struct sonde_table *t, uint8_t style, bool has_work);
+/* Whether the headline metrics are sampled ones. */
+bool sonde_text__has_sampled(const struct sonde_text_export *x);
 
 /* A bar shows again what the number beside it says: it makes room before any metric. */
 #define SONDE_DROP_BAR (1u << 30)

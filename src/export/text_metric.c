@@ -3,9 +3,12 @@
 
 #include "base/escape.h"
 
+#include <math.h>
+
 #define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
 #define MOST_WORDS 24 /* of a metric whose values are words */
-#define DROP	   5  /* metrics go before what tables always have; words before numbers */
+#define DROP	   6  /* metrics go before what tables always have; words before numbers */
+#define LASTING	   3  /* but the first sampled ones stay longest: what a run without ncu is for */
 
 struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name)
 {
@@ -44,7 +47,8 @@ static enum sonde_text_mark mark_of(const struct sonde_figure *f)
 						     : SONDE_MARK_BOUND;
 }
 
-void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t, uint8_t style)
+void sonde_text__metric_cells(
+	struct sonde_text_export *x, struct sonde_table *t, uint8_t style, bool has_work)
 {
 	size_t i;
 
@@ -57,6 +61,8 @@ void sonde_text__metric_cells(struct sonde_text_export *x, struct sonde_table *t
 			x->marks[SONDE_MARK_CUT] |= put_words(t, f->text) ? bit : 0;
 		} else {
 			x->marks[mark_of(f)] |= *sonde_figure_mark(f, t->is_utf8) ? bit : 0;
+			if (isnan(f->v) && c->sampled != SONDE_NONE && has_work)
+				x->marks[SONDE_MARK_UNKNOWN] |= bit;
 			sonde_figure_put(&t->cell, f, c->unit, t->is_utf8);
 		}
 		sonde_table_put(t, style);
@@ -101,6 +107,11 @@ static bool may_be_cut(const struct sonde_tree *t, size_t i)
 	return true;
 }
 
+bool sonde_text__has_sampled(const struct sonde_text_export *x)
+{
+	return x->tree->nr_headline && x->tree->columns.at[x->tree->headline[0]].sampled != SONDE_NONE;
+}
+
 void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t)
 {
 	size_t i;
@@ -110,7 +121,9 @@ void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table 
 
 		sonde_table_name(t, head_of(x->tree, i));
 		sonde_table_column(t, sonde_buf_view(&t->cell), true,
-			DROP + (unsigned)i + (is_text ? (unsigned)x->tree->nr_headline : 0));
+			i < LASTING && sonde_text__has_sampled(x)
+				? 1
+				: DROP + (unsigned)i + (is_text ? (unsigned)x->tree->nr_headline : 0));
 		if (may_be_cut(x->tree, i))
 			sonde_table_least_head(t, LEAST_HEAD);
 		sonde_buf_clear(&t->cell);

@@ -88,7 +88,8 @@ static void put_hint_cell(
 
 /*
  * Which columns give way first. Busy time is nearly the inclusive time and the host's is no figure
- * of the GPU's: beside metrics both go before the metrics do, since people ask for those.
+ * of the GPU's: beside metrics both go before the metrics do, since people ask for those. So do
+ * launches beside sampled ones.
  */
 static unsigned drop_order(const struct sonde_text_export *x, const struct sonde_field *f)
 {
@@ -97,6 +98,8 @@ static unsigned drop_order(const struct sonde_text_export *x, const struct sonde
 
 	if (is_aside && x->tree->nr_headline)
 		return SONDE_DROP_BAR - 1;
+	if (sonde_field_is(f, "launches") && sonde_text__has_sampled(x))
+		return 5;
 	if (x->options->view == SONDE_VIEW_IDLE && is_optional) /* causes stay longest */
 		return sonde_field_is(f, "idle_ms") ? 0 : strncmp(f->csv, "idle_", 5) == 0 ? 2 : 5;
 	if (is_optional)
@@ -152,7 +155,8 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 		else if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
-	sonde_text__metric_cells(x, t, row->style);
+	sonde_text__metric_cells(
+		x, t, row->style, (row->node ? row->node->time_ns : row->time_ns) > 0);
 	if (x->hint_head)
 		put_hint_cell(x, t, row->node);
 }
