@@ -4,19 +4,20 @@
  */
 #include "base/exact.h"
 
-#include "base/alloc.h"
-
 #include <math.h>
+#include <string.h>
 
-bool sonde_exact_add(struct sonde_exact *s, double v)
+bool sonde_exact_add(struct sonde_exact *s, struct sonde_arena *arena, double v)
 {
 	uint32_t i, nr = 0;
 
 	if (s->nr + 1 >= s->cap) {
-		double *at = sonde_realloc(s->at, (s->cap * 2 + 4) * sizeof(*at));
+		double *at = sonde_arena_alloc(arena, (s->cap * 2 + 4) * sizeof(*at));
 
 		if (!at)
 			return false;
+		if (s->nr)
+			memcpy(at, s->at, s->nr * sizeof(*at));
 		s->at = at;
 		s->cap = s->cap * 2 + 4;
 	}
@@ -61,10 +62,4 @@ double sonde_exact_value(const struct sonde_exact *s)
 			high = next;
 	}
 	return high + 0.0; /* no negative zero */
-}
-
-void sonde_exact_release(struct sonde_exact *s)
-{
-	sonde_free(s->at);
-	*s = (struct sonde_exact){0};
 }

@@ -1,8 +1,7 @@
 /*
- * What is added to cells and looked up in them. Cells come about in four ways: folded from launches,
- * united from parts, added up from scopes that a report does not show one by one (rest*.c) or from
- * files of one capture (rolled*.c). What these have in common is here, so that a new member of a
- * table is one line and not four.
+ * What is added to cells and looked up in them. Cells come about in three ways: folded from launches,
+ * united from parts, or added up from parts (sum*.c). What these have in common is here, so that a new
+ * member of a table is one line and not three.
  */
 #include "fold/fold_int.h"
 #include "fold/sampled.h"
@@ -51,6 +50,30 @@ uint32_t sonde_region__meet(struct sonde_map *keys, struct sonde_arena *keep,
 	const uint32_t key[4] = {r->parent, r->label, r->domain, r->kind};
 
 	return sonde_map_keep(keys, keep, SONDE_BYTES(key), is_new);
+}
+
+bool sonde_cells__add_input(struct sonde_cells *c, const struct sonde_input *from)
+{
+	struct sonde_input *in = sonde_vec_push(&c->inputs);
+
+	if (!in)
+		return false;
+	*in = *from;
+	in->has.at = NULL;
+	in->has.nr = in->has.cap = 0;
+	return sonde_vec_append(&in->has, &from->has) && sonde_cells__keep(c, &in->path) &&
+	       sonde_cells__keep(c, &in->source) && sonde_cells__keep(c, &in->tool) &&
+	       sonde_cells__keep(c, &in->command) && sonde_cells__keep(c, &in->replay_mode);
+}
+
+bool sonde_cells__add_process(struct sonde_cells *c, const struct sonde_process *from)
+{
+	struct sonde_process *p = sonde_vec_push(&c->processes);
+
+	if (!p)
+		return false;
+	*p = *from;
+	return sonde_cells__keep(c, &p->host) && sonde_cells__keep(c, &p->name);
 }
 
 struct sonde_device *sonde_cells__add_device(struct sonde_cells *c, const struct sonde_device *from)

@@ -31,7 +31,10 @@
  *   parts_order.c    … in one order
  *   keep.c           … those that a report keeps
  *   keep_marks.c     … and which these are
- *   rest*.c          … and the others, added up: names, cells, visits, kinds (part), the end (finish)
+ *   rest*.c          … and the others, added up
+ *   rolling.c        … and files of a capture, while it is written
+ *   rolled*.c        … what they come to
+ *   sum*.c           … which is how parts are added up
  *   partial_*.c      … to a file and back: its frame (file), tables, rows, sampled; timeline
  *   walk.h           … values as bytes, both ways
  *   unite*.c         parts → cells: tables, then rows
@@ -121,7 +124,9 @@ uint8_t *sonde_kit__find_methods(
 bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text);
 /* Copies what a selection borrows. */
 bool sonde_cells__keep_selection(struct sonde_cells *c, const struct sonde_selection *s);
-/* Adds a copy of a device. NULL: no memory. */
+/* Each adds a copy. False, NULL: no memory. */
+bool sonde_cells__add_input(struct sonde_cells *c, const struct sonde_input *from);
+bool sonde_cells__add_process(struct sonde_cells *c, const struct sonde_process *from);
 struct sonde_device *sonde_cells__add_device(struct sonde_cells *c, const struct sonde_device *from);
 /* Adds a visit of which no time is known. NULL: no memory. */
 struct sonde_visit *sonde_cells__add_visit(struct sonde_cells *c, uint32_t scope, uint32_t region);

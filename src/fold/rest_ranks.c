@@ -11,8 +11,8 @@ static bool add_scope(struct sonde_rest *r, const struct sonde_rest_part *p, uin
 	const struct sonde_cells *c = p->c;
 	const struct sonde_process *process = &c->processes.at[c->scopes.at[scope].process];
 	struct sonde_rest_scope *slot = sonde_vec_push(&r->scopes);
-	struct sonde_str host = sonde_arena_dup(&r->arena, process->host),
-			 path = sonde_arena_dup(&r->arena, c->inputs.at[process->input].path);
+	struct sonde_str host = sonde_arena_dup(&r->sum.arena, process->host),
+			 path = sonde_arena_dup(&r->sum.arena, c->inputs.at[process->input].path);
 	size_t i;
 
 	if (!slot || !host.p || !path.p)
@@ -61,8 +61,8 @@ bool sonde_rest__add_ranks(struct sonde_rest_moving *m)
 		/* as when they were folded, so that all ranks keep the same ones */
 		if (sonde_hash(&k.number, sizeof(k.number)) % r->scopes.at[first + scope].it.collective_step)
 			continue;
-		k.place = m->place_of[k.place];
-		k.group = m->string_of[k.group];
+		k.place = m->m.place_of[k.place];
+		k.group = m->m.string_of[k.group];
 		k.scope = 0;
 		if (!sonde_vec_put(&r->collectives, (struct sonde_rest_collective){p->number, scope, k}))
 			return false;
@@ -120,7 +120,7 @@ static int by_who_and_start(const void *pa, const void *pb)
 
 static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
 {
-	struct where *at = sonde_arena_alloc(&r->arena, (r->scopes.nr + 1) * sizeof(*at));
+	struct where *at = sonde_arena_alloc(&r->sum.arena, (r->scopes.nr + 1) * sizeof(*at));
 	uint32_t i;
 
 	sonde_vec_sort(&r->scopes, by_rank);
@@ -138,7 +138,7 @@ static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
 }
 
 bool sonde_rest__finish_ranks(
-	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_rest_numbers *n)
+	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_sum_numbers *n)
 {
 	const struct where *at = finish_scopes(r, c);
 	size_t i;

@@ -1,60 +1,83 @@
-/* What files of one capture come to, added up: names, cells, visits (rolled_*.c), counts; and what stays of it. */
-#include "fold/rolled_add_int.h"
+/* What files of one capture come to: their sum, and what a sum of other parts does not have. */
+#include "fold/rolled_int.h"
 
-static void add_functions(struct sonde_adding *a)
+/* --- may they be added up? ---------------------------------------------------------------------- */
+
+static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 {
-	size_t i;
-
-	for (i = 0; i < a->from->tally.nr_functions; i++) {
-		struct sonde_str name = a->from->tally.functions[i];
-
-		if (sonde_cells__keep(a->to, &name))
-			sonde_tally_add_function(&a->to->tally, name);
-	}
+	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->processes.nr == 1 && b->processes.nr == 1 &&
+	       a->kits.nr == 1 && b->kits.nr == 1 &&
+	       !a->sampled.nr && !b->sampled.nr &&
+	       sonde_selection__is_same(&a->selection, &b->selection);
 }
 
-static void add_counts(struct sonde_adding *a)
+/* Whether cells of a part lack a metric that is asked for. */
+static bool lacks_metric(const struct sonde_sum_part *p)
 {
-	struct sonde_cells *to = a->to;
-	const struct sonde_cells *from = a->from;
-	size_t i;
+	uint32_t i;
 
-	sonde_cells__add_counts(to, from, a->sign);
-	add_functions(a);
-	for (i = 0; i < from->sums.nr; i++) {
-		struct sonde_scope_sum *sum = &to->sums.at[a->scope_of[i]];
-
-		sonde_adding__count(a, &sum->launches, from->sums.at[i].launches);
-		sonde_adding__count(a, &sum->collectives, from->sums.at[i].collectives);
-		sum->time_ns += a->sign * from->sums.at[i].time_ns;
-		sum->collective_step = 0;
-	}
-	sonde_adding__count(a, &to->processes.at[0].nr_launches, from->processes.at[0].nr_launches);
-	sonde_adding__count(a, &to->nr_damaged, from->nr_damaged);
-	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++) /* each label once */
-		if (from->label_rules.at[i].changed > to->label_rules.at[i].changed)
-			to->label_rules.at[i].changed = from->label_rules.at[i].changed;
+	for (i = 0; i < p->sum->nr_acc && p->c->cells.nr; i++)
+		if (p->acc_of[i] == SONDE_NONE)
+			return true;
+	return false;
 }
 
-/* Threads with launches in no region. */
-static bool add_strays(struct sonde_adding *a)
+/* Sums have all metrics: those stay that were asked for now. Without launches nobody says which. */
+static const struct sonde_cells *choose_metrics(const struct sonde_cells *sums, const struct sonde_cells *plus)
+{
+	return plus->cells.nr || (!sums->cells.nr && !sums->metric_names.nr) ? plus : sums;
+}
+
+/* --- beside the sum ----------------------------------------------------------------------------- */
+
+static bool add_devices(struct sonde_cells *to, const struct sonde_cells *from)
 {
 	size_t i, k;
 
-	for (i = 0; i < a->from->strays.nr; i++) {
-		const struct sonde_stray *from = &a->from->strays.at[i];
-		struct sonde_stray *to;
-
-		for (k = 0; k < a->to->strays.nr && a->to->strays.at[k].thread != from->thread; k++)
+	for (i = 0; i < from->devices.nr; i++) {
+		for (k = 0; k < to->devices.nr && to->devices.at[k].id != from->devices.at[i].id; k++)
 			;
-		to = k < a->to->strays.nr ? &a->to->strays.at[k] : sonde_vec_push(&a->to->strays);
-		if (!to)
+		if (k == to->devices.nr && !sonde_cells__add_device(to, &from->devices.at[i]))
 			return false;
-		to->thread = from->thread;
-		sonde_adding__count(a, &to->launches, from->launches);
 	}
 	return true;
 }
+
+/* Threads with launches in no region. */
+static bool add_strays(struct sonde_cells *to, const struct sonde_sum_part *p)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->c->strays.nr; i++) {
+		const struct sonde_stray *from = &p->c->strays.at[i];
+
+		for (k = 0; k < to->strays.nr && to->strays.at[k].thread != from->thread; k++)
+			;
+		if (k == to->strays.nr && !sonde_vec_put(&to->strays, (struct sonde_stray){.thread = from->thread}))
+			return false;
+		sonde_sum__count(p, &to->strays.at[k].launches, from->launches);
+	}
+	return true;
+}
+
+static void add_counts(struct sonde_cells *to, const struct sonde_sum_part *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->c->tally.nr_functions; i++) {
+		struct sonde_str name = p->c->tally.functions[i];
+
+		if (sonde_cells__keep(to, &name))
+			sonde_tally_add_function(&to->tally, name);
+	}
+	for (i = 0; i < to->label_rules.nr && i < p->c->label_rules.nr; i++) /* each label once */
+		if (p->c->label_rules.at[i].changed > to->label_rules.at[i].changed)
+			to->label_rules.at[i].changed = p->c->label_rules.at[i].changed;
+	sonde_sum__count(p, &to->processes.at[0].nr_launches, p->c->processes.at[0].nr_launches);
+	sonde_sum__count(p, &to->nr_damaged, p->c->nr_damaged);
+}
+
+/* --- regions without anything in them ----------------------------------------------------------- */
 
 static void mark_path(const struct sonde_cells *c, bool *is_met, uint32_t region)
 {
@@ -63,10 +86,9 @@ static void mark_path(const struct sonde_cells *c, bool *is_met, uint32_t region
 }
 
 /* By region: whether it was entered, or something was launched in it. NULL: no memory. */
-static bool *find_met(struct sonde_adding *a)
+static bool *find_met(const struct sonde_cells *c, struct sonde_arena *arena)
 {
-	const struct sonde_cells *c = a->to;
-	bool *is_met = sonde_arena_calloc(&a->arena, c->regions.nr + 1, sizeof(*is_met));
+	bool *is_met = sonde_arena_calloc(arena, c->regions.nr + 1, sizeof(*is_met));
 	size_t i;
 	uint32_t k;
 
@@ -84,133 +106,87 @@ static bool *find_met(struct sonde_adding *a)
 
 /*
  * Regions that were there only because older files are gone, or as long as the next was not there: nothing
- * is in them. `was_met` is what was known before, of the first `nr_before` regions.
+ * is in them. Those that were empty all along stay.
  */
-static bool drop_unmet(struct sonde_adding *a, const bool *was_met, size_t nr_before)
+static bool drop_unmet(struct sonde_cells *c, struct sonde_sum_part *sums)
 {
-	const bool *is_met = find_met(a);
-	const struct sonde_visit *v = a->to->visits.at;
+	bool *stays = find_met(c, &sums->arena), *was_met = find_met(sums->c, &sums->arena);
+	size_t i;
 
-	if (is_met)
-		sonde_vec_filter(&a->to->visits, i, is_met[v[i].region] ||
-			(v[i].region < nr_before && !was_met[v[i].region]));
-	return is_met != NULL;
-}
-
-static bool add_part(struct sonde_adding *a, const struct sonde_cells *from, int sign)
-{
-	a->from = from;
-	a->sign = sign;
-	if (!sonde_adding__enter(a) || !sonde_adding__cells(a) || !sonde_adding__visits(a) || !add_strays(a))
+	if (!stays || !was_met)
 		return false;
-	add_counts(a);
+	for (i = 0; i < sums->c->regions.nr; i++)
+		stays[sums->region_of[i]] |= !was_met[i];
+	sonde_vec_filter(&c->visits, k, stays[c->visits.at[k].region]);
 	return true;
 }
 
-static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
+/* --- all of it ---------------------------------------------------------------------------------- */
+
+static bool finish(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *plus, uint64_t since_ns)
 {
-	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->processes.nr == 1 && b->processes.nr == 1 &&
-	       a->kits.nr == 1 && b->kits.nr == 1 &&
-	       !a->sampled.nr && !b->sampled.nr &&
-	       sonde_selection__is_same(&a->selection, &b->selection);
-}
+	struct sonde_sum_numbers n = {0};
+	struct sonde_cells *c = *out = sonde_sum__finish(parts->sum, NULL, &n);
+	size_t i, k;
 
-/*
- * Sums have all metrics; where fewer were asked for, only those stay. False: memory is short, or `*has_all`
- * says that sums lack some.
- */
-static bool choose_metrics(struct sonde_cells *to, const struct sonde_cells *as, bool *has_all)
-{
-	struct sonde_kit *kit = &to->kits.at[0];
-	uint32_t nr = as->kits.at[0].nr, i, k, *at;
-	size_t c;
-
-	*has_all = true;
-	at = sonde_arena_alloc(&to->arena, (to->metric_names.nr + 1) * sizeof(*at));
-	for (i = 0; at && i < to->metric_names.nr; i++) {
-		k = sonde_map_find(&as->metric_names, to->metric_names.keys[i]);
-		at[i] = k == SONDE_NONE ? SONDE_NONE : as->kits.at[0].at[k];
-		*has_all &= at[i] == SONDE_NONE || (at[i] < nr && kit->at[i] != SONDE_NONE);
-	}
-	for (i = 0; i < as->metric_names.nr; i++)
-		*has_all &= sonde_map_find(&to->metric_names, as->metric_names.keys[i]) != SONDE_NONE;
-	for (c = 0; at && *has_all && c < to->cells.nr; c++) {
-		struct sonde_acc *acc = sonde_arena_calloc(&to->arena, nr + 1, sizeof(*acc));
-
-		for (i = 0; acc && i < to->metric_names.nr; i++)
-			if (at[i] != SONDE_NONE)
-				acc[at[i]] = to->cells.at[c].acc[kit->at[i]];
-		if (!acc)
+	for (i = 0; c && i < SONDE_NR_ROLLED; i++) {
+		add_counts(c, &parts[i]);
+		if (!add_devices(c, parts[i].c) || !add_strays(c, &parts[i]))
 			return false;
-		to->cells.at[c].acc = acc;
+		for (k = 0; k < parts[i].c->scopes.nr; k++) /* all other numbers are as they came */
+			parts[i].scope_of[k] = n.scope_of[parts[i].scope_of[k]];
 	}
-	if (at && *has_all) {
-		kit->at = at;
-		kit->nr = nr;
-	}
-	return at && *has_all;
-}
-
-/* So far there were no launches: the first ones say what is accumulated. */
-static bool adopt_kit(struct sonde_cells *to, const struct sonde_cells *from)
-{
-	struct sonde_kit *kit = &to->kits.at[0];
-	size_t nr = from->metric_names.nr, i;
-
-	if (to->cells.nr || to->metric_names.nr || !nr)
-		return true;
-	kit->nr = from->kits.at[0].nr;
-	kit->at = sonde_arena_alloc(&to->arena, (nr + 1) * sizeof(*kit->at));
-	kit->breakdowns = sonde_arena_calloc(&to->arena, nr + 1, sizeof(*kit->breakdowns));
-	if (!kit->at || !kit->breakdowns || !sonde_vec_reserve(&to->inputs.at[0].has, nr + 1))
+	if (!c || !drop_unmet(c, &parts[SONDE_ROLLED_SUMS]))
 		return false;
-	for (i = 0; i < nr; i++) {
-		kit->at[i] = from->kits.at[0].at[i];
-		to->inputs.at[0].has.at[i] = sonde_input_has(&from->inputs.at[0], (uint32_t)i);
-		if (sonde_map_keep(&to->metric_names, &to->arena, from->metric_names.keys[i], NULL) != i)
-			return false;
-	}
-	to->inputs.at[0].has.nr = nr;
-	return true;
+	sonde_vec_filter(&c->strays, m, c->strays.at[m].launches);
+	return sonde_rolled__add_streams(c, parts) && sonde_rolled__take_last(c, parts, plus, since_ns);
 }
 
-int sonde_rolled__add(struct sonde_cells *to, struct sonde_cells *plus, const struct sonde_cells *minus,
+static int add_up(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *plus,
 	uint64_t since_ns, struct sonde_err *err)
 {
-	struct sonde_adding a = {.to = to};
-	size_t nr_before = to->regions.nr;
-	const bool *was_met;
-	bool ok, has_all = are_alike(to, plus) && (!minus || are_alike(to, minus));
+	struct sonde_sum *s = parts->sum;
+	const struct sonde_cells *sums = parts[SONDE_ROLLED_SUMS].c, *minus = parts[SONDE_ROLLED_MINUS].c;
+	bool can = are_alike(sums, plus) && are_alike(sums, minus), ok = can;
+	size_t i;
 
-	if (has_all && !adopt_kit(to, plus))
-		return sonde_err_nomem(err);
-	if (has_all && plus->cells.nr && !choose_metrics(to, plus, &has_all) && has_all)
-		return sonde_err_nomem(err);
-	if (!has_all)
+	ok = ok && sonde_sum__init(s, choose_metrics(sums, plus), &plus->inputs.at[0], &plus->processes.at[0]);
+	for (i = 0; ok && i < SONDE_NR_ROLLED; i++)
+		ok = sonde_sum__enter(&parts[i]);
+	can = can && !(ok && lacks_metric(&parts[SONDE_ROLLED_SUMS]));
+	if (!can)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"%.*s: its oldest files were folded while it was written, with another selection, "
 			"other metrics or without counters, and that cannot be changed afterwards: report "
 			"with the settings of the run",
 			SONDE_STR_ARG(plus->inputs.at[0].path));
-	a.methods = sonde_kit__find_methods(&to->kits.at[0], &to->metric_names, &a.arena);
-	was_met = find_met(&a);
-	ok = a.methods && was_met && sonde_adding__know(&a) && sonde_adding__know_streams(&a);
 	if (ok)
-		sonde_rolled__forget(to);
-	ok = ok && add_part(&a, plus, 1) && (!minus || add_part(&a, minus, -1));
-	a.from = plus;
-	ok = ok && sonde_adding__enter(&a);
-	if (ok) {
-		sonde_vec_filter(&to->cells, i, to->cells.at[i].launches);
-		sonde_vec_filter(&to->strays, i, to->strays.at[i].launches);
-		ok = drop_unmet(&a, was_met, nr_before);
-		sonde_cells_sort_visits(to);
-		ok = ok && sonde_adding__settle_streams(&a) && sonde_adding__take_last(&a, plus, since_ns);
+		s->c->processes.at[0].nr_launches = 0;
+	for (i = 0; ok && i < SONDE_NR_ROLLED; i++)
+		ok = sonde_sum__move(&parts[i]);
+	return ok && finish(out, parts, plus, since_ns) ? 0 : sonde_err_nomem(err);
+}
+
+int sonde_rolled__add(struct sonde_cells **sums, struct sonde_cells *plus, const struct sonde_cells *minus,
+	uint64_t since_ns, struct sonde_err *err)
+{
+	struct sonde_sum s = {.is_of_files = true};
+	struct sonde_sum_part parts[SONDE_NR_ROLLED] = {
+		{.sum = &s, .c = *sums, .sign = 1}, {.sum = &s, .c = plus, .sign = 1}, {.sum = &s, .c = minus, .sign = -1}};
+	struct sonde_cells *out = NULL;
+	size_t i;
+	int rc;
+
+	sonde_rolled__forget(*sums);
+	rc = add_up(&out, parts, plus, since_ns, err);
+	for (i = 0; i < SONDE_NR_ROLLED; i++)
+		sonde_arena_release(&parts[i].arena);
+	sonde_sum__release(&s);
+	if (rc == 0) {
+		sonde_cells_free(*sums);
+		*sums = out;
+	} else {
+		sonde_cells_free(out);
 	}
-	sonde_map_release(&a.region_keys);
-	sonde_map_release(&a.place_keys);
-	sonde_vec_release(&a.place_at);
-	sonde_vec_release(&a.streams);
-	sonde_arena_release(&a.arena);
-	return ok ? 0 : sonde_err_nomem(err);
+	return rc;
 }

@@ -2,7 +2,7 @@
  * Files of one capture, added up: what sums cannot have and the last files say. Gaps, single entries, the
  * timeline, windows and notes are those of what began since the last file that was folded.
  */
-#include "fold/rolled_add_int.h"
+#include "fold/rolled_int.h"
 
 #include "base/alloc.h"
 #include "fold/timeline.h"
@@ -46,39 +46,50 @@ static bool is_same_gap(const struct sonde_gap *old, const struct sonde_gap *gap
 	return gap->begin_ns < since_ns && old->ns < gap->ns + CLOCK_ERROR_NS && gap->ns < old->ns + CLOCK_ERROR_NS;
 }
 
+static struct sonde_gap gap_in(const struct sonde_sum_part *p, size_t i)
+{
+	struct sonde_gap gap = p->c->gaps.at[i];
+
+	gap.scope = p->scope_of[gap.scope];
+	gap.region = sonde_number__in(p->region_of, gap.region);
+	gap.before = sonde_number__in(p->region_of, gap.before);
+	return gap;
+}
+
+/* What is known of a scope's gaps from the files that are gone. */
+struct known {
+	uint64_t first_ns;	 /* when its first launch began, 0 = not known */
+	struct sonde_gap around; /* the one at the moment they ended; ns 0 = there was none */
+};
+
 /*
  * Those that ended since then may be in both: they are taken from what was folded last, where they may go on,
  * or be none since work came late.
  */
-static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
+static bool add_gaps(struct sonde_cells *to, const struct sonde_sum_part *sums, const struct sonde_sum_part *plus,
+	struct known *known, uint64_t since_ns)
 {
-	struct sonde_cells *to = a->to;
-	uint64_t *first = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*first));
-	struct sonde_gap *around = sonde_arena_calloc(&a->arena, to->scopes.nr + 1, sizeof(*around));
 	size_t i;
 
-	if (!first || !around)
-		return false;
-	for (i = 0; i < to->gaps.nr; i++) {
-		const struct sonde_gap *gap = &to->gaps.at[i];
+	for (i = 0; i < sums->c->gaps.nr; i++) {
+		struct sonde_gap gap = gap_in(sums, i);
 
-		first[gap->scope] = gap->begin_ns - gap->since_ns;
-		if (gap->begin_ns < since_ns && end_of(gap) > since_ns)
-			around[gap->scope] = *gap;
+		known[gap.scope].first_ns = gap.begin_ns - gap.since_ns;
+		if (gap.begin_ns < since_ns && end_of(&gap) > since_ns)
+			known[gap.scope].around = gap;
+		if (end_of(&gap) <= since_ns && !sonde_vec_put(&to->gaps, gap))
+			return false;
 	}
-	sonde_vec_filter(&to->gaps, k, end_of(&to->gaps.at[k]) <= since_ns);
-	for (i = 0; i < a->from->gaps.nr; i++) {
-		struct sonde_gap gap = a->from->gaps.at[i];
+	for (i = 0; i < plus->c->gaps.nr; i++) {
+		struct sonde_gap gap = gap_in(plus, i);
+		const struct known *k = &known[gap.scope];
 
-		gap.scope = a->scope_of[gap.scope];
-		gap.region = sonde_number__in(a->region_of, gap.region);
-		gap.before = sonde_number__in(a->region_of, gap.before);
 		if (end_of(&gap) <= since_ns)
 			continue;
-		if (is_same_gap(&around[gap.scope], &gap, since_ns))
-			gap.cause = around[gap.scope].cause;
-		if (first[gap.scope]) /* the first launch was in a file that is gone */
-			gap.since_ns = gap.begin_ns - first[gap.scope];
+		if (is_same_gap(&k->around, &gap, since_ns))
+			gap.cause = k->around.cause;
+		if (k->first_ns) /* the first launch was in a file that is gone */
+			gap.since_ns = gap.begin_ns - k->first_ns;
 		if (!sonde_vec_put(&to->gaps, gap))
 			return false;
 	}
@@ -86,17 +97,18 @@ static bool add_gaps(struct sonde_adding *a, uint64_t since_ns)
 	return true;
 }
 
-static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
+static bool take_entries(struct sonde_cells *to, const struct sonde_sum_part *plus, uint64_t since_ns)
 {
-	struct sonde_cells *to = a->to;
 	size_t i, k;
 
-	if (!sonde_vec_reserve(&to->entries, a->from->entries.nr + 1))
+	if (!sonde_vec_reserve(&to->entries, plus->c->entries.nr + 1))
 		return false;
-	for (i = 0; i < a->from->visits.nr; i++) {
-		const struct sonde_visit *from = &a->from->visits.at[i];
+	for (i = 0; i < to->visits.nr; i++)
+		to->visits.at[i].entry_step = 1;
+	for (i = 0; i < plus->c->visits.nr; i++) {
+		const struct sonde_visit *from = &plus->c->visits.at[i];
 		const struct sonde_visit *found =
-			sonde_cells_visit(to, a->scope_of[from->scope], a->region_of[from->region]);
+			sonde_cells_visit(to, plus->scope_of[from->scope], plus->region_of[from->region]);
 		struct sonde_visit *v;
 
 		if (!found)
@@ -105,11 +117,11 @@ static bool take_entries(struct sonde_adding *a, uint64_t since_ns)
 		v->first_entry = (uint32_t)to->entries.nr;
 		v->entry_step = from->entry_step;
 		for (k = 0; k < from->nr_entries; k++) {
-			struct sonde_entry e = a->from->entries.at[from->first_entry + k];
+			struct sonde_entry e = plus->c->entries.at[from->first_entry + k];
 
 			if (e.begin_ns < since_ns)
 				continue;
-			e.label = sonde_number__in(a->string_of, e.label);
+			e.label = sonde_number__in(plus->string_of, e.label);
 			to->entries.at[to->entries.nr++] = e;
 			v->nr_entries++;
 		}
@@ -130,33 +142,29 @@ void sonde_rolled__forget(struct sonde_cells *c)
 	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
 }
 
-static bool take_timeline(const struct sonde_adding *a, struct sonde_cells *plus)
+static bool take_timeline(struct sonde_cells *to, const struct sonde_sum_part *p, struct sonde_cells *plus)
 {
-	const struct sonde_moving m = {.to = a->to,
+	const struct sonde_moving m = {.to = to,
 		.from = plus,
-		.string_of = a->string_of,
-		.region_of = a->region_of,
-		.place_of = a->place_of,
-		.scope_of = a->scope_of};
+		.string_of = p->string_of,
+		.region_of = p->region_of,
+		.place_of = p->place_of,
+		.scope_of = p->scope_of};
 
 	if (!plus->timeline)
 		return true;
-	if (!a->to->timeline)
-		a->to->timeline = sonde_calloc(1, sizeof(*a->to->timeline));
-	return a->to->timeline && sonde_timeline__move(&m);
+	to->timeline = sonde_calloc(1, sizeof(*to->timeline));
+	return to->timeline && sonde_timeline__move(&m);
 }
 
-bool sonde_adding__take_last(struct sonde_adding *a, struct sonde_cells *plus, uint64_t since_ns)
+bool sonde_rolled__take_last(struct sonde_cells *c, const struct sonde_sum_part *parts,
+	struct sonde_cells *plus, uint64_t since_ns)
 {
-	struct sonde_input *in = &a->to->inputs.at[0];
-	const struct sonde_input *from = &plus->inputs.at[0];
+	const struct sonde_sum_part *sums = &parts[SONDE_ROLLED_SUMS], *last = &parts[SONDE_ROLLED_PLUS];
+	struct known *known = sonde_calloc(c->scopes.nr + 1, sizeof(*known));
+	bool ok = known && add_gaps(c, sums, last, known, since_ns);
 
-	in->is_windowed = from->is_windowed;
-	in->nr_windows = from->nr_windows;
-	in->captured_ns = from->captured_ns;
-	in->total_ns = from->total_ns;
-	sonde_notes_release(&a->to->notes);
-	a->to->notes = (struct sonde_notes){0};
-	sonde_notes_add(&a->to->notes, &plus->notes);
-	return add_gaps(a, since_ns) && take_entries(a, since_ns) && take_timeline(a, plus);
+	sonde_free(known);
+	sonde_notes_add(&c->notes, &plus->notes);
+	return ok && take_entries(c, last, since_ns) && take_timeline(c, last, plus);
 }

@@ -69,7 +69,7 @@ static int try_fold(struct sonde_parts *sums, const char *path, const struct son
 		rc = 1;
 	if (rc == 0)
 		rc = sonde_rolled__add(
-			sums->at.at[0], all.cells, first.cells, all.records->rolled.at[0].since_ns, err);
+			&sums->at.at[0], all.cells, first.cells, all.records->rolled.at[0].since_ns, err);
 	release(&all);
 	release(&first);
 	return rc;
@@ -131,7 +131,7 @@ static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *
 		if (rc == 0)
 			rc = fold_files(&one, path, request, 2, err);
 		if (rc == 0)
-			rc = sonde_rolled__add(sums.at.at[0], two->cells, one.cells,
+			rc = sonde_rolled__add(&sums.at.at[0], two->cells, one.cells,
 				two->records->rolled.at[0].since_ns, err);
 	} else if (rc == 0) {
 		if (sonde_vec_put(&sums.at, two->cells))

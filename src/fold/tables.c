@@ -90,28 +90,13 @@ static bool copy_rules(struct sonde_folding *f)
 
 static bool copy_inputs(struct sonde_folding *f)
 {
-	struct sonde_cells *c = f->c;
 	size_t i;
 
-	for (i = 0; i < f->r->inputs.nr; i++) {
-		const struct sonde_input *from = &f->r->inputs.at[i];
-		struct sonde_input *in = sonde_vec_push(&c->inputs);
-
-		if (!in)
+	for (i = 0; i < f->r->inputs.nr; i++)
+		if (!sonde_cells__add_input(f->c, &f->r->inputs.at[i]))
 			return false;
-		*in = *from;
-		in->has.at = NULL;
-		in->has.nr = in->has.cap = 0;
-		if (!sonde_vec_append(&in->has, &from->has) || !sonde_cells__keep(c, &in->path) || !sonde_cells__keep(c, &in->source) ||
-			!sonde_cells__keep(c, &in->tool) || !sonde_cells__keep(c, &in->command) ||
-			!sonde_cells__keep(c, &in->replay_mode))
-			return false;
-	}
-	if (!sonde_vec_append(&c->processes, &f->r->processes))
-		return false;
-	for (i = 0; i < c->processes.nr; i++)
-		if (!sonde_cells__keep(c, &c->processes.at[i].host) ||
-			!sonde_cells__keep(c, &c->processes.at[i].name))
+	for (i = 0; i < f->r->processes.nr; i++)
+		if (!sonde_cells__add_process(f->c, &f->r->processes.at[i]))
 			return false;
 	return true;
 }

@@ -8,13 +8,14 @@
 static double sum_of(const double *at, size_t nr, size_t first, size_t step)
 {
 	struct sonde_exact s = {0};
+	struct sonde_arena arena = {0};
 	double v;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		assert_true(sonde_exact_add(&s, at[(first + i * step) % nr]));
+		assert_true(sonde_exact_add(&s, &arena, at[(first + i * step) % nr]));
 	v = sonde_exact_value(&s);
-	sonde_exact_release(&s);
+	sonde_arena_release(&arena);
 	return v;
 }
 
@@ -59,19 +60,20 @@ static void test_exact__a_tie_is_broken_by_what_follows(void **state)
 static void test_exact__what_is_taken_away_leaves_no_trace(void **state)
 {
 	struct sonde_exact s = {0};
+	struct sonde_arena arena = {0};
 
 	(void)state;
-	sonde_exact_add(&s, 0.1);
-	sonde_exact_add(&s, 1e300);
-	sonde_exact_add(&s, 0.7);
-	sonde_exact_add(&s, -1e300);
-	sonde_exact_add(&s, -0.7);
+	sonde_exact_add(&s, &arena, 0.1);
+	sonde_exact_add(&s, &arena, 1e300);
+	sonde_exact_add(&s, &arena, 0.7);
+	sonde_exact_add(&s, &arena, -1e300);
+	sonde_exact_add(&s, &arena, -0.7);
 	assert_true(sonde_exact_value(&s) == 0.1);
-	sonde_exact_add(&s, INFINITY);
+	sonde_exact_add(&s, &arena, INFINITY);
 	assert_true(isinf(sonde_exact_value(&s)));
-	sonde_exact_add(&s, NAN);
+	sonde_exact_add(&s, &arena, NAN);
 	assert_true(isnan(sonde_exact_value(&s)));
-	sonde_exact_release(&s);
+	sonde_arena_release(&arena);
 }
 
 int main(void)
