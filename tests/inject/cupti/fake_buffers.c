@@ -119,17 +119,19 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return CUPTI_SUCCESS;
 }
 
-/* As the real one it waits until recorded work has ended; records that were not asked for are lost. */
+void wait_for_work(void)
+{
+	while (__atomic_load_n(&used, __ATOMIC_RELAXED) &&
+		now_ns() - __atomic_load_n(&added_ns, __ATOMIC_RELAXED) < late_ns())
+		usleep(1000);
+}
+
 size_t forget_records(void)
 {
 	struct held left[MAX_HELD + 1];
 	CUpti_Activity *r;
-	size_t i, n, nr = 0;
+	size_t i, n = take_held(left), nr = 0;
 
-	while (__atomic_load_n(&used, __ATOMIC_RELAXED) &&
-		now_ns() - __atomic_load_n(&added_ns, __ATOMIC_RELAXED) < late_ns())
-		usleep(1000);
-	n = take_held(left);
 	for (i = 0; i < n; i++) {
 		for (r = NULL; cuptiActivityGetNextRecord(left[i].buffer, left[i].used, &r) == CUPTI_SUCCESS; nr++)
 			;
@@ -179,12 +181,14 @@ static uint8_t *room(size_t n)
 	return buffer && used + n <= buffer_size ? buffer : NULL;
 }
 
-void put_record(const void *record, size_t n)
+void put_record(const void *record, size_t n, uint32_t stay)
 {
 	if (getenv("FAKE_CUPTI_STOLEN"))
 		return; /* they go to whoever registered last */
 	pthread_mutex_lock(&lock);
-	if (room(n)) {
+	if (stay != which_stay()) {
+		; /* its buffers have been given back */
+	} else if (room(n)) {
 		memcpy(buffer + used, record, n);
 		used += n;
 		__atomic_store_n(&added_ns, now_ns(), __ATOMIC_RELAXED);
@@ -197,5 +201,5 @@ void put_record(const void *record, size_t n)
 void add_record(const void *record, size_t n)
 {
 	if (is_recorded(((const CUpti_Activity *)record)->kind))
-		put_record(record, n); /* somebody asked for it */
+		put_record(record, n, which_stay()); /* somebody asked for it */
 }

@@ -48,9 +48,9 @@ uint32_t next_id(void)
 	       __atomic_load_n(&first_id, __ATOMIC_RELAXED);
 }
 
-uint32_t number_of(uint32_t id)
+uint32_t which_stay(void)
 {
-	return id + __atomic_load_n(&first_id, __ATOMIC_RELAXED);
+	return __atomic_load_n(&first_id, __ATOMIC_RELAXED);
 }
 
 EXPORT CUptiResult cuptiEnableCallback(
@@ -97,21 +97,23 @@ void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int s
 }
 
 /*
- * A runtime call around a driver call. They share a correlation id, or with `$FAKE_CUPTI_IDS` each
- * has its own, and that says whose the records carry.
+ * They share a correlation id, or with `$FAKE_CUPTI_IDS` each has its own, and that says whose the records carry.
+ * Whether there is a record is settled inside the call: what is switched off behind its end makes no difference to it.
  */
-uint32_t call_both(CUpti_CallbackId id)
+struct made_call call_both(CUpti_CallbackId id)
 {
 	const char *whose = getenv("FAKE_CUPTI_IDS");
+	struct made_call made = {.stay = which_stay()};
 	uint32_t outer = next_id(), inner = outer;
 
 	if (whose)
 		inner = next_id();
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_ENTER);
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_ENTER);
-	pay_in_call();
+	made.is_recorded = pay_in_call();
 	call(CUPTI_CB_DOMAIN_DRIVER_API, id, inner, CUPTI_API_EXIT);
 	call(CUPTI_CB_DOMAIN_RUNTIME_API, id, outer, CUPTI_API_EXIT);
 	pay_behind_call();
-	return whose && !strcmp(whose, "driver") ? inner : outer;
+	made.id = whose && !strcmp(whose, "driver") ? inner : outer;
+	return made;
 }

@@ -102,16 +102,20 @@ EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 	return set_kind(kind, 0);
 }
 
-void pay_in_call(void)
+int pay_in_call(void)
 {
+	int is_on;
+
 	if (cost.switch_ns) {
 		pthread_mutex_lock(&switching);
 		pthread_mutex_unlock(&switching);
 	}
-	if (cost.record_ns && is_recorded(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
+	is_on = is_recorded(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (is_on && cost.record_ns) {
 		__atomic_add_fetch(&cost.nr_recorded, 1, __ATOMIC_RELAXED);
 		spin(cost.record_ns);
 	}
+	return is_on;
 }
 
 void pay_behind_call(void)

@@ -54,20 +54,26 @@ void forget_callbacks(void);
 /* Whether this thread is told of the end of a call right now. */
 int is_at_end_of_call(void);
 uint32_t next_id(void);
-/* The how manyth id of the process it is. */
-uint32_t number_of(uint32_t id);
+/* Which stay of CUPTI's in the process it is: ids begin again with each. An id and its stay make a number of the process. */
+uint32_t which_stay(void);
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, int is_end);
 void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site);
-/* A runtime call around a driver call; the id that its records carry. */
-uint32_t call_both(CUpti_CallbackId id);
+/* A runtime call around a driver call: the id that its record carries, if it has one. */
+struct made_call {
+	uint32_t id, stay;
+	int is_recorded;
+};
+struct made_call call_both(CUpti_CallbackId id);
 
 /* --- fake_buffers.c -------------------------------------------------------------------------- */
 
-/* Puts the record into a buffer of the library's; add_record does so if somebody asked for its kind. */
-void put_record(const void *record, size_t n);
+/* Puts the record into a buffer of the library's, if that stay is not over; add_record does so if somebody asked for its kind. */
+void put_record(const void *record, size_t n, uint32_t stay);
 void add_record(const void *record, size_t n);
 size_t size_of(CUpti_ActivityKind kind);
-/* How many were lost. */
+/* As the real one it waits until recorded work has ended. */
+void wait_for_work(void);
+/* Records that were not asked for are lost: how many. */
 size_t forget_records(void);
 
 /* --- fake_cost.c ----------------------------------------------------------------------------- */
@@ -76,8 +82,8 @@ int is_recorded(CUpti_ActivityKind kind);
 void forget_kinds(void);
 /* So long after the last record the work still runs. */
 uint64_t late_ns(void);
-/* Inside the call of a launch, and behind it. */
-void pay_in_call(void);
+/* Inside the call of a launch, whether it is recorded; and behind it. */
+int pay_in_call(void);
 void pay_behind_call(void);
 
 /* --- fake_work.c: what the program tells, and of graphs --------------------------------------- */

@@ -98,9 +98,10 @@ EXPORT CUptiResult cuptiFinalize(void)
 	must_be_there();
 	must_be(is_at_end_of_call(), 12);
 	must_be(!has_met_graph(), 13);
+	wait_for_work();
+	forget_callbacks(); /* from here on no record of this stay is taken any more */
 	log_line("gone", forget_records());
 	__atomic_store_n(&is_gone, 1, __ATOMIC_RELAXED);
-	forget_callbacks();
 	forget_kinds();
 	return CUPTI_SUCCESS;
 }

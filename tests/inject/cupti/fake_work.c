@@ -41,16 +41,13 @@ void end_graph(uint64_t end)
 	if (end && k.end > now_ns())
 		k.end = end;
 	if (k.kind && is_there())
-		put_record(&k, sizeof(k));
+		put_record(&k, sizeof(k), which_stay());
 }
 
 static void run_graph(const kernel_record *k)
 {
 	static int is_logged;
 
-	end_graph(0);
-	if (!is_recorded(k->kind))
-		return;
 	if (!__atomic_exchange_n(&is_logged, 1, __ATOMIC_RELAXED))
 		log_line("graph", 0);
 	pthread_mutex_lock(&running_lock);
@@ -58,14 +55,18 @@ static void run_graph(const kernel_record *k)
 	pthread_mutex_unlock(&running_lock);
 }
 
-static void kernel(const char *name, uint64_t node, uint32_t corr, uint32_t stream,
+static void kernel(const char *name, uint64_t node, struct made_call made, uint32_t stream,
 	const uint64_t times[2])
 {
 	kernel_record k;
 
+	if (node)
+		end_graph(0);
+	if (!made.is_recorded)
+		return;
 	memset(&k, 0, sizeof(k));
 	k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-	k.correlationId = corr;
+	k.correlationId = made.id;
 	k.start = times[0];
 	k.end = times[1];
 	k.name = name;
@@ -79,7 +80,7 @@ static void kernel(const char *name, uint64_t node, uint32_t corr, uint32_t stre
 	if (node)
 		run_graph(&k);
 	else
-		add_record(&k, sizeof(k));
+		put_record(&k, sizeof(k), made.stay);
 }
 
 /* How long a kernel takes: the same for the same launch of every run, and not the same for all. */
@@ -92,16 +93,18 @@ static uint64_t varied(uint32_t id, const char *name)
 
 EXPORT void fake_launch(const char *name, uint64_t node)
 {
-	uint32_t corr, number;
-	uint64_t start;
+	struct made_call made;
+	uint64_t start, ns = 1234;
 
 	if (node)
 		meet_graph();
-	corr = call_both(node ? 3 : 2);
-	number = number_of(corr);
+	made = call_both(node ? 3 : 2);
+	if (strstr(name, "slow"))
+		ns = 5000000;
+	else if (getenv("FAKE_CUPTI_VARIES"))
+		ns = varied(made.id + made.stay, name);
 	start = now_ns();
-	kernel(name, node, corr, strstr(name, "axpy") ? 13 : 7,
-		(const uint64_t[2]){start, start + (strstr(name, "slow") ? 5000000 : getenv("FAKE_CUPTI_VARIES") ? varied(number, name) : 1234)});
+	kernel(name, node, made, strstr(name, "axpy") ? 13 : 7, (const uint64_t[2]){start, start + ns});
 }
 
 EXPORT void fake_kernel(const char *name, uint32_t stream, const uint64_t times[2])
