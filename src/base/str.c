@@ -263,7 +263,7 @@ bool sonde_str_u64(struct sonde_str s, uint64_t *out)
 bool sonde_str_ns(struct sonde_str s, uint64_t *ns)
 {
 	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6},
-		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"", 1e3}};
+		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
 
 	return read_amount(s, units, sizeof(units) / sizeof(*units), ns);
 }

@@ -48,10 +48,7 @@ unsigned sonde_str_distance(struct sonde_str a, struct sonde_str b, unsigned max
 /* A whole number: digits and nothing else. False, with 0, for other texts and beyond 64 bits. */
 bool sonde_str_u64(struct sonde_str s, uint64_t *out);
 
-/*
- * A span of time: `50us`, `50µs`, `1.5ms`, `2s`, `100ns`, `10min`, `1h`; a bare number is
- * microseconds.
- */
+/* A span of time: `50us`, `50µs`, `1.5ms`, `2s`, `100ns`, `10min`, `1h`. A bare number is none. */
 bool sonde_str_ns(struct sonde_str s, uint64_t *ns);
 /* An amount of data: `1GB`, `64MB`, `512kB`, `2GiB`, `100B`. A bare number is none. */
 bool sonde_str_bytes(struct sonde_str s, uint64_t *nr_bytes);

@@ -183,7 +183,7 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 	char *end = NULL;
 	double share = v ? strtod(v, &end) : 0;
 
-	if (!v || strcmp(v, "null") == 0)
+	if (!v || strcmp(v, "null") == 0 || strcmp(v, "off") == 0)
 		return 0;
 	if (end != v && strcmp(end, "%") == 0)
 		share /= 100;
@@ -268,6 +268,22 @@ static int check_enabled(
 		"pipeline.torch.enable to true");
 }
 
+/* What only the native capture can do is not left undone in silence. */
+static int check_native_only(const struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	const char *key = s->native_budget_ppm ? "pipeline.native.budget"
+			  : s->rotate_text     ? "capture.rotate"
+			  : s->every_ns	       ? "capture.every"
+					       : NULL;
+
+	if (s->native_enable || !key)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"%s is for the native capture, which is not enabled: leave it out, or add "
+		"pipeline.native.enable=true",
+		key);
+}
+
 int sonde_capture_settings_read(
 	struct sonde_capture_settings *out, const struct hydra_config *c, struct sonde_err *err)
 {
@@ -299,6 +315,8 @@ int sonde_capture_settings_read(
 		rc = sonde_window_parse(&out->window, out->window_text, &out->arena, err);
 	if (rc == 0)
 		rc = check_enabled(out, c, err);
+	if (rc == 0)
+		rc = check_native_only(out, err);
 	return rc ? rc : sonde_window_apply(out, &out->window, err);
 }
 

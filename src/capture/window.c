@@ -21,7 +21,7 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 		at--;
 	if (at < 2)
 		return refuse(w->text, "no range before [", err);
-	w->label = sonde_arena_z(arena, (struct sonde_str){text.p, at - 1});
+	w->label = sonde_arena_z(arena, sonde_str_trim((struct sonde_str){text.p, at - 1}));
 	if (!w->label)
 		return sonde_err_nomem(err);
 	first = sonde_str_cut((struct sonde_str){text.p + at, text.n - at - 1}, ':', &end);
@@ -49,7 +49,8 @@ static int parse_time(struct sonde_window *w, struct sonde_str text, struct sond
 
 		if (!to)
 			return refuse(w->text, "not a window", err);
-		if (!sonde_str_ns(sonde_str_trim(value), to))
+		value = sonde_str_trim(value);
+		if (!sonde_str_ns(value, to) && !(to == &w->after_ns && sonde_str_is(value, "0s")))
 			return refuse(w->text, "a time is written 500ms, 30s or 10min", err);
 	}
 	if (w->every_ns && (!w->for_ns || w->every_ns <= w->for_ns))

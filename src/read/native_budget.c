@@ -161,11 +161,22 @@ bool sonde_native__count_untimed(struct native *n)
 }
 
 #define PER_CENT(ppm) ((double)(ppm) / 1e4)
+#define FEW_TIMINGS   4 /* say little about how far off they are */
+
+static size_t count_timings(const struct native *n)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < n->r->timings.nr; i++)
+		nr += n->r->timings.at[i].process == n->process;
+	return nr;
+}
 
 void sonde_native__note_budget(struct native *n)
 {
 	const struct sonde_budget_status *b = &n->budget;
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+	size_t nr = count_timings(n);
 
 	if (!b->budget_ppm)
 		return;
@@ -173,13 +184,18 @@ void sonde_native__note_budget(struct native *n)
 	in->cost_ppm = b->cost_ppm;
 	in->is_sampled = n->sampled_ns != UINT64_MAX;
 	sonde_note(&n->r->notes,
-		"%s: a budget of %g %%: GPU work was timed now and then, and its times are estimates; "
+		"%s: a budget of %g %%: GPU work was timed in %zu window%s, and its times are estimates; "
 		"the capture took about %.2f %% of the program's time as far as it can see, %.2f %% for "
 		"what goes on all the time (ranges, counting launches) and the rest for timing (%u ns a "
 		"timed launch, %s)",
-		n->src->path, PER_CENT(b->budget_ppm), PER_CENT(b->cost_ppm),
+		n->src->path, PER_CENT(b->budget_ppm), nr, nr == 1 ? "" : "s", PER_CENT(b->cost_ppm),
 		PER_CENT(b->base_ppm), b->record_ns,
 		b->nr_calibrated ? "at least, and measured in this run" : "assumed");
+	if (nr < FEW_TIMINGS && PER_CENT(b->budget_ppm) < 100)
+		sonde_note(&n->r->notes,
+			"%s: so few windows say little about how far off the estimates are: ± is wide or "
+			"missing; a longer run or a larger budget has more",
+			n->src->path);
 	if (in->is_sampled)
 		sonde_note(&n->r->notes,
 			"%s: the program launches so often that counting all launches would have "

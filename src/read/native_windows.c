@@ -110,19 +110,37 @@ static uint64_t captured_ns(struct native *n, const struct native_window *all)
 	return sum;
 }
 
+/* What would have opened a window that never opened, by how it was asked for. */
+static const char *opener_of(struct sonde_str text)
+{
+	static const char *const openers[][2] = {{"ctl", "`sonde ctl PID start` opens it"},
+		{"signal", "a signal to `sonde run` opens it"},
+		{"profiler", "the program did not call cudaProfilerStart"},
+		{"nvtx", "the program did not enter the range `capture` of the NVTX domain `sonde`"}};
+	size_t i;
+
+	if (sonde_str_ends(text, "]"))
+		return "its range was not entered; `sonde regions -- COMMAND` lists those there are";
+	for (i = 0; i < sizeof(openers) / sizeof(*openers); i++)
+		if (sonde_str_starts(text, openers[i][0]))
+			return openers[i][1];
+	return "the program ended before";
+}
+
 static void note_none(const struct native *n, struct sonde_str text)
 {
 	uint64_t entries = n->marks.at[n->marks.nr - 1].nr_entries;
 	struct sonde_str spec = text.n ? text : SONDE_STR("its window");
+	struct sonde_buf why = {0};
 
 	if (entries)
-		sonde_note(&n->r->notes,
-			"%s: nothing was captured: %.*s never opened, its range was entered %llu "
-			"times",
-			n->src->path, SONDE_STR_ARG(spec), (unsigned long long)entries);
+		sonde_buf_printf(&why, "its range was entered %llu time%s", (unsigned long long)entries,
+			entries == 1 ? "" : "s");
 	else
-		sonde_note(&n->r->notes, "%s: nothing was captured: %.*s never opened", n->src->path,
-			SONDE_STR_ARG(spec));
+		sonde_buf_puts(&why, opener_of(sonde_str_trim(text)));
+	sonde_note(&n->r->notes, "%s: nothing was captured: %.*s never opened, %s", n->src->path,
+		SONDE_STR_ARG(spec), why.failed ? "" : why.p);
+	sonde_buf_release(&why);
 }
 
 void sonde_native__note_windows(struct native *n)

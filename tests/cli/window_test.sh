@@ -17,14 +17,14 @@ refuses() { # OPTION WINDOW TEXT
 
 grammar() {
 	local w
-	for w in 'step[100:110]' 'decode[5:]' 'LLM@dec*[:3]' 'step[7]' after=30s,for=10s for=500ms,every=10s after=10min profiler nvtx signal signal=USR1 ctl "'step[1:2]'"; do
+	for w in 'step[100:110]' 'decode[5:]' 'LLM@dec*[:3]' 'step[7]' after=30s,for=10s for=500ms,every=10s after=10min after=0s,for=2s 'step [1:2]' profiler nvtx signal signal=USR1 ctl "'step[1:2]'"; do
 		plan capture.window="$w" | grep -q '^plan: one native capture' || {
 			echo "refused: $w"
 			return 1
 		}
 	done
 	plan --window 'step[1:2]' | grep -q '^plan:' || return
-	for w in 'step[3:3]:no entry is in it' 'step[a:b]:the entries are not FIRST:END' '[1:2]:no range before' often:'not a window' after=soon:'a time is written' \
+	for w in 'step[3:3]:no entry is in it' 'step[a:b]:the entries are not FIRST:END' '[1:2]:no range before' often:'not a window' after=soon:'a time is written' after=30,for=10:'a time is written' for=0s:'a time is written' \
 		for=5s,every=2s:'every= needs a for=' signal=HUP:'the signal is USR1 or USR2'; do
 		refuses "" "${w%:*}" "${w##*:}" || {
 			echo "taken: $w"
@@ -46,6 +46,21 @@ nsys() {
 		refuses --nsys 'step[1:2]' 'Nsight Systems cannot do that' && refuses --nsys after=500ms 'in whole seconds' && refuses --nsys signal 'Nsight Systems cannot do that'
 }
 
+alone() { # OPTION WORDS KEY: only the native capture can do that
+	local said
+	said=$(plan $1 $2) && return 1
+	echo "$said"
+	grep -qF -- "$3 is for the native capture" <<<"$said" && plan $1 $2 pipeline.native.enable=true >"$TMP/plan"
+}
+native_only() {
+	local tool
+	for tool in --ncu --nsys; do
+		alone $tool pipeline.native.budget=2% pipeline.native.budget && alone $tool capture.rotate=1GB capture.rotate &&
+			alone $tool "capture.rotate=1GB capture.keep=2" capture.rotate && alone $tool "--every 60s" capture.every || return
+	done
+	plan --ncu pipeline.native.budget=off >"$TMP/plan"
+}
+
 signal() { # closed at first; the program does not get the signal, which would end it
 	local run=$TMP/run pid status
 	FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$run" pipeline.native.cupti=off capture.window=signal -- "$BUILD/fake/fake_loop" "$PWD/$BUILD/fake/libcupti_fake.so" 1 1 1000 >"$TMP/out" 2>&1 &
@@ -64,6 +79,7 @@ signal() { # closed at first; the program does not get the signal, which would e
 ok "windows are written in one of seven ways" grammar
 ok "Nsight Compute opens windows by its own options or refuses" ncu
 ok "Nsight Systems opens windows by its own options or refuses" nsys
+ok "what only the native capture can do is refused without it" native_only
 if [ -e "$BUILD/fake/fake_loop" ]; then
 	ok "a signal to sonde opens a window" signal
 else

@@ -107,6 +107,10 @@ selected() { # a choice of kernels is estimated by all launches of their places;
 	P
 }
 
+few() { # one window costs more than the rest of the run can pay for
+	loop few "50 2 100" budget_ppm=100 && grep -q 'timed in 1 window, and' "$TMP/few.json" && grep -q 'so few windows say little about how far off the estimates are' "$TMP/few.json"
+}
+
 whole_again() { # with room for everything, everything is timed
 	loop all "300 2 1000" budget_ppm=1000000 && python3 - "$TMP/all.json" <<-'P'
 		import json, sys
@@ -148,6 +152,7 @@ ok "every format says how far off times may be" formats
 ok "a choice of kernels is estimated by all launches of their places" selected
 ok "a partial report keeps estimates and intervals" partial
 ok "regions too rare to be timed say so" rare
+ok "a report of few windows says what they are worth" few
 ok "a budget that is large enough times everything" whole_again
 ok "a budget inside a window counts what is in it" with_windows
 ok "the budget is a share of the program's time" key
