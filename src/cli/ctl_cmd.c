@@ -77,8 +77,8 @@ static int run(const struct request *q, struct sonde_err *err)
 
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	{'f', "format", "NAME", "of the report: text, json, ... as `sonde report` has them",
-		SONDE_OPTION_WORD, INTO(format), NULL},
+	SONDE_OPT('f', "format", "NAME", WORD, format,
+		"of the report: text, json, ... as `sonde report` has them"),
 };
 
 static const struct sonde_usage usage = {"sonde ctl PID start|stop|mark [TEXT]|report [options]",

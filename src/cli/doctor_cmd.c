@@ -25,9 +25,9 @@ struct request {
 	bool is_json;
 };
 
+#define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	{0, "json", NULL, "as JSON, with all facts", SONDE_OPTION_FLAG,
-		offsetof(struct request, is_json), NULL},
+	SONDE_OPT(0, "json", NULL, FLAG, is_json, "as JSON, with all facts"),
 };
 
 static const struct sonde_usage usage = {"sonde doctor [--json]",

@@ -12,25 +12,22 @@
 
 #define INTO(member) offsetof(struct sonde_kernels_request, member)
 static const struct sonde_option options[] = {
-	{0, "kernel-config", "YAML", "the kernels to profile, as `sonde top` writes them",
-		SONDE_OPTION_WORD, INTO(kernel_config), NULL},
-	{0, "kernel-regex", "RE", "or one regular expression over demangled names",
-		SONDE_OPTION_WORD, INTO(kernel_regex), NULL},
-	{'k', "topk", "K", "only the first K of the list (all)", SONDE_OPTION_LIMIT,
-		INTO(topk), NULL},
-	{0, "extra-sections", "S,...", "further sections to collect", SONDE_OPTION_LIST,
-		INTO(sections), NULL},
-	{0, "ncu-config", "YAML",
-		"a profiling/ncu preset: set, sections and metrics come from it",
-		SONDE_OPTION_WORD, INTO(ncu_config), NULL},
-	{0, "num-kernel-call-skip", "N", "launches of a kernel to let pass first (200)",
-		SONDE_OPTION_WORD, INTO(skip), NULL},
-	{0, "num-kernel-call-profile", "M", "launches to profile then (1)",
-		SONDE_OPTION_LIMIT, INTO(profile), NULL},
-	{0, "force-overwrite", NULL, "replace what is in the output directory",
-		SONDE_OPTION_FLAG, INTO(force), NULL},
-	{'o', "output-dir", "DIR", "where to write (tmp/kernel-profile/TIME)",
-		SONDE_OPTION_WORD, INTO(output), NULL},
+	SONDE_OPT(0, "kernel-config", "YAML", WORD, kernel_config,
+		"the kernels to profile, as `sonde top` writes them"),
+	SONDE_OPT(0, "kernel-regex", "RE", WORD, kernel_regex,
+		"or one regular expression over demangled names"),
+	SONDE_OPT('k', "topk", "K", LIMIT, topk, "only the first K of the list (all)"),
+	SONDE_OPT(0, "extra-sections", "S,...", LIST, sections, "further sections to collect"),
+	SONDE_OPT(0, "ncu-config", "YAML", WORD, ncu_config,
+		"a profiling/ncu preset: set, sections and metrics come from it"),
+	SONDE_OPT(0, "num-kernel-call-skip", "N", WORD, skip,
+		"launches of a kernel to let pass first (200)"),
+	SONDE_OPT(0, "num-kernel-call-profile", "M", LIMIT, profile,
+		"launches to profile then (1)"),
+	SONDE_OPT(0, "force-overwrite", NULL, FLAG, force,
+		"replace what is in the output directory"),
+	SONDE_OPT('o', "output-dir", "DIR", WORD, output,
+		"where to write (tmp/kernel-profile/TIME)"),
 };
 
 static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | --kernel-regex RE) [options] -- COMMAND [ARG...]",
@@ -68,50 +65,39 @@ static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct 
 	return 0;
 }
 
-/* `--extra-sections A B C` as users know it: further words belong to it. */
+/* Those of the preset, then `--extra-sections A B C` as users know it: further words belong to it. */
 static int join_sections(struct sonde_kernels_job *j, const char *const *configured)
 {
-	size_t nr = 0, i, from;
-	const char **at;
+	const struct sonde_word_list *lists[] = {&j->q->sections, &j->q->args.operands};
+	bool ok = true;
+	size_t i, k;
 
-	while (configured && configured[nr])
-		nr++;
-	from = nr;
-	nr += j->q->sections.nr + j->q->args.operands.nr;
-	at = sonde_arena_calloc(&j->arena, nr + 1, sizeof(*at));
-	if (!at)
-		return sonde_err_nomem(j->err);
-	for (i = 0; i < from; i++)
-		at[i] = configured[i];
-	for (i = 0; i < j->q->sections.nr; i++)
-		at[from++] = j->q->sections.at[i];
-	for (i = 0; i < j->q->args.operands.nr; i++)
-		at[from++] = j->q->args.operands.at[i];
-	j->ncu_request.sections = (struct sonde_words){at, nr};
-	return 0;
+	for (; *configured; configured++)
+		ok &= sonde_word_list_add(&j->sections, *configured);
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < lists[k]->nr; i++)
+			ok &= sonde_word_list_add(&j->sections, lists[k]->at[i]);
+	j->ncu_request.sections = (struct sonde_words){j->sections.at, j->sections.nr};
+	return ok ? 0 : sonde_err_nomem(j->err);
 }
 
 static int read_preset(struct sonde_kernels_job *j)
 {
+	static const char *const keys[] = {"ncu_cli.sections", "ncu_cli.metrics", "ncu_cli.set"};
 	static const char *const none[] = {NULL};
-	const char *const *sections = none, *const *metrics = none, *const *set = none;
-	const char *path = j->q->ncu_config;
-	size_t nr = 0;
+	const char *const *lists[] = {none, none, none};
+	size_t i, nr = 0;
 	int rc = 0;
 
-	if (path)
-		rc = sonde_yaml_strings(&sections, path, "ncu_cli.sections", &j->arena, j->err);
-	if (rc == 0 && path)
-		rc = sonde_yaml_strings(&metrics, path, "ncu_cli.metrics", &j->arena, j->err);
-	if (rc == 0 && path)
-		rc = sonde_yaml_strings(&set, path, "ncu_cli.set", &j->arena, j->err);
+	for (i = 0; i < 3 && j->q->ncu_config && rc == 0; i++)
+		rc = sonde_yaml_strings(&lists[i], j->q->ncu_config, keys[i], &j->arena, j->err);
 	if (rc)
 		return rc;
-	while (metrics[nr])
+	while (lists[1][nr])
 		nr++;
-	j->ncu_request.metrics = (struct sonde_words){metrics, nr};
-	j->ncu_request.set = set[0];
-	return join_sections(j, sections);
+	j->ncu_request.metrics = (struct sonde_words){lists[1], nr};
+	j->ncu_request.set = lists[2][0];
+	return join_sections(j, lists[0]);
 }
 
 static int set_skip(struct sonde_kernels_job *j)
@@ -242,6 +228,7 @@ int sonde_cmd_kernels(int argc, char **argv)
 	if (rc == SONDE_ERR_NOTFOUND)
 		status = SONDE_STATUS_NOT_STARTED;
 	sonde_kernel_list_release(&j.list);
+	sonde_vec_release(&j.sections);
 	sonde_arena_release(&j.arena);
 	sonde_args_release(&q.args);
 	return is_help ? 0 : status;

@@ -21,6 +21,7 @@ struct sonde_kernels_job {
 	const struct sonde_kernels_request *q;
 	struct sonde_tool ncu;
 	struct sonde_ncu_request ncu_request;
+	struct sonde_word_list sections; /* of the preset and those asked for */
 	struct sonde_kernel_list list;
 	struct sonde_arena arena;
 	char dir[2048];

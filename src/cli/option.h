@@ -36,19 +36,22 @@ struct sonde_option {
 	const char *key;
 };
 
+/* A row; INTO(member) says where that is in the command's request. Of one that is short for a key: the second. */
+#define SONDE_OPT(letter, name, arg, kind, member, help)                                           \
+	{letter, name, arg, help, SONDE_OPTION_##kind, INTO(member), NULL}
+#define SONDE_OPT_KEY(name, arg, kind, member, key, help)                                          \
+	{0, name, arg, help, SONDE_OPTION_##kind, INTO(member), key}
+
 /* Rows that several commands have, the same in each. */
-#define SONDE_OPTION_WIDTH_AT(at)                                                                  \
-	{0, "width", "N", "columns of the terminal (its own; 100 for a file)",                     \
-		SONDE_OPTION_NUMBER, at, NULL}
-#define SONDE_OPTION_COLOUR_AT(at)                                                                 \
-	{0, "color", "auto|always|never", "colours in text (auto: on a terminal)",                 \
-		SONDE_OPTION_CHOICE, at, NULL}
-#define SONDE_OPTION_CONFIG_DIR_AT(at)                                                             \
-	{0, "config-dir", "DIR", "look for configuration files here first",                        \
-		SONDE_OPTION_WORD, at, NULL}
-#define SONDE_OPTION_CONFIG_NAME_AT(at)                                                            \
-	{0, "config-name", "NAME", "the configuration to start from (config)",                     \
-		SONDE_OPTION_WORD, at, NULL}
+#define SONDE_OPT_WIDTH(member)                                                                    \
+	SONDE_OPT(0, "width", "N", NUMBER, member, "columns of the terminal (its own; 100 for a file)")
+#define SONDE_OPT_COLOUR(member)                                                                   \
+	SONDE_OPT(0, "color", "auto|always|never", CHOICE, member,                                 \
+		"colours in text (auto: on a terminal)")
+#define SONDE_OPT_CONFIG_DIR(member)                                                               \
+	SONDE_OPT(0, "config-dir", "DIR", WORD, member, "look for configuration files here first")
+#define SONDE_OPT_CONFIG_NAME(member)                                                              \
+	SONDE_OPT(0, "config-name", "NAME", WORD, member, "the configuration to start from (config)")
 
 /* What a command takes and how its help reads. */
 struct sonde_usage {

@@ -60,14 +60,12 @@ static int check(const struct request *q, struct sonde_err *err)
 
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	{'f', "format", "text|json", "what to print (text)", SONDE_OPTION_CHOICE,
-		INTO(format), NULL},
-	{'o', "output", "FILE", "write the list there instead of printing it",
-		SONDE_OPTION_WORD, INTO(output), NULL},
-	{0, "keep", "DIR", "keep the captures there, for `sonde report DIR`",
-		SONDE_OPTION_WORD, INTO(keep), NULL},
-	SONDE_OPTION_WIDTH_AT(INTO(width)),
-	SONDE_OPTION_COLOUR_AT(INTO(colour)),
+	SONDE_OPT('f', "format", "text|json", CHOICE, format, "what to print (text)"),
+	SONDE_OPT('o', "output", "FILE", WORD, output,
+		"write the list there instead of printing it"),
+	SONDE_OPT(0, "keep", "DIR", WORD, keep, "keep the captures there, for `sonde report DIR`"),
+	SONDE_OPT_WIDTH(width),
+	SONDE_OPT_COLOUR(colour),
 };
 
 static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"

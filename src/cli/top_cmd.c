@@ -148,17 +148,15 @@ static int write_top(const char *input, const struct request *q, struct sonde_er
 
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	{'k', "topk", "K", "how many kernels (10; all)", SONDE_OPTION_LIMIT, INTO(topk), NULL},
-	{'f', "format", "text|yaml",
-		"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)",
-		SONDE_OPTION_ONE_OF, INTO(format), NULL},
-	{0, "full-names", NULL, "whole C++ names in the table, not short ones",
-		SONDE_OPTION_FLAG, INTO(full_names), NULL},
-	{0, "sort-by", "time_pct|time_ns", "both rank by total time (time_pct)",
-		SONDE_OPTION_CHOICE, INTO(sort), NULL},
-	{'o', "output", "FILE", "write there instead of printing", SONDE_OPTION_WORD,
-		INTO(output), NULL},
-	SONDE_OPTION_WIDTH_AT(INTO(width)),
+	SONDE_OPT('k', "topk", "K", LIMIT, topk, "how many kernels (10; all)"),
+	SONDE_OPT('f', "format", "text|yaml", ONE_OF, format,
+		"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)"),
+	SONDE_OPT(0, "full-names", NULL, FLAG, full_names,
+		"whole C++ names in the table, not short ones"),
+	SONDE_OPT(0, "sort-by", "time_pct|time_ns", CHOICE, sort,
+		"both rank by total time (time_pct)"),
+	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
+	SONDE_OPT_WIDTH(width),
 };
 
 static const struct sonde_usage usage = {"sonde top INPUT [options]",
