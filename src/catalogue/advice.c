@@ -183,6 +183,9 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 		"fuse kernels, so that less is read and written", PLAIN},
 	[SONDE_WHEN_LATENCY_BOUND] = {"Neither computation nor memory is busy",
 		"give each launch more work, or run several at once", PLAIN},
+	[SONDE_WHEN_NO_COUNTERS] = {"What limits it is not known",
+		"the capture has no counters; `sonde run` samples them where the machine lets it "
+		"(`sonde doctor` says)", PLAIN},
 
 	[SONDE_WHEN_IDLE] = {"the host did not launch fast enough (launch-bound)",
 		"Launch fewer and larger kernels, or replay them as a CUDA graph", PLAIN},

@@ -76,6 +76,7 @@ enum sonde_situation {
 	SONDE_WHEN_COMPUTE_BOUND,
 	SONDE_WHEN_MEMORY_BOUND,
 	SONDE_WHEN_LATENCY_BOUND,
+	SONDE_WHEN_NO_COUNTERS,
 
 	/* Why a GPU was idle: in the order of enum sonde_idle_cause. */
 	SONDE_WHEN_IDLE,

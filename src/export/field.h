@@ -64,6 +64,8 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
  * tables of its kind, without optional ones that no node has a value for.
  */
 uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_view view);
+/* Why such columns have nothing of what the view is about, and what to do; NULL where they do. */
+const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view);
 
 /* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);

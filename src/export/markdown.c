@@ -178,6 +178,8 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 	if (r->outside_launches)
 		put_row(m, &t, r, SONDE_PART_OUTSIDE, 0);
 	sonde_markdown__finish(m, &t);
+	if (sonde_view_lacks(m->fields, m->options->view))
+		sonde_sink_printf(m->to, "\n%s\n", sonde_view_lacks(m->fields, m->options->view));
 }
 
 static int write_first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)

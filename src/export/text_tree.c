@@ -297,6 +297,8 @@ int sonde_text__tree(
 	} else {
 		rc = sonde_err_nomem(err);
 	}
+	if (rc == 0 && sonde_view_lacks(x->fields, x->options->view))
+		sonde_text__wrapped(x, "", sonde_str_from(sonde_view_lacks(x->fields, x->options->view)));
 	if (rc == 0 && l.nr_left_out)
 		sonde_sink_printf(x->to,
 			"%s and %zu more regions, each shorter than these; all of "

@@ -29,18 +29,33 @@ static const struct sonde_kernel *largest_kernel(const struct sonde_report *r, u
 	return is_parent || !n->nr_kernels ? NULL : &r->kernels.at[n->first_kernel];
 }
 
+/* Whether the capture may have some: a report of chosen metrics does not tell. */
+static bool has_counters(const struct sonde_tree *t)
+{
+	return t->choice.metrics.nr || t->choice.sections.nr || sonde_tree_role(t, SONDE_ROLE_SM) != SONDE_NONE ||
+	       sonde_tree_role(t, SONDE_ROLE_ISSUE) != SONDE_NONE ||
+	       sonde_tree_role(t, SONDE_ROLE_MEMORY) != SONDE_NONE;
+}
+
 static enum sonde_situation situation_of(const char *limiter)
 {
+	if (!limiter)
+		return SONDE_WHEN_NO_COUNTERS;
 	if (strcmp(limiter, "compute") == 0)
 		return SONDE_WHEN_COMPUTE_BOUND;
 	return strcmp(limiter, "memory") == 0 ? SONDE_WHEN_MEMORY_BOUND : SONDE_WHEN_LATENCY_BOUND;
 }
 
-static void advise(struct sonde_buf *line, const char *limiter)
+/*
+ * Nothing of copies and communication, which no SM limits, nor where counters do not tell, as the
+ * kernel was hardly sampled.
+ */
+static void advise(
+	struct sonde_buf *line, const struct sonde_tree *t, const char *limiter, bool is_transfer)
 {
-	const struct sonde_advice *a = limiter ? sonde_advice_on(situation_of(limiter)) : NULL;
+	const struct sonde_advice *a = sonde_advice_on(situation_of(limiter));
 
-	if (a)
+	if (limiter || (!is_transfer && !has_counters(t)))
 		sonde_buf_printf(line, " %s: %s.", a->says, a->next);
 }
 
@@ -93,7 +108,8 @@ static int say_busiest(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, n->first_kernel, &figures);
 	else
 		sonde_tree_values(t, r, SONDE_PART_EXCLUSIVE, node, &figures);
-	advise(line, sonde_limiter(t, &figures));
+	advise(line, t, sonde_limiter(t, &figures),
+		n->waits.comm_ns > n->time_ns / 2 || (k && sonde_kernel_is_copy(t, r, k)));
 	sonde_figures_release(&figures);
 	return 0;
 }

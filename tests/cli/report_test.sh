@@ -121,6 +121,14 @@ units() { # GPU time in ms beside means in µs: each column has the unit of its 
 		report --width 120 $DATA/seed_kernel.ncu-rep | grep -q '^region .* incl µs  excl µs '
 }
 ok "each column of times has one unit, that of its longest" units
+lacking() { # a view of what is not in the capture says so, and how to get it
+	report --memory $DATA/seed_kernel.ncu-rep | grep -q '^GPU memory is not in this capture: .sonde run pipeline.native.memory=true' &&
+		report --memory -f md $DATA/seed_kernel.ncu-rep | grep -q '^GPU memory is not in this capture' &&
+		report --idle $DATA/seed_kernel.ncu-rep | grep -q '^Idle time is not in this capture' &&
+		! report --idle $TIMED | grep 'not in this capture' &&
+		report --width 300 tests/data/kineto/inference__vllm_decode_full__graph_execution.json.gz | grep -q '^first: .* What limits it is not known: the capture has no counters; .sonde run. samples them'
+}
+ok "what is not in the capture is said, with what to do" lacking
 
 # Selections and scopes.
 report --format json --kernel-include axpy $DATA/seed_kernel.ncu-rep >"$TMP/axpy.json"
