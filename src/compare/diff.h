@@ -85,6 +85,7 @@ struct sonde_diff_half {
 	double entries, launches;	 /* of a run; launches inclusive */
 	double scopes;			 /* of a run: ranks or processes that have it */
 	double total_ns;		 /* of a run, of the time compared; NaN = not known */
+	double busy_ns, idle_ns;	 /* of a run: of the GPU inside entries; NaN = not known */
 	double median_ns;		 /* of an entry; NaN = not known */
 	uint32_t first_value, nr_values; /* slice of the comparison's values: entry times */
 	uint32_t nr_runs;		 /* that have it */

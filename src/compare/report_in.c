@@ -154,6 +154,8 @@ static void read_nodes(struct sonde_reading *r, uint32_t scope, const json_t *fr
 		n->launches = count(item, "kernel_count");
 		n->time_ns = sonde_report__number(item, "total_ms") * 1e6;
 		n->host_ns = sonde_report__number(item, "host_ms") * 1e6;
+		n->busy_ns = sonde_report__number(item, "busy_ms") * 1e6;
+		n->idle_ns = sonde_report__number(item, "idle_ms") * 1e6;
 		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
 		r->failed |= !sonde_report__read_figures(r->t, rep, item, info);

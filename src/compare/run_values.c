@@ -121,6 +121,8 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.entries += (double)n->instances;
 		h.launches += (double)n->launches;
 		h.scopes += n->nr_scopes ? n->nr_scopes : 1;
+		h.busy_ns += n->busy_ns;
+		h.idle_ns += n->idle_ns;
 		total += which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
 	}
 	h.nr_values = (uint32_t)(d->values.nr - h.first_value);
@@ -129,6 +131,8 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.entries /= h.nr_runs;
 		h.launches /= h.nr_runs;
 		h.scopes /= h.nr_runs;
+		h.busy_ns /= h.nr_runs;
+		h.idle_ns /= h.nr_runs;
 		h.total_ns = total / h.nr_runs;
 	}
 	*(is_new ? &r->new_half : &r->base) = h;

@@ -14,6 +14,8 @@
 #define MOST_SENTENCES 5
 #define OWN_SHARE      0.2 /* of its change must be a region's own for a sentence of its own */
 #define MOST_NAMED     3   /* kernels, ancestors */
+#define LEAST_ENTRIES  10  /* a side: what is entered once, as a warm-up, waits differently each time */
+#define IDLE_SHARE     0.2 /* of the time a region takes: a change of idle time worth a sentence */
 
 struct news {
 	uint32_t region;
@@ -297,6 +299,52 @@ static void say_scopes(struct sonde_diff *d)
 			d->options.per_scope ? "" : ": the time of an entry is the mean of all");
 }
 
+/* How much longer or shorter the GPU waits in the entries of a run; 0 where that is nothing to speak of. */
+static double idle_change(const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_half *base = &r->base, *now = &r->new_half;
+	double change = now->idle_ns / now->entries - base->idle_ns / base->entries;
+	bool is_told = r->is_gpu && base->entries >= LEAST_ENTRIES && now->entries >= LEAST_ENTRIES &&
+		       fabs(change) >= IDLE_SHARE * (base->busy_ns + base->idle_ns) / base->entries;
+
+	return is_told ? fabs(change) * now->entries : 0;
+}
+
+static void put_both(struct sonde_buf *b, double base, const char *between, double now)
+{
+	sonde_diff__put_time(b, base);
+	sonde_buf_puts(b, between);
+	sonde_diff__put_time(b, now);
+}
+
+/* GPU time says nothing of waiting: a CUDA graph changes no kernel, and everything. */
+static void say_idle(struct sonde_diff *d)
+{
+	const struct sonde_diff_region *most = NULL;
+	const struct sonde_diff_half *base, *now;
+	struct sonde_buf b = {0};
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++)
+		if (idle_change(&d->regions.at[i]) > (most ? idle_change(most) : 0))
+			most = &d->regions.at[i];
+	if (!most)
+		return;
+	base = &most->base;
+	now = &most->new_half;
+	sonde_buf_puts(&b, "In an entry of ");
+	sonde_region_say(&b, most->id, most->kind);
+	sonde_buf_puts(&b, " the GPU is idle for ");
+	put_both(&b, now->idle_ns / now->entries, " on average instead of ", base->idle_ns / base->entries);
+	sonde_buf_puts(&b, "; with its work that is ");
+	put_both(&b, (base->busy_ns + base->idle_ns) / base->entries, " \u2192 ",
+		(now->busy_ns + now->idle_ns) / now->entries);
+	sonde_buf_puts(&b, ". Verdicts are about GPU time alone");
+	if (!b.failed)
+		sonde_note(&d->sentences, "%s", b.p);
+	sonde_buf_release(&b);
+}
+
 /* The dearest region nothing can be said about, and what would help. */
 static void say_insufficient(struct sonde_diff *d)
 {
@@ -369,6 +417,7 @@ void sonde_diff__say(struct sonde_diff *d)
 
 	say_counts(d);
 	say_scopes(d);
+	say_idle(d);
 	if (own && near &&
 		news) { /* like notes: short memory costs sentences, not the comparison */
 		find_own(d, own, near);
