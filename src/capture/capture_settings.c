@@ -199,6 +199,10 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"pipeline.native.budget and counters do not go together: samples cannot be "
 			"split among launches that were not timed; leave one of them out");
+	if (s->native_memory)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"pipeline.native.budget and pipeline.native.memory do not go together: allocations are "
+			"seen only while GPU work is timed; leave one of them out");
 	s->counters_set = "off";
 	return 0;
 }

@@ -182,12 +182,20 @@ static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
 			.nr_bytes = s.nr_bytes > 0 && s.nr_bytes < 1e18 ? (uint64_t)s.nr_bytes : 0});
 }
 
+/* Of some of its collectives nobody can tell which these are. */
+static bool has_all(const struct sonde_folding *f, size_t launch)
+{
+	uint32_t process = f->l->scopes.at[f->l->launches.at[launch].scope].process;
+
+	return !f->r->inputs.at[f->r->processes.at[process].input].is_cut_anywhere;
+}
+
 static bool is_collective(const struct sonde_folding *f, size_t launch)
 {
 	const struct sonde_record *rec = &f->r->records.at[launch];
 
 	return sonde_fold__communicates(f, rec) && rec->time.end_ns &&
-	       rec->time.end_ns >= rec->time.start_ns;
+	       rec->time.end_ns >= rec->time.start_ns && has_all(f, launch);
 }
 
 /* Those of one scope, sorted. Steps are powers of two: what a larger one keeps, a smaller keeps too. */
@@ -240,10 +248,17 @@ bool sonde_fold__collectives(struct sonde_folding *f)
 		.nr_bytes = sonde_records_metric(f->r, SONDE_METRIC_MESSAGE),
 		.sequence = sonde_records_metric(f->r, SONDE_METRIC_SEQUENCE)};
 	size_t i, nr = 0;
-	bool ok;
+	bool ok, is_left_out = false;
 
-	for (i = 0; f->communicates && f->r->has_record_times && i < f->l->launches.nr; i++)
+	for (i = 0; f->communicates && f->r->has_record_times && i < f->l->launches.nr; i++) {
 		nr += is_collective(f, i);
+		is_left_out |= sonde_fold__communicates(f, &f->r->records.at[i]) && !has_all(f, i);
+	}
+	if (is_left_out)
+		sonde_note(&f->c->notes,
+			"collectives are not compared between ranks: a capture with a budget, or with windows by "
+			"time or order, has only some of them; a window of entries (step[100:110]) has the same "
+			"ones in every rank");
 	ok = !nr || add_all(&w, nr);
 	sonde_values_release(&w.values);
 	sonde_vec_release(&w.next);

@@ -30,6 +30,7 @@ struct sonde_input {
 	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
 	uint64_t budget_ppm, cost_ppm;
 	bool is_sampled; /* … launches were counted only at times: their numbers are estimates */
+	bool is_cut_anywhere; /* by a budget, the clock or an order: what it has begins and ends where other ranks' do not */
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
 

@@ -182,6 +182,7 @@ void sonde_native__note_budget(struct native *n)
 		return;
 	in->budget_ppm = b->budget_ppm;
 	in->cost_ppm = b->cost_ppm;
+	in->is_cut_anywhere = true;
 	in->is_sampled = n->sampled_ns != UINT64_MAX;
 	sonde_note(&n->r->notes,
 		"%s: a budget of %g %%: GPU work was timed in %zu window%s, and its times are estimates; "

@@ -143,6 +143,12 @@ static void note_none(const struct native *n, struct sonde_str text)
 	sonde_buf_release(&why);
 }
 
+/* Opened and closed at the same point of the program in every rank: by entries, calls or a range of it. */
+static bool is_by_program(struct sonde_str text)
+{
+	return sonde_str_ends(text, "]") || sonde_str_is(text, "profiler") || sonde_str_is(text, "nvtx");
+}
+
 void sonde_native__note_windows(struct native *n)
 {
 	struct sonde_str text = sonde_native__meta(n, "window");
@@ -152,6 +158,7 @@ void sonde_native__note_windows(struct native *n)
 	if (!n->is_windowed)
 		return;
 	in->is_windowed = true;
+	in->is_cut_anywhere |= !is_by_program(sonde_str_trim(text));
 	in->nr_windows = n->windows.nr;
 	all = whole(n);
 	in->captured_ns = captured_ns(n, &all);

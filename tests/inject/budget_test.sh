@@ -144,7 +144,8 @@ key() {
 	local said
 	"$SONDE" run -n pipeline.native.budget=2% -- true | grep -q '^plan' && said=$("$SONDE" run -n pipeline.native.budget=lots -- true 2>&1)
 	grep -q "not a share of the program's time: write 2%" <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% counters=basic -- true 2>&1)
-	grep -q 'do not go together' <<<"$said"
+	grep -q 'budget and counters do not go together' <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% pipeline.native.memory=true -- true 2>&1)
+	grep -q 'memory do not go together' <<<"$said"
 }
 
 ok "entries and launches are exact and times within their interval" estimates
