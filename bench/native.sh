@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the injected library costs: nanoseconds a push/pop pair over the same library with empty
-# hooks, by threads; bytes a range; how fast captures are read. Interleaved, medians.
+# hooks, by threads, and among work that takes the caches; bytes a range; how fast captures are read.
+# Interleaved, medians.
 #
 #   make && make tools && bench/native.sh [BUILD [REPETITIONS]]
 set -eu
@@ -12,27 +13,30 @@ mkdir "$TMP/out"
 printf 'output=%s\n' "$TMP/out" >"$TMP/conf"
 export SONDE_INJECT_CONFIG=$TMP/conf
 
-pairs() { # LIBRARY COUNT THREADS
+with() { # LIBRARY PROGRAM ARGUMENT…
 	rm -f "$TMP"/out/*
-	NVTX_INJECTION64_PATH=$PWD/$BUILD/$1 "$BUILD/workloads/pairs" "$2" "$3"
+	NVTX_INJECTION64_PATH=$PWD/$BUILD/$1 "$BUILD/workloads/$2" "${@:3}"
+}
+compare() { # NAME PROGRAM ARGUMENT…: a row
+	local e f
+	: >"$TMP/empty" && : >"$TMP/full" && : >"$TMP/diff"
+	for _ in $(seq "$reps"); do
+		e=$(with libsonde_inject_empty.so "${@:2}")
+		f=$(with libsonde_inject.so "${@:2}")
+		echo "$e" >>"$TMP/empty" && echo "$f" >>"$TMP/full"
+		awk "BEGIN {print $f - $e}" >>"$TMP/diff"
+	done
+	printf '%-12s %10.1f %10.1f %10.1f %10.1f\n' "$1" "$(median <"$TMP/empty")" "$(median <"$TMP/full")" \
+		"$(median <"$TMP/diff")" "$(sort -n "$TMP/diff" | head -1)"
 }
 median() { sort -n | awk '{a[NR] = $1} END {print a[int((NR + 1) / 2)]}'; }
 
 echo "push/pop pairs, ns each, median of $reps interleaved runs ($(nproc) processors)"
-printf '%-8s %10s %10s %10s %10s\n' threads empty hooks difference least
-for t in 1 2 16; do
-	: >"$TMP/empty" && : >"$TMP/full" && : >"$TMP/diff"
-	for _ in $(seq "$reps"); do
-		e=$(pairs libsonde_inject_empty.so $((1000000 / t)) "$t")
-		f=$(pairs libsonde_inject.so $((1000000 / t)) "$t")
-		echo "$e" >>"$TMP/empty" && echo "$f" >>"$TMP/full"
-		awk "BEGIN {print $f - $e}" >>"$TMP/diff"
-	done
-	printf '%-8s %10.1f %10.1f %10.1f %10.1f\n' "$t" "$(median <"$TMP/empty")" "$(median <"$TMP/full")" \
-		"$(median <"$TMP/diff")" "$(sort -n "$TMP/diff" | head -1)"
-done
+printf '%-12s %10s %10s %10s %10s\n' threads empty hooks difference least
+for t in 1 2 16; do compare "$t" pairs $((1000000 / t)) "$t"; done
+compare "1, cold" cold_pairs
 
-pairs libsonde_inject.so 5000000 1 >/dev/null
+with libsonde_inject.so pairs 5000000 1 >/dev/null
 echo
 echo "volume: $(($(cat "$TMP"/out/*.sonde | wc -c) * 100 / 5000000)) bytes per 100 ranges"
 echo "reading 10000000 events:"
@@ -55,7 +59,7 @@ fake() { # COUNT: kernels in one range, by a CUPTI of our own: two events each
 }
 echo "sonde report, text, end to end (bar: 3 s for 10000000 events, linear):"
 for n in 2500000 5000000; do
-	pairs libsonde_inject.so "$n" 1 >/dev/null
+	with libsonde_inject.so pairs "$n" 1 >/dev/null
 	printf '  %s events, all ranges:' $((2 * n))
 	timed quiet "$BUILD/sonde" report "$TMP/out"
 	[ -e "$BUILD/fake/fake_cuda" ] || continue

@@ -61,7 +61,7 @@ static inline uint8_t *event_open(struct thread *t, unsigned type, uint64_t now)
 		return NULL;
 	if (unlikely(now < t->base.ticks))
 		now = t->base.ticks;
-	if (unlikely(now - t->cpu_ticks > sonde_inject.cpu_period))
+	if (unlikely(now >= t->cpu_due))
 		return sonde_ring__cpu(t, p, type, now);
 	return sonde_event_put_head(p, &t->base, type, now);
 }

@@ -69,23 +69,6 @@ static void clock_init(struct inject *g)
 	}
 }
 
-/* Reading it may take a thousandth of a thread's time: sandboxes take microseconds for a system call. */
-static void cpu_clock_init(struct inject *g)
-{
-	uint64_t least = UINT64_MAX, period = CPU_PERIOD_NS, before, took;
-	int i;
-
-	for (i = 0; i < 8; i++) {
-		before = sonde_now_ns();
-		sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		took = sonde_now_ns() - before;
-		least = took < least ? took : least;
-	}
-	if (period < 1000 * least)
-		period = 1000 * least;
-	g->cpu_period = (uint64_t)((double)period * (double)g->tick_hz / 1e9);
-}
-
 /* The capture says which rank of a job this is; its helper cannot look into the environment. */
 static void find_rank(struct inject *g)
 {
@@ -194,7 +177,6 @@ static bool start(void)
 		return false;
 	sonde_attach__open(g->config.output);
 	clock_init(g);
-	cpu_clock_init(g);
 	if (!sonde_label__init(&g->labels) || !sonde_ring__init()) {
 		atomic_fetch_add(&g->attach->nr_attached, 1);
 		sonde_attach__fault(SONDE_FAULT_MEMORY, ENOMEM);

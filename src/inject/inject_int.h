@@ -5,8 +5,8 @@
  *   a hook        runs in a thread of the host. Writes only to its own `struct
  *                 thread` and that thread's current chunk, reads the label
  *                 table. Takes no lock, allocates nothing, makes no system
- *                 call except the thread's CPU clock (at most every
- *                 CPU_PERIOD_NS) and a wake-up of the flusher.
+ *                 call except the thread's CPU clock (for a thousandth
+ *                 of the time at most) and a wake-up of the flusher.
  *   the flusher   a process of ours that shares the host's memory and nothing
  *                 else (helper.c). The only one that touches the file. Takes
  *                 what threads have committed, gives empty chunks back.
@@ -79,7 +79,6 @@ struct inject {
 	_Atomic bool has_own_ids;  /* its runtime calls have other ids than the driver's in them */
 	_Atomic bool is_collected; /* the exit handlers have, what comes now stays with CUPTI */
 	bool use_counter;	   /* ticks are the processor's, not CLOCK_MONOTONIC */
-	uint64_t cpu_period; /* ticks */
 	int pid;
 	int ppid;
 	char rank[16], nr_ranks[16]; /* as the launcher says, empty = it does not */

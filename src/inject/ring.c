@@ -25,6 +25,9 @@ static bool has_key;
 /* So many calls in so many milliseconds while a hook does not move on: it never will. */
 #define STUCK_CALLS 1000u
 #define STUCK_MS    100u
+/* Of a second: how often the CPU clock is read at most; a reading that took longer was interrupted. */
+#define CPU_HZ	    10000u
+#define INTERRUPTED 50000u
 
 static void list_put(struct freelist *l, _Atomic uint32_t *next, uint32_t n)
 {
@@ -314,6 +317,21 @@ static uint8_t *base_put(struct thread *t, uint8_t *p)
 	return p;
 }
 
+/*
+ * The thread's CPU clock, which may take a thousandth of its time. How long a reading takes is measured
+ * where it is made: among the work of a program it is several times what it is in a loop.
+ */
+static uint64_t read_cpu(struct thread *t, uint64_t now)
+{
+	uint64_t hz = sonde_inject.tick_hz, before = ticks_now();
+	uint64_t ns = sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID), took = ticks_now() - before;
+
+	took = took < hz / INTERRUPTED ? took : hz / INTERRUPTED;
+	t->cpu_took = t->cpu_took ? (7 * t->cpu_took + took) / 8 : took;
+	t->cpu_due = now + (1000 * t->cpu_took > hz / CPU_HZ ? 1000 * t->cpu_took : hz / CPU_HZ);
+	return ns;
+}
+
 uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 {
 	struct inject *g = &sonde_inject;
@@ -342,9 +360,7 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 	t->chunk = c;
 	t->data = g->data + (size_t)n * CHUNK_BYTES;
 	t->limit = t->data + CHUNK_BYTES - SONDE_EVENT_LIMIT;
-	t->base = (struct sonde_event_base){
-		.ticks = now, .cpu_ns = sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
-	t->cpu_ticks = now;
+	t->base = (struct sonde_event_base){.ticks = now, .cpu_ns = read_cpu(t, now)};
 	t->at = base_put(t, t->data);
 	return t->at;
 }
@@ -352,9 +368,7 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 __attribute__((noinline)) uint8_t *sonde_ring__cpu(
 	struct thread *t, uint8_t *p, unsigned type, uint64_t now)
 {
-	t->cpu_ticks = now;
-	return sonde_event_put_cpu(p, &t->base, type | SONDE_EVENT_CPU, now,
-		sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	return sonde_event_put_cpu(p, &t->base, type | SONDE_EVENT_CPU, now, read_cpu(t, now));
 }
 
 void sonde_ring__write(struct thread *t, struct sonde_event *e)
@@ -370,12 +384,10 @@ void sonde_ring__write(struct thread *t, struct sonde_event *e)
 	if (is_host) {
 		if (e->ticks < t->base.ticks)
 			e->ticks = t->base.ticks;
-		e->has_cpu = e->ticks - t->cpu_ticks > sonde_inject.cpu_period;
+		e->has_cpu = e->ticks >= t->cpu_due;
 	}
-	if (e->has_cpu) {
-		t->cpu_ticks = e->ticks;
-		e->cpu_ns = sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	}
+	if (e->has_cpu)
+		e->cpu_ns = read_cpu(t, e->ticks);
 	event_close(t, sonde_event_put(p, &t->base, e));
 }
 

@@ -10,7 +10,6 @@
 #define CHUNK_BYTES   16384u /* small: every live thread holds one */
 #define MAX_THREADS   4096u
 #define NR_RECENT     64u
-#define CPU_PERIOD_NS 100000u /* at least; more where reading it takes long */
 #define NONE	      UINT32_MAX
 
 enum chunk_state {
@@ -48,7 +47,7 @@ struct thread { /* what every hook needs comes first: two cache lines */
 	struct chunk *chunk; /* NULL = none, and then at > limit */
 	uint8_t *data;
 	struct sonde_event_base base; /* what the chunk's next event counts from */
-	uint64_t cpu_ticks;	      /* when the CPU clock was last read */
+	uint64_t cpu_due;	      /* when the CPU clock is to be read again */
 	const void *volatile frame;   /* of the hook it is in */
 	_Atomic uint64_t nr_entered;  /* ranges, for a budget: how fast the program goes on */
 	uint32_t nr_open, nr_too_deep;
@@ -68,6 +67,7 @@ struct thread { /* what every hook needs comes first: two cache lines */
 	uint32_t nr_included, nr_excluded, nr_starts;
 	uint32_t nr_window;   /* open ranges of those that may open a window */
 	uint32_t stream, seq; /* of this thread, and of its next chunk */
+	uint64_t cpu_took;    /* ticks to read the CPU clock, as a rule */
 	bool lists_open;      /* its next chunk says what is open though no window is */
 	uint64_t tid;
 	_Atomic uint64_t nr_lost;
