@@ -35,12 +35,22 @@ uint32_t *sonde_map__enter(struct sonde_map *to, struct sonde_arena *keep,
 	return of;
 }
 
-struct sonde_region sonde_region__in(
-	struct sonde_region r, const uint32_t *region_of, const uint32_t *string_of)
+bool sonde_numbers__init(struct sonde_numbers *of, const struct sonde_cells *from, struct sonde_map *strings,
+	struct sonde_map *texts, struct sonde_arena *keep, struct sonde_arena *scratch)
 {
-	r.parent = sonde_number__in(region_of, r.parent);
-	r.label = string_of[r.label];
-	r.domain = sonde_number__in(string_of, r.domain);
+	of->string = sonde_map__enter(strings, keep, &from->strings, scratch);
+	of->text = sonde_map__enter(texts, keep, &from->texts, scratch);
+	of->region = sonde_arena_alloc(scratch, (from->regions.nr + 1) * sizeof(uint32_t));
+	of->place = sonde_arena_calloc(scratch, from->places.nr + 1, sizeof(uint32_t));
+	of->scope = sonde_arena_alloc(scratch, (from->scopes.nr + 1) * sizeof(uint32_t));
+	return of->string && of->text && of->region && of->place && of->scope;
+}
+
+struct sonde_region sonde_region__in(struct sonde_region r, const struct sonde_numbers *of)
+{
+	r.parent = sonde_number__in(of->region, r.parent);
+	r.label = of->string[r.label];
+	r.domain = sonde_number__in(of->string, r.domain);
 	return r;
 }
 

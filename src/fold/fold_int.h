@@ -59,6 +59,16 @@ struct sonde_folding {
 			     * NULL without times of ranges */
 	bool *communicates; /* by string number of the records: a kernel named so does; NULL: none */
 };
+/* Numbers in the tables of one → numbers in those of another, each by number there. */
+struct sonde_numbers {
+	uint32_t *string, *text, *region, *place, *scope;
+};
+/*
+ * Makes room for all of them in `scratch`, and enters the strings and texts of `from` in other maps: copied
+ * to `keep` unless that is NULL. False: no memory.
+ */
+bool sonde_numbers__init(struct sonde_numbers *of, const struct sonde_cells *from, struct sonde_map *strings,
+	struct sonde_map *texts, struct sonde_arena *keep, struct sonde_arena *scratch);
 /* A number there as a number here; SONDE_NONE stays. */
 static inline uint32_t sonde_number__in(const uint32_t *of, uint32_t number)
 {
@@ -137,8 +147,7 @@ static inline void sonde_count__add(uint64_t *to, uint64_t n, int sign)
 	*to = sign > 0 ? *to + n : *to - n;
 }
 /* A region under the numbers of other tables. */
-struct sonde_region sonde_region__in(
-	struct sonde_region r, const uint32_t *region_of, const uint32_t *string_of);
+struct sonde_region sonde_region__in(struct sonde_region r, const struct sonde_numbers *of);
 /* Its number among those met: regions are the same by parent, label, domain and kind. */
 uint32_t sonde_region__meet(struct sonde_map *keys, struct sonde_arena *keep,
 	const struct sonde_region *r, bool *is_new);
@@ -173,11 +182,11 @@ void sonde_parts__sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *
 /* SONDE_ERR_USAGE when they were not folded with the same settings. */
 int sonde_parts__check(struct sonde_cells *const *at, size_t nr, struct sonde_err *err);
 
-/* Moves the timeline of a part into that of `to`, with its numbers there. */
+/* Moves the timeline of a part, if it has one, into that of `to`, with its numbers there. */
 struct sonde_moving {
 	struct sonde_cells *to, *from;
 	uint32_t process; /* of the first process */
-	uint32_t *string_of, *region_of, *place_of, *scope_of;
+	struct sonde_numbers of;
 };
 bool sonde_timeline__move(const struct sonde_moving *m);
 void sonde_timeline__free(struct sonde_timeline *t);

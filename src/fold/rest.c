@@ -146,7 +146,7 @@ static bool order_regions(struct sonde_rest_moving *m)
 		if (!sonde_vec_push(&r->regions))
 			return false;
 	for (i = 0; i < m->part->c->regions.nr; i++)
-		if (!order_region(m, &r->regions.at[m->m.region_of[i]], i))
+		if (!order_region(m, &r->regions.at[m->m.of.region[i]], i))
 			return false;
 	return true;
 }
@@ -224,7 +224,7 @@ static void finish_scope(const struct sonde_rest *r, struct sonde_cells *c)
 struct sonde_cells *sonde_rest__finish(struct sonde_rest *r)
 {
 	uint32_t *order = sonde_sum__sort(&r->sum.arena, r->regions.nr, by_first, r);
-	struct sonde_sum_numbers n = {0};
+	struct sonde_numbers n = {0};
 	struct sonde_cells *c = order ? sonde_sum__finish(&r->sum, order, &n) : NULL;
 
 	if (c && sonde_rest__finish_entries(r, c, order) && sonde_rest__finish_ranks(r, c, &n)) {

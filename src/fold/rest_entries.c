@@ -21,7 +21,7 @@ static void sample(struct sonde_rest_region *r)
 
 static bool add_visit(struct sonde_rest_moving *m, const struct sonde_visit *v)
 {
-	uint32_t region = m->m.region_of[v->region], i;
+	uint32_t region = m->m.of.region[v->region], i;
 	struct sonde_rest_region *to = &m->r->regions.at[region];
 	struct sonde_str id = m->r->sum.regions.at[region].id;
 
@@ -138,7 +138,7 @@ static bool add_scope(struct sonde_rest_moving *m, uint32_t scope, struct taken 
 
 		if (c->visits.at[i].scope == scope && c->regions.at[region].is_shown &&
 			!sonde_vec_put(&m->r->times,
-				(struct sonde_rest_time){m->part->number, scope, m->m.region_of[region],
+				(struct sonde_rest_time){m->part->number, scope, m->m.of.region[region],
 					is_timed ? of[region].time_ns : NAN,
 					is_timed ? of[region].work_ns : NAN}))
 			return false;

@@ -97,6 +97,6 @@ void sonde_rest__drop_ranks(struct sonde_rest *r, uint32_t part); /* with times 
 /* Puts them into what the rest comes to; `order` is that of the sum's regions. */
 bool sonde_rest__finish_entries(struct sonde_rest *r, struct sonde_cells *c, const uint32_t *order);
 bool sonde_rest__finish_ranks(
-	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_sum_numbers *n);
+	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_numbers *n);
 
 #endif

@@ -61,8 +61,8 @@ bool sonde_rest__add_ranks(struct sonde_rest_moving *m)
 		/* as when they were folded, so that all ranks keep the same ones */
 		if (sonde_hash(&k.number, sizeof(k.number)) % r->scopes.at[first + scope].it.collective_step)
 			continue;
-		k.place = m->m.place_of[k.place];
-		k.group = m->m.string_of[k.group];
+		k.place = m->m.of.place[k.place];
+		k.group = m->m.of.string[k.group];
 		k.scope = 0;
 		if (!sonde_vec_put(&r->collectives, (struct sonde_rest_collective){p->number, scope, k}))
 			return false;
@@ -138,7 +138,7 @@ static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
 }
 
 bool sonde_rest__finish_ranks(
-	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_sum_numbers *n)
+	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_numbers *n)
 {
 	const struct where *at = finish_scopes(r, c);
 	size_t i;
@@ -148,7 +148,7 @@ bool sonde_rest__finish_ranks(
 		uint32_t who = find_who(at, r->scopes.nr, from->part, from->scope);
 
 		if (!sonde_vec_put(&c->folded_times,
-			    (struct sonde_folded_time){0, n->region_of[from->region], who, from->time_ns,
+			    (struct sonde_folded_time){0, n->region[from->region], who, from->time_ns,
 				    from->work_ns}))
 			return false;
 	}
@@ -157,8 +157,8 @@ bool sonde_rest__finish_ranks(
 		struct sonde_collective to = from->it;
 
 		to.who = find_who(at, r->scopes.nr, from->part, from->scope);
-		to.place = n->place_of[to.place];
-		to.group = n->string_of[to.group];
+		to.place = n->place[to.place];
+		to.group = n->string[to.group];
 		if (!sonde_vec_put(&c->collectives, to))
 			return false;
 	}

@@ -116,7 +116,7 @@ static bool drop_unmet(struct sonde_cells *c, struct sonde_sum_part *sums)
 	if (!stays || !was_met)
 		return false;
 	for (i = 0; i < sums->c->regions.nr; i++)
-		stays[sums->region_of[i]] |= !was_met[i];
+		stays[sums->of.region[i]] |= !was_met[i];
 	sonde_vec_filter(&c->visits, k, stays[c->visits.at[k].region]);
 	return true;
 }
@@ -125,7 +125,7 @@ static bool drop_unmet(struct sonde_cells *c, struct sonde_sum_part *sums)
 
 static bool finish(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *plus, uint64_t since_ns)
 {
-	struct sonde_sum_numbers n = {0};
+	struct sonde_numbers n = {0};
 	struct sonde_cells *c = *out = sonde_sum__finish(parts->sum, NULL, &n);
 	size_t i, k;
 
@@ -134,7 +134,7 @@ static bool finish(struct sonde_cells **out, struct sonde_sum_part *parts, struc
 		if (!add_devices(c, parts[i].c) || !add_strays(c, &parts[i]))
 			return false;
 		for (k = 0; k < parts[i].c->scopes.nr; k++) /* all other numbers are as they came */
-			parts[i].scope_of[k] = n.scope_of[parts[i].scope_of[k]];
+			parts[i].of.scope[k] = n.scope[parts[i].of.scope[k]];
 	}
 	if (!c || !drop_unmet(c, &parts[SONDE_ROLLED_SUMS]))
 		return false;

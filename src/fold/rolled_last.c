@@ -5,7 +5,6 @@
 #include "fold/rolled_int.h"
 
 #include "base/alloc.h"
-#include "fold/timeline.h"
 
 #include <stdlib.h>
 
@@ -50,9 +49,9 @@ static struct sonde_gap gap_in(const struct sonde_sum_part *p, size_t i)
 {
 	struct sonde_gap gap = p->c->gaps.at[i];
 
-	gap.scope = p->scope_of[gap.scope];
-	gap.region = sonde_number__in(p->region_of, gap.region);
-	gap.before = sonde_number__in(p->region_of, gap.before);
+	gap.scope = p->of.scope[gap.scope];
+	gap.region = sonde_number__in(p->of.region, gap.region);
+	gap.before = sonde_number__in(p->of.region, gap.before);
 	return gap;
 }
 
@@ -108,7 +107,7 @@ static bool take_entries(struct sonde_cells *to, const struct sonde_sum_part *pl
 	for (i = 0; i < plus->c->visits.nr; i++) {
 		const struct sonde_visit *from = &plus->c->visits.at[i];
 		const struct sonde_visit *found =
-			sonde_cells_visit(to, plus->scope_of[from->scope], plus->region_of[from->region]);
+			sonde_cells_visit(to, plus->of.scope[from->scope], plus->of.region[from->region]);
 		struct sonde_visit *v;
 
 		if (!found)
@@ -121,7 +120,7 @@ static bool take_entries(struct sonde_cells *to, const struct sonde_sum_part *pl
 
 			if (e.begin_ns < since_ns)
 				continue;
-			e.label = sonde_number__in(plus->string_of, e.label);
+			e.label = sonde_number__in(plus->of.string, e.label);
 			to->entries.at[to->entries.nr++] = e;
 			v->nr_entries++;
 		}
@@ -142,29 +141,15 @@ void sonde_rolled__forget(struct sonde_cells *c)
 	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
 }
 
-static bool take_timeline(struct sonde_cells *to, const struct sonde_sum_part *p, struct sonde_cells *plus)
-{
-	const struct sonde_moving m = {.to = to,
-		.from = plus,
-		.string_of = p->string_of,
-		.region_of = p->region_of,
-		.place_of = p->place_of,
-		.scope_of = p->scope_of};
-
-	if (!plus->timeline)
-		return true;
-	to->timeline = sonde_calloc(1, sizeof(*to->timeline));
-	return to->timeline && sonde_timeline__move(&m);
-}
-
 bool sonde_rolled__take_last(struct sonde_cells *c, const struct sonde_sum_part *parts,
 	struct sonde_cells *plus, uint64_t since_ns)
 {
 	const struct sonde_sum_part *sums = &parts[SONDE_ROLLED_SUMS], *last = &parts[SONDE_ROLLED_PLUS];
+	const struct sonde_moving single = {.to = c, .from = plus, .of = last->of};
 	struct known *known = sonde_calloc(c->scopes.nr + 1, sizeof(*known));
 	bool ok = known && add_gaps(c, sums, last, known, since_ns);
 
 	sonde_free(known);
 	sonde_notes_add(&c->notes, &plus->notes);
-	return ok && take_entries(c, last, since_ns) && take_timeline(c, last, plus);
+	return ok && take_entries(c, last, since_ns) && sonde_timeline__move(&single);
 }

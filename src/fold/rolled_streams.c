@@ -22,7 +22,7 @@ static bool add_part(struct rows *to, const struct sonde_cells *c, const struct 
 	for (i = 0; i < p->c->visits.nr; i++) {
 		const struct sonde_visit *from = &p->c->visits.at[i];
 		const struct sonde_visit *v =
-			sonde_cells_visit(c, p->scope_of[from->scope], p->region_of[from->region]);
+			sonde_cells_visit(c, p->of.scope[from->scope], p->of.region[from->region]);
 
 		for (k = 0; v && k < from->nr_streams; k++) {
 			struct sonde_stream s = p->c->streams.at[from->first_stream + k];

@@ -64,12 +64,11 @@ bool sonde_sum__init(struct sonde_sum *s, const struct sonde_cells *as, const st
 static bool enter_region(struct sonde_sum_part *p, size_t number)
 {
 	struct sonde_sum *s = p->sum;
-	struct sonde_region region =
-		sonde_region__in(p->c->regions.at[number], p->region_of, p->string_of);
+	struct sonde_region region = sonde_region__in(p->c->regions.at[number], &p->of);
 	bool is_new;
 	uint32_t at = sonde_region__meet(&s->region_keys, &s->arena, &region, &is_new);
 
-	p->region_of[number] = at;
+	p->of.region[number] = at;
 	if (at != SONDE_NONE && !is_new) {
 		s->regions.at[at].is_shown |= region.is_shown;
 		return true;
@@ -90,12 +89,12 @@ static bool enter_place(struct sonde_sum_part *p, size_t number)
 		return false;
 	homes = &s->homes.at[s->homes.nr];
 	for (i = 0; i < from->nr; i++)
-		key[i] = homes[i] = p->region_of[p->c->homes.at[from->first + i]];
+		key[i] = homes[i] = p->of.region[p->c->homes.at[from->first + i]];
 	sonde_sort_u32(key, from->nr);
-	p->place_of[number] = sonde_map_keep(&s->place_keys, &s->arena,
+	p->of.place[number] = sonde_map_keep(&s->place_keys, &s->arena,
 		(struct sonde_str){(const char *)key, from->nr * sizeof(*key)}, &is_new);
-	if (p->place_of[number] == SONDE_NONE || !is_new)
-		return p->place_of[number] != SONDE_NONE;
+	if (p->of.place[number] == SONDE_NONE || !is_new)
+		return p->of.place[number] != SONDE_NONE;
 	s->homes.nr += from->nr;
 	return sonde_vec_put(&s->places, (struct sonde_place){(uint32_t)(s->homes.nr - from->nr), from->nr});
 }
@@ -114,7 +113,7 @@ static bool enter_scope(struct sonde_sum_part *p, size_t number)
 			first = i;
 	if (i == s->scopes.nr && i && (device == SONDE_NONE || s->scopes.at[0].device == SONDE_NONE))
 		i = first;
-	p->scope_of[number] = i;
+	p->of.scope[number] = i;
 	if (i == s->scopes.nr)
 		return sonde_vec_put(&s->scopes, (struct sonde_sum_scope){.device = device});
 	if (s->scopes.at[i].device == SONDE_NONE)
@@ -143,13 +142,8 @@ bool sonde_sum__enter(struct sonde_sum_part *p)
 	struct sonde_sum *s = p->sum;
 	size_t i;
 
-	p->string_of = sonde_map__enter(&s->strings, &s->arena, &c->strings, &p->arena);
-	p->text_of = sonde_map__enter(&s->texts, &s->arena, &c->texts, &p->arena);
-	p->region_of = sonde_arena_alloc(&p->arena, (c->regions.nr + 1) * sizeof(uint32_t));
-	p->place_of = sonde_arena_alloc(&p->arena, (c->places.nr + 1) * sizeof(uint32_t));
-	p->scope_of = sonde_arena_alloc(&p->arena, (c->scopes.nr + 1) * sizeof(uint32_t));
 	p->acc_of = sonde_arena_alloc(&p->arena, (s->nr_acc + 1) * sizeof(uint32_t));
-	if (!p->string_of || !p->text_of || !p->region_of || !p->place_of || !p->scope_of || !p->acc_of)
+	if (!p->acc_of || !sonde_numbers__init(&p->of, c, &s->strings, &s->texts, &s->arena, &p->arena))
 		return false;
 	for (i = 0; i < c->regions.nr; i++)
 		if (!enter_region(p, i))
@@ -178,7 +172,7 @@ bool sonde_sum__move(struct sonde_sum_part *p)
 		if (!sonde_sum__add_visit(p, c->visits.at[i]))
 			return false;
 	for (i = 0; i < c->scopes.nr; i++) {
-		struct sonde_sum_scope *to = &p->sum->scopes.at[p->scope_of[i]];
+		struct sonde_sum_scope *to = &p->sum->scopes.at[p->of.scope[i]];
 
 		sonde_sum__count(p, &to->nr, 1);
 		sonde_sum__count(p, &to->launches, c->sums.at[i].launches);

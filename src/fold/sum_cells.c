@@ -18,7 +18,7 @@ static bool add_mode(const struct sonde_sum_part *p, struct sonde_sum_acc *to, s
 	size_t low = 0;
 
 	if (mode.is_text)
-		mode.v = p->text_of[(uint32_t)mode.v];
+		mode.v = p->of.text[(uint32_t)mode.v];
 	if (isnan(mode.v)) {
 		sonde_sum__count(p, &to->other, mode.count);
 		return true;
@@ -81,7 +81,7 @@ static bool add_acc(const struct sonde_sum_part *p, struct sonde_sum_acc *to, co
 static struct sonde_sum_cell *find_cell(const struct sonde_sum_part *p, const struct sonde_cell *from)
 {
 	struct sonde_sum *s = p->sum;
-	const uint32_t key[3] = {p->scope_of[from->scope], p->place_of[from->place], p->string_of[from->kernel]};
+	const uint32_t key[3] = {p->of.scope[from->scope], p->of.place[from->place], p->of.string[from->kernel]};
 	struct sonde_sum_cell *cell;
 	bool is_new;
 	uint32_t at = sonde_map_keep(&s->cell_keys, &s->arena, SONDE_BYTES(key), &is_new), i;

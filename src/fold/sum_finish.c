@@ -11,7 +11,7 @@
 struct finishing {
 	struct sonde_sum *s;
 	struct sonde_cells *c;
-	struct sonde_sum_numbers *n;
+	struct sonde_numbers *n;
 	const uint32_t *regions; /* in order; NULL: all is */
 };
 
@@ -59,17 +59,16 @@ static bool finish_regions(struct finishing *f)
 	struct sonde_sum *s = f->s;
 	uint32_t i;
 
-	f->n->region_of = sonde_arena_alloc(&s->arena, (s->regions.nr + 1) * sizeof(uint32_t));
-	for (i = 0; f->n->region_of && i < s->regions.nr; i++) {
+	f->n->region = sonde_arena_alloc(&s->arena, (s->regions.nr + 1) * sizeof(uint32_t));
+	for (i = 0; f->n->region && i < s->regions.nr; i++) {
 		uint32_t number = f->regions ? f->regions[i] : i;
-		struct sonde_region to =
-			sonde_region__in(s->regions.at[number], f->n->region_of, f->n->string_of);
+		struct sonde_region to = sonde_region__in(s->regions.at[number], f->n);
 
-		f->n->region_of[number] = i;
+		f->n->region[number] = i;
 		if (!sonde_cells__keep(f->c, &to.id) || !sonde_vec_put(&f->c->regions, to))
 			return false;
 	}
-	return f->n->region_of != NULL;
+	return f->n->region != NULL;
 }
 
 /* --- scopes and visits -------------------------------------------------------------------------- */
@@ -86,11 +85,11 @@ static bool finish_scopes(struct finishing *f)
 	struct sonde_sum *s = f->s;
 	uint32_t *order = sonde_sum__sort(&s->arena, s->scopes.nr, by_device, s), i;
 
-	f->n->scope_of = sonde_arena_alloc(&s->arena, (s->scopes.nr + 1) * sizeof(uint32_t));
-	for (i = 0; order && f->n->scope_of && i < s->scopes.nr; i++) {
+	f->n->scope = sonde_arena_alloc(&s->arena, (s->scopes.nr + 1) * sizeof(uint32_t));
+	for (i = 0; order && f->n->scope && i < s->scopes.nr; i++) {
 		const struct sonde_sum_scope *from = &s->scopes.at[order[i]];
 
-		f->n->scope_of[order[i]] = i;
+		f->n->scope[order[i]] = i;
 		if (!sonde_vec_put(&f->c->scopes,
 			    (struct sonde_scope){.device = from->device, .measured = SONDE_MEASURED_KERNEL}) ||
 			!sonde_vec_put(&f->c->sums, (struct sonde_scope_sum){.launches = from->launches,
@@ -98,14 +97,14 @@ static bool finish_scopes(struct finishing *f)
 							    .collectives = from->collectives}))
 			return false;
 	}
-	return order && f->n->scope_of;
+	return order && f->n->scope;
 }
 
 static bool finish_visit(struct finishing *f, const struct sonde_sum_visit *from)
 {
 	struct sonde_visit *v = !from->nr ? NULL
-					  : sonde_cells__add_visit(f->c, f->n->scope_of[from->scope],
-						    f->n->region_of[from->region]);
+					  : sonde_cells__add_visit(f->c, f->n->scope[from->scope],
+						    f->n->region[from->region]);
 	double *times[SONDE_NR_VISIT_TIMES];
 	size_t i;
 
@@ -147,8 +146,8 @@ static int by_homes(const void *a, const void *b, void *finishing)
 	uint32_t i, p, q;
 
 	for (i = 0; i < x->nr && i < y->nr; i++) {
-		p = f->n->region_of[f->s->homes.at[x->first + i]];
-		q = f->n->region_of[f->s->homes.at[y->first + i]];
+		p = f->n->region[f->s->homes.at[x->first + i]];
+		q = f->n->region[f->s->homes.at[y->first + i]];
 		if (p != q)
 			return p < q ? -1 : 1;
 	}
@@ -157,7 +156,7 @@ static int by_homes(const void *a, const void *b, void *finishing)
 
 static int by_region(const void *a, const void *b, void *finishing)
 {
-	const uint32_t *of = ((const struct finishing *)finishing)->n->region_of;
+	const uint32_t *of = ((const struct finishing *)finishing)->n->region;
 
 	return sonde_cmp(of[*(const uint32_t *)a], of[*(const uint32_t *)b]);
 }
@@ -172,17 +171,17 @@ static bool finish_places(struct finishing *f)
 		if (s->places.at[i].nr > 1)
 			qsort_r(&s->homes.at[s->places.at[i].first], s->places.at[i].nr,
 				sizeof(uint32_t), by_region, f);
-	order = sort(f, s->places.nr, by_homes, f, &f->n->place_of);
+	order = sort(f, s->places.nr, by_homes, f, &f->n->place);
 	for (i = 0; order && i < s->places.nr; i++) {
 		const struct sonde_place *from = &s->places.at[order[i]];
 
-		f->n->place_of[order[i]] = i;
+		f->n->place[order[i]] = i;
 		if (!sonde_vec_put(&f->c->places,
 			    (struct sonde_place){(uint32_t)f->c->homes.nr, from->nr}) ||
 			!sonde_vec_reserve(&f->c->homes, f->c->homes.nr + from->nr + 1))
 			return false;
 		for (k = 0; k < from->nr; k++)
-			f->c->homes.at[f->c->homes.nr++] = f->n->region_of[s->homes.at[from->first + k]];
+			f->c->homes.at[f->c->homes.nr++] = f->n->region[s->homes.at[from->first + k]];
 	}
 	return order != NULL;
 }
@@ -207,7 +206,7 @@ static bool finish_modes(struct finishing *f, struct sonde_acc *to, struct sonde
 		return false;
 	for (i = 0; i < from->modes.nr; i++)
 		if (from->modes.at[i].is_text)
-			from->modes.at[i].v = f->n->text_of[(uint32_t)from->modes.at[i].v];
+			from->modes.at[i].v = f->n->text[(uint32_t)from->modes.at[i].v];
 	sonde_vec_sort(&from->modes, by_count);
 	m->other = from->other;
 	m->cap = SONDE_MAX_MODES;
@@ -251,9 +250,9 @@ static bool finish_cell(struct finishing *f, struct sonde_sum_cell *from)
 	if (!to)
 		return !from->launches;
 	to->sampled = SONDE_NONE;
-	to->scope = f->n->scope_of[from->scope];
-	to->place = f->n->place_of[from->place];
-	to->kernel = f->n->string_of[from->kernel];
+	to->scope = f->n->scope[from->scope];
+	to->place = f->n->place[from->place];
+	to->kernel = f->n->string[from->kernel];
 	to->launches = from->launches;
 	to->copies = from->copies;
 	to->adopted = from->adopted;
@@ -272,9 +271,9 @@ static int by_place_and_kernel(const void *a, const void *b, void *finishing)
 	const struct finishing *f = finishing;
 	const struct sonde_sum_cell *x = &f->s->cells.at[*(const uint32_t *)a];
 	const struct sonde_sum_cell *y = &f->s->cells.at[*(const uint32_t *)b];
-	int c = sonde_cmp(f->n->place_of[x->place], f->n->place_of[y->place]);
+	int c = sonde_cmp(f->n->place[x->place], f->n->place[y->place]);
 
-	return c ? c : sonde_cmp(f->n->string_of[x->kernel], f->n->string_of[y->kernel]);
+	return c ? c : sonde_cmp(f->n->string[x->kernel], f->n->string[y->kernel]);
 }
 
 static bool finish_cells(struct finishing *f)
@@ -290,13 +289,13 @@ static bool finish_cells(struct finishing *f)
 }
 
 struct sonde_cells *sonde_sum__finish(
-	struct sonde_sum *s, const uint32_t *regions, struct sonde_sum_numbers *n)
+	struct sonde_sum *s, const uint32_t *regions, struct sonde_numbers *n)
 {
 	struct finishing f = {.s = s, .c = s->c, .n = n, .regions = regions};
 	struct sonde_cells *c = s->c;
 
-	if (!finish_names(&f, &c->strings, &s->strings, &n->string_of) ||
-		!finish_names(&f, &c->texts, &s->texts, &n->text_of) || !finish_regions(&f) ||
+	if (!finish_names(&f, &c->strings, &s->strings, &n->string) ||
+		!finish_names(&f, &c->texts, &s->texts, &n->text) || !finish_regions(&f) ||
 		!finish_scopes(&f) || !finish_visits(&f) || !finish_places(&f) || !finish_cells(&f))
 		return NULL;
 	s->c = NULL;

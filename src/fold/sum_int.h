@@ -75,7 +75,7 @@ struct sonde_sum_part {
 	struct sonde_sum *sum;
 	const struct sonde_cells *c;
 	int sign;
-	uint32_t *string_of, *text_of, *region_of, *place_of, *scope_of; /* its numbers → the sum's */
+	struct sonde_numbers of; /* its numbers → the sum's */
 	uint32_t *acc_of; /* by accumulator of the sum: its own, SONDE_NONE = it has none */
 	struct sonde_arena arena;
 };
@@ -94,15 +94,13 @@ void sonde_sum__release(struct sonde_sum *s);
 uint32_t *sonde_sum__sort(struct sonde_arena *arena, size_t nr,
 	int (*compare)(const void *, const void *, void *), void *of);
 
-struct sonde_sum_numbers { /* of the sum → of what it comes to; in the sum's arena */
-	uint32_t *string_of, *text_of, *region_of, *place_of, *scope_of;
-};
 /*
  * The part it comes to, yours to free: without entries, streams and names of scopes. `regions` is their
- * order, and names get one of their own; NULL: all is in the order in which it came. NULL: no memory.
+ * order, and names get one of their own; NULL: all is in the order in which it came. `n` is filled in:
+ * numbers of the sum → of the part, as long as the sum is there. NULL: no memory.
  */
 struct sonde_cells *sonde_sum__finish(
-	struct sonde_sum *s, const uint32_t *regions, struct sonde_sum_numbers *n);
+	struct sonde_sum *s, const uint32_t *regions, struct sonde_numbers *n);
 
 static inline bool sonde_sum__add(const struct sonde_sum_part *p, struct sonde_exact *to, double v)
 {

@@ -60,7 +60,7 @@ static bool add_times(const struct sonde_sum_part *p, struct sonde_sum_visit *to
 static struct sonde_sum_visit *find_visit(const struct sonde_sum_part *p, const struct sonde_visit *from)
 {
 	struct sonde_sum *s = p->sum;
-	const uint32_t key[2] = {p->scope_of[from->scope], p->region_of[from->region]};
+	const uint32_t key[2] = {p->of.scope[from->scope], p->of.region[from->region]};
 	bool is_new;
 	uint32_t at = sonde_map_keep(&s->visit_keys, &s->arena, SONDE_BYTES(key), &is_new);
 

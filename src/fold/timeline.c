@@ -94,71 +94,57 @@ static bool append(struct sonde_timeline *to, const struct sonde_timeline *from)
 	       sonde_vec_append(&to->curve_scopes, &from->curve_scopes);
 }
 
-static void translate(struct sonde_timeline *t, const struct sonde_moving *m, const size_t first[4])
+static void translate(struct sonde_timeline *t, const struct sonde_moving *m)
 {
 	size_t i;
 
-	for (i = first[0]; i < t->launches.nr; i++) {
+	for (i = 0; i < t->launches.nr; i++) {
 		struct sonde_timeline_launch *l = &t->launches.at[i];
 
-		l->scope = m->scope_of[l->scope];
-		l->place = m->place_of[l->place];
-		l->kernel = m->string_of[l->kernel];
+		l->scope = m->of.scope[l->scope];
+		l->place = m->of.place[l->place];
+		l->kernel = m->of.string[l->kernel];
 	}
-	for (i = first[1]; i < t->entries.nr; i++) {
+	for (i = 0; i < t->entries.nr; i++) {
 		struct sonde_timeline_entry *e = &t->entries.at[i];
 
 		e->process += m->process;
-		e->region = m->region_of[e->region];
-		e->label = m->string_of[e->label];
+		e->region = m->of.region[e->region];
+		e->label = m->of.string[e->label];
 	}
-	for (i = first[2]; i < t->marks.nr; i++) {
+	for (i = 0; i < t->marks.nr; i++) {
 		t->marks.at[i].process += m->process;
-		t->marks.at[i].label = m->string_of[t->marks.at[i].label];
+		t->marks.at[i].label = m->of.string[t->marks.at[i].label];
 	}
-	for (i = first[3]; i < t->threads.nr; i++) {
+	for (i = 0; i < t->threads.nr; i++) {
 		t->threads.at[i].process += m->process;
-		t->threads.at[i].name = m->string_of[t->threads.at[i].name];
+		t->threads.at[i].name = m->of.string[t->threads.at[i].name];
 	}
-}
-
-/* Curves name scopes and points by where they begin. */
-static void translate_curves(struct sonde_timeline *t, const struct sonde_moving *m,
-	size_t first_curve, size_t first_point, size_t first_scope)
-{
-	size_t i;
-
-	for (i = first_curve; i < t->curves.nr; i++) {
-		t->curves.at[i].first += first_point;
-		t->curves.at[i].first_scope += first_scope;
-	}
-	for (i = first_scope; i < t->curve_scopes.nr; i++)
-		t->curve_scopes.at[i] = m->scope_of[t->curve_scopes.at[i]];
+	for (i = 0; i < t->curve_scopes.nr; i++)
+		t->curve_scopes.at[i] = m->of.scope[t->curve_scopes.at[i]];
 }
 
 bool sonde_timeline__move(const struct sonde_moving *m)
 {
-	struct sonde_timeline *from = m->from->timeline, *to = m->to->timeline, swapped;
-	const size_t first[4] = {
-		to->launches.nr, to->entries.nr, to->marks.nr, to->threads.nr};
-
-	const size_t curves = to->curves.nr, points = to->points.nr, scopes = to->curve_scopes.nr;
+	struct sonde_timeline *from = m->from->timeline, *to = m->to->timeline;
+	bool ok;
+	size_t i;
 
 	if (!from)
 		return true;
-	if (curves || first[0] || first[1] || first[2] || first[3]) {
-		if (!append(to, from))
-			return false;
-	} else { /* the first: there may be millions */
-		swapped = *to;
-		*to = *from;
-		*from = swapped;
-	}
-	translate(to, m, first);
-	translate_curves(to, m, curves, points, scopes);
-	sonde_timeline__free(from);
+	translate(from, m);
 	m->from->timeline = NULL;
-	return true;
+	if (!to) { /* the first: there may be millions */
+		m->to->timeline = from;
+		return true;
+	}
+	for (i = 0; i < from->curves.nr; i++) {
+		from->curves.at[i].first += to->points.nr;
+		from->curves.at[i].first_scope += to->curve_scopes.nr;
+	}
+	ok = append(to, from);
+	sonde_timeline__free(from);
+	return ok;
 }
 
 void sonde_timeline__free(struct sonde_timeline *t)

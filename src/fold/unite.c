@@ -3,7 +3,6 @@
  * the whole. Names are entered in order of the sorted parts, so that the whole is
  * the same however its parts came together; nothing is added up here but counts.
  */
-#include "fold/timeline.h"
 #include "fold/unite_int.h"
 
 #include "base/alloc.h"
@@ -67,7 +66,7 @@ static bool settle_scopes(struct sonde_uniting *u)
 		uint32_t part = part_of[c->scopes.at[i].process];
 		size_t number = nr_met[part]++;
 
-		u->parts[part].m.scope_of[number] = (uint32_t)i;
+		u->parts[part].m.of.scope[number] = (uint32_t)i;
 		c->sums.at[c->sums.nr++] = c->parts.at[part]->sums.at[number];
 	}
 	return sonde_scopes_name(c->scopes.at, c->scopes.nr, c->processes.at, &c->arena);
@@ -99,7 +98,7 @@ static void rename_texts(const struct sonde_moving_part *p, const struct sonde_c
 		m = cell->acc[kit->at[i]].modes;
 		for (k = 0; m && k < m->nr; k++)
 			if (m->at[k].is_text)
-				m->at[k].v = p->text_of[(uint32_t)m->at[k].v];
+				m->at[k].v = p->m.of.text[(uint32_t)m->at[k].v];
 	}
 }
 
@@ -118,7 +117,7 @@ static bool is_translated(const uint32_t *of, size_t nr)
 static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 {
 	struct sonde_cells *from = p->m.from, *to = u->c;
-	bool *is_fact = is_translated(p->text_of, from->texts.nr)
+	bool *is_fact = is_translated(p->m.of.text, from->texts.nr)
 				? find_facts(u, &from->metric_names)
 				: NULL;
 	uint32_t first = (uint32_t)to->sampled.nr;
@@ -131,9 +130,9 @@ static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
 	EACH_MOVED(cell, to->cells, from->cells) {
 		if (is_fact)
 			rename_texts(p, cell, is_fact);
-		cell->scope = p->m.scope_of[cell->scope];
-		cell->place = p->m.place_of[cell->place];
-		cell->kernel = p->m.string_of[cell->kernel];
+		cell->scope = p->m.of.scope[cell->scope];
+		cell->place = p->m.of.place[cell->place];
+		cell->kernel = p->m.of.string[cell->kernel];
 		cell->sampled += cell->sampled == SONDE_NONE ? 0 : first;
 	}
 	return true;
@@ -146,9 +145,9 @@ static bool move_gaps(struct sonde_uniting *u, const struct sonde_moving_part *p
 	if (!sonde_vec_append(&u->c->gaps, &p->m.from->gaps))
 		return false;
 	EACH_MOVED(gap, u->c->gaps, p->m.from->gaps) {
-		gap->scope = p->m.scope_of[gap->scope];
-		gap->region = sonde_number__in(p->m.region_of, gap->region);
-		gap->before = sonde_number__in(p->m.region_of, gap->before);
+		gap->scope = p->m.of.scope[gap->scope];
+		gap->region = sonde_number__in(p->m.of.region, gap->region);
+		gap->before = sonde_number__in(p->m.of.region, gap->before);
 	}
 	return true;
 }
@@ -168,16 +167,16 @@ static bool move_folded(struct sonde_uniting *u, const struct sonde_moving_part 
 		!sonde_vec_append(&to->collectives, &from->collectives))
 		return false;
 	EACH_MOVED(scope, to->folded_scopes, from->folded_scopes)
-		scope->scope = p->m.scope_of[scope->scope];
+		scope->scope = p->m.of.scope[scope->scope];
 	EACH_MOVED(time, to->folded_times, from->folded_times) {
-		time->scope = p->m.scope_of[time->scope];
-		time->region = p->m.region_of[time->region];
+		time->scope = p->m.of.scope[time->scope];
+		time->region = p->m.of.region[time->region];
 		time->who += first;
 	}
 	EACH_MOVED(k, to->collectives, from->collectives) {
-		k->scope = p->m.scope_of[k->scope];
-		k->place = p->m.place_of[k->place];
-		k->group = p->m.string_of[k->group];
+		k->scope = p->m.of.scope[k->scope];
+		k->place = p->m.of.place[k->place];
+		k->group = p->m.of.string[k->group];
 		k->who += k->who == SONDE_NONE ? 0 : first;
 	}
 	return true;
@@ -198,12 +197,12 @@ static bool move_visits(struct sonde_uniting *u, const struct sonde_moving_part 
 		!sonde_vec_append(&to->loads, &from->loads))
 		return false;
 	EACH_MOVED(e, to->entries, from->entries)
-		e->label = sonde_number__in(p->m.string_of, e->label);
+		e->label = sonde_number__in(p->m.of.string, e->label);
 	EACH_MOVED(load, to->loads, from->loads)
 		load->entry += first_entry;
 	EACH_MOVED(v, to->visits, from->visits) {
-		v->scope = p->m.scope_of[v->scope];
-		v->region = p->m.region_of[v->region];
+		v->scope = p->m.of.scope[v->scope];
+		v->region = p->m.of.region[v->region];
 		v->first_stream += first;
 		v->first_entry += first_entry;
 	}
@@ -233,22 +232,17 @@ static bool move_all(struct sonde_uniting *u)
 	for (i = 0; i < c->parts.nr; i++)
 		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
 			!move_gaps(u, &u->parts[i]) || !move_folded(u, &u->parts[i]) ||
-			(c->timeline && !sonde_timeline__move(&u->parts[i].m)))
+			!sonde_timeline__move(&u->parts[i].m))
 			return false;
 	if (c->parts.nr > 1)
 		sonde_cells_sort_visits(c);
 	return true;
 }
 
-/* With a timeline if any part has one. */
 static bool begin(struct sonde_uniting *u)
 {
 	struct sonde_cells *c = u->c;
-	bool has_timeline = false;
-	size_t i;
 
-	for (i = 0; i < c->parts.nr; i++)
-		has_timeline |= c->parts.at[i]->timeline != NULL;
 	u->parts = sonde_arena_calloc(&u->arena, c->parts.nr + 1, sizeof(*u->parts));
 	if (c->parts.nr) {
 		c->selection = c->parts.at[0]->selection;
@@ -256,9 +250,7 @@ static bool begin(struct sonde_uniting *u)
 	}
 	c->tally.is_met = sonde_arena_calloc(
 		&c->arena, sonde_selection_nr_words(&c->selection) + 1, sizeof(bool));
-	if (has_timeline)
-		c->timeline = sonde_calloc(1, sizeof(*c->timeline));
-	return u->parts && c->tally.is_met && (!has_timeline || c->timeline);
+	return u->parts && c->tally.is_met;
 }
 
 static int unite(struct sonde_cells *c, struct sonde_err *err)

@@ -7,8 +7,8 @@
 /* One part. */
 struct sonde_moving_part {
 	struct sonde_moving m;
-	uint32_t input;		       /* of its first input */
-	uint32_t *metric_of, *text_of; /* numbers there → numbers here */
+	uint32_t input;	     /* of its first input */
+	uint32_t *metric_of; /* numbers there → numbers here */
 };
 
 struct sonde_uniting {

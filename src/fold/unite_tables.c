@@ -52,7 +52,7 @@ static bool move_section(struct sonde_uniting *u, struct sonde_moving_part *p, c
 	s->id = from->id;
 	s->name = from->name.p ? from->name : s->name;
 	for (i = 0; i < from->metrics.nr; i++) {
-		uint32_t metric = p->m.string_of[from->metrics.at[i]];
+		uint32_t metric = p->m.of.string[from->metrics.at[i]];
 
 		for (k = 0; k < s->metrics.nr && s->metrics.at[k] != metric; k++)
 			;
@@ -64,12 +64,11 @@ static bool move_section(struct sonde_uniting *u, struct sonde_moving_part *p, c
 
 static bool move_region(struct sonde_uniting *u, struct sonde_moving_part *p, size_t number)
 {
-	const struct sonde_region region = sonde_region__in(
-		p->m.from->regions.at[number], p->m.region_of, p->m.string_of);
+	const struct sonde_region region = sonde_region__in(p->m.from->regions.at[number], &p->m.of);
 	bool is_new;
 	uint32_t at = sonde_region__meet(&u->region_keys, &u->arena, &region, &is_new);
 
-	p->m.region_of[number] = at;
+	p->m.of.region[number] = at;
 	if (at == SONDE_NONE || is_new)
 		return at != SONDE_NONE && sonde_vec_put(&u->c->regions, region);
 	u->c->regions.at[at].is_shown |= region.is_shown;
@@ -89,10 +88,10 @@ static bool move_places(struct sonde_uniting *u, struct sonde_moving_part *p)
 		if (!sonde_vec_put(&to->places,
 			    (struct sonde_place){(uint32_t)to->homes.nr, old->nr}))
 			return false;
-		p->m.place_of[i] = (uint32_t)to->places.nr - 1;
+		p->m.of.place[i] = (uint32_t)to->places.nr - 1;
 		for (k = 0; k < old->nr; k++)
 			to->homes.at[to->homes.nr++] =
-				p->m.region_of[from->homes.at[old->first + k]];
+				p->m.of.region[from->homes.at[old->first + k]];
 	}
 	return true;
 }
@@ -214,13 +213,8 @@ bool sonde_unite__tables(struct sonde_uniting *u, struct sonde_moving_part *p)
 	size_t i;
 
 	/* Keys are borrowed: the part's memory stays. */
-	p->m.string_of = sonde_map__enter(&u->c->strings, NULL, &from->strings, &u->arena);
-	p->text_of = sonde_map__enter(&u->c->texts, NULL, &from->texts, &u->arena);
-	p->m.region_of = sonde_arena_alloc(&u->arena, (from->regions.nr + 1) * sizeof(uint32_t));
-	p->m.place_of = sonde_arena_calloc(&u->arena, from->places.nr + 1, sizeof(uint32_t));
-	p->m.scope_of = sonde_arena_alloc(&u->arena, (from->scopes.nr + 1) * sizeof(uint32_t));
-	if (!p->m.string_of || !p->text_of || !p->m.region_of || !p->m.place_of ||
-		!p->m.scope_of || !move_inputs(u, p))
+	if (!sonde_numbers__init(&p->m.of, from, &u->c->strings, &u->c->texts, NULL, &u->arena) ||
+		!move_inputs(u, p))
 		return false;
 	for (i = 0; i < from->sections.nr; i++)
 		if (!move_section(u, p, &from->sections.at[i]))

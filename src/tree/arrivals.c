@@ -28,7 +28,6 @@ struct work {
 	double *scratch;
 	double error_ns;		/* of the clocks of its ranks */
 	struct sonde_group_row *group;	/* of the kind at hand, NULL before the first */
-	size_t first_group;		/* of the communicator */
 	uint32_t nr_ranks;
 	bool failed; /* no memory */
 };
