@@ -72,8 +72,8 @@ static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
 	size_t nr = base->nr + new_side->nr;
 
 	*m = (struct sonde_diff__match){.nr_base = base->nr, .nr_runs = nr};
-	m->trees = trees = sonde_calloc(nr + 1, sizeof(*trees));
-	m->aggregates = sonde_calloc(nr + 1, sizeof(*m->aggregates));
+	m->trees = trees = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*trees));
+	m->aggregates = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*m->aggregates));
 	if (!trees || !m->aggregates)
 		return sonde_err_nomem(err);
 	memcpy(trees, base->runs, base->nr * sizeof(*trees));
@@ -138,7 +138,7 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 		sonde_diff__gate(d);
 		sonde_diff__say(d);
 	}
-	sonde_diff__match_release(&m);
+	sonde_arena_release(&m.arena);
 	if (rc) {
 		sonde_diff_free(d);
 		*out = NULL;

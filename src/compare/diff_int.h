@@ -15,6 +15,7 @@ struct sonde_diff__match {
 	size_t nr_base, nr_runs, nr_scopes;
 	uint32_t *nodes;    /* region × run */
 	uint32_t *scope_of; /* by region */
+	struct sonde_arena arena; /* of all of it */
 };
 
 static inline const struct sonde_report *sonde_diff__report(
@@ -44,7 +45,6 @@ int sonde_diff__take_reports(
 /* Where nothing else is said, false is: no memory. */
 /* Fills in regions and `m->nodes`, depth-first (match.c). */
 bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m);
-void sonde_diff__match_release(struct sonde_diff__match *m);
 
 /* Entry times and sums of every region (run_values.c). */
 int sonde_diff__sample(

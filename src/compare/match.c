@@ -4,7 +4,6 @@
  */
 #include "compare/diff_int.h"
 
-#include "base/alloc.h"
 #include "base/depth_first.h"
 
 #include <string.h>
@@ -90,7 +89,7 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 }
 
 /* The new side first: its order is the one people know. */
-static bool fill(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m)
+static bool fill(struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t most = 0, i, k, nr = m->nr_scopes * m->nr_runs;
 	uint32_t *of_node;
@@ -102,15 +101,14 @@ static bool fill(struct pool *p, struct sonde_diff *d, const struct sonde_diff__
 		p->nr_reserved += nr_nodes;
 		most = nr_nodes > most ? nr_nodes : most;
 	}
-	of_node = sonde_malloc((most + 1) * sizeof(*of_node));
-	p->nodes = sonde_malloc((p->nr_reserved + 1) * m->nr_runs * sizeof(*p->nodes));
+	of_node = sonde_arena_alloc(&m->arena, (most + 1) * sizeof(*of_node));
+	p->nodes = sonde_arena_alloc(&m->arena, (p->nr_reserved + 1) * m->nr_runs * sizeof(*p->nodes));
 	ok = of_node && p->nodes;
 	for (i = 0; ok && i < p->nr_reserved * m->nr_runs; i++)
 		p->nodes[i] = SONDE_NONE;
 	for (i = 0; i < m->nr_scopes; i++)
 		for (k = 0; k < m->nr_runs && ok; k++)
 			ok = add_run(p, d, m, (uint32_t)i, (m->nr_base + k) % m->nr_runs, of_node);
-	sonde_free(of_node);
 	return ok;
 }
 
@@ -118,17 +116,17 @@ static bool fill(struct pool *p, struct sonde_diff *d, const struct sonde_diff__
 static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t nr = p->regions.nr, i, k;
-	uint32_t *order = sonde_malloc((nr + 1) * sizeof(*order)),
-		 *place = sonde_malloc((nr + 1) * sizeof(*place));
-	bool ok;
+	uint32_t *order = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*order)),
+		 *place = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*place));
 
-	m->nodes = sonde_malloc((nr + 1) * m->nr_runs * sizeof(*m->nodes));
-	m->scope_of = sonde_malloc((nr + 1) * sizeof(*m->scope_of));
-	ok = order && place && m->nodes && m->scope_of && sonde_vec_reserve(&d->regions, nr + 1) &&
-	     (!nr || sonde_depth_first(order, NULL, nr, &p->regions.at->parent, sizeof(*p->regions.at)));
-	for (i = 0; ok && i < nr; i++)
+	m->nodes = sonde_arena_alloc(&m->arena, (nr + 1) * m->nr_runs * sizeof(*m->nodes));
+	m->scope_of = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*m->scope_of));
+	if (m->arena.failed || !sonde_vec_reserve(&d->regions, nr + 1) ||
+		(nr && !sonde_depth_first(order, NULL, nr, &p->regions.at->parent, sizeof(*p->regions.at))))
+		return false;
+	for (i = 0; i < nr; i++)
 		place[order[i]] = (uint32_t)i;
-	for (i = 0; ok && i < nr; i++) {
+	for (i = 0; i < nr; i++) {
 		struct sonde_diff_region *g = &d->regions.at[d->regions.nr++];
 
 		*g = p->regions.at[order[i]];
@@ -141,9 +139,7 @@ static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff
 		for (k = 0; k < m->nr_runs; k++)
 			m->nodes[i * m->nr_runs + k] = p->nodes[order[i] * m->nr_runs + k];
 	}
-	sonde_free(order);
-	sonde_free(place);
-	return ok;
+	return true;
 }
 
 bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m)
@@ -153,16 +149,5 @@ bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m)
 
 	sonde_map_release(&p.keys);
 	sonde_vec_release(&p.regions);
-	sonde_free(p.nodes);
 	return ok;
-}
-
-void sonde_diff__match_release(struct sonde_diff__match *m)
-{
-	sonde_free((void *)(uintptr_t)m->trees);
-	sonde_free(m->aggregates);
-	sonde_free(m->reports);
-	sonde_free(m->scopes);
-	sonde_free(m->scope_of);
-	sonde_free(m->nodes);
 }

@@ -6,8 +6,6 @@
  */
 #include "compare/diff_int.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 /* The aggregate over kernels, or over ranges where there is nothing else. */
@@ -138,8 +136,8 @@ static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const
 {
 	size_t i, run;
 
-	m->reports = sonde_calloc(f->reports.nr + 1, sizeof(*m->reports));
-	m->scopes = sonde_calloc(f->names.nr + 1, sizeof(*m->scopes));
+	m->reports = sonde_arena_calloc(&m->arena, f->reports.nr + 1, sizeof(*m->reports));
+	m->scopes = sonde_arena_calloc(&m->arena, f->names.nr + 1, sizeof(*m->scopes));
 	if (!m->reports || !m->scopes)
 		return false;
 	for (i = 0; i < f->names.nr; i++) {
@@ -187,8 +185,8 @@ int sonde_diff__take_reports(
 	if (d->options.per_scope)
 		return take_scopes(d, m, err);
 	m->nr_scopes = 1;
-	m->reports = sonde_calloc(m->nr_runs + 1, sizeof(*m->reports));
-	m->scopes = sonde_calloc(1, sizeof(*m->scopes));
+	m->reports = sonde_arena_alloc(&m->arena, (m->nr_runs + 1) * sizeof(*m->reports));
+	m->scopes = sonde_arena_calloc(&m->arena, 1, sizeof(*m->scopes));
 	if (!m->reports || !m->scopes)
 		return sonde_err_nomem(err);
 	memcpy(m->reports, m->aggregates, m->nr_runs * sizeof(*m->reports));

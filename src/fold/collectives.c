@@ -43,7 +43,8 @@ bool sonde_fold__communication(struct sonde_folding *f)
 		if (!sonde_kernel_communicates(strings->keys[i]))
 			continue;
 		if (!f->communicates)
-			f->communicates = sonde_calloc(strings->nr, sizeof(*f->communicates));
+			f->communicates =
+				sonde_arena_calloc(&f->scratch, strings->nr, sizeof(*f->communicates));
 		if (!f->communicates)
 			return false;
 		f->communicates[i] = true;

@@ -242,7 +242,7 @@ static int plan(struct filling *x, const struct sonde_choice *choice, struct son
 	const struct sonde_records *r = x->f.r;
 	const struct sonde_offer offer = {
 		&r->metric_names, r->sections.at, r->sections.nr, &r->strings, true};
-	bool *wanted = sonde_calloc(r->metrics.nr + 1, sizeof(*wanted));
+	bool *wanted = sonde_arena_calloc(&x->f.scratch, r->metrics.nr + 1, sizeof(*wanted));
 	bool ok;
 	uint32_t i;
 	int rc = wanted ? sonde_choice_mark(choice, &offer, wanted, NULL, err)
@@ -256,7 +256,6 @@ static int plan(struct filling *x, const struct sonde_choice *choice, struct son
 		ok = ok && sonde_plans_complete(&x->plans) && sonde_plans_settle(&x->plans, x->c);
 		rc = ok ? 0 : sonde_err_nomem(err);
 	}
-	sonde_free(wanted);
 	return rc;
 }
 
@@ -318,10 +317,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	sonde_windowed__release(&x.windowed);
 	sonde_plans_release(&x.plans);
 	sonde_map_release(&x.cell_keys);
-	sonde_free(x.f.string_of);
-	sonde_free(x.f.label_of);
-	sonde_free(x.f.visit_of);
-	sonde_free(x.f.communicates);
+	sonde_arena_release(&x.f.scratch);
 	if (rc)
 		sonde_cells_free(c);
 	else

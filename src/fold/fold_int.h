@@ -58,6 +58,7 @@ struct sonde_folding {
 	uint32_t *visit_of; /* by range: the visit it is an entry of, SONDE_NONE = counts nowhere;
 			     * NULL without times of ranges */
 	bool *communicates; /* by string number of the records: a kernel named so does; NULL: none */
+	struct sonde_arena scratch; /* of these, and whatever else is small and may go with them */
 };
 /* Numbers in the tables of one → numbers in those of another, each by number there. */
 struct sonde_numbers {

@@ -12,7 +12,6 @@
 #include "fold/hosts.h"
 
 #include "base/bisect.h"
-#include "base/alloc.h"
 #include "base/keysort.h"
 
 /*
@@ -58,9 +57,9 @@ bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record)
 }
 
 /* Where each thread's own begin, from the thread of each: one number on, ready to be filled. */
-static size_t *find_firsts(const struct sonde_hosts *h, const uint32_t *thread_of, size_t nr)
+static size_t *find_firsts(struct sonde_hosts *h, const uint32_t *thread_of, size_t nr)
 {
-	size_t *first = sonde_calloc(h->threads.nr + 2, sizeof(*first)), i;
+	size_t *first = sonde_arena_calloc(&h->arena, h->threads.nr + 2, sizeof(*first)), i;
 
 	for (i = 0; first && i < nr; i++)
 		if (thread_of[i] != SONDE_NONE)
@@ -86,7 +85,7 @@ static bool spread_launches(struct sonde_hosts *h)
 	const struct sonde_records *r = h->r;
 	size_t *first = h->first_launch = find_firsts(h, h->thread_of, r->records.nr), i;
 
-	h->launches = sonde_malloc((r->records.nr + 1) * sizeof(*h->launches));
+	h->launches = sonde_arena_alloc(&h->arena, (r->records.nr + 1) * sizeof(*h->launches));
 	if (!first || !h->launches)
 		return false;
 	for (i = 0; i < r->records.nr; i++)
@@ -100,7 +99,7 @@ static bool spread_calls(struct sonde_hosts *h, const uint32_t *callers)
 	const struct sonde_records *r = h->r;
 	size_t *first = h->first_call = find_firsts(h, callers, r->calls.nr), i;
 
-	h->calls = sonde_malloc((r->calls.nr + 1) * sizeof(*h->calls));
+	h->calls = sonde_arena_alloc(&h->arena, (r->calls.nr + 1) * sizeof(*h->calls));
 	if (!first || !h->calls)
 		return false;
 	for (i = 0; i < r->calls.nr; i++) {
@@ -116,17 +115,17 @@ static bool spread_calls(struct sonde_hosts *h, const uint32_t *callers)
 bool sonde_hosts__settle(struct sonde_hosts *h)
 {
 	const struct sonde_records *r = h->r;
-	uint32_t *callers = sonde_malloc((r->calls.nr + 1) * sizeof(*callers));
+	uint32_t *callers = sonde_arena_alloc(&h->arena, (r->calls.nr + 1) * sizeof(*callers));
 	size_t i;
-	bool ok = callers != NULL;
 
-	for (i = 0; i < r->calls.nr && ok; i++) {
+	if (!callers)
+		return false;
+	for (i = 0; i < r->calls.nr; i++) {
 		callers[i] = find_thread(h, r->calls.at[i].process, r->calls.at[i].thread);
-		ok = callers[i] != SONDE_NONE;
+		if (callers[i] == SONDE_NONE)
+			return false;
 	}
-	ok = ok && spread_launches(h) && spread_calls(h, callers);
-	sonde_free(callers);
-	return ok;
+	return spread_launches(h) && spread_calls(h, callers);
 }
 
 bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
@@ -134,8 +133,8 @@ bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
 	size_t i;
 
 	*h = (struct sonde_hosts){.r = r, .last = SONDE_NONE};
-	h->thread_of = sonde_malloc((r->records.nr + 1) * sizeof(*h->thread_of));
-	h->has_calls = sonde_calloc(r->processes.nr + 1, sizeof(*h->has_calls));
+	h->thread_of = sonde_arena_alloc(&h->arena, (r->records.nr + 1) * sizeof(*h->thread_of));
+	h->has_calls = sonde_arena_alloc(&h->arena, (r->processes.nr + 1) * sizeof(*h->has_calls));
 	for (i = 0; h->has_calls && i < r->processes.nr; i++)
 		h->has_calls[i] = r->processes.at[i].has_calls;
 	return h->thread_of && h->has_calls;
@@ -143,12 +142,6 @@ bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
 
 void sonde_hosts__release(struct sonde_hosts *h)
 {
-	sonde_free(h->calls);
-	sonde_free(h->launches);
-	sonde_free(h->first_call);
-	sonde_free(h->first_launch);
-	sonde_free(h->thread_of);
-	sonde_free(h->has_calls);
 	sonde_map_release(&h->threads);
 	sonde_arena_release(&h->arena);
 }

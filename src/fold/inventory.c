@@ -2,7 +2,6 @@
 
 #include "attribute/launches.h"
 #include "attribute/levels.h"
-#include "base/alloc.h"
 #include "base/depth_first.h"
 #include "base/known.h"
 
@@ -19,6 +18,7 @@ struct work {
 	} * last;		  /* who entered last: entries of one thread come in a row */
 	uint64_t *counted;	  /* the last launch counted, plus one */
 	struct sonde_map threads; /* {region, process, thread} */
+	struct sonde_arena scratch;
 };
 
 static bool add_thread(struct work *w, uint32_t region, const struct sonde_range *range)
@@ -31,7 +31,7 @@ static bool add_thread(struct work *w, uint32_t region, const struct sonde_range
 	if (last->process == range->process && last->thread == range->thread)
 		return true;
 	*last = (struct last){range->thread, range->process};
-	if (sonde_map_keep(&w->threads, &w->v->arena, SONDE_BYTES(key), &is_new) == SONDE_NONE)
+	if (sonde_map_keep(&w->threads, &w->scratch, SONDE_BYTES(key), &is_new) == SONDE_NONE)
 		return false;
 	w->rows[region].threads += is_new;
 	return true;
@@ -105,13 +105,12 @@ static bool order_rows(struct work *w)
 {
 	const struct sonde_region *regions = w->l->regions.at;
 	size_t nr = w->l->regions.nr, i;
-	uint32_t *order = sonde_malloc((nr + 1) * sizeof(*order));
+	uint32_t *order = sonde_arena_alloc(&w->scratch, (nr + 1) * sizeof(*order));
 	bool ok = order && sonde_vec_reserve(&w->v->rows, nr + 1) &&
 		  (!nr || sonde_depth_first(order, NULL, nr, &regions->parent, sizeof(*regions)));
 
 	for (i = 0; ok && i < nr; i++)
 		w->v->rows.at[w->v->rows.nr++] = w->rows[order[i]];
-	sonde_free(order);
 	return ok;
 }
 
@@ -120,10 +119,10 @@ static bool work_init(struct work *w)
 	const struct sonde_launches *l = w->l;
 	size_t nr = l->regions.nr, i;
 
-	w->rows = sonde_calloc(nr + 1, sizeof(*w->rows));
-	w->last = sonde_calloc(nr + 1, sizeof(*w->last));
-	w->counted = sonde_calloc(nr + 1, sizeof(*w->counted));
-	if (!w->rows || !w->last || !w->counted)
+	w->rows = sonde_arena_calloc(&w->scratch, nr + 1, sizeof(*w->rows));
+	w->last = sonde_arena_calloc(&w->scratch, nr + 1, sizeof(*w->last));
+	w->counted = sonde_arena_calloc(&w->scratch, nr + 1, sizeof(*w->counted));
+	if (w->scratch.failed)
 		return false;
 	for (i = 0; i < nr; i++) {
 		const struct sonde_region *g = &l->regions.at[i];
@@ -160,9 +159,7 @@ int sonde_inventory_build(
 	if (rc == 0 && !order_rows(&w))
 		rc = sonde_err_nomem(err);
 	sonde_map_release(&w.threads);
-	sonde_free(w.rows);
-	sonde_free(w.last);
-	sonde_free(w.counted);
+	sonde_arena_release(&w.scratch);
 	if (rc)
 		sonde_inventory_release(out);
 	return rc;

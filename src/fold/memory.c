@@ -190,7 +190,7 @@ bool sonde_fold__memory(struct sonde_folding *f)
 
 	if (!f->r->memory.nr)
 		return true;
-	w.visit_of = sonde_malloc((l->regions.nr + 1) * sizeof(*w.visit_of));
+	w.visit_of = sonde_arena_alloc(&f->scratch, (l->regions.nr + 1) * sizeof(*w.visit_of));
 	ok = w.visit_of != NULL;
 	for (i = 0; i < l->scopes.nr && ok; i++) {
 		memset(w.visit_of, 0xff, l->regions.nr * sizeof(*w.visit_of));
@@ -198,7 +198,6 @@ bool sonde_fold__memory(struct sonde_folding *f)
 			w.visit_of[c->visits.at[visit].region] = (uint32_t)visit;
 		ok = take_scope(&w, &l->scopes.at[i]);
 	}
-	sonde_free(w.visit_of);
 	sonde_free(w.most);
 	sonde_map_release(&w.live);
 	sonde_vec_release(&w.of);

@@ -3,18 +3,9 @@
  * they are taken apart, added up and laid down again.
  */
 #include "fold/rolled_int.h"
+#include "fold/stay.h"
 
-struct row {
-	size_t visit;
-	struct sonde_stream sums;
-};
-
-struct rows {
-	struct row *at;
-	size_t nr, cap;
-};
-
-static bool add_part(struct rows *to, const struct sonde_cells *c, const struct sonde_sum_part *p)
+static bool add_part(struct sonde_stream_rows *to, const struct sonde_cells *c, const struct sonde_sum_part *p)
 {
 	size_t i;
 	uint32_t k;
@@ -30,7 +21,7 @@ static bool add_part(struct rows *to, const struct sonde_cells *c, const struct 
 			s.launches = p->sign > 0 ? s.launches : 0 - s.launches;
 			s.time_ns *= p->sign;
 			s.busy_ns *= p->sign;
-			if (!sonde_vec_put(to, (struct row){(size_t)(v - c->visits.at), s}))
+			if (!sonde_vec_put(to, (struct sonde_stream_row){(size_t)(v - c->visits.at), s}))
 				return false;
 		}
 	}
@@ -39,30 +30,21 @@ static bool add_part(struct rows *to, const struct sonde_cells *c, const struct 
 
 static int by_stream(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct sonde_stream_row *x = a, *y = b;
 	int c = sonde_cmp(x->visit, y->visit);
 
 	c = c ? c : sonde_cmp(x->sums.context, y->sums.context);
 	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
 }
 
-static int by_busy(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->visit == y->visit && x->sums.busy_ns != y->sums.busy_ns)
-		return x->sums.busy_ns > y->sums.busy_ns ? -1 : 1;
-	return by_stream(a, b);
-}
-
-/* One row for each stream of a visit that did something, busiest first. */
-static void settle(struct rows *rows)
+/* One row for each stream of a visit that did something. */
+static void settle(struct sonde_stream_rows *rows)
 {
 	size_t i, nr = 0;
 
 	sonde_vec_sort(rows, by_stream);
 	for (i = 0; i < rows->nr; i++) {
-		struct row *last = nr ? &rows->at[nr - 1] : NULL;
+		struct sonde_stream_row *last = nr ? &rows->at[nr - 1] : NULL;
 
 		if (last && by_stream(last, &rows->at[i]) == 0) {
 			last->sums.launches += rows->at[i].sums.launches;
@@ -74,12 +56,11 @@ static void settle(struct rows *rows)
 	}
 	rows->nr = nr;
 	sonde_vec_filter(rows, k, rows->at[k].sums.launches);
-	sonde_vec_sort(rows, by_busy);
 }
 
 bool sonde_rolled__add_streams(struct sonde_cells *c, const struct sonde_sum_part *parts)
 {
-	struct rows rows = {0};
+	struct sonde_stream_rows rows = {0};
 	bool ok = true;
 	size_t i;
 
@@ -87,13 +68,7 @@ bool sonde_rolled__add_streams(struct sonde_cells *c, const struct sonde_sum_par
 		ok = add_part(&rows, c, &parts[i]);
 	if (ok)
 		settle(&rows);
-	for (i = 0; ok && i < rows.nr; i++) {
-		struct sonde_visit *v = &c->visits.at[rows.at[i].visit];
-
-		if (!v->nr_streams++)
-			v->first_stream = (uint32_t)c->streams.nr;
-		ok = sonde_vec_put(&c->streams, rows.at[i].sums);
-	}
+	ok = ok && sonde_streams__hand_out(&rows, c->visits.at, c);
 	sonde_vec_release(&rows);
 	return ok;
 }

@@ -169,30 +169,45 @@ static void settle(struct work *w)
 
 static int by_visit_then_time(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct sonde_stream_row *x = a, *y = b;
 	int c = sonde_cmp(x->visit, y->visit);
 
-	c = c ? c : sonde_cmp(y->track.busy_ns, x->track.busy_ns);
+	c = c ? c : sonde_cmp(y->sums.busy_ns, x->sums.busy_ns);
 	c = c ? c : sonde_cmp(x->sums.context, y->sums.context);
 	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
 }
 
-static bool hand_out(struct work *w, struct sonde_cells *c)
+bool sonde_streams__hand_out(struct sonde_stream_rows *rows, struct sonde_visit *visits, struct sonde_cells *c)
 {
 	size_t i;
 
-	sonde_vec_sort(&w->rows, by_visit_then_time);
-	for (i = 0; i < w->rows.nr; i++) {
-		struct row *row = &w->rows.at[i];
-		struct sonde_visit *v = &w->stay->at[row->visit];
+	sonde_vec_sort(rows, by_visit_then_time);
+	for (i = 0; i < rows->nr; i++) {
+		struct sonde_visit *v = &visits[rows->at[i].visit];
 
-		row->sums.busy_ns = (double)row->track.busy_ns;
-		if (!sonde_vec_put(&c->streams, row->sums))
-			return false;
 		if (!v->nr_streams++)
-			v->first_stream = (uint32_t)c->streams.nr - 1;
+			v->first_stream = (uint32_t)c->streams.nr;
+		if (!sonde_vec_put(&c->streams, rows->at[i].sums))
+			return false;
 	}
 	return true;
+}
+
+static bool hand_out(struct work *w, struct sonde_cells *c)
+{
+	struct sonde_stream_rows rows = {0};
+	bool ok = sonde_vec_reserve(&rows, w->rows.nr + 1);
+	size_t i;
+
+	for (i = 0; i < w->rows.nr && ok; i++) {
+		struct row *row = &w->rows.at[i];
+
+		row->sums.busy_ns = (double)row->track.busy_ns;
+		rows.at[rows.nr++] = (struct sonde_stream_row){row->visit, row->sums};
+	}
+	ok = ok && sonde_streams__hand_out(&rows, w->stay->at, c);
+	sonde_vec_release(&rows);
+	return ok;
 }
 
 bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_stay *stay)

@@ -4,8 +4,6 @@
  */
 #include "fold/fold_int.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 static void use(bool *used, uint32_t string)
@@ -38,21 +36,21 @@ static void mark_used(const struct sonde_folding *f, bool has_timeline, bool *us
 static bool copy_strings(struct sonde_folding *f, bool has_timeline)
 {
 	const struct sonde_map *strings = &f->r->strings;
-	bool *used = sonde_calloc(strings->nr + 1, sizeof(*used)), ok = used != NULL;
+	bool *used = sonde_arena_calloc(&f->scratch, strings->nr + 1, sizeof(*used));
 	size_t i;
 
-	f->string_of = sonde_malloc((strings->nr + 1) * sizeof(*f->string_of));
-	ok = ok && f->string_of;
-	if (ok)
-		mark_used(f, has_timeline, used);
-	for (i = 0; ok && i < strings->nr; i++) {
+	f->string_of = sonde_arena_alloc(&f->scratch, (strings->nr + 1) * sizeof(*f->string_of));
+	if (!used || !f->string_of)
+		return false;
+	mark_used(f, has_timeline, used);
+	for (i = 0; i < strings->nr; i++) {
 		f->string_of[i] = used[i] ? sonde_map_keep(&f->c->strings, &f->c->arena,
 						    strings->keys[i], NULL)
 					  : SONDE_NONE;
-		ok = !used[i] || f->string_of[i] != SONDE_NONE;
+		if (used[i] && f->string_of[i] == SONDE_NONE)
+			return false;
 	}
-	sonde_free(used);
-	return ok;
+	return true;
 }
 
 /* Labels come after: a label named like a kernel does not change the order of kernels. */
@@ -61,7 +59,7 @@ static bool copy_labels(struct sonde_folding *f)
 	const struct sonde_map *labels = &f->l->labels;
 	size_t i;
 
-	f->label_of = sonde_malloc((labels->nr + 1) * sizeof(*f->label_of));
+	f->label_of = sonde_arena_alloc(&f->scratch, (labels->nr + 1) * sizeof(*f->label_of));
 	if (!f->label_of)
 		return false;
 	memset(f->label_of, 0xff, (labels->nr + 1) * sizeof(*f->label_of));

@@ -166,39 +166,36 @@ static void drop_entries(uint32_t *entered, uint32_t first)
 static bool find_host_times(struct work *w)
 {
 	const struct sonde_records *r = w->f->r;
-	uint32_t *by_process = sonde_malloc((r->processes.nr + 1) * sizeof(*by_process));
-	uint32_t *entered = w->f->visit_of = sonde_malloc((r->ranges.nr + 1) * sizeof(*entered));
-	bool ok = by_process && entered;
+	struct sonde_arena *scratch = &w->f->scratch;
+	uint32_t *by_process = sonde_arena_alloc(scratch, (r->processes.nr + 1) * sizeof(*by_process));
+	uint32_t *entered = w->f->visit_of =
+		sonde_arena_alloc(scratch, (r->ranges.nr + 1) * sizeof(*entered));
 	size_t s, i, visit = 0;
 
-	for (i = 0; ok && i < r->processes.nr; i++)
+	if (!by_process || !entered)
+		return false;
+	for (i = 0; i < r->processes.nr; i++)
 		by_process[i] = SONDE_NONE;
-	for (i = r->ranges.nr; ok && i-- > 0;) { /* lists of entries, by process */
+	for (i = r->ranges.nr; i-- > 0;) { /* lists of entries, by process */
 		entered[i] = by_process[r->ranges.at[i].process];
 		by_process[r->ranges.at[i].process] = (uint32_t)i;
 	}
-	for (s = 0; ok && s < w->l->scopes.nr; s++) {
+	for (s = 0; s < w->l->scopes.nr; s++) {
 		struct sonde_stay stay = {0};
 
 		take_stay(w, &stay, (uint32_t)s, &visit);
 		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process]);
 	}
-	for (i = 0; ok && i < r->processes.nr; i++)
+	for (i = 0; i < r->processes.nr; i++)
 		drop_entries(entered, by_process[i]);
-	sonde_free(by_process);
-	return ok && sonde_fold__entries(w->f);
+	return sonde_fold__entries(w->f);
 }
 
 bool sonde_fold__times(struct sonde_folding *f)
 {
 	struct work w = {.f = f, .c = f->c, .l = f->l};
-	bool ok;
 
-	if (!f->r->has_record_times && !f->r->has_range_times)
-		return true;
-	w.visit_of = sonde_malloc(f->l->regions.nr * sizeof(*w.visit_of));
-	ok = w.visit_of && (!f->r->has_record_times || find_gpu_times(&w)) &&
-	     (!f->r->has_range_times || find_host_times(&w));
-	sonde_free(w.visit_of);
-	return ok;
+	w.visit_of = sonde_arena_alloc(&f->scratch, f->l->regions.nr * sizeof(*w.visit_of));
+	return w.visit_of && (!f->r->has_record_times || find_gpu_times(&w)) &&
+	       (!f->r->has_range_times || find_host_times(&w));
 }

@@ -1,7 +1,6 @@
 /* What each scope knows of each region: first which regions it knows, and how often it was there. */
 #include "fold/fold_int.h"
 
-#include "base/alloc.h"
 #include "base/quantile.h"
 
 #include <math.h>
@@ -72,8 +71,8 @@ static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, 
 bool sonde_fold__visits(struct sonde_folding *f)
 {
 	const struct sonde_launches *l = f->l;
-	uint32_t *known = sonde_malloc((l->regions.nr + 1) * sizeof(*known));
-	bool *is_known = sonde_calloc(l->regions.nr + 1, sizeof(*is_known));
+	uint32_t *known = sonde_arena_alloc(&f->scratch, (l->regions.nr + 1) * sizeof(*known));
+	bool *is_known = sonde_arena_calloc(&f->scratch, l->regions.nr + 1, sizeof(*is_known));
 	bool ok = known && is_known;
 	size_t i, end;
 
@@ -84,7 +83,5 @@ bool sonde_fold__visits(struct sonde_folding *f)
 			;
 		ok = add_scope(f, &l->presences.at[i], end - i, known, is_known);
 	}
-	sonde_free(known);
-	sonde_free(is_known);
 	return ok && sonde_fold__times(f);
 }

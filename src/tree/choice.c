@@ -250,6 +250,7 @@ struct choosing {
 	struct sonde_map names; /* that can be named: the capture's metrics, then sampled ones */
 	bool *is_kept, *wanted, *take;
 	bool *is_shown; /* by name: figures can be made of it */
+	struct sonde_arena arena;
 };
 
 /* Metrics of samples are in no launch, so that the capture's list does not have them. */
@@ -257,7 +258,7 @@ static bool list_names(struct choosing *x, const struct sonde_cells *c)
 {
 	size_t i;
 
-	x->is_shown = sonde_calloc(
+	x->is_shown = sonde_arena_calloc(&x->arena,
 		c->metric_names.nr + sonde_sampled_nr_metrics(c) + 1, sizeof(*x->is_shown));
 	for (i = 0; x->is_shown && i < c->metric_names.nr; i++) {
 		if (sonde_map_add(&x->names, c->metric_names.keys[i], NULL) == SONDE_NONE)
@@ -285,10 +286,10 @@ static int begin(struct choosing *x, const struct sonde_tree *t, struct sonde_er
 	size_t i;
 	int rc;
 
-	x->is_kept = sonde_calloc(c->metric_names.nr + 1, sizeof(*x->is_kept));
-	x->wanted = sonde_calloc(c->metric_names.nr + 1, sizeof(*x->wanted));
-	x->take = sonde_calloc(c->sections.nr + 1, sizeof(*x->take));
-	rc = x->is_kept && x->wanted && x->take ? 0 : sonde_err_nomem(err);
+	x->is_kept = sonde_arena_calloc(&x->arena, c->metric_names.nr + 1, sizeof(*x->is_kept));
+	x->wanted = sonde_arena_calloc(&x->arena, c->metric_names.nr + 1, sizeof(*x->wanted));
+	x->take = sonde_arena_calloc(&x->arena, c->sections.nr + 1, sizeof(*x->take));
+	rc = x->arena.failed ? sonde_err_nomem(err) : 0;
 	for (i = 0; i < c->sections.nr && rc == 0; i++)
 		if (sonde_map_add(&x->section_ids, c->sections.at[i].id, NULL) == SONDE_NONE)
 			rc = sonde_err_nomem(err);
@@ -350,9 +351,6 @@ int sonde_tree__choose(
 	sonde_name_filter_free(x.sections);
 	sonde_map_release(&x.section_ids);
 	sonde_map_release(&x.names);
-	sonde_free(x.is_kept);
-	sonde_free(x.is_shown);
-	sonde_free(x.wanted);
-	sonde_free(x.take);
+	sonde_arena_release(&x.arena);
 	return rc;
 }

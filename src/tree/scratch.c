@@ -1,7 +1,6 @@
 /* What building reports needs beside them: made once, left as it was after each report. */
 #include "tree/tree_int.h"
 
-#include "base/alloc.h"
 #include "base/depth_first.h"
 
 /* Cells sorted by scope, within a scope in order. */
@@ -37,16 +36,15 @@ bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t)
 	size_t nr = t->cells->regions.nr;
 
 	*x = (struct sonde_scratch){0};
-	x->instances = sonde_calloc(nr, sizeof(*x->instances));
-	x->present = sonde_calloc(nr, sizeof(*x->present));
-	x->list = sonde_malloc(nr * sizeof(*x->list));
-	x->node_of = sonde_malloc(nr * sizeof(*x->node_of));
-	x->order = sonde_malloc(nr * sizeof(*x->order));
-	x->place_of = sonde_malloc(nr * sizeof(*x->place_of));
-	x->cells = sonde_malloc(t->cells->cells.nr * sizeof(*x->cells));
-	x->first_of = sonde_calloc(t->cells->scopes.nr + 2, sizeof(*x->first_of));
-	if (!x->instances || !x->present || !x->list || !x->node_of || !x->order || !x->place_of ||
-		!x->cells || !x->first_of || !order_regions(x, t->cells))
+	x->instances = sonde_arena_calloc(&x->arena, nr, sizeof(*x->instances));
+	x->present = sonde_arena_calloc(&x->arena, nr, sizeof(*x->present));
+	x->list = sonde_arena_alloc(&x->arena, nr * sizeof(*x->list));
+	x->node_of = sonde_arena_alloc(&x->arena, nr * sizeof(*x->node_of));
+	x->order = sonde_arena_alloc(&x->arena, nr * sizeof(*x->order));
+	x->place_of = sonde_arena_alloc(&x->arena, nr * sizeof(*x->place_of));
+	x->cells = sonde_arena_alloc(&x->arena, t->cells->cells.nr * sizeof(*x->cells));
+	x->first_of = sonde_arena_calloc(&x->arena, t->cells->scopes.nr + 2, sizeof(*x->first_of));
+	if (x->arena.failed || !order_regions(x, t->cells))
 		return false;
 	sort_cells(x, t);
 	return true;
@@ -61,16 +59,4 @@ void sonde_scratch__clear(struct sonde_scratch *x)
 		x->present[x->order[x->list[i]]] = false;
 	}
 	x->nr = 0;
-}
-
-void sonde_scratch__release(struct sonde_scratch *x)
-{
-	sonde_free(x->instances);
-	sonde_free(x->present);
-	sonde_free(x->list);
-	sonde_free(x->node_of);
-	sonde_free(x->order);
-	sonde_free(x->place_of);
-	sonde_free(x->cells);
-	sonde_free(x->first_of);
 }

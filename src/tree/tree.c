@@ -147,7 +147,7 @@ static int build_reports(
 		rc = build_aggregate(t, &x, k, is_first, err);
 		is_first = false;
 	}
-	sonde_scratch__release(&x);
+	sonde_arena_release(&x.arena);
 	sonde_tree__note_ways(t, has);
 	if (!choice->no_aggregate)
 		sonde_tree__note_modes(t);

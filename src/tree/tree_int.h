@@ -64,10 +64,11 @@ struct sonde_scratch {
 	size_t nr;		      /* … so many: all others are as after `init` */
 	uint32_t *cells;	      /* all cells, by scope */
 	uint32_t *first_of;	      /* by scope: where its cells begin; one more at the end */
+	struct sonde_arena arena;
 };
-bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t); /* false: no memory */
+/* False: no memory. Release its arena in any case. */
+bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t);
 void sonde_scratch__clear(struct sonde_scratch *x);
-void sonde_scratch__release(struct sonde_scratch *x);
 
 /*
  * Which results of replayed ranges lie inside those of another capture
