@@ -128,6 +128,10 @@ struct sonde_rank_time {
 	size_t visit; /* of the cells; SIZE_MAX: the rank is added up with others */
 	double ns;
 };
+struct sonde_rank_times { /* as a vector: base/vec.h */
+	struct sonde_rank_time *at;
+	size_t nr, cap;
+};
 
 struct sonde_ranks {
 	const struct sonde_cells *cells;
@@ -136,7 +140,7 @@ struct sonde_ranks {
 	SONDE_VEC(struct sonde_rank_spread) spreads;	/* by region */
 	SONDE_VEC(struct sonde_straggler) stragglers;	/* the one that costs most first */
 	SONDE_VEC(struct sonde_rank_row) rows;		/* by rank, or process and device */
-	SONDE_VEC(struct sonde_rank_time) times;	/* by region, then time */
+	struct sonde_rank_times times;			/* by region, then time */
 	SONDE_VEC(struct sonde_region_row) regions;	/* by region; those with collectives */
 	SONDE_VEC(struct sonde_group_row) groups;
 	SONDE_VEC(struct sonde_rank_clock) clocks;

@@ -97,6 +97,10 @@ bool sonde_straggler__say(struct sonde_straggler *s, struct sonde_ranks *r);
 
 #define SONDE_LEAST_COST 0.002 /* of all its work: less is not worth a sentence */
 #define SONDE_MOST_OF	 0.8   /* that is "everywhere", or "all of it" */
+/* By region, then time. */
+void sonde_times__sort(struct sonde_rank_times *t);
+/* Those of one region among sorted ones, and how many there are. */
+const struct sonde_rank_time *sonde_times__of(const struct sonde_rank_times *t, uint32_t region, size_t *nr);
 /* Of times that are sorted. */
 static inline double sonde_slow__median_of(const struct sonde_rank_time *at, size_t nr)
 {

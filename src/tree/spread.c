@@ -1,48 +1,25 @@
 /* How evenly a region's time is spread over the scopes. */
+#include "tree/ranks_int.h"
 #include "tree/tree_int.h"
 
-#include "base/bisect.h"
-
 #include <math.h>
-#include <stdlib.h>
 
-/* One region's time in one scope. */
-struct sample {
-	uint32_t region;
-	double time_ns;
-};
-
-struct samples {
-	struct sample *at;
-	size_t nr, cap;
-};
-
-static int by_region_and_time(const void *a, const void *b)
-{
-	const struct sample *x = a, *y = b;
-
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-static void set_spread(struct sonde_node *n, const struct sample *at, size_t nr)
+static void set_spread(struct sonde_node *n, const struct sonde_rank_time *at, size_t nr)
 {
 	double sum = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		sum += at[i].time_ns;
+		sum += at[i].ns;
 	n->nr_scopes = (uint32_t)nr;
-	n->scope_min_ns = at[0].time_ns;
-	n->scope_max_ns = at[nr - 1].time_ns;
-	n->scope_median_ns =
-		nr % 2 ? at[nr / 2].time_ns : (at[nr / 2 - 1].time_ns + at[nr / 2].time_ns) / 2;
+	n->scope_min_ns = at[0].ns;
+	n->scope_max_ns = at[nr - 1].ns;
+	n->scope_median_ns = sonde_slow__median_of(at, nr);
 	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
 }
 
 /* Those of scopes that are added up come without reports of their own. */
-static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregate, struct samples *to)
+static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregate, struct sonde_rank_times *to)
 {
 	const struct sonde_cells *c = t->cells;
 	size_t i;
@@ -52,7 +29,7 @@ static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregat
 
 		if (c->scopes.at[from->scope].measured == aggregate->measured &&
 			!(isnan(from->time_ns) && !isnan(aggregate->time_ns)) &&
-			!sonde_vec_put(to, (struct sample){from->region, from->time_ns}))
+			!sonde_vec_put(to, (struct sonde_rank_time){.region = from->region, .ns = from->time_ns}))
 			return false;
 	}
 	return true;
@@ -67,7 +44,7 @@ static bool is_sample(const struct sonde_report *aggregate, const struct sonde_n
 }
 
 static bool add_scope(const struct sonde_report *aggregate, const struct sonde_nested *nested,
-	const struct sonde_report *r, struct samples *to)
+	const struct sonde_report *r, struct sonde_rank_times *to)
 {
 	size_t i;
 
@@ -75,7 +52,7 @@ static bool add_scope(const struct sonde_report *aggregate, const struct sonde_n
 		const struct sonde_node *n = &r->nodes.at[i];
 
 		if (is_sample(aggregate, nested, r, n) &&
-			!sonde_vec_put(to, (struct sample){n->region, n->time_ns}))
+			!sonde_vec_put(to, (struct sonde_rank_time){.region = n->region, .ns = n->time_ns}))
 			return false;
 	}
 	return true;
@@ -84,28 +61,24 @@ static bool add_scope(const struct sonde_report *aggregate, const struct sonde_n
 bool sonde_tree__spread(
 	struct sonde_tree *t, struct sonde_report *aggregate, const struct sonde_nested *nested)
 {
-	struct samples samples = {0};
-	size_t i, first;
-	bool ok = add_folded(t, aggregate, &samples);
+	struct sonde_rank_times times = {0};
+	size_t i, nr;
+	bool ok = add_folded(t, aggregate, &times);
 
 	for (i = 0; i < t->reports.nr && ok; i++) {
 		const struct sonde_report *r = &t->reports.at[i];
 
 		if (!r->is_aggregate && r->measured == aggregate->measured &&
 			!t->cells->scopes.at[r->scope].nr_folded)
-			ok = add_scope(aggregate, nested, r, &samples);
+			ok = add_scope(aggregate, nested, r, &times);
 	}
-	sonde_vec_sort(&samples, by_region_and_time);
-	for (i = 0; i < aggregate->nodes.nr && ok; i++) {
-		struct sample key = {aggregate->nodes.at[i].region, -INFINITY};
-		size_t low = 0;
+	sonde_times__sort(&times);
+	for (i = 0; i < aggregate->nodes.nr && ok && times.nr; i++) {
+		const struct sonde_rank_time *at = sonde_times__of(&times, aggregate->nodes.at[i].region, &nr);
 
-		sonde_bisect(low, samples.nr, mid, by_region_and_time(&samples.at[mid], &key) < 0);
-		for (first = low; low < samples.nr && samples.at[low].region == key.region;)
-			low++;
-		if (low > first)
-			set_spread(&aggregate->nodes.at[i], &samples.at[first], low - first);
+		if (nr)
+			set_spread(&aggregate->nodes.at[i], at, nr);
 	}
-	sonde_vec_release(&samples);
+	sonde_vec_release(&times);
 	return ok;
 }

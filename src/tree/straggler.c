@@ -22,8 +22,7 @@
 
 struct finding {
 	struct sonde_ranks_build *x;
-	const struct sonde_rank_time *at; /* by region, then time */
-	size_t nr;
+	const struct sonde_rank_times *times; /* sorted */
 	bool *is_named; /* by rank: a straggler already, or its host is */
 };
 
@@ -36,6 +35,22 @@ static int by_region_and_time(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->rank, b->rank);
 }
 
+void sonde_times__sort(struct sonde_rank_times *t)
+{
+	sonde_vec_sort(t, by_region_and_time);
+}
+
+const struct sonde_rank_time *sonde_times__of(const struct sonde_rank_times *t, uint32_t region, size_t *nr)
+{
+	size_t low = 0, end;
+
+	sonde_bisect(low, t->nr, mid, t->at[mid].region < region);
+	for (end = low; end < t->nr && t->at[end].region == region; end++)
+		;
+	*nr = end - low;
+	return &t->at[low];
+}
+
 /* `at` is one region, sorted, of two ranks and more. */
 static bool is_slow(const struct sonde_rank_time *at, size_t nr)
 {
@@ -44,18 +59,13 @@ static bool is_slow(const struct sonde_rank_time *at, size_t nr)
 	return excess >= LEAST_EXCESS * others && excess >= BEYOND_SPREAD * (others - at[0].ns);
 }
 
-struct times {
-	struct sonde_rank_time *at;
-	size_t nr, cap;
-};
-
-static bool add_time(struct times *to, const struct sonde_rank_time *t)
+static bool add_time(struct sonde_rank_times *to, const struct sonde_rank_time *t)
 {
 	return !(t->ns > 0) || sonde_vec_put(to, *t);
 }
 
 /* Takes `by_visit` values of ranks, with those of folded ones if these are of work; sorts them. */
-static bool sort_times(struct times *to, const struct sonde_ranks_build *x, const double *by_visit)
+static bool sort_times(struct sonde_rank_times *to, const struct sonde_ranks_build *x, const double *by_visit)
 {
 	const struct sonde_cells *c = x->c;
 	bool ok = true;
@@ -69,20 +79,8 @@ static bool sort_times(struct times *to, const struct sonde_ranks_build *x, cons
 		ok = add_time(to, &(struct sonde_rank_time){c->folded_times.at[i].region,
 					x->row_of_who[c->folded_times.at[i].who], SIZE_MAX,
 					c->folded_times.at[i].work_ns});
-	sonde_vec_sort(to, by_region_and_time);
+	sonde_times__sort(to);
 	return ok;
-}
-
-/* The samples of one region. */
-static const struct sonde_rank_time *samples_of(const struct finding *f, uint32_t region, size_t *nr)
-{
-	size_t low = 0, end;
-
-	sonde_bisect(low, f->nr, mid, f->at[mid].region < region);
-	for (end = low; end < f->nr && f->at[end].region == region; end++)
-		;
-	*nr = end - low;
-	return &f->at[low];
 }
 
 /* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
@@ -106,7 +104,7 @@ static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t ran
 	size_t nr;
 
 	while (next != SONDE_NONE) {
-		const struct sonde_rank_time *at = samples_of(f, region = next, &nr);
+		const struct sonde_rank_time *at = sonde_times__of(f->times, region = next, &nr);
 
 		next = inner(f, region, rank, at[nr - 1].ns - sonde_slow__median_of(at, nr - 1));
 	}
@@ -117,9 +115,9 @@ static bool add_spreads(struct finding *f)
 {
 	size_t i, nr;
 
-	for (i = 0; i < f->nr; i += nr) {
+	for (i = 0; i < f->times->nr; i += nr) {
 		struct sonde_rank_spread *s = sonde_vec_push(&f->x->r->spreads);
-		const struct sonde_rank_time *at = samples_of(f, f->at[i].region, &nr);
+		const struct sonde_rank_time *at = sonde_times__of(f->times, f->times->at[i].region, &nr);
 
 		if (!s)
 			return false;
@@ -166,12 +164,12 @@ static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 
 	if (!s)
 		return false;
-	at = samples_of(f, region, &nr);
+	at = sonde_times__of(f->times, region, &nr);
 	within = innermost(f, region, at[nr - 1].rank);
-	at = samples_of(f, within, &nr);
+	at = sonde_times__of(f->times, within, &nr);
 	s->cause = is_idle ? SONDE_SLOW_IDLE : sonde_slow__judge(f->x, at, nr);
 	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
-		at = samples_of(f, within = region, &nr);
+		at = sonde_times__of(f->times, within = region, &nr);
 	s->rank = at[nr - 1].rank;
 	s->region = within;
 	s->ns = at[nr - 1].ns;
@@ -191,18 +189,16 @@ static uint32_t worst(const struct finding *f, double least_cost)
 {
 	uint32_t region = SONDE_NONE;
 	double cost = 0;
-	size_t i, end;
+	size_t i, nr;
 
-	for (i = 0; i < f->nr; i = end) {
-		const struct sonde_rank_time *top;
+	for (i = 0; i < f->times->nr; i += nr) {
+		const struct sonde_rank_time *at = sonde_times__of(f->times, f->times->at[i].region, &nr);
+		const struct sonde_rank_time *top = &at[nr - 1];
 		double excess;
 
-		for (end = i; end < f->nr && f->at[end].region == f->at[i].region; end++)
-			;
-		top = &f->at[end - 1];
-		if (end - i < 2 || f->is_named[top->rank] || !is_slow(&f->at[i], end - i))
+		if (nr < 2 || f->is_named[top->rank] || !is_slow(at, nr))
 			continue;
-		excess = top->ns - sonde_slow__median_of(&f->at[i], end - i - 1);
+		excess = top->ns - sonde_slow__median_of(at, nr - 1);
 		if (excess > cost &&
 			excess >= least_cost * f->x->r->rows.at[top->rank].work_ns) {
 			cost = excess;
@@ -285,12 +281,11 @@ static int by_cost(const void *pa, const void *pb)
 static bool add_idle(struct finding *f)
 {
 	double *device = find_device_times(f->x);
-	struct times times = {0};
+	struct sonde_rank_times times = {0};
 	bool ok = device && sort_times(&times, f->x, device);
 	uint32_t region;
 
-	f->at = times.at;
-	f->nr = times.nr;
+	f->times = &times;
 	region = ok ? worst(f, LEAST_IDLE) : SONDE_NONE;
 	if (region != SONDE_NONE)
 		ok = add_straggler(f, region, true);
@@ -299,24 +294,11 @@ static bool add_idle(struct finding *f)
 	return ok;
 }
 
-static bool find_work_times(struct finding *f)
-{
-	struct sonde_ranks *r = f->x->r;
-	struct times times = {0};
-	bool ok = sort_times(&times, f->x, r->work_ns);
-
-	r->times.at = times.at;
-	f->at = times.at;
-	r->times.nr = f->nr = times.nr;
-	r->times.cap = times.cap;
-	return ok && add_spreads(f);
-}
-
 bool sonde_stragglers__find(struct sonde_ranks_build *x)
 {
-	struct finding f = {.x = x};
 	struct sonde_ranks *r = x->r;
-	bool ok = find_work_times(&f);
+	struct finding f = {.x = x, .times = &r->times};
+	bool ok = sort_times(&r->times, x, r->work_ns) && add_spreads(&f);
 	uint32_t region = SONDE_NONE;
 	size_t i;
 
