@@ -14,13 +14,15 @@
 #   wait_for COMMAND…  until it succeeds; is_gone PID is a command for it
 #
 # The working directory is then the repository; $SONDE is the program, $BUILD the build it is in (build),
-# $TMP a folder of the script's own. A script that printed `not ok` exits with 1, whatever it does afterwards.
+# $TMP a folder of the script's own, $HOME an empty one in it. A script that printed `not ok` exits with 1, whatever it does afterwards.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 BUILD=${BUILD:-build} SONDE=${SONDE:-$PWD/${BUILD:-build}/sonde} LC_ALL=C.UTF-8
 own_tmp=
 [ -n "${TMP:-}" ] || TMP=$(mktemp -d) own_tmp=yes
 export BUILD SONDE LC_ALL TMP
+. tests/env.sh
+use_home "$TMP/home"
 
 end_tests() {
 	local rc=$?

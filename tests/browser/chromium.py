@@ -21,6 +21,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
          "--disable-component-update --disable-sync --disable-extensions --hide-scrollbars --mute-audio "
          "--disable-dev-shm-usage --remote-debugging-pipe").split()
+PATIENCE = 300  # seconds; a browser that says nothing for so long is dead, not slow
 KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "/": 191}
 
 
@@ -59,7 +60,7 @@ class Browser:
         if session:
             message["sessionId"] = session
         os.write(self.out, json.dumps(message).encode() + b"\0")
-        end = time.time() + 60
+        end = time.time() + PATIENCE
         while self.number not in self.replies:
             if time.time() > end:
                 raise TimeoutError(method)
@@ -71,7 +72,7 @@ class Browser:
 
     def receive(self):
         while b"\0" not in self.buffer:
-            if not select.select([self.into], [], [], 30)[0]:
+            if not select.select([self.into], [], [], PATIENCE)[0]:
                 raise TimeoutError("the browser says nothing")
             piece = os.read(self.into, 1 << 20)
             if not piece:
@@ -124,7 +125,7 @@ class Page:
         """Until its scripts have run; what they put off may be to come."""
         self.url, self.loaded = url, False
         self.send("Page.navigate", url=url)
-        end = time.time() + 60
+        end = time.time() + PATIENCE
         while not self.loaded and time.time() < end:
             self.browser.receive()
 

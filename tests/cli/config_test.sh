@@ -1,9 +1,6 @@
 #!/usr/bin/env bash
 # sonde config: the manual is current and its examples run; errors are one line and exit 2.
 . "$(dirname "$0")/../lib.sh"
-unset XDG_CONFIG_HOME
-export HOME=$TMP/home
-mkdir -p "$HOME"
 repo=$PWD
 
 

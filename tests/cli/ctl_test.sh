@@ -53,7 +53,7 @@ refused() { # WORDS TEXT
 }
 errors() {
 	local other status
-	sleep 60 &
+	sleep 600 &
 	other=$!
 	begin errors || return
 	refused "4000000 start" "there is no process 4000000" && refused "$other start" "is not in a native capture" && refused "$pid begin" "'begin' is not start, stop, mark" &&

@@ -173,7 +173,7 @@ page_policy() { # the hashes are those of the script and the style
 through() { # a pipe is written to, what a link leads to is replaced
 	local reader
 	mkfifo "$TMP/fifo" || return
-	timeout 60 cat "$TMP/fifo" >"$TMP/piped" &
+	timeout 600 cat "$TMP/fifo" >"$TMP/piped" &
 	reader=$!
 	report -f csv -o "$TMP/fifo" $DATA/seed_kernel.ncu-rep && [ -p "$TMP/fifo" ] || return
 	echo old >"$TMP/behind" && ln -s behind "$TMP/link" && report -f csv -o "$TMP/link" $DATA/seed_kernel.ncu-rep &&

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Ctrl-Z, bg and fg of `sonde run` on a terminal of its own.
 . "$(dirname "$0")/../lib.sh"
-unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
 python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip_all "no python3, or no terminals to open"
 timeout 900 python3 tests/cli/job_control.py "$SONDE" "$TMP"

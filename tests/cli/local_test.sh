@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # capture.local: captures on a disk of the node, one archive per node in the run directory, whatever becomes of ranks.
 . "$(dirname "$0")/../lib.sh"
-unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
 PROG=$PWD/$BUILD/workloads/pairs
 [ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"
 NODE=$(uname -n) PLACE=$TMP/place

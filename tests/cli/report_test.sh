@@ -2,7 +2,6 @@
 # sonde report, byte for byte: what it prints is compared with tests/cli/golden/ (`make accept` rewrites).
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/ncu GOLDEN=tests/cli/golden
-unset NO_COLOR COLUMNS
 
 fails() { # NAME STATUS TEXT COMMAND…: exit status, and TEXT on standard error
 	local name=$1 want=$2 text=$3 rc

@@ -3,7 +3,6 @@
 # artifacts. No GPU.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
-unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
 NCU=pipeline.ncu.enable=true
 n=0
 

@@ -2,7 +2,6 @@
 # What a run leaves behind is the user's alone and holds no secrets.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH"
-unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
 export SONDE_TEST_VALUE=hush-from-the-environment
 NCU="pipeline.ncu.enable=true pipeline.nsys.enable=true"
 n=0

@@ -2,7 +2,6 @@
 # `sonde run -m`: jobs in order, each in its own directory; and where a program runs. Stand-in ncu, no GPU.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
-unset OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID RANK
 NCU="pipeline.ncu.enable=true pipeline.ncu.ncu_cli.export.csv=false"
 CLI=pipeline.ncu.ncu_cli
 n=0

@@ -174,7 +174,7 @@ for r in csv.DictReader(sys.stdin):
 	do_ report "$TMP/cut.sqlite"
 	ok nsys_cut_file_is_an_error [ $rc -eq 1 ]
 	sqlite3 "$TMP/view.sqlite" 'CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE c(start) AS (SELECT 1 UNION ALL SELECT start+1 FROM c) SELECT start, start AS end FROM c'
-	timeout 120 "$SONDE" report "$TMP/view.sqlite" >"$TMP/out" 2>"$TMP/err"
+	timeout 600 "$SONDE" report "$TMP/view.sqlite" >"$TMP/out" 2>"$TMP/err"
 	ok nsys_views_are_never_run [ $? -ne 124 ]
 else
 	echo "skip nsys_export_is_read: no sqlite3 here"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # torch.profiler as a stage of `sonde run`: the program writes a trace, sonde collects and reports it.
 . "$(dirname "$0")/../lib.sh"
-unset TORCH_TRACE_DIR
 trace=$PWD/tests/data/kineto/h200_train.json.gz
 nr=0
 

@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # ./conf can have programs run and libraries loaded: it is used when it is the user's own, or when asked for.
 . "$(dirname "$0")/../lib.sh"
-unset XDG_CONFIG_HOME
-export HOME=$TMP/home
-umask 022
 here=$TMP/project
-mkdir -p "$HOME" "$here/conf/report"
+mkdir -p "$here/conf/report"
 printf 'defaults: [report: default, _self_]\npipeline:\n  workload:\n    env:\n      LD_PRELOAD: evil.so\n' >"$here/conf/config.yaml"
 printf 'sort: time\n' >"$here/conf/report/default.yaml"
 

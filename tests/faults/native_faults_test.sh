@@ -40,7 +40,7 @@ pipes() {
 	# Nothing around the program may hold the pipe either.
 	SONDE_INJECT_CONFIG=$CONF NVTX_INJECTION64_PATH=$LIB "$WORK/faults" closeout >"$TMP/pipe" &
 	pid=$!
-	timeout 50 cat "$TMP/pipe"
+	timeout 600 cat "$TMP/pipe"
 	rc=$?
 	kill "$pid"
 	wait "$pid" 2>/dev/null

@@ -11,7 +11,7 @@ fi
 
 cuda() {
 	env CUDA_INJECTION64_PATH="$LIB" SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" \
-		timeout -k 1 120 "$CUDA" "$FAKE" "$@"
+		timeout -k 1 600 "$CUDA" "$FAKE" "$@"
 }
 
 launches() {

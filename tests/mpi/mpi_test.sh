@@ -15,7 +15,7 @@ many=$BUILD/bench/capture_many
 mpi() { # N ARGS…
 	local n=$1
 	shift
-	timeout 120 "$run" -n "$n" "$program" "$@" --deterministic 2>"$TMP/err"
+	timeout 600 "$run" -n "$n" "$program" "$@" --deterministic 2>"$TMP/err"
 }
 same_bytes() { # FORMAT N…
 	local format=$1 n
@@ -52,7 +52,7 @@ fails() { # STATUS TEXT ARGS…
 # Process 1 is killed as soon as it is there; process 0 comes after that. MPI has not begun by then, or waits for process 0.
 killed() {
 	rm -rf "$TMP/none" "$TMP/gone"
-	timeout 120 "$run" -n 3 bash -c 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+	timeout 600 "$run" -n 3 bash -c 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 		case $rank in
 		1) "$0" "$@" & kill -9 $!; wait $!; : >"$TMP/gone"; kill -9 $$ ;;
 		0) while [ ! -e "$TMP/gone" ]; do sleep 0.05; done; exec "$0" "$@" ;;

@@ -9,7 +9,7 @@ export FAKE_PM_COST_US=0 # a decode ends, whatever this machine is busy with
 bench() { # STATUS ARGS…
 	local status=$1
 	shift
-	(cd "$TMP" && timeout 120 "$OLDPWD/bench/sampling.py" "$OLDPWD/$BUILD" --quads 40 --warmup 5 --seconds 1 --interval 500us "$@") >"$TMP/out" 2>"$TMP/err"
+	(cd "$TMP" && timeout 600 "$OLDPWD/bench/sampling.py" "$OLDPWD/$BUILD" --quads 40 --warmup 5 --seconds 1 --interval 500us "$@") >"$TMP/out" 2>"$TMP/err"
 	[ $? -eq "$status" ] || { cat "$TMP/out" "$TMP/err" && false; }
 }
 has() { grep -qE "$1" "$TMP/out" || { echo "missing: $1" && cat "$TMP/out" && false; }; }

@@ -23,7 +23,7 @@ firsts() { awk '$1 == "start" {n = 0} $1 == "gave" && $3 {sum += n == 0; n = 1} 
 
 has() { grep -qF -e "$1" "$2" || { echo "missing: $1" && cat "$2" && false; }; }
 lacks() { ! grep -qF -e "$1" "$2" || { echo "there: $1" && cat "$2" && false; }; }
-sample() { rm -f "$TMP/told" && timeout 120 "$SONDE" sample "$@" >"$TMP/out" 2>"$TMP/err"; }
+sample() { rm -f "$TMP/told" && timeout 600 "$SONDE" sample "$@" >"$TMP/out" 2>"$TMP/err"; }
 sample_until() { # "EVENT" ARGS…
 	local pid
 	rm -f "$TMP/told"
@@ -44,7 +44,7 @@ chmod +x "$TMP/prog"
 run() { # ARGS…: $dir; the program's output and status are as ever
 	n=$((${n:-0} + 1)) dir=$TMP/run$n
 	rm -f "$TMP/told"
-	timeout 120 "$SONDE" run "hydra.run.dir=$dir" "$@" -- "$TMP/prog" >"$TMP/out" 2>"$TMP/err"
+	timeout 600 "$SONDE" run "hydra.run.dir=$dir" "$@" -- "$TMP/prog" >"$TMP/out" 2>"$TMP/err"
 	[ $? -eq 3 ] && [ "$(head -1 "$TMP/out")" = output ] || { cat "$TMP/out" "$TMP/err" && false; }
 }
 dump() { "$DUMP" "$dir/native" >"$TMP/dump" 2>&1; }
@@ -74,7 +74,7 @@ as_csv() { # every sample, the first after the start left out
 }
 as_capture() { rm -f "$TMP/a.sonde" && sample --seconds 0.2 -o "$TMP/a.sonde" && "$DUMP" "$TMP/a.sonde" >"$TMP/dump" && dumped_all; }
 refused() { # ENV MESSAGE
-	! env "$1" timeout 120 "$SONDE" sample --seconds 0.2 >"$TMP/out" 2>"$TMP/err" && has "$2" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
+	! env "$1" timeout 600 "$SONDE" sample --seconds 0.2 >"$TMP/out" 2>"$TMP/err" && has "$2" "$TMP/err" && [ "$(wc -l <"$TMP/err")" = 1 ]
 }
 unknown_counter() { ! sample --counters dram__byte_read.sum && has "did you mean 'dram__bytes_read.sum'" "$TMP/err"; }
 unknown_role() { ! sample --counters dram.reed_bytes && has "did you mean 'dram.read_bytes'?" "$TMP/err"; }
@@ -137,7 +137,7 @@ ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/lib
 export XDG_CACHE_HOME=$TMP/cache
 calibrate() { # ENV…
 	rm -f "$TMP/kernels"
-	env FAKE_PM_KERNELS="$TMP/kernels" FAKE_PM_FIRST_NS=700 FAKE_PM_LAST_NS=-300 "$@" timeout 60 "$SONDE" sample --calibrate >"$TMP/out" 2>"$TMP/err"
+	env FAKE_PM_KERNELS="$TMP/kernels" FAKE_PM_FIRST_NS=700 FAKE_PM_LAST_NS=-300 "$@" timeout 600 "$SONDE" sample --calibrate >"$TMP/out" 2>"$TMP/err"
 }
 calibrated() {
 	calibrate && grep -qE "lies \+(19[0-9]|20[0-9]|210) ± " "$TMP/out" && has "kept in $XDG_CACHE_HOME/sonde/clock-GPU-a0a0a0a0" "$TMP/out"
@@ -227,7 +227,7 @@ killed() { # the sampler, midway
 	dir=$TMP/killed
 	export dir
 	export -f written
-	timeout 120 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/killer" >"$TMP/out" 2>"$TMP/err"
+	timeout 600 "$SONDE" run "hydra.run.dir=$dir" counters=basic -- "$TMP/killer" >"$TMP/out" 2>"$TMP/err"
 	[ $? -eq 3 ] && has "no hardware counters: the sampler was killed" "$TMP/err" && dump &&
 		above "$(number series samples)" 100 && has "stopped before the program ended" "$TMP/dump"
 }
@@ -249,7 +249,7 @@ two_ranks() { # NAME ARGS…: both programs run at once; the rank that does not 
 	rm -f "$TMP"/told* "$TMP"/here? "$TMP"/end?
 	for r in 0 1; do
 		UNTIL="at_end $r" FAKE_PM_TOLD=$TMP/told.$r FAKE_PM_BUSY=$busy SLURM_JOB_ID=$1$$ SLURM_PROCID=$r SLURM_NTASKS=2 SLURM_STEP_ID=0 \
-			timeout 120 "$SONDE" run "hydra.run.dir=$dir" "${@:2}" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
+			timeout 600 "$SONDE" run "hydra.run.dir=$dir" "${@:2}" counters=basic -- "$TMP/prog" >"$TMP/out$r" 2>"$TMP/err$r" &
 		pids+=($!)
 	done
 	wait_for ls "$TMP/here0" "$TMP/here1" && wait_for grep gave "$TMP"/told.? || return

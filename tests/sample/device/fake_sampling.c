@@ -173,13 +173,29 @@ static void forgive(const struct image *image)
 		device.still += (nr - room + 1) * device.interval;
 }
 
+/* The same while it decodes: between two looks the process was stopped, and the device with it. */
+static void forgive_pause(uint64_t *seen)
+{
+	const uint64_t most = 1000000;
+	uint64_t now = now_ns();
+
+	if (!number("FAKE_PM_COST_US", 0) && now - *seen > most) {
+		device.still += now - *seen - most;
+		now = *seen + most;
+	}
+	*seen = now;
+}
+
 /* True when everything is decoded. */
 static bool decode_all(struct image *image)
 {
-	uint64_t until = now_ns() + (uint64_t)number("FAKE_PM_LINGER_MS", 0) * 1000000u;
+	uint64_t seen, until;
 
 	forgive(image);
+	seen = now_ns();
+	until = seen + (uint64_t)number("FAKE_PM_LINGER_MS", 0) * 1000000u;
 	while (device.done + device.skipped < count_ready() || (device.is_started && now_ns() < until)) {
+		forgive_pause(&seen);
 		if (device.done + device.skipped >= count_ready()) {
 			usleep(100);
 			continue;
