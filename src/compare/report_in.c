@@ -152,6 +152,7 @@ static void read_nodes(struct sonde_reading *r, uint32_t scope, const json_t *fr
 		read_region(r, rep, item);
 		n->instances = count(item, "instances");
 		n->launches = count(item, "kernel_count");
+		n->launch_error = sonde_report__number(item, "kernel_count_error");
 		n->time_ns = sonde_report__number(item, "total_ms") * 1e6;
 		n->host_ns = sonde_report__number(item, "host_ms") * 1e6;
 		n->busy_ns = sonde_report__number(item, "busy_ms") * 1e6;

@@ -120,6 +120,7 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.nr_runs++;
 		h.entries += (double)n->instances;
 		h.launches += (double)n->launches;
+		h.launch_error = fmax(h.launch_error, n->launch_error); /* of a NaN, the other */
 		h.scopes += n->nr_scopes ? n->nr_scopes : 1;
 		h.busy_ns += n->busy_ns;
 		h.idle_ns += n->idle_ns;
