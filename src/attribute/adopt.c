@@ -103,23 +103,19 @@ static bool add_range(struct sweep *w, uint32_t range)
 static int by_process_and_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
+	int c = sonde_cmp(a->process, b->process);
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return (int)a->is_end - (int)b->is_end;
+	c = c ? c : sonde_cmp(a->ns, b->ns);
+	return c ? c : sonde_cmp(a->is_end, b->is_end);
 }
 
 static int by_question(const void *pa, const void *pb)
 {
 	const struct sonde_question *a = pa, *b = pb;
+	int c = sonde_cmp(a->process, b->process);
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
+	c = c ? c : sonde_cmp(a->ns, b->ns);
+	return c ? c : sonde_cmp(a->index, b->index);
 }
 
 /* Enters what thread `t` has entered up to `ns`. */
@@ -132,9 +128,7 @@ static bool enter(struct sweep *w, uint32_t thread, uint64_t ns)
 	for (; t->at != SONDE_NONE && ranges[t->at].time.begin_ns <= ns; t->at = w->next_of[t->at]) {
 		uint32_t key[2] = {thread, ranges[t->at].domain};
 		uint32_t n = sonde_build__key(w->b, &w->slot_keys, key, 2, &is_new);
-		struct slot *slot = n == SONDE_NONE ? NULL
-				    : is_new	    ? sonde_vec_push(&w->slots)
-						    : &w->slots.at[n];
+		struct slot *slot = sonde_map_slot(&w->slots, n);
 
 		if (!slot)
 			return false;

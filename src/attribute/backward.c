@@ -126,7 +126,7 @@ static bool list_forward(struct search *s)
 			look_at(s, g->label)->seq == NO_SEQ)
 			continue;
 		n = find_forward(s, g, &is_new);
-		slot = n == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&s->latest) : &s->latest.at[n];
+		slot = sonde_map_slot(&s->latest, n);
 		if (!slot)
 			return false;
 		if (is_new || ranges[*slot].time.begin_ns <= g->time.begin_ns)

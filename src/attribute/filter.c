@@ -19,14 +19,9 @@ struct patterns {
 	size_t nr;
 };
 
-struct sonde_kernel_filter {
-	struct sonde_pool pool;
-	struct patterns include, exclude;
-};
-
 struct sonde_name_filter {
 	struct sonde_pool pool;
-	struct patterns words;
+	struct patterns include, exclude;
 };
 
 /* Builds the items of one word into `list`, an include or exclude list of the filter. */
@@ -139,27 +134,38 @@ static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct 
 	return rc;
 }
 
-int sonde_kernel_filter_build(struct sonde_kernel_filter **out, struct sonde_words include,
-	struct sonde_words exclude, struct sonde_err *err)
+static int build_names(struct sonde_name_filter **out, struct sonde_words include,
+	struct sonde_words exclude, const char *what, struct sonde_err *err)
 {
-	struct sonde_kernel_filter *f = sonde_calloc(1, sizeof(*f));
+	struct sonde_name_filter *f = sonde_calloc(1, sizeof(*f));
 	int rc;
 
 	*out = NULL;
 	if (!f)
 		return sonde_err_nomem(err);
-	rc = build_patterns(&f->include, &f->pool, include, "kernel pattern", err);
+	rc = build_patterns(&f->include, &f->pool, include, what, err);
 	if (rc == 0)
-		rc = build_patterns(&f->exclude, &f->pool, exclude, "kernel pattern", err);
-	if (rc) {
-		sonde_kernel_filter_free(f);
-		return rc;
-	}
-	*out = f;
-	return 0;
+		rc = build_patterns(&f->exclude, &f->pool, exclude, what, err);
+	if (rc)
+		sonde_name_filter_free(f);
+	else
+		*out = f;
+	return rc;
 }
 
-void sonde_kernel_filter_free(struct sonde_kernel_filter *f)
+int sonde_kernel_filter_build(struct sonde_name_filter **out, struct sonde_words include,
+	struct sonde_words exclude, struct sonde_err *err)
+{
+	return build_names(out, include, exclude, "kernel pattern", err);
+}
+
+int sonde_name_filter_build(
+	struct sonde_name_filter **out, struct sonde_words words, struct sonde_err *err)
+{
+	return build_names(out, words, (struct sonde_words){NULL, 0}, "name pattern", err);
+}
+
+void sonde_name_filter_free(struct sonde_name_filter *f)
 {
 	if (!f)
 		return;
@@ -180,50 +186,19 @@ static bool any_takes(
 }
 
 bool sonde_kernel_filter_takes(
-	const struct sonde_kernel_filter *f, struct sonde_str function, struct sonde_str demangled)
+	const struct sonde_name_filter *f, struct sonde_str function, struct sonde_str demangled)
 {
 	return (f->include.nr == 0 || any_takes(&f->include, function, demangled)) &&
 	       !any_takes(&f->exclude, function, demangled);
 }
 
-int sonde_name_filter_build(
-	struct sonde_name_filter **out, struct sonde_words words, struct sonde_err *err)
-{
-	struct sonde_name_filter *f = sonde_calloc(1, sizeof(*f));
-	int rc;
-
-	*out = NULL;
-	if (!f)
-		return sonde_err_nomem(err);
-	rc = build_patterns(&f->words, &f->pool, words, "name pattern", err);
-	if (rc) {
-		sonde_name_filter_free(f);
-		return rc;
-	}
-	*out = f;
-	return 0;
-}
-
-void sonde_name_filter_free(struct sonde_name_filter *f)
-{
-	if (!f)
-		return;
-	sonde_pool__release(&f->pool);
-	sonde_free(f);
-}
-
 bool sonde_name_filter_takes(const struct sonde_name_filter *f, struct sonde_str name)
 {
-	size_t i;
-
-	for (i = 0; i < f->words.nr; i++)
-		if (sonde_pattern__takes(&f->words.at[i], name))
-			return true;
-	return f->words.nr == 0;
+	return sonde_kernel_filter_takes(f, name, name);
 }
 
 bool sonde_name_filter_word_takes(
 	const struct sonde_name_filter *f, size_t i, struct sonde_str name)
 {
-	return i < f->words.nr && sonde_pattern__takes(&f->words.at[i], name);
+	return i < f->include.nr && sonde_pattern__takes(&f->include.at[i], name);
 }

@@ -1,7 +1,7 @@
 /*
  * Filters: which launches, metrics and sections the user asked for.
  *
- * Three kinds, one compiled object each:
+ * Three kinds, each compiled once:
  *
  *   NVTX      include and exclude expressions over the ranges open at a launch:
  *             Nsight Compute's own grammar (`A/`, `[A/B]`, `D@x,y`, `regex:…`)
@@ -56,14 +56,11 @@ bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f); /* takes eve
  */
 int sonde_nvtx_filter_translate(struct sonde_buf *out, const char *word, struct sonde_err *err);
 
-struct sonde_kernel_filter;
-int sonde_kernel_filter_build(struct sonde_kernel_filter **out, struct sonde_words include,
+struct sonde_name_filter; /* of kernels or of other names */
+int sonde_kernel_filter_build(struct sonde_name_filter **out, struct sonde_words include,
 	struct sonde_words exclude, struct sonde_err *err);
-void sonde_kernel_filter_free(struct sonde_kernel_filter *f);
 bool sonde_kernel_filter_takes(
-	const struct sonde_kernel_filter *f, struct sonde_str function, struct sonde_str demangled);
-
-struct sonde_name_filter;
+	const struct sonde_name_filter *f, struct sonde_str function, struct sonde_str demangled);
 int sonde_name_filter_build(
 	struct sonde_name_filter **out, struct sonde_words words, struct sonde_err *err);
 void sonde_name_filter_free(struct sonde_name_filter *f);

@@ -190,14 +190,11 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 		const struct sonde_record *rec = &b->r->records.at[i];
 		const struct sonde_caller *caller = sonde_record_caller(b->r, rec);
 		uint32_t n;
-		bool is_new;
 
 		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE)
 			continue;
-		n = sonde_map_add(&keys, SONDE_BYTES(*caller), &is_new);
-		stray = n == SONDE_NONE ? NULL
-			: is_new	? sonde_vec_push(&l->strays)
-					: &l->strays.at[n];
+		n = sonde_map_add(&keys, SONDE_BYTES(*caller), NULL);
+		stray = sonde_map_slot(&l->strays, n);
 		if (!stray) {
 			rc = sonde_err_nomem(err);
 			break;

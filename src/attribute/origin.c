@@ -128,11 +128,9 @@ struct passes {
 static bool add_pass(struct sonde_build *b, struct passes *p, uint32_t place, uint32_t origin)
 {
 	bool is_new;
-	uint32_t n = sonde_build__key(b, &p->keys, &place, 1, &is_new), *slot;
+	uint32_t n = sonde_build__key(b, &p->keys, &place, 1, &is_new),
+		 *slot = sonde_map_slot(&p->shared, n);
 
-	if (n == SONDE_NONE)
-		return false;
-	slot = is_new ? sonde_vec_push(&p->shared) : &p->shared.at[n];
 	if (!slot)
 		return false;
 	*slot = is_new ? origin : common(b, *slot, origin);

@@ -23,16 +23,13 @@ struct counting {
 static struct sonde_presence *make_presence(
 	struct sonde_build *b, struct counting *c, uint32_t scope, uint32_t region)
 {
-	uint32_t key[2] = {scope, region}, number;
-	struct sonde_presence *p;
-	bool is_new;
+	uint32_t key[2] = {scope, region}, number = sonde_build__key(b, &c->keys, key, 2, NULL);
+	struct sonde_presence *p = sonde_map_slot(&b->l->presences, number);
 
-	number = sonde_build__key(b, &c->keys, key, 2, &is_new);
-	if (number == SONDE_NONE)
-		return NULL;
-	p = is_new ? sonde_vec_push(&b->l->presences) : &b->l->presences.at[number];
-	if (p && is_new)
-		*p = (struct sonde_presence){.scope = scope, .region = region};
+	if (p) {
+		p->scope = scope;
+		p->region = region;
+	}
 	return p;
 }
 
@@ -128,10 +125,9 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 static int by_scope_and_region(const void *a, const void *b)
 {
 	const struct sonde_presence *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
 
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	return x->region < y->region ? -1 : x->region > y->region;
+	return c ? c : sonde_cmp(x->region, y->region);
 }
 
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)

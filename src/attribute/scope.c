@@ -63,20 +63,14 @@ static int by_process(const void *a, const void *b, void *processes)
 	const struct sonde_scope *x = a, *y = b;
 	const struct sonde_process *p = (const struct sonde_process *)processes + x->process;
 	const struct sonde_process *q = (const struct sonde_process *)processes + y->process;
-	int c;
+	int c = sonde_cmp(q->has_rank, p->has_rank);
 
-	if (p->has_rank != q->has_rank)
-		return p->has_rank ? -1 : 1;
-	if (p->has_rank && p->rank != q->rank)
-		return p->rank < q->rank ? -1 : 1;
-	if (p->pid != q->pid)
-		return p->pid < q->pid ? -1 : 1;
-	c = sonde_str_cmp(p->host, q->host);
-	if (c || p->input != q->input)
-		return c ? c : p->input < q->input ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (int)x->measured - (int)y->measured;
+	c = c || !p->has_rank ? c : sonde_cmp(p->rank, q->rank);
+	c = c ? c : sonde_cmp(p->pid, q->pid);
+	c = c ? c : sonde_str_cmp(p->host, q->host);
+	c = c ? c : sonde_cmp(p->input, q->input);
+	c = c ? c : sonde_cmp(x->device, y->device);
+	return c ? c : sonde_cmp(x->measured, y->measured);
 }
 
 void sonde_scopes_sort(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes)

@@ -120,7 +120,7 @@ static int decide_places(const struct sonde_build *b, struct sonde_words include
 
 /* Verdicts of the kernel filter. */
 struct verdicts {
-	struct sonde_kernel_filter *filter;
+	struct sonde_name_filter *filter;
 	uint8_t *of; /* by function: 0 = not yet, 1 = no, 2 = yes */
 };
 
@@ -171,7 +171,7 @@ static int verdicts_init(struct verdicts *v, const struct sonde_build *b,
 
 static void verdicts_release(struct verdicts *v)
 {
-	sonde_kernel_filter_free(v->filter);
+	sonde_name_filter_free(v->filter);
 	sonde_free(v->of);
 }
 

@@ -125,9 +125,7 @@ static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 		is_new = false;
 		if (!*recent)
 			n = sonde_build__key(b, &t->keys, key, 4, &is_new);
-		node = n == SONDE_NONE ? NULL
-		       : is_new	       ? sonde_vec_push(&t->nodes)
-				       : &t->nodes.at[n];
+		node = sonde_map_slot(&t->nodes, n);
 		if (!node)
 			return false;
 		*recent = n + 1;
@@ -141,34 +139,31 @@ static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 	return t->of != NULL;
 }
 
-/* Serial siblings by their shape; how many each shape has. */
+/* Serial siblings by their shape. */
 struct groups {
 	struct sonde_map keys; /* {parent, label number of the shape} */
-	SONDE_VEC(uint32_t) sizes;
-	SONDE_VEC(uint32_t) labels;
+	SONDE_VEC(struct group {
+		uint32_t label; /* the shape */
+		uint32_t size;	/* how many have it */
+	}) at;
 };
 
 static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, struct node *node,
 	struct sonde_buf *shape)
 {
-	uint32_t parent = node->parent, key[2] = {parent, 0}, label, *size;
-	bool is_new;
+	uint32_t parent = node->parent, key[2] = {parent, 0};
+	struct group *group;
 
 	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
 		!sonde_label__shape(shape, b->l->labels.keys[node->label]))
 		return !shape->failed;
-	label = key[1] = sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(shape), NULL);
-	node->group = label == SONDE_NONE ? SONDE_NONE
-					  : sonde_build__key(b, &g->keys, key, 2, &is_new);
-	if (node->group == SONDE_NONE)
+	key[1] = sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(shape), NULL);
+	node->group = key[1] == SONDE_NONE ? SONDE_NONE : sonde_build__key(b, &g->keys, key, 2, NULL);
+	group = sonde_map_slot(&g->at, node->group);
+	if (!group)
 		return false;
-	if (is_new) {
-		size = sonde_vec_push(&g->sizes);
-		if (!size || !sonde_vec_push(&g->labels))
-			return false;
-		g->labels.at[node->group] = label;
-	}
-	g->sizes.at[node->group]++;
+	group->label = key[1];
+	group->size++;
 	return true;
 }
 
@@ -189,17 +184,16 @@ static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint3
 	for (i = 0; i < t.nodes.nr && ok; i++) {
 		struct node *n = &t.nodes.at[i];
 
-		if (n->group == SONDE_NONE || g.sizes.at[n->group] <= MANY_SIBLINGS)
+		if (n->group == SONDE_NONE || g.at.at[n->group].size <= MANY_SIBLINGS)
 			continue;
-		n->label = g.labels.at[n->group];
+		n->label = g.at.at[n->group].label;
 		++*nr_merged;
 	}
 	ok = ok && *out;
 	for (i = 0; i < b->r->ranges.nr && ok; i++)
 		(*out)[i] = t.nodes.at[t.of[i]].label;
 	sonde_map_release(&g.keys);
-	sonde_vec_release(&g.sizes);
-	sonde_vec_release(&g.labels);
+	sonde_vec_release(&g.at);
 	sonde_buf_release(&shape);
 	release_trie(&t);
 	return ok;

@@ -220,21 +220,6 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 	return rc;
 }
 
-static int check_figures(struct sonde_validation *v, const struct rows *rows, const json_t *totals)
-{
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; i < rows->nr && rc == 0; i++) {
-		size_t here = sonde_validation__index(v, i);
-
-		rc = sonde_invariant__figures(v, rows->at[i], totals);
-		if (rc == 0)
-			sonde_validation__leave(v, here);
-	}
-	return rc;
-}
-
 /* What lies outside all regions has kernels and ranges of figures like a region. */
 static int check_outside(struct sonde_validation *v, const json_t *outside, const json_t *with)
 {
@@ -290,10 +275,11 @@ int sonde_invariant__report(
 		rc = sonde_invariant__parts(v, rows.at, rows.parent, rows.nr);
 	if (rc == 0)
 		rc = check_metrics(v, &rows, info);
-	if (rc == 0)
-		rc = check_figures(v, &rows, totals);
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
+		rc = sonde_invariant__each(v, report, "regions", sonde_invariant__figures, totals);
+	}
+	if (rc == 0) {
 		sonde_validation__key(v, "totals");
 		rc = check_totals(v, &rows, totals);
 	}

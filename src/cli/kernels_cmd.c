@@ -117,13 +117,13 @@ static int set_skip(struct sonde_kernels_job *j)
 static int check_regex(struct sonde_kernels_job *j, const char *regex)
 {
 	const char *word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
-	struct sonde_kernel_filter *filter = NULL;
+	struct sonde_name_filter *filter = NULL;
 	int rc = word ? 0 : sonde_err_nomem(j->err);
 
 	if (rc == 0)
 		rc = sonde_kernel_filter_build(&filter, (struct sonde_words){&word, 1},
 			(struct sonde_words){NULL, 0}, j->err);
-	sonde_kernel_filter_free(filter);
+	sonde_name_filter_free(filter);
 	return rc;
 }
 

@@ -70,7 +70,7 @@ static void note_emptiness(const struct sonde_run *r, const char *stage, struct 
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_nvtx_filter *ranges = NULL;
-	struct sonde_kernel_filter *kernels = NULL;
+	struct sonde_name_filter *kernels = NULL;
 	struct sonde_settings s = {0};
 	int rc = sonde_settings_read(&s, r->config,
 		r->set.ncu_enable ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER, err);
@@ -82,7 +82,7 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 		rc = sonde_kernel_filter_build(&kernels, s.fold.selection.kernel_include,
 			s.fold.selection.kernel_exclude, err);
 	sonde_nvtx_filter_free(ranges);
-	sonde_kernel_filter_free(kernels);
+	sonde_name_filter_free(kernels);
 	sonde_settings_release(&s);
 	return rc;
 }

@@ -11,19 +11,14 @@
 static struct sonde_series *series_of(struct kineto *k, const struct kineto_event *e)
 {
 	uint64_t key[2] = {e->pid, sonde_kineto__text(k, &e->name)};
-	struct sonde_series *s;
-	bool is_new;
-	uint32_t n = sonde_map_keep(&k->series_keys, &k->r->arena, SONDE_BYTES(key), &is_new);
+	uint32_t n = sonde_map_keep(&k->series_keys, &k->r->arena, SONDE_BYTES(key), NULL),
+		 number = n == SONDE_NONE ? n : (uint32_t)k->first_series + n;
+	struct sonde_series *s = sonde_map_slot(&k->r->series, number);
 
-	if (n == SONDE_NONE)
-		return NULL;
-	if (!is_new)
-		return &k->r->series.at[k->first_series + n];
-	s = sonde_vec_push(&k->r->series);
-	if (!s)
-		return NULL;
-	s->input = k->src->input;
-	s->device = (uint32_t)e->pid & 0x7fffffff;
+	if (s) {
+		s->input = k->src->input;
+		s->device = (uint32_t)e->pid & 0x7fffffff;
+	}
 	return s;
 }
 

@@ -2,30 +2,44 @@
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-/* As they were called over the years, compared without case. */
-static const struct {
+struct word {
 	struct sonde_str name;
-	uint8_t category;
-} categories[] = {
-#define CATEGORY(text, category)                                                                   \
+	uint8_t number;
+};
+#define WORD(text, number)                                                                         \
 	{                                                                                          \
-		{text, sizeof(text) - 1}, category                                                 \
+		{text, sizeof(text) - 1}, number                                                   \
 	}
-	CATEGORY("kernel", KINETO_KERNEL),
-	CATEGORY("gpu_memcpy", KINETO_MEMCPY),
-	CATEGORY("memcpy", KINETO_MEMCPY),
-	CATEGORY("gpu_memset", KINETO_MEMSET),
-	CATEGORY("memset", KINETO_MEMSET),
-	CATEGORY("cpu_op", KINETO_OPERATOR),
-	CATEGORY("operator", KINETO_OPERATOR),
-	CATEGORY("user_annotation", KINETO_ANNOTATION),
-	CATEGORY("python_function", KINETO_PYTHON),
-	CATEGORY("hardware_counters", KINETO_COUNTERS),
-	CATEGORY("fwdbwd", KINETO_FWDBWD),
-	CATEGORY("cuda_sync", KINETO_SYNC),
-	CATEGORY("overhead", KINETO_OVERHEAD),
-	CATEGORY("runtime", KINETO_CALL),
-	CATEGORY("driver", KINETO_CALL),
+
+/* The number of a word, `none` when it is not among them. */
+static inline uint8_t find_word(
+	const struct word *words, size_t nr, struct sonde_str name, uint8_t none)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (name.n == words[i].name.n && memcmp(name.p, words[i].name.p, name.n) == 0)
+			return words[i].number;
+	return none;
+}
+
+/* As they were called over the years, compared without case. */
+static const struct word categories[] = {
+	WORD("kernel", KINETO_KERNEL),
+	WORD("gpu_memcpy", KINETO_MEMCPY),
+	WORD("memcpy", KINETO_MEMCPY),
+	WORD("gpu_memset", KINETO_MEMSET),
+	WORD("memset", KINETO_MEMSET),
+	WORD("cpu_op", KINETO_OPERATOR),
+	WORD("operator", KINETO_OPERATOR),
+	WORD("user_annotation", KINETO_ANNOTATION),
+	WORD("python_function", KINETO_PYTHON),
+	WORD("hardware_counters", KINETO_COUNTERS),
+	WORD("fwdbwd", KINETO_FWDBWD),
+	WORD("cuda_sync", KINETO_SYNC),
+	WORD("overhead", KINETO_OVERHEAD),
+	WORD("runtime", KINETO_CALL),
+	WORD("driver", KINETO_CALL),
 };
 
 #define MAX_CATEGORY 32
@@ -34,20 +48,20 @@ static uint8_t category_of(struct sonde_str text)
 {
 	char lower[MAX_CATEGORY];
 	struct sonde_str name = {lower, text.n};
+	uint8_t category;
 	size_t i;
 
 	if (text.n > sizeof(lower))
 		return KINETO_OTHER;
 	for (i = 0; i < text.n; i++)
 		lower[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] | 0x20) : text.p[i];
-	for (i = 0; i < sizeof(categories) / sizeof(*categories); i++)
-		if (name.n == categories[i].name.n &&
-			memcmp(name.p, categories[i].name.p, name.n) == 0)
-			return categories[i].category;
+	category = find_word(
+		categories, sizeof(categories) / sizeof(*categories), name, KINETO_OTHER);
 	/* cuda_runtime, hip_runtime, cuda_driver, … */
-	if (sonde_str_ends(name, "_runtime") || sonde_str_ends(name, "_driver"))
+	if (category == KINETO_OTHER &&
+		(sonde_str_ends(name, "_runtime") || sonde_str_ends(name, "_driver")))
 		return KINETO_CALL;
-	return KINETO_OTHER;
+	return category;
 }
 
 static uint64_t number_of(struct sonde_str word, bool *is_known)
@@ -195,35 +209,28 @@ enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event
 
 /* --- arguments ------------------------------------------------------------------------------- */
 
-static const struct {
-	struct sonde_str name;
-	uint8_t arg;
-} args[] = {
-#define ARG(text, arg)                                                                             \
-	{                                                                                          \
-		{text, sizeof(text) - 1}, arg                                                      \
-	}
-	ARG("correlation", KINETO_CORRELATION),
-	ARG("device", KINETO_DEVICE),
-	ARG("stream", KINETO_STREAM),
-	ARG("context", KINETO_CONTEXT),
-	ARG("bytes", KINETO_BYTES),
-	ARG("registers per thread", KINETO_REGISTERS),
-	ARG("shared memory", KINETO_SHARED),
-	ARG("graph id", KINETO_GRAPH),
-	ARG("graph node id", KINETO_NODE),
-	ARG("Sequence number", KINETO_SEQUENCE),
-	ARG("Fwd thread id", KINETO_FWD_THREAD),
-	ARG("Group size", KINETO_GROUP_SIZE),
-	ARG("Seq", KINETO_COLLECTIVE_SEQUENCE),
-	ARG("In msg nelems", KINETO_IN_ELEMENTS),
-	ARG("grid", KINETO_GRID),
-	ARG("block", KINETO_BLOCK),
-	ARG("Collective name", KINETO_COLLECTIVE),
-	ARG("Process Group Name", KINETO_GROUP),
-	ARG("dtype", KINETO_DTYPE),
-	ARG("name", KINETO_NAME),
-	ARG("labels", KINETO_LABELS),
+static const struct word args[] = {
+	WORD("correlation", KINETO_CORRELATION),
+	WORD("device", KINETO_DEVICE),
+	WORD("stream", KINETO_STREAM),
+	WORD("context", KINETO_CONTEXT),
+	WORD("bytes", KINETO_BYTES),
+	WORD("registers per thread", KINETO_REGISTERS),
+	WORD("shared memory", KINETO_SHARED),
+	WORD("graph id", KINETO_GRAPH),
+	WORD("graph node id", KINETO_NODE),
+	WORD("Sequence number", KINETO_SEQUENCE),
+	WORD("Fwd thread id", KINETO_FWD_THREAD),
+	WORD("Group size", KINETO_GROUP_SIZE),
+	WORD("Seq", KINETO_COLLECTIVE_SEQUENCE),
+	WORD("In msg nelems", KINETO_IN_ELEMENTS),
+	WORD("grid", KINETO_GRID),
+	WORD("block", KINETO_BLOCK),
+	WORD("Collective name", KINETO_COLLECTIVE),
+	WORD("Process Group Name", KINETO_GROUP),
+	WORD("dtype", KINETO_DTYPE),
+	WORD("name", KINETO_NAME),
+	WORD("labels", KINETO_LABELS),
 };
 
 static enum sonde_scan_rc read_dims(struct sonde_scan *s, uint32_t dims[3])
@@ -271,7 +278,7 @@ void sonde_kineto__args(struct sonde_str text, struct kineto_args *a)
 	enum sonde_scan_rc rc = SONDE_SCAN_OK;
 	struct sonde_scan_text key;
 	bool is_end, is_first;
-	size_t i;
+	uint8_t arg;
 
 	a->has = 0;
 	if (!text.n)
@@ -281,11 +288,7 @@ void sonde_kineto__args(struct sonde_str text, struct kineto_args *a)
 		rc = sonde_scan_member(&s, is_first, &key, &is_end);
 		if (rc != SONDE_SCAN_OK || is_end)
 			return;
-		for (i = 0; i < sizeof(args) / sizeof(*args); i++)
-			if (args[i].name.n == key.raw.n &&
-				memcmp(args[i].name.p, key.raw.p, key.raw.n) == 0)
-				break;
-		rc = i < sizeof(args) / sizeof(*args) ? read_arg(&s, a, args[i].arg)
-						      : sonde_scan_value(&s);
+		arg = find_word(args, sizeof(args) / sizeof(*args), key.raw, KINETO_NR_ARGS);
+		rc = arg < KINETO_NR_ARGS ? read_arg(&s, a, arg) : sonde_scan_value(&s);
 	}
 }

@@ -263,14 +263,11 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 static int by_place(const void *a, const void *b)
 {
 	const struct native_piece *x = a, *y = b;
+	int c = sonde_cmp(x->stream, y->stream);
 
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	if (x->chunk != y->chunk)
-		return x->chunk < y->chunk ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->data < y->data ? -1 : x->data > y->data; /* of the same bytes the earlier file's */
+	c = c ? c : sonde_cmp(x->chunk, y->chunk);
+	c = c ? c : sonde_cmp(x->offset, y->offset);
+	return c ? c : sonde_cmp(x->data, y->data); /* of the same bytes the earlier file's */
 }
 
 static int read_head(struct native *n, struct sonde_err *err)

@@ -2,8 +2,11 @@
 #include "base/alloc.h"
 #include "read/native_int.h"
 
-uint32_t sonde_native__last_with_key(
-	const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key)
+/*
+ * Matching goes by sorting, which no choice of numbers makes slow. The last of `t` with `key`, SONDE_NONE
+ * when there is none; to be asked for ever larger keys, with `*i` 0 at first.
+ */
+static uint32_t last_with_key(const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key)
 {
 	while (*i < nr && t[*i].key <= key)
 		++*i;
@@ -54,7 +57,7 @@ static bool match_edges(struct native *n)
 	ok = ok && sonde_keysort(starts, nr_starts) && sonde_keysort(stops, nr_stops);
 	for (size_t k = i = 0; k < nr_stops && ok; k++)
 		match_stop(n, &n->edges.at[stops[k].index],
-			sonde_native__last_with_key(starts, nr_starts, &i, stops[k].key));
+			last_with_key(starts, nr_starts, &i, stops[k].key));
 	for (i = 0; i < n->edges.nr && ok; i++)
 		if (!n->edges.at[i].is_stop && !n->r->ranges.at[n->edges.at[i].range].time.end_ns)
 			leave_open(n, &n->edges.at[i]);

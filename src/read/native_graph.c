@@ -29,24 +29,19 @@ static uint64_t time_of(const void *nodes, uint32_t i)
  * In order of time, over all threads: a copy takes the origin of what it was copied from, which
  * was there earlier, but maybe in a thread that is read later.
  */
-static bool add_nodes(struct native *n, struct native_origins *s)
+bool sonde_native__find_origins(struct native *n, struct native_origins *out)
 {
 	static sonde_key_fn *const by_time[] = {time_of};
 	struct sonde_keyed *t = sonde_order_by(n->nodes.at, n->nodes.nr, by_time, 1);
 	bool ok;
 	size_t i;
 
-	s->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*s->ranges));
-	ok = t && s->ranges;
+	out->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*out->ranges));
+	ok = t && out->ranges;
 	for (i = 0; i < n->nodes.nr && ok; i++)
-		ok = add_node(n, s, &n->nodes.at[t[i].index]);
+		ok = add_node(n, out, &n->nodes.at[t[i].index]);
 	sonde_free(t);
 	return ok;
-}
-
-bool sonde_native__find_origins(struct native *n, struct native_origins *out)
-{
-	return !n->nodes.nr || add_nodes(n, out);
 }
 
 uint32_t sonde_native__origin(const struct native_origins *o, uint64_t id)

@@ -272,14 +272,6 @@ void sonde_native__release_origins(struct native_origins *o);
 /* Notes what was lost, left open or not understood. */
 void sonde_native__note(struct native *n);
 
-/*
- * Matching by number goes by sorting, which no choice of numbers makes slow. The last of
- * `t` (sorted) with `key`, SONDE_NONE when there is none; to be asked for ever larger keys,
- * with `*i` 0 at first.
- */
-uint32_t sonde_native__last_with_key(
-	const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key);
-
 /* What the program is called: the last part of its path. */
 struct sonde_str sonde_native__program(const struct native *n);
 /* The value of `key` in the file's META, empty when it is not there. */

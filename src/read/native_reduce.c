@@ -82,7 +82,7 @@ static void keep_last(struct reducing *x)
 		bool is_new;
 		uint32_t device = sonde_record_queue(r, rec)->device,
 			 number = sonde_map_keep(&devices, &x->n->r->arena, SONDE_BYTES(device), &is_new),
-			 *slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&last) : &last.at[number];
+			 *slot = sonde_map_slot(&last, number);
 
 		x->no_memory |= !slot;
 		if (slot && (is_new || rec->time.end_ns >= r->records.at[*slot].time.end_ns))
@@ -164,7 +164,7 @@ static bool find_ends(struct reducing *x)
 
 		number = sonde_map_keep(
 			&addresses, &n->r->arena, SONDE_BYTES(n->memory.at[at].memory.address), &is_new);
-		slot = number == SONDE_NONE ? NULL : is_new ? sonde_vec_push(&last) : &last.at[number];
+		slot = sonde_map_slot(&last, number);
 		ok = slot != NULL;
 		if (ok && !is_new)
 			x->ends[*slot] = at;

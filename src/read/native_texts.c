@@ -15,11 +15,7 @@ struct sonde_str sonde_native__meta(const struct native *n, const char *key)
 
 struct sonde_str sonde_native__program(const struct native *n)
 {
-	struct sonde_str rest = sonde_native__meta(n, "exe"), name = rest;
-
-	while (rest.n)
-		name = sonde_str_cut(rest, '/', &rest);
-	return name;
+	return sonde_str_base(sonde_native__meta(n, "exe"));
 }
 
 uint32_t sonde_native__domain(const struct native *n, uint64_t number)

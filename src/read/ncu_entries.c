@@ -4,12 +4,9 @@ struct ncu_stack *ncu_entries_stack(
 	struct ncu_entries *e, struct sonde_records *r, const struct sonde_range *like)
 {
 	const uint64_t key[4] = {like->process, like->thread, like->domain, like->kind};
-	bool is_new;
-	uint32_t number = sonde_map_keep(&e->keys, &r->arena, SONDE_BYTES(key), &is_new);
+	uint32_t number = sonde_map_keep(&e->keys, &r->arena, SONDE_BYTES(key), NULL);
 
-	if (number == SONDE_NONE)
-		return NULL;
-	return is_new ? sonde_vec_push(&e->stacks) : &e->stacks.at[number];
+	return sonde_map_slot(&e->stacks, number);
 }
 
 bool ncu_stack_frame(struct ncu_stack *s, struct sonde_records *r, size_t depth,

@@ -1,9 +1,9 @@
 #include "read/ranking.h"
 
 #include "base/file.h"
+#include "read/ncu_csv_int.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int by_time(const void *pa, const void *pb)
@@ -15,40 +15,18 @@ static int by_time(const void *pa, const void *pb)
 	return sonde_str_cmp(a->name, b->name);
 }
 
-/* One CSV field off the front of `*line`, its quotes undone into the arena. */
-static struct sonde_str take_field(struct sonde_arena *arena, struct sonde_str *line)
-{
-	struct sonde_buf b = {0};
-	struct sonde_str out = {"", 0};
-	size_t i = 0;
-
-	if (!line->n || line->p[0] != '"')
-		return sonde_str_cut(*line, ',', line);
-	for (i = 1; i < line->n; i++) {
-		if (line->p[i] == '"' && (i + 1 >= line->n || line->p[i + 1] != '"'))
-			break;
-		i += line->p[i] == '"';
-		sonde_buf_putc(&b, line->p[i]);
-	}
-	i = i + 2 < line->n ? i + 2 : line->n; /* the quote and the comma */
-	*line = (struct sonde_str){line->p + i, line->n - i};
-	if (!b.failed)
-		out = sonde_arena_dup(arena, sonde_buf_view(&b));
-	sonde_buf_release(&b);
-	return out;
-}
-
 struct columns {
 	int pct, time, calls, name;
 };
 
-static bool take_header(struct columns *c, struct sonde_arena *arena, struct sonde_str line)
+static bool take_header(struct columns *c, struct csv_cursor line)
 {
+	struct csv_cell cell;
 	int i;
 
 	*c = (struct columns){-1, -1, -1, -1};
-	for (i = 0; line.n; i++) {
-		struct sonde_str field = sonde_str_trim(take_field(arena, &line));
+	for (i = 0; csv_next(&line, &cell); i++) {
+		struct sonde_str field = sonde_str_trim(cell.raw);
 
 		if (sonde_str_starts(field, "Time"))
 			c->pct = i;
@@ -62,35 +40,31 @@ static bool take_header(struct columns *c, struct sonde_arena *arena, struct son
 	return c->time >= 0 && c->name >= 0;
 }
 
-static double number(struct sonde_str s)
+/* What is no number is none, or 0. */
+static double number(struct sonde_str field)
 {
-	char text[64];
-	size_t n = 0, i;
+	double v = csv_number(sonde_str_trim(field));
 
-	for (i = 0; i < s.n && n < sizeof(text) - 1; i++)
-		if (s.p[i] != ',')
-			text[n++] = s.p[i];
-	text[n] = '\0';
-	return strtod(text, NULL);
+	return v >= 0 && v < 1e18 ? v : 0;
 }
 
-static int take_row(struct sonde_ranking *r, const struct columns *c, struct sonde_str line,
+static int take_row(struct sonde_ranking *r, const struct columns *c, struct csv_cursor line,
 	struct sonde_err *err)
 {
 	struct sonde_ranked row = {.time_pct = NAN};
+	struct csv_cell cell;
 	int i;
 
-	for (i = 0; line.n; i++) {
-		struct sonde_str field = take_field(&r->arena, &line);
-
+	for (i = 0; csv_next(&line, &cell); i++) {
 		if (i == c->name)
-			row.name = sonde_arena_dup(&r->arena, sonde_str_trim(field));
+			row.name = sonde_arena_dup(
+				&r->arena, sonde_str_trim(csv_text(&r->arena, &cell)));
 		else if (i == c->time)
-			row.time_ns = number(field);
+			row.time_ns = number(cell.raw);
 		else if (i == c->pct)
-			row.time_pct = number(field);
+			row.time_pct = number(cell.raw);
 		else if (i == c->calls)
-			row.calls = (uint64_t)number(field);
+			row.calls = (uint64_t)number(cell.raw);
 	}
 	if (!row.name.n)
 		return r->arena.failed ? sonde_err_nomem(err) : 0;
@@ -117,13 +91,14 @@ static int read_summary(struct sonde_ranking *r, const char *path, struct sonde_
 
 	for (rest = file.data; rc == 0 && rest.n;) {
 		struct sonde_str line = sonde_str_trim(sonde_str_cut(rest, '\n', &rest));
+		struct csv_cursor cells = {.p = line.p, .end = line.p + line.n};
 
 		if (memchr(line.p ? line.p : "", 0, line.n) || line.n > 1 << 20)
 			break;
 		if (has_header && line.n)
-			rc = take_row(r, &c, line, err);
+			rc = take_row(r, &c, cells, err);
 		else if (line.n)
-			has_header = take_header(&c, &r->arena, line);
+			has_header = take_header(&c, cells);
 	}
 	sonde_mapping_release(&file);
 	return rc || has_header ? rc : SONDE_NO_SUMMARY;

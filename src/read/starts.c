@@ -55,14 +55,11 @@ struct sonde_starts {
 static int by_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
+	int c = sonde_cmp(a->process, b->process);
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	if (a->is_end != b->is_end)
-		return (int)a->is_end - (int)b->is_end;
-	return a->range < b->range ? -1 : a->range > b->range;
+	c = c ? c : sonde_cmp(a->ns, b->ns);
+	c = c ? c : sonde_cmp(a->is_end, b->is_end);
+	return c ? c : sonde_cmp(a->range, b->range);
 }
 
 static bool add_range(struct sonde_starts *s, uint32_t range)

@@ -35,7 +35,7 @@ static void use_nvtx(struct sonde_words words, const struct sonde_open_ranges *o
 
 static void use_names(struct sonde_words words, struct sonde_str a, struct sonde_str b)
 {
-	struct sonde_kernel_filter *kernels = NULL;
+	struct sonde_name_filter *kernels = NULL;
 	struct sonde_name_filter *names = NULL;
 	struct sonde_words none = {NULL, 0};
 
@@ -44,7 +44,7 @@ static void use_names(struct sonde_words words, struct sonde_str a, struct sonde
 	if (sonde_name_filter_build(&names, words, NULL) == 0 &&
 		sonde_name_filter_takes(names, a) != sonde_name_filter_word_takes(names, 0, a))
 		abort();
-	sonde_kernel_filter_free(kernels);
+	sonde_name_filter_free(kernels);
 	sonde_name_filter_free(names);
 }
 

@@ -30,7 +30,7 @@ static int taken(const char *shape, struct sonde_words include, struct sonde_wor
 {
 	struct sonde_records *r = open_report(shape);
 	struct sonde_nvtx_filter *nvtx = NULL;
-	struct sonde_kernel_filter *kernel = NULL;
+	struct sonde_name_filter *kernel = NULL;
 	struct sonde_err err = {0};
 	struct open_ranges open;
 	uint32_t i;
@@ -48,7 +48,7 @@ static int taken(const char *shape, struct sonde_words include, struct sonde_wor
 			      sonde_records_str(r, sonde_record_function(r, rec)->full_name));
 	}
 	sonde_nvtx_filter_free(nvtx);
-	sonde_kernel_filter_free(kernel);
+	sonde_name_filter_free(kernel);
 	sonde_records_free(r);
 	return nr;
 }
@@ -331,7 +331,7 @@ static void test_kernel_filter__plain_words_equal_globs_span_and_regex_searches(
 		{"regex:tile<\\d>", true},
 		{"regex:^gemm", false},
 	};
-	struct sonde_kernel_filter *f;
+	struct sonde_name_filter *f;
 	struct sonde_err err = {0};
 	size_t i;
 
@@ -340,11 +340,11 @@ static void test_kernel_filter__plain_words_equal_globs_span_and_regex_searches(
 		assert_int_equal(
 			sonde_kernel_filter_build(&f, WORDS(cases[i].word), NONE, &err), 0);
 		assert_int_equal(sonde_kernel_filter_takes(f, name, full), cases[i].takes);
-		sonde_kernel_filter_free(f);
+		sonde_name_filter_free(f);
 	}
 	assert_int_equal(sonde_kernel_filter_build(&f, WORDS("*"), WORDS("gemm_tile"), &err), 0);
 	assert_false(sonde_kernel_filter_takes(f, name, full));
-	sonde_kernel_filter_free(f);
+	sonde_name_filter_free(f);
 	assert_int_equal(
 		sonde_kernel_filter_build(&f, WORDS("regex:*"), NONE, &err), SONDE_ERR_USAGE);
 	assert_non_null(strstr(err.msg, "regex:*"));
