@@ -211,12 +211,16 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -O2 -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
 # A CUPTI of our own, for machines without a GPU (tests/inject/).
-FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle $(BUILD)/fake/fake_loop)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so)
+FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle $(BUILD)/fake/fake_loop)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so $(BUILD)/fake/nvml/libnvidia-ml.so.1)
 workloads: $(FAKES)
 
 $(BUILD)/fake/libcupti_fake.so: $(wildcard tests/inject/cupti/*)
 	@mkdir -p $(@D)
 	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $(filter %.c,$^)
+
+$(BUILD)/fake/nvml/libnvidia-ml.so.1: tests/sample/fake_nvml.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(WARN) $(WERROR) -O1 -fPIC -shared -o $@ $<
 
 $(BUILD)/fake/libpm_fake.so: $(wildcard tests/sample/device/*)
 	@mkdir -p $(@D)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -19,7 +20,6 @@ struct process_info {
 struct sonde_company {
 	void *library, *device;
 	int (*init)(void);
-	int (*shutdown)(void);
 	int (*by_uuid)(const char *uuid, void **device);
 	int (*processes)(void *device, unsigned *nr, struct process_info *out);
 };
@@ -30,10 +30,9 @@ static bool load(struct sonde_company *c)
 	if (!c->library)
 		return false;
 	*(void **)&c->init = dlsym(c->library, "nvmlInit_v2");
-	*(void **)&c->shutdown = dlsym(c->library, "nvmlShutdown");
 	*(void **)&c->by_uuid = dlsym(c->library, "nvmlDeviceGetHandleByUUID");
 	*(void **)&c->processes = dlsym(c->library, "nvmlDeviceGetComputeRunningProcesses_v3");
-	return c->init && c->shutdown && c->by_uuid && c->processes && c->init() == 0;
+	return c->init && c->by_uuid && c->processes && c->init() == 0;
 }
 
 struct sonde_company *sonde_company__open(struct sonde_str uuid)
@@ -44,36 +43,28 @@ struct sonde_company *sonde_company__open(struct sonde_str uuid)
 	snprintf(name, sizeof(name), "%.*s", SONDE_STR_ARG(uuid));
 	if (c && load(c) && c->by_uuid(name, &c->device) == 0)
 		return c;
-	sonde_company__close(c);
+	sonde_free(c);
 	return NULL;
 }
 
-void sonde_company__close(struct sonde_company *c)
-{
-	if (c && c->device)
-		c->shutdown();
-	sonde_free(c);
-}
-
-/* True when the process's environment can be read and lacks the mark. */
+/*
+ * True when the process's environment lacks the mark, or is another user's and closed to us. A process that
+ * ends has no environment any more, but the GPU for a moment yet: it may be one of ours.
+ */
 static bool is_stranger(unsigned pid, const char *mark)
 {
 	struct sonde_buf text = {0};
 	struct sonde_str rest;
 	char path[64];
-	bool is_known = false, is_ours = false;
+	bool is_so;
 
 	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	is_known = sonde_file_slurp(&text, path) && text.n;
+	is_so = sonde_file_slurp(&text, path) ? text.n > 0 : errno == EACCES;
 	rest = sonde_buf_view(&text);
-	while (rest.n && !is_ours)
-		is_ours = sonde_str_is(sonde_str_cut(rest, '\0', &rest), mark);
+	while (rest.n && is_so)
+		is_so = !sonde_str_is(sonde_str_cut(rest, '\0', &rest), mark);
 	sonde_buf_release(&text);
-	if (is_known)
-		return !is_ours;
-	/* Another user's: there, but closed to us. */
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return access(path, F_OK) == 0;
+	return is_so;
 }
 
 unsigned sonde_company__count(struct sonde_company *c, const char *mark)

@@ -6,9 +6,8 @@
 
 struct sonde_company; /* NVML, found at run time */
 
-/* NULL when NVML or the device is not there: then nobody can tell. */
+/* NULL when NVML or the device is not there: then nobody can tell. It stays until the process ends. */
 struct sonde_company *sonde_company__open(struct sonde_str uuid);
-void sonde_company__close(struct sonde_company *c);
 /*
  * How many programs use the device now that are none of this run's. One of this
  * run's has `mark` (NAME=VALUE) in its environment; a process that cannot be

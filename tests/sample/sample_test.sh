@@ -243,6 +243,28 @@ orphaned() { # sonde itself is killed: the sampler ends by itself and leaves a g
 	touch "$TMP/end"
 	wait_for is_gone "$sampler" && dump && dumped_all && lacks "stopped before" "$TMP/dump"
 }
+# NVML names the programs on the device: those of $TMP/pids.
+with_nvml() { LD_LIBRARY_PATH=$PWD/$BUILD/fake/nvml FAKE_NVML_PIDS=$TMP/pids UNTIL=$1 run counters=basic && dump; }
+looked() { grep -q "^looked $1" "$TMP/told"; }
+looked_at_us() { # the program itself is on the device, too
+	[ -e "$TMP/own" ] || { echo $$ >"$TMP/own" && cat "$TMP/own" >>"$TMP/pids"; }
+	looked 2
+}
+export -f looked looked_at_us
+company() { # a stranger is the script itself: it has not the mark of the run
+	echo $$ >"$TMP/pids" && with_nvml "looked 1" && has "1 other program used the GPU" "$TMP/dump"
+}
+no_company() { # one that has ended has no environment any more, though the driver still names it for a moment: a zombie here
+	local parent rc
+	rm -f "$TMP/pids" "$TMP/own"
+	# Its parent is a shell, which would wait for it, until it has become `sleep`, which does not.
+	sh -c "{ until grep -q sleep /proc/\$\$/comm; do sleep 0.02; done; } & echo \$! >'$TMP/pids'; exec sleep 1000" &
+	parent=$!
+	wait_for test -s "$TMP/pids" && wait_for grep -q Z "/proc/$(cat "$TMP/pids")/stat" && with_nvml looked_at_us && lacks "other program" "$TMP/dump"
+	rc=$?
+	kill "$parent"
+	return $rc
+}
 two_ranks() { # NAME ARGS…: both programs run at once; the rank that does not sample ends first, or it would sample after the other
 	local r other pids=() busy=$TMP/busy.$1
 	dir=$TMP/$1
@@ -289,5 +311,7 @@ ok run__each_device_has_a_sampler two_devices
 ok run__sets_that_took_turns_are_told in_turns
 ok run__a_killed_sampler_costs_counters_only killed
 ok run__a_sampler_without_sonde_ends_by_itself orphaned
+ok run__other_programs_on_the_device_are_told company
+ok run__a_program_that_ends_is_no_other_one no_company
 ok run__ranks_share_a_sampler ranks
 ok run__ranks_with_local_captures_share_a_sampler ranks_with_local
