@@ -16,38 +16,38 @@ void sonde_sample__show_live(struct sonde_sample *w, uint64_t now)
 	w->shown_ms = now;
 	fprintf(stderr, "\r\033[K%.1f s", (double)(now - w->begin_ms) / 1e3);
 	for (f = sonde_tally_figures; f->name; f++) {
-		v = sonde_tally_value(f, &w->tally->latest);
-		if (!isnan(v) && (f - sonde_tally_figures < 3 || strncmp(f->name, "DRAM", 4) == 0))
-			fprintf(stderr, "  %s %.4g%s%s", f->name, v, *f->unit ? " " : "", f->unit);
+		v = sonde_tally_value(w->tally, f, &w->tally->latest);
+		if (!isnan(v) && strcmp(f->unit, "%") == 0) /* more would not fit on a line */
+			fprintf(stderr, "  %s %.1f %%", f->name, v);
 	}
 	memset(&w->tally->latest, 0, sizeof(w->tally->latest));
 }
 
-static double peak_of(const struct sonde_tally *t, const struct sonde_tally_figure *f)
+static double highest_of(const struct sonde_tally *t, const struct sonde_tally_figure *f)
 {
-	double peak = NAN, v;
+	double highest = NAN, v;
 	size_t i;
 
 	for (i = 0; i < SONDE_TALLY_SLICES; i++) {
-		v = sonde_tally_value(f, &t->slices[i]);
-		if (!isnan(v) && !(v <= peak))
-			peak = v;
+		v = sonde_tally_value(t, f, &t->slices[i]);
+		if (!isnan(v) && !(v <= highest))
+			highest = v;
 	}
-	return peak;
+	return highest;
 }
 
-/* Percentages against 100, the rest against their own peak. */
-static void show_line(struct sonde_sample *w, const struct sonde_tally_figure *f, double peak)
+/* Percentages against 100, the rest against the highest of them. */
+static void show_line(struct sonde_sample *w, const struct sonde_tally_figure *f, double highest)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char plain[] = "_.,-=+*#";
-	double top = strcmp(f->unit, "%") == 0 ? 100 : peak, v;
+	double top = strcmp(f->unit, "%") == 0 ? 100 : highest, v;
 	bool is_utf8 = sonde_terminal_is_utf8();
 	size_t i;
 	int level;
 
 	for (i = 0; i < SONDE_TALLY_SLICES; i++) {
-		v = sonde_tally_value(f, &w->tally->slices[i]);
+		v = sonde_tally_value(w->tally, f, &w->tally->slices[i]);
 		level = isnan(v) || top <= 0 ? -1 : (int)(v / top * 8);
 		level = level > 7 ? 7 : level;
 		if (level < 0)
@@ -63,15 +63,17 @@ static void show_figures(struct sonde_sample *w)
 {
 	const struct sonde_tally_figure *f;
 
-	sonde_sink_printf(&w->out, "\n%-20s %10s %10s        over time\n", "", "mean", "peak");
+	sonde_sink_printf(&w->out, "\n%-20s %10s %10s        over time, of 100 %% or of the highest\n", "",
+		"mean", "highest");
 	for (f = sonde_tally_figures; f->name; f++) {
-		double mean = sonde_tally_value(f, &w->tally->all), peak = peak_of(w->tally, f);
+		double mean = sonde_tally_value(w->tally, f, &w->tally->all);
+		double highest = highest_of(w->tally, f);
 
-		if (isnan(mean) && isnan(peak))
+		if (isnan(mean) && isnan(highest))
 			continue;
 		sonde_sink_printf(
-			&w->out, "%-20s %10.4g %10.4g %-5s  ", f->name, mean, peak, f->unit);
-		show_line(w, f, peak);
+			&w->out, "%-20s %10.4g %10.4g %-5s  ", f->name, mean, highest, f->unit);
+		show_line(w, f, highest);
 		sonde_sink_putc(&w->out, '\n');
 	}
 }
@@ -115,6 +117,11 @@ static void show_refused(struct sonde_sample *w)
 	}
 }
 
+static const char *s_of(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 static void show_losses(struct sonde_sample *w)
 {
 	const struct sonde_sampler_status *st = sonde_sampling_status(w->sampling);
@@ -123,25 +130,26 @@ static void show_losses(struct sonde_sample *w)
 
 	if (st->nr_samples)
 		sonde_sink_printf(&w->out,
-			"decoding took %.1f us a sample, evaluating %.1f us; %llu first samples "
-			"were left out\n",
+			"decoding took %.1f us a sample, evaluating %.1f us; %llu start%s, the first "
+			"sample of each is left out\n",
 			(double)st->decode_ns / 1e3 / (double)st->nr_samples,
 			(double)st->evaluate_ns / 1e3 / (double)st->nr_samples,
-			(unsigned long long)st->nr_first);
-	if (st->nr_gaps || st->nr_overflows)
-		sonde_sink_printf(&w->out,
-			"%.1f ms are missing in %llu gaps; the hardware buffer was full %llu "
-			"times\n",
-			(double)st->gap_ns / 1e6, (unsigned long long)st->nr_gaps,
-			(unsigned long long)st->nr_overflows);
+			(unsigned long long)st->nr_first, s_of(st->nr_first));
+	if (st->nr_gaps)
+		sonde_sink_printf(&w->out, "%.1f ms are missing in %llu gap%s\n", (double)st->gap_ns / 1e6,
+			(unsigned long long)st->nr_gaps, s_of(st->nr_gaps));
+	if (st->nr_overflows)
+		sonde_sink_printf(&w->out, "the hardware's buffer was full %llu time%s\n",
+			(unsigned long long)st->nr_overflows, s_of(st->nr_overflows));
 	if (st->nr_lost)
 		sonde_sink_printf(&w->out,
-			"sampling had to begin anew %llu times, as CUPTI had lost its place\n",
-			(unsigned long long)st->nr_lost);
+			"sampling had to begin anew %llu time%s, as CUPTI had lost its place\n",
+			(unsigned long long)st->nr_lost, s_of(st->nr_lost));
 	if (st->nr_slower)
 		sonde_sink_printf(&w->out,
-			"this machine decodes slower than asked: sampling was slowed %llu times\n",
-			(unsigned long long)st->nr_slower);
+			"this machine decodes slower than expected: the interval was made longer %llu "
+			"time%s\n",
+			(unsigned long long)st->nr_slower, s_of(st->nr_slower));
 	if (nr > 1)
 		sonde_sink_printf(&w->out,
 			"the counters do not fit into one pass: %zu sets took turns\n", nr);
@@ -170,7 +178,7 @@ static void put_figures(struct sonde_sample *w, struct sonde_json *j)
 
 	sonde_json_open(j, "figures", '[', false);
 	for (f = sonde_tally_figures; f->name; f++) {
-		double mean = sonde_tally_value(f, &w->tally->all);
+		double mean = sonde_tally_value(w->tally, f, &w->tally->all);
 
 		if (isnan(mean))
 			continue;
@@ -178,7 +186,7 @@ static void put_figures(struct sonde_sample *w, struct sonde_json *j)
 		sonde_json_z(j, "name", f->name);
 		sonde_json_z(j, "unit", f->unit);
 		sonde_json_number(j, "mean", mean);
-		SONDE_JSON_LIST(j, "over_time", i, SONDE_TALLY_SLICES, sonde_tally_value(f, &w->tally->slices[i]));
+		SONDE_JSON_LIST(j, "over_time", i, SONDE_TALLY_SLICES, sonde_tally_value(w->tally, f, &w->tally->slices[i]));
 		sonde_json_close(j, '}');
 	}
 	sonde_json_close(j, ']');

@@ -115,11 +115,11 @@ static void note_losses(const struct native *n)
 
 	if (s->nr_gaps || s->nr_overflows)
 		sonde_note(&n->r->notes,
-			"%s: samples are missing in %llu places, %.1f ms in all (the hardware "
-			"buffer was full %llu times): what ran then is not in the counters; a "
-			"longer counters.interval loses less",
-			n->src->path, (unsigned long long)s->nr_gaps, (double)s->gap_ns / 1e6,
-			(unsigned long long)s->nr_overflows);
+			"%s: samples are missing in %llu place%s, %.1f ms in all%s: what ran then is "
+			"not in the counters; a longer counters.interval loses less",
+			n->src->path, (unsigned long long)s->nr_gaps, s->nr_gaps == 1 ? "" : "s",
+			(double)s->gap_ns / 1e6,
+			s->nr_overflows ? ", as the hardware's buffer was full" : "");
 	if (s->nr_others)
 		sonde_note(&n->r->notes,
 			"%s: %llu other program%s used the GPU while it was sampled: the counters "

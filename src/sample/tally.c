@@ -12,17 +12,18 @@
 #define PIPES 4 /* tensor pipes of an SM */
 
 const struct sonde_tally_figure sonde_tally_figures[] = {
-	{"SM active", "%", "sm.active_cycles", "sm.elapsed_cycles", 100},
-	{"issue slots used", "%", "sm.instructions", "sm.elapsed_cycles", 100.0 / SLOTS},
-	{"tensor pipe", "%", "tensor.cycles", "sm.elapsed_cycles", 100.0 / PIPES},
-	{"warps per active SM", "", "sm.warp_cycles", "sm.active_cycles", 1},
-	{"DRAM read", "GB/s", "dram.read_bytes", NULL, GB},
-	{"DRAM write", "GB/s", "dram.write_bytes", NULL, GB},
-	{"L2", "GB/s", "l2.sectors", NULL, GB *SECTOR_BYTES},
-	{"PCIe read", "GB/s", "pcie.read_bytes", NULL, GB},
-	{"PCIe write", "GB/s", "pcie.write_bytes", NULL, GB},
-	{"NVLink receive", "GB/s", "nvlink.receive_bytes", NULL, GB},
-	{"NVLink transmit", "GB/s", "nvlink.transmit_bytes", NULL, GB},
+	{"SM active", "%", {"sm.active_cycles"}, "sm.elapsed_cycles", 100},
+	{"issue slots used", "%", {"sm.instructions"}, "sm.elapsed_cycles", 100.0 / SLOTS},
+	{"tensor pipe", "%", {"tensor.cycles"}, "sm.elapsed_cycles", 100.0 / PIPES},
+	{"warps per active SM", "", {"sm.warp_cycles"}, "sm.active_cycles", 1},
+	{"DRAM", "%", {"dram.read_bytes", "dram.write_bytes"}, SONDE_TALLY_BANDWIDTH, 100 * GB},
+	{"DRAM read", "GB/s", {"dram.read_bytes"}, NULL, GB},
+	{"DRAM write", "GB/s", {"dram.write_bytes"}, NULL, GB},
+	{"L2", "GB/s", {"l2.sectors"}, NULL, GB *SECTOR_BYTES},
+	{"PCIe read", "GB/s", {"pcie.read_bytes"}, NULL, GB},
+	{"PCIe write", "GB/s", {"pcie.write_bytes"}, NULL, GB},
+	{"NVLink receive", "GB/s", {"nvlink.receive_bytes"}, NULL, GB},
+	{"NVLink transmit", "GB/s", {"nvlink.transmit_bytes"}, NULL, GB},
 	{0},
 };
 
@@ -170,9 +171,14 @@ static double rate(const struct sonde_tally_sums *s, const char *role)
 	return n == SONDE_TALLY_ROLES || !s->ns[n] ? NAN : s->sum[n] / ((double)s->ns[n] * 1e-9);
 }
 
-double sonde_tally_value(const struct sonde_tally_figure *f, const struct sonde_tally_sums *sums)
+double sonde_tally_value(const struct sonde_tally *t, const struct sonde_tally_figure *f,
+	const struct sonde_tally_sums *sums)
 {
-	double value = rate(sums, f->role) * f->scale;
+	double value = (rate(sums, f->roles[0]) + (f->roles[1] ? rate(sums, f->roles[1]) : 0)) * f->scale;
 
-	return f->per ? value / rate(sums, f->per) : value;
+	if (!f->per)
+		return value;
+	if (strcmp(f->per, SONDE_TALLY_BANDWIDTH) == 0)
+		return t->bytes_per_ns > 0 ? value / t->bytes_per_ns : NAN;
+	return value / rate(sums, f->per);
 }

@@ -11,11 +11,13 @@
 #define SONDE_TALLY_FIGURES 16 /* at most */
 #define SONDE_TALLY_ROLES   64 /* at most */
 
-/* A figure: a counter against another (% of cycles, warps), or against time (bytes a second). */
+#define SONDE_TALLY_BANDWIDTH "bandwidth" /* what the device's memory moves at most */
+
+/* A figure: a counter or two against another (% of cycles, warps), against the bandwidth, or against time (bytes a second). */
 struct sonde_tally_figure {
 	const char *name, *unit; /* unit: "%", "GB/s", "" */
-	const char *role;
-	const char *per; /* a role; NULL = seconds */
+	const char *roles[2];	 /* added up; the second may be NULL */
+	const char *per;	 /* a role, or SONDE_TALLY_BANDWIDTH; NULL = seconds */
 	double scale;
 };
 
@@ -56,7 +58,8 @@ void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *row
 void sonde_tally_end(struct sonde_tally *t);
 /* The share of the role's samples above what the device can count, where there are no figures because of it; else 0. */
 double sonde_tally_refused(const struct sonde_tally *t, struct sonde_str role);
-/* NaN when the counters for it are not there. */
-double sonde_tally_value(const struct sonde_tally_figure *f, const struct sonde_tally_sums *sums);
+/* Of the sums of `t`. NaN when the counters for it are not there. */
+double sonde_tally_value(const struct sonde_tally *t, const struct sonde_tally_figure *f,
+	const struct sonde_tally_sums *sums);
 
 #endif

@@ -128,7 +128,7 @@ while time.time() < end:
 	for us in 5 10 20; do
 		sample "sample: bursts of 20 ms at $us us" --seconds 3 --interval ${us}us --burst 20ms
 		check "sample: bursts at $us us never lose their place" lacks "begin anew\|missing"
-		check "sample: bursts at $us us: at least five" is "int('0$(sed -n 's/.*; \([0-9]*\) first samples.*/\1/p' "$T/out")') >= 5"
+		check "sample: bursts at $us us: at least five" is "int('0$(sed -n 's/.*; \([0-9]*\) starts*, .*/\1/p' "$T/out")') >= 5"
 	done
 	TURNS=lts__t_requests,lts__t_sectors_srcunit_tex,lts__t_sectors_srcnode_gpc,lts__t_bytes,lts__cycles_active
 	TURNS=$TURNS,lts__t_requests_srcunit_tex,lts__m_thread_sys_cycles_pending

@@ -56,7 +56,7 @@ dumped_all() { # the samples of all series are those the device gave
 }
 above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 > b + 0) }'; }
 
-as_text() { sample --seconds 0.2 && has "NVIDIA Fake (GPU 0, GF999)" "$TMP/out" && has "DRAM read" "$TMP/out"; }
+as_text() { sample --seconds 0.2 && has "NVIDIA Fake (GPU 0, GF999)" "$TMP/out" && has "DRAM read" "$TMP/out" && has "; 1 start, the first" "$TMP/out"; }
 as_json() {
 	sample --seconds 0.2 --interval 1ms -f json && python3 - "$TMP/out" "$(kept)" <<-'END'
 		import json, sys
@@ -65,6 +65,18 @@ as_json() {
 		assert d["interval_ns"] == 1000000 and d["samples"] == kept >= 198, (d, kept)
 		assert read["total"] == kept * 11000 and read["time_ns"] == kept * 1000000, d
 		assert d["gaps"] == d["overflows"] == 0
+	END
+}
+live() { # a terminal is followed, on one line of 80 columns
+	script -qec "'$SONDE' sample --seconds 0.6 --interval 1ms >/dev/null" /dev/null | tr '\r' '\n' | sed 's/\x1b\[K//g' >"$TMP/out" &&
+		grep -qE '^[0-9.]+ s  SM active [0-9.]+ %  issue slots used [0-9.]+ %  tensor pipe [0-9.]+ %  DRAM [0-9.]+ %$' "$TMP/out" &&
+		! grep -E '.{80}' "$TMP/out"
+}
+dram() { # in % of what memory can move: (11000 + 12000) bytes in a ms, of 6144 bits at 2 GHz, twice
+	sample --seconds 0.1 --interval 1ms -f json && python3 - "$TMP/out" <<-'END'
+		import json, sys
+		found = {f["name"]: f for f in json.load(open(sys.argv[1]))["figures"]}
+		assert found["DRAM"]["unit"] == "%" and abs(found["DRAM"]["mean"] / (100 * 23e6 / 3072e9) - 1) < 1e-9, found["DRAM"]
 	END
 }
 as_csv() { # every sample, the first after the start left out
@@ -105,6 +117,8 @@ long_burst() { # more than a block of a capture holds
 
 ok sample__summary_and_plot as_text
 ok sample__json_adds_up as_json
+ok sample__memory_is_in_per_cent_too dram
+if command -v script >/dev/null; then ok sample__a_terminal_is_followed live; else skip sample__a_terminal_is_followed "no script(1)"; fi
 ok sample__csv_has_every_sample as_csv
 ok sample__out_is_a_capture as_capture
 ok sample__no_permission_is_told_with_what_changes_it refused FAKE_PM_ERROR=enable:35 NVreg_RestrictProfilingToAdminUsers=0
@@ -157,11 +171,11 @@ ok calibrate__needs_permission not_calibrated FAKE_PM_ERROR=enable:35 ERR_NVGPUC
 ok calibrate__kernels_that_cannot_run_are_told not_calibrated FAKE_PM_KERNELS=/nowhere/kernels "its kernels cannot run (launch the kernel"
 ok calibrate__no_place_to_keep_it_is_told no_place
 
-gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gaps" "$TMP/out"; }
+gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gap"  "$TMP/out"; }
 jump() { # the clock of samples is set back a little: nothing is lost by it
 	FAKE_PM_JUMP=50 sample --seconds 0.2 --interval 1ms && lacks missing "$TMP/out" && has ": $(kept) samples" "$TMP/out"
 }
-overflow() { FAKE_PM_OVERFLOW=3 sample_until restarted && has "full 1 times" "$TMP/out" && has "begin anew 1 times" "$TMP/out"; }
+overflow() { FAKE_PM_OVERFLOW=3 sample_until restarted && has "buffer was full 1 time" "$TMP/out" && has "begin anew 1 time," "$TMP/out"; }
 slower() { # 400 µs a sample do not keep up with 200 or 300 µs: the trial finds it out, before anything is lost
 	FAKE_PM_COST_US=400 sample_until "started 2" && awk '$1 == "start" && ++n == 2 && $3 < 500000 { exit 1 }' "$TMP/told" &&
 		grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
@@ -178,7 +192,7 @@ bursts_are_whole() { # longer than an image usually is; nothing of a burst is lo
 	FAKE_PM_COST_US=50 sample_until "started 4" --interval 10us --burst 60ms -f csv &&
 		awk -F, 'NR > 2 && $1 != end { if (nr < 5000) exit 1; bursts++; nr = 0 } { end = $2; nr++ } END { exit bursts < 2 }' "$TMP/out"
 }
-asked_bursts() { sample_until "started 6" --interval 50us --burst 10ms && above "$(firsts)" 4 && has "; $(firsts) first samples" "$TMP/out"; }
+asked_bursts() { sample_until "started 6" --interval 50us --burst 10ms && above "$(firsts)" 4 && has "; $(firsts) starts" "$TMP/out"; }
 turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out" && lacks "begin anew" "$TMP/out"; }
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
