@@ -57,6 +57,8 @@ def entries_have_a_histogram_and_the_slowest_lead_to_the_timeline():
         assert page.js("[...document.querySelectorAll('#entries h4')].map((h) => h.textContent.split(':')[0])") == ["GPU", "host"]
         assert page.js("document.querySelectorAll('#entries .histogram .median').length") == 2
         where = page.js("parseFloat(document.querySelector('#entries .median').style.left)")
+        outside = "[...document.querySelectorAll('#panel table')].filter((t) => t.scrollWidth > t.parentNode.clientWidth && !t.closest('.wide')).map((t) => t.ariaLabel)"
+        assert not page.js(outside), "tables that are too wide for the panel can be scrolled"
         gpu = region["entries"]["gpu"]
         assert abs(where - 100 * (gpu["median_ms"] - gpu["min_ms"]) / (gpu["max_ms"] - gpu["min_ms"])) < 0.01, where
         before = page.js("view.to - view.from")

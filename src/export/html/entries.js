@@ -38,8 +38,8 @@ function slowest(e, region) {
 	};
 	if (!order.length)
 		return null;
-	return el("table.metrics.slowest", {"aria-label": "Slowest entries"}, headRow("slowest, begun at", name, "host", "of median", ...heads),
-		el("tbody", {}, ...order.map(row)));
+	return el("div.wide", {}, el("table.metrics.slowest", {"aria-label": "Slowest entries"}, headRow("slowest, begun at", name, "host", "of median", ...heads),
+		el("tbody", {}, ...order.map(row))));
 }
 
 function entries(report, node) {
@@ -47,5 +47,5 @@ function entries(report, node) {
 	if (!e || e.count < 2)
 		return null;
 	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms, e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
-		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of every " + e.step + "th entry.") : null);
+		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of one entry in " + e.step + ".") : null);
 }
