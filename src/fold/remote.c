@@ -5,15 +5,26 @@
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
+/* All of a choice: parts that keep other metrics than those folded here would make another report. */
+static void move_choice(struct sonde_walk *w, struct sonde_choice *c)
+{
+	bool *const flags[] = {&c->metrics_by_default, &c->sections_by_default, &c->takes_all,
+		&c->adds_default, &c->headline_only, &c->no_aggregate};
+	struct sonde_words also = {&c->also, c->also != NULL};
+
+	sonde_partial__move_words(w, &c->metrics);
+	sonde_partial__move_words(w, &c->sections);
+	sonde_walk_flags(w, flags, sizeof(flags) / sizeof(*flags));
+	sonde_partial__move_words(w, &also);
+	c->also = also.nr ? also.at[0] : NULL;
+}
+
 static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct sonde_words *paths)
 {
-	bool *const flags[] = {&r->selection.is_exclude_done, &r->choice.metrics_by_default,
-		&r->choice.sections_by_default, &r->choice.headline_only, &r->choice.no_aggregate,
-		&r->keeps_timeline, &r->keeps_untimed};
+	bool *const flags[] = {&r->selection.is_exclude_done, &r->keeps_timeline, &r->keeps_untimed};
 
 	sonde_partial__move_settings(w, &r->selection, &r->read);
-	sonde_partial__move_words(w, &r->choice.metrics);
-	sonde_partial__move_words(w, &r->choice.sections);
+	move_choice(w, &r->choice);
 	sonde_walk_flags(w, flags, sizeof(flags) / sizeof(*flags));
 	MOVE_NUMBER(w, r->cores);
 	sonde_partial__move_words(w, paths);

@@ -23,6 +23,11 @@ same_bytes() { # FORMAT N…
 	"$SONDE" report "${in[@]}" -f "$format" --deterministic $keep >"$TMP/want" || return
 	for n; do mpi "$n" report "${in[@]}" -f "$format" $keep | cmp - "$TMP/want" || return; done
 }
+same_choice() { # whatever is chosen, all processes choose it
+	local in=("$TMP"/in/{deep,seed,overlap}_kernel.ncu-rep) keep
+	for keep in '--metrics all' '--metrics default,sm__cycles_elapsed.max'; do same_bytes json 3 || return; done
+	keep='--metrics sm__cycles_elapsed.max --by lts__t_sectors.sum' same_bytes folded 3 && [ -s "$TMP/want" ]
+}
 same_rest() { # N…: where scopes are added up
 	local in=("$TMP/ranks") keep=report.scopes.keep=4
 	same_bytes json "$@" && grep -q '"folded": 8' "$TMP/want"
@@ -82,6 +87,7 @@ for program in "$BUILD"/mpi-*/sonde-mpi; do
 	fi
 	processes="2 5"
 	ok "mpi__${name}_has_the_same_page_with_its_timeline" same_bytes html 3
+	ok "mpi__${name}_folds_what_is_chosen" same_choice
 	ok "mpi__${name}_writes_the_same_folder" same_folder
 	ok "mpi__${name}_notes_a_file_that_cannot_be_read" same_note
 	ok "mpi__${name}_goes_on_without_a_file_that_was_named" named_goes_on
