@@ -95,7 +95,7 @@ static const char *ask_subscriber(void)
 		return text[0] ? text : NULL;
 	ask(name, sizeof(name));
 	skipped = strncmp(name, usual, sizeof(usual) - 1) ? 0 : sizeof(usual) - 1;
-	if (name[skipped])
+	if (name[skipped] && name[skipped] != '<') /* <not provided>: it gave no name */
 		snprintf(text, sizeof(text), TAKEN(" (%s)"), name + skipped);
 	return text[0] ? text : NULL;
 }

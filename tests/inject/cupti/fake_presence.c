@@ -73,15 +73,16 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFun
 }
 
 #ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
-/* $FAKE_CUPTI_TAKEN may be a name: that is what the subscriber is called. */
+/* $FAKE_CUPTI_TAKEN may be a name: that is what the subscriber is called; 1 = it gave none, and 13.0 says so. */
 EXPORT CUptiResult cuptiSubscribe_v2(
 	CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user, CUpti_SubscriberParams *p)
 {
 	CUptiResult rc = cuptiSubscribe(out, fn, user);
 	const char *name = getenv("FAKE_CUPTI_TAKEN");
 
-	if (rc != CUPTI_SUCCESS && p && p->structSize == CUpti_SubscriberParams_STRUCT_SIZE && name && strcmp(name, "1") != 0)
-		snprintf(p->oldSubscriberName, p->oldSubscriberSize, "CUPTI for %s", name);
+	if (rc != CUPTI_SUCCESS && p && p->structSize == CUpti_SubscriberParams_STRUCT_SIZE && name)
+		snprintf(p->oldSubscriberName, p->oldSubscriberSize, "CUPTI for %s",
+			strcmp(name, "1") ? name : "<not provided>");
 	return rc;
 }
 
