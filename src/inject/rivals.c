@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SILENT 20u /* times in a row that nothing came, though there were launches */
+#define SILENT	 20u /* times in a row that nothing came, though there were launches */
+#define IN_VAIN	 4u  /* a window that is over counts as much: what it owes should have come */
 
 #define TAKEN(who)  "CUPTI has another subscriber" who ": kernels have no region"
 #define STOLEN(who)                                                                                \
@@ -129,17 +130,23 @@ static uint64_t sum_of_launches(void)
 	return sum;
 }
 
+/* While GPU work is timed by the launches there are; between windows by the kernels that CUPTI owes records of. */
 void sonde_rivals__look(void)
 {
-	static uint64_t last_sum, last_records;
+	static uint64_t last_sum, last_records, last_owed;
 	static unsigned nr_silent;
-	uint64_t sum = sum_of_launches();
+	uint64_t sum = sum_of_launches(), owed = atomic_load(&sonde_inject.records.owed_kernels);
 	uint64_t nr_records = atomic_load(&sonde_inject.nr_gpu_records);
 
-	if (nr_records != last_records || !atomic_load(&sonde_inject.windows.is_timing))
+	if (nr_records != last_records)
 		nr_silent = 0;
-	else if (sum != last_sum && ++nr_silent == SILENT)
+	else if (atomic_load(&sonde_inject.windows.is_timing))
+		nr_silent += sum != last_sum;
+	else
+		nr_silent += owed && owed != last_owed ? IN_VAIN : 0;
+	if (nr_silent >= SILENT)
 		sonde_flusher__note(find()->stolen);
 	last_sum = sum;
 	last_records = nr_records;
+	last_owed = owed;
 }

@@ -58,9 +58,10 @@ assert g["timed_launches"] and g["total_ms"] < 6 * g["kernel_count"]' "$TMP/r.js
 recorded() { logged graph 1 && sleep 1; } # a second in which it could go
 later() { logged gone 1 && : >"$TMP/graph" && recorded; }
 
-stolen() { # records that go to somebody else are not ours to end
-	FAKE_CUPTI_STOLEN=1 loop "4000 8 100" $SAMPLED && gone -eq 0
+stolen() { # records that go to somebody else are not ours to end; that they do is told, though nobody looks between windows
+	FAKE_CUPTI_STOLEN=1 goes_on_until tells_theft loop "1 8 100" $SAMPLED collect_ms=10 && gone -eq 0 && grep -q 'took the records over' "$TMP/r.json"
 }
+tells_theft() { grep -qa 'took the records over' "$OUT"/*.sonde; }
 
 taken() { # somebody else came while it was away: the program goes on, and the report says so
 	FAKE_CUPTI_TAKEN_LATER=1 until_logged refused 1 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=400000 && gone -eq 1 && grep -q 'no more GPU work is timed' "$TMP/r.json"
