@@ -80,11 +80,10 @@ static HOT void push(struct thread *t, const struct message *m)
 	}
 	if (unlikely(is_gated())) {
 		push_gated(t, m, o);
-		return;
+	} else { /* in this order: a chunk begun by the event must list what was open before it */
+		event_put(t, SONDE_EVENT_PUSH, m);
+		t->open[t->nr_open++] = o;
 	}
-	/* In this order: a chunk begun by the event must list what was open before it. */
-	event_put(t, SONDE_EVENT_PUSH, m);
-	t->open[t->nr_open++] = o;
 	if (unlikely(nr % 64 == 0))
 		sonde_budget__pushed(m->now);
 }

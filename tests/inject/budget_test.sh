@@ -111,6 +111,10 @@ few() { # one window costs more than the rest of the run can pay for
 	loop few "50 2 100" budget_ppm=100 && grep -q 'timed in 1 window, and' "$TMP/few.json" && grep -q 'so few windows say little about how far off the estimates are' "$TMP/few.json"
 }
 
+ranges() { # are paid too where patterns choose among them: counting costs nothing here, so what goes on all the time is what they take
+	loop gated "20000 1" budget_ppm=10000 lever.call_ns=0 'nvtx.include=*' && grep -Eo '[0-9.]+ % for what goes on all the time' "$TMP/gated.json" | tee /dev/stderr | grep -qv '^0.00 '
+}
+
 whole_again() { # with room for everything, everything is timed
 	loop all "300 2 1000" budget_ppm=1000000 && python3 - "$TMP/all.json" <<-'P'
 		import json, sys
@@ -154,6 +158,7 @@ ok "a choice of kernels is estimated by all launches of their places" selected
 ok "a partial report keeps estimates and intervals" partial
 ok "regions too rare to be timed say so" rare
 ok "a report of few windows says what they are worth" few
+ok "ranges are paid though patterns choose among them" ranges
 ok "a budget that is large enough times everything" whole_again
 ok "a budget inside a window counts what is in it" with_windows
 ok "the budget is a share of the program's time" key
