@@ -176,6 +176,13 @@ static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err 
 		v);
 }
 
+/* By name or set, not just where it can be. */
+static bool asks_counters(const struct sonde_capture_settings *s)
+{
+	return s->counters_names.nr ||
+	       (strcmp(s->counters_set, "auto") != 0 && strcmp(s->counters_set, "off") != 0);
+}
+
 /* `2%` or `0.02`, of the program's time. */
 static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 {
@@ -194,8 +201,7 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 			"pipeline.native.budget=%s: not a share of the program's time: write 2%% or 0.02",
 			v);
 	s->native_budget_ppm = (uint32_t)(share * 1e6 + 0.5);
-	if (s->counters_names.nr || (strcmp(s->counters_set, "auto") != 0 &&
-					    strcmp(s->counters_set, "off") != 0))
+	if (asks_counters(s))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"pipeline.native.budget and counters do not go together: samples cannot be "
 			"split among launches that were not timed; leave one of them out");
@@ -249,8 +255,7 @@ static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 		why = "it needs capture.rotate, which says how long a file is";
 	if (!why && s->native_budget_ppm)
 		why = "estimates of a budget are made of the whole capture: leave pipeline.native.budget out";
-	if (!why && (s->counters_names.nr || (strcmp(s->counters_set, "auto") != 0 &&
-						     strcmp(s->counters_set, "off") != 0)))
+	if (!why && asks_counters(s))
 		why = "samples of counters are split among the launches of the whole capture: leave counters out";
 	if (why)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "capture.keep=%s: %s", text, why);

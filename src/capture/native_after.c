@@ -95,49 +95,41 @@ static bool is_running(const char *name)
 	       !(sonde_proc_find(&p, pid) && (p.state == 'Z' || p.state == 'X'));
 }
 
-/* How many processes go on, and with them their captures. */
-static unsigned count_running(const char *dir)
+/* Who is at the captures of a directory. */
+struct attendance {
+	unsigned nr_there; /* processes that captures are named after, be it before they have locked theirs … */
+	unsigned nr_writing; /* … captures that go on with theirs … */
+	unsigned nr_ending;  /* … and those of processes that have ended, whose last bytes are being written */
+};
+
+static struct attendance attend(const char *dir)
 {
+	struct attendance a = {0};
 	DIR *d = opendir(dir);
 	const struct dirent *e;
-	unsigned nr = 0;
 
-	while (d && (e = readdir(d)))
-		nr += is_being_written(dirfd(d), e->d_name) && is_running(e->d_name);
+	while (d && (e = readdir(d))) {
+		bool is_written = is_being_written(dirfd(d), e->d_name);
+		bool runs = is_running(e->d_name);
+
+		a.nr_there += runs && e->d_name[0] >= '0' && e->d_name[0] <= '9';
+		a.nr_writing += runs && is_written;
+		a.nr_ending += !runs && is_written;
+	}
 	if (d)
 		closedir(d);
-	return nr;
+	return a;
 }
 
 static bool is_settled(const char *dir)
 {
 	struct sonde_attach a;
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	bool ok = !read_attach(&a, dir) ||
-		  a.nr_attached <= a.nr_begun + a.faults[SONDE_FAULT_MEMORY].nr +
-					   a.faults[SONDE_FAULT_HELPER].nr +
-					   a.faults[SONDE_FAULT_FILE].nr;
 
-	while (d && ok && (e = readdir(d)))
-		ok = !is_being_written(dirfd(d), e->d_name) || is_running(e->d_name);
-	if (d)
-		closedir(d);
-	return ok;
-}
-
-/* Whether a process that a capture is named after is there, be it before it has locked the file. */
-static bool has_running(const char *dir)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	bool has = false;
-
-	while (d && !has && (e = readdir(d)))
-		has = e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_running(e->d_name);
-	if (d)
-		closedir(d);
-	return has;
+	return (!read_attach(&a, dir) ||
+		       a.nr_attached <= a.nr_begun + a.faults[SONDE_FAULT_MEMORY].nr +
+						a.faults[SONDE_FAULT_HELPER].nr +
+						a.faults[SONDE_FAULT_FILE].nr) &&
+	       !attend(dir).nr_ending;
 }
 
 bool sonde_native_settle(const char *dir)
@@ -147,7 +139,7 @@ bool sonde_native_settle(const char *dir)
 
 	for (ms = 0; ms < SETTLE_MS && !is_settled(dir); ms += STEP_MS)
 		nanosleep(&step, NULL);
-	return ms < SETTLE_MS && !has_running(dir);
+	return ms < SETTLE_MS && !attend(dir).nr_there;
 }
 
 bool sonde_native_fault(char *text, size_t size, const char *dir)
@@ -179,7 +171,7 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 			a.nr_attached - a.nr_begun, a.nr_attached);
 		return true;
 	}
-	i = count_running(dir);
+	i = attend(dir).nr_writing;
 	if (i)
 		snprintf(text, size,
 			"%zu %s of the run %s on; what %s from now on is not in the report", i,
