@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -194,6 +196,21 @@ bool sonde_file_head(struct sonde_buf *out, const char *path)
 	sonde_stream_release(&file);
 	sonde_mapping_release(&map);
 	return out->n && !out->failed;
+}
+
+bool sonde_find_beside(char *path, size_t size, const char *const *places, size_t nr)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+	size_t i;
+
+	for (i = 0; slash && i < nr; i++) {
+		snprintf(path, size, "%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 bool sonde_dir_exists(const char *path)

@@ -46,6 +46,12 @@ bool sonde_file_head(struct sonde_buf *out, const char *path);
 bool sonde_file_slurp(struct sonde_buf *out, const char *path);
 void sonde_fd_slurp(struct sonde_buf *out, int fd); /* from where it is read up to */
 
+/*
+ * The first of `places` that can be read, seen from the folder of the running program: what was
+ * built or installed with it. False with the last one in `path` when there is none.
+ */
+bool sonde_find_beside(char *path, size_t size, const char *const *places, size_t nr);
+
 bool sonde_dir_exists(const char *path);
 /* Creates `path` and its parents like `mkdir -p`. */
 int sonde_dir_make(const char *path, struct sonde_err *err);

@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,28 +14,14 @@
 
 bool sonde_native_find(char *path, size_t size)
 {
-	static const char *const places[] = {"%s/libsonde_inject.so",
-		"%s/../lib/sonde/libsonde_inject.so", "%s/../lib/libsonde_inject.so"};
+	static const char *const places[] = {"libsonde_inject.so", "../lib/sonde/libsonde_inject.so",
+		"../lib/libsonde_inject.so"};
 	const char *own = getenv("SONDE_INJECT_LIB");
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *dir;
-	size_t i;
 
-	if (own) {
-		snprintf(path, size, "%s", own);
-		return access(path, R_OK) == 0;
-	}
-	if (n < 0)
-		return false;
-	self[n] = '\0';
-	dir = dirname(self);
-	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(path, size, "%s%s", dir, places[i] + 2);
-		if (access(path, R_OK) == 0)
-			return true;
-	}
-	return false;
+	if (!own)
+		return sonde_find_beside(path, size, places, sizeof(places) / sizeof(*places));
+	snprintf(path, size, "%s", own);
+	return access(path, R_OK) == 0;
 }
 
 static void add_lines(struct sonde_sink *to, const char *key, struct sonde_words values)

@@ -14,6 +14,8 @@
  *   run_torch.c     the torch.profiler stage
  *   run_native.c    the native stage, and the look at a program's ranges (look.h)
  *   run_counters.c  the sampler of hardware counters beside it
+ *   run_live.c      meanwhile: `sonde ctl`, the tree so far (--every)
+ *   run_keep.c      meanwhile: the oldest captures are folded (capture.keep)
  *   run_report.c    captures → region report
  */
 #ifndef SONDE_CLI_RUN_INT_H

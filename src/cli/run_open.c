@@ -2,7 +2,6 @@
 #include "capture/child.h"
 #include "cli/run_int.h"
 
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -83,22 +82,14 @@ pid_t sonde_run_fork(void)
 /* A workload of our own: beside the program, or installed. */
 static bool is_bundled(char *path, size_t size, const char *file)
 {
-	static const char *const places[] = {"/workloads/", "/../lib/sonde/workloads/"};
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *dir;
-	size_t i;
+	char built[64], installed[80];
+	const char *const places[] = {built, installed};
 
-	if (n <= 0 || !*file || strchr(file, '/'))
+	if (!*file || strchr(file, '/') || strlen(file) > 40)
 		return false;
-	self[n] = '\0';
-	dir = dirname(self);
-	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(path, size, "%s%s%s", dir, places[i], file);
-		if (access(path, X_OK) == 0)
-			return true;
-	}
-	return false;
+	snprintf(built, sizeof(built), "workloads/%s", file);
+	snprintf(installed, sizeof(installed), "../lib/sonde/workloads/%s", file);
+	return sonde_find_beside(path, size, places, 2) && access(path, X_OK) == 0;
 }
 
 static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct sonde_err *err)

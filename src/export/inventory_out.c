@@ -7,11 +7,6 @@
 #define LEAST_EXPRESSION 30
 #define MAX_INDENT	 12
 
-static const char *kind_of(const struct sonde_region *g)
-{
-	return g->kind == SONDE_START_END ? "start_end" : "push_pop";
-}
-
 /* --- text ------------------------------------------------------------------------------------ */
 
 static void put_heads(struct sonde_table *t, const struct sonde_scale *host)
@@ -41,7 +36,7 @@ static void put_row(
 	struct sonde_table *t, const struct sonde_inventory_row *row, const struct sonde_scale *host)
 {
 	put_name(t, row);
-	sonde_buf_puts(&t->cell, row->region->kind == SONDE_START_END ? "start/end" : "push/pop");
+	sonde_buf_puts(&t->cell, sonde_region_kind_words(row->region->kind));
 	sonde_table_put(t, SONDE_STYLE_DIM);
 	sonde_table_number(t, (double)row->threads, 0, "");
 	sonde_table_number(t, (double)row->instances, 0, "");
@@ -97,7 +92,7 @@ static void write_json_row(struct sonde_json *w, const struct sonde_inventory_ro
 	sonde_json_maybe(w, "parent_id", g->parent == SONDE_NONE ? none : row->parent_id);
 	sonde_json_u64(w, "depth", g->depth);
 	sonde_json_maybe(w, "domain", g->domain == SONDE_NONE ? none : row->domain);
-	sonde_json_z(w, "kind", kind_of(g));
+	sonde_json_z(w, "kind", sonde_region_kind_name(g->kind));
 	sonde_json_u64(w, "threads", row->threads);
 	sonde_json_u64(w, "instances", row->instances);
 	sonde_json_number(w, "host_ms", row->host_ns / 1e6);
