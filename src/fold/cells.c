@@ -142,6 +142,7 @@ void sonde_cells__add_counts(struct sonde_cells *to, const struct sonde_cells *f
 	to->has_times |= from->has_times;
 	sonde_count__add(&to->nr_unclosed, from->nr_unclosed, sign);
 	sonde_count__add(&to->nr_untimed, from->nr_untimed, sign);
+	sonde_count__add(&to->nr_unseen, from->nr_unseen, sign);
 }
 
 /* The larger of two, of which the first may not be there yet. */

@@ -200,7 +200,6 @@ void sonde_unite__tally(struct sonde_cells *to, const struct sonde_cells *from)
 	sonde_cells__add_counts(to, from, 1);
 	for (i = 0; i < from->tally.nr_functions; i++)
 		sonde_tally_add_function(&to->tally, from->tally.functions[i]);
-	to->nr_unseen += from->nr_unseen;
 	if (!to->nr_damaged)
 		to->damage = from->damage;
 	to->nr_damaged += from->nr_damaged;

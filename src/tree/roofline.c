@@ -140,35 +140,27 @@ static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures 
 			: v;
 }
 
-/* Single-precision lanes of one multiprocessor, by compute capability. */
-static double lanes(const struct sonde_device *d)
+/*
+ * What one multiprocessor does in a clock, by compute capability, as NVIDIA publishes: single-precision
+ * lanes, and dense 16-bit operations of the tensor cores. Of a newer device the lanes are a good guess;
+ * tensor cores changed every time.
+ */
+struct throughput {
+	unsigned cc;
+	double lanes, tensor_ops;
+};
+
+static struct throughput throughput_of(const struct sonde_device *d)
 {
+	static const struct throughput known[] = {{60, 64, NAN}, {70, 64, 1024}, {72, 64, NAN}, {75, 64, 1024},
+		{80, 64, 2048}, {86, 128, 1024}, {89, 128, 1024}, {90, 128, 4096}, {100, 128, 8192}, {120, 128, 1024}};
 	unsigned cc = d->cc_major * 10 + d->cc_minor;
+	size_t i;
 
-	if (cc == 60 || cc == 70 || cc == 72 || cc == 75 || cc == 80)
-		return 64;
-	return cc >= 50 ? 128 : NAN;
-}
-
-/* Dense 16-bit operations of one multiprocessor's tensor cores in a clock, as NVIDIA publishes. */
-static double tensor_ops(const struct sonde_device *d)
-{
-	switch (d->cc_major * 10 + d->cc_minor) {
-	case 70:
-	case 75:
-	case 86:
-	case 89:
-	case 120:
-		return 1024;
-	case 80:
-		return 2048;
-	case 90:
-		return 4096;
-	case 100:
-		return 8192;
-	default:
-		return NAN;
-	}
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].cc == cc)
+			return known[i];
+	return (struct throughput){cc, cc >= 50 ? 128 : NAN, NAN};
 }
 
 static double agreed(double a, double b)
@@ -184,7 +176,7 @@ static double agreed_tensor_ops(const struct sonde_tree *t)
 
 	for (i = 0; i < t->cells->scopes.nr; i++) {
 		const struct sonde_device *d = sonde_cells_device(t->cells, (uint32_t)i);
-		double own = d ? tensor_ops(d) : NAN;
+		double own = d ? throughput_of(d).tensor_ops : NAN;
 
 		ops = i == 0 ? own : agreed(ops, own);
 	}
@@ -252,8 +244,8 @@ static struct sonde_peaks device_peaks(const struct sonde_device *d)
 			sonde_device_attribute(d, SONDE_ATTR_CLOCK) * 1e3;
 
 	return (struct sonde_peaks){
-		.flop_per_s = clocks * lanes(d) * 2,
-		.tensor_per_s = clocks * tensor_ops(d),
+		.flop_per_s = clocks * throughput_of(d).lanes * 2,
+		.tensor_per_s = clocks * throughput_of(d).tensor_ops,
 		.bytes_per_s = sonde_device_attribute(d, SONDE_ATTR_BUS_WIDTH) / 8 * 2 *
 			       sonde_device_attribute(d, SONDE_ATTR_MEMORY_CLOCK) * 1e3,
 	};

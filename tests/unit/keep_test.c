@@ -1,7 +1,11 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "fold/fold.h"
+#include "base/file.h"
+#include "fold/partial.h"
+
+#include <stdio.h>
+#include <unistd.h>
 
 static const char *const paths[] = {"tests/data/ncu/deep_kernel.ncu-rep",
 	"tests/data/ncu/domains_kernel.ncu-rep", "tests/data/ncu/overlap_kernel.ncu-rep",
@@ -95,6 +99,47 @@ static void test_keep__one_of_a_kind_stays_by_itself(void **state)
 	sonde_cells_free(c);
 }
 
+/* The part of a capture with a budget, in which `nr` launches were not timed, as a partial report. */
+static void write_unseen(const char *capture, uint64_t nr, const char *path)
+{
+	const struct sonde_fold_request request = {.cores = 1};
+	struct sonde_parts parts = {0};
+	struct sonde_sink to;
+
+	assert_int_equal(sonde_parts_open(&parts, &capture, 1, &request, NULL), 0);
+	parts.at.at[0]->nr_unseen = nr;
+	sonde_sink_init_string(&to);
+	assert_int_equal(sonde_partial_write(&parts, &to, NULL), 0);
+	assert_int_equal(sonde_file_write(path, sonde_buf_view(&to.buf), NULL), 0);
+	sonde_sink_abort(&to);
+	sonde_parts_release(&parts);
+}
+
+static void test_keep__launches_that_were_not_timed_are_all_counted(void **state)
+{
+	const char *const captures[] = {"tests/data/diff/train.sonde.gz", "tests/data/diff/graph.sonde.gz",
+		"tests/data/diff/eager.sonde.gz"};
+	char dir[] = "/tmp/keep_test.XXXXXX", names[3][64];
+	const char *const partials[] = {names[0], names[1], names[2]};
+	struct sonde_cells *c;
+	struct sonde_err err = {0};
+	size_t i;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (i = 0; i < 3; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s/%zu.sondecells", dir, i);
+		write_unseen(captures[i], 1u << i, names[i]);
+	}
+	assert_int_equal(open_some(&c, partials, 3, 1, &err), 0);
+	assert_int_equal(c->scopes.at[c->scopes.nr - 1].nr_folded, 2);
+	assert_int_equal(c->nr_unseen, 7);
+	sonde_cells_free(c);
+	for (i = 0; i < 3; i++)
+		unlink(names[i]);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* Wherever memory ends, it is an error and nothing is left behind. */
 static void test_keep__memory_may_end_anywhere(void **state)
 {
@@ -120,6 +165,7 @@ int main(void)
 		cmocka_unit_test(test_keep__what_is_added_up_is_all_there),
 		cmocka_unit_test(test_keep__as_many_as_there_are_stay_as_they_are),
 		cmocka_unit_test(test_keep__one_of_a_kind_stays_by_itself),
+		cmocka_unit_test(test_keep__launches_that_were_not_timed_are_all_counted),
 		cmocka_unit_test(test_keep__memory_may_end_anywhere),
 	};
 
