@@ -1,3 +1,4 @@
+/* Rows are filled in by the numbers of regions, which are in order of first entry, and sorted into a tree at last. */
 #include "fold/inventory.h"
 
 #include "attribute/launches.h"

@@ -1,3 +1,9 @@
+/*
+ * Parts as they come: held, or added to a rest and freed.
+ *
+ * Choosing who stays sorts all that are held, so it waits until they are twice as many as may stay: each part
+ * is then looked at a few times, however many there are.
+ */
 #include "fold/keep_int.h"
 
 #include "fold/rest_int.h"
@@ -13,6 +19,7 @@ static int by_order(const void *a, const void *b)
 
 /* --- the rest ---------------------------------------------------------------------------------- */
 
+/* The number of the rest of a part's kind, made when new. */
 static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
 {
 	struct sonde_buf key = {0};
@@ -89,6 +96,10 @@ static void fold_others(struct sonde_keeper *k)
 	k->held.nr = nr;
 }
 
+/*
+ * Folds away what cannot be among those that stay. As many of each sort stay as the end may want at most: it is
+ * not known yet whether the job communicates.
+ */
 static void make_room(struct sonde_keeper *k)
 {
 	size_t most = k->request->keep;
@@ -102,6 +113,7 @@ static void make_room(struct sonde_keeper *k)
 
 /* --- the median -------------------------------------------------------------------------------- */
 
+/* What a part is; a copy of it at another path is another input. */
 static uint64_t id_of(const struct sonde_cells *part)
 {
 	struct sonde_str path = part->inputs.at[0].path;
@@ -140,6 +152,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 	sonde_parts_release(&again);
 }
 
+/* It stays where it is held; most often it was folded away before all times were known. */
 static void keep_median(struct sonde_keeper *k)
 {
 	uint32_t median = sonde_keeper__find_median(k);
@@ -231,7 +244,7 @@ static void choose(struct sonde_keeper *k)
 
 	make_room(k); /* so that what is folded does not depend on when there was room */
 	sonde_keeper__mark_by_time(k, (most + 1) / 2, k->has_comm ? most / 8 : most / 4, most / 8);
-	if (most > 3)
+	if (most > 3) /* of fewer the slowest and the first are worth more */
 		keep_median(k);
 	if (!k->failed)
 		sonde_keeper__mark_first(k, most, true);
@@ -239,6 +252,7 @@ static void choose(struct sonde_keeper *k)
 	bring_back_odd(k);
 }
 
+/* Behind all others, whatever order their inputs were given in. */
 static bool append_rests(struct sonde_keeper *k)
 {
 	size_t i;

@@ -1,3 +1,7 @@
+/*
+ * Kits that weigh a metric alike share a slot, as figures are merged slot by slot. Where they do not, the slots
+ * of the metric make a chain, in the order of the kits.
+ */
 #include "fold/plans.h"
 
 #include <string.h>
@@ -58,7 +62,7 @@ static bool list_constituents(
 			continue;
 		if (!sonde_input_has(c->input, metric) ||
 			p->constituents.nr == MAX_CONSTITUENTS) {
-			p->constituents.nr = 0; /* of some the maximum is not known */
+			p->constituents.nr = 0; /* the maximum of some would be too small */
 			return true;
 		}
 		if (!sonde_vec_put(&p->constituents, metric))
@@ -129,7 +133,10 @@ bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
 	return true;
 }
 
-/* Every constituent weighs by its own unit's cycles; the weakest quality among them counts. */
+/*
+ * Every constituent weighs by its own unit's cycles; the weakest quality among them counts. Not before all are
+ * planned: a constituent may come after the throughput.
+ */
 static void settle_peak(const struct sonde_plans *s, struct sonde_rollup *p)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;

@@ -31,14 +31,17 @@ struct sonde_plans {
 	struct sonde_arena arena;
 };
 
-/* Each false when memory is short. */
-/* A kit without `at` may keep whatever its inputs have: so it is while folding, until settled. */
+/*
+ * Each is false when memory is short. The cells are borrowed; a kit of theirs without `at` may keep whatever
+ * its inputs have: so it is while folding, until that is settled.
+ */
 bool sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c);
 /* Plans a metric for every kit that keeps it, unless that is done. */
 bool sonde_plans_add(struct sonde_plans *p, uint32_t metric);
 /* Plans what the metrics so far need: constituents, `.avg` for bounds. */
 bool sonde_plans_complete(struct sonde_plans *p);
-/* Lays out the accumulators of kits without `at`: what was planned, in order of metrics. */
+/* Lays out the accumulators of kits without `at`: what was planned, in order of metrics, as partial reports
+ * say by a bit for each metric which are kept. */
 bool sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c);
 void sonde_plans_release(struct sonde_plans *p);
 

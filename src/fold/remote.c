@@ -1,3 +1,7 @@
+/*
+ * Both ways are walks, as those of files are (walk.h): parts travel as a partial report, and only what no file
+ * has, their timelines, beside it. All processes are the same program, so what travels has no version of its own.
+ */
 #include "fold/remote.h"
 
 #include "fold/partial.h"

@@ -1,3 +1,10 @@
+/*
+ * Files of a capture → sums, while the capture is written and may be read by others.
+ *
+ * Nothing is locked. The capture's first file says which further file is the next that was not folded, and it
+ * is replaced as a whole, before the folded ones are removed. Whoever is stopped in between leaves files that
+ * count no more; whoever reads meanwhile notices that the number has changed, and begins again.
+ */
 #include "fold/rolling.h"
 
 #include "fold/partial.h"
@@ -8,7 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define MAX_TRIES 100 /* each time the runner was faster */
+#define MAX_TRIES 100 /* each time another file was folded meanwhile */
 
 /* What is read and folded of a capture, or of some of its files. */
 struct folded {
@@ -47,7 +54,10 @@ static int read_sums(struct sonde_parts *out, const struct sonde_records *r, con
 	return rc;
 }
 
-/* One look at the files; 1 when one more was folded meanwhile. */
+/*
+ * One look at the files; 1 when one more was folded meanwhile. Without a selection of the user's, that of the
+ * sums counts, which is known when the first file is read: then all is folded again, with it.
+ */
 static int try_fold(struct sonde_parts *sums, const char *path, const struct sonde_fold_request *request,
 	struct sonde_err *err)
 {
@@ -117,7 +127,11 @@ static int write_sums(struct sonde_buf *out, struct sonde_parts *sums, struct so
 	return rc == 0 && out->failed ? sonde_err_nomem(err) : rc;
 }
 
-/* What everything up to the end of the file behind the `nr` oldest comes to; and `two`, what was folded for it. */
+/*
+ * What everything up to the end of the file behind the `nr` oldest comes to; and `two`, what was folded for it.
+ * That file stays, though sums have it too: what a reader makes of it without those before it is taken out of
+ * the sums then (rolled_int.h).
+ */
 static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path, uint32_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -199,7 +213,7 @@ int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *r
 	char old[4096];
 	int rc;
 
-	plain.keeps_timeline = false;
+	plain.keeps_timeline = false; /* a partial report has none */
 	rc = fold_oldest(&cells, &two, path, nr, &plain, err);
 	if (rc == 0)
 		rc = replace(path, nr, sonde_buf_view(&cells), two.records, err);

@@ -8,9 +8,9 @@
 #include "fold/fold.h"
 
 /*
- * Folds the `nr` oldest of the files `path`, `path`.1, … of which the next one must be complete: many at once
- * cost little more than one, but memory for all of them. What is selected and accumulated is fixed by the first time. Whoever reads `path` meanwhile, or after this
- * was stopped in the middle, finds everything once.
+ * Folds the `nr` oldest of the files `path`, `path`.1, …; the one behind them must be complete. Many at once
+ * cost little more than one, but memory for all of them. The first time fixes what is selected and
+ * accumulated. Whoever reads `path` meanwhile, or after this was stopped in the middle, finds everything once.
  */
 int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *request, struct sonde_err *err);
 

@@ -1,3 +1,8 @@
+/*
+ * Metrics are known by their names alone: a list of all metrics of all devices would never be complete. A name
+ * says what was measured, so it also says what must weigh it; that counter is looked for in the capture, under
+ * each name it may have there.
+ */
 #include "fold/rule.h"
 
 #include "base/glob.h"
@@ -76,7 +81,7 @@ const struct sonde_rule *sonde_rule_for(struct sonde_str metric)
 	return &rules[i];
 }
 
-/* The pieces of a name: `unit` before "__", `base` up to the first dot. */
+/* What is before the "__" of a name, which is the hardware it is about; empty where there is none. */
 static struct sonde_str name_unit(struct sonde_str name)
 {
 	size_t i;
@@ -95,7 +100,7 @@ static uint32_t metric_of(const struct sonde_capture *c, const char *name)
 	return sonde_input_has(c->input, metric) ? metric : SONDE_NONE;
 }
 
-/* Finds a metric by pieces of its name. */
+/* Finds the metric `unit` + `rest`. */
 static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const char *rest)
 {
 	char name[512];
@@ -104,6 +109,7 @@ static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const
 	return n > 0 && (size_t)n < sizeof(name) ? metric_of(c, name) : SONDE_NONE;
 }
 
+/* A weight can make a figure less sure than its rule is, never more. */
 static void weigh(struct sonde_rollup *p, uint32_t first, uint32_t second, uint8_t quality)
 {
 	p->weight[0] = first;
@@ -185,7 +191,7 @@ static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup 
 	size_t i;
 
 	for (i = 0; i < 2 * sizeof(forms) / sizeof(forms[0]); i++) {
-#pragma GCC diagnostic push
+#pragma GCC diagnostic push /* the formats are those above */
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(rest, sizeof(rest), forms[i / 2], SONDE_STR_ARG(name), i % 2 ? "s" : "");
 #pragma GCC diagnostic pop
@@ -272,10 +278,12 @@ static void choose_weight(const struct sonde_capture *c, struct sonde_rollup *p,
 	default:
 		return;
 	}
+	/* Time stands in for cycles of one instance, or for lookups of all of them together. */
 	p->per_instance = rule->weight != SONDE_WEIGHT_DENOMINATOR;
 	weigh_by_time(c, p, SONDE_QUALITY_APPROX);
 }
 
+/* How the figure is made, for people who look at it: named by the weight that was found. */
 static const char *words(
 	const struct sonde_rollup *p, const struct sonde_map *names, struct sonde_arena *arena)
 {

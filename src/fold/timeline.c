@@ -1,3 +1,7 @@
+/*
+ * Records → the timeline, and the timelines of parts into one. A capture may have millions of launches: lists
+ * are reserved at their full length, and the first part's are taken over as they are.
+ */
 #include "fold/timeline.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* Entries are gathered and described when somebody asks for a region: a report that shows none pays nothing. */
 #include "tree/entries.h"
 
 #include "base/alloc.h"
@@ -26,6 +27,7 @@ static bool add_run(
 	*run = (struct sonde_entry_run){
 		scope, &c->entries.at[v->first_entry], v->nr_entries, v->entry_step};
 	out->nr_entries += run->nr;
+	/* Of a sample it is the number of entries that no scope before this one has counted. */
 	out->nr_entered += run->step > 1 && v->first_instances > run->nr ? v->first_instances : run->nr;
 	out->step = run->step > out->step ? run->step : out->step;
 	return true;
@@ -76,6 +78,7 @@ uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which
 	return times[which];
 }
 
+/* The deviation by a second pass: the difference of large sums of squares would be mostly rounding. */
 static void describe(struct sonde_distribution *out, double *at, size_t nr)
 {
 	double sum = 0, squares = 0;

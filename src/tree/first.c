@@ -1,3 +1,4 @@
+/* One finding, not a list: whoever fixes it makes another report. */
 #include "tree/first.h"
 
 #include "catalogue/advice.h"

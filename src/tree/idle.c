@@ -1,3 +1,7 @@
+/*
+ * Where to begin with idle time. Start-up is idle and happens once, so regions that are entered again and again
+ * come first, and each counts by what its usual entry has.
+ */
 #include "tree/idle.h"
 
 #include "base/alloc.h"

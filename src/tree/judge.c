@@ -1,3 +1,4 @@
+/* Each word is a threshold on figures that the report shows beside it, so that it can be checked. */
 #include "tree/judge.h"
 
 #include <math.h>

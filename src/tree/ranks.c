@@ -1,3 +1,9 @@
+/*
+ * The build, step by step, and what its steps need first: a row for each rank, whether it is a scope of its own
+ * or added up with others, and its work in each region.
+ *
+ * Sums are kept by visit, not by rank and region: most ranks do not have most regions of a large job.
+ */
 #include "tree/ranks.h"
 
 #include "base/bisect.h"
@@ -67,6 +73,7 @@ static bool add_row(struct sonde_ranks_build *x, uint32_t scope, uint32_t who)
 	return true;
 }
 
+/* What tells ranks apart, of scopes and of those that are added up alike. */
 struct identity {
 	bool has_rank;
 	uint32_t rank, device;
@@ -132,6 +139,7 @@ static bool find_rows(struct sonde_ranks_build *x)
 	return true;
 }
 
+/* A number for each visit, `v` so far. NULL: no memory. */
 static double *by_visit(struct sonde_arena *arena, const struct sonde_cells *c, double v)
 {
 	double *at = sonde_arena_alloc(arena, (c->visits.nr + 1) * sizeof(*at));
@@ -199,6 +207,7 @@ static bool find_job(struct sonde_ranks_build *x)
 	return r->nr > 1 && (all_say || all_talk);
 }
 
+/* Clocks before collectives are compared, and these before stragglers: who is late is part of why. */
 static bool build(struct sonde_ranks_build *x)
 {
 	struct sonde_members m = {0};

@@ -1,3 +1,8 @@
+/*
+ * Operations are counted from whichever counters there are, the surest first: instructions by type and
+ * operations of tensor cores, else what the pipes did as sampled. Counters of one kind are never added to
+ * those of another that count the same work.
+ */
 #include "tree/roofline.h"
 
 #include "base/glob.h"
@@ -84,6 +89,7 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t)
 	return true;
 }
 
+/* What tells operations apart comes first among the metrics: once one has spoken, coarser ones are not asked. */
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
 {
 	const struct sonde_str fine = sonde_str_from(sonde_tensor_patterns[0]);
@@ -207,7 +213,7 @@ static double sampled(const struct sonde_tree *t, const struct sonde_figures *f,
 										       : f->at[column].v;
 }
 
-/* Each of an SM's four tensor cores counts its own cycles. */
+/* Each of an SM's four tensor cores counts its own cycles; an instruction is 32 multiply-adds, two operations each. */
 static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures *f)
 {
 	return sampled(t, f, "sm__pipe_tensor_cycles_active.sum") * agreed_tensor_ops(t) / 4 +
@@ -239,7 +245,7 @@ struct sonde_roofline sonde_roofline_of(
 
 static struct sonde_peaks device_peaks(const struct sonde_device *d)
 {
-	/* Clock rates are in kHz; DRAM moves two words per clock. */
+	/* Clock rates are in kHz; DRAM moves two words per clock, and a multiply-add counts twice. */
 	double clocks = sonde_device_attribute(d, SONDE_ATTR_SMS) *
 			sonde_device_attribute(d, SONDE_ATTR_CLOCK) * 1e3;
 

@@ -1,3 +1,4 @@
+/* Names are shortened all at once: a short name must be distinct among those of the whole tree. */
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/*
+ * Cells → a tree. The order of the steps matters: all that is chosen is planned before plans are complete;
+ * ranks are compared before nodes get their times, which say who waited; aggregates are summed from scopes.
+ */
 #include "fold/sampled.h"
 #include "tree/tree_int.h"
 
@@ -163,7 +167,10 @@ static void hash_words(struct sonde_buf *b, const char *key, struct sonde_words 
 		sonde_buf_printf(b, "%zu:%s\n", strlen(words.at[i]), words.at[i]);
 }
 
-/* A hash of everything that changes numbers: selection, choice and nesting rule. */
+/*
+ * A hash of everything that changes numbers: selection, choice and nesting rule. Lengths are in it, so that
+ * two words are not one.
+ */
 static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_choice *c)
 {
 	struct sonde_buf b = {0};
@@ -194,6 +201,7 @@ static double device_capacity(const struct sonde_device *d)
 	return nr > 0 ? nr : 1;
 }
 
+/* Devices of one kind weigh the same: as 1, so that their percentages are not even scaled. */
 static bool weigh_devices(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
