@@ -50,7 +50,8 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 	struct sonde_err why = {0};
 	int rc;
 
-	*l = (struct sonde_run_live){.dir = dir, .every_ns = r->set.every_ns, .ctl = {.fd = -1, .dir_fd = -1},
+	/* The tree is that of all ranks: one of them prints it. */
+	*l = (struct sonde_run_live){.dir = dir, .every_ns = r->dir.is_first ? r->set.every_ns : 0, .ctl = {.fd = -1, .dir_fd = -1},
 		.keep = {.run = r, .dir = dir}};
 	rc = sonde_native_attach_make(dir, err);
 	if (rc == 0)

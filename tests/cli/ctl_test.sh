@@ -45,6 +45,20 @@ every() { # the tree so far, on standard error
 	finish && grep -q 'in regions' "$TMP/err" && grep -qx done "$TMP/out"
 }
 
+rank() { # NUMBER: one of two, with what it says in err0 and err1
+	OMPI_COMM_WORLD_RANK=$1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=every FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$TMP/ranks" pipeline.native.cupti="$FAKE" counters=off \
+		--every 200ms -- "$BUILD/fake/fake_loop" "$FAKE" 1 2 1000 >"$TMP/out$1" 2>"$TMP/err$1"
+}
+every_of_ranks() { # the tree is that of both, and one of them prints it
+	local first status
+	rm -f "$TMP/stop"
+	rank 0 & first=$!
+	wait_for test -e "$TMP/ranks" && { rank 1 & } && wait_for grep -q 'over 2 scopes' "$TMP/err0"
+	status=$?
+	touch "$TMP/stop"
+	wait $first && wait && [ $status = 0 ] && ! grep -q train "$TMP/err1"
+}
+
 refused() { # WORDS TEXT
 	local said
 	said=$("$SONDE" ctl $1 2>&1) && return 1
@@ -96,5 +110,6 @@ ok "windows open and close from outside, and the tree so far is told" whole
 may_skip "another user's orders are refused" another_user
 ok "a capture without a window can be paused" without_window
 ok "--every prints the tree while the program runs" every
+ok "of a job one rank prints the tree of all" every_of_ranks
 ok "who asks for what is not there is told why" errors
 ok "a question that is none does no harm" nonsense
