@@ -18,6 +18,7 @@
 
 #define UNEVEN_PART 0.1	  /* of a bin's length, at least; of the interval's … */
 #define UNEVEN_NS   500.0 /* … up to this */
+#define OFFSET_NS   400.0 /* how well the clocks' offset is known, for any counter */
 #define NOTABLE	    3.0	  /* standard errors: a step that is hardly one by chance */
 
 static uint64_t hash(uint64_t n) /* splitmix64 */
@@ -114,7 +115,7 @@ static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__r
 			lanes_add_scaled(to + (size_t)slot.sum * g->nr * LANES, x,
 				slot.sign * g->at.at[j].slope * unevenness(&r->plan->unknowns[u]));
 			lanes_add_scaled(to + (size_t)TIMING_SUMS * g->nr * LANES, x,
-				g->at.at[j].slope * r->offset_error_ns);
+				g->at.at[j].slope * OFFSET_NS);
 		}
 	}
 }

@@ -136,15 +136,10 @@ static double dot(const double *a, const double *b, size_t nr)
 	return (s0 + s1) + (s2 + s3);
 }
 
-/* Row `p` of a factor, so that at_row(…)[q] is its entry in column q. */
-static double *at_row(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
+/* Where row `p` begins in a factor, so that (factor + row_at(…))[q] is its entry in column q. */
+static size_t row_at(const struct sonde_unmix__envelope *e, uint32_t p)
 {
-	return factor + (e->row[p] - e->first[p]);
-}
-
-static const double *in_row(const double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
-{
-	return factor + (e->row[p] - e->first[p]);
+	return e->row[p] - e->first[p];
 }
 
 static void load_row(double *row, const struct sonde_unmix__envelope *e,
@@ -165,11 +160,11 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 /* What earlier columns leave of column `p`, squared. */
 static double eliminate(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
 {
-	double *row = at_row(factor, e, p);
+	double *row = factor + row_at(e, p);
 	uint32_t q;
 
 	for (q = e->first[p]; q < p; q++) {
-		const double *other = in_row(factor, e, q);
+		const double *other = factor + row_at(e, q);
 		uint32_t from = e->first[p] > e->first[q] ? e->first[p] : e->first[q];
 
 		row[q] = (row[q] - dot(row + from, other + from, q - from)) * other[q];
@@ -184,7 +179,7 @@ static void solve_back(
 	uint32_t p, q;
 
 	for (p = nr; p-- > 0;) {
-		const double *row = in_row(factor, e, p);
+		const double *row = factor + row_at(e, p);
 
 		x[p] *= row[p];
 		for (q = e->first[p]; q < p; q++)
@@ -195,7 +190,7 @@ static void solve_back(
 static void explain(struct sonde_unmix__watch *watch, const struct sonde_unmix__envelope *e,
 	const double *factor, uint32_t p)
 {
-	const double *row = in_row(factor, e, p);
+	const double *row = factor + row_at(e, p);
 
 	memset(watch->coefficients, 0, p * sizeof(*watch->coefficients));
 	memcpy(watch->coefficients + e->first[p], row + e->first[p],
@@ -211,7 +206,7 @@ double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__en
 	uint32_t p;
 
 	for (p = 0; p < e->nr; p++) {
-		double *row = at_row(factor, e, p), rest;
+		double *row = factor + row_at(e, p), rest;
 
 		if (g->scale[e->order[p]] == 0) {
 			memset(row + e->first[p], 0, (p - e->first[p] + 1) * sizeof(*row));

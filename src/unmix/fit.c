@@ -140,8 +140,6 @@ void sonde_unmix__fit_tally(
 		t->squares[lane] += weight * value * value;
 		t->residuals[lane] += weight * look->residual[lane] * look->residual[lane];
 		t->noise[lane] += weight * look->noise[lane];
-		t->sum[lane] += weight * value;
-		t->background[lane] += weight * (look->expected[lane] - look->launches[lane]);
 	}
 }
 
@@ -152,7 +150,6 @@ void sonde_unmix__fit_judge(struct sonde_unmix__set *set, const struct sonde_unm
 	for (lane = 0; lane < set->nr; lane++) {
 		set->misfit[lane] =
 			t->squares[lane] > 0 ? sqrt(t->residuals[lane] / t->squares[lane]) : 0;
-		set->background[lane] = t->sum[lane] > 0 ? t->background[lane] / t->sum[lane] : 0;
 		set->noise_rate[lane] =
 			t->noise[lane] > 0 ? t->residuals[lane] / t->noise[lane] : 0;
 	}

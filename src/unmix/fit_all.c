@@ -29,7 +29,6 @@ static void take_fit(const struct worker *w, uint32_t lane)
 	struct sonde_unmix_counter_result *c = &w->u->counters[counter];
 
 	c->misfit = set->misfit[lane];
-	c->background = set->background[lane];
 	c->nr_lost = set->nr_lost[lane];
 	for (k = 0; k < w->u->nr_unknowns; k++) {
 		const struct sonde_unmix__unknown *x = &w->r->plan->unknowns[k];

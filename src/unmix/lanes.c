@@ -7,104 +7,76 @@
 #include <math.h>
 #include <string.h>
 
-/* So that row_of(…)[q · stride] is the entry of row `p` in column q. */
+/* Whether a factor is one for all lanes, or each has its own: known wherever this is inlined. */
+enum kind { SHARED = 1, OWN = LANES };
+
+/* So that entry(row_of(…), q, kind) is the entry of row `p` in column q. */
 static inline const double *row_of(
-	const double *factor, const struct sonde_unmix__envelope *e, uint32_t p, size_t stride)
+	const double *factor, const struct sonde_unmix__envelope *e, uint32_t p, enum kind kind)
 {
-	return factor + (e->row[p] - e->first[p]) * stride;
+	return factor + (e->row[p] - e->first[p]) * kind;
+}
+
+static inline struct sonde_lanes entry(const double *row, size_t q, enum kind kind)
+{
+	return kind == OWN ? lanes_load(row + q * LANES) : lanes_same(row[q]);
 }
 
 /* x - Σ a[q] · b[q], q = from … to-1. Two sums side by side: one would wait for itself. */
-static inline struct sonde_lanes subtract_products(
-	struct sonde_lanes x, const double *a, const double *b, size_t from, size_t to)
+__attribute__((always_inline)) static inline struct sonde_lanes subtract_products(struct sonde_lanes x, const double *a,
+	const double *b, size_t from, size_t to, enum kind kind)
 {
 	struct sonde_lanes y = lanes_same(0);
 	size_t q;
 
 	for (q = from; q + 2 <= to; q += 2) {
-		x = lanes_minus(
-			x, lanes_times(lanes_load(a + q * LANES), lanes_load(b + q * LANES)));
-		y = lanes_plus(y, lanes_times(lanes_load(a + (q + 1) * LANES),
-					  lanes_load(b + (q + 1) * LANES)));
+		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), entry(b, q, kind)));
+		y = lanes_plus(
+			y, lanes_times(lanes_load(a + (q + 1) * LANES), entry(b, q + 1, kind)));
 	}
 	if (q < to)
-		x = lanes_minus(
-			x, lanes_times(lanes_load(a + q * LANES), lanes_load(b + q * LANES)));
+		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), entry(b, q, kind)));
 	return lanes_minus(x, y);
 }
 
-/* The same with one b for all lanes. */
-static inline struct sonde_lanes subtract_scaled(
-	struct sonde_lanes x, const double *a, const double *b, size_t from, size_t to)
+__attribute__((always_inline)) static inline void solve(double *x, const struct sonde_unmix__envelope *e, const double *factor,
+	double *scratch, enum kind kind)
 {
-	struct sonde_lanes y = lanes_same(0);
+	uint32_t p;
 	size_t q;
 
-	for (q = from; q + 2 <= to; q += 2) {
-		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), lanes_same(b[q])));
-		y = lanes_plus(
-			y, lanes_times(lanes_load(a + (q + 1) * LANES), lanes_same(b[q + 1])));
+	for (p = 0; p < e->nr; p++) {
+		const double *row = row_of(factor, e, p, kind);
+		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
+
+		y = subtract_products(y, scratch, row, e->first[p], p, kind);
+		lanes_store(scratch + (size_t)p * LANES, lanes_times(y, entry(row, p, kind)));
 	}
-	if (q < to)
-		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), lanes_same(b[q])));
-	return lanes_minus(x, y);
+	for (p = e->nr; p-- > 0;) {
+		const double *row = row_of(factor, e, p, kind);
+		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
+
+		y = lanes_times(y, entry(row, p, kind));
+		for (q = e->first[p]; q < p; q++) {
+			double *to = scratch + q * LANES;
+
+			lanes_store(to,
+				lanes_minus(lanes_load(to), lanes_times(y, entry(row, q, kind))));
+		}
+		lanes_store(x + (size_t)e->order[p] * LANES, y);
+	}
 }
 
 void sonde_unmix__envelope_solve(
 	double *x, const struct sonde_unmix__envelope *e, const double *factor, double *scratch)
 {
-	uint32_t p;
-	size_t q;
-
-	for (p = 0; p < e->nr; p++) {
-		const double *row = row_of(factor, e, p, 1);
-		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
-
-		y = subtract_scaled(y, scratch, row, e->first[p], p);
-		lanes_store(scratch + (size_t)p * LANES, lanes_times(y, lanes_same(row[p])));
-	}
-	for (p = e->nr; p-- > 0;) {
-		const double *row = row_of(factor, e, p, 1);
-		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
-
-		y = lanes_times(y, lanes_same(row[p]));
-		for (q = e->first[p]; q < p; q++) {
-			double *to = scratch + q * LANES;
-
-			lanes_store(to,
-				lanes_minus(lanes_load(to), lanes_times(y, lanes_same(row[q]))));
-		}
-		lanes_store(x + (size_t)e->order[p] * LANES, y);
-	}
+	solve(x, e, factor, scratch, SHARED);
 }
 
 void sonde_unmix__envelope_solve_own(
 	double *x, const struct sonde_unmix__envelope *e, const double *factors, double *scratch)
 {
-	uint32_t p;
-	size_t q;
-
-	for (p = 0; p < e->nr; p++) {
-		const double *row = row_of(factors, e, p, LANES);
-		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
-
-		y = subtract_products(y, row, scratch, e->first[p], p);
-		lanes_store(scratch + (size_t)p * LANES,
-			lanes_times(y, lanes_load(row + (size_t)p * LANES)));
-	}
-	for (p = e->nr; p-- > 0;) {
-		const double *row = row_of(factors, e, p, LANES);
-		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
-
-		y = lanes_times(y, lanes_load(row + (size_t)p * LANES));
-		for (q = e->first[p]; q < p; q++) {
-			double *to = scratch + q * LANES;
-
-			lanes_store(to, lanes_minus(lanes_load(to),
-						lanes_times(y, lanes_load(row + q * LANES))));
-		}
-		lanes_store(x + (size_t)e->order[p] * LANES, y);
-	}
+	solve(x, e, factors, scratch, OWN);
 }
 
 static void load_row(double *row, const struct sonde_unmix__envelope *e,
@@ -132,7 +104,7 @@ static void finish_row(double *factors, const struct sonde_unmix__envelope *e,
 	uint32_t k = e->order[p], lane;
 	size_t q;
 
-	lanes_store(own, subtract_products(lanes_load(own), row, row, e->first[p], p));
+	lanes_store(own, subtract_products(lanes_load(own), row, row, e->first[p], p, OWN));
 	for (lane = 0; lane < LANES; lane++) {
 		if (!(fixed[k] >> lane & 1) && g->scale[k] > 0 && own[lane] > DEPENDENT) {
 			own[lane] = 1 / sqrt(own[lane]);
@@ -147,9 +119,9 @@ static void eliminate(
 	double *factors, const struct sonde_unmix__envelope *e, uint32_t p, uint32_t q)
 {
 	double *row = factors + (e->row[p] - e->first[p]) * LANES, *at = row + (size_t)q * LANES;
-	const double *other = row_of(factors, e, q, LANES);
+	const double *other = row_of(factors, e, q, OWN);
 	size_t from = e->first[p] > e->first[q] ? e->first[p] : e->first[q];
-	struct sonde_lanes left = subtract_products(lanes_load(at), row, other, from, q);
+	struct sonde_lanes left = subtract_products(lanes_load(at), row, other, from, q, OWN);
 
 	lanes_store(at, lanes_times(left, lanes_load(other + (size_t)q * LANES)));
 }

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "catalogue/limits.h"
 
-#define OFFSET_ERROR_NS 400.0
 #define MOST_WORK	2e11
 #define MOST_OFFSET_NS	1000000000
 
@@ -149,7 +148,7 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 	}
 	q->nr_columns = r->gram.nr;
 	q->condition = r->condition;
-	q->nr_merged = q->nr_entry = q->nr_pooled = q->nr_unseen = 0;
+	q->nr_merged = q->nr_entry = q->nr_pooled = 0;
 	for (k = 0; k < u->nr_classes; k++) {
 		struct sonde_unmix_class_result *c = &u->classes[k];
 
@@ -161,7 +160,6 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 		q->nr_merged += c->fate == SONDE_UNMIX_MERGED;
 		q->nr_entry += c->fate == SONDE_UNMIX_ENTRY;
 		q->nr_pooled += c->fate == SONDE_UNMIX_POOLED;
-		q->nr_unseen += c->fate == SONDE_UNMIX_UNSEEN;
 	}
 	return 0;
 }
@@ -182,7 +180,6 @@ static void count_seen(struct sonde_unmixed *u, const struct sonde_unmix_input *
 	const struct sonde_unmix__windows *w, int64_t offset_ns)
 {
 	double time = 0, seen = 0;
-	uint64_t nr_seen = 0;
 	size_t i;
 
 	for (i = 0; i < in->nr_launches; i++) {
@@ -193,11 +190,8 @@ static void count_seen(struct sonde_unmixed *u, const struct sonde_unmix_input *
 		inside = sonde_unmix__windows_cover(w, start, end);
 		time += end - start;
 		seen += inside;
-		nr_seen += inside > 0;
 		u->classes[l->class].nr_seen += inside > 0;
 	}
-	u->quality.seen_launches =
-		in->nr_launches > 0 ? (double)nr_seen / (double)in->nr_launches : 0;
 	u->quality.seen_time = time > 0 ? seen / time : 0;
 }
 
@@ -238,7 +232,6 @@ static int solve(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
 	struct sonde_unmix__round round = {.in = in, .windows = &windows};
 	int rc;
 
-	round.offset_error_ns = opt->offset_error_ns > 0 ? opt->offset_error_ns : OFFSET_ERROR_NS;
 	round.most_work = opt->most_work > 0 ? opt->most_work : MOST_WORK;
 	rc = refuse_counters(u, in);
 	if (rc == 0)

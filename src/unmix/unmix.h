@@ -67,7 +67,6 @@ struct sonde_unmix_input {
 
 struct sonde_unmix_options {
 	int64_t offset_ns;	/* added to the times of launches: the clocks' fixed difference */
-	double offset_error_ns; /* how well that is known, for any counter; 0 = 400 ns */
 	double most_work; /* multiplications allowed; more makes unknowns coarser. 0 = 2e11, minutes
 			   */
 };
@@ -80,7 +79,6 @@ enum sonde_unmix_fate {
 	SONDE_UNMIX_POOLED, /* one unknown with other classes of its name, in proportion to time */
 	SONDE_UNMIX_UNSEEN, /* no sample holds any of it: there are no figures */
 };
-const char *sonde_unmix_fate_name(enum sonde_unmix_fate fate); /* "own", "merged", … */
 
 struct sonde_unmix_class_result {
 	enum sonde_unmix_fate fate;
@@ -93,7 +91,6 @@ struct sonde_unmix_class_result {
 struct sonde_unmix_counter_result {
 	const char *refused; /* why there are no figures, as a sentence; NULL = there are */
 	double misfit;	     /* root of (squared residuals ÷ squared values): 0 = all explained */
-	double background;   /* share of all counts that no launch explains */
 	uint64_t nr_lost;    /* samples left out because part of this counter is missing in them */
 };
 
@@ -102,11 +99,10 @@ struct sonde_unmix_quality {
 	uint64_t nr_dropped;  /* not used: first after a start, idle for long, no numbers */
 	uint64_t nr_outside;  /* not used: far from any launch */
 	uint64_t nr_gaps;     /* times samples are missing between two others */
-	double seen_launches; /* share of launches that samples saw, in part at least */
 	double seen_time;     /* share of the launches' time that lies inside samples */
 	uint32_t nr_unknowns; /* besides the background */
 	uint32_t nr_columns;  /* time bins and background counted */
-	uint32_t nr_merged, nr_entry, nr_pooled, nr_unseen; /* classes by fate */
+	uint32_t nr_merged, nr_entry, nr_pooled; /* classes by fate */
 	double condition; /* of the scaled normal equations, an estimate: 1 = best */
 };
 

@@ -120,7 +120,7 @@ struct sonde_unmix__set {
 	uint8_t *lost; /* by row: a bit for each lane whose counter lacks something there */
 	uint64_t nr_lost[LANES];
 	double usual[LANES]; /* deviation of a sample, for what its launches count */
-	double misfit[LANES], background[LANES];
+	double misfit[LANES];
 	double noise_rate[LANES]; /* residuals ÷ what the launches count, both squared */
 };
 
@@ -169,7 +169,7 @@ struct sonde_unmix__round {
 	double *few_factor;   /* by unknown: how much wider its error is for being seen seldom */
 	bool *has_edges;      /* by unknown, after the fit: its short bins are unlike those beside */
 	double condition;
-	double offset_error_ns, most_work;
+	double most_work;
 };
 
 /* Samples above one of `limits` (per ns, 0 = none) are dropped. */
@@ -274,7 +274,6 @@ bool sonde_unmix__fit_is_low(const struct sonde_unmix__walk *w, uint32_t lane, d
 /* What is summed over the samples that count, by lane, and what it says about the fit. */
 struct sonde_unmix__tally {
 	double squares[LANES], residuals[LANES], noise[LANES];
-	double sum[LANES], background[LANES];
 };
 void sonde_unmix__fit_tally(
 	struct sonde_unmix__tally *t, const struct sonde_unmix__look *look, uint8_t lost);

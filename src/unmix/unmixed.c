@@ -9,13 +9,6 @@
 
 #define POOLED_SPREAD 0.25 /* kernels of one name differ by about this from their time's share */
 
-const char *sonde_unmix_fate_name(enum sonde_unmix_fate fate)
-{
-	static const char *const names[] = {"own", "merged", "entry", "pooled", "unseen"};
-
-	return names[fate];
-}
-
 /* The part of an unknown that a sum takes. */
 struct part {
 	uint32_t unknown;

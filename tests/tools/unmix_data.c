@@ -221,6 +221,7 @@ static struct sonde_unmix_figure sum_figure(
 static void print_places(
 	const struct data *d, const struct sonde_unmixed *u, size_t column, double steps)
 {
+	static const char *const fates[] = {"own", "merged", "entry", "pooled", "unseen"};
 	size_t columns = d->true_counters.nr, i;
 
 	for (i = 0; i < d->place_regions.nr; i++) {
@@ -228,7 +229,7 @@ static void print_places(
 			sonde_unmixed_figure(u, (uint32_t)i, d->true_counters.at[column]);
 
 		printf("  kernel %zu %s %.0f ± %.0f, ncu %.0f\n", i,
-			sonde_unmix_fate_name(sonde_unmixed_class(u, (uint32_t)i)->fate),
+			fates[sonde_unmixed_class(u, (uint32_t)i)->fate],
 			f.value / steps, f.error / steps, d->truth.at[i * columns + column]);
 	}
 }
